@@ -1,0 +1,289 @@
+# The build of rly.  What it makes lies below build/MODE/, a mirror of the
+# source folders; what re2c, lemon and embed generate, in build/MODE/gen/.
+#
+#   make [MODE=release|debug|asan|cov] [CC=clang] [READLINE=0] [OPENMP=1] [V=1]
+#   make help
+
+MODE     ?= release
+READLINE ?= 1
+OPENMP   ?= 0
+PREFIX   ?= /usr/local
+
+B   := build/$(MODE)
+GEN := $(B)/gen
+RLY := $(B)/rly
+LIB := $(B)/librly.a
+SO  := $(B)/librly.so
+Q   := $(if $(V),,@)
+
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+# --- Debian packages --------------------------------------------------------
+
+PACKAGES       := gcc libc6-dev perl re2c lemon libjansson-dev libzip-dev \
+                  libreadline-dev libcmocka-dev libmpfr-dev
+BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
+
+# --- Version ----------------------------------------------------------------
+
+VERSION := $(shell sed -n 's/.*_TEXT "\(.*\)"/\1/p' base/version.h)
+SONAME  := librly.so.$(firstword $(subst ., ,$(VERSION)))
+
+# --- Flags ------------------------------------------------------------------
+
+# One row per mode: optimisation, and what the linker must know of it.
+OPT_release := -O2 -g -DNDEBUG
+OPT_debug   := -Og -g3
+OPT_asan    := -O1 -g -fno-omit-frame-pointer \
+               -fsanitize=address,undefined -fno-sanitize-recover=all
+OPT_cov     := -O0 -g --coverage
+$(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan or cov))
+
+CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE)
+CFLAGS   := -std=gnu11 $(OPT_$(MODE)) -ffp-contract=off \
+            -fPIC -fvisibility=hidden
+WARN     := -Wall -Wextra -Werror
+GEN_WARN := -Wall -Wno-unused
+LDLIBS   := -ljansson -lm
+ifeq ($(OPENMP),1)
+CFLAGS   += -fopenmp
+endif
+
+# One row per instruction set beyond the target's own: its flags.
+ISA_avx2   := -mavx2 -mfma
+ISA_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl
+
+# More flags for the objects of one folder: FLAGS_folder.
+ifeq ($(MODE),release)
+FLAGS_tensor   := -O3
+FLAGS_ops/ref  := -O3
+FLAGS_ops/math := -O3
+FLAGS_ops/simd := -O3
+FLAGS_ops/simd/isa := -O3
+FLAGS_bench    := -O3
+endif
+FLAGS_tests/lanes/avx2   := $(ISA_avx2)
+FLAGS_tests/lanes/avx512 := $(ISA_avx512)
+
+# What the program alone, and what the unit tests link on top.
+RLY_LIBS  := $(if $(filter 1,$(READLINE)),-lreadline)
+UNIT_LIBS := -lcmocka -lmpfr -lgmp
+
+# --- Sources ----------------------------------------------------------------
+
+FOLDERS := base tensor ir ops io parser types passes interp lib stdlib
+STDLIB  := $(wildcard stdlib/*.rly)
+
+lib_src  := $(filter-out stdlib/embed.c ops/simd/isa/%,\
+              $(sort $(shell find $(wildcard $(FOLDERS)) -name '*.c')))
+rly_src  := $(wildcard repl/*.c)
+unit_src := $(wildcard tests/unit/*.c tests/ulp/*.c)
+conf_src := $(wildcard tests/conformance/*.c)
+bench_src := $(wildcard bench/*.c)
+fuzz_src := $(wildcard fuzz/*.c) \
+            $(addprefix tests/conformance/,value.c trial.c) tests/process.c
+
+# Kernels and vector math once for each instruction set that the compiler's
+# target has.
+machine   := $(shell $(CC) -dumpmachine)
+x86       := $(findstring x86_64,$(machine))
+ISAS      := $(if $(x86),generic avx2 avx512,\
+               $(if $(findstring aarch64,$(machine)),neon,generic))
+isa_src   := $(wildcard ops/simd/isa/*.c)
+isa_obj   := $(foreach isa,$(ISAS),\
+               $(isa_src:ops/simd/isa/%.c=$(B)/ops/simd/isa/$(isa)/%.o))
+lanes_src := $(wildcard $(addprefix tests/lanes/,*.c generic/*.c \
+               $(if $(x86),avx2/*.c avx512/*.c)))
+
+gen_src := $(patsubst %.re,$(GEN)/%.c,$(wildcard parser/*.re)) \
+           $(patsubst %.y,$(GEN)/%.c,$(wildcard parser/*.y)) \
+           $(if $(wildcard stdlib/embed.c),$(GEN)/stdlib/library.c)
+gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
+           $(GEN)/repl/diagnostics.inc
+
+objects = $(patsubst %.c,$(B)/%.o,$(1))
+lib_obj := $(call objects,$(lib_src)) $(isa_obj) $(gen_src:.c=.o)
+units   := $(unit_src:%.c=$(B)/%)
+conf    := $(B)/tests/conformance/run
+bench   := $(B)/bench/bench
+differ  := $(B)/fuzz/differ
+
+# --- Building ---------------------------------------------------------------
+
+.PHONY: all lib units deps deps-bench ready demo test check conformance neon \
+        lint promote docs bench fuzz install clean help FORCE
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(RLY)     ## build/MODE/rly (the default)
+lib: $(LIB) $(SO) ## build/MODE/librly.a and librly.so
+units: $(units) ## the C unit tests, without running them
+
+$(RLY): $(call objects,$(rly_src)) $(LIB)
+	@echo "  link  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(RLY_LIBS) -o $@
+
+$(LIB): $(lib_obj)
+	@echo "  ar    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Only what rly.h declares is visible from outside.
+$(SO): $(lib_obj)
+	@echo "  link  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) $^ \
+	  $(LDLIBS) -o $@
+	$(Q)ln -sf $(@F) $(B)/$(SONAME)
+
+$(B)/tests/unit/math_test $(B)/tests/ulp/ulp: $(call objects,$(lanes_src))
+
+# Its buffers come from the test.
+$(B)/tests/unit/guard_test: LDFLAGS += -Wl,--wrap=buffer_new
+
+$(units): %: %.o $(LIB)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(LDLIBS) \
+	  $(UNIT_LIBS) -o $@
+
+$(conf): $(call objects,$(conf_src) tests/process.c)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(bench): $(call objects,$(bench_src) tests/process.c) $(LIB)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(differ): $(call objects,$(fuzz_src)) $(LIB)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(B)/%.o: %.c $(B)/flags | $(gen_hdr)
+	@mkdir -p $(@D)
+	@echo "  cc    $<"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) $(FLAGS_$(<D)) -MMD -MP -c $< -o $@
+
+# build/MODE/ops/simd/isa/avx2/tile.o from ops/simd/isa/tile.c
+define ISA_RULE
+$$(B)/ops/simd/isa/$(1)/%.o: ops/simd/isa/%.c $$(B)/flags
+	@mkdir -p $$(@D)
+	@echo "  cc    $$< ($(1))"
+	$$(Q)$$(CC) $$(CPPFLAGS) -DSIMD_ISA=$(1) $$(CFLAGS) $$(WARN) \
+	  $$(FLAGS_$$(<D)) $$(ISA_$(1)) -MMD -MP -c $$< -o $$@
+endef
+$(foreach isa,$(ISAS),$(eval $(call ISA_RULE,$(isa))))
+
+$(GEN)/%.o: $(GEN)/%.c $(B)/flags | $(gen_hdr)
+	@echo "  cc    $<"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(GEN_WARN) -MMD -MP -c $< -o $@
+
+# Compiled with other flags than last time?  Then compile again.
+$(B)/flags: FORCE
+	@mkdir -p $(B)
+	@echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN)' | cmp -s - $@ || \
+	  echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN)' > $@
+
+# --- Generated sources ------------------------------------------------------
+
+$(GEN)/%.c: %.re
+	@mkdir -p $(@D)
+	$(Q)re2c -W --no-generation-date -o $@ $<
+
+$(GEN)/%.c $(GEN)/%.h &: %.y
+	@mkdir -p $(@D)
+	$(Q)lemon -q -T/usr/share/lemon/lempar.c -d$(@D) $<
+	@touch $(GEN)/$*.h  # lemon leaves an unchanged header as it was
+
+# A page as a C string, a literal a line.
+$(GEN)/repl/diagnostics.inc: docs/DIAGNOSTICS.md
+	@mkdir -p $(@D)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+
+$(GEN)/stdlib/library.c: $(B)/stdlib/embed $(STDLIB)
+	@mkdir -p $(@D)
+	$(Q)$< $@ $(STDLIB)
+
+$(B)/stdlib/embed: $(B)/stdlib/embed.o
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+# --- Running ----------------------------------------------------------------
+
+export RLY MODE CC
+
+# A sanitizer's finding must not look like one of the program's own exits.
+export ASAN_OPTIONS  := exitcode=99:allocator_may_return_null=1
+export LSAN_OPTIONS  := exitcode=99
+export UBSAN_OPTIONS := exitcode=99:print_stacktrace=1
+
+# Text with expectations in its comments, for `rly test`.
+RLY_TESTS := $(shell find tests -name '*.rly' -not -path '*/conformance/*' | \
+               sort) $(wildcard README.md docs/*.md)
+export RLY_TESTS
+
+deps:           ## install the Debian packages that the build and tests need
+	@.ci/deps $(PACKAGES)
+
+deps-bench:     ## install the peers that `make bench` compares with
+	@.ci/deps $(BENCH_PACKAGES)
+
+# A second make, so that nothing is built before the tools are there.
+ready: deps
+
+demo: ready     ## a character LSTM writes text
+	@$(MAKE) --no-print-directory all
+	$(RLY) run examples/charlm/charlm.rly \
+	  --params examples/charlm/charlm.safetensors
+
+test: ready     ## every test; MODE=asan for the same under the sanitizers
+	@$(MAKE) --no-print-directory check
+
+check: all lib $(units) $(conf)
+	@prove tests/lint $(units) $(wildcard tests/t/*.t)
+	@$(conf) --ratchet
+
+conformance: all $(conf) ## both suites: what passes, what fails and why
+	@$(conf)
+
+neon:           ## the kernels for ARM, cross-compiled, tested under qemu
+	@tests/neon/run
+
+lint:           ## the order of the folders, line length, leftovers
+	@tests/lint
+
+promote: all $(conf) ## accept today's output as expected: then read the diff
+	$(RLY) test --promote $(RLY_TESTS)
+	$(conf) --promote
+
+docs: all       ## docs/operators.md, from the table of operators
+	$(RLY) ops --markdown > docs/operators.md
+
+N    ?= 1000
+SEED ?= 1
+SIZE ?= 400
+fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
+	@$(differ) --count $(N) --seed $(SEED) --size $(SIZE)
+
+bench: all $(bench) ## speed beside its peers; BENCH=control runs one group
+	@$(bench) $(BENCH)
+
+# Where things are installed; @NAME@ in a template is what NAME says here.
+dest := $(DESTDIR)$(PREFIX)
+fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION)
+
+install: all lib ## into $(DESTDIR)$(PREFIX): bin, lib, include, share/man
+	install -D -m 755 $(RLY) $(dest)/bin/rly
+	install -D -m 644 include/rly.h $(dest)/include/rly.h
+	install -D -m 644 $(LIB) $(dest)/lib/librly.a
+	install -D -m 644 $(SO) $(dest)/lib/librly.so.$(VERSION)
+	ln -sf librly.so.$(VERSION) $(dest)/lib/$(SONAME)
+	ln -sf $(SONAME) $(dest)/lib/librly.so
+	install -d $(dest)/lib/pkgconfig $(dest)/share/man/man1 \
+	  $(dest)/share/man/man3
+	$(fill) lib/rly.pc.in > $(dest)/lib/pkgconfig/rly.pc
+	$(fill) docs/man/rly.1.in > $(dest)/share/man/man1/rly.1
+	$(fill) docs/man/librly.3.in > $(dest)/share/man/man3/librly.3
+
+clean:          ## remove build/
+	rm -rf build
+
+help:           ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 22

@@ -1,0 +1,126 @@
+/* Arenas: chunks of 4 KiB that double up to 1 MiB, cut from the front.  A big
+ * request gets a chunk to itself, behind the open one, which stays open.  When
+ * the Mem refuses, small requests are served from its reserve. */
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  CHUNK_MIN = 4 << 10,
+  CHUNK_MAX = 1 << 20,
+  REQUEST_BIG = 64 << 10,  /* beyond this a request may be refused */
+};
+
+struct ArenaChunk {
+  ArenaChunk *next;
+  size_t size;    /* with this header */
+  bool reserved;  /* cut from the Mem's reserve */
+};
+
+void arena_init(Arena *a, Mem *mem) { *a = (Arena){.mem = mem}; }
+
+void arena_done(Arena *a) {
+  for (ArenaChunk *c = a->chunks, *next; c; c = next) {
+    next = c->next;
+    if (c->reserved)
+      mem_reserve_return(a->mem, c->size);
+    else
+      mem_free(a->mem, c, c->size);
+  }
+  arena_init(a, a->mem);
+}
+
+static ArenaChunk *chunk_new(Mem *mem, size_t size) {
+  ArenaChunk *c = mem_alloc_zeroed(mem, size);
+  if (c) c->size = size;
+  return c;
+}
+
+static ArenaChunk *chunk_from_reserve(Mem *mem, size_t request) {
+  size_t size = request + sizeof(ArenaChunk);
+  if (size < CHUNK_MIN) size = CHUNK_MIN;
+  ArenaChunk *c = mem_reserve_take(mem, size);
+  if (c) *c = (ArenaChunk){.size = size, .reserved = true};
+  return c;
+}
+
+/* A chunk for one request. */
+static void *alloc_big(Arena *a, size_t size) {
+  ArenaChunk *c = chunk_new(a->mem, size + sizeof(ArenaChunk));
+  if (!c) {
+    mem_raise_exhausted(a->mem);
+    return NULL;
+  }
+  ArenaChunk **link = a->chunks ? &a->chunks->next : &a->chunks;
+  c->next = *link;
+  *link = c;
+  return c + 1;
+}
+
+static size_t next_chunk_size(const Arena *a, size_t request) {
+  size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
+  if (size < request + sizeof(ArenaChunk)) size = 2 * request;
+  if (size < CHUNK_MIN) size = CHUNK_MIN;
+  return size < CHUNK_MAX ? size : CHUNK_MAX;
+}
+
+/* Opens a chunk with room for a request that is not big. */
+static bool open_chunk(Arena *a, size_t request) {
+  ArenaChunk *c = chunk_new(a->mem, next_chunk_size(a, request));
+  if (!c) c = chunk_from_reserve(a->mem, request);
+  if (!c) return false;
+  c->next = a->chunks;
+  a->chunks = c;
+  a->next = (char *)(c + 1);
+  a->end = (char *)c + c->size;
+  return true;
+}
+
+void *arena_alloc(Arena *a, size_t size) {
+  if (size > SIZE_MAX / 2) {
+    mem_raise_exhausted(a->mem);
+    return NULL;
+  }
+  size = size ? (size + 7) & ~(size_t)7 : 8;
+  if (size > REQUEST_BIG) return alloc_big(a, size);
+  if (size > (size_t)(a->end - a->next) && !open_chunk(a, size)) return NULL;
+  void *p = a->next;
+  a->next += size;
+  return p;
+}
+
+void *arena_array(Arena *a, size_t n, size_t size) {
+  size_t total;
+  return arena_alloc(a, size_mul(n, size, &total) ? total : SIZE_MAX);
+}
+
+void *arena_copy(Arena *a, const void *data, size_t size) {
+  void *p = arena_alloc(a, size);
+  if (p && size) memcpy(p, data, size);
+  return p;
+}
+
+char *arena_strndup(Arena *a, const char *text, size_t len) {
+  char *p = arena_alloc(a, len + 1);  /* zeroed, so it ends with a NUL */
+  if (p && len) memcpy(p, text, len);
+  return p;
+}
+
+char *arena_printf(Arena *a, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char *text = arena_vprintf(a, format, args);
+  va_end(args);
+  return text;
+}
+
+char *arena_vprintf(Arena *a, const char *format, va_list args) {
+  va_list again;
+  va_copy(again, args);
+  int len = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  char *text = arena_alloc(a, len < 0 ? 1 : (size_t)len + 1);
+  if (text && len > 0) vsnprintf(text, (size_t)len + 1, format, args);
+  return text;
+}

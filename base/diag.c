@@ -1,0 +1,154 @@
+/* Building diagnostics and the sink that owns them.  How they are shown is
+ * in diag_render.c. */
+#include "base/diag.h"
+
+#include <string.h>
+
+static const struct {
+  const char *text, *title;
+} codes[DIAG_CODE_COUNT] = {
+#define DIAG(code, title) [code] = {#code, title},
+#include "base/diag.def"
+#undef DIAG
+};
+
+const char *diag_code_text(DiagCode code) { return codes[code].text; }
+const char *diag_code_title(DiagCode code) { return codes[code].title; }
+
+DiagCode diag_code_find(const char *text) {
+  DiagCode code = 0;
+  while (code < DIAG_CODE_COUNT && strcmp(codes[code].text, text)) code++;
+  return code;
+}
+
+/* --- The sink ------------------------------------------------------------ */
+
+void diags_init(Diags *s, Mem *mem) {
+  *s = (Diags){0};
+  arena_init(&s->arena, mem);
+  VEC_INIT(&s->list, mem);
+}
+
+void diags_clear(Diags *s) {
+  for (size_t i = 0; i < s->list.len; i++) {
+    VEC_DONE(&s->list.data[i]->notes);
+    VEC_DONE(&s->list.data[i]->frames);
+  }
+  VEC_CLEAR(&s->list);
+  arena_done(&s->arena);
+  s->errors = 0;
+  s->suppressed = false;
+}
+
+void diags_done(Diags *s) {
+  diags_clear(s);
+  VEC_DONE(&s->list);
+}
+
+/* A place for one more, or the scratch when it will not be shown. */
+static Diag *diags_add(Diags *s, Severity severity) {
+  bool error = severity != SEV_WARNING;
+  if (error) s->errors++;
+  if (error && s->errors > DIAG_MAX_ERRORS) {
+    s->suppressed = true;
+    return &s->scratch;
+  }
+  Diag *d = ARENA_NEW(&s->arena, Diag);
+  if (!d || !VEC_RESERVE(&s->list, 1)) return &s->scratch;
+  VEC_PUSH(&s->list, d);
+  return d;
+}
+
+/* --- One diagnostic ------------------------------------------------------ */
+
+static bool is_dropped(const Diag *d) { return d == &d->sink->scratch; }
+
+static const char *diag_text(Diag *d, const char *format, va_list args) {
+  if (is_dropped(d)) return "";
+  char *text = arena_vprintf(&d->sink->arena, format, args);
+  return text ? text : "out of memory";
+}
+
+Diag *diag_new(Diags *s, Severity severity, DiagCode code, Span span,
+               const char *format, ...) {
+  Diag *d = diags_add(s, severity);
+  *d = (Diag){.severity = severity, .code = code, .span = span, .sink = s};
+  VEC_INIT(&d->notes, s->arena.mem);
+  VEC_INIT(&d->frames, s->arena.mem);
+  va_list args;
+  va_start(args, format);
+  d->message = diag_text(d, format, args);
+  va_end(args);
+  return d;
+}
+
+void diag_caption(Diag *d, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  d->caption = diag_text(d, format, args);
+  va_end(args);
+}
+
+void diag_hint(Diag *d, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  d->hint = diag_text(d, format, args);
+  va_end(args);
+}
+
+void diag_note(Diag *d, Span span, const char *format, ...) {
+  if (is_dropped(d)) return;
+  va_list args;
+  va_start(args, format);
+  const char *message = diag_text(d, format, args);
+  va_end(args);
+  VEC_PUSH(&d->notes, (DiagNote){span, message});
+}
+
+/* --- The call trace ------------------------------------------------------ */
+
+enum { TRACE_HALF = DIAG_MAX_TRACE / 2 };
+
+static bool is_user_frame(const Diag *d, Span span) {
+  SourceMap *sources = d->sink->sources;
+  const SourceFile *f = sources ? sources_file(sources, span) : NULL;
+  return !sources || (f && !f->library);
+}
+
+static void fix_first_of_tail(Diag *d) {
+  if (is_user_frame(d, d->frames.data[d->frames_fixed].span))
+    d->user_frame_fixed = true;
+  d->frames_fixed++;
+}
+
+/* The frames are the fixed ones and a tail, the outermost so far.  The tail's
+ * first frame makes room for a new one, unless it is the user's innermost. */
+static void shorten_tail(Diag *d) {
+  DiagFrame *first = d->frames.data + d->frames_fixed;
+  size_t tail = d->frames.len - d->frames_fixed;
+  if (d->frames_fixed < TRACE_HALF ||
+      (!d->user_frame_fixed && is_user_frame(d, first->span))) {
+    fix_first_of_tail(d);
+  } else {
+    memmove(first, first + 1, (tail - 1) * sizeof *first);
+    d->frames.len--;
+  }
+}
+
+/* A copy of the name, shared with the frames at hand: recursion repeats few
+ * names very often. */
+static const char *frame_name(Diag *d, const char *function) {
+  for (size_t i = d->frames.len; i-- > 0;)
+    if (!strcmp(d->frames.data[i].function, function))
+      return d->frames.data[i].function;
+  const char *copy =
+      arena_strndup(&d->sink->arena, function, strlen(function));
+  return copy ? copy : "?";
+}
+
+void diag_frame(Diag *d, const char *function, Span span) {
+  if (is_dropped(d)) return;
+  const char *name = frame_name(d, function);
+  if (d->frames.len - d->frames_fixed == TRACE_HALF) shorten_tail(d);
+  VEC_PUSH(&d->frames, (DiagFrame){name, span, d->frame_count++});
+}

@@ -1,0 +1,102 @@
+/* Diagnostics: what the user did wrong, where, and what would mend it.
+ *
+ * A Diag is built in steps and then handed to the sink:
+ *
+ *   Diag *d = diag_error(sink, E0203, span,
+ *                        "operands of `%s` do not broadcast: ...", name);
+ *   diag_caption(d, "Tensor[(4), float32]");     text behind the carets
+ *   diag_note(d, other_span, "this dimension, 4, comes from here");
+ *   diag_hint(d, "the last dimensions must be equal or 1");
+ *
+ * Codes are stable; base/diag.def lists them with the title that
+ * `rly explain` shows. */
+#ifndef BASE_DIAG_H
+#define BASE_DIAG_H
+
+#include "base/source.h"
+#include "base/strbuf.h"
+
+typedef enum Severity { SEV_ERROR, SEV_WARNING, SEV_RUNTIME } Severity;
+
+typedef enum DiagCode {
+#define DIAG(code, title) code,
+#include "base/diag.def"
+#undef DIAG
+  DIAG_CODE_COUNT
+} DiagCode;
+
+typedef struct DiagNote {
+  Span span;  /* may be SPAN_NONE */
+  const char *message;
+} DiagNote;
+
+/* One line of a run-time error's call trace, innermost first. */
+typedef struct DiagFrame {
+  const char *function;  /* "@f", "fn", or "top level" */
+  Span span;             /* the call that was under way in it */
+  uint64_t index;        /* calls further in */
+} DiagFrame;
+
+typedef struct Diag {
+  Severity severity;
+  DiagCode code;
+  Span span;
+  const char *message;
+  const char *caption;  /* NULL: none */
+  const char *hint;     /* NULL: none */
+  VEC(DiagNote) notes;
+  VEC(DiagFrame) frames;
+  uint64_t frame_count;  /* calls in all; `frames` may hold fewer */
+  size_t frames_fixed;   /* leading frames that stay; the rest is the tail */
+  bool user_frame_fixed; /* is one of those the user's own code? */
+  struct Diags *sink;
+} Diag;
+
+enum { DIAG_MAX_ERRORS = 20, DIAG_MAX_TRACE = 20 };
+
+typedef struct Diags {
+  Arena arena;
+  VEC(Diag *) list;
+  size_t errors;    /* counted, also beyond DIAG_MAX_ERRORS */
+  bool suppressed;  /* errors beyond the maximum were dropped */
+  Diag scratch;     /* what a dropped diagnostic writes to */
+  SourceMap *sources;  /* tells library frames apart in traces; may be NULL */
+} Diags;
+
+void diags_init(Diags *s, Mem *mem);
+void diags_done(Diags *s);
+void diags_clear(Diags *s);
+
+/* A new diagnostic, owned by the sink; never NULL.  Message texts are
+ * copied. */
+Diag *diag_new(Diags *s, Severity severity, DiagCode code, Span span,
+               const char *format, ...) __attribute__((format(printf, 5, 6)));
+#define diag_error(s, code, span, ...) \
+  diag_new((s), SEV_ERROR, (code), (span), __VA_ARGS__)
+#define diag_warning(s, code, span, ...) \
+  diag_new((s), SEV_WARNING, (code), (span), __VA_ARGS__)
+void diag_caption(Diag *d, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void diag_note(Diag *d, Span span, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void diag_hint(Diag *d, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Adds the next call of the trace.  Call it for every frame, innermost first:
+ * it keeps the first ten, the last ten and, between them, the innermost one of
+ * the user's own (as far as the sink's `sources` tell). */
+void diag_frame(Diag *d, const char *function, Span span);
+
+const char *diag_code_text(DiagCode code);   /* "E0203" */
+const char *diag_code_title(DiagCode code);
+/* The code of this spelling, or DIAG_CODE_COUNT. */
+DiagCode diag_code_find(const char *text);
+
+/* Rendering as cli.md lays it down: text with source lines and carets, or one
+ * line of JSON, its newline included.  Diagnostics print in the order of their
+ * places. */
+void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out);
+void diag_render_json(const Diag *d, SourceMap *sources, StrBuf *out);
+void diags_render(const Diags *s, SourceMap *sources, bool colour,
+                  StrBuf *out);
+
+#endif

@@ -1,0 +1,43 @@
+/* Slabs and the slow paths of pool.h: what its free lists cannot serve. */
+#include "base/pool.h"
+
+enum { SLAB_SIZE = 64 << 10 };
+
+typedef struct PoolSlab {
+  struct PoolSlab *next;
+  char pad[POOL_GRAIN - sizeof(struct PoolSlab *)];
+} PoolSlab;
+
+void pool_init(Pool *p, Mem *mem) { *p = (Pool){.mem = mem}; }
+
+void pool_done(Pool *p) {
+  for (PoolSlab *s = p->slabs, *next; s; s = next) {
+    next = s->next;
+    mem_free(p->mem, s, SLAB_SIZE);
+  }
+  pool_init(p, p->mem);
+}
+
+static bool open_slab(Pool *p) {
+  PoolSlab *s = mem_alloc(p->mem, SLAB_SIZE);
+  if (!s) return false;
+  s->next = p->slabs;
+  p->slabs = s;
+  p->next = (char *)(s + 1);
+  p->end = (char *)s + SLAB_SIZE;
+  return true;
+}
+
+void *pool_alloc_slow(Pool *p, size_t size) {
+  if (size > POOL_MAX) return mem_alloc(p->mem, size);
+  size_t whole = (size + POOL_GRAIN - 1) / POOL_GRAIN * POOL_GRAIN;
+  if (whole == 0) whole = POOL_GRAIN;
+  if (whole > (size_t)(p->end - p->next) && !open_slab(p)) return NULL;
+  void *block = p->next;
+  p->next += whole;
+  return block;
+}
+
+void pool_free_large(Pool *p, void *block, size_t size) {
+  mem_free(p->mem, block, size);
+}

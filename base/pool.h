@@ -1,0 +1,52 @@
+/* Size-class free lists for the small objects of one session: cells, tensor
+ * headers.  Used by one thread at a time.  Blocks up to POOL_MAX bytes are cut
+ * from slabs; larger ones go to the Mem.  The caller passes sizes back. */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include "base/mem.h"
+
+enum { POOL_GRAIN = 16, POOL_MAX = 512, POOL_CLASSES = POOL_MAX / POOL_GRAIN };
+
+typedef struct PoolBlock {
+  struct PoolBlock *next;
+} PoolBlock;
+
+typedef struct Pool {
+  Mem *mem;
+  PoolBlock *free[POOL_CLASSES + 1];  /* by size / POOL_GRAIN, rounded up */
+  struct PoolSlab *slabs;
+  char *next, *end;  /* the uncut part of the newest slab */
+  uint64_t allocations;
+} Pool;
+
+void pool_init(Pool *p, Mem *mem);
+/* Releases every slab, whatever is still in use of them. */
+void pool_done(Pool *p);
+
+void *pool_alloc_slow(Pool *p, size_t size);
+void pool_free_large(Pool *p, void *block, size_t size);
+
+/* 16-byte aligned, not cleared; NULL when memory runs out. */
+static inline void *pool_alloc(Pool *p, size_t size) {
+  size_t class = (size + POOL_GRAIN - 1) / POOL_GRAIN;
+  p->allocations++;
+  if (class <= POOL_CLASSES && p->free[class]) {
+    PoolBlock *block = p->free[class];
+    p->free[class] = block->next;
+    return block;
+  }
+  return pool_alloc_slow(p, size);
+}
+
+static inline void pool_free(Pool *p, void *block, size_t size) {
+  size_t class = (size + POOL_GRAIN - 1) / POOL_GRAIN;
+  if (class > POOL_CLASSES) {
+    pool_free_large(p, block, size);
+    return;
+  }
+  ((PoolBlock *)block)->next = p->free[class];
+  p->free[class] = block;
+}
+
+#endif

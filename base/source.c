@@ -1,0 +1,144 @@
+/* Files, and the way from a byte offset to its line and column.  Offset 0
+ * belongs to no file; each takes one offset more than its length, so that its
+ * end is a place of its own. */
+#include "base/source.h"
+
+#include <string.h>
+
+void sources_init(SourceMap *m, Mem *mem) {
+  *m = (SourceMap){.next_base = 1};
+  arena_init(&m->arena, mem);
+  VEC_INIT(&m->files, mem);
+}
+
+void sources_done(SourceMap *m) {
+  VEC_DONE(&m->files);
+  arena_done(&m->arena);
+}
+
+SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
+                        size_t len, bool library) {
+  if (len >= UINT32_MAX - m->next_base) return NULL;
+  SourceFile *f = ARENA_NEW(&m->arena, SourceFile);
+  if (!f || !VEC_RESERVE(&m->files, 1)) return NULL;
+  *f = (SourceFile){
+      .path = arena_strndup(&m->arena, path, strlen(path)),
+      .text = arena_strndup(&m->arena, text, len),
+      .len = (uint32_t)len,
+      .base = m->next_base,
+      .library = library,
+      .arena = &m->arena,
+  };
+  if (!f->path || !f->text) return NULL;
+  VEC_PUSH(&m->files, f);
+  m->next_base += (uint32_t)len + 1;
+  return f;
+}
+
+/* --- Lines --------------------------------------------------------------- */
+
+static const char *line_end(const char *text, const char *end) {
+  const char *newline = memchr(text, '\n', (size_t)(end - text));
+  return newline ? newline : end;
+}
+
+/* A byte order mark is no part of the first line. */
+static uint32_t first_line(const SourceFile *f) {
+  return f->len >= 3 && !memcmp(f->text, "\xEF\xBB\xBF", 3) ? 3 : 0;
+}
+
+/* Finds the line starts.  Without the memory for them the file passes for one
+ * long line. */
+static void index_lines(SourceFile *f) {
+  const char *end = f->text + f->len;
+  uint32_t count = 1;
+  for (const char *p = f->text; (p = line_end(p, end)) < end; p++) count++;
+  f->lines = ARENA_ARRAY(f->arena, uint32_t, count);
+  if (!f->lines) return;
+  f->line_count = count;
+  f->lines[0] = first_line(f);
+  const char *p = f->text;
+  for (uint32_t i = 1; i < count; i++) {
+    p = line_end(p, end) + 1;
+    f->lines[i] = (uint32_t)(p - f->text);
+  }
+}
+
+static uint32_t line_start(SourceFile *f, uint32_t line) {
+  if (!f->lines) index_lines(f);
+  return f->lines && line <= f->line_count ? f->lines[line - 1] : 0;
+}
+
+/* The last line that starts at or before `offset`. */
+static uint32_t line_at(SourceFile *f, uint32_t offset) {
+  if (!f->lines) index_lines(f);
+  uint32_t low = 1, high = f->lines ? f->line_count : 1;
+  while (low < high) {
+    uint32_t middle = low + (high - low + 1) / 2;
+    if (f->lines[middle - 1] <= offset)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+const char *source_line(SourceFile *f, uint32_t line, uint32_t *len) {
+  const char *start = f->text + line_start(f, line - f->lines_before);
+  const char *end = line_end(start, f->text + f->len);
+  if (end > start && end[-1] == '\r') end--;
+  *len = (uint32_t)(end - start);
+  return start;
+}
+
+/* --- Places -------------------------------------------------------------- */
+
+SourceFile *sources_file(SourceMap *m, Span span) {
+  if (!span_exists(span)) return NULL;
+  size_t low = 0, high = m->files.len;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (m->files.data[middle]->base <= span.lo)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  SourceFile *f = low ? m->files.data[low - 1] : NULL;
+  return f && span.lo - f->base <= f->len ? f : NULL;
+}
+
+/* The span as offsets in its file's text. */
+static Span span_within(const SourceFile *f, Span span) {
+  uint32_t hi = span.hi < span.lo ? span.lo : span.hi;
+  if (hi > f->base + f->len) hi = f->base + f->len;
+  return (Span){span.lo - f->base, hi - f->base};
+}
+
+static uint32_t column_at(SourceFile *f, uint32_t line, uint32_t offset) {
+  uint32_t start = line_start(f, line);
+  if (offset <= start) return 1;
+  return (uint32_t)utf8_count(f->text + start, offset - start) + 1;
+}
+
+Place sources_place(SourceMap *m, Span span) {
+  SourceFile *f = sources_file(m, span);
+  if (!f) return (Place){0};
+  Span in = span_within(f, span);
+  Place p = {.file = f};
+  p.line = line_at(f, in.lo);
+  p.end_line = line_at(f, in.hi);
+  p.column = column_at(f, p.line, in.lo);
+  p.end_column = column_at(f, p.end_line, in.hi);
+  p.line += f->lines_before;
+  p.end_line += f->lines_before;
+  return p;
+}
+
+const char *sources_text(SourceMap *m, Span span, uint32_t *len) {
+  SourceFile *f = sources_file(m, span);
+  *len = 0;
+  if (!f) return "";
+  Span in = span_within(f, span);
+  *len = in.hi - in.lo;
+  return f->text + in.lo;
+}

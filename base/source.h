@@ -1,0 +1,63 @@
+/* The source map: every text the program was read from, in one space of byte
+ * offsets, so that a place anywhere is a Span of eight bytes.  Lines and
+ * columns are computed only when something is printed. */
+#ifndef BASE_SOURCE_H
+#define BASE_SOURCE_H
+
+#include "base/name.h"
+#include "base/utf8.h"
+
+/* Bytes lo <= i < hi of the map.  {0, 0} is "nowhere": no text begins at 0. */
+typedef struct Span {
+  uint32_t lo, hi;
+} Span;
+
+static const Span SPAN_NONE = {0, 0};
+
+static inline bool span_exists(Span s) { return s.hi != 0; }
+/* From the start of `a` to the end of `b`. */
+static inline Span span_join(Span a, Span b) {
+  if (!span_exists(a)) return b;
+  if (!span_exists(b)) return a;
+  return (Span){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
+
+typedef struct SourceFile {
+  const char *path;    /* as messages show it */
+  const char *text;    /* `len` bytes and a NUL */
+  uint32_t len, base;  /* byte i of the text has offset base + i */
+  bool library;        /* part of the standard library */
+  uint32_t lines_before; /* a part of a file: the lines that precede it */
+  uint32_t *lines;     /* offsets in `text` of line starts, built on demand */
+  uint32_t line_count;
+  Arena *arena;        /* the map's, for `lines` */
+} SourceFile;
+
+typedef struct SourceMap {
+  Arena arena;
+  VEC(SourceFile *) files;  /* ascending base */
+  uint32_t next_base;
+} SourceMap;
+
+void sources_init(SourceMap *m, Mem *mem);
+void sources_done(SourceMap *m);
+
+/* Adds a copy of the text.  NULL when 4 GiB of sources are exceeded or memory
+ * ran out.  The result lives as long as the map. */
+SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
+                        size_t len, bool library);
+
+/* A place as a person reads it; columns count code points from 1, and the end
+ * is the place just behind the span. */
+typedef struct Place {
+  const SourceFile *file;  /* NULL: nowhere */
+  uint32_t line, column, end_line, end_column;
+} Place;
+Place sources_place(SourceMap *m, Span span);
+SourceFile *sources_file(SourceMap *m, Span span);  /* NULL: nowhere */
+/* Line `line` (from 1) without its end; `len` receives its length. */
+const char *source_line(SourceFile *f, uint32_t line, uint32_t *len);
+/* The text of a span; `len` receives its length. */
+const char *sources_text(SourceMap *m, Span span, uint32_t *len);
+
+#endif

@@ -1,0 +1,28 @@
+/* Growing text.  Always NUL-terminated once something was written. */
+#ifndef BASE_STRBUF_H
+#define BASE_STRBUF_H
+
+#include <stdarg.h>
+
+#include "base/vec.h"
+
+typedef VEC(char) StrBuf;
+
+void strbuf_init(StrBuf *b, Mem *mem);
+void strbuf_done(StrBuf *b);
+
+void strbuf_add(StrBuf *b, const char *text);
+void strbuf_add_len(StrBuf *b, const char *text, size_t len);
+void strbuf_add_char(StrBuf *b, char c);
+void strbuf_add_repeat(StrBuf *b, char c, size_t n);
+void strbuf_addf(StrBuf *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void strbuf_addv(StrBuf *b, const char *format, va_list args);
+/* `text` as the inside of a JSON or C string: quotes, backslashes and control
+ * characters escaped; invalid UTF-8 becomes U+FFFD. */
+void strbuf_add_escaped(StrBuf *b, const char *text, size_t len);
+
+/* The text so far; "" when nothing was written.  Valid until the next write. */
+const char *strbuf_text(const StrBuf *b);
+
+#endif

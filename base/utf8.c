@@ -1,0 +1,70 @@
+/* UTF-8, as strict as the standard: no overlong forms, no surrogates.  Who
+ * reads files checks them with utf8_check; everything else must merely not
+ * stumble over what is invalid. */
+#include "base/utf8.h"
+
+#include <stdbool.h>
+
+uint32_t utf8_decode(const char *text, size_t len, size_t *size) {
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const unsigned char *s = (const unsigned char *)text;
+  *size = 1;
+  if (s[0] < 0x80) return s[0];
+  size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+  if (s[0] < 0xC2 || s[0] > 0xF4 || n > len) return UTF8_INVALID;
+  uint32_t c = s[0] & (0x7Fu >> n);
+  for (size_t i = 1; i < n; i++) {
+    if ((s[i] & 0xC0) != 0x80) return UTF8_INVALID;
+    c = c << 6 | (s[i] & 0x3F);
+  }
+  bool surrogate = c >= 0xD800 && c < 0xE000;
+  if (c < least[n] || c > 0x10FFFF || surrogate) return UTF8_INVALID;
+  *size = n;
+  return c;
+}
+
+size_t utf8_check(const char *text, size_t len) {
+  size_t i = 0, size;
+  for (; i < len; i += size) {
+    uint32_t c = utf8_decode(text + i, len - i, &size);
+    if (c == 0 || c == UTF8_INVALID) return i;
+  }
+  return i;
+}
+
+size_t utf8_count(const char *text, size_t len) {
+  size_t count = 0, size;
+  for (size_t i = 0; i < len; i += size) {
+    utf8_decode(text + i, len - i, &size);
+    count++;
+  }
+  return count;
+}
+
+/* The blocks that matter from Unicode's EastAsianWidth.txt and the combining
+ * marks; ascending. */
+static const struct WidthRange {
+  uint32_t first, last;
+  size_t width;
+} width_ranges[] = {
+    {0x0300, 0x036F, 0},   {0x1100, 0x115F, 2},   {0x200B, 0x200F, 0},
+    {0x20D0, 0x20FF, 0},   {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2},
+    {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2},   {0xFE00, 0xFE0F, 0},
+    {0xFE30, 0xFE6F, 2},   {0xFF00, 0xFF60, 2},   {0xFFE0, 0xFFE6, 2},
+    {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
+};
+
+static size_t code_point_width(uint32_t c) {
+  size_t n = sizeof width_ranges / sizeof *width_ranges;
+  if (c == UTF8_INVALID) return 1;
+  for (size_t i = 0; i < n && width_ranges[i].first <= c; i++)
+    if (c <= width_ranges[i].last) return width_ranges[i].width;
+  return 1;
+}
+
+size_t utf8_width(const char *text, size_t len) {
+  size_t width = 0, size;
+  for (size_t i = 0; i < len; i += size)
+    width += code_point_width(utf8_decode(text + i, len - i, &size));
+  return width;
+}

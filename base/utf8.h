@@ -1,0 +1,26 @@
+/* UTF-8: decoding, checking, counting.  Text from outside may be anything, so
+ * every function takes arbitrary bytes; each invalid byte counts as one
+ * character. */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define UTF8_INVALID UINT32_MAX
+/* U+FFFD, which stands for what cannot be shown. */
+#define UTF8_REPLACEMENT "\xEF\xBF\xBD"
+
+/* The code point that starts at `text` (len > 0), or UTF8_INVALID; `size`
+ * receives the bytes it takes, 1 when invalid. */
+uint32_t utf8_decode(const char *text, size_t len, size_t *size);
+
+/* The byte offset of the first NUL or invalid UTF-8 in the text, or len. */
+size_t utf8_check(const char *text, size_t len);
+/* Code points in `len` bytes. */
+size_t utf8_count(const char *text, size_t len);
+/* Terminal cells that `len` bytes take: wide characters two, combining marks
+ * none. */
+size_t utf8_width(const char *text, size_t len);
+
+#endif

@@ -1,0 +1,4 @@
+#ifndef BASE_VERSION_H
+#define BASE_VERSION_H
+#define RLY_VERSION_TEXT "0.1.0"
+#endif

@@ -1,0 +1,88 @@
+/* Measures our program beside its peers and the machine itself, one line a
+ * figure.  Machines are shared and noisy: a figure is the best of several
+ * repeats, and what counts is its ratio to a peer's in the same run. */
+#include "bench/bench.h"
+
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct {
+  const char *name;
+  void (*measure)(Bench *);
+} groups[] = {
+    {"machine", bench_machine},
+    {"control", bench_control},
+    {"kernel", bench_kernel},
+    {"start", bench_start},
+    {"front", bench_front},
+};
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+double bench_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void bench_print(const char *name, double value, const char *unit) {
+  printf("%s\t%.4g\t%s\n", name, value, unit);
+  fflush(stdout);
+}
+
+bool bench_run(const char *name, const char *const argv[], double seconds,
+               Outcome *o) {
+  *o = process_run(argv, seconds);
+  if (o->status == 0) return true;
+  const char *said = o->err.data ? o->err.data : "";
+  if (o->status == STATUS_NOT_STARTED) {
+    fprintf(stderr, "%s: skipped, there is no %s\n", name, argv[0]);
+  } else if (o->status == STATUS_STOPPED) {
+    fprintf(stderr, "%s: stopped after %g s\n", name, seconds);
+  } else {
+    fprintf(stderr, "%s: exit status %d: %.*s\n", name, o->status,
+            (int)strcspn(said, "\n"), said);
+  }
+  outcome_free(o);
+  return false;
+}
+
+const char *bench_path(const Bench *b, const char *file,
+                       char path[BENCH_PATH]) {
+  snprintf(path, BENCH_PATH, "%s/%s", b->dir, file);
+  return path;
+}
+
+/* Measures the group of that name, or all; false when there is none. */
+static bool measure(Bench *b, const char *name) {
+  bool found = false;
+  for (int i = 0; i < GROUPS; i++) {
+    if (name && strcmp(name, groups[i].name)) continue;
+    found = true;
+    groups[i].measure(b);
+  }
+  return found;
+}
+
+static int refuse(const char *name) {
+  fprintf(stderr, "there is no group `%s`; the groups are", name);
+  for (int i = 0; i < GROUPS; i++) fprintf(stderr, " %s", groups[i].name);
+  fputc('\n', stderr);
+  return 2;
+}
+
+/* bench [GROUP...], with the program's path in the variable RLY. */
+int main(int argc, char **argv) {
+  char *self = strdup(argv[0]);
+  Bench b = {.rly = getenv("RLY"), .dir = self ? dirname(self) : "."};
+  if (!b.rly) b.rly = "build/release/rly";
+  int status = 0;
+  if (argc == 1) measure(&b, NULL);
+  for (int i = 1; i < argc && !status; i++) {
+    if (!measure(&b, argv[i])) status = refuse(argv[i]);
+  }
+  free(self);
+  return status ? status : b.failed;
+}

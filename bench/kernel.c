@@ -1,0 +1,256 @@
+/* The kernels of the operators that networks spend their time in, called
+ * directly on preallocated results, and OpenBLAS in turns with them where it
+ * has the same.  OpenBLAS is loaded when it is there. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "ops/ops.h"
+#include "ops/pack.h"
+
+enum { TRIES = 40, RANK = 4 };
+static const double TRY_SECONDS = 2e-3;
+
+typedef enum Unit { GFLOPS, GELEMENTS, MICROSECONDS, MILLISECONDS } Unit;
+
+/* --- Timing -------------------------------------------------------------- */
+
+typedef struct Work {
+  void (*run)(void *data);
+  void *data;
+  int rounds;   /* that fill a try */
+  double best;  /* seconds a round */
+} Work;
+
+static double time_of(const Work *w, int rounds) {
+  double start = bench_now();
+  for (int i = 0; i < rounds; i++) w->run(w->data);
+  return (bench_now() - start) / rounds;
+}
+
+static void calibrate(Work *w) {
+  w->run(w->data);
+  w->rounds = (int)(TRY_SECONDS / (time_of(w, 4) + 1e-9)) + 1;
+  w->best = 1e9;
+}
+
+/* In turns, so that both see the same machine. */
+static void measure(Work *works, int count) {
+  for (int i = 0; i < count; i++) calibrate(&works[i]);
+  for (int i = 0; i < TRIES; i++)
+    for (int k = 0; k < count; k++) {
+      double now = time_of(&works[k], works[k].rounds);
+      if (now < works[k].best) works[k].best = now;
+    }
+}
+
+/* --- OpenBLAS ------------------------------------------------------------ */
+
+enum { ROW_MAJOR = 101, PLAIN = 111 };
+
+typedef struct OpenBlas {
+  void (*sgemm)(int order, int ta, int tb, int m, int n, int k, float alpha,
+                const float *a, int lda, const float *b, int ldb, float beta,
+                float *c, int ldc);
+  void (*sgemv)(int order, int t, int m, int n, float alpha, const float *a,
+                int lda, const float *x, int incx, float beta, float *y,
+                int incy);
+  void (*set_threads)(int n);
+} OpenBlas;
+
+static bool openblas_load(OpenBlas *blas) {
+  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return false;
+  *(void **)&blas->sgemm = dlsym(library, "cblas_sgemm");
+  *(void **)&blas->sgemv = dlsym(library, "cblas_sgemv");
+  *(void **)&blas->set_threads = dlsym(library, "openblas_set_num_threads");
+  if (!blas->sgemm || !blas->sgemv || !blas->set_threads) return false;
+  blas->set_threads(1);
+  return true;
+}
+
+/* --- Figures ------------------------------------------------------------- */
+
+typedef struct Figure {
+  const char *name;
+  OpId op;
+  int64_t shapes[3][RANK];  /* of the operands; the last dim not 0 ends one */
+  Unit unit;
+  double amount;            /* flops or elements a round */
+  const char *peer;         /* OpenBLAS's name for it; NULL: it has none */
+  bool packed, transposed;  /* operand 1 is; operand 0 is */
+} Figure;
+
+#define FLOPS(m, n, k) (2.0 * (m) * (n) * (k))
+#define SGEMM(n)                                                          \
+  {"kernel.sgemm_" #n, OP_NN_MATMUL, {{n, n}, {n, n}}, GFLOPS,            \
+   FLOPS(n, n, n), "kernel.sgemm_" #n "@openblas", false, false}
+#define DENSE(k, n)                                                       \
+  {"kernel.dense_1x" #k "x" #n, OP_NN_DENSE, {{1, k}, {n, k}},            \
+   MICROSECONDS, 1, "kernel.sgemv_" #n "x" #k "@openblas", true, false}
+#define MATH(op, function)                                                \
+  {"kernel." #function "_4096", op, {{4096}}, GELEMENTS, 4096, NULL,      \
+   false, false}
+#define CONV(c, side)                                                     \
+  {"kernel.conv2d_" #c "x" #side "x" #side "_k3", OP_NN_CONV2D,           \
+   {{1, c, side, side}, {c, c, 3, 3}}, GFLOPS,                            \
+   FLOPS(c, (side) * (side), (c) * 9), NULL, false, false}
+#define SQUARE(op, name)                                                  \
+  {"kernel." name "_1024x1024", op, {{1024, 1024}, {1024}, {1024}},       \
+   MILLISECONDS, 1, NULL, false, (op) == OP_COPY}
+
+static const Figure figures[] = {
+    SGEMM(256),
+    SGEMM(512),
+    SGEMM(1024),
+    DENSE(512, 2048),
+    DENSE(64, 256),
+    MATH(OP_EXP, exp),
+    MATH(OP_TANH, tanh),
+    MATH(OP_SIGMOID, sigmoid),
+    MATH(OP_LOG, log),
+    MATH(OP_ERF, erf),
+    SQUARE(OP_NN_SOFTMAX, "softmax"),
+    SQUARE(OP_NN_LAYER_NORM, "layer_norm"),
+    SQUARE(OP_COPY, "transpose"),
+    CONV(64, 56),
+};
+
+static const struct {
+  const char *text;
+  double per_second;  /* of the amount, where the figure is a rate */
+  double per_round;   /* of the time, where it is one */
+} units[] = {
+    [GFLOPS] = {"GFLOP/s", 1e-9, 0},
+    [GELEMENTS] = {"Gelem/s", 1e-9, 0},
+    [MICROSECONDS] = {"us", 0, 1e6},
+    [MILLISECONDS] = {"ms", 0, 1e3},
+};
+
+static void print(const char *name, const Figure *f, double seconds) {
+  double rate = f->amount * units[f->unit].per_second / seconds;
+  double time = seconds * units[f->unit].per_round;
+  bench_print(name, rate + time, units[f->unit].text);
+}
+
+/* --- Running ours -------------------------------------------------------- */
+
+typedef struct Call {
+  const Figure *figure;
+  Heap heap;
+  Arena arena, scratch;  /* the call's own; what a run takes */
+  Tensor *args[3], views[3];
+  const Tensor *operands[3];  /* the views */
+  Attrs attrs;
+  OpCall op;
+  const OpenBlas *blas;
+} Call;
+
+/* Numbers in (0, 1], of which every function here has a value. */
+static Tensor *operand(Heap *h, const int64_t *shape) {
+  int rank = 0;
+  while (rank < RANK && shape[rank]) rank++;
+  Tensor *t = tensor_new(h, DT_FLOAT32, rank, shape);
+  int64_t n = t ? tensor_count(t) : 0;
+  for (int64_t i = 0; i < n; i++)
+    ((float *)t->data)[i] = (float)(i * 2654435761 % 65536 + 1) * 0x1p-16f;
+  return t;
+}
+
+static void transpose(Tensor *t) {
+  int64_t step = t->strides[0];
+  t->strides[0] = t->strides[1];
+  t->strides[1] = step;
+}
+
+/* One on every side: results as large as the data. */
+static void set_padding(Attrs *attrs) {
+  static const Dim ones[] = {1, 1};
+  AttrValue *padding = (AttrValue *)attr_get(attrs, ATTR_padding);
+  padding->state = AV_SET;
+  padding->count = 2;
+  padding->ints = ones;
+}
+
+/* Unless packing is meant, operands are seen without the buffer on which a
+ * packed form would hang: OpenBLAS packs anew each time, too. */
+static bool prepare(Call *c) {
+  const Figure *f = c->figure;
+  const OpInfo *op = op_info(f->op);
+  int count = op_arg_count(op);
+  for (int i = 0; i < count; i++) {
+    if (!(c->args[i] = operand(&c->heap, f->shapes[i]))) return false;
+    c->views[i] = *c->args[i];
+    c->operands[i] = &c->views[i];
+    if (!f->packed) c->views[i].buffer = NULL;
+  }
+  if (f->transposed) transpose(&c->views[0]);
+  if (f->packed) ops_pack(c->args[1]);
+  attrs_defaults(op, &c->attrs);
+  if (f->op == OP_NN_CONV2D) set_padding(&c->attrs);
+  c->op = (OpCall){.op = op, .attrs = &c->attrs, .arg_count = count,
+                   .args = c->operands, .heap = &c->heap, .arena = &c->arena,
+                   .threads = 1};
+  bool ok = op_run(&c->op);
+  c->op.arena = &c->scratch;
+  return ok;
+}
+
+/* Into the results of the first run. */
+static void run_ours(void *data) {
+  Call *c = data;
+  c->op.op->kernel(&c->op);
+  if (c->scratch.chunks) arena_done(&c->scratch);
+}
+
+static void run_openblas(void *data) {
+  Call *c = data;
+  const Tensor *a = c->args[0], *b = c->args[1];
+  float *out = (float *)c->op.outs[0]->data;
+  const float *x = (float *)a->data, *y = (float *)b->data;
+  int m = (int)a->shape[0], n = (int)b->shape[0], k = (int)a->shape[1];
+  if (c->figure->op == OP_NN_DENSE)
+    c->blas->sgemv(ROW_MAJOR, PLAIN, n, k, 1, y, k, x, 1, 0, out, 1);
+  else
+    c->blas->sgemm(ROW_MAJOR, PLAIN, PLAIN, m, n, k, 1, x, k, y, n, 0, out, n);
+}
+
+static void compare(Call *c) {
+  const Figure *f = c->figure;
+  Work works[2] = {{.run = run_ours, .data = c},
+                   {.run = run_openblas, .data = c}};
+  int count = f->peer && c->blas ? 2 : 1;
+  measure(works, count);
+  print(f->name, f, works[0].best);
+  if (count > 1) print(f->peer, f, works[1].best);
+}
+
+static bool run_figure(const Figure *f, Mem *mem, const OpenBlas *blas) {
+  Call c = {.figure = f, .blas = blas};
+  heap_init(&c.heap, mem);
+  arena_init(&c.arena, mem);
+  arena_init(&c.scratch, mem);
+  bool ok = prepare(&c);
+  if (ok) compare(&c);
+  if (ok) tensor_drop(&c.heap, c.op.outs[0]);
+  for (int i = 0; i < 3; i++)
+    if (c.args[i]) tensor_drop(&c.heap, c.args[i]);
+  arena_done(&c.arena);
+  heap_done(&c.heap);
+  return ok;
+}
+
+void bench_kernel(Bench *b) {
+  Mem mem;
+  OpenBlas blas;
+  bool peer = openblas_load(&blas);
+  if (!peer) fprintf(stderr, "kernel: no libopenblas.so.0, peers skipped\n");
+  if (!mem_init(&mem, SIZE_MAX)) {
+    b->failed = true;
+    return;
+  }
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+    b->failed |= !run_figure(&figures[i], &mem, peer ? &blas : NULL);
+  mem_done(&mem);
+}

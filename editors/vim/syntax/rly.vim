@@ -1,0 +1,61 @@
+" Syntax of rly: Relay's text format with extensions.
+if exists('b:current_syntax')
+  finish
+endif
+
+syntax case match
+
+syntax keyword rlyKeyword let and fn def type extern param import
+syntax keyword rlyConditional if else match
+syntax match rlyConditional /\<match?/
+syntax keyword rlyBoolean True False
+
+" Types: dtypes, Tensor and its relatives, constructors and ADTs.
+syntax match rlyType /\<\(bool\|float\(16\|32\|64\)\|bfloat16\)\>/
+syntax match rlyType /\<u\=int\(8\|16\|32\|64\)\>/
+syntax keyword rlyType Tensor Ref Dim
+syntax match rlyConstructor /\<[A-Z]\w*\>/
+
+" Names with a sigil: @global, %local, and %0 of a graph.
+syntax match rlyGlobal /@[A-Za-z_][A-Za-z0-9_.]*/
+syntax match rlyLocal /%[A-Za-z_][A-Za-z0-9_./]*/
+syntax match rlyLocal /%\d\+/
+
+" A lower-case name that is called is an operator; name= is an attribute.
+syntax match rlyOperator /\<[a-z][A-Za-z0-9_.]*\ze(/
+syntax match rlyAttribute /\<[a-z]\w*\ze=[^=]/
+
+syntax match rlyNumber
+      \ /\<\d\+\(\.\d*\)\=\([eE][-+]\=\d\+\)\=\([fiu]\d*\|bf16\)\=\>/
+syntax match rlyNumber /\<\(inf\|nan\)f\(16\|32\|64\)\=\>/
+
+syntax region rlyString start=/"/ skip=/\\./ end=/"/ contains=rlyEscape
+syntax match rlyEscape contained /\\\([abfnrtv\\'"?]\|\o\{1,3}\|x\x\+\)/
+
+" Comments nest; expectations of `rly test` stand out in them.
+syntax match rlyExpect contained /\<expect\>[^:]*:/
+syntax region rlyComment start=/\/\// end=/$/
+      \ contains=rlyExpect,@Spell
+syntax region rlyComment start=/\/\*/ end=/\*\//
+      \ contains=rlyComment,@Spell
+syntax region rlyVersion start=/^#\[version/ end=/\]/ contains=rlyString
+syntax match rlyMetadata /^#\[metadata\]/
+
+highlight default link rlyKeyword Keyword
+highlight default link rlyConditional Conditional
+highlight default link rlyBoolean Boolean
+highlight default link rlyType Type
+highlight default link rlyConstructor Structure
+highlight default link rlyGlobal Function
+highlight default link rlyLocal Identifier
+highlight default link rlyOperator Special
+highlight default link rlyAttribute Label
+highlight default link rlyNumber Number
+highlight default link rlyString String
+highlight default link rlyEscape SpecialChar
+highlight default link rlyExpect SpecialComment
+highlight default link rlyComment Comment
+highlight default link rlyVersion PreProc
+highlight default link rlyMetadata PreProc
+
+let b:current_syntax = 'rly'

@@ -1,0 +1,198 @@
+/* differ: looks for programs on which the VM and the small-step machine do not
+ * agree.
+ *
+ *   differ [--seed S] [--count N] [--size K]  generates programs; tells the
+ *          seed of each that differs, cut down to what matters
+ *   differ --print [--seed S] [--size K]      shows a generated program
+ *   differ --conformance DIR                  runs the language suite
+ *   differ FILE...                            runs these files
+ *
+ * Each program runs in a process of its own, so that a crash or an endless
+ * loop is a difference like any other. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fuzz/duel.h"
+#include "fuzz/reduce.h"
+#include "fuzz/suite.h"
+#include "tests/process.h"
+
+static const uint64_t MAX_STEPS = 300000;
+enum { SECONDS = 20, TRIALS = 4000, CRASHED = DUEL_TOO_LONG + 1 };
+
+typedef struct Options {
+  uint64_t seed, count;
+  int size;
+  bool print;
+  const char *suite;
+} Options;
+
+/* --- One program -------------------------------------------------------- */
+
+static void tell(const Duel *d) {
+  printf("step:\n%sVM:\n%s", strbuf_text(&d->step), strbuf_text(&d->vm));
+  fflush(stdout);
+}
+
+/* What the child does: never returns. */
+static void child_run(Mem *mem, const char *path, const char *text,
+                      size_t len, bool show) {
+  alarm(SECONDS);
+  Duel d;
+  duel_init(&d, mem, MAX_STEPS);
+  duel_run(&d, path, text, len);
+  if (show) tell(&d);
+  duel_done(&d);
+  exit((int)d.outcome);  /* through the leak checker, where there is one */
+}
+
+/* A DuelOutcome, or CRASHED. */
+static int outcome_of(Mem *mem, const char *path, const char *text,
+                      size_t len, bool show) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) child_run(mem, path, text, len, show);
+  int status;
+  if (child < 0 || waitpid(child, &status, 0) != child) return CRASHED;
+  if (show && WIFSIGNALED(status)) {
+    printf("stopped by %s\n", strsignal(WTERMSIG(status)));
+  }
+  bool ended = WIFEXITED(status) && WEXITSTATUS(status) < CRASHED;
+  return ended ? WEXITSTATUS(status) : CRASHED;
+}
+
+/* --- Generated programs ------------------------------------------------- */
+
+typedef struct Hunt {
+  Mem *mem;
+  StrBuf text;
+  int outcome;
+} Hunt;
+
+static int hunt_outcome(Hunt *h, const GenProgram *p, bool show) {
+  VEC_CLEAR(&h->text);
+  gen_program_text(p, &h->text);
+  return outcome_of(h->mem, "program.rly", strbuf_text(&h->text),
+                    h->text.len, show);
+}
+
+static bool still_differs(void *data, const GenProgram *p) {
+  Hunt *h = data;
+  return hunt_outcome(h, p, false) == h->outcome;
+}
+
+static void report(Hunt *h, Arena *a, GenProgram *p, uint64_t seed) {
+  printf("seed %llu %s\n", (unsigned long long)seed,
+         h->outcome == CRASHED ? "crashes" : "differs");
+  Interest interest = {still_differs, h, TRIALS};
+  reduce(a, p, &interest);
+  hunt_outcome(h, p, true);
+  printf("--- program.rly\n%s---\n", strbuf_text(&h->text));
+}
+
+/* Does the program of this seed differ?  Counts the outcomes. */
+static bool hunt_one(Mem *mem, uint64_t seed, int size, uint64_t *counts) {
+  Arena arena;
+  arena_init(&arena, mem);
+  GenProgram p;
+  generate(&arena, mem, seed, size, &p);
+  Hunt h = {.mem = mem};
+  strbuf_init(&h.text, mem);
+  h.outcome = hunt_outcome(&h, &p, false);
+  counts[h.outcome]++;
+  bool differs = h.outcome == DUEL_DIFFERENT || h.outcome == CRASHED;
+  if (differs) report(&h, &arena, &p, seed);
+  strbuf_done(&h.text);
+  gen_program_done(&p);
+  arena_done(&arena);
+  return differs;
+}
+
+static int hunt(Mem *mem, const Options *o) {
+  uint64_t counts[CRASHED + 1] = {0}, found = 0;
+  for (uint64_t i = 0; i < o->count; i++) {
+    found += hunt_one(mem, o->seed + i, o->size, counts);
+  }
+  printf("%llu programs: %llu agree, %llu differ, %llu crash, "
+         "%llu refused, %llu too long\n",
+         (unsigned long long)o->count,
+         (unsigned long long)counts[DUEL_SAME],
+         (unsigned long long)counts[DUEL_DIFFERENT],
+         (unsigned long long)counts[CRASHED],
+         (unsigned long long)counts[DUEL_REFUSED],
+         (unsigned long long)counts[DUEL_TOO_LONG]);
+  return found > 0;
+}
+
+static int print_one(Mem *mem, const Options *o) {
+  Arena arena;
+  arena_init(&arena, mem);
+  GenProgram p;
+  generate(&arena, mem, o->seed, o->size, &p);
+  StrBuf text;
+  strbuf_init(&text, mem);
+  gen_program_text(&p, &text);
+  fputs(strbuf_text(&text), stdout);
+  strbuf_done(&text);
+  gen_program_done(&p);
+  arena_done(&arena);
+  return 0;
+}
+
+/* --- Files -------------------------------------------------------------- */
+
+static int run_file(Mem *mem, const char *path) {
+  static const char *const names[] = {"the same", "DIFFERENT", "refused",
+                                      "too long", "CRASHED"};
+  Text text;
+  if (!text_read_file(&text, path)) {
+    printf("%s: cannot be read\n", path);
+    return 1;
+  }
+  int outcome = outcome_of(mem, path, text.data, text.len, true);
+  text_free(&text);
+  printf("%s: %s\n", path, names[outcome]);
+  return outcome != DUEL_SAME;
+}
+
+/* --- The command line --------------------------------------------------- */
+
+/* The number of options read, or -1: the command line makes no sense. */
+static int read_options(int argc, char **argv, Options *o) {
+  int i = 1;
+  for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
+    const char *name = argv[i] + 2;
+    if (!strcmp(name, "print")) {
+      o->print = true;
+      continue;
+    }
+    if (++i == argc) return -1;
+    if (!strcmp(name, "seed")) o->seed = strtoull(argv[i], NULL, 10);
+    else if (!strcmp(name, "count")) o->count = strtoull(argv[i], NULL, 10);
+    else if (!strcmp(name, "size")) o->size = atoi(argv[i]);
+    else if (!strcmp(name, "conformance")) o->suite = argv[i];
+    else return -1;
+  }
+  return i;
+}
+
+int main(int argc, char **argv) {
+  Options o = {.seed = 1, .count = 100, .size = 120};
+  Mem mem;
+  int first = read_options(argc, argv, &o);
+  if (first < 0 || !mem_init(&mem, SIZE_MAX)) {
+    fputs("usage: differ [--seed S] [--count N] [--size K] [--print] "
+          "[--conformance DIR] [FILE...]\n", stderr);
+    return 2;
+  }
+  int failed = 0;
+  for (int i = first; i < argc; i++) failed |= run_file(&mem, argv[i]);
+  if (o.suite) failed = suite_run(&mem, o.suite) > 0;
+  else if (o.print) failed = print_one(&mem, &o);
+  else if (first == argc) failed = hunt(&mem, &o);
+  mem_done(&mem);
+  return failed;
+}

@@ -1,0 +1,164 @@
+/* Running one program by both machines.  The step machine goes first: when it
+ * reaches its limit of steps the program is left alone, so the VM never runs
+ * one that does not end. */
+#include "fuzz/duel.h"
+
+#include <string.h>
+
+#include "interp/step.h"
+#include "lib/handles.h"
+
+enum { VM_SECONDS = 60 };
+static const size_t STEP_MEMORY = (size_t)1 << 30;
+
+void duel_init(Duel *d, Mem *mem, uint64_t max_steps) {
+  *d = (Duel){.max_steps = max_steps};
+  strbuf_init(&d->vm, mem);
+  strbuf_init(&d->step, mem);
+}
+
+void duel_done(Duel *d) {
+  strbuf_done(&d->vm);
+  strbuf_done(&d->step);
+}
+
+/* --- Transcripts -------------------------------------------------------- */
+
+static void write_to(void *data, const char *text, size_t len) {
+  strbuf_add_len(data, text, len);
+}
+
+static void add_error(StrBuf *out, rly_context *cx, DiagCode code,
+                      Span span) {
+  Place at = sources_place(&cx->sources, span);
+  strbuf_addf(out, "%s at %s:%u\n", diag_code_text(code),
+              at.file ? at.file->path : "nowhere", at.line);
+}
+
+/* --- The step machine --------------------------------------------------- */
+
+/* Runs what was started; false at an error or a limit. */
+static bool step_to_end(Duel *d, rly_context *cx, StepMachine *m) {
+  StepOutcome outcome;
+  do {
+    outcome = step_next(m);
+  } while (outcome == STEP_RULE && step_count(m) < d->max_steps);
+  d->steps = step_count(m);
+  if (outcome == STEP_ERROR) {
+    const StepFault *fault = step_fault(m);
+    add_error(&d->step, cx, fault->code, fault->span);
+    d->failed = true;
+  }
+  if (outcome == STEP_RULE || outcome == STEP_LIMIT) {
+    d->outcome = DUEL_TOO_LONG;
+  }
+  return outcome == STEP_VALUE;
+}
+
+static void add_result(Duel *d, StepMachine *m) {
+  step_print_json(m, &d->step, step_result(m));
+  strbuf_add_char(&d->step, '\n');
+}
+
+static bool step_units(Duel *d, rly_program *p, StepMachine *m) {
+  for (const Unit *u = p->ir->units; u; u = u->next) {
+    for (int i = 0; i < u->step_count; i++) {
+      step_start(m, &u->steps[i]);
+      if (!step_to_end(d, p->cx, m)) return false;
+      if (u->steps[i].kind == STEP_EXPR) add_result(d, m);
+    }
+  }
+  return true;
+}
+
+static const Global *main_of(const rly_program *p) {
+  if (rly_program_has_expressions(p)) return NULL;
+  return scope_global(&p->ir->user, name_of(p->ir->names, "main"));
+}
+
+static void run_step(Duel *d, rly_program *p) {
+  StepHost host = {.write = write_to, .data = &d->step, .width = 80,
+                   .max_memory = STEP_MEMORY};
+  StepMachine *m = step_new(p->ir, host);
+  if (!m) {
+    d->outcome = DUEL_TOO_LONG;
+    return;
+  }
+  const Global *entry = main_of(p);
+  if (step_units(d, p, m) && entry) {
+    step_start_call(m, entry);
+    if (step_to_end(d, p->cx, m)) add_result(d, m);
+  }
+  step_free(m);
+}
+
+/* --- The VM ------------------------------------------------------------- */
+
+static void add_value(void *data, rly_value *v) {
+  StrBuf *out = data;
+  char *text = rly_value_json(v);
+  strbuf_add(out, text ? text : "no value");
+  strbuf_add_char(out, '\n');
+  rly_text_free(v->session->program->cx, text);
+}
+
+static rly_status run_entry(Duel *d, rly_session *s, rly_program *p) {
+  if (!main_of(p)) return RLY_OK;
+  rly_value *result;
+  const rly_function *entry = rly_program_function(p, "main");
+  rly_status status = rly_session_call_bound(s, entry, &result);
+  if (status != RLY_OK) return status;
+  add_value(&d->vm, result);
+  rly_value_free(result);
+  return RLY_OK;
+}
+
+static void run_vm(Duel *d, rly_program *p) {
+  rly_session_options options = {.write = write_to, .data = &d->vm};
+  rly_session *s = rly_session_new(p, &options);
+  if (!s) return;
+  rly_status status = rly_session_run(s, add_value, &d->vm);
+  if (status == RLY_OK) status = run_entry(d, s, p);
+  const Diags *diags = &p->cx->diags;
+  if (status != RLY_OK && diags->list.len) {
+    const Diag *last = VEC_LAST(&diags->list);
+    add_error(&d->vm, p->cx, last->code, last->span);
+  }
+  rly_session_free(s);
+}
+
+/* --- Both --------------------------------------------------------------- */
+
+static void refused(Duel *d, rly_context *cx) {
+  d->outcome = DUEL_REFUSED;
+  char *text = rly_diagnostics_text(cx, false);
+  strbuf_add(&d->vm, text ? text : "");
+  rly_text_free(cx, text);
+}
+
+static void run_both(Duel *d, rly_program *p) {
+  rly_diagnostics_clear(p->cx);
+  run_step(d, p);
+  if (d->outcome == DUEL_TOO_LONG) return;
+  run_vm(d, p);
+  bool same = d->vm.len == d->step.len &&
+              !memcmp(strbuf_text(&d->vm), strbuf_text(&d->step), d->vm.len);
+  d->outcome = same ? DUEL_SAME : DUEL_DIFFERENT;
+}
+
+void duel_run(Duel *d, const char *path, const char *text, size_t len) {
+  VEC_CLEAR(&d->vm);
+  VEC_CLEAR(&d->step);
+  d->failed = false;
+  d->outcome = DUEL_REFUSED;
+  rly_options options = {.timeout = VM_SECONDS, .threads = 1};
+  rly_context *cx = rly_context_new(&options);
+  rly_program *p = rly_program_new(cx);
+  if (p && rly_program_add_text(p, path, text, len, 0) == RLY_OK) {
+    run_both(d, p);
+  } else if (cx) {
+    refused(d, cx);
+  }
+  rly_program_free(p);
+  rly_context_free(cx);
+}

@@ -1,0 +1,34 @@
+/* One program, run twice: by the VM and by the small-step machine.
+ *
+ * A run leaves a transcript: what was printed, each value as JSON on a line of
+ * its own, a run-time error as its code and line.  The two must be equal. */
+#ifndef FUZZ_DUEL_H
+#define FUZZ_DUEL_H
+
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+typedef enum DuelOutcome {
+  DUEL_SAME,
+  DUEL_DIFFERENT,
+  DUEL_REFUSED,   /* the checker did not take it: `vm` says why */
+  DUEL_TOO_LONG,  /* the machine reached the limit of steps or memory */
+} DuelOutcome;
+
+typedef struct Duel {
+  uint64_t max_steps;
+  DuelOutcome outcome;
+  uint64_t steps;
+  StrBuf vm, step;  /* transcripts */
+  bool failed;      /* did it end in a run-time error? */
+} Duel;
+
+void duel_init(Duel *d, Mem *mem, uint64_t max_steps);
+void duel_done(Duel *d);
+
+/* Runs the text's expressions in order, or its @main.  `path` is what the
+ * transcripts of refused programs show. */
+void duel_run(Duel *d, const char *path, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,119 @@
+/* The generator's parts as they see one another.
+ *
+ *   generate.c    items: data types, functions, lets, what is evaluated
+ *   gen_type.c    random types, plainest values
+ *   gen_expr.c    expressions of any type
+ *   gen_tensor.c  tensors and scalars
+ *   gen_block.c   bindings, effects, matches */
+#ifndef FUZZ_GEN_H
+#define FUZZ_GEN_H
+
+#include "fuzz/generate.h"
+
+/* What may be named: a variable or a global function. */
+typedef struct GenVar {
+  const char *text;      /* %x3, @f1 */
+  const GenType *type;   /* over `params` G_VARs */
+  int params;
+  const char *fuel;      /* its first argument is fuel: what to pass; NULL: it
+                            takes none */
+  bool once;             /* a call of it spends g->calls */
+} GenVar;
+
+enum { GEN_PARAMS = 3, GEN_PALETTE = 6 };
+
+typedef struct Gen {
+  Arena *arena;
+  Mem *mem;
+  uint64_t random;
+  GenProgram *out;
+  VEC(GenVar) vars;      /* in scope, the innermost last */
+  VEC(GenAdt *) adts;
+  int budget;            /* nodes that may still be made */
+  int depth;             /* of nesting */
+  int forced;            /* bindings that the body under way still gets */
+  int calls;             /* of functions with fuel that this body may make */
+  int next_name;
+  /* Types that the program prefers, so that what is bound is used, too. */
+  const GenType *palette[GEN_PALETTE];
+  int palette_count;
+  const GenType *rigid[GEN_PARAMS];
+  int rigid_count;       /* type parameters in scope */
+} Gen;
+
+/* --- Chance ------------------------------------------------------------- */
+
+uint64_t gen_next(Gen *g);
+static inline int gen_below(Gen *g, int n) {
+  return (int)(gen_next(g) % (uint64_t)n);
+}
+static inline bool gen_chance(Gen *g, int percent) {
+  return gen_below(g, 100) < percent;
+}
+
+/* A row of a table of productions; `make` gives NULL where it cannot. */
+typedef struct GenRow {
+  int weight;
+  GenNode *(*make)(Gen *g, const GenType *t);
+} GenRow;
+GenNode *gen_pick(Gen *g, const GenType *t, const GenRow *rows, size_t count);
+
+/* --- Making nodes ------------------------------------------------------- */
+
+/* The children follow: `$` in the text stand for them, in order. */
+GenNode *gen_node(Gen *g, const GenType *t, const char *text, int count, ...);
+/* Children that are collected first. */
+typedef struct GenList {
+  int count;
+  GenNode *items[16];
+} GenList;
+GenNode *gen_node_of(Gen *g, const GenType *t, const char *text,
+                     const GenList *children);
+static inline void gen_add(GenList *l, GenNode *n) { l->items[l->count++] = n; }
+const char *gen_name(Gen *g, const char *prefix);
+char *gen_textf(Gen *g, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+const char *gen_type_name(Gen *g, const GenType *t);
+
+/* --- Types (gen_type.c) ------------------------------------------------- */
+
+const GenType *gen_tensor_of(Arena *a, const char *dtype, int rank,
+                             const int *dims);
+const GenType *gen_scalar(Arena *a, const char *dtype);
+const GenType *gen_compound(Arena *a, GenKind kind, int count,
+                            const GenType *const *args);
+const GenType *gen_adt_of(Arena *a, const GenAdt *adt,
+                          const GenType *const *args);
+const GenType *gen_random_type(Gen *g, int depth);
+const GenType *gen_random_tensor(Gen *g);
+/* The text of an expression whose type others may not be able to tell, made to
+ * say it; and of a constructor with `$` for its fields. */
+const char *gen_ascribed(Arena *a, const GenType *t, const char *text);
+const char *gen_ctor_text(Arena *a, const GenType *t, const GenCtor *c);
+/* With every `?` made a number. */
+const GenType *gen_concrete(Gen *g, const GenType *t);
+/* A constructor's field in an instance of its ADT. */
+const GenType *gen_field(Gen *g, const GenCtor *c, int i, const GenType *adt);
+
+/* --- Expressions -------------------------------------------------------- */
+
+GenNode *gen_expr(Gen *g, const GenType *t);
+GenNode *gen_leaf(Gen *g, const GenType *t);  /* a variable, or plain */
+GenNode *gen_tensor(Gen *g, const GenType *t);
+GenNode *gen_literal(Gen *g, const GenType *t);
+/* Bindings, then an expression: what stands between braces. */
+GenNode *gen_body(Gen *g, const GenType *t);
+/* The same with several bindings: a function's. */
+GenNode *gen_long_body(Gen *g, const GenType *t);
+GenNode *gen_if(Gen *g, const GenType *t);
+GenNode *gen_match(Gen *g, const GenType *t);
+/* `fn (...) -> T { ... }` of the type. */
+GenNode *gen_fn(Gen *g, const GenType *t);
+/* A call of something in scope that gives a `t`; NULL: there is nothing. */
+GenNode *gen_call(Gen *g, const GenType *t);
+
+size_t gen_mark(const Gen *g);
+void gen_bind(Gen *g, GenVar v);
+void gen_unbind(Gen *g, size_t mark);
+
+#endif

@@ -1,0 +1,258 @@
+/* rly: an interpreter for a typed functional tensor IR, as a library.
+ *
+ *   rly_context *cx = rly_context_new(NULL);
+ *   rly_program *p = rly_program_new(cx);
+ *   if (rly_program_add_file(p, "model.rly", 0) == RLY_OK &&
+ *       rly_program_bind_file(p, "weights.safetensors") == RLY_OK) {
+ *     rly_session *s = rly_session_new(p, NULL);
+ *     rly_value *x = rly_value_of_tensor(s, input), *y;
+ *     if (rly_session_call(s, "main", 1, &x, &y) == RLY_OK) ...
+ *   }
+ *
+ * A context owns programs, a program owns sessions, a session owns values:
+ * free the inner before the outer.  A context and its programs belong to one
+ * thread at a time, and so does each session; sessions of one program may run
+ * on different threads at once.  Only rly_session_interrupt may be called from
+ * anywhere, signal handlers included.
+ *
+ * Functions that can fail return a status; what went wrong is among the
+ * context's (or session's) diagnostics.  Arguments that make no sense give
+ * RLY_MISUSE and change nothing.  Nothing here exits, aborts or prints. */
+#ifndef RLY_H
+#define RLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is declared here is all that librly.so shows. */
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+typedef struct rly_context rly_context;
+typedef struct rly_program rly_program;
+typedef struct rly_session rly_session;
+typedef struct rly_value rly_value;
+typedef struct rly_tensor rly_tensor;
+typedef struct rly_tensors rly_tensors;
+typedef struct rly_function rly_function;
+
+typedef enum rly_status {
+  RLY_OK = 0,
+  RLY_REFUSED = 1,      /* the text, a file or an argument; nothing ran */
+  RLY_RUNTIME = 2,      /* a run-time error */
+  RLY_LIMIT = 3,        /* memory, depth or time */
+  RLY_INTERRUPTED = 4,
+  RLY_INCOMPLETE = 5,   /* right so far; only with RLY_INTERACTIVE */
+  RLY_MISUSE = 6,       /* a call that makes no sense */
+} rly_status;
+
+const char *rly_version(void);
+/* Chooses the kernels' instruction set for the whole process, before any
+ * context is made: "generic", "avx2", "avx512", "neon"; NULL: the machine's
+ * best.  Results are the same bits on all.  False when there is none of that
+ * name here. */
+bool rly_instruction_set(const char *name);
+
+/* --- Contexts ----------------------------------------------------------- */
+
+typedef struct rly_options {
+  size_t max_memory;   /* bytes, for everything; 0: no limit */
+  uint64_t max_depth;  /* calls; 0: 10,000,000 */
+  double timeout;      /* seconds for one run; 0: none */
+  int threads;         /* 0: one */
+  bool safe;           /* imports only from below the importing files */
+} rly_options;
+
+/* `options` may be NULL.  NULL when memory cannot be had. */
+rly_context *rly_context_new(const rly_options *options);
+void rly_context_free(rly_context *cx);
+
+/* --- Diagnostics -------------------------------------------------------- */
+
+/* How many the calls since the last rly_diagnostics_clear have left. */
+size_t rly_diagnostic_count(const rly_context *cx);
+/* All of them as cli.md shows them: text with source lines and carets, or a
+ * line of JSON each.  To be released with rly_text_free. */
+char *rly_diagnostics_text(rly_context *cx, bool colour);
+char *rly_diagnostics_json(rly_context *cx);
+void rly_diagnostics_clear(rly_context *cx);
+/* Adds one of the host's own: a usage error, an unreadable file. */
+void rly_diagnostic_add(rly_context *cx, const char *code,
+                        const char *message);
+void rly_text_free(rly_context *cx, char *text);
+
+/* --- Programs ----------------------------------------------------------- */
+
+enum {
+  RLY_INTERACTIVE = 1,  /* answer RLY_INCOMPLETE for text that ends early */
+};
+
+/* An empty program: only the library is in scope. */
+rly_program *rly_program_new(rly_context *cx);
+void rly_program_free(rly_program *p);
+
+/* Parses and checks a text and adds it.  On anything but RLY_OK the program is
+ * as it was.  `path` is what messages show. */
+rly_status rly_program_add_text(rly_program *p, const char *path,
+                                const char *text, size_t len, unsigned flags);
+rly_status rly_program_add_file(rly_program *p, const char *path,
+                                unsigned flags);
+/* Does the newest text hold top-level expressions?  (Otherwise it is its @main
+ * that is meant to run.) */
+bool rly_program_has_expressions(const rly_program *p);
+
+/* --- Signatures --------------------------------------------------------- */
+
+/* A global function by name (without `@`), NULL when there is none.  Lives as
+ * long as the program. */
+const rly_function *rly_program_function(rly_program *p, const char *name);
+int rly_function_param_count(const rly_function *f);
+const char *rly_function_param_name(const rly_function *f, int i);
+/* "fn (Tensor[(?, 4), float32]) -> int32"; to be freed. */
+char *rly_function_type_text(rly_program *p, const rly_function *f);
+
+/* --- Binding `param`s and arguments ----------------------------------------
+ * Values are bound by name before anything runs.  Later calls win over earlier
+ * ones; what a file holds beyond the program's names is ignored, an unknown
+ * name in rly_program_bind_text is an error. */
+
+/* The tensors of a file, of any format that rly_tensors_read takes. */
+rly_status rly_program_bind_file(rly_program *p, const char *path);
+rly_status rly_program_bind_tensor(rly_program *p, const char *name,
+                                   const rly_tensor *t);
+/* "NAME=VALUE", or a bare VALUE for the entry's next parameter: a literal, a
+ * tensor literal, a string, or @file.npy.  Unsuffixed literals take the
+ * declared dtype. */
+rly_status rly_program_bind_text(rly_program *p, const char *argument);
+/* Checks that every `param`, and every parameter of `entry` when that is not
+ * NULL, is bound to a tensor of its type; reports all that is not. */
+rly_status rly_program_bindings_check(rly_program *p,
+                                      const rly_function *entry);
+
+/* --- Sessions ----------------------------------------------------------- */
+
+typedef struct rly_session_options {
+  void (*write)(void *data, const char *text, size_t len); /* print's target;
+                                                NULL: text is thrown away */
+  void *data;
+  int width;  /* of display forms; 0: 80 */
+} rly_session_options;
+
+rly_session *rly_session_new(rly_program *p,
+                             const rly_session_options *options);
+void rly_session_free(rly_session *s);
+
+/* Evaluates what the texts added since the last run hold, in order.  `show`
+ * (may be NULL) is given each expression's value; it borrows it. */
+rly_status rly_session_run(rly_session *s,
+                           void (*show)(void *data, rly_value *value),
+                           void *data);
+/* Calls a global function by name, after evaluating the `let`s (but not the
+ * expressions) of texts that were not run yet.  Arguments are borrowed;
+ * *result is owned (untouched unless RLY_OK). */
+rly_status rly_session_call(rly_session *s, const char *name, int count,
+                            rly_value *const *args, rly_value **result);
+/* Calls `entry` with the arguments bound to its parameters' names. */
+rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
+                                  rly_value **result);
+void rly_session_interrupt(rly_session *s);
+/* A program's text as `:type` shows it: the type of an expression in the
+ * session's scope, not evaluated; NULL after reporting.  To be freed. */
+char *rly_program_type_of(rly_program *p, const char *text, size_t len);
+
+typedef struct rly_stats {
+  uint64_t instructions, cells, reused, tensors, buffers, checks;
+  size_t live_bytes, peak_bytes;
+} rly_stats;
+rly_stats rly_session_stats(const rly_session *s);
+
+/* --- Values ------------------------------------------------------------- */
+
+typedef enum rly_kind {
+  RLY_TENSOR,       /* scalars included */
+  RLY_TUPLE,
+  RLY_CONSTRUCTOR,
+  RLY_REF,
+  RLY_FUNCTION,
+} rly_kind;
+
+void rly_value_free(rly_value *v);
+rly_kind rly_value_kind(const rly_value *v);
+bool rly_value_is_unit(const rly_value *v);
+/* Display form, type, JSON: to be freed with rly_text_free. */
+char *rly_value_text(rly_value *v);
+char *rly_value_type_text(rly_value *v);
+char *rly_value_json(rly_value *v);
+/* Fields of a tuple or constructor, the content of a ref: owned, or NULL. */
+int rly_value_field_count(const rly_value *v);
+rly_value *rly_value_field(rly_value *v, int i);
+const char *rly_value_constructor(const rly_value *v);  /* or NULL */
+/* The tensor of a RLY_TENSOR value, sharing its elements; owned, or NULL. */
+rly_tensor *rly_value_tensor(rly_value *v);
+rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t);
+/* Every tensor in the value, tuples and constructors flattened in order, to a
+ * file as out0, out1, ..., in a format as of rly_tensors_write. */
+rly_status rly_value_write(rly_value *v, const char *path);
+
+/* --- Tensors ------------------------------------------------------------ */
+
+/* dtypes by name, "float32".  `shape` has `rank` (at most 8) dims.  Elements
+ * are row-major; they are copied.  NULL when the arguments make no sense or
+ * memory is short. */
+rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
+                           const int64_t *shape, const void *elements);
+/* The same without a copy: the memory must stay as it is until `release(owner)`
+ * is called (by rly_tensor_free or later, when the last view goes). */
+rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
+                              const int64_t *shape, const void *elements,
+                              void (*release)(void *owner), void *owner);
+void rly_tensor_free(rly_tensor *t);
+const char *rly_tensor_dtype(const rly_tensor *t);
+int rly_tensor_rank(const rly_tensor *t);
+int64_t rly_tensor_dim(const rly_tensor *t, int axis);  /* -1: no such axis */
+int64_t rly_tensor_count(const rly_tensor *t);
+/* Row-major elements; valid as long as the tensor. */
+const void *rly_tensor_data(const rly_tensor *t);
+
+/* --- Tensors by name -------------------------------------------------------
+ * What a file of tensors holds.  The file's extension tells its format:
+ * .safetensors, .npz, .params (TVM's), .npy (one tensor, named as the file).
+ * Any other file is read as what it begins like, and written as .safetensors.
+ * Archives (.npz) need libzip, which is loaded when the first one is met. */
+
+rly_tensors *rly_tensors_new(rly_context *cx);
+void rly_tensors_free(rly_tensors *ts);
+/* *out is owned, and untouched unless RLY_OK.  Elements stay on a mapping of
+ * the file where its format allows: do not change it meanwhile. */
+rly_status rly_tensors_read(rly_context *cx, const char *path,
+                            rly_tensors **out);
+/* Writes beside the file and renames: it is replaced whole or not at all. */
+rly_status rly_tensors_write(const rly_tensors *ts, const char *path);
+size_t rly_tensors_count(const rly_tensors *ts);
+const char *rly_tensors_name(const rly_tensors *ts, size_t i);  /* or NULL */
+/* Shares the elements; owned, or NULL when there is no such name. */
+rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name);
+/* Shares the elements, too.  The name must be new and not empty. */
+rly_status rly_tensors_add(rly_tensors *ts, const char *name,
+                           const rly_tensor *t);
+/* Text that goes with the tensors, NULL when there is none under the key.
+ * Formats other than .safetensors leave it out. */
+const char *rly_tensors_metadata(const rly_tensors *ts, const char *key);
+rly_status rly_tensors_add_metadata(rly_tensors *ts, const char *key,
+                                    const char *value);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,249 @@
+/* The code of a program: its functions, made on demand, and the immortal
+ * cells that they refer to. */
+#include "interp/code.h"
+
+#include <stdlib.h>
+
+const InsInfo ins_info[INS_COUNT] = {
+#define INS(name, operands, words, flags, meaning) \
+  [INS_##name] = {#name, operands, words, flags, meaning},
+#include "interp/code.def"
+#undef INS
+};
+
+/* --- Instructions ------------------------------------------------------- */
+
+uint32_t ins_list_count(const Word *at) {
+  const Word *word = at + 1;
+  switch (at->op) {
+    case INS_op:
+    case INS_special: {
+      const OpSite *site = word->data;
+      return (uint32_t)(site->source_count + site->out_count);
+    }
+    case INS_scalar3: return 1;
+    default: return ins_info[at->op].flags & LIST ? at->b : 0;
+  }
+}
+
+uint32_t ins_length(const Word *at) {
+  uint32_t n = 1 + ins_info[at->op].words + (ins_list_count(at) + 3) / 4;
+  return at->op == INS_switch_tag ? n + at->b : n;
+}
+
+/* --- Types -------------------------------------------------------------- */
+
+bool env_counted(const Env *env, const Type *type) {
+  if (type->kind != TY_VAR) return type_is_counted(type);
+  for (int i = 0; env && i < env->count; i++) {
+    if (env->vars[i] == type->var) return env->counted[i];
+  }
+  return true;
+}
+
+/* Bounded: an ADT counts as able to, which is right for all that matter. */
+bool type_may_cycle(const Type *type) {
+  if (type->kind == TY_TUPLE) {
+    for (int i = 0; i < type->count; i++) {
+      if (type_may_cycle(type->args[i])) return true;
+    }
+    return false;
+  }
+  return type->kind != TY_TENSOR;
+}
+
+/* --- Functions ---------------------------------------------------------- */
+
+static bool env_equal(const Env *a, const Env *b) {
+  int n = a ? a->count : 0;
+  if (n != (b ? b->count : 0)) return false;
+  for (int i = 0; i < n; i++) {
+    if (a->vars[i] != b->vars[i] || a->counted[i] != b->counted[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static Function *function_new(Code *c, FunctionKind kind, const void *key,
+                              const Env *env) {
+  Function *f = ARENA_NEW(&c->arena, Function);
+  f->kind = kind;
+  f->env = env;
+  if (kind == FUNCTION_CTOR) {
+    f->ctor = key;
+  } else {
+    f->expr = key;
+  }
+  f->name = kind == FUNCTION_STEP ? "top level" : "fn";
+  f->stub[0] = (Word){.op = INS_lower};
+  f->stub[1].function = f;
+  atomic_init(&f->code, f->stub);
+  function_params(c, f);
+  VEC_PUSH(&c->functions, f);
+  c->sorted = false;
+  return f;
+}
+
+Function *code_function(Code *c, FunctionKind kind, const void *key,
+                        const Env *env) {
+  Function *first = ptrmap_get(&c->instances, key);
+  for (Function *f = first; f; f = f->next) {
+    if (f->kind == kind && env_equal(f->env, env)) return f;
+  }
+  Function *f = function_new(c, kind, key, env);
+  f->next = first;
+  ptrmap_put(&c->instances, key, f);
+  return f;
+}
+
+Function *code_global(Code *c, const Global *g, const Env *env) {
+  Function *f = code_function(c, FUNCTION_FN, g->value, env);
+  if (!f->global) {
+    f->global = g;
+    f->name = arena_printf(&c->arena, "%c%s",
+                           g->kind == GLOBAL_LOCAL ? '%' : '@', g->name->text);
+  }
+  return f;
+}
+
+static const Word *code_start(const Function *f) {
+  return atomic_load_explicit(&f->code, memory_order_acquire);
+}
+
+static int by_address(const void *a, const void *b) {
+  const Word *x = code_start(*(Function *const *)a);
+  const Word *y = code_start(*(Function *const *)b);
+  return (x > y) - (x < y);
+}
+
+static void sort_functions(Code *c) {
+  if (c->sorted || !c->functions.len) return;
+  qsort(c->functions.data, c->functions.len, sizeof *c->functions.data,
+        by_address);
+  c->sorted = true;
+}
+
+const Function *code_function_at(Code *c, const Word *at) {
+  pthread_mutex_lock(&c->lock);
+  sort_functions(c);
+  size_t low = 0, high = c->functions.len;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (code_start(c->functions.data[middle]) <= at) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const Function *f = low ? c->functions.data[low - 1] : NULL;
+  pthread_mutex_unlock(&c->lock);
+  uint32_t units = !f ? 0 : f->lowered ? f->unit_count : 2;
+  return f && at < code_start(f) + units ? f : NULL;
+}
+
+Span function_span(const Function *f, const Word *at) {
+  const Word *code = atomic_load(&f->code);
+  if (!f->lowered || at < code || at >= code + f->unit_count) return SPAN_NONE;
+  return f->spans[at - code];
+}
+
+const LiveAt *function_live(const Function *f, const Word *at) {
+  if (!f->lowered) return NULL;
+  uint32_t wanted = (uint32_t)(at - atomic_load(&f->code));
+  uint32_t low = 0, high = f->live_at_count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (f->live_at[middle].at < wanted) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool found = low < f->live_at_count && f->live_at[low].at == wanted;
+  return found ? &f->live_at[low] : NULL;
+}
+
+/* --- Immortal cells ----------------------------------------------------- */
+
+static Cell *immortal(Code *c, int tag, int fields) {
+  Cell *cell =
+      arena_alloc(&c->arena, sizeof *cell + (size_t)fields * sizeof(Value));
+  cell->obj = (Obj){.count = COUNT_IMMORTAL,
+                    .tag = (uint16_t)tag,
+                    .size = (uint16_t)fields & 15};
+  return cell;
+}
+
+Cell *code_nullary(Code *c, int tag) {
+  while (c->nullary.len <= (size_t)tag) {
+    Cell *cell = immortal(c, (int)c->nullary.len, 0);
+    VEC_PUSH(&c->nullary, cell);
+    if (mem_exhausted(c->mem)) return immortal(c, tag, 0);
+  }
+  return c->nullary.data[tag];
+}
+
+Cell *code_closure(Code *c, Function *f) {
+  if (!f->closure) {
+    f->closure = immortal(c, 0, 1);
+    f->closure->fields[0].bits = (uint64_t)(uintptr_t)f;
+  }
+  return f->closure;
+}
+
+/* --- Code --------------------------------------------------------------- */
+
+Code *code_new(Program *p) {
+  Code *c = mem_alloc_zeroed(p->mem, sizeof *c);
+  if (!c) return NULL;
+  c->program = p;
+  c->mem = p->mem;
+  arena_init(&c->arena, p->mem);
+  pthread_mutex_init(&c->lock, NULL);
+  ptrmap_init(&c->instances, p->mem);
+  VEC_INIT(&c->functions, p->mem);
+  VEC_INIT(&c->params, p->mem);
+  VEC_INIT(&c->nullary, p->mem);
+  return c;
+}
+
+void code_free(Code *c) {
+  if (!c) return;
+  for (size_t i = 0; i < c->params.len; i++) {
+    if (c->params.data[i]) tensor_free(c->program->heap, c->params.data[i]);
+  }
+  VEC_DONE(&c->params);
+  VEC_DONE(&c->nullary);
+  VEC_DONE(&c->functions);
+  ptrmap_done(&c->instances);
+  pthread_mutex_destroy(&c->lock);
+  arena_done(&c->arena);
+  mem_free(c->mem, c, sizeof *c);
+}
+
+/* A header of its own, which is immortal: sessions share it. */
+bool code_bind_param(Code *c, const Global *param, Tensor *value) {
+  Heap *heap = c->program->heap;
+  Tensor *t = tensor_view(heap, value, value->rank, value->shape,
+                          value->strides, 0);
+  if (!t) return false;
+  while (c->params.len <= (size_t)param->slot) {
+    size_t len = c->params.len;
+    VEC_PUSH(&c->params, NULL);
+    if (c->params.len == len) {
+      tensor_drop(heap, t);
+      return false;
+    }
+  }
+  Tensor **slot = &c->params.data[param->slot];
+  if (*slot) tensor_free(heap, *slot);
+  t->obj.count = COUNT_IMMORTAL;
+  *slot = t;
+  return true;
+}
+
+const Tensor *code_param(const Code *c, const Global *param) {
+  return (size_t)param->slot < c->params.len ? c->params.data[param->slot]
+                                             : NULL;
+}

@@ -1,0 +1,193 @@
+/* Code: functions, their instructions, and what the VM must know of them.
+ *
+ * A Function is one instance of a definition: of a global, a `fn`, a
+ * constructor or an operator used as a value, or a step of a script, for one
+ * combination of representations of the type parameters in scope.  It exists
+ * as soon as a call of it is lowered; its instructions are made when it is
+ * first entered (lower/), under the code's lock, and are immutable after. */
+#ifndef INTERP_CODE_H
+#define INTERP_CODE_H
+
+#include <pthread.h>
+
+#include "interp/interp.h"
+#include "ops/ops.h"
+
+/* --- Instructions ------------------------------------------------------- */
+
+typedef enum InsCode {
+#define INS(name, ...) INS_##name,
+#include "interp/code.def"
+#undef INS
+  INS_COUNT
+} InsCode;
+
+enum { FAIL = 1, CALL = 2, LIST = 4, END = 8, EARLY = 16, PURE = 32 };
+
+typedef struct InsInfo {
+  const char *name;
+  char operands[4];
+  uint8_t words, flags;
+  const char *meaning;
+} InsInfo;
+extern const InsInfo ins_info[INS_COUNT];
+
+typedef union Word {
+  struct { uint16_t op, a, b, c; };
+  struct { uint16_t jump_op, jump_a; int32_t jump; };
+  uint16_t regs[4];
+  uint64_t word;
+  Value value;
+  struct Function *function;
+  const void *data;
+} Word;
+
+/* The units of an instruction, its list included. */
+uint32_t ins_length(const Word *at);
+/* The registers of its list: how many, and the first. */
+uint32_t ins_list_count(const Word *at);
+static inline const uint16_t *ins_list(const Word *at) {
+  return at[1 + ins_info[at->op].words].regs;
+}
+
+/* Flags of a ref cell. */
+enum { REF_COUNTED = 1, REF_CYCLIC = 2 };
+
+/* --- Sites: what an instruction's word points to ------------------------ */
+
+/* Where one operand of an operator comes from. */
+typedef enum SourceKind {
+  FROM_TENSOR,  /* a register holds a tensor */
+  FROM_BITS,    /* a register holds a scalar's bits */
+  FROM_TUPLE,   /* a register holds a tuple of those */
+} SourceKind;
+
+typedef struct OpSource {
+  SourceKind kind;
+  DType dtype;       /* FROM_BITS */
+  const Type *type;
+} OpSource;
+
+typedef struct OpSite {
+  const OpInfo *op;
+  const Attrs *attrs;
+  Span span;
+  int source_count;  /* registers read */
+  const OpSource *sources;
+  int arg_count;     /* operands, tuples flattened */
+  int out_count;     /* tensors produced */
+  const Type *const *out_types;  /* rank 0: the bits are taken */
+} OpSite;
+
+typedef struct ScalarSite {
+  ScalarFn fn;
+  const OpInfo *op;
+} ScalarSite;
+
+/* A value of type `actual` must fit `expected`. */
+typedef struct CheckSite {
+  const Type *actual, *expected;
+  const char *what;   /* "argument", "result", ... */
+  Span declared;      /* where the expected type stands */
+} CheckSite;
+
+/* --- Functions ---------------------------------------------------------- */
+
+/* How each type parameter in scope is represented. */
+typedef struct Env {
+  int count;
+  const TypeVar **vars;
+  bool *counted;
+} Env;
+
+typedef enum FunctionKind {
+  FUNCTION_FN,    /* expr is an EX_FN */
+  FUNCTION_CTOR,  /* builds a constructor's cell */
+  FUNCTION_OP,    /* expr is an EX_OP used as a value */
+  FUNCTION_STEP,  /* evaluates expr */
+} FunctionKind;
+
+/* What unwinding drops when instruction `at` is under way. */
+typedef struct LiveAt {
+  uint32_t at, first, count;
+} LiveAt;
+
+/* A variable that a function uses and does not bind. */
+typedef struct FreeVar {
+  const Var *var;
+  bool captured;                /* in a field of the closure */
+  bool counted;
+  const Expr *general;          /* a generalised let's value, lowered at uses */
+  struct Function *known;       /* the function it is; NULL: not known */
+} FreeVar;
+
+/* The members of `let f = fn.. and g = fn..`, a recursive let, or one fn.
+ * Their closures capture the same values in the same order. */
+typedef struct FnGroup {
+  int count;
+  const Var *const *vars;       /* the members' names; NULL entries: none */
+  const Expr *const *fns;
+  int free_count, capture_count;
+  const FreeVar *free;
+} FnGroup;
+
+typedef struct Function {
+  const Word *_Atomic code;
+  _Atomic uint32_t nregs;       /* the window, outgoing area included */
+  uint32_t nparams;             /* `self` included */
+  const bool *counted;          /* of parameters */
+  FunctionKind kind;
+  const Expr *expr;
+  const Ctor *ctor;
+  const Global *global;         /* whose definition it is; NULL: none */
+  const Env *env;
+  const FnGroup *group;         /* NULL: captures nothing */
+  const char *name;             /* in traces */
+  Cell *closure;                /* immortal, when it captures nothing */
+  struct Function *next;        /* the next instance of the same key */
+  Word stub[2];                 /* what `code` is at first */
+  bool lowered;
+  uint32_t unit_count;
+  const Span *spans;            /* one a unit */
+  uint32_t live_at_count;
+  const LiveAt *live_at;        /* ascending */
+  const uint16_t *live;
+} Function;
+
+struct Code {
+  Program *program;
+  Mem *mem;
+  Arena arena;
+  pthread_mutex_t lock;
+  PtrMap instances;             /* Expr, Ctor -> first Function */
+  VEC(Function *) functions;
+  bool sorted;                  /* by address of their code */
+  VEC(Tensor *) params;         /* by slot */
+  VEC(Cell *) nullary;          /* by tag */
+};
+
+/* The instance of this key, made when there is none.  Under the lock. */
+Function *code_function(Code *c, FunctionKind kind, const void *key,
+                        const Env *env);
+Function *code_global(Code *c, const Global *g, const Env *env);
+/* The function an address of its code belongs to.  NULL: none. */
+const Function *code_function_at(Code *c, const Word *at);
+Span function_span(const Function *f, const Word *at);
+const LiveAt *function_live(const Function *f, const Word *at);
+
+/* Immortal cells. */
+Cell *code_nullary(Code *c, int tag);
+Cell *code_closure(Code *c, Function *f);
+
+bool env_counted(const Env *env, const Type *type);
+
+/* Can a value of this type lead to a mutable cell or a function? */
+bool type_may_cycle(const Type *type);
+
+/* Fills in what a function's callers must know: its parameters. */
+void function_params(Code *c, Function *f);
+/* Makes the instructions of `f` (lower/function.c).  False after reporting why
+ * not to `diags`: too large, out of memory. */
+bool function_lower(Code *c, Function *f, Diags *diags);
+
+#endif

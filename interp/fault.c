@@ -1,0 +1,139 @@
+/* Run-time errors: the message, the calls that were under way, and the way
+ * out, which drops exactly what every frame owns. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "interp/vm.h"
+
+/* --- Raising ------------------------------------------------------------ */
+
+static Span span_at(Session *s, const Word *pc, const Function **f) {
+  *f = code_function_at(s->code, pc);
+  return *f ? function_span(*f, pc) : SPAN_NONE;
+}
+
+static RunStatus status_of(DiagCode code) {
+  switch (code) {
+    case E0701: case E0702: case E0703: case E0705: return RUN_LIMIT;
+    case E0704: return RUN_INTERRUPTED;
+    default: return RUN_ERROR;
+  }
+}
+
+bool vm_fault(Session *s, DiagCode code, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  const Function *f;
+  Span span = span_at(s, s->pc, &f);
+  s->fault = diag_new(s->diags, SEV_RUNTIME, code, span, "%s", text);
+  s->status = status_of(code);
+  return false;
+}
+
+bool vm_out_of_memory(Session *s) {
+  mem_clear_exhausted(s->mem);
+  if (s->mem->limit == SIZE_MAX) return vm_fault(s, E0701, "out of memory");
+  return vm_fault(s, E0701, "out of memory: the limit is %zu bytes",
+                  s->mem->limit);
+}
+
+bool vm_stopped(Session *s) {
+  if (atomic_load(&s->stop) == STOP_TIMEOUT) {
+    return vm_fault(s, E0703, "time limit of %g s reached", s->limits.timeout);
+  }
+  return vm_fault(s, E0704, "interrupted");
+}
+
+/* --- Faults that show values -------------------------------------------- */
+
+bool vm_no_match(Session *s, const Word *pc) {
+  const Type *type = pc[1].data;
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  value_print(s, &text, type, s->regs[pc->a], 80, 8);
+  vm_fault(s, E0601, "no arm of this match takes %s", strbuf_text(&text));
+  VEC_CLEAR(&text);
+  type_print(s->code->program->types, &text, type, 200);
+  diag_caption(s->fault, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+  return false;
+}
+
+/* Which dimension of `t` is not as expected; -1: none. */
+static int misfit(const Tensor *t, const Type *expected) {
+  for (int i = 0; i < expected->rank && i < t->rank; i++) {
+    Dim d = expected->dims[i];
+    if (dim_is_number(d) && d != t->shape[i]) return i;
+  }
+  return -1;
+}
+
+static bool check_failed(Session *s, const CheckSite *site, const Tensor *t,
+                         const Type *expected) {
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  strbuf_add(&text, "this value has shape ");
+  shape_print(&text, t->rank, t->shape);
+  strbuf_addf(&text, ", which does not fit the %s's ", site->what);
+  dims_print(types_dims(s->code->program->types), &text, expected->rank,
+             expected->dims);
+  vm_fault(s, E0603, "%s", strbuf_text(&text));
+  if (span_exists(site->declared)) {
+    diag_note(s->fault, site->declared, "declared here");
+  }
+  strbuf_done(&text);
+  return false;
+}
+
+/* A tensor itself, or a tuple's fields; nothing else is looked into. */
+static bool check_value(Session *s, const CheckSite *site,
+                        const Type *expected, Value v) {
+  if (expected->kind == TY_TENSOR && expected->rank > 0) {
+    return misfit(v.tensor, expected) < 0 ||
+           check_failed(s, site, v.tensor, expected);
+  }
+  if (expected->kind != TY_TUPLE) return true;
+  const Value *fields = cell_fields(v.cell);
+  for (int i = 0; i < expected->count; i++) {
+    if (!check_value(s, site, expected->args[i], fields[i])) return false;
+  }
+  return true;
+}
+
+bool vm_check(Session *s, const Word *pc) {
+  const CheckSite *site = pc[1].data;
+  s->stats.checks++;
+  return check_value(s, site, site->expected, s->regs[pc->a]);
+}
+
+/* --- Unwinding ---------------------------------------------------------- */
+
+static const char *frame_name(const Function *f) { return f ? f->name : "fn"; }
+
+/* Drops what instruction `pc` leaves live in this window; names its frame. */
+static void unwind_frame(Session *s, const Word *pc, Value *regs) {
+  const Function *f;
+  Span span = span_at(s, pc, &f);
+  if (s->fault) diag_frame(s->fault, frame_name(f), span);
+  const LiveAt *live = f ? function_live(f, pc) : NULL;
+  for (uint32_t i = 0; live && i < live->count; i++) {
+    Obj *o = regs[f->live[live->first + i]].obj;
+    if (o) obj_drop(s, o);
+  }
+}
+
+void vm_unwind(Session *s) {
+  unwind_frame(s, s->pc, s->regs);
+  while (s->frame_top > s->frames + 1) {
+    Frame *frame = --s->frame_top;
+    if (frame_leaves(frame)) {
+      session_leave_segment(s);
+    } else {
+      unwind_frame(s, frame->pc - 2, frame->regs);
+    }
+  }
+  s->frame_top = s->frames;
+}

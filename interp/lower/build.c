@@ -1,0 +1,70 @@
+/* Building the list of instructions: registers, labels, the instructions
+ * themselves.  When memory runs out they are written to a sink and `failed` is
+ * set; the driver looks at it at the end. */
+#include "interp/lower/lower.h"
+
+bool is_counted(const Lower *l, const Type *type) {
+  return env_counted(l->env, type);
+}
+
+static Reg reg_add(Lower *l, RegInfo info) {
+  VEC_PUSH(&l->regs, info);
+  if (mem_exhausted(l->regs.mem)) l->failed = true;
+  return l->regs.len ? (Reg)(l->regs.len - 1) : 0;
+}
+
+Reg reg_new(Lower *l, bool counted) {
+  return reg_add(l, (RegInfo){.counted = counted, .out = -1, .hint = NO_REG});
+}
+
+Reg reg_of_type(Lower *l, const Type *type) {
+  return reg_new(l, is_counted(l, type));
+}
+
+Reg reg_out(Lower *l, int place, bool counted) {
+  if (place >= l->max_out) l->max_out = place + 1;
+  return reg_add(l,
+                 (RegInfo){.counted = counted, .out = place, .hint = NO_REG});
+}
+
+Label label_new(Lower *l) { return l->label_count++; }
+
+Ins *put(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c) {
+  size_t len = l->list.len;
+  VEC_PUSH(&l->list, (Ins){.op = (uint16_t)op,
+                           .arg = {a, b, c},
+                           .list = (uint32_t)l->listed.len,
+                           .span = l->span});
+  if (l->list.len > len) return &VEC_LAST(&l->list);
+  l->failed = true;
+  return &l->sink;
+}
+
+Ins *put_word(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c,
+              const void *word) {
+  Ins *ins = put(l, op, a, b, c);
+  ins->words[0] = (uint64_t)(uintptr_t)word;
+  return ins;
+}
+
+void put_listed(Lower *l, char mode, uint32_t reg) {
+  size_t len = l->listed.len;
+  VEC_PUSH(&l->listed, (Listed){.mode = mode, .reg = reg});
+  if (l->listed.len == len || l->list.len == 0) {
+    l->failed = true;
+    return;
+  }
+  VEC_LAST(&l->list).list_count++;
+}
+
+void put_label(Lower *l, Label at) { put(l, PSEUDO_LABEL, at, 0, 0); }
+
+void put_jump(Lower *l, Label to) { put(l, INS_jump, 0, to, 0); }
+
+void put_bits(Lower *l, Reg dst, uint64_t bits) {
+  if (bits <= UINT16_MAX) {
+    put(l, INS_imm, dst, (uint32_t)bits, 0);
+  } else {
+    put(l, INS_constant, dst, 0, 0)->words[0] = bits;
+  }
+}

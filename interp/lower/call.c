@@ -1,0 +1,147 @@
+/* Calls.  Arguments are computed straight into the outgoing area, which the
+ * callee's window lies over; a call in a tail position takes over the frame,
+ * and one of the function itself is a jump. */
+#include "interp/lower/lower.h"
+
+/* --- What is called ----------------------------------------------------- */
+
+static Function *known_global(Lower *l, const Expr *callee) {
+  const Global *g = callee->g.global;
+  if (g->kind == GLOBAL_PARAM || g->value->kind != EX_FN) return NULL;
+  const Env *env = env_bind(l, NULL, g->param_count, g->params, callee->targs);
+  return code_global(l->code, g, env);
+}
+
+Function *global_function(Lower *l, const Expr *use) {
+  bool whole = use->type->kind == TY_FN && use->type->param_count > 0;
+  return whole ? NULL : known_global(l, use);
+}
+
+Function *known_callee(Lower *l, const Expr *callee, Reg *self) {
+  *self = NO_REG;
+  if (callee->kind == EX_GLOBAL) return known_global(l, callee);
+  if (callee->kind != EX_VAR) return NULL;
+  Local *v = local_get(l, callee->var);
+  if (!v) return NULL;
+  if (v->kind == LOCAL_MEMBER) {
+    *self = l->self;
+    return member_function(l, callee);
+  }
+  if (v->kind == LOCAL_REG && v->known) *self = v->reg;
+  return v->kind == LOCAL_REG || v->kind == LOCAL_CONST ? v->known : NULL;
+}
+
+/* --- Arguments ---------------------------------------------------------- */
+
+/* The type of parameter `i`. */
+static const Type *wanted(const Expr *e, int i) {
+  const Type *fn = e->call.callee->type;
+  return fn->kind == TY_FN ? fn->args[i] : NULL;
+}
+
+static void check_argument(Lower *l, const Expr *e, int i, Reg r) {
+  lower_check(l, r, e->args[i]->type, wanted(e, i), "argument",
+              e->call.callee->span);
+}
+
+/* Into places `base`, `base + 1`, ... of the outgoing area. */
+static Reg *outgoing(Lower *l, const Expr *e, int base) {
+  Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 2);
+  for (int i = 0; i < e->count; i++) {
+    regs[i] = reg_out(l, base + i, is_counted(l, e->args[i]->type));
+    lower_as(l, e->args[i], wanted(e, i), regs[i]);
+    check_argument(l, e, i, regs[i]);
+  }
+  return regs;
+}
+
+/* Calls the function, or with NULL the closure in the last of `regs`. */
+static Reg put_call(Lower *l, Function *f, int base, const Reg *regs, int n,
+                    const Type *type, Reg dst) {
+  int op = f ? INS_call : INS_apply;
+  Reg r = NO_REG;
+  if (dst == DST_TAIL) {
+    put_word(l, f ? INS_tail : INS_tail_apply, 0, (uint32_t)base, (uint32_t)n,
+             f);
+  } else {
+    r = lower_target(l, type, dst);
+    put_word(l, op, r, (uint32_t)base, (uint32_t)n - !f, f);
+  }
+  for (int i = 0; i < n; i++) put_listed(l, 'm', regs[i]);
+  return r;
+}
+
+/* The result of a function value may need a look. */
+static Reg call_result(Lower *l, const Expr *e, Reg r) {
+  const Type *fn = e->call.callee->type;
+  if (fn->kind == TY_FN) {
+    lower_check(l, r, fn->result, e->type, "result", e->call.callee->span);
+  }
+  return r;
+}
+
+static bool result_checked(const Expr *e) {
+  const Type *fn = e->call.callee->type;
+  return fn->kind == TY_FN && types_need_check(fn->result, e->type);
+}
+
+static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self,
+                      Reg dst) {
+  int base = l->out, n = e->count + (self != NO_REG);
+  l->out += n;
+  Reg *regs = outgoing(l, e, base);
+  l->span = e->span;
+  if (self != NO_REG) {
+    regs[e->count] = reg_out(l, base + e->count, true);
+    put(l, INS_move, regs[e->count], self, 0);
+  }
+  Reg r = put_call(l, f, base, regs, n, e->type, dst);
+  l->out = base;
+  return r;
+}
+
+static Reg call_unknown(Lower *l, const Expr *e, Reg dst) {
+  int base = l->out, n = e->count + 1;
+  l->out += n;
+  Reg *regs = outgoing(l, e, base);
+  regs[e->count] = reg_out(l, base + e->count, true);
+  lower_expr(l, e->call.callee, regs[e->count]);
+  l->span = e->span;
+  Reg r = put_call(l, NULL, base, regs, n, e->type, dst);
+  l->out = base;
+  return r;
+}
+
+/* Back to the head; the arguments become the parameters. */
+static void call_self(Lower *l, const Expr *e) {
+  Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
+  for (int i = 0; i < e->count; i++) {
+    size_t before = l->regs.len;
+    regs[i] = lower_as(l, e->args[i], wanted(e, i), DST_ANY);
+    check_argument(l, e, i, regs[i]);
+    if (regs[i] >= before) l->regs.data[regs[i]].hint = (Reg)i;
+  }
+  l->span = e->span;
+  put(l, PSEUDO_SELF, (uint32_t)e->count, 0, 0);
+  for (int i = 0; i < e->count; i++) put_listed(l, 'm', regs[i]);
+  for (size_t i = 0; i < l->carried.len; i++) {
+    put_listed(l, 'm', l->carried.data[i]);
+  }
+}
+
+Reg lower_call(Lower *l, const Expr *e, Reg dst) {
+  const Expr *callee = e->call.callee;
+  if (callee->kind == EX_OP) return lower_op(l, e, dst);
+  if (callee->kind == EX_CTOR) {
+    return lower_fields(l, (uint16_t)callee->ctor->tag, e, dst);
+  }
+  Reg self;
+  Function *f = known_callee(l, callee, &self);
+  if (f && f == l->fn && dst == DST_TAIL) {
+    call_self(l, e);
+    return NO_REG;
+  }
+  Reg at = dst == DST_TAIL && result_checked(e) ? DST_ANY : dst;
+  Reg r = f ? call_known(l, e, f, self, at) : call_unknown(l, e, at);
+  return at == DST_TAIL ? NO_REG : lower_finish(l, call_result(l, e, r), dst);
+}

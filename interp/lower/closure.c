@@ -1,0 +1,346 @@
+/* Function values.  A closure is a cell: its function, then what it captures.
+ * One that captures nothing is immortal.  The running closure is its
+ * function's last parameter, so a recursive fn names itself without holding a
+ * reference; members of a group capture the same values in the same order, so
+ * each can stand in for another as that parameter. */
+#include "interp/lower/lower.h"
+
+/* --- Environments ------------------------------------------------------- */
+
+static bool is_rebound(const TypeVar *v, int count,
+                       const TypeVar *const *params) {
+  for (int i = 0; i < count; i++) {
+    if (params[i] == v) return true;
+  }
+  return false;
+}
+
+static void env_add(Env *env, const TypeVar *v, bool counted) {
+  env->vars[env->count] = v;
+  env->counted[env->count++] = counted;
+}
+
+const Env *env_bind(Lower *l, const Env *outer, int count,
+                    const TypeVar *const *params, const Type *const *targs) {
+  int most = (outer ? outer->count : 0) + count;
+  Arena *arena = &l->code->arena;
+  Env *env = ARENA_NEW(arena, Env);
+  env->vars = ARENA_ARRAY(arena, const TypeVar *, (size_t)most + 1);
+  env->counted = ARENA_ARRAY(arena, bool, (size_t)most + 1);
+  for (int i = 0; outer && i < outer->count; i++) {
+    if (!is_rebound(outer->vars[i], count, params)) {
+      env_add(env, outer->vars[i], outer->counted[i]);
+    }
+  }
+  for (int i = 0; i < count; i++) {
+    if (params[i]->is_dim) continue;
+    env_add(env, params[i], !targs || !targs[i] || is_counted(l, targs[i]));
+  }
+  return env;
+}
+
+/* The parameters of a generalised let: its own, or those its fn declares. */
+static int var_params(const Var *v, const TypeVar *const **params) {
+  bool own = v->param_count > 0;
+  *params = own ? v->params : v->type->params;
+  return own ? v->param_count : v->type->kind == TY_FN ? v->type->param_count
+                                                       : 0;
+}
+
+bool var_is_general(const Var *v, const Expr *value) {
+  const TypeVar *const *params;
+  if (var_params(v, &params) == 0) return false;
+  return v->param_count > 0 || value->kind == EX_FN;
+}
+
+const Env *env_of_use(Lower *l, const Expr *use) {
+  const TypeVar *const *params;
+  int n = var_params(use->var, &params);
+  if (n == 0 || !use->targs) return l->env;
+  return env_bind(l, l->env, n, params, use->targs);
+}
+
+/* --- Free variables ----------------------------------------------------- */
+
+/* A walk over expressions that keeps its own stack. */
+typedef struct Walk {
+  Lower *lower;
+  VEC(const Expr *) stack;
+  VEC(const Var *) used;  /* in order of first occurrence */
+  PtrMap bound, seen;
+} Walk;
+
+static void walk_child(void *data, const Expr *e) {
+  Walk *w = data;
+  VEC_PUSH(&w->stack, e);
+}
+
+static void walk_bind(Walk *w, const Var *v) {
+  if (v) ptrmap_put(&w->bound, v, w);
+}
+
+static void walk_pattern(Walk *w, const Pattern *p) {
+  walk_bind(w, p->var);
+  for (int i = 0; i < p->count; i++) walk_pattern(w, p->fields[i]);
+}
+
+static void walk_binders(Walk *w, const Expr *e) {
+  if (e->kind == EX_FN) {
+    for (int i = 0; i < e->fn->param_count; i++) walk_bind(w, e->fn->params[i]);
+  } else if (e->kind == EX_BLOCK) {
+    for (int i = 0; i < e->block->count; i++) {
+      walk_bind(w, e->block->bindings[i].var);
+    }
+  } else if (e->kind == EX_MATCH) {
+    for (int i = 0; i < e->match->arm_count; i++) {
+      walk_pattern(w, e->match->arms[i].pattern);
+    }
+  }
+}
+
+static void walk_use(Walk *w, const Var *v) {
+  if (ptrmap_has(&w->seen, v)) return;
+  ptrmap_put(&w->seen, v, w);
+  VEC_PUSH(&w->used, v);
+  Local *local = local_get(w->lower, v);
+  if (local && local->kind == LOCAL_GENERAL) VEC_PUSH(&w->stack, local->value);
+}
+
+/* Children are pushed in order and then reversed, so that the walk goes from
+ * left to right. */
+static void walk_one(Walk *w, const Expr *e) {
+  if (e->kind == EX_VAR) walk_use(w, e->var);
+  walk_binders(w, e);
+  size_t first = w->stack.len;
+  expr_children(e, walk_child, w);
+  for (size_t i = first, j = w->stack.len; i + 1 < j; i++) {
+    const Expr *child = w->stack.data[i];
+    w->stack.data[i] = w->stack.data[--j];
+    w->stack.data[j] = child;
+  }
+}
+
+static void walk_init(Walk *w, Lower *l) {
+  *w = (Walk){.lower = l};
+  VEC_INIT(&w->stack, l->code->mem);
+  VEC_INIT(&w->used, l->code->mem);
+  ptrmap_init(&w->bound, l->code->mem);
+  ptrmap_init(&w->seen, l->code->mem);
+}
+
+static void walk_done(Walk *w) {
+  VEC_DONE(&w->stack);
+  VEC_DONE(&w->used);
+  ptrmap_done(&w->bound);
+  ptrmap_done(&w->seen);
+}
+
+/* --- Groups ------------------------------------------------------------- */
+
+/* A free variable of a group as the enclosing function sees it. */
+static FreeVar free_var(Lower *l, const Var *v) {
+  Local *local = local_get(l, v);
+  FreeVar f = {.var = v, .counted = is_counted(l, v->type)};
+  if (!local) return f;
+  f.known = local->kind == LOCAL_MEMBER ? group_member(l, v) : local->known;
+  if (local->kind == LOCAL_GENERAL) {
+    f.general = local->value;
+  } else {
+    f.captured = local->kind != LOCAL_CONST &&
+                 !(local->kind == LOCAL_MEMBER && l->self == NO_REG);
+  }
+  return f;
+}
+
+static void group_captures(Lower *l, FnGroup *g, const Walk *w) {
+  FreeVar *free = ARENA_ARRAY(&l->code->arena, FreeVar, w->used.len + 1);
+  for (size_t i = 0; i < w->used.len; i++) {
+    if (ptrmap_has(&w->bound, w->used.data[i])) continue;
+    FreeVar f = free_var(l, w->used.data[i]);
+    g->capture_count += f.captured;
+    free[g->free_count++] = f;
+  }
+  g->free = free;
+}
+
+/* A group of fns with their names (NULL: none). */
+static FnGroup *group_new(Lower *l, int count, const Var *const *vars,
+                          const Expr *const *fns) {
+  FnGroup *g = ARENA_NEW(&l->code->arena, FnGroup);
+  *g = (FnGroup){.count = count, .vars = vars, .fns = fns};
+  Walk w;
+  walk_init(&w, l);
+  for (int i = 0; i < count; i++) {
+    walk_bind(&w, vars[i]);
+    VEC_PUSH(&w.stack, fns[count - 1 - i]);
+  }
+  while (w.stack.len) {
+    const Expr *e = VEC_POP(&w.stack);
+    walk_one(&w, e);
+  }
+  group_captures(l, g, &w);
+  walk_done(&w);
+  return g;
+}
+
+static Function *group_function(Lower *l, const FnGroup *g, int i) {
+  Function *f = code_function(l->code, FUNCTION_FN, g->fns[i], l->env);
+  if (!f->group) {
+    f->group = g;
+    function_params(l->code, f);
+  }
+  return f;
+}
+
+/* --- Closures ----------------------------------------------------------- */
+
+static uint64_t closure_header(const FnGroup *g) {
+  union { Obj obj; uint64_t word; } header = {
+      .obj = {.count = 1, .size = (uint16_t)(1 + g->capture_count) & 15}};
+  unsigned mask = 0, at = 1;
+  for (int i = 0; i < g->free_count; i++) {
+    if (!g->free[i].captured) continue;
+    mask |= (unsigned)g->free[i].counted << at++;
+  }
+  header.obj.mask = mask & 0xfff;
+  return header.word;
+}
+
+/* Too much for one cell: what is captured goes into a tuple. */
+static bool is_packed(const FnGroup *g) {
+  return g->capture_count >= SIZE_SMALL_MAX;
+}
+
+static void put_captures(Lower *l, const FnGroup *g, Reg *regs) {
+  int n = 0;
+  for (int i = 0; i < g->free_count; i++) {
+    if (!g->free[i].captured) continue;
+    regs[n++] = local_reg(l, g->free[i].var, l->span);
+  }
+}
+
+static Reg put_packed(Lower *l, Function *f, const Reg *captured, int n,
+                      Reg dst) {
+  Reg tuple = lower_cell(l, 0, n, captured, DST_ANY);
+  union { Obj obj; uint64_t word; } header = {
+      .obj = {.count = 1, .size = 2, .mask = 2}};
+  Ins *ins = put_word(l, INS_closure, dst, 1, 0, f);
+  ins->words[1] = header.word;
+  put_listed(l, 'm', tuple);
+  return dst;
+}
+
+/* A new closure of member `f`. */
+static Reg put_closure(Lower *l, const FnGroup *g, Function *f, Reg dst) {
+  Reg r = dst == DST_ANY || dst == DST_TAIL ? reg_new(l, true) : dst;
+  if (g->capture_count == 0) {
+    put_word(l, INS_constant, r, 0, 0, code_closure(l->code, f));
+    return r;
+  }
+  int n = g->capture_count;
+  Reg *captured = ARENA_ARRAY(l->arena, Reg, (size_t)n);
+  put_captures(l, g, captured);
+  if (is_packed(g)) return put_packed(l, f, captured, n, r);
+  Ins *ins = put_word(l, INS_closure, r, (uint32_t)n, 0, f);
+  ins->words[1] = closure_header(g);
+  for (int i = 0; i < n; i++) put_listed(l, 'm', captured[i]);
+  return r;
+}
+
+Reg lower_function_value(Lower *l, Function *f, Reg dst) {
+  Reg r = dst == DST_ANY || dst == DST_TAIL ? reg_new(l, true) : dst;
+  put_word(l, INS_constant, r, 0, 0, code_closure(l->code, f));
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+static FnGroup *single_group(Lower *l, const Var *name, const Expr *fn) {
+  const Var **vars = ARENA_NEW(&l->code->arena, const Var *);
+  const Expr **fns = ARENA_NEW(&l->code->arena, const Expr *);
+  *vars = name;
+  *fns = fn;
+  return group_new(l, 1, vars, fns);
+}
+
+/* A fn as a value; `name` is the let's it recurs by, or NULL. */
+static Reg lower_named_fn(Lower *l, const Var *name, const Expr *e, Reg dst) {
+  FnGroup *g = single_group(l, name, e);
+  Function *f = group_function(l, g, 0);
+  Reg r = put_closure(l, f->group, f, dst);
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+Reg lower_fn(Lower *l, const Expr *e, Reg dst) {
+  return lower_named_fn(l, NULL, e, dst);
+}
+
+Reg lower_general(Lower *l, const Var *v, const Expr *value, Reg dst) {
+  if (value->kind == EX_FN) return lower_named_fn(l, v, value, dst);
+  return lower_expr(l, value, dst);
+}
+
+static void bind_member(Lower *l, const FnGroup *g, int i) {
+  Function *f = group_function(l, g, i);
+  bool constant = g->capture_count == 0;
+  Reg r = constant ? NO_REG : put_closure(l, g, f, DST_ANY);
+  Local *v = local_put(l, g->vars[i], constant ? LOCAL_CONST : LOCAL_REG);
+  v->reg = r;
+  v->known = f;
+}
+
+void lower_group(Lower *l, const Binding *bindings, int count) {
+  if (var_is_general(bindings[0].var, bindings[0].value)) {
+    for (int i = 0; i < count; i++) {
+      local_put(l, bindings[i].var, LOCAL_GENERAL)->value = bindings[i].value;
+    }
+    return;
+  }
+  Arena *arena = &l->code->arena;
+  const Var **vars = ARENA_ARRAY(arena, const Var *, (size_t)count);
+  const Expr **fns = ARENA_ARRAY(arena, const Expr *, (size_t)count);
+  for (int i = 0; i < count; i++) {
+    vars[i] = bindings[i].var;
+    fns[i] = bindings[i].value;
+  }
+  FnGroup *g = group_new(l, count, vars, fns);
+  for (int i = 0; i < count; i++) bind_member(l, g, i);
+}
+
+/* --- Members of the running function's group ---------------------------- */
+
+static int member_index(const FnGroup *g, const Var *v) {
+  for (int i = 0; g && i < g->count; i++) {
+    if (g->vars[i] == v) return i;
+  }
+  return -1;
+}
+
+/* Member `v` in the environment of the running function. */
+Function *group_member(Lower *l, const Var *v) {
+  const FnGroup *g = l->fn->group;
+  int i = member_index(g, v);
+  return i < 0 ? NULL : group_function(l, g, i);
+}
+
+Function *member_function(Lower *l, const Expr *use) {
+  const Env *outer = l->env;
+  l->env = env_of_use(l, use);
+  Function *f = group_member(l, use->var);
+  l->env = outer;
+  return f;
+}
+
+static Reg member_value(Lower *l, Function *f) {
+  if (l->self == NO_REG) return lower_function_value(l, f, DST_ANY);
+  if (f == l->fn) return l->self;
+  Reg r = reg_new(l, true);
+  put_word(l, INS_sibling, r, l->self, 0, f);
+  return r;
+}
+
+Reg lower_member(Lower *l, const Expr *use) {
+  return member_value(l, member_function(l, use));
+}
+
+Reg lower_own_member(Lower *l, const Var *v) {
+  return member_value(l, group_member(l, v));
+}

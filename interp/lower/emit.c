@@ -1,0 +1,257 @@
+/* The list as units: real registers, jumps, and the tables of spans and live
+ * registers beside them. */
+#include <string.h>
+
+#include "interp/lower/lower.h"
+
+/* From this size on a conditional jump may not reach and goes by a long one
+ * behind it. */
+enum { NEAR_UNITS = 60000 };
+
+typedef enum FixupKind { FIX_SHORT, FIX_LONG, FIX_WORD } FixupKind;
+typedef struct Fixup {
+  FixupKind kind;
+  uint32_t at, from;  /* the unit to patch; what it counts from */
+  Label to;
+} Fixup;
+
+typedef struct Emit {
+  Lower *l;
+  VEC(Word) units;
+  VEC(Span) spans;
+  VEC(Fixup) fixups;
+  VEC(LiveAt) live_at;
+  VEC(uint16_t) live;
+  uint32_t *labels, head;
+  bool far;
+} Emit;
+
+static uint16_t real(const Emit *e, Reg r) {
+  const RegInfo *info = &e->l->regs.data[r];
+  if (info->out >= 0) return (uint16_t)(e->l->window + (uint32_t)info->out);
+  return info->real;
+}
+
+static uint32_t unit(Emit *e, Word u, Span span) {
+  VEC_PUSH(&e->units, u);
+  VEC_PUSH(&e->spans, span);
+  return (uint32_t)e->units.len - 1;
+}
+
+static void fix(Emit *e, FixupKind kind, uint32_t at, uint32_t from,
+                Label to) {
+  VEC_PUSH(&e->fixups, (Fixup){kind, at, from, to});
+}
+
+/* --- Parts of an instruction -------------------------------------------- */
+
+static uint16_t operand(const Emit *e, char kind, uint32_t arg) {
+  switch (kind) {
+    case 'd': case 'w': case 'u': case 'v': case 'm': return real(e, arg);
+    case 'i': case 'n': return (uint16_t)arg;
+    case 'o': return (uint16_t)(e->l->window + arg);
+    default: return 0;
+  }
+}
+
+static void emit_list(Emit *e, const Ins *i) {
+  Word packed = {.word = 0};
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    packed.regs[k % 4] = real(e, e->l->listed.data[i->list + k].reg);
+    if (k % 4 == 3 || k + 1 == i->list_count) {
+      unit(e, packed, i->span);
+      packed.word = 0;
+    }
+  }
+}
+
+static void emit_targets(Emit *e, const Ins *i, uint32_t from) {
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    Listed item = e->l->listed.data[i->list + k];
+    if (item.mode != 'j') continue;
+    uint32_t at = unit(e, (Word){.word = 0}, i->span);
+    fix(e, FIX_WORD, at, from, item.reg);
+  }
+}
+
+static void emit_jump(Emit *e, const Ins *i, Label to) {
+  uint32_t at = unit(e, (Word){.jump_op = INS_jump}, i->span);
+  fix(e, FIX_LONG, at, at, to);
+}
+
+/* The target of a conditional jump at `at`. */
+static void emit_condition(Emit *e, const Ins *i, uint32_t at) {
+  if (!e->far) {
+    fix(e, FIX_SHORT, at, at, i->arg[2]);
+    return;
+  }
+  e->units.data[at].c = 2;
+  unit(e, (Word){.jump_op = INS_jump, .jump = 2}, i->span);
+  emit_jump(e, i, i->arg[2]);
+}
+
+static void record_live(Emit *e, const Ins *i, uint32_t at) {
+  const Lower *l = e->l;
+  if (i->live_count == 0) return;
+  LiveAt entry = {at, (uint32_t)e->live.len, i->live_count};
+  for (uint32_t k = 0; k < i->live_count; k++) {
+    VEC_PUSH(&e->live, real(e, l->live.data[i->live + k]));
+  }
+  VEC_PUSH(&e->live_at, entry);
+}
+
+/* --- Back to the head --------------------------------------------------- */
+
+typedef struct Move {
+  uint16_t to, from;
+} Move;
+
+static void emit_move(Emit *e, Move m, Span span) {
+  unit(e, (Word){.op = INS_move, .a = m.to, .b = m.from}, span);
+}
+
+static bool is_source(const Move *moves, int n, uint16_t reg) {
+  for (int i = 0; i < n; i++) {
+    if (moves[i].from == reg) return true;
+  }
+  return false;
+}
+
+/* Moves that happen at once: those whose target nobody reads any more go
+ * first; a cycle is broken through a register of the outgoing area. */
+static void emit_moves(Emit *e, Move *moves, int n, Span span) {
+  while (n > 0) {
+    int i = 0;
+    while (i < n && is_source(moves, n, moves[i].to)) i++;
+    if (i < n) {
+      emit_move(e, moves[i], span);
+      moves[i] = moves[--n];
+      continue;
+    }
+    uint16_t spare = (uint16_t)e->l->window;
+    emit_move(e, (Move){spare, moves[0].to}, span);
+    for (int k = 0; k < n; k++) {
+      if (moves[k].from == moves[0].to) moves[k].from = spare;
+    }
+  }
+}
+
+static void emit_self(Emit *e, const Ins *i) {
+  Lower *l = e->l;
+  uint32_t n = i->arg[0];
+  Move *moves = ARENA_ARRAY(l->arena, Move, (size_t)n + 1);
+  int count = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    uint16_t from = real(e, l->listed.data[i->list + k].reg);
+    if (from != k) moves[count++] = (Move){(uint16_t)k, from};
+  }
+  emit_moves(e, moves, count, i->span);
+  uint32_t at = unit(e, (Word){.jump_op = INS_loop}, i->span);
+  e->units.data[at].jump = (int32_t)e->head - (int32_t)at;
+  record_live(e, i, at);
+}
+
+/* --- The list ----------------------------------------------------------- */
+
+static void emit_plain(Emit *e, const Ins *i) {
+  const InsInfo *info = &ins_info[i->op];
+  Word u = {.op = i->op,
+            .a = operand(e, info->operands[0], i->arg[0]),
+            .b = operand(e, info->operands[1], i->arg[1]),
+            .c = operand(e, info->operands[2], i->arg[2])};
+  if (i->op == INS_move && u.a == u.b) return;
+  uint32_t at = unit(e, u, i->span);
+  for (int k = 0; k < info->words; k++) {
+    unit(e, (Word){.word = i->words[k]}, i->span);
+  }
+  if (info->operands[2] == 'j') emit_condition(e, i, at);
+  if (info->flags & LIST) emit_list(e, i);
+  if (i->op == INS_switch_tag) emit_targets(e, i, at);
+  if (info->flags & FAIL) record_live(e, i, at);
+}
+
+static void emit_ins(Emit *e, const Ins *i) {
+  switch (i->op) {
+    case PSEUDO_LABEL: e->labels[i->arg[0]] = (uint32_t)e->units.len; break;
+    case PSEUDO_HEAD: e->head = (uint32_t)e->units.len; break;
+    case PSEUDO_SELF: emit_self(e, i); break;
+    case INS_jump: emit_jump(e, i, i->arg[1]); break;
+    default: emit_plain(e, i); break;
+  }
+}
+
+/* A jump to the next unit says nothing. */
+static bool jumps_to_next(const Lower *l, size_t k) {
+  const Ins *i = &l->list.data[k];
+  if (i->op != INS_jump) return false;
+  for (k++; k < l->list.len && l->list.data[k].op == PSEUDO_LABEL; k++) {
+    if (l->list.data[k].arg[0] == i->arg[1]) return true;
+  }
+  return false;
+}
+
+static size_t units_at_most(const Lower *l) {
+  size_t n = 0;
+  for (size_t k = 0; k < l->list.len; k++) {
+    n += 6 + l->list.data[k].list_count;
+  }
+  return n;
+}
+
+static void resolve(Emit *e) {
+  for (size_t k = 0; k < e->fixups.len; k++) {
+    Fixup f = e->fixups.data[k];
+    Word *u = &e->units.data[f.at];
+    int64_t distance = (int64_t)e->labels[f.to] - f.from;
+    if (f.kind == FIX_SHORT) u->c = (uint16_t)distance;
+    if (f.kind == FIX_LONG) u->jump = (int32_t)distance;
+    if (f.kind == FIX_WORD) u->word = (uint64_t)distance;
+  }
+}
+
+/* Hands the result over to the function. */
+static bool publish(Emit *e) {
+  Function *f = e->l->fn;
+  Arena *arena = &e->l->code->arena;
+  Word *units = VEC_TO_ARENA(&e->units, arena);
+  f->spans = VEC_TO_ARENA(&e->spans, arena);
+  f->live_at = VEC_TO_ARENA(&e->live_at, arena);
+  f->live = VEC_TO_ARENA(&e->live, arena);
+  if (!units || !f->spans) return false;
+  f->live_at_count = (uint32_t)e->live_at.len;
+  f->unit_count = (uint32_t)e->units.len;
+  atomic_store(&f->nregs, e->l->window + (uint32_t)e->l->max_out + 1);
+  atomic_store(&f->code, units);
+  return true;
+}
+
+static void emit_init(Emit *e, Lower *l) {
+  *e = (Emit){.l = l, .far = units_at_most(l) > NEAR_UNITS};
+  VEC_INIT(&e->units, l->code->mem);
+  VEC_INIT(&e->spans, l->code->mem);
+  VEC_INIT(&e->fixups, l->code->mem);
+  VEC_INIT(&e->live_at, l->code->mem);
+  VEC_INIT(&e->live, l->code->mem);
+  e->labels = ARENA_ARRAY(l->arena, uint32_t, (size_t)l->label_count + 1);
+}
+
+static void emit_done(Emit *e) {
+  VEC_DONE(&e->units);
+  VEC_DONE(&e->spans);
+  VEC_DONE(&e->fixups);
+  VEC_DONE(&e->live_at);
+  VEC_DONE(&e->live);
+}
+
+bool emit_code(Lower *l) {
+  Emit e;
+  emit_init(&e, l);
+  for (size_t k = 0; e.labels && k < l->list.len; k++) {
+    if (!jumps_to_next(l, k)) emit_ins(&e, &l->list.data[k]);
+  }
+  bool ok = e.labels && !mem_exhausted(l->code->mem);
+  if (ok) resolve(&e);
+  ok = ok && publish(&e);
+  emit_done(&e);
+  return ok;
+}

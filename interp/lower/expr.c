@@ -1,0 +1,329 @@
+/* Expressions.  A value is lowered to where it is wanted; with DST_TAIL it is
+ * what the function returns, so a call there reuses the frame.  Nesting is
+ * bounded by the parser; chains of lets are one Block. */
+#include "interp/lower/lower.h"
+
+Reg lower_finish(Lower *l, Reg from, Reg dst) {
+  if (dst == DST_ANY || dst == from) return from;
+  if (dst == DST_TAIL) {
+    put(l, INS_ret, from, 0, 0);
+    return NO_REG;
+  }
+  put(l, INS_move, dst, from, 0);
+  return dst;
+}
+
+Reg lower_target(Lower *l, const Type *type, Reg dst) {
+  return dst == DST_ANY || dst == DST_TAIL ? reg_of_type(l, type) : dst;
+}
+
+void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
+                 const char *what, Span declared) {
+  if (!expected || !types_need_check(actual, expected)) return;
+  CheckSite *site = ARENA_NEW(&l->code->arena, CheckSite);
+  *site = (CheckSite){actual, expected, what, declared};
+  put_word(l, INS_check, r, 0, 0, site);
+}
+
+/* --- Leaves ------------------------------------------------------------- */
+
+static Reg lower_const(Lower *l, const Expr *e, Reg dst) {
+  Reg r = lower_target(l, e->type, dst);
+  Tensor *t = e->constant;
+  if (t->rank == 0) {
+    put_bits(l, r, bits_load(t->dtype, t->data).bits);
+  } else {
+    put_word(l, INS_constant, r, 0, 0, t);
+  }
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+/* A param is bound before any session starts, so it is a constant. */
+static void lower_param(Lower *l, const Global *g, Reg r) {
+  const Tensor *t = code_param(l->code, g);
+  if (t && t->rank == 0) {
+    put_bits(l, r, tensor_bits_at(t, 0).bits);
+  } else {
+    put_word(l, INS_constant, r, 0, 0, t);
+  }
+}
+
+static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
+  const Global *g = e->g.global;
+  Function *f = global_function(l, e);
+  if (f) return lower_function_value(l, f, dst);
+  if (g->param_count > 0 && g->kind != GLOBAL_PARAM) {
+    const Env *outer = l->env;
+    l->env = env_bind(l, NULL, g->param_count, g->params, e->targs);
+    Reg r = lower_expr(l, g->value, dst);
+    l->env = outer;
+    return r;
+  }
+  Reg r = lower_target(l, e->type, dst);
+  if (g->kind == GLOBAL_PARAM) {
+    lower_param(l, g, r);
+  } else {
+    put(l, INS_global, r, is_counted(l, g->type), 0)->words[0] =
+        (uint64_t)g->slot;
+  }
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+static Reg lower_proj(Lower *l, const Expr *e, Reg dst) {
+  const Expr *tuple = e->args[0];
+  if (tuple->kind == EX_CALL && tuple->call.callee->kind == EX_OP &&
+      op_info(tuple->call.callee->op)->storage != STORE_SPECIAL) {
+    return lower_op_field(l, tuple, (int)e->index, dst);
+  }
+  Reg r = lower_expr(l, tuple, DST_ANY);
+  l->span = e->span;
+  Reg field = lower_field(l, r, tuple->type->count, (int)e->index, e->type,
+                          dst == DST_TAIL ? DST_ANY : dst);
+  return lower_finish(l, field, dst);
+}
+
+/* --- Cells -------------------------------------------------------------- */
+
+/* Words of a big cell before its fields: their number and their mask. */
+static int big_words(int n) {
+  return n > SIZE_SMALL_MAX ? 1 + (n + 63) / 64 : 0;
+}
+
+Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
+                Reg dst) {
+  Reg field = lower_target(l, type, dst);
+  int word = big_words(cell_size) + i;
+  put(l, INS_field, field, r, (uint32_t)word);
+  put_listed(l, 'u', r);
+  if (!l->regs.data[field].counted) return field;
+  put(l, PSEUDO_OPEN, r, UINT32_MAX, (uint32_t)cell_size);
+  put_listed(l, 'd', field);
+  VEC_LAST(&l->listed).field = (uint16_t)word;
+  return field;
+}
+
+static uint64_t small_header(const Lower *l, uint16_t tag, int n,
+                             const Reg *fields) {
+  union { Obj obj; uint64_t word; } header = {
+      .obj = {.count = 1, .tag = tag, .size = (uint16_t)n & 15}};
+  unsigned mask = 0;
+  for (int i = 0; i < n; i++) {
+    mask |= (unsigned)l->regs.data[fields[i]].counted << i;
+  }
+  header.obj.mask = mask & 0xfff;
+  return header.word;
+}
+
+/* Of a big cell: the words that stand before its fields. */
+static const uint64_t *big_header(Lower *l, uint16_t tag, int n,
+                                  const Reg *fields) {
+  uint64_t *words =
+      ARENA_ARRAY(&l->code->arena, uint64_t, (size_t)big_words(n) + 1);
+  union { Obj obj; uint64_t word; } header = {
+      .obj = {.count = 1, .tag = tag, .size = SIZE_BIG}};
+  words[0] = header.word;
+  words[1] = (uint64_t)n;
+  for (int i = 0; i < n; i++) {
+    words[2 + i / 64] |= (uint64_t)l->regs.data[fields[i]].counted << (i % 64);
+  }
+  return words;
+}
+
+static Reg lower_big_cell(Lower *l, uint16_t tag, int n, const Reg *fields,
+                          Reg dst) {
+  put_word(l, INS_big_cell, dst, (uint32_t)n, 0,
+           big_header(l, tag, n, fields));
+  for (int i = 0; i < n; i++) put_listed(l, 'm', fields[i]);
+  return dst;
+}
+
+Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst) {
+  Reg r = dst == DST_ANY || dst == DST_TAIL ? reg_new(l, true) : dst;
+  Reg end = dst == DST_TAIL ? DST_TAIL : r;
+  if (n == 0) {
+    put_word(l, INS_constant, r, 0, 0, code_nullary(l->code, tag));
+    return lower_finish(l, r, end);
+  }
+  if (n > SIZE_SMALL_MAX) {
+    lower_big_cell(l, tag, n, fields, r);
+    return lower_finish(l, r, end);
+  }
+  uint64_t header = small_header(l, tag, n, fields);
+  if (n <= 2) {
+    put(l, n == 1 ? INS_cell1 : INS_cell2, r, fields[0], n > 1 ? fields[1] : 0)
+        ->words[0] = header;
+    return lower_finish(l, r, end);
+  }
+  put(l, INS_cell, r, (uint32_t)n, 0)->words[0] = header;
+  for (int i = 0; i < n; i++) put_listed(l, 'm', fields[i]);
+  return lower_finish(l, r, end);
+}
+
+Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst) {
+  Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
+  const Type *fn = e->kind == EX_CALL ? e->call.callee->type : NULL;
+  for (int i = 0; i < e->count; i++) {
+    const Type *wanted = fn ? fn->args[i] : e->type->args[i];
+    fields[i] = lower_as(l, e->args[i], wanted, DST_ANY);
+    if (fn) {
+      lower_check(l, fields[i], e->args[i]->type, fn->args[i], "field",
+                  e->span);
+    }
+  }
+  l->span = e->span;
+  return lower_cell(l, tag, e->count, fields, dst);
+}
+
+/* --- Mutable cells ------------------------------------------------------ */
+
+static Reg lower_unit(Lower *l, Reg dst) {
+  return lower_cell(l, 0, 0, NULL, dst);
+}
+
+static Reg lower_ref(Lower *l, const Expr *e, Reg dst) {
+  const Type *content = e->type->args[0];
+  Reg v = lower_as(l, e->args[0], content, DST_ANY);
+  lower_check(l, v, e->args[0]->type, content, "content", e->span);
+  l->span = e->span;
+  Reg r = lower_target(l, e->type, dst);
+  uint32_t flags = is_counted(l, content) ? REF_COUNTED : 0;
+  if (flags && type_may_cycle(content)) flags |= REF_CYCLIC;
+  put(l, INS_ref, r, v, flags);
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
+  Reg ref = lower_expr(l, e->args[0], DST_ANY);
+  l->span = e->span;
+  Reg r = lower_target(l, e->type, dst);
+  put(l, INS_ref_read, r, ref, 0);
+  lower_check(l, r, e->args[0]->type->args[0], e->type, "content", e->span);
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
+  Reg ref = lower_expr(l, e->args[0], DST_ANY);
+  const Type *content = e->args[0]->type->args[0];
+  Reg v = lower_as(l, e->args[1], content, DST_ANY);
+  lower_check(l, v, e->args[1]->type, content, "content", e->span);
+  l->span = e->span;
+  put(l, INS_ref_write, ref, v, 0);
+  return lower_unit(l, dst);
+}
+
+/* --- Branches and blocks ------------------------------------------------ */
+
+/* A chain of `else if` is walked, not recursed into. */
+static Reg lower_if(Lower *l, const Expr *e, Reg dst) {
+  bool tail = dst == DST_TAIL;
+  Reg r = tail ? DST_TAIL : lower_target(l, e->type, dst);
+  Label end = label_new(l);
+  size_t first = SIZE_MAX;
+  for (bool more = true; more; e = e->args[2]) {
+    Label otherwise = label_new(l);
+    lower_condition(l, e->args[0], otherwise);
+    size_t mark = lazy_mark(l);
+    if (first == SIZE_MAX) first = mark;
+    lower_as(l, e->args[1], e->type, r);
+    if (!tail) put_jump(l, end);
+    lazy_branch_done(l, mark);
+    put_label(l, otherwise);
+    more = e->args[2]->kind == EX_IF;
+  }
+  lower_as(l, e, e->type, r);
+  lazy_branch_done(l, first);
+  if (tail) return NO_REG;
+  lazy_join(l, first);
+  put_label(l, end);
+  return r;
+}
+
+static bool is_group_head(const Binding *b) {
+  return b->kind == BIND_LET && b->value->kind == EX_FN && !b->var->lazy;
+}
+
+static void lower_lazy(Lower *l, const Binding *b) {
+  Local *v = local_put(l, b->var, LOCAL_LAZY);
+  v->value = b->value;
+  v->lazy = LAZY_PENDING;
+  v->reg = reg_of_type(l, b->var->type);
+  l->regs.data[v->reg].nullable = true;
+  put_bits(l, v->reg, 0);
+  v->flag = reg_new(l, false);
+  put_bits(l, v->flag, 0);
+}
+
+static void lower_let(Lower *l, const Binding *b) {
+  if (b->var->lazy) {
+    lower_lazy(l, b);
+    return;
+  }
+  if (var_is_general(b->var, b->value)) {
+    local_put(l, b->var, LOCAL_GENERAL)->value = b->value;
+    return;
+  }
+  Reg r = lower_as(l, b->value, b->var->type, DST_ANY);
+  l->span = b->span;
+  lower_check(l, r, b->value->type, b->var->declared, "annotation",
+              b->var->span);
+  local_put(l, b->var, LOCAL_REG)->reg = r;
+}
+
+/* Lowers bindings[i] and what it is grouped with; gives the next one. */
+static int lower_binding(Lower *l, const Block *block, int i) {
+  const Binding *b = &block->bindings[i];
+  if (b->kind == BIND_ITEM) lower_expr(l, b->value, DST_ANY);
+  if (b->kind != BIND_LET) return i + 1;
+  int end = i + 1;
+  while (end < block->count && block->bindings[end].kind == BIND_AND) end++;
+  if (is_group_head(b)) {
+    lower_group(l, b, end - i);
+  } else {
+    lower_let(l, b);
+  }
+  return end;
+}
+
+static Reg lower_block(Lower *l, const Block *block, Reg dst) {
+  for (int i = 0; i < block->count;) i = lower_binding(l, block, i);
+  return lower_expr(l, block->result, dst);
+}
+
+static Reg lower_var(Lower *l, const Expr *e, Reg dst) {
+  Local *v = local_get(l, e->var);
+  if (v && v->kind == LOCAL_GENERAL) {
+    const Env *outer = l->env;
+    l->env = env_of_use(l, e);
+    Reg r = lower_general(l, e->var, v->value, dst);
+    l->env = outer;
+    return r;
+  }
+  Reg r = v && v->kind == LOCAL_MEMBER ? lower_member(l, e)
+                                       : local_reg(l, e->var, e->span);
+  bool picks = v && v->kind == LOCAL_REG && e->targ_count > 0;
+  return picks ? lower_pick(l, r, e, dst) : lower_finish(l, r, dst);
+}
+
+Reg lower_expr(Lower *l, const Expr *e, Reg dst) {
+  l->span = e->span;
+  switch ((ExprKind)e->kind) {
+    case EX_CONST: return lower_const(l, e, dst);
+    case EX_GLOBAL: return lower_global(l, e, dst);
+    case EX_VAR: return lower_var(l, e, dst);
+    case EX_TUPLE: return lower_fields(l, 0, e, dst);
+    case EX_PROJ: return lower_proj(l, e, dst);
+    case EX_CALL: return lower_call(l, e, dst);
+    case EX_FN: return lower_fn(l, e, dst);
+    case EX_BLOCK: return lower_block(l, e->block, dst);
+    case EX_IF: return lower_if(l, e, dst);
+    case EX_MATCH: return lower_match(l, e, dst);
+    case EX_REF: return lower_ref(l, e, dst);
+    case EX_READ: return lower_read(l, e, dst);
+    case EX_WRITE: return lower_write(l, e, dst);
+    case EX_CTOR: return lower_ctor(l, e, dst);
+    case EX_OP: return lower_op_value(l, e, dst);
+    default: break;
+  }
+  assert(!"an expression that the checker lets pass");
+  return NO_REG;
+}

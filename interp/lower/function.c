@@ -1,0 +1,242 @@
+/* One function: its parameters, what it captured, its body, then the phases
+ * that turn the list into code. */
+#include <string.h>
+
+#include "interp/lower/lower.h"
+
+/* --- What callers must know --------------------------------------------- */
+
+static int param_count(const Function *f) {
+  switch (f->kind) {
+    case FUNCTION_FN: return f->expr->fn->param_count;
+    case FUNCTION_CTOR: return f->ctor->field_count;
+    case FUNCTION_OP: return f->expr->type->count;
+    case FUNCTION_STEP: break;
+  }
+  return 0;
+}
+
+static const Type *param_type(const Function *f, int i) {
+  switch (f->kind) {
+    case FUNCTION_FN: return f->expr->fn->params[i]->type;
+    case FUNCTION_CTOR: return f->ctor->fields[i];
+    default: return f->expr->type->args[i];
+  }
+}
+
+static bool has_self(const Function *f) {
+  return f->group && f->group->capture_count > 0;
+}
+
+void function_params(Code *c, Function *f) {
+  int n = param_count(f);
+  bool *counted = ARENA_ARRAY(&c->arena, bool, (size_t)n + 2);
+  for (int i = 0; i < n; i++) {
+    counted[i] = env_counted(f->env, param_type(f, i));
+  }
+  if (has_self(f)) counted[n++] = true;
+  f->nparams = (uint32_t)n;
+  f->counted = counted;
+}
+
+/* --- The prologue ------------------------------------------------------- */
+
+static void bind_params(Lower *l) {
+  const Function *f = l->fn;
+  for (uint32_t i = 0; i < f->nparams; i++) reg_new(l, f->counted[i]);
+  if (has_self(f)) l->self = f->nparams - 1;
+  if (f->kind != FUNCTION_FN) return;
+  const Fn *fn = f->expr->fn;
+  for (int i = 0; i < fn->param_count; i++) {
+    local_put(l, fn->params[i], LOCAL_REG)->reg = (Reg)i;
+  }
+}
+
+/* More than fit a closure's cell are in a tuple, its field 1. */
+static bool is_packed(const FnGroup *g) {
+  return g->capture_count >= SIZE_SMALL_MAX;
+}
+
+static Reg captures_cell(Lower *l, const FnGroup *g) {
+  if (!is_packed(g)) return l->self;
+  Reg tuple = reg_new(l, true);
+  put(l, INS_field, tuple, l->self, 1);
+  put(l, PSEUDO_OPEN, l->self, 1, 2);
+  put_listed(l, 'd', tuple);
+  VEC_LAST(&l->listed).field = 1;
+  return tuple;
+}
+
+/* Captured values are read from the closure once, before the head. */
+static void bind_captures(Lower *l, const FnGroup *g) {
+  Reg cell = captures_cell(l, g);
+  int n = g->capture_count, at = is_packed(g) ? 0 : 1, counted = 0;
+  int skip = is_packed(g) && n > SIZE_SMALL_MAX ? 1 + (n + 63) / 64 : 0;
+  size_t first = l->carried.len;
+  for (int i = 0; i < g->free_count; i++) {
+    const FreeVar *v = &g->free[i];
+    if (!v->captured) continue;
+    Reg r = reg_new(l, v->counted);
+    put(l, INS_field, r, cell, (uint32_t)(skip + at++));
+    put_listed(l, 'u', cell);
+    Local *local = local_put(l, v->var, LOCAL_REG);
+    local->reg = r;
+    local->known = v->known;
+    counted += v->counted;
+    VEC_PUSH(&l->carried, r);
+  }
+  put(l, PSEUDO_OPEN, cell, (uint32_t)counted,
+      (uint32_t)(is_packed(g) ? n : n + 1));
+  at = is_packed(g) ? 0 : 1;
+  for (size_t k = first; k < l->carried.len; k++, at++) {
+    if (!l->regs.data[l->carried.data[k]].counted) continue;
+    put_listed(l, 'd', l->carried.data[k]);
+    VEC_LAST(&l->listed).field = (uint16_t)at;
+  }
+  VEC_PUSH(&l->carried, l->self);
+}
+
+static void bind_free(Lower *l) {
+  const FnGroup *g = l->fn->group;
+  if (!g) return;
+  for (int i = 0; i < g->count; i++) {
+    if (g->vars[i]) local_put(l, g->vars[i], LOCAL_MEMBER);
+  }
+  for (int i = 0; i < g->free_count; i++) {
+    const FreeVar *v = &g->free[i];
+    if (v->captured) continue;
+    Local *local =
+        local_put(l, v->var, v->general ? LOCAL_GENERAL : LOCAL_CONST);
+    local->value = v->general;
+    local->known = v->known;
+  }
+  if (g->capture_count > 0) bind_captures(l, g);
+}
+
+/* --- The body ----------------------------------------------------------- */
+
+static void lower_checked(Lower *l, const Expr *body, const Type *declared,
+                          Span span) {
+  if (!declared || !types_need_check(body->type, declared)) {
+    lower_as(l, body, declared, DST_TAIL);
+    return;
+  }
+  Reg r = lower_as(l, body, declared, DST_ANY);
+  l->span = body->span;
+  lower_check(l, r, body->type, declared, "result", span);
+  lower_finish(l, r, DST_TAIL);
+}
+
+static Span result_span(const Fn *fn, const Expr *e) {
+  return fn->result ? fn->result->span : e->span;
+}
+
+static void lower_ctor_body(Lower *l) {
+  int n = l->fn->ctor->field_count;
+  Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
+  for (int i = 0; i < n; i++) fields[i] = (Reg)i;
+  lower_cell(l, (uint16_t)l->fn->ctor->tag, n, fields, DST_TAIL);
+}
+
+/* A step is never left by a tail call, so traces end at the top level. */
+static void lower_step(Lower *l) {
+  const Function *f = l->fn;
+  const Type *type = f->global ? f->global->type : f->expr->type;
+  Reg r = lower_as(l, f->expr, type, DST_ANY);
+  l->span = f->expr->span;
+  lower_check(l, r, f->expr->type, type, "annotation", f->expr->span);
+  lower_finish(l, r, DST_TAIL);
+}
+
+static void lower_body(Lower *l) {
+  const Function *f = l->fn;
+  bind_params(l);
+  bind_free(l);
+  put(l, PSEUDO_HEAD, 0, 0, 0);
+  switch (f->kind) {
+    case FUNCTION_FN: {
+      const Fn *fn = f->expr->fn;
+      lower_checked(l, fn->body, fn->declared_result,
+                    result_span(fn, f->expr));
+      break;
+    }
+    case FUNCTION_CTOR: lower_ctor_body(l); break;
+    case FUNCTION_OP: lower_op_body(l, f->expr); break;
+    case FUNCTION_STEP: lower_step(l); break;
+  }
+}
+
+/* --- Constructors as values --------------------------------------------- */
+
+Reg lower_ctor(Lower *l, const Expr *e, Reg dst) {
+  if (e->ctor->field_count == 0 && e->type->kind != TY_FN) {
+    return lower_cell(l, (uint16_t)e->ctor->tag, 0, NULL, dst);
+  }
+  const Adt *adt = e->ctor->adt;
+  const Env *env = env_bind(l, NULL, adt->param_count, adt->params, e->targs);
+  Function *f = code_function(l->code, FUNCTION_CTOR, e->ctor, env);
+  return lower_function_value(l, f, dst);
+}
+
+/* --- The driver --------------------------------------------------------- */
+
+static void lower_init(Lower *l, Code *c, Function *f, Arena *arena,
+                       Diags *diags) {
+  *l = (Lower){.code = c, .fn = f, .arena = arena, .diags = diags,
+               .env = f->env, .self = NO_REG};
+  VEC_INIT(&l->list, c->mem);
+  VEC_INIT(&l->listed, c->mem);
+  VEC_INIT(&l->regs, c->mem);
+  VEC_INIT(&l->lazies, c->mem);
+  VEC_INIT(&l->carried, c->mem);
+  VEC_INIT(&l->live, c->mem);
+  ptrmap_init(&l->locals, c->mem);
+}
+
+static void lower_done(Lower *l) {
+  VEC_DONE(&l->list);
+  VEC_DONE(&l->listed);
+  VEC_DONE(&l->regs);
+  VEC_DONE(&l->lazies);
+  VEC_DONE(&l->carried);
+  VEC_DONE(&l->live);
+  ptrmap_done(&l->locals);
+}
+
+static bool report(Lower *l, DiagCode code, const char *why) {
+  Span span = l->fn->expr ? l->fn->expr->span : SPAN_NONE;
+  diag_new(l->diags, SEV_RUNTIME, code, span, "%s", why);
+  return false;
+}
+
+static bool lower_phases(Lower *l) {
+  lower_body(l);
+  if (l->failed || mem_exhausted(l->code->mem)) {
+    return report(l, E0701, "out of memory while making code");
+  }
+  if (l->too_large) {
+    return report(l, E0705, "a match of this function is too large");
+  }
+  own_pass(l);
+  if (l->failed) return report(l, E0701, "out of memory while making code");
+  if (!regs_assign(l)) {
+    return report(l, E0705, "this function needs more than 65,535 registers");
+  }
+  if (!emit_code(l)) {
+    return report(l, E0701, "out of memory while making code");
+  }
+  return true;
+}
+
+bool function_lower(Code *c, Function *f, Diags *diags) {
+  Arena arena;
+  Lower l;
+  arena_init(&arena, c->mem);
+  lower_init(&l, c, f, &arena, diags);
+  f->lowered = lower_phases(&l);
+  c->sorted = false;
+  lower_done(&l);
+  arena_done(&arena);
+  if (!f->lowered) mem_clear_exhausted(c->mem);
+  return f->lowered;
+}

@@ -1,0 +1,71 @@
+/* Variables in scope, and lazy ones: graph nodes that may only fail or diverge
+ * are evaluated where they are first needed.  Along a path that is known; where
+ * paths that differ have met, a look at run time decides. */
+#include "interp/lower/lower.h"
+
+Local *local_get(Lower *l, const Var *v) { return ptrmap_get(&l->locals, v); }
+
+Local *local_put(Lower *l, const Var *v, LocalKind kind) {
+  Local *local = ARENA_NEW(l->arena, Local);
+  *local = (Local){.kind = kind, .reg = NO_REG};
+  ptrmap_put(&l->locals, v, local);
+  return local;
+}
+
+static void lazy_set(Lower *l, Local *v, LazyState state) {
+  VEC_PUSH(&l->lazies, (LazyChange){v, v->lazy});
+  v->lazy = state;
+}
+
+static void lazy_evaluate(Lower *l, Local *v) {
+  lower_expr(l, v->value, v->reg);
+  put_bits(l, v->flag, 1);
+}
+
+static Reg lazy_reg(Lower *l, Local *v) {
+  if (v->lazy == LAZY_DONE) return v->reg;
+  if (v->lazy == LAZY_PENDING) {
+    lazy_evaluate(l, v);
+  } else {
+    Label known = label_new(l);
+    put(l, INS_if_true, v->flag, 0, known);
+    size_t mark = lazy_mark(l);
+    lazy_evaluate(l, v);
+    lazy_branch_done(l, mark);
+    lazy_join(l, mark);
+    put_label(l, known);
+  }
+  lazy_set(l, v, LAZY_DONE);
+  return v->reg;
+}
+
+Reg local_reg(Lower *l, const Var *var, Span span) {
+  Local *v = local_get(l, var);
+  l->span = span;
+  if (!v) {
+    assert(mem_exhausted(l->code->mem) && "a variable in scope");
+    return reg_new(l, is_counted(l, var->type));
+  }
+  switch (v->kind) {
+    case LOCAL_REG: return v->reg;
+    case LOCAL_MEMBER: return lower_own_member(l, var);
+    case LOCAL_CONST: return lower_function_value(l, v->known, DST_ANY);
+    case LOCAL_LAZY: return lazy_reg(l, v);
+    case LOCAL_GENERAL: break;
+  }
+  return lower_general(l, var, v->value, DST_ANY);
+}
+
+size_t lazy_mark(const Lower *l) { return l->lazies.len; }
+
+void lazy_branch_done(Lower *l, size_t mark) {
+  for (size_t i = l->lazies.len; i-- > mark;) {
+    l->lazies.data[i].local->lazy = l->lazies.data[i].former;
+  }
+}
+
+void lazy_join(Lower *l, size_t mark) {
+  for (size_t i = mark; i < l->lazies.len; i++) {
+    l->lazies.data[i].local->lazy = LAZY_MAYBE;
+  }
+}

@@ -1,0 +1,225 @@
+/* Lowering: from a function's typed expression to instructions.
+ *
+ *   function.c  the driver; parameters, captures, the phases below
+ *   expr.c      expressions; call.c calls; op.c operators; closure.c function
+ *               values; match.c decision trees; cond.c conditions
+ *               -> a list of Ins over virtual registers
+ *   own.c       where counted values move, are kept and dropped
+ *   regs.c      virtual registers to real ones
+ *   emit.c      units, jumps, the tables of spans and live registers
+ *
+ * Jumps only go forward; the one exception is the loop of a self tail call,
+ * which goes back to the head with nothing live but the parameters (and what
+ * the function captured).  So liveness takes a single backward walk, and the
+ * lifetime of a register is an interval of the list. */
+#ifndef INTERP_LOWER_LOWER_H
+#define INTERP_LOWER_LOWER_H
+
+#include <assert.h>
+
+#include "interp/code.h"
+
+/* --- The list ----------------------------------------------------------- */
+
+typedef uint32_t Reg;    /* a virtual register */
+typedef uint32_t Label;
+
+#define NO_REG UINT32_MAX
+
+/* Beside the instructions of code.def: */
+enum {
+  /* Label arg[0] stands here. */
+  PSEUDO_LABEL = INS_COUNT,
+  /* The listed fields of cell arg[0], already read as views, become owned;
+   * the cell's own reference ends here unless it is needed further on. */
+  PSEUDO_OPEN,
+  /* Self tail call: the listed values become the parameters, then back to the
+   * head.  Loop variables behind the parameters stand for themselves. */
+  PSEUDO_SELF,
+  /* The head of the loop. */
+  PSEUDO_HEAD,
+};
+
+/* A listed register with its mode, a letter of code.def.  Without the flag
+ * LIST it is not written out: an argument in its place, or a cell that must
+ * outlive the reading of a view.  'j' is a label. */
+typedef struct Listed {
+  char mode;
+  uint16_t field;      /* PSEUDO_OPEN: which word behind the header */
+  uint32_t reg;
+} Listed;
+
+typedef struct Ins {
+  uint16_t op;
+  uint32_t arg[3];     /* registers, numbers, labels; PSEUDO_OPEN: the cell, how
+                          many of its fields are counted, its size */
+  uint64_t words[2];
+  uint32_t list, list_count;
+  uint32_t live, live_count;  /* own.c: what to drop when it fails */
+  Span span;
+} Ins;
+
+typedef struct RegInfo {
+  bool counted;
+  bool nullable;       /* may hold no value (an unevaluated lazy variable) */
+  bool read;           /* own.c: something behind here reads it */
+  int32_t out;         /* its place in the outgoing area; -1: none */
+  Reg hint;            /* share that one's real register if possible */
+  uint16_t real;
+  uint32_t start, end; /* regs.c: its interval */
+} RegInfo;
+
+/* --- Variables ---------------------------------------------------------- */
+
+/* What a variable in scope is. */
+typedef enum LocalKind {
+  LOCAL_REG,      /* a register holds it */
+  LOCAL_GENERAL,  /* lowered at each use: a generalised let */
+  LOCAL_MEMBER,   /* a member of the group that is being defined: `self` */
+  LOCAL_CONST,    /* a closure that captures nothing */
+  LOCAL_LAZY,     /* not evaluated yet, or perhaps */
+} LocalKind;
+
+typedef enum LazyState { LAZY_PENDING, LAZY_MAYBE, LAZY_DONE } LazyState;
+
+typedef struct Local {
+  LocalKind kind;
+  Reg reg;
+  const Expr *value;       /* GENERAL, LAZY */
+  struct Function *known;  /* the function it is, when known */
+  LazyState lazy;
+  Reg flag;                /* LAZY: is it evaluated? */
+} Local;
+
+typedef struct LazyChange {
+  Local *local;
+  LazyState former;
+} LazyChange;
+
+typedef struct Lower {
+  Code *code;
+  Function *fn;
+  Arena *arena;            /* scratch of this function */
+  Diags *diags;
+  const Env *env;
+  VEC(Ins) list;
+  VEC(Listed) listed;
+  VEC(RegInfo) regs;
+  uint32_t label_count;
+  PtrMap locals;           /* Var -> Local */
+  VEC(LazyChange) lazies;  /* an undo log */
+  VEC(Reg) carried;        /* what a self tail call takes along: captures */
+  Ins sink;                /* what is written when memory has run out */
+  Reg self;                /* the running closure; NO_REG: none */
+  int out, max_out;        /* the outgoing area: in use, ever in use */
+  Span span;               /* of what is being lowered */
+  bool failed;             /* memory ran out */
+  bool too_large;
+  /* By own.c: */
+  VEC(Reg) live;           /* what Ins.live counts from */
+  size_t main_len;         /* behind it: drops on edges between blocks */
+  /* By regs.c: */
+  uint32_t window;         /* registers below the outgoing area */
+} Lower;
+
+/* --- Building the list (build.c) ---------------------------------------- */
+
+Reg reg_new(Lower *l, bool counted);
+Reg reg_of_type(Lower *l, const Type *type);
+Reg reg_out(Lower *l, int place, bool counted);
+Label label_new(Lower *l);
+void put_label(Lower *l, Label at);
+Ins *put(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c);
+Ins *put_word(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c,
+              const void *word);
+void put_jump(Lower *l, Label to);
+/* Adds to the list of the newest instruction. */
+void put_listed(Lower *l, char mode, uint32_t reg);
+/* dst = bits, in the shortest form. */
+void put_bits(Lower *l, Reg dst, uint64_t bits);
+bool is_counted(const Lower *l, const Type *type);
+
+/* --- Expressions -------------------------------------------------------- */
+
+/* Where a value goes: a register, anywhere, or out of the function. */
+#define DST_ANY NO_REG
+#define DST_TAIL (NO_REG - 1)
+
+/* Lowers `e`; gives the register that holds its value (a variable's own when
+ * DST_ANY allows).  With DST_TAIL the value is returned, NO_REG given. */
+Reg lower_expr(Lower *l, const Expr *e, Reg dst);
+/* Likewise, where a value of type `wanted` is expected (poly.c): a function
+ * that has to stay polymorphic there, or is used at an instance. */
+Reg lower_as(Lower *l, const Expr *e, const Type *wanted, Reg dst);
+/* The instance that a use `e` of a polymorphic value names. */
+Reg lower_pick(Lower *l, Reg poly, const Expr *e, Reg dst);
+/* The value is in `from`: moves it where it is wanted. */
+Reg lower_finish(Lower *l, Reg from, Reg dst);
+/* A register for a result of this type; for DST_TAIL and ANY a new one. */
+Reg lower_target(Lower *l, const Type *type, Reg dst);
+void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
+                 const char *what, Span declared);
+
+/* Goes on behind here when the condition holds, to `otherwise` if not. */
+void lower_condition(Lower *l, const Expr *e, Label otherwise);
+
+Reg lower_call(Lower *l, const Expr *e, Reg dst);
+Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst);
+/* `n` fields of a tuple or constructor from expressions. */
+Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst);
+
+Reg lower_op(Lower *l, const Expr *e, Reg dst);
+Reg lower_op_field(Lower *l, const Expr *e, int index, Reg dst);
+Reg lower_op_value(Lower *l, const Expr *e, Reg dst);
+void lower_op_body(Lower *l, const Expr *e);
+/* The function of a call that is element-wise on scalars only, or NULL; and
+ * its code.  `first` is operand 0 where it has been lowered, or NO_REG. */
+ScalarFn scalar_function(const Expr *e);
+void lower_scalar(Lower *l, const Expr *e, ScalarFn fn, Reg first, Reg dst);
+
+Reg lower_match(Lower *l, const Expr *e, Reg dst);
+Reg lower_fn(Lower *l, const Expr *e, Reg dst);
+Reg lower_function_value(Lower *l, Function *f, Reg dst);
+/* A use of a generalised let, in the environment of that use. */
+Reg lower_general(Lower *l, const Var *v, const Expr *value, Reg dst);
+/* Is this let lowered at its uses?  The environment of such a use. */
+bool var_is_general(const Var *v, const Expr *value);
+const Env *env_of_use(Lower *l, const Expr *use);
+/* A member of the running function's group as a value: at the instance of a
+ * use; at the running one. */
+Reg lower_member(Lower *l, const Expr *use);
+Reg lower_own_member(Lower *l, const Var *v);
+Function *group_member(Lower *l, const Var *v);
+Function *member_function(Lower *l, const Expr *use);
+Reg lower_ctor(Lower *l, const Expr *e, Reg dst);
+/* A group of recursive lets, bindings[0..count). */
+void lower_group(Lower *l, const Binding *bindings, int count);
+/* Field `i` of the cell in `r`, as an owned value. */
+Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
+                Reg dst);
+
+/* The instance of a global function or of a known callee; NULL: not known.
+ * `self` receives the closure to pass along, or NO_REG. */
+Function *known_callee(Lower *l, const Expr *callee, Reg *self);
+Function *global_function(Lower *l, const Expr *use);
+/* The environment with a definition's parameters bound by a use's targs. */
+const Env *env_bind(Lower *l, const Env *outer, int count,
+                    const TypeVar *const *params, const Type *const *targs);
+
+Local *local_get(Lower *l, const Var *v);
+Local *local_put(Lower *l, const Var *v, LocalKind kind);
+Reg local_reg(Lower *l, const Var *v, Span span);
+
+/* Lazy variables around branches: what a branch evaluated is undone for its
+ * sibling and only perhaps evaluated behind the join. */
+size_t lazy_mark(const Lower *l);
+void lazy_branch_done(Lower *l, size_t mark);
+void lazy_join(Lower *l, size_t mark);
+
+/* --- The other phases --------------------------------------------------- */
+
+void own_pass(Lower *l);      /* own.c */
+bool regs_assign(Lower *l);   /* regs.c: false when there are too many */
+bool emit_code(Lower *l);     /* emit.c */
+
+#endif

@@ -1,0 +1,406 @@
+/* Ownership: one backward walk over the list finds, for every use of a counted
+ * value, whether it is the last.
+ *
+ *   moves (m)   the last one takes the reference along; before any other a
+ *               `keep` is put
+ *   uses (u)    after the last one a `drop` is put
+ *   branches    what only one way needs is dropped on the other
+ *   open        fields taken out of a cell: with the cell's last reference
+ *               they move out and the cell is freed without any counting
+ *
+ * Jumps go forward, so at a branch the needs of its target are known.  What
+ * may fail gets a list of what to drop when it does.  Pure instructions whose
+ * result nobody reads are left out. */
+#include <string.h>
+
+#include "interp/lower/lower.h"
+
+typedef struct LabelInfo {
+  uint32_t preds;
+  uint32_t live, live_count;    /* in `saved` */
+  uint32_t drops, drop_count;   /* in `saved`: what to drop on arrival */
+} LabelInfo;
+
+typedef struct Own {
+  Lower *l;
+  VEC(Ins) out;        /* backward */
+  VEC(Ins) far;        /* drops on edges, behind the end of the function */
+  VEC(Reg) saved;
+  LabelInfo *labels;
+  /* The set of registers that are needed further on: a sparse set. */
+  Reg *live;
+  uint32_t *place;     /* reg -> its index in `live`, if there */
+  uint32_t live_count;
+  uint32_t *stamp;     /* reg -> the last branch that needs it */
+  uint32_t stamps;
+} Own;
+
+/* --- The set ------------------------------------------------------------ */
+
+static bool is_live(const Own *o, Reg r) {
+  return o->place[r] < o->live_count && o->live[o->place[r]] == r;
+}
+
+static void live_add(Own *o, Reg r) {
+  o->l->regs.data[r].read = true;
+  if (is_live(o, r)) return;
+  o->place[r] = o->live_count;
+  o->live[o->live_count++] = r;
+}
+
+static void live_remove(Own *o, Reg r) {
+  if (!is_live(o, r)) return;
+  Reg last = o->live[--o->live_count];
+  o->live[o->place[r]] = last;
+  o->place[last] = o->place[r];
+}
+
+static bool counted(const Own *o, Reg r) { return o->l->regs.data[r].counted; }
+
+static uint32_t save(Own *o, Reg r) {
+  VEC_PUSH(&o->saved, r);
+  return (uint32_t)o->saved.len;
+}
+
+/* --- Output, from the end ----------------------------------------------- */
+
+static Ins count_ins(const Own *o, int op, Reg r, Span span) {
+  if (op == INS_drop && o->l->regs.data[r].nullable) op = INS_drop_maybe;
+  return (Ins){.op = (uint16_t)op, .arg = {r}, .span = span};
+}
+
+static void out_count(Own *o, int op, Reg r, Span span) {
+  VEC_PUSH(&o->out, count_ins(o, op, r, span));
+}
+
+/* --- Operands ----------------------------------------------------------- */
+
+static const char *operands_of(const Ins *i) {
+  return i->op < INS_COUNT ? ins_info[i->op].operands : "...";
+}
+
+static unsigned flags_of(const Ins *i) {
+  return i->op < INS_COUNT ? ins_info[i->op].flags : 0;
+}
+
+/* Calls `f` for each register operand, with its mode. */
+typedef void (*OperandFn)(Own *o, const Ins *i, char mode, Reg r);
+static void each_operand(Own *o, const Ins *i, OperandFn f) {
+  const char *modes = operands_of(i);
+  for (int k = 0; k < 3; k++) {
+    if (strchr("dwuvm", modes[k])) f(o, i, modes[k], i->arg[k]);
+  }
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    Listed item = o->l->listed.data[i->list + k];
+    if (item.mode != 'j') f(o, i, item.mode, item.reg);
+  }
+}
+
+static void define(Own *o, const Ins *i, char mode, Reg r) {
+  if (mode != 'd' && mode != 'w') return;
+  bool unread = mode == 'd' && counted(o, r) && !is_live(o, r);
+  if (unread && !(flags_of(i) & END)) out_count(o, INS_drop, r, i->span);
+  live_remove(o, r);
+}
+
+/* The last use of a register that stays as it was. */
+static void use(Own *o, const Ins *i, char mode, Reg r) {
+  if (mode == 'v') o->l->regs.data[r].read = true;
+  if (mode != 'u') return;
+  if (counted(o, r) && !is_live(o, r)) out_count(o, INS_drop, r, i->span);
+  live_add(o, r);
+}
+
+/* Runs behind the instruction in the output, so a keep stands before it. */
+static void move_out(Own *o, const Ins *i, char mode, Reg r) {
+  if (mode != 'm') return;
+  if (counted(o, r) && is_live(o, r)) out_count(o, INS_keep, r, i->span);
+  live_add(o, r);
+}
+
+/* Is it pure, and nobody reads what it sets? */
+static bool is_dead(const Own *o, const Ins *i) {
+  if (!(flags_of(i) & PURE)) return false;
+  Reg r = i->arg[0];
+  return i->op == INS_field && counted(o, r) ? !o->l->regs.data[r].read
+                                             : !is_live(o, r);
+}
+
+/* --- What to drop when an instruction fails ----------------------------- */
+
+static void add_moved(Own *o, const Ins *i, char mode, Reg r) {
+  (void)i;
+  if (mode == 'm' && counted(o, r)) VEC_PUSH(&o->l->live, r);
+}
+
+/* Called when what is needed behind the instruction and what it uses are in
+ * the set, and what it moves is not yet. */
+static void record_live(Own *o, Ins *i) {
+  Lower *l = o->l;
+  i->live = (uint32_t)l->live.len;
+  for (uint32_t k = 0; k < o->live_count; k++) {
+    if (counted(o, o->live[k])) VEC_PUSH(&l->live, o->live[k]);
+  }
+  if (!(flags_of(i) & CALL)) each_operand(o, i, add_moved);
+  i->live_count = (uint32_t)l->live.len - i->live;
+}
+
+/* --- Branches ----------------------------------------------------------- */
+
+static void live_set(Own *o, const LabelInfo *t) {
+  o->live_count = 0;
+  for (uint32_t k = 0; k < t->live_count; k++) {
+    live_add(o, o->saved.data[t->live + k]);
+  }
+}
+
+static void stamp_target(Own *o, const LabelInfo *t) {
+  o->stamps++;
+  for (uint32_t k = 0; k < t->live_count; k++) {
+    o->stamp[o->saved.data[t->live + k]] = o->stamps;
+  }
+}
+
+/* The drops an edge to `to` needs: what is in the set and not needed there.
+ * Gives the label to jump to, a place of its own when others arrive, too. */
+static Label edge(Own *o, Label to, Span span) {
+  LabelInfo *t = &o->labels[to];
+  stamp_target(o, t);
+  uint32_t first = (uint32_t)o->saved.len;
+  for (uint32_t k = 0; k < o->live_count; k++) {
+    Reg r = o->live[k];
+    if (counted(o, r) && o->stamp[r] != o->stamps) save(o, r);
+  }
+  uint32_t n = (uint32_t)o->saved.len - first;
+  if (n == 0) return to;
+  if (t->preds == 1) {
+    t->drops = first;
+    t->drop_count = n;
+    return to;
+  }
+  Label at = label_new(o->l);
+  VEC_PUSH(&o->far, (Ins){.op = PSEUDO_LABEL, .arg = {at}, .span = span});
+  for (uint32_t k = first; k < first + n; k++) {
+    VEC_PUSH(&o->far, count_ins(o, INS_drop, o->saved.data[k], span));
+  }
+  VEC_PUSH(&o->far, (Ins){.op = INS_jump, .arg = {0, to}, .span = span});
+  return at;
+}
+
+static void add_use(Own *o, const Ins *i, char mode, Reg r) {
+  (void)i;
+  if (mode == 'u') live_add(o, r);
+  if (mode == 'v') o->l->regs.data[r].read = true;
+}
+
+/* A conditional branch: falls through or goes to arg[2]. */
+static void own_branch(Own *o, Ins i) {
+  LabelInfo *t = &o->labels[i.arg[2]];
+  uint32_t before = o->live_count;
+  for (uint32_t k = 0; k < t->live_count; k++) {
+    live_add(o, o->saved.data[t->live + k]);
+  }
+  each_operand(o, &i, add_use);
+  for (uint32_t k = before; k < o->live_count; k++) {
+    if (counted(o, o->live[k])) out_count(o, INS_drop, o->live[k], i.span);
+  }
+  i.arg[2] = edge(o, i.arg[2], i.span);
+  VEC_PUSH(&o->out, i);
+}
+
+static void own_switch(Own *o, Ins i) {
+  o->live_count = 0;
+  Listed *items = &o->l->listed.data[i.list];
+  for (uint32_t k = 0; k < i.list_count; k++) {
+    if (items[k].mode != 'j') continue;
+    LabelInfo *t = &o->labels[items[k].reg];
+    for (uint32_t n = 0; n < t->live_count; n++) {
+      live_add(o, o->saved.data[t->live + n]);
+    }
+  }
+  each_operand(o, &i, add_use);
+  for (uint32_t k = 0; k < i.list_count; k++) {
+    if (items[k].mode == 'j') items[k].reg = edge(o, items[k].reg, i.span);
+  }
+  VEC_PUSH(&o->out, i);
+}
+
+/* --- Pseudo-instructions ------------------------------------------------ */
+
+static void own_label(Own *o, Ins i) {
+  LabelInfo *t = &o->labels[i.arg[0]];
+  t->live = (uint32_t)o->saved.len;
+  for (uint32_t k = 0; k < o->live_count; k++) save(o, o->live[k]);
+  t->live_count = (uint32_t)o->saved.len - t->live;
+  VEC_PUSH(&o->out, i);
+}
+
+/* Parameters nobody needs are dropped at the head. */
+static void own_head(Own *o, Ins i) {
+  for (Reg r = 0; r < o->l->fn->nparams; r++) {
+    if (r == o->l->self) continue;
+    if (counted(o, r) && !is_live(o, r)) out_count(o, INS_drop, r, i.span);
+    live_add(o, r);
+  }
+  VEC_PUSH(&o->out, i);
+}
+
+/* Back to the head: the listed values move to the parameters. */
+static void own_self(Own *o, Ins i) {
+  Lower *l = o->l;
+  o->live_count = 0;
+  i.live = (uint32_t)l->live.len;
+  for (Reg r = 0; r < i.arg[0]; r++) {
+    if (counted(o, r)) VEC_PUSH(&l->live, r);
+  }
+  for (size_t k = 0; k < l->carried.len; k++) {
+    if (counted(o, l->carried.data[k])) VEC_PUSH(&l->live, l->carried.data[k]);
+  }
+  i.live_count = (uint32_t)l->live.len - i.live;
+  VEC_PUSH(&o->out, i);
+  each_operand(o, &i, move_out);
+}
+
+/* Puts `open`, `open1`, `open2`: the cell's last reference ends. */
+static void out_open(Own *o, const Ins *i, const Reg *live, uint32_t n,
+                     uint64_t mask) {
+  Lower *l = o->l;
+  Ins ins = {.op = INS_open, .arg = {i->arg[0], n}, .span = i->span,
+             .list = (uint32_t)l->listed.len};
+  if (n == i->arg[1] && n <= 2) {
+    ins.op = n == 1 ? INS_open1 : INS_open2;
+    ins.arg[1] = live[0];
+    ins.arg[2] = n == 2 ? live[1] : 0;
+  } else {
+    ins.words[0] = mask;
+    for (uint32_t k = 0; k < n; k++) {
+      VEC_PUSH(&l->listed, (Listed){.mode = 'v', .reg = live[k]});
+    }
+    ins.list_count = n;
+  }
+  VEC_PUSH(&o->out, ins);
+}
+
+/* Which listed fields are needed; they become owned here.  Gives their mask. */
+static uint64_t taken_fields(Own *o, const Ins *i, Reg *live, uint32_t *n) {
+  uint64_t mask = 0;
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    Listed item = o->l->listed.data[i->list + k];
+    if (!is_live(o, item.reg)) continue;
+    live[(*n)++] = item.reg;
+    mask |= (uint64_t)1 << (item.field & 63);
+    live_remove(o, item.reg);
+  }
+  return mask;
+}
+
+static void own_open(Own *o, Ins i) {
+  Reg cell = i.arg[0];
+  uint32_t n = 0;
+  Reg *live = ARENA_ARRAY(o->l->arena, Reg, (size_t)i.list_count + 1);
+  uint64_t mask = taken_fields(o, &i, live, &n);
+  bool last = !is_live(o, cell), big = i.arg[2] > SIZE_SMALL_MAX;
+  if (last && (big || n == 0)) {
+    bool plain = !big && i.arg[1] == 0;
+    out_count(o, plain ? INS_free_cell : INS_drop, cell, i.span);
+  }
+  if (last && !big && n > 0) {
+    out_open(o, &i, live, n, mask);
+  } else {
+    for (uint32_t k = 0; k < n; k++) out_count(o, INS_keep, live[k], i.span);
+  }
+  live_add(o, cell);
+}
+
+/* --- The walk ----------------------------------------------------------- */
+
+static void own_plain(Own *o, Ins i) {
+  if (flags_of(&i) & END) o->live_count = 0;
+  if (i.op == INS_jump) live_set(o, &o->labels[i.arg[1]]);
+  if (is_dead(o, &i)) return;
+  each_operand(o, &i, define);
+  each_operand(o, &i, use);
+  if (flags_of(&i) & FAIL) record_live(o, &i);
+  VEC_PUSH(&o->out, i);
+  each_operand(o, &i, move_out);
+}
+
+static void own_ins(Own *o, Ins i) {
+  switch (i.op) {
+    case PSEUDO_LABEL: own_label(o, i); return;
+    case PSEUDO_HEAD: own_head(o, i); return;
+    case PSEUDO_SELF: own_self(o, i); return;
+    case PSEUDO_OPEN: own_open(o, i); return;
+    case INS_switch_tag: own_switch(o, i); return;
+    default: break;
+  }
+  if (operands_of(&i)[2] == 'j') {
+    own_branch(o, i);
+  } else {
+    own_plain(o, i);
+  }
+}
+
+static void count_preds(Own *o) {
+  const Lower *l = o->l;
+  bool falls = true;
+  for (size_t k = 0; k < l->list.len; k++) {
+    const Ins *i = &l->list.data[k];
+    if (i->op == PSEUDO_LABEL) o->labels[i->arg[0]].preds += falls;
+    if (i->op == INS_jump) o->labels[i->arg[1]].preds++;
+    if (operands_of(i)[2] == 'j') o->labels[i->arg[2]].preds++;
+    for (uint32_t n = 0; n < i->list_count; n++) {
+      Listed item = l->listed.data[i->list + n];
+      if (item.mode == 'j') o->labels[item.reg].preds++;
+    }
+    falls = i->op != PSEUDO_SELF && !(flags_of(i) & END);
+  }
+}
+
+/* The output, forward again, with the drops of labels in their place. */
+static void write_back(Own *o) {
+  Lower *l = o->l;
+  VEC_CLEAR(&l->list);
+  while (o->out.len) {
+    Ins i = VEC_POP(&o->out);
+    VEC_PUSH(&l->list, i);
+    if (i.op != PSEUDO_LABEL) continue;
+    const LabelInfo *t = &o->labels[i.arg[0]];
+    for (uint32_t k = 0; k < t->drop_count; k++) {
+      VEC_PUSH(&l->list, count_ins(o, INS_drop, o->saved.data[t->drops + k],
+                                   i.span));
+    }
+  }
+  l->main_len = l->list.len;
+  for (size_t k = 0; k < o->far.len; k++) VEC_PUSH(&l->list, o->far.data[k]);
+}
+
+static bool own_init(Own *o, Lower *l) {
+  *o = (Own){.l = l};
+  VEC_INIT(&o->out, l->code->mem);
+  VEC_INIT(&o->far, l->code->mem);
+  VEC_INIT(&o->saved, l->code->mem);
+  size_t n = l->regs.len + 1;
+  o->labels = ARENA_ARRAY(l->arena, LabelInfo, (size_t)l->label_count + 1);
+  o->live = ARENA_ARRAY(l->arena, Reg, n);
+  o->place = ARENA_ARRAY(l->arena, uint32_t, n);
+  o->stamp = ARENA_ARRAY(l->arena, uint32_t, n);
+  return o->labels && o->live && o->place && o->stamp;
+}
+
+void own_pass(Lower *l) {
+  Own o;
+  if (own_init(&o, l)) {
+    count_preds(&o);
+    for (size_t k = l->list.len; k-- > 0;) own_ins(&o, l->list.data[k]);
+    if (l->self != NO_REG && !is_live(&o, l->self)) {
+      out_count(&o, INS_drop, l->self, l->span);
+    }
+    write_back(&o);
+  } else {
+    l->failed = true;
+  }
+  VEC_DONE(&o.out);
+  VEC_DONE(&o.far);
+  VEC_DONE(&o.saved);
+}

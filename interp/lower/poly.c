@@ -1,0 +1,134 @@
+/* Functions that stay polymorphic as values, such as an argument of type
+ * fn [A](A) -> A.  Code depends on how type parameters are represented, so the
+ * value is a cell of 2^k closures, one for each way to represent its k
+ * parameters; a use at an instance picks one.  Bit i of the index is set when
+ * parameter i is counted. */
+#include "interp/lower/lower.h"
+
+enum { POLY_MAX = 6, MATCH_DEPTH = 64 };
+
+static bool is_poly(const Type *t) {
+  return t && t->kind == TY_FN && t->param_count > 0;
+}
+
+/* --- Which variable of one type stands for which of another ------------- */
+
+typedef struct Found {
+  int count;
+  const TypeVar *vars[POLY_MAX * 4];
+  bool counted[POLY_MAX * 4];
+} Found;
+
+static void found_add(Found *f, const TypeVar *var, bool counted) {
+  for (int i = 0; i < f->count; i++) {
+    if (f->vars[i] == var) return;
+  }
+  if (f->count == POLY_MAX * 4) return;
+  f->vars[f->count] = var;
+  f->counted[f->count++] = counted;
+}
+
+/* Binds the variables of `type` that are free in `env` to how `other`, of the
+ * same structure, is represented in `env`. */
+static void match_types(Found *f, const Env *env, const Type *type,
+                        const Type *other, int depth) {
+  if (depth > MATCH_DEPTH || !type->has_var) return;
+  if (type->kind == TY_VAR) {
+    found_add(f, type->var, env_counted(env, other));
+    return;
+  }
+  if (type->kind != other->kind || type->count != other->count) return;
+  for (int i = 0; i < type->count; i++) {
+    match_types(f, env, type->args[i], other->args[i], depth + 1);
+  }
+  if (type->kind == TY_FN) {
+    match_types(f, env, type->result, other->result, depth + 1);
+  }
+}
+
+static bool env_has(const Env *env, const TypeVar *var) {
+  for (int i = 0; env && i < env->count; i++) {
+    if (env->vars[i] == var) return true;
+  }
+  return false;
+}
+
+/* `env` and what was found, where `env` does not say. */
+static const Env *env_extend(Lower *l, const Env *env, const Found *f) {
+  Arena *arena = &l->code->arena;
+  size_t n = (size_t)(env ? env->count : 0) + (size_t)f->count;
+  Env *to = ARENA_NEW(arena, Env);
+  to->vars = ARENA_ARRAY(arena, const TypeVar *, n + 1);
+  to->counted = ARENA_ARRAY(arena, bool, n + 1);
+  for (int i = 0; env && i < env->count; i++) {
+    to->vars[to->count] = env->vars[i];
+    to->counted[to->count++] = env->counted[i];
+  }
+  for (int i = 0; i < f->count; i++) {
+    if (env_has(env, f->vars[i])) continue;
+    to->vars[to->count] = f->vars[i];
+    to->counted[to->count++] = f->counted[i];
+  }
+  return to;
+}
+
+/* --- Making and using --------------------------------------------------- */
+
+/* `e` as a function of this type, whose variables `l->env` knows. */
+static Reg lower_instance(Lower *l, const Expr *e, const Type *type) {
+  const Env *outer = l->env;
+  Found found = {0};
+  match_types(&found, outer, e->type, type, 0);
+  l->env = env_extend(l, outer, &found);
+  Reg r = lower_expr(l, e, DST_ANY);
+  l->env = outer;
+  return r;
+}
+
+static Reg lower_poly(Lower *l, const Expr *e, const Type *type, Reg dst) {
+  int k = type->param_count;
+  if (k > POLY_MAX) {
+    l->too_large = true;
+    k = 0;
+  }
+  const Env *outer = l->env;
+  Reg *closures = ARENA_ARRAY(l->arena, Reg, (size_t)1 << k);
+  for (int mask = 0; mask < 1 << k; mask++) {
+    Found found = {.count = k};
+    for (int i = 0; i < k; i++) {
+      found.vars[i] = type->params[i];
+      found.counted[i] = mask >> i & 1;
+    }
+    l->env = env_extend(l, outer, &found);
+    closures[mask] = lower_instance(l, e, type);
+  }
+  l->env = outer;
+  l->span = e->span;
+  return lower_cell(l, 0, 1 << k, closures, dst);
+}
+
+/* Is it a use that says what it is instantiated with, or a fn? */
+static bool is_function_term(const Expr *e) {
+  return e->kind == EX_FN || e->kind == EX_OP || e->targ_count > 0;
+}
+
+Reg lower_as(Lower *l, const Expr *e, const Type *wanted, Reg dst) {
+  bool poly = is_poly(wanted);
+  if (poly && (is_function_term(e) || !is_poly(e->type))) {
+    return lower_poly(l, e, wanted, dst);
+  }
+  if (!poly && wanted && e->kind == EX_FN && is_poly(e->type)) {
+    return lower_finish(l, lower_instance(l, e, wanted), dst);
+  }
+  return lower_expr(l, e, dst);
+}
+
+Reg lower_pick(Lower *l, Reg poly, const Expr *e, Reg dst) {
+  int mask = 0, k = e->targ_count < POLY_MAX ? e->targ_count : POLY_MAX;
+  for (int i = 0; i < k; i++) {
+    mask |= (!e->targs[i] || is_counted(l, e->targs[i])) << i;
+  }
+  Reg r = lower_field(l, poly, 1 << k, mask, e->type,
+                      dst == DST_TAIL ? DST_ANY : dst);
+  return lower_finish(l, r, dst);
+}

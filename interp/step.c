@@ -1,0 +1,365 @@
+/* The small-step machine: what to look at next.
+ *
+ * An expression's children are evaluated in order, each with a frame that
+ * waits for its value; then a rule applies (step_rules.c).  Finding the place
+ * of the next rule is no step, so step_next goes on until one was applied. */
+#include "interp/step_machine.h"
+
+#include <stdarg.h>
+
+const StepRuleInfo step_rule_info[REDUCE_COUNT] = {
+#define REDUCTION(id, text, says) [REDUCE_##id] = {text, says},
+#include "interp/step.def"
+#undef REDUCTION
+};
+
+bool step_fail(StepMachine *m, DiagCode code, Span span, const char *format,
+               ...) {
+  va_list args;
+  va_start(args, format);
+  VEC_CLEAR(&m->message);
+  strbuf_addv(&m->message, format, args);
+  va_end(args);
+  m->fault = (StepFault){code, span, strbuf_text(&m->message)};
+  m->outcome = STEP_ERROR;
+  return false;
+}
+
+/* --- Children ----------------------------------------------------------- */
+
+/* Operators and constructors that are called by name are no children. */
+static bool has_callee(const Expr *e) {
+  if (e->kind != EX_CALL) return false;
+  return e->call.callee->kind != EX_OP && e->call.callee->kind != EX_CTOR;
+}
+
+/* Child `i` in order of evaluation; NULL: there is none. */
+static const Expr *child(const Expr *e, int i) {
+  int args = e->kind == EX_IF ? 1 : e->count;
+  if (i < args) return e->args[i];
+  return i == args && has_callee(e) ? e->call.callee : NULL;
+}
+
+/* Goes on with child `i`, the values of those before it in `done`. */
+static void evaluate_child(StepMachine *m, const Expr *e, int i, StepObj *env,
+                           StepObj *done) {
+  const Expr *next = child(e, i);
+  if (next) {
+    step_push(m, K_CHILD, e, i, env, done);
+    step_to_expr(m, next, env);
+    return;
+  }
+  m->env = env;
+  StepObj *args = step_gather(m, V_TUPLE, (uint32_t)i, done);
+  if (args) step_reduce(m, e, args);
+}
+
+/* What the value of child `i` has to fit; NULL: nothing. */
+static const Type *wanted(const Expr *e, int i, const char **what) {
+  if (e->kind == EX_CALL && i < e->count) {
+    const Type *fn = e->call.callee->type;
+    bool ctor = e->call.callee->kind == EX_CTOR;
+    *what = ctor ? "field" : "argument";
+    bool is_op = e->call.callee->kind == EX_OP;
+    return is_op || fn->kind != TY_FN ? NULL : fn->args[i];
+  }
+  *what = "content";
+  if (e->kind == EX_REF) return e->type->args[0];
+  return e->kind == EX_WRITE && i == 1 ? e->args[0]->type->args[0] : NULL;
+}
+
+static void child_done(StepMachine *m, const StepObj *frame) {
+  const Expr *e = frame->expr;
+  int i = (int)frame->index;
+  const char *what;
+  const Type *expected = wanted(e, i, &what);
+  const Expr *done = child(e, i);
+  if (expected && !step_check(m, m->value, done->type, expected,
+                              frame->fields[ENV], what, done->span)) {
+    return;
+  }
+  StepObj *list =
+      step_pair(m, L_DONE, NULL, frame->fields[DONE], m->value);
+  if (list) evaluate_child(m, e, i + 1, frame->fields[ENV], list);
+}
+
+/* --- Delayed nodes that a function captures ----------------------------- */
+
+typedef VEC(const Expr *) Walk;
+
+static void walk_child(void *data, const Expr *e) {
+  Walk *w = data;
+  VEC_PUSH(w, e);
+}
+
+/* The first node, from left to right, that `e` mentions and that is still to
+ * be evaluated; NULL: there is none. */
+static StepObj *find_promise(StepMachine *m, const Expr *e, StepObj *env) {
+  Walk w;
+  VEC_INIT(&w, &m->mem);
+  VEC_PUSH(&w, e);
+  StepObj *found = NULL;
+  while (w.len && !found) {
+    e = VEC_POP(&w);
+    StepObj *v = e->kind == EX_VAR ? step_lookup(m, env, e->var) : NULL;
+    if (v && v->kind == V_PROMISE && !v->index) found = v;
+    size_t first = w.len;
+    expr_children(e, walk_child, &w);
+    for (size_t i = first, j = w.len; i + 1 < j; i++) {
+      const Expr *swap = w.data[i];
+      w.data[i] = w.data[--j];
+      w.data[j] = swap;
+    }
+  }
+  VEC_DONE(&w);
+  return found;
+}
+
+/* A function's creation uses what it captures: a delayed node sinks through
+ * `if` and `match`, not into a function.  True when one is evaluated first. */
+static bool force_captured(StepMachine *m, const Expr *fn) {
+  if (m->promises == 0) return false;
+  StepObj *promise = find_promise(m, fn, m->env);
+  if (!promise) return false;
+  step_push(m, K_AGAIN, m->expr, m->at, m->env, NULL);
+  step_force(m, promise, fn->span);
+  return true;
+}
+
+/* --- Blocks ------------------------------------------------------------- */
+
+/* Goes on with a block behind binding `i`. */
+static void block_at(StepMachine *m, const Expr *e, int i, StepObj *env) {
+  step_to_expr(m, e, env);
+  m->at = i;
+}
+
+static void delay(StepMachine *m, const Expr *e, const Binding *b) {
+  StepObj *promise = step_obj(m, V_PROMISE, 1);
+  if (!promise) return;
+  promise->expr = b->value;
+  promise->fields[CONTENT] = m->env;
+  m->promises++;
+  step_applied(m, REDUCE_DELAY, b->span);
+  block_at(m, e, m->at + 1, step_pair(m, E_BIND, b->var, m->env, promise));
+}
+
+/* `let %f = fn ... and %g = fn ...`: functions that see one another. */
+static void bind_group(StepMachine *m, const Expr *e, const Binding *first) {
+  int end = m->at + 1;
+  const Block *block = e->block;
+  while (end < block->count && block->bindings[end].kind == BIND_AND) end++;
+  for (int i = m->at; i < end; i++) {
+    if (force_captured(m, block->bindings[i].value)) return;
+  }
+  StepObj *group = step_obj(m, E_GROUP, 1);
+  if (!group) return;
+  group->bindings = first;
+  group->index = (uint32_t)(end - m->at);
+  group->fields[OUTER] = m->env;
+  step_applied(m, REDUCE_GROUP, first->span);
+  block_at(m, e, end, group);
+}
+
+static void enter_block(StepMachine *m, const Expr *e) {
+  const Block *block = e->block;
+  if (m->at == block->count) {
+    step_to_expr(m, block->result, m->env);
+    return;
+  }
+  const Binding *b = &block->bindings[m->at];
+  if (b->kind == BIND_FREE) {
+    block_at(m, e, m->at + 1, m->env);
+  } else if (b->kind == BIND_LET && b->var->lazy) {
+    delay(m, e, b);
+  } else if (b->kind == BIND_LET && b->value->kind == EX_FN) {
+    bind_group(m, e, b);
+  } else {
+    step_push(m, K_BINDING, e, m->at, m->env, NULL);
+    step_to_expr(m, b->value, m->env);
+  }
+}
+
+static void binding_done(StepMachine *m, const StepObj *frame) {
+  int i = (int)frame->index;
+  const Binding *b = &frame->expr->block->bindings[i];
+  StepObj *env = frame->fields[ENV];
+  if (b->kind == BIND_ITEM) {
+    step_applied(m, REDUCE_ITEM, b->span);
+    block_at(m, frame->expr, i + 1, env);
+    return;
+  }
+  if (b->var->declared &&
+      !step_check(m, m->value, b->value->type, b->var->declared, env,
+                  "annotation", b->value->span)) {
+    return;
+  }
+  step_applied(m, REDUCE_LET, b->span);
+  block_at(m, frame->expr, i + 1,
+           step_pair(m, E_BIND, b->var, env, m->value));
+}
+
+/* --- Expressions -------------------------------------------------------- */
+
+static void make_function(StepMachine *m, const Expr *e) {
+  if (force_captured(m, e)) return;
+  step_to_value(m, step_closure(m, e, m->env));
+}
+
+static void name_itself(StepMachine *m, const Expr *e) {
+  StepObj *v = step_obj(m, e->kind == EX_OP ? V_OP : V_CTOR, 0);
+  if (v && e->kind == EX_OP) v->expr = e;
+  if (v && e->kind == EX_CTOR) v->ctor = e->ctor;
+  step_to_value(m, v);
+}
+
+static void look_at(StepMachine *m, const Expr *e) {
+  switch ((ExprKind)e->kind) {
+    case EX_CONST:
+      step_to_value(m, step_tensor_take(m, tensor_keep(e->constant)));
+      break;
+    case EX_VAR: step_var(m, e); break;
+    case EX_GLOBAL: step_global(m, e); break;
+    case EX_DIM: step_dim(m, e); break;
+    case EX_FN: make_function(m, e); break;
+    case EX_OP: case EX_CTOR: name_itself(m, e); break;
+    case EX_BLOCK: enter_block(m, e); break;
+    default: evaluate_child(m, e, 0, m->env, NULL); break;
+  }
+}
+
+/* --- Values ------------------------------------------------------------- */
+
+static void force_done(StepMachine *m, const StepObj *frame) {
+  StepObj *promise = frame->fields[DONE];
+  promise->fields[CONTENT] = m->value;
+  promise->index = true;
+}
+
+/* A function's result, as its annotation declares it and as it is used. */
+static void result_done(StepMachine *m, const StepObj *frame) {
+  const Fn *fn = frame->expr->fn;
+  step_check(m, m->value, fn->body->type, fn->declared_result,
+             frame->fields[ENV], "result", fn->body->span);
+}
+
+static void called_done(StepMachine *m, const StepObj *frame) {
+  const Expr *call = frame->expr;
+  step_check(m, m->value, call->call.callee->type->result, call->type,
+             frame->fields[ENV], "result", call->span);
+}
+
+static void define_done(StepMachine *m, const StepObj *frame) {
+  const Global *g = frame->global;
+  if (!step_check(m, m->value, g->value->type, g->type, NULL, "annotation",
+                  g->value->span)) {
+    return;
+  }
+  while (m->globals.len <= (size_t)g->slot && !mem_exhausted(&m->mem)) {
+    VEC_PUSH(&m->globals, NULL);
+  }
+  if (mem_exhausted(&m->mem)) return;
+  m->globals.data[g->slot] = m->value;
+  step_applied(m, REDUCE_DEFINE, g->span);
+}
+
+/* Hands the value to the frame that waits for it. */
+static void resume(StepMachine *m) {
+  StepObj *frame = m->frames;
+  m->frames = frame->fields[BELOW];
+  switch ((StepObjKind)frame->kind) {
+    case K_CHILD: child_done(m, frame); break;
+    case K_BINDING: binding_done(m, frame); break;
+    case K_AGAIN:
+      block_at(m, frame->expr, (int)frame->index, frame->fields[ENV]);
+      break;
+    case K_FORCE: force_done(m, frame); break;
+    case K_CALLED: called_done(m, frame); break;
+    case K_RESULT: result_done(m, frame); break;
+    default: define_done(m, frame); break;
+  }
+}
+
+/* --- Running ------------------------------------------------------------ */
+
+static StepOutcome out_of_memory(StepMachine *m) {
+  step_fail(m, E0701, m->span, "out of memory");
+  return m->outcome = STEP_LIMIT;
+}
+
+StepOutcome step_next(StepMachine *m) {
+  m->applied = false;
+  while (m->outcome == STEP_RULE && !m->applied) {
+    step_reclaim(m);
+    if (m->expr) {
+      look_at(m, m->expr);
+    } else if (m->frames) {
+      resume(m);
+    } else {
+      m->outcome = STEP_VALUE;
+    }
+    arena_done(&m->scratch);
+    if (mem_exhausted(&m->mem)) return out_of_memory(m);
+  }
+  m->count += m->applied;
+  return m->outcome;
+}
+
+static void start(StepMachine *m, const Expr *e) {
+  m->outcome = STEP_RULE;
+  m->frames = m->value = NULL;
+  step_to_expr(m, e, NULL);
+}
+
+void step_start(StepMachine *m, const Step *step) {
+  start(m, step->expr);
+  if (step->kind != STEP_LET) return;
+  step_push(m, K_DEFINE, NULL, 0, NULL, NULL);
+  if (m->frames) m->frames->global = step->global;
+}
+
+void step_start_call(StepMachine *m, const Global *g) {
+  start(m, g->value->fn->body);
+  const Fn *fn = g->value->fn;
+  if (fn->declared_result &&
+      types_need_check(fn->body->type, fn->declared_result)) {
+    step_push(m, K_RESULT, g->value, 0, NULL, NULL);
+  }
+}
+
+StepRule step_rule(const StepMachine *m) { return m->rule; }
+Span step_span(const StepMachine *m) { return m->span; }
+uint64_t step_count(const StepMachine *m) { return m->count; }
+const StepValue *step_result(const StepMachine *m) { return m->value; }
+const StepFault *step_fault(const StepMachine *m) { return &m->fault; }
+
+/* --- Life --------------------------------------------------------------- */
+
+StepMachine *step_new(Program *p, StepHost host) {
+  StepMachine *m = mem_alloc_zeroed(p->mem, sizeof *m);
+  if (!m) return NULL;
+  if (!mem_init(&m->mem, host.max_memory ? host.max_memory : SIZE_MAX)) {
+    mem_free(p->mem, m, sizeof *m);
+    return NULL;
+  }
+  m->program = p;
+  m->host = host;
+  heap_init(&m->heap, &m->mem);
+  arena_init(&m->scratch, &m->mem);
+  strbuf_init(&m->message, &m->mem);
+  VEC_INIT(&m->globals, &m->mem);
+  m->outcome = STEP_VALUE;
+  return m;
+}
+
+void step_free(StepMachine *m) {
+  if (!m) return;
+  Mem *mem = m->program->mem;
+  step_free_all(m);
+  VEC_DONE(&m->globals);
+  strbuf_done(&m->message);
+  arena_done(&m->scratch);
+  heap_done(&m->heap);
+  mem_done(&m->mem);
+  mem_free(mem, m, sizeof *m);
+}

@@ -1,0 +1,139 @@
+/* Run-time checks of the small-step machine: does a tensor, or a tuple of
+ * them, have the shape that a type says?  Named dimensions are bound to
+ * numbers when a function is entered. */
+#include "interp/step_machine.h"
+
+/* --- Named dimensions as numbers ---------------------------------------- */
+
+enum { NAMES_MAX = 32 };
+
+/* The names of a form, and what they are in an environment. */
+typedef struct Names {
+  StepMachine *m;
+  StepObj *env;
+  int count;
+  const void *keys[NAMES_MAX];
+  Dim numbers[NAMES_MAX];
+} Names;
+
+static void add_name(void *data, const void *key, const Name *name) {
+  (void)name;
+  Names *n = data;
+  const StepObj *number = step_lookup(n->m, n->env, key);
+  if (!number || n->count == NAMES_MAX) return;
+  n->keys[n->count] = key;
+  n->numbers[n->count++] = number->number;
+}
+
+/* `d` with its names replaced by their numbers. */
+static Dim dim_now(StepMachine *m, Dim d, StepObj *env) {
+  if (!dim_is_form(d)) return d;
+  DimTable *dims = types_dims(m->program->types);
+  Names names = {.m = m, .env = env};
+  dim_names(dims, d, add_name, &names);
+  return dim_substitute(dims, d, names.count, names.keys, names.numbers);
+}
+
+/* --- Fitting ------------------------------------------------------------ */
+
+static bool tensor_fits(StepMachine *m, const Tensor *t, const Type *expected,
+                        StepObj *env) {
+  if (t->rank != expected->rank) return false;
+  for (int i = 0; i < t->rank; i++) {
+    Dim d = dim_now(m, expected->dims[i], env);
+    if (dim_is_number(d) && d != t->shape[i]) return false;
+  }
+  return true;
+}
+
+/* The tensor in `v` that does not fit, or NULL; *expected becomes its type.
+ * Types of tuples nest no deeper than the checker lets them. */
+static const StepObj *misfit(StepMachine *m, const StepObj *v,
+                             const Type **expected, StepObj *env) {
+  const Type *type = *expected;
+  if (type->kind == TY_TENSOR) {
+    return tensor_fits(m, v->tensor, type, env) ? NULL : v;
+  }
+  if (type->kind != TY_TUPLE) return NULL;
+  const StepObj *found = NULL;
+  for (int i = 0; !found && i < type->count; i++) {
+    *expected = type->args[i];
+    found = misfit(m, v->fields[i], expected, env);
+  }
+  return found;
+}
+
+static bool check(StepMachine *m, const StepObj *v, const Type *expected,
+                  StepObj *env, const char *what, Span span) {
+  const StepObj *wrong = misfit(m, v, &expected, env);
+  if (!wrong) return true;
+  StrBuf text;
+  strbuf_init(&text, &m->mem);
+  strbuf_add(&text, "this value has shape ");
+  shape_print(&text, wrong->tensor->rank, wrong->tensor->shape);
+  strbuf_addf(&text, ", which does not fit the %s's ", what);
+  dims_print(types_dims(m->program->types), &text, expected->rank,
+             expected->dims);
+  step_fail(m, E0603, span, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+  return false;
+}
+
+bool step_check(StepMachine *m, const StepObj *v, const Type *actual,
+                const Type *expected, StepObj *env, const char *what,
+                Span span) {
+  return !types_need_check(actual, expected) ||
+         check(m, v, expected, env, what, span);
+}
+
+/* --- Entering a function ------------------------------------------------ */
+
+/* The number that `wanted` is in a value of this type; -1: the type does not
+ * say. */
+static int64_t find_dim(const Type *type, const StepObj *v, Dim wanted) {
+  if (type->kind == TY_TENSOR) {
+    for (int i = 0; i < type->rank; i++) {
+      if (type->dims[i] == wanted) return v->tensor->shape[i];
+    }
+  }
+  int64_t found = -1;
+  for (int i = 0; type->kind == TY_TUPLE && found < 0 && i < type->count;
+       i++) {
+    found = find_dim(type->args[i], v->fields[i], wanted);
+  }
+  return found;
+}
+
+/* Binds a Dim parameter to the number that the first parameter with it as a
+ * dimension has. */
+static void bind_dim(StepMachine *m, const Fn *fn, const TypeVar *var,
+                     const StepObj *args, StepObj **env) {
+  DimTable *dims = types_dims(m->program->types);
+  Dim wanted = dim_named(dims, var->name, var);
+  int64_t n = -1;
+  for (int i = 0; n < 0 && i < fn->param_count; i++) {
+    const Type *declared = fn->params[i]->declared;
+    if (declared) n = find_dim(declared, args->fields[i], wanted);
+  }
+  StepObj *number = step_obj(m, V_NUMBER, 0);
+  if (!number) return;
+  number->number = n;
+  *env = step_pair(m, E_BIND, var, *env, number);
+}
+
+bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args, Span span,
+                StepObj **env) {
+  for (int i = 0; i < fn->type_param_count; i++) {
+    const TypeVar *var = fn->type_vars[i];
+    if (var->is_dim) bind_dim(m, fn, var, args, env);
+  }
+  for (int i = 0; i < fn->param_count; i++) {
+    const Var *param = fn->params[i];
+    if (param->declared && !check(m, args->fields[i], param->declared, *env,
+                                  "parameter", span)) {
+      return false;
+    }
+    *env = step_pair(m, E_BIND, param, *env, args->fields[i]);
+  }
+  return !mem_exhausted(&m->mem);
+}

@@ -1,0 +1,202 @@
+/* Cells and references: making, keeping, dropping.
+ *
+ * Freeing needs no types, the header says which fields are counted, and no
+ * stack: while the fields of a dead cell are worked through, its count holds
+ * how far, and the field gone into holds the way back. */
+#include <string.h>
+
+#include "interp/vm.h"
+
+/* --- Layout ------------------------------------------------------------- */
+
+static size_t mask_words(uint64_t n) { return (size_t)((n + 63) / 64); }
+
+uint64_t cell_count(const Cell *c) {
+  return c->obj.size == SIZE_BIG ? c->fields[0].u64 : c->obj.size;
+}
+
+static size_t big_offset(const Cell *c) {
+  return 1 + mask_words(c->fields[0].u64);
+}
+
+Value *cell_fields(Cell *c) {
+  return c->obj.size == SIZE_BIG ? c->fields + big_offset(c) : c->fields;
+}
+
+bool cell_field_counted(const Cell *c, uint64_t i) {
+  if (c->obj.size != SIZE_BIG) return c->obj.mask >> i & 1;
+  return c->fields[1 + i / 64].u64 >> (i % 64) & 1;
+}
+
+size_t cell_size(const Cell *c) {
+  uint64_t words = cell_count(c);
+  if (c->obj.size == SIZE_BIG) words += big_offset(c);
+  return sizeof *c + (size_t)words * sizeof(Value);
+}
+
+/* --- Freeing ------------------------------------------------------------ */
+
+/* The next counted field from `i` on; `n` when there is none. */
+static uint64_t next_counted(const Cell *c, uint64_t i, uint64_t n) {
+  while (i < n && !cell_field_counted(c, i)) i++;
+  return i;
+}
+
+/* One reference less; is the object to be taken apart as a cell? */
+static bool dies(Session *s, Obj *o) {
+  if (o->count > 1) {
+    o->count--;
+    return false;
+  }
+  if (o->count != 1) return false;
+  if (o->size != SIZE_TENSOR) return true;
+  tensor_drop(&s->heap, (Tensor *)o);
+  return false;
+}
+
+static void release_memory(Session *s, Obj *o) {
+  if (o->size == SIZE_REF) {
+    RefCell *r = (RefCell *)o;
+    if (o->mask & REF_CYCLIC) cycle_remove(s, r);
+    pool_free(&s->heap.pool, r, sizeof *r);
+  } else {
+    pool_free(&s->heap.pool, o, cell_size((Cell *)o));
+  }
+}
+
+static Value *object_fields(Obj *o) {
+  return o->size == SIZE_REF ? &((RefCell *)o)->content
+                             : cell_fields((Cell *)o);
+}
+
+static uint64_t object_next(Obj *o, uint64_t i) {
+  if (o->size == SIZE_REF) return i == 0 && o->mask & REF_COUNTED ? 0 : 1;
+  return next_counted((Cell *)o, i, cell_count((Cell *)o));
+}
+
+static uint64_t object_count(Obj *o) {
+  return o->size == SIZE_REF ? 1 : cell_count((Cell *)o);
+}
+
+/* Works on `o` from field `at`: gives the child that dies with it, or NULL
+ * when it is done with. */
+static Obj *next_dying(Session *s, Obj *o, uint64_t *at) {
+  for (uint64_t i = object_next(o, *at); i < object_count(o);
+       i = object_next(o, i + 1)) {
+    Obj *child = object_fields(o)[i].obj;
+    if (child && dies(s, child)) {
+      *at = i;
+      return child;
+    }
+  }
+  return NULL;
+}
+
+static bool is_last(Obj *o, uint64_t i) {
+  return object_next(o, i + 1) >= object_count(o);
+}
+
+void obj_free(Session *s, Obj *o) {
+  Obj *parent = NULL;
+  uint64_t at = 0;
+  if (!dies(s, o)) return;
+  for (;;) {
+    Obj *child = next_dying(s, o, &at);
+    if (child && !is_last(o, at)) {
+      o->count = (int32_t)at;
+      object_fields(o)[at].obj = parent;
+      parent = o;
+      o = child;
+      at = 0;
+      continue;
+    }
+    release_memory(s, o);
+    if (child) {
+      o = child;
+      at = 0;
+    } else if (parent) {
+      o = parent;
+      at = (uint64_t)o->count + 1;
+      parent = object_fields(o)[at - 1].obj;
+    } else {
+      return;
+    }
+  }
+}
+
+/* --- By type ------------------------------------------------------------ */
+
+void value_keep(const Type *type, Value v) {
+  if (type_is_counted(type)) obj_keep(v.obj);
+}
+
+void value_drop(Session *s, const Type *type, Value v) {
+  if (type_is_counted(type)) obj_drop(s, v.obj);
+}
+
+/* --- For hosts ---------------------------------------------------------- */
+
+static bool fields_refused(Session *s, const Type *type, const Value *fields) {
+  for (int i = 0; i < type->count; i++) {
+    value_drop(s, type->args[i], fields[i]);
+  }
+  return false;
+}
+
+static Cell *tuple_alloc(Session *s, int n) {
+  bool big = n > SIZE_SMALL_MAX;
+  size_t before = big ? 1 + mask_words((uint64_t)n) : 0;
+  size_t size = sizeof(Cell) + (before + (size_t)n) * sizeof(Value);
+  Cell *c = pool_alloc(&s->heap.pool, size);
+  if (!c) return NULL;
+  memset(c, 0, size);
+  c->obj = (Obj){.count = 1, .size = (uint16_t)(big ? SIZE_BIG : n) & 15};
+  if (big) c->fields[0].u64 = (uint64_t)n;
+  return c;
+}
+
+static void set_counted(Cell *c, int i) {
+  if (c->obj.size == SIZE_BIG) {
+    c->fields[1 + i / 64].u64 |= (uint64_t)1 << (i % 64);
+  } else {
+    c->obj.mask |= (uint16_t)(1u << i) & 0xfff;
+  }
+}
+
+bool value_tuple(Session *s, const Type *type, const Value *fields,
+                 Value *out) {
+  if (type->count == 0) {
+    pthread_mutex_lock(&s->code->lock);
+    out->cell = code_nullary(s->code, 0);
+    pthread_mutex_unlock(&s->code->lock);
+    return true;
+  }
+  Cell *c = tuple_alloc(s, type->count);
+  if (!c) return fields_refused(s, type, fields);
+  Value *to = cell_fields(c);
+  for (int i = 0; i < type->count; i++) {
+    to[i] = fields[i];
+    if (type_is_counted(type->args[i])) set_counted(c, i);
+  }
+  out->cell = c;
+  return true;
+}
+
+static const Type *value_field_type(Session *s, const Type *type, Value v,
+                                    int i) {
+  if (type->kind != TY_ADT) return type->args[type->kind == TY_REF ? 0 : i];
+  const Ctor *ctor = &type->adt->ctors[v.obj->tag];
+  pthread_mutex_lock(&s->code->lock);  /* sessions share the table of types */
+  const Type *field = type_substitute(
+      s->code->program->types, ctor->fields[i], type->adt->param_count,
+      type->adt->params, type->args, NULL);
+  pthread_mutex_unlock(&s->code->lock);
+  return field;
+}
+
+Value value_field(Session *s, const Type *type, Value v, int i,
+                  const Type **field_type) {
+  *field_type = value_field_type(s, type, v, i);
+  if (type->kind == TY_REF) return ((RefCell *)v.obj)->content;
+  return cell_fields(v.cell)[i];
+}

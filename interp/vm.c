@@ -1,0 +1,349 @@
+/* The dispatch loop.  A handler has a few lines; what takes more, allocates in
+ * bulk or asks for types is a function of vm_slow.c or vm_op.c. */
+#include "interp/vm.h"
+
+/* Computed goto where the compiler has it. */
+#if defined(__GNUC__) && !defined(RLY_SWITCH)
+#define DISPATCH() goto *labels[pc->op]
+#define CASE(name) L_##name
+#else
+#define DISPATCH() goto dispatch
+#define CASE(name) case INS_##name
+#endif
+
+#define NEXT(units) do { pc += (units); DISPATCH(); } while (0)
+#define JUMP(units) do { pc += (units); DISPATCH(); } while (0)
+#define RARELY(condition) __builtin_expect((condition), 0)
+
+/* The loop's state goes to the session and comes back. */
+#define SAVE() (s->pc = pc, s->regs = R, s->frame_top = fp)
+#define LOAD() (pc = s->pc, R = s->regs, fp = s->frame_top)
+#define SLOW(call)           \
+  do {                       \
+    SAVE();                  \
+    if (!(call)) goto fault; \
+  } while (0)
+
+#define A R[pc->a]
+#define B R[pc->b]
+#define C R[pc->c]
+#define IMM ((int16_t)pc->c)
+
+static inline Value of_u32(uint32_t v) { return (Value){.bits = v}; }
+static inline Value of_i32(int32_t v) { return (Value){.bits = (uint32_t)v}; }
+static inline Value of_i64(int64_t v) { return (Value){.i64 = v}; }
+static inline Value of_bool(bool v) { return (Value){.bits = v}; }
+static inline Value of_f64(double v) { return (Value){.f64 = v}; }
+static inline Value of_f32(float v) {
+  union { float f; uint32_t bits; } u = {.f = v};
+  return (Value){.bits = u.bits};
+}
+
+/* Two's complement: division by -1 wraps, its remainder is 0. */
+static inline int32_t div_i32(int32_t a, int32_t b) {
+  return b == -1 ? (int32_t)-(uint32_t)a : a / b;
+}
+static inline int32_t mod_i32(int32_t a, int32_t b) {
+  return b == -1 ? 0 : a % b;
+}
+static inline int64_t div_i64(int64_t a, int64_t b) {
+  return b == -1 ? (int64_t)-(uint64_t)a : a / b;
+}
+static inline int64_t mod_i64(int64_t a, int64_t b) {
+  return b == -1 ? 0 : a % b;
+}
+
+static inline const Word *function_code(const Function *f) {
+  return atomic_load_explicit(&f->code, memory_order_acquire);
+}
+static inline uint32_t function_regs(const Function *f) {
+  return atomic_load_explicit(&f->nregs, memory_order_relaxed);
+}
+static inline Frame *frame_limit(Session *s) {
+  return atomic_load_explicit(&s->frame_limit, memory_order_relaxed);
+}
+static inline bool is_stopped(Session *s) {
+  return atomic_load_explicit(&s->stop, memory_order_relaxed);
+}
+static inline Function *closure_function(Value closure) {
+  return (Function *)(uintptr_t)closure.cell->fields[0].bits;
+}
+
+static inline void cell_release(Session *s, Cell *c, size_t fields) {
+  pool_free(&s->heap.pool, c, sizeof(Cell) + fields * sizeof(Value));
+}
+
+/* A cell of `n` fields with this header; NULL when memory runs out. */
+static inline Cell *cell_new(Session *s, uint64_t header, size_t n) {
+  Cell *c = pool_alloc(&s->heap.pool, sizeof(Cell) + n * sizeof(Value));
+  if (c) *(uint64_t *)c = header;
+  return c;
+}
+
+#define ARITHMETIC(t, type, member, unsigned_type)                         \
+  CASE(add_##t): A = of_##t((type)((unsigned_type)B.member +               \
+                                   (unsigned_type)C.member)); NEXT(1);     \
+  CASE(sub_##t): A = of_##t((type)((unsigned_type)B.member -               \
+                                   (unsigned_type)C.member)); NEXT(1);     \
+  CASE(mul_##t): A = of_##t((type)((unsigned_type)B.member *               \
+                                   (unsigned_type)C.member)); NEXT(1);
+
+#define INT_ARITHMETIC(t, type, unsigned_type)                             \
+  ARITHMETIC(t, type, t, unsigned_type)                                    \
+  CASE(div_##t):                                                           \
+    if (RARELY(C.t == 0)) goto zero;                                       \
+    A = of_##t(div_##t(B.t, C.t)); NEXT(1);                                \
+  CASE(mod_##t):                                                           \
+    if (RARELY(C.t == 0)) goto zero;                                       \
+    A = of_##t(mod_##t(B.t, C.t)); NEXT(1);                                \
+  CASE(add_##t##_imm): A = of_##t((type)((unsigned_type)B.t +              \
+                                         (unsigned_type)IMM)); NEXT(1);    \
+  CASE(mul_##t##_imm): A = of_##t((type)((unsigned_type)B.t *              \
+                                         (unsigned_type)IMM)); NEXT(1);    \
+  CASE(div_##t##_imm): A = of_##t(B.t / IMM); NEXT(1);                     \
+  CASE(mod_##t##_imm): A = of_##t(B.t % IMM); NEXT(1);
+
+#define COMPARISON(t)                             \
+  CASE(lt_##t): A = of_bool(B.t < C.t); NEXT(1);  \
+  CASE(le_##t): A = of_bool(B.t <= C.t); NEXT(1); \
+  CASE(eq_##t): A = of_bool(B.t == C.t); NEXT(1);
+
+#define BRANCH(name, condition) \
+  CASE(name): JUMP((condition) ? pc->c : 1);
+
+#define INT_BRANCHES(t)                                      \
+  BRANCH(if_lt_##t, A.t < B.t)                               \
+  BRANCH(if_le_##t, A.t <= B.t)                              \
+  BRANCH(if_eq_##t, A.t == B.t)                              \
+  BRANCH(if_ne_##t, A.t != B.t)                              \
+  BRANCH(if_lt_##t##_imm, A.t < (int16_t)pc->b)              \
+  BRANCH(if_le_##t##_imm, A.t <= (int16_t)pc->b)             \
+  BRANCH(if_gt_##t##_imm, A.t > (int16_t)pc->b)              \
+  BRANCH(if_ge_##t##_imm, A.t >= (int16_t)pc->b)             \
+  BRANCH(if_eq_##t##_imm, A.t == (int16_t)pc->b)             \
+  BRANCH(if_ne_##t##_imm, A.t != (int16_t)pc->b)
+
+#define FLOAT_BRANCHES(t)                    \
+  BRANCH(if_lt_##t, A.t < B.t)               \
+  BRANCH(if_le_##t, A.t <= B.t)              \
+  BRANCH(if_eq_##t, A.t == B.t)              \
+  BRANCH(unless_lt_##t, !(A.t < B.t))        \
+  BRANCH(unless_le_##t, !(A.t <= B.t))       \
+  BRANCH(unless_eq_##t, !(A.t == B.t))
+
+bool vm_run(Session *s) {
+#if defined(__GNUC__) && !defined(RLY_SWITCH)
+  static const void *const labels[INS_COUNT] = {
+#define INS(name, ...) &&L_##name,
+#include "interp/code.def"
+#undef INS
+  };
+#endif
+  const Word *pc;
+  Value *R;
+  Frame *fp;
+  LOAD();
+#if defined(__GNUC__) && !defined(RLY_SWITCH)
+  DISPATCH();
+#else
+dispatch:
+  switch (pc->op) {
+#endif
+
+  /* --- Moving --- */
+  CASE(move): A = B; NEXT(1);
+  CASE(imm): A = of_u32(pc->b); NEXT(1);
+  CASE(constant): A = pc[1].value; NEXT(2);
+  CASE(keep): obj_keep(A.obj); NEXT(1);
+  CASE(drop): obj_drop(s, A.obj); NEXT(1);
+  CASE(drop_maybe): if (A.obj) obj_drop(s, A.obj); NEXT(1);
+  CASE(global): SLOW(vm_global(s, pc)); NEXT(2);
+
+  /* --- Going on elsewhere --- */
+  CASE(jump): JUMP(pc->jump);
+  CASE(loop):
+    if (RARELY(is_stopped(s))) SLOW(vm_stopped(s));
+    JUMP(pc->jump);
+  BRANCH(if_true, A.b)
+  BRANCH(unless, !A.b)
+  BRANCH(unless_tag, A.obj->tag != pc->b)
+  CASE(switch_tag): JUMP(pc[1 + A.obj->tag].word);
+  CASE(no_match): SLOW(vm_no_match(s, pc)); NEXT(2);
+
+  /* --- Calls --- */
+  CASE(call): {
+    Function *f = pc[1].function;
+    Value *window = R + pc->b;
+    const Word *code = function_code(f);
+    if (RARELY(fp >= frame_limit(s) ||
+               window + function_regs(f) > s->stack_end)) {
+      SLOW(vm_call(s, f, window, pc + 2));
+      LOAD();
+      DISPATCH();
+    }
+    *fp++ = (Frame){pc + 2, R};
+    R = window;
+    pc = code;
+    DISPATCH();
+  }
+  CASE(apply): {
+    Value *window = R + pc->b;
+    Function *f = closure_function(window[pc->c]);
+    const Word *code = function_code(f);
+    if (RARELY(fp >= frame_limit(s) ||
+               window + function_regs(f) > s->stack_end)) {
+      SLOW(vm_call(s, f, window, pc + 2));
+      LOAD();
+      DISPATCH();
+    }
+    *fp++ = (Frame){pc + 2, R};
+    R = window;
+    pc = code;
+    DISPATCH();
+  }
+  CASE(tail): {
+    Function *f = pc[1].function;
+    for (unsigned i = 0; i < pc->c; i++) R[i] = R[pc->b + i];
+    SAVE();
+    pc = function_code(f);
+    if (RARELY(is_stopped(s) || R + function_regs(f) > s->stack_end)) {
+      if (!vm_tail_call(s, f)) goto fault;
+      LOAD();
+    }
+    DISPATCH();
+  }
+  CASE(tail_apply): {
+    Function *f = closure_function(R[pc->b + pc->c - 1]);
+    for (unsigned i = 0; i < pc->c; i++) R[i] = R[pc->b + i];
+    SAVE();
+    pc = function_code(f);
+    if (RARELY(is_stopped(s) || R + function_regs(f) > s->stack_end)) {
+      if (!vm_tail_call(s, f)) goto fault;
+      LOAD();
+    }
+    DISPATCH();
+  }
+  CASE(ret): {
+    Value v = A;
+    fp--;
+    pc = fp->pc;
+    R = fp->regs;
+    R[pc[-2].a] = v;
+    DISPATCH();
+  }
+  CASE(lower): SLOW(vm_lower(s, pc[1].function)); LOAD(); DISPATCH();
+  CASE(leave): SAVE(); vm_leave(s); LOAD(); DISPATCH();
+  CASE(halt): SAVE(); return true;
+
+  /* --- Cells --- */
+  CASE(cell1): {
+    Cell *c = cell_new(s, pc[1].word, 1);
+    if (RARELY(!c)) goto no_memory;
+    c->fields[0] = B;
+    A.cell = c;
+    NEXT(2);
+  }
+  CASE(cell2): {
+    Cell *c = cell_new(s, pc[1].word, 2);
+    if (RARELY(!c)) goto no_memory;
+    c->fields[0] = B;
+    c->fields[1] = C;
+    A.cell = c;
+    NEXT(2);
+  }
+  CASE(cell): SLOW(vm_cell(s, pc)); NEXT(2 + (pc->b + 3) / 4);
+  CASE(big_cell): SLOW(vm_big_cell(s, pc)); NEXT(3 + (pc->b + 3) / 4);
+  CASE(closure): SLOW(vm_closure(s, pc)); NEXT(3 + (pc->b + 3) / 4);
+  CASE(sibling): SLOW(vm_sibling(s, pc)); NEXT(2);
+  CASE(field): A = B.cell->fields[pc->c]; NEXT(1);
+  CASE(free_cell): {
+    Cell *c = A.cell;
+    if (obj_unshared(&c->obj)) {
+      cell_release(s, c, c->obj.size);
+    } else if (c->obj.count > 0) {
+      c->obj.count--;
+    }
+    NEXT(1);
+  }
+  CASE(open1): {
+    Cell *c = A.cell;
+    if (obj_unshared(&c->obj)) {
+      cell_release(s, c, c->obj.size);
+    } else {
+      if (c->obj.count > 0) c->obj.count--;
+      obj_keep(B.obj);
+    }
+    NEXT(1);
+  }
+  CASE(open2): {
+    Cell *c = A.cell;
+    if (obj_unshared(&c->obj)) {
+      cell_release(s, c, c->obj.size);
+    } else {
+      if (c->obj.count > 0) c->obj.count--;
+      obj_keep(B.obj);
+      obj_keep(C.obj);
+    }
+    NEXT(1);
+  }
+  CASE(open): SAVE(); vm_open(s, pc); NEXT(2 + (pc->b + 3) / 4);
+
+  /* --- Mutable cells --- */
+  CASE(ref): SLOW(vm_ref(s, pc)); NEXT(1);
+  CASE(ref_read): {
+    RefCell *r = (RefCell *)B.obj;
+    if (r->obj.mask & REF_COUNTED) obj_keep(r->content.obj);
+    A = r->content;
+    NEXT(1);
+  }
+  CASE(ref_write): {
+    RefCell *r = (RefCell *)A.obj;
+    Value old = r->content;
+    r->content = B;
+    if (r->obj.mask & REF_COUNTED) obj_drop(s, old.obj);
+    NEXT(1);
+  }
+
+  /* --- Tensors, whatever needs types --- */
+  CASE(op): SLOW(vm_op(s, pc)); NEXT(ins_length(pc));
+  CASE(special): SLOW(vm_special(s, pc)); NEXT(ins_length(pc));
+  CASE(scalar1): SLOW(vm_scalar(s, pc, 1)); NEXT(2);
+  CASE(scalar2): SLOW(vm_scalar(s, pc, 2)); NEXT(2);
+  CASE(scalar3): SLOW(vm_scalar(s, pc, 3)); NEXT(3);
+  CASE(check): SLOW(vm_check(s, pc)); NEXT(2);
+
+  /* --- Arithmetic on scalars --- */
+  INT_ARITHMETIC(i32, int32_t, uint32_t)
+  INT_ARITHMETIC(i64, int64_t, uint64_t)
+  ARITHMETIC(f32, float, f32, float)
+  ARITHMETIC(f64, double, f64, double)
+  CASE(div_f32): A = of_f32(B.f32 / C.f32); NEXT(1);
+  CASE(div_f64): A = of_f64(B.f64 / C.f64); NEXT(1);
+  CASE(and_bool): A = of_bool(B.b && C.b); NEXT(1);
+  CASE(or_bool): A = of_bool(B.b || C.b); NEXT(1);
+  CASE(not_bool): A = of_bool(!B.b); NEXT(1);
+
+  /* --- Comparisons --- */
+  COMPARISON(i32)
+  COMPARISON(i64)
+  COMPARISON(f32)
+  COMPARISON(f64)
+  INT_BRANCHES(i32)
+  INT_BRANCHES(i64)
+  FLOAT_BRANCHES(f32)
+  FLOAT_BRANCHES(f64)
+#if !defined(__GNUC__) || defined(RLY_SWITCH)
+  }
+#endif
+
+zero:
+  SAVE();
+  vm_fault(s, E0602, "division by zero");
+  goto fault;
+no_memory:
+  SAVE();
+  vm_out_of_memory(s);
+fault:
+  vm_unwind(s);
+  return false;
+}

@@ -1,0 +1,207 @@
+/* Operators: operands from registers, the kernel, results to registers.  A
+ * scalar operand is viewed where it lies; a scalar result becomes bits. */
+#include <string.h>
+
+#include "interp/vm.h"
+
+/* --- Operands ----------------------------------------------------------- */
+
+typedef struct Operands {
+  const Tensor **args;
+  Tensor *scalars;  /* headers on the bits of scalars */
+  int count;
+} Operands;
+
+static void add_operand(Operands *o, const Type *type, const Value *v) {
+  if (type_is_scalar(type)) {
+    o->scalars[o->count] = tensor_on_bits((DType)type->dtype, v);
+    o->args[o->count] = &o->scalars[o->count];
+  } else {
+    o->args[o->count] = v->tensor;
+  }
+  o->count++;
+}
+
+static void gather(const Session *s, const OpSite *site, const uint16_t *list,
+                   Operands *o) {
+  for (int i = 0; i < site->source_count; i++) {
+    const Value *v = &s->regs[list[i]];
+    const Type *type = site->sources[i].type;
+    if (site->sources[i].kind != FROM_TUPLE) {
+      add_operand(o, type, v);
+      continue;
+    }
+    const Value *fields = cell_fields(v->cell);
+    for (int k = 0; k < type->count; k++) {
+      add_operand(o, type->args[k], &fields[k]);
+    }
+  }
+}
+
+/* --- Tensor operators --------------------------------------------------- */
+
+static bool op_failed(Session *s, const OpCall *call) {
+  if (call->fault.message) {
+    return vm_fault(s, call->fault.code, "%s", call->fault.message);
+  }
+  return atomic_load(&s->stop) ? vm_stopped(s) : vm_out_of_memory(s);
+}
+
+static void store_results(Session *s, const OpSite *site, const OpCall *call,
+                          const uint16_t *list) {
+  for (int i = 0; i < site->out_count; i++) {
+    Value *to = &s->regs[list[site->source_count + i]];
+    Tensor *t = call->outs[i];
+    if (type_is_scalar(site->out_types[i])) {
+      *to = tensor_bits_at(t, 0);
+      tensor_drop(&s->heap, t);
+    } else {
+      to->tensor = t;
+    }
+  }
+}
+
+static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
+                     Operands *o) {
+  gather(s, site, list, o);
+  OpCall call = {.op = site->op,
+                 .attrs = site->attrs,
+                 .arg_count = o->count,
+                 .args = o->args,
+                 .heap = &s->heap,
+                 .arena = &s->scratch,
+                 .stop = &s->stop,
+                 .threads = s->limits.threads};
+  if (!op_run(&call)) return op_failed(s, &call);
+  if (call.out_count != site->out_count) {
+    return vm_fault(s, E0607, "`%s` gave %d results where %d were expected",
+                    site->op->name, call.out_count, site->out_count);
+  }
+  s->stats.tensors += (uint64_t)site->out_count;
+  store_results(s, site, &call, list);
+  return true;
+}
+
+static bool operands_init(Session *s, const OpSite *site, Operands *o) {
+  size_t n = (size_t)site->arg_count + 1;
+  o->args = ARENA_ARRAY(&s->scratch, const Tensor *, n);
+  o->scalars = ARENA_ARRAY(&s->scratch, Tensor, n);
+  o->count = 0;
+  return o->args && o->scalars;
+}
+
+bool vm_op(Session *s, const Word *pc) {
+  const OpSite *site = pc[1].data;
+  Operands o;
+  bool ok = operands_init(s, site, &o)
+                ? run_site(s, site, ins_list(pc), &o)
+                : vm_out_of_memory(s);
+  if (ok && mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);
+  arena_done(&s->scratch);
+  return ok;
+}
+
+/* --- Operators without a kernel ----------------------------------------- */
+
+static void write_text(Session *s, const char *text, size_t len) {
+  if (s->hooks.write) s->hooks.write(s->hooks.data, text, len);
+}
+
+static bool special_print(Session *s, const OpSite *site, const Value *v) {
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  value_print(s, &text, site->sources[0].type, *v,
+              s->hooks.width ? s->hooks.width : 80, 0);
+  strbuf_add_char(&text, '\n');
+  write_text(s, text.data, text.len);
+  strbuf_done(&text);
+  return !mem_exhausted(s->mem) || vm_out_of_memory(s);
+}
+
+static void add_utf8(StrBuf *out, int64_t c) {
+  bool valid = c >= 0 && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
+  uint32_t u = valid ? (uint32_t)c : 0xfffd;
+  static const uint32_t limits[] = {0x80, 0x800, 0x10000};
+  int more = 0;
+  while (more < 3 && u >= limits[more]) more++;
+  static const uint8_t leads[] = {0, 0xc0, 0xe0, 0xf0};
+  strbuf_add_char(out, (char)(leads[more] | u >> 6 * more));
+  while (more-- > 0) strbuf_add_char(out, (char)(0x80 | (u >> 6 * more & 63)));
+}
+
+/* Code points, or UTF-8 when the elements are bytes. */
+static bool special_print_text(Session *s, const OpSite *site,
+                               const Value *v) {
+  (void)site;
+  const Tensor *t = v->tensor;
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  int64_t n = tensor_count(t);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t c = tensor_i64_at(t, i);
+    if (t->dtype == DT_UINT8) {
+      strbuf_add_char(&text, (char)c);
+    } else {
+      add_utf8(&text, c);
+    }
+  }
+  write_text(s, text.data, text.len);
+  strbuf_done(&text);
+  return !mem_exhausted(s->mem) || vm_out_of_memory(s);
+}
+
+static const char *message_of(const OpSite *site) {
+  const AttrValue *v = attr_get(site->attrs, ATTR_message);
+  return v->state == AV_SET && v->text && *v->text ? v->text : NULL;
+}
+
+static bool special_assert(Session *s, const OpSite *site, const Value *v) {
+  if (v->b) return true;
+  const char *message = message_of(site);
+  return vm_fault(s, E0605, "assertion failed%s%s", message ? ": " : "",
+                  message ? message : "");
+}
+
+static bool special_fail(Session *s, const OpSite *site, const Value *v) {
+  (void)v;
+  const char *message = message_of(site);
+  return vm_fault(s, E0606, "%s", message ? message : "failed");
+}
+
+static const struct Special {
+  OpId op;
+  bool (*run)(Session *s, const OpSite *site, const Value *v);
+} specials[] = {
+    {OP_PRINT, special_print},
+    {OP_PRINT_TEXT, special_print_text},
+    {OP_ASSERT, special_assert},
+    {OP_FAIL, special_fail},
+};
+
+bool vm_special(Session *s, const Word *pc) {
+  const OpSite *site = pc[1].data;
+  const Value *v = site->source_count ? &s->regs[ins_list(pc)[0]] : NULL;
+  for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
+    if (site->op == op_info(specials[i].op)) {
+      return specials[i].run(s, site, v);
+    }
+  }
+  return vm_fault(s, E0607, "`%s` cannot be run", site->op->name);
+}
+
+/* --- Scalars ------------------------------------------------------------ */
+
+bool vm_scalar(Session *s, const Word *pc, int operands) {
+  const ScalarSite *site = pc[1].data;
+  Value *R = s->regs, none = {.bits = 0};
+  int fail = 0;
+  Value v = site->fn(R[pc->b], operands > 1 ? R[pc->c] : none,
+                     operands > 2 ? R[ins_list(pc)[0]] : none, &fail);
+  if (fail) {
+    return vm_fault(s, (DiagCode)fail,
+                    fail == E0602 ? "`%s`: division by zero" : "`%s` failed",
+                    site->op->name);
+  }
+  R[pc->a] = v;
+  return true;
+}

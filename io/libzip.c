@@ -1,0 +1,40 @@
+/* Finding libzip.  It stays in the process when it was loaded once, because
+ * the libraries below it register handlers that outlive an unloading. */
+#include "io/libzip.h"
+
+#include <dlfcn.h>
+
+/* As upstream numbers it, and as Debian did before version 13. */
+static const char *const names[] = {"libzip.so.5", "libzip.so.4"};
+
+static void *find_library(void) {
+  void *library = NULL;
+  for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+    library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  return library;
+}
+
+/* Is every function there? */
+static bool find_functions(Libzip *z) {
+  bool found = true;
+#define F(name)                                              \
+  *(void **)&z->name = dlsym(z->library, "zip_" #name);      \
+  found &= z->name != NULL;
+  LIBZIP_FUNCTIONS(F)
+#undef F
+  return found;
+}
+
+bool libzip_load(Libzip *z, const char *path, DiagCode code, Diags *diags) {
+  *z = (Libzip){.library = find_library()};
+  if (z->library && find_functions(z)) return true;
+  Diag *d = diag_error(diags, code, SPAN_NONE,
+                       "%s is an archive, and libzip cannot be loaded", path);
+  diag_hint(d, "install the Debian package libzip4 (libzip5 since Debian 13)");
+  libzip_unload(z);
+  return false;
+}
+
+void libzip_unload(Libzip *z) {
+  if (z->library) dlclose(z->library);
+}

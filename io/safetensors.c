@@ -1,0 +1,306 @@
+/* Reading and writing safetensors.  jansson reads the header; everything it
+ * says is checked here before a tensor is made. */
+#include "io/safetensors.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  HEADER_MOST = 16 << 20,  /* bytes; real headers take a few KB */
+  LENGTH_SIZE = 8,
+  DATA_ALIGNMENT = 64,
+};
+
+static const char *const format_dtypes[DTYPE_COUNT] = {
+    [DT_BOOL] = "BOOL",   [DT_INT8] = "I8",      [DT_INT16] = "I16",
+    [DT_INT32] = "I32",   [DT_INT64] = "I64",    [DT_UINT8] = "U8",
+    [DT_UINT16] = "U16",  [DT_UINT32] = "U32",   [DT_UINT64] = "U64",
+    [DT_FLOAT16] = "F16", [DT_BFLOAT16] = "BF16", [DT_FLOAT32] = "F32",
+    [DT_FLOAT64] = "F64",
+};
+
+/* --- Reading ------------------------------------------------------------- */
+
+/* One tensor as the header describes it; bytes [begin, end) of the data. */
+typedef struct Entry {
+  const char *name;
+  DType dtype;
+  int rank;
+  int64_t shape[RANK_MAX];
+  uint64_t begin, end;
+} Entry;
+
+typedef struct Reader {
+  const char *path;
+  FileMap *map;
+  uint64_t data_start;
+  json_t *header;
+  TensorFile *file;
+  VEC(Entry) entries;
+  Diags *diags;
+} Reader;
+
+#define invalid(r, ...) \
+  file_invalid((r)->diags, (r)->path, "safetensors", __VA_ARGS__)
+
+static bool out_of_memory(const Reader *r) {
+  return file_out_of_memory(r->diags, r->path);
+}
+
+static bool read_header(Reader *r) {
+  uint64_t len;
+  if (r->map->size < LENGTH_SIZE)
+    return invalid(r, "it has only %zu bytes", r->map->size);
+  memcpy(&len, r->map->data, sizeof len);
+  if (len > r->map->size - LENGTH_SIZE)
+    return invalid(r, "its header would take %llu bytes, but %zu follow",
+                   (unsigned long long)len, r->map->size - LENGTH_SIZE);
+  if (len > HEADER_MOST)
+    return invalid(r, "its header is larger than %d bytes", HEADER_MOST);
+  r->data_start = LENGTH_SIZE + len;
+  json_error_t error;
+  r->header = json_loadb(r->map->data + LENGTH_SIZE, (size_t)len,
+                         JSON_REJECT_DUPLICATES, &error);
+  if (!r->header)
+    return invalid(r, "its header is not JSON, or names one thing twice "
+                   "(at byte %d of it)", error.position);
+  if (!json_is_object(r->header))
+    return invalid(r, "its header is not a JSON object");
+  return true;
+}
+
+static bool read_metadata(Reader *r, json_t *pairs) {
+  Arena *arena = &r->file->arena;
+  const char *key;
+  json_t *value;
+  if (!json_is_object(pairs))
+    return invalid(r, "__metadata__ is not a JSON object");
+  json_object_foreach(pairs, key, value) {
+    const char *text = json_string_value(value);
+    if (!text) return invalid(r, "metadata `%s` is not a string", key);
+    MetaPair pair = {arena_strndup(arena, key, strlen(key)),
+                     arena_strndup(arena, text, strlen(text))};
+    if (!pair.key || !pair.value) return out_of_memory(r);
+    VEC_PUSH(&r->file->metadata, pair);
+  }
+  return true;
+}
+
+static DType find_format_dtype(const char *text) {
+  int i = 0;
+  while (i < DTYPE_COUNT && (!text || strcmp(format_dtypes[i], text))) i++;
+  return (DType)i;
+}
+
+static bool read_dtype(Reader *r, Entry *e, json_t *value) {
+  const char *text = json_string_value(value);
+  e->dtype = find_format_dtype(text);
+  if (e->dtype != DTYPE_NONE) return true;
+  return invalid(r, "tensor `%s` has the dtype %s", e->name,
+                 text ? text : "of no string");
+}
+
+static bool read_shape(Reader *r, Entry *e, json_t *dims) {
+  if (!json_is_array(dims))
+    return invalid(r, "tensor `%s` has no shape", e->name);
+  if (json_array_size(dims) > RANK_MAX)
+    return invalid(r, "tensor `%s` has rank %zu; the most is %d", e->name,
+                   json_array_size(dims), RANK_MAX);
+  e->rank = (int)json_array_size(dims);
+  for (int i = 0; i < e->rank; i++) {
+    json_t *dim = json_array_get(dims, (size_t)i);
+    if (!json_is_integer(dim) || json_integer_value(dim) < 0)
+      return invalid(r, "tensor `%s` has a dimension that is no size",
+                     e->name);
+    e->shape[i] = json_integer_value(dim);
+  }
+  return true;
+}
+
+static bool read_offsets(Reader *r, Entry *e, json_t *offsets) {
+  json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
+  if (json_array_size(offsets) != 2 || !json_is_integer(begin) ||
+      !json_is_integer(end) || json_integer_value(begin) < 0 ||
+      json_integer_value(end) < json_integer_value(begin))
+    return invalid(r, "tensor `%s` has no valid data_offsets", e->name);
+  e->begin = (uint64_t)json_integer_value(begin);
+  e->end = (uint64_t)json_integer_value(end);
+  if (e->end > r->map->size - r->data_start)
+    return invalid(r, "tensor `%s` ends behind the end of the file", e->name);
+  return true;
+}
+
+static bool check_size(Reader *r, const Entry *e) {
+  int64_t count;
+  size_t bytes;
+  if (!shape_count(e->rank, e->shape, &count) ||
+      !size_mul((size_t)count, dtype_size(e->dtype), &bytes))
+    return invalid(r, "tensor `%s` is larger than memory", e->name);
+  if (bytes == e->end - e->begin) return true;
+  return invalid(r, "tensor `%s` needs %zu bytes, but has %llu", e->name,
+                 bytes, (unsigned long long)(e->end - e->begin));
+}
+
+static bool read_entry(Reader *r, const char *name, json_t *value) {
+  Entry e = {.name = arena_strndup(&r->file->arena, name, strlen(name))};
+  if (!e.name || !VEC_RESERVE(&r->entries, 1)) return out_of_memory(r);
+  if (!read_dtype(r, &e, json_object_get(value, "dtype")) ||
+      !read_shape(r, &e, json_object_get(value, "shape")) ||
+      !read_offsets(r, &e, json_object_get(value, "data_offsets")) ||
+      !check_size(r, &e))
+    return false;
+  VEC_PUSH(&r->entries, e);
+  return true;
+}
+
+static bool read_entries(Reader *r) {
+  const char *name;
+  json_t *value;
+  json_object_foreach(r->header, name, value) {
+    bool metadata = !strcmp(name, "__metadata__");
+    if (!(metadata ? read_metadata(r, value) : read_entry(r, name, value)))
+      return false;
+  }
+  return true;
+}
+
+static int compare_entries(const void *a, const void *b) {
+  const Entry *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* Puts the entries in the order of their bytes, which must be all bytes, each
+ * once. */
+static bool check_coverage(Reader *r) {
+  uint64_t at = 0, size = r->map->size - r->data_start;
+  if (r->entries.len)
+    qsort(r->entries.data, r->entries.len, sizeof(Entry), compare_entries);
+  for (size_t i = 0; i < r->entries.len; i++) {
+    const Entry *e = &r->entries.data[i];
+    if (e->begin < at)
+      return invalid(r, "tensor `%s` overlaps another", e->name);
+    if (e->begin > at)
+      return invalid(r, "the bytes before tensor `%s` belong to none",
+                     e->name);
+    at = e->end;
+  }
+  return at == size || invalid(r, "its last %llu bytes belong to no tensor",
+                               (unsigned long long)(size - at));
+}
+
+static bool make_tensors(Reader *r) {
+  if (!VEC_RESERVE(&r->file->tensors, r->entries.len)) return out_of_memory(r);
+  for (size_t i = 0; i < r->entries.len; i++) {
+    const Entry *e = &r->entries.data[i];
+    MappedElements elements = {
+        .map = r->map,
+        .path = r->path,
+        .name = e->name,
+        .offset = (size_t)(r->data_start + e->begin),
+        .size = (size_t)(e->end - e->begin),
+        .dtype = e->dtype,
+        .rank = e->rank,
+        .shape = e->shape,
+    };
+    Tensor *t = tensor_of_mapping(r->file->heap, &elements, r->diags);
+    if (!t) return false;
+    VEC_PUSH(&r->file->tensors, (NamedTensor){e->name, t});
+  }
+  return true;
+}
+
+static bool read_file(Reader *r) {
+  return read_header(r) && read_entries(r) && check_coverage(r) &&
+         make_tensors(r);
+}
+
+TensorFile *safetensors_read(const char *path, Heap *heap, Diags *diags) {
+  Reader r = {.path = path, .diags = diags};
+  r.map = file_map(heap->mem, path, diags);
+  if (!r.map) return NULL;
+  r.file = tensor_file_new(heap);
+  VEC_INIT(&r.entries, heap->mem);
+  if (!(r.file ? read_file(&r) : out_of_memory(&r))) {
+    tensor_file_free(r.file);
+    r.file = NULL;
+  }
+  VEC_DONE(&r.entries);
+  json_decref(r.header);
+  file_map_drop(r.map);
+  return r.file;
+}
+
+/* --- Writing ------------------------------------------------------------- */
+
+static void add_string(StrBuf *out, const char *text) {
+  strbuf_add_char(out, '"');
+  strbuf_add_escaped(out, text, strlen(text));
+  strbuf_add_char(out, '"');
+}
+
+static void add_metadata(StrBuf *out, const MetaPair *metadata, size_t n) {
+  strbuf_add(out, "\"__metadata__\":{");
+  for (size_t i = 0; i < n; i++) {
+    if (i) strbuf_add_char(out, ',');
+    add_string(out, metadata[i].key);
+    strbuf_add_char(out, ':');
+    add_string(out, metadata[i].value);
+  }
+  strbuf_add_char(out, '}');
+}
+
+static void add_entry(StrBuf *out, const NamedTensor *entry, size_t begin) {
+  const Tensor *t = entry->tensor;
+  add_string(out, entry->name);
+  strbuf_addf(out, ":{\"dtype\":\"%s\",\"shape\":[", format_dtypes[t->dtype]);
+  for (int i = 0; i < t->rank; i++)
+    strbuf_addf(out, "%s%lld", i ? "," : "", (long long)t->shape[i]);
+  strbuf_addf(out, "],\"data_offsets\":[%zu,%zu]}", begin,
+              begin + tensor_bytes(t));
+}
+
+/* The header, with blanks behind it that align the data. */
+static void add_header(StrBuf *out, const NamedTensor *tensors, size_t n,
+                       const MetaPair *metadata, size_t metadata_n) {
+  size_t offset = 0;
+  strbuf_add_char(out, '{');
+  if (metadata_n) add_metadata(out, metadata, metadata_n);
+  for (size_t i = 0; i < n; i++) {
+    if (i || metadata_n) strbuf_add_char(out, ',');
+    add_entry(out, &tensors[i], offset);
+    offset += tensor_bytes(tensors[i].tensor);
+  }
+  strbuf_add_char(out, '}');
+  size_t over = (LENGTH_SIZE + out->len) % DATA_ALIGNMENT;
+  if (over) strbuf_add_repeat(out, ' ', DATA_ALIGNMENT - over);
+}
+
+static bool write_file(const char *path, const StrBuf *header,
+                       const NamedTensor *tensors, size_t n, Mem *mem,
+                       Diags *diags) {
+  FileOut out;
+  uint64_t len = header->len;
+  if (!file_out_open(&out, mem, path, diags)) return false;
+  fwrite(&len, sizeof len, 1, out.stream);
+  fwrite(header->data, 1, header->len, out.stream);
+  for (size_t i = 0; i < n; i++)
+    tensor_write_elements(out.stream, tensors[i].tensor);
+  return file_out_close(&out, true);
+}
+
+bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
+                       const MetaPair *metadata, size_t metadata_n, Mem *mem,
+                       Diags *diags) {
+  StrBuf header;
+  strbuf_init(&header, mem);
+  add_header(&header, tensors, n, metadata, metadata_n);
+  bool fine = !mem_exhausted(mem);  /* otherwise the header has gaps */
+  if (fine)
+    fine = write_file(path, &header, tensors, n, mem, diags);
+  else
+    diag_error(diags, E0507, SPAN_NONE, "cannot write %s: out of memory", path);
+  strbuf_done(&header);
+  return fine;
+}

@@ -1,0 +1,22 @@
+/* The safetensors format: eight bytes of header length, a JSON header, then
+ * the elements of all tensors without gaps.
+ *
+ *   {"__metadata__": {"key": "value"},
+ *    "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}} */
+#ifndef IO_SAFETENSORS_H
+#define IO_SAFETENSORS_H
+
+#include "io/tensor_file.h"
+
+/* The tensors of a file, on a mapping of it; NULL after reporting.  Nothing in
+ * the file is believed: a header that does not describe exactly the bytes that
+ * are there is refused. */
+TensorFile *safetensors_read(const char *path, Heap *heap, Diags *diags);
+
+/* Replaces the file; tensors in the order given, under names that must differ,
+ * the first one 64-byte aligned.  False after reporting. */
+bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
+                       const MetaPair *metadata, size_t metadata_n, Mem *mem,
+                       Diags *diags);
+
+#endif

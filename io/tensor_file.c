@@ -1,0 +1,156 @@
+/* What the tensor file formats share: the result's table, tensors on mapped
+ * files, and writing elements. */
+#include "io/tensor_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+TensorFile *tensor_file_new(Heap *heap) {
+  TensorFile *f = mem_alloc_zeroed(heap->mem, sizeof *f);
+  if (!f) return NULL;
+  f->heap = heap;
+  arena_init(&f->arena, heap->mem);
+  VEC_INIT(&f->tensors, heap->mem);
+  VEC_INIT(&f->metadata, heap->mem);
+  return f;
+}
+
+void tensor_file_free(TensorFile *f) {
+  if (!f) return;
+  for (size_t i = 0; i < f->tensors.len; i++)
+    if (f->tensors.data[i].tensor)
+      tensor_drop(f->heap, f->tensors.data[i].tensor);
+  VEC_DONE(&f->tensors);
+  VEC_DONE(&f->metadata);
+  arena_done(&f->arena);
+  mem_free(f->heap->mem, f, sizeof *f);
+}
+
+Tensor *tensor_file_find(const TensorFile *f, const char *name) {
+  for (size_t i = 0; i < f->tensors.len; i++)
+    if (!strcmp(f->tensors.data[i].name, name))
+      return f->tensors.data[i].tensor;
+  return NULL;
+}
+
+const char *tensor_file_metadata(const TensorFile *f, const char *key) {
+  for (size_t i = 0; i < f->metadata.len; i++)
+    if (!strcmp(f->metadata.data[i].key, key))
+      return f->metadata.data[i].value;
+  return NULL;
+}
+
+/* --- Messages ------------------------------------------------------------ */
+
+bool file_invalid(Diags *diags, const char *path, const char *format,
+                  const char *why, ...) {
+  StrBuf text;
+  strbuf_init(&text, diags->arena.mem);
+  va_list args;
+  va_start(args, why);
+  strbuf_addv(&text, why, args);
+  va_end(args);
+  diag_error(diags, E0502, SPAN_NONE, "%s is no valid %s file: %s", path,
+             format, strbuf_text(&text));
+  strbuf_done(&text);
+  return false;
+}
+
+bool file_out_of_memory(Diags *diags, const char *path) {
+  diag_error(diags, E0501, SPAN_NONE, "cannot read %s: out of memory", path);
+  return false;
+}
+
+/* --- Names --------------------------------------------------------------- */
+
+bool tensor_file_add_name(TensorFile *f, const char *name, size_t len) {
+  const char *copy = arena_strndup(&f->arena, name, len);
+  if (!copy || !VEC_RESERVE(&f->tensors, 1)) return false;
+  VEC_PUSH(&f->tensors, (NamedTensor){.name = copy});
+  return true;
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, because a hostile file can hold millions of them. */
+bool tensor_file_check_names(TensorFile *f, const char *path,
+                             const char *format, Diags *diags) {
+  VEC(const char *) names;
+  VEC_INIT(&names, f->heap->mem);
+  size_t n = f->tensors.len;
+  if (!VEC_RESERVE(&names, n)) return file_out_of_memory(diags, path);
+  for (size_t i = 0; i < n; i++)
+    VEC_PUSH(&names, f->tensors.data[i].name);
+  if (n) qsort(names.data, n, sizeof *names.data, compare_names);
+  bool differ = true;
+  for (size_t i = 1; differ && i < n; i++)
+    if (!strcmp(names.data[i - 1], names.data[i]))
+      differ = file_invalid(diags, path, format,
+                            "two of its tensors are named `%s`",
+                            names.data[i]);
+  VEC_DONE(&names);
+  return differ;
+}
+
+/* --- Tensors on mapped files --------------------------------------------- */
+
+static void report_elements(const MappedElements *e, Diags *diags,
+                            DiagCode code, const char *why) {
+  const char *open = e->name ? ": tensor `" : "";
+  const char *close = e->name ? "`" : "";
+  diag_error(diags, code, SPAN_NONE, "%s%s%s%s: %s", e->path, open,
+             e->name ? e->name : "", close, why);
+}
+
+bool elements_are_valid(DType dtype, const char *data, size_t size) {
+  if (dtype != DT_BOOL) return true;
+  for (size_t i = 0; i < size; i++)
+    if (data[i] & ~1) return false;
+  return true;
+}
+
+/* A buffer on the mapping, with a reference to it. */
+static Buffer *borrow_elements(Heap *heap, const MappedElements *e) {
+  const char *data = e->map->data + e->offset;
+  file_map_keep(e->map);
+  Buffer *b = buffer_borrow(heap, data, e->size, file_map_drop, e->map);
+  if (!b) file_map_drop(e->map);
+  return b;
+}
+
+static Buffer *copy_elements(Heap *heap, const MappedElements *e) {
+  Buffer *b = buffer_new(heap, e->size);
+  if (b && e->size) memcpy(b->data, e->map->data + e->offset, e->size);
+  return b;
+}
+
+Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
+  if (!elements_are_valid(e->dtype, e->map->data + e->offset, e->size)) {
+    report_elements(e, diags, E0502, "a bool is neither 0 nor 1");
+    return NULL;
+  }
+  uintptr_t address = (uintptr_t)e->map->data + e->offset;
+  bool aligned = address % dtype_size(e->dtype) == 0;
+  Buffer *buffer =
+      aligned ? borrow_elements(heap, e) : copy_elements(heap, e);
+  Tensor *t = buffer ? tensor_on_buffer_take(heap, e->dtype, e->rank, e->shape,
+                                             e->strides, buffer)
+                     : NULL;
+  if (!t) report_elements(e, diags, E0501, "out of memory");
+  return t;
+}
+
+/* --- Writing ------------------------------------------------------------- */
+
+void tensor_write_elements(FILE *stream, const Tensor *t) {
+  size_t size = dtype_size(t->dtype);
+  if (tensor_is_contiguous(t)) {
+    fwrite(t->data, size, (size_t)tensor_count(t), stream);
+    return;
+  }
+  for (Runs r = runs_over(t); runs_next(&r);)
+    for (int64_t i = 0; i < r.count; i++)
+      fwrite(r.data + i * r.stride * (int64_t)size, size, 1, stream);
+}

@@ -1,0 +1,69 @@
+/* Files of named tensors, as the readers of safetensors and npz hand them out,
+ * and what those readers share. */
+#ifndef IO_TENSOR_FILE_H
+#define IO_TENSOR_FILE_H
+
+#include "io/file.h"
+#include "tensor/tensor.h"
+
+typedef struct NamedTensor {
+  const char *name;
+  Tensor *tensor;
+} NamedTensor;
+
+typedef struct MetaPair {
+  const char *key, *value;
+} MetaPair;
+
+typedef struct TensorFile {
+  Heap *heap;
+  Arena arena;               /* the texts */
+  VEC(NamedTensor) tensors;  /* in the order of the file; one reference each */
+  VEC(MetaPair) metadata;
+} TensorFile;
+
+/* Empty, or NULL when memory runs out. */
+TensorFile *tensor_file_new(Heap *heap);
+/* Drops the tensors; those that others keep stay alive. */
+void tensor_file_free(TensorFile *f);
+
+/* For readers, once the names are known and before a tensor is made: adds a
+ * name whose tensor is still NULL; false when memory runs out. */
+bool tensor_file_add_name(TensorFile *f, const char *name, size_t len);
+/* False after reporting when two names are equal, or memory runs out. */
+bool tensor_file_check_names(TensorFile *f, const char *path,
+                             const char *format, Diags *diags);
+
+/* Borrowed, or NULL. */
+Tensor *tensor_file_find(const TensorFile *f, const char *name);
+const char *tensor_file_metadata(const TensorFile *f, const char *key);
+
+/* "PATH is no valid FORMAT file: ..."; false, for readers to return. */
+bool file_invalid(Diags *diags, const char *path, const char *format,
+                  const char *why, ...) __attribute__((format(printf, 4, 5)));
+bool file_out_of_memory(Diags *diags, const char *path);
+
+/* Where in a mapped file the elements of a tensor lie.  Its reader has checked
+ * that they lie within it. */
+typedef struct MappedElements {
+  FileMap *map;
+  const char *path, *name;  /* for messages; `name` may be NULL */
+  size_t offset, size;
+  DType dtype;
+  int rank;
+  const int64_t *shape;
+  const int64_t *strides;  /* NULL: row-major */
+} MappedElements;
+
+/* A tensor on the mapping itself, which lives until the last such tensor goes;
+ * a copy where the file puts elements off their alignment.  NULL after
+ * reporting. */
+Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags);
+
+/* Kernels rely on bools being 0 or 1; elements of other dtypes are valid. */
+bool elements_are_valid(DType dtype, const char *data, size_t size);
+
+/* Writes the elements in row-major order. */
+void tensor_write_elements(FILE *stream, const Tensor *t);
+
+#endif

@@ -1,0 +1,55 @@
+/* Whole text files.  Sizes are not asked for beforehand: they lie for pipes
+ * and devices, and may change while we read. */
+#include "io/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { READ_STEP = 64 << 10 };
+
+/* Reads to the end; false when something is wrong, with errno or 0. */
+static bool read_all(FILE *file, StrBuf *out) {
+  while (!feof(file)) {
+    if (out->len > TEXT_MAX) {
+      errno = EFBIG;
+      return false;
+    }
+    if (!VEC_RESERVE(out, READ_STEP + 1)) {
+      errno = ENOMEM;
+      return false;
+    }
+    out->len += fread(out->data + out->len, 1, READ_STEP, file);
+    if (ferror(file)) return false;
+  }
+  return true;
+}
+
+/* The vector's memory, cut to size, as a string. */
+static bool text_of(Mem *mem, StrBuf *bytes, char **text, size_t *len) {
+  size_t old_size = bytes->cap;
+  *len = bytes->len;
+  *text = mem_resize(mem, bytes->data, old_size, *len + 1);
+  if (!*text) {
+    errno = ENOMEM;
+    return false;
+  }
+  (*text)[*len] = '\0';
+  VEC_INIT(bytes, mem);
+  return true;
+}
+
+bool text_read(Mem *mem, const char *path, char **text, size_t *len,
+               Diags *diags) {
+  StrBuf bytes;
+  strbuf_init(&bytes, mem);
+  FILE *file = fopen(path, "rb");
+  bool fine = file && read_all(file, &bytes) && text_of(mem, &bytes, text, len);
+  if (!fine) {
+    diag_error(diags, errno == EFBIG ? E0010 : E0501, SPAN_NONE,
+               "cannot read %s: %s", path, strerror(errno));
+    strbuf_done(&bytes);
+  }
+  if (file) fclose(file);
+  return fine;
+}

@@ -1,0 +1,16 @@
+/* Whole text files. */
+#ifndef IO_TEXT_H
+#define IO_TEXT_H
+
+#include "base/diag.h"
+
+enum { TEXT_MAX = 1 << 30 };
+
+/* The bytes of a file, pipe or device, and a NUL behind them: `len + 1` bytes
+ * of `mem` that the caller owns.  Reports and returns false when the file
+ * cannot be read, is larger than TEXT_MAX, or memory runs out.  What the bytes
+ * mean is left to the caller (see utf8_check). */
+bool text_read(Mem *mem, const char *path, char **text, size_t *len,
+               Diags *diags);
+
+#endif

@@ -1,0 +1,275 @@
+/* Building and rendering documents.  Rendering is two passes over the tokens:
+ * backwards, to know how much each group needs; then forwards, writing. */
+#include "ir/doc.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum {
+  DOC_TEXT, DOC_IF_BROKEN, DOC_LINE, DOC_OPEN, DOC_CLOSE, DOC_INDENT,
+  DOC_DEDENT,
+};
+/* Deep nesting is indented no further than this, so that the text stays linear
+ * in the document. */
+enum { INDENT_STEP = 2, INDENT_MAX = 60 };
+#define NO_LINE SIZE_MAX
+
+void doc_init(Doc *d, Mem *mem) {
+  *d = (Doc){.line = NO_LINE};
+  arena_init(&d->arena, mem);
+  VEC_INIT(&d->tokens, mem);
+}
+
+void doc_done(Doc *d) {
+  arena_done(&d->arena);
+  VEC_DONE(&d->tokens);
+}
+
+/* --- Building ------------------------------------------------------------- */
+
+static void mark(Doc *d, uint8_t kind) {
+  VEC_PUSH(&d->tokens, (DocToken){.kind = kind});
+}
+
+void doc_open(Doc *d) { mark(d, DOC_OPEN); }
+void doc_open_firm(Doc *d) {
+  VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_OPEN, .firm = true});
+}
+void doc_close(Doc *d) { mark(d, DOC_CLOSE); }
+void doc_indent(Doc *d) { mark(d, DOC_INDENT); }
+void doc_dedent(Doc *d) { mark(d, DOC_DEDENT); }
+
+static void push_text(Doc *d, const char *text, size_t len) {
+  VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_TEXT, .len = (uint32_t)len,
+                                  .text = text});
+}
+
+static bool takes_space_before(char c) { return !strchr(",;.)]", c); }
+static bool takes_space_after(char c) { return c && !strchr("([", c); }
+
+void doc_text_len(Doc *d, const char *text, size_t len) {
+  if (len == 0) return;
+  if (d->space && d->line == NO_LINE && takes_space_before(text[0]) &&
+      takes_space_after(d->last)) {
+    push_text(d, " ", 1);
+  }
+  push_text(d, text, len);
+  d->space = d->ended = false;
+  d->line = NO_LINE;
+  d->last = text[len - 1];
+}
+
+void doc_text(Doc *d, const char *text) { doc_text_len(d, text, strlen(text)); }
+
+void doc_textf(Doc *d, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const char *text = arena_vprintf(&d->arena, format, args);
+  va_end(args);
+  if (text) doc_text(d, text);
+}
+
+void doc_text_if_broken(Doc *d, const char *text) {
+  VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_IF_BROKEN, .text = text,
+                                  .len = (uint32_t)strlen(text)});
+}
+
+void doc_space(Doc *d) { d->space = true; }
+
+void doc_word(Doc *d, const char *text) {
+  doc_space(d);
+  doc_text(d, text);
+  doc_space(d);
+}
+
+void doc_line(Doc *d, LineKind kind) {
+  d->space = false;
+  if (!d->last) return;
+  if (d->line == NO_LINE) {
+    if (!VEC_RESERVE(&d->tokens, 1)) return;
+    d->line = d->tokens.len;
+    VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_LINE, .line = (uint8_t)kind});
+    return;
+  }
+  DocToken *line = &d->tokens.data[d->line];
+  if (kind == LINE_BLANK && line->opening) kind = LINE_HARD;
+  if (line->line < kind) line->line = (uint8_t)kind;
+}
+
+void doc_line_opening(Doc *d, LineKind kind) {
+  doc_line(d, kind);
+  if (d->line != NO_LINE) d->tokens.data[d->line].opening = true;
+}
+
+void doc_line_closing(Doc *d, LineKind kind) {
+  doc_line(d, kind);
+  if (d->line == NO_LINE) return;
+  DocToken *line = &d->tokens.data[d->line];
+  if (line->line == LINE_BLANK) line->line = LINE_HARD;
+}
+
+void doc_trailing(Doc *d, const char *text, size_t len) {
+  size_t at = d->line;
+  if (at == NO_LINE) {
+    doc_space(d);
+    doc_text_len(d, text, len);
+    doc_line(d, LINE_HARD);
+    return;
+  }
+  if (!VEC_RESERVE(&d->tokens, 2)) return;
+  DocToken *tokens = d->tokens.data;
+  memmove(tokens + at + 2, tokens + at, (d->tokens.len - at) * sizeof *tokens);
+  tokens[at] = (DocToken){.kind = DOC_TEXT, .len = 1, .text = " "};
+  tokens[at + 1] =
+      (DocToken){.kind = DOC_TEXT, .len = (uint32_t)len, .text = text};
+  d->tokens.len += 2;
+  d->line = at + 2;
+  doc_line(d, LINE_HARD);
+}
+
+void doc_end_line(Doc *d) {
+  doc_line(d, LINE_HARD);
+  d->ended = true;
+}
+
+/* --- Measuring ------------------------------------------------------------ */
+
+#define TOO_WIDE UINT64_MAX
+
+/* What was seen to the right of a group's end. */
+typedef struct Mark {
+  uint64_t flat, tail, hard;
+} Mark;
+
+typedef struct Measure {
+  uint64_t *need;  /* of an OPEN or a filling line: columns until the next place
+                      that can break after it, when it is laid flat */
+  VEC(Mark) ends;
+  Mark now;        /* flat: columns from here to the document's end; tail: to
+                      the next line that may break; hard: breaks from here on */
+} Measure;
+
+static void measure_text(Measure *m, const DocToken *t) {
+  const char *end = memchr(t->text, '\n', t->len);
+  size_t len = end ? (size_t)(end - t->text) : t->len;
+  uint64_t width = utf8_width(t->text, len);
+  m->now.tail = (end ? 0 : m->now.tail) + width;
+  if (t->kind == DOC_TEXT) m->now.flat += width;
+  m->now.hard += end != NULL;
+}
+
+static void measure_line(Measure *m, const DocToken *t, size_t i) {
+  m->need[i] = m->now.tail + 1;
+  m->now.tail = 0;
+  m->now.flat += t->line != LINE_SOFT;
+  m->now.hard += t->line >= LINE_HARD;
+}
+
+static void measure_open(Measure *m, const DocToken *t, size_t i) {
+  Mark end = VEC_POP(&m->ends);
+  if (m->now.hard > end.hard) {
+    m->need[i] = TOO_WIDE;
+  } else {
+    m->need[i] = m->now.flat - end.flat + end.tail;
+    if (t->firm) m->now.tail = m->need[i];
+  }
+}
+
+static void measure(Measure *m, const Doc *d) {
+  for (size_t i = d->tokens.len; i-- > 0;) {
+    const DocToken *t = &d->tokens.data[i];
+    switch (t->kind) {
+      case DOC_TEXT:
+      case DOC_IF_BROKEN: measure_text(m, t); break;
+      case DOC_LINE: measure_line(m, t, i); break;
+      case DOC_CLOSE: VEC_PUSH(&m->ends, m->now); break;
+      case DOC_OPEN:
+        if (m->ends.len > 0) measure_open(m, t, i);
+        break;
+      default: break;
+    }
+  }
+}
+
+/* --- Writing -------------------------------------------------------------- */
+
+typedef struct Writer {
+  StrBuf *out;
+  size_t width, column, indent;
+  bool fresh;         /* at a line's start, indentation not yet written */
+  VEC(bool) broken;   /* the groups that are open, innermost last */
+} Writer;
+
+static bool in_broken(const Writer *w) {
+  return w->broken.len == 0 || VEC_LAST(&w->broken);
+}
+
+static size_t indentation(const Writer *w) {
+  return w->indent < INDENT_MAX ? w->indent : INDENT_MAX;
+}
+
+static bool fits(const Writer *w, uint64_t need) {
+  size_t column = w->fresh ? indentation(w) : w->column;
+  if (need == TOO_WIDE) return false;
+  return w->width == 0 || column + need <= w->width;
+}
+
+static void write_text(Writer *w, const DocToken *t) {
+  if (w->fresh) {
+    w->column = indentation(w);
+    strbuf_add_repeat(w->out, ' ', w->column);
+    w->fresh = false;
+  }
+  strbuf_add_len(w->out, t->text, t->len);
+  const char *end = t->text + t->len, *from = end;
+  while (from > t->text && from[-1] != '\n') from--;
+  w->column = (from > t->text ? 0 : w->column) +
+              utf8_width(from, (size_t)(end - from));
+}
+
+static void write_line(Writer *w, const DocToken *t, uint64_t need) {
+  bool breaks = t->line == LINE_FILL   ? !fits(w, need)
+                : t->line >= LINE_HARD ? true
+                                       : in_broken(w);
+  if (breaks) {
+    strbuf_add(w->out, t->line == LINE_BLANK ? "\n\n" : "\n");
+    w->fresh = true;
+  } else if (t->line != LINE_SOFT) {
+    strbuf_add_char(w->out, ' ');
+    w->column++;
+  }
+}
+
+static void write_token(Writer *w, const DocToken *t, uint64_t need) {
+  switch (t->kind) {
+    case DOC_TEXT: write_text(w, t); break;
+    case DOC_IF_BROKEN:
+      if (in_broken(w)) write_text(w, t);
+      break;
+    case DOC_LINE: write_line(w, t, need); break;
+    case DOC_OPEN: VEC_PUSH(&w->broken, in_broken(w) && !fits(w, need)); break;
+    case DOC_CLOSE: (void)VEC_POP(&w->broken); break;
+    case DOC_INDENT: w->indent += INDENT_STEP; break;
+    case DOC_DEDENT: w->indent -= INDENT_STEP; break;
+  }
+}
+
+void doc_render(const Doc *d, size_t width, StrBuf *out) {
+  Mem *mem = d->tokens.mem;
+  size_t n = d->tokens.len;
+  Measure m = {.need = mem_alloc_zeroed(mem, n * sizeof *m.need)};
+  Writer w = {.out = out, .width = width};
+  VEC_INIT(&m.ends, mem);
+  VEC_INIT(&w.broken, mem);
+  if (!m.need) mem_raise_exhausted(mem);
+  if (!mem_exhausted(mem)) {
+    measure(&m, d);
+    for (size_t i = 0; i < n && !mem_exhausted(mem); i++) {
+      write_token(&w, &d->tokens.data[i], m.need[i]);
+    }
+  }
+  if (m.need) mem_free(mem, m.need, n * sizeof *m.need);
+  VEC_DONE(&w.broken);
+  VEC_DONE(&m.ends);
+}

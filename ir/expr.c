@@ -1,0 +1,53 @@
+/* Builders of expressions.  The parser, resolution and the passes fill in what
+ * is particular to a kind themselves. */
+#include "ir/expr.h"
+
+Expr *expr_new(Arena *a, ExprKind kind, Span span) {
+  Expr *e = ARENA_NEW(a, Expr);
+  e->kind = (uint8_t)kind;
+  e->span = span;
+  return e;
+}
+
+Expr *expr_const(Arena *a, Span span, struct Tensor *constant) {
+  Expr *e = expr_new(a, EX_CONST, span);
+  e->constant = constant;
+  return e;
+}
+
+Expr *expr_call(Arena *a, Span span, const Expr *callee, int count,
+                const Expr *const *args) {
+  Expr *e = expr_new(a, EX_CALL, span);
+  e->call.callee = callee;
+  e->count = count;
+  e->args = args;
+  return e;
+}
+
+Expr *expr_if(Arena *a, Span span, const Expr *condition, const Expr *then,
+              const Expr *otherwise) {
+  const Expr **args = ARENA_ARRAY(a, const Expr *, 3);
+  args[0] = condition;
+  args[1] = then;
+  args[2] = otherwise;
+  Expr *e = expr_new(a, EX_IF, span);
+  e->count = 3;
+  e->args = args;
+  return e;
+}
+
+Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
+                 const Expr *result) {
+  Block *block = ARENA_NEW(a, Block);
+  *block = (Block){count, bindings, result};
+  Expr *e = expr_new(a, EX_BLOCK, span);
+  e->block = block;
+  return e;
+}
+
+Var *var_new(Arena *a, const Name *name, Span span,
+             const TypeExpr *annotation) {
+  Var *v = ARENA_NEW(a, Var);
+  *v = (Var){.name = name, .span = span, .annotation = annotation};
+  return v;
+}

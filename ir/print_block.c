@@ -1,0 +1,276 @@
+/* What the printer lays out line by line: blocks, functions, matches, and
+ * patterns. */
+#include "ir/printer.h"
+
+/* --- Lists in brackets ---------------------------------------------------- */
+
+void print_list_open(Printer *p, const char *bracket) {
+  doc_open(&p->doc);
+  doc_text(&p->doc, bracket);
+  doc_indent(&p->doc);
+  doc_line_opening(&p->doc, LINE_SOFT);
+}
+
+void print_comma(Printer *p, bool first) {
+  if (first) return;
+  doc_text(&p->doc, ",");
+  doc_line(&p->doc, LINE_SPACE);
+}
+
+void print_list_close(Printer *p, const char *bracket, uint32_t end) {
+  if (end) print_comments(p, end);
+  doc_dedent(&p->doc);
+  doc_line_closing(&p->doc, LINE_SOFT);
+  doc_text(&p->doc, bracket);
+  doc_close(&p->doc);
+}
+
+void print_semicolon(Printer *p, Span span) {
+  print_comments(p, print_find(p, span.hi, ';'));
+  doc_text(&p->doc, ";");
+}
+
+static LineKind braces_line(int count) {
+  return count > 0 ? LINE_SPACE : LINE_SOFT;
+}
+
+void print_braces_open(Printer *p, int count) {
+  doc_space(&p->doc);
+  doc_text(&p->doc, "{");
+  doc_indent(&p->doc);
+  doc_line_opening(&p->doc, braces_line(count));
+}
+
+void print_braces_close(Printer *p, int count, uint32_t end) {
+  if (count > 0) doc_text_if_broken(&p->doc, ",");
+  print_comments(p, end);
+  doc_dedent(&p->doc);
+  doc_line_closing(&p->doc, braces_line(count));
+  doc_text(&p->doc, "}");
+}
+
+/* --- Blocks --------------------------------------------------------------- */
+
+static void print_let(Printer *p, const char *keyword, const Binding *b) {
+  doc_word(&p->doc, keyword);
+  print_var(p, b->var);
+  print_annotation(p, b->var->annotation, b->var->type);
+  if (b->var->lazy) doc_word(&p->doc, "/* lazy */");
+  doc_word(&p->doc, "=");
+  print_expr(p, b->value);
+}
+
+static void print_binding(Printer *p, const Binding *b) {
+  switch (b->kind) {
+    case BIND_LET: print_let(p, "let", b); break;
+    case BIND_AND: print_let(p, "and", b); break;
+    case BIND_ITEM: print_expr(p, b->value); break;
+    case BIND_GRAPH:
+      doc_textf(&p->doc, "%%%lld", (long long)b->index);
+      doc_word(&p->doc, "=");
+      print_expr(p, b->value);
+      break;
+    case BIND_FREE:
+      doc_word(&p->doc, "free_var");
+      print_var(p, b->var);
+      print_annotation(p, b->var->annotation, b->var->type);
+      break;
+  }
+}
+
+static bool continues(const Block *b, int i) {
+  return i < b->count && b->bindings[i].kind == BIND_AND;
+}
+
+/* Brings the variables of a group of lets into scope.  Their names are free
+ * around them, so it does no harm that a value which may not name them sees
+ * them, too. */
+static void bind_group(Printer *p, const Block *b, int i) {
+  if (b->bindings[i].var && b->bindings[i].kind != BIND_AND) {
+    print_bind(p, b->bindings[i].var);
+    for (i++; continues(b, i); i++) print_bind(p, b->bindings[i].var);
+  }
+}
+
+/* Lets stand on lines of their own always. */
+static bool has_lets(const Block *b) {
+  for (int i = 0; i < b->count; i++) {
+    if (b->bindings[i].kind != BIND_ITEM) return true;
+  }
+  return false;
+}
+
+static void print_block_line(Printer *p, Span next, bool one_line) {
+  if (one_line) {
+    doc_line(&p->doc, LINE_SPACE);
+  } else {
+    print_line_between(p, next.lo);
+  }
+}
+
+void print_block(Printer *p, const Block *b, bool one_line) {
+  size_t scope = print_scope(p);
+  one_line = one_line && !has_lets(b);
+  for (int i = 0; i < b->count && !mem_exhausted(p->mem); i++) {
+    const Binding *binding = &b->bindings[i];
+    if (i > 0) print_block_line(p, binding->span, one_line);
+    print_comments(p, binding->span.lo);
+    bind_group(p, b, i);
+    print_binding(p, binding);
+    if (!continues(b, i + 1)) print_semicolon(p, binding->span);
+  }
+  if (b->result->sugar != SUGAR_UNIT) {
+    if (b->count > 0) print_block_line(p, b->result->span, one_line);
+    print_expr(p, b->result);
+  }
+  print_leave(p, scope);
+}
+
+/* A block whose items stand on lines of their own. */
+static bool has_items(const Expr *e) {
+  return e->kind == EX_BLOCK && e->block->count > 0;
+}
+
+void print_braced(Printer *p, const Expr *body, uint32_t end) {
+  while (body->sugar == SUGAR_BRACES && !has_items(body)) {
+    body = body->block->result;
+  }
+  LineKind line = has_items(body) ? LINE_HARD : LINE_SPACE;
+  doc_word(&p->doc, "{");
+  doc_indent(&p->doc);
+  doc_line_opening(&p->doc, line);
+  if (has_items(body)) {
+    print_block(p, body->block, false);
+  } else {
+    print_expr(p, body);
+  }
+  if (end) print_comments(p, end);
+  doc_dedent(&p->doc);
+  doc_line_closing(&p->doc, line);
+  doc_text(&p->doc, "}");
+}
+
+/* --- Functions ------------------------------------------------------------ */
+
+static void print_params(Printer *p, const Fn *fn) {
+  print_list_open(p, "(");
+  for (int i = 0; i < fn->param_count; i++) {
+    const Var *v = fn->params[i];
+    print_comma(p, i == 0);
+    print_comments(p, v->span.lo);
+    print_bind(p, v);
+    print_var(p, v);
+    print_annotation(p, v->annotation, v->type);
+  }
+  for (int i = 0; i < fn->attr_count; i++) {
+    print_comma(p, fn->param_count + i == 0);
+    print_attr(p, &fn->attrs[i]);
+  }
+  print_list_close(p, ")", 0);
+}
+
+static void print_result(Printer *p, const Expr *e) {
+  const Type *found = e->type && e->type->kind == TY_FN ? e->type->result
+                                                        : NULL;
+  if (p->resolved && found) {
+    doc_word(&p->doc, "->");
+    print_type(p, found);
+  } else if (e->fn->result) {
+    doc_word(&p->doc, "->");
+    print_type_expr(p, e->fn->result);
+  }
+}
+
+void print_fn_rest(Printer *p, const Expr *e, uint32_t end) {
+  size_t scope = print_scope(p);
+  print_type_params(p, e->fn->type_param_count, e->fn->type_params);
+  print_params(p, e->fn);
+  print_result(p, e);
+  print_braced(p, e->fn->body, end);
+  print_leave(p, scope);
+}
+
+/* --- Matches -------------------------------------------------------------- */
+
+static void print_fields(Printer *p, const Pattern *pattern,
+                         const char *close) {
+  print_list_open(p, "(");
+  for (int i = 0; i < pattern->count; i++) {
+    print_comma(p, i == 0);
+    print_pattern(p, pattern->fields[i]);
+  }
+  print_list_close(p, close, 0);
+}
+
+void print_pattern(Printer *p, const Pattern *pattern) {
+  print_comments(p, pattern->span.lo);
+  switch (pattern->kind) {
+    case PT_WILD: doc_text(&p->doc, "_"); break;
+    case PT_VAR:
+      print_bind(p, pattern->var);
+      print_var(p, pattern->var);
+      print_annotation(p, pattern->var->annotation, pattern->var->type);
+      break;
+    case PT_CTOR:
+      doc_text(&p->doc, pattern->name->text);
+      if (pattern->count > 0 || pattern->parens) print_fields(p, pattern, ")");
+      break;
+    case PT_TUPLE:
+      print_fields(p, pattern, pattern->count == 1 ? ",)" : ")");
+      break;
+  }
+}
+
+/* Does its text end in braces, so that it may begin on a line that is full? */
+static bool ends_in_braces(const Expr *e) {
+  return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_FN ||
+         e->kind == EX_BLOCK;
+}
+
+static void print_arm_body(Printer *p, const Expr *body) {
+  if (ends_in_braces(body) && !body->sugar) {
+    print_expr(p, body);
+    return;
+  }
+  doc_indent(&p->doc);
+  doc_line(&p->doc, LINE_SPACE);
+  print_expr(p, body);
+  doc_dedent(&p->doc);
+}
+
+static void print_arm(Printer *p, const Arm *arm) {
+  size_t scope = print_scope(p);
+  print_comments(p, arm->span.lo);
+  doc_open(&p->doc);
+  print_pattern(p, arm->pattern);
+  doc_word(&p->doc, "=>");
+  if (arm->braces || has_items(arm->body)) {
+    print_braced(p, arm->body, arm->span.hi);
+  } else {
+    print_arm_body(p, arm->body);
+  }
+  doc_close(&p->doc);
+  print_leave(p, scope);
+}
+
+/* The scrutinee; a tuple has parentheses enough. */
+static void print_scrutinee(Printer *p, const Expr *e) {
+  bool tuple = e->kind == EX_TUPLE;
+  if (!tuple) doc_text(&p->doc, "(");
+  print_expr(p, e);
+  if (!tuple) doc_text(&p->doc, ")");
+}
+
+void print_match(Printer *p, const Expr *e) {
+  const Match *m = e->match;
+  doc_open(&p->doc);
+  doc_word(&p->doc, m->partial ? "match?" : "match");
+  print_scrutinee(p, e->args[0]);
+  print_braces_open(p, m->arm_count);
+  for (int i = 0; i < m->arm_count; i++) {
+    print_comma(p, i == 0);
+    print_arm(p, &m->arms[i]);
+  }
+  print_braces_close(p, m->arm_count, e->span.hi);
+  doc_close(&p->doc);
+}

@@ -1,0 +1,135 @@
+/* Comments and blank lines of the source, put back into the new layout.
+ *
+ * A comment stays where it was between the tokens: at the end of a line, on
+ * lines of its own, or in the middle of a line.  Nodes carry no comments; as
+ * the printer comes to a node, print_comments adds those that stand before
+ * it. */
+#include "ir/printer.h"
+
+static const char *source_at(const Printer *p, uint32_t at) {
+  return p->source->text + (at - p->source->base);
+}
+
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Newlines directly before a place; 2 stands for more. */
+static int newlines_before(const Printer *p, uint32_t at) {
+  const char *start = p->source->text, *s = source_at(p, at);
+  int n = 0;
+  for (; s > start && is_blank(s[-1]); s--) n += s[-1] == '\n';
+  return n < 2 ? n : 2;
+}
+
+static int newlines_after(const Printer *p, uint32_t at) {
+  int n = 0;
+  for (const char *s = source_at(p, at); is_blank(*s); s++) n += *s == '\n';
+  return n < 2 ? n : 2;
+}
+
+static LineKind line_for(int newlines) {
+  return newlines > 1 ? LINE_BLANK : LINE_HARD;
+}
+
+static size_t trim(const char *text, size_t len) {
+  while (len > 0 && is_blank(text[len - 1])) len--;
+  return len;
+}
+
+/* Is there nothing but blanks between a comment and the next one? */
+static bool touches_next(const Printer *p, int i) {
+  if (i + 1 >= p->comment_count) return false;
+  const char *next = source_at(p, p->comments[i].span.hi);
+  while (is_blank(*next)) next++;
+  return next == source_at(p, p->comments[i + 1].span.lo);
+}
+
+/* Do only comments follow the comment `i` on its line?  The answer holds for
+ * all of them, so it is worked out once for each run. */
+static bool ends_line(Printer *p, int i) {
+  if (i < p->run_end) return p->run_ends_line;
+  for (bool last = false; !last; i++) {
+    Span span = p->comments[i].span;
+    p->run_ends_line = newlines_after(p, span.hi) > 0;
+    last = p->run_ends_line || !touches_next(p, i);
+  }
+  p->run_end = i;
+  return p->run_ends_line;
+}
+
+static void print_comment(Printer *p, int i) {
+  Span span = p->comments[i].span;
+  const char *text = source_at(p, span.lo);
+  size_t len = trim(text, span.hi - span.lo);
+  int before = newlines_before(p, span.lo);
+  int after = newlines_after(p, span.hi);
+  if (before == 0 && p->doc.last && !p->doc.ended && ends_line(p, i)) {
+    doc_trailing(&p->doc, text, len);
+  } else {
+    if (before > 0) doc_line(&p->doc, line_for(before));
+    doc_space(&p->doc);
+    doc_text_len(&p->doc, text, len);
+    doc_space(&p->doc);
+  }
+  if (after > 0) doc_line(&p->doc, line_for(after));
+  if (text[1] == '/') doc_end_line(&p->doc);
+}
+
+/* The first comment that ends after `at`, by binary search. */
+static int comment_after(const Printer *p, uint32_t at) {
+  int lo = 0, hi = p->comment_count;
+  while (lo < hi) {
+    int mid = lo + (hi - lo) / 2;
+    if (p->comments[mid].span.hi <= at) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo;
+}
+
+/* The next byte at or after `at` that is in no comment; the end of the text
+ * when there is none.  `*comment` is the first comment that may lie ahead. */
+static uint32_t skip_comments(const Printer *p, uint32_t at, int *comment) {
+  while (*comment < p->comment_count && at >= p->comments[*comment].span.lo) {
+    at = p->comments[(*comment)++].span.hi;
+  }
+  return at;
+}
+
+uint32_t print_first_token(const Printer *p, uint32_t at) {
+  if (!p->source) return at;
+  int comment = comment_after(p, at);
+  for (;; at++) {
+    at = skip_comments(p, at, &comment);
+    char c = *source_at(p, at);
+    if (c != '(' && !is_blank(c)) return at;
+  }
+}
+
+void print_comments(Printer *p, uint32_t at) {
+  while (p->next_comment < p->comment_count &&
+         p->comments[p->next_comment].span.lo < at) {
+    print_comment(p, p->next_comment++);
+  }
+}
+
+void print_line_between(Printer *p, uint32_t at) {
+  bool comments = p->next_comment < p->comment_count &&
+                  p->comments[p->next_comment].span.lo < at;
+  bool blank = p->source && !comments && newlines_before(p, at) > 1;
+  doc_line(&p->doc, blank ? LINE_BLANK : LINE_HARD);
+}
+
+uint32_t print_find(const Printer *p, uint32_t from, char c) {
+  if (!p->source) return from;
+  uint32_t end = p->source->base + p->source->len;
+  int comment = comment_after(p, from);
+  for (uint32_t at = from; at < end; at++) {
+    at = skip_comments(p, at, &comment);
+    if (*source_at(p, at) == c) return at;
+  }
+  return from;
+}

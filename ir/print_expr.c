@@ -1,0 +1,348 @@
+/* The printer's expressions.  Sugar comes back as it was written, parentheses
+ * where precedence asks for them.  Chains that grow to the left (operators,
+ * calls, projections) and chains of signs are loops; other nesting is the
+ * parser's, which bounds it, and is recursion here. */
+#include <string.h>
+
+#include "ir/printer.h"
+
+/* How tightly an expression holds together, loosest first. */
+enum {
+  LEVEL_LOOSE,  /* blocks, if, match, fn: in parentheses as an operand */
+  LEVEL_OR,
+  LEVEL_AND,
+  LEVEL_EQUAL,
+  LEVEL_COMPARE,
+  LEVEL_ADD,
+  LEVEL_MULTIPLY,
+  LEVEL_UNARY,
+  LEVEL_POSTFIX,
+};
+
+/* Beyond what the parser admits; only what passes build can be deeper. */
+enum { MAX_DEPTH = 4000 };
+
+static const struct Operator {
+  const char *name, *token;
+  int level;
+} operators[] = {
+  {"multiply", "*", LEVEL_MULTIPLY},
+  {"divide", "/", LEVEL_MULTIPLY},
+  {"add", "+", LEVEL_ADD},
+  {"subtract", "-", LEVEL_ADD},
+  {"less", "<", LEVEL_COMPARE},
+  {"less_equal", "<=", LEVEL_COMPARE},
+  {"greater", ">", LEVEL_COMPARE},
+  {"greater_equal", ">=", LEVEL_COMPARE},
+  {"equal", "==", LEVEL_EQUAL},
+  {"not_equal", "!=", LEVEL_EQUAL},
+};
+
+static const char *op_name(const Printer *p, int op) {
+  const char *name = p->program->op_name ? p->program->op_name(op) : NULL;
+  return name ? name : "?";
+}
+
+/* --- Operators ------------------------------------------------------------ */
+
+/* An expression as an infix operation. */
+typedef struct Infix {
+  const char *token;  /* NULL: it is none */
+  int level;
+  const Expr *left, *right;
+} Infix;
+
+static Infix infix_call(const Printer *p, const Expr *e) {
+  const Expr *callee = e->call.callee;
+  if (e->count != 2 || e->call.attr_count > 0) return (Infix){0};
+  const char *name = callee->kind == EX_IDENT ? callee->name->text
+                     : callee->kind == EX_OP  ? op_name(p, callee->op)
+                                              : "";
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    const struct Operator *op = &operators[i];
+    if (strcmp(op->name, name) == 0) {
+      return (Infix){op->token, op->level, e->args[0], e->args[1]};
+    }
+  }
+  return (Infix){0};
+}
+
+static Infix as_infix(const Printer *p, const Expr *e) {
+  switch (e->sugar) {
+    case SUGAR_INFIX: return infix_call(p, e);
+    case SUGAR_AND: return (Infix){"&&", LEVEL_AND, e->args[0], e->args[1]};
+    case SUGAR_OR: return (Infix){"||", LEVEL_OR, e->args[0], e->args[2]};
+    default: return (Infix){0};
+  }
+}
+
+static const char *prefix_of(const Expr *e) {
+  return e->sugar == SUGAR_NEGATE ? "-" : e->sugar == SUGAR_NOT ? "!" : NULL;
+}
+
+static int level_of(const Printer *p, const Expr *e) {
+  Infix infix = as_infix(p, e);
+  if (infix.token) return infix.level;
+  if (prefix_of(e)) return LEVEL_UNARY;
+  switch (e->kind) {
+    case EX_BLOCK:
+    case EX_IF:
+    case EX_MATCH:
+    case EX_FN: return LEVEL_LOOSE;
+    default: return LEVEL_POSTFIX;
+  }
+}
+
+static bool is_bare_block(const Expr *e) {
+  return e->kind == EX_BLOCK && e->sugar != SUGAR_BRACES;
+}
+
+static void print_in_parens(Printer *p, const Expr *e) {
+  if (is_bare_block(e)) {
+    print_list_open(p, "(");
+    print_block(p, e->block, true);
+    print_list_close(p, ")", e->span.hi);
+  } else {
+    doc_text(&p->doc, "(");
+    print_expr(p, e);
+    doc_text(&p->doc, ")");
+  }
+}
+
+static void print_operand(Printer *p, const Expr *e, int level) {
+  if (level_of(p, e) < level) {
+    print_in_parens(p, e);
+  } else {
+    print_expr(p, e);
+  }
+}
+
+/* The operators of one level in a row: a + b - c.  They break all or none,
+ * after the operator. */
+static void print_infix(Printer *p, const Expr *e, int level) {
+  size_t base = p->spine.len;
+  Infix infix = as_infix(p, e);
+  while (infix.token && infix.level == level) {
+    VEC_PUSH(&p->spine, e);
+    e = infix.left;
+    infix = as_infix(p, e);
+  }
+  doc_open(&p->doc);
+  print_operand(p, e, level);
+  doc_indent(&p->doc);
+  while (p->spine.len > base) {
+    infix = as_infix(p, VEC_POP(&p->spine));
+    doc_word(&p->doc, infix.token);
+    doc_line(&p->doc, LINE_SPACE);
+    print_operand(p, infix.right, level + 1);
+  }
+  doc_dedent(&p->doc);
+  doc_close(&p->doc);
+}
+
+static bool is_postfix(const Printer *p, const Expr *e) {
+  return (e->kind == EX_CALL && !as_infix(p, e).token && !prefix_of(e)) ||
+         e->kind == EX_PROJ;
+}
+
+static bool is_number(const Expr *e) {
+  return e->kind == EX_CONST && e->constant->rank == 0 &&
+         e->constant->dtype != DT_BOOL;
+}
+
+/* Does the text of a postfix expression begin with a number?  A sign before it
+ * would become the number's. */
+static bool begins_with_number(const Printer *p, const Expr *e) {
+  const Expr *link = NULL;
+  while (is_postfix(p, e)) {
+    link = e;
+    e = e->kind == EX_CALL ? e->call.callee : e->args[0];
+  }
+  return is_number(e) && !(link && link->kind == EX_PROJ);
+}
+
+static void print_prefix(Printer *p, const Expr *e) {
+  const char *sign = prefix_of(e);
+  for (; sign; sign = prefix_of(e)) {
+    doc_text(&p->doc, sign);
+    e = e->args[0];
+    if (*sign == '-' && begins_with_number(p, e)) {
+      print_in_parens(p, e);
+      return;
+    }
+  }
+  print_operand(p, e, LEVEL_UNARY);
+}
+
+/* --- Calls and projections ------------------------------------------------ */
+
+static void print_arguments(Printer *p, const Expr *call) {
+  print_list_open(p, "(");
+  for (int i = 0; i < call->count; i++) {
+    print_comma(p, i == 0);
+    print_expr(p, call->args[i]);
+  }
+  for (int i = 0; i < call->call.attr_count; i++) {
+    print_comma(p, call->count + i == 0);
+    print_attr(p, &call->call.attrs[i]);
+  }
+  print_list_close(p, ")", call->span.hi);
+}
+
+/* f(a).0(b): the head, then one link after the other. */
+static void print_postfix(Printer *p, const Expr *e) {
+  size_t base = p->spine.len;
+  while (is_postfix(p, e)) {
+    VEC_PUSH(&p->spine, e);
+    e = e->kind == EX_CALL ? e->call.callee : e->args[0];
+  }
+  const Expr *first = p->spine.len > base ? VEC_LAST(&p->spine) : NULL;
+  if (first && first->kind == EX_PROJ && is_number(e)) {
+    print_in_parens(p, e);
+  } else {
+    print_operand(p, e, LEVEL_POSTFIX);
+  }
+  while (p->spine.len > base) {
+    const Expr *link = VEC_POP(&p->spine);
+    bool last = p->spine.len == base;
+    if (link->kind == EX_PROJ) {
+      doc_textf(&p->doc, ".%lld", (long long)link->index);
+    } else if (link->sugar != SUGAR_CTOR || !last) {
+      print_arguments(p, link);
+    }
+  }
+}
+
+/* --- Everything else ------------------------------------------------------ */
+
+static void print_args(Printer *p, const char *open, const Expr *e,
+                       const char *close) {
+  print_list_open(p, open);
+  for (int i = 0; i < e->count; i++) {
+    print_comma(p, i == 0);
+    print_expr(p, e->args[i]);
+  }
+  print_list_close(p, close, e->span.hi);
+}
+
+/* Rows of a literal break all or none; numbers fill their lines. */
+static void print_bracket(Printer *p, const Expr *e) {
+  print_list_open(p, "[");
+  for (int i = 0; i < e->count; i++) {
+    bool fill = e->args[i]->kind == EX_CONST;
+    if (i > 0) doc_text(&p->doc, ",");
+    if (i > 0) doc_line(&p->doc, fill ? LINE_FILL : LINE_SPACE);
+    print_expr(p, e->args[i]);
+  }
+  print_list_close(p, "]", e->span.hi);
+}
+
+/* A chain of `else if` is a loop. */
+static void print_if(Printer *p, const Expr *e) {
+  doc_open(&p->doc);
+  for (;;) {
+    doc_word(&p->doc, "if");
+    doc_text(&p->doc, "(");
+    print_expr(p, e->args[0]);
+    doc_text(&p->doc, ")");
+    print_braced(p, e->args[1], print_find(p, e->args[1]->span.hi, '}'));
+    doc_word(&p->doc, "else");
+    if (e->args[2]->sugar != SUGAR_ELSE_IF) break;
+    e = e->args[2];
+  }
+  print_braced(p, e->args[2], print_find(p, e->args[2]->span.hi, '}'));
+  doc_close(&p->doc);
+}
+
+static void print_fn(Printer *p, const Expr *e) {
+  doc_open(&p->doc);
+  doc_word(&p->doc, "fn");
+  print_fn_rest(p, e, e->span.hi);
+  doc_close(&p->doc);
+}
+
+static void print_block_expr(Printer *p, const Expr *e) {
+  if (is_bare_block(e)) {
+    print_in_parens(p, e);
+    return;
+  }
+  doc_open(&p->doc);
+  print_braced(p, e, e->span.hi);
+  doc_close(&p->doc);
+}
+
+static void print_global(Printer *p, const Expr *e) {
+  const struct Global *global = e->g.global;
+  bool local = p->resolved && global && global->kind == GLOBAL_LOCAL;
+  doc_textf(&p->doc, "%c%s", local ? '%' : '@', e->g.name->text);
+}
+
+static void print_leaf(Printer *p, const Expr *e) {
+  Doc *d = &p->doc;
+  switch (e->kind) {
+    case EX_LOCAL: doc_textf(d, "%%%s", e->name->text); break;
+    case EX_GRAPH: doc_textf(d, "%%%lld", (long long)e->index); break;
+    case EX_IDENT: doc_text(d, e->name->text); break;
+    case EX_META: print_meta(p, e->meta.name->text, e->meta.index); break;
+    case EX_STRING: print_string(p, e->text.bytes, e->text.len); break;
+    case EX_CONST: print_constant(p, e->constant); break;
+    case EX_GLOBAL: print_global(p, e); break;
+    case EX_VAR: print_var(p, e->var); break;
+    case EX_CTOR: doc_text(d, e->ctor->name->text); break;
+    case EX_OP: doc_text(d, op_name(p, e->op)); break;
+    case EX_DIM: doc_text(d, e->dim_var->name->text); break;
+    default: doc_text(d, "_"); break;
+  }
+}
+
+static void print_node(Printer *p, const Expr *e) {
+  switch (e->kind) {
+    case EX_BRACKET: print_bracket(p, e); break;
+    case EX_TUPLE: print_args(p, "(", e, e->count == 1 ? ",)" : ")"); break;
+    case EX_CALL:
+    case EX_PROJ: print_postfix(p, e); break;
+    case EX_FN: print_fn(p, e); break;
+    case EX_BLOCK: print_block_expr(p, e); break;
+    case EX_IF: print_if(p, e); break;
+    case EX_MATCH: print_match(p, e); break;
+    case EX_REF: print_args(p, "ref(", e, ")"); break;
+    case EX_READ: print_args(p, "ref_read(", e, ")"); break;
+    case EX_WRITE: print_args(p, "ref_write(", e, ")"); break;
+    default: print_leaf(p, e); break;
+  }
+}
+
+/* What the text of an expression begins with, if that is a part of it. */
+static const Expr *left_of(const Printer *p, const Expr *e) {
+  Infix infix = as_infix(p, e);
+  if (infix.token) return infix.left;
+  if (!is_postfix(p, e)) return NULL;
+  return e->kind == EX_CALL ? e->call.callee : e->args[0];
+}
+
+/* The comments before its first token, outside of the groups that it opens.
+ * Parentheses in the source count as blanks, for they need not come back. */
+static void print_comments_before(Printer *p, const Expr *e) {
+  uint32_t at = e->span.lo;
+  bool parens = false;
+  for (; e && !parens; e = left_of(p, e)) parens = e->parens;
+  print_comments(p, parens ? print_first_token(p, at) : at);
+}
+
+void print_expr(Printer *p, const Expr *e) {
+  if (p->next_comment < p->comment_count) print_comments_before(p, e);
+  if (p->depth >= MAX_DEPTH || mem_exhausted(p->mem)) {
+    doc_text(&p->doc, "...");
+    return;
+  }
+  p->depth++;
+  Infix infix = as_infix(p, e);
+  if (infix.token) {
+    print_infix(p, e, infix.level);
+  } else if (prefix_of(e)) {
+    print_prefix(p, e);
+  } else {
+    print_node(p, e);
+  }
+  p->depth--;
+}

@@ -1,0 +1,251 @@
+/* The printer's types, attributes and literals.  Types nest no deeper than the
+ * parser lets them, so plain recursion will do. */
+#include "base/utf8.h"
+#include "ir/printer.h"
+
+/* --- Dimensions ----------------------------------------------------------- */
+
+/* How dimension operators look, and how tightly they bind. */
+static const struct DimOp {
+  const char *token;
+  int level;
+} dim_ops[] = {
+  [DX_ADD] = {"+", 1},
+  [DX_SUB] = {"-", 1},
+  [DX_MUL] = {"*", 2},
+  [DX_DIV] = {"/", 2},
+};
+
+static void dim_text(StrBuf *out, const DimExpr *d, int level);
+
+static void dim_operation(StrBuf *out, const DimExpr *d, int level) {
+  const struct DimOp *op = &dim_ops[d->kind];
+  if (op->level < level) strbuf_add_char(out, '(');
+  dim_text(out, d->left, op->level);
+  strbuf_addf(out, " %s ", op->token);
+  dim_text(out, d->right, op->level + 1);
+  if (op->level < level) strbuf_add_char(out, ')');
+}
+
+/* `level`: of the operator around it. */
+static void dim_text(StrBuf *out, const DimExpr *d, int level) {
+  switch (d->kind) {
+    case DX_NUMBER: strbuf_addf(out, "%lld", (long long)d->number); break;
+    case DX_ANY: strbuf_add_char(out, '?'); break;
+    case DX_NAME: strbuf_add(out, d->name->text); break;
+    case DX_META:
+      strbuf_addf(out, "meta[%s][%lld]", d->name->text, (long long)d->number);
+      break;
+    default: dim_operation(out, d, level); break;
+  }
+}
+
+static void print_dim(Printer *p, const DimExpr *d) {
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  dim_text(&text, d, 0);
+  doc_textf(&p->doc, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+}
+
+/* --- Types ---------------------------------------------------------------- */
+
+static void print_types(Printer *p, const char *open, int count,
+                        const TypeExpr *const *types, const char *close) {
+  doc_open_firm(&p->doc);
+  print_list_open(p, open);
+  for (int i = 0; i < count; i++) {
+    print_comma(p, i == 0);
+    print_type_expr(p, types[i]);
+  }
+  print_list_close(p, close, 0);
+  doc_close(&p->doc);
+}
+
+static void print_tensor_type(Printer *p, const TypeExpr *t) {
+  if (t->scalar) {
+    doc_text(&p->doc, dtype_name(t->dtype));
+    return;
+  }
+  doc_text(&p->doc, "Tensor[(");
+  for (int i = 0; i < t->dim_count; i++) {
+    if (i > 0) doc_text(&p->doc, ", ");
+    print_dim(p, t->dims[i]);
+  }
+  doc_textf(&p->doc, "), %s]", dtype_name(t->dtype));
+}
+
+void print_type_params(Printer *p, int count, const TypeParam *params) {
+  if (count == 0) return;
+  print_list_open(p, "[");
+  for (int i = 0; i < count; i++) {
+    print_comma(p, i == 0);
+    doc_text(&p->doc, params[i].name->text);
+    if (params[i].is_dim) doc_text(&p->doc, ": Dim");
+  }
+  print_list_close(p, "]", 0);
+}
+
+static void print_fn_type(Printer *p, const TypeExpr *t) {
+  doc_word(&p->doc, "fn");
+  print_type_params(p, t->param_count, t->params);
+  print_types(p, "(", t->arg_count, t->args, ")");
+  doc_word(&p->doc, "->");
+  print_type_expr(p, t->result);
+}
+
+/* Ref[T] has its name, too: a program may have an ADT called Ref. */
+static void print_applied_type(Printer *p, const TypeExpr *t) {
+  doc_text(&p->doc, t->name->text);
+  if (t->brackets) print_types(p, "[", t->arg_count, t->args, "]");
+}
+
+void print_type_expr(Printer *p, const TypeExpr *t) {
+  switch (t->kind) {
+    case TX_TENSOR: print_tensor_type(p, t); break;
+    case TX_TUPLE:
+      print_types(p, "(", t->arg_count, t->args,
+                  t->arg_count == 1 ? ",)" : ")");
+      break;
+    case TX_FN: print_fn_type(p, t); break;
+    case TX_REF:
+      if (!t->name) print_types(p, "ref(", t->arg_count, t->args, ")");
+      if (t->name) print_applied_type(p, t);
+      break;
+    case TX_NAME: print_applied_type(p, t); break;
+    case TX_HOLE: doc_text(&p->doc, "_"); break;
+  }
+}
+
+void print_type(Printer *p, const Type *t) {
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  type_print(p->program->types, &text, t, 0);
+  doc_textf(&p->doc, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+}
+
+void print_annotation(Printer *p, const TypeExpr *written, const Type *found) {
+  if (p->resolved && found) {
+    doc_text(&p->doc, ":");
+    doc_space(&p->doc);
+    print_type(p, found);
+  } else if (written) {
+    doc_text(&p->doc, ":");
+    doc_space(&p->doc);
+    print_type_expr(p, written);
+  }
+}
+
+void type_expr_print(StrBuf *out, const TypeExpr *t) {
+  Printer p;
+  printer_init(&p, out->mem, NULL);
+  print_type_expr(&p, t);
+  doc_render(&p.doc, 0, out);
+  printer_done(&p);
+}
+
+/* --- Literals ------------------------------------------------------------- */
+
+static void print_scalar(Printer *p, DType dtype, Value bits) {
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  scalar_print_literal(&text, dtype, bits);
+  doc_textf(&p->doc, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+}
+
+/* A tensor without elements has no literal. */
+static void print_empty_tensor(Printer *p, const Tensor *t) {
+  doc_text(&p->doc, "zeros(shape=[");
+  for (int i = 0; i < t->rank; i++) {
+    doc_textf(&p->doc, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+  }
+  doc_textf(&p->doc, "], dtype=\"%s\")", dtype_name(t->dtype));
+}
+
+/* The elements below one index on each of the first `axis` axes, of which
+ * `*next` is the first. */
+static void print_elements(Printer *p, const Tensor *t, int axis,
+                           int64_t *next) {
+  if (axis == t->rank) {
+    print_scalar(p, t->dtype, tensor_bits_at(t, (*next)++));
+    return;
+  }
+  print_list_open(p, "[");
+  for (int64_t i = 0; i < t->shape[axis] && !mem_exhausted(p->mem); i++) {
+    if (i > 0) doc_text(&p->doc, ",");
+    if (i > 0) doc_line(&p->doc, axis + 1 < t->rank ? LINE_SPACE : LINE_FILL);
+    print_elements(p, t, axis + 1, next);
+  }
+  print_list_close(p, "]", 0);
+}
+
+void print_constant(Printer *p, const Tensor *t) {
+  int64_t next = 0;
+  if (tensor_count(t) == 0) {
+    print_empty_tensor(p, t);
+  } else {
+    print_elements(p, t, 0, &next);
+  }
+}
+
+void print_meta(Printer *p, const char *key, int64_t index) {
+  doc_textf(&p->doc, "meta[%s][%lld]", key, (long long)index);
+}
+
+/* Bytes that are no UTF-8, which only \x can have written, print so again. */
+void print_string(Printer *p, const char *bytes, size_t len) {
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  strbuf_add_char(&text, '"');
+  for (size_t i = 0; i < len;) {
+    size_t valid = utf8_check(bytes + i, len - i);
+    strbuf_add_escaped(&text, bytes + i, valid);
+    i += valid;
+    if (i < len) strbuf_addf(&text, "\\x%02x", (unsigned char)bytes[i++]);
+  }
+  strbuf_add_char(&text, '"');
+  doc_textf(&p->doc, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+}
+
+/* --- Attributes ----------------------------------------------------------- */
+
+static void print_attr_value(Printer *p, const AttrExpr *x);
+
+static void print_attr_list(Printer *p, const AttrExpr *x) {
+  print_list_open(p, "[");
+  for (int i = 0; i < x->count; i++) {
+    if (i > 0) doc_text(&p->doc, ",");
+    if (i > 0) doc_line(&p->doc, LINE_FILL);
+    print_attr_value(p, x->items[i]);
+  }
+  print_list_close(p, "]", 0);
+}
+
+static void print_attr_value(Printer *p, const AttrExpr *x) {
+  switch (x->kind) {
+    case AX_INT:
+      print_scalar(p, x->dtype, bits_from_i64(x->dtype, x->integer));
+      break;
+    case AX_FLOAT:
+      print_scalar(p, x->dtype, bits_from_f64(x->dtype, x->real));
+      break;
+    case AX_BOOL: doc_text(&p->doc, x->integer ? "True" : "False"); break;
+    case AX_STRING: print_string(p, x->text, (size_t)x->count); break;
+    case AX_NONE: doc_text(&p->doc, "None"); break;
+    case AX_LIST: print_attr_list(p, x); break;
+    case AX_META: print_meta(p, x->text, x->integer); break;
+    case AX_EXPR: print_expr(p, x->expr); break;
+  }
+}
+
+void print_attr(Printer *p, const Attr *attr) {
+  print_comments(p, attr->span.lo);
+  if (attr->name) {
+    doc_text(&p->doc, attr->name->text);
+    doc_text(&p->doc, "=");
+  }
+  print_attr_value(p, attr->value);
+}

@@ -1,0 +1,229 @@
+/* The printer's entry points: units with their items, resolved definitions,
+ * single expressions and patterns. */
+#include <string.h>
+
+#include "ir/printer.h"
+
+/* --- Types ---------------------------------------------------------------- */
+
+static void print_ctor(Printer *p, const CtorDecl *c) {
+  print_comments(p, c->span.lo);
+  doc_text(&p->doc, c->name->text);
+  if (c->field_count == 0 && !c->parens) return;
+  print_list_open(p, "(");
+  for (int i = 0; i < c->field_count; i++) {
+    print_comma(p, i == 0);
+    print_type_expr(p, c->fields[i]);
+  }
+  print_list_close(p, ")", 0);
+}
+
+static void print_ctors(Printer *p, const AdtDecl *adt, uint32_t end) {
+  print_braces_open(p, adt->ctor_count);
+  for (int i = 0; i < adt->ctor_count; i++) {
+    print_comma(p, i == 0);
+    print_ctor(p, &adt->ctors[i]);
+  }
+  print_braces_close(p, adt->ctor_count, end);
+}
+
+static void print_adt(Printer *p, const Item *item) {
+  const AdtDecl *adt = item->adt;
+  doc_open(&p->doc);
+  doc_text(&p->doc, adt->is_extern ? "extern type " : "type ");
+  doc_text(&p->doc, adt->name->text);
+  print_type_params(p, adt->param_count, adt->params);
+  if (adt->braces || adt->ctor_count > 0) print_ctors(p, adt, item->span.hi);
+  doc_close(&p->doc);
+}
+
+/* --- Items ---------------------------------------------------------------- */
+
+static void print_def(Printer *p, const Item *item) {
+  doc_open(&p->doc);
+  doc_textf(&p->doc, "def @%s", item->name->text);
+  print_fn_rest(p, item->expr, item->span.hi);
+  doc_close(&p->doc);
+}
+
+/* `let @x: T = e` and its like. */
+static void print_named(Printer *p, const Item *item, const char *keyword,
+                        char sigil) {
+  doc_textf(&p->doc, "%s %c%s", item->continues ? "and" : keyword, sigil,
+            item->name->text);
+  print_annotation(p, item->annotation, NULL);
+  if (!item->expr) return;
+  doc_word(&p->doc, "=");
+  print_expr(p, item->expr);
+}
+
+/* An expression after graph bindings stands as it is; other sequences need
+ * parentheses here. */
+static void print_expr_item(Printer *p, const Expr *e) {
+  const Block *b = e->kind == EX_BLOCK && e->sugar == SUGAR_NONE ? e->block
+                                                                 : NULL;
+  bool bare = b && b->count > 0 && (b->bindings[0].kind == BIND_GRAPH ||
+                                    b->bindings[0].kind == BIND_FREE);
+  for (int i = 0; bare && i < b->count; i++) {
+    bare = b->bindings[i].kind != BIND_ITEM;
+  }
+  if (bare) {
+    print_block(p, b, false);
+  } else {
+    print_expr(p, e);
+  }
+}
+
+static void print_item(Printer *p, const Item *item) {
+  switch (item->kind) {
+    case ITEM_DEF: print_def(p, item); break;
+    case ITEM_TYPE: print_adt(p, item); break;
+    case ITEM_PARAM: print_named(p, item, "param", '@'); break;
+    case ITEM_LET_GLOBAL: print_named(p, item, "let", '@'); break;
+    case ITEM_LET_LOCAL: print_named(p, item, "let", '%'); break;
+    case ITEM_EXPR: print_expr_item(p, item->expr); break;
+    case ITEM_IMPORT:
+      doc_text(&p->doc, "import ");
+      print_string(p, item->path, strlen(item->path));
+      break;
+  }
+}
+
+/* Definitions stand apart; other items as in the source. */
+static void print_gap(Printer *p, const Item *before, const Item *item) {
+  if (before->kind == ITEM_DEF || item->kind == ITEM_DEF) {
+    doc_line(&p->doc, LINE_BLANK);
+  } else {
+    print_line_between(p, item->span.lo);
+  }
+}
+
+static bool takes_semicolon(const Unit *u, int i) {
+  const Item *item = &u->items[i];
+  if (item->kind == ITEM_DEF || item->kind == ITEM_TYPE) return false;
+  return i + 1 == u->item_count || !item[1].continues;
+}
+
+static void print_items(Printer *p, const Unit *u) {
+  for (int i = 0; i < u->item_count && !mem_exhausted(p->mem); i++) {
+    const Item *item = &u->items[i];
+    if (i > 0) print_gap(p, item - 1, item);
+    if (i == 0 && u->version_header) print_line_between(p, item->span.lo);
+    print_comments(p, item->span.lo);
+    print_item(p, item);
+    if (takes_semicolon(u, i)) print_semicolon(p, item->span);
+  }
+}
+
+/* --- Units ---------------------------------------------------------------- */
+
+static void print_header(Printer *p) {
+  print_comments(p, print_find(p, p->source->base, '#'));
+  doc_text(&p->doc, "#[version = \"0.0.5\"]");
+  doc_line(&p->doc, LINE_HARD);
+}
+
+/* The metadata section is one JSON document up to the end of the text. */
+static void print_metadata(Printer *p, Span span) {
+  const char *text = p->source->text + (span.lo - p->source->base);
+  size_t len = span.hi - span.lo;
+  while (len > 0 && strchr(" \t\r\n", text[len - 1])) len--;
+  doc_line(&p->doc, LINE_BLANK);
+  doc_text_len(&p->doc, text, len);
+}
+
+void unit_print(const Program *program, const Unit *u, StrBuf *out) {
+  Printer p;
+  printer_init(&p, out->mem, program);
+  p.source = u->source;
+  p.comments = u->comments;
+  p.comment_count = u->comment_count;
+  if (u->version_header) print_header(&p);
+  print_items(&p, u);
+  print_comments(&p, UINT32_MAX);
+  if (span_exists(u->meta_span)) print_metadata(&p, u->meta_span);
+  doc_line_closing(&p.doc, LINE_HARD);
+  doc_render(&p.doc, PRINT_WIDTH, out);
+  printer_done(&p);
+}
+
+/* --- Parts of resolved programs ------------------------------------------- */
+
+static const char *const global_keywords[] = {
+  [GLOBAL_DEF] = "def @",
+  [GLOBAL_PARAM] = "param @",
+  [GLOBAL_VALUE] = "let @",
+  [GLOBAL_LOCAL] = "let %",
+};
+
+static void print_resolved_def(Printer *p, const Global *g) {
+  doc_open(&p->doc);
+  doc_textf(&p->doc, "def @%s", g->name->text);
+  print_fn_rest(p, g->value, 0);
+  doc_close(&p->doc);
+}
+
+static void print_resolved_value(Printer *p, const Global *g) {
+  doc_textf(&p->doc, "%s%s", global_keywords[g->kind], g->name->text);
+  print_annotation(p, g->annotation, g->type);
+  if (g->value) {
+    doc_word(&p->doc, "=");
+    print_expr(p, g->value);
+  }
+  doc_text(&p->doc, ";");
+}
+
+void global_print(const Program *program, const Global *g, StrBuf *out) {
+  Printer p;
+  printer_init(&p, out->mem, program);
+  p.resolved = true;
+  if (g->kind == GLOBAL_DEF) {
+    print_resolved_def(&p, g);
+  } else {
+    print_resolved_value(&p, g);
+  }
+  doc_line(&p.doc, LINE_HARD);
+  doc_render(&p.doc, PRINT_WIDTH, out);
+  printer_done(&p);
+}
+
+/* Is there a name in it that is not bound to its variable? */
+typedef struct Search {
+  VEC(const Expr *) stack;
+  bool found;
+} Search;
+
+static void meet(void *data, const Expr *child) {
+  Search *s = data;
+  VEC_PUSH(&s->stack, child);
+  s->found |= child->kind == EX_LOCAL || child->kind == EX_GRAPH;
+}
+
+static bool is_parsed(Mem *mem, const Expr *e) {
+  Search s = {.found = false};
+  VEC_INIT(&s.stack, mem);
+  meet(&s, e);
+  while (s.stack.len > 0 && !s.found) {
+    expr_children(VEC_POP(&s.stack), meet, &s);
+  }
+  VEC_DONE(&s.stack);
+  return s.found;
+}
+
+void expr_print(const Program *program, const Expr *e, StrBuf *out) {
+  Printer p;
+  printer_init(&p, out->mem, program);
+  p.resolved = !is_parsed(out->mem, e);
+  print_expr(&p, e);
+  doc_render(&p.doc, PRINT_WIDTH, out);
+  printer_done(&p);
+}
+
+void pattern_print(const Program *program, const Pattern *pattern,
+                   StrBuf *out) {
+  Printer p;
+  printer_init(&p, out->mem, program);
+  print_pattern(&p, pattern);
+  doc_render(&p.doc, 0, out);
+  printer_done(&p);
+}

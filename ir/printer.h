@@ -1,0 +1,99 @@
+/* What the files of the printer share.  print_unit.c lays out items,
+ * print_expr.c expressions, print_block.c what stands in braces, print_type.c
+ * types and attributes, print_comment.c puts comments back, print_name.c finds
+ * names for the variables of resolved programs; they all add to one document
+ * (doc.h). */
+#ifndef IR_PRINTER_H
+#define IR_PRINTER_H
+
+#include "ir/doc.h"
+#include "ir/print.h"
+
+typedef struct Printer {
+  Doc doc;
+  Mem *mem;
+  const Program *program;   /* NULL for types alone */
+  const SourceFile *source; /* NULL: nothing to take comments and blanks from */
+  const Comment *comments;
+  int comment_count, next_comment;
+  int run_end;              /* a run of comments on one line ends before it, */
+  bool run_ends_line;       /* and it is the end of the line */
+  bool resolved;            /* variables are named by print_name.c, and binders
+                               show the types that were found */
+  int depth;                /* of expressions within expressions */
+  VEC(const Expr *) spine;  /* scratch of the loops over left-deep chains */
+  PtrMap names;             /* Var -> the Name it prints as */
+  PtrMap in_scope;          /* Name -> itself, for names that are taken */
+  PtrMap suffixes;          /* Name -> the last suffix that it was given */
+  VEC(const Name *) scope;  /* the same, to leave scopes again */
+} Printer;
+
+void printer_init(Printer *p, Mem *mem, const Program *program);
+void printer_done(Printer *p);
+
+/* --- Lists in brackets ---------------------------------------------------- */
+
+/* A group: bracket, items that break all or none, bracket.  print_comma goes
+ * before every item but the first; `end` is where the closing bracket stands
+ * in the source (0: unknown). */
+void print_list_open(Printer *p, const char *bracket);
+void print_comma(Printer *p, bool first);
+void print_list_close(Printer *p, const char *bracket, uint32_t end);
+
+/* ` { a, b }` of `count` items separated by print_comma, with a comma after the
+ * last where they stand on lines of their own; in the caller's group. */
+void print_braces_open(Printer *p, int count);
+void print_braces_close(Printer *p, int count, uint32_t end);
+
+/* The semicolon after what stands at `span`, and the comments before it. */
+void print_semicolon(Printer *p, Span span);
+
+/* --- Parts of programs ---------------------------------------------------- */
+
+void print_type_expr(Printer *p, const TypeExpr *t);
+void print_type_params(Printer *p, int count, const TypeParam *params);
+void print_type(Printer *p, const Type *t);
+/* `: T`: the annotation, or in a resolved program the type that was found. */
+void print_annotation(Printer *p, const TypeExpr *written, const Type *found);
+void print_attr(Printer *p, const Attr *attr);
+void print_string(Printer *p, const char *bytes, size_t len);
+void print_meta(Printer *p, const char *key, int64_t index);
+void print_constant(Printer *p, const struct Tensor *t);
+
+void print_expr(Printer *p, const Expr *e);
+void print_pattern(Printer *p, const Pattern *pattern);
+
+/* `{ body }`; `end` is the place of the closing brace (0: unknown). */
+void print_braced(Printer *p, const Expr *body, uint32_t end);
+/* The bindings and the result of a block, without braces; on one line where
+ * they may be and have room. */
+void print_block(Printer *p, const Block *b, bool one_line);
+/* Everything of a function after `def @name` or `fn `: a part of the caller's
+ * group. */
+void print_fn_rest(Printer *p, const Expr *e, uint32_t end);
+void print_match(Printer *p, const Expr *e);
+
+/* --- Comments and blank lines --------------------------------------------- */
+
+/* Adds the comments that stand before the place `at` in the source. */
+void print_comments(Printer *p, uint32_t at);
+/* A line between two items, the second at `at`: an empty one when the source
+ * had one there (comments between them bring their own). */
+void print_line_between(Printer *p, uint32_t at);
+/* The first token at or after `at` that is no opening parenthesis. */
+uint32_t print_first_token(const Printer *p, uint32_t at);
+/* Where `c` next stands outside comments at or after `from`; `from` when it
+ * does not. */
+uint32_t print_find(const Printer *p, uint32_t from, char c);
+
+/* --- Names of resolved variables ------------------------------------------ */
+
+/* Gives a variable a name that nothing in scope has. */
+void print_bind(Printer *p, const Var *v);
+/* The number of names in scope now, and the return to that number. */
+size_t print_scope(const Printer *p);
+void print_leave(Printer *p, size_t scope);
+/* `%x` as the variable is called. */
+void print_var(Printer *p, const Var *v);
+
+#endif

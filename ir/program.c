@@ -1,0 +1,169 @@
+/* Programs: their units, their scopes and their constants.  What a definition
+ * means is worked out in types/. */
+#include "ir/program.h"
+
+/* --- Scopes --------------------------------------------------------------- */
+
+void scope_init(Scope *s, Scope *outer, Mem *mem) {
+  s->outer = outer;
+  ptrmap_init(&s->globals, mem);
+  ptrmap_init(&s->locals, mem);
+  ptrmap_init(&s->adts, mem);
+  ptrmap_init(&s->ctors, mem);
+}
+
+void scope_done(Scope *s) {
+  ptrmap_done(&s->globals);
+  ptrmap_done(&s->locals);
+  ptrmap_done(&s->adts);
+  ptrmap_done(&s->ctors);
+}
+
+/* The innermost meaning of `name` in the map that lies `map` bytes into each
+ * scope. */
+static void *find(const Scope *s, size_t map, const Name *name) {
+  for (; s; s = s->outer) {
+    void *found = ptrmap_get((const PtrMap *)((const char *)s + map), name);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+Global *scope_global(const Scope *s, const Name *name) {
+  return find(s, offsetof(Scope, globals), name);
+}
+
+Global *scope_local(const Scope *s, const Name *name) {
+  return find(s, offsetof(Scope, locals), name);
+}
+
+Adt *scope_adt(const Scope *s, const Name *name) {
+  return find(s, offsetof(Scope, adts), name);
+}
+
+Ctor *scope_ctor(const Scope *s, const Name *name) {
+  return find(s, offsetof(Scope, ctors), name);
+}
+
+Global *item_global(const Program *p, const Item *item) {
+  switch (item->kind) {
+    case ITEM_DEF:
+    case ITEM_PARAM:
+    case ITEM_LET_GLOBAL: return scope_global(&p->user, item->name);
+    case ITEM_LET_LOCAL: return scope_local(&p->user, item->name);
+    default: return NULL;
+  }
+}
+
+/* --- Programs ------------------------------------------------------------- */
+
+Program *program_new(Mem *mem, NameTable *names, SourceMap *sources,
+                     Diags *diags, Heap *heap) {
+  Program *p = mem_alloc_zeroed(mem, sizeof *p);
+  if (!p) return NULL;
+  p->mem = mem;
+  p->names = names;
+  p->sources = sources;
+  p->diags = diags;
+  p->heap = heap;
+  p->types = types_new(mem);
+  arena_init(&p->arena, mem);
+  scope_init(&p->library, NULL, mem);
+  scope_init(&p->user, &p->library, mem);
+  VEC_INIT(&p->params, mem);
+  VEC_INIT(&p->values, mem);
+  VEC_INIT(&p->constants, mem);
+  if (p->types) return p;
+  program_free(p);
+  return NULL;
+}
+
+/* Gives constants their counts back and drops them. */
+static void drop_constants(Program *p) {
+  for (size_t i = 0; i < p->constants.len; i++) {
+    p->constants.data[i]->obj.count = 1;
+    tensor_drop(p->heap, p->constants.data[i]);
+  }
+  VEC_DONE(&p->constants);
+}
+
+void program_free(Program *p) {
+  if (!p) return;
+  for (Unit *u = p->units, *next; u; u = next) {
+    next = u->next;
+    arena_done(&u->arena);
+  }
+  drop_constants(p);
+  VEC_DONE(&p->params);
+  VEC_DONE(&p->values);
+  scope_done(&p->user);
+  scope_done(&p->library);
+  types_free(p->types);
+  arena_done(&p->arena);
+  mem_free(p->mem, p, sizeof *p);
+}
+
+/* --- Units ---------------------------------------------------------------- */
+
+Unit *unit_new(Program *p, SourceFile *source) {
+  Unit *u = ARENA_NEW(&p->arena, Unit);
+  u->source = source;
+  arena_init(&u->arena, p->mem);
+  if (p->last_unit) {
+    p->last_unit->next = u;
+  } else {
+    p->units = u;
+  }
+  p->last_unit = u;
+  return u;
+}
+
+void program_drop_unit(Program *p, Unit *u) {
+  Unit **link = &p->units, *before = NULL;
+  while (*link && *link != u) {
+    before = *link;
+    link = &before->next;
+  }
+  if (!*link) return;
+  *link = u->next;
+  if (p->last_unit == u) p->last_unit = before;
+  arena_done(&u->arena);
+}
+
+/* --- Constants ------------------------------------------------------------ */
+
+enum { ELEMENT_ALIGN = 64 };
+
+/* A scalar's header, its buffer and its element, in one piece of the arena. */
+typedef struct Scalar {
+  Tensor tensor;
+  Buffer buffer;
+  char room[2 * ELEMENT_ALIGN];
+} Scalar;
+
+static char *aligned(char *p) {
+  uintptr_t past = (uintptr_t)p % ELEMENT_ALIGN;
+  return past ? p + (ELEMENT_ALIGN - past) : p;
+}
+
+struct Tensor *program_scalar(Program *p, DType dtype, Value bits) {
+  Scalar *s = ARENA_NEW(&p->arena, Scalar);
+  s->buffer = (Buffer){.count = 1, .flags = BUFFER_READONLY,
+                       .size = dtype_size(dtype), .data = aligned(s->room)};
+  s->tensor = (Tensor){.obj = {.count = COUNT_IMMORTAL, .size = SIZE_TENSOR},
+                       .dtype = (uint8_t)dtype, .buffer = &s->buffer,
+                       .data = s->buffer.data};
+  bits_store(dtype, s->buffer.data, bits);
+  return &s->tensor;
+}
+
+struct Tensor *program_constant_take(Program *p, struct Tensor *t) {
+  if (!VEC_RESERVE(&p->constants, 1)) {
+    tensor_drop(p->heap, t);
+    return NULL;
+  }
+  VEC_PUSH(&p->constants, t);
+  t->buffer->flags |= BUFFER_READONLY;
+  t->obj.count = COUNT_IMMORTAL;
+  return t;
+}

@@ -1,0 +1,217 @@
+/* Programs: parsed units (a file, the library, one REPL entry) and the
+ * definitions in scope.  A program only grows: a unit is added, checked, and
+ * from then on immutable. */
+#ifndef IR_PROGRAM_H
+#define IR_PROGRAM_H
+
+#include "base/diag.h"
+#include "ir/expr.h"
+
+/* --- A unit as parsed --------------------------------------------------- */
+
+typedef enum ItemKind {
+  ITEM_DEF,        /* def @f ...            name, expr (an EX_FN) */
+  ITEM_TYPE,       /* type T[A] { ... }     adt */
+  ITEM_PARAM,      /* param @w: T = e;      name, annotation, expr or NULL */
+  ITEM_LET_GLOBAL, /* let @x: T = e;        name, annotation, expr */
+  ITEM_LET_LOCAL,  /* let %x: T = e;        name, annotation, expr */
+  ITEM_EXPR,       /* e;                    expr */
+  ITEM_IMPORT,     /* import "p.rly";       path */
+} ItemKind;
+
+typedef struct CtorDecl {
+  const Name *name;
+  Span span;
+  bool parens;  /* written with (...) */
+  int field_count;
+  const TypeExpr *const *fields;
+} CtorDecl;
+
+typedef struct AdtDecl {
+  const Name *name;
+  Span span;  /* of the name */
+  bool is_extern, braces;
+  int param_count;
+  const TypeParam *params;
+  int ctor_count;
+  const CtorDecl *ctors;
+} AdtDecl;
+
+typedef struct Item {
+  ItemKind kind;
+  Span span;       /* the whole item */
+  Span name_span;
+  const Name *name;
+  const TypeExpr *annotation;
+  const Expr *expr;
+  const AdtDecl *adt;
+  const char *path;
+  bool continues;  /* LET: joined to the item before it by `and` */
+} Item;
+
+typedef struct Comment {
+  Span span;       /* with its delimiters */
+} Comment;
+
+/* An entry of the metadata section: a decoded tensor, an attribute record, or
+ * a list of numbers or text.  See parser/metadata. */
+typedef enum MetaKind {
+  META_CONSTANT, META_RECORD, META_SIZE_VAR, META_OTHER,
+} MetaKind;
+typedef struct MetaEntry {
+  const Name *key;  /* "relay.Constant", "relay.attrs.ScanopAttrs" */
+  int64_t index;
+  MetaKind kind;
+  struct Tensor *constant;  /* META_CONSTANT */
+  int attr_count;
+  const Attr *attrs;        /* META_RECORD, META_SIZE_VAR's name: as written */
+} MetaEntry;
+
+typedef struct Unit {
+  SourceFile *source;
+  Arena arena;           /* owns every node of the unit, in every form */
+  bool version_header;
+  int item_count;
+  const Item *items;
+  int meta_count;
+  const MetaEntry *meta;
+  Span meta_span;        /* the section's text, for printing it back */
+  int comment_count;
+  const Comment *comments;
+  /* After checking: what to evaluate, in order. */
+  int step_count;
+  struct Step *steps;
+  struct Unit *next;
+} Unit;
+
+/* --- Definitions -------------------------------------------------------- */
+
+typedef struct Ctor {
+  const Name *name;
+  Span span;
+  const struct Adt *adt;
+  int tag;           /* its index among the ADT's constructors */
+  int field_count;
+  const Type *const *fields;  /* over the ADT's parameters */
+  const Type *type;  /* fn [A..](fields) -> T[A..] */
+} Ctor;
+
+typedef struct Adt {
+  const Name *name;
+  Span span;
+  bool is_extern, library;
+  int param_count;
+  const TypeVar *const *params;
+  int ctor_count;
+  Ctor *ctors;
+} Adt;
+
+typedef enum GlobalKind {
+  GLOBAL_DEF,    /* a function */
+  GLOBAL_PARAM,  /* an input of the program */
+  GLOBAL_VALUE,  /* let @x: a session's value */
+  GLOBAL_LOCAL,  /* let %x at top level: a session's value */
+} GlobalKind;
+
+/* What evaluating something can do; a set of EFFECT_ bits. */
+typedef uint8_t Effects;
+enum {
+  EFFECT_READ = 1,      /* reads state */
+  EFFECT_WRITE = 2,
+  EFFECT_ALLOC = 4,     /* evaluates `ref` */
+  EFFECT_DIVERGE = 8,   /* reaches a recursive component */
+  EFFECT_FAIL = 16,
+  EFFECT_PRINT = 32,
+  EFFECT_PARAM = 64,    /* calls functions it was given: theirs, too */
+  EFFECT_ALL = 63,      /* of a function that nothing is known of */
+  EFFECT_KNOWN = 128,   /* in Var and Fn: the others have been found */
+};
+
+typedef struct Global {
+  GlobalKind kind;
+  const Name *name;  /* without the sigil */
+  Span span;         /* of the name */
+  bool library;
+  const TypeExpr *annotation;
+  const Expr *value; /* resolved; EX_FN for a def; NULL: a param, no default */
+  const Type *type;  /* a generalised value's parameters are below */
+  int param_count;
+  const TypeVar *const *params;
+  Effects effects;   /* of calling it (def, function value) */
+  int slot;          /* PARAM: index among the program's params; VALUE, LOCAL:
+                        index among a session's values; DEF: -1 */
+  void *code;        /* interp/'s, by instantiation */
+} Global;
+
+typedef enum StepKind { STEP_LET, STEP_EXPR } StepKind;
+typedef struct Step {
+  StepKind kind;
+  Global *global;    /* STEP_LET: whose slot receives the value */
+  const Expr *expr;  /* resolved and typed */
+  Span span;
+} Step;
+
+/* Names in scope.  The library is the outer scope of every file. */
+typedef struct Scope {
+  struct Scope *outer;
+  PtrMap globals;  /* name -> Global: @name */
+  PtrMap locals;   /* name -> Global of kind LOCAL: top-level %name */
+  PtrMap adts;     /* name -> Adt */
+  PtrMap ctors;    /* name -> Ctor */
+} Scope;
+
+typedef struct Program {
+  Mem *mem;
+  NameTable *names;
+  SourceMap *sources;
+  TypeTable *types;
+  Diags *diags;
+  Heap *heap;       /* constants' headers and buffers */
+  Arena arena;      /* definitions */
+  Unit *units, *last_unit;
+  Scope user, library;
+  VEC(Global *) params;   /* by slot */
+  VEC(Global *) values;   /* by slot */
+  VEC(struct Tensor *) constants;  /* what program_constant_take was given */
+  uint32_t next_var_id;
+  /* Parses the library's definition of a name (and what its text defines
+   * with it) as a unit of its own; NULL when the library has none.  Set by
+   * lib/; `kind` is '@', 'T' (type) or 'C' (constructor). */
+  Unit *(*find_in_library)(struct Program *p, char kind, const Name *name);
+  /* Offers the library's names of that kind.  Set by lib/. */
+  void (*offer_library)(char kind, Suggestion *s);
+  /* Reads and parses an imported file; NULL after reporting.  Set by lib/. */
+  Unit *(*import)(struct Program *p, const Unit *from, const Item *item);
+  void *host;       /* lib/'s, for the two above */
+  /* The spelling of an OpId, for printing resolved programs.  Set by lib/. */
+  const char *(*op_name)(int op);
+} Program;
+
+/* An empty program over what the caller owns and keeps alive; NULL when memory
+ * runs out.  The names, sources, diagnostics and heap outlive the program. */
+Program *program_new(Mem *mem, NameTable *names, SourceMap *sources,
+                     Diags *diags, Heap *heap);
+void program_free(Program *p);
+/* A new, empty unit at the end of the program's list; never NULL while the
+ * arena's promise holds (see mem.h). */
+Unit *unit_new(Program *p, SourceFile *source);
+/* Removes and frees the newest unit (it was refused). */
+void program_drop_unit(Program *p, Unit *u);
+
+void scope_init(Scope *s, Scope *outer, Mem *mem);
+void scope_done(Scope *s);
+Global *scope_global(const Scope *s, const Name *name);  /* outward; or NULL */
+Global *scope_local(const Scope *s, const Name *name);
+Adt *scope_adt(const Scope *s, const Name *name);
+Ctor *scope_ctor(const Scope *s, const Name *name);
+
+/* What an item of the user's own texts defines; NULL when it is no value. */
+Global *item_global(const Program *p, const Item *item);
+
+/* An immortal constant of the program, from raw bits or from a tensor of its
+ * heap that becomes the program's; freed with the program.  NULL, with the
+ * tensor dropped and `exhausted` raised, when memory runs out. */
+struct Tensor *program_scalar(Program *p, DType dtype, Value bits);
+struct Tensor *program_constant_take(Program *p, struct Tensor *t);
+
+#endif

@@ -1,0 +1,100 @@
+/* Types as text, in Relay's own spelling.  Iterative: what is still to be
+ * written waits on a stack, so neither the depth of a type nor its size as a
+ * tree matters when there is a limit. */
+#include "ir/program.h"
+
+/* A piece of text, or a type, that is still to be written. */
+typedef struct Pending {
+  const char *text;  /* when `type` is NULL */
+  const Type *type;
+} Pending;
+
+typedef struct Printer {
+  const TypeTable *types;
+  StrBuf *out;
+  VEC(Pending) stack;  /* next on top */
+} Printer;
+
+static void later_text(Printer *p, const char *text) {
+  VEC_PUSH(&p->stack, (Pending){.text = text});
+}
+
+/* `open`, the types separated by commas, `close`; put on the stack. */
+static void later_list(Printer *p, const char *open, int count,
+                       const Type *const *types, const char *close) {
+  later_text(p, close);
+  for (int i = count - 1; i >= 0; i--) {
+    VEC_PUSH(&p->stack, (Pending){.type = types[i]});
+    if (i > 0) later_text(p, ", ");
+  }
+  later_text(p, open);
+}
+
+static void print_tensor(Printer *p, const Type *t) {
+  if (t->rank == 0) {
+    strbuf_add(p->out, dtype_name(t->dtype));
+    return;
+  }
+  strbuf_add(p->out, "Tensor[");
+  dims_print(types_dims((TypeTable *)p->types), p->out, t->rank, t->dims);
+  strbuf_addf(p->out, ", %s]", dtype_name(t->dtype));
+}
+
+static void print_params(Printer *p, const Type *fn) {
+  for (int i = 0; i < fn->param_count; i++) {
+    const TypeVar *v = fn->params[i];
+    strbuf_addf(p->out, "%s%s%s", i ? ", " : "[", v->name->text,
+                v->is_dim ? ": Dim" : "");
+  }
+  if (fn->param_count > 0) strbuf_add_char(p->out, ']');
+}
+
+static void print_fn(Printer *p, const Type *fn) {
+  strbuf_add(p->out, "fn ");
+  print_params(p, fn);
+  VEC_PUSH(&p->stack, (Pending){.type = fn->result});
+  later_list(p, "(", fn->count, fn->args, ") -> ");
+}
+
+/* Writes the head of a type and puts its parts on the stack. */
+static void print_node(Printer *p, const Type *t) {
+  switch (t->kind) {
+    case TY_TENSOR: print_tensor(p, t); break;
+    case TY_TUPLE:
+      later_list(p, "(", t->count, t->args, t->count == 1 ? ",)" : ")");
+      break;
+    case TY_FN: print_fn(p, t); break;
+    case TY_REF: later_list(p, "ref(", t->count, t->args, ")"); break;
+    case TY_ADT:
+      strbuf_add(p->out, t->adt->name->text);
+      later_list(p, "[", t->count, t->args, "]");
+      break;
+    case TY_VAR: strbuf_add(p->out, t->var->name->text); break;
+    case TY_ERROR:
+    case TY_META: strbuf_add_char(p->out, '_'); break;
+  }
+}
+
+/* Cuts the text back to `limit` bytes and says so. */
+static void elide(StrBuf *out, size_t limit) {
+  while (out->len > limit) out->data[--out->len] = '\0';
+  strbuf_add(out, "...");
+}
+
+void type_print(const TypeTable *t, StrBuf *out, const Type *type,
+                size_t limit) {
+  Printer p = {.types = t, .out = out};
+  VEC_INIT(&p.stack, types_mem(t));
+  VEC_PUSH(&p.stack, (Pending){.type = type});
+  size_t end = limit ? out->len + limit : SIZE_MAX;
+  while (p.stack.len > 0 && out->len <= end && !mem_exhausted(out->mem)) {
+    Pending next = VEC_POP(&p.stack);
+    if (next.type) {
+      print_node(&p, next.type);
+    } else {
+      strbuf_add(out, next.text);
+    }
+  }
+  if (out->len > end) elide(out, end);
+  VEC_DONE(&p.stack);
+}

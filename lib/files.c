@@ -1,0 +1,191 @@
+/* Files of tensors: which format a path means, and tensors by name as hosts
+ * read, make and write them.  The formats themselves are io/'s. */
+#include <string.h>
+
+#include "io/npy.h"
+#include "io/npz.h"
+#include "io/params.h"
+#include "io/safetensors.h"
+#include "lib/handles.h"
+
+/* --- Formats ------------------------------------------------------------ */
+
+/* The name of the one tensor is the file's. */
+static TensorFile *read_npy(const char *path, Heap *heap, Diags *diags) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+  size_t stem = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+  Tensor *t = npy_read(path, heap, diags);
+  TensorFile *f = t ? tensor_file_new(heap) : NULL;
+  if (f && tensor_file_add_name(f, base, stem)) {
+    f->tensors.data[0].tensor = t;
+    return f;
+  }
+  if (t) file_out_of_memory(diags, path);
+  if (t) tensor_drop(heap, t);
+  tensor_file_free(f);
+  return NULL;
+}
+
+static bool write_npy(const TensorFile *f, const char *path, Diags *diags) {
+  if (f->tensors.len == 1)
+    return npy_write(path, f->tensors.data[0].tensor, f->heap->mem, diags);
+  diag_error(diags, E0507, SPAN_NONE,
+             "cannot write %s: a .npy file holds one tensor, not %zu", path,
+             f->tensors.len);
+  return false;
+}
+
+static bool write_npz(const TensorFile *f, const char *path, Diags *diags) {
+  return npz_write(path, f->tensors.data, f->tensors.len, f->heap->mem,
+                   diags);
+}
+
+static bool write_params(const TensorFile *f, const char *path,
+                         Diags *diags) {
+  return params_write(path, f->tensors.data, f->tensors.len, f->heap->mem,
+                      diags);
+}
+
+static bool write_safetensors(const TensorFile *f, const char *path,
+                              Diags *diags) {
+  return safetensors_write(path, f->tensors.data, f->tensors.len,
+                           f->metadata.data, f->metadata.len, f->heap->mem,
+                           diags);
+}
+
+typedef struct Format {
+  const char *extension;
+  const char *magic;  /* what such a file begins with */
+  size_t magic_size;
+  TensorFile *(*read)(const char *path, Heap *heap, Diags *diags);
+  bool (*write)(const TensorFile *f, const char *path, Diags *diags);
+} Format;
+
+/* The first row is for what no other one fits. */
+static const Format formats[] = {
+    {".safetensors", "", 0, safetensors_read, write_safetensors},
+    {".npy", "\x93NUMPY", 6, read_npy, write_npy},
+    {".npz", "PK", 2, npz_read, write_npz},
+    {".params", "\xB7\x9C\x04\x05\x4F\x8D\xE5\xF7", 8, params_read,
+     write_params},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static const Format *format_by_extension(const char *path) {
+  const char *dot = strrchr(path, '.');
+  for (int i = 0; dot && i < FORMATS; i++)
+    if (!strcmp(dot, formats[i].extension)) return &formats[i];
+  return NULL;
+}
+
+/* NULL after reporting when the file cannot be read. */
+static const Format *format_by_magic(rly_context *cx, const char *path) {
+  FileMap *map = file_map(&cx->mem, path, &cx->diags);
+  if (!map) return NULL;
+  int i = FORMATS - 1;
+  while (i > 0 && (map->size < formats[i].magic_size ||
+                   memcmp(map->data, formats[i].magic, formats[i].magic_size)))
+    i--;
+  file_map_drop(map);
+  return &formats[i];
+}
+
+TensorFile *tensors_read(rly_context *cx, const char *path) {
+  const Format *format = format_by_extension(path);
+  if (!format) format = format_by_magic(cx, path);
+  return format ? format->read(path, &cx->heap, &cx->diags) : NULL;
+}
+
+bool tensors_write(rly_context *cx, const TensorFile *f, const char *path) {
+  const Format *format = format_by_extension(path);
+  if (!format) format = formats;
+  return format->write(f, path, &cx->diags);
+}
+
+/* --- Tensors by name ---------------------------------------------------- */
+
+rly_status status_of_failure(rly_context *cx, rly_status failed) {
+  if (!mem_exhausted(&cx->mem)) return failed;
+  mem_clear_exhausted(&cx->mem);
+  diag_error(&cx->diags, E0701, SPAN_NONE, "out of memory");
+  return RLY_LIMIT;
+}
+
+static rly_tensors *tensors_take(rly_context *cx, TensorFile *f) {
+  rly_tensors *ts = f ? mem_alloc(&cx->mem, sizeof *ts) : NULL;
+  if (ts) *ts = (rly_tensors){.cx = cx, .file = f};
+  if (!ts) tensor_file_free(f);
+  return ts;
+}
+
+rly_tensors *rly_tensors_new(rly_context *cx) {
+  return cx ? tensors_take(cx, tensor_file_new(&cx->heap)) : NULL;
+}
+
+void rly_tensors_free(rly_tensors *ts) {
+  if (!ts) return;
+  tensor_file_free(ts->file);
+  mem_free(&ts->cx->mem, ts, sizeof *ts);
+}
+
+rly_status rly_tensors_read(rly_context *cx, const char *path,
+                            rly_tensors **out) {
+  if (!cx || !path || !out) return RLY_MISUSE;
+  TensorFile *f = tensors_read(cx, path);
+  if (!f) return status_of_failure(cx, RLY_REFUSED);
+  rly_tensors *ts = tensors_take(cx, f);
+  if (!ts) return RLY_LIMIT;
+  *out = ts;
+  return RLY_OK;
+}
+
+rly_status rly_tensors_write(const rly_tensors *ts, const char *path) {
+  if (!ts || !path) return RLY_MISUSE;
+  if (tensors_write(ts->cx, ts->file, path)) return RLY_OK;
+  return status_of_failure(ts->cx, RLY_RUNTIME);
+}
+
+size_t rly_tensors_count(const rly_tensors *ts) {
+  return ts ? ts->file->tensors.len : 0;
+}
+
+const char *rly_tensors_name(const rly_tensors *ts, size_t i) {
+  return i < rly_tensors_count(ts) ? ts->file->tensors.data[i].name : NULL;
+}
+
+rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name) {
+  Tensor *t = ts && name ? tensor_file_find(ts->file, name) : NULL;
+  if (!t) return NULL;
+  return tensor_handle_take(ts->cx, tensor_contiguous(&ts->cx->heap, t));
+}
+
+rly_status rly_tensors_add(rly_tensors *ts, const char *name,
+                           const rly_tensor *t) {
+  if (!ts || !name || !*name || !t || t->cx != ts->cx ||
+      tensor_file_find(ts->file, name))
+    return RLY_MISUSE;
+  if (!tensor_file_add_name(ts->file, name, strlen(name)))
+    return status_of_failure(ts->cx, RLY_LIMIT);
+  VEC_LAST(&ts->file->tensors).tensor = tensor_keep(t->tensor);
+  return RLY_OK;
+}
+
+/* --- Text that goes with them ------------------------------------------- */
+
+const char *rly_tensors_metadata(const rly_tensors *ts, const char *key) {
+  return ts && key ? tensor_file_metadata(ts->file, key) : NULL;
+}
+
+rly_status rly_tensors_add_metadata(rly_tensors *ts, const char *key,
+                                    const char *value) {
+  if (!ts || !key || !value || tensor_file_metadata(ts->file, key))
+    return RLY_MISUSE;
+  Arena *arena = &ts->file->arena;
+  MetaPair pair = {arena_strndup(arena, key, strlen(key)),
+                   arena_strndup(arena, value, strlen(value))};
+  if (!pair.key || !pair.value || !VEC_RESERVE(&ts->file->metadata, 1))
+    return status_of_failure(ts->cx, RLY_LIMIT);
+  VEC_PUSH(&ts->file->metadata, pair);
+  return RLY_OK;
+}

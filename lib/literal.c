@@ -1,0 +1,134 @@
+/* Values given as text: `3`, `-0.5`, `[[1, 2], [3, 4]]`, `"text"`.  The
+ * language's own parser reads them; only here a number without a suffix takes
+ * the dtype that is wanted. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/handles.h"
+#include "parser/literal.h"
+#include "parser/parser.h"
+
+typedef struct Reading {
+  rly_program *p;
+  const char *label;
+  DType dtype;   /* wanted; DTYPE_NONE until the first element decides */
+  int rank;
+  int64_t shape[RANK_MAX];
+  Tensor *out;
+  int64_t next;  /* the element to be written */
+} Reading;
+
+static bool refuse(Reading *l, const Expr *e, const char *why) {
+  diag_error(l->p->ir->diags, E0504, e ? e->span : SPAN_NONE, "`%s`: %s",
+             l->label, why);
+  return false;
+}
+
+/* --- Shape -------------------------------------------------------------- */
+
+static bool find_shape(Reading *l, const Expr *e) {
+  for (l->rank = 0; e->kind == EX_BRACKET; e = e->args[0]) {
+    if (l->rank == RANK_MAX) return refuse(l, e, "more than 8 brackets deep");
+    l->shape[l->rank++] = e->count;
+  }
+  if (e->kind != EX_CONST || e->constant->rank)
+    return refuse(l, e, "expected a literal");
+  if (l->dtype == DTYPE_NONE) l->dtype = e->constant->dtype;
+  return true;
+}
+
+/* --- Elements ----------------------------------------------------------- */
+
+/* A number without a suffix is read again with that of the wanted dtype. */
+static bool plain_number(Reading *l, const Expr *e, const char *text,
+                         uint32_t len, Value *bits) {
+  static const char *const why[] = {
+      [LITERAL_NO_SUCH_SUFFIX] = "a number cannot be of the declared dtype",
+      [LITERAL_NOT_AN_INTEGER] = "the declared dtype is an integer one",
+      [LITERAL_OUT_OF_RANGE] = "the number is out of the dtype's range",
+  };
+  char number[512];
+  int n = snprintf(number, sizeof number, "%.*s%s", (int)len, text,
+                   dtype_info[l->dtype].suffix);
+  if (n >= (int)sizeof number) return refuse(l, e, "the number is too long");
+  Literal read;
+  LiteralStatus status = l->dtype == DT_BOOL
+                             ? LITERAL_NO_SUCH_SUFFIX
+                             : literal_number(number, (uint32_t)n, &read);
+  if (status != LITERAL_OK) return refuse(l, e, why[status]);
+  *bits = read.bits;
+  return true;
+}
+
+static bool is_plain_number(const char *text, uint32_t len) {
+  return len && strchr("+-.0123456789", text[0]) &&
+         literal_suffix(text, len) == len;
+}
+
+static bool element(Reading *l, const Expr *e) {
+  uint32_t len;
+  const char *text = sources_text(l->p->ir->sources, e->span, &len);
+  Value bits = tensor_bits_at(e->constant, 0);
+  if (is_plain_number(text, len)) {
+    if (!plain_number(l, e, text, len, &bits)) return false;
+  } else if (e->constant->dtype != l->dtype) {
+    return refuse(l, e, "the literal's dtype is not the declared one");
+  }
+  char *at = l->out->data + l->next++ * (int64_t)dtype_size(l->dtype);
+  bits_store(l->dtype, at, bits);
+  return true;
+}
+
+/* At most RANK_MAX deep: find_shape has seen to it on the first path. */
+static bool fill(Reading *l, const Expr *e, int depth) {
+  if (depth == l->rank)
+    return e->kind == EX_CONST && !e->constant->rank
+               ? element(l, e)
+               : refuse(l, e, "expected a literal");
+  if (e->kind != EX_BRACKET || e->count != l->shape[depth])
+    return refuse(l, e, "rows of different lengths");
+  for (int i = 0; i < e->count; i++)
+    if (!fill(l, e->args[i], depth + 1)) return false;
+  return true;
+}
+
+static Tensor *string_tensor(Reading *l, const Expr *e) {
+  if (l->dtype != DTYPE_NONE && l->dtype != DT_UINT8) {
+    refuse(l, e, "a string is a vector of uint8");
+    return NULL;
+  }
+  int64_t n = (int64_t)e->text.len;
+  Tensor *t = tensor_new(l->p->ir->heap, DT_UINT8, 1, &n);
+  if (!t) mem_raise_exhausted(l->p->ir->mem);
+  if (t && n) memcpy(t->data, e->text.bytes, e->text.len);
+  return t;
+}
+
+static Tensor *literal_tensor(Reading *l, const Expr *e) {
+  if (e->kind == EX_STRING) return string_tensor(l, e);
+  if (!find_shape(l, e)) return NULL;
+  l->out = tensor_new(l->p->ir->heap, l->dtype, l->rank, l->shape);
+  if (!l->out) mem_raise_exhausted(l->p->ir->mem);
+  if (!l->out) return NULL;
+  if (fill(l, e, 0)) return l->out;
+  tensor_drop(l->p->ir->heap, l->out);
+  return NULL;
+}
+
+Tensor *literal_read(rly_program *p, const char *label, const char *text,
+                     DType want) {
+  const char *path = arena_printf(&p->arena, "argument %s", label);
+  SourceFile *source = sources_add(p->ir->sources, path, text, strlen(text),
+                                   false);
+  Unit *unit;
+  if (!source || parse_unit(p->ir, source, (ParseOptions){0}, &unit))
+    return NULL;
+  Reading l = {.p = p, .label = label, .dtype = want};
+  Tensor *t = NULL;
+  if (unit->item_count == 1 && unit->items[0].kind == ITEM_EXPR)
+    t = literal_tensor(&l, unit->items[0].expr);
+  else
+    refuse(&l, NULL, "expected a literal");
+  program_drop_unit(p->ir, unit);
+  return t;
+}

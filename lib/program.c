@@ -1,0 +1,284 @@
+/* Programs: texts added one after the other, definitions of the library linked
+ * as they are reached, imported files. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/text.h"
+#include "lib/handles.h"
+#include "ops/ops.h"
+#include "parser/parser.h"
+#include "stdlib/library.h"
+
+/* --- The library -------------------------------------------------------- */
+
+static int entry_order(const void *key, const void *entry) {
+  const LibraryEntry *a = key, *b = entry;
+  int order = strcmp(a->name, b->name);
+  return order ? order : a->kind - b->kind;
+}
+
+/* Only the definition's own text is parsed; messages about it show the lines
+ * of the file it stands in. */
+Unit *library_unit(Program *p, char kind, const Name *name) {
+  LibraryEntry key = {.name = name->text, .kind = kind};
+  const LibraryEntry *e = bsearch(&key, library_entries, library_entry_count,
+                                  sizeof key, entry_order);
+  if (!e) return NULL;
+  const LibraryFile *file = &library_files[e->file];
+  SourceFile *source = sources_add(p->sources, file->path,
+                                   file->text + e->offset, e->len, true);
+  if (!source) return NULL;
+  source->lines_before = e->lines_before;
+  Unit *unit = NULL;
+  parse_unit(p, source, (ParseOptions){0}, &unit);
+  return unit;
+}
+
+static void offer_library(char kind, Suggestion *s) {
+  for (size_t i = 0; i < library_entry_count; i++)
+    if (library_entries[i].kind == kind)
+      suggestion_offer(s, library_entries[i].name);
+}
+
+/* --- Imports ------------------------------------------------------------ */
+
+/* The files of a program by their real paths: each is read once. */
+struct Imports {
+  rly_context *cx;
+  PtrMap seen;  /* Name of a real path -> itself */
+};
+
+struct Imports *imports_new(rly_context *cx) {
+  struct Imports *im = mem_alloc_zeroed(&cx->mem, sizeof *im);
+  if (!im) return NULL;
+  im->cx = cx;
+  ptrmap_init(&im->seen, &cx->mem);
+  return im;
+}
+
+void imports_free(struct Imports *im) {
+  if (!im) return;
+  ptrmap_done(&im->seen);
+  mem_free(&im->cx->mem, im, sizeof *im);
+}
+
+/* `path` as seen from the file `from`, without symbolic links; NULL when there
+ * is no such file.  To be released with free(). */
+static char *real_path_from(Arena *a, const char *from, const char *path) {
+  const char *slash = strrchr(from, '/');
+  if (path[0] == '/' || !slash) return realpath(path, NULL);
+  int dir = (int)(slash - from);
+  return realpath(arena_printf(a, "%.*s/%s", dir, from, path), NULL);
+}
+
+/* --safe: only files below the folder of the importing one. */
+static bool lies_below(const char *real, const char *from) {
+  char *base = realpath(from, NULL);
+  const char *slash = base ? strrchr(base, '/') : NULL;
+  bool below = slash && !strncmp(real, base, (size_t)(slash - base) + 1);
+  free(base);
+  return below;
+}
+
+static Unit *import_refused(Program *p, const Item *item, const char *why) {
+  diag_error(p->diags, E0112, item->span, "cannot import \"%s\": %s",
+             item->path, why);
+  return NULL;
+}
+
+static Unit *import_real(Program *p, const Unit *from, const Item *item,
+                         const char *real) {
+  struct rly_program *host = p->host;
+  if (host->cx->options.safe && !lies_below(real, from->source->path))
+    return import_refused(p, item, "it lies outside the importing folder");
+  const Name *name = name_of(p->names, real);
+  if (ptrmap_has(&host->imports->seen, name)) return NULL;
+  ptrmap_put(&host->imports->seen, name, (void *)name);
+  char *text;
+  size_t len;
+  if (!text_read(p->mem, real, &text, &len, p->diags)) return NULL;
+  SourceFile *source = sources_add(p->sources, real, text, len, false);
+  mem_free(p->mem, text, len + 1);
+  Unit *unit = NULL;
+  if (source) parse_unit(p, source, (ParseOptions){0}, &unit);
+  return unit;
+}
+
+/* NULL without a report: the file is part of the program already. */
+Unit *import_unit(Program *p, const Unit *from, const Item *item) {
+  char *real = real_path_from(&p->arena, from->source->path, item->path);
+  if (!real) return import_refused(p, item, strerror(errno));
+  Unit *unit = import_real(p, from, item, real);
+  free(real);
+  return unit;
+}
+
+/* --- Programs ----------------------------------------------------------- */
+
+static const char *op_name(int op) { return op_info(op)->name; }
+
+static bool program_fill(rly_program *p) {
+  rly_context *cx = p->cx;
+  p->ir = program_new(&cx->mem, &cx->names, &cx->sources, &cx->diags,
+                      &cx->heap);
+  if (!p->ir) return false;
+  p->ir->host = p;
+  p->ir->find_in_library = library_unit;
+  p->ir->offer_library = offer_library;
+  p->ir->import = import_unit;
+  p->ir->op_name = op_name;
+  p->code = code_new(p->ir);
+  p->imports = imports_new(cx);
+  return p->code && p->imports;
+}
+
+rly_program *rly_program_new(rly_context *cx) {
+  if (!cx) return NULL;
+  rly_program *p = mem_alloc_zeroed(&cx->mem, sizeof *p);
+  if (!p) return NULL;
+  p->cx = cx;
+  VEC_INIT(&p->bound, &cx->mem);
+  arena_init(&p->arena, &cx->mem);
+  if (program_fill(p)) return p;
+  rly_program_free(p);
+  return NULL;
+}
+
+void rly_program_free(rly_program *p) {
+  if (!p) return;
+  rly_context *cx = p->cx;
+  if (p->code) code_free(p->code);
+  if (p->ir) program_free(p->ir);
+  imports_free(p->imports);
+  for (size_t i = 0; i < p->bound.len; i++)
+    if (p->bound.data[i].tensor)
+      tensor_drop(&cx->heap, p->bound.data[i].tensor);
+  VEC_DONE(&p->bound);
+  arena_done(&p->arena);
+  mem_free(&cx->mem, p, sizeof *p);
+}
+
+static rly_status parse(rly_program *p, const char *path, const char *text,
+                        size_t len, unsigned flags, Unit **unit) {
+  SourceFile *source = sources_add(p->ir->sources, path, text ? text : "",
+                                   len, false);
+  if (!source && !mem_exhausted(&p->cx->mem))
+    rly_diagnostic_add(p->cx, "E0010", "the texts exceed 4 GiB");
+  if (!source) return status_of_failure(p->cx, RLY_REFUSED);
+  ParseOptions options = {.interactive = flags & RLY_INTERACTIVE};
+  ParseStatus status = parse_unit(p->ir, source, options, unit);
+  if (status == PARSE_INCOMPLETE) return RLY_INCOMPLETE;
+  return status == PARSE_OK ? RLY_OK
+                            : status_of_failure(p->cx, RLY_REFUSED);
+}
+
+/* Adds a parsed unit to the program, or drops it. */
+static rly_status check(rly_program *p, Unit *unit) {
+  if (types_check(p->ir, unit) && !mem_exhausted(&p->cx->mem)) return RLY_OK;
+  program_drop_unit(p->ir, unit);
+  return status_of_failure(p->cx, RLY_REFUSED);
+}
+
+rly_status rly_program_add_text(rly_program *p, const char *path,
+                                const char *text, size_t len,
+                                unsigned flags) {
+  if (!p || !path || (!text && len)) return RLY_MISUSE;
+  Unit *unit;
+  rly_status status = parse(p, path, text, len, flags, &unit);
+  if (status == RLY_OK) status = check(p, unit);
+  if (status == RLY_OK) p->newest = unit;
+  return status;
+}
+
+Unit *program_parse_text(rly_program *p, const char *path, const char *text,
+                         size_t len) {
+  SourceFile *source = sources_add(p->ir->sources, path, text, len, false);
+  Unit *unit = NULL;
+  if (source) parse_unit(p->ir, source, (ParseOptions){0}, &unit);
+  return unit;
+}
+
+Unit *program_parse_file(rly_program *p, const char *path) {
+  char *text;
+  size_t len;
+  if (!text_read(p->ir->mem, path, &text, &len, p->ir->diags)) return NULL;
+  Unit *unit = program_parse_text(p, path, text, len);
+  mem_free(p->ir->mem, text, len + 1);
+  return unit;
+}
+
+rly_status rly_program_add_file(rly_program *p, const char *path,
+                                unsigned flags) {
+  if (!p || !path) return RLY_MISUSE;
+  char *text;
+  size_t len;
+  if (!text_read(&p->cx->mem, path, &text, &len, &p->cx->diags))
+    return status_of_failure(p->cx, RLY_REFUSED);
+  rly_status status = rly_program_add_text(p, path, text, len, flags);
+  mem_free(&p->cx->mem, text, len + 1);
+  return status;
+}
+
+bool rly_program_has_expressions(const rly_program *p) {
+  const Unit *u = p ? p->newest : NULL;
+  for (int i = 0; u && i < u->step_count; i++)
+    if (u->steps[i].kind == STEP_EXPR) return true;
+  return false;
+}
+
+/* --- Signatures --------------------------------------------------------- */
+
+static const Global *global_of(const rly_function *f) {
+  return (const Global *)f;
+}
+
+static const Fn *fn_of(const rly_function *f) {
+  const Global *g = global_of(f);
+  return g && g->value && g->value->kind == EX_FN ? g->value->fn : NULL;
+}
+
+const rly_function *rly_program_function(rly_program *p, const char *name) {
+  if (!p || !name) return NULL;
+  Global *g = scope_global(&p->ir->user, name_of(p->ir->names, name));
+  return g && g->kind == GLOBAL_DEF ? (const rly_function *)g : NULL;
+}
+
+int rly_function_param_count(const rly_function *f) {
+  const Fn *fn = fn_of(f);
+  return fn ? fn->param_count : 0;
+}
+
+const char *rly_function_param_name(const rly_function *f, int i) {
+  const Fn *fn = fn_of(f);
+  return fn && i >= 0 && i < fn->param_count ? fn->params[i]->name->text
+                                             : NULL;
+}
+
+static char *type_text(rly_program *p, const Type *type) {
+  StrBuf out;
+  strbuf_init(&out, p->ir->mem);
+  type_print(p->ir->types, &out, type, 0);
+  return text_take(p->cx, &out);
+}
+
+char *rly_function_type_text(rly_program *p, const rly_function *f) {
+  return p && f ? type_text(p, global_of(f)->type) : NULL;
+}
+
+/* The expression is checked as a unit of its own, which is taken out again; a
+ * definition could not be. */
+char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
+  Unit *unit;
+  if (!p || !text || parse(p, "<type>", text, len, 0, &unit) != RLY_OK)
+    return NULL;
+  char *shown = NULL;
+  if (unit->item_count != 1 || unit->items[0].kind != ITEM_EXPR)
+    rly_diagnostic_add(p->cx, "E0506", "expected an expression");
+  else if (check(p, unit) == RLY_OK)
+    shown = type_text(p, unit->steps[0].expr->type);
+  else
+    return NULL;
+  program_drop_unit(p->ir, unit);
+  return shown;
+}

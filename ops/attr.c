@@ -1,0 +1,170 @@
+/* Attribute records: defaults, look-up by name, and the values that are known
+ * only when the program runs.  What a row declares is in ops.def; how a call
+ * is turned into a record is the checker's (types/). */
+#include "ops/ops.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *const attr_names[ATTR_COUNT] = {
+#define ATTR(name) [ATTR_##name] = #name,
+#include "ops/attrs.def"
+#undef ATTR
+};
+
+const char *attr_name_text(AttrName name) { return attr_names[name]; }
+
+AttrName attr_name_find(const char *text) {
+  for (int i = ATTR_NONE + 1; i < ATTR_COUNT; i++)
+    if (strcmp(attr_names[i], text) == 0) return (AttrName)i;
+  return ATTR_COUNT;
+}
+
+/* --- Defaults ------------------------------------------------------------ */
+
+static AttrValue default_value(const AttrSpec *spec) {
+  AttrValue v = {.state = AV_SET, .operand = -1, .count = COUNT_SCALAR};
+  bool is_list = spec->type == AT_INTS || spec->type == AT_LISTS;
+  bool absent = spec->optional && !spec->integer && !spec->count;
+  if (absent || spec->required) v.state = AV_NONE;
+  v.integer = spec->integer;
+  v.real = spec->real;
+  v.text = spec->text;
+  v.dtype = DTYPE_NONE;
+  if (spec->type == AT_DTYPE && spec->text && *spec->text)
+    v.dtype = dtype_find(spec->text, strlen(spec->text));
+  if (is_list || spec->count) {
+    v.count = spec->count;
+    v.ints = spec->ints;
+  }
+  return v;
+}
+
+void attrs_defaults(const OpInfo *op, Attrs *attrs) {
+  memset(attrs, 0, sizeof *attrs);
+  attrs->op = op;
+  for (int i = 0; i < op->attr_count; i++)
+    attrs->values[i] = default_value(&op->attrs[i]);
+}
+
+const AttrValue *attr_get(const Attrs *attrs, AttrName name) {
+  int i = 0;
+  while (attrs->op->attrs[i].name != name) {
+    i++;
+    assert(i < attrs->op->attr_count);
+  }
+  return &attrs->values[i];
+}
+
+/* --- Values from operands ------------------------------------------------ */
+
+static const Dim *unknown_dims(Arena *arena, int64_t n) {
+  Dim *dims = ARENA_ARRAY(arena, Dim, (size_t)n);
+  for (int64_t i = 0; i < n; i++) dims[i] = DIM_ANY;
+  return dims;
+}
+
+enum { LIST_MAX = 1 << 10 };  /* no attribute needs more items */
+
+static int list_count(Dim n) {
+  return dim_is_number(n) && n >= 0 && n <= LIST_MAX ? (int)n : COUNT_UNKNOWN;
+}
+
+static bool bind_ints(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
+  v->count = rank == 0 ? 1 : list_count(dims[0]);
+  if (v->count > 0) v->ints = unknown_dims(arena, v->count);
+  return rank <= 1;
+}
+
+static bool bind_lists(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
+  if (rank != 2) return false;
+  v->count = list_count(dims[0]);
+  int inner = list_count(dims[1]);
+  if (v->count <= 0) return true;
+  AttrValue *lists = ARENA_ARRAY(arena, AttrValue, (size_t)v->count);
+  for (int i = 0; i < v->count; i++) {
+    lists[i] = (AttrValue){.state = AV_SET, .operand = -1, .count = inner};
+    if (inner > 0) lists[i].ints = unknown_dims(arena, inner);
+  }
+  v->lists = lists;
+  return true;
+}
+
+bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype,
+                       int rank, const Dim *dims, Arena *arena,
+                       AttrValue *value) {
+  *value = (AttrValue){.state = AV_SET, .operand = operand,
+                       .integer = DIM_ANY, .count = COUNT_SCALAR};
+  if (spec->type == AT_IGNORED) return true;
+  bool is_real = spec->type == AT_FLOAT;
+  if (!(is_real ? dtype_is_float(dtype) : dtype_is_int(dtype))) return false;
+  switch (spec->type) {
+    case AT_INT:
+    case AT_FLOAT:
+      return rank == 0 || (rank == 1 && dim_equal(dims[0], 1) != NO);
+    case AT_INT_OR_INTS:
+      return rank == 0 || bind_ints(rank, dims, arena, value);
+    case AT_INTS: return bind_ints(rank, dims, arena, value);
+    case AT_LISTS: return bind_lists(rank, dims, arena, value);
+    default: return false;
+  }
+}
+
+static bool read_int(const Tensor *t, int64_t i, Dim *out) {
+  if (t->dtype == DT_UINT64 && tensor_bits_at(t, i).u64 > INT64_MAX)
+    return false;
+  *out = tensor_i64_at(t, i);
+  return dim_is_number(*out);
+}
+
+static bool read_ints(const Tensor *t, int64_t from, int n, Arena *arena,
+                      AttrValue *v) {
+  Dim *ints = ARENA_ARRAY(arena, Dim, (size_t)n);
+  for (int i = 0; i < n; i++)
+    if (!read_int(t, from + i, &ints[i])) return false;
+  v->count = n;
+  v->ints = ints;
+  return true;
+}
+
+static bool read_lists(const Tensor *t, Arena *arena, AttrValue *v) {
+  int rows = (int)t->shape[0], columns = (int)t->shape[1];
+  AttrValue *lists = ARENA_ARRAY(arena, AttrValue, (size_t)rows);
+  for (int i = 0; i < rows; i++) {
+    lists[i] = (AttrValue){.state = AV_SET, .operand = -1};
+    if (!read_ints(t, (int64_t)i * columns, columns, arena, &lists[i]))
+      return false;
+  }
+  v->count = rows;
+  v->lists = lists;
+  return true;
+}
+
+static bool read_operand(AttrType type, const Tensor *t, Arena *arena,
+                         AttrValue *v) {
+  int64_t n = tensor_count(t);
+  if (n > LIST_MAX) return false;
+  switch (type) {
+    case AT_INT: return n == 1 && read_int(t, 0, &v->integer);
+    case AT_FLOAT: return n == 1 && (v->real = tensor_f64_at(t, 0), true);
+    case AT_INT_OR_INTS:
+      if (t->rank == 0) return read_int(t, 0, &v->integer);
+      return t->rank == 1 && read_ints(t, 0, (int)n, arena, v);
+    case AT_INTS: return t->rank <= 1 && read_ints(t, 0, (int)n, arena, v);
+    case AT_LISTS: return t->rank == 2 && read_lists(t, arena, v);
+    case AT_IGNORED: return true;
+    default: return false;
+  }
+}
+
+bool attrs_complete(const Attrs *from, const Tensor *const *operands,
+                    Arena *arena, Attrs *to) {
+  *to = *from;
+  for (int i = 0; i < from->op->attr_count; i++) {
+    AttrValue *v = &to->values[i];
+    if (v->operand < 0) continue;
+    AttrType type = from->op->attrs[i].type;
+    if (!read_operand(type, operands[v->operand], arena, v)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,114 @@
+/* Attributes of operators: what a row of ops.def declares (AttrSpec), and the
+ * record a call carries (Attrs).
+ *
+ * Shape-like attributes may be expressions.  Then the value is an extra
+ * operand of the call, and the record says which; the parts that are known
+ * before the program runs are in the record, the others are DIM_ANY.  Before a
+ * rule or kernel runs, attrs_complete() fills them in, so kernels only ever
+ * see complete records. */
+#ifndef OPS_ATTR_H
+#define OPS_ATTR_H
+
+#include "tensor/dim.h"
+#include "tensor/tensor.h"
+
+typedef enum AttrName {
+  ATTR_NONE,
+#define ATTR(name) ATTR_##name,
+#include "ops/attrs.def"
+#undef ATTR
+  ATTR_COUNT
+} AttrName;
+
+typedef enum AttrType {
+  AT_INT,
+  AT_FLOAT,       /* an integer literal is accepted, too */
+  AT_BOOL,        /* likewise 0 and 1 */
+  AT_STRING,
+  AT_DTYPE,       /* a string that names a dtype */
+  AT_INTS,        /* [1, 2] */
+  AT_INT_OR_INTS, /* 2, or [1, 2] */
+  AT_LISTS,       /* [[0, 1], [2, 3]] */
+  AT_IGNORED,     /* any value, not recorded: what Relay repeats */
+} AttrType;
+
+typedef struct AttrSpec {
+  AttrName name;
+  AttrType type;
+  bool required;    /* no default */
+  bool optional;    /* None is a value (and the default, unless given) */
+  bool expression;  /* may be an expression: an int scalar or vector */
+  /* The default: */
+  int64_t integer;  /* AT_INT, AT_BOOL */
+  double real;
+  const char *text; /* AT_STRING; AT_DTYPE ("" : DTYPE_NONE) */
+  int count;        /* AT_INTS */
+  int64_t ints[4];
+} AttrSpec;
+
+enum { ATTRS_MAX = 16 };
+
+typedef enum AttrState { AV_NONE, AV_SET } AttrState;
+
+typedef struct AttrValue {
+  AttrState state;
+  Dim integer;        /* AT_INT, AT_BOOL; AT_INT_OR_INTS when count is -1 */
+  double real;        /* AT_FLOAT */
+  const char *text;   /* AT_STRING */
+  DType dtype;        /* AT_DTYPE */
+  int count;          /* items of ints or lists; COUNT_UNKNOWN */
+  const Dim *ints;    /* AT_INTS, AT_INT_OR_INTS */
+  const struct AttrValue *lists; /* AT_LISTS: `count` values of AT_INTS */
+  int operand;        /* which operand holds the value at run time; -1: none */
+} AttrValue;
+
+enum { COUNT_SCALAR = -1, COUNT_UNKNOWN = -2 };
+
+struct OpInfo;
+typedef struct Attrs {
+  const struct OpInfo *op;
+  AttrValue values[ATTRS_MAX];  /* in the order of op->attrs */
+} Attrs;
+
+/* The row's defaults. */
+void attrs_defaults(const struct OpInfo *op, Attrs *attrs);
+
+/* The value of an attribute that the row declares (asking for another is our
+ * own mistake). */
+const AttrValue *attr_get(const Attrs *attrs, AttrName name);
+static inline bool attr_is_set(const Attrs *attrs, AttrName name) {
+  return attr_get(attrs, name)->state == AV_SET;
+}
+static inline Dim attr_int(const Attrs *attrs, AttrName name) {
+  return attr_get(attrs, name)->integer;
+}
+static inline double attr_real(const Attrs *attrs, AttrName name) {
+  return attr_get(attrs, name)->real;
+}
+static inline bool attr_bool(const Attrs *attrs, AttrName name) {
+  return attr_get(attrs, name)->integer != 0;
+}
+static inline DType attr_dtype(const Attrs *attrs, AttrName name) {
+  return attr_get(attrs, name)->dtype;
+}
+static inline const char *attr_text(const Attrs *attrs, AttrName name) {
+  return attr_get(attrs, name)->text;
+}
+
+const char *attr_name_text(AttrName name);
+AttrName attr_name_find(const char *text);  /* ATTR_COUNT: no such name */
+
+/* The record of an attribute that is an expression: `operand` of the call, a
+ * tensor of this type.  What its rank and dims tell stands in the record, the
+ * values are DIM_ANY.  False when such a tensor cannot be this attribute. */
+bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype,
+                       int rank, const Dim *dims, Arena *arena,
+                       AttrValue *value);
+
+/* Copies `from` to `to` with every run-time value read from its operand.
+ * Lists are allocated in the arena.  False when an operand is not usable
+ * (its rank, or a value out of int64). */
+bool attrs_complete(const Attrs *from, const Tensor *const *operands,
+                    Arena *arena, Attrs *to);
+
+#endif

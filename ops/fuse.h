@@ -1,0 +1,75 @@
+/* Chains of element-wise operators as one: a small program run tile by tile,
+ * the values between its steps in a few KB that stay in the nearest cache.
+ * Each step is the function that the operator's own kernel runs, so results
+ * are the same bits, also where 16-bit floats round after every step.
+ *
+ *   Fuse f;
+ *   fuse_init(&f, 3);                                     // c, i, g
+ *   int e = fuse_add(&f, OP_EXP, DT_FLOAT32, (int[]){FUSE_INPUT(1)});
+ *   int r = fuse_add(&f, OP_MULTIPLY, DT_FLOAT32, (int[]){e, FUSE_INPUT(0)});
+ *   bool ok = r >= 0 && fuse_output(&f, r) && fuse_finish(&f);
+ *
+ * A program is made once and is then only read; any number of sessions may run
+ * it at once. */
+#ifndef OPS_FUSE_H
+#define OPS_FUSE_H
+
+#include "ops/ref/elementwise.h"
+
+enum {
+  FUSE_INPUTS = 12,
+  FUSE_OUTPUTS = 4,
+  FUSE_STEPS = 32,
+  FUSE_SLOTS = 12,  /* values between steps that are alive at one time */
+  FUSE_TILE = 256,  /* elements */
+};
+
+/* Operands of steps: the program's inputs, and what fuse_add() returned. */
+#define FUSE_INPUT(i) (FUSE_STEPS + (i))
+
+typedef struct FuseStep {
+  OpId op;
+  StripFn strip;
+  int operands[3];  /* -1: there is none */
+  uint8_t dtype;    /* of the result */
+  int8_t output;    /* which it is; -1: none */
+  int8_t slot;
+  Value params[2];
+} FuseStep;
+
+typedef struct Fuse {
+  int inputs, outputs, steps;
+  FuseStep step[FUSE_STEPS];
+  uint8_t output_step[FUSE_OUTPUTS];
+} Fuse;
+
+void fuse_init(Fuse *f, int inputs);
+
+/* Adds a step: an element-wise operator on operands of `dtype` (for `where`,
+ * the dtype of what it chooses from, the condition being bool).  Returns what
+ * names its result, or -1 when there is no room or no such function. */
+int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands);
+int fuse_add_cast(Fuse *f, DType from, DType to, int operand);
+/* clip (a_min, a_max), nn.leaky_relu (alpha) */
+int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
+                    const double params[2]);
+
+/* Makes a step's result the next output; false when it is one, or no room. */
+bool fuse_output(Fuse *f, int step);
+
+/* After the last step: finds places for values.  False when too many are
+ * alive at one time; then the chain must be cut.  Or when nothing comes out. */
+bool fuse_finish(Fuse *f);
+
+/* The shape to which the inputs broadcast: that of every output.  False when
+ * they do not; run one by one, the operator to blame will say so. */
+bool fuse_shape(const Fuse *f, const Tensor *const *args, int *rank,
+                int64_t shape[RANK_MAX]);
+
+/* Runs it on call->args, into call->outs, which have the shape of
+ * fuse_shape().  Inputs may be any views; an output may be the very elements
+ * of an input, in the same order, but not overlap one otherwise.  Fails as
+ * kernels do. */
+bool fuse_run(const Fuse *f, OpCall *call);
+
+#endif

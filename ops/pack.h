@@ -1,0 +1,22 @@
+/* Packed forms of right operands, which products read once and in order: the
+ * columns of b[k, n] in panels of PANEL, one behind the other, each k-major;
+ * the last is as wide as whole groups of columns need.
+ *
+ * They hang on the buffer that holds b, keyed by b's geometry, live as long as
+ * the buffer, and serve every session that shares it.  A matrix is packed when
+ * it is used as a right operand for the second time. */
+#ifndef OPS_PACK_H
+#define OPS_PACK_H
+
+#include "ops/ref/product.h"
+
+/* The panels of b[k, n], which lies in `buffer`, or NULL when this is the
+ * first use, or memory for them is short.  They belong to the buffer. */
+const float *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
+                       Mem *mem);
+
+/* Lets the first use of a right operand in t's buffer count as the second:
+ * for parameters, which will be used again and again. */
+void ops_pack(const Tensor *t);
+
+#endif

@@ -1,0 +1,63 @@
+/* einsum, an element of the result at a time; the loops are in
+ * einsum_body.h. */
+#include "ops/rules/einsum.h"
+
+#include "ops/kernel.h"
+#include "ops/ref/each_names.h"
+#include "ops/ref/tile.h"
+
+#include <math.h>
+
+typedef struct EinsumCall {
+  Einsum plan;
+  const Tensor *const *args;
+  int64_t lengths[EINSUM_LETTERS];
+  int64_t steps[EINSUM_MAX][EINSUM_LETTERS];  /* of each operand, by letter */
+  bool empty;  /* nothing to sum over */
+} EinsumCall;
+
+/* The next index of letters from..to-1, the last fastest; false behind the
+ * end, when all of them are 0 again. */
+static bool next_index(const EinsumCall *e, int from, int to, int64_t *index) {
+  for (int k = to - 1; k >= from; k--) {
+    if (++index[k] < e->lengths[k]) return true;
+    index[k] = 0;
+  }
+  return false;
+}
+
+#define ID f32
+#define C float
+#define MULTIPLY_ADD(a, b, acc) fmaf(a, b, acc)
+#define LOAD_TILE tile_load_f32
+#define STORE_TILE tile_store_f32
+#include "ops/ref/einsum_body.h"
+
+#define ID f64
+#define C double
+#define MULTIPLY_ADD(a, b, acc) fma(a, b, acc)
+#define LOAD_TILE tile_load_f64
+#define STORE_TILE tile_store_f64
+#include "ops/ref/einsum_body.h"
+
+#define ID u64
+#define C uint64_t
+#define MULTIPLY_ADD(a, b, acc) ((acc) + (a) * (b))
+#define LOAD_TILE tile_load_u64
+#define STORE_TILE tile_store_u64
+#include "ops/ref/einsum_body.h"
+
+bool kernel_einsum(OpCall *call) {
+  EinsumCall e = {.args = call->args};
+  einsum_parse(attr_text(call->attrs, ATTR_equation), &e.plan);
+  for (int i = 0; i < e.plan.operands; i++)
+    for (int k = 0; k < e.plan.ranks[i]; k++) {
+      int letter = e.plan.axes[i][k];
+      e.lengths[letter] = call->args[i]->shape[k];
+      e.steps[i][letter] += call->args[i]->strides[k];
+    }
+  for (int k = 0; k < e.plan.letters; k++) e.empty |= e.lengths[k] == 0;
+  DType dtype = call->outs[0]->dtype;
+  if (dtype == DT_FLOAT64) return run_f64(call, &e);
+  return (dtype_is_float(dtype) ? run_f32 : run_u64)(call, &e);
+}

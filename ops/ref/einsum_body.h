@@ -1,0 +1,37 @@
+/* einsum in the accumulator type C, named ID; included by einsum.c. */
+
+/* The term of the sum at one index of all letters, added to `acc`. */
+static C FN(add_term)(const EinsumCall *e, const int64_t *index, C acc) {
+  C product = 1, x = 1;
+  for (int i = 0; i < e->plan.operands; i++) {
+    int64_t offset = 0;
+    for (int k = 0; k < e->plan.letters; k++)
+      offset += index[k] * e->steps[i][k];
+    if (i > 0) product = (C)(product * x);
+    const Tensor *t = e->args[i];
+    LOAD_TILE(t->dtype, t->data + offset * (int64_t)dtype_size(t->dtype), 1, 1,
+              &x);
+  }
+  return MULTIPLY_ADD(product, x, acc);
+}
+
+static bool FN(run)(OpCall *call, const EinsumCall *e) {
+  Tensor *out = call->outs[0];
+  int64_t index[EINSUM_LETTERS] = {0};
+  int64_t n = tensor_count(out), size = (int64_t)dtype_size(out->dtype);
+  for (int64_t i = 0; i < n; i++) {
+    if (op_stopped(call)) return false;
+    C acc = 0;
+    if (!e->empty) do acc = FN(add_term)(e, index, acc);
+      while (next_index(e, e->plan.rank, e->plan.letters, index));
+    STORE_TILE(out->dtype, out->data + i * size, 1, 1, &acc);
+    next_index(e, 0, e->plan.rank, index);
+  }
+  return true;
+}
+
+#undef ID
+#undef C
+#undef MULTIPLY_ADD
+#undef LOAD_TILE
+#undef STORE_TILE

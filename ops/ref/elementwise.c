@@ -1,0 +1,101 @@
+/* Element-wise kernels.  What each operator computes is in elementwise_*.def,
+ * the loops in elementwise_body.h; here they are compiled for each dtype and
+ * run over whole tensors. */
+#include "ops/ref/elementwise.h"
+
+#include "ops/kernel.h"
+#include "ops/math/f64.h"
+#include "ops/ref/elementary.h"
+#include "ops/ref/walk.h"
+#include "ops/simd/simd.h"
+
+#include <string.h>
+
+enum { TILE = 256 };
+
+#define BODY "ops/ref/elementwise_body.h"
+#define LIST "ops/ref/elementwise_bool.def"
+#include "ops/ref/each_bool.h"
+#undef LIST
+#define LIST "ops/ref/elementwise_int.def"
+#include "ops/ref/each_int.h"
+#undef LIST
+#define LIST "ops/ref/elementwise_float.def"
+#include "ops/ref/each_float.h"
+#undef LIST
+
+static const Elementwise *const tables[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = table_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+Elementwise elementwise_of(OpId op, DType dtype) {
+  Elementwise e = tables[dtype][op];
+  const Simd *simd = simd_table();
+  StripFn strip = simd ? simd->strip(op, dtype) : NULL;
+  if (strip) e.strip = strip;
+  return e;
+}
+
+/* --- Running ------------------------------------------------------------- */
+
+enum { STRIP = 1 << 14 };  /* elements between two looks at `stop` */
+
+static bool strip_fault(OpCall *call, int code) {
+  return op_fault(call, (DiagCode)code, code == E0602 ? "division by zero"
+                                                      : "failed");
+}
+
+/* One run of the walk, in pieces. */
+static bool run_strips(OpCall *call, StripFn strip, Strip s, const Walk *w) {
+  for (int64_t at = 0; at < w->n; at += STRIP) {
+    if (op_stopped(call)) return false;
+    s.n = w->n - at < STRIP ? w->n - at : STRIP;
+    s.out = w->data[0] + at * w->step[0] * w->size[0];
+    for (int k = 1; k < w->count; k++)
+      s.in[k - 1] = w->data[k] + at * w->step[k] * w->size[k];
+    int code = strip(&s);
+    if (code) return strip_fault(call, code);
+  }
+  return true;
+}
+
+bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]) {
+  const Tensor *operands[4] = {call->outs[0]};
+  for (int i = 0; i < call->arg_count && i < 3; i++)
+    operands[i + 1] = call->args[i];
+  Walk w;
+  walk_start(&w, call->arg_count + 1, operands);
+  Strip s = {.out_step = w.step[0]};
+  for (int k = 1; k < w.count; k++) s.step[k - 1] = w.step[k];
+  if (params) memcpy(s.params, params, sizeof s.params);
+  while (walk_next(&w))
+    if (!run_strips(call, strip, s, &w)) return false;
+  return true;
+}
+
+static bool run_with(OpCall *call, const Value params[2]) {
+  OpId op = (OpId)(call->op - op_table);
+  StripFn strip = elementwise_of(op, call->args[0]->dtype).strip;
+  if (!strip)
+    return op_fault(call, E0304, "does not take %s",
+                    dtype_name(call->args[0]->dtype));
+  return elementwise_run(call, strip, params);
+}
+
+bool kernel_elementwise(OpCall *call) { return run_with(call, NULL); }
+
+static Value param(const OpCall *call, AttrName name) {
+  return bits_from_f64(call->args[0]->dtype, attr_real(call->attrs, name));
+}
+
+bool kernel_clip(OpCall *call) {
+  Value params[2] = {param(call, ATTR_a_min), param(call, ATTR_a_max)};
+  return run_with(call, params);
+}
+
+bool kernel_leaky_relu(OpCall *call) {
+  Value params[2] = {param(call, ATTR_alpha)};
+  return run_with(call, params);
+}

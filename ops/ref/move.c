@@ -1,0 +1,150 @@
+/* See move.h; and the kernels that only copy, fill or choose. */
+#include "ops/ref/move.h"
+
+#include "ops/kernel.h"
+#include "ops/ref/elementwise.h"
+#include "ops/simd/simd.h"
+
+#include <string.h>
+
+/* --- Geometry ------------------------------------------------------------ */
+
+Tensor geometry_of(const Tensor *t, int rank, const int64_t *shape,
+                   const int64_t *strides, int64_t offset) {
+  Tensor v = *t;
+  v.rank = (uint8_t)rank;
+  for (int i = 0; i < rank; i++) {
+    v.shape[i] = shape[i];
+    v.strides[i] = strides[i];
+  }
+  v.data += offset * (int64_t)dtype_size(t->dtype);
+  return v;
+}
+
+Tensor geometry_slice(const Tensor *t, int axis, int64_t from, int64_t n) {
+  Tensor v = *t;
+  v.shape[axis] = n;
+  if (n > 0) v.data += from * t->strides[axis] * (int64_t)dtype_size(t->dtype);
+  return v;
+}
+
+Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape) {
+  int64_t strides[RANK_MAX];
+  for (int i = 0; i < rank; i++) {
+    int own = i - (rank - t->rank);
+    bool repeats = own < 0 || (t->shape[own] == 1 && shape[i] != 1);
+    strides[i] = repeats ? 0 : t->strides[own];
+  }
+  return geometry_of(t, rank, shape, strides, 0);
+}
+
+bool view_out(OpCall *call, int i, const Tensor *g) {
+  Tensor *out = g->buffer
+                    ? tensor_view(call->heap, g, g->rank, g->shape, g->strides,
+                                  0)
+                    : tensor_copy(call->heap, g);
+  call->outs[i] = out;
+  return out != NULL || op_out_of_memory(call);
+}
+
+/* --- Copying and filling ------------------------------------------------- */
+
+void fill_with(Tensor *dst, Value bits) {
+  Tensor scalar = tensor_on_bits(dst->dtype, &bits);
+  Tensor repeated = geometry_broadcast(&scalar, dst->rank, dst->shape);
+  tensor_copy_into(dst, &repeated);
+}
+
+bool kernel_copy(OpCall *call) {
+  Tensor from = *call->args[0];
+  from.dtype = call->outs[0]->dtype;  /* reinterpret: another, as large */
+  if (from.data != call->outs[0]->data) tensor_copy_into(call->outs[0], &from);
+  return true;
+}
+
+bool kernel_identity(OpCall *call) {
+  for (int i = 0; i < call->arg_count; i++)
+    if (!view_out(call, i, call->args[i])) return false;
+  return true;
+}
+
+bool kernel_zeros(OpCall *call) {
+  fill_with(call->outs[0], (Value){0});
+  return true;
+}
+
+bool kernel_ones(OpCall *call) {
+  fill_with(call->outs[0], bits_from_i64(call->outs[0]->dtype, 1));
+  return true;
+}
+
+/* full(value) and full_like(data, value): the value comes last of those. */
+bool kernel_full(OpCall *call) {
+  bool like = call->op == op_info(OP_FULL_LIKE);
+  const Tensor *value = call->args[like ? 1 : 0];
+  DType to = call->outs[0]->dtype;
+  int fail = 0;
+  Value bits = bits_load(value->dtype, value->data);
+  ScalarFn convert = elementwise_cast(value->dtype, to).scalar;
+  fill_with(call->outs[0], convert(bits, bits, bits, &fail));
+  return true;
+}
+
+/* --- Choosing ---------------------------------------------------------------
+ * where, by size of element; the condition is made bool first. */
+
+#define WHERE(T)                                                     \
+  static int where_##T(const Strip *s) {                             \
+    const uint8_t *c = (const uint8_t *)s->in[0];                    \
+    const T *x = (const T *)s->in[1], *y = (const T *)s->in[2];      \
+    T *out = (T *)s->out;                                            \
+    int64_t i = s->step[0], j = s->step[1], k = s->step[2];          \
+    for (int64_t n = 0; n < s->n; n++)                               \
+      out[n * s->out_step] = c[n * i] ? x[n * j] : y[n * k];         \
+    return 0;                                                        \
+  }
+WHERE(uint8_t)
+WHERE(uint16_t)
+WHERE(uint32_t)
+WHERE(uint64_t)
+#undef WHERE
+
+static const StripFn where_by_size[9] = {
+    [1] = where_uint8_t,
+    [2] = where_uint16_t,
+    [4] = where_uint32_t,
+    [8] = where_uint64_t,
+};
+
+StripFn elementwise_where(size_t size) {
+  const Simd *simd = simd_table();
+  StripFn strip = simd ? simd->where(size) : NULL;
+  return strip ? strip : where_by_size[size];
+}
+
+static bool as_bool(OpCall *call, const Tensor *t, Tensor **out) {
+  *out = tensor_new(call->heap, DT_BOOL, t->rank, t->shape);
+  if (!*out) return op_out_of_memory(call);
+  OpCall cast = *call;
+  cast.args = &t;
+  cast.arg_count = 1;
+  cast.outs = out;
+  return elementwise_run(&cast, elementwise_cast(t->dtype, DT_BOOL).strip,
+                         NULL);
+}
+
+bool kernel_where(OpCall *call) {
+  Tensor *condition = NULL;
+  const Tensor *args[3] = {call->args[0], call->args[1], call->args[2]};
+  bool ok = true;
+  if (args[0]->dtype != DT_BOOL) {
+    ok = as_bool(call, args[0], &condition);
+    args[0] = condition;
+  }
+  OpCall choose = *call;
+  choose.args = args;
+  StripFn strip = elementwise_where(dtype_size(args[1]->dtype));
+  ok = ok && elementwise_run(&choose, strip, NULL);
+  if (condition) tensor_drop(call->heap, condition);
+  return ok;
+}

@@ -1,0 +1,23 @@
+/* Moving elements without looking at them. */
+#ifndef OPS_REF_MOVE_H
+#define OPS_REF_MOVE_H
+
+#include "ops/ops.h"
+
+/* A header on the C stack that shows other geometry of `t`, `offset` elements
+ * on; nothing is counted. */
+Tensor geometry_of(const Tensor *t, int rank, const int64_t *shape,
+                   const int64_t *strides, int64_t offset);
+/* The part of axis `axis` from `from` on, `n` long. */
+Tensor geometry_slice(const Tensor *t, int axis, int64_t from, int64_t n);
+/* `t` with axes of length 1 repeated to this shape. */
+Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape);
+
+/* Sets out `i` of a view kernel: a view on args[0]'s buffer, or a copy where
+ * there is none to share. */
+bool view_out(OpCall *call, int i, const Tensor *geometry);
+
+/* Elements of `dst` all become `bits`. */
+void fill_with(Tensor *dst, Value bits);
+
+#endif

@@ -1,0 +1,195 @@
+/* Poolings: maxima and means of windows, adaptive and global ones, and the
+ * gradients of the two.  The loops of each dtype are in pool_body.h. */
+#include "ops/kernel.h"
+#include "ops/ref/elementwise.h"
+#include "ops/ref/move.h"
+#include "ops/rules/window.h"
+
+enum { PARTS = 16 };
+
+/* The elements of a window along an axis: first, first + step, ... */
+typedef struct PoolSpan { int64_t first, step, n; } PoolSpan;
+
+/* Those that lie in the data, and what a mean divides by. */
+typedef struct Window {
+  PoolSpan axes[SPATIAL_MAX];
+  int64_t divisor;
+} Window;
+
+static inline int64_t span_at(const PoolSpan *s, int64_t i) {
+  return s->first + i * s->step;
+}
+
+static int64_t window_size(const Window *w) {
+  return w->axes[0].n * w->axes[1].n * w->axes[2].n;
+}
+
+/* Where element number i of a window lies in one channel of `t`. */
+static int64_t window_offset(const Window *w, int64_t i, const Tensor *t) {
+  int64_t offset = 0;
+  for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
+    offset += span_at(&w->axes[k], i % w->axes[k].n) * t->strides[2 + k];
+    i /= w->axes[k].n;
+  }
+  return offset;
+}
+
+typedef void (*PoolFn)(const Tensor *x, const char *channel, const Window *w,
+                       char *out);
+typedef void (*GradFn)(const Tensor *x, const char *channel, const Window *w,
+                       const char *grad, const Tensor *to, char *to_channel);
+
+#define BODY "ops/ref/pool_body.h"
+#include "ops/ref/each_int.h"
+#include "ops/ref/each_float.h"
+
+static const PoolFn pool_functions[DTYPE_COUNT][2] = {
+#define POOL_ROW(id) [DT_##id] = {pool_avg_##id, pool_max_##id},
+    POOL_ROW(INT8) POOL_ROW(INT16) POOL_ROW(INT32) POOL_ROW(INT64)
+    POOL_ROW(UINT8) POOL_ROW(UINT16) POOL_ROW(UINT32) POOL_ROW(UINT64)
+    POOL_ROW(FLOAT16) POOL_ROW(BFLOAT16) POOL_ROW(FLOAT32) POOL_ROW(FLOAT64)
+#undef POOL_ROW
+};
+
+static const GradFn grad_functions[DTYPE_COUNT][2] = {
+    [DT_FLOAT16] = {grad_avg_FLOAT16, grad_max_FLOAT16},
+    [DT_BFLOAT16] = {grad_avg_BFLOAT16, grad_max_BFLOAT16},
+    [DT_FLOAT32] = {grad_avg_FLOAT32, grad_max_FLOAT32},
+    [DT_FLOAT64] = {grad_avg_FLOAT64, grad_max_FLOAT64},
+};
+
+/* --- Windows ------------------------------------------------------------- */
+
+typedef struct PoolPlan {
+  Tensor data, out;  /* (N, C, D, H, W) */
+  WindowAxis axes[SPATIAL_MAX];
+  bool adaptive;
+  bool count_padding;  /* a mean divides by padding, too */
+} PoolPlan;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Window number o of n over an axis: from floor(o * length / n) to
+ * ceil((o + 1) * length / n). */
+static PoolSpan adaptive_span(int64_t o, int64_t n, int64_t length) {
+  int64_t first = o * length / n;
+  return (PoolSpan){first, 1, ((o + 1) * length - 1) / n + 1 - first};
+}
+
+/* The part of a sliding window that lies in the data; `*counted` receives how
+ * many of its elements lie in the data with its padding. */
+static PoolSpan sliding_span(const WindowAxis *a, int64_t o, int64_t length,
+                         int64_t *counted) {
+  int64_t first = o * a->stride - a->before, step = a->dilation;
+  int64_t padded = length + a->after - first;
+  *counted = padded <= 0 ? 0 : least(a->size, (padded - 1) / step + 1);
+  int64_t skipped = first < 0 ? (-first + step - 1) / step : 0;
+  int64_t room = length - (first + skipped * step);
+  int64_t n = room <= 0 ? 0 : (room - 1) / step + 1;
+  int64_t left = a->size > skipped ? a->size - skipped : 0;
+  return (PoolSpan){first + skipped * step, step, least(n, left)};
+}
+
+static Window window_at(const PoolPlan *p, int64_t position) {
+  Window w = {.divisor = 1};
+  int64_t padded = 1;
+  for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
+    int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
+    int64_t o = position % n, counted = 1;
+    w.axes[k] = p->adaptive
+                    ? adaptive_span(o, n, length)
+                    : sliding_span(&p->axes[k], o, length, &counted);
+    padded *= counted;
+    position /= n;
+  }
+  w.divisor = p->count_padding ? padded : window_size(&w);
+  if (w.divisor < 1) w.divisor = 1;
+  return w;
+}
+
+/* --- Running ------------------------------------------------------------- */
+
+static char *channel_of(const Tensor *t, int64_t batch, int64_t channel) {
+  return t->data + (batch * t->strides[0] + channel * t->strides[1]) *
+                       (int64_t)dtype_size(t->dtype);
+}
+
+static char *position_of(const Tensor *t, char *channel, int64_t position) {
+  int64_t offset = 0;
+  for (int k = 4; k >= 2; k--) {
+    offset += position % t->shape[k] * t->strides[k];
+    position /= t->shape[k];
+  }
+  return channel + offset * (int64_t)dtype_size(t->dtype);
+}
+
+static int64_t positions_of(const Tensor *t) {
+  return t->shape[2] * t->shape[3] * t->shape[4];
+}
+
+static bool run_pool(OpCall *call, const PoolPlan *p, PoolFn pool) {
+  for (int64_t at = 0; at < positions_of(&p->out); at++) {
+    Window w = window_at(p, at);
+    for (int64_t n = 0; n < p->out.shape[0]; n++) {
+      if (op_stopped(call)) return false;
+      for (int64_t c = 0; c < p->out.shape[1]; c++)
+        pool(&p->data, channel_of(&p->data, n, c), &w,
+             position_of(&p->out, channel_of(&p->out, n, c), at));
+    }
+  }
+  return true;
+}
+
+static PoolPlan plan_of(const OpCall *call, const Tensor *data,
+                        const Tensor *out, bool adaptive) {
+  PoolPlan p = {.adaptive = adaptive};
+  AxisOrder order;
+  int spatial = window_rank(call->op, ATTR_layout);
+  axis_order(attr_text(call->attrs, ATTR_layout), 'N', 'C', spatial, &order);
+  p.data = window_geometry(data, &order);
+  p.out = window_geometry(out, &order);
+  if (adaptive) return p;
+  window_axes(call->attrs, spatial, p.axes);
+  for (int k = 0; k < SPATIAL_MAX; k++)
+    p.axes[k].size = window_value(call->attrs, ATTR_pool_size, spatial, k, 1);
+  return p;
+}
+
+static bool pool(OpCall *call, bool is_max, bool adaptive) {
+  PoolPlan p = plan_of(call, call->args[0], call->outs[0], adaptive);
+  p.count_padding = !is_max && !adaptive &&
+                    attr_bool(call->attrs, ATTR_count_include_pad);
+  return run_pool(call, &p, pool_functions[p.data.dtype][is_max]);
+}
+
+bool kernel_max_pool(OpCall *call) { return pool(call, true, false); }
+bool kernel_avg_pool(OpCall *call) { return pool(call, false, false); }
+bool kernel_adaptive_max_pool(OpCall *call) { return pool(call, true, true); }
+bool kernel_adaptive_avg_pool(OpCall *call) { return pool(call, false, true); }
+
+/* --- Gradients --------------------------------------------------------------
+ * Windows in row-major order add to what they cover. */
+
+static bool pool_grad(OpCall *call, bool is_max) {
+  const Tensor *grad = call->args[0], *x = call->args[1];
+  PoolPlan p = plan_of(call, x, grad, false);
+  PoolPlan target = plan_of(call, call->outs[0], grad, false);
+  GradFn add = grad_functions[x->dtype][is_max];
+  p.count_padding =
+      !is_max && attr_bool(call->attrs, ATTR_count_include_pad);
+  fill_with(call->outs[0], (Value){0});
+  for (int64_t at = 0; at < positions_of(&p.out); at++) {
+    Window w = window_at(&p, at);
+    for (int64_t n = 0; n < p.out.shape[0]; n++) {
+      if (op_stopped(call)) return false;
+      for (int64_t c = 0; c < p.out.shape[1]; c++)
+        add(&p.data, channel_of(&p.data, n, c), &w,
+            position_of(&p.out, channel_of(&p.out, n, c), at), &target.data,
+            channel_of(&target.data, n, c));
+    }
+  }
+  return true;
+}
+
+bool kernel_max_pool_grad(OpCall *call) { return pool_grad(call, true); }
+bool kernel_avg_pool_grad(OpCall *call) { return pool_grad(call, false); }

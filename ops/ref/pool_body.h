@@ -1,0 +1,82 @@
+/* Poolings of one dtype, included by pool.c through each_*.h.  Element r of a
+ * window, in row-major order, goes to partial result r mod 16. */
+
+#if CLASS_FLOAT
+#define ADD_OF(a, b) (a + b)
+#define MAX_OF(a, b) (a > b || a != a ? a : b)
+#else
+#define ADD_OF(a, b) ((C)((W)a + (W)b))
+#define MAX_OF(a, b) (a > b ? a : b)
+#endif
+
+ALWAYS_INLINE C FN(window)(const Tensor *x, const char *channel,
+                           const Window *w, bool is_max) {
+  C part[PARTS];
+  int64_t r = 0;
+  for (int i = 0; i < PARTS; i++) part[i] = is_max ? (C)LEAST : (C)0;
+  for (int64_t d = 0; d < w->axes[0].n; d++)
+    for (int64_t h = 0; h < w->axes[1].n; h++) {
+      const T *line = (const T *)channel + span_at(&w->axes[0], d) *
+                                               x->strides[2] +
+                      span_at(&w->axes[1], h) * x->strides[3];
+      for (int64_t v = 0; v < w->axes[2].n; v++, r++) {
+        C e = LOAD(line[span_at(&w->axes[2], v) * x->strides[4]]);
+        C *p = &part[r % PARTS];
+        *p = is_max ? MAX_OF(*p, e) : ADD_OF(*p, e);
+      }
+    }
+  for (int half = PARTS / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; i++)
+      part[i] = is_max ? MAX_OF(part[i], part[i + half])
+                       : ADD_OF(part[i], part[i + half]);
+  return part[0];
+}
+
+static void FN(pool_max)(const Tensor *x, const char *channel, const Window *w,
+                         char *out) {
+  *(T *)out = STORE(FN(window)(x, channel, w, true));
+}
+
+static void FN(pool_avg)(const Tensor *x, const char *channel, const Window *w,
+                         char *out) {
+  C sum = FN(window)(x, channel, w, false);
+#if CLASS_FLOAT
+  *(T *)out = STORE(sum / (C)w->divisor);
+#elif CLASS_SIGNED
+  *(T *)out = (T)((int64_t)sum / w->divisor);
+#else
+  *(T *)out = (T)((uint64_t)sum / (uint64_t)w->divisor);
+#endif
+}
+
+#if CLASS_FLOAT
+/* to[i] += v */
+ALWAYS_INLINE void FN(add_to)(T *to, C v) { *to = STORE(LOAD(*to) + v); }
+
+/* The gradient of a maximum goes to its first place. */
+static void FN(grad_max)(const Tensor *x, const char *channel, const Window *w,
+                         const char *grad, const Tensor *to, char *to_channel) {
+  int64_t best = -1, best_to = 0;
+  C most = (C)LEAST;
+  for (int64_t i = 0; i < window_size(w); i++) {
+    C e = LOAD(((const T *)channel)[window_offset(w, i, x)]);
+    if (best >= 0 && !(e > most)) continue;
+    best = i;
+    most = e;
+    best_to = window_offset(w, i, to);
+  }
+  if (best >= 0)
+    FN(add_to)((T *)to_channel + best_to, LOAD(*(const T *)grad));
+}
+
+static void FN(grad_avg)(const Tensor *x, const char *channel, const Window *w,
+                         const char *grad, const Tensor *to, char *to_channel) {
+  C share = LOAD(*(const T *)grad) / (C)w->divisor;
+  (void)x, (void)channel;
+  for (int64_t i = 0; i < window_size(w); i++)
+    FN(add_to)((T *)to_channel + window_offset(w, i, to), share);
+}
+#endif
+
+#undef ADD_OF
+#undef MAX_OF

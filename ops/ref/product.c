@@ -1,0 +1,143 @@
+/* Matrix products: nn.dense, nn.matmul, nn.batch_matmul.  The loops are in
+ * product_body.h, for each type that is accumulated in. */
+#include "ops/ref/product.h"
+
+#include "ops/kernel.h"
+#include "ops/ref/each_names.h"
+#include "ops/ref/elementwise.h"
+#include "ops/ref/move.h"
+#include "ops/ref/tile.h"
+#include "ops/simd/product.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = 8, COLUMNS = 32, BLOCK = 128 };
+
+#define ID f32
+#define C float
+#define MULTIPLY_ADD(a, b, acc) fmaf(a, b, acc)
+#define LOAD_TILE tile_load_f32
+#define STORE_TILE tile_store_f32
+#include "ops/ref/product_body.h"
+
+#define ID f64
+#define C double
+#define MULTIPLY_ADD(a, b, acc) fma(a, b, acc)
+#define LOAD_TILE tile_load_f64
+#define STORE_TILE tile_store_f64
+#include "ops/ref/product_body.h"
+
+#define ID u32
+#define C uint32_t
+#define MULTIPLY_ADD(a, b, acc) ((acc) + (a) * (b))
+#define LOAD_TILE tile_load_u32
+#define STORE_TILE tile_store_u32
+#include "ops/ref/product_body.h"
+
+#define ID u64
+#define C uint64_t
+#define MULTIPLY_ADD(a, b, acc) ((acc) + (a) * (b))
+#define LOAD_TILE tile_load_u64
+#define STORE_TILE tile_store_u64
+#include "ops/ref/product_body.h"
+
+bool product_run(OpCall *call, const Product *p) {
+  DType in = p->a.dtype, out = p->out.dtype;
+  if (simd_product_takes(p)) return simd_product_run(call, p);
+  if (in == DT_FLOAT64 || out == DT_FLOAT64) return run_f64(call, p);
+  if (dtype_is_float(in)) return run_f32(call, p);
+  return (dtype_size(out) == 8 ? run_u64 : run_u32)(call, p);
+}
+
+/* --- Kernels ------------------------------------------------------------- */
+
+/* Axes `row` and `column` of a tensor; -1 is an axis of length 1. */
+static Matrix matrix_of(const Tensor *t, int row, int column) {
+  return (Matrix){.dtype = t->dtype, .data = t->data,
+                  .row_step = row < 0 ? 0 : t->strides[row],
+                  .column_step = t->strides[column]};
+}
+
+static void matrix_move(Matrix *x, int64_t elements) {
+  x->data += elements * (int64_t)dtype_size(x->dtype);
+}
+
+static Matrix transposed(Matrix x) {
+  int64_t step = x.row_step;
+  x.row_step = x.column_step;
+  x.column_step = step;
+  return x;
+}
+
+/* Which operands are transposed, as a[m, k] and b[k, n] see them. */
+typedef struct Transposed { bool a, b; } Transposed;
+
+static Transposed transposed_of(const OpCall *call) {
+  if (call->op == op_info(OP_NN_DENSE)) return (Transposed){false, true};
+  return (Transposed){attr_bool(call->attrs, ATTR_transpose_a),
+                      attr_bool(call->attrs, ATTR_transpose_b)};
+}
+
+/* The matrices in the last two axes; the first of them may be missing. */
+static Product last_axes(const OpCall *call) {
+  const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
+  Transposed t = transposed_of(call);
+  Product p = {.a = matrix_of(a, a->rank - 2, a->rank - 1),
+               .b = matrix_of(b, b->rank - 2, b->rank - 1),
+               .out = matrix_of(out, out->rank - 2, out->rank - 1)};
+  if (t.a) p.a = transposed(p.a);
+  if (t.b) p.b = transposed(p.b);
+  p.m = out->rank > 1 ? out->shape[out->rank - 2] : 1;
+  p.n = out->shape[out->rank - 1];
+  p.k = a->shape[a->rank - 1 - t.a];
+  if (b->rank <= 2) p.weights = b->buffer;
+  return p;
+}
+
+/* Leading axes that lie behind each other in data and result are one. */
+static int merge_rows(const Tensor *a, const Tensor *out, Product *p) {
+  int axis = out->rank - 3;
+  for (; axis >= 0; axis--) {
+    bool joins = a->strides[axis] == p->m * p->a.row_step &&
+                 out->strides[axis] == p->m * p->out.row_step;
+    if (!joins) break;
+    p->m *= out->shape[axis];
+  }
+  return axis + 1;
+}
+
+/* The operands' steps along leading axis `axis`, 0 where one is repeated. */
+static int64_t lead_step(const Tensor *t, int axis, int rank) {
+  if (t->rank < rank || t->shape[axis] == 1) return 0;
+  return t->strides[axis];
+}
+
+static bool run_leading(OpCall *call, Product p, int axes) {
+  const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
+  int64_t index[RANK_MAX] = {0};
+  for (;;) {
+    if (!product_run(call, &p)) return false;
+    int axis = axes - 1;
+    for (; axis >= 0; axis--) {
+      bool more = ++index[axis] < out->shape[axis];
+      int64_t by = more ? 1 : 1 - out->shape[axis];
+      matrix_move(&p.a, by * lead_step(a, axis, out->rank));
+      matrix_move(&p.b, by * lead_step(b, axis, out->rank));
+      matrix_move(&p.out, by * out->strides[axis]);
+      if (more) break;
+      index[axis] = 0;
+    }
+    if (axis < 0) return true;
+  }
+}
+
+bool kernel_product(OpCall *call) {
+  const Tensor *a = call->args[0], *out = call->outs[0];
+  if (tensor_count(out) == 0) return true;
+  Product p = last_axes(call);
+  bool shared = call->args[1]->rank < out->rank;
+  int lead = out->rank > 2 ? out->rank - 2 : 0;
+  if (shared && !transposed_of(call).a) lead = merge_rows(a, out, &p);
+  return run_leading(call, p, lead);
+}

@@ -1,0 +1,287 @@
+/* Reductions over any axes, argmax and argmin, variance, scans, collapse_sum.
+ * The loops of each dtype are in reduce_body.h.
+ *
+ * A result is computed by one of two ways that do the same operations in the
+ * same order: a row at a time, or, when the results lie side by side in
+ * memory, COLUMNS of them at once. */
+#include "ops/kernel.h"
+#include "ops/ref/elementwise.h"
+#include "ops/ref/move.h"
+#include "ops/ref/walk.h"
+
+#include <string.h>
+
+enum { PARTS = 16, COLUMNS = 64 };
+
+typedef enum ReduceKind {
+  REDUCE_SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN
+} ReduceKind;
+
+/* `divisor` is what the result is divided by at the end. */
+typedef struct Reducer {
+  void (*row)(const Walk *w, char *out, int64_t divisor);
+  void (*columns)(const Walk *w, char *out, int64_t step, int columns,
+                  int64_t divisor);
+} Reducer;
+
+#define BODY "ops/ref/reduce_body.h"
+#include "ops/ref/each_bool.h"
+#include "ops/ref/each_int.h"
+#include "ops/ref/each_float.h"
+
+static const Reducer *const reducers[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = reducers_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+/* --- Which axes ---------------------------------------------------------- */
+
+typedef struct Axes {
+  unsigned reduced, kept;
+  int64_t count;  /* elements that make one result */
+} Axes;
+
+static Axes axes_of(const OpCall *call) {
+  const Tensor *x = call->args[0];
+  const AttrValue *named = attr_get(call->attrs, ATTR_axis);
+  unsigned all = (1u << x->rank) - 1, set = 0;
+  for (int i = 0; i < named->count; i++) {
+    int64_t axis = named->ints[i];
+    set |= 1u << (axis < 0 ? axis + x->rank : axis);
+  }
+  if (named->count <= 0) set = all;
+  else if (attr_bool(call->attrs, ATTR_exclude)) set = all & ~set;
+  Axes axes = {.reduced = set, .kept = all & ~set, .count = 1};
+  for (int i = 0; i < x->rank; i++)
+    if (set >> i & 1) axes.count *= x->shape[i];
+  return axes;
+}
+
+/* The result with the reduced axes put back, so that both have one rank; a
+ * reduced axis is as long as in `x` and is not moved along. */
+static Tensor out_over(const Tensor *out, const Tensor *x, unsigned reduced,
+                       bool keepdims) {
+  int64_t strides[RANK_MAX];
+  for (int i = 0, own = 0; i < x->rank; i++) {
+    bool gone = reduced >> i & 1;
+    strides[i] = gone ? 0 : out->strides[keepdims ? i : own];
+    own += !gone;
+  }
+  return geometry_of(out, x->rank, x->shape, strides, 0);
+}
+
+/* --- Driving ------------------------------------------------------------- */
+
+static Walk at_address(const Walk *w, char *data) {
+  Walk moved = *w;
+  moved.data[0] = data;
+  return moved;
+}
+
+/* Results that lie behind each other in both tensors. */
+static bool run_columns(OpCall *call, const Reducer *reducer, const Walk *inner,
+                        const Walk *outer, int64_t divisor) {
+  for (int64_t j = 0; j < outer->n; j += COLUMNS) {
+    if (op_stopped(call)) return false;
+    int n = outer->n - j < COLUMNS ? (int)(outer->n - j) : COLUMNS;
+    Walk w = at_address(inner, outer->data[0] + j * outer->size[0]);
+    reducer->columns(&w, outer->data[1] + j * outer->step[1] * outer->size[1],
+                     outer->step[1], n, divisor);
+  }
+  return true;
+}
+
+static bool run_rows(OpCall *call, const Reducer *reducer, const Walk *inner,
+                     const Walk *outer, int64_t divisor) {
+  for (int64_t j = 0; j < outer->n; j++) {
+    if (op_stopped(call)) return false;
+    Walk w = at_address(inner, outer->data[0] +
+                                   j * outer->step[0] * outer->size[0]);
+    reducer->row(&w, outer->data[1] + j * outer->step[1] * outer->size[1],
+                 divisor);
+  }
+  return true;
+}
+
+static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
+                   const Tensor *out, Axes axes, int64_t divisor) {
+  const Reducer *reducer = &reducers[x->dtype][kind];
+  Walk inner, outer;
+  walk_axes(&inner, 1, &x, axes.reduced);
+  walk_axes(&outer, 2, (const Tensor *[]){x, out}, axes.kept);
+  bool side_by_side = outer.step[0] == 1 && outer.n > 1;
+  while (walk_next(&outer))
+    if (!(side_by_side ? run_columns : run_rows)(call, reducer, &inner, &outer,
+                                                 divisor))
+      return false;
+  return true;
+}
+
+static ReduceKind kind_of(const OpInfo *op) {
+  switch ((int)(op - op_table)) {
+    case OP_PROD: return REDUCE_PROD;
+    case OP_MAX: case OP_ANY: return REDUCE_MAX;
+    case OP_MIN: case OP_ALL: return REDUCE_MIN;
+    default: return REDUCE_SUM;
+  }
+}
+
+bool kernel_reduce(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Axes axes = axes_of(call);
+  bool is_mean = call->op == op_info(OP_MEAN);
+  if (is_mean && axes.count == 0 && !dtype_is_float(x->dtype) &&
+      tensor_count(call->outs[0]) > 0)
+    return op_fault(call, E0602, "division by zero: there are no elements");
+  Tensor out = out_over(call->outs[0], x, axes.reduced,
+                        attr_bool(call->attrs, ATTR_keepdims));
+  return reduce(call, kind_of(call->op), x, &out, axes,
+                is_mean ? axes.count : 1);
+}
+
+/* --- argmax, argmin ------------------------------------------------------ */
+
+typedef int64_t (*ArgBest)(Walk w, bool least, bool last);
+static const ArgBest arg_best[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = arg_best_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+bool kernel_arg_reduce(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Axes axes = axes_of(call);
+  if (axes.count == 0 && tensor_count(call->outs[0]) > 0)
+    return op_fault(call, E0607, "there are no elements to choose from");
+  bool least = call->op == op_info(OP_ARGMIN);
+  bool last = attr_bool(call->attrs, ATTR_select_last_index);
+  Tensor out = out_over(call->outs[0], x, axes.reduced,
+                        attr_bool(call->attrs, ATTR_keepdims));
+  Walk inner, outer;
+  walk_axes(&inner, 1, &x, axes.reduced);
+  walk_axes(&outer, 2, (const Tensor *[]){x, &out}, axes.kept);
+  while (walk_next(&outer))
+    for (int64_t j = 0; j < outer.n; j++) {
+      if (op_stopped(call)) return false;
+      Walk w = at_address(&inner,
+                          outer.data[0] + j * outer.step[0] * outer.size[0]);
+      ((int32_t *)outer.data[1])[j * outer.step[1]] =
+          (int32_t)arg_best[x->dtype](w, least, last);
+    }
+  return true;
+}
+
+/* --- variance ---------------------------------------------------------------
+ * A second pass over d = (x - mean)^2, each step rounded to the dtype. */
+
+/* out = a op b, through the element-wise kernels. */
+static bool combine(OpCall *call, OpId op, const Tensor *a, const Tensor *b,
+                    Tensor *out) {
+  OpCall one = *call;
+  one.args = (const Tensor *[]){a, b};
+  one.arg_count = 2;
+  one.outs = &out;
+  return elementwise_run(&one, elementwise_of(op, a->dtype).strip, NULL);
+}
+
+bool kernel_variance(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Axes axes = axes_of(call);
+  int64_t divisor =
+      axes.count - attr_bool(call->attrs, ATTR_unbiased);
+  Tensor *square = tensor_new(call->heap, x->dtype, x->rank, x->shape);
+  if (!square) return op_out_of_memory(call);
+  Tensor out = out_over(call->outs[0], x, axes.reduced,
+                        attr_bool(call->attrs, ATTR_keepdims));
+  bool ok = combine(call, OP_SUBTRACT, x, call->args[1], square) &&
+            combine(call, OP_MULTIPLY, square, square, square) &&
+            reduce(call, REDUCE_SUM, square, &out, axes, 1);
+  tensor_drop(call->heap, square);
+  Value by = bits_from_i64(x->dtype, divisor);
+  Tensor count = tensor_on_bits(x->dtype, &by);
+  return ok && combine(call, OP_DIVIDE, call->outs[0], &count, call->outs[0]);
+}
+
+/* --- collapse_sum -------------------------------------------------------- */
+
+/* The axes along which the result is shorter are summed. */
+bool kernel_collapse_sum(OpCall *call) {
+  const Tensor *x = call->args[0], *to = call->outs[0];
+  Axes axes = {.count = 1};
+  int lead = x->rank - to->rank;
+  int64_t strides[RANK_MAX];
+  for (int i = 0; i < x->rank; i++) {
+    bool shorter = i < lead || to->shape[i - lead] != x->shape[i];
+    axes.reduced |= (unsigned)shorter << i;
+    strides[i] = shorter ? 0 : to->strides[i - lead];
+  }
+  axes.kept = ((1u << x->rank) - 1) & ~axes.reduced;
+  Tensor out = geometry_of(to, x->rank, x->shape, strides, 0);
+  return reduce(call, REDUCE_SUM, x, &out, axes, 1);
+}
+
+/* --- Scans --------------------------------------------------------------- */
+
+typedef void (*Scan)(const Tensor *in, const Tensor *out, bool is_product,
+                     bool exclusive);
+static const Scan scans[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = scan_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+/* One line of `t` along `axis`, at the walk's element j. */
+static Tensor line_at(const Tensor *t, int axis, char *data) {
+  Tensor line = geometry_of(t, 1, &t->shape[axis], &t->strides[axis], 0);
+  line.data = data;
+  return line;
+}
+
+static bool scan_axis(OpCall *call, const Tensor *x, int axis) {
+  Tensor *out = call->outs[0];
+  bool is_product = call->op == op_info(OP_CUMPROD);
+  bool exclusive = attr_bool(call->attrs, ATTR_exclusive);
+  Walk w;
+  walk_axes(&w, 2, (const Tensor *[]){out, x},
+            ((1u << x->rank) - 1) & ~(1u << axis));
+  while (walk_next(&w))
+    for (int64_t j = 0; j < w.n; j++) {
+      if (op_stopped(call)) return false;
+      Tensor to = line_at(out, axis, w.data[0] + j * w.step[0] * w.size[0]);
+      Tensor from = line_at(x, axis, w.data[1] + j * w.step[1] * w.size[1]);
+      scans[out->dtype](&from, &to, is_product, exclusive);
+    }
+  return true;
+}
+
+/* Scans run in the result's dtype: data of another is converted first. */
+static Tensor *converted(OpCall *call, const Tensor *x, DType to) {
+  Tensor *out = tensor_new(call->heap, to, x->rank, x->shape);
+  if (!out) return op_out_of_memory(call), NULL;
+  OpCall cast = *call;
+  cast.arg_count = 1;
+  cast.outs = &out;
+  if (elementwise_run(&cast, elementwise_cast(x->dtype, to).strip, NULL))
+    return out;
+  tensor_drop(call->heap, out);
+  return NULL;
+}
+
+bool kernel_scan(OpCall *call) {
+  const Tensor *x = call->args[0];
+  bool flat = !attr_is_set(call->attrs, ATTR_axis);
+  Tensor *copy = NULL;
+  if (x->dtype != call->outs[0]->dtype || (flat && !tensor_is_contiguous(x))) {
+    copy = converted(call, x, call->outs[0]->dtype);
+    if (!copy) return false;
+    x = copy;
+  }
+  Tensor line = geometry_of(x, 1, &(int64_t){tensor_count(x)},
+                            &(int64_t){1}, 0);
+  int64_t axis = flat ? 0 : attr_int(call->attrs, ATTR_axis);
+  bool ok = scan_axis(call, flat ? &line : x,
+                      (int)(axis < 0 ? axis + x->rank : axis));
+  if (copy) tensor_drop(call->heap, copy);
+  return ok;
+}

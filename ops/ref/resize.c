@@ -1,0 +1,202 @@
+/* image.resize1d and resize2d, nn.upsampling.  Along each axis, a coordinate
+ * of the result lies somewhere in the data; it names up to four elements
+ * there, its taps, with their weights:
+ *
+ *   nearest   the element it rounds to
+ *   linear    the two around it, by distance
+ *   cubic     the two on either side, by the cubic with parameter alpha      */
+#include "ops/kernel.h"
+#include "ops/ref/each_names.h"
+#include "ops/ref/move.h"
+#include "ops/ref/tile.h"
+#include "ops/rules/window.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TAPS_MAX = 4 };
+
+typedef struct Taps {
+  int count;
+  int64_t index[TAPS_MAX];
+  float weight[TAPS_MAX];
+} Taps;
+
+#define ID f32
+#define C float
+#include "ops/ref/resize_body.h"
+#define ID f64
+#define C double
+#include "ops/ref/resize_body.h"
+
+/* --- Coordinates --------------------------------------------------------- */
+
+typedef enum Method { NEAREST, LINEAR, CUBIC } Method;
+
+typedef struct Resize {
+  Method method;
+  const char *coordinates, *rounding;
+  float alpha;
+  bool cut_outside;  /* elements beyond the edge weigh nothing */
+} Resize;
+
+static bool is(const char *text, const char *word) {
+  return strcmp(text, word) == 0;
+}
+
+/* Where coordinate o of n lies on an axis of `length`. */
+static float source_of(const Resize *r, int64_t o, int64_t n, int64_t length) {
+  float scale = (float)length / (float)n, x = (float)o;
+  if (is(r->coordinates, "align_corners"))
+    return n > 1 ? x * ((float)(length - 1) / (float)(n - 1)) : 0;
+  if (is(r->coordinates, "asymmetric")) return x * scale;
+  if (is(r->coordinates, "tf_half_pixel_for_nn")) return (x + 0.5f) * scale;
+  if (is(r->coordinates, "pytorch_half_pixel") && n == 1) return 0;
+  return (x + 0.5f) * scale - 0.5f;
+}
+
+/* Without a rounding method, coordinates that align with elements exactly
+ * are rounded down, others to the nearest.  The margins are Relay's. */
+static float rounded(const Resize *r, float x) {
+  const char *how = r->rounding;
+  if (!*how) how = is(r->coordinates, "asymmetric") ? "floor" : "round";
+  if (is(how, "round_prefer_floor")) return ceilf(x - 0.5f);
+  if (is(how, "round_prefer_ceil")) return floorf(x + 0.5f);
+  if (is(how, "floor")) return floorf(x + 1e-5f);
+  if (is(how, "ceil")) return ceilf(x - 1e-5f);
+  return roundf(x);
+}
+
+static int64_t clamped(int64_t v, int64_t length) {
+  return v < 0 ? 0 : v >= length ? length - 1 : v;
+}
+
+static void add_tap(Taps *t, int64_t at, int64_t length, float weight) {
+  t->index[t->count] = clamped(at, length);
+  t->weight[t->count++] = weight;
+}
+
+/* Keys, "Cubic convolution interpolation" (1981). */
+static void cubic_weights(float x, float a, float w[4]) {
+  float x2 = x * x, x3 = x2 * x;
+  w[0] = a * (x3 - 2 * x2 + x);
+  w[1] = (a + 2) * x3 - (3 + a) * x2 + 1;
+  w[2] = -(a + 2) * x3 + (3 + 2 * a) * x2 - a * x;
+  w[3] = -a * x3 + a * x2;
+}
+
+static void cubic_taps(const Resize *r, float x, int64_t length, Taps *t) {
+  int64_t first = (int64_t)floorf(x) - 1;
+  float w[4], sum = 0;
+  cubic_weights(x - floorf(x), r->alpha, w);
+  for (int i = 0; i < 4; i++) {
+    bool outside = first + i < 0 || first + i >= length;
+    if (outside && r->cut_outside) w[i] = 0;
+    sum += w[i];
+  }
+  for (int i = 0; i < 4; i++)
+    add_tap(t, first + i, length, r->cut_outside ? w[i] / sum : w[i]);
+}
+
+static Taps taps_at(const Resize *r, int64_t o, int64_t n, int64_t length) {
+  Taps t = {0};
+  if (length == n && n == 1) {
+    add_tap(&t, 0, 1, 1);
+    return t;
+  }
+  float x = source_of(r, o, n, length);
+  float low = floorf(x);
+  if (r->method == NEAREST) add_tap(&t, (int64_t)rounded(r, x), length, 1);
+  if (r->method == CUBIC) cubic_taps(r, x, length, &t);
+  if (r->method == LINEAR) {
+    add_tap(&t, (int64_t)low, length, 1 - (x - low));
+    add_tap(&t, (int64_t)low + 1, length, x - low);
+  }
+  return t;
+}
+
+/* --- Running ------------------------------------------------------------- */
+
+typedef struct ResizePlan {
+  Tensor data, out;  /* (N, C, D, H, W) */
+  Taps *taps[SPATIAL_MAX];  /* of each coordinate of the result */
+} ResizePlan;
+
+static bool make_taps(OpCall *call, const Resize *r, ResizePlan *p) {
+  for (int k = 0; k < SPATIAL_MAX; k++) {
+    int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
+    p->taps[k] = ARENA_ARRAY(call->arena, Taps, (size_t)n + 1);
+    if (!p->taps[k]) return op_out_of_memory(call);
+    for (int64_t o = 0; o < n; o++)
+      p->taps[k][o] = taps_at(r, o, n, length);
+  }
+  return true;
+}
+
+static void resize_element(const ResizePlan *p, Method method,
+                           const int64_t index[5]) {
+  const Tensor *x = &p->data, *out = &p->out;
+  int64_t size = (int64_t)dtype_size(x->dtype), offset = 0;
+  const Taps *taps[SPATIAL_MAX];
+  const char *at = x->data + (index[0] * x->strides[0] +
+                              index[1] * x->strides[1]) * size;
+  for (int i = 0; i < 5; i++) offset += index[i] * out->strides[i];
+  for (int k = 0; k < SPATIAL_MAX; k++) taps[k] = &p->taps[k][index[2 + k]];
+  char *to = out->data + offset * size;
+  if (method != NEAREST) {
+    (x->dtype == DT_FLOAT64 ? put_weighted_f64 : put_weighted_f32)(x, at, taps,
+                                                                   to);
+    return;
+  }
+  for (int k = 0; k < SPATIAL_MAX; k++)
+    at += taps[k]->index[0] * x->strides[2 + k] * size;
+  memcpy(to, at, (size_t)size);
+}
+
+static bool run_resize(OpCall *call, const Resize *r) {
+  AxisOrder order;
+  int spatial = window_rank(call->op, ATTR_layout);
+  axis_order(attr_text(call->attrs, ATTR_layout), 'N', 'C', spatial, &order);
+  ResizePlan p = {.data = window_geometry(call->args[0], &order),
+                  .out = window_geometry(call->outs[0], &order)};
+  if (tensor_count(&p.out) == 0) return true;
+  if (!make_taps(call, r, &p)) return false;
+  int64_t n = tensor_count(&p.out);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t index[5], rest = i;
+    if (op_stopped(call)) return false;
+    for (int k = 4; k >= 0; k--) {
+      index[k] = rest % p.out.shape[k];
+      rest /= p.out.shape[k];
+    }
+    resize_element(&p, r->method, index);
+  }
+  return true;
+}
+
+static Method method_of(const char *text) {
+  if (is(text, "nearest_neighbor")) return NEAREST;
+  return is(text, "cubic") || is(text, "bicubic") ? CUBIC : LINEAR;
+}
+
+bool kernel_resize(OpCall *call) {
+  const Attrs *a = call->attrs;
+  Resize r = {.method = method_of(attr_text(a, ATTR_method)),
+              .coordinates =
+                  attr_text(a, ATTR_coordinate_transformation_mode),
+              .rounding = attr_text(a, ATTR_rounding_method),
+              .alpha = (float)attr_real(a, ATTR_cubic_alpha),
+              .cut_outside = attr_int(a, ATTR_cubic_exclude) != 0};
+  if (is(r.coordinates, "tf_crop_and_resize"))
+    return op_fault(call, E0303, "coordinate_transformation_mode "
+                    "tf_crop_and_resize");
+  return run_resize(call, &r);
+}
+
+bool kernel_upsampling(OpCall *call) {
+  Resize r = {.method = method_of(attr_text(call->attrs, ATTR_method)),
+              .coordinates = "asymmetric", .rounding = "", .alpha = -0.5f};
+  if (r.method != NEAREST && attr_bool(call->attrs, ATTR_align_corners))
+    r.coordinates = "align_corners";
+  return run_resize(call, &r);
+}

@@ -1,0 +1,148 @@
+/* sort, argsort and topk, by a merge sort without recursion. */
+#include "ops/ref/sort.h"
+
+#include "ops/kernel.h"
+#include "ops/ref/elementwise.h"
+#include "ops/ref/walk.h"
+
+#include <string.h>
+
+#define BODY "ops/ref/sort_body.h"
+#include "ops/ref/each_bool.h"
+#include "ops/ref/each_int.h"
+#include "ops/ref/each_float.h"
+
+typedef void (*Merge)(const Line *line, const int64_t *order, int64_t *out,
+                      int64_t from, int64_t middle, int64_t to);
+static const Merge merges[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = merge_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
+                   int64_t *scratch) {
+  int64_t n = line->n;
+  Merge merge = merges[line->dtype];
+  for (int64_t i = 0; i < n; i++) order[i] = i;
+  for (int64_t width = 1; width < n; width *= 2) {
+    for (int64_t from = 0; from < n; from += 2 * width) {
+      if (op_stopped(call)) return NULL;
+      int64_t middle = least(from + width, n);
+      merge(line, order, scratch, from, middle, least(middle + width, n));
+    }
+    int64_t *sorted = scratch;
+    scratch = order;
+    order = sorted;
+  }
+  return order;
+}
+
+/* --- Kernels ------------------------------------------------------------- */
+
+/* The results that a call wants of a sorted line; either may be NULL. */
+typedef struct Sorted { Tensor *values, *indices; } Sorted;
+
+static void put_sorted(const Line *line, const int64_t *order, int64_t n,
+                       Tensor *out, char *at, int64_t step, bool indices) {
+  int64_t size = (int64_t)dtype_size(out->dtype);
+  for (int64_t i = 0; i < n; i++) {
+    const char *from = line->data + order[i] * line->step *
+                                        (int64_t)dtype_size(line->dtype);
+    Value v = indices ? bits_from_i64(out->dtype, order[i])
+                      : bits_load(line->dtype, from);
+    bits_store(out->dtype, at + i * step * size, v);
+  }
+}
+
+/* The part of a result that belongs to line j of the walk. */
+static char *line_of(const Walk *w, int k, int64_t j) {
+  return w->data[k] + j * w->step[k] * w->size[k];
+}
+
+static bool sort_lines(OpCall *call, int axis, bool descend, Sorted out) {
+  const Tensor *x = call->args[0];
+  int64_t n = x->shape[axis];
+  int64_t *room = ARENA_ARRAY(call->arena, int64_t, 2 * (size_t)n + 1);
+  if (!room) return op_out_of_memory(call);
+  Tensor *values = out.values ? out.values : out.indices;
+  Tensor *indices = out.indices ? out.indices : out.values;
+  Walk w;
+  walk_axes(&w, 3, (const Tensor *[]){x, values, indices},
+            ((1u << x->rank) - 1) & ~(1u << axis));
+  while (walk_next(&w))
+    for (int64_t j = 0; j < w.n; j++) {
+      Line line = {x->dtype, line_of(&w, 0, j), x->strides[axis], n, descend};
+      const int64_t *order = line_sort(call, &line, room, room + n);
+      if (!order) return false;
+      int64_t k = values->shape[axis], step = values->strides[axis];
+      if (out.values)
+        put_sorted(&line, order, k, values, line_of(&w, 1, j), step, false);
+      if (out.indices)
+        put_sorted(&line, order, k, indices, line_of(&w, 2, j), step, true);
+    }
+  return true;
+}
+
+static bool sort_call(OpCall *call, Sorted out) {
+  int64_t axis = attr_int(call->attrs, ATTR_axis);
+  if (axis < 0) axis += call->args[0]->rank;
+  bool descend = !attr_bool(call->attrs, ATTR_is_ascend);
+  return sort_lines(call, (int)axis, descend, out);
+}
+
+bool kernel_sort(OpCall *call) {
+  bool indices = call->op == op_info(OP_ARGSORT);
+  return sort_call(call, indices ? (Sorted){.indices = call->outs[0]}
+                                 : (Sorted){.values = call->outs[0]});
+}
+
+bool kernel_topk(OpCall *call) {
+  const char *what = attr_text(call->attrs, ATTR_ret_type);
+  if (call->out_count == 2)
+    return sort_call(call, (Sorted){call->outs[0], call->outs[1]});
+  bool indices = strcmp(what, "indices") == 0;
+  return sort_call(call, indices ? (Sorted){.indices = call->outs[0]}
+                                 : (Sorted){.values = call->outs[0]});
+}
+
+/* --- searchsorted -------------------------------------------------------- */
+
+typedef int64_t (*Search)(const Line *line, const char *value, bool right);
+static const Search searches[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = search_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+/* The sequence for the row that value number `i` lies in. */
+static Line sequence_of(const Tensor *s, const Tensor *values, int64_t i) {
+  int last = s->rank - 1;
+  Line line = {s->dtype, s->data, s->strides[last], s->shape[last], false};
+  if (s->rank == 1) return line;
+  i /= values->shape[last];
+  for (int k = last - 1; k >= 0; k--) {
+    line.data += i % s->shape[k] * s->strides[k] *
+                 (int64_t)dtype_size(s->dtype);
+    i /= s->shape[k];
+  }
+  return line;
+}
+
+bool kernel_searchsorted(OpCall *call) {
+  const Tensor *s = call->args[0], *values = call->args[1];
+  Tensor *out = call->outs[0];
+  bool right = attr_bool(call->attrs, ATTR_right);
+  int64_t n = tensor_count(values), size = (int64_t)dtype_size(out->dtype);
+  for (int64_t i = 0; i < n; i++) {
+    if (op_stopped(call)) return false;
+    Line line = sequence_of(s, values, i);
+    Value v = tensor_bits_at(values, i);
+    int64_t at = searches[s->dtype](&line, (const char *)&v, right);
+    bits_store(out->dtype, out->data + i * size,
+               bits_from_i64(out->dtype, at));
+  }
+  return true;
+}

@@ -1,0 +1,66 @@
+/* See walk.h. */
+#include "ops/ref/walk.h"
+
+/* Operand k's stride along result axis `axis`: 0 where it is repeated. */
+static int64_t broadcast_step(const Tensor *t, const Tensor *out, int axis) {
+  int own = axis - (out->rank - t->rank);
+  if (own < 0 || (t->shape[own] == 1 && out->shape[axis] != 1)) return 0;
+  return t->strides[own];
+}
+
+static bool merges(const Walk *w, const int64_t *steps, int64_t n) {
+  int last = w->rank - 1;
+  if (last < 0) return false;
+  for (int k = 0; k < w->count; k++)
+    if (w->steps[k][last] != steps[k] * n) return false;
+  return true;
+}
+
+static void add_axis(Walk *w, const int64_t *steps, int64_t n) {
+  if (n == 1) return;
+  bool merged = merges(w, steps, n);
+  if (!merged) w->shape[w->rank++] = 1;
+  w->shape[w->rank - 1] *= n;
+  for (int k = 0; k < w->count; k++) w->steps[k][w->rank - 1] = steps[k];
+}
+
+void walk_axes(Walk *w, int count, const Tensor *const *operands,
+               unsigned set) {
+  *w = (Walk){.count = count, .n = 1};
+  const Tensor *out = operands[0];
+  for (int k = 0; k < count; k++) {
+    w->data[k] = operands[k]->data;
+    w->size[k] = (int64_t)dtype_size(operands[k]->dtype);
+  }
+  for (int i = 0; i < out->rank; i++) {
+    int64_t steps[WALK_MAX];
+    if (!(set >> i & 1)) continue;
+    if (out->shape[i] == 0) w->done = true;
+    for (int k = 0; k < count; k++)
+      steps[k] = broadcast_step(operands[k], out, i);
+    add_axis(w, steps, out->shape[i]);
+  }
+  int last = w->rank - 1;
+  if (last < 0) return;
+  w->n = w->shape[last];
+  for (int k = 0; k < count; k++) w->step[k] = w->steps[k][last];
+}
+
+void walk_start(Walk *w, int count, const Tensor *const *operands) {
+  walk_axes(w, count, operands, ~0u);
+}
+
+bool walk_next(Walk *w) {
+  if (w->done) return false;
+  if (!w->started) return w->started = true;
+  for (int i = w->rank - 2; i >= 0; i--) {
+    bool more = ++w->index[i] < w->shape[i];
+    int64_t by = more ? 1 : 1 - w->shape[i];
+    if (!more) w->index[i] = 0;
+    for (int k = 0; k < w->count; k++)
+      w->data[k] += by * w->steps[k][i] * w->size[k];
+    if (more) return true;
+  }
+  w->done = true;
+  return false;
+}

@@ -1,0 +1,33 @@
+/* Walking operands together: the shape is that of operand 0, the result; the
+ * others broadcast to it.  Axes that lie behind each other in every operand
+ * are merged, so a contiguous tensor of any rank is one run. */
+#ifndef OPS_REF_WALK_H
+#define OPS_REF_WALK_H
+
+#include "ops/ops.h"
+
+enum { WALK_MAX = 6 };
+
+typedef struct Walk {
+  int count;  /* operands */
+  int rank;
+  int64_t shape[RANK_MAX];
+  int64_t steps[WALK_MAX][RANK_MAX];  /* in elements */
+  int64_t size[WALK_MAX];             /* bytes an element */
+  int64_t index[RANK_MAX];
+  bool started, done;
+  /* The current run along the innermost axis: */
+  int64_t n;
+  char *data[WALK_MAX];
+  int64_t step[WALK_MAX];
+} Walk;
+
+void walk_start(Walk *w, int count, const Tensor *const *operands);
+bool walk_next(Walk *w);
+
+/* The same for one tensor's axes, some walked and the others left to the
+ * caller: a walk over the axes in `set`. */
+void walk_axes(Walk *w, int count, const Tensor *const *operands,
+               unsigned set);
+
+#endif

@@ -1,0 +1,344 @@
+/* What all rules share: running one, checking that its operands are tensors,
+ * reporting mistakes.  The rules themselves are in ops/rules/, one file per
+ * family. */
+#include "ops/rules/support.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- Mistakes ------------------------------------------------------------ */
+
+static const char *text_in(Arena *a, const char *format, va_list args) {
+  char text[512];
+  vsnprintf(text, sizeof text, format, args);
+  return arena_strndup(a, text, strlen(text));
+}
+
+RuleStatus rule_error(RuleCall *c, DiagCode code, int culprit,
+                      const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const char *text = text_in(c->arena, format, args);
+  va_end(args);
+  c->code = code;
+  c->culprit = culprit;
+  c->message = arena_printf(c->arena, "`%s`: %s", c->op->name, text);
+  return RULE_ERROR;
+}
+
+RuleStatus rule_hint(RuleCall *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  c->hint = text_in(c->arena, format, args);
+  va_end(args);
+  return RULE_ERROR;
+}
+
+const char *rule_dims_text(RuleCall *c, int rank, const Dim *dims) {
+  StrBuf text;
+  strbuf_init(&text, c->arena->mem);
+  dims_print(c->dims, &text, rank, dims);
+  const char *copy = arena_strndup(c->arena, strbuf_text(&text), text.len);
+  strbuf_done(&text);
+  return copy;
+}
+
+const char *rule_shape(RuleCall *c, int i) {
+  return rule_dims_text(c, c->args[i].rank, c->args[i].dims);
+}
+
+const char *rule_dim_text(RuleCall *c, Dim d) {
+  if (dim_is_number(d)) return arena_printf(c->arena, "%lld", (long long)d);
+  const char *text = rule_dims_text(c, 1, &d);
+  return arena_strndup(c->arena, text + 1, strlen(text) - 2);
+}
+
+const char *rule_arg_name(RuleCall *c, int i) {
+  int n = op_arg_count(c->op);
+  OpArg arg = op_arg(c->op, i < n ? i : n - 1);
+  return arena_strndup(c->arena, arg.name, (size_t)arg.len);
+}
+
+/* --- Operands ------------------------------------------------------------ */
+
+int rule_operands(const RuleCall *c) {
+  int n = c->count;
+  for (int i = 0; i < c->op->attr_count; i++)
+    n -= c->attrs->values[i].operand >= 0;
+  return n;
+}
+
+static RuleStatus check_tensor(RuleCall *c, int i, const RuleType *t) {
+  if (t->kind == RT_TUPLE || t->kind == RT_OTHER)
+    return rule_error(c, E0212, i, "`%s` must be a tensor, not %s",
+                      rule_arg_name(c, i),
+                      t->kind == RT_TUPLE ? "a tuple"
+                                          : "a function, data value or cell");
+  bool known = t->kind == RT_TENSOR && t->rank >= 0 && t->dtype != DTYPE_NONE;
+  return known ? RULE_OK : RULE_WAIT;
+}
+
+static RuleStatus check_tuple(RuleCall *c, int i) {
+  const RuleType *t = &c->args[i];
+  if (t->kind == RT_UNKNOWN) return RULE_WAIT;
+  if (t->kind != RT_TUPLE) {
+    rule_error(c, E0212, i, "`%s` must be a tuple of tensors",
+               rule_arg_name(c, i));
+    return rule_hint(c, "write %s((a, b), ...), with two parentheses",
+                     c->op->name);
+  }
+  RuleStatus all = RULE_OK;
+  for (int k = 0; k < t->count; k++) {
+    RuleStatus one = check_tensor(c, i, &t->fields[k]);
+    if (one == RULE_ERROR) return one;
+    if (one == RULE_WAIT) all = RULE_WAIT;
+  }
+  return all;
+}
+
+/* Every operand is a tensor of known rank and dtype, or a tuple of such.
+ * Where the rule infers, only the first must be known. */
+static RuleStatus check_operands(RuleCall *c) {
+  int plain = rule_operands(c);
+  RuleStatus all = RULE_OK;
+  for (int i = 0; i < c->count; i++) {
+    bool tuple = i < plain && i < op_arg_count(c->op) && op_arg(c->op, i).tuple;
+    RuleStatus one =
+        tuple ? check_tuple(c, i) : check_tensor(c, i, &c->args[i]);
+    if (one == RULE_ERROR) return one;
+    bool inferred = (c->op->flags & OP_INFERS) && i > 0 && i < plain;
+    if (one == RULE_WAIT && !inferred) all = RULE_WAIT;
+  }
+  return all;
+}
+
+static RuleStatus check_size(RuleCall *c, const RuleType *t) {
+  if (t->kind == RT_TUPLE) {
+    for (int i = 0; i < t->count; i++)
+      if (check_size(c, &t->fields[i]) != RULE_OK) return RULE_ERROR;
+    return RULE_OK;
+  }
+  if (t->kind != RT_TENSOR) return RULE_OK;
+  int64_t bytes = (int64_t)dtype_size(t->dtype);
+  for (int i = 0; i < t->rank; i++)
+    if (dim_is_number(t->dims[i]) && t->dims[i] > 0 &&
+        __builtin_mul_overflow(bytes, t->dims[i], &bytes))
+      return rule_error(c, E0214, -1, "a result of shape %s is too large",
+                        rule_dims_text(c, t->rank, t->dims));
+  return RULE_OK;
+}
+
+RuleStatus rule_run(RuleCall *c) {
+  c->culprit = c->other = -1;
+  c->message = c->hint = NULL;
+  c->result = (RuleType){.kind = RT_UNKNOWN, .dtype = DTYPE_NONE, .rank = -1};
+  if (!(c->op->flags & OP_TAKES_ANY)) {
+    RuleStatus status = check_operands(c);
+    if (status != RULE_OK) return status;
+  }
+  RuleStatus status = c->op->rule(c);
+  return status == RULE_OK ? check_size(c, &c->result) : status;
+}
+
+/* --- Results ------------------------------------------------------------- */
+
+RuleType rule_tensor(DType dtype, int rank, const Dim *dims) {
+  RuleType t = {.kind = RT_TENSOR, .dtype = dtype, .rank = rank};
+  if (rank > 0) memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
+  return t;
+}
+
+RuleStatus rule_result(RuleCall *c, DType dtype, int rank, const Dim *dims) {
+  if (rank > RANK_MAX)
+    return rule_error(c, E0208, 0, "the result would have rank %d; at most %d "
+                      "is possible", rank, RANK_MAX);
+  c->result = rule_tensor(dtype, rank, dims);
+  return RULE_OK;
+}
+
+RuleType *rule_result_tuple(RuleCall *c, int n) {
+  c->result = (RuleType){.kind = RT_TUPLE, .rank = -1, .count = n,
+                         .dtype = DTYPE_NONE};
+  c->result.fields = ARENA_ARRAY(c->arena, RuleType, (size_t)n);
+  return c->result.fields;
+}
+
+/* --- Requirements -------------------------------------------------------- */
+
+bool rule_rank(RuleCall *c, int i, int rank) {
+  if (c->args[i].rank == rank) return true;
+  rule_error(c, E0208, i, "`%s` must have rank %d, not shape %s",
+             rule_arg_name(c, i), rank, rule_shape(c, i));
+  return false;
+}
+
+bool rule_min_rank(RuleCall *c, int i, int rank) {
+  if (c->args[i].rank >= rank) return true;
+  rule_error(c, E0208, i, "`%s` must have rank %d or more, not shape %s",
+             rule_arg_name(c, i), rank, rule_shape(c, i));
+  return false;
+}
+
+bool rule_dtype(RuleCall *c, int i, DType dtype) {
+  if (c->args[i].dtype == dtype) return true;
+  rule_error(c, E0207, i, "`%s` must be %s, not %s", rule_arg_name(c, i),
+             dtype_name(dtype), dtype_name(c->args[i].dtype));
+  return false;
+}
+
+bool rule_same_dtype(RuleCall *c, int i, int k) {
+  DType a = c->args[i].dtype, b = c->args[k].dtype;
+  if (a == b) return true;
+  rule_error(c, E0207, k, "operands have dtypes %s and %s", dtype_name(a),
+             dtype_name(b));
+  c->other = i;
+  const char *to = dtype_is_float(a) || !dtype_is_float(b)
+                       ? dtype_info[a].suffix : dtype_info[b].suffix;
+  if (a == DT_BOOL || b == DT_BOOL)
+    rule_hint(c, "a bool is no number; comparisons are joined by `&&`");
+  else
+    rule_hint(c, "dtypes never convert by themselves: cast one of them, or "
+              "give a literal the suffix of the other, as in 1%s",
+              strcmp(to, "f32") == 0 ? "f" : to);
+  return false;
+}
+
+static const char *class_words[] = {
+    [TAKES_FLOAT] = "floating-point",
+    [TAKES_INT] = "integer",
+    [TAKES_BITS] = "integer or bool",
+    [TAKES_BOOL] = "bool",
+    [TAKES_NUMBER] = "numeric",
+    [TAKES_SIGNED] = "signed",
+};
+
+static bool dtype_is_in(DType t, TypeClass class) {
+  DTypeClass of = dtype_info[t].class;
+  switch (class) {
+    case TAKES_FLOAT: return of == CLASS_F;
+    case TAKES_INT: return of == CLASS_I || of == CLASS_U;
+    case TAKES_BITS: return of != CLASS_F;
+    case TAKES_BOOL: return of == CLASS_B;
+    case TAKES_NUMBER: return of != CLASS_B;
+    case TAKES_SIGNED: return of == CLASS_I || of == CLASS_F;
+  }
+  return false;
+}
+
+bool rule_class(RuleCall *c, int i, TypeClass class) {
+  DType t = c->args[i].dtype;
+  if (dtype_is_in(t, class)) return true;
+  rule_error(c, E0304, i, "takes %s tensors, `%s` is %s", class_words[class],
+             rule_arg_name(c, i), dtype_name(t));
+  if (class == TAKES_FLOAT)
+    rule_hint(c, "cast it first: cast(x, dtype=\"float32\")");
+  return false;
+}
+
+bool rule_fits(RuleCall *c, int i, int rank, const Dim *dims) {
+  RuleType *t = &c->args[i];
+  if (t->rank == rank) {
+    int axis = 0;
+    while (axis < rank && dim_equal(t->dims[axis], dims[axis]) != NO) axis++;
+    if (axis == rank) return true;
+  }
+  rule_error(c, t->rank == rank ? E0209 : E0208, i,
+             "`%s` must have shape %s, not %s", rule_arg_name(c, i),
+             rule_dims_text(c, rank, dims), rule_shape(c, i));
+  return false;
+}
+
+bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims) {
+  RuleType *t = &c->args[i];
+  if (t->kind == RT_UNKNOWN)
+    *t = (RuleType){.kind = RT_TENSOR, .dtype = DTYPE_NONE, .rank = -1};
+  if (t->dtype == DTYPE_NONE) t->dtype = dtype;
+  if (t->rank < 0) {
+    t->rank = rank;
+    for (int k = 0; k < rank; k++) t->dims[k] = DIM_HOLE;
+  }
+  if (t->rank == rank)
+    for (int k = 0; k < rank; k++)
+      if (dim_is_hole(t->dims[k])) t->dims[k] = dims[k];
+  return rule_dtype(c, i, dtype) && rule_fits(c, i, rank, dims);
+}
+
+/* --- Axes ---------------------------------------------------------------- */
+
+bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis) {
+  int64_t at = value < 0 ? value + rank : value;
+  if (!dim_is_number(value) || at < 0 || at >= rank) {
+    rule_error(c, E0302, -1, "axis %s is out of range for rank %d",
+               rule_dim_text(c, value), rank);
+    if (rank > 0)
+      rule_hint(c, "axes run from %d to %d", -rank, rank - 1);
+    return false;
+  }
+  *axis = (int)at;
+  return true;
+}
+
+bool rule_axis(RuleCall *c, AttrName name, int rank, int *axis) {
+  return rule_axis_value(c, attr_int(c->attrs, name), rank, axis);
+}
+
+bool rule_axis_set(RuleCall *c, AttrName name, int rank, AxisSet *set) {
+  const AttrValue *v = attr_get(c->attrs, name);
+  *set = 0;
+  for (int i = 0; i < v->count; i++) {
+    int axis;
+    if (!rule_axis_value(c, v->ints[i], rank, &axis)) return false;
+    if (*set >> axis & 1) {
+      rule_error(c, E0303, -1, "axis %d is named twice", axis);
+      return false;
+    }
+    *set |= 1u << axis;
+  }
+  return true;
+}
+
+/* --- Dimensions ---------------------------------------------------------- */
+
+Dim rule_meet(Dim a, Dim b) {
+  if (dim_is_number(a)) return a;
+  if (dim_is_number(b)) return b;
+  if (dim_is_form(a)) return a;
+  if (dim_is_form(b)) return b;
+  return dim_is_hole(a) ? a : b;
+}
+
+/*   1, d -> d     ?, d -> d (d a number or name)    d, d -> d  */
+static bool broadcast_dim(Dim a, Dim b, Dim *out) {
+  if (a == 1 || b == 1) {
+    *out = a == 1 ? b : a;
+    return true;
+  }
+  if (dim_equal(a, b) == NO) return false;
+  *out = rule_meet(a, b);
+  return true;
+}
+
+bool rule_broadcast_dims(const RuleType *a, const RuleType *b, RuleType *out) {
+  int rank = a->rank > b->rank ? a->rank : b->rank;
+  Dim dims[RANK_MAX];
+  for (int i = 1; i <= rank; i++) {
+    Dim x = i <= a->rank ? a->dims[a->rank - i] : 1;
+    Dim y = i <= b->rank ? b->dims[b->rank - i] : 1;
+    if (!broadcast_dim(x, y, &dims[rank - i])) return false;
+  }
+  DType dtype = out->dtype;
+  *out = rule_tensor(dtype, rank, dims);
+  return true;
+}
+
+bool rule_broadcast_pair(RuleCall *c, int i, int k, RuleType *out) {
+  RuleType a = c->args[i], b = c->args[k];
+  if (rule_broadcast_dims(&a, &b, out)) return true;
+  rule_error(c, E0203, k, "shapes %s and %s do not broadcast",
+             rule_shape(c, i), rule_shape(c, k));
+  c->other = i;
+  rule_hint(c, "shapes are aligned at the right; two dimensions fit when they "
+            "are equal or one of them is 1");
+  return false;
+}

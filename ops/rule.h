@@ -1,0 +1,66 @@
+/* Operators' rules: operand types to result types, written once.
+ *
+ * The checker runs a rule on what it knows so far (a rank may be missing, a
+ * dim may be a hole, `?` or a named form) and runs it again when it learns
+ * more; the interpreter runs the same rule on what is, to find the result's
+ * shape and to refuse operands that do not fit.  A rule never fails on
+ * incomplete input: it answers RULE_WAIT. */
+#ifndef OPS_RULE_H
+#define OPS_RULE_H
+
+#include "base/diag.h"
+#include "ops/attr.h"
+
+typedef enum RuleKind {
+  RT_UNKNOWN,  /* nothing known yet */
+  RT_TENSOR,
+  RT_TUPLE,
+  RT_OTHER,    /* a function, ADT, ref: no operator takes one */
+} RuleKind;
+
+typedef struct RuleType {
+  RuleKind kind;
+  DType dtype;  /* DTYPE_NONE: not known */
+  int rank;     /* -1: not known */
+  Dim dims[RANK_MAX];
+  int count;    /* RT_TUPLE */
+  struct RuleType *fields;
+  const Dim *value;  /* of a rank-0 integer, where known; NULL: it is not */
+} RuleType;
+
+typedef enum RuleStatus { RULE_OK, RULE_WAIT, RULE_ERROR } RuleStatus;
+
+typedef struct RuleCall {
+  const struct OpInfo *op;
+  const Attrs *attrs;
+  DimTable *dims;   /* NULL at run time */
+  Arena *arena;     /* for result.fields and the error's text */
+  int count;        /* operands; those that hold attributes come last */
+  RuleType *args;   /* a rule may fill in what is missing (weights' shapes) */
+  RuleType result;
+  /* With RULE_ERROR: what is wrong, which operands it concerns (-1: none). */
+  DiagCode code;
+  const char *message;
+  const char *hint;
+  int culprit, other;
+} RuleCall;
+
+typedef RuleStatus (*RuleFn)(RuleCall *call);
+
+/* Reports a mistake; returns RULE_ERROR. */
+RuleStatus rule_error(RuleCall *c, DiagCode code, int culprit,
+                      const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+RuleStatus rule_hint(RuleCall *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Runs an operator's rule.  The message names the operator and shows operand
+ * types as types print: (2, 3), (4). */
+RuleStatus rule_run(RuleCall *call);
+
+/* The rules by name, for documentation: rules.def lists them. */
+#define RULE(id, text) RuleStatus rule_##id(RuleCall *call);
+#include "ops/rules.def"
+#undef RULE
+
+#endif

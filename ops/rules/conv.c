@@ -1,0 +1,173 @@
+/* Rules of convolutions. */
+#include "ops/rules/conv.h"
+
+#include "ops/rules/support.h"
+
+#include <string.h>
+
+/* The weight's letters.  Relay's releases call the kernel of a transposed
+ * convolution OIW or OIDHW, and mean inputs first. */
+static bool weight_order(const char *text, Conv *conv) {
+  bool inputs_first = conv->transposed && conv->spatial != 2 &&
+                      strncmp(text, "OI", 2) == 0;
+  AxisOrder *w = &conv->weight;
+  if (!axis_order(text, 'O', 'I', conv->spatial, w)) return false;
+  if (inputs_first) {
+    w->first = 1;
+    w->second = 0;
+  }
+  return true;
+}
+
+const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
+  *conv = (Conv){.transposed = transposed};
+  conv->spatial = window_rank(attrs->op, ATTR_data_layout);
+  conv->groups = attr_int(attrs, ATTR_groups);
+  if (!axis_order(attr_text(attrs, ATTR_data_layout), 'N', 'C', conv->spatial,
+                  &conv->data))
+    return "data_layout is an order of N, C and the spatial axes";
+  if (!weight_order(attr_text(attrs, ATTR_kernel_layout), conv))
+    return "kernel_layout is an order of O, I and the spatial axes";
+  const char *out = attr_text(attrs, ATTR_out_layout);
+  if (*out && strcmp(out, attr_text(attrs, ATTR_data_layout)))
+    return "out_layout differs from data_layout";
+  if (!window_axes(attrs, conv->spatial, conv->axes))
+    return "strides and dilation are at least 1, padding at least 0: one "
+           "number, or one for each axis";
+  if (conv->groups < 1) return "groups is at least 1";
+  return NULL;
+}
+
+/* A dimension of the weight: from an attribute, else the weight's own. */
+static Dim weight_dim(RuleCall *c, int rank, int axis) {
+  const RuleType *w = &c->args[1];
+  bool known = w->kind == RT_TENSOR && w->rank == rank;
+  return known ? w->dims[axis] : DIM_HOLE;
+}
+
+/* One group for each input channel: then the weight may also be written as
+ * (inputs, channels / inputs, k...), which is how Relay has it. */
+static bool is_depthwise(RuleCall *c, const Conv *conv) {
+  Dim inputs = c->args[0].dims[conv->data.second];
+  return !conv->transposed && conv->groups > 1 &&
+         dim_equal(inputs, conv->groups) == YES;
+}
+
+static Dim channels_of(RuleCall *c, const Conv *conv) {
+  if (attr_is_set(c->attrs, ATTR_channels))
+    return attr_int(c->attrs, ATTR_channels);
+  Dim own = weight_dim(c, conv->spatial + 2, conv->weight.first);
+  Dim other = weight_dim(c, conv->spatial + 2, conv->weight.second);
+  if (is_depthwise(c, conv)) return dim_mul(c->dims, own, other);
+  return conv->transposed ? dim_mul(c->dims, own, conv->groups) : own;
+}
+
+/* The weight's shape: (channels, inputs / groups, k...), of a transposed
+ * convolution (inputs, channels / groups, k...), in its layout's order. */
+static bool conv_weight(RuleCall *c, const Conv *conv, Dim channels) {
+  const RuleType *x = &c->args[0];
+  Dim inputs = x->dims[conv->data.second], dims[RANK_MAX];
+  bool bad_inputs = false, bad_channels = false;
+  Dim group_inputs =
+      dim_div_exact(c->dims, inputs, conv->groups, &bad_inputs);
+  Dim group_channels =
+      dim_div_exact(c->dims, channels, conv->groups, &bad_channels);
+  if (bad_inputs || bad_channels) {
+    rule_error(c, E0209, 0, "%s input and %s output channels do not divide "
+               "into %lld groups", rule_dim_text(c, inputs),
+               rule_dim_text(c, channels), (long long)conv->groups);
+    return false;
+  }
+  dims[conv->weight.first] = conv->transposed ? group_channels : channels;
+  dims[conv->weight.second] = conv->transposed ? inputs : group_inputs;
+  Dim own = weight_dim(c, conv->spatial + 2, conv->weight.first);
+  if (is_depthwise(c, conv) && dim_equal(own, channels) != YES) {
+    dims[conv->weight.first] = inputs;
+    dims[conv->weight.second] = group_channels;
+  }
+  for (int k = SPATIAL_MAX - conv->spatial; k < SPATIAL_MAX; k++) {
+    int axis = conv->weight.spatial[k];
+    dims[axis] = window_value(c->attrs, ATTR_kernel_size, conv->spatial, k,
+                              weight_dim(c, conv->spatial + 2, axis));
+  }
+  return rule_expect(c, 1, x->dtype, conv->spatial + 2, dims);
+}
+
+/* The length of the result along an axis, from the kernel's k there. */
+static Dim conv_length(RuleCall *c, const Conv *conv, int axis, Dim length,
+                       Dim k) {
+  const WindowAxis *a = &conv->axes[axis];
+  DimTable *t = c->dims;
+  Dim reach =
+      dim_add(t, dim_mul(t, dim_sub(t, k, 1), a->dilation), 1);
+  if (!conv->transposed) {
+    Dim room = dim_sub(t, dim_add(t, length, a->before + a->after), reach);
+    if (dim_is_number(room) && room < 0) return -1;
+    return dim_add(t, dim_div_floor(t, room, a->stride), 1);
+  }
+  Dim full = dim_add(t, dim_mul(t, dim_sub(t, length, 1), a->stride), reach);
+  int64_t extra = window_value(c->attrs, ATTR_output_padding, conv->spatial,
+                               axis, 0);
+  return dim_add(t, full, extra - a->before - a->after);
+}
+
+static RuleStatus conv_rule(RuleCall *c, bool transposed) {
+  Conv conv;
+  const char *wrong = conv_of(c->attrs, transposed, &conv);
+  if (wrong) return rule_error(c, E0303, -1, "%s", wrong);
+  if (!rule_rank(c, 0, conv.spatial + 2) || !rule_class(c, 0, TAKES_NUMBER))
+    return RULE_ERROR;
+  Dim channels = channels_of(c, &conv);
+  if (!conv_weight(c, &conv, channels)) return RULE_ERROR;
+  RuleType out = c->args[0];
+  DType dtype = attr_dtype(c->attrs, ATTR_out_dtype);
+  if (dtype == DTYPE_NONE) dtype = out.dtype;
+  if (dtype_is_float(dtype) != dtype_is_float(out.dtype) || dtype == DT_BOOL)
+    return rule_error(c, E0304, -1, "cannot give %s from %s",
+                      dtype_name(dtype), dtype_name(out.dtype));
+  out.dims[conv.data.second] = channels;
+  for (int k = SPATIAL_MAX - conv.spatial; k < SPATIAL_MAX; k++) {
+    int axis = conv.data.spatial[k];
+    Dim size = c->args[1].dims[conv.weight.spatial[k]];
+    out.dims[axis] = conv_length(c, &conv, k, out.dims[axis], size);
+    if (dim_is_number(out.dims[axis]) && out.dims[axis] < 0)
+      return rule_error(c, E0209, 1, "the kernel %s is larger than data %s "
+                        "with its padding", rule_shape(c, 1),
+                        rule_shape(c, 0));
+  }
+  return rule_result(c, dtype, out.rank, out.dims);
+}
+
+/*   x : (n, c, d..., t)    w : (o, c / groups, k..., t)
+ *   -------------------------------------------------------------------------
+ *   nn.conv2d(x, w) :
+ *     (n, o, floor((d + padding - dilation * (k - 1) - 1) / stride) + 1, t) */
+RuleStatus rule_conv(RuleCall *c) { return conv_rule(c, false); }
+
+/*   x : (n, c, d..., t)    w : (c, o / groups, k..., t)
+ *   -------------------------------------------------------------------------
+ *   nn.conv2d_transpose(x, w) : (n, o, (d - 1) * stride + dilation * (k - 1)
+ *       + 1 - padding + output_padding, t)                                  */
+RuleStatus rule_conv_transpose(RuleCall *c) { return conv_rule(c, true); }
+
+/*   g : (n, o, e..., t)    x : (n, c, d..., t)    e the result's shape
+ *   -------------------------------------------------------------------
+ *   nn.conv2d_backward_weight(g, x, kernel_size=k) : (o, c / groups, k, t)  */
+RuleStatus rule_conv_backward_weight(RuleCall *c) {
+  WindowAxis axes[SPATIAL_MAX];
+  RuleType g = c->args[0], x = c->args[1];
+  int64_t groups = attr_int(c->attrs, ATTR_groups);
+  bool inexact = false;
+  if (!rule_rank(c, 0, 4) || !rule_rank(c, 1, 4) || !rule_same_dtype(c, 0, 1))
+    return RULE_ERROR;
+  if (strcmp(attr_text(c->attrs, ATTR_data_layout), "NCHW") || groups < 1 ||
+      attr_get(c->attrs, ATTR_kernel_size)->count != 2 ||
+      !window_axes(c->attrs, 2, axes))
+    return rule_error(c, E0303, -1, "needs kernel_size, and layouts NCHW");
+  Dim inputs = dim_div_exact(c->dims, x.dims[1], groups, &inexact);
+  if (inexact || dim_equal(g.dims[0], x.dims[0]) == NO)
+    return rule_error(c, E0209, 0, "gradient %s does not fit data %s",
+                      rule_shape(c, 0), rule_shape(c, 1));
+  const Dim *k = attr_get(c->attrs, ATTR_kernel_size)->ints;
+  return rule_result(c, g.dtype, 4, (Dim[]){g.dims[1], inputs, k[0], k[1]});
+}

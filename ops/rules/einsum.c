@@ -1,0 +1,123 @@
+/* einsum: its equations, and its rule. */
+#include "ops/rules/einsum.h"
+
+#include "ops/rules/support.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* The letters of the operands and of the result, without blanks. */
+typedef struct Terms {
+  char operands[EINSUM_MAX][RANK_MAX + 1];
+  char result[RANK_MAX + 1];
+  int count;
+  bool has_result;
+} Terms;
+
+static bool append(char *term, char letter) {
+  size_t len = strlen(term);
+  if (len == RANK_MAX) return false;
+  term[len] = letter;
+  return true;
+}
+
+static bool read_terms(const char *p, Terms *t) {
+  *t = (Terms){.count = 1};
+  for (; *p; p++) {
+    if (*p == ' ') continue;
+    if (*p == ',' && !t->has_result && t->count < EINSUM_MAX) {
+      t->count++;
+    } else if (*p == '-' && p[1] == '>' && !t->has_result) {
+      t->has_result = true;
+      p++;
+    } else if (!isalpha((unsigned char)*p) ||
+               !append(t->has_result ? t->result : t->operands[t->count - 1],
+                       *p)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static int occurrences(const Terms *t, char letter) {
+  int n = 0;
+  for (int i = 0; i < t->count; i++)
+    for (const char *p = t->operands[i]; *p; p++) n += *p == letter;
+  return n;
+}
+
+static bool implicit_result(Terms *t) {
+  for (int letter = 'A'; letter <= 'z'; letter++)
+    if (isalpha(letter) && occurrences(t, (char)letter) == 1 &&
+        !append(t->result, (char)letter))
+      return false;
+  return true;
+}
+
+/* The number of a letter, a new one when it comes up for the first time. */
+static int letter_number(char *seen, int *count, char letter) {
+  for (int i = 0; i < *count; i++)
+    if (seen[i] == letter) return i;
+  if (*count == EINSUM_LETTERS) return -1;
+  seen[*count] = letter;
+  return (*count)++;
+}
+
+bool einsum_parse(const char *equation, Einsum *e) {
+  Terms t;
+  char seen[EINSUM_LETTERS];
+  *e = (Einsum){0};
+  if (!read_terms(equation, &t)) return false;
+  if (!t.has_result && !implicit_result(&t)) return false;
+  for (const char *p = t.result; *p; p++, e->rank++)
+    if (occurrences(&t, *p) == 0 ||
+        letter_number(seen, &e->letters, *p) != e->rank)
+      return false;
+  e->operands = t.count;
+  for (int i = 0; i < t.count; i++)
+    for (const char *p = t.operands[i]; *p; p++) {
+      int number = letter_number(seen, &e->letters, *p);
+      if (number < 0) return false;
+      e->axes[i][e->ranks[i]++] = number;
+    }
+  return true;
+}
+
+static RuleStatus einsum_operand(RuleCall *c, const Einsum *e, int i,
+                                 Dim *lengths) {
+  const RuleType *x = &c->args[0].fields[i];
+  if (x->rank != e->ranks[i] || x->dtype != c->args[0].fields[0].dtype)
+    return rule_error(c, E0208, 0, "operand %d, %s %s, does not fit the "
+                      "equation", i, rule_dims_text(c, x->rank, x->dims),
+                      dtype_name(x->dtype));
+  for (int k = 0; k < x->rank; k++) {
+    Dim *length = &lengths[e->axes[i][k]];
+    if (dim_equal(*length, x->dims[k]) == NO)
+      return rule_error(c, E0209, 0, "one letter stands for lengths %s and %s",
+                        rule_dim_text(c, *length),
+                        rule_dim_text(c, x->dims[k]));
+    *length = dim_is_hole(*length) ? x->dims[k]
+                                   : rule_meet(*length, x->dims[k]);
+  }
+  return RULE_OK;
+}
+
+/*   xi : one axis for each letter of its term, equal letters equally long
+ *   -----------------------------------------------------------------------
+ *   einsum((x1, ..., xn), equation) : the lengths of the result's letters   */
+RuleStatus rule_einsum(RuleCall *c) {
+  Einsum e;
+  if (!einsum_parse(attr_text(c->attrs, ATTR_equation), &e))
+    return rule_error(c, E0303, -1, "\"%s\" is no equation such as "
+                      "\"ij,jk->ik\"", attr_text(c->attrs, ATTR_equation));
+  if (e.operands != c->args[0].count)
+    return rule_error(c, E0204, 0, "%d operands for an equation of %d terms",
+                      c->args[0].count, e.operands);
+  Dim lengths[EINSUM_LETTERS];
+  for (int i = 0; i < EINSUM_LETTERS; i++) lengths[i] = DIM_HOLE;
+  for (int i = 0; i < e.operands; i++) {
+    RuleStatus status = einsum_operand(c, &e, i, lengths);
+    if (status != RULE_OK) return status;
+  }
+  return rule_result(c, c->args[0].fields[0].dtype, e.rank, lengths);
+}

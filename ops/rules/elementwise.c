@@ -1,0 +1,116 @@
+/* Rules of operators that work element by element. */
+#include "ops/rules/support.h"
+
+static RuleStatus like_operand(RuleCall *c, int i, DType dtype) {
+  return rule_result(c, dtype, c->args[i].rank, c->args[i].dims);
+}
+
+/*   x : (d..., t)
+ *   ------------------
+ *   op(x) : (d..., t)                                                       */
+RuleStatus rule_same(RuleCall *c) {
+  return like_operand(c, 0, c->args[0].dtype);
+}
+
+static RuleStatus unary_of(RuleCall *c, TypeClass class) {
+  return rule_class(c, 0, class) ? rule_same(c) : RULE_ERROR;
+}
+
+RuleStatus rule_unary(RuleCall *c) { return unary_of(c, TAKES_NUMBER); }
+RuleStatus rule_unary_float(RuleCall *c) { return unary_of(c, TAKES_FLOAT); }
+RuleStatus rule_unary_bits(RuleCall *c) { return unary_of(c, TAKES_BITS); }
+RuleStatus rule_unary_bool(RuleCall *c) { return unary_of(c, TAKES_BOOL); }
+
+/*   x : (d..., t)    t floating-point
+ *   ----------------------------------
+ *   isnan(x) : (d..., bool)                                                 */
+RuleStatus rule_float_test(RuleCall *c) {
+  if (!rule_class(c, 0, TAKES_FLOAT)) return RULE_ERROR;
+  return like_operand(c, 0, DT_BOOL);
+}
+
+/*   x : (a..., t)    y : (b..., t)    a ^ b = d
+ *   --------------------------------------------
+ *   op(x, y) : (d..., t)
+ *
+ * where ^ aligns the shapes at the right and, for each pair of dimensions,
+ *   1 ^ d = d ^ 1 = d      d ^ d = d      ? ^ d = d ^ ? = d  (d not 1)      */
+RuleStatus rule_broadcast(RuleCall *c) {
+  RuleType out = {.dtype = c->args[0].dtype};
+  if (!rule_same_dtype(c, 0, 1) || !rule_broadcast_pair(c, 0, 1, &out))
+    return RULE_ERROR;
+  c->result = out;
+  return RULE_OK;
+}
+
+static RuleStatus broadcast_of(RuleCall *c, TypeClass class) {
+  if (!rule_same_dtype(c, 0, 1) || !rule_class(c, 0, class)) return RULE_ERROR;
+  return rule_broadcast(c);
+}
+
+RuleStatus rule_broadcast_number(RuleCall *c) {
+  return broadcast_of(c, TAKES_NUMBER);
+}
+RuleStatus rule_broadcast_float(RuleCall *c) {
+  return broadcast_of(c, TAKES_FLOAT);
+}
+RuleStatus rule_broadcast_bits(RuleCall *c) {
+  return broadcast_of(c, TAKES_BITS);
+}
+RuleStatus rule_broadcast_int(RuleCall *c) {
+  return broadcast_of(c, TAKES_INT);
+}
+RuleStatus rule_broadcast_bool(RuleCall *c) {
+  return broadcast_of(c, TAKES_BOOL);
+}
+
+/*   x : (a..., t)    y : (b..., t)
+ *   -------------------------------
+ *   less(x, y) : (a ^ b, bool)                                              */
+RuleStatus rule_compare(RuleCall *c) {
+  RuleStatus status = rule_broadcast(c);
+  c->result.dtype = DT_BOOL;
+  return status;
+}
+
+/*   p : (c..., u)    x : (a..., t)    y : (b..., t)
+ *   ------------------------------------------------
+ *   where(p, x, y) : (c ^ a ^ b, t)                                         */
+RuleStatus rule_where(RuleCall *c) {
+  RuleType both = {.dtype = c->args[1].dtype};
+  if (!rule_same_dtype(c, 1, 2) || !rule_broadcast_pair(c, 1, 2, &both))
+    return RULE_ERROR;
+  RuleType out = {.dtype = both.dtype};
+  if (rule_broadcast_dims(&c->args[0], &both, &out)) {
+    c->result = out;
+    return RULE_OK;
+  }
+  return rule_error(c, E0203, 0, "condition %s and values %s do not broadcast",
+                    rule_shape(c, 0),
+                    rule_dims_text(c, both.rank, both.dims));
+}
+
+/*   x : (d..., t)
+ *   ----------------------------------
+ *   cast(x, dtype=u) : (d..., u)                                            */
+RuleStatus rule_cast(RuleCall *c) {
+  return like_operand(c, 0, attr_dtype(c->attrs, ATTR_dtype));
+}
+
+/*   x : (d..., t)    y : (e..., u)
+ *   -------------------------------
+ *   cast_like(x, y) : (d..., u)                                             */
+RuleStatus rule_cast_like(RuleCall *c) {
+  return like_operand(c, 0, c->args[1].dtype);
+}
+
+/*   x : (d..., t)    |t| = |u|
+ *   -----------------------------------
+ *   reinterpret(x, dtype=u) : (d..., u)                                     */
+RuleStatus rule_reinterpret(RuleCall *c) {
+  DType from = c->args[0].dtype, to = attr_dtype(c->attrs, ATTR_dtype);
+  if (dtype_size(from) != dtype_size(to))
+    return rule_error(c, E0304, 0, "%s and %s differ in size",
+                      dtype_name(from), dtype_name(to));
+  return like_operand(c, 0, to);
+}

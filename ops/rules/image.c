@@ -1,0 +1,80 @@
+/* Rules of resizing. */
+#include "ops/rules/window.h"
+
+#include "ops/rules/support.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool resize_order(RuleCall *c, AxisOrder *order) {
+  int spatial = window_rank(c->op, ATTR_layout);
+  const char *layout = attr_text(c->attrs, ATTR_layout);
+  if (axis_order(layout, 'N', 'C', spatial, order))
+    return rule_rank(c, 0, order->rank);
+  rule_error(c, E0303, -1, "layout \"%s\" is not N, C and %d axes in order",
+             layout, spatial);
+  return false;
+}
+
+/* Only choosing the nearest element works on any dtype. */
+static bool resize_method(RuleCall *c) {
+  const char *method = attr_text(c->attrs, ATTR_method);
+  static const char *const names[] = {"nearest_neighbor", "linear", "cubic",
+                                      "bilinear", "bicubic", "trilinear"};
+  for (int i = 0; i < 6; i++)
+    if (strcmp(method, names[i]) == 0)
+      return i == 0 || rule_class(c, 0, TAKES_FLOAT);
+  rule_error(c, E0303, -1, "method \"%s\" is not known", method);
+  return false;
+}
+
+/*   x : (n, c, d..., t)
+ *   ----------------------------------------------
+ *   image.resize2d(x, size=s) : (n, c, s..., t)                             */
+RuleStatus rule_resize(RuleCall *c) {
+  AxisOrder order;
+  if (!resize_order(c, &order) || !resize_method(c)) return RULE_ERROR;
+  RuleType out = c->args[0];
+  int spatial = out.rank - 2;
+  const AttrValue *size = attr_get(c->attrs, ATTR_size);
+  if (size->count != COUNT_UNKNOWN && size->count != spatial)
+    return rule_error(c, E0303, -1, "size holds %d numbers", spatial);
+  for (int k = SPATIAL_MAX - spatial; k < SPATIAL_MAX; k++) {
+    Dim n = size->count < 0 ? DIM_ANY
+                            : size->ints[k - (SPATIAL_MAX - spatial)];
+    int axis = order.spatial[k];
+    if (dim_is_number(n) && (n < 0 || (n > 0 && out.dims[axis] == 0)))
+      return rule_error(c, E0303, 0, "data %s cannot be resized to that",
+                        rule_shape(c, 0));
+    out.dims[axis] = n;
+  }
+  return rule_result(c, out.dtype, out.rank, out.dims);
+}
+
+/* round(length * scale); `?` while either is not known. */
+static Dim scaled(Dim length, const AttrValue *scale, bool known) {
+  if (!dim_is_number(length) || !known) return DIM_ANY;
+  double n = round((double)length * scale->real);
+  return n >= 0 && n < 0x1p31 ? (Dim)n : -1;
+}
+
+/*   x : (n, c, h, w, t)
+ *   ----------------------------------------------------------------------
+ *   nn.upsampling(x, scale_h, scale_w) :
+ *       (n, c, round(h * scale_h), round(w * scale_w), t)                   */
+RuleStatus rule_upsampling(RuleCall *c) {
+  static const AttrName scales[2] = {ATTR_scale_h, ATTR_scale_w};
+  AxisOrder order;
+  if (!resize_order(c, &order) || !resize_method(c)) return RULE_ERROR;
+  RuleType out = c->args[0];
+  for (int k = 0; k < 2; k++) {
+    const AttrValue *scale = attr_get(c->attrs, scales[k]);
+    int axis = order.spatial[k + 1];
+    bool known = scale->operand < 0 || c->dims == NULL;
+    out.dims[axis] = scaled(out.dims[axis], scale, known);
+    if (dim_is_number(out.dims[axis]) && out.dims[axis] < 0)
+      return rule_error(c, E0303, -1, "%s is out of range",
+                        attr_name_text(scales[k]));
+  }
+  return rule_result(c, out.dtype, out.rank, out.dims);
+}

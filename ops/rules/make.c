@@ -1,0 +1,138 @@
+/* Rules of operators that make tensors, or ask for their shapes. */
+#include "ops/rules/support.h"
+
+/* The dims that a shape-like attribute gives; RULE_WAIT while the length of
+ * its operand is not known. */
+RuleStatus rule_shape_attr(RuleCall *c, AttrName name, int *rank, Dim *dims) {
+  const AttrValue *v = attr_get(c->attrs, name);
+  if (v->state != AV_SET)
+    return rule_error(c, E0110, -1, "`%s` is missing", attr_name_text(name));
+  if (v->count == COUNT_UNKNOWN) {
+    const RuleType *operand = &c->args[v->operand];
+    if (dim_is_hole(operand->dims[0])) return RULE_WAIT;
+    rule_error(c, E0305, v->operand, "the length of `%s` decides the rank and "
+               "must be known", attr_name_text(name));
+    return rule_hint(c, "annotate it with a type such as Tensor[(2), int32]");
+  }
+  if (v->count > RANK_MAX)
+    return rule_error(c, E0208, v->operand, "`%s` has %d dimensions; at most "
+                      "%d are possible", attr_name_text(name), v->count,
+                      RANK_MAX);
+  *rank = v->count;
+  for (int i = 0; i < v->count; i++) dims[i] = v->ints[i];
+  return RULE_OK;
+}
+
+/* The same for a result's shape, which has no negative dims. */
+RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank,
+                             Dim *dims) {
+  RuleStatus status = rule_shape_attr(c, name, rank, dims);
+  if (status != RULE_OK) return status;
+  for (int i = 0; i < *rank; i++)
+    if (dim_is_number(dims[i]) && dims[i] < 0)
+      return rule_error(c, E0303, -1, "`%s` holds a negative dimension, %s",
+                        attr_name_text(name), rule_dim_text(c, dims[i]));
+  return RULE_OK;
+}
+
+static RuleStatus filled(RuleCall *c, DType dtype) {
+  int rank;
+  Dim dims[RANK_MAX];
+  RuleStatus status = rule_result_shape(c, ATTR_shape, &rank, dims);
+  return status == RULE_OK ? rule_result(c, dtype, rank, dims) : status;
+}
+
+/*   ------------------------------------
+ *   zeros(shape=d, dtype=t) : (d..., t)                                     */
+RuleStatus rule_init(RuleCall *c) {
+  return filled(c, attr_dtype(c->attrs, ATTR_dtype));
+}
+
+/*   v : t
+ *   ---------------------------------------------------------
+ *   full(v, shape=d, dtype=u) : (d..., u), u = t when left out              */
+RuleStatus rule_full(RuleCall *c) {
+  DType dtype = attr_dtype(c->attrs, ATTR_dtype);
+  if (!rule_rank(c, 0, 0)) return RULE_ERROR;
+  return filled(c, dtype == DTYPE_NONE ? c->args[0].dtype : dtype);
+}
+
+/*   x : (d..., t)    v : t
+ *   ------------------------------
+ *   full_like(x, v) : (d..., t)                                             */
+RuleStatus rule_full_like(RuleCall *c) {
+  if (!rule_rank(c, 1, 0) || !rule_same_dtype(c, 0, 1)) return RULE_ERROR;
+  return rule_same(c);
+}
+
+static Dim value_of(const RuleType *t) {
+  return t->value ? *t->value : DIM_ANY;
+}
+
+static Dim arange_length(RuleCall *c, int n) {
+  Dim start = n > 1 ? value_of(&c->args[0]) : 0;
+  Dim stop = value_of(&c->args[n > 1]);
+  Dim step = n > 2 ? value_of(&c->args[2]) : 1;
+  if (!dim_is_number(step) || step == 0) return DIM_ANY;
+  Dim length = dim_sub(c->dims, stop, start);
+  if (dim_is_number(length) && (length < 0) != (step < 0)) return 0;
+  if (step > 0) return dim_div_ceil(c->dims, length, step);
+  return dim_div_ceil(c->dims, dim_sub(c->dims, 0, length), -step);
+}
+
+/*   start, stop, step : t    n = ceil((stop - start) / step)
+ *   ---------------------------------------------------------
+ *   arange(start, stop, step) : (n, t)                                      */
+RuleStatus rule_arange(RuleCall *c) {
+  int n = rule_operands(c);
+  for (int i = 0; i < n; i++)
+    if (!rule_rank(c, i, 0) || !rule_class(c, i, TAKES_NUMBER) ||
+        !rule_same_dtype(c, 0, i))
+      return RULE_ERROR;
+  DType dtype = attr_dtype(c->attrs, ATTR_dtype);
+  Dim length = arange_length(c, n);
+  return rule_result(c, dtype == DTYPE_NONE ? c->args[0].dtype : dtype, 1,
+                     &length);
+}
+
+static DType count_dtype(const RuleCall *c) {
+  DType dtype = attr_dtype(c->attrs, ATTR_dtype);
+  return dtype == DTYPE_NONE ? DT_INT32 : dtype;
+}
+
+/*   x : (d1, ..., dr, t)
+ *   ----------------------------------
+ *   shape_of(x, dtype=u) : (r, u)                                           */
+RuleStatus rule_shape_of(RuleCall *c) {
+  Dim rank = c->args[0].rank;
+  return rule_result(c, count_dtype(c), 1, &rank);
+}
+
+/*   x : (d..., t)
+ *   ----------------------------------
+ *   ndarray_size(x, dtype=u) : u                                            */
+RuleStatus rule_ndarray_size(RuleCall *c) {
+  return rule_result(c, count_dtype(c), 0, NULL);
+}
+
+/*   i : (d..., int)    on, off : u    0 <= k <= rank of d
+ *   ---------------------------------------------------------
+ *   one_hot(i, on, off, depth=n, axis=k, dtype=t) : (d with n before k, t)  */
+RuleStatus rule_one_hot(RuleCall *c) {
+  const RuleType *x = &c->args[0];
+  if (!rule_class(c, 0, TAKES_INT) || !rule_rank(c, 1, 0) ||
+      !rule_rank(c, 2, 0) || !rule_same_dtype(c, 1, 2))
+    return RULE_ERROR;
+  Dim depth = attr_int(c->attrs, ATTR_depth);
+  if (dim_is_number(depth) && depth < 0)
+    return rule_error(c, E0303, -1, "`depth` is negative: %s",
+                      rule_dim_text(c, depth));
+  int axis;
+  if (!rule_axis(c, ATTR_axis, x->rank + 1, &axis)) return RULE_ERROR;
+  Dim dims[RANK_MAX + 1];
+  for (int i = 0; i <= x->rank; i++)
+    dims[i] = i == axis ? depth : x->dims[i - (i > axis)];
+  DType dtype = attr_dtype(c->attrs, ATTR_dtype);
+  if (dtype == DTYPE_NONE) dtype = c->args[1].dtype;
+  return rule_result(c, dtype, x->rank + 1, dims);
+}

@@ -1,0 +1,242 @@
+/* Rules of neural-network layers: products, normalisation, activations. */
+#include "ops/rules/support.h"
+
+#include <string.h>
+
+static DType out_dtype(const RuleCall *c) {
+  DType dtype = attr_dtype(c->attrs, ATTR_out_dtype);
+  return dtype == DTYPE_NONE ? c->args[0].dtype : dtype;
+}
+
+/* A product's result: the dtype asked for, of the operands' kind. */
+static RuleStatus product_result(RuleCall *c, int rank, const Dim *dims) {
+  DType in = c->args[0].dtype, out = out_dtype(c);
+  if (!rule_class(c, 0, TAKES_NUMBER)) return RULE_ERROR;
+  if (dtype_is_float(in) != dtype_is_float(out) || out == DT_BOOL)
+    return rule_error(c, E0304, -1, "cannot give %s from %s", dtype_name(out),
+                      dtype_name(in));
+  return rule_result(c, out, rank, dims);
+}
+
+/* The number of outputs: an attribute, else the weight's own, when known. */
+static Dim units_of(RuleCall *c, int rank, int axis) {
+  const RuleType *w = &c->args[1];
+  if (attr_is_set(c->attrs, ATTR_units)) return attr_int(c->attrs, ATTR_units);
+  return w->kind == RT_TENSOR && w->rank == rank ? w->dims[axis] : DIM_HOLE;
+}
+
+/* A product's operands disagree: says what was expected of the second, whose
+ * axis `k` is reduced, and whether it is merely transposed. */
+static RuleStatus product_error(RuleCall *c, Dim *expected, int k) {
+  const RuleType *w = &c->args[1];
+  if (!attr_is_set(c->attrs, ATTR_units)) expected[!k] = DIM_ANY;
+  if (dim_equal(w->dims[!k], expected[k]) == YES &&
+      dim_equal(w->dims[k], expected[!k]) != NO)
+    rule_hint(c, "it looks transposed: write transpose(...)");
+  rule_error(c, c->code, 1, "data %s needs a weight of shape %s, not %s",
+             rule_shape(c, 0), rule_dims_text(c, 2, expected),
+             rule_shape(c, 1));
+  c->other = 0;
+  return RULE_ERROR;
+}
+
+/*   x : (d..., k, t)    w : (n, k, t)
+ *   ----------------------------------------------------------
+ *   nn.dense(x, w, units=n, out_dtype=u) : (d..., n, u), u = t by default   */
+RuleStatus rule_dense(RuleCall *c) {
+  if (!rule_min_rank(c, 0, 1)) return RULE_ERROR;
+  RuleType x = c->args[0];
+  Dim expected[2] = {units_of(c, 2, 0), x.dims[x.rank - 1]};
+  if (!rule_expect(c, 1, x.dtype, 2, expected))
+    return c->args[1].rank == 2 && c->args[1].dtype == x.dtype
+               ? product_error(c, expected, 1) : RULE_ERROR;
+  x.dims[x.rank - 1] = rule_meet(expected[0], c->args[1].dims[0]);
+  return product_result(c, x.rank, x.dims);
+}
+
+/*   a : (d..., m, k, t)    b : (k, n, t)    (either transposed on request)
+ *   -----------------------------------------------------------------------
+ *   nn.matmul(a, b) : (d..., m, n, t)                                       */
+RuleStatus rule_matmul(RuleCall *c) {
+  bool ta = attr_bool(c->attrs, ATTR_transpose_a);
+  bool tb = attr_bool(c->attrs, ATTR_transpose_b);
+  if (!rule_min_rank(c, 0, ta ? 2 : 1)) return RULE_ERROR;
+  RuleType a = c->args[0];
+  Dim k = a.dims[a.rank - 1 - ta], expected[2];
+  expected[tb] = k;
+  expected[!tb] = units_of(c, 2, !tb);
+  if (!rule_expect(c, 1, a.dtype, 2, expected))
+    return c->args[1].rank == 2 && c->args[1].dtype == a.dtype
+               ? product_error(c, expected, tb) : RULE_ERROR;
+  if (ta) a.dims[a.rank - 2] = a.dims[a.rank - 1];
+  a.dims[a.rank - 1] = rule_meet(expected[!tb], c->args[1].dims[!tb]);
+  return product_result(c, a.rank, a.dims);
+}
+
+/*   a : (p, m, k, t)    b : (q, k, n, t)    p ^ q = r
+ *   --------------------------------------------------
+ *   nn.batch_matmul(a, b) : (r, m, n, t)   (either transposed on request)   */
+RuleStatus rule_batch_matmul(RuleCall *c) {
+  if (!rule_rank(c, 0, 3) || !rule_rank(c, 1, 3) || !rule_same_dtype(c, 0, 1))
+    return RULE_ERROR;
+  const Dim *a = c->args[0].dims, *b = c->args[1].dims;
+  bool ta = attr_bool(c->attrs, ATTR_transpose_a);
+  bool tb = attr_bool(c->attrs, ATTR_transpose_b);
+  Dim k = a[ta ? 1 : 2], other = b[tb ? 2 : 1];
+  RuleType p = rule_tensor(DT_INT32, 1, a), q = rule_tensor(DT_INT32, 1, b);
+  RuleType batch = {.dtype = DT_INT32};
+  if (dim_equal(k, other) == NO) {
+    rule_error(c, E0209, 1, "%s and %s: the reduced dimensions, %s and %s, "
+               "differ", rule_shape(c, 0), rule_shape(c, 1),
+               rule_dim_text(c, k), rule_dim_text(c, other));
+    return rule_hint(c, "transpose_a and transpose_b exchange the last two "
+                     "axes of an operand");
+  }
+  if (!rule_broadcast_dims(&p, &q, &batch))
+    return rule_error(c, E0203, 1, "the batches of %s and %s differ",
+                      rule_shape(c, 0), rule_shape(c, 1));
+  Dim dims[3] = {batch.dims[0], a[ta ? 2 : 1], b[tb ? 1 : 2]};
+  return product_result(c, 3, dims);
+}
+
+/*   x : (d..., t)    b : (d[k], t)
+ *   --------------------------------------
+ *   nn.bias_add(x, b, axis=k) : (d..., t)                                   */
+RuleStatus rule_bias_add(RuleCall *c) {
+  int axis;
+  if (!rule_axis(c, ATTR_axis, c->args[0].rank, &axis)) return RULE_ERROR;
+  RuleType x = c->args[0];
+  if (!rule_expect(c, 1, x.dtype, 1, &x.dims[axis])) return RULE_ERROR;
+  x.dims[axis] = rule_meet(x.dims[axis], c->args[1].dims[0]);
+  return rule_result(c, x.dtype, x.rank, x.dims);
+}
+
+/*   x : (d..., t)    t floating-point    -r <= k < r
+ *   -------------------------------------------------
+ *   nn.softmax(x, axis=k) : (d..., t)                                       */
+RuleStatus rule_softmax(RuleCall *c) {
+  int axis;
+  if (!rule_class(c, 0, TAKES_FLOAT) ||
+      !rule_axis(c, ATTR_axis, c->args[0].rank, &axis))
+    return RULE_ERROR;
+  return rule_same(c);
+}
+
+/*   x : (d..., t)
+ *   ---------------------------------------
+ *   nn.dropout(x) : ((d..., t), (d..., t))                                  */
+RuleStatus rule_dropout(RuleCall *c) {
+  if (!rule_class(c, 0, TAKES_FLOAT)) return RULE_ERROR;
+  RuleType *fields = rule_result_tuple(c, 2);
+  fields[0] = fields[1] = c->args[0];
+  return RULE_OK;
+}
+
+/* Operands 1 to n are vectors along the axis of operand 0. */
+static bool channel_vectors(RuleCall *c, int n) {
+  int axis;
+  RuleType x = c->args[0];
+  if (!rule_class(c, 0, TAKES_FLOAT) ||
+      !rule_axis(c, ATTR_axis, x.rank, &axis))
+    return false;
+  for (int i = 1; i <= n; i++)
+    if (!rule_expect(c, i, x.dtype, 1, &x.dims[axis])) return false;
+  return true;
+}
+
+/*   x : (d..., t)    gamma, beta, mean, var : (d[k], t)
+ *   ----------------------------------------------------------------------
+ *   nn.batch_norm(x, ..., axis=k) : ((d..., t), (d[k], t), (d[k], t))       */
+RuleStatus rule_batch_norm(RuleCall *c) {
+  if (!channel_vectors(c, 4)) return RULE_ERROR;
+  RuleType *fields = rule_result_tuple(c, 3);
+  fields[0] = c->args[0];
+  fields[1] = c->args[3];
+  fields[2] = c->args[4];
+  return RULE_OK;
+}
+
+/*   x : (d..., t)    gamma, beta : (d[k], t)
+ *   -------------------------------------------------
+ *   nn.layer_norm(x, gamma, beta, axis=k) : (d..., t)                       */
+RuleStatus rule_channel_norm(RuleCall *c) {
+  return channel_vectors(c, 2) ? rule_same(c) : RULE_ERROR;
+}
+
+/*   x : (n, d..., t)    gamma, beta : (d[k], t)    groups divide d[k], k > 0
+ *   -------------------------------------------------------------------------
+ *   nn.group_norm(x, gamma, beta, num_groups, axis=k) : (n, d..., t)        */
+RuleStatus rule_group_norm(RuleCall *c) {
+  int axis;
+  if (!channel_vectors(c, 2) ||
+      !rule_axis(c, ATTR_axis, c->args[0].rank, &axis))
+    return RULE_ERROR;
+  if (axis == 0)
+    return rule_error(c, E0302, -1, "axis 0 is the batch, not the channels");
+  bool groups = c->op == op_info(OP_NN_GROUP_NORM), inexact = false;
+  if (groups)
+    dim_div_exact(c->dims, c->args[0].dims[axis],
+                  attr_int(c->attrs, ATTR_num_groups), &inexact);
+  if (inexact || (groups && attr_int(c->attrs, ATTR_num_groups) < 1))
+    return rule_error(c, E0303, 0, "the channels of %s do not divide into "
+                      "num_groups", rule_shape(c, 0));
+  return rule_same(c);
+}
+
+/*   x : (d..., t)    axes in range
+ *   -------------------------------------
+ *   nn.l2_normalize(x, axis=S) : (d..., t)                                  */
+RuleStatus rule_l2_normalize(RuleCall *c) {
+  AxisSet set;
+  if (!rule_class(c, 0, TAKES_FLOAT) ||
+      !rule_axis_set(c, ATTR_axis, c->args[0].rank, &set))
+    return RULE_ERROR;
+  return rule_same(c);
+}
+
+/*   x : (d..., t)    size odd, axis in range
+ *   -----------------------------------------
+ *   nn.lrn(x, size) : (d..., t)                                             */
+RuleStatus rule_lrn(RuleCall *c) {
+  int64_t size = attr_int(c->attrs, ATTR_size);
+  if (size < 1 || size % 2 == 0)
+    return rule_error(c, E0303, -1, "size is odd and at least 1");
+  return rule_softmax(c);
+}
+
+/*   x, y : (n, c, t)
+ *   --------------------------
+ *   nn.cross_entropy(x, y) : t                                              */
+RuleStatus rule_cross_entropy(RuleCall *c) {
+  if (!rule_class(c, 0, TAKES_FLOAT) || !rule_same_dtype(c, 0, 1) ||
+      !rule_rank(c, 0, 2) || !rule_fits(c, 1, 2, c->args[0].dims))
+    return RULE_ERROR;
+  return rule_result(c, c->args[0].dtype, 0, NULL);
+}
+
+/*   x : (n, c, d..., t)    y : (n, d..., int)    w : (c, t)
+ *   ----------------------------------------------------------------
+ *   nn.nll_loss(x, y, w) : t; with reduction="none" (n, d..., t)            */
+RuleStatus rule_nll_loss(RuleCall *c) {
+  RuleType x = c->args[0];
+  if (!rule_class(c, 0, TAKES_FLOAT) || !rule_class(c, 1, TAKES_INT) ||
+      !rule_same_dtype(c, 0, 2) || !rule_min_rank(c, 0, 2) ||
+      !rule_fits(c, 2, 1, &x.dims[1]))
+    return RULE_ERROR;
+  for (int i = 1; i < x.rank - 1; i++) x.dims[i] = x.dims[i + 1];
+  if (!rule_fits(c, 1, x.rank - 1, x.dims)) return RULE_ERROR;
+  const char *how = attr_text(c->attrs, ATTR_reduction);
+  if (strcmp(how, "none") == 0)
+    return rule_result(c, x.dtype, x.rank - 1, x.dims);
+  if (strcmp(how, "sum") && strcmp(how, "mean"))
+    return rule_error(c, E0303, -1, "reduction is \"mean\", \"sum\" or "
+                      "\"none\"");
+  return rule_result(c, x.dtype, 0, NULL);
+}
+
+/*   x : (d..., t)    a : (d[k], t)
+ *   -----------------------------------
+ *   nn.prelu(x, a, axis=k) : (d..., t)                                      */
+RuleStatus rule_prelu(RuleCall *c) {
+  return channel_vectors(c, 1) ? rule_same(c) : RULE_ERROR;
+}

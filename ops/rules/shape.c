@@ -1,0 +1,606 @@
+/* Rules of operators that move elements without changing them: reshaping,
+ * joining, slicing, padding. */
+#include "ops/rules/slice.h"
+#include "ops/rules/support.h"
+
+#include <string.h>
+
+/* --- reshape ----------------------------------------------------------------
+ * newshape is read from the left beside the dims of x:
+ *
+ *    n > 0   n             -2   all remaining dims of x
+ *    0       the next dim  -3   the product of the next two
+ *    -1      what is left  -4   a, b: the next dim split in two, one may
+ *                               be -1                                       */
+
+typedef struct Reshape {
+  RuleCall *call;
+  const RuleType *x;
+  const AttrValue *to;
+  int next;       /* dims of x read so far */
+  int unknown;    /* where the result holds -1; -1: nowhere */
+  int rank;
+  bool reverse;   /* both lists are walked from the right */
+  Dim dims[RANK_MAX];
+} Reshape;
+
+static bool reshape_bad(Reshape *r, const char *why) {
+  rule_error(r->call, E0303, -1, "newshape %s for data %s: %s",
+             rule_dims_text(r->call, r->to->count, r->to->ints),
+             rule_shape(r->call, 0), why);
+  return false;
+}
+
+static bool reshape_put(Reshape *r, Dim d) {
+  if (r->rank == RANK_MAX) return reshape_bad(r, "too many dimensions");
+  r->dims[r->rank++] = d;
+  return true;
+}
+
+static bool reshape_put_unknown(Reshape *r) {
+  if (r->unknown >= 0) return reshape_bad(r, "only one -1 is possible");
+  r->unknown = r->rank;
+  return reshape_put(r, DIM_ANY);
+}
+
+static bool reshape_take(Reshape *r, Dim *d) {
+  if (r->next >= r->x->rank)
+    return reshape_bad(r, "it refers to more dimensions than there are");
+  int at = r->next++;
+  *d = r->x->dims[r->reverse ? r->x->rank - 1 - at : at];
+  return true;
+}
+
+static Dim reshape_code(const Reshape *r, int i) {
+  return r->to->ints[r->reverse ? r->to->count - 1 - i : i];
+}
+
+static bool reshape_copy(Reshape *r) {
+  Dim d = DIM_ANY;
+  return reshape_take(r, &d) && reshape_put(r, d);
+}
+
+static bool reshape_rest(Reshape *r) {
+  while (r->next < r->x->rank)
+    if (!reshape_copy(r)) return false;
+  return true;
+}
+
+static bool reshape_merge(Reshape *r) {
+  Dim a = DIM_ANY, b = DIM_ANY;
+  return reshape_take(r, &a) && reshape_take(r, &b) &&
+         reshape_put(r, dim_mul(r->call->dims, a, b));
+}
+
+/* -4, a, b: a dim d as a * b, where a or b may be -1. */
+static bool reshape_split(Reshape *r, int i) {
+  if (i + 2 >= r->to->count) return reshape_bad(r, "-4 needs two numbers");
+  Dim d = DIM_ANY, part[2] = {reshape_code(r, i + 1), reshape_code(r, i + 2)};
+  if (!reshape_take(r, &d)) return false;
+  if (part[0] == -1 && part[1] == -1)
+    return reshape_bad(r, "only one part after -4 may be -1");
+  DimTable *t = r->call->dims;
+  bool inexact = false;
+  for (int k = 0; k < 2; k++)
+    if (part[k] == -1) part[k] = dim_div_exact(t, d, part[1 - k], &inexact);
+  if (inexact || dim_equal(dim_mul(t, part[0], part[1]), d) == NO)
+    return reshape_bad(r, "the two parts after -4 do not make up the "
+                       "dimension");
+  return reshape_put(r, part[0]) && reshape_put(r, part[1]);
+}
+
+static bool reshape_step(Reshape *r, int *i) {
+  Dim code = reshape_code(r, *i);
+  bool keeps_zero = !r->reverse && attr_bool(r->call->attrs, ATTR_allowzero);
+  switch (code) {
+    case 0: return keeps_zero ? (r->next++, reshape_put(r, 0))
+                              : reshape_copy(r);
+    case -1: return r->next++, reshape_put_unknown(r);
+    case -2: return reshape_rest(r);
+    case -3: return reshape_merge(r);
+    case -4: *i += 2; return reshape_split(r, *i - 2);
+    default: break;
+  }
+  if (dim_is_number(code) && code < 0)
+    return reshape_bad(r, "the codes are -1 to -4");
+  r->next++;
+  return reshape_put(r, code);
+}
+
+/* Fills in the -1; false when the counts of elements cannot agree. */
+static bool reshape_finish(Reshape *r) {
+  DimTable *t = r->call->dims;
+  Dim all = dim_product(t, r->x->rank, r->x->dims);
+  if (r->unknown < 0)
+    return dim_equal(dim_product(t, r->rank, r->dims), all) != NO;
+  r->dims[r->unknown] = 1;
+  Dim others = dim_product(t, r->rank, r->dims);
+  bool inexact = false;
+  Dim rest = others == 0 ? 0 : dim_div_exact(t, all, others, &inexact);
+  r->dims[r->unknown] = rest;
+  return !inexact && !(others == 0 && dim_equal(all, 0) == NO);
+}
+
+static RuleStatus reshape_to(RuleCall *c, bool reverse) {
+  const AttrValue *to = attr_get(c->attrs, ATTR_newshape);
+  int rank;
+  Dim unused[RANK_MAX];
+  Reshape r = {.call = c, .x = &c->args[0], .to = to, .unknown = -1,
+               .reverse = reverse};
+  if (to->count == COUNT_UNKNOWN)
+    return rule_shape_attr(c, ATTR_newshape, &rank, unused);
+  for (int i = 0; i < to->count; i++)
+    if (!reshape_step(&r, &i)) return RULE_ERROR;
+  if (to->operand >= 0 && r.rank != to->count)
+    return rule_error(c, E0303, to->operand,
+                      "a computed newshape cannot change the rank");
+  if (!reshape_finish(&r)) {
+    rule_error(c, E0209, 0, "data %s does not have as many elements as %s",
+               rule_shape(c, 0), rule_dims_text(c, to->count, to->ints));
+    return rule_hint(c, "-1 in newshape stands for what is left");
+  }
+  for (int i = 0; reverse && i < r.rank / 2; i++) {
+    Dim d = r.dims[i];
+    r.dims[i] = r.dims[r.rank - 1 - i];
+    r.dims[r.rank - 1 - i] = d;
+  }
+  return rule_result(c, c->args[0].dtype, r.rank, r.dims);
+}
+
+/*   x : (d..., t)    product of e = product of d
+ *   ---------------------------------------------
+ *   reshape(x, newshape=e) : (e..., t)                                      */
+RuleStatus rule_reshape(RuleCall *c) { return reshape_to(c, false); }
+RuleStatus rule_reverse_reshape(RuleCall *c) { return reshape_to(c, true); }
+
+/* An end of a range of axes: None is `rank`, negative from the end. */
+static bool range_end(RuleCall *c, AttrName name, int rank, int *end) {
+  *end = rank;
+  if (!attr_is_set(c->attrs, name)) return true;
+  Dim v = attr_int(c->attrs, name);
+  if (v < 0) v += rank;
+  *end = (int)v;
+  if (v >= 0 && v <= rank) return true;
+  rule_error(c, E0302, -1, "`%s` is out of range for rank %d",
+             attr_name_text(name), rank);
+  return false;
+}
+
+/*   x : (d..., t)    y : (e..., u)    product of d[lb:le] = that of e[rb:re]
+ *   -------------------------------------------------------------------------
+ *   reshape_like(x, y) : (d[:lb] e[rb:re] d[le:], t)                        */
+RuleStatus rule_reshape_like(RuleCall *c) {
+  const RuleType *x = &c->args[0], *y = &c->args[1];
+  int lb, le, rb, re, rank = 0;
+  if (!range_end(c, ATTR_lhs_begin, x->rank, &lb) ||
+      !range_end(c, ATTR_lhs_end, x->rank, &le) ||
+      !range_end(c, ATTR_rhs_begin, y->rank, &rb) ||
+      !range_end(c, ATTR_rhs_end, y->rank, &re))
+    return RULE_ERROR;
+  Dim from = dim_product(c->dims, le > lb ? le - lb : 0, x->dims + lb);
+  Dim to = dim_product(c->dims, re > rb ? re - rb : 0, y->dims + rb);
+  if (dim_equal(from, to) == NO)
+    return rule_error(c, E0209, 1, "shapes %s and %s differ in their number "
+                      "of elements", rule_shape(c, 0), rule_shape(c, 1));
+  Dim dims[3 * RANK_MAX];
+  for (int i = 0; i < lb; i++) dims[rank++] = x->dims[i];
+  for (int i = rb; i < re; i++) dims[rank++] = y->dims[i];
+  for (int i = le > lb ? le : lb; i < x->rank; i++) dims[rank++] = x->dims[i];
+  return rule_result(c, x->dtype, rank, dims);
+}
+
+/*   x : (d1, ..., dr, t)    p a permutation of the axes, reversed by default
+ *   -------------------------------------------------------------------------
+ *   transpose(x, axes=p) : (d[p1], ..., d[pr], t)                           */
+RuleStatus rule_transpose(RuleCall *c) {
+  const RuleType *x = &c->args[0];
+  const AttrValue *axes = attr_get(c->attrs, ATTR_axes);
+  Dim dims[RANK_MAX];
+  AxisSet set;
+  if (axes->state == AV_NONE || axes->count == 0) {
+    for (int i = 0; i < x->rank; i++) dims[i] = x->dims[x->rank - 1 - i];
+    return rule_result(c, x->dtype, x->rank, dims);
+  }
+  if (axes->count != x->rank)
+    return rule_error(c, E0303, -1, "axes %s do not permute the axes of %s",
+                      rule_dims_text(c, axes->count, axes->ints),
+                      rule_shape(c, 0));
+  if (!rule_axis_set(c, ATTR_axes, x->rank, &set)) return RULE_ERROR;
+  for (int i = 0; i < x->rank; i++) {
+    Dim axis = axes->ints[i];
+    dims[i] = x->dims[axis < 0 ? axis + x->rank : axis];
+  }
+  return rule_result(c, x->dtype, x->rank, dims);
+}
+
+/* squeeze with an axis known only when the program runs: which dims stay is
+ * not known, how many is. */
+static RuleStatus squeeze_unknown(RuleCall *c, const AttrValue *axes) {
+  if (axes->count == COUNT_UNKNOWN) {
+    int rank;
+    Dim unused[RANK_MAX];
+    return rule_shape_attr(c, ATTR_axis, &rank, unused);
+  }
+  Dim dims[RANK_MAX];
+  int rank = c->args[0].rank - axes->count;
+  if (rank < 0)
+    return rule_error(c, E0303, axes->operand, "more axes than data %s has",
+                      rule_shape(c, 0));
+  for (int i = 0; i < rank; i++) dims[i] = DIM_ANY;
+  return rule_result(c, c->args[0].dtype, rank, dims);
+}
+
+/*   x : (d..., t)    d[k] = 1 for k in S
+ *   ----------------------------------------------------
+ *   squeeze(x, axis=S) : (d without the axes in S, t)
+ *   squeeze(x)         : (d without its 1s, t)                              */
+RuleStatus rule_squeeze(RuleCall *c) {
+  const RuleType *x = &c->args[0];
+  const AttrValue *axes = attr_get(c->attrs, ATTR_axis);
+  bool named = axes->state == AV_SET;
+  if (named && (axes->count < 0 || (axes->count > 0 &&
+                                    dim_is_any(axes->ints[0]))))
+    return squeeze_unknown(c, axes);
+  AxisSet set = 0;
+  if (named && !rule_axis_set(c, ATTR_axis, x->rank, &set)) return RULE_ERROR;
+  Dim dims[RANK_MAX];
+  int rank = 0;
+  for (int i = 0; i < x->rank; i++) {
+    Dim d = x->dims[i];
+    if (!named && dim_is_hole(d)) return RULE_WAIT;
+    if (!named && !dim_is_number(d))
+      return rule_error(c, E0305, 0, "which dimensions of %s are 1 is not "
+                        "known: name them with `axis`", rule_shape(c, 0));
+    if (named && (set >> i & 1) && dim_equal(d, 1) == NO)
+      return rule_error(c, E0209, 0, "axis %d of %s is not 1", i,
+                        rule_shape(c, 0));
+    bool drop = named ? set >> i & 1 : d == 1;
+    if (!drop) dims[rank++] = d;
+  }
+  return rule_result(c, x->dtype, rank, dims);
+}
+
+/*   x : (d..., t)    -r-1 <= k <= r
+ *   --------------------------------------------------------------
+ *   expand_dims(x, axis=k, num_newaxis=n) : (d with n 1s at k, t)            */
+RuleStatus rule_expand_dims(RuleCall *c) {
+  const RuleType *x = &c->args[0];
+  Dim at = attr_int(c->attrs, ATTR_axis);
+  Dim count = attr_int(c->attrs, ATTR_num_newaxis);
+  if (!dim_is_number(count) || count < 0 || x->rank + count > RANK_MAX)
+    return rule_error(c, E0303, -1, "num_newaxis %s is out of range",
+                      rule_dim_text(c, count));
+  int rank = x->rank + (int)count, axis = 0;
+  Dim dims[RANK_MAX];
+  if (dim_is_any(at)) {
+    for (int i = 0; i < rank; i++) dims[i] = DIM_ANY;
+    return rule_result(c, x->dtype, rank, dims);
+  }
+  if (!rule_axis_value(c, at, x->rank + 1, &axis)) return RULE_ERROR;
+  for (int i = 0, k = 0; i < rank; i++)
+    dims[i] = i >= axis && i < axis + count ? 1 : x->dims[k++];
+  return rule_result(c, x->dtype, rank, dims);
+}
+
+/* --- Broadcasting -------------------------------------------------------- */
+
+static RuleStatus broadcast_into(RuleCall *c, int rank, const Dim *dims) {
+  const RuleType *x = &c->args[0];
+  bool fits = rank >= x->rank;
+  for (int i = 1; fits && i <= x->rank; i++) {
+    Dim from = x->dims[x->rank - i], to = dims[rank - i];
+    fits = from == 1 || dim_equal(from, to) != NO;
+  }
+  if (fits) return rule_result(c, x->dtype, rank, dims);
+  return rule_error(c, E0203, 0, "shape %s does not broadcast to %s",
+                    rule_shape(c, 0), rule_dims_text(c, rank, dims));
+}
+
+/*   x : (d..., t)    d broadcasts to e
+ *   ---------------------------------------
+ *   broadcast_to(x, shape=e) : (e..., t)                                    */
+RuleStatus rule_broadcast_to(RuleCall *c) {
+  int rank;
+  Dim dims[RANK_MAX];
+  RuleStatus status = rule_result_shape(c, ATTR_shape, &rank, dims);
+  return status == RULE_OK ? broadcast_into(c, rank, dims) : status;
+}
+
+/*   x : (d..., t)    y : (e..., u)    d broadcasts to e
+ *   ----------------------------------------------------
+ *   broadcast_to_like(x, y) : (e..., t)                                     */
+RuleStatus rule_broadcast_to_like(RuleCall *c) {
+  RuleType like = c->args[1];
+  return broadcast_into(c, like.rank, like.dims);
+}
+
+static RuleStatus collapse_into(RuleCall *c, int rank, const Dim *dims) {
+  const RuleType *x = &c->args[0];
+  RuleType to = rule_tensor(x->dtype, rank, dims), both = to;
+  bool fits = rank <= x->rank && rule_broadcast_dims(x, &to, &both);
+  for (int i = 0; fits && i < x->rank; i++)
+    fits = dim_equal(both.dims[i], x->dims[i]) != NO;
+  if (fits) return rule_result(c, x->dtype, rank, dims);
+  return rule_error(c, E0203, 0, "data %s does not collapse to %s: that does "
+                    "not broadcast to it", rule_shape(c, 0),
+                    rule_dims_text(c, rank, dims));
+}
+
+/*   x : (d..., t)    e broadcasts to d
+ *   -----------------------------------------
+ *   collapse_sum_to(x, shape=e) : (e..., t)                                 */
+RuleStatus rule_collapse_sum_to(RuleCall *c) {
+  int rank;
+  Dim dims[RANK_MAX];
+  RuleStatus status = rule_result_shape(c, ATTR_shape, &rank, dims);
+  return status == RULE_OK ? collapse_into(c, rank, dims) : status;
+}
+
+/*   x : (d..., t)    y : (e..., u)    e broadcasts to d
+ *   ----------------------------------------------------
+ *   collapse_sum_like(x, y) : (e..., t)                                     */
+RuleStatus rule_collapse_sum_like(RuleCall *c) {
+  RuleType like = c->args[1];
+  return collapse_into(c, like.rank, like.dims);
+}
+
+/* --- Joining and splitting ----------------------------------------------- */
+
+/* Fields of one dtype and rank whose dims agree, `skip` (-1: none) aside.
+ * `dims` receives what is known of them. */
+static bool fields_agree(RuleCall *c, int skip, Dim *dims) {
+  const RuleType *all = &c->args[0], *first = &all->fields[0];
+  if (first->rank > 0)
+    memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
+  for (int i = 1; i < all->count; i++) {
+    const RuleType *f = &all->fields[i];
+    bool fits = f->rank == first->rank && f->dtype == first->dtype;
+    for (int k = 0; fits && k < f->rank; k++) {
+      if (k == skip) continue;
+      fits = dim_equal(f->dims[k], dims[k]) != NO;
+      dims[k] = rule_meet(dims[k], f->dims[k]);
+    }
+    if (fits) continue;
+    rule_error(c, f->dtype != first->dtype ? E0207 : E0209, 0,
+               "field %d is %s %s, field 0 is %s %s", i,
+               rule_dims_text(c, f->rank, f->dims), dtype_name(f->dtype),
+               rule_dims_text(c, first->rank, first->dims),
+               dtype_name(first->dtype));
+    return false;
+  }
+  return true;
+}
+
+static bool has_fields(RuleCall *c) {
+  if (c->args[0].count > 0) return true;
+  rule_error(c, E0301, 0, "needs at least one tensor");
+  return false;
+}
+
+/*   xi : (d..., ni at axis k, ..., t)    d equal off the axis
+ *   ----------------------------------------------------------
+ *   concatenate((x1, ..., xn), axis=k) : (d with n1 + ... + nn at k, t)     */
+RuleStatus rule_concatenate(RuleCall *c) {
+  const RuleType *all = &c->args[0];
+  if (!has_fields(c)) return RULE_ERROR;
+  int rank = all->fields[0].rank, axis;
+  Dim dims[RANK_MAX];
+  if (!rule_axis(c, ATTR_axis, rank, &axis) || !fields_agree(c, axis, dims)) {
+    if (c->code == E0209)
+      rule_hint(c, "only the dimensions at axis %d may differ", axis);
+    return RULE_ERROR;
+  }
+  for (int i = 1; i < all->count; i++)
+    dims[axis] = dim_add(c->dims, dims[axis], all->fields[i].dims[axis]);
+  return rule_result(c, all->fields[0].dtype, rank, dims);
+}
+
+/*   x1, ..., xn : (d..., t)    -r-1 <= k <= r
+ *   ------------------------------------------------
+ *   stack((x1, ..., xn), axis=k) : (d with n before k, t)                   */
+RuleStatus rule_stack(RuleCall *c) {
+  const RuleType *all = &c->args[0];
+  if (!has_fields(c)) return RULE_ERROR;
+  int rank = all->fields[0].rank, axis;
+  Dim each[RANK_MAX], dims[RANK_MAX + 1];
+  if (!fields_agree(c, -1, each) ||
+      !rule_axis(c, ATTR_axis, rank + 1, &axis))
+    return RULE_ERROR;
+  for (int i = 0; i <= rank; i++)
+    dims[i] = i == axis ? all->count : each[i - (i > axis)];
+  return rule_result(c, all->fields[0].dtype, rank + 1, dims);
+}
+
+static RuleStatus split_evenly(RuleCall *c, int axis, int64_t parts) {
+  RuleType x = c->args[0];
+  if (parts <= 0 || parts > 1 << 16)
+    return rule_error(c, E0303, -1, "cannot split into %lld parts",
+                      (long long)parts);
+  bool inexact = false;
+  Dim each = dim_div_exact(c->dims, x.dims[axis], parts, &inexact);
+  if (inexact)
+    return rule_error(c, E0209, 0, "axis %d of %s does not split into %lld "
+                      "equal parts", axis, rule_shape(c, 0), (long long)parts);
+  x.dims[axis] = each;
+  RuleType *fields = rule_result_tuple(c, (int)parts);
+  for (int64_t i = 0; i < parts; i++)
+    fields[i] = rule_tensor(x.dtype, x.rank, x.dims);
+  return RULE_OK;
+}
+
+static RuleStatus split_at(RuleCall *c, int axis, const AttrValue *at) {
+  RuleType x = c->args[0];
+  Dim length = x.dims[axis], from = 0;
+  RuleType *fields = rule_result_tuple(c, at->count + 1);
+  for (int i = 0; i <= at->count; i++) {
+    Dim to = i < at->count ? at->ints[i] : length;
+    Dim part = dim_sub(c->dims, to, from);
+    bool outside = dim_is_number(to) && dim_is_number(length) && to > length;
+    if (outside || (dim_is_number(part) && part < 0))
+      return rule_error(c, E0303, 0, "positions %s do not ascend within axis "
+                        "%d of %s", rule_dims_text(c, at->count, at->ints),
+                        axis, rule_shape(c, 0));
+    x.dims[axis] = part;
+    fields[i] = rule_tensor(x.dtype, x.rank, x.dims);
+    from = to;
+  }
+  return RULE_OK;
+}
+
+/*   x : (d..., t)
+ *   ---------------------------------------------------------------------
+ *   split(x, n, axis=k)         : n times (d with d[k] / n at k, t)
+ *   split(x, [p1, .., pn], k)   : lengths p1, p2 - p1, ..., d[k] - pn at k  */
+RuleStatus rule_split(RuleCall *c) {
+  const AttrValue *parts = attr_get(c->attrs, ATTR_indices_or_sections);
+  int axis;
+  if (!rule_min_rank(c, 0, 1) ||
+      !rule_axis(c, ATTR_axis, c->args[0].rank, &axis))
+    return RULE_ERROR;
+  if (parts->count == COUNT_SCALAR)
+    return split_evenly(c, axis, parts->integer);
+  return split_at(c, axis, parts);
+}
+
+/* --- Slices -------------------------------------------------------------- */
+
+static RuleStatus slice_dim(RuleCall *c, int i, int axis, Dim *dim) {
+  if (dim_is_hole(*dim)) return RULE_OK;
+  SliceSpec s = slice_spec(c->attrs, i, *dim);
+  bool whole = s.begin == 0 && s.end == *dim && s.step == 1;
+  if (whole) return RULE_OK;
+  if (s.step == 0) return rule_error(c, E0303, -1, "a stride of 0");
+  if (!dim_is_number(*dim) || !dim_is_number(s.begin) ||
+      !dim_is_number(s.end) || !dim_is_number(s.step)) {
+    *dim = DIM_ANY;
+    return RULE_OK;
+  }
+  Slice slice;
+  if (!slice_bounds(*dim, s.begin, s.end, s.step, &slice))
+    return rule_error(c, E0303, 0, "the slice %lld:%lld:%lld of axis %d of %s "
+                      "ends before it begins", (long long)s.begin,
+                      (long long)s.end, (long long)s.step, axis,
+                      rule_shape(c, 0));
+  *dim = slice.count;
+  return RULE_OK;
+}
+
+/*   x : (d..., t)    per axis: n = ceil((end - begin) / stride), bounds
+ *                    counted from the end when negative, then clipped
+ *   --------------------------------------------------------------------
+ *   strided_slice(x, begin, end, strides) : (n..., t)                       */
+RuleStatus rule_strided_slice(RuleCall *c) {
+  RuleType x = c->args[0];
+  int count = slice_count(c->attrs, x.rank);
+  if (count > x.rank)
+    return rule_error(c, E0303, -1, "slices %d axes of data %s", count,
+                      rule_shape(c, 0));
+  for (int i = 0; i < count; i++) {
+    int axis;
+    if (!rule_axis_value(c, slice_axis(c->attrs, i), x.rank, &axis))
+      return RULE_ERROR;
+    RuleStatus status = slice_dim(c, i, axis, &x.dims[axis]);
+    if (status != RULE_OK) return status;
+  }
+  return rule_result(c, x.dtype, x.rank, x.dims);
+}
+
+/*   x : (d..., t)    y : (e..., u)    e[k] <= d[k] for k in S, all by default
+ *   --------------------------------------------------------------------------
+ *   slice_like(x, y, axes=S) : (d with e[k] at k in S, t)                   */
+RuleStatus rule_slice_like(RuleCall *c) {
+  RuleType x = c->args[0], like = c->args[1];
+  AxisSet set = 0;
+  const AttrValue *axes = attr_get(c->attrs, ATTR_axes);
+  bool named = axes->state == AV_SET && axes->count > 0;
+  if (named && !rule_axis_set(c, ATTR_axes, x.rank, &set)) return RULE_ERROR;
+  if (!named) set = (1u << (x.rank < like.rank ? x.rank : like.rank)) - 1;
+  for (int i = 0; i < x.rank; i++) {
+    if (!(set >> i & 1)) continue;
+    bool fits = i < like.rank;
+    if (fits && dim_is_number(like.dims[i]) && dim_is_number(x.dims[i]))
+      fits = like.dims[i] <= x.dims[i];
+    if (!fits)
+      return rule_error(c, E0209, 1, "data %s is not as long as %s on axis %d",
+                        rule_shape(c, 0), rule_shape(c, 1), i);
+    x.dims[i] = like.dims[i];
+  }
+  return rule_result(c, x.dtype, x.rank, x.dims);
+}
+
+/* --- Repeating ----------------------------------------------------------- */
+
+/*   x : (d..., t)    d and reps aligned at the right, padded with 1
+ *   ----------------------------------------------------------------
+ *   tile(x, reps=r) : (d * r, t)                                            */
+RuleStatus rule_tile(RuleCall *c) {
+  const RuleType *x = &c->args[0];
+  int count;
+  Dim reps[RANK_MAX], dims[RANK_MAX];
+  RuleStatus status = rule_result_shape(c, ATTR_reps, &count, reps);
+  if (status != RULE_OK) return status;
+  int rank = count > x->rank ? count : x->rank;
+  for (int i = 1; i <= rank; i++) {
+    Dim d = i <= x->rank ? x->dims[x->rank - i] : 1;
+    Dim r = i <= count ? reps[count - i] : 1;
+    dims[rank - i] = dim_mul(c->dims, d, r);
+  }
+  return rule_result(c, x->dtype, rank, dims);
+}
+
+/*   x : (d..., t)
+ *   -------------------------------------------------------
+ *   repeat(x, n, axis=k) : (d with d[k] * n at k, t)
+ *   repeat(x, n)         : (product of d * n, t)                            */
+RuleStatus rule_repeat(RuleCall *c) {
+  RuleType x = c->args[0];
+  Dim times = attr_int(c->attrs, ATTR_repeats);
+  if (dim_is_number(times) && times < 0)
+    return rule_error(c, E0303, -1, "`repeats` is negative");
+  if (!attr_is_set(c->attrs, ATTR_axis)) {
+    Dim all = dim_product(c->dims, x.rank, x.dims);
+    all = dim_mul(c->dims, all, times);
+    return rule_result(c, x.dtype, 1, &all);
+  }
+  int axis;
+  if (!rule_axis(c, ATTR_axis, x.rank, &axis)) return RULE_ERROR;
+  x.dims[axis] = dim_mul(c->dims, x.dims[axis], times);
+  return rule_result(c, x.dtype, x.rank, x.dims);
+}
+
+/*   x : (d..., t)    -r <= k < r
+ *   ------------------------------
+ *   reverse(x, axis=k) : (d..., t)                                          */
+RuleStatus rule_reverse(RuleCall *c) {
+  int axis;
+  if (!rule_axis(c, ATTR_axis, c->args[0].rank, &axis)) return RULE_ERROR;
+  return rule_same(c);
+}
+
+/*   x : (d..., t)    v : t    w : r pairs (before, after)
+ *   ------------------------------------------------------
+ *   nn.pad(x, v, pad_width=w) : (before + d + after, t)                     */
+RuleStatus rule_pad(RuleCall *c) {
+  RuleType x = c->args[0];
+  const AttrValue *width = attr_get(c->attrs, ATTR_pad_width);
+  if (rule_operands(c) > 1 &&
+      (!rule_rank(c, 1, 0) || !rule_same_dtype(c, 0, 1)))
+    return RULE_ERROR;
+  if (width->count != COUNT_UNKNOWN && width->count != x.rank)
+    return rule_error(c, E0303, -1, "pad_width has %d pairs for data %s",
+                      width->count, rule_shape(c, 0));
+  for (int i = 0; i < x.rank; i++) {
+    if (width->count == COUNT_UNKNOWN || width->lists[i].count < 0) {
+      x.dims[i] = DIM_ANY;
+      continue;
+    }
+    if (width->lists[i].count != 2)
+      return rule_error(c, E0303, -1, "pad_width is a list of pairs");
+    for (int k = 0; k < 2; k++)
+      x.dims[i] = dim_add(c->dims, x.dims[i], width->lists[i].ints[k]);
+    if (dim_is_number(x.dims[i]) && x.dims[i] < 0)
+      return rule_error(c, E0303, -1, "pad_width removes more than axis %d of "
+                        "%s holds", i, rule_shape(c, 0));
+  }
+  return rule_result(c, x.dtype, x.rank, x.dims);
+}

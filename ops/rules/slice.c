@@ -1,0 +1,84 @@
+/* See slice.h. */
+#include "ops/rules/slice.h"
+
+#include <string.h>
+
+static int64_t clipped(int64_t at, int64_t length, int64_t low, int64_t high) {
+  if (at < 0) at += length;
+  return at < low ? low : at > high ? high : at;
+}
+
+bool slice_bounds(int64_t length, int64_t begin, int64_t end, int64_t step,
+                  Slice *slice) {
+  bool down = step < 0;
+  int64_t low = down ? -1 : 0, high = down ? length - 1 : length;
+  begin = clipped(begin, length, low, high);
+  end = clipped(end, length, low, high);
+  uint64_t span = (uint64_t)(down ? begin - end : end - begin);
+  uint64_t stride = down ? 0 - (uint64_t)step : (uint64_t)step;
+  bool backwards = (int64_t)span < 0;
+  slice->first = begin;
+  slice->step = step;
+  slice->count =
+      backwards || span == 0 ? 0 : (int64_t)((span - 1) / stride + 1);
+  return !backwards;
+}
+
+/* Item i of a list that may be shorter, or not given. */
+static Dim item(const Attrs *attrs, AttrName name, int i, Dim otherwise) {
+  const AttrValue *v = attr_get(attrs, name);
+  if (v->count == COUNT_UNKNOWN) return DIM_ANY;
+  return v->state == AV_SET && i < v->count ? v->ints[i] : otherwise;
+}
+
+/* With slice_mode="size", `end` holds lengths, -1 meaning all the rest, and
+ * strides do not count. */
+static SliceSpec sized_spec(SliceSpec s, Dim length) {
+  s.step = 1;
+  if (!dim_is_number(s.end) || !dim_is_number(s.begin)) s.end = DIM_ANY;
+  else if (s.end < 0) s.end = length;
+  else if (s.begin >= 0) s.end += s.begin;
+  else s.end = dim_is_number(length) ? s.end + s.begin + length : DIM_ANY;
+  return s;
+}
+
+SliceSpec slice_spec(const Attrs *attrs, int i, Dim length) {
+  bool sizes = strcmp(attr_text(attrs, ATTR_slice_mode), "size") == 0;
+  SliceSpec s = {.step = item(attrs, ATTR_strides, i, 1)};
+  bool down = !sizes && dim_is_number(s.step) && s.step < 0;
+  s.begin = item(attrs, ATTR_begin, i, down ? length : 0);
+  Dim last = !down ? length : dim_is_number(length) ? -length - 1 : DIM_ANY;
+  s.end = item(attrs, ATTR_end, i, sizes ? -1 : last);
+  return sizes ? sized_spec(s, length) : s;
+}
+
+int slice_count(const Attrs *attrs, int rank) {
+  static const AttrName lists[] = {ATTR_begin, ATTR_end, ATTR_strides};
+  const AttrValue *axes = attr_get(attrs, ATTR_axes);
+  if (axes->state == AV_SET && axes->count > 0) return axes->count;
+  int count = 0;
+  for (int i = 0; i < 3; i++) {
+    const AttrValue *v = attr_get(attrs, lists[i]);
+    if (v->state == AV_NONE) continue;
+    int n = v->count == COUNT_UNKNOWN ? rank : v->count;
+    if (n > count) count = n;
+  }
+  return count;
+}
+
+Dim slice_axis(const Attrs *attrs, int i) {
+  const AttrValue *axes = attr_get(attrs, ATTR_axes);
+  return axes->state == AV_SET && axes->count > 0 ? axes->ints[i] : i;
+}
+
+void slices_of(const Attrs *attrs, int rank, const int64_t *shape,
+               Slice *slices) {
+  for (int i = 0; i < rank; i++) slices[i] = (Slice){0, 1, shape[i]};
+  int count = slice_count(attrs, rank);
+  for (int i = 0; i < count; i++) {
+    Dim axis = slice_axis(attrs, i);
+    if (axis < 0) axis += rank;
+    SliceSpec s = slice_spec(attrs, i, shape[axis]);
+    slice_bounds(shape[axis], s.begin, s.end, s.step, &slices[axis]);
+  }
+}

@@ -1,0 +1,68 @@
+/* Rules of sorting operators. */
+#include "ops/rules/support.h"
+
+#include <string.h>
+
+/*   x : (d..., t)    -r <= k < r
+ *   ------------------------------
+ *   sort(x, axis=k) : (d..., t)                                             */
+RuleStatus rule_sort(RuleCall *c) { return rule_reverse(c); }
+
+static DType index_dtype(const RuleCall *c) {
+  DType dtype = attr_dtype(c->attrs, ATTR_dtype);
+  return dtype == DTYPE_NONE ? DT_INT32 : dtype;
+}
+
+/*   x : (d..., t)
+ *   ----------------------------------------
+ *   argsort(x, axis=k, dtype=u) : (d..., u)                                 */
+RuleStatus rule_argsort(RuleCall *c) {
+  RuleStatus status = rule_sort(c);
+  c->result.dtype = index_dtype(c);
+  return status;
+}
+
+/*   x : (d..., t)    e = d with n at k    (n < 1: all of the axis)
+ *   ---------------------------------------------------------------------
+ *   topk(x, k=n, axis=k, ret_type="both", dtype=u) : ((e, t), (e, u))       */
+RuleStatus rule_topk(RuleCall *c) {
+  RuleType x = c->args[0];
+  int axis;
+  if (!rule_axis(c, ATTR_axis, x.rank, &axis)) return RULE_ERROR;
+  Dim k = attr_int(c->attrs, ATTR_k), length = x.dims[axis];
+  if (!dim_is_number(k) || k > 0) x.dims[axis] = k;
+  if (dim_is_number(k) && dim_is_number(length) && k > length)
+    return rule_error(c, E0303, 0, "k is %lld, axis %d of %s is shorter",
+                      (long long)k, axis, rule_shape(c, 0));
+  RuleType values = rule_tensor(x.dtype, x.rank, x.dims);
+  RuleType indices = rule_tensor(index_dtype(c), x.rank, x.dims);
+  const char *what = attr_text(c->attrs, ATTR_ret_type);
+  if (strcmp(what, "both") == 0) {
+    RuleType *fields = rule_result_tuple(c, 2);
+    fields[0] = values;
+    fields[1] = indices;
+    return RULE_OK;
+  }
+  bool is_values = strcmp(what, "values") == 0;
+  if (!is_values && strcmp(what, "indices") != 0)
+    return rule_error(c, E0303, -1, "ret_type is \"both\", \"values\" or "
+                      "\"indices\"");
+  c->result = is_values ? values : indices;
+  return RULE_OK;
+}
+
+/*   s : (n, t) or (d..., n, t)    v : (d..., m, t)
+ *   ------------------------------------------------------
+ *   searchsorted(s, v, dtype=u) : (d..., m, u)                              */
+RuleStatus rule_searchsorted(RuleCall *c) {
+  const RuleType *s = &c->args[0], *v = &c->args[1];
+  if (!rule_same_dtype(c, 0, 1) || !rule_min_rank(c, 0, 1)) return RULE_ERROR;
+  bool fits = s->rank == 1 || s->rank == v->rank;
+  for (int i = 0; fits && s->rank > 1 && i < s->rank - 1; i++)
+    fits = dim_equal(s->dims[i], v->dims[i]) != NO;
+  if (!fits)
+    return rule_error(c, E0209, 1, "values %s need a sequence of rank 1, or "
+                      "one for each row, not %s", rule_shape(c, 1),
+                      rule_shape(c, 0));
+  return rule_result(c, index_dtype(c), v->rank, v->dims);
+}

@@ -1,0 +1,67 @@
+/* What rules are written with.  Functions that answer bool report the mistake
+ * themselves; a rule then returns RULE_ERROR. */
+#ifndef OPS_RULES_SUPPORT_H
+#define OPS_RULES_SUPPORT_H
+
+#include "ops/ops.h"
+
+/* --- Results ------------------------------------------------------------- */
+
+RuleType rule_tensor(DType dtype, int rank, const Dim *dims);
+/* Sets the result; RULE_OK unless the rank is too high. */
+RuleStatus rule_result(RuleCall *c, DType dtype, int rank, const Dim *dims);
+/* Makes the result a tuple and returns its `n` fields, to be set. */
+RuleType *rule_result_tuple(RuleCall *c, int n);
+
+/* --- Operands ------------------------------------------------------------ */
+
+/* How many operands are not attributes. */
+int rule_operands(const RuleCall *c);
+bool rule_rank(RuleCall *c, int i, int rank);
+bool rule_min_rank(RuleCall *c, int i, int rank);
+bool rule_dtype(RuleCall *c, int i, DType dtype);
+bool rule_same_dtype(RuleCall *c, int i, int k);
+
+typedef enum TypeClass {
+  TAKES_FLOAT, TAKES_INT, TAKES_BITS, TAKES_BOOL, TAKES_NUMBER, TAKES_SIGNED
+} TypeClass;
+bool rule_class(RuleCall *c, int i, TypeClass class);
+
+/* Operand `i` has this shape. */
+bool rule_fits(RuleCall *c, int i, int rank, const Dim *dims);
+/* The same and the dtype, after filling in what is not known of it. */
+bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims);
+
+/* --- Axes ---------------------------------------------------------------- */
+
+typedef unsigned AxisSet;  /* bit i: axis i */
+
+/* An attribute's value, negative ones counting from the end. */
+bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis);
+bool rule_axis(RuleCall *c, AttrName name, int rank, int *axis);
+bool rule_axis_set(RuleCall *c, AttrName name, int rank, AxisSet *set);
+
+/* --- Dimensions ---------------------------------------------------------- */
+
+/* What is known of a dimension of which two things are known: the number
+ * rather than `?`. */
+Dim rule_meet(Dim a, Dim b);
+/* `out` receives the dims; its dtype stays. */
+bool rule_broadcast_dims(const RuleType *a, const RuleType *b, RuleType *out);
+/* The same for two operands, reporting the mistake. */
+bool rule_broadcast_pair(RuleCall *c, int i, int k, RuleType *out);
+
+/* The dims that a shape-like attribute gives: RULE_WAIT while the length of
+ * its operand is not known.  The second refuses negative ones. */
+RuleStatus rule_shape_attr(RuleCall *c, AttrName name, int *rank, Dim *dims);
+RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank,
+                             Dim *dims);
+
+/* --- Text in the call's arena -------------------------------------------- */
+
+const char *rule_shape(RuleCall *c, int i);  /* of operand i: "(2, 3)" */
+const char *rule_dims_text(RuleCall *c, int rank, const Dim *dims);
+const char *rule_dim_text(RuleCall *c, Dim d);
+const char *rule_arg_name(RuleCall *c, int i);
+
+#endif

@@ -1,0 +1,204 @@
+/* Windows (window.h), and the rules of poolings. */
+#include "ops/rules/window.h"
+
+#include "ops/rules/layout.h"
+#include "ops/rules/support.h"
+
+#include <string.h>
+
+/* --- Attributes ---------------------------------------------------------- */
+
+int window_rank(const OpInfo *op, AttrName layout) {
+  for (int i = 0; i < op->attr_count; i++)
+    if (op->attrs[i].name == layout) return (int)strlen(op->attrs[i].text) - 2;
+  return 0;
+}
+
+bool axis_order(const char *text, char first, char second, int spatial,
+                AxisOrder *order) {
+  static const char letters[] = "DHW";
+  Layout l;
+  if (!layout_parse(text, &l) || l.rank != spatial + 2) return false;
+  order->rank = l.rank;
+  order->first = layout_axis(&l, first);
+  order->second = layout_axis(&l, second);
+  bool found = order->first >= 0 && order->second >= 0;
+  for (int k = 0; k < SPATIAL_MAX; k++) {
+    order->spatial[k] = layout_axis(&l, letters[k]);
+    bool needed = k >= SPATIAL_MAX - spatial;
+    found = found && (order->spatial[k] >= 0) == needed;
+  }
+  for (int k = SPATIAL_MAX - spatial; found && k < SPATIAL_MAX - 1; k++)
+    found = order->spatial[k + 1] == order->spatial[k] + 1;
+  return found;
+}
+
+int64_t window_value(const Attrs *attrs, AttrName name, int spatial, int k,
+                     int64_t otherwise) {
+  const AttrValue *v = attr_get(attrs, name);
+  k -= SPATIAL_MAX - spatial;
+  if (k < 0 || v->state != AV_SET || v->count < 1) return otherwise;
+  return v->ints[v->count == 1 ? 0 : k % v->count];
+}
+
+static bool has_attr(const Attrs *attrs, AttrName name) {
+  for (int i = 0; i < attrs->op->attr_count; i++)
+    if (attrs->op->attrs[i].name == name) return true;
+  return false;
+}
+
+static bool count_is(const Attrs *attrs, AttrName name, int spatial,
+                     bool both_sides) {
+  const AttrValue *v = attr_get(attrs, name);
+  if (v->state != AV_SET || v->count == 0) return true;
+  return v->count == 1 || v->count == spatial ||
+         (both_sides && v->count == 2 * spatial);
+}
+
+static bool in_range(int64_t v, int64_t least) {
+  return v >= least && v < (int64_t)1 << 31;
+}
+
+/* Padding on both sides: one value, one for each axis, or all those before
+ * and then all those after. */
+static void padding_axis(const Attrs *attrs, int spatial, int k,
+                         WindowAxis *a) {
+  const AttrValue *v = attr_get(attrs, ATTR_padding);
+  a->before = window_value(attrs, ATTR_padding, spatial, k, 0);
+  a->after = a->before;
+  if (v->count == 2 * spatial && k >= SPATIAL_MAX - spatial)
+    a->after = v->ints[k - (SPATIAL_MAX - spatial) + spatial];
+}
+
+bool window_axes(const Attrs *attrs, int spatial,
+                 WindowAxis axes[SPATIAL_MAX]) {
+  bool dilates = has_attr(attrs, ATTR_dilation);
+  if (!count_is(attrs, ATTR_strides, spatial, false) ||
+      !count_is(attrs, ATTR_padding, spatial, true) ||
+      (dilates && !count_is(attrs, ATTR_dilation, spatial, false)))
+    return false;
+  for (int k = 0; k < SPATIAL_MAX; k++) {
+    WindowAxis *a = &axes[k];
+    a->stride = window_value(attrs, ATTR_strides, spatial, k, 1);
+    a->dilation =
+        dilates ? window_value(attrs, ATTR_dilation, spatial, k, 1) : 1;
+    padding_axis(attrs, spatial, k, a);
+    if (!in_range(a->stride, 1) || !in_range(a->dilation, 1) ||
+        !in_range(a->before, 0) || !in_range(a->after, 0))
+      return false;
+  }
+  return true;
+}
+
+Tensor window_geometry(const Tensor *t, const AxisOrder *order) {
+  Tensor g = *t;
+  const int axes[5] = {order->first, order->second, order->spatial[0],
+                       order->spatial[1], order->spatial[2]};
+  g.rank = 5;
+  for (int i = 0; i < 5; i++) {
+    g.shape[i] = axes[i] < 0 ? 1 : t->shape[axes[i]];
+    g.strides[i] = axes[i] < 0 ? 0 : t->strides[axes[i]];
+  }
+  return g;
+}
+
+/* --- Poolings ------------------------------------------------------------ */
+
+/* How many windows fit; with `ceil`, also one that sticks out at the end. */
+static Dim window_count(DimTable *t, Dim length, const WindowAxis *a,
+                        bool ceil) {
+  int64_t reach = a->dilation * (a->size - 1) + 1;
+  Dim room = dim_add(t, length, a->before + a->after - reach);
+  if (ceil) room = dim_add(t, room, a->stride - 1);
+  return dim_add(t, dim_div_floor(t, room, a->stride), 1);
+}
+
+static bool pool_order(RuleCall *c, int i, AxisOrder *order) {
+  int spatial = window_rank(c->op, ATTR_layout);
+  const char *layout = attr_text(c->attrs, ATTR_layout);
+  if (axis_order(layout, 'N', 'C', spatial, order))
+    return rule_rank(c, i, order->rank);
+  rule_error(c, E0303, -1, "layout \"%s\" is not N, C and %d axes in order",
+             layout, spatial);
+  return false;
+}
+
+static bool pool_axes(RuleCall *c, int spatial, WindowAxis *axes) {
+  bool good = window_axes(c->attrs, spatial, axes);
+  for (int k = 0; k < SPATIAL_MAX && good; k++) {
+    axes[k].size = window_value(c->attrs, ATTR_pool_size, spatial, k, 1);
+    good = in_range(axes[k].size, 1);
+  }
+  if (good) return true;
+  rule_error(c, E0303, -1, "pool_size, strides and dilation are at least 1, "
+             "padding at least 0: one number, or one for each axis");
+  return false;
+}
+
+static bool pooled_shape(RuleCall *c, int i, RuleType *out) {
+  AxisOrder order;
+  WindowAxis axes[SPATIAL_MAX];
+  if (!pool_order(c, i, &order) || !pool_axes(c, order.rank - 2, axes))
+    return false;
+  *out = c->args[i];
+  bool ceil = attr_bool(c->attrs, ATTR_ceil_mode);
+  for (int k = 0; k < SPATIAL_MAX; k++) {
+    int axis = order.spatial[k];
+    if (axis < 0) continue;
+    out->dims[axis] = window_count(c->dims, out->dims[axis], &axes[k], ceil);
+    if (!dim_is_number(out->dims[axis]) || out->dims[axis] > 0) continue;
+    rule_error(c, E0209, i, "the window is larger than data %s",
+               rule_shape(c, i));
+    return false;
+  }
+  return true;
+}
+
+/*   x : (n, c, d..., t)    w windows of size k * dilation fit into d + padding
+ *   ---------------------------------------------------------------------------
+ *   nn.max_pool2d(x, pool_size=k, ...) : (n, c, w..., t)                    */
+RuleStatus rule_pool(RuleCall *c) {
+  RuleType out;
+  if (!rule_class(c, 0, TAKES_NUMBER) || !pooled_shape(c, 0, &out))
+    return RULE_ERROR;
+  return rule_result(c, out.dtype, out.rank, out.dims);
+}
+
+/*   g : the type of pool(x)    x : (n, c, d..., t)
+ *   -----------------------------------------------
+ *   nn.max_pool2d_grad(g, x) : (n, c, d..., t)                              */
+RuleStatus rule_pool_grad(RuleCall *c) {
+  RuleType out;
+  if (!rule_class(c, 1, TAKES_FLOAT) || !rule_same_dtype(c, 1, 0) ||
+      !pooled_shape(c, 1, &out) || !rule_fits(c, 0, out.rank, out.dims))
+    return RULE_ERROR;
+  return rule_result(c, out.dtype, c->args[1].rank, c->args[1].dims);
+}
+
+/*   x : (n, c, d..., t)    o lengths, of which missing ones are those of d
+ *   ----------------------------------------------------------------------
+ *   nn.adaptive_avg_pool2d(x, output_size=o) : (n, c, o..., t)
+ *   nn.global_avg_pool2d(x)                  : (n, c, 1..., t)              */
+RuleStatus rule_adaptive_pool(RuleCall *c) {
+  AxisOrder order;
+  if (!rule_class(c, 0, TAKES_NUMBER) || !pool_order(c, 0, &order))
+    return RULE_ERROR;
+  RuleType out = c->args[0];
+  bool global = !has_attr(c->attrs, ATTR_output_size);
+  if (!global && !count_is(c->attrs, ATTR_output_size, out.rank - 2, false))
+    return rule_error(c, E0303, -1, "output_size holds one number, or one for "
+                      "each axis");
+  for (int k = 0; k < SPATIAL_MAX; k++) {
+    int axis = order.spatial[k];
+    if (axis < 0) continue;
+    if (out.dims[axis] == 0)
+      return rule_error(c, E0209, 0, "data %s has no elements to pool",
+                        rule_shape(c, 0));
+    out.dims[axis] = global ? 1
+                            : window_value(c->attrs, ATTR_output_size,
+                                           out.rank - 2, k, out.dims[axis]);
+    if (dim_is_number(out.dims[axis]) && !in_range(out.dims[axis], 1))
+      return rule_error(c, E0303, -1, "output_size is at least 1");
+  }
+  return rule_result(c, out.dtype, out.rank, out.dims);
+}

@@ -1,0 +1,123 @@
+/* Running an operator on tensors: attributes completed, the rule asked for
+ * the result, results allocated, the kernel called.  The interpreter's own
+ * path does the same with what it knows in advance. */
+#include "ops/rules/support.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool op_fault(OpCall *call, DiagCode code, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  call->fault.code = code;
+  call->fault.message =
+      arena_printf(call->arena, "`%s`: %s", call->op->name, text);
+  return false;
+}
+
+bool op_out_of_memory(OpCall *call) {
+  call->fault = (OpFault){E0701, "out of memory"};
+  return false;
+}
+
+static RuleType type_of(const Tensor *t) {
+  return rule_tensor(t->dtype, t->rank, t->shape);
+}
+
+/* How many of the call's tensors are the fields of its tuple operand; -1 when
+ * the row has none. */
+static int tuple_len(const OpCall *call) {
+  const OpInfo *op = call->op;
+  if (op_arg_count(op) == 0 || !op_arg(op, 0).tuple) return -1;
+  int others = op_arg_count(op) - 1;
+  for (int i = 0; i < op->attr_count; i++)
+    others += call->attrs->values[i].operand >= 0;
+  return call->arg_count - others;
+}
+
+/* The operands as the rule counts them, where a tuple is one. */
+typedef struct Operands {
+  int count;
+  RuleType *types;
+  const Tensor **tensors;  /* NULL: the tuple */
+} Operands;
+
+static Operands operands_of(OpCall *call) {
+  int fields = tuple_len(call), skip = fields < 0 ? 0 : fields;
+  Operands o = {.count = call->arg_count - skip + (fields >= 0)};
+  o.types = ARENA_ARRAY(call->arena, RuleType, (size_t)o.count + 1);
+  o.tensors = ARENA_ARRAY(call->arena, const Tensor *, (size_t)o.count + 1);
+  int at = 0;
+  if (fields >= 0) {
+    RuleType *types = ARENA_ARRAY(call->arena, RuleType, (size_t)fields + 1);
+    for (int i = 0; i < fields; i++) types[i] = type_of(call->args[i]);
+    o.types[at++] = (RuleType){.kind = RT_TUPLE, .rank = -1, .count = fields,
+                               .dtype = DTYPE_NONE, .fields = types};
+  }
+  for (int i = skip; i < call->arg_count; i++, at++) {
+    o.types[at] = type_of(call->args[i]);
+    o.tensors[at] = call->args[i];
+  }
+  return o;
+}
+
+/* A broken rule when the program runs: a shape check that failed, unless it
+ * is more precise than that. */
+static bool rule_fault(OpCall *call, const RuleCall *rule) {
+  call->fault.code = rule->code == E0214 ? E0701 : E0603;
+  call->fault.message = rule->message;
+  return false;
+}
+
+bool op_infer(OpCall *call) {
+  Operands o = operands_of(call);
+  Attrs *attrs = ARENA_NEW(call->arena, Attrs);
+  RuleCall *rule = ARENA_NEW(call->arena, RuleCall);
+  if (!attrs_complete(call->attrs, o.tensors, call->arena, attrs))
+    return op_fault(call, E0603, "an attribute's value is out of range");
+  call->attrs = attrs;
+  *rule = (RuleCall){.op = call->op, .attrs = attrs, .arena = call->arena,
+                     .count = o.count, .args = o.types};
+  if (rule_run(rule) != RULE_OK) return rule_fault(call, rule);
+  call->result = &rule->result;
+  return true;
+}
+
+static bool make_out(OpCall *call, int i, const RuleType *type) {
+  call->outs[i] =
+      tensor_new(call->heap, type->dtype, type->rank, type->dims);
+  return call->outs[i] != NULL || op_out_of_memory(call);
+}
+
+static void drop_outs(OpCall *call) {
+  for (int i = 0; i < call->out_count; i++) {
+    if (call->outs[i]) tensor_drop(call->heap, call->outs[i]);
+    call->outs[i] = NULL;
+  }
+}
+
+static bool make_outs(OpCall *call) {
+  const RuleType *result = call->result;
+  bool is_tuple = result->kind == RT_TUPLE;
+  call->out_count = is_tuple ? result->count : 1;
+  call->outs = ARENA_ARRAY(call->arena, Tensor *, (size_t)call->out_count + 1);
+  if (call->op->storage != STORE_FILL) return true;
+  for (int i = 0; i < call->out_count; i++)
+    if (!make_out(call, i, is_tuple ? &result->fields[i] : result))
+      return drop_outs(call), false;
+  return true;
+}
+
+bool op_run(OpCall *call) {
+  call->fault = (OpFault){0};
+  if (!call->op->kernel)
+    return op_fault(call, E0607, "cannot be run outside a program");
+  if (!op_infer(call) || !make_outs(call)) return false;
+  if (call->op->kernel(call)) return true;
+  if (call->op->storage == STORE_FILL) drop_outs(call);
+  return false;
+}

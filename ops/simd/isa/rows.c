@@ -1,0 +1,183 @@
+/* One line of float32 at a time: softmax, its logarithm, normalisation by mean
+ * and variance.  The formulas and the order of sums are those of
+ * ops/ref/rows_body.h.  A line is passed over two or three times, and results
+ * may take the place of the operand. */
+#include "ops/simd/isa/isa.h"
+
+#include "ops/math/f32.h"
+
+/* PARTS elements: number i is lane i % V of vector i / V. */
+enum { PARTS = 16, VECTORS = PARTS / V };
+typedef struct Part { VF of[VECTORS]; } Part;
+
+/* Vector i of each Part named in the loop's body. */
+#define EACH_VECTOR VEC_UNROLL for (int i = 0; i < VECTORS; i++)
+
+VEC_FN Part part_set(float c) {
+  Part p;
+  EACH_VECTOR p.of[i] = vf_set(c);
+  return p;
+}
+
+VEC_FN Part part_load_all(const float *x) {
+  Part p;
+  EACH_VECTOR p.of[i] = vf_load(x + i * V);
+  return p;
+}
+
+/* Elements that are beyond the end of the line count as `rest`. */
+VEC_FN Part part_load(const float *x, int64_t left, float rest) {
+  if (left >= PARTS) return part_load_all(x);
+  float padded[PARTS];
+  for (int i = 0; i < PARTS; i++) padded[i] = rest;
+  memcpy(padded, x, (size_t)left * sizeof *x);
+  return part_load_all(padded);
+}
+
+VEC_FN void part_store(float *x, int64_t left, Part p) {
+  if (left >= PARTS) {
+    EACH_VECTOR vf_store(x + i * V, p.of[i]);
+    return;
+  }
+  memcpy(x, &p, (size_t)left * sizeof *x);
+}
+
+VEC_FN Part part_add(Part a, Part b) {
+  EACH_VECTOR a.of[i] += b.of[i];
+  return a;
+}
+
+VEC_FN Part part_square(Part a) {
+  EACH_VECTOR a.of[i] *= a.of[i];
+  return a;
+}
+
+VEC_FN Part part_max(Part a, Part b) {
+  EACH_VECTOR a.of[i] = vf_max(a.of[i], b.of[i]);
+  return a;
+}
+
+VEC_FN Part part_less(Part a, float c) {
+  EACH_VECTOR a.of[i] -= c;
+  return a;
+}
+
+VEC_FN Part part_over(Part a, float c) {
+  EACH_VECTOR a.of[i] /= c;
+  return a;
+}
+
+VEC_FN Part part_exp(Part a) {
+  EACH_VECTOR a.of[i] = vexp(a.of[i]);
+  return a;
+}
+
+/* a * b + c, rounded twice */
+VEC_FN Part part_affine(Part a, const Part *b, const Part *c) {
+  if (b) EACH_VECTOR a.of[i] *= b->of[i];
+  if (c) EACH_VECTOR a.of[i] += c->of[i];
+  return a;
+}
+
+/* +8, +4, +2, +1 */
+VEC_FN float part_sum(Part p) {
+  float x[PARTS];
+  memcpy(x, &p, sizeof x);
+  for (int half = PARTS / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; k++) x[k] += x[k + half];
+  return x[0];
+}
+
+/* --- Softmax ------------------------------------------------------------- */
+
+/* Of a line with a NaN any number: its results are NaN whatever is taken off
+ * before the exponential.  Two chains, since each waits for itself. */
+static float line_max(const SimdLine *l) {
+  Part most = part_set(-__builtin_inff()), other = most;
+  int64_t at = 0;
+  for (; at + 2 * PARTS <= l->n; at += 2 * PARTS) {
+    most = part_max(most, part_load_all(l->x + at));
+    other = part_max(other, part_load_all(l->x + at + PARTS));
+  }
+  for (; at < l->n; at += PARTS)
+    most = part_max(
+        most, part_load(l->x + at, l->n - at, -__builtin_inff()));
+  most = part_max(most, other);
+  float x[PARTS], best;
+  memcpy(x, &most, sizeof x);
+  best = x[0];
+  for (int k = 1; k < PARTS; k++) best = best > x[k] ? best : x[k];
+  return best;
+}
+
+/* The sum of exp(x - most), each of which is stored when `out` is set. */
+VEC_FN float line_exp_sum(const SimdLine *l, float most, float *out) {
+  Part sum = part_set(0);
+  for (int64_t at = 0; at < l->n; at += PARTS) {
+    int64_t left = l->n - at;
+    Part x = part_load(l->x + at, left, -__builtin_inff());
+    Part e = part_exp(part_less(x, most));
+    if (out) part_store(out + at, left, e);
+    sum = part_add(sum, e);
+  }
+  return part_sum(sum);
+}
+
+static void softmax(const SimdLine *l) {
+  float sum = line_exp_sum(l, line_max(l), l->out);
+  for (int64_t at = 0; at < l->n; at += PARTS) {
+    int64_t left = l->n - at;
+    Part e = part_load(l->out + at, left, 0);
+    part_store(l->out + at, left, part_over(e, sum));
+  }
+}
+
+static void log_softmax(const SimdLine *l) {
+  float most = line_max(l);
+  float log_sum = f32_log(line_exp_sum(l, most, NULL));
+  for (int64_t at = 0; at < l->n; at += PARTS) {
+    int64_t left = l->n - at;
+    Part d = part_less(part_load(l->x + at, left, 0), most);
+    part_store(l->out + at, left, part_less(d, log_sum));
+  }
+}
+
+/* --- Normalisation ------------------------------------------------------- */
+
+static float line_sum(const SimdLine *l) {
+  Part sum = part_set(0);
+  for (int64_t at = 0; at < l->n; at += PARTS)
+    sum = part_add(sum, part_load(l->x + at, l->n - at, 0));
+  return part_sum(sum);
+}
+
+/* The sum of (x - mean)^2. */
+static float line_square_sum(const SimdLine *l, float mean) {
+  Part sum = part_set(0);
+  for (int64_t at = 0; at < l->n; at += PARTS) {
+    Part x = part_load(l->x + at, l->n - at, mean);
+    sum = part_add(sum, part_square(part_less(x, mean)));
+  }
+  return part_sum(sum);
+}
+
+static void normalize(const SimdLine *l) {
+  float n = (float)l->n, mean = line_sum(l) / n;
+  float deviation = line_square_sum(l, mean) / n + l->epsilon;
+  deviation = f32_sqrt(deviation);
+  for (int64_t at = 0; at < l->n; at += PARTS) {
+    int64_t left = l->n - at;
+    Part d = part_less(part_load(l->x + at, left, 0), mean), g = d, b = d;
+    if (l->gamma) g = part_load(l->gamma + at, left, 0);
+    if (l->beta) b = part_load(l->beta + at, left, 0);
+    d = part_affine(part_over(d, deviation), l->gamma ? &g : NULL,
+                    l->beta ? &b : NULL);
+    part_store(l->out + at, left, d);
+  }
+}
+
+SimdLineFn *const ISA(simd_lines)[ROW_KINDS] = {
+    [ROW_SOFTMAX] = softmax,
+    [ROW_LOG_SOFTMAX] = log_softmax,
+    [ROW_NORMALIZE] = normalize,
+};

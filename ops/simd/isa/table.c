@@ -1,0 +1,12 @@
+/* The table of one instruction set. */
+#include "ops/simd/isa/isa.h"
+
+extern const Simd ISA(simd);
+const Simd ISA(simd) = {
+    .isa = ISA_TEXT,
+    .product = &ISA(simd_product),
+    .strip = ISA(simd_strip),
+    .cast = ISA(simd_cast),
+    .where = ISA(simd_where),
+    .lines = ISA(simd_lines),
+};

@@ -1,0 +1,269 @@
+/* See product.h.  The right operand goes through the first-level cache a part
+ * of a panel at a time: BLOCK of its rows, met by every row of a.  Results
+ * hold the sums between parts, so blocking changes no bit. */
+#include "ops/simd/product.h"
+
+#include "ops/kernel.h"
+#include "ops/pack.h"
+
+#include <string.h>
+
+enum {
+  BLOCK = 128,              /* rows of a panel: 32 KiB with PANEL columns */
+  ROWS_NEAR = 192,          /* rows of a, BLOCK wide, in the second level */
+  ELEMENTS_NEAR = 1 << 16,  /* of a that may stay there: 256 KiB */
+};
+
+/* --- Copying panels from a matrix ---------------------------------------- */
+
+static float *element(const Matrix *x, int64_t row, int64_t column) {
+  return (float *)x->data + row * x->row_step + column * x->column_step;
+}
+
+static void fill_from_matrix(const void *source, int64_t k, int rows,
+                             int64_t n, int columns, float *panel) {
+  const Matrix *b = source;
+  int width = panel_width(columns);
+  int64_t shape[] = {rows, columns};
+  Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, element(b, k, n));
+  from.strides[0] = b->row_step;
+  from.strides[1] = b->column_step;
+  Tensor to = tensor_on_data(DT_FLOAT32, 2, shape, panel);
+  to.strides[0] = width;
+  tensor_copy_into(&to, &from);
+  for (int i = 0; i < rows && columns < width; i++)
+    memset(panel + i * width + columns, 0,
+           (size_t)(width - columns) * sizeof *panel);
+}
+
+Panels panels_of_matrix(const Matrix *b) {
+  return (Panels){.fill = fill_from_matrix, .source = b};
+}
+
+/* --- One part of a panel by all rows of a -------------------------------- */
+
+/* Columns n .. n + columns of the results, rows k .. k + block.k of b. */
+typedef struct Part {
+  const SimdProduct *simd;
+  const Product *p;
+  int64_t k, n;
+  int columns;
+  Block block;
+} Part;
+
+/* Results that are not side by side, or not whole groups of columns, are
+ * summed in a copy. */
+static void copy_results(const Part *part, int64_t row, int rows, float *sums,
+                         bool back) {
+  int64_t shape[] = {rows, part->columns};
+  const Matrix *out = &part->p->out;
+  Tensor results =
+      tensor_on_data(DT_FLOAT32, 2, shape, element(out, row, part->n));
+  results.strides[0] = out->row_step;
+  results.strides[1] = out->column_step;
+  Tensor copy = tensor_on_data(DT_FLOAT32, 2, shape, sums);
+  copy.strides[0] = PANEL;
+  tensor_copy_into(back ? &results : &copy, back ? &copy : &results);
+}
+
+static void run_rows(const Part *part, int64_t row, int rows) {
+  const Matrix *a = &part->p->a, *out = &part->p->out;
+  BlockFn *tile = part->simd->tile[rows][panel_width(part->columns) / GROUP];
+  Block b = part->block;
+  b.a = element(a, row, part->k);
+  b.c = element(out, row, part->n);
+  b.c_row = out->row_step;
+  if (out->column_step == 1 && part->columns % GROUP == 0) {
+    tile(&b);
+    return;
+  }
+  float sums[TILE_ROWS * PANEL];
+  if (b.more) copy_results(part, row, rows, sums, false);
+  b.c = sums;
+  b.c_row = PANEL;
+  tile(&b);
+  copy_results(part, row, rows, sums, true);
+}
+
+/* Rows from .. to, evenly in tiles of at most TILE_ROWS. */
+static bool run_part(const OpCall *call, const Part *part, int64_t from,
+                     int64_t to) {
+  for (int64_t row = from, tiles; row < to; row += (to - row) / tiles) {
+    if (op_stopped(call)) return false;
+    tiles = (to - row + TILE_ROWS - 1) / TILE_ROWS;
+    run_rows(part, row, (int)((to - row) / tiles));
+  }
+  return true;
+}
+
+/* --- Whole products ------------------------------------------------------ */
+
+typedef struct Rows { int64_t from, to; } Rows;
+
+/* Points the part at its rows of b: in the packed panel, or copied now. */
+static void find_panel(Part *part, const Panels *b, float *scratch) {
+  int width = panel_width(part->columns);
+  part->block.b_row = width;
+  if (b->packed) {
+    part->block.b = b->packed + part->n * part->p->k + part->k * width;
+    return;
+  }
+  b->fill(b->source, part->k, (int)part->block.k, part->n, part->columns,
+          scratch);
+  part->block.b = scratch;
+}
+
+/* The part at part->k, part->n. */
+static bool run_piece(const OpCall *call, Part *part, const Panels *b,
+                      Rows rows, float *scratch) {
+  const Product *p = part->p;
+  part->block.k = p->k - part->k < BLOCK ? p->k - part->k : BLOCK;
+  part->block.more = part->k > 0;
+  part->columns = p->n - part->n < PANEL ? (int)(p->n - part->n) : PANEL;
+  find_panel(part, b, scratch);
+  return run_part(call, part, rows.from, rows.to);
+}
+
+/* While the rows of a stay near, each panel goes through all of k at once, so
+ * that its results stay near, too. */
+static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
+                          Rows rows, float *scratch) {
+  for (part->n = 0; part->n < part->p->n; part->n += PANEL) {
+    part->k = 0;
+    do {
+      if (!run_piece(call, part, b, rows, scratch)) return false;
+      part->k += BLOCK;
+    } while (part->k < part->p->k);
+  }
+  return true;
+}
+
+/* Otherwise a block of k after the other goes through all panels. */
+static bool run_by_blocks(const OpCall *call, Part *part, const Panels *b,
+                          Rows rows, float *scratch) {
+  for (part->k = 0; part->k < part->p->k; part->k += BLOCK)
+    for (part->n = 0; part->n < part->p->n; part->n += PANEL)
+      if (!run_piece(call, part, b, rows, scratch)) return false;
+  return true;
+}
+
+static bool run_rows_near(const OpCall *call, Part *part, const Panels *b,
+                          Rows rows) {
+  float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
+  bool near = (rows.to - rows.from) * part->p->k <= ELEMENTS_NEAR;
+  return (near ? run_by_panels : run_by_blocks)(call, part, b, rows, scratch);
+}
+
+/* One row by packed panels, two at a time, each read from end to end. */
+static bool run_vector(const OpCall *call, Part *part, const Panels *b) {
+  const Product *p = part->p;
+  Block *block = &part->block;
+  block->k = p->k;
+  block->a = element(&p->a, 0, 0);
+  block->b_row = PANEL;
+  block->b_next = PANEL * p->k;
+  int64_t pairs = p->out.column_step == 1 ? p->n / (2 * PANEL) : 0;
+  for (int64_t i = 0; i < pairs; i++) {
+    if (op_stopped(call)) return false;
+    block->b = b->packed + i * 2 * block->b_next;
+    block->c = element(&p->out, 0, i * 2 * PANEL);
+    part->simd->row_pair(block);
+  }
+  for (part->n = pairs * 2 * PANEL; part->n < p->n; part->n += PANEL) {
+    part->columns = p->n - part->n < PANEL ? (int)(p->n - part->n) : PANEL;
+    find_panel(part, b, NULL);
+    if (!run_part(call, part, 0, 1)) return false;
+  }
+  return true;
+}
+
+static bool run_alone(const OpCall *call, const Product *p, const Panels *b) {
+  Part part = {.simd = simd_table()->product, .p = p};
+  part.block.a_row = p->a.row_step;
+  part.block.a_step = p->a.column_step;
+  if (b->packed && p->m == 1) return run_vector(call, &part, b);
+  int64_t step = b->packed ? ROWS_NEAR : p->m;
+  for (int64_t row = 0; row < p->m; row += step) {
+    Rows rows = {row, p->m - row < step ? p->m : row + step};
+    if (!run_rows_near(call, &part, b, rows)) return false;
+  }
+  return true;
+}
+
+/* --- Threads -------------------------------------------------------------
+ * Each takes some of the rows; no sum is split. */
+
+#ifdef _OPENMP
+static const double FLOPS_WORTH = 4e6;  /* of a thread: tens of microseconds */
+
+static int threads_for(const OpCall *call, const Product *p) {
+  double most = 2.0 * (double)p->m * (double)p->n * (double)p->k / FLOPS_WORTH;
+  int64_t tiles = p->m / (2 * TILE_ROWS);
+  int threads = call->threads < tiles ? call->threads : (int)tiles;
+  return threads < most ? threads : (int)most;
+}
+
+static Product rows_of(const Product *p, int64_t from, int64_t to) {
+  Product part = *p;
+  part.m = to - from;
+  part.a.data = (char *)element(&p->a, from, 0);
+  part.out.data = (char *)element(&p->out, from, 0);
+  return part;
+}
+
+bool simd_product_panels(const OpCall *call, const Product *p,
+                         const Panels *b) {
+  int threads = threads_for(call, p);
+  bool ok = true;
+  if (threads <= 1) return run_alone(call, p, b);
+#pragma omp parallel for num_threads(threads) reduction(&& : ok)
+  for (int i = 0; i < threads; i++) {
+    Product part =
+        rows_of(p, p->m * i / threads, p->m * (i + 1) / threads);
+    ok = run_alone(call, &part, b) && ok;
+  }
+  return ok;
+}
+#else
+bool simd_product_panels(const OpCall *call, const Product *p,
+                         const Panels *b) {
+  return run_alone(call, p, b);
+}
+#endif
+
+/* --- Products of matrices ------------------------------------------------ */
+
+/* Few columns make poor panels: then out^T = b^T a^T, the same sums. */
+enum { COLUMNS_FEW = GROUP / 2 };
+
+static Matrix transposed(Matrix x) {
+  int64_t step = x.row_step;
+  x.row_step = x.column_step;
+  x.column_step = step;
+  return x;
+}
+
+static Product turned(const Product *p) {
+  return (Product){.m = p->n, .n = p->m, .k = p->k,
+                   .a = transposed(p->b), .b = transposed(p->a),
+                   .out = transposed(p->out)};
+}
+
+bool simd_product_takes(const Product *p) {
+  const Simd *simd = simd_table();
+  return simd && simd->product && p->a.dtype == DT_FLOAT32 &&
+         p->b.dtype == DT_FLOAT32 && p->out.dtype == DT_FLOAT32;
+}
+
+bool simd_product_run(const OpCall *call, const Product *p) {
+  Product other;
+  if (p->n < COLUMNS_FEW && p->m > p->n) {
+    other = turned(p);
+    p = &other;
+  }
+  Panels panels = panels_of_matrix(&p->b);
+  if (p->weights)
+    panels.packed =
+        pack_find(p->weights, &p->b, p->k, p->n, call->heap->mem);
+  return simd_product_panels(call, p, &panels);
+}

@@ -1,0 +1,114 @@
+/* The operator table in memory: ops.def as rows, and the index that finds a
+ * row by name.  Rules are in ops/rules/, kernels in ops/ref/. */
+#include "ops/kernel.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+#include <string.h>
+#include <threads.h>
+
+#define A(attr, kind, ...) \
+  { .name = ATTR_##attr, .type = AT_##kind, __VA_ARGS__ }
+#define REDUCED_AXES                                          \
+  A(axis, INTS, .optional = true), A(keepdims, BOOL),         \
+  A(exclude, BOOL)
+#define ATTRS(...)        \
+  .attrs = {__VA_ARGS__}, \
+  .attr_count = sizeof((AttrSpec[]){__VA_ARGS__}) / sizeof(AttrSpec)
+
+const OpInfo op_table[OP_COUNT + 1] = {
+#define OP(id, ...) [OP_##id] = {__VA_ARGS__},
+#include "ops/ops.def"
+#undef OP
+};
+
+int op_attr_count(const OpInfo *op) { return op->attr_count; }
+
+/* --- Arguments: "data weight bias?", "data*" ----------------------------- */
+
+static const char *word_end(const char *p) {
+  while (*p && *p != ' ') p++;
+  return p;
+}
+
+static const char *next_word(const char *p) {
+  while (*p == ' ') p++;
+  return p;
+}
+
+int op_arg_count(const OpInfo *op) {
+  int n = 0;
+  for (const char *p = op->args; *(p = next_word(p)); p = word_end(p)) n++;
+  return n;
+}
+
+OpArg op_arg(const OpInfo *op, int i) {
+  const char *p = next_word(op->args);
+  for (; i > 0; i--) p = next_word(word_end(p));
+  const char *end = word_end(p);
+  assert(end > p);
+  char last = end[-1];
+  OpArg arg = {.name = p, .len = (int)(end - p)};
+  arg.tuple = last == '*';
+  arg.optional = last == '?';
+  arg.len -= arg.tuple || arg.optional;
+  return arg;
+}
+
+/* --- Finding a row ----------------------------------------------------------
+ * The index is a constant that is computed on first use: an open-addressing
+ * table of names and aliases. */
+
+enum { INDEX_SIZE = 1024 };
+
+typedef struct IndexEntry {
+  const char *name;
+  uint16_t len, op;
+} IndexEntry;
+
+static IndexEntry op_index[INDEX_SIZE];
+static once_flag op_index_once = ONCE_FLAG_INIT;
+
+/* FNV-1a */
+static uint32_t name_hash(const char *name, size_t len) {
+  uint32_t h = 2166136261u;
+  for (size_t i = 0; i < len; i++) h = (h ^ (uint8_t)name[i]) * 16777619u;
+  return h;
+}
+
+/* The entry of a name, or the free one where it would stand. */
+static IndexEntry *index_slot(const char *name, size_t len) {
+  uint32_t i = name_hash(name, len) % INDEX_SIZE;
+  for (;; i = (i + 1) % INDEX_SIZE) {
+    IndexEntry *e = &op_index[i];
+    if (!e->name) return e;
+    if (e->len == len && memcmp(e->name, name, len) == 0) return e;
+  }
+}
+
+static void index_add(const char *name, size_t len, int op) {
+  IndexEntry *e = index_slot(name, len);
+  assert(!e->name && "two operators of one name");
+  *e = (IndexEntry){name, (uint16_t)len, (uint16_t)op};
+}
+
+static void index_build(void) {
+  for (int op = 0; op < OP_COUNT; op++) {
+    index_add(op_table[op].name, strlen(op_table[op].name), op);
+    const char *p = op_table[op].aliases;
+    while (p && *(p = next_word(p))) {
+      const char *end = word_end(p);
+      index_add(p, (size_t)(end - p), op);
+      p = end;
+    }
+  }
+}
+
+OpId op_find(const char *name, bool *dyn) {
+  call_once(&op_index_once, index_build);
+  *dyn = strncmp(name, "dyn.", 4) == 0;
+  if (*dyn) name += 4;
+  const IndexEntry *e = index_slot(name, strlen(name));
+  if (!e->name || (*dyn && !op_table[e->op].dyn)) return OP_COUNT;
+  return (OpId)e->op;
+}

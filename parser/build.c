@@ -1,0 +1,537 @@
+/* Nodes from tokens and parts.  Sugar is undone here and marked on the node,
+ * so that the printer can restore it. */
+#include "parser/build.h"
+
+#include <string.h>
+
+#include "parser/grammar.h"
+#include "parser/literal.h"
+
+/* --- Lists -------------------------------------------------------------- */
+
+List list_of(Builder *b, void *item) { return list_add(b, LIST_EMPTY, item); }
+
+List list_add(Builder *b, List list, void *item) {
+  Cell *cell = ARENA_NEW(&b->scratch, Cell);
+  cell->item = item;
+  return list_join(list, (List){cell, cell, 1});
+}
+
+List list_join(List a, List z) {
+  if (!a.first) return z;
+  if (!z.first) return a;
+  a.last->next = z.first;
+  return (List){a.first, z.last, a.count + z.count};
+}
+
+/* Room for the list, or a list cut to nothing when memory ran out; the driver
+ * then gives up. */
+static void *list_room(Builder *b, List *list, size_t size) {
+  void *room = list->count ? arena_array(b->arena, (size_t)list->count, size)
+                           : NULL;
+  if (!room) *list = LIST_EMPTY;
+  return room;
+}
+
+void *list_pointers(Builder *b, List list) {
+  void **out = list_room(b, &list, sizeof *out);
+  size_t i = 0;
+  for (Cell *c = list.first; c; c = c->next) out[i++] = c->item;
+  return out;
+}
+
+void *list_structs(Builder *b, List list, size_t size) {
+  char *out = list_room(b, &list, size);
+  size_t at = 0;
+  for (Cell *c = list.first; c; c = c->next, at += size) {
+    memcpy(out + at, c->item, size);
+  }
+  return out;
+}
+
+int list_count(List list, const void *array) {
+  return array ? list.count : 0;
+}
+
+/* --- Tokens ------------------------------------------------------------- */
+
+const char *token_text(const Builder *b, Token t, uint32_t *len) {
+  const SourceFile *source = b->unit->source;
+  *len = t.span.hi - t.span.lo;
+  return source->text + (t.span.lo - source->base);
+}
+
+static Span span_of(Token first, Token last) {
+  return span_join(first.span, last.span);
+}
+
+Token token_dotted(Builder *b, Token left, Token right) {
+  const char *text = arena_printf(&b->scratch, "%s.%s", left.name->text,
+                                  right.name->text);
+  return (Token){left.kind, span_of(left, right),
+                 name_of(b->program->names, text)};
+}
+
+/* --- Literals ----------------------------------------------------------- */
+
+static void report_number(Builder *b, Token t, LiteralStatus status,
+                          DType dtype) {
+  uint32_t len;
+  const char *text = token_text(b, t, &len);
+  uint32_t suffix = literal_suffix(text, len);
+  int shown = len < 40 ? (int)len : 40, left = (int)(len - suffix);
+  Diags *diags = b->program->diags;
+  switch (status) {
+    case LITERAL_OK:
+      return;
+    case LITERAL_NO_SUCH_SUFFIX:
+      diag_hint(diag_error(diags, E0003, t.span,
+                           "`%.*s` is no number: there is no suffix `%.*s`",
+                           shown, text, left < 40 ? left : 40, text + suffix),
+                "the suffixes are f f16 f32 f64 bf16 i i8 i16 i32 i64 "
+                "u8 u16 u32 u64");
+      return;
+    case LITERAL_NOT_AN_INTEGER:
+      diag_error(diags, E0003, t.span,
+                 "`%.*s` has an integer's suffix and is no integer", shown,
+                 text);
+      return;
+    case LITERAL_OUT_OF_RANGE:
+      diag_error(diags, E0003, t.span, "`%.*s` does not fit %s", shown, text,
+                 dtype_name(dtype));
+      return;
+  }
+}
+
+/* The token's value; after reporting, an int32 zero. */
+static Literal read_number(Builder *b, Token t) {
+  uint32_t len;
+  const char *text = token_text(b, t, &len);
+  Literal number;
+  LiteralStatus status = literal_number(text, len, &number);
+  if (status == LITERAL_OK) return number;
+  report_number(b, t, status, number.dtype);
+  return (Literal){DT_INT32, {0}};
+}
+
+int64_t token_integer(Builder *b, Token t) {
+  Literal number = read_number(b, t);
+  if (dtype_is_int(number.dtype)) {
+    return bits_to_i64(number.dtype, number.bits);
+  }
+  diag_error(b->program->diags, E0003, t.span, "expected an integer");
+  return 0;
+}
+
+/* The digits of a projection or a graph variable. */
+static int64_t read_index(Builder *b, Token t, uint32_t skip) {
+  uint32_t len;
+  const char *text = token_text(b, t, &len);
+  int64_t value = 0;
+  for (uint32_t i = skip; i < len; i++) {
+    if (__builtin_mul_overflow(value, 10, &value) ||
+        __builtin_add_overflow(value, text[i] - '0', &value)) {
+      diag_error(b->program->diags, E0003, t.span, "index out of range");
+      return 0;
+    }
+  }
+  return value;
+}
+
+static Expr *build_scalar(Builder *b, Span span, Literal value) {
+  return expr_const(b->arena, span,
+                    program_scalar(b->program, value.dtype, value.bits));
+}
+
+static Expr *build_truth(Builder *b, Span span, bool value) {
+  return build_scalar(b, span, (Literal){DT_BOOL, {.bits = value}});
+}
+
+Expr *build_number(Builder *b, Token number) {
+  return build_scalar(b, number.span, read_number(b, number));
+}
+
+Expr *build_bool(Builder *b, Token word) {
+  return build_truth(b, word.span, word.kind == TK_TRUE);
+}
+
+char *token_string(Builder *b, Token t, size_t *size) {
+  uint32_t len, bad;
+  const char *text = token_text(b, t, &len);
+  char *out = arena_alloc(b->arena, len);
+  if (!out) return *size = 0, "";
+  *size = literal_string(text + 1, len - 2, out, &bad);
+  if (bad < len - 2) {
+    Span escape = {t.span.lo + 1 + bad, t.span.lo + 3 + bad};
+    diag_error(b->program->diags, E0008, escape,
+               "there is no such escape in a string");
+  }
+  return out;
+}
+
+Expr *build_string(Builder *b, Token string) {
+  Expr *e = expr_new(b->arena, EX_STRING, string.span);
+  e->text.bytes = token_string(b, string, &e->text.len);
+  return e;
+}
+
+/* --- Names -------------------------------------------------------------- */
+
+Expr *build_name(Builder *b, ExprKind kind, Token name) {
+  Expr *e = expr_new(b->arena, kind, name.span);
+  if (kind == EX_GLOBAL) {
+    e->g.name = name.name;
+  } else {
+    e->name = name.name;
+  }
+  return e;
+}
+
+Expr *build_graph_ref(Builder *b, Token graph) {
+  Expr *e = expr_new(b->arena, EX_GRAPH, graph.span);
+  e->index = read_index(b, graph, 1);
+  return e;
+}
+
+Expr *build_meta(Builder *b, Token key, Token index, Token close) {
+  Expr *e = expr_new(b->arena, EX_META, span_of(key, close));
+  e->meta.name = key.name;
+  e->meta.index = token_integer(b, index);
+  return e;
+}
+
+/* --- Operators ---------------------------------------------------------- */
+
+static const char *const infix_names[] = {
+  [TK_PLUS] = "add",   [TK_MINUS] = "subtract",     [TK_STAR] = "multiply",
+  [TK_LT] = "less",    [TK_LE] = "less_equal",      [TK_SLASH] = "divide",
+  [TK_GT] = "greater", [TK_GE] = "greater_equal",   [TK_EQEQ] = "equal",
+  [TK_NE] = "not_equal",
+};
+
+/* A call of the operator that `op` stands for. */
+static Expr *build_operator(Builder *b, Token op, const char *name, Span span,
+                            List operands, Sugar sugar) {
+  op.name = name_of(b->program->names, name);
+  Expr *e = expr_call(b->arena, span, build_name(b, EX_IDENT, op),
+                      operands.count, list_pointers(b, operands));
+  e->sugar = (uint8_t)sugar;
+  return e;
+}
+
+/* a && b is if (a) {b} else {False}; a || b is if (a) {True} else {b}. */
+static Expr *build_short_circuit(Builder *b, Token op, Expr *left,
+                                 Expr *right, Span span) {
+  bool is_and = op.kind == TK_ANDAND;
+  Expr *known = build_truth(b, op.span, !is_and);
+  Expr *e = expr_if(b->arena, span, left, is_and ? right : known,
+                    is_and ? known : right);
+  e->sugar = is_and ? SUGAR_AND : SUGAR_OR;
+  return e;
+}
+
+Expr *build_infix(Builder *b, Token op, Expr *left, Expr *right) {
+  Span span = span_join(left->span, right->span);
+  if (op.kind == TK_ANDAND || op.kind == TK_OROR) {
+    return build_short_circuit(b, op, left, right, span);
+  }
+  List operands = list_add(b, list_of(b, left), right);
+  return build_operator(b, op, infix_names[op.kind], span, operands,
+                        SUGAR_INFIX);
+}
+
+Expr *build_prefix(Builder *b, Token op, Expr *operand) {
+  Span span = span_join(op.span, operand->span);
+  bool is_not = op.kind == TK_BANG;
+  return build_operator(b, op, is_not ? "logical_not" : "negative", span,
+                        list_of(b, operand),
+                        is_not ? SUGAR_NOT : SUGAR_NEGATE);
+}
+
+/* --- Calls -------------------------------------------------------------- */
+
+static const AttrExpr *attr_value(Builder *b, const Expr *e);
+
+/* A last argument such as meta[relay.attrs.Conv2DAttrs][0] is the call's whole
+ * record; only a constant is an argument. */
+static bool is_record(const Expr *e) {
+  return e->kind == EX_META && strcmp(e->meta.name->text, "relay.Constant");
+}
+
+static List take_record(Builder *b, Expr *e, int *count, const void **args) {
+  if (*count == 0) return LIST_EMPTY;
+  const Expr *last = args[*count - 1];
+  if (!is_record(last)) return LIST_EMPTY;
+  Attr *attr = ARENA_NEW(&b->scratch, Attr);
+  *attr = (Attr){.span = last->span, .value = attr_value(b, last)};
+  e->count = --*count;
+  return list_of(b, attr);
+}
+
+Expr *build_call(Builder *b, Expr *callee, Args args, Token close) {
+  const void **list = list_pointers(b, args.list);
+  int count = list_count(args.list, list);
+  Expr *e = expr_call(b->arena, span_join(callee->span, close.span), callee,
+                      count, (const Expr *const *)list);
+  List attrs = list_join(take_record(b, e, &count, list), args.attrs);
+  e->call.attrs = list_structs(b, attrs, sizeof(Attr));
+  e->call.attr_count = list_count(attrs, e->call.attrs);
+  return e;
+}
+
+Expr *build_projection(Builder *b, Expr *operand, Token index) {
+  Expr *e = expr_new(b->arena, EX_PROJ, span_join(operand->span, index.span));
+  List one = list_of(b, operand);
+  e->args = list_pointers(b, one);
+  e->count = 1;
+  e->index = read_index(b, index, 0);
+  return e;
+}
+
+Expr *build_over(Builder *b, ExprKind kind, Token open, List args,
+                 Token close) {
+  Expr *e = expr_new(b->arena, kind, span_of(open, close));
+  e->args = list_pointers(b, args);
+  e->count = list_count(args, e->args);
+  return e;
+}
+
+Expr *build_parens(Token open, Expr *inside, Token close) {
+  inside->parens = true;
+  inside->span = span_of(open, close);
+  return inside;
+}
+
+/* --- Functions, match, if ----------------------------------------------- */
+
+Expr *build_fn(Builder *b, List type_params, Args params,
+               const TypeExpr *result, Expr *body, Token close) {
+  Fn *fn = ARENA_NEW(b->arena, Fn);
+  fn->type_params = list_structs(b, type_params, sizeof(TypeParam));
+  fn->type_param_count = list_count(type_params, fn->type_params);
+  fn->params = list_pointers(b, params.list);
+  fn->param_count = list_count(params.list, fn->params);
+  fn->attrs = list_structs(b, params.attrs, sizeof(Attr));
+  fn->attr_count = list_count(params.attrs, fn->attrs);
+  fn->result = result;
+  fn->body = body;
+  Expr *e = expr_new(b->arena, EX_FN, span_join(body->span, close.span));
+  e->fn = fn;
+  return e;
+}
+
+Expr *build_match(Builder *b, Token keyword, Expr *scrutinee, List arms,
+                  Token close) {
+  Match *match = ARENA_NEW(b->arena, Match);
+  match->partial = keyword.kind == TK_MATCH_PARTIAL;
+  match->arms = list_structs(b, arms, sizeof(Arm));
+  match->arm_count = list_count(arms, match->arms);
+  Expr *e = expr_new(b->arena, EX_MATCH, span_of(keyword, close));
+  e->args = list_pointers(b, list_of(b, scrutinee));
+  e->count = 1;
+  e->match = match;
+  return e;
+}
+
+/* The inside of a block whose braces belong to the arm. */
+static const Expr *without_braces(Expr *block) {
+  if (block->block->count == 0) return block->block->result;
+  block->sugar = SUGAR_NONE;
+  return block;
+}
+
+Arm *build_arm(Builder *b, const Pattern *pattern, Expr *body, bool braces) {
+  Arm *arm = ARENA_NEW(&b->scratch, Arm);
+  *arm = (Arm){span_join(pattern->span, body->span), pattern,
+               braces ? without_braces(body) : body, braces};
+  return arm;
+}
+
+Branch *build_branch(Builder *b, Token keyword, Expr *condition, Expr *then) {
+  Branch *branch = ARENA_NEW(&b->scratch, Branch);
+  *branch = (Branch){keyword.span, condition, then};
+  return branch;
+}
+
+Expr *build_if(Builder *b, List branches, Expr *otherwise, Token close) {
+  Branch *array = list_structs(b, branches, sizeof(Branch));
+  Expr *e = otherwise;
+  for (int i = list_count(branches, array); i-- > 0;) {
+    e = expr_if(b->arena, span_join(array[i].span, close.span),
+                array[i].condition, array[i].then, e);
+    e->sugar = i > 0 ? SUGAR_ELSE_IF : SUGAR_NONE;
+  }
+  return e;
+}
+
+/* --- Bindings and blocks ------------------------------------------------ */
+
+Var *build_var(Builder *b, Token name, const TypeExpr *annotation) {
+  return var_new(b->arena, name.name, name.span, annotation);
+}
+
+static Binding *build_binding(Builder *b, BindingKind kind, Span span,
+                              Var *var, const Expr *value) {
+  Binding *binding = ARENA_NEW(&b->scratch, Binding);
+  *binding = (Binding){.kind = kind, .span = span, .var = var,
+                       .value = value};
+  return binding;
+}
+
+Binding *build_let(Builder *b, BindingKind kind, Token keyword, Token name,
+                   const TypeExpr *annotation, Expr *value) {
+  return build_binding(b, kind, span_join(keyword.span, value->span),
+                       build_var(b, name, annotation), value);
+}
+
+Binding *build_graph_binding(Builder *b, Token graph, Expr *value) {
+  Binding *binding = build_binding(
+      b, BIND_GRAPH, span_join(graph.span, value->span), NULL, value);
+  binding->index = read_index(b, graph, 1);
+  return binding;
+}
+
+Binding *build_free_var(Builder *b, Token keyword, Token name,
+                        const TypeExpr *annotation) {
+  Span end = annotation ? annotation->span : name.span;
+  return build_binding(b, BIND_FREE, span_join(keyword.span, end),
+                       build_var(b, name, annotation), NULL);
+}
+
+Binding *build_statement(Builder *b, Expr *value) {
+  return build_binding(b, BIND_ITEM, value->span, NULL, value);
+}
+
+Expr *build_sequence(Builder *b, List bindings, Expr *result) {
+  const Binding *first = bindings.first->item;
+  const Binding *array = list_structs(b, bindings, sizeof(Binding));
+  return expr_block(b->arena, span_join(first->span, result->span),
+                    list_count(bindings, array), array, result);
+}
+
+Expr *build_unit_sequence(Builder *b, List bindings) {
+  const Binding *last = bindings.last->item;
+  Expr *unit = expr_new(b->arena, EX_TUPLE, last->span);
+  unit->sugar = SUGAR_UNIT;
+  return build_sequence(b, bindings, unit);
+}
+
+/* A sequence of its own becomes the block; what was already in parentheses
+ * or braces gets a block around it. */
+Expr *build_block(Builder *b, Token open, Expr *inside, Token close) {
+  bool bare = inside->kind == EX_BLOCK && !inside->parens &&
+              inside->sugar == SUGAR_NONE;
+  Expr *e = bare ? inside : expr_block(b->arena, SPAN_NONE, 0, NULL, inside);
+  e->sugar = SUGAR_BRACES;
+  e->span = span_of(open, close);
+  return e;
+}
+
+/* --- Attributes --------------------------------------------------------- */
+
+static bool is_none(const Expr *e) {
+  return e->kind == EX_IDENT && (!strcmp(e->name->text, "None") ||
+                                 !strcmp(e->name->text, "nullptr"));
+}
+
+static void attr_constant(AttrExpr *x, const Tensor *t) {
+  x->dtype = (DType)t->dtype;
+  Value bits = tensor_bits_at(t, 0);
+  if (dtype_is_float(x->dtype)) {
+    x->kind = AX_FLOAT;
+    x->real = bits_to_f64(x->dtype, bits);
+    return;
+  }
+  x->kind = x->dtype == DT_BOOL ? AX_BOOL : AX_INT;
+  x->integer = bits_to_i64(x->dtype, bits);
+}
+
+static void attr_string(AttrExpr *x, const Expr *e) {
+  x->kind = AX_STRING;
+  x->text = e->text.bytes;
+  x->count = (int)e->text.len;
+}
+
+static void attr_meta(AttrExpr *x, const Expr *e) {
+  x->kind = AX_META;
+  x->text = e->meta.name->text;
+  x->integer = e->meta.index;
+}
+
+/* Brackets nest no deeper than NESTING_MAX. */
+static void attr_list(Builder *b, AttrExpr *x, const Expr *e) {
+  List items = LIST_EMPTY;
+  for (int i = 0; i < e->count; i++) {
+    items = list_add(b, items, (void *)attr_value(b, e->args[i]));
+  }
+  x->kind = AX_LIST;
+  x->items = list_pointers(b, items);
+  x->count = list_count(items, x->items);
+}
+
+/* Literals, lists, None and metadata stand for themselves; anything else is
+ * evaluated. */
+static const AttrExpr *attr_value(Builder *b, const Expr *e) {
+  AttrExpr *x = ARENA_NEW(b->arena, AttrExpr);
+  x->span = e->span;
+  x->kind = is_none(e) ? AX_NONE : AX_EXPR;
+  x->expr = x->kind == AX_EXPR ? e : NULL;
+  if (e->kind == EX_CONST) attr_constant(x, e->constant);
+  if (e->kind == EX_STRING) attr_string(x, e);
+  if (e->kind == EX_META) attr_meta(x, e);
+  if (e->kind == EX_BRACKET) attr_list(b, x, e);
+  return x;
+}
+
+Attr *build_attr(Builder *b, Token key, Expr *value) {
+  Attr *attr = ARENA_NEW(&b->scratch, Attr);
+  *attr = (Attr){key.name, span_join(key.span, value->span),
+                 attr_value(b, value)};
+  return attr;
+}
+
+/* --- Patterns ----------------------------------------------------------- */
+
+static Pattern *pattern_new(Builder *b, PatternKind kind, Span span) {
+  Pattern *pattern = ARENA_NEW(b->arena, Pattern);
+  pattern->kind = kind;
+  pattern->span = span;
+  return pattern;
+}
+
+static Pattern *pattern_fields(Builder *b, Pattern *pattern, List fields) {
+  pattern->fields = list_pointers(b, fields);
+  pattern->count = list_count(fields, pattern->fields);
+  return pattern;
+}
+
+Pattern *build_wildcard(Builder *b, Token token) {
+  return pattern_new(b, PT_WILD, token.span);
+}
+
+Pattern *build_pattern_var(Builder *b, Token name,
+                           const TypeExpr *annotation) {
+  Span end = annotation ? annotation->span : name.span;
+  Pattern *pattern = pattern_new(b, PT_VAR, span_join(name.span, end));
+  pattern->var = build_var(b, name, annotation);
+  return pattern;
+}
+
+Pattern *build_ctor_pattern(Builder *b, Token name) {
+  Pattern *pattern = pattern_new(b, PT_CTOR, name.span);
+  pattern->name = name.name;
+  return pattern;
+}
+
+Pattern *build_ctor_fields(Builder *b, Token name, List fields, Token close) {
+  Pattern *pattern = build_ctor_pattern(b, name);
+  pattern->span = span_of(name, close);
+  pattern->parens = true;
+  return pattern_fields(b, pattern, fields);
+}
+
+Pattern *build_tuple_pattern(Builder *b, Token open, List fields,
+                             Token close) {
+  Pattern *pattern = pattern_new(b, PT_TUPLE, span_of(open, close));
+  return pattern_fields(b, pattern, fields);
+}

@@ -1,0 +1,151 @@
+/* What the grammar's actions call: one function a construct, from tokens and
+ * parts to nodes.  Nodes live in the unit's arena; lists under construction in
+ * a scratch arena that goes when parsing ends. */
+#ifndef PARSER_BUILD_H
+#define PARSER_BUILD_H
+
+#include "ir/program.h"
+
+typedef struct Token {
+  int kind;  /* TK_... */
+  Span span;
+  const Name *name;  /* of names, without sigil; NULL otherwise */
+} Token;
+
+/* A list being read, in order; lists of lists are joined in O(1). */
+typedef struct Cell {
+  void *item;
+  struct Cell *next;
+} Cell;
+typedef struct List {
+  Cell *first, *last;
+  int count;
+} List;
+
+/* Positional arguments or parameters, then attributes. */
+typedef struct Args {
+  List list, attrs;
+} Args;
+
+typedef struct Builder {
+  Program *program;
+  Unit *unit;
+  Arena *arena;  /* the unit's */
+  Arena scratch;
+  List items;
+} Builder;
+
+/* --- Lists -------------------------------------------------------------- */
+
+static const List LIST_EMPTY = {NULL, NULL, 0};
+List list_of(Builder *b, void *item);
+List list_add(Builder *b, List list, void *item);
+List list_join(List a, List z);
+/* The items as an array of pointers, or of what they point to. */
+void *list_pointers(Builder *b, List list);
+void *list_structs(Builder *b, List list, size_t size);
+/* How many items the array has: none when there was no memory for it. */
+int list_count(List list, const void *array);
+
+/* --- Tokens ------------------------------------------------------------- */
+
+const char *token_text(const Builder *b, Token t, uint32_t *len);
+Token token_dotted(Builder *b, Token left, Token right);
+/* A number that must be an integer; after reporting, 0. */
+int64_t token_integer(Builder *b, Token number);
+/* The decoded text of a string, with a NUL behind it. */
+char *token_string(Builder *b, Token string, size_t *size);
+
+/* --- Expressions -------------------------------------------------------- */
+
+Expr *build_name(Builder *b, ExprKind kind, Token name);
+Expr *build_number(Builder *b, Token number);
+Expr *build_bool(Builder *b, Token word);
+Expr *build_string(Builder *b, Token string);
+Expr *build_graph_ref(Builder *b, Token graph);
+Expr *build_meta(Builder *b, Token key, Token index, Token close);
+Expr *build_infix(Builder *b, Token op, Expr *left, Expr *right);
+Expr *build_prefix(Builder *b, Token op, Expr *operand);
+Expr *build_call(Builder *b, Expr *callee, Args args, Token close);
+Expr *build_projection(Builder *b, Expr *operand, Token index);
+/* A node of that kind over its arguments: tuples, brackets, ref and so on. */
+Expr *build_over(Builder *b, ExprKind kind, Token open, List args,
+                 Token close);
+Expr *build_parens(Token open, Expr *inside, Token close);
+Expr *build_fn(Builder *b, List type_params, Args params,
+               const TypeExpr *result, Expr *body, Token close);
+Expr *build_match(Builder *b, Token keyword, Expr *scrutinee, List arms,
+                  Token close);
+Arm *build_arm(Builder *b, const Pattern *pattern, Expr *body, bool braces);
+
+/* `if (c) {a} else if (d) {b} else {z}` comes as its conditions and branches
+ * in turn, and the last branch. */
+typedef struct Branch {
+  Span span;
+  Expr *condition, *then;
+} Branch;
+Branch *build_branch(Builder *b, Token keyword, Expr *condition, Expr *then);
+Expr *build_if(Builder *b, List branches, Expr *otherwise, Token close);
+
+/* --- Bindings and blocks ------------------------------------------------ */
+
+Var *build_var(Builder *b, Token name, const TypeExpr *annotation);
+Binding *build_let(Builder *b, BindingKind kind, Token keyword, Token name,
+                   const TypeExpr *annotation, Expr *value);
+Binding *build_graph_binding(Builder *b, Token graph, Expr *value);
+Binding *build_free_var(Builder *b, Token keyword, Token name,
+                        const TypeExpr *annotation);
+Binding *build_statement(Builder *b, Expr *value);
+/* A sequence; without bindings its result as it is. */
+Expr *build_sequence(Builder *b, List bindings, Expr *result);
+/* A sequence that ends in `;`: its value is (). */
+Expr *build_unit_sequence(Builder *b, List bindings);
+Expr *build_block(Builder *b, Token open, Expr *inside, Token close);
+
+/* --- Attributes --------------------------------------------------------- */
+
+Attr *build_attr(Builder *b, Token key, Expr *value);
+
+/* --- Patterns ----------------------------------------------------------- */
+
+Pattern *build_wildcard(Builder *b, Token token);
+Pattern *build_pattern_var(Builder *b, Token name, const TypeExpr *annotation);
+Pattern *build_ctor_pattern(Builder *b, Token name);
+Pattern *build_ctor_fields(Builder *b, Token name, List fields, Token close);
+Pattern *build_tuple_pattern(Builder *b, Token open, List fields,
+                             Token close);
+
+/* --- Types -------------------------------------------------------------- */
+
+TypeExpr *build_type(Builder *b, TypeExprKind kind, Token open, List args,
+                     Token close);
+TypeExpr *build_tensor_type(Builder *b, Token open, List dims, Token dtype,
+                            Token close);
+TypeExpr *build_fn_type(Builder *b, Token keyword, List params, List args,
+                        TypeExpr *result);
+/* A name that is not applied: a scalar, a variable or an ADT. */
+TypeExpr *build_named_type(Builder *b, Token name);
+TypeExpr *build_applied_type(Builder *b, Token name, List args, Token close);
+TypeParam *build_type_param(Builder *b, Token name, const Token *kind);
+DimExpr *build_dim_number(Builder *b, Token number);
+DimExpr *build_dim(Builder *b, DimExprKind kind, Token token);
+DimExpr *build_dim_meta(Builder *b, Token key, Token index, Token close);
+DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right);
+
+/* --- Items -------------------------------------------------------------- */
+
+Item *build_def(Builder *b, Token keyword, Token name, Expr *fn);
+Item *build_adt(Builder *b, Token keyword, Token name, List params,
+                const List *ctors, Token last);
+CtorDecl *build_ctor(Builder *b, Token name, const List *fields);
+Item *build_input(Builder *b, Token keyword, Token name,
+                  const TypeExpr *annotation, Expr *value);
+Item *build_global_let(Builder *b, Token keyword, Token name,
+                       const TypeExpr *annotation, Expr *value);
+Item *build_import(Builder *b, Token keyword, Token path);
+Item *build_expr_item(Builder *b, Expr *value);
+/* The items of a let group at top level. */
+List build_local_lets(Builder *b, List bindings);
+void build_add_items(Builder *b, List items);
+
+#endif

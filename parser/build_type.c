@@ -1,0 +1,221 @@
+/* Types, dimensions and top-level items from tokens and parts; build.c has the
+ * rest of build.h. */
+#include <string.h>
+
+#include "parser/build.h"
+#include "parser/grammar.h"
+
+/* --- Types -------------------------------------------------------------- */
+
+static TypeExpr *type_new(Builder *b, TypeExprKind kind, Span span) {
+  TypeExpr *t = ARENA_NEW(b->arena, TypeExpr);
+  t->kind = kind;
+  t->span = span;
+  return t;
+}
+
+static void type_args(Builder *b, TypeExpr *t, List args) {
+  t->args = list_pointers(b, args);
+  t->arg_count = list_count(args, t->args);
+}
+
+TypeExpr *build_type(Builder *b, TypeExprKind kind, Token open, List args,
+                     Token close) {
+  TypeExpr *t = type_new(b, kind, span_join(open.span, close.span));
+  type_args(b, t, args);
+  return t;
+}
+
+static void unknown_dtype(Builder *b, Token dtype) {
+  Diag *d = diag_error(b->program->diags, E0104, dtype.span,
+                       "`%s` is no element type", dtype.name->text);
+  Suggestion s = suggestion_for(dtype.name->text);
+  for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
+  if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
+}
+
+TypeExpr *build_tensor_type(Builder *b, Token open, List dims, Token dtype,
+                            Token close) {
+  TypeExpr *t = type_new(b, TX_TENSOR, span_join(open.span, close.span));
+  t->dims = list_pointers(b, dims);
+  t->dim_count = list_count(dims, t->dims);
+  t->dtype = dtype_find(dtype.name->text, dtype.name->len);
+  if (t->dtype == DTYPE_NONE) unknown_dtype(b, dtype);
+  return t;
+}
+
+TypeExpr *build_fn_type(Builder *b, Token keyword, List params, List args,
+                        TypeExpr *result) {
+  TypeExpr *t = type_new(b, TX_FN, span_join(keyword.span, result->span));
+  t->params = list_structs(b, params, sizeof(TypeParam));
+  t->param_count = list_count(params, t->params);
+  type_args(b, t, args);
+  t->result = result;
+  return t;
+}
+
+TypeExpr *build_named_type(Builder *b, Token name) {
+  TypeExpr *t = type_new(b, TX_NAME, name.span);
+  t->name = name.name;
+  t->dtype = dtype_find(name.name->text, name.name->len);
+  t->scalar = t->dtype != DTYPE_NONE;
+  if (t->scalar) t->kind = TX_TENSOR;
+  return t;
+}
+
+/* Ref[T] keeps its name, for a program may have an ADT called Ref. */
+TypeExpr *build_applied_type(Builder *b, Token name, List args, Token close) {
+  TypeExpr *t = type_new(b, TX_NAME, span_join(name.span, close.span));
+  t->name = name.name;
+  t->brackets = true;
+  type_args(b, t, args);
+  if (t->arg_count == 1 && !strcmp(name.name->text, "Ref")) t->kind = TX_REF;
+  return t;
+}
+
+TypeParam *build_type_param(Builder *b, Token name, const Token *kind) {
+  TypeParam *param = ARENA_NEW(&b->scratch, TypeParam);
+  *param = (TypeParam){name.name, name.span, kind != NULL};
+  if (kind && strcmp(kind->name->text, "Dim")) {
+    diag_error(b->program->diags, E0004, kind->span,
+               "expected `Dim`, found `%s`", kind->name->text);
+  }
+  return param;
+}
+
+/* --- Dimensions --------------------------------------------------------- */
+
+DimExpr *build_dim(Builder *b, DimExprKind kind, Token token) {
+  DimExpr *d = ARENA_NEW(b->arena, DimExpr);
+  *d = (DimExpr){.kind = kind, .span = token.span, .name = token.name};
+  return d;
+}
+
+DimExpr *build_dim_number(Builder *b, Token number) {
+  DimExpr *d = build_dim(b, DX_NUMBER, number);
+  d->number = token_integer(b, number);
+  if (d->number < 0) {
+    diag_error(b->program->diags, E0115, number.span,
+               "a dimension cannot be negative");
+    d->number = 0;
+  }
+  return d;
+}
+
+DimExpr *build_dim_meta(Builder *b, Token key, Token index, Token close) {
+  DimExpr *d = build_dim(b, DX_META, key);
+  d->span = span_join(key.span, close.span);
+  d->number = token_integer(b, index);
+  return d;
+}
+
+DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right) {
+  static const DimExprKind kinds[] = {
+    [TK_PLUS] = DX_ADD, [TK_MINUS] = DX_SUB,
+    [TK_STAR] = DX_MUL, [TK_SLASH] = DX_DIV,
+  };
+  DimExpr *d = build_dim(b, kinds[op.kind], op);
+  d->span = span_join(left->span, right->span);
+  d->left = left;
+  d->right = right;
+  return d;
+}
+
+/* --- Items -------------------------------------------------------------- */
+
+static Item *item_new(Builder *b, ItemKind kind, Token first, Span last,
+                      Token name) {
+  Item *item = ARENA_NEW(&b->scratch, Item);
+  *item = (Item){.kind = kind, .span = span_join(first.span, last),
+                 .name_span = name.span, .name = name.name};
+  return item;
+}
+
+Item *build_def(Builder *b, Token keyword, Token name, Expr *fn) {
+  Item *item = item_new(b, ITEM_DEF, keyword, fn->span, name);
+  item->expr = fn;
+  fn->span = item->span;
+  return item;
+}
+
+CtorDecl *build_ctor(Builder *b, Token name, const List *fields) {
+  CtorDecl *ctor = ARENA_NEW(&b->scratch, CtorDecl);
+  *ctor = (CtorDecl){.name = name.name, .span = name.span,
+                     .parens = fields != NULL};
+  if (fields) {
+    ctor->fields = list_pointers(b, *fields);
+    ctor->field_count = list_count(*fields, ctor->fields);
+  }
+  return ctor;
+}
+
+Item *build_adt(Builder *b, Token keyword, Token name, List params,
+                const List *ctors, Token last) {
+  AdtDecl *adt = ARENA_NEW(b->arena, AdtDecl);
+  *adt = (AdtDecl){.name = name.name, .span = name.span,
+                   .is_extern = keyword.kind == TK_EXTERN,
+                   .braces = ctors != NULL};
+  adt->params = list_structs(b, params, sizeof(TypeParam));
+  adt->param_count = list_count(params, adt->params);
+  if (ctors) {
+    adt->ctors = list_structs(b, *ctors, sizeof(CtorDecl));
+    adt->ctor_count = list_count(*ctors, adt->ctors);
+  }
+  Item *item = item_new(b, ITEM_TYPE, keyword, last.span, name);
+  item->adt = adt;
+  return item;
+}
+
+Item *build_input(Builder *b, Token keyword, Token name,
+                  const TypeExpr *annotation, Expr *value) {
+  Span last = value ? value->span : annotation->span;
+  Item *item = item_new(b, ITEM_PARAM, keyword, last, name);
+  item->annotation = annotation;
+  item->expr = value;
+  return item;
+}
+
+Item *build_global_let(Builder *b, Token keyword, Token name,
+                       const TypeExpr *annotation, Expr *value) {
+  Item *item = item_new(b, ITEM_LET_GLOBAL, keyword, value->span, name);
+  item->annotation = annotation;
+  item->expr = value;
+  return item;
+}
+
+Item *build_import(Builder *b, Token keyword, Token path) {
+  size_t size;
+  Item *item = item_new(b, ITEM_IMPORT, keyword, path.span, path);
+  item->path = token_string(b, path, &size);
+  return item;
+}
+
+Item *build_expr_item(Builder *b, Expr *value) {
+  Item *item = ARENA_NEW(&b->scratch, Item);
+  *item = (Item){.kind = ITEM_EXPR, .span = value->span, .expr = value};
+  return item;
+}
+
+static Item *local_let(Builder *b, const Binding *binding) {
+  Item *item = ARENA_NEW(&b->scratch, Item);
+  *item = (Item){.kind = ITEM_LET_LOCAL,
+                 .span = binding->span,
+                 .name_span = binding->var->span,
+                 .name = binding->var->name,
+                 .annotation = binding->var->annotation,
+                 .expr = binding->value,
+                 .continues = binding->kind == BIND_AND};
+  return item;
+}
+
+List build_local_lets(Builder *b, List bindings) {
+  List items = LIST_EMPTY;
+  for (Cell *c = bindings.first; c; c = c->next) {
+    items = list_add(b, items, local_let(b, c->item));
+  }
+  return items;
+}
+
+void build_add_items(Builder *b, List items) {
+  b->items = list_join(b->items, items);
+}

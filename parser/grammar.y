@@ -1,0 +1,491 @@
+// The grammar, for lemon: LALR(1), lists left-recursive, one constructor call
+// a rule (build.c).  The driver (parse.c) feeds tokens; before each it asks
+// grammar_accepts, so lemon's own error handling is never reached.
+
+%include {
+/* Tracing would be mutable global state; errors are found before feeding. */
+#undef NDEBUG
+#define NDEBUG
+#define YYNOERRORRECOVERY
+#include "parser/parse.h"
+}
+
+%name          lemon_grammar
+%token_prefix  TK_
+%token_type    {Token}
+%extra_context {Parse *p}
+%stack_size    10000
+%stack_overflow { p->too_deep = true; }
+%start_symbol  file
+
+%type version {int}
+%type items {int}
+%type last {int}
+%type comma {int}
+%type braces {int}
+%default_type {List}
+%type call_args {Args}
+%type params {Args}
+%type expr {Expr *}
+%type tail {Expr *}
+%type value {Expr *}
+%type seq {Expr *}
+%type operand {Expr *}
+%type block {Expr *}
+%type match {Expr *}
+%type fnrest {Expr *}
+%type opname {Token}
+%type type {TypeExpr *}
+%type annotation {TypeExpr *}
+%type result {TypeExpr *}
+%type dim {DimExpr *}
+%type pattern {Pattern *}
+%type arm {Arm *}
+%type attr {Attr *}
+%type param {Var *}
+%type tparam {TypeParam *}
+%type ctor {CtorDecl *}
+
+// Words that are keywords only where the grammar wants them.
+%fallback IDENT AND PARAM IMPORT TENSOR.
+
+// From loose to tight.  TAIL: what ends an expression; ARM: what ends an arm.
+// The last line continues whatever can be continued.
+%nonassoc TAIL.
+%nonassoc ARM.
+%left OROR.
+%left ANDAND.
+%left EQEQ NE.
+%left LT LE GT GE.
+%left PLUS MINUS.
+%left STAR SLASH.
+%right BANG.
+%nonassoc IDENT LOCAL LPAREN LBRACE LBRACKET DOT.
+
+// --- Files -------------------------------------------------------------------
+
+file ::= version items last.
+version ::= .
+version ::= VERSION(V). { parse_version(p, V); }
+items ::= .
+items ::= items item(I). { build_add_items(&p->builder, I); }
+last ::= .
+last ::= open(I). { build_add_items(&p->builder, I); }
+
+item(A) ::= open(I) SEMI. { A = I; }
+item(A) ::= DEF(K) GLOBAL(N) fnrest(F). {
+  A = list_of(&p->builder, build_def(&p->builder, K, N, F));
+}
+item(A) ::= TYPE(K) IDENT(N) tparams(P). [TAIL] {
+  A = list_of(&p->builder, build_adt(&p->builder, K, N, P, NULL, N));
+}
+item(A) ::= TYPE(K) IDENT(N) tparams(P) LBRACE ctors(C) RBRACE(Z). {
+  A = list_of(&p->builder, build_adt(&p->builder, K, N, P, &C, Z));
+}
+item(A) ::= EXTERN(K) TYPE IDENT(N) tparams(P). {
+  A = list_of(&p->builder, build_adt(&p->builder, K, N, P, NULL, N));
+}
+
+// What a semicolon ends, unless it is the last of the text.
+open(A) ::= let_group(L). { A = build_local_lets(&p->builder, L); }
+open(A) ::= LET(K) GLOBAL(N) annotation(T) EQ value(E). {
+  A = list_of(&p->builder, build_global_let(&p->builder, K, N, T, E));
+}
+open(A) ::= PARAM(K) GLOBAL(N) COLON type(T). {
+  A = list_of(&p->builder, build_input(&p->builder, K, N, T, NULL));
+}
+open(A) ::= PARAM(K) GLOBAL(N) COLON type(T) EQ value(E). {
+  A = list_of(&p->builder, build_input(&p->builder, K, N, T, E));
+}
+open(A) ::= IMPORT(K) STRING(S). {
+  A = list_of(&p->builder, build_import(&p->builder, K, S));
+}
+open(A) ::= expr(E). {
+  A = list_of(&p->builder, build_expr_item(&p->builder, E));
+}
+open(A) ::= graph_bindings(B) expr(E). {
+  Expr *whole = build_sequence(&p->builder, B, E);
+  A = list_of(&p->builder, build_expr_item(&p->builder, whole));
+}
+graph_bindings(A) ::= graph_binding(B). { A = B; }
+graph_bindings(A) ::= graph_bindings(L) binding(B). { A = list_join(L, B); }
+
+ctors(A) ::= . { A = LIST_EMPTY; }
+ctors(A) ::= ctor_list(L) comma. { A = L; }
+ctor_list(A) ::= ctor(C). { A = list_of(&p->builder, C); }
+ctor_list(A) ::= ctor_list(L) COMMA ctor(C). {
+  A = list_add(&p->builder, L, C);
+}
+ctor(A) ::= IDENT(N). { A = build_ctor(&p->builder, N, NULL); }
+ctor(A) ::= IDENT(N) LPAREN types(F) RPAREN. {
+  A = build_ctor(&p->builder, N, &F);
+}
+
+comma ::= .
+comma ::= COMMA.
+
+// --- Functions ---------------------------------------------------------------
+
+fnrest(A) ::= tparams(T) LPAREN params(P) RPAREN result(R)
+              LBRACE seq(E) RBRACE(Z). {
+  A = build_fn(&p->builder, T, P, R, E, Z);
+}
+
+result(A) ::= . { A = NULL; }
+result(A) ::= arrow type(T). { A = T; }
+arrow ::= ARROW.
+arrow ::= MINUS GT.
+
+params(A) ::= . { A = (Args){LIST_EMPTY, LIST_EMPTY}; }
+params(A) ::= param_list(L) comma. { A = (Args){L, LIST_EMPTY}; }
+params(A) ::= attrs(B) comma. { A = (Args){LIST_EMPTY, B}; }
+params(A) ::= param_list(L) COMMA attrs(B) comma. { A = (Args){L, B}; }
+param_list(A) ::= param(V). { A = list_of(&p->builder, V); }
+param_list(A) ::= param_list(L) COMMA param(V). {
+  A = list_add(&p->builder, L, V);
+}
+param(A) ::= LOCAL(N) braces annotation(T). {
+  A = build_var(&p->builder, N, T);
+}
+braces ::= .
+braces ::= LBRACE attrs comma RBRACE.
+
+tparams(A) ::= . [TAIL] { A = LIST_EMPTY; }
+tparams(A) ::= LBRACKET RBRACKET. { A = LIST_EMPTY; }
+tparams(A) ::= LBRACKET tparam_list(L) comma RBRACKET. { A = L; }
+tparam_list(A) ::= tparam(T). { A = list_of(&p->builder, T); }
+tparam_list(A) ::= tparam_list(L) COMMA tparam(T). {
+  A = list_add(&p->builder, L, T);
+}
+tparam(A) ::= IDENT(N). { A = build_type_param(&p->builder, N, NULL); }
+tparam(A) ::= IDENT(N) COLON IDENT(K). {
+  A = build_type_param(&p->builder, N, &K);
+}
+
+// --- Sequences and bindings --------------------------------------------------
+
+// `lets` ends in a binding and needs an expression yet; `done` ends in an
+// expression and its semicolon.
+seq(A) ::= expr(E). { A = E; }
+seq(A) ::= lets(L) expr(E). { A = build_sequence(&p->builder, L, E); }
+seq(A) ::= done(L) expr(E). { A = build_sequence(&p->builder, L, E); }
+seq(A) ::= done(L). [TAIL] { A = build_unit_sequence(&p->builder, L); }
+lets(A) ::= binding(B). { A = B; }
+lets(A) ::= lets(L) binding(B). { A = list_join(L, B); }
+lets(A) ::= done(L) binding(B). { A = list_join(L, B); }
+done(A) ::= expr(E) SEMI. {
+  A = list_of(&p->builder, build_statement(&p->builder, E));
+}
+done(A) ::= lets(L) expr(E) SEMI. {
+  A = list_add(&p->builder, L, build_statement(&p->builder, E));
+}
+done(A) ::= done(L) expr(E) SEMI. {
+  A = list_add(&p->builder, L, build_statement(&p->builder, E));
+}
+
+// Where no sequence may stand, lets take one expression as their body.
+value(A) ::= expr(E). { A = E; }
+value(A) ::= tail(E). { A = E; }
+tail(A) ::= bindings(L) expr(E). [TAIL] {
+  A = build_sequence(&p->builder, L, E);
+}
+bindings(A) ::= binding(B). { A = B; }
+bindings(A) ::= bindings(L) binding(B). { A = list_join(L, B); }
+
+binding(A) ::= let_group(L) SEMI. { A = L; }
+binding(A) ::= graph_binding(L). { A = L; }
+let_group(A) ::= LET(K) LOCAL(N) annotation(T) EQ value(E). {
+  A = list_of(&p->builder, build_let(&p->builder, BIND_LET, K, N, T, E));
+}
+let_group(A) ::= let_group(L) AND(K) LOCAL(N) annotation(T) EQ value(E). {
+  A = list_add(&p->builder, L,
+               build_let(&p->builder, BIND_AND, K, N, T, E));
+}
+graph_binding(A) ::= GRAPH(N) EQ value(E) SEMI. {
+  A = list_of(&p->builder, build_graph_binding(&p->builder, N, E));
+}
+graph_binding(A) ::= FREE_VAR(K) LOCAL(N) annotation(T) SEMI. {
+  A = list_of(&p->builder, build_free_var(&p->builder, K, N, T));
+}
+
+annotation(A) ::= . { A = NULL; }
+annotation(A) ::= COLON type(T). { A = T; }
+
+// --- Expressions -------------------------------------------------------------
+
+expr(A) ::= operand(E). [TAIL] { A = E; }
+expr(A) ::= BANG|MINUS(O) expr(E). [BANG] {
+  A = build_prefix(&p->builder, O, E);
+}
+expr(A) ::= expr(L) OROR(O) expr(R). {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) ANDAND(O) expr(R). {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) EQEQ|NE(O) expr(R). [EQEQ] {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) LT|LE|GT|GE(O) expr(R). [LT] {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) PLUS|MINUS(O) expr(R). [PLUS] {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) STAR|SLASH(O) expr(R). [STAR] {
+  A = build_infix(&p->builder, O, L, R);
+}
+// A let as the last operand reaches as far as it can.
+expr(A) ::= BANG|MINUS(O) tail(E). { A = build_prefix(&p->builder, O, E); }
+expr(A) ::= expr(L) OROR(O) tail(R). {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) ANDAND(O) tail(R). {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) EQEQ|NE(O) tail(R). {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) LT|LE|GT|GE(O) tail(R). {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) PLUS|MINUS(O) tail(R). {
+  A = build_infix(&p->builder, O, L, R);
+}
+expr(A) ::= expr(L) STAR|SLASH(O) tail(R). {
+  A = build_infix(&p->builder, O, L, R);
+}
+
+operand(A) ::= NUMBER(T). { A = build_number(&p->builder, T); }
+operand(A) ::= TRUE|FALSE(T). { A = build_bool(&p->builder, T); }
+operand(A) ::= STRING(T). { A = build_string(&p->builder, T); }
+operand(A) ::= LOCAL(N). { A = build_name(&p->builder, EX_LOCAL, N); }
+operand(A) ::= GLOBAL(N). { A = build_name(&p->builder, EX_GLOBAL, N); }
+operand(A) ::= GRAPH(N). { A = build_graph_ref(&p->builder, N); }
+operand(A) ::= opname(N). [TAIL] {
+  A = build_name(&p->builder, EX_IDENT, N);
+}
+operand(A) ::= META(K) LBRACKET NUMBER(I) RBRACKET(Z). {
+  A = build_meta(&p->builder, K, I, Z);
+}
+operand(A) ::= LBRACKET(O) elements(L) RBRACKET(Z). {
+  A = build_over(&p->builder, EX_BRACKET, O, L, Z);
+}
+operand(A) ::= LPAREN(O) RPAREN(Z). {
+  A = build_over(&p->builder, EX_TUPLE, O, LIST_EMPTY, Z);
+}
+operand(A) ::= LPAREN(O) seq(E) RPAREN(Z). { A = build_parens(O, E, Z); }
+operand(A) ::= LPAREN(O) seq(E) COMMA RPAREN(Z). {
+  List one = list_of(&p->builder, E);
+  A = build_over(&p->builder, EX_TUPLE, O, one, Z);
+}
+operand(A) ::= LPAREN(O) seq(E) COMMA seqs(L) comma RPAREN(Z). {
+  List all = list_join(list_of(&p->builder, E), L);
+  A = build_over(&p->builder, EX_TUPLE, O, all, Z);
+}
+operand(A) ::= REF(K) LPAREN seq(E) RPAREN(Z). {
+  A = build_over(&p->builder, EX_REF, K, list_of(&p->builder, E), Z);
+}
+operand(A) ::= REF_READ(K) LPAREN seq(E) RPAREN(Z). {
+  A = build_over(&p->builder, EX_READ, K, list_of(&p->builder, E), Z);
+}
+operand(A) ::= REF_WRITE(K) LPAREN seq(R) COMMA seq(E) RPAREN(Z). {
+  List both = list_add(&p->builder, list_of(&p->builder, R), E);
+  A = build_over(&p->builder, EX_WRITE, K, both, Z);
+}
+operand(A) ::= FN(K) fnrest(F). {
+  F->span = span_join(K.span, F->span);
+  A = F;
+}
+operand(A) ::= branches(L) ELSE LBRACE seq(E) RBRACE(Z). {
+  A = build_if(&p->builder, L, E, Z);
+}
+operand(A) ::= block(E). [TAIL] { A = E; }
+operand(A) ::= match(E). [TAIL] { A = E; }
+operand(A) ::= operand(F) LPAREN call_args(X) RPAREN(Z). {
+  A = build_call(&p->builder, F, X, Z);
+}
+operand(A) ::= operand(E) DOT INDEX(I). {
+  A = build_projection(&p->builder, E, I);
+}
+operand(A) ::= opname(N) DOT INDEX(I). {
+  Expr *name = build_name(&p->builder, EX_IDENT, N);
+  A = build_projection(&p->builder, name, I);
+}
+
+opname(A) ::= IDENT(N). { A = N; }
+opname(A) ::= opname(L) DOT IDENT(R). {
+  A = token_dotted(&p->builder, L, R);
+}
+
+elements(A) ::= . { A = LIST_EMPTY; }
+elements(A) ::= seqs(L) comma. { A = L; }
+seqs(A) ::= seq(E). { A = list_of(&p->builder, E); }
+seqs(A) ::= seqs(L) COMMA seq(E). { A = list_add(&p->builder, L, E); }
+
+call_args(A) ::= . { A = (Args){LIST_EMPTY, LIST_EMPTY}; }
+call_args(A) ::= seqs(L) comma. { A = (Args){L, LIST_EMPTY}; }
+call_args(A) ::= attrs(B) comma. { A = (Args){LIST_EMPTY, B}; }
+call_args(A) ::= seqs(L) COMMA attrs(B) comma. { A = (Args){L, B}; }
+attrs(A) ::= attr(X). { A = list_of(&p->builder, X); }
+attrs(A) ::= attrs(L) COMMA attr(X). { A = list_add(&p->builder, L, X); }
+attr(A) ::= opname(N) EQ value(E). { A = build_attr(&p->builder, N, E); }
+
+block(A) ::= LBRACE(O) seq(E) RBRACE(Z). {
+  A = build_block(&p->builder, O, E, Z);
+}
+
+branches(A) ::= IF(K) LPAREN seq(C) RPAREN LBRACE seq(E) RBRACE. {
+  A = list_of(&p->builder, build_branch(&p->builder, K, C, E));
+}
+branches(A) ::= branches(L) ELSE IF(K) LPAREN seq(C) RPAREN
+                LBRACE seq(E) RBRACE. {
+  A = list_add(&p->builder, L, build_branch(&p->builder, K, C, E));
+}
+
+// --- Match -------------------------------------------------------------------
+
+match(A) ::= MATCH|MATCH_PARTIAL(K) expr(E) LBRACE arms(L) RBRACE(Z). {
+  A = build_match(&p->builder, K, E, L, Z);
+}
+arms(A) ::= . { A = LIST_EMPTY; }
+arms(A) ::= arm_list(L) comma. { A = L; }
+arm_list(A) ::= arm(X). { A = list_of(&p->builder, X); }
+arm_list(A) ::= arm_list(L) arm(X). { A = list_add(&p->builder, L, X); }
+arm_list(A) ::= arm_list(L) COMMA arm(X). {
+  A = list_add(&p->builder, L, X);
+}
+arm(A) ::= pattern(P) FATARROW seq(E). {
+  A = build_arm(&p->builder, P, E, false);
+}
+// A tuple pattern may follow these two: it is not taken for a call.
+arm(A) ::= pattern(P) FATARROW block(E). [ARM] {
+  A = build_arm(&p->builder, P, E, true);
+}
+arm(A) ::= pattern(P) FATARROW match(E). [ARM] {
+  A = build_arm(&p->builder, P, E, false);
+}
+
+pattern(A) ::= UNDERSCORE(T). { A = build_wildcard(&p->builder, T); }
+pattern(A) ::= LOCAL(N) annotation(T). {
+  A = build_pattern_var(&p->builder, N, T);
+}
+pattern(A) ::= IDENT(N). { A = build_ctor_pattern(&p->builder, N); }
+pattern(A) ::= IDENT(N) LPAREN patterns(L) RPAREN(Z). {
+  A = build_ctor_fields(&p->builder, N, L, Z);
+}
+pattern(A) ::= LPAREN(O) patterns(L) RPAREN(Z). {
+  A = build_tuple_pattern(&p->builder, O, L, Z);
+}
+patterns(A) ::= . { A = LIST_EMPTY; }
+patterns(A) ::= pattern_list(L) comma. { A = L; }
+pattern_list(A) ::= pattern(P). { A = list_of(&p->builder, P); }
+pattern_list(A) ::= pattern_list(L) COMMA pattern(P). {
+  A = list_add(&p->builder, L, P);
+}
+
+// --- Types -------------------------------------------------------------------
+
+type(A) ::= UNDERSCORE(T). {
+  A = build_type(&p->builder, TX_HOLE, T, LIST_EMPTY, T);
+}
+type(A) ::= LPAREN(O) types(L) RPAREN(Z). {
+  A = build_type(&p->builder, TX_TUPLE, O, L, Z);
+}
+type(A) ::= REF(K) LPAREN type(T) RPAREN(Z). {
+  A = build_type(&p->builder, TX_REF, K, list_of(&p->builder, T), Z);
+}
+type(A) ::= FN(K) tparams(P) LPAREN types(L) RPAREN arrow type(R). {
+  A = build_fn_type(&p->builder, K, P, L, R);
+}
+type(A) ::= TENSOR(K) LBRACKET LPAREN dims(D) RPAREN COMMA IDENT(T)
+            RBRACKET(Z). {
+  A = build_tensor_type(&p->builder, K, D, T, Z);
+}
+type(A) ::= IDENT(N). { A = build_named_type(&p->builder, N); }
+type(A) ::= IDENT(N) LBRACKET types(L) RBRACKET(Z). {
+  A = build_applied_type(&p->builder, N, L, Z);
+}
+types(A) ::= . { A = LIST_EMPTY; }
+types(A) ::= type_list(L) comma. { A = L; }
+type_list(A) ::= type(T). { A = list_of(&p->builder, T); }
+type_list(A) ::= type_list(L) COMMA type(T). {
+  A = list_add(&p->builder, L, T);
+}
+
+dims(A) ::= . { A = LIST_EMPTY; }
+dims(A) ::= dim_list(L) comma. { A = L; }
+dim_list(A) ::= dim(D). { A = list_of(&p->builder, D); }
+dim_list(A) ::= dim_list(L) COMMA dim(D). {
+  A = list_add(&p->builder, L, D);
+}
+dim(A) ::= NUMBER(T). { A = build_dim_number(&p->builder, T); }
+dim(A) ::= QUESTION(T). { A = build_dim(&p->builder, DX_ANY, T); }
+dim(A) ::= IDENT(N). { A = build_dim(&p->builder, DX_NAME, N); }
+dim(A) ::= META(K) LBRACKET NUMBER(I) RBRACKET(Z). {
+  A = build_dim_meta(&p->builder, K, I, Z);
+}
+dim(A) ::= dim(L) PLUS|MINUS(O) dim(R). [PLUS] {
+  A = build_dim_infix(&p->builder, O, L, R);
+}
+dim(A) ::= dim(L) STAR|SLASH(O) dim(R). [STAR] {
+  A = build_dim_infix(&p->builder, O, L, R);
+}
+dim(A) ::= LPAREN(O) dim(D) RPAREN(Z). {
+  D->span = span_join(O.span, Z.span);
+  A = D;
+}
+
+// --- Asking before feeding ---------------------------------------------------
+
+%code {
+
+/* The grammar has no run of empty rules longer than this. */
+enum { REPLAY_MAX = 8 };
+
+size_t grammar_size(void) { return sizeof(yyParser); }
+
+void grammar_reset(Grammar *g, Parse *p) {
+  lemon_grammarInit(g, p);
+}
+
+void grammar_feed(Grammar *g, Token token) {
+  lemon_grammar(g, token.kind, token);
+}
+
+/* Replays the reductions that `kind` would cause, on an overlay of the state
+ * stack: states below `base` are the parser's own, those above in `pushed`.
+ * True when it can then be shifted, in *state. */
+static bool replay(const Grammar *g, int kind, YYACTIONTYPE *state) {
+  const yyStackEntry *base = ((const yyParser *)g)->yytos;
+  YYACTIONTYPE pushed[REPLAY_MAX];
+  int count = 0;
+  for (*state = base->stateno;;) {
+    YYACTIONTYPE action = yy_find_shift_action((YYCODETYPE)kind, *state);
+    if (action < YY_MIN_REDUCE) {
+      return action <= YY_MAX_SHIFTREDUCE || action == YY_ACCEPT_ACTION;
+    }
+    int rule = action - YY_MIN_REDUCE, pops = -yyRuleInfoNRhs[rule];
+    int own = pops < count ? pops : count;
+    count -= own;
+    base -= pops - own;
+    *state = count ? pushed[count - 1] : base->stateno;
+    *state = yy_find_reduce_action(*state, yyRuleInfoLhs[rule]);
+    assert(count < REPLAY_MAX);
+    pushed[count++] = *state;
+  }
+}
+
+bool grammar_accepts(const Grammar *g, int kind) {
+  YYACTIONTYPE state;
+  return replay(g, kind, &state);
+}
+
+bool grammar_expects(const Grammar *g, int kind) {
+  YYACTIONTYPE state;
+  if (!replay(g, kind, &state)) return false;
+  bool accepted = state > YY_MAX_SHIFT;
+  return accepted || yy_lookahead[yy_shift_ofst[state] + kind] == kind;
+}
+
+}

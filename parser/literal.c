@@ -1,0 +1,239 @@
+/* Numbers and strings, from their text to their values.  scan.re says what
+ * belongs to a number; what it means is decided here. */
+#define _GNU_SOURCE /* strtod_l */
+#include "parser/literal.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parser/scan.h"
+
+/* --- Numbers ------------------------------------------------------------ */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static uint32_t skip_digits(const char *text, uint32_t i, uint32_t len) {
+  while (i < len && is_digit(text[i])) i++;
+  return i;
+}
+
+/* Of `e+5` at i: its end, or i when that is no exponent. */
+static uint32_t skip_exponent(const char *text, uint32_t i, uint32_t len) {
+  if (i == len || (text[i] != 'e' && text[i] != 'E')) return i;
+  uint32_t digits = i + 1;
+  if (digits < len && (text[digits] == '+' || text[digits] == '-')) digits++;
+  uint32_t end = skip_digits(text, digits, len);
+  return end > digits ? end : i;
+}
+
+/* A number in its parts: [start, whole) digits, [whole, suffix) fraction and
+ * exponent. */
+typedef struct Parts {
+  bool negative;
+  uint32_t start, whole, suffix;
+} Parts;
+
+static Parts parts_of(const char *text, uint32_t len) {
+  Parts p = {0};
+  while (p.start < len && text[p.start] == '-') p.start++;
+  p.negative = p.start & 1;
+  p.whole = skip_digits(text, p.start, len);
+  uint32_t i = p.whole;
+  if (i < len && text[i] == '.') i = skip_digits(text, i + 1, len);
+  p.suffix = skip_exponent(text, i, len);
+  return p;
+}
+
+uint32_t literal_suffix(const char *text, uint32_t len) {
+  return parts_of(text, len).suffix;
+}
+
+/* The dtype of a suffix; the bare `f` and `i` are of 32 bits. */
+static DType suffix_dtype(const char *suffix, size_t len) {
+  if (len == 1 && *suffix == 'f') return DT_FLOAT32;
+  if (len == 1 && *suffix == 'i') return DT_INT32;
+  for (int t = DT_INT8; t < DTYPE_COUNT; t++) {
+    const char *name = dtype_info[t].suffix;
+    if (strlen(name) == len && !memcmp(name, suffix, len)) return (DType)t;
+  }
+  return DTYPE_NONE;
+}
+
+static double flip_if(bool negative, double v) { return negative ? -v : v; }
+
+double literal_f64(const char *text, char **end) {
+  locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  double v = strtod_l(text, end, c);
+  freelocale(c);
+  return v;
+}
+
+/* Straight from the text, which rounds once. */
+static float literal_f32(const char *text) {
+  locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  float v = strtof_l(text, NULL, c);
+  freelocale(c);
+  return v;
+}
+
+static LiteralStatus read_float(const char *text, bool negative,
+                                Literal *out) {
+  double v = literal_f64(text, NULL);
+  float narrow = literal_f32(text);
+  if (out->dtype == DT_FLOAT32) {
+    out->bits = (Value){.f32 = (float)flip_if(negative, (double)narrow)};
+  } else {
+    out->bits = bits_from_f64(out->dtype, flip_if(negative, v));
+  }
+  double stored = bits_to_f64(out->dtype, out->bits);
+  bool fits = stored - stored == 0 &&
+              !(out->dtype == DT_FLOAT16 && v > 65504);
+  return fits ? LITERAL_OK : LITERAL_OUT_OF_RANGE;
+}
+
+static LiteralStatus read_special(const char *text, uint32_t len,
+                                  bool negative, Literal *out) {
+  double v = text[0] == 'i' ? (double)__builtin_inff() : __builtin_nan("");
+  out->dtype = suffix_dtype(text + 3, len - 3);
+  out->bits = bits_from_f64(out->dtype, flip_if(negative, v));
+  return LITERAL_OK;
+}
+
+/* The digits' value, or false when it exceeds 64 bits. */
+static bool read_magnitude(const char *text, uint32_t from, uint32_t to,
+                           uint64_t *out) {
+  for (*out = 0; from < to; from++) {
+    if (__builtin_mul_overflow(*out, 10u, out)) return false;
+    if (__builtin_add_overflow(*out, (uint64_t)(text[from] - '0'), out)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool int_fits(DType t, bool negative, uint64_t magnitude) {
+  uint64_t most = negative ? -(uint64_t)dtype_min_int(t) : dtype_max_int(t);
+  return magnitude <= most;
+}
+
+static LiteralStatus read_int(const char *text, const Parts *p, Literal *out) {
+  uint64_t magnitude;
+  bool fits = read_magnitude(text, p->start, p->whole, &magnitude);
+  if (out->dtype == DTYPE_NONE) {
+    bool narrow = fits && int_fits(DT_INT32, p->negative, magnitude);
+    out->dtype = narrow ? DT_INT32 : DT_INT64;
+  }
+  if (!fits || !int_fits(out->dtype, p->negative, magnitude)) {
+    return LITERAL_OUT_OF_RANGE;
+  }
+  uint64_t bits = p->negative ? -magnitude : magnitude;
+  size_t unused = 64 - 8 * dtype_size(out->dtype);
+  out->bits = (Value){.bits = bits << unused >> unused};
+  return LITERAL_OK;
+}
+
+LiteralStatus literal_number(const char *text, uint32_t len, Literal *out) {
+  Parts p = parts_of(text, len);
+  if (p.whole == p.start) {
+    return read_special(text + p.start, len - p.start, p.negative, out);
+  }
+  bool has_suffix = p.suffix < len, fraction = p.suffix > p.whole;
+  out->bits = (Value){0};
+  out->dtype = has_suffix ? suffix_dtype(text + p.suffix, len - p.suffix)
+               : fraction ? DT_FLOAT32
+                          : DTYPE_NONE;
+  if (has_suffix && out->dtype == DTYPE_NONE) return LITERAL_NO_SUCH_SUFFIX;
+  if (out->dtype != DTYPE_NONE && dtype_is_float(out->dtype)) {
+    return read_float(text + p.start, p.negative, out);
+  }
+  return fraction ? LITERAL_NOT_AN_INTEGER : read_int(text, &p, out);
+}
+
+/* --- Strings ------------------------------------------------------------ */
+
+static int digit_value(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return 16;
+}
+
+/* Up to `most` digits of a base at *i; how many there were. */
+static int read_digits(const char *text, uint32_t len, uint32_t *i, int base,
+                       int most, uint32_t *value) {
+  int n = 0;
+  for (*value = 0; n < most && *i < len; n++, ++*i) {
+    int digit = digit_value(text[*i]);
+    if (digit >= base) break;
+    *value = *value * (uint32_t)base + (uint32_t)digit;
+  }
+  return n;
+}
+
+/* Writes a code point in UTF-8 and returns its length; 0: there is none. */
+static uint32_t put_utf8(char *out, uint32_t c) {
+  if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return 0;
+  if (c < 0x80) {
+    out[0] = (char)c;
+    return 1;
+  }
+  uint32_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  for (uint32_t i = n - 1; i > 0; i--, c >>= 6) {
+    out[i] = (char)(0x80 | (c & 0x3F));
+  }
+  out[0] = (char)(0xF0 << (4 - n) | c);
+  return n;
+}
+
+/* \x41 and \101 are bytes, \u00e9 and \U0001f600 code points. */
+static uint32_t numeric_escape(const char *text, uint32_t len, uint32_t *i,
+                               char *out) {
+  uint32_t value;
+  char form = text[*i];
+  if (is_digit(form)) {
+    if (!read_digits(text, len, i, 8, 3, &value) || value > 0xFF) return 0;
+    *out = (char)value;
+    return 1;
+  }
+  int width = form == 'x' ? 2 : form == 'u' ? 4 : 8;
+  ++*i;
+  int digits = read_digits(text, len, i, 16, width, &value);
+  if (form != 'x') return digits == width ? put_utf8(out, value) : 0;
+  *out = (char)value;
+  return digits > 0;
+}
+
+/* The escape whose letter stands at *i; 0: there is no such escape.  None
+ * writes more than it reads. */
+static uint32_t read_escape(const char *text, uint32_t len, uint32_t *i,
+                            char *out) {
+  static const char letters[] = "abfnrtv\"\\'?/e", values[] =
+      "\a\b\f\n\r\t\v\"\\'?/\033";
+  char c = text[*i];
+  if (is_digit(c) || c == 'x' || c == 'u' || c == 'U') {
+    return numeric_escape(text, len, i, out);
+  }
+  const char *at = c ? strchr(letters, c) : NULL;
+  if (!at) return 0;
+  *out = values[at - letters];
+  ++*i;
+  return 1;
+}
+
+uint32_t literal_string(const char *text, uint32_t len, char *out,
+                        uint32_t *bad) {
+  uint32_t n = 0;
+  *bad = len;
+  for (uint32_t i = 0; i < len;) {
+    if (text[i] != '\\') {
+      out[n++] = text[i++];
+      continue;
+    }
+    uint32_t at = i++;
+    uint32_t written = i < len ? read_escape(text, len, &i, out + n) : 0;
+    n += written;
+    if (!written && *bad == len) *bad = at;
+  }
+  return n;
+}

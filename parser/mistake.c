@@ -1,0 +1,336 @@
+/* What is said of text that does not parse: the mistakes that the driver
+ * finds, with exact lists of what could have stood there. */
+#include <string.h>
+
+#include "parser/parse.h"
+
+/* --- Names of tokens ---------------------------------------------------- */
+
+/* In the order in which a message lists them. */
+static const struct TokenName {
+  int kind;
+  const char *name;
+} token_names[] = {
+  {TK_SEMI, "`;`"},           {TK_COMMA, "`,`"},
+  {TK_RPAREN, "`)`"},         {TK_RBRACKET, "`]`"},
+  {TK_RBRACE, "`}`"},         {TK_COLON, "`:`"},
+  {TK_EQ, "`=`"},             {TK_ARROW, "`->`"},
+  {TK_FATARROW, "`=>`"},      {TK_LPAREN, "`(`"},
+  {TK_LBRACKET, "`[`"},       {TK_LBRACE, "`{`"},
+  {TK_DOT, "`.`"},            {TK_LET, "`let`"},
+  {TK_AND, "`and`"},          {TK_ELSE, "`else`"},
+  {TK_IF, "`if`"},            {TK_FN, "`fn`"},
+  {TK_DEF, "`def`"},          {TK_TYPE, "`type`"},
+  {TK_TENSOR, "`Tensor`"},    {TK_REF, "`ref`"},
+  {TK_UNDERSCORE, "`_`"},     {TK_QUESTION, "`?`"},
+  {TK_LOCAL, "a variable `%x`"},
+  {TK_GLOBAL, "a global name `@f`"},
+  {TK_GRAPH, "a graph variable `%0`"},
+  {TK_IDENT, "a name"},       {TK_NUMBER, "a number"},
+  {TK_INDEX, "a field's number"},
+  {TK_STRING, "a string"},    {TK_META, "`meta[...]`"},
+  {TK_PLUS, "`+`"},           {TK_MINUS, "`-`"},
+  {TK_STAR, "`*`"},           {TK_SLASH, "`/`"},
+  {TK_GT, "`>`"},
+};
+
+/* Sets of tokens that have one name when all of them are possible; what else
+ * they make possible goes without saying. */
+enum { SET_MAX = 24 };
+static const struct TokenSet {
+  const char *name;
+  int all[6];
+  int also[SET_MAX];
+} token_sets[] = {
+  {"a definition, a `let` or an expression",
+   {TK_DEF, TK_TYPE, TK_PARAM, TK_LET, TK_NUMBER},
+   {TK_DEF, TK_TYPE, TK_EXTERN, TK_PARAM, TK_IMPORT, TK_LET, TK_FREE_VAR,
+    TK_VERSION}},
+  {"an expression", {TK_NUMBER, TK_IF, TK_TRUE, TK_FN},
+   {TK_LET, TK_FREE_VAR}},
+  {"a type", {TK_TENSOR, TK_UNDERSCORE, TK_FN},
+   {TK_TENSOR, TK_UNDERSCORE, TK_FN, TK_IDENT, TK_LPAREN, TK_REF}},
+  {"a pattern", {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN},
+   {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN}},
+  {"a dimension", {TK_QUESTION, TK_NUMBER, TK_IDENT},
+   {TK_QUESTION, TK_NUMBER, TK_IDENT, TK_META, TK_LPAREN}},
+  {"an operator", {TK_STAR, TK_LT, TK_ANDAND},
+   {TK_OROR, TK_ANDAND, TK_EQEQ, TK_NE, TK_LT, TK_LE, TK_GT, TK_GE, TK_PLUS,
+    TK_MINUS, TK_STAR, TK_SLASH, TK_LPAREN, TK_DOT}},
+};
+
+/* What starts an expression, beside the set's own tokens. */
+static const int operands[] = {
+  TK_NUMBER, TK_IF, TK_TRUE, TK_FALSE, TK_FN, TK_IDENT, TK_LOCAL, TK_GLOBAL,
+  TK_GRAPH, TK_META, TK_STRING, TK_LPAREN, TK_LBRACKET, TK_LBRACE, TK_REF,
+  TK_REF_READ, TK_REF_WRITE, TK_MATCH, TK_MATCH_PARTIAL, TK_BANG, TK_MINUS,
+};
+
+/* --- What could stand here ---------------------------------------------- */
+
+enum { KINDS = TK_SIGNED, EXPECTED_MAX = 16 };
+
+typedef struct Expected {
+  bool can[KINDS];
+  const char *names[EXPECTED_MAX];
+  int count;
+} Expected;
+
+static void expect(Expected *x, const char *name) {
+  if (x->count < EXPECTED_MAX) x->names[x->count++] = name;
+}
+
+static void find_expected(const Parse *p, Expected *x) {
+  *x = (Expected){0};
+  for (size_t i = 0; i < sizeof token_names / sizeof *token_names; i++) {
+    int kind = token_names[i].kind;
+    x->can[kind] = grammar_expects(p->grammar, kind);
+  }
+  for (size_t i = 0; i < sizeof token_sets / sizeof *token_sets; i++) {
+    for (const int *k = token_sets[i].all; *k; k++) {
+      x->can[*k] = grammar_expects(p->grammar, *k);
+    }
+  }
+}
+
+static bool has_all(const Expected *x, const struct TokenSet *set) {
+  for (const int *k = set->all; *k; k++) {
+    if (!x->can[*k]) return false;
+  }
+  return true;
+}
+
+/* Puts one name for each set that is possible as a whole. */
+static void fold_sets(Expected *x, const char **folded, int *count) {
+  for (size_t i = 0; i < sizeof token_sets / sizeof *token_sets; i++) {
+    const struct TokenSet *set = &token_sets[i];
+    if (!has_all(x, set)) continue;
+    folded[(*count)++] = set->name;
+    bool starts_expression = x->can[TK_IF];
+    for (const int *k = set->also; *k; k++) x->can[*k] = false;
+    if (!starts_expression) continue;
+    for (size_t j = 0; j < sizeof operands / sizeof *operands; j++) {
+      x->can[operands[j]] = false;
+    }
+  }
+}
+
+/* Separators and closers first, then the sets. */
+static void list_expected(const Parse *p, Expected *x) {
+  const char *folded[EXPECTED_MAX];
+  int count = 0;
+  find_expected(p, x);
+  fold_sets(x, folded, &count);
+  for (size_t i = 0; i < sizeof token_names / sizeof *token_names; i++) {
+    if (x->can[token_names[i].kind]) expect(x, token_names[i].name);
+  }
+  for (int i = 0; i < count; i++) expect(x, folded[i]);
+}
+
+/* "`,`, `)` or an operator" */
+static void expected_text(const Expected *x, StrBuf *out) {
+  for (int i = 0; i < x->count; i++) {
+    if (i > 0) strbuf_add(out, i + 1 < x->count ? ", " : " or ");
+    strbuf_add(out, x->names[i]);
+  }
+}
+
+/* --- Reports ------------------------------------------------------------ */
+
+enum { FOUND_MAX = 40 };
+
+static void found_text(const Parse *p, Token t, StrBuf *out) {
+  uint32_t len;
+  const char *text = token_text(&p->builder, t, &len);
+  if (t.kind == TK_END) {
+    strbuf_add(out, "the end of the text");
+    return;
+  }
+  const char *newline = memchr(text, '\n', len);
+  uint32_t shown = newline ? (uint32_t)(newline - text) : len;
+  bool cut = shown < len || shown > FOUND_MAX;
+  if (shown > FOUND_MAX) shown = FOUND_MAX;
+  strbuf_addf(out, "`%.*s%s`", (int)shown, text, cut ? "..." : "");
+}
+
+static bool closes(int kind) {
+  return kind == TK_RPAREN || kind == TK_RBRACKET || kind == TK_RBRACE;
+}
+
+static int closer_of(int opener) {
+  return opener == TK_LPAREN     ? TK_RPAREN
+         : opener == TK_LBRACKET ? TK_RBRACKET
+                                 : TK_RBRACE;
+}
+
+/* The innermost bracket that the unexpected token shows to be never closed:
+ * the text ends in it, another kind of bracket closes, or a definition
+ * begins. */
+static const Token *never_closed(const Parse *p) {
+  if (p->open_count == 0) return NULL;
+  const Token *opener = &p->open[p->open_count - 1].token;
+  int kind = p->token.kind;
+  bool other = closes(kind) && kind != closer_of(opener->kind);
+  return p->item_inside || kind == TK_END || other ? opener : NULL;
+}
+
+static const char *opener_text(int kind) {
+  return kind == TK_LPAREN ? "(" : kind == TK_LBRACKET ? "[" : "{";
+}
+
+static const char *closer_text(int opener) {
+  return opener == TK_LPAREN ? ")" : opener == TK_LBRACKET ? "]" : "}";
+}
+
+static void report_never_closed(const Parse *p, const Token *opener,
+                                const char *expected, const char *found) {
+  Diag *d = diag_error(p->builder.program->diags, E0004, opener->span,
+                       "this `%s` is never closed: expected `%s` before %s",
+                       opener_text(opener->kind), closer_text(opener->kind),
+                       found);
+  diag_note(d, p->token.span, "here could stand %s", expected);
+}
+
+/* A block that is empty, or ends in a binding. */
+static bool lacks_value(const Parse *p) {
+  int before = p->previous.kind;
+  return p->token.kind == TK_RBRACE && p->open_count > 0 &&
+         p->open[p->open_count - 1].token.kind == TK_LBRACE &&
+         (before == TK_SEMI || before == TK_LBRACE);
+}
+
+/* Could the unexpected token begin an expression? */
+static bool begins_operand(const Parse *p) {
+  for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+    if (operands[i] == p->token.kind) return true;
+  }
+  return false;
+}
+
+static const char *hint_for(const Parse *p) {
+  const Grammar *g = p->grammar;
+  bool operand = begins_operand(p);
+  if (operand && grammar_expects(g, TK_COMMA)) {
+    return "items of a list are separated by `,`";
+  }
+  if (grammar_expects(g, TK_SEMI)) {
+    return p->open_count ? "a `;` ends a let and each item of a sequence"
+                         : "an item ends with `;`";
+  }
+  if (operand && p->previous.kind == TK_COMMA &&
+      grammar_expects(g, TK_IDENT) && grammar_expects(g, TK_RPAREN)) {
+    return "attributes, `name=value`, come last";
+  }
+  return NULL;
+}
+
+void mistake_unexpected(Parse *p) {
+  StrBuf expected, found;
+  Mem *mem = p->builder.program->mem;
+  strbuf_init(&expected, mem);
+  strbuf_init(&found, mem);
+  Expected x;
+  list_expected(p, &x);
+  expected_text(&x, &expected);
+  found_text(p, p->token, &found);
+  const Token *opener = never_closed(p);
+  if (opener) {
+    report_never_closed(p, opener, strbuf_text(&expected),
+                        strbuf_text(&found));
+  } else {
+    bool valueless = lacks_value(p);
+    Diag *d = diag_error(p->builder.program->diags,
+                         valueless ? E0009 : E0004, p->token.span,
+                         "expected %s, found %s", strbuf_text(&expected),
+                         strbuf_text(&found));
+    const char *hint = valueless ? "a block ends in the expression that is "
+                                   "its value; `()` is the empty one"
+                                 : hint_for(p);
+    if (hint) diag_hint(d, "%s", hint);
+  }
+  strbuf_done(&expected);
+  strbuf_done(&found);
+}
+
+/* What one meant by a character that no token begins with. */
+static const struct Meant {
+  char character;
+  const char *hint;
+} meant[] = {
+  {'&', "the operator is `&&`, or logical_and and bitwise_and"},
+  {'|', "the operator is `||`, or logical_or and bitwise_or"},
+  {'%', "a remainder is written mod(a, b)"},
+  {'^', "exclusive or is written bitwise_xor(a, b)"},
+  {'~', "a complement is written bitwise_not(a)"},
+  {'\'', "strings stand in double quotes"},
+  {'#', "comments begin with //"},
+  {'\r', "a carriage return stands only before a newline"},
+};
+
+static void report_bad_character(Parse *p) {
+  uint32_t len;
+  const char *text = token_text(&p->builder, p->token, &len);
+  unsigned char c = (unsigned char)*text;
+  Diags *diags = p->builder.program->diags;
+  Diag *d = c < ' ' ? diag_error(diags, E0001, p->token.span,
+                                 "unexpected character \\x%02x", c)
+                    : diag_error(diags, E0001, p->token.span,
+                                 "unexpected character `%.*s`", (int)len,
+                                 text);
+  for (size_t i = 0; i < sizeof meant / sizeof *meant; i++) {
+    if (meant[i].character == *text) diag_hint(d, "%s", meant[i].hint);
+  }
+}
+
+void mistake_unreadable(Parse *p) {
+  Span opener = {p->token.span.lo, p->token.span.lo + 1};
+  Diags *diags = p->builder.program->diags;
+  switch (p->token.kind) {
+    case TK_OPEN_COMMENT:
+      opener.hi++;
+      diag_error(diags, E0002, opener, "this comment is never closed");
+      return;
+    case TK_OPEN_STRING:
+      diag_error(diags, E0002, opener, "this string is never closed");
+      return;
+    default:
+      report_bad_character(p);
+  }
+}
+
+void mistake_too_deep(Parse *p) {
+  diag_error(p->builder.program->diags, E0006, p->token.span,
+             "nested too deeply: more than %d levels", NESTING_MAX);
+}
+
+/* --- The version header ------------------------------------------------- */
+
+static bool skip_text(const char **at, const char *wanted) {
+  while (**at == ' ' || **at == '\t') ++*at;
+  size_t len = strlen(wanted);
+  if (strncmp(*at, wanted, len)) return false;
+  *at += len;
+  return true;
+}
+
+void parse_version(Parse *p, Token header) {
+  uint32_t len;
+  const char *at = token_text(&p->builder, header, &len);
+  Diags *diags = p->builder.program->diags;
+  p->builder.unit->version_header = true;
+  if (!skip_text(&at, "#[") || !skip_text(&at, "version")) {
+    diag_error(diags, E0005, header.span, "unknown attribute `%.*s`",
+               (int)(len < FOUND_MAX ? len : FOUND_MAX),
+               token_text(&p->builder, header, &len));
+    return;
+  }
+  if (skip_text(&at, "=") && skip_text(&at, "\"0.0.5\"") &&
+      skip_text(&at, "]")) {
+    return;
+  }
+  diag_error(diags, E0005, header.span,
+             "this version is not supported: expected "
+             "`#[version = \"0.0.5\"]`, found `%.*s`",
+             (int)(len < FOUND_MAX ? len : FOUND_MAX),
+             token_text(&p->builder, header, &len));
+}

@@ -1,0 +1,306 @@
+/* The driver: takes tokens from the scanner, asks the grammar whether each can
+ * stand where it stands, and feeds it.  After a mistake it goes on at the next
+ * item.  Nesting is counted here, for everything after recurses at most that
+ * deep.  mistake.c words the messages. */
+#include "parser/parse.h"
+
+#include <string.h>
+
+#include "parser/metadata.h"
+
+/* --- Tokens ------------------------------------------------------------- */
+
+static Span span_at(const SourceFile *source, const char *lo,
+                    const char *hi) {
+  return (Span){source->base + (uint32_t)(lo - source->text),
+                source->base + (uint32_t)(hi - source->text)};
+}
+
+/* The name in a token's text: without the sigil, or the key of meta[key]. */
+static const Name *token_name(Parse *p, int kind) {
+  const char *lo = p->scanner.lo, *hi = p->scanner.cur;
+  switch (kind) {
+    case TK_LOCAL: case TK_GLOBAL: lo++; break;
+    case TK_META: lo += strlen("meta["), hi--; break;
+    case TK_IDENT: case TK_AND: case TK_PARAM: case TK_IMPORT:
+    case TK_TENSOR: break;
+    default: return NULL;
+  }
+  return name_intern(p->builder.program->names, lo, (size_t)(hi - lo));
+}
+
+static void read_token(Parse *p) {
+  const SourceFile *source = p->builder.unit->source;
+  p->previous = p->token;
+  int kind;
+  for (;;) {
+    kind = scan_next(&p->scanner);
+    Span span = span_at(source, p->scanner.lo, p->scanner.cur);
+    if (kind == TK_COMMENT) {
+      VEC_PUSH(&p->comments, (Comment){span});
+      continue;
+    }
+    if (kind == TK_METADATA) {
+      p->metadata = span;
+      kind = TK_END;
+    }
+    p->token = (Token){kind, span, token_name(p, kind)};
+    return;
+  }
+}
+
+/* A minus sign belongs to a number only where a number may stand. */
+static void settle_sign(Parse *p) {
+  if (p->token.kind != TK_SIGNED) return;
+  bool number = grammar_accepts(p->grammar, TK_NUMBER);
+  p->token.kind = number ? TK_NUMBER : scan_split_sign(&p->scanner);
+  p->token.span = span_at(p->builder.unit->source, p->scanner.lo,
+                          p->scanner.cur);
+}
+
+/* --- Nesting ------------------------------------------------------------ */
+
+static bool opens(int kind) {
+  return kind == TK_LPAREN || kind == TK_LBRACKET || kind == TK_LBRACE;
+}
+
+static bool closes(int kind) {
+  return kind == TK_RPAREN || kind == TK_RBRACKET || kind == TK_RBRACE;
+}
+
+/* Is the token an operator before its operand, such as `!` or `match`? */
+static bool is_prefix(const Parse *p) {
+  switch (p->token.kind) {
+    case TK_BANG: case TK_MATCH: case TK_MATCH_PARTIAL:
+      return true;
+    case TK_MINUS:
+      return grammar_accepts(p->grammar, TK_BANG);
+    default:
+      return false;
+  }
+}
+
+/* Counts the token; false when it nests too deeply. */
+static bool count_nesting(Parse *p) {
+  if (is_prefix(p)) return p->depth + ++p->prefixes <= NESTING_MAX;
+  if (opens(p->token.kind)) {
+    int weight = 1 + p->prefixes;
+    if (p->depth + weight > NESTING_MAX) return false;
+    p->open[p->open_count++] = (Opener){p->token, weight};
+    p->depth += weight;
+  } else if (closes(p->token.kind)) {
+    p->depth -= p->open[--p->open_count].weight;
+  }
+  p->prefixes = 0;
+  return true;
+}
+
+/* --- Going on after a mistake ------------------------------------------- */
+
+static void restart(Parse *p) {
+  grammar_reset(p->grammar, p);
+  p->open_count = p->depth = p->prefixes = 0;
+  p->in_definition = false;
+}
+
+static bool is_last(int kind) {
+  return kind == TK_END || kind == TK_OPEN_COMMENT || kind == TK_OPEN_STRING;
+}
+
+static bool out_of_memory(const Parse *p) {
+  return mem_exhausted(p->builder.program->mem);
+}
+
+static bool is_definition(int kind) {
+  return kind == TK_DEF || kind == TK_TYPE || kind == TK_EXTERN;
+}
+
+/* The kind of the token after `p->token`. */
+static int peek(const Parse *p) {
+  Scanner after = p->scanner;
+  int kind;
+  do kind = scan_next(&after);
+  while (kind == TK_COMMENT);
+  return kind;
+}
+
+/* Does an item begin here, whatever brackets are open?  `let`, `param` and
+ * `import` need the token after them to tell. */
+static bool begins_item(Parse *p) {
+  switch (p->token.kind) {
+    case TK_LET: case TK_PARAM: return peek(p) == TK_GLOBAL;
+    case TK_IMPORT: return peek(p) == TK_STRING;
+    default: return is_definition(p->token.kind);
+  }
+}
+
+/* Skips to the next item: one that shows, what follows a semicolon outside of
+ * all brackets, or what follows the brace that ends a definition.  Leaves its
+ * first token in `p->token`. */
+static void recover(Parse *p) {
+  int depth = p->open_count;
+  for (; !is_last(p->token.kind) && !out_of_memory(p); read_token(p)) {
+    if (begins_item(p)) break;
+    depth += opens(p->token.kind);
+    if (closes(p->token.kind) && depth > 0) depth--;
+    bool over = p->token.kind == TK_SEMI ||
+                (p->token.kind == TK_RBRACE && p->in_definition);
+    if (depth > 0 || !over) continue;
+    read_token(p);
+    break;
+  }
+  if (is_last(p->token.kind)) p->token.kind = TK_END;
+  restart(p);
+}
+
+/* --- The loop ----------------------------------------------------------- */
+
+static size_t errors_so_far(const Parse *p) {
+  return p->builder.program->diags->errors - p->errors_before;
+}
+
+/* Feeds a token that fits; false after reporting that it nests too deeply. */
+static bool feed(Parse *p) {
+  if (is_definition(p->token.kind)) p->in_definition = true;
+  bool shallow = count_nesting(p);
+  if (shallow) grammar_feed(p->grammar, p->token);
+  if (p->open_count == 0 && p->token.kind == TK_RBRACE) {
+    p->in_definition = false;
+  }
+  p->too_deep |= !shallow;
+  if (p->too_deep) mistake_too_deep(p);
+  return !p->too_deep;
+}
+
+static bool is_unreadable(int kind) { return kind > TK_SIGNED; }
+
+/* Takes the token, or reports what is wrong with it. */
+static bool take_token(Parse *p) {
+  if (is_unreadable(p->token.kind)) {
+    mistake_unreadable(p);
+    return false;
+  }
+  settle_sign(p);
+  p->item_inside = p->open_count > 0 && begins_item(p);
+  if (!p->item_inside && grammar_accepts(p->grammar, p->token.kind)) {
+    return feed(p);
+  }
+  mistake_unexpected(p);
+  return false;
+}
+
+/* Would more text mend it?  Only when nothing was wrong so far. */
+static bool is_incomplete(Parse *p) {
+  if (errors_so_far(p) > 0 || !is_last(p->token.kind)) return false;
+  return p->token.kind != TK_END || !grammar_accepts(p->grammar, TK_END);
+}
+
+static ParseStatus parse_tokens(Parse *p, ParseOptions options) {
+  for (read_token(p);;) {
+    if (out_of_memory(p)) return PARSE_ERRORS;
+    if (options.interactive && is_incomplete(p)) return PARSE_INCOMPLETE;
+    bool last = is_last(p->token.kind);
+    bool taken = take_token(p);
+    if (last || p->too_deep || errors_so_far(p) >= DIAG_MAX_ERRORS) break;
+    if (taken) {
+      read_token(p);
+    } else {
+      recover(p);
+    }
+  }
+  return errors_so_far(p) > 0 ? PARSE_ERRORS : PARSE_OK;
+}
+
+/* --- Units -------------------------------------------------------------- */
+
+static void fill_unit(Parse *p, Unit *u) {
+  u->items = list_structs(&p->builder, p->builder.items, sizeof(Item));
+  u->item_count = list_count(p->builder.items, u->items);
+  u->comments = VEC_TO_ARENA(&p->comments, &u->arena);
+  u->comment_count = u->comments ? (int)p->comments.len : 0;
+  u->meta_span = p->metadata;
+}
+
+static bool check_encoding(Program *p, const SourceFile *source) {
+  size_t bad = utf8_check(source->text, source->len);
+  if (bad == source->len) return true;
+  Span span = {source->base + (uint32_t)bad, source->base + (uint32_t)bad + 1};
+  diag_error(p->diags, E0001, span, "%s at byte %zu of the text",
+             source->text[bad] ? "invalid UTF-8" : "a NUL", bad);
+  return false;
+}
+
+static ParseStatus parse_with(Parse *p, Unit *u, ParseOptions options) {
+  grammar_reset(p->grammar, p);
+  ParseStatus status = parse_tokens(p, options);
+  fill_unit(p, u);
+  if (status == PARSE_OK && span_exists(u->meta_span) &&
+      !metadata_read(p->builder.program, u)) {
+    status = PARSE_ERRORS;
+  }
+  return out_of_memory(p) ? PARSE_ERRORS : status;
+}
+
+static void parse_init(Parse *p, Program *program, Unit *u) {
+  *p = (Parse){.scanner = scanner_over(u->source->text, u->source->len),
+               .builder = {program, u, &u->arena, {0}, {0}},
+               .errors_before = program->diags->errors};
+  arena_init(&p->builder.scratch, program->mem);
+  VEC_INIT(&p->comments, program->mem);
+}
+
+ParseStatus parse_unit(Program *program, SourceFile *source,
+                       ParseOptions options, Unit **unit) {
+  *unit = NULL;
+  if (!check_encoding(program, source)) return PARSE_ERRORS;
+  Parse *p = mem_alloc(program->mem, sizeof *p);
+  Grammar *grammar = mem_alloc(program->mem, grammar_size());
+  ParseStatus status = PARSE_ERRORS;
+  if (p && grammar) {
+    Unit *u = unit_new(program, source);
+    parse_init(p, program, u);
+    p->grammar = grammar;
+    status = parse_with(p, u, options);
+    VEC_DONE(&p->comments);
+    arena_done(&p->builder.scratch);
+    if (status == PARSE_OK) *unit = u;
+    else program_drop_unit(program, u);
+  } else {
+    mem_raise_exhausted(program->mem);
+  }
+  mem_free(program->mem, grammar, grammar_size());
+  mem_free(program->mem, p, sizeof *p);
+  return status;
+}
+
+/* --- The prompt --------------------------------------------------------- */
+
+typedef struct OpenText {
+  const char *open[NESTING_MAX];
+  int count;
+} OpenText;
+
+static void track_open(OpenText *o, int kind, int before) {
+  const char *text = kind == TK_LBRACE          ? "{"
+                     : kind == TK_LBRACKET      ? "["
+                     : kind == TK_OPEN_COMMENT  ? "/*"
+                     : kind == TK_OPEN_STRING   ? "\""
+                     : kind != TK_LPAREN        ? NULL
+                     : before == TK_FN          ? "fn ("
+                                                : "(";
+  if (text && o->count < NESTING_MAX) o->open[o->count++] = text;
+  if (closes(kind) && o->count > 0) o->count--;
+}
+
+int parse_open_brackets(SourceFile *source, const char **open, int max) {
+  Scanner s = scanner_over(source->text, source->len);
+  OpenText o = {.count = 0};
+  for (int kind = -1, before; kind != TK_END && !is_last(kind);) {
+    before = kind;
+    kind = scan_next(&s);
+    track_open(&o, kind, before);
+  }
+  int n = o.count < max ? o.count : max;
+  for (int i = 0; i < n; i++) open[i] = o.open[o.count - 1 - i];
+  return n;
+}

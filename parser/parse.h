@@ -1,0 +1,62 @@
+/* The parser's parts as they see one another: the driver's state, and the
+ * grammar as an automaton that can be asked before it is fed. */
+#ifndef PARSER_PARSE_H
+#define PARSER_PARSE_H
+
+#include "parser/build.h"
+#include "parser/parser.h"
+#include "parser/scan.h"
+
+/* Brackets, signs and matches that may be open at one time. */
+enum { NESTING_MAX = 1000 };
+
+/* An opening bracket and what it counts towards NESTING_MAX: itself and the
+ * prefix operators before it. */
+typedef struct Opener {
+  Token token;
+  int weight;
+} Opener;
+
+typedef struct Grammar Grammar;
+
+typedef struct Parse {
+  Builder builder;
+  Scanner scanner;
+  Grammar *grammar;
+  Token token;         /* about to be fed */
+  Token previous;
+  Opener open[NESTING_MAX];
+  int open_count;
+  int depth;           /* the sum of the openers' weights */
+  int prefixes;        /* prefix operators just before `token` */
+  bool in_definition;  /* the item under way began with def or type */
+  bool item_inside;    /* `token` begins an item although brackets are open */
+  bool too_deep;       /* reported, or the automaton's stack is full */
+  size_t errors_before;
+  VEC(Comment) comments;
+  Span metadata;
+} Parse;
+
+/* --- The automaton (grammar.y) ------------------------------------------ */
+
+size_t grammar_size(void);
+void grammar_reset(Grammar *g, Parse *p);
+/* Can a token of this kind be shifted now? */
+bool grammar_accepts(const Grammar *g, int kind);
+/* As itself, and not as a word that may also be a name. */
+bool grammar_expects(const Grammar *g, int kind);
+/* Only what it accepts. */
+void grammar_feed(Grammar *g, Token token);
+
+/* --- Mistakes (mistake.c) ----------------------------------------------- */
+
+/* Reports that `p->token` cannot stand where it stands. */
+void mistake_unexpected(Parse *p);
+/* Reports a token that the scanner could not read. */
+void mistake_unreadable(Parse *p);
+void mistake_too_deep(Parse *p);
+
+/* Checks `#[version = "0.0.5"]`. */
+void parse_version(Parse *p, Token header);
+
+#endif

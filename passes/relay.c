@@ -1,0 +1,218 @@
+/* Items of a unit in plain Relay: types, then functions, then the one `extern
+ * type` that TVM reads.  `param`s become parameters; a script that is one
+ * expression becomes @main.  What else a script holds has no words there. */
+#include "passes/relay.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "passes/relay_map.h"
+
+void relay_refuse(Relay *r, Span span, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char what[200];
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  diag_error(r->p->diags, E0508, span, "plain Relay cannot express %s", what);
+}
+
+/* --- Types ---------------------------------------------------------------- */
+
+/* Such names begin a dtype there. */
+static void check_type_name(Relay *r, const AdtDecl *adt) {
+  static const char *const dtypes[] = {"bool", "float", "int", "uint"};
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+    if (strncmp(adt->name->text, dtypes[i], strlen(dtypes[i])) != 0) continue;
+    relay_refuse(r, adt->span, "a type whose name begins with `%s`",
+                 dtypes[i]);
+  }
+}
+
+static CtorDecl map_ctor(Relay *r, const CtorDecl *ctor) {
+  CtorDecl made = *ctor;
+  const TypeExpr **fields =
+      ARENA_ARRAY(r->arena, const TypeExpr *, (size_t)ctor->field_count);
+  if (!fields) made.field_count = 0;
+  for (int i = 0; i < made.field_count; i++) {
+    fields[i] = relay_type(r, ctor->fields[i]);
+  }
+  made.fields = fields;
+  return made;
+}
+
+static Item map_adt(Relay *r, const Item *item) {
+  Item made = *item;
+  AdtDecl *adt = ARENA_NEW(r->arena, AdtDecl);
+  *adt = *item->adt;
+  check_type_name(r, adt);
+  CtorDecl *ctors = ARENA_ARRAY(r->arena, CtorDecl, (size_t)adt->ctor_count);
+  if (!ctors) adt->ctor_count = 0;
+  for (int i = 0; i < adt->ctor_count; i++) {
+    ctors[i] = map_ctor(r, &item->adt->ctors[i]);
+  }
+  adt->ctors = ctors;
+  made.adt = adt;
+  return made;
+}
+
+/* --- Functions ------------------------------------------------------------ */
+
+static Var *input_var(Relay *r, const Item *param) {
+  Var v = {.name = param->name, .span = param->name_span,
+           .annotation = param->annotation};
+  Var *made = relay_bind(r, &v);
+  relay_leave(r, r->hidden.len - 1);
+  ptrmap_put(&r->locals, param, (void *)made->name);
+  return made;
+}
+
+/* The parameters for what the definition needs of params. */
+static Var *const *input_vars(Relay *r, const Needs *needs, int *count) {
+  Var **vars = ARENA_ARRAY(r->arena, Var *, r->params.len);
+  *count = 0;
+  for (size_t i = 0; vars && i < r->params.len; i++) {
+    if (!needs->params[i]) continue;
+    vars[(*count)++] = input_var(r, r->params.data[i]);
+  }
+  return vars;
+}
+
+/* A function without parameters around a script's expression. */
+static const Expr *main_around(Relay *r, const Expr *body) {
+  Expr *e = expr_new(r->arena, EX_FN, body->span);
+  Fn *fn = ARENA_NEW(r->arena, Fn);
+  *fn = (Fn){.body = body};
+  e->fn = fn;
+  return e;
+}
+
+static Item map_function(Relay *r, const Needs *needs) {
+  Item made = *needs->item;
+  relay_names_reset(r);
+  int count;
+  Var *const *first = input_vars(r, needs, &count);
+  const Expr *fn = made.expr;
+  if (made.kind == ITEM_EXPR) {
+    fn = main_around(r, fn);
+    made.kind = ITEM_DEF;
+    made.name = name_of(r->p->names, "main");
+  }
+  made.expr = relay_fn(r, fn, count, first);
+  return made;
+}
+
+/* --- Items ---------------------------------------------------------------- */
+
+static bool is_extern(const Item *item) {
+  return item->kind == ITEM_TYPE && item->adt->is_extern;
+}
+
+static int add_types(Relay *r, Item *out, int n, bool externs) {
+  int first = n;
+  for (int i = 0; i < r->unit->item_count; i++) {
+    const Item *item = &r->unit->items[i];
+    if (item->kind != ITEM_TYPE || is_extern(item) != externs) continue;
+    if (externs && n > first) {
+      relay_refuse(r, item->span, "a second `extern type`");
+    }
+    out[n++] = map_adt(r, item);
+  }
+  return n;
+}
+
+static int add_functions(Relay *r, Item *out, int n) {
+  for (size_t i = 0; i < r->needs.len; i++) {
+    out[n++] = map_function(r, r->needs.data[i]);
+  }
+  return n;
+}
+
+static void declare_ctors(Relay *r, const AdtDecl *adt) {
+  for (int i = 0; i < adt->ctor_count; i++) {
+    const Name *name = adt->ctors[i].name;
+    ptrmap_put(&r->ctors, name, (void *)name);
+  }
+}
+
+/* One expression is @main where there is none. */
+static void check_expression(Relay *r, const Item *item, int *seen) {
+  bool has_main = ptrmap_has(&r->by_name, name_of(r->p->names, "main"));
+  if (has_main || (*seen)++ > 0) {
+    relay_refuse(r, item->span, "an expression at top level besides %s",
+                 has_main ? "@main" : "another");
+  }
+}
+
+static void check_items(Relay *r) {
+  int expressions = 0;
+  for (int i = 0; i < r->unit->item_count; i++) {
+    const Item *item = &r->unit->items[i];
+    switch (item->kind) {
+      case ITEM_TYPE: declare_ctors(r, item->adt); break;
+      case ITEM_EXPR: check_expression(r, item, &expressions); break;
+      case ITEM_LET_GLOBAL:
+      case ITEM_LET_LOCAL:
+        relay_refuse(r, item->span, "a `let` at top level");
+        break;
+      case ITEM_IMPORT: relay_refuse(r, item->span, "an `import`"); break;
+      case ITEM_DEF:
+      case ITEM_PARAM: break;
+    }
+  }
+}
+
+/* --- Units ---------------------------------------------------------------- */
+
+static void relay_init(Relay *r, Program *p, const Unit *u) {
+  *r = (Relay){.p = p, .unit = u, .arena = (Arena *)&u->arena};
+  VEC_INIT(&r->params, p->mem);
+  VEC_INIT(&r->needs, p->mem);
+  VEC_INIT(&r->hidden, p->mem);
+  ptrmap_init(&r->by_name, p->mem);
+  ptrmap_init(&r->ctors, p->mem);
+  ptrmap_init(&r->locals, p->mem);
+  ptrmap_init(&r->taken, p->mem);
+  ptrmap_init(&r->suffixes, p->mem);
+  ptrmap_init(&r->dims, p->mem);
+  ptrmap_init(&r->graph, p->mem);
+}
+
+static void relay_done(Relay *r) {
+  relay_inputs_done(r);
+  VEC_DONE(&r->hidden);
+  ptrmap_done(&r->by_name);
+  ptrmap_done(&r->ctors);
+  ptrmap_done(&r->locals);
+  ptrmap_done(&r->taken);
+  ptrmap_done(&r->suffixes);
+  ptrmap_done(&r->dims);
+  ptrmap_done(&r->graph);
+}
+
+static const Unit *map_unit(Relay *r) {
+  Unit *made = ARENA_NEW(r->arena, Unit);
+  *made = *r->unit;
+  Item *items = ARENA_ARRAY(r->arena, Item, (size_t)made->item_count);
+  if (!items) return r->unit;
+  int n = add_types(r, items, 0, false);
+  n = add_functions(r, items, n);
+  made->item_count = add_types(r, items, n, true);
+  made->items = items;
+  made->version_header = true;
+  made->comment_count = 0;
+  return made;
+}
+
+const Unit *relay_unit(Program *p, const Unit *u) {
+  size_t errors = p->diags->errors;
+  Relay r;
+  relay_init(&r, p, u);
+  relay_find_inputs(&r);
+  check_items(&r);
+  const Unit *made = mem_exhausted(p->mem) ? NULL : map_unit(&r);
+  relay_done(&r);
+  bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);
+  return ok ? made : NULL;
+}

@@ -1,0 +1,75 @@
+/* Which functions reach which `param`s: directly, or through functions that
+ * they name.  Each gets them as leading parameters, in the order of the
+ * text. */
+#include "passes/relay_map.h"
+
+typedef struct Search {
+  Relay *r;
+  Needs *needs;
+  VEC(const Expr *) stack;
+} Search;
+
+static void meet(void *data, const Expr *e) {
+  Search *s = data;
+  VEC_PUSH(&s->stack, e);
+  if (e->kind != EX_GLOBAL) return;
+  for (size_t i = 0; i < s->r->params.len; i++) {
+    if (s->r->params.data[i]->name == e->g.name) s->needs->params[i] = true;
+  }
+  Needs *callee = ptrmap_get(&s->r->by_name, e->g.name);
+  if (callee) VEC_PUSH(&s->needs->uses, callee);
+}
+
+static void find_direct(Relay *r, Needs *n) {
+  Search s = {.r = r, .needs = n};
+  VEC_INIT(&s.stack, r->p->mem);
+  meet(&s, n->item->expr);
+  while (s.stack.len > 0) expr_children(VEC_POP(&s.stack), meet, &s);
+  VEC_DONE(&s.stack);
+}
+
+/* What a function's callees need, it needs, too. */
+static bool spread(const Relay *r, Needs *n) {
+  bool changed = false;
+  for (size_t u = 0; u < n->uses.len; u++) {
+    for (size_t i = 0; i < r->params.len; i++) {
+      if (!n->uses.data[u]->params[i] || n->params[i]) continue;
+      n->params[i] = changed = true;
+    }
+  }
+  return changed;
+}
+
+static void add_item(Relay *r, const Item *item) {
+  if (item->kind == ITEM_PARAM) VEC_PUSH(&r->params, item);
+  if (item->kind != ITEM_DEF && item->kind != ITEM_EXPR) return;
+  Needs *n = ARENA_NEW(r->arena, Needs);
+  *n = (Needs){.item = item};
+  VEC_INIT(&n->uses, r->p->mem);
+  VEC_PUSH(&r->needs, n);
+  if (item->name) ptrmap_put(&r->by_name, item->name, n);
+}
+
+void relay_find_inputs(Relay *r) {
+  for (int i = 0; i < r->unit->item_count; i++) {
+    add_item(r, &r->unit->items[i]);
+  }
+  for (size_t i = 0; i < r->needs.len; i++) {
+    Needs *n = r->needs.data[i];
+    n->params = ARENA_ARRAY(r->arena, bool, r->params.len + 1);
+    if (n->params) find_direct(r, n);
+  }
+  bool changed = r->params.len > 0 && !mem_exhausted(r->p->mem);
+  while (changed) {
+    changed = false;
+    for (size_t i = r->needs.len; i-- > 0;) {
+      changed |= spread(r, r->needs.data[i]);
+    }
+  }
+}
+
+void relay_inputs_done(Relay *r) {
+  for (size_t i = 0; i < r->needs.len; i++) VEC_DONE(&r->needs.data[i]->uses);
+  VEC_DONE(&r->needs);
+  VEC_DONE(&r->params);
+}

@@ -1,0 +1,163 @@
+/* Constants.  Relay has literals for bool and for integers and floats of 16,
+ * 32 and 64 bits, short of the smallest int64, of infinities that are not
+ * float32 and of NaN; the others are casts.  A tensor literal is a stack of
+ * its elements. */
+#include <math.h>
+#include <string.h>
+
+#include "passes/relay_map.h"
+
+static const Expr *scalar(Relay *r, Span span, DType dtype, Value bits) {
+  Tensor *t = program_scalar(r->p, dtype, bits);
+  if (!t) mem_raise_exhausted(r->p->mem);
+  return t ? expr_const(r->arena, span, t) : expr_new(r->arena, EX_ERROR, span);
+}
+
+static const Expr *scalar_i64(Relay *r, Span span, DType dtype, int64_t v) {
+  return scalar(r, span, dtype, bits_from_i64(dtype, v));
+}
+
+static const Expr *difference(Relay *r, const Expr *a, const Expr *b) {
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 2);
+  if (!args) return a;
+  args[0] = a;
+  args[1] = b;
+  Expr *e = relay_op(r, a->span, "subtract", 2, args);
+  e->sugar = SUGAR_INFIX;
+  return e;
+}
+
+/* --- Scalars -------------------------------------------------------------- */
+
+static const Expr *float_constant(Relay *r, const Expr *e, DType dtype,
+                                  double v) {
+  Span span = e->span;
+  if (isfinite(v)) {
+    if (dtype == DT_FLOAT64 && v != 0 && fabs(v) < 0x1p-1022) {
+      relay_refuse(r, span, "a float64 as small as this");
+    }
+    if (dtype != DT_BFLOAT16) return e;
+    return relay_cast(
+        r, scalar(r, span, DT_FLOAT32, bits_from_f64(DT_FLOAT32, v)), dtype);
+  }
+  double limit = isnan(v) ? INFINITY : v;
+  const Expr *inf =
+      scalar(r, span, DT_FLOAT32, bits_from_f64(DT_FLOAT32, limit));
+  if (isnan(v)) inf = difference(r, inf, inf);
+  return dtype == DT_FLOAT32 ? inf : relay_cast(r, inf, dtype);
+}
+
+static const Expr *int_constant(Relay *r, const Expr *e, DType dtype,
+                                int64_t v) {
+  if (dtype == DT_INT64 && v == INT64_MIN) {
+    return difference(r, scalar_i64(r, e->span, DT_INT64, v + 1),
+                      scalar_i64(r, e->span, DT_INT64, 1));
+  }
+  if (dtype == DT_INT16 || dtype == DT_INT32 || dtype == DT_INT64) return e;
+  bool small = v >= INT32_MIN && v <= INT32_MAX;
+  return relay_cast(
+      r, scalar_i64(r, e->span, small ? DT_INT32 : DT_INT64, v), dtype);
+}
+
+const Expr *relay_constant(Relay *r, const Expr *e) {
+  DType dtype = (DType)e->constant->dtype;
+  Value bits = tensor_bits_at(e->constant, 0);
+  if (dtype == DT_BOOL) return e;
+  return dtype_is_float(dtype)
+             ? float_constant(r, e, dtype, bits_to_f64(dtype, bits))
+             : int_constant(r, e, dtype, bits_to_i64(dtype, bits));
+}
+
+/* --- Tensor literals ------------------------------------------------------ */
+
+static const Expr *stack(Relay *r, Span span, int count,
+                         const Expr *const *items) {
+  Expr *tuple = expr_new(r->arena, EX_TUPLE, span);
+  tuple->count = count;
+  tuple->args = items;
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
+  if (!args) return tuple;
+  args[0] = tuple;
+  return relay_with_attr(r, relay_op(r, span, "stack", 1, args), "axis",
+                         (AttrExpr){.kind = AX_INT, .dtype = DT_INT32});
+}
+
+static bool is_number(const Expr *e) {
+  return e->kind == EX_CONST && e->constant->rank == 0;
+}
+
+/* Digits alone: it takes the dtype of the literals around it. */
+static bool is_plain(const Relay *r, const Expr *e) {
+  uint32_t len;
+  const char *text = sources_text(r->p->sources, e->span, &len);
+  for (uint32_t i = 0; i < len; i++) {
+    if (!strchr("0123456789-( )", text[i])) return false;
+  }
+  return dtype_is_int((DType)e->constant->dtype);
+}
+
+/* The dtype of a bracket's literals (DTYPE_NONE: all plain so far), and
+ * whether a plain one needs 64 bits. */
+static DType find_dtype(const Relay *r, const Expr *e, bool *wide) {
+  DType found = DTYPE_NONE;
+  for (int i = 0; i < e->count && found == DTYPE_NONE; i++) {
+    const Expr *item = e->args[i];
+    if (item->kind == EX_BRACKET) found = find_dtype(r, item, wide);
+    if (!is_number(item)) continue;
+    DType dtype = (DType)item->constant->dtype;
+    if (!is_plain(r, item)) found = dtype;
+    *wide |= dtype == DT_INT64;
+  }
+  return found;
+}
+
+static const Expr *rows(Relay *r, const Expr *e, DType dtype);
+
+static const Expr *element(Relay *r, const Expr *e, DType dtype) {
+  if (e->kind == EX_BRACKET) return rows(r, e, dtype);
+  if (!is_number(e)) return relay_expr(r, e);
+  DType own = (DType)e->constant->dtype;
+  if (own == dtype || !is_plain(r, e)) return relay_constant(r, e);
+  int64_t v = bits_to_i64(own, tensor_bits_at(e->constant, 0));
+  return relay_constant(r, scalar_i64(r, e->span, dtype, v));
+}
+
+static const Expr *rows(Relay *r, const Expr *e, DType dtype) {
+  const Expr **items = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
+  if (!items) return e;
+  for (int i = 0; i < e->count; i++) items[i] = element(r, e->args[i], dtype);
+  return stack(r, e->span, e->count, items);
+}
+
+const Expr *relay_bracket(Relay *r, const Expr *e) {
+  bool wide = false;
+  DType dtype = find_dtype(r, e, &wide);
+  if (dtype == DTYPE_NONE) dtype = wide ? DT_INT64 : DT_INT32;
+  return rows(r, e, dtype);
+}
+
+/* --- Strings -------------------------------------------------------------- */
+
+static const Expr *no_bytes(Relay *r, Span span) {
+  static const AttrExpr zero = {.kind = AX_INT, .dtype = DT_INT32};
+  static const AttrExpr *const shape[] = {&zero};
+  static const char dtype[] = "uint8";
+  Expr *e = relay_op(r, span, "zeros", 0, NULL);
+  e = relay_with_attr(r, e, "shape",
+                      (AttrExpr){.kind = AX_LIST, .count = 1, .items = shape});
+  return relay_with_attr(r, e, "dtype",
+                         (AttrExpr){.kind = AX_STRING, .text = dtype,
+                                    .count = sizeof dtype - 1});
+}
+
+const Expr *relay_string(Relay *r, const Expr *e) {
+  size_t len = e->text.len;
+  if (len == 0) return no_bytes(r, e->span);
+  const Expr **codes = ARENA_ARRAY(r->arena, const Expr *, len);
+  for (size_t i = 0; codes && i < len; i++) {
+    codes[i] = scalar_i64(r, e->span, DT_INT32,
+                          (unsigned char)e->text.bytes[i]);
+  }
+  if (!codes) return e;
+  return relay_cast(r, stack(r, e->span, (int)len, codes), DT_UINT8);
+}

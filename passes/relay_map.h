@@ -1,0 +1,92 @@
+/* What the files that map a unit to plain Relay share. */
+#ifndef PASSES_RELAY_MAP_H
+#define PASSES_RELAY_MAP_H
+
+#include "passes/relay.h"
+
+/* What a name meant before it was bound anew. */
+typedef struct Hidden {
+  const Name *name;
+  void *meant;
+} Hidden;
+
+/* A definition, and which of the unit's params it reaches. */
+typedef struct Needs {
+  const Item *item;
+  bool *params;          /* by index in Relay.params */
+  VEC(struct Needs *) uses;
+} Needs;
+
+typedef struct Relay {
+  Program *p;
+  const Unit *unit;
+  Arena *arena;
+  int depth;             /* of expressions within expressions */
+  VEC(const Item *) params;
+  VEC(Needs *) needs;
+  PtrMap by_name;        /* a def's or param's Name -> Needs or Item */
+  PtrMap ctors;          /* names of the unit's constructors */
+  /* In the definition at hand: */
+  const Needs *home;
+  PtrMap locals;         /* Name -> the Name that it prints as */
+  VEC(Hidden) hidden;
+  PtrMap taken;          /* names that some binder has */
+  PtrMap suffixes;       /* Name -> the last suffix that it was given */
+  PtrMap dims;           /* named dimensions in scope */
+  PtrMap graph;          /* 1 + index -> 1 + number */
+  int64_t graph_count;   /* in all definitions: TVM's are one table */
+} Relay;
+
+/* Reports what plain Relay cannot say. */
+void relay_refuse(Relay *r, Span span, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* --- Params (relay_input.c) ----------------------------------------------- */
+
+void relay_find_inputs(Relay *r);
+void relay_inputs_done(Relay *r);
+
+/* --- Names (relay_name.c) ------------------------------------------------- */
+
+/* A new definition begins: nothing is bound. */
+void relay_names_reset(Relay *r);
+/* A copy of the variable under a name that its definition has not used yet and
+ * that is no keyword; its uses are renamed until the scope is left. */
+Var *relay_bind(Relay *r, const Var *v);
+/* What a use of the name is called now. */
+const Name *relay_local(const Relay *r, const Name *name);
+void relay_leave(Relay *r, size_t scope);
+/* The number that stands for `%index` in the whole text. */
+int64_t relay_graph(Relay *r, int64_t index);
+
+/* --- Types (relay_type.c) ------------------------------------------------- */
+
+/* The type of a binder or a result; NULL when there are no words for it, for
+ * it may be left out. */
+const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t);
+/* A type that cannot be left out; reports when there are no words for it. */
+const TypeExpr *relay_type(Relay *r, const TypeExpr *t);
+/* The parameters that are no dimensions. */
+const TypeParam *relay_type_params(Relay *r, int count,
+                                   const TypeParam *params, int *kept);
+/* Named dimensions come into scope, and go out. */
+void relay_dims(Relay *r, const Fn *fn, bool enter);
+
+/* --- Expressions ---------------------------------------------------------- */
+
+const Expr *relay_expr(Relay *r, const Expr *e);
+/* A function, with these parameters before its own. */
+const Expr *relay_fn(Relay *r, const Expr *e, int count, Var *const *first);
+
+/* An operator's call. */
+Expr *relay_op(Relay *r, Span span, const char *name, int count,
+               const Expr *const *args);
+Expr *relay_with_attr(Relay *r, Expr *call, const char *name, AttrExpr value);
+Expr *relay_cast(Relay *r, const Expr *e, DType dtype);
+
+/* relay_literal.c */
+const Expr *relay_constant(Relay *r, const Expr *e);
+const Expr *relay_bracket(Relay *r, const Expr *e);
+const Expr *relay_string(Relay *r, const Expr *e);
+
+#endif

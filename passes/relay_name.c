@@ -1,0 +1,74 @@
+/* Names of locals and graph variables.  TVM lets the first `let` of a chain
+ * leak out of its scope, and not hide what it should, so no name is bound
+ * twice in a definition; its keywords are no names even after a `%`; its graph
+ * variables are one table for the whole text. */
+#include <string.h>
+
+#include "passes/relay_map.h"
+
+static const char *const keywords[] = {
+  "def", "else", "extern", "fn", "free_var", "if", "let", "match", "ref",
+  "ref_read", "ref_write", "type",
+};
+
+static bool is_keyword(const Name *name) {
+  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
+    if (strcmp(keywords[i], name->text) == 0) return true;
+  }
+  return false;
+}
+
+void relay_names_reset(Relay *r) {
+  PtrMap *const maps[] = {&r->locals, &r->taken, &r->suffixes, &r->dims,
+                          &r->graph};
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+    ptrmap_done(maps[i]);
+    ptrmap_init(maps[i], r->p->mem);
+  }
+  VEC_CLEAR(&r->hidden);
+}
+
+static const Name *fresh(Relay *r, const Name *name) {
+  const Name *made = name;
+  intptr_t suffix = (intptr_t)ptrmap_get(&r->suffixes, name);
+  while (is_keyword(made) || ptrmap_has(&r->taken, made)) {
+    if (mem_exhausted(r->p->mem)) return name;
+    made = name_of(r->p->names, arena_printf(r->arena, "%s_%d", name->text,
+                                             (int)++suffix));
+  }
+  ptrmap_put(&r->suffixes, name, (void *)suffix);
+  ptrmap_put(&r->taken, made, (void *)made);
+  return made;
+}
+
+Var *relay_bind(Relay *r, const Var *v) {
+  Var *made = ARENA_NEW(r->arena, Var);
+  *made = *v;
+  made->name = fresh(r, v->name);
+  made->annotation = relay_annotation(r, v->annotation);
+  VEC_PUSH(&r->hidden, (Hidden){v->name, ptrmap_get(&r->locals, v->name)});
+  ptrmap_put(&r->locals, v->name, (void *)made->name);
+  return made;
+}
+
+const Name *relay_local(const Relay *r, const Name *name) {
+  const Name *now = ptrmap_get(&r->locals, name);
+  return now ? now : name;
+}
+
+void relay_leave(Relay *r, size_t scope) {
+  while (r->hidden.len > scope) {
+    Hidden h = VEC_POP(&r->hidden);
+    ptrmap_put(&r->locals, h.name, h.meant);
+  }
+}
+
+int64_t relay_graph(Relay *r, int64_t index) {
+  const void *key = (const void *)(intptr_t)(index + 1);
+  intptr_t number = (intptr_t)ptrmap_get(&r->graph, key);
+  if (number == 0) {
+    number = (intptr_t)++r->graph_count;
+    ptrmap_put(&r->graph, key, (void *)number);
+  }
+  return (int64_t)number - 1;
+}

@@ -1,0 +1,81 @@
+/* rly check: parse and check without running. */
+#include "lib/handles.h"
+#include "repl/cli.h"
+#include "types/types.h"
+
+static const char *sigil(const Global *g) {
+  return g->kind == GLOBAL_LOCAL ? "%" : "@";
+}
+
+/* `@name : type`, with --effects `@name : type ! effects`. */
+static void print_line(Host *h, const Global *g, StrBuf *out) {
+  Program *p = h->program->ir;
+  strbuf_addf(out, "%s%s", sigil(g), g->name->text);
+  if (h->cli->types) {
+    strbuf_add(out, " : ");
+    type_print(p->types, out, g->type, 0);
+  }
+  if (h->cli->effects) {
+    strbuf_add(out, " ! ");
+    effects_print(out, g->effects);
+  }
+  strbuf_add_char(out, '\n');
+}
+
+static void print_json(Host *h, const Global *g, StrBuf *out, bool first) {
+  StrBuf text;
+  strbuf_init(&text, out->mem);
+  type_print(h->program->ir->types, &text, g->type, 0);
+  strbuf_addf(out, "%s{\"name\": \"%s%s\", \"type\": \"", first ? "" : ", ",
+              sigil(g), g->name->text);
+  strbuf_add_escaped(out, strbuf_text(&text), text.len);
+  VEC_CLEAR(&text);
+  effects_print(&text, g->effects);
+  strbuf_addf(out, "\", \"effects\": \"%s\"}", strbuf_text(&text));
+  strbuf_done(&text);
+}
+
+/* The definitions of the user's own texts, in their order. */
+static void print_definitions(Host *h) {
+  Program *p = h->program->ir;
+  StrBuf out;
+  strbuf_init(&out, p->mem);
+  bool first = true;
+  if (h->cli->json) strbuf_add(&out, "{\"definitions\": [");
+  for (const Unit *u = p->units; u; u = u->next) {
+    if (u->source->library) continue;
+    for (int i = 0; i < u->item_count; i++) {
+      const Global *g = item_global(p, &u->items[i]);
+      if (!g) continue;
+      if (h->cli->json) print_json(h, g, &out, first);
+      else print_line(h, g, &out);
+      first = false;
+    }
+  }
+  if (h->cli->json) strbuf_add(&out, "]}\n");
+  host_write(h, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+}
+
+static int check_files(Host *h) {
+  const TextList *files = &h->cli->words;
+  if (!files->count) return host_usage(h, "check needs a file");
+  rly_status status = RLY_OK;
+  for (int i = 0; i < files->count && status == RLY_OK; i++)
+    status = rly_program_add_file(h->program, files->items[i], 0);
+  if (status == RLY_OK && h->cli->statics && !types_static(h->program->ir))
+    status = RLY_REFUSED;
+  host_report(h);
+  if (status == RLY_OK &&
+      (h->cli->types || h->cli->effects || h->cli->json))
+    print_definitions(h);
+  return exit_status(status);
+}
+
+int command_check(const Cli *cli) {
+  Host h;
+  if (!host_init(&h, cli)) return 3;
+  int status = host_finish(&h, check_files(&h));
+  host_done(&h);
+  return status;
+}

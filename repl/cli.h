@@ -1,0 +1,98 @@
+/* What the commands of the program share: the parsed command line, and a host
+ * around one context that owns output, signals and exit statuses. */
+#ifndef REPL_CLI_H
+#define REPL_CLI_H
+
+#include <stdio.h>
+
+#include "include/rly.h"
+
+enum { LIST_MAX = 1024 };
+
+typedef struct TextList {
+  const char *items[LIST_MAX];
+  int count;
+} TextList;
+
+typedef enum ColorMode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorMode;
+
+/* One field a flag; flags.def says which. */
+typedef struct Cli {
+  rly_options limits;
+  ColorMode color;
+  bool json, types, effects, statics, write, relay, ir, bytecode, time, stats;
+  bool interactive, promote, markdown, help, version;
+  const char *entry, *outputs, *eval;
+  uint64_t repeat;
+  TextList params, inputs;
+  TextList words;  /* what is no flag: files, arguments */
+} Cli;
+
+/* The commands, as a set for flags. */
+enum {
+  IN_RUN = 1, IN_CHECK = 2, IN_FMT = 4, IN_DUMP = 8, IN_TEST = 16, IN_OPS = 32,
+  IN_REPL = 64, IN_HELP = 128, IN_EXPLAIN = 256, IN_ALL = 511,
+};
+
+/* Fills in `cli` from the words after the command's name.  False after
+ * printing a usage error. */
+bool flags_parse(int command, const char *name, int argc, char **argv,
+                 Cli *cli);
+/* The flags of a command, one a line, for help texts. */
+void flags_print(FILE *out, int command);
+
+typedef struct Host {
+  const Cli *cli;
+  rly_context *cx;
+  rly_program *program;
+  bool write_failed;  /* stdout is gone: a closed pipe, a full disk */
+} Host;
+
+/* False after saying why; the status is then 3. */
+bool host_init(Host *h, const Cli *cli);
+void host_done(Host *h);
+
+/* The exit status that stands for how something ended. */
+int exit_status(rly_status status);
+/* Prints and clears the context's diagnostics (stderr, or JSON on stdout). */
+void host_report(Host *h);
+/* The same on stderr in any case: warnings beside a result that stdout
+ * carries. */
+void host_report_aside(Host *h);
+/* Reports a usage error; returns the exit status 1. */
+int host_usage(Host *h, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A session whose print goes to stdout; Ctrl-C interrupts it from now on. */
+rly_session *host_session(Host *h);
+void host_session_free(rly_session *s);
+/* Writes to stdout, remembering failure. */
+void host_write(void *host, const char *text, size_t len);
+/* Prints a value as --json or its display form; () prints only as JSON. */
+void host_show(void *host, rly_value *value);
+/* Flushes stdout: `status`, or 2 when output could not be written. */
+int host_finish(Host *h, int status);
+bool use_color(const Cli *cli, FILE *stream);
+/* The width of the terminal, or 80. */
+int terminal_width(void);
+
+/* --- Commands --------------------------------------------------------------
+ * Each returns the exit status. */
+int command_run(const Cli *cli);
+int command_check(const Cli *cli);
+int command_fmt(const Cli *cli);
+int command_dump(const Cli *cli);
+int command_ops(const Cli *cli);
+int command_explain(const Cli *cli);
+int command_test(const Cli *cli);
+int command_repl(const Cli *cli);
+int command_help(const Cli *cli);
+
+/* What `rly ops` and the prompt show: an operator (false: there is none of that
+ * name, which has been said), and the list of all. */
+bool ops_explain(const char *name);
+void ops_list(void);
+
+/* The prompt on an existing program and session (rly run -i). */
+int repl_loop(Host *h, rly_session *s);
+
+#endif

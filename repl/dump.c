@@ -1,0 +1,39 @@
+/* rly dump: the checked program, or its instructions. */
+#include "ir/print.h"
+#include "lib/handles.h"
+#include "repl/cli.h"
+
+static void dump_ir(Program *p, StrBuf *out) {
+  for (const Unit *u = p->units; u; u = u->next)
+    for (int i = 0; i < u->item_count; i++) {
+      const Item *item = &u->items[i];
+      const Scope *scope = u->source->library ? &p->library : &p->user;
+      if (item->kind != ITEM_DEF) continue;
+      global_print(p, scope_global(scope, item->name), out);
+      strbuf_add(out, "\n\n");
+    }
+}
+
+static int dump_file(Host *h) {
+  const Cli *cli = h->cli;
+  if (cli->words.count != 1) return host_usage(h, "dump needs one file");
+  rly_status status =
+      rly_program_add_file(h->program, cli->words.items[0], 0);
+  host_report(h);
+  if (status != RLY_OK) return exit_status(status);
+  StrBuf out;
+  strbuf_init(&out, h->program->ir->mem);
+  if (cli->ir || !cli->bytecode) dump_ir(h->program->ir, &out);
+  if (cli->bytecode) code_dump(h->program->code, &out, NULL);
+  host_write(h, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+  return 0;
+}
+
+int command_dump(const Cli *cli) {
+  Host h;
+  if (!host_init(&h, cli)) return 3;
+  int status = host_finish(&h, dump_file(&h));
+  host_done(&h);
+  return status;
+}

@@ -1,0 +1,99 @@
+/* rly explain [CODE]: what a diagnostic means.  The text is the code's section
+ * of docs/DIAGNOSTICS.md, which is embedded whole. */
+#include <ctype.h>
+#include <string.h>
+
+#include "repl/cli.h"
+
+enum { CODE_LEN = 5 };
+
+/* The page as one string, made from the file by the Makefile. */
+static const char page[] =
+#include "repl/diagnostics.inc"
+;
+
+/* --- Sections ----------------------------------------------------------- */
+
+/* The code after "## "; NULL after the last. */
+static const char *next_section(const char *p) {
+  p = strstr(p, "\n## ");
+  return p ? p + 4 : NULL;
+}
+
+static bool is_heading(const char *line) {
+  return !strncmp(line, "# ", 2) || !strncmp(line, "## ", 3);
+}
+
+static const char *find_section(const char *code) {
+  const char *p = next_section(page);
+  while (p && strncmp(p, code, CODE_LEN)) p = next_section(p);
+  return p;
+}
+
+/* How many characters of a section's code are as in `code`. */
+static int likeness(const char *section, const char *code) {
+  int n = 0;
+  for (int i = 0; i < CODE_LEN && code[i]; i++) n += section[i] == code[i];
+  return n;
+}
+
+static const char *nearest_section(const char *code) {
+  const char *best = next_section(page);
+  for (const char *p = best; p; p = next_section(p))
+    if (likeness(p, code) > likeness(best, code)) best = p;
+  return best;
+}
+
+/* --- Printing ----------------------------------------------------------- */
+
+static size_t line_length(const char *line) { return strcspn(line, "\n"); }
+
+static void print_line(const char *line) {
+  printf("%.*s\n", (int)line_length(line), line);
+}
+
+/* Up to the next heading; what stands between fences is indented instead. */
+static void print_section(const char *line) {
+  bool fenced = false, gap = false;
+  do {
+    bool fence = !strncmp(line, "```", 3), blank = *line == '\n';
+    fenced ^= fence;
+    if (!fence && !blank) {
+      printf("%s%s", gap ? "\n" : "", fenced ? "    " : "");
+      print_line(line);
+    }
+    gap = fence || blank;
+    line += line_length(line) + 1;
+  } while (*line && (fenced || !is_heading(line)));
+}
+
+static int list_sections(void) {
+  for (const char *p = next_section(page); p; p = next_section(p))
+    print_line(p);
+  return 0;
+}
+
+/* `e0203` is E0203. */
+static void read_code(const char *word, char code[CODE_LEN + 1]) {
+  int n = 0;
+  while (n < CODE_LEN && word[n]) {
+    code[n] = (char)toupper((unsigned char)word[n]);
+    n++;
+  }
+  code[n] = '\0';
+}
+
+int command_explain(const Cli *cli) {
+  if (!cli->words.count) return list_sections();
+  const char *word = cli->words.items[0];
+  char code[CODE_LEN + 1];
+  read_code(word, code);
+  const char *section = strlen(word) == CODE_LEN ? find_section(code) : NULL;
+  if (!section) {
+    fprintf(stderr, "rly: no diagnostic `%s`; did you mean %.*s?\n", word,
+            CODE_LEN, nearest_section(code));
+    return 1;
+  }
+  print_section(section);
+  return 0;
+}

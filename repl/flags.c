@@ -1,0 +1,159 @@
+/* The command line's flags, from the table in flags.def. */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl/cli.h"
+
+typedef enum FlagKind { SET, TEXT, LIST, COUNT, THREADS, SIZE, SECONDS,
+                        COLOR } FlagKind;
+
+typedef struct Flag {
+  const char *text, *value;
+  FlagKind kind;
+  size_t field;  /* offset in Cli */
+  int commands;
+  const char *help;
+} Flag;
+
+static const Flag flags[] = {
+#define FLAG(text, value, kind, field, commands, help) \
+  {text, value, kind, offsetof(Cli, field), commands, help},
+#include "repl/flags.def"
+#undef FLAG
+};
+enum { FLAG_COUNT = sizeof flags / sizeof *flags };
+
+/* --- Values ------------------------------------------------------------- */
+
+static bool read_count(const char *text, uint64_t *out) {
+  char *end;
+  errno = 0;
+  if (*text < '0' || *text > '9') return false;
+  *out = strtoull(text, &end, 10);
+  return !errno && !*end;
+}
+
+static bool read_size(const char *text, size_t *out) {
+  static const char units[] = "KMGT";
+  char *end;
+  errno = 0;
+  if (*text < '0' || *text > '9') return false;
+  uint64_t n = strtoull(text, &end, 10);
+  const char *unit = *end ? strchr(units, *end & ~32) : NULL;
+  unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  if (errno || (*end && (!unit || end[1])) || n == 0 ||
+      n > (SIZE_MAX >> shift))
+    return false;
+  *out = (size_t)n << shift;
+  return true;
+}
+
+static bool read_threads(const char *text, int *out) {
+  uint64_t n;
+  if (!read_count(text, &n) || n < 1 || n > 1024) return false;
+  *out = (int)n;
+  return true;
+}
+
+static bool read_seconds(const char *text, double *out) {
+  char *end;
+  *out = strtod(text, &end);
+  return end != text && !*end && *out > 0 && isfinite(*out);
+}
+
+static bool read_color(const char *text, ColorMode *out) {
+  static const char *const names[] = {"auto", "always", "never"};
+  for (int i = 0; i < 3; i++)
+    if (!strcmp(text, names[i])) {
+      *out = (ColorMode)i;
+      return true;
+    }
+  return false;
+}
+
+static bool list_add(TextList *list, const char *text) {
+  if (list->count == LIST_MAX) return false;
+  list->items[list->count++] = text;
+  return true;
+}
+
+static bool store(const Flag *f, Cli *cli, const char *value) {
+  void *at = (char *)cli + f->field;
+  switch (f->kind) {
+    case SET: *(bool *)at = true; return true;
+    case TEXT: *(const char **)at = value; return true;
+    case LIST: return list_add(at, value);
+    case COUNT: return read_count(value, at);
+    case THREADS: return read_threads(value, at);
+    case SIZE: return read_size(value, at);
+    case SECONDS: return read_seconds(value, at);
+    case COLOR: return read_color(value, at);
+  }
+  return false;
+}
+
+/* --- Parsing ------------------------------------------------------------ */
+
+/* The flag that a word begins, `--flag` or `--flag=value`. */
+static const Flag *find_flag(const char *word, const char **value) {
+  const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+  size_t len = equals ? (size_t)(equals - word) : strlen(word);
+  *value = equals ? equals + 1 : NULL;
+  for (int i = 0; i < FLAG_COUNT; i++)
+    if (strlen(flags[i].text) == len && !strncmp(flags[i].text, word, len))
+      return &flags[i];
+  return NULL;
+}
+
+static bool usage(const char *command, const char *problem, const char *word) {
+  fprintf(stderr, "rly: %s `%s`; see `rly help %s`\n", problem, word, command);
+  return false;
+}
+
+/* One flag at argv[*i]; *i moves past its value. */
+static bool parse_flag(int command, const char *name, int argc, char **argv,
+                       int *i, Cli *cli) {
+  const char *word = argv[*i], *value;
+  const Flag *f = find_flag(word, &value);
+  if (!f) return usage(name, "unknown flag", word);
+  if (!(f->commands & command))
+    return usage(name, "this command does not take", word);
+  if (!f->value && value) return usage(name, "no value goes with", word);
+  if (f->value && !value) {
+    if (*i + 1 == argc) return usage(name, "a value is missing after", word);
+    value = argv[++*i];
+  }
+  return store(f, cli, value) || usage(name, "unusable value in", word);
+}
+
+/* A negative number is no flag. */
+static bool is_flag(const char *word) {
+  return word[0] == '-' && word[1] && strchr("0123456789.", word[1]) == NULL;
+}
+
+bool flags_parse(int command, const char *name, int argc, char **argv,
+                 Cli *cli) {
+  bool only_words = false;
+  for (int i = 0; i < argc; i++) {
+    if (!only_words && !strcmp(argv[i], "--")) {
+      only_words = true;
+    } else if (!only_words && is_flag(argv[i])) {
+      if (!parse_flag(command, name, argc, argv, &i, cli)) return false;
+    } else if (!list_add(&cli->words, argv[i])) {
+      return usage(name, "too many arguments at", argv[i]);
+    }
+  }
+  return true;
+}
+
+void flags_print(FILE *out, int command) {
+  for (int i = 0; i < FLAG_COUNT; i++) {
+    const Flag *f = &flags[i];
+    if (!(f->commands & command)) continue;
+    int n = fprintf(out, "  %s %s", f->text, f->value ? f->value : "");
+    fprintf(out, "%*s%s\n", n < 24 ? 24 - n : 1, "", f->help);
+  }
+}

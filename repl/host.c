@@ -1,0 +1,156 @@
+/* What every command needs around a context: limits from the machine, output
+ * that notices failure, diagnostics, Ctrl-C. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "repl/cli.h"
+
+/* --- Limits ------------------------------------------------------------- */
+
+/* The memory that a control group allows, or SIZE_MAX. */
+static size_t cgroup_memory(void) {
+  static const char *const paths[] = {
+      "/sys/fs/cgroup/memory.max",
+      "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+  };
+  for (int i = 0; i < 2; i++) {
+    FILE *f = fopen(paths[i], "r");
+    unsigned long long bytes;
+    bool found = f && fscanf(f, "%llu", &bytes) == 1;
+    if (f) fclose(f);
+    if (found) return (size_t)bytes;
+  }
+  return SIZE_MAX;
+}
+
+static size_t default_memory(void) {
+  size_t machine =
+      (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+  size_t group = cgroup_memory();
+  return (group < machine ? group : machine) / 4 * 3;
+}
+
+bool host_init(Host *h, const Cli *cli) {
+  rly_options options = cli->limits;
+  if (!options.max_memory) options.max_memory = default_memory();
+  if (!options.threads) options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  *h = (Host){.cli = cli};
+  h->cx = rly_context_new(&options);
+  h->program = h->cx ? rly_program_new(h->cx) : NULL;
+  if (h->program) return true;
+  fputs("rly: out of memory\n", stderr);
+  rly_context_free(h->cx);
+  return false;
+}
+
+void host_done(Host *h) {
+  rly_program_free(h->program);
+  rly_context_free(h->cx);
+}
+
+/* --- Interrupts --------------------------------------------------------- */
+
+static rly_session *volatile interruptible;
+
+static void on_interrupt(int signal) {
+  (void)signal;
+  rly_session *s = interruptible;
+  if (s) rly_session_interrupt(s);
+}
+
+rly_session *host_session(Host *h) {
+  rly_session_options options = {
+      .write = host_write, .data = h, .width = terminal_width()};
+  rly_session *s = rly_session_new(h->program, &options);
+  if (!s) return NULL;
+  interruptible = s;
+  struct sigaction action = {.sa_handler = on_interrupt};
+  sigaction(SIGINT, &action, NULL);
+  return s;
+}
+
+void host_session_free(rly_session *s) {
+  if (interruptible == s) interruptible = NULL;
+  rly_session_free(s);
+}
+
+/* --- Output ------------------------------------------------------------- */
+
+int terminal_width(void) {
+  struct winsize size;
+  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ||
+      size.ws_col < 20)
+    return 80;
+  return size.ws_col;
+}
+
+bool use_color(const Cli *cli, FILE *stream) {
+  if (cli->color != COLOR_AUTO) return cli->color == COLOR_ALWAYS;
+  const char *no = getenv("NO_COLOR");
+  return isatty(fileno(stream)) && !(no && *no);
+}
+
+void host_write(void *host, const char *text, size_t len) {
+  Host *h = host;
+  if (fwrite(text, 1, len, stdout) != len || fflush(stdout))
+    h->write_failed = true;
+}
+
+void host_show(void *host, rly_value *value) {
+  Host *h = host;
+  if (rly_value_is_unit(value) && !h->cli->json) return;
+  char *text = h->cli->json ? rly_value_json(value) : rly_value_text(value);
+  if (text) {
+    host_write(h, text, strlen(text));
+    host_write(h, "\n", 1);
+  }
+  rly_text_free(h->cx, text);
+}
+
+int host_finish(Host *h, int status) {
+  if (fflush(stdout) || ferror(stdout)) h->write_failed = true;
+  if (!h->write_failed) return status;
+  fputs("rly: output could not be written\n", stderr);
+  return status ? status : 2;
+}
+
+/* --- Diagnostics -------------------------------------------------------- */
+
+int exit_status(rly_status status) {
+  switch (status) {
+    case RLY_OK: return 0;
+    case RLY_RUNTIME: return 2;
+    case RLY_LIMIT: return 3;
+    case RLY_INTERRUPTED: return 130;
+    default: return 1;
+  }
+}
+
+static void report(Host *h, bool json) {
+  if (!rly_diagnostic_count(h->cx)) return;
+  char *text = json ? rly_diagnostics_json(h->cx)
+                    : rly_diagnostics_text(h->cx, use_color(h->cli, stderr));
+  if (text && json) host_write(h, text, strlen(text));
+  if (text && !json) fputs(text, stderr);
+  rly_text_free(h->cx, text);
+  rly_diagnostics_clear(h->cx);
+}
+
+void host_report(Host *h) { report(h, h->cli->json); }
+
+void host_report_aside(Host *h) { report(h, false); }
+
+int host_usage(Host *h, const char *format, ...) {
+  char message[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  rly_diagnostic_add(h->cx, "E0506", message);
+  host_report(h);
+  return 1;
+}

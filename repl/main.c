@@ -1,0 +1,113 @@
+/* The program's commands. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "repl/cli.h"
+
+typedef struct Command {
+  const char *name, *words;
+  int bit;
+  int (*run)(const Cli *cli);
+  const char *help;
+} Command;
+
+static const Command commands[] = {
+    {"run", "FILE.rly [ARGS...]", IN_RUN, command_run,
+     "run a script: its expressions in order, or @main"},
+    {"check", "FILE...", IN_CHECK, command_check, "check without running"},
+    {"fmt", "FILE", IN_FMT, command_fmt, "print as canonical text"},
+    {"dump", "FILE", IN_DUMP, command_dump, "show a program's insides"},
+    {"ops", "[NAME]", IN_OPS, command_ops, "list operators, or explain one"},
+    {"explain", "[CODE]", IN_EXPLAIN, command_explain,
+     "what a diagnostic means, with examples"},
+    {"test", "FILE...", IN_TEST, command_test,
+     "run files with expectations in comments"},
+    {"repl", "", IN_REPL, command_repl, "the prompt"},
+    {"help", "[COMMAND]", IN_HELP, command_help, "help on a command"},
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static const Command *find_command(const char *name) {
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    if (!strcmp(commands[i].name, name)) return &commands[i];
+  return NULL;
+}
+
+/* --- Help --------------------------------------------------------------- */
+
+static void help_on(const Command *c) {
+  printf("rly %s %s - %s\n\n", c->name, c->words, c->help);
+  flags_print(stdout, c->bit);
+}
+
+static void help_all(void) {
+  puts("rly: a typed functional tensor IR\n\n"
+       "  rly                     the prompt, or the script on stdin\n"
+       "  rly FILE.rly [ARGS...]  the same as rly run\n"
+       "  rly -e 'ITEMS'          evaluate and print");
+  for (int i = 0; i < COMMAND_COUNT; i++) {
+    int n = printf("  rly %s %s", commands[i].name, commands[i].words);
+    printf("%*s%s\n", n < 26 ? 26 - n : 1, "", commands[i].help);
+  }
+  puts("\nExit status: 0 fine, 1 refused, 2 run-time error, 3 a limit, "
+       "130 interrupted.");
+}
+
+int command_help(const Cli *cli) {
+  if (!cli->words.count) {
+    help_all();
+    return 0;
+  }
+  const Command *c = find_command(cli->words.items[0]);
+  if (c) help_on(c);
+  else fprintf(stderr, "rly: no command `%s`\n", cli->words.items[0]);
+  return c ? 0 : 1;
+}
+
+/* --- Dispatch ----------------------------------------------------------- */
+
+/* The command that the words ask for, and how many of them name it. */
+static const Command *choose(int argc, char **argv, int *named) {
+  *named = 0;
+  if (argc == 0) return find_command(isatty(STDIN_FILENO) ? "repl" : "run");
+  const Command *c = find_command(argv[0]);
+  *named = c != NULL;
+  return c ? c : find_command("run");
+}
+
+static int run_command(const Command *c, bool named, int argc, char **argv) {
+  Cli *cli = calloc(1, sizeof *cli);
+  if (!cli) return 3;
+  int status = 0;
+  if (!flags_parse(c->bit, c->name, argc, argv, cli))
+    status = 1;
+  else if (cli->version)
+    printf("rly %s\n", rly_version());
+  else if (cli->help)
+    named ? help_on(c) : help_all();
+  else
+    status = c->run(cli);
+  free(cli);
+  return status;
+}
+
+/* RLY_ISA chooses the kernels' instruction set. */
+static bool choose_instruction_set(void) {
+  const char *isa = getenv("RLY_ISA");
+  if (!isa || !*isa || rly_instruction_set(isa)) return true;
+  fprintf(stderr, "rly: RLY_ISA=%s: this machine has no such instruction "
+          "set\n", isa);
+  return false;
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN);
+  if (!choose_instruction_set()) return 1;
+  int named;
+  const Command *c = choose(argc - 1, argv + 1, &named);
+  int status = run_command(c, named, argc - 1 - named, argv + 1 + named);
+  if (fflush(stdout)) return status ? status : 2;
+  return status;
+}

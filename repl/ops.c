@@ -1,0 +1,182 @@
+/* rly ops: the operator table as documentation, for a terminal and as the page
+ * docs/operators.md.  The texts are those of ops/ops.def and ops/rules.def. */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "repl/cli.h"
+
+/* --- Signatures ---------------------------------------------------------- */
+
+static void print_ints(const AttrSpec *a) {
+  printf("=[");
+  for (int i = 0; i < a->count; i++)
+    printf("%s%lld", i ? ", " : "", (long long)a->ints[i]);
+  printf("]");
+}
+
+static void print_default(const AttrSpec *a) {
+  static const char *const bools[] = {"False", "True"};
+  if (a->required) return;
+  if (a->optional && !a->count && !a->integer && !a->text) {
+    printf("=None");
+    return;
+  }
+  switch (a->type) {
+    case AT_INT:
+    case AT_INT_OR_INTS: printf("=%lld", (long long)a->integer); return;
+    case AT_FLOAT: printf("=%gf", a->real); return;
+    case AT_BOOL: printf("=%s", bools[a->integer != 0]); return;
+    case AT_STRING:
+    case AT_DTYPE: printf("=\"%s\"", a->text ? a->text : ""); return;
+    case AT_INTS:
+    case AT_LISTS: print_ints(a); return;
+    case AT_IGNORED: printf("=None"); return;
+  }
+}
+
+static void print_signature(const OpInfo *op) {
+  printf("%s(", op->name);
+  int n = op_arg_count(op);
+  for (int i = 0; i < n; i++) {
+    OpArg arg = op_arg(op, i);
+    printf("%s%.*s%s", i ? ", " : "", arg.len, arg.name,
+           arg.tuple ? "..." : arg.optional ? "?" : "");
+  }
+  for (int i = 0; i < op_attr_count(op); i++) {
+    printf("%s%s", n || i ? ", " : "", attr_name_text(op->attrs[i].name));
+    print_default(&op->attrs[i]);
+  }
+  printf(")");
+}
+
+/* --- Texts --------------------------------------------------------------- */
+
+enum { COLUMNS = 79 };
+
+/* Words of `text`, from this column on; a further line begins with `indent`. */
+static void print_wrapped(int column, const char *text, const char *indent) {
+  for (bool first = true; *text; first = false) {
+    int n = (int)strcspn(text, " ");
+    if (!first && column + 1 + n > COLUMNS) {
+      column = printf("\n%s", indent) - 1;
+      first = true;
+    }
+    column += printf("%s%.*s", first ? "" : " ", n, text);
+    text += n + (text[n] == ' ');
+  }
+}
+
+static const char *rule_text(RuleFn rule) {
+  static const struct { RuleFn rule; const char *text; } rules[] = {
+#define RULE(id, text) {rule_##id, text},
+#include "ops/rules.def"
+#undef RULE
+  };
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i].rule == rule) return rules[i].text;
+  return NULL;
+}
+
+/* --- An operator --------------------------------------------------------- */
+
+typedef struct Style {
+  const char *bullet, *indent;
+  const char *quote;  /* around what is no prose */
+} Style;
+
+static const Style terminal = {"  ", "    ", ""};
+static const Style markdown = {"- ", "  ", "`"};
+
+static void print_fact(const Style *s, const char *label, const char *text) {
+  if (!text) return;
+  int column = printf("%s%s: %s", s->bullet, label, s->quote);
+  print_wrapped(column, text, s->indent);
+  printf("%s\n", s->quote);
+}
+
+/* dyn.topk(data, k) */
+static void print_dyn(const Style *s, const OpInfo *op) {
+  if (!op->dyn) return;
+  printf("%salso: %sdyn.%s(", s->bullet, s->quote, op->name);
+  for (const char *p = op->dyn; *p; p++)
+    printf("%s%c", *p == ' ' ? "," : "", *p);
+  printf(")%s\n", s->quote);
+}
+
+/* What the example shows; a row may leave that out. */
+static void print_shows(const char *before, const char *indent,
+                        const char *text) {
+  if (!text) return;
+  print_wrapped(printf("%s", before), text, indent);
+  puts("");
+}
+
+static void print_facts(const Style *s, const OpInfo *op) {
+  print_fact(s, "type", rule_text(op->rule));
+  print_fact(s, "formula", op->formula);
+  print_fact(s, "also", op->aliases);
+  print_dyn(s, op);
+}
+
+bool ops_explain(const char *name) {
+  bool dyn;
+  OpId id = op_find(name, &dyn);
+  if (id == OP_COUNT) {
+    fprintf(stderr, "rly: no operator `%s`\n", name);
+    return false;
+  }
+  const OpInfo *op = op_info(id);
+  print_signature(op);
+  printf("\n  ");
+  print_wrapped(2, op->doc, "  ");
+  puts("");
+  print_facts(&terminal, op);
+  printf("  example: %s\n", op->example);
+  print_shows("    ", "    ", op->shows);
+  return true;
+}
+
+void ops_list(void) {
+  for (int i = 0; i < OP_COUNT; i++) {
+    int n = printf("%s", op_info(i)->name);
+    printf("%*s%s\n", n < 26 ? 26 - n : 1, "", op_info(i)->doc);
+  }
+}
+
+/* --- The page ------------------------------------------------------------ */
+
+static const char page_head[] =
+    "# Operators\n"
+    "\n"
+    "`make docs` writes this page from the table of operators, `ops/ops.def`;\n"
+    "`rly ops NAME` and, at the prompt, `:doc NAME` show a part of it.\n"
+    "\n"
+    "A signature names the operands, then the attributes with their defaults;\n"
+    "`x?` may be left out, `x...` is a tuple. In types, `t` is a dtype,\n"
+    "`d...` any number of dimensions, `a ^ b` what two shapes broadcast to.\n";
+
+static void print_entry(const OpInfo *op) {
+  printf("\n## %s\n\n`", op->name);
+  print_signature(op);
+  printf("`\n\n");
+  print_wrapped(0, op->doc, "");
+  printf("\n\n");
+  print_facts(&markdown, op);
+  printf("\n```rly\n%s;\n", op->example);
+  bool prints = op->flags & OP_PRINTS;
+  const char *what = prints ? "// expect output: " : "// expect: ";
+  print_shows(what, "//    ", op->shows);
+  puts("```");
+}
+
+static void print_page(void) {
+  printf("%s", page_head);
+  for (int i = 0; i < OP_COUNT; i++) print_entry(op_info(i));
+}
+
+int command_ops(const Cli *cli) {
+  if (cli->words.count) return !ops_explain(cli->words.items[0]);
+  if (cli->markdown) print_page();
+  else ops_list();
+  return 0;
+}

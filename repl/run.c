@@ -1,0 +1,187 @@
+/* rly run FILE [ARGS], rly -e ITEMS: scripts and entries. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "repl/cli.h"
+
+/* --- Reading and binding ------------------------------------------------ */
+
+static char *read_stream(FILE *f, size_t *len) {
+  size_t cap = 1 << 16;
+  char *text = malloc(cap);
+  *len = 0;
+  for (size_t n; text && (n = fread(text + *len, 1, cap - *len, f)) > 0;) {
+    *len += n;
+    char *more = *len == cap ? realloc(text, cap *= 2) : text;
+    if (!more) free(text);
+    text = more;
+  }
+  return text;
+}
+
+static rly_status add_stdin(Host *h) {
+  size_t len;
+  char *text = read_stream(stdin, &len);
+  if (!text) return RLY_LIMIT;
+  rly_status status = rly_program_add_text(h->program, "<stdin>", text, len,
+                                           0);
+  free(text);
+  return status;
+}
+
+/* The program's text: -e, a file, or stdin; *args is the first argument. */
+static rly_status add_program(Host *h, int *args) {
+  const Cli *cli = h->cli;
+  *args = 0;
+  if (cli->eval)
+    return rly_program_add_text(h->program, "<command line>", cli->eval,
+                                strlen(cli->eval), 0);
+  if (!cli->words.count) return add_stdin(h);
+  *args = 1;
+  if (!strcmp(cli->words.items[0], "-")) return add_stdin(h);
+  return rly_program_add_file(h->program, cli->words.items[0], 0);
+}
+
+static rly_status bind_files(Host *h, const TextList *files) {
+  rly_status status = RLY_OK;
+  for (int i = 0; i < files->count && status == RLY_OK; i++)
+    status = rly_program_bind_file(h->program, files->items[i]);
+  return status;
+}
+
+/* In this order, so that the command line wins over --inputs, and those win
+ * over --params. */
+static rly_status bind_all(Host *h, int args, const rly_function *entry) {
+  rly_status status = bind_files(h, &h->cli->params);
+  if (status == RLY_OK) status = bind_files(h, &h->cli->inputs);
+  for (int i = args; i < h->cli->words.count && status == RLY_OK; i++)
+    status = rly_program_bind_text(h->program, h->cli->words.items[i]);
+  if (status == RLY_OK)
+    status = rly_program_bindings_check(h->program, entry);
+  return status;
+}
+
+/* The function to call; NULL for a script.  False after reporting. */
+static bool find_entry(Host *h, const rly_function **entry) {
+  const char *name = h->cli->entry;
+  *entry = NULL;
+  if (!name && rly_program_has_expressions(h->program)) return true;
+  *entry = rly_program_function(h->program, name ? name : "main");
+  if (*entry || (!name && h->cli->interactive)) return true;
+  if (name)
+    rly_diagnostic_add(h->cx, "E0102", "no such entry");
+  else
+    rly_diagnostic_add(h->cx, "E0113",
+                       "nothing to run: no expression and no `@main`");
+  return false;
+}
+
+/* --- Running ------------------------------------------------------------ */
+
+static rly_status call_entry(Host *h, rly_session *s,
+                             const rly_function *entry, bool show) {
+  rly_value *result;
+  rly_status status = rly_session_call_bound(s, entry, &result);
+  if (status != RLY_OK) return status;
+  if (show && h->cli->outputs)
+    status = rly_value_write(result, h->cli->outputs);
+  else if (show)
+    host_show(h, result);
+  rly_value_free(result);
+  return status;
+}
+
+/* One run in the given session: the entry, or the text's items. */
+static rly_status run_once(Host *h, rly_session *s, const rly_function *entry,
+                           bool show) {
+  return entry ? call_entry(h, s, entry, show)
+               : rly_session_run(s, show ? host_show : NULL, h);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void print_times(double *ms, uint64_t n) {
+  qsort(ms, n, sizeof *ms, by_size);
+  fprintf(stderr, "min\t%.4f ms\nmedian\t%.4f ms\n", ms[0], ms[n / 2]);
+}
+
+static void print_stats(rly_session *s) {
+  rly_stats t = rly_session_stats(s);
+  const struct { const char *name; uint64_t value; } rows[] = {
+      {"instructions", t.instructions}, {"cells", t.cells},
+      {"reused", t.reused}, {"tensors", t.tensors}, {"buffers", t.buffers},
+      {"checks", t.checks}, {"live bytes", t.live_bytes},
+      {"peak bytes", t.peak_bytes},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    fprintf(stderr, "%s\t%llu\n", rows[i].name,
+            (unsigned long long)rows[i].value);
+}
+
+static rly_status run_timed(Host *h, const rly_function *entry, bool show,
+                            double *ms) {
+  rly_session *s = host_session(h);
+  if (!s) return RLY_LIMIT;
+  double start = now();
+  rly_status status = run_once(h, s, entry, show);
+  *ms = now() - start;
+  if (show && h->cli->stats) print_stats(s);
+  host_session_free(s);
+  return status;
+}
+
+/* The first run prints; further ones are only timed. */
+static rly_status run_repeated(Host *h, const rly_function *entry) {
+  enum { RUNS_MAX = 1000000 };
+  uint64_t n = h->cli->repeat ? h->cli->repeat : 1;
+  if (n > RUNS_MAX) n = RUNS_MAX;
+  double *ms = calloc(n, sizeof *ms);
+  rly_status status = ms ? RLY_OK : RLY_LIMIT;
+  for (uint64_t i = 0; i < n && status == RLY_OK; i++)
+    status = run_timed(h, entry, i == 0, &ms[i]);
+  if (status == RLY_OK && h->cli->time) print_times(ms, n);
+  free(ms);
+  return status;
+}
+
+static int run_interactive(Host *h, const rly_function *entry) {
+  rly_session *s = host_session(h);
+  if (!s) return 3;
+  rly_status status = run_once(h, s, entry, true);
+  host_report(h);
+  int code = status == RLY_OK ? repl_loop(h, s) : exit_status(status);
+  host_session_free(s);
+  return code;
+}
+
+static int run_program(Host *h) {
+  const rly_function *entry;
+  int args;
+  rly_status status = add_program(h, &args);
+  if (status == RLY_OK && !find_entry(h, &entry)) status = RLY_REFUSED;
+  if (status == RLY_OK) status = bind_all(h, args, entry);
+  if (status == RLY_OK) host_report_aside(h);
+  if (status == RLY_OK && h->cli->interactive)
+    return run_interactive(h, entry);
+  if (status == RLY_OK) status = run_repeated(h, entry);
+  host_report(h);
+  return exit_status(status);
+}
+
+int command_run(const Cli *cli) {
+  Host h;
+  if (!host_init(&h, cli)) return 3;
+  int status = host_finish(&h, run_program(&h));
+  host_done(&h);
+  return status;
+}

@@ -1,0 +1,230 @@
+/* rly test FILE...: runs files with expectations in comments; TAP on stdout.
+ * With --promote, writes what was found into the files instead. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl/cli.h"
+#include "repl/test_file.h"
+
+/* What one case did. */
+typedef struct Outcome {
+  rly_status status;
+  char *output;       /* all that was printed and shown */
+  size_t output_len;
+  char *last;         /* the display form of the last value */
+  char *diagnostics;
+} Outcome;
+
+typedef struct TestRun {
+  const Cli *cli;
+  Host host;
+  rly_session *session;
+  Outcome *now;
+  int points, failures;
+} TestRun;
+
+/* --- Running a case ----------------------------------------------------- */
+
+static void collect(void *data, const char *text, size_t len) {
+  Outcome *o = ((TestRun *)data)->now;
+  char *longer = o ? realloc(o->output, o->output_len + len + 1) : NULL;
+  if (!longer) return;
+  memcpy(longer + o->output_len, text, len);
+  longer[o->output_len += len] = '\0';
+  o->output = longer;
+}
+
+static void show(void *data, rly_value *value) {
+  TestRun *t = data;
+  char *text = rly_value_text(value);
+  if (!text) return;
+  if (!rly_value_is_unit(value)) {
+    collect(t, text, strlen(text));
+    collect(t, "\n", 1);
+  }
+  free(t->now->last);
+  t->now->last = strdup(text);
+  rly_text_free(t->host.cx, text);
+}
+
+/* The case's text behind as many newlines as it has lines before it, so that
+ * messages show the file's lines; to be freed. */
+static char *placed_text(const TestCase *c) {
+  size_t before = (size_t)c->first_line - 1;
+  size_t len = c->text ? strlen(c->text) : 0;
+  char *text = malloc(before + len + 1);
+  if (!text) return NULL;
+  memset(text, '\n', before);
+  memcpy(text + before, c->text ? c->text : "", len + 1);
+  return text;
+}
+
+static void run_case(TestRun *t, const char *path, const TestCase *c,
+                     Outcome *o) {
+  *o = (Outcome){0};
+  t->now = o;
+  char *text = placed_text(c);
+  o->status = text ? rly_program_add_text(t->host.program, path, text,
+                                          strlen(text), 0)
+                   : RLY_LIMIT;
+  free(text);
+  if (o->status == RLY_OK)
+    o->status = rly_session_run(t->session, show, t);
+  o->diagnostics = rly_diagnostics_text(t->host.cx, false);
+  rly_diagnostics_clear(t->host.cx);
+}
+
+static void outcome_free(TestRun *t, Outcome *o) {
+  free(o->output);
+  free(o->last);
+  rly_text_free(t->host.cx, o->diagnostics);
+  t->now = NULL;
+}
+
+/* --- Judging ------------------------------------------------------------ */
+
+/* What the case is compared with, NULL when it ended in another way than
+ * expected. */
+static const char *found_text(const TestCase *c, const Outcome *o) {
+  bool ok = o->status == RLY_OK, refused = o->status == RLY_REFUSED;
+  switch (c->kind) {
+    case EXPECT_NOTHING: return NULL;
+    case EXPECT_VALUE: return ok ? (o->last ? o->last : "") : NULL;
+    case EXPECT_OUTPUT: return ok ? (o->output ? o->output : "") : NULL;
+    case EXPECT_ERROR: return refused ? o->diagnostics : NULL;
+    case EXPECT_RUNTIME: return !ok && !refused ? o->diagnostics : NULL;
+  }
+  return NULL;
+}
+
+static bool passed(const TestCase *c, const Outcome *o) {
+  if (c->kind == EXPECT_NOTHING) return o->status == RLY_OK;
+  const char *found = found_text(c, o);
+  return found && test_matches(c, found);
+}
+
+static void print_commented(const char *head, const char *text) {
+  printf("# %s\n", head);
+  for (; text && *text; text += strcspn(text, "\n"), text += *text == '\n')
+    printf("#   %.*s\n", (int)strcspn(text, "\n"), text);
+}
+
+static void report(TestRun *t, const char *path, const TestCase *c,
+                   const Outcome *o) {
+  bool ok = passed(c, o);
+  int line = c->kind == EXPECT_NOTHING ? c->first_line : c->expect_line + 1;
+  printf("%sok %d - %s:%d\n", ok ? "" : "not ", ++t->points, path, line);
+  if (ok) return;
+  t->failures++;
+  if (c->expected) print_commented("expected:", c->expected);
+  print_commented("found:", o->status == RLY_OK ? o->output : o->diagnostics);
+}
+
+/* --- Promoting ---------------------------------------------------------- */
+
+/* "E0203: operands ..." of the first diagnostic, `error[E0203]: operands`. */
+static void print_error(FILE *out, const Outcome *o) {
+  const char *at = o->diagnostics ? strstr(o->diagnostics, "error[") : NULL;
+  bool runtime = o->status != RLY_REFUSED;
+  if (at)
+    fprintf(out, "// expect %s%.*s\n", runtime ? "runtime " : "",
+            (int)strcspn(at, "\n"), at);
+}
+
+static void print_lines(FILE *out, const char *head, const char *text) {
+  fprintf(out, "// expect%s:", head);
+  const char *lead = " ";
+  for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+    fprintf(out, "%s%.*s\n", lead, (int)strcspn(text, "\n"), text);
+    lead = "//   ";
+  }
+  if (lead[0] == ' ') fputc('\n', out);
+}
+
+static void print_found(FILE *out, const TestCase *c, const Outcome *o) {
+  if (o->status != RLY_OK)
+    print_error(out, o);
+  else if (c->kind == EXPECT_OUTPUT)
+    print_lines(out, " output", o->output ? o->output : "");
+  else
+    print_lines(out, "", o->last ? o->last : "");
+}
+
+/* Copies lines `from` .. `to` - 1 of the file. */
+static void copy_lines(FILE *out, const TestFile *f, int from, int to) {
+  for (int i = from; i < to; i++) fprintf(out, "%s\n", f->lines[i]);
+}
+
+/* --- Files -------------------------------------------------------------- */
+
+static void run_cases(TestRun *t, const char *path, const TestFile *f,
+                      FILE *promoted) {
+  int copied = 0;
+  for (int i = 0; i < f->case_count; i++) {
+    const TestCase *c = &f->cases[i];
+    Outcome o;
+    run_case(t, path, c, &o);
+    if (promoted && c->kind != EXPECT_NOTHING && !passed(c, &o)) {
+      copy_lines(promoted, f, copied, c->expect_line);
+      print_found(promoted, c, &o);
+      copied = c->expect_line + c->expect_count;
+    } else if (!promoted) {
+      report(t, path, c, &o);
+    }
+    outcome_free(t, &o);
+  }
+  if (promoted) copy_lines(promoted, f, copied, f->line_count);
+}
+
+static char *read_text(const char *path) {
+  FILE *f = fopen(path, "rb");
+  char *text = NULL;
+  size_t cap = 0;
+  ssize_t n = f ? getdelim(&text, &cap, '\0', f) : -1;
+  bool ok = f && (n >= 0 || feof(f)) && !ferror(f);
+  if (f) fclose(f);
+  if (ok && n < 0) text = realloc(text, 1), *text = '\0';
+  if (ok) return text;
+  free(text);
+  return NULL;
+}
+
+static bool start(TestRun *t) {
+  if (!host_init(&t->host, t->cli)) return false;
+  rly_session_options options = {.write = collect, .data = t};
+  t->session = rly_session_new(t->host.program, &options);
+  return t->session != NULL;
+}
+
+static void run_file(TestRun *t, const char *path, char *text) {
+  TestFile f;
+  FILE *promoted = NULL;
+  if (!start(t) || !test_file_read(&f, path, text)) {
+    t->failures++;
+    printf("not ok %d - %s: out of memory\n", ++t->points, path);
+    return;
+  }
+  if (t->cli->promote) promoted = fopen(path, "w");
+  run_cases(t, path, &f, promoted);
+  if (promoted) fclose(promoted);
+  test_file_free(&f);
+  rly_session_free(t->session);
+  host_done(&t->host);
+}
+
+int command_test(const Cli *cli) {
+  TestRun t = {.cli = cli};
+  for (int i = 0; i < cli->words.count; i++) {
+    const char *path = cli->words.items[i];
+    char *text = read_text(path);
+    if (text) {
+      run_file(&t, path, text);
+    } else {
+      t.failures++;
+      printf("not ok %d - %s: cannot be read\n", ++t.points, path);
+    }
+    free(text);
+  }
+  if (!cli->promote) printf("1..%d\n", t.points);
+  return t.failures ? 1 : 0;
+}

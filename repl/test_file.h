@@ -1,0 +1,56 @@
+/* Files with expectations in comments, as `rly test` runs them.
+ *
+ *   1 + 1;
+ *   // expect: 2
+ *   [1f, 2f] + [1f, 2f, 3f];
+ *   // expect error[E0203]: do not broadcast
+ *   @hd(Nil);
+ *   // expect runtime error: no arm
+ *   sqrt(2f);
+ *   // expect ~1e-6: 1.4142135f
+ *   print("x");
+ *   // expect output: ...
+ *
+ * A longer text goes on in comment lines that begin with three blanks.  In
+ * Markdown the fenced `rly` blocks are one such file. */
+#ifndef REPL_TEST_FILE_H
+#define REPL_TEST_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum ExpectKind {
+  EXPECT_NOTHING,  /* the rest of a file: it must run */
+  EXPECT_VALUE,    /* of the last item shown */
+  EXPECT_OUTPUT,   /* all that was printed and shown */
+  EXPECT_ERROR,    /* refused */
+  EXPECT_RUNTIME,  /* a run-time error, or a limit */
+} ExpectKind;
+
+/* The lines between one expectation and the next, and what is expected. */
+typedef struct TestCase {
+  int first_line;   /* of `text`, from 1 */
+  char *text;
+  ExpectKind kind;
+  char code[8];     /* "E0203", or "" */
+  double tolerance; /* relative and absolute; 0: exact */
+  char *expected;
+  int expect_line, expect_count;  /* its lines in the file */
+} TestCase;
+
+typedef struct TestFile {
+  char **lines;     /* without their newlines */
+  int line_count;
+  TestCase *cases;
+  int case_count;
+} TestFile;
+
+/* False when memory runs out. */
+bool test_file_read(TestFile *f, const char *path, const char *text);
+void test_file_free(TestFile *f);
+
+/* Does `found` say what the case expects?  Blanks compare as one; with a
+ * tolerance numbers compare by value. */
+bool test_matches(const TestCase *c, const char *found);
+
+#endif

@@ -1,0 +1,251 @@
+/* Build tool: turns the library's .rly files into the C tables of library.h.
+ *
+ *   embed OUT.c IN.rly...
+ *
+ * A file whose first line is `// for D in float32 int8 ...` is a template: it
+ * is embedded once for each word, with `$D` replaced by it.  Definitions are
+ * found by their brackets alone; the parser meets them when a program reaches
+ * them. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Entry {
+  char *name;
+  char kind;
+  int file;
+  size_t offset, len, lines_before;
+} Entry;
+
+typedef struct File {
+  const char *path;
+  char *text;
+} File;
+
+enum { FILES_MAX = 256, ENTRIES_MAX = 4096 };
+static File files[FILES_MAX];
+static int file_count;
+static int indexed; /* the file whose definitions are being indexed */
+static Entry entries[ENTRIES_MAX];
+static int entry_count;
+
+static void die(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("embed: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  exit(1);
+}
+
+static void *need(void *p) {
+  if (!p) die("out of memory");
+  return p;
+}
+
+static char *read_file(const char *path) {
+  FILE *f = fopen(path, "rb");
+  if (!f) die("cannot read %s", path);
+  size_t len = 0, cap = 1 << 16;
+  char *text = need(malloc(cap));
+  for (size_t n; (n = fread(text + len, 1, cap - len - 1, f)) > 0; len += n)
+    if (cap - len - n < 2) text = need(realloc(text, cap *= 2));
+  fclose(f);
+  text[len] = '\0';
+  return text;
+}
+
+/* --- Templates ---------------------------------------------------------- */
+
+/* `text` with every `$D` replaced by `word`. */
+static char *expand(const char *text, const char *word) {
+  size_t cap = strlen(text) * 8 + 1, len = 0, word_len = strlen(word);
+  char *out = need(malloc(cap));
+  for (; *text; text++) {
+    if (len + word_len + 1 >= cap) die("template grows too large");
+    if (text[0] == '$' && text[1] == 'D') {
+      memcpy(out + len, word, word_len);
+      len += word_len;
+      text++;
+    } else {
+      out[len++] = *text;
+    }
+  }
+  out[len] = '\0';
+  return out;
+}
+
+static void add_file(const char *path, char *text) {
+  if (file_count == FILES_MAX) die("too many files");
+  files[file_count++] = (File){path, text};
+}
+
+static void add_path(const char *path) {
+  char *text = read_file(path);
+  static const char mark[] = "// for D in ";
+  if (strncmp(text, mark, sizeof mark - 1)) {
+    add_file(path, text);
+    return;
+  }
+  char *words = need(strndup(text + sizeof mark - 1,
+                             strcspn(text, "\n") - (sizeof mark - 1)));
+  for (char *w = strtok(words, " "); w; w = strtok(NULL, " "))
+    add_file(path, expand(text, w));
+  free(words);
+  free(text);
+}
+
+/* --- Definitions -------------------------------------------------------- */
+
+static int is_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Past blanks, comments and `#[...]` lines. */
+static const char *skip_blank(const char *p) {
+  for (;;) {
+    p += strspn(p, " \t\r\n");
+    if (p[0] == '/' && p[1] == '/')
+      p += strcspn(p, "\n");
+    else if (p[0] == '/' && p[1] == '*')
+      p = need(strstr(p, "*/")) + 2;
+    else if (p[0] == '#')
+      p += strcspn(p, "\n");
+    else
+      return p;
+  }
+}
+
+static char *name_at(const char *p) {
+  size_t n = 0;
+  while (is_name(p[n])) n++;
+  return need(strndup(p, n));
+}
+
+static void add_entry(char kind, char *name, const char *start,
+                      const char *end) {
+  const char *text = files[indexed].text;
+  if (entry_count == ENTRIES_MAX) die("too many definitions");
+  size_t lines = 0;
+  for (const char *p = text; p < start; p++) lines += *p == '\n';
+  entries[entry_count++] =
+      (Entry){name, kind, indexed, (size_t)(start - text),
+              (size_t)(end - start), lines};
+}
+
+/* Past the braces that open at or after `p`. */
+static const char *past_braces(const char *p, const char *path) {
+  int depth = 0;
+  do {
+    p = skip_blank(p);
+    if (!*p) die("%s: unbalanced braces", path);
+    if (*p == '"') p += strcspn(p + 1, "\"") + 1;
+    depth += (*p == '{') - (*p == '}');
+  } while (*p++ != '}' || depth > 0);
+  return p;
+}
+
+/* The constructors of `{ A(T), B, }`; `p` is at the brace. */
+static void add_ctors(const char *p, const char *start, const char *end) {
+  int depth = 0, fresh = 0;
+  for (p = skip_blank(p); p < end; p = skip_blank(p)) {
+    if (fresh && depth == 1 && is_name(*p)) {
+      char *name = name_at(p);
+      p += strlen(name);
+      add_entry('C', name, start, end);
+      fresh = 0;
+      continue;
+    }
+    depth += strchr("{([", *p) != NULL;
+    depth -= strchr("})]", *p) != NULL;
+    if (*p == '{' || (*p == ',' && depth == 1)) fresh = 1;
+    p++;
+  }
+}
+
+static const char *word_after(const char *p, const char *word) {
+  size_t n = strlen(word);
+  return !strncmp(p, word, n) && !is_name(p[n]) ? skip_blank(p + n) : NULL;
+}
+
+/* Indexes the definition at `p`; returns its end. */
+static const char *add_definition(const char *p, const char *path) {
+  const char *start = p, *next;
+  if ((next = word_after(p, "def")) && *next == '@') {
+    p = past_braces(next, path);
+    add_entry('@', name_at(next + 1), start, p);
+    return p;
+  }
+  int is_extern = (next = word_after(p, "extern")) != NULL;
+  next = word_after(is_extern ? next : p, "type");
+  if (!next) die("%s: expected a definition at `%.20s`", path, p);
+  char *name = name_at(next);
+  p = next + strlen(name);
+  if (!is_extern) p = past_braces(p, path);
+  add_entry('T', name, start, p);
+  if (!is_extern) add_ctors(next + strcspn(next, "{"), start, p);
+  return p;
+}
+
+static void index_file(void) {
+  const File *f = &files[indexed];
+  for (const char *p = skip_blank(f->text); *p; p = skip_blank(p))
+    p = add_definition(p, f->path);
+}
+
+/* --- Output ------------------------------------------------------------- */
+
+static int entry_order(const void *a, const void *b) {
+  const Entry *x = a, *y = b;
+  int order = strcmp(x->name, y->name);
+  return order ? order : x->kind - y->kind;
+}
+
+static void check_unique(void) {
+  for (int i = 1; i < entry_count; i++)
+    if (!entry_order(&entries[i - 1], &entries[i]))
+      die("`%s` is defined twice", entries[i].name);
+}
+
+static void write_text(FILE *out, const char *text) {
+  fputs("   \"", out);
+  for (; *text; text++) {
+    if (*text == '"' || *text == '\\') fputc('\\', out);
+    if (*text == '\n')
+      fputs("\\n\"\n   \"", out);
+    else if (*text != '\r')
+      fputc(*text, out);
+  }
+  fputs("\"", out);
+}
+
+static void write_tables(FILE *out) {
+  fputs("#include \"stdlib/library.h\"\n\n", out);
+  fputs("const LibraryFile library_files[] = {\n", out);
+  for (int i = 0; i < file_count; i++) {
+    fprintf(out, "  {\"%s\",\n", files[i].path);
+    write_text(out, files[i].text);
+    fputs("},\n", out);
+  }
+  fprintf(out, "};\nconst size_t library_file_count = %d;\n\n", file_count);
+  fputs("const LibraryEntry library_entries[] = {\n", out);
+  for (int i = 0; i < entry_count; i++) {
+    const Entry *e = &entries[i];
+    fprintf(out, "  {\"%s\", '%c', %d, %zu, %zu, %zu},\n", e->name, e->kind,
+            e->file, e->offset, e->len, e->lines_before);
+  }
+  fprintf(out, "};\nconst size_t library_entry_count = %d;\n", entry_count);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) die("usage: embed OUT.c IN.rly...");
+  for (int i = 2; i < argc; i++) add_path(argv[i]);
+  for (; indexed < file_count; indexed++) index_file();
+  qsort(entries, (size_t)entry_count, sizeof *entries, entry_order);
+  check_unique();
+  FILE *out = fopen(argv[1], "w");
+  if (!out) die("cannot write %s", argv[1]);
+  write_tables(out);
+  if (fclose(out)) die("cannot write %s", argv[1]);
+  return 0;
+}

@@ -1,0 +1,214 @@
+/* Copying elements between any two geometries of one shape.
+ *
+ * Axes that lie behind each other on both sides are merged first.  What then
+ * runs innermost is contiguous on both sides, or a transposition: contiguous
+ * along one axis here and along another there.  Those go tile by tile, so that
+ * each cache line is read and written once; everything else, element by
+ * element. */
+#include <assert.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+/* --- Axes ---------------------------------------------------------------- */
+
+typedef struct Axis {
+  int64_t n, dst, src;  /* length, and steps in elements */
+} Axis;
+
+typedef struct CopyPlan {
+  int rank;
+  Axis axes[RANK_MAX];
+} CopyPlan;
+
+static void plan_axis(CopyPlan *p, Axis a) {
+  Axis *last = &p->axes[p->rank - 1];
+  if (a.n == 1) return;
+  if (p->rank && last->dst == a.n * a.dst && last->src == a.n * a.src) {
+    last->n *= a.n;
+    last->dst = a.dst;
+    last->src = a.src;
+    return;
+  }
+  p->axes[p->rank++] = a;
+}
+
+static CopyPlan copy_plan(const Tensor *dst, const Tensor *src) {
+  CopyPlan p = {0};
+  for (int i = 0; i < dst->rank; i++)
+    plan_axis(&p, (Axis){dst->shape[i], dst->strides[i], src->strides[i]});
+  return p;
+}
+
+/* Takes the last axis out of the plan, or one of length 1. */
+static Axis plan_pop(CopyPlan *p) {
+  return p->rank ? p->axes[--p->rank] : (Axis){1, 1, 1};
+}
+
+/* Takes out the axis along which the source is contiguous, if there is one. */
+static bool plan_take_contiguous(CopyPlan *p, Axis *a) {
+  int i = p->rank - 1;
+  while (i >= 0 && p->axes[i].src != 1) i--;
+  if (i < 0) return false;
+  *a = p->axes[i];
+  memmove(&p->axes[i], &p->axes[i + 1],
+          (size_t)(p->rank - 1 - i) * sizeof *p->axes);
+  p->rank--;
+  return true;
+}
+
+/* --- Tiles of transpositions ---------------------------------------------
+ * dst[row, column] = src[column, row], at most SIDE of each: for most dtypes
+ * about a cache line. */
+
+enum { SIDE = 16 };
+
+typedef struct Tile {
+  char *dst;
+  const char *src;
+  int64_t dst_step, src_step;  /* between rows, between columns; elements */
+  int rows, columns;
+} Tile;
+
+#define TILE_OF(T)                                                       \
+  static void tile_##T(const Tile *t) {                                  \
+    T *dst = (T *)t->dst;                                                \
+    const T *src = (const T *)t->src;                                    \
+    for (int j = 0; j < t->rows; j++)                                    \
+      for (int i = 0; i < t->columns; i++)                               \
+        dst[j * t->dst_step + i] = src[i * t->src_step + j];             \
+  }
+TILE_OF(uint8_t)
+TILE_OF(uint16_t)
+TILE_OF(uint32_t)
+TILE_OF(uint64_t)
+#undef TILE_OF
+
+/* Four-byte elements by squares, four vectors of four. */
+typedef uint32_t Four __attribute__((vector_size(16)));
+
+static inline void square_transpose(Four r[4]) {
+  Four a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
+  Four b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+  Four c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+  Four d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  r[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+/* Through a copy of the tile, so that lines of dst are written whole. */
+static void tile_fours(const Tile *t) {
+  if (t->rows < SIDE || t->columns < SIDE) {
+    tile_uint32_t(t);
+    return;
+  }
+  const uint32_t *src = (const uint32_t *)t->src;
+  Four lines[SIDE][SIDE / 4];
+  for (int i = 0; i < SIDE; i += 4)
+    for (int j = 0; j < SIDE; j += 4) {
+      Four square[4];
+      for (int k = 0; k < 4; k++)
+        memcpy(&square[k], src + (i + k) * t->src_step + j, sizeof square[k]);
+      square_transpose(square);
+      for (int k = 0; k < 4; k++) lines[j + k][i / 4] = square[k];
+    }
+  for (int j = 0; j < SIDE; j++)
+    memcpy((uint32_t *)t->dst + j * t->dst_step, lines[j], sizeof lines[j]);
+}
+
+/* --- Runs ---------------------------------------------------------------- */
+
+#define COPY_STRIDED(T)                                       \
+  static void copy_##T(char *dst, int64_t dst_stride,         \
+                       const char *src, int64_t src_stride,   \
+                       int64_t n) {                           \
+    T *to = (T *)dst;                                         \
+    const T *from = (const T *)src;                           \
+    for (int64_t i = 0; i < n; i++)                           \
+      to[i * dst_stride] = from[i * src_stride];              \
+  }
+COPY_STRIDED(uint8_t)
+COPY_STRIDED(uint16_t)
+COPY_STRIDED(uint32_t)
+COPY_STRIDED(uint64_t)
+#undef COPY_STRIDED
+
+/* By element size. */
+static const struct {
+  void (*run)(char *dst, int64_t dst_stride, const char *src,
+              int64_t src_stride, int64_t n);
+  void (*tile)(const Tile *t);
+} copies[9] = {
+    [1] = {copy_uint8_t, tile_uint8_t},
+    [2] = {copy_uint16_t, tile_uint16_t},
+    [4] = {copy_uint32_t, tile_fours},
+    [8] = {copy_uint64_t, tile_uint64_t},
+};
+
+/* One or two axes of a copy, the others standing still. */
+typedef struct Inner {
+  size_t size;  /* of an element */
+  Axis row, column;
+  bool transposed;
+} Inner;
+
+static void copy_run(const Inner *c, char *dst, const char *src) {
+  const Axis *a = &c->column;
+  if (a->dst == 1 && a->src == 1)
+    memcpy(dst, src, (size_t)a->n * c->size);
+  else
+    copies[c->size].run(dst, a->dst, src, a->src, a->n);
+}
+
+static void copy_transposed(const Inner *c, char *dst, const char *src) {
+  int64_t size = (int64_t)c->size;
+  Tile t = {.dst_step = c->row.dst, .src_step = c->column.src};
+  for (int64_t j = 0; j < c->row.n; j += SIDE)
+    for (int64_t i = 0; i < c->column.n; i += SIDE) {
+      t.rows = c->row.n - j < SIDE ? (int)(c->row.n - j) : SIDE;
+      t.columns = c->column.n - i < SIDE ? (int)(c->column.n - i) : SIDE;
+      t.dst = dst + (j * c->row.dst + i) * size;
+      t.src = src + (i * c->column.src + j) * size;
+      copies[size].tile(&t);
+    }
+}
+
+/* --- Whole copies -------------------------------------------------------- */
+
+static Inner plan_inner(CopyPlan *p, size_t size) {
+  Inner c = {.size = size, .column = plan_pop(p)};
+  if (c.column.dst == 1 && c.column.src != 1)
+    c.transposed = plan_take_contiguous(p, &c.row);
+  return c;
+}
+
+/* Steps to the next place in the outer axes; false behind the last. */
+static bool plan_next(const CopyPlan *p, int64_t *index, size_t size,
+                      char **dst, const char **src) {
+  for (int i = p->rank - 1; i >= 0; i--) {
+    const Axis *a = &p->axes[i];
+    bool more = ++index[i] < a->n;
+    int64_t by = (more ? 1 : 1 - a->n) * (int64_t)size;
+    *dst += by * a->dst;
+    *src += by * a->src;
+    if (more) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+void tensor_copy_into(Tensor *dst, const Tensor *src) {
+  assert(dst->dtype == src->dtype && shapes_equal(dst, src));
+  if (tensor_count(dst) == 0) return;
+  CopyPlan p = copy_plan(dst, src);
+  Inner c = plan_inner(&p, dtype_size(dst->dtype));
+  int64_t index[RANK_MAX] = {0};
+  char *to = dst->data;
+  const char *from = src->data;
+  do {
+    if (c.transposed) copy_transposed(&c, to, from);
+    else copy_run(&c, to, from);
+  } while (plan_next(&p, index, c.size, &to, &from));
+}

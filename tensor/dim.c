@@ -1,0 +1,494 @@
+/* Named dimensions: polynomials over names with integer coefficients, kept in
+ * a normal form and interned.
+ *
+ * A polynomial is a sorted list of monomials: higher degree first, then by
+ * names in the order of their first appearance.  The order is preserved by
+ * multiplication, which is what long division needs.  Forms are bounded; what
+ * grows beyond the bounds, or overflows, is `?`. */
+#include "tensor/dim.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { FACTORS_MAX = 6, TERMS_MAX = 16, POWER_MAX = 64 };
+
+/* name^power; names count from 1, unused factors are {0, 0}. */
+typedef struct Factor {
+  uint32_t name, power;
+} Factor;
+
+typedef struct Monomial {
+  int64_t coefficient;
+  Factor factors[FACTORS_MAX];  /* ascending names */
+} Monomial;
+
+typedef struct Poly {
+  int len;
+  Monomial terms[TERMS_MAX];
+} Poly;
+
+/* A form in the table. */
+typedef struct Form {
+  uint32_t hash;
+  int len;
+  Monomial terms[];
+} Form;
+
+typedef struct DimName {
+  const void *key;
+  const Name *name;
+} DimName;
+
+struct DimTable {
+  Mem *mem;
+  Arena arena;
+  VEC(DimName) names;  /* name i is at i - 1 */
+  VEC(const Form *) forms;  /* form i has the handle DIM_FORM + i */
+  PtrMap ids;  /* from keys to name numbers */
+  uint32_t *slots;  /* open addressing; a form's number plus 1, or 0 */
+  size_t cap;
+};
+
+DimTable *dims_new(Mem *mem) {
+  DimTable *t = mem_alloc_zeroed(mem, sizeof *t);
+  if (!t) return NULL;
+  t->mem = mem;
+  arena_init(&t->arena, mem);
+  VEC_INIT(&t->names, mem);
+  VEC_INIT(&t->forms, mem);
+  ptrmap_init(&t->ids, mem);
+  return t;
+}
+
+void dims_free(DimTable *t) {
+  if (!t) return;
+  VEC_DONE(&t->names);
+  VEC_DONE(&t->forms);
+  ptrmap_done(&t->ids);
+  mem_free(t->mem, t->slots, t->cap * sizeof *t->slots);
+  arena_done(&t->arena);
+  mem_free(t->mem, t, sizeof *t);
+}
+
+/* --- Monomials ----------------------------------------------------------- */
+
+static uint32_t degree(const Monomial *m) {
+  uint32_t sum = 0;
+  for (int i = 0; i < FACTORS_MAX; i++) sum += m->factors[i].power;
+  return sum;
+}
+
+/* Positive when `a` stands before `b`; 0 when only coefficients differ. */
+static int compare_monomials(const Monomial *a, const Monomial *b) {
+  uint32_t a_degree = degree(a), b_degree = degree(b);
+  if (a_degree != b_degree) return a_degree > b_degree ? 1 : -1;
+  for (int i = 0; i < FACTORS_MAX; i++) {
+    Factor x = a->factors[i], y = b->factors[i];
+    if (x.name != y.name) return x.name < y.name ? 1 : -1;
+    if (x.power != y.power) return x.power > y.power ? 1 : -1;
+  }
+  return 0;
+}
+
+static bool monomial_mul(const Monomial *a, const Monomial *b, Monomial *out) {
+  Factor merged[2 * FACTORS_MAX + 1] = {0};
+  int i = 0, j = 0, n = 0;
+  while (i < FACTORS_MAX || j < FACTORS_MAX) {
+    Factor x = i < FACTORS_MAX ? a->factors[i] : (Factor){0};
+    Factor y = j < FACTORS_MAX ? b->factors[j] : (Factor){0};
+    if (!x.name && !y.name) break;
+    bool take_x = x.name && (!y.name || x.name <= y.name);
+    bool take_y = y.name && (!x.name || y.name <= x.name);
+    merged[n].name = take_x ? x.name : y.name;
+    merged[n++].power = (take_x ? x.power : 0) + (take_y ? y.power : 0);
+    i += take_x;
+    j += take_y;
+  }
+  *out = (Monomial){0};
+  if (n > FACTORS_MAX) return false;
+  memcpy(out->factors, merged, sizeof out->factors);
+  return degree(out) <= POWER_MAX &&
+         !__builtin_mul_overflow(a->coefficient, b->coefficient,
+                                 &out->coefficient);
+}
+
+/* The power of a name in a monomial. */
+static uint32_t power_of(const Monomial *m, uint32_t name) {
+  for (int i = 0; i < FACTORS_MAX; i++)
+    if (m->factors[i].name == name) return m->factors[i].power;
+  return 0;
+}
+
+/* a / b, false when b does not divide a. */
+static bool monomial_div(const Monomial *a, const Monomial *b, Monomial *out) {
+  *out = (Monomial){0};
+  if (a->coefficient == INT64_MIN || a->coefficient % b->coefficient)
+    return false;
+  out->coefficient = a->coefficient / b->coefficient;
+  uint32_t cancelled = 0;
+  for (int i = 0, n = 0; i < FACTORS_MAX && a->factors[i].name; i++) {
+    Factor f = a->factors[i];
+    uint32_t less = power_of(b, f.name);
+    if (less > f.power) return false;
+    cancelled += less;
+    if (f.power > less) out->factors[n++] = (Factor){f.name, f.power - less};
+  }
+  return cancelled == degree(b);
+}
+
+/* --- Polynomials: false when a bound is passed --------------------------- */
+
+/* Adds coefficient * m's product to p. */
+static bool poly_add_term(Poly *p, const Monomial *m) {
+  int i = 0, order = 1;
+  while (i < p->len && (order = compare_monomials(&p->terms[i], m)) > 0) i++;
+  Monomial *at = &p->terms[i];
+  size_t behind = (size_t)(p->len - i) * sizeof *at;
+  if (i < p->len && order == 0) {
+    if (__builtin_add_overflow(at->coefficient, m->coefficient,
+                               &at->coefficient))
+      return false;
+    if (at->coefficient) return true;
+    p->len--;
+    memmove(at, at + 1, behind - sizeof *at);
+    return true;
+  }
+  if (m->coefficient == 0) return true;
+  if (p->len == TERMS_MAX) return false;
+  memmove(at + 1, at, behind);
+  *at = *m;
+  p->len++;
+  return true;
+}
+
+static bool poly_add(Poly *p, const Poly *b) {
+  for (int i = 0; i < b->len; i++)
+    if (!poly_add_term(p, &b->terms[i])) return false;
+  return true;
+}
+
+/* p += m * b */
+static bool poly_add_multiple(Poly *p, const Monomial *m, const Poly *b) {
+  Monomial product;
+  for (int i = 0; i < b->len; i++)
+    if (!monomial_mul(m, &b->terms[i], &product) ||
+        !poly_add_term(p, &product))
+      return false;
+  return true;
+}
+
+static bool poly_sub(Poly *p, const Poly *b) {
+  return poly_add_multiple(p, &(Monomial){.coefficient = -1}, b);
+}
+
+static bool poly_mul(Poly *p, const Poly *b) {
+  Poly a = *p;
+  p->len = 0;
+  for (int i = 0; i < a.len; i++)
+    if (!poly_add_multiple(p, &a.terms[i], b)) return false;
+  return true;
+}
+
+/* Long division; false too when there is a remainder. */
+static bool poly_div(Poly *p, const Poly *b) {
+  Poly rest = *p;
+  p->len = 0;
+  if (b->len == 0) return false;
+  while (rest.len > 0) {
+    Monomial quotient;
+    if (!monomial_div(&rest.terms[0], &b->terms[0], &quotient) ||
+        !poly_add_term(p, &quotient))
+      return false;
+    quotient.coefficient = -quotient.coefficient;
+    if (!poly_add_multiple(&rest, &quotient, b)) return false;
+  }
+  return true;
+}
+
+/* --- Interning ----------------------------------------------------------- */
+
+static const Form *form_of(const DimTable *t, Dim d) {
+  return t->forms.data[d - DIM_FORM];
+}
+
+static Poly poly_of(const DimTable *t, Dim d) {
+  Poly p = {0};
+  if (dim_is_form(d)) {
+    const Form *f = form_of(t, d);
+    p.len = f->len;
+    memcpy(p.terms, f->terms, (size_t)f->len * sizeof *f->terms);
+  } else if (d != 0) {
+    p.len = 1;
+    p.terms[0] = (Monomial){.coefficient = d};
+  }
+  return p;
+}
+
+static size_t terms_size(int len) { return (size_t)len * sizeof(Monomial); }
+
+static uint32_t hash_terms(const Monomial *terms, int len) {
+  const unsigned char *bytes = (const unsigned char *)terms;
+  uint32_t h = 2166136261u;
+  for (size_t i = 0; i < terms_size(len); i++) h = (h ^ bytes[i]) * 16777619u;
+  return h;
+}
+
+/* The slot of this form, or the empty one where it belongs. */
+static uint32_t *form_slot(const DimTable *t, const Monomial *terms, int len,
+                           uint32_t hash) {
+  size_t i = hash & (t->cap - 1);
+  for (; t->slots[i]; i = (i + 1) & (t->cap - 1)) {
+    const Form *f = t->forms.data[t->slots[i] - 1];
+    if (f->hash == hash && f->len == len &&
+        !memcmp(f->terms, terms, terms_size(len)))
+      break;
+  }
+  return &t->slots[i];
+}
+
+static bool forms_grow(DimTable *t) {
+  size_t cap = t->cap ? t->cap * 2 : 64;
+  uint32_t *slots = mem_alloc_zeroed(t->mem, cap * sizeof *slots);
+  if (!slots) {
+    mem_raise_exhausted(t->mem);
+    return false;
+  }
+  mem_free(t->mem, t->slots, t->cap * sizeof *slots);
+  t->slots = slots;
+  t->cap = cap;
+  for (size_t i = 0; i < t->forms.len; i++) {
+    const Form *f = t->forms.data[i];
+    *form_slot(t, f->terms, f->len, f->hash) = (uint32_t)i + 1;
+  }
+  return true;
+}
+
+static const Form *form_new(DimTable *t, const Poly *p, uint32_t hash) {
+  Form *f = arena_alloc(&t->arena, sizeof *f + terms_size(p->len));
+  if (!f || !VEC_RESERVE(&t->forms, 1)) return NULL;
+  f->hash = hash;
+  f->len = p->len;
+  memcpy(f->terms, p->terms, terms_size(p->len));
+  VEC_PUSH(&t->forms, f);
+  return f;
+}
+
+static bool is_constant(const Poly *p) {
+  return p->len == 0 || (p->len == 1 && degree(&p->terms[0]) == 0);
+}
+
+/* The one Dim of a polynomial; `?` when memory runs out. */
+static Dim dim_of_poly(DimTable *t, const Poly *p) {
+  if (is_constant(p)) {
+    Dim d = p->len ? p->terms[0].coefficient : 0;
+    return dim_is_number(d) ? d : DIM_ANY;
+  }
+  if (t->forms.len + 1 > t->cap / 4 * 3 && !forms_grow(t)) return DIM_ANY;
+  uint32_t hash = hash_terms(p->terms, p->len);
+  uint32_t *slot = form_slot(t, p->terms, p->len, hash);
+  if (!*slot) {
+    if (!form_new(t, p, hash)) return DIM_ANY;
+    *slot = (uint32_t)t->forms.len;
+  }
+  return DIM_FORM + (*slot - 1);
+}
+
+/* The number of the name with this key, new if need be; 0: no memory. */
+static uint32_t name_id(DimTable *t, const Name *name, const void *key) {
+  uintptr_t id = (uintptr_t)ptrmap_get(&t->ids, key);
+  if (id) return (uint32_t)id;
+  if (!VEC_RESERVE(&t->names, 1)) return 0;
+  VEC_PUSH(&t->names, (DimName){key, name});
+  id = t->names.len;
+  ptrmap_put(&t->ids, key, (void *)id);
+  return (uint32_t)id;
+}
+
+Dim dim_named(DimTable *t, const Name *name, const void *key) {
+  uint32_t id = name_id(t, name, key);
+  if (!id) return DIM_ANY;
+  Poly p = {.len = 1, .terms[0] = {1, {{id, 1}}}};
+  return dim_of_poly(t, &p);
+}
+
+/* --- Arithmetic ---------------------------------------------------------- */
+
+typedef bool PolyOp(Poly *p, const Poly *b);
+
+/* Neither is a number with the other: at least one is a form, `?` or a hole. */
+static Dim dim_symbolic(DimTable *t, Dim a, Dim b, PolyOp *op) {
+  if (dim_is_hole(a) || dim_is_hole(b)) return DIM_HOLE;
+  if (dim_is_any(a) || dim_is_any(b)) return DIM_ANY;
+  assert(t);
+  Poly p = poly_of(t, a), q = poly_of(t, b);
+  return op(&p, &q) ? dim_of_poly(t, &p) : DIM_ANY;
+}
+
+static bool both_numbers(Dim a, Dim b) {
+  return dim_is_number(a) && dim_is_number(b);
+}
+
+static Dim number_or_any(bool overflow, Dim d) {
+  return overflow || !dim_is_number(d) ? DIM_ANY : d;
+}
+
+Dim dim_add(DimTable *t, Dim a, Dim b) {
+  Dim sum;
+  if (!both_numbers(a, b)) return dim_symbolic(t, a, b, poly_add);
+  bool overflow = __builtin_add_overflow(a, b, &sum);
+  return number_or_any(overflow, sum);
+}
+
+Dim dim_sub(DimTable *t, Dim a, Dim b) {
+  Dim difference;
+  if (!both_numbers(a, b)) return dim_symbolic(t, a, b, poly_sub);
+  bool overflow = __builtin_sub_overflow(a, b, &difference);
+  return number_or_any(overflow, difference);
+}
+
+Dim dim_mul(DimTable *t, Dim a, Dim b) {
+  Dim product;
+  if (!both_numbers(a, b)) return dim_symbolic(t, a, b, poly_mul);
+  bool overflow = __builtin_mul_overflow(a, b, &product);
+  return number_or_any(overflow, product);
+}
+
+Dim dim_div_exact(DimTable *t, Dim a, Dim b, bool *inexact) {
+  if (!both_numbers(a, b)) return dim_symbolic(t, a, b, poly_div);
+  if (b != 0 && a % b == 0) return a / b;
+  if (inexact) *inexact = true;
+  return DIM_ANY;
+}
+
+Dim dim_div_floor(DimTable *t, Dim a, int64_t b) {
+  assert(b > 0);
+  if (!dim_is_number(a)) return dim_div_exact(t, a, b, NULL);
+  return a / b - (a % b < 0);
+}
+
+Dim dim_div_ceil(DimTable *t, Dim a, int64_t b) {
+  assert(b > 0);
+  if (!dim_is_number(a)) return dim_div_exact(t, a, b, NULL);
+  return a / b + (a % b > 0);
+}
+
+Dim dim_product(DimTable *t, int n, const Dim *dims) {
+  Dim product = 1;
+  for (int i = 0; i < n; i++) product = dim_mul(t, product, dims[i]);
+  return product;
+}
+
+Truth dim_equal(Dim a, Dim b) {
+  if (both_numbers(a, b)) return a == b ? YES : NO;
+  return a == b && dim_is_form(a) ? YES : MAYBE;
+}
+
+Dim dim_join(Dim a, Dim b, bool *clash) {
+  if (a == b || dim_is_hole(b)) return a;
+  if (dim_is_hole(a)) return b;
+  if (both_numbers(a, b)) *clash = true;
+  return DIM_ANY;
+}
+
+/* --- Names --------------------------------------------------------------- */
+
+typedef struct Substitution {
+  int n;
+  const void *const *keys;
+  const Dim *to;
+} Substitution;
+
+static Dim substitute_name(DimTable *t, uint32_t id, const Substitution *s) {
+  DimName name = t->names.data[id - 1];
+  for (int i = 0; i < s->n; i++)
+    if (s->keys[i] == name.key) return s->to[i];
+  return dim_named(t, name.name, name.key);
+}
+
+static Dim substitute_term(DimTable *t, const Monomial *m,
+                           const Substitution *s) {
+  Dim product = number_or_any(false, m->coefficient);
+  for (int i = 0; i < FACTORS_MAX && m->factors[i].name; i++) {
+    Dim factor = substitute_name(t, m->factors[i].name, s);
+    for (uint32_t k = 0; k < m->factors[i].power; k++)
+      product = dim_mul(t, product, factor);
+  }
+  return product;
+}
+
+Dim dim_substitute(DimTable *t, Dim d, int n, const void *const *keys,
+                   const Dim *to) {
+  if (!dim_is_form(d)) return d;
+  const Form *f = form_of(t, d);
+  Substitution s = {n, keys, to};
+  Dim sum = 0;
+  for (int i = 0; i < f->len; i++)
+    sum = dim_add(t, sum, substitute_term(t, &f->terms[i], &s));
+  return sum;
+}
+
+void dim_names(const DimTable *t, Dim d,
+               void (*visit)(void *data, const void *key, const Name *name),
+               void *data) {
+  if (!dim_is_form(d)) return;
+  const Form *f = form_of(t, d);
+  for (uint32_t id = 1; id <= t->names.len; id++) {
+    bool occurs = false;
+    for (int i = 0; i < f->len; i++) occurs |= power_of(&f->terms[i], id) > 0;
+    DimName name = t->names.data[id - 1];
+    if (occurs) visit(data, name.key, name.name);
+  }
+}
+
+/* --- Text ---------------------------------------------------------------- */
+
+/* "n * n * 4"; the sign is the caller's. */
+static void print_term(const DimTable *t, StrBuf *out, const Monomial *m) {
+  uint64_t size = m->coefficient < 0 ? -(uint64_t)m->coefficient
+                                     : (uint64_t)m->coefficient;
+  bool first = true;
+  for (int i = 0; i < FACTORS_MAX; i++)
+    for (uint32_t k = 0; k < m->factors[i].power; k++, first = false) {
+      const char *name = t->names.data[m->factors[i].name - 1].name->text;
+      strbuf_addf(out, "%s%s", first ? "" : " * ", name);
+    }
+  if (first || size != 1)
+    strbuf_addf(out, "%s%llu", first ? "" : " * ", (unsigned long long)size);
+}
+
+/* What is added, then what is subtracted: "n - 1", "4 - n", "0 - n". */
+static void print_form(const DimTable *t, StrBuf *out, const Form *f) {
+  bool first = true;
+  for (int i = 0; i < f->len; i++) {
+    if (f->terms[i].coefficient < 0) continue;
+    if (!first) strbuf_add(out, " + ");
+    print_term(t, out, &f->terms[i]);
+    first = false;
+  }
+  if (first) strbuf_add_char(out, '0');
+  for (int i = 0; i < f->len; i++) {
+    if (f->terms[i].coefficient > 0) continue;
+    strbuf_add(out, " - ");
+    print_term(t, out, &f->terms[i]);
+  }
+}
+
+void dim_print(const DimTable *t, StrBuf *out, Dim d) {
+  if (dim_is_any(d))
+    strbuf_add_char(out, '?');
+  else if (dim_is_hole(d))
+    strbuf_add_char(out, '_');
+  else if (dim_is_form(d))
+    print_form(t, out, form_of(t, d));
+  else
+    strbuf_addf(out, "%lld", (long long)d);
+}
+
+void dims_print(const DimTable *t, StrBuf *out, int rank, const Dim *dims) {
+  strbuf_add_char(out, '(');
+  for (int i = 0; i < rank; i++) {
+    if (i) strbuf_add(out, ", ");
+    dim_print(t, out, dims[i]);
+  }
+  strbuf_add_char(out, ')');
+}

@@ -1,0 +1,130 @@
+/* Single elements: loading, storing, and converting between dtypes as the
+ * language's `cast` does.  Kernels have loops of their own. */
+#include <math.h>
+#include <string.h>
+
+#include "tensor/half.h"
+#include "tensor/tensor.h"
+
+/* Rank-0 values are the bytes of the element with zeros above, which is the
+ * element in the low-order bytes. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "values and files are little-endian");
+
+Value bits_load(DType dtype, const void *at) {
+  Value v = {0};
+  switch (dtype_size(dtype)) {
+    case 1: memcpy(&v, at, 1); break;
+    case 2: memcpy(&v, at, 2); break;
+    case 4: memcpy(&v, at, 4); break;
+    default: memcpy(&v, at, 8); break;
+  }
+  return v;
+}
+
+void bits_store(DType dtype, void *at, Value bits) {
+  switch (dtype_size(dtype)) {
+    case 1: memcpy(at, &bits, 1); break;
+    case 2: memcpy(at, &bits, 2); break;
+    case 4: memcpy(at, &bits, 4); break;
+    default: memcpy(at, &bits, 8); break;
+  }
+}
+
+/* --- Conversion ---------------------------------------------------------- */
+
+/* An integer or bool element as int64; uint64 keeps its bits. */
+static int64_t widened(DType dtype, Value bits) {
+  int unused = 64 - 8 * (int)dtype_size(dtype);
+  if (dtype_info[dtype].class != CLASS_I) return bits.i64;
+  return (int64_t)(bits.u64 << unused) >> unused;
+}
+
+double bits_to_f64(DType dtype, Value bits) {
+  switch (dtype) {
+    case DT_FLOAT16: return f16_to_f32(bits.u16);
+    case DT_BFLOAT16: return bf16_to_f32(bits.u16);
+    case DT_FLOAT32: return bits.f32;
+    case DT_FLOAT64: return bits.f64;
+    case DT_UINT64: return (double)bits.u64;
+    default: return (double)widened(dtype, bits);
+  }
+}
+
+/* Truncated and clamped to [least, most]; NaN gives 0.  The bounds of int64
+ * and uint64 are no doubles, so they are compared as powers of two. */
+static uint64_t saturated(double v, int64_t least, uint64_t most) {
+  if (isnan(v)) return 0;
+  if (v <= (double)least) return (uint64_t)least;
+  if (v >= (double)most) return most;
+  return v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
+}
+
+int64_t bits_to_i64(DType dtype, Value bits) {
+  if (dtype_is_float(dtype)) {
+    double v = bits_to_f64(dtype, bits);
+    return (int64_t)saturated(v, INT64_MIN, INT64_MAX);
+  }
+  if (dtype == DT_UINT64 && bits.u64 > INT64_MAX) return INT64_MAX;
+  return widened(dtype, bits);
+}
+
+/* The low bytes that an element of this dtype has. */
+static Value narrowed(DType dtype, uint64_t v) {
+  return (Value){.bits = v & UINT64_MAX >> (64 - 8 * dtype_size(dtype))};
+}
+
+Value bits_from_f64(DType dtype, double v) {
+  Value bits = {0};
+  switch (dtype) {
+    case DT_FLOAT16: bits.u16 = f64_to_f16(v); break;
+    case DT_BFLOAT16: bits.u16 = f64_to_bf16(v); break;
+    case DT_FLOAT32: bits.f32 = (float)v; break;
+    case DT_FLOAT64: bits.f64 = v; break;
+    case DT_BOOL: bits.b = v != 0; break;
+    default:
+      return narrowed(dtype, saturated(v, dtype_min_int(dtype),
+                                       dtype_max_int(dtype)));
+  }
+  return bits;
+}
+
+/* An integer as a double rounded to odd, so that rounding once more, to fewer
+ * bits, gives what one rounding would. */
+static double f64_to_odd(int64_t v) {
+  const int64_t low = 0x7FF, exact = (int64_t)1 << 53;
+  if ((-exact <= v && v <= exact) || !(v & low)) return (double)v;
+  return (double)((v & ~low) | (low + 1));
+}
+
+Value bits_from_i64(DType dtype, int64_t v) {
+  switch (dtype) {
+    case DT_FLOAT32: return (Value){.bits = bits_of_f32((float)v)};
+    case DT_FLOAT64: return (Value){.f64 = (double)v};
+    case DT_FLOAT16:
+    case DT_BFLOAT16: return bits_from_f64(dtype, f64_to_odd(v));
+    case DT_BOOL: return (Value){.bits = v != 0};
+    default: return narrowed(dtype, (uint64_t)v);
+  }
+}
+
+/* --- Elements of tensors ------------------------------------------------- */
+
+static const char *address(const Tensor *t, int64_t i) {
+  int64_t offset = 0;
+  for (int axis = t->rank - 1; axis >= 0; axis--) {
+    offset += i % t->shape[axis] * t->strides[axis];
+    i /= t->shape[axis];
+  }
+  return t->data + offset * (int64_t)dtype_size(t->dtype);
+}
+
+Value tensor_bits_at(const Tensor *t, int64_t i) {
+  return bits_load(t->dtype, address(t, i));
+}
+double tensor_f64_at(const Tensor *t, int64_t i) {
+  return bits_to_f64(t->dtype, tensor_bits_at(t, i));
+}
+int64_t tensor_i64_at(const Tensor *t, int64_t i) {
+  return bits_to_i64(t->dtype, tensor_bits_at(t, i));
+}

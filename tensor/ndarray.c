@@ -1,0 +1,109 @@
+/* Reading and writing the bytes around an NDArray's elements.  They come from
+ * outside: every size is checked before it is used. */
+#include "tensor/ndarray.h"
+
+#include <endian.h>
+#include <string.h>
+
+#define NDARRAY_MAGIC UINT64_C(0xDD5E40F096B4A13F)
+enum {
+  NDARRAY_NDIM = 24,
+  NDARRAY_CODE = 28,
+  NDARRAY_SHAPE = 32,
+  DEVICE_CPU = 1,
+};
+
+/* --- Numbers ------------------------------------------------------------- */
+
+uint64_t le64_read(const void *at) {
+  uint64_t v;
+  memcpy(&v, at, sizeof v);
+  return le64toh(v);
+}
+
+uint32_t le32_read(const void *at) {
+  uint32_t v;
+  memcpy(&v, at, sizeof v);
+  return le32toh(v);
+}
+
+void le64_add(StrBuf *out, uint64_t v) {
+  v = htole64(v);
+  strbuf_add_len(out, (const char *)&v, sizeof v);
+}
+
+void le32_add(StrBuf *out, uint32_t v) {
+  v = htole32(v);
+  strbuf_add_len(out, (const char *)&v, sizeof v);
+}
+
+/* --- Element types ------------------------------------------------------- */
+
+enum { CODE_INT, CODE_UINT, CODE_FLOAT, CODE_BFLOAT = 4 };
+
+static const struct TypeCode { uint8_t code, bits; } codes[DTYPE_COUNT] = {
+    [DT_BOOL] = {CODE_UINT, 1},      [DT_INT8] = {CODE_INT, 8},
+    [DT_INT16] = {CODE_INT, 16},     [DT_INT32] = {CODE_INT, 32},
+    [DT_INT64] = {CODE_INT, 64},     [DT_UINT8] = {CODE_UINT, 8},
+    [DT_UINT16] = {CODE_UINT, 16},   [DT_UINT32] = {CODE_UINT, 32},
+    [DT_UINT64] = {CODE_UINT, 64},   [DT_FLOAT16] = {CODE_FLOAT, 16},
+    [DT_BFLOAT16] = {CODE_BFLOAT, 16}, [DT_FLOAT32] = {CODE_FLOAT, 32},
+    [DT_FLOAT64] = {CODE_FLOAT, 64},
+};
+
+static DType dtype_of(const uint8_t *type) {
+  bool one_lane = type[2] == 1 && type[3] == 0;
+  int i = 0;
+  while (i < DTYPE_COUNT &&
+         (codes[i].code != type[0] || codes[i].bits != type[1]))
+    i++;
+  return one_lane ? (DType)i : DTYPE_NONE;
+}
+
+/* --- Reading ------------------------------------------------------------- */
+
+const char *ndarray_read(const void *from, size_t size, NdArray *a) {
+  const uint8_t *bytes = from;
+  if (size < NDARRAY_SHAPE + 8) return "an array is cut short";
+  if (le64_read(bytes) != NDARRAY_MAGIC) return "an array has another format";
+  uint32_t rank = le32_read(bytes + NDARRAY_NDIM);
+  if (rank > RANK_MAX) return "an array has too many dimensions";
+  a->rank = (int)rank;
+  a->dtype = dtype_of(bytes + NDARRAY_CODE);
+  if (a->dtype == DTYPE_NONE) return "an array's element type is unknown";
+  size_t head = NDARRAY_SHAPE + 8 * ((size_t)rank + 1);
+  if (size < head) return "an array is cut short";
+  for (int i = 0; i < a->rank; i++)
+    a->shape[i] = (int64_t)le64_read(bytes + NDARRAY_SHAPE + 8 * i);
+  int64_t count;
+  if (!shape_count(a->rank, a->shape, &count) ||
+      !size_mul((size_t)count, dtype_size(a->dtype), &a->size) ||
+      a->size > size - head || le64_read(bytes + head - 8) != a->size)
+    return "an array's size does not fit its shape";
+  a->data = (const char *)bytes + head;
+  return NULL;
+}
+
+void ndarray_copy_elements(char *to, const NdArray *a) {
+  size_t width = dtype_size(a->dtype);
+  if (a->size) memcpy(to, a->data, a->size);
+  if (a->dtype == DT_BOOL)
+    for (size_t i = 0; i < a->size; i++) to[i] = to[i] != 0;
+  if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) return;
+  for (size_t i = 0; i < a->size; i++)
+    to[i] = a->data[i - i % width + (width - 1 - i % width)];
+}
+
+/* --- Writing ------------------------------------------------------------- */
+
+void ndarray_add_header(StrBuf *out, const Tensor *t) {
+  const struct TypeCode *type = &codes[t->dtype];
+  le64_add(out, NDARRAY_MAGIC);
+  le64_add(out, 0);
+  le32_add(out, DEVICE_CPU);
+  le32_add(out, 0);
+  le32_add(out, t->rank);
+  le32_add(out, type->code | (uint32_t)type->bits << 8 | 1u << 16);
+  for (int i = 0; i < t->rank; i++) le64_add(out, (uint64_t)t->shape[i]);
+  le64_add(out, tensor_bytes(t));
+}

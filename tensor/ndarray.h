@@ -1,0 +1,35 @@
+/* TVM's serialized NDArray, as metadata sections and .params files hold it:
+ *
+ *   u64 magic, u64 0, i32 device type, i32 device, i32 ndim, u8 type code,
+ *   u8 bits, u16 lanes, i64 shape[ndim], i64 byte count, elements
+ *
+ * all little-endian. */
+#ifndef TENSOR_NDARRAY_H
+#define TENSOR_NDARRAY_H
+
+#include "tensor/tensor.h"
+
+typedef struct NdArray {
+  DType dtype;
+  int rank;
+  int64_t shape[RANK_MAX];
+  const char *data;  /* within the bytes that were read, at any alignment */
+  size_t size;
+} NdArray;
+
+/* Reads the array at the start of `size` bytes, which others may follow; NULL,
+ * or what is wrong with them. */
+const char *ndarray_read(const void *bytes, size_t size, NdArray *a);
+/* Copies the elements in the machine's order; a bool becomes 0 or 1. */
+void ndarray_copy_elements(char *to, const NdArray *a);
+
+/* Everything but the elements. */
+void ndarray_add_header(StrBuf *out, const Tensor *t);
+
+/* The format's numbers, at any alignment. */
+uint64_t le64_read(const void *at);
+uint32_t le32_read(const void *at);
+void le64_add(StrBuf *out, uint64_t v);
+void le32_add(StrBuf *out, uint32_t v);
+
+#endif

@@ -1,0 +1,214 @@
+/* Making tensors, and their geometry.  Buffers are in buffer.c, copying in
+ * copy.c, elements in element.c, text in text.c. */
+#include "tensor/tensor.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* --- Geometry ------------------------------------------------------------ */
+
+/* A zero makes the count 0, whatever the others multiply to. */
+bool shape_count(int rank, const int64_t *shape, int64_t *count) {
+  bool empty = false, overflow = false;
+  *count = 1;
+  for (int i = 0; i < rank; i++) {
+    if (shape[i] < 0) return false;
+    if (shape[i] == 0) empty = true;
+    overflow |= __builtin_mul_overflow(*count, shape[i], count);
+  }
+  if (empty) *count = 0;
+  return empty || !overflow;
+}
+
+int64_t tensor_count(const Tensor *t) {
+  int64_t count = 1;
+  for (int i = 0; i < t->rank; i++)
+    if (__builtin_mul_overflow(count, t->shape[i], &count)) return 0;
+  return count;
+}
+
+/* Only an empty tensor's strides can overflow, and those are never used. */
+void strides_row_major(int rank, const int64_t *shape, int64_t *strides) {
+  uint64_t stride = 1;
+  for (int i = rank - 1; i >= 0; i--) {
+    strides[i] = (int64_t)stride;
+    stride *= (uint64_t)shape[i];
+  }
+}
+
+bool tensor_is_contiguous(const Tensor *t) {
+  int64_t stride = 1;
+  bool dense = true;
+  for (int i = t->rank - 1; i >= 0; i--) {
+    if (t->shape[i] == 0) return true;
+    if (t->shape[i] == 1) continue;
+    dense = dense && t->strides[i] == stride;
+    stride = dense ? stride * t->shape[i] : 0;
+  }
+  return dense;
+}
+
+bool shapes_equal(const Tensor *a, const Tensor *b) {
+  return a->rank == b->rank &&
+         !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);
+}
+
+/* --- Making -------------------------------------------------------------- */
+
+/* Bytes of that many elements, or false when no memory could hold them. */
+static bool size_in_bytes(DType dtype, int64_t count, size_t *bytes) {
+  return size_mul((size_t)count, dtype_size(dtype), bytes) &&
+         *bytes <= PTRDIFF_MAX;
+}
+
+static void set_geometry(Tensor *t, int rank, const int64_t *shape,
+                         const int64_t *strides) {
+  t->rank = (uint8_t)rank;
+  strides_row_major(rank, shape, t->strides);
+  for (int i = 0; i < rank; i++) {
+    t->shape[i] = shape[i];
+    if (strides) t->strides[i] = strides[i];
+  }
+}
+
+/* A counted header; consumes the reference to the buffer. */
+static Tensor *header_take(Heap *h, DType dtype, Buffer *buffer, char *data) {
+  Tensor *t = pool_alloc(&h->pool, sizeof *t);
+  if (!t) {
+    if (buffer) buffer_drop(h, buffer);
+    return NULL;
+  }
+  t->obj = (Obj){.count = 1, .size = SIZE_TENSOR};
+  t->dtype = dtype;
+  t->buffer = buffer;
+  t->data = data;
+  return t;
+}
+
+Tensor *tensor_new(Heap *h, DType dtype, int rank, const int64_t *shape) {
+  int64_t count;
+  size_t bytes;
+  if (rank > RANK_MAX || !shape_count(rank, shape, &count)) return NULL;
+  if (!size_in_bytes(dtype, count, &bytes)) return NULL;
+  Buffer *buffer = buffer_new(h, bytes);
+  if (!buffer) return NULL;
+  Tensor *t = header_take(h, dtype, buffer, buffer->data);
+  if (t) set_geometry(t, rank, shape, NULL);
+  return t;
+}
+
+Tensor *tensor_zeros(Heap *h, DType dtype, int rank, const int64_t *shape) {
+  Tensor *t = tensor_new(h, dtype, rank, shape);
+  if (t) memset(t->data, 0, tensor_bytes(t));
+  return t;
+}
+
+Tensor *tensor_on_buffer_take(Heap *h, DType dtype, int rank,
+                              const int64_t *shape, const int64_t *strides,
+                              Buffer *buffer) {
+  Tensor *t = header_take(h, dtype, buffer, buffer->data);
+  if (t) set_geometry(t, rank, shape, strides);
+  return t;
+}
+
+Tensor *tensor_view(Heap *h, const Tensor *base, int rank,
+                    const int64_t *shape, const int64_t *strides,
+                    int64_t offset) {
+  char *data = base->data + offset * (int64_t)dtype_size(base->dtype);
+  if (base->buffer) buffer_keep(base->buffer);
+  Tensor *t = header_take(h, base->dtype, base->buffer, data);
+  if (t) set_geometry(t, rank, shape, strides);
+  return t;
+}
+
+Tensor *tensor_copy(Heap *h, const Tensor *t) {
+  Tensor *copy = tensor_new(h, t->dtype, t->rank, t->shape);
+  if (copy) tensor_copy_into(copy, t);
+  return copy;
+}
+
+Tensor *tensor_contiguous(Heap *h, Tensor *t) {
+  return tensor_is_contiguous(t) ? tensor_keep(t) : tensor_copy(h, t);
+}
+
+Tensor *tensor_from_bits(Heap *h, DType dtype, Value bits) {
+  Tensor *t = tensor_new(h, dtype, 0, NULL);
+  if (t) bits_store(dtype, t->data, bits);
+  return t;
+}
+
+void tensor_free(Heap *h, Tensor *t) {
+  if (t->buffer) buffer_drop(h, t->buffer);
+  pool_free(&h->pool, t, sizeof *t);
+}
+
+Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape,
+                      void *data) {
+  Tensor t = {
+      .obj = {.count = COUNT_IMMORTAL, .size = SIZE_TENSOR},
+      .dtype = dtype,
+      .data = data,
+  };
+  set_geometry(&t, rank, shape, NULL);
+  return t;
+}
+
+Tensor tensor_on_bits(DType dtype, const Value *bits) {
+  return tensor_on_data(dtype, 0, NULL, (Value *)bits);
+}
+
+/* --- Walking ------------------------------------------------------------- */
+
+Runs runs_over(const Tensor *t) {
+  int last = t->rank - 1;
+  return (Runs){
+      .tensor = t,
+      .data = t->data,
+      .count = last < 0 ? 1 : t->shape[last],
+      .stride = last < 0 ? 1 : t->strides[last],
+      .done = tensor_count(t) == 0,
+  };
+}
+
+/* Steps an index over `rank` axes, the last one fastest; the address moves
+ * along.  False behind the end. */
+static bool next_index(int rank, const int64_t *shape, const int64_t *strides,
+                       int64_t size, int64_t *index, char **data) {
+  for (int i = rank - 1; i >= 0; i--) {
+    *data += strides[i] * size;
+    if (++index[i] < shape[i]) return true;
+    *data -= index[i] * strides[i] * size;
+    index[i] = 0;
+  }
+  return false;
+}
+
+bool runs_next(Runs *r) {
+  const Tensor *t = r->tensor;
+  if (r->done) return false;
+  if (!r->started) return r->started = true;
+  r->done = !next_index(t->rank - 1, t->shape, t->strides,
+                        (int64_t)dtype_size(t->dtype), r->index, &r->data);
+  return !r->done;
+}
+
+/* --- Comparing ----------------------------------------------------------- */
+
+static bool same_bits(DType dtype, const char *a, const char *b) {
+  Value x = bits_load(dtype, a), y = bits_load(dtype, b);
+  return x.bits == y.bits ||
+         (dtype_is_float(dtype) && isnan(bits_to_f64(dtype, x)) &&
+          isnan(bits_to_f64(dtype, y)));
+}
+
+bool tensor_same(const Tensor *a, const Tensor *b) {
+  if (a->dtype != b->dtype || !shapes_equal(a, b)) return false;
+  int64_t size = (int64_t)dtype_size(a->dtype);
+  for (Runs x = runs_over(a), y = runs_over(b); runs_next(&x) && runs_next(&y);)
+    for (int64_t i = 0; i < x.count; i++)
+      if (!same_bits(a->dtype, x.data + i * x.stride * size,
+                     y.data + i * y.stride * size))
+        return false;
+  return true;
+}

@@ -1,0 +1,186 @@
+/* Tensors: strided views on counted buffers.
+ *
+ * A Tensor is a header (geometry) that belongs to one session and counts
+ * without atomics.  A Buffer holds the elements, 64-byte aligned, and counts
+ * atomically because views in different sessions may share it.  Reshaping,
+ * slicing and transposing make new headers on the same buffer.
+ *
+ * Kernels also work on headers that live on the C stack; those are never
+ * counted. */
+#ifndef TENSOR_TENSOR_H
+#define TENSOR_TENSOR_H
+
+#include <stdatomic.h>
+
+#include "base/pool.h"
+#include "base/strbuf.h"
+#include "tensor/dtype.h"
+#include "tensor/object.h"
+
+enum { RANK_MAX = 8 };
+
+typedef struct Buffer {
+  _Atomic int32_t count;
+  uint32_t flags;         /* BUFFER_... */
+  size_t size;            /* bytes of `data` */
+  char *data;             /* 64-byte aligned when it is our own */
+  void (*release)(void *owner);  /* for memory of others; may be NULL */
+  void *owner;
+  _Atomic(void *) packed;  /* packed forms for products (see ops/pack) */
+} Buffer;
+
+enum { BUFFER_READONLY = 1, BUFFER_FOREIGN = 2 };
+
+/* What hangs on `packed` starts with this; the last drop of the buffer calls
+ * `release`. */
+typedef struct BufferExtra {
+  void (*release)(struct BufferExtra *extra, Mem *mem);
+} BufferExtra;
+
+typedef struct Tensor {
+  Obj obj;  /* size is SIZE_TENSOR */
+  uint8_t dtype, rank;
+  Buffer *buffer;  /* NULL in headers on the C stack */
+  char *data;      /* element (0, ..., 0) */
+  int64_t shape[RANK_MAX];
+  int64_t strides[RANK_MAX];  /* in elements; 0 or negative are allowed */
+} Tensor;
+
+/* Where a session's (or the front end's) headers and buffers come from.  Used
+ * by one thread at a time.  Freed buffers are kept for reuse by size class. */
+enum { BUFFER_CLASSES = 24 };
+typedef struct Heap {
+  Mem *mem;
+  Pool pool;
+  Buffer *spare[BUFFER_CLASSES];  /* chained through `owner` */
+  size_t spare_bytes;
+  uint64_t buffer_allocations;
+} Heap;
+void heap_init(Heap *h, Mem *mem);
+/* Every counted object must have been dropped. */
+void heap_done(Heap *h);
+
+/* --- Buffers ------------------------------------------------------------ */
+
+/* One reference, elements not cleared; NULL when memory runs out. */
+Buffer *buffer_new(Heap *h, size_t size);
+/* A read-only buffer over memory of others; `release(owner)` is called when
+ * the last view goes. */
+Buffer *buffer_borrow(Heap *h, const void *data, size_t size,
+                      void (*release)(void *), void *owner);
+static inline void buffer_keep(Buffer *b) {
+  atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed);
+}
+void buffer_drop(Heap *h, Buffer *b);
+/* May the holder of the only view write into it? */
+static inline bool buffer_writable(const Buffer *b) {
+  return atomic_load_explicit(&b->count, memory_order_acquire) == 1 &&
+         !(b->flags & BUFFER_READONLY) && !b->packed;
+}
+
+/* --- Making tensors --------------------------------------------------------
+ * Each returns one owned reference, or NULL when memory runs out or the
+ * element count overflows. */
+
+/* Contiguous, row-major, elements not cleared. */
+Tensor *tensor_new(Heap *h, DType dtype, int rank, const int64_t *shape);
+Tensor *tensor_zeros(Heap *h, DType dtype, int rank, const int64_t *shape);
+/* A tensor on a whole buffer, whose reference it consumes, even on failure.
+ * `strides` NULL: row-major. */
+Tensor *tensor_on_buffer_take(Heap *h, DType dtype, int rank,
+                              const int64_t *shape, const int64_t *strides,
+                              Buffer *buffer);
+/* A view with the given geometry on `base`'s buffer, `offset` elements on
+ * from base's first element.  Keeps the buffer, not `base`.  `strides` NULL:
+ * row-major. */
+Tensor *tensor_view(Heap *h, const Tensor *base, int rank,
+                    const int64_t *shape, const int64_t *strides,
+                    int64_t offset);
+/* A contiguous copy. */
+Tensor *tensor_copy(Heap *h, const Tensor *t);
+/* `t` itself when contiguous (one more reference), else a copy. */
+Tensor *tensor_contiguous(Heap *h, Tensor *t);
+/* A rank-0 tensor of the given bits: a header and a buffer, for hosts. */
+Tensor *tensor_from_bits(Heap *h, DType dtype, Value bits);
+
+static inline Tensor *tensor_keep(Tensor *t) {
+  obj_keep(&t->obj);
+  return t;
+}
+void tensor_free(Heap *h, Tensor *t);  /* when the count has reached 0 */
+static inline void tensor_drop(Heap *h, Tensor *t) {
+  if (t->obj.count > 0 && --t->obj.count == 0) tensor_free(h, t);
+}
+
+/* A header on the C stack over the bits of a scalar. */
+Tensor tensor_on_bits(DType dtype, const Value *bits);
+/* A header on the C stack over contiguous elements. */
+Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape,
+                      void *data);
+
+/* --- Geometry ----------------------------------------------------------- */
+
+/* The number of elements, or false on overflow or a negative dim. */
+bool shape_count(int rank, const int64_t *shape, int64_t *count);
+int64_t tensor_count(const Tensor *t);
+static inline size_t tensor_bytes(const Tensor *t) {
+  return (size_t)tensor_count(t) * dtype_size(t->dtype);
+}
+void strides_row_major(int rank, const int64_t *shape, int64_t *strides);
+bool tensor_is_contiguous(const Tensor *t);
+bool shapes_equal(const Tensor *a, const Tensor *b);
+
+/* Walks the elements of a strided tensor in row-major order, in runs along
+ * the innermost axis:
+ *   for (Runs r = runs_over(t); runs_next(&r);)
+ *     r.data is the first of r.count elements, r.stride elements apart.   */
+typedef struct Runs {
+  const Tensor *tensor;
+  char *data;
+  int64_t count, stride;
+  int64_t index[RANK_MAX];
+  bool started, done;
+} Runs;
+Runs runs_over(const Tensor *t);
+bool runs_next(Runs *r);
+
+/* --- Elements ----------------------------------------------------------- */
+
+/* Element `i` in row-major order, as raw bits / converted (ints saturate). */
+Value tensor_bits_at(const Tensor *t, int64_t i);
+double tensor_f64_at(const Tensor *t, int64_t i);
+int64_t tensor_i64_at(const Tensor *t, int64_t i);
+double bits_to_f64(DType dtype, Value bits);
+int64_t bits_to_i64(DType dtype, Value bits);
+/* As the language's `cast`: to floats rounds once, from floats to integers
+ * truncates and saturates (NaN: 0), from integers to integers wraps. */
+Value bits_from_f64(DType dtype, double v);
+Value bits_from_i64(DType dtype, int64_t v);
+/* Loads/stores one element at an address. */
+Value bits_load(DType dtype, const void *at);
+void bits_store(DType dtype, void *at, Value bits);
+
+/* Copies elements (no conversion) into `dst` of the same dtype and shape;
+ * either may be strided. */
+void tensor_copy_into(Tensor *dst, const Tensor *src);
+/* Bitwise, all NaNs counting as equal. */
+bool tensor_same(const Tensor *a, const Tensor *b);
+
+/* --- Text ------------------------------------------------------------------
+ * A float prints as the shortest decimal that reads back to the same bits. */
+
+/* "0.1", "-0.0", "1e+30", "nan", "inf" - always with a point or exponent when
+ * `point` is set. */
+void float_print(StrBuf *out, DType dtype, Value bits, bool point);
+/* A literal of the language: 1, 2i64, 0.5f, True, nanf. */
+void scalar_print_literal(StrBuf *out, DType dtype, Value bits);
+/* "(2, 3)", "(4)", "()". */
+void shape_print(StrBuf *out, int rank, const int64_t *shape);
+/* "Tensor[(2, 3), float32]", a scalar's plain "float32". */
+void tensor_print_type(StrBuf *out, const Tensor *t);
+/* Nested brackets fitted to `width` columns, long axes elided with "...". */
+void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent);
+/* {"dtype": ..., "shape": [...], "data": [...]} */
+void tensor_print_json(StrBuf *out, const Tensor *t);
+
+#endif

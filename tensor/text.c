@@ -1,0 +1,379 @@
+/* Tensors as text: shortest floats, literals, fitted blocks, JSON.  Floats go
+ * through snprintf and strtod, used so that the locale's decimal point never
+ * matters. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/half.h"
+#include "tensor/tensor.h"
+
+/* --- Shortest decimals --------------------------------------------------- */
+
+/* d.ddd * 10^exponent, by its significant digits. */
+typedef struct Decimal {
+  char digits[20];
+  int len, exponent;
+} Decimal;
+
+/* What the search for the shortest decimal needs to know of a float dtype:
+ * numbers of up to `sure` digits survive the way there and back, so a shorter
+ * one shows by its zeros; below `least_normal` that does not hold. */
+typedef struct FloatForm {
+  int sure;
+  double least_normal;
+} FloatForm;
+
+static const FloatForm float_forms[DTYPE_COUNT] = {
+    [DT_FLOAT16] = {3, 0x1p-14},
+    [DT_BFLOAT16] = {2, 0x1p-126},
+    [DT_FLOAT32] = {6, 0x1p-126},
+    [DT_FLOAT64] = {15, 0x1p-1022},
+};
+
+/* The nearest decimal of `len` digits; v > 0. */
+static Decimal nearest_decimal(double v, int len) {
+  char text[48];
+  snprintf(text, sizeof text, "%.*e", len - 1, v);
+  Decimal d = {0};
+  const char *p = text;
+  for (; *p != 'e'; p++)
+    if (*p >= '0' && *p <= '9') d.digits[d.len++] = *p;
+  d.exponent = atoi(p + 1);
+  return d;
+}
+
+/* The next decimal of as many digits. */
+static Decimal next_decimal(Decimal d) {
+  int i = d.len - 1;
+  for (; i >= 0 && d.digits[i] == '9'; i--) d.digits[i] = '0';
+  if (i >= 0) {
+    d.digits[i]++;
+  } else {
+    d.digits[0] = '1';
+    d.exponent++;
+  }
+  return d;
+}
+
+/* Does the decimal, read in this dtype, give v?  Written without a point it
+ * means the same in every locale. */
+static bool reads_back(const Decimal *d, DType dtype, double v) {
+  char text[48];
+  snprintf(text, sizeof text, "%se%d", d->digits, d->exponent - (d->len - 1));
+  switch (dtype) {
+    case DT_FLOAT16: return f16_to_f32(f64_to_f16(strtod(text, NULL))) == v;
+    case DT_BFLOAT16: return bf16_to_f32(f64_to_bf16(strtod(text, NULL))) == v;
+    case DT_FLOAT32: return strtof(text, NULL) == v;
+    default: return strtod(text, NULL) == v;
+  }
+}
+
+/* At a power of two the floats above lie wider apart than those below, so the
+ * decimal above v may read back when the nearest, below v, does not. */
+static Decimal shortest_decimal(DType dtype, double v) {
+  const FloatForm *form = &float_forms[dtype];
+  Decimal d;
+  for (int len = v < form->least_normal ? 1 : form->sure; len <= 17; len++) {
+    d = nearest_decimal(v, len);
+    if (reads_back(&d, dtype, v)) break;
+    Decimal above = next_decimal(d);
+    if (!reads_back(&above, dtype, v)) continue;
+    d = above;
+    break;
+  }
+  while (d.len > 1 && d.digits[d.len - 1] == '0') d.len--;
+  return d;
+}
+
+/* --- Scalars ------------------------------------------------------------- */
+
+/* Digits in place for exponents from -4 to 15, else scientific. */
+static void print_decimal(StrBuf *out, const Decimal *d, bool point) {
+  int whole = d->exponent + 1;  /* digits before the point */
+  if (whole < -3 || whole > 16) {
+    strbuf_add_char(out, d->digits[0]);
+    if (d->len > 1) strbuf_add_char(out, '.');
+    strbuf_add_len(out, d->digits + 1, (size_t)d->len - 1);
+    strbuf_addf(out, "e%+03d", d->exponent);
+  } else if (whole <= 0) {
+    strbuf_add(out, "0.");
+    strbuf_add_repeat(out, '0', (size_t)-whole);
+    strbuf_add_len(out, d->digits, (size_t)d->len);
+  } else if (whole < d->len) {
+    strbuf_add_len(out, d->digits, (size_t)whole);
+    strbuf_add_char(out, '.');
+    strbuf_add_len(out, d->digits + whole, (size_t)(d->len - whole));
+  } else {
+    strbuf_add_len(out, d->digits, (size_t)d->len);
+    strbuf_add_repeat(out, '0', (size_t)(whole - d->len));
+    if (point) strbuf_add(out, ".0");
+  }
+}
+
+void float_print(StrBuf *out, DType dtype, Value bits, bool point) {
+  double v = bits_to_f64(dtype, bits);
+  if (isnan(v)) {
+    strbuf_add(out, "nan");
+    return;
+  }
+  if (signbit(v)) strbuf_add_char(out, '-');
+  if (isinf(v)) {
+    strbuf_add(out, "inf");
+  } else if (v == 0) {
+    strbuf_add(out, point || signbit(v) ? "0.0" : "0");
+  } else {
+    Decimal d = shortest_decimal(dtype, fabs(v));
+    print_decimal(out, &d, point);
+  }
+}
+
+static void int_print(StrBuf *out, DType dtype, Value bits) {
+  if (dtype == DT_UINT64)
+    strbuf_addf(out, "%llu", (unsigned long long)bits.u64);
+  else
+    strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, bits));
+}
+
+/* As a block shows it. */
+static void scalar_print(StrBuf *out, DType dtype, Value bits) {
+  if (dtype == DT_BOOL)
+    strbuf_add(out, bits.u8 ? "True" : "False");
+  else if (dtype_is_float(dtype))
+    float_print(out, dtype, bits, true);
+  else
+    int_print(out, dtype, bits);
+}
+
+void scalar_print_literal(StrBuf *out, DType dtype, Value bits) {
+  if (dtype_is_float(dtype))
+    float_print(out, dtype, bits, false);
+  else
+    scalar_print(out, dtype, bits);
+  if (dtype == DT_FLOAT32)
+    strbuf_add(out, "f");
+  else if (dtype != DT_INT32)
+    strbuf_add(out, dtype_info[dtype].suffix);
+}
+
+/* --- Types --------------------------------------------------------------- */
+
+static void shape_print_inner(StrBuf *out, int rank, const int64_t *shape) {
+  for (int i = 0; i < rank; i++)
+    strbuf_addf(out, "%s%lld", i ? ", " : "", (long long)shape[i]);
+}
+
+void shape_print(StrBuf *out, int rank, const int64_t *shape) {
+  strbuf_add_char(out, '(');
+  shape_print_inner(out, rank, shape);
+  strbuf_add_char(out, ')');
+}
+
+void tensor_print_type(StrBuf *out, const Tensor *t) {
+  if (t->rank == 0) {
+    strbuf_add(out, dtype_name(t->dtype));
+    return;
+  }
+  strbuf_add(out, "Tensor[");
+  shape_print(out, t->rank, t->shape);
+  strbuf_addf(out, ", %s]", dtype_name(t->dtype));
+}
+
+/* --- Blocks ------------------------------------------------------------------
+ * The innermost axis is a row.  A vector's row is wrapped; rows of matrices
+ * are elided to fit the width.  Elided axes show their first and last items. */
+
+enum {
+  VECTOR_MOST = 100,   /* a longer vector is elided ... */
+  VECTOR_SHOWN = 20,   /* ... to this many elements */
+  AXIS_MOST = 16,      /* a longer outer axis is elided to this many items, */
+  ROWS_MOST = 32,      /* or to fewer, so that not many more rows are shown */
+};
+
+typedef struct Block {
+  StrBuf *out;
+  const Tensor *tensor;
+  int64_t shown[RANK_MAX];  /* items shown of each axis */
+  int width, indent;
+  int cell;                 /* columns of an element; 0: as it comes */
+} Block;
+
+static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The index of the k-th item shown, and whether "..." comes before it. */
+static int64_t shown_index(const Block *b, int axis, int64_t k, bool *elided) {
+  int64_t n = b->tensor->shape[axis], shown = b->shown[axis];
+  int64_t first = (shown + 1) / 2;
+  *elided = shown < n && k == first;
+  return k < first ? k : n - (shown - k);
+}
+
+static char *item_address(const Block *b, int axis, char *data, int64_t i) {
+  const Tensor *t = b->tensor;
+  return data + i * t->strides[axis] * (int64_t)dtype_size(t->dtype);
+}
+
+static void choose_outer_axes(Block *b) {
+  const Tensor *t = b->tensor;
+  int64_t most = AXIS_MOST + 2, rows;
+  do {
+    most -= 2;
+    rows = 1;
+    for (int i = 0; i < t->rank - 1; i++)
+      rows *= b->shown[i] = min_i64(t->shape[i], most);
+  } while (rows > ROWS_MOST && most > 2);
+}
+
+/* The widest of the elements below an axis that may be shown. */
+static int widest(const Block *b, int axis, char *data, StrBuf *scratch) {
+  const Tensor *t = b->tensor;
+  int width = 0;
+  if (axis == t->rank) {
+    VEC_CLEAR(scratch);
+    scalar_print(scratch, t->dtype, bits_load(t->dtype, data));
+    return (int)scratch->len;
+  }
+  for (int64_t k = 0; k < b->shown[axis]; k++) {
+    bool elided;
+    int64_t i = shown_index(b, axis, k, &elided);
+    int w = widest(b, axis + 1, item_address(b, axis, data, i), scratch);
+    if (w > width) width = w;
+  }
+  return width;
+}
+
+static int widest_cell(const Block *b) {
+  StrBuf scratch;
+  strbuf_init(&scratch, b->out->mem);
+  int width = widest(b, 0, b->tensor->data, &scratch);
+  strbuf_done(&scratch);
+  return width;
+}
+
+/* Elements of that many columns, and ", " between, that fit beside the
+ * brackets. */
+static int64_t cells_that_fit(const Block *b, int cell) {
+  int room = b->width - b->indent - 2 * b->tensor->rank;
+  return (room + 2) / (cell + 2);
+}
+
+/* Chooses what is shown of the innermost axis, and the width of its cells. */
+static void choose_rows(Block *b) {
+  int last = b->tensor->rank - 1;
+  int64_t n = b->tensor->shape[last];
+  bool vector = last == 0;
+  b->shown[last] = min_i64(n, VECTOR_MOST);
+  if (vector && n > VECTOR_MOST) b->shown[last] = VECTOR_SHOWN;
+  int cell = widest_cell(b);
+  int64_t fit = cells_that_fit(b, cell);
+  if (!vector || n > fit) b->cell = cell;
+  if (vector || n <= fit) return;
+  fit = fit > 3 ? fit - 1 : 2;  /* one cell for the dots */
+  b->shown[last] = min_i64(n, fit);
+}
+
+static void new_line(const Block *b, int depth) {
+  strbuf_add_char(b->out, '\n');
+  strbuf_add_repeat(b->out, ' ', (size_t)(b->indent + depth));
+}
+
+static void print_cell(const Block *b, const char *data) {
+  StrBuf *out = b->out;
+  DType dtype = b->tensor->dtype;
+  size_t start = out->len;
+  scalar_print(out, dtype, bits_load(dtype, data));
+  size_t len = out->len - start, pad = 0;
+  if ((size_t)b->cell > len) pad = (size_t)b->cell - len;
+  strbuf_add_repeat(out, ' ', pad);
+  if (out->len != start + len + pad) return;  /* memory ran out */
+  memmove(out->data + start + pad, out->data + start, len);
+  memset(out->data + start, ' ', pad);
+}
+
+static void print_row(const Block *b, char *data) {
+  int axis = b->tensor->rank - 1;
+  int64_t per_line = axis == 0 ? cells_that_fit(b, b->cell) : INT64_MAX;
+  if (per_line < 1) per_line = 1;
+  int64_t printed = 0;
+  for (int64_t k = 0; k < b->shown[axis]; k++) {
+    bool elided;
+    int64_t i = shown_index(b, axis, k, &elided);
+    for (int dots = elided; dots >= 0; dots--, printed++) {
+      bool wrap = b->cell && printed && printed % per_line == 0;
+      if (printed) strbuf_add(b->out, wrap ? "," : ", ");
+      if (wrap) new_line(b, axis + 1);
+      if (dots)
+        strbuf_add(b->out, "...");
+      else
+        print_cell(b, item_address(b, axis, data, i));
+    }
+  }
+}
+
+/* One recursion an axis, so at most RANK_MAX deep. */
+static void print_axis(const Block *b, int axis, char *data) {
+  strbuf_add_char(b->out, '[');
+  if (axis == b->tensor->rank - 1) {
+    print_row(b, data);
+    strbuf_add_char(b->out, ']');
+    return;
+  }
+  for (int64_t k = 0; k < b->shown[axis]; k++) {
+    bool elided;
+    int64_t i = shown_index(b, axis, k, &elided);
+    for (int dots = elided; dots >= 0; dots--) {
+      if (k) strbuf_add_char(b->out, ',');
+      if (k) new_line(b, axis + 1);
+      if (dots)
+        strbuf_add(b->out, "...");
+      else
+        print_axis(b, axis + 1, item_address(b, axis, data, i));
+    }
+  }
+  strbuf_add_char(b->out, ']');
+}
+
+void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent) {
+  Block b = {.out = out, .tensor = t, .width = width, .indent = indent};
+  if (t->rank == 0) {
+    print_cell(&b, t->data);
+    return;
+  }
+  choose_outer_axes(&b);
+  choose_rows(&b);
+  print_axis(&b, 0, t->data);
+}
+
+/* --- JSON ---------------------------------------------------------------- */
+
+static void json_scalar(StrBuf *out, DType dtype, Value bits) {
+  if (dtype == DT_BOOL) {
+    strbuf_add(out, bits.u8 ? "true" : "false");
+  } else if (!dtype_is_float(dtype)) {
+    int_print(out, dtype, bits);
+  } else {
+    const char *quote = isfinite(bits_to_f64(dtype, bits)) ? "" : "\"";
+    strbuf_add(out, quote);
+    float_print(out, dtype, bits, false);
+    strbuf_add(out, quote);
+  }
+}
+
+static void json_data(StrBuf *out, const Tensor *t) {
+  bool first = true;
+  for (Runs r = runs_over(t); runs_next(&r);)
+    for (int64_t i = 0; i < r.count; i++, first = false) {
+      int64_t offset = i * r.stride * (int64_t)dtype_size(t->dtype);
+      if (!first) strbuf_add(out, ", ");
+      json_scalar(out, t->dtype, bits_load(t->dtype, r.data + offset));
+    }
+}
+
+void tensor_print_json(StrBuf *out, const Tensor *t) {
+  strbuf_addf(out, "{\"dtype\": \"%s\", \"shape\": [", dtype_name(t->dtype));
+  shape_print_inner(out, t->rank, t->shape);
+  strbuf_add(out, "], \"data\": [");
+  json_data(out, t);
+  strbuf_add(out, "]}");
+}

@@ -1,0 +1,131 @@
+package Rly;
+# What the tests of the command line share: running rly, files, tensors.
+use strict;
+use warnings;
+use Exporter qw(import);
+use File::Temp qw(tempdir);
+use JSON::PP ();
+use Test::More;
+
+our @EXPORT = qw(rly rly_start rly_wait gives slurp spew scratch tensors
+                 safetensors json near);
+
+my $rly = $ENV{RLY} or die "RLY is not set: these tests run by `make test`\n";
+my $dir = tempdir(CLEANUP => 1);
+
+# A path in a directory of the test's own.
+sub scratch { return "$dir/$_[0]" }
+
+sub slurp {
+  my ($path) = @_;
+  open my $in, '<:raw', $path or die "$path: $!\n";
+  local $/;
+  return <$in> // '';
+}
+
+sub spew {
+  my ($path, @text) = @_;
+  open my $out, '>:raw', $path or die "$path: $!\n";
+  print $out @text;
+  close $out or die "$path: $!\n";
+  return $path;
+}
+
+# --- Running ----------------------------------------------------------------
+
+sub redirect {
+  my ($handle, $mode, $path) = @_;
+  open $handle, $mode, $path or die "$path: $!\n";
+}
+
+# Starts rly with these arguments; a hash before them may say where stdin comes
+# from (`in`, a text) and where stdout goes (`out`, a path; `to`, a handle).
+sub rly_start {
+  my %how = ref $_[0] ? %{+shift} : ();
+  my @args = @_;
+  my $in = spew(scratch('stdin'), $how{in} // '');
+  my $pid = fork // die "fork: $!\n";
+  return $pid if $pid;
+  redirect(*STDIN, '<', $in);
+  if ($how{to}) { redirect(*STDOUT, '>&', $how{to}) }
+  else { redirect(*STDOUT, '>', $how{out} // scratch('stdout')) }
+  redirect(*STDERR, '>', scratch('stderr'));
+  $SIG{PIPE} = $SIG{INT} = 'DEFAULT';
+  exec {$rly} $rly, @args or die "$rly: $!\n";
+}
+
+# What became of it: its status as a shell gives it, stdout and stderr.
+sub rly_wait {
+  my ($pid) = @_;
+  waitpid $pid, 0;
+  my $status = $? & 127 ? 128 + ($? & 127) : $? >> 8;
+  my $out = -e scratch('stdout') ? slurp(scratch('stdout')) : '';
+  return {status => $status, out => $out, err => slurp(scratch('stderr'))};
+}
+
+sub rly {
+  unlink scratch('stdout');
+  return rly_wait(rly_start(@_));
+}
+
+# Checks a run: its status, what its stdout is, what its stderr matches ('':
+# that it is empty).
+sub gives {
+  my ($run, $status, $out, $err, $name) = @_;
+  my $err_fits = ref $err ? $run->{err} =~ $err : $run->{err} eq $err;
+  my $out_fits = ref $out ? $run->{out} =~ $out : $run->{out} eq $out;
+  ok($run->{status} == $status && $out_fits && $err_fits, $name)
+    or diag("status $run->{status}, not $status\n",
+            "stdout: $run->{out}\nstderr: $run->{err}");
+}
+
+# --- Values -----------------------------------------------------------------
+
+sub json { return JSON::PP->new->allow_nonref->decode($_[0]) }
+
+my %pack = (F32 => 'f<*', F64 => 'd<*', I32 => 'l<*', I64 => 'q<*',
+            U8 => 'C*', BOOL => 'C*');
+
+# The tensors of a safetensors file: name => {dtype, shape, data}; and under
+# __metadata__ its texts.
+sub tensors {
+  my ($path) = @_;
+  my $bytes = slurp($path);
+  my $len = unpack 'Q<', $bytes;
+  my $header = json(substr $bytes, 8, $len);
+  for my $t (grep { $_->{data_offsets} } values %$header) {
+    my ($from, $to) = @{$t->{data_offsets}};
+    my $data = substr $bytes, 8 + $len + $from, $to - $from;
+    $t->{data} = [unpack $pack{$t->{dtype}}, $data];
+  }
+  return $header;
+}
+
+# The bytes of a safetensors file of rows [name, dtype, shape, data].
+sub safetensors {
+  my (%header, $data);
+  $data = '';
+  for my $row (@_) {
+    my ($name, $dtype, $shape, $values) = @$row;
+    my $from = length $data;
+    $data .= pack $pack{$dtype}, @$values;
+    $header{$name} = {dtype => $dtype, shape => $shape,
+                      data_offsets => [$from, length $data]};
+  }
+  my $text = JSON::PP->new->canonical->encode(\%header);
+  return pack('Q<', length $text) . $text . $data;
+}
+
+# Are two lists of numbers equal but for `tolerance`?
+sub near {
+  my ($found, $expected, $tolerance, $name) = @_;
+  my @far = grep {
+    !(abs($found->[$_] - $expected->[$_]) <= $tolerance)
+  } 0 .. ($#$found < $#$expected ? $#$found : $#$expected);
+  ok(@$found == @$expected && !@far, $name)
+    or diag(@far ? "element $far[0]: $found->[$far[0]], "
+                   . "not $expected->[$far[0]]"
+                 : @$found . ' elements, not ' . @$expected);
+}
+
+1;

@@ -1,0 +1,119 @@
+#!/usr/bin/env perl
+# rly check --static: is every shape known before the program runs, and if not,
+# where does the unknown come from and what does it reach?
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $path = scratch('p.rly');
+
+# A message as [line, text], with its notes as more of them.
+sub messages {
+  my $run = rly('check', '--static', '--json', spew($path, @_));
+  return map {
+    my $d = JSON::PP::decode_json($_);
+    [map { [$_->{line}, $_->{message}] } $d, @{$d->{notes}}]
+  } grep { /"code": "E0306"/ } split /\n/, $run->{out};
+}
+
+sub static {
+  my ($program, $name) = @_;
+  gives(rly('check', '--static', spew($path, $program)), 0, '', '', $name);
+}
+
+# Each expected message: its line and text, then those of its notes.
+sub unknown {
+  my ($program, $name, @expected) = @_;
+  is_deeply([messages($program)], \@expected, $name);
+  is(rly('check', '--static', $path)->{status}, 1, "$name: refused");
+}
+
+# --- What is known ----------------------------------------------------------
+
+static('def @f(%x: Tensor[(2, 3), float32]) { sum(%x + 1f, axis=[0]) }',
+       'numbers are known');
+static('def @f[n: Dim](%x: Tensor[(n, 4), float32]) {
+          reshape(%x, newshape=[-1]) }', 'named dimensions are known');
+static('def @f(%l: List[Tensor[(3), float32]]) {
+          @map(fn (%t: Tensor[(3), float32]) { %t * %t }, %l) }',
+       'the library works at the shapes that it is given');
+static("def \@f[n: Dim](%x: Tensor[(n), int32]) { arange(n) + %x }\n",
+       'a name used as a value is still a name');
+
+my $json = rly('check', '--static', '--json',
+               spew($path, 'def @f(%x: int32) { %x }'));
+is($json->{status}, 0, 'with --json, a static program is accepted');
+like($json->{out}, qr/^\{"definitions": \[\{"name": "\@f"/,
+     'and its definitions come as ever');
+
+# --- Where the unknown comes from -------------------------------------------
+
+unknown('def @pick(%n: int32) {
+  let %i = arange(%n);
+  let %y = cast(%i, dtype="float32");
+  %y * 2f
+}
+def @use(%n: int32) {
+  let %z = @pick(%n);
+  sum(%z)
+}', 'an operator, and the chain from it',
+  [[2, 'the shape that `arange` gives depends on a value'],
+   [2, 'so `%i` is Tensor[(?), int32]'],
+   [3, 'so `%y` is Tensor[(?), float32]'],
+   [1, 'so the result of `@pick` is Tensor[(?), float32]'],
+   [7, 'so `%z` is Tensor[(?), float32]']]);
+
+unknown('def @f(%x: Tensor[(3), float32]) { (argwhere(%x), exp(%x)) }',
+  'an operator whose result depends on its data',
+  [[1, 'the shape that `argwhere` gives depends on a value'],
+   [1, 'so the result of `@f` is '
+       . '(Tensor[(?, 1), int32], Tensor[(3), float32])']]);
+
+unknown('def @f(%x: Tensor[(?), float32], %s: Tensor[(2), int32]) {
+  sum(reshape(%x, newshape=%s))
+}', 'an attribute that is a value, besides an operand that is not known',
+  [[1, '`%x` is declared with `?`']],
+  [[2, 'the shape that `reshape` gives depends on a value']]);
+
+unknown('def @f(%x: Tensor[(?, 4), float32]) {
+  let %k = nn.relu(%x);
+  sum(%k)
+}', 'a parameter',
+  [[1, '`%x` is declared with `?`'],
+   [2, 'so `%k` is Tensor[(?, 4), float32]']]);
+
+unknown('param @w: Tensor[(?), float32];
+def @f() { @w + 1f }', 'a param of the program',
+  [[1, '`@w` is declared with `?`'],
+   [2, 'so the result of `@f` is Tensor[(?), float32]']]);
+
+unknown('def @f(%x: Tensor[(3), float32]) -> Tensor[(?), float32] { %x }',
+  'a result that is declared wider than it is',
+  [[1, 'the result is declared with `?`']]);
+
+unknown('def @f(%x: Tensor[(3), float32]) {
+  let %y: Tensor[(?), float32] = %x;
+  %y
+}', 'an annotation that is wider than the value',
+  [[2, '`%y` is declared with `?`'],
+   [1, 'so the result of `@f` is Tensor[(?), float32]']]);
+
+unknown('type Box { Box(Tensor[(?), float32]) }
+def @f(%b: Box) { match (%b) { Box(%t) => sum(%t) } }',
+  'a field of a constructor',
+  [[2, 'the field `%t` is declared with `?`']]);
+
+unknown('def @f[n: Dim, m: Dim](%c: bool, %x: Tensor[(n), int32],
+  %y: Tensor[(m), int32]) { sum(if (%c) { %x } else { %y }) }',
+  'branches of different names',
+  [[2, 'the branches differ in a dimension']]);
+
+unknown('def @f(%n: int32) { match (arange(%n)) { %v => %v * 2 } }
+@f(3);', 'through a match and a call',
+  [[1, 'the shape that `arange` gives depends on a value'],
+   [1, 'so `%v` is Tensor[(?), int32]'],
+   [1, 'so the result of `@f` is Tensor[(?), int32]']]);
+
+done_testing;

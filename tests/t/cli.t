@@ -1,0 +1,359 @@
+#!/usr/bin/env perl
+# The contract of the command line: what goes where, and the exit status.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+# A program in a file of its own; its path.
+my $files = 0;
+sub program { return spew(scratch('p' . ++$files . '.rly'), @_) }
+
+# --- Results and errors -----------------------------------------------------
+
+gives(rly('-e', '1 + 1'), 0, "2\n", '', 'a value goes to stdout');
+gives(rly('-e', '1 + 1; 2 * 3; ()'), 0, "2\n6\n", '',
+      'each item is printed, () is not');
+gives(rly('-e', '1 +'), 1, '', qr/^<command line>:1:\d+: error\[E0004\]/,
+      'a parse error is refused');
+gives(rly('-e', '1; 1 + 1f'), 1, '', qr/^<command line>:1:\d+: error\[E\d+\]/,
+      'a type error is refused before anything is evaluated');
+gives(rly('-e', '1; 1 / 0; 2'), 2, "1\n",
+      qr/^<command line>:1:\d+: error\[E0602\]/,
+      'a run-time error: what came before stays, what comes after does not');
+gives(rly('-e', '@f(1); def @f(%n: int32) -> int32 { 7 / (%n - 1) }'), 2, '',
+      qr/\n  in \@f at <command line>:1:\d+\n/, 'with the trace of calls');
+
+# --- Where programs come from -----------------------------------------------
+
+my $three = program("1 + 2;\n");
+gives(rly($three), 0, "3\n", '', 'a file');
+gives(rly('run', $three), 0, "3\n", '', 'a file after `run`');
+gives(rly({in => '2 * 4'}), 0, "8\n", '', 'a script on stdin');
+gives(rly({in => '2 * 4'}, 'run', '-'), 0, "8\n", '', 'the same as `run -`');
+gives(rly({in => '2 *'}), 1, '', qr/^<stdin>:1:\d+: error/,
+      'its messages name it');
+gives(rly(program("def \@main() -> int32 { 42 }\n")), 0, "42\n", '', '@main');
+gives(rly(program("def \@main() -> int32 { 42 }\n7;\n")), 0, "7\n", '',
+      'expressions are run instead of @main');
+gives(rly(program("let \@x = 6;\ndef \@main() -> int32 { \@x * 7 }\n")), 0,
+      "42\n", '', 'a let is no expression');
+gives(rly(program("def \@f() -> int32 { 42 }\n")), 1, '',
+      qr/nothing to run/, 'neither of them');
+gives(rly('run', '--entry', 'g',
+          program("def \@main() -> int32 { 1 }\ndef \@g() -> int32 { 5 }\n")),
+      0, "5\n", '', '--entry');
+gives(rly('run', '--entry', 'h', $three), 1, '', qr/E0102/, 'an unknown one');
+gives(rly(program("\xEF\xBB\xBF1 +\r\n  1;\r\n")), 0, "2\n", '',
+      'a BOM and CRLF');
+
+# --- Usage ------------------------------------------------------------------
+
+gives(rly('--nonsense'), 1, '', qr/unknown flag `--nonsense`/,
+      'an unknown flag');
+gives(rly('check', '-e', '1'), 1, '', qr/does not take `-e`/,
+      "another command's flag");
+gives(rly('-e'), 1, '', qr/value is missing after `-e`/, 'a missing value');
+gives(rly('--timeout', 'soon', '-e', '1'), 1, '', qr/unusable value/,
+      'an unusable value');
+gives(rly('--color=sometimes', '-e', '1'), 1, '', qr/unusable value/,
+      'a word that is none of those allowed');
+gives(rly('--version'), 0, qr/^rly \d+\.\d+\.\d+\n\z/, '', '--version');
+gives(rly('--help'), 0, qr/^  rly check /m, '', '--help');
+gives(rly('help', 'run'), 0, qr/^  --entry NAME /m, '', 'help of a command');
+gives(rly('run', '--help'), 0, qr/^  --entry NAME /m, '', 'the same by flag');
+gives(rly('help', 'nothing'), 1, '', qr/no command `nothing`/,
+      'of one that there is not');
+gives(rly(scratch('none.rly')), 1, '', qr/E0501.*none\.rly/, 'no such file');
+gives(rly(scratch('')), 1, '', qr/E0501/, 'a directory');
+
+my $echo = program("def \@main(\%x: int32) -> int32 { \%x }\n");
+gives(rly($echo, '-5'), 0, "-5\n", '', 'a negative number is no flag');
+gives(rly($echo, '--', '-5'), 0, "-5\n", '', 'after -- nothing is a flag');
+gives(rly($echo, '--', '--json'), 1, '', qr/E0\d+/, 'not even a real one');
+gives(rly('--color=always', '-e', '1 +'), 1, '', qr/\e\[1;31merror/,
+      'colour where it is asked for');
+gives(rly('-e', '1 +'), 1, '', qr/\A[^\e]*\z/, 'and not by itself in a file');
+
+# --- Bad text ---------------------------------------------------------------
+
+gives(rly(program("1;\0 2")), 1, '', qr/E0001.*\b2\b/, 'a NUL byte');
+gives(rly(program("1 // \xFF\xFE\n")), 1, '', qr/E0001/, 'invalid UTF-8');
+gives(rly(program('')), 1, '', qr/nothing to run/, 'an empty file');
+gives(rly(program('/* no end')), 1, '', qr/:1:1: error\[E0002\]/,
+      'an unterminated comment');
+gives(rly(program('(' x 100_000)), 1, '', qr/E000[46]/, 'an abyss');
+my @many = map { "\%x$_;\n" } 1 .. 50;
+my $run = rly(program(@many));
+is(() = $run->{err} =~ /error\[/g, 20, 'twenty errors are shown of fifty');
+
+# --- JSON -------------------------------------------------------------------
+
+sub value_json {
+  my ($text, $expected, $name) = @_;
+  my $run = rly('--json', '-e', $text);
+  is_deeply([$run->{status}, eval { json($run->{out}) }], [0, $expected], $name)
+    or diag($run->{out}, $run->{err});
+}
+sub tensor { return {dtype => $_[0], shape => $_[1], data => $_[2]} }
+
+value_json('[[1, 2], [3, 4]]', tensor('int32', [2, 2], [1, 2, 3, 4]),
+           'JSON of a tensor');
+value_json('1.5', tensor('float32', [], [1.5]), 'of a scalar');
+value_json('[inff, -inff, nanf]',
+           tensor('float32', [3], ['inf', '-inf', 'nan']), 'of no numbers');
+value_json('(1, True)',
+           {tuple => [tensor('int32', [], [1]),
+                      tensor('bool', [], [JSON::PP::true])]}, 'of a tuple');
+value_json('()', {tuple => []}, 'of the empty tuple');
+value_json('Cons(1, Nil)',
+           {constructor => 'Cons',
+            fields => [tensor('int32', [], [1]),
+                       {constructor => 'Nil', fields => []}]},
+           'of a constructor');
+value_json('ref(2)', {ref => tensor('int32', [], [2])}, 'of a cell');
+value_json('fn (%x: int32) -> int32 { %x }', {closure => JSON::PP::true},
+           'of a function');
+like(rly('--json', '-e', '0.1; -0.0')->{out},
+     qr/"data": \[0\.1\]\}\n.*"data": \[-0\.0\]/,
+     'one a line, the shortest floats, signed zeros');
+
+$run = rly('--json', '-e', "1 +\n  2f");
+my $d = eval { json($run->{out}) } // {};
+is_deeply([@$run{qw(status err)}, @$d{qw(severity file)}],
+          [1, '', 'error', '<command line>'], 'a diagnostic goes to stdout')
+  or diag(explain($run));
+like($d->{code}, qr/^E02\d\d$/, 'with its code');
+is_deeply([sort keys %$d],
+          [sort qw(severity code file line column end_line end_column message
+                   notes hint)], 'and all that the contract lists');
+like($d->{hint} // '', qr/1f/, 'and its hint');
+
+# --- Binding ----------------------------------------------------------------
+
+my $params = program(<<'END');
+param @w: Tensor[(2, 2), float32];
+param @n: int32 = 3;
+param @b: Tensor[(2), float32];
+def @main(%x: Tensor[(1, 2), float32]) -> Tensor[(1, 2), float32] {
+  nn.dense(%x, @w) + @b
+}
+END
+sub weights { return spew(scratch("w.safetensors"), safetensors(@_)) }
+my @w = ['w', 'F32', [2, 2], [1, 2, 3, 4]];
+my @b = ['b', 'F32', [2], [10, 20]];
+my $w = weights(@w, @b, ['unknown', 'I64', [1], [0]]);
+my @run = ('run', '--json', '--params', $w);
+
+sub result_is {
+  my ($run, $expected, $name) = @_;
+  my $found = eval { json($run->{out}) };
+  is_deeply([$run->{status}, $found && $found->{data}], [0, $expected], $name)
+    or diag($run->{out}, $run->{err});
+}
+result_is(rly(@run, $params, '[[1, 1]]'), [13, 27], 'weights from a file');
+result_is(rly(@run, $params, 'x=[[1, 1]]', 'b=[0, 0]'), [3, 7],
+          'the command line wins');
+my $in = spew(scratch('in.safetensors'),
+              safetensors(['x', 'F32', [1, 2], [2, 0]],
+                          ['b', 'F32', [2], [1, 1]]));
+result_is(rly(@run, '--inputs', $in, $params), [3, 7],
+          '--inputs wins over --params');
+result_is(rly(@run, '--inputs', $in, $params, 'x=[[0, 1]]'), [3, 5],
+          'and loses against the command line');
+
+gives(rly($params), 1, '', qr/E0503(?=.*\bw\b)(?=.*\bb\b)(?=.*\bx\b)/s,
+      'all that is missing is listed');
+unlike(rly($params)->{err}, qr/`n`/, 'but nothing with a default');
+gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', 'q=1'), 1, '',
+      qr/nothing named `q`/, 'an unknown name');
+gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', '5'), 1, '', qr/E0505/,
+      'too many arguments');
+gives(rly(@run[0, 2, 3], $params, '[[1, 1, 1]]'), 1, '',
+      qr/`x` is declared as Tensor\[\(1, 2\), float32\].*\(1, 3\)/,
+      'an argument of the wrong shape');
+gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', 'n=1f'), 1, '', qr/`n`/,
+      'of the wrong dtype');
+gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', 'n=99999999999'), 1, '',
+      qr/range/, 'out of range');
+gives(rly('run', '--params', weights(['w', 'F32', [4, 1], [1 .. 4]], @b),
+          $params, '[[1, 1]]'), 1, '',
+      qr/`w`.*\(2, 2\).*\(4, 1\)/, 'a weight of the wrong shape');
+gives(rly('run', '--params', weights(['w', 'I32', [2, 2], [1 .. 4]], @b),
+          $params, '[[1, 1]]'), 1, '',
+      qr/`w`.*float32.*int32/, 'of the wrong dtype');
+gives(rly('run', '--params', scratch('none'), $params, '[[1, 1]]'), 1, '',
+      qr/E0501.*none/, 'a missing file');
+my $pair = program("def \@main(\%p: (int32, (int32, int32))) -> int32 {\n",
+                   "  \%p.0 + \%p.1.0 * 10 + \%p.1.1 * 100\n}\n");
+gives(rly($pair, 'p.0=1', 'p.1.0=2', 'p.1.1=3'), 0, "321\n", '',
+      "a tuple's fields");
+gives(rly(program("def \@main(\%s: Tensor[(?), uint8]) -> int32 {\n",
+                  "  take(shape_of(\%s), 0)\n}\n"), '"four"'), 0, "4\n", '',
+      'a string');
+
+# --- Hostile weights --------------------------------------------------------
+
+my $good = slurp(weights(@w, @b));
+my $len = unpack 'Q<', $good;
+# The file with its header's text changed; the header keeps its length.
+sub with_header {
+  my ($from, $to) = @_;
+  my $header = substr $good, 8, $len;
+  $header =~ s/$from/$to/ or die "no $from in $header";
+  return pack('Q<', length $header) . $header . substr $good, 8 + $len;
+}
+my %hostile = (
+  'nothing' => '',
+  'a length without a header' => substr($good, 0, 8),
+  'a truncated header' => substr($good, 0, 40),
+  'truncated data' => substr($good, 0, -1),
+  'more data than tensors' => $good . 'x',
+  'a header longer than the file' => pack('Q<', 1 << 40) . substr($good, 8),
+  'a header of 2^64 - 1 bytes' => pack('Q<', ~0) . substr($good, 8),
+  'no JSON' => pack('Q<', 4) . '{"a"',
+  'JSON that is no object' => pack('Q<', 2) . '[]',
+  'JSON nested deeply' => pack('Q<', 100_000) . '[' x 100_000,
+  'a huge shape' => with_header(qr/"shape":\[2,2\]/,
+                                '"shape":[4611686018427387904,4]'),
+  'a shape whose size overflows'
+    => with_header(qr/"shape":\[2,2\]/, '"shape":[4294967296,4294967296]'),
+  'a negative dimension' => with_header(qr/\[2,2\]/, '[-2,-2]'),
+  'a fraction for a dimension' => with_header(qr/\[2,2\]/, '[2.5,2]'),
+  'another shape than its bytes' => with_header(qr/\[2,2\]/, '[2,3]'),
+  'offsets behind the end' => with_header(qr/\[0,16\]/, '[0,160]'),
+  'offsets backwards' => with_header(qr/\[0,16\]/, '[16,0]'),
+  'negative offsets' => with_header(qr/\[0,16\]/, '[-8,8]'),
+  'overlapping tensors' => with_header(qr/\[0,16\]/, '[4,20]'),
+  'an unknown dtype' => with_header(qr/"F32"/, '"F99"'),
+  'a dtype that is no text' => with_header(qr/"F32"/, '32'),
+);
+for my $what (sort keys %hostile) {
+  my $path = spew(scratch('hostile.safetensors'), $hostile{$what});
+  gives(rly('run', '--params', $path, $params, '[[1, 1]]'), 1, '',
+        qr/\A\S*error\[E0502\]: .*hostile\.safetensors.*\n\z/,
+        "refused: $what");
+}
+
+# --- Outputs ----------------------------------------------------------------
+
+mkdir scratch('out');
+my $out = scratch('out/r.safetensors');
+my $several = program("def \@main() -> (int32, List[Tensor[(1), float32]]) {\n",
+                      "  (7, Cons([1f], Cons([2f], Nil)))\n}\n");
+gives(rly('run', '--outputs', $out, $several), 0, '', '', '--outputs');
+my $t = tensors($out);
+is_deeply([map { [@{$t->{"out$_"}}{qw(dtype shape data)}] } 0 .. 2],
+          [['I32', [], [7]], ['F32', [1], [1]], ['F32', [1], [2]]],
+          'flattened in order');
+is(() = grep({ /^out/ } keys %$t), 3, 'and no more than there is');
+
+sub entries { return [map { s{.*/}{}r } glob scratch('out/*')] }
+is_deeply(entries(), ['r.safetensors'], 'nothing beside it is left');
+my $before = slurp($out);
+my $failing = program("def \@main(\%x: int32) -> int32 { 1 / \%x }\n");
+gives(rly('run', '--outputs', $out, $failing, '0'), 2, '', qr/E0602/,
+      'a run that fails');
+ok(slurp($out) eq $before, 'leaves the old file as it was');
+my $function = program("def \@main() -> fn (int32) -> int32 {\n",
+                       "  fn (\%x: int32) -> int32 { \%x }\n}\n");
+gives(rly('run', '--outputs', $out, $function), 2, '', qr/E0507/,
+      'a function cannot be written');
+ok(slurp($out) eq $before, 'and the old file stays');
+is_deeply(entries(), ['r.safetensors'], 'and nothing beside it');
+gives(rly('run', '--outputs', scratch('none/r'), $several), 2, '', qr/E0507/,
+      'an unwritable place');
+
+SKIP: {
+  skip 'no /dev/full', 2 unless -c '/dev/full';
+  gives(rly({out => '/dev/full'}, '-e', '1'), 2, qr//, qr/not be written/,
+        'a full disk');
+  gives(rly({out => '/dev/full'}, '--help'), 2, qr//, qr//, 'for help, too');
+}
+pipe my $reader, my $writer or die "pipe: $!\n";
+close $reader;
+gives(rly({to => $writer}, '-e', '1; 2'), 2, '', qr/not be written/,
+      'a closed pipe');
+gives(rly({to => $writer}, '-e', 'print_text("x")'), 2, '',
+      qr/not be written/, 'that print writes to');
+
+# --- Limits -----------------------------------------------------------------
+
+my $endless = program("def \@f(\%n: int32) -> int32 { \@f(\%n + 1) }\n",
+                      "\@f(0);\n");
+gives(rly('--timeout', '0.1', $endless), 3, '', qr/E0703/, '--timeout');
+my $deep = program("def \@f(\%n: int32) -> int32 { 1 + \@f(\%n + 1) }\n",
+                   "\@f(0);\n");
+gives(rly('--max-depth', '1000', $deep), 3, '',
+      qr/E0702.*\n(?=.*  \.\.\. \d+ frames \.\.\.\n)/s,
+      '--max-depth, and a trace cut to its ends');
+gives(rly('--max-memory', '50M', $deep), 3, '', qr/E070[12]/,
+      '--max-memory, for calls');
+gives(rly('--max-memory', '50M', '-e',
+          'zeros(shape=[100000, 100000], dtype="float32")'), 3, '', qr/E0701/,
+      '--max-memory, for a tensor');
+gives(rly('-e', 'def @f(%n: int32) -> int32 { if (%n == 0) { 0 } '
+                . 'else { 1 + @f(%n - 1) } } @f(1000000)'), 0,
+      "1000000\n", '', 'a million calls deep is within them');
+
+# --- fmt, check, dump, ops, test --------------------------------------------
+
+my $ugly = "// first\ndef\@f( \%x:int32 )->int32{ \%x+ 1 /* why */ }\n"
+           . '@f( 2 ) ;';
+my $ugly_file = program($ugly);
+$run = rly('fmt', $ugly_file);
+is($run->{status}, 0, 'fmt') or diag($run->{err});
+like($run->{out}, qr{// first(?=.*/\* why \*/)}s, 'keeps comments');
+isnt($run->{out}, $ugly, 'and changes something');
+my $once = $run->{out};
+is(rly('fmt', program($once))->{out}, $once, 'fmt is idempotent');
+gives(rly(program($once)), 0, "3\n", '', 'and keeps the meaning');
+gives(rly('fmt', '-w', $ugly_file), 0, '', '', 'fmt -w');
+is(slurp($ugly_file), $once, 'writes the file');
+my $broken = program('def @f(');
+gives(rly('fmt', '-w', $broken), 1, '', qr/E0004/, 'unless it is wrong');
+is(slurp($broken), 'def @f(', 'and then leaves it alone');
+
+my $defs = program("let \@a = [1f];\n",
+                   "def \@id[A](\%x: A) -> A { \%x }\n",
+                   "def \@f(\%n: int32) { \@id(\%n) + 1 }\n");
+gives(rly('check', $defs), 0, '', '', 'check has nothing to say');
+gives(rly('check', '--types', $defs), 0,
+      "\@a : Tensor[(1), float32]\n\@id : fn [A](A) -> A\n"
+      . "\@f : fn (int32) -> int32\n", '', 'check --types');
+gives(rly('check', program("\%x;\n")), 1, '', qr/E0101/, 'check refuses');
+$run = rly('check', '--json', $defs);
+is_deeply([map { [@$_{qw(name type)}] }
+             @{(eval { json($run->{out}) } // {})->{definitions} // []}],
+          [['@a', 'Tensor[(1), float32]'], ['@id', 'fn [A](A) -> A'],
+           ['@f', 'fn (int32) -> int32']], 'check --json')
+  or diag($run->{out});
+gives(rly('dump', '--bytecode', $defs), 0, qr/\@f/, '', 'dump --bytecode');
+gives(rly('ops'), 0, qr/^nn\.dense +\S/m, '', 'ops');
+gives(rly('ops', 'nn.dense'), 0, qr/^nn\.dense\(data, weight/, '', 'ops NAME');
+gives(rly('ops', 'nn.none'), 1, '', qr/no operator `nn.none`/,
+      'an unknown one');
+
+my $cases = "1 + 1;\n// expect: 2\n\%x;\n// expect error[E0101]: x\n";
+gives(rly('test', program($cases)), 0, qr/^ok 1 - .*^ok 2 - .*^1\.\.2$/ms, '',
+      'test');
+my $wrong = program($cases =~ s/expect: 2/expect: 3/r);
+gives(rly('test', $wrong), 1, qr/^not ok 1 .*^ok 2 /ms, qr//,
+      'an expectation that fails');
+gives(rly('test', '--promote', $wrong), 0, qr//, '', 'test --promote');
+is(slurp($wrong), $cases, 'writes what was found');
+
+# --- Ctrl-C -----------------------------------------------------------------
+
+# The program says when it is running; then it is interrupted.
+my $said = scratch('said');
+my $pid = rly_start({out => $said}, '-e',
+                    'def @f(%n: int32) -> int32 { @f(%n + 1) } '
+                    . '{ print(1); @f(0) }');
+select undef, undef, undef, 0.01 until -s $said || waitpid($pid, 1);
+kill INT => $pid;
+$run = rly_wait($pid);
+is($run->{status}, 130, 'an interrupt ends a run') or diag($run->{err});
+
+done_testing();

@@ -1,0 +1,99 @@
+#!/usr/bin/env perl
+# librly as others use it: the programs of examples/embed, built against the
+# shared library and against what `make install` puts in place.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use Rly;
+use Test::More;
+
+my $folder = dirname($ENV{RLY});
+my $build = abs_path($folder);
+my $mode = $ENV{MODE} // 'release';
+my $cc = $ENV{CC} // 'cc';
+my %flags = (asan => '-fsanitize=address,undefined', cov => '--coverage');
+my $flags = '-std=c11 -Wall -Wextra -Werror ' . ($flags{$mode} // '');
+my @charlm = map { "examples/charlm/charlm.$_" } qw(rly safetensors);
+
+# Runs a shell's line; its status, and all that it says.
+sub run {
+  my ($line) = @_;
+  my $said = `$line 2>&1`;
+  return ($? >> 8, $said);
+}
+
+sub builds {
+  my ($line, $name) = @_;
+  my ($status, $said) = run($line);
+  ok($status == 0, $name) or BAIL_OUT("$line\n$said");
+}
+
+# The mean surprise as the network itself, in float64, computed it.
+my $bytes = slurp('tests/reference/charlm_expected.safetensors');
+my $header = json(substr $bytes, 8, unpack 'Q<', $bytes);
+my $at = 8 + unpack('Q<', $bytes) +
+         $header->{prompt_mean_nll}{data_offsets}[0];
+my $expected = unpack 'd<', substr $bytes, $at, 8;
+my $text = spew(scratch('text'), $header->{__metadata__}{prompt});
+
+sub surprises {
+  my ($program, $name) = @_;
+  my ($status, $said) =
+    run("LD_LIBRARY_PATH=$build $program @charlm < $text");
+  is($status, 0, $name) or diag($said);
+  my ($mean) = $said =~ /^mean (\S+) nats$/m;
+  ok(defined $mean && abs($mean - $expected) < 1e-4,
+     "$name: its mean is the network's, $expected")
+    or diag($said);
+  like($said, qr/^ *\d+\.\d\d  This program is free software$/m,
+       "$name: it shows the line");
+}
+
+# --- The build's own library ------------------------------------------------
+
+my $embed = scratch('embed');
+my $bare = "$cc $flags examples/embed/embed.c -o $embed";
+builds("$bare -Iinclude -L$build -lrly -lm", 'embed.c builds');
+surprises($embed, 'embed.c');
+
+my ($status, $said) = run("LD_LIBRARY_PATH=$build $embed none none");
+ok($status == 1 && $said =~ /E0501.*none/, 'it reports what the library says')
+  or diag($said);
+
+SKIP: {
+  skip 'no python3', 3 if system 'command -v python3 >/dev/null 2>&1';
+  skip 'python3 runs without sanitizers', 3 if $mode eq 'asan';
+  surprises("python3 examples/embed/embed.py $build/librly.so", 'embed.py');
+}
+
+my @shown = split /\n/, `nm -D --defined-only $build/librly.so`;
+ok((grep { / T rly_session_call$/ } @shown), 'librly.so shows rly.h');
+is_deeply([grep { / [TDBRVW] / && !/ rly_/ } @shown], [], 'and no more')
+  if $mode eq 'release' || $mode eq 'debug';
+like(`readelf -d $build/librly.so`, qr/SONAME.*\[librly\.so\.\d+\]/,
+     'it has a soname');
+
+# --- What is installed ------------------------------------------------------
+
+my $root = scratch('root');
+my $usr = "$root/opt/rly";
+builds("make -s install B=$folder DESTDIR=$root PREFIX=/opt/rly",
+       'make install');
+my ($version) = slurp('base/version.h') =~ /"(.*)"/;
+ok(-e "$usr/$_", $_) for 'bin/rly', 'include/rly.h', 'lib/librly.a',
+  'lib/librly.so', "lib/librly.so.$version", 'lib/pkgconfig/rly.pc',
+  'share/man/man1/rly.1', 'share/man/man3/librly.3';
+like(slurp("$usr/lib/pkgconfig/rly.pc"), qr/^prefix=\/opt\/rly$/m,
+     'pkg-config is told where');
+like(slurp("$usr/share/man/man1/rly.1"), qr/^\\fB\\-\\-entry\\fR \\fINAME/m,
+     'the manual lists the flags');
+builds("$bare -I$usr/include -L$usr/lib -lrly -lm", 'the installed one links');
+($status) = run("LD_LIBRARY_PATH=$usr/lib $embed @charlm < $text");
+is($status, 0, 'and runs');
+builds("$bare -I$usr/include $usr/lib/librly.a -ljansson -lm",
+       'and so does the static one');
+surprises($embed, 'embed.c, linked statically');
+
+done_testing();

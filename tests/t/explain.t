@@ -1,0 +1,61 @@
+#!/usr/bin/env perl
+# Every diagnostic has its page, under its own title, and `rly explain` shows
+# it.  That the pages' examples do what they say, tests/t/programs.t checks.
+use strict;
+use warnings;
+use lib 'tests/t';
+use File::Basename qw(dirname);
+use File::Spec;
+use Rly;
+use Test::More;
+
+my @codes = slurp('base/diag.def') =~ /^DIAG\((\w+), "(.*)"\)$/mg;
+my @sections = slurp('docs/DIAGNOSTICS.md') =~ /^## (\w+) (.*)$/mg;
+is_deeply(\@sections, \@codes, 'a section for each code, under its title');
+
+my $list = '';
+for (my $i = 0; $i < @codes; $i += 2) {
+  $list .= "$codes[$i] $codes[$i + 1]\n";
+}
+gives(rly('explain'), 0, $list, '', 'alone it lists codes and titles');
+
+# Each example fails with the code of its section, or is a command's output.
+my @parts = split /^## /m, slurp('docs/DIAGNOSTICS.md');
+my @unshown = grep {
+  my ($code) = /^(\w+)/;
+  !/^(?:\/\/ expect (?:runtime )?error\[$code\]: \S|.*\[$code\]: )/m
+} @parts[1 .. $#parts];
+is_deeply([map { /^(\w+)/ } @unshown], ['W0002'],
+          'each section shows the message, but for what nothing raises');
+
+# What the page shows of a terminal is what comes: every line of a block, in
+# order; others may stand between them.
+sub shown_by {
+  my ($block) = @_;
+  my @commands = $block =~ /^\$ (.*)$/mg;
+  my $script = spew(scratch('block.sh'), map { "$_\n" } @commands);
+  my $rly = File::Spec->rel2abs($ENV{RLY});
+  my $dir = scratch('');
+  return `cd $dir && PATH=${\dirname($rly)}:\$PATH sh block.sh 2>&1 </dev/null`;
+}
+
+for my $block (slurp('docs/DIAGNOSTICS.md') =~ /^```console\n(.*?)^```/msg) {
+  my @expected = grep { !/^\$ / } split /\n/, $block;
+  my $found = shown_by($block);
+  my $pattern = join '\n(?:.*\n)*?', map { quotemeta } @expected;
+  like($found, qr/^$pattern$/m, 'shown: ' . $expected[0]);
+}
+
+gives(rly('explain', 'E0203'), 0,
+      qr{\AE0203 operands do not broadcast\n\nShapes .*\n\n    ones.*
+    // expect error\[E0203\]: .*\n\n    ones.*[^\n]\n\z}s,
+      '', 'a code: its section, up to the next');
+unlike(rly('explain', 'E0203')->{out}, qr/E0204|```/, 'and no more than that');
+is(rly('explain', 'e0203')->{out}, rly('explain', 'E0203')->{out},
+   'small letters will do');
+gives(rly('explain', 'E0299'), 1, '', qr/no diagnostic `E0299`.*E0209/,
+      'an unknown code: the nearest one');
+gives(rly('explain', 'E02030'), 1, '', qr/did you mean E0203\?/,
+      'a code is five characters');
+
+done_testing;

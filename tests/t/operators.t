@@ -1,0 +1,115 @@
+#!/usr/bin/env perl
+# docs/operators.md is what the table of operators says.  `make test` runs its
+# examples; those values that take more than a look are computed again here,
+# from their definitions.
+use strict;
+use warnings;
+use lib 'tests/t';
+use List::Util qw(sum);
+use POSIX qw(acosh asinh atanh erf cosh sinh tan tanh);
+use Rly;
+use Test::More;
+
+my $page = slurp('docs/operators.md');
+my @names = slurp('ops/ops.def') =~ /^OP\(\w+, \.name = "([^"]+)"/mg;
+my %entry = map { /^(\S+)\n/ ? ($1 => $_) : () } split /^## /m, $page;
+
+gives(rly('ops', '--markdown'), 0, $page, '',
+      'the page is what `make docs` writes');
+is_deeply([$page =~ /^## (\S+)$/mg], \@names, 'an entry for each row');
+my @bare = grep { $entry{$_} !~ m{^```rly\n.*;\n// expect.*?: \S}m } @names;
+is_deeply(\@bare, [], 'each with an example and what it shows');
+
+# The numbers that the page expects of an operator's example, in order; those
+# of shapes and dtypes are left out.
+sub shown {
+  my ($value) = $entry{$_[0]} =~ m{^// expect.*?: (.*?)^```}ms;
+  $value =~ s{\n//}{}g;
+  $value =~ s{Tensor\[\([^)]*\), \w+\]}{}g;
+  return $value =~ /-?\d[\d.]*(?:e[-+]?\d+)?/g;
+}
+
+# --- Elementary functions ---------------------------------------------------
+
+sub sigmoid { 1 / (1 + exp -$_[0]) }
+my $pi = 4 * atan2 1, 1;
+
+my %computed = (
+  exp => [1, exp 1], log => [0, log 2], log2 => [3], log10 => [2],
+  sqrt => [3], rsqrt => [0.5],
+  sigmoid => [map { sigmoid($_) } -1 .. 1],
+  tanh => [map { tanh($_) } -1 .. 1],
+  erf => [erf(0.5)], sin => [sin 1], cos => [cos 1], tan => [tan(1)],
+  asin => [$pi / 6], acos => [$pi / 3], atan => [$pi / 4],
+  sinh => [sinh(1)], cosh => [cosh(1)],
+  asinh => [asinh(1)], acosh => [acosh(2)], atanh => [atanh(0.5)],
+  fast_exp => [exp 1], fast_tanh => [tanh(1)], fast_erf => [erf(1)],
+  power => [2, 4, 8], reinterpret => [unpack 'l', pack 'f', 1],
+);
+
+# --- Normalisation, losses --------------------------------------------------
+
+my @e = map { exp } 1 .. 3;
+my @softmax = map { $_ / sum(@e) } @e;
+my $unit = 1 / sqrt(1 + 1e-5);
+
+# The element at $i of 1, 2, 3, divided by what it and its neighbours weigh.
+sub lrn {
+  my ($i) = @_;
+  my @near = grep { $_ >= 1 && $_ <= 3 } $i - 1 .. $i + 1;
+  my $squares = sum(map { $_ ** 2 } @near);
+  return $i / (2 + 1e-4 / 3 * $squares) ** 0.75;
+}
+
+%computed = (
+  %computed,
+  variance => [2 / 3],
+  'nn.softmax' => \@softmax, 'nn.fast_softmax' => \@softmax,
+  'nn.log_softmax' => [map { log } @softmax],
+  'nn.batch_norm' => [0, 1 / sqrt(4 + 1e-5)],
+  map({ ("nn.${_}_norm" => [-$unit, $unit]) } qw(layer group instance)),
+  'nn.l2_normalize' => [0.6, 0.8], 'nn.lrn' => [map { lrn($_) } 1 .. 3],
+  'nn.cross_entropy' => [-log 0.5],
+);
+
+# --- Random numbers ---------------------------------------------------------
+# The words of key 1234 are the reference's: they stand in a conformance case.
+
+my $case = 'tests/conformance/ops/random.threefry_generate__seed_4.safetensors';
+my $bytes = slurp($case);
+my @words = (unpack 'Q<*', substr $bytes, 8 + unpack 'Q<', $bytes)[-4 .. -1];
+my @open = map { (($_ >> 12) + 0.5) / 2 ** 52 } @words;
+
+sub normal {
+  my ($turn, $u, $v) = @_;
+  my $radius = sqrt(-2 * log $u);
+  return $radius * ($turn ? sin 2 * $pi * $v : cos 2 * $pi * $v);
+}
+
+is_deeply([shown('random.threefry_generate')], \@words,
+          'the words of random.threefry_generate');
+%computed = (
+  %computed,
+  'random.uniform' => [map { (($_ & 0xFFFFFFFF) >> 9) / 2 ** 23 }
+                         @words[0 .. 2]],
+  'random.normal' => [normal(0, @open[0, 1]), normal(1, @open[0, 1]),
+                      normal(0, @open[2, 3])],
+);
+
+near([shown($_)], $computed{$_}, 3e-7, "what $_ shows") for sort keys %computed;
+
+# --- Other names ------------------------------------------------------------
+# What an operator was called in other releases of Relay.
+
+my @renamed = (
+  ['_contrib_reverse_reshape([[1, 2], [3, 4]], newshape=[-1, 0])',
+   qr/\[\[1, 2\],\s+\[3, 4\]\]/],
+  ['contrib.adaptive_avg_pool2d([[[[1f, 3f, 2f]]]], output_size=[1])',
+   qr/\[2\.0\]/],
+  ['contrib.adaptive_max_pool2d([[[[1f, 3f, 2f]]]], output_size=[1])',
+   qr/\[3\.0\]/],
+  ['scatter([0, 0, 0], [2, 0], [5, 6], axis=0)', qr/\[6, 0, 5\]/],
+);
+gives(rly('run', '-e', $_->[0]), 0, $_->[1], '', $_->[0]) for @renamed;
+
+done_testing();

@@ -1,0 +1,189 @@
+#!/usr/bin/env perl
+# rly fmt --relay: each extension written out in what TVM's parser reads, or
+# named with its place; plain programs stay what they are.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $header = "#[version = \"0.0.5\"]\n";
+my $path = scratch('p.rly');
+my $plain = scratch('plain.rly');
+
+# What the body of @main, with these parameters, becomes.
+sub becomes {
+  my ($params, $body, $expected, $name) = @_;
+  prints("def \@main($params) { $body }", "def \@main($params) { $expected }",
+         $name);
+}
+
+# The layout is the formatter's, so blanks do not count here.
+sub words {
+  my $text = join ' ', split ' ', $_[0];
+  return $text =~ s/(?<=\() | (?=\))//gr;
+}
+
+sub prints {
+  my ($program, $expected, $name) = @_;
+  my $run = rly('fmt', '--relay', spew($path, $program));
+  is(words($run->{out}), words("$header$expected"), $name) or diag($run->{err});
+  my $again = rly('fmt', '--relay', spew($plain, $run->{out}));
+  is($again->{out}, $run->{out}, "$name: once is enough");
+}
+
+sub refused {
+  my ($program, $place, $what, $name) = @_;
+  gives(rly('fmt', '--relay', spew($path, $program)), 1, '',
+        qr/p\.rly:$place: error\[E0508\]: plain Relay cannot express \Q$what\E/,
+        $name);
+}
+
+# --- Operators and branches -------------------------------------------------
+
+becomes('%a: bool, %b: bool', '%a && %b',
+        'if (%a) { %b } else { False }', '&&');
+becomes('%a: bool, %b: bool', '%a || !%b',
+        'if (%a) { True } else { logical_not(%b) }', '|| and !');
+becomes('%x: int32', '-%x*2 - -1', 'negative(%x) * 2 - -1', 'unary minus');
+becomes('%x: int32', '%x+1', '%x + 1', 'blanks around operators');
+becomes('%a: bool', 'if (%a) { 1 } else if (%a) { 2 } else { 3 }',
+        'if (%a) { 1 } else { if (%a) { 2 } else { 3 } }', 'else if');
+becomes('', '1; 2;', '1; 2; ()', 'a semicolon at the end');
+
+# --- Literals ---------------------------------------------------------------
+
+becomes('', '(1.0, 1e2, 2f64, 3i64, 4i16)', '(1f, 100f, 2f64, 3i64, 4i16)',
+        'numbers have the suffixes of Relay');
+becomes('', '(1i8, 2u8, 3u64, 1bf16)', '(cast(1, dtype="int8"),
+  cast(2, dtype="uint8"), cast(3, dtype="uint64"), cast(1f, dtype="bfloat16"))',
+        'dtypes without a literal are casts');
+becomes('', '(inff, inff64, nanf)',
+        '(inff, cast(inff, dtype="float64"), inff - inff)', 'infinity, NaN');
+becomes('', '-9223372036854775808', '-9223372036854775807i64 - 1i64',
+        'the smallest int64');
+becomes('', '[[1, 2f], [3, 4]]',
+        'stack((stack((1f, 2f), axis=0), stack((3f, 4f), axis=0)), axis=0)',
+        'a tensor literal, of one dtype');
+becomes('%x: int64', '[%x, 1i64, 2]', 'stack((%x, 1i64, 2i64), axis=0)',
+        'a bracket of expressions');
+becomes('', '"hi"', 'cast(stack((104, 105), axis=0), dtype="uint8")',
+        'a string');
+becomes('', '""', 'zeros(shape=[0], dtype="uint8")', 'an empty string');
+
+# --- Where Relay's grammar wants parentheses ----------------------------------
+
+becomes('%t: ((int32, (int32,)), int32)', '%t.0.1.0', '((%t.0).1).0',
+        'projections one at a time');
+prints('def @f() { (1, 2) } def @main() { @f().0 }',
+       'def @f() { (1, 2) } def @main() { (@f()).0 }',
+       'a projection of a call');
+becomes('%t: (int32, int32)', 'let %x = match (%t) { (%a, _) => %a }; %x',
+        'let %x = ( match (%t) { (%a, _) => { %a } } ); %x',
+        'a match that is bound');
+becomes('', 'let %x = let %y = 1; %y; %x', 'let %x = ( let %y = 1; %y ); %x',
+        'a let that is bound');
+becomes('', '%0 = { let %y = 1; %y }; %0', '%0 = ( let %y = 1; %y ); %0',
+        'a block that is bound');
+
+# --- Names ------------------------------------------------------------------
+
+becomes('', 'let %ref = 1; let %type = 2; %ref + %type',
+        'let %ref_1 = 1; let %type_1 = 2; %ref_1 + %type_1',
+        'keywords are no names');
+becomes('%x: int32', 'let %x = %x + 1; %x', 'let %x_1 = %x + 1; %x_1',
+        'a name is bound once: TVM would return the parameter');
+becomes('%x_1: int32, %x: int32', 'let %x = %x; (%x, %x_1)',
+        'let %x_2 = %x; (%x_2, %x_1)', 'new names are new');
+prints('def @f() { %0 = 1; %0 } def @g() { %0 = 2; %0 }',
+       'def @f() { %0 = 1; %0 } def @g() { %1 = 2; %1 }',
+       'graph variables are numbered through');
+
+# --- Types ------------------------------------------------------------------
+
+prints('def @f[A, n: Dim](%a: A, %x: Tensor[(n, n * 2, 3), int32]) {
+          (%a, %x) }',
+       'def @f[A](%a: A, %x: Tensor[(?, ?, 3), int32]) { (%a, %x) }',
+       'named dimensions');
+becomes('', 'let %r: Ref[int32] = ref(1); ref_read(%r)',
+        'let %r = ref(1); ref_read(%r)', 'the type of a cell is left out');
+becomes('', 'let %f: fn [A](A) -> A = fn [A](%a: A) -> A { %a }; %f(1)',
+        'let %f = fn [A](%a: A) -> A { %a }; %f(1)',
+        'so is that of a polymorphic function');
+becomes('%x: Tensor[(?), int32]', 'shape_of(%x)',
+        'shape_of(%x, dtype="int32")', 'shape_of says its dtype');
+prints('def @f() { A } type T { A }', 'type T { A } def @f() { A }',
+       'constructors come before their uses');
+
+# --- Programs ---------------------------------------------------------------
+
+prints('param @w: int32; param @v: int32 = 2;
+        def @f(%w: int32) { %w * @w }
+        def @g(%x: int32) { if (%x == 0) { @f(%x) } else { @g(%x - 1) } }
+        def @h() { @v } def @i() { 1 }',
+       'def @f(%w: int32, %w_1: int32) { %w_1 * %w }
+        def @g(%w: int32, %x: int32) { if (%x == 0) { @f(%w, %x) }
+          else { @g(%w, %x - 1) } }
+        def @h(%v: int32) { %v } def @i() { 1 }',
+       'params go to the functions that reach them');
+prints('1+2', 'def @main() { 1 + 2 }', 'a script of one expression is @main');
+prints("// a comment\ndef \@main() { /* another **/ 1 }",
+       'def @main() { 1 }', 'comments are left out');
+
+# --- What Relay cannot say --------------------------------------------------
+
+refused('1; 2;', '1:4', 'an expression at top level besides another',
+        'a script of more');
+refused("def \@main() { 1 }\n\@main();", '2:1',
+        'an expression at top level besides @main', 'a call of @main');
+refused('let @x = 1;', '1:1', 'a `let` at top level', 'global values');
+refused('import "a.rly";', '1:1', 'an `import`', 'imports');
+refused('def @f() { let %a = fn () -> int32 { %b() }
+and %b = fn () -> int32 { 1 }; %a }', '2:1', 'functions joined by `and`',
+        'local mutual recursion');
+refused('def @f[n: Dim](%x: Tensor[(n), int32]) { n }', '1:42',
+        'the named dimension `n` as a value', 'dimensions as values');
+refused('def @f() { @map(negative, Nil) }', '1:17',
+        'the operator `negative` as a value', 'operators as values');
+refused('def @f() { print(1) }', '1:12', 'the operator `print`',
+        'operators of our own');
+refused('def @f(%x: Tensor[(2), int32], %s: Tensor[(1), int32]) {
+  reshape(%x, newshape=%s) }', '2:24', 'an attribute that is an expression',
+        'attributes that are values');
+refused('def @f(%x: int32) { cast(%x, dtype="a\"b") }', '1:36',
+        'a string that needs escapes', 'strings with escapes');
+refused('type S { S(Ref[int32]) }', '1:12', 'this type, which cannot be left',
+        'fields that are cells');
+refused('param @w: int32; def @f(%x: int32) { @w } def @g() { @map(@f, Nil) }',
+        '1:59', '`@f` as a value, for it reaches a `param`',
+        'functions that would change their type');
+
+# --- Plain programs ---------------------------------------------------------
+
+# Every program of the conformance suites gives what it gave: the value of its
+# @main, a run-time error, or, where @main has inputs, its types.
+sub answers {
+  my ($file) = @_;
+  my $run = rly('run', $file, '--json');
+  return "$run->{status} " . ($run->{status} ? '' : $run->{out})
+    if $run->{status} != 1;
+  my $types = rly('check', '--types', $file);
+  return $types->{status} ? undef : join "\n", sort split /\n/, $types->{out};
+}
+
+# Those whose extensions the file itself is about.
+my %beyond = map { ($_ => 1) } qw(clos_operator_as_value);
+my ($count, @changed) = (0);
+for my $file (glob 'tests/conformance/lang/*.rly tests/conformance/ops/*.rly') {
+  my ($name) = $file =~ m{(\w+)\.rly$};
+  my $before = answers($file) // next;
+  my $run = rly('fmt', '--relay', $file);
+  next if $beyond{$name} && $run->{status} == 1;
+  $count++;
+  my $after = $run->{status} == 0 && answers(spew($plain, $run->{out}));
+  push @changed, $name unless $after && $after eq $before;
+}
+is_deeply(\@changed, [], 'no program of the conformance suites changes');
+cmp_ok($count, '>', 200, 'which are many');
+
+done_testing;

@@ -1,0 +1,132 @@
+#!/usr/bin/env perl
+# The prompt, driven through a pseudo terminal as a user would: each step sends
+# a line when rly is ready for it, and says what must come back.
+use strict;
+use warnings;
+use lib 'tests/t';
+use IPC::Open2;
+use POSIX ();
+use Rly;
+use Test::More;
+
+my ($to, $from, $seen, $pid);
+
+# Starts rly on a terminal of its own.
+sub start {
+  local %ENV = (%ENV, TERM => 'dumb', INPUTRC => '/dev/null');
+  $pid = open2($from, $to, 'script', '-q', '-e', '-c', "$ENV{RLY} @_",
+               '/dev/null');
+  $seen = '';
+}
+
+# Reads until what was printed since the last step matches; what it is then.
+# Readline's escapes and carriage returns are left out.
+sub expect {
+  my ($pattern, $name) = @_;
+  while ($seen !~ $pattern) {
+    sysread $from, my $more, 4096 or last;
+    $more =~ s/\e\[[?0-9;]*[A-Za-z]|\r//g;
+    $seen .= $more;
+  }
+  ok($seen =~ $pattern, $name) or diag("found: $seen");
+  my $found = $seen;
+  $seen = '';
+  return $found;
+}
+
+sub type {
+  syswrite $to, $_[0];
+}
+
+# Types a line, and expects this before the next prompt.
+sub line {
+  my ($text, $pattern, $name) = @_;
+  type("$text\n");
+  my $found = expect(qr/^rly> $/m, $name);
+  like($found, $pattern, '... and its answer');
+}
+
+sub ends {
+  my ($status, $name) = @_;
+  1 while sysread $from, my $rest, 4096;
+  waitpid $pid, 0;
+  is($? >> 8, $status, $name);
+}
+
+SKIP: {
+  skip 'there is no `script`', 1 if system('command -v script >/dev/null');
+
+  start();
+  expect(qr/^rly> $/m, 'a prompt');
+  line('1 + 2', qr/^3$/m, 'an expression');
+  line('let %x = 20;', qr/\A.*\n(?:rly> )?\z/, 'a let says nothing');
+  line('%x * 2 + %x', qr/^60$/m, 'and stays');
+
+  type("def \@twice(%n: int32) -> int32 {\n");
+  expect(qr/^ +\.\.\. $/m, 'an open brace asks for more');
+  type("  %n * 2\n");
+  expect(qr/^ +\.\.\. $/m, 'and for more');
+  line('}', qr/^(?!.*error)/s, 'until it is closed');
+  line('@twice(%x)', qr/^40$/m, 'then the definition is there');
+
+  line('@twice(1f)', qr/error\[E02\d\d\]/, 'a type error');
+  line('1 / 0', qr/error\[E0602\]/, 'a run-time error');
+  line(')', qr/error\[E0004\]/, 'a parse error');
+  line('let %y = 1 / 0;', qr/error\[E0602\]/, 'a let that fails');
+  line('%x', qr/^20$/m, 'none of them ends the session');
+
+  my $loop = 'def @loop(%n: int32) -> int32 { @loop(%n + 1) }';
+  line($loop, qr/^(?!.*error)/s, 'an endless loop');
+  type("{ print(7); \@loop(0) }\n");
+  expect(qr/^7$/m, 'that runs');
+  type("\x03");
+  expect(qr/interrupted\b.*^rly> $/ms, 'is stopped by Ctrl-C');
+  line('%x + 1', qr/^21$/m, 'and the session goes on');
+
+  type('1 + 1 +');
+  expect(qr/1 \+ 1 \+/, 'a line begun');
+  type("\x03");
+  expect(qr/^rly> $/m, 'is given up by Ctrl-C');
+  line('5', qr/^5$/m, 'and nothing of it remains');
+
+  line(':type @twice', qr/^fn \(int32\) -> int32$/m, ':type');
+  line(':type 1 / 0', qr/^int32$/m, ':type does not evaluate');
+  line(':type 1 + ', qr/error\[E0004\]/, ':type of half an expression');
+  line(':type let %z = 1;', qr/expect/, ':type of a let');
+  line('%z', qr/error\[E0101\]/, 'leaves nothing behind');
+  line(':doc add', qr{^add\(lhs, rhs\)\n  Sum.*^  formula: lhs \+ rhs$}ms,
+       ':doc');
+  line(':doc none', qr{no operator `none`}, ':doc of what there is not');
+  line(':ops', qr{^add +Sum.*^topk +The}ms, ':ops');
+  line(':help', qr/^:load FILE +\S.*^:quit +\S/ms, ':help');
+  line(':nonsense', qr/no command/, 'no such command');
+
+  my $file = spew(scratch('more.rly'),
+                  "def \@three() -> int32 { 3 }\n\@three() * 10;\n");
+  line(":load $file", qr/^30$/m, ':load runs a file');
+  line('@three()', qr/^3$/m, 'and its definitions stay');
+  line(':load ' . scratch('none.rly'), qr/error\[E0501\]/,
+       'a file that there is not');
+  type(":quit\n");
+  ends(0, ':quit');
+
+  start();
+  expect(qr/^rly> $/m, 'another session');
+  type("\x04");
+  ends(0, 'the end of input leaves');
+
+  my $script = spew(scratch('script.rly'), "let %s = 11;\n%s + 1;\n");
+  start('run', '-i', $script);
+  expect(qr/^12\n.*^rly> $/ms, 'run -i runs the script first');
+  line('%s', qr/^11$/m, 'and has its names');
+  type("\x04");
+  ends(0, 'and leaves');
+}
+
+# Without a terminal there is neither a prompt nor a greeting.
+gives(rly({in => "1 + 1\n:type 2f\n3 +\n 4\n"}, 'repl'), 0,
+      "2\nfloat32\n7\n", '', 'the prompt without a terminal');
+gives(rly({in => "1 / 0\n5\n"}, 'repl'), 0, "5\n", qr/E0602/,
+      'errors do not end it either');
+
+done_testing();

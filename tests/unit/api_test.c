@@ -1,0 +1,660 @@
+/* The C API as a host sees it: what works, what is refused, and that neither
+ * senseless calls nor failing allocations do harm.  lib/handles.h is included
+ * for the last of these alone. */
+#include "include/rly.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/handles.h"
+#include "tests/unit/unit.h"
+
+/* --- A host ------------------------------------------------------------- */
+
+/* A context, a program and a session, and what the session printed. */
+typedef struct Guest {
+  rly_context *cx;
+  rly_program *program;
+  rly_session *session;
+  char printed[256];
+  bool interrupt;  /* the session, when it prints */
+} Guest;
+
+static void on_write(void *data, const char *text, size_t len) {
+  Guest *g = data;
+  size_t used = strlen(g->printed);
+  assert_true(used + len < sizeof g->printed);
+  memcpy(g->printed + used, text, len);
+  g->printed[used + len] = '\0';
+  if (g->interrupt) rly_session_interrupt(g->session);
+}
+
+static rly_status add(Guest *g, const char *text) {
+  return rly_program_add_text(g->program, "test", text, strlen(text), 0);
+}
+
+static void guest_start(Guest *g, const rly_options *options,
+                        const char *text) {
+  *g = (Guest){.cx = rly_context_new(options)};
+  assert_non_null(g->cx);
+  g->program = rly_program_new(g->cx);
+  assert_non_null(g->program);
+  assert_int_equal(add(g, text), RLY_OK);
+  rly_session_options hooks = {.write = on_write, .data = g};
+  g->session = rly_session_new(g->program, &hooks);
+  assert_non_null(g->session);
+}
+
+static void guest_end(Guest *g) {
+  rly_session_free(g->session);
+  rly_program_free(g->program);
+  rly_context_free(g->cx);
+}
+
+/* The text is what it should be; releases it. */
+static void assert_text(Guest *g, char *text, const char *expected) {
+  assert_non_null(text);
+  assert_string_equal(text, expected);
+  rly_text_free(g->cx, text);
+}
+
+/* The diagnostics hold these words; clears them. */
+static void assert_said(Guest *g, const char *words) {
+  char *text = rly_diagnostics_text(g->cx, false);
+  assert_non_null(text);
+  if (!strstr(text, words)) fail_msg("`%s` is not in: %s", words, text);
+  rly_text_free(g->cx, text);
+  rly_diagnostics_clear(g->cx);
+  assert_int_equal(rly_diagnostic_count(g->cx), 0);
+}
+
+static rly_value *call(Guest *g, const char *name) {
+  rly_value *v = NULL;
+  assert_int_equal(rly_session_call(g->session, name, 0, NULL, &v), RLY_OK);
+  assert_non_null(v);
+  return v;
+}
+
+static rly_tensor *vector(rly_context *cx, int64_t n, const float *elements) {
+  rly_tensor *t = rly_tensor_new(cx, "float32", 1, &n, elements);
+  assert_non_null(t);
+  return t;
+}
+
+/* --- What works --------------------------------------------------------- */
+
+static const char scale[] =
+    "param @w: Tensor[(2), float32];\n"
+    "def @main(%x: Tensor[(?), float32]) -> Tensor[(?), float32] {\n"
+    "  %x * @w\n"
+    "}\n";
+
+static void test_call(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, scale);
+  rly_tensor *w = vector(g.cx, 2, (float[]){2, 3});
+  rly_tensor *x = vector(g.cx, 2, (float[]){10, 100});
+  assert_int_equal(rly_program_bind_tensor(g.program, "w", w), RLY_OK);
+  rly_tensor_free(w);
+  rly_value *arg = rly_value_of_tensor(g.session, x), *result;
+  rly_tensor_free(x);
+  assert_int_equal(rly_session_call(g.session, "main", 1, &arg, &result),
+                   RLY_OK);
+  rly_value_free(arg);
+  rly_tensor *y = rly_value_tensor(result);
+  rly_value_free(result);
+  assert_string_equal(rly_tensor_dtype(y), "float32");
+  assert_int_equal(rly_tensor_rank(y), 1);
+  assert_int_equal(rly_tensor_dim(y, 0), 2);
+  assert_int_equal(rly_tensor_count(y), 2);
+  const float *data = rly_tensor_data(y);
+  assert_true(data[0] == 20 && data[1] == 300);
+  rly_tensor_free(y);
+  guest_end(&g);
+}
+
+static void test_signature(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @f(%a: int32, %b: (int32, bool)) -> bool "
+                        "{ %b.1 }");
+  const rly_function *f = rly_program_function(g.program, "f");
+  assert_non_null(f);
+  assert_int_equal(rly_function_param_count(f), 2);
+  assert_string_equal(rly_function_param_name(f, 0), "a");
+  assert_string_equal(rly_function_param_name(f, 1), "b");
+  assert_null(rly_function_param_name(f, 2));
+  assert_null(rly_function_param_name(f, -1));
+  assert_text(&g, rly_function_type_text(g.program, f),
+              "fn (int32, (int32, bool)) -> bool");
+  assert_null(rly_program_function(g.program, "g"));
+  guest_end(&g);
+}
+
+static void on_show(void *data, rly_value *value) {
+  char *text = rly_value_text(value);
+  on_write(data, text, strlen(text));
+  on_write(data, "|", 1);
+  rly_text_free(((Guest *)data)->cx, text);
+}
+
+static void test_steps(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "let %a = 2; %a * 3; print(\"A\"); %a + 1");
+  assert_true(rly_program_has_expressions(g.program));
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_non_null(strstr(g.printed, "6|"));
+  assert_non_null(strstr(g.printed, "[65]"));
+  assert_non_null(strstr(g.printed, "3|"));
+  g.printed[0] = '\0';
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_string_equal(g.printed, "");  /* each is evaluated once */
+  assert_int_equal(add(&g, "%a - 1"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_string_equal(g.printed, "1|");
+  guest_end(&g);
+}
+
+static void test_parts(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "def @main() { (Cons(7, Nil), ref(True), (), "
+              "fn (%x: int32) -> int32 { %x }) }");
+  rly_value *v = call(&g, "main");
+  assert_int_equal(rly_value_kind(v), RLY_TUPLE);
+  assert_int_equal(rly_value_field_count(v), 4);
+  static const rly_kind kinds[] = {RLY_CONSTRUCTOR, RLY_REF, RLY_TUPLE,
+                                   RLY_FUNCTION};
+  rly_value *parts[4];
+  for (int i = 0; i < 4; i++) {
+    parts[i] = rly_value_field(v, i);
+    assert_int_equal(rly_value_kind(parts[i]), kinds[i]);
+    assert_int_equal(rly_value_is_unit(parts[i]), i == 2);
+  }
+  assert_null(rly_value_field(v, 4));
+  assert_null(rly_value_field(v, -1));
+  rly_value_free(v);  /* the parts live on */
+  assert_string_equal(rly_value_constructor(parts[0]), "Cons");
+  assert_null(rly_value_constructor(parts[1]));
+  assert_int_equal(rly_value_field_count(parts[0]), 2);
+  rly_value *seven = rly_value_field(parts[0], 0);
+  assert_text(&g, rly_value_text(seven), "7");
+  assert_text(&g, rly_value_type_text(seven), "int32");
+  assert_text(&g, rly_value_json(seven),
+              "{\"dtype\": \"int32\", \"shape\": [], \"data\": [7]}");
+  rly_value_free(seven);
+  rly_value *held = rly_value_field(parts[1], 0);
+  assert_text(&g, rly_value_text(held), "True");
+  rly_value_free(held);
+  assert_null(rly_value_tensor(parts[3]));
+  for (int i = 0; i < 4; i++) rly_value_free(parts[i]);
+  guest_end(&g);
+}
+
+static void test_sessions_are_apart(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "let @n = ref(0);\n"
+              "def @next() -> int32 {\n"
+              "  ref_write(@n, ref_read(@n) + 1); ref_read(@n)\n"
+              "}\n");
+  rly_session *first = g.session;
+  for (int i = 0; i < 3; i++) rly_value_free(call(&g, "next"));
+  rly_session *second = rly_session_new(g.program, NULL);
+  g.session = second;
+  rly_value *v = call(&g, "next");
+  assert_text(&g, rly_value_text(v), "1");
+  rly_value_free(v);
+  rly_session_free(second);
+  g.session = first;
+  v = call(&g, "next");
+  assert_text(&g, rly_value_text(v), "4");
+  rly_value_free(v);
+  guest_end(&g);
+}
+
+static void count_release(void *owner) { ++*(int *)owner; }
+
+static void test_borrowed_memory(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @same(%x: Tensor[(2), float32]) { %x }");
+  static const float elements[] = {1, 2};
+  int released = 0;
+  rly_tensor *t = rly_tensor_borrow(g.cx, "float32", 1, (int64_t[]){2},
+                                    elements, count_release, &released);
+  assert_ptr_equal(rly_tensor_data(t), elements);
+  rly_value *arg = rly_value_of_tensor(g.session, t), *result;
+  rly_tensor_free(t);
+  assert_int_equal(released, 0);
+  assert_int_equal(rly_session_call(g.session, "same", 1, &arg, &result),
+                   RLY_OK);
+  rly_value_free(arg);
+  rly_value_free(result);
+  assert_int_equal(released, 1);
+  guest_end(&g);
+  assert_int_equal(released, 1);
+}
+
+static void test_files(void **state) {
+  (void)state;
+  char path[] = "/tmp/rly-api-XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  Guest g;
+  guest_start(&g, NULL, "def @main() { ([1f, 2f], 3) }");
+  rly_value *v = call(&g, "main");
+  assert_int_equal(rly_value_write(v, path), RLY_OK);
+  rly_value_free(v);
+  guest_end(&g);
+
+  guest_start(&g, NULL, "param @out0: Tensor[(2), float32];\n"
+                        "def @main(%out1: int32) { @out0 }");
+  const rly_function *entry = rly_program_function(g.program, "main");
+  assert_int_equal(rly_program_bind_file(g.program, path), RLY_OK);
+  assert_int_equal(rly_program_bindings_check(g.program, entry), RLY_OK);
+  assert_int_equal(rly_session_call_bound(g.session, entry, &v), RLY_OK);
+  assert_text(&g, rly_value_json(v),
+              "{\"dtype\": \"float32\", \"shape\": [2], \"data\": [1, 2]}");
+  rly_value_free(v);
+  guest_end(&g);
+  unlink(path);
+}
+
+/* --- What is refused ---------------------------------------------------- */
+
+static void test_errors(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @f(%n: int32) -> int32 { 10 / %n }");
+  assert_int_equal(add(&g, "1 +"), RLY_REFUSED);
+  assert_said(&g, "error[E0004]");
+  assert_int_equal(add(&g, "%nobody"), RLY_REFUSED);
+  assert_said(&g, "error[E0101]");
+  assert_int_equal(
+      rly_program_add_text(g.program, "t", "(1", 2, RLY_INTERACTIVE),
+      RLY_INCOMPLETE);
+  assert_int_equal(rly_diagnostic_count(g.cx), 0);
+  assert_int_equal(rly_program_add_file(g.program, "/nonexistent", 0),
+                   RLY_REFUSED);
+  assert_said(&g, "error[E0501]");
+  assert_int_equal(add(&g, "@f(0)"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_RUNTIME);
+  assert_said(&g, "error[E0602]");
+  assert_int_equal(add(&g, "@f(5)"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_string_equal(g.printed, "2|");
+  guest_end(&g);
+}
+
+static void test_diagnostics_json(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "");
+  rly_diagnostic_add(g.cx, "E0506", "of the \"host\"");
+  rly_diagnostic_add(g.cx, "no such code", "anyhow");
+  assert_int_equal(rly_diagnostic_count(g.cx), 2);
+  char *text = rly_diagnostics_json(g.cx);
+  assert_non_null(strstr(text, "\"message\": \"of the \\\"host\\\"\""));
+  rly_text_free(g.cx, text);
+  guest_end(&g);
+}
+
+static void test_call_refused(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, scale);
+  rly_value *result = NULL;
+  assert_int_equal(rly_session_call(g.session, "none", 0, NULL, &result),
+                   RLY_REFUSED);
+  assert_said(&g, "no such function");
+  assert_int_equal(rly_session_call(g.session, "main", 0, NULL, &result),
+                   RLY_REFUSED);
+  assert_said(&g, "arguments");
+  rly_tensor *t = rly_tensor_new(g.cx, "int32", 0, NULL, &(int32_t){1});
+  rly_value *arg = rly_value_of_tensor(g.session, t);
+  rly_tensor_free(t);
+  assert_int_equal(rly_session_call(g.session, "main", 1, &arg, &result),
+                   RLY_REFUSED);  /* `w` is missing, and the type is wrong */
+  rly_diagnostics_clear(g.cx);
+  assert_int_equal(add(&g, "def @id[A](%x: A) -> A { %x }"), RLY_OK);
+  assert_int_equal(rly_session_call(g.session, "id", 1, &arg, &result),
+                   RLY_REFUSED);  /* of no one type */
+  assert_said(&g, "no such function");
+  rly_value_free(arg);
+  assert_null(result);
+  guest_end(&g);
+}
+
+static void test_bindings_refused(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "param @a: int32;\n"
+                        "param @b: Tensor[(2), float32];\n");
+  assert_int_equal(rly_program_bindings_check(g.program, NULL), RLY_REFUSED);
+  char *text = rly_diagnostics_text(g.cx, false);
+  assert_true(strstr(text, "`a`") && strstr(text, "`b`"));
+  rly_text_free(g.cx, text);
+  rly_diagnostics_clear(g.cx);
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_REFUSED);
+  assert_said(&g, "error[E0503]");
+  assert_int_equal(rly_program_bind_text(g.program, "b=[1, 2, 3]"), RLY_OK);
+  assert_int_equal(rly_program_bindings_check(g.program, NULL), RLY_REFUSED);
+  assert_said(&g, "(3)");
+  assert_int_equal(rly_program_bind_text(g.program, "b=[1, 2]"), RLY_OK);
+  assert_int_equal(rly_program_bind_text(g.program, "a=5"), RLY_OK);
+  assert_int_equal(rly_program_bindings_check(g.program, NULL), RLY_OK);
+  assert_int_equal(rly_program_bind_text(g.program, "c=5"), RLY_OK);
+  assert_int_equal(rly_program_bindings_check(g.program, NULL), RLY_REFUSED);
+  assert_said(&g, "`c`");
+  guest_end(&g);
+}
+
+/* --- Limits ------------------------------------------------------------- */
+
+static const char runaway[] =
+    "def @deep(%n: int32) -> int32 { 1 + @deep(%n + 1) }\n"
+    "def @long(%n: int32) -> int32 { print_text(\"x\"); @long(%n + 1) }\n"
+    "def @wide() { zeros(shape=[1000000, 1000], dtype=\"float32\") }\n";
+
+static void assert_limit(const rly_options *options, const char *item,
+                         const char *code) {
+  Guest g;
+  guest_start(&g, options, runaway);
+  assert_int_equal(add(&g, item), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_LIMIT);
+  assert_said(&g, code);
+  assert_int_equal(add(&g, "6 * 7"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_non_null(strstr(g.printed, "42|"));
+  guest_end(&g);
+}
+
+static void test_limits(void **state) {
+  (void)state;
+  rly_options depth = {.max_depth = 100}, memory = {.max_memory = 64 << 20};
+  assert_limit(&depth, "@deep(0)", "E0702");
+  assert_limit(&memory, "@wide()", "E0701");
+}
+
+static void test_interrupt(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, runaway);
+  assert_int_equal(add(&g, "@long(0)"), RLY_OK);
+  g.interrupt = true;
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_INTERRUPTED);
+  rly_diagnostics_clear(g.cx);
+  assert_string_equal(g.printed, "x");
+  g.interrupt = false;
+  assert_int_equal(add(&g, "6 * 7"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_string_equal(g.printed, "x42|");
+  guest_end(&g);
+}
+
+/* --- Misuse ------------------------------------------------------------- */
+
+static void test_null_handles(void **state) {
+  (void)state;
+  rly_value *v = NULL;
+  rly_context_free(NULL);
+  rly_program_free(NULL);
+  rly_session_free(NULL);
+  rly_value_free(NULL);
+  rly_tensor_free(NULL);
+  rly_text_free(NULL, NULL);
+  rly_session_interrupt(NULL);
+  rly_diagnostics_clear(NULL);
+  rly_diagnostic_add(NULL, "E0506", "x");
+  assert_null(rly_program_new(NULL));
+  assert_null(rly_session_new(NULL, NULL));
+  assert_int_equal(rly_diagnostic_count(NULL), 0);
+  assert_null(rly_diagnostics_text(NULL, false));
+  assert_null(rly_diagnostics_json(NULL));
+  assert_int_equal(rly_program_add_text(NULL, "x", "1", 1, 0), RLY_MISUSE);
+  assert_int_equal(rly_program_add_file(NULL, "x", 0), RLY_MISUSE);
+  assert_false(rly_program_has_expressions(NULL));
+  assert_null(rly_program_function(NULL, "f"));
+  assert_int_equal(rly_function_param_count(NULL), 0);
+  assert_null(rly_function_param_name(NULL, 0));
+  assert_null(rly_function_type_text(NULL, NULL));
+  assert_null(rly_program_type_of(NULL, "1", 1));
+  assert_int_equal(rly_program_bind_file(NULL, "x"), RLY_MISUSE);
+  assert_int_equal(rly_program_bind_tensor(NULL, "x", NULL), RLY_MISUSE);
+  assert_int_equal(rly_program_bind_text(NULL, "x=1"), RLY_MISUSE);
+  assert_int_equal(rly_program_bindings_check(NULL, NULL), RLY_MISUSE);
+  assert_int_equal(rly_session_run(NULL, NULL, NULL), RLY_MISUSE);
+  assert_int_equal(rly_session_call(NULL, "f", 0, NULL, &v), RLY_MISUSE);
+  assert_int_equal(rly_session_call_bound(NULL, NULL, &v), RLY_MISUSE);
+  assert_int_equal(rly_session_stats(NULL).cells, 0);
+}
+
+static void test_null_values(void **state) {
+  (void)state;
+  (void)rly_value_kind(NULL);
+  assert_false(rly_value_is_unit(NULL));
+  assert_null(rly_value_text(NULL));
+  assert_null(rly_value_type_text(NULL));
+  assert_null(rly_value_json(NULL));
+  assert_int_equal(rly_value_field_count(NULL), 0);
+  assert_null(rly_value_field(NULL, 0));
+  assert_null(rly_value_constructor(NULL));
+  assert_null(rly_value_tensor(NULL));
+  assert_null(rly_value_of_tensor(NULL, NULL));
+  assert_int_equal(rly_value_write(NULL, "x"), RLY_MISUSE);
+  assert_null(rly_tensor_dtype(NULL));
+  assert_int_equal(rly_tensor_rank(NULL), -1);
+  assert_int_equal(rly_tensor_dim(NULL, 0), -1);
+  assert_int_equal(rly_tensor_count(NULL), 0);
+  assert_null(rly_tensor_data(NULL));
+}
+
+static void test_senseless_arguments(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @f(%x: int32) -> int32 { %x }");
+  rly_value *v = NULL, *none[1] = {NULL};
+  rly_program *p = g.program;
+  assert_int_equal(rly_program_add_text(p, NULL, "1", 1, 0), RLY_MISUSE);
+  assert_int_equal(rly_program_add_text(p, "x", NULL, 1, 0), RLY_MISUSE);
+  assert_int_equal(rly_program_add_file(p, NULL, 0), RLY_MISUSE);
+  assert_null(rly_program_function(p, NULL));
+  assert_null(rly_function_type_text(p, NULL));
+  assert_null(rly_program_type_of(p, NULL, 0));
+  assert_int_equal(rly_program_bind_file(p, NULL), RLY_MISUSE);
+  assert_int_equal(rly_program_bind_tensor(p, "x", NULL), RLY_MISUSE);
+  assert_int_equal(rly_program_bind_text(p, NULL), RLY_MISUSE);
+  assert_int_equal(rly_session_call(g.session, NULL, 0, NULL, &v), RLY_MISUSE);
+  assert_int_equal(rly_session_call(g.session, "f", 1, NULL, &v), RLY_MISUSE);
+  assert_int_equal(rly_session_call(g.session, "f", 1, none, &v), RLY_MISUSE);
+  assert_int_equal(rly_session_call(g.session, "f", -1, none, &v), RLY_MISUSE);
+  assert_int_equal(rly_session_call(g.session, "f", 1, none, NULL),
+                   RLY_MISUSE);
+  assert_int_equal(rly_session_call_bound(g.session, NULL, &v), RLY_MISUSE);
+  assert_null(v);
+  guest_end(&g);
+}
+
+/* A text that `:type` is asked for leaves the program as it was. */
+static void test_type_of(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "let %a = 1f;");
+  assert_text(&g, rly_program_type_of(g.program, "(%a, True)", 10),
+              "(float32, bool)");
+  static const char *const others[] = {"let %z = 1;", "", "%a +",
+                                       "def @z() { 1 }"};
+  for (size_t i = 0; i < LENGTH(others); i++) {
+    assert_null(rly_program_type_of(g.program, others[i], strlen(others[i])));
+    assert_true(rly_diagnostic_count(g.cx) > 0);
+    rly_diagnostics_clear(g.cx);
+  }
+  assert_int_equal(add(&g, "%z"), RLY_REFUSED);
+  assert_null(rly_program_function(g.program, "z"));
+  guest_end(&g);
+}
+
+static void test_senseless_tensors(void **state) {
+  (void)state;
+  rly_context *cx = rly_context_new(NULL);
+  int64_t shape[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  float x = 1;
+  assert_null(rly_tensor_new(NULL, "float32", 1, shape, &x));
+  assert_null(rly_tensor_new(cx, NULL, 1, shape, &x));
+  assert_null(rly_tensor_new(cx, "float99", 1, shape, &x));
+  assert_null(rly_tensor_new(cx, "float32", -1, shape, &x));
+  assert_null(rly_tensor_new(cx, "float32", 9, shape, &x));
+  assert_null(rly_tensor_new(cx, "float32", 1, NULL, &x));
+  assert_null(rly_tensor_new(cx, "float32", 1, shape, NULL));
+  assert_null(rly_tensor_new(cx, "float32", 1, (int64_t[]){-1}, &x));
+  assert_null(rly_tensor_new(cx, "float64", 2,
+                             (int64_t[]){INT64_MAX / 8, 7}, &x));
+  assert_null(rly_tensor_new(cx, "float32", 1, (int64_t[]){INT64_MAX / 8},
+                             &x));
+  assert_null(rly_tensor_borrow(cx, "float32", 1, shape, NULL, NULL, NULL));
+  rly_tensor *empty = rly_tensor_new(cx, "float32", 1, (int64_t[]){0}, NULL);
+  assert_non_null(empty);
+  assert_int_equal(rly_tensor_count(empty), 0);
+  assert_int_equal(rly_tensor_dim(empty, 1), -1);
+  rly_tensor_free(empty);
+  rly_context_free(cx);
+}
+
+/* Values and tensors of one owner are not another's. */
+static void test_foreign_handles(void **state) {
+  (void)state;
+  Guest a, b;
+  guest_start(&a, NULL, scale);
+  guest_start(&b, NULL, "def @f(%x: Tensor[(2), float32]) { %x }");
+  rly_tensor *of_a = vector(a.cx, 2, (float[]){1, 2});
+  rly_value *v = rly_value_of_tensor(a.session, of_a), *result = NULL;
+  assert_int_equal(rly_session_call(b.session, "f", 1, &v, &result),
+                   RLY_MISUSE);
+  assert_null(rly_value_of_tensor(b.session, of_a));
+  assert_int_equal(rly_program_bind_tensor(b.program, "w", of_a), RLY_MISUSE);
+  assert_null(result);
+  rly_value_free(v);
+  rly_tensor_free(of_a);
+  guest_end(&a);
+  guest_end(&b);
+}
+
+/* --- Allocations that fail ---------------------------------------------- */
+
+static const char everything[] =
+    "param @w: Tensor[(2), float32];\n"
+    "type Pair { Pair(Tensor[(2), float32], List[int32]) }\n"
+    "let @cell = ref(@w);\n"
+    "def @main(%n: int32) -> Pair {\n"
+    "  ref_write(@cell, ref_read(@cell) + @w);\n"
+    "  Pair(ref_read(@cell), @map(fn (%i: int32) -> int32 { %i * %n },\n"
+    "                             @range(3)))\n"
+    "}\n";
+
+/* Uses the result in every way there is. */
+static void use_value(rly_context *cx, rly_value *v) {
+  rly_text_free(cx, rly_value_text(v));
+  rly_text_free(cx, rly_value_json(v));
+  rly_text_free(cx, rly_value_type_text(v));
+  rly_value *field = rly_value_field(v, 0);
+  rly_tensor_free(rly_value_tensor(field));
+  rly_value_free(field);
+}
+
+/* Which allocation is to fail, counted from where the context, or the session,
+ * begins; and whether there were as many. */
+typedef struct Failure {
+  size_t in_context, in_session;
+  bool reached;
+} Failure;
+
+static void failure_set(Mem *m, size_t n) {
+  m->fail_at = n ? atomic_load(&m->count) + n : 0;
+}
+
+static void failure_note(Failure *f, const Mem *m) {
+  if (m->fail_at && atomic_load(&m->count) >= m->fail_at) f->reached = true;
+}
+
+static rly_status run_session(rly_program *p, const rly_function *entry,
+                              Failure *f) {
+  rly_session *s = rly_session_new(p, NULL);
+  if (!s) return RLY_LIMIT;
+  failure_set(session_mem(s->vm), f->in_session);
+  rly_value *v;
+  rly_status status = rly_session_call_bound(s, entry, &v);
+  if (status == RLY_OK) use_value(p->cx, v);
+  if (status == RLY_OK) rly_value_free(v);
+  failure_note(f, session_mem(s->vm));
+  rly_session_free(s);
+  return status;
+}
+
+static rly_status run_everything(rly_program *p, Failure *failure) {
+  rly_status status =
+      rly_program_add_text(p, "test", everything, strlen(everything), 0);
+  if (status == RLY_OK) status = rly_program_bind_text(p, "w=[1, 2]");
+  if (status == RLY_OK) status = rly_program_bind_text(p, "n=3");
+  const rly_function *f = rly_program_function(p, "main");
+  if (status == RLY_OK && !f) status = RLY_LIMIT;
+  if (status == RLY_OK) status = rly_program_bindings_check(p, f);
+  return status == RLY_OK ? run_session(p, f, failure) : status;
+}
+
+/* Runs the program with an allocation failing; false when it needed no more
+ * than those before.  rly_context_free asserts that no byte is left. */
+static bool survives(Failure f) {
+  rly_context *cx = rly_context_new(NULL);
+  assert_non_null(cx);
+  failure_set(&cx->mem, f.in_context);
+  rly_program *p = rly_program_new(cx);
+  rly_status status = p ? run_everything(p, &f) : RLY_LIMIT;
+  failure_note(&f, &cx->mem);
+  if (status != RLY_OK && (status != RLY_LIMIT || !f.reached))
+    fail_msg("allocation %zu, %zu: status %d", f.in_context, f.in_session,
+             status);
+  rly_program_free(p);
+  rly_context_free(cx);
+  return f.reached;
+}
+
+static void test_failing_allocations(void **state) {
+  (void)state;
+  size_t n = 1, m = 1;
+  while (survives((Failure){.in_context = n})) n++;
+  while (survives((Failure){.in_session = m})) m++;
+  assert_true(n > 20 && m > 5);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_call),
+      cmocka_unit_test(test_signature),
+      cmocka_unit_test(test_steps),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_sessions_are_apart),
+      cmocka_unit_test(test_borrowed_memory),
+      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_diagnostics_json),
+      cmocka_unit_test(test_call_refused),
+      cmocka_unit_test(test_bindings_refused),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_interrupt),
+      cmocka_unit_test(test_null_handles),
+      cmocka_unit_test(test_null_values),
+      cmocka_unit_test(test_senseless_arguments),
+      cmocka_unit_test(test_type_of),
+      cmocka_unit_test(test_senseless_tensors),
+      cmocka_unit_test(test_foreign_handles),
+      cmocka_unit_test(test_failing_allocations),
+  };
+  return RUN_TESTS(tests);
+}

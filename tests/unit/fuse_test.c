@@ -1,0 +1,271 @@
+/* Fused chains: the bits that the operators give one by one, for any shapes,
+ * views, tables and in place; programs that do not fit are refused. */
+#include "tests/unit/unit.h"
+
+#include "ops/fuse.h"
+#include "ops/simd/simd.h"
+
+typedef struct Desk {
+  Mem mem;
+  Heap heap;
+  Arena arena;
+  uint64_t random;
+} Desk;
+
+static void desk_open(Desk *d) {
+  unit_mem(&d->mem);
+  heap_init(&d->heap, &d->mem);
+  arena_init(&d->arena, &d->mem);
+  d->random = 17;
+}
+
+static void desk_close(Desk *d) {
+  arena_done(&d->arena);
+  heap_done(&d->heap);
+  unit_mem_done(&d->mem);
+}
+
+static Tensor *numbers(Desk *d, DType dtype, int rank, const int64_t *shape) {
+  Tensor *t = tensor_new(&d->heap, dtype, rank, shape);
+  for (int64_t i = 0; i < tensor_count(t); i++) {
+    double x = (double)(unit_random(&d->random) >> 40) * 0x1p-22 - 2;
+    bits_store(dtype, t->data + i * (int64_t)dtype_size(dtype),
+               bits_from_f64(dtype, x));
+  }
+  return t;
+}
+
+/* One operator by its own kernel. */
+static Tensor *apply(Desk *d, OpId op, const Tensor *a, const Tensor *b) {
+  Attrs attrs;
+  attrs_defaults(op_info((int)op), &attrs);
+  OpCall call = {.op = op_info((int)op), .attrs = &attrs,
+                 .arg_count = op_arg_count(op_info((int)op)),
+                 .args = (const Tensor *[]){a, b}, .heap = &d->heap,
+                 .arena = &d->arena, .threads = 1};
+  assert_true(op_run(&call));
+  return call.outs[0];
+}
+
+static void run(Desk *d, const Fuse *f, const Tensor *const *args,
+                Tensor **outs) {
+  OpCall call = {.arg_count = f->inputs, .args = args,
+                 .out_count = f->outputs, .outs = outs, .heap = &d->heap,
+                 .arena = &d->arena, .threads = 1};
+  assert_true(fuse_run(f, &call));
+}
+
+static void drop_all(Desk *d, Tensor **tensors, int count) {
+  for (int i = 0; i < count; i++) tensor_drop(&d->heap, tensors[i]);
+}
+
+/* --- An LSTM cell --------------------------------------------------------
+ * c' = sigmoid(f) c + sigmoid(i) tanh(g);  h' = sigmoid(o) tanh(c')
+ * with the gates as views of one tensor, as `split` leaves them. */
+
+enum { C, I, F, G, O, LSTM_INPUTS };
+
+static Fuse lstm_cell(DType t) {
+  Fuse f;
+  fuse_init(&f, LSTM_INPUTS);
+  int i = fuse_add(&f, OP_SIGMOID, t, (int[]){FUSE_INPUT(I)});
+  int g = fuse_add(&f, OP_TANH, t, (int[]){FUSE_INPUT(G)});
+  int keep = fuse_add(&f, OP_SIGMOID, t, (int[]){FUSE_INPUT(F)});
+  int old = fuse_add(&f, OP_MULTIPLY, t, (int[]){keep, FUSE_INPUT(C)});
+  int new = fuse_add(&f, OP_MULTIPLY, t, (int[]){i, g});
+  int c = fuse_add(&f, OP_ADD, t, (int[]){old, new});
+  int squashed = fuse_add(&f, OP_TANH, t, (int[]){c});
+  int o = fuse_add(&f, OP_SIGMOID, t, (int[]){FUSE_INPUT(O)});
+  int h = fuse_add(&f, OP_MULTIPLY, t, (int[]){o, squashed});
+  assert_true(fuse_output(&f, c) && fuse_output(&f, h));
+  assert_true(fuse_finish(&f));
+  return f;
+}
+
+static void lstm_one_by_one(Desk *d, const Tensor *const *in, Tensor **outs) {
+  Tensor *i = apply(d, OP_SIGMOID, in[I], NULL);
+  Tensor *g = apply(d, OP_TANH, in[G], NULL);
+  Tensor *keep = apply(d, OP_SIGMOID, in[F], NULL);
+  Tensor *old = apply(d, OP_MULTIPLY, keep, in[C]);
+  Tensor *new = apply(d, OP_MULTIPLY, i, g);
+  outs[0] = apply(d, OP_ADD, old, new);
+  Tensor *squashed = apply(d, OP_TANH, outs[0], NULL);
+  Tensor *o = apply(d, OP_SIGMOID, in[O], NULL);
+  outs[1] = apply(d, OP_MULTIPLY, o, squashed);
+  drop_all(d, (Tensor *[]){i, g, keep, old, new, squashed, o}, 7);
+}
+
+static void compare_lstm(Desk *d, DType dtype, int64_t rows, int64_t n,
+                         bool in_place) {
+  int64_t shape[] = {rows, n};
+  Tensor *gates = numbers(d, dtype, 2, (int64_t[]){rows, 4 * n});
+  Tensor *in[LSTM_INPUTS] = {numbers(d, dtype, 2, shape)};
+  for (int k = 0; k < 4; k++)
+    in[1 + k] = tensor_view(&d->heap, gates, 2, shape, gates->strides, k * n);
+  const Tensor *const *args = (const Tensor *const *)in;
+  Tensor *expected[2], *outs[2];
+  lstm_one_by_one(d, args, expected);
+  outs[0] = in_place ? tensor_keep(in[C]) : numbers(d, dtype, 2, shape);
+  outs[1] = in_place ? tensor_keep(in[G]) : numbers(d, dtype, 2, shape);
+  Fuse f = lstm_cell(dtype);
+  run(d, &f, args, outs);
+  assert_true(tensor_same(outs[0], expected[0]));
+  assert_true(tensor_same(outs[1], expected[1]));
+  drop_all(d, in, LSTM_INPUTS);
+  drop_all(d, expected, 2);
+  drop_all(d, outs, 2);
+  tensor_drop(&d->heap, gates);
+}
+
+static void test_lstm(void **state) {
+  (void)state;
+  static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT16, DT_BFLOAT16,
+                                 DT_FLOAT64};
+  const Simd *tables[SIMD_MAX];
+  int count = simd_available(tables);
+  Desk d;
+  desk_open(&d);
+  for (int k = 0; k < count; k++) {
+    assert_true(simd_select(tables[k]->isa));
+    for (size_t i = 0; i < LENGTH(dtypes); i++)
+      for (int64_t n = 1; n < 600; n += n < 40 ? 1 : 131)
+        compare_lstm(&d, dtypes[i], 1 + n % 3, n, n % 2);
+  }
+  assert_true(simd_select(NULL));
+  desk_close(&d);
+}
+
+/* --- Broadcasting -------------------------------------------------------- */
+
+/* (a + row) * column > scalar */
+static void test_broadcast(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  Fuse f;
+  fuse_init(&f, 4);
+  int sum = fuse_add(&f, OP_ADD, DT_FLOAT32,
+                     (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int product =
+      fuse_add(&f, OP_MULTIPLY, DT_FLOAT32, (int[]){sum, FUSE_INPUT(2)});
+  int above =
+      fuse_add(&f, OP_GREATER, DT_FLOAT32, (int[]){product, FUSE_INPUT(3)});
+  assert_true(fuse_output(&f, above) && fuse_output(&f, product));
+  assert_true(fuse_finish(&f));
+  Tensor *in[] = {numbers(&d, DT_FLOAT32, 3, (int64_t[]){4, 3, 300}),
+                  numbers(&d, DT_FLOAT32, 1, (int64_t[]){300}),
+                  numbers(&d, DT_FLOAT32, 2, (int64_t[]){3, 1}),
+                  numbers(&d, DT_FLOAT32, 0, NULL)};
+  const Tensor *const *args = (const Tensor *const *)in;
+  int rank;
+  int64_t shape[RANK_MAX];
+  assert_true(fuse_shape(&f, args, &rank, shape));
+  assert_int_equal(rank, 3);
+  assert_true(shape[0] == 4 && shape[1] == 3 && shape[2] == 300);
+  Tensor *outs[] = {numbers(&d, DT_BOOL, 3, shape),
+                    numbers(&d, DT_FLOAT32, 3, shape)};
+  run(&d, &f, args, outs);
+  Tensor *a = apply(&d, OP_ADD, in[0], in[1]);
+  Tensor *b = apply(&d, OP_MULTIPLY, a, in[2]);
+  Tensor *c = apply(&d, OP_GREATER, b, in[3]);
+  assert_true(tensor_same(outs[0], c));
+  assert_true(tensor_same(outs[1], b));
+  drop_all(&d, in, 4);
+  drop_all(&d, outs, 2);
+  drop_all(&d, (Tensor *[]){a, b, c}, 3);
+  desk_close(&d);
+}
+
+/* --- Sizes change, faults, limits ---------------------------------------- */
+
+/* cast(x > 0, float64) where bytes become eight: never over themselves. */
+static void test_sizes(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  Fuse f;
+  fuse_init(&f, 1);
+  int narrow = fuse_add_cast(&f, DT_FLOAT32, DT_INT8, FUSE_INPUT(0));
+  int wide = fuse_add_cast(&f, DT_INT8, DT_FLOAT64, narrow);
+  int clipped = fuse_add_params(&f, OP_CLIP, DT_FLOAT64, wide,
+                                (double[]){-1, 1});
+  assert_true(fuse_output(&f, clipped) && fuse_finish(&f));
+  Tensor *x = numbers(&d, DT_FLOAT32, 1, (int64_t[]){1000});
+  Tensor *out = numbers(&d, DT_FLOAT64, 1, (int64_t[]){1000});
+  run(&d, &f, (const Tensor *[]){x}, &out);
+  for (int64_t i = 0; i < 1000; i++) {
+    double whole = (double)(int)tensor_f64_at(x, i);
+    assert_true(tensor_f64_at(out, i) ==
+                (whole > 1 ? 1 : whole < -1 ? -1 : whole));
+  }
+  tensor_drop(&d.heap, x);
+  tensor_drop(&d.heap, out);
+  desk_close(&d);
+}
+
+static void test_fault(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  Fuse f;
+  fuse_init(&f, 2);
+  int sum = fuse_add(&f, OP_ADD, DT_INT32,
+                     (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int q = fuse_add(&f, OP_DIVIDE, DT_INT32, (int[]){sum, FUSE_INPUT(1)});
+  assert_true(fuse_output(&f, q) && fuse_finish(&f));
+  Tensor *x = numbers(&d, DT_INT32, 1, (int64_t[]){5});
+  Tensor *zero = tensor_zeros(&d.heap, DT_INT32, 0, NULL);
+  Tensor *out = numbers(&d, DT_INT32, 1, (int64_t[]){5});
+  OpCall call = {.args = (const Tensor *[]){x, zero}, .outs = &out,
+                 .arena = &d.arena};
+  assert_false(fuse_run(&f, &call));
+  assert_int_equal(call.fault.code, E0602);
+  assert_string_equal(call.fault.message, "`divide`: division by zero");
+  drop_all(&d, (Tensor *[]){x, zero, out}, 3);
+  desk_close(&d);
+}
+
+static void test_limits(void **state) {
+  (void)state;
+  Fuse f;
+  fuse_init(&f, 1);
+  int operands[] = {FUSE_INPUT(0), FUSE_INPUT(0)};
+  assert_int_equal(fuse_add(&f, OP_NN_DENSE, DT_FLOAT32, operands), -1);
+  assert_int_equal(fuse_add(&f, OP_SIN, DT_INT32, operands), -1);
+  assert_false(fuse_finish(&f));
+  for (int i = 0; i < FUSE_STEPS; i++)
+    assert_int_equal(fuse_add(&f, OP_ADD, DT_FLOAT32, operands), i);
+  assert_int_equal(fuse_add(&f, OP_ADD, DT_FLOAT32, operands), -1);
+  for (int i = 0; i < FUSE_OUTPUTS; i++) assert_true(fuse_output(&f, i));
+  assert_false(fuse_output(&f, FUSE_OUTPUTS));
+  assert_true(fuse_finish(&f));
+  /* All alive until the end: more than there are places for. */
+  fuse_init(&f, 1);
+  for (int i = 0; i < FUSE_SLOTS + 1; i++)
+    fuse_add(&f, OP_ADD, DT_FLOAT32, operands);
+  for (int i = 0; i < FUSE_SLOTS + 1; i++)
+    fuse_add(&f, OP_ADD, DT_FLOAT32,
+             (int[]){i, i ? FUSE_SLOTS + i : FUSE_INPUT(0)});
+  assert_true(fuse_output(&f, 2 * FUSE_SLOTS + 1));
+  assert_false(fuse_finish(&f));
+}
+
+static void test_shapes(void **state) {
+  (void)state;
+  Fuse f;
+  fuse_init(&f, 2);
+  Tensor a = tensor_on_data(DT_FLOAT32, 2, (int64_t[]){2, 3}, NULL);
+  Tensor b = tensor_on_data(DT_FLOAT32, 1, (int64_t[]){4}, NULL);
+  int rank;
+  int64_t shape[RANK_MAX];
+  assert_false(fuse_shape(&f, (const Tensor *[]){&a, &b}, &rank, shape));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_lstm),   cmocka_unit_test(test_broadcast),
+      cmocka_unit_test(test_sizes),  cmocka_unit_test(test_fault),
+      cmocka_unit_test(test_limits), cmocka_unit_test(test_shapes),
+  };
+  return RUN_TESTS(tests);
+}

@@ -1,0 +1,194 @@
+/* Nothing is read or written outside a tensor.  Here every buffer ends, or
+ * begins, at a page that may not be touched: the Makefile has the linker put
+ * __wrap_buffer_new in place of buffer_new.  On such buffers run the example
+ * of each row of the operator table and every conformance case of operators,
+ * with each instruction set.  What their results are, others check. */
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "include/rly.h"
+#include "ops/ops.h"
+#include "tests/unit/unit.h"
+
+static bool at_start;        /* of the pages; else their end */
+static const char *running;  /* what a fault would be blamed on */
+
+/* --- Buffers ----------------------------------------------------------------
+ * A page that says how long the mapping is, a guard, the elements, a guard. */
+
+static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+static void unmap(void *base) { munmap(base, *(size_t *)base); }
+
+static char *map_guarded(size_t size) {
+  size_t page = page_size(), room = (size + page - 1) / page * page;
+  size_t whole = room + 3 * page;
+  char *base = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return NULL;
+  mprotect(base, page, PROT_READ | PROT_WRITE);
+  mprotect(base + 2 * page, room, PROT_READ | PROT_WRITE);
+  *(size_t *)base = whole;
+  return base;
+}
+
+Buffer *__wrap_buffer_new(Heap *h, size_t size);
+Buffer *__wrap_buffer_new(Heap *h, size_t size) {
+  char *base = size < SIZE_MAX / 2 ? map_guarded(size) : NULL;
+  if (!base) return NULL;
+  size_t page = page_size(), rest = (page - size % page) % page;
+  char *data = base + 2 * page + (at_start ? 0 : rest);
+  Buffer *b = buffer_borrow(h, data, size, unmap, base);
+  if (b) b->flags = BUFFER_FOREIGN;
+  else unmap(base);
+  return b;
+}
+
+/* --- Running ------------------------------------------------------------- */
+
+typedef struct Run {
+  rly_context *cx;
+  rly_program *program;
+  rly_session *session;
+} Run;
+
+static Run run_open(const char *what) {
+  Run r = {.cx = rly_context_new(NULL)};
+  running = what;
+  r.program = rly_program_new(r.cx);
+  assert_non_null(r.program);
+  return r;
+}
+
+static void run_close(Run *r) {
+  rly_session_free(r->session);
+  rly_program_free(r->program);
+  rly_context_free(r->cx);
+}
+
+static void must(Run *r, rly_status status) {
+  if (status == RLY_OK) return;
+  fail_msg("%s: %s", running, rly_diagnostics_text(r->cx, false));
+}
+
+static void run_example(const OpInfo *op) {
+  char text[512];
+  int n = snprintf(text, sizeof text, "%s;", op->example);
+  assert_true(n < (int)sizeof text);
+  Run r = run_open(op->name);
+  must(&r, rly_program_add_text(r.program, "example", text, (size_t)n, 0));
+  r.session = rly_session_new(r.program, NULL);
+  must(&r, rly_session_run(r.session, NULL, NULL));
+  run_close(&r);
+}
+
+/* Binds a copy of the file's tensor of that name. */
+static void bind_copy(Run *r, const rly_tensors *file, const char *name) {
+  rly_tensor *t = rly_tensors_get(file, name);
+  assert_non_null(t);
+  int64_t shape[RANK_MAX];
+  int rank = rly_tensor_rank(t);
+  for (int i = 0; i < rank; i++) shape[i] = rly_tensor_dim(t, i);
+  rly_tensor *copy = rly_tensor_new(r->cx, rly_tensor_dtype(t), rank, shape,
+                                    rly_tensor_data(t));
+  must(r, rly_program_bind_tensor(r->program, name, copy));
+  rly_tensor_free(copy);
+  rly_tensor_free(t);
+}
+
+static void bind_file(Run *r, const rly_function *f, const char *program) {
+  char path[256];
+  int stem = (int)(strrchr(program, '.') - program);
+  snprintf(path, sizeof path, "%.*s.safetensors", stem, program);
+  rly_tensors *file;
+  must(r, rly_tensors_read(r->cx, path, &file));
+  for (int i = 0; i < rly_function_param_count(f); i++)
+    bind_copy(r, file, rly_function_param_name(f, i));
+  rly_tensors_free(file);
+}
+
+static void run_case(const char *path) {
+  Run r = run_open(path);
+  must(&r, rly_program_add_file(r.program, path, 0));
+  const rly_function *f = rly_program_function(r.program, "main");
+  bind_file(&r, f, path);
+  r.session = rly_session_new(r.program, NULL);
+  rly_value *result;
+  must(&r, rly_session_call_bound(r.session, f, &result));
+  rly_value_free(result);
+  run_close(&r);
+}
+
+static void run_all(void) {
+  for (int i = 0; i < OP_COUNT; i++) run_example(op_info(i));
+  glob_t cases;
+  assert_int_equal(glob("tests/conformance/ops/*.rly", 0, NULL, &cases), 0);
+  for (size_t i = 0; i < cases.gl_pathc; i++) run_case(cases.gl_pathv[i]);
+  globfree(&cases);
+}
+
+/* --- Tests --------------------------------------------------------------- */
+
+/* May a byte be read?  The system says so without a fault. */
+static bool readable(const char *byte) {
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  bool can = write(ends[1], byte, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return can;
+}
+
+static void tensors_are_guarded(void **state) {
+  (void)state;
+  rly_context *cx = rly_context_new(NULL);
+  for (int64_t n = 1; n < 70; n += 17) {
+    float elements[70] = {0};
+    rly_tensor *t = rly_tensor_new(cx, "float32", 1, &n, elements);
+    const char *data = rly_tensor_data(t), *end = data + 4 * n;
+    assert_true(readable(data) && readable(end - 1));
+    assert_false(readable(at_start ? data - 1 : end));
+    rly_tensor_free(t);
+  }
+  rly_context_free(cx);
+}
+
+/* Names the culprit, then faults again. */
+static void blame(int signal) {
+  (void)signal;
+  ssize_t ignored = write(STDERR_FILENO, running, strlen(running));
+  ignored += write(STDERR_FILENO, ": outside a tensor\n", 19);
+  (void)ignored;
+}
+
+static void on_each_instruction_set(void **state) {
+  static const char *const names[] = {"generic", "avx2", "avx512", "neon"};
+  struct sigaction act = {.sa_handler = blame, .sa_flags = SA_RESETHAND};
+  sigaction(SIGSEGV, &act, NULL);
+  for (size_t i = 0; i < LENGTH(names); i++)
+    if (rly_instruction_set(names[i])) {
+      tensors_are_guarded(state);
+      run_all();
+    }
+}
+
+static void ends_are_kept(void **state) {
+  at_start = false;
+  on_each_instruction_set(state);
+}
+
+static void beginnings_are_kept(void **state) {
+  at_start = true;
+  on_each_instruction_set(state);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ends_are_kept),
+      cmocka_unit_test(beginnings_are_kept),
+  };
+  return RUN_TESTS(tests);
+}

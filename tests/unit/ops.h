@@ -1,0 +1,204 @@
+/* Running operators by name in unit tests:
+ *
+ *   Bench b;
+ *   bench_open(&b);
+ *   Call c = call(&b, "sum");
+ *   call_arg(&c, floats(&b, DT_FLOAT32, 2, (int64_t[]){2, 3}, values));
+ *   call_ints(&c, ATTR_axis, 1, (Dim[]){1});
+ *   Tensor *out = call_run(&c);
+ *   bench_close(&b);                  drops everything, fails on a leak     */
+#ifndef TESTS_UNIT_OPS_H
+#define TESTS_UNIT_OPS_H
+
+#include "ops/ops.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct Bench {
+  Mem mem;
+  Heap heap;
+  Arena arena;
+  VEC(Tensor *) owned;
+} Bench;
+
+static inline void bench_open(Bench *b) {
+  heap_init(&b->heap, unit_mem(&b->mem));
+  arena_init(&b->arena, &b->mem);
+  VEC_INIT(&b->owned, &b->mem);
+}
+
+static inline void bench_close(Bench *b) {
+  for (size_t i = 0; i < b->owned.len; i++)
+    tensor_drop(&b->heap, b->owned.data[i]);
+  VEC_DONE(&b->owned);
+  arena_done(&b->arena);
+  heap_done(&b->heap);
+  unit_mem_done(&b->mem);
+}
+
+/* --- Tensors ------------------------------------------------------------- */
+
+static inline Tensor *bench_own(Bench *b, Tensor *t) {
+  assert_non_null(t);
+  VEC_PUSH(&b->owned, t);
+  return t;
+}
+
+static inline Tensor *tensor_of(Bench *b, DType dtype, int rank,
+                                const int64_t *shape) {
+  return bench_own(b, tensor_new(&b->heap, dtype, rank, shape));
+}
+
+static inline void element_put(Tensor *t, int64_t i, Value bits) {
+  bits_store(t->dtype, t->data + i * (int64_t)dtype_size(t->dtype), bits);
+}
+
+static inline Tensor *floats(Bench *b, DType dtype, int rank,
+                             const int64_t *shape, const double *values) {
+  Tensor *t = tensor_of(b, dtype, rank, shape);
+  for (int64_t i = 0; i < tensor_count(t); i++)
+    element_put(t, i, bits_from_f64(dtype, values[i]));
+  return t;
+}
+
+static inline Tensor *ints(Bench *b, DType dtype, int rank,
+                           const int64_t *shape, const int64_t *values) {
+  Tensor *t = tensor_of(b, dtype, rank, shape);
+  for (int64_t i = 0; i < tensor_count(t); i++)
+    element_put(t, i, bits_from_i64(dtype, values[i]));
+  return t;
+}
+
+/* Numbers of (-4, 4) that are the same in every run. */
+static inline Tensor *noise(Bench *b, DType dtype, int rank,
+                            const int64_t *shape, uint64_t seed) {
+  Tensor *t = tensor_of(b, dtype, rank, shape);
+  for (int64_t i = 0; i < tensor_count(t); i++) {
+    double v = ldexp((double)(int64_t)unit_random(&seed), -61);
+    element_put(t, i, bits_from_f64(dtype, v));
+  }
+  return t;
+}
+
+/* The same elements in a buffer three times as large, every second axis
+ * backwards, none of them next to each other. */
+static inline Tensor *scattered(Bench *b, const Tensor *t) {
+  int64_t shape[RANK_MAX], strides[RANK_MAX], offset = 0;
+  for (int i = 0; i < t->rank; i++) shape[i] = 3 * t->shape[i] + 1;
+  Tensor *wide = tensor_of(b, t->dtype, t->rank, shape);
+  memset(wide->data, 0x5A, tensor_bytes(wide));
+  for (int i = 0; i < t->rank; i++) {
+    int64_t step = 3 * wide->strides[i];
+    strides[i] = i % 2 ? -step : step;
+    offset += i % 2 && t->shape[i] > 0 ? step * (t->shape[i] - 1)
+                                       : wide->strides[i];
+  }
+  Tensor *view = bench_own(b, tensor_view(&b->heap, wide, t->rank, t->shape,
+                                          strides, offset));
+  tensor_copy_into(view, t);
+  return view;
+}
+
+/* Part `n` elements long of an axis, from `from` on. */
+static inline Tensor *part_of(Bench *b, const Tensor *t, int axis,
+                              int64_t from, int64_t n) {
+  int64_t shape[RANK_MAX];
+  memcpy(shape, t->shape, sizeof shape);
+  shape[axis] = n;
+  return bench_own(b, tensor_view(&b->heap, t, t->rank, shape, t->strides,
+                                  from * t->strides[axis]));
+}
+
+/* --- Calls --------------------------------------------------------------- */
+
+enum { CALL_ARGS = 8 };
+
+typedef struct Call {
+  Bench *bench;
+  Attrs attrs;
+  const Tensor *args[CALL_ARGS];
+  OpCall op;
+} Call;
+
+static inline Call call(Bench *b, const char *name) {
+  bool dyn;
+  OpId id = op_find(name, &dyn);
+  assert_int_not_equal(id, OP_COUNT);
+  Call c = {.bench = b};
+  attrs_defaults(op_info(id), &c.attrs);
+  c.op = (OpCall){.op = op_info(id), .heap = &b->heap, .arena = &b->arena,
+                  .threads = 1};
+  return c;
+}
+
+static inline void call_arg(Call *c, const Tensor *t) {
+  assert_true(c->op.arg_count < CALL_ARGS);
+  c->args[c->op.arg_count++] = t;
+}
+
+static inline AttrValue *call_attr(Call *c, AttrName name) {
+  AttrValue *v = (AttrValue *)attr_get(&c->attrs, name);
+  v->state = AV_SET;
+  return v;
+}
+static inline void call_int(Call *c, AttrName name, int64_t value) {
+  call_attr(c, name)->integer = value;
+}
+static inline void call_text(Call *c, AttrName name, const char *text) {
+  call_attr(c, name)->text = text;
+}
+static inline void call_dtype(Call *c, AttrName name, DType dtype) {
+  call_attr(c, name)->dtype = dtype;
+}
+static inline void call_ints(Call *c, AttrName name, int n, const Dim *ints) {
+  AttrValue *v = call_attr(c, name);
+  v->count = n;
+  v->ints = arena_copy(&c->bench->arena, ints, (size_t)n * sizeof *ints);
+}
+
+/* Runs the call; its outs are dropped with the bench.  False with the fault
+ * in c->op. */
+static inline bool call_try(Call *c) {
+  c->op.args = c->args;
+  c->op.attrs = &c->attrs;
+  if (!op_run(&c->op)) return false;
+  for (int i = 0; i < c->op.out_count; i++) bench_own(c->bench, c->op.outs[i]);
+  return true;
+}
+
+static inline Tensor *call_run(Call *c) {
+  if (!call_try(c)) fail_msg("%s", c->op.fault.message);
+  return c->op.outs[0];
+}
+
+static inline Tensor *run_unary(Bench *b, const char *name, const Tensor *x) {
+  Call c = call(b, name);
+  call_arg(&c, x);
+  return call_run(&c);
+}
+
+static inline Tensor *run_binary(Bench *b, const char *name, const Tensor *x,
+                                 const Tensor *y) {
+  Call c = call(b, name);
+  call_arg(&c, x);
+  call_arg(&c, y);
+  return call_run(&c);
+}
+
+/* --- Comparing ----------------------------------------------------------- */
+
+static inline void assert_same(const char *what, const Tensor *got,
+                               const Tensor *expected) {
+  if (!tensor_same(got, expected)) fail_msg("%s: results differ", what);
+}
+
+static inline void assert_ints(const Tensor *got, int64_t n,
+                               const int64_t *expected) {
+  assert_int_equal(tensor_count(got), n);
+  for (int64_t i = 0; i < n; i++)
+    assert_int_equal(tensor_i64_at(got, i), expected[i]);
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* Packed right operands: when they are made, that they hold what they should,
+ * that products with them give the same bits, and who frees them. */
+#include "tests/unit/unit.h"
+
+#include "ops/pack.h"
+#include "ops/simd/simd.h"
+
+static Tensor *ramp(Heap *h, int64_t rows, int64_t columns) {
+  Tensor *t = tensor_new(h, DT_FLOAT32, 2, (int64_t[]){rows, columns});
+  for (int64_t i = 0; t && i < rows * columns; i++)
+    ((float *)t->data)[i] = (float)i;
+  return t;
+}
+
+static Matrix matrix_of(const Tensor *t, bool turned) {
+  return (Matrix){.dtype = DT_FLOAT32, .data = t->data,
+                  .row_step = t->strides[turned],
+                  .column_step = t->strides[!turned]};
+}
+
+/* Element [k, n] of panels with `rows` rows each. */
+static float panel_at(const float *panels, int64_t rows, int64_t columns,
+                      int64_t k, int64_t n) {
+  int64_t start = n / PANEL * PANEL, wide = columns - start;
+  int64_t width = wide < PANEL ? (wide + GROUP - 1) / GROUP * GROUP : PANEL;
+  return panels[start * rows + k * width + n - start];
+}
+
+static void check_panels(Heap *h, int64_t rows, int64_t columns, bool turned) {
+  Tensor *t = turned ? ramp(h, columns, rows) : ramp(h, rows, columns);
+  Matrix b = matrix_of(t, turned);
+  assert_null(pack_find(t->buffer, &b, rows, columns, h->mem));
+  const float *panels = pack_find(t->buffer, &b, rows, columns, h->mem);
+  assert_non_null(panels);
+  for (int64_t k = 0; k < rows; k++)
+    for (int64_t n = 0; n < columns; n++) {
+      int64_t ordinal = turned ? n * rows + k : k * columns + n;
+      float x = panel_at(panels, rows, columns, k, n);
+      assert_true(x == (float)ordinal);
+    }
+  assert_ptr_equal(pack_find(t->buffer, &b, rows, columns, h->mem), panels);
+  assert_false(buffer_writable(t->buffer));
+  tensor_drop(h, t);
+}
+
+static void test_panels(void **state) {
+  (void)state;
+  Mem mem;
+  Heap h;
+  heap_init(&h, unit_mem(&mem));
+  static const int64_t shapes[][2] = {
+      {1, 1}, {3, 15}, {70, 64}, {129, 65}, {5, 200}, {64, 128},
+  };
+  for (size_t i = 0; i < LENGTH(shapes); i++) {
+    check_panels(&h, shapes[i][0], shapes[i][1], false);
+    check_panels(&h, shapes[i][0], shapes[i][1], true);
+  }
+  heap_done(&h);
+  unit_mem_done(&mem);
+}
+
+/* Two views of one buffer have a form each; a parameter is packed at once. */
+static void test_geometries(void **state) {
+  (void)state;
+  Mem mem;
+  Heap h;
+  heap_init(&h, unit_mem(&mem));
+  Tensor *t = ramp(&h, 40, 30);
+  ops_pack(t);
+  Matrix straight = matrix_of(t, false), turned = matrix_of(t, true);
+  const float *one = pack_find(t->buffer, &straight, 40, 30, &mem);
+  const float *other = pack_find(t->buffer, &turned, 30, 40, &mem);
+  assert_non_null(one);
+  assert_non_null(other);
+  assert_ptr_not_equal(one, other);
+  assert_ptr_equal(pack_find(t->buffer, &straight, 40, 30, &mem), one);
+  tensor_drop(&h, t);
+  heap_done(&h);
+  unit_mem_done(&mem);
+}
+
+/* A matrix that repeats a few elements is not worth more memory than those. */
+static void test_repeated(void **state) {
+  (void)state;
+  Mem mem;
+  Heap h;
+  heap_init(&h, unit_mem(&mem));
+  Tensor *t = ramp(&h, 2, 2);
+  Matrix b = {.dtype = DT_FLOAT32, .data = t->data};
+  ops_pack(t);
+  assert_null(pack_find(t->buffer, &b, (int64_t)1 << 40, (int64_t)1 << 40,
+                        &mem));
+  assert_null(pack_find(t->buffer, &b, 100, 100, &mem));
+  tensor_drop(&h, t);
+  heap_done(&h);
+  unit_mem_done(&mem);
+}
+
+static void pack_once(Mem *mem) {
+  Heap h;
+  heap_init(&h, mem);
+  Tensor *t = ramp(&h, 20, 20);
+  if (t) {
+    Matrix b = matrix_of(t, true);
+    ops_pack(t);
+    pack_find(t->buffer, &b, 20, 20, mem);
+    tensor_drop(&h, t);
+  }
+  heap_done(&h);
+}
+
+static void test_no_memory(void **state) {
+  (void)state;
+  unit_walk_failures(pack_once);
+}
+
+/* The same product with weights packed and not, for a few rows. */
+static void test_products(void **state) {
+  (void)state;
+  Mem mem;
+  Heap h;
+  heap_init(&h, unit_mem(&mem));
+  for (int64_t m = 1; m <= 8; m++)
+    for (int64_t n = 1; n <= 300; n += 23) {
+      int64_t k = 130 + n;
+      Tensor *a = ramp(&h, m, k), *b = ramp(&h, n, k);
+      Tensor *plain = ramp(&h, m, n), *packed = ramp(&h, m, n);
+      Product p = {.m = m, .n = n, .k = k, .a = matrix_of(a, false),
+                   .b = matrix_of(b, true), .out = matrix_of(plain, false)};
+      OpCall call = {.heap = &h, .threads = 1};
+      assert_true(product_run(&call, &p));
+      ops_pack(b);
+      p.weights = b->buffer;
+      p.out = matrix_of(packed, false);
+      assert_true(product_run(&call, &p));
+      assert_true(tensor_same(plain, packed));
+      tensor_drop(&h, a);
+      tensor_drop(&h, b);
+      tensor_drop(&h, plain);
+      tensor_drop(&h, packed);
+    }
+  heap_done(&h);
+  unit_mem_done(&mem);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_panels),    cmocka_unit_test(test_geometries),
+      cmocka_unit_test(test_repeated),  cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_products),
+  };
+  return RUN_TESTS(tests);
+}

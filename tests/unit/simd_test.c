@@ -1,0 +1,426 @@
+/* The law among instruction sets: every overlay gives, bit for bit, what the
+ * reference kernel gives, whatever the lengths, layouts and values. */
+#include "tests/unit/unit.h"
+
+#include "ops/ref/product.h"
+#include "ops/simd/simd.h"
+#include "tensor/tensor.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* --- Numbers ------------------------------------------------------------- */
+
+static const float specials[] = {
+    0, -0.0f, 1, -1, 0.5f, 1e-40f, -1e-45f, 3e38f, -3e38f, 1e-20f,
+    INFINITY, -INFINITY, NAN, 88.5f, -104, 16777216,
+};
+
+/* Mostly of a size that sums stay finite; one in 64 is special. */
+static float some_float(uint64_t *state, bool special) {
+  uint64_t bits = unit_random(state);
+  if (special && bits % 64 == 0) return specials[bits >> 32 & 15];
+  return ((float)(bits >> 40) - 0x1p23f) * 0x1p-22f;
+}
+
+static float *some_floats(size_t n, uint64_t seed, bool special) {
+  float *x = malloc((n + 1) * sizeof *x);
+  assert_non_null(x);
+  for (size_t i = 0; i < n; i++) x[i] = some_float(&seed, special);
+  return x;
+}
+
+/* --- Every table of the machine ------------------------------------------ */
+
+typedef struct Case Case;
+struct Case {
+  void (*run)(const Case *c, char *out);  /* with the table in use */
+  DType dtype;                            /* of the results */
+  int64_t count;
+  const void *data;
+};
+
+/* The bytes of the results; what the case leaves alone stays 0x5a. */
+static char *run_case(const Case *c) {
+  size_t bytes = (size_t)c->count * dtype_size(c->dtype);
+  char *out = malloc(bytes + 1);
+  assert_non_null(out);
+  memset(out, 0x5a, bytes);
+  c->run(c, out);
+  return out;
+}
+
+/* Runs the case by the reference kernels, then under each table. */
+static void compare(const Case *c, const char *what) {
+  const Simd *tables[SIMD_MAX];
+  int count = simd_available(tables);
+  assert_true(simd_select("reference"));
+  char *expected = run_case(c);
+  Tensor e = tensor_on_data(c->dtype, 1, &c->count, expected);
+  for (int i = 0; i < count; i++) {
+    assert_true(simd_select(tables[i]->isa));
+    char *got = run_case(c);
+    Tensor g = tensor_on_data(c->dtype, 1, &c->count, got);
+    if (!tensor_same(&e, &g))
+      fail_msg("%s: %s differs from the reference", what, tables[i]->isa);
+    free(got);
+  }
+  assert_true(simd_select(NULL));
+  free(expected);
+}
+
+static void test_choice(void **state) {
+  (void)state;
+  const Simd *tables[SIMD_MAX];
+  int count = simd_available(tables);
+  assert_true(count >= 1);
+  for (int i = 0; i < count; i++) {
+    assert_true(simd_select(tables[i]->isa));
+    assert_ptr_equal(simd_table(), tables[i]);
+  }
+  assert_false(simd_select("z80"));
+  assert_ptr_equal(simd_table(), tables[count - 1]);
+  assert_true(simd_select("reference"));
+  assert_null(simd_table());
+  assert_true(simd_select(NULL));
+  assert_ptr_equal(simd_table(), tables[count - 1]);
+}
+
+/* --- Products ------------------------------------------------------------ */
+
+typedef struct Layout {
+  bool a_turned, b_turned, out_turned;
+  int gap;  /* elements between rows that belong to nobody */
+} Layout;
+
+typedef struct ProductCase {
+  int64_t m, n, k;
+  Layout layout;
+  float *a, *b;
+} ProductCase;
+
+static Matrix matrix(float *data, int64_t rows, int64_t columns, bool turned,
+                     int gap) {
+  int64_t step = (turned ? rows : columns) + gap;
+  return (Matrix){.dtype = DT_FLOAT32, .data = (char *)data,
+                  .row_step = turned ? 1 : step,
+                  .column_step = turned ? step : 1};
+}
+
+static size_t room(int64_t rows, int64_t columns) {
+  return (size_t)((rows + 3) * (columns + 3));
+}
+
+static void run_product(const Case *c, char *out) {
+  const ProductCase *p = c->data;
+  const Layout *l = &p->layout;
+  Product product = {
+      .m = p->m, .n = p->n, .k = p->k,
+      .a = matrix(p->a, p->m, p->k, l->a_turned, l->gap),
+      .b = matrix(p->b, p->k, p->n, l->b_turned, l->gap),
+      .out = matrix((float *)out, p->m, p->n, l->out_turned, l->gap),
+  };
+  /* Two threads, where the build has them, against the reference's one. */
+  OpCall call = {.threads = simd_table() ? 2 : 1};
+  assert_true(product_run(&call, &product));
+}
+
+static void compare_product(int64_t m, int64_t n, int64_t k, Layout layout,
+                            bool special) {
+  ProductCase p = {m, n, k, layout, some_floats(room(m, k), 3, special),
+                   some_floats(room(k, n), 4, special)};
+  compare(&(Case){run_product, DT_FLOAT32, (int64_t)room(m, n), &p},
+          "product");
+  free(p.a);
+  free(p.b);
+}
+
+static void test_product_lengths(void **state) {
+  (void)state;
+  for (int64_t i = 1; i <= 70; i++) {
+    compare_product(i, 70 - i, 5, (Layout){0}, true);
+    compare_product(1, i, 7, (Layout){0}, true);
+    compare_product(3, i, 3, (Layout){.b_turned = true}, true);
+    compare_product(i % 9, 20, i, (Layout){.gap = 1}, true);
+  }
+}
+
+static void test_product_layouts(void **state) {
+  (void)state;
+  static const int64_t shapes[][3] = {
+      {1, 1, 300}, {1, 200, 129}, {7, 130, 257}, {13, 65, 128},
+      {200, 3, 40}, {5, 64, 0}, {197, 17, 131}, {0, 5, 5}, {173, 130, 260},
+  };
+  for (size_t i = 0; i < LENGTH(shapes); i++)
+    for (int bits = 0; bits < 16; bits++)
+      compare_product(shapes[i][0], shapes[i][1], shapes[i][2],
+                      (Layout){bits & 1, bits & 2, bits & 4, bits & 8 ? 3 : 0},
+                      bits & 1);
+}
+
+/* --- Element-wise -------------------------------------------------------- */
+
+enum { STRIP_LONGEST = 70, STEP_MOST = 3, OPERANDS = 3 };
+
+static const DType strip_dtypes[] = {DT_BOOL, DT_INT32, DT_INT64, DT_FLOAT32};
+
+/* Elements of a dtype, among them its corners; no integer 0, which some
+ * operators refuse. */
+static void fill_elements(DType dtype, char *at, int64_t n, uint64_t seed) {
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t bits = unit_random(&seed);
+    int64_t small = (int64_t)(bits >> 8) % 50 - 25, wide = (int64_t)bits | 1;
+    float x = some_float(&seed, true) * (bits & 8 ? 1 : 30);
+    Value v = dtype == DT_FLOAT32 ? bits_from_f64(dtype, x)
+              : dtype == DT_BOOL  ? bits_from_i64(dtype, bits & 1)
+                                  : bits_from_i64(dtype, bits & 2 ? wide
+                                                  : small ? small : 1);
+    bits_store(dtype, at + i * (int64_t)dtype_size(dtype), v);
+  }
+}
+
+typedef struct StripCase {
+  StripFn (*find)(const struct StripCase *c);
+  OpId op;
+  DType from, to;
+  bool in_place;
+  Strip strip;
+} StripCase;
+
+static StripFn find_op(const StripCase *c) {
+  return elementwise_of(c->op, c->from).strip;
+}
+
+static StripFn find_cast(const StripCase *c) {
+  return elementwise_cast(c->from, c->to).strip;
+}
+
+static void run_strip(const Case *c, char *out) {
+  const StripCase *data = c->data;
+  Strip s = data->strip;
+  s.out = out;
+  if (data->in_place) {
+    memcpy(out, s.in[0], (size_t)s.n * dtype_size(data->from));
+    s.in[0] = out;
+  }
+  assert_int_equal(data->find(data)(&s), 0);
+}
+
+static void compare_strip(StripCase *c, int64_t n, const int64_t step[3],
+                          int64_t out_step, const char *name) {
+  c->strip.n = n;
+  c->strip.out_step = out_step;
+  memcpy(c->strip.step, step, sizeof c->strip.step);
+  compare(&(Case){run_strip, c->to, STRIP_LONGEST * STEP_MOST, c}, name);
+}
+
+/* Every length contiguous, and a few steps for some. */
+static void compare_lengths(StripCase *c, const char *name) {
+  static const int64_t steps[][3] = {
+      {1, 0, 1}, {0, 1, 1}, {1, 1, 0}, {1, 0, 0}, {0, 0, 0}, {2, 3, 1},
+  };
+  for (int64_t n = 1; n <= STRIP_LONGEST; n++) {
+    compare_strip(c, n, (int64_t[]){1, 1, 1}, 1, name);
+    if (n % 23 != 9) continue;
+    for (size_t i = 0; i < LENGTH(steps); i++)
+      compare_strip(c, n, steps[i], 1 + (int64_t)i % STEP_MOST, name);
+    c->in_place = c->from == c->to;
+    compare_strip(c, n, (int64_t[]){1, 1, 1}, 1, name);
+    c->in_place = false;
+  }
+}
+
+static char *operands[OPERANDS];
+
+static void make_operands(StripCase *c, const DType dtypes[OPERANDS]) {
+  for (int i = 0; i < OPERANDS; i++) {
+    fill_elements(dtypes[i], operands[i], STRIP_LONGEST * STEP_MOST,
+                  (uint64_t)i + 11);
+    c->strip.in[i] = operands[i];
+  }
+}
+
+static bool gives_bool(OpId op) {
+  RuleFn rule = op_info((int)op)->rule;
+  return rule == rule_compare || rule == rule_float_test;
+}
+
+static void test_strips(void **state) {
+  (void)state;
+  for (size_t d = 0; d < LENGTH(strip_dtypes); d++)
+    for (int op = 0; op < OP_COUNT; op++) {
+      DType dtype = strip_dtypes[d];
+      if (!elementwise_of((OpId)op, dtype).strip) continue;
+      StripCase c = {.find = find_op, .op = (OpId)op, .from = dtype,
+                     .to = gives_bool((OpId)op) ? DT_BOOL : dtype};
+      make_operands(&c, (DType[]){dtype, dtype, dtype});
+      c.strip.params[0] = bits_from_f64(dtype, 0.25);
+      c.strip.params[1] = bits_from_f64(dtype, 7);
+      compare_lengths(&c, op_info(op)->name);
+    }
+}
+
+static void test_casts(void **state) {
+  (void)state;
+  for (size_t d = 0; d < LENGTH(strip_dtypes); d++)
+    for (int to = 0; to < DTYPE_COUNT; to++) {
+      StripCase c = {.find = find_cast, .from = strip_dtypes[d],
+                     .to = (DType)to};
+      if (!elementwise_cast(c.from, c.to).strip) continue;
+      make_operands(&c, (DType[]){c.from, c.from, c.from});
+      compare_lengths(&c, dtype_name(c.to));
+    }
+}
+
+static int make_room(void **state) {
+  (void)state;
+  for (int i = 0; i < OPERANDS; i++)
+    operands[i] = malloc(STRIP_LONGEST * STEP_MOST * sizeof(double));
+  return 0;
+}
+
+static int free_room(void **state) {
+  (void)state;
+  for (int i = 0; i < OPERANDS; i++) free(operands[i]);
+  return 0;
+}
+
+/* --- Lines --------------------------------------------------------------- */
+
+typedef struct LineCase {
+  OpId op;
+  int64_t shape[3];
+  int axis;
+  bool turned;   /* the operand's last two axes lie the other way round */
+  float *data, *gamma, *beta;
+  Mem *mem;
+} LineCase;
+
+static AttrValue *value_of(Attrs *attrs, AttrName name) {
+  return (AttrValue *)attr_get(attrs, name);
+}
+
+/* Runs an operator and copies its result. */
+static void run_op(Mem *mem, Attrs *attrs, const Tensor *const *args,
+                   char *out) {
+  Heap heap;
+  Arena arena;
+  heap_init(&heap, mem);
+  arena_init(&arena, mem);
+  OpCall call = {.op = attrs->op, .attrs = attrs,
+                 .arg_count = op_arg_count(attrs->op), .args = args,
+                 .heap = &heap, .arena = &arena, .threads = 1};
+  assert_true(op_run(&call));
+  memcpy(out, call.outs[0]->data, tensor_bytes(call.outs[0]));
+  tensor_drop(&heap, call.outs[0]);
+  arena_done(&arena);
+  heap_done(&heap);
+}
+
+static void run_line(const Case *c, char *out) {
+  const LineCase *l = c->data;
+  Attrs attrs;
+  Tensor x = tensor_on_data(DT_FLOAT32, 3, l->shape, l->data);
+  if (l->turned) {
+    x.strides[1] = 1;
+    x.strides[2] = x.shape[1];
+  }
+  Tensor gamma = tensor_on_data(DT_FLOAT32, 1, &l->shape[l->axis], l->gamma);
+  Tensor beta = tensor_on_data(DT_FLOAT32, 1, &l->shape[l->axis], l->beta);
+  attrs_defaults(op_info((int)l->op), &attrs);
+  value_of(&attrs, ATTR_axis)->integer = l->axis;
+  run_op(l->mem, &attrs, (const Tensor *[]){&x, &gamma, &beta}, out);
+}
+
+static void compare_line(LineCase *l) {
+  int64_t n = l->shape[0] * l->shape[1] * l->shape[2];
+  bool special = l->shape[1] % 3 == 2;
+  l->data = some_floats((size_t)n, (uint64_t)n, special);
+  l->gamma = some_floats(STRIP_LONGEST, 5, false);
+  l->beta = some_floats(STRIP_LONGEST, 6, false);
+  for (int i = 0; i < 4; i++) {
+    l->axis = 1 + i % 2;
+    l->turned = i > 1;
+    compare(&(Case){run_line, DT_FLOAT32, n, l}, op_info((int)l->op)->name);
+  }
+  free(l->data);
+  free(l->gamma);
+  free(l->beta);
+}
+
+static void test_lines(void **state) {
+  (void)state;
+  static const OpId ops[] = {OP_NN_SOFTMAX, OP_NN_LOG_SOFTMAX,
+                             OP_NN_LAYER_NORM};
+  Mem mem;
+  unit_mem(&mem);
+  for (size_t i = 0; i < LENGTH(ops); i++)
+    for (int64_t n = 1; n <= STRIP_LONGEST; n++)
+      compare_line(&(LineCase){.op = ops[i], .shape = {2, n, 5}, .mem = &mem});
+  unit_mem_done(&mem);
+}
+
+/* --- Convolutions -------------------------------------------------------- */
+
+typedef struct ConvCase {
+  int64_t size, groups;
+  Dim stride[2], padding[2], dilation[2];
+  float *data, *weight;
+  Mem *mem;
+} ConvCase;
+
+enum { CONV_INPUTS = 4, CONV_OUTPUTS = 6 };
+
+static void set_pair(Attrs *attrs, AttrName name, const Dim *pair) {
+  AttrValue *v = value_of(attrs, name);
+  v->state = AV_SET;
+  v->count = 2;
+  v->ints = pair;
+}
+
+static void run_conv(const Case *c, char *out) {
+  const ConvCase *v = c->data;
+  int64_t size[] = {2, CONV_INPUTS, v->size, v->size + 3};
+  int64_t kernel[] = {CONV_OUTPUTS, CONV_INPUTS / v->groups, 3, 2};
+  Attrs attrs;
+  attrs_defaults(op_info(OP_NN_CONV2D), &attrs);
+  set_pair(&attrs, ATTR_strides, v->stride);
+  set_pair(&attrs, ATTR_padding, v->padding);
+  set_pair(&attrs, ATTR_dilation, v->dilation);
+  value_of(&attrs, ATTR_groups)->integer = v->groups;
+  Tensor data = tensor_on_data(DT_FLOAT32, 4, size, v->data);
+  Tensor weight = tensor_on_data(DT_FLOAT32, 4, kernel, v->weight);
+  run_op(v->mem, &attrs, (const Tensor *[]){&data, &weight}, out);
+}
+
+static void test_conv(void **state) {
+  (void)state;
+  Mem mem;
+  unit_mem(&mem);
+  for (int i = 0; i < 64; i++) {
+    ConvCase v = {.size = 6 + i % 13, .groups = 1 + i % 2,
+                  .stride = {1 + i / 2 % 2, 1 + i / 4 % 2},
+                  .padding = {i / 8 % 3, i / 8 % 3},
+                  .dilation = {1 + i / 32, 1 + i / 16 % 2}, .mem = &mem};
+    int64_t count = 2 * CONV_OUTPUTS * (v.size + 4) * (v.size + 8);
+    v.data = some_floats((size_t)count, 7, true);
+    v.weight = some_floats(CONV_OUTPUTS * CONV_INPUTS * 6, 8, false);
+    compare(&(Case){run_conv, DT_FLOAT32, count, &v}, "nn.conv2d");
+    free(v.data);
+    free(v.weight);
+  }
+  unit_mem_done(&mem);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_choice),
+      cmocka_unit_test(test_product_lengths),
+      cmocka_unit_test(test_product_layouts),
+      cmocka_unit_test_setup_teardown(test_strips, make_room, free_room),
+      cmocka_unit_test_setup_teardown(test_casts, make_room, free_room),
+      cmocka_unit_test(test_lines),
+      cmocka_unit_test(test_conv),
+  };
+  return RUN_TESTS(tests);
+}

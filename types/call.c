@@ -1,0 +1,208 @@
+/* Calls, projections, and operators as values. */
+#include "types/infer.h"
+
+/* --- Operators ----------------------------------------------------------- */
+
+/* Attributes that are one expression each, whose record follows from the type
+ * of an operand. */
+static uint32_t whole_attrs(const OpInfo *op, const Attrs *attrs) {
+  uint32_t whole = 0;
+  for (int i = 0; i < op->attr_count; i++) {
+    const AttrValue *v = &attrs->values[i];
+    if (v->operand < 0) continue;
+    if (v->count < 0) whole |= (uint32_t)1 << i;
+  }
+  return whole;
+}
+
+/*   t1, ..., tn |- op's rule => t
+ *   ------------------------------
+ *   op(e1 : t1, ..., en : tn) : t                                            */
+static Ty *infer_op_call(Infer *in, const Expr *e, Ty **args) {
+  const OpInfo *op = op_info(e->call.callee->op);
+  unsigned passes = OP_IDENTITY | OP_TAKES_ANY;
+  if ((op->flags & passes) == passes) return args[0];
+  Constraint *c = constraint_new(in, C_RULE, e);
+  c->op = op;
+  c->attrs = (Attrs *)e->call.bound;
+  c->whole = whole_attrs(op, c->attrs);
+  c->count = e->count;
+  c->args = args;
+  c->operands = e->args;
+  c->result = ty_meta(in);
+  constraint_start(in, c);
+  return c->made && !c->gone ? c->made : c->result;
+}
+
+/* `negative` where a function is wanted: \x. negative(x) at the type that the
+ * place gives. */
+Ty *infer_op_value(Infer *in, const Expr *e) {
+  Constraint *c = constraint_new(in, C_OP_VALUE, e);
+  c->op = op_info(e->op);
+  c->attrs = ARENA_NEW(&in->p->arena, Attrs);
+  attrs_defaults(c->op, c->attrs);
+  c->args = ty_array(in, 1);
+  if (!c->args) return in->error;
+  c->args[0] = ty_meta(in);
+  c->count = 1;
+  VEC_PUSH(&in->op_values, e);
+  Ty *type = c->args[0];
+  constraint_start(in, c);
+  return type;
+}
+
+bool op_value_fits(Infer *in, Constraint *c, Ty *t) {
+  const OpInfo *op = c->op;
+  if (t->kind != K_FN) {
+    diag_error(in->p->diags, E0201, c->span,
+               "`%s` is a function: expected %s", op->name, ty_text(in, t));
+    return false;
+  }
+  for (int i = 0; i < op->attr_count; i++) {
+    if (!op->attrs[i].required) continue;
+    diag_error(in->p->diags, E0110, c->span,
+               "as a value `%s` lacks its attribute `%s`: write a `fn`",
+               op->name, attr_name_text(op->attrs[i].name));
+    return false;
+  }
+  if (t->count == op_arg_count(op)) return true;
+  diag_error(in->p->diags, E0204, c->span,
+             "`%s` takes %d argument%s; a function of %d is expected here",
+             op->name, op_arg_count(op), op_arg_count(op) == 1 ? "" : "s",
+             t->count);
+  return false;
+}
+
+/* --- Functions ----------------------------------------------------------- */
+
+static const Name *callee_name(const Expr *callee) {
+  switch (callee->kind) {
+    case EX_GLOBAL: return callee->g.name;
+    case EX_VAR: return callee->var->name;
+    case EX_CTOR: return callee->ctor->name;
+    default: return NULL;
+  }
+}
+
+static const char *callee_sigil(const Expr *callee) {
+  return callee->kind == EX_GLOBAL ? "@" : callee->kind == EX_VAR ? "%" : "";
+}
+
+static void wrong_count(Infer *in, const Expr *e, int wanted) {
+  const Expr *callee = e->call.callee;
+  const Name *name = callee_name(callee);
+  const char *few = e->count < wanted ? "few" : "many";
+  const char *what =
+      !name ? "this function"
+            : arena_printf(in->arena, "`%s%s`", callee_sigil(callee),
+                           name->text);
+  Diag *d = diag_error(in->p->diags, E0204, e->span,
+                       "too %s arguments for %s: expected %d, found %d", few,
+                       what, wanted, e->count);
+  if (callee->kind == EX_GLOBAL) {
+    diag_note(d, callee->g.global->span, "it is defined here");
+  }
+  if (e->count < wanted) diag_hint(d, "there is no partial application");
+}
+
+/* Where the callee says what argument `i` has to be. */
+static Span parameter_span(const Expr *callee, int i) {
+  if (callee->kind == EX_CTOR) return callee->ctor->span;
+  if (callee->kind != EX_GLOBAL) return SPAN_NONE;
+  const Expr *value = callee->g.global->value;
+  if (!value || value->kind != EX_FN || i >= value->fn->param_count) {
+    return callee->g.global->span;
+  }
+  const Var *param = value->fn->params[i];
+  return param->annotation ? span_join(param->span, param->annotation->span)
+                           : param->span;
+}
+
+/* The argument may have to be polymorphic: then what it leaves open belongs to
+ * it alone. */
+static void check_arg(Infer *in, const Expr *e, int i, Ty *param) {
+  bool poly = ty_is_poly(ty_head(param));
+  in->level += poly;
+  Ty *arg = infer_expr(in, e->args[i]);
+  in->level -= poly;
+  require_flow(in, arg, param,
+               (Why){.kind = WHY_ARGUMENT, .span = e->args[i]->span,
+                     .other = parameter_span(e->call.callee, i), .index = i,
+                     .name = callee_name(e->call.callee)});
+}
+
+static Ty *call_unknown(Infer *in, const Expr *e, Ty *callee) {
+  Ty **params = ty_array(in, e->count);
+  if (!params) return in->error;
+  for (int i = 0; i < e->count; i++) params[i] = ty_meta(in);
+  Ty *result = ty_meta(in);
+  Ty *fn = ty_fn(in, e->count, params, result);
+  bool ok = require_flow(in, callee, fn,
+                         (Why){.kind = WHY_CALLEE,
+                               .span = e->call.callee->span});
+  for (int i = 0; i < e->count; i++) check_arg(in, e, i, params[i]);
+  return ok ? result : in->error;
+}
+
+static Ty *call_no_function(Infer *in, const Expr *e, Ty *callee) {
+  for (int i = 0; i < e->count; i++) infer_expr(in, e->args[i]);
+  if (callee->kind == K_ERROR) return in->error;
+  Diag *d = diag_error(in->p->diags, E0205, e->call.callee->span,
+                       "only functions can be called: this is %s",
+                       ty_text(in, callee));
+  diag_caption(d, "%s", ty_text(in, callee));
+  return in->error;
+}
+
+/*   e1 : t1, ..., en : tn    f : fn (t1, ..., tn) -> t
+ *   ----------------------------------------------------
+ *   f(e1, ..., en) : t                                                       */
+static Ty *call_function(Infer *in, const Expr *e, Ty *callee) {
+  if (e->count != callee->count) {
+    wrong_count(in, e, callee->count);
+    for (int i = 0; i < e->count; i++) infer_expr(in, e->args[i]);
+    return in->error;
+  }
+  for (int i = 0; i < e->count; i++) {
+    check_arg(in, e, i, callee->args[i]);
+  }
+  return callee->result;
+}
+
+Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
+  if (e->call.callee->kind == EX_OP) {
+    Ty **args = ty_array(in, e->count);
+    for (int i = 0; args && i < e->count; i++) {
+      args[i] = i == 0 && head ? head : infer_expr(in, e->args[i]);
+    }
+    return args ? infer_op_call(in, e, args) : in->error;
+  }
+  Ty *callee = ty_head(head ? head : infer_expr(in, e->call.callee));
+  if (ty_is_poly(callee)) {
+    Ty **targs;
+    callee = ty_instantiate(in, callee, callee->param_count, callee->params,
+                            &targs);
+  }
+  switch (callee->kind) {
+    case K_META: return call_unknown(in, e, callee);
+    case K_FN: return call_function(in, e, callee);
+    default: return call_no_function(in, e, callee);
+  }
+}
+
+/* --- Projections --------------------------------------------------------- */
+
+/* A field of a tuple that is known; reports what has none. */
+Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple) {
+  if (tuple->kind == K_ERROR) return in->error;
+  if (tuple->kind != K_TUPLE) {
+    diag_error(in->p->diags, E0206, e->span,
+               "only tuples have fields: this is %s", ty_text(in, tuple));
+    return in->error;
+  }
+  if (e->index < tuple->count) return tuple->args[e->index];
+  diag_error(in->p->diags, E0206, e->span,
+             "there is no field %lld: %s has %d", (long long)e->index,
+             ty_text(in, tuple), tuple->count);
+  return in->error;
+}

@@ -1,0 +1,197 @@
+/* Inference of a program, component by component.  Level 1 belongs to global
+ * values whose types later text may determine, level 2 to the component at
+ * hand. */
+#include "types/infer.h"
+
+#include <string.h>
+
+static bool is_fn(const Definition *d) {
+  return d->value && d->value->kind == EX_FN;
+}
+
+/* --- Signatures ---------------------------------------------------------- */
+
+static void quantify_signature(Infer *in, Definition *d, const Fn *fn) {
+  if (fn->type_param_count == 0 || d->type->kind != K_FN) return;
+  Ty *t = ARENA_NEW(in->arena, Ty);
+  *t = *d->type;
+  t->closed = false;
+  t->param_count = fn->type_param_count;
+  t->params = fn->type_vars;
+  d->type = t;
+  d->param_count = t->param_count;
+  d->params = t->params;
+}
+
+/* What the component's other members see of a definition while it is
+ * inferred; *skeleton receives a function's unquantified type. */
+static void declare(Infer *in, Definition *d, Ty **skeleton) {
+  *skeleton = NULL;
+  if (is_fn(d)) {
+    *skeleton = d->type = fn_skeleton(in, d->value->fn);
+    if (fn_is_annotated(d->value->fn)) {
+      quantify_signature(in, d, d->value->fn);
+    }
+  } else if (d->declared) {
+    d->type = ty_of_type(in, d->declared);
+  } else {
+    d->type = ty_meta(in);
+  }
+}
+
+/* --- Bodies -------------------------------------------------------------- */
+
+static const Name *name_of_definition(const Definition *d) {
+  return d->global ? d->global->name : NULL;
+}
+
+static void infer_fn_definition(Infer *in, Definition *d, Ty *skeleton) {
+  Ty *type = infer_fn(in, d->value, skeleton, name_of_definition(d));
+  if (!d->declared) return;
+  Ty *declared = ty_of_type(in, d->declared);
+  require_flow(in, type, declared,
+               (Why){.kind = WHY_ANNOTATION, .span = d->value->span,
+                     .other = d->item->annotation->span,
+                     .name = name_of_definition(d)});
+  d->type = declared;
+}
+
+static void infer_value_definition(Infer *in, Definition *d) {
+  if (!d->value) return;
+  bool value = !d->declared && is_value(d->value);
+  in->level += value;
+  Ty *found = infer_expr(in, d->value);
+  in->level -= value;
+  Why why = {.kind = WHY_ANNOTATION, .span = d->value->span,
+             .name = name_of_definition(d)};
+  if (d->item->annotation) why.other = d->item->annotation->span;
+  if (d->declared) {
+    require_flow(in, found, d->type, why);
+  } else {
+    ty_unify(in, d->type, found, &why);
+  }
+}
+
+/* --- Generalising -------------------------------------------------------- */
+
+/* A def's parameters must be determined by now. */
+static void require_params(Infer *in, const Definition *d) {
+  const Fn *fn = d->value->fn;
+  for (int i = 0; i < fn->param_count; i++) {
+    Ty *t = var_info(in, fn->params[i])->type;
+    if (!t || !ty_is_open(in, t)) continue;
+    const Var *var = fn->params[i];
+    Diag *diag = diag_error(in->p->diags, E0202, var->span,
+                            "the type of `%%%s` cannot be inferred",
+                            var->name->text);
+    diag_hint(diag, "annotate `%%%s`", var->name->text);
+    require_flow(in, in->error, t, (Why){.kind = WHY_OPERATOR});
+  }
+}
+
+static void generalise(Infer *in, Definition *d) {
+  if (d->declared || ty_is_poly(ty_head(d->type))) return;
+  if (is_fn(d)) {
+    quantify_signature(in, d, d->value->fn);
+    if (d->param_count > 0) return;
+  }
+  if (!d->value || !is_value(d->value)) return;
+  d->param_count = ty_generalise(in, d->type, &d->params);
+  Ty *t = ty_head(d->type);
+  if (d->param_count == 0 || t->kind != K_FN) return;
+  Ty *poly = ARENA_NEW(in->arena, Ty);
+  *poly = *t;
+  poly->closed = false;
+  poly->param_count = d->param_count;
+  poly->params = d->params;
+  d->type = poly;
+}
+
+/* --- Components ---------------------------------------------------------- */
+
+static void infer_component(Infer *in, Definition **members, size_t n) {
+  Ty **skeletons = ty_array(in, (int)n);
+  if (!skeletons) return;
+  in->level = 2;
+  for (size_t i = 0; i < n; i++) declare(in, members[i], &skeletons[i]);
+  for (size_t i = 0; i < n; i++) {
+    if (skeletons[i]) {
+      infer_fn_definition(in, members[i], skeletons[i]);
+    } else {
+      infer_value_definition(in, members[i]);
+    }
+  }
+  solve_finish(in, false);
+  in->level = 1;
+  for (size_t i = 0; i < n; i++) {
+    Definition *d = members[i];
+    if (d->item->kind == ITEM_DEF) require_params(in, d);
+    generalise(in, d);
+    ty_keep_open(in, d->type);
+  }
+}
+
+static void infer_init(Infer *in, Checker *c) {
+  *in = (Infer){.c = c, .p = c->p, .types = c->p->types, .arena = &c->arena,
+                .mem = c->mem, .level = 1, .first_var = c->first_var};
+  VEC_INIT(&in->vars, c->mem);
+  VEC_INIT(&in->typed, c->mem);
+  VEC_INIT(&in->patterns, c->mem);
+  VEC_INIT(&in->queue, c->mem);
+  VEC_INIT(&in->pending, c->mem);
+  VEC_INIT(&in->failing, c->mem);
+  VEC_INIT(&in->dirty, c->mem);
+  VEC_INIT(&in->slots, c->mem);
+  VEC_INIT(&in->edges, c->mem);
+  VEC_INIT(&in->op_values, c->mem);
+  ptrmap_init(&in->known, c->mem);
+  ptrmap_init(&in->rigid_levels, c->mem);
+  in->error = ARENA_NEW(in->arena, Ty);
+  *in->error = (Ty){.kind = K_ERROR, .closed = true};
+  in->unit = ty_tuple(in, 0, ty_array(in, 0));
+  in->boolean = ty_tensor(in, DT_BOOL, 0, NULL);
+  size_t vars = c->p->next_var_id - c->first_var + 1;
+  if (VEC_RESERVE(&in->vars, vars)) {
+    memset(in->vars.data, 0, vars * sizeof *in->vars.data);
+    in->vars.len = vars;
+  }
+}
+
+static void infer_done(Infer *in) {
+  VEC_DONE(&in->vars);
+  VEC_DONE(&in->typed);
+  VEC_DONE(&in->patterns);
+  VEC_DONE(&in->queue);
+  VEC_DONE(&in->pending);
+  VEC_DONE(&in->failing);
+  VEC_DONE(&in->dirty);
+  VEC_DONE(&in->slots);
+  VEC_DONE(&in->edges);
+  VEC_DONE(&in->op_values);
+  ptrmap_done(&in->known);
+  ptrmap_done(&in->rigid_levels);
+}
+
+static size_t component_size(const Definitions *all, size_t first) {
+  size_t n = 1;
+  while (first + n < all->len && all->data[first + n]->component ==
+                                     all->data[first]->component) {
+    n++;
+  }
+  return n;
+}
+
+void infer_program(Checker *c) {
+  Infer in;
+  infer_init(&in, c);
+  const Definitions *all = &c->components;
+  for (size_t i = 0; in.vars.len > 0 && i < all->len;) {
+    if (mem_exhausted(c->mem)) break;
+    size_t n = component_size(all, i);
+    infer_component(&in, all->data + i, n);
+    i += n;
+  }
+  solve_finish(&in, true);
+  if (!mem_exhausted(c->mem)) zonk_program(&in);
+  infer_done(&in);
+}

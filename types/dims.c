@@ -1,0 +1,156 @@
+/* Dimensions as a dataflow that only widens.
+ *
+ *     hole  <  3, n, n + 1, ...  <  ?
+ *
+ * What flows into a free slot is joined; a fixed slot keeps its value, and
+ * what flows into it is judged when the component is done: two different
+ * numbers never meet, a `?` that meets a number is checked at run time. */
+#include "types/infer.h"
+
+Slot *slot_new(Infer *in, Dim value, bool fixed, Span from) {
+  Slot *s = ARENA_NEW(in->arena, Slot);
+  s->value = value;
+  s->fixed = fixed;
+  s->from = from;
+  s->seen = DIM_HOLE;
+  if (!fixed) VEC_PUSH(&in->slots, s);
+  return s;
+}
+
+static void link_push(Infer *in, Link **list, void *item) {
+  Link *l = ARENA_NEW(in->arena, Link);
+  *l = (Link){item, *list};
+  *list = l;
+}
+
+static void mark_dirty(Infer *in, Slot *s) {
+  if (s->dirty) return;
+  s->dirty = true;
+  VEC_PUSH(&in->dirty, s);
+}
+
+void slot_join(Infer *in, Slot *s, Dim value, Span from) {
+  s = slot_root(s);
+  if (s->fixed) return;
+  bool clash = false;
+  Dim joined = dim_join(s->value, value, &clash);
+  if (clash || joined == s->value) return;
+  s->value = joined;
+  s->from = from;
+  mark_dirty(in, s);
+}
+
+void slot_watch(Infer *in, Slot *s, Constraint *c) {
+  s = slot_root(s);
+  if (!s->fixed) link_push(in, &s->rules, c);
+}
+
+void slot_flow(Infer *in, Slot *from, Slot *to, Why *why) {
+  from = slot_root(from);
+  to = slot_root(to);
+  if (from == to) return;
+  VEC_PUSH(&in->edges, (Edge){from, to, why});
+  if (from->fixed && to->fixed) return;
+  link_push(in, &from->out, to);
+  if (!dim_is_hole(from->value)) slot_join(in, to, from->value, from->from);
+}
+
+static void append(Link **list, Link *more) {
+  while (*list) list = &(*list)->next;
+  *list = more;
+}
+
+/* Free slots become one; a fixed one keeps to itself. */
+void slot_unify(Infer *in, Slot *a, Slot *b, Why *why) {
+  a = slot_root(a);
+  b = slot_root(b);
+  if (a == b) return;
+  bool clash = false;
+  dim_join(a->value, b->value, &clash);
+  if (a->fixed || b->fixed || clash) {
+    slot_flow(in, a, b, why);
+    slot_flow(in, b, a, why);
+    return;
+  }
+  a->same = b;
+  append(&a->out, b->out);
+  append(&a->rules, b->rules);
+  b->out = a->out;
+  b->rules = a->rules;
+  Dim old = b->value;
+  if (!dim_is_hole(a->value)) slot_join(in, b, a->value, a->from);
+  if (old == b->value && old != a->value) mark_dirty(in, b);
+}
+
+void dims_propagate(Infer *in) {
+  while (in->dirty.len > 0) {
+    Slot *s = VEC_POP(&in->dirty);
+    s->dirty = false;
+    s = slot_root(s);
+    for (Link *l = s->out; l; l = l->next) {
+      slot_join(in, l->item, s->value, s->from);
+    }
+    for (Link *l = s->rules; l; l = l->next) constraint_wake(in, l->item);
+  }
+}
+
+/* --- The end of a component ---------------------------------------------- */
+
+/* What a slot without a value flows to, if that is known. */
+static Dim wanted(const Slot *s) {
+  for (const Link *l = s->out; l; l = l->next) {
+    Dim d = slot_root(l->item)->value;
+    if (!dim_is_hole(d)) return d;
+  }
+  return DIM_HOLE;
+}
+
+/* First by what is asked of it, so that an argument takes its parameter's
+ * dimension; what is asked of nowhere is not known. */
+bool dims_fill_holes(Infer *in) {
+  bool filled = false;
+  for (int pass = 0; pass < 2 && !filled; pass++) {
+    for (size_t i = in->slots.len; i-- > 0;) {
+      Slot *s = slot_root(in->slots.data[i]);
+      if (s->fixed || !dim_is_hole(s->value)) continue;
+      Dim d = pass == 0 ? wanted(s) : DIM_ANY;
+      if (dim_is_hole(d)) continue;
+      slot_join(in, s, d, SPAN_NONE);
+      filled = true;
+    }
+  }
+  return filled;
+}
+
+/* Never the same, as 2 and 3, or n and n + 1. */
+static bool dims_differ(Infer *in, Dim a, Dim b) {
+  Dim difference = dim_sub(types_dims(in->types), a, b);
+  return dim_is_number(difference) && difference != 0;
+}
+
+/* Every number that flows into a free slot must be the same. */
+static void judge(Infer *in, const Edge *e) {
+  const Slot *from = slot_root(e->from);
+  Slot *to = slot_root(e->to);
+  if (to->fixed) {
+    if (dims_differ(in, from->value, to->value)) {
+      report_dims(in, e->why, from->value, to->value);
+    }
+    return;
+  }
+  if (!dim_is_number(from->value)) return;
+  if (dim_is_hole(to->seen)) to->seen = from->value;
+  if (to->seen != from->value) {
+    report_dims(in, e->why, from->value, to->seen);
+  }
+}
+
+void dims_finish(Infer *in) {
+  for (size_t i = 0; i < in->edges.len; i++) judge(in, &in->edges.data[i]);
+  for (size_t i = 0; i < in->slots.len; i++) {
+    Slot *s = slot_root(in->slots.data[i]);
+    s->fixed = true;
+  }
+  VEC_CLEAR(&in->edges);
+  VEC_CLEAR(&in->slots);
+}

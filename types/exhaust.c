@@ -1,0 +1,158 @@
+/* Matches: a `match` has an arm for every value of its scrutinee's type, and
+ * in any match an arm that no value can reach deserves a warning.
+ *
+ * exhaust_search.c finds the values and the arms; this file finds the matches
+ * and words the messages. */
+#include <string.h>
+
+#include "types/check.h"
+#include "types/exhaust.h"
+
+/* --- What was reported before ------------------------------------------- */
+
+/* Is the pattern one of its type's?  Nests no deeper than the parser lets
+ * it. */
+static bool is_sound(const Pattern *p) {
+  if (p->kind == PT_WILD || p->kind == PT_VAR) return true;
+  const Type *t = p->type;
+  if (!t) return false;
+  if (p->kind == PT_TUPLE) {
+    if (t->kind != TY_TUPLE || t->count != p->count) return false;
+  } else {
+    if (!p->ctor || t->kind != TY_ADT || t->adt != p->ctor->adt) return false;
+    if (p->count != p->ctor->field_count) return false;
+  }
+  for (int i = 0; i < p->count; i++) {
+    if (!is_sound(p->fields[i])) return false;
+  }
+  return true;
+}
+
+/* A match that is wrong in itself has got its message. */
+static bool is_checkable(const Expr *e) {
+  const Type *t = e->args[0]->type;
+  if (!t || t->kind == TY_ERROR) return false;
+  for (int i = 0; i < e->match->arm_count; i++) {
+    const Pattern *p = e->match->arms[i].pattern;
+    if (!is_sound(p)) return false;
+    if (p->kind == PT_CTOR && (t->kind != TY_ADT || t->adt != p->ctor->adt))
+      return false;
+  }
+  return true;
+}
+
+/* --- Messages ----------------------------------------------------------- */
+
+static Span keyword_of(const Expr *match) {
+  return (Span){match->span.lo, match->span.lo + (uint32_t)strlen("match")};
+}
+
+/* "`A`, `B`, ...", each with `after` inside its quotes. */
+static void list_missing(StrBuf *out, const Coverage *c, const char *after) {
+  for (int i = 0; i < c->missing_count; i++) {
+    strbuf_addf(out, "%s`%s%s`", i ? ", " : "", c->missing[i], after);
+  }
+  if (c->more) strbuf_add(out, ", ...");
+}
+
+static void report_missing(Checker *c, const Expr *e, const Coverage *found) {
+  bool many = found->missing_count > 1;
+  StrBuf text, type;
+  strbuf_init(&text, c->mem);
+  strbuf_init(&type, c->mem);
+  list_missing(&text, found, "");
+  type_print(c->p->types, &type, e->args[0]->type, 200);
+  Diag *d = diag_error(c->p->diags, E0401, keyword_of(e),
+                       "match on %s is not exhaustive: %s %s not covered",
+                       strbuf_text(&type), strbuf_text(&text),
+                       many ? "are" : "is");
+  strbuf_done(&type);
+  VEC_CLEAR(&text);
+  list_missing(&text, found, " => ...");
+  bool any = strcmp(found->missing[0], "_") == 0;
+  diag_hint(d, "write the missing arm%s, %s%s", many ? "s" : "",
+            strbuf_text(&text), any ? "" : ", or one for `_`");
+  strbuf_done(&text);
+}
+
+static void report_too_complex(Checker *c, const Expr *e) {
+  Diag *d = diag_error(c->p->diags, E0401, keyword_of(e),
+                       "match is too complex to tell whether it is "
+                       "exhaustive");
+  diag_hint(d, "end it with an arm `_ => ...`, or write `match?`");
+}
+
+/* Does the first pattern alone take every value that the second does?  NULL
+ * stands for a wildcard. */
+static bool pattern_covers(const Pattern *a, const Pattern *b) {
+  if (a->kind == PT_WILD || a->kind == PT_VAR) return true;
+  if (b && (b->kind != a->kind || b->ctor != a->ctor)) b = NULL;
+  if (!b && a->kind == PT_CTOR && a->ctor->adt->ctor_count > 1) return false;
+  for (int i = 0; i < a->count; i++) {
+    if (!pattern_covers(a->fields[i], b ? b->fields[i] : NULL)) return false;
+  }
+  return true;
+}
+
+static void report_unreachable(Checker *c, const Match *m, int arm) {
+  const Pattern *p = m->arms[arm].pattern;
+  Diag *d = diag_warning(c->p->diags, W0001, p->span,
+                         "arm can never be reached");
+  for (int i = 0; i < arm; i++) {
+    if (!pattern_covers(m->arms[i].pattern, p)) continue;
+    diag_note(d, m->arms[i].pattern->span,
+              "this arm takes every value that would reach it");
+    return;
+  }
+  diag_note(d, SPAN_NONE,
+            "the arms above it, taken together, leave it no value");
+}
+
+/* --- Matches ------------------------------------------------------------ */
+
+static bool has_catch_all(const Match *m) {
+  for (int i = 0; i < m->arm_count; i++) {
+    if (pattern_covers(m->arms[i].pattern, NULL)) return true;
+  }
+  return false;
+}
+
+static void check_match(Checker *c, const Expr *e) {
+  if (!is_checkable(e)) return;
+  Coverage found = match_coverage(c->mem, &c->arena, e->match);
+  if (!found.known) return;
+  if (found.missing_count > 0) {
+    report_missing(c, e, &found);
+  } else if (found.too_complex && !e->match->partial &&
+             !has_catch_all(e->match)) {
+    report_too_complex(c, e);
+  }
+  for (int i = 0; i < e->match->arm_count && !found.too_complex; i++) {
+    if (!found.useful[i]) report_unreachable(c, e->match, i);
+  }
+}
+
+typedef VEC(const Expr *) Pending;
+
+static void push_child(void *pending, const Expr *child) {
+  VEC_PUSH((Pending *)pending, child);
+}
+
+static void check_matches(Checker *c, Pending *pending, const Expr *root) {
+  VEC_PUSH(pending, root);
+  while (pending->len > 0 && !mem_exhausted(c->mem)) {
+    const Expr *e = VEC_POP(pending);
+    if (e->kind == EX_MATCH) check_match(c, e);
+    expr_children(e, push_child, pending);
+  }
+}
+
+void exhaust_program(Checker *c) {
+  Pending pending;
+  VEC_INIT(&pending, c->mem);
+  for (size_t i = 0; i < c->defs.len; i++) {
+    const Expr *value = c->defs.data[i]->value;
+    if (value) check_matches(c, &pending, value);
+  }
+  VEC_DONE(&pending);
+}

@@ -1,0 +1,273 @@
+/* Polymorphism: quantifying variables, and replacing what is quantified by
+ * new variables at each use.  Levels (after Remy) say which variables belong
+ * to the environment: those of a deeper level than the current one are free in
+ * the value alone. */
+#include "types/infer.h"
+
+/* --- Instances ----------------------------------------------------------- */
+
+typedef struct Instance {
+  Infer *in;
+  int count;
+  const TypeVar *const *params;
+  Ty **targs;      /* of type parameters */
+  Slot **slots;    /* of Dim parameters */
+} Instance;
+
+static Ty *copy(Instance *s, Ty *t);
+
+static int param_index(const Instance *s, const TypeVar *var) {
+  for (int i = 0; i < s->count; i++) {
+    if (s->params[i] == var) return i;
+  }
+  return -1;
+}
+
+/* The names of a form that are replaced. */
+typedef struct FormNames {
+  const Instance *instance;
+  int count;
+  int indices[16];
+} FormNames;
+
+static void find_name(void *data, const void *key, const Name *name) {
+  (void)name;
+  FormNames *f = data;
+  int i = param_index(f->instance, key);
+  if (i >= 0 && f->count < 16) f->indices[f->count++] = i;
+}
+
+/* A slot whose value follows from those of the names. */
+static Slot *form_slot(Instance *s, Dim form, const FormNames *f) {
+  Infer *in = s->in;
+  Constraint *c = constraint_new(in, C_FORM, NULL);
+  c->names = ARENA_ARRAY(in->arena, const void *, (size_t)f->count);
+  c->values = ARENA_ARRAY(in->arena, Slot *, (size_t)f->count);
+  c->name_count = f->count;
+  c->form = form;
+  c->slot = slot_new(in, DIM_HOLE, false, SPAN_NONE);
+  for (int i = 0; i < f->count; i++) {
+    c->names[i] = s->params[f->indices[i]];
+    c->values[i] = s->slots[f->indices[i]];
+    slot_watch(in, c->values[i], c);
+  }
+  Slot *out = slot_new(in, DIM_HOLE, false, SPAN_NONE);
+  slot_flow(in, c->slot, out, in->use);
+  constraint_wake(in, c);
+  return out;
+}
+
+static Slot *copy_slot(Instance *s, Slot *slot) {
+  slot = slot_root(slot);
+  if (!dim_is_form(slot->value)) return slot;
+  DimTable *dims = types_dims(s->in->types);
+  FormNames f = {.instance = s};
+  dim_names(dims, slot->value, find_name, &f);
+  if (f.count == 0) return slot;
+  const TypeVar *first = s->params[f.indices[0]];
+  if (slot->value == dim_named(dims, first->name, first)) {
+    return s->slots[f.indices[0]];
+  }
+  return form_slot(s, slot->value, &f);
+}
+
+static Ty *copy_tensor(Instance *s, Ty *t) {
+  Slot **dims = ARENA_ARRAY(s->in->arena, Slot *, RANK_MAX);
+  bool same = true;
+  for (int i = 0; i < t->rank; i++) {
+    dims[i] = copy_slot(s, t->dims[i]);
+    same &= dims[i] == slot_root(t->dims[i]);
+  }
+  return same ? t : ty_tensor(s->in, (DType)t->dtype, t->rank, dims);
+}
+
+static Ty *copy_parts(Instance *s, Ty *t) {
+  Ty **args = ty_array(s->in, t->count);
+  if (!args) return s->in->error;
+  bool same = true;
+  for (int i = 0; i < t->count; i++) {
+    args[i] = copy(s, t->args[i]);
+    same &= args[i] == t->args[i];
+  }
+  Ty *result = t->kind == K_FN ? copy(s, t->result) : NULL;
+  if (same && (!result || result == t->result)) return t;
+  Ty *made = ARENA_NEW(s->in->arena, Ty);
+  *made = *t;
+  made->args = args;
+  made->copy = NULL;
+  made->done = NULL;
+  made->agreed = NULL;
+  if (result) made->result = result;
+  ty_settle(made);
+  return made;
+}
+
+static Ty *copy_node(Instance *s, Ty *t) {
+  switch (t->kind) {
+    case K_META:
+    case K_ERROR: return t;
+    case K_TENSOR: return copy_tensor(s, t);
+    case K_RIGID: {
+      int i = param_index(s, t->var);
+      return i < 0 ? t : s->targs[i];
+    }
+    default: return copy_parts(s, t);
+  }
+}
+
+/* What is shared stays shared: the copy of a node is kept in it for the time
+ * of this walk. */
+static Ty *copy(Instance *s, Ty *t) {
+  t = ty_head(t);
+  if (t->closed) return t;
+  if (t->mark == s->in->mark && t->copy) return t->copy;
+  if (!infer_enter(s->in)) return s->in->error;
+  Ty *made = copy_node(s, t);
+  s->in->depth--;
+  t->mark = s->in->mark;
+  t->copy = made;
+  return made;
+}
+
+/* The type itself, for a polymorphic function what it quantifies over. */
+static Ty *copy_body(Instance *s, Ty *t) {
+  s->in->mark++;
+  t = ty_head(t);
+  if (!ty_is_poly(t)) return copy(s, t);
+  Ty *made = copy_parts(s, t);
+  if (made == t) {
+    made = ARENA_NEW(s->in->arena, Ty);
+    *made = *t;
+  }
+  made->param_count = 0;
+  made->params = NULL;
+  ty_settle(made);
+  return made;
+}
+
+Ty *ty_instantiate(Infer *in, Ty *t, int count, const TypeVar *const *params,
+                   Ty ***targs) {
+  Instance s = {.in = in, .count = count, .params = params};
+  s.targs = ty_array(in, count);
+  s.slots = ARENA_ARRAY(in->arena, Slot *, (size_t)count);
+  if (!s.targs || (count > 0 && !s.slots)) return in->error;
+  for (int i = 0; i < count; i++) {
+    if (params[i]->is_dim) {
+      s.slots[i] = slot_new(in, DIM_HOLE, false, SPAN_NONE);
+      s.targs[i] = in->unit;
+    } else {
+      s.targs[i] = ty_meta(in);
+    }
+  }
+  *targs = s.targs;
+  return copy_body(&s, t);
+}
+
+Ty *ty_skolemise(Infer *in, Ty *t) {
+  Instance s = {.in = in, .count = t->param_count, .params = t->params};
+  s.targs = ty_array(in, s.count);
+  s.slots = ARENA_ARRAY(in->arena, Slot *, (size_t)s.count);
+  if (!s.targs || !s.slots) return in->error;
+  for (int i = 0; i < s.count; i++) {
+    const TypeVar *old = t->params[i];
+    TypeVar *made = typevar_new(in->types, old->name, old->span, old->is_dim);
+    ptrmap_put(&in->rigid_levels, made, (void *)(uintptr_t)in->level);
+    s.targs[i] = ty_rigid(in, made);
+    Dim dim = old->is_dim
+                  ? dim_named(types_dims(in->types), old->name, made)
+                  : DIM_ANY;
+    s.slots[i] = slot_new(in, dim, true, old->span);
+  }
+  return copy_body(&s, t);
+}
+
+/* --- Quantifying --------------------------------------------------------- */
+
+typedef struct Quantify {
+  Infer *in;
+  VEC(const TypeVar *) params;
+} Quantify;
+
+/* A, B, ..., Z, A1, B1, ... */
+static const Name *next_name(Infer *in) {
+  int n = in->names++;
+  const char *text = n < 26 ? arena_printf(in->arena, "%c", 'A' + n)
+                            : arena_printf(in->arena, "%c%d", 'A' + n % 26,
+                                           n / 26);
+  return name_of(in->p->names, text);
+}
+
+static bool is_waited_for(const Ty *meta) {
+  for (const Link *l = meta->rules; l; l = l->next) {
+    const Constraint *c = l->item;
+    if (!c->solved && !c->gone) return true;
+  }
+  return false;
+}
+
+static void quantify(Quantify *q, Ty *t) {
+  Infer *in = q->in;
+  t = ty_head(t);
+  if (t->closed || t->mark == in->mark) return;
+  t->mark = in->mark;
+  if (t->kind == K_META) {
+    if (t->level <= in->level || is_waited_for(t)) return;
+    TypeVar *var = typevar_new(in->types, next_name(in), SPAN_NONE, false);
+    t->link = ty_rigid(in, var);
+    VEC_PUSH(&q->params, var);
+    return;
+  }
+  if (!infer_enter(in)) return;
+  for (int i = 0; i < t->count; i++) quantify(q, t->args[i]);
+  if (t->kind == K_FN) quantify(q, t->result);
+  in->depth--;
+}
+
+int ty_generalise(Infer *in, Ty *t, const TypeVar *const **params) {
+  Quantify q = {.in = in};
+  VEC_INIT(&q.params, in->mem);
+  in->mark++;
+  in->names = 0;
+  quantify(&q, t);
+  int count = (int)q.params.len;
+  *params = count ? VEC_TO_ARENA(&q.params, &in->p->arena) : NULL;
+  VEC_DONE(&q.params);
+  return *params ? count : 0;
+}
+
+/* --- What is not determined ---------------------------------------------- */
+
+/* A walk to the variables that are not known. */
+typedef struct Openness {
+  Infer *in;
+  bool found;
+  uint32_t level;  /* to give; 0: none */
+} Openness;
+
+static void look(Openness *o, Ty *t) {
+  t = ty_head(t);
+  if (t->closed || t->mark == o->in->mark) return;
+  t->mark = o->in->mark;
+  if (t->kind == K_META) {
+    o->found = true;
+    if (o->level) t->level = o->level;
+    return;
+  }
+  if (!infer_enter(o->in)) return;
+  for (int i = 0; i < t->count; i++) look(o, t->args[i]);
+  if (t->kind == K_FN) look(o, t->result);
+  o->in->depth--;
+}
+
+bool ty_is_open(Infer *in, Ty *t) {
+  Openness o = {.in = in};
+  in->mark++;
+  look(&o, t);
+  return o.found;
+}
+
+void ty_keep_open(Infer *in, Ty *t) {
+  Openness o = {.in = in, .level = 1};
+  in->mark++;
+  look(&o, t);
+}

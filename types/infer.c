@@ -1,0 +1,444 @@
+/* Types of expressions (after Hindley, Milner, Damas), one component of the
+ * definitions after the other.  Over each function stands the rule that it
+ * implements; s ~> t reads "a value of type s may go where t is expected"
+ * (unify.c).  Calls are in call.c, patterns in pattern.c. */
+#include "types/infer.h"
+
+static Ty *infer_node(Infer *in, const Expr *e, Ty *head);
+
+void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,
+                  Ty **targs) {
+  VEC_PUSH(&in->typed, (Typed){(Expr *)e, type, targ_count, targs});
+}
+
+VarInfo *var_info(Infer *in, const Var *var) {
+  size_t i = var->id - in->first_var;
+  if (i >= in->vars.len) return &in->vars.data[0];
+  in->vars.data[i].var = (Var *)var;
+  return &in->vars.data[i];
+}
+
+/* --- Uses ---------------------------------------------------------------- */
+
+/*   x : forall A.... t
+ *   -------------------
+ *   x : t[s/A...]                                                            */
+Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
+              const TypeVar *const *params) {
+  if (param_count == 0 && ty_is_poly(ty_head(type))) {
+    param_count = ty_head(type)->param_count;
+    params = ty_head(type)->params;
+  }
+  Ty **targs = NULL;
+  if (param_count > 0) {
+    Why *use = ARENA_NEW(in->arena, Why);
+    *use = (Why){.kind = WHY_ARGUMENT, .span = e->span};
+    in->use = use;
+    type = ty_instantiate(in, type, param_count, params, &targs);
+  }
+  infer_record(in, e, type, param_count, targs);
+  return type;
+}
+
+static Ty *infer_var(Infer *in, const Expr *e) {
+  const VarInfo *info = var_info(in, e->var);
+  if (!info->type) return in->error;
+  return infer_use(in, e, info->type, info->param_count, info->params);
+}
+
+static Ty *infer_global(Infer *in, const Expr *e) {
+  const Global *g = e->g.global;
+  const Definition *d = ptrmap_get(&in->c->by_global, g);
+  if (d) {
+    Ty *type = d->type ? d->type : in->error;
+    return infer_use(in, e, type, d->param_count, d->params);
+  }
+  if (!g->type) return in->error;
+  return infer_use(in, e, ty_of_type(in, g->type), g->param_count, g->params);
+}
+
+static Ty *infer_ctor_use(Infer *in, const Expr *e) {
+  const Ctor *ctor = e->ctor;
+  if (!ctor->type) return in->error;
+  return infer_use(in, e, ty_of_type(in, ctor->type), ctor->adt->param_count,
+                   ctor->adt->params);
+}
+
+/* --- Tuples and cells ---------------------------------------------------- */
+
+static Ty *infer_tuple(Infer *in, const Expr *e) {
+  Ty **fields = ty_array(in, e->count);
+  for (int i = 0; fields && i < e->count; i++) {
+    fields[i] = infer_expr(in, e->args[i]);
+  }
+  return ty_tuple(in, e->count, fields);
+}
+
+/*   e : (t0, ..., tn)
+ *   ------------------
+ *   e.i : ti                                                                 */
+static Ty *infer_proj(Infer *in, const Expr *e, Ty *head) {
+  Ty *tuple = ty_head(head ? head : infer_expr(in, e->args[0]));
+  if (tuple->kind != K_META) return infer_projection(in, e, tuple);
+  Constraint *c = constraint_new(in, C_PROJ, e);
+  c->args = ty_array(in, 1);
+  if (!c->args) return in->error;
+  c->args[0] = tuple;
+  c->count = 1;
+  c->result = ty_meta(in);
+  constraint_start(in, c);
+  return c->result;
+}
+
+/*   e : s    s ~> t
+ *   -----------------
+ *   ref(e) : ref(t)                                                          */
+static Ty *infer_ref(Infer *in, const Expr *e) {
+  Ty *content = ty_meta(in);
+  require_flow(in, infer_expr(in, e->args[0]), content,
+               (Why){.kind = WHY_CELL, .span = e->args[0]->span});
+  return ty_ref(in, content);
+}
+
+/* The content type of what must be a cell; NULL after a report. */
+static Ty *content_of(Infer *in, const Expr *cell) {
+  Ty *t = ty_head(infer_expr(in, cell));
+  if (t->kind == K_REF) return t->args[0];
+  Ty *content = ty_meta(in);
+  bool ok = require_flow(in, t, ty_ref(in, content),
+                         (Why){.kind = WHY_READ, .span = cell->span});
+  return ok && t->kind != K_ERROR ? content : NULL;
+}
+
+static Ty *infer_read(Infer *in, const Expr *e) {
+  Ty *content = content_of(in, e->args[0]);
+  return content ? content : in->error;
+}
+
+/*   r : ref(t)    v : s    s ~> t
+ *   ------------------------------
+ *   ref_write(r, v) : ()                                                     */
+static Ty *infer_write(Infer *in, const Expr *e) {
+  Ty *content = content_of(in, e->args[0]);
+  Ty *value = infer_expr(in, e->args[1]);
+  if (content) {
+    require_flow(in, value, content,
+                 (Why){.kind = WHY_CELL, .span = e->args[1]->span,
+                       .other = e->args[0]->span});
+  }
+  return in->unit;
+}
+
+/* --- Branches ------------------------------------------------------------ */
+
+/* One branch's value goes into the common result. */
+static void join_branch(Infer *in, const Expr *branch, Ty *result,
+                        WhyKind kind, const Expr *first) {
+  Why why = {.kind = kind, .span = branch->span};
+  if (first != branch) why.other = first->span;
+  if (branch->kind == EX_BLOCK) {
+    why.span = branch->block->result->span;
+  }
+  require_flow(in, infer_expr(in, branch), result, why);
+}
+
+/*   c : bool    a : s1    b : s2    s1 ~> t    s2 ~> t
+ *   ---------------------------------------------------
+ *   if (c) {a} else {b} : t                                                  */
+static Ty *infer_if(Infer *in, const Expr *e, Ty *head) {
+  Ty *result = ty_meta(in);
+  const Expr *first = e->args[1], *rest = e;
+  while (true) {
+    Ty *condition = head ? head : infer_expr(in, rest->args[0]);
+    require_flow(in, condition, in->boolean,
+                 (Why){.kind = WHY_CONDITION, .span = rest->args[0]->span});
+    join_branch(in, rest->args[1], result, WHY_BRANCHES, first);
+    rest = rest->args[2];
+    head = NULL;
+    if (rest->kind != EX_IF || rest->sugar != SUGAR_ELSE_IF) break;
+    infer_record(in, rest, result, 0, NULL);
+  }
+  join_branch(in, rest, result, WHY_BRANCHES, first);
+  return result;
+}
+
+/*   e : s    p1, ..., pn : s    e1 ~> t, ..., en ~> t
+ *   --------------------------------------------------
+ *   match (e) { p1 => e1, ..., pn => en } : t                                */
+static Ty *infer_match(Infer *in, const Expr *e) {
+  const Match *m = e->match;
+  Ty *scrutinee = infer_expr(in, e->args[0]);
+  Ty *result = ty_meta(in);
+  for (int i = 0; i < m->arm_count; i++) {
+    bool fits = infer_pattern(in, m->arms[i].pattern, scrutinee,
+                              e->args[0]->span);
+    if (!fits) scrutinee = in->error;  /* the other arms likely do not, too */
+    join_branch(in, m->arms[i].body, result, WHY_ARMS, m->arms[0].body);
+  }
+  return result;
+}
+
+/* --- Functions ----------------------------------------------------------- */
+
+bool fn_is_annotated(const Fn *fn) {
+  if (!fn->declared_result || fn->declared_result->has_meta) return false;
+  for (int i = 0; i < fn->param_count; i++) {
+    const Type *t = fn->params[i]->declared;
+    if (!t || t->has_meta) return false;
+  }
+  return true;
+}
+
+static Ty *declared_or_meta(Infer *in, const Type *declared) {
+  return declared ? ty_of_type(in, declared) : ty_meta(in);
+}
+
+Ty *fn_skeleton(Infer *in, const Fn *fn) {
+  for (int i = 0; i < fn->type_param_count; i++) {
+    ptrmap_put(&in->rigid_levels, fn->type_vars[i],
+               (void *)(uintptr_t)in->level);
+  }
+  Ty **params = ty_array(in, fn->param_count);
+  for (int i = 0; params && i < fn->param_count; i++) {
+    params[i] = declared_or_meta(in, fn->params[i]->declared);
+  }
+  return ty_fn(in, fn->param_count, params,
+               declared_or_meta(in, fn->declared_result));
+}
+
+/* The same function type, quantified over the written parameters. */
+static Ty *quantified(Infer *in, const Fn *fn, Ty *skeleton) {
+  if (fn->type_param_count == 0 || skeleton->kind != K_FN) return skeleton;
+  Ty *t = ARENA_NEW(in->arena, Ty);
+  *t = *skeleton;
+  t->closed = false;
+  t->param_count = fn->type_param_count;
+  t->params = fn->type_vars;
+  return t;
+}
+
+/*   x1 : t1, ..., xn : tn |- e : s    s ~> t
+ *   -------------------------------------------------------
+ *   fn [A...](x1: t1, ..., xn: tn) -> t {e}
+ *     : fn [A...](t1, ..., tn) -> t                                          */
+Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const Name *name) {
+  const Fn *fn = e->fn;
+  if (skeleton->kind != K_FN) return in->error;
+  for (int i = 0; i < fn->param_count; i++) {
+    VarInfo *info = var_info(in, fn->params[i]);
+    info->type = skeleton->args[i];
+    info->named = true;
+  }
+  Ty *body = infer_expr(in, fn->body);
+  const Expr *last = fn->body;
+  while (last->kind == EX_BLOCK) last = last->block->result;
+  Why why = {.kind = WHY_RESULT, .span = last->span, .name = name};
+  if (fn->result) why.other = fn->result->span;
+  require_flow(in, body, skeleton->result, why);
+  Ty *type = quantified(in, fn, skeleton);
+  infer_record(in, e, type, 0, NULL);
+  return type;
+}
+
+/* A literal that is not named by a let is used at one instance. */
+static Ty *infer_fn_value(Infer *in, const Expr *e) {
+  bool poly = e->fn->type_param_count > 0;
+  in->level += poly;
+  Ty *type = infer_fn(in, e, fn_skeleton(in, e->fn), NULL);
+  in->level -= poly;
+  return poly ? infer_use(in, e, type, 0, NULL) : type;
+}
+
+/* --- Lets ---------------------------------------------------------------- */
+
+static bool all_values(int count, const Expr *const *args) {
+  for (int i = 0; i < count; i++) {
+    if (!is_value(args[i])) return false;
+  }
+  return true;
+}
+
+/* fn literals, constructors of such, and aliases: evaluating one has no effect
+ * and makes no cell, so it may have several types. */
+bool is_value(const Expr *e) {
+  switch (e->kind) {
+    case EX_FN:
+    case EX_VAR:
+    case EX_GLOBAL:
+    case EX_CTOR: return true;
+    case EX_TUPLE: return all_values(e->count, e->args);
+    case EX_CALL:
+      return e->call.callee->kind == EX_CTOR && all_values(e->count, e->args);
+    default: return false;
+  }
+}
+
+/* Quantifies what is free in a let's type and not in its environment. */
+static void generalise(Infer *in, VarInfo *info) {
+  Ty *t = ty_head(info->type);
+  if (ty_is_poly(t)) return;
+  info->param_count = ty_generalise(in, t, &info->params);
+  if (info->param_count == 0 || t->kind != K_FN) return;
+  Ty *poly = ARENA_NEW(in->arena, Ty);
+  *poly = *t;
+  poly->param_count = info->param_count;
+  poly->params = info->params;
+  info->type = poly;
+}
+
+static void require_annotation(Infer *in, const Binding *b, Ty *found,
+                               Ty *declared) {
+  require_flow(in, found, declared,
+               (Why){.kind = WHY_ANNOTATION, .span = b->value->span,
+                     .other = b->var->annotation->span,
+                     .name = b->var->name});
+}
+
+/*   f : t |- fn... : t    g : generalised t |- e : u
+ *   --------------------------------------------------
+ *   let f = fn...; e : u                                                     */
+static void infer_let_fns(Infer *in, const Binding *group, int n) {
+  in->level++;
+  Ty **skeletons = ty_array(in, n);
+  if (!skeletons) return;
+  for (int i = 0; i < n; i++) {
+    const Fn *fn = group[i].value->fn;
+    skeletons[i] = fn_skeleton(in, fn);
+    VarInfo *info = var_info(in, group[i].var);
+    info->type = fn_is_annotated(fn) ? quantified(in, fn, skeletons[i])
+                                     : skeletons[i];
+  }
+  for (int i = 0; i < n; i++) {
+    const Binding *b = &group[i];
+    Ty *type = infer_fn(in, b->value, skeletons[i], b->var->name);
+    var_info(in, b->var)->type = type;
+  }
+  solve(in);
+  in->level--;
+  for (int i = 0; i < n; i++) {
+    VarInfo *info = var_info(in, group[i].var);
+    const Type *declared = group[i].var->declared;
+    if (declared) {
+      Ty *annotation = ty_of_type(in, declared);
+      require_annotation(in, &group[i], info->type, annotation);
+      info->type = annotation;
+    } else {
+      generalise(in, info);
+    }
+  }
+}
+
+static void infer_let(Infer *in, const Binding *b) {
+  VarInfo *info = var_info(in, b->var);
+  bool value = !b->var->declared && is_value(b->value);
+  in->level += value;
+  Ty *found = infer_expr(in, b->value);
+  in->level -= value;
+  info->type = found;
+  info->named = true;
+  if (b->var->declared) {
+    info->type = ty_of_type(in, b->var->declared);
+    require_annotation(in, b, found, info->type);
+  } else if (value) {
+    generalise(in, info);
+  }
+}
+
+static int group_size(const Block *block, int first) {
+  int n = 1;
+  while (first + n < block->count &&
+         block->bindings[first + n].kind == BIND_AND) {
+    n++;
+  }
+  return n;
+}
+
+static bool all_fns(const Binding *group, int n) {
+  for (int i = 0; i < n; i++) {
+    if (group[i].value->kind != EX_FN) return false;
+  }
+  return true;
+}
+
+static void infer_bindings(Infer *in, const Binding *group, int n) {
+  if (group->kind == BIND_ITEM) {
+    infer_expr(in, group->value);
+  } else if (group->kind == BIND_FREE) {
+    var_info(in, group->var)->type =
+        declared_or_meta(in, group->var->declared);
+  } else if (all_fns(group, n)) {
+    infer_let_fns(in, group, n);
+  } else {
+    for (int i = 0; i < n; i++) infer_let(in, &group[i]);
+  }
+}
+
+static Ty *infer_block(Infer *in, const Expr *e) {
+  const Block *block = e->block;
+  for (int i = 0; i < block->count && !mem_exhausted(in->mem);) {
+    int n = group_size(block, i);
+    infer_bindings(in, &block->bindings[i], n);
+    i += n;
+  }
+  return infer_expr(in, block->result);
+}
+
+/* --- All expressions ----------------------------------------------------- */
+
+static Ty *infer_compound(Infer *in, const Expr *e, Ty *head) {
+  switch (e->kind) {
+    case EX_CONST: return ty_of_tensor(in, e->constant, e->span);
+    case EX_OP: return infer_op_value(in, e);
+    case EX_TUPLE: return infer_tuple(in, e);
+    case EX_PROJ: return infer_proj(in, e, head);
+    case EX_CALL: return infer_call(in, e, head);
+    case EX_BLOCK: return infer_block(in, e);
+    case EX_IF: return infer_if(in, e, head);
+    case EX_MATCH: return infer_match(in, e);
+    case EX_REF: return infer_ref(in, e);
+    case EX_READ: return infer_read(in, e);
+    case EX_WRITE: return infer_write(in, e);
+    default: return in->error;
+  }
+}
+
+static Ty *infer_node(Infer *in, const Expr *e, Ty *head) {
+  in->at = e->span;
+  switch (e->kind) {
+    case EX_VAR: return infer_var(in, e);
+    case EX_GLOBAL: return infer_global(in, e);
+    case EX_CTOR: return infer_ctor_use(in, e);
+    case EX_FN: return infer_fn_value(in, e);
+    default: {
+      Ty *type = infer_compound(in, e, head);
+      infer_record(in, e, type, 0, NULL);
+      return type;
+    }
+  }
+}
+
+/* The child along which a program may be long without being nested, as in
+ * resolve.c. */
+static const Expr *spine(const Expr *e) {
+  switch (e->kind) {
+    case EX_PROJ: return e->args[0];
+    case EX_IF:
+      return e->sugar == SUGAR_AND || e->sugar == SUGAR_OR ? e->args[0]
+                                                           : NULL;
+    case EX_CALL:
+      if (e->call.callee->kind != EX_OP) return e->call.callee;
+      return e->sugar != SUGAR_NONE && e->count > 0 ? e->args[0] : NULL;
+    default: return NULL;
+  }
+}
+
+Ty *infer_expr(Infer *in, const Expr *e) {
+  if (!spine(e)) return infer_node(in, e, NULL);
+  VEC(const Expr *) chain;
+  VEC_INIT(&chain, in->mem);
+  for (const Expr *next; (next = spine(e)); e = next) VEC_PUSH(&chain, e);
+  Ty *type = infer_node(in, e, NULL);
+  while (chain.len > 0) type = infer_node(in, VEC_POP(&chain), type);
+  VEC_DONE(&chain);
+  return type;
+}

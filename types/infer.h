@@ -1,0 +1,329 @@
+/* Inference: types under construction, and the parts of the algorithm.
+ *
+ * Structure (kinds, ranks, dtypes) is found by unification.  Dimensions are
+ * a dataflow beside it: each dimension of each tensor type is a Slot, and
+ * where a tensor flows from one type to another, its slots get edges.  A slot
+ * starts as a hole, takes the number or form that flows in, and widens to `?`;
+ * an annotation's slot is fixed.  Operators' rules are run again whenever an
+ * operand's structure or dimensions become better known. */
+#ifndef TYPES_INFER_H
+#define TYPES_INFER_H
+
+#include "types/check.h"
+
+/* --- Dimensions (dims.c) ------------------------------------------------- */
+
+typedef struct Why Why;
+typedef struct Constraint Constraint;
+
+typedef struct Link {
+  void *item;
+  struct Link *next;
+} Link;
+
+typedef struct Slot {
+  struct Slot *same;   /* it is one with that one */
+  Dim value;
+  Dim seen;            /* the final check: the number that flowed in */
+  bool fixed;          /* by an annotation, or since its component is done */
+  bool dirty;          /* waits to be propagated */
+  Span from;           /* where its value comes from */
+  Link *out;           /* Slots that it flows to */
+  Link *rules;         /* Constraints that look at it */
+} Slot;
+
+/* A flow between slots, to be judged when all is known. */
+typedef struct Edge {
+  Slot *from, *to;
+  Why *why;
+} Edge;
+
+/* --- Types under construction (ty.c) ------------------------------------- */
+
+typedef enum TyKind {
+  K_META,    /* not known yet, or what `link` says */
+  K_TENSOR,
+  K_TUPLE,
+  K_FN,
+  K_REF,
+  K_ADT,
+  K_RIGID,   /* a type parameter, inside what it is declared for */
+  K_ERROR,
+} TyKind;
+
+enum { TYPE_DEPTH_MAX = 1000 };
+
+typedef struct Ty {
+  uint8_t kind;
+  uint8_t rank, dtype;  /* K_TENSOR */
+  bool closed;          /* holds neither variables nor type parameters */
+  uint16_t depth;       /* of nesting, as far as it was known */
+  int count;            /* of args */
+  uint32_t mark;        /* the walk that saw it last */
+  uint32_t level;       /* K_META, K_RIGID: how deep it was made */
+  struct Ty **args;     /* K_TUPLE, K_FN, K_REF, K_ADT */
+  union {
+    Slot **dims;          /* K_TENSOR */
+    struct Ty *result;    /* K_FN */
+    struct Ty *link;      /* K_META */
+    const Adt *adt;       /* K_ADT */
+    const TypeVar *var;   /* K_RIGID */
+  };
+  int param_count;      /* K_FN: quantified */
+  const TypeVar *const *params;
+  Link *rules;          /* K_META: Constraints that wait for it */
+  struct Ty *copy;      /* the current walk's */
+  struct Ty *agreed;    /* it has been made to agree with that */
+  bool agreed_flow;     /* ... in one direction only */
+  const Type *done;     /* zonked */
+  const Type *shown;    /* the same for a message, in the current walk */
+} Ty;
+
+/* --- Why two types have to agree (message.c) ----------------------------- */
+
+typedef enum WhyKind {
+  WHY_ARGUMENT,    /* name: the callee, index: the parameter */
+  WHY_ANNOTATION,  /* name: the variable */
+  WHY_RESULT,      /* name: the function, or NULL */
+  WHY_BRANCHES,
+  WHY_ARMS,
+  WHY_CONDITION,
+  WHY_CELL,        /* ref_write */
+  WHY_READ,        /* ref_read, ref_write of what is no cell */
+  WHY_PATTERN,
+  WHY_CALLEE,
+  WHY_OPERATOR,    /* what an operator's rule gives or asks for */
+} WhyKind;
+
+struct Why {
+  WhyKind kind;
+  Span span;           /* the value that flows */
+  Span other;          /* what it has to agree with; may be SPAN_NONE */
+  const Name *name;
+  int index;
+  Ty *found, *expected;
+  bool reported;
+};
+
+/* --- Constraints: rules and projections (solve.c) ------------------------ */
+
+typedef enum ConstraintKind {
+  C_RULE,      /* an operator's call */
+  C_OP_VALUE,  /* an operator as a value: a C_RULE once its type is known */
+  C_PROJ,      /* a field of a tuple that is not known yet */
+  C_FORM,      /* a dimension of an instantiated signature */
+} ConstraintKind;
+
+struct Constraint {
+  ConstraintKind kind;
+  Expr *e;             /* for messages */
+  Span span;
+  bool queued, failed, gone;  /* gone: reported, or no longer of interest */
+  bool solved;         /* gave a result; runs again when a dim changes */
+  bool watching;       /* woken by every slot that it looks at */
+  int count;
+  Ty **args;
+  const Expr *const *operands;  /* for messages and known values; or NULL */
+  Ty *result;
+  Ty *made;            /* C_RULE: the type that the rule made */
+  const OpInfo *op;
+  Attrs *attrs;
+  uint32_t whole;      /* attributes that are one expression each */
+  int index;           /* C_PROJ */
+  /* C_FORM: slot = form with names replaced by the slots' values */
+  Slot *slot;
+  Dim form;
+  int name_count;
+  const void **names;
+  Slot **values;
+};
+
+/* --- The state ----------------------------------------------------------- */
+
+/* An expression whose type is to be filled in. */
+typedef struct Typed {
+  Expr *e;
+  Ty *type;
+  int targ_count;
+  Ty **targs;
+} Typed;
+
+/* What is known of a variable, by its id. */
+typedef struct VarInfo {
+  Var *var;
+  Ty *type;
+  int param_count;     /* quantified */
+  const TypeVar *const *params;
+  bool named;          /* a parameter or a let: can be annotated */
+} VarInfo;
+
+typedef struct TypedPattern {
+  Pattern *pattern;
+  Ty *type;
+} TypedPattern;
+
+typedef struct Conflict {
+  enum { MISFIT, INFINITE, ESCAPES } kind;
+  Ty *found, *expected;  /* the parts that do not fit */
+} Conflict;
+
+typedef struct Infer {
+  Checker *c;
+  Program *p;
+  TypeTable *types;
+  Arena *arena;
+  Mem *mem;
+  uint32_t level;
+  uint32_t mark;
+  uint32_t first_var;    /* ids below it are of earlier runs */
+  VEC(VarInfo) vars;
+  VEC(Typed) typed;
+  VEC(TypedPattern) patterns;
+  VEC(Constraint *) queue;     /* to be run; `head` are done */
+  size_t head;
+  VEC(Constraint *) pending;   /* had no result at first */
+  VEC(Constraint *) failing;   /* failed at some time */
+  VEC(Slot *) dirty;
+  VEC(Slot *) slots;           /* of the current component */
+  VEC(Edge) edges;
+  PtrMap known;                /* Type -> Ty, of types without holes */
+  PtrMap rigid_levels;         /* TypeVar -> level */
+  VEC(const Expr *) op_values; /* operators that are values: to be expanded */
+  Conflict conflict;
+  Ty *error, *unit, *boolean;
+  int names;                   /* of generalised parameters */
+  int depth;                   /* of the current walk over types */
+  bool too_deep;
+  Span at, deep_at;            /* the node at hand; where it was too deep */
+  Why *use;                    /* of the polymorphic use at hand */
+} Infer;
+
+/* --- Making types -------------------------------------------------------- */
+
+Ty *ty_meta(Infer *in);
+Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims);
+Ty *ty_tuple(Infer *in, int count, Ty **fields);
+Ty *ty_fn(Infer *in, int count, Ty **args, Ty *result);
+Ty *ty_ref(Infer *in, Ty *content);
+Ty *ty_adt(Infer *in, const Adt *adt, Ty **args);
+Ty *ty_rigid(Infer *in, const TypeVar *var);
+Ty **ty_array(Infer *in, int count);
+/* A constant's type. */
+Ty *ty_of_tensor(Infer *in, const Tensor *t, Span span);
+/* A written or finished type; its holes get the current level. */
+Ty *ty_of_type(Infer *in, const Type *t);
+static inline bool ty_is_poly(const Ty *t) {
+  return t->kind == K_FN && t->param_count > 0;
+}
+/* What an inference variable stands for. */
+static inline Ty *ty_head(Ty *t) {
+  while (t->kind == K_META && t->link) t = t->link;
+  return t;
+}
+/* Looks again whether the node is closed, and how deep it is: its parts may be
+ * known by now. */
+void ty_settle(Ty *t);
+/* As text for messages, in the scratch arena. */
+const char *ty_text(Infer *in, Ty *t);
+
+/* --- Agreement (unify.c): false sets in->conflict ------------------------ */
+
+/* A value of type `from` goes where one of type `to` is expected. */
+bool ty_flow(Infer *in, Ty *from, Ty *to, Why *why);
+/* The types are the same, dimensions included. */
+bool ty_unify(Infer *in, Ty *a, Ty *b, Why *why);
+/* The same, with a report when they do not agree. */
+bool require_flow(Infer *in, Ty *from, Ty *to, Why why);
+
+/* One step deeper in a walk over a type, to be undone by in->depth--; false
+ * beyond what the C stack shall hold. */
+bool infer_enter(Infer *in);
+void infer_too_deep(Infer *in);
+
+Slot *slot_new(Infer *in, Dim value, bool fixed, Span from);
+static inline Slot *slot_root(Slot *s) {
+  while (s->same) s = s->same;
+  return s;
+}
+void slot_flow(Infer *in, Slot *from, Slot *to, Why *why);
+void slot_unify(Infer *in, Slot *a, Slot *b, Why *why);
+/* A value that flows in from outside. */
+void slot_join(Infer *in, Slot *s, Dim value, Span from);
+void slot_watch(Infer *in, Slot *s, Constraint *c);
+void dims_propagate(Infer *in);
+/* Gives every hole of the component a value; true when there was one. */
+bool dims_fill_holes(Infer *in);
+/* Reports what does not agree, and fixes the component's slots. */
+void dims_finish(Infer *in);
+
+/* --- Polymorphism (general.c) -------------------------------------------- */
+
+/* `t` with its parameters replaced by new variables, which *targs receives. */
+Ty *ty_instantiate(Infer *in, Ty *t, int param_count,
+                   const TypeVar *const *params, Ty ***targs);
+/* Quantifies the variables made deeper than the current level; *params
+ * receives them.  Those that a constraint waits for stay free. */
+int ty_generalise(Infer *in, Ty *t, const TypeVar *const **params);
+/* Does it hold a variable that nothing determines? */
+bool ty_is_open(Infer *in, Ty *t);
+/* What it holds may still be determined by later definitions. */
+void ty_keep_open(Infer *in, Ty *t);
+/* The body of a polymorphic function type, for fresh rigid parameters. */
+Ty *ty_skolemise(Infer *in, Ty *t);
+
+/* --- Constraints (solve.c) ----------------------------------------------- */
+
+Constraint *constraint_new(Infer *in, ConstraintKind kind, const Expr *e);
+void constraint_wake(Infer *in, Constraint *c);
+/* Runs it for the first time; it is remembered when it has to wait. */
+void constraint_start(Infer *in, Constraint *c);
+/* Wakes what waits for a variable that is known now. */
+void wake_waiting(Infer *in, Link *rules);
+/* Runs what is queued until nothing changes. */
+void solve(Infer *in);
+/* The end of a component, or (`last`) of the unit: reports rules that fail or
+ * wait, each mistake once.  Before the last, a rule may wait for a global
+ * value that later text determines. */
+void solve_finish(Infer *in, bool last);
+/* --- Expressions (infer.c, call.c, pattern.c) ---------------------------- */
+
+Ty *infer_expr(Infer *in, const Expr *e);
+Ty *infer_call(Infer *in, const Expr *e, Ty *head);
+Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple);
+Ty *infer_op_value(Infer *in, const Expr *e);
+/* Can the operator be a value of this type?  Reports when not. */
+bool op_value_fits(Infer *in, Constraint *c, Ty *t);
+/* False when it does not fit, which was reported. */
+bool infer_pattern(Infer *in, const Pattern *p, Ty *scrutinee, Span from);
+/* A function's type by its annotations, with variables for what is missing;
+ * its type parameters are rigid and not quantified. */
+Ty *fn_skeleton(Infer *in, const Fn *fn);
+/* Is every type of it written out? */
+bool fn_is_annotated(const Fn *fn);
+/* The body, against that skeleton; the result is quantified. */
+Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const Name *name);
+/* May what this evaluates to be generalised? */
+bool is_value(const Expr *e);
+void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,
+                  Ty **targs);
+VarInfo *var_info(Infer *in, const Var *var);
+/* A use of something of a (perhaps) polymorphic type. */
+Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
+              const TypeVar *const *params);
+
+/* --- Finishing (zonk.c) -------------------------------------------------- */
+
+const Type *zonk(Infer *in, Ty *t);
+/* As far as it is known, for messages. */
+const Type *zonk_partly(Infer *in, Ty *t);
+/* Fills in every type; variables that nothing determines are reported. */
+void zonk_program(Infer *in);
+
+/* --- Messages (message.c) ------------------------------------------------ */
+
+void report_mismatch(Infer *in, Why *why);
+void report_dims(Infer *in, Why *why, Dim from, Dim to);
+void report_rule(Infer *in, Constraint *c, const RuleCall *call);
+void report_stuck(Infer *in, Constraint *c);
+
+#endif

@@ -1,0 +1,232 @@
+/* Messages about types: what was expected and what was found, the part that
+ * differs, where each side comes from, and what would mend it. */
+#include "types/infer.h"
+
+#include <string.h>
+
+/* --- Mismatches ---------------------------------------------------------- */
+
+static const char *sigil_free(const Why *why, const char *what,
+                              Infer *in) {
+  return why->name ? arena_printf(in->arena, "%s of `%s`", what,
+                                  why->name->text)
+                   : what;
+}
+
+/* What the expectation is about. */
+static const char *subject(Infer *in, const Why *why) {
+  switch (why->kind) {
+    case WHY_ARGUMENT:
+      return sigil_free(
+          why, arena_printf(in->arena, "argument %d", why->index + 1), in);
+    case WHY_ANNOTATION: return sigil_free(why, "the value", in);
+    case WHY_RESULT: return sigil_free(why, "the result", in);
+    case WHY_BRANCHES: return "the branches of an `if` have one type";
+    case WHY_ARMS: return "the arms of a `match` have one type";
+    case WHY_CONDITION: return "a condition is a bool scalar";
+    case WHY_CELL: return "a cell keeps its content's type";
+    case WHY_READ: return "only cells can be read and written";
+    case WHY_PATTERN: return "the pattern does not fit the value";
+    case WHY_CALLEE: return "the function called";
+    case WHY_OPERATOR: return "the operator's result";
+  }
+  return "types do not match";
+}
+
+static const char *const other_side[] = {
+  [WHY_ARGUMENT] = "the parameter",
+  [WHY_ANNOTATION] = "declared here",
+  [WHY_RESULT] = "declared here",
+  [WHY_BRANCHES] = "the other branch",
+  [WHY_ARMS] = "the first arm",
+  [WHY_CELL] = "the cell",
+  [WHY_OPERATOR] = NULL,
+};
+
+/* `1` where a float is wanted is `1f`: says so of a literal at `span`. */
+static bool hint_literal(Infer *in, Diag *d, Span span, DType wanted) {
+  uint32_t len;
+  const char *text = sources_text(in->p->sources, span, &len);
+  bool digits = len > 0 && len < 20 && wanted != DT_BOOL;
+  const char *allowed = dtype_is_float(wanted) ? "-0123456789."
+                                               : "-0123456789";
+  for (uint32_t i = 0; digits && i < len; i++) {
+    digits = text[i] && strchr(allowed, text[i]) != NULL;
+  }
+  const char *suffix = wanted == DT_FLOAT32 ? "f" : dtype_info[wanted].suffix;
+  if (digits) diag_hint(d, "write `%.*s%s`", (int)len, text, suffix);
+  return digits;
+}
+
+static void hint_suffix(Infer *in, Diag *d, const Why *why) {
+  const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
+  if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
+  if (found->rank > 0 || wanted->rank > 0) return;
+  hint_literal(in, d, why->span, (DType)wanted->dtype);
+}
+
+static DiagCode code_of(const Infer *in, const Why *why) {
+  const Conflict *c = &in->conflict;
+  if (c->kind == INFINITE) return E0210;
+  if (c->kind == ESCAPES) return E0211;
+  if (why->kind == WHY_CONDITION) return E0213;
+  const Ty *found = ty_head(c->found), *expected = ty_head(c->expected);
+  if (found->kind == K_RIGID || expected->kind == K_RIGID) return E0211;
+  if (found->kind != K_TENSOR || expected->kind != K_TENSOR) return E0201;
+  return found->rank != expected->rank && found->dtype == expected->dtype
+             ? E0208
+             : E0201;
+}
+
+static void note_difference(Infer *in, Diag *d, const Why *why) {
+  const Conflict *c = &in->conflict;
+  if (c->kind == INFINITE) {
+    diag_note(d, SPAN_NONE, "the type would contain itself");
+  } else if (c->kind == ESCAPES) {
+    diag_note(d, SPAN_NONE, "the type parameter `%s` is not known there",
+              ty_text(in, c->found));
+  } else if (ty_head(c->found) != ty_head(why->found)) {
+    diag_note(d, SPAN_NONE, "%s does not fit %s", ty_text(in, c->found),
+              ty_text(in, c->expected));
+  }
+}
+
+static void finish(Infer *in, Diag *d, Why *why) {
+  why->reported = true;
+  diag_caption(d, "%s", ty_text(in, why->found));
+  const char *side = other_side[why->kind];
+  if (side && span_exists(why->other)) {
+    diag_note(d, why->other, "%s: %s", side, ty_text(in, why->expected));
+  }
+}
+
+/* The other way round: what is matched is what the pattern has to fit. */
+static void report_pattern(Infer *in, Why *why) {
+  why->reported = true;
+  Diag *d = diag_error(in->p->diags, E0403, why->span,
+                       "a pattern for %s does not fit %s",
+                       ty_text(in, why->expected), ty_text(in, why->found));
+  if (span_exists(why->other)) {
+    diag_note(d, why->other, "this is what is matched: %s",
+              ty_text(in, why->found));
+  }
+}
+
+void report_mismatch(Infer *in, Why *why) {
+  if (why->kind == WHY_PATTERN) {
+    report_pattern(in, why);
+    return;
+  }
+  Diag *d = diag_error(in->p->diags, code_of(in, why), why->span,
+                       "%s: expected %s, found %s", subject(in, why),
+                       ty_text(in, why->expected), ty_text(in, why->found));
+  finish(in, d, why);
+  note_difference(in, d, why);
+  hint_suffix(in, d, why);
+}
+
+static const char *dim_text(Infer *in, Dim d) {
+  StrBuf text;
+  strbuf_init(&text, in->mem);
+  dim_print(types_dims(in->types), &text, d);
+  const char *copy = arena_strndup(in->arena, strbuf_text(&text), text.len);
+  strbuf_done(&text);
+  return copy;
+}
+
+void report_dims(Infer *in, Why *why, Dim from, Dim to) {
+  if (!why || why->reported) return;
+  if (!why->found) {
+    why->reported = true;
+    diag_error(in->p->diags, E0209, why->span,
+               "dimensions differ: %s and %s", dim_text(in, to),
+               dim_text(in, from));
+    return;
+  }
+  Diag *d = diag_error(in->p->diags, E0209, why->span,
+                       "%s: expected %s, found %s", subject(in, why),
+                       ty_text(in, why->expected), ty_text(in, why->found));
+  finish(in, d, why);
+  diag_note(d, SPAN_NONE, "dimensions %s and %s differ", dim_text(in, to),
+            dim_text(in, from));
+}
+
+/* --- Operators ----------------------------------------------------------- */
+
+/* Where a variable that is an operand got its type. */
+static void note_operand(Infer *in, Diag *d, const Constraint *c, int i) {
+  const Expr *e = c->operands[i];
+  if (e->kind != EX_VAR) return;
+  diag_note(d, e->var->span, "`%%%s` is %s", e->var->name->text,
+            ty_text(in, c->args[i]));
+}
+
+/* Operands of two dtypes, one of them a literal that may take the other's. */
+static bool hint_operand(Infer *in, Diag *d, const Constraint *c,
+                         const RuleCall *call) {
+  int i = call->culprit, k = call->other;
+  if (call->code != E0207 || !c->operands || i < 0 || k < 0) return false;
+  return hint_literal(in, d, c->operands[i]->span, call->args[k].dtype) ||
+         hint_literal(in, d, c->operands[k]->span, call->args[i].dtype);
+}
+
+void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
+  bool shown = c->operands && call->culprit >= 0 && call->culprit < c->count;
+  Span span = shown ? c->operands[call->culprit]->span : c->span;
+  Diag *d = diag_error(in->p->diags, call->code, span, "%s", call->message);
+  if (shown) {
+    diag_caption(d, "%s", ty_text(in, c->args[call->culprit]));
+    note_operand(in, d, c, call->culprit);
+  }
+  if (c->operands && call->other >= 0 && call->other < c->count) {
+    note_operand(in, d, c, call->other);
+  }
+  if (hint_operand(in, d, c, call)) return;
+  if (call->hint) diag_hint(d, "%s", call->hint);
+}
+
+/* The first operand that is not known. */
+static int unknown_operand(Infer *in, const Constraint *c) {
+  for (int i = 0; i < c->count; i++) {
+    if (ty_is_open(in, c->args[i])) return i;
+  }
+  return -1;
+}
+
+static const char *operand_types(Infer *in, const Constraint *c) {
+  const char *text = "";
+  for (int i = 0; i < c->count; i++) {
+    text = arena_printf(in->arena, "%s%s%s", text, i ? ", " : "",
+                        ty_text(in, c->args[i]));
+  }
+  return text;
+}
+
+static void hint_annotation(Diag *d, const Expr *e) {
+  if (e->kind == EX_VAR) {
+    diag_hint(d, "annotate `%%%s`", e->var->name->text);
+    diag_note(d, e->var->span, "nothing determines its type");
+  }
+}
+
+void report_stuck(Infer *in, Constraint *c) {
+  Diags *diags = in->p->diags;
+  if (c->kind == C_FORM) return;
+  if (c->kind == C_OP_VALUE) {
+    Diag *d = diag_error(diags, E0202, c->span, "the type at which `%s` is "
+                         "used as a value is not known", c->op->name);
+    diag_hint(d, "write a `fn` with annotated parameters");
+    return;
+  }
+  if (c->kind == C_PROJ) {
+    Diag *d = diag_error(diags, E0202, c->span,
+                         "the type of this tuple is not known");
+    hint_annotation(d, c->e->args[0]);
+    return;
+  }
+  int i = unknown_operand(in, c);
+  Diag *d = diag_error(diags, E0202, c->span,
+                       "the operands of `%s` are not known well enough: (%s)",
+                       c->op->name, operand_types(in, c));
+  if (i >= 0 && c->operands) hint_annotation(d, c->operands[i]);
+}

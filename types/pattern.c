@@ -1,0 +1,83 @@
+/* Patterns: each is checked against the type of what it takes apart. */
+#include "types/infer.h"
+
+static void wrong_fields(Infer *in, const Pattern *p, int wanted) {
+  const Ctor *ctor = p->ctor;
+  Diag *d = diag_error(in->p->diags, E0402, p->span,
+                       "the constructor `%s` has %d field%s, the pattern %d",
+                       ctor->name->text, wanted, wanted == 1 ? "" : "s",
+                       p->count);
+  diag_note(d, ctor->span, "declared here");
+}
+
+static bool infer_fields(Infer *in, const Pattern *p, int count, Ty **types,
+                         Span from) {
+  for (int i = 0; i < p->count; i++) {
+    infer_pattern(in, p->fields[i], i < count ? types[i] : in->error, from);
+  }
+  return count == p->count;
+}
+
+/*   C : fn [A...](t1, ..., tn) -> D[A...]    scrutinee : D[s...]
+ *   p1 : t1[s/A], ..., pn : tn[s/A]
+ *   --------------------------------------------------------------
+ *   C(p1, ..., pn) : D[s...]                                                 */
+static bool infer_ctor(Infer *in, const Pattern *p, Ty *scrutinee,
+                       Span from) {
+  const Ctor *ctor = p->ctor;
+  if (!ctor) return infer_fields(in, p, 0, NULL, from);
+  Ty *fn = ty_of_type(in, ctor->type);
+  Ty **targs;
+  fn = ty_instantiate(in, fn, ctor->adt->param_count, ctor->adt->params,
+                      &targs);
+  if (fn->kind != K_FN) return false;
+  bool fits = require_flow(in, scrutinee, fn->result,
+                           (Why){.kind = WHY_PATTERN, .span = p->span,
+                                 .other = from});
+  bool whole = p->count == fn->count;
+  if (!whole) wrong_fields(in, p, fn->count);
+  infer_fields(in, p, fits && whole ? fn->count : 0, fn->args, from);
+  return fits;
+}
+
+static bool infer_tuple(Infer *in, const Pattern *p, Ty *scrutinee,
+                        Span from) {
+  Ty *t = ty_head(scrutinee);
+  if (t->kind == K_META) {
+    Ty **fields = ty_array(in, p->count);
+    for (int i = 0; fields && i < p->count; i++) fields[i] = ty_meta(in);
+    t = ty_tuple(in, p->count, fields);
+    ty_unify(in, scrutinee, t, NULL);
+  }
+  bool fits = t->kind == K_TUPLE && t->count == p->count;
+  if (!fits && t->kind != K_ERROR) {
+    Diag *d = diag_error(in->p->diags, E0403, p->span,
+                         "a pattern for a tuple of %d does not fit %s",
+                         p->count, ty_text(in, t));
+    if (span_exists(from)) diag_note(d, from, "this is what is matched");
+    if (p->count == 1) diag_hint(d, "(p) is a tuple of one field");
+  }
+  infer_fields(in, p, fits ? t->count : 0, t->args, from);
+  return fits;
+}
+
+static bool infer_pattern_var(Infer *in, const Pattern *p, Ty *scrutinee,
+                              Span from) {
+  VarInfo *info = var_info(in, p->var);
+  info->type = scrutinee;
+  if (!p->var->declared) return true;
+  info->type = ty_of_type(in, p->var->declared);
+  return require_flow(in, scrutinee, info->type,
+                      (Why){.kind = WHY_PATTERN, .span = p->span,
+                            .other = from});
+}
+
+bool infer_pattern(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
+  VEC_PUSH(&in->patterns, (TypedPattern){(Pattern *)p, scrutinee});
+  switch (p->kind) {
+    case PT_VAR: return infer_pattern_var(in, p, scrutinee, from);
+    case PT_CTOR: return infer_ctor(in, p, scrutinee, from);
+    case PT_TUPLE: return infer_tuple(in, p, scrutinee, from);
+    default: return true;
+  }
+}

@@ -1,0 +1,274 @@
+/* Attributes as written to the record that rules and kernels read: defaults,
+ * conversion by the kind that the row declares, and shape-like attributes that
+ * are expressions, which become operands. */
+#include "types/resolve.h"
+
+#include <string.h>
+
+const MetaEntry *find_meta(const Unit *unit, const char *key, int64_t index) {
+  for (int i = 0; i < unit->meta_count; i++) {
+    const MetaEntry *m = &unit->meta[i];
+    if (m->index == index && strcmp(m->key->text, key) == 0) return m;
+  }
+  return NULL;
+}
+
+/* --- Conversion -------------------------------------------------------------
+ * Each answers whether the written value is of its kind. */
+
+static bool read_int(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  (void)r;
+  v->integer = x->integer;
+  return x->kind == AX_INT && dim_is_number(x->integer);
+}
+
+static bool read_float(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  (void)r;
+  v->real = x->kind == AX_FLOAT ? x->real : (double)x->integer;
+  return x->kind == AX_FLOAT || x->kind == AX_INT;
+}
+
+static bool read_bool(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  (void)r;
+  v->integer = x->integer != 0;
+  return x->kind == AX_BOOL ||
+         (x->kind == AX_INT && (x->integer == 0 || x->integer == 1));
+}
+
+static bool read_string(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  if (x->kind != AX_STRING) return false;
+  v->text = arena_strndup(r->arena, x->text, (size_t)x->count);
+  return true;
+}
+
+static bool read_dtype(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  (void)r;
+  if (x->kind != AX_STRING) return false;
+  v->dtype = dtype_find(x->text, (size_t)x->count);
+  return v->dtype != DTYPE_NONE || x->count == 0;
+}
+
+static bool read_ints(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  if (x->kind != AX_LIST) return false;
+  Dim *ints = ARENA_ARRAY(r->arena, Dim, (size_t)x->count);
+  v->count = ints ? x->count : 0;
+  v->ints = ints;
+  for (int i = 0; i < v->count; i++) {
+    if (x->items[i]->kind != AX_INT) return false;
+    ints[i] = x->items[i]->integer;
+  }
+  return true;
+}
+
+static bool read_int_or_ints(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  v->count = COUNT_SCALAR;
+  return x->kind == AX_LIST ? read_ints(r, x, v) : read_int(r, x, v);
+}
+
+static bool read_lists(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  if (x->kind != AX_LIST) return false;
+  AttrValue *lists = ARENA_ARRAY(r->arena, AttrValue, (size_t)x->count);
+  v->count = lists ? x->count : 0;
+  v->lists = lists;
+  for (int i = 0; i < v->count; i++) {
+    lists[i] = (AttrValue){.state = AV_SET, .operand = -1};
+    if (!read_ints(r, x->items[i], &lists[i])) return false;
+  }
+  return true;
+}
+
+static const struct {
+  bool (*read)(Resolver *r, const AttrExpr *x, AttrValue *v);
+  const char *wanted;
+} readers[] = {
+  [AT_INT] = {read_int, "an integer"},
+  [AT_FLOAT] = {read_float, "a number"},
+  [AT_BOOL] = {read_bool, "True or False"},
+  [AT_STRING] = {read_string, "a string"},
+  [AT_DTYPE] = {read_dtype, "a dtype such as \"float32\""},
+  [AT_INTS] = {read_ints, "a list of integers such as [1, 2]"},
+  [AT_INT_OR_INTS] = {read_int_or_ints, "an integer or a list of integers"},
+  [AT_LISTS] = {read_lists, "a list of lists of integers"},
+};
+
+static void wrong_kind(Resolver *r, const OpInfo *op, const AttrSpec *spec,
+                       const AttrExpr *x) {
+  Diag *d = diag_error(r->p->diags, E0111, x->span,
+                       "attribute `%s` of `%s` must be %s",
+                       attr_name_text(spec->name), op->name,
+                       readers[spec->type].wanted);
+  if (spec->type == AT_INTS && x->kind == AX_INT) {
+    diag_hint(d, "a list of one is written [%lld]", (long long)x->integer);
+  }
+}
+
+/* --- Expressions --------------------------------------------------------- */
+
+/* The form of a named dimension's variable, else `?`. */
+static Dim form_of(Resolver *r, const Expr *e) {
+  const TypeVar *var =
+      e->kind == EX_VAR ? ptrmap_get(&r->c->dim_vars, e->var) : NULL;
+  if (!var) return DIM_ANY;
+  return dim_named(types_dims(r->p->types), var->name, var);
+}
+
+void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
+                    Attrs *attrs, Operands *operands) {
+  AttrType type = op->attrs[i].type;
+  bool scalar = type == AT_INT || type == AT_FLOAT;
+  attrs->values[i] = (AttrValue){
+      .state = AV_SET, .operand = operands->count, .integer = form_of(r, value),
+      .count = scalar ? COUNT_SCALAR : COUNT_UNKNOWN};
+  operands->items[operands->count++] = value;
+}
+
+static bool holds_expr(const AttrExpr *x) {
+  if (x->kind != AX_LIST) return x->kind == AX_EXPR;
+  for (int i = 0; i < x->count; i++) {
+    if (holds_expr(x->items[i])) return true;
+  }
+  return false;
+}
+
+/* [%t, 0, n]: the operand is the stack of all; what is known stands in the
+ * record, too. */
+static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
+                      Operands *operands) {
+  const Expr **items = ARENA_ARRAY(r->arena, const Expr *, (size_t)x->count);
+  Dim *ints = ARENA_ARRAY(r->arena, Dim, (size_t)x->count);
+  if (!items || !ints) return false;
+  for (int i = 0; i < x->count; i++) {
+    const AttrExpr *item = x->items[i];
+    if (item->kind == AX_INT) {
+      items[i] = resolve_int(r, item->span, item->integer);
+      ints[i] = item->integer;
+    } else if (item->kind == AX_EXPR) {
+      items[i] = resolve_expr(r, item->expr);
+      ints[i] = form_of(r, items[i]);
+    } else {
+      return false;
+    }
+  }
+  Expr *tuple = expr_new(r->arena, EX_TUPLE, x->span);
+  tuple->args = items;
+  tuple->count = x->count;
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
+  args[0] = tuple;
+  *v = (AttrValue){.state = AV_SET, .operand = operands->count,
+                   .integer = DIM_ANY, .count = x->count, .ints = ints};
+  operands->items[operands->count++] =
+      resolve_op_call(r, x->span, OP_STACK, 1, args);
+  return true;
+}
+
+static void bind_expr_attr(Resolver *r, const OpInfo *op, int i,
+                           const AttrExpr *x, Attrs *attrs,
+                           Operands *operands) {
+  const AttrSpec *spec = &op->attrs[i];
+  bool list = spec->type == AT_INTS || spec->type == AT_INT_OR_INTS;
+  if (!spec->expression || (x->kind == AX_LIST && !list)) {
+    wrong_kind(r, op, spec, x);
+  } else if (x->kind == AX_EXPR) {
+    const Expr *value = resolve_expr(r, x->expr);
+    attr_bind_expr(r, op, i, value, attrs, operands);
+  } else if (!bind_list(r, x, &attrs->values[i], operands)) {
+    wrong_kind(r, op, spec, x);
+  }
+}
+
+/* --- One attribute ------------------------------------------------------- */
+
+static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
+                      Attrs *attrs, Operands *operands) {
+  const AttrSpec *spec = &op->attrs[i];
+  AttrValue *v = &attrs->values[i];
+  if (spec->type == AT_IGNORED || v->operand >= 0) return;
+  if (x->kind == AX_NONE) {
+    *v = (AttrValue){.state = AV_NONE, .operand = -1, .dtype = DTYPE_NONE};
+    if (!spec->optional) wrong_kind(r, op, spec, x);
+    return;
+  }
+  if (holds_expr(x)) {
+    bind_expr_attr(r, op, i, x, attrs, operands);
+    return;
+  }
+  *v = (AttrValue){.state = AV_SET, .operand = -1, .dtype = DTYPE_NONE,
+                   .count = COUNT_SCALAR};
+  if (!readers[spec->type].read(r, x, v)) wrong_kind(r, op, spec, x);
+}
+
+static int find_attr(const OpInfo *op, const Name *name) {
+  for (int i = 0; i < op->attr_count; i++) {
+    if (strcmp(attr_name_text(op->attrs[i].name), name->text) == 0) return i;
+  }
+  return -1;
+}
+
+static void unknown_attr(Resolver *r, const OpInfo *op, const Attr *attr) {
+  Diag *d = diag_error(r->p->diags, E0109, attr->span,
+                       "`%s` has no attribute `%s`", op->name,
+                       attr->name->text);
+  Suggestion s = suggestion_for(attr->name->text);
+  for (int i = 0; i < op->attr_count; i++) {
+    suggestion_offer(&s, attr_name_text(op->attrs[i].name));
+  }
+  if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
+}
+
+/* --- The record ---------------------------------------------------------- */
+
+/* Which attributes were written. */
+typedef uint32_t Given;
+
+static void bind_all(Resolver *r, const OpInfo *op, int count,
+                     const Attr *list, Attrs *attrs, Operands *operands,
+                     Given *given);
+
+/* meta[relay.attrs.X][n] stands for all the attributes of the record. */
+static void bind_record(Resolver *r, const OpInfo *op, const AttrExpr *x,
+                        Attrs *attrs, Operands *operands, Given *given) {
+  const MetaEntry *m =
+      x->kind == AX_META ? find_meta(r->unit, x->text, x->integer) : NULL;
+  if (m && m->kind == META_RECORD) {
+    bind_all(r, op, m->attr_count, m->attrs, attrs, operands, given);
+    return;
+  }
+  diag_error(r->p->diags, E0114, x->span,
+             "there is no attribute record meta[%s][%lld]",
+             x->kind == AX_META ? x->text : "?", (long long)x->integer);
+}
+
+static void bind_all(Resolver *r, const OpInfo *op, int count,
+                     const Attr *list, Attrs *attrs, Operands *operands,
+                     Given *given) {
+  for (int k = 0; k < count; k++) {
+    const Attr *attr = &list[k];
+    if (!attr->name) {
+      bind_record(r, op, attr->value, attrs, operands, given);
+      continue;
+    }
+    int i = find_attr(op, attr->name);
+    if (i >= 0) {
+      *given |= (Given)1 << i;
+      bind_attr(r, op, i, attr->value, attrs, operands);
+    } else if (strcmp(attr->name->text, "attrs_type_key") != 0) {
+      unknown_attr(r, op, attr);
+    }
+  }
+}
+
+bool resolve_attrs(Resolver *r, const Expr *call, const OpInfo *op,
+                   Attrs *attrs, Operands *operands) {
+  Given given = 0;
+  size_t errors = r->p->diags->errors;
+  bind_all(r, op, call->call.attr_count, call->call.attrs, attrs, operands,
+           &given);
+  for (int i = 0; i < op->attr_count; i++) {
+    const AttrSpec *spec = &op->attrs[i];
+    if (!spec->required || (given >> i & 1)) continue;
+    if (attrs->values[i].operand >= 0) continue;
+    diag_error(r->p->diags, E0110, call->call.callee->span,
+               "`%s` needs the attribute `%s`", op->name,
+               attr_name_text(spec->name));
+  }  return r->p->diags->errors == errors;
+}

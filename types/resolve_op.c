@@ -1,0 +1,279 @@
+/* Calls of operators: positional arguments to the operands of the row, in
+ * either spelling, and tensor literals, which may be calls of `stack`. */
+#include "types/resolve.h"
+
+#include <string.h>
+
+/* --- Calls --------------------------------------------------------------- */
+
+Expr *resolve_op_call(Resolver *r, Span span, OpId op, int count,
+                      const Expr *const *args) {
+  Expr *callee = expr_new(r->arena, EX_OP, span);
+  callee->op = op;
+  Expr *call = expr_call(r->arena, span, callee, count, args);
+  Attrs *attrs = ARENA_NEW(r->arena, Attrs);
+  attrs_defaults(op_info(op), attrs);
+  call->call.bound = attrs;
+  return call;
+}
+
+static int required_args(const OpInfo *op) {
+  int n = 0;
+  for (int i = 0; i < op_arg_count(op); i++) n += !op_arg(op, i).optional;
+  return n;
+}
+
+static void wrong_count(Resolver *r, const Expr *e, const char *name, int least,
+                        int most, int found) {
+  Span span = e->call.callee->span;
+  const char *few = found < least ? "few" : "many";
+  if (least == most) {
+    diag_error(r->p->diags, E0204, span,
+               "too %s arguments for `%s`: expected %d, found %d", few, name,
+               most, found);
+  } else {
+    diag_error(r->p->diags, E0204, span,
+               "too %s arguments for `%s`: expected %d to %d, found %d", few,
+               name, least, most, found);
+  }
+}
+
+static bool bind_operands(Resolver *r, const Expr *e, const OpInfo *op,
+                          int count, const Expr *const *args, Operands *out) {
+  int least = required_args(op), most = op_arg_count(op);
+  if (count < least || count > most) {
+    wrong_count(r, e, op->name, least, most, count);
+    return false;
+  }
+  for (int i = 0; i < count; i++) out->items[out->count++] = args[i];
+  return true;
+}
+
+/* --- The dyn. spelling --------------------------------------------------- */
+
+static bool same_word(const char *text, const char *word, int len) {
+  return strlen(text) == (size_t)len && strncmp(text, word, (size_t)len) == 0;
+}
+
+/* The attribute of this name; -1: it is an operand. */
+static int attr_index(const OpInfo *op, const char *word, int len) {
+  for (int i = 0; i < op->attr_count; i++) {
+    if (same_word(attr_name_text(op->attrs[i].name), word, len)) return i;
+  }
+  return -1;
+}
+
+static int word_count(const char *text) {
+  int n = 0;
+  for (size_t at = 0; text[at]; n++) {
+    at += strcspn(text + at, " ");
+    at += strspn(text + at, " ");
+  }
+  return n;
+}
+
+/* dyn.X(data, newshape): positional arguments are operands and attributes; the
+ * operands of the call come first. */
+static bool bind_dyn(Resolver *r, const Expr *e, const OpInfo *op, int count,
+                     const Expr *const *args, Attrs *attrs, Operands *out) {
+  int most = word_count(op->dyn);
+  if (count > most || count < required_args(op)) {
+    wrong_count(r, e, op->name, required_args(op), most, count);
+    return false;
+  }
+  for (int pass = 0; pass < 2; pass++) {
+    const char *word = op->dyn;
+    for (int i = 0; i < count; i++) {
+      int len = (int)strcspn(word, " ");
+      int attr = attr_index(op, word, len);
+      if (pass == 0 && attr < 0) out->items[out->count++] = args[i];
+      if (pass == 1 && attr >= 0) {
+        attr_bind_expr(r, op, attr, args[i], attrs, out);
+      }
+      word += len;
+      word += strspn(word, " ");
+    }
+  }
+  return true;
+}
+
+const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
+                             int count, const Expr *const *args) {
+  const OpInfo *op = op_info(id);
+  Expr *call = resolve_op_call(r, e->span, id, 0, NULL);
+  ((Expr *)call->call.callee)->span = e->call.callee->span;
+  call->sugar = e->sugar;
+  call->parens = e->parens;
+  Attrs *attrs = (Attrs *)call->call.bound;
+  Operands operands = {.count = 0};
+  bool bound = dyn ? bind_dyn(r, e, op, count, args, attrs, &operands)
+                   : bind_operands(r, e, op, count, args, &operands);
+  if (!bound || !resolve_attrs(r, e, op, attrs, &operands)) {
+    return resolve_error(r, e->span);
+  }
+  call->count = operands.count;
+  call->args = arena_copy(r->arena, operands.items,
+                          (size_t)operands.count * sizeof *operands.items);
+  return call;
+}
+
+/* --- Tensor literals --------------------------------------------------------
+ * Only literals decide the dtype: if one in the whole bracket has a suffix or
+ * a point, those without take its dtype; else all are int32, or int64 where
+ * one does not fit. */
+
+typedef struct Literals {
+  Resolver *r;
+  DType dtype;      /* of those with a suffix; DTYPE_NONE: there is none */
+  bool wide;        /* an unsuffixed one needs int64 */
+  bool all;         /* nothing else is in the bracket */
+  int rank;
+  int64_t shape[RANK_MAX];
+  Tensor *tensor;
+  char *next;       /* where the next element goes */
+  bool failed;
+} Literals;
+
+static bool is_literal(const Expr *e) {
+  return e->kind == EX_CONST && e->constant->rank == 0;
+}
+
+/* Digits alone, perhaps with signs: no suffix and no point. */
+static bool is_plain(Resolver *r, const Expr *e) {
+  uint32_t len;
+  const char *text = sources_text(r->p->sources, e->span, &len);
+  for (uint32_t i = 0; i < len; i++) {
+    if (!strchr("0123456789-( )", text[i])) return false;
+  }
+  return dtype_is_int((DType)e->constant->dtype);
+}
+
+static void scan_literal(Literals *l, const Expr *e) {
+  DType dtype = (DType)e->constant->dtype;
+  if (is_plain(l->r, e)) {
+    l->wide |= dtype == DT_INT64;
+  } else if (l->dtype == DTYPE_NONE) {
+    l->dtype = dtype;
+  } else if (l->dtype != dtype) {
+    diag_error(l->r->p->diags, E0207, e->span,
+               "this element is %s, others are %s", dtype_name(dtype),
+               dtype_name(l->dtype));
+    l->failed = true;
+  }
+}
+
+/* Every row at one depth has the length of the first. */
+static void scan_rows(Literals *l, const Expr *e, int depth) {
+  if (depth == RANK_MAX) {
+    diag_error(l->r->p->diags, E0208, e->span,
+               "a tensor has at most %d dimensions", RANK_MAX);
+    l->failed = true;
+    return;
+  }
+  if (depth == l->rank) l->shape[l->rank++] = e->count;
+  if (l->shape[depth] != e->count) {
+    diag_error(l->r->p->diags, E0209, e->span,
+               "the rows of a tensor literal have one length: expected %lld, "
+               "found %d", (long long)l->shape[depth], e->count);
+    l->failed = true;
+  }
+  for (int i = 0; i < e->count && !l->failed; i++) {
+    const Expr *item = e->args[i];
+    if (item->kind == EX_BRACKET) scan_rows(l, item, depth + 1);
+    if (is_literal(item)) scan_literal(l, item);
+    if (item->kind != EX_BRACKET && !is_literal(item)) l->all = false;
+    if (item->kind != EX_BRACKET && depth + 1 < l->rank) {
+      diag_error(l->r->p->diags, E0208, item->span,
+                 "expected a row, as the elements before it are");
+      l->failed = true;
+    }
+  }
+}
+
+static Value literal_bits(const Literals *l, const Expr *e) {
+  const Tensor *t = e->constant;
+  Value bits = tensor_bits_at(t, 0);
+  if (t->dtype == l->dtype) return bits;
+  return bits_from_i64(l->dtype, bits_to_i64((DType)t->dtype, bits));
+}
+
+static void fill(Literals *l, const Expr *e) {
+  for (int i = 0; i < e->count; i++) {
+    if (e->args[i]->kind == EX_BRACKET) {
+      fill(l, e->args[i]);
+    } else {
+      bits_store(l->dtype, l->next, literal_bits(l, e->args[i]));
+      l->next += dtype_size(l->dtype);
+    }
+  }
+}
+
+static const Expr *fold(Literals *l, const Expr *e) {
+  Program *p = l->r->p;
+  l->tensor = tensor_new(p->heap, l->dtype, l->rank, l->shape);
+  if (l->tensor) {
+    l->next = l->tensor->data;
+    fill(l, e);
+    l->tensor = program_constant_take(p, l->tensor);
+  }
+  if (l->tensor) return expr_const(l->r->arena, e->span, l->tensor);
+  mem_raise_exhausted(p->mem);
+  return resolve_error(l->r, e->span);
+}
+
+/* A bracket with other elements: stack((a, b, ...)). */
+static const Expr *stack_of(Literals *l, const Expr *e) {
+  Resolver *r = l->r;
+  const Expr **items = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
+  if (!items) return resolve_error(r, e->span);
+  for (int i = 0; i < e->count; i++) {
+    const Expr *item = e->args[i];
+    if (item->kind == EX_BRACKET) {
+      items[i] = stack_of(l, item);
+    } else if (is_literal(item)) {
+      items[i] = expr_const(
+          r->arena, item->span,
+          program_scalar(r->p, l->dtype, literal_bits(l, item)));
+    } else {
+      items[i] = resolve_expr(r, item);
+    }
+  }
+  Expr *tuple = expr_new(r->arena, EX_TUPLE, e->span);
+  tuple->args = items;
+  tuple->count = e->count;
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
+  args[0] = tuple;
+  return resolve_op_call(r, e->span, OP_STACK, 1, args);
+}
+
+static bool has_no_elements(const Expr *e) {
+  while (e->kind == EX_BRACKET && e->count > 0) e = e->args[0];
+  return e->kind == EX_BRACKET;
+}
+
+const Expr *resolve_bracket(Resolver *r, const Expr *e) {
+  if (has_no_elements(e)) {
+    Diag *d = diag_error(r->p->diags, E0202, e->span,
+                         "an empty tensor literal has no dtype");
+    diag_hint(d, "write zeros(shape=[0], dtype=\"float32\")");
+    return resolve_error(r, e->span);
+  }
+  Literals l = {.r = r, .dtype = DTYPE_NONE, .all = true};
+  scan_rows(&l, e, 0);
+  if (l.failed) return resolve_error(r, e->span);
+  if (l.dtype == DTYPE_NONE) l.dtype = l.wide ? DT_INT64 : DT_INT32;
+  return l.all ? fold(&l, e) : stack_of(&l, e);
+}
+
+/* A string is the uint8 vector of its bytes. */
+const Expr *resolve_string(Resolver *r, const Expr *e) {
+  int64_t n = (int64_t)e->text.len;
+  Tensor *t = tensor_new(r->p->heap, DT_UINT8, 1, &n);
+  if (t) {
+    memcpy(t->data, e->text.bytes, e->text.len);
+    t = program_constant_take(r->p, t);
+  }
+  if (t) return expr_const(r->arena, e->span, t);
+  mem_raise_exhausted(r->p->mem);
+  return resolve_error(r, e->span);
+}

@@ -1,0 +1,250 @@
+/* Types as written to types as meant, and named dimensions.
+ *
+ * A hole `_` becomes an inference variable without a place: infer.c gives it
+ * one where the annotation is used.  A Dim parameter is a form over its
+ * TypeVar in shapes; as a value it is read, at the start of the body, from the
+ * parameter whose type binds it. */
+#include "types/resolve.h"
+
+enum { TYPE_ARGS_MAX = 1 << 16 };
+
+/* --- Type parameters ----------------------------------------------------- */
+
+const TypeVar *const *resolve_type_params(Resolver *r, int count,
+                                          const TypeParam *params) {
+  const TypeVar **vars =
+      ARENA_ARRAY(r->arena, const TypeVar *, (size_t)count);
+  for (int i = 0; i < count; i++) {
+    const TypeParam *p = &params[i];
+    for (int k = 0; k < i; k++) {
+      if (params[k].name != p->name) continue;
+      diag_error(r->p->diags, E0404, p->span,
+                 "the type parameter `%s` is declared twice", p->name->text);
+    }
+    TypeVar *var = typevar_new(r->p->types, p->name, p->span, p->is_dim);
+    scope_bind(r, &r->type_vars, p->name, var);
+    vars[i] = var;
+  }
+  return vars;
+}
+
+/* --- Dimensions ---------------------------------------------------------- */
+
+static Dim resolve_dim(Resolver *r, const DimExpr *d);
+
+static Dim resolve_dim_name(Resolver *r, const DimExpr *d) {
+  const TypeVar *var = ptrmap_get(&r->type_vars, d->name);
+  if (var && var->is_dim) {
+    return dim_named(types_dims(r->p->types), d->name, var);
+  }
+  Diag *diag = diag_error(r->p->diags, E0115, d->span,
+                          "there is no dimension `%s`", d->name->text);
+  diag_hint(diag, "declare it as a parameter: [%s: Dim]", d->name->text);
+  return DIM_ANY;
+}
+
+static Dim resolve_dim_infix(Resolver *r, const DimExpr *d) {
+  DimTable *t = types_dims(r->p->types);
+  Dim a = resolve_dim(r, d->left), b = resolve_dim(r, d->right);
+  bool inexact = false;
+  Dim result = d->kind == DX_ADD   ? dim_add(t, a, b)
+               : d->kind == DX_SUB ? dim_sub(t, a, b)
+               : d->kind == DX_MUL ? dim_mul(t, a, b)
+                                   : dim_div_exact(t, a, b, &inexact);
+  if (inexact) {
+    diag_error(r->p->diags, E0115, d->span, "the division is not exact");
+  } else if (dim_is_number(result) && result < 0) {
+    diag_error(r->p->diags, E0115, d->span, "a dimension cannot be negative");
+    result = DIM_ANY;
+  }
+  return result;
+}
+
+static Dim resolve_dim(Resolver *r, const DimExpr *d) {
+  switch (d->kind) {
+    case DX_NUMBER: return d->number;
+    case DX_ANY:
+    case DX_META: return DIM_ANY;
+    case DX_NAME: return resolve_dim_name(r, d);
+    default: return resolve_dim_infix(r, d);
+  }
+}
+
+/* --- Types --------------------------------------------------------------- */
+
+static const Type *error_type(Resolver *r) { return type_error(r->p->types); }
+
+static const Type *resolve_tensor(Resolver *r, const TypeExpr *t) {
+  if (t->dim_count > RANK_MAX) {
+    diag_error(r->p->diags, E0115, t->span,
+               "a tensor has at most %d dimensions, not %d", RANK_MAX,
+               t->dim_count);
+    return error_type(r);
+  }
+  Dim dims[RANK_MAX];
+  for (int i = 0; i < t->dim_count; i++) dims[i] = resolve_dim(r, t->dims[i]);
+  return type_tensor(r->p->types, t->dtype, t->dim_count, dims);
+}
+
+/* The arguments as meant; NULL when memory ran out. */
+static const Type **resolve_args(Resolver *r, const TypeExpr *t) {
+  const Type **args =
+      ARENA_ARRAY(&r->c->arena, const Type *, (size_t)t->arg_count + 1);
+  if (!args || t->arg_count > TYPE_ARGS_MAX) return NULL;
+  for (int i = 0; i < t->arg_count; i++) {
+    args[i] = resolve_type(r, t->args[i]);
+  }
+  return args;
+}
+
+static bool check_arity(Resolver *r, const TypeExpr *t, const char *name,
+                        int wanted) {
+  if (t->arg_count == wanted) return true;
+  Diag *d = diag_error(r->p->diags, E0107, t->span,
+                       "`%s` takes %d type argument%s, found %d", name,
+                       wanted, wanted == 1 ? "" : "s", t->arg_count);
+  if (t->arg_count == 0) diag_hint(d, "write `%s[...]`", name);
+  return false;
+}
+
+static const Type *resolve_adt(Resolver *r, const TypeExpr *t,
+                               const Adt *adt) {
+  if (!check_arity(r, t, adt->name->text, adt->param_count)) {
+    return error_type(r);
+  }
+  const Type **args = resolve_args(r, t);
+  if (!args) return error_type(r);
+  return type_adt(r->p->types, adt, t->arg_count, args);
+}
+
+static const Type *resolve_named(Resolver *r, const TypeExpr *t) {
+  const TypeVar *var = ptrmap_get(&r->type_vars, t->name);
+  if (var && var->is_dim) {
+    diag_error(r->p->diags, E0104, t->span,
+               "`%s` is a dimension, not a type", t->name->text);
+    return error_type(r);
+  }
+  if (var) {
+    bool plain = check_arity(r, t, t->name->text, 0);
+    return plain ? type_var(r->p->types, var) : error_type(r);
+  }
+  const Adt *adt = find_adt(r, t->name);
+  if (adt) return resolve_adt(r, t, adt);
+  unknown_type(r, t->span, t->name);
+  return error_type(r);
+}
+
+/* `Ref[T]` is a cell unless the program has a type of that name. */
+static const Type *resolve_ref(Resolver *r, const TypeExpr *t) {
+  if (t->name && find_adt(r, t->name)) return resolve_named(r, t);
+  return type_ref(r->p->types, resolve_type(r, t->args[0]));
+}
+
+static const Type *resolve_fn_type(Resolver *r, const TypeExpr *t) {
+  size_t mark = scope_mark(r);
+  const TypeVar *const *params =
+      resolve_type_params(r, t->param_count, t->params);
+  const Type **args = resolve_args(r, t);
+  const Type *result = resolve_type(r, t->result);
+  scope_end(r, mark);
+  if (!args) return error_type(r);
+  return type_fn(r->p->types, t->param_count, params, t->arg_count, args,
+                 result);
+}
+
+static const Type *resolve_tuple_type(Resolver *r, const TypeExpr *t) {
+  const Type **args = resolve_args(r, t);
+  return args ? type_tuple(r->p->types, t->arg_count, args) : error_type(r);
+}
+
+const Type *resolve_type(Resolver *r, const TypeExpr *t) {
+  switch (t->kind) {
+    case TX_TENSOR: return resolve_tensor(r, t);
+    case TX_TUPLE: return resolve_tuple_type(r, t);
+    case TX_FN: return resolve_fn_type(r, t);
+    case TX_REF: return resolve_ref(r, t);
+    case TX_NAME: return resolve_named(r, t);
+    case TX_HOLE: return type_meta(r->p->types, infer_hole(r->c));
+  }
+  return error_type(r);
+}
+
+/* --- Named dimensions as values ------------------------------------------ */
+
+/* The value `e`'s dimension `axis`: take(shape_of(e), axis, axis=0). */
+static const Expr *read_dim(Resolver *r, const Expr *e, int axis) {
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 2);
+  const Expr **of = ARENA_ARRAY(r->arena, const Expr *, 1);
+  of[0] = e;
+  args[0] = resolve_op_call(r, e->span, OP_SHAPE_OF, 1, of);
+  args[1] = resolve_int(r, e->span, axis);
+  Expr *take = resolve_op_call(r, e->span, OP_TAKE, 2, args);
+  Attrs *attrs = (Attrs *)take->call.bound;
+  for (int i = 0; i < attrs->op->attr_count; i++) {
+    if (attrs->op->attrs[i].name != ATTR_axis) continue;
+    attrs->values[i].state = AV_SET;
+    attrs->values[i].integer = 0;
+    attrs->values[i].count = COUNT_SCALAR;
+  }
+  return take;
+}
+
+static const Expr *project(Resolver *r, const Expr *e, int index) {
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
+  args[0] = e;
+  Expr *field = expr_new(r->arena, EX_PROJ, e->span);
+  field->count = 1;
+  field->args = args;
+  field->index = index;
+  return field;
+}
+
+/* How to read the dimension that `wanted` is from a value `e` of this type;
+ * NULL when the type does not bind it. */
+static const Expr *find_dim(Resolver *r, const Type *t, const Expr *e,
+                            Dim wanted) {
+  if (t->kind == TY_TENSOR) {
+    for (int i = 0; i < t->rank; i++) {
+      if (t->dims[i] == wanted) return read_dim(r, e, i);
+    }
+  }
+  if (t->kind != TY_TUPLE) return NULL;
+  for (int i = 0; i < t->count; i++) {
+    if (!t->args[i]->has_var) continue;
+    const Expr *found = find_dim(r, t->args[i], project(r, e, i), wanted);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+static const Expr *read_dim_param(Resolver *r, const Fn *fn,
+                                  const TypeVar *var) {
+  Dim wanted = dim_named(types_dims(r->p->types), var->name, var);
+  for (int i = 0; i < fn->param_count; i++) {
+    Var *param = fn->params[i];
+    if (!param->declared || !param->declared->has_var) continue;
+    const Expr *use = resolve_var_use(r, param->span, param);
+    const Expr *found = find_dim(r, param->declared, use, wanted);
+    if (found) return found;
+  }
+  Diag *d = diag_error(r->p->diags, E0115, var->span,
+                       "no parameter binds the dimension `%s`",
+                       var->name->text);
+  diag_hint(d, "it must stand alone in a parameter's tensor type: "
+            "Tensor[(%s), ...]", var->name->text);
+  return resolve_error(r, var->span);
+}
+
+void resolve_dim_params(Resolver *r, const Fn *fn) {
+  for (int i = 0; i < fn->type_param_count; i++) {
+    const TypeVar *type_var = fn->type_vars[i];
+    if (!type_var->is_dim) continue;
+    const Expr *value = read_dim_param(r, fn, type_var);
+    Var *var = var_new(r->arena, type_var->name, type_var->span, NULL);
+    var->id = r->p->next_var_id++;
+    DimRead *read = ARENA_NEW(&r->c->arena, DimRead);
+    *read = (DimRead){.var = var, .value = value};
+    ptrmap_put(&r->dims, type_var, read);
+    ptrmap_put(&r->c->dim_vars, var, (void *)type_var);
+  }
+}

@@ -1,0 +1,219 @@
+/* Names in scope while a definition is resolved: local variables and type
+ * parameters, which inner bindings hide for a while; and definitions, the
+ * file's own before the library's, which is linked as it is reached. */
+#include "types/resolve.h"
+
+#include <string.h>
+
+void resolver_init(Resolver *r, Checker *c, Definition *def) {
+  *r = (Resolver){.c = c, .p = c->p, .def = def, .unit = def->unit,
+                  .arena = &def->unit->arena, .scope = def->scope};
+  ptrmap_init(&r->vars, c->mem);
+  ptrmap_init(&r->type_vars, c->mem);
+  ptrmap_init(&r->dims, c->mem);
+  VEC_INIT(&r->hidden, c->mem);
+  VEC_INIT(&r->watched, c->mem);
+}
+
+void resolver_done(Resolver *r) {
+  ptrmap_done(&r->vars);
+  ptrmap_done(&r->type_vars);
+  ptrmap_done(&r->dims);
+  VEC_DONE(&r->hidden);
+  VEC_DONE(&r->watched);
+}
+
+/* --- Local names --------------------------------------------------------- */
+
+size_t scope_mark(const Resolver *r) { return r->hidden.len; }
+
+void scope_bind(Resolver *r, PtrMap *map, const Name *name, void *meaning) {
+  VEC_PUSH(&r->hidden, (Hidden){map, name, ptrmap_get(map, name)});
+  ptrmap_put(map, name, meaning);
+}
+
+void scope_end(Resolver *r, size_t mark) {
+  while (r->hidden.len > mark) {
+    Hidden h = VEC_POP(&r->hidden);
+    if (h.meaning) {
+      ptrmap_put(h.map, h.name, h.meaning);
+    } else {
+      ptrmap_remove(h.map, h.name);
+    }
+  }
+}
+
+Var *resolve_var(Resolver *r, const Var *parsed) {
+  Var *v = var_new(r->arena, parsed->name, parsed->span, parsed->annotation);
+  v->id = r->p->next_var_id++;
+  if (v->annotation) v->declared = resolve_type(r, v->annotation);
+  return v;
+}
+
+/* --- Definitions --------------------------------------------------------- */
+
+/* Links the library's definition of a name; false when it has none. */
+static bool link_library(Resolver *r, char kind, const Name *name) {
+  Program *p = r->p;
+  Unit *unit = p->find_in_library ? p->find_in_library(p, kind, name) : NULL;
+  if (!unit) return false;
+  declare_unit(r->c, unit, &p->library);
+  return true;
+}
+
+Global *find_global(Resolver *r, const Name *name) {
+  Global *g = scope_global(r->scope, name);
+  if (!g && link_library(r, '@', name)) g = scope_global(r->scope, name);
+  return g;
+}
+
+Adt *find_adt(Resolver *r, const Name *name) {
+  Adt *adt = scope_adt(r->scope, name);
+  if (!adt && link_library(r, 'T', name)) adt = scope_adt(r->scope, name);
+  return adt;
+}
+
+Ctor *find_ctor(Resolver *r, const Name *name) {
+  Ctor *ctor = scope_ctor(r->scope, name);
+  if (!ctor && link_library(r, 'C', name)) ctor = scope_ctor(r->scope, name);
+  return ctor;
+}
+
+/* --- Unknown names ------------------------------------------------------- */
+
+static void offer_all(Suggestion *s, const PtrMap *names) {
+  for (size_t i = 0; i < names->cap; i++) {
+    const Name *name = names->slots[i].key;
+    if (name && names->slots[i].value) suggestion_offer(s, name->text);
+  }
+}
+
+/* Offers what the maps that lie `map` bytes into the scopes hold. */
+static void offer_scopes(Suggestion *s, const Scope *scope, size_t map) {
+  for (; scope; scope = scope->outer) {
+    offer_all(s, (const PtrMap *)((const char *)scope + map));
+  }
+}
+
+/* The same, and what the library has of that kind. */
+static void offer_names(Resolver *r, Suggestion *s, char kind, size_t map) {
+  offer_scopes(s, r->scope, map);
+  if (r->p->offer_library) r->p->offer_library(kind, s);
+}
+
+static void hint_nearest(Diag *d, const Suggestion *s, const char *sigil) {
+  if (s->best) diag_hint(d, "did you mean `%s%s`?", sigil, s->best);
+}
+
+/* Top-level `%x`s are known everywhere but in definitions. */
+static bool sees_locals(const Resolver *r) {
+  return r->def->item->kind != ITEM_DEF;
+}
+
+static bool is_bound(const Resolver *r, const Name *name, const char *sigil) {
+  if (!*sigil) return ptrmap_has(&r->type_vars, name);
+  return ptrmap_has(&r->vars, name) ||
+         (sees_locals(r) && scope_local(r->scope, name));
+}
+
+/* %x/2 is one name; when it is unbound and %x is bound, division was meant.
+ * So it is with dimensions, which have no sigil. */
+static bool hint_division(Resolver *r, Diag *d, const Name *name,
+                          const char *sigil) {
+  const char *slash = strchr(name->text, '/');
+  for (; slash; slash = strchr(slash + 1, '/')) {
+    size_t len = (size_t)(slash - name->text);
+    const Name *left = name_intern(r->p->names, name->text, len);
+    if (!is_bound(r, left, sigil)) continue;
+    diag_hint(d, "a `/` belongs to the name: write `%s%s / %s` to divide",
+              sigil, left->text, slash + 1);
+    return true;
+  }
+  return false;
+}
+
+Expr *unknown_local(Resolver *r, const Expr *e) {
+  Diag *d = diag_error(r->p->diags, E0101, e->span,
+                       "the variable `%%%s` is not bound here",
+                       e->name->text);
+  if (r->watch_below) {
+    diag_hint(d, "a graph variable that branches share is evaluated before "
+              "them, where `%%%s` is not known", e->name->text);
+  } else if (!sees_locals(r) && scope_local(r->scope, e->name)) {
+    diag_hint(d, "`%%%s` is not known in definitions: `let @%s = ...` is",
+              e->name->text, e->name->text);
+  } else if (!hint_division(r, d, e->name, "%")) {
+    Suggestion s = suggestion_for(e->name->text);
+    offer_all(&s, &r->vars);
+    if (sees_locals(r)) offer_scopes(&s, r->scope, offsetof(Scope, locals));
+    hint_nearest(d, &s, "%");
+  }
+  return resolve_error(r, e->span);
+}
+
+Expr *unknown_global(Resolver *r, const Expr *e) {
+  const Name *name = e->g.name;
+  Diag *d = diag_error(r->p->diags, E0102, e->span,
+                       "there is no global `@%s`", name->text);
+  Suggestion s = suggestion_for(name->text);
+  offer_names(r, &s, '@', offsetof(Scope, globals));
+  hint_nearest(d, &s, "@");
+  return resolve_error(r, e->span);
+}
+
+/* A name whose sigil was forgotten. */
+static bool hint_sigil(Resolver *r, Diag *d, const Name *name) {
+  const char *sigil = is_bound(r, name, "%")         ? "%"
+                      : scope_global(r->scope, name) ? "@"
+                                                     : NULL;
+  if (sigil) diag_hint(d, "did you mean `%s%s`?", sigil, name->text);
+  return sigil;
+}
+
+/* An operator whose last part is the name, as in nn.softmax, is the one. */
+static void offer_operators(Suggestion *s) {
+  for (int i = 0; i < OP_COUNT; i++) {
+    const char *name = op_info(i)->name, *dot = strrchr(name, '.');
+    suggestion_offer(s, name);
+    if (!dot || strcmp(dot + 1, s->wanted)) continue;
+    s->best = name;
+    s->distance = 0;
+  }
+}
+
+Expr *unknown_ident(Resolver *r, Span span, const Name *name) {
+  bool dotted = strchr(name->text, '.') != NULL;
+  Diag *d = diag_error(r->p->diags, E0103, span,
+                       dotted ? "there is no operator `%s`"
+                              : "`%s` is no constructor and no operator",
+                       name->text);
+  if (hint_division(r, d, name, "")) return resolve_error(r, span);
+  if (hint_sigil(r, d, name)) return resolve_error(r, span);
+  Suggestion s = suggestion_for(name->text);
+  offer_names(r, &s, 'C', offsetof(Scope, ctors));
+  offer_operators(&s);
+  hint_nearest(d, &s, "");
+  return resolve_error(r, span);
+}
+
+void unknown_ctor(Resolver *r, Span span, const Name *name) {
+  Diag *d = diag_error(r->p->diags, E0103, span,
+                       "there is no constructor `%s`", name->text);
+  Suggestion s = suggestion_for(name->text);
+  offer_names(r, &s, 'C', offsetof(Scope, ctors));
+  if (s.best) {
+    hint_nearest(d, &s, "");
+  } else {
+    diag_hint(d, "a variable is written `%%%s`", name->text);
+  }
+}
+
+void unknown_type(Resolver *r, Span span, const Name *name) {
+  Diag *d = diag_error(r->p->diags, E0104, span, "there is no type `%s`",
+                       name->text);
+  Suggestion s = suggestion_for(name->text);
+  offer_all(&s, &r->type_vars);
+  offer_names(r, &s, 'T', offsetof(Scope, adts));
+  for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
+  hint_nearest(d, &s, "");
+}

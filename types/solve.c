@@ -1,0 +1,361 @@
+/* Constraints: operators' rules, fields of tuples that are not known yet,
+ * dimensions of instantiated signatures.  Each is run when it is made and
+ * again whenever something that it looks at becomes better known; a rule never
+ * fails on incomplete input, and what it answers only ever widens.  Mistakes
+ * are reported at the end of a component, when nothing changes any more. */
+#include "types/infer.h"
+
+Constraint *constraint_new(Infer *in, ConstraintKind kind, const Expr *e) {
+  Constraint *c = ARENA_NEW(in->arena, Constraint);
+  c->kind = kind;
+  c->e = (Expr *)e;
+  if (e) c->span = e->span;
+  return c;
+}
+
+void constraint_wake(Infer *in, Constraint *c) {
+  if (c->queued || c->gone) return;
+  c->queued = true;
+  VEC_PUSH(&in->queue, c);
+}
+
+void wake_waiting(Infer *in, Link *rules) {
+  for (Link *l = rules; l; l = l->next) constraint_wake(in, l->item);
+}
+
+static void wait_for(Infer *in, Ty *meta, Constraint *c) {
+  Link *l = ARENA_NEW(in->arena, Link);
+  *l = (Link){c, meta->rules};
+  meta->rules = l;
+}
+
+/* --- What a rule sees ---------------------------------------------------- */
+
+static void show(Infer *in, Constraint *c, Ty *t, RuleType *out);
+
+static void show_tensor(Infer *in, Constraint *c, const Ty *t,
+                        RuleType *out) {
+  out->kind = RT_TENSOR;
+  out->dtype = (DType)t->dtype;
+  out->rank = t->rank;
+  for (int i = 0; i < t->rank; i++) {
+    out->dims[i] = slot_root(t->dims[i])->value;
+    if (!c->watching) slot_watch(in, t->dims[i], c);
+  }
+}
+
+static void show_tuple(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
+  out->fields = ARENA_ARRAY(in->arena, RuleType, (size_t)t->count);
+  out->kind = RT_TUPLE;
+  out->count = out->fields ? t->count : 0;
+  for (int i = 0; i < out->count; i++) {
+    show(in, c, t->args[i], &out->fields[i]);
+  }
+}
+
+static void show(Infer *in, Constraint *c, Ty *t, RuleType *out) {
+  t = ty_head(t);
+  *out = (RuleType){.kind = RT_OTHER, .dtype = DTYPE_NONE, .rank = -1};
+  switch (t->kind) {
+    case K_TENSOR: show_tensor(in, c, t, out); break;
+    case K_TUPLE: show_tuple(in, c, t, out); break;
+    case K_META:
+      out->kind = RT_UNKNOWN;
+      wait_for(in, t, c);
+      break;
+    default: break;
+  }
+}
+
+/* The value of an integer operand that is known before the program runs. */
+static const Dim *known_value(Infer *in, const Expr *e) {
+  Dim value = DIM_ANY;
+  if (e->kind == EX_CONST && e->constant->rank == 0 &&
+      dtype_is_int((DType)e->constant->dtype)) {
+    value = tensor_i64_at(e->constant, 0);
+  } else if (e->kind == EX_VAR) {
+    const TypeVar *var = ptrmap_get(&in->c->dim_vars, e->var);
+    if (var) value = dim_named(types_dims(in->types), var->name, var);
+  }
+  if (dim_is_any(value)) return NULL;
+  Dim *kept = ARENA_NEW(in->arena, Dim);
+  *kept = value;
+  return kept;
+}
+
+static bool has_error(const Ty *t) {
+  t = ty_head((Ty *)t);
+  if (t->kind == K_ERROR) return true;
+  for (int i = 0; t->kind == K_TUPLE && i < t->count; i++) {
+    if (ty_head(t->args[i])->kind == K_ERROR) return true;
+  }
+  return false;
+}
+
+/* Attributes that are expressions take their rank and length from the type of
+ * their operand. */
+static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
+  for (int i = 0; i < c->op->attr_count; i++) {
+    if (!(c->whole >> i & 1)) continue;
+    AttrValue *v = &c->attrs->values[i];
+    const RuleType *t = &call->args[v->operand];
+    if (t->kind == RT_UNKNOWN) return RULE_WAIT;
+    Dim form = v->integer;
+    int operand = v->operand;
+    const AttrSpec *spec = &c->op->attrs[i];
+    bool fits = t->kind == RT_TENSOR &&
+                attr_bind_operand(spec, operand, t->dtype, t->rank, t->dims,
+                                  &in->p->arena, v);
+    v->operand = operand;
+    v->integer = form;
+    if (!fits) {
+      return rule_error(call, E0111, operand, "`%s` cannot be a %s",
+                        attr_name_text(spec->name),
+                        ty_text(in, c->args[operand]));
+    }
+  }
+  return RULE_OK;
+}
+
+static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
+  *call = (RuleCall){.op = c->op, .attrs = c->attrs, .count = c->count,
+                     .dims = types_dims(in->types), .arena = in->arena,
+                     .culprit = -1, .other = -1};
+  call->args = ARENA_ARRAY(in->arena, RuleType, (size_t)c->count);
+  bool known = true;
+  for (int i = 0; i < c->count; i++) {
+    show(in, c, c->args[i], &call->args[i]);
+    known &= call->args[i].kind != RT_UNKNOWN;
+    if (c->operands) {
+      call->args[i].value = known_value(in, c->operands[i]);
+    }
+  }
+  c->watching |= known;
+  RuleStatus status = bind_whole(in, c, call);
+  return status == RULE_OK ? rule_run(call) : status;
+}
+
+/* --- What a rule answers ------------------------------------------------- */
+
+static Ty *made_type(Infer *in, const Constraint *c, const RuleType *t);
+
+static Ty *made_tuple(Infer *in, const Constraint *c, const RuleType *t) {
+  Ty **fields = ty_array(in, t->count);
+  for (int i = 0; fields && i < t->count; i++) {
+    fields[i] = made_type(in, c, &t->fields[i]);
+  }
+  return ty_tuple(in, t->count, fields);
+}
+
+static Ty *made_type(Infer *in, const Constraint *c, const RuleType *t) {
+  if (t->kind == RT_TUPLE) return made_tuple(in, c, t);
+  if (t->kind != RT_TENSOR) return ty_meta(in);
+  Slot **dims = ARENA_ARRAY(in->arena, Slot *, RANK_MAX);
+  for (int i = 0; i < t->rank; i++) {
+    dims[i] = slot_new(in, t->dims[i], false, c->span);
+  }
+  return ty_tensor(in, t->dtype, t->rank, dims);
+}
+
+/* The rule ran again: its dimensions join those that it gave before. */
+static void join_made(Infer *in, const Constraint *c, Ty *t,
+                      const RuleType *now) {
+  t = ty_head(t);
+  if (t->kind == K_TUPLE && now->kind == RT_TUPLE && t->count == now->count) {
+    for (int i = 0; i < t->count; i++) {
+      join_made(in, c, t->args[i], &now->fields[i]);
+    }
+  }
+  if (t->kind != K_TENSOR || now->kind != RT_TENSOR || t->rank != now->rank) {
+    return;
+  }
+  for (int i = 0; i < t->rank; i++) {
+    slot_join(in, t->dims[i], now->dims[i], c->span);
+  }
+}
+
+/* Operands that the rule has worked out, such as the shapes of weights. */
+static void fill_operands(Infer *in, Constraint *c, const RuleCall *call) {
+  if (!(c->op->flags & OP_INFERS)) return;
+  Why why = {.kind = WHY_OPERATOR, .span = c->span};
+  for (int i = 1; i < c->count; i++) {
+    Ty *t = ty_head(c->args[i]);
+    const RuleType *now = &call->args[i];
+    if (now->kind != RT_TENSOR || now->rank < 0) continue;
+    if (t->kind == K_META) {
+      require_flow(in, t, made_type(in, c, now), why);
+      continue;
+    }
+    for (int k = 0; t->kind == K_TENSOR && k < t->rank; k++) {
+      if (!dim_is_hole(slot_root(t->dims[k])->value)) continue;
+      slot_join(in, t->dims[k], now->dims[k], c->span);
+    }
+  }
+}
+
+static void settle_rule(Infer *in, Constraint *c, const RuleCall *call) {
+  fill_operands(in, c, call);
+  if (c->made) {
+    join_made(in, c, c->made, &call->result);
+    return;
+  }
+  c->solved = true;
+  if (call->result.kind == RT_UNKNOWN) return;
+  c->made = made_type(in, c, &call->result);
+  require_flow(in, c->made, c->result,
+               (Why){.kind = WHY_OPERATOR, .span = c->span});
+}
+
+/* The result of what was reported, or follows from it. */
+static void give_up(Infer *in, Constraint *c) {
+  c->gone = true;
+  Why why = {.kind = WHY_OPERATOR, .span = c->span};
+  if (c->result && !c->made) require_flow(in, in->error, c->result, why);
+  for (int i = 0; i < c->count; i++) {
+    require_flow(in, in->error, c->args[i], why);
+  }
+}
+
+static void run_rule(Infer *in, Constraint *c) {
+  for (int i = 0; i < c->count; i++) {
+    if (!has_error(c->args[i])) continue;
+    give_up(in, c);
+    return;
+  }
+  RuleCall call;
+  RuleStatus status = ask(in, c, &call);
+  bool failed = status == RULE_ERROR;
+  if (failed && !c->failed) VEC_PUSH(&in->failing, c);
+  c->failed = failed;
+  if (status == RULE_OK) settle_rule(in, c, &call);
+}
+
+/* --- Other constraints --------------------------------------------------- */
+
+static void run_projection(Infer *in, Constraint *c) {
+  Ty *t = ty_head(c->args[0]);
+  if (t->kind == K_META) {
+    wait_for(in, t, c);
+    return;
+  }
+  c->solved = c->gone = true;
+  require_flow(in, infer_projection(in, c->e, t), c->result,
+               (Why){.kind = WHY_OPERATOR, .span = c->span});
+}
+
+/* An operator as a value: a rule over its function type's parts. */
+static void run_op_value(Infer *in, Constraint *c) {
+  Ty *t = ty_head(c->args[0]);
+  if (t->kind == K_META) {
+    wait_for(in, t, c);
+    return;
+  }
+  if (t->kind == K_ERROR || !op_value_fits(in, c, t)) {
+    c->gone = true;
+    return;
+  }
+  c->kind = C_RULE;
+  c->count = t->count;
+  c->args = t->args;
+  c->result = t->result;
+  run_rule(in, c);
+}
+
+static void run_form(Infer *in, Constraint *c) {
+  Dim values[16];
+  for (int i = 0; i < c->name_count; i++) {
+    values[i] = slot_root(c->values[i])->value;
+    if (dim_is_hole(values[i])) return;
+  }
+  Dim d = dim_substitute(types_dims(in->types), c->form, c->name_count,
+                         c->names, values);
+  c->solved = true;
+  slot_join(in, c->slot, d, c->span);
+}
+
+static void run(Infer *in, Constraint *c) {
+  static void (*const runners[])(Infer *, Constraint *) = {
+    [C_RULE] = run_rule,
+    [C_OP_VALUE] = run_op_value,
+    [C_PROJ] = run_projection,
+    [C_FORM] = run_form,
+  };
+  c->queued = false;
+  if (!c->gone) runners[c->kind](in, c);
+}
+
+void solve(Infer *in) {
+  while (in->head < in->queue.len || in->dirty.len > 0) {
+    if (mem_exhausted(in->mem)) return;
+    dims_propagate(in);
+    if (in->head < in->queue.len) run(in, in->queue.data[in->head++]);
+  }
+  VEC_CLEAR(&in->queue);
+  in->head = 0;
+}
+
+void constraint_start(Infer *in, Constraint *c) {
+  constraint_wake(in, c);
+  solve(in);
+  if (c->solved || c->gone) return;
+  VEC_PUSH(&in->pending, c);
+  Ty *result = c->result ? ty_head(c->result) : NULL;
+  if (result && result->kind == K_META) wait_for(in, result, c);
+}
+
+/* --- The end of a component ---------------------------------------------- */
+
+static bool report_failing(Infer *in) {
+  bool any = false;
+  for (size_t i = 0; i < in->failing.len; i++) {
+    Constraint *c = in->failing.data[i];
+    if (c->gone || !c->failed) continue;
+    RuleCall call;
+    if (ask(in, c, &call) != RULE_ERROR) continue;
+    report_rule(in, c, &call);
+    give_up(in, c);
+    any = true;
+  }
+  VEC_CLEAR(&in->failing);
+  return any;
+}
+
+/* Does it wait for a global value that later text may determine? */
+static bool waits_for_value(const Constraint *c) {
+  for (int i = 0; i < c->count; i++) {
+    const Ty *t = ty_head(c->args[i]);
+    if (t->kind == K_META && t->level <= 1) return true;
+  }
+  return false;
+}
+
+/* Reports the first that waits; what follows from it then goes silently. */
+static bool report_waiting(Infer *in, bool last) {
+  for (size_t i = 0; i < in->pending.len; i++) {
+    Constraint *c = in->pending.data[i];
+    if (c->solved || c->gone || (!last && waits_for_value(c))) continue;
+    report_stuck(in, c);
+    give_up(in, c);
+    return true;
+  }
+  return false;
+}
+
+static void forget_settled(Infer *in) {
+  size_t kept = 0;
+  for (size_t i = 0; i < in->pending.len; i++) {
+    Constraint *c = in->pending.data[i];
+    if (!c->solved && !c->gone) in->pending.data[kept++] = c;
+  }
+  in->pending.len = kept;
+}
+
+void solve_finish(Infer *in, bool last) {
+  do {
+    solve(in);
+    if (mem_exhausted(in->mem)) return;
+  } while (report_failing(in) || dims_fill_holes(in) ||
+           report_waiting(in, last));
+  forget_settled(in);
+  dims_finish(in);
+}

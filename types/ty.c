@@ -1,0 +1,181 @@
+/* Types under construction: making them, also from finished types, and showing
+ * them.  How they come to agree is in unify.c. */
+#include "types/infer.h"
+
+enum { LEVEL_UNPLACED = UINT32_MAX };
+
+static Ty *ty_new(Infer *in, TyKind kind) {
+  Ty *t = ARENA_NEW(in->arena, Ty);
+  t->kind = (uint8_t)kind;
+  return t;
+}
+
+Ty **ty_array(Infer *in, int count) {
+  Ty **a = ARENA_ARRAY(in->arena, Ty *, (size_t)count + 1);
+  return a ? a : (mem_raise_exhausted(in->mem), NULL);
+}
+
+Ty *ty_meta(Infer *in) {
+  Ty *t = ty_new(in, K_META);
+  t->level = in->level;
+  return t;
+}
+
+/* Made while annotations are resolved, before inference begins. */
+void *infer_hole(Checker *c) {
+  Ty *t = ARENA_NEW(&c->arena, Ty);
+  t->kind = K_META;
+  t->level = LEVEL_UNPLACED;
+  return t;
+}
+
+Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims) {
+  Ty *t = ty_new(in, K_TENSOR);
+  t->dtype = (uint8_t)dtype;
+  t->rank = (uint8_t)rank;
+  t->dims = dims;
+  t->closed = rank == 0;
+  return t;
+}
+
+/* One more than what it holds. */
+static uint16_t depth_over(const Ty *t) {
+  int depth = 0;
+  for (int i = 0; i < t->count; i++) {
+    int part = ty_head(t->args[i])->depth;
+    if (part > depth) depth = part;
+  }
+  int result = t->kind == K_FN && t->result ? ty_head(t->result)->depth : 0;
+  return (uint16_t)((result > depth ? result : depth) + 1);
+}
+
+static bool is_closed(const Ty *t) {
+  for (int i = 0; i < t->count; i++) {
+    if (!ty_head(t->args[i])->closed) return false;
+  }
+  if (ty_is_poly(t)) return false;
+  return t->kind != K_FN || (t->result && ty_head(t->result)->closed);
+}
+
+void ty_settle(Ty *t) {
+  if (t->kind == K_META || t->kind == K_RIGID || t->kind == K_TENSOR) return;
+  t->depth = depth_over(t);
+  t->closed = is_closed(t);
+}
+
+static Ty *ty_over(Infer *in, TyKind kind, int count, Ty **args) {
+  if (!args) return in->error;
+  Ty *t = ty_new(in, kind);
+  t->count = count;
+  t->args = args;
+  ty_settle(t);
+  if (t->depth <= TYPE_DEPTH_MAX) return t;
+  infer_too_deep(in);
+  return in->error;
+}
+
+Ty *ty_tuple(Infer *in, int count, Ty **fields) {
+  return ty_over(in, K_TUPLE, count, fields);
+}
+
+Ty *ty_fn(Infer *in, int count, Ty **args, Ty *result) {
+  Ty *t = ty_over(in, K_FN, count, args);
+  if (t->kind != K_FN) return t;
+  t->result = result;
+  ty_settle(t);
+  return t;
+}
+
+Ty *ty_ref(Infer *in, Ty *content) {
+  Ty **args = ty_array(in, 1);
+  if (args) args[0] = content;
+  return ty_over(in, K_REF, 1, args);
+}
+
+Ty *ty_adt(Infer *in, const Adt *adt, Ty **args) {
+  Ty *t = ty_over(in, K_ADT, adt->param_count, args);
+  if (t->kind == K_ADT) t->adt = adt;
+  return t;
+}
+
+Ty *ty_rigid(Infer *in, const TypeVar *var) {
+  Ty *t = ty_new(in, K_RIGID);
+  t->var = var;
+  t->level = (uint32_t)(uintptr_t)ptrmap_get(&in->rigid_levels, var);
+  return t;
+}
+
+/* --- From finished types ------------------------------------------------- */
+
+Ty *ty_of_tensor(Infer *in, const Tensor *t, Span span) {
+  Slot **dims = ARENA_ARRAY(in->arena, Slot *, RANK_MAX);
+  for (int i = 0; i < t->rank; i++) {
+    dims[i] = slot_new(in, t->shape[i], false, span);
+  }
+  return ty_tensor(in, (DType)t->dtype, t->rank, dims);
+}
+
+static Ty *convert_tensor(Infer *in, const Type *t) {
+  Slot **dims = ARENA_ARRAY(in->arena, Slot *, RANK_MAX);
+  for (int i = 0; i < t->rank; i++) {
+    dims[i] = slot_new(in, t->dims[i], true, SPAN_NONE);
+  }
+  return ty_tensor(in, (DType)t->dtype, t->rank, dims);
+}
+
+static Ty *convert_hole(Infer *in, Ty *hole) {
+  if (hole->level == LEVEL_UNPLACED) hole->level = in->level;
+  return hole;
+}
+
+static Ty *convert_parts(Infer *in, const Type *t) {
+  Ty **args = ty_array(in, t->count);
+  for (int i = 0; args && i < t->count; i++) {
+    args[i] = ty_of_type(in, t->args[i]);
+  }
+  switch (t->kind) {
+    case TY_TUPLE: return ty_tuple(in, t->count, args);
+    case TY_REF: return ty_over(in, K_REF, 1, args);
+    case TY_ADT: return args ? ty_adt(in, t->adt, args) : in->error;
+    default: break;
+  }
+  Ty *fn = ty_fn(in, t->count, args, ty_of_type(in, t->result));
+  if (fn->kind == K_FN) {
+    fn->param_count = t->param_count;
+    fn->params = t->params;
+  }
+  return fn;
+}
+
+static Ty *convert(Infer *in, const Type *t) {
+  switch (t->kind) {
+    case TY_TENSOR: return convert_tensor(in, t);
+    case TY_VAR: return ty_rigid(in, t->var);
+    case TY_ERROR: return in->error;
+    case TY_META: return convert_hole(in, t->meta);
+    default: return convert_parts(in, t);
+  }
+}
+
+/* Types are as deep as the text nests, which resolution bounds. */
+Ty *ty_of_type(Infer *in, const Type *t) {
+  if (t->has_meta) return convert(in, t);
+  Ty *known = ptrmap_get(&in->known, t);
+  if (known) return known;
+  Ty *made = convert(in, t);
+  ptrmap_put(&in->known, t, made);
+  return made;
+}
+
+/* --- As text ------------------------------------------------------------- */
+
+enum { TEXT_MAX = 2000 };
+
+const char *ty_text(Infer *in, Ty *t) {
+  StrBuf text;
+  strbuf_init(&text, in->mem);
+  type_print(in->types, &text, zonk_partly(in, t), TEXT_MAX);
+  const char *copy = arena_strndup(in->arena, strbuf_text(&text), text.len);
+  strbuf_done(&text);
+  return copy;
+}

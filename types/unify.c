@@ -1,0 +1,272 @@
+/* How types come to agree.
+ *
+ * ty_flow says that a value goes from one place to another.  Kinds, ranks and
+ * dtypes have to be the same; the dimensions of the tensor itself, or of a
+ * tuple's fields, flow.  So a variable that takes in a tensor gets a copy of
+ * its type with dimensions of its own.  What lies in containers - the content
+ * of a cell, arguments of data types, parameters and results of functions -
+ * is the same on both sides: ty_unify. */
+#include "types/infer.h"
+
+static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow);
+
+static bool conflict(Infer *in, Ty *found, Ty *expected) {
+  in->conflict = (Conflict){MISFIT, found, expected};
+  return false;
+}
+
+void infer_too_deep(Infer *in) {
+  if (!in->too_deep) in->deep_at = in->at;
+  in->too_deep = true;
+}
+
+bool infer_enter(Infer *in) {
+  if (in->depth < 2 * TYPE_DEPTH_MAX) return ++in->depth, true;
+  infer_too_deep(in);
+  return false;
+}
+
+/* --- Binding variables --------------------------------------------------- */
+
+static bool adjust_node(Infer *in, Ty *meta, Ty *t);
+
+/* Makes what `t` holds as shallow as `meta`.  False when that is impossible:
+ * `t` holds the variable itself, or a type parameter of an inner scope. */
+static bool adjust(Infer *in, Ty *meta, Ty *t) {
+  t = ty_head(t);
+  if (t->closed || t->mark == in->mark) return true;
+  t->mark = in->mark;
+  if (!infer_enter(in)) return true;
+  bool ok = adjust_node(in, meta, t);
+  in->depth--;
+  if (ok) ty_settle(t);
+  return ok;
+}
+
+static bool adjust_node(Infer *in, Ty *meta, Ty *t) {
+  if (t == meta) {
+    in->conflict.kind = INFINITE;
+    return false;
+  }
+  if (t->kind == K_META && t->level > meta->level) t->level = meta->level;
+  if (t->kind == K_RIGID && t->level > meta->level) {
+    in->conflict = (Conflict){ESCAPES, t, meta};
+    return false;
+  }
+  for (int i = 0; i < t->count; i++) {
+    if (!adjust(in, meta, t->args[i])) return false;
+  }
+  return t->kind != K_FN || adjust(in, meta, t->result);
+}
+
+static bool may_be(Infer *in, Ty *meta, Ty *t) {
+  in->mark++;
+  in->conflict = (Conflict){MISFIT, meta, t};
+  return adjust(in, meta, t);
+}
+
+static void set_link(Infer *in, Ty *meta, Ty *t) {
+  Link *rules = meta->rules;
+  meta->link = t;
+  wake_waiting(in, rules);
+}
+
+static void append_rules(Ty *to, Link *more) {
+  Link **at = &to->rules;
+  while (*at) at = &(*at)->next;
+  *at = more;
+}
+
+static bool join_metas(Ty *a, Ty *b) {
+  if (a->level < b->level) b->level = a->level;
+  append_rules(b, a->rules);
+  a->link = b;
+  return true;
+}
+
+/* Everything that `t` still leaves open is not worth another message. */
+static void poison(Infer *in, Ty *t) {
+  t = ty_head(t);
+  if (t->closed || t->mark == in->mark) return;
+  t->mark = in->mark;
+  if (t->kind == K_META) {
+    set_link(in, t, in->error);
+    return;
+  }
+  if (!infer_enter(in)) return;
+  for (int i = 0; i < t->count; i++) poison(in, t->args[i]);
+  if (t->kind == K_FN) poison(in, t->result);
+  in->depth--;
+}
+
+/* --- Copies -------------------------------------------------------------- */
+
+/* A copy that a value of the type flows to, or (`into`) flows from. */
+typedef struct Loose {
+  Infer *in;
+  Why *why;
+  bool into;
+} Loose;
+
+static Ty *loose(Loose *l, Ty *t);
+
+/* The same tensor with dimensions of its own. */
+static Ty *loose_tensor(Loose *l, const Ty *t) {
+  Slot **dims = ARENA_ARRAY(l->in->arena, Slot *, RANK_MAX);
+  for (int i = 0; i < t->rank; i++) {
+    dims[i] = slot_new(l->in, DIM_HOLE, false, SPAN_NONE);
+    if (l->into) {
+      slot_flow(l->in, dims[i], t->dims[i], l->why);
+    } else {
+      slot_flow(l->in, t->dims[i], dims[i], l->why);
+    }
+  }
+  return ty_tensor(l->in, (DType)t->dtype, t->rank, dims);
+}
+
+static Ty *loose_tuple(Loose *l, const Ty *t) {
+  Ty **fields = ty_array(l->in, t->count);
+  for (int i = 0; fields && i < t->count; i++) {
+    fields[i] = loose(l, t->args[i]);
+  }
+  return ty_tuple(l->in, t->count, fields);
+}
+
+/* Tuples are copied down to their tensors; what was shared stays shared. */
+static Ty *loose(Loose *l, Ty *t) {
+  t = ty_head(t);
+  if (t->closed || (t->kind != K_TENSOR && t->kind != K_TUPLE)) return t;
+  if (t->mark == l->in->mark) return t->copy;
+  if (!infer_enter(l->in)) return l->in->error;
+  Ty *made = t->kind == K_TENSOR ? loose_tensor(l, t) : loose_tuple(l, t);
+  l->in->depth--;
+  t->mark = l->in->mark;
+  t->copy = made;
+  return made;
+}
+
+/* The variable becomes `t`, or, when a value flows, a copy of it. */
+static bool bind(Infer *in, Ty *meta, Ty *t, Loose *flow) {
+  if (!may_be(in, meta, t)) return false;
+  if (flow) {
+    in->mark++;
+    t = loose(flow, t);
+  }
+  set_link(in, meta, t);
+  return true;
+}
+
+/* --- Agreement ----------------------------------------------------------- */
+
+static bool agree_tensors(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
+  if (from->dtype != to->dtype || from->rank != to->rank) {
+    return conflict(in, from, to);
+  }
+  for (int i = 0; i < from->rank; i++) {
+    if (flow) {
+      slot_flow(in, from->dims[i], to->dims[i], why);
+    } else {
+      slot_unify(in, from->dims[i], to->dims[i], why);
+    }
+  }
+  return true;
+}
+
+static bool agree_args(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
+  if (from->count != to->count) return conflict(in, from, to);
+  for (int i = 0; i < from->count; i++) {
+    if (!agree(in, from->args[i], to->args[i], why, flow)) return false;
+  }
+  return true;
+}
+
+/* A polymorphic function fits each of its instances; where a polymorphic one
+ * is wanted, it must fit for parameters that nothing is known of. */
+static bool agree_poly(Infer *in, Ty *from, Ty *to, Why *why) {
+  in->level++;
+  if (ty_is_poly(to)) to = ty_skolemise(in, to);
+  Ty **targs;
+  if (ty_is_poly(from)) {
+    from = ty_instantiate(in, from, from->param_count, from->params, &targs);
+  }
+  bool ok = agree(in, from, to, why, false);
+  in->level--;
+  return ok;
+}
+
+static bool agree_known(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
+  if (from->kind != to->kind) return conflict(in, from, to);
+  switch (from->kind) {
+    case K_TENSOR: return agree_tensors(in, from, to, why, flow);
+    case K_TUPLE: return agree_args(in, from, to, why, flow);
+    case K_REF: return agree_args(in, from, to, why, false);
+    case K_RIGID: return from->var == to->var || conflict(in, from, to);
+    case K_ADT:
+      if (from->adt != to->adt) return conflict(in, from, to);
+      return agree_args(in, from, to, why, false);
+    default:
+      if (ty_is_poly(from) || ty_is_poly(to)) {
+        return agree_poly(in, from, to, why);
+      }
+      return agree_args(in, from, to, why, false) &&
+             agree(in, from->result, to->result, why, false);
+  }
+}
+
+static bool agree_heads(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
+  if (from->kind == K_META && to->kind == K_META) return join_metas(from, to);
+  if (from->kind == K_ERROR || to->kind == K_ERROR) {
+    in->mark++;
+    poison(in, from);
+    poison(in, to);
+    return true;
+  }
+  Loose copying = {.in = in, .why = why, .into = from->kind == K_META};
+  if (from->kind == K_META) {
+    return bind(in, from, to, flow ? &copying : NULL);
+  }
+  if (to->kind == K_META) return bind(in, to, from, flow ? &copying : NULL);
+  return agree_known(in, from, to, why, flow);
+}
+
+/* Shared parts make a type's tree exponential: a pair that was just looked at
+ * is remembered. */
+static bool have_agreed(const Ty *from, const Ty *to, bool flow) {
+  return from->agreed == to && (flow || !from->agreed_flow);
+}
+
+static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
+  from = ty_head(from);
+  to = ty_head(to);
+  if (from == to || have_agreed(from, to, flow)) return true;
+  if (!infer_enter(in)) return true;
+  bool ok = agree_heads(in, from, to, why, flow);
+  in->depth--;
+  if (ok && from->count > 1) {
+    from->agreed = to;
+    from->agreed_flow = flow;
+  }
+  return ok;
+}
+
+bool ty_flow(Infer *in, Ty *from, Ty *to, Why *why) {
+  return agree(in, from, to, why, true);
+}
+
+bool ty_unify(Infer *in, Ty *a, Ty *b, Why *why) {
+  return agree(in, a, b, why, false);
+}
+
+bool require_flow(Infer *in, Ty *from, Ty *to, Why why) {
+  if (ty_head(from) == ty_head(to)) return true;
+  Why *kept = ARENA_NEW(in->arena, Why);
+  *kept = why;
+  kept->found = from;
+  kept->expected = to;
+  if (ty_flow(in, from, to, kept)) return true;
+  report_mismatch(in, kept);
+  in->mark++;
+  poison(in, from);
+  poison(in, to);
+  return false;
+}

@@ -1,0 +1,205 @@
+/* The end of inference: types under construction become interned types, and
+ * every expression, variable and global receives its own.  The lists that
+ * inference kept make this a loop over nodes, not a walk over the tree. */
+#include "types/infer.h"
+
+typedef struct Zonk {
+  Infer *in;
+  bool partly;  /* unknown parts stay variables, and nothing is kept */
+} Zonk;
+
+static const Type *zonk_node(Zonk *z, Ty *t);
+
+static const Type *zonk_tensor(Zonk *z, const Ty *t) {
+  Dim dims[RANK_MAX];
+  for (int i = 0; i < t->rank; i++) {
+    Dim d = slot_root(t->dims[i])->value;
+    dims[i] = dim_is_hole(d) ? DIM_ANY : d;
+  }
+  return type_tensor(z->in->types, (DType)t->dtype, t->rank, dims);
+}
+
+static const Type *zonk_parts(Zonk *z, const Ty *t) {
+  TypeTable *types = z->in->types;
+  const Type **args =
+      ARENA_ARRAY(z->in->arena, const Type *, (size_t)t->count + 1);
+  if (!args) return type_error(types);
+  for (int i = 0; i < t->count; i++) args[i] = zonk_node(z, t->args[i]);
+  switch (t->kind) {
+    case K_TUPLE: return type_tuple(types, t->count, args);
+    case K_REF: return type_ref(types, args[0]);
+    case K_ADT: return type_adt(types, t->adt, t->count, args);
+    default:
+      return type_fn(types, t->param_count, t->params, t->count, args,
+                     zonk_node(z, t->result));
+  }
+}
+
+static const Type *zonk_new(Zonk *z, Ty *t) {
+  TypeTable *types = z->in->types;
+  switch (t->kind) {
+    case K_META: return z->partly ? type_meta(types, t) : type_unit(types);
+    case K_ERROR: return z->partly ? type_meta(types, t) : type_error(types);
+    case K_RIGID: return type_var(types, t->var);
+    case K_TENSOR: return zonk_tensor(z, t);
+    default: return zonk_parts(z, t);
+  }
+}
+
+/* A node's result is kept: for good, or for this walk. */
+static const Type *zonk_node(Zonk *z, Ty *t) {
+  t = ty_head(t);
+  if (z->partly && t->shown && t->mark == z->in->mark) return t->shown;
+  if (!z->partly && t->done) return t->done;
+  if (!infer_enter(z->in)) return type_error(z->in->types);
+  const Type *made = zonk_new(z, t);
+  z->in->depth--;
+  if (z->partly) {
+    t->shown = made;
+    t->mark = z->in->mark;
+  } else {
+    t->done = made;
+  }
+  return made;
+}
+
+const Type *zonk(Infer *in, Ty *t) {
+  return zonk_node(&(Zonk){.in = in}, t);
+}
+
+const Type *zonk_partly(Infer *in, Ty *t) {
+  in->mark++;
+  return zonk_node(&(Zonk){.in = in, .partly = true}, t);
+}
+
+/* --- What nothing determines --------------------------------------------- */
+
+static void report_open(Infer *in, Span span, const char *sigil,
+                        const Name *name, Ty *type) {
+  if (!type || !ty_is_open(in, type)) return;
+  Diag *d = diag_error(in->p->diags, E0202, span,
+                       "the type of `%s%s` cannot be inferred: %s", sigil,
+                       name->text, ty_text(in, type));
+  diag_hint(d, "annotate `%s%s`", sigil, name->text);
+  require_flow(in, in->error, type, (Why){.kind = WHY_OPERATOR});
+}
+
+static void report_all_open(Infer *in) {
+  const Definitions *all = &in->c->components;
+  for (size_t i = 0; i < all->len; i++) {
+    const Definition *d = all->data[i];
+    if (!d->global) continue;
+    const char *sigil = d->global->kind == GLOBAL_LOCAL ? "%" : "@";
+    report_open(in, d->global->span, sigil, d->global->name, d->type);
+  }
+  for (size_t i = 0; i < in->vars.len; i++) {
+    const VarInfo *info = &in->vars.data[i];
+    if (!info->named) continue;
+    report_open(in, info->var->span, "%", info->var->name, info->type);
+  }
+}
+
+/* --- Filling in ---------------------------------------------------------- */
+
+/* An annotation with holes means what they turned out to be. */
+static const Type *zonk_declared(Infer *in, const Type *t) {
+  return t && t->has_meta ? zonk(in, ty_of_type(in, t)) : t;
+}
+
+static void fill_expr(Infer *in, const Typed *t) {
+  Expr *e = t->e;
+  e->type = zonk(in, t->type);
+  if (e->kind == EX_FN) {
+    Fn *fn = (Fn *)e->fn;
+    fn->declared_result = zonk_declared(in, fn->declared_result);
+  }
+  if (t->targ_count == 0) return;
+  const Type **targs = ARENA_ARRAY(&in->p->arena, const Type *,
+                                   (size_t)t->targ_count);
+  for (int i = 0; targs && i < t->targ_count; i++) {
+    targs[i] = zonk(in, t->targs[i]);
+  }
+  e->targ_count = targs ? t->targ_count : 0;
+  e->targs = targs;
+}
+
+static void fill_var(Infer *in, const VarInfo *info) {
+  Var *var = info->var;
+  if (!var || !info->type) return;
+  var->type = zonk(in, info->type);
+  var->declared = zonk_declared(in, var->declared);
+  bool poly = var->type->kind == TY_FN && var->type->param_count > 0;
+  var->param_count = poly ? var->type->param_count : info->param_count;
+  var->params = poly ? var->type->params : info->params;
+}
+
+static void fill_definition(Infer *in, const Definition *d) {
+  Global *g = d->global;
+  if (!g || !d->type) return;
+  g->type = zonk(in, d->type);
+  bool poly = g->type->kind == TY_FN && g->type->param_count > 0;
+  g->param_count = poly ? g->type->param_count : d->param_count;
+  g->params = poly ? g->type->params : d->params;
+}
+
+/* --- Operators as values ------------------------------------------------- */
+
+/* `negative` at fn (int32) -> int32 becomes fn (%x) {negative(%x)}. */
+static void expand_op_value(Infer *in, Expr *e) {
+  const Type *type = e->type;
+  Arena *a = &in->p->arena;
+  if (!type || type->kind != TY_FN) return;
+  int count = type->count;
+  Var **params = ARENA_ARRAY(a, Var *, (size_t)count);
+  const Expr **args = ARENA_ARRAY(a, const Expr *, (size_t)count);
+  for (int i = 0; i < count; i++) {
+    OpArg arg = op_arg(op_info(e->op), i);
+    const Name *name =
+        name_intern(in->p->names, arg.name, (size_t)arg.len);
+    params[i] = var_new(a, name, e->span, NULL);
+    params[i]->id = in->p->next_var_id++;
+    params[i]->type = type->args[i];
+    Expr *use = expr_new(a, EX_VAR, e->span);
+    use->var = params[i];
+    use->type = type->args[i];
+    args[i] = use;
+  }
+  Expr *callee = expr_new(a, EX_OP, e->span);
+  callee->op = e->op;
+  Expr *call = expr_call(a, e->span, callee, count, args);
+  Attrs *attrs = ARENA_NEW(a, Attrs);
+  attrs_defaults(op_info(e->op), attrs);
+  call->call.bound = attrs;
+  call->type = type->result;
+  Fn *fn = ARENA_NEW(a, Fn);
+  *fn = (Fn){.param_count = count, .params = params, .body = call};
+  e->kind = EX_FN;
+  e->fn = fn;
+}
+
+static void report_depth(Infer *in) {
+  if (!in->too_deep) return;
+  diag_error(in->p->diags, E0214, in->deep_at,
+             "a type is nested too deeply here");
+}
+
+void zonk_program(Infer *in) {
+  report_all_open(in);
+  for (size_t i = 0; i < in->typed.len; i++) {
+    fill_expr(in, &in->typed.data[i]);
+  }
+  for (size_t i = 0; i < in->vars.len; i++) {
+    fill_var(in, &in->vars.data[i]);
+  }
+  for (size_t i = 0; i < in->patterns.len; i++) {
+    TypedPattern p = in->patterns.data[i];
+    p.pattern->type = zonk(in, p.type);
+  }
+  for (size_t i = 0; i < in->c->defs.len; i++) {
+    fill_definition(in, in->c->defs.data[i]);
+  }
+  for (size_t i = 0; i < in->op_values.len; i++) {
+    expand_op_value(in, (Expr *)in->op_values.data[i]);
+  }
+  report_depth(in);
+}

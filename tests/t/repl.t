@@ -11,10 +11,11 @@ use Test::More;
 
 my ($to, $from, $seen, $pid);
 
-# Starts rly on a terminal of its own.
+# Starts rly on a terminal of its own.  The shell must give way to it: one that
+# waits dies of the Ctrl-C that is meant for rly.
 sub start {
   local %ENV = (%ENV, TERM => 'dumb', INPUTRC => '/dev/null');
-  $pid = open2($from, $to, 'script', '-q', '-e', '-c', "$ENV{RLY} @_",
+  $pid = open2($from, $to, 'script', '-q', '-e', '-c', "exec $ENV{RLY} @_",
                '/dev/null');
   $seen = '';
 }

@@ -49,6 +49,11 @@ void strbuf_addv(StrBuf *b, const char *format, va_list args) {
   b->len += (size_t)len;
 }
 
+void strbuf_add_code_point(StrBuf *b, int64_t c) {
+  char bytes[4];
+  strbuf_add_len(b, bytes, utf8_encode(c, bytes));
+}
+
 /* The letter of the short escape of `c`, or 0. */
 static char short_escape(uint32_t c) {
   static const char letters[128] = {

@@ -3,6 +3,7 @@
 #define BASE_STRBUF_H
 
 #include <stdarg.h>
+#include <stdint.h>
 
 #include "base/vec.h"
 
@@ -18,6 +19,8 @@ void strbuf_add_repeat(StrBuf *b, char c, size_t n);
 void strbuf_addf(StrBuf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void strbuf_addv(StrBuf *b, const char *format, va_list args);
+/* The code point in UTF-8; U+FFFD for what is none. */
+void strbuf_add_code_point(StrBuf *b, int64_t c);
 /* `text` as the inside of a JSON or C string: quotes, backslashes and control
  * characters escaped; invalid UTF-8 becomes U+FFFD. */
 void strbuf_add_escaped(StrBuf *b, const char *text, size_t len);

@@ -23,6 +23,19 @@ uint32_t utf8_decode(const char *text, size_t len, size_t *size) {
   return c;
 }
 
+size_t utf8_encode(int64_t c, char out[4]) {
+  static const uint32_t limits[] = {0x80, 0x800, 0x10000};
+  static const uint8_t leads[] = {0, 0xC0, 0xE0, 0xF0};
+  bool valid = c >= 0 && c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);
+  uint32_t u = valid ? (uint32_t)c : 0xFFFD;
+  size_t more = 0;
+  while (more < 3 && u >= limits[more]) more++;
+  out[0] = (char)(leads[more] | u >> 6 * more);
+  for (size_t i = 1; i <= more; i++)
+    out[i] = (char)(0x80 | (u >> 6 * (more - i) & 63));
+  return more + 1;
+}
+
 size_t utf8_check(const char *text, size_t len) {
   size_t i = 0, size;
   for (; i < len; i += size) {

@@ -1,6 +1,6 @@
-/* UTF-8: decoding, checking, counting.  Text from outside may be anything, so
- * every function takes arbitrary bytes; each invalid byte counts as one
- * character. */
+/* UTF-8: decoding, encoding, checking, counting.  Text from outside may be
+ * anything, so every function takes arbitrary bytes; each invalid byte counts
+ * as one character. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
@@ -14,6 +14,10 @@
 /* The code point that starts at `text` (len > 0), or UTF8_INVALID; `size`
  * receives the bytes it takes, 1 when invalid. */
 uint32_t utf8_decode(const char *text, size_t len, size_t *size);
+
+/* Writes the code point in up to 4 bytes and returns how many; what is none is
+ * written as U+FFFD. */
+size_t utf8_encode(int64_t c, char out[4]);
 
 /* The byte offset of the first NUL or invalid UTF-8 in the text, or len. */
 size_t utf8_check(const char *text, size_t len);

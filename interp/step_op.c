@@ -87,23 +87,6 @@ static void run_print(const Effect *e) {
   write_text(e, &text);
 }
 
-/* UTF-8 (RFC 3629); what is no code point becomes U+FFFD. */
-static void add_code_point(StrBuf *out, int64_t c) {
-  if (c < 0 || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) c = 0xfffd;
-  if (c < 0x80) {
-    strbuf_add_char(out, (char)c);
-  } else if (c < 0x800) {
-    strbuf_addf(out, "%c%c", (int)(0xc0 | c >> 6), (int)(0x80 | (c & 63)));
-  } else if (c < 0x10000) {
-    strbuf_addf(out, "%c%c%c", (int)(0xe0 | c >> 12),
-                (int)(0x80 | (c >> 6 & 63)), (int)(0x80 | (c & 63)));
-  } else {
-    strbuf_addf(out, "%c%c%c%c", (int)(0xf0 | c >> 18),
-                (int)(0x80 | (c >> 12 & 63)), (int)(0x80 | (c >> 6 & 63)),
-                (int)(0x80 | (c & 63)));
-  }
-}
-
 static void run_print_text(const Effect *e) {
   const Tensor *t = e->v->tensor;
   StrBuf text;
@@ -113,7 +96,7 @@ static void run_print_text(const Effect *e) {
     if (t->dtype == DT_UINT8) {
       strbuf_add_char(&text, (char)c);
     } else {
-      add_code_point(&text, c);
+      strbuf_add_code_point(&text, c);
     }
   }
   write_text(e, &text);

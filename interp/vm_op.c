@@ -118,17 +118,6 @@ static bool special_print(Session *s, const OpSite *site, const Value *v) {
   return !mem_exhausted(s->mem) || vm_out_of_memory(s);
 }
 
-static void add_utf8(StrBuf *out, int64_t c) {
-  bool valid = c >= 0 && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
-  uint32_t u = valid ? (uint32_t)c : 0xfffd;
-  static const uint32_t limits[] = {0x80, 0x800, 0x10000};
-  int more = 0;
-  while (more < 3 && u >= limits[more]) more++;
-  static const uint8_t leads[] = {0, 0xc0, 0xe0, 0xf0};
-  strbuf_add_char(out, (char)(leads[more] | u >> 6 * more));
-  while (more-- > 0) strbuf_add_char(out, (char)(0x80 | (u >> 6 * more & 63)));
-}
-
 /* Code points, or UTF-8 when the elements are bytes. */
 static bool special_print_text(Session *s, const OpSite *site,
                                const Value *v) {
@@ -142,7 +131,7 @@ static bool special_print_text(Session *s, const OpSite *site,
     if (t->dtype == DT_UINT8) {
       strbuf_add_char(&text, (char)c);
     } else {
-      add_utf8(&text, c);
+      strbuf_add_code_point(&text, c);
     }
   }
   write_text(s, text.data, text.len);

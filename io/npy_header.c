@@ -116,7 +116,7 @@ static const struct Field {
   bool (*scan)(Scan *s, NpyHeader *h);
   const char *what;
 } fields[] = {
-    {"descr", scan_dtype, "its dtype is not supported"},
+    {"descr", scan_dtype, "its descr is not a little-endian dtype of rly"},
     {"fortran_order", scan_order, "its fortran_order is not a bool"},
     {"shape", scan_shape, "its shape is not a tuple of at most 8 sizes"},
 };

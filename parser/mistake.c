@@ -329,7 +329,7 @@ void parse_version(Parse *p, Token header) {
     return;
   }
   diag_error(diags, E0005, header.span,
-             "this version is not supported: expected "
+             "the version of Relay's text is 0.0.5: expected "
              "`#[version = \"0.0.5\"]`, found `%.*s`",
              (int)(len < FOUND_MAX ? len : FOUND_MAX),
              token_text(&p->builder, header, &len));

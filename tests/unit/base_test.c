@@ -205,6 +205,32 @@ static void escaping(void **state) {
   unit_mem_done(&m);
 }
 
+/* The code points at the borders between lengths; surrogates and what lies
+ * outside of Unicode become U+FFFD. */
+static void utf8_code_points(void **state) {
+  (void)state;
+  static const struct { int64_t code; const char *bytes; } rows[] = {
+      {0x41, "A"},                   {0x7F, "\x7F"},
+      {0x80, "\xC2\x80"},            {0x7FF, "\xDF\xBF"},
+      {0x800, "\xE0\xA0\x80"},       {0xD7FF, "\xED\x9F\xBF"},
+      {0xD800, UTF8_REPLACEMENT},    {0xDFFF, UTF8_REPLACEMENT},
+      {0xE000, "\xEE\x80\x80"},      {0xFFFF, "\xEF\xBF\xBF"},
+      {0x10000, "\xF0\x90\x80\x80"}, {0x10FFFF, "\xF4\x8F\xBF\xBF"},
+      {0x110000, UTF8_REPLACEMENT},  {-1, UTF8_REPLACEMENT},
+      {INT64_MIN, UTF8_REPLACEMENT},
+  };
+  Mem m;
+  StrBuf b;
+  strbuf_init(&b, unit_mem(&m));
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    VEC_CLEAR(&b);
+    strbuf_add_code_point(&b, rows[i].code);
+    assert_string_equal(strbuf_text(&b), rows[i].bytes);
+  }
+  strbuf_done(&b);
+  unit_mem_done(&m);
+}
+
 /* Offsets of the first fault; the cases are those of the Unicode standard,
  * table 3-7. */
 static void utf8_faults(void **state) {
@@ -603,6 +629,7 @@ int main(void) {
       cmocka_unit_test(vectors_drop_what_does_not_fit),
       cmocka_unit_test(pools_reuse_blocks),
       cmocka_unit_test(escaping),
+      cmocka_unit_test(utf8_code_points),
       cmocka_unit_test(utf8_faults),
       cmocka_unit_test(names_are_unique),
       cmocka_unit_test(suggestions),

@@ -31,6 +31,18 @@ void arena_done(Arena *a) {
   arena_init(a, a->mem);
 }
 
+/* One chunk of the least size is cleared and kept. */
+void arena_reset(Arena *a) {
+  ArenaChunk *c = a->chunks;
+  if (!c) return;
+  if (c->next || c->reserved || c->size != CHUNK_MIN) {
+    arena_done(a);
+    return;
+  }
+  memset(c + 1, 0, (size_t)(a->next - (char *)(c + 1)));
+  a->next = (char *)(c + 1);
+}
+
 static ArenaChunk *chunk_new(Mem *mem, size_t size) {
   ArenaChunk *c = mem_alloc_zeroed(mem, size);
   if (c) c->size = size;

@@ -17,6 +17,8 @@ typedef struct Arena {
 
 void arena_init(Arena *a, Mem *mem);
 void arena_done(Arena *a);
+/* Releases what was allocated, but may keep a small chunk for what comes. */
+void arena_reset(Arena *a);
 
 /* Zeroed, 8-byte aligned.  Requests up to 64 KiB never fail before the
  * reserve is spent (see mem.h); larger ones may return NULL. */

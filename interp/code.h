@@ -22,7 +22,10 @@ typedef enum InsCode {
   INS_COUNT
 } InsCode;
 
-enum { FAIL = 1, CALL = 2, LIST = 4, END = 8, EARLY = 16, PURE = 32 };
+enum {
+  FAIL = 1, CALL = 2, LIST = 4, END = 8, EARLY = 16, PURE = 32, TAKES = 64,
+};
+enum { TAKES_MAX = 16 };  /* the bits of operand a */
 
 typedef struct InsInfo {
   const char *name;

@@ -10,6 +10,7 @@ typedef struct Operands {
   const Tensor **args;
   Tensor *scalars;  /* headers on the bits of scalars */
   int count;
+  uint32_t ending;  /* those that end with the call (OpCall) */
 } Operands;
 
 static void add_operand(Operands *o, const Type *type, const Value *v) {
@@ -22,12 +23,15 @@ static void add_operand(Operands *o, const Type *type, const Value *v) {
   o->count++;
 }
 
+/* `taken` has a bit for each source that the instruction drops. */
 static void gather(const Session *s, const OpSite *site, const uint16_t *list,
-                   Operands *o) {
+                   unsigned taken, Operands *o) {
   for (int i = 0; i < site->source_count; i++) {
     const Value *v = &s->regs[list[i]];
     const Type *type = site->sources[i].type;
     if (site->sources[i].kind != FROM_TUPLE) {
+      bool ends = i < TAKES_MAX && taken >> i & 1;
+      if (ends && o->count < 32) o->ending |= 1u << o->count;
       add_operand(o, type, v);
       continue;
     }
@@ -61,13 +65,20 @@ static void store_results(Session *s, const OpSite *site, const OpCall *call,
   }
 }
 
+static void drop_taken(Session *s, const uint16_t *list, unsigned taken) {
+  for (; taken; taken &= taken - 1) {
+    obj_drop(s, s->regs[list[__builtin_ctz(taken)]].obj);
+  }
+}
+
 static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
-                     Operands *o) {
-  gather(s, site, list, o);
+                     unsigned taken, Operands *o) {
+  gather(s, site, list, taken, o);
   OpCall call = {.op = site->op,
                  .attrs = site->attrs,
                  .arg_count = o->count,
                  .args = o->args,
+                 .ending = o->ending,
                  .heap = &s->heap,
                  .arena = &s->scratch,
                  .stop = &s->stop,
@@ -79,6 +90,7 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
   }
   s->stats.tensors += (uint64_t)site->out_count;
   store_results(s, site, &call, list);
+  drop_taken(s, list, taken);
   return true;
 }
 
@@ -87,6 +99,7 @@ static bool operands_init(Session *s, const OpSite *site, Operands *o) {
   o->args = ARENA_ARRAY(&s->scratch, const Tensor *, n);
   o->scalars = ARENA_ARRAY(&s->scratch, Tensor, n);
   o->count = 0;
+  o->ending = 0;
   return o->args && o->scalars;
 }
 
@@ -94,10 +107,10 @@ bool vm_op(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
   Operands o;
   bool ok = operands_init(s, site, &o)
-                ? run_site(s, site, ins_list(pc), &o)
+                ? run_site(s, site, ins_list(pc), pc->a, &o)
                 : vm_out_of_memory(s);
   if (ok && mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);
-  arena_done(&s->scratch);
+  arena_reset(&s->scratch);
   return ok;
 }
 

@@ -26,7 +26,8 @@ enum {
   OP_ELEMENTWISE = 1,  /* out[i] depends on the operands' broadcast [i] only */
   OP_MAY_FAIL = 2,     /* beyond its rule: division by zero, an index */
   OP_PRINTS = 4,
-  OP_IN_PLACE = 8,     /* out may be operand 0's own buffer */
+  OP_IN_PLACE = 8,     /* out may be operand 0 itself; of an element-wise
+                          operator any operand */
   OP_IDENTITY = 16,    /* out is operand 0 */
   OP_TAKES_ANY = 32,   /* operands need not be tensors (print) */
   OP_INFERS = 64,      /* the rule fills in operands after the first */
@@ -45,6 +46,8 @@ typedef struct OpCall {
   const Attrs *attrs;         /* complete */
   int arg_count;              /* tuple operands are flattened */
   const Tensor *const *args;
+  uint32_t ending;            /* a bit for each operand nobody reads after the
+                                 call: a result may be written over it */
   int out_count;
   Tensor **outs;              /* STORE_FILL: allocated; else NULL: to be set */
   const RuleType *result;     /* what the rule answered */
@@ -103,6 +106,9 @@ bool op_run(OpCall *call);
 /* Its first half: completes the attributes and runs the rule on the operands'
  * actual types.  Sets call->attrs and call->result. */
 bool op_infer(OpCall *call);
+/* Its second half: makes the results, in `outs` where the caller has room for
+ * them, and runs the kernel. */
+bool op_finish(OpCall *call);
 
 /* --- Scalars ----------------------------------------------------------------
  * Element-wise operators on rank-0 operands, bit for bit what the kernel

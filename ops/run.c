@@ -1,5 +1,6 @@
 /* Running an operator on tensors: attributes completed, the rule asked for
- * the result, results allocated, the kernel called.  The interpreter's own
+ * the result, results allocated or given an operand's elements, the kernel
+ * called.  The interpreter's own
  * path does the same with what it knows in advance. */
 #include "ops/rules/support.h"
 
@@ -23,6 +24,8 @@ bool op_out_of_memory(OpCall *call) {
   call->fault = (OpFault){E0701, "out of memory"};
   return false;
 }
+
+/* --- The rule ------------------------------------------------------------ */
 
 static RuleType type_of(const Tensor *t) {
   return rule_tensor(t->dtype, t->rank, t->shape);
@@ -87,7 +90,41 @@ bool op_infer(OpCall *call) {
   return true;
 }
 
+/* --- Results ------------------------------------------------------------- */
+
+/* Is operand i, which ends here, the only one that shows these elements, and
+ * as large as the result?  A view of a small part would keep the rest alive. */
+static bool may_write_over(const OpCall *call, int i, const RuleType *type) {
+  const Tensor *t = call->args[i];
+  if (t->dtype != type->dtype || t->rank != type->rank) return false;
+  for (int k = 0; k < t->rank; k++)
+    if (t->shape[k] != type->dims[k]) return false;
+  return obj_unshared(&t->obj) && t->buffer && buffer_writable(t->buffer) &&
+         tensor_is_contiguous(t) && tensor_bytes(t) >= t->buffer->size / 2;
+}
+
+static bool is_alone(const OpCall *call, int i) {
+  for (int k = 0; k < call->arg_count; k++)
+    if (k != i && call->args[k] == call->args[i]) return false;
+  return true;
+}
+
+/* An operand that becomes the result, or NULL. */
+static Tensor *operand_to_reuse(const OpCall *call, const RuleType *type) {
+  bool each = call->op->flags & OP_ELEMENTWISE;
+  if (!(each || call->op->flags & OP_IN_PLACE)) return NULL;
+  int count = each ? call->arg_count : 1;
+  for (int i = 0; i < count && i < 32; i++)
+    if (call->ending >> i & 1 && may_write_over(call, i, type) &&
+        (each || is_alone(call, i)))
+      return tensor_keep((Tensor *)call->args[i]);
+  return NULL;
+}
+
 static bool make_out(OpCall *call, int i, const RuleType *type) {
+  if (call->ending && call->out_count == 1 &&
+      (call->outs[i] = operand_to_reuse(call, type)))
+    return true;
   call->outs[i] =
       tensor_new(call->heap, type->dtype, type->rank, type->dims);
   return call->outs[i] != NULL || op_out_of_memory(call);
@@ -104,7 +141,9 @@ static bool make_outs(OpCall *call) {
   const RuleType *result = call->result;
   bool is_tuple = result->kind == RT_TUPLE;
   call->out_count = is_tuple ? result->count : 1;
-  call->outs = ARENA_ARRAY(call->arena, Tensor *, (size_t)call->out_count + 1);
+  if (!call->outs)
+    call->outs =
+        ARENA_ARRAY(call->arena, Tensor *, (size_t)call->out_count + 1);
   if (call->op->storage != STORE_FILL) return true;
   for (int i = 0; i < call->out_count; i++)
     if (!make_out(call, i, is_tuple ? &result->fields[i] : result))
@@ -112,12 +151,17 @@ static bool make_outs(OpCall *call) {
   return true;
 }
 
-bool op_run(OpCall *call) {
-  call->fault = (OpFault){0};
-  if (!call->op->kernel)
-    return op_fault(call, E0607, "cannot be run outside a program");
-  if (!op_infer(call) || !make_outs(call)) return false;
+bool op_finish(OpCall *call) {
+  if (!make_outs(call)) return false;
   if (call->op->kernel(call)) return true;
   if (call->op->storage == STORE_FILL) drop_outs(call);
   return false;
+}
+
+bool op_run(OpCall *call) {
+  call->fault = (OpFault){0};
+  call->outs = NULL;
+  if (!call->op->kernel)
+    return op_fault(call, E0607, "cannot be run outside a program");
+  return op_infer(call) && op_finish(call);
 }

@@ -3,7 +3,8 @@
  *
  *   moves (m)   the last one takes the reference along; before any other a
  *               `keep` is put
- *   uses (u)    after the last one a `drop` is put
+ *   uses (u)    after the last one a `drop` is put, unless the instruction
+ *               takes it over
  *   branches    what only one way needs is dropped on the other
  *   open        fields taken out of a cell: with the cell's last reference
  *               they move out and the cell is freed without any counting
@@ -101,6 +102,20 @@ static void define(Own *o, const Ins *i, char mode, Reg r) {
   bool unread = mode == 'd' && counted(o, r) && !is_live(o, r);
   if (unread && !(flags_of(i) & END)) out_count(o, INS_drop, r, i->span);
   live_remove(o, r);
+}
+
+/* Operands of its list that an instruction reads last and drops itself: it may
+ * give their elements to its results. */
+static void take_over(Own *o, Ins *i) {
+  if (!(flags_of(i) & TAKES)) return;
+  for (uint32_t k = 0; k < i->list_count && k < TAKES_MAX; k++) {
+    Listed item = o->l->listed.data[i->list + k];
+    if (item.mode != 'u' || !counted(o, item.reg) || is_live(o, item.reg)) {
+      continue;
+    }
+    i->arg[0] |= 1u << k;
+    live_add(o, item.reg);
+  }
 }
 
 /* The last use of a register that stays as it was. */
@@ -319,6 +334,7 @@ static void own_plain(Own *o, Ins i) {
   if (i.op == INS_jump) live_set(o, &o->labels[i.arg[1]]);
   if (is_dead(o, &i)) return;
   each_operand(o, &i, define);
+  take_over(o, &i);
   each_operand(o, &i, use);
   if (flags_of(&i) & FAIL) record_live(o, &i);
   VEC_PUSH(&o->out, i);

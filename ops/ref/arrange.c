@@ -223,7 +223,7 @@ bool kernel_sequence_mask(OpCall *call) {
   int seq = (int)attr_int(call->attrs, ATTR_axis), batch = 1 - seq;
   Value mask =
       bits_from_f64(out->dtype, attr_real(call->attrs, ATTR_mask_value));
-  tensor_copy_into(out, call->args[0]);
+  copy_unless_same(out, call->args[0]);
   for (int64_t b = 0; b < out->shape[batch]; b++) {
     if (op_stopped(call)) return false;
     int64_t n = tensor_i64_at(call->args[1], b);
@@ -259,7 +259,7 @@ bool kernel_trilu(OpCall *call) {
   bool upper = attr_bool(call->attrs, ATTR_upper);
   int64_t n = out->shape[columns], k = tensor_i64_at(call->args[1], 0);
   k = k < -out->shape[rows] ? -out->shape[rows] : k > n ? n : k;
-  tensor_copy_into(out, call->args[0]);
+  copy_unless_same(out, call->args[0]);
   for (int64_t i = 0; i < out->shape[rows]; i++) {
     if (op_stopped(call)) return false;
     int64_t edge = i + k + !upper;
@@ -292,7 +292,7 @@ bool kernel_matrix_set_diag(OpCall *call) {
   Tensor *out = call->outs[0];
   int64_t low = attr_int(call->attrs, ATTR_k1);
   int64_t high = attr_int(call->attrs, ATTR_k2);
-  tensor_copy_into(out, call->args[0]);
+  copy_unless_same(out, call->args[0]);
   if (tensor_count(out) == 0) return true;
   for (int64_t k = low; k <= high; k++) {
     Tensor to = diagonal_of(out, k), from = *values;
@@ -328,7 +328,7 @@ bool kernel_strided_set(OpCall *call) {
                       (long long)v->shape[i]);
     part = every(&part, i, s.count ? s.first : 0, s.step, s.count);
   }
-  tensor_copy_into(out, call->args[0]);
+  copy_unless_same(out, call->args[0]);
   tensor_copy_into(&part, v);
   return true;
 }

@@ -244,7 +244,7 @@ bool kernel_scatter_nd(OpCall *call) {
   OpId op = OP_COPY;
   if (!scatter_mode(call, ATTR_mode, &op)) return false;
   if (op == OP_MEAN) return op_fault(call, E0303, "mode \"mean\"");
-  tensor_copy_into(out, call->args[0]);
+  copy_unless_same(out, call->args[0]);
   if (tensor_count(updates) == 0) return true;
   if (indices->shape[0] == 0)
     return op_fault(call, E0607, "indices without coordinates");
@@ -319,7 +319,7 @@ bool kernel_scatter_elements(OpCall *call) {
   OpId op = OP_COPY;
   if (!scatter_mode(call, ATTR_reduction, &op)) return false;
   if (axis < 0) axis += out->rank;
-  tensor_copy_into(out, call->args[0]);
+  copy_unless_same(out, call->args[0]);
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
     int64_t at = tensor_i64_at(indices, i), length = out->shape[axis];

@@ -49,6 +49,10 @@ bool view_out(OpCall *call, int i, const Tensor *g) {
 
 /* --- Copying and filling ------------------------------------------------- */
 
+void copy_unless_same(Tensor *out, const Tensor *from) {
+  if (from != out && from->data != out->data) tensor_copy_into(out, from);
+}
+
 void fill_with(Tensor *dst, Value bits) {
   Tensor scalar = tensor_on_bits(dst->dtype, &bits);
   Tensor repeated = geometry_broadcast(&scalar, dst->rank, dst->shape);
@@ -58,7 +62,7 @@ void fill_with(Tensor *dst, Value bits) {
 bool kernel_copy(OpCall *call) {
   Tensor from = *call->args[0];
   from.dtype = call->outs[0]->dtype;  /* reinterpret: another, as large */
-  if (from.data != call->outs[0]->data) tensor_copy_into(call->outs[0], &from);
+  copy_unless_same(call->outs[0], &from);
   return true;
 }
 

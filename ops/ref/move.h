@@ -17,6 +17,9 @@ Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape);
  * there is none to share. */
 bool view_out(OpCall *call, int i, const Tensor *geometry);
 
+/* The result starts as the operand's elements; in place it has them. */
+void copy_unless_same(Tensor *out, const Tensor *from);
+
 /* Elements of `dst` all become `bits`. */
 void fill_with(Tensor *dst, Value bits);
 

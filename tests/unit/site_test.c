@@ -1,0 +1,170 @@
+/* Tensor operators in programs, by what they allocate: results in place where
+ * an operand ends, and only there. */
+#include "include/rly.h"
+
+#include <stdio.h>
+
+#include "lib/handles.h"
+#include "tests/unit/unit.h"
+
+typedef struct Guest {
+  rly_context *cx;
+  rly_program *program;
+  rly_session *session;
+  char shown[1024];
+} Guest;
+
+static void on_show(void *data, rly_value *value) {
+  Guest *g = data;
+  char *text = rly_value_text(value);
+  assert_non_null(text);
+  strncat(g->shown, text, sizeof g->shown - strlen(g->shown) - 1);
+  strncat(g->shown, "|", sizeof g->shown - strlen(g->shown) - 1);
+  rly_text_free(g->cx, text);
+}
+
+static void add(Guest *g, const char *text) {
+  assert_int_equal(
+      rly_program_add_text(g->program, "test", text, strlen(text), 0), RLY_OK);
+}
+
+static void guest_start(Guest *g, const char *text) {
+  *g = (Guest){.cx = rly_context_new(NULL)};
+  g->program = rly_program_new(g->cx);
+  assert_non_null(g->program);
+  add(g, text);
+  g->session = rly_session_new(g->program, NULL);
+  assert_non_null(g->session);
+}
+
+static void guest_end(Guest *g) {
+  rly_session_free(g->session);
+  rly_program_free(g->program);
+  rly_context_free(g->cx);
+}
+
+/* Evaluates an expression; gives how many buffers that took. */
+static uint64_t buffers_of(Guest *g, const char *expression) {
+  uint64_t before = rly_session_stats(g->session).buffers;
+  g->shown[0] = '\0';
+  add(g, expression);
+  assert_int_equal(rly_session_run(g->session, on_show, g), RLY_OK);
+  return rly_session_stats(g->session).buffers - before;
+}
+
+static void assert_shows(Guest *g, const char *expression, const char *text) {
+  buffers_of(g, expression);
+  assert_string_equal(g->shown, text);
+}
+
+/* --- In place ------------------------------------------------------------ */
+
+static const char loops[] =
+    "def @grow(%n: int32, %x: Tensor[(4), float32]) {\n"
+    "  if (%n == 0) { %x } else { @grow(%n - 1, %x + 1f) }\n"
+    "}\n"
+    "def @fill(%n: int32, %x: Tensor[(4), float32]) {\n"
+    "  if (%n == 0) { %x }\n"
+    "  else { @fill(%n - 1, strided_set(%x, [9f], [1], [2], [1])) }\n"
+    "}\n"
+    "def @add(%n: int32, %x: Tensor[(4), float32]) {\n"
+    "  if (%n == 0) { %x } else {\n"
+    "    @add(%n - 1, scatter_nd(%x, [[2]], [1f], mode=\"add\"))\n"
+    "  }\n"
+    "}\n";
+
+/* However long, a loop that owns what it changes takes the same memory. */
+static void test_loops(void **state) {
+  (void)state;
+  static const struct { const char *name, *result; } of[] = {
+      {"grow", "Tensor[(4), float32] [50.0, 50.0, 50.0, 50.0]|"},
+      {"fill", "Tensor[(4), float32] [0.0, 9.0, 0.0, 0.0]|"},
+      {"add", "Tensor[(4), float32] [0.0, 0.0, 50.0, 0.0]|"},
+  };
+  Guest g;
+  guest_start(&g, loops);
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    char text[128];
+    uint64_t buffers[2];
+    for (int k = 0; k < 2; k++) {
+      snprintf(text, sizeof text, "@%s(%d, zeros(shape=[4], dtype="
+               "\"float32\"))", of[i].name, k ? 50 : 5);
+      buffers[k] = buffers_of(&g, text);
+    }
+    assert_int_equal(buffers[0], buffers[1]);
+    assert_string_equal(g.shown, of[i].result);
+  }
+  guest_end(&g);
+}
+
+/* What someone still sees is not written over: a variable used again, a part
+ * of what is shown elsewhere, a constant, a value of the session. */
+static void test_shared(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g,
+      "let @kept = [1f, 2f];\n"
+      "def @again(%x: Tensor[(2), float32]) {\n"
+      "  let %y = %x + 1f;\n"
+      "  (%x, %y, %x * %y)\n"
+      "}\n"
+      "def @parts(%x: Tensor[(2), float32]) {\n"
+      "  let %s = split(%x, indices_or_sections=2);\n"
+      "  let %a = %s.0 + 10f;\n"
+      "  (%a, strided_set(%x, %a, [1], [2], [1]), %s.1)\n"
+      "}\n");
+  assert_shows(&g, "@again([1f, 2f] + 0f)",
+               "(Tensor[(2), float32] [1.0, 2.0], "
+               "Tensor[(2), float32] [2.0, 3.0], "
+               "Tensor[(2), float32] [2.0, 6.0])|");
+  assert_shows(&g, "@parts([1f, 2f] + 0f)",
+               "(Tensor[(1), float32] [11.0], "
+               "Tensor[(2), float32] [1.0, 11.0], "
+               "Tensor[(1), float32] [2.0])|");
+  assert_shows(&g, "@kept + 1f", "Tensor[(2), float32] [2.0, 3.0]|");
+  assert_shows(&g, "@kept", "Tensor[(2), float32] [1.0, 2.0]|");
+  guest_end(&g);
+}
+
+/* A matrix with a packed form keeps the elements that were packed. */
+static void test_packed(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g,
+      "def @three(%w: Tensor[(1, 2), float32]) {\n"
+      "  let %x = [[1f, 10f]];\n"
+      "  let %a = nn.dense(%x, %w);\n"
+      "  let %b = nn.dense(%x, %w);\n"
+      "  (%a, %b, nn.dense(%x, %w + 1f))\n"
+      "}\n");
+  assert_shows(&g, "@three([[1f, 2f]] * 1f)",
+               "(Tensor[(1, 1), float32] [[21.0]], "
+               "Tensor[(1, 1), float32] [[21.0]], "
+               "Tensor[(1, 1), float32] [[32.0]])|");
+  guest_end(&g);
+}
+
+/* What fails half-way has changed nothing that is seen, and leaks nothing. */
+static void test_failure(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, "let @x = [1f, 2f, 3f];\n"
+                  "def @put(%x: Tensor[(3), float32]) {\n"
+                  "  scatter_nd(%x, [[0, 7]], [5f, 6f])\n"
+                  "}\n");
+  add(&g, "@put(@x + 1f)");
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_RUNTIME);
+  rly_diagnostics_clear(g.cx);
+  assert_shows(&g, "@x", "Tensor[(3), float32] [1.0, 2.0, 3.0]|");
+  guest_end(&g);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_shared),
+      cmocka_unit_test(test_packed),
+      cmocka_unit_test(test_failure),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,4 +1,4 @@
-/* rly check: parse and check without running. */
+/* rly check: parse and check without running, each file by itself. */
 #include "lib/handles.h"
 #include "repl/cli.h"
 #include "types/types.h"
@@ -57,12 +57,8 @@ static void print_definitions(Host *h) {
   strbuf_done(&out);
 }
 
-static int check_files(Host *h) {
-  const TextList *files = &h->cli->words;
-  if (!files->count) return host_usage(h, "check needs a file");
-  rly_status status = RLY_OK;
-  for (int i = 0; i < files->count && status == RLY_OK; i++)
-    status = rly_program_add_file(h->program, files->items[i], 0);
+static int check_file(Host *h, const char *path) {
+  rly_status status = rly_program_add_file(h->program, path, 0);
   if (status == RLY_OK && h->cli->statics && !types_static(h->program->ir))
     status = RLY_REFUSED;
   host_report(h);
@@ -72,10 +68,25 @@ static int check_files(Host *h) {
   return exit_status(status);
 }
 
-int command_check(const Cli *cli) {
+/* Each file is a program of its own, with its own diagnostics; without a file,
+ * `path` is NULL.  Its exit status. */
+static int check_one(const Cli *cli, const char *path) {
   Host h;
   if (!host_init(&h, cli)) return 3;
-  int status = host_finish(&h, check_files(&h));
+  int status = path ? check_file(&h, path)
+                    : host_usage(&h, "check needs a file");
+  status = host_finish(&h, status);
   host_done(&h);
   return status;
+}
+
+int command_check(const Cli *cli) {
+  const TextList *files = &cli->words;
+  if (!files->count) return check_one(cli, NULL);
+  int worst = 0;
+  for (int i = 0; i < files->count; i++) {
+    int status = check_one(cli, files->items[i]);
+    if (status > worst) worst = status;
+  }
+  return worst;
 }

@@ -116,4 +116,16 @@ unknown('def @f(%n: int32) { match (arange(%n)) { %v => %v * 2 } }
    [1, 'so `%v` is Tensor[(?), int32]'],
    [1, 'so the result of `@f` is Tensor[(?), int32]']]);
 
+# --- Several files ----------------------------------------------------------
+
+# Each is a program of its own: one's names are not the other's.
+my $one = spew(scratch('one.rly'), "def \@id(%a: int32) { %a + 1 }\n");
+my $two = spew(scratch('two.rly'), "def \@f() { \@id(1f) }\n");
+my $bad = spew(scratch('bad.rly'), "def \@f() { \@none }\n");
+gives(rly('check', '--types', $one, $two), 0,
+      "\@id : fn (int32) -> int32\n\@f : fn () -> float32\n", '',
+      'files are checked by themselves');
+gives(rly('check', '--types', $bad, $one), 1, "\@id : fn (int32) -> int32\n",
+      qr/bad\.rly:1:12: error\[E0102\]/, 'and all of them');
+
 done_testing;

@@ -20,13 +20,13 @@ sub results {
 
 # --- Layers -----------------------------------------------------------------
 
-# A file of tests/reference/rnn/ binds to the parameters of an entry; the
-# results are the tensors named.
-sub entry {
-  my ($entry, $name, @results) = @_;
+# A file of tests/reference/rnn/ binds to the parameters of an entry of
+# `program`; the results are the tensors named.
+sub agrees {
+  my ($program, $entry, $name, $args, @results) = @_;
   my $path = "tests/reference/rnn/$name.safetensors";
-  my $found = results('tests/reference/layers.rly', $path, '--entry', $entry)
-    or return;
+  my $found = results("tests/reference/$program.rly", $path, '--entry', $entry,
+                      @$args) or return;
   my $expected = tensors($path);
   for my $i (0 .. $#results) {
     my ($e, $f) = ($expected->{$results[$i]}, $found->{"out$i"});
@@ -35,18 +35,20 @@ sub entry {
   }
 }
 
-# An entry of the file's own name.
-sub layer { entry($_[0], @_) }
-
-layer('lstm_l1', qw(y hn cn));
-layer('lstm_batch_first_nobias', qw(y hn cn));
-layer('lstm_l2_bi', qw(y hn cn));
-entry('lstm_proj_l1', 'lstm_proj', qw(y hn cn));
-layer('gru_l2_bi', qw(y hn));
-layer('treelstm_childsum', qw(h c));
-layer('gru_l1', qw(y hn));
-layer('rnn_relu_l1', qw(y hn));
-layer('rnn_tanh_l2', qw(y hn));
+# The library's layer; then the same over a list, unrolled and streamed.
+for (
+  [qw(lstm_l1 y hn cn)], [qw(lstm_batch_first_nobias y hn cn)],
+  [qw(lstm_l2_bi y hn cn)], [qw(lstm_proj y hn cn)], [qw(gru_l1 y hn)],
+  [qw(gru_l2_bi y hn)], [qw(rnn_relu_l1 y hn)], [qw(rnn_tanh_l2 y hn)],
+) {
+  my ($name, @results) = @$_;
+  agrees('layers', $name eq 'lstm_proj' ? 'lstm_proj_l1' : $name, $name, [],
+         @results);
+  agrees('forms', $name, $name, ["form=$_"], @results) for 1 .. 3;
+}
+agrees('layers', 'treelstm_childsum', 'treelstm_childsum', [], qw(h c));
+agrees('layers', "lstm_l1_$_", 'lstm_l1', [], qw(y hn cn))
+  for qw(list unrolled);
 
 # --- Control flow -----------------------------------------------------------
 

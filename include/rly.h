@@ -185,10 +185,17 @@ typedef enum rly_kind {
 void rly_value_free(rly_value *v);
 rly_kind rly_value_kind(const rly_value *v);
 bool rly_value_is_unit(const rly_value *v);
-/* Display form, type, JSON: to be freed with rly_text_free. */
+/* Display form, type, JSON: to be freed with rly_text_free.  The display form
+ * is elided beyond ten thousand parts.  A ref that is met inside itself is
+ * `<cycle N>`, in JSON {"cycle": N}: the N-th ref outward.  NULL with a
+ * diagnostic when memory runs out or rly_session_interrupt was called. */
 char *rly_value_text(rly_value *v);
 char *rly_value_type_text(rly_value *v);
 char *rly_value_json(rly_value *v);
+/* Of one session and type, and equal in structure?  Tensors are compared bit
+ * by bit, any NaN like any other; refs by what they lead to, functions by
+ * identity. */
+bool rly_value_equal(const rly_value *a, const rly_value *b);
 /* Fields of a tuple or constructor, the content of a ref: owned, or NULL. */
 int rly_value_field_count(const rly_value *v);
 rly_value *rly_value_field(rly_value *v, int i);

@@ -33,12 +33,31 @@ uint32_t ins_length(const Word *at) {
 
 /* --- Types -------------------------------------------------------------- */
 
+int env_find(const Env *env, const TypeVar *v) {
+  for (int i = 0; env && i < env->count; i++) {
+    if (env->vars[i] == v) return i;
+  }
+  return -1;
+}
+
 bool env_counted(const Env *env, const Type *type) {
   if (type->kind != TY_VAR) return type_is_counted(type);
-  for (int i = 0; env && i < env->count; i++) {
-    if (env->vars[i] == type->var) return env->counted[i];
+  int i = env_find(env, type->var);
+  return i < 0 || env->counted[i];
+}
+
+const Type *env_type(Code *c, const Env *env, const Type *type) {
+  if (!env || !type->has_var) return type;
+  const TypeVar *vars[env->count + 1];
+  const Type *types[env->count + 1];
+  int n = 0;
+  for (int i = 0; i < env->count; i++) {
+    if (!env->types[i]) continue;
+    vars[n] = env->vars[i];
+    types[n++] = env->types[i];
   }
-  return true;
+  if (n == 0) return type;
+  return type_substitute(c->program->types, type, n, vars, types, NULL);
 }
 
 /* Bounded: an ADT counts as able to, which is right for all that matter. */
@@ -58,7 +77,8 @@ static bool env_equal(const Env *a, const Env *b) {
   int n = a ? a->count : 0;
   if (n != (b ? b->count : 0)) return false;
   for (int i = 0; i < n; i++) {
-    if (a->vars[i] != b->vars[i] || a->counted[i] != b->counted[i]) {
+    if (a->vars[i] != b->vars[i] || a->counted[i] != b->counted[i] ||
+        a->types[i] != b->types[i]) {
       return false;
     }
   }

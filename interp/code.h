@@ -96,12 +96,18 @@ typedef struct CheckSite {
 
 /* --- Functions ---------------------------------------------------------- */
 
-/* How each type parameter in scope is represented. */
+/* How each type parameter in scope is represented; and, where something prints
+ * at it, which type it is. */
 typedef struct Env {
   int count;
   const TypeVar **vars;
   bool *counted;
+  const Type **types;           /* NULL entries: not known, or no matter */
 } Env;
+
+/* A function that prints is lowered for types of up to this many nodes; beyond
+ * (where it calls itself at ever larger ones) for their representation. */
+enum { SHOWN_TYPE_SIZE = 100 };
 
 typedef enum FunctionKind {
   FUNCTION_FN,    /* expr is an EX_FN */
@@ -182,7 +188,11 @@ const LiveAt *function_live(const Function *f, const Word *at);
 Cell *code_nullary(Code *c, int tag);
 Cell *code_closure(Code *c, Function *f);
 
+/* Which of the parameters `v` is; -1: none of them. */
+int env_find(const Env *env, const TypeVar *v);
 bool env_counted(const Env *env, const Type *type);
+/* `type` with the parameters that `env` knows put in. */
+const Type *env_type(Code *c, const Env *env, const Type *type);
 
 /* Can a value of this type lead to a mutable cell or a function? */
 bool type_may_cycle(const Type *type);

@@ -47,6 +47,22 @@ bool vm_stopped(Session *s) {
   return vm_fault(s, E0704, "interrupted");
 }
 
+bool session_should_stop(const Session *s) {
+  return mem_exhausted(s->mem) ||
+         atomic_load_explicit(&s->stop, memory_order_relaxed);
+}
+
+RunStatus session_stopped(Session *s, Span span) {
+  if (!session_should_stop(s)) return RUN_OK;
+  if (mem_exhausted(s->mem)) {
+    vm_out_of_memory(s);
+  } else {
+    vm_stopped(s);
+  }
+  if (s->fault) s->fault->span = span;
+  return s->status;
+}
+
 /* --- Faults that show values -------------------------------------------- */
 
 bool vm_no_match(Session *s, const Word *pc) {

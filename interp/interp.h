@@ -59,6 +59,13 @@ void session_end(Session *s);
 /* Asks a running session to stop, from a signal handler or another thread. */
 void session_interrupt(Session *s);
 
+bool session_in_run(const Session *s);
+
+/* Is long work on values to be given up: interrupted, out of time or memory?
+ * session_stopped() then reports it at `span` and gives the status. */
+bool session_should_stop(const Session *s);
+RunStatus session_stopped(Session *s, Span span);
+
 /* Evaluates one step of a checked unit: stores a let's value in its slot, or
  * gives an expression's value as an owned result of type step->expr->type. */
 RunStatus session_step(Session *s, const Step *step, Value *result);

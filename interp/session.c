@@ -73,14 +73,22 @@ static void watch_begin(Session *s) {
   watchdog_start(s);
 }
 
+/* A request that came too late is no concern of what follows. */
+static void watch_end(Session *s) {
+  watchdog_stop(s);
+  atomic_store(&s->stop, STOP_NOT);
+}
+
 void session_begin(Session *s) {
   watch_begin(s);
   s->held = true;
 }
 
+bool session_in_run(const Session *s) { return s->held; }
+
 void session_end(Session *s) {
   s->held = false;
-  watchdog_stop(s);
+  watch_end(s);
 }
 
 static void run_begin(Session *s) {
@@ -93,7 +101,7 @@ static void run_begin(Session *s) {
 }
 
 static void run_end(Session *s) {
-  if (!s->held) watchdog_stop(s);
+  if (!s->held) watch_end(s);
 }
 
 /* Calls `f`, whose arguments stand at regs[1] and on and are owned. */

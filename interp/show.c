@@ -1,13 +1,15 @@
-/* Values as text: the display form and JSON.  Both walk with a stack of their
- * own, so depth does not matter. */
+/* Values as text: the display form and JSON; equality.  All walk with a stack
+ * of their own, so depth does not matter, and look up from time to time whether
+ * they are to stop.  A ref that is met again inside itself is shown by how many
+ * refs outward it stands, 1 being the nearest. */
 #include <string.h>
 
 #include "interp/vm.h"
 
-/* A piece still to be written: text, or a value. */
+/* A piece still to be written: text, a value, or the end of a ref. */
 typedef struct Piece {
   const char *text;  /* NULL: the value */
-  const Type *type;
+  const Type *type;  /* NULL, too: what `value` refers to has been written */
   Value value;
 } Piece;
 
@@ -17,6 +19,8 @@ typedef struct Show {
   int width;
   size_t limit, shown;
   VEC(Piece) stack;  /* the next piece on top */
+  PtrMap open;       /* refs that may lead back here -> how far in they are */
+  uintptr_t depth;   /* refs around what is being written */
 } Show;
 
 static void push_text(Show *w, const char *text) {
@@ -52,15 +56,39 @@ static void push_fields(Show *w, const Type *type, Value v, const char *open,
   }
 }
 
+/* Which of the refs around this place it is, counted outward from 1; 0: none. */
+static size_t cycle_of(const Show *w, Value v) {
+  uintptr_t at = (uintptr_t)ptrmap_get(&w->open, v.obj);
+  return at ? (size_t)(w->depth - at + 1) : 0;
+}
+
+static void push_ref(Show *w, const Type *type, Value v, const char *open,
+                     const char *close) {
+  w->depth++;
+  if (v.obj->mask & REF_CYCLIC) {
+    ptrmap_put(&w->open, v.obj, (void *)w->depth);
+  }
+  VEC_PUSH(&w->stack, (Piece){.value = v});
+  push_fields(w, type, v, open, close);
+}
+
+static void close_ref(Show *w, Value v) {
+  w->depth--;
+  if (v.obj->mask & REF_CYCLIC) ptrmap_remove(&w->open, v.obj);
+}
+
 typedef void (*ShowFn)(Show *w, const Type *type, Value v);
 
 static void show_all(Show *w, const Type *type, Value v, ShowFn one) {
   VEC_INIT(&w->stack, w->s->mem);
+  ptrmap_init(&w->open, w->s->mem);
   push_value(w, type, v);
-  while (w->stack.len && !mem_exhausted(w->s->mem)) {
+  while (w->stack.len && !session_should_stop(w->s)) {
     Piece p = VEC_POP(&w->stack);
     if (p.text) {
       strbuf_add(w->out, p.text);
+    } else if (!p.type) {
+      close_ref(w, p.value);
     } else if (w->limit && w->shown >= w->limit) {
       strbuf_add(w->out, "...");
     } else {
@@ -69,6 +97,7 @@ static void show_all(Show *w, const Type *type, Value v, ShowFn one) {
     }
   }
   VEC_DONE(&w->stack);
+  ptrmap_done(&w->open);
 }
 
 /* --- Display form ------------------------------------------------------- */
@@ -88,6 +117,15 @@ static void show_function(Show *w, const Type *type) {
   strbuf_add_char(w->out, '<');
   type_print(w->s->code->program->types, w->out, type, 200);
   strbuf_add_char(w->out, '>');
+}
+
+static void show_ref(Show *w, const Type *type, Value v) {
+  size_t cycle = cycle_of(w, v);
+  if (cycle) {
+    strbuf_addf(w->out, "<cycle %zu>", cycle);
+  } else {
+    push_ref(w, type, v, "ref(", ")");
+  }
 }
 
 static void show_one(Show *w, const Type *type, Value v) {
@@ -110,7 +148,7 @@ static void show_one(Show *w, const Type *type, Value v) {
       strbuf_add(w->out, ctor_of(type, v)->name->text);
       if (field_count(type, v)) push_fields(w, type, v, "(", ")");
       break;
-    case TY_REF: push_fields(w, type, v, "ref(", ")"); break;
+    case TY_REF: show_ref(w, type, v); break;
     case TY_FN: show_function(w, type); break;
     default: strbuf_add(w->out, "_"); break;
   }
@@ -145,6 +183,15 @@ static void json_tensor(Show *w, const Type *type, Value v) {
   tensor_print_json(w->out, &t);
 }
 
+static void json_ref(Show *w, const Type *type, Value v) {
+  size_t cycle = cycle_of(w, v);
+  if (cycle) {
+    strbuf_addf(w->out, "{\"cycle\": %zu}", cycle);
+  } else {
+    push_ref(w, type, v, "{\"ref\": ", "}");
+  }
+}
+
 static void json_one(Show *w, const Type *type, Value v) {
   switch (type->kind) {
     case TY_TENSOR: json_tensor(w, type, v); break;
@@ -156,7 +203,7 @@ static void json_one(Show *w, const Type *type, Value v) {
       }
       break;
     case TY_ADT: json_ctor(w, type, v); break;
-    case TY_REF: push_fields(w, type, v, "{\"ref\": ", "}"); break;
+    case TY_REF: json_ref(w, type, v); break;
     default: strbuf_add(w->out, "{\"closure\": true}"); break;
   }
 }
@@ -173,6 +220,16 @@ typedef struct Pair {
   Value a, b;
 } Pair;
 
+/* Two walks side by side.  Refs that may lead back to themselves are put into
+ * one class when they meet, as if equal; what meets within a class is not gone
+ * into again, so cycles end and a difference is found elsewhere if at all
+ * (Hopcroft and Karp's test of two automata). */
+typedef struct Compare {
+  Session *s;
+  VEC(Pair) stack;
+  PtrMap leader;  /* ref -> another one of its class; absent: the leader */
+} Compare;
+
 static bool same_node(const Type *type, Value a, Value b) {
   switch (type->kind) {
     case TY_TENSOR: {
@@ -187,22 +244,48 @@ static bool same_node(const Type *type, Value a, Value b) {
   }
 }
 
-bool value_equal(Session *s, const Type *type, Value a, Value b) {
-  VEC(Pair) stack;
-  VEC_INIT(&stack, s->mem);
-  VEC_PUSH(&stack, (Pair){type, a, b});
-  bool same = true;
-  while (same && stack.len) {
-    Pair p = VEC_POP(&stack);
-    same = same_node(p.type, p.a, p.b);
-    int n = same ? field_count(p.type, p.a) : 0;
-    for (int i = n; i-- > 0;) {
-      const Type *field;
-      Value x = value_field(s, p.type, p.a, i, &field);
-      Value y = value_field(s, p.type, p.b, i, &field);
-      VEC_PUSH(&stack, (Pair){field, x, y});
-    }
+static const Obj *leader_of(const Compare *c, const Obj *o) {
+  for (const Obj *up; (up = ptrmap_get(&c->leader, o));) o = up;
+  return o;
+}
+
+/* Are these refs of one class?  If not, they are from now on. */
+static bool joined(Compare *c, const Obj *a, const Obj *b) {
+  const Obj *x = leader_of(c, a), *y = leader_of(c, b);
+  if (x == y) return true;
+  ptrmap_put(&c->leader, y, (void *)(uintptr_t)x);
+  if (b != y) ptrmap_put(&c->leader, b, (void *)(uintptr_t)x);
+  return false;
+}
+
+static bool is_settled(Compare *c, Pair p) {
+  if (type_is_counted(p.type) && p.a.obj == p.b.obj) return true;
+  return p.type->kind == TY_REF && p.a.obj->mask & REF_CYCLIC &&
+         joined(c, p.a.obj, p.b.obj);
+}
+
+static void compare_fields(Compare *c, Pair p) {
+  for (int i = field_count(p.type, p.a); i-- > 0;) {
+    const Type *field;
+    Value x = value_field(c->s, p.type, p.a, i, &field);
+    Value y = value_field(c->s, p.type, p.b, i, &field);
+    VEC_PUSH(&c->stack, (Pair){field, x, y});
   }
-  VEC_DONE(&stack);
-  return same && !mem_exhausted(s->mem);
+}
+
+bool value_equal(Session *s, const Type *type, Value a, Value b) {
+  Compare c = {.s = s};
+  VEC_INIT(&c.stack, s->mem);
+  ptrmap_init(&c.leader, s->mem);
+  VEC_PUSH(&c.stack, (Pair){type, a, b});
+  bool same = true;
+  while (same && c.stack.len && !session_should_stop(s)) {
+    Pair p = VEC_POP(&c.stack);
+    if (is_settled(&c, p)) continue;
+    same = same_node(p.type, p.a, p.b);
+    if (same) compare_fields(&c, p);
+  }
+  VEC_DONE(&c.stack);
+  ptrmap_done(&c.leader);
+  return same && !session_should_stop(s);
 }

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Text, or with `text` NULL a value. */
+/* Text, or with `text` NULL a value; or the end of the cell `closes`. */
 typedef struct Piece {
   const char *text;
-  const StepObj *value;
+  const StepObj *value, *closes;
 } Piece;
 
 typedef struct Show {
@@ -15,6 +15,8 @@ typedef struct Show {
   StrBuf *out;
   int width;
   VEC(Piece) todo;  /* the next piece last */
+  PtrMap open;      /* cells around what is written -> how far in they are */
+  uintptr_t depth;
 } Show;
 
 /* The fields of `v` between `open` and `close`. */
@@ -28,20 +30,44 @@ static void later(Show *w, const StepObj *v, const char *open,
   if (v->count == 0) VEC_PUSH(&w->todo, (Piece){.text = open});
 }
 
+/* A cell's content; one that is met inside itself is told by how many cells
+ * outward it stands. */
+static void later_cell(Show *w, const StepObj *v, const char *open,
+                       const char *close) {
+  ptrmap_put(&w->open, v, (void *)++w->depth);
+  VEC_PUSH(&w->todo, (Piece){.closes = v});
+  later(w, v, open, close);
+}
+
+static size_t cycle_of(const Show *w, const StepObj *v) {
+  uintptr_t at = (uintptr_t)ptrmap_get(&w->open, v);
+  return at ? (size_t)(w->depth - at + 1) : 0;
+}
+
+static void show_piece(Show *w, Piece p,
+                       void (*one)(Show *w, const StepObj *v)) {
+  if (p.text) {
+    strbuf_add(w->out, p.text);
+  } else if (p.closes) {
+    ptrmap_remove(&w->open, p.closes);
+    w->depth--;
+  } else {
+    one(w, p.value);
+  }
+}
+
 static void show(const StepMachine *m, StrBuf *out, int width,
                  const StepObj *v, void (*one)(Show *w, const StepObj *v)) {
   Show w = {.m = m, .out = out, .width = width};
   VEC_INIT(&w.todo, m->program->mem);
+  ptrmap_init(&w.open, m->program->mem);
   VEC_PUSH(&w.todo, (Piece){.value = v});
   while (w.todo.len && !mem_exhausted(m->program->mem)) {
     Piece p = VEC_POP(&w.todo);
-    if (p.text) {
-      strbuf_add(out, p.text);
-    } else {
-      one(&w, p.value);
-    }
+    show_piece(&w, p, one);
   }
   VEC_DONE(&w.todo);
+  ptrmap_done(&w.open);
 }
 
 /* --- Display form ------------------------------------------------------- */
@@ -67,6 +93,15 @@ static void print_function(Show *w, const Type *type) {
   strbuf_add_char(w->out, '>');
 }
 
+static void print_cell(Show *w, const StepObj *v) {
+  size_t cycle = cycle_of(w, v);
+  if (cycle) {
+    strbuf_addf(w->out, "<cycle %zu>", cycle);
+  } else {
+    later_cell(w, v, "ref(", ")");
+  }
+}
+
 static void print_one(Show *w, const StepObj *v) {
   switch ((StepObjKind)v->kind) {
     case V_TENSOR: print_tensor(w, v->tensor); break;
@@ -75,7 +110,7 @@ static void print_one(Show *w, const StepObj *v) {
       strbuf_add(w->out, v->ctor->name->text);
       if (v->count) later(w, v, "(", ")");
       break;
-    case V_CELL: later(w, v, "ref(", ")"); break;
+    case V_CELL: print_cell(w, v); break;
     case V_CTOR: print_function(w, v->ctor->type); break;
     default: print_function(w, v->expr->type); break;
   }
@@ -96,12 +131,21 @@ static void json_data(Show *w, const StepObj *v) {
   later(w, v, "[", "]}");
 }
 
+static void json_cell(Show *w, const StepObj *v) {
+  size_t cycle = cycle_of(w, v);
+  if (cycle) {
+    strbuf_addf(w->out, "{\"cycle\": %zu}", cycle);
+  } else {
+    later_cell(w, v, "{\"ref\": ", "}");
+  }
+}
+
 static void json_one(Show *w, const StepObj *v) {
   switch ((StepObjKind)v->kind) {
     case V_TENSOR: tensor_print_json(w->out, v->tensor); break;
     case V_TUPLE: later(w, v, "{\"tuple\": [", "]}"); break;
     case V_DATA: json_data(w, v); break;
-    case V_CELL: later(w, v, "{\"ref\": ", "}"); break;
+    case V_CELL: json_cell(w, v); break;
     default: strbuf_add(w->out, "{\"closure\": true}"); break;
   }
 }

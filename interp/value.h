@@ -38,15 +38,21 @@ bool value_tuple(Session *s, const Type *type, const Value *fields,
 Value value_field(Session *s, const Type *type, Value v, int i,
                   const Type **field_type);
 
+/* The nodes of a value that a display form has at most, unless asked for. */
+enum { VALUE_SHOWN = 10000 };
+
 /* Display form: tensors as type and fitted block, ADTs as constructor terms,
- * tuples, cells as ref(...), functions as <fn ...>.  Values may be arbitrarily
- * deep; beyond `limit` nodes the rest is elided (0: none is). */
+ * tuples, cells as ref(...), functions as <fn ...>; a ref within itself is
+ * <cycle N>, the N-th ref outward.  Values may be arbitrarily deep; beyond
+ * `limit` nodes the rest is elided (0: none is).  Ends early when
+ * session_should_stop(). */
 void value_print(Session *s, StrBuf *out, const Type *type, Value v,
                  int width, size_t limit);
-/* The JSON of cli.md. */
+/* The JSON of cli.md; a ref within itself is {"cycle": N}. */
 void value_print_json(Session *s, StrBuf *out, const Type *type, Value v);
 
-/* Structure equality for tests: tensors bitwise, NaNs equal. */
+/* Equality of structure: tensors bitwise, NaNs equal, refs by what they lead
+ * to, functions by identity.  False, too, when session_should_stop(). */
 bool value_equal(Session *s, const Type *type, Value a, Value b);
 
 #endif

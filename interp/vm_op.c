@@ -124,11 +124,13 @@ static bool special_print(Session *s, const OpSite *site, const Value *v) {
   StrBuf text;
   strbuf_init(&text, s->mem);
   value_print(s, &text, site->sources[0].type, *v,
-              s->hooks.width ? s->hooks.width : 80, 0);
+              s->hooks.width ? s->hooks.width : 80, VALUE_SHOWN);
   strbuf_add_char(&text, '\n');
-  write_text(s, text.data, text.len);
+  bool whole = !session_should_stop(s);
+  if (whole) write_text(s, text.data, text.len);
   strbuf_done(&text);
-  return !mem_exhausted(s->mem) || vm_out_of_memory(s);
+  if (whole) return true;
+  return mem_exhausted(s->mem) ? vm_out_of_memory(s) : vm_stopped(s);
 }
 
 /* Code points, or UTF-8 when the elements are bytes. */

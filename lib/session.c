@@ -64,7 +64,7 @@ static RunStatus run_step(rly_session *s, const Step *step, Shower shower) {
   v.type = step->expr->type;
   if (shower.show) shower.show(shower.data, &v);
   value_drop(s->vm, v.type, v.value);
-  return RUN_OK;
+  return session_stopped(s->vm, step->span);
 }
 
 static rly_status run_unit(rly_session *s, const Unit *u, Shower shower) {

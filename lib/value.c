@@ -28,14 +28,28 @@ bool rly_value_is_unit(const rly_value *v) {
 
 /* --- Text --------------------------------------------------------------- */
 
+/* The text of a value; NULL when making it was stopped, which a run under way
+ * reports and else is reported here. */
+static char *value_text_take(rly_value *v, StrBuf *out) {
+  Session *s = v->session->vm;
+  if (!session_should_stop(s)) {
+    char *text = text_take(context_of(v), out);
+    if (text) return text;
+    mem_raise_exhausted(&context_of(v)->mem);
+  }
+  strbuf_done(out);
+  if (!session_in_run(s)) session_stopped(s, SPAN_NONE);
+  return NULL;
+}
+
 char *rly_value_text(rly_value *v) {
   if (!v) return NULL;
   StrBuf out;
   strbuf_init(&out, &context_of(v)->mem);
   int width = v->session->options.width;
   value_print(v->session->vm, &out, v->type, v->value, width ? width : 80,
-              10000);
-  return text_take(context_of(v), &out);
+              VALUE_SHOWN);
+  return value_text_take(v, &out);
 }
 
 char *rly_value_type_text(rly_value *v) {
@@ -51,7 +65,12 @@ char *rly_value_json(rly_value *v) {
   StrBuf out;
   strbuf_init(&out, &context_of(v)->mem);
   value_print_json(v->session->vm, &out, v->type, v->value);
-  return text_take(context_of(v), &out);
+  return value_text_take(v, &out);
+}
+
+bool rly_value_equal(const rly_value *a, const rly_value *b) {
+  return a && b && a->session == b->session && a->type == b->type &&
+         value_equal(a->session->vm, a->type, a->value, b->value);
 }
 
 /* --- Parts -------------------------------------------------------------- */
@@ -124,6 +143,7 @@ rly_tensor *rly_value_tensor(rly_value *v) {
 
 /* --- Writing ------------------------------------------------------------ */
 
+/* A value still to be written; with `type` NULL, the end of a ref. */
 typedef struct Pending {
   const Type *type;
   Value value;
@@ -133,7 +153,8 @@ typedef struct Writer {
   rly_value *v;
   TensorFile *file;
   VEC(Pending) stack;
-  bool refused;
+  PtrMap open;          /* the refs around what is being written */
+  const char *refused;  /* why; NULL: it is not */
 } Writer;
 
 static void writer_tensor(Writer *w, const Type *type, Value value) {
@@ -158,29 +179,48 @@ static void writer_fields(Writer *w, const Type *type, Value value) {
   }
 }
 
+static void writer_ref(Writer *w, Pending p) {
+  if (ptrmap_has(&w->open, p.value.obj)) {
+    w->refused = "a ref that leads back to itself has no end: it cannot be "
+                 "written to a file";
+    return;
+  }
+  ptrmap_put(&w->open, p.value.obj, w);
+  VEC_PUSH(&w->stack, (Pending){.value = p.value});
+  writer_fields(w, p.type, p.value);
+}
+
+static void writer_one(Writer *w, Pending p) {
+  if (!p.type)
+    ptrmap_remove(&w->open, p.value.obj);
+  else if (p.type->kind == TY_TENSOR)
+    writer_tensor(w, p.type, p.value);
+  else if (p.type->kind == TY_FN)
+    w->refused = "a function cannot be written to a file";
+  else if (p.type->kind == TY_REF)
+    writer_ref(w, p);
+  else
+    writer_fields(w, p.type, p.value);
+}
+
 static void writer_collect(Writer *w) {
   VEC_PUSH(&w->stack, (Pending){w->v->type, w->v->value});
-  while (w->stack.len && !w->refused) {
+  while (w->stack.len && !w->refused &&
+         !session_should_stop(w->v->session->vm)) {
     Pending p = VEC_POP(&w->stack);
-    if (p.type->kind == TY_TENSOR)
-      writer_tensor(w, p.type, p.value);
-    else if (p.type->kind == TY_FN)
-      w->refused = true;
-    else
-      writer_fields(w, p.type, p.value);
+    writer_one(w, p);
   }
 }
 
 static rly_status writer_finish(Writer *w, const char *path) {
   rly_context *cx = context_of(w->v);
   if (w->refused) {
-    rly_diagnostic_add(cx, "E0507", "a function cannot be written to a file");
+    rly_diagnostic_add(cx, "E0507", w->refused);
     return RLY_RUNTIME;
   }
-  if (mem_exhausted(&cx->mem))
-    rly_diagnostic_add(cx, "E0507", "out of memory while writing a value");
-  else if (tensors_write(cx, w->file, path))
-    return RLY_OK;
+  RunStatus stopped = session_stopped(w->v->session->vm, SPAN_NONE);
+  if (stopped != RUN_OK) return status_of_run(stopped);
+  if (tensors_write(cx, w->file, path)) return RLY_OK;
   return status_of_failure(cx, RLY_RUNTIME);
 }
 
@@ -190,9 +230,11 @@ rly_status rly_value_write(rly_value *v, const char *path) {
   Writer w = {.v = v, .file = tensor_file_new(&cx->heap)};
   if (!w.file) return RLY_LIMIT;
   VEC_INIT(&w.stack, &cx->mem);
+  ptrmap_init(&w.open, &cx->mem);
   writer_collect(&w);
   rly_status status = writer_finish(&w, path);
   VEC_DONE(&w.stack);
+  ptrmap_done(&w.open);
   tensor_file_free(w.file);
   return status;
 }

@@ -67,7 +67,10 @@ rly_session *host_session(Host *h);
 void host_session_free(rly_session *s);
 /* Writes to stdout, remembering failure. */
 void host_write(void *host, const char *text, size_t len);
-/* Prints a value as --json or its display form; () prints only as JSON. */
+/* Prints a value as --json or its display form; () prints only as JSON.  Not
+ * RLY_OK, after reporting, when that was stopped. */
+rly_status host_put(Host *h, rly_value *value);
+/* The same within a run, which reports. */
 void host_show(void *host, rly_value *value);
 /* Flushes stdout: `status`, or 2 when output could not be written. */
 int host_finish(Host *h, int status);

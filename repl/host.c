@@ -55,10 +55,12 @@ void host_done(Host *h) {
 /* --- Interrupts --------------------------------------------------------- */
 
 static rly_session *volatile interruptible;
+static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signal) {
   (void)signal;
   rly_session *s = interruptible;
+  interrupted = 1;
   if (s) rly_session_interrupt(s);
 }
 
@@ -68,6 +70,7 @@ rly_session *host_session(Host *h) {
   rly_session *s = rly_session_new(h->program, &options);
   if (!s) return NULL;
   interruptible = s;
+  interrupted = 0;
   struct sigaction action = {.sa_handler = on_interrupt};
   sigaction(SIGINT, &action, NULL);
   return s;
@@ -100,16 +103,18 @@ void host_write(void *host, const char *text, size_t len) {
     h->write_failed = true;
 }
 
-void host_show(void *host, rly_value *value) {
-  Host *h = host;
-  if (rly_value_is_unit(value) && !h->cli->json) return;
+rly_status host_put(Host *h, rly_value *value) {
+  if (rly_value_is_unit(value) && !h->cli->json) return RLY_OK;
   char *text = h->cli->json ? rly_value_json(value) : rly_value_text(value);
-  if (text) {
-    host_write(h, text, strlen(text));
-    host_write(h, "\n", 1);
-  }
+  if (!text) return interrupted ? RLY_INTERRUPTED : RLY_LIMIT;
+  host_write(h, text, strlen(text));
+  host_write(h, "\n", 1);
   rly_text_free(h->cx, text);
+  return RLY_OK;
 }
+
+/* The run that calls this notices when it was stopped. */
+void host_show(void *host, rly_value *value) { host_put(host, value); }
 
 int host_finish(Host *h, int status) {
   if (fflush(stdout) || ferror(stdout)) h->write_failed = true;

@@ -87,7 +87,7 @@ static rly_status call_entry(Host *h, rly_session *s,
   if (show && h->cli->outputs)
     status = rly_value_write(result, h->cli->outputs);
   else if (show)
-    host_show(h, result);
+    status = host_put(h, result);
   rly_value_free(result);
   return status;
 }

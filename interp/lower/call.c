@@ -8,7 +8,8 @@
 static Function *known_global(Lower *l, const Expr *callee) {
   const Global *g = callee->g.global;
   if (g->kind == GLOBAL_PARAM || g->value->kind != EX_FN) return NULL;
-  const Env *env = env_bind(l, NULL, g->param_count, g->params, callee->targs);
+  const Env *env = env_bind(l, NULL, g->param_count, g->params, callee->targs,
+                            g->effects & EFFECT_PRINT);
   return code_global(l->code, g, env);
 }
 

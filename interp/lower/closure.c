@@ -15,26 +15,51 @@ static bool is_rebound(const TypeVar *v, int count,
   return false;
 }
 
-static void env_add(Env *env, const TypeVar *v, bool counted) {
-  env->vars[env->count] = v;
-  env->counted[env->count++] = counted;
-}
-
-const Env *env_bind(Lower *l, const Env *outer, int count,
-                    const TypeVar *const *params, const Type *const *targs) {
-  int most = (outer ? outer->count : 0) + count;
+Env *env_new(Lower *l, int most) {
   Arena *arena = &l->code->arena;
   Env *env = ARENA_NEW(arena, Env);
   env->vars = ARENA_ARRAY(arena, const TypeVar *, (size_t)most + 1);
   env->counted = ARENA_ARRAY(arena, bool, (size_t)most + 1);
+  env->types = ARENA_ARRAY(arena, const Type *, (size_t)most + 1);
+  return env;
+}
+
+void env_add(Env *env, const TypeVar *v, bool counted, const Type *type) {
+  env->vars[env->count] = v;
+  env->types[env->count] = type;
+  env->counted[env->count++] = counted;
+}
+
+const Type *env_shown(Lower *l, const Type *targ) {
+  const Type *type = env_type(l->code, l->env, targ);
+  return type->size <= SHOWN_TYPE_SIZE ? type : NULL;
+}
+
+/* A use inside the definitions that it recurs with has no type arguments: its
+ * parameters are those of the running instance. */
+static void bind_param(Lower *l, Env *env, const TypeVar *v, const Type *targ,
+                       bool prints) {
+  int i = targ ? -1 : env_find(l->env, v);
+  if (i >= 0) {
+    env_add(env, v, l->env->counted[i], l->env->types[i]);
+  } else {
+    env_add(env, v, !targ || is_counted(l, targ),
+            targ && prints ? env_shown(l, targ) : NULL);
+  }
+}
+
+const Env *env_bind(Lower *l, const Env *outer, int count,
+                    const TypeVar *const *params, const Type *const *targs,
+                    bool prints) {
+  Env *env = env_new(l, (outer ? outer->count : 0) + count);
   for (int i = 0; outer && i < outer->count; i++) {
     if (!is_rebound(outer->vars[i], count, params)) {
-      env_add(env, outer->vars[i], outer->counted[i]);
+      env_add(env, outer->vars[i], outer->counted[i], outer->types[i]);
     }
   }
   for (int i = 0; i < count; i++) {
     if (params[i]->is_dim) continue;
-    env_add(env, params[i], !targs || !targs[i] || is_counted(l, targs[i]));
+    bind_param(l, env, params[i], targs ? targs[i] : NULL, prints);
   }
   return env;
 }
@@ -57,7 +82,8 @@ const Env *env_of_use(Lower *l, const Expr *use) {
   const TypeVar *const *params;
   int n = var_params(use->var, &params);
   if (n == 0 || !use->targs) return l->env;
-  return env_bind(l, l->env, n, params, use->targs);
+  return env_bind(l, l->env, n, params, use->targs,
+                  use->var->effects & EFFECT_PRINT);
 }
 
 /* --- Free variables ----------------------------------------------------- */

@@ -54,7 +54,8 @@ static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
   if (f) return lower_function_value(l, f, dst);
   if (g->param_count > 0 && g->kind != GLOBAL_PARAM) {
     const Env *outer = l->env;
-    l->env = env_bind(l, NULL, g->param_count, g->params, e->targs);
+    l->env = env_bind(l, NULL, g->param_count, g->params, e->targs,
+                      g->effects & EFFECT_PRINT);
     Reg r = lower_expr(l, g->value, dst);
     l->env = outer;
     return r;

@@ -173,7 +173,8 @@ Reg lower_ctor(Lower *l, const Expr *e, Reg dst) {
     return lower_cell(l, (uint16_t)e->ctor->tag, 0, NULL, dst);
   }
   const Adt *adt = e->ctor->adt;
-  const Env *env = env_bind(l, NULL, adt->param_count, adt->params, e->targs);
+  const Env *env =
+      env_bind(l, NULL, adt->param_count, adt->params, e->targs, false);
   Function *f = code_function(l->code, FUNCTION_CTOR, e->ctor, env);
   return lower_function_value(l, f, dst);
 }

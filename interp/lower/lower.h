@@ -202,9 +202,16 @@ Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
  * `self` receives the closure to pass along, or NO_REG. */
 Function *known_callee(Lower *l, const Expr *callee, Reg *self);
 Function *global_function(Lower *l, const Expr *use);
-/* The environment with a definition's parameters bound by a use's targs. */
+/* The environment with a definition's parameters bound by a use's targs; with
+ * `prints`, the types too, so that they can be shown. */
 const Env *env_bind(Lower *l, const Env *outer, int count,
-                    const TypeVar *const *params, const Type *const *targs);
+                    const TypeVar *const *params, const Type *const *targs,
+                    bool prints);
+Env *env_new(Lower *l, int most);
+void env_add(Env *env, const TypeVar *v, bool counted, const Type *type);
+/* What a type argument is in the running environment; NULL: too large to make
+ * code for. */
+const Type *env_shown(Lower *l, const Type *targ);
 
 Local *local_get(Lower *l, const Var *v);
 Local *local_put(Lower *l, const Var *v, LocalKind kind);

@@ -12,6 +12,7 @@ typedef struct Sources {
 } Sources;
 
 static void add_source(Sources *s, Reg r, const Type *type) {
+  type = env_type(s->lower->code, s->lower->env, type);
   OpSource source = {.type = type};
   if (type->kind == TY_TUPLE) {
     source.kind = FROM_TUPLE;

@@ -17,68 +17,71 @@ typedef struct Found {
   int count;
   const TypeVar *vars[POLY_MAX * 4];
   bool counted[POLY_MAX * 4];
+  const Type *types[POLY_MAX * 4];  /* NULL: not known */
 } Found;
 
-static void found_add(Found *f, const TypeVar *var, bool counted) {
+static void found_add(Found *f, const TypeVar *var, bool counted,
+                      const Type *type) {
   for (int i = 0; i < f->count; i++) {
     if (f->vars[i] == var) return;
   }
   if (f->count == POLY_MAX * 4) return;
   f->vars[f->count] = var;
+  f->types[f->count] = type;
   f->counted[f->count++] = counted;
 }
 
 /* Binds the variables of `type` that are free in `env` to how `other`, of the
  * same structure, is represented in `env`. */
-static void match_types(Found *f, const Env *env, const Type *type,
+static void match_types(Lower *l, Found *f, const Type *type,
                         const Type *other, int depth) {
   if (depth > MATCH_DEPTH || !type->has_var) return;
   if (type->kind == TY_VAR) {
-    found_add(f, type->var, env_counted(env, other));
+    found_add(f, type->var, is_counted(l, other), env_shown(l, other));
     return;
   }
   if (type->kind != other->kind || type->count != other->count) return;
   for (int i = 0; i < type->count; i++) {
-    match_types(f, env, type->args[i], other->args[i], depth + 1);
+    match_types(l, f, type->args[i], other->args[i], depth + 1);
   }
   if (type->kind == TY_FN) {
-    match_types(f, env, type->result, other->result, depth + 1);
+    match_types(l, f, type->result, other->result, depth + 1);
   }
-}
-
-static bool env_has(const Env *env, const TypeVar *var) {
-  for (int i = 0; env && i < env->count; i++) {
-    if (env->vars[i] == var) return true;
-  }
-  return false;
 }
 
 /* `env` and what was found, where `env` does not say. */
 static const Env *env_extend(Lower *l, const Env *env, const Found *f) {
-  Arena *arena = &l->code->arena;
-  size_t n = (size_t)(env ? env->count : 0) + (size_t)f->count;
-  Env *to = ARENA_NEW(arena, Env);
-  to->vars = ARENA_ARRAY(arena, const TypeVar *, n + 1);
-  to->counted = ARENA_ARRAY(arena, bool, n + 1);
+  Env *to = env_new(l, (env ? env->count : 0) + f->count);
   for (int i = 0; env && i < env->count; i++) {
-    to->vars[to->count] = env->vars[i];
-    to->counted[to->count++] = env->counted[i];
+    env_add(to, env->vars[i], env->counted[i], env->types[i]);
   }
   for (int i = 0; i < f->count; i++) {
-    if (env_has(env, f->vars[i])) continue;
-    to->vars[to->count] = f->vars[i];
-    to->counted[to->count++] = f->counted[i];
+    if (env_find(env, f->vars[i]) >= 0) continue;
+    env_add(to, f->vars[i], f->counted[i], f->types[i]);
   }
   return to;
 }
 
 /* --- Making and using --------------------------------------------------- */
 
+/* The variables that the code of `e` mentions, by what they are in `type`: a
+ * fn's own are those of its parameters, for equal types are one and may have
+ * been written with others. */
+static void match_function(Lower *l, Found *f, const Expr *e,
+                           const Type *type) {
+  bool fn = e->kind == EX_FN && e->fn->param_count == type->count;
+  for (int i = 0; i < type->count && i < e->type->count; i++) {
+    const Type *own = fn ? e->fn->params[i]->type : e->type->args[i];
+    match_types(l, f, own, type->args[i], 0);
+  }
+  match_types(l, f, fn ? e->fn->body->type : e->type->result, type->result, 0);
+}
+
 /* `e` as a function of this type, whose variables `l->env` knows. */
 static Reg lower_instance(Lower *l, const Expr *e, const Type *type) {
   const Env *outer = l->env;
   Found found = {0};
-  match_types(&found, outer, e->type, type, 0);
+  match_function(l, &found, e, type);
   l->env = env_extend(l, outer, &found);
   Reg r = lower_expr(l, e, DST_ANY);
   l->env = outer;

@@ -113,6 +113,10 @@ value_json('Cons(1, Nil)',
                        {constructor => 'Nil', fields => []}]},
            'of a constructor');
 value_json('ref(2)', {ref => tensor('int32', [], [2])}, 'of a cell');
+my $ring = 'type R { E, L(Ref[R]) } let @r = ref(E); ref_write(@r, L(@r));';
+is_deeply(json((split /\n/, rly('--json', '-e', "$ring \@r")->{out})[-1]),
+          {ref => {constructor => 'L', fields => [{cycle => 1}]}},
+          'of a cell that leads back to itself');
 value_json('fn (%x: int32) -> int32 { %x }', {closure => JSON::PP::true},
            'of a function');
 like(rly('--json', '-e', '0.1; -0.0')->{out},
@@ -262,6 +266,11 @@ gives(rly('run', '--outputs', $out, $function), 2, '', qr/E0507/,
       'a function cannot be written');
 ok(slurp($out) eq $before, 'and the old file stays');
 is_deeply(entries(), ['r.safetensors'], 'and nothing beside it');
+my $circular = program("type R { E, L(Ref[R]) }\n",
+                      "def \@main() { let \%r = ref(E); ",
+                      "ref_write(\%r, L(\%r)); \%r }\n");
+gives(rly('run', '--outputs', $out, $circular), 2, '', qr/E0507.*no end/,
+      'nor one that leads back to itself');
 gives(rly('run', '--outputs', scratch('none/r'), $several), 2, '', qr/E0507/,
       'an unwritable place');
 

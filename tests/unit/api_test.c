@@ -195,6 +195,107 @@ static void test_parts(void **state) {
   guest_end(&g);
 }
 
+static bool same(rly_value *v, int i, int j) {
+  rly_value *a = rly_value_field(v, i), *b = rly_value_field(v, j);
+  bool equal = rly_value_equal(a, b);
+  rly_value_free(a);
+  rly_value_free(b);
+  return equal;
+}
+
+static void test_equality(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "def @main() { ([1f, nanf], [1f, 0f / 0f], [1f, 2f],"
+              " Cons(ref(1), Nil), Cons(ref(1), Nil), Cons(ref(2), Nil),"
+              " match (Cons(ref(1), Nil)) { Cons(_, %r) => %r, Nil => Nil }) }");
+  rly_value *v = call(&g, "main");
+  assert_true(same(v, 0, 1));
+  assert_false(same(v, 0, 2));
+  assert_false(same(v, 0, 3));  /* other types */
+  assert_true(same(v, 3, 4));
+  assert_true(same(v, 3, 3));
+  assert_false(same(v, 3, 5));
+  assert_false(same(v, 3, 6));
+  assert_false(rly_value_equal(v, NULL));
+  rly_value_free(v);
+  guest_end(&g);
+}
+
+/* Two cycles of different lengths that unroll to the same; one that does
+ * not. */
+static void test_equality_of_cycles(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "type R { E, L(int32, Ref[R]) }\n"
+              "def @ring(%a: int32, %b: int32, %c: int32) -> Ref[R] {\n"
+              "  let %r = ref(E);\n"
+              "  ref_write(%r, L(%a, ref(L(%b, ref(L(%c, %r))))));\n"
+              "  %r\n"
+              "}\n"
+              "def @loop() { let %r = ref(E); ref_write(%r, L(1, %r)); %r }\n"
+              "def @main() { (@ring(1, 1, 1), @loop(), @ring(1, 1, 2)) }");
+  rly_value *v = call(&g, "main");
+  assert_true(same(v, 0, 1));
+  assert_false(same(v, 0, 2));
+  assert_false(same(v, 2, 1));
+  rly_value_free(v);
+  guest_end(&g);
+}
+
+/* Neither display nor JSON, comparison nor freeing goes by C's stack. */
+static void test_large_value(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "def @list(%n: int32, %l: List[int32]) -> List[int32] {\n"
+              "  if (%n == 0) { %l } else { @list(%n - 1, Cons(%n, %l)) }\n"
+              "}\n"
+              "def @main() { (@list(300000, Nil), @list(300000, Nil),"
+              " @list(300000, Cons(0, Nil))) }");
+  rly_value *v = call(&g, "main");
+  char *text = rly_value_text(v);
+  assert_non_null(strstr(text, "(Cons(1, Cons(2, Cons(3, "));
+  assert_non_null(strstr(text, "..."));
+  assert_true(strlen(text) < 200000);
+  rly_text_free(g.cx, text);
+  text = rly_value_json(v);
+  assert_true(strlen(text) > 3 * 300000);
+  rly_text_free(g.cx, text);
+  assert_true(same(v, 0, 1));
+  assert_false(same(v, 0, 2));
+  rly_value_free(v);
+  guest_end(&g);
+}
+
+static void on_show_interrupt(void *data, rly_value *value) {
+  Guest *g = data;
+  rly_session_interrupt(g->session);
+  assert_null(rly_value_text(value));
+}
+
+/* A request to stop that comes while a value is made text. */
+static void test_interrupted_text(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @main() { 7 } 1; 2");
+  assert_int_equal(rly_session_run(g.session, on_show_interrupt, &g),
+                   RLY_INTERRUPTED);
+  assert_int_equal(rly_diagnostic_count(g.cx), 1);
+  assert_said(&g, "test:1:19: error[E0704]: interrupted");
+  rly_value *v = call(&g, "main");  /* it is of use afterwards */
+  rly_session_interrupt(g.session);
+  assert_null(rly_value_json(v));
+  assert_said(&g, "interrupted");
+  rly_value_free(v);
+  v = call(&g, "main");
+  assert_text(&g, rly_value_text(v), "7");
+  rly_value_free(v);
+  guest_end(&g);
+}
+
 static void test_sessions_are_apart(void **state) {
   (void)state;
   Guest g;
@@ -443,6 +544,7 @@ static void test_null_values(void **state) {
   assert_null(rly_value_text(NULL));
   assert_null(rly_value_type_text(NULL));
   assert_null(rly_value_json(NULL));
+  assert_false(rly_value_equal(NULL, NULL));
   assert_int_equal(rly_value_field_count(NULL), 0);
   assert_null(rly_value_field(NULL, 0));
   assert_null(rly_value_constructor(NULL));
@@ -639,6 +741,10 @@ int main(void) {
       cmocka_unit_test(test_signature),
       cmocka_unit_test(test_steps),
       cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_equality),
+      cmocka_unit_test(test_equality_of_cycles),
+      cmocka_unit_test(test_large_value),
+      cmocka_unit_test(test_interrupted_text),
       cmocka_unit_test(test_sessions_are_apart),
       cmocka_unit_test(test_borrowed_memory),
       cmocka_unit_test(test_files),

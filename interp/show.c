@@ -56,7 +56,7 @@ static void push_fields(Show *w, const Type *type, Value v, const char *open,
   }
 }
 
-/* Which of the refs around this place it is, counted outward from 1; 0: none. */
+/* Which of the refs around this place it is, outward from 1; 0: none. */
 static size_t cycle_of(const Show *w, Value v) {
   uintptr_t at = (uintptr_t)ptrmap_get(&w->open, v.obj);
   return at ? (size_t)(w->depth - at + 1) : 0;

@@ -182,16 +182,26 @@ bool value_tuple(Session *s, const Type *type, const Value *fields,
   return true;
 }
 
+static const Type *substituted(Session *s, const Type *type, uint32_t ctor,
+                               uint32_t i) {
+  pthread_mutex_lock(&s->code->lock);  /* sessions share the table of types */
+  const Type *field = type_substitute(
+      s->code->program->types, type->adt->ctors[ctor].fields[i],
+      type->adt->param_count, type->adt->params, type->args, NULL);
+  pthread_mutex_unlock(&s->code->lock);
+  return field;
+}
+
 static const Type *value_field_type(Session *s, const Type *type, Value v,
                                     int i) {
   if (type->kind != TY_ADT) return type->args[type->kind == TY_REF ? 0 : i];
-  const Ctor *ctor = &type->adt->ctors[v.obj->tag];
-  pthread_mutex_lock(&s->code->lock);  /* sessions share the table of types */
-  const Type *field = type_substitute(
-      s->code->program->types, ctor->fields[i], type->adt->param_count,
-      type->adt->params, type->args, NULL);
-  pthread_mutex_unlock(&s->code->lock);
-  return field;
+  uint32_t ctor = v.obj->tag, index = (uint32_t)i;
+  FieldType *known =
+      &s->field_types[(type->id * 5 + ctor * 3 + index) % FIELD_TYPES];
+  if (known->type != type || known->ctor != ctor || known->index != index) {
+    *known = (FieldType){type, substituted(s, type, ctor, index), ctor, index};
+  }
+  return known->field;
 }
 
 Value value_field(Session *s, const Type *type, Value v, int i,

@@ -28,6 +28,13 @@ typedef struct GlobalSlot {
   bool defined;
 } GlobalSlot;
 
+/* A field's type at an instance of its type, once computed. */
+typedef struct FieldType {
+  const Type *type, *field;
+  uint32_t ctor, index;
+} FieldType;
+enum { FIELD_TYPES = 32 };
+
 typedef struct Watchdog {
   pthread_t thread;
   pthread_mutex_t lock;
@@ -64,6 +71,7 @@ struct Session {
   /* Mutable cells that may be part of a cycle (cycle.c). */
   RefCell *cells;
   size_t cell_count, cell_threshold;
+  FieldType field_types[FIELD_TYPES];
   RunStatus status;
   Diag *fault;                     /* of this run, or NULL */
   SessionStats stats;

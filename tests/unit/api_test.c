@@ -209,7 +209,8 @@ static void test_equality(void **state) {
   guest_start(&g, NULL,
               "def @main() { ([1f, nanf], [1f, 0f / 0f], [1f, 2f],"
               " Cons(ref(1), Nil), Cons(ref(1), Nil), Cons(ref(2), Nil),"
-              " match (Cons(ref(1), Nil)) { Cons(_, %r) => %r, Nil => Nil }) }");
+              " match (Cons(ref(1), Nil))"
+              " { Cons(_, %r) => %r, Nil => Nil }) }");
   rly_value *v = call(&g, "main");
   assert_true(same(v, 0, 1));
   assert_false(same(v, 0, 2));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "repl/cli.h"
+#include "repl/test_console.h"
 #include "repl/test_file.h"
 
 /* What one case did. */
@@ -20,6 +21,7 @@ typedef struct TestRun {
   Host host;
   rly_session *session;
   Outcome *now;
+  char *typed, *printed;  /* at the prompt, by earlier cases of the file */
   int points, failures;
 } TestRun;
 
@@ -59,8 +61,45 @@ static char *placed_text(const TestCase *c) {
   return text;
 }
 
+/* `text` and `more` as one, in the place of `text`. */
+static bool extend(char **text, const char *more) {
+  size_t old = *text ? strlen(*text) : 0;
+  char *longer = realloc(*text, old + strlen(more) + 1);
+  if (!longer) return false;
+  strcpy(longer + old, more);
+  *text = longer;
+  return true;
+}
+
+/* A file's entries are one session: it is run again up to here, and what this
+ * case printed is what comes behind all that was printed before. */
+static char *session_output(TestRun *t, const TestCase *c) {
+  size_t before = t->printed ? strlen(t->printed) : 0;
+  char *all = extend(&t->typed, c->text) ? console_session(t->typed) : NULL;
+  if (!all || strlen(all) < before) return all;
+  char *mine = strdup(all + before);
+  free(t->printed);
+  t->printed = all;
+  return mine;
+}
+
+static void run_console(TestRun *t, const TestCase *c, Outcome *o) {
+  *o = (Outcome){0};
+  o->output = c->kind == EXPECT_COMMAND ? console_command(c->text)
+                                        : session_output(t, c);
+  o->status = o->output ? RLY_OK : RLY_LIMIT;
+}
+
+static bool is_console(const TestCase *c) {
+  return c->kind == EXPECT_COMMAND || c->kind == EXPECT_SESSION;
+}
+
 static void run_case(TestRun *t, const char *path, const TestCase *c,
                      Outcome *o) {
+  if (is_console(c)) {
+    run_console(t, c, o);
+    return;
+  }
   *o = (Outcome){0};
   t->now = o;
   char *text = placed_text(c);
@@ -90,6 +129,8 @@ static const char *found_text(const TestCase *c, const Outcome *o) {
   switch (c->kind) {
     case EXPECT_NOTHING: return NULL;
     case EXPECT_VALUE: return ok ? (o->last ? o->last : "") : NULL;
+    case EXPECT_COMMAND:
+    case EXPECT_SESSION:
     case EXPECT_OUTPUT: return ok ? (o->output ? o->output : "") : NULL;
     case EXPECT_ERROR: return refused ? o->diagnostics : NULL;
     case EXPECT_RUNTIME: return !ok && !refused ? o->diagnostics : NULL;
@@ -112,7 +153,8 @@ static void print_commented(const char *head, const char *text) {
 static void report(TestRun *t, const char *path, const TestCase *c,
                    const Outcome *o) {
   bool ok = passed(c, o);
-  int line = c->kind == EXPECT_NOTHING ? c->first_line : c->expect_line + 1;
+  bool at_text = c->kind == EXPECT_NOTHING || is_console(c);
+  int line = at_text ? c->first_line : c->expect_line + 1;
   printf("%sok %d - %s:%d\n", ok ? "" : "not ", ++t->points, path, line);
   if (ok) return;
   t->failures++;
@@ -142,7 +184,9 @@ static void print_lines(FILE *out, const char *head, const char *text) {
 }
 
 static void print_found(FILE *out, const TestCase *c, const Outcome *o) {
-  if (o->status != RLY_OK)
+  if (is_console(c))
+    fputs(o->output ? o->output : "", out);
+  else if (o->status != RLY_OK)
     print_error(out, o);
   else if (c->kind == EXPECT_OUTPUT)
     print_lines(out, " output", o->output ? o->output : "");
@@ -157,12 +201,20 @@ static void copy_lines(FILE *out, const TestFile *f, int from, int to) {
 
 /* --- Files -------------------------------------------------------------- */
 
+/* `--safe` runs nobody's commands. */
+static bool skipped(TestRun *t, const char *path, const TestCase *c) {
+  if (!is_console(c) || !t->cli->limits.safe) return false;
+  printf("ok %d - %s:%d # SKIP --safe\n", ++t->points, path, c->first_line);
+  return true;
+}
+
 static void run_cases(TestRun *t, const char *path, const TestFile *f,
                       FILE *promoted) {
   int copied = 0;
   for (int i = 0; i < f->case_count; i++) {
     const TestCase *c = &f->cases[i];
     Outcome o;
+    if (skipped(t, path, c)) continue;
     run_case(t, path, c, &o);
     if (promoted && c->kind != EXPECT_NOTHING && !passed(c, &o)) {
       copy_lines(promoted, f, copied, c->expect_line);
@@ -208,6 +260,9 @@ static void run_file(TestRun *t, const char *path, char *text) {
   run_cases(t, path, &f, promoted);
   if (promoted) fclose(promoted);
   test_file_free(&f);
+  free(t->typed);
+  free(t->printed);
+  t->typed = t->printed = NULL;
   rly_session_free(t->session);
   host_done(&t->host);
 }

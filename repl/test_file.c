@@ -23,17 +23,29 @@ static bool split_lines(TestFile *f, const char *text) {
   return true;
 }
 
-/* In Markdown, only what stands in fences marked `rly` counts. */
-static bool *lines_that_count(const TestFile *f, const char *path) {
+/* What a line belongs to. */
+typedef enum Block { BLOCK_NONE, BLOCK_RLY, BLOCK_CONSOLE } Block;
+
+static Block block_of(const char *fence) {
+  if (!strcmp(fence, "```rly")) return BLOCK_RLY;
+  return strcmp(fence, "```console") ? BLOCK_NONE : BLOCK_CONSOLE;
+}
+
+/* Of every line; in Markdown, only what stands in fences counts. */
+static Block *blocks_of_lines(const TestFile *f, const char *path) {
   size_t n = strlen(path);
-  bool markdown = n > 3 && !strcmp(path + n - 3, ".md"), inside = !markdown;
-  bool *counts = calloc((size_t)f->line_count + 1, sizeof *counts);
-  for (int i = 0; counts && i < f->line_count; i++) {
+  bool markdown = n > 3 && !strcmp(path + n - 3, ".md"), inside = false;
+  Block *blocks = calloc((size_t)f->line_count + 1, sizeof *blocks);
+  Block block = markdown ? BLOCK_NONE : BLOCK_RLY;
+  for (int i = 0; blocks && i < f->line_count; i++) {
     bool fence = markdown && !strncmp(f->lines[i], "```", 3);
-    if (fence) inside = !inside && !strcmp(f->lines[i], "```rly");
-    counts[i] = inside && !fence;
+    if (fence) {
+      block = inside ? BLOCK_NONE : block_of(f->lines[i]);
+      inside = !inside;
+    }
+    blocks[i] = fence ? BLOCK_NONE : block;
   }
-  return counts;
+  return blocks;
 }
 
 /* --- Expectations ------------------------------------------------------- */
@@ -118,10 +130,10 @@ static bool is_blank(const char *text) {
   return !text || text[strspn(text, " \t\r\n")] == '\0';
 }
 
-static bool cut_cases(TestFile *f, const bool *counts) {
+static bool cut_cases(TestFile *f, const Block *blocks) {
   TestCase *c = new_case(f, 0);
   for (int i = 0; c && i < f->line_count;) {
-    if (!counts[i]) {
+    if (blocks[i] != BLOCK_RLY) {
       if (!append(&c->text, "")) return false;
       i++;
     } else if (!expectation(f->lines[i])) {
@@ -138,11 +150,68 @@ static bool cut_cases(TestFile *f, const bool *counts) {
   return c != NULL;
 }
 
+/* --- Commands and sessions ---------------------------------------------- */
+
+static const char *command_line(const char *line) { return after(line, "$ "); }
+
+/* An entry's line; the second of its lines may stand behind bare dots. */
+static const char *entry_line(const char *line) {
+  const char *text = after(line, "rly> ");
+  if (!text) text = after(line, "  ... ");
+  return text ? text : strcmp(line, "  ...") ? NULL : "";
+}
+
+static bool is_input(const char *line) {
+  return command_line(line) || entry_line(line);
+}
+
+/* The lines at `i` that are typed, then those that they print; a command
+ * goes on where its line ends in a backslash.  The line after them, or -1. */
+static int read_console(TestFile *f, const Block *blocks, int i) {
+  bool command = command_line(f->lines[i]) != NULL, more = true;
+  TestCase *c = new_case(f, i);
+  if (!c) return -1;
+  c->kind = command ? EXPECT_COMMAND : EXPECT_SESSION;
+  for (; more && i < f->line_count && blocks[i] == BLOCK_CONSOLE; i++) {
+    const char *line = f->lines[i];
+    const char *text = command ? command_line(line) : entry_line(line);
+    if (!append(&c->text, text ? text : line)) return -1;
+    size_t n = strlen(line);
+    more = command ? n && line[n - 1] == '\\'
+                   : i + 1 < f->line_count && after(f->lines[i + 1], "  ...");
+  }
+  c->expect_line = i;
+  for (; i < f->line_count && blocks[i] == BLOCK_CONSOLE &&
+         !is_input(f->lines[i]); i++)
+    if (!append(&c->expected, f->lines[i])) return -1;
+  c->expect_count = i - c->expect_line;
+  return i;
+}
+
+static bool cut_consoles(TestFile *f, const Block *blocks) {
+  for (int i = 0; i >= 0 && i < f->line_count;) {
+    bool typed = blocks[i] == BLOCK_CONSOLE && is_input(f->lines[i]);
+    i = typed ? read_console(f, blocks, i) : i + 1;
+    if (i < 0) return false;
+  }
+  return true;
+}
+
+/* Where a case is judged, which is where its expectation stands. */
+static int place(const TestCase *c) {
+  return c->expect_line ? c->expect_line : c->first_line;
+}
+
+static int by_place(const void *a, const void *b) {
+  return place(a) - place(b);
+}
+
 bool test_file_read(TestFile *f, const char *path, const char *text) {
   *f = (TestFile){0};
-  bool *counts = split_lines(f, text) ? lines_that_count(f, path) : NULL;
-  bool ok = counts && cut_cases(f, counts);
-  free(counts);
+  Block *blocks = split_lines(f, text) ? blocks_of_lines(f, path) : NULL;
+  bool ok = blocks && cut_cases(f, blocks) && cut_consoles(f, blocks);
+  free(blocks);
+  if (ok) qsort(f->cases, (size_t)f->case_count, sizeof *f->cases, by_place);
   return ok;
 }
 
@@ -212,7 +281,45 @@ static bool contains(const char *text, const char *part) {
   return found;
 }
 
+/* Are the lines of `found` those of `expected`?  Blanks at a line's end do
+ * not count. */
+static bool same_line(const char *a, const char *b) {
+  size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+  while (n && isspace((unsigned char)a[n - 1])) n--;
+  while (m && isspace((unsigned char)b[m - 1])) m--;
+  return n == m && !strncmp(a, b, n);
+}
+
+static const char *next_line(const char *text) {
+  text += strcspn(text, "\n");
+  return text + (*text == '\n');
+}
+
+/* A line of three dots matches as few lines as it can. */
+static bool same_lines(const char *found, const char *expected) {
+  const char *dots = NULL, *from = NULL;  /* where to try again */
+  while (*found) {
+    if (*expected && same_line("...", expected)) {
+      dots = expected = next_line(expected);
+      from = found;
+    } else if (*expected && same_line(found, expected)) {
+      found = next_line(found);
+      expected = next_line(expected);
+    } else if (dots) {
+      expected = dots;
+      found = from = next_line(from);
+    } else {
+      return false;
+    }
+  }
+  while (*expected && same_line("...", expected))
+    expected = next_line(expected);
+  return !*expected;
+}
+
 bool test_matches(const TestCase *c, const char *found) {
+  if (c->kind == EXPECT_COMMAND || c->kind == EXPECT_SESSION)
+    return same_lines(found, c->expected ? c->expected : "");
   if (c->kind == EXPECT_VALUE || c->kind == EXPECT_OUTPUT)
     return same_text(found, c->expected, c->tolerance);
   return strstr(found, c->code) && contains(found, c->expected);

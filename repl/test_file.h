@@ -11,8 +11,12 @@
  *   print("x");
  *   // expect output: ...
  *
- * A longer text goes on in comment lines that begin with three blanks.  In
- * Markdown the fenced `rly` blocks are one such file. */
+ * A longer text goes on in comment lines that begin with three blanks.
+ *
+ * In Markdown the fenced `rly` blocks are one such file.  A fenced `console`
+ * block shows commands behind `$ `, or entries at the prompt behind `rly> `
+ * and `  ... `, each followed by what it prints; a line of three dots stands
+ * for any lines.  The entries of a file are one session. */
 #ifndef REPL_TEST_FILE_H
 #define REPL_TEST_FILE_H
 
@@ -25,6 +29,8 @@ typedef enum ExpectKind {
   EXPECT_OUTPUT,   /* all that was printed and shown */
   EXPECT_ERROR,    /* refused */
   EXPECT_RUNTIME,  /* a run-time error, or a limit */
+  EXPECT_COMMAND,  /* what a shell's command prints */
+  EXPECT_SESSION,  /* what entries at the prompt print */
 } ExpectKind;
 
 /* The lines between one expectation and the next, and what is expected. */
@@ -49,8 +55,8 @@ typedef struct TestFile {
 bool test_file_read(TestFile *f, const char *path, const char *text);
 void test_file_free(TestFile *f);
 
-/* Does `found` say what the case expects?  Blanks compare as one; with a
- * tolerance numbers compare by value. */
+/* Does `found` say what the case expects?  Blanks compare as one, with a
+ * tolerance numbers by value; of commands and sessions, lines. */
 bool test_matches(const TestCase *c, const char *found);
 
 #endif

@@ -353,6 +353,41 @@ gives(rly('test', $wrong), 1, qr/^not ok 1 .*^ok 2 /ms, qr//,
 gives(rly('test', '--promote', $wrong), 0, qr//, '', 'test --promote');
 is(slurp($wrong), $cases, 'writes what was found');
 
+# A page: commands and a session that goes on from block to block.
+my $page = spew(scratch('page.md'), <<'MD');
+```console
+$ rly -e '1 + 1'
+2
+$ rly -e '1 / 0'
+...
+error[E0602]: integer division by zero
+```
+```rly
+40 + 2;
+// expect: 42
+```
+```console
+rly> let %x = 3;
+rly> def @f(%a: int32) {
+  ...   %a + 1
+  ... }
+rly> @f(%x)
+4
+```
+```console
+rly> %x * 2
+7
+```
+MD
+gives(rly('test', $page), 1,
+      qr/^ok\ 1\ .*^not\ ok\ 2\ .*page\.md:4$
+         .*^ok\ 3\ .*^ok\ 4\ .*^ok\ 5\ .*^ok\ 6\ .*
+         ^not\ ok\ 7\ .*page\.md:21$/msx, '', 'test of a page');
+gives(rly('test', '--safe', $page), 0, qr/^ok 2 - .* # SKIP --safe$/m, '',
+      '... which --safe does not run');
+rly('test', '--promote', $page);
+gives(rly('test', $page), 0, qr/^1\.\.7$/m, '', '... promoted');
+
 # --- Ctrl-C -----------------------------------------------------------------
 
 # The program says when it is running; then it is interrupted.

@@ -1,0 +1,12 @@
+/* Commands and prompts of a page, run as a reader of it would. */
+#ifndef REPL_TEST_CONSOLE_H
+#define REPL_TEST_CONSOLE_H
+
+/* What a command of the shell prints, on stdout or stderr; `rly` is this very
+ * program, stdin is empty.  To be freed; NULL when it cannot be run. */
+char *console_command(const char *command);
+
+/* What the prompt prints when it is fed `entries`. */
+char *console_session(const char *entries);
+
+#endif

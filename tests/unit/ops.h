@@ -13,8 +13,10 @@
 #include "ops/ops.h"
 #include "tests/unit/unit.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct Bench {
   Mem mem;
@@ -109,6 +111,80 @@ static inline Tensor *part_of(Bench *b, const Tensor *t, int axis,
   shape[axis] = n;
   return bench_own(b, tensor_view(&b->heap, t, t->rank, shape, t->strides,
                                   from * t->strides[axis]));
+}
+
+/* --- Attributes as text --------------------------------------------------
+ * "axis=1 newshape=[2, -1] pad_width=[[0, 1]] dtype=int64", blanks between
+ * them; what a dim may be is the caller's to say. */
+
+typedef struct AttrReader {
+  Arena *arena;
+  Dim (*dim)(void *data, const char **p);
+  void *data;
+} AttrReader;
+
+static inline const char *past_blanks(const char *p) {
+  while (*p == ' ' || *p == ',') p++;
+  return p;
+}
+
+/* "(2, ?)" or "[2, ?]" */
+static inline int read_dims(const AttrReader *r, const char **p, Dim *dims) {
+  int n = 0;
+  for (*p = past_blanks(*p + 1); **p != ')' && **p != ']'; *p = past_blanks(*p))
+    dims[n++] = r->dim(r->data, p);
+  ++*p;
+  return n;
+}
+
+static inline void read_ints(const AttrReader *r, const char **p,
+                             AttrValue *v) {
+  Dim *dims = ARENA_ARRAY(r->arena, Dim, RANK_MAX);
+  v->count = read_dims(r, p, dims);
+  v->ints = dims;
+}
+
+static inline void read_lists(const AttrReader *r, const char **p,
+                              AttrValue *v) {
+  AttrValue *lists = ARENA_ARRAY(r->arena, AttrValue, RANK_MAX);
+  v->count = 0;
+  for (*p = past_blanks(*p + 1); **p != ']'; *p = past_blanks(*p)) {
+    lists[v->count] = (AttrValue){.state = AV_SET, .operand = -1};
+    read_ints(r, p, &lists[v->count++]);
+  }
+  v->lists = lists;
+  ++*p;
+}
+
+static inline void read_attr(const AttrReader *r, AttrType type,
+                             const char **p, AttrValue *v) {
+  *v = (AttrValue){.state = AV_SET, .operand = -1, .count = COUNT_SCALAR};
+  if (type == AT_LISTS) {
+    read_lists(r, p, v);
+  } else if (**p == '[') {
+    read_ints(r, p, v);
+  } else if (type == AT_STRING || type == AT_DTYPE) {
+    size_t len = strcspn(*p, " ");
+    v->text = arena_strndup(r->arena, *p, len);
+    v->dtype = dtype_find(*p, len);
+    *p += len;
+  } else if (type == AT_FLOAT) {
+    v->real = strtod(*p, (char **)p);
+  } else {
+    v->integer = r->dim(r->data, p);
+  }
+}
+
+/* Changes what the text says; the others stay. */
+static inline void read_attrs(const AttrReader *r, const char *p,
+                              Attrs *attrs) {
+  for (p = past_blanks(p); *p; p = past_blanks(p)) {
+    const char *equals = strchr(p, '=');
+    char *name = arena_strndup(r->arena, p, (size_t)(equals - p));
+    AttrValue *v = (AttrValue *)attr_get(attrs, attr_name_find(name));
+    p = equals + 1;
+    read_attr(r, attrs->op->attrs[v - attrs->values].type, &p, v);
+  }
 }
 
 /* --- Calls --------------------------------------------------------------- */

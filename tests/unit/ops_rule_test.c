@@ -5,9 +5,6 @@
  *   {"nn.dense", "f32(2, n) f32(4, n)", "units=4", "f32(2, 4)"}            */
 #include "tests/unit/ops.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-
 typedef struct RuleBench {
   Mem mem;
   Arena arena;
@@ -36,12 +33,8 @@ static const struct { const char *name; DType dtype; } short_names[] = {
     {"u64", DT_UINT64},  {"bool", DT_BOOL},
 };
 
-static const char *past_blanks(const char *p) {
-  while (*p == ' ' || *p == ',') p++;
-  return p;
-}
-
-static Dim read_dim(RuleBench *b, const char **p) {
+static Dim read_dim(void *bench, const char **p) {
+  RuleBench *b = bench;
   if (**p == '?') return (*p)++, DIM_ANY;
   if (**p == '_') return (*p)++, DIM_HOLE;
   if (isalpha((unsigned char)**p)) {
@@ -55,15 +48,6 @@ static Dim read_dim(RuleBench *b, const char **p) {
   return d;
 }
 
-/* "(2, ?)" or "[2, ?]" */
-static int read_dims(RuleBench *b, const char **p, Dim *dims) {
-  int n = 0;
-  for (*p = past_blanks(*p + 1); **p != ')' && **p != ']'; *p = past_blanks(*p))
-    dims[n++] = read_dim(b, p);
-  ++*p;
-  return n;
-}
-
 static RuleType read_tensor(RuleBench *b, const char **p) {
   RuleType t = {.kind = RT_TENSOR, .dtype = DTYPE_NONE, .rank = -1};
   if (**p == '_') return ++*p, (RuleType){.dtype = DTYPE_NONE, .rank = -1};
@@ -74,7 +58,8 @@ static RuleType read_tensor(RuleBench *b, const char **p) {
     *p += len;
     break;
   }
-  if (**p == '(') t.rank = read_dims(b, p, t.dims);
+  AttrReader r = {&b->arena, read_dim, b};
+  if (**p == '(') t.rank = read_dims(&r, p, t.dims);
   return t;
 }
 
@@ -95,31 +80,6 @@ static int read_types(RuleBench *b, const char *p, RuleType *types) {
                             .dtype = DTYPE_NONE, .fields = fields};
   }
   return n;
-}
-
-/* "axis=1 newshape=[2, -1] dtype=int64" */
-static void read_attrs(RuleBench *b, const OpInfo *op, const char *p,
-                       Attrs *attrs) {
-  attrs_defaults(op, attrs);
-  for (p = past_blanks(p); *p; p = past_blanks(p)) {
-    const char *equals = strchr(p, '=');
-    char *name = arena_strndup(&b->arena, p, (size_t)(equals - p));
-    AttrValue *v = (AttrValue *)attr_get(attrs, attr_name_find(name));
-    *v = (AttrValue){.state = AV_SET, .operand = -1, .count = COUNT_SCALAR};
-    p = equals + 1;
-    if (*p == '[') {
-      Dim *dims = ARENA_ARRAY(&b->arena, Dim, RANK_MAX);
-      v->count = read_dims(b, &p, dims);
-      v->ints = dims;
-    } else if (isalpha((unsigned char)*p) && p[1] != ' ' && p[1]) {
-      size_t len = strcspn(p, " ");
-      v->text = arena_strndup(&b->arena, p, len);
-      v->dtype = dtype_find(p, len);
-      p += len;
-    } else {
-      v->integer = read_dim(b, &p);
-    }
-  }
 }
 
 static void print_type(RuleBench *b, StrBuf *out, const RuleType *t) {
@@ -151,7 +111,8 @@ static void check_row(const Row *row) {
   const OpInfo *op = op_info(op_find(row->op, &dyn));
   Attrs *attrs = ARENA_NEW(&b.arena, Attrs);
   RuleType types[12] = {0};
-  read_attrs(&b, op, row->attrs, attrs);
+  attrs_defaults(op, attrs);
+  read_attrs(&(AttrReader){&b.arena, read_dim, &b}, row->attrs, attrs);
   RuleCall c = {.op = op, .attrs = attrs, .dims = b.dims, .arena = &b.arena,
                 .args = types};
   c.count = read_types(&b, row->operands, types);

@@ -1,8 +1,10 @@
-/* Nothing is read or written outside a tensor.  Here every buffer ends, or
- * begins, at a page that may not be touched: the Makefile has the linker put
- * __wrap_buffer_new in place of buffer_new.  On such buffers run the example
- * of each row of the operator table and every conformance case of operators,
- * with each instruction set.  What their results are, others check. */
+/* Nothing is read or written outside a tensor, and the law holds.  Here every
+ * buffer, and every packed form of one, ends, or begins, at a page that may
+ * not be touched: the Makefile has the linker put __wrap_buffer_new in place
+ * of buffer_new, and so on.  On such buffers run the example of each row of
+ * the operator table and every conformance case of operators, with each
+ * instruction set; __wrap_op_run runs each operator again and otherwise, and
+ * compares bits.  What the results should be, others check. */
 #include <glob.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,11 +13,12 @@
 #include <unistd.h>
 
 #include "include/rly.h"
-#include "ops/ops.h"
-#include "tests/unit/unit.h"
+#include "ops/simd/select.h"
+#include "tests/unit/ops.h"
 
 static bool at_start;        /* of the pages; else their end */
 static const char *running;  /* what a fault would be blamed on */
+static const char *isa;      /* the instruction set in use */
 
 /* --- Buffers ----------------------------------------------------------------
  * A page that says how long the mapping is, a guard, the elements, a guard. */
@@ -45,6 +48,69 @@ Buffer *__wrap_buffer_new(Heap *h, size_t size) {
   if (b) b->flags = BUFFER_FOREIGN;
   else unmap(base);
   return b;
+}
+
+/* Packed panels; a multiple of 64 bytes. */
+void *__wrap_mem_alloc_aligned(Mem *m, size_t size);
+void *__wrap_mem_alloc_aligned(Mem *m, size_t size) {
+  (void)m;
+  size_t page = page_size(), whole = (size + 63) / 64 * 64;
+  char *base = map_guarded(whole);
+  if (!base) return NULL;
+  return base + 2 * page + (at_start ? 0 : (page - whole % page) % page);
+}
+
+void __wrap_mem_free_aligned(Mem *m, void *p, size_t size);
+void __wrap_mem_free_aligned(Mem *m, void *p, size_t size) {
+  (void)m, (void)size;
+  size_t page = page_size();
+  if (p) unmap((char *)((uintptr_t)p / page * page) - 2 * page);
+}
+
+/* --- The same operator again --------------------------------------------- */
+
+bool __real_op_run(OpCall *call);
+bool __wrap_op_run(OpCall *call);
+
+/* What the call gives on these operands is what it gave. */
+static void run_again(const OpCall *before, const Tensor *const *args,
+                      const OpCall *expected, const char *how) {
+  OpCall again = *before;
+  again.args = args;
+  if (!__real_op_run(&again))
+    fail_msg("%s, %s: %s", running, how, again.fault.message);
+  assert_int_equal(again.out_count, expected->out_count);
+  for (int i = 0; i < again.out_count; i++) {
+    if (!tensor_same(again.outs[i], expected->outs[i]))
+      fail_msg("%s, %s: `%s` differs on %s", running, isa, before->op->name,
+               how);
+    tensor_drop(before->heap, again.outs[i]);
+  }
+}
+
+static void run_laid_out(const OpCall *before, const OpCall *expected,
+                         const Layout *layout) {
+  int n = before->arg_count;
+  Tensor *args[64];
+  assert_true(n <= 64);
+  for (int i = 0; i < n; i++)
+    args[i] = layout->lay(before->heap, before->args[i]);
+  run_again(before, (const Tensor *const *)args, expected, layout->name);
+  for (int i = 0; i < n; i++) tensor_drop(before->heap, args[i]);
+}
+
+/* A weight is packed when it comes a second time. */
+bool __wrap_op_run(OpCall *call) {
+  OpCall before = *call;
+  if (!__real_op_run(call)) return false;
+  for (int i = 0; i < 2; i++)
+    run_again(&before, before.args, call, "the same operands");
+  for (size_t i = 0; i < LENGTH(layouts); i++)
+    run_laid_out(&before, call, &layouts[i]);
+  simd_select("reference");
+  run_again(&before, before.args, call, "the reference kernels");
+  simd_select(isa);
+  return true;
 }
 
 /* --- Running ------------------------------------------------------------- */
@@ -165,11 +231,12 @@ static void blame(int signal) {
 }
 
 static void on_each_instruction_set(void **state) {
-  static const char *const names[] = {"generic", "avx2", "avx512", "neon"};
+  static const char *const names[] = {"reference", "generic", "avx2", "avx512",
+                                      "neon"};
   struct sigaction act = {.sa_handler = blame, .sa_flags = SA_RESETHAND};
   sigaction(SIGSEGV, &act, NULL);
   for (size_t i = 0; i < LENGTH(names); i++)
-    if (rly_instruction_set(names[i])) {
+    if (rly_instruction_set(isa = names[i])) {
       tensors_are_guarded(state);
       run_all();
     }

@@ -84,12 +84,24 @@ static inline Tensor *noise(Bench *b, DType dtype, int rank,
   return t;
 }
 
-/* The same elements in a buffer three times as large, every second axis
- * backwards, none of them next to each other. */
-static inline Tensor *scattered(Bench *b, const Tensor *t) {
+/* --- The same elements, laid out otherwise --------------------------------
+ * Each gives a view that is the caller's. */
+
+/* A view of new memory, which goes with it, holding the elements of `t`. */
+static inline Tensor *laid_out(Heap *h, Tensor *memory, const Tensor *t,
+                               const int64_t *strides, int64_t offset) {
+  Tensor *view = tensor_view(h, memory, t->rank, t->shape, strides, offset);
+  tensor_drop(h, memory);
+  tensor_copy_into(view, t);
+  return view;
+}
+
+/* In a buffer three times as large, every second axis backwards, no two next
+ * to each other. */
+static inline Tensor *lay_scattered(Heap *h, const Tensor *t) {
   int64_t shape[RANK_MAX], strides[RANK_MAX], offset = 0;
   for (int i = 0; i < t->rank; i++) shape[i] = 3 * t->shape[i] + 1;
-  Tensor *wide = tensor_of(b, t->dtype, t->rank, shape);
+  Tensor *wide = tensor_new(h, t->dtype, t->rank, shape);
   memset(wide->data, 0x5A, tensor_bytes(wide));
   for (int i = 0; i < t->rank; i++) {
     int64_t step = 3 * wide->strides[i];
@@ -97,10 +109,34 @@ static inline Tensor *scattered(Bench *b, const Tensor *t) {
     offset += i % 2 && t->shape[i] > 0 ? step * (t->shape[i] - 1)
                                        : wide->strides[i];
   }
-  Tensor *view = bench_own(b, tensor_view(&b->heap, wide, t->rank, t->shape,
-                                          strides, offset));
-  tensor_copy_into(view, t);
-  return view;
+  return laid_out(h, wide, t, strides, offset);
+}
+
+/* One element further than the allocator puts a tensor. */
+static inline Tensor *lay_shifted(Heap *h, const Tensor *t) {
+  int64_t n = tensor_count(t) + 1, strides[RANK_MAX], step = 1;
+  for (int i = t->rank; i-- > 0; step *= t->shape[i]) strides[i] = step;
+  return laid_out(h, tensor_new(h, t->dtype, 1, &n), t, strides, 1);
+}
+
+/* The first axis is the one whose elements are neighbours. */
+static inline Tensor *lay_turned(Heap *h, const Tensor *t) {
+  int64_t strides[RANK_MAX], step = 1;
+  for (int i = 0; i < t->rank; step *= t->shape[i++]) strides[i] = step;
+  return laid_out(h, tensor_new(h, t->dtype, t->rank, t->shape), t, strides,
+                  0);
+}
+
+typedef struct Layout {
+  const char *name;
+  Tensor *(*lay)(Heap *h, const Tensor *t);
+} Layout;
+static const Layout layouts[] = {{"scattered", lay_scattered},
+                                 {"shifted", lay_shifted},
+                                 {"turned", lay_turned}};
+
+static inline Tensor *scattered(Bench *b, const Tensor *t) {
+  return bench_own(b, lay_scattered(&b->heap, t));
 }
 
 /* Part `n` elements long of an axis, from `from` on. */

@@ -217,42 +217,12 @@ static void same_results(const Trial *t, const char *how, const Call *got,
 
 /* --- The same values elsewhere ------------------------------------------- */
 
-/* One element further than the allocator puts a tensor. */
-static Tensor *shifted(Bench *b, const Tensor *t) {
-  Tensor *line = tensor_of(b, t->dtype, 1, (int64_t[]){tensor_count(t) + 1});
-  Tensor *view = bench_own(b, tensor_view(&b->heap, line, t->rank, t->shape,
-                                          t->strides, 1));
-  tensor_copy_into(view, t);
-  return view;
-}
-
-/* The first axis is the one whose elements are neighbours. */
-static Tensor *turned(Bench *b, const Tensor *t) {
-  int64_t strides[RANK_MAX], step = 1;
-  for (int i = 0; i < t->rank; i++) {
-    strides[i] = step;
-    step *= t->shape[i];
-  }
-  Tensor *whole = tensor_of(b, t->dtype, t->rank, t->shape);
-  Tensor *view = bench_own(b, tensor_view(&b->heap, whole, t->rank, t->shape,
-                                          strides, 0));
-  tensor_copy_into(view, t);
-  return view;
-}
-
-typedef struct Layout {
-  const char *name;
-  Tensor *(*of)(Bench *b, const Tensor *t);
-} Layout;
-static const Layout layouts[] = {
-    {"shifted", shifted}, {"turned", turned}, {"scattered", scattered}};
-
 static void other_layouts(Trial *t, const Operands *o, const Call *expected) {
   for (size_t k = 0; k < LENGTH(layouts); k++) {
     Operands other = *o;
     Call got;
     for (int i = 0; i < o->count; i++)
-      other.t[i] = layouts[k].of(t->b, o->t[i]);
+      other.t[i] = bench_own(t->b, layouts[k].lay(&t->b->heap, o->t[i]));
     run(t, &other, BATCH, "", &got);
     same_results(t, layouts[k].name, &got, expected);
   }

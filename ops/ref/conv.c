@@ -10,28 +10,15 @@
 #include "ops/rules/conv.h"
 
 #include "ops/kernel.h"
+#include "ops/ref/conv.h"
 #include "ops/ref/move.h"
 #include "ops/ref/product.h"
+#include "ops/simd/conv.h"
 #include "ops/simd/product.h"
 
 #include <string.h>
 
 enum { POSITIONS = 128 };  /* columns of a panel */
-
-/* Along one axis, position o of the result and k of the kernel meet at
- * o * stride + k * dilation - before in the data, which has `spread - 1` zeros
- * between its elements. */
-typedef struct ConvAxis {
-  int64_t stride, dilation, before, spread;
-} ConvAxis;
-
-typedef struct ConvPlan {
-  ConvAxis axes[SPATIAL_MAX];
-  int64_t groups;
-  Tensor data, out;      /* (N, C, D, H, W) */
-  const Tensor *weight;  /* (G, O / G, I / G, KD, KH, KW), contiguous */
-  int64_t k;             /* I / G * KD * KH * KW */
-} ConvPlan;
 
 /* --- Panels -------------------------------------------------------------- */
 
@@ -196,6 +183,7 @@ static bool run_plan(OpCall *call, ConvPlan *p) {
   size_t bytes = dtype_size(p->data.dtype);
   if (tensor_count(&p->out) == 0) return true;
   p->k = w[2] * w[3] * w[4] * w[5];
+  if (simd_conv_takes(p)) return simd_conv_run(call, p);
   char *panel = arena_array(call->arena, (size_t)p->k * POSITIONS + 1, bytes);
   if (!panel) return op_out_of_memory(call);
   for (int64_t batch = 0; batch < p->out.shape[0]; batch++)

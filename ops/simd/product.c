@@ -68,8 +68,9 @@ static void copy_results(const Part *part, int64_t row, int rows, float *sums,
 
 static void run_rows(const Part *part, int64_t row, int rows) {
   const Matrix *a = &part->p->a, *out = &part->p->out;
-  BlockFn *tile = part->simd->tile[rows][panel_width(part->columns) / GROUP];
+  BlockFn *tile = part->simd->tile[rows];
   Block b = part->block;
+  b.groups = panel_width(part->columns) / GROUP;
   b.a = element(a, row, part->k);
   b.c = element(out, row, part->n);
   b.c_row = out->row_step;

@@ -27,8 +27,10 @@ typedef struct Block {
   int64_t k;
   const float *a;
   int64_t a_row, a_step;
+  int groups;             /* of columns */
   const float *b;
   int64_t b_row, b_next;  /* b_next: from one panel to the next */
+  const int64_t *offsets; /* tile_at: row k lies at b + offsets[k] instead */
   float *c;
   int64_t c_row;
   bool more;              /* go on from what c holds; else from +0 */
@@ -36,8 +38,9 @@ typedef struct Block {
 typedef void BlockFn(const Block *b);
 
 typedef struct SimdProduct {
-  BlockFn *tile[TILE_ROWS + 1][PANEL / GROUP + 1];  /* by rows and groups */
-  BlockFn *row_pair;  /* one row, two whole panels */
+  BlockFn *tile[TILE_ROWS + 1];      /* by rows */
+  BlockFn *tile_at[TILE_ROWS + 1];   /* the same by offsets */
+  BlockFn *row_pair;                 /* one row, two whole panels */
 } SimdProduct;
 
 /* --- Lines ---------------------------------------------------------------- */

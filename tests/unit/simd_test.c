@@ -412,6 +412,104 @@ static void test_conv(void **state) {
   unit_mem_done(&mem);
 }
 
+/* Other ranks, layouts and groups, bands of a large image; `sizes` as the data
+ * and the weights have them. */
+typedef struct OtherConv {
+  OpId op;
+  int rank;
+  int64_t data[5], weight[5];
+  int64_t groups;
+  const char *layout;  /* NULL: the default */
+  Dim stride, padding, dilation;  /* along every axis */
+} OtherConv;
+
+static const OtherConv other_convs[] = {
+    {OP_NN_CONV1D, 3, {2, 3, 90}, {5, 3, 7}, 1, NULL, 1, 3, 1},
+    {OP_NN_CONV1D, 3, {1, 90, 3}, {5, 3, 4}, 1, "NWC", 3, 2, 2},
+    {OP_NN_CONV1D, 3, {1, 2, 9}, {3, 2, 2}, 1, NULL, 1, 50, 100},
+    {OP_NN_CONV2D, 4, {2, 20, 9, 11}, {20, 1, 3, 3}, 20, NULL, 1, 1, 1},
+    {OP_NN_CONV2D, 4, {1, 3, 30, 33}, {6, 1, 5, 2}, 3, NULL, 2, 2, 1},
+    {OP_NN_CONV2D, 4, {2, 9, 11, 20}, {20, 1, 3, 3}, 20, "NHWC", 1, 1, 1},
+    {OP_NN_CONV2D, 4, {1, 14, 15, 34}, {40, 17, 3, 3}, 2, "NHWC", 2, 1, 3},
+    {OP_NN_CONV2D, 4, {1, 8, 13, 17}, {70, 8, 1, 1}, 1, NULL, 3, 0, 1},
+    {OP_NN_CONV2D, 4, {1, 70, 5, 5}, {7, 70, 3, 3}, 1, NULL, 4, 6, 2},
+    {OP_NN_CONV2D, 4, {1, 2, 400, 350}, {3, 2, 3, 4}, 1, NULL, 1, 2, 1},
+    {OP_NN_CONV3D, 5, {2, 3, 5, 6, 9}, {4, 3, 3, 2, 3}, 1, NULL, 1, 1, 1},
+    {OP_NN_CONV3D, 5, {1, 4, 7, 8, 9}, {6, 2, 2, 3, 3}, 2, NULL, 2, 2, 2},
+    {OP_NN_CONV3D, 5, {1, 5, 6, 9, 3}, {4, 3, 3, 2, 3}, 1, "NDHWC", 2, 1, 1},
+    {OP_NN_CONV2D_TRANSPOSE, 4, {1, 6, 7, 9}, {6, 4, 3, 3}, 1, NULL, 2, 1, 1},
+    {OP_NN_CONV2D_TRANSPOSE, 4, {2, 6, 7, 9}, {6, 2, 4, 3}, 3, NULL, 3, 0, 2},
+    {OP_NN_CONV1D_TRANSPOSE, 3, {1, 6, 17}, {6, 4, 5}, 1, NULL, 4, 2, 1},
+};
+
+typedef struct OtherCase {
+  const OtherConv *conv;
+  float *data, *weight;
+  Mem *mem;
+} OtherCase;
+
+static void set_all(Attrs *attrs, AttrName name, int count, Dim value,
+                    Dim values[5]) {
+  AttrValue *v = value_of(attrs, name);
+  for (int i = 0; i < count; i++) values[i] = value;
+  v->state = AV_SET;
+  v->count = count;
+  v->ints = values;
+}
+
+static void other_attrs(const OtherConv *v, Attrs *attrs, Dim values[3][5]) {
+  attrs_defaults(op_info((int)v->op), attrs);
+  set_all(attrs, ATTR_strides, v->rank - 2, v->stride, values[0]);
+  set_all(attrs, ATTR_padding, v->rank - 2, v->padding, values[1]);
+  set_all(attrs, ATTR_dilation, v->rank - 2, v->dilation, values[2]);
+  value_of(attrs, ATTR_groups)->integer = v->groups;
+  if (v->layout) value_of(attrs, ATTR_data_layout)->text = v->layout;
+}
+
+static void run_other(const Case *c, char *out) {
+  const OtherCase *o = c->data;
+  Attrs attrs;
+  Dim values[3][5];
+  other_attrs(o->conv, &attrs, values);
+  Tensor data = tensor_on_data(DT_FLOAT32, o->conv->rank, o->conv->data,
+                               o->data);
+  Tensor weight = tensor_on_data(DT_FLOAT32, o->conv->rank, o->conv->weight,
+                                 o->weight);
+  run_op(o->mem, &attrs, (const Tensor *[]){&data, &weight}, out);
+}
+
+static int64_t product_of(const int64_t *shape, int rank) {
+  int64_t n = 1;
+  for (int i = 0; i < rank; i++) n *= shape[i];
+  return n;
+}
+
+/* More than the results of any: elements of the data, of the weights, of
+ * channels, stride by stride. */
+static int64_t room_for(const OtherConv *v) {
+  int64_t n = 1;
+  for (int i = 0; i < v->rank; i++)
+    n *= (v->data[i] + 2 * v->padding + v->weight[i]) * v->stride;
+  return n < 1 << 20 ? n : 1 << 20;
+}
+
+static void test_other_convs(void **state) {
+  (void)state;
+  Mem mem;
+  unit_mem(&mem);
+  for (size_t i = 0; i < LENGTH(other_convs); i++) {
+    const OtherConv *v = &other_convs[i];
+    OtherCase c = {v, NULL, NULL, &mem};
+    c.data = some_floats((size_t)product_of(v->data, v->rank), i, true);
+    c.weight = some_floats((size_t)product_of(v->weight, v->rank), 9, false);
+    compare(&(Case){run_other, DT_FLOAT32, room_for(v), &c},
+            op_info((int)v->op)->name);
+    free(c.data);
+    free(c.weight);
+  }
+  unit_mem_done(&mem);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_choice),
@@ -421,6 +519,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_casts, make_room, free_room),
       cmocka_unit_test(test_lines),
       cmocka_unit_test(test_conv),
+      cmocka_unit_test(test_other_convs),
   };
   return RUN_TESTS(tests);
 }

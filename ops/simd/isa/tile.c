@@ -33,11 +33,12 @@ VEC_FN void sums_store(const Block *b, const Sums *s, int rows, int column,
 }
 
 /* Columns column .. column + n * V of one panel, all of k. */
-VEC_FN void strip(const Block *b, int rows, int column, int n) {
+VEC_FN void strip(const Block *b, int rows, int column, int n, bool by_offset) {
   Sums s;
   sums_start(b, &s, rows, column, n);
-  const float *x = b->b + column, *a = b->a;
-  for (int64_t k = 0; k < b->k; k++, x += b->b_row, a += b->a_step) {
+  const float *from = b->b + column, *a = b->a;
+  for (int64_t k = 0; k < b->k; k++, a += b->a_step) {
+    const float *x = from + (by_offset ? b->offsets[k] : k * b->b_row);
     VF column_of[STRIP_MAX];
     VEC_UNROLL
     for (int v = 0; v < n; v++) column_of[v] = vf_load(x + v * V);
@@ -53,13 +54,16 @@ VEC_FN void strip(const Block *b, int rows, int column, int n) {
 }
 
 /* The whole width, in strips as wide as the registers allow. */
-VEC_FN void tile(const Block *block, int rows, int groups) {
+VEC_FN void tile(const Block *block, int rows, bool by_offset) {
   const Block b = *block;  /* which no store to c can change */
-  int vectors = groups * GROUP / V, wide = STRIP_OF(rows), v = 0;
-  for (; v + wide <= vectors; v += wide) strip(&b, rows, v * V, wide);
-  if (wide > 4 && v + 4 <= vectors) strip(&b, rows, v * V, 4), v += 4;
-  if (wide > 2 && v + 2 <= vectors) strip(&b, rows, v * V, 2), v += 2;
-  if (v < vectors) strip(&b, rows, v * V, 1);
+  int vectors = b.groups * GROUP / V, wide = STRIP_OF(rows), v = 0;
+  for (; v + wide <= vectors; v += wide)
+    strip(&b, rows, v * V, wide, by_offset);
+  if (wide > 4 && v + 4 <= vectors)
+    strip(&b, rows, v * V, 4, by_offset), v += 4;
+  if (wide > 2 && v + 2 <= vectors)
+    strip(&b, rows, v * V, 2, by_offset), v += 2;
+  if (v < vectors) strip(&b, rows, v * V, 1, by_offset);
 }
 
 /* One row by two panels: eight sums at a time wherever they lie. */
@@ -89,15 +93,15 @@ static void row_pair(const Block *block) {
     pair_strip(&b, column);
 }
 
-#define TILE(rows, groups) \
-  static void tile_##rows##_##groups(const Block *b) { tile(b, rows, groups); }
-#define TILES(rows) TILE(rows, 1) TILE(rows, 2) TILE(rows, 3) TILE(rows, 4)
-TILES(1) TILES(2) TILES(3) TILES(4) TILES(5) TILES(6)
+#define TILE(rows)                                                        \
+  static void tile_##rows(const Block *b) { tile(b, rows, false); }       \
+  static void tile_at_##rows(const Block *b) { tile(b, rows, true); }
+TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6)
 
-#define ROW(rows)                                                     \
-  [rows] = {[1] = tile_##rows##_1, [2] = tile_##rows##_2,             \
-            [3] = tile_##rows##_3, [4] = tile_##rows##_4}
+#define ROWS(name) \
+  {[1] = name##_1, name##_2, name##_3, name##_4, name##_5, name##_6}
 const SimdProduct ISA(simd_product) = {
-    .tile = {ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6)},
+    .tile = ROWS(tile),
+    .tile_at = ROWS(tile_at),
     .row_pair = row_pair,
 };

@@ -1,0 +1,22 @@
+/* Convolutions as their kernels see them. */
+#ifndef OPS_REF_CONV_H
+#define OPS_REF_CONV_H
+
+#include "ops/rules/window.h"
+
+/* Along one axis, position o of the result and k of the kernel meet at
+ * o * stride + k * dilation - before in the data, which has `spread - 1` zeros
+ * between its elements.  Stride or spread is 1. */
+typedef struct ConvAxis {
+  int64_t stride, dilation, before, spread;
+} ConvAxis;
+
+typedef struct ConvPlan {
+  ConvAxis axes[SPATIAL_MAX];
+  int64_t groups;
+  Tensor data, out;      /* (N, C, D, H, W) */
+  const Tensor *weight;  /* (G, O / G, I / G, KD, KH, KW), contiguous */
+  int64_t k;             /* I / G * KD * KH * KW */
+} ConvPlan;
+
+#endif

@@ -21,6 +21,10 @@ uint32_t ins_list_count(const Word *at) {
       const OpSite *site = word->data;
       return (uint32_t)(site->source_count + site->out_count);
     }
+    case INS_chain: {
+      const ChainSite *site = word->data;
+      return (uint32_t)(site->source_count + site->out_count);
+    }
     case INS_scalar3: return 1;
     default: return ins_info[at->op].flags & LIST ? at->b : 0;
   }

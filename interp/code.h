@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 #include "interp/interp.h"
-#include "ops/ops.h"
+#include "ops/fuse.h"
 
 /* --- Instructions ------------------------------------------------------- */
 
@@ -81,6 +81,24 @@ typedef struct OpSite {
   int out_count;     /* tensors produced */
   const Type *const *out_types;  /* rank 0: the bits are taken */
 } OpSite;
+
+/* An input of a chain: a source, or one of the even parts of it along an
+ * axis. */
+typedef struct ChainInput {
+  uint8_t source, part, parts, axis;  /* parts 1: the whole */
+} ChainInput;
+
+/* Element-wise operators that run as one (ops/fuse.h).  Where the shapes that
+ * come up do not allow it, the members run one by one. */
+typedef struct ChainSite {
+  const Fuse *fuse;
+  uint32_t number;       /* of its plan (plan.h) */
+  int source_count;      /* registers read */
+  const OpSource *sources;
+  const ChainInput *inputs;
+  const OpSite *const *members;  /* a step each */
+  int out_count;
+} ChainSite;
 
 typedef struct ScalarSite {
   ScalarFn fn;
@@ -173,6 +191,7 @@ struct Code {
   bool sorted;                  /* by address of their code */
   VEC(Tensor *) params;         /* by slot */
   VEC(Cell *) nullary;          /* by tag */
+  uint32_t plan_count;          /* sites that have one in a session */
 };
 
 /* The instance of this key, made when there is none.  Under the lock. */

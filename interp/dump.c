@@ -35,6 +35,13 @@ static void dump_word(Dump *d, const Word *at) {
       strbuf_addf(d->out, " %s", site->op->name);
       break;
     }
+    case INS_chain: {
+      const ChainSite *site = at[1].data;
+      for (int i = 0; i < site->fuse->steps; i++) {
+        strbuf_addf(d->out, " %s", site->members[i]->op->name);
+      }
+      break;
+    }
     case INS_scalar1:
     case INS_scalar2:
     case INS_scalar3: {

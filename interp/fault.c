@@ -20,16 +20,30 @@ static RunStatus status_of(DiagCode code) {
   }
 }
 
-bool vm_fault(Session *s, DiagCode code, const char *format, ...) {
+static bool raise(Session *s, Span span, DiagCode code, const char *format,
+                  va_list args) {
   char text[1024];
-  va_list args;
-  va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  const Function *f;
-  Span span = span_at(s, s->pc, &f);
   s->fault = diag_new(s->diags, SEV_RUNTIME, code, span, "%s", text);
   s->status = status_of(code);
+  return false;
+}
+
+bool vm_fault(Session *s, DiagCode code, const char *format, ...) {
+  const Function *f;
+  va_list args;
+  va_start(args, format);
+  raise(s, span_at(s, s->pc, &f), code, format, args);
+  va_end(args);
+  return false;
+}
+
+bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format,
+                 ...) {
+  va_list args;
+  va_start(args, format);
+  raise(s, span, code, format, args);
+  va_end(args);
   return false;
 }
 
@@ -133,7 +147,10 @@ static const char *frame_name(const Function *f) { return f ? f->name : "fn"; }
 static void unwind_frame(Session *s, const Word *pc, Value *regs) {
   const Function *f;
   Span span = span_at(s, pc, &f);
-  if (s->fault) diag_frame(s->fault, frame_name(f), span);
+  if (s->fault) {
+    bool first = s->fault->frame_count == 0;  /* it may lie within `pc` */
+    diag_frame(s->fault, frame_name(f), first ? s->fault->span : span);
+  }
   const LiveAt *live = f ? function_live(f, pc) : NULL;
   for (uint32_t i = 0; live && i < live->count; i++) {
     Obj *o = regs[f->live[live->first + i]].obj;

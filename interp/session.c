@@ -24,6 +24,7 @@ Session *session_new(Code *code, Limits limits, SessionHooks hooks,
   session_set_limits(s, limits);
   heap_init(&s->heap, s->mem);
   arena_init(&s->scratch, s->mem);
+  plans_init(&s->plans, s->mem);
   s->cell_threshold = 10000;
   s->entry[0].op = INS_call;
   s->entry[2].op = INS_halt;
@@ -49,6 +50,7 @@ void session_free(Session *s) {
   session_stack_done(s);
   mem_free(s->mem, s->values, s->value_count * sizeof *s->values);
   arena_done(&s->scratch);
+  plans_done(&s->plans);
   heap_done(&s->heap);
   mem_free(mem, s, sizeof *s);
 }

@@ -306,6 +306,7 @@ dispatch:
 
   /* --- Tensors, whatever needs types --- */
   CASE(op): SLOW(vm_op(s, pc)); NEXT(ins_length(pc));
+  CASE(chain): SLOW(vm_chain(s, pc)); NEXT(ins_length(pc));
   CASE(special): SLOW(vm_special(s, pc)); NEXT(ins_length(pc));
   CASE(scalar1): SLOW(vm_scalar(s, pc, 1)); NEXT(2);
   CASE(scalar2): SLOW(vm_scalar(s, pc, 2)); NEXT(2);

@@ -7,7 +7,7 @@
 #ifndef INTERP_VM_H
 #define INTERP_VM_H
 
-#include "interp/code.h"
+#include "interp/plan.h"
 
 typedef struct Frame {
   const Word *pc;   /* where to go on; the call stands two units before */
@@ -50,6 +50,7 @@ struct Session {
   SessionHooks hooks;
   Diags *diags;
   Arena scratch;           /* of one operator call */
+  Plans plans;             /* of tensor operators */
   /* Values of `let @x` and `let %x`, by slot. */
   GlobalSlot *values;
   size_t value_count;
@@ -114,6 +115,7 @@ bool vm_sibling(Session *s, const Word *pc);
 void vm_open(Session *s, const Word *pc);
 bool vm_ref(Session *s, const Word *pc);
 bool vm_op(Session *s, const Word *pc);
+bool vm_chain(Session *s, const Word *pc);
 bool vm_special(Session *s, const Word *pc);
 bool vm_scalar(Session *s, const Word *pc, int operands);
 bool vm_check(Session *s, const Word *pc);
@@ -133,6 +135,9 @@ void session_leave_segment(Session *s);
 /* A run-time error where the loop stands.  Always false. */
 bool vm_fault(Session *s, DiagCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Likewise in a part of what the instruction there stands for. */
+bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
 bool vm_out_of_memory(Session *s);
 /* The fault of a stop flag that is up. */
 bool vm_stopped(Session *s);

@@ -25,8 +25,19 @@ static bool gives_bool(OpId op) {
   return rule == rule_compare || rule == rule_float_test;
 }
 
-static int add_step(Fuse *f, const FuseStep *step) {
+/* `operands` are of `dtype`, but for the condition of `where`. */
+static void note_inputs(Fuse *f, const FuseStep *step, DType dtype) {
+  for (int k = 0; k < 3; k++) {
+    int input = step->operands[k] - FUSE_STEPS;
+    bool chooses = step->op == OP_WHERE && k == 0;
+    if (input >= 0)
+      f->input_dtype[input] = (uint8_t)(chooses ? DT_BOOL : dtype);
+  }
+}
+
+static int add_step(Fuse *f, const FuseStep *step, DType dtype) {
   if (!step->strip || f->steps == FUSE_STEPS) return -1;
+  note_inputs(f, step, dtype);
   f->step[f->steps] = *step;
   f->step[f->steps].output = -1;
   return f->steps++;
@@ -38,14 +49,14 @@ int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands) {
                    .dtype = gives_bool(op) ? DT_BOOL : dtype};
   int count = op_arg_count(op_info((int)op));
   for (int i = 0; i < count && i < 3; i++) step.operands[i] = operands[i];
-  return add_step(f, &step);
+  return add_step(f, &step, dtype);
 }
 
 int fuse_add_cast(Fuse *f, DType from, DType to, int operand) {
   return add_step(f, &(FuseStep){.op = OP_CAST,
                                  .strip = elementwise_cast(from, to).strip,
                                  .operands = {operand, -1, -1},
-                                 .dtype = to});
+                                 .dtype = to}, from);
 }
 
 int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
@@ -53,7 +64,7 @@ int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
   FuseStep step = {.op = op, .strip = elementwise_of(op, dtype).strip,
                    .operands = {operand, -1, -1}, .dtype = dtype};
   for (int i = 0; i < 2; i++) step.params[i] = bits_from_f64(dtype, params[i]);
-  return add_step(f, &step);
+  return add_step(f, &step, dtype);
 }
 
 bool fuse_output(Fuse *f, int step) {
@@ -182,73 +193,76 @@ typedef struct Spot {
   int64_t advance;  /* bytes an element; 0: the same place for every tile */
 } Spot;
 
+typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value)];
+
 typedef struct Run {
   const Fuse *fuse;
   OpCall *call;
-  Spot spots[FUSE_STEPS + FUSE_INPUTS];
+  int failed;                /* which step did */
+  bool late;                 /* some output is written behind the last step */
+  bool direct[FUSE_OUTPUTS]; /* by the step that makes it */
   Spot outputs[FUSE_OUTPUTS];
-  bool direct[FUSE_OUTPUTS];  /* written by its step; else behind the last */
-  char (*slots)[FUSE_TILE * sizeof(Value)];
+  Spot spots[FUSE_STEPS + FUSE_INPUTS];
 } Run;
+
+bool fuse_may_replace(const Fuse *f, int output, int input) {
+  for (int i = f->output_step[output] + 1; i < f->steps; i++)
+    for (int k = 0; k < 3; k++)
+      if (f->step[i].operands[k] == FUSE_INPUT(input)) return false;
+  return true;
+}
 
 static bool same_elements(const Tensor *a, const Tensor *b) {
   return a->data == b->data || (a->buffer && a->buffer == b->buffer);
 }
 
-/* No step behind this one reads an input that the output replaces. */
 static bool may_write(const Fuse *f, const OpCall *call, int output) {
-  for (int i = f->output_step[output] + 1; i < f->steps; i++)
-    for (int k = 0; k < 3; k++) {
-      int from = f->step[i].operands[k] - FUSE_STEPS;
-      if (from >= 0 && same_elements(call->args[from], call->outs[output]))
-        return false;
-    }
+  for (int i = 0; i < f->inputs; i++)
+    if (same_elements(call->args[i], call->outs[output]) &&
+        !fuse_may_replace(f, output, i))
+      return false;
   return true;
 }
 
-static Spot spot_of(const Grid *g, int k, DType dtype) {
-  int64_t advance = g->rank ? g->steps[g->rank - 1][k] : 0;
-  return (Spot){g->data[k], advance / (int64_t)dtype_size(dtype), advance};
-}
-
-/* Points at this run of the grid. */
-static void find_spots(Run *r, const Grid *g) {
+/* Steps write to their outputs, or to slots. */
+static void find_results(Run *r, Slots slots) {
   const Fuse *f = r->fuse;
-  for (int i = 0; i < f->inputs; i++)
-    r->spots[FUSE_INPUT(i)] =
-        spot_of(g, i, (DType)r->call->args[i]->dtype);
-  for (int i = 0; i < f->outputs; i++)
-    r->outputs[i] =
-        spot_of(g, f->inputs + i, (DType)r->call->outs[i]->dtype);
   for (int i = 0; i < f->steps; i++) {
     int output = f->step[i].output;
-    bool direct = output >= 0 && r->direct[output];
-    r->spots[i] = direct ? r->outputs[output]
-                          : (Spot){r->slots[f->step[i].slot], 1, 0};
+    r->spots[i] = output >= 0 && r->direct[output]
+                      ? r->outputs[output]
+                      : (Spot){slots[f->step[i].slot], 1, 0};
   }
 }
 
-static bool step_fault(const Run *r, const FuseStep *step, int code) {
+static bool step_fault(Run *r, int i, int code) {
   OpCall one = *r->call;
-  one.op = op_info((int)step->op);
+  one.op = op_info((int)r->fuse->step[i].op);
   op_fault(&one, (DiagCode)code,
            code == E0602 ? "division by zero" : "failed");
   r->call->fault = one.fault;
+  r->failed = i;
   return false;
 }
 
-static bool run_step(const Run *r, const FuseStep *step, const Spot *to,
-                     int64_t at, int64_t n) {
-  Strip s = {.n = n, .out = to->data + at * to->advance,
-             .out_step = to->step};
-  for (int k = 0; k < 3 && step->operands[k] >= 0; k++) {
-    const Spot *from = &r->spots[step->operands[k]];
-    s.in[k] = from->data + at * from->advance;
-    s.step[k] = from->step;
-  }
-  memcpy(s.params, step->params, sizeof s.params);
+static void set_operand(Strip *s, int k, const Spot *from, int64_t at) {
+  s->in[k] = from->data + at * from->advance;
+  s->step[k] = from->step;
+}
+
+static bool run_step(Run *r, int i, int64_t at, int64_t n) {
+  const FuseStep *step = &r->fuse->step[i];
+  const Spot *to = &r->spots[i];
+  Strip s;
+  s.n = n;
+  s.out = to->data + at * to->advance;
+  s.out_step = to->step;
+  for (int k = 0; k < 3 && step->operands[k] >= 0; k++)
+    set_operand(&s, k, &r->spots[step->operands[k]], at);
+  s.params[0] = step->params[0];
+  s.params[1] = step->params[1];
   int code = step->strip(&s);
-  return code == 0 || step_fault(r, step, code);
+  return code == 0 || step_fault(r, i, code);
 }
 
 /* Outputs that had to wait until their inputs were read. */
@@ -256,44 +270,102 @@ static void store_late(const Run *r, int64_t at, int64_t n) {
   for (int i = 0; i < r->fuse->outputs; i++) {
     if (r->direct[i]) continue;
     DType dtype = (DType)r->call->outs[i]->dtype;
-    FuseStep copy = {.strip = elementwise_cast(dtype, dtype).strip,
-                     .operands = {r->fuse->output_step[i], -1, -1}};
-    run_step(r, &copy, &r->outputs[i], at, n);
+    const Spot *to = &r->outputs[i];
+    Strip s = {.n = n, .out = to->data + at * to->advance,
+               .out_step = to->step};
+    set_operand(&s, 0, &r->spots[r->fuse->output_step[i]], at);
+    elementwise_cast(dtype, dtype).strip(&s);
   }
 }
 
-static bool run_tiles(const Run *r, int64_t count) {
+static bool run_tiles(Run *r, int64_t count) {
   const Fuse *f = r->fuse;
   for (int64_t at = 0; at < count; at += FUSE_TILE) {
     int64_t n = count - at < FUSE_TILE ? count - at : FUSE_TILE;
     if (op_stopped(r->call)) return false;
     for (int i = 0; i < f->steps; i++)
-      if (!run_step(r, &f->step[i], &r->spots[i], at, n)) return false;
-    store_late(r, at, n);
+      if (!run_step(r, i, at, n)) return false;
+    if (r->late) store_late(r, at, n);
   }
   return true;
 }
 
-bool fuse_run(const Fuse *f, OpCall *call) {
-  char slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value)]
-      __attribute__((aligned(64)));
+/* --- On tensors ---------------------------------------------------------- */
+
+static Spot spot_of(const Grid *g, int k, const Tensor *t) {
+  int64_t advance = g->rank ? g->steps[g->rank - 1][k] : 0;
+  return (Spot){g->data[k], advance / (int64_t)dtype_size(t->dtype), advance};
+}
+
+/* Points at this run of the grid. */
+static void find_spots(Run *r, const Grid *g, Slots slots) {
+  const Fuse *f = r->fuse;
+  for (int i = 0; i < f->inputs; i++)
+    r->spots[FUSE_INPUT(i)] = spot_of(g, i, r->call->args[i]);
+  for (int i = 0; i < f->outputs; i++)
+    r->outputs[i] = spot_of(g, f->inputs + i, r->call->outs[i]);
+  find_results(r, slots);
+}
+
+bool fuse_run(const Fuse *f, OpCall *call, int *step) {
+  Slots slots __attribute__((aligned(64)));
   Run r;
   const Tensor *tensors[OPERANDS];
   r.fuse = f;
   r.call = call;
-  r.slots = slots;
+  r.late = false;
+  r.failed = -1;
   for (int i = 0; i < f->inputs; i++) tensors[i] = call->args[i];
   for (int i = 0; i < f->outputs; i++) {
     tensors[f->inputs + i] = call->outs[i];
     r.direct[i] = may_write(f, call, i);
+    r.late |= !r.direct[i];
   }
   if (tensor_count(call->outs[0]) == 0) return true;
   Grid g;
   grid_init(&g, tensors, f->inputs + f->outputs);
   int64_t index[RANK_MAX] = {0}, n = g.rank ? g.shape[g.rank - 1] : 1;
   do {
-    find_spots(&r, &g);
-    if (!run_tiles(&r, n)) return false;
+    find_spots(&r, &g, slots);
+    if (!run_tiles(&r, n)) return *step = r.failed, false;
   } while (grid_next(&g, index));
   return true;
+}
+
+/* --- Along a line -------------------------------------------------------- */
+
+bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
+  Grid g;
+  int count = f->inputs + f->outputs;
+  grid_init(&g, tensors, count);
+  if (g.rank > 1) return false;
+  line->n = g.rank ? g.shape[0] : 1;
+  for (int k = 0; k < count; k++)
+    line->steps[k] = g.rank ? spot_of(&g, k, tensors[k]).step : 0;
+  return true;
+}
+
+static Spot spot_on(const FuseLine *line, int k, char *data, DType dtype) {
+  int64_t step = line->steps[k];
+  return (Spot){data, step, step * (int64_t)dtype_size(dtype)};
+}
+
+bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,
+                   OpCall *call, int *step) {
+  Slots slots __attribute__((aligned(64)));
+  Run r;
+  r.fuse = f;
+  r.call = call;
+  r.late = false;
+  r.failed = -1;
+  for (int i = 0; i < f->inputs; i++)
+    r.spots[FUSE_INPUT(i)] =
+        spot_on(line, i, data[i], (DType)f->input_dtype[i]);
+  for (int i = 0; i < f->outputs; i++) {
+    DType dtype = (DType)f->step[f->output_step[i]].dtype;
+    r.outputs[i] = spot_on(line, f->inputs + i, data[f->inputs + i], dtype);
+    r.direct[i] = true;
+  }
+  find_results(&r, slots);
+  return run_tiles(&r, line->n) || (*step = r.failed, false);
 }

@@ -14,6 +14,8 @@
 #ifndef OPS_FUSE_H
 #define OPS_FUSE_H
 
+#include <stddef.h>
+
 #include "ops/ref/elementwise.h"
 
 enum {
@@ -39,11 +41,14 @@ typedef struct FuseStep {
 
 typedef struct Fuse {
   int inputs, outputs, steps;
-  FuseStep step[FUSE_STEPS];
-  uint8_t output_step[FUSE_OUTPUTS];
+  uint8_t input_dtype[FUSE_INPUTS], output_step[FUSE_OUTPUTS];
+  FuseStep step[FUSE_STEPS];  /* a copy to keep ends with the last in use */
 } Fuse;
 
 void fuse_init(Fuse *f, int inputs);
+static inline size_t fuse_size(const Fuse *f) {
+  return offsetof(Fuse, step) + (size_t)f->steps * sizeof(FuseStep);
+}
 
 /* Adds a step: an element-wise operator on operands of `dtype` (for `where`,
  * the dtype of what it chooses from, the condition being bool).  Returns what
@@ -66,10 +71,29 @@ bool fuse_finish(Fuse *f);
 bool fuse_shape(const Fuse *f, const Tensor *const *args, int *rank,
                 int64_t shape[RANK_MAX]);
 
+/* May this output be written over that input?  Not while a step behind the
+ * one that makes it reads the input.  (fuse_run() helps itself.) */
+bool fuse_may_replace(const Fuse *f, int output, int input);
+
 /* Runs it on call->args, into call->outs, which have the shape of
  * fuse_shape().  Inputs may be any views; an output may be the very elements
  * of an input, in the same order, but not overlap one otherwise.  Fails as
- * kernels do. */
-bool fuse_run(const Fuse *f, OpCall *call);
+ * kernels do; *step receives the one that failed, or -1. */
+bool fuse_run(const Fuse *f, OpCall *call, int *step);
+
+/* Inputs and outputs that are one run: each steps on evenly. */
+typedef struct FuseLine {
+  int64_t n;
+  int64_t steps[FUSE_INPUTS + FUSE_OUTPUTS];  /* in elements */
+} FuseLine;
+
+/* That of inputs, then outputs; false when they do not merge into one. */
+bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line);
+
+/* Runs along a line whose operands start at these addresses, each output only
+ * where it may be written.  Of the call, `stop` is looked at and the fault
+ * set. */
+bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,
+                   OpCall *call, int *step);
 
 #endif

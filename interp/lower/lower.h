@@ -4,6 +4,7 @@
  *   expr.c      expressions; call.c calls; op.c operators; closure.c function
  *               values; match.c decision trees; cond.c conditions
  *               -> a list of Ins over virtual registers
+ *   chain.c     element-wise operators that become one instruction
  *   own.c       where counted values move, are kept and dropped
  *   regs.c      virtual registers to real ones
  *   emit.c      units, jumps, the tables of spans and live registers
@@ -38,6 +39,8 @@ enum {
   PSEUDO_SELF,
   /* The head of the loop. */
   PSEUDO_HEAD,
+  /* What chain.c took back. */
+  PSEUDO_NOTHING,
 };
 
 /* A listed register with its mode, a letter of code.def.  Without the flag
@@ -225,6 +228,7 @@ void lazy_join(Lower *l, size_t mark);
 
 /* --- The other phases --------------------------------------------------- */
 
+void chain_pass(Lower *l);    /* chain.c */
 void own_pass(Lower *l);      /* own.c */
 bool regs_assign(Lower *l);   /* regs.c: false when there are too many */
 bool emit_code(Lower *l);     /* emit.c */

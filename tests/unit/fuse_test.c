@@ -52,7 +52,8 @@ static void run(Desk *d, const Fuse *f, const Tensor *const *args,
   OpCall call = {.arg_count = f->inputs, .args = args,
                  .out_count = f->outputs, .outs = outs, .heap = &d->heap,
                  .arena = &d->arena, .threads = 1};
-  assert_true(fuse_run(f, &call));
+  int step;
+  assert_true(fuse_run(f, &call, &step));
 }
 
 static void drop_all(Desk *d, Tensor **tensors, int count) {
@@ -218,7 +219,9 @@ static void test_fault(void **state) {
   Tensor *out = numbers(&d, DT_INT32, 1, (int64_t[]){5});
   OpCall call = {.args = (const Tensor *[]){x, zero}, .outs = &out,
                  .arena = &d.arena};
-  assert_false(fuse_run(&f, &call));
+  int step;
+  assert_false(fuse_run(&f, &call, &step));
+  assert_int_equal(step, 1);
   assert_int_equal(call.fault.code, E0602);
   assert_string_equal(call.fault.message, "`divide`: division by zero");
   drop_all(&d, (Tensor *[]){x, zero, out}, 3);

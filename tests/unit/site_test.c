@@ -1,5 +1,5 @@
 /* Tensor operators in programs, by what they allocate: results in place where
- * an operand ends, and only there. */
+ * an operand ends, and only there; chains in one pass. */
 #include "include/rly.h"
 
 #include <stdio.h>
@@ -97,6 +97,56 @@ static void test_loops(void **state) {
   guest_end(&g);
 }
 
+/* A cell's gates are one chain: c' takes c's place, h' alone is new, whatever
+ * lies between them. */
+static void test_gates(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g,
+      "def @gates(%g: Tensor[(1, 8), float32], %c: Tensor[(1, 2), float32]) {\n"
+      "  let %s = split(%g, indices_or_sections=4, axis=1);\n"
+      "  let %c2 = sigmoid(%s.1) * %c + sigmoid(%s.0) * tanh(%s.2);\n"
+      "  (sigmoid(%s.3) * tanh(%c2), %c2)\n"
+      "}\n"
+      "def @steps(%n: int32, %g: Tensor[(1, 8), float32],\n"
+      "           %h: Tensor[(1, 2), float32], %c: Tensor[(1, 2), float32]) {\n"
+      "  if (%n == 0) { (%h, %c) } else {\n"
+      "    let %r = @gates(%g, %c);\n"
+      "    @steps(%n - 1, %g, %r.0, %r.1)\n"
+      "  }\n"
+      "}\n");
+  uint64_t buffers[2];
+  for (int k = 0; k < 2; k++) {
+    char text[160];
+    snprintf(text, sizeof text, "@steps(%d, zeros(shape=[1, 8], dtype="
+             "\"float32\"), [[0f, 0f]], [[8f, 0f]] * 1f)", k ? 3 : 2);
+    buffers[k] = buffers_of(&g, text);
+  }
+  assert_int_equal(buffers[1] - buffers[0], 1);
+  /* c halves: sigmoid(0) = 1/2, tanh(0) = 0 */
+  assert_non_null(strstr(g.shown, "Tensor[(1, 2), float32] [[1.0, 0.0]])"));
+  guest_end(&g);
+}
+
+/* The place of a failure is its operator's, not the chain's. */
+static void test_place(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, "def @f(%x: Tensor[(?), int32], %y: Tensor[(?), int32]) {\n"
+                  "  let %a =\n"
+                  "    %x / %y;\n"
+                  "  %a + %x\n"
+                  "}\n");
+  add(&g, "@f([1, 2], [1, 0])");
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_RUNTIME);
+  char *text = rly_diagnostics_text(g.cx, false);
+  assert_non_null(text);
+  assert_non_null(strstr(text, "test:3:5: error[E0602]: `divide`: division"));
+  assert_non_null(strstr(text, "in @f at test:3:5"));
+  rly_text_free(g.cx, text);
+  guest_end(&g);
+}
+
 /* What someone still sees is not written over: a variable used again, a part
  * of what is shown elsewhere, a constant, a value of the session. */
 static void test_shared(void **state) {
@@ -162,6 +212,8 @@ static void test_failure(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_gates),
+      cmocka_unit_test(test_place),
       cmocka_unit_test(test_shared),
       cmocka_unit_test(test_packed),
       cmocka_unit_test(test_failure),

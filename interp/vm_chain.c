@@ -1,0 +1,388 @@
+/* Chains of element-wise operators.  When the operands have a shape that was
+ * not seen here before, a plan is made: do the members broadcast to results of
+ * one shape, which operands may be written over, do all lie along one line?
+ * Where they do not fit together the members run one by one, so that each
+ * makes its own shape or is the one that fails. */
+#include <string.h>
+
+#include "interp/vm.h"
+#include "ops/ref/move.h"
+
+enum { OPERANDS = FUSE_INPUTS + FUSE_OUTPUTS };
+
+typedef struct ChainPlan {
+  Plan plan;
+  bool together;               /* the members run as one */
+  bool is_line;
+  uint8_t rank;                /* of the results */
+  int64_t shape[RANK_MAX];
+  uint16_t over[FUSE_OUTPUTS]; /* sources that a result may replace */
+  int64_t offset[FUSE_INPUTS]; /* bytes from the source's first element */
+  FuseLine line;
+  int64_t key[];               /* each source's geometry */
+} ChainPlan;
+
+typedef struct Chain {
+  Session *s;
+  const ChainSite *site;
+  const uint16_t *list;
+  ChainPlan *plan;
+  unsigned taken;              /* sources that the instruction drops */
+} Chain;
+
+static const Value *source_of(const Chain *c, int i) {
+  return &c->s->regs[c->list[i]];
+}
+
+static bool is_tensor(const Chain *c, int source) {
+  return c->site->sources[source].kind == FROM_TENSOR;
+}
+
+/* --- Planning ----------------------------------------------------------- */
+
+static size_t key_size(const Chain *c) {
+  size_t n = 0;
+  for (int i = 0; i < c->site->source_count; i++) {
+    if (is_tensor(c, i)) n += 2 * (size_t)source_of(c, i)->tensor->rank;
+  }
+  return n * sizeof(int64_t);
+}
+
+static void write_key(const Chain *c) {
+  int64_t *key = c->plan->key;
+  for (int i = 0; i < c->site->source_count; i++) {
+    if (is_tensor(c, i)) key = geometry_write(source_of(c, i)->tensor, key);
+  }
+}
+
+static bool plan_fits(const Chain *c) {
+  const int64_t *key = c->plan->key;
+  for (int i = 0; i < c->site->source_count; i++) {
+    if (!is_tensor(c, i)) continue;
+    const Tensor *t = source_of(c, i)->tensor;
+    if (!geometry_is(t, key)) return false;
+    key += 2 * t->rank;
+  }
+  return true;
+}
+
+/* An input as a tensor; false when the source has no such parts. */
+static bool input_view(const Chain *c, int i, Tensor *view) {
+  ChainInput in = c->site->inputs[i];
+  const Value *v = source_of(c, in.source);
+  if (!is_tensor(c, in.source)) {
+    *view = tensor_on_bits(c->site->sources[in.source].dtype, v);
+    return true;
+  }
+  *view = *v->tensor;
+  if (in.parts == 1) return true;
+  int64_t n = view->shape[in.axis];
+  if (n % in.parts) return false;
+  n /= in.parts;
+  *view = geometry_slice(view, in.axis, n * in.part, n);
+  return true;
+}
+
+/* The shapes of inputs and of what steps give. */
+typedef struct Shape {
+  int rank;
+  int64_t dims[RANK_MAX];
+} Shape;
+
+static bool broadcast(Shape *to, const Shape *from) {
+  Shape both = {.rank = to->rank > from->rank ? to->rank : from->rank};
+  for (int i = 1; i <= both.rank; i++) {
+    int64_t a = i <= to->rank ? to->dims[to->rank - i] : 1;
+    int64_t b = i <= from->rank ? from->dims[from->rank - i] : 1;
+    if (a != b && a != 1 && b != 1) return false;
+    both.dims[both.rank - i] = a == 1 ? b : a;
+  }
+  *to = both;
+  return true;
+}
+
+static bool step_shapes(const Fuse *f, const Tensor *views, Shape *steps) {
+  for (int i = 0; i < f->steps; i++) {
+    steps[i] = (Shape){0};
+    for (int k = 0; k < 3 && f->step[i].operands[k] >= 0; k++) {
+      int from = f->step[i].operands[k];
+      Shape shape;
+      if (from < FUSE_STEPS) {
+        shape = steps[from];
+      } else {
+        const Tensor *t = &views[from - FUSE_STEPS];
+        shape.rank = t->rank;
+        memcpy(shape.dims, t->shape, sizeof shape.dims);
+      }
+      if (!broadcast(&steps[i], &shape)) return false;
+    }
+  }
+  return true;
+}
+
+static bool shape_is(const Shape *shape, int rank, const int64_t *dims) {
+  return shape->rank == rank &&
+         !memcmp(shape->dims, dims, (size_t)rank * sizeof *dims);
+}
+
+/* Do the results have one shape, to which all inputs broadcast? */
+static bool find_shape(const Chain *c, const Tensor *views) {
+  const Fuse *f = c->site->fuse;
+  Shape steps[FUSE_STEPS];
+  const Tensor *args[FUSE_INPUTS];
+  int rank;
+  int64_t count;
+  for (int i = 0; i < f->inputs; i++) args[i] = &views[i];
+  if (!step_shapes(f, views, steps) ||
+      !fuse_shape(f, args, &rank, c->plan->shape)) {
+    return false;
+  }
+  c->plan->rank = (uint8_t)rank;
+  for (int i = 0; i < f->outputs; i++) {
+    if (!shape_is(&steps[f->output_step[i]], rank, c->plan->shape)) {
+      return false;
+    }
+  }
+  return shape_count(rank, c->plan->shape, &count) && count > 0;
+}
+
+/* Is the input all of its source, which no other input shows? */
+static bool is_only_input(const ChainSite *site, int input) {
+  for (int i = 0; i < site->fuse->inputs; i++) {
+    if (i != input && site->inputs[i].source == site->inputs[input].source) {
+      return false;
+    }
+  }
+  return site->inputs[input].parts == 1;
+}
+
+static bool may_replace(const Chain *c, const Tensor *out, int output,
+                        int input, const Tensor *view) {
+  return is_tensor(c, c->site->inputs[input].source) &&
+         view->dtype == out->dtype && shapes_equal(view, out) &&
+         tensor_is_contiguous(view) && is_only_input(c->site, input) &&
+         fuse_may_replace(c->site->fuse, output, input);
+}
+
+static void find_places(const Chain *c, const Tensor *views) {
+  const ChainSite *site = c->site;
+  const Fuse *f = site->fuse;
+  const Tensor *tensors[OPERANDS];
+  Tensor outs[FUSE_OUTPUTS];
+  char nothing;
+  for (int i = 0; i < f->inputs; i++) {
+    ChainInput in = site->inputs[i];
+    tensors[i] = &views[i];
+    if (in.parts > 1) {
+      const Tensor *whole = source_of(c, in.source)->tensor;
+      c->plan->offset[i] = views[i].data - whole->data;
+    }
+  }
+  for (int o = 0; o < f->outputs; o++) {
+    outs[o] = tensor_on_data((DType)f->step[f->output_step[o]].dtype,
+                             c->plan->rank, c->plan->shape, &nothing);
+    tensors[f->inputs + o] = &outs[o];
+    for (int i = 0; i < f->inputs; i++) {
+      if (may_replace(c, &outs[o], o, i, &views[i])) {
+        c->plan->over[o] |= (uint16_t)(1u << site->inputs[i].source);
+      }
+    }
+  }
+  c->plan->is_line = fuse_line(f, tensors, &c->plan->line);
+}
+
+static bool make_plan(Chain *c) {
+  size_t size = sizeof(ChainPlan) + key_size(c);
+  c->plan = (ChainPlan *)plan_renew(&c->s->plans, c->site->number, size);
+  if (!c->plan) return vm_out_of_memory(c->s);
+  Tensor views[FUSE_INPUTS];
+  write_key(c);
+  c->plan->together = true;
+  for (int i = 0; i < c->site->fuse->inputs; i++) {
+    c->plan->together &= input_view(c, i, &views[i]);
+  }
+  c->plan->together = c->plan->together && find_shape(c, views);
+  if (c->plan->together) find_places(c, views);
+  return true;
+}
+
+/* --- Results ------------------------------------------------------------ */
+
+/* A source that ends here and has its elements to itself, for output `o`. */
+static Tensor *replaced(Chain *c, int o) {
+  for (unsigned m = c->plan->over[o] & c->taken; m; m &= m - 1) {
+    int source = __builtin_ctz(m);
+    Tensor *t = source_of(c, source)->tensor;
+    if (!obj_unshared(&t->obj) || !t->buffer || !buffer_writable(t->buffer) ||
+        tensor_bytes(t) < t->buffer->size / 2) {
+      continue;
+    }
+    c->taken &= ~(1u << source);
+    return t;
+  }
+  return NULL;
+}
+
+typedef struct Outs {
+  Tensor *tensors[FUSE_OUTPUTS];
+  unsigned fresh;     /* those that are new */
+} Outs;
+
+static void drop_fresh(Chain *c, Outs *outs) {
+  for (unsigned m = outs->fresh; m; m &= m - 1) {
+    tensor_drop(&c->s->heap, outs->tensors[__builtin_ctz(m)]);
+  }
+}
+
+static bool make_outs(Chain *c, Outs *outs) {
+  const Fuse *f = c->site->fuse;
+  outs->fresh = 0;
+  for (int o = 0; o < f->outputs; o++) {
+    outs->tensors[o] = replaced(c, o);
+    if (outs->tensors[o]) continue;
+    DType dtype = (DType)f->step[f->output_step[o]].dtype;
+    outs->tensors[o] =
+        tensor_new(&c->s->heap, dtype, c->plan->rank, c->plan->shape);
+    if (!outs->tensors[o]) {
+      drop_fresh(c, outs);
+      return vm_out_of_memory(c->s);
+    }
+    outs->fresh |= 1u << o;
+  }
+  return true;
+}
+
+static void store(Chain *c, Tensor *const *outs) {
+  const uint16_t *to = c->list + c->site->source_count;
+  for (unsigned m = c->taken; m; m &= m - 1) {
+    obj_drop(c->s, c->s->regs[c->list[__builtin_ctz(m)]].obj);
+  }
+  for (int o = 0; o < c->site->out_count; o++) {
+    c->s->regs[to[o]].tensor = outs[o];
+  }
+  c->s->stats.tensors += (uint64_t)c->site->out_count;
+}
+
+/* --- Running ------------------------------------------------------------ */
+
+static bool failed(Chain *c, const OpCall *call, int step) {
+  Session *s = c->s;
+  if (call->fault.message) {
+    return vm_fault_at(s, c->site->members[step]->span, call->fault.code, "%s",
+                       call->fault.message);
+  }
+  return atomic_load(&s->stop) ? vm_stopped(s) : vm_out_of_memory(s);
+}
+
+static bool run_line(Chain *c, const Outs *outs, OpCall *call, int *step) {
+  const Fuse *f = c->site->fuse;
+  char *data[OPERANDS];
+  for (int i = 0; i < f->inputs; i++) {
+    int source = c->site->inputs[i].source;
+    const Value *v = source_of(c, source);
+    data[i] = is_tensor(c, source) ? v->tensor->data + c->plan->offset[i]
+                                   : (char *)v;
+  }
+  for (int o = 0; o < f->outputs; o++) {
+    data[f->inputs + o] = outs->tensors[o]->data;
+  }
+  return fuse_run_line(f, &c->plan->line, data, call, step);
+}
+
+static bool run_views(Chain *c, Outs *outs, OpCall *call, int *step) {
+  const Fuse *f = c->site->fuse;
+  Tensor views[FUSE_INPUTS];
+  const Tensor *args[FUSE_INPUTS];
+  for (int i = 0; i < f->inputs; i++) {
+    input_view(c, i, &views[i]);
+    args[i] = &views[i];
+  }
+  call->args = args;
+  call->outs = outs->tensors;
+  return fuse_run(f, call, step);
+}
+
+static bool run_together(Chain *c) {
+  Outs outs;
+  unsigned taken = c->taken;
+  int step = -1;
+  OpCall call = {.heap = &c->s->heap, .arena = &c->s->scratch,
+                 .stop = &c->s->stop, .threads = 1};
+  if (!make_outs(c, &outs)) return false;
+  bool ok = c->plan->is_line ? run_line(c, &outs, &call, &step)
+                             : run_views(c, &outs, &call, &step);
+  if (ok) {
+    store(c, outs.tensors);
+    return true;
+  }
+  drop_fresh(c, &outs);
+  c->taken = taken;
+  failed(c, &call, step);
+  arena_reset(&c->s->scratch);
+  return false;
+}
+
+/* --- One by one --------------------------------------------------------- */
+
+/* Inputs as headers on the stack; results of members, owned. */
+typedef struct Apart {
+  Tensor views[FUSE_INPUTS];
+  Tensor *results[FUSE_STEPS];
+} Apart;
+
+/* The parts of a source that was to be split evenly. */
+static bool part_fault(Chain *c, int i) {
+  ChainInput in = c->site->inputs[i];
+  return vm_fault(c->s, E0603, "`split`: an axis of length %lld does not "
+                  "split into %d equal parts",
+                  (long long)source_of(c, in.source)->tensor->shape[in.axis],
+                  in.parts);
+}
+
+static bool run_member(Chain *c, Apart *a, int i) {
+  const FuseStep *step = &c->site->fuse->step[i];
+  const OpSite *site = c->site->members[i];
+  const Tensor *args[3];
+  for (int k = 0; k < site->arg_count; k++) {
+    int from = step->operands[k];
+    args[k] = from < FUSE_STEPS ? a->results[from]
+                                : &a->views[from - FUSE_STEPS];
+  }
+  OpCall call = {.op = site->op, .attrs = site->attrs,
+                 .arg_count = site->arg_count, .args = args,
+                 .heap = &c->s->heap, .arena = &c->s->scratch,
+                 .stop = &c->s->stop, .threads = c->s->limits.threads};
+  bool ok = op_run(&call);
+  if (ok) a->results[i] = call.outs[0];
+  if (!ok) failed(c, &call, i);
+  if (ok && mem_exhausted(c->s->mem)) mem_clear_exhausted(c->s->mem);
+  arena_reset(&c->s->scratch);
+  return ok;
+}
+
+static bool run_apart(Chain *c) {
+  const Fuse *f = c->site->fuse;
+  Apart a = {.results = {NULL}};
+  bool ok = true;
+  for (int i = 0; ok && i < f->inputs; i++) {
+    ok = input_view(c, i, &a.views[i]) || part_fault(c, i);
+  }
+  for (int i = 0; ok && i < f->steps; i++) ok = run_member(c, &a, i);
+  Tensor *outs[FUSE_OUTPUTS];
+  for (int o = 0; ok && o < f->outputs; o++) {
+    outs[o] = tensor_keep(a.results[f->output_step[o]]);
+  }
+  for (int i = 0; i < f->steps; i++) {
+    if (a.results[i]) tensor_drop(&c->s->heap, a.results[i]);
+  }
+  if (ok) store(c, outs);
+  return ok;
+}
+
+bool vm_chain(Session *s, const Word *pc) {
+  const ChainSite *site = pc[1].data;
+  Chain c = {.s = s, .site = site, .list = ins_list(pc), .taken = pc->a,
+             .plan = (ChainPlan *)plan_find(&s->plans, site->number)};
+  if ((!c.plan || !plan_fits(&c)) && !make_plan(&c)) return false;
+  return c.plan->together ? run_together(&c) : run_apart(&c);
+}

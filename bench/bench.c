@@ -15,7 +15,9 @@ static const struct {
 } groups[] = {
     {"machine", bench_machine},
     {"control", bench_control},
+    {"vm", bench_vm},
     {"kernel", bench_kernel},
+    {"rnn", bench_rnn},
     {"start", bench_start},
     {"front", bench_front},
 };
@@ -30,6 +32,30 @@ double bench_now(void) {
 void bench_print(const char *name, double value, const char *unit) {
   printf("%s\t%.4g\t%s\n", name, value, unit);
   fflush(stdout);
+}
+
+enum { TRIES = 40 };
+static const double TRY_SECONDS = 2e-3;
+
+static double time_of(const Work *w, int rounds) {
+  double start = bench_now();
+  for (int i = 0; i < rounds; i++) w->run(w->data);
+  return (bench_now() - start) / rounds;
+}
+
+static void calibrate(Work *w) {
+  w->run(w->data);
+  w->rounds = (int)(TRY_SECONDS / (time_of(w, 4) + 1e-9)) + 1;
+  w->best = 1e9;
+}
+
+void bench_turns(Work *works, int count) {
+  for (int i = 0; i < count; i++) calibrate(&works[i]);
+  for (int i = 0; i < TRIES; i++)
+    for (int k = 0; k < count; k++) {
+      double now = time_of(&works[k], works[k].rounds);
+      if (now < works[k].best) works[k].best = now;
+    }
 }
 
 bool bench_run(const char *name, const char *const argv[], double seconds,

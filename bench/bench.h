@@ -17,9 +17,24 @@ typedef struct Bench {
 
 void bench_machine(Bench *b);
 void bench_control(Bench *b);
+void bench_vm(Bench *b);
 void bench_kernel(Bench *b);
+void bench_rnn(Bench *b);
 void bench_start(Bench *b);
 void bench_front(Bench *b);
+
+/* --- Timing --------------------------------------------------------------- */
+
+/* What is run again and again. */
+typedef struct Work {
+  void (*run)(void *data);
+  void *data;
+  int rounds;   /* that fill a try */
+  double best;  /* seconds a round */
+} Work;
+
+/* Sets `best` of each, measured in turns, so that all see the same machine. */
+void bench_turns(Work *works, int count);
 
 /* --- Tools ---------------------------------------------------------------- */
 

@@ -1,74 +1,17 @@
 /* The kernels of the operators that networks spend their time in, called
  * directly on preallocated results, and OpenBLAS in turns with them where it
- * has the same.  OpenBLAS is loaded when it is there. */
-#include <dlfcn.h>
+ * has the same. */
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/openblas.h"
 #include "ops/ops.h"
 #include "ops/pack.h"
 
-enum { TRIES = 40, RANK = 4 };
-static const double TRY_SECONDS = 2e-3;
+enum { RANK = 4 };
 
 typedef enum Unit { GFLOPS, GELEMENTS, MICROSECONDS, MILLISECONDS } Unit;
-
-/* --- Timing -------------------------------------------------------------- */
-
-typedef struct Work {
-  void (*run)(void *data);
-  void *data;
-  int rounds;   /* that fill a try */
-  double best;  /* seconds a round */
-} Work;
-
-static double time_of(const Work *w, int rounds) {
-  double start = bench_now();
-  for (int i = 0; i < rounds; i++) w->run(w->data);
-  return (bench_now() - start) / rounds;
-}
-
-static void calibrate(Work *w) {
-  w->run(w->data);
-  w->rounds = (int)(TRY_SECONDS / (time_of(w, 4) + 1e-9)) + 1;
-  w->best = 1e9;
-}
-
-/* In turns, so that both see the same machine. */
-static void measure(Work *works, int count) {
-  for (int i = 0; i < count; i++) calibrate(&works[i]);
-  for (int i = 0; i < TRIES; i++)
-    for (int k = 0; k < count; k++) {
-      double now = time_of(&works[k], works[k].rounds);
-      if (now < works[k].best) works[k].best = now;
-    }
-}
-
-/* --- OpenBLAS ------------------------------------------------------------ */
-
-enum { ROW_MAJOR = 101, PLAIN = 111 };
-
-typedef struct OpenBlas {
-  void (*sgemm)(int order, int ta, int tb, int m, int n, int k, float alpha,
-                const float *a, int lda, const float *b, int ldb, float beta,
-                float *c, int ldc);
-  void (*sgemv)(int order, int t, int m, int n, float alpha, const float *a,
-                int lda, const float *x, int incx, float beta, float *y,
-                int incy);
-  void (*set_threads)(int n);
-} OpenBlas;
-
-static bool openblas_load(OpenBlas *blas) {
-  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return false;
-  *(void **)&blas->sgemm = dlsym(library, "cblas_sgemm");
-  *(void **)&blas->sgemv = dlsym(library, "cblas_sgemv");
-  *(void **)&blas->set_threads = dlsym(library, "openblas_set_num_threads");
-  if (!blas->sgemm || !blas->sgemv || !blas->set_threads) return false;
-  blas->set_threads(1);
-  return true;
-}
 
 /* --- Figures ------------------------------------------------------------- */
 
@@ -221,7 +164,7 @@ static void compare(Call *c) {
   Work works[2] = {{.run = run_ours, .data = c},
                    {.run = run_openblas, .data = c}};
   int count = f->peer && c->blas ? 2 : 1;
-  measure(works, count);
+  bench_turns(works, count);
   print(f->name, f, works[0].best);
   if (count > 1) print(f->peer, f, works[1].best);
 }
@@ -244,8 +187,7 @@ static bool run_figure(const Figure *f, Mem *mem, const OpenBlas *blas) {
 void bench_kernel(Bench *b) {
   Mem mem;
   OpenBlas blas;
-  bool peer = openblas_load(&blas);
-  if (!peer) fprintf(stderr, "kernel: no libopenblas.so.0, peers skipped\n");
+  bool peer = openblas_load(&blas, "kernel");
   if (!mem_init(&mem, SIZE_MAX)) {
     b->failed = true;
     return;

@@ -1,0 +1,66 @@
+/* See guest.h. */
+#include "bench/guest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/handles.h"
+
+static bool refused(Guest *g) {
+  char *text = rly_diagnostics_text(g->cx, false);
+  fprintf(stderr, "%s: %s\n", g->entry, text ? text : "refused");
+  rly_text_free(g->cx, text);
+  rly_diagnostics_clear(g->cx);
+  g->failed = true;
+  return false;
+}
+
+bool guest_start(Guest *g, const char *file, const char *entry) {
+  *g = (Guest){.cx = rly_context_new(NULL), .entry = entry};
+  if (!g->cx) return false;
+  g->program = rly_program_new(g->cx);
+  if (rly_program_add_file(g->program, file, 0) != RLY_OK) return refused(g);
+  g->session = rly_session_new(g->program, NULL);
+  return g->session || refused(g);
+}
+
+void guest_end(Guest *g) {
+  for (int i = 0; i < g->count; i++) rly_value_free(g->args[i]);
+  rly_session_free(g->session);
+  rly_program_free(g->program);
+  rly_context_free(g->cx);
+}
+
+static void add(Guest *g, rly_tensor *t) {
+  g->args[g->count++] = rly_value_of_tensor(g->session, t);
+  rly_tensor_free(t);
+}
+
+void guest_int(Guest *g, int32_t value) {
+  add(g, rly_tensor_new(g->cx, "int32", 0, NULL, &value));
+}
+
+void guest_tensor(Guest *g, const int64_t shape[GUEST_RANK]) {
+  int rank = 0;
+  size_t n = 1;
+  while (rank < GUEST_RANK && shape[rank]) n *= (size_t)shape[rank++];
+  float *elements = malloc(n * sizeof *elements);
+  for (size_t i = 0; elements && i < n; i++)
+    elements[i] = ((float)(i * 2654435761 % 65536) - 32768) * 0x1p-19f;
+  add(g, rly_tensor_new(g->cx, "float32", rank, shape, elements));
+  free(elements);
+}
+
+void guest_call(void *guest) {
+  Guest *g = guest;
+  rly_value *result = NULL;
+  if (g->failed) return;
+  if (rly_session_call(g->session, g->entry, g->count, g->args, &result) !=
+      RLY_OK)
+    refused(g);
+  rly_value_free(result);
+}
+
+size_t guest_allocations(const Guest *g) {
+  return atomic_load(&g->cx->mem.count);
+}

@@ -1,0 +1,22 @@
+/* OpenBLAS, loaded when it is there. */
+#ifndef BENCH_OPENBLAS_H
+#define BENCH_OPENBLAS_H
+
+#include <stdbool.h>
+
+enum { ROW_MAJOR = 101, PLAIN = 111 };
+
+typedef struct OpenBlas {
+  void (*sgemm)(int order, int ta, int tb, int m, int n, int k, float alpha,
+                const float *a, int lda, const float *b, int ldb, float beta,
+                float *c, int ldc);
+  void (*sgemv)(int order, int t, int m, int n, float alpha, const float *a,
+                int lda, const float *x, int incx, float beta, float *y,
+                int incy);
+  void (*set_threads)(int n);
+} OpenBlas;
+
+/* On one thread.  False, said on stderr under `group`, when there is none. */
+bool openblas_load(OpenBlas *blas, const char *group);
+
+#endif

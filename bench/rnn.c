@@ -1,0 +1,135 @@
+/* Recurrent models, by the token or node, each in turns with OpenBLAS's product
+ * of a vector with the recurrent weights alone. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/bench.h"
+#include "bench/guest.h"
+#include "bench/openblas.h"
+
+enum { ARGS = 8, STEPS = 100 };
+
+typedef struct Figure {
+  const char *name, *file, *entry;
+  int32_t number;             /* the first argument; -1: there is none */
+  int64_t shapes[ARGS][GUEST_RANK];
+  int parts;                  /* tokens or nodes of a call */
+  const char *peer;
+  int m, n;                   /* of the peer's weights */
+} Figure;
+
+#define LSTM_LOOP(I, H, file_name)                                        \
+  {"rnn.lstm_loop_" #I "_" #H "_step", file_name, "main", STEPS,          \
+   {{STEPS, 1, I}, {1, H}, {1, H}, {4 * H, I}, {4 * H, H}, {4 * H}},      \
+   STEPS, "rnn.lstm_loop_" #I "_" #H "_step@openblas_sgemv", 4 * H, H}
+#define LSTM_LAYER(I, H, entry)                                           \
+  {"rnn.lstm_layer_" #I "_" #H "_T100", "bench/lstm_layer.rly", entry,    \
+   -1, {{STEPS, 1, I}, {1, H}, {1, H}, {4 * H, I}, {4 * H, H}, {4 * H},   \
+        {4 * H}},                                                         \
+   STEPS, "rnn.lstm_layer_" #I "_" #H "_T100@openblas_sgemv", 4 * H, H}
+
+/* The tree of depth 5 has 63 nodes. */
+static const Figure figures[] = {
+    LSTM_LOOP(300, 512, "bench/lstm_loop.rly"),
+    LSTM_LAYER(300, 512, "large"),
+    LSTM_LOOP(40, 64, "bench/lstm_loop_small.rly"),
+    LSTM_LAYER(40, 64, "small"),
+    {"rnn.treelstm_300_150", "bench/treelstm.rly", "main", 5,
+     {{1, 300}, {450, 300}, {450, 150}, {450}, {150, 300}, {150, 150}, {150}},
+     63, "rnn.treelstm_300_150@openblas_sgemv", 2048, 512},
+};
+
+/* --- The peer ------------------------------------------------------------ */
+
+typedef struct Product {
+  const OpenBlas *blas;
+  int m, n;
+  float *weights, *x, *y;
+} Product;
+
+static float *numbers(int n) {
+  float *x = aligned_alloc(64, ((size_t)n * sizeof *x + 63) / 64 * 64);
+  for (int i = 0; x && i < n; i++) x[i] = (float)(i % 16) * 0x1p-6f;
+  return x;
+}
+
+static bool product_start(Product *p, const OpenBlas *blas, int m, int n) {
+  *p = (Product){.blas = blas, .m = m, .n = n, .weights = numbers(m * n),
+                 .x = numbers(n), .y = numbers(m)};
+  return p->weights && p->x && p->y;
+}
+
+static void product_end(Product *p) {
+  free(p->weights);
+  free(p->x);
+  free(p->y);
+}
+
+static void run_product(void *data) {
+  Product *p = data;
+  p->blas->sgemv(ROW_MAJOR, PLAIN, p->m, p->n, 1, p->weights, p->n, p->x, 1, 0,
+                 p->y, 1);
+}
+
+/* --- Figures ------------------------------------------------------------- */
+
+static void pass_args(Guest *g, const Figure *f) {
+  if (f->number >= 0) guest_int(g, f->number);
+  for (int i = 0; i < ARGS && f->shapes[i][0]; i++) {
+    guest_tensor(g, f->shapes[i]);
+  }
+}
+
+static bool compare(const Figure *f, Guest *g, const OpenBlas *blas) {
+  Product p = {0};
+  bool peer = blas && product_start(&p, blas, f->m, f->n);
+  Work works[2] = {{.run = guest_call, .data = g},
+                   {.run = run_product, .data = &p}};
+  bench_turns(works, peer ? 2 : 1);
+  if (!g->failed) bench_print(f->name, works[0].best / f->parts * 1e6, "us");
+  if (peer) bench_print(f->peer, works[1].best * 1e6, "us");
+  product_end(&p);
+  return !g->failed;
+}
+
+static bool measure(const Figure *f, const OpenBlas *blas) {
+  Guest g;
+  bool ok = guest_start(&g, f->file, f->entry);
+  if (ok) pass_args(&g, f);
+  ok = ok && compare(f, &g, blas);
+  guest_end(&g);
+  return ok;
+}
+
+/* Of calls with `steps` steps, once all is warm. */
+static bool allocations(int32_t steps, size_t *count) {
+  Figure f = figures[2];
+  Guest g;
+  f.number = steps;
+  bool ok = guest_start(&g, f.file, f.entry);
+  if (ok) pass_args(&g, &f);
+  if (ok) guest_call(&g);
+  size_t before = ok ? guest_allocations(&g) : 0;
+  if (ok) guest_call(&g);
+  ok = ok && !g.failed;
+  if (ok) *count = guest_allocations(&g) - before;
+  guest_end(&g);
+  return ok;
+}
+
+static bool count_allocations(void) {
+  size_t few, many;
+  if (!allocations(2, &few) || !allocations(STEPS, &many)) return false;
+  bench_print("rnn.step_allocs", ((double)many - (double)few) / (STEPS - 2),
+              "allocations");
+  return true;
+}
+
+void bench_rnn(Bench *b) {
+  OpenBlas blas;
+  bool peer = openblas_load(&blas, "rnn");
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+    b->failed |= !measure(&figures[i], peer ? &blas : NULL);
+  }
+  b->failed |= !count_allocations();
+}

@@ -81,6 +81,7 @@ typedef struct Unit {
   /* After checking: what to evaluate, in order. */
   int step_count;
   struct Step *steps;
+  const struct Unit *importer;  /* NULL: it was not imported */
   struct Unit *next;
 } Unit;
 

@@ -32,7 +32,6 @@ struct rly_program {
   VEC(Bound) bound;  /* later entries win */
   Arena arena;       /* names and texts of `bound` */
   size_t params_given;  /* of ir->params, those that the code knows */
-  struct Imports *imports;
 };
 
 struct rly_session {
@@ -109,8 +108,6 @@ Unit *program_parse_text(rly_program *p, const char *path, const char *text,
                          size_t len);
 Unit *program_parse_file(rly_program *p, const char *path);
 
-struct Imports *imports_new(rly_context *cx);
-void imports_free(struct Imports *im);
 Unit *import_unit(Program *p, const Unit *from, const Item *item);
 Unit *library_unit(Program *p, char kind, const Name *name);
 

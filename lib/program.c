@@ -43,33 +43,21 @@ static void offer_library(char kind, Suggestion *s) {
 
 /* --- Imports ------------------------------------------------------------ */
 
-/* The files of a program by their real paths: each is read once. */
-struct Imports {
-  rly_context *cx;
-  PtrMap seen;  /* Name of a real path -> itself */
-};
+enum { MAX_IMPORT_DEPTH = 100 };
 
-struct Imports *imports_new(rly_context *cx) {
-  struct Imports *im = mem_alloc_zeroed(&cx->mem, sizeof *im);
-  if (!im) return NULL;
-  im->cx = cx;
-  ptrmap_init(&im->seen, &cx->mem);
-  return im;
-}
-
-void imports_free(struct Imports *im) {
-  if (!im) return;
-  ptrmap_done(&im->seen);
-  mem_free(&im->cx->mem, im, sizeof *im);
-}
-
-/* `path` as seen from the file `from`, without symbolic links; NULL when there
- * is no such file.  To be released with free(). */
-static char *real_path_from(Arena *a, const char *from, const char *path) {
+/* `path` as seen from the file `from`. */
+static const char *path_from(Arena *a, const char *from, const char *path) {
   const char *slash = strrchr(from, '/');
-  if (path[0] == '/' || !slash) return realpath(path, NULL);
-  int dir = (int)(slash - from);
-  return realpath(arena_printf(a, "%.*s/%s", dir, from, path), NULL);
+  if (path[0] == '/' || !slash) return path;
+  return arena_printf(a, "%.*s/%s", (int)(slash - from), from, path);
+}
+
+/* Is the unit's text that of the file whose real path is `real`? */
+static bool is_of_file(const Unit *u, const char *real) {
+  char *path = realpath(u->source->path, NULL);
+  bool same = path && !strcmp(path, real);
+  free(path);
+  return same;
 }
 
 /* --safe: only files below the folder of the importing one. */
@@ -87,31 +75,47 @@ static Unit *import_refused(Program *p, const Item *item, const char *why) {
   return NULL;
 }
 
-static Unit *import_real(Program *p, const Unit *from, const Item *item,
-                         const char *real) {
+/* Why `from` may not import the file, or NULL. */
+static const char *import_objection(Program *p, const Unit *from,
+                                    const char *real) {
   struct rly_program *host = p->host;
   if (host->cx->options.safe && !lies_below(real, from->source->path))
-    return import_refused(p, item, "it lies outside the importing folder");
-  const Name *name = name_of(p->names, real);
-  if (ptrmap_has(&host->imports->seen, name)) return NULL;
-  ptrmap_put(&host->imports->seen, name, (void *)name);
-  char *text;
-  size_t len;
-  if (!text_read(p->mem, real, &text, &len, p->diags)) return NULL;
-  SourceFile *source = sources_add(p->sources, real, text, len, false);
-  mem_free(p->mem, text, len + 1);
-  Unit *unit = NULL;
-  if (source) parse_unit(p, source, (ParseOptions){0}, &unit);
-  return unit;
+    return "it lies outside the importing folder";
+  int depth = 0;
+  for (const Unit *u = from; u; u = u->importer) {
+    if (is_of_file(u, real)) return "it imports itself";
+    if (++depth > MAX_IMPORT_DEPTH) return "imports nest too deep";
+  }
+  return NULL;
+}
+
+static bool is_imported(const Program *p, const char *real) {
+  const Unit *u = p->units;
+  while (u && (u->source->library || !is_of_file(u, real))) u = u->next;
+  return u;
 }
 
 /* NULL without a report: the file is part of the program already. */
 Unit *import_unit(Program *p, const Unit *from, const Item *item) {
-  char *real = real_path_from(&p->arena, from->source->path, item->path);
+  const char *path = path_from(&p->arena, from->source->path, item->path);
+  char *real = path ? realpath(path, NULL) : NULL;
   if (!real) return import_refused(p, item, strerror(errno));
-  Unit *unit = import_real(p, from, item, real);
+  const char *why = import_objection(p, from, real);
+  bool done = !why && is_imported(p, real);
   free(real);
+  if (why) return import_refused(p, item, why);
+  Unit *unit = done ? NULL : program_parse_file(p->host, path);
+  if (unit) unit->importer = from;
   return unit;
+}
+
+/* Takes out what was imported since `before` was the last unit. */
+static void drop_imports(Program *p, const Unit *before) {
+  Unit *u = before ? before->next : p->units;
+  for (Unit *next; u; u = next) {
+    next = u->next;
+    if (u->importer) program_drop_unit(p, u);
+  }
 }
 
 /* --- Programs ----------------------------------------------------------- */
@@ -129,8 +133,7 @@ static bool program_fill(rly_program *p) {
   p->ir->import = import_unit;
   p->ir->op_name = op_name;
   p->code = code_new(p->ir);
-  p->imports = imports_new(cx);
-  return p->code && p->imports;
+  return p->code;
 }
 
 rly_program *rly_program_new(rly_context *cx) {
@@ -150,7 +153,6 @@ void rly_program_free(rly_program *p) {
   rly_context *cx = p->cx;
   if (p->code) code_free(p->code);
   if (p->ir) program_free(p->ir);
-  imports_free(p->imports);
   for (size_t i = 0; i < p->bound.len; i++)
     if (p->bound.data[i].tensor)
       tensor_drop(&cx->heap, p->bound.data[i].tensor);
@@ -173,9 +175,10 @@ static rly_status parse(rly_program *p, const char *path, const char *text,
                             : status_of_failure(p->cx, RLY_REFUSED);
 }
 
-/* Adds a parsed unit to the program, or drops it. */
+/* Adds a parsed unit to the program, or drops it and what it imports. */
 static rly_status check(rly_program *p, Unit *unit) {
   if (types_check(p->ir, unit) && !mem_exhausted(&p->cx->mem)) return RLY_OK;
+  drop_imports(p->ir, unit);
   program_drop_unit(p->ir, unit);
   return status_of_failure(p->cx, RLY_REFUSED);
 }

@@ -388,6 +388,23 @@ gives(rly('test', '--safe', $page), 0, qr/^ok 2 - .* # SKIP --safe$/m, '',
 rly('test', '--promote', $page);
 gives(rly('test', $page), 0, qr/^1\.\.7$/m, '', '... promoted');
 
+# --- Imports ----------------------------------------------------------------
+
+mkdir scratch('parts');
+spew(scratch('parts/x.rly'), "let \@x = 5;\nprint(1);\n");
+spew(scratch('parts/round.rly'), "import \"../round.rly\";\n");
+spew(scratch('parts/bad.rly'), "def \@f() { \%z }\n");
+my $imports = spew(scratch('imports.rly'),
+  qq(import "parts/x.rly";\nimport "parts/../parts/x.rly";\n\@x;\n));
+gives(rly('run', $imports), 0, "1\n5\n", '', 'a file is imported once');
+my $round = spew(scratch('round.rly'), qq(import "parts/round.rly";\n));
+gives(rly('run', $round), 1, '',
+      qr{^\Q${\scratch('parts/round.rly')}\E:1:1:.*it imports itself}m,
+      'but not by itself');
+my $twice = 'import "' . scratch('parts/bad.rly') . qq(";\n);
+gives(rly({in => "$twice$twice"}, 'repl'), 0, '', qr/(E0101.*){2}/s,
+      'a file that was refused may be imported again');
+
 # --- Ctrl-C -----------------------------------------------------------------
 
 # The program says when it is running; then it is interrupted.

@@ -113,8 +113,8 @@ differ  := $(B)/fuzz/differ
 
 # --- Building ---------------------------------------------------------------
 
-.PHONY: all lib units deps deps-bench ready demo test check conformance neon \
-        lint promote docs bench fuzz install clean help FORCE
+.PHONY: all lib units deps deps-bench ready demo examples test check \
+        conformance neon lint promote docs bench fuzz install clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -217,7 +217,7 @@ export UBSAN_OPTIONS := exitcode=99:print_stacktrace=1
 
 # Text with expectations in its comments, for `rly test`.
 RLY_TESTS := $(shell find tests -name '*.rly' -not -path '*/conformance/*' | \
-               sort) $(wildcard README.md docs/*.md)
+               sort) $(wildcard README.md docs/*.md examples/*/README.md)
 export RLY_TESTS
 
 deps:           ## install the Debian packages that the build and tests need
@@ -228,6 +228,9 @@ deps-bench:     ## install the peers that `make bench` compares with
 
 # A second make, so that nothing is built before the tools are there.
 ready: deps
+
+examples: all   ## the example programs, against what is known of them
+	$(RLY) test $(wildcard examples/*/README.md)
 
 demo: ready     ## a character LSTM writes text
 	@$(MAKE) --no-print-directory all

@@ -125,8 +125,8 @@ Function *code_global(Code *c, const Global *g, const Env *env) {
   Function *f = code_function(c, FUNCTION_FN, g->value, env);
   if (!f->global) {
     f->global = g;
-    f->name = arena_printf(&c->arena, "%c%s",
-                           g->kind == GLOBAL_LOCAL ? '%' : '@', g->name->text);
+    f->name = arena_printf(&c->arena, "%s%s",
+                           global_sigil(g), g->name->text);
   }
   return f;
 }

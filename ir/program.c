@@ -167,3 +167,7 @@ struct Tensor *program_constant_take(Program *p, struct Tensor *t) {
   t->obj.count = COUNT_IMMORTAL;
   return t;
 }
+
+const char *global_sigil(const Global *g) {
+  return g->kind == GLOBAL_LOCAL ? "%" : "@";
+}

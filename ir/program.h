@@ -208,6 +208,7 @@ Ctor *scope_ctor(const Scope *s, const Name *name);
 
 /* What an item of the user's own texts defines; NULL when it is no value. */
 Global *item_global(const Program *p, const Item *item);
+const char *global_sigil(const Global *g);  /* "%" of a session's value */
 
 /* An immortal constant of the program, from raw bits or from a tensor of its
  * heap that becomes the program's; freed with the program.  NULL, with the

@@ -2,6 +2,7 @@
  * rest of build.h. */
 #include <string.h>
 
+#include "ir/foreign.h"
 #include "parser/build.h"
 #include "parser/grammar.h"
 
@@ -31,7 +32,10 @@ static void unknown_dtype(Builder *b, Token dtype) {
                        "`%s` is no element type", dtype.name->text);
   Suggestion s = suggestion_for(dtype.name->text);
   for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
-  if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
+  const char *hint =
+      foreign_hint(dtype.name->text, strlen(dtype.name->text), FOREIGN_TYPE);
+  if (hint) diag_hint(d, "%s", hint);
+  else if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
 }
 
 TypeExpr *build_tensor_type(Builder *b, Token open, List dims, Token dtype,

@@ -59,13 +59,6 @@ static const struct TokenSet {
     TK_MINUS, TK_STAR, TK_SLASH, TK_LPAREN, TK_DOT}},
 };
 
-/* What starts an expression, beside the set's own tokens. */
-static const int operands[] = {
-  TK_NUMBER, TK_IF, TK_TRUE, TK_FALSE, TK_FN, TK_IDENT, TK_LOCAL, TK_GLOBAL,
-  TK_GRAPH, TK_META, TK_STRING, TK_LPAREN, TK_LBRACKET, TK_LBRACE, TK_REF,
-  TK_REF_READ, TK_REF_WRITE, TK_MATCH, TK_MATCH_PARTIAL, TK_BANG, TK_MINUS,
-};
-
 /* --- What could stand here ---------------------------------------------- */
 
 enum { KINDS = TK_SIGNED, EXPECTED_MAX = 16 };
@@ -109,8 +102,8 @@ static void fold_sets(Expected *x, const char **folded, int *count) {
     bool starts_expression = x->can[TK_IF];
     for (const int *k = set->also; *k; k++) x->can[*k] = false;
     if (!starts_expression) continue;
-    for (size_t j = 0; j < sizeof operands / sizeof *operands; j++) {
-      x->can[operands[j]] = false;
+    for (int k = 0; k < KINDS; k++) {
+      if (token_begins_operand(k)) x->can[k] = false;
     }
   }
 }
@@ -153,6 +146,14 @@ static void found_text(const Parse *p, Token t, StrBuf *out) {
   strbuf_addf(out, "`%.*s%s`", (int)shown, text, cut ? "..." : "");
 }
 
+/* Where the token is missed: the end of the text is behind the last token, and
+ * not on some empty line after it. */
+static Span place_of(const Parse *p) {
+  bool behind = p->token.kind == TK_END && p->previous.kind != TK_END;
+  uint32_t at = p->previous.span.hi;
+  return behind ? (Span){at, at} : p->token.span;
+}
+
 static bool closes(int kind) {
   return kind == TK_RPAREN || kind == TK_RBRACKET || kind == TK_RBRACE;
 }
@@ -188,7 +189,7 @@ static void report_never_closed(const Parse *p, const Token *opener,
                        "this `%s` is never closed: expected `%s` before %s",
                        opener_text(opener->kind), closer_text(opener->kind),
                        found);
-  diag_note(d, p->token.span, "here could stand %s", expected);
+  diag_note(d, place_of(p), "here could stand %s", expected);
 }
 
 /* A block that is empty, or ends in a binding. */
@@ -199,17 +200,10 @@ static bool lacks_value(const Parse *p) {
          (before == TK_SEMI || before == TK_LBRACE);
 }
 
-/* Could the unexpected token begin an expression? */
-static bool begins_operand(const Parse *p) {
-  for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
-    if (operands[i] == p->token.kind) return true;
-  }
-  return false;
-}
-
-static const char *hint_for(const Parse *p) {
+/* What holds of lists and sequences whatever stands in them. */
+static const char *general_hint(const Parse *p) {
   const Grammar *g = p->grammar;
-  bool operand = begins_operand(p);
+  bool operand = token_begins_operand(p->token.kind);
   if (operand && grammar_expects(g, TK_COMMA)) {
     return "items of a list are separated by `,`";
   }
@@ -224,9 +218,38 @@ static const char *hint_for(const Parse *p) {
   return NULL;
 }
 
+static void report_unexpected(Parse *p, const char *expected,
+                              const char *found) {
+  bool valueless = lacks_value(p);
+  Diag *d = diag_error(p->builder.program->diags, valueless ? E0009 : E0004,
+                       place_of(p), "expected %s, found %s", expected, found);
+  if (valueless) {
+    diag_hint(d, "a block ends in the expression that is its value; `()` is "
+              "the empty one");
+    return;
+  }
+  hint_add(p, d);
+  const char *general = d->hint ? NULL : general_hint(p);
+  if (general) diag_hint(d, "%s", general);
+}
+
+/* A word such as `return` explains all that follows from it. */
+static bool report_foreign(Parse *p) {
+  Token word;
+  const char *hint = hint_foreign(p, &word);
+  if (!hint) return false;
+  uint32_t len;
+  const char *text = token_text(&p->builder, word, &len);
+  Diag *d = diag_error(p->builder.program->diags, E0004, word.span,
+                       "there is no `%.*s` in this language", (int)len, text);
+  diag_hint(d, "%s", hint);
+  return true;
+}
+
 void mistake_unexpected(Parse *p) {
   StrBuf expected, found;
   Mem *mem = p->builder.program->mem;
+  if (report_foreign(p)) return;
   strbuf_init(&expected, mem);
   strbuf_init(&found, mem);
   Expected x;
@@ -238,15 +261,7 @@ void mistake_unexpected(Parse *p) {
     report_never_closed(p, opener, strbuf_text(&expected),
                         strbuf_text(&found));
   } else {
-    bool valueless = lacks_value(p);
-    Diag *d = diag_error(p->builder.program->diags,
-                         valueless ? E0009 : E0004, p->token.span,
-                         "expected %s, found %s", strbuf_text(&expected),
-                         strbuf_text(&found));
-    const char *hint = valueless ? "a block ends in the expression that is "
-                                   "its value; `()` is the empty one"
-                                 : hint_for(p);
-    if (hint) diag_hint(d, "%s", hint);
+    report_unexpected(p, strbuf_text(&expected), strbuf_text(&found));
   }
   strbuf_done(&expected);
   strbuf_done(&found);
@@ -259,9 +274,13 @@ static const struct Meant {
 } meant[] = {
   {'&', "the operator is `&&`, or logical_and and bitwise_and"},
   {'|', "the operator is `||`, or logical_or and bitwise_or"},
-  {'%', "a remainder is written mod(a, b)"},
-  {'^', "exclusive or is written bitwise_xor(a, b)"},
-  {'~', "a complement is written bitwise_not(a)"},
+  {'%', "a variable is written %x, a remainder mod(%a, %b)"},
+  {'^', "exclusive or is written bitwise_xor(%a, %b)"},
+  {'~', "a complement is written bitwise_not(%a)"},
+  {'@', "a matrix product is written nn.matmul(%a, %b)"},
+  {'\\', "a function is written fn (%x: int32) { %x + 1 }"},
+  {'$', "a variable is written %x"},
+  {'`', "strings stand in double quotes"},
   {'\'', "strings stand in double quotes"},
   {'#', "comments begin with //"},
   {'\r', "a carriage return stands only before a newline"},

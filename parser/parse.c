@@ -31,6 +31,7 @@ static const Name *token_name(Parse *p, int kind) {
 
 static void read_token(Parse *p) {
   const SourceFile *source = p->builder.unit->source;
+  p->earlier = p->previous;
   p->previous = p->token;
   int kind;
   for (;;) {
@@ -101,6 +102,7 @@ static void restart(Parse *p) {
   grammar_reset(p->grammar, p);
   p->open_count = p->depth = p->prefixes = 0;
   p->in_definition = false;
+  p->foreign.kind = TK_END;
 }
 
 static bool is_last(int kind) {
@@ -183,6 +185,7 @@ static bool take_token(Parse *p) {
   settle_sign(p);
   p->item_inside = p->open_count > 0 && begins_item(p);
   if (!p->item_inside && grammar_accepts(p->grammar, p->token.kind)) {
+    hint_watch(p);
     return feed(p);
   }
   mistake_unexpected(p);

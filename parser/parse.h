@@ -24,7 +24,8 @@ typedef struct Parse {
   Scanner scanner;
   Grammar *grammar;
   Token token;         /* about to be fed */
-  Token previous;
+  Token previous, earlier;
+  Token foreign;       /* a word of another language began what is under way */
   Opener open[NESTING_MAX];
   int open_count;
   int depth;           /* the sum of the openers' weights */
@@ -55,6 +56,16 @@ void mistake_unexpected(Parse *p);
 /* Reports a token that the scanner could not read. */
 void mistake_unreadable(Parse *p);
 void mistake_too_deep(Parse *p);
+
+/* --- Hints (hint.c) ------------------------------------------------------ */
+
+/* Takes note of a foreign word that may explain a later mistake. */
+void hint_watch(Parse *p);
+/* The hint for the foreign word that stands behind the mistake, if one does. */
+const char *hint_foreign(Parse *p, Token *word);
+/* Adds what was probably meant by `p->token`. */
+void hint_add(Parse *p, Diag *d);
+bool token_begins_operand(int kind);
 
 /* Checks `#[version = "0.0.5"]`. */
 void parse_version(Parse *p, Token header);

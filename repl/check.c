@@ -3,14 +3,10 @@
 #include "repl/cli.h"
 #include "types/types.h"
 
-static const char *sigil(const Global *g) {
-  return g->kind == GLOBAL_LOCAL ? "%" : "@";
-}
-
 /* `@name : type`, with --effects `@name : type ! effects`. */
 static void print_line(Host *h, const Global *g, StrBuf *out) {
   Program *p = h->program->ir;
-  strbuf_addf(out, "%s%s", sigil(g), g->name->text);
+  strbuf_addf(out, "%s%s", global_sigil(g), g->name->text);
   if (h->cli->types) {
     strbuf_add(out, " : ");
     type_print(p->types, out, g->type, 0);
@@ -27,7 +23,7 @@ static void print_json(Host *h, const Global *g, StrBuf *out, bool first) {
   strbuf_init(&text, out->mem);
   type_print(h->program->ir->types, &text, g->type, 0);
   strbuf_addf(out, "%s{\"name\": \"%s%s\", \"type\": \"", first ? "" : ", ",
-              sigil(g), g->name->text);
+              global_sigil(g), g->name->text);
   strbuf_add_escaped(out, strbuf_text(&text), text.len);
   VEC_CLEAR(&text);
   effects_print(&text, g->effects);

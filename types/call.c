@@ -85,20 +85,26 @@ static const Name *callee_name(const Expr *callee) {
 }
 
 static const char *callee_sigil(const Expr *callee) {
-  return callee->kind == EX_GLOBAL ? "@" : callee->kind == EX_VAR ? "%" : "";
+  switch (callee->kind) {
+    case EX_GLOBAL: return global_sigil(callee->g.global);
+    case EX_VAR: return "%";
+    default: return "";
+  }
+}
+
+static const char *callee_text(Infer *in, const Expr *callee) {
+  const Name *name = callee_name(callee);
+  return !name ? "this function"
+               : arena_printf(in->arena, "`%s%s`", callee_sigil(callee),
+                              name->text);
 }
 
 static void wrong_count(Infer *in, const Expr *e, int wanted) {
   const Expr *callee = e->call.callee;
-  const Name *name = callee_name(callee);
   const char *few = e->count < wanted ? "few" : "many";
-  const char *what =
-      !name ? "this function"
-            : arena_printf(in->arena, "`%s%s`", callee_sigil(callee),
-                           name->text);
   Diag *d = diag_error(in->p->diags, E0204, e->span,
                        "too %s arguments for %s: expected %d, found %d", few,
-                       what, wanted, e->count);
+                       callee_text(in, callee), wanted, e->count);
   if (callee->kind == EX_GLOBAL) {
     diag_note(d, callee->g.global->span, "it is defined here");
   }
@@ -120,15 +126,24 @@ static Span parameter_span(const Expr *callee, int i) {
 
 /* The argument may have to be polymorphic: then what it leaves open belongs to
  * it alone. */
-static void check_arg(Infer *in, const Expr *e, int i, Ty *param) {
+static Ty *infer_arg(Infer *in, const Expr *e, int i, Ty *param) {
   bool poly = ty_is_poly(ty_head(param));
   in->level += poly;
   Ty *arg = infer_expr(in, e->args[i]);
   in->level -= poly;
+  return arg;
+}
+
+static void require_arg(Infer *in, const Expr *e, int i, Ty *arg, Ty *param) {
   require_flow(in, arg, param,
                (Why){.kind = WHY_ARGUMENT, .span = e->args[i]->span,
                      .other = parameter_span(e->call.callee, i), .index = i,
-                     .name = callee_name(e->call.callee)});
+                     .name = callee_name(e->call.callee),
+                     .sigil = callee_sigil(e->call.callee)});
+}
+
+static void check_arg(Infer *in, const Expr *e, int i, Ty *param) {
+  require_arg(in, e, i, infer_arg(in, e, i, param), param);
 }
 
 static Ty *call_unknown(Infer *in, const Expr *e, Ty *callee) {
@@ -144,8 +159,14 @@ static Ty *call_unknown(Infer *in, const Expr *e, Ty *callee) {
   return ok ? result : in->error;
 }
 
+/* What the call would have told of an argument's type is not missed. */
+static void poison_arg(Infer *in, const Expr *arg) {
+  require_flow(in, in->error, infer_expr(in, arg),
+               (Why){.kind = WHY_OPERATOR});
+}
+
 static Ty *call_no_function(Infer *in, const Expr *e, Ty *callee) {
-  for (int i = 0; i < e->count; i++) infer_expr(in, e->args[i]);
+  for (int i = 0; i < e->count; i++) poison_arg(in, e->args[i]);
   if (callee->kind == K_ERROR) return in->error;
   Diag *d = diag_error(in->p->diags, E0205, e->call.callee->span,
                        "only functions can be called: this is %s",
@@ -154,17 +175,76 @@ static Ty *call_no_function(Infer *in, const Expr *e, Ty *callee) {
   return in->error;
 }
 
+/* --- Swapped arguments ---------------------------------------------------- */
+
+static bool is_known(const Ty *t) {
+  return t->kind != K_META && t->kind != K_ERROR && t->kind != K_RIGID;
+}
+
+/* Are they types of two kinds, such as a list and a function? */
+static bool differs(Ty *a, Ty *b) {
+  a = ty_head(a);
+  b = ty_head(b);
+  if (!is_known(a) || !is_known(b)) return false;
+  return a->kind != b->kind || (a->kind == K_ADT && a->adt != b->adt);
+}
+
+static bool fits(Ty *a, Ty *b) {
+  return is_known(ty_head(a)) && is_known(ty_head(b)) && !differs(a, b);
+}
+
+static void report_swapped(Infer *in, const Expr *e, const Ty *callee, int i,
+                           int k) {
+  Span span = span_join(e->args[i]->span, e->args[k]->span);
+  Diag *d = diag_error(in->p->diags, E0201, span,
+                       "arguments %d and %d of %s are swapped: expected %s, "
+                       "then %s", i + 1, k + 1,
+                       callee_text(in, e->call.callee),
+                       ty_text(in, callee->args[i]),
+                       ty_text(in, callee->args[k]));
+  diag_note(d, parameter_span(e->call.callee, i), "the parameter: %s",
+            ty_text(in, callee->args[i]));
+  diag_hint(d, "write them the other way round");
+}
+
+/* Argument `i` does not fit its parameter.  If it fits a later one whose
+ * argument fits here, says so of both; none of the call is judged then. */
+static bool find_swapped(Infer *in, const Expr *e, const Ty *callee,
+                         Ty **args, int i) {
+  Ty *const *params = callee->args;
+  bool found = false;
+  for (int k = i + 1; k < e->count; k++) {
+    if (!args[k]) args[k] = infer_arg(in, e, k, params[k]);
+    if (found || !differs(args[k], params[k]) || !fits(args[i], params[k]) ||
+        !fits(args[k], params[i])) {
+      continue;
+    }
+    report_swapped(in, e, callee, i, k);
+    found = true;
+  }
+  for (int k = 0; found && k < e->count; k++) {
+    require_flow(in, in->error, args[k], (Why){.kind = WHY_OPERATOR});
+  }
+  return found;
+}
+
 /*   e1 : t1, ..., en : tn    f : fn (t1, ..., tn) -> t
  *   ----------------------------------------------------
  *   f(e1, ..., en) : t                                                       */
 static Ty *call_function(Infer *in, const Expr *e, Ty *callee) {
   if (e->count != callee->count) {
     wrong_count(in, e, callee->count);
-    for (int i = 0; i < e->count; i++) infer_expr(in, e->args[i]);
+    for (int i = 0; i < e->count; i++) poison_arg(in, e->args[i]);
     return in->error;
   }
-  for (int i = 0; i < e->count; i++) {
-    check_arg(in, e, i, callee->args[i]);
+  Ty **args = ty_array(in, e->count);
+  for (int i = 0; args && i < e->count; i++) {
+    if (!args[i]) args[i] = infer_arg(in, e, i, callee->args[i]);
+    if (differs(args[i], callee->args[i]) &&
+        find_swapped(in, e, callee, args, i)) {
+      return in->error;
+    }
+    require_arg(in, e, i, args[i], callee->args[i]);
   }
   return callee->result;
 }

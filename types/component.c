@@ -45,14 +45,20 @@ static const Name *name_of_definition(const Definition *d) {
   return d->global ? d->global->name : NULL;
 }
 
+static const char *sigil_of_definition(const Definition *d) {
+  return d->global ? global_sigil(d->global) : "";
+}
+
 static void infer_fn_definition(Infer *in, Definition *d, Ty *skeleton) {
-  Ty *type = infer_fn(in, d->value, skeleton, name_of_definition(d));
+  Ty *type = infer_fn(in, d->value, skeleton, sigil_of_definition(d),
+                      name_of_definition(d));
   if (!d->declared) return;
   Ty *declared = ty_of_type(in, d->declared);
   require_flow(in, type, declared,
                (Why){.kind = WHY_ANNOTATION, .span = d->value->span,
                      .other = d->item->annotation->span,
-                     .name = name_of_definition(d)});
+                     .name = name_of_definition(d),
+                     .sigil = sigil_of_definition(d)});
   d->type = declared;
 }
 
@@ -63,7 +69,8 @@ static void infer_value_definition(Infer *in, Definition *d) {
   Ty *found = infer_expr(in, d->value);
   in->level -= value;
   Why why = {.kind = WHY_ANNOTATION, .span = d->value->span,
-             .name = name_of_definition(d)};
+             .name = name_of_definition(d),
+             .sigil = sigil_of_definition(d)};
   if (d->item->annotation) why.other = d->item->annotation->span;
   if (d->declared) {
     require_flow(in, found, d->type, why);

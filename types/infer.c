@@ -142,10 +142,26 @@ static void join_branch(Infer *in, const Expr *branch, Ty *result,
   require_flow(in, infer_expr(in, branch), result, why);
 }
 
+/* a && b and a || b: `if`s of which one branch is a literal. */
+static Ty *infer_logical(Infer *in, const Expr *e, Ty *head) {
+  int second = e->sugar == SUGAR_AND ? 1 : 2;
+  for (int i = 0; i < e->count; i++) {
+    const Expr *arg = e->args[i];
+    Ty *t = i == 0 && head ? head : infer_expr(in, arg);
+    if (i > 0 && i != second) continue;
+    require_flow(in, t, in->boolean,
+                 (Why){.kind = WHY_LOGICAL, .span = arg->span});
+  }
+  return in->boolean;
+}
+
 /*   c : bool    a : s1    b : s2    s1 ~> t    s2 ~> t
  *   ---------------------------------------------------
  *   if (c) {a} else {b} : t                                                  */
 static Ty *infer_if(Infer *in, const Expr *e, Ty *head) {
+  if (e->sugar == SUGAR_AND || e->sugar == SUGAR_OR) {
+    return infer_logical(in, e, head);
+  }
   Ty *result = ty_meta(in);
   const Expr *first = e->args[1], *rest = e;
   while (true) {
@@ -221,7 +237,8 @@ static Ty *quantified(Infer *in, const Fn *fn, Ty *skeleton) {
  *   -------------------------------------------------------
  *   fn [A...](x1: t1, ..., xn: tn) -> t {e}
  *     : fn [A...](t1, ..., tn) -> t                                          */
-Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const Name *name) {
+Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
+             const Name *name) {
   const Fn *fn = e->fn;
   if (skeleton->kind != K_FN) return in->error;
   for (int i = 0; i < fn->param_count; i++) {
@@ -232,7 +249,8 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const Name *name) {
   Ty *body = infer_expr(in, fn->body);
   const Expr *last = fn->body;
   while (last->kind == EX_BLOCK) last = last->block->result;
-  Why why = {.kind = WHY_RESULT, .span = last->span, .name = name};
+  Why why = {.kind = WHY_RESULT, .span = last->span, .name = name,
+             .sigil = sigil};
   if (fn->result) why.other = fn->result->span;
   require_flow(in, body, skeleton->result, why);
   Ty *type = quantified(in, fn, skeleton);
@@ -244,7 +262,7 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const Name *name) {
 static Ty *infer_fn_value(Infer *in, const Expr *e) {
   bool poly = e->fn->type_param_count > 0;
   in->level += poly;
-  Ty *type = infer_fn(in, e, fn_skeleton(in, e->fn), NULL);
+  Ty *type = infer_fn(in, e, fn_skeleton(in, e->fn), "", NULL);
   in->level -= poly;
   return poly ? infer_use(in, e, type, 0, NULL) : type;
 }
@@ -291,7 +309,7 @@ static void require_annotation(Infer *in, const Binding *b, Ty *found,
   require_flow(in, found, declared,
                (Why){.kind = WHY_ANNOTATION, .span = b->value->span,
                      .other = b->var->annotation->span,
-                     .name = b->var->name});
+                     .name = b->var->name, .sigil = "%"});
 }
 
 /*   f : t |- fn... : t    g : generalised t |- e : u
@@ -310,7 +328,7 @@ static void infer_let_fns(Infer *in, const Binding *group, int n) {
   }
   for (int i = 0; i < n; i++) {
     const Binding *b = &group[i];
-    Ty *type = infer_fn(in, b->value, skeletons[i], b->var->name);
+    Ty *type = infer_fn(in, b->value, skeletons[i], "%", b->var->name);
     var_info(in, b->var)->type = type;
   }
   solve(in);

@@ -88,6 +88,7 @@ typedef enum WhyKind {
   WHY_BRANCHES,
   WHY_ARMS,
   WHY_CONDITION,
+  WHY_LOGICAL,     /* an operand of && or || */
   WHY_CELL,        /* ref_write */
   WHY_READ,        /* ref_read, ref_write of what is no cell */
   WHY_PATTERN,
@@ -100,6 +101,7 @@ struct Why {
   Span span;           /* the value that flows */
   Span other;          /* what it has to agree with; may be SPAN_NONE */
   const Name *name;
+  const char *sigil;   /* of the name: "@", "%" or "" */
   int index;
   Ty *found, *expected;
   bool reported;
@@ -301,7 +303,8 @@ Ty *fn_skeleton(Infer *in, const Fn *fn);
 /* Is every type of it written out? */
 bool fn_is_annotated(const Fn *fn);
 /* The body, against that skeleton; the result is quantified. */
-Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const Name *name);
+Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
+             const Name *name);
 /* May what this evaluates to be generalised? */
 bool is_value(const Expr *e);
 void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,

@@ -6,9 +6,9 @@
 
 /* --- Mismatches ---------------------------------------------------------- */
 
-static const char *sigil_free(const Why *why, const char *what,
-                              Infer *in) {
-  return why->name ? arena_printf(in->arena, "%s of `%s`", what,
+static const char *of_name(Infer *in, const Why *why, const char *what) {
+  return why->name ? arena_printf(in->arena, "%s of `%s%s`", what,
+                                  why->sigil ? why->sigil : "",
                                   why->name->text)
                    : what;
 }
@@ -17,13 +17,14 @@ static const char *sigil_free(const Why *why, const char *what,
 static const char *subject(Infer *in, const Why *why) {
   switch (why->kind) {
     case WHY_ARGUMENT:
-      return sigil_free(
-          why, arena_printf(in->arena, "argument %d", why->index + 1), in);
-    case WHY_ANNOTATION: return sigil_free(why, "the value", in);
-    case WHY_RESULT: return sigil_free(why, "the result", in);
+      return of_name(in, why,
+                     arena_printf(in->arena, "argument %d", why->index + 1));
+    case WHY_ANNOTATION: return of_name(in, why, "the value");
+    case WHY_RESULT: return of_name(in, why, "the result");
     case WHY_BRANCHES: return "the branches of an `if` have one type";
     case WHY_ARMS: return "the arms of a `match` have one type";
     case WHY_CONDITION: return "a condition is a bool scalar";
+    case WHY_LOGICAL: return "`&&` and `||` join bool scalars";
     case WHY_CELL: return "a cell keeps its content's type";
     case WHY_READ: return "only cells can be read and written";
     case WHY_PATTERN: return "the pattern does not fit the value";
@@ -58,18 +59,44 @@ static bool hint_literal(Infer *in, Diag *d, Span span, DType wanted) {
   return digits;
 }
 
-static void hint_suffix(Infer *in, Diag *d, const Why *why) {
+static bool is_number(const Ty *t) {
+  return t->kind == K_TENSOR && t->rank == 0 && t->dtype != DT_BOOL;
+}
+
+static bool ends_in_semicolon(Infer *in, Span span) {
+  uint32_t len;
+  Span after = {span.hi, span.hi + 1};
+  const char *text = sources_text(in->p->sources, after, &len);
+  while (len > 0 && *text && strchr(" \t\r\n", *text)) text++;
+  return len > 0 && *text == ';';
+}
+
+static void hint_remedy(Infer *in, Diag *d, const Why *why) {
   const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
+  bool truth = why->kind == WHY_CONDITION || why->kind == WHY_LOGICAL;
+  if (truth && is_number(found)) {
+    diag_hint(d, "a number is compared to make a bool: %%x != 0");
+    return;
+  }
+  bool nothing = found->kind == K_TUPLE && found->count == 0;
+  if (nothing && ends_in_semicolon(in, why->span)) {
+    diag_hint(d, "a `;` after the last expression makes the value `()`: "
+              "leave it out");
+    return;
+  }
   if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
-  if (found->rank > 0 || wanted->rank > 0) return;
-  hint_literal(in, d, why->span, (DType)wanted->dtype);
+  if (found->dtype == wanted->dtype) return;
+  bool scalars = found->rank == 0 && wanted->rank == 0;
+  if (scalars && hint_literal(in, d, why->span, (DType)wanted->dtype)) return;
+  diag_hint(d, "dtypes never convert by themselves: cast(x, dtype=\"%s\")",
+            dtype_name(wanted->dtype));
 }
 
 static DiagCode code_of(const Infer *in, const Why *why) {
   const Conflict *c = &in->conflict;
   if (c->kind == INFINITE) return E0210;
   if (c->kind == ESCAPES) return E0211;
-  if (why->kind == WHY_CONDITION) return E0213;
+  if (why->kind == WHY_CONDITION || why->kind == WHY_LOGICAL) return E0213;
   const Ty *found = ty_head(c->found), *expected = ty_head(c->expected);
   if (found->kind == K_RIGID || expected->kind == K_RIGID) return E0211;
   if (found->kind != K_TENSOR || expected->kind != K_TENSOR) return E0201;
@@ -122,7 +149,7 @@ void report_mismatch(Infer *in, Why *why) {
                        ty_text(in, why->expected), ty_text(in, why->found));
   finish(in, d, why);
   note_difference(in, d, why);
-  hint_suffix(in, d, why);
+  hint_remedy(in, d, why);
 }
 
 static const char *dim_text(Infer *in, Dim d) {

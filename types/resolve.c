@@ -187,8 +187,9 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
   bool dyn;
   OpId op = op_find(name->name->text, &dyn);
   if (op == OP_COUNT) unknown_ident(r, name->span, name->name);
-  const Expr *const *args = resolve_args(r, e, head);
-  if (op == OP_COUNT || (e->count > 0 && !args)) {
+  bool takes = op == OP_COUNT || check_operator_arity(r, e, op, dyn);
+  const Expr *const *args = takes ? resolve_args(r, e, head) : NULL;
+  if (!takes || op == OP_COUNT || (e->count > 0 && !args)) {
     return resolve_error(r, e->span);
   }
   return resolve_operator(r, e, op, dyn, e->count, args);

@@ -99,6 +99,8 @@ void resolve_dim_params(Resolver *r, const Fn *fn);
 /* --- Operator calls (resolve_op.c, resolve_attr.c) ----------------------- */
 
 /* A call of `op` as parsed, its operands and attributes bound. */
+/* Reports a call with too few or too many operands. */
+bool check_operator_arity(Resolver *r, const Expr *e, OpId id, bool dyn);
 const Expr *resolve_operator(Resolver *r, const Expr *e, OpId op, bool dyn,
                              int count, const Expr *const *args);
 /* Operands under construction. */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "ir/foreign.h"
+
 const MetaEntry *find_meta(const Unit *unit, const char *key, int64_t index) {
   for (int i = 0; i < unit->meta_count; i++) {
     const MetaEntry *m = &unit->meta[i];
@@ -91,15 +93,37 @@ static const struct {
   [AT_LISTS] = {read_lists, "a list of lists of integers"},
 };
 
+/* What was probably meant by a value of the wrong kind. */
+static void hint_kind(Diag *d, const AttrSpec *spec, const AttrExpr *x) {
+  bool ints = spec->type == AT_INTS || spec->type == AT_INT_OR_INTS;
+  const Expr *e = x->kind == AX_EXPR ? x->expr : NULL;
+  if (ints && x->kind == AX_INT) {
+    diag_hint(d, "a list of one is written [%lld]", (long long)x->integer);
+  } else if (ints && e && e->kind == EX_TUPLE) {
+    diag_hint(d, "a list stands in brackets, as in [1, 2]");
+  } else if (spec->type == AT_DTYPE && e && e->kind == EX_IDENT) {
+    diag_hint(d, "a dtype stands in quotes: \"%s\"", e->name->text);
+  } else if (spec->type == AT_STRING && e && e->kind == EX_IDENT) {
+    diag_hint(d, "a string stands in quotes: \"%s\"", e->name->text);
+  } else if (spec->type == AT_DTYPE && x->kind == AX_STRING) {
+    Suggestion s = suggestion_for(x->text);
+    for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
+    const char *hint = foreign_hint(x->text, strlen(x->text), FOREIGN_TYPE);
+    if (s.best) diag_hint(d, "did you mean \"%s\"?", s.best);
+    else if (hint) diag_hint(d, "%s", hint);
+  } else if (e && !spec->expression) {
+    diag_hint(d, "`%s` is fixed when the program is written; its value cannot "
+              "be computed", attr_name_text(spec->name));
+  }
+}
+
 static void wrong_kind(Resolver *r, const OpInfo *op, const AttrSpec *spec,
                        const AttrExpr *x) {
   Diag *d = diag_error(r->p->diags, E0111, x->span,
                        "attribute `%s` of `%s` must be %s",
                        attr_name_text(spec->name), op->name,
                        readers[spec->type].wanted);
-  if (spec->type == AT_INTS && x->kind == AX_INT) {
-    diag_hint(d, "a list of one is written [%lld]", (long long)x->integer);
-  }
+  hint_kind(d, spec, x);
 }
 
 /* --- Expressions --------------------------------------------------------- */
@@ -204,6 +228,18 @@ static int find_attr(const OpInfo *op, const Name *name) {
   return -1;
 }
 
+/* "its attributes are `a`, `b`" */
+static const char *known_attrs(Resolver *r, const OpInfo *op) {
+  const char *text = NULL;
+  for (int i = 0; i < op->attr_count; i++) {
+    if (op->attrs[i].type == AT_IGNORED) continue;
+    const char *name = attr_name_text(op->attrs[i].name);
+    text = text ? arena_printf(r->arena, "%s, `%s`", text, name)
+                : arena_printf(r->arena, "its attributes are `%s`", name);
+  }
+  return text ? text : "it has none";
+}
+
 static void unknown_attr(Resolver *r, const OpInfo *op, const Attr *attr) {
   Diag *d = diag_error(r->p->diags, E0109, attr->span,
                        "`%s` has no attribute `%s`", op->name,
@@ -213,6 +249,7 @@ static void unknown_attr(Resolver *r, const OpInfo *op, const Attr *attr) {
     suggestion_offer(&s, attr_name_text(op->attrs[i].name));
   }
   if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
+  else diag_hint(d, "%s", known_attrs(r, op));
 }
 
 /* --- The record ---------------------------------------------------------- */
@@ -257,18 +294,33 @@ static void bind_all(Resolver *r, const OpInfo *op, int count,
   }
 }
 
+static const char *const shown_value[] = {
+  [AT_INT] = "1",          [AT_FLOAT] = "1f",
+  [AT_BOOL] = "True",      [AT_STRING] = "\"...\"",
+  [AT_DTYPE] = "\"float32\"", [AT_INTS] = "[1, 2]",
+  [AT_INT_OR_INTS] = "1",  [AT_LISTS] = "[[1, 2]]",
+};
+
+static void missing_attr(Resolver *r, const Expr *call, const OpInfo *op,
+                         const AttrSpec *spec) {
+  const char *name = attr_name_text(spec->name);
+  Diag *d = diag_error(r->p->diags, E0110, call->call.callee->span,
+                       "`%s` needs the attribute `%s`", op->name, name);
+  diag_hint(d, "write it behind the arguments, as in %s=%s", name,
+            shown_value[spec->type]);
+}
+
 bool resolve_attrs(Resolver *r, const Expr *call, const OpInfo *op,
                    Attrs *attrs, Operands *operands) {
   Given given = 0;
   size_t errors = r->p->diags->errors;
   bind_all(r, op, call->call.attr_count, call->call.attrs, attrs, operands,
            &given);
-  for (int i = 0; i < op->attr_count; i++) {
+  bool right = r->p->diags->errors == errors;
+  for (int i = 0; right && i < op->attr_count; i++) {
     const AttrSpec *spec = &op->attrs[i];
     if (!spec->required || (given >> i & 1)) continue;
     if (attrs->values[i].operand >= 0) continue;
-    diag_error(r->p->diags, E0110, call->call.callee->span,
-               "`%s` needs the attribute `%s`", op->name,
-               attr_name_text(spec->name));
+    missing_attr(r, call, op, spec);
   }  return r->p->diags->errors == errors;
 }

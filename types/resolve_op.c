@@ -17,36 +17,66 @@ Expr *resolve_op_call(Resolver *r, Span span, OpId op, int count,
   return call;
 }
 
+static int word_count(const char *text) {
+  int n = 0;
+  for (size_t at = 0; text[at]; n++) {
+    at += strcspn(text + at, " ");
+    at += strspn(text + at, " ");
+  }
+  return n;
+}
+
 static int required_args(const OpInfo *op) {
   int n = 0;
   for (int i = 0; i < op_arg_count(op); i++) n += !op_arg(op, i).optional;
   return n;
 }
 
-static void wrong_count(Resolver *r, const Expr *e, const char *name, int least,
-                        int most, int found) {
-  Span span = e->call.callee->span;
-  const char *few = found < least ? "few" : "many";
-  if (least == most) {
-    diag_error(r->p->diags, E0204, span,
-               "too %s arguments for `%s`: expected %d, found %d", few, name,
-               most, found);
-  } else {
-    diag_error(r->p->diags, E0204, span,
-               "too %s arguments for `%s`: expected %d to %d, found %d", few,
-               name, least, most, found);
+/* "reshape(data, newshape=...)": operands and the attributes that are needed,
+ * or one that is not, to show how they are written. */
+static const char *signature(Resolver *r, const OpInfo *op) {
+  const char *text = op->name, *comma = "(";
+  for (int i = 0; i < op_arg_count(op); i++) {
+    OpArg arg = op_arg(op, i);
+    if (arg.optional) continue;
+    text = arg.tuple ? arena_printf(r->arena, "%s%s(a, b)", text, comma)
+                     : arena_printf(r->arena, "%s%s%.*s", text, comma, arg.len,
+                                    arg.name);
+    comma = ", ";
   }
+  bool needed = false;
+  for (int i = 0; i < op->attr_count; i++) needed |= op->attrs[i].required;
+  for (int i = 0; i < op->attr_count; i++) {
+    const AttrSpec *spec = &op->attrs[i];
+    if (spec->type == AT_IGNORED || (needed && !spec->required)) continue;
+    text = arena_printf(r->arena, "%s%s%s=...", text, comma,
+                        attr_name_text(spec->name));
+    comma = ", ";
+    if (!needed) break;
+  }
+  return arena_printf(r->arena, "%s%s)", text, *comma == '(' ? "(" : "");
 }
 
-static bool bind_operands(Resolver *r, const Expr *e, const OpInfo *op,
-                          int count, const Expr *const *args, Operands *out) {
-  int least = required_args(op), most = op_arg_count(op);
-  if (count < least || count > most) {
-    wrong_count(r, e, op->name, least, most, count);
-    return false;
-  }
-  for (int i = 0; i < count; i++) out->items[out->count++] = args[i];
-  return true;
+static void wrong_count(Resolver *r, const Expr *e, const OpInfo *op, int least,
+                        int most) {
+  Span span = e->call.callee->span;
+  const char *few = e->count < least ? "few" : "many";
+  const char *wanted = least == most
+                           ? arena_printf(r->arena, "%d", most)
+                           : arena_printf(r->arena, "%d to %d", least, most);
+  Diag *d = diag_error(r->p->diags, E0204, span,
+                       "too %s arguments for `%s`: expected %s, found %d", few,
+                       op->name, wanted, e->count);
+  diag_hint(d, "it is written %s", signature(r, op));
+}
+
+bool check_operator_arity(Resolver *r, const Expr *e, OpId id, bool dyn) {
+  const OpInfo *op = op_info(id);
+  int least = required_args(op);
+  int most = dyn ? word_count(op->dyn) : op_arg_count(op);
+  if (least <= e->count && e->count <= most) return true;
+  wrong_count(r, e, op, least, most);
+  return false;
 }
 
 /* --- The dyn. spelling --------------------------------------------------- */
@@ -63,24 +93,10 @@ static int attr_index(const OpInfo *op, const char *word, int len) {
   return -1;
 }
 
-static int word_count(const char *text) {
-  int n = 0;
-  for (size_t at = 0; text[at]; n++) {
-    at += strcspn(text + at, " ");
-    at += strspn(text + at, " ");
-  }
-  return n;
-}
-
 /* dyn.X(data, newshape): positional arguments are operands and attributes; the
  * operands of the call come first. */
-static bool bind_dyn(Resolver *r, const Expr *e, const OpInfo *op, int count,
+static void bind_dyn(Resolver *r, const OpInfo *op, int count,
                      const Expr *const *args, Attrs *attrs, Operands *out) {
-  int most = word_count(op->dyn);
-  if (count > most || count < required_args(op)) {
-    wrong_count(r, e, op->name, required_args(op), most, count);
-    return false;
-  }
   for (int pass = 0; pass < 2; pass++) {
     const char *word = op->dyn;
     for (int i = 0; i < count; i++) {
@@ -94,7 +110,6 @@ static bool bind_dyn(Resolver *r, const Expr *e, const OpInfo *op, int count,
       word += strspn(word, " ");
     }
   }
-  return true;
 }
 
 const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
@@ -106,9 +121,11 @@ const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
   call->parens = e->parens;
   Attrs *attrs = (Attrs *)call->call.bound;
   Operands operands = {.count = 0};
-  bool bound = dyn ? bind_dyn(r, e, op, count, args, attrs, &operands)
-                   : bind_operands(r, e, op, count, args, &operands);
-  if (!bound || !resolve_attrs(r, e, op, attrs, &operands)) {
+  if (dyn) bind_dyn(r, op, count, args, attrs, &operands);
+  for (int i = 0; !dyn && i < count; i++) {
+    operands.items[operands.count++] = args[i];
+  }
+  if (!resolve_attrs(r, e, op, attrs, &operands)) {
     return resolve_error(r, e->span);
   }
   call->count = operands.count;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "ir/foreign.h"
+
 void resolver_init(Resolver *r, Checker *c, Definition *def) {
   *r = (Resolver){.c = c, .p = c->p, .def = def, .unit = def->unit,
                   .arena = &def->unit->arena, .scope = def->scope};
@@ -163,19 +165,44 @@ Expr *unknown_global(Resolver *r, const Expr *e) {
 
 /* A name whose sigil was forgotten. */
 static bool hint_sigil(Resolver *r, Diag *d, const Name *name) {
-  const char *sigil = is_bound(r, name, "%")         ? "%"
-                      : scope_global(r->scope, name) ? "@"
-                                                     : NULL;
+  Suggestion s = suggestion_for(name->text);
+  offer_names(r, &s, '@', offsetof(Scope, globals));
+  const char *sigil = is_bound(r, name, "%")        ? "%"
+                      : s.best && s.distance == 0 ? "@"
+                                                  : NULL;
   if (sigil) diag_hint(d, "did you mean `%s%s`?", sigil, name->text);
   return sigil;
 }
 
-/* An operator whose last part is the name, as in nn.softmax, is the one. */
+/* A word of another language, or a dtype that was to convert. */
+static bool hint_word(Diag *d, const Name *name) {
+  size_t len = strlen(name->text);
+  const char *hint =
+      foreign_hint(name->text, len, FOREIGN_NAME | FOREIGN_KEYWORD);
+  DType dtype = dtype_find(name->text, len);
+  if (dtype != DTYPE_NONE) {
+    diag_hint(d, "a dtype is written \"%s\", a conversion cast(%%x, "
+              "dtype=\"%s\")", dtype_name(dtype), dtype_name(dtype));
+  } else if (hint) {
+    diag_hint(d, "%s", hint);
+  }
+  return hint || dtype != DTYPE_NONE;
+}
+
+/* An operator with the same last part, as softmax of nn.softmax and zeros of
+ * np.zeros, is the one. */
+static const char *last_part(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot ? dot + 1 : name;
+}
+
 static void offer_operators(Suggestion *s) {
   for (int i = 0; i < OP_COUNT; i++) {
-    const char *name = op_info(i)->name, *dot = strrchr(name, '.');
+    const char *name = op_info(i)->name;
     suggestion_offer(s, name);
-    if (!dot || strcmp(dot + 1, s->wanted)) continue;
+    if (s->distance == 0 || strcmp(last_part(name), last_part(s->wanted))) {
+      continue;
+    }
     s->best = name;
     s->distance = 0;
   }
@@ -189,6 +216,7 @@ Expr *unknown_ident(Resolver *r, Span span, const Name *name) {
                        name->text);
   if (hint_division(r, d, name, "")) return resolve_error(r, span);
   if (hint_sigil(r, d, name)) return resolve_error(r, span);
+  if (hint_word(d, name)) return resolve_error(r, span);
   Suggestion s = suggestion_for(name->text);
   offer_names(r, &s, 'C', offsetof(Scope, ctors));
   offer_operators(&s);
@@ -215,5 +243,8 @@ void unknown_type(Resolver *r, Span span, const Name *name) {
   offer_all(&s, &r->type_vars);
   offer_names(r, &s, 'T', offsetof(Scope, adts));
   for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
-  hint_nearest(d, &s, "");
+  const char *hint =
+      foreign_hint(name->text, strlen(name->text), FOREIGN_TYPE);
+  if (hint) diag_hint(d, "%s", hint);
+  else hint_nearest(d, &s, "");
 }

@@ -109,9 +109,14 @@ static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
     v->operand = operand;
     v->integer = form;
     if (!fits) {
-      return rule_error(call, E0111, operand, "`%s` cannot be a %s",
-                        attr_name_text(spec->name),
-                        ty_text(in, c->args[operand]));
+      const char *name = attr_name_text(spec->name);
+      rule_error(call, E0111, operand, "`%s` cannot be a %s", name,
+                 ty_text(in, c->args[operand]));
+      return rule_hint(call, t->kind == RT_TUPLE
+                                 ? "a list stands in brackets, as in %s=[1, 2]"
+                                 : "what `%s` is computed from is an integer "
+                                   "or a tensor of integers",
+                       name);
     }
   }
   return RULE_OK;

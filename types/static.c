@@ -148,7 +148,7 @@ static int note_home(Static *s, Diag *d, const Global *g) {
   if (!g || !holds(s, g->type)) return -1;
   bool def = g->kind == GLOBAL_DEF;
   diag_note(d, g->span, "so %s`%s%s` is %s", def ? "the result of " : "",
-            g->kind == GLOBAL_LOCAL ? "%" : "@", g->name->text,
+            global_sigil(g), g->name->text,
             text_of(s, def ? g->type->result : g->type));
   return first_use(s, g);
 }
@@ -286,7 +286,7 @@ static void check_global(Static *s, const Global *g) {
   if (g->kind != GLOBAL_PARAM && holds(s, g->value->type)) return;
   report(s, first_use(s, g), g->span, g->type,
          SAY(s, "`%s%s` is declared with `?`",
-             g->kind == GLOBAL_LOCAL ? "%" : "@", g->name->text));
+             global_sigil(g), g->name->text));
 }
 
 /* What no rule above accounts for, such as a dimension that nothing asks for;

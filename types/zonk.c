@@ -89,8 +89,8 @@ static void report_all_open(Infer *in) {
   for (size_t i = 0; i < all->len; i++) {
     const Definition *d = all->data[i];
     if (!d->global) continue;
-    const char *sigil = d->global->kind == GLOBAL_LOCAL ? "%" : "@";
-    report_open(in, d->global->span, sigil, d->global->name, d->type);
+    report_open(in, d->global->span, global_sigil(d->global), d->global->name,
+                d->type);
   }
   for (size_t i = 0; i < in->vars.len; i++) {
     const VarInfo *info = &in->vars.data[i];

@@ -400,7 +400,7 @@ static const struct {
   uint32_t line, column;
   const char *words;
 } mistakes[] = {
-  {"1 +\n\n", E0004, 3, 1, "expected an expression, found the end"},
+  {"1 +\n\n", E0004, 1, 4, "expected an expression, found the end"},
   {"f(1, 2 3)", E0004, 1, 8, "expected `;`, `,`, `)` or an operator"},
   {"{ let %x = 1 %x }", E0004, 1, 14,
    "expected `;`, `and` or an operator, found `%x`"},

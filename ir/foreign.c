@@ -1,0 +1,31 @@
+/* The table of foreign words and its search, which only mistakes pay for. */
+#include "ir/foreign.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct Row {
+  Foreign kind;
+  const char *words, *hint;
+} rows[] = {
+#define FOREIGN(kind, words, hint) {FOREIGN_##kind, words, hint},
+#include "ir/foreign.def"
+#undef FOREIGN
+};
+
+static bool among(const char *words, const char *word, size_t len) {
+  for (const char *at = words; *at;) {
+    size_t n = strcspn(at, " ");
+    if (n == len && !memcmp(at, word, len)) return true;
+    at += n + (at[n] == ' ');
+  }
+  return false;
+}
+
+const char *foreign_hint(const char *word, size_t len, unsigned kinds) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const struct Row *row = &rows[i];
+    if ((row->kind & kinds) && among(row->words, word, len)) return row->hint;
+  }
+  return NULL;
+}

@@ -1,0 +1,17 @@
+/* What other languages call things, for hints: a student who writes `return`
+ * is told what is written here. */
+#ifndef IR_FOREIGN_H
+#define IR_FOREIGN_H
+
+#include <stddef.h>
+
+typedef enum Foreign {
+  FOREIGN_KEYWORD = 1,  /* shapes a text: return, while */
+  FOREIGN_NAME = 2,     /* stands for a value: null, len */
+  FOREIGN_TYPE = 4,
+} Foreign;
+
+/* The hint for a word of one of these kinds (joined by |); NULL: none. */
+const char *foreign_hint(const char *word, size_t len, unsigned kinds);
+
+#endif

@@ -71,10 +71,14 @@ typedef struct OpSource {
   const Type *type;
 } OpSource;
 
+enum { NO_PLAN = UINT32_MAX };
+
 typedef struct OpSite {
   const OpInfo *op;
   const Attrs *attrs;
   Span span;
+  uint32_t number;   /* of its plan (plan.h); NO_PLAN: results depend on more
+                        than shapes */
   int source_count;  /* registers read */
   const OpSource *sources;
   int arg_count;     /* operands, tuples flattened */

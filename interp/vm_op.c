@@ -6,12 +6,27 @@
 
 /* --- Operands ----------------------------------------------------------- */
 
+enum { NEAR = 8 };  /* operands and results that need no other room */
+
 typedef struct Operands {
   const Tensor **args;
   Tensor *scalars;  /* headers on the bits of scalars */
   int count;
   uint32_t ending;  /* those that end with the call (OpCall) */
+  const Tensor *near_args[NEAR];
+  Tensor near_scalars[NEAR];
 } Operands;
+
+static bool operands_init(Session *s, const OpSite *site, Operands *o) {
+  o->count = 0;
+  o->ending = 0;
+  o->args = o->near_args;
+  o->scalars = o->near_scalars;
+  if (site->arg_count <= NEAR) return true;
+  o->args = ARENA_ARRAY(&s->scratch, const Tensor *, (size_t)site->arg_count);
+  o->scalars = ARENA_ARRAY(&s->scratch, Tensor, (size_t)site->arg_count);
+  return o->args && o->scalars;
+}
 
 static void add_operand(Operands *o, const Type *type, const Value *v) {
   if (type_is_scalar(type)) {
@@ -23,23 +38,88 @@ static void add_operand(Operands *o, const Type *type, const Value *v) {
   o->count++;
 }
 
+static void add_fields(Operands *o, const Type *type, const Value *v) {
+  const Value *fields = cell_fields(v->cell);
+  for (int k = 0; k < type->count; k++) {
+    add_operand(o, type->args[k], &fields[k]);
+  }
+}
+
 /* `taken` has a bit for each source that the instruction drops. */
 static void gather(const Session *s, const OpSite *site, const uint16_t *list,
                    unsigned taken, Operands *o) {
   for (int i = 0; i < site->source_count; i++) {
     const Value *v = &s->regs[list[i]];
-    const Type *type = site->sources[i].type;
-    if (site->sources[i].kind != FROM_TUPLE) {
-      bool ends = i < TAKES_MAX && taken >> i & 1;
-      if (ends && o->count < 32) o->ending |= 1u << o->count;
-      add_operand(o, type, v);
+    const OpSource *source = &site->sources[i];
+    if (source->kind == FROM_TUPLE) {
+      add_fields(o, source->type, v);
       continue;
     }
-    const Value *fields = cell_fields(v->cell);
-    for (int k = 0; k < type->count; k++) {
-      add_operand(o, type->args[k], &fields[k]);
+    bool ends = i < TAKES_MAX && taken >> i & 1;
+    if (ends && o->count < 32) o->ending |= 1u << o->count;
+    add_operand(o, source->type, v);
+  }
+}
+
+/* --- Plans -------------------------------------------------------------- */
+
+/* What the rule answered for operands of these shapes. */
+typedef struct OpPlan {
+  Plan plan;
+  RuleType result;
+  int64_t key[];  /* the shapes; behind them the fields of a tuple's type */
+} OpPlan;
+
+static size_t key_length(const Operands *o) {
+  size_t n = 0;
+  for (int i = 0; i < o->count; i++) n += o->args[i]->rank;
+  return n;
+}
+
+static bool plan_fits(const OpPlan *plan, const Operands *o) {
+  const int64_t *key = plan->key;
+  for (int i = 0; i < o->count; i++) {
+    const Tensor *t = o->args[i];
+    for (int k = 0; k < t->rank; k++) {
+      if (t->shape[k] != *key++) return false;
     }
   }
+  return true;
+}
+
+/* When there is no room for a plan the rule is asked the next time, too. */
+static void plan_keep(Session *s, const OpSite *site, const Operands *o,
+                      const RuleType *result) {
+  if (site->number == NO_PLAN) return;
+  size_t length = key_length(o);
+  size_t fields = result->kind == RT_TUPLE ? (size_t)result->count : 0;
+  OpPlan *plan = (OpPlan *)plan_renew(
+      &s->plans, site->number, sizeof *plan + length * sizeof *plan->key +
+                                   fields * sizeof *result->fields);
+  if (!plan) return;
+  int64_t *key = plan->key;
+  for (int i = 0; i < o->count; i++) {
+    for (int k = 0; k < o->args[i]->rank; k++) *key++ = o->args[i]->shape[k];
+  }
+  plan->result = *result;
+  plan->result.fields = (RuleType *)key;
+  plan->result.value = NULL;
+  for (size_t i = 0; i < fields; i++) {
+    plan->result.fields[i] = result->fields[i];
+  }
+}
+
+/* Sets what the kernel must know of the result. */
+static bool infer(Session *s, const OpSite *site, const Operands *o,
+                  OpCall *call) {
+  const OpPlan *plan = (const OpPlan *)plan_find(&s->plans, site->number);
+  if (plan && plan_fits(plan, o)) {
+    call->result = &plan->result;
+    return true;
+  }
+  if (!op_infer(call)) return false;
+  plan_keep(s, site, o, call->result);
+  return true;
 }
 
 /* --- Tensor operators --------------------------------------------------- */
@@ -49,6 +129,14 @@ static bool op_failed(Session *s, const OpCall *call) {
     return vm_fault(s, call->fault.code, "%s", call->fault.message);
   }
   return atomic_load(&s->stop) ? vm_stopped(s) : vm_out_of_memory(s);
+}
+
+static bool gives_as_many(Session *s, const OpSite *site,
+                          const RuleType *result) {
+  int count = result->kind == RT_TUPLE ? result->count : 1;
+  if (count == site->out_count) return true;
+  return vm_fault(s, E0607, "`%s` gave %d results where %d were expected",
+                  site->op->name, count, site->out_count);
 }
 
 static void store_results(Session *s, const OpSite *site, const OpCall *call,
@@ -73,34 +161,25 @@ static void drop_taken(Session *s, const uint16_t *list, unsigned taken) {
 
 static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
                      unsigned taken, Operands *o) {
+  Tensor *outs[NEAR] = {NULL};
   gather(s, site, list, taken, o);
   OpCall call = {.op = site->op,
                  .attrs = site->attrs,
                  .arg_count = o->count,
                  .args = o->args,
                  .ending = o->ending,
+                 .outs = site->out_count <= NEAR ? outs : NULL,
                  .heap = &s->heap,
                  .arena = &s->scratch,
                  .stop = &s->stop,
                  .threads = s->limits.threads};
-  if (!op_run(&call)) return op_failed(s, &call);
-  if (call.out_count != site->out_count) {
-    return vm_fault(s, E0607, "`%s` gave %d results where %d were expected",
-                    site->op->name, call.out_count, site->out_count);
-  }
+  if (!infer(s, site, o, &call)) return op_failed(s, &call);
+  if (!gives_as_many(s, site, call.result)) return false;
+  if (!op_finish(&call)) return op_failed(s, &call);
   s->stats.tensors += (uint64_t)site->out_count;
   store_results(s, site, &call, list);
   drop_taken(s, list, taken);
   return true;
-}
-
-static bool operands_init(Session *s, const OpSite *site, Operands *o) {
-  size_t n = (size_t)site->arg_count + 1;
-  o->args = ARENA_ARRAY(&s->scratch, const Tensor *, n);
-  o->scalars = ARENA_ARRAY(&s->scratch, Tensor, n);
-  o->count = 0;
-  o->ending = 0;
-  return o->args && o->scalars;
 }
 
 bool vm_op(Session *s, const Word *pc) {

@@ -4,6 +4,7 @@
  *   expr.c      expressions; call.c calls; op.c operators; closure.c function
  *               values; match.c decision trees; cond.c conditions
  *               -> a list of Ins over virtual registers
+ *   tuples.c    tuples that are only taken apart are not made
  *   chain.c     element-wise operators that become one instruction
  *   own.c       where counted values move, are kept and dropped
  *   regs.c      virtual registers to real ones
@@ -39,7 +40,7 @@ enum {
   PSEUDO_SELF,
   /* The head of the loop. */
   PSEUDO_HEAD,
-  /* What chain.c took back. */
+  /* What was taken back. */
   PSEUDO_NOTHING,
 };
 
@@ -228,6 +229,7 @@ void lazy_join(Lower *l, size_t mark);
 
 /* --- The other phases --------------------------------------------------- */
 
+void tuple_pass(Lower *l);    /* tuples.c */
 void chain_pass(Lower *l);    /* chain.c */
 void own_pass(Lower *l);      /* own.c */
 bool regs_assign(Lower *l);   /* regs.c: false when there are too many */

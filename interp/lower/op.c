@@ -69,6 +69,14 @@ static const Attrs *site_attrs(Lower *l, const OpInfo *op,
   return attrs;
 }
 
+/* With an attribute that is an operand, results depend on values. */
+static uint32_t plan_number(Lower *l, const OpInfo *op, const Attrs *attrs) {
+  for (int i = 0; i < op->attr_count; i++) {
+    if (attrs->values[i].operand >= 0) return NO_PLAN;
+  }
+  return op->storage == STORE_SPECIAL ? NO_PLAN : l->code->plan_count++;
+}
+
 static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,
                         const Attrs *bound, const Type *result) {
   Arena *arena = &l->code->arena;
@@ -78,6 +86,7 @@ static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,
                    .span = l->span,
                    .source_count = (int)s->list.len,
                    .arg_count = s->args};
+  site->number = plan_number(l, op, site->attrs);
   site->sources = VEC_TO_ARENA(&s->list, arena);
   if (op->storage != STORE_SPECIAL) out_types(l, site, result);
   return site;

@@ -5,7 +5,6 @@ enum { SLAB_SIZE = 64 << 10 };
 
 typedef struct PoolSlab {
   struct PoolSlab *next;
-  char pad[POOL_GRAIN - sizeof(struct PoolSlab *)];
 } PoolSlab;
 
 void pool_init(Pool *p, Mem *mem) { *p = (Pool){.mem = mem}; }

@@ -1,12 +1,26 @@
 /* Size-class free lists for the small objects of one session: cells, tensor
  * headers.  Used by one thread at a time.  Blocks up to POOL_MAX bytes are cut
- * from slabs; larger ones go to the Mem.  The caller passes sizes back. */
+ * from slabs; larger ones go to the Mem.  The caller passes sizes back.  Under
+ * the address sanitizer all go to the Mem, so that it sees each of them. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
 #include "base/mem.h"
 
-enum { POOL_GRAIN = 16, POOL_MAX = 512, POOL_CLASSES = POOL_MAX / POOL_GRAIN };
+#if defined(__SANITIZE_ADDRESS__)
+#define POOL_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define POOL_SANITIZED 1
+#endif
+#endif
+#ifndef POOL_SANITIZED
+#define POOL_SANITIZED 0
+#endif
+
+/* A cell of two fields takes three grains: 24 bytes. */
+enum { POOL_GRAIN = 8, POOL_MAX = POOL_SANITIZED ? 0 : 512 };
+enum { POOL_CLASSES = POOL_MAX / POOL_GRAIN };
 
 typedef struct PoolBlock {
   struct PoolBlock *next;
@@ -27,7 +41,7 @@ void pool_done(Pool *p);
 void *pool_alloc_slow(Pool *p, size_t size);
 void pool_free_large(Pool *p, void *block, size_t size);
 
-/* 16-byte aligned, not cleared; NULL when memory runs out. */
+/* 8-byte aligned, not cleared; NULL when memory runs out. */
 static inline void *pool_alloc(Pool *p, size_t size) {
   size_t class = (size + POOL_GRAIN - 1) / POOL_GRAIN;
   p->allocations++;

@@ -90,10 +90,11 @@ static bool env_equal(const Env *a, const Env *b) {
 }
 
 static Function *function_new(Code *c, FunctionKind kind, const void *key,
-                              const Env *env) {
+                              const Env *env, bool borrows) {
   Function *f = ARENA_NEW(&c->arena, Function);
   f->kind = kind;
   f->env = env;
+  f->borrows = borrows;
   if (kind == FUNCTION_CTOR) {
     f->ctor = key;
   } else {
@@ -109,20 +110,36 @@ static Function *function_new(Code *c, FunctionKind kind, const void *key,
   return f;
 }
 
-Function *code_function(Code *c, FunctionKind kind, const void *key,
-                        const Env *env) {
+static Function *instance(Code *c, FunctionKind kind, const void *key,
+                          const Env *env, bool borrows) {
   Function *first = ptrmap_get(&c->instances, key);
   for (Function *f = first; f; f = f->next) {
-    if (f->kind == kind && env_equal(f->env, env)) return f;
+    if (f->kind == kind && f->borrows == borrows && env_equal(f->env, env)) {
+      return f;
+    }
   }
-  Function *f = function_new(c, kind, key, env);
+  Function *f = function_new(c, kind, key, env, borrows);
   f->next = first;
   ptrmap_put(&c->instances, key, f);
   return f;
 }
 
+Function *code_function(Code *c, FunctionKind kind, const void *key,
+                        const Env *env) {
+  return instance(c, kind, key, env, false);
+}
+
+Function *code_owning(Code *c, Function *f) {
+  if (!f->borrows) return f;
+  Function *owning = instance(c, f->kind, f->expr, f->env, false);
+  owning->global = f->global;
+  owning->name = f->name;
+  return owning;
+}
+
 Function *code_global(Code *c, const Global *g, const Env *env) {
-  Function *f = code_function(c, FUNCTION_FN, g->value, env);
+  bool borrows = fn_borrowed(c, g->value) != NULL;
+  Function *f = instance(c, FUNCTION_FN, g->value, env, borrows);
   if (!f->global) {
     f->global = g;
     f->name = arena_printf(&c->arena, "%s%s",
@@ -226,6 +243,7 @@ Code *code_new(Program *p) {
   arena_init(&c->arena, p->mem);
   pthread_mutex_init(&c->lock, NULL);
   ptrmap_init(&c->instances, p->mem);
+  ptrmap_init(&c->borrowed, p->mem);
   VEC_INIT(&c->functions, p->mem);
   VEC_INIT(&c->params, p->mem);
   VEC_INIT(&c->nullary, p->mem);
@@ -241,6 +259,7 @@ void code_free(Code *c) {
   VEC_DONE(&c->nullary);
   VEC_DONE(&c->functions);
   ptrmap_done(&c->instances);
+  ptrmap_done(&c->borrowed);
   pthread_mutex_destroy(&c->lock);
   arena_done(&c->arena);
   mem_free(c->mem, c, sizeof *c);

@@ -162,11 +162,22 @@ typedef struct FnGroup {
   const FreeVar *free;
 } FnGroup;
 
+/* How a parameter is passed.  A borrowed one stays the caller's: the callee
+ * neither drops it nor moves it on, and the caller holds it until the call has
+ * returned. */
+typedef enum ParamMode {
+  PARAM_BITS,      /* not counted */
+  PARAM_OWNED,
+  PARAM_BORROWED,
+} ParamMode;
+
 typedef struct Function {
   const Word *_Atomic code;
   _Atomic uint32_t nregs;       /* the window, outgoing area included */
   uint32_t nparams;             /* `self` included */
-  const bool *counted;          /* of parameters */
+  const ParamMode *params;
+  bool borrows;                 /* where it can; else it owns what it is given,
+                                   as whoever calls a closure expects */
   FunctionKind kind;
   const Expr *expr;
   const Ctor *ctor;
@@ -191,6 +202,8 @@ struct Code {
   Arena arena;
   pthread_mutex_t lock;
   PtrMap instances;             /* Expr, Ctor -> first Function */
+  PtrMap borrowed;              /* a global's EX_FN -> bool for each parameter
+                                   (lower/borrow.c) */
   VEC(Function *) functions;
   bool sorted;                  /* by address of their code */
   VEC(Tensor *) params;         /* by slot */
@@ -198,10 +211,14 @@ struct Code {
   uint32_t plan_count;          /* sites that have one in a session */
 };
 
-/* The instance of this key, made when there is none.  Under the lock. */
+/* The instance of this key that owns its parameters, made when there is none.
+ * Under the lock, like what follows. */
 Function *code_function(Code *c, FunctionKind kind, const void *key,
                         const Env *env);
+/* The instance that direct calls use: it borrows what it need not own. */
 Function *code_global(Code *c, const Global *g, const Env *env);
+/* The same function in the instance that owns its parameters. */
+Function *code_owning(Code *c, Function *f);
 /* The function an address of its code belongs to.  NULL: none. */
 const Function *code_function_at(Code *c, const Word *at);
 Span function_span(const Function *f, const Word *at);
@@ -219,6 +236,10 @@ const Type *env_type(Code *c, const Env *env, const Type *type);
 
 /* Can a value of this type lead to a mutable cell or a function? */
 bool type_may_cycle(const Type *type);
+
+/* Which parameters of a global function are borrowed (lower/borrow.c): a bool
+ * for each; NULL: none is. */
+const bool *fn_borrowed(Code *c, const Expr *fn);
 
 /* Fills in what a function's callers must know: its parameters. */
 void function_params(Code *c, Function *f);

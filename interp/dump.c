@@ -27,7 +27,11 @@ static void dump_operand(Dump *d, char kind, const Word *at, int part) {
 static void dump_word(Dump *d, const Word *at) {
   switch (at->op) {
     case INS_call:
-    case INS_tail: strbuf_addf(d->out, " %s", at[1].function->name); break;
+    case INS_tail: {
+      const Function *f = at[1].function;
+      strbuf_addf(d->out, " %s%s", f->name, f->borrows ? " borrowing" : "");
+      break;
+    }
     case INS_closure: strbuf_addf(d->out, " %s", at[1].function->name); break;
     case INS_op:
     case INS_special: {
@@ -94,8 +98,13 @@ static void dump_ins(Dump *d, const Function *f, const Word *code,
 
 static void dump_function(Dump *d, const Function *f) {
   const Word *code = atomic_load(&f->code);
-  strbuf_addf(d->out, "%s: %u parameters, %u registers\n", f->name,
-              f->nparams, atomic_load(&f->nregs));
+  static const char *const modes[] = {" bits", " owned", " borrowed"};
+  strbuf_addf(d->out, "%s: parameters", f->name);
+  for (uint32_t i = 0; i < f->nparams; i++) {
+    strbuf_add(d->out, modes[f->params[i]]);
+  }
+  strbuf_addf(d->out, "%s, %u registers\n", f->nparams ? "" : " none",
+              atomic_load(&f->nregs));
   for (uint32_t i = 0; i < f->unit_count; i += ins_length(&code[i])) {
     dump_ins(d, f, code, i);
   }

@@ -121,12 +121,12 @@ static RunStatus run(Session *s, Function *f, Value *result) {
   return RUN_OK;
 }
 
-/* Passes kept copies of the arguments. */
+/* The host keeps its arguments, so what is not borrowed is kept for it. */
 static void pass(Session *s, const Function *f, int count,
                  const Value *args) {
   for (int i = 0; i < count; i++) {
     s->regs[1 + i] = args[i];
-    if (f->counted[i]) obj_keep(args[i].obj);
+    if (f->params[i] == PARAM_OWNED) obj_keep(args[i].obj);
   }
 }
 

@@ -131,6 +131,38 @@ static inline Cell *cell_new(Session *s, uint64_t header, size_t n) {
   BRANCH(unless_le_##t, !(A.t <= B.t))       \
   BRANCH(unless_eq_##t, !(A.t == B.t))
 
+/* Calls `callee`, whose arguments stand at `at`. */
+#define ENTER(callee, at)                                \
+  do {                                                   \
+    Function *f = (callee);                              \
+    Value *window = (at);                                \
+    const Word *code = function_code(f);                 \
+    if (RARELY(fp >= frame_limit(s) ||                   \
+               window + function_regs(f) > s->stack_end)) { \
+      SLOW(vm_call(s, f, window, pc + 2));               \
+      LOAD();                                            \
+      DISPATCH();                                        \
+    }                                                    \
+    *fp++ = (Frame){pc + 2, R};                          \
+    R = window;                                          \
+    pc = code;                                           \
+    DISPATCH();                                          \
+  } while (0)
+
+/* Goes on as `callee`, with the c values at b. */
+#define ENTER_TAIL(callee)                                             \
+  do {                                                                 \
+    Function *f = (callee);                                            \
+    for (unsigned i = 0; i < pc->c; i++) R[i] = R[pc->b + i];          \
+    SAVE();                                                            \
+    pc = function_code(f);                                             \
+    if (RARELY(is_stopped(s) || R + function_regs(f) > s->stack_end)) { \
+      if (!vm_tail_call(s, f)) goto fault;                             \
+      LOAD();                                                          \
+    }                                                                  \
+    DISPATCH();                                                        \
+  } while (0)
+
 bool vm_run(Session *s) {
 #if defined(__GNUC__) && !defined(RLY_SWITCH)
   static const void *const labels[INS_COUNT] = {
@@ -152,6 +184,7 @@ dispatch:
 
   /* --- Moving --- */
   CASE(move): A = B; NEXT(1);
+  CASE(borrow): A = B; NEXT(1);
   CASE(imm): A = of_u32(pc->b); NEXT(1);
   CASE(constant): A = pc[1].value; NEXT(2);
   CASE(keep): obj_keep(A.obj); NEXT(1);
@@ -171,58 +204,10 @@ dispatch:
   CASE(no_match): SLOW(vm_no_match(s, pc)); NEXT(2);
 
   /* --- Calls --- */
-  CASE(call): {
-    Function *f = pc[1].function;
-    Value *window = R + pc->b;
-    const Word *code = function_code(f);
-    if (RARELY(fp >= frame_limit(s) ||
-               window + function_regs(f) > s->stack_end)) {
-      SLOW(vm_call(s, f, window, pc + 2));
-      LOAD();
-      DISPATCH();
-    }
-    *fp++ = (Frame){pc + 2, R};
-    R = window;
-    pc = code;
-    DISPATCH();
-  }
-  CASE(apply): {
-    Value *window = R + pc->b;
-    Function *f = closure_function(window[pc->c]);
-    const Word *code = function_code(f);
-    if (RARELY(fp >= frame_limit(s) ||
-               window + function_regs(f) > s->stack_end)) {
-      SLOW(vm_call(s, f, window, pc + 2));
-      LOAD();
-      DISPATCH();
-    }
-    *fp++ = (Frame){pc + 2, R};
-    R = window;
-    pc = code;
-    DISPATCH();
-  }
-  CASE(tail): {
-    Function *f = pc[1].function;
-    for (unsigned i = 0; i < pc->c; i++) R[i] = R[pc->b + i];
-    SAVE();
-    pc = function_code(f);
-    if (RARELY(is_stopped(s) || R + function_regs(f) > s->stack_end)) {
-      if (!vm_tail_call(s, f)) goto fault;
-      LOAD();
-    }
-    DISPATCH();
-  }
-  CASE(tail_apply): {
-    Function *f = closure_function(R[pc->b + pc->c - 1]);
-    for (unsigned i = 0; i < pc->c; i++) R[i] = R[pc->b + i];
-    SAVE();
-    pc = function_code(f);
-    if (RARELY(is_stopped(s) || R + function_regs(f) > s->stack_end)) {
-      if (!vm_tail_call(s, f)) goto fault;
-      LOAD();
-    }
-    DISPATCH();
-  }
+  CASE(call): ENTER(pc[1].function, R + pc->b);
+  CASE(apply): ENTER(closure_function(R[pc->b + pc->c]), R + pc->b);
+  CASE(tail): ENTER_TAIL(pc[1].function);
+  CASE(tail_apply): ENTER_TAIL(closure_function(R[pc->b + pc->c - 1]));
   CASE(ret): {
     Value v = A;
     fp--;

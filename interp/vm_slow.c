@@ -107,7 +107,7 @@ void session_stack_done(Session *s) {
 /* Arguments that will not be passed after all. */
 static bool drop_args(Session *s, const Function *f, Value *window) {
   for (uint32_t i = 0; i < f->nparams; i++) {
-    if (f->counted[i]) obj_drop(s, window[i].obj);
+    if (f->params[i] == PARAM_OWNED) obj_drop(s, window[i].obj);
   }
   return false;
 }

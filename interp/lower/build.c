@@ -27,6 +27,20 @@ Reg reg_out(Lower *l, int place, bool counted) {
                  (RegInfo){.counted = counted, .out = place, .hint = NO_REG});
 }
 
+Reg reg_lent(Lower *l, int place, Reg from) {
+  if (place >= l->max_out) l->max_out = place + 1;
+  return reg_add(l, (RegInfo){.out = place, .source = from, .hint = NO_REG});
+}
+
+void reg_borrow(Lower *l, Reg r) {
+  if (r >= l->regs.len) return;
+  if (l->regs.data[r].counted) l->regs.data[r].borrowed = true;
+}
+
+bool reg_is_borrowed(const Lower *l, Reg r) {
+  return r < l->regs.len && l->regs.data[r].borrowed;
+}
+
 Label label_new(Lower *l) { return l->label_count++; }
 
 Ins *put(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c) {

@@ -15,7 +15,8 @@ static Function *known_global(Lower *l, const Expr *callee) {
 
 Function *global_function(Lower *l, const Expr *use) {
   bool whole = use->type->kind == TY_FN && use->type->param_count > 0;
-  return whole ? NULL : known_global(l, use);
+  Function *f = whole ? NULL : known_global(l, use);
+  return f ? code_owning(l->code, f) : NULL;
 }
 
 Function *known_callee(Lower *l, const Expr *callee, Reg *self) {
@@ -45,13 +46,69 @@ static void check_argument(Lower *l, const Expr *e, int i, Reg r) {
               e->call.callee->span);
 }
 
+/* Is `e` a value that our caller holds, so that a callee which takes over the
+ * frame may borrow it as well? */
+static bool is_lent(Lower *l, const Expr *e) {
+  if (e->type->kind == TY_FN && e->type->param_count > 0) return false;
+  while (e->kind == EX_PROJ && e->targ_count == 0) e = e->args[0];
+  if (e->kind != EX_VAR || e->targ_count > 0) return false;
+  const Local *v = local_get(l, e->var);
+  return v && v->kind == LOCAL_REG && reg_is_borrowed(l, v->reg);
+}
+
+/* The instance for a tail call: one that borrows only what our caller holds,
+ * since nothing can be dropped when the frame is gone. */
+static Function *tail_callee(Lower *l, const Expr *e, Function *f) {
+  if (f->borrows && code_owning(l->code, f) == l->fn) return l->fn;
+  for (int i = 0; f->borrows && i < e->count; i++) {
+    if (f->params[i] == PARAM_BORROWED && !is_lent(l, e->args[i])) {
+      return code_owning(l->code, f);
+    }
+  }
+  return f;
+}
+
+/* Is it needed no more after a call that it is an argument of? */
+static bool is_fresh(const Expr *e) {
+  return e->kind != EX_VAR && e->kind != EX_PROJ && e->kind != EX_BLOCK;
+}
+
+/* The instance for any other call: one that owns its parameters when they are
+ * all made for it (own.c sees which variables end here). */
+static Function *other_callee(Lower *l, const Expr *e, Function *f) {
+  for (int i = 0; i < e->count; i++) {
+    if (f->params[i] == PARAM_BORROWED && !is_fresh(e->args[i])) return f;
+  }
+  return code_owning(l->code, f);
+}
+
+/* Argument `i` into its place of the outgoing area. */
+static Reg argument(Lower *l, const Expr *e, int i, int place) {
+  Reg r = reg_out(l, place, is_counted(l, e->args[i]->type));
+  lower_as(l, e->args[i], wanted(e, i), r);
+  check_argument(l, e, i, r);
+  return r;
+}
+
+/* One that the callee borrows stays where it is; its place gets a view. */
+static Reg lent_argument(Lower *l, const Expr *e, int i, int place) {
+  Reg from = lower_as(l, e->args[i], wanted(e, i), DST_ANY);
+  check_argument(l, e, i, from);
+  Reg r = reg_lent(l, place, from);
+  put(l, PSEUDO_PASS, r, from, 0);
+  put_listed(l, 'u', from);
+  return r;
+}
+
+static bool lends(const Function *f, int i) {
+  return f && f->params[i] == PARAM_BORROWED;
+}
+
 /* Into places `base`, `base + 1`, ... of the outgoing area. */
-static Reg *outgoing(Lower *l, const Expr *e, int base) {
+static Reg *outgoing(Lower *l, const Expr *e, const Function *f, int base) {
   Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 2);
   for (int i = 0; i < e->count; i++) {
-    regs[i] = reg_out(l, base + i, is_counted(l, e->args[i]->type));
-    lower_as(l, e->args[i], wanted(e, i), regs[i]);
-    check_argument(l, e, i, regs[i]);
+    regs[i] = (lends(f, i) ? lent_argument : argument)(l, e, i, base + i);
   }
   return regs;
 }
@@ -68,7 +125,7 @@ static Reg put_call(Lower *l, Function *f, int base, const Reg *regs, int n,
     r = lower_target(l, type, dst);
     put_word(l, op, r, (uint32_t)base, (uint32_t)n - !f, f);
   }
-  for (int i = 0; i < n; i++) put_listed(l, 'm', regs[i]);
+  for (int i = 0; i < n; i++) put_listed(l, lends(f, i) ? 'b' : 'm', regs[i]);
   return r;
 }
 
@@ -90,7 +147,7 @@ static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self,
                       Reg dst) {
   int base = l->out, n = e->count + (self != NO_REG);
   l->out += n;
-  Reg *regs = outgoing(l, e, base);
+  Reg *regs = outgoing(l, e, f, base);
   l->span = e->span;
   if (self != NO_REG) {
     regs[e->count] = reg_out(l, base + e->count, true);
@@ -104,7 +161,7 @@ static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self,
 static Reg call_unknown(Lower *l, const Expr *e, Reg dst) {
   int base = l->out, n = e->count + 1;
   l->out += n;
-  Reg *regs = outgoing(l, e, base);
+  Reg *regs = outgoing(l, e, NULL, base);
   regs[e->count] = reg_out(l, base + e->count, true);
   lower_expr(l, e->call.callee, regs[e->count]);
   l->span = e->span;
@@ -138,11 +195,12 @@ Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   }
   Reg self;
   Function *f = known_callee(l, callee, &self);
-  if (f && f == l->fn && dst == DST_TAIL) {
+  Reg at = dst == DST_TAIL && result_checked(e) ? DST_ANY : dst;
+  if (f && dst == DST_TAIL && tail_callee(l, e, f) == l->fn) {
     call_self(l, e);
     return NO_REG;
   }
-  Reg at = dst == DST_TAIL && result_checked(e) ? DST_ANY : dst;
+  if (f) f = (at == DST_TAIL ? tail_callee : other_callee)(l, e, f);
   Reg r = f ? call_known(l, e, f, self, at) : call_unknown(l, e, at);
   return at == DST_TAIL ? NO_REG : lower_finish(l, call_result(l, e, r), dst);
 }

@@ -93,10 +93,12 @@ static int big_words(int n) {
 Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
                 Reg dst) {
   Reg field = lower_target(l, type, dst);
+  bool fresh = dst == DST_ANY || dst == DST_TAIL;
+  if (fresh && reg_is_borrowed(l, r)) reg_borrow(l, field);
   int word = big_words(cell_size) + i;
   put(l, INS_field, field, r, (uint32_t)word);
   put_listed(l, 'u', r);
-  if (!l->regs.data[field].counted) return field;
+  if (!l->regs.data[field].counted || reg_is_borrowed(l, field)) return field;
   put(l, PSEUDO_OPEN, r, UINT32_MAX, (uint32_t)cell_size);
   put_listed(l, 'd', field);
   VEC_LAST(&l->listed).field = (uint16_t)word;

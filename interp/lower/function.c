@@ -30,20 +30,26 @@ static bool has_self(const Function *f) {
 
 void function_params(Code *c, Function *f) {
   int n = param_count(f);
-  bool *counted = ARENA_ARRAY(&c->arena, bool, (size_t)n + 2);
+  const bool *borrowed = f->borrows ? fn_borrowed(c, f->expr) : NULL;
+  ParamMode *params = ARENA_ARRAY(&c->arena, ParamMode, (size_t)n + 2);
   for (int i = 0; i < n; i++) {
-    counted[i] = env_counted(f->env, param_type(f, i));
+    params[i] = !env_counted(f->env, param_type(f, i)) ? PARAM_BITS
+                : borrowed && borrowed[i]              ? PARAM_BORROWED
+                                                       : PARAM_OWNED;
   }
-  if (has_self(f)) counted[n++] = true;
+  if (has_self(f)) params[n++] = PARAM_OWNED;
   f->nparams = (uint32_t)n;
-  f->counted = counted;
+  f->params = params;
 }
 
 /* --- The prologue ------------------------------------------------------- */
 
 static void bind_params(Lower *l) {
   const Function *f = l->fn;
-  for (uint32_t i = 0; i < f->nparams; i++) reg_new(l, f->counted[i]);
+  for (uint32_t i = 0; i < f->nparams; i++) {
+    Reg r = reg_new(l, f->params[i] != PARAM_BITS);
+    if (f->params[i] == PARAM_BORROWED) reg_borrow(l, r);
+  }
   if (has_self(f)) l->self = f->nparams - 1;
   if (f->kind != FUNCTION_FN) return;
   const Fn *fn = f->expr->fn;

@@ -6,6 +6,7 @@
  *               -> a list of Ins over virtual registers
  *   tuples.c    tuples that are only taken apart are not made
  *   chain.c     element-wise operators that become one instruction
+ *   borrow.c    which parameters a function need not own
  *   own.c       where counted values move, are kept and dropped
  *   regs.c      virtual registers to real ones
  *   emit.c      units, jumps, the tables of spans and live registers
@@ -35,6 +36,9 @@ enum {
   /* The listed fields of cell arg[0], already read as views, become owned;
    * the cell's own reference ends here unless it is needed further on. */
   PSEUDO_OPEN,
+  /* Argument arg[0] of a call, in the outgoing area, is the value in arg[1]:
+   * a view of it, unless the call turns out to take it over. */
+  PSEUDO_PASS,
   /* Self tail call: the listed values become the parameters, then back to the
    * head.  Loop variables behind the parameters stand for themselves. */
   PSEUDO_SELF,
@@ -46,7 +50,8 @@ enum {
 
 /* A listed register with its mode, a letter of code.def.  Without the flag
  * LIST it is not written out: an argument in its place, or a cell that must
- * outlive the reading of a view.  'j' is a label. */
+ * outlive the reading of a view.  'j' is a label; 'b' an argument that a
+ * PSEUDO_PASS has set. */
 typedef struct Listed {
   char mode;
   uint16_t field;      /* PSEUDO_OPEN: which word behind the header */
@@ -65,9 +70,12 @@ typedef struct Ins {
 
 typedef struct RegInfo {
   bool counted;
+  bool borrowed;       /* counted, but not ours: kept when it moves, never
+                          dropped */
   bool nullable;       /* may hold no value (an unevaluated lazy variable) */
   bool read;           /* own.c: something behind here reads it */
   int32_t out;         /* its place in the outgoing area; -1: none */
+  Reg source;          /* what PSEUDO_PASS passes in it */
   Reg hint;            /* share that one's real register if possible */
   uint16_t real;
   uint32_t start, end; /* regs.c: its interval */
@@ -131,6 +139,12 @@ typedef struct Lower {
 Reg reg_new(Lower *l, bool counted);
 Reg reg_of_type(Lower *l, const Type *type);
 Reg reg_out(Lower *l, int place, bool counted);
+/* Likewise, for what PSEUDO_PASS passes there. */
+Reg reg_lent(Lower *l, int place, Reg from);
+/* What `r` holds belongs to a caller; does it?  (Nothing else is borrowed, so
+ * it lasts as long as this call.) */
+void reg_borrow(Lower *l, Reg r);
+bool reg_is_borrowed(const Lower *l, Reg r);
 Label label_new(Lower *l);
 void put_label(Lower *l, Label at);
 Ins *put(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c);
@@ -181,6 +195,8 @@ void lower_op_body(Lower *l, const Expr *e);
 ScalarFn scalar_function(const Expr *e);
 void lower_scalar(Lower *l, const Expr *e, ScalarFn fn, Reg first, Reg dst);
 
+/* Does this match take a tuple apart that need not be built? */
+bool match_is_split(const Expr *e);
 Reg lower_match(Lower *l, const Expr *e, Reg dst);
 Reg lower_fn(Lower *l, const Expr *e, Reg dst);
 Reg lower_function_value(Lower *l, Function *f, Reg dst);
@@ -202,7 +218,8 @@ void lower_group(Lower *l, const Binding *bindings, int count);
 Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
                 Reg dst);
 
-/* The instance of a global function or of a known callee; NULL: not known.
+/* The instance of a global function as a value, of a known callee; NULL: not
+ * known.
  * `self` receives the closure to pass along, or NO_REG. */
 Function *known_callee(Lower *l, const Expr *callee, Reg *self);
 Function *global_function(Lower *l, const Expr *use);

@@ -84,6 +84,7 @@ static Part *part_child(Matcher *m, Part *parent, int word,
   Part *p = ARENA_NEW(m->l->arena, Part);
   *p = (Part){.reg = reg_of_type(m->l, type), .root = parent->root,
                .parent = parent, .word = word};
+  if (reg_is_borrowed(m->l, p->root->reg)) reg_borrow(m->l, p->reg);
   return p;
 }
 
@@ -259,12 +260,9 @@ static void bind_var(Matcher *m, const Part *p, const Pattern *pattern) {
   local_put(l, pattern->var, LOCAL_REG)->reg = p->reg;
 }
 
-/* Opens the cells of a pattern from the outside in, and binds variables. */
-static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
+static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
+                     Part **fields) {
   Lower *l = m->l;
-  if (pattern->kind == PT_VAR) bind_var(m, p, pattern);
-  if (pattern->kind == PT_VAR || !binds(pattern)) return;
-  Part **fields = field_parts(m, p, pattern);
   uint32_t counted = 0;
   for (int i = 0; i < pattern->count; i++) {
     counted += l->regs.data[fields[i]->reg].counted;
@@ -277,6 +275,15 @@ static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
     put_listed(l, 'd', fields[i]->reg);
     VEC_LAST(&l->listed).field = (uint16_t)fields[i]->word;
   }
+}
+
+/* Opens the cells of a pattern from the outside in, and binds variables.  The
+ * fields of what is borrowed are, too. */
+static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
+  if (pattern->kind == PT_VAR) bind_var(m, p, pattern);
+  if (pattern->kind == PT_VAR || !binds(pattern)) return;
+  Part **fields = field_parts(m, p, pattern);
+  if (!reg_is_borrowed(m->l, p->reg)) put_open(m, p, pattern, fields);
   for (int i = 0; i < pattern->count; i++) {
     open_pattern(m, fields[i], pattern->fields[i]);
   }
@@ -403,7 +410,7 @@ static void emit_shared_arms(Matcher *m, const Roots *roots) {
 /* --- The scrutinee ------------------------------------------------------ */
 
 /* A tuple that every arm takes apart need not be built. */
-static bool is_split(const Expr *e) {
+bool match_is_split(const Expr *e) {
   if (e->args[0]->kind != EX_TUPLE || e->args[0]->count == 0) return false;
   for (int i = 0; i < e->match->arm_count; i++) {
     PatternKind kind = e->match->arms[i].pattern->kind;
@@ -414,7 +421,7 @@ static bool is_split(const Expr *e) {
 
 static Roots scrutinee(Matcher *m, const Expr *e) {
   const Expr *value = e->args[0];
-  bool split = is_split(e);
+  bool split = match_is_split(e);
   int n = split ? value->count : 1;
   Roots roots = {split ? n : -1,
                  ARENA_ARRAY(m->l->arena, Part *, (size_t)n)};

@@ -3,6 +3,7 @@
  *
  *   moves (m)   the last one takes the reference along; before any other a
  *               `keep` is put
+ *               what is borrowed is kept before any
  *   uses (u)    after the last one a `drop` is put, unless the instruction
  *               takes it over
  *   branches    what only one way needs is dropped on the other
@@ -56,7 +57,10 @@ static void live_remove(Own *o, Reg r) {
   o->place[last] = o->place[r];
 }
 
-static bool counted(const Own *o, Reg r) { return o->l->regs.data[r].counted; }
+/* Does it hold references of its own? */
+static bool counted(const Own *o, Reg r) {
+  return o->l->regs.data[r].counted && !o->l->regs.data[r].borrowed;
+}
 
 static uint32_t save(Own *o, Reg r) {
   VEC_PUSH(&o->saved, r);
@@ -129,7 +133,10 @@ static void use(Own *o, const Ins *i, char mode, Reg r) {
 /* Runs behind the instruction in the output, so a keep stands before it. */
 static void move_out(Own *o, const Ins *i, char mode, Reg r) {
   if (mode != 'm') return;
-  if (counted(o, r) && is_live(o, r)) out_count(o, INS_keep, r, i->span);
+  bool lent = reg_is_borrowed(o->l, r);
+  if (lent || (counted(o, r) && is_live(o, r))) {
+    out_count(o, INS_keep, r, i->span);
+  }
   live_add(o, r);
 }
 
@@ -137,8 +144,8 @@ static void move_out(Own *o, const Ins *i, char mode, Reg r) {
 static bool is_dead(const Own *o, const Ins *i) {
   if (!(flags_of(i) & PURE)) return false;
   Reg r = i->arg[0];
-  return i->op == INS_field && counted(o, r) ? !o->l->regs.data[r].read
-                                             : !is_live(o, r);
+  bool view = i->op == INS_field && o->l->regs.data[r].counted;
+  return view ? !o->l->regs.data[r].read : !is_live(o, r);
 }
 
 /* --- What to drop when an instruction fails ----------------------------- */
@@ -260,6 +267,16 @@ static void own_head(Own *o, Ins i) {
   VEC_PUSH(&o->out, i);
 }
 
+/* What a borrowed parameter becomes is as borrowed as it was. */
+static void self_modes(Own *o, const Ins *i) {
+  for (Reg r = 0; r < i->arg[0]; r++) {
+    if (!reg_is_borrowed(o->l, r)) continue;
+    Listed *item = &o->l->listed.data[i->list + r];
+    assert(reg_is_borrowed(o->l, item->reg));
+    item->mode = 'u';
+  }
+}
+
 /* Back to the head: the listed values move to the parameters. */
 static void own_self(Own *o, Ins i) {
   Lower *l = o->l;
@@ -273,7 +290,9 @@ static void own_self(Own *o, Ins i) {
   }
   i.live_count = (uint32_t)l->live.len - i.live;
   VEC_PUSH(&o->out, i);
+  self_modes(o, &i);
   each_operand(o, &i, move_out);
+  each_operand(o, &i, add_use);
 }
 
 /* Puts `open`, `open1`, `open2`: the cell's last reference ends. */
@@ -314,7 +333,8 @@ static void own_open(Own *o, Ins i) {
   uint32_t n = 0;
   Reg *live = ARENA_ARRAY(o->l->arena, Reg, (size_t)i.list_count + 1);
   uint64_t mask = taken_fields(o, &i, live, &n);
-  bool last = !is_live(o, cell), big = i.arg[2] > SIZE_SMALL_MAX;
+  bool last = counted(o, cell) && !is_live(o, cell);
+  bool big = i.arg[2] > SIZE_SMALL_MAX;
   if (last && (big || n == 0)) {
     bool plain = !big && i.arg[1] == 0;
     out_count(o, plain ? INS_free_cell : INS_drop, cell, i.span);
@@ -325,6 +345,45 @@ static void own_open(Own *o, Ins i) {
     for (uint32_t k = 0; k < n; k++) out_count(o, INS_keep, live[k], i.span);
   }
   live_add(o, cell);
+}
+
+/* --- Calls -------------------------------------------------------------- */
+
+/* Is each argument that a call would borrow our own, and needed no more? */
+static bool gives_all(const Own *o, const Ins *i) {
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    Listed item = o->l->listed.data[i->list + k];
+    if (item.mode != 'b') continue;
+    Reg source = o->l->regs.data[item.reg].source;
+    if (!counted(o, source) || is_live(o, source)) return false;
+  }
+  return true;
+}
+
+static bool borrows(const Own *o, const Ins *i) {
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    if (o->l->listed.data[i->list + k].mode == 'b') return true;
+  }
+  return false;
+}
+
+/* What nobody needs any more is given away, to the instance that owns its
+ * parameters: it can free or reuse them as it goes. */
+static void own_call(Own *o, Ins *i) {
+  if (!borrows(o, i)) return;
+  Lower *l = o->l;
+  bool gives = gives_all(o, i);
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    Listed *item = &l->listed.data[i->list + k];
+    if (item->mode != 'b') continue;
+    RegInfo *out = &l->regs.data[item->reg];
+    out->counted = gives;
+    *item = (Listed){.mode = gives ? 'm' : 'u',
+                     .reg = gives ? item->reg : out->source};
+  }
+  if (!gives) return;
+  Function *f = (Function *)(uintptr_t)i->words[0];
+  i->words[0] = (uint64_t)(uintptr_t)code_owning(l->code, f);
 }
 
 /* --- The walk ----------------------------------------------------------- */
@@ -348,6 +407,12 @@ static void own_ins(Own *o, Ins i) {
     case PSEUDO_SELF: own_self(o, i); return;
     case PSEUDO_OPEN: own_open(o, i); return;
     case INS_switch_tag: own_switch(o, i); return;
+    case INS_call:
+    case INS_tail: own_call(o, &i); break;
+    case PSEUDO_PASS:
+      i.op = counted(o, i.arg[0]) ? INS_move : INS_borrow;
+      i.list_count = 0;
+      break;
     default: break;
   }
   if (operands_of(&i)[2] == 'j') {

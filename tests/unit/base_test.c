@@ -169,13 +169,14 @@ static void pools_reuse_blocks(void **state) {
   Pool pool;
   pool_init(&pool, unit_mem(&m));
   void *small = pool_alloc(&pool, 40), *large = pool_alloc(&pool, 5000);
-  assert_int_equal((uintptr_t)small % 16, 0);
+  assert_int_equal((uintptr_t)small % 8, 0);
   size_t count = m.count;
-  for (int i = 0; i < 1000; i++) {
+  for (int i = 0; !POOL_SANITIZED && i < 1000; i++) {
     pool_free(&pool, small, 40);
     assert_ptr_equal(pool_alloc(&pool, 33), small);
   }
   assert_int_equal(m.count, count);
+  pool_free(&pool, small, 40);
   pool_free_large(&pool, large, 5000);
   pool_done(&pool);
   unit_mem_done(&m);

@@ -1,0 +1,137 @@
+#!/usr/bin/env perl
+# What `rly dump --bytecode` shows of decisions that no result shows: which
+# parameters are borrowed.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $types = <<'END';
+type List { Cons(int32, List), Nil }
+type Pair { Pair(List, List) }
+END
+
+# The bytecode of a program, by the name of each function: a list of instances,
+# each with the modes of its parameters and its instructions.
+sub dump_of {
+  my ($program) = @_;
+  my $path = spew(scratch('dump.rly'), $types, $program);
+  my $run = rly('dump', '--bytecode', $path);
+  diag("$program$run->{err}") if $run->{status};
+  my %found;
+  for my $text (split /\n\n/, $run->{out}) {
+    my ($name, $modes, $code) =
+      $text =~ /^(\S.*): parameters (.*), \d+ registers\n(.*)/s or next;
+    push @{$found{$name}}, {modes => $modes, code => $code};
+  }
+  return \%found;
+}
+
+# The modes of a function's parameters in the instance that is shown first: the
+# one that direct calls use.
+sub modes_are {
+  my ($name, $want, $program, $why) = @_;
+  my $dump = dump_of($program);
+  my $first = $dump->{$name} && $dump->{$name}[0];
+  is($first && $first->{modes}, $want, $why);
+  return $first ? $first->{code} : '';
+}
+
+# --- What is borrowed -------------------------------------------------------
+
+my $len = <<'END';
+def @len(%l: List) -> int32 {
+  match (%l) { Cons(_, %r) => 1 + @len(%r), Nil => 0 }
+}
+END
+
+my $code = modes_are('@len', 'borrowed', $len, 'a list that is only read');
+unlike($code, qr/\b(?:keep|drop|open|free_cell)/, 'is not counted at all');
+
+$code = modes_are('@last', 'borrowed bits', <<'END', 'a part passed on');
+def @last(%l: List, %d: int32) -> int32 {
+  match (%l) { Cons(%x, %r) => @last(%r, %x), Nil => %d }
+}
+END
+like($code, qr/\bloop\b/, 'in a loop');
+unlike($code, qr/\b(?:keep|drop|open|tail|call)/, 'of its own');
+
+modes_are('@both', 'borrowed', $len . <<'END', 'passed to a borrowed one');
+def @both(%l: List) -> int32 { @len(%l) + @len(%l) }
+END
+
+modes_are('@even', 'borrowed', <<'END', 'two functions that call each other');
+def @even(%l: List) -> bool {
+  match (%l) { Nil => True, Cons(_, %r) => @odd(%r) }
+}
+def @odd(%l: List) -> bool {
+  match (%l) { Nil => False, Cons(_, %r) => @even(%r) }
+}
+END
+
+modes_are('@pick', 'borrowed', $len . <<'END', 'a field of a field');
+def @pick(%p: ((List, List), int32)) -> int32 { @len(%p.0.1) }
+END
+
+modes_are('@apply', 'borrowed bits', <<'END', 'a function that is called');
+def @apply(%f: fn(int32) -> int32, %x: int32) -> int32 { %f(%x) + %f(%x) }
+END
+
+modes_are('@dot', 'borrowed borrowed', <<'END', 'operands of a product');
+def @dot(%x: Tensor[(2, 2), float32], %w: Tensor[(2, 2), float32]) {
+  nn.dense(%x, %w)
+}
+END
+
+# --- What is owned ----------------------------------------------------------
+
+modes_are('@same', 'owned', <<'END', 'what is returned');
+def @same(%l: List) -> List { %l }
+END
+modes_are('@tail', 'owned', <<'END', 'what a part of is returned');
+def @tail(%l: List) -> List { match (%l) { Cons(_, %r) => %r, Nil => Nil } }
+END
+modes_are('@put', 'owned bits', <<'END', 'what goes into a cell');
+def @put(%l: List, %x: int32) -> (int32, List) { (%x, %l) }
+END
+modes_are('@later', 'owned', $len . <<'END', 'what a closure captures');
+def @later(%l: List) -> fn() -> int32 { fn () { @len(%l) } }
+END
+modes_are('@hide', 'owned', <<'END', 'the content of a mutable cell');
+def @hide(%l: List) -> ref(List) { ref(%l) }
+END
+modes_are('@up', 'owned', <<'END', 'what is taken apart and built again');
+def @up(%l: List) -> List {
+  match (%l) { Cons(%x, %r) => Cons(%x + 1, @up(%r)), Nil => Nil }
+}
+END
+modes_are('@grow', 'bits owned', $len . <<'END', 'what a loop replaces');
+def @grow(%n: int32, %l: List) -> int32 {
+  if (%n == 0) { @len(%l) } else { @grow(%n - 1, Cons(%n, %l)) }
+}
+END
+modes_are('@act', 'owned', <<'END', 'what may be written over');
+def @act(%x: Tensor[(2), float32]) { nn.relu(%x) }
+END
+
+# --- Which instance is called -----------------------------------------------
+
+my $dump = dump_of($len . <<'END');
+def @make(%n: int32) -> List {
+  if (%n == 0) { Nil } else { Cons(%n, @make(%n - 1)) }
+}
+def @given() -> int32 { @len(@make(3)) }
+def @ends(%n: int32) -> int32 { let %l = @make(%n); @len(%l) + 1 }
+def @stays(%n: int32) -> int32 { let %l = @make(%n); @len(%l) + @len(%l) }
+def @value() -> fn(List) -> int32 { @len }
+END
+unlike($dump->{'@given'}[0]{code}, qr/\@len borrowing/,
+       'a fresh list is given');
+unlike($dump->{'@ends'}[0]{code}, qr/\@len borrowing/, 'at its last use, too');
+like($dump->{'@stays'}[0]{code}, qr/\@len borrowing.*\@len$/sm,
+     'before that it is lent');
+is_deeply([map { $_->{modes} } @{$dump->{'@len'}}], ['borrowed', 'owned'],
+          'two instances of one function');
+
+done_testing;

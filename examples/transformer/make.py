@@ -50,7 +50,8 @@ def norm(x, i):
 def logits(t):
     x = net["embedding"][t]
     n = len(t)
-    q, k, v = (norm(x, 0) @ net["w_qkv"].T).view(n, 3, 2, 16).permute(1, 2, 0, 3)
+    qkv = (norm(x, 0) @ net["w_qkv"].T).view(n, 3, 2, 16)
+    q, k, v = qkv.permute(1, 2, 0, 3)
     back = torch.arange(n)[:, None] - torch.arange(n)
     slopes = torch.tensor([2.0**-3, 2.0**-6]).view(2, 1, 1)
     scores = q @ k.transpose(1, 2) / 4 - back * slopes

@@ -104,13 +104,31 @@ static int open_temporary(FileOut *out) {
   return -1;
 }
 
+/* The new file has the mode of the one that it replaces; a file that may not
+ * be written is not replaced either. */
+static bool keep_mode(int fd, const char *real) {
+  struct stat info;
+  if (stat(real, &info) != 0) return true;
+  return access(real, W_OK) == 0 && fchmod(fd, info.st_mode & 07777) == 0;
+}
+
+static int open_replacement(FileOut *out) {
+  int fd = open_temporary(out);
+  if (fd < 0 || keep_mode(fd, out->real)) return fd;
+  int error = errno;
+  close(fd);
+  unlink(out->temporary);
+  errno = error;
+  return -1;
+}
+
 bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags) {
   *out = (FileOut){.path = path, .diags = diags};
   arena_init(&out->arena, mem);
   out->real = resolved(&out->arena, path);
   if (!out->real) out->real = path;
   int fd = is_special(out->real) ? open(out->real, O_WRONLY | O_CLOEXEC)
-                                 : open_temporary(out);
+                                 : open_replacement(out);
   out->stream = fd < 0 ? NULL : fdopen(fd, "wb");
   if (out->stream) return true;
   report_unwritable(out, errno);

@@ -4,6 +4,8 @@
  * lines of its own, or in the middle of a line.  Nodes carry no comments; as
  * the printer comes to a node, print_comments adds those that stand before
  * it. */
+#include <string.h>
+
 #include "ir/printer.h"
 
 static const char *source_at(const Printer *p, uint32_t at) {
@@ -58,10 +60,24 @@ static bool ends_line(Printer *p, int i) {
   return p->run_ends_line;
 }
 
+/* A block comment of a file whose lines end in CR LF. */
+static const char *without_returns(Printer *p, const char *text,
+                                   size_t *len) {
+  if (!memchr(text, '\r', *len)) return text;
+  char *copy = arena_strndup(&p->doc.arena, text, *len);
+  size_t kept = 0;
+  for (size_t i = 0; i < *len; i++) {
+    if (text[i] != '\r' || text[i + 1] != '\n') copy[kept++] = text[i];
+  }
+  *len = kept;
+  return copy;
+}
+
 static void print_comment(Printer *p, int i) {
   Span span = p->comments[i].span;
   const char *text = source_at(p, span.lo);
   size_t len = trim(text, span.hi - span.lo);
+  text = without_returns(p, text, &len);
   int before = newlines_before(p, span.lo);
   int after = newlines_after(p, span.hi);
   if (before == 0 && p->doc.last && !p->doc.ended && ends_line(p, i)) {

@@ -228,15 +228,17 @@ static void run_cases(TestRun *t, const char *path, const TestFile *f,
   if (promoted) copy_lines(promoted, f, copied, f->line_count);
 }
 
-static char *read_text(const char *path) {
+static char *read_text(const char *path, const char **why) {
   FILE *f = fopen(path, "rb");
   char *text = NULL;
   size_t cap = 0;
   ssize_t n = f ? getdelim(&text, &cap, '\0', f) : -1;
   bool ok = f && (n >= 0 || feof(f)) && !ferror(f);
   if (f) fclose(f);
+  bool nul = n > 0 && text[n - 1] == '\0';
+  *why = nul ? "holds a NUL" : "cannot be read";
   if (ok && n < 0) text = realloc(text, 1), *text = '\0';
-  if (ok) return text;
+  if (ok && !nul) return text;
   free(text);
   return NULL;
 }
@@ -271,12 +273,13 @@ int command_test(const Cli *cli) {
   TestRun t = {.cli = cli};
   for (int i = 0; i < cli->words.count; i++) {
     const char *path = cli->words.items[i];
-    char *text = read_text(path);
+    const char *why;
+    char *text = read_text(path, &why);
     if (text) {
       run_file(&t, path, text);
     } else {
       t.failures++;
-      printf("not ok %d - %s: cannot be read\n", ++t.points, path);
+      printf("not ok %d - %s: %s\n", ++t.points, path, why);
     }
     free(text);
   }

@@ -39,7 +39,8 @@ sub shown_by {
   return `cd $dir && PATH=${\dirname($rly)}:\$PATH sh block.sh 2>&1 </dev/null`;
 }
 
-for my $block (slurp('docs/DIAGNOSTICS.md') =~ /^```shell-session\n(.*?)^```/msg) {
+my $page = slurp('docs/DIAGNOSTICS.md');
+for my $block ($page =~ /^```shell-session\n(.*?)^```/msg) {
   my @expected = grep { !/^\$ / } split /\n/, $block;
   my $found = shown_by($block);
   my $pattern = join '\n(?:.*\n)*?', map { quotemeta } @expected;

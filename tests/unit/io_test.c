@@ -398,7 +398,8 @@ static void failed_writes(void **state) {
   desk_close(&d);
 }
 
-/* A link stays one, and an abandoned file leaves the old one as it was. */
+/* A link stays one, a mode is kept, and an abandoned file leaves the old one as
+ * it was. */
 static void files_are_replaced_whole(void **state) {
   (void)state;
   Desk d;
@@ -407,6 +408,7 @@ static void files_are_replaced_whole(void **state) {
   snprintf(link, sizeof link, "%s/link", d.folder);
   write_bytes(&d, "old", 3);
   assert_int_equal(symlink("file", link), 0);
+  assert_int_equal(chmod(d.path, 0640), 0);
   for (int fine = 0; fine <= 1; fine++) {
     FileOut out;
     assert_true(file_out_open(&out, &d.mem, link, &d.diags));
@@ -418,6 +420,7 @@ static void files_are_replaced_whole(void **state) {
   }
   struct stat info;
   assert_true(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
+  assert_true(stat(link, &info) == 0 && (info.st_mode & 07777) == 0640);
   unlink(link);
   desk_close(&d);
 }

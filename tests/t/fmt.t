@@ -1,0 +1,127 @@
+#!/usr/bin/env perl
+# rly fmt as one uses it on files: comments stay wherever they stand, lines end
+# in 80 columns, -w replaces the file whole and keeps what it was.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $path = scratch('f.rly');
+
+sub formatted { return rly('fmt', spew($path, $_[0])) }
+
+# --- Comments at every gap between tokens ------------------------------------
+
+my $blank = qr{(?:\s|//[^\n]*|/\*.*?\*/)+}s;
+my $token = qr{"(?:\\.|[^"])*"|\#\[[^\]]*\]|match\?|meta\[[^\]]*\]
+               |[%@]?[A-Za-z_][\w/]*|%\d+|\d[\w.]*(?:[eE][+-]?\d+\w*)?
+               |->|=>|==|!=|<=|>=|&&|\|\||.}xs;
+
+# The places between the tokens of a text that has no metadata.  A minus and
+# its number, a name and its dots stay together.
+sub gaps {
+  my ($text) = @_;
+  my @gaps;
+  pos($text) = 0;
+  while (pos($text) < length $text) {
+    next if $text =~ /\G$blank/gc;
+    push @gaps, pos $text;
+    $text =~ /\G(?:-+(?=\d|inf|nan))?$token(?:\.\w+)*/gc or last;
+  }
+  return @gaps, length $text;
+}
+
+sub with_comments {
+  my ($text, $comment, @gaps) = @_;
+  my $n = @gaps;
+  for my $at (reverse @gaps) {
+    $n--;
+    substr($text, $at, 0) = sprintf " $comment ", $n;
+  }
+  return $text;
+}
+
+# What is wrong with a text's formatting, if anything: comments in their order
+# are what they were, and formatting again changes nothing.
+sub trouble {
+  my ($text, $count) = @_;
+  my $run = formatted($text);
+  return $run->{err} if $run->{status};
+  my @found = $run->{out} =~ /~(\d+)~/g;
+  return "comments: @found" if "@found" ne join ' ', 0 .. $count - 1;
+  my $again = formatted($run->{out});
+  return $again->{out} eq $run->{out} ? '' : "again: $again->{out}";
+}
+
+my ($tried, @wrong) = (0);
+for my $file (glob 'tests/conformance/lang/*.rly') {
+  my $text = slurp($file);
+  next if $text =~ m{#\[metadata\]|//|/\*.*/\*}s || formatted($text)->{status};
+  my @gaps = gaps($text);
+  $tried++;
+  for my $comment ('/* ~%d~ */', "// ~%d~\n") {
+    my $why = trouble(with_comments($text, $comment, @gaps), scalar @gaps);
+    push @wrong, "$file: $why" if $why;
+  }
+  # One alone, elsewhere in each file.
+  my $one = $gaps[$tried * 7 % @gaps];
+  my $why = trouble(with_comments($text, "// ~%d~\n", $one), 1);
+  push @wrong, "$file at $one: $why" if $why;
+}
+is_deeply(\@wrong, [], 'comments stay, at every gap of every program');
+cmp_ok($tried, '>', 150, 'which are many');
+
+# --- Lines ------------------------------------------------------------------
+
+my $run = formatted(join '', 'let %x = ', join(' + ', ('foo(%y)') x 40), ';');
+is_deeply([grep { length > 80 } split /\n/, $run->{out}], [],
+          'no line is wider than 80 columns');
+
+$run = formatted("\xEF\xBB\xBF1 +\r\n// a\r\n2;\r\n/* b\r\n c */\r\n");
+is($run->{out}, "1 +\n  // a\n  2;\n/* b\n c */\n",
+   'a byte order mark and carriage returns go') or diag($run->{err});
+
+# --- In place ---------------------------------------------------------------
+
+spew($path, '1+2');
+chmod 0751, $path;
+my $link = scratch('link.rly');
+symlink $path, $link;
+gives(rly('fmt', '-w', $link), 0, '', '', '-w through a link');
+ok(-l $link, 'which stays a link');
+is(slurp($path), "1 + 2;\n", 'to the formatted file');
+is((stat $path)[2] & 07777, 0751, 'of the same mode');
+my @files = glob scratch('*.tmp');
+is_deeply(\@files, [], 'and nothing is left beside it');
+
+spew($path, "1 +\n");
+my $before = (stat $path)[1];
+gives(rly('fmt', '-w', $path), 1, '', qr/E0004/, 'what is wrong is refused');
+is((stat $path)[1], $before, 'and its file is the one it was');
+
+# --- What is no program ------------------------------------------------------
+
+my %bad = ("1 +\0 2" => qr/f\.rly:1:4: error\[E0001\]: a NUL at byte 3/,
+           "1 +\n \xFF" => qr/f\.rly:2:2: error\[E0001\]: invalid UTF-8/,
+           '(' x 5000 => qr/f\.rly:1:1001: error\[E0006\]/,
+           '-' x 5000 . '%x' => qr/error\[E0006\]/,
+           '/* ' => qr/f\.rly:1:1: error\[E0002\]/);
+for my $command (qw(fmt check dump)) {
+  for my $text (sort keys %bad) {
+    my $name = substr $text =~ s/[^ -~]/?/gr, 0, 10;
+    gives(rly($command, spew($path, $text)), 1, '', $bad{$text},
+          "$command: $name");
+  }
+  gives(rly($command, scratch('')), 1, '',
+        qr/error\[E0501\]: cannot read .*dir/, "$command: a directory");
+  gives(rly($command, scratch('nowhere.rly')), 1, '', qr/error\[E0501\]/,
+        "$command: no file");
+}
+gives(rly('test', scratch('')), 1, qr/^not ok 1 - .*cannot be read/m, '',
+      'test: a directory');
+gives(rly('test', spew($path, "1;\0")), 1, qr/^not ok 1 - .*: holds a NUL/m, '',
+      'test: a NUL');
+gives(rly('explain', "\xFF\0"), 1, '', qr/no diagnostic/, 'explain: no code');
+
+done_testing;

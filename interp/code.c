@@ -25,7 +25,11 @@ uint32_t ins_list_count(const Word *at) {
       const ChainSite *site = word->data;
       return (uint32_t)(site->source_count + site->out_count);
     }
+    case INS_cell1_in:
+    case INS_cell2_in:
+    case INS_spare2:
     case INS_scalar3: return 1;
+    case INS_cell_in: return at->b + 1u;
     default: return ins_info[at->op].flags & LIST ? at->b : 0;
   }
 }

@@ -73,11 +73,33 @@ static inline void cell_release(Session *s, Cell *c, size_t fields) {
   pool_free(&s->heap.pool, c, sizeof(Cell) + fields * sizeof(Value));
 }
 
+/* One reference less, not looking at the fields; was it the last? */
+static inline bool cell_dies(Cell *c) {
+  if (obj_unshared(&c->obj)) return true;
+  if (c->obj.count > 0) c->obj.count--;
+  return false;
+}
+/* Likewise; what is left then is memory that nothing hangs on. */
+static inline bool cell_spare(Cell *c) {
+  if (!cell_dies(c)) return false;
+  c->obj = (Obj){.count = 1, .size = c->obj.size};
+  return true;
+}
+
 /* A cell of `n` fields with this header; NULL when memory runs out. */
 static inline Cell *cell_new(Session *s, uint64_t header, size_t n) {
   Cell *c = pool_alloc(&s->heap.pool, sizeof(Cell) + n * sizeof(Value));
   if (c) *(uint64_t *)c = header;
   return c;
+}
+
+/* Likewise, in the memory of a dead cell of that size if there is one. */
+static inline Cell *cell_in(Session *s, Cell *memory, uint64_t header,
+                            size_t n) {
+  if (!memory) return cell_new(s, header, n);
+  s->stats.reused++;
+  *(uint64_t *)memory = header;
+  return memory;
 }
 
 #define ARITHMETIC(t, type, member, unsigned_type)                         \
@@ -236,42 +258,81 @@ dispatch:
     A.cell = c;
     NEXT(2);
   }
-  CASE(cell): SLOW(vm_cell(s, pc)); NEXT(2 + (pc->b + 3) / 4);
+  CASE(cell): SLOW(vm_cell(s, pc, NULL)); NEXT(2 + (pc->b + 3) / 4);
+  CASE(cell1_in): {
+    Cell *c = cell_in(s, R[pc[2].regs[0]].cell, pc[1].word, 1);
+    if (RARELY(!c)) goto no_memory;
+    c->fields[0] = B;
+    A.cell = c;
+    NEXT(3);
+  }
+  CASE(cell2_in): {
+    Cell *c = cell_in(s, R[pc[2].regs[0]].cell, pc[1].word, 2);
+    if (RARELY(!c)) goto no_memory;
+    c->fields[0] = B;
+    c->fields[1] = C;
+    A.cell = c;
+    NEXT(3);
+  }
+  CASE(cell_in):
+    SLOW(vm_cell(s, pc, R[ins_list(pc)[pc->b]].cell));
+    NEXT(2 + (pc->b + 4) / 4);
   CASE(big_cell): SLOW(vm_big_cell(s, pc)); NEXT(3 + (pc->b + 3) / 4);
   CASE(closure): SLOW(vm_closure(s, pc)); NEXT(3 + (pc->b + 3) / 4);
   CASE(sibling): SLOW(vm_sibling(s, pc)); NEXT(2);
   CASE(field): A = B.cell->fields[pc->c]; NEXT(1);
   CASE(free_cell): {
     Cell *c = A.cell;
-    if (obj_unshared(&c->obj)) {
-      cell_release(s, c, c->obj.size);
-    } else if (c->obj.count > 0) {
-      c->obj.count--;
-    }
+    if (cell_dies(c)) cell_release(s, c, c->obj.size);
     NEXT(1);
   }
   CASE(open1): {
     Cell *c = A.cell;
-    if (obj_unshared(&c->obj)) {
+    if (cell_dies(c)) {
       cell_release(s, c, c->obj.size);
     } else {
-      if (c->obj.count > 0) c->obj.count--;
       obj_keep(B.obj);
     }
     NEXT(1);
   }
   CASE(open2): {
     Cell *c = A.cell;
-    if (obj_unshared(&c->obj)) {
+    if (cell_dies(c)) {
       cell_release(s, c, c->obj.size);
     } else {
-      if (c->obj.count > 0) c->obj.count--;
       obj_keep(B.obj);
       obj_keep(C.obj);
     }
     NEXT(1);
   }
-  CASE(open): SAVE(); vm_open(s, pc); NEXT(2 + (pc->b + 3) / 4);
+  CASE(open): SAVE(); vm_open(s, pc, NULL); NEXT(2 + (pc->b + 3) / 4);
+  CASE(spare0): {
+    Cell *c = A.cell;
+    B.cell = cell_spare(c) ? c : NULL;
+    NEXT(1);
+  }
+  CASE(spare1): {
+    Cell *c = A.cell;
+    bool spare = cell_spare(c);
+    if (!spare) obj_keep(B.obj);
+    C.cell = spare ? c : NULL;
+    NEXT(1);
+  }
+  CASE(spare2): {
+    Cell *c = A.cell;
+    bool spare = cell_spare(c);
+    if (!spare) obj_keep(B.obj);
+    if (!spare) obj_keep(C.obj);
+    R[pc[1].regs[0]].cell = spare ? c : NULL;
+    NEXT(2);
+  }
+  CASE(spare): {
+    Value memory;
+    SAVE();
+    vm_open(s, pc, &memory);
+    C = memory;
+    NEXT(2 + (pc->b + 3) / 4);
+  }
 
   /* --- Mutable cells --- */
   CASE(ref): SLOW(vm_ref(s, pc)); NEXT(1);

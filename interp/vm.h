@@ -108,11 +108,13 @@ bool vm_call(Session *s, Function *f, Value *window, const Word *back);
 bool vm_tail_call(Session *s, Function *f);
 bool vm_lower(Session *s, Function *f);
 void vm_leave(Session *s);
-bool vm_cell(Session *s, const Word *pc);
+/* In dead memory of its size, or with NULL in new. */
+bool vm_cell(Session *s, const Word *pc, Cell *memory);
 bool vm_big_cell(Session *s, const Word *pc);
 bool vm_closure(Session *s, const Word *pc);
 bool vm_sibling(Session *s, const Word *pc);
-void vm_open(Session *s, const Word *pc);
+/* Frees the cell, or gives its memory (null: it was shared). */
+void vm_open(Session *s, const Word *pc, Value *memory);
 bool vm_ref(Session *s, const Word *pc);
 bool vm_op(Session *s, const Word *pc);
 bool vm_chain(Session *s, const Word *pc);

@@ -200,9 +200,11 @@ static void fill(const Session *s, Value *to, const Word *pc, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) to[i] = s->regs[list[i]];
 }
 
-bool vm_cell(Session *s, const Word *pc) {
-  Cell *c = cell_alloc(s, pc[1].word, pc->b);
+bool vm_cell(Session *s, const Word *pc, Cell *memory) {
+  Cell *c = memory ? memory : cell_alloc(s, pc[1].word, pc->b);
   if (!c) return false;
+  if (memory) memcpy(c, &pc[1].word, sizeof pc[1].word);
+  s->stats.reused += memory != NULL;
   fill(s, c->fields, pc, pc->b);
   s->regs[pc->a].cell = c;
   return true;
@@ -248,8 +250,9 @@ bool vm_sibling(Session *s, const Word *pc) {
 
 /* The listed fields stay.  Of an unshared cell the others are dropped, of a
  * shared one those that stay get a reference of their own. */
-void vm_open(Session *s, const Word *pc) {
+void vm_open(Session *s, const Word *pc, Value *memory) {
   Cell *c = s->regs[pc->a].cell;
+  if (memory) memory->cell = NULL;
   if (!obj_unshared(&c->obj)) {
     if (c->obj.count > 0) c->obj.count--;
     const uint16_t *list = ins_list(pc);
@@ -260,7 +263,12 @@ void vm_open(Session *s, const Word *pc) {
   for (unsigned i = 0; i < c->obj.size; i++) {
     if (others >> i & 1) obj_drop(s, c->fields[i].obj);
   }
-  pool_free(&s->heap.pool, c, cell_size(c));
+  if (memory) {
+    c->obj = (Obj){.count = 1, .size = c->obj.size};
+    memory->cell = c;
+  } else {
+    pool_free(&s->heap.pool, c, cell_size(c));
+  }
 }
 
 bool vm_ref(Session *s, const Word *pc) {

@@ -27,11 +27,6 @@ Reg reg_out(Lower *l, int place, bool counted) {
                  (RegInfo){.counted = counted, .out = place, .hint = NO_REG});
 }
 
-Reg reg_lent(Lower *l, int place, Reg from) {
-  if (place >= l->max_out) l->max_out = place + 1;
-  return reg_add(l, (RegInfo){.out = place, .source = from, .hint = NO_REG});
-}
-
 void reg_borrow(Lower *l, Reg r) {
   if (r >= l->regs.len) return;
   if (l->regs.data[r].counted) l->regs.data[r].borrowed = true;

@@ -90,32 +90,46 @@ static Reg argument(Lower *l, const Expr *e, int i, int place) {
   return r;
 }
 
-/* One that the callee borrows stays where it is; its place gets a view. */
-static Reg lent_argument(Lower *l, const Expr *e, int i, int place) {
-  Reg from = lower_as(l, e->args[i], wanted(e, i), DST_ANY);
-  check_argument(l, e, i, from);
-  Reg r = reg_lent(l, place, from);
-  put(l, PSEUDO_PASS, r, from, 0);
-  put_listed(l, 'u', from);
-  return r;
-}
-
 static bool lends(const Function *f, int i) {
   return f && f->params[i] == PARAM_BORROWED;
 }
 
-/* Into places `base`, `base + 1`, ... of the outgoing area. */
-static Reg *outgoing(Lower *l, const Expr *e, const Function *f, int base) {
-  Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 2);
-  for (int i = 0; i < e->count; i++) {
-    regs[i] = (lends(f, i) ? lent_argument : argument)(l, e, i, base + i);
-  }
-  return regs;
+/* Where an argument is passed, and, when the callee borrows it, where it
+ * stays. */
+typedef struct Argument {
+  Reg at, from;
+} Argument;
+
+static Argument lent_argument(Lower *l, const Expr *e, int i, int place) {
+  Reg from = lower_as(l, e->args[i], wanted(e, i), DST_ANY);
+  check_argument(l, e, i, from);
+  Reg r = reg_out(l, place, false);
+  put(l, PSEUDO_PASS, r, 0, 0);
+  put_listed(l, 'u', from);
+  return (Argument){r, from};
 }
 
-/* Calls the function, or with NULL the closure in the last of `regs`. */
-static Reg put_call(Lower *l, Function *f, int base, const Reg *regs, int n,
-                    const Type *type, Reg dst) {
+/* Into places `base`, `base + 1`, ... of the outgoing area. */
+static Argument *outgoing(Lower *l, const Expr *e, const Function *f,
+                          int base) {
+  Argument *args = ARENA_ARRAY(l->arena, Argument, (size_t)e->count + 2);
+  for (int i = 0; i < e->count; i++) {
+    args[i] = lends(f, i) ? lent_argument(l, e, i, base + i)
+                          : (Argument){argument(l, e, i, base + i), NO_REG};
+  }
+  return args;
+}
+
+static void put_arguments(Lower *l, const Argument *args, int n) {
+  for (int i = 0; i < n; i++) {
+    put_listed(l, args[i].from == NO_REG ? 'm' : 'b', args[i].at);
+    if (args[i].from != NO_REG) put_listed(l, 'u', args[i].from);
+  }
+}
+
+/* Calls the function, or with NULL the closure in the last of `args`. */
+static Reg put_call(Lower *l, Function *f, int base, const Argument *args,
+                    int n, const Type *type, Reg dst) {
   int op = f ? INS_call : INS_apply;
   Reg r = NO_REG;
   if (dst == DST_TAIL) {
@@ -125,7 +139,7 @@ static Reg put_call(Lower *l, Function *f, int base, const Reg *regs, int n,
     r = lower_target(l, type, dst);
     put_word(l, op, r, (uint32_t)base, (uint32_t)n - !f, f);
   }
-  for (int i = 0; i < n; i++) put_listed(l, lends(f, i) ? 'b' : 'm', regs[i]);
+  put_arguments(l, args, n);
   return r;
 }
 
@@ -147,13 +161,13 @@ static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self,
                       Reg dst) {
   int base = l->out, n = e->count + (self != NO_REG);
   l->out += n;
-  Reg *regs = outgoing(l, e, f, base);
+  Argument *args = outgoing(l, e, f, base);
   l->span = e->span;
   if (self != NO_REG) {
-    regs[e->count] = reg_out(l, base + e->count, true);
-    put(l, INS_move, regs[e->count], self, 0);
+    args[e->count] = (Argument){reg_out(l, base + e->count, true), NO_REG};
+    put(l, INS_move, args[e->count].at, self, 0);
   }
-  Reg r = put_call(l, f, base, regs, n, e->type, dst);
+  Reg r = put_call(l, f, base, args, n, e->type, dst);
   l->out = base;
   return r;
 }
@@ -161,11 +175,11 @@ static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self,
 static Reg call_unknown(Lower *l, const Expr *e, Reg dst) {
   int base = l->out, n = e->count + 1;
   l->out += n;
-  Reg *regs = outgoing(l, e, NULL, base);
-  regs[e->count] = reg_out(l, base + e->count, true);
-  lower_expr(l, e->call.callee, regs[e->count]);
+  Argument *args = outgoing(l, e, NULL, base);
+  args[e->count] = (Argument){reg_out(l, base + e->count, true), NO_REG};
+  lower_expr(l, e->call.callee, args[e->count].at);
   l->span = e->span;
-  Reg r = put_call(l, NULL, base, regs, n, e->type, dst);
+  Reg r = put_call(l, NULL, base, args, n, e->type, dst);
   l->out = base;
   return r;
 }

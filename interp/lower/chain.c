@@ -452,6 +452,7 @@ static bool is_quiet(const Ins *i, bool *fails) {
     case PSEUDO_OPEN:
     case PSEUDO_NOTHING:
     case INS_cell1: case INS_cell2: case INS_cell: case INS_big_cell:
+    case INS_cell1_in: case INS_cell2_in: case INS_cell_in:
     case INS_field: case INS_ref_read: return true;
     case INS_op: case INS_check:
     case INS_scalar1: case INS_scalar2: case INS_scalar3:

@@ -140,6 +140,23 @@ static Reg lower_big_cell(Lower *l, uint16_t tag, int n, const Reg *fields,
   return dst;
 }
 
+/* In the memory of a cell that was taken apart, where there is one. */
+static void put_small_cell(Lower *l, Reg r, uint64_t header, int n,
+                           const Reg *fields) {
+  static const uint16_t ops[3][2] = {{INS_cell, INS_cell_in},
+                                     {INS_cell1, INS_cell1_in},
+                                     {INS_cell2, INS_cell2_in}};
+  Reg memory = memory_take(l, n);
+  int op = ops[n <= 2 ? n : 0][memory != NO_REG];
+  if (n <= 2) {
+    put(l, op, r, fields[0], n > 1 ? fields[1] : 0)->words[0] = header;
+  } else {
+    put(l, op, r, (uint32_t)n, 0)->words[0] = header;
+    for (int i = 0; i < n; i++) put_listed(l, 'm', fields[i]);
+  }
+  if (memory != NO_REG) put_listed(l, 'm', memory);
+}
+
 Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst) {
   Reg r = dst == DST_ANY || dst == DST_TAIL ? reg_new(l, true) : dst;
   Reg end = dst == DST_TAIL ? DST_TAIL : r;
@@ -151,14 +168,7 @@ Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst) {
     lower_big_cell(l, tag, n, fields, r);
     return lower_finish(l, r, end);
   }
-  uint64_t header = small_header(l, tag, n, fields);
-  if (n <= 2) {
-    put(l, n == 1 ? INS_cell1 : INS_cell2, r, fields[0], n > 1 ? fields[1] : 0)
-        ->words[0] = header;
-    return lower_finish(l, r, end);
-  }
-  put(l, INS_cell, r, (uint32_t)n, 0)->words[0] = header;
-  for (int i = 0; i < n; i++) put_listed(l, 'm', fields[i]);
+  put_small_cell(l, r, small_header(l, tag, n, fields), n, fields);
   return lower_finish(l, r, end);
 }
 

@@ -195,6 +195,7 @@ static void lower_init(Lower *l, Code *c, Function *f, Arena *arena,
   VEC_INIT(&l->listed, c->mem);
   VEC_INIT(&l->regs, c->mem);
   VEC_INIT(&l->lazies, c->mem);
+  VEC_INIT(&l->memory, c->mem);
   VEC_INIT(&l->carried, c->mem);
   VEC_INIT(&l->live, c->mem);
   ptrmap_init(&l->locals, c->mem);
@@ -205,6 +206,7 @@ static void lower_done(Lower *l) {
   VEC_DONE(&l->listed);
   VEC_DONE(&l->regs);
   VEC_DONE(&l->lazies);
+  VEC_DONE(&l->memory);
   VEC_DONE(&l->carried);
   VEC_DONE(&l->live);
   ptrmap_done(&l->locals);

@@ -51,10 +51,37 @@ Reg local_reg(Lower *l, const Var *var, Span span) {
     case LOCAL_MEMBER: return lower_own_member(l, var);
     case LOCAL_CONST: return lower_function_value(l, v->known, DST_ANY);
     case LOCAL_LAZY: return lazy_reg(l, v);
+    case LOCAL_MEMORY:
     case LOCAL_GENERAL: break;
   }
   return lower_general(l, var, v->value, DST_ANY);
 }
+
+/* --- Memory ------------------------------------------------------------- */
+
+Reg memory_put(Lower *l, int size) {
+  Local *m = ARENA_NEW(l->arena, Local);
+  *m = (Local){.kind = LOCAL_MEMORY, .reg = reg_new(l, true), .size = size};
+  if (m->reg < l->regs.len) l->regs.data[m->reg].nullable = true;
+  VEC_PUSH(&l->memory, m);
+  return m->reg;
+}
+
+Reg memory_take(Lower *l, int size) {
+  for (size_t i = l->memory.len; i-- > 0;) {
+    Local *m = l->memory.data[i];
+    if (m->size != size || m->lazy != LAZY_PENDING) continue;
+    lazy_set(l, m, LAZY_DONE);
+    return m->reg;
+  }
+  return NO_REG;
+}
+
+void memory_leave(Lower *l, size_t mark) {
+  while (l->memory.len > mark) (void)VEC_POP(&l->memory);
+}
+
+/* --- Branches ----------------------------------------------------------- */
 
 size_t lazy_mark(const Lower *l) { return l->lazies.len; }
 

@@ -7,7 +7,8 @@
  *   tuples.c    tuples that are only taken apart are not made
  *   chain.c     element-wise operators that become one instruction
  *   borrow.c    which parameters a function need not own
- *   own.c       where counted values move, are kept and dropped
+ *   own.c       where counted values move, are kept and dropped; which cells
+ *               end, so that others are built in their memory
  *   regs.c      virtual registers to real ones
  *   emit.c      units, jumps, the tables of spans and live registers
  *
@@ -36,8 +37,8 @@ enum {
   /* The listed fields of cell arg[0], already read as views, become owned;
    * the cell's own reference ends here unless it is needed further on. */
   PSEUDO_OPEN,
-  /* Argument arg[0] of a call, in the outgoing area, is the value in arg[1]:
-   * a view of it, unless the call turns out to take it over. */
+  /* Argument arg[0] of a call, in the outgoing area, is the value listed: a
+   * view of it, unless the call turns out to take it over. */
   PSEUDO_PASS,
   /* Self tail call: the listed values become the parameters, then back to the
    * head.  Loop variables behind the parameters stand for themselves. */
@@ -51,7 +52,7 @@ enum {
 /* A listed register with its mode, a letter of code.def.  Without the flag
  * LIST it is not written out: an argument in its place, or a cell that must
  * outlive the reading of a view.  'j' is a label; 'b' an argument that a
- * PSEUDO_PASS has set. */
+ * PSEUDO_PASS has set; the value it passed is listed behind it. */
 typedef struct Listed {
   char mode;
   uint16_t field;      /* PSEUDO_OPEN: which word behind the header */
@@ -61,7 +62,8 @@ typedef struct Listed {
 typedef struct Ins {
   uint16_t op;
   uint32_t arg[3];     /* registers, numbers, labels; PSEUDO_OPEN: the cell, how
-                          many of its fields are counted, its size */
+                          many of its fields are counted, its size; its word:
+                          1 + the register for its memory, or 0 */
   uint64_t words[2];
   uint32_t list, list_count;
   uint32_t live, live_count;  /* own.c: what to drop when it fails */
@@ -75,7 +77,7 @@ typedef struct RegInfo {
   bool nullable;       /* may hold no value (an unevaluated lazy variable) */
   bool read;           /* own.c: something behind here reads it */
   int32_t out;         /* its place in the outgoing area; -1: none */
-  Reg source;          /* what PSEUDO_PASS passes in it */
+  bool missing;        /* tuples.c: memory of a cell that is not made */
   Reg hint;            /* share that one's real register if possible */
   uint16_t real;
   uint32_t start, end; /* regs.c: its interval */
@@ -90,6 +92,8 @@ typedef enum LocalKind {
   LOCAL_MEMBER,   /* a member of the group that is being defined: `self` */
   LOCAL_CONST,    /* a closure that captures nothing */
   LOCAL_LAZY,     /* not evaluated yet, or perhaps */
+  LOCAL_MEMORY,   /* of a cell that was taken apart: pending until, on this
+                     path, another is built in it */
 } LocalKind;
 
 typedef enum LazyState { LAZY_PENDING, LAZY_MAYBE, LAZY_DONE } LazyState;
@@ -101,6 +105,7 @@ typedef struct Local {
   struct Function *known;  /* the function it is, when known */
   LazyState lazy;
   Reg flag;                /* LAZY: is it evaluated? */
+  int size;                /* MEMORY: the number of fields */
 } Local;
 
 typedef struct LazyChange {
@@ -120,6 +125,7 @@ typedef struct Lower {
   uint32_t label_count;
   PtrMap locals;           /* Var -> Local */
   VEC(LazyChange) lazies;  /* an undo log */
+  VEC(Local *) memory;     /* in scope, the innermost last */
   VEC(Reg) carried;        /* what a self tail call takes along: captures */
   Ins sink;                /* what is written when memory has run out */
   Reg self;                /* the running closure; NO_REG: none */
@@ -139,8 +145,6 @@ typedef struct Lower {
 Reg reg_new(Lower *l, bool counted);
 Reg reg_of_type(Lower *l, const Type *type);
 Reg reg_out(Lower *l, int place, bool counted);
-/* Likewise, for what PSEUDO_PASS passes there. */
-Reg reg_lent(Lower *l, int place, Reg from);
 /* What `r` holds belongs to a caller; does it?  (Nothing else is borrowed, so
  * it lasts as long as this call.) */
 void reg_borrow(Lower *l, Reg r);
@@ -243,6 +247,13 @@ Reg local_reg(Lower *l, const Var *v, Span span);
 size_t lazy_mark(const Lower *l);
 void lazy_branch_done(Lower *l, size_t mark);
 void lazy_join(Lower *l, size_t mark);
+
+/* Memory of cells: a register for that of one taken apart, which holds null
+ * when it was shared; and the one that a cell of this size is built in, or
+ * NO_REG.  At the end of an arm what came into scope there goes out of it. */
+Reg memory_put(Lower *l, int size);
+Reg memory_take(Lower *l, int size);
+void memory_leave(Lower *l, size_t mark);
 
 /* --- The other phases --------------------------------------------------- */
 

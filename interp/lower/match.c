@@ -267,7 +267,10 @@ static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
   for (int i = 0; i < pattern->count; i++) {
     counted += l->regs.data[fields[i]->reg].counted;
   }
-  put(l, PSEUDO_OPEN, p->reg, counted, (uint32_t)pattern->count);
+  bool small = pattern->count <= SIZE_SMALL_MAX;
+  Reg memory = small ? memory_put(l, pattern->count) : NO_REG;
+  put(l, PSEUDO_OPEN, p->reg, counted, (uint32_t)pattern->count)->words[0] =
+      small ? memory + 1 : 0;
   for (int i = 0; i < pattern->count; i++) {
     bool listed = l->regs.data[fields[i]->reg].counted &&
                   binds(pattern->fields[i]);
@@ -311,8 +314,10 @@ static void each_root(Matcher *m, const Roots *r, const Pattern *pattern,
 static void emit_arm(Matcher *m, const Roots *roots, int arm) {
   Lower *l = m->l;
   const Arm *a = &m->match->arms[arm];
+  size_t memory = l->memory.len;
   each_root(m, roots, a->pattern, open_pattern);
   lower_expr(l, a->body, m->dst);
+  memory_leave(l, memory);
   if (m->dst != DST_TAIL) put_jump(l, m->end);
   lazy_branch_done(l, m->lazy);
 }

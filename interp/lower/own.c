@@ -295,22 +295,32 @@ static void own_self(Own *o, Ins i) {
   each_operand(o, &i, add_use);
 }
 
-/* Puts `open`, `open1`, `open2`: the cell's last reference ends. */
+/* Puts what ends the cell's last reference: `open`, `open1`, `open2`, or, when
+ * its memory is wanted, `spare0` to `spare2` and `spare`. */
 static void out_open(Own *o, const Ins *i, const Reg *live, uint32_t n,
-                     uint64_t mask) {
+                     uint64_t mask, Reg memory) {
+  static const uint16_t few[2][3] = {
+      {INS_free_cell, INS_open1, INS_open2},
+      {INS_spare0, INS_spare1, INS_spare2}};
   Lower *l = o->l;
-  Ins ins = {.op = INS_open, .arg = {i->arg[0], n}, .span = i->span,
-             .list = (uint32_t)l->listed.len};
-  if (n == i->arg[1] && n <= 2) {
-    ins.op = n == 1 ? INS_open1 : INS_open2;
-    ins.arg[1] = live[0];
-    ins.arg[2] = n == 2 ? live[1] : 0;
+  bool spares = memory != NO_REG, all = n == i->arg[1] && n <= 2;
+  Ins ins = {.op = spares ? INS_spare : INS_open, .arg = {i->arg[0], n},
+             .span = i->span, .list = (uint32_t)l->listed.len};
+  if (all) {
+    ins.op = few[spares][n];
+    for (uint32_t k = 0; k < n; k++) ins.arg[1 + k] = live[k];
   } else {
     ins.words[0] = mask;
     for (uint32_t k = 0; k < n; k++) {
       VEC_PUSH(&l->listed, (Listed){.mode = 'v', .reg = live[k]});
     }
     ins.list_count = n;
+  }
+  if (ins.op == INS_spare2) {
+    VEC_PUSH(&l->listed, (Listed){.mode = 'd', .reg = memory});
+    ins.list_count = 1;
+  } else if (spares) {
+    ins.arg[all ? 1 + n : 2] = memory;
   }
   VEC_PUSH(&o->out, ins);
 }
@@ -328,6 +338,18 @@ static uint64_t taken_fields(Own *o, const Ins *i, Reg *live, uint32_t *n) {
   return mask;
 }
 
+/* The register for the cell's memory, if a cell is built in it further on; when
+ * this is not the cell's end, it gets null. */
+static Reg wanted_memory(Own *o, const Ins *i, bool last) {
+  if (i->words[0] == 0) return NO_REG;
+  Reg memory = (Reg)i->words[0] - 1;
+  if (!is_live(o, memory)) return NO_REG;
+  live_remove(o, memory);
+  if (last) return memory;
+  VEC_PUSH(&o->out, (Ins){.op = INS_imm, .arg = {memory}, .span = i->span});
+  return NO_REG;
+}
+
 static void own_open(Own *o, Ins i) {
   Reg cell = i.arg[0];
   uint32_t n = 0;
@@ -335,13 +357,12 @@ static void own_open(Own *o, Ins i) {
   uint64_t mask = taken_fields(o, &i, live, &n);
   bool last = counted(o, cell) && !is_live(o, cell);
   bool big = i.arg[2] > SIZE_SMALL_MAX;
-  if (last && (big || n == 0)) {
-    bool plain = !big && i.arg[1] == 0;
-    out_count(o, plain ? INS_free_cell : INS_drop, cell, i.span);
-  }
-  if (last && !big && n > 0) {
-    out_open(o, &i, live, n, mask);
+  Reg memory = wanted_memory(o, &i, last);
+  bool apart = n > 0 || memory != NO_REG || i.arg[1] == 0;
+  if (last && !big && apart) {
+    out_open(o, &i, live, n, mask, memory);
   } else {
+    if (last) out_count(o, INS_drop, cell, i.span);
     for (uint32_t k = 0; k < n; k++) out_count(o, INS_keep, live[k], i.span);
   }
   live_add(o, cell);
@@ -349,39 +370,38 @@ static void own_open(Own *o, Ins i) {
 
 /* --- Calls -------------------------------------------------------------- */
 
-/* Is each argument that a call would borrow our own, and needed no more? */
-static bool gives_all(const Own *o, const Ins *i) {
-  for (uint32_t k = 0; k < i->list_count; k++) {
-    Listed item = o->l->listed.data[i->list + k];
-    if (item.mode != 'b') continue;
-    Reg source = o->l->regs.data[item.reg].source;
-    if (!counted(o, source) || is_live(o, source)) return false;
-  }
-  return true;
+/* The next argument that a call would borrow, from item `k` on; the value it
+ * is a view of is listed behind it. */
+static uint32_t next_lent(const Own *o, const Ins *i, uint32_t k) {
+  const Listed *items = &o->l->listed.data[i->list];
+  while (k < i->list_count && items[k].mode != 'b') k++;
+  return k;
 }
 
-static bool borrows(const Own *o, const Ins *i) {
-  for (uint32_t k = 0; k < i->list_count; k++) {
-    if (o->l->listed.data[i->list + k].mode == 'b') return true;
+/* Are they all our own, and needed no more? */
+static bool gives_all(const Own *o, const Ins *i) {
+  const Listed *items = &o->l->listed.data[i->list];
+  uint32_t k = next_lent(o, i, 0);
+  if (k == i->list_count) return false;
+  for (; k < i->list_count; k = next_lent(o, i, k + 2)) {
+    Reg value = items[k + 1].reg;
+    if (!counted(o, value) || is_live(o, value)) return false;
   }
-  return false;
+  return true;
 }
 
 /* What nobody needs any more is given away, to the instance that owns its
  * parameters: it can free or reuse them as it goes. */
 static void own_call(Own *o, Ins *i) {
-  if (!borrows(o, i)) return;
+  if (!gives_all(o, i)) return;
   Lower *l = o->l;
-  bool gives = gives_all(o, i);
-  for (uint32_t k = 0; k < i->list_count; k++) {
-    Listed *item = &l->listed.data[i->list + k];
-    if (item->mode != 'b') continue;
-    RegInfo *out = &l->regs.data[item->reg];
-    out->counted = gives;
-    *item = (Listed){.mode = gives ? 'm' : 'u',
-                     .reg = gives ? item->reg : out->source};
+  Listed *items = &l->listed.data[i->list];
+  for (uint32_t k = next_lent(o, i, 0); k < i->list_count;
+       k = next_lent(o, i, k + 2)) {
+    l->regs.data[items[k].reg].counted = true;
+    items[k].mode = 'm';
+    items[k + 1] = (Listed){.mode = 'v', .reg = items[k].reg};
   }
-  if (!gives) return;
   Function *f = (Function *)(uintptr_t)i->words[0];
   i->words[0] = (uint64_t)(uintptr_t)code_owning(l->code, f);
 }
@@ -411,6 +431,7 @@ static void own_ins(Own *o, Ins i) {
     case INS_tail: own_call(o, &i); break;
     case PSEUDO_PASS:
       i.op = counted(o, i.arg[0]) ? INS_move : INS_borrow;
+      i.arg[1] = o->l->listed.data[i.list].reg;
       i.list_count = 0;
       break;
     default: break;

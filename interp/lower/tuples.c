@@ -19,8 +19,15 @@ typedef struct Tuples {
   Reg *same_as;          /* a field -> the register it was made of */
 } Tuples;
 
+/* Is a cell built in the memory of another?  That is listed last. */
+static bool is_in_memory(const Ins *i) {
+  return i->op == INS_cell1_in || i->op == INS_cell2_in ||
+         i->op == INS_cell_in;
+}
+
 static bool makes_cell(const Ins *i) {
-  return i->op == INS_cell1 || i->op == INS_cell2 || i->op == INS_cell;
+  return i->op == INS_cell1 || i->op == INS_cell2 || i->op == INS_cell ||
+         is_in_memory(i);
 }
 
 /* The cell that the instruction takes apart, or NO_REG. */
@@ -82,12 +89,17 @@ static void look(Tuples *t) {
 
 /* --- Replacing ---------------------------------------------------------- */
 
+static bool lists_fields(const Ins *i) {
+  return i->op == INS_cell || i->op == INS_cell_in;
+}
+
 static int cell_size(const Ins *i) {
-  return i->op == INS_cell ? (int)i->arg[1] : i->op == INS_cell2 ? 2 : 1;
+  if (lists_fields(i)) return (int)i->arg[1];
+  return i->op == INS_cell2 || i->op == INS_cell2_in ? 2 : 1;
 }
 
 static Reg cell_field(const Tuples *t, const Ins *i, int k) {
-  return i->op == INS_cell ? items_of(t, i)[k].reg : i->arg[1 + k];
+  return lists_fields(i) ? items_of(t, i)[k].reg : i->arg[1 + k];
 }
 
 static bool is_fixed(const Tuples *t, Reg r) {
@@ -138,6 +150,22 @@ static void replace_field(Tuples *t, Ins *i) {
   }
 }
 
+/* A cell that is not made leaves no memory to build another in. */
+static void remove_open(Tuples *t, Ins *i) {
+  if (i->words[0]) t->l->regs.data[i->words[0] - 1].missing = true;
+  i->op = PSEUDO_NOTHING;
+}
+
+static void build_anew(Tuples *t, Ins *i) {
+  if (!is_in_memory(i)) return;
+  Reg memory = items_of(t, i)[i->list_count - 1].reg;
+  if (!t->l->regs.data[memory].missing) return;
+  i->op = i->op == INS_cell_in    ? INS_cell
+          : i->op == INS_cell1_in ? INS_cell1
+                                  : INS_cell2;
+  i->list_count--;
+}
+
 /* Cells keep their place in the list until all fields were looked up there. */
 static bool replace(Tuples *t) {
   Lower *l = t->l;
@@ -151,13 +179,14 @@ static bool replace(Tuples *t) {
     }
     changed = true;
     if (i->op == INS_field) replace_field(t, i);
-    else i->op = PSEUDO_NOTHING;
+    else remove_open(t, i);
   }
   size_t kept = 0;
   for (size_t k = 0; k < l->list.len; k++) {
     Ins *i = &l->list.data[k];
     bool gone = makes_cell(i) && may_go(t, i->arg[0]) && changed;
     i->op = gone ? PSEUDO_NOTHING : i->op;
+    build_anew(t, i);
   }
   for (size_t k = 0; k < l->list.len; k++) {
     if (l->list.data[k].op == PSEUDO_NOTHING) continue;

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# What `rly dump --bytecode` shows of decisions that no result shows: which
-# parameters are borrowed.
+# What `rly dump --bytecode` and `rly run --stats` show of decisions that no
+# result shows: which parameters are borrowed, which cells reused.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -133,5 +133,35 @@ like($dump->{'@stays'}[0]{code}, qr/\@len borrowing.*\@len$/sm,
      'before that it is lent');
 is_deeply([map { $_->{modes} } @{$dump->{'@len'}}], ['borrowed', 'owned'],
           'two instances of one function');
+
+# --- Reuse ------------------------------------------------------------------
+
+my $inc = <<'END';
+def @inc(%l: List) -> List {
+  match (%l) { Cons(%x, %r) => Cons(%x + 1, @inc(%r)), Nil => Nil }
+}
+def @upto(%n: int32) -> List {
+  if (%n == 0) { Nil } else { Cons(%n, @upto(%n - 1)) }
+}
+END
+like(dump_of($inc)->{'@inc'}[0]{code}, qr/spare1 .* cell2_in /s,
+     'a cell takes the memory of the one that was taken apart');
+unlike(dump_of(<<'END')->{'@one'}[0]{code}, qr/spare|_in/,
+def @one(%l: List) -> (int32, int32, int32) {
+  match (%l) { Cons(%x, _) => (%x, %x, %x), Nil => (0, 0, 0) }
+}
+END
+       'but not when it has another size');
+
+sub reused {
+  my ($program) = @_;
+  my $path = spew(scratch('reuse.rly'), $types, $inc, $len, $program);
+  return rly('run', '--stats', $path)->{err} =~ /\breused\s+(\d+)/ ? $1 : -1;
+}
+is(reused('@len(@inc(@inc(@upto(1000))));'), 2000, 'each cell, each time');
+is(reused('{ let %l = @upto(10); @len(@inc(%l)) + @len(%l) };'), 0,
+   'none that somebody else holds');
+is(reused('{ let %l = @upto(10); @len(@inc(Cons(0, %l))) + @len(%l) };'), 1,
+   'those before a shared part');
 
 done_testing;

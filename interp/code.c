@@ -94,11 +94,12 @@ static bool env_equal(const Env *a, const Env *b) {
 }
 
 static Function *function_new(Code *c, FunctionKind kind, const void *key,
-                              const Env *env, bool borrows) {
+                              const Env *env, bool borrows, bool checks) {
   Function *f = ARENA_NEW(&c->arena, Function);
   f->kind = kind;
   f->env = env;
   f->borrows = borrows;
+  f->checks = checks;
   if (kind == FUNCTION_CTOR) {
     f->ctor = key;
   } else {
@@ -115,41 +116,54 @@ static Function *function_new(Code *c, FunctionKind kind, const void *key,
 }
 
 static Function *instance(Code *c, FunctionKind kind, const void *key,
-                          const Env *env, bool borrows) {
+                          const Env *env, bool borrows, bool checks) {
   Function *first = ptrmap_get(&c->instances, key);
   for (Function *f = first; f; f = f->next) {
-    if (f->kind == kind && f->borrows == borrows && env_equal(f->env, env)) {
+    if (f->kind == kind && f->borrows == borrows && f->checks == checks &&
+        env_equal(f->env, env)) {
       return f;
     }
   }
-  Function *f = function_new(c, kind, key, env, borrows);
+  Function *f = function_new(c, kind, key, env, borrows, checks);
   f->next = first;
   ptrmap_put(&c->instances, key, f);
   return f;
 }
 
 Function *code_function(Code *c, FunctionKind kind, const void *key,
-                        const Env *env) {
-  return instance(c, kind, key, env, false);
+                        const Env *env, bool checks) {
+  return instance(c, kind, key, env, false, checks);
 }
 
 Function *code_owning(Code *c, Function *f) {
   if (!f->borrows) return f;
-  Function *owning = instance(c, f->kind, f->expr, f->env, false);
+  Function *owning =
+      instance(c, f->kind, f->expr, f->env, false, f->checks);
   owning->global = f->global;
   owning->name = f->name;
   return owning;
 }
 
-Function *code_global(Code *c, const Global *g, const Env *env) {
+Function *code_global(Code *c, const Global *g, const Env *env, bool checks) {
   bool borrows = fn_borrowed(c, g->value) != NULL;
-  Function *f = instance(c, FUNCTION_FN, g->value, env, borrows);
+  Function *f = instance(c, FUNCTION_FN, g->value, env, borrows, checks);
   if (!f->global) {
     f->global = g;
     f->name = arena_printf(&c->arena, "%s%s",
                            global_sigil(g), g->name->text);
   }
   return f;
+}
+
+void code_refresh(Code *c) {
+  if (c->loose == c->program->loose) return;
+  c->loose = c->program->loose;
+  for (size_t i = 0; i < c->functions.len; i++) {
+    Function *f = c->functions.data[i];
+    f->lowered = false;
+    atomic_store(&f->code, f->stub);
+  }
+  c->sorted = false;
 }
 
 static const Word *code_start(const Function *f) {

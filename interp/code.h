@@ -111,9 +111,11 @@ typedef struct ScalarSite {
 
 /* A value of type `actual` must fit `expected`. */
 typedef struct CheckSite {
-  const Type *actual, *expected;
+  const Type *expected;
   const char *what;   /* "argument", "result", ... */
   Span declared;      /* where the expected type stands */
+  int name_count;     /* named dimensions that the listed registers hold */
+  const void *const *names;
 } CheckSite;
 
 /* --- Functions ---------------------------------------------------------- */
@@ -183,6 +185,7 @@ typedef struct Function {
   const Ctor *ctor;
   const Global *global;         /* whose definition it is; NULL: none */
   const Env *env;
+  bool checks;                  /* it looks at its arguments on entry */
   const FnGroup *group;         /* NULL: captures nothing */
   const char *name;             /* in traces */
   Cell *closure;                /* immortal, when it captures nothing */
@@ -204,6 +207,7 @@ struct Code {
   PtrMap instances;             /* Expr, Ctor -> first Function */
   PtrMap borrowed;              /* a global's EX_FN -> bool for each parameter
                                    (lower/borrow.c) */
+  bool loose;                   /* as the program was when code was last made */
   VEC(Function *) functions;
   bool sorted;                  /* by address of their code */
   VEC(Tensor *) params;         /* by slot */
@@ -212,13 +216,18 @@ struct Code {
 };
 
 /* The instance of this key that owns its parameters, made when there is none.
- * Under the lock, like what follows. */
+ * With `checks` it compares its arguments with its parameters' types: they
+ * bind named dimensions, or the callers are not known.  Under the lock, like
+ * what follows. */
 Function *code_function(Code *c, FunctionKind kind, const void *key,
-                        const Env *env);
+                        const Env *env, bool checks);
 /* The instance that direct calls use: it borrows what it need not own. */
-Function *code_global(Code *c, const Global *g, const Env *env);
+Function *code_global(Code *c, const Global *g, const Env *env, bool checks);
 /* The same function in the instance that owns its parameters. */
 Function *code_owning(Code *c, Function *f);
+/* Makes all code anew when the program has become loose since: it has to check
+ * more.  Between runs. */
+void code_refresh(Code *c);
 /* The function an address of its code belongs to.  NULL: none. */
 const Function *code_function_at(Code *c, const Word *at);
 Span function_span(const Function *f, const Word *at);

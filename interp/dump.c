@@ -127,7 +127,7 @@ static void dump_from(Dump *d, Function *f) {
 static void dump_global(Dump *d, const Global *g) {
   static const Env none;
   if (!g->value || g->value->kind != EX_FN || g->param_count > 0) return;
-  dump_from(d, code_global(d->code, g, &none));
+  dump_from(d, code_global(d->code, g, &none, false));
 }
 
 static void dump_unit(Dump *d, const struct Unit *u) {
@@ -139,7 +139,7 @@ static void dump_unit(Dump *d, const struct Unit *u) {
   }
   for (int i = 0; i < u->step_count; i++) {
     dump_from(d, code_function(d->code, FUNCTION_STEP, u->steps[i].expr,
-                               NULL));
+                               NULL, false));
   }
 }
 

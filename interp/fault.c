@@ -92,51 +92,74 @@ bool vm_no_match(Session *s, const Word *pc) {
   return false;
 }
 
+/* Named dimensions at a check. */
+enum { NAMES_MAX = 32 };
+
 /* Which dimension of `t` is not as expected; -1: none. */
-static int misfit(const Tensor *t, const Type *expected) {
+static int misfit(const Session *s, const Tensor *t, const Type *expected,
+                  DimValues names) {
+  DimTable *dims = types_dims(s->code->program->types);
   for (int i = 0; i < expected->rank && i < t->rank; i++) {
-    Dim d = expected->dims[i];
-    if (dim_is_number(d) && d != t->shape[i]) return i;
+    Dim d = dim_number(dims, expected->dims[i], names);
+    if (!dim_is_hole(d) && d != t->shape[i]) return i;
   }
   return -1;
 }
 
+static void note_names(Session *s, DimValues names) {
+  for (int i = 0; i < names.count; i++) {
+    const TypeVar *var = names.keys[i];
+    diag_note(s->fault, var->number->span, "`%s` is bound here",
+              var->name->text);
+  }
+}
+
 static bool check_failed(Session *s, const CheckSite *site, const Tensor *t,
-                         const Type *expected) {
+                         const Type *expected, DimValues names) {
+  const DimTable *dims = types_dims(s->code->program->types);
   StrBuf text;
   strbuf_init(&text, s->mem);
   strbuf_add(&text, "this value has shape ");
   shape_print(&text, t->rank, t->shape);
   strbuf_addf(&text, ", which does not fit the %s's ", site->what);
-  dims_print(types_dims(s->code->program->types), &text, expected->rank,
-             expected->dims);
+  dims_print(dims, &text, expected->rank, expected->dims);
+  dims_where(dims, &text, expected->rank, expected->dims, names);
   vm_fault(s, E0603, "%s", strbuf_text(&text));
   if (span_exists(site->declared)) {
     diag_note(s->fault, site->declared, "declared here");
   }
+  note_names(s, names);
   strbuf_done(&text);
   return false;
 }
 
 /* A tensor itself, or a tuple's fields; nothing else is looked into. */
 static bool check_value(Session *s, const CheckSite *site,
-                        const Type *expected, Value v) {
+                        const Type *expected, Value v, DimValues names) {
   if (expected->kind == TY_TENSOR && expected->rank > 0) {
-    return misfit(v.tensor, expected) < 0 ||
-           check_failed(s, site, v.tensor, expected);
+    return misfit(s, v.tensor, expected, names) < 0 ||
+           check_failed(s, site, v.tensor, expected, names);
   }
   if (expected->kind != TY_TUPLE) return true;
   const Value *fields = cell_fields(v.cell);
   for (int i = 0; i < expected->count; i++) {
-    if (!check_value(s, site, expected->args[i], fields[i])) return false;
+    if (!check_value(s, site, expected->args[i], fields[i], names)) {
+      return false;
+    }
   }
   return true;
 }
 
 bool vm_check(Session *s, const Word *pc) {
   const CheckSite *site = pc[1].data;
+  const uint16_t *regs = ins_list(pc);
+  Dim numbers[NAMES_MAX];
+  for (int i = 0; i < site->name_count; i++) {
+    numbers[i] = s->regs[regs[i]].i64;
+  }
   s->stats.checks++;
-  return check_value(s, site, site->expected, s->regs[pc->a]);
+  return check_value(s, site, site->expected, s->regs[pc->a],
+                     (DimValues){site->name_count, site->names, numbers});
 }
 
 /* --- Unwinding ---------------------------------------------------------- */

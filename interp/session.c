@@ -150,7 +150,8 @@ RunStatus session_call(Session *s, const Global *g, int count,
   if (!fits(s, count)) return too_many(s);
   static const Env none;
   pthread_mutex_lock(&s->code->lock);
-  Function *f = code_global(s->code, g, &none);
+  code_refresh(s->code);
+  Function *f = code_global(s->code, g, &none, true);
   pthread_mutex_unlock(&s->code->lock);
   pass(s, f, count, args);
   return run(s, f, result);
@@ -199,7 +200,8 @@ RunStatus session_step(Session *s, const Step *step, Value *result) {
     return s->status;
   }
   pthread_mutex_lock(&s->code->lock);
-  Function *f = code_function(s->code, FUNCTION_STEP, step->expr, NULL);
+  code_refresh(s->code);
+  Function *f = code_function(s->code, FUNCTION_STEP, step->expr, NULL, false);
   f->global = g;
   pthread_mutex_unlock(&s->code->lock);
   Value v;

@@ -245,8 +245,8 @@ static void result_done(StepMachine *m, const StepObj *frame) {
 
 static void called_done(StepMachine *m, const StepObj *frame) {
   const Expr *call = frame->expr;
-  step_check(m, m->value, call->call.callee->type->result, call->type,
-             frame->fields[ENV], "result", call->span);
+  step_check_out(m, m->value, call->call.callee->type->result, call->type,
+                 frame->fields[ENV], "result", call->span);
 }
 
 static void define_done(StepMachine *m, const StepObj *frame) {

@@ -7,7 +7,7 @@
 
 enum { NAMES_MAX = 32 };
 
-/* The names of a form, and what they are in an environment. */
+/* The names of a type's dimensions, and what they are in an environment. */
 typedef struct Names {
   StepMachine *m;
   StepObj *env;
@@ -25,13 +25,16 @@ static void add_name(void *data, const void *key, const Name *name) {
   n->numbers[n->count++] = number->number;
 }
 
-/* `d` with its names replaced by their numbers. */
-static Dim dim_now(StepMachine *m, Dim d, StepObj *env) {
-  if (!dim_is_form(d)) return d;
-  DimTable *dims = types_dims(m->program->types);
+static Names names_of(StepMachine *m, const Type *t, StepObj *env) {
   Names names = {.m = m, .env = env};
-  dim_names(dims, d, add_name, &names);
-  return dim_substitute(dims, d, names.count, names.keys, names.numbers);
+  for (int i = 0; i < t->rank; i++) {
+    dim_names(types_dims(m->program->types), t->dims[i], add_name, &names);
+  }
+  return names;
+}
+
+static DimValues values_of(const Names *n) {
+  return (DimValues){n->count, n->keys, n->numbers};
 }
 
 /* --- Fitting ------------------------------------------------------------ */
@@ -39,9 +42,11 @@ static Dim dim_now(StepMachine *m, Dim d, StepObj *env) {
 static bool tensor_fits(StepMachine *m, const Tensor *t, const Type *expected,
                         StepObj *env) {
   if (t->rank != expected->rank) return false;
+  Names names = names_of(m, expected, env);
   for (int i = 0; i < t->rank; i++) {
-    Dim d = dim_now(m, expected->dims[i], env);
-    if (dim_is_number(d) && d != t->shape[i]) return false;
+    Dim d = dim_number(types_dims(m->program->types), expected->dims[i],
+                       values_of(&names));
+    if (!dim_is_hole(d) && d != t->shape[i]) return false;
   }
   return true;
 }
@@ -72,11 +77,20 @@ static bool check(StepMachine *m, const StepObj *v, const Type *expected,
   strbuf_add(&text, "this value has shape ");
   shape_print(&text, wrong->tensor->rank, wrong->tensor->shape);
   strbuf_addf(&text, ", which does not fit the %s's ", what);
-  dims_print(types_dims(m->program->types), &text, expected->rank,
-             expected->dims);
+  const DimTable *dims = types_dims(m->program->types);
+  Names names = names_of(m, expected, env);
+  dims_print(dims, &text, expected->rank, expected->dims);
+  dims_where(dims, &text, expected->rank, expected->dims, values_of(&names));
   step_fail(m, E0603, span, "%s", strbuf_text(&text));
   strbuf_done(&text);
   return false;
+}
+
+bool step_check_out(StepMachine *m, const StepObj *v, const Type *actual,
+                    const Type *expected, StepObj *env, const char *what,
+                    Span span) {
+  return !types_need_check_out(m->program, actual, expected) ||
+         check(m, v, expected, env, what, span);
 }
 
 bool step_check(StepMachine *m, const StepObj *v, const Type *actual,
@@ -121,7 +135,7 @@ static void bind_dim(StepMachine *m, const Fn *fn, const TypeVar *var,
   *env = step_pair(m, E_BIND, var, *env, number);
 }
 
-bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args, Span span,
+bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args,
                 StepObj **env) {
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeVar *var = fn->type_vars[i];
@@ -129,8 +143,8 @@ bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args, Span span,
   }
   for (int i = 0; i < fn->param_count; i++) {
     const Var *param = fn->params[i];
-    if (param->declared && !check(m, args->fields[i], param->declared, *env,
-                                  "parameter", span)) {
+    if (!check(m, args->fields[i], param->type, *env, "parameter",
+               var_span(param))) {
       return false;
     }
     *env = step_pair(m, E_BIND, param, *env, args->fields[i]);

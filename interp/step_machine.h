@@ -149,11 +149,15 @@ void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
 /* Binds parameters and named dimensions and checks the arguments against what
  * is declared.  False after failing. */
 bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args,
-                Span span, StepObj **env);
+                StepObj **env);
 /* Where types_need_check demands it: does the value fit?  False after
  * failing. */
 bool step_check(StepMachine *m, const StepObj *v, const Type *actual,
                 const Type *expected, StepObj *env, const char *what,
                 Span span);
+/* The same for what comes out of a container or a function. */
+bool step_check_out(StepMachine *m, const StepObj *v, const Type *actual,
+                    const Type *expected, StepObj *env, const char *what,
+                    Span span);
 
 #endif

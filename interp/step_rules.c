@@ -77,7 +77,7 @@ static void call_closure(StepMachine *m, const Expr *call, StepObj *f,
   const Expr *e = f->expr;
   const Fn *fn = e->fn;
   StepObj *env = f->fields[ENV_OF];
-  if (!step_enter(m, fn, args, call->span, &env)) return;
+  if (!step_enter(m, fn, args, &env)) return;
   if (fn->declared_result &&
       types_need_check(fn->body->type, fn->declared_result)) {
     step_push(m, K_RESULT, e, 0, env, NULL);
@@ -96,11 +96,40 @@ static StepObj *data(StepMachine *m, const Ctor *ctor, int n,
   return o;
 }
 
-/* The value of a function value's call is checked at the type of the call. */
+/* In a loose program the value of a call is checked at the type of the call;
+ * that of a tail call is what the call before it gives. */
 static void await_result(StepMachine *m, const Expr *call) {
   const Type *fn = call->call.callee->type;
-  if (fn->kind != TY_FN || !types_need_check(fn->result, call->type)) return;
+  if (fn->kind != TY_FN || fn->param_count > 0) return;
+  if (!m->program->loose && !types_need_check(fn->result, call->type)) return;
+  if (m->frames && m->frames->kind == K_CALLED) return;
   step_push(m, K_CALLED, call, 0, m->env, NULL);
+}
+
+/* Arguments are looked at where they cross; a function that is entered looks
+ * again, since its callers may know less than its parameters. */
+static bool check_arguments(StepMachine *m, const Expr *e,
+                            const StepObj *args) {
+  const Type *fn = e->call.callee->type;
+  if (fn->kind != TY_FN || fn->param_count > 0) return true;
+  for (int i = 0; i < e->count; i++) {
+    if (!step_check(m, args->fields[i], e->args[i]->type, fn->args[i], m->env,
+                    "argument", e->args[i]->span)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool check_fields(StepMachine *m, const Ctor *ctor,
+                         const StepObj *args) {
+  for (int i = 0; i < ctor->field_count; i++) {
+    if (!step_check_out(m, args->fields[i], ctor->fields[i], ctor->fields[i],
+                        NULL, "parameter", ctor->span)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
@@ -112,6 +141,7 @@ static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
       step_operator(m, f->expr, NULL, e->count, args, f->expr->span);
       break;
     default:
+      if (!check_fields(m, f->ctor, args)) return;
       step_applied(m, REDUCE_CONSTRUCT, e->span);
       step_to_value(m, data(m, f->ctor, e->count, args));
       break;
@@ -120,6 +150,7 @@ static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
 
 static void reduce_call(StepMachine *m, const Expr *e, StepObj *args) {
   const Expr *callee = e->call.callee;
+  if (callee->kind != EX_OP && !check_arguments(m, e, args)) return;
   if (callee->kind == EX_CTOR) {
     step_to_value(m, data(m, callee->ctor, e->count, args));
   } else if (callee->kind == EX_OP) {
@@ -156,8 +187,8 @@ static bool takes(StepMachine *m, const Pattern *p, StepObj *v,
 /* Variables that are annotated demand their shapes, from left to right. */
 static bool check_pattern(StepMachine *m, const Pattern *p, const StepObj *v,
                           StepObj *env) {
-  if (p->kind == PT_VAR && p->var->declared &&
-      !step_check(m, v, p->type, p->var->declared, env, "pattern", p->span)) {
+  if (p->kind == PT_VAR &&
+      !step_check_out(m, v, p->type, p->var->type, env, "pattern", p->span)) {
     return false;
   }
   bool all = true;
@@ -206,7 +237,14 @@ static void reduce_projection(StepMachine *m, const Expr *e, StepObj *args) {
   step_to_value(m, args->fields[0]->fields[e->index]);
 }
 
+static bool check_content(StepMachine *m, const Expr *value, const Expr *cell,
+                          const StepObj *v) {
+  return step_check(m, v, value->type, cell->type->args[0], m->env, "content",
+                    value->span);
+}
+
 static void reduce_ref(StepMachine *m, const Expr *e, StepObj *args) {
+  if (!check_content(m, e->args[0], e, args->fields[0])) return;
   StepObj *cell = step_obj(m, V_CELL, 1);
   if (cell) cell->fields[CONTENT] = args->fields[0];
   step_applied(m, REDUCE_REF, e->span);
@@ -215,8 +253,8 @@ static void reduce_ref(StepMachine *m, const Expr *e, StepObj *args) {
 
 static void reduce_read(StepMachine *m, const Expr *e, StepObj *args) {
   StepObj *v = args->fields[0]->fields[CONTENT];
-  if (!step_check(m, v, e->args[0]->type->args[0], e->type, m->env, "content",
-                  e->span)) {
+  if (!step_check_out(m, v, e->args[0]->type->args[0], e->type, m->env,
+                      "content", e->span)) {
     return;
   }
   step_applied(m, REDUCE_READ, e->span);
@@ -224,6 +262,7 @@ static void reduce_read(StepMachine *m, const Expr *e, StepObj *args) {
 }
 
 static void reduce_write(StepMachine *m, const Expr *e, StepObj *args) {
+  if (!check_content(m, e->args[1], e->args[0], args->fields[1])) return;
   args->fields[0]->fields[CONTENT] = args->fields[1];
   step_applied(m, REDUCE_WRITE, e->span);
   step_to_value(m, step_unit(m));

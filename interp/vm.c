@@ -357,7 +357,8 @@ dispatch:
   CASE(scalar1): SLOW(vm_scalar(s, pc, 1)); NEXT(2);
   CASE(scalar2): SLOW(vm_scalar(s, pc, 2)); NEXT(2);
   CASE(scalar3): SLOW(vm_scalar(s, pc, 3)); NEXT(3);
-  CASE(check): SLOW(vm_check(s, pc)); NEXT(2);
+  CASE(check): SLOW(vm_check(s, pc)); NEXT(2 + (pc->b + 3) / 4);
+  CASE(dim): A = of_i64(B.tensor->shape[pc->c]); NEXT(1);
 
   /* --- Arithmetic on scalars --- */
   INT_ARITHMETIC(i32, int32_t, uint32_t)

@@ -51,3 +51,8 @@ Var *var_new(Arena *a, const Name *name, Span span,
   *v = (Var){.name = name, .span = span, .annotation = annotation};
   return v;
 }
+
+Span var_span(const Var *var) {
+  return var->annotation ? span_join(var->span, var->annotation->span)
+                         : var->span;
+}

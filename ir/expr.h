@@ -217,6 +217,8 @@ Expr *expr_if(Arena *a, Span span, const Expr *condition, const Expr *then,
 Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
                  const Expr *result);
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);
+/* Where it is bound, its annotation included. */
+Span var_span(const Var *var);
 
 /* Calls `visit` for each direct child expression, in order of evaluation
  * (operator attributes that are expressions included). */

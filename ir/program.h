@@ -175,6 +175,9 @@ typedef struct Program {
   VEC(Global *) values;   /* by slot */
   VEC(struct Tensor *) constants;  /* what program_constant_take was given */
   uint32_t next_var_id;
+  /* The type of a container or function was used at one with other dimensions:
+   * types do not tell what comes out of one (types/crossing.c). */
+  bool loose;
   /* Parses the library's definition of a name (and what its text defines
    * with it) as a unit of its own; NULL when the library has none.  Set by
    * lib/; `kind` is '@', 'T' (type) or 'C' (constructor). */

@@ -78,6 +78,8 @@ typedef struct TypeVar {
   const Name *name;
   Span span;
   bool is_dim;
+  struct Var *number;  /* of a function's Dim parameter: stands for its value
+                          while the program runs, an int64 */
 } TypeVar;
 
 typedef struct Type {

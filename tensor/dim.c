@@ -1,5 +1,7 @@
 /* Named dimensions: polynomials over names with integer coefficients, kept in
- * a normal form and interned.
+ * a normal form and interned.  An exact division that leaves a remainder here,
+ * as of n by 2, is a name of its own, a quotient; multiplied by its divisor it
+ * gives the dividend back.
  *
  * A polynomial is a sorted list of monomials: higher degree first, then by
  * names in the order of their first appearance.  The order is preserved by
@@ -10,7 +12,11 @@
 #include <assert.h>
 #include <string.h>
 
-enum { FACTORS_MAX = 6, TERMS_MAX = 16, POWER_MAX = 64 };
+enum {
+  FACTORS_MAX = 6, TERMS_MAX = 16, POWER_MAX = 64,
+  QUOTIENT_DEPTH_MAX = 8,  /* quotients of quotients */
+  REDUCTIONS_MAX = 64,
+};
 
 /* name^power; names count from 1, unused factors are {0, 0}. */
 typedef struct Factor {
@@ -36,7 +42,10 @@ typedef struct Form {
 
 typedef struct DimName {
   const void *key;
-  const Name *name;
+  const Name *name;  /* NULL: a quotient, over / under */
+  Dim over, under;
+  uint32_t next;     /* another quotient with the same dividend; 0: none */
+  int depth;
 } DimName;
 
 struct DimTable {
@@ -45,6 +54,7 @@ struct DimTable {
   VEC(DimName) names;  /* name i is at i - 1 */
   VEC(const Form *) forms;  /* form i has the handle DIM_FORM + i */
   PtrMap ids;  /* from keys to name numbers */
+  PtrMap quotients;  /* from forms to the first quotient of each */
   uint32_t *slots;  /* open addressing; a form's number plus 1, or 0 */
   size_t cap;
 };
@@ -57,6 +67,7 @@ DimTable *dims_new(Mem *mem) {
   VEC_INIT(&t->names, mem);
   VEC_INIT(&t->forms, mem);
   ptrmap_init(&t->ids, mem);
+  ptrmap_init(&t->quotients, mem);
   return t;
 }
 
@@ -65,6 +76,7 @@ void dims_free(DimTable *t) {
   VEC_DONE(&t->names);
   VEC_DONE(&t->forms);
   ptrmap_done(&t->ids);
+  ptrmap_done(&t->quotients);
   mem_free(t->mem, t->slots, t->cap * sizeof *t->slots);
   arena_done(&t->arena);
   mem_free(t->mem, t, sizeof *t);
@@ -277,8 +289,42 @@ static bool is_constant(const Poly *p) {
   return p->len == 0 || (p->len == 1 && degree(&p->terms[0]) == 0);
 }
 
+/* The quotient in a monomial whose divisor divides the coefficient; NULL:
+ * none. */
+static const DimName *reducible(const DimTable *t, const Monomial *m,
+                                uint32_t *id) {
+  for (int i = 0; i < FACTORS_MAX && m->factors[i].name; i++) {
+    const DimName *q = &t->names.data[m->factors[i].name - 1];
+    if (q->name || !dim_is_number(q->under)) continue;
+    *id = m->factors[i].name;
+    if (m->coefficient % q->under == 0) return q;
+  }
+  return NULL;
+}
+
+/* One k * (a / k) becomes a.  False when there is none, or no room. */
+static bool poly_reduce(const DimTable *t, Poly *p) {
+  uint32_t id;
+  for (int i = 0; i < p->len; i++) {
+    const DimName *q = reducible(t, &p->terms[i], &id);
+    if (!q) continue;
+    Monomial whole = p->terms[i], rest;
+    Monomial once = {.coefficient = q->under, .factors[0] = {id, 1}};
+    Poly over = poly_of(t, q->over), made = *p;
+    whole.coefficient = -whole.coefficient;
+    if (!poly_add_term(&made, &whole)) return false;
+    whole.coefficient = -whole.coefficient;
+    if (!monomial_div(&whole, &once, &rest)) return false;
+    if (!poly_add_multiple(&made, &rest, &over)) return false;
+    *p = made;
+    return true;
+  }
+  return false;
+}
+
 /* The one Dim of a polynomial; `?` when memory runs out. */
-static Dim dim_of_poly(DimTable *t, const Poly *p) {
+static Dim dim_of_poly(DimTable *t, Poly *p) {
+  for (int i = 0; i < REDUCTIONS_MAX && poly_reduce(t, p); i++) {}
   if (is_constant(p)) {
     Dim d = p->len ? p->terms[0].coefficient : 0;
     return dim_is_number(d) ? d : DIM_ANY;
@@ -298,7 +344,7 @@ static uint32_t name_id(DimTable *t, const Name *name, const void *key) {
   uintptr_t id = (uintptr_t)ptrmap_get(&t->ids, key);
   if (id) return (uint32_t)id;
   if (!VEC_RESERVE(&t->names, 1)) return 0;
-  VEC_PUSH(&t->names, (DimName){key, name});
+  VEC_PUSH(&t->names, (DimName){.key = key, .name = name});
   id = t->names.len;
   ptrmap_put(&t->ids, key, (void *)id);
   return (uint32_t)id;
@@ -306,6 +352,46 @@ static uint32_t name_id(DimTable *t, const Name *name, const void *key) {
 
 Dim dim_named(DimTable *t, const Name *name, const void *key) {
   uint32_t id = name_id(t, name, key);
+  if (!id) return DIM_ANY;
+  Poly p = {.len = 1, .terms[0] = {1, {{id, 1}}}};
+  return dim_of_poly(t, &p);
+}
+
+/* --- Quotients ----------------------------------------------------------- */
+
+static int quotient_depth(const DimTable *t, Dim d) {
+  int depth = 0;
+  Poly p = poly_of(t, d);
+  for (int i = 0; i < p.len; i++)
+    for (int k = 0; k < FACTORS_MAX && p.terms[i].factors[k].name; k++) {
+      int of = t->names.data[p.terms[i].factors[k].name - 1].depth;
+      if (of > depth) depth = of;
+    }
+  return depth;
+}
+
+/* The number of a / b, a or b a form, new if need be; 0: too deep, or no
+ * memory. */
+static uint32_t quotient_id(DimTable *t, Dim a, Dim b) {
+  const Form *key = form_of(t, dim_is_form(a) ? a : b);
+  uint32_t first = (uint32_t)(uintptr_t)ptrmap_get(&t->quotients, key);
+  for (uint32_t id = first; id; id = t->names.data[id - 1].next) {
+    const DimName *q = &t->names.data[id - 1];
+    if (q->over == a && q->under == b) return id;
+  }
+  int over = quotient_depth(t, a), under = quotient_depth(t, b);
+  int depth = 1 + (over > under ? over : under);
+  if (depth > QUOTIENT_DEPTH_MAX || !VEC_RESERVE(&t->names, 1)) return 0;
+  VEC_PUSH(&t->names, (DimName){.over = a, .under = b, .next = first,
+                                .depth = depth});
+  ptrmap_put(&t->quotients, key, (void *)(uintptr_t)t->names.len);
+  return (uint32_t)t->names.len;
+}
+
+/* a / b, exact by definition, where neither long division nor arithmetic on
+ * numbers says what it is. */
+static Dim dim_quotient(DimTable *t, Dim a, Dim b) {
+  uint32_t id = quotient_id(t, a, b);
   if (!id) return DIM_ANY;
   Poly p = {.len = 1, .terms[0] = {1, {{id, 1}}}};
   return dim_of_poly(t, &p);
@@ -354,7 +440,11 @@ Dim dim_mul(DimTable *t, Dim a, Dim b) {
 }
 
 Dim dim_div_exact(DimTable *t, Dim a, Dim b, bool *inexact) {
-  if (!both_numbers(a, b)) return dim_symbolic(t, a, b, poly_div);
+  if (!both_numbers(a, b)) {
+    Dim d = b == 0 ? DIM_ANY : dim_symbolic(t, a, b, poly_div);
+    if (!dim_is_any(d) || dim_is_any(a) || dim_is_any(b) || b == 0) return d;
+    return dim_quotient(t, a, b);
+  }
   if (b != 0 && a % b == 0) return a / b;
   if (inexact) *inexact = true;
   return DIM_ANY;
@@ -362,13 +452,13 @@ Dim dim_div_exact(DimTable *t, Dim a, Dim b, bool *inexact) {
 
 Dim dim_div_floor(DimTable *t, Dim a, int64_t b) {
   assert(b > 0);
-  if (!dim_is_number(a)) return dim_div_exact(t, a, b, NULL);
+  if (!dim_is_number(a)) return dim_symbolic(t, a, b, poly_div);
   return a / b - (a % b < 0);
 }
 
 Dim dim_div_ceil(DimTable *t, Dim a, int64_t b) {
   assert(b > 0);
-  if (!dim_is_number(a)) return dim_div_exact(t, a, b, NULL);
+  if (!dim_is_number(a)) return dim_symbolic(t, a, b, poly_div);
   return a / b + (a % b > 0);
 }
 
@@ -398,8 +488,14 @@ typedef struct Substitution {
   const Dim *to;
 } Substitution;
 
+/* As deep as quotients of quotients. */
 static Dim substitute_name(DimTable *t, uint32_t id, const Substitution *s) {
   DimName name = t->names.data[id - 1];
+  if (!name.name) {
+    Dim over = dim_substitute(t, name.over, s->n, s->keys, s->to);
+    Dim under = dim_substitute(t, name.under, s->n, s->keys, s->to);
+    return dim_div_exact(t, over, under, NULL);
+  }
   for (int i = 0; i < s->n; i++)
     if (s->keys[i] == name.key) return s->to[i];
   return dim_named(t, name.name, name.key);
@@ -427,30 +523,106 @@ Dim dim_substitute(DimTable *t, Dim d, int n, const void *const *keys,
   return sum;
 }
 
+/* The names of a form, each once. */
+typedef struct NameList {
+  int count;
+  uint32_t ids[TERMS_MAX * FACTORS_MAX];
+} NameList;
+
+static void list_name(NameList *list, uint32_t id) {
+  for (int i = 0; i < list->count; i++)
+    if (list->ids[i] == id) return;
+  if (list->count < TERMS_MAX * FACTORS_MAX) list->ids[list->count++] = id;
+}
+
+/* As deep as quotients of quotients. */
+static void list_names(const DimTable *t, Dim d, NameList *list) {
+  if (!dim_is_form(d)) return;
+  const Form *f = form_of(t, d);
+  for (int i = 0; i < f->len; i++)
+    for (int k = 0; k < FACTORS_MAX && f->terms[i].factors[k].name; k++) {
+      uint32_t id = f->terms[i].factors[k].name;
+      const DimName *name = &t->names.data[id - 1];
+      if (name->name) {
+        list_name(list, id);
+      } else {
+        list_names(t, name->over, list);
+        list_names(t, name->under, list);
+      }
+    }
+}
+
 void dim_names(const DimTable *t, Dim d,
                void (*visit)(void *data, const void *key, const Name *name),
                void *data) {
-  if (!dim_is_form(d)) return;
-  const Form *f = form_of(t, d);
-  for (uint32_t id = 1; id <= t->names.len; id++) {
-    bool occurs = false;
-    for (int i = 0; i < f->len; i++) occurs |= power_of(&f->terms[i], id) > 0;
-    DimName name = t->names.data[id - 1];
-    if (occurs) visit(data, name.key, name.name);
+  NameList list = {0};
+  list_names(t, d, &list);
+  for (int i = 0; i < list.count; i++) {
+    DimName name = t->names.data[list.ids[i] - 1];
+    visit(data, name.key, name.name);
   }
 }
 
+typedef struct Known {
+  DimValues values;
+  bool all;
+} Known;
+
+static void look_up(void *data, const void *key, const Name *name) {
+  (void)name;
+  Known *k = data;
+  for (int i = 0; i < k->values.count; i++)
+    if (k->values.keys[i] == key) return;
+  k->all = false;
+}
+
+Dim dim_number(DimTable *t, Dim d, DimValues values) {
+  if (dim_is_number(d)) return d;
+  Known known = {values, dim_is_form(d)};
+  dim_names(t, d, look_up, &known);
+  if (!known.all) return DIM_HOLE;
+  return dim_substitute(t, d, values.count, values.keys, values.to);
+}
+
 /* --- Text ---------------------------------------------------------------- */
+
+/* How an operand of `/` reads: a divisor is one part, a dividend a product. */
+static void print_operand(const DimTable *t, StrBuf *out, Dim d, bool divisor) {
+  const Form *f = dim_is_form(d) ? form_of(t, d) : NULL;
+  bool product = f && f->len == 1 && f->terms[0].coefficient > 0;
+  bool name = product && f->terms[0].coefficient == 1 &&
+              degree(&f->terms[0]) == 1 &&
+              t->names.data[f->terms[0].factors[0].name - 1].name;
+  bool bare = f ? name || (product && !divisor) : d >= 0;
+  if (!bare) strbuf_add_char(out, '(');
+  dim_print(t, out, d);
+  if (!bare) strbuf_add_char(out, ')');
+}
+
+/* A name, or a quotient, which has parentheses unless it stands alone. */
+static void print_factor(const DimTable *t, StrBuf *out, uint32_t id,
+                         bool alone) {
+  const DimName *name = &t->names.data[id - 1];
+  if (name->name) {
+    strbuf_add(out, name->name->text);
+    return;
+  }
+  if (!alone) strbuf_add_char(out, '(');
+  print_operand(t, out, name->over, false);
+  strbuf_add(out, " / ");
+  print_operand(t, out, name->under, true);
+  if (!alone) strbuf_add_char(out, ')');
+}
 
 /* "n * n * 4"; the sign is the caller's. */
 static void print_term(const DimTable *t, StrBuf *out, const Monomial *m) {
   uint64_t size = m->coefficient < 0 ? -(uint64_t)m->coefficient
                                      : (uint64_t)m->coefficient;
-  bool first = true;
+  bool first = true, alone = size == 1 && degree(m) == 1;
   for (int i = 0; i < FACTORS_MAX; i++)
     for (uint32_t k = 0; k < m->factors[i].power; k++, first = false) {
-      const char *name = t->names.data[m->factors[i].name - 1].name->text;
-      strbuf_addf(out, "%s%s", first ? "" : " * ", name);
+      if (!first) strbuf_add(out, " * ");
+      print_factor(t, out, m->factors[i].name, alone);
     }
   if (first || size != 1)
     strbuf_addf(out, "%s%llu", first ? "" : " * ", (unsigned long long)size);
@@ -491,4 +663,28 @@ void dims_print(const DimTable *t, StrBuf *out, int rank, const Dim *dims) {
     dim_print(t, out, dims[i]);
   }
   strbuf_add_char(out, ')');
+}
+
+/* What the names mean, as far as it is told. */
+typedef struct Where {
+  StrBuf *out;
+  DimValues values;
+  int said;
+  bool seen[16];
+} Where;
+
+static void say_value(void *data, const void *key, const Name *name) {
+  Where *w = data;
+  for (int i = 0; i < w->values.count && i < 16; i++) {
+    if (w->values.keys[i] != key || w->seen[i]) continue;
+    w->seen[i] = true;
+    strbuf_addf(w->out, "%s%s is %lld", w->said++ ? " and " : ", where ",
+                name->text, (long long)w->values.to[i]);
+  }
+}
+
+void dims_where(const DimTable *t, StrBuf *out, int rank, const Dim *dims,
+                DimValues values) {
+  Where w = {.out = out, .values = values};
+  for (int i = 0; i < rank; i++) dim_names(t, dims[i], say_value, &w);
 }

@@ -38,8 +38,9 @@ Dim dim_named(DimTable *t, const Name *name, const void *key);
 
 /* Arithmetic: a hole gives a hole, `?` gives `?`; overflow gives `?`
  * (numbers: the caller checks dim_is_number of the result).  Division is
- * exact: where it cannot be shown to be, the result is `?` (two numbers that
- * do not divide give DIM_ANY and set *inexact when not NULL). */
+ * exact: two numbers that do not divide give DIM_ANY and set *inexact when not
+ * NULL; a form that does not becomes a quotient, which is a number only where
+ * it is one. */
 Dim dim_add(DimTable *t, Dim a, Dim b);
 Dim dim_sub(DimTable *t, Dim a, Dim b);
 Dim dim_mul(DimTable *t, Dim a, Dim b);
@@ -67,6 +68,19 @@ Dim dim_substitute(DimTable *t, Dim d, int n, const void *const *keys,
 void dim_names(const DimTable *t, Dim d,
                void (*visit)(void *data, const void *key, const Name *name),
                void *data);
+
+/* What the names of a shape are, at a place: `keys[i]` is `to[i]`. */
+typedef struct DimValues {
+  int count;
+  const void *const *keys;
+  const Dim *to;
+} DimValues;
+/* The number that `d` is there: DIM_ANY when it is none, as half of 3, DIM_HOLE
+ * for `?` and for names that have no value.  Changes nothing in the table. */
+Dim dim_number(DimTable *t, Dim d, DimValues values);
+/* ", where n is 3 and m is 5": those that the dims mention; or nothing. */
+void dims_where(const DimTable *t, StrBuf *out, int rank, const Dim *dims,
+                DimValues values);
 
 /* "3", "?", "n * 4 + 1", "_". */
 void dim_print(const DimTable *t, StrBuf *out, Dim d);

@@ -119,9 +119,7 @@ static Span parameter_span(const Expr *callee, int i) {
   if (!value || value->kind != EX_FN || i >= value->fn->param_count) {
     return callee->g.global->span;
   }
-  const Var *param = value->fn->params[i];
-  return param->annotation ? span_join(param->span, param->annotation->span)
-                           : param->span;
+  return var_span(value->fn->params[i]);
 }
 
 /* The argument may have to be polymorphic: then what it leaves open belongs to

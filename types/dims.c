@@ -45,14 +45,18 @@ void slot_watch(Infer *in, Slot *s, Constraint *c) {
   if (!s->fixed) link_push(in, &s->rules, c);
 }
 
-void slot_flow(Infer *in, Slot *from, Slot *to, Why *why) {
+static void flow(Infer *in, Slot *from, Slot *to, Why *why, bool inner) {
   from = slot_root(from);
   to = slot_root(to);
   if (from == to) return;
-  VEC_PUSH(&in->edges, (Edge){from, to, why});
+  VEC_PUSH(&in->edges, (Edge){from, to, why, inner});
   if (from->fixed && to->fixed) return;
   link_push(in, &from->out, to);
   if (!dim_is_hole(from->value)) slot_join(in, to, from->value, from->from);
+}
+
+void slot_flow(Infer *in, Slot *from, Slot *to, Why *why) {
+  flow(in, from, to, why, false);
 }
 
 static void append(Link **list, Link *more) {
@@ -68,8 +72,8 @@ void slot_unify(Infer *in, Slot *a, Slot *b, Why *why) {
   bool clash = false;
   dim_join(a->value, b->value, &clash);
   if (a->fixed || b->fixed || clash) {
-    slot_flow(in, a, b, why);
-    slot_flow(in, b, a, why);
+    flow(in, a, b, why, true);
+    flow(in, b, a, why, true);
     return;
   }
   a->same = b;
@@ -132,6 +136,7 @@ static bool dims_differ(Infer *in, Dim a, Dim b) {
 static void judge(Infer *in, const Edge *e) {
   const Slot *from = slot_root(e->from);
   Slot *to = slot_root(e->to);
+  if (e->inner && from->value != to->value) in->p->loose = true;
   if (to->fixed) {
     if (dims_differ(in, from->value, to->value)) {
       report_dims(in, e->why, from->value, to->value);

@@ -18,6 +18,7 @@
 /* --- The walk ----------------------------------------------------------- */
 
 typedef struct Walk {
+  const Program *p;
   Checker *c;        /* NULL: it only asks */
   int component;
   int takers;        /* functions around that take functions */
@@ -45,8 +46,12 @@ static void raise(Walk *w, uint8_t *to, Effects e) {
 }
 
 /* A tensor that crosses from `?` to a number is checked. */
-static void cross(Walk *w, const Type *from, const Type *to) {
-  if (from && to && types_need_check(from, to)) w->found |= EFFECT_FAIL;
+static void cross(void *data, const Type *actual, const Type *expected,
+                  bool out) {
+  Walk *w = data;
+  bool check = out ? types_need_check_out(w->p, actual, expected)
+                   : types_need_check(actual, expected);
+  if (check) w->found |= EFFECT_FAIL;
 }
 
 /* --- Functions as values ------------------------------------------------ */
@@ -57,9 +62,21 @@ static Effects noted(const Walk *w, uint8_t effects) {
   return effects & ~EFFECT_KNOWN;
 }
 
-/* What calling the value of an expression can do. */
-static Effects callable(const Walk *w, const Expr *e) {
-  while (e->kind == EX_BLOCK) e = e->block->result;
+static bool knows_params(const Type *fn) {
+  for (int i = 0; i < fn->count; i++) {
+    if (types_know_dims(fn->args[i])) return true;
+  }
+  return false;
+}
+
+/* Arguments are looked at when a function is entered that has to bind its
+ * named dimensions, or whose callers may know less of them than it does. */
+static bool checks_entry(const Walk *w, const Expr *e) {
+  return types_use_binds(w->p, e) ||
+         (w->p->loose && is_function(e->type) && knows_params(e->type));
+}
+
+static Effects body_effects(const Walk *w, const Expr *e) {
   switch (e->kind) {
     case EX_FN: return noted(w, e->fn->effects);
     case EX_VAR: return noted(w, e->var->effects);
@@ -71,6 +88,13 @@ static Effects callable(const Walk *w, const Expr *e) {
                                  .types = e->type->args});
     default: return EFFECT_ALL;
   }
+}
+
+/* What calling the value of an expression can do. */
+static Effects callable(const Walk *w, const Expr *e) {
+  while (e->kind == EX_BLOCK) e = e->block->result;
+  Effects does = body_effects(w, e);
+  return checks_entry(w, e) ? does | EFFECT_FAIL : does;
 }
 
 /* The same of an argument, whose own parameters nobody here knows. */
@@ -107,12 +131,6 @@ static void walk_call(Walk *w, const Expr *e) {
     return;
   }
   w->found |= applied(w, e);
-  const Type *fn = callee->type;
-  if (!is_function(fn)) return;
-  for (int i = 0; i < e->count && i < fn->count; i++) {
-    cross(w, e->args[i]->type, fn->args[i]);
-  }
-  cross(w, fn->result, e->type);
 }
 
 /* --- Binders ------------------------------------------------------------ */
@@ -150,7 +168,7 @@ static void walk_fn(Walk *w, const Expr *e) {
   w->found = 0;
   w->takers += taker;
   walk(w, fn->body);
-  if (is_function(e->type)) cross(w, fn->body->type, e->type->result);
+  types_crossings(e, cross, w);
   if (!w->takers) w->found &= ~EFFECT_PARAM;
   raise(w, &fn->effects, w->found | EFFECT_KNOWN);
   w->takers -= taker;
@@ -162,7 +180,6 @@ static void walk_fn(Walk *w, const Expr *e) {
 static void bind_let(Walk *w, const Binding *b) {
   if (b->kind == BIND_FREE) note_var(w, b->var, EFFECT_ALL);
   if (b->kind != BIND_LET && b->kind != BIND_AND) return;
-  cross(w, b->value->type, b->var->type);
   if (!w->c) return;
   if (b->value->kind == EX_FN) {
     Fn *fn = (Fn *)b->value->fn;
@@ -183,10 +200,7 @@ static void walk_bindings(Walk *w, const Block *block) {
 
 /* Patterns nest no deeper than the parser lets them. */
 static void walk_pattern(Walk *w, const Pattern *p) {
-  if (p->kind == PT_VAR) {
-    note_var(w, p->var, EFFECT_ALL);
-    cross(w, p->type, p->var->type);
-  }
+  if (p->kind == PT_VAR) note_var(w, p->var, EFFECT_ALL);
   for (int i = 0; i < p->count; i++) walk_pattern(w, p->fields[i]);
 }
 
@@ -202,6 +216,7 @@ static void walk_arms(Walk *w, const Match *m) {
 
 /* What a node adds besides its arguments, its callee and its result. */
 static void walk_node(Walk *w, const Expr *e) {
+  if (e->kind != EX_FN) types_crossings(e, cross, w);
   switch (e->kind) {
     case EX_VAR: walk_var(w, e->var); break;
     case EX_GLOBAL: walk_global(w, e->g.global); break;
@@ -211,11 +226,7 @@ static void walk_node(Walk *w, const Expr *e) {
     case EX_MATCH: walk_arms(w, e->match); break;
     case EX_REF: w->found |= EFFECT_ALLOC; break;
     case EX_WRITE: w->found |= EFFECT_WRITE; break;
-    case EX_READ:
-      w->found |= EFFECT_READ;
-      if (e->args[0]->type && e->args[0]->type->kind == TY_REF)
-        cross(w, e->args[0]->type->args[0], e->type);
-      break;
+    case EX_READ: w->found |= EFFECT_READ; break;
     default: break;
   }
 }
@@ -248,8 +259,8 @@ static void walk(Walk *w, const Expr *e) {
   }
 }
 
-Effects expr_effects(const Expr *e) {
-  Walk w = {0};
+Effects expr_effects(const Program *p, const Expr *e) {
+  Walk w = {.p = p};
   walk(&w, e);
   return w.found;
 }
@@ -286,7 +297,7 @@ static void mark_lazy(Checker *c) {
     for (size_t i = 0; i < c->sinking.len; i++) {
       const Sinking *s = &c->sinking.data[i];
       if (s->var->lazy) continue;
-      Effects e = expr_effects(s->value);
+      Effects e = expr_effects(c->p, s->value);
       s->var->lazy = e && !(e & ~(EFFECT_FAIL | EFFECT_DIVERGE));
       changed |= s->var->lazy;
     }
@@ -301,7 +312,7 @@ void effects_program(Checker *c) {
            c->components.data[to]->component == component) {
       to++;
     }
-    Walk w = {.c = c, .component = component};
+    Walk w = {.p = c->p, .c = c, .component = component};
     while (walk_component(&w, from, to)) {}
   }
   mark_lazy(c);

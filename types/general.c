@@ -27,14 +27,14 @@ static int param_index(const Instance *s, const TypeVar *var) {
 typedef struct FormNames {
   const Instance *instance;
   int count;
-  int indices[16];
+  int indices[FORM_NAMES_MAX];
 } FormNames;
 
 static void find_name(void *data, const void *key, const Name *name) {
   (void)name;
   FormNames *f = data;
   int i = param_index(f->instance, key);
-  if (i >= 0 && f->count < 16) f->indices[f->count++] = i;
+  if (i >= 0 && f->count < FORM_NAMES_MAX) f->indices[f->count++] = i;
 }
 
 /* A slot whose value follows from those of the names. */
@@ -45,6 +45,7 @@ static Slot *form_slot(Instance *s, Dim form, const FormNames *f) {
   c->values = ARENA_ARRAY(in->arena, Slot *, (size_t)f->count);
   c->name_count = f->count;
   c->form = form;
+  if (in->use) c->span = in->use->span;
   c->slot = slot_new(in, DIM_HOLE, false, SPAN_NONE);
   for (int i = 0; i < f->count; i++) {
     c->names[i] = s->params[f->indices[i]];

@@ -36,6 +36,7 @@ typedef struct Slot {
 typedef struct Edge {
   Slot *from, *to;
   Why *why;
+  bool inner;   /* of a container or function: not checked at run time */
 } Edge;
 
 /* --- Types under construction (ty.c) ------------------------------------- */
@@ -115,6 +116,8 @@ typedef enum ConstraintKind {
   C_PROJ,      /* a field of a tuple that is not known yet */
   C_FORM,      /* a dimension of an instantiated signature */
 } ConstraintKind;
+
+enum { FORM_NAMES_MAX = 16 };
 
 struct Constraint {
   ConstraintKind kind;
@@ -248,6 +251,8 @@ static inline Slot *slot_root(Slot *s) {
   return s;
 }
 void slot_flow(Infer *in, Slot *from, Slot *to, Why *why);
+/* Both are to be the same; where one is not known, what is taken out of the
+ * container or function is checked instead. */
 void slot_unify(Infer *in, Slot *a, Slot *b, Why *why);
 /* A value that flows in from outside. */
 void slot_join(Infer *in, Slot *s, Dim value, Span from);

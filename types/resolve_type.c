@@ -218,13 +218,14 @@ static const Expr *find_dim(Resolver *r, const Type *t, const Expr *e,
 }
 
 static const Expr *read_dim_param(Resolver *r, const Fn *fn,
-                                  const TypeVar *var) {
+                                  const TypeVar *var, Span *where) {
   Dim wanted = dim_named(types_dims(r->p->types), var->name, var);
   for (int i = 0; i < fn->param_count; i++) {
     Var *param = fn->params[i];
     if (!param->declared || !param->declared->has_var) continue;
     const Expr *use = resolve_var_use(r, param->span, param);
     const Expr *found = find_dim(r, param->declared, use, wanted);
+    *where = var_span(param);
     if (found) return found;
   }
   Diag *d = diag_error(r->p->diags, E0115, var->span,
@@ -239,12 +240,16 @@ void resolve_dim_params(Resolver *r, const Fn *fn) {
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeVar *type_var = fn->type_vars[i];
     if (!type_var->is_dim) continue;
-    const Expr *value = read_dim_param(r, fn, type_var);
+    Span where = type_var->span;
+    const Expr *value = read_dim_param(r, fn, type_var, &where);
     Var *var = var_new(r->arena, type_var->name, type_var->span, NULL);
     var->id = r->p->next_var_id++;
     DimRead *read = ARENA_NEW(&r->c->arena, DimRead);
     *read = (DimRead){.var = var, .value = value};
     ptrmap_put(&r->dims, type_var, read);
     ptrmap_put(&r->c->dim_vars, var, (void *)type_var);
+    Var *number = var_new(r->arena, type_var->name, where, NULL);
+    number->type = type_scalar(r->p->types, DT_INT64);
+    ((TypeVar *)type_var)->number = number;
   }
 }

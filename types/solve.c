@@ -266,8 +266,16 @@ static void run_op_value(Infer *in, Constraint *c) {
   run_rule(in, c);
 }
 
+/* Half of 3, two less than 1: no dimension. */
+static bool is_impossible(const Constraint *c, const Dim *values, Dim d) {
+  for (int i = 0; i < c->name_count; i++) {
+    if (!dim_is_number(values[i])) return false;
+  }
+  return !dim_is_number(d) || d < 0;
+}
+
 static void run_form(Infer *in, Constraint *c) {
-  Dim values[16];
+  Dim values[FORM_NAMES_MAX];
   for (int i = 0; i < c->name_count; i++) {
     values[i] = slot_root(c->values[i])->value;
     if (dim_is_hole(values[i])) return;
@@ -275,6 +283,9 @@ static void run_form(Infer *in, Constraint *c) {
   Dim d = dim_substitute(types_dims(in->types), c->form, c->name_count,
                          c->names, values);
   c->solved = true;
+  bool failed = is_impossible(c, values, d);
+  if (failed && !c->failed) VEC_PUSH(&in->failing, c);
+  c->failed = failed;
   slot_join(in, c->slot, d, c->span);
 }
 
@@ -310,11 +321,34 @@ void constraint_start(Infer *in, Constraint *c) {
 
 /* --- The end of a component ---------------------------------------------- */
 
+/* The dimension of a signature that the call makes impossible. */
+static void report_form(Infer *in, Constraint *c) {
+  Dim values[FORM_NAMES_MAX];
+  for (int i = 0; i < c->name_count; i++) {
+    values[i] = slot_root(c->values[i])->value;
+  }
+  StrBuf text;
+  strbuf_init(&text, in->mem);
+  const DimTable *dims = types_dims(in->types);
+  dim_print(dims, &text, c->form);
+  dims_where(dims, &text, 1, &c->form,
+             (DimValues){c->name_count, c->names, values});
+  diag_error(in->p->diags, E0115, c->span, "no dimension is %s",
+             strbuf_text(&text));
+  strbuf_done(&text);
+  c->gone = true;
+}
+
 static bool report_failing(Infer *in) {
   bool any = false;
   for (size_t i = 0; i < in->failing.len; i++) {
     Constraint *c = in->failing.data[i];
     if (c->gone || !c->failed) continue;
+    if (c->kind == C_FORM) {
+      report_form(in, c);
+      any = true;
+      continue;
+    }
     RuleCall call;
     if (ask(in, c, &call) != RULE_ERROR) continue;
     report_rule(in, c, &call);

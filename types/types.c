@@ -101,23 +101,6 @@ bool types_check(Program *p, Unit *unit) {
 
 /* --- Questions ----------------------------------------------------------- */
 
-bool types_need_check(const Type *actual, const Type *expected) {
-  if (actual == expected || actual->kind != expected->kind) return false;
-  if (actual->kind == TY_TENSOR) {
-    for (int i = 0; i < actual->rank && i < expected->rank; i++) {
-      if (dim_is_any(expected->dims[i])) continue;
-      if (dim_equal(actual->dims[i], expected->dims[i]) != YES) return true;
-    }
-  }
-  if (actual->kind != TY_TUPLE || actual->count != expected->count) {
-    return false;
-  }
-  for (int i = 0; i < actual->count; i++) {
-    if (types_need_check(actual->args[i], expected->args[i])) return true;
-  }
-  return false;
-}
-
 const Type *types_resolve(Program *p, const TypeExpr *t) {
   Checker c;
   checker_init(&c, p, p->last_unit);

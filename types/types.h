@@ -23,15 +23,40 @@
  * nothing of the unit is in scope; the caller drops the unit. */
 bool types_check(Program *p, Unit *unit);
 
+/* --- Checks at run time (crossing.c) ------------------------------------- */
+
 /* Where a tensor crosses from an unknown dimension to a known one, the value
  * is checked at run time.  Asked by lowering at every boundary: argument,
- * annotation, result, operand, pattern variable, ref_read, result of a
- * function value.  True when `actual` holds `?` where `expected` does not, in
- * a tensor itself or a tuple's field; containers are not traversed. */
+ * annotation, result, operand.  True when `actual` holds `?` where `expected`
+ * does not, in a tensor itself or a tuple's field; containers are not
+ * traversed. */
 bool types_need_check(const Type *actual, const Type *expected);
+/* The same where it comes out of a container or a function: pattern variable,
+ * ref_read, result of a call. */
+bool types_need_check_out(const Program *p, const Type *actual,
+                          const Type *expected);
+/* Does it hold a number or a name, in a tensor itself or a tuple's field? */
+bool types_know_dims(const Type *t);
+
+/* Calls `visit` for each place of the node itself, not of its children, where
+ * a value of type `actual` goes where `expected` is known; `out`: out of a
+ * container or a function. */
+typedef void (*CrossingFn)(void *data, const Type *actual,
+                           const Type *expected, bool out);
+void types_crossings(const Expr *e, CrossingFn visit, void *data);
+
+/* Must the function that is used here compare its arguments when it is
+ * entered?  The use leaves open what a named dimension is, and more than one
+ * dimension of its parameters says. */
+bool types_use_binds(const Program *p, const Expr *use);
+/* Does the use put `?` for a name inside a container or function? */
+bool types_use_loosens(const Program *p, const Expr *use);
+
+/* --- Effects ------------------------------------------------------------- */
+
 
 /* The effects of evaluating an expression of a checked program. */
-Effects expr_effects(const Expr *e);
+Effects expr_effects(const Program *p, const Expr *e);
 /* "reads, writes, may fail"; "pure". */
 void effects_print(StrBuf *out, Effects e);
 

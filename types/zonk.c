@@ -177,6 +177,13 @@ static void expand_op_value(Infer *in, Expr *e) {
   e->fn = fn;
 }
 
+static void note_loose(Infer *in) {
+  for (size_t i = 0; i < in->typed.len && !in->p->loose; i++) {
+    const Typed *t = &in->typed.data[i];
+    in->p->loose = t->targ_count > 0 && types_use_loosens(in->p, t->e);
+  }
+}
+
 static void report_depth(Infer *in) {
   if (!in->too_deep) return;
   diag_error(in->p->diags, E0214, in->deep_at,
@@ -198,6 +205,7 @@ void zonk_program(Infer *in) {
   for (size_t i = 0; i < in->c->defs.len; i++) {
     fill_definition(in, in->c->defs.data[i]);
   }
+  note_loose(in);
   for (size_t i = 0; i < in->op_values.len; i++) {
     expand_op_value(in, (Expr *)in->op_values.data[i]);
   }

@@ -5,23 +5,25 @@
 
 /* --- What is called ----------------------------------------------------- */
 
-static Function *known_global(Lower *l, const Expr *callee) {
-  const Global *g = callee->g.global;
+static Function *known_global(Lower *l, const Expr *use, bool value) {
+  const Global *g = use->g.global;
   if (g->kind == GLOBAL_PARAM || g->value->kind != EX_FN) return NULL;
-  const Env *env = env_bind(l, NULL, g->param_count, g->params, callee->targs,
+  const Env *env = env_bind(l, NULL, g->param_count, g->params, use->targs,
                             g->effects & EFFECT_PRINT);
-  return code_global(l->code, g, env);
+  bool checks = value ? value_checks(l, use, g->value->fn)
+                      : use_checks(l, use);
+  return code_global(l->code, g, env, checks);
 }
 
 Function *global_function(Lower *l, const Expr *use) {
   bool whole = use->type->kind == TY_FN && use->type->param_count > 0;
-  Function *f = whole ? NULL : known_global(l, use);
+  Function *f = whole ? NULL : known_global(l, use, true);
   return f ? code_owning(l->code, f) : NULL;
 }
 
 Function *known_callee(Lower *l, const Expr *callee, Reg *self) {
   *self = NO_REG;
-  if (callee->kind == EX_GLOBAL) return known_global(l, callee);
+  if (callee->kind == EX_GLOBAL) return known_global(l, callee, false);
   if (callee->kind != EX_VAR) return NULL;
   Local *v = local_get(l, callee->var);
   if (!v) return NULL;
@@ -41,7 +43,9 @@ static const Type *wanted(const Expr *e, int i) {
   return fn->kind == TY_FN ? fn->args[i] : NULL;
 }
 
+/* Names that the callee itself binds are its own affair. */
 static void check_argument(Lower *l, const Expr *e, int i, Reg r) {
+  if (e->call.callee->type->param_count > 0) return;
   lower_check(l, r, e->args[i]->type, wanted(e, i), "argument",
               e->call.callee->span);
 }
@@ -143,11 +147,12 @@ static Reg put_call(Lower *l, Function *f, int base, const Argument *args,
   return r;
 }
 
-/* The result of a function value may need a look. */
+/* The result may need a look; that of a tail call is the caller's affair. */
 static Reg call_result(Lower *l, const Expr *e, Reg r) {
   const Type *fn = e->call.callee->type;
-  if (fn->kind == TY_FN) {
-    lower_check(l, r, fn->result, e->type, "result", e->call.callee->span);
+  if (fn->kind == TY_FN && fn->param_count == 0) {
+    lower_check_out(l, r, fn->result, e->type, "result",
+                    e->call.callee->span);
   }
   return r;
 }

@@ -91,6 +91,7 @@ const Env *env_of_use(Lower *l, const Expr *use) {
 /* A walk over expressions that keeps its own stack. */
 typedef struct Walk {
   Lower *lower;
+
   VEC(const Expr *) stack;
   VEC(const Var *) used;  /* in order of first occurrence */
   PtrMap bound, seen;
@@ -110,9 +111,16 @@ static void walk_pattern(Walk *w, const Pattern *p) {
   for (int i = 0; i < p->count; i++) walk_pattern(w, p->fields[i]);
 }
 
+static void walk_fn(Walk *w, const Fn *fn) {
+  for (int i = 0; i < fn->param_count; i++) walk_bind(w, fn->params[i]);
+  for (int i = 0; i < fn->type_param_count; i++) {
+    walk_bind(w, fn->type_vars[i]->number);
+  }
+}
+
 static void walk_binders(Walk *w, const Expr *e) {
   if (e->kind == EX_FN) {
-    for (int i = 0; i < e->fn->param_count; i++) walk_bind(w, e->fn->params[i]);
+    walk_fn(w, e->fn);
   } else if (e->kind == EX_BLOCK) {
     for (int i = 0; i < e->block->count; i++) {
       walk_bind(w, e->block->bindings[i].var);
@@ -132,11 +140,44 @@ static void walk_use(Walk *w, const Var *v) {
   if (local && local->kind == LOCAL_GENERAL) VEC_PUSH(&w->stack, local->value);
 }
 
+/* The names that checks ask for are variables that hold numbers. */
+static void walk_name(void *data, const void *key, const Name *name) {
+  (void)name;
+  Walk *w = data;
+  const TypeVar *var = key;
+  if (var->number && local_get(w->lower, var->number)) {
+    walk_use(w, var->number);
+  }
+}
+
+static void walk_crossing(void *data, const Type *actual,
+                          const Type *expected, bool out) {
+  Walk *w = data;
+  if (!expected->has_var) return;
+  bool check = out ? types_need_check_out(w->lower->code->program, actual,
+                                          expected)
+                   : types_need_check(actual, expected);
+  if (check) type_dim_names(w->lower, expected, walk_name, w);
+}
+
+static void walk_checks(Walk *w, const Expr *e) {
+  types_crossings(e, walk_crossing, w);
+  if (e->kind != EX_FN) return;
+  bool loose = w->lower->code->program->loose;
+  for (int i = 0; i < e->fn->param_count; i++) {
+    const Type *t = e->fn->params[i]->type;
+    if (t->has_var && (loose || e->fn->type_param_count > 0)) {
+      type_dim_names(w->lower, t, walk_name, w);
+    }
+  }
+}
+
 /* Children are pushed in order and then reversed, so that the walk goes from
  * left to right. */
 static void walk_one(Walk *w, const Expr *e) {
   if (e->kind == EX_VAR) walk_use(w, e->var);
   walk_binders(w, e);
+  walk_checks(w, e);
   size_t first = w->stack.len;
   expr_children(e, walk_child, w);
   for (size_t i = first, j = w->stack.len; i + 1 < j; i++) {
@@ -168,7 +209,8 @@ static FreeVar free_var(Lower *l, const Var *v) {
   Local *local = local_get(l, v);
   FreeVar f = {.var = v, .counted = is_counted(l, v->type)};
   if (!local) return f;
-  f.known = local->kind == LOCAL_MEMBER ? group_member(l, v) : local->known;
+  bool member = local->kind == LOCAL_MEMBER;
+  f.known = member ? group_member(l, v, false) : local->known;
   if (local->kind == LOCAL_GENERAL) {
     f.general = local->value;
   } else {
@@ -209,8 +251,10 @@ static FnGroup *group_new(Lower *l, int count, const Var *const *vars,
   return g;
 }
 
-static Function *group_function(Lower *l, const FnGroup *g, int i) {
-  Function *f = code_function(l->code, FUNCTION_FN, g->fns[i], l->env);
+static Function *group_function(Lower *l, const FnGroup *g, int i,
+                                bool checks) {
+  Function *f =
+      code_function(l->code, FUNCTION_FN, g->fns[i], l->env, checks);
   if (!f->group) {
     f->group = g;
     function_params(l->code, f);
@@ -279,6 +323,19 @@ Reg lower_function_value(Lower *l, Function *f, Reg dst) {
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
+Function *function_as_value(Lower *l, Function *f) {
+  bool loose = l->code->program->loose;
+  if (!loose || f->checks || f->kind != FUNCTION_FN) return f;
+  Function *made = code_function(l->code, f->kind, f->expr, f->env, true);
+  if (!made->group && f->group) {
+    made->group = f->group;
+    function_params(l->code, made);
+  }
+  made->global = f->global;
+  made->name = f->name;
+  return made;
+}
+
 static FnGroup *single_group(Lower *l, const Var *name, const Expr *fn) {
   const Var **vars = ARENA_NEW(&l->code->arena, const Var *);
   const Expr **fns = ARENA_NEW(&l->code->arena, const Expr *);
@@ -290,7 +347,7 @@ static FnGroup *single_group(Lower *l, const Var *name, const Expr *fn) {
 /* A fn as a value; `name` is the let's it recurs by, or NULL. */
 static Reg lower_named_fn(Lower *l, const Var *name, const Expr *e, Reg dst) {
   FnGroup *g = single_group(l, name, e);
-  Function *f = group_function(l, g, 0);
+  Function *f = group_function(l, g, 0, value_checks(l, e, e->fn));
   Reg r = put_closure(l, f->group, f, dst);
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
@@ -305,9 +362,10 @@ Reg lower_general(Lower *l, const Var *v, const Expr *value, Reg dst) {
 }
 
 static void bind_member(Lower *l, const FnGroup *g, int i) {
-  Function *f = group_function(l, g, i);
+  Function *f = group_function(l, g, i, false);
   bool constant = g->capture_count == 0;
-  Reg r = constant ? NO_REG : put_closure(l, g, f, DST_ANY);
+  Function *value = function_as_value(l, f);
+  Reg r = constant ? NO_REG : put_closure(l, g, value, DST_ANY);
   Local *v = local_put(l, g->vars[i], constant ? LOCAL_CONST : LOCAL_REG);
   v->reg = r;
   v->known = f;
@@ -341,21 +399,22 @@ static int member_index(const FnGroup *g, const Var *v) {
 }
 
 /* Member `v` in the environment of the running function. */
-Function *group_member(Lower *l, const Var *v) {
+Function *group_member(Lower *l, const Var *v, bool checks) {
   const FnGroup *g = l->fn->group;
   int i = member_index(g, v);
-  return i < 0 ? NULL : group_function(l, g, i);
+  return i < 0 ? NULL : group_function(l, g, i, checks);
 }
 
 Function *member_function(Lower *l, const Expr *use) {
   const Env *outer = l->env;
   l->env = env_of_use(l, use);
-  Function *f = group_member(l, use->var);
+  Function *f = group_member(l, use->var, use_checks(l, use));
   l->env = outer;
   return f;
 }
 
 static Reg member_value(Lower *l, Function *f) {
+  f = function_as_value(l, f);
   if (l->self == NO_REG) return lower_function_value(l, f, DST_ANY);
   if (f == l->fn) return l->self;
   Reg r = reg_new(l, true);
@@ -368,5 +427,5 @@ Reg lower_member(Lower *l, const Expr *use) {
 }
 
 Reg lower_own_member(Lower *l, const Var *v) {
-  return member_value(l, group_member(l, v));
+  return member_value(l, group_member(l, v, false));
 }

@@ -17,14 +17,6 @@ Reg lower_target(Lower *l, const Type *type, Reg dst) {
   return dst == DST_ANY || dst == DST_TAIL ? reg_of_type(l, type) : dst;
 }
 
-void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
-                 const char *what, Span declared) {
-  if (!expected || !types_need_check(actual, expected)) return;
-  CheckSite *site = ARENA_NEW(&l->code->arena, CheckSite);
-  *site = (CheckSite){actual, expected, what, declared};
-  put_word(l, INS_check, r, 0, 0, site);
-}
-
 /* --- Leaves ------------------------------------------------------------- */
 
 static Reg lower_const(Lower *l, const Expr *e, Reg dst) {
@@ -56,7 +48,10 @@ static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
     const Env *outer = l->env;
     l->env = env_bind(l, NULL, g->param_count, g->params, e->targs,
                       g->effects & EFFECT_PRINT);
+    bool poly = l->poly;
+    l->poly |= use_checks(l, e);
     Reg r = lower_expr(l, g->value, dst);
+    l->poly = poly;
     l->env = outer;
     return r;
   }
@@ -85,17 +80,12 @@ static Reg lower_proj(Lower *l, const Expr *e, Reg dst) {
 
 /* --- Cells -------------------------------------------------------------- */
 
-/* Words of a big cell before its fields: their number and their mask. */
-static int big_words(int n) {
-  return n > SIZE_SMALL_MAX ? 1 + (n + 63) / 64 : 0;
-}
-
 Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
                 Reg dst) {
   Reg field = lower_target(l, type, dst);
   bool fresh = dst == DST_ANY || dst == DST_TAIL;
   if (fresh && reg_is_borrowed(l, r)) reg_borrow(l, field);
-  int word = big_words(cell_size) + i;
+  int word = cell_offset(cell_size) + i;
   put(l, INS_field, field, r, (uint32_t)word);
   put_listed(l, 'u', r);
   if (!l->regs.data[field].counted || reg_is_borrowed(l, field)) return field;
@@ -121,7 +111,7 @@ static uint64_t small_header(const Lower *l, uint16_t tag, int n,
 static const uint64_t *big_header(Lower *l, uint16_t tag, int n,
                                   const Reg *fields) {
   uint64_t *words =
-      ARENA_ARRAY(&l->code->arena, uint64_t, (size_t)big_words(n) + 1);
+      ARENA_ARRAY(&l->code->arena, uint64_t, (size_t)cell_offset(n) + 1);
   union { Obj obj; uint64_t word; } header = {
       .obj = {.count = 1, .tag = tag, .size = SIZE_BIG}};
   words[0] = header.word;
@@ -210,7 +200,8 @@ static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
   l->span = e->span;
   Reg r = lower_target(l, e->type, dst);
   put(l, INS_ref_read, r, ref, 0);
-  lower_check(l, r, e->args[0]->type->args[0], e->type, "content", e->span);
+  lower_check_out(l, r, e->args[0]->type->args[0], e->type, "content",
+                  e->span);
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
@@ -306,8 +297,11 @@ static Reg lower_var(Lower *l, const Expr *e, Reg dst) {
   Local *v = local_get(l, e->var);
   if (v && v->kind == LOCAL_GENERAL) {
     const Env *outer = l->env;
+    bool poly = l->poly;
     l->env = env_of_use(l, e);
+    l->poly |= use_checks(l, e);
     Reg r = lower_general(l, e->var, v->value, dst);
+    l->poly = poly;
     l->env = outer;
     return r;
   }

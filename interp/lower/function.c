@@ -77,7 +77,7 @@ static Reg captures_cell(Lower *l, const FnGroup *g) {
 static void bind_captures(Lower *l, const FnGroup *g) {
   Reg cell = captures_cell(l, g);
   int n = g->capture_count, at = is_packed(g) ? 0 : 1, counted = 0;
-  int skip = is_packed(g) && n > SIZE_SMALL_MAX ? 1 + (n + 63) / 64 : 0;
+  int skip = is_packed(g) ? cell_offset(n) : 0;
   size_t first = l->carried.len;
   for (int i = 0; i < g->free_count; i++) {
     const FreeVar *v = &g->free[i];
@@ -140,7 +140,12 @@ static Span result_span(const Fn *fn, const Expr *e) {
 static void lower_ctor_body(Lower *l) {
   int n = l->fn->ctor->field_count;
   Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
-  for (int i = 0; i < n; i++) fields[i] = (Reg)i;
+  for (int i = 0; i < n; i++) {
+    fields[i] = (Reg)i;
+    if (!l->fn->checks) continue;
+    lower_entry_param(l, fields[i], l->fn->ctor->fields[i],
+                      l->fn->ctor->span);
+  }
   lower_cell(l, (uint16_t)l->fn->ctor->tag, n, fields, DST_TAIL);
 }
 
@@ -162,6 +167,7 @@ static void lower_body(Lower *l) {
   switch (f->kind) {
     case FUNCTION_FN: {
       const Fn *fn = f->expr->fn;
+      lower_entry(l, fn);
       lower_checked(l, fn->body, fn->declared_result,
                     result_span(fn, f->expr));
       break;
@@ -181,7 +187,8 @@ Reg lower_ctor(Lower *l, const Expr *e, Reg dst) {
   const Adt *adt = e->ctor->adt;
   const Env *env =
       env_bind(l, NULL, adt->param_count, adt->params, e->targs, false);
-  Function *f = code_function(l->code, FUNCTION_CTOR, e->ctor, env);
+  Function *f = code_function(l->code, FUNCTION_CTOR, e->ctor, env,
+                              l->code->program->loose);
   return lower_function_value(l, f, dst);
 }
 

@@ -131,6 +131,7 @@ typedef struct Lower {
   Reg self;                /* the running closure; NO_REG: none */
   int out, max_out;        /* the outgoing area: in use, ever in use */
   Span span;               /* of what is being lowered */
+  bool poly;               /* its callers will bind its named dimensions */
   bool failed;             /* memory ran out */
   bool too_large;
   /* By own.c: */
@@ -179,13 +180,39 @@ Reg lower_pick(Lower *l, Reg poly, const Expr *e, Reg dst);
 Reg lower_finish(Lower *l, Reg from, Reg dst);
 /* A register for a result of this type; for DST_TAIL and ANY a new one. */
 Reg lower_target(Lower *l, const Type *type, Reg dst);
-void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
-                 const char *what, Span declared);
 
 /* Goes on behind here when the condition holds, to `otherwise` if not. */
 void lower_condition(Lower *l, const Expr *e, Label otherwise);
 
+/* --- Checks at run time (check.c) ---------------------------------------- */
+
+/* Where types_need_check, or types_need_check_out, demands it. */
+void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
+                 const char *what, Span declared);
+void lower_check_out(Lower *l, Reg r, const Type *actual,
+                     const Type *expected, const char *what, Span declared);
+/* Reads the function's named dimensions; then, in an instance that checks,
+ * compares its arguments. */
+void lower_entry(Lower *l, const Fn *fn);
+void lower_entry_param(Lower *l, Reg r, const Type *type, Span span);
+/* Is the instance that a call means one that checks?  The one that a value
+ * means, of function `fn`? */
+bool use_checks(const Lower *l, const Expr *use);
+bool value_checks(const Lower *l, const Expr *use, const Fn *fn);
+/* Calls `visit(data, key, name)` for the names in a type's own dimensions. */
+void type_dim_names(const Lower *l, const Type *t,
+                    void (*visit)(void *data, const void *key,
+                                  const Name *name),
+                    void *data);
+
+/* --- More expressions ---------------------------------------------------- */
+
 Reg lower_call(Lower *l, const Expr *e, Reg dst);
+/* Where a cell's fields begin, in words behind its header: a big one has their
+ * number and their mask before them. */
+static inline int cell_offset(int fields) {
+  return fields > SIZE_SMALL_MAX ? 1 + (fields + 63) / 64 : 0;
+}
 Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst);
 /* `n` fields of a tuple or constructor from expressions. */
 Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst);
@@ -213,8 +240,10 @@ const Env *env_of_use(Lower *l, const Expr *use);
  * use; at the running one. */
 Reg lower_member(Lower *l, const Expr *use);
 Reg lower_own_member(Lower *l, const Var *v);
-Function *group_member(Lower *l, const Var *v);
+Function *group_member(Lower *l, const Var *v, bool checks);
 Function *member_function(Lower *l, const Expr *use);
+/* The instance of `f` that is called as a value. */
+Function *function_as_value(Lower *l, Function *f);
 Reg lower_ctor(Lower *l, const Expr *e, Reg dst);
 /* A group of recursive lets, bindings[0..count). */
 void lower_group(Lower *l, const Binding *bindings, int count);
@@ -226,6 +255,7 @@ Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
  * known.
  * `self` receives the closure to pass along, or NO_REG. */
 Function *known_callee(Lower *l, const Expr *callee, Reg *self);
+/* The instance that the use of a global means as a value. */
 Function *global_function(Lower *l, const Expr *use);
 /* The environment with a definition's parameters bound by a use's targs; with
  * `prints`, the types too, so that they can be shown. */

@@ -69,10 +69,6 @@ typedef struct Matcher {
 
 /* --- Places ------------------------------------------------------------- */
 
-static int cell_offset(int fields) {
-  return fields > SIZE_SMALL_MAX ? 1 + (fields + 63) / 64 : 0;
-}
-
 static Part *part_root(Matcher *m, Reg reg) {
   Part *p = ARENA_NEW(m->l->arena, Part);
   *p = (Part){.reg = reg, .root = p, .loaded = true};
@@ -255,8 +251,8 @@ static void load_bound(Matcher *m, Part *p, const Pattern *pattern) {
 static void bind_var(Matcher *m, const Part *p, const Pattern *pattern) {
   Lower *l = m->l;
   l->span = pattern->span;
-  lower_check(l, p->reg, pattern->type, pattern->var->declared, "pattern",
-              pattern->var->span);
+  lower_check_out(l, p->reg, pattern->type, pattern->var->type, "pattern",
+                  pattern->var->span);
   local_put(l, pattern->var, LOCAL_REG)->reg = p->reg;
 }
 

@@ -217,6 +217,6 @@ void lower_op_body(Lower *l, const Expr *e) {
 }
 
 Reg lower_op_value(Lower *l, const Expr *e, Reg dst) {
-  Function *f = code_function(l->code, FUNCTION_OP, e, l->env);
+  Function *f = code_function(l->code, FUNCTION_OP, e, l->env, false);
   return lower_function_value(l, f, dst);
 }

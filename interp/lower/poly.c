@@ -95,6 +95,8 @@ static Reg lower_poly(Lower *l, const Expr *e, const Type *type, Reg dst) {
     k = 0;
   }
   const Env *outer = l->env;
+  bool inner = l->poly;
+  l->poly = true;
   Reg *closures = ARENA_ARRAY(l->arena, Reg, (size_t)1 << k);
   for (int mask = 0; mask < 1 << k; mask++) {
     Found found = {.count = k};
@@ -106,6 +108,7 @@ static Reg lower_poly(Lower *l, const Expr *e, const Type *type, Reg dst) {
     closures[mask] = lower_instance(l, e, type);
   }
   l->env = outer;
+  l->poly = inner;
   l->span = e->span;
   return lower_cell(l, 0, 1 << k, closures, dst);
 }

@@ -25,6 +25,31 @@ gives(rly('-e', '1; 1 / 0; 2'), 2, "1\n",
 gives(rly('-e', '@f(1); def @f(%n: int32) -> int32 { 7 / (%n - 1) }'), 2, '',
       qr/\n  in \@f at <command line>:1:\d+\n/, 'with the trace of calls');
 
+# --- Checks at run time -----------------------------------------------------
+
+# A program in which every dimension is known checks nothing.
+gives(rly('run', '--stats', program(<<'END')), 0, <<'OUT', qr/^checks\s+0$/m,
+type Pair { Pair(Tensor[(2), float32], fn (Tensor[(2), float32]) -> float32) }
+def @dot[n: Dim](%x: Tensor[(n), float32], %y: Tensor[(n), float32])
+    -> Tensor[(n * 2), float32] {
+  let %f = fn (%a: Tensor[(n), float32]) -> Tensor[(n), float32] { %a * %y };
+  concatenate((%f(%x), %f(%y)))
+}
+def @use(%f: fn (Tensor[(2), float32], Tensor[(2), float32])
+                -> Tensor[(4), float32]) {
+  let %r = ref(%f([1f, 2f], [3f, 4f]));
+  match (Pair([1f, 2f], fn (%x) { sum(%x) })) {
+    Pair(%x, %g) => (@map(%g, Cons(%x, Nil)), ref_read(%r))
+  }
+}
+@use(@dot);
+@dot([1f], [2f]);
+END
+(Cons(3f, Nil), Tensor[(4), float32] [3.0, 8.0, 9.0, 16.0])
+Tensor[(2), float32] [2.0, 4.0]
+OUT
+     'a static program checks nothing');
+
 # --- Where programs come from -----------------------------------------------
 
 my $three = program("1 + 2;\n");

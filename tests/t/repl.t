@@ -127,6 +127,14 @@ SKIP: {
 # Without a terminal there is neither a prompt nor a greeting.
 gives(rly({in => "1 + 1\n:type 2f\n3 +\n 4\n"}, 'repl'), 0,
       "2\nfloat32\n7\n", '', 'the prompt without a terminal');
+# What a later entry does to function types holds for earlier functions, too.
+gives(rly({in => <<'END'}, 'repl'), 0, "6f\n", qr/E0603.*the result's \(3\)/,
+def @any(%x: Tensor[(?), float32]) -> Tensor[(?), float32] { %x }
+def @use(%f: fn () -> Tensor[(3), float32]) -> float32 { sum(%f()) }
+@use(fn () { [1f, 2f, 3f] })
+@use(fn () { @any([1f, 2f]) })
+END
+      'a function of an earlier entry checks what it is given');
 gives(rly({in => "1 / 0\n5\n"}, 'repl'), 0, "5\n", qr/E0602/,
       'errors do not end it either');
 

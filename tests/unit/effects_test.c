@@ -304,7 +304,7 @@ static void expressions_may_be_asked_about(void **data) {
                                      EFFECT_ALLOC, EFFECT_ALL};
   assert_int_equal(u->step_count, LENGTH(expected));
   for (size_t i = 0; i < LENGTH(expected); i++) {
-    assert_int_equal(expr_effects(u->steps[i].expr), expected[i]);
+    assert_int_equal(expr_effects(w->program, u->steps[i].expr), expected[i]);
   }
 }
 

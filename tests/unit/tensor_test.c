@@ -694,9 +694,9 @@ static void dim_forms(void **state) {
   Dim form = dim_add(t, dim_mul(t, n, 4), 8);
   check_dim(&x, form, "n * 4 + 8");
   check_dim(&x, dim_div_exact(t, form, 4, NULL), "n + 2");
-  check_dim(&x, dim_div_exact(t, form, 3, NULL), "?");
+  check_dim(&x, dim_div_exact(t, form, 3, NULL), "(n * 4 + 8) / 3");
   check_dim(&x, dim_div_exact(t, form, 0, NULL), "?");
-  check_dim(&x, dim_div_exact(t, form, m, NULL), "?");
+  check_dim(&x, dim_div_exact(t, form, m, NULL), "(n * 4 + 8) / m");
   check_dim(&x, dim_div_floor(t, form, 2), "n * 2 + 4");
   check_dim(&x, dim_div_ceil(t, form, 8), "?");
   check_dim(&x, dim_sub(t, 4, n), "4 - n");
@@ -764,6 +764,38 @@ static void dim_substitution(void **state) {
   VEC_CLEAR(&x.desk.out);
   dim_names(t, form, collect_name, &x.desk.out);
   assert_string_equal(strbuf_text(&x.desk.out), "nm");
+  names_close(&x);
+}
+
+/* What long division cannot do exactly is a name of its own. */
+static void dim_quotients(void **state) {
+  (void)state;
+  Names x;
+  names_open(&x);
+  DimTable *t = x.dims;
+  const void *n_key[] = {&keys[0]};
+  Dim half = dim_div_exact(t, x.n, 2, NULL);
+  check_dim(&x, half, "n / 2");
+  assert_true(dim_div_exact(t, x.n, 2, NULL) == half);
+  assert_true(dim_mul(t, half, 2) == x.n);
+  assert_true(dim_add(t, half, half) == x.n);
+  check_dim(&x, dim_add(t, dim_mul(t, half, 3), 1), "(n / 2) * 3 + 1");
+  check_dim(&x, dim_mul(t, dim_mul(t, half, x.m), 6), "n * m * 3");
+  Dim next = dim_div_exact(t, dim_add(t, x.n, 1), dim_mul(t, x.m, 3), NULL);
+  check_dim(&x, next, "(n + 1) / (m * 3)");
+  check_dim(&x, dim_div_exact(t, half, 2, NULL), "n / 2 / 2");
+  assert_true(dim_substitute(t, half, 1, n_key, (Dim[]){10}) == 5);
+  assert_true(dim_substitute(t, half, 1, n_key, (Dim[]){7}) == DIM_ANY);
+  assert_true(dim_substitute(t, half, 1, n_key, &x.m) ==
+              dim_div_exact(t, x.m, 2, NULL));
+  assert_true(dim_div_exact(t, x.n, 0, NULL) == DIM_ANY);
+  check_dim(&x, dim_div_floor(t, x.n, 2), "?");
+  VEC_CLEAR(&x.desk.out);
+  dim_names(t, dim_add(t, next, half), collect_name, &x.desk.out);
+  assert_string_equal(strbuf_text(&x.desk.out), "nm");
+  Dim deep = x.n;
+  for (int i = 0; i < 100; i++) deep = dim_div_exact(t, deep, x.m, NULL);
+  check_dim(&x, deep, "?");
   names_close(&x);
 }
 
@@ -852,6 +884,7 @@ int main(void) {
       cmocka_unit_test(dim_forms),
       cmocka_unit_test(dim_numbers),
       cmocka_unit_test(dim_substitution),
+    cmocka_unit_test(dim_quotients),
       cmocka_unit_test(dim_bounds),
       cmocka_unit_test(survives_every_failing_allocation),
   };

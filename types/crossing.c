@@ -1,0 +1,223 @@
+/* Where values are looked at while the program runs.
+ *
+ * A tensor is checked where it crosses from an unknown dimension to a known
+ * one.  What lies inside a container or behind a function value is not looked
+ * into: where such a type was used at another with other dimensions the
+ * program is loose (Program), and a tensor is checked as it comes out - as a
+ * pattern's variable, by ref_read, as a result - and on its way into a
+ * function that was called as a value.
+ *
+ * A named dimension is bound when its function is entered.  Where a use gives
+ * `?` for it, the parameters that mention it are compared then. */
+#include "types/check.h"
+
+enum { NAMES_MAX = 16 };
+
+/* --- What a type knows --------------------------------------------------- */
+
+bool types_know_dims(const Type *t) {
+  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++) {
+    if (!dim_is_any(t->dims[i])) return true;
+  }
+  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++) {
+    if (types_know_dims(t->args[i])) return true;
+  }
+  return false;
+}
+
+bool types_need_check(const Type *actual, const Type *expected) {
+  if (actual == expected || actual->kind != expected->kind) return false;
+  if (actual->kind == TY_TENSOR) {
+    for (int i = 0; i < actual->rank && i < expected->rank; i++) {
+      if (dim_is_any(expected->dims[i])) continue;
+      if (dim_equal(actual->dims[i], expected->dims[i]) != YES) return true;
+    }
+  }
+  if (actual->kind != TY_TUPLE || actual->count != expected->count) {
+    return false;
+  }
+  for (int i = 0; i < actual->count; i++) {
+    if (types_need_check(actual->args[i], expected->args[i])) return true;
+  }
+  return false;
+}
+
+bool types_need_check_out(const Program *p, const Type *actual,
+                          const Type *expected) {
+  return p->loose ? types_know_dims(expected)
+                  : types_need_check(actual, expected);
+}
+
+/* --- Where one type meets another ---------------------------------------- */
+
+typedef struct Crossings {
+  CrossingFn visit;
+  void *data;
+} Crossings;
+
+static void meet(const Crossings *c, const Type *actual, const Type *expected,
+                 bool out) {
+  if (actual && expected) c->visit(c->data, actual, expected, out);
+}
+
+static void meet_call(const Crossings *c, const Expr *e) {
+  const Type *fn = e->call.callee->type;
+  if (e->call.callee->kind == EX_OP || !fn || fn->kind != TY_FN) return;
+  if (fn->param_count > 0) return;
+  for (int i = 0; i < e->count && i < fn->count; i++) {
+    meet(c, e->args[i]->type, fn->args[i], false);
+  }
+  if (e->call.callee->kind != EX_CTOR) meet(c, fn->result, e->type, true);
+}
+
+/* Patterns nest no deeper than the parser lets them. */
+static void meet_pattern(const Crossings *c, const Pattern *p) {
+  if (p->kind == PT_VAR) meet(c, p->type, p->var->type, true);
+  for (int i = 0; i < p->count; i++) meet_pattern(c, p->fields[i]);
+}
+
+static const Type *content(const Expr *cell) {
+  return cell->type && cell->type->kind == TY_REF ? cell->type->args[0] : NULL;
+}
+
+void types_crossings(const Expr *e, CrossingFn visit, void *data) {
+  const Crossings c = {visit, data};
+  switch (e->kind) {
+    case EX_CALL: meet_call(&c, e); break;
+    case EX_REF: meet(&c, e->args[0]->type, content(e), false); break;
+    case EX_READ: meet(&c, content(e->args[0]), e->type, true); break;
+    case EX_WRITE:
+      meet(&c, e->args[1]->type, content(e->args[0]), false);
+      break;
+    case EX_BLOCK:
+      for (int i = 0; i < e->block->count; i++) {
+        const Binding *b = &e->block->bindings[i];
+        if (b->value && b->var) {
+          meet(&c, b->value->type, b->var->declared, false);
+        }
+      }
+      break;
+    case EX_MATCH:
+      for (int i = 0; i < e->match->arm_count; i++) {
+        meet_pattern(&c, e->match->arms[i].pattern);
+      }
+      break;
+    case EX_FN:
+      meet(&c, e->fn->body->type, e->fn->declared_result, false);
+      break;
+    default: break;
+  }
+}
+
+/* --- Uses of functions with named dimensions ----------------------------- */
+
+/* The parameters' types of a function, as it is declared and as it is used. */
+typedef struct Instance {
+  TypeTable *types;
+  int count;
+  const TypeVar *const *params;
+  bool bound[NAMES_MAX];  /* met alone, as a dimension */
+  bool binds;             /* something has to be compared */
+  bool inside;            /* a `?` lies in a container or function */
+} Instance;
+
+static int bare_name(const Instance *n, Dim d) {
+  for (int i = 0; i < n->count && i < NAMES_MAX; i++) {
+    const TypeVar *v = n->params[i];
+    if (v->is_dim && d == dim_named(types_dims(n->types), v->name, v)) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+static void compare_tensor(Instance *n, const Type *declared,
+                           const Type *used, bool inside) {
+  for (int i = 0; i < declared->rank; i++) {
+    if (!dim_is_form(declared->dims[i]) || !dim_is_any(used->dims[i])) {
+      continue;
+    }
+    n->inside |= inside;
+    if (inside) continue;
+    int name = bare_name(n, declared->dims[i]);
+    n->binds |= name < 0 || n->bound[name];
+    if (name >= 0) n->bound[name] = true;
+  }
+}
+
+/* Types are as deep as the checker lets them be. */
+static void compare(Instance *n, const Type *declared, const Type *used,
+                    bool inside) {
+  if (declared == used || !declared->has_var ||
+      declared->kind != used->kind || declared->count != used->count) {
+    return;
+  }
+  if (declared->kind == TY_TENSOR) {
+    if (declared->rank == used->rank) {
+      compare_tensor(n, declared, used, inside);
+    }
+    return;
+  }
+  bool deeper = inside || declared->kind != TY_TUPLE;
+  for (int i = 0; i < declared->count; i++) {
+    compare(n, declared->args[i], used->args[i], deeper);
+  }
+  if (declared->kind == TY_FN) {
+    compare(n, declared->result, used->result, deeper);
+  }
+}
+
+static bool has_dims(int count, const TypeVar *const *params) {
+  for (int i = 0; i < count; i++) {
+    if (params[i]->is_dim) return true;
+  }
+  return false;
+}
+
+static const Type *declared_type(const Expr *use) {
+  switch (use->kind) {
+    case EX_GLOBAL: return use->g.global->type;
+    case EX_VAR: return use->var->type;
+    default: return NULL;
+  }
+}
+
+static void compare_fn(Instance *n, const Fn *fn, const Type *used) {
+  for (int i = 0; i < fn->param_count && i < used->count; i++) {
+    compare(n, fn->params[i]->type, used->args[i], false);
+  }
+}
+
+static Instance look_at_use(TypeTable *types, const Expr *use) {
+  Instance n = {.types = types};
+  const Type *used = use->type, *declared = declared_type(use);
+  if (!used || used->kind != TY_FN || used->param_count > 0) return n;
+  if (use->kind == EX_FN) {
+    n.count = use->fn->type_param_count;
+    n.params = use->fn->type_vars;
+  } else if (declared && declared->kind == TY_FN) {
+    n.count = declared->param_count;
+    n.params = declared->params;
+  }
+  if (!has_dims(n.count, n.params)) return n;
+  if (use->kind == EX_FN) {
+    compare_fn(&n, use->fn, used);
+    return n;
+  }
+  if (declared->count != used->count) return n;
+  for (int i = 0; i < declared->count; i++) {
+    compare(&n, declared->args[i], used->args[i], false);
+  }
+  bool binds = n.binds;
+  compare(&n, declared->result, used->result, false);
+  n.binds = binds;
+  return n;
+}
+
+bool types_use_binds(const Program *p, const Expr *use) {
+  return look_at_use(p->types, use).binds;
+}
+
+bool types_use_loosens(const Program *p, const Expr *use) {
+  return look_at_use(p->types, use).inside;
+}

@@ -269,6 +269,12 @@ char *rly_function_type_text(rly_program *p, const rly_function *f) {
   return p && f ? type_text(p, global_of(f)->type) : NULL;
 }
 
+/* What is polymorphic is shown with its parameters, not at an instance. */
+static const Type *general_type(rly_program *p, const Expr *e) {
+  const Type *known = e->kind == EX_GLOBAL ? e->g.global->type : e->type;
+  return types_quantify(p->ir->types, known);
+}
+
 /* The expression is checked as a unit of its own, which is taken out again; a
  * definition could not be. */
 char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
@@ -279,7 +285,7 @@ char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
   if (unit->item_count != 1 || unit->items[0].kind != ITEM_EXPR)
     rly_diagnostic_add(p->cx, "E0506", "expected an expression");
   else if (check(p, unit) == RLY_OK)
-    shown = type_text(p, unit->steps[0].expr->type);
+    shown = type_text(p, general_type(p, unit->steps[0].expr));
   else
     return NULL;
   program_drop_unit(p->ir, unit);

@@ -116,10 +116,21 @@ static void generalise(Infer *in, Definition *d) {
 
 /* --- Components ---------------------------------------------------------- */
 
+/* What values leave open may be determined by later uses; a def's parameters,
+ * and an expression, are not used later. */
+static bool all_values(Definition *const *members, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    ItemKind kind = members[i]->item->kind;
+    if (kind != ITEM_LET_GLOBAL && kind != ITEM_LET_LOCAL) return false;
+  }
+  return true;
+}
+
 static void infer_component(Infer *in, Definition **members, size_t n) {
   Ty **skeletons = ty_array(in, (int)n);
   if (!skeletons) return;
   in->level = 2;
+  in->patient = all_values(members, n);
   for (size_t i = 0; i < n; i++) declare(in, members[i], &skeletons[i]);
   for (size_t i = 0; i < n; i++) {
     if (skeletons[i]) {

@@ -76,6 +76,7 @@ typedef struct Ty {
   struct Ty *copy;      /* the current walk's */
   struct Ty *agreed;    /* it has been made to agree with that */
   bool agreed_flow;     /* ... in one direction only */
+  bool never;           /* K_META: of `fail`, which gives no value */
   const Type *done;     /* zonked */
   const Type *shown;    /* the same for a message, in the current walk */
 } Ty;
@@ -126,6 +127,7 @@ struct Constraint {
   bool queued, failed, gone;  /* gone: reported, or no longer of interest */
   bool solved;         /* gave a result; runs again when a dim changes */
   bool watching;       /* woken by every slot that it looks at */
+  bool patient;        /* of a global value: later text may determine it */
   int count;
   Ty **args;
   const Expr *const *operands;  /* for messages and known values; or NULL */
@@ -196,6 +198,7 @@ typedef struct Infer {
   VEC(const Expr *) op_values; /* operators that are values: to be expanded */
   Conflict conflict;
   Ty *error, *unit, *boolean;
+  bool patient;                /* in a component of global values */
   int names;                   /* of generalised parameters */
   int depth;                   /* of the current walk over types */
   bool too_deep;

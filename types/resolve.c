@@ -287,11 +287,15 @@ static int group_size(const Block *block, int first) {
   return n;
 }
 
+static void wants_fn(Resolver *r, Span span) {
+  diag_error(r->p->diags, E0101, span,
+             "`let ... and ...` joins `fn` literals only");
+}
+
 static void check_group(Resolver *r, const Binding *group, int n) {
   for (int i = 0; n > 1 && i < n; i++) {
     if (group[i].value->kind == EX_FN) continue;
-    diag_error(r->p->diags, E0101, group[i].value->span,
-               "`let ... and ...` joins `fn` literals only");
+    wants_fn(r, group[i].value->span);
   }
 }
 
@@ -606,6 +610,13 @@ static void bind_top_local(Resolver *r, size_t at, bool before) {
   }
 }
 
+/* Of `let ... and ...`: as in blocks, all are functions. */
+static void check_top_group(Resolver *r) {
+  const Item *item = r->def->item, *end = r->unit->items + r->unit->item_count;
+  bool grouped = item->continues || (item + 1 < end && item[1].continues);
+  if (grouped && item->expr->kind != EX_FN) wants_fn(r, item->expr->span);
+}
+
 static void resolve_definition(Checker *c, size_t at) {
   Definition *d = c->defs.data[at];
   Resolver r;
@@ -613,6 +624,9 @@ static void resolve_definition(Checker *c, size_t at) {
   const Item *item = d->item;
   if (item->annotation) d->declared = resolve_type(&r, item->annotation);
   if (item->kind == ITEM_PARAM) check_param_type(&r);
+  if (item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL) {
+    check_top_group(&r);
+  }
   bind_top_local(&r, at, true);
   if (item->expr) {
     r.homes = homes_find(&r, item->expr);

@@ -5,11 +5,14 @@
  * are reported at the end of a component, when nothing changes any more. */
 #include "types/infer.h"
 
+enum { NEVER_RANKS = 6 };
+
 Constraint *constraint_new(Infer *in, ConstraintKind kind, const Expr *e) {
   Constraint *c = ARENA_NEW(in->arena, Constraint);
   c->kind = kind;
   c->e = (Expr *)e;
   if (e) c->span = e->span;
+  c->patient = in->patient;
   return c;
 }
 
@@ -205,7 +208,11 @@ static void settle_rule(Infer *in, Constraint *c, const RuleCall *call) {
     return;
   }
   c->solved = true;
-  if (call->result.kind == RT_UNKNOWN) return;
+  if (call->result.kind == RT_UNKNOWN) {
+    Ty *result = ty_head(c->result);
+    if (result->kind == K_META) result->never = true;
+    return;
+  }
   c->made = made_type(in, c, &call->result);
   require_flow(in, c->made, c->result,
                (Why){.kind = WHY_OPERATOR, .span = c->span});
@@ -361,9 +368,60 @@ static bool report_failing(Infer *in) {
 
 /* Does it wait for a global value that later text may determine? */
 static bool waits_for_value(const Constraint *c) {
+  if (c->patient) return true;
   for (int i = 0; i < c->count; i++) {
     const Ty *t = ty_head(c->args[i]);
     if (t->kind == K_META && t->level <= 1) return true;
+  }
+  return false;
+}
+
+/* The dtype of an operand that is known. */
+static DType some_dtype(const Constraint *c) {
+  for (int i = 0; i < c->count; i++) {
+    const Ty *t = ty_head(c->args[i]);
+    if (t->kind == K_TENSOR) return (DType)t->dtype;
+  }
+  return DT_FLOAT32;
+}
+
+static Ty *tensor_of_rank(Infer *in, DType dtype, int rank) {
+  Slot **dims = ARENA_ARRAY(in->arena, Slot *, RANK_MAX);
+  for (int i = 0; i < rank; i++) {
+    dims[i] = slot_new(in, DIM_ANY, false, SPAN_NONE);
+  }
+  return ty_tensor(in, dtype, rank, dims);
+}
+
+/* Would the rule, as things are, give what is wanted of it? */
+static bool would_fit(Infer *in, Constraint *c) {
+  RuleCall call;
+  RuleStatus status = ask(in, c, &call);
+  const Ty *wanted = ty_head(c->result);
+  if (status != RULE_OK || call.result.kind != RT_TENSOR ||
+      wanted->kind != K_TENSOR) {
+    return status != RULE_ERROR;
+  }
+  return call.result.rank == wanted->rank;
+}
+
+/* An operand that never has a value, as of `1 + fail()`, is a tensor of the
+ * least rank that the rule lets pass. */
+static bool default_never(Infer *in, Constraint *c) {
+  if (c->kind != C_RULE) return false;
+  for (int i = 0; i < c->count; i++) {
+    Ty *t = ty_head(c->args[i]);
+    if (t->kind != K_META || !t->never) continue;
+    for (int rank = 0; rank < NEVER_RANKS; rank++) {
+      t->link = tensor_of_rank(in, some_dtype(c), rank);
+      bool fits = would_fit(in, c);
+      Ty *tensor = t->link;
+      t->link = NULL;
+      if (!fits) continue;
+      require_flow(in, tensor, t,
+                   (Why){.kind = WHY_OPERATOR, .span = c->span});
+      return true;
+    }
   }
   return false;
 }
@@ -373,6 +431,7 @@ static bool report_waiting(Infer *in, bool last) {
   for (size_t i = 0; i < in->pending.len; i++) {
     Constraint *c = in->pending.data[i];
     if (c->solved || c->gone || (!last && waits_for_value(c))) continue;
+    if (default_never(in, c)) return true;
     report_stuck(in, c);
     give_up(in, c);
     return true;

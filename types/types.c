@@ -101,6 +101,40 @@ bool types_check(Program *p, Unit *unit) {
 
 /* --- Questions ----------------------------------------------------------- */
 
+/* Parameters in the order in which a type mentions them, bound ones, too.  Each
+ * part is looked at once; types are as deep as the checker lets them be. */
+typedef struct Free {
+  PtrMap seen;
+  VEC(const TypeVar *) vars;
+} Free;
+
+static void find_free(Free *f, const Type *t) {
+  const void *key = t->kind == TY_VAR ? (const void *)t->var : t;
+  if (!t->has_var || ptrmap_has(&f->seen, key)) return;
+  ptrmap_put(&f->seen, key, f);
+  if (t->kind == TY_VAR) VEC_PUSH(&f->vars, t->var);
+  for (int i = 0; i < t->count; i++) find_free(f, t->args[i]);
+  if (t->kind == TY_FN) find_free(f, t->result);
+}
+
+const Type *types_quantify(TypeTable *table, const Type *t) {
+  if (t->kind != TY_FN || t->param_count > 0 || !t->has_var) return t;
+  Mem *mem = types_mem(table);
+  Free f;
+  ptrmap_init(&f.seen, mem);
+  VEC_INIT(&f.vars, mem);
+  find_free(&f, t);
+  int count = 0;
+  for (size_t i = 0; i < f.vars.len; i++) {
+    const TypeVar *var = f.vars.data[i];
+    if (type_mentions(table, t, 1, &var)) f.vars.data[count++] = var;
+  }
+  t = type_fn(table, count, f.vars.data, t->count, t->args, t->result);
+  VEC_DONE(&f.vars);
+  ptrmap_done(&f.seen);
+  return t;
+}
+
 const Type *types_resolve(Program *p, const TypeExpr *t) {
   Checker c;
   checker_init(&c, p, p->last_unit);

@@ -64,6 +64,10 @@ void effects_print(StrBuf *out, Effects e);
  * one is not, E0306 says where that comes from and what it reaches. */
 bool types_static(Program *p);
 
+/* A function type quantified over the parameters that are free in it; others
+ * as they are. */
+const Type *types_quantify(TypeTable *table, const Type *t);
+
 /* A type from text such as an API call or `:type` may hand in. */
 const Type *types_resolve(Program *p, const TypeExpr *t);
 

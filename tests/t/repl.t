@@ -127,6 +127,10 @@ SKIP: {
 # Without a terminal there is neither a prompt nor a greeting.
 gives(rly({in => "1 + 1\n:type 2f\n3 +\n 4\n"}, 'repl'), 0,
       "2\nfloat32\n7\n", '', 'the prompt without a terminal');
+gives(rly({in => ":type \@map\n:type fn (%x) { %x }\n:type Cons\n"}, 'repl'), 0,
+      "fn [A, B](fn (A) -> B, List[A]) -> List[B]\nfn [A](A) -> A\n" .
+          "fn [A](A, List[A]) -> List[A]\n", '',
+      ':type shows what is polymorphic with its parameters');
 # What a later entry does to function types holds for earlier functions, too.
 gives(rly({in => <<'END'}, 'repl'), 0, "6f\n", qr/E0603.*the result's \(3\)/,
 def @any(%x: Tensor[(?), float32]) -> Tensor[(?), float32] { %x }

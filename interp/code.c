@@ -2,6 +2,8 @@
  * cells that they refer to. */
 #include "interp/code.h"
 
+#include "ops/pack.h"
+
 #include <stdlib.h>
 
 const InsInfo ins_info[INS_COUNT] = {
@@ -297,6 +299,7 @@ bool code_bind_param(Code *c, const Global *param, Tensor *value) {
       return false;
     }
   }
+  ops_pack(t);
   Tensor **slot = &c->params.data[param->slot];
   if (*slot) tensor_free(heap, *slot);
   t->obj.count = COUNT_IMMORTAL;

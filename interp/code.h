@@ -65,10 +65,17 @@ typedef enum SourceKind {
   FROM_TUPLE,   /* a register holds a tuple of those */
 } SourceKind;
 
+/* Axes of length 1 that the operator sees in addition: `count` from `axis` on,
+ * which makes `rank`.  Rank 0: it sees the source as it is. */
+typedef struct SourceView {
+  uint8_t rank, axis, count;
+} SourceView;
+
 typedef struct OpSource {
   SourceKind kind;
   DType dtype;       /* FROM_BITS */
-  const Type *type;
+  SourceView view;   /* not of tuples */
+  const Type *type;  /* of what the register holds */
 } OpSource;
 
 enum { NO_PLAN = UINT32_MAX };
@@ -86,10 +93,14 @@ typedef struct OpSite {
   const Type *const *out_types;  /* rank 0: the bits are taken */
 } OpSite;
 
-/* An input of a chain: a source, or one of the even parts of it along an
- * axis. */
+/* An input of a chain: a source, or what an operator shows of it that is not
+ * run: one of its even parts along an axis (split), or a row, whose number is
+ * another source (take). */
 typedef struct ChainInput {
-  uint8_t source, part, parts, axis;  /* parts 1: the whole */
+  const struct OpSite *view;  /* that operator; NULL: the whole */
+  uint8_t source, axis;
+  uint8_t part, parts;        /* parts 0: a row */
+  uint8_t index;              /* the source that has its number */
 } ChainInput;
 
 /* Element-wise operators that run as one (ops/fuse.h).  Where the shapes that

@@ -3,6 +3,7 @@
  * one shape, which operands may be written over, do all lie along one line?
  * Where they do not fit together the members run one by one, so that each
  * makes its own shape or is the one that fails. */
+#include <assert.h>
 #include <string.h>
 
 #include "interp/vm.h"
@@ -66,7 +67,34 @@ static bool plan_fits(const Chain *c) {
   return true;
 }
 
-/* An input as a tensor; false when the source has no such parts. */
+/* Which row an input is; -1: there are none. */
+static int64_t row_number(const Chain *c, ChainInput in, int64_t n) {
+  DType dtype = c->site->sources[in.index].dtype;
+  int64_t at = bits_to_i64(dtype, *source_of(c, in.index));
+  return at < 0 && n > 0 ? 0 : at >= n ? n - 1 : at;
+}
+
+static bool row_view(const Chain *c, ChainInput in, Tensor *view) {
+  int64_t at = row_number(c, in, view->shape[in.axis]);
+  if (at < 0) return false;
+  *view = geometry_slice(view, in.axis, at, 1);
+  view->rank--;
+  for (int i = in.axis; i < view->rank; i++) {
+    view->shape[i] = view->shape[i + 1];
+    view->strides[i] = view->strides[i + 1];
+  }
+  return true;
+}
+
+static bool part_view(ChainInput in, Tensor *view) {
+  int64_t n = view->shape[in.axis];
+  if (n % in.parts) return false;
+  n /= in.parts;
+  *view = geometry_slice(view, in.axis, n * in.part, n);
+  return true;
+}
+
+/* An input as a tensor; false when its view cannot be made. */
 static bool input_view(const Chain *c, int i, Tensor *view) {
   ChainInput in = c->site->inputs[i];
   const Value *v = source_of(c, in.source);
@@ -75,12 +103,8 @@ static bool input_view(const Chain *c, int i, Tensor *view) {
     return true;
   }
   *view = *v->tensor;
-  if (in.parts == 1) return true;
-  int64_t n = view->shape[in.axis];
-  if (n % in.parts) return false;
-  n /= in.parts;
-  *view = geometry_slice(view, in.axis, n * in.part, n);
-  return true;
+  if (!in.view) return true;
+  return in.parts ? part_view(in, view) : row_view(c, in, view);
 }
 
 /* The shapes of inputs and of what steps give. */
@@ -153,7 +177,7 @@ static bool is_only_input(const ChainSite *site, int input) {
       return false;
     }
   }
-  return site->inputs[input].parts == 1;
+  return !site->inputs[input].view;
 }
 
 static bool may_replace(const Chain *c, const Tensor *out, int output,
@@ -173,7 +197,7 @@ static void find_places(const Chain *c, const Tensor *views) {
   for (int i = 0; i < f->inputs; i++) {
     ChainInput in = site->inputs[i];
     tensors[i] = &views[i];
-    if (in.parts > 1) {
+    if (in.view && in.parts) {
       const Tensor *whole = source_of(c, in.source)->tensor;
       c->plan->offset[i] = views[i].data - whole->data;
     }
@@ -265,23 +289,29 @@ static void store(Chain *c, Tensor *const *outs) {
 
 /* --- Running ------------------------------------------------------------ */
 
-static bool failed(Chain *c, const OpCall *call, int step) {
+static bool failed(Chain *c, const OpCall *call, Span span) {
   Session *s = c->s;
   if (call->fault.message) {
-    return vm_fault_at(s, c->site->members[step]->span, call->fault.code, "%s",
-                       call->fault.message);
+    return vm_fault_at(s, span, call->fault.code, "%s", call->fault.message);
   }
   return atomic_load(&s->stop) ? vm_stopped(s) : vm_out_of_memory(s);
+}
+
+static char *input_data(const Chain *c, int i) {
+  ChainInput in = c->site->inputs[i];
+  const Value *v = source_of(c, in.source);
+  if (!is_tensor(c, in.source)) return (char *)v;
+  const Tensor *t = v->tensor;
+  if (!in.view || in.parts) return t->data + c->plan->offset[i];
+  int64_t at = row_number(c, in, t->shape[in.axis]);
+  return t->data + at * t->strides[in.axis] * (int64_t)dtype_size(t->dtype);
 }
 
 static bool run_line(Chain *c, const Outs *outs, OpCall *call, int *step) {
   const Fuse *f = c->site->fuse;
   char *data[OPERANDS];
   for (int i = 0; i < f->inputs; i++) {
-    int source = c->site->inputs[i].source;
-    const Value *v = source_of(c, source);
-    data[i] = is_tensor(c, source) ? v->tensor->data + c->plan->offset[i]
-                                   : (char *)v;
+    data[i] = input_data(c, i);
   }
   for (int o = 0; o < f->outputs; o++) {
     data[f->inputs + o] = outs->tensors[o]->data;
@@ -317,7 +347,7 @@ static bool run_together(Chain *c) {
   }
   drop_fresh(c, &outs);
   c->taken = taken;
-  failed(c, &call, step);
+  failed(c, &call, c->site->members[step < 0 ? 0 : step]->span);
   arena_reset(&c->s->scratch);
   return false;
 }
@@ -330,13 +360,23 @@ typedef struct Apart {
   Tensor *results[FUSE_STEPS];
 } Apart;
 
-/* The parts of a source that was to be split evenly. */
-static bool part_fault(Chain *c, int i) {
+/* The operator that was to be left out is run, so that it says why not. */
+static bool view_fault(Chain *c, int i) {
   ChainInput in = c->site->inputs[i];
-  return vm_fault(c->s, E0603, "`split`: an axis of length %lld does not "
-                  "split into %d equal parts",
-                  (long long)source_of(c, in.source)->tensor->shape[in.axis],
-                  in.parts);
+  const OpSite *site = in.view;
+  Tensor index = tensor_on_bits(c->site->sources[in.index].dtype,
+                                source_of(c, in.index));
+  const Tensor *args[] = {source_of(c, in.source)->tensor, &index};
+  OpCall call = {.op = site->op, .attrs = site->attrs,
+                 .arg_count = site->arg_count, .args = args,
+                 .heap = &c->s->heap, .arena = &c->s->scratch,
+                 .stop = &c->s->stop, .threads = 1};
+  bool ok = op_run(&call);
+  assert(!ok);
+  (void)ok;
+  failed(c, &call, site->span);
+  arena_reset(&c->s->scratch);
+  return false;
 }
 
 static bool run_member(Chain *c, Apart *a, int i) {
@@ -354,7 +394,7 @@ static bool run_member(Chain *c, Apart *a, int i) {
                  .stop = &c->s->stop, .threads = c->s->limits.threads};
   bool ok = op_run(&call);
   if (ok) a->results[i] = call.outs[0];
-  if (!ok) failed(c, &call, i);
+  if (!ok) failed(c, &call, site->span);
   if (ok && mem_exhausted(c->s->mem)) mem_clear_exhausted(c->s->mem);
   arena_reset(&c->s->scratch);
   return ok;
@@ -365,7 +405,7 @@ static bool run_apart(Chain *c) {
   Apart a = {.results = {NULL}};
   bool ok = true;
   for (int i = 0; ok && i < f->inputs; i++) {
-    ok = input_view(c, i, &a.views[i]) || part_fault(c, i);
+    ok = input_view(c, i, &a.views[i]) || view_fault(c, i);
   }
   for (int i = 0; ok && i < f->steps; i++) ok = run_member(c, &a, i);
   Tensor *outs[FUSE_OUTPUTS];

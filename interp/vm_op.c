@@ -10,32 +10,47 @@ enum { NEAR = 8 };  /* operands and results that need no other room */
 
 typedef struct Operands {
   const Tensor **args;
-  Tensor *scalars;  /* headers on the bits of scalars */
+  Tensor *headers;  /* of scalars and views */
   int count;
   uint32_t ending;  /* those that end with the call (OpCall) */
   const Tensor *near_args[NEAR];
-  Tensor near_scalars[NEAR];
+  Tensor near_headers[NEAR];
 } Operands;
 
 static bool operands_init(Session *s, const OpSite *site, Operands *o) {
   o->count = 0;
   o->ending = 0;
   o->args = o->near_args;
-  o->scalars = o->near_scalars;
+  o->headers = o->near_headers;
   if (site->arg_count <= NEAR) return true;
   o->args = ARENA_ARRAY(&s->scratch, const Tensor *, (size_t)site->arg_count);
-  o->scalars = ARENA_ARRAY(&s->scratch, Tensor, (size_t)site->arg_count);
-  return o->args && o->scalars;
+  o->headers = ARENA_ARRAY(&s->scratch, Tensor, (size_t)site->arg_count);
+  return o->args && o->headers;
 }
 
 static void add_operand(Operands *o, const Type *type, const Value *v) {
   if (type_is_scalar(type)) {
-    o->scalars[o->count] = tensor_on_bits((DType)type->dtype, v);
-    o->args[o->count] = &o->scalars[o->count];
+    o->headers[o->count] = tensor_on_bits((DType)type->dtype, v);
+    o->args[o->count] = &o->headers[o->count];
   } else {
     o->args[o->count] = v->tensor;
   }
   o->count++;
+}
+
+/* The operand just added, with more axes. */
+static void see_through(Operands *o, SourceView view) {
+  const Tensor *from = o->args[o->count - 1];
+  Tensor t = *from;
+  t.rank = view.rank;
+  for (int i = 0; i < view.rank; i++) {
+    bool added = i >= view.axis && i < view.axis + view.count;
+    int own = i < view.axis ? i : i - view.count;
+    t.shape[i] = added ? 1 : from->shape[own];
+    t.strides[i] = added ? 1 : from->strides[own];
+  }
+  o->headers[o->count - 1] = t;
+  o->args[o->count - 1] = &o->headers[o->count - 1];
 }
 
 static void add_fields(Operands *o, const Type *type, const Value *v) {
@@ -55,9 +70,11 @@ static void gather(const Session *s, const OpSite *site, const uint16_t *list,
       add_fields(o, source->type, v);
       continue;
     }
-    bool ends = i < TAKES_MAX && taken >> i & 1;
+    bool seen = source->view.rank > 0;
+    bool ends = i < TAKES_MAX && taken >> i & 1 && !seen;
     if (ends && o->count < 32) o->ending |= 1u << o->count;
     add_operand(o, source->type, v);
+    if (seen) see_through(o, source->view);
   }
 }
 

@@ -103,9 +103,14 @@ static bool may_write_over(const OpCall *call, int i, const RuleType *type) {
          tensor_is_contiguous(t) && tensor_bytes(t) >= t->buffer->size / 2;
 }
 
-static bool is_alone(const OpCall *call, int i) {
+/* Does no other operand show these elements?  An element-wise operator may be
+ * given the very same tensor again. */
+static bool is_alone(const OpCall *call, int i, bool each) {
+  const Tensor *t = call->args[i];
   for (int k = 0; k < call->arg_count; k++)
-    if (k != i && call->args[k] == call->args[i]) return false;
+    if (k != i && call->args[k]->buffer == t->buffer &&
+        !(each && call->args[k] == t))
+      return false;
   return true;
 }
 
@@ -116,7 +121,7 @@ static Tensor *operand_to_reuse(const OpCall *call, const RuleType *type) {
   int count = each ? call->arg_count : 1;
   for (int i = 0; i < count && i < 32; i++)
     if (call->ending >> i & 1 && may_write_over(call, i, type) &&
-        (each || is_alone(call, i)))
+        is_alone(call, i, each))
       return tensor_keep((Tensor *)call->args[i]);
   return NULL;
 }

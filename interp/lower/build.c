@@ -70,6 +70,15 @@ void put_label(Lower *l, Label at) { put(l, PSEUDO_LABEL, at, 0, 0); }
 
 void put_jump(Lower *l, Label to) { put(l, INS_jump, 0, to, 0); }
 
+void put_away(Lower *l) {
+  size_t kept = 0;
+  for (size_t k = 0; k < l->list.len; k++) {
+    if (l->list.data[k].op == PSEUDO_NOTHING) continue;
+    l->list.data[kept++] = l->list.data[k];
+  }
+  l->list.len = kept;
+}
+
 void put_bits(Lower *l, Reg dst, uint64_t bits) {
   if (bits <= UINT16_MAX) {
     put(l, INS_imm, dst, (uint32_t)bits, 0);

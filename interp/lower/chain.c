@@ -5,8 +5,9 @@
  * the chain stands where the last of them was.  What is put off must not be
  * missed: whoever reads a member's result, jumps, or has an effect ends the
  * group; and a member that can fail does not wait behind something else that
- * can, so the first failure stays the first.  An even `split` that only the
- * members read is not run: they read the parts in place. */
+ * can, so the first failure stays the first.  An even `split`, or the `take`
+ * of a row, that only members read is not run: they read what it would show
+ * where it is. */
 #include <string.h>
 
 #include "interp/lower/lower.h"
@@ -16,25 +17,26 @@ typedef struct RegUse {
   uint32_t group;      /* the last group that knows it; then: */
   bool is_read;        /* by the group, as its input */
   int member;          /* whose result it is; -1: of none */
-  int split, part;     /* which part of which split it is; -1: none */
+  int view, part;      /* which part of which view it is; -1: of none */
 } RegUse;
 
-typedef struct Split {
+/* A split or take that may not have to run. */
+typedef struct View {
   size_t at;           /* in `out` */
-  Reg source;
+  Reg source, index;   /* NO_REG: a split */
   const OpSite *site;
-  uint32_t reads;      /* of parts, by members */
+  uint32_t reads;      /* of results, by members */
   uint32_t all_reads;
-} Split;
+} View;
 
-enum { SPLITS = 8 };
+enum { VIEWS = 8 };
 
 typedef struct Group {
   int count;
   bool may_fail, divides;
   Ins members[FUSE_STEPS];
-  int split_count;
-  Split splits[SPLITS];
+  int view_count;
+  View views[VIEWS];
 } Group;
 
 typedef struct Chains {
@@ -81,7 +83,7 @@ static RegUse *known(Chains *c, Reg r) {
   if (u->group != c->groups) {
     u->group = c->groups;
     u->is_read = false;
-    u->member = u->split = -1;
+    u->member = u->view = -1;
   }
   return u;
 }
@@ -193,8 +195,7 @@ static int source_number(Making *m, Reg r, const OpSource *source) {
 }
 
 static bool same_input(ChainInput a, ChainInput b) {
-  return a.source == b.source && a.part == b.part && a.parts == b.parts &&
-         a.axis == b.axis;
+  return a.view == b.view && a.source == b.source && a.part == b.part;
 }
 
 static int input_number(Making *m, ChainInput input) {
@@ -206,15 +207,29 @@ static int input_number(Making *m, ChainInput input) {
   return FUSE_INPUT(m->fuse.inputs++);
 }
 
-static bool is_absorbed(const Split *s) { return s->reads == s->all_reads; }
+static bool is_absorbed(const View *v) { return v->reads == v->all_reads; }
 
 static int split_parts(const OpSite *site) {
   return (int)attr_get(site->attrs, ATTR_indices_or_sections)->integer;
 }
 
-static int split_axis(const OpSite *site) {
+static int view_axis(const OpSite *site) {
   Dim axis = attr_int(site->attrs, ATTR_axis);
   return (int)(axis < 0 ? axis + site->sources[0].type->rank : axis);
+}
+
+/* Part number `part` of what a view would show; -1: no room. */
+static int view_number(Making *m, const View *v, int part) {
+  int source = source_number(m, v->source, &v->site->sources[0]);
+  int index = v->index == NO_REG
+                  ? 0 : source_number(m, v->index, &v->site->sources[1]);
+  if (source < 0 || index < 0) return -1;
+  ChainInput input = {
+      .view = v->site, .source = (uint8_t)source,
+      .axis = (uint8_t)view_axis(v->site), .part = (uint8_t)part,
+      .parts = v->index == NO_REG ? (uint8_t)split_parts(v->site) : 0,
+      .index = (uint8_t)index};
+  return input_number(m, input);
 }
 
 /* What names operand register `r` in the program; -1: no room. */
@@ -225,19 +240,12 @@ static int operand_number(Chains *c, Making *m, Reg r,
     m->inner_reads[u->member - m->from]++;
     return u->member - m->from;
   }
-  ChainInput input = {.parts = 1};
-  if (u->split >= 0 && is_absorbed(&c->group.splits[u->split])) {
-    const Split *s = &c->group.splits[u->split];
-    r = s->source;
-    source = &s->site->sources[0];
-    input.part = (uint8_t)u->part;
-    input.parts = (uint8_t)split_parts(s->site);
-    input.axis = (uint8_t)split_axis(s->site);
+  if (u->view >= 0 && is_absorbed(&c->group.views[u->view])) {
+    return view_number(m, &c->group.views[u->view], u->part);
   }
   int number = source_number(m, r, source);
   if (number < 0) return -1;
-  input.source = (uint8_t)number;
-  return input_number(m, input);
+  return input_number(m, (ChainInput){.source = (uint8_t)number});
 }
 
 static Reg result_of(const Chains *c, int member) {
@@ -336,17 +344,17 @@ static void make_chain(Chains *c, int from, int to) {
 
 static void group_end(Chains *c) {
   Group *g = &c->group;
-  for (int i = 0; i < g->split_count; i++) {
-    Split *s = &g->splits[i];
-    if (s->reads > 0 && is_absorbed(s) && s->at < c->out.len) {
-      c->out.data[s->at].op = PSEUDO_NOTHING;
+  for (int i = 0; i < g->view_count; i++) {
+    View *v = &g->views[i];
+    if (v->reads > 0 && is_absorbed(v) && v->at < c->out.len) {
+      c->out.data[v->at].op = PSEUDO_NOTHING;
     } else {
-      s->all_reads = UINT32_MAX;
+      v->all_reads = UINT32_MAX;
     }
   }
   if (g->count > 0) make_chain(c, 0, g->count);
   c->groups++;
-  g->count = g->split_count = 0;
+  g->count = g->view_count = 0;
   g->may_fail = g->divides = false;
 }
 
@@ -394,7 +402,7 @@ static void add_member(Chains *c, const Ins *i, const OpSite *site) {
   }
   for (int k = 0; k < site->source_count; k++) {
     RegUse *u = known(c, listed(c, i, k));
-    if (u->split >= 0) c->group.splits[u->split].reads++;
+    if (u->view >= 0) c->group.views[u->view].reads++;
     if (u->member < 0) u->is_read = true;
   }
   g->may_fail |= member_may_fail(site);
@@ -417,23 +425,42 @@ static bool is_even_split(const OpSite *site) {
          !has_unknown(site->out_types[0]);
 }
 
-/* Is put out where it stands; taken back when only members read its parts. */
-static void add_split(Chains *c, const Ins *i, const OpSite *site) {
+/* A row of a tensor, by a number that is clipped: fails on none. */
+static bool is_row(const OpSite *site) {
+  if (!site || site->op != op_info(OP_TAKE) || site->source_count != 2) {
+    return false;
+  }
+  const AttrValue *axis = attr_get(site->attrs, ATTR_axis);
+  return axis->state == AV_SET && axis->operand < 0 &&
+         !strcmp(attr_text(site->attrs, ATTR_mode), "clip") &&
+         site->sources[0].kind == FROM_TENSOR &&
+         site->sources[0].type->rank > 1 &&
+         site->sources[1].kind == FROM_BITS;
+}
+
+/* Is put out where it stands; taken back when only members read it. */
+static void add_view(Chains *c, const Ins *i, const OpSite *site) {
   Group *g = &c->group;
-  if (known(c, listed(c, i, 0))->member >= 0 || g->split_count == SPLITS) {
+  bool row = is_row(site);
+  bool fails = row && has_unknown(site->sources[0].type);
+  if (known(c, listed(c, i, 0))->member >= 0 || g->view_count == VIEWS ||
+      (fails && g->may_fail)) {
     group_end(c);
   }
-  Split *s = &g->splits[g->split_count];
-  *s = (Split){.at = c->out.len, .source = listed(c, i, 0), .site = site};
-  known(c, s->source)->is_read = true;
+  g->may_fail |= fails;
+  View *v = &g->views[g->view_count];
+  *v = (View){.at = c->out.len, .source = listed(c, i, 0),
+              .index = row ? listed(c, i, 1) : NO_REG, .site = site};
+  known(c, v->source)->is_read = true;
+  if (row) known(c, v->index)->is_read = true;
   for (int k = 0; k < site->out_count; k++) {
-    Reg part = listed(c, i, 1 + k);
+    Reg part = listed(c, i, site->source_count + k);
     RegUse *u = known(c, part);
-    u->split = g->split_count;
+    u->view = g->view_count;
     u->part = k;
-    s->all_reads += c->uses[part].reads;
+    v->all_reads += c->uses[part].reads;
   }
-  g->split_count++;
+  g->view_count++;
   put_out(c, i);
 }
 
@@ -442,7 +469,17 @@ static void add_split(Chains *c, const Ins *i, const OpSite *site) {
 static void check_operand(Chains *c, char mode, Reg r) {
   const RegUse *u = known(c, r);
   bool sets = mode == 'd' || mode == 'w';
-  if (u->member >= 0 || (sets && (u->is_read || u->split >= 0))) group_end(c);
+  if (u->member >= 0 || (sets && (u->is_read || u->view >= 0))) group_end(c);
+}
+
+/* May an operator fail that the checker let pass?  Not when it knew all. */
+static bool op_may_fail(const OpSite *site) {
+  if (site->number == NO_PLAN || site->op->flags & OP_MAY_FAIL) return true;
+  for (int i = 0; i < site->source_count; i++) {
+    const Type *t = site->sources[i].type;
+    if (t->kind != TY_TENSOR || has_unknown(t)) return true;
+  }
+  return false;
 }
 
 /* Makes a value and has no effect that anyone sees: but does it fail? */
@@ -454,7 +491,8 @@ static bool is_quiet(const Ins *i, bool *fails) {
     case INS_cell1: case INS_cell2: case INS_cell: case INS_big_cell:
     case INS_cell1_in: case INS_cell2_in: case INS_cell_in:
     case INS_field: case INS_ref_read: return true;
-    case INS_op: case INS_check:
+    case INS_op: return *fails = op_may_fail(site_of(i)), true;
+    case INS_check:
     case INS_scalar1: case INS_scalar2: case INS_scalar3:
     case INS_div_i32: case INS_mod_i32: case INS_div_i64: case INS_mod_i64:
       return *fails = true;
@@ -473,8 +511,8 @@ static void add_ins(Chains *c, const Ins *i) {
   const OpSite *site = site_of(i);
   if (can_be_member(site)) {
     add_member(c, i, site);
-  } else if (is_even_split(site)) {
-    add_split(c, i, site);
+  } else if (is_even_split(site) || is_row(site)) {
+    add_view(c, i, site);
   } else {
     add_other(c, i);
   }

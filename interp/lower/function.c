@@ -235,6 +235,7 @@ static bool lower_phases(Lower *l) {
   }
   tuple_pass(l);
   chain_pass(l);
+  view_pass(l);
   if (l->failed) return report(l, E0701, "out of memory while making code");
   own_pass(l);
   if (l->failed) return report(l, E0701, "out of memory while making code");

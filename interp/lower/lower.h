@@ -7,6 +7,7 @@
  *   tuples.c    tuples that are only taken apart are not made
  *   chain.c     element-wise operators that become one instruction
  *   borrow.c    which parameters a function need not own
+ *   views.c     views that one operator reads are not made before it runs
  *   own.c       where counted values move, are kept and dropped; which cells
  *               end, so that others are built in their memory
  *   regs.c      virtual registers to real ones
@@ -156,6 +157,8 @@ Ins *put(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c);
 Ins *put_word(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c,
               const void *word);
 void put_jump(Lower *l, Label to);
+/* Takes PSEUDO_NOTHING out of the list. */
+void put_away(Lower *l);
 /* Adds to the list of the newest instruction. */
 void put_listed(Lower *l, char mode, uint32_t reg);
 /* dst = bits, in the shortest form. */
@@ -289,6 +292,7 @@ void memory_leave(Lower *l, size_t mark);
 
 void tuple_pass(Lower *l);    /* tuples.c */
 void chain_pass(Lower *l);    /* chain.c */
+void view_pass(Lower *l);     /* views.c: behind chains */
 void own_pass(Lower *l);      /* own.c */
 bool regs_assign(Lower *l);   /* regs.c: false when there are too many */
 bool emit_code(Lower *l);     /* emit.c */

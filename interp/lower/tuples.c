@@ -181,18 +181,13 @@ static bool replace(Tuples *t) {
     if (i->op == INS_field) replace_field(t, i);
     else remove_open(t, i);
   }
-  size_t kept = 0;
   for (size_t k = 0; k < l->list.len; k++) {
     Ins *i = &l->list.data[k];
     bool gone = makes_cell(i) && may_go(t, i->arg[0]) && changed;
     i->op = gone ? PSEUDO_NOTHING : i->op;
     build_anew(t, i);
   }
-  for (size_t k = 0; k < l->list.len; k++) {
-    if (l->list.data[k].op == PSEUDO_NOTHING) continue;
-    l->list.data[kept++] = l->list.data[k];
-  }
-  l->list.len = kept;
+  put_away(l);
   return changed;
 }
 

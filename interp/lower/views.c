@@ -1,0 +1,158 @@
+/* Views that one operator reads are made on the C stack when it runs: axes of
+ * length 1 put into a tensor's shape (expand_dims), a scalar as a tensor of
+ * one element (reshape).  Neither can fail, so it does not matter when. */
+#include <string.h>
+
+#include "interp/lower/lower.h"
+
+typedef struct RegUse {
+  uint32_t reads;
+  uint32_t set;     /* where last, + 1 */
+  uint32_t view;    /* the index of the view made there, + 1 */
+} RegUse;
+
+typedef struct Views {
+  Lower *l;
+  RegUse *uses;
+  uint32_t block;   /* where it starts */
+} Views;
+
+static const OpSite *site_of(const Ins *i) {
+  return i->op == INS_op ? (const OpSite *)(uintptr_t)i->words[0] : NULL;
+}
+
+static Listed *item(const Views *v, const Ins *i, int k) {
+  return &v->l->listed.data[i->list + (uint32_t)k];
+}
+
+/* --- Which are views ---------------------------------------------------- */
+
+/* A scalar as a tensor of rank `rank`; 0: it is none. */
+static int scalar_rank(const OpSite *site) {
+  const Type *to = site->out_types[0];
+  for (int i = 0; i < to->rank; i++) {
+    if (to->dims[i] != 1) return 0;
+  }
+  return to->rank;
+}
+
+static bool is_view(const OpSite *site) {
+  if (!site || site->number == NO_PLAN || site->source_count != 1) return false;
+  if (site->op == op_info(OP_EXPAND_DIMS)) {
+    return site->sources[0].kind == FROM_TENSOR &&
+           site->sources[0].view.rank == 0;
+  }
+  return site->op == op_info(OP_RESHAPE) &&
+         site->sources[0].kind == FROM_BITS && scalar_rank(site) > 0;
+}
+
+/* The axes that are put in: `count` from `axis` on. */
+static SourceView view_of(const OpSite *site) {
+  int rank = site->out_types[0]->rank;
+  if (site->sources[0].kind == FROM_BITS) {
+    return (SourceView){.rank = (uint8_t)rank, .count = (uint8_t)rank};
+  }
+  int count = rank - site->sources[0].type->rank;
+  Dim axis = attr_int(site->attrs, ATTR_axis);
+  if (axis < 0) axis += rank - count + 1;
+  return (SourceView){.rank = (uint8_t)rank, .axis = (uint8_t)axis,
+                      .count = (uint8_t)count};
+}
+
+/* --- The walk ----------------------------------------------------------- */
+
+static void note(Views *v, uint32_t at, char mode, Reg r) {
+  if (mode == 'd' || mode == 'w') v->uses[r].set = at + 1;
+}
+
+static void each_operand(Views *v, uint32_t at,
+                         void (*f)(Views *v, uint32_t at, char mode, Reg r)) {
+  const Ins *i = &v->l->list.data[at];
+  const char *modes = i->op < INS_COUNT ? ins_info[i->op].operands : "...";
+  for (int k = 0; k < 3; k++) {
+    if (strchr("dwuvm", modes[k])) f(v, at, modes[k], i->arg[k]);
+  }
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    Listed l = *item(v, i, (int)k);
+    if (l.mode != 'j') f(v, at, l.mode, l.reg);
+  }
+}
+
+static void count_read(Views *v, uint32_t at, char mode, Reg r) {
+  (void)at;
+  v->uses[r].reads += mode != 'd' && mode != 'w';
+}
+
+/* Does register `r` hold a view of this block whose source is as it was? */
+static const Ins *view_in(const Views *v, Reg r) {
+  const RegUse *u = &v->uses[r];
+  if (u->view == 0 || u->view != u->set || u->view <= v->block ||
+      u->reads != 1) {
+    return NULL;
+  }
+  const Ins *i = &v->l->list.data[u->view - 1];
+  return v->uses[item(v, i, 0)->reg].set < u->view ? i : NULL;
+}
+
+static void read_through(Views *v, Ins *i, OpSite *site, int k) {
+  Listed *operand = item(v, i, k);
+  Ins *view = (Ins *)view_in(v, operand->reg);
+  OpSource *sources = (OpSource *)site->sources;
+  const OpSite *from = site_of(view);
+  sources[k] = from->sources[0];
+  sources[k].view = view_of(from);
+  operand->reg = item(v, view, 0)->reg;
+  view->op = PSEUDO_NOTHING;
+}
+
+static bool reads_view(const Views *v, const Ins *i, const OpSite *site) {
+  for (int k = 0; k < site->source_count; k++) {
+    if (view_in(v, item(v, i, k)->reg)) return true;
+  }
+  return false;
+}
+
+/* The site is changed in a copy: it may be a member's elsewhere. */
+static void add_op(Views *v, Ins *i) {
+  const OpSite *old = site_of(i);
+  if (!reads_view(v, i, old)) return;
+  Arena *arena = &v->l->code->arena;
+  OpSite *site = arena_copy(arena, old, sizeof *old);
+  OpSource *sources =
+      arena_copy(arena, old->sources,
+                 (size_t)old->source_count * sizeof *old->sources);
+  if (!site || !sources) return;
+  site->sources = sources;
+  for (int k = 0; k < site->source_count; k++) {
+    if (view_in(v, item(v, i, k)->reg)) read_through(v, i, site, k);
+  }
+  i->words[0] = (uint64_t)(uintptr_t)site;
+}
+
+static bool ends_block(const Ins *i) {
+  return i->op >= INS_COUNT ? i->op != PSEUDO_OPEN
+                            : ins_info[i->op].operands[2] == 'j' ||
+                              (ins_info[i->op].flags & END) != 0;
+}
+
+static void add_ins(Views *v, uint32_t at) {
+  Ins *i = &v->l->list.data[at];
+  if (ends_block(i)) v->block = at + 1;
+  const OpSite *site = site_of(i);
+  if (site) add_op(v, i);
+  each_operand(v, at, note);
+  if (is_view(site)) v->uses[item(v, i, 1)->reg].view = at + 1;
+}
+
+void view_pass(Lower *l) {
+  Views v = {.l = l};
+  v.uses = ARENA_ARRAY(l->arena, RegUse, l->regs.len + 1);
+  if (!v.uses) {
+    l->failed = true;
+    return;
+  }
+  uint32_t n = (uint32_t)l->list.len;
+  for (uint32_t k = 0; k < n; k++) each_operand(&v, k, count_read);
+  for (uint32_t k = 0; k < n; k++) add_ins(&v, k);
+  put_away(l);
+}

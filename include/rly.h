@@ -107,6 +107,12 @@ rly_status rly_program_add_file(rly_program *p, const char *path,
  * that is meant to run.) */
 bool rly_program_has_expressions(const rly_program *p);
 
+/* Every name in scope as it is written, the library's included: "@f", "%x" of
+ * the top level, "Cons", "List".  `name` lives as long as the call. */
+void rly_program_each_name(const rly_program *p,
+                           void (*visit)(void *data, const char *name),
+                           void *data);
+
 /* --- Signatures --------------------------------------------------------- */
 
 /* A global function by name (without `@`), NULL when there is none.  Lives as

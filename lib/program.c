@@ -230,6 +230,44 @@ bool rly_program_has_expressions(const rly_program *p) {
   return false;
 }
 
+/* --- Names in scope ------------------------------------------------------- */
+
+typedef struct NameVisit {
+  void (*visit)(void *data, const char *name);
+  void *data;
+} NameVisit;
+
+static void visit_name(const NameVisit *v, const char *sigil,
+                       const char *name) {
+  char text[256];
+  int n = snprintf(text, sizeof text, "%s%s", sigil, name);
+  if (n < (int)sizeof text) v->visit(v->data, text);
+}
+
+static void visit_map(const NameVisit *v, const char *sigil,
+                      const PtrMap *names) {
+  for (size_t i = 0; i < names->cap; i++) {
+    const Name *name = names->slots[i].key;
+    if (name) visit_name(v, sigil, name->text);
+  }
+}
+
+void rly_program_each_name(const rly_program *p,
+                           void (*visit)(void *data, const char *name),
+                           void *data) {
+  if (!p || !visit) return;
+  NameVisit v = {visit, data};
+  const Scope *user = &p->ir->user;
+  visit_map(&v, "@", &user->globals);
+  visit_map(&v, "%", &user->locals);
+  visit_map(&v, "", &user->ctors);
+  visit_map(&v, "", &user->adts);
+  for (size_t i = 0; i < library_entry_count; i++) {
+    const LibraryEntry *e = &library_entries[i];
+    visit_name(&v, e->kind == '@' ? "@" : "", e->name);
+  }
+}
+
 /* --- Signatures --------------------------------------------------------- */
 
 static const Global *global_of(const rly_function *f) {

@@ -60,6 +60,15 @@ static void run_help(Repl *r, const char *rest) {
   }
 }
 
+void repl_each_command(void (*visit)(void *data, const char *name),
+                       void *data) {
+  for (int i = 0; i < TABLE_COUNT; i++) {
+    char name[32];
+    snprintf(name, sizeof name, ":%s", table[i].name);
+    visit(data, name);
+  }
+}
+
 /* A command may be shortened to any beginning. */
 void repl_command(Repl *r, const char *line) {
   size_t n = strcspn(line, " \t");

@@ -1,6 +1,8 @@
 /* Readline's shim.  `make READLINE=0` builds without it. */
 #include "repl/line.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,8 @@
 #if RLY_READLINE
 #include <readline/history.h>
 #include <readline/readline.h>
+
+#include "repl/history.h"
 #endif
 
 static volatile sig_atomic_t pressed;
@@ -32,29 +36,144 @@ static char *plain_line(const char *prompt) {
 
 #if RLY_READLINE
 
-/* Ctrl-C while a line is typed: give up the line, not the program. */
-static int give_up(void) {
-  if (pressed) rl_done = 1;
+/* Readline's hooks take no data of ours. */
+static const Repl *repl;
+static int indentation;
+
+/* --- Completion --------------------------------------------------------- */
+
+/* What was offered for the word; readline asks for one after the other. */
+static char **offered;
+static size_t offered_count, offered_next;
+
+static bool was_offered(const char *word) {
+  for (size_t i = 0; i < offered_count; i++)
+    if (!strcmp(offered[i], word)) return true;
+  return false;
+}
+
+static void take_offer(void *data, const char *word) {
+  (void)data;
+  if (was_offered(word)) return;
+  char **longer =
+      realloc(offered, (offered_count + 1) * sizeof *offered);
+  if (!longer) return;
+  offered = longer;
+  offered[offered_count] = strdup(word);
+  offered_count += offered[offered_count] != NULL;
+}
+
+static char *next_offer(const char *word, int state) {
+  (void)word, (void)state;
+  return offered_next < offered_count ? offered[offered_next++] : NULL;
+}
+
+/* The entry up to the cursor; to be freed. */
+static char *text_to_cursor(int end) {
+  size_t before = repl->entry.len;
+  char *text = malloc(before + (size_t)end + 1);
+  if (!text) return NULL;
+  if (before) memcpy(text, repl->entry.text, before);
+  memcpy(text + before, rl_line_buffer, (size_t)end);
+  text[before + (size_t)end] = '\0';
+  return text;
+}
+
+static char **complete(const char *word, int start, int end) {
+  char *text = text_to_cursor(end);
+  if (!text) return NULL;
+  Cursor at = {text, repl->entry.len + (size_t)start};
+  bool files = complete_files(&at);
+  offered_count = offered_next = 0;
+  if (!files) complete_words(repl, &at, take_offer, NULL);
+  free(text);
+  rl_attempted_completion_over = !files;
+  char **matches = rl_completion_matches(
+      word, files ? rl_filename_completion_function : next_offer);
+  rl_completion_append_character = files || !matches || matches[1] ||
+                                           matches[0][0] == ':' ? ' ' : '\0';
+  return matches;
+}
+
+/* A file's name holds what ends a word elsewhere. */
+static char *break_characters(void) {
+  char *text = text_to_cursor(rl_point);
+  Cursor at = {text, text ? strlen(text) : 0};
+  while (at.start && !strchr(" \"", text[at.start - 1])) at.start--;
+  bool files = text && complete_files(&at);
+  free(text);
+  return files ? " \"" : " \t\n(){}[],;=<>+*/!&|\"";
+}
+
+/* --- Editing ------------------------------------------------------------ */
+
+/* A key.  Ctrl-C, which is let in only while this waits, ends the line as
+ * Enter does: whoever reads it knows that it is given up. */
+static int read_key(FILE *in) {
+  unsigned char key;
+  sigset_t open;
+  sigprocmask(SIG_SETMASK, NULL, &open);
+  sigdelset(&open, SIGINT);
+  while (!pressed) {
+    struct pollfd wait = {.fd = fileno(in), .events = POLLIN};
+    if (ppoll(&wait, 1, NULL, &open) <= 0) continue;
+    ssize_t n = read(wait.fd, &key, 1);
+    if (n == 1) return key;
+    if (n == 0 || errno != EINTR) return EOF;
+  }
+  return '\r';
+}
+
+static int insert_indent(void) {
+  for (int i = 0; i < indentation; i++) rl_insert_text(" ");
   return 0;
 }
 
-void line_init(void) {
+static void recall(const char *entry) { add_history(entry); }
+
+void line_init(const Repl *r) {
+  repl = r;
+  if (!r->tty) return;
   rl_catch_signals = 0;
-  rl_event_hook = give_up;
+  rl_getc_function = read_key;
+  rl_startup_hook = insert_indent;
+  rl_attempted_completion_function = complete;
+  rl_completion_word_break_hook = break_characters;
   rl_variable_bind("enable-bracketed-paste", "on");
+  history_load(recall);
 }
 
-static char *read_line(const char *prompt) {
-  return isatty(STDIN_FILENO) ? readline(prompt) : plain_line(prompt);
+static char *edited_line(const char *prompt) {
+  sigset_t interrupt, before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, &before);
+  char *line = readline(prompt);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  return line;
 }
 
-void line_remember(const char *entry) { add_history(entry); }
+static char *read_line(const char *prompt, int indent) {
+  indentation = indent;
+  return isatty(STDIN_FILENO) ? edited_line(prompt) : plain_line(prompt);
+}
+
+/* An entry that repeats the last one is not worth a second place. */
+void line_remember(const char *entry) {
+  HIST_ENTRY *last = history_get(history_base + history_length - 1);
+  if (last && !strcmp(last->line, entry)) return;
+  add_history(entry);
+  history_append(entry);
+}
 
 #else
 
-void line_init(void) {}
+void line_init(const Repl *r) { (void)r; }
 
-static char *read_line(const char *prompt) { return plain_line(prompt); }
+static char *read_line(const char *prompt, int indent) {
+  (void)indent;
+  return plain_line(prompt);
+}
 
 void line_remember(const char *entry) { (void)entry; }
 
@@ -65,11 +184,11 @@ static void on_press(int signal) {
   pressed = 1;
 }
 
-char *line_read(const char *prompt, bool *interrupted) {
+char *line_read(const char *prompt, int indent, bool *interrupted) {
   struct sigaction mine = {.sa_handler = on_press}, before;
   sigaction(SIGINT, &mine, &before);
   pressed = 0;
-  char *line = read_line(prompt);
+  char *line = read_line(prompt, indent);
   sigaction(SIGINT, &before, NULL);
   *interrupted = pressed;
   return line;

@@ -76,11 +76,57 @@ static void take_line(Repl *r, const char *line) {
   }
 }
 
+/* --- What is open --------------------------------------------------------- */
+
+/* The end of a string that begins at `p`, or of the text. */
+static const char *skip_string(const char *p) {
+  for (p++; *p && *p != '"'; p++) p += *p == '\\' && p[1];
+  return p + (*p == '"');
+}
+
+/* The end of a comment or string that begins at `p`; NULL: none begins there.
+ * Comments nest. */
+static const char *skip_text(const char *p) {
+  if (*p == '"') return skip_string(p);
+  if (p[0] != '/' || (p[1] != '/' && p[1] != '*')) return NULL;
+  if (p[1] == '/') return p + strcspn(p, "\n");
+  int depth = 0;
+  do {
+    bool opens = p[0] == '/' && p[1] == '*', ends = p[0] == '*' && p[1] == '/';
+    depth += opens - ends;
+    p += opens || ends ? 2 : 1;
+  } while (depth && *p);
+  return p;
+}
+
+/* What an unfinished entry has open: the innermost bracket (or a blank), and
+ * how many there are. */
+static char what_is_open(const char *text, int *depth) {
+  char open[64] = " ";
+  *depth = 0;
+  for (const char *p = text, *end; *p; p = end) {
+    end = skip_text(p);
+    if (end) continue;
+    end = p + 1;
+    if (strchr("([{", *p)) ++*depth < 64 ? open[*depth] = *p : 0;
+    else if (strchr(")]}", *p) && *depth) --*depth;
+  }
+  return *depth < 64 ? open[*depth] : ' ';
+}
+
 /* --- The loop ----------------------------------------------------------- */
 
-static const char *prompt_of(const Repl *r) {
-  if (!r->tty) return "";
-  return r->entry.len ? "  ... " : "rly> ";
+enum { INDENT = 2 };
+
+/* The line to come of the entry: `rly> ` begins one, `{ ... ` goes on inside
+ * a brace, indented. */
+static char *next_line(const Repl *r, bool *interrupted) {
+  char prompt[] = "  ... ";
+  int depth = 0;
+  if (!r->tty) return line_read("", 0, interrupted);
+  if (!r->entry.len) return line_read("rly> ", 0, interrupted);
+  prompt[0] = what_is_open(r->entry.text, &depth);
+  return line_read(prompt, INDENT * depth, interrupted);
 }
 
 static void greet(const Repl *r) {
@@ -92,14 +138,13 @@ static void greet(const Repl *r) {
 int repl_loop(Host *h, rly_session *s) {
   Repl r = {.host = h, .session = s, .entry.number = 1,
             .tty = isatty(STDIN_FILENO)};
-  line_init();
+  line_init(&r);
   greet(&r);
   while (!r.quit && !h->write_failed) {
     bool interrupted;
-    char *line = line_read(prompt_of(&r), &interrupted);
+    char *line = next_line(&r, &interrupted);
     if (interrupted) {
       entry_clear(&r.entry);
-      if (r.tty) putchar('\n');
       free(line);
       continue;
     }

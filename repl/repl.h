@@ -22,5 +22,8 @@ typedef struct Repl {
 void repl_evaluate(Repl *r);
 /* Runs a command line, without its colon. */
 void repl_command(Repl *r, const char *line);
+/* Gives every command's name, with its colon. */
+void repl_each_command(void (*visit)(void *data, const char *name),
+                       void *data);
 
 #endif

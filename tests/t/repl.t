@@ -14,7 +14,8 @@ my ($to, $from, $seen, $pid);
 # Starts rly on a terminal of its own.  The shell must give way to it: one that
 # waits dies of the Ctrl-C that is meant for rly.
 sub start {
-  local %ENV = (%ENV, TERM => 'dumb', INPUTRC => '/dev/null');
+  local %ENV = (%ENV, TERM => 'dumb', INPUTRC => '/dev/null',
+                XDG_STATE_HOME => scratch('state'));
   $pid = open2($from, $to, 'script', '-q', '-e', '-c', "exec $ENV{RLY} @_",
                '/dev/null');
   $seen = '';
@@ -64,9 +65,13 @@ SKIP: {
   line('%x * 2 + %x', qr/^60$/m, 'and stays');
 
   type("def \@twice(%n: int32) -> int32 {\n");
-  expect(qr/^ +\.\.\. $/m, 'an open brace asks for more');
-  type("  %n * 2\n");
-  expect(qr/^ +\.\.\. $/m, 'and for more');
+  expect(qr/^\{ \.\.\.   \z/m, 'an open brace asks for more, indented');
+  type("%n *\n");
+  expect(qr/^\{ \.\.\.   \z/m, 'and for more');
+  type("\@id(\n");
+  expect(qr/^\( \.\.\.     \z/m, 'what is open is named');
+  type("2)\n");
+  expect(qr/^\{ \.\.\.   \z/m, 'until it is closed');
   line('}', qr/^(?!.*error)/s, 'until it is closed');
   line('@twice(%x)', qr/^40$/m, 'then the definition is there');
 
@@ -113,6 +118,28 @@ SKIP: {
 
   start();
   expect(qr/^rly> $/m, 'another session');
+  type("\x10");
+  expect(qr/:quit\z/, 'knows what was typed in the first');
+  type("\x03");
+  expect(qr/^rly> \z/m, 'which was not asked for');
+
+  # A paste in brackets is one input; what is recalled is the whole of it.
+  my $pasted = join "\r", 'def @pasted() -> int32 {',
+                          (map { "  let %v$_ = $_;" } 1 .. 28), '  %v28', '}';
+  type("\e[200~$pasted\e[201~\n");
+  expect(qr/^rly> \z/m, 'a paste of thirty lines');
+  line('@pasted()', qr/^28$/m, '... is one entry');
+  type("\x10\x10");
+  expect(qr/let %v28 = 28;\^J  %v28\^J\}\z/, '... and recalled as one');
+  type("\x03");
+  expect(qr/^rly> \z/m, '... and given up as one');
+
+  type("nn.conv1d(%x, dila\t");
+  expect(qr/dilation=\z/, 'an attribute is completed');
+  type("\x03");
+  expect(qr/^rly> \z/m, 'given up');
+  type("\@paste\t()\n");
+  expect(qr/\@pasted\(\)\s+28\s+rly> \z/, 'a name of our own is completed');
   type("\x04");
   ends(0, 'the end of input leaves');
 

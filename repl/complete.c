@@ -1,0 +1,133 @@
+/* What may stand where the cursor is: commands, an operator's attributes, the
+ * names in scope, operators, dtypes, files.  The text is not parsed: half of it
+ * is still to come. */
+#include "repl/complete.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "tensor/dtype.h"
+
+/* --- What is begun ------------------------------------------------------ */
+
+typedef struct Begun {
+  const char *word;
+  size_t len;
+  Offer offer;
+  void *data;
+} Begun;
+
+static void offer(const Begun *b, const char *word) {
+  if (!strncmp(word, b->word, b->len)) b->offer(b->data, word);
+}
+
+static void offer_name(void *begun, const char *name) { offer(begun, name); }
+
+/* --- Where the cursor is ------------------------------------------------ */
+
+static bool follows(const Cursor *at, const char *what) {
+  size_t n = strlen(what);
+  return at->start >= n && !strncmp(at->text + at->start - n, what, n);
+}
+
+/* The rest behind a command's name; NULL when the line is none. */
+static const char *command_rest(const Cursor *at, size_t *len) {
+  const char *p = at->text + strspn(at->text, " ");
+  if (*p != ':' || memchr(at->text, '\n', at->start)) return NULL;
+  *len = strcspn(++p, " ");
+  return p;
+}
+
+static bool is_command(const Cursor *at, const char *names) {
+  size_t len;
+  const char *name = command_rest(at, &len);
+  if (!name || name + len > at->text + at->start || !len) return false;
+  for (const char *p = names; *p; p += strcspn(p, " "), p += *p == ' ')
+    if (!strncmp(p, name, len)) return true;
+  return false;
+}
+
+bool complete_files(const Cursor *at) {
+  return follows(at, "import \"") || is_command(at, "load params save restore");
+}
+
+static bool is_name_char(char c) {
+  return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+/* The operator in whose parentheses the cursor stands, or OP_COUNT. */
+static OpId surrounding_op(const Cursor *at) {
+  int depth = 0;
+  for (size_t i = at->start; i-- > 0;) {
+    char c = at->text[i];
+    depth += (c == ')' || c == ']' || c == '}') -
+             (c == '(' || c == '[' || c == '{');
+    if (depth >= 0) continue;
+    if (c != '(') return OP_COUNT;
+    size_t from = i;
+    while (from && is_name_char(at->text[from - 1])) from--;
+    char name[64];
+    if (i == from || i - from >= sizeof name) return OP_COUNT;
+    memcpy(name, at->text + from, i - from);
+    name[i - from] = '\0';
+    bool dyn;
+    return op_find(name, &dyn);
+  }
+  return OP_COUNT;
+}
+
+/* --- Offers ------------------------------------------------------------- */
+
+static void offer_attributes(const Begun *b, const Cursor *at) {
+  OpId id = surrounding_op(at);
+  if (id == OP_COUNT) return;
+  const OpInfo *op = op_info(id);
+  for (int i = 0; i < op_attr_count(op); i++) {
+    char text[64];
+    snprintf(text, sizeof text, "%s=", attr_name_text(op->attrs[i].name));
+    offer(b, text);
+  }
+}
+
+static void offer_operators(const Begun *b) {
+  for (int i = 0; i < OP_COUNT; i++) offer(b, op_info(i)->name);
+}
+
+static void offer_words(const Begun *b) {
+  static const char *const words[] = {
+      "def",   "else",   "False", "fn",    "if",   "import", "let",
+      "match", "param",  "print", "ref",   "True", "type",   "assert",
+      "fail",  "print_text", "ref_read", "ref_write", "Tensor",
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    offer(b, words[i]);
+}
+
+static void offer_dtypes(const Begun *b) {
+  for (int i = 0; i < DTYPE_COUNT; i++) offer(b, dtype_name((DType)i));
+}
+
+static void offer_all(const Repl *r, const Begun *b, const Cursor *at) {
+  bool sigil = *b->word == '@' || *b->word == '%';
+  if (!sigil) {
+    offer_attributes(b, at);
+    offer_operators(b);
+    offer_words(b);
+    offer_dtypes(b);
+  }
+  rly_program_each_name(r->host->program, offer_name, (void *)b);
+}
+
+void complete_words(const Repl *r, const Cursor *at, Offer add, void *data) {
+  Begun b = {.word = at->text + at->start, .offer = add, .data = data};
+  b.len = strlen(b.word);
+  if (*b.word == ':')
+    repl_each_command(offer_name, &b);
+  else if (is_command(at, "doc"))
+    offer_operators(&b);
+  else if (follows(at, "\""))
+    offer_dtypes(&b);
+  else
+    offer_all(r, &b, at);
+}

@@ -1,0 +1,133 @@
+/* The history's file, $XDG_STATE_HOME/rly/history: an entry a line, in which a
+ * newline stands as `\n` and a backslash as `\\`.  Runs that write at the same
+ * time each append whole lines. */
+#include "repl/history.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_PATH = 4096, MAX_ENTRIES = 5000 };
+
+/* The folder's path; false when nothing says where it should be. */
+static bool folder(char path[MAX_PATH]) {
+  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+  int n = MAX_PATH;
+  if (state && state[0] == '/')
+    n = snprintf(path, MAX_PATH, "%s/rly", state);
+  else if (home && home[0] == '/')
+    n = snprintf(path, MAX_PATH, "%s/.local/state/rly", home);
+  return n < MAX_PATH - 16;
+}
+
+/* Makes a folder and those that it lies in. */
+static void make_folders(char *path) {
+  for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+    *p = '\0';
+    mkdir(path, 0700);
+    *p = '/';
+  }
+  mkdir(path, 0700);
+}
+
+static bool file_path(char path[MAX_PATH], bool make) {
+  if (!folder(path)) return false;
+  if (make) make_folders(path);
+  strcat(path, "/history");
+  return true;
+}
+
+/* --- Lines -------------------------------------------------------------- */
+
+/* In place; the result is never longer. */
+static void unescape(char *line) {
+  char *to = line;
+  for (const char *p = line; *p; p++) {
+    if (*p == '\\' && p[1]) p++, *to++ = *p == 'n' ? '\n' : *p;
+    else *to++ = *p;
+  }
+  *to = '\0';
+}
+
+/* To be freed, with a newline behind it; NULL when memory is short. */
+static char *escaped(const char *entry) {
+  char *line = malloc(2 * strlen(entry) + 2), *to = line;
+  if (!line) return NULL;
+  for (; *entry; entry++) {
+    if (*entry == '\n' || *entry == '\\') *to++ = '\\';
+    *to++ = *entry == '\n' ? 'n' : *entry;
+  }
+  *to++ = '\n';
+  *to = '\0';
+  return line;
+}
+
+/* --- Loading ------------------------------------------------------------ */
+
+typedef struct Lines {
+  char **items;
+  int count;
+} Lines;
+
+static void forget(Lines *l, int i) {
+  free(l->items[i]);
+  memmove(l->items + i, l->items + i + 1,
+          (size_t)(l->count - i - 1) * sizeof *l->items);
+  l->count--;
+}
+
+/* Keeps the newest; an older line of the same text goes. */
+static void keep(Lines *l, char *line) {
+  for (int i = l->count; i-- > 0;)
+    if (!strcmp(l->items[i], line)) {
+      forget(l, i);
+      break;
+    }
+  if (l->count == MAX_ENTRIES) forget(l, 0);
+  l->items[l->count++] = line;
+}
+
+static void read_lines(FILE *in, Lines *l) {
+  char *line = NULL;
+  size_t cap = 0;
+  for (ssize_t n; (n = getline(&line, &cap, in)) > 0;) {
+    if (line[n - 1] == '\n') line[--n] = '\0';
+    char *copy = n ? strdup(line) : NULL;
+    if (copy) keep(l, copy);
+  }
+  free(line);
+}
+
+void history_load(void (*visit)(const char *entry)) {
+  char path[MAX_PATH];
+  FILE *in = file_path(path, false) ? fopen(path, "r") : NULL;
+  if (!in) return;
+  Lines l = {.items = calloc(MAX_ENTRIES, sizeof *l.items)};
+  if (l.items) read_lines(in, &l);
+  fclose(in);
+  for (int i = 0; i < l.count; i++) {
+    unescape(l.items[i]);
+    visit(l.items[i]);
+    free(l.items[i]);
+  }
+  free(l.items);
+}
+
+void history_append(const char *entry) {
+  char path[MAX_PATH];
+  if (!file_path(path, true)) return;
+  char *line = escaped(entry);
+  int fd = line ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)
+                : -1;
+  if (fd >= 0) {
+    size_t n = strlen(line);
+    ssize_t written = write(fd, line, n);
+    (void)written;  /* a full disk must not end the session */
+    close(fd);
+  }
+  free(line);
+}

@@ -260,7 +260,7 @@ static void settle(Spot **place, int *item) {
 }
 
 /* Does the way from the home down to the first use enter a branch or an arm
- * before any function? */
+ * before any function?  The value of a node that sinks lies in one, too. */
 static bool first_use_is_conditional(const Node *n) {
   for (const Use *use = n->uses; use; use = use->next) {
     Spot *p = use->place;
@@ -269,6 +269,7 @@ static bool first_use_is_conditional(const Node *n) {
     bool conditional = false;
     while (p != n->home) {
       if (p->scope) conditional = p->conditional;
+      if (p->value) conditional |= p->value->node.sinks;
       if (!outward(&p, &item)) break;
     }
     return conditional;

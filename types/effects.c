@@ -25,6 +25,7 @@ typedef struct Walk {
   Effects found;
   bool recursive;    /* the component mentions one of its own */
   bool changed;
+  bool warns;        /* effects are known: of what is useless */
 } Walk;
 
 static void walk(Walk *w, const Expr *e);
@@ -188,11 +189,27 @@ static void bind_let(Walk *w, const Binding *b) {
   note_var(w, b->var, callable(w, b->value));
 }
 
+/* `e;` is written for its effects. */
+static void walk_item(Walk *w, const Expr *e) {
+  Effects before = w->found;
+  w->found = 0;
+  walk(w, e);
+  if (w->warns && !w->found && e->type && !type_is_unit(e->type)) {
+    diag_warning(w->p->diags, W0002, e->span,
+                 "this value is not used, and evaluating it does nothing");
+  }
+  w->found |= before;
+}
+
 /* All values of a group come before its variables. */
 static void walk_bindings(Walk *w, const Block *block) {
   for (int i = 0, bound = 0; i < block->count; i++) {
     const Binding *b = &block->bindings[i];
-    if (b->value) walk(w, b->value);
+    if (b->kind == BIND_ITEM) {
+      walk_item(w, b->value);
+    } else if (b->value) {
+      walk(w, b->value);
+    }
     if (i + 1 < block->count && b[1].kind == BIND_AND) continue;
     while (bound <= i) bind_let(w, &block->bindings[bound++]);
   }
@@ -314,6 +331,8 @@ void effects_program(Checker *c) {
     }
     Walk w = {.p = c->p, .c = c, .component = component};
     while (walk_component(&w, from, to)) {}
+    w.warns = !unit_is_library(c->components.data[from]->unit);
+    if (w.warns) walk_component(&w, from, to);
   }
   mark_lazy(c);
 }

@@ -26,7 +26,7 @@ void print_list_close(Printer *p, const char *bracket, uint32_t end) {
 }
 
 void print_semicolon(Printer *p, Span span) {
-  print_comments(p, print_find(p, span.hi, ';'));
+  print_comments(p, print_find(p, span.hi, UINT32_MAX, ';'));
   doc_text(&p->doc, ";");
 }
 

@@ -73,11 +73,33 @@ static const char *without_returns(Printer *p, const char *text,
   return copy;
 }
 
+/* TVM takes a star and what follows it at once unless that is a slash, and so
+ * does not see the end of a comment that ends in two stars: a blank parts
+ * them. */
+static const char *with_plain_end(Printer *p, const char *text, size_t *len) {
+  if (text[1] != '*') return text;
+  StrBuf out;
+  strbuf_init(&out, p->mem);
+  for (size_t i = 0; i < *len;) {
+    bool mark = text[i] == '*' || (text[i] == '/' && text[i + 1] == '*');
+    bool hidden = text[i] == '*' && text[i + 1] == '*' && text[i + 2] == '/';
+    size_t n = mark && !hidden && i + 1 < *len ? 2 : 1;
+    strbuf_add_len(&out, text + i, n);
+    if (hidden) strbuf_add_char(&out, ' ');
+    i += n;
+  }
+  const char *made = arena_strndup(&p->doc.arena, strbuf_text(&out), out.len);
+  *len = out.len;
+  strbuf_done(&out);
+  return made;
+}
+
 static void print_comment(Printer *p, int i) {
   Span span = p->comments[i].span;
   const char *text = source_at(p, span.lo);
   size_t len = trim(text, span.hi - span.lo);
   text = without_returns(p, text, &len);
+  if (p->plain) text = with_plain_end(p, text, &len);
   int before = newlines_before(p, span.lo);
   int after = newlines_after(p, span.hi);
   if (before == 0 && p->doc.last && !p->doc.ended && ends_line(p, i)) {
@@ -139,13 +161,30 @@ void print_line_between(Printer *p, uint32_t at) {
   doc_line(&p->doc, blank ? LINE_BLANK : LINE_HARD);
 }
 
-uint32_t print_find(const Printer *p, uint32_t from, char c) {
+uint32_t print_find(const Printer *p, uint32_t from, uint32_t end, char c) {
   if (!p->source) return from;
-  uint32_t end = p->source->base + p->source->len;
+  uint32_t last = p->source->base + p->source->len;
+  if (end > last) end = last;
   int comment = comment_after(p, from);
   for (uint32_t at = from; at < end; at++) {
     at = skip_comments(p, at, &comment);
-    if (*source_at(p, at) == c) return at;
+    if (at < end && *source_at(p, at) == c) return at;
   }
   return from;
+}
+
+/* Behind what stands at `at`: its line's end, or the next item on it. */
+static uint32_t line_end(const Printer *p, uint32_t at, uint32_t next) {
+  const char *start = source_at(p, at), *end = strchr(start, '\n');
+  uint32_t place = end ? at + (uint32_t)(end - start) : UINT32_MAX;
+  return place < next ? place : next;
+}
+
+void print_window(Printer *p, uint32_t lo, uint32_t hi, uint32_t next) {
+  p->comment_count = p->all_comments;
+  p->run_end = 0;
+  if (lo > 0) lo = line_end(p, lo, hi);
+  p->next_comment = comment_after(p, lo);
+  if (hi == UINT32_MAX) return;
+  p->comment_count = comment_after(p, line_end(p, hi, next));
 }

@@ -237,6 +237,13 @@ static void print_bracket(Printer *p, const Expr *e) {
   print_list_close(p, "]", e->span.hi);
 }
 
+/* The place of the brace behind a branch, which one that a pass has made may
+ * lack. */
+static uint32_t branch_end(const Printer *p, const Expr *e,
+                           const Expr *branch) {
+  return print_find(p, branch->span.hi, e->span.hi, '}');
+}
+
 /* A chain of `else if` is a loop. */
 static void print_if(Printer *p, const Expr *e) {
   doc_open(&p->doc);
@@ -245,12 +252,12 @@ static void print_if(Printer *p, const Expr *e) {
     doc_text(&p->doc, "(");
     print_expr(p, e->args[0]);
     doc_text(&p->doc, ")");
-    print_braced(p, e->args[1], print_find(p, e->args[1]->span.hi, '}'));
+    print_braced(p, e->args[1], branch_end(p, e, e->args[1]));
     doc_word(&p->doc, "else");
     if (e->args[2]->sugar != SUGAR_ELSE_IF) break;
     e = e->args[2];
   }
-  print_braced(p, e->args[2], print_find(p, e->args[2]->span.hi, '}'));
+  print_braced(p, e->args[2], branch_end(p, e, e->args[2]));
   doc_close(&p->doc);
 }
 

@@ -104,21 +104,48 @@ static bool takes_semicolon(const Unit *u, int i) {
   return i + 1 == u->item_count || !item[1].continues;
 }
 
+/* A pass may have moved items, which then take their comments along. */
+static bool is_in_order(const Unit *u) {
+  for (int i = 1; i < u->item_count; i++) {
+    if (u->items[i].span.lo < u->items[i - 1].span.hi) return false;
+  }
+  return true;
+}
+
+/* The comments between the item before this one in the source and this. */
+static void open_window(Printer *p, const Unit *u, Span own) {
+  uint32_t lo = 0, next = UINT32_MAX;
+  for (int i = 0; i < u->item_count; i++) {
+    Span span = u->items[i].span;
+    if (span.hi <= own.lo && span.hi > lo) lo = span.hi;
+    if (span.lo >= own.hi && span.lo < next) next = span.lo;
+  }
+  print_window(p, lo, own.hi, next);
+}
+
 static void print_items(Printer *p, const Unit *u) {
+  bool moved = !is_in_order(u);
   for (int i = 0; i < u->item_count && !mem_exhausted(p->mem); i++) {
     const Item *item = &u->items[i];
+    if (moved && i > 0) print_comments(p, UINT32_MAX);
+    if (moved) open_window(p, u, item->span);
     if (i > 0) print_gap(p, item - 1, item);
     if (i == 0 && u->version_header) print_line_between(p, item->span.lo);
     print_comments(p, item->span.lo);
     print_item(p, item);
     if (takes_semicolon(u, i)) print_semicolon(p, item->span);
   }
+  if (!moved) return;
+  print_comments(p, UINT32_MAX);
+  open_window(p, u, (Span){UINT32_MAX, UINT32_MAX});
 }
 
 /* --- Units ---------------------------------------------------------------- */
 
-static void print_header(Printer *p) {
-  print_comments(p, print_find(p, p->source->base, '#'));
+static void print_header(Printer *p, const Unit *u) {
+  uint32_t first = u->item_count > 0 && is_in_order(u) ? u->items[0].span.lo
+                                                       : p->source->base;
+  print_comments(p, print_find(p, p->source->base, first, '#'));
   doc_text(&p->doc, "#[version = \"0.0.5\"]");
   doc_line(&p->doc, LINE_HARD);
 }
@@ -137,8 +164,9 @@ void unit_print(const Program *program, const Unit *u, StrBuf *out) {
   printer_init(&p, out->mem, program);
   p.source = u->source;
   p.comments = u->comments;
-  p.comment_count = u->comment_count;
-  if (u->version_header) print_header(&p);
+  p.comment_count = p.all_comments = u->comment_count;
+  p.plain = u->plain;
+  if (u->version_header) print_header(&p, u);
   print_items(&p, u);
   print_comments(&p, UINT32_MAX);
   if (span_exists(u->meta_span)) print_metadata(&p, u->meta_span);

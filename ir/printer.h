@@ -16,6 +16,8 @@ typedef struct Printer {
   const SourceFile *source; /* NULL: nothing to take comments and blanks from */
   const Comment *comments;
   int comment_count, next_comment;
+  int all_comments;         /* comment_count may be less: see print_window */
+  bool plain;               /* comments as TVM reads them */
   int run_end;              /* a run of comments on one line ends before it, */
   bool run_ends_line;       /* and it is the end of the line */
   bool resolved;            /* variables are named by print_name.c, and binders
@@ -82,9 +84,12 @@ void print_comments(Printer *p, uint32_t at);
 void print_line_between(Printer *p, uint32_t at);
 /* The first token at or after `at` that is no opening parenthesis. */
 uint32_t print_first_token(const Printer *p, uint32_t at);
-/* Where `c` next stands outside comments at or after `from`; `from` when it
- * does not. */
-uint32_t print_find(const Printer *p, uint32_t from, char c);
+/* Where `c` first stands outside comments at or after `from` and before `end`;
+ * `from` when it does not. */
+uint32_t print_find(const Printer *p, uint32_t from, uint32_t end, char c);
+/* Only the comments of the lines from the one after `lo` to that of `hi`, but
+ * none behind `next`, are printed from now on. */
+void print_window(Printer *p, uint32_t lo, uint32_t hi, uint32_t next);
 
 /* --- Names of resolved variables ------------------------------------------ */
 

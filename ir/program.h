@@ -71,6 +71,7 @@ typedef struct Unit {
   SourceFile *source;
   Arena arena;           /* owns every node of the unit, in every form */
   bool version_header;
+  bool plain;            /* relay_unit made it: what prints it writes for TVM */
   int item_count;
   const Item *items;
   int meta_count;

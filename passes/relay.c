@@ -59,9 +59,8 @@ static Item map_adt(Relay *r, const Item *item) {
 
 /* --- Functions ------------------------------------------------------------ */
 
-static Var *input_var(Relay *r, const Item *param) {
-  Var v = {.name = param->name, .span = param->name_span,
-           .annotation = param->annotation};
+static Var *input_var(Relay *r, const Item *param, Span where) {
+  Var v = {.name = param->name, .span = where, .annotation = param->annotation};
   Var *made = relay_bind(r, &v);
   relay_leave(r, r->hidden.len - 1);
   ptrmap_put(&r->locals, param, (void *)made->name);
@@ -74,20 +73,38 @@ static Var *const *input_vars(Relay *r, const Needs *needs, int *count) {
   *count = 0;
   for (size_t i = 0; vars && i < r->params.len; i++) {
     if (!needs->params[i]) continue;
-    vars[(*count)++] = input_var(r, r->params.data[i]);
+    vars[(*count)++] = input_var(r, r->params.data[i], needs->item->expr->span);
   }
   return vars;
 }
 
-/* A function without parameters around a script's expression. */
-static const Expr *main_around(Relay *r, const Expr *body) {
+/* A function without parameters around an expression. */
+static const Expr *fn_around(Relay *r, const Expr *body,
+                             const TypeExpr *result) {
   Expr *e = expr_new(r->arena, EX_FN, body->span);
   Fn *fn = ARENA_NEW(r->arena, Fn);
-  *fn = (Fn){.body = body};
+  *fn = (Fn){.body = body, .result = result};
   e->fn = fn;
   return e;
 }
 
+/* The `let %x`s of a script, and its expression. */
+static const Expr *script_body(Relay *r, const Expr *result) {
+  size_t count = (size_t)r->unit->item_count;
+  Binding *lets = ARENA_ARRAY(r->arena, Binding, count);
+  int n = 0;
+  for (size_t i = 0; lets && i < count; i++) {
+    const Item *item = &r->unit->items[i];
+    if (item->kind != ITEM_LET_LOCAL) continue;
+    Var *v = var_new(r->arena, item->name, item->name_span, item->annotation);
+    lets[n++] = (Binding){.kind = item->continues ? BIND_AND : BIND_LET,
+                          .span = item->span, .var = v, .value = item->expr};
+  }
+  return n ? expr_block(r->arena, result->span, n, lets, result) : result;
+}
+
+/* A script's expression is the body of @main; a param's default becomes a
+ * function of that name, for callers who want it. */
 static Item map_function(Relay *r, const Needs *needs) {
   Item made = *needs->item;
   relay_names_reset(r);
@@ -95,10 +112,14 @@ static Item map_function(Relay *r, const Needs *needs) {
   Var *const *first = input_vars(r, needs, &count);
   const Expr *fn = made.expr;
   if (made.kind == ITEM_EXPR) {
-    fn = main_around(r, fn);
-    made.kind = ITEM_DEF;
+    fn = fn_around(r, script_body(r, fn), NULL);
     made.name = name_of(r->p->names, "main");
+  } else if (made.kind == ITEM_PARAM) {
+    fn = fn_around(r, fn, made.annotation);
+    made.annotation = NULL;
   }
+  made.kind = ITEM_DEF;
+  made.name = relay_global_name(r, made.name);
   made.expr = relay_fn(r, fn, count, first);
   return made;
 }
@@ -136,12 +157,29 @@ static void declare_ctors(Relay *r, const AdtDecl *adt) {
   }
 }
 
-/* One expression is @main where there is none. */
+/* One expression is @main where there is none; it comes last. */
 static void check_expression(Relay *r, const Item *item, int *seen) {
   bool has_main = ptrmap_has(&r->by_name, name_of(r->p->names, "main"));
   if (has_main || (*seen)++ > 0) {
     relay_refuse(r, item->span, "an expression at top level besides %s",
                  has_main ? "@main" : "another");
+  }
+}
+
+static bool has_expression(const Relay *r) {
+  for (int i = 0; i < r->unit->item_count; i++) {
+    if (r->unit->items[i].kind == ITEM_EXPR) return true;
+  }
+  return false;
+}
+
+/* A `let %x` goes into @main with the expression that follows it. */
+static void check_let(Relay *r, const Item *item, int expressions) {
+  if (item->kind == ITEM_LET_GLOBAL) {
+    relay_refuse(r, item->span, "a global value");
+  } else if (expressions > 0 || !has_expression(r)) {
+    relay_refuse(r, item->span, "a `let` at top level that no expression "
+                 "follows");
   }
 }
 
@@ -153,9 +191,7 @@ static void check_items(Relay *r) {
       case ITEM_TYPE: declare_ctors(r, item->adt); break;
       case ITEM_EXPR: check_expression(r, item, &expressions); break;
       case ITEM_LET_GLOBAL:
-      case ITEM_LET_LOCAL:
-        relay_refuse(r, item->span, "a `let` at top level");
-        break;
+      case ITEM_LET_LOCAL: check_let(r, item, expressions); break;
       case ITEM_IMPORT: relay_refuse(r, item->span, "an `import`"); break;
       case ITEM_DEF:
       case ITEM_PARAM: break;
@@ -200,8 +236,7 @@ static const Unit *map_unit(Relay *r) {
   n = add_functions(r, items, n);
   made->item_count = add_types(r, items, n, true);
   made->items = items;
-  made->version_header = true;
-  made->comment_count = 0;
+  made->version_header = made->plain = true;
   return made;
 }
 

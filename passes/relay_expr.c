@@ -38,7 +38,7 @@ Expr *relay_with_attr(Relay *r, Expr *call, const char *name,
   return call;
 }
 
-static Expr *with_dtype(Relay *r, Expr *call, DType dtype) {
+Expr *relay_with_dtype(Relay *r, Expr *call, DType dtype) {
   const char *name = dtype_name(dtype);
   return relay_with_attr(r, call, "dtype",
                          (AttrExpr){.kind = AX_STRING, .text = name,
@@ -48,19 +48,18 @@ static Expr *with_dtype(Relay *r, Expr *call, DType dtype) {
 Expr *relay_cast(Relay *r, const Expr *e, DType dtype) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
   if (args) args[0] = e;
-  return with_dtype(r, relay_op(r, e->span, "cast", args != NULL, args),
+  return relay_with_dtype(r, relay_op(r, e->span, "cast", args != NULL, args),
                     dtype);
 }
 
-/* The printer puts a block without braces in parentheses. */
-static const Expr *in_parens(Relay *r, const Expr *e) {
+const Expr *relay_parens(Relay *r, const Expr *e) {
   return expr_block(r->arena, e->span, 0, NULL, e);
 }
 
 /* What a `let` may bind: no match and no block as they are. */
 static const Expr *bound_value(Relay *r, const Expr *e) {
   e = relay_expr(r, e);
-  if (e->kind == EX_MATCH) return in_parens(r, e);
+  if (e->kind == EX_MATCH) return relay_parens(r, e);
   if (e->kind != EX_BLOCK || e->sugar != SUGAR_BRACES) return e;
   Expr *made = copy_of(r, e);
   made->sugar = SUGAR_NONE;
@@ -104,6 +103,35 @@ static bool needs_inputs(const Relay *r, const Needs *n) {
   return false;
 }
 
+/* Files of the library that TVM has, too. */
+static bool is_of_relay(const char *path) {
+  static const char *const files[] = {
+    "prelude.rly", "nat.rly", "core.rly", "gradient.rly", "tensor_array.rly",
+  };
+  const char *slash = strrchr(path, '/');
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    if (strcmp(files[i], slash ? slash + 1 : path) == 0) return true;
+  }
+  return false;
+}
+
+static const Expr *rename_global(Relay *r, const Expr *e) {
+  Program *p = r->p;
+  bool own = ptrmap_has(&r->by_name, e->g.name);
+  Unit *unit = own || !p->find_in_library
+                   ? NULL
+                   : p->find_in_library(p, '@', e->g.name);
+  if (unit && !is_of_relay(unit->source->path)) {
+    relay_refuse(r, e->span, "`@%s`, which its libraries lack",
+                 e->g.name->text);
+  }
+  const Name *name = own ? relay_global_name(r, e->g.name) : e->g.name;
+  if (name == e->g.name) return e;
+  Expr *made = copy_of(r, e);
+  made->g.name = name;
+  return made;
+}
+
 static const Expr *map_global(Relay *r, const Expr *e) {
   const Item *param = find_input(r, e->g.name);
   if (param) return map_input(r, param, e->span);
@@ -111,7 +139,7 @@ static const Expr *map_global(Relay *r, const Expr *e) {
     relay_refuse(r, e->span, "`@%s` as a value, for it reaches a `param`",
                  e->g.name->text);
   }
-  return e;
+  return rename_global(r, e);
 }
 
 static const char *const own_operators[] = {
@@ -132,74 +160,16 @@ static bool is_operator(const Relay *r, const Name *name) {
 
 /* A name that is not called. */
 static const Expr *map_ident(Relay *r, const Expr *e) {
-  const char *name = e->name->text;
-  if (ptrmap_get(&r->dims, e->name)) {
-    relay_refuse(r, e->span, "the named dimension `%s` as a value", name);
-  } else if (is_operator(r, e->name)) {
-    relay_refuse(r, e->span, "the operator `%s` as a value", name);
+  const Expr *dim = ptrmap_get(&r->dims, e->name);
+  if (dim && dim->kind == EX_ERROR) {
+    relay_refuse(r, e->span, "the named dimension `%s` as a value",
+                 e->name->text);
   }
-  return e;
+  if (dim) return dim;
+  return is_operator(r, e->name) ? relay_op_value(r, e) : e;
 }
 
 /* --- Calls ---------------------------------------------------------------- */
-
-static void check_string(Relay *r, Span span, const char *text, int count) {
-  for (int i = 0; i < count; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if (c >= ' ' && c != '"' && c != '\\' && c != 0x7F) continue;
-    relay_refuse(r, span, "a string that needs escapes");
-    return;
-  }
-}
-
-static void check_attr(Relay *r, const AttrExpr *x) {
-  if (x->kind == AX_STRING) check_string(r, x->span, x->text, x->count);
-  if (x->kind == AX_EXPR) {
-    relay_refuse(r, x->span, "an attribute that is an expression");
-  }
-  for (int i = 0; x->kind == AX_LIST && i < x->count; i++) {
-    check_attr(r, x->items[i]);
-  }
-}
-
-static void check_attrs(Relay *r, int count, const Attr *attrs) {
-  for (int i = 0; i < count; i++) check_attr(r, attrs[i].value);
-}
-
-/* An attribute that repeats an operand may be an expression: arange's. */
-static bool repeats_operand(const Expr *call, const Attr *attr) {
-  bool dyn;
-  const Expr *callee = call->call.callee;
-  if (callee->kind != EX_IDENT || !attr->name) return false;
-  const OpInfo *op = op_info(op_find(callee->name->text, &dyn));
-  for (int i = 0; i < op->attr_count; i++) {
-    const AttrSpec *spec = &op->attrs[i];
-    if (strcmp(attr_name_text(spec->name), attr->name->text) != 0) continue;
-    return spec->type == AT_IGNORED;
-  }
-  return false;
-}
-
-static void map_attrs(Relay *r, Expr *made, const Expr *e) {
-  int count = e->call.attr_count;
-  Attr *attrs = ARENA_ARRAY(r->arena, Attr, (size_t)count);
-  for (int i = 0; attrs && i < count; i++) {
-    attrs[i] = e->call.attrs[i];
-    const AttrExpr *x = attrs[i].value;
-    if (x->kind != AX_EXPR || !repeats_operand(e, &attrs[i])) {
-      check_attr(r, x);
-      continue;
-    }
-    AttrExpr *value = ARENA_NEW(r->arena, AttrExpr);
-    *value = *x;
-    value->expr = relay_expr(r, x->expr);
-    if (value->expr->kind == EX_CALL) {
-      value->expr = in_parens(r, value->expr);
-    }
-    attrs[i].value = value;
-  }
-  made->call.attrs = attrs;
-}
 
 /* The arguments, behind what the callee needs of params. */
 static void map_arguments(Relay *r, Expr *made, const Expr *e,
@@ -222,26 +192,18 @@ static void map_arguments(Relay *r, Expr *made, const Expr *e,
   made->count = n;
 }
 
-/* Without it, TVM's result has no dtype. */
-static void name_dtype(Relay *r, Expr *call) {
-  if (strcmp(call->call.callee->name->text, "shape_of") != 0) return;
-  if (call->call.attr_count == 0) with_dtype(r, call, DT_INT32);
-}
-
 /* `head`: the mapped callee, or the first operand of an operator. */
 static const Expr *map_call(Relay *r, const Expr *e, const Expr *head) {
   const Expr *callee = e->call.callee;
   bool named = callee->kind == EX_IDENT;
+  if (named) check_operator(r, callee);
+  if (named && is_operator(r, callee->name)) return relay_op_call(r, e, head);
   Expr *made = copy_of(r, e);
-  map_attrs(r, made, e);
+  relay_check_attrs(r, e->call.attr_count, e->call.attrs);
   map_arguments(r, made, e, named ? head : NULL);
-  if (e->sugar == SUGAR_NEGATE || e->sugar == SUGAR_NOT) {
-    made->sugar = SUGAR_NONE;
-  }
-  if (named) {
-    check_operator(r, callee);
-    name_dtype(r, made);
-  } else if (callee->kind != EX_GLOBAL || find_input(r, callee->g.name)) {
+  if (callee->kind == EX_GLOBAL && !find_input(r, callee->g.name)) {
+    made->call.callee = rename_global(r, callee);
+  } else if (!named) {
     made->call.callee = head ? head : relay_expr(r, callee);
   }
   return made;
@@ -254,7 +216,7 @@ static const Expr *map_projection(Relay *r, const Expr *e, const Expr *head) {
   if (!args) return e;
   if (!head) head = relay_expr(r, e->args[0]);
   bool postfix = head->kind == EX_PROJ || head->kind == EX_CALL;
-  args[0] = postfix ? in_parens(r, head) : head;
+  args[0] = postfix ? relay_parens(r, head) : head;
   made->args = args;
   return made;
 }
@@ -345,12 +307,30 @@ static const Expr *map_match(Relay *r, const Expr *e) {
   return made;
 }
 
+/* TVM knows attributes of a function by an undotted one that comes first. */
+static const Attr *plain_first(Relay *r, int count, const Attr *attrs) {
+  int plain = 0;
+  while (plain < count && strchr(attrs[plain].name->text, '.')) plain++;
+  if (count == 0 || plain == 0) return attrs;
+  if (plain == count) {
+    relay_refuse(r, attrs[0].span, "the attribute `%s` without an undotted one "
+                 "before it", attrs[0].name->text);
+    return attrs;
+  }
+  Attr *made = ARENA_ARRAY(r->arena, Attr, (size_t)count);
+  if (!made) return attrs;
+  made[0] = attrs[plain];
+  for (int i = 0, n = 1; i < count; i++) {
+    if (i != plain) made[n++] = attrs[i];
+  }
+  return made;
+}
+
 const Expr *relay_fn(Relay *r, const Expr *e, int count, Var *const *first) {
   size_t scope = r->hidden.len;
   Expr *made = copy_of(r, e);
   Fn *fn = ARENA_NEW(r->arena, Fn);
   *fn = *e->fn;
-  relay_dims(r, e->fn, true);
   fn->type_params = relay_type_params(r, fn->type_param_count,
                                       fn->type_params, &fn->type_param_count);
   size_t room = (size_t)count + (size_t)fn->param_count;
@@ -362,10 +342,12 @@ const Expr *relay_fn(Relay *r, const Expr *e, int count, Var *const *first) {
   }
   fn->params = params;
   fn->param_count += count;
+  const Expr **hidden = relay_dims_enter(r, e->fn, params + count);
   fn->result = relay_annotation(r, fn->result);
-  check_attrs(r, fn->attr_count, fn->attrs);
+  relay_check_attrs(r, fn->attr_count, fn->attrs);
+  fn->attrs = plain_first(r, fn->attr_count, fn->attrs);
   fn->body = relay_expr(r, fn->body);
-  relay_dims(r, e->fn, false);
+  relay_dims_leave(r, e->fn, hidden);
   relay_leave(r, scope);
   made->fn = fn;
   return made;

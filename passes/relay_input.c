@@ -24,6 +24,10 @@ static void find_direct(Relay *r, Needs *n) {
   Search s = {.r = r, .needs = n};
   VEC_INIT(&s.stack, r->p->mem);
   meet(&s, n->item->expr);
+  for (int i = 0; n->item->kind == ITEM_EXPR && i < r->unit->item_count; i++) {
+    const Item *item = &r->unit->items[i];
+    if (item->kind == ITEM_LET_LOCAL) meet(&s, item->expr);
+  }
   while (s.stack.len > 0) expr_children(VEC_POP(&s.stack), meet, &s);
   VEC_DONE(&s.stack);
 }
@@ -42,12 +46,13 @@ static bool spread(const Relay *r, Needs *n) {
 
 static void add_item(Relay *r, const Item *item) {
   if (item->kind == ITEM_PARAM) VEC_PUSH(&r->params, item);
-  if (item->kind != ITEM_DEF && item->kind != ITEM_EXPR) return;
+  bool value = item->kind == ITEM_PARAM && item->expr;
+  if (!value && item->kind != ITEM_DEF && item->kind != ITEM_EXPR) return;
   Needs *n = ARENA_NEW(r->arena, Needs);
   *n = (Needs){.item = item};
   VEC_INIT(&n->uses, r->p->mem);
   VEC_PUSH(&r->needs, n);
-  if (item->name) ptrmap_put(&r->by_name, item->name, n);
+  if (item->kind == ITEM_DEF) ptrmap_put(&r->by_name, item->name, n);
 }
 
 void relay_find_inputs(Relay *r) {

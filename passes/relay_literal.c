@@ -17,6 +17,10 @@ static const Expr *scalar_i64(Relay *r, Span span, DType dtype, int64_t v) {
   return scalar(r, span, dtype, bits_from_i64(dtype, v));
 }
 
+const Expr *relay_int(Relay *r, Span span, int64_t value) {
+  return scalar_i64(r, span, DT_INT32, value);
+}
+
 static const Expr *difference(Relay *r, const Expr *a, const Expr *b) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 2);
   if (!args) return a;
@@ -70,8 +74,8 @@ const Expr *relay_constant(Relay *r, const Expr *e) {
 
 /* --- Tensor literals ------------------------------------------------------ */
 
-static const Expr *stack(Relay *r, Span span, int count,
-                         const Expr *const *items) {
+const Expr *relay_stack(Relay *r, Span span, int count,
+                        const Expr *const *items) {
   Expr *tuple = expr_new(r->arena, EX_TUPLE, span);
   tuple->count = count;
   tuple->args = items;
@@ -126,7 +130,7 @@ static const Expr *rows(Relay *r, const Expr *e, DType dtype) {
   const Expr **items = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
   if (!items) return e;
   for (int i = 0; i < e->count; i++) items[i] = element(r, e->args[i], dtype);
-  return stack(r, e->span, e->count, items);
+  return relay_stack(r, e->span, e->count, items);
 }
 
 const Expr *relay_bracket(Relay *r, const Expr *e) {
@@ -159,5 +163,5 @@ const Expr *relay_string(Relay *r, const Expr *e) {
                           (unsigned char)e->text.bytes[i]);
   }
   if (!codes) return e;
-  return relay_cast(r, stack(r, e->span, (int)len, codes), DT_UINT8);
+  return relay_cast(r, relay_stack(r, e->span, (int)len, codes), DT_UINT8);
 }

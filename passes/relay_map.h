@@ -32,7 +32,7 @@ typedef struct Relay {
   VEC(Hidden) hidden;
   PtrMap taken;          /* names that some binder has */
   PtrMap suffixes;       /* Name -> the last suffix that it was given */
-  PtrMap dims;           /* named dimensions in scope */
+  PtrMap dims;           /* a named dimension in scope -> its value */
   PtrMap graph;          /* 1 + index -> 1 + number */
   int64_t graph_count;   /* in all definitions: TVM's are one table */
 } Relay;
@@ -56,6 +56,10 @@ Var *relay_bind(Relay *r, const Var *v);
 /* What a use of the name is called now. */
 const Name *relay_local(const Relay *r, const Name *name);
 void relay_leave(Relay *r, size_t scope);
+/* A global's name, which is no keyword either. */
+const Name *relay_global_name(const Relay *r, const Name *name);
+/* A local name that nothing in the definition has. */
+const Name *relay_fresh(Relay *r, const char *name);
 /* The number that stands for `%index` in the whole text. */
 int64_t relay_graph(Relay *r, int64_t index);
 
@@ -69,8 +73,10 @@ const TypeExpr *relay_type(Relay *r, const TypeExpr *t);
 /* The parameters that are no dimensions. */
 const TypeParam *relay_type_params(Relay *r, int count,
                                    const TypeParam *params, int *kept);
-/* Named dimensions come into scope, and go out. */
-void relay_dims(Relay *r, const Fn *fn, bool enter);
+/* Named dimensions come into scope, with the value that each has in terms of
+ * the parameters; what relay_dims_enter hid comes back. */
+const Expr **relay_dims_enter(Relay *r, const Fn *fn, Var *const *params);
+void relay_dims_leave(Relay *r, const Fn *fn, const Expr *const *hidden);
 
 /* --- Expressions ---------------------------------------------------------- */
 
@@ -82,9 +88,23 @@ const Expr *relay_fn(Relay *r, const Expr *e, int count, Var *const *first);
 Expr *relay_op(Relay *r, Span span, const char *name, int count,
                const Expr *const *args);
 Expr *relay_with_attr(Relay *r, Expr *call, const char *name, AttrExpr value);
+Expr *relay_with_dtype(Relay *r, Expr *call, DType dtype);
+/* Reports attributes that are no literals of Relay. */
+void relay_check_attrs(Relay *r, int count, const Attr *attrs);
 Expr *relay_cast(Relay *r, const Expr *e, DType dtype);
 
+/* An operator's call as parsed, with its parts mapped: relay_op.c. */
+const Expr *relay_op_call(Relay *r, const Expr *e, const Expr *first);
+/* An operator as a value: fn (%a) { op(%a) }. */
+const Expr *relay_op_value(Relay *r, const Expr *e);
+/* The printer puts a block without braces in parentheses. */
+const Expr *relay_parens(Relay *r, const Expr *e);
+
 /* relay_literal.c */
+const Expr *relay_int(Relay *r, Span span, int64_t value);
+/* stack((items...), axis=0) */
+const Expr *relay_stack(Relay *r, Span span, int count,
+                        const Expr *const *items);
 const Expr *relay_constant(Relay *r, const Expr *e);
 const Expr *relay_bracket(Relay *r, const Expr *e);
 const Expr *relay_string(Relay *r, const Expr *e);

@@ -72,3 +72,18 @@ int64_t relay_graph(Relay *r, int64_t index) {
   }
   return (int64_t)number - 1;
 }
+
+const Name *relay_global_name(const Relay *r, const Name *name) {
+  const Name *made = name;
+  for (int suffix = 1; is_keyword(made); suffix++) {
+    const Name *next = name_of(r->p->names,
+                               arena_printf(r->arena, "%s_%d", name->text,
+                                            suffix));
+    if (!ptrmap_has(&r->by_name, next)) made = next;
+  }
+  return made;
+}
+
+const Name *relay_fresh(Relay *r, const char *name) {
+  return fresh(r, name_of(r->p->names, name));
+}

@@ -70,10 +70,76 @@ const TypeParam *relay_type_params(Relay *r, int count,
   return made;
 }
 
-void relay_dims(Relay *r, const Fn *fn, bool enter) {
-  for (int i = 0; i < fn->type_param_count; i++) {
+/* --- Named dimensions as values ------------------------------------------- */
+
+/* take(shape_of(e, dtype="int32"), axis, axis=0) */
+static const Expr *read_dim(Relay *r, const Expr *e, int axis) {
+  static const char dtype[] = "int32";
+  const Expr **of = ARENA_ARRAY(r->arena, const Expr *, 1);
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 2);
+  if (!of || !args) return e;
+  of[0] = e;
+  args[0] = relay_with_attr(r, relay_op(r, e->span, "shape_of", 1, of),
+                            "dtype", (AttrExpr){.kind = AX_STRING,
+                                                .text = dtype,
+                                                .count = sizeof dtype - 1});
+  args[1] = relay_int(r, e->span, axis);
+  return relay_with_attr(r, relay_op(r, e->span, "take", 2, args), "axis",
+                         (AttrExpr){.kind = AX_INT, .dtype = DT_INT32});
+}
+
+static const Expr *field(Relay *r, const Expr *e, int index) {
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
+  if (!args) return e;
+  args[0] = e->kind == EX_PROJ ? relay_parens(r, e) : e;
+  Expr *made = expr_new(r->arena, EX_PROJ, e->span);
+  made->args = args;
+  made->count = 1;
+  made->index = index;
+  return made;
+}
+
+/* Where the name stands bare in the type of `e`, a parameter or its field. */
+static const Expr *find_dim(Relay *r, const Expr *e, const TypeExpr *t,
+                            const Name *name) {
+  const Expr *found = NULL;
+  for (int i = 0; t && t->kind == TX_TENSOR && i < t->dim_count; i++) {
+    const DimExpr *d = t->dims[i];
+    if (d->kind == DX_NAME && d->name == name) return read_dim(r, e, i);
+  }
+  for (int i = 0; t && t->kind == TX_TUPLE && i < t->arg_count && !found; i++) {
+    found = find_dim(r, field(r, e, i), t->args[i], name);
+  }
+  return found;
+}
+
+static const Expr *dim_value(Relay *r, const Fn *fn, Var *const *params,
+                             const Name *name) {
+  const Expr *found = NULL;
+  for (int i = 0; i < fn->param_count && !found; i++) {
+    Expr *e = expr_new(r->arena, EX_LOCAL, SPAN_NONE);
+    e->name = params[i]->name;
+    found = find_dim(r, e, fn->params[i]->annotation, name);
+  }
+  return found ? found : expr_new(r->arena, EX_ERROR, SPAN_NONE);
+}
+
+const Expr **relay_dims_enter(Relay *r, const Fn *fn, Var *const *params) {
+  size_t count = (size_t)fn->type_param_count;
+  const Expr **hidden = ARENA_ARRAY(r->arena, const Expr *, count);
+  for (size_t i = 0; hidden && i < count; i++) {
     const TypeParam *param = &fn->type_params[i];
+    hidden[i] = ptrmap_get(&r->dims, param->name);
     if (!param->is_dim) continue;
-    ptrmap_put(&r->dims, param->name, enter ? (void *)param : NULL);
+    ptrmap_put(&r->dims, param->name,
+               (void *)dim_value(r, fn, params, param->name));
+  }
+  return hidden;
+}
+
+void relay_dims_leave(Relay *r, const Fn *fn, const Expr *const *hidden) {
+  for (int i = 0; hidden && i < fn->type_param_count; i++) {
+    if (!fn->type_params[i].is_dim) continue;
+    ptrmap_put(&r->dims, fn->type_params[i].name, (void *)hidden[i]);
   }
 }

@@ -15,7 +15,7 @@ sub formatted { return rly('fmt', spew($path, $_[0])) }
 
 my $blank = qr{(?:\s|//[^\n]*|/\*.*?\*/)+}s;
 my $token = qr{"(?:\\.|[^"])*"|\#\[[^\]]*\]|match\?|meta\[[^\]]*\]
-               |[%@]?[A-Za-z_][\w/]*|%\d+|\d[\w.]*(?:[eE][+-]?\d+\w*)?
+               |[%@]?[A-Za-z_][\w/]*|%\d+|\d(?:[eE][+-]?(?=\d)|[\w.])*
                |->|=>|==|!=|<=|>=|&&|\|\||.}xs;
 
 # The places between the tokens of a text that has no metadata.  A minus and

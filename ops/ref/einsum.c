@@ -49,12 +49,18 @@ static bool next_index(const EinsumCall *e, int from, int to, int64_t *index) {
 
 bool kernel_einsum(OpCall *call) {
   EinsumCall e = {.args = call->args};
-  einsum_parse(attr_text(call->attrs, ATTR_equation), &e.plan);
+  int ranks[EINSUM_MAX];
+  for (int i = 0; i < call->arg_count; i++) ranks[i] = call->args[i]->rank;
+  einsum_parse(attr_text(call->attrs, ATTR_equation), call->arg_count, ranks,
+               &e.plan);
+  for (int i = 0; i < EINSUM_LETTERS; i++) e.lengths[i] = 1;
   for (int i = 0; i < e.plan.operands; i++)
     for (int k = 0; k < e.plan.ranks[i]; k++) {
+      const Tensor *x = call->args[i];
       int letter = e.plan.axes[i][k];
-      e.lengths[letter] = call->args[i]->shape[k];
-      e.steps[i][letter] += call->args[i]->strides[k];
+      if (x->shape[k] == 1) continue;
+      e.lengths[letter] = x->shape[k];
+      e.steps[i][letter] += x->strides[k];
     }
   for (int k = 0; k < e.plan.letters; k++) e.empty |= e.lengths[k] == 0;
   DType dtype = call->outs[0]->dtype;

@@ -8,7 +8,6 @@
 #include "ops/kernel.h"
 #include "ops/ref/each_names.h"
 #include "ops/ref/move.h"
-#include "ops/ref/tile.h"
 #include "ops/rules/window.h"
 
 #include <math.h>
@@ -55,11 +54,11 @@ static float source_of(const Resize *r, int64_t o, int64_t n, int64_t length) {
   return (x + 0.5f) * scale - 0.5f;
 }
 
-/* Without a rounding method, coordinates that align with elements exactly
- * are rounded down, others to the nearest.  The margins are Relay's. */
+/* An empty method is "floor", but where corners align "round".  The margins
+ * are Relay's. */
 static float rounded(const Resize *r, float x) {
   const char *how = r->rounding;
-  if (!*how) how = is(r->coordinates, "asymmetric") ? "floor" : "round";
+  if (!*how) how = is(r->coordinates, "align_corners") ? "round" : "floor";
   if (is(how, "round_prefer_floor")) return ceilf(x - 0.5f);
   if (is(how, "round_prefer_ceil")) return floorf(x + 0.5f);
   if (is(how, "floor")) return floorf(x + 1e-5f);
@@ -137,20 +136,23 @@ static void resize_element(const ResizePlan *p, Method method,
                            const int64_t index[5]) {
   const Tensor *x = &p->data, *out = &p->out;
   int64_t size = (int64_t)dtype_size(x->dtype), offset = 0;
+  bool wide = x->dtype == DT_FLOAT64 || out->dtype == DT_FLOAT64;
   const Taps *taps[SPATIAL_MAX];
   const char *at = x->data + (index[0] * x->strides[0] +
                               index[1] * x->strides[1]) * size;
   for (int i = 0; i < 5; i++) offset += index[i] * out->strides[i];
   for (int k = 0; k < SPATIAL_MAX; k++) taps[k] = &p->taps[k][index[2 + k]];
-  char *to = out->data + offset * size;
+  char *to = out->data + offset * (int64_t)dtype_size(out->dtype);
   if (method != NEAREST) {
-    (x->dtype == DT_FLOAT64 ? put_weighted_f64 : put_weighted_f32)(x, at, taps,
-                                                                   to);
+    (wide ? put_weighted_f64 : put_weighted_f32)(x, at, taps, out->dtype, to);
     return;
   }
   for (int k = 0; k < SPATIAL_MAX; k++)
     at += taps[k]->index[0] * x->strides[2 + k] * size;
-  memcpy(to, at, (size_t)size);
+  Value v = bits_load(x->dtype, at);
+  if (x->dtype != out->dtype)
+    v = bits_from_f64(out->dtype, bits_to_f64(x->dtype, v));
+  bits_store(out->dtype, to, v);
 }
 
 static bool run_resize(OpCall *call, const Resize *r) {
@@ -187,16 +189,13 @@ bool kernel_resize(OpCall *call) {
               .rounding = attr_text(a, ATTR_rounding_method),
               .alpha = (float)attr_real(a, ATTR_cubic_alpha),
               .cut_outside = attr_int(a, ATTR_cubic_exclude) != 0};
-  if (is(r.coordinates, "tf_crop_and_resize"))
-    return op_fault(call, E0303, "coordinate_transformation_mode "
-                    "tf_crop_and_resize");
   return run_resize(call, &r);
 }
 
 bool kernel_upsampling(OpCall *call) {
   Resize r = {.method = method_of(attr_text(call->attrs, ATTR_method)),
               .coordinates = "asymmetric", .rounding = "", .alpha = -0.5f};
-  if (r.method != NEAREST && attr_bool(call->attrs, ATTR_align_corners))
+  if (attr_bool(call->attrs, ATTR_align_corners))
     r.coordinates = "align_corners";
   return run_resize(call, &r);
 }

@@ -11,7 +11,7 @@ static C FN(weighted)(const Tensor *x, const char *at, const Taps *const *taps,
     const char *place = at + t->index[i] * x->strides[axis + 2] * size;
     C v;
     if (axis == SPATIAL_MAX - 1)
-      NAME_OF(tile_load, ID)(x->dtype, place, 1, 1, &v);
+      v = (C)bits_to_f64(x->dtype, bits_load(x->dtype, place));
     else
       v = FN(weighted)(x, place, taps, axis + 1);
     C term = v * (C)t->weight[i];
@@ -21,9 +21,8 @@ static C FN(weighted)(const Tensor *x, const char *at, const Taps *const *taps,
 }
 
 static void FN(put_weighted)(const Tensor *x, const char *at,
-                             const Taps *const *taps, char *out) {
-  C v = FN(weighted)(x, at, taps, 0);
-  NAME_OF(tile_store, ID)(x->dtype, out, 1, 1, &v);
+                             const Taps *const *taps, DType to, char *out) {
+  bits_store(to, out, bits_from_f64(to, FN(weighted)(x, at, taps, 0)));
 }
 
 #undef ID

@@ -6,7 +6,10 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The letters of the operands and of the result, without blanks. */
+/* The letters of the operands and of the result, without blanks.  REST stands
+ * for "..."; then, in its place, the number of each of its axes, 1 being the
+ * last. */
+enum { REST = '.' };
 typedef struct Terms {
   char operands[EINSUM_MAX][RANK_MAX + 1];
   char result[RANK_MAX + 1];
@@ -24,19 +27,46 @@ static bool append(char *term, char letter) {
 static bool read_terms(const char *p, Terms *t) {
   *t = (Terms){.count = 1};
   for (; *p; p++) {
+    char *term = t->has_result ? t->result : t->operands[t->count - 1];
     if (*p == ' ') continue;
     if (*p == ',' && !t->has_result && t->count < EINSUM_MAX) {
       t->count++;
     } else if (*p == '-' && p[1] == '>' && !t->has_result) {
       t->has_result = true;
       p++;
-    } else if (!isalpha((unsigned char)*p) ||
-               !append(t->has_result ? t->result : t->operands[t->count - 1],
-                       *p)) {
+    } else if (strncmp(p, "...", 3) == 0 && !strchr(term, REST)) {
+      if (!append(term, REST)) return false;
+      p += 2;
+    } else if (!isalpha((unsigned char)*p) || !append(term, *p)) {
       return false;
     }
   }
   return true;
+}
+
+/* Puts the numbers of `n` axes where the term has REST. */
+static bool expand(char *term, int n) {
+  char *rest = strchr(term, REST), tail[RANK_MAX + 1];
+  if (!rest) return true;
+  strcpy(tail, rest + 1);
+  memset(rest, 0, strlen(rest));
+  for (; n > 0; n--)
+    if (!append(term, (char)n)) return false;
+  for (const char *p = tail; *p; p++)
+    if (!append(term, *p)) return false;
+  return true;
+}
+
+static bool expand_all(Terms *t, const int *ranks) {
+  int most = 0;
+  for (int i = 0; i < t->count; i++) {
+    bool has_rest = strchr(t->operands[i], REST);
+    int n = ranks[i] - ((int)strlen(t->operands[i]) - has_rest);
+    if (has_rest && n > most) most = n;
+    if (!expand(t->operands[i], n)) return false;
+  }
+  if (!t->has_result && !append(t->result, REST)) return false;
+  return expand(t->result, most);
 }
 
 static int occurrences(const Terms *t, char letter) {
@@ -63,23 +93,36 @@ static int letter_number(char *seen, int *count, char letter) {
   return (*count)++;
 }
 
-bool einsum_parse(const char *equation, Einsum *e) {
+bool einsum_parse(const char *equation, int count, const int *ranks,
+                  Einsum *e) {
   Terms t;
   char seen[EINSUM_LETTERS];
   *e = (Einsum){0};
   if (!read_terms(equation, &t)) return false;
+  e->operands = t.count;
+  if (t.count != count) return true;
+  if (!expand_all(&t, ranks)) return false;
   if (!t.has_result && !implicit_result(&t)) return false;
   for (const char *p = t.result; *p; p++, e->rank++)
     if (occurrences(&t, *p) == 0 ||
         letter_number(seen, &e->letters, *p) != e->rank)
       return false;
-  e->operands = t.count;
   for (int i = 0; i < t.count; i++)
     for (const char *p = t.operands[i]; *p; p++) {
       int number = letter_number(seen, &e->letters, *p);
       if (number < 0) return false;
       e->axes[i][e->ranks[i]++] = number;
     }
+  return true;
+}
+
+/* A length, and another for the same letter: 1 goes with any. */
+static bool same_letter(Dim *length, Dim other) {
+  RuleType a = rule_tensor(DT_INT32, 1, length);
+  RuleType b = rule_tensor(DT_INT32, 1, &other), both = a;
+  if (dim_is_hole(*length)) return *length = other, true;
+  if (!rule_broadcast_dims(&a, &b, &both)) return false;
+  *length = both.dims[0];
   return true;
 }
 
@@ -92,27 +135,28 @@ static RuleStatus einsum_operand(RuleCall *c, const Einsum *e, int i,
                       dtype_name(x->dtype));
   for (int k = 0; k < x->rank; k++) {
     Dim *length = &lengths[e->axes[i][k]];
-    if (dim_equal(*length, x->dims[k]) == NO)
+    if (!same_letter(length, x->dims[k]))
       return rule_error(c, E0209, 0, "one letter stands for lengths %s and %s",
                         rule_dim_text(c, *length),
                         rule_dim_text(c, x->dims[k]));
-    *length = dim_is_hole(*length) ? x->dims[k]
-                                   : rule_meet(*length, x->dims[k]);
   }
   return RULE_OK;
 }
 
-/*   xi : one axis for each letter of its term, equal letters equally long
+/*   xi : one axis for each letter of its term, equal letters equally long, or 1
  *   -----------------------------------------------------------------------
  *   einsum((x1, ..., xn), equation) : the lengths of the result's letters   */
 RuleStatus rule_einsum(RuleCall *c) {
   Einsum e;
-  if (!einsum_parse(attr_text(c->attrs, ATTR_equation), &e))
+  int ranks[EINSUM_MAX] = {0}, count = c->args[0].count;
+  for (int i = 0; i < count && i < EINSUM_MAX; i++)
+    ranks[i] = c->args[0].fields[i].rank;
+  if (!einsum_parse(attr_text(c->attrs, ATTR_equation), count, ranks, &e))
     return rule_error(c, E0303, -1, "\"%s\" is no equation such as "
                       "\"ij,jk->ik\"", attr_text(c->attrs, ATTR_equation));
-  if (e.operands != c->args[0].count)
+  if (e.operands != count)
     return rule_error(c, E0204, 0, "%d operands for an equation of %d terms",
-                      c->args[0].count, e.operands);
+                      count, e.operands);
   Dim lengths[EINSUM_LETTERS];
   for (int i = 0; i < EINSUM_LETTERS; i++) lengths[i] = DIM_HOLE;
   for (int i = 0; i < e.operands; i++) {

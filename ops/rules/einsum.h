@@ -1,5 +1,6 @@
-/* Equations of einsum: "ij,jk->ik".  Without "->" the result has the letters
- * that come up once, in alphabetical order. */
+/* Equations of einsum: "ij,jk->ik".  "..." stands for the axes of an operand
+ * that no letter names, counted from the last.  Without "->" the result has
+ * these and then the letters that come up once, in alphabetical order. */
 #ifndef OPS_RULES_EINSUM_H
 #define OPS_RULES_EINSUM_H
 
@@ -16,6 +17,9 @@ typedef struct Einsum {
   int letters;
 } Einsum;
 
-bool einsum_parse(const char *equation, Einsum *e);
+/* `ranks` are those of the operands.  False when it is no equation; only
+ * `operands` is set when it is one for another number of them. */
+bool einsum_parse(const char *equation, int count, const int *ranks,
+                  Einsum *e);
 
 #endif

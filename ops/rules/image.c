@@ -16,25 +16,44 @@ static bool resize_order(RuleCall *c, AxisOrder *order) {
   return false;
 }
 
-/* Only choosing the nearest element works on any dtype. */
-static bool resize_method(RuleCall *c) {
-  const char *method = attr_text(c->attrs, ATTR_method);
-  static const char *const names[] = {"nearest_neighbor", "linear", "cubic",
-                                      "bilinear", "bicubic", "trilinear"};
-  for (int i = 0; i < 6; i++)
-    if (strcmp(method, names[i]) == 0)
-      return i == 0 || rule_class(c, 0, TAKES_FLOAT);
-  rule_error(c, E0303, -1, "method \"%s\" is not known", method);
+/* Is the attribute one of the words?  Says which there are if not. */
+static bool word_of(RuleCall *c, AttrName name, const char *const *words) {
+  const char *text = attr_text(c->attrs, name), *list = "";
+  for (int i = 0; words[i]; i++) {
+    if (strcmp(text, words[i]) == 0) return true;
+    list = arena_printf(c->arena, "%s%s\"%s\"", list, i > 0 ? ", " : "",
+                        words[i]);
+  }
+  rule_error(c, E0303, -1, "%s is \"%s\", not one of %s",
+             attr_name_text(name), text, list);
   return false;
+}
+
+static bool resize_method(RuleCall *c) {
+  static const char *const methods[] = {"nearest_neighbor", "linear", "cubic",
+                                        "bilinear", "bicubic", NULL};
+  return rule_class(c, 0, TAKES_NUMBER) && word_of(c, ATTR_method, methods);
+}
+
+static bool resize_words(RuleCall *c) {
+  static const char *const coordinates[] = {
+      "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
+      "tf_half_pixel_for_nn", NULL};
+  static const char *const roundings[] = {
+      "", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
+      NULL};
+  return resize_method(c) && word_of(c, ATTR_rounding_method, roundings) &&
+         word_of(c, ATTR_coordinate_transformation_mode, coordinates);
 }
 
 /*   x : (n, c, d..., t)
  *   ----------------------------------------------
- *   image.resize2d(x, size=s) : (n, c, s..., t)                             */
+ *   image.resize2d(x, size=s, out_dtype=u) : (n, c, s..., u)                */
 RuleStatus rule_resize(RuleCall *c) {
   AxisOrder order;
-  if (!resize_order(c, &order) || !resize_method(c)) return RULE_ERROR;
+  if (!resize_order(c, &order) || !resize_words(c)) return RULE_ERROR;
   RuleType out = c->args[0];
+  DType dtype = attr_dtype(c->attrs, ATTR_out_dtype);
   int spatial = out.rank - 2;
   const AttrValue *size = attr_get(c->attrs, ATTR_size);
   if (size->count != COUNT_UNKNOWN && size->count != spatial)
@@ -48,7 +67,10 @@ RuleStatus rule_resize(RuleCall *c) {
                         rule_shape(c, 0));
     out.dims[axis] = n;
   }
-  return rule_result(c, out.dtype, out.rank, out.dims);
+  if (dtype == DT_BOOL)
+    return rule_error(c, E0304, -1, "out_dtype is a number's");
+  return rule_result(c, dtype == DTYPE_NONE ? out.dtype : dtype, out.rank,
+                     out.dims);
 }
 
 /* round(length * scale); `?` while either is not known. */

@@ -6,7 +6,10 @@
  *   LOAD, STORE  from T to C and back
  *   LEAST, MOST  the range of C
  *   FN(name)     name_INT8
- *   CLASS_FLOAT, CLASS_SIGNED, CLASS_BOOL   0 or 1                          */
+ *   CLASS_FLOAT, CLASS_SIGNED, CLASS_BOOL   0 or 1
+ *
+ * With WIDE_ALONE for int32 and int64 only, which are worth a build for each
+ * instruction set. */
 #include "ops/ref/each_names.h"
 
 #define LOAD(x) (x)
@@ -15,18 +18,6 @@
 #define CLASS_BOOL 0
 
 #define CLASS_SIGNED 1
-#define ID INT8
-#define T int8_t
-#define W uint32_t
-#define LEAST INT8_MIN
-#define MOST INT8_MAX
-#include "ops/ref/each_one.h"
-#define ID INT16
-#define T int16_t
-#define W uint32_t
-#define LEAST INT16_MIN
-#define MOST INT16_MAX
-#include "ops/ref/each_one.h"
 #define ID INT32
 #define T int32_t
 #define W uint32_t
@@ -39,8 +30,23 @@
 #define LEAST INT64_MIN
 #define MOST INT64_MAX
 #include "ops/ref/each_one.h"
+#ifndef WIDE_ALONE
+#define ID INT8
+#define T int8_t
+#define W uint32_t
+#define LEAST INT8_MIN
+#define MOST INT8_MAX
+#include "ops/ref/each_one.h"
+#define ID INT16
+#define T int16_t
+#define W uint32_t
+#define LEAST INT16_MIN
+#define MOST INT16_MAX
+#include "ops/ref/each_one.h"
+#endif
 #undef CLASS_SIGNED
 
+#ifndef WIDE_ALONE
 #define CLASS_SIGNED 0
 #define ID UINT8
 #define T uint8_t
@@ -67,6 +73,7 @@
 #define MOST UINT64_MAX
 #include "ops/ref/each_one.h"
 #undef CLASS_SIGNED
+#endif
 
 #undef LOAD
 #undef STORE

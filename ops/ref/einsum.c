@@ -3,10 +3,6 @@
 #include "ops/rules/einsum.h"
 
 #include "ops/kernel.h"
-#include "ops/ref/each_names.h"
-#include "ops/ref/tile.h"
-
-#include <math.h>
 
 typedef struct EinsumCall {
   Einsum plan;
@@ -26,26 +22,8 @@ static bool next_index(const EinsumCall *e, int from, int to, int64_t *index) {
   return false;
 }
 
-#define ID f32
-#define C float
-#define MULTIPLY_ADD(a, b, acc) fmaf(a, b, acc)
-#define LOAD_TILE tile_load_f32
-#define STORE_TILE tile_store_f32
-#include "ops/ref/einsum_body.h"
-
-#define ID f64
-#define C double
-#define MULTIPLY_ADD(a, b, acc) fma(a, b, acc)
-#define LOAD_TILE tile_load_f64
-#define STORE_TILE tile_store_f64
-#include "ops/ref/einsum_body.h"
-
-#define ID u64
-#define C uint64_t
-#define MULTIPLY_ADD(a, b, acc) ((acc) + (a) * (b))
-#define LOAD_TILE tile_load_u64
-#define STORE_TILE tile_store_u64
-#include "ops/ref/einsum_body.h"
+#define BODY "ops/ref/einsum_body.h"
+#include "ops/ref/each_sum.h"
 
 bool kernel_einsum(OpCall *call) {
   EinsumCall e = {.args = call->args};
@@ -65,5 +43,6 @@ bool kernel_einsum(OpCall *call) {
   for (int k = 0; k < e.plan.letters; k++) e.empty |= e.lengths[k] == 0;
   DType dtype = call->outs[0]->dtype;
   if (dtype == DT_FLOAT64) return run_f64(call, &e);
-  return (dtype_is_float(dtype) ? run_f32 : run_u64)(call, &e);
+  if (dtype_is_float(dtype)) return run_f32(call, &e);
+  return (dtype_size(dtype) == 8 ? run_u64 : run_u32)(call, &e);
 }

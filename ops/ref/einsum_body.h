@@ -29,9 +29,3 @@ static bool FN(run)(OpCall *call, const EinsumCall *e) {
   }
   return true;
 }
-
-#undef ID
-#undef C
-#undef MULTIPLY_ADD
-#undef LOAD_TILE
-#undef STORE_TILE

@@ -3,44 +3,16 @@
 #include "ops/ref/product.h"
 
 #include "ops/kernel.h"
-#include "ops/ref/each_names.h"
 #include "ops/ref/elementwise.h"
 #include "ops/ref/move.h"
-#include "ops/ref/tile.h"
 #include "ops/simd/product.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { ROWS = 8, COLUMNS = 32, BLOCK = 128 };
 
-#define ID f32
-#define C float
-#define MULTIPLY_ADD(a, b, acc) fmaf(a, b, acc)
-#define LOAD_TILE tile_load_f32
-#define STORE_TILE tile_store_f32
-#include "ops/ref/product_body.h"
-
-#define ID f64
-#define C double
-#define MULTIPLY_ADD(a, b, acc) fma(a, b, acc)
-#define LOAD_TILE tile_load_f64
-#define STORE_TILE tile_store_f64
-#include "ops/ref/product_body.h"
-
-#define ID u32
-#define C uint32_t
-#define MULTIPLY_ADD(a, b, acc) ((acc) + (a) * (b))
-#define LOAD_TILE tile_load_u32
-#define STORE_TILE tile_store_u32
-#include "ops/ref/product_body.h"
-
-#define ID u64
-#define C uint64_t
-#define MULTIPLY_ADD(a, b, acc) ((acc) + (a) * (b))
-#define LOAD_TILE tile_load_u64
-#define STORE_TILE tile_store_u64
-#include "ops/ref/product_body.h"
+#define BODY "ops/ref/product_body.h"
+#include "ops/ref/each_sum.h"
 
 bool product_run(OpCall *call, const Product *p) {
   DType in = p->a.dtype, out = p->out.dtype;

@@ -68,9 +68,3 @@ static bool FN(run)(OpCall *call, const Product *p) {
   }
   return true;
 }
-
-#undef ID
-#undef C
-#undef MULTIPLY_ADD
-#undef LOAD_TILE
-#undef STORE_TILE

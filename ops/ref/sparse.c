@@ -1,12 +1,8 @@
 /* Kernels of sparse operators, on compressed matrices and on lists of
  * coordinates.  Row starts and columns are checked before they are used. */
 #include "ops/kernel.h"
-#include "ops/ref/each_names.h"
 #include "ops/ref/elementwise.h"
 #include "ops/ref/move.h"
-#include "ops/ref/tile.h"
-
-#include <math.h>
 
 /* Values, columns and row starts; values are blocks of rows x width. */
 typedef struct Compressed {
@@ -40,14 +36,9 @@ static bool compressed_of(OpCall *call, int i, Compressed *w) {
   return true;
 }
 
-#define ID f32
-#define C float
-#define MULTIPLY_ADD(a, b, acc) fmaf(a, b, acc)
-#include "ops/ref/sparse_body.h"
-#define ID f64
-#define C double
-#define MULTIPLY_ADD(a, b, acc) fma(a, b, acc)
-#include "ops/ref/sparse_body.h"
+#define FLOATS_ALONE
+#define BODY "ops/ref/sparse_body.h"
+#include "ops/ref/each_sum.h"
 
 static void put(Tensor *out, int64_t i, Value v) {
   bits_store(out->dtype, out->data + i * (int64_t)dtype_size(out->dtype), v);

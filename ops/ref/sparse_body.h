@@ -31,11 +31,7 @@ static bool FN(sparse_dense)(OpCall *call, const Compressed *w, bool lhs) {
       C v;
       if (op_stopped(call) || !FN(dot)(call, w, row, x, line, &v)) return false;
       int64_t at = lhs ? row * m + line : line * n + row;
-      NAME_OF(tile_store, ID)(out->dtype, out->data + at * size, 1, 1, &v);
+      STORE_TILE(out->dtype, out->data + at * size, 1, 1, &v);
     }
   return true;
 }
-
-#undef ID
-#undef C
-#undef MULTIPLY_ADD

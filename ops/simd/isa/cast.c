@@ -11,7 +11,8 @@
 
 #define BODY "ops/ref/cast_body.h"
 #include "ops/ref/each_bool.h"
-#include "ops/simd/isa/each_int.h"
+#define WIDE_ALONE
+#include "ops/ref/each_int.h"
 #include "ops/simd/isa/each_float.h"
 
 static const Elementwise *const casts[DTYPE_COUNT] = {

@@ -36,7 +36,8 @@ enum { TILE = 256 };
 #include "ops/ref/each_bool.h"
 #undef LIST
 #define LIST "ops/ref/elementwise_int.def"
-#include "ops/simd/isa/each_int.h"
+#define WIDE_ALONE
+#include "ops/ref/each_int.h"
 #undef LIST
 #define LIST "ops/ref/elementwise_float.def"
 #include "ops/simd/isa/each_float.h"

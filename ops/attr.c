@@ -56,6 +56,17 @@ const AttrValue *attr_get(const Attrs *attrs, AttrName name) {
   return &attrs->values[i];
 }
 
+int attr_word(const Attrs *attrs, AttrName name) {
+  const AttrValue *v = attr_get(attrs, name);
+  const char *p = attrs->op->attrs[v - attrs->values].words;
+  for (int i = 0;; i++) {
+    size_t len = strcspn(p, "|");
+    if (strncmp(v->text, p, len) == 0 && !v->text[len]) return i;
+    if (!p[len]) return -1;
+    p += len + 1;
+  }
+}
+
 /* --- Values from operands ------------------------------------------------ */
 
 static const Dim *unknown_dims(Arena *arena, int64_t n) {

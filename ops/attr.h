@@ -42,6 +42,7 @@ typedef struct AttrSpec {
   int64_t integer;  /* AT_INT, AT_BOOL */
   double real;
   const char *text; /* AT_STRING; AT_DTYPE ("" : DTYPE_NONE) */
+  const char *words; /* AT_STRING: what it may be, "a|b|c"; NULL: anything */
   int count;        /* AT_INTS */
   int64_t ints[4];
 } AttrSpec;
@@ -94,6 +95,9 @@ static inline DType attr_dtype(const Attrs *attrs, AttrName name) {
 static inline const char *attr_text(const Attrs *attrs, AttrName name) {
   return attr_get(attrs, name)->text;
 }
+
+/* Which of the row's words the attribute is, from 0; -1: none of them. */
+int attr_word(const Attrs *attrs, AttrName name);
 
 const char *attr_name_text(AttrName name);
 AttrName attr_name_find(const char *text);  /* ATTR_COUNT: no such name */

@@ -129,6 +129,30 @@ static RuleStatus check_size(RuleCall *c, const RuleType *t) {
   return RULE_OK;
 }
 
+/* "a|b|c" as "a", "b" or "c". */
+static const char *words_text(RuleCall *c, const char *words) {
+  const char *text = "";
+  for (const char *p = words; *p;) {
+    int len = (int)strcspn(p, "|");
+    const char *rest = p[len] ? p + len + 1 : "";
+    text = arena_printf(c->arena, "%s%s\"%.*s\"", text,
+                        p == words ? "" : *rest ? ", " : " or ", len, p);
+    p = rest;
+  }
+  return text;
+}
+
+static RuleStatus check_words(RuleCall *c) {
+  for (int i = 0; i < c->op->attr_count; i++) {
+    const AttrSpec *a = &c->op->attrs[i];
+    if (a->words && attr_word(c->attrs, a->name) < 0)
+      return rule_error(c, E0303, -1, "%s is %s, not \"%s\"",
+                        attr_name_text(a->name), words_text(c, a->words),
+                        attr_text(c->attrs, a->name));
+  }
+  return RULE_OK;
+}
+
 RuleStatus rule_run(RuleCall *c) {
   c->culprit = c->other = -1;
   c->message = c->hint = NULL;
@@ -137,6 +161,7 @@ RuleStatus rule_run(RuleCall *c) {
     RuleStatus status = check_operands(c);
     if (status != RULE_OK) return status;
   }
+  if (check_words(c) != RULE_OK) return RULE_ERROR;
   RuleStatus status = c->op->rule(c);
   return status == RULE_OK ? check_size(c, &c->result) : status;
 }

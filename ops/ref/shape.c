@@ -209,15 +209,6 @@ typedef enum PadMode {
   PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_SYMMETRIC
 } PadMode;
 
-static bool pad_mode_of(OpCall *call, PadMode *mode) {
-  const char *text = attr_text(call->attrs, ATTR_pad_mode);
-  static const char *const names[] = {"constant", "edge", "reflect"};
-  for (int i = 0; i < 3; i++)
-    if (strcmp(text, names[i]) == 0) return *mode = (PadMode)i, true;
-  return op_fault(call, E0303, "pad_mode is \"constant\", \"edge\" or "
-                  "\"reflect\", not \"%s\"", text);
-}
-
 static int64_t clamped(int64_t v, int64_t least, int64_t most) {
   return v < least ? least : v > most ? most : v;
 }
@@ -293,13 +284,10 @@ static bool pad(OpCall *call, PadMode mode) {
 }
 
 bool kernel_pad(OpCall *call) {
-  PadMode mode = PAD_CONSTANT;
-  return pad_mode_of(call, &mode) && pad(call, mode);
+  return pad(call, (PadMode)attr_word(call->attrs, ATTR_pad_mode));
 }
 
 bool kernel_mirror_pad(OpCall *call) {
-  const char *mode = attr_text(call->attrs, ATTR_mode);
-  if (strcmp(mode, "SYMMETRIC") == 0) return pad(call, PAD_SYMMETRIC);
-  if (strcmp(mode, "REFLECT") == 0) return pad(call, PAD_REFLECT);
-  return op_fault(call, E0303, "mode is \"SYMMETRIC\" or \"REFLECT\"");
+  static const PadMode modes[] = {PAD_SYMMETRIC, PAD_REFLECT};
+  return pad(call, modes[attr_word(call->attrs, ATTR_mode)]);
 }

@@ -4,7 +4,6 @@
 #include "ops/rules/support.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool resize_order(RuleCall *c, AxisOrder *order) {
   int spatial = window_rank(c->op, ATTR_layout);
@@ -16,42 +15,13 @@ static bool resize_order(RuleCall *c, AxisOrder *order) {
   return false;
 }
 
-/* Is the attribute one of the words?  Says which there are if not. */
-static bool word_of(RuleCall *c, AttrName name, const char *const *words) {
-  const char *text = attr_text(c->attrs, name), *list = "";
-  for (int i = 0; words[i]; i++) {
-    if (strcmp(text, words[i]) == 0) return true;
-    list = arena_printf(c->arena, "%s%s\"%s\"", list, i > 0 ? ", " : "",
-                        words[i]);
-  }
-  rule_error(c, E0303, -1, "%s is \"%s\", not one of %s",
-             attr_name_text(name), text, list);
-  return false;
-}
-
-static bool resize_method(RuleCall *c) {
-  static const char *const methods[] = {"nearest_neighbor", "linear", "cubic",
-                                        "bilinear", "bicubic", NULL};
-  return rule_class(c, 0, TAKES_NUMBER) && word_of(c, ATTR_method, methods);
-}
-
-static bool resize_words(RuleCall *c) {
-  static const char *const coordinates[] = {
-      "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
-      "tf_half_pixel_for_nn", NULL};
-  static const char *const roundings[] = {
-      "", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
-      NULL};
-  return resize_method(c) && word_of(c, ATTR_rounding_method, roundings) &&
-         word_of(c, ATTR_coordinate_transformation_mode, coordinates);
-}
-
 /*   x : (n, c, d..., t)
  *   ----------------------------------------------
  *   image.resize2d(x, size=s, out_dtype=u) : (n, c, s..., u)                */
 RuleStatus rule_resize(RuleCall *c) {
   AxisOrder order;
-  if (!resize_order(c, &order) || !resize_words(c)) return RULE_ERROR;
+  if (!resize_order(c, &order) || !rule_class(c, 0, TAKES_NUMBER))
+    return RULE_ERROR;
   RuleType out = c->args[0];
   DType dtype = attr_dtype(c->attrs, ATTR_out_dtype);
   int spatial = out.rank - 2;
@@ -87,7 +57,8 @@ static Dim scaled(Dim length, const AttrValue *scale, bool known) {
 RuleStatus rule_upsampling(RuleCall *c) {
   static const AttrName scales[2] = {ATTR_scale_h, ATTR_scale_w};
   AxisOrder order;
-  if (!resize_order(c, &order) || !resize_method(c)) return RULE_ERROR;
+  if (!resize_order(c, &order) || !rule_class(c, 0, TAKES_NUMBER))
+    return RULE_ERROR;
   RuleType out = c->args[0];
   for (int k = 0; k < 2; k++) {
     const AttrValue *scale = attr_get(c->attrs, scales[k]);

@@ -43,11 +43,7 @@ RuleStatus rule_topk(RuleCall *c) {
     fields[1] = indices;
     return RULE_OK;
   }
-  bool is_values = strcmp(what, "values") == 0;
-  if (!is_values && strcmp(what, "indices") != 0)
-    return rule_error(c, E0303, -1, "ret_type is \"both\", \"values\" or "
-                      "\"indices\"");
-  c->result = is_values ? values : indices;
+  c->result = strcmp(what, "values") == 0 ? values : indices;
   return RULE_OK;
 }
 

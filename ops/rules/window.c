@@ -116,6 +116,12 @@ static Dim window_count(DimTable *t, Dim length, const WindowAxis *a,
 static bool pool_order(RuleCall *c, int i, AxisOrder *order) {
   int spatial = window_rank(c->op, ATTR_layout);
   const char *layout = attr_text(c->attrs, ATTR_layout);
+  const char *out = attr_text(c->attrs, ATTR_out_layout);
+  if (*out && strcmp(out, layout)) {
+    rule_error(c, E0303, -1, "out_layout \"%s\" is not layout, \"%s\"", out,
+               layout);
+    return false;
+  }
   if (axis_order(layout, 'N', 'C', spatial, order))
     return rule_rank(c, i, order->rank);
   rule_error(c, E0303, -1, "layout \"%s\" is not N, C and %d axes in order",

@@ -79,7 +79,6 @@ typedef struct OpInfo {
   OpStorage storage;
   unsigned flags;           /* OP_... */
   KernelFn kernel;
-  const char *gradient;     /* in the language; NULL: none */
   const char *doc;          /* one line */
   const char *formula;
   const char *example;      /* an expression of the language */

@@ -2,6 +2,7 @@
  * docs/operators.md.  The texts are those of ops/ops.def and ops/rules.def. */
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "ops/ops.h"
 #include "repl/cli.h"
 
@@ -47,6 +48,28 @@ static void print_signature(const OpInfo *op) {
     print_default(&op->attrs[i]);
   }
   printf(")");
+}
+
+static const char *const kinds[] = {
+    [AT_INT] = "integer", [AT_FLOAT] = "float", [AT_BOOL] = "bool",
+    [AT_STRING] = "string", [AT_DTYPE] = "dtype", [AT_INTS] = "integers",
+    [AT_INT_OR_INTS] = "integer or integers",
+    [AT_LISTS] = "lists of integers", [AT_IGNORED] = "not read",
+};
+
+/* What an attribute may be: its words, or its kind. */
+static void print_kind(StrBuf *out, const AttrSpec *a) {
+  strbuf_add(out, attr_name_text(a->name));
+  strbuf_add(out, " ");
+  if (!a->words) strbuf_add(out, kinds[a->type]);
+  for (const char *p = a->words; p && *p;) {
+    size_t len = strcspn(p, "|");
+    strbuf_add_len(out, p, len);
+    if (len > 0 && p[len]) strbuf_add(out, " | ");
+    p += len + (p[len] == '|');
+  }
+  if (a->expression) strbuf_add(out, " or expression");
+  if (a->optional) strbuf_add(out, " or None");
 }
 
 /* --- Texts --------------------------------------------------------------- */
@@ -111,8 +134,23 @@ static void print_shows(const char *before, const char *indent,
   puts("");
 }
 
+static void print_attributes(const Style *s, const OpInfo *op) {
+  Mem mem;
+  StrBuf text;
+  if (op->attr_count == 0 || !mem_init(&mem, SIZE_MAX)) return;
+  strbuf_init(&text, &mem);
+  for (int i = 0; i < op->attr_count; i++) {
+    if (i > 0) strbuf_add(&text, ", ");
+    print_kind(&text, &op->attrs[i]);
+  }
+  print_fact(s, "attributes", strbuf_text(&text));
+  strbuf_done(&text);
+  mem_done(&mem);
+}
+
 static void print_facts(const Style *s, const OpInfo *op) {
   print_fact(s, "type", rule_text(op->rule));
+  print_attributes(s, op);
   print_fact(s, "formula", op->formula);
   print_fact(s, "also", op->aliases);
   print_dyn(s, op);
@@ -152,8 +190,11 @@ static const char page_head[] =
     "`rly ops NAME` and, at the prompt, `:doc NAME` show a part of it.\n"
     "\n"
     "A signature names the operands, then the attributes with their defaults;\n"
-    "`x?` may be left out, `x...` is a tuple. In types, `t` is a dtype,\n"
-    "`d...` any number of dimensions, `a ^ b` what two shapes broadcast to.\n";
+    "`x?` may be left out, `x...` is a tuple. In types, `d...` is any number\n"
+    "of dimensions, `a ^ b` what two shapes broadcast to, and `t` any dtype,\n"
+    "or what is said of it: floating-point is float16, bfloat16, float32 and\n"
+    "float64; integer int8 to int64 and uint8 to uint64; numeric is both, all\n"
+    "but bool.\n";
 
 static void print_entry(const OpInfo *op) {
   printf("\n## %s\n\n`", op->name);

@@ -94,6 +94,7 @@ is_deeply([shown('random.threefry_generate')], \@words,
                          @words[0 .. 2]],
   'random.normal' => [normal(0, @open[0, 1]), normal(1, @open[0, 1]),
                       normal(0, @open[2, 3])],
+  'random.multinomial' => [map { $_ * (1 + 3) < 1 ? 0 : 1 } @open],
 );
 
 near([shown($_)], $computed{$_}, 3e-7, "what $_ shows") for sort keys %computed;

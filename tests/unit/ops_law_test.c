@@ -1,211 +1,98 @@
 /* The law: the bits of a result depend on the operator, its attributes and
  * the lengths it reduces over, and on nothing else.  Every operator with a
- * float result is in ops_law.def; its results on contiguous operands, by the
+ * kernel is in ops_law.def; its results on contiguous operands, by the
  * reference kernels, are compared with those of other layouts of the same
  * values, of parts of a batch, of other instruction sets and numbers of
  * threads.  Then the sequences of operations that the language prescribes,
  * written out here. */
 #include "ops/simd/simd.h"
-#include "tests/unit/ops.h"
+#include "tests/unit/ops_law.h"
 
 static const DType float_dtypes[] = {DT_FLOAT16, DT_BFLOAT16, DT_FLOAT32,
                                      DT_FLOAT64};
-enum { LONGEST = 70, BATCH = 5 };
+enum { LONGEST = 70 };
 
 /* --- The table ----------------------------------------------------------- */
 
-typedef struct Law {
-  const char *ops, *operands, *attrs;
-  int axis, batched, shortest;
-  DType only;
-  const char *moved, *by;
-} Law;
+static bool in_table[OP_COUNT];
 
-static const Law laws[] = {
-#define LAW(names, args, values, ...) \
-  {.ops = names, .operands = args, .attrs = values, __VA_ARGS__},
-#define NO_FLOATS(names)
-#include "tests/unit/ops_law.def"
-#undef LAW
-#undef NO_FLOATS
-};
-
-static const char *const no_floats =
-#define LAW(...)
-#define NO_FLOATS(names) names
-#include "tests/unit/ops_law.def"
-#undef LAW
-#undef NO_FLOATS
-    ;
-
-/* Is a name one of those in a text? */
-static bool names_it(const char *names, const char *name) {
-  size_t len = strlen(name);
-  for (const char *p = names; (p = strstr(p, name)); p += len)
-    if ((p == names || p[-1] == ' ') && (p[len] == ' ' || !p[len])) return true;
-  return false;
+static void note_operator(const Law *law, const OpInfo *op) {
+  (void)law;
+  in_table[op - op_table] = true;
 }
 
-static bool in_the_table(const char *name) {
-  for (size_t i = 0; i < LENGTH(laws); i++)
-    if (names_it(laws[i].ops, name)) return true;
-  return false;
-}
-
-/* A row without floats shows none. */
 static void every_operator_is_here(void **state) {
   (void)state;
-  for (int i = 0; i < OP_COUNT; i++) {
-    const OpInfo *op = op_info(i);
-    bool without = names_it(no_floats, op->name);
-    if (without == in_the_table(op->name))
-      fail_msg("%s: not in ops_law.def, or twice", op->name);
-    if (without && strstr(op->shows, "float"))
-      fail_msg("%s: its results are floats", op->name);
+  each_law(note_operator);
+  for (int i = 0; i < OP_COUNT; i++)
+    if (in_table[i] != (op_info(i)->kernel != NULL))
+      fail_msg("%s: not in ops_law.def, or without a kernel",
+               op_info(i)->name);
+}
+
+/* --- Dtypes -------------------------------------------------------------- */
+
+static const char *rule_text(RuleFn rule) {
+#define RULE(id, text) \
+  if (rule == rule_##id) return text;
+#include "ops/rules.def"
+#undef RULE
+  return NULL;
+}
+
+/* Is a dtype one of those that the text of a rule says it takes? */
+static bool said_to_take(const char *text, DType dtype) {
+  if (strstr(text, "t numeric")) return dtype != DT_BOOL;
+  if (strstr(text, "t floating-point")) return dtype_is_float(dtype);
+  if (strstr(text, "t integer or bool")) return !dtype_is_float(dtype);
+  return !strstr(text, "t integer") || dtype_is_int(dtype);
+}
+
+static void dtypes_of(const Law *law, const OpInfo *op) {
+  for (int dtype = 0; dtype < DTYPE_COUNT && !law->only; dtype++) {
+    Bench b;
+    bench_open(&b);
+    Trial t = {&b, law, op, (DType)dtype, law->shortest ? law->shortest : 4, 1,
+               "reference"};
+    Operands o = operands_of(&t);
+    Call c = call(&b, op->name);
+    law_attrs(&t, BATCH, "", &c);
+    for (int i = 0; i < o.count; i++) call_arg(&c, o.t[i]);
+    c.op.args = c.args;
+    c.op.attrs = &c.attrs;
+    bool takes = op_infer(&c.op);
+    if (takes != said_to_take(rule_text(op->rule), (DType)dtype))
+      fail_msg("%s %s %s", op->name, takes ? "takes" : "refuses",
+               dtype_name((DType)dtype));
+    bench_close(&b);
   }
 }
 
-/* --- Operands ------------------------------------------------------------ */
-
-typedef struct Trial {
-  Bench *b;
-  const Law *law;
-  const char *name;  /* of the operator */
-  DType dtype;
-  int64_t n;
-  int threads;
-  const char *isa;
-} Trial;
-
-typedef struct Operands {
-  int count;
-  Tensor *t[CALL_ARGS];
-  int batch[CALL_ARGS], line[CALL_ARGS];  /* the axes b and n; -1 */
-} Operands;
-
-typedef struct Lengths { int64_t b, n; } Lengths;
-
-/* A number, b, n, or one times the other. */
-static Dim read_length(void *data, const char **p) {
-  const Lengths *l = data;
-  char *end;
-  Dim d = strtoll(*p, &end, 10);
-  if (end == *p) d = 1;
-  if (*end == 'b') d *= l->b;
-  if (*end == 'n') d *= l->n;
-  *p = end + (*end == 'b' || *end == 'n');
-  return d;
-}
-
-static Tensor *literal(Trial *t, DType dtype, const char **p) {
-  int64_t values[64], shape[2] = {1, 0}, count = 0;
-  bool vector = **p == '[';
-  for (*p += vector;; ++*p) {
-    values[count++] = strtoll(*p, (char **)p, 10);
-    shape[0] += **p == ';';
-    if (!vector || **p == ']') break;
-  }
-  *p += vector;
-  int rank = !vector ? 0 : shape[0] > 1 ? 2 : 1;
-  shape[1] = count / shape[0];
-  return ints(t->b, dtype, rank, rank == 1 ? &count : shape, values);
-}
-
-static Tensor *random_key(Trial *t) {
-  Tensor *key = tensor_of(t->b, DT_UINT64, 1, (int64_t[]){10});
-  for (int i = 0; i < 10; i++)
-    element_put(key, i, bits_from_i64(DT_UINT64, i == 3 ? 42 : 0));
-  element_put(key, 8, (Value){.bits = (uint64_t)1 << 63});
-  return key;
-}
-
-/* In place of each number of (-4, 4): what the kind says. */
-static Tensor *of_kind(Trial *t, char kind, int64_t below, const Tensor *x) {
-  DType dtype = kind == 'c' ? DT_INT8 : kind == '?' ? DT_BOOL : DT_INT32;
-  Tensor *out = tensor_of(t->b, kind == '+' ? x->dtype : dtype, x->rank,
-                          x->shape);
-  for (int64_t i = 0; i < tensor_count(x); i++) {
-    double v = tensor_f64_at(x, i);
-    int64_t integer =
-        kind == '?' ? v > 0 : (int64_t)((v + 4) * (double)below / 8);
-    element_put(out, i, kind == '+' ? bits_from_f64(x->dtype, fabs(v) + 0.5)
-                                    : bits_from_i64(dtype, integer));
-  }
-  return out;
-}
-
-/* The dims of an operand, and which of them are b and n. */
-static Tensor *read_noise(Trial *t, const char **p, Operands *o, DType dtype) {
-  int64_t shape[RANK_MAX];
-  int rank = 0, i = o->count;
-  Lengths l = {BATCH, t->n};
-  if (**p == '(') *p += 2;
-  for (; **p && **p != ' '; *p += **p == ',') {
-    const char *letter = *p + strspn(*p, "0123456789");
-    if (*letter == 'b') o->batch[i] = rank;
-    if (*letter == 'n') o->line[i] = rank;
-    shape[rank++] = read_length(&l, p);
-  }
-  return noise(t->b, dtype, rank, shape, (uint64_t)(i + 7 * t->n));
-}
-
-static Tensor *read_operand(Trial *t, const char **p, Operands *o) {
-  char kind = **p;
-  if (kind == '=') return ++*p, literal(t, DT_INT32, p);
-  if (kind == 'j') return ++*p, literal(t, DT_INT64, p);
-  if (kind == 'k') return *p += 3, random_key(t);
-  if (kind == '~') {
-    double v = strtod(*p + 1, (char **)p);
-    return floats(t->b, t->dtype, 0, NULL, &v);
-  }
-  if (kind == '?' || kind == '+')
-    return ++*p, of_kind(t, kind, 0, read_noise(t, p, o, t->dtype));
-  if (kind != 'i' && kind != 'c') return read_noise(t, p, o, t->dtype);
-  ++*p;
-  int64_t below = read_length(&(Lengths){BATCH, t->n}, p);
-  ++*p;
-  return of_kind(t, kind, below, read_noise(t, p, o, DT_FLOAT64));
-}
-
-static Operands operands_of(Trial *t) {
-  Operands o = {0};
-  memset(o.batch, -1, sizeof o.batch);
-  memset(o.line, -1, sizeof o.line);
-  for (const char *p = past_blanks(t->law->operands); *p; p = past_blanks(p)) {
-    o.t[o.count] = read_operand(t, &p, &o);
-    o.count++;
-  }
-  return o;
-}
-
-static bool has_batch(const Operands *o) {
-  for (int i = 0; i < o->count; i++)
-    if (o->batch[i] >= 0) return true;
-  return false;
+/* What the documentation says of a rule is so. */
+static void rules_take_what_they_say(void **state) {
+  (void)state;
+  each_law(dtypes_of);
 }
 
 /* --- Running, comparing -------------------------------------------------- */
 
 static void run(Trial *t, const Operands *o, int64_t batch, const char *moved,
                 Call *c) {
-  *c = call(t->b, t->name);
-  Lengths l = {batch, t->n};
-  AttrReader r = {&t->b->arena, read_length, &l};
-  read_attrs(&r, t->law->attrs, &c->attrs);
-  read_attrs(&r, moved, &c->attrs);
+  *c = call(t->b, t->op->name);
+  law_attrs(t, batch, moved, c);
   for (int i = 0; i < o->count; i++) call_arg(c, o->t[i]);
   c->op.threads = t->threads;
   if (!call_try(c))
-    fail_msg("%s(%s) %s: %s", t->name, t->law->operands, t->law->attrs,
+    fail_msg("%s(%s) %s: %s", t->op->name, t->law->operands, t->law->attrs,
              c->op.fault.message);
 }
 
 static void same(const Trial *t, const char *how, const Tensor *got,
                  const Tensor *expected) {
   if (!tensor_same(got, expected))
-    fail_msg("%s(%s) %s, %s, n = %d, %s, %d threads: %s differs", t->name,
-             t->law->operands, t->law->attrs, dtype_name(t->dtype), (int)t->n,
-             t->isa, t->threads, how);
+    fail_msg("%s(%s) %s, %s, n = %d, %s, %d threads: %s differs",
+             t->op->name, t->law->operands, t->law->attrs,
+             dtype_name(t->dtype), (int)t->n, t->isa, t->threads, how);
 }
 
 static void same_results(const Trial *t, const char *how, const Call *got,
@@ -283,8 +170,7 @@ static void part(Trial *t, const Operands *o, const int *axes, int64_t from,
 static void parts(Trial *t, const Operands *o, const Call *whole) {
   for (int64_t i = 0; has_batch(o) && i < BATCH; i += 2)
     part(t, o, o->batch, i, 1, whole, t->law->axis, "a row of the batch");
-  bool dyn;
-  if (!(op_info(op_find(t->name, &dyn))->flags & OP_ELEMENTWISE)) return;
+  if (!(t->op->flags & OP_ELEMENTWISE)) return;
   for (int64_t from = 1; from < t->n; from = 3 * from + 1)
     part(t, o, o->line, from, t->n - from, whole, whole->op.outs[0]->rank - 1,
          "the end of a line");
@@ -304,13 +190,13 @@ static void everywhere(Trial *t, const Operands *o, const Call *expected) {
   parts(t, o, expected);
 }
 
-static void at_length(const Law *law, const char *name, DType dtype,
+static void at_length(const Law *law, const OpInfo *op, DType dtype,
                       int64_t n) {
   const Simd *tables[SIMD_MAX];
   int count = simd_available(tables);
   Bench b;
   bench_open(&b);
-  Trial t = {&b, law, name, dtype, n, 1, "reference"};
+  Trial t = {&b, law, op, dtype, n, 1, "reference"};
   Operands o = operands_of(&t);
   Call expected;
   assert_true(simd_select(t.isa));
@@ -326,22 +212,19 @@ static void at_length(const Law *law, const char *name, DType dtype,
 }
 
 /* float32 at each length, the others at some. */
-static void at_lengths(const Law *law, const char *name, DType dtype) {
-  int64_t n = law->shortest ? law->shortest : 1;
-  for (; n <= LONGEST; n += dtype == DT_FLOAT32 ? 1 : 23)
-    at_length(law, name, dtype, n);
+static void at_lengths(const Law *law, const OpInfo *op) {
+  for (size_t k = 0; k < LENGTH(float_dtypes); k++) {
+    DType dtype = float_dtypes[k];
+    if (law->only && law->only != dtype) continue;
+    int64_t n = law->shortest ? law->shortest : 1;
+    for (; n <= LONGEST; n += dtype == DT_FLOAT32 ? 1 : 23)
+      at_length(law, op, dtype, n);
+  }
 }
 
 static void the_table_holds(void **state) {
   (void)state;
-  for (size_t i = 0; i < LENGTH(laws); i++) {
-    char names[512];
-    snprintf(names, sizeof names, "%s", laws[i].ops);
-    for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
-      for (size_t k = 0; k < LENGTH(float_dtypes); k++)
-        if (!laws[i].only || laws[i].only == float_dtypes[k])
-          at_lengths(&laws[i], name, float_dtypes[k]);
-  }
+  each_law(at_lengths);
 }
 
 /* --- Scalars ------------------------------------------------------------- */
@@ -532,6 +415,7 @@ static void conv2d_is_as_prescribed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_operator_is_here),
+      cmocka_unit_test(rules_take_what_they_say),
       cmocka_unit_test(the_table_holds),
       cmocka_unit_test(scalars_are_elements),
       cmocka_unit_test(sums_are_as_prescribed),

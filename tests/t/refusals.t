@@ -1,0 +1,67 @@
+#!/usr/bin/env perl
+# Each operator refuses, when the program is checked and with a place: more
+# operands than it has, a function for an operand, an attribute that it has
+# not, one of the wrong kind, a word that is none of its words.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $page = slurp('docs/operators.md');
+my @lines;
+
+sub refused {
+  my ($expression, $code, $words) = @_;
+  push @lines, "$expression;", "// expect error[$code]: $words";
+}
+
+# An attribute more in a call, in place of one of that name.
+sub with {
+  my ($call, $name, $value) = @_;
+  my $list = qr/\[(?:[^\[\]]|\[[^\]]*\])*\]/;
+  return $call if $call =~ s/\b$name=(?:"[^"]*"|$list|[^\s,)]+)/$name=$value/;
+  my $comma = $call =~ /\(\)$/ ? '' : ', ';
+  return $call =~ s/\)((?:\.\d)?)$/$comma$name=$value)$1/r;
+}
+
+# What an attribute of a kind cannot be.
+sub other_kind {
+  my ($kind) = @_;
+  return '"text"' if $kind =~ /^(?:integer|float|bool)/;
+  return '[1, 2]' if $kind =~ /^(?:string|dtype)/;
+  return '"text"' if $kind =~ /^lists/;
+  return undef;
+}
+
+for my $entry (split /^## /m, $page) {
+  my ($name, $signature) = $entry =~ /\A(\S+)\n\n`[^(]*\((.*?)\)`/s or next;
+  my ($call) = $entry =~ /^```rly\n(.*?);\n\/\//ms;
+  next if $name eq 'fail';
+  refused("$name(" . join(', ', (1) x 12) . ')', 'E0204',
+          "too many arguments for `$name`");
+  my ($attributes) = $entry =~ /^- attributes: `(.*?)`$/ms;
+  my @attributes = split /,\s+/, $attributes // '';
+  my %named = map { /^(\w+)/ ? ($1 => 1) : () } @attributes;
+  my @operands = grep { !$named{s/=.*//r} } split /, /, $signature;
+  refused("$name(" . join(', ', ('fn () { 1 }') x @operands) . ')', 'E0212',
+          "`$name`") if @operands && $entry !~ /^- type: `(?:T|any)/m;
+  next if $call !~ /^\Q$name\E\(/;
+  refused(with($call, 'nosuch', 1), 'E0109', "no attribute `nosuch`");
+  for (@attributes) {
+    my ($attribute, $kind) = /^(\w+)\s+(.*)/s;
+    next if $kind eq 'not read';
+    my $words = $kind =~ /\|/;
+    my $value = $words ? '"nonsense"' : other_kind($kind) // next;
+    refused(with($call, $attribute, $value), $words ? 'E0303' : 'E0111',
+            $words ? "not \"nonsense\"" : $attribute);
+  }
+}
+
+my $file = spew(scratch('refusals.rly'), join "\n", @lines, '');
+my ($status, $out, $err) = rly('test', $file);
+my @failed = grep { /^not ok|^#/ } split /\n/, $out;
+is_deeply(\@failed, [], scalar(@lines) / 2 . ' mistakes are refused');
+is($status, 0, 'with nothing to say about the test');
+
+done_testing();

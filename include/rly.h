@@ -91,6 +91,8 @@ void rly_text_free(rly_context *cx, char *text);
 
 enum {
   RLY_INTERACTIVE = 1,  /* answer RLY_INCOMPLETE for text that ends early */
+  RLY_NAME_RESULTS = 2, /* later texts may name the values of expressions:
+                           %_1, %_2 ... and, the newest, %it */
 };
 
 /* An empty program: only the library is in scope. */

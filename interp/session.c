@@ -191,7 +191,7 @@ static void define(Session *s, const Global *g, Value v) {
 }
 
 RunStatus session_step(Session *s, const Step *step, Value *result) {
-  const Global *g = step->kind == STEP_LET ? step->global : NULL;
+  const Global *g = step->global;
   if (g && g->param_count > 0) return RUN_OK;
   run_begin(s);
   if (g && !values_reserve(s, (size_t)g->slot + 1)) {
@@ -207,11 +207,9 @@ RunStatus session_step(Session *s, const Step *step, Value *result) {
   Value v;
   RunStatus status = run(s, f, &v);
   if (status != RUN_OK) return status;
-  if (g) {
-    define(s, g, v);
-  } else {
-    *result = v;
-  }
+  if (g && step->kind == STEP_EXPR) value_keep(g->type, v);
+  if (g) define(s, g, v);
+  if (step->kind == STEP_EXPR) *result = v;
   return RUN_OK;
 }
 

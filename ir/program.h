@@ -148,7 +148,8 @@ typedef struct Global {
 typedef enum StepKind { STEP_LET, STEP_EXPR } StepKind;
 typedef struct Step {
   StepKind kind;
-  Global *global;    /* STEP_LET: whose slot receives the value */
+  Global *global;    /* STEP_LET: whose slot receives the value; STEP_EXPR:
+                        that, too, when results have names, or NULL */
   const Expr *expr;  /* resolved and typed */
   Span span;
 } Step;
@@ -172,6 +173,8 @@ typedef struct Program {
   Arena arena;      /* definitions */
   Unit *units, *last_unit;
   Scope user, library;
+  bool name_results;      /* of expressions: %_1, %_2 ... */
+  int result_count;
   VEC(Global *) params;   /* by slot */
   VEC(Global *) values;   /* by slot */
   VEC(struct Tensor *) constants;  /* what program_constant_take was given */

@@ -189,7 +189,9 @@ rly_status rly_program_add_text(rly_program *p, const char *path,
   if (!p || !path || (!text && len)) return RLY_MISUSE;
   Unit *unit;
   rly_status status = parse(p, path, text, len, flags, &unit);
+  p->ir->name_results = flags & RLY_NAME_RESULTS;
   if (status == RLY_OK) status = check(p, unit);
+  p->ir->name_results = false;
   if (status == RLY_OK) p->newest = unit;
   return status;
 }

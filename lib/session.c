@@ -56,11 +56,18 @@ typedef struct Shower {
   bool lets_only;  /* a session starts; expressions are not asked for */
 } Shower;
 
+/* %it is the newest result that was reached: a failure leaves the one before
+ * it. */
+static void name_newest(Program *p, Global *result) {
+  ptrmap_put(&p->user.locals, name_of(p->names, "it"), result);
+}
+
 static RunStatus run_step(rly_session *s, const Step *step, Shower shower) {
   rly_value v = {.session = s};
   if (shower.lets_only && step->kind == STEP_EXPR) return RUN_OK;
   RunStatus status = session_step(s->vm, step, &v.value);
   if (status != RUN_OK || step->kind != STEP_EXPR) return status;
+  if (step->global) name_newest(s->program->ir, step->global);
   v.type = step->expr->type;
   if (shower.show) shower.show(shower.data, &v);
   value_drop(s->vm, v.type, v.value);

@@ -42,7 +42,8 @@ static bool submit(Repl *r, bool at_end) {
   snprintf(path, sizeof path, "<%d>", r->entry.number);
   rly_status status =
       rly_program_add_text(r->host->program, path, r->entry.text,
-                           r->entry.len, at_end ? 0 : RLY_INTERACTIVE);
+                           r->entry.len,
+                           RLY_NAME_RESULTS | (at_end ? 0 : RLY_INTERACTIVE));
   if (status == RLY_INCOMPLETE) return false;
   host_report(r->host);
   if (status == RLY_OK) repl_evaluate(r);

@@ -2,6 +2,8 @@
  * went well. */
 #include "types/types.h"
 
+#include <stdio.h>
+
 #include "types/check.h"
 #include "types/resolve.h"
 
@@ -54,6 +56,29 @@ static void give_slot(Program *p, Global *g) {
   }
 }
 
+/* May a later text name a value of this type? */
+static bool can_be_named(const Type *t) {
+  bool unit = t->kind == TY_TUPLE && !t->count;
+  return !unit && !t->has_var && !(t->kind == TY_FN && t->param_count);
+}
+
+/* A name for an expression's result, or NULL. */
+static Global *name_result(Checker *c, const Definition *d) {
+  Program *p = c->p;
+  const Type *type = d->value->type;
+  if (!p->name_results || !can_be_named(type)) return NULL;
+  char text[24];
+  snprintf(text, sizeof text, "_%d", ++p->result_count);
+  Global *g = ARENA_NEW(&p->arena, Global);
+  if (!g) return NULL;
+  *g = (Global){.kind = GLOBAL_LOCAL, .name = name_of(p->names, text),
+                .span = d->span, .value = d->value, .type = type,
+                .effects = EFFECT_ALL};
+  give_slot(p, g);
+  ptrmap_put(&p->user.locals, g->name, g);
+  return g;
+}
+
 static void make_steps(Checker *c) {
   Unit *unit = c->unit;
   unit->steps = ARENA_ARRAY(&unit->arena, Step, c->steps.len);
@@ -61,9 +86,9 @@ static void make_steps(Checker *c) {
   unit->step_count = (int)c->steps.len;
   for (size_t i = 0; i < c->steps.len; i++) {
     const Definition *d = c->steps.data[i];
+    Global *g = d->global ? d->global : name_result(c, d);
     unit->steps[i] = (Step){.kind = d->global ? STEP_LET : STEP_EXPR,
-                            .global = d->global, .expr = d->value,
-                            .span = d->span};
+                            .global = g, .expr = d->value, .span = d->span};
   }
 }
 

@@ -151,6 +151,12 @@ SKIP: {
   ends(0, 'and leaves');
 }
 
+# Results have names: the newest that was reached is %it.
+gives(rly({in => "1 + 2\n%it * 2\n1 / 0\n%_1 + %it\nNil\nprint(4)\n%it\n"
+               . "fn (%x: int32) { %x + %_2 }\n%it(1)\n"}, 'repl'), 0,
+      "3\n6\n9\nNil\n4\n9\n<fn (int32) -> int32>\n7\n", qr/E0602/,
+      'results have names');
+
 # Without a terminal there is neither a prompt nor a greeting.
 gives(rly({in => "1 + 1\n:type 2f\n3 +\n 4\n"}, 'repl'), 0,
       "2\nfloat32\n7\n", '', 'the prompt without a terminal');

@@ -1,0 +1,57 @@
+#!/usr/bin/env perl
+# Every rule of ops/rules.def has its section in tests/types/rules.rly: a
+# program that is accepted, one that is refused, and one that `?` leaves to the
+# run, with a run that passes and one that does not.  And every diagnostic has
+# its words in some test.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+# --- Rules ------------------------------------------------------------------
+
+my @rules = slurp('ops/rules.def') =~ /^RULE\((\w+),/mg;
+my %section = slurp('tests/types/rules.rly')
+  =~ /^\/\/ rule: (\w+)\n(.*?)(?=^\/\/ rule:|\z)/msg;
+is_deeply([sort keys %section], [sort @rules], 'a section for each rule');
+
+# Which operators have the rule, and the section must use one of them.
+my %operators;
+for my $row (split /^OP\(/m, slurp('ops/ops.def')) {
+  my ($name) = $row =~ /\.name = "([^"]+)"/ or next;
+  my ($rule) = $row =~ /\.rule = rule_(\w+)/ or next;
+  push @{$operators{$rule}}, quotemeta $name;
+}
+
+for my $rule (@rules) {
+  my $text = $section{$rule} // next;
+  my $names = join '|', @{$operators{$rule}};
+  my ($static, $any) = $text =~ /\A(.*?)^(def .*)\z/ms;
+  my @missing = grep { $_ } (
+    $static =~ /^let %\w+: [^?]*=\s+\S.*?;\n.*?^\/\/ expect: /ms
+      ? '' : 'a type that is accepted',
+    $static =~ /\b(?:$names)\(.*^\/\/ expect error\[E\d+\]/ms
+      ? '' : 'a static failure',
+    $any =~ /\A[^{]*(?:\?|%s: Tensor\[\(1\)|%n: int32)[^{]*\{.*\b(?:$names)\(/s
+      ? '' : 'a function that leaves something to the run',
+    $any =~ /^\/\/ expect: .*^\/\/ expect runtime error\[E\d+\]/ms
+      ? '' : 'a run that passes and one that fails');
+  is_deeply(\@missing, [], $rule);
+}
+
+# --- Diagnostics ------------------------------------------------------------
+
+# Texts of tests: each pin is a code with words.
+my @pins;
+for my $file (glob 'docs/DIAGNOSTICS.md tests/{run,ops,types,mistakes}/*.rly') {
+  push @pins, slurp($file) =~ /expect (?:runtime )?error\[(\w+)\]: *\S/g;
+}
+my $kind = qr/(?:error|warning)/;
+push @pins, slurp('docs/DIAGNOSTICS.md') =~ /^(?:\S+ )?$kind\[(\w+)\]: \S/mg;
+my %pinned = map { $_ => 1 } @pins;
+my @codes = slurp('base/diag.def') =~ /^DIAG\((\w+),/mg;
+is_deeply([grep { !$pinned{$_} } @codes], [],
+          'the message of every code is pinned by a test');
+
+done_testing;

@@ -336,8 +336,10 @@ static bool run_together(Chain *c) {
   Outs outs;
   unsigned taken = c->taken;
   int step = -1;
-  OpCall call = {.heap = &c->s->heap, .arena = &c->s->scratch,
-                 .stop = &c->s->stop, .threads = 1};
+  OpCall call;  /* as much of it as fuse.h asks for */
+  call.arena = &c->s->scratch;
+  call.stop = &c->s->stop;
+  call.fault.message = NULL;
   if (!make_outs(c, &outs)) return false;
   bool ok = c->plan->is_line ? run_line(c, &outs, &call, &step)
                              : run_views(c, &outs, &call, &step);

@@ -28,29 +28,46 @@ static bool operands_init(Session *s, const OpSite *site, Operands *o) {
   return o->args && o->headers;
 }
 
+/* Of a header on the C stack; its shape is set as far as its rank goes. */
+static Tensor *set_header(Operands *o, DType dtype, Buffer *buffer,
+                          char *data) {
+  Tensor *t = &o->headers[o->count];
+  t->obj = (Obj){.count = COUNT_IMMORTAL, .size = SIZE_TENSOR};
+  t->dtype = (uint8_t)dtype;
+  t->rank = 0;
+  t->buffer = buffer;
+  t->data = data;
+  return t;
+}
+
 static void add_operand(Operands *o, const Type *type, const Value *v) {
-  if (type_is_scalar(type)) {
-    o->headers[o->count] = tensor_on_bits((DType)type->dtype, v);
-    o->args[o->count] = &o->headers[o->count];
-  } else {
-    o->args[o->count] = v->tensor;
-  }
+  o->args[o->count] =
+      type_is_scalar(type)
+          ? set_header(o, (DType)type->dtype, NULL, (char *)v)
+          : v->tensor;
   o->count++;
 }
 
-/* The operand just added, with more axes. */
-static void see_through(Operands *o, SourceView view) {
-  const Tensor *from = o->args[o->count - 1];
-  Tensor t = *from;
-  t.rank = view.rank;
+static void set_axis(Tensor *t, int64_t n, int64_t stride) {
+  t->shape[t->rank] = n;
+  t->strides[t->rank++] = stride;
+}
+
+/* An operand with axes that the source has not. */
+static void add_view(Operands *o, const OpSource *source, const Value *v) {
+  SourceView view = source->view;
+  const Tensor *from = source->kind == FROM_BITS ? NULL : v->tensor;
+  Tensor *t = from ? set_header(o, (DType)from->dtype, from->buffer, from->data)
+                   : set_header(o, source->dtype, NULL, (char *)v);
   for (int i = 0; i < view.rank; i++) {
-    bool added = i >= view.axis && i < view.axis + view.count;
     int own = i < view.axis ? i : i - view.count;
-    t.shape[i] = added ? 1 : from->shape[own];
-    t.strides[i] = added ? 1 : from->strides[own];
+    if (i >= view.axis && i < view.axis + view.count) {
+      set_axis(t, 1, 1);
+    } else {
+      set_axis(t, from->shape[own], from->strides[own]);
+    }
   }
-  o->headers[o->count - 1] = t;
-  o->args[o->count - 1] = &o->headers[o->count - 1];
+  o->args[o->count++] = t;
 }
 
 static void add_fields(Operands *o, const Type *type, const Value *v) {
@@ -70,11 +87,13 @@ static void gather(const Session *s, const OpSite *site, const uint16_t *list,
       add_fields(o, source->type, v);
       continue;
     }
-    bool seen = source->view.rank > 0;
-    bool ends = i < TAKES_MAX && taken >> i & 1 && !seen;
+    if (source->view.rank > 0) {
+      add_view(o, source, v);
+      continue;
+    }
+    bool ends = i < TAKES_MAX && taken >> i & 1;
     if (ends && o->count < 32) o->ending |= 1u << o->count;
     add_operand(o, source->type, v);
-    if (seen) see_through(o, source->view);
   }
 }
 
@@ -176,20 +195,33 @@ static void drop_taken(Session *s, const uint16_t *list, unsigned taken) {
   }
 }
 
+/* Field by field: what a compiler makes of one that clears it costs as much as
+ * all the rest here. */
+static void set_call(Session *s, const OpSite *site, const Operands *o,
+                     OpCall *call) {
+  call->op = site->op;
+  call->attrs = site->attrs;
+  call->arg_count = o->count;
+  call->args = o->args;
+  call->ending = o->ending;
+  call->out_count = 0;
+  call->outs = NULL;
+  call->result = NULL;
+  call->heap = &s->heap;
+  call->arena = &s->scratch;
+  call->stop = &s->stop;
+  call->threads = s->limits.threads;
+  call->fault.message = NULL;
+}
+
 static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
                      unsigned taken, Operands *o) {
-  Tensor *outs[NEAR] = {NULL};
+  Tensor *outs[NEAR];
+  OpCall call;
   gather(s, site, list, taken, o);
-  OpCall call = {.op = site->op,
-                 .attrs = site->attrs,
-                 .arg_count = o->count,
-                 .args = o->args,
-                 .ending = o->ending,
-                 .outs = site->out_count <= NEAR ? outs : NULL,
-                 .heap = &s->heap,
-                 .arena = &s->scratch,
-                 .stop = &s->stop,
-                 .threads = s->limits.threads};
+  set_call(s, site, o, &call);
+  if (site->out_count <= NEAR) call.outs = outs;
+  for (int i = 0; i < site->out_count && i < NEAR; i++) outs[i] = NULL;
   if (!infer(s, site, o, &call)) return op_failed(s, &call);
   if (!gives_as_many(s, site, call.result)) return false;
   if (!op_finish(&call)) return op_failed(s, &call);

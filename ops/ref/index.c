@@ -158,29 +158,33 @@ static bool part_at(OpCall *call, const Tensor *t, int batch, int64_t i,
                     Tensor *part) {
   const Tensor *indices = call->args[1];
   int64_t n = indices->shape[0], count = tensor_count(indices) / n;
-  *part = *t;
-  int64_t in_batch = count;
+  int64_t in_batch = count, offset = 0, rest;
   for (int k = 0; k < batch; k++) in_batch /= indices->shape[k + 1];
-  *part = batch_at(part, batch, i / in_batch);
+  rest = i / in_batch;
+  for (int k = batch - 1; k >= 0; k--) {
+    offset += rest % t->shape[k] * t->strides[k];
+    rest /= t->shape[k];
+  }
   for (int k = 0; k < n; k++) {
     int64_t at = tensor_i64_at(indices, k * count + i);
     int axis = batch + k;
     if (at < 0 || at >= t->shape[axis])
       return out_of_range(call, at, t->shape[axis]);
-    *part = geometry_slice(part, axis, at, 1);
+    offset += at * t->strides[axis];
   }
   int named = batch + (int)n;
-  *part = geometry_of(part, t->rank - named, part->shape + named,
-                      part->strides + named, 0);
+  geometry_set(part, t, t->rank - named, t->shape + named, t->strides + named,
+               offset);
   return true;
 }
 
 /* Row i of a contiguous tensor whose last axes have the shape of `part`. */
-static Tensor row_like(const Tensor *t, int64_t i, const Tensor *part) {
+static void row_like(const Tensor *t, int64_t i, const Tensor *part,
+                     Tensor *row) {
   int64_t strides[RANK_MAX];
   strides_row_major(part->rank, part->shape, strides);
-  return geometry_of(t, part->rank, part->shape, strides,
-                     i * tensor_count(part));
+  geometry_set(row, t, part->rank, part->shape, strides,
+               i * tensor_count(part));
 }
 
 bool kernel_gather_nd(OpCall *call) {
@@ -192,10 +196,10 @@ bool kernel_gather_nd(OpCall *call) {
     return op_fault(call, E0607, "indices without coordinates");
   int64_t count = tensor_count(indices) / indices->shape[0];
   for (int64_t i = 0; i < count; i++) {
-    Tensor part;
+    Tensor part, to;
     if (op_stopped(call) || !part_at(call, call->args[0], batch, i, &part))
       return false;
-    Tensor to = row_like(out, i, &part);
+    row_like(out, i, &part, &to);
     tensor_copy_into(&to, &part);
   }
   return true;
@@ -239,10 +243,10 @@ bool kernel_scatter_nd(OpCall *call) {
   int64_t count = tensor_count(indices) / indices->shape[0];
   bool ok = true;
   for (int64_t i = 0; ok && i < count; i++) {
-    Tensor part;
+    Tensor part, update;
     ok = !op_stopped(call) && part_at(call, out, 0, i, &part);
     if (!ok) break;
-    Tensor update = row_like(updates, i, &part);
+    row_like(updates, i, &part, &update);
     ok = scatter_one(call, op, &part, &update);
   }
   if (copy) tensor_drop(call->heap, copy);
@@ -274,9 +278,9 @@ bool kernel_adv_index(OpCall *call) {
   int64_t count = 1;
   for (int i = 0; i < rank; i++) count *= out->shape[i];
   for (int64_t i = 0; i < count && tensor_count(out) > 0; i++) {
-    Tensor part;
+    Tensor part, to;
     if (op_stopped(call) || !advanced_part(call, rank, i, &part)) return false;
-    Tensor to = row_like(out, i, &part);
+    row_like(out, i, &part, &to);
     tensor_copy_into(&to, &part);
   }
   return true;

@@ -9,15 +9,23 @@
 
 /* --- Geometry ------------------------------------------------------------ */
 
+void geometry_set(Tensor *to, const Tensor *t, int rank, const int64_t *shape,
+                  const int64_t *strides, int64_t offset) {
+  to->obj = t->obj;
+  to->dtype = t->dtype;
+  to->rank = (uint8_t)rank;
+  to->buffer = t->buffer;
+  to->data = t->data + offset * (int64_t)dtype_size(t->dtype);
+  for (int i = 0; i < rank; i++) {
+    to->shape[i] = shape[i];
+    to->strides[i] = strides[i];
+  }
+}
+
 Tensor geometry_of(const Tensor *t, int rank, const int64_t *shape,
                    const int64_t *strides, int64_t offset) {
   Tensor v = *t;
-  v.rank = (uint8_t)rank;
-  for (int i = 0; i < rank; i++) {
-    v.shape[i] = shape[i];
-    v.strides[i] = strides[i];
-  }
-  v.data += offset * (int64_t)dtype_size(t->dtype);
+  geometry_set(&v, t, rank, shape, strides, offset);
   return v;
 }
 

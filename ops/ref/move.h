@@ -6,6 +6,8 @@
 
 /* A header on the C stack that shows other geometry of `t`, `offset` elements
  * on; nothing is counted. */
+void geometry_set(Tensor *to, const Tensor *t, int rank, const int64_t *shape,
+                  const int64_t *strides, int64_t offset);
 Tensor geometry_of(const Tensor *t, int rank, const int64_t *shape,
                    const int64_t *strides, int64_t offset);
 /* The part of axis `axis` from `from` on, `n` long. */

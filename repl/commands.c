@@ -1,5 +1,8 @@
 /* The prompt's commands: a table row and a function each. */
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "repl/repl.h"
 
@@ -31,11 +34,135 @@ static void run_doc(Repl *r, const char *rest) {
   ops_explain(rest);
 }
 
-static void run_load(Repl *r, const char *rest) {
-  rly_status status = rly_program_add_file(r->host->program, rest, 0);
+/* --- Files -------------------------------------------------------------- */
+
+static bool load(Repl *r, const char *path) {
+  rly_status status = rly_program_add_file(r->host->program, path, 0);
   host_report(r->host);
-  if (status == RLY_OK) repl_evaluate(r);
+  return status == RLY_OK && repl_evaluate(r);
 }
+
+static void run_load(Repl *r, const char *rest) {
+  char *path = strdup(rest);
+  if (!path) return;
+  free(r->loaded);
+  r->loaded = path;
+  load(r, path);
+}
+
+static void run_reload(Repl *r, const char *rest) {
+  (void)rest;
+  if (r->loaded) load(r, r->loaded);
+  else fputs("nothing was loaded; :load FILE does\n", stderr);
+}
+
+static void run_params(Repl *r, const char *rest) {
+  rly_program_bind_file(r->host->program, rest);
+  host_report(r->host);
+}
+
+static bool write_file(const char *path, const Entry *text) {
+  FILE *out = fopen(path, "wx");
+  if (!out) return false;
+  bool ok = fwrite(text->text ? text->text : "", 1, text->len, out) ==
+            text->len;
+  return !fclose(out) && ok;
+}
+
+/* A file that is there is not written over. */
+static void run_save(Repl *r, const char *rest) {
+  if (!write_file(rest, &r->transcript)) perror(*rest ? rest : ":save FILE");
+}
+
+/* The whole of a file, to be freed. */
+static char *read_file(const char *path) {
+  FILE *in = fopen(path, "r");
+  char *text = NULL;
+  size_t cap = 0;
+  if (in && getdelim(&text, &cap, '\0', in) < 0) {
+    free(text);
+    text = NULL;
+  }
+  if (in) fclose(in);
+  return text;
+}
+
+static bool run_editor(const char *path) {
+  const char *editor = getenv("VISUAL");
+  if (!editor || !*editor) editor = getenv("EDITOR");
+  char command[4200];
+  int n = snprintf(command, sizeof command, "%s '%s'",
+                   editor && *editor ? editor : "vi", path);
+  return n < (int)sizeof command && system(command) == 0;
+}
+
+/* An entry written in the user's editor; the last accepted ones are there to
+ * begin with. */
+static void run_edit(Repl *r, const char *rest) {
+  (void)rest;
+  char path[] = "/tmp/rly-edit-XXXXXX.rly";
+  int fd = mkstemps(path, 4);
+  if (fd < 0) {
+    perror(":edit");
+    return;
+  }
+  const char *last = r->last ? r->last : "";
+  bool ok = write(fd, last, strlen(last)) == (ssize_t)strlen(last);
+  close(fd);
+  char *text = ok && run_editor(path) ? read_file(path) : NULL;
+  unlink(path);
+  if (text && strspn(text, " \t\r\n") < strlen(text)) repl_submit(r, text);
+  free(text);
+}
+
+/* --- Time --------------------------------------------------------------- */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void print_seconds(const char *label, double s) {
+  if (s < 1e-3) printf("%s%.3g us", label, s * 1e6);
+  else if (s < 1) printf("%s%.3g ms", label, s * 1e3);
+  else printf("%s%.3g s", label, s);
+}
+
+static void run_time(Repl *r, const char *rest) {
+  double start = now();
+  if (!repl_submit(r, rest)) return;
+  print_seconds("", now() - start);
+  puts("");
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Calls a function of no parameters again and again, for a second or so. */
+static void run_bench(Repl *r, const char *rest) {
+  enum { MOST = 1000 };
+  double times[MOST], begun = now();
+  int n = 0;
+  while (n < MOST && (n < 3 || now() - begun < 1)) {
+    rly_value *v = NULL;
+    double start = now();
+    rly_status status = rly_session_call(
+        r->session, rest + (*rest == '@'), 0, NULL, &v);
+    times[n++] = now() - start;
+    rly_value_free(v);
+    host_report(r->host);
+    if (status != RLY_OK) return;
+  }
+  qsort(times, (size_t)n, sizeof *times, by_size);
+  print_seconds("min ", times[0]);
+  print_seconds(", median ", times[n / 2]);
+  printf(" (%d calls)\n", n);
+}
+
+/* --- Leaving ------------------------------------------------------------ */
 
 static void run_quit(Repl *r, const char *rest) {
   (void)rest;
@@ -46,8 +173,17 @@ static const ReplCommand table[] = {
     {"help", "", run_help, "this list"},
     {"ops", "", run_ops, "the operators"},
     {"doc", "NAME", run_doc, "what an operator does"},
+    {"apropos", "WORD", inspect_apropos, "operators and names about a word"},
     {"type", "EXPR", run_type, "the type of an expression, not evaluated"},
+    {"info", "NAME", inspect_info, "a name's type, effects and place"},
+    {"bytecode", "NAME", inspect_bytecode, "the instructions of a function"},
     {"load", "FILE", run_load, "add a file's definitions and run its items"},
+    {"reload", "", run_reload, "load the last file again"},
+    {"params", "FILE", run_params, "bind `param`s to a file's tensors"},
+    {"save", "FILE", run_save, "write what was entered, to be run again"},
+    {"edit", "", run_edit, "write an entry in $EDITOR"},
+    {"time", "ITEMS", run_time, "evaluate, and say how long it took"},
+    {"bench", "@NAME", run_bench, "call a function without parameters, often"},
     {"quit", "", run_quit, "leave"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };

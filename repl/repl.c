@@ -30,24 +30,55 @@ static void entry_clear(Entry *e) {
 
 /* --- Evaluation --------------------------------------------------------- */
 
-void repl_evaluate(Repl *r) {
+bool repl_evaluate(Repl *r) {
   rly_status status = rly_session_run(r->session, host_show, r->host);
   host_report(r->host);
   if (status == RLY_INTERRUPTED) fputs("interrupted\n", stderr);
+  return status == RLY_OK;
+}
+
+static bool is_definition(const char *text) {
+  static const char *const words[] = {"def ", "type ", "extern "};
+  text += strspn(text, " \t\r\n");
+  for (int i = 0; i < 3; i++)
+    if (!strncmp(text, words[i], strlen(words[i]))) return true;
+  return false;
+}
+
+/* What was evaluated without a failure can be replayed; in a file, what is no
+ * definition ends with a semicolon. */
+static void keep_transcript(Repl *r, const char *text) {
+  size_t n = strlen(text);
+  while (n && strchr(" \t\r\n", text[n - 1])) n--;
+  bool ended = is_definition(text) || (n && text[n - 1] == ';');
+  if (entry_append(&r->transcript, text) && !ended)
+    entry_append(&r->transcript, ";");
+}
+
+static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
+  char path[32];
+  snprintf(path, sizeof path, "<%d>", r->entry.number);
+  rly_status status =
+      rly_program_add_text(r->host->program, path, text, strlen(text),
+                           RLY_NAME_RESULTS | flags);
+  if (status == RLY_INCOMPLETE) return status;
+  free(r->last);
+  r->last = strdup(text);
+  host_report(r->host);
+  if (status == RLY_OK && repl_evaluate(r)) keep_transcript(r, text);
+  return status;
 }
 
 /* True when the entry is finished, whether it was right or not. */
 static bool submit(Repl *r, bool at_end) {
-  char path[32];
-  snprintf(path, sizeof path, "<%d>", r->entry.number);
-  rly_status status =
-      rly_program_add_text(r->host->program, path, r->entry.text,
-                           r->entry.len,
-                           RLY_NAME_RESULTS | (at_end ? 0 : RLY_INTERACTIVE));
-  if (status == RLY_INCOMPLETE) return false;
-  host_report(r->host);
-  if (status == RLY_OK) repl_evaluate(r);
-  return true;
+  unsigned flags = at_end ? 0 : RLY_INTERACTIVE;
+  return evaluate_text(r, r->entry.text, flags) != RLY_INCOMPLETE;
+}
+
+bool repl_submit(Repl *r, const char *text) {
+  bool ok = evaluate_text(r, text, 0) == RLY_OK;
+  r->entry.number++;
+  return ok;
 }
 
 static bool is_blank(const char *text) {
@@ -156,6 +187,9 @@ int repl_loop(Host *h, rly_session *s) {
   if (r.entry.len) submit(&r, true);
   if (r.tty && !r.quit) putchar('\n');
   entry_clear(&r.entry);
+  entry_clear(&r.transcript);
+  free(r.last);
+  free(r.loaded);
   return 0;
 }
 

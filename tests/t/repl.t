@@ -157,6 +157,28 @@ gives(rly({in => "1 + 2\n%it * 2\n1 / 0\n%_1 + %it\nNil\nprint(4)\n%it\n"
       "3\n6\n9\nNil\n4\n9\n<fn (int32) -> int32>\n7\n", qr/E0602/,
       'results have names');
 
+# --- Commands ---------------------------------------------------------------
+
+my $more = spew(scratch('commands.rly'), "def \@four() { 4 }\n");
+my $saved = scratch('saved.rly');
+my $editor = spew(scratch('editor'), "#!/bin/sh\necho '40 + 2;' > \"\$1\"\n");
+chmod 0755, $editor;
+$ENV{VISUAL} = $editor;
+gives(rly({in => ":load $more\n:info \@four\n:info Cons\n:info \@hd\n"
+               . ":info relu_\n:bytecode \@four\n:apropos logarithm\n"},
+          'repl'), 0, qr/^\@four\ :\ fn\ \(\)\ ->\ int32\n\ \ effects:\ pure\n
+           .*commands\.rly:1:5$
+           .*^type\ List\[A\]\ \{\n\ \ Cons\(A,\ List\[A\]\),\n\ \ Nil,\n\}
+           .*^\@hd\ :\ fn\ \[A\]\(List\[A\]\)\ ->\ A\n\ \ effects:\ may\ fail$
+           .*^\@four:.*imm.*4.*^log\ .*^nn\.log_softmax\ /msx,
+      qr/nothing is called `relu_`/, ':info, :bytecode, :apropos');
+gives(rly({in => "let %x = 3;\n%x + 1 // four\n1 / 0\n%z\n"
+               . ":save $saved\n:save $saved\n:edit\n:time 1 + 1\n"
+               . ":load $more\n:reload\n\@four()\n:bench \@four\n"}, 'repl'),
+      0, qr/^4\n42\n2\n[\d.e+-]+ .s\n4\nmin .*median .*calls\)\n\z/,
+      qr/E0602.*E0101.*File exists/s, ':save, :edit, :time, :reload, :bench');
+gives(rly('run', $saved), 0, "4\n", '', 'what was saved runs');
+
 # Without a terminal there is neither a prompt nor a greeting.
 gives(rly({in => "1 + 1\n:type 2f\n3 +\n 4\n"}, 'repl'), 0,
       "2\nfloat32\n7\n", '', 'the prompt without a terminal');

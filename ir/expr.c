@@ -56,3 +56,28 @@ Span var_span(const Var *var) {
   return var->annotation ? span_join(var->span, var->annotation->span)
                          : var->span;
 }
+
+/* --- Walking ------------------------------------------------------------- */
+
+static const Expr *call_spine(const Expr *e) {
+  ExprKind callee = e->call.callee->kind;
+  if (callee != EX_OP && callee != EX_IDENT) return e->call.callee;
+  return e->sugar != SUGAR_NONE && e->count > 0 ? e->args[0] : NULL;
+}
+
+const Expr *expr_spine(const Expr *e) {
+  switch (e->kind) {
+    case EX_PROJ: return e->args[0];
+    case EX_IF:
+      return e->sugar == SUGAR_AND || e->sugar == SUGAR_OR ? e->args[0]
+                                                           : NULL;
+    case EX_CALL: return call_spine(e);
+    default: return NULL;
+  }
+}
+
+int block_group(const Block *b, int first) {
+  int n = 1;
+  while (first + n < b->count && b->bindings[first + n].kind == BIND_AND) n++;
+  return n;
+}

@@ -225,6 +225,13 @@ Span var_span(const Var *var);
 void expr_children(const Expr *e, void (*visit)(void *data, const Expr *child),
                    void *data);
 
+/* The child along which a program may be long without being nested, so that
+ * walks go down it in a loop: f of f(a)(b), a of a + b + c and of a && b && c,
+ * the tuple of a projection.  NULL: none.  In every form. */
+const Expr *expr_spine(const Expr *e);
+/* How many bindings `let ... and ...` joins, from `first` on. */
+int block_group(const Block *b, int first);
+
 /* Equal up to renaming of locals and numbering of graph variables; spans,
  * sugar, parentheses and types are ignored.  Explicit stack. */
 bool expr_equal(Mem *mem, const Expr *a, const Expr *b);

@@ -374,19 +374,10 @@ static const Expr *map_node(Relay *r, const Expr *e, const Expr *head) {
   }
 }
 
-/* The child along which a program may be long without being nested. */
+/* A global's call is mapped as a whole. */
 static const Expr *spine(const Expr *e) {
-  switch (e->kind) {
-    case EX_PROJ: return e->args[0];
-    case EX_IF:
-      return e->sugar == SUGAR_AND || e->sugar == SUGAR_OR ? e->args[0]
-                                                           : NULL;
-    case EX_CALL:
-      if (e->call.callee->kind == EX_GLOBAL) return NULL;
-      if (e->call.callee->kind != EX_IDENT) return e->call.callee;
-      return e->sugar != SUGAR_NONE ? e->args[0] : NULL;
-    default: return NULL;
-  }
+  bool global = e->kind == EX_CALL && e->call.callee->kind == EX_GLOBAL;
+  return global ? NULL : expr_spine(e);
 }
 
 const Expr *relay_expr(Relay *r, const Expr *e) {

@@ -362,15 +362,6 @@ static void infer_let(Infer *in, const Binding *b) {
   }
 }
 
-static int group_size(const Block *block, int first) {
-  int n = 1;
-  while (first + n < block->count &&
-         block->bindings[first + n].kind == BIND_AND) {
-    n++;
-  }
-  return n;
-}
-
 static bool all_fns(const Binding *group, int n) {
   for (int i = 0; i < n; i++) {
     if (group[i].value->kind != EX_FN) return false;
@@ -394,7 +385,7 @@ static void infer_bindings(Infer *in, const Binding *group, int n) {
 static Ty *infer_block(Infer *in, const Expr *e) {
   const Block *block = e->block;
   for (int i = 0; i < block->count && !mem_exhausted(in->mem);) {
-    int n = group_size(block, i);
+    int n = block_group(block, i);
     infer_bindings(in, &block->bindings[i], n);
     i += n;
   }
@@ -435,26 +426,11 @@ static Ty *infer_node(Infer *in, const Expr *e, Ty *head) {
   }
 }
 
-/* The child along which a program may be long without being nested, as in
- * resolve.c. */
-static const Expr *spine(const Expr *e) {
-  switch (e->kind) {
-    case EX_PROJ: return e->args[0];
-    case EX_IF:
-      return e->sugar == SUGAR_AND || e->sugar == SUGAR_OR ? e->args[0]
-                                                           : NULL;
-    case EX_CALL:
-      if (e->call.callee->kind != EX_OP) return e->call.callee;
-      return e->sugar != SUGAR_NONE && e->count > 0 ? e->args[0] : NULL;
-    default: return NULL;
-  }
-}
-
 Ty *infer_expr(Infer *in, const Expr *e) {
-  if (!spine(e)) return infer_node(in, e, NULL);
+  if (!expr_spine(e)) return infer_node(in, e, NULL);
   VEC(const Expr *) chain;
   VEC_INIT(&chain, in->mem);
-  for (const Expr *next; (next = spine(e)); e = next) VEC_PUSH(&chain, e);
+  for (const Expr *next; (next = expr_spine(e)); e = next) VEC_PUSH(&chain, e);
   Ty *type = infer_node(in, e, NULL);
   while (chain.len > 0) type = infer_node(in, VEC_POP(&chain), type);
   VEC_DONE(&chain);

@@ -277,16 +277,6 @@ static void resolve_graph_binding(Resolver *r, const Binding *b,
   }
 }
 
-/* How many bindings `let ... and ...` joins. */
-static int group_size(const Block *block, int first) {
-  int n = 1;
-  while (first + n < block->count &&
-         block->bindings[first + n].kind == BIND_AND) {
-    n++;
-  }
-  return n;
-}
-
 static void wants_fn(Resolver *r, Span span) {
   diag_error(r->p->diags, E0101, span,
              "`let ... and ...` joins `fn` literals only");
@@ -356,7 +346,7 @@ static const Expr *resolve_block(Resolver *r, const Expr *e) {
   Bindings out;
   VEC_INIT(&out, r->c->mem);
   for (int i = 0; i < block->count && !mem_exhausted(r->c->mem);) {
-    int n = group_size(block, i);
+    int n = block_group(block, i);
     for (int k = 0; k < n; k++) emit_before(r, e, i + k, &out);
     resolve_binding(r, block, i, n, &out);
     i += n;
@@ -554,20 +544,6 @@ static const Expr *resolve_node(Resolver *r, const Expr *e,
   }
 }
 
-/* The child along which a program may be long without being nested. */
-static const Expr *spine(const Expr *e) {
-  switch (e->kind) {
-    case EX_PROJ: return e->args[0];
-    case EX_IF:
-      return e->sugar == SUGAR_AND || e->sugar == SUGAR_OR ? e->args[0]
-                                                           : NULL;
-    case EX_CALL:
-      if (e->call.callee->kind != EX_IDENT) return e->call.callee;
-      return e->sugar != SUGAR_NONE ? e->args[0] : NULL;
-    default: return NULL;
-  }
-}
-
 const Expr *resolve_expr(Resolver *r, const Expr *e) {
   if (r->depth >= DEPTH_MAX || mem_exhausted(r->c->mem)) {
     if (r->depth >= DEPTH_MAX) {
@@ -578,7 +554,7 @@ const Expr *resolve_expr(Resolver *r, const Expr *e) {
   r->depth++;
   VEC(const Expr *) chain;
   VEC_INIT(&chain, r->c->mem);
-  for (const Expr *next; (next = spine(e)); e = next) VEC_PUSH(&chain, e);
+  for (const Expr *next; (next = expr_spine(e)); e = next) VEC_PUSH(&chain, e);
   const Expr *done = resolve_node(r, e, NULL);
   while (chain.len > 0) done = resolve_node(r, VEC_POP(&chain), done);
   VEC_DONE(&chain);

@@ -202,12 +202,17 @@ static void bind_expr_attr(Resolver *r, const OpInfo *op, int i,
 
 /* --- One attribute ------------------------------------------------------- */
 
+/* In metadata an optional attribute is the index of a node; node 0 is None. */
+static bool is_null_node(const AttrExpr *x) {
+  return x->kind == AX_INT && x->dtype == DTYPE_NONE && x->integer == 0;
+}
+
 static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
                       Attrs *attrs, Operands *operands) {
   const AttrSpec *spec = &op->attrs[i];
   AttrValue *v = &attrs->values[i];
   if (spec->type == AT_IGNORED || v->operand >= 0) return;
-  if (x->kind == AX_NONE) {
+  if (x->kind == AX_NONE || (spec->optional && is_null_node(x))) {
     *v = (AttrValue){.state = AV_NONE, .operand = -1, .dtype = DTYPE_NONE};
     if (!spec->optional) wrong_kind(r, op, spec, x);
     return;

@@ -278,8 +278,7 @@ static int lower_binding(Lower *l, const Block *block, int i) {
   const Binding *b = &block->bindings[i];
   if (b->kind == BIND_ITEM) lower_expr(l, b->value, DST_ANY);
   if (b->kind != BIND_LET) return i + 1;
-  int end = i + 1;
-  while (end < block->count && block->bindings[end].kind == BIND_AND) end++;
+  int end = i + block_group(block, i);
   if (is_group_head(b)) {
     lower_group(l, b, end - i);
   } else {

@@ -29,16 +29,18 @@ gives(rly('-e', '@f(1); def @f(%n: int32) -> int32 { 7 / (%n - 1) }'), 2, '',
 gives(rly('run', program(<<'END')), 0, <<'OUT', '', 'None in metadata');
 #[version = "0.0.5"]
 def @main() {
-  (squeeze(ones(shape=[1, 2, 1], dtype="float32"), meta[relay.attrs.SqueezeAttrs][0]),
+  (squeeze([[[1f], [1f]]], meta[relay.attrs.SqueezeAttrs][0]),
    take([[1, 2], [3, 4]], 1, meta[relay.attrs.TakeAttrs][0]))
 }
 #[metadata]
 {"root": 1, "nodes": [{"type_key": ""},
- {"type_key": "Map", "keys": ["relay.attrs.SqueezeAttrs", "relay.attrs.TakeAttrs"], "data": [2, 4]},
+ {"type_key": "Map", "data": [2, 4],
+  "keys": ["relay.attrs.SqueezeAttrs", "relay.attrs.TakeAttrs"]},
  {"type_key": "Array", "data": [3]},
  {"type_key": "relay.attrs.SqueezeAttrs", "attrs": {"axis": "0"}},
  {"type_key": "Array", "data": [5]},
- {"type_key": "relay.attrs.TakeAttrs", "attrs": {"axis": "0", "batch_dims": "0", "mode": "clip"}}],
+ {"type_key": "relay.attrs.TakeAttrs",
+  "attrs": {"axis": "0", "batch_dims": "0", "mode": "clip"}}],
  "b64ndarrays": []}
 END
 (Tensor[(2), float32] [1.0, 1.0], 2)

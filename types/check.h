@@ -65,6 +65,10 @@ static inline bool unit_is_library(const Unit *u) {
   return u->source && u->source->library;
 }
 
+/* What is known of an int32's value before the program runs: a number, a named
+ * dimension, sums, differences and products of such; else `?`. */
+Dim dim_of_value(const Checker *c, const Expr *e);
+
 /* --- Phases -------------------------------------------------------------- */
 
 /* Declares the unit's names and resolves everything that is reached. */

@@ -128,20 +128,13 @@ static void wrong_kind(Resolver *r, const OpInfo *op, const AttrSpec *spec,
 
 /* --- Expressions --------------------------------------------------------- */
 
-/* The form of a named dimension's variable, else `?`. */
-static Dim form_of(Resolver *r, const Expr *e) {
-  const TypeVar *var =
-      e->kind == EX_VAR ? ptrmap_get(&r->c->dim_vars, e->var) : NULL;
-  if (!var) return DIM_ANY;
-  return dim_named(types_dims(r->p->types), var->name, var);
-}
-
 void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
                     Attrs *attrs, Operands *operands) {
   AttrType type = op->attrs[i].type;
   bool scalar = type == AT_INT || type == AT_FLOAT;
   attrs->values[i] = (AttrValue){
-      .state = AV_SET, .operand = operands->count, .integer = form_of(r, value),
+      .state = AV_SET, .operand = operands->count,
+      .integer = dim_of_value(r->c, value),
       .count = scalar ? COUNT_SCALAR : COUNT_UNKNOWN};
   operands->items[operands->count++] = value;
 }
@@ -168,7 +161,7 @@ static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
       ints[i] = item->integer;
     } else if (item->kind == AX_EXPR) {
       items[i] = resolve_expr(r, item->expr);
-      ints[i] = form_of(r, items[i]);
+      ints[i] = dim_of_value(r->c, items[i]);
     } else {
       return false;
     }

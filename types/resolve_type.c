@@ -6,7 +6,7 @@
  * parameter whose type binds it. */
 #include "types/resolve.h"
 
-enum { TYPE_ARGS_MAX = 1 << 16 };
+enum { TYPE_ARGS_MAX = 1 << 16, VALUE_DEPTH_MAX = 32 };
 
 /* --- Type parameters ----------------------------------------------------- */
 
@@ -68,6 +68,47 @@ static Dim resolve_dim(Resolver *r, const DimExpr *d) {
     case DX_NAME: return resolve_dim_name(r, d);
     default: return resolve_dim_infix(r, d);
   }
+}
+
+static bool is_op_call(const Expr *e) {
+  return e->kind == EX_CALL && e->count == 2 &&
+         e->call.callee->kind == EX_OP;
+}
+
+/* An int32 that does not wrap. */
+static Dim dim_of_infix(DimTable *t, int op, Dim a, Dim b) {
+  Dim d = DIM_ANY;
+  switch (op) {
+    case OP_ADD: d = dim_add(t, a, b); break;
+    case OP_SUBTRACT: d = dim_sub(t, a, b); break;
+    case OP_MULTIPLY: d = dim_mul(t, a, b); break;
+    default: break;
+  }
+  bool wraps = dim_is_number(d) && (d < INT32_MIN || d > INT32_MAX);
+  return wraps ? DIM_ANY : d;
+}
+
+static Dim dim_within(const Checker *c, const Expr *e, int depth) {
+  DimTable *dims = types_dims(c->p->types);
+  if (e->kind == EX_CONST && e->constant->rank == 0 &&
+      dtype_is_int((DType)e->constant->dtype)) {
+    if (depth > 0 && e->constant->dtype != DT_INT32) return DIM_ANY;
+    Dim d = tensor_i64_at(e->constant, 0);
+    return dim_is_number(d) ? d : DIM_ANY;
+  }
+  if (e->kind == EX_VAR) {
+    const TypeVar *var = ptrmap_get(&c->dim_vars, e->var);
+    return var ? dim_named(dims, var->name, var) : DIM_ANY;
+  }
+  if (!is_op_call(e) || depth == VALUE_DEPTH_MAX) return DIM_ANY;
+  Dim a = dim_within(c, e->args[0], depth + 1);
+  if (dim_is_any(a)) return DIM_ANY;
+  return dim_of_infix(dims, e->call.callee->op, a,
+                      dim_within(c, e->args[1], depth + 1));
+}
+
+Dim dim_of_value(const Checker *c, const Expr *e) {
+  return dim_within(c, e, 0);
 }
 
 /* --- Types --------------------------------------------------------------- */

@@ -72,14 +72,7 @@ static void show(Infer *in, Constraint *c, Ty *t, RuleType *out) {
 
 /* The value of an integer operand that is known before the program runs. */
 static const Dim *known_value(Infer *in, const Expr *e) {
-  Dim value = DIM_ANY;
-  if (e->kind == EX_CONST && e->constant->rank == 0 &&
-      dtype_is_int((DType)e->constant->dtype)) {
-    value = tensor_i64_at(e->constant, 0);
-  } else if (e->kind == EX_VAR) {
-    const TypeVar *var = ptrmap_get(&in->c->dim_vars, e->var);
-    if (var) value = dim_named(types_dims(in->types), var->name, var);
-  }
+  Dim value = dim_of_value(in->c, e);
   if (dim_is_any(value)) return NULL;
   Dim *kept = ARENA_NEW(in->arena, Dim);
   *kept = value;

@@ -3,7 +3,9 @@
  * `%3 = e;` names a node; the node's home scope is the innermost function
  * body, `fn` body, `if` branch or match arm that holds all its uses.  It is
  * evaluated where its binding stands, if that is in the home scope; else just
- * before the item of the home scope that holds the first use.
+ * before the item of the home scope that holds the first use.  A block that is
+ * an item's whole value gives its items to the block around it when something
+ * there uses its nodes; a binding deeper in an operand goes before the item.
  *
  * Here the parsed body is walked once, with a stack of our own, and for each
  * node the places of its uses are noted.  Nodes are then placed from the last
@@ -19,6 +21,7 @@ typedef struct Spot {
   uint32_t mark;
   bool scope;          /* opens a scope */
   bool conditional;    /* a branch or an arm */
+  bool flat;           /* a block whose items join those around it */
   struct Node *value;  /* the value of this node: lies where the node goes */
   const Expr *e;
   GraphNode **before;  /* by item; NULL: nothing anywhere */
@@ -277,14 +280,34 @@ static bool first_use_is_conditional(const Node *n) {
   return false;
 }
 
+/* Is the block all that an item of the block around it evaluates? */
+static bool is_whole_item(const Spot *p) {
+  if (p->scope || p->value || !p->up->e || p->up->e->kind != EX_BLOCK) {
+    return false;
+  }
+  const Block *around = p->up->e->block;
+  if (p->item == around->count) return around->result == p->e;
+  const Binding *b = &around->bindings[p->item];
+  return b->kind != BIND_AND && b->value == p->e;
+}
+
+static bool may_flatten(const Spot *from, const Spot *to) {
+  for (; from != to; from = from->up) {
+    if (!is_whole_item(from)) return false;
+  }
+  return true;
+}
+
 /* Where the binding stands, if that is in the home scope. */
 static void prefer_binding(Homes *h, Node *n) {
   if (scope_of(n->stands) != scope_of(n->home)) return;
   int item;
   Spot *both = common(h, n->home, n->home_item, n->stands, n->stands_item,
                        &item);
-  n->home = both;
-  n->home_item = both == n->stands ? n->stands_item : item;
+  bool flat = may_flatten(n->stands, both);
+  n->home = flat ? n->stands : both;
+  n->home_item = flat ? n->stands_item : item;
+  for (Spot *p = n->stands; flat && p != both; p = p->up) p->flat = true;
 }
 
 static void place_node(Homes *h, Node *n) {
@@ -301,8 +324,8 @@ static void place_node(Homes *h, Node *n) {
     n->home_item = item;
   }
   if (!n->home) return;
-  prefer_binding(h, n);
   n->node.sinks = first_use_is_conditional(n);
+  prefer_binding(h, n);
 }
 
 static bool stays(const Node *n) {
@@ -375,6 +398,11 @@ GraphNode *homes_defined(const Homes *h, const Binding *b) {
 GraphNode *homes_stays(const Homes *h, const Binding *b) {
   GraphNode *node = homes_defined(h, b);
   return node && stays((const Node *)node) ? node : NULL;
+}
+
+bool homes_flat(const Homes *h, const Expr *block) {
+  const Spot *p = h ? ptrmap_get(&h->places, block) : NULL;
+  return p && p->flat;
 }
 
 GraphNode *homes_before(const Homes *h, const Expr *e, int item) {

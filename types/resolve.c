@@ -227,13 +227,27 @@ static const Expr *block_of(Resolver *r, Bindings *out, const Expr *result,
   return e;
 }
 
+static const Expr *resolve_items(Resolver *r, const Expr *e, Bindings *out);
+
+/* The value of an item; if it is a block whose nodes are used around it, its
+ * items go before. */
+static const Expr *resolve_value(Resolver *r, const Expr *e, Bindings *out) {
+  if (e->kind != EX_BLOCK || !homes_flat(r->homes, e)) {
+    return resolve_expr(r, e);
+  }
+  size_t mark = scope_mark(r);
+  const Expr *value = resolve_items(r, e, out);
+  scope_end(r, mark);
+  return value;
+}
+
 /* A graph variable becomes a let; its value is resolved where the let goes. */
 static void emit_node(Resolver *r, GraphNode *node, Bindings *out) {
   const Binding *b = node->binding;
   uint32_t outer = r->watch_below;
   if (!homes_stays(r->homes, b)) r->watch_below = r->p->next_var_id;
   node->watched = r->watched.len;
-  const Expr *value = resolve_expr(r, b->value);
+  const Expr *value = resolve_value(r, b->value, out);
   node->watched_end = r->watched.len;
   r->watch_below = outer;
   const char *text =
@@ -295,6 +309,7 @@ static void resolve_let_group(Resolver *r, const Binding *group, int n,
                               Bindings *out) {
   bool recursive = n > 1 || group[0].value->kind == EX_FN;
   check_group(r, group, n);
+  const Expr *single = recursive ? NULL : resolve_value(r, group->value, out);
   size_t first = out->len;
   for (int i = 0; i < n; i++) {
     Binding b = group[i];
@@ -303,8 +318,8 @@ static void resolve_let_group(Resolver *r, const Binding *group, int n,
     VEC_PUSH(out, b);
   }
   for (size_t i = first; i < out->len; i++) {
-    const Expr *value = resolve_expr(r, out->data[i].value);
-    out->data[i].value = value;
+    const Expr *fn = out->data[i].value;
+    out->data[i].value = single ? single : resolve_expr(r, fn);
   }
   if (recursive || out->len == first) return;
   Var *var = out->data[first].var;
@@ -333,26 +348,31 @@ static void resolve_binding(Resolver *r, const Block *block, int i, int n,
       break;
     case BIND_FREE: resolve_free(r, b, out); break;
     case BIND_ITEM:
-      b.value = resolve_expr(r, b.value);
+      b.value = resolve_value(r, b.value, out);
       VEC_PUSH(out, b);
       break;
     default: resolve_let_group(r, &block->bindings[i], n, out); break;
   }
 }
 
-static const Expr *resolve_block(Resolver *r, const Expr *e) {
+/* The items of a block; gives its result. */
+static const Expr *resolve_items(Resolver *r, const Expr *e, Bindings *out) {
   const Block *block = e->block;
+  for (int i = 0; i < block->count && !mem_exhausted(r->c->mem);) {
+    int n = block_group(block, i);
+    for (int k = 0; k < n; k++) emit_before(r, e, i + k, out);
+    resolve_binding(r, block, i, n, out);
+    i += n;
+  }
+  emit_before(r, e, block->count, out);
+  return resolve_value(r, block->result, out);
+}
+
+static const Expr *resolve_block(Resolver *r, const Expr *e) {
   size_t mark = scope_mark(r);
   Bindings out;
   VEC_INIT(&out, r->c->mem);
-  for (int i = 0; i < block->count && !mem_exhausted(r->c->mem);) {
-    int n = block_group(block, i);
-    for (int k = 0; k < n; k++) emit_before(r, e, i + k, &out);
-    resolve_binding(r, block, i, n, &out);
-    i += n;
-  }
-  emit_before(r, e, block->count, &out);
-  const Expr *result = resolve_expr(r, block->result);
+  const Expr *result = resolve_items(r, e, &out);
   scope_end(r, mark);
   return block_of(r, &out, result, e);
 }

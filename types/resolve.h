@@ -139,6 +139,8 @@ GraphNode *homes_node(const Homes *h, const Expr *use);
 /* Nodes to evaluate before item `item` of the block (or the scope's body)
  * `e`, in order. */
 GraphNode *homes_before(const Homes *h, const Expr *e, int item);
+/* Do the items of this block join those of the block around it? */
+bool homes_flat(const Homes *h, const Expr *block);
 /* The node that a binding defines, or NULL: it is never used. */
 GraphNode *homes_defined(const Homes *h, const Binding *b);
 /* The same if it stays where its binding stands, else NULL. */

@@ -115,6 +115,45 @@ static void crossing_to_known_dimensions(void **data) {
   does(w, "cell", "reads, may fail");
 }
 
+/* A call that leaves a name open compares what mentions it. */
+static void binding_names(void **data) {
+  World *w = *data;
+  check(w, "def @pair[n: Dim](%x: Tensor[(n), int32],"
+           " %y: Tensor[(n), int32]) { %x + %y }\n"
+           "def @one[n: Dim](%x: Tensor[(n), int32]) { %x + n }\n"
+           "def @known(%x: Tensor[(3), int32]) { @pair(%x, %x) }\n"
+           "def @named[m: Dim](%x: Tensor[(m), int32]) { @pair(%x, %x) }\n"
+           "def @alone(%x: Tensor[(?), int32]) { @one(%x) }\n"
+           "def @open(%x: Tensor[(?), int32]) { @pair(%x, %x) }\n"
+           "def @value(%x: Tensor[(?), int32]) {\n"
+           "  let %f = @pair;\n  %f(%x, %x)\n}\n"
+           "def @result[n: Dim](%x: Tensor[(n), int32],"
+           " %y: Tensor[(?), int32]) -> Tensor[(n), int32] { %y }");
+  does(w, "pair", "pure");
+  does(w, "known", "pure");
+  does(w, "named", "pure");
+  does(w, "alone", "pure");
+  does(w, "open", "may fail");
+  does(w, "value", "may fail");
+  does(w, "result", "may fail");
+}
+
+/* Once types of containers or functions were widened, what comes out is
+ * checked, and what goes into a function value. */
+static void loose_types(void **data) {
+  World *w = *data;
+  check(w, "def @three(%x: Tensor[(3), int32]) { %x }\n"
+           "def @head(%r: Ref[Tensor[(3), int32]]) { ref_read(%r) }\n"
+           "def @any(%r: Ref[Tensor[(?), int32]]) { ref_read(%r) }\n"
+           "def @widen(%r: Ref[Tensor[(3), int32]]) { @any(%r) }\n"
+           "def @apply(%f: fn (Tensor[(3), int32]) -> int32) {\n"
+           "  %f([1, 2, 3])\n}\n"
+           "def @passes() { @apply(fn (%x: Tensor[(3), int32]) { 1 }) }");
+  does(w, "head", "reads, may fail");
+  does(w, "any", "reads");
+  does(w, "passes", "may fail");
+}
+
 static void looking_up(void **data) {
   World *w = *data;
   f_does(w, "def @f(%i: int32) { take([1, 2], %i) }", "pure");
@@ -342,6 +381,8 @@ int main(void) {
     WORLD_TEST(division),
     WORLD_TEST(unknown_dimensions),
     WORLD_TEST(crossing_to_known_dimensions),
+    WORLD_TEST(binding_names),
+    WORLD_TEST(loose_types),
     WORLD_TEST(looking_up),
     WORLD_TEST(recursion),
     WORLD_TEST(local_recursion),

@@ -51,6 +51,12 @@ static Transposed transposed_of(const OpCall *call) {
                       attr_bool(call->attrs, ATTR_transpose_b)};
 }
 
+static bool is_one_matrix(const Tensor *t) {
+  for (int i = 0; i < t->rank - 2; i++)
+    if (t->shape[i] != 1) return false;
+  return true;
+}
+
 /* The matrices in the last two axes; the first of them may be missing. */
 static Product last_axes(const OpCall *call) {
   const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
@@ -63,7 +69,7 @@ static Product last_axes(const OpCall *call) {
   p.m = out->rank > 1 ? out->shape[out->rank - 2] : 1;
   p.n = out->shape[out->rank - 1];
   p.k = a->shape[a->rank - 1 - t.a];
-  if (b->rank <= 2) p.weights = b->buffer;
+  if (is_one_matrix(b)) p.weights = b->buffer;
   return p;
 }
 

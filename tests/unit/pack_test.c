@@ -143,11 +143,51 @@ static void test_products(void **state) {
   unit_mem_done(&mem);
 }
 
+/* Is the second operand of nn.batch_matmul, of this many matrices, packed when
+ * it is used again? */
+static bool packs_batch(int64_t matrices) {
+  Mem mem;
+  Heap h;
+  Arena arena;
+  Attrs attrs;
+  const OpInfo *op = op_info(OP_NN_BATCH_MATMUL);
+  heap_init(&h, unit_mem(&mem));
+  arena_init(&arena, &mem);
+  attrs_defaults(op, &attrs);
+  int64_t shape[] = {matrices, 20, 20};
+  Tensor *a = tensor_zeros(&h, DT_FLOAT32, 3, shape);
+  Tensor *b = tensor_zeros(&h, DT_FLOAT32, 3, shape);
+  size_t live[2] = {0, 0};
+  for (int i = 0; i < 2; i++) {
+    OpCall call = {.op = op, .attrs = &attrs, .arg_count = 2,
+                   .args = (const Tensor *[]){a, b}, .heap = &h,
+                   .arena = &arena, .threads = 1};
+    assert_true(op_run(&call));
+    tensor_drop(&h, call.outs[0]);
+    arena_done(&arena);
+    live[i] = atomic_load(&mem.live);
+  }
+  tensor_drop(&h, a);
+  tensor_drop(&h, b);
+  heap_done(&h);
+  unit_mem_done(&mem);
+  return live[1] > live[0];
+}
+
+/* One matrix is likely to be weights; of many each would be used once. */
+static void test_batches(void **state) {
+  (void)state;
+  const Simd *simd = simd_table();
+  bool packs = simd && simd->product;
+  assert_int_equal(packs_batch(1), packs);
+  assert_false(packs_batch(3));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_panels),    cmocka_unit_test(test_geometries),
       cmocka_unit_test(test_repeated),  cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_products),
+      cmocka_unit_test(test_products),  cmocka_unit_test(test_batches),
   };
   return RUN_TESTS(tests);
 }

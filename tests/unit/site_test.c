@@ -224,6 +224,33 @@ static void test_packed(void **state) {
   guest_end(&g);
 }
 
+/* A parameter is packed by the first product with it: the second takes no more
+ * memory. */
+static void test_parameter(void **state) {
+  (void)state;
+  Guest g = {.cx = rly_context_new(NULL)};
+  static const float ones[32 * 32];
+  int64_t shape[] = {32, 32};
+  size_t live[3];
+  g.program = rly_program_new(g.cx);
+  add(&g, "param @w: Tensor[(32, 32), float32];\n"
+          "def @f() { sum(nn.dense(ones(shape=[1, 32], dtype=\"float32\"), "
+          "@w)) }\n");
+  rly_tensor *w = rly_tensor_new(g.cx, "float32", 2, shape, ones);
+  assert_int_equal(rly_program_bind_tensor(g.program, "w", w), RLY_OK);
+  rly_tensor_free(w);
+  g.session = rly_session_new(g.program, NULL);
+  for (int i = 0; i < 3; i++) {
+    rly_value *v = NULL;
+    assert_int_equal(rly_session_call(g.session, "f", 0, NULL, &v), RLY_OK);
+    rly_value_free(v);
+    live[i] = rly_session_stats(g.session).live_bytes;
+  }
+  assert_int_equal(live[0], live[1]);
+  assert_int_equal(live[1], live[2]);
+  guest_end(&g);
+}
+
 /* What fails half-way has changed nothing that is seen, and leaks nothing. */
 static void test_failure(void **state) {
   (void)state;
@@ -247,6 +274,7 @@ int main(void) {
       cmocka_unit_test(test_place),
       cmocka_unit_test(test_shared),
       cmocka_unit_test(test_packed),
+      cmocka_unit_test(test_parameter),
       cmocka_unit_test(test_failure),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

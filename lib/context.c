@@ -79,10 +79,8 @@ char *rly_diagnostics_json(rly_context *cx) {
   if (!cx) return NULL;
   StrBuf out;
   strbuf_init(&out, &cx->mem);
-  for (size_t i = 0; i < cx->diags.list.len; i++) {
+  for (size_t i = 0; i < cx->diags.list.len; i++)
     diag_render_json(cx->diags.list.data[i], &cx->sources, &out);
-    strbuf_add_char(&out, '\n');
-  }
   return text_take(cx, &out);
 }
 

@@ -207,7 +207,9 @@ static const char *general_hint(const Parse *p) {
   if (operand && grammar_expects(g, TK_COMMA)) {
     return "items of a list are separated by `,`";
   }
-  if (grammar_expects(g, TK_SEMI)) {
+  int inside = p->open_count ? p->open[p->open_count - 1].token.kind : TK_END;
+  bool sequence = operand || inside == TK_LBRACE || inside == TK_END;
+  if (sequence && grammar_expects(g, TK_SEMI)) {
     return p->open_count ? "a `;` ends a let and each item of a sequence"
                          : "an item ends with `;`";
   }

@@ -84,6 +84,11 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
               "leave it out");
     return;
   }
+  if (found->kind == K_TENSOR && wanted->kind == K_ADT &&
+      strcmp(wanted->adt->name->text, "List") == 0) {
+    diag_hint(d, "a tensor is no list; a list is written Cons(1, Nil)");
+    return;
+  }
   if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
   if (found->dtype == wanted->dtype) return;
   bool scalars = found->rank == 0 && wanted->rank == 0;

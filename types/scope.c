@@ -245,6 +245,11 @@ void unknown_type(Resolver *r, Span span, const Name *name) {
   for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
   const char *hint =
       foreign_hint(name->text, strlen(name->text), FOREIGN_TYPE);
+  char first = name->text[0];
+  bool letter = first >= 'A' && first <= 'Z' && name->len == 1;
   if (hint) diag_hint(d, "%s", hint);
-  else hint_nearest(d, &s, "");
+  else if (letter && !s.best) {
+    diag_hint(d, "a type parameter is declared: fn [%c](%%x: %c) { %%x }",
+              first, first);
+  } else hint_nearest(d, &s, "");
 }

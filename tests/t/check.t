@@ -42,6 +42,46 @@ static('def @f(%l: List[Tensor[(3), float32]]) {
 static("def \@f[n: Dim](%x: Tensor[(n), int32]) { arange(n) + %x }\n",
        'a name used as a value is still a name');
 
+# --- Diagnostics as JSON, as cli.md lays them down ---------------------------
+
+my $refused = rly('check', '--json', spew($path, 'def @f(%value: int32) {
+  %valeu; match (%value) { _ => 1 } + 1
+}
+def @g() { "a\"b" + @h() }'));
+is($refused->{status}, 1, '--json: refused');
+is($refused->{err}, '', 'and nothing on stderr');
+my @lines = split /\n/, $refused->{out}, -1;
+is(pop @lines, '', 'each diagnostic ends its line');
+my @found = map { json($_) } @lines;
+is_deeply([map { [@$_{qw(severity code line column end_line end_column)}] }
+           @found],
+          [['error', 'E0101', 2, 3, 2, 9], ['error', 'E0102', 4, 21, 4, 23]],
+          'one a line');
+is_deeply([sort keys %{$found[0]}],
+          [sort qw(severity code file line column end_line end_column message
+                   notes hint)], 'with all the keys, and no others');
+is($found[0]{file}, $path, 'the file');
+is($found[0]{message}, 'the variable `%valeu` is not bound here',
+   'the message');
+is($found[0]{hint}, 'did you mean `%value`?', 'the hint');
+is_deeply($found[0]{notes}, [], 'the notes');
+
+my $note = json(rly('check', '--json',
+                    spew($path, "def \@f() { 1 }\ndef \@f() { 2 }"))->{out});
+is_deeply($note->{notes}, [{file => $path, line => 1, column => 5,
+                            message => 'first defined here'}],
+          'a note has its place');
+
+my $typed = rly('check', '--json', spew($path, 'def @f(%x: int32) { 1 / %x }
+let %y = 2f;'));
+is($typed->{status}, 0, 'what is right');
+is_deeply(json($typed->{out}),
+          {definitions => [{name => '@f', type => 'fn (int32) -> int32',
+                            effects => 'may fail'},
+                           {name => '%y', type => 'float32',
+                            effects => 'pure'}]},
+          'ends with its definitions');
+
 my $json = rly('check', '--static', '--json',
                spew($path, 'def @f(%x: int32) { %x }'));
 is($json->{status}, 0, 'with --json, a static program is accepted');

@@ -27,7 +27,7 @@ my @unshown = grep {
 } @parts[1 .. $#parts];
 is_deeply([map { /^(\w+)/ } @unshown], [], 'each section shows the message');
 
-# What the page shows of a terminal is what comes: every line of a block, in
+# What the pages show of a terminal is what comes: every line of a block, in
 # order; others may stand between them.
 sub shown_by {
   my ($block) = @_;
@@ -38,8 +38,8 @@ sub shown_by {
   return `cd $dir && PATH=${\dirname($rly)}:\$PATH sh block.sh 2>&1 </dev/null`;
 }
 
-my $page = slurp('docs/DIAGNOSTICS.md');
-for my $block ($page =~ /^```shell-session\n(.*?)^```/msg) {
+my $pages = join '', map { slurp("docs/$_.md") } qw(DIAGNOSTICS LANGUAGE TYPES);
+for my $block ($pages =~ /^```shell-session\n(.*?)^```/msg) {
   my @expected = grep { !/^\$ / } split /\n/, $block;
   my $found = shown_by($block);
   my $pattern = join '\n(?:.*\n)*?', map { quotemeta } @expected;

@@ -67,6 +67,8 @@ typedef struct rly_options {
   double timeout;      /* seconds for one run; 0: none */
   int threads;         /* 0: one */
   bool safe;           /* imports only from below the importing files */
+  bool nan_stop;       /* a run ends where an operator makes the first NaN from
+                          operands without one; slow */
 } rly_options;
 
 /* `options` may be NULL.  NULL when memory cannot be had. */
@@ -150,6 +152,12 @@ typedef struct rly_session_options {
                                                 NULL: text is thrown away */
   void *data;
   int width;  /* of display forms; 0: 80 */
+  /* What to look at while it runs; nothing of it changes a result. */
+  bool count;         /* instructions, for rly_session_stats */
+  bool profile;       /* for rly_session_profile */
+  const char *trace;  /* a file that receives calls and operators over time as
+                         Chrome's trace events, when the session is freed;
+                         NULL: there is none */
 } rly_session_options;
 
 rly_session *rly_session_new(rly_program *p,
@@ -179,6 +187,10 @@ typedef struct rly_stats {
   size_t live_bytes, peak_bytes;
 } rly_stats;
 rly_stats rly_session_stats(const rly_session *s);
+/* A table of calls, time, bytes moved, operations and bytes per second, by
+ * source line and operator, then by operator; NULL when that was not asked for.
+ * To be freed. */
+char *rly_session_profile(rly_session *s);
 
 /* --- Values ------------------------------------------------------------- */
 

@@ -270,6 +270,8 @@ Code *code_new(Program *p) {
   return c;
 }
 
+void code_stop_at_nans(Code *c) { c->stops_anywhere = true; }
+
 void code_free(Code *c) {
   if (!c) return;
   for (size_t i = 0; i < c->params.len; i++) {

@@ -118,6 +118,7 @@ typedef struct ChainSite {
 typedef struct ScalarSite {
   ScalarFn fn;
   const OpInfo *op;
+  DType types[4];   /* of the result and the operands */
 } ScalarSite;
 
 /* A value of type `actual` must fit `expected`. */
@@ -212,6 +213,7 @@ typedef struct Function {
 
 struct Code {
   Program *program;
+  bool stops_anywhere;          /* any instruction may be where a run ends */
   Mem *mem;
   Arena arena;
   pthread_mutex_t lock;

@@ -80,6 +80,24 @@ RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
 /* A session's value of `let @x` (borrowed); false before it was evaluated. */
 bool session_value(const Session *s, const Global *g, Value *out);
 
+/* What is looked at while a session runs.  Nothing of it changes a result. */
+typedef struct Observe {
+  bool count;     /* instructions, for session_stats() */
+  bool profile;   /* for session_profile() */
+  bool nans;      /* E0608 at the first; needs code_stop_at_nans() */
+  /* Receives, in pieces, a file of Chrome's trace events; its end from
+   * session_free().  NULL: there is none. */
+  void (*trace)(void *data, const char *text, size_t len);
+  void *data;
+} Observe;
+
+/* Before the first run.  False when memory runs out. */
+bool session_observe(Session *s, const Observe *what);
+/* Before any code is made: runs may end at any instruction. */
+void code_stop_at_nans(Code *c);
+/* Calls, time, bytes and operations by source line, by operator. */
+void session_profile(Session *s, StrBuf *out);
+
 typedef struct SessionStats {
   uint64_t instructions, cells, reused, tensors, buffers, checks;
   size_t live_bytes, peak_bytes;

@@ -45,6 +45,7 @@ static void drop_values(Session *s) {
 void session_free(Session *s) {
   if (!s) return;
   Mem *mem = s->code->mem;
+  observer_free(s);
   drop_values(s);
   cycle_collect(s);
   session_stack_done(s);
@@ -111,10 +112,11 @@ static RunStatus run(Session *s, Function *f, Value *result) {
   s->regs[0] = (Value){.bits = 0};
   bool ok = vm_call(s, f, s->regs + 1, s->entry + 2);
   if (ok) {
-    ok = vm_run(s);
+    ok = s->observer ? vm_run_observed(s) : vm_run(s);
   } else {
     vm_unwind(s);
   }
+  if (s->observer) observe_pause(s);
   run_end(s);
   if (!ok) return s->status;
   *result = s->segment->values[0];

@@ -199,7 +199,9 @@ static const Type *value_field_type(Session *s, const Type *type, Value v,
   FieldType *known =
       &s->field_types[(type->id * 5 + ctor * 3 + index) % FIELD_TYPES];
   if (known->type != type || known->ctor != ctor || known->index != index) {
-    *known = (FieldType){type, substituted(s, type, ctor, index), ctor, index};
+    const Type *field = substituted(s, type, ctor, index);
+    if (mem_exhausted(s->mem)) return field;  /* not the type */
+    *known = (FieldType){type, field, ctor, index};
   }
   return known->field;
 }

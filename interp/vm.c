@@ -4,11 +4,23 @@
 
 /* Computed goto where the compiler has it. */
 #if defined(__GNUC__) && !defined(RLY_SWITCH)
-#define DISPATCH() goto *labels[pc->op]
+#define GO() goto *labels[pc->op]
 #define CASE(name) L_##name
 #else
-#define DISPATCH() goto dispatch
+#define GO() goto dispatch
 #define CASE(name) case INS_##name
+#endif
+
+/* The loop is compiled twice (observed.c). */
+#ifdef VM_OBSERVED
+#define vm_run vm_run_observed
+#define DISPATCH()                                \
+  do {                                            \
+    if (!vm_observe(s, pc, R, fp)) goto fault;    \
+    GO();                                         \
+  } while (0)
+#else
+#define DISPATCH() GO()
 #endif
 
 #define NEXT(units) do { pc += (units); DISPATCH(); } while (0)
@@ -197,9 +209,8 @@ bool vm_run(Session *s) {
   Value *R;
   Frame *fp;
   LOAD();
-#if defined(__GNUC__) && !defined(RLY_SWITCH)
   DISPATCH();
-#else
+#if !defined(__GNUC__) || defined(RLY_SWITCH)
 dispatch:
   switch (pc->op) {
 #endif

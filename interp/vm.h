@@ -35,6 +35,8 @@ typedef struct FieldType {
 } FieldType;
 enum { FIELD_TYPES = 32 };
 
+typedef struct Observer Observer;  /* observe.h */
+
 typedef struct Watchdog {
   pthread_t thread;
   pthread_mutex_t lock;
@@ -73,6 +75,7 @@ struct Session {
   RefCell *cells;
   size_t cell_count, cell_threshold;
   FieldType field_types[FIELD_TYPES];
+  Observer *observer;       /* NULL: nobody looks on */
   RunStatus status;
   Diag *fault;                     /* of this run, or NULL */
   SessionStats stats;
@@ -101,6 +104,13 @@ size_t cell_size(const Cell *c);
 /* Runs from s->pc until the bottom frame is left; false after a fault, with
  * everything dropped. */
 bool vm_run(Session *s);
+/* The same of a session that is observed: before every instruction it calls
+ * vm_observe(), which gives false after setting a fault. */
+bool vm_run_observed(Session *s);
+bool vm_observe(Session *s, const Word *pc, Value *regs, Frame *top);
+/* The loop was left. */
+void observe_pause(Session *s);
+void observer_free(Session *s);
 
 /* The slow ways out of the loop.  Each is given its state in the session and
  * leaves it there; false after setting a fault. */

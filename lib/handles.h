@@ -5,6 +5,7 @@
 
 #include "include/rly.h"
 #include "interp/interp.h"
+#include "io/file.h"
 #include "io/tensor_file.h"
 
 struct rly_context {
@@ -39,6 +40,7 @@ struct rly_session {
   Session *vm;
   Unit *last_run;  /* the newest unit whose steps were evaluated */
   rly_session_options options;
+  FileOut trace;  /* open while options.trace is set */
 };
 
 struct rly_value {

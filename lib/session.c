@@ -20,6 +20,34 @@ Limits limits_of(const rly_context *cx) {
   };
 }
 
+/* --- Life --------------------------------------------------------------- */
+
+static void write_trace(void *data, const char *text, size_t len) {
+  rly_session *s = data;
+  fwrite(text, 1, len, s->trace.stream);  /* closing tells of failures */
+}
+
+static bool open_trace(rly_session *s) {
+  rly_context *cx = s->program->cx;
+  const char *path = s->options.trace;
+  s->options.trace = NULL;
+  if (!path) return true;
+  if (!file_out_open(&s->trace, &cx->mem, path, &cx->diags)) return false;
+  s->options.trace = path;
+  return true;
+}
+
+/* What the host wants to know of its runs. */
+static bool observe(rly_session *s) {
+  Observe what = {.count = s->options.count,
+                  .profile = s->options.profile,
+                  .nans = s->program->cx->options.nan_stop,
+                  .trace = s->options.trace ? write_trace : NULL,
+                  .data = s};
+  if (!what.count && !what.profile && !what.nans && !what.trace) return true;
+  return open_trace(s) && session_observe(s->vm, &what);
+}
+
 rly_session *rly_session_new(rly_program *p,
                              const rly_session_options *options) {
   if (!p) return NULL;
@@ -33,14 +61,15 @@ rly_session *rly_session_new(rly_program *p,
       .width = s->options.width ? s->options.width : 80,
   };
   s->vm = session_new(p->code, limits_of(p->cx), hooks, &p->cx->diags);
-  if (s->vm) return s;
-  mem_free(&p->cx->mem, s, sizeof *s);
+  if (s->vm && observe(s)) return s;
+  rly_session_free(s);
   return NULL;
 }
 
 void rly_session_free(rly_session *s) {
   if (!s) return;
   session_free(s->vm);
+  if (s->options.trace) file_out_close(&s->trace, true);
   mem_free(&s->program->cx->mem, s, sizeof *s);
 }
 
@@ -216,4 +245,13 @@ rly_stats rly_session_stats(const rly_session *s) {
       .tensors = t.tensors, .buffers = t.buffers, .checks = t.checks,
       .live_bytes = t.live_bytes, .peak_bytes = t.peak_bytes,
   };
+}
+
+char *rly_session_profile(rly_session *s) {
+  if (!s || !s->options.profile) return NULL;
+  rly_context *cx = s->program->cx;
+  StrBuf out;
+  strbuf_init(&out, &cx->mem);
+  session_profile(s->vm, &out);
+  return text_take(cx, &out);
 }

@@ -21,8 +21,9 @@ typedef struct Cli {
   rly_options limits;
   ColorMode color;
   bool json, types, effects, statics, write, relay, ir, bytecode, time, stats;
+  bool profile;
   bool interactive, promote, markdown, help, version;
-  const char *entry, *outputs, *eval;
+  const char *entry, *outputs, *eval, *trace;
   uint64_t repeat;
   TextList params, inputs;
   TextList words;  /* what is no flag: files, arguments */
@@ -62,8 +63,9 @@ void host_report_aside(Host *h);
 /* Reports a usage error; returns the exit status 1. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A session whose print goes to stdout; Ctrl-C interrupts it from now on. */
-rly_session *host_session(Host *h);
+/* A session whose print goes to stdout; Ctrl-C interrupts it from now on.  One
+ * that is `observed` is looked at as the flags say. */
+rly_session *host_session(Host *h, bool observed);
 void host_session_free(rly_session *s);
 /* Writes to stdout, remembering failure. */
 void host_write(void *host, const char *text, size_t len);

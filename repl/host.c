@@ -64,9 +64,12 @@ static void on_interrupt(int signal) {
   if (s) rly_session_interrupt(s);
 }
 
-rly_session *host_session(Host *h) {
+rly_session *host_session(Host *h, bool observed) {
+  const Cli *cli = h->cli;
   rly_session_options options = {
-      .write = host_write, .data = h, .width = terminal_width()};
+      .write = host_write, .data = h, .width = terminal_width(),
+      .count = observed && cli->stats, .profile = observed && cli->profile,
+      .trace = observed ? cli->trace : NULL};
   rly_session *s = rly_session_new(h->program, &options);
   if (!s) return NULL;
   interruptible = s;

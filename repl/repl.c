@@ -205,7 +205,7 @@ int command_repl(const Cli *cli) {
   if (!host_init(&h, cli)) return 3;
   int status = exit_status(bind_params(&h));
   host_report(&h);
-  rly_session *s = status ? NULL : host_session(&h);
+  rly_session *s = status ? NULL : host_session(&h, false);
   if (s) {
     status = repl_loop(&h, s);
     host_session_free(s);

@@ -128,14 +128,21 @@ static void print_stats(rly_session *s) {
             (unsigned long long)rows[i].value);
 }
 
+static void print_profile(Host *h, rly_session *s) {
+  char *text = rly_session_profile(s);
+  if (text) fputs(text, stderr);
+  rly_text_free(h->cx, text);
+}
+
 static rly_status run_timed(Host *h, const rly_function *entry, bool show,
                             double *ms) {
-  rly_session *s = host_session(h);
+  rly_session *s = host_session(h, show);
   if (!s) return RLY_LIMIT;
   double start = now();
   rly_status status = run_once(h, s, entry, show);
   *ms = now() - start;
   if (show && h->cli->stats) print_stats(s);
+  if (show) print_profile(h, s);
   host_session_free(s);
   return status;
 }
@@ -155,7 +162,7 @@ static rly_status run_repeated(Host *h, const rly_function *entry) {
 }
 
 static int run_interactive(Host *h, const rly_function *entry) {
-  rly_session *s = host_session(h);
+  rly_session *s = host_session(h, true);
   if (!s) return 3;
   rly_status status = run_once(h, s, entry, true);
   host_report(h);

@@ -167,7 +167,7 @@ static void emit_plain(Emit *e, const Ins *i) {
   if (info->operands[2] == 'j') emit_condition(e, i, at);
   if (info->flags & LIST) emit_list(e, i);
   if (i->op == INS_switch_tag) emit_targets(e, i, at);
-  if (info->flags & FAIL) record_live(e, i, at);
+  if (may_stop(e->l, i->op)) record_live(e, i, at);
 }
 
 static void emit_ins(Emit *e, const Ins *i) {

@@ -294,6 +294,7 @@ void tuple_pass(Lower *l);    /* tuples.c */
 void chain_pass(Lower *l);    /* chain.c */
 void view_pass(Lower *l);     /* views.c: behind chains */
 void own_pass(Lower *l);      /* own.c */
+bool may_stop(const Lower *l, int op);  /* is a run ever left there? */
 bool regs_assign(Lower *l);   /* regs.c: false when there are too many */
 bool emit_code(Lower *l);     /* emit.c */
 

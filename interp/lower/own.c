@@ -155,6 +155,11 @@ static void add_moved(Own *o, const Ins *i, char mode, Reg r) {
   if (mode == 'm' && counted(o, r)) VEC_PUSH(&o->l->live, r);
 }
 
+bool may_stop(const Lower *l, int op) {
+  return op < INS_COUNT &&
+         (ins_info[op].flags & FAIL || l->code->stops_anywhere);
+}
+
 /* Called when what is needed behind the instruction and what it uses are in
  * the set, and what it moves is not yet. */
 static void record_live(Own *o, Ins *i) {
@@ -415,7 +420,7 @@ static void own_plain(Own *o, Ins i) {
   each_operand(o, &i, define);
   take_over(o, &i);
   each_operand(o, &i, use);
-  if (flags_of(&i) & FAIL) record_live(o, &i);
+  if (may_stop(o->l, i.op)) record_live(o, &i);
   VEC_PUSH(&o->out, i);
   each_operand(o, &i, move_out);
 }

@@ -124,8 +124,9 @@ static DType dtype_of(const Expr *e) { return (DType)e->type->dtype; }
 static void put_generic(Lower *l, const Expr *e, ScalarFn fn, Reg dst,
                         const Reg *regs) {
   ScalarSite *site = ARENA_NEW(&l->code->arena, ScalarSite);
-  *site = (ScalarSite){fn, op_info(e->call.callee->op)};
+  *site = (ScalarSite){fn, op_info(e->call.callee->op), {dtype_of(e)}};
   int n = e->count;
+  for (int i = 0; i < n; i++) site->types[1 + i] = dtype_of(e->args[i]);
   if (n == 1) {
     put_word(l, INS_scalar1, dst, regs[0], 0, site);
     return;

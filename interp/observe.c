@@ -1,0 +1,222 @@
+/* What an observed session does before every instruction; operators are looked
+ * at before and behind it.  Counting alone stops at the count. */
+#include <time.h>
+
+#include "interp/observe.h"
+#include "ops/cost.h"
+
+uint64_t observe_clock(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+Span observe_place(Session *s, const Word *pc, StrBuf *out) {
+  const Function *f = code_function_at(s->code, pc);
+  Span span = f ? function_span(f, pc) : SPAN_NONE;
+  if (f && !span_exists(span) && f->expr) span = f->expr->span;
+  Place place = sources_place(s->code->program->sources, span);
+  if (place.file) strbuf_addf(out, "%s:%u", place.file->path, place.line);
+  return span;
+}
+
+/* --- Operators ---------------------------------------------------------- */
+
+bool op_shape(const Word *pc, OpShape *shape) {
+  if (pc->op != INS_op) return false;
+  const OpSite *site = pc[1].data;
+  *shape = (OpShape){.name = site->op->name,
+                     .site = site,
+                     .source_count = site->source_count,
+                     .out_count = site->out_count,
+                     .sources = site->sources,
+                     .out_types = site->out_types,
+                     .list = ins_list(pc)};
+  return true;
+}
+
+static int tensors_of(const OpSource *source) {
+  return source->kind == FROM_TUPLE ? source->type->count : 1;
+}
+
+static void add_arg(OpWatch *w, const Type *type, const Value *v) {
+  Tensor *t = &w->args[w->count++];
+  if (type_is_scalar(type)) {
+    *t = tensor_on_bits((DType)type->dtype, v);
+  } else {
+    *t = *v->tensor;
+    w->bytes += (double)tensor_bytes(t);
+  }
+}
+
+static void add_args(OpWatch *w, const OpSource *source, const Value *v) {
+  if (source->kind != FROM_TUPLE) {
+    add_arg(w, source->type, v);
+    return;
+  }
+  const Value *fields = cell_fields(v->cell);
+  for (int k = 0; k < source->type->count; k++) {
+    add_arg(w, source->type->args[k], &fields[k]);
+  }
+}
+
+static bool watch_init(Observer *o, const OpShape *shape) {
+  size_t n = 1;
+  for (int i = 0; i < shape->source_count; i++) {
+    n += (size_t)tensors_of(&shape->sources[i]);
+  }
+  arena_reset(&o->scratch);
+  o->op = (OpWatch){.args = ARENA_ARRAY(&o->scratch, Tensor, n)};
+  o->op.kept = ARENA_ARRAY(&o->scratch, Value, (size_t)shape->source_count + 1);
+  return o->op.args && o->op.kept;
+}
+
+/* Operands are held until the operator is over, so that none is overwritten
+ * and all can be looked at. */
+static void hold(Session *s, OpWatch *w, const OpShape *shape) {
+  for (int i = 0; i < shape->source_count; i++) {
+    w->kept[i] = s->regs[shape->list[i]];
+    if (shape->sources[i].kind != FROM_BITS) obj_keep(w->kept[i].obj);
+  }
+  w->clean = true;
+  for (int i = 0; i < w->count; i++) w->clean &= !nans_in(&w->args[i]);
+}
+
+static void op_begin(Session *s, const Word *pc, const OpShape *shape) {
+  Observer *o = s->observer;
+  OpWatch *w = &o->op;
+  if (!watch_init(o, shape)) return;
+  for (int i = 0; i < shape->source_count; i++) {
+    add_args(w, &shape->sources[i], &s->regs[shape->list[i]]);
+  }
+  if (o->what.nans) hold(s, w, shape);
+  w->pc = pc;
+  w->start = observe_clock();
+}
+
+/* Bytes and operations of the results. */
+static void weigh(const Session *s, const OpWatch *w, const OpShape *shape,
+                  double *bytes, double *flops) {
+  bool view = shape->site && shape->site->op->storage == STORE_VIEW;
+  *bytes = view ? 0 : w->bytes;
+  *flops = 0;
+  for (int i = 0; i < shape->out_count && !view; i++) {
+    const Value *v = &s->regs[shape->list[shape->source_count + i]];
+    const Type *type = shape->out_types[i];
+    Tensor out = type_is_scalar(type) ? tensor_on_bits((DType)type->dtype, v)
+                                      : *v->tensor;
+    if (!type_is_scalar(type)) *bytes += (double)tensor_bytes(&out);
+    if (i == 0 && shape->site) {
+      *flops = op_flops(shape->site->op, shape->site->attrs, w->count, w->args,
+                        &out);
+    }
+  }
+}
+
+static void release(Session *s, const OpWatch *w, const OpShape *shape) {
+  for (int i = 0; i < shape->source_count; i++) {
+    if (shape->sources[i].kind != FROM_BITS) obj_drop(s, w->kept[i].obj);
+  }
+}
+
+/* The state as if the operator had failed: no results, every operand where it
+ * was; those that it took (a bit each in operand a) are given back. */
+static void take_back(Session *s, const OpWatch *w, const OpShape *shape) {
+  for (int i = 0; i < shape->out_count; i++) {
+    Value v = s->regs[shape->list[shape->source_count + i]];
+    value_drop(s, shape->out_types[i], v);
+  }
+  for (int i = 0; i < shape->source_count; i++) {
+    bool taken = i < TAKES_MAX && w->pc->a >> i & 1;
+    s->regs[shape->list[i]] = w->kept[i];
+    if (taken || shape->sources[i].kind == FROM_BITS) continue;
+    obj_drop(s, w->kept[i].obj);
+  }
+}
+
+/* The operator that ran last is over; false when that raised a fault. */
+static bool op_end(Session *s) {
+  Observer *o = s->observer;
+  OpWatch w = o->op;
+  OpShape shape;
+  double bytes, flops;
+  o->op.pc = NULL;
+  if (!op_shape(w.pc, &shape)) return nans_scalar_check(s, &w);
+  weigh(s, &w, &shape, &bytes, &flops);
+  if (o->profile) profile_op(o->profile, w.start, bytes, flops);
+  if (o->trace) trace_op(o->trace, w.pc, shape.name, w.start, bytes);
+  if (!o->what.nans) return true;
+  if (!w.clean || nans_check(s, &w, &shape)) {
+    release(s, &w, &shape);
+    return true;
+  }
+  take_back(s, &w, &shape);
+  return false;
+}
+
+/* --- Every instruction -------------------------------------------------- */
+
+static void look_ahead(Session *s, const Word *pc) {
+  OpShape shape;
+  if (op_shape(pc, &shape)) {
+    op_begin(s, pc, &shape);
+  } else if (s->observer->what.nans) {
+    nans_scalar_begin(s, pc, &s->observer->op);
+  }
+}
+
+bool vm_observe(Session *s, const Word *pc, Value *regs, Frame *top) {
+  Observer *o = s->observer;
+  s->stats.instructions++;
+  if (!o->closely) return true;
+  s->regs = regs;
+  s->frame_top = top;
+  if (o->op.pc && !op_end(s)) return false;
+  if (o->trace) trace_step(o->trace, pc, top);
+  if (o->profile) profile_step(o->profile, pc);
+  look_ahead(s, pc);
+  return true;
+}
+
+/* What was under way when the loop was left by a fault. */
+static void abandon(Session *s) {
+  OpWatch w = s->observer->op;
+  OpShape shape;
+  s->observer->op.pc = NULL;
+  if (s->observer->what.nans && op_shape(w.pc, &shape)) release(s, &w, &shape);
+}
+
+void observe_pause(Session *s) {
+  Observer *o = s->observer;
+  if (o->op.pc) abandon(s);
+  if (o->profile) profile_pause(o->profile);
+  if (o->trace) trace_pause(o->trace);
+}
+
+/* --- Life --------------------------------------------------------------- */
+
+bool session_observe(Session *s, const Observe *what) {
+  Observer *o = mem_alloc_zeroed(s->mem, sizeof *o);
+  if (!o) return false;
+  s->observer = o;
+  o->what = *what;
+  o->closely = what->profile || what->nans || what->trace;
+  arena_init(&o->scratch, s->mem);
+  if (what->profile && !(o->profile = profile_new(s->mem))) return false;
+  return !what->trace || (o->trace = trace_new(s, what)) != NULL;
+}
+
+void observer_free(Session *s) {
+  Observer *o = s->observer;
+  if (!o) return;
+  profile_free(o->profile);
+  trace_free(o->trace);
+  arena_done(&o->scratch);
+  mem_free(s->mem, o, sizeof *o);
+}
+
+void session_profile(Session *s, StrBuf *out) {
+  if (s->observer && s->observer->profile) {
+    profile_print(s, s->observer->profile, out);
+  }
+}

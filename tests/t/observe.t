@@ -1,0 +1,134 @@
+#!/usr/bin/env perl
+# What a run can be asked to tell of itself: --stats, --profile, --trace,
+# --nan-stop.  None of it may change a result.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $program = spew(scratch('net.rly'), <<'END');
+def @sum_to(%n: int32, %acc: int32) -> int32 {
+  if (%n == 0) { %acc } else { @sum_to(%n - 1, %acc + %n) }
+}
+def @count(%n: int32) -> int32 { if (%n == 0) { 0 } else { @count(%n - 1) + 1 } }
+def @list(%n: int32) -> List[int32] {
+  if (%n == 0) { Nil } else { Cons(%n, @list(%n - 1)) }
+}
+def @layers(%x: Tensor[(8, 8), float32], %n: int32) -> Tensor[(8, 8), float32] {
+  if (%n == 0) { %x } else {
+    let %y = nn.dense(%x, %x);
+    let %z = concatenate((%y, %y), axis=0);
+    @layers(strided_slice(%z, begin=[0], end=[8]), %n - 1)
+  }
+}
+@sum_to(10, @count(5));
+@list(3);
+sum(@layers(full(0.125, shape=[8, 8], dtype="float32"), 5));
+END
+my $results = "60\nCons(3, Cons(2, Cons(1, Nil)))\n8f\n";
+
+# --- --stats ----------------------------------------------------------------
+
+gives(rly($program), 0, $results, '', 'a run that nobody looks at');
+my $run = rly('--stats', $program);
+gives($run, 0, $results, qr/^instructions\t[1-9]\d*\ncells\t/m, '--stats');
+my %stats = $run->{err} =~ /^([a-z ]+)\t(\d+)$/mg;
+is($stats{cells} >= 3, 1, 'it counts cells');
+my %again = rly('--stats', $program)->{err} =~ /^([a-z ]+)\t(\d+)$/mg;
+is($again{instructions}, $stats{instructions}, 'instructions are no chance');
+my %longer = rly('--stats', '-e', 'def @f(%n: int32) -> int32 '
+                 . '{ if (%n == 0) { 0 } else { @f(%n - 1) } } @f(1000)')
+             ->{err} =~ /^([a-z ]+)\t(\d+)$/mg;
+ok($longer{instructions} >= 3000 && $longer{instructions} < 10000,
+   'a loop of a thousand rounds is some thousands of instructions');
+
+# --- --profile --------------------------------------------------------------
+
+$run = rly('--profile', $program);
+gives($run, 0, $results, qr/\Aby line\n.*^by operator\n/ms, '--profile');
+my ($calls, $bytes, $rate) = $run->{err} =~
+    /^\s*[\d.]+\s+[\d.]+\s+(\d+)\s+(\d+)\s+(\S+)\s+\S+  nn\.dense  \S+:10$/m;
+is_deeply([$calls, $bytes], [5, 5 * 3 * 8 * 8 * 4],
+          'calls and bytes of a product, by its line');
+like($rate, qr/^\d+\.\d+$/, 'and operations per second');
+like($run->{err}, qr/^.* 5 +\d+ +- +\S+  concatenate$/m,
+     'moving elements is no operation; rows by operator have no line');
+like($run->{err}, qr/\(other code\)  \S+net\.rly:2$/m, 'scalar code by line');
+
+# --- --trace ----------------------------------------------------------------
+
+sub trace { return json(slurp(scratch('trace.json'))) }
+
+# Every call that begins ends, and none but the innermost.
+sub is_nested {
+  my ($events, $name) = @_;
+  my ($depth, $least) = (0, 0);
+  for my $e (@$events) {
+    $depth += $e->{ph} eq 'B' ? 1 : $e->{ph} eq 'E' ? -1 : 0;
+    $least = $depth if $depth < $least;
+  }
+  is_deeply([$depth, $least], [0, 0], $name);
+}
+
+gives(rly('--trace', scratch('trace.json'), $program), 0, $results, '',
+      '--trace');
+my $events = trace()->{traceEvents};
+is_nested($events, 'calls are nested');
+my @begun = map { $_->{name} } grep { $_->{ph} eq 'B' } @$events;
+is(scalar(grep { $_ eq '@count' } @begun), 6, 'each call');
+is(scalar(grep { $_ eq '@sum_to' } @begun), 1, 'a loop is one');
+is(scalar(grep { $_->{ph} eq 'X' && $_->{name} eq 'nn.dense' } @$events), 5,
+   'each operator');
+ok((grep { $_->{ph} eq 'C' && $_->{args}{bytes} > 0 } @$events),
+   'a counter of live bytes');
+like((grep { $_->{name} eq '@count' } @$events)[0]{args}{at},
+     qr/net\.rly:4$/, 'where it stands');
+
+# A loop that is interrupted, and one that fails.
+my $endless = spew(scratch('endless.rly'),
+                   "def \@f(\%n: int32) -> int32 { \@f(\%n + 1) }\n",
+                   "print(0);\n\@f(0) + 1;\n");
+unlink scratch('stdout');
+my $pid = rly_start('--trace', scratch('trace.json'), $endless);
+select undef, undef, undef, 0.02 until -s scratch('stdout');
+kill INT => $pid;
+gives(rly_wait($pid), 130, "0\n", qr/E0704/, 'a run that is interrupted');
+is_nested(trace()->{traceEvents}, 'has a whole trace, too');
+gives(rly('--trace', scratch('trace.json'), '-e',
+          'def @f(%n: int32) -> int32 { 1 / %n + @f(%n - 1) } @f(3)'),
+      2, '', qr/E0602/, 'one that fails');
+is(scalar(grep { $_->{ph} eq 'B' && $_->{name} eq '@f' }
+          @{trace()->{traceEvents}}), 4, 'has one of what there was');
+is_deeply([grep { !/trace\.json$/ } glob scratch('trace*')], [],
+          'and no temporary file is left');
+gives(rly('--trace', scratch('no/trace.json'), '-e', '1'), 3, '', qr/E0507/,
+      'a file that cannot be written');
+
+# --- --nan-stop -------------------------------------------------------------
+
+sub stops { gives(rly('--nan-stop', '-e', $_[0]), 2, '', $_[1], $_[2]) }
+
+gives(rly('--nan-stop', $program), 0, $results, '', '--nan-stop');
+stops('def @f(%x: Tensor[(2, 2), float32]) { sqrt(%x - 3f) + 1f }
+@f([[4f, 5f], [3f, 1f]])',
+      qr/:1:39: error\[E0608\]: `sqrt` makes a NaN at \[1, 1\] from -2f\n/,
+      'the first operator, element and operand');
+stops('let %a = [[0f], [1f]]; %a / [1f, 0f]; 2',
+      qr/E0608\]: `divide` makes a NaN at \[0, 1\] from 0f, 0f\n/,
+      'operands that broadcast');
+stops('nn.softmax([inff, 1f])',
+      qr/`nn.softmax` makes a NaN at \[0\] from Tensor\[\(2\), float32\]\n/,
+      'one that is not element by element');
+stops('def @f(%a: float32, %l: List[int32]) { (%a / 0f, %l) }
+@f(0f, Cons(1, Nil))', qr/:1:41: .*`divide` makes a NaN from 0f, 0f\n/,
+      'scalars');
+stops('log(-1.0)', qr/`log` makes a NaN from -1f\n/, 'functions of scalars');
+stops('fn (%x: Tensor[(2), float32]) { let %y = %x + 1f; (%y * 0f, %y) }'
+      . '([inff, 1f])', qr/`multiply` makes a NaN at \[0\] from inff, 0f\n/,
+      'where the operand is of use further on');
+gives(rly('--nan-stop', '-e', 'let %n = nanf; %n + 1f; [nanf, 1f] * 2f;'),
+      0, "nanf\nTensor[(2), float32] [nan, 2.0]\n", '',
+      'NaNs that were there before do not matter');
+
+done_testing();

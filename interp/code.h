@@ -112,7 +112,9 @@ typedef struct ChainSite {
   const OpSource *sources;
   const ChainInput *inputs;
   const OpSite *const *members;  /* a step each */
+  const Type *const *out_types;
   int out_count;
+  const char *name;      /* "multiply+add" */
 } ChainSite;
 
 typedef struct ScalarSite {

@@ -41,9 +41,7 @@ static void dump_word(Dump *d, const Word *at) {
     }
     case INS_chain: {
       const ChainSite *site = at[1].data;
-      for (int i = 0; i < site->fuse->steps; i++) {
-        strbuf_addf(d->out, " %s", site->members[i]->op->name);
-      }
+      strbuf_addf(d->out, " %s", site->name);
       break;
     }
     case INS_scalar1:

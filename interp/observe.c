@@ -22,11 +22,24 @@ Span observe_place(Session *s, const Word *pc, StrBuf *out) {
 
 /* --- Operators ---------------------------------------------------------- */
 
+static void chain_shape(const Word *pc, OpShape *shape) {
+  const ChainSite *site = pc[1].data;
+  *shape = (OpShape){.name = site->name,
+                     .steps = site->fuse->steps,
+                     .source_count = site->source_count,
+                     .out_count = site->out_count,
+                     .sources = site->sources,
+                     .out_types = site->out_types,
+                     .list = ins_list(pc)};
+}
+
 bool op_shape(const Word *pc, OpShape *shape) {
-  if (pc->op != INS_op) return false;
+  if (pc->op == INS_chain) chain_shape(pc, shape);
+  if (pc->op != INS_op) return pc->op == INS_chain;
   const OpSite *site = pc[1].data;
   *shape = (OpShape){.name = site->op->name,
                      .site = site,
+                     .steps = 1,
                      .source_count = site->source_count,
                      .out_count = site->out_count,
                      .sources = site->sources,
@@ -106,10 +119,10 @@ static void weigh(const Session *s, const OpWatch *w, const OpShape *shape,
     Tensor out = type_is_scalar(type) ? tensor_on_bits((DType)type->dtype, v)
                                       : *v->tensor;
     if (!type_is_scalar(type)) *bytes += (double)tensor_bytes(&out);
-    if (i == 0 && shape->site) {
-      *flops = op_flops(shape->site->op, shape->site->attrs, w->count, w->args,
-                        &out);
-    }
+    if (i > 0) continue;
+    *flops = shape->site ? op_flops(shape->site->op, shape->site->attrs,
+                                    w->count, w->args, &out)
+                         : (double)shape->steps * (double)tensor_count(&out);
   }
 }
 

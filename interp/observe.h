@@ -13,6 +13,7 @@
 typedef struct OpShape {
   const char *name;
   const OpSite *site;    /* NULL: several operators in one */
+  int steps;             /* how many */
   int source_count, out_count;
   const OpSource *sources;
   const Type *const *out_types;

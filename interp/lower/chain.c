@@ -296,6 +296,30 @@ static void put_out(Chains *c, const Ins *i) {
   VEC_PUSH(&c->out, *i);
 }
 
+static const Type *const *chain_types(Chains *c, const Making *m) {
+  const Fuse *f = &m->fuse;
+  const Type **types =
+      ARENA_ARRAY(&c->l->code->arena, const Type *, (size_t)f->outputs + 1);
+  for (int i = 0; i < f->outputs; i++) {
+    int step = m->from + f->output_step[i];
+    types[i] = site_of(&c->group.members[step])->out_types[0];
+  }
+  return types;
+}
+
+static const char *chain_name(Chains *c, const Making *m) {
+  StrBuf name;
+  strbuf_init(&name, c->l->code->mem);
+  for (int i = m->from; i < m->to; i++) {
+    strbuf_addf(&name, "%s%s", i > m->from ? "+" : "",
+                site_of(&c->group.members[i])->op->name);
+  }
+  const char *text =
+      arena_strndup(&c->l->code->arena, strbuf_text(&name), name.len);
+  strbuf_done(&name);
+  return text;
+}
+
 static void put_chain(Chains *c, const Making *m) {
   Lower *l = c->l;
   Arena *arena = &l->code->arena;
@@ -310,7 +334,9 @@ static void put_chain(Chains *c, const Making *m) {
       .inputs = arena_copy(arena, m->inputs,
                            (size_t)f->inputs * sizeof *m->inputs),
       .members = copy_members(c, m),
-      .out_count = f->outputs};
+      .out_types = chain_types(c, m),
+      .out_count = f->outputs,
+      .name = chain_name(c, m)};
   Ins ins = {.op = INS_chain,
              .words = {(uint64_t)(uintptr_t)site},
              .list = (uint32_t)l->listed.len,

@@ -234,7 +234,7 @@ static bool lower_phases(Lower *l) {
     return report(l, E0705, "a match of this function is too large");
   }
   tuple_pass(l);
-  chain_pass(l);
+  if (!l->code->stops_anywhere) chain_pass(l);
   view_pass(l);
   if (l->failed) return report(l, E0701, "out of memory while making code");
   own_pass(l);

@@ -11,7 +11,9 @@ my $program = spew(scratch('net.rly'), <<'END');
 def @sum_to(%n: int32, %acc: int32) -> int32 {
   if (%n == 0) { %acc } else { @sum_to(%n - 1, %acc + %n) }
 }
-def @count(%n: int32) -> int32 { if (%n == 0) { 0 } else { @count(%n - 1) + 1 } }
+def @count(%n: int32) -> int32 {
+  if (%n == 0) { 0 } else { @count(%n - 1) + 1 }
+}
 def @list(%n: int32) -> List[int32] {
   if (%n == 0) { Nil } else { Cons(%n, @list(%n - 1)) }
 }
@@ -48,12 +50,15 @@ ok($longer{instructions} >= 3000 && $longer{instructions} < 10000,
 $run = rly('--profile', $program);
 gives($run, 0, $results, qr/\Aby line\n.*^by operator\n/ms, '--profile');
 my ($calls, $bytes, $rate) = $run->{err} =~
-    /^\s*[\d.]+\s+[\d.]+\s+(\d+)\s+(\d+)\s+(\S+)\s+\S+  nn\.dense  \S+:10$/m;
+    /^\s*[\d.]+\s+[\d.]+\s+(\d+)\s+(\d+)\s+(\S+)\s+\S+  nn\.dense  \S+:12$/m;
 is_deeply([$calls, $bytes], [5, 5 * 3 * 8 * 8 * 4],
           'calls and bytes of a product, by its line');
 like($rate, qr/^\d+\.\d+$/, 'and operations per second');
 like($run->{err}, qr/^.* 5 +\d+ +- +\S+  concatenate$/m,
      'moving elements is no operation; rows by operator have no line');
+my $chain = rly('--profile', '-e', 'let %x = [1f, 4f]; %x * [2f, 3f] - 1f');
+like($chain->{err}, qr/ 1 +\d+ .*  multiply\+subtract  <command line>:1$/m,
+     'operators that run as one have a row');
 like($run->{err}, qr/\(other code\)  \S+net\.rly:2$/m, 'scalar code by line');
 
 # --- --trace ----------------------------------------------------------------

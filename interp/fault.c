@@ -164,15 +164,13 @@ bool vm_check(Session *s, const Word *pc) {
 
 /* --- Unwinding ---------------------------------------------------------- */
 
-static const char *frame_name(const Function *f) { return f ? f->name : "fn"; }
-
 /* Drops what instruction `pc` leaves live in this window; names its frame. */
 static void unwind_frame(Session *s, const Word *pc, Value *regs) {
   const Function *f;
   Span span = span_at(s, pc, &f);
-  if (s->fault) {
+  if (s->fault && f) {
     bool first = s->fault->frame_count == 0;  /* it may lie within `pc` */
-    diag_frame(s->fault, frame_name(f), first ? s->fault->span : span);
+    diag_frame(s->fault, f->name, first ? s->fault->span : span);
   }
   const LiveAt *live = f ? function_live(f, pc) : NULL;
   for (uint32_t i = 0; live && i < live->count; i++) {

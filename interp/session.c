@@ -107,6 +107,13 @@ static void run_end(Session *s) {
   if (!s->held) watch_end(s);
 }
 
+/* A run that is stopped before it has begun stops at what it was to do. */
+static void place_fault(Session *s, const Function *f) {
+  if (s->fault && !span_exists(s->fault->span) && f->expr) {
+    s->fault->span = f->expr->span;
+  }
+}
+
 /* Calls `f`, whose arguments stand at regs[1] and on and are owned. */
 static RunStatus run(Session *s, Function *f, Value *result) {
   s->regs[0] = (Value){.bits = 0};
@@ -117,6 +124,7 @@ static RunStatus run(Session *s, Function *f, Value *result) {
     vm_unwind(s);
   }
   if (s->observer) observe_pause(s);
+  if (!ok) place_fault(s, f);
   run_end(s);
   if (!ok) return s->status;
   *result = s->segment->values[0];

@@ -1,0 +1,108 @@
+#!/usr/bin/env perl
+# Nothing hangs: every limit, and Ctrl-C, ends whatever is under way, with an
+# exit status of its own and a message that says where.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $list = 'def @list(%n: int32, %l: List[int32]) -> List[int32] '
+    . '{ if (%n == 0) { %l } else { @list(%n - 1, Cons(%n, %l)) } }' . "\n";
+my $fib = 'def @fib(%n: int32) -> int32 '
+    . '{ if (%n < 2) { %n } else { @fib(%n - 1) + @fib(%n - 2) } }' . "\n";
+
+# --- Limits -----------------------------------------------------------------
+
+# Of time: what would take minutes, or for ever.
+my %endless = (
+  'a loop' => 'def @f(%n: int32) -> int32 { @f(%n + 1) } @f(0)',
+  'two functions that call each other' =>
+      'def @f(%n: int32) -> int32 { @g(%n + 1) } '
+      . 'def @g(%n: int32) -> int32 { @f(%n) } @f(0)',
+  'calls' => "$fib \@fib(60)",
+  'a function value' =>
+      'let %f = fn (%n: int32) -> int32 { %f(%n + 1) }; %f(0)',
+  'a library function' =>
+      "$list let \@l = \@list(1000, Nil); "
+      . 'def @f(%n: int32) -> int32 { @f(@length(@map(fn (%x) { %x }, @l))) } '
+      . '@f(0)',
+  'small operators' =>
+      'def @f(%x: Tensor[(4), float32]) -> Tensor[(4), float32] '
+      . '{ @f(%x + 1f) } @f([1f, 2f, 3f, 4f])',
+  'one product' =>
+      'let @a = ones(shape=[20000, 6000], dtype="float32"); '
+      . 'sum(nn.dense(@a, @a))',
+  'one convolution' =>
+      'sum(nn.conv2d(ones(shape=[1, 256, 600, 600], dtype="float32"), '
+      . 'ones(shape=[256, 256, 9, 9], dtype="float32")))',
+  'one transform' =>
+      'let @z = zeros(shape=[1, 300007], dtype="float32"); dft(@z, @z).0',
+);
+for my $what (sort keys %endless) {
+  gives(rly('--timeout', '0.2', '-e', $endless{$what}), 3, '',
+        qr/\A\S[^:\n]*:\d+:\d+: error\[E0703\]: time limit of 0\.2 s/,
+        "--timeout ends $what");
+}
+
+# Of depth and memory.
+gives(rly('--max-depth', '1000', '-e', "$fib \@fib(2000)"), 3, '',
+      qr/:1:\d+: error\[E0702\]: .*1000 calls\n.*\.\.\. 98\d frames \.\.\./s,
+      '--max-depth, with the calls');
+gives(rly('--max-depth', '1000', '-e', "$fib \@fib(20)"), 0, "6765\n", '',
+      'that is not reached');
+my %large = (
+  'a list' => "$list \@list(100000000, Nil)",
+  'calls' => 'def @f(%n: int32) -> int32 { @f(%n + 1) + 1 } @f(0)',
+  'a tensor' => 'let @a = ones(shape=[100000, 1000], dtype="float32"); 1',
+  'an intermediate one' =>
+      'sum(ones(shape=[2000], dtype="float32") '
+      . '* ones(shape=[20000, 1], dtype="float32"))',
+  'text' => "$list print(1); \@list(300000, Nil)",
+);
+for my $what (sort keys %large) {
+  my @json = $what eq 'text' ? ('--json') : ();
+  gives(rly(@json, '--max-memory', '20M', '-e', $large{$what}), 3, qr//,
+        @json ? '' : qr/^<command line>:\d+:\d+: error\[E0701\]: out of memory/,
+        "--max-memory ends $what");
+}
+
+# --- Cycles -----------------------------------------------------------------
+
+# A closure that its own cell holds, again and again: reclaimed on the way.
+my $cycles = <<'END';
+type Knot { Loose, Tied(fn () -> int32) }
+def @tie(%n: int32, %acc: int32) -> int32 {
+  if (%n == 0) { %acc } else {
+    let %cell = ref(Loose);
+    let %f = fn () { match (ref_read(%cell)) { Loose => 0, Tied(_) => %n } };
+    ref_write(%cell, Tied(%f));
+    @tie(%n - 1, %acc + (%f() - %f()) + 1)
+  }
+}
+END
+my ($few, $many) = map {
+  my $run = rly('--stats', '-e', "$cycles \@tie($_, 0)");
+  is($run->{out}, "$_\n", "$_ cyclic closures");
+  $run->{err} =~ /^peak bytes\t(\d+)$/m;
+} 20000, 200000;
+ok($many < 1.5 * $few, 'ten times as many take no more memory')
+    or diag("$few bytes, $many bytes");
+
+# --- Interrupts -------------------------------------------------------------
+
+# Ctrl-C once the program has said that it is about to begin.
+sub interrupted {
+  my ($what, @args) = @_;
+  unlink scratch('stdout');
+  my $pid = rly_start(@args);
+  select undef, undef, undef, 0.02 until -s scratch('stdout');
+  kill INT => $pid;
+  gives(rly_wait($pid), 130, qr/\A0\n/,
+        qr/\A\S[^:\n]*:\d+:\d+: error\[E0704\]: interrupted/,
+        "Ctrl-C ends $what");
+}
+
+interrupted($_, '-e', "print(0);\n$endless{$_}") for sort keys %endless;
+
+done_testing();

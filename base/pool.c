@@ -1,10 +1,12 @@
 /* Slabs and the slow paths of pool.h: what its free lists cannot serve. */
 #include "base/pool.h"
 
-enum { SLAB_SIZE = 64 << 10 };
+/* The first is small, for there are sessions that need little. */
+enum { SLAB_LEAST = 4 << 10, SLAB_MOST = 64 << 10 };
 
 typedef struct PoolSlab {
   struct PoolSlab *next;
+  size_t size;  /* with this header */
 } PoolSlab;
 
 void pool_init(Pool *p, Mem *mem) { *p = (Pool){.mem = mem}; }
@@ -12,18 +14,20 @@ void pool_init(Pool *p, Mem *mem) { *p = (Pool){.mem = mem}; }
 void pool_done(Pool *p) {
   for (PoolSlab *s = p->slabs, *next; s; s = next) {
     next = s->next;
-    mem_free(p->mem, s, SLAB_SIZE);
+    mem_free(p->mem, s, s->size);
   }
   pool_init(p, p->mem);
 }
 
 static bool open_slab(Pool *p) {
-  PoolSlab *s = mem_alloc(p->mem, SLAB_SIZE);
+  size_t size = p->slabs ? p->slabs->size * 2 : SLAB_LEAST;
+  if (size > SLAB_MOST) size = SLAB_MOST;
+  PoolSlab *s = mem_alloc(p->mem, size);
   if (!s) return false;
-  s->next = p->slabs;
+  *s = (PoolSlab){p->slabs, size};
   p->slabs = s;
   p->next = (char *)(s + 1);
-  p->end = (char *)s + SLAB_SIZE;
+  p->end = (char *)s + size;
   return true;
 }
 

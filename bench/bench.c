@@ -20,6 +20,8 @@ static const struct {
     {"rnn", bench_rnn},
     {"start", bench_start},
     {"front", bench_front},
+    {"memory", bench_memory},
+    {"limits", bench_limits},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 

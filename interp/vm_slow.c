@@ -5,9 +5,9 @@
 #include "interp/vm.h"
 
 enum {
-  SEGMENT_FIRST = (64 << 10) / sizeof(Value),
+  SEGMENT_FIRST = (16 << 10) / sizeof(Value),
   SEGMENT_MOST = (16 << 20) / sizeof(Value),
-  FRAMES_FIRST = 1024,
+  FRAMES_FIRST = 256,
   FRAMES_SPARE = 2,   /* a call in a new segment takes two frames */
 };
 

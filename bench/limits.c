@@ -1,0 +1,63 @@
+/* How long a program goes on after it was asked to stop: the worst of many
+ * times, in loops over scalars and within one long kernel. */
+#include <pthread.h>
+#include <time.h>
+
+#include "bench/bench.h"
+#include "bench/guest.h"
+
+enum { TIMES = 100, PROGRAMS = 3 };
+
+typedef struct Stopper {
+  rly_session *session;
+  double after, asked;  /* seconds; when it asked */
+} Stopper;
+
+static void *stop_later(void *data) {
+  Stopper *s = data;
+  struct timespec pause = {.tv_nsec = (long)(s->after * 1e9)};
+  nanosleep(&pause, NULL);
+  s->asked = bench_now();
+  rly_session_interrupt(s->session);
+  return NULL;
+}
+
+/* Seconds from the request to the end of the call; -1 after a failure. */
+static double stop_once(Guest *g, double after) {
+  Stopper s = {.session = g->session, .after = after};
+  pthread_t thread;
+  rly_value *result = NULL;
+  if (pthread_create(&thread, NULL, stop_later, &s)) return -1;
+  rly_status status =
+      rly_session_call(g->session, g->entry, g->count, g->args, &result);
+  double ended = bench_now();
+  pthread_join(thread, NULL);
+  rly_value_free(result);
+  rly_diagnostics_clear(g->cx);
+  return status == RLY_INTERRUPTED ? ended - s.asked : -1;
+}
+
+static bool worst_of(const char *entry, int argument, int times,
+                     double *worst) {
+  static const int64_t square[GUEST_RANK] = {4096, 4096};
+  Guest g;
+  bool ok = guest_start(&g, "bench/limits.rly", entry);
+  if (ok && argument == 1) guest_int(&g, 0);
+  if (ok && argument == 2) guest_tensor(&g, square);
+  for (int i = 0; ok && i < times; i++) {
+    double late = stop_once(&g, 1e-3 * (1 + i % 20));
+    ok = late >= 0;
+    if (late > *worst) *worst = late;
+  }
+  guest_end(&g);
+  return ok;
+}
+
+void bench_limits(Bench *b) {
+  double worst = 0;
+  bool ok = worst_of("spin", 1, TIMES / PROGRAMS, &worst) &&
+            worst_of("calls", 0, TIMES / PROGRAMS, &worst) &&
+            worst_of("product", 2, TIMES / PROGRAMS + 1, &worst);
+  if (ok) bench_print("limits.interrupt_ms", worst * 1e3, "ms");
+  b->failed |= !ok;
+}

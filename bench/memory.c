@@ -1,0 +1,66 @@
+/* Memory: what a value, a recursion, one more session, a long chunk take
+ * beyond what there was before. */
+#include "bench/bench.h"
+#include "bench/guest.h"
+
+enum { MILLION = 1000000, OUTPUT_T10000 = 10000 * 64 * sizeof(float) };
+
+static size_t live(const Guest *g) {
+  return rly_session_stats(g->session).live_bytes;
+}
+
+static void print(const char *name, size_t bytes) {
+  bench_print(name, (double)bytes * 1e-6, "MB");
+}
+
+/* The most that a call takes, less what is known to be given. */
+static bool peak(const char *name, const char *entry, int32_t number,
+                 size_t given) {
+  static const int64_t shapes[][GUEST_RANK] = {
+      {10000, 1, 40}, {1, 64}, {1, 64}, {256, 40}, {256, 64}, {256}, {256}};
+  Guest g;
+  bool ok = guest_start(&g, "bench/memory.rly", entry);
+  if (ok && number) guest_int(&g, number);
+  for (int i = 0; ok && !number && i < 7; i++) guest_tensor(&g, shapes[i]);
+  if (ok) {
+    size_t before = live(&g);
+    guest_call(&g);
+    size_t most = rly_session_stats(g.session).peak_bytes;
+    if (!g.failed) print(name, most - before - given);
+    ok = !g.failed;
+  }
+  guest_end(&g);
+  return ok;
+}
+
+/* The second session of a program, after a call. */
+static bool session(void) {
+  static const int64_t row[GUEST_RANK] = {1, 512};
+  Guest g, one_more;
+  bool ok = guest_start(&g, "bench/memory.rly", "step");
+  if (ok) {
+    guest_tensor(&g, row);
+    guest_call(&g);
+    guest_call(&g);
+    size_t before = live(&g);
+    one_more = (Guest){.cx = g.cx, .program = g.program, .entry = g.entry};
+    one_more.session = rly_session_new(g.program, NULL);
+    guest_tensor(&one_more, row);
+    size_t with_input = 512 * sizeof(float);
+    guest_call(&one_more);
+    guest_call(&one_more);
+    ok = !g.failed && !one_more.failed;
+    if (ok) print("memory.session", live(&g) - before - with_input);
+    rly_value_free(one_more.args[0]);
+    rly_session_free(one_more.session);
+  }
+  guest_end(&g);
+  return ok;
+}
+
+void bench_memory(Bench *b) {
+  b->failed |= !peak("memory.list_1M", "list", MILLION, 0);
+  b->failed |= !peak("memory.recursion_1M", "deep", MILLION, 0);
+  b->failed |= !session();
+  b->failed |= !peak("memory.lstm_layer_T10000", "layer", 0, OUTPUT_T10000);
+}

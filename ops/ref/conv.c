@@ -110,6 +110,7 @@ static bool kernel_next(const int64_t size[3], int64_t k[3]) {
 static void fill_rows(const ConvPlan *p, int64_t batch, int64_t group,
                       int64_t k, int64_t rows, int64_t first, int64_t n,
                       char *panel, int64_t step) {
+  if (!rows) return;  /* then there may be sizes of 0 to divide by */
   const Tensor *x = &p->data;
   const int64_t *size = p->weight->shape + 2;  /* I / G, KD, KH, KW */
   int64_t bytes = (int64_t)dtype_size(x->dtype);

@@ -277,5 +277,5 @@ int main(void) {
       cmocka_unit_test(test_parameter),
       cmocka_unit_test(test_failure),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return RUN_TESTS(tests);
 }

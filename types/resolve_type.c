@@ -46,16 +46,16 @@ static Dim resolve_dim_name(Resolver *r, const DimExpr *d) {
 static Dim resolve_dim_infix(Resolver *r, const DimExpr *d) {
   DimTable *t = types_dims(r->p->types);
   Dim a = resolve_dim(r, d->left), b = resolve_dim(r, d->right);
-  bool inexact = false;
+  if (dim_is_any(a) || dim_is_any(b)) return DIM_ANY;
+  bool inexact = d->kind == DX_DIV && b == 0;
   Dim result = d->kind == DX_ADD   ? dim_add(t, a, b)
                : d->kind == DX_SUB ? dim_sub(t, a, b)
                : d->kind == DX_MUL ? dim_mul(t, a, b)
                                    : dim_div_exact(t, a, b, &inexact);
-  if (inexact) {
-    diag_error(r->p->diags, E0115, d->span, "the division is not exact");
-  } else if (dim_is_number(result) && result < 0) {
-    diag_error(r->p->diags, E0115, d->span, "a dimension cannot be negative");
-    result = DIM_ANY;
+  if (dim_is_any(result)) {
+    diag_error(r->p->diags, E0115, d->span, "%s",
+               inexact ? "the division is not exact"
+                       : "this is too large for a dimension");
   }
   return result;
 }
@@ -123,7 +123,13 @@ static const Type *resolve_tensor(Resolver *r, const TypeExpr *t) {
     return error_type(r);
   }
   Dim dims[RANK_MAX];
-  for (int i = 0; i < t->dim_count; i++) dims[i] = resolve_dim(r, t->dims[i]);
+  for (int i = 0; i < t->dim_count; i++) {
+    dims[i] = resolve_dim(r, t->dims[i]);
+    if (!dim_is_number(dims[i]) || dims[i] >= 0) continue;
+    diag_error(r->p->diags, E0115, t->dims[i]->span,
+               "a dimension cannot be negative");
+    dims[i] = DIM_ANY;
+  }
   return type_tensor(r->p->types, t->dtype, t->dim_count, dims);
 }
 

@@ -217,7 +217,8 @@ export UBSAN_OPTIONS := exitcode=99:print_stacktrace=1
 
 # Text with expectations in its comments, for `rly test`.
 RLY_TESTS := $(shell find tests -name '*.rly' -not -path '*/conformance/*' | \
-               sort) $(wildcard README.md docs/*.md examples/*/README.md)
+               sort) $(wildcard README.md docs/*.md docs/tutorial/*.md \
+               examples/*/README.md)
 export RLY_TESTS
 
 deps:           ## install the Debian packages that the build and tests need

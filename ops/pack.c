@@ -53,9 +53,12 @@ static bool bytes_of(const Buffer *buffer, int64_t k, int64_t n,
   return size_mul((size_t)k * sizeof(float), width, bytes);
 }
 
-static void fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels) {
+/* False when `stop` was seen. */
+static bool fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels,
+                        const _Atomic int *stop) {
   Panels from = panels_of_matrix(b);
   for (int64_t column = 0; column < n; column += PANEL) {
+    if (stop && atomic_load_explicit(stop, memory_order_relaxed)) return false;
     int columns = n - column < PANEL ? (int)(n - column) : PANEL;
     int width = panel_width(columns);
     for (int64_t row = 0; row < k; row += PANEL) {
@@ -64,10 +67,11 @@ static void fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels) {
                 panels + column * k + row * width);
     }
   }
+  return true;
 }
 
 static Packed *packed_new(const Buffer *buffer, const Matrix *b, int64_t k,
-                          int64_t n, Mem *mem) {
+                          int64_t n, Mem *mem, const _Atomic int *stop) {
   size_t bytes;
   if (!bytes_of(buffer, k, n, &bytes)) return NULL;
   Packed *p = mem_alloc(mem, sizeof *p);
@@ -76,8 +80,8 @@ static Packed *packed_new(const Buffer *buffer, const Matrix *b, int64_t k,
                 .row_step = b->row_step, .column_step = b->column_step,
                 .panels = mem_alloc_aligned(mem, bytes), .bytes = bytes};
   if (!p->panels) return mem_free(mem, p, sizeof *p), NULL;
-  fill_panels(b, k, n, p->panels);
-  return p;
+  if (fill_panels(b, k, n, p->panels, stop)) return p;
+  return packed_free(p, mem), NULL;
 }
 
 /* --- The list on the buffer ---------------------------------------------- */
@@ -100,14 +104,14 @@ static const Packed *publish(Buffer *buffer, Packed *own, void *head,
 }
 
 const float *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
-                       Mem *mem) {
+                       Mem *mem, const _Atomic int *stop) {
   void *head = atomic_load(&buffer->packed);
   if (!head &&
       atomic_compare_exchange_strong(&buffer->packed, &head, (void *)&used))
     return NULL;
   const Packed *p = find(head, b, k, n);
   if (p) return p->panels;
-  Packed *own = packed_new(buffer, b, k, n, mem);
+  Packed *own = packed_new(buffer, b, k, n, mem, stop);
   return own ? publish(buffer, own, head, b, mem)->panels : NULL;
 }
 

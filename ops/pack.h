@@ -11,9 +11,10 @@
 #include "ops/ref/product.h"
 
 /* The panels of b[k, n], which lies in `buffer`, or NULL when this is the
- * first use, or memory for them is short.  They belong to the buffer. */
+ * first use, memory for them is short, or `stop` was seen (NULL: there is
+ * none).  They belong to the buffer. */
 const float *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
-                       Mem *mem);
+                       Mem *mem, const _Atomic int *stop);
 
 /* Lets the first use of a right operand in t's buffer count as the second:
  * for parameters, which will be used again and again. */

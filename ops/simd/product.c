@@ -265,6 +265,6 @@ bool simd_product_run(const OpCall *call, const Product *p) {
   Panels panels = panels_of_matrix(&p->b);
   if (p->weights)
     panels.packed =
-        pack_find(p->weights, &p->b, p->k, p->n, call->heap->mem);
+        pack_find(p->weights, &p->b, p->k, p->n, call->heap->mem, call->stop);
   return simd_product_panels(call, p, &panels);
 }

@@ -29,8 +29,8 @@ static float panel_at(const float *panels, int64_t rows, int64_t columns,
 static void check_panels(Heap *h, int64_t rows, int64_t columns, bool turned) {
   Tensor *t = turned ? ramp(h, columns, rows) : ramp(h, rows, columns);
   Matrix b = matrix_of(t, turned);
-  assert_null(pack_find(t->buffer, &b, rows, columns, h->mem));
-  const float *panels = pack_find(t->buffer, &b, rows, columns, h->mem);
+  assert_null(pack_find(t->buffer, &b, rows, columns, h->mem, NULL));
+  const float *panels = pack_find(t->buffer, &b, rows, columns, h->mem, NULL);
   assert_non_null(panels);
   for (int64_t k = 0; k < rows; k++)
     for (int64_t n = 0; n < columns; n++) {
@@ -38,7 +38,8 @@ static void check_panels(Heap *h, int64_t rows, int64_t columns, bool turned) {
       float x = panel_at(panels, rows, columns, k, n);
       assert_true(x == (float)ordinal);
     }
-  assert_ptr_equal(pack_find(t->buffer, &b, rows, columns, h->mem), panels);
+  assert_ptr_equal(pack_find(t->buffer, &b, rows, columns, h->mem, NULL),
+                   panels);
   assert_false(buffer_writable(t->buffer));
   tensor_drop(h, t);
 }
@@ -68,12 +69,12 @@ static void test_geometries(void **state) {
   Tensor *t = ramp(&h, 40, 30);
   ops_pack(t);
   Matrix straight = matrix_of(t, false), turned = matrix_of(t, true);
-  const float *one = pack_find(t->buffer, &straight, 40, 30, &mem);
-  const float *other = pack_find(t->buffer, &turned, 30, 40, &mem);
+  const float *one = pack_find(t->buffer, &straight, 40, 30, &mem, NULL);
+  const float *other = pack_find(t->buffer, &turned, 30, 40, &mem, NULL);
   assert_non_null(one);
   assert_non_null(other);
   assert_ptr_not_equal(one, other);
-  assert_ptr_equal(pack_find(t->buffer, &straight, 40, 30, &mem), one);
+  assert_ptr_equal(pack_find(t->buffer, &straight, 40, 30, &mem, NULL), one);
   tensor_drop(&h, t);
   heap_done(&h);
   unit_mem_done(&mem);
@@ -89,8 +90,8 @@ static void test_repeated(void **state) {
   Matrix b = {.dtype = DT_FLOAT32, .data = t->data};
   ops_pack(t);
   assert_null(pack_find(t->buffer, &b, (int64_t)1 << 40, (int64_t)1 << 40,
-                        &mem));
-  assert_null(pack_find(t->buffer, &b, 100, 100, &mem));
+                        &mem, NULL));
+  assert_null(pack_find(t->buffer, &b, 100, 100, &mem, NULL));
   tensor_drop(&h, t);
   heap_done(&h);
   unit_mem_done(&mem);
@@ -103,7 +104,7 @@ static void pack_once(Mem *mem) {
   if (t) {
     Matrix b = matrix_of(t, true);
     ops_pack(t);
-    pack_find(t->buffer, &b, 20, 20, mem);
+    pack_find(t->buffer, &b, 20, 20, mem, NULL);
     tensor_drop(&h, t);
   }
   heap_done(&h);

@@ -22,6 +22,7 @@ static const struct {
     {"front", bench_front},
     {"memory", bench_memory},
     {"limits", bench_limits},
+    {"examples", bench_examples},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 

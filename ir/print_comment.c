@@ -16,11 +16,13 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Newlines directly before a place; 2 stands for more. */
+/* Newlines directly before a place; 2 stands for more.  The text begins on a
+ * line of its own, also when something has been put before it. */
 static int newlines_before(const Printer *p, uint32_t at) {
   const char *start = p->source->text, *s = source_at(p, at);
   int n = 0;
   for (; s > start && is_blank(s[-1]); s--) n += s[-1] == '\n';
+  if (s == start && n == 0) n = p->doc.last != 0;
   return n < 2 ? n : 2;
 }
 
@@ -66,6 +68,7 @@ static const char *without_returns(Printer *p, const char *text,
   if (!memchr(text, '\r', *len)) return text;
   char *copy = arena_strndup(&p->doc.arena, text, *len);
   size_t kept = 0;
+  if (!copy) return text;
   for (size_t i = 0; i < *len; i++) {
     if (text[i] != '\r' || text[i + 1] != '\n') copy[kept++] = text[i];
   }
@@ -89,9 +92,9 @@ static const char *with_plain_end(Printer *p, const char *text, size_t *len) {
     i += n;
   }
   const char *made = arena_strndup(&p->doc.arena, strbuf_text(&out), out.len);
-  *len = out.len;
+  if (made) *len = out.len;
   strbuf_done(&out);
-  return made;
+  return made ? made : text;
 }
 
 static void print_comment(Printer *p, int i) {

@@ -135,6 +135,12 @@ prints("// one\ndef \@main() { /* two **/ 1 } // three",
 prints("// f\ndef \@f() { A } // of f\n// T\ntype T { /* A */ A } // of T\n",
        "// T\ntype T { /* A */ A } // of T\n\n// f\ndef \@f() { A } // of f",
        'comments go with what they stand at');
+is(rly('fmt', '--relay', spew($path, "// a\nparam \@w: int32 = 2; // b\n"
+       . "// c\ntype T { A } // d\n/* e */ def \@f() { \@w } // f\n"))->{out},
+   "#[version = \"0.0.5\"]\n// c\ntype T { A } // d\n\n// a\n"
+   . "def \@w() -> int32 { 2 } // b\n\n"
+   . "/* e */ def \@f(%w: int32) { %w } // f\n",
+   'on lines of their own or at the end of one, as they were');
 prints('def @def() { 1 } def @main() { @def() }',
        'def @def_1() { 1 } def @main() { @def_1() }',
        'keywords are no global names either');

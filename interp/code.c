@@ -95,19 +95,27 @@ static bool env_equal(const Env *a, const Env *b) {
   return true;
 }
 
-static Function *function_new(Code *c, FunctionKind kind, const void *key,
-                              const Env *env, bool borrows, bool checks) {
+/* What an instance is one of. */
+typedef struct InstanceKey {
+  FunctionKind kind;
+  const void *of;      /* an Expr or a Ctor */
+  const Env *env;
+  bool borrows, grows, checks;
+} InstanceKey;
+
+static Function *function_new(Code *c, InstanceKey key) {
   Function *f = ARENA_NEW(&c->arena, Function);
-  f->kind = kind;
-  f->env = env;
-  f->borrows = borrows;
-  f->checks = checks;
-  if (kind == FUNCTION_CTOR) {
-    f->ctor = key;
+  f->kind = key.kind;
+  f->env = key.env;
+  f->borrows = key.borrows;
+  f->grows = key.grows;
+  f->checks = key.checks;
+  if (key.kind == FUNCTION_CTOR) {
+    f->ctor = key.of;
   } else {
-    f->expr = key;
+    f->expr = key.of;
   }
-  f->name = kind == FUNCTION_STEP ? "top level" : "fn";
+  f->name = key.kind == FUNCTION_STEP ? "top level" : "fn";
   f->stub[0] = (Word){.op = INS_lower};
   f->stub[1].function = f;
   atomic_init(&f->code, f->stub);
@@ -117,38 +125,56 @@ static Function *function_new(Code *c, FunctionKind kind, const void *key,
   return f;
 }
 
-static Function *instance(Code *c, FunctionKind kind, const void *key,
-                          const Env *env, bool borrows, bool checks) {
-  Function *first = ptrmap_get(&c->instances, key);
+static bool is_instance(const Function *f, const InstanceKey *key) {
+  return f->kind == key->kind && f->borrows == key->borrows &&
+         f->grows == key->grows && f->checks == key->checks &&
+         env_equal(f->env, key->env);
+}
+
+static Function *instance(Code *c, InstanceKey key) {
+  Function *first = ptrmap_get(&c->instances, key.of);
   for (Function *f = first; f; f = f->next) {
-    if (f->kind == kind && f->borrows == borrows && f->checks == checks &&
-        env_equal(f->env, env)) {
-      return f;
-    }
+    if (is_instance(f, &key)) return f;
   }
-  Function *f = function_new(c, kind, key, env, borrows, checks);
+  Function *f = function_new(c, key);
   f->next = first;
-  ptrmap_put(&c->instances, key, f);
+  ptrmap_put(&c->instances, key.of, f);
   return f;
 }
 
 Function *code_function(Code *c, FunctionKind kind, const void *key,
                         const Env *env, bool checks) {
-  return instance(c, kind, key, env, false, checks);
+  return instance(c, (InstanceKey){.kind = kind, .of = key, .env = env,
+                                   .checks = checks});
+}
+
+static Function *other_instance(Code *c, const Function *f, bool borrows,
+                                bool grows) {
+  Function *other = instance(
+      c, (InstanceKey){f->kind, f->expr, f->env, borrows, grows, f->checks});
+  other->global = f->global;
+  other->name = f->name;
+  return other;
 }
 
 Function *code_owning(Code *c, Function *f) {
-  if (!f->borrows) return f;
-  Function *owning =
-      instance(c, f->kind, f->expr, f->env, false, f->checks);
-  owning->global = f->global;
-  owning->name = f->name;
-  return owning;
+  return f->borrows ? other_instance(c, f, false, f->grows) : f;
+}
+
+Function *code_growing(Code *c, Function *f) {
+  return f->grows ? f : other_instance(c, f, f->borrows, true);
+}
+
+bool function_same(const Function *f, const Function *g) {
+  return f->kind == g->kind && f->expr == g->expr && f->ctor == g->ctor &&
+         f->checks == g->checks && env_equal(f->env, g->env);
 }
 
 Function *code_global(Code *c, const Global *g, const Env *env, bool checks) {
   bool borrows = fn_borrowed(c, g->value) != NULL;
-  Function *f = instance(c, FUNCTION_FN, g->value, env, borrows, checks);
+  Function *f = instance(
+      c, (InstanceKey){.kind = FUNCTION_FN, .of = g->value, .env = env,
+                       .borrows = borrows, .checks = checks});
   if (!f->global) {
     f->global = g;
     f->name = arena_printf(&c->arena, "%s%s",

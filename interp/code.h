@@ -194,6 +194,9 @@ typedef struct Function {
   const ParamMode *params;
   bool borrows;                 /* where it can; else it owns what it is given,
                                    as whoever calls a closure expects */
+  bool grows;                   /* two more parameters, behind the others: a
+                                   cell, owned, that is the result, and where
+                                   in it or below the own result belongs */
   FunctionKind kind;
   const Expr *expr;
   const Ctor *ctor;
@@ -243,6 +246,11 @@ Function *code_owning(Code *c, Function *f);
 /* Makes all code anew when the program has become loose since: it has to check
  * more.  Between runs. */
 void code_refresh(Code *c);
+/* The same function, as borrowing, in the instance that grows a cell. */
+Function *code_growing(Code *c, Function *f);
+/* Are they instances of one function for the same representations, with the
+ * same checks? */
+bool function_same(const Function *f, const Function *g);
 /* The function an address of its code belongs to.  NULL: none. */
 const Function *code_function_at(Code *c, const Word *at);
 Span function_span(const Function *f, const Word *at);

@@ -29,7 +29,8 @@ static void dump_word(Dump *d, const Word *at) {
     case INS_call:
     case INS_tail: {
       const Function *f = at[1].function;
-      strbuf_addf(d->out, " %s%s", f->name, f->borrows ? " borrowing" : "");
+      strbuf_addf(d->out, " %s%s%s", f->name, f->borrows ? " borrowing" : "",
+                  f->grows ? " growing" : "");
       break;
     }
     case INS_closure: strbuf_addf(d->out, " %s", at[1].function->name); break;
@@ -51,6 +52,7 @@ static void dump_word(Dump *d, const Word *at) {
       strbuf_addf(d->out, " %s", site->op->name);
       break;
     }
+    case INS_graft: strbuf_addf(d->out, " #%u", at[1].regs[0]); break;
     case INS_global: strbuf_addf(d->out, " value %u", at[1].regs[0]); break;
     default: break;
   }
@@ -97,10 +99,10 @@ static void dump_ins(Dump *d, const Function *f, const Word *code,
 static void dump_function(Dump *d, const Function *f) {
   const Word *code = atomic_load(&f->code);
   static const char *const modes[] = {" bits", " owned", " borrowed"};
+  uint32_t own = f->nparams - (f->grows ? 2 : 0);
   strbuf_addf(d->out, "%s: parameters", f->name);
-  for (uint32_t i = 0; i < f->nparams; i++) {
-    strbuf_add(d->out, modes[f->params[i]]);
-  }
+  for (uint32_t i = 0; i < own; i++) strbuf_add(d->out, modes[f->params[i]]);
+  if (f->grows) strbuf_add(d->out, " whole hole");
   strbuf_addf(d->out, "%s, %u registers\n", f->nparams ? "" : " none",
               atomic_load(&f->nregs));
   for (uint32_t i = 0; i < f->unit_count; i += ins_length(&code[i])) {

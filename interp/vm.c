@@ -51,6 +51,14 @@ static inline Value of_f32(float v) {
   return (Value){.bits = u.bits};
 }
 
+/* A place in a cell under construction, and back. */
+static inline Value of_place(Value *at) {
+  return (Value){.bits = (uint64_t)(uintptr_t)at};
+}
+static inline Value *value_at(Value place) {
+  return (Value *)(uintptr_t)place.bits;
+}
+
 /* Two's complement: division by -1 wraps, its remainder is 0. */
 static inline int32_t div_i32(int32_t a, int32_t b) {
   return b == -1 ? (int32_t)-(uint32_t)a : a / b;
@@ -249,6 +257,15 @@ dispatch:
     R[pc[-2].a] = v;
     DISPATCH();
   }
+  CASE(ret_in): {
+    Value v = A;
+    *value_at(B) = C;
+    fp--;
+    pc = fp->pc;
+    R = fp->regs;
+    R[pc[-2].a] = v;
+    DISPATCH();
+  }
   CASE(lower): SLOW(vm_lower(s, pc[1].function)); LOAD(); DISPATCH();
   CASE(leave): SAVE(); vm_leave(s); LOAD(); DISPATCH();
   CASE(halt): SAVE(); return true;
@@ -291,6 +308,13 @@ dispatch:
   CASE(big_cell): SLOW(vm_big_cell(s, pc)); NEXT(3 + (pc->b + 3) / 4);
   CASE(closure): SLOW(vm_closure(s, pc)); NEXT(3 + (pc->b + 3) / 4);
   CASE(sibling): SLOW(vm_sibling(s, pc)); NEXT(2);
+  CASE(hole): A = of_place(&B.cell->fields[pc->c]); NEXT(1);
+  CASE(graft): {
+    Cell *c = C.cell;
+    value_at(B)->cell = c;
+    A = of_place(&c->fields[pc[1].word]);
+    NEXT(2);
+  }
   CASE(field): A = B.cell->fields[pc->c]; NEXT(1);
   CASE(free_cell): {
     Cell *c = A.cell;

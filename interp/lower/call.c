@@ -63,7 +63,9 @@ static bool is_lent(Lower *l, const Expr *e) {
 /* The instance for a tail call: one that borrows only what our caller holds,
  * since nothing can be dropped when the frame is gone. */
 static Function *tail_callee(Lower *l, const Expr *e, Function *f) {
-  if (f->borrows && code_owning(l->code, f) == l->fn) return l->fn;
+  if (function_same(f, l->fn) && !l->fn->borrows) {
+    return code_owning(l->code, f);
+  }
   for (int i = 0; f->borrows && i < e->count; i++) {
     if (f->params[i] == PARAM_BORROWED && !is_lent(l, e->args[i])) {
       return code_owning(l->code, f);
@@ -189,8 +191,20 @@ static Reg call_unknown(Lower *l, const Expr *e, Reg dst) {
   return r;
 }
 
-/* Back to the head; the arguments become the parameters. */
-static void call_self(Lower *l, const Expr *e) {
+/* Back to the head; the arguments become the parameters.  A cell that is being
+ * grown goes on with its hole. */
+static void put_self(Lower *l, const Reg *regs, int n) {
+  bool grows = l->fn->grows;
+  put(l, PSEUDO_SELF, (uint32_t)n + (grows ? 2 : 0), 0, 0);
+  for (int i = 0; i < n; i++) put_listed(l, 'm', regs[i]);
+  if (grows) put_listed(l, 'm', l->whole);
+  if (grows) put_listed(l, 'm', l->hole);
+  for (size_t i = 0; i < l->carried.len; i++) {
+    put_listed(l, 'm', l->carried.data[i]);
+  }
+}
+
+static Reg *self_arguments(Lower *l, const Expr *e) {
   Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
   for (int i = 0; i < e->count; i++) {
     size_t before = l->regs.len;
@@ -198,28 +212,157 @@ static void call_self(Lower *l, const Expr *e) {
     check_argument(l, e, i, regs[i]);
     if (regs[i] >= before) l->regs.data[regs[i]].hint = (Reg)i;
   }
+  return regs;
+}
+
+static void call_self(Lower *l, const Expr *e) {
+  Reg *regs = self_arguments(l, e);
   l->span = e->span;
-  put(l, PSEUDO_SELF, (uint32_t)e->count, 0, 0);
-  for (int i = 0; i < e->count; i++) put_listed(l, 'm', regs[i]);
-  for (size_t i = 0; i < l->carried.len; i++) {
-    put_listed(l, 'm', l->carried.data[i]);
+  put_self(l, regs, e->count);
+}
+
+/* --- Growing cells ------------------------------------------------------ */
+
+/* In a constructor whose last field to be evaluated is a call of the running
+ * function, that call is a tail call after all: the cell is made first, with a
+ * hole for the field, and the callee grows it.  So `@map` takes no frames. */
+
+/* Evaluating it does nothing, so it may happen before a call to its left. */
+static bool is_settled(Lower *l, const Expr *e) {
+  if (e->kind == EX_CONST) return true;
+  if (e->kind != EX_VAR || e->targ_count > 0) return false;
+  const Local *v = local_get(l, e->var);
+  return v && v->kind == LOCAL_REG;
+}
+
+/* The running function, in some instance, if that is what `e` calls. */
+static Function *called_self(Lower *l, const Expr *e) {
+  if (e->kind != EX_CALL || e->call.callee->kind != EX_GLOBAL ||
+      l->fn->kind != FUNCTION_FN || !l->fn->global || result_checked(e)) {
+    return NULL;
+  }
+  Function *f = known_global(l, e->call.callee, false);
+  return f && function_same(f, l->fn) ? f : NULL;
+}
+
+/* Which field of this constructor can be a hole; -1: none. */
+static int hole_of(Lower *l, const Expr *e) {
+  const Type *ctor = e->call.callee->type;
+  int i = e->count - 1;
+  while (i >= 0 && is_settled(l, e->args[i])) i--;
+  if (i < 0 || e->count > SIZE_SMALL_MAX || ctor->kind != TY_FN ||
+      types_need_check(e->args[i]->type, ctor->args[i]) ||
+      !called_self(l, e->args[i])) {
+    return -1;
+  }
+  return i;
+}
+
+/* The cell with nothing in field `hole` yet. */
+static Reg put_grown(Lower *l, const Expr *e, Reg *fields, int hole) {
+  for (int i = hole + 1; i < e->count; i++) {
+    fields[i] = lower_ctor_field(l, e, i);
+  }
+  fields[hole] = reg_new(l, true);
+  if (fields[hole] < l->regs.len) l->regs.data[fields[hole]].nullable = true;
+  l->span = e->span;
+  put_bits(l, fields[hole], 0);
+  return lower_cell(l, (uint16_t)e->call.callee->ctor->tag, e->count, fields,
+                    DST_ANY);
+}
+
+/* Puts the cell where the running instance has its hole, or starts with it:
+ * what grows now is in `whole`, and its hole goes to `to`. */
+static Reg put_growth(Lower *l, Reg cell, int hole, Reg to) {
+  if (!l->fn->grows) {
+    put(l, INS_hole, to, cell, (uint32_t)hole);
+    return cell;
+  }
+  put(l, INS_graft, to, l->hole, cell)->words[0] = (uint64_t)hole;
+  return l->whole;
+}
+
+static void grow_by_loop(Lower *l, const Expr *e, Reg *fields, int hole) {
+  const Expr *call = e->args[hole];
+  Reg *regs = self_arguments(l, call);
+  Reg cell = put_grown(l, e, fields, hole);
+  put_growth(l, cell, hole, l->hole);
+  l->span = call->span;
+  put_self(l, regs, call->count);
+}
+
+/* Goes on as instance `f`, which grows the cell that `e` makes around the
+ * call, or with NULL the one that is being grown. */
+static void grow_by_call(Lower *l, const Expr *call, Function *f,
+                         const Expr *e, Reg *fields, int hole) {
+  int base = l->out, n = call->count;
+  l->out += n + 2;
+  Argument *args = outgoing(l, call, f, base);
+  args[n] = (Argument){reg_out(l, base + n, true), NO_REG};
+  args[n + 1] = (Argument){reg_out(l, base + n + 1, false), NO_REG};
+  Reg whole = l->whole;
+  if (e) {
+    Reg cell = put_grown(l, e, fields, hole);
+    whole = put_growth(l, cell, hole, args[n + 1].at);
+  } else {
+    put(l, INS_move, args[n + 1].at, l->hole, 0);
+  }
+  put(l, INS_move, args[n].at, whole, 0);
+  l->span = call->span;
+  put_call(l, f, base, args, n + 2, call->type, DST_TAIL);
+  l->out = base;
+}
+
+static void lower_grown(Lower *l, const Expr *e, int hole) {
+  const Expr *call = e->args[hole];
+  Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
+  for (int i = 0; i < hole; i++) fields[i] = lower_ctor_field(l, e, i);
+  Function *f = tail_callee(l, call, called_self(l, call));
+  f = code_growing(l->code, f);
+  if (f == l->fn) {
+    grow_by_loop(l, e, fields, hole);
+  } else {
+    grow_by_call(l, call, f, e, fields, hole);
+  }
+}
+
+static Reg lower_built(Lower *l, const Expr *e, Reg dst) {
+  int hole = dst == DST_TAIL ? hole_of(l, e) : -1;
+  if (hole < 0) {
+    return lower_fields(l, (uint16_t)e->call.callee->ctor->tag, e, dst);
+  }
+  lower_grown(l, e, hole);
+  return NO_REG;
+}
+
+/* --- Any call ----------------------------------------------------------- */
+
+/* A tail call of the running function: a jump, unless another instance fits
+ * the arguments. */
+static void tail_self(Lower *l, const Expr *e, Function *f, Reg self) {
+  if (l->fn->grows) f = code_growing(l->code, f);
+  if (f == l->fn) {
+    call_self(l, e);
+  } else if (f->grows) {
+    grow_by_call(l, e, f, NULL, NULL, 0);
+  } else {
+    call_known(l, e, f, self, DST_TAIL);
   }
 }
 
 Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   const Expr *callee = e->call.callee;
   if (callee->kind == EX_OP) return lower_op(l, e, dst);
-  if (callee->kind == EX_CTOR) {
-    return lower_fields(l, (uint16_t)callee->ctor->tag, e, dst);
-  }
+  if (callee->kind == EX_CTOR) return lower_built(l, e, dst);
   Reg self;
   Function *f = known_callee(l, callee, &self);
-  Reg at = dst == DST_TAIL && result_checked(e) ? DST_ANY : dst;
-  if (f && dst == DST_TAIL && tail_callee(l, e, f) == l->fn) {
-    call_self(l, e);
+  if (dst == DST_TAIL && f && function_same(f, l->fn)) {
+    tail_self(l, e, tail_callee(l, e, f), self);
     return NO_REG;
   }
-  if (f) f = (at == DST_TAIL ? tail_callee : other_callee)(l, e, f);
+  bool tail = dst == DST_TAIL && !result_checked(e) && !l->fn->grows;
+  Reg at = tail || dst != DST_TAIL ? dst : DST_ANY;
+  if (f) f = (tail ? tail_callee : other_callee)(l, e, f);
   Reg r = f ? call_known(l, e, f, self, at) : call_unknown(l, e, at);
-  return at == DST_TAIL ? NO_REG : lower_finish(l, call_result(l, e, r), dst);
+  return tail ? NO_REG : lower_finish(l, call_result(l, e, r), dst);
 }

@@ -5,6 +5,10 @@
 
 Reg lower_finish(Lower *l, Reg from, Reg dst) {
   if (dst == DST_ANY || dst == from) return from;
+  if (dst == DST_TAIL && l->fn->grows) {
+    put(l, INS_ret_in, l->whole, l->hole, from);
+    return NO_REG;
+  }
   if (dst == DST_TAIL) {
     put(l, INS_ret, from, 0, 0);
     return NO_REG;
@@ -162,16 +166,19 @@ Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst) {
   return lower_finish(l, r, end);
 }
 
+Reg lower_ctor_field(Lower *l, const Expr *e, int i) {
+  const Type *wanted = e->call.callee->type->args[i];
+  Reg r = lower_as(l, e->args[i], wanted, DST_ANY);
+  lower_check(l, r, e->args[i]->type, wanted, "field", e->span);
+  return r;
+}
+
 Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst) {
   Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
-  const Type *fn = e->kind == EX_CALL ? e->call.callee->type : NULL;
   for (int i = 0; i < e->count; i++) {
-    const Type *wanted = fn ? fn->args[i] : e->type->args[i];
-    fields[i] = lower_as(l, e->args[i], wanted, DST_ANY);
-    if (fn) {
-      lower_check(l, fields[i], e->args[i]->type, fn->args[i], "field",
-                  e->span);
-    }
+    fields[i] = e->kind == EX_CALL
+                    ? lower_ctor_field(l, e, i)
+                    : lower_as(l, e->args[i], e->type->args[i], DST_ANY);
   }
   l->span = e->span;
   return lower_cell(l, tag, e->count, fields, dst);

@@ -31,13 +31,17 @@ static bool has_self(const Function *f) {
 void function_params(Code *c, Function *f) {
   int n = param_count(f);
   const bool *borrowed = f->borrows ? fn_borrowed(c, f->expr) : NULL;
-  ParamMode *params = ARENA_ARRAY(&c->arena, ParamMode, (size_t)n + 2);
+  ParamMode *params = ARENA_ARRAY(&c->arena, ParamMode, (size_t)n + 4);
   for (int i = 0; i < n; i++) {
     params[i] = !env_counted(f->env, param_type(f, i)) ? PARAM_BITS
                 : borrowed && borrowed[i]              ? PARAM_BORROWED
                                                        : PARAM_OWNED;
   }
   if (has_self(f)) params[n++] = PARAM_OWNED;
+  if (f->grows) {
+    params[n++] = PARAM_OWNED;
+    params[n++] = PARAM_BITS;
+  }
   f->nparams = (uint32_t)n;
   f->params = params;
 }
@@ -51,6 +55,10 @@ static void bind_params(Lower *l) {
     if (f->params[i] == PARAM_BORROWED) reg_borrow(l, r);
   }
   if (has_self(f)) l->self = f->nparams - 1;
+  if (f->grows) {
+    l->whole = f->nparams - 2;
+    l->hole = f->nparams - 1;
+  }
   if (f->kind != FUNCTION_FN) return;
   const Fn *fn = f->expr->fn;
   for (int i = 0; i < fn->param_count; i++) {
@@ -197,7 +205,8 @@ Reg lower_ctor(Lower *l, const Expr *e, Reg dst) {
 static void lower_init(Lower *l, Code *c, Function *f, Arena *arena,
                        Diags *diags) {
   *l = (Lower){.code = c, .fn = f, .arena = arena, .diags = diags,
-               .env = f->env, .self = NO_REG};
+               .env = f->env, .self = NO_REG,
+               .whole = NO_REG, .hole = NO_REG};
   VEC_INIT(&l->list, c->mem);
   VEC_INIT(&l->listed, c->mem);
   VEC_INIT(&l->regs, c->mem);

@@ -130,6 +130,8 @@ typedef struct Lower {
   VEC(Reg) carried;        /* what a self tail call takes along: captures */
   Ins sink;                /* what is written when memory has run out */
   Reg self;                /* the running closure; NO_REG: none */
+  Reg whole, hole;         /* in an instance that grows a cell: its last two
+                              parameters */
   int out, max_out;        /* the outgoing area: in use, ever in use */
   Span span;               /* of what is being lowered */
   bool poly;               /* its callers will bind its named dimensions */
@@ -216,6 +218,8 @@ Reg lower_call(Lower *l, const Expr *e, Reg dst);
 static inline int cell_offset(int fields) {
   return fields > SIZE_SMALL_MAX ? 1 + (fields + 63) / 64 : 0;
 }
+/* The argument of type `wanted`, checked, where a constructor has it. */
+Reg lower_ctor_field(Lower *l, const Expr *e, int i);
 Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst);
 /* `n` fields of a tuple or constructor from expressions. */
 Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst);

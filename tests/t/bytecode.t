@@ -1,6 +1,7 @@
 #!/usr/bin/env perl
 # What `rly dump --bytecode` and `rly run --stats` show of decisions that no
-# result shows: which parameters are borrowed, which cells reused.
+# result shows: which parameters are borrowed, which cells reused, which calls
+# fill a hole.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -163,5 +164,24 @@ is(reused('{ let %l = @upto(10); @len(@inc(%l)) + @len(%l) };'), 0,
    'none that somebody else holds');
 is(reused('{ let %l = @upto(10); @len(@inc(Cons(0, %l))) + @len(%l) };'), 1,
    'those before a shared part');
+
+# --- Holes ------------------------------------------------------------------
+
+$dump = dump_of($inc . <<'END');
+type Wide { Wide(int32, Wide, int32), End }
+def @wide(%n: int32) -> Wide {
+  if (%n == 0) { End } else { Wide(%n, @wide(%n - 1), %n) }
+}
+def @after(%n: int32) -> Wide {
+  if (%n == 0) { End } else { Wide(%n, @after(%n - 1), 2 / %n) }
+}
+END
+is_deeply([map { $_->{modes} } @{$dump->{'@inc'}}],
+          ['owned', 'owned whole hole'], 'an instance that grows a cell');
+like($dump->{'@inc'}[0]{code}, qr/tail .*\@inc growing$/m, 'is gone on as');
+like($dump->{'@inc'}[1]{code}, qr/graft .*\bloop /s, 'and loops');
+like($dump->{'@wide'}[1]{code}, qr/\bloop /, 'with a variable behind the hole');
+unlike($dump->{'@after'}[0]{code}, qr/growing/,
+       'but not when something is computed behind it');
 
 done_testing;

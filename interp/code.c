@@ -101,7 +101,15 @@ typedef struct InstanceKey {
   const void *of;      /* an Expr or a Ctor */
   const Env *env;
   bool borrows, grows, checks;
+  Function *const *known;
 } InstanceKey;
+
+static InstanceKey key_of(const Function *f) {
+  const void *of = f->kind == FUNCTION_CTOR ? (const void *)f->ctor
+                                            : (const void *)f->expr;
+  return (InstanceKey){f->kind,  of,        f->env,  f->borrows,
+                       f->grows, f->checks, f->known};
+}
 
 static Function *function_new(Code *c, InstanceKey key) {
   Function *f = ARENA_NEW(&c->arena, Function);
@@ -110,6 +118,7 @@ static Function *function_new(Code *c, InstanceKey key) {
   f->borrows = key.borrows;
   f->grows = key.grows;
   f->checks = key.checks;
+  f->known = key.known;
   if (key.kind == FUNCTION_CTOR) {
     f->ctor = key.of;
   } else {
@@ -125,10 +134,24 @@ static Function *function_new(Code *c, InstanceKey key) {
   return f;
 }
 
+/* The same functions known of the parameters of `f`? */
+static bool known_equal(const Function *f, Function *const *known) {
+  if (!f->known || !known) return f->known == known;
+  for (int i = 0; i < f->expr->fn->param_count; i++) {
+    if (f->known[i] != known[i]) return false;
+  }
+  return true;
+}
+
+/* The same code but for conventions? */
+static bool is_same(const Function *f, const InstanceKey *key) {
+  return f->kind == key->kind && f->checks == key->checks &&
+         env_equal(f->env, key->env) && known_equal(f, key->known);
+}
+
 static bool is_instance(const Function *f, const InstanceKey *key) {
-  return f->kind == key->kind && f->borrows == key->borrows &&
-         f->grows == key->grows && f->checks == key->checks &&
-         env_equal(f->env, key->env);
+  return is_same(f, key) && f->borrows == key->borrows &&
+         f->grows == key->grows;
 }
 
 static Function *instance(Code *c, InstanceKey key) {
@@ -148,26 +171,34 @@ Function *code_function(Code *c, FunctionKind kind, const void *key,
                                    .checks = checks});
 }
 
-static Function *other_instance(Code *c, const Function *f, bool borrows,
-                                bool grows) {
-  Function *other = instance(
-      c, (InstanceKey){f->kind, f->expr, f->env, borrows, grows, f->checks});
+static Function *other_instance(Code *c, const Function *f, InstanceKey key) {
+  Function *other = instance(c, key);
   other->global = f->global;
   other->name = f->name;
   return other;
 }
 
 Function *code_owning(Code *c, Function *f) {
-  return f->borrows ? other_instance(c, f, false, f->grows) : f;
+  InstanceKey key = key_of(f);
+  key.borrows = false;
+  return f->borrows ? other_instance(c, f, key) : f;
 }
 
 Function *code_growing(Code *c, Function *f) {
-  return f->grows ? f : other_instance(c, f, f->borrows, true);
+  InstanceKey key = key_of(f);
+  key.grows = true;
+  return f->grows ? f : other_instance(c, f, key);
+}
+
+Function *code_knowing(Code *c, Function *f, Function *const *known) {
+  InstanceKey key = key_of(f);
+  key.known = known;
+  return other_instance(c, f, key);
 }
 
 bool function_same(const Function *f, const Function *g) {
-  return f->kind == g->kind && f->expr == g->expr && f->ctor == g->ctor &&
-         f->checks == g->checks && env_equal(f->env, g->env);
+  InstanceKey key = key_of(g);
+  return f->expr == g->expr && f->ctor == g->ctor && is_same(f, &key);
 }
 
 Function *code_global(Code *c, const Global *g, const Env *env, bool checks) {

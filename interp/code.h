@@ -194,6 +194,8 @@ typedef struct Function {
   const ParamMode *params;
   bool borrows;                 /* where it can; else it owns what it is given,
                                    as whoever calls a closure expects */
+  struct Function *const *known;  /* for each parameter the function that it
+                                   always is, or NULL; NULL: of none */
   bool grows;                   /* two more parameters, behind the others: a
                                    cell, owned, that is the result, and where
                                    in it or below the own result belongs */
@@ -248,8 +250,11 @@ Function *code_owning(Code *c, Function *f);
 void code_refresh(Code *c);
 /* The same function, as borrowing, in the instance that grows a cell. */
 Function *code_growing(Code *c, Function *f);
-/* Are they instances of one function for the same representations, with the
- * same checks? */
+/* The same function in the instance for calls that pass these functions, one
+ * for each parameter; NULL: any. */
+Function *code_knowing(Code *c, Function *f, Function *const *known);
+/* Are they instances of one function for the same representations and known
+ * functions, with the same checks? */
 bool function_same(const Function *f, const Function *g);
 /* The function an address of its code belongs to.  NULL: none. */
 const Function *code_function_at(Code *c, const Word *at);

@@ -31,8 +31,45 @@ Function *known_callee(Lower *l, const Expr *callee, Reg *self) {
     *self = l->self;
     return member_function(l, callee);
   }
+  if (v->kind == LOCAL_REG && v->pinned) return v->pinned;
   if (v->kind == LOCAL_REG && v->known) *self = v->reg;
   return v->kind == LOCAL_REG || v->kind == LOCAL_CONST ? v->known : NULL;
+}
+
+/* --- Known functions as arguments --------------------------------------- */
+
+/* The function that an argument always is, when it captures nothing. */
+static Function *argument_function(Lower *l, const Expr *e) {
+  if (e->type->kind != TY_FN || e->type->param_count > 0) return NULL;
+  if (e->kind == EX_GLOBAL) return global_function(l, e);
+  if (e->kind == EX_FN) return fn_without_captures(l, e);
+  if (e->kind != EX_VAR || e->targ_count > 0) return NULL;
+  const Local *v = local_get(l, e->var);
+  if (v && v->kind == LOCAL_REG) return v->pinned;
+  bool constant = v && v->kind == LOCAL_CONST && v->known;
+  return constant ? function_as_value(l, v->known) : NULL;
+}
+
+/* The instance of a global function for what this call passes to it, so that
+ * it calls its argument directly, or has it inline. */
+static Function *knowing(Lower *l, const Expr *e, Function *f) {
+  if (e->call.callee->kind != EX_GLOBAL) return f;
+  Function **known =
+      ARENA_ARRAY(&l->code->arena, Function *, (size_t)e->count + 1);
+  bool any = false;
+  for (int i = 0; i < e->count; i++) {
+    const Type *param = f->expr->fn->params[i]->type;
+    if (param->kind != TY_FN || param->param_count > 0) continue;
+    known[i] = argument_function(l, e->args[i]);
+    any |= known[i] != NULL;
+  }
+  return any ? code_knowing(l->code, f, known) : f;
+}
+
+/* The callee, in the instance that this call wants. */
+static Function *callee_of(Lower *l, const Expr *e, Reg *self) {
+  Function *f = known_callee(l, e->call.callee, self);
+  return f ? knowing(l, e, f) : NULL;
 }
 
 /* --- Arguments ---------------------------------------------------------- */
@@ -241,7 +278,8 @@ static Function *called_self(Lower *l, const Expr *e) {
       l->fn->kind != FUNCTION_FN || !l->fn->global || result_checked(e)) {
     return NULL;
   }
-  Function *f = known_global(l, e->call.callee, false);
+  Reg self;
+  Function *f = callee_of(l, e, &self);
   return f && function_same(f, l->fn) ? f : NULL;
 }
 
@@ -335,6 +373,32 @@ static Reg lower_built(Lower *l, const Expr *e, Reg dst) {
   return NO_REG;
 }
 
+/* --- Inlining ----------------------------------------------------------- */
+
+/* Is the body so small that it may stand for the call?  It computes a scalar
+ * from scalars and cannot fail, so no trace misses it. */
+static bool is_inlined(const Function *f) {
+  if (f->kind != FUNCTION_FN || f->checks) return false;
+  if (f->group && f->group->free_count > 0) return false;
+  const Fn *fn = f->expr->fn;
+  for (int i = 0; i < fn->param_count; i++) {
+    if (!type_is_scalar(fn->params[i]->type)) return false;
+  }
+  return type_is_scalar(fn->body->type) && expr_is_plain(fn->body);
+}
+
+static Reg lower_inline(Lower *l, const Expr *e, Function *f, Reg dst) {
+  const Fn *fn = f->expr->fn;
+  Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
+  for (int i = 0; i < e->count; i++) {
+    regs[i] = lower_expr(l, e->args[i], DST_ANY);
+  }
+  for (int i = 0; i < e->count; i++) {
+    local_put(l, fn->params[i], LOCAL_REG)->reg = regs[i];
+  }
+  return lower_expr(l, fn->body, dst);
+}
+
 /* --- Any call ----------------------------------------------------------- */
 
 /* A tail call of the running function: a jump, unless another instance fits
@@ -355,7 +419,8 @@ Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   if (callee->kind == EX_OP) return lower_op(l, e, dst);
   if (callee->kind == EX_CTOR) return lower_built(l, e, dst);
   Reg self;
-  Function *f = known_callee(l, callee, &self);
+  Function *f = callee_of(l, e, &self);
+  if (f && is_inlined(f)) return lower_inline(l, e, f, dst);
   if (dst == DST_TAIL && f && function_same(f, l->fn)) {
     tail_self(l, e, tail_callee(l, e, f), self);
     return NO_REG;

@@ -356,6 +356,12 @@ Reg lower_fn(Lower *l, const Expr *e, Reg dst) {
   return lower_named_fn(l, NULL, e, dst);
 }
 
+Function *fn_without_captures(Lower *l, const Expr *e) {
+  const FnGroup *g = single_group(l, NULL, e);
+  if (g->capture_count > 0) return NULL;
+  return group_function(l, g, 0, value_checks(l, e, e->fn));
+}
+
 Reg lower_general(Lower *l, const Var *v, const Expr *value, Reg dst) {
   if (value->kind == EX_FN) return lower_named_fn(l, v, value, dst);
   return lower_expr(l, value, dst);

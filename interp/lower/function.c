@@ -62,7 +62,9 @@ static void bind_params(Lower *l) {
   if (f->kind != FUNCTION_FN) return;
   const Fn *fn = f->expr->fn;
   for (int i = 0; i < fn->param_count; i++) {
-    local_put(l, fn->params[i], LOCAL_REG)->reg = (Reg)i;
+    Local *param = local_put(l, fn->params[i], LOCAL_REG);
+    param->reg = (Reg)i;
+    param->pinned = f->known ? f->known[i] : NULL;
   }
 }
 

@@ -104,6 +104,8 @@ typedef struct Local {
   Reg reg;
   const Expr *value;       /* GENERAL, LAZY */
   struct Function *known;  /* the function it is, when known */
+  struct Function *pinned; /* REG: likewise, in this instance only, and it
+                              captures nothing */
   LazyState lazy;
   Reg flag;                /* LAZY: is it evaluated? */
   int size;                /* MEMORY: the number of fields */
@@ -186,6 +188,9 @@ Reg lower_finish(Lower *l, Reg from, Reg dst);
 /* A register for a result of this type; for DST_TAIL and ANY a new one. */
 Reg lower_target(Lower *l, const Type *type, Reg dst);
 
+/* Can evaluating it be left out, or happen elsewhere?  No effect, no failure,
+ * small. */
+bool expr_is_plain(const Expr *e);
 /* Goes on behind here when the condition holds, to `otherwise` if not. */
 void lower_condition(Lower *l, const Expr *e, Label otherwise);
 
@@ -237,6 +242,8 @@ void lower_scalar(Lower *l, const Expr *e, ScalarFn fn, Reg first, Reg dst);
 bool match_is_split(const Expr *e);
 Reg lower_match(Lower *l, const Expr *e, Reg dst);
 Reg lower_fn(Lower *l, const Expr *e, Reg dst);
+/* The function of a fn; NULL when it captures something. */
+Function *fn_without_captures(Lower *l, const Expr *e);
 Reg lower_function_value(Lower *l, Function *f, Reg dst);
 /* A use of a generalised let, in the environment of that use. */
 Reg lower_general(Lower *l, const Var *v, const Expr *value, Reg dst);

@@ -232,6 +232,8 @@ static bool is_plain(const Expr *e, int depth) {
 
 enum { PLAIN_DEPTH = 6 };
 
+bool expr_is_plain(const Expr *e) { return is_plain(e, PLAIN_DEPTH); }
+
 static bool is_literal_bool(const Expr *e, bool value) {
   if (e->kind != EX_CONST || e->constant->dtype != DT_BOOL) return false;
   bool is_true = *(const uint8_t *)e->constant->data != 0;

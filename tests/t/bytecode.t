@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # What `rly dump --bytecode` and `rly run --stats` show of decisions that no
 # result shows: which parameters are borrowed, which cells reused, which calls
-# fill a hole.
+# fill a hole or vanish.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -183,5 +183,33 @@ like($dump->{'@inc'}[1]{code}, qr/graft .*\bloop /s, 'and loops');
 like($dump->{'@wide'}[1]{code}, qr/\bloop /, 'with a variable behind the hole');
 unlike($dump->{'@after'}[0]{code}, qr/growing/,
        'but not when something is computed behind it');
+
+# --- Known functions --------------------------------------------------------
+
+my $map = <<'END';
+def @map1(%f: fn(int32) -> int32, %l: List) -> List {
+  match (%l) { Cons(%x, %r) => Cons(%f(%x), @map1(%f, %r)), Nil => Nil }
+}
+END
+$dump = dump_of($map . <<'END');
+def @inlined(%l: List) -> List { @map1(fn (%x) { %x * 3 }, %l) }
+END
+like($dump->{'@map1'}[-1]{code}, qr/mul_i32_imm.*\bloop /s,
+     'a fn that is passed along stands where it is called');
+unlike($dump->{'@map1'}[-1]{code}, qr/\b(?:apply|call|keep)\b/,
+       'so nothing is called');
+$dump = dump_of($map . <<'END');
+def @half(%x: int32) -> int32 { 100 / %x }
+def @direct(%l: List) -> List { @map1(@half, %l) }
+def @captures(%l: List, %k: int32) -> List { @map1(fn (%x) { %x * %k }, %l) }
+END
+like(join('', map { $_->{code} } @{$dump->{'@map1'}}), qr/call .*\@half$/m,
+     'one that can fail is called directly, for the trace');
+like($dump->{'@map1'}[0]{code}, qr/\bapply /,
+     'one that captures something as a closure');
+unlike(dump_of(<<'END')->{'@outer'}[0]{code}, qr/call/, 'small ones vanish');
+def @inner(%x: int32, %y: int32) -> int32 { %x * %x + %y }
+def @outer(%x: int32) -> int32 { @inner(@inner(%x, 1), %x) }
+END
 
 done_testing;

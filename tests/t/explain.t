@@ -27,6 +27,19 @@ my @unshown = grep {
 } @parts[1 .. $#parts];
 is_deeply([map { /^(\w+)/ } @unshown], [], 'each section shows the message');
 
+# And one that is mended: a program that runs, or a second command.  These three
+# no small program runs into.
+my %large = map { $_ => 1 } qw(E0010 E0704 E0705);
+my @unmended = grep {
+  my ($code) = /^(\w+)/;
+  my @rly = grep { !/expect (?:runtime )?error/ } /^```rly\n(.*?)^```/msg;
+  my @shell = grep { 1 < (() = /\brly\b(?! *>)/g) }
+    map { join "\n", /^\$ (.*)/mg } /^```shell-session\n(.*?)^```/msg;
+  !$large{$code} && !@rly && !@shell
+    && !(/```rly/ && /```shell-session/);
+} @parts[1 .. $#parts];
+is_deeply([map { /^(\w+)/ } @unmended], [], 'and one that is mended');
+
 # What the pages show of a terminal is what comes: every line of a block, in
 # order; others may stand between them.
 sub shown_by {

@@ -56,8 +56,9 @@ static bool read_ints(Resolver *r, const AttrExpr *x, AttrValue *v) {
   v->count = ints ? x->count : 0;
   v->ints = ints;
   for (int i = 0; i < v->count; i++) {
-    if (x->items[i]->kind != AX_INT) return false;
-    ints[i] = x->items[i]->integer;
+    AttrValue item;
+    if (!read_int(r, x->items[i], &item)) return false;
+    ints[i] = item.integer;
   }
   return true;
 }

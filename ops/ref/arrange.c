@@ -47,16 +47,43 @@ static void refine(const Layout *own, const Layout *other, const Tensor *t,
   }
 }
 
+/* At most one of the layouts has blocks. */
+static void copy_between(const Layout *from, const Tensor *x, const Layout *to,
+                         const Tensor *y) {
+  Tensor source = *x, target = *y;
+  refine(from, to, x, &source);
+  refine(to, from, y, &target);
+  tensor_copy_into(&target, &source);
+}
+
+/* The layout's outer axes, and how long they are without blocks. */
+static Layout unblocked(const Layout *l, const Tensor *x, int64_t *shape) {
+  Layout plain = {0};
+  for (int i = 0; i < l->rank; i++) {
+    if (l->axes[i].block > 0) continue;
+    int block = layout_block(l, l->axes[i].primal);
+    shape[plain.rank] = x->shape[i] * (block < 0 ? 1 : l->axes[block].block);
+    plain.axes[plain.rank++] = l->axes[i];
+  }
+  return plain;
+}
+
 bool kernel_layout_transform(OpCall *call) {
+  const Tensor *x = call->args[0], *out = call->outs[0];
   Layout from, to;
-  Tensor source = *call->args[0], target = *call->outs[0];
+  int64_t shape[RANK_MAX], ignored[RANK_MAX];
   layout_parse(attr_text(call->attrs, ATTR_src_layout), &from);
   layout_parse(attr_text(call->attrs, ATTR_dst_layout), &to);
-  refine(&from, &to, call->args[0], &source);
-  refine(&to, &from, call->outs[0], &target);
-  if (!shapes_equal(&source, &target))
-    return op_fault(call, E0303, "layouts with blocks of different lengths");
-  tensor_copy_into(&target, &source);
+  Layout plain = unblocked(&from, x, shape);
+  if (plain.rank == from.rank || unblocked(&to, out, ignored).rank == to.rank) {
+    copy_between(&from, x, &to, out);
+    return true;
+  }
+  Tensor *middle = tensor_new(call->heap, x->dtype, plain.rank, shape);
+  if (!middle) return op_out_of_memory(call);
+  copy_between(&from, x, &plain, middle);
+  copy_between(&plain, middle, &to, out);
+  tensor_drop(call->heap, middle);
   return true;
 }
 

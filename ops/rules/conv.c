@@ -150,24 +150,48 @@ RuleStatus rule_conv(RuleCall *c) { return conv_rule(c, false); }
  *       + 1 - padding + output_padding, t)                                  */
 RuleStatus rule_conv_transpose(RuleCall *c) { return conv_rule(c, true); }
 
+/* Is the gradient's shape that of the convolution with kernels of size k? */
+static bool grad_fits(RuleCall *c, const WindowAxis *axes, const Dim *k) {
+  const Dim *g = c->args[0].dims, *x = c->args[1].dims;
+  bool fits = dim_equal(g[0], x[0]) != NO;
+  for (int i = 0; i < 2; i++) {
+    const WindowAxis *a = &axes[SPATIAL_MAX - 2 + i];
+    Dim room = dim_add(c->dims, x[2 + i], a->before + a->after - 1);
+    room = dim_sub(c->dims, room, dim_mul(c->dims, k[i] - 1, a->dilation));
+    Dim length = dim_add(c->dims, dim_div_floor(c->dims, room, a->stride), 1);
+    fits = fits && dim_equal(g[2 + i], length) != NO;
+  }
+  if (fits) return true;
+  rule_error(c, E0209, 0, "gradient %s is not that of a convolution of data %s "
+             "with kernels (%s, %s)", rule_shape(c, 0), rule_shape(c, 1),
+             rule_dim_text(c, k[0]), rule_dim_text(c, k[1]));
+  return false;
+}
+
 /*   g : (n, o, e..., t)    x : (n, c, d..., t)    e the result's shape
  *   -------------------------------------------------------------------
  *   nn.conv2d_backward_weight(g, x, kernel_size=k) : (o, c / groups, k, t)  */
 RuleStatus rule_conv_backward_weight(RuleCall *c) {
   WindowAxis axes[SPATIAL_MAX];
-  RuleType g = c->args[0], x = c->args[1];
+  const AttrValue *k = attr_get(c->attrs, ATTR_kernel_size);
   int64_t groups = attr_int(c->attrs, ATTR_groups);
-  bool inexact = false;
-  if (!rule_rank(c, 0, 4) || !rule_rank(c, 1, 4) || !rule_same_dtype(c, 0, 1))
+  if (!rule_rank(c, 0, 4) || !rule_rank(c, 1, 4) ||
+      !rule_class(c, 0, TAKES_NUMBER) || !rule_same_dtype(c, 0, 1))
     return RULE_ERROR;
-  if (strcmp(attr_text(c->attrs, ATTR_data_layout), "NCHW") || groups < 1 ||
-      attr_get(c->attrs, ATTR_kernel_size)->count != 2 ||
+  if (groups < 1 || k->count != 2 || k->ints[0] < 1 || k->ints[1] < 1 ||
       !window_axes(c->attrs, 2, axes))
-    return rule_error(c, E0303, -1, "needs kernel_size, and layouts NCHW");
-  Dim inputs = dim_div_exact(c->dims, x.dims[1], groups, &inexact);
-  if (inexact || dim_equal(g.dims[0], x.dims[0]) == NO)
-    return rule_error(c, E0209, 0, "gradient %s does not fit data %s",
-                      rule_shape(c, 0), rule_shape(c, 1));
-  const Dim *k = attr_get(c->attrs, ATTR_kernel_size)->ints;
-  return rule_result(c, g.dtype, 4, (Dim[]){g.dims[1], inputs, k[0], k[1]});
+    return rule_error(c, E0303, -1, "kernel_size holds two numbers; these, "
+                      "groups, strides and dilation are at least 1, padding "
+                      "at least 0");
+  Dim outputs = c->args[0].dims[1], inputs = c->args[1].dims[1];
+  bool inexact = false;
+  dim_div_exact(c->dims, outputs, groups, &inexact);
+  Dim own = dim_div_exact(c->dims, inputs, groups, &inexact);
+  if (inexact)
+    return rule_error(c, E0209, 0, "%s input and %s output channels do not "
+                      "divide into %lld groups", rule_dim_text(c, inputs),
+                      rule_dim_text(c, outputs), (long long)groups);
+  if (!grad_fits(c, axes, k->ints)) return RULE_ERROR;
+  return rule_result(c, c->args[0].dtype, 4,
+                     (Dim[]){outputs, own, k->ints[0], k->ints[1]});
 }

@@ -94,10 +94,25 @@ static RuleStatus picked(RuleCall *c, int64_t batch, int *rank, Dim *dims) {
   return RULE_OK;
 }
 
+/* index_rank says what n is where the indices' type does not. */
+static bool index_rank_fits(RuleCall *c) {
+  RuleType *at = &c->args[1];
+  if (!attr_is_set(c->attrs, ATTR_index_rank) || at->rank < 1) return true;
+  Dim n = attr_int(c->attrs, ATTR_index_rank);
+  if (dim_equal(n, at->dims[0]) == NO) {
+    rule_error(c, E0209, 1, "index_rank is %s, indices are %s",
+               rule_dim_text(c, n), rule_shape(c, 1));
+    return false;
+  }
+  if (!dim_is_hole(at->dims[0])) at->dims[0] = n;
+  return true;
+}
+
 /*   x : (b, d1, ..., dn, m, t)    i : (n, b, e..., int)
  *   -----------------------------------------------------------
  *   gather_nd(x, i, batch_dims=rank of b) : (b, e..., m, t)                 */
 RuleStatus rule_gather_nd(RuleCall *c) {
+  if (!index_rank_fits(c)) return RULE_ERROR;
   int rank;
   Dim dims[2 * RANK_MAX];
   int64_t batch = attr_int(c->attrs, ATTR_batch_dims);

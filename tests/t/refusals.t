@@ -13,7 +13,7 @@ my @lines;
 
 sub refused {
   my ($expression, $code, $words) = @_;
-  push @lines, "$expression;", "// expect error[$code]: $words";
+  push @lines, "$expression;", "// expect error$code: $words";
 }
 
 # An attribute more in a call, in place of one of that name.
@@ -38,30 +38,31 @@ for my $entry (split /^## /m, $page) {
   my ($name, $signature) = $entry =~ /\A(\S+)\n\n`[^(]*\((.*?)\)`/s or next;
   my ($call) = $entry =~ /^```rly\n(.*?);\n\/\//ms;
   next if $name eq 'fail';
-  refused("$name(" . join(', ', (1) x 12) . ')', 'E0204',
+  refused("$name(" . join(', ', (1) x 12) . ')', '[E0204]',
           "too many arguments for `$name`");
   my ($attributes) = $entry =~ /^- attributes: `(.*?)`$/ms;
   my @attributes = split /,\s+/, $attributes // '';
   my %named = map { /^(\w+)/ ? ($1 => 1) : () } @attributes;
-  my @operands = grep { !$named{s/=.*//r} } split /, /, $signature;
-  refused("$name(" . join(', ', ('fn () { 1 }') x @operands) . ')', 'E0212',
+  my @operands = grep { /^[a-z]\w*[?.]*$/ && !$named{$_} }
+    split /, /, $signature;
+  refused("$name(" . join(', ', ('fn () { 1 }') x @operands) . ')', '',
           "`$name`") if @operands && $entry !~ /^- type: `(?:T|any)/m;
   next if $call !~ /^\Q$name\E\(/;
-  refused(with($call, 'nosuch', 1), 'E0109', "no attribute `nosuch`");
+  refused(with($call, 'nosuch', 1), '[E0109]', "no attribute `nosuch`");
   for (@attributes) {
     my ($attribute, $kind) = /^(\w+)\s+(.*)/s;
     next if $kind eq 'not read';
     my $words = $kind =~ /\|/;
     my $value = $words ? '"nonsense"' : other_kind($kind) // next;
-    refused(with($call, $attribute, $value), $words ? 'E0303' : 'E0111',
+    refused(with($call, $attribute, $value), $words ? '[E0303]' : '[E0111]',
             $words ? "not \"nonsense\"" : $attribute);
   }
 }
 
 my $file = spew(scratch('refusals.rly'), join "\n", @lines, '');
-my ($status, $out, $err) = rly('test', $file);
-my @failed = grep { /^not ok|^#/ } split /\n/, $out;
+my $run = rly('test', $file);
+my @failed = grep { /^not ok|^#/ } split /\n/, $run->{out};
 is_deeply(\@failed, [], scalar(@lines) / 2 . ' mistakes are refused');
-is($status, 0, 'with nothing to say about the test');
+is($run->{status}, 0, 'with nothing to say about the test');
 
 done_testing();

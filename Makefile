@@ -141,7 +141,7 @@ $(B)/tests/unit/math_test $(B)/tests/ulp/ulp: $(call objects,$(lanes_src))
 
 # Its buffers come from the test, and operators run by way of it.
 $(B)/tests/unit/guard_test: LDFLAGS += $(patsubst %,-Xlinker --wrap=%,\
-  buffer_new mem_alloc_aligned mem_free_aligned op_run)
+  buffer_new mem_alloc_aligned mem_free_aligned op_finish)
 
 $(units): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(LDLIBS) \

@@ -2,6 +2,7 @@
  * differs, where each side comes from, and what would mend it. */
 #include "types/infer.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* --- Mismatches ---------------------------------------------------------- */
@@ -123,6 +124,60 @@ static void note_difference(Infer *in, Diag *d, const Why *why) {
   }
 }
 
+/* --- The part that differs ----------------------------------------------- */
+
+/* Bytes `from` .. `to` - 1 of a type's text. */
+typedef struct Part {
+  size_t from, to;
+} Part;
+
+static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* What is left of `text` without `before` and `after` bytes that another text
+ * shares, in whole words. */
+static Part part_of(const char *text, size_t before, size_t after) {
+  Part p = {before, strlen(text) - after};
+  while (p.from && in_word(text[p.from - 1]) && in_word(text[p.from]))
+    p.from--;
+  while (text[p.to] && p.to && in_word(text[p.to - 1]) && in_word(text[p.to]))
+    p.to++;
+  return p;
+}
+
+enum { AROUND = 24 };  /* what is shown on each side of the part */
+
+/* `LABEL TEXT` and a line of carets below the part. */
+static void add_marked(StrBuf *out, const char *label, const char *text,
+                       Part p) {
+  size_t n = strlen(text), from = p.from > AROUND ? p.from - AROUND : 0;
+  size_t to = n - p.to > AROUND ? p.to + AROUND : n;
+  const char *cut = from ? "..." : "";
+  strbuf_addf(out, "%s %s%.*s%s\n", label, cut, (int)(to - from), text + from,
+              to < n ? "..." : "");
+  strbuf_add_repeat(out, ' ', strlen("  note: expected ") + strlen(cut) +
+                                  p.from - from);
+  strbuf_add_repeat(out, '^', p.to > p.from ? p.to - p.from : 1);
+}
+
+/* Shows both types with the part marked in which they differ, unless they
+ * differ as a whole. */
+static void note_parts(Infer *in, Diag *d, const Why *why) {
+  const char *a = ty_text(in, why->expected), *b = ty_text(in, why->found);
+  size_t before = 0, after = 0, n = strlen(a), m = strlen(b);
+  while (a[before] && a[before] == b[before]) before++;
+  while (after < n - before && after < m - before &&
+         a[n - after - 1] == b[m - after - 1])
+    after++;
+  Part wanted = part_of(a, before, after), found = part_of(b, before, after);
+  if (!wanted.from || (before == n && before == m)) return;
+  StrBuf out;
+  strbuf_init(&out, in->mem);
+  add_marked(&out, "expected", a, wanted);
+  add_marked(&out, "\n           found", b, found);
+  diag_note(d, SPAN_NONE, "%s", strbuf_text(&out));
+  strbuf_done(&out);
+}
+
 static void finish(Infer *in, Diag *d, Why *why) {
   why->reported = true;
   diag_caption(d, "%s", ty_text(in, why->found));
@@ -130,6 +185,7 @@ static void finish(Infer *in, Diag *d, Why *why) {
   if (side && span_exists(why->other)) {
     diag_note(d, why->other, "%s: %s", side, ty_text(in, why->expected));
   }
+  note_parts(in, d, why);
 }
 
 /* The other way round: what is matched is what the pattern has to fit. */

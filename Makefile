@@ -1,12 +1,12 @@
 # The build of rly.  What it makes lies below build/MODE/, a mirror of the
 # source folders; what re2c, lemon and embed generate, in build/MODE/gen/.
 #
-#   make [MODE=release|debug|asan|cov] [CC=clang] [READLINE=0] [OPENMP=1] [V=1]
+#   make [MODE=release|debug|asan|cov] [CC=clang] [READLINE=0] [OPENMP=0] [V=1]
 #   make help
 
 MODE     ?= release
 READLINE ?= 1
-OPENMP   ?= 0
+OPENMP   ?= $(if $(findstring clang,$(CC)),0,1)
 PREFIX   ?= /usr/local
 
 B   := build/$(MODE)
@@ -272,7 +272,8 @@ bench: all $(bench) ## speed beside its peers; BENCH=control runs one group
 
 # Where things are installed; @NAME@ in a template is what NAME says here.
 dest := $(DESTDIR)$(PREFIX)
-fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION)
+fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
+         OPENMP="$(if $(filter 1,$(OPENMP)), -lgomp)"
 
 install: all lib ## into $(DESTDIR)$(PREFIX): bin, lib, include, share/man
 	install -D -m 755 $(RLY) $(dest)/bin/rly

@@ -1,6 +1,8 @@
 /* Sessions: a heap, a stack and the values of global lets over shared code. */
 #include "interp/vm.h"
 
+#include "base/float_env.h"
+
 enum { DEPTH_DEFAULT = 10000000 };
 
 /* --- Life --------------------------------------------------------------- */
@@ -116,6 +118,7 @@ static void place_fault(Session *s, const Function *f) {
 
 /* Calls `f`, whose arguments stand at regs[1] and on and are owned. */
 static RunStatus run(Session *s, Function *f, Value *result) {
+  FloatEnv host = float_env_enter();
   s->regs[0] = (Value){.bits = 0};
   bool ok = vm_call(s, f, s->regs + 1, s->entry + 2);
   if (ok) {
@@ -126,6 +129,7 @@ static RunStatus run(Session *s, Function *f, Value *result) {
   if (s->observer) observe_pause(s);
   if (!ok) place_fault(s, f);
   run_end(s);
+  float_env_leave(host);
   if (!ok) return s->status;
   *result = s->segment->values[0];
   return RUN_OK;

@@ -5,10 +5,12 @@
 
 #include "ops/kernel.h"
 #include "ops/math/f64.h"
+#include "ops/parallel.h"
 #include "ops/ref/elementary.h"
 #include "ops/ref/walk.h"
 #include "ops/simd/simd.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { TILE = 256 };
@@ -41,23 +43,42 @@ Elementwise elementwise_of(OpId op, DType dtype) {
 /* --- Running ------------------------------------------------------------- */
 
 enum { STRIP = 1 << 14 };  /* elements between two looks at `stop` */
+static const double NANOSECONDS = 0.5;  /* an element */
 
 static bool strip_fault(OpCall *call, int code) {
   return op_fault(call, (DiagCode)code, code == E0602 ? "division by zero"
                                                       : "failed");
 }
 
+/* What threads share; each of them may find a fault. */
+typedef struct Strips {
+  const OpCall *call;
+  StripFn run;
+  Strip strip;
+  Walk walk;
+  atomic_int *fault;
+} Strips;
+
 /* One run of the walk, in pieces. */
-static bool run_strips(OpCall *call, StripFn strip, Strip s, const Walk *w) {
+static bool run_strips(const Strips *all, const Walk *w) {
+  Strip s = all->strip;
   for (int64_t at = 0; at < w->n; at += STRIP) {
-    if (op_stopped(call)) return false;
+    if (op_stopped(all->call)) return false;
     s.n = w->n - at < STRIP ? w->n - at : STRIP;
     s.out = w->data[0] + at * w->step[0] * w->size[0];
     for (int k = 1; k < w->count; k++)
       s.in[k - 1] = w->data[k] + at * w->step[k] * w->size[k];
-    int code = strip(&s);
-    if (code) return strip_fault(call, code);
+    int code = all->run(&s);
+    if (code) return atomic_store(all->fault, code), false;
   }
+  return true;
+}
+
+static bool run_share(const void *data, const Share *share) {
+  const Strips *all = data;
+  Walk w = walk_part(&all->walk, share->from, share->to);
+  while (walk_next(&w))
+    if (!run_strips(all, &w)) return false;
   return true;
 }
 
@@ -65,14 +86,18 @@ bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]) {
   const Tensor *operands[4] = {call->outs[0]};
   for (int i = 0; i < call->arg_count && i < 3; i++)
     operands[i + 1] = call->args[i];
-  Walk w;
-  walk_start(&w, call->arg_count + 1, operands);
-  Strip s = {.out_step = w.step[0]};
-  for (int k = 1; k < w.count; k++) s.step[k - 1] = w.step[k];
-  if (params) memcpy(s.params, params, sizeof s.params);
-  while (walk_next(&w))
-    if (!run_strips(call, strip, s, &w)) return false;
-  return true;
+  atomic_int fault = 0;
+  Strips all = {.call = call, .run = strip, .fault = &fault};
+  Walk *w = &all.walk;
+  walk_start(w, call->arg_count + 1, operands);
+  all.strip.out_step = w->step[0];
+  for (int k = 1; k < w->count; k++) all.strip.step[k - 1] = w->step[k];
+  if (params) memcpy(all.strip.params, params, sizeof all.strip.params);
+  int64_t pieces = walk_pieces(w);
+  double work = NANOSECONDS * (double)tensor_count(call->outs[0]);
+  bool ok = parallel_run(parallel_threads(call, pieces, work), pieces,
+                         run_share, &all);
+  return fault ? strip_fault(call, fault) : ok;
 }
 
 static bool run_with(OpCall *call, const Value params[2]) {

@@ -2,6 +2,7 @@
 #include "ops/ref/move.h"
 
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 #include "ops/ref/elementwise.h"
 #include "ops/simd/simd.h"
 
@@ -55,6 +56,8 @@ bool view_out(OpCall *call, int i, const Tensor *g) {
   return out != NULL || op_out_of_memory(call);
 }
 
+static const double NANOSECONDS = 0.05;  /* to copy a byte */
+
 /* --- Copying and filling ------------------------------------------------- */
 
 void copy_unless_same(Tensor *out, const Tensor *from) {
@@ -67,11 +70,36 @@ void fill_with(Tensor *dst, Value bits) {
   tensor_copy_into(dst, &repeated);
 }
 
+/* Slices along the first axis that is long enough, or else the first. */
+typedef struct Copying {
+  Tensor to, from;
+  int axis;
+} Copying;
+
+static bool copy_share(const void *data, const Share *share) {
+  const Copying *c = data;
+  int64_t n = share->to - share->from;
+  Tensor to = geometry_slice(&c->to, c->axis, share->from, n);
+  Tensor from = geometry_slice(&c->from, c->axis, share->from, n);
+  copy_unless_same(&to, &from);
+  return true;
+}
+
+static bool copy_all(const OpCall *call, const Tensor *to, const Tensor *from) {
+  Copying c = {*to, *from, 0};
+  double work = NANOSECONDS * (double)tensor_bytes(to);
+  while (c.axis < to->rank - 1 && to->shape[c.axis] < 16) c.axis++;
+  int64_t pieces = to->rank ? to->shape[c.axis] : 1;
+  int threads = parallel_threads(call, pieces, work);
+  if (threads > 1) return parallel_run(threads, pieces, copy_share, &c);
+  copy_unless_same(&c.to, &c.from);
+  return true;
+}
+
 bool kernel_copy(OpCall *call) {
   Tensor from = *call->args[0];
   from.dtype = call->outs[0]->dtype;  /* reinterpret: another, as large */
-  copy_unless_same(call->outs[0], &from);
-  return true;
+  return copy_all(call, call->outs[0], &from);
 }
 
 bool kernel_identity(OpCall *call) {

@@ -1,11 +1,13 @@
 /* Poolings: maxima and means of windows, adaptive and global ones, and the
  * gradients of the two.  The loops of each dtype are in pool_body.h. */
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 #include "ops/ref/elementwise.h"
 #include "ops/ref/move.h"
 #include "ops/rules/window.h"
 
 enum { PARTS = 16 };
+static const double NANOSECONDS = 10;  /* a window, at least */
 
 /* The elements of a window along an axis: first, first + step, ... */
 typedef struct PoolSpan { int64_t first, step, n; } PoolSpan;
@@ -127,17 +129,33 @@ static int64_t positions_of(const Tensor *t) {
   return t->shape[2] * t->shape[3] * t->shape[4];
 }
 
-static bool run_pool(OpCall *call, const PoolPlan *p, PoolFn pool) {
-  for (int64_t at = 0; at < positions_of(&p->out); at++) {
-    Window w = window_at(p, at);
-    for (int64_t n = 0; n < p->out.shape[0]; n++) {
-      if (op_stopped(call)) return false;
-      for (int64_t c = 0; c < p->out.shape[1]; c++)
-        pool(&p->data, channel_of(&p->data, n, c), &w,
-             position_of(&p->out, channel_of(&p->out, n, c), at));
+typedef struct Pooling {
+  const OpCall *call;
+  const PoolPlan *plan;
+  PoolFn pool;
+} Pooling;
+
+/* Channels of a batch, or of the next: each window goes over all of them. */
+static bool run_share(const void *data, const Share *share) {
+  const Pooling *all = data;
+  const Tensor *x = &all->plan->data, *out = &all->plan->out;
+  for (int64_t at = 0; at < positions_of(out); at++) {
+    Window w = window_at(all->plan, at);
+    if (op_stopped(all->call)) return false;
+    for (int64_t i = share->from; i < share->to; i++) {
+      int64_t n = i / out->shape[1], c = i % out->shape[1];
+      all->pool(x, channel_of(x, n, c), &w,
+                position_of(out, channel_of(out, n, c), at));
     }
   }
   return true;
+}
+
+static bool run_pool(OpCall *call, const PoolPlan *p, PoolFn pool) {
+  int64_t channels = p->out.shape[0] * p->out.shape[1];
+  double work = NANOSECONDS * (double)tensor_count(&p->out);
+  return parallel_run(parallel_threads(call, channels, work), channels,
+                      run_share, &(Pooling){call, p, pool});
 }
 
 static PoolPlan plan_of(const OpCall *call, const Tensor *data,

@@ -3,6 +3,7 @@
 #include "ops/ref/product.h"
 
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 #include "ops/ref/elementwise.h"
 #include "ops/ref/move.h"
 #include "ops/simd/product.h"
@@ -91,23 +92,48 @@ static int64_t lead_step(const Tensor *t, int axis, int rank) {
   return t->strides[axis];
 }
 
-static bool run_leading(OpCall *call, Product p, int axes) {
+/* Products of matrices that lie along leading axes. */
+typedef struct Leading {
+  OpCall call;  /* of one of them */
+  Product first;
+  int axes;
+} Leading;
+
+static Product product_at(const Leading *l, int64_t i) {
+  const OpCall *call = &l->call;
   const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
-  int64_t index[RANK_MAX] = {0};
-  for (;;) {
-    if (!product_run(call, &p)) return false;
-    int axis = axes - 1;
-    for (; axis >= 0; axis--) {
-      bool more = ++index[axis] < out->shape[axis];
-      int64_t by = more ? 1 : 1 - out->shape[axis];
-      matrix_move(&p.a, by * lead_step(a, axis, out->rank));
-      matrix_move(&p.b, by * lead_step(b, axis, out->rank));
-      matrix_move(&p.out, by * out->strides[axis]);
-      if (more) break;
-      index[axis] = 0;
-    }
-    if (axis < 0) return true;
+  Product p = l->first;
+  for (int axis = l->axes - 1; axis >= 0; axis--) {
+    int64_t at = i % out->shape[axis];
+    matrix_move(&p.a, at * lead_step(a, axis, out->rank));
+    matrix_move(&p.b, at * lead_step(b, axis, out->rank));
+    matrix_move(&p.out, at * out->strides[axis]);
+    i /= out->shape[axis];
   }
+  return p;
+}
+
+static bool run_products(const void *data, const Share *share) {
+  const Leading *l = data;
+  OpCall call = l->call;
+  for (int64_t i = share->from; i < share->to; i++) {
+    Product p = product_at(l, i);
+    if (!product_run(&call, &p)) return false;
+  }
+  return true;
+}
+
+/* Threads share the products, or each of those that are large. */
+static bool run_leading(OpCall *call, const Product *p, int axes) {
+  Leading all = {*call, *p, axes};
+  double work = product_time(p);
+  int64_t count = 1;
+  for (int i = 0; i < axes; i++) count *= call->outs[0]->shape[i];
+  int threads = 1;
+  if (parallel_threads(call, call->threads, work) < call->threads)
+    threads = parallel_threads(call, count, work * (double)count);
+  if (threads > 1) all.call.threads = 1;
+  return parallel_run(threads, count, run_products, &all);
 }
 
 bool kernel_product(OpCall *call) {
@@ -117,5 +143,5 @@ bool kernel_product(OpCall *call) {
   bool shared = call->args[1]->rank < out->rank;
   int lead = out->rank > 2 ? out->rank - 2 : 0;
   if (shared && !transposed_of(call).a) lead = merge_rows(a, out, &p);
-  return run_leading(call, p, lead);
+  return run_leading(call, &p, lead);
 }

@@ -24,4 +24,11 @@ typedef struct Product {
 } Product;
 bool product_run(OpCall *call, const Product *p);
 
+/* About how long it takes one thread, in nanoseconds: multiplying, or else
+ * reading b. */
+static inline double product_time(const Product *p) {
+  double elements = (double)p->n * (double)p->k;
+  return elements * (0.02 * (double)p->m + 0.2);
+}
+
 #endif

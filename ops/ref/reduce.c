@@ -3,37 +3,41 @@
  *
  * A result is computed by one of two ways that do the same operations in the
  * same order: a row at a time, or, when the results lie side by side in
- * memory, COLUMNS of them at once. */
+ * memory, several of them at once. */
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 #include "ops/ref/elementwise.h"
 #include "ops/ref/move.h"
-#include "ops/ref/walk.h"
+#include "ops/ref/reduce.h"
+#include "ops/simd/simd.h"
 
 #include <string.h>
 
-enum { PARTS = 16, COLUMNS = 64 };
-
-typedef enum ReduceKind {
-  REDUCE_SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN
-} ReduceKind;
-
-/* `divisor` is what the result is divided by at the end. */
-typedef struct Reducer {
-  void (*row)(const Walk *w, char *out, int64_t divisor);
-  void (*columns)(const Walk *w, char *out, int64_t step, int columns,
-                  int64_t divisor);
-} Reducer;
+enum { PARTS = 16 };
+static const double NANOSECONDS = 0.5;  /* an element */
 
 #define BODY "ops/ref/reduce_body.h"
 #include "ops/ref/each_bool.h"
 #include "ops/ref/each_int.h"
 #include "ops/ref/each_float.h"
+#undef BODY
 
 static const Reducer *const reducers[DTYPE_COUNT] = {
 #define DTYPE(id, ...) [DT_##id] = reducers_##id,
 #include "tensor/dtype.def"
 #undef DTYPE
 };
+
+#define BODY "ops/ref/scan_body.h"
+#include "ops/ref/each_bool.h"
+#include "ops/ref/each_int.h"
+#include "ops/ref/each_float.h"
+
+static const Reducer *reducer_of(DType dtype, ReduceKind kind) {
+  const Simd *simd = simd_table();
+  const Reducer *found = simd ? simd->reducers[dtype] : NULL;
+  return (found ? found : reducers[dtype]) + kind;
+}
 
 /* --- Which axes ---------------------------------------------------------- */
 
@@ -79,43 +83,57 @@ static Walk at_address(const Walk *w, char *data) {
   return moved;
 }
 
+typedef struct Reduction {
+  const OpCall *call;
+  const Reducer *reducer;
+  Walk inner, outer;  /* along the elements of a result; along the results */
+  int64_t divisor;
+  bool side_by_side;
+} Reduction;
+
 /* Results that lie behind each other in both tensors. */
-static bool run_columns(OpCall *call, const Reducer *reducer, const Walk *inner,
-                        const Walk *outer, int64_t divisor) {
-  for (int64_t j = 0; j < outer->n; j += COLUMNS) {
-    if (op_stopped(call)) return false;
-    int n = outer->n - j < COLUMNS ? (int)(outer->n - j) : COLUMNS;
-    Walk w = at_address(inner, outer->data[0] + j * outer->size[0]);
-    reducer->columns(&w, outer->data[1] + j * outer->step[1] * outer->size[1],
-                     outer->step[1], n, divisor);
+static bool run_columns(const Reduction *r, const Walk *outer) {
+  for (int64_t j = 0; j < outer->n; j += REDUCE_COLUMNS) {
+    if (op_stopped(r->call)) return false;
+    int64_t left = outer->n - j;
+    int n = left < REDUCE_COLUMNS ? (int)left : REDUCE_COLUMNS;
+    Walk w = at_address(&r->inner, outer->data[0] + j * outer->size[0]);
+    r->reducer->columns(&w,
+                        outer->data[1] + j * outer->step[1] * outer->size[1],
+                        outer->step[1], n, r->divisor);
   }
   return true;
 }
 
-static bool run_rows(OpCall *call, const Reducer *reducer, const Walk *inner,
-                     const Walk *outer, int64_t divisor) {
+static bool run_rows(const Reduction *r, const Walk *outer) {
   for (int64_t j = 0; j < outer->n; j++) {
-    if (op_stopped(call)) return false;
-    Walk w = at_address(inner, outer->data[0] +
-                                   j * outer->step[0] * outer->size[0]);
-    reducer->row(&w, outer->data[1] + j * outer->step[1] * outer->size[1],
-                 divisor);
+    if (op_stopped(r->call)) return false;
+    Walk w = at_address(&r->inner, outer->data[0] +
+                                       j * outer->step[0] * outer->size[0]);
+    r->reducer->row(&w, outer->data[1] + j * outer->step[1] * outer->size[1],
+                    r->divisor);
   }
+  return true;
+}
+
+static bool run_share(const void *data, const Share *share) {
+  const Reduction *r = data;
+  Walk outer = walk_part(&r->outer, share->from, share->to);
+  while (walk_next(&outer))
+    if (!(r->side_by_side ? run_columns : run_rows)(r, &outer)) return false;
   return true;
 }
 
 static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
                    const Tensor *out, Axes axes, int64_t divisor) {
-  const Reducer *reducer = &reducers[x->dtype][kind];
-  Walk inner, outer;
-  walk_axes(&inner, 1, &x, axes.reduced);
-  walk_axes(&outer, 2, (const Tensor *[]){x, out}, axes.kept);
-  bool side_by_side = outer.step[0] == 1 && outer.n > 1;
-  while (walk_next(&outer))
-    if (!(side_by_side ? run_columns : run_rows)(call, reducer, &inner, &outer,
-                                                 divisor))
-      return false;
-  return true;
+  Reduction r = {call, reducer_of(x->dtype, kind), .divisor = divisor};
+  walk_axes(&r.inner, 1, &x, axes.reduced);
+  walk_axes(&r.outer, 2, (const Tensor *[]){x, out}, axes.kept);
+  r.side_by_side = r.outer.step[0] == 1 && r.outer.n > 1;
+  int64_t pieces = walk_pieces(&r.outer);
+  double work = NANOSECONDS * (double)tensor_count(x);
+  return parallel_run(parallel_threads(call, pieces, work), pieces, run_share,
+                      &r);
 }
 
 static ReduceKind kind_of(const OpInfo *op) {

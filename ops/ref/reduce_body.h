@@ -3,23 +3,7 @@
  * Element r of the reduced axes goes to partial result r mod 16, which starts
  * at the operation's neutral element; at the end +8, +4, +2, +1 join them. */
 
-#if CLASS_FLOAT
-#define ADD_OF(a, b) (a + b)
-#define MUL_OF(a, b) (a * b)
-/* NaN wins wherever it stands.  No branch: these loops become vectors. */
-#define MAX_OF(a, b) (((a > b) | (a != a)) ? a : b)
-#define MIN_OF(a, b) (((a < b) | (a != a)) ? a : b)
-#elif CLASS_BOOL
-#define ADD_OF(a, b) (a | b)
-#define MUL_OF(a, b) (a & b)
-#define MAX_OF(a, b) (a | b)
-#define MIN_OF(a, b) (a & b)
-#else
-#define ADD_OF(a, b) ((C)((W)a + (W)b))
-#define MUL_OF(a, b) ((C)((W)a * (W)b))
-#define MAX_OF(a, b) (a > b ? a : b)
-#define MIN_OF(a, b) (a < b ? a : b)
-#endif
+#include "ops/ref/reduce_join.h"
 
 /* A run of n elements, the first being number r of the reduced axes. */
 #define RUN(name, JOIN)                                                   \
@@ -66,13 +50,13 @@
     return FN(join_##name)(part);                                         \
   }
 
-/* Columns: COLUMNS results at once, when they lie side by side. */
+/* Columns: results at once, when they lie side by side. */
 #define COLUMN_TILE(name, JOIN, neutral)                                  \
   static void FN(tile_##name)(Walk w, int columns, C *out) {              \
-    C part[PARTS][COLUMNS];                                               \
+    C part[PARTS][REDUCE_COLUMNS];                                        \
     int64_t r = 0;                                                        \
     for (int k = 0; k < PARTS; k++)                                       \
-      for (int j = 0; j < COLUMNS; j++) part[k][j] = (C)(neutral);        \
+      for (int j = 0; j < REDUCE_COLUMNS; j++) part[k][j] = (C)(neutral); \
     while (walk_next(&w))                                                 \
       for (int64_t i = 0; i < w.n; i++, r++) {                            \
         const T *x = (const T *)w.data[0] + i * w.step[0];                \
@@ -121,7 +105,7 @@ static void FN(put)(char *out, int64_t step, const C *v, int n,
   }                                                                       \
   static void FN(columns_##name)(const Walk *w, char *out, int64_t step,  \
                                  int columns, int64_t divisor) {          \
-    C v[COLUMNS];                                                         \
+    C v[REDUCE_COLUMNS];                                                  \
     FN(tile_##name)(*w, columns, v);                                      \
     FN(put)(out, step, v, columns, divisor);                              \
   }
@@ -130,54 +114,12 @@ REDUCE_OF(prod)
 REDUCE_OF(max)
 REDUCE_OF(min)
 
-static const Reducer FN(reducers)[] = {
+static const Reducer FN(reducers)[REDUCE_KINDS] = {
     [REDUCE_SUM] = {FN(rows_sum), FN(columns_sum)},
     [REDUCE_PROD] = {FN(rows_prod), FN(columns_prod)},
     [REDUCE_MAX] = {FN(rows_max), FN(columns_max)},
     [REDUCE_MIN] = {FN(rows_min), FN(columns_min)},
 };
-
-/* --- Where the largest or smallest element is -------------------------------
- * No rounding, so simply in order: NaN first, then the first of equals, or
- * the last. */
-
-ALWAYS_INLINE bool FN(beats)(C v, C best, bool least, bool last) {
-#if CLASS_FLOAT
-  if (best != best) return last && v != v;
-  if (v != v) return true;
-#endif
-  bool better = least ? v < best : v > best;
-  return better || (last && v == best);
-}
-
-static int64_t FN(arg_best)(Walk w, bool least, bool last) {
-  int64_t best_at = 0, r = 0;
-  C best = 0;
-  while (walk_next(&w))
-    for (int64_t i = 0; i < w.n; i++, r++) {
-      C v = LOAD(((const T *)w.data[0])[i * w.step[0]]);
-      if (r > 0 && !FN(beats)(v, best, least, last)) continue;
-      best = v;
-      best_at = r;
-    }
-  return best_at;
-}
-
-/* --- Scans ------------------------------------------------------------------
- * Sequential; `exclusive` leaves the element itself out. */
-
-static void FN(scan)(const Tensor *in, const Tensor *out, bool is_product,
-                     bool exclusive) {
-  const T *x = (const T *)in->data;
-  T *y = (T *)out->data;
-  C total = is_product ? 1 : 0;
-  for (int64_t i = 0; i < in->shape[0]; i++) {
-    C v = LOAD(x[i * in->strides[0]]), next;
-    next = is_product ? MUL_OF(total, v) : ADD_OF(total, v);
-    y[i * out->strides[0]] = STORE(exclusive ? total : next);
-    total = next;
-  }
-}
 
 #undef ADD_OF
 #undef MUL_OF

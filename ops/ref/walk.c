@@ -50,6 +50,34 @@ void walk_start(Walk *w, int count, const Tensor *const *operands) {
   walk_axes(w, count, operands, ~0u);
 }
 
+enum { PIECES_ENOUGH = 16 };
+
+/* The outermost axis that is long enough, or else the longest. */
+static int axis_to_split(const Walk *w) {
+  int best = 0;
+  for (int i = 0; i < w->rank; i++) {
+    if (w->shape[i] >= PIECES_ENOUGH) return i;
+    if (w->shape[i] > w->shape[best]) best = i;
+  }
+  return best;
+}
+
+int64_t walk_pieces(const Walk *w) {
+  if (w->done) return 0;
+  return w->rank ? w->shape[axis_to_split(w)] : 1;
+}
+
+Walk walk_part(const Walk *w, int64_t from, int64_t to) {
+  Walk part = *w;
+  if (w->rank == 0) return part;
+  int axis = axis_to_split(w);
+  part.shape[axis] = to - from;
+  if (axis == w->rank - 1) part.n = to - from;
+  for (int k = 0; k < w->count; k++)
+    part.data[k] += from * w->steps[k][axis] * w->size[k];
+  return part;
+}
+
 bool walk_next(Walk *w) {
   if (w->done) return false;
   if (!w->started) return w->started = true;

@@ -25,6 +25,11 @@ typedef struct Walk {
 void walk_start(Walk *w, int count, const Tensor *const *operands);
 bool walk_next(Walk *w);
 
+/* For threads: how many pieces a walk that was not begun has along the axis
+ * that suits best, and the walk over some of them. */
+int64_t walk_pieces(const Walk *w);
+Walk walk_part(const Walk *w, int64_t from, int64_t to);
+
 /* The same for one tensor's axes, some walked and the others left to the
  * caller: a walk over the axes in `set`. */
 void walk_axes(Walk *w, int count, const Tensor *const *operands,

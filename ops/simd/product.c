@@ -5,6 +5,7 @@
 
 #include "ops/kernel.h"
 #include "ops/pack.h"
+#include "ops/parallel.h"
 
 #include <string.h>
 
@@ -99,7 +100,10 @@ static bool run_part(const OpCall *call, const Part *part, int64_t from,
 
 /* --- Whole products ------------------------------------------------------ */
 
-typedef struct Rows { int64_t from, to; } Rows;
+/* The results that a thread computes. */
+typedef struct Region {
+  int64_t row, rows_end, column, columns_end;
+} Region;
 
 /* Points the part at its rows of b: in the packed panel, or copied now. */
 static void find_panel(Part *part, const Panels *b, float *scratch) {
@@ -114,25 +118,29 @@ static void find_panel(Part *part, const Panels *b, float *scratch) {
   part->block.b = scratch;
 }
 
+static int columns_from(const Region *r, int64_t n) {
+  return r->columns_end - n < PANEL ? (int)(r->columns_end - n) : PANEL;
+}
+
 /* The part at part->k, part->n. */
 static bool run_piece(const OpCall *call, Part *part, const Panels *b,
-                      Rows rows, float *scratch) {
+                      const Region *r, float *scratch) {
   const Product *p = part->p;
   part->block.k = p->k - part->k < BLOCK ? p->k - part->k : BLOCK;
   part->block.more = part->k > 0;
-  part->columns = p->n - part->n < PANEL ? (int)(p->n - part->n) : PANEL;
+  part->columns = columns_from(r, part->n);
   find_panel(part, b, scratch);
-  return run_part(call, part, rows.from, rows.to);
+  return run_part(call, part, r->row, r->rows_end);
 }
 
 /* While the rows of a stay near, each panel goes through all of k at once, so
  * that its results stay near, too. */
 static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
-                          Rows rows, float *scratch) {
-  for (part->n = 0; part->n < part->p->n; part->n += PANEL) {
+                          const Region *r, float *scratch) {
+  for (part->n = r->column; part->n < r->columns_end; part->n += PANEL) {
     part->k = 0;
     do {
-      if (!run_piece(call, part, b, rows, scratch)) return false;
+      if (!run_piece(call, part, b, r, scratch)) return false;
       part->k += BLOCK;
     } while (part->k < part->p->k);
   }
@@ -141,96 +149,102 @@ static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
 
 /* Otherwise a block of k after the other goes through all panels. */
 static bool run_by_blocks(const OpCall *call, Part *part, const Panels *b,
-                          Rows rows, float *scratch) {
+                          const Region *r, float *scratch) {
   for (part->k = 0; part->k < part->p->k; part->k += BLOCK)
-    for (part->n = 0; part->n < part->p->n; part->n += PANEL)
-      if (!run_piece(call, part, b, rows, scratch)) return false;
+    for (part->n = r->column; part->n < r->columns_end; part->n += PANEL)
+      if (!run_piece(call, part, b, r, scratch)) return false;
   return true;
 }
 
 static bool run_rows_near(const OpCall *call, Part *part, const Panels *b,
-                          Rows rows) {
+                          const Region *r) {
   float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
-  bool near = (rows.to - rows.from) * part->p->k <= ELEMENTS_NEAR;
-  return (near ? run_by_panels : run_by_blocks)(call, part, b, rows, scratch);
+  bool near = (r->rows_end - r->row) * part->p->k <= ELEMENTS_NEAR;
+  return (near ? run_by_panels : run_by_blocks)(call, part, b, r, scratch);
 }
 
 /* One row by packed panels, two at a time, each read from end to end. */
-static bool run_vector(const OpCall *call, Part *part, const Panels *b) {
+static bool run_vector(const OpCall *call, Part *part, const Panels *b,
+                       const Region *r) {
   const Product *p = part->p;
   Block *block = &part->block;
   block->k = p->k;
   block->a = element(&p->a, 0, 0);
   block->b_row = PANEL;
   block->b_next = PANEL * p->k;
-  int64_t pairs = p->out.column_step == 1 ? p->n / (2 * PANEL) : 0;
-  for (int64_t i = 0; i < pairs; i++) {
+  int64_t end = r->column;
+  if (p->out.column_step == 1)
+    end += (r->columns_end - end) / (2 * PANEL) * (2 * PANEL);
+  for (part->n = r->column; part->n < end; part->n += 2 * PANEL) {
     if (op_stopped(call)) return false;
-    block->b = b->packed + i * 2 * block->b_next;
-    block->c = element(&p->out, 0, i * 2 * PANEL);
+    block->b = b->packed + part->n * p->k;
+    block->c = element(&p->out, 0, part->n);
     part->simd->row_pair(block);
   }
-  for (part->n = pairs * 2 * PANEL; part->n < p->n; part->n += PANEL) {
-    part->columns = p->n - part->n < PANEL ? (int)(p->n - part->n) : PANEL;
+  for (; part->n < r->columns_end; part->n += PANEL) {
+    part->columns = columns_from(r, part->n);
     find_panel(part, b, NULL);
     if (!run_part(call, part, 0, 1)) return false;
   }
   return true;
 }
 
-static bool run_alone(const OpCall *call, const Product *p, const Panels *b) {
+static bool run_region(const OpCall *call, const Product *p, const Panels *b,
+                       const Region *r) {
   Part part = {.simd = simd_table()->product, .p = p};
   part.block.a_row = p->a.row_step;
   part.block.a_step = p->a.column_step;
-  if (b->packed && p->m == 1) return run_vector(call, &part, b);
+  if (b->packed && p->m == 1) return run_vector(call, &part, b, r);
   int64_t step = b->packed ? ROWS_NEAR : p->m;
-  for (int64_t row = 0; row < p->m; row += step) {
-    Rows rows = {row, p->m - row < step ? p->m : row + step};
-    if (!run_rows_near(call, &part, b, rows)) return false;
+  Region near = *r;
+  for (; near.row < r->rows_end; near.row += step) {
+    near.rows_end = r->rows_end - near.row < step ? r->rows_end
+                                                  : near.row + step;
+    if (!run_rows_near(call, &part, b, &near)) return false;
   }
   return true;
 }
 
 /* --- Threads -------------------------------------------------------------
- * Each takes some of the rows; no sum is split. */
+ * Each takes some of the panels, which are so copied but once; where there are
+ * few of them, some of the rows.  No sum is split. */
 
-#ifdef _OPENMP
-static const double FLOPS_WORTH = 4e6;  /* of a thread: tens of microseconds */
+typedef struct Shared {
+  const OpCall *call;
+  const Product *p;
+  const Panels *b;
+  int64_t parts;  /* of the rows */
+} Shared;
 
-static int threads_for(const OpCall *call, const Product *p) {
-  double most = 2.0 * (double)p->m * (double)p->n * (double)p->k / FLOPS_WORTH;
-  int64_t tiles = p->m / (2 * TILE_ROWS);
-  int threads = call->threads < tiles ? call->threads : (int)tiles;
-  return threads < most ? threads : (int)most;
+static int64_t at_most(int64_t a, int64_t most) { return a < most ? a : most; }
+
+static bool run_columns(const void *data, const Share *share) {
+  const Shared *s = data;
+  int64_t end = at_most(share->to * 2 * PANEL, s->p->n);
+  return run_region(s->call, s->p, s->b,
+                    &(Region){0, s->p->m, share->from * 2 * PANEL, end});
 }
 
-static Product rows_of(const Product *p, int64_t from, int64_t to) {
-  Product part = *p;
-  part.m = to - from;
-  part.a.data = (char *)element(&p->a, from, 0);
-  part.out.data = (char *)element(&p->out, from, 0);
-  return part;
+static bool run_some_rows(const void *data, const Share *share) {
+  const Shared *s = data;
+  int64_t tiles = (s->p->m + TILE_ROWS - 1) / TILE_ROWS;
+  int64_t from = tiles * share->from / s->parts * TILE_ROWS;
+  int64_t to = tiles * share->to / s->parts * TILE_ROWS;
+  return run_region(s->call, s->p, s->b,
+                    &(Region){from, at_most(to, s->p->m), 0, s->p->n});
 }
 
 bool simd_product_panels(const OpCall *call, const Product *p,
                          const Panels *b) {
-  int threads = threads_for(call, p);
-  bool ok = true;
-  if (threads <= 1) return run_alone(call, p, b);
-#pragma omp parallel for num_threads(threads) reduction(&& : ok)
-  for (int i = 0; i < threads; i++) {
-    Product part =
-        rows_of(p, p->m * i / threads, p->m * (i + 1) / threads);
-    ok = run_alone(call, &part, b) && ok;
-  }
-  return ok;
+  int64_t pairs = (p->n + 2 * PANEL - 1) / (2 * PANEL);
+  int64_t rows = p->m / (2 * TILE_ROWS);
+  int threads = parallel_threads(call, pairs > rows ? pairs : rows,
+                                 product_time(p));
+  Shared shared = {call, p, b, threads};
+  if (threads > 1 && pairs < 2 * threads)
+    return parallel_run(threads, threads, run_some_rows, &shared);
+  return parallel_run(threads, pairs, run_columns, &shared);
 }
-#else
-bool simd_product_panels(const OpCall *call, const Product *p,
-                         const Panels *b) {
-  return run_alone(call, p, b);
-}
-#endif
 
 /* --- Products of matrices ------------------------------------------------ */
 

@@ -1,4 +1,5 @@
-/* Kernels on lines of float32, as overlays of ops/ref/rows.c. */
+/* Kernels on lines that are computed in float32, as overlays of
+ * ops/ref/rows.c. */
 #ifndef OPS_SIMD_ROWS_H
 #define OPS_SIMD_ROWS_H
 

@@ -9,6 +9,7 @@
 #define OPS_SIMD_SIMD_H
 
 #include "ops/ref/elementwise.h"
+#include "ops/ref/reduce.h"
 #include "ops/simd/select.h"
 #include "ops/ref/rows.h"
 
@@ -65,6 +66,7 @@ typedef struct Simd {
   StripFn (*cast)(DType from, DType to);
   StripFn (*where)(size_t size);  /* of an element, in bytes */
   SimdLineFn *const *lines;       /* by RowKind; NULL: none here */
+  const Reducer *const *reducers; /* by dtype, then kind; NULL: none here */
 } Simd;
 
 /* The table in use: the best that the machine has, unless simd_select() chose

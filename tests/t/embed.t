@@ -92,7 +92,8 @@ like(slurp("$usr/share/man/man1/rly.1"), qr/^\\fB\\-\\-entry\\fR \\fINAME/m,
 builds("$bare -I$usr/include -L$usr/lib -lrly -lm", 'the installed one links');
 ($status) = run("LD_LIBRARY_PATH=$usr/lib $embed @charlm < $text");
 is($status, 0, 'and runs');
-builds("$bare -I$usr/include $usr/lib/librly.a -ljansson -lm",
+my ($private) = slurp("$usr/lib/pkgconfig/rly.pc") =~ /^Libs.private: (.*)$/m;
+builds("$bare -I$usr/include $usr/lib/librly.a -ljansson $private",
        'and so does the static one');
 surprises($embed, 'embed.c, linked statically');
 

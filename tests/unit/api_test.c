@@ -3,6 +3,7 @@
  * for the last of these alone. */
 #include "include/rly.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -736,6 +737,33 @@ static void test_failing_allocations(void **state) {
   assert_true(n > 20 && m > 5);
 }
 
+/* --- The host's arithmetic ------------------------------------------------ */
+
+/* Whatever rounding the host has chosen: the library rounds to nearest, and
+ * leaves the host its own. */
+static void test_rounding(void **state) {
+  (void)state;
+  static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  static const char program[] =
+      "def @f() { sum(full(0.1f, shape=[1000000])) }\n"
+      "def @main() { (@f(), 1f / 3f) }";
+  for (size_t i = 0; i < LENGTH(modes); i++) {
+    Guest g;
+    guest_start(&g, &(rly_options){.threads = 2}, program);
+    rly_value *plain = call(&g, "main"), *turned;
+    fesetround(modes[i]);
+    turned = call(&g, "main");
+    assert_int_equal(fegetround(), modes[i]);
+    fesetround(FE_TONEAREST);
+    char *expected = rly_value_text(plain);
+    assert_text(&g, rly_value_text(turned), expected);
+    rly_text_free(g.cx, expected);
+    rly_value_free(plain);
+    rly_value_free(turned);
+    guest_end(&g);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_call),
@@ -762,6 +790,7 @@ int main(void) {
       cmocka_unit_test(test_senseless_tensors),
       cmocka_unit_test(test_foreign_handles),
       cmocka_unit_test(test_failing_allocations),
+      cmocka_unit_test(test_rounding),
   };
   return RUN_TESTS(tests);
 }

@@ -19,6 +19,7 @@ extern const SimdProduct ISA(simd_product);
 StripFn ISA(simd_strip)(OpId op, DType dtype);
 StripFn ISA(simd_cast)(DType from, DType to);
 StripFn ISA(simd_where)(size_t size);
+extern const Reducer *const ISA(simd_reducers)[DTYPE_COUNT];
 extern SimdLineFn *const ISA(simd_lines)[ROW_KINDS];
 
 #endif

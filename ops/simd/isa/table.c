@@ -9,4 +9,5 @@ const Simd ISA(simd) = {
     .cast = ISA(simd_cast),
     .where = ISA(simd_where),
     .lines = ISA(simd_lines),
+    .reducers = ISA(simd_reducers),
 };

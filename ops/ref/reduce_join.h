@@ -1,0 +1,20 @@
+/* What joins two partial results of one dtype; included, and undefined again,
+ * by the bodies of reductions and scans. */
+
+#if CLASS_FLOAT
+#define ADD_OF(a, b) (a + b)
+#define MUL_OF(a, b) (a * b)
+/* NaN wins wherever it stands.  No branch: these loops become vectors. */
+#define MAX_OF(a, b) (((a > b) | (a != a)) ? a : b)
+#define MIN_OF(a, b) (((a < b) | (a != a)) ? a : b)
+#elif CLASS_BOOL
+#define ADD_OF(a, b) (a | b)
+#define MUL_OF(a, b) (a & b)
+#define MAX_OF(a, b) (a | b)
+#define MIN_OF(a, b) (a & b)
+#else
+#define ADD_OF(a, b) ((C)((W)a + (W)b))
+#define MUL_OF(a, b) ((C)((W)a * (W)b))
+#define MAX_OF(a, b) (a > b ? a : b)
+#define MIN_OF(a, b) (a < b ? a : b)
+#endif

@@ -26,6 +26,7 @@ endif
 PACKAGES       := gcc libc6-dev perl re2c lemon libjansson-dev libzip-dev \
                   libreadline-dev libcmocka-dev libmpfr-dev
 BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
+NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 # --- Version ----------------------------------------------------------------
 
@@ -113,8 +114,9 @@ differ  := $(B)/fuzz/differ
 
 # --- Building ---------------------------------------------------------------
 
-.PHONY: all lib units deps deps-bench ready demo examples test check \
-        conformance neon lint promote docs bench fuzz install clean help FORCE
+.PHONY: all lib units deps deps-bench deps-neon ready demo examples test check \
+        conformance serial neon lint promote docs bench fuzz install clean \
+        help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -227,6 +229,9 @@ deps:           ## install the Debian packages that the build and tests need
 deps-bench:     ## install the peers that `make bench` compares with
 	@.ci/deps $(BENCH_PACKAGES)
 
+deps-neon:      ## install the compiler and the emulator of `make neon`
+	@.ci/deps $(NEON_PACKAGES)
+
 # A second make, so that nothing is built before the tools are there.
 ready: deps
 
@@ -245,8 +250,15 @@ check: all lib $(units) $(conf)
 	@prove tests/lint $(units) $(wildcard tests/t/*.t)
 	@$(conf) --ratchet
 
+SERIAL_TESTS := simd pack threads ops_law
+
 conformance: all $(conf) ## both suites: what passes, what fails and why
 	@$(conf)
+
+serial:         ## the kernels in a build without OpenMP, tested
+	@$(MAKE) --no-print-directory B=build/serial OPENMP=0 build/serial/rly \
+	  $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
+	@prove $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
 
 neon:           ## the kernels for ARM, cross-compiled, tested under qemu
 	@tests/neon/run

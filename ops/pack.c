@@ -8,6 +8,7 @@ typedef struct Packed {
   BufferExtra extra;
   struct Packed *next;  /* NULL: the last */
   const char *data;     /* the geometry */
+  DType dtype;
   int64_t k, n, row_step, column_step;
   float *panels;
   size_t bytes;
@@ -38,16 +39,16 @@ static const BufferExtra used = {release_nothing};
 
 static bool same_geometry(const Packed *p, const Matrix *b, int64_t k,
                           int64_t n) {
-  return p->data == b->data && p->k == k && p->n == n &&
+  return p->data == b->data && p->dtype == b->dtype && p->k == k && p->n == n &&
          p->row_step == b->row_step && p->column_step == b->column_step;
 }
 
 /* Bytes of the panels; false when b repeats elements of a smaller buffer. */
-static bool bytes_of(const Buffer *buffer, int64_t k, int64_t n,
-                     size_t *bytes) {
+static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
+                     int64_t n, size_t *bytes) {
   size_t elements;
   if (!size_mul((size_t)k, (size_t)n, &elements) ||
-      elements > buffer->size / sizeof(float))
+      elements > buffer->size / dtype_size(b->dtype))
     return false;
   size_t width = ((size_t)n + GROUP - 1) / GROUP * GROUP;
   return size_mul((size_t)k * sizeof(float), width, bytes);
@@ -73,11 +74,12 @@ static bool fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels,
 static Packed *packed_new(const Buffer *buffer, const Matrix *b, int64_t k,
                           int64_t n, Mem *mem, const _Atomic int *stop) {
   size_t bytes;
-  if (!bytes_of(buffer, k, n, &bytes)) return NULL;
+  if (!bytes_of(buffer, b, k, n, &bytes)) return NULL;
   Packed *p = mem_alloc(mem, sizeof *p);
   if (!p) return NULL;
-  *p = (Packed){.extra = {release_list}, .data = b->data, .k = k, .n = n,
-                .row_step = b->row_step, .column_step = b->column_step,
+  *p = (Packed){.extra = {release_list}, .data = b->data,
+                .dtype = b->dtype, .k = k, .n = n, .row_step = b->row_step,
+                .column_step = b->column_step,
                 .panels = mem_alloc_aligned(mem, bytes), .bytes = bytes};
   if (!p->panels) return mem_free(mem, p, sizeof *p), NULL;
   if (fill_panels(b, k, n, p->panels, stop)) return p;

@@ -40,9 +40,21 @@ static CopyPlan copy_plan(const Tensor *dst, const Tensor *src) {
   return p;
 }
 
-/* Takes the last axis out of the plan, or one of length 1. */
-static Axis plan_pop(CopyPlan *p) {
-  return p->rank ? p->axes[--p->rank] : (Axis){1, 1, 1};
+static Axis plan_take(CopyPlan *p, int i) {
+  Axis a = p->axes[i];
+  memmove(&p->axes[i], &p->axes[i + 1],
+          (size_t)(p->rank - 1 - i) * sizeof *p->axes);
+  p->rank--;
+  return a;
+}
+
+/* Takes out the axis along which the result is contiguous, or else the last;
+ * or one of length 1. */
+static Axis plan_take_column(CopyPlan *p) {
+  int i = p->rank - 1;
+  if (i < 0) return (Axis){1, 1, 1};
+  while (i > 0 && p->axes[i].dst != 1) i--;
+  return plan_take(p, p->axes[i].dst == 1 ? i : p->rank - 1);
 }
 
 /* Takes out the axis along which the source is contiguous, if there is one. */
@@ -50,10 +62,7 @@ static bool plan_take_contiguous(CopyPlan *p, Axis *a) {
   int i = p->rank - 1;
   while (i >= 0 && p->axes[i].src != 1) i--;
   if (i < 0) return false;
-  *a = p->axes[i];
-  memmove(&p->axes[i], &p->axes[i + 1],
-          (size_t)(p->rank - 1 - i) * sizeof *p->axes);
-  p->rank--;
+  *a = plan_take(p, i);
   return true;
 }
 
@@ -178,7 +187,7 @@ static void copy_transposed(const Inner *c, char *dst, const char *src) {
 /* --- Whole copies -------------------------------------------------------- */
 
 static Inner plan_inner(CopyPlan *p, size_t size) {
-  Inner c = {.size = size, .column = plan_pop(p)};
+  Inner c = {.size = size, .column = plan_take_column(p)};
   if (c.column.dst == 1 && c.column.src != 1)
     c.transposed = plan_take_contiguous(p, &c.row);
   return c;

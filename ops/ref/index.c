@@ -1,6 +1,7 @@
 /* Kernels that look elements up or put them somewhere: take, gather,
  * gather_nd, scatter_nd, argwhere, unique.  Indices of any integer dtype. */
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 #include "ops/ref/elementwise.h"
 #include "ops/ref/move.h"
 #include "ops/ref/sort.h"
@@ -11,6 +12,63 @@ static bool out_of_range(OpCall *call, int64_t at, int64_t n) {
   return op_fault(call, E0604, "index %lld is out of range for an axis of "
                   "length %lld", (long long)at, (long long)n);
 }
+
+/* The elements of an index tensor, row-major, in the call's arena; NULL when
+ * memory is short. */
+static int64_t *indices_of(OpCall *call, const Tensor *t) {
+  int64_t *all = ARENA_ARRAY(call->arena, int64_t, (size_t)tensor_count(t) + 1);
+  if (!all) return op_out_of_memory(call), NULL;
+  Tensor to = tensor_on_data(DT_INT64, t->rank, t->shape, all);
+  OpCall cast = *call;
+  cast.args = &t;
+  cast.arg_count = 1;
+  cast.outs = (Tensor *[]){&to};
+  bool ok = elementwise_run(&cast, elementwise_cast(t->dtype, DT_INT64).strip,
+                            NULL);
+  return ok ? all : NULL;
+}
+
+/* Are all of them from `least` to n - 1? */
+static bool all_in_range(OpCall *call, const int64_t *indices, int64_t count,
+                         int64_t least, int64_t n) {
+  for (int64_t i = 0; i < count; i++)
+    if (indices[i] < least || indices[i] >= n)
+      return out_of_range(call, indices[i], n);
+  return true;
+}
+
+/* Copies n elements of that size, `step` apart, or at places of their own. */
+#define MOVE_ELEMENTS(T)                                                    \
+  static void gather_##T(char *to, const char *from, const int64_t *places, \
+                         int64_t place_step, int64_t step, int64_t n) {     \
+    const T *x = (const T *)from;                                           \
+    T *out = (T *)to;                                                       \
+    for (int64_t i = 0; i < n; i++)                                         \
+      out[i] = x[places[i] * place_step + i * step];                        \
+  }                                                                         \
+  static void scatter_##T(char *to, const char *from, const int64_t *places,\
+                          int64_t place_step, int64_t step, int64_t n) {    \
+    const T *x = (const T *)from;                                           \
+    T *out = (T *)to;                                                       \
+    for (int64_t i = 0; i < n; i++)                                         \
+      out[places[i] * place_step + i * step] = x[i];                        \
+  }
+MOVE_ELEMENTS(uint8_t)
+MOVE_ELEMENTS(uint16_t)
+MOVE_ELEMENTS(uint32_t)
+MOVE_ELEMENTS(uint64_t)
+#undef MOVE_ELEMENTS
+
+typedef void (*MoveElements)(char *to, const char *from, const int64_t *places,
+                             int64_t place_step, int64_t step, int64_t n);
+static const struct { MoveElements gather, scatter; } moves[9] = {
+    [1] = {gather_uint8_t, scatter_uint8_t},
+    [2] = {gather_uint16_t, scatter_uint16_t},
+    [4] = {gather_uint32_t, scatter_uint32_t},
+    [8] = {gather_uint64_t, scatter_uint64_t},
+};
+
+static const double NANOSECONDS = 1;  /* an element */
 
 /* --- take ---------------------------------------------------------------- */
 
@@ -41,30 +99,6 @@ static bool take_row(OpCall *call, TakeMode mode, int axis) {
   return view_out(call, 0, &row);
 }
 
-/* The result with the axes of the indices as one, in place of `axis`. */
-static Tensor take_target(const Tensor *out, const Tensor *x, int axis,
-                          int64_t count) {
-  int64_t shape[RANK_MAX], strides[RANK_MAX];
-  memcpy(shape, x->shape, sizeof shape);
-  shape[axis] = count;
-  strides_row_major(x->rank, shape, strides);
-  return geometry_of(out, x->rank, shape, strides, 0);
-}
-
-/* Indices first..first+count of the index tensor pick rows of `x`. */
-static bool take_rows(OpCall *call, TakeMode mode, const Tensor *x, int axis,
-                      int64_t first, int64_t count, const Tensor *to) {
-  for (int64_t i = 0; i < count; i++) {
-    if (op_stopped(call)) return false;
-    int64_t at = tensor_i64_at(call->args[1], first + i);
-    if (!take_position(call, mode, x->shape[axis], &at)) return false;
-    Tensor from = geometry_slice(x, axis, at, 1);
-    Tensor row = geometry_slice(to, axis, i, 1);
-    tensor_copy_into(&row, &from);
-  }
-  return true;
-}
-
 /* The first `batch` axes at their position number `at`. */
 static Tensor batch_at(const Tensor *t, int batch, int64_t at) {
   Tensor part = *t;
@@ -75,33 +109,100 @@ static Tensor batch_at(const Tensor *t, int batch, int64_t at) {
   return part;
 }
 
-static bool take_axis(OpCall *call, TakeMode mode, int axis, Tensor *out) {
-  const Tensor *x = call->args[0], *indices = call->args[1];
-  int64_t batch = attr_int(call->attrs, ATTR_batch_dims), batches = 1;
-  if (batch < 0) batch += indices->rank;
-  for (int i = 0; i < batch; i++) batches *= x->shape[i];
-  if (tensor_count(out) == 0) return true;
-  int64_t count = tensor_count(indices) / batches;
-  Tensor target = take_target(out, x, axis, count);
-  for (int64_t b = 0; b < batches; b++) {
-    Tensor from = batch_at(x, (int)batch, b);
-    Tensor to = batch_at(&target, (int)batch, b);
-    if (!take_rows(call, mode, &from, axis, b * count, count, &to))
-      return false;
+/* The indices as positions along an axis of n elements. */
+static int64_t *take_positions(OpCall *call, TakeMode mode, int64_t n) {
+  const Tensor *indices = call->args[1];
+  int64_t *at = indices_of(call, indices), count = tensor_count(indices);
+  for (int64_t i = 0; at && i < count; i++)
+    if (!take_position(call, mode, n, &at[i])) return NULL;
+  return at;
+}
+
+/* Slices of the data, each what follows `axis`, in the order of the result:
+ * for each place of the axes before it, one for each index. */
+typedef struct Taking {
+  const OpCall *call;
+  int axis;
+  int64_t per_batch;     /* places before the axis, behind the batch's axes */
+  int64_t count;         /* of indices, in a batch */
+  const int64_t *positions;
+  Tensor slice;          /* the geometry of one */
+  char *out;
+  int64_t bytes;         /* of one in the result */
+  bool contiguous;
+} Taking;
+
+static void take_slice(const Taking *t, const char *from, char *to) {
+  if (t->contiguous) {
+    memcpy(to, from, (size_t)t->bytes);
+    return;
+  }
+  Tensor slice = t->slice, out = tensor_on_data((DType)slice.dtype, slice.rank,
+                                                slice.shape, to);
+  slice.data = (char *)from;
+  tensor_copy_into(&out, &slice);
+}
+
+/* All slices of one place; single elements go together. */
+static void take_place(const Taking *t, int64_t place) {
+  const Tensor *x = t->call->args[0];
+  int64_t size = (int64_t)dtype_size(x->dtype);
+  int64_t step = x->strides[t->axis];
+  const int64_t *at = t->positions + place / t->per_batch * t->count;
+  Tensor from = batch_at(x, t->axis, place);
+  char *to = t->out + place * t->count * t->bytes;
+  if (t->bytes == size) {
+    moves[size].gather(to, from.data, at, step, 0, t->count);
+    return;
+  }
+  for (int64_t i = 0; i < t->count; i++, to += t->bytes)
+    take_slice(t, from.data + at[i] * step * size, to);
+}
+
+static bool take_share(const void *data, const Share *share) {
+  const Taking *t = data;
+  for (int64_t place = share->from; place < share->to; place++) {
+    if (op_stopped(t->call)) return false;
+    take_place(t, place);
   }
   return true;
+}
+
+static bool take_axis(OpCall *call, TakeMode mode, int axis, Tensor *out) {
+  const Tensor *x = call->args[0], *indices = call->args[1];
+  int64_t batch = attr_int(call->attrs, ATTR_batch_dims);
+  if (batch < 0) batch += indices->rank;
+  if (tensor_count(out) == 0) return true;
+  Taking t = {.call = call, .axis = axis, .per_batch = 1,
+              .count = tensor_count(indices), .out = out->data};
+  for (int i = 0; i < batch; i++) t.count /= x->shape[i];
+  for (int i = (int)batch; i < axis; i++) t.per_batch *= x->shape[i];
+  t.positions = take_positions(call, mode, x->shape[axis]);
+  if (!t.positions) return false;
+  t.slice = geometry_of(x, x->rank - axis - 1, x->shape + axis + 1,
+                        x->strides + axis + 1, 0);
+  t.contiguous = tensor_is_contiguous(&t.slice);
+  t.bytes = (int64_t)tensor_bytes(&t.slice);
+  int64_t places = tensor_count(out) * (int64_t)dtype_size(out->dtype) /
+                   (t.count * t.bytes);
+  double work = NANOSECONDS * (double)tensor_count(out);
+  return parallel_run(parallel_threads(call, places, work), places, take_share,
+                      &t);
 }
 
 /* Indices into the elements in row-major order. */
 static bool take_flat(OpCall *call, TakeMode mode, Tensor *out) {
   const Tensor *x = call->args[0];
-  int64_t n = tensor_count(x), count = tensor_count(out);
+  int64_t size = (int64_t)dtype_size(x->dtype), count = tensor_count(out);
+  const int64_t *at = take_positions(call, mode, tensor_count(x));
+  if (!at) return false;
+  if (tensor_is_contiguous(x)) {
+    moves[size].gather(out->data, x->data, at, 1, 0, count);
+    return true;
+  }
   for (int64_t i = 0; i < count; i++) {
     if (op_stopped(call)) return false;
-    int64_t at = tensor_i64_at(call->args[1], i);
-    if (!take_position(call, mode, n, &at)) return false;
-    bits_store(out->dtype, out->data + i * (int64_t)dtype_size(out->dtype),
-               tensor_bits_at(x, at));
+    bits_store(out->dtype, out->data + i * size, tensor_bits_at(x, at[i]));
   }
   return true;
 }
@@ -128,26 +229,55 @@ bool kernel_take(OpCall *call) {
 
 /* --- gather -------------------------------------------------------------- */
 
-bool kernel_gather(OpCall *call) {
-  const Tensor *x = call->args[0], *indices = call->args[1];
-  Tensor *out = call->outs[0];
-  int64_t axis = attr_int(call->attrs, ATTR_axis), n = tensor_count(out);
-  if (axis < 0) axis += x->rank;
-  int64_t size = (int64_t)dtype_size(x->dtype);
-  for (int64_t i = 0; i < n; i++) {
-    if (op_stopped(call)) return false;
-    int64_t at = tensor_i64_at(indices, i), rest = i, offset = 0;
-    if (at < 0 || at >= x->shape[axis])
-      return out_of_range(call, at, x->shape[axis]);
-    for (int k = out->rank - 1; k >= 0; k--) {
-      int64_t position = rest % out->shape[k];
-      rest /= out->shape[k];
-      offset += (k == axis ? at : position) * x->strides[k];
-    }
-    bits_store(out->dtype, out->data + i * size,
-               bits_load(x->dtype, x->data + offset * size));
+/* The places of a tensor that an index tensor of as many dims names, one along
+ * `axis` for each of its elements, the other coordinates being its own. */
+typedef struct Named {
+  const OpCall *call;
+  const Tensor *indices, *tensor;
+  const int64_t *at;
+  int axis;
+} Named;
+
+/* A line along the last axis: its first place, and the step to the next. */
+static char *named_line(const Named *n, int64_t line, int64_t *step) {
+  const Tensor *t = n->tensor, *like = n->indices;
+  int last = like->rank - 1;
+  int64_t offset = 0;
+  for (int k = last - 1; k >= 0; k--) {
+    if (k != n->axis) offset += line % like->shape[k] * t->strides[k];
+    line /= like->shape[k];
+  }
+  *step = n->axis == last ? 0 : t->strides[last];
+  return t->data + offset * (int64_t)dtype_size(t->dtype);
+}
+
+static bool gather_share(const void *data, const Share *share) {
+  const Named *n = data;
+  int64_t size = (int64_t)dtype_size(n->tensor->dtype), step;
+  int64_t length = n->indices->shape[n->indices->rank - 1];
+  char *to = n->call->outs[0]->data;
+  for (int64_t i = share->from; i < share->to; i++) {
+    if (op_stopped(n->call)) return false;
+    const char *from = named_line(n, i, &step);
+    moves[size].gather(to + i * length * size, from, n->at + i * length,
+                       n->tensor->strides[n->axis], step, length);
   }
   return true;
+}
+
+bool kernel_gather(OpCall *call) {
+  const Tensor *x = call->args[0], *indices = call->args[1];
+  int64_t axis = attr_int(call->attrs, ATTR_axis);
+  int64_t count = tensor_count(indices);
+  if (axis < 0) axis += x->rank;
+  Named n = {call, indices, x, indices_of(call, indices), (int)axis};
+  if (!n.at || !all_in_range(call, n.at, count, 0, x->shape[axis]))
+    return false;
+  if (count == 0) return true;
+  int64_t lines = count / indices->shape[indices->rank - 1];
+  return parallel_run(parallel_threads(call, lines, NANOSECONDS *
+                                                        (double)count),
+                      lines, gather_share, &n);
 }
 
 /* --- gather_nd, scatter_nd --------------------------------------------------
@@ -297,31 +427,63 @@ static Value scatter_value(OpId op, DType dtype, Value old, Value update) {
       .scalar(v, bits_from_i64(dtype, 2), old, &fail);
 }
 
+/* One line of updates; each element in order, for places may be named twice. */
+static void scatter_line(const Named *n, OpId op, int64_t line,
+                         const char *updates) {
+  int64_t size = (int64_t)dtype_size(n->tensor->dtype), step;
+  int64_t length = n->indices->shape[n->indices->rank - 1];
+  int64_t along = n->tensor->strides[n->axis];
+  const int64_t *at = n->at + line * length;
+  DType dtype = (DType)n->tensor->dtype;
+  char *first = named_line(n, line, &step);
+  updates += line * length * size;
+  if (op == OP_COPY) {
+    moves[size].scatter(first, updates, at, along, step, length);
+    return;
+  }
+  for (int64_t i = 0; i < length; i++, updates += size) {
+    char *place = first + (at[i] * along + i * step) * size;
+    bits_store(dtype, place,
+               scatter_value(op, dtype, bits_load(dtype, place),
+                             bits_load(dtype, updates)));
+  }
+}
+
+/* The updates in the shape of the indices, contiguous; a copy, if need be, in
+ * the arena. */
+static const char *updates_of(OpCall *call, const Tensor *indices) {
+  const Tensor *updates = call->args[2];
+  Tensor part = geometry_of(updates, indices->rank, indices->shape,
+                            updates->strides, 0);
+  if (tensor_is_contiguous(&part)) return part.data;
+  size_t bytes = tensor_bytes(&part);
+  char *room = arena_array(call->arena, bytes + 1, 1);
+  if (!room) return op_out_of_memory(call), NULL;
+  Tensor copy = tensor_on_data((DType)part.dtype, part.rank, part.shape, room);
+  tensor_copy_into(&copy, &part);
+  return room;
+}
+
 /* Indices count from the end when negative. */
 bool kernel_scatter_elements(OpCall *call) {
-  const Tensor *indices = call->args[1], *updates = call->args[2];
+  const Tensor *indices = call->args[1];
   Tensor *out = call->outs[0];
-  int64_t axis = attr_int(call->attrs, ATTR_axis), n = tensor_count(indices);
-  int64_t size = (int64_t)dtype_size(out->dtype);
+  int64_t axis = attr_int(call->attrs, ATTR_axis);
+  int64_t count = tensor_count(indices);
   OpId op = scatter_mode(call, ATTR_reduction);
   if (axis < 0) axis += out->rank;
+  int64_t length = out->shape[axis], *at = indices_of(call, indices);
   copy_unless_same(out, call->args[0]);
-  for (int64_t i = 0; i < n; i++) {
+  if (!at || !all_in_range(call, at, count, -length, length)) return false;
+  for (int64_t i = 0; i < count; i++) at[i] += at[i] < 0 ? length : 0;
+  Named n = {call, indices, out, at, (int)axis};
+  const char *updates = updates_of(call, indices);
+  int64_t lines = count ? count / indices->shape[indices->rank - 1] : 0;
+  for (int64_t i = 0; updates && i < lines; i++) {
     if (op_stopped(call)) return false;
-    int64_t at = tensor_i64_at(indices, i), length = out->shape[axis];
-    if (at < -length || at >= length) return out_of_range(call, at, length);
-    if (at < 0) at += length;
-    int64_t rest = i, offset = at * out->strides[axis];
-    for (int k = out->rank - 1; k >= 0; k--) {
-      if (k != axis) offset += rest % indices->shape[k] * out->strides[k];
-      rest /= indices->shape[k];
-    }
-    char *place = out->data + offset * size;
-    bits_store(out->dtype, place,
-               scatter_value(op, out->dtype, bits_load(out->dtype, place),
-                             tensor_bits_at(updates, i)));
+    scatter_line(&n, op, i, updates);
   }
-  return true;
+  return updates != NULL;
 }
 
 /* --- Permutations and positions ------------------------------------------ */

@@ -15,12 +15,20 @@ enum { ROWS = 8, COLUMNS = 32, BLOCK = 128 };
 #define BODY "ops/ref/product_body.h"
 #include "ops/ref/each_sum.h"
 
+static SimdPlainProduct plain(int type, SimdPlainProduct reference) {
+  const Simd *simd = simd_table();
+  SimdPlainProduct own = simd ? simd->plain_products[type] : NULL;
+  return own ? own : reference;
+}
+
 bool product_run(OpCall *call, const Product *p) {
   DType in = p->a.dtype, out = p->out.dtype;
   if (simd_product_takes(p)) return simd_product_run(call, p);
-  if (in == DT_FLOAT64 || out == DT_FLOAT64) return run_f64(call, p);
+  if (in == DT_FLOAT64 || out == DT_FLOAT64)
+    return plain(SIMD_F64, run_f64)(call, p);
   if (dtype_is_float(in)) return run_f32(call, p);
-  return (dtype_size(out) == 8 ? run_u64 : run_u32)(call, p);
+  if (dtype_size(out) < 8) return run_u32(call, p);
+  return plain(SIMD_U64, run_u64)(call, p);
 }
 
 /* --- Kernels ------------------------------------------------------------- */

@@ -106,10 +106,10 @@ static bool run_columns(const Reduction *r, const Walk *outer) {
 }
 
 static bool run_rows(const Reduction *r, const Walk *outer) {
+  Walk w = r->inner;
   for (int64_t j = 0; j < outer->n; j++) {
     if (op_stopped(r->call)) return false;
-    Walk w = at_address(&r->inner, outer->data[0] +
-                                       j * outer->step[0] * outer->size[0]);
+    w.data[0] = outer->data[0] + j * outer->step[0] * outer->size[0];
     r->reducer->row(&w, outer->data[1] + j * outer->step[1] * outer->size[1],
                     r->divisor);
   }

@@ -342,7 +342,7 @@ static void choose_blocks(Work *w) {
 }
 
 static Work work_of(const OpCall *call, const ConvPlan *p, int threads) {
-  Work w = {.call = call, .plan = p, .simd = simd_table()->product,
+  Work w = {.call = call, .plan = p, .simd = simd_table()->products[SIMD_F32],
             .rows = p->weight->shape[1], .depths = p->out.shape[2],
             .row_parts = 1};
   w.columns = lines_of(&p->axes[2], p->out.shape[4], p->weight->shape[5]);
@@ -389,7 +389,7 @@ static bool image_fits(const ConvPlan *p) {
 
 bool simd_conv_takes(const ConvPlan *p) {
   const Simd *simd = simd_table();
-  return simd && simd->product && p->data.dtype == DT_FLOAT32 &&
+  return simd && p->data.dtype == DT_FLOAT32 &&
          p->out.dtype == DT_FLOAT32 && p->k > 0 && image_fits(p);
 }
 

@@ -6,6 +6,7 @@
 #include "ops/kernel.h"
 #include "ops/pack.h"
 #include "ops/parallel.h"
+#include "ops/ref/tile.h"
 
 #include <string.h>
 
@@ -21,10 +22,46 @@ static float *element(const Matrix *x, int64_t row, int64_t column) {
   return (float *)x->data + row * x->row_step + column * x->column_step;
 }
 
-static void fill_from_matrix(const void *source, int64_t k, int rows,
-                             int64_t n, int columns, float *panel) {
-  const Matrix *b = source;
-  int width = panel_width(columns);
+/* float32 for floats, uint32_t for what is no float. */
+static SimdType type_of(DType dtype) {
+  return dtype_is_float(dtype) ? SIMD_F32 : SIMD_U32;
+}
+
+/* Are elements of the dtype what they are accumulated in? */
+static bool is_own(DType dtype) {
+  return dtype == DT_FLOAT32 || dtype == DT_INT32 || dtype == DT_UINT32;
+}
+
+static char *address(const Matrix *x, int64_t row, int64_t column) {
+  return x->data + (row * x->row_step + column * x->column_step) *
+                       (int64_t)dtype_size(x->dtype);
+}
+
+static void load_run(DType dtype, const char *from, int64_t step, int64_t n,
+                     float *to) {
+  if (type_of(dtype) == SIMD_F32) tile_load_f32(dtype, from, step, n, to);
+  else tile_load_u32(dtype, from, step, n, (uint32_t *)to);
+}
+
+/* Along b's contiguous axis, if it has one. */
+static void convert_panel(const Matrix *b, int64_t k, int rows, int64_t n,
+                          int columns, float *panel, int width) {
+  float run[BLOCK];
+  if (b->row_step != 1 || rows > BLOCK) {
+    for (int i = 0; i < rows; i++)
+      load_run(b->dtype, address(b, k + i, n), b->column_step, columns,
+               panel + i * width);
+    return;
+  }
+  for (int j = 0; j < columns; j++) {
+    load_run(b->dtype, address(b, k, n + j), 1, rows, run);
+    for (int i = 0; i < rows; i++)
+      memcpy(panel + i * width + j, &run[i], sizeof *run);
+  }
+}
+
+static void copy_panel(const Matrix *b, int64_t k, int rows, int64_t n,
+                       int columns, float *panel, int width) {
   int64_t shape[] = {rows, columns};
   Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, element(b, k, n));
   from.strides[0] = b->row_step;
@@ -32,6 +69,14 @@ static void fill_from_matrix(const void *source, int64_t k, int rows,
   Tensor to = tensor_on_data(DT_FLOAT32, 2, shape, panel);
   to.strides[0] = width;
   tensor_copy_into(&to, &from);
+}
+
+static void fill_from_matrix(const void *source, int64_t k, int rows,
+                             int64_t n, int columns, float *panel) {
+  const Matrix *b = source;
+  int width = panel_width(columns);
+  (is_own(b->dtype) ? copy_panel : convert_panel)(b, k, rows, n, columns,
+                                                  panel, width);
   for (int i = 0; i < rows && columns < width; i++)
     memset(panel + i * width + columns, 0,
            (size_t)(width - columns) * sizeof *panel);
@@ -191,7 +236,7 @@ static bool run_vector(const OpCall *call, Part *part, const Panels *b,
 
 static bool run_region(const OpCall *call, const Product *p, const Panels *b,
                        const Region *r) {
-  Part part = {.simd = simd_table()->product, .p = p};
+  Part part = {.simd = simd_table()->products[type_of(p->a.dtype)], .p = p};
   part.block.a_row = p->a.row_step;
   part.block.a_step = p->a.column_step;
   if (b->packed && p->m == 1) return run_vector(call, &part, b, r);
@@ -265,20 +310,62 @@ static Product turned(const Product *p) {
 }
 
 bool simd_product_takes(const Product *p) {
-  const Simd *simd = simd_table();
-  return simd && simd->product && p->a.dtype == DT_FLOAT32 &&
-         p->b.dtype == DT_FLOAT32 && p->out.dtype == DT_FLOAT32;
+  DType out = p->out.dtype;
+  if (!simd_table() || p->a.dtype == DT_FLOAT64 || out == DT_FLOAT64)
+    return false;
+  if (dtype_is_float(out) != dtype_is_float(p->a.dtype)) return false;
+  return dtype_is_float(out) || dtype_size(out) < 8;
 }
 
-bool simd_product_run(const OpCall *call, const Product *p) {
-  Product other;
-  if (p->n < COLUMNS_FEW && p->m > p->n) {
-    other = turned(p);
-    p = &other;
-  }
-  Panels panels = panels_of_matrix(&p->b);
-  if (p->weights)
-    panels.packed =
-        pack_find(p->weights, &p->b, p->k, p->n, call->heap->mem, call->stop);
-  return simd_product_panels(call, p, &panels);
+/* Operands that are not what is accumulated in are converted first, and the
+ * results at the end. */
+static void load_matrix(const Matrix *from, int64_t rows, int64_t columns,
+                        float *to) {
+  for (int64_t i = 0; i < rows; i++)
+    load_run(from->dtype, address(from, i, 0), from->column_step, columns,
+             to + i * columns);
+}
+
+static void store_matrix(const Matrix *to, int64_t rows, int64_t columns,
+                         const float *from) {
+  for (int64_t i = 0; i < rows; i++, from += columns)
+    if (type_of(to->dtype) == SIMD_F32)
+      tile_store_f32(to->dtype, address(to, i, 0), to->column_step, columns,
+                     from);
+    else
+      tile_store_u32(to->dtype, address(to, i, 0), to->column_step, columns,
+                     (const uint32_t *)from);
+}
+
+static Matrix own_matrix(DType dtype, float *data, int64_t columns) {
+  DType own = type_of(dtype) == SIMD_F32 ? DT_FLOAT32 : DT_UINT32;
+  return (Matrix){own, (char *)data, columns, 1};
+}
+
+static bool run_converted(OpCall *call, Product *p, const Panels *b) {
+  Matrix a = p->a, out = p->out;
+  size_t operand = is_own(a.dtype) ? 0 : (size_t)(p->m * p->k);
+  size_t results = is_own(out.dtype) ? 0 : (size_t)(p->m * p->n);
+  size_t bytes = (operand + results) * sizeof(float);
+  float *room = mem_alloc_aligned(call->heap->mem, bytes);
+  if (!room) return op_out_of_memory(call);
+  if (operand) p->a = own_matrix(a.dtype, room, p->k);
+  if (operand) load_matrix(&a, p->m, p->k, room);
+  if (results) p->out = own_matrix(out.dtype, room + operand, p->n);
+  bool ok = simd_product_panels(call, p, b);
+  if (ok && results) store_matrix(&out, p->m, p->n, room + operand);
+  mem_free_aligned(call->heap->mem, room, bytes);
+  return ok;
+}
+
+bool simd_product_run(OpCall *call, const Product *p) {
+  Product own = p->n < COLUMNS_FEW && p->m > p->n ? turned(p) : *p;
+  Matrix b = own.b;
+  Panels panels = panels_of_matrix(&b);
+  if (own.weights)
+    panels.packed = pack_find(own.weights, &b, own.k, own.n,
+                              call->heap->mem, call->stop);
+  if (!is_own(own.a.dtype) || !is_own(own.out.dtype))
+    return run_converted(call, &own, &panels);
+  return simd_product_panels(call, &own, &panels);
 }

@@ -9,6 +9,7 @@
 #define OPS_SIMD_SIMD_H
 
 #include "ops/ref/elementwise.h"
+#include "ops/ref/product.h"
 #include "ops/ref/reduce.h"
 #include "ops/simd/select.h"
 #include "ops/ref/rows.h"
@@ -22,8 +23,8 @@ enum {
 };
 
 /* c[rows, columns] = a[rows, k] * b[k, columns], or that added to c: each sum
- * is one chain of fused multiply-adds over ascending k.  Steps are in
- * elements. */
+ * is one chain of (fused) multiply-adds over ascending k.  Steps are in
+ * elements, which are float or, of the same size, uint32_t. */
 typedef struct Block {
   int64_t k;
   const float *a;
@@ -44,6 +45,13 @@ typedef struct SimdProduct {
   BlockFn *row_pair;                 /* one row, two whole panels */
 } SimdProduct;
 
+/* What is accumulated in. */
+typedef enum SimdType { SIMD_F32, SIMD_U32, SIMD_PRODUCTS } SimdType;
+
+/* A product as a whole, without panels: by type; NULL: none here. */
+typedef bool (*SimdPlainProduct)(OpCall *call, const Product *p);
+enum { SIMD_F64, SIMD_U64 };
+
 /* --- Lines ---------------------------------------------------------------- */
 
 /* The elements of one line of a RowCall; out may be x. */
@@ -60,7 +68,8 @@ typedef void SimdLineFn(const SimdLine *line);
 
 typedef struct Simd {
   const char *isa;
-  const SimdProduct *product;
+  const SimdProduct *const *products;  /* by SimdType */
+  const SimdPlainProduct *plain_products;
   /* Element-wise strips, as elementwise.h has them; NULL: none here. */
   StripFn (*strip)(OpId op, DType dtype);
   StripFn (*cast)(DType from, DType to);

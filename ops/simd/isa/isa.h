@@ -15,7 +15,8 @@
 #define ISA_QUOTED(isa) ISA_QUOTE(isa)
 #define ISA_TEXT ISA_QUOTED(SIMD_ISA)
 
-extern const SimdProduct ISA(simd_product);
+extern const SimdPlainProduct ISA(simd_plain_products)[];
+extern const SimdProduct *const ISA(simd_products)[SIMD_PRODUCTS];
 StripFn ISA(simd_strip)(OpId op, DType dtype);
 StripFn ISA(simd_cast)(DType from, DType to);
 StripFn ISA(simd_where)(size_t size);

@@ -1,13 +1,12 @@
 /* Reductions, from the same source as the reference kernels, for the dtypes
- * that programs reduce most. */
-#include "ops/simd/isa/isa.h"
+ * that programs reduce most; and contiguous lines of float32, the sixteen
+ * partial results of which are kept in registers. */
+#include "ops/simd/isa/part.h"
 
 #include "ops/ref/elementwise.h"
 #include "tensor/half.h"
 
 #include <string.h>
-
-enum { PARTS = 16 };
 
 #define BODY "ops/ref/reduce_body.h"
 #include "ops/ref/each_bool.h"
@@ -15,9 +14,85 @@ enum { PARTS = 16 };
 #include "ops/ref/each_int.h"
 #include "ops/simd/isa/each_float.h"
 
+/* --- Lines of float32 ---------------------------------------------------- */
+
+/* Where a NaN was met; a maximum or minimum goes on without it. */
+typedef struct Extreme {
+  Part best;
+  VI bad[VECTORS];
+} Extreme;
+
+VEC_FN Part part_times(Part a, Part b) {
+  EACH_VECTOR a.of[i] *= b.of[i];
+  return a;
+}
+
+VEC_FN Part part_min(Part a, Part b) {
+  EACH_VECTOR a.of[i] = vf_min(a.of[i], b.of[i]);
+  return a;
+}
+
+VEC_FN Part part_spoilt(Extreme e) {
+  EACH_VECTOR e.best.of[i] =
+      vf_select(e.bad[i], vf_set(__builtin_nanf("")), e.best.of[i]);
+  return e.best;
+}
+
+VEC_FN void meet(Extreme *e, Part x, Part (*join)(Part, Part)) {
+  e->best = join(e->best, x);
+  EACH_VECTOR e->bad[i] |= x.of[i] != x.of[i];
+}
+
+#define SUM_LINE(name, JOIN, neutral)                                      \
+  static Part line_##name(const float *x, int64_t n) {                     \
+    Part all = part_set(neutral);                                          \
+    for (int64_t at = 0; at < n; at += PARTS)                              \
+      all = JOIN(all, part_load(x + at, n - at, neutral));                 \
+    return all;                                                            \
+  }
+#define EXTREME_LINE(name, JOIN, neutral)                                  \
+  static Part line_##name(const float *x, int64_t n) {                     \
+    Extreme e = {.best = part_set(neutral)};                               \
+    for (int64_t at = 0; at < n; at += PARTS)                              \
+      meet(&e, part_load(x + at, n - at, neutral), JOIN);                  \
+    return part_spoilt(e);                                                 \
+  }
+SUM_LINE(sum, part_add, 0)
+SUM_LINE(prod, part_times, 1)
+EXTREME_LINE(max, part_max, -__builtin_inff())
+EXTREME_LINE(min, part_min, __builtin_inff())
+
+/* Lines that are not contiguous go the reference's way. */
+#define REDUCE_LINE(name)                                                  \
+  static void reduce_##name(const Walk *w, char *out, int64_t divisor) {   \
+    bool is_line = w->rank <= 1 && (w->n == 1 || w->step[0] == 1);         \
+    if (!is_line || w->done) {                                             \
+      rows_##name##_FLOAT32(w, out, divisor);                              \
+      return;                                                              \
+    }                                                                      \
+    float part[PARTS], v;                                                  \
+    Part all = line_##name((const float *)w->data[0], w->n);               \
+    memcpy(part, &all, sizeof part);                                       \
+    v = join_##name##_FLOAT32(part);                                       \
+    put_FLOAT32(out, 1, &v, 1, divisor);                                   \
+  }
+REDUCE_LINE(sum)
+REDUCE_LINE(prod)
+REDUCE_LINE(max)
+REDUCE_LINE(min)
+
+static const Reducer lines_FLOAT32[REDUCE_KINDS] = {
+    [REDUCE_SUM] = {reduce_sum, columns_sum_FLOAT32},
+    [REDUCE_PROD] = {reduce_prod, columns_prod_FLOAT32},
+    [REDUCE_MAX] = {reduce_max, columns_max_FLOAT32},
+    [REDUCE_MIN] = {reduce_min, columns_min_FLOAT32},
+};
+
+/* --- The table ----------------------------------------------------------- */
+
 const Reducer *const ISA(simd_reducers)[DTYPE_COUNT] = {
     [DT_BOOL] = reducers_BOOL,
     [DT_INT32] = reducers_INT32,
     [DT_INT64] = reducers_INT64,
-    [DT_FLOAT32] = reducers_FLOAT32,
+    [DT_FLOAT32] = lines_FLOAT32,
 };

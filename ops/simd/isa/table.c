@@ -4,7 +4,8 @@
 extern const Simd ISA(simd);
 const Simd ISA(simd) = {
     .isa = ISA_TEXT,
-    .product = &ISA(simd_product),
+    .products = ISA(simd_products),
+    .plain_products = ISA(simd_plain_products),
     .strip = ISA(simd_strip),
     .cast = ISA(simd_cast),
     .where = ISA(simd_where),

@@ -1,0 +1,34 @@
+#!/usr/bin/env perl
+# The suite of operators under every instruction set of this machine, and under
+# none: `make test` itself runs it under the best.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $runner = "build/$ENV{MODE}/tests/conformance/run";
+
+# The sets that this machine has, best first, as the program itself sees it.
+my @sets = grep {
+  local $ENV{RLY_ISA} = $_;
+  rly('-e', '1')->{status} == 0;
+} qw(avx512 avx2 neon generic reference);
+
+cmp_ok(scalar @sets, '>=', 2, "this machine has @sets");
+{
+  local $ENV{RLY_ISA} = 'z80';
+  gives(rly('-e', '1'), 1, '', qr/RLY_ISA=z80/, 'and no other');
+}
+
+SKIP: {
+  skip 'the sanitizers watch every set in guard_test', 1
+    if $ENV{MODE} eq 'asan';
+  for my $set (@sets[1 .. $#sets]) {
+    local $ENV{RLY_ISA} = $set;
+    my $said = `$runner --ratchet ops/ 2>&1`;
+    is($?, 0, "conformance/ops under $set") or diag($said);
+  }
+}
+
+done_testing();

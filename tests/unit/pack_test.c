@@ -179,7 +179,7 @@ static bool packs_batch(int64_t matrices) {
 static void test_batches(void **state) {
   (void)state;
   const Simd *simd = simd_table();
-  bool packs = simd && simd->product;
+  bool packs = simd && simd->products;
   assert_int_equal(packs_batch(1), packs);
   assert_false(packs_batch(3));
 }

@@ -7,11 +7,13 @@
 
 void sources_init(SourceMap *m, Mem *mem) {
   *m = (SourceMap){.next_base = 1};
+  pthread_mutex_init(&m->lock, NULL);
   arena_init(&m->arena, mem);
   VEC_INIT(&m->files, mem);
 }
 
 void sources_done(SourceMap *m) {
+  pthread_mutex_destroy(&m->lock);
   VEC_DONE(&m->files);
   arena_done(&m->arena);
 }
@@ -20,7 +22,7 @@ SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
                         size_t len, bool library) {
   if (len >= UINT32_MAX - m->next_base) return NULL;
   SourceFile *f = ARENA_NEW(&m->arena, SourceFile);
-  if (!f || !VEC_RESERVE(&m->files, 1)) return NULL;
+  if (!f) return NULL;
   *f = (SourceFile){
       .path = arena_strndup(&m->arena, path, strlen(path)),
       .text = arena_strndup(&m->arena, text, len),
@@ -30,9 +32,12 @@ SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
       .arena = &m->arena,
   };
   if (!f->path || !f->text) return NULL;
-  VEC_PUSH(&m->files, f);
-  m->next_base += (uint32_t)len + 1;
-  return f;
+  pthread_mutex_lock(&m->lock);
+  bool room = VEC_RESERVE(&m->files, 1);
+  if (room) VEC_PUSH(&m->files, f);
+  if (room) m->next_base += (uint32_t)len + 1;
+  pthread_mutex_unlock(&m->lock);
+  return room ? f : NULL;
 }
 
 /* --- Lines --------------------------------------------------------------- */
@@ -95,6 +100,7 @@ const char *source_line(SourceFile *f, uint32_t line, uint32_t *len) {
 
 SourceFile *sources_file(SourceMap *m, Span span) {
   if (!span_exists(span)) return NULL;
+  pthread_mutex_lock(&m->lock);
   size_t low = 0, high = m->files.len;
   while (low < high) {
     size_t middle = (low + high) / 2;
@@ -104,6 +110,7 @@ SourceFile *sources_file(SourceMap *m, Span span) {
       high = middle;
   }
   SourceFile *f = low ? m->files.data[low - 1] : NULL;
+  pthread_mutex_unlock(&m->lock);
   return f && span.lo - f->base <= f->len ? f : NULL;
 }
 

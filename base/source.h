@@ -4,6 +4,8 @@
 #ifndef BASE_SOURCE_H
 #define BASE_SOURCE_H
 
+#include <pthread.h>
+
 #include "base/name.h"
 #include "base/utf8.h"
 
@@ -34,6 +36,7 @@ typedef struct SourceFile {
 } SourceFile;
 
 typedef struct SourceMap {
+  pthread_mutex_t lock;     /* of `files`: threads look up while one adds */
   Arena arena;
   VEC(SourceFile *) files;  /* ascending base */
   uint32_t next_base;

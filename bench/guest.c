@@ -7,10 +7,13 @@
 #include "lib/handles.h"
 
 static bool refused(Guest *g) {
-  char *text = rly_diagnostics_text(g->cx, false);
+  char *text = rly_diagnostic_count(g->cx)
+                   ? rly_diagnostics_text(g->cx, false)
+                   : rly_session_diagnostics_text(g->session, false);
   fprintf(stderr, "%s: %s\n", g->entry, text ? text : "refused");
   rly_text_free(g->cx, text);
   rly_diagnostics_clear(g->cx);
+  rly_session_diagnostics_clear(g->session);
   g->failed = true;
   return false;
 }

@@ -119,7 +119,7 @@ static void run_vm(Duel *d, rly_program *p) {
   if (!s) return;
   rly_status status = rly_session_run(s, add_value, &d->vm);
   if (status == RLY_OK) status = run_entry(d, s, p);
-  const Diags *diags = &p->cx->diags;
+  const Diags *diags = &s->diags;
   if (status != RLY_OK && diags->list.len) {
     const Diag *last = VEC_LAST(&diags->list);
     add_error(&d->vm, p->cx, last->code, last->span);

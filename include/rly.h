@@ -9,15 +9,20 @@
  *     if (rly_session_call(s, "main", 1, &x, &y) == RLY_OK) ...
  *   }
  *
- * A context owns programs, a program owns sessions, a session owns values:
- * free the inner before the outer.  A context and its programs belong to one
- * thread at a time, and so does each session; sessions of one program may run
- * on different threads at once.  Only rly_session_interrupt may be called from
- * anywhere, signal handlers included.
+ * A context owns programs, a program owns sessions, a session owns values;
+ * they may be freed in any order, for each stays until the last of its own has
+ * gone.
  *
- * Functions that can fail return a status; what went wrong is among the
- * context's (or session's) diagnostics.  Arguments that make no sense give
- * RLY_MISUSE and change nothing.  Nothing here exits, aborts or prints. */
+ * Threads: sessions, also of one program, run on as many threads as they like,
+ * at once.  One session serves one thread at a time: who comes while it is at
+ * work is given RLY_MISUSE (or NULL), not a race; freeing waits.  A program
+ * cannot be changed while one of its sessions is at work: RLY_MISUSE again.
+ * rly_session_interrupt may be called from anywhere, signal handlers included.
+ *
+ * Functions that can fail return a status.  What went wrong is told by the
+ * diagnostics: the session's, of functions that take a session or a value, the
+ * context's otherwise.  Arguments that make no sense give RLY_MISUSE (or NULL,
+ * 0, false) and change nothing.  Nothing here exits, aborts or prints. */
 #ifndef RLY_H
 #define RLY_H
 
@@ -41,6 +46,9 @@ typedef struct rly_value rly_value;
 typedef struct rly_tensor rly_tensor;
 typedef struct rly_tensors rly_tensors;
 typedef struct rly_function rly_function;
+typedef struct rly_type rly_type;
+typedef struct rly_state rly_state;
+typedef struct rly_snapshot rly_snapshot;
 
 typedef enum rly_status {
   RLY_OK = 0,
@@ -49,7 +57,7 @@ typedef enum rly_status {
   RLY_LIMIT = 3,        /* memory, depth or time */
   RLY_INTERRUPTED = 4,
   RLY_INCOMPLETE = 5,   /* right so far; only with RLY_INTERACTIVE */
-  RLY_MISUSE = 6,       /* a call that makes no sense */
+  RLY_MISUSE = 6,       /* a call that makes no sense, now or ever */
 } rly_status;
 
 const char *rly_version(void);
@@ -84,10 +92,44 @@ size_t rly_diagnostic_count(const rly_context *cx);
 char *rly_diagnostics_text(rly_context *cx, bool colour);
 char *rly_diagnostics_json(rly_context *cx);
 void rly_diagnostics_clear(rly_context *cx);
+/* The i-th by its parts, which live until they are cleared; false: there is
+ * none. */
+typedef enum rly_severity { RLY_ERROR, RLY_WARNING } rly_severity;
+typedef struct rly_place {
+  const char *file;           /* NULL: nowhere in a text */
+  unsigned line, column;      /* from 1; columns count code points */
+  unsigned end_line, end_column;  /* just behind the end */
+} rly_place;
+typedef struct rly_diagnostic {
+  rly_severity severity;
+  const char *code;           /* "E0203" */
+  const char *message;
+  const char *caption, *hint; /* NULL: none */
+  rly_place place;
+  size_t note_count, frame_count;
+} rly_diagnostic;
+bool rly_diagnostic_get(rly_context *cx, size_t i, rly_diagnostic *out);
+/* Its k-th note; behind the notes come the calls that a run-time error was in,
+ * innermost first, `message` being the function's name. */
+typedef struct rly_note {
+  const char *message;
+  rly_place place;
+} rly_note;
+bool rly_diagnostic_note(rly_context *cx, size_t i, size_t k, rly_note *out);
 /* Adds one of the host's own: a usage error, an unreadable file. */
 void rly_diagnostic_add(rly_context *cx, const char *code,
                         const char *message);
 void rly_text_free(rly_context *cx, char *text);
+
+/* The same of a session. */
+size_t rly_session_diagnostic_count(rly_session *s);
+char *rly_session_diagnostics_text(rly_session *s, bool colour);
+char *rly_session_diagnostics_json(rly_session *s);
+void rly_session_diagnostics_clear(rly_session *s);
+bool rly_session_diagnostic_get(rly_session *s, size_t i,
+                                rly_diagnostic *out);
+bool rly_session_diagnostic_note(rly_session *s, size_t i, size_t k,
+                                 rly_note *out);
 
 /* --- Programs ----------------------------------------------------------- */
 
@@ -119,13 +161,32 @@ void rly_program_each_name(const rly_program *p,
 
 /* --- Signatures --------------------------------------------------------- */
 
-/* A global function by name (without `@`), NULL when there is none.  Lives as
- * long as the program. */
+/* A global function by name (without `@`), NULL when there is none: a `def`, or
+ * a `let @f` that holds one.  Lives as long as the program. */
 const rly_function *rly_program_function(rly_program *p, const char *name);
 int rly_function_param_count(const rly_function *f);
 const char *rly_function_param_name(const rly_function *f, int i);
 /* "fn (Tensor[(?, 4), float32]) -> int32"; to be freed. */
 char *rly_function_type_text(rly_program *p, const rly_function *f);
+const rly_type *rly_function_param_type(const rly_function *f, int i);
+const rly_type *rly_function_result_type(const rly_function *f);
+
+/* What a type says; all live as long as the program. */
+typedef enum rly_kind {
+  RLY_TENSOR,       /* scalars included */
+  RLY_TUPLE,
+  RLY_CONSTRUCTOR,
+  RLY_REF,
+  RLY_FUNCTION,
+  RLY_UNKNOWN,      /* a type variable; NULL */
+} rly_kind;
+rly_kind rly_type_kind(const rly_type *t);
+const char *rly_type_dtype(const rly_type *t);      /* of a tensor; or NULL */
+int rly_type_rank(const rly_type *t);               /* of a tensor; or -1 */
+int64_t rly_type_dim(const rly_type *t, int axis);  /* -1: not known */
+/* Of a tuple, or a ref's one content. */
+int rly_type_field_count(const rly_type *t);
+const rly_type *rly_type_field(const rly_type *t, int i);
 
 /* --- Binding `param`s and arguments ----------------------------------------
  * Values are bound by name before anything runs.  Later calls win over earlier
@@ -174,6 +235,10 @@ rly_status rly_session_run(rly_session *s,
  * *result is owned (untouched unless RLY_OK). */
 rly_status rly_session_call(rly_session *s, const char *name, int count,
                             rly_value *const *args, rly_value **result);
+/* The same without looking up the name. */
+rly_status rly_session_call_function(rly_session *s, const rly_function *f,
+                                     int count, rly_value *const *args,
+                                     rly_value **result);
 /* Calls `entry` with the arguments bound to its parameters' names. */
 rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
                                   rly_value **result);
@@ -184,7 +249,8 @@ char *rly_program_type_of(rly_program *p, const char *text, size_t len);
 
 typedef struct rly_stats {
   uint64_t instructions, cells, reused, tensors, buffers, checks;
-  size_t live_bytes, peak_bytes;
+  size_t live_bytes, peak_bytes;  /* of the context */
+  uint64_t allocations;           /* blocks asked of the system, by it */
 } rly_stats;
 rly_stats rly_session_stats(const rly_session *s);
 /* A table of calls, time, bytes moved, operations and bytes per second, by
@@ -192,15 +258,61 @@ rly_stats rly_session_stats(const rly_session *s);
  * To be freed. */
 char *rly_session_profile(rly_session *s);
 
-/* --- Values ------------------------------------------------------------- */
+/* --- State --------------------------------------------------------------
+ * A session's state is the mutable cells that its global values lead to, in
+ * the order of the text.  A path names a cell: `@name`, then `.N` (a tuple's
+ * field), `.Ctor.N` (a constructor's), `{%x}` (what a function captured), `^`
+ * (what a cell holds); `%name` for a top-level `let %name`.  The functions
+ * below first evaluate `let`s that were not run yet. */
 
-typedef enum rly_kind {
-  RLY_TENSOR,       /* scalars included */
-  RLY_TUPLE,
-  RLY_CONSTRUCTOR,
-  RLY_REF,
-  RLY_FUNCTION,
-} rly_kind;
+/* The list as it is now; NULL when the session is at work, or after
+ * reporting.  What its functions give lives as long as it does. */
+rly_state *rly_session_state(rly_session *s);
+void rly_state_free(rly_state *st);
+size_t rly_state_count(const rly_state *st);
+const char *rly_state_path(const rly_state *st, size_t i);  /* or NULL */
+/* "ref(int32)", by which it is declared; NULL when only a type variable was
+ * known where it was made. */
+const char *rly_state_type(rly_state *st, size_t i);
+/* Further paths to the same cell (the first thousand of all). */
+size_t rly_state_alias_count(const rly_state *st, size_t i);
+const char *rly_state_alias(const rly_state *st, size_t i, size_t k);
+
+/* What a cell holds: owned, or NULL after reporting. */
+rly_value *rly_session_get(rly_session *s, const char *path);
+/* Puts a value of the cell's type into it. */
+rly_status rly_session_set(rly_session *s, const char *path, rly_value *v);
+
+/* Remembers what the cells hold; NULL when the session is at work, or after
+ * reporting.  Elements are shared, so it costs a few words a cell. */
+rly_snapshot *rly_session_snapshot(rly_session *s);
+/* Puts it back, into the very cells.  A snapshot serves any number of times,
+ * only its own session. */
+rly_status rly_session_restore(rly_session *s, const rly_snapshot *snapshot);
+void rly_snapshot_free(rly_snapshot *snapshot);
+
+/* A session that goes on from here on its own.  `options` are its own, too. */
+rly_session *rly_session_fork(rly_session *s,
+                              const rly_session_options *options);
+/* Every cell holds again what it would in a new session. */
+rly_status rly_session_reset(rly_session *s);
+
+/* To a file, which is replaced whole or not at all: .safetensors, a tensor
+ * named as each cell's path.  A cell that holds a function is refused. */
+rly_status rly_session_save(rly_session *s, const char *path);
+/* From such a file, all cells or none: names, types, shapes and the checksum
+ * must fit. */
+rly_status rly_session_load(rly_session *s, const char *path);
+/* Into a changed program: cells of the same path and type keep what they held.
+ * *report (may be NULL) is to be freed: a line for each cell, "kept",
+ * "changed", "dropped" or "added", then its path and why, tabs between. */
+rly_status rly_session_carry(rly_session *from, rly_session *to,
+                             char **report);
+/* The same from a file. */
+rly_status rly_session_carry_file(rly_session *to, const char *path,
+                                  char **report);
+
+/* --- Values ------------------------------------------------------------- */
 
 void rly_value_free(rly_value *v);
 rly_kind rly_value_kind(const rly_value *v);
@@ -223,6 +335,15 @@ const char *rly_value_constructor(const rly_value *v);  /* or NULL */
 /* The tensor of a RLY_TENSOR value, sharing its elements; owned, or NULL. */
 rly_tensor *rly_value_tensor(rly_value *v);
 rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t);
+/* The same without handles between, for streams: a tensor value made of copied
+ * row-major elements, and the elements of one, which live as long as it. */
+rly_value *rly_value_of_elements(rly_session *s, const char *dtype, int rank,
+                                 const int64_t *shape, const void *elements);
+const char *rly_value_dtype(const rly_value *v);        /* or NULL */
+int rly_value_rank(const rly_value *v);                 /* or -1 */
+int64_t rly_value_dim(const rly_value *v, int axis);    /* or -1 */
+int64_t rly_value_count(const rly_value *v);            /* of elements */
+const void *rly_value_elements(rly_value *v);           /* or NULL */
 /* Every tensor in the value, tuples and constructors flattened in order, to a
  * file as out0, out1, ..., in a format as of rly_tensors_write. */
 rly_status rly_value_write(rly_value *v, const char *path);
@@ -230,12 +351,13 @@ rly_status rly_value_write(rly_value *v, const char *path);
 /* --- Tensors ------------------------------------------------------------ */
 
 /* dtypes by name, "float32".  `shape` has `rank` (at most 8) dims.  Elements
- * are row-major; they are copied.  NULL when the arguments make no sense or
- * memory is short. */
+ * are row-major; they are copied.  NULL when the arguments make no sense (a
+ * bool that is neither 0 nor 1 is one) or memory is short. */
 rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
                            const int64_t *shape, const void *elements);
 /* The same without a copy: the memory must stay as it is until `release(owner)`
- * is called (by rly_tensor_free or later, when the last view goes). */
+ * is called (by rly_tensor_free or later, when the last view goes, on that
+ * one's thread).  It is never written to, and must be aligned for the dtype. */
 rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
                               const int64_t *shape, const void *elements,
                               void (*release)(void *owner), void *owner);

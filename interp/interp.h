@@ -6,6 +6,8 @@
 #ifndef INTERP_INTERP_H
 #define INTERP_INTERP_H
 
+#include <pthread.h>
+
 #include "interp/value.h"
 #include "types/types.h"
 
@@ -49,6 +51,8 @@ Session *session_new(Code *code, Limits limits, SessionHooks hooks,
 void session_free(Session *s);
 Heap *session_heap(Session *s);
 Mem *session_mem(Session *s);
+/* Held while types are looked up or made: a program's sessions share them. */
+pthread_mutex_t *session_types_lock(Session *s);
 void session_set_limits(Session *s, Limits limits);
 
 /* Makes the steps and calls up to session_end() one run: its time is counted

@@ -60,6 +60,7 @@ void session_free(Session *s) {
 
 Heap *session_heap(Session *s) { return &s->heap; }
 Mem *session_mem(Session *s) { return s->mem; }
+pthread_mutex_t *session_types_lock(Session *s) { return &s->code->lock; }
 
 SessionStats session_stats(const Session *s) {
   SessionStats stats = s->stats;
@@ -185,7 +186,7 @@ RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
 
 /* --- Global values ------------------------------------------------------ */
 
-static bool values_reserve(Session *s, size_t count) {
+bool session_values_reserve(Session *s, size_t count) {
   if (count <= s->value_count) return true;
   size_t cap = s->value_count * 2 > count ? s->value_count * 2 : count;
   GlobalSlot *values = mem_resize(s->mem, s->values,
@@ -208,7 +209,7 @@ RunStatus session_step(Session *s, const Step *step, Value *result) {
   const Global *g = step->global;
   if (g && g->param_count > 0) return RUN_OK;
   run_begin(s);
-  if (g && !values_reserve(s, (size_t)g->slot + 1)) {
+  if (g && !session_values_reserve(s, (size_t)g->slot + 1)) {
     vm_out_of_memory(s);
     run_end(s);
     return s->status;

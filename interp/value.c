@@ -136,21 +136,16 @@ void value_drop(Session *s, const Type *type, Value v) {
 
 /* --- For hosts ---------------------------------------------------------- */
 
-static bool fields_refused(Session *s, const Type *type, const Value *fields) {
-  for (int i = 0; i < type->count; i++) {
-    value_drop(s, type->args[i], fields[i]);
-  }
-  return false;
-}
-
-static Cell *tuple_alloc(Session *s, int n) {
+static Cell *cell_alloc(Session *s, int tag, int n) {
   bool big = n > SIZE_SMALL_MAX;
   size_t before = big ? 1 + mask_words((uint64_t)n) : 0;
   size_t size = sizeof(Cell) + (before + (size_t)n) * sizeof(Value);
   Cell *c = pool_alloc(&s->heap.pool, size);
   if (!c) return NULL;
   memset(c, 0, size);
-  c->obj = (Obj){.count = 1, .size = (uint16_t)(big ? SIZE_BIG : n) & 15};
+  c->obj = (Obj){.count = 1,
+                 .tag = (uint16_t)tag,
+                 .size = (uint16_t)(big ? SIZE_BIG : n) & 15};
   if (big) c->fields[0].u64 = (uint64_t)n;
   return c;
 }
@@ -163,23 +158,31 @@ static void set_counted(Cell *c, int i) {
   }
 }
 
-bool value_tuple(Session *s, const Type *type, const Value *fields,
-                 Value *out) {
-  if (type->count == 0) {
-    pthread_mutex_lock(&s->code->lock);
-    out->cell = code_nullary(s->code, 0);
-    pthread_mutex_unlock(&s->code->lock);
-    return true;
+static Cell *nullary(Session *s, int tag) {
+  pthread_mutex_lock(&s->code->lock);
+  Cell *c = code_nullary(s->code, tag);
+  pthread_mutex_unlock(&s->code->lock);
+  return c;
+}
+
+bool value_cell(Session *s, int tag, int n, const Type *const *types,
+                const Value *fields, Value *out) {
+  Cell *c = n ? cell_alloc(s, tag, n) : nullary(s, tag);
+  if (!c) {
+    for (int i = 0; i < n; i++) value_drop(s, types[i], fields[i]);
+    return false;
   }
-  Cell *c = tuple_alloc(s, type->count);
-  if (!c) return fields_refused(s, type, fields);
-  Value *to = cell_fields(c);
-  for (int i = 0; i < type->count; i++) {
-    to[i] = fields[i];
-    if (type_is_counted(type->args[i])) set_counted(c, i);
+  for (int i = 0; i < n; i++) {
+    cell_fields(c)[i] = fields[i];
+    if (type_is_counted(types[i])) set_counted(c, i);
   }
   out->cell = c;
   return true;
+}
+
+bool value_tuple(Session *s, const Type *type, const Value *fields,
+                 Value *out) {
+  return value_cell(s, 0, type->count, type->args, fields, out);
 }
 
 static const Type *substituted(Session *s, const Type *type, uint32_t ctor,
@@ -192,18 +195,22 @@ static const Type *substituted(Session *s, const Type *type, uint32_t ctor,
   return field;
 }
 
-static const Type *value_field_type(Session *s, const Type *type, Value v,
-                                    int i) {
-  if (type->kind != TY_ADT) return type->args[type->kind == TY_REF ? 0 : i];
-  uint32_t ctor = v.obj->tag, index = (uint32_t)i;
+const Type *value_ctor_field(Session *s, const Type *type, int tag, int i) {
+  uint32_t ctor = (uint32_t)tag, index = (uint32_t)i;
   FieldType *known =
       &s->field_types[(type->id * 5 + ctor * 3 + index) % FIELD_TYPES];
-  if (known->type != type || known->ctor != ctor || known->index != index) {
-    const Type *field = substituted(s, type, ctor, index);
-    if (mem_exhausted(s->mem)) return field;  /* not the type */
-    *known = (FieldType){type, field, ctor, index};
+  if (known->type == type && known->ctor == ctor && known->index == index) {
+    return known->field;
   }
-  return known->field;
+  const Type *field = substituted(s, type, ctor, index);
+  if (!mem_exhausted(s->mem)) *known = (FieldType){type, field, ctor, index};
+  return field;
+}
+
+static const Type *value_field_type(Session *s, const Type *type, Value v,
+                                    int i) {
+  if (type->kind == TY_ADT) return value_ctor_field(s, type, v.obj->tag, i);
+  return type->args[type->kind == TY_REF ? 0 : i];
 }
 
 Value value_field(Session *s, const Type *type, Value v, int i,

@@ -33,6 +33,11 @@ void value_drop(Session *s, const Type *type, Value v);
 /* A tuple of owned fields; on failure (memory) they have been dropped. */
 bool value_tuple(Session *s, const Type *type, const Value *fields,
                  Value *out);
+/* The same for a constructor, or any cell, of `n` fields of these types. */
+bool value_cell(Session *s, int tag, int n, const Type *const *types,
+                const Value *fields, Value *out);
+/* The type of a constructor's field in a value of an ADT's type. */
+const Type *value_ctor_field(Session *s, const Type *type, int tag, int i);
 /* Field `i` of a tuple or constructor, or a ref's content: borrowed, with its
  * type. */
 Value value_field(Session *s, const Type *type, Value v, int i,

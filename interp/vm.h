@@ -81,6 +81,9 @@ struct Session {
   SessionStats stats;
 };
 
+/* Room for the values of that many globals; false when memory runs out. */
+bool session_values_reserve(Session *s, size_t count);
+
 /* --- Objects ------------------------------------------------------------ */
 
 /* Frees what the last reference led to, however deep. */

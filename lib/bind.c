@@ -13,8 +13,7 @@ static void bind(rly_program *p, Bound b) {
   VEC_PUSH(&p->bound, b);
 }
 
-rly_status rly_program_bind_file(rly_program *p, const char *path) {
-  if (!p || !path) return RLY_MISUSE;
+static rly_status bind_file(rly_program *p, const char *path) {
   TensorFile *file = tensors_read(p->cx, path);
   if (!file) return status_of_failure(p->cx, RLY_REFUSED);
   for (size_t i = 0; i < file->tensors.len; i++)
@@ -24,12 +23,32 @@ rly_status rly_program_bind_file(rly_program *p, const char *path) {
   return RLY_OK;
 }
 
+rly_status rly_program_bind_file(rly_program *p, const char *path) {
+  if (!path || !program_enter(p)) return RLY_MISUSE;
+  rly_status status = bind_file(p, path);
+  program_leave(p);
+  return status;
+}
+
+static rly_status bind_tensor(rly_program *p, const char *name,
+                              const Tensor *t) {
+  Tensor *view = tensor_view(&p->cx->heap, t, t->rank, t->shape, t->strides,
+                             0);
+  if (!view) {
+    mem_raise_exhausted(&p->cx->mem);
+    return status_of_failure(p->cx, RLY_LIMIT);
+  }
+  bind(p, (Bound){.name = name, .tensor = view, .strict = true});
+  return RLY_OK;
+}
+
 rly_status rly_program_bind_tensor(rly_program *p, const char *name,
                                    const rly_tensor *t) {
-  if (!p || !name || !t || t->cx != p->cx) return RLY_MISUSE;
-  bind(p, (Bound){.name = name, .tensor = tensor_keep(t->tensor),
-                  .strict = true});
-  return RLY_OK;
+  if (!name || !t || !p || t->cx != p->cx || !program_enter(p))
+    return RLY_MISUSE;
+  rly_status status = bind_tensor(p, name, &t->tensor);
+  program_leave(p);
+  return status;
 }
 
 /* The length of the NAME of `NAME=VALUE`; 0: a bare value. */
@@ -42,8 +61,7 @@ static size_t name_length(const char *argument) {
   return argument[n] == '=' ? n : 0;
 }
 
-rly_status rly_program_bind_text(rly_program *p, const char *argument) {
-  if (!p || !argument) return RLY_MISUSE;
+static rly_status bind_text(rly_program *p, const char *argument) {
   size_t n = name_length(argument);
   Bound b = {.strict = true, .text = argument};
   if (n) {
@@ -57,6 +75,13 @@ rly_status rly_program_bind_text(rly_program *p, const char *argument) {
   }
   bind(p, b);
   return RLY_OK;
+}
+
+rly_status rly_program_bind_text(rly_program *p, const char *argument) {
+  if (!argument || !program_enter(p)) return RLY_MISUSE;
+  rly_status status = bind_text(p, argument);
+  program_leave(p);
+  return status;
 }
 
 /* --- Looking up --------------------------------------------------------- */
@@ -258,14 +283,20 @@ static bool check_names(rly_program *p, const rly_function *entry) {
   return ok;
 }
 
-rly_status rly_program_bindings_check(rly_program *p,
-                                      const rly_function *entry) {
-  if (!p) return RLY_MISUSE;
+static rly_status check_bindings(rly_program *p, const rly_function *entry) {
   Missing missing = {.p = p};
   bool ok = name_positional(p, entry) && check_names(p, entry);
   ok &= give_params(p, &missing);
   if (entry) ok &= check_entry(p, entry, &missing);
   return ok ? RLY_OK : status_of_failure(p->cx, RLY_REFUSED);
+}
+
+rly_status rly_program_bindings_check(rly_program *p,
+                                      const rly_function *entry) {
+  if (!program_enter(p)) return RLY_MISUSE;
+  rly_status status = check_bindings(p, entry);
+  program_leave(p);
+  return status;
 }
 
 /* --- Values ------------------------------------------------------------- */

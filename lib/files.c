@@ -97,10 +97,10 @@ TensorFile *tensors_read(rly_context *cx, const char *path) {
   return format ? format->read(path, &cx->heap, &cx->diags) : NULL;
 }
 
-bool tensors_write(rly_context *cx, const TensorFile *f, const char *path) {
+bool tensors_write(const TensorFile *f, const char *path, Diags *diags) {
   const Format *format = format_by_extension(path);
   if (!format) format = formats;
-  return format->write(f, path, &cx->diags);
+  return format->write(f, path, diags);
 }
 
 /* --- Tensors by name ---------------------------------------------------- */
@@ -115,23 +115,31 @@ rly_status status_of_failure(rly_context *cx, rly_status failed) {
 static rly_tensors *tensors_take(rly_context *cx, TensorFile *f) {
   rly_tensors *ts = f ? mem_alloc(&cx->mem, sizeof *ts) : NULL;
   if (ts) *ts = (rly_tensors){.cx = cx, .file = f};
+  if (ts) context_keep(cx);
   if (!ts) tensor_file_free(f);
   return ts;
 }
 
 rly_tensors *rly_tensors_new(rly_context *cx) {
-  return cx ? tensors_take(cx, tensor_file_new(&cx->heap)) : NULL;
+  if (!cx) return NULL;
+  context_lock(cx);
+  rly_tensors *ts = tensors_take(cx, tensor_file_new(&cx->heap));
+  context_unlock(cx);
+  return ts;
 }
 
 void rly_tensors_free(rly_tensors *ts) {
   if (!ts) return;
+  rly_context *cx = ts->cx;
+  context_lock(cx);
   tensor_file_free(ts->file);
-  mem_free(&ts->cx->mem, ts, sizeof *ts);
+  mem_free(&cx->mem, ts, sizeof *ts);
+  context_unlock(cx);
+  context_drop(cx);
 }
 
-rly_status rly_tensors_read(rly_context *cx, const char *path,
-                            rly_tensors **out) {
-  if (!cx || !path || !out) return RLY_MISUSE;
+static rly_status read_tensors(rly_context *cx, const char *path,
+                               rly_tensors **out) {
   TensorFile *f = tensors_read(cx, path);
   if (!f) return status_of_failure(cx, RLY_REFUSED);
   rly_tensors *ts = tensors_take(cx, f);
@@ -140,10 +148,23 @@ rly_status rly_tensors_read(rly_context *cx, const char *path,
   return RLY_OK;
 }
 
+rly_status rly_tensors_read(rly_context *cx, const char *path,
+                            rly_tensors **out) {
+  if (!cx || !path || !out) return RLY_MISUSE;
+  context_lock(cx);
+  rly_status status = read_tensors(cx, path, out);
+  context_unlock(cx);
+  return status;
+}
+
 rly_status rly_tensors_write(const rly_tensors *ts, const char *path) {
   if (!ts || !path) return RLY_MISUSE;
-  if (tensors_write(ts->cx, ts->file, path)) return RLY_OK;
-  return status_of_failure(ts->cx, RLY_RUNTIME);
+  context_lock(ts->cx);
+  rly_status status = tensors_write(ts->file, path, &ts->cx->diags)
+                          ? RLY_OK
+                          : status_of_failure(ts->cx, RLY_RUNTIME);
+  context_unlock(ts->cx);
+  return status;
 }
 
 size_t rly_tensors_count(const rly_tensors *ts) {
@@ -156,8 +177,20 @@ const char *rly_tensors_name(const rly_tensors *ts, size_t i) {
 
 rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name) {
   Tensor *t = ts && name ? tensor_file_find(ts->file, name) : NULL;
-  if (!t) return NULL;
-  return tensor_handle_take(ts->cx, tensor_contiguous(&ts->cx->heap, t));
+  return t ? tensor_handle(ts->cx, t) : NULL;
+}
+
+static rly_status add_tensor(rly_tensors *ts, const char *name,
+                             const Tensor *t) {
+  Tensor *view = tensor_view(&ts->cx->heap, t, t->rank, t->shape, t->strides,
+                             0);
+  if (!view) mem_raise_exhausted(&ts->cx->mem);
+  if (view && tensor_file_add_name(ts->file, name, strlen(name))) {
+    VEC_LAST(&ts->file->tensors).tensor = view;
+    return RLY_OK;
+  }
+  if (view) tensor_drop(&ts->cx->heap, view);
+  return status_of_failure(ts->cx, RLY_LIMIT);
 }
 
 rly_status rly_tensors_add(rly_tensors *ts, const char *name,
@@ -165,10 +198,10 @@ rly_status rly_tensors_add(rly_tensors *ts, const char *name,
   if (!ts || !name || !*name || !t || t->cx != ts->cx ||
       tensor_file_find(ts->file, name))
     return RLY_MISUSE;
-  if (!tensor_file_add_name(ts->file, name, strlen(name)))
-    return status_of_failure(ts->cx, RLY_LIMIT);
-  VEC_LAST(&ts->file->tensors).tensor = tensor_keep(t->tensor);
-  return RLY_OK;
+  context_lock(ts->cx);
+  rly_status status = add_tensor(ts, name, &t->tensor);
+  context_unlock(ts->cx);
+  return status;
 }
 
 /* --- Text that goes with them ------------------------------------------- */

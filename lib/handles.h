@@ -4,16 +4,20 @@
 #define LIB_HANDLES_H
 
 #include "include/rly.h"
-#include "interp/interp.h"
+#include "interp/state.h"
 #include "io/file.h"
 #include "io/tensor_file.h"
 
+/* Each handle counts those that stand on it, and goes with the last of them,
+ * so hosts may free in any order. */
 struct rly_context {
+  _Atomic int refs;
+  pthread_mutex_t lock;  /* of all below but `mem`; recursive */
   Mem mem;
   NameTable names;
   SourceMap sources;
   Diags diags;
-  Heap heap;       /* constants of programs, host tensors */
+  Heap heap;       /* constants of programs, tensors of files */
   rly_options options;
 };
 
@@ -26,18 +30,26 @@ typedef struct Bound {
 } Bound;
 
 struct rly_program {
+  _Atomic int refs;
   rly_context *cx;
+  /* Held for reading while a session is at work, for writing (with the
+   * context's lock) while the program changes. */
+  pthread_rwlock_t gate;
   Program *ir;
   Code *code;
   Unit *newest;  /* of the text added last; what it links comes after it */
   VEC(Bound) bound;  /* later entries win */
   Arena arena;       /* names and texts of `bound` */
-  size_t params_given;  /* of ir->params, those that the code knows */
+  _Atomic size_t params_given;  /* of ir->params, those the code knows */
 };
 
 struct rly_session {
+  _Atomic int refs;
   rly_program *program;
   Session *vm;
+  Diags diags;
+  pthread_mutex_t lock;  /* of all this; recursive */
+  bool running, freed;
   Unit *last_run;  /* the newest unit whose steps were evaluated */
   rly_session_options options;
   FileOut trace;  /* open while options.trace is set */
@@ -49,9 +61,20 @@ struct rly_value {
   Value value;  /* one reference */
 };
 
+/* The header is the handle's own, so no heap is needed for it. */
 struct rly_tensor {
   rly_context *cx;
-  Tensor *tensor;
+  Tensor tensor;
+};
+
+struct rly_snapshot {
+  rly_session *session;
+  Snapshot *snapshot;
+};
+
+struct rly_state {
+  rly_session *session;
+  StateList list;
 };
 
 struct rly_tensors {
@@ -67,9 +90,52 @@ char *text_take(rly_context *cx, StrBuf *text);
 /* Replaces a file's text in one step; false after reporting. */
 bool file_replace(rly_context *cx, const char *path, const StrBuf *text);
 
-/* A handle on a tensor, whose reference it consumes; NULL when memory is short
- * or there is no tensor. */
-rly_tensor *tensor_handle_take(rly_context *cx, Tensor *t);
+/* Do these arguments make a tensor? */
+bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
+                     const void *elements, DType *found, int64_t *count);
+/* A handle on a tensor's elements, or on a row-major copy of them where they do
+ * not lie so; NULL when memory is short. */
+rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);
+
+/* --- Turns --------------------------------------------------------------- */
+
+void context_keep(rly_context *cx);
+void context_drop(rly_context *cx);
+void context_lock(rly_context *cx);
+void context_unlock(rly_context *cx);
+
+void program_drop(rly_program *p);
+/* Before a program is changed, or its tables used, and after.  False for NULL
+ * and while one of its sessions is at work. */
+bool program_enter(rly_program *p);
+void program_leave(rly_program *p);
+
+void session_keep(rly_session *s);
+void session_drop(rly_session *s);
+/* Before and after whatever runs the session or changes its state.  False for
+ * NULL, for one that was freed, and when it is at work already. */
+bool session_enter(rly_session *s);
+void session_leave(rly_session *s);
+/* The same for what looks at values; a session's own callbacks may, while it is
+ * at work. */
+bool session_hold(rly_session *s);
+void session_release(rly_session *s);
+/* A session without its machine. */
+rly_session *session_shell(rly_program *p, const rly_session_options *options);
+void session_shell_free(rly_session *s);
+SessionHooks session_hooks(const rly_session_options *options);
+/* Has its runs looked at as its options say; false after reporting. */
+bool session_observed(rly_session *s);
+/* As status_of_failure below, in the session's diagnostics. */
+rly_status session_failed(rly_session *s, rly_status failed);
+/* Evaluates what was added since the last time: `lets_only` leaves expressions
+ * out, as a call does. */
+rly_status session_start(rly_session *s, bool lets_only);
+/* A handle on an owned value; NULL, with the value dropped, for lack of
+ * memory. */
+rly_value *value_handle_take(rly_session *s, const Type *type, Value v);
+/* May a value of type `given` be passed as `wanted`? */
+bool passes_as(const Type *given, const Type *wanted);
 
 /* --- files.c ------------------------------------------------------------ */
 
@@ -80,7 +146,7 @@ rly_status status_of_failure(rly_context *cx, rly_status failed);
 /* The tensors of a file of any format; NULL after reporting. */
 TensorFile *tensors_read(rly_context *cx, const char *path);
 /* In the format that the path's extension names; false after reporting. */
-bool tensors_write(rly_context *cx, const TensorFile *f, const char *path);
+bool tensors_write(const TensorFile *f, const char *path, Diags *diags);
 
 /* --- literal.c ---------------------------------------------------------- */
 

@@ -142,15 +142,20 @@ rly_program *rly_program_new(rly_context *cx) {
   rly_program *p = mem_alloc_zeroed(&cx->mem, sizeof *p);
   if (!p) return NULL;
   p->cx = cx;
+  atomic_init(&p->refs, 1);
+  pthread_rwlock_init(&p->gate, NULL);
+  context_keep(cx);
   VEC_INIT(&p->bound, &cx->mem);
   arena_init(&p->arena, &cx->mem);
-  if (program_fill(p)) return p;
+  context_lock(cx);
+  bool filled = program_fill(p);
+  context_unlock(cx);
+  if (filled) return p;
   rly_program_free(p);
   return NULL;
 }
 
-void rly_program_free(rly_program *p) {
-  if (!p) return;
+static void program_free_all(rly_program *p) {
   rly_context *cx = p->cx;
   if (p->code) code_free(p->code);
   if (p->ir) program_free(p->ir);
@@ -159,8 +164,39 @@ void rly_program_free(rly_program *p) {
       tensor_drop(&cx->heap, p->bound.data[i].tensor);
   VEC_DONE(&p->bound);
   arena_done(&p->arena);
+  pthread_rwlock_destroy(&p->gate);
   mem_free(&cx->mem, p, sizeof *p);
 }
+
+void program_drop(rly_program *p) {
+  if (atomic_fetch_sub(&p->refs, 1) > 1) return;
+  rly_context *cx = p->cx;
+  context_lock(cx);
+  program_free_all(p);
+  context_unlock(cx);
+  context_drop(cx);
+}
+
+void rly_program_free(rly_program *p) {
+  if (p) program_drop(p);
+}
+
+/* --- Turns -------------------------------------------------------------- */
+
+bool program_enter(rly_program *p) {
+  if (!p) return false;
+  context_lock(p->cx);
+  if (!pthread_rwlock_trywrlock(&p->gate)) return true;
+  context_unlock(p->cx);
+  return false;
+}
+
+void program_leave(rly_program *p) {
+  pthread_rwlock_unlock(&p->gate);
+  context_unlock(p->cx);
+}
+
+/* --- Texts -------------------------------------------------------------- */
 
 static rly_status parse(rly_program *p, const char *path, const char *text,
                         size_t len, unsigned flags, Unit **unit) {
@@ -184,16 +220,23 @@ static rly_status check(rly_program *p, Unit *unit) {
   return status_of_failure(p->cx, RLY_REFUSED);
 }
 
-rly_status rly_program_add_text(rly_program *p, const char *path,
-                                const char *text, size_t len,
-                                unsigned flags) {
-  if (!p || !path || (!text && len)) return RLY_MISUSE;
+static rly_status add_text(rly_program *p, const char *path, const char *text,
+                           size_t len, unsigned flags) {
   Unit *unit;
   rly_status status = parse(p, path, text, len, flags, &unit);
   p->ir->name_results = flags & RLY_NAME_RESULTS;
   if (status == RLY_OK) status = check(p, unit);
   p->ir->name_results = false;
   if (status == RLY_OK) p->newest = unit;
+  return status;
+}
+
+rly_status rly_program_add_text(rly_program *p, const char *path,
+                                const char *text, size_t len,
+                                unsigned flags) {
+  if (!path || (!text && len) || !program_enter(p)) return RLY_MISUSE;
+  rly_status status = add_text(p, path, text, len, flags);
+  program_leave(p);
   return status;
 }
 
@@ -214,15 +257,21 @@ Unit *program_parse_file(rly_program *p, const char *path) {
   return unit;
 }
 
-rly_status rly_program_add_file(rly_program *p, const char *path,
-                                unsigned flags) {
-  if (!p || !path) return RLY_MISUSE;
+static rly_status add_file(rly_program *p, const char *path, unsigned flags) {
   char *text;
   size_t len;
   if (!text_read(&p->cx->mem, path, &text, &len, &p->cx->diags))
     return status_of_failure(p->cx, RLY_REFUSED);
-  rly_status status = rly_program_add_text(p, path, text, len, flags);
+  rly_status status = add_text(p, path, text, len, flags);
   mem_free(&p->cx->mem, text, len + 1);
+  return status;
+}
+
+rly_status rly_program_add_file(rly_program *p, const char *path,
+                                unsigned flags) {
+  if (!path || !program_enter(p)) return RLY_MISUSE;
+  rly_status status = add_file(p, path, flags);
+  program_leave(p);
   return status;
 }
 
@@ -282,10 +331,18 @@ static const Fn *fn_of(const rly_function *f) {
   return g && g->value && g->value->kind == EX_FN ? g->value->fn : NULL;
 }
 
+/* A definition, or a `let @f` whose value is a function. */
+static bool is_function(const Global *g) {
+  return g && (g->kind == GLOBAL_DEF ||
+               (g->kind == GLOBAL_VALUE && g->type->kind == TY_FN));
+}
+
 const rly_function *rly_program_function(rly_program *p, const char *name) {
   if (!p || !name) return NULL;
+  context_lock(p->cx);
   Global *g = scope_global(&p->ir->user, name_of(p->ir->names, name));
-  return g && g->kind == GLOBAL_DEF ? (const rly_function *)g : NULL;
+  context_unlock(p->cx);
+  return is_function(g) ? (const rly_function *)g : NULL;
 }
 
 int rly_function_param_count(const rly_function *f) {
@@ -310,6 +367,65 @@ char *rly_function_type_text(rly_program *p, const rly_function *f) {
   return p && f ? type_text(p, global_of(f)->type) : NULL;
 }
 
+/* --- Types -------------------------------------------------------------- */
+
+static const Type *type_of(const rly_type *t) { return (const Type *)t; }
+
+static const rly_type *handle_of(const Type *t) { return (const rly_type *)t; }
+
+const rly_type *rly_function_param_type(const rly_function *f, int i) {
+  const Type *t = f ? global_of(f)->type : NULL;
+  return t && i >= 0 && i < t->count ? handle_of(t->args[i]) : NULL;
+}
+
+const rly_type *rly_function_result_type(const rly_function *f) {
+  return f ? handle_of(global_of(f)->type->result) : NULL;
+}
+
+rly_kind rly_type_kind(const rly_type *t) {
+  static const rly_kind of[] = {
+      [TY_TENSOR] = RLY_TENSOR, [TY_TUPLE] = RLY_TUPLE,
+      [TY_ADT] = RLY_CONSTRUCTOR, [TY_REF] = RLY_REF,
+      [TY_FN] = RLY_FUNCTION, [TY_VAR] = RLY_UNKNOWN,
+      [TY_ERROR] = RLY_UNKNOWN, [TY_META] = RLY_UNKNOWN,
+  };
+  return t ? of[type_of(t)->kind] : RLY_UNKNOWN;
+}
+
+static const Type *tensor_type(const rly_type *t) {
+  return t && type_of(t)->kind == TY_TENSOR ? type_of(t) : NULL;
+}
+
+const char *rly_type_dtype(const rly_type *t) {
+  const Type *type = tensor_type(t);
+  return type ? dtype_name((DType)type->dtype) : NULL;
+}
+
+int rly_type_rank(const rly_type *t) {
+  const Type *type = tensor_type(t);
+  return type ? type->rank : -1;
+}
+
+int64_t rly_type_dim(const rly_type *t, int axis) {
+  const Type *type = tensor_type(t);
+  if (!type || axis < 0 || axis >= type->rank) return -1;
+  return dim_is_number(type->dims[axis]) ? type->dims[axis] : -1;
+}
+
+int rly_type_field_count(const rly_type *t) {
+  const Type *type = type_of(t);
+  if (!t) return 0;
+  if (type->kind == TY_REF) return 1;
+  return type->kind == TY_TUPLE ? type->count : 0;
+}
+
+const rly_type *rly_type_field(const rly_type *t, int i) {
+  if (i < 0 || i >= rly_type_field_count(t)) return NULL;
+  return handle_of(type_of(t)->args[i]);
+}
+
+/* --- The type of a text ------------------------------------------------- */
+
 /* What is polymorphic is shown with its parameters, not at an instance. */
 static const Type *general_type(rly_program *p, const Expr *e) {
   const Type *known = e->kind == EX_GLOBAL ? e->g.global->type : e->type;
@@ -318,10 +434,9 @@ static const Type *general_type(rly_program *p, const Expr *e) {
 
 /* The expression is checked as a unit of its own, which is taken out again; a
  * definition could not be. */
-char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
+static char *type_of_text(rly_program *p, const char *text, size_t len) {
   Unit *unit;
-  if (!p || !text || parse(p, "<type>", text, len, 0, &unit) != RLY_OK)
-    return NULL;
+  if (parse(p, "<type>", text, len, 0, &unit) != RLY_OK) return NULL;
   char *shown = NULL;
   if (unit->item_count != 1 || unit->items[0].kind != ITEM_EXPR)
     rly_diagnostic_add(p->cx, "E0506", "expected an expression");
@@ -330,5 +445,12 @@ char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
   else
     return NULL;
   program_drop_unit(p->ir, unit);
+  return shown;
+}
+
+char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
+  if (!text || !program_enter(p)) return NULL;
+  char *shown = type_of_text(p, text, len);
+  program_leave(p);
   return shown;
 }

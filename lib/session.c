@@ -1,4 +1,5 @@
-/* Sessions: evaluating a program's texts, calling its functions. */
+/* Sessions: evaluating a program's texts, calling its functions.  One thread at
+ * a time has a session; who comes second is told so. */
 #include "lib/handles.h"
 
 rly_status status_of_run(RunStatus status) {
@@ -32,13 +33,22 @@ static bool open_trace(rly_session *s) {
   const char *path = s->options.trace;
   s->options.trace = NULL;
   if (!path) return true;
-  if (!file_out_open(&s->trace, &cx->mem, path, &cx->diags)) return false;
-  s->options.trace = path;
-  return true;
+  context_lock(cx);
+  if (file_out_open(&s->trace, &cx->mem, path, &cx->diags))
+    s->options.trace = path;
+  context_unlock(cx);
+  return s->options.trace;
+}
+
+static void close_trace(rly_session *s) {
+  if (!s->options.trace) return;
+  context_lock(s->program->cx);
+  file_out_close(&s->trace, true);
+  context_unlock(s->program->cx);
 }
 
 /* What the host wants to know of its runs. */
-static bool observe(rly_session *s) {
+bool session_observed(rly_session *s) {
   Observe what = {.count = s->options.count,
                   .profile = s->options.profile,
                   .nans = s->program->cx->options.nan_stop,
@@ -48,33 +58,114 @@ static bool observe(rly_session *s) {
   return open_trace(s) && session_observe(s->vm, &what);
 }
 
-rly_session *rly_session_new(rly_program *p,
-                             const rly_session_options *options) {
-  if (!p) return NULL;
+SessionHooks session_hooks(const rly_session_options *o) {
+  return (SessionHooks){.write = o->write,
+                        .data = o->data,
+                        .width = o->width ? o->width : 80};
+}
+
+static void lock_init(pthread_mutex_t *lock) {
+  pthread_mutexattr_t how;
+  pthread_mutexattr_init(&how);
+  pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(lock, &how);
+  pthread_mutexattr_destroy(&how);
+}
+
+rly_session *session_shell(rly_program *p,
+                           const rly_session_options *options) {
   rly_session *s = mem_alloc_zeroed(&p->cx->mem, sizeof *s);
   if (!s) return NULL;
+  atomic_init(&s->refs, 1);
   s->program = p;
+  atomic_fetch_add(&p->refs, 1);
   if (options) s->options = *options;
-  SessionHooks hooks = {
-      .write = s->options.write,
-      .data = s->options.data,
-      .width = s->options.width ? s->options.width : 80,
-  };
-  s->vm = session_new(p->code, limits_of(p->cx), hooks, &p->cx->diags);
-  if (s->vm && observe(s)) return s;
+  diags_init(&s->diags, &p->cx->mem);
+  s->diags.sources = &p->cx->sources;
+  lock_init(&s->lock);
+  return s;
+}
+
+void session_shell_free(rly_session *s) {
+  rly_program *p = s->program;
+  diags_done(&s->diags);
+  pthread_mutex_destroy(&s->lock);
+  mem_free(&p->cx->mem, s, sizeof *s);
+  program_drop(p);
+}
+
+rly_session *rly_session_new(rly_program *p,
+                             const rly_session_options *options) {
+  rly_session *s = p ? session_shell(p, options) : NULL;
+  if (!s) return NULL;
+  s->vm = session_new(p->code, limits_of(p->cx), session_hooks(&s->options),
+                      &s->diags);
+  if (s->vm && session_observed(s)) return s;
   rly_session_free(s);
   return NULL;
 }
 
+void session_keep(rly_session *s) { atomic_fetch_add(&s->refs, 1); }
+
+void session_drop(rly_session *s) {
+  if (atomic_fetch_sub(&s->refs, 1) > 1) return;
+  session_free(s->vm);
+  close_trace(s);
+  session_shell_free(s);
+}
+
+/* Waits for a call that is under way elsewhere. */
 void rly_session_free(rly_session *s) {
   if (!s) return;
-  session_free(s->vm);
-  if (s->options.trace) file_out_close(&s->trace, true);
-  mem_free(&s->program->cx->mem, s, sizeof *s);
+  pthread_mutex_lock(&s->lock);
+  bool again = s->freed;
+  s->freed = true;
+  pthread_mutex_unlock(&s->lock);
+  if (!again) session_drop(s);
 }
 
 void rly_session_interrupt(rly_session *s) {
   if (s) session_interrupt(s->vm);
+}
+
+/* --- Turns -------------------------------------------------------------- */
+
+bool session_hold(rly_session *s) {
+  if (!s || pthread_mutex_trylock(&s->lock)) return false;
+  pthread_rwlock_rdlock(&s->program->gate);
+  return true;
+}
+
+void session_release(rly_session *s) {
+  pthread_rwlock_unlock(&s->program->gate);
+  pthread_mutex_unlock(&s->lock);
+}
+
+bool session_enter(rly_session *s) {
+  if (!session_hold(s)) return false;
+  if (s->running || s->freed) {
+    session_release(s);
+    return false;
+  }
+  s->running = true;
+  session_keep(s);  /* a callback may free it */
+  session_begin(s->vm);
+  return true;
+}
+
+void session_leave(rly_session *s) {
+  session_end(s->vm);
+  s->running = false;
+  session_release(s);
+  session_drop(s);
+}
+
+rly_status session_failed(rly_session *s, rly_status failed) {
+  Mem *mem = &s->program->cx->mem;
+  if (!mem_exhausted(mem)) return failed;
+  mem_clear_exhausted(mem);
+  diag_error(&s->diags, E0701, SPAN_NONE, "out of memory");
+  return RLY_LIMIT;
 }
 
 /* --- Runs --------------------------------------------------------------- */
@@ -111,10 +202,32 @@ static rly_status run_unit(rly_session *s, const Unit *u, Shower shower) {
   return RLY_OK;
 }
 
+/* The program's binding reports to its diagnostics: meanwhile, the session's.
+ * Ends with diags_back. */
+static Diags *diags_here(rly_session *s) {
+  context_lock(s->program->cx);
+  Diags *usual = s->program->ir->diags;
+  s->program->ir->diags = &s->diags;
+  return usual;
+}
+
+static void diags_back(rly_session *s, Diags *usual) {
+  s->program->ir->diags = usual;
+  context_unlock(s->program->cx);
+}
+
+static bool params_ready(rly_session *s) {
+  rly_program *p = s->program;
+  if (p->params_given == p->ir->params.len) return true;
+  Diags *usual = diags_here(s);
+  bool ok = params_complete(p);
+  diags_back(s, usual);
+  return ok;
+}
+
 /* Evaluates the units that were added since the last time. */
 static rly_status run_pending(rly_session *s, Shower shower) {
-  if (!params_complete(s->program))
-    return status_of_failure(s->program->cx, RLY_REFUSED);
+  if (!params_ready(s)) return session_failed(s, RLY_REFUSED);
   rly_status status = RLY_OK;
   Unit *u = s->last_run ? s->last_run->next : s->program->ir->units;
   for (; u && status == RLY_OK; u = u->next) {
@@ -124,47 +237,45 @@ static rly_status run_pending(rly_session *s, Shower shower) {
   return status;
 }
 
+rly_status session_start(rly_session *s, bool lets_only) {
+  return run_pending(s, (Shower){.lets_only = lets_only});
+}
+
 rly_status rly_session_run(rly_session *s,
                            void (*show)(void *data, rly_value *value),
                            void *data) {
-  if (!s) return RLY_MISUSE;
-  session_begin(s->vm);
+  if (!session_enter(s)) return RLY_MISUSE;
   rly_status status = run_pending(s, (Shower){.show = show, .data = data});
-  session_end(s->vm);
+  session_leave(s);
   return status;
 }
 
 /* --- Calls -------------------------------------------------------------- */
 
-static rly_status give_result(rly_session *s, const Type *type, Value v,
-                              rly_value **result) {
-  rly_value *r = mem_alloc(&s->program->cx->mem, sizeof *r);
-  if (!r) {
-    value_drop(s->vm, type, v);
-    return RLY_LIMIT;
-  }
-  *r = (rly_value){.session = s, .type = type, .value = v};
-  *result = r;
-  return RLY_OK;
+static rly_status refuse_call(rly_session *s, const char *why) {
+  diag_error(&s->diags, E0504, SPAN_NONE, "%s", why);
+  return RLY_REFUSED;
 }
 
 static rly_status call(rly_session *s, const Global *g, int count,
                        const Value *args, rly_value **result) {
   Value v;
+  if (g->value->kind != EX_FN && !session_value(s->vm, g, &v))
+    return refuse_call(s, "the function's value was never computed");
   RunStatus status = session_call(s->vm, g, count, args, &v);
   if (status != RUN_OK) return status_of_run(status);
-  return give_result(s, g->type->result, v, result);
+  rly_value *handle = value_handle_take(s, g->type->result, v);
+  if (!handle) {
+    mem_raise_exhausted(&s->program->cx->mem);
+    return session_failed(s, RLY_LIMIT);
+  }
+  *result = handle;
+  return RLY_OK;
 }
 
-static rly_status refuse_call(rly_session *s, const char *why) {
-  rly_diagnostic_add(s->program->cx, "E0504", why);
-  return RLY_REFUSED;
-}
-
-/* May a value of type `given` be passed as `wanted`?  Equal types are one
- * pointer; tensors may differ where a dimension is not known statically (a
- * wrong one is refused when the call starts). */
-static bool passes_as(const Type *given, const Type *wanted) {
+/* Equal types are one pointer; tensors may differ where a dimension is not
+ * known statically (a wrong one is refused when the call starts). */
+bool passes_as(const Type *given, const Type *wanted) {
   if (given == wanted) return true;
   if (given->kind != TY_TENSOR || wanted->kind != TY_TENSOR) return false;
   if (given->dtype != wanted->dtype || given->rank != wanted->rank)
@@ -177,6 +288,7 @@ static bool passes_as(const Type *given, const Type *wanted) {
 
 /* Are these values, and the session's own? */
 static bool are_own(const rly_session *s, int count, rly_value *const *args) {
+  if (count < 0 || (count && !args)) return false;
   for (int i = 0; i < count; i++)
     if (!args[i] || args[i]->session != s) return false;
   return true;
@@ -184,7 +296,10 @@ static bool are_own(const rly_session *s, int count, rly_value *const *args) {
 
 static rly_status call_with(rly_session *s, const Global *g, int count,
                             rly_value *const *args, rly_value **result) {
-  rly_status started = run_pending(s, (Shower){.lets_only = true});
+  if (!g || g->type->param_count) return refuse_call(s, "no such function");
+  if (g->type->count != count)
+    return refuse_call(s, "wrong number of arguments");
+  rly_status started = session_start(s, true);
   if (started != RLY_OK) return started;
   Value values[count + 1];
   for (int i = 0; i < count; i++) {
@@ -197,61 +312,89 @@ static rly_status call_with(rly_session *s, const Global *g, int count,
 
 rly_status rly_session_call(rly_session *s, const char *name, int count,
                             rly_value *const *args, rly_value **result) {
-  if (!s || !name || count < 0 || (count && !args) || !result ||
-      !are_own(s, count, args))
+  if (!s || !name || !result || !are_own(s, count, args) || !session_enter(s))
     return RLY_MISUSE;
   const Global *g = (const Global *)rly_program_function(s->program, name);
-  if (!g || g->type->param_count) return refuse_call(s, "no such function");
-  if (g->type->count != count)
-    return refuse_call(s, "wrong number of arguments");
-  session_begin(s->vm);
   rly_status status = call_with(s, g, count, args, result);
-  session_end(s->vm);
+  session_leave(s);
   return status;
+}
+
+/* Is this one of the program's functions, and not another's? */
+static bool is_function(rly_program *p, const rly_function *f) {
+  return f && rly_program_function(p, ((const Global *)f)->name->text) == f;
+}
+
+rly_status rly_session_call_function(rly_session *s, const rly_function *f,
+                                     int count, rly_value *const *args,
+                                     rly_value **result) {
+  if (!s || !result || !is_function(s->program, f) ||
+      !are_own(s, count, args) || !session_enter(s))
+    return RLY_MISUSE;
+  rly_status status = call_with(s, (const Global *)f, count, args, result);
+  session_leave(s);
+  return status;
+}
+
+/* One argument from what is bound to the parameter's name. */
+static bool bound_argument(rly_session *s, const rly_function *entry, int i,
+                           Value *out) {
+  const Global *g = (const Global *)entry;
+  Diags *usual = diags_here(s);
+  bool found = bound_value(s, rly_function_param_name(entry, i),
+                           g->type->args[i], out);
+  diags_back(s, usual);
+  return found;
 }
 
 static rly_status call_bound(rly_session *s, const rly_function *entry,
                              rly_value **result) {
-  rly_status started = run_pending(s, (Shower){.lets_only = true});
+  rly_status started = session_start(s, true);
   if (started != RLY_OK) return started;
   const Global *g = (const Global *)entry;
   int count = rly_function_param_count(entry), bound = 0;
+  if (count != g->type->count || g->type->param_count)
+    return refuse_call(s, "this function's arguments have no names");
   Value values[count + 1];
-  while (bound < count &&
-         bound_value(s, rly_function_param_name(entry, bound),
-                     g->type->args[bound], &values[bound]))
+  while (bound < count && bound_argument(s, entry, bound, &values[bound]))
     bound++;
-  rly_status status =
-      bound == count ? call(s, g, count, values, result)
-                     : status_of_failure(s->program->cx, RLY_REFUSED);
+  rly_status status = bound == count ? call(s, g, count, values, result)
+                                     : session_failed(s, RLY_REFUSED);
   while (bound-- > 0) value_drop(s->vm, g->type->args[bound], values[bound]);
   return status;
 }
 
 rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
                                   rly_value **result) {
-  if (!s || !entry || !result) return RLY_MISUSE;
-  session_begin(s->vm);
+  if (!s || !result || !is_function(s->program, entry) || !session_enter(s))
+    return RLY_MISUSE;
   rly_status status = call_bound(s, entry, result);
-  session_end(s->vm);
+  session_leave(s);
   return status;
 }
 
+/* --- Figures ------------------------------------------------------------ */
+
 rly_stats rly_session_stats(const rly_session *s) {
-  if (!s) return (rly_stats){0};
+  rly_session *held = (rly_session *)s;
+  if (!session_hold(held)) return (rly_stats){0};
   SessionStats t = session_stats(s->vm);
-  return (rly_stats){
+  rly_stats stats = {
       .instructions = t.instructions, .cells = t.cells, .reused = t.reused,
       .tensors = t.tensors, .buffers = t.buffers, .checks = t.checks,
       .live_bytes = t.live_bytes, .peak_bytes = t.peak_bytes,
+      .allocations = atomic_load(&s->program->cx->mem.count),
   };
+  session_release(held);
+  return stats;
 }
 
 char *rly_session_profile(rly_session *s) {
-  if (!s || !s->options.profile) return NULL;
+  if (!s || !s->options.profile || !session_hold(s)) return NULL;
   rly_context *cx = s->program->cx;
   StrBuf out;
   strbuf_init(&out, &cx->mem);
   session_profile(s->vm, &out);
+  session_release(s);
   return text_take(cx, &out);
 }

@@ -3,33 +3,73 @@
 
 #include "lib/handles.h"
 
-/* The arguments as a tensor would have them, or false. */
-static bool sensible(rly_context *cx, const char *dtype, int rank,
-                     const int64_t *shape, const void *elements,
-                     DType *found, int64_t *count) {
-  if (!cx || !dtype || rank < 0 || rank > RANK_MAX || (rank && !shape))
-    return false;
+/* Handles use no heap that another thread might be using: a buffer is its own
+ * block, for which an empty heap does. */
+static void release_buffer(rly_context *cx, Buffer *b) {
+  Heap heap;
+  heap_init(&heap, &cx->mem);
+  buffer_drop(&heap, b);
+  heap_done(&heap);
+}
+
+/* Kernels rely on bools being 0 or 1. */
+bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
+                     const void *elements, DType *found, int64_t *count) {
+  if (!dtype || rank < 0 || rank > RANK_MAX || (rank && !shape)) return false;
   *found = dtype_find(dtype, strlen(dtype));
   return *found != DTYPE_NONE && shape_count(rank, shape, count) &&
          (elements || !*count) &&
-         *count <= INT64_MAX / (int64_t)dtype_size(*found);
+         *count <= INT64_MAX / (int64_t)dtype_size(*found) &&
+         elements_are_valid(*found, elements, (size_t)*count);
 }
 
-rly_tensor *tensor_handle_take(rly_context *cx, Tensor *t) {
-  rly_tensor *handle = t ? mem_alloc(&cx->mem, sizeof *handle) : NULL;
-  if (handle) *handle = (rly_tensor){.cx = cx, .tensor = t};
-  if (!handle && t) tensor_drop(&cx->heap, t);
+/* A handle on `shape` elements at `data` of a buffer, whose reference it
+ * consumes. */
+static rly_tensor *handle_take(rly_context *cx, DType dtype, int rank,
+                               const int64_t *shape, void *data, Buffer *b) {
+  rly_tensor *handle = mem_alloc(&cx->mem, sizeof *handle);
+  if (!handle) {
+    release_buffer(cx, b);
+    return NULL;
+  }
+  *handle = (rly_tensor){.cx = cx,
+                         .tensor = tensor_on_data(dtype, rank, shape, data)};
+  handle->tensor.buffer = b;
+  context_keep(cx);
   return handle;
+}
+
+/* A handle on elements of its own, not set. */
+static rly_tensor *handle_new(rly_context *cx, DType dtype, int rank,
+                              const int64_t *shape, int64_t count) {
+  Heap heap;
+  heap_init(&heap, &cx->mem);
+  Buffer *b = buffer_new(&heap, (size_t)count * dtype_size(dtype));
+  heap_done(&heap);
+  return b ? handle_take(cx, dtype, rank, shape, b->data, b) : NULL;
+}
+
+rly_tensor *tensor_handle(rly_context *cx, const Tensor *t) {
+  if (tensor_is_contiguous(t)) {
+    buffer_keep(t->buffer);
+    return handle_take(cx, (DType)t->dtype, t->rank, t->shape, t->data,
+                       t->buffer);
+  }
+  rly_tensor *copy = handle_new(cx, (DType)t->dtype, t->rank, t->shape,
+                                tensor_count(t));
+  if (copy) tensor_copy_into(&copy->tensor, t);
+  return copy;
 }
 
 rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
                            const int64_t *shape, const void *elements) {
   DType type;
   int64_t count;
-  if (!sensible(cx, dtype, rank, shape, elements, &type, &count)) return NULL;
-  Tensor *t = tensor_new(&cx->heap, type, rank, shape);
-  if (t && count) memcpy(t->data, elements, tensor_bytes(t));
-  return tensor_handle_take(cx, t);
+  if (!cx || !tensor_sensible(dtype, rank, shape, elements, &type, &count))
+    return NULL;
+  rly_tensor *t = handle_new(cx, type, rank, shape, count);
+  if (t && count) memcpy(t->tensor.data, elements, tensor_bytes(&t->tensor));
+  return t;
 }
 
 rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
@@ -37,38 +77,43 @@ rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
                               void (*release)(void *owner), void *owner) {
   DType type;
   int64_t count;
-  if (!sensible(cx, dtype, rank, shape, elements, &type, &count)) return NULL;
-  Buffer *b = buffer_borrow(&cx->heap, elements,
-                            (size_t)count * dtype_size(type), release, owner);
-  if (!b) return NULL;
-  Tensor base = tensor_on_data(type, rank, shape, (void *)elements);
-  base.buffer = b;
-  Tensor *t = tensor_view(&cx->heap, &base, rank, shape, base.strides, 0);
-  buffer_drop(&cx->heap, b);
-  return tensor_handle_take(cx, t);
+  if (!cx || !tensor_sensible(dtype, rank, shape, elements, &type, &count) ||
+      (uintptr_t)elements % dtype_size(type))
+    return NULL;
+  Heap heap;
+  heap_init(&heap, &cx->mem);
+  Buffer *b = buffer_borrow(&heap, elements, (size_t)count * dtype_size(type),
+                            NULL, owner);
+  heap_done(&heap);
+  rly_tensor *t = b ? handle_take(cx, type, rank, shape, (void *)elements, b)
+                    : NULL;
+  if (t) b->release = release;  /* the memory is ours from here on */
+  return t;
 }
 
 void rly_tensor_free(rly_tensor *t) {
   if (!t) return;
-  tensor_drop(&t->cx->heap, t->tensor);
-  mem_free(&t->cx->mem, t, sizeof *t);
+  rly_context *cx = t->cx;
+  release_buffer(cx, t->tensor.buffer);
+  mem_free(&cx->mem, t, sizeof *t);
+  context_drop(cx);
 }
 
 const char *rly_tensor_dtype(const rly_tensor *t) {
-  return t ? dtype_name(t->tensor->dtype) : NULL;
+  return t ? dtype_name(t->tensor.dtype) : NULL;
 }
 
-int rly_tensor_rank(const rly_tensor *t) { return t ? t->tensor->rank : -1; }
+int rly_tensor_rank(const rly_tensor *t) { return t ? t->tensor.rank : -1; }
 
 int64_t rly_tensor_dim(const rly_tensor *t, int axis) {
-  return t && axis >= 0 && axis < t->tensor->rank ? t->tensor->shape[axis]
+  return t && axis >= 0 && axis < t->tensor.rank ? t->tensor.shape[axis]
                                                   : -1;
 }
 
 int64_t rly_tensor_count(const rly_tensor *t) {
-  return t ? tensor_count(t->tensor) : 0;
+  return t ? tensor_count(&t->tensor) : 0;
 }
 
 const void *rly_tensor_data(const rly_tensor *t) {
-  return t ? t->tensor->data : NULL;
+  return t ? t->tensor.data : NULL;
 }

@@ -7,10 +7,30 @@ static rly_context *context_of(const rly_value *v) {
   return v->session->program->cx;
 }
 
+/* --- Life --------------------------------------------------------------- */
+
+/* Handles are cut from the session's pool, so that a stream of calls needs no
+ * memory after the first. */
+rly_value *value_handle_take(rly_session *s, const Type *type, Value v) {
+  rly_value *handle = pool_alloc(&session_heap(s->vm)->pool, sizeof *handle);
+  if (!handle) {
+    value_drop(s->vm, type, v);
+    return NULL;
+  }
+  *handle = (rly_value){.session = s, .type = type, .value = v};
+  session_keep(s);
+  return handle;
+}
+
+/* Waits for a call that is under way elsewhere. */
 void rly_value_free(rly_value *v) {
   if (!v) return;
-  value_drop(v->session->vm, v->type, v->value);
-  mem_free(&context_of(v)->mem, v, sizeof *v);
+  rly_session *s = v->session;
+  pthread_mutex_lock(&s->lock);
+  value_drop(s->vm, v->type, v->value);
+  pool_free(&session_heap(s->vm)->pool, v, sizeof *v);
+  pthread_mutex_unlock(&s->lock);
+  session_drop(s);
 }
 
 rly_kind rly_value_kind(const rly_value *v) {
@@ -19,7 +39,7 @@ rly_kind rly_value_kind(const rly_value *v) {
       [TY_ADT] = RLY_CONSTRUCTOR, [TY_REF] = RLY_REF,
       [TY_FN] = RLY_FUNCTION,
   };
-  return v ? of[v->type->kind] : RLY_TUPLE;
+  return v ? of[v->type->kind] : RLY_UNKNOWN;
 }
 
 bool rly_value_is_unit(const rly_value *v) {
@@ -42,35 +62,46 @@ static char *value_text_take(rly_value *v, StrBuf *out) {
   return NULL;
 }
 
+static bool hold(const rly_value *v) { return v && session_hold(v->session); }
+
 char *rly_value_text(rly_value *v) {
-  if (!v) return NULL;
+  if (!hold(v)) return NULL;
   StrBuf out;
   strbuf_init(&out, &context_of(v)->mem);
   int width = v->session->options.width;
   value_print(v->session->vm, &out, v->type, v->value, width ? width : 80,
               VALUE_SHOWN);
-  return value_text_take(v, &out);
+  char *text = value_text_take(v, &out);
+  session_release(v->session);
+  return text;
 }
 
 char *rly_value_type_text(rly_value *v) {
-  if (!v) return NULL;
+  if (!hold(v)) return NULL;
   StrBuf out;
   strbuf_init(&out, &context_of(v)->mem);
   type_print(v->session->program->ir->types, &out, v->type, 2000);
-  return text_take(context_of(v), &out);
+  char *text = text_take(context_of(v), &out);
+  session_release(v->session);
+  return text;
 }
 
 char *rly_value_json(rly_value *v) {
-  if (!v) return NULL;
+  if (!hold(v)) return NULL;
   StrBuf out;
   strbuf_init(&out, &context_of(v)->mem);
   value_print_json(v->session->vm, &out, v->type, v->value);
-  return value_text_take(v, &out);
+  char *text = value_text_take(v, &out);
+  session_release(v->session);
+  return text;
 }
 
 bool rly_value_equal(const rly_value *a, const rly_value *b) {
-  return a && b && a->session == b->session && a->type == b->type &&
-         value_equal(a->session->vm, a->type, a->value, b->value);
+  if (!a || !b || a->session != b->session || a->type != b->type || !hold(a))
+    return false;
+  bool equal = value_equal(a->session->vm, a->type, a->value, b->value);
+  session_release(a->session);
+  return equal;
 }
 
 /* --- Parts -------------------------------------------------------------- */
@@ -93,52 +124,122 @@ int rly_value_field_count(const rly_value *v) {
   return c ? c->field_count : 0;
 }
 
+static rly_value *field_take(rly_value *v, int i) {
+  const Type *type;
+  Value field = value_field(v->session->vm, v->type, v->value, i, &type);
+  value_keep(type, field);
+  return value_handle_take(v->session, type, field);
+}
+
 rly_value *rly_value_field(rly_value *v, int i) {
-  if (!v || i < 0 || i >= rly_value_field_count(v)) return NULL;
-  rly_value *field = mem_alloc(&context_of(v)->mem, sizeof *field);
-  if (!field) return NULL;
-  *field = (rly_value){.session = v->session};
-  field->value = value_field(v->session->vm, v->type, v->value, i,
-                             &field->type);
-  value_keep(field->type, field->value);
+  if (!v || i < 0 || i >= rly_value_field_count(v) || !hold(v)) return NULL;
+  rly_value *field = field_take(v, i);
+  session_release(v->session);
   return field;
 }
 
-/* --- Tensors in a value ------------------------------------------------- */
+/* --- Values from tensors ------------------------------------------------ */
 
-rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
-  if (!s || !t || t->cx != s->program->cx) return NULL;
-  const Tensor *from = t->tensor;
-  rly_value *v = mem_alloc(&s->program->cx->mem, sizeof *v);
-  if (!v) return NULL;
-  *v = (rly_value){
-      .session = s,
-      .type = type_tensor(s->program->ir->types, from->dtype, from->rank,
-                          from->shape),
-  };
-  if (from->rank == 0) {
-    v->value = tensor_bits_at(from, 0);
-    return v;
-  }
-  v->value.tensor = tensor_view(session_heap(s->vm), from, from->rank,
-                                from->shape, from->strides, 0);
-  if (v->value.tensor) return v;
-  mem_free(&s->program->cx->mem, v, sizeof *v);
-  return NULL;
+/* Sessions share the table of types. */
+static const Type *tensor_type(rly_session *s, const Tensor *t) {
+  pthread_mutex_t *lock = session_types_lock(s->vm);
+  pthread_mutex_lock(lock);
+  const Type *type = type_tensor(s->program->ir->types, (DType)t->dtype,
+                                 t->rank, t->shape);
+  pthread_mutex_unlock(lock);
+  return type;
 }
 
-/* A header on the host's side; the elements are shared. */
-static Tensor *host_tensor(rly_context *cx, const Type *type, Value v) {
-  if (type_is_scalar(type)) return tensor_from_bits(&cx->heap, type->dtype, v);
-  if (!tensor_is_contiguous(v.tensor)) return tensor_copy(&cx->heap, v.tensor);
-  return tensor_view(&cx->heap, v.tensor, v.tensor->rank, v.tensor->shape,
-                     v.tensor->strides, 0);
+/* A value of `t`, whose elements are shared, or copied to the session. */
+static rly_value *value_of(rly_session *s, const Tensor *t, bool copied) {
+  Heap *heap = session_heap(s->vm);
+  Value v;
+  if (t->rank == 0)
+    v = bits_load((DType)t->dtype, t->data);
+  else
+    v.tensor = copied ? tensor_copy(heap, t)
+                      : tensor_view(heap, t, t->rank, t->shape, t->strides, 0);
+  if (t->rank && !v.tensor) return NULL;
+  return value_handle_take(s, tensor_type(s, t), v);
+}
+
+rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
+  if (!s || !t || t->cx != s->program->cx || !session_hold(s)) return NULL;
+  rly_value *v = s->freed ? NULL : value_of(s, &t->tensor, false);
+  session_release(s);
+  return v;
+}
+
+rly_value *rly_value_of_elements(rly_session *s, const char *dtype, int rank,
+                                 const int64_t *shape, const void *elements) {
+  DType type;
+  int64_t count;
+  if (!s || !tensor_sensible(dtype, rank, shape, elements, &type, &count) ||
+      !session_hold(s))
+    return NULL;
+  Tensor t = tensor_on_data(type, rank, shape, (void *)elements);
+  rly_value *v = s->freed ? NULL : value_of(s, &t, true);
+  session_release(s);
+  return v;
+}
+
+/* --- Tensors from values ------------------------------------------------ */
+
+static bool is_tensor(const rly_value *v) {
+  return v && v->type->kind == TY_TENSOR;
+}
+
+const char *rly_value_dtype(const rly_value *v) {
+  return is_tensor(v) ? dtype_name((DType)v->type->dtype) : NULL;
+}
+
+int rly_value_rank(const rly_value *v) {
+  return is_tensor(v) ? v->type->rank : -1;
+}
+
+int64_t rly_value_dim(const rly_value *v, int axis) {
+  if (axis < 0 || axis >= rly_value_rank(v)) return -1;
+  return v->value.tensor->shape[axis];
+}
+
+int64_t rly_value_count(const rly_value *v) {
+  if (!is_tensor(v)) return 0;
+  return v->type->rank ? tensor_count(v->value.tensor) : 1;
+}
+
+/* Elements that do not lie row-major are copied so, once. */
+static const void *elements_of(rly_value *v) {
+  if (!v->type->rank) return &v->value;
+  Heap *heap = session_heap(v->session->vm);
+  Tensor *t = tensor_contiguous(heap, v->value.tensor);
+  if (!t) return NULL;
+  tensor_drop(heap, v->value.tensor);
+  v->value.tensor = t;
+  return t->data;
+}
+
+const void *rly_value_elements(rly_value *v) {
+  if (!is_tensor(v) || !hold(v)) return NULL;
+  const void *elements = elements_of(v);
+  session_release(v->session);
+  return elements;
+}
+
+static rly_tensor *tensor_of(rly_value *v) {
+  const Type *type = v->type;
+  if (type->rank) return tensor_handle(context_of(v), v->value.tensor);
+  Tensor *t = tensor_from_bits(session_heap(v->session->vm),
+                               (DType)type->dtype, v->value);
+  rly_tensor *handle = t ? tensor_handle(context_of(v), t) : NULL;
+  if (t) tensor_drop(session_heap(v->session->vm), t);
+  return handle;
 }
 
 rly_tensor *rly_value_tensor(rly_value *v) {
-  if (!v || v->type->kind != TY_TENSOR) return NULL;
-  rly_context *cx = context_of(v);
-  return tensor_handle_take(cx, host_tensor(cx, v->type, v->value));
+  if (!is_tensor(v) || !hold(v)) return NULL;
+  rly_tensor *t = tensor_of(v);
+  session_release(v->session);
+  return t;
 }
 
 /* --- Writing ------------------------------------------------------------ */
@@ -160,9 +261,12 @@ typedef struct Writer {
 static void writer_tensor(Writer *w, const Type *type, Value value) {
   char name[32];
   int len = snprintf(name, sizeof name, "out%zu", w->file->tensors.len);
-  Tensor *t = host_tensor(context_of(w->v), type, value);
+  Heap *heap = w->file->heap;
+  Tensor *t = type_is_scalar(type)
+                  ? tensor_from_bits(heap, (DType)type->dtype, value)
+                  : tensor_contiguous(heap, value.tensor);
   if (!t || !tensor_file_add_name(w->file, name, (size_t)len)) {
-    if (t) tensor_drop(&context_of(w->v)->heap, t);
+    if (t) tensor_drop(heap, t);
     mem_raise_exhausted(&context_of(w->v)->mem);
     return;
   }
@@ -213,28 +317,34 @@ static void writer_collect(Writer *w) {
 }
 
 static rly_status writer_finish(Writer *w, const char *path) {
-  rly_context *cx = context_of(w->v);
+  rly_session *s = w->v->session;
   if (w->refused) {
-    rly_diagnostic_add(cx, "E0507", w->refused);
+    diag_error(&s->diags, E0507, SPAN_NONE, "%s", w->refused);
     return RLY_RUNTIME;
   }
-  RunStatus stopped = session_stopped(w->v->session->vm, SPAN_NONE);
+  RunStatus stopped = session_stopped(s->vm, SPAN_NONE);
   if (stopped != RUN_OK) return status_of_run(stopped);
-  if (tensors_write(cx, w->file, path)) return RLY_OK;
-  return status_of_failure(cx, RLY_RUNTIME);
+  if (tensors_write(w->file, path, &s->diags)) return RLY_OK;
+  return session_failed(s, RLY_RUNTIME);
 }
 
-rly_status rly_value_write(rly_value *v, const char *path) {
-  if (!v || !path) return RLY_MISUSE;
-  rly_context *cx = context_of(v);
-  Writer w = {.v = v, .file = tensor_file_new(&cx->heap)};
+static rly_status write_value(rly_value *v, const char *path) {
+  Mem *mem = &context_of(v)->mem;
+  Writer w = {.v = v, .file = tensor_file_new(session_heap(v->session->vm))};
   if (!w.file) return RLY_LIMIT;
-  VEC_INIT(&w.stack, &cx->mem);
-  ptrmap_init(&w.open, &cx->mem);
+  VEC_INIT(&w.stack, mem);
+  ptrmap_init(&w.open, mem);
   writer_collect(&w);
   rly_status status = writer_finish(&w, path);
   VEC_DONE(&w.stack);
   ptrmap_done(&w.open);
   tensor_file_free(w.file);
+  return status;
+}
+
+rly_status rly_value_write(rly_value *v, const char *path) {
+  if (!path || !hold(v)) return RLY_MISUSE;
+  rly_status status = write_value(v, path);
+  session_release(v->session);
   return status;
 }

@@ -46,6 +46,7 @@ typedef struct Host {
   const Cli *cli;
   rly_context *cx;
   rly_program *program;
+  rly_session *session;  /* whose diagnostics are reported, too; or NULL */
   bool write_failed;  /* stdout is gone: a closed pipe, a full disk */
 } Host;
 
@@ -55,7 +56,8 @@ void host_done(Host *h);
 
 /* The exit status that stands for how something ended. */
 int exit_status(rly_status status);
-/* Prints and clears the context's diagnostics (stderr, or JSON on stdout). */
+/* Prints and clears the context's and the session's diagnostics (stderr, or
+ * JSON on stdout). */
 void host_report(Host *h);
 /* The same on stderr in any case: warnings beside a result that stdout
  * carries. */
@@ -66,7 +68,8 @@ int host_usage(Host *h, const char *format, ...)
 /* A session whose print goes to stdout; Ctrl-C interrupts it from now on.  One
  * that is `observed` is looked at as the flags say. */
 rly_session *host_session(Host *h, bool observed);
-void host_session_free(rly_session *s);
+/* Reports what it has to say, and frees it. */
+void host_session_free(Host *h, rly_session *s);
 /* Writes to stdout, remembering failure. */
 void host_write(void *host, const char *text, size_t len);
 /* Prints a value as --json or its display form; () prints only as JSON.  Not

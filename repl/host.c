@@ -72,15 +72,17 @@ rly_session *host_session(Host *h, bool observed) {
       .trace = observed ? cli->trace : NULL};
   rly_session *s = rly_session_new(h->program, &options);
   if (!s) return NULL;
-  interruptible = s;
+  h->session = interruptible = s;
   interrupted = 0;
   struct sigaction action = {.sa_handler = on_interrupt};
   sigaction(SIGINT, &action, NULL);
   return s;
 }
 
-void host_session_free(rly_session *s) {
+void host_session_free(Host *h, rly_session *s) {
+  host_report(h);
   if (interruptible == s) interruptible = NULL;
+  if (h->session == s) h->session = NULL;
   rly_session_free(s);
 }
 
@@ -138,14 +140,32 @@ int exit_status(rly_status status) {
   }
 }
 
-static void report(Host *h, bool json) {
-  if (!rly_diagnostic_count(h->cx)) return;
-  char *text = json ? rly_diagnostics_json(h->cx)
-                    : rly_diagnostics_text(h->cx, use_color(h->cli, stderr));
+static void put_report(Host *h, char *text, bool json) {
   if (text && json) host_write(h, text, strlen(text));
   if (text && !json) fputs(text, stderr);
   rly_text_free(h->cx, text);
+}
+
+static void report_context(Host *h, bool json) {
+  if (!rly_diagnostic_count(h->cx)) return;
+  put_report(h, json ? rly_diagnostics_json(h->cx)
+                     : rly_diagnostics_text(h->cx, use_color(h->cli, stderr)),
+             json);
   rly_diagnostics_clear(h->cx);
+}
+
+static void report_session(Host *h, bool json) {
+  rly_session *s = h->session;
+  if (!rly_session_diagnostic_count(s)) return;
+  bool colour = use_color(h->cli, stderr);
+  put_report(h, json ? rly_session_diagnostics_json(s)
+                     : rly_session_diagnostics_text(s, colour), json);
+  rly_session_diagnostics_clear(s);
+}
+
+static void report(Host *h, bool json) {
+  report_context(h, json);
+  report_session(h, json);
 }
 
 void host_report(Host *h) { report(h, h->cli->json); }

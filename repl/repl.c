@@ -208,7 +208,7 @@ int command_repl(const Cli *cli) {
   rly_session *s = status ? NULL : host_session(&h, false);
   if (s) {
     status = repl_loop(&h, s);
-    host_session_free(s);
+    host_session_free(&h, s);
   }
   status = host_finish(&h, status);
   host_done(&h);

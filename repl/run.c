@@ -143,7 +143,7 @@ static rly_status run_timed(Host *h, const rly_function *entry, bool show,
   *ms = now() - start;
   if (show && h->cli->stats) print_stats(s);
   if (show) print_profile(h, s);
-  host_session_free(s);
+  host_session_free(h, s);
   return status;
 }
 
@@ -167,7 +167,7 @@ static int run_interactive(Host *h, const rly_function *entry) {
   rly_status status = run_once(h, s, entry, true);
   host_report(h);
   int code = status == RLY_OK ? repl_loop(h, s) : exit_status(status);
-  host_session_free(s);
+  host_session_free(h, s);
   return code;
 }
 

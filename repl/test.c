@@ -109,8 +109,11 @@ static void run_case(TestRun *t, const char *path, const TestCase *c,
   free(text);
   if (o->status == RLY_OK)
     o->status = rly_session_run(t->session, show, t);
-  o->diagnostics = rly_diagnostics_text(t->host.cx, false);
+  o->diagnostics = rly_diagnostic_count(t->host.cx)
+                       ? rly_diagnostics_text(t->host.cx, false)
+                       : rly_session_diagnostics_text(t->session, false);
   rly_diagnostics_clear(t->host.cx);
+  rly_session_diagnostics_clear(t->session);
 }
 
 static void outcome_free(TestRun *t, Outcome *o) {

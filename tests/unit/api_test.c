@@ -60,14 +60,26 @@ static void assert_text(Guest *g, char *text, const char *expected) {
   rly_text_free(g->cx, text);
 }
 
-/* The diagnostics hold these words; clears them. */
-static void assert_said(Guest *g, const char *words) {
-  char *text = rly_diagnostics_text(g->cx, false);
+/* The text holds these words; releases it. */
+static void assert_holds(Guest *g, char *text, const char *words) {
   assert_non_null(text);
   if (!strstr(text, words)) fail_msg("`%s` is not in: %s", words, text);
   rly_text_free(g->cx, text);
+}
+
+/* The diagnostics hold these words; clears them. */
+static void assert_said(Guest *g, const char *words) {
+  assert_holds(g, rly_diagnostics_text(g->cx, false), words);
   rly_diagnostics_clear(g->cx);
   assert_int_equal(rly_diagnostic_count(g->cx), 0);
+}
+
+/* The same of the session, while the context has nothing to say. */
+static void assert_session_said(Guest *g, const char *words) {
+  assert_int_equal(rly_diagnostic_count(g->cx), 0);
+  assert_holds(g, rly_session_diagnostics_text(g->session, false), words);
+  rly_session_diagnostics_clear(g->session);
+  assert_int_equal(rly_session_diagnostic_count(g->session), 0);
 }
 
 static rly_value *call(Guest *g, const char *name) {
@@ -285,12 +297,12 @@ static void test_interrupted_text(void **state) {
   guest_start(&g, NULL, "def @main() { 7 } 1; 2");
   assert_int_equal(rly_session_run(g.session, on_show_interrupt, &g),
                    RLY_INTERRUPTED);
-  assert_int_equal(rly_diagnostic_count(g.cx), 1);
-  assert_said(&g, "test:1:19: error[E0704]: interrupted");
+  assert_int_equal(rly_session_diagnostic_count(g.session), 1);
+  assert_session_said(&g, "test:1:19: error[E0704]: interrupted");
   rly_value *v = call(&g, "main");  /* it is of use afterwards */
   rly_session_interrupt(g.session);
   assert_null(rly_value_json(v));
-  assert_said(&g, "interrupted");
+  assert_session_said(&g, "interrupted");
   rly_value_free(v);
   v = call(&g, "main");
   assert_text(&g, rly_value_text(v), "7");
@@ -389,7 +401,7 @@ static void test_errors(void **state) {
   assert_said(&g, "error[E0501]");
   assert_int_equal(add(&g, "@f(0)"), RLY_OK);
   assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_RUNTIME);
-  assert_said(&g, "error[E0602]");
+  assert_session_said(&g, "error[E0602]");
   assert_int_equal(add(&g, "@f(5)"), RLY_OK);
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
   assert_string_equal(g.printed, "2|");
@@ -416,20 +428,20 @@ static void test_call_refused(void **state) {
   rly_value *result = NULL;
   assert_int_equal(rly_session_call(g.session, "none", 0, NULL, &result),
                    RLY_REFUSED);
-  assert_said(&g, "no such function");
+  assert_session_said(&g, "no such function");
   assert_int_equal(rly_session_call(g.session, "main", 0, NULL, &result),
                    RLY_REFUSED);
-  assert_said(&g, "arguments");
+  assert_session_said(&g, "arguments");
   rly_tensor *t = rly_tensor_new(g.cx, "int32", 0, NULL, &(int32_t){1});
   rly_value *arg = rly_value_of_tensor(g.session, t);
   rly_tensor_free(t);
   assert_int_equal(rly_session_call(g.session, "main", 1, &arg, &result),
                    RLY_REFUSED);  /* `w` is missing, and the type is wrong */
-  rly_diagnostics_clear(g.cx);
+  rly_session_diagnostics_clear(g.session);
   assert_int_equal(add(&g, "def @id[A](%x: A) -> A { %x }"), RLY_OK);
   assert_int_equal(rly_session_call(g.session, "id", 1, &arg, &result),
                    RLY_REFUSED);  /* of no one type */
-  assert_said(&g, "no such function");
+  assert_session_said(&g, "no such function");
   rly_value_free(arg);
   assert_null(result);
   guest_end(&g);
@@ -446,7 +458,7 @@ static void test_bindings_refused(void **state) {
   rly_text_free(g.cx, text);
   rly_diagnostics_clear(g.cx);
   assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_REFUSED);
-  assert_said(&g, "error[E0503]");
+  assert_session_said(&g, "error[E0503]");
   assert_int_equal(rly_program_bind_text(g.program, "b=[1, 2, 3]"), RLY_OK);
   assert_int_equal(rly_program_bindings_check(g.program, NULL), RLY_REFUSED);
   assert_said(&g, "(3)");
@@ -472,7 +484,7 @@ static void assert_limit(const rly_options *options, const char *item,
   guest_start(&g, options, runaway);
   assert_int_equal(add(&g, item), RLY_OK);
   assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_LIMIT);
-  assert_said(&g, code);
+  assert_session_said(&g, code);
   assert_int_equal(add(&g, "6 * 7"), RLY_OK);
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
   assert_non_null(strstr(g.printed, "42|"));
@@ -493,7 +505,7 @@ static void test_interrupt(void **state) {
   assert_int_equal(add(&g, "@long(0)"), RLY_OK);
   g.interrupt = true;
   assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_INTERRUPTED);
-  rly_diagnostics_clear(g.cx);
+  rly_session_diagnostics_clear(g.session);
   assert_string_equal(g.printed, "x");
   g.interrupt = false;
   assert_int_equal(add(&g, "6 * 7"), RLY_OK);

@@ -152,7 +152,7 @@ static void run_close(Run *r) {
 
 static void must(Run *r, rly_status status) {
   if (status == RLY_OK) return;
-  fail_msg("%s: %s", running, rly_diagnostics_text(r->cx, false));
+  fail_msg("%s: %s", running, rly_session_diagnostics_text(r->session, false));
 }
 
 static void run_example(const OpInfo *op) {

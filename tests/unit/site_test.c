@@ -169,7 +169,7 @@ static void test_place(void **state) {
                   "}\n");
   add(&g, "@f([1, 2], [1, 0])");
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_RUNTIME);
-  char *text = rly_diagnostics_text(g.cx, false);
+  char *text = rly_session_diagnostics_text(g.session, false);
   assert_non_null(text);
   assert_non_null(strstr(text, "test:3:5: error[E0602]: `divide`: division"));
   assert_non_null(strstr(text, "in @f at test:3:5"));
@@ -261,7 +261,7 @@ static void test_failure(void **state) {
                   "}\n");
   add(&g, "@put(@x + 1f)");
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_RUNTIME);
-  rly_diagnostics_clear(g.cx);
+  rly_session_diagnostics_clear(g.session);
   assert_shows(&g, "@x", "Tensor[(3), float32] [1.0, 2.0, 3.0]|");
   guest_end(&g);
 }

@@ -1,0 +1,270 @@
+/* A session's state as hosts list, read, write, remember and copy it. */
+#include <string.h>
+
+#include "lib/handles.h"
+
+/* Takes the session and evaluates what its program was given since; false, with
+ * *status, when that cannot be. */
+static bool begin(rly_session *s, rly_status *status) {
+  *status = RLY_MISUSE;
+  if (!session_enter(s)) return false;
+  *status = session_start(s, true);
+  if (*status == RLY_OK) return true;
+  session_leave(s);
+  return false;
+}
+
+static rly_status out_of_memory(rly_session *s) {
+  mem_raise_exhausted(&s->program->cx->mem);
+  return session_failed(s, RLY_LIMIT);
+}
+
+/* --- The list ----------------------------------------------------------- */
+
+static rly_state *state_new(rly_session *s) {
+  rly_state *st = mem_alloc(&s->program->cx->mem, sizeof *st);
+  if (!st) {
+    out_of_memory(s);
+    return NULL;
+  }
+  st->session = s;
+  if (state_list(s->vm, true, &st->list)) {
+    session_keep(s);
+    return st;
+  }
+  state_list_done(&st->list);
+  mem_free(&s->program->cx->mem, st, sizeof *st);
+  out_of_memory(s);
+  return NULL;
+}
+
+rly_state *rly_session_state(rly_session *s) {
+  rly_status status;
+  if (!begin(s, &status)) return NULL;
+  rly_state *st = state_new(s);
+  session_leave(s);
+  return st;
+}
+
+/* Waits for a call that is under way elsewhere. */
+void rly_state_free(rly_state *st) {
+  if (!st) return;
+  rly_session *s = st->session;
+  pthread_mutex_lock(&s->lock);
+  state_list_done(&st->list);
+  pthread_mutex_unlock(&s->lock);
+  mem_free(&s->program->cx->mem, st, sizeof *st);
+  session_drop(s);
+}
+
+size_t rly_state_count(const rly_state *st) {
+  return st ? st->list.cells.len : 0;
+}
+
+const char *rly_state_path(const rly_state *st, size_t i) {
+  return i < rly_state_count(st) ? st->list.cells.data[i].path : NULL;
+}
+
+static const char *type_text(rly_state *st, const Type *type) {
+  StrBuf out;
+  strbuf_init(&out, &st->session->program->cx->mem);
+  type_print(st->session->program->ir->types, &out, type, 0);
+  const char *text =
+      arena_strndup(&st->list.arena, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+  return text;
+}
+
+const char *rly_state_type(rly_state *st, size_t i) {
+  const Type *type =
+      i < rly_state_count(st) ? st->list.cells.data[i].type : NULL;
+  if (!type || !session_hold(st->session)) return NULL;
+  const char *text = type_text(st, type);
+  session_release(st->session);
+  return text;
+}
+
+size_t rly_state_alias_count(const rly_state *st, size_t i) {
+  size_t count = 0;
+  for (size_t k = 0; st && k < st->list.aliases.len; k++)
+    count += st->list.aliases.data[k].cell == i;
+  return count;
+}
+
+const char *rly_state_alias(const rly_state *st, size_t i, size_t k) {
+  for (size_t n = 0; st && n < st->list.aliases.len; n++)
+    if (st->list.aliases.data[n].cell == i && !k--)
+      return st->list.aliases.data[n].path;
+  return NULL;
+}
+
+/* --- One cell ----------------------------------------------------------- */
+
+static rly_status refuse(rly_session *s, const char *path, const char *why) {
+  diag_error(&s->diags, E0504, SPAN_NONE, "`%s`: %s", path, why);
+  return RLY_REFUSED;
+}
+
+/* The cell of a path, of known type; NULL after reporting. */
+static const StateCell *find(rly_session *s, const StateList *list,
+                             const char *path) {
+  const StateCell *cell = state_find(list, path);
+  if (!cell)
+    refuse(s, path, "the state has no such cell");
+  else if (!cell->type || cell->type->args[0]->has_var)
+    refuse(s, path, "a polymorphic function made this cell, so its type is "
+                    "not known");
+  else
+    return cell;
+  return NULL;
+}
+
+static rly_value *get(rly_session *s, const StateList *list,
+                      const char *path) {
+  const StateCell *cell = find(s, list, path);
+  if (!cell) return NULL;
+  const Type *type = cell->type->args[0];
+  value_keep(type, cell->cell->content);
+  rly_value *v = value_handle_take(s, type, cell->cell->content);
+  if (!v) out_of_memory(s);
+  return v;
+}
+
+rly_value *rly_session_get(rly_session *s, const char *path) {
+  rly_status status;
+  if (!path || !begin(s, &status)) return NULL;
+  StateList list;
+  rly_value *v = NULL;
+  if (state_list(s->vm, true, &list))
+    v = get(s, &list, path);
+  else
+    out_of_memory(s);
+  state_list_done(&list);
+  session_leave(s);
+  return v;
+}
+
+/* Does the value fit where its type leaves dimensions open? */
+static bool fits(const Type *type, Value v) {
+  if (type->kind != TY_TENSOR || !type->rank) return true;
+  for (int i = 0; i < type->rank; i++)
+    if (dim_is_number(type->dims[i]) &&
+        type->dims[i] != v.tensor->shape[i])
+      return false;
+  return true;
+}
+
+static rly_status set(rly_session *s, const StateList *list, const char *path,
+                      const rly_value *v) {
+  const StateCell *cell = find(s, list, path);
+  if (!cell) return RLY_REFUSED;
+  const Type *type = cell->type->args[0];
+  if (!passes_as(v->type, type) || !fits(type, v->value))
+    return refuse(s, path, "the value has another type than the cell");
+  value_keep(type, v->value);
+  cell_set_take(s->vm, cell->cell, v->value);
+  return RLY_OK;
+}
+
+rly_status rly_session_set(rly_session *s, const char *path, rly_value *v) {
+  rly_status status;
+  if (!path || !v || v->session != s || !begin(s, &status)) return RLY_MISUSE;
+  StateList list;
+  if (state_list(s->vm, true, &list))
+    status = set(s, &list, path, v);
+  else
+    status = out_of_memory(s);
+  state_list_done(&list);
+  session_leave(s);
+  return status;
+}
+
+/* --- Snapshots ---------------------------------------------------------- */
+
+static rly_snapshot *snapshot_new(rly_session *s) {
+  rly_snapshot *handle = mem_alloc(&s->program->cx->mem, sizeof *handle);
+  Snapshot *snapshot = handle ? session_snapshot(s->vm) : NULL;
+  if (snapshot) {
+    *handle = (rly_snapshot){s, snapshot};
+    session_keep(s);
+    return handle;
+  }
+  if (handle) mem_free(&s->program->cx->mem, handle, sizeof *handle);
+  out_of_memory(s);
+  return NULL;
+}
+
+rly_snapshot *rly_session_snapshot(rly_session *s) {
+  rly_status status;
+  if (!begin(s, &status)) return NULL;
+  rly_snapshot *handle = snapshot_new(s);
+  session_leave(s);
+  return handle;
+}
+
+rly_status rly_session_restore(rly_session *s, const rly_snapshot *snapshot) {
+  if (!snapshot || snapshot->session != s || !session_enter(s))
+    return RLY_MISUSE;
+  session_restore(s->vm, snapshot->snapshot);
+  session_leave(s);
+  return RLY_OK;
+}
+
+/* Waits for a call that is under way elsewhere. */
+void rly_snapshot_free(rly_snapshot *snapshot) {
+  if (!snapshot) return;
+  rly_session *s = snapshot->session;
+  pthread_mutex_lock(&s->lock);
+  snapshot_free(s->vm, snapshot->snapshot);
+  pthread_mutex_unlock(&s->lock);
+  mem_free(&s->program->cx->mem, snapshot, sizeof *snapshot);
+  session_drop(s);
+}
+
+/* --- Copies ------------------------------------------------------------- */
+
+static rly_session *fork_of(rly_session *s,
+                            const rly_session_options *options) {
+  rly_session *to = session_shell(s->program, options);
+  if (!to) return NULL;
+  to->vm = session_fork(s->vm, limits_of(s->program->cx),
+                        session_hooks(&to->options), &to->diags);
+  to->last_run = s->last_run;
+  if (to->vm && session_observed(to)) return to;
+  rly_session_free(to);
+  return NULL;
+}
+
+rly_session *rly_session_fork(rly_session *s,
+                              const rly_session_options *options) {
+  rly_status status;
+  if (!begin(s, &status)) return NULL;
+  rly_session *to = fork_of(s, options);
+  if (!to) out_of_memory(s);
+  session_leave(s);
+  return to;
+}
+
+/* The `let`s once more, in a session of their own that prints nothing. */
+static rly_status reset(rly_session *s) {
+  rly_session *fresh = rly_session_new(s->program, NULL);
+  if (!fresh) return out_of_memory(s);
+  rly_status status = RLY_MISUSE;
+  if (begin(fresh, &status)) {
+    if (!state_transplant(fresh->vm, s->vm)) status = out_of_memory(s);
+    session_leave(fresh);
+  }
+  rly_session_free(fresh);
+  if (status == RLY_OK || status == RLY_LIMIT) return status;
+  diag_error(&s->diags, E0504, SPAN_NONE, "a `let` that was evaluated anew "
+             "for the reset has failed");
+  return status;
+}
+
+rly_status rly_session_reset(rly_session *s) {
+  rly_status status;
+  if (!begin(s, &status)) return status;
+  status = reset(s);
+  session_leave(s);
+  return status;
+}

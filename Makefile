@@ -1,7 +1,8 @@
 # The build of rly.  What it makes lies below build/MODE/, a mirror of the
 # source folders; what re2c, lemon and embed generate, in build/MODE/gen/.
 #
-#   make [MODE=release|debug|asan|cov] [CC=clang] [READLINE=0] [OPENMP=0] [V=1]
+#   make [MODE=release|debug|asan|tsan|cov] [CC=clang] [READLINE=0] [OPENMP=0]
+#        [V=1]
 #   make help
 
 MODE     ?= release
@@ -40,8 +41,9 @@ OPT_release := -O2 -g -DNDEBUG
 OPT_debug   := -Og -g3
 OPT_asan    := -O1 -g -fno-omit-frame-pointer \
                -fsanitize=address,undefined -fno-sanitize-recover=all
+OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage
-$(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan or cov))
+$(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan, tsan or cov))
 
 CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE)
 CFLAGS   := -std=gnu11 $(OPT_$(MODE)) -ffp-contract=off \
@@ -215,6 +217,7 @@ export RLY MODE CC
 # A sanitizer's finding must not look like one of the program's own exits.
 export ASAN_OPTIONS  := exitcode=99:allocator_may_return_null=1
 export LSAN_OPTIONS  := exitcode=99
+export TSAN_OPTIONS  := exitcode=99:halt_on_error=1
 export UBSAN_OPTIONS := exitcode=99:print_stacktrace=1
 
 # Text with expectations in its comments, for `rly test`.
@@ -276,6 +279,13 @@ docs: all       ## docs/operators.md, from the table of operators
 N    ?= 1000
 SEED ?= 1
 SIZE ?= 400
+FRAMES ?= 10000000
+soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
+	@$< $(FRAMES)
+
+threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
+	@$<
+
 fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 	@$(differ) --count $(N) --seed $(SEED) --size $(SIZE)
 

@@ -24,6 +24,9 @@ typedef struct Cli {
   bool profile;
   bool interactive, promote, markdown, help, version;
   const char *entry, *outputs, *eval, *trace;
+  const char *step, *init, *input, *tail, *output, *expect;
+  const char *save_state, *load_state;
+  uint64_t frame, hop;
   uint64_t repeat;
   TextList params, inputs;
   TextList words;  /* what is no flag: files, arguments */
@@ -32,7 +35,8 @@ typedef struct Cli {
 /* The commands, as a set for flags. */
 enum {
   IN_RUN = 1, IN_CHECK = 2, IN_FMT = 4, IN_DUMP = 8, IN_TEST = 16, IN_OPS = 32,
-  IN_REPL = 64, IN_HELP = 128, IN_EXPLAIN = 256, IN_ALL = 511,
+  IN_REPL = 64, IN_HELP = 128, IN_EXPLAIN = 256, IN_STREAM = 512,
+  IN_ALL = 1023,
 };
 
 /* Fills in `cli` from the words after the command's name.  False after
@@ -47,6 +51,7 @@ typedef struct Host {
   rly_context *cx;
   rly_program *program;
   rly_session *session;  /* whose diagnostics are reported, too; or NULL */
+  FILE *print_to;        /* what programs print; NULL: stdout */
   bool write_failed;  /* stdout is gone: a closed pipe, a full disk */
 } Host;
 
@@ -65,6 +70,9 @@ void host_report_aside(Host *h);
 /* Reports a usage error; returns the exit status 1. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Binds the files of --params and --inputs, then the words from `first` on; each
+ * wins over those before. */
+rly_status host_bind(Host *h, int first, const rly_function *entry);
 /* A session whose print goes to stdout; Ctrl-C interrupts it from now on.  One
  * that is `observed` is looked at as the flags say. */
 rly_session *host_session(Host *h, bool observed);
@@ -93,6 +101,7 @@ int command_ops(const Cli *cli);
 int command_explain(const Cli *cli);
 int command_test(const Cli *cli);
 int command_repl(const Cli *cli);
+int command_stream(const Cli *cli);
 int command_help(const Cli *cli);
 
 /* What `rly ops` and the prompt show: an operator (false: there is none of that

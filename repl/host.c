@@ -104,8 +104,8 @@ bool use_color(const Cli *cli, FILE *stream) {
 
 void host_write(void *host, const char *text, size_t len) {
   Host *h = host;
-  if (fwrite(text, 1, len, stdout) != len || fflush(stdout))
-    h->write_failed = true;
+  FILE *to = h->print_to ? h->print_to : stdout;
+  if (fwrite(text, 1, len, to) != len || fflush(to)) h->write_failed = true;
 }
 
 rly_status host_put(Host *h, rly_value *value) {

@@ -24,6 +24,8 @@ static const Command commands[] = {
      "what a diagnostic means, with examples"},
     {"test", "FILE...", IN_TEST, command_test,
      "run files with expectations in comments"},
+    {"stream", "FILE.rly", IN_STREAM, command_stream,
+     "feed a step function frame by frame"},
     {"repl", "", IN_REPL, command_repl, "the prompt"},
     {"help", "[COMMAND]", IN_HELP, command_help, "help on a command"},
 };

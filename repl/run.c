@@ -50,12 +50,10 @@ static rly_status bind_files(Host *h, const TextList *files) {
   return status;
 }
 
-/* In this order, so that the command line wins over --inputs, and those win
- * over --params. */
-static rly_status bind_all(Host *h, int args, const rly_function *entry) {
+rly_status host_bind(Host *h, int first, const rly_function *entry) {
   rly_status status = bind_files(h, &h->cli->params);
   if (status == RLY_OK) status = bind_files(h, &h->cli->inputs);
-  for (int i = args; i < h->cli->words.count && status == RLY_OK; i++)
+  for (int i = first; i < h->cli->words.count && status == RLY_OK; i++)
     status = rly_program_bind_text(h->program, h->cli->words.items[i]);
   if (status == RLY_OK)
     status = rly_program_bindings_check(h->program, entry);
@@ -176,7 +174,7 @@ static int run_program(Host *h) {
   int args;
   rly_status status = add_program(h, &args);
   if (status == RLY_OK && !find_entry(h, &entry)) status = RLY_REFUSED;
-  if (status == RLY_OK) status = bind_all(h, args, entry);
+  if (status == RLY_OK) status = host_bind(h, args, entry);
   if (status == RLY_OK) host_report_aside(h);
   if (status == RLY_OK && h->cli->interactive)
     return run_interactive(h, entry);

@@ -1,0 +1,262 @@
+/* Results of a stream: written, looked at for NaNs, compared; the report. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "repl/stream.h"
+
+/* --- Elements ----------------------------------------------------------- */
+
+/* A row a dtype; of floats, which bits are the exponent and the fraction. */
+typedef struct Kind {
+  const char *dtype;
+  size_t bytes;
+  uint64_t exponent, fraction;
+} Kind;
+
+static const Kind kinds[] = {
+    {"bool", 1, 0, 0}, {"int8", 1, 0, 0}, {"uint8", 1, 0, 0},
+    {"int16", 2, 0, 0}, {"uint16", 2, 0, 0}, {"int32", 4, 0, 0},
+    {"uint32", 4, 0, 0}, {"int64", 8, 0, 0}, {"uint64", 8, 0, 0},
+    {"float16", 2, 0x7C00, 0x3FF}, {"bfloat16", 2, 0x7F80, 0x7F},
+    {"float32", 4, 0x7F800000, 0x7FFFFF},
+    {"float64", 8, 0x7FF0000000000000, 0xFFFFFFFFFFFFF},
+};
+
+static const Kind *kind_of(const char *dtype) {
+  const Kind *k = kinds;
+  while (strcmp(k->dtype, dtype)) k++;
+  return k;
+}
+
+size_t dtype_bytes(const char *dtype) { return kind_of(dtype)->bytes; }
+
+static uint64_t element(const Kind *k, const char *data, size_t i) {
+  uint64_t bits = 0;
+  memcpy(&bits, data + i * k->bytes, k->bytes);
+  return bits;
+}
+
+static bool is_nan(const Kind *k, uint64_t bits) {
+  return k->exponent && (bits & k->exponent) == k->exponent &&
+         bits & k->fraction;
+}
+
+static bool is_infinite(const Kind *k, uint64_t bits) {
+  return k->exponent && (bits & k->exponent) == k->exponent &&
+         !(bits & k->fraction);
+}
+
+static void count_odd(Sink *s, const Kind *k, const char *data, size_t n) {
+  if (!k->exponent) return;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t bits = element(k, data, i);
+    s->nans += is_nan(k, bits);
+    s->infinities += is_infinite(k, bits);
+  }
+}
+
+/* --- Opening ------------------------------------------------------------ */
+
+static bool ends_in(const char *path, const char *end) {
+  size_t n = strlen(path), m = strlen(end);
+  return n >= m && !strcmp(path + n - m, end);
+}
+
+static int unwritable(Sink *s) {
+  char message[512];
+  snprintf(message, sizeof message, "cannot write %s: %s", s->path,
+           strerror(errno));
+  rly_diagnostic_add(s->h->cx, "E0507", message);
+  return 2;
+}
+
+static int open_expected(Sink *s, const char *path) {
+  rly_status status = rly_tensors_read(s->h->cx, path, &s->file);
+  if (status != RLY_OK) return exit_status(status);
+  s->expected = rly_tensors_get(s->file, rly_tensors_name(s->file, 0));
+  return s->expected ? 0 : host_usage(s->h, "%s holds no tensor", path);
+}
+
+int sink_open(Sink *s, Host *h, const char *output, const char *expect) {
+  *s = (Sink){.h = h, .path = output};
+  if (expect) {
+    int status = open_expected(s, expect);
+    if (status) return status;
+  }
+  if (!output) return 0;
+  s->npy = ends_in(output, ".npy");
+  bool out = !strcmp(output, "-");
+  s->stream = s->npy ? tmpfile() : out ? stdout : fopen(output, "wb");
+  if (out) h->print_to = stderr;
+  return s->stream ? 0 : unwritable(s);
+}
+
+/* --- Results ------------------------------------------------------------ */
+
+/* Is the result of the kind that the first one was? */
+static bool same_kind(Sink *s, rly_value *y) {
+  bool same = !strcmp(s->dtype, rly_value_dtype(y)) &&
+              s->rank == rly_value_rank(y);
+  for (int i = 1; same && i < s->rank; i++)
+    same = s->dims[i] == rly_value_dim(y, i);
+  return same;
+}
+
+static rly_status note_kind(Sink *s, rly_value *y) {
+  if (!*s->dtype) {
+    snprintf(s->dtype, sizeof s->dtype, "%s", rly_value_dtype(y));
+    s->rank = rly_value_rank(y);
+    for (int i = 1; i < s->rank; i++) s->dims[i] = rly_value_dim(y, i);
+  }
+  if (s->npy && !same_kind(s, y)) {
+    rly_diagnostic_add(s->h->cx, "E0507", "results of different shapes make "
+                       "no .npy file; write them raw");
+    return RLY_RUNTIME;
+  }
+  s->dims[0] += s->rank ? rly_value_dim(y, 0) : 1;
+  return RLY_OK;
+}
+
+/* Any NaN is as good as another. */
+static void compare(Sink *s, const Kind *k, const char *data, size_t n) {
+  const char *wanted = rly_tensor_data(s->expected);
+  bool kind = !strcmp(rly_tensor_dtype(s->expected), k->dtype);
+  uint64_t count = (uint64_t)rly_tensor_count(s->expected);
+  for (size_t i = 0; i < n; i++, s->seen++) {
+    bool same = kind && s->seen < count;
+    if (same) {
+      uint64_t a = element(k, data, i), b = element(k, wanted, s->seen);
+      same = a == b || (is_nan(k, a) && is_nan(k, b));
+    }
+    if (!same && !s->differences++) s->first = s->seen;
+  }
+}
+
+rly_status sink_put(Sink *s, rly_value *y) {
+  const char *data = rly_value_elements(y);
+  size_t n = (size_t)rly_value_count(y);
+  if (!data && n) return RLY_LIMIT;
+  const Kind *k = kind_of(rly_value_dtype(y));
+  count_odd(s, k, data, n);
+  if (s->expected) compare(s, k, data, n);
+  if (!s->stream) return RLY_OK;
+  rly_status status = note_kind(s, y);
+  if (status != RLY_OK) return status;
+  bool fine = fwrite(data, k->bytes, n, s->stream) == n &&
+              (s->npy || !fflush(s->stream));
+  if (fine) return RLY_OK;
+  unwritable(s);
+  s->gone = true;
+  return RLY_RUNTIME;
+}
+
+/* --- Closing ------------------------------------------------------------ */
+
+static rly_status write_tensor(Sink *s, const void *data) {
+  rly_tensor *t = rly_tensor_borrow(s->h->cx, s->dtype, s->rank ? s->rank : 1,
+                                    s->dims, data, NULL, NULL);
+  rly_tensors *ts = t ? rly_tensors_new(s->h->cx) : NULL;
+  rly_status status = ts ? rly_tensors_add(ts, "y", t) : RLY_LIMIT;
+  if (status == RLY_OK) status = rly_tensors_write(ts, s->path);
+  rly_tensors_free(ts);
+  rly_tensor_free(t);
+  return status;
+}
+
+/* The results so far, from the file without a name that they went to. */
+static rly_status write_npy(Sink *s) {
+  struct stat info;
+  if (!*s->dtype) {  /* not one */
+    rly_diagnostic_add(s->h->cx, "E0507", "no step gave a result, so there is "
+                       "no .npy file to write");
+    return RLY_RUNTIME;
+  }
+  if (fflush(s->stream) || fstat(fileno(s->stream), &info)) {
+    unwritable(s);
+    return RLY_RUNTIME;
+  }
+  size_t size = (size_t)info.st_size;
+  static const char none[64];
+  const void *data = size ? mmap(NULL, size, PROT_READ, MAP_SHARED,
+                                 fileno(s->stream), 0)
+                          : none;
+  if (data == MAP_FAILED) {
+    unwritable(s);
+    return RLY_RUNTIME;
+  }
+  rly_status status = write_tensor(s, data);
+  if (size) munmap((void *)data, size);
+  return status;
+}
+
+static rly_status judge(Sink *s) {
+  uint64_t count = (uint64_t)rly_tensor_count(s->expected);
+  if (!s->differences && s->seen == count) return RLY_OK;
+  if (!s->differences) s->first = s->seen;
+  uint64_t missing = s->seen < count ? count - s->seen : 0;
+  char message[256];
+  snprintf(message, sizeof message, "%llu of %llu elements are not as "
+           "expected, the first of them element %llu",
+           (unsigned long long)(s->differences + missing),
+           (unsigned long long)count, (unsigned long long)s->first);
+  rly_diagnostic_add(s->h->cx, "E0506", message);
+  return RLY_REFUSED;
+}
+
+rly_status sink_close(Sink *s, bool fine) {
+  rly_status status = RLY_OK;
+  if (s->npy && s->stream && fine) status = write_npy(s);
+  if (s->stream && s->stream != stdout && fclose(s->stream) && fine) {
+    unwritable(s);
+    status = RLY_RUNTIME;
+  }
+  if (s->expected && fine && status == RLY_OK) status = judge(s);
+  rly_tensor_free(s->expected);
+  rly_tensors_free(s->file);
+  s->expected = NULL;
+  s->file = NULL;
+  return status;
+}
+
+/* --- The pulse ---------------------------------------------------------- */
+
+/* Boxes from 1 ns on, each 2^(1/32) times as wide as the one before. */
+static int box_of(double seconds) {
+  double octaves = log2(seconds * 1e9);
+  int box = octaves > 0 ? (int)(octaves * PULSE_OCTAVE) : 0;
+  return box < PULSE_BOXES ? box : PULSE_BOXES - 1;
+}
+
+void pulse_beat(Pulse *p, double seconds, uint64_t allocations) {
+  p->boxes[box_of(seconds)]++;
+  if (seconds > p->max) p->max = seconds;
+  p->allocations = allocations;
+  if (++p->steps == 2) p->settled = allocations;
+}
+
+/* In microseconds: the upper end of the box where the share is reached. */
+static double quantile(const Pulse *p, double share) {
+  uint64_t below = 0;
+  int box = 0;
+  while (box < PULSE_BOXES - 1 &&
+         (double)(below += p->boxes[box]) < share * (double)p->steps)
+    box++;
+  double end = exp2((double)(box + 1) / PULSE_OCTAVE) * 1e-3;
+  return end < p->max * 1e6 ? end : p->max * 1e6;
+}
+
+void pulse_report(const Pulse *p, const Sink *k) {
+  uint64_t fresh = p->steps > 2 ? p->allocations - p->settled : 0;
+  fprintf(stderr, "steps since reset\t%llu\n", (unsigned long long)p->steps);
+  if (p->steps)
+    fprintf(stderr, "p50\t%.1f us\np99\t%.1f us\nmax\t%.1f us\n",
+            quantile(p, 0.5), quantile(p, 0.99), p->max * 1e6);
+  fprintf(stderr, "allocations after two steps\t%llu\nNaN\t%llu\nInf\t%llu\n",
+          (unsigned long long)fresh, (unsigned long long)k->nans,
+          (unsigned long long)k->infinities);
+}

@@ -1,0 +1,235 @@
+/* A soak: many sessions of one program step through the same stream, each at
+ * its own place, while snapshots, restores, forks, resets, saves, loads and
+ * carries move them about at random.  Every result must have the bits that a
+ * straight run has at that place, and memory must not grow.
+ *
+ *   soak_test [FRAMES]   in all; a few thousand by default, `make soak` asks
+ *                        for ten million */
+#include "include/rly.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+
+enum { SESSIONS = 64, LENGTH_MOST = 100000, BURST = 40, WIDTH = 8 };
+
+static long frames = 20000;
+
+/* State in a tensor, a tuple, a list that grows and is cut, a closure's cell,
+ * and a cell that is made anew all the time. */
+static const char text[] =
+    "param @w: Tensor[(8, 8), float32];\n"
+    "let @h = ref(full(0.5f, shape=[1, 8], dtype=\"float32\"));\n"
+    "let @pair = ref((0, 1f));\n"
+    "let @log: Ref[List[Ref[int32]]] = ref(Nil);\n"
+    "let @bump = { let %n = ref(0);\n"
+    "  fn (%i: int32) -> int32 { ref_write(%n, ref_read(%n) + %i);\n"
+    "                            ref_read(%n) } };\n"
+    "def @sum(%l: List[Ref[int32]]) -> int32 {\n"
+    "  match (%l) { Nil => 0, Cons(%r, %t) => ref_read(%r) + @sum(%t) }\n"
+    "}\n"
+    "def @step(%x: Tensor[(1, 8), float32]) -> Tensor[(1, 8), float32] {\n"
+    "  let %p = ref_read(@pair);\n"
+    "  let %i = %p.0 + 1;\n"
+    "  ref_write(@pair, (%i, %p.1 * 0.5f + 1f));\n"
+    "  ref_write(@log, if (mod(%i, 10) == 0) { Nil }\n"
+    "                  else { Cons(ref(%i), ref_read(@log)) });\n"
+    "  let %k = cast(mod(@sum(ref_read(@log)) + @bump(%i), 17),\n"
+    "                dtype=\"float32\");\n"
+    "  ref_write(@h, tanh(nn.dense(ref_read(@h), @w) + %x * %p.1\n"
+    "                     + %k * 0.01f));\n"
+    "  ref_read(@h)\n"
+    "}\n";
+
+typedef struct Walker {
+  rly_session *session;
+  rly_snapshot *snapshot;  /* or NULL */
+  long at, held;           /* its place in the stream; the snapshot's */
+} Walker;
+
+typedef struct Soak {
+  rly_context *cx;
+  rly_program *program;
+  const rly_function *step;
+  long length;             /* of the stream */
+  uint32_t *expected;      /* by place */
+  Walker walkers[SESSIONS];
+  char path[32];
+  long saved;              /* the place of the state in the file */
+  uint64_t random;
+  long done, ops;
+} Soak;
+
+/* --- Frames ------------------------------------------------------------- */
+
+/* Frame `at` of the stream. */
+static void frame(long at, float x[WIDTH]) {
+  uint64_t seed = (uint64_t)at;
+  uint64_t bits = unit_random(&seed);
+  for (int i = 0; i < WIDTH; i++)
+    x[i] = (float)(bits >> (8 * i) & 255) / 256 - 0.5f;
+}
+
+/* One step; what its result's bits come to. */
+static uint32_t step(Soak *k, rly_session *s, long at) {
+  float x[WIDTH];
+  uint32_t bits[WIDTH], sum = 2166136261u;
+  rly_value *y = NULL;
+  frame(at, x);
+  rly_value *v = rly_value_of_elements(s, "float32", 2,
+                                       (int64_t[]){1, WIDTH}, x);
+  assert_int_equal(rly_session_call_function(s, k->step, 1, &v, &y), RLY_OK);
+  memcpy(bits, rly_value_elements(y), sizeof bits);
+  rly_value_free(y);
+  rly_value_free(v);
+  for (int i = 0; i < WIDTH; i++) sum = (sum ^ bits[i]) * 16777619u;
+  return sum;
+}
+
+static void burst(Soak *k, Walker *w) {
+  for (int i = 0; i < BURST; i++, k->done++) {
+    if (w->at == k->length) {
+      assert_int_equal(rly_session_reset(w->session), RLY_OK);
+      w->at = 0;
+    }
+    uint32_t sum = step(k, w->session, w->at);
+    if (sum != k->expected[w->at])
+      fail_msg("frame %ld of %ld: place %ld has other bits", k->done, frames,
+               w->at);
+    w->at++;
+  }
+}
+
+/* --- What moves them about ---------------------------------------------- */
+
+static void take_snapshot(Soak *k, Walker *w) {
+  (void)k;
+  rly_snapshot_free(w->snapshot);
+  w->snapshot = rly_session_snapshot(w->session);
+  assert_non_null(w->snapshot);
+  w->held = w->at;
+}
+
+static void restore(Soak *k, Walker *w) {
+  (void)k;
+  if (!w->snapshot) return;
+  assert_int_equal(rly_session_restore(w->session, w->snapshot), RLY_OK);
+  w->at = w->held;
+}
+
+static void fork_another(Soak *k, Walker *w) {
+  Walker *to = &k->walkers[unit_random(&k->random) % SESSIONS];
+  if (to == w) return;
+  rly_snapshot_free(to->snapshot);
+  rly_session_free(to->session);
+  *to = (Walker){.session = rly_session_fork(w->session, NULL), .at = w->at};
+  assert_non_null(to->session);
+}
+
+static void reset(Soak *k, Walker *w) {
+  (void)k;
+  assert_int_equal(rly_session_reset(w->session), RLY_OK);
+  w->at = 0;
+}
+
+static void save(Soak *k, Walker *w) {
+  assert_int_equal(rly_session_save(w->session, k->path), RLY_OK);
+  k->saved = w->at;
+}
+
+static void load(Soak *k, Walker *w) {
+  if (k->saved < 0) return;
+  assert_int_equal(rly_session_load(w->session, k->path), RLY_OK);
+  w->at = k->saved;
+}
+
+static void carry(Soak *k, Walker *w) {
+  Walker *to = &k->walkers[unit_random(&k->random) % SESSIONS];
+  if (to == w) return;
+  assert_int_equal(rly_session_carry(w->session, to->session, NULL), RLY_OK);
+  to->at = w->at;
+}
+
+static void nothing(Soak *k, Walker *w) { (void)k, (void)w; }
+
+static void move(Soak *k) {
+  static void (*const ops[])(Soak *, Walker *) = {
+      take_snapshot, restore, fork_another, reset, save, load, carry, nothing,
+  };
+  uint64_t r = unit_random(&k->random);
+  Walker *w = &k->walkers[r % SESSIONS];
+  burst(k, w);
+  ops[(r >> 32) % LENGTH(ops)](k, w);
+  k->ops++;
+}
+
+/* --- The run ------------------------------------------------------------ */
+
+static void soak_open(Soak *k) {
+  float weights[64];
+  for (int i = 0; i < 64; i++) weights[i] = (float)(i * 37 % 64 - 32) / 64;
+  *k = (Soak){.cx = rly_context_new(NULL), .saved = -1, .random = 7};
+  k->program = rly_program_new(k->cx);
+  assert_int_equal(rly_program_add_text(k->program, "soak", text,
+                                        strlen(text), 0), RLY_OK);
+  rly_tensor *t = rly_tensor_new(k->cx, "float32", 2, (int64_t[]){8, 8},
+                                 weights);
+  assert_int_equal(rly_program_bind_tensor(k->program, "w", t), RLY_OK);
+  rly_tensor_free(t);
+  k->step = rly_program_function(k->program, "step");
+  strcpy(k->path, "/tmp/rly-soak-XXXXXX");
+  int fd = mkstemp(k->path);
+  assert_true(fd >= 0);
+  close(fd);
+}
+
+/* The bits of a straight run. */
+static void run_straight(Soak *k) {
+  rly_session *s = rly_session_new(k->program, NULL);
+  for (long i = 0; i < k->length; i++) k->expected[i] = step(k, s, i);
+  rly_session_free(s);
+}
+
+static size_t live_bytes(Soak *k) {
+  return rly_session_stats(k->walkers[0].session).live_bytes;
+}
+
+static void soak_close(Soak *k) {
+  for (int i = 0; i < SESSIONS; i++) {
+    rly_snapshot_free(k->walkers[i].snapshot);
+    rly_session_free(k->walkers[i].session);
+  }
+  rly_program_free(k->program);
+  rly_context_free(k->cx);
+  free(k->expected);
+  unlink(k->path);
+}
+
+static void test_soak(void **state) {
+  (void)state;
+  Soak k;
+  soak_open(&k);
+  k.length = frames / 40 < LENGTH_MOST ? frames / 40 : LENGTH_MOST;
+  k.expected = malloc((size_t)k.length * sizeof *k.expected);
+  run_straight(&k);
+  for (int i = 0; i < SESSIONS; i++)
+    k.walkers[i].session = rly_session_new(k.program, NULL);
+  size_t settled = 0;
+  while (k.done < frames) {
+    move(&k);
+    if (k.done <= frames / 4) settled = live_bytes(&k);
+  }
+  size_t end = live_bytes(&k);
+  print_message("# %ld frames, %ld moves, %zu bytes live, %zu at a quarter\n",
+                k.done, k.ops, end, settled);
+  assert_true(end < settled + settled / 4);
+  soak_close(&k);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) frames = atol(argv[1]);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_soak)};
+  return RUN_TESTS(tests);
+}

@@ -117,8 +117,8 @@ differ  := $(B)/fuzz/differ
 # --- Building ---------------------------------------------------------------
 
 .PHONY: all lib units deps deps-bench deps-neon ready demo examples test check \
-        conformance serial neon lint promote docs bench fuzz install clean \
-        help FORCE
+        conformance serial neon lint promote docs bench soak threads fuzz \
+        install clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 

@@ -70,8 +70,8 @@ void host_report_aside(Host *h);
 /* Reports a usage error; returns the exit status 1. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Binds the files of --params and --inputs, then the words from `first` on; each
- * wins over those before. */
+/* Binds the files of --params and --inputs, then the words from `first` on;
+ * each wins over those before. */
 rly_status host_bind(Host *h, int first, const rly_function *entry);
 /* A session whose print goes to stdout; Ctrl-C interrupts it from now on.  One
  * that is `observed` is looked at as the flags say. */

@@ -146,6 +146,68 @@ static void test_signature(void **state) {
   guest_end(&g);
 }
 
+/* Types by their parts: what a host needs to make an argument. */
+static void test_types(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "def @f(%x: Tensor[(?, 4), float16], %s: (int32, Ref[bool])) {\n"
+              "  (%s.0, %x)\n"
+              "}\n"
+              "let @g = { let %n = ref(1); fn () -> int32 { ref_read(%n) } };");
+  const rly_function *f = rly_program_function(g.program, "f");
+  const rly_type *x = rly_function_param_type(f, 0);
+  const rly_type *s = rly_function_param_type(f, 1);
+  assert_int_equal(rly_type_kind(x), RLY_TENSOR);
+  assert_string_equal(rly_type_dtype(x), "float16");
+  assert_int_equal(rly_type_rank(x), 2);
+  assert_int_equal(rly_type_dim(x, 0), -1);
+  assert_int_equal(rly_type_dim(x, 1), 4);
+  assert_int_equal(rly_type_dim(x, 2), -1);
+  assert_int_equal(rly_type_kind(s), RLY_TUPLE);
+  assert_int_equal(rly_type_field_count(s), 2);
+  assert_null(rly_type_dtype(s));
+  assert_int_equal(rly_type_rank(s), -1);
+  const rly_type *ref = rly_type_field(s, 1);
+  assert_int_equal(rly_type_kind(ref), RLY_REF);
+  assert_string_equal(rly_type_dtype(rly_type_field(ref, 0)), "bool");
+  assert_null(rly_type_field(s, 2));
+  const rly_type *y = rly_function_result_type(f);
+  assert_ptr_equal(rly_type_field(y, 1), x);
+  assert_null(rly_function_param_type(f, 2));
+  /* A function that a `let` holds is called like any other. */
+  const rly_function *h = rly_program_function(g.program, "g");
+  assert_non_null(h);
+  rly_value *v = call(&g, "g");
+  assert_text(&g, rly_value_text(v), "1");
+  rly_value_free(v);
+  guest_end(&g);
+}
+
+/* Elements in and out without handles between. */
+static void test_elements(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @t(%x: Tensor[(2, 3), float32]) {\n"
+                        "  transpose(%x)\n"
+                        "}\n");
+  static const float in[] = {1, 2, 3, 4, 5, 6}, out[] = {1, 4, 2, 5, 3, 6};
+  const rly_function *f = rly_program_function(g.program, "t");
+  rly_value *x = rly_value_of_elements(g.session, "float32", 2,
+                                       (int64_t[]){2, 3}, in), *y = NULL;
+  assert_int_equal(rly_session_call_function(g.session, f, 1, &x, &y),
+                   RLY_OK);
+  assert_string_equal(rly_value_dtype(y), "float32");
+  assert_int_equal(rly_value_rank(y), 2);
+  assert_int_equal(rly_value_dim(y, 0), 3);
+  assert_int_equal(rly_value_dim(y, 2), -1);
+  assert_int_equal(rly_value_count(y), 6);
+  assert_memory_equal(rly_value_elements(y), out, sizeof out);
+  rly_value_free(x);
+  rly_value_free(y);
+  guest_end(&g);
+}
+
 static void on_show(void *data, rly_value *value) {
   char *text = rly_value_text(value);
   on_write(data, text, strlen(text));
@@ -421,6 +483,44 @@ static void test_diagnostics_json(void **state) {
   guest_end(&g);
 }
 
+/* A diagnostic by its parts, of a context and of a session. */
+static void test_diagnostic_parts(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @f(%n: int32) -> int32 { 10 / %n }\n"
+                        "@f(0)");
+  rly_diagnostic d;
+  rly_note n;
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_RUNTIME);
+  assert_true(rly_session_diagnostic_get(g.session, 0, &d));
+  assert_int_equal(d.severity, RLY_ERROR);
+  assert_string_equal(d.code, "E0602");
+  assert_string_equal(d.place.file, "test");
+  assert_int_equal(d.place.line, 1);
+  assert_int_equal(d.place.column, 30);
+  assert_int_equal(d.place.end_column, 37);
+  assert_int_equal(d.frame_count, 2);
+  assert_true(rly_session_diagnostic_note(g.session, 0, d.note_count, &n));
+  assert_string_equal(n.message, "@f");
+  assert_true(rly_session_diagnostic_note(g.session, 0, d.note_count + 1,
+                                          &n));
+  assert_int_equal(n.place.line, 2);
+  assert_false(rly_session_diagnostic_note(g.session, 0, d.note_count + 2,
+                                           &n));
+  assert_false(rly_session_diagnostic_get(g.session, 1, &d));
+  char *json = rly_session_diagnostics_json(g.session);
+  assert_non_null(strstr(json, "\"code\": \"E0602\""));
+  rly_text_free(g.cx, json);
+  rly_session_diagnostics_clear(g.session);
+  assert_int_equal(add(&g, "%nobody"), RLY_REFUSED);
+  assert_true(rly_diagnostic_get(g.cx, 0, &d));
+  assert_string_equal(d.code, "E0101");
+  assert_false(rly_diagnostic_get(g.cx, 1, &d));
+  assert_false(rly_diagnostic_get(g.cx, 0, NULL));
+  assert_false(rly_diagnostic_note(g.cx, 0, d.note_count, &n));
+  guest_end(&g);
+}
+
 static void test_call_refused(void **state) {
   (void)state;
   Guest g;
@@ -549,6 +649,26 @@ static void test_null_handles(void **state) {
   assert_int_equal(rly_session_call(NULL, "f", 0, NULL, &v), RLY_MISUSE);
   assert_int_equal(rly_session_call_bound(NULL, NULL, &v), RLY_MISUSE);
   assert_int_equal(rly_session_stats(NULL).cells, 0);
+  assert_int_equal(rly_session_call_function(NULL, NULL, 0, NULL, &v),
+                   RLY_MISUSE);
+  rly_diagnostic d;
+  rly_note n;
+  assert_false(rly_diagnostic_get(NULL, 0, &d));
+  assert_false(rly_diagnostic_note(NULL, 0, 0, &n));
+  assert_int_equal(rly_session_diagnostic_count(NULL), 0);
+  assert_null(rly_session_diagnostics_text(NULL, false));
+  assert_null(rly_session_diagnostics_json(NULL));
+  assert_false(rly_session_diagnostic_get(NULL, 0, &d));
+  assert_false(rly_session_diagnostic_note(NULL, 0, 0, &n));
+  rly_session_diagnostics_clear(NULL);
+  assert_null(rly_function_param_type(NULL, 0));
+  assert_null(rly_function_result_type(NULL));
+  assert_int_equal(rly_type_kind(NULL), RLY_UNKNOWN);
+  assert_null(rly_type_dtype(NULL));
+  assert_int_equal(rly_type_rank(NULL), -1);
+  assert_int_equal(rly_type_dim(NULL, 0), -1);
+  assert_int_equal(rly_type_field_count(NULL), 0);
+  assert_null(rly_type_field(NULL, 0));
 }
 
 static void test_null_values(void **state) {
@@ -565,6 +685,12 @@ static void test_null_values(void **state) {
   assert_null(rly_value_tensor(NULL));
   assert_null(rly_value_of_tensor(NULL, NULL));
   assert_int_equal(rly_value_write(NULL, "x"), RLY_MISUSE);
+  assert_null(rly_value_of_elements(NULL, "float32", 0, NULL, ""));
+  assert_null(rly_value_dtype(NULL));
+  assert_int_equal(rly_value_rank(NULL), -1);
+  assert_int_equal(rly_value_dim(NULL, 0), -1);
+  assert_int_equal(rly_value_count(NULL), 0);
+  assert_null(rly_value_elements(NULL));
   assert_null(rly_tensor_dtype(NULL));
   assert_int_equal(rly_tensor_rank(NULL), -1);
   assert_int_equal(rly_tensor_dim(NULL, 0), -1);
@@ -635,6 +761,11 @@ static void test_senseless_tensors(void **state) {
   assert_null(rly_tensor_new(cx, "float32", 1, (int64_t[]){INT64_MAX / 8},
                              &x));
   assert_null(rly_tensor_borrow(cx, "float32", 1, shape, NULL, NULL, NULL));
+  assert_null(rly_tensor_new(cx, "bool", 1, shape, "\2"));
+  assert_null(rly_tensor_borrow(cx, "float32", 1, shape, (char *)&x + 1, NULL,
+                                NULL));
+  assert_null(rly_context_new(&(rly_options){.threads = -1}));
+  assert_null(rly_context_new(&(rly_options){.timeout = -1}));
   rly_tensor *empty = rly_tensor_new(cx, "float32", 1, (int64_t[]){0}, NULL);
   assert_non_null(empty);
   assert_int_equal(rly_tensor_count(empty), 0);
@@ -654,6 +785,11 @@ static void test_foreign_handles(void **state) {
   assert_int_equal(rly_session_call(b.session, "f", 1, &v, &result),
                    RLY_MISUSE);
   assert_null(rly_value_of_tensor(b.session, of_a));
+  const rly_function *of_b = rly_program_function(b.program, "f");
+  assert_int_equal(rly_session_call_function(a.session, of_b, 1, &v, &result),
+                   RLY_MISUSE);
+  assert_int_equal(rly_session_call_bound(a.session, of_b, &result),
+                   RLY_MISUSE);
   assert_int_equal(rly_program_bind_tensor(b.program, "w", of_a), RLY_MISUSE);
   assert_null(result);
   rly_value_free(v);
@@ -780,6 +916,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_call),
       cmocka_unit_test(test_signature),
+      cmocka_unit_test(test_types),
+      cmocka_unit_test(test_elements),
       cmocka_unit_test(test_steps),
       cmocka_unit_test(test_parts),
       cmocka_unit_test(test_equality),
@@ -791,6 +929,7 @@ int main(void) {
       cmocka_unit_test(test_files),
       cmocka_unit_test(test_errors),
       cmocka_unit_test(test_diagnostics_json),
+      cmocka_unit_test(test_diagnostic_parts),
       cmocka_unit_test(test_call_refused),
       cmocka_unit_test(test_bindings_refused),
       cmocka_unit_test(test_limits),

@@ -33,7 +33,7 @@ static double stop_once(Guest *g, double after) {
   double ended = bench_now();
   pthread_join(thread, NULL);
   rly_value_free(result);
-  rly_diagnostics_clear(g->cx);
+  rly_session_diagnostics_clear(g->session);
   return status == RLY_INTERRUPTED ? ended - s.asked : -1;
 }
 

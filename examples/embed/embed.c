@@ -21,10 +21,12 @@ typedef struct Model {
   rly_value *net;
 } Model;
 
-/* Prints what the library has to say; false when all is not well. */
+/* Prints what the library has to say; false when all is not well.  What went
+ * wrong in a session, the session tells. */
 static int fine(Model *m, rly_status status) {
   if (status == RLY_OK) return 1;
-  char *text = rly_diagnostics_text(m->cx, false);
+  char *text = m->session ? rly_session_diagnostics_text(m->session, false)
+                          : rly_diagnostics_text(m->cx, false);
   fprintf(stderr, "status %d\n%s", (int)status, text ? text : "");
   rly_text_free(m->cx, text);
   return 0;

@@ -17,6 +17,7 @@ FUNCTIONS = {
     "context_new": (NEW, [NEW]),
     "context_free": (None, [NEW]),
     "diagnostics_text": (NEW, [NEW, ctypes.c_bool]),
+    "session_diagnostics_text": (NEW, [NEW, ctypes.c_bool]),
     "text_free": (None, [NEW, NEW]),
     "program_new": (NEW, [NEW]),
     "program_free": (None, [NEW]),
@@ -47,6 +48,7 @@ class Model:
         for name, (result, arguments) in FUNCTIONS.items():
             function = getattr(self.rly, "rly_" + name)
             function.restype, function.argtypes = result, arguments
+        self.session = None
         self.context = self.rly.rly_context_new(None)
         self.program = self.rly.rly_program_new(self.context)
         self.check(self.rly.rly_program_add_file(self.program,
@@ -64,7 +66,9 @@ class Model:
 
     def check(self, status):
         if status:
-            text = self.rly.rly_diagnostics_text(self.context, False)
+            text = (self.rly.rly_session_diagnostics_text(self.session, False)
+                    if self.session else
+                    self.rly.rly_diagnostics_text(self.context, False))
             message = ctypes.string_at(text).decode()
             self.rly.rly_text_free(self.context, text)
             raise RuntimeError(message)

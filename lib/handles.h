@@ -32,9 +32,9 @@ typedef struct Bound {
 struct rly_program {
   _Atomic int refs;
   rly_context *cx;
-  /* Held for reading while a session is at work, for writing (with the
-   * context's lock) while the program changes. */
-  pthread_rwlock_t gate;
+  /* How many hold the program as it is: sessions at work.  -1: it is being
+   * changed, under the context's lock. */
+  _Atomic int holders;
   Program *ir;
   Code *code;
   Unit *newest;  /* of the text added last; what it links comes after it */
@@ -109,6 +109,9 @@ void program_drop(rly_program *p);
  * and while one of its sessions is at work. */
 bool program_enter(rly_program *p);
 void program_leave(rly_program *p);
+/* Keeps the program from being changed; waits while it is. */
+void program_hold(rly_program *p);
+void program_release(rly_program *p);
 
 void session_keep(rly_session *s);
 void session_drop(rly_session *s);

@@ -143,7 +143,6 @@ rly_program *rly_program_new(rly_context *cx) {
   if (!p) return NULL;
   p->cx = cx;
   atomic_init(&p->refs, 1);
-  pthread_rwlock_init(&p->gate, NULL);
   context_keep(cx);
   VEC_INIT(&p->bound, &cx->mem);
   arena_init(&p->arena, &cx->mem);
@@ -164,7 +163,6 @@ static void program_free_all(rly_program *p) {
       tensor_drop(&cx->heap, p->bound.data[i].tensor);
   VEC_DONE(&p->bound);
   arena_done(&p->arena);
-  pthread_rwlock_destroy(&p->gate);
   mem_free(&cx->mem, p, sizeof *p);
 }
 
@@ -186,15 +184,28 @@ void rly_program_free(rly_program *p) {
 bool program_enter(rly_program *p) {
   if (!p) return false;
   context_lock(p->cx);
-  if (!pthread_rwlock_trywrlock(&p->gate)) return true;
+  int none = 0;
+  if (atomic_compare_exchange_strong(&p->holders, &none, -1)) return true;
   context_unlock(p->cx);
   return false;
 }
 
 void program_leave(rly_program *p) {
-  pthread_rwlock_unlock(&p->gate);
+  atomic_store(&p->holders, 0);
   context_unlock(p->cx);
 }
+
+void program_hold(rly_program *p) {
+  int n = atomic_load(&p->holders);
+  while (n < 0 || !atomic_compare_exchange_weak(&p->holders, &n, n + 1)) {
+    if (n >= 0) continue;
+    context_lock(p->cx);  /* until the change is made */
+    context_unlock(p->cx);
+    n = atomic_load(&p->holders);
+  }
+}
+
+void program_release(rly_program *p) { atomic_fetch_sub(&p->holders, 1); }
 
 /* --- Texts -------------------------------------------------------------- */
 

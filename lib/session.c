@@ -132,12 +132,12 @@ void rly_session_interrupt(rly_session *s) {
 
 bool session_hold(rly_session *s) {
   if (!s || pthread_mutex_trylock(&s->lock)) return false;
-  pthread_rwlock_rdlock(&s->program->gate);
+  program_hold(s->program);
   return true;
 }
 
 void session_release(rly_session *s) {
-  pthread_rwlock_unlock(&s->program->gate);
+  program_release(s->program);
   pthread_mutex_unlock(&s->lock);
 }
 

@@ -254,7 +254,7 @@ static rly_status reset(rly_session *s) {
     if (!state_transplant(fresh->vm, s->vm)) status = out_of_memory(s);
     session_leave(fresh);
   }
-  rly_session_free(fresh);
+  session_drop(fresh);  /* no one else has it */
   if (status == RLY_OK || status == RLY_LIMIT) return status;
   diag_error(&s->diags, E0504, SPAN_NONE, "a `let` that was evaluated anew "
              "for the reset has failed");

@@ -162,7 +162,8 @@ static bool run_group(OpCall *call, const ConvPlan *p, int64_t batch,
       .b = {.dtype = p->data.dtype},
       .out = matrix(out, corner, out->strides[1], out->strides[4]),
   };
-  if (p->data.dtype == DT_FLOAT32 && simd_product_takes(&all))
+  bool own = p->data.dtype == DT_FLOAT32 && out->dtype == DT_FLOAT32;
+  if (own && simd_product_takes(&all))
     return simd_product_panels(
         call, &all, &(Panels){.fill = fill_panel,
                               .source = &(ConvPanels){p, batch, group}});

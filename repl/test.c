@@ -107,11 +107,10 @@ static void run_case(TestRun *t, const char *path, const TestCase *c,
                                           strlen(text), 0)
                    : RLY_LIMIT;
   free(text);
-  if (o->status == RLY_OK)
-    o->status = rly_session_run(t->session, show, t);
-  o->diagnostics = rly_diagnostic_count(t->host.cx)
-                       ? rly_diagnostics_text(t->host.cx, false)
-                       : rly_session_diagnostics_text(t->session, false);
+  bool runs = o->status == RLY_OK;  /* then warnings are of no account */
+  if (runs) o->status = rly_session_run(t->session, show, t);
+  o->diagnostics = runs ? rly_session_diagnostics_text(t->session, false)
+                        : rly_diagnostics_text(t->host.cx, false);
   rly_diagnostics_clear(t->host.cx);
   rly_session_diagnostics_clear(t->session);
 }

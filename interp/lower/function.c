@@ -236,6 +236,23 @@ static bool report(Lower *l, DiagCode code, const char *why) {
   return false;
 }
 
+static void join_chains(Lower *l) {
+  if (!l->code->stops_anywhere) chain_pass(l);
+}
+
+/* What is done to the list of instructions, in order.  One that was left
+ * half-made for lack of memory is no input for the next. */
+static bool run_passes(Lower *l) {
+  static void (*const passes[])(Lower *l) = {
+      tuple_pass, join_chains, view_pass, own_pass,
+  };
+  for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+    passes[i](l);
+    if (l->failed || mem_exhausted(l->code->mem)) return false;
+  }
+  return true;
+}
+
 static bool lower_phases(Lower *l) {
   lower_body(l);
   if (l->failed || mem_exhausted(l->code->mem)) {
@@ -244,12 +261,9 @@ static bool lower_phases(Lower *l) {
   if (l->too_large) {
     return report(l, E0705, "a match of this function is too large");
   }
-  tuple_pass(l);
-  if (!l->code->stops_anywhere) chain_pass(l);
-  view_pass(l);
-  if (l->failed) return report(l, E0701, "out of memory while making code");
-  own_pass(l);
-  if (l->failed) return report(l, E0701, "out of memory while making code");
+  if (!run_passes(l)) {
+    return report(l, E0701, "out of memory while making code");
+  }
   if (!regs_assign(l)) {
     return report(l, E0705, "this function needs more than 65,535 registers");
   }

@@ -94,7 +94,9 @@ bool kernel_strided_slice(OpCall *call) {
   slices_of(call->attrs, x->rank, x->shape, slices);
   for (int i = 0; i < x->rank; i++) {
     view.shape[i] = slices[i].count;
-    view.strides[i] = x->strides[i] * slices[i].step;
+    /* Of one element the step is of no account, and may be any number. */
+    view.strides[i] =
+        slices[i].count > 1 ? x->strides[i] * slices[i].step : 1;
     if (tensor_count(x) > 0 && slices[i].count > 0)
       view.data += slices[i].first * x->strides[i] *
                    (int64_t)dtype_size(x->dtype);

@@ -68,7 +68,7 @@ static RuleStatus index_depth(RuleCall *c, int64_t batch, int *depth) {
   if (!dim_is_number(n))
     return rule_error(c, E0305, 1, "the first dimension of the indices %s "
                       "decides the rank and must be known", rule_shape(c, 1));
-  if (batch < 0 || n + batch > x->rank || batch > at->rank - 1)
+  if (batch < 0 || batch > at->rank - 1 || n > x->rank - batch)
     return rule_error(c, E0209, 1, "indices %s name more axes than data %s "
                       "has", rule_shape(c, 1), rule_shape(c, 0));
   *depth = (int)n;

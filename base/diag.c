@@ -27,6 +27,8 @@ void diags_init(Diags *s, Mem *mem) {
   *s = (Diags){0};
   arena_init(&s->arena, mem);
   VEC_INIT(&s->list, mem);
+  /* What has to be said when memory is gone needs a place by then. */
+  (void)VEC_RESERVE(&s->list, 1);
 }
 
 void diags_clear(Diags *s) {

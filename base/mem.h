@@ -24,6 +24,8 @@ typedef struct Mem {
   _Atomic size_t live;   /* bytes handed out and not yet returned */
   _Atomic size_t peak;   /* the most `live` has been */
   _Atomic size_t count;  /* allocations made so far */
+  _Atomic size_t pieces; /* of those, the ones that only the address sanitizer's
+                            build makes: elsewhere they are cut from slabs */
   size_t limit;          /* of live bytes; SIZE_MAX: none */
   size_t fail_at;        /* the allocation of this number fails; 0: none does */
   char *reserve;         /* MEM_RESERVE bytes for arenas in distress */
@@ -46,6 +48,11 @@ void mem_free(Mem *m, void *p, size_t size);
 /* 64-byte aligned memory for tensor elements, or NULL. */
 void *mem_alloc_aligned(Mem *m, size_t size);
 void mem_free_aligned(Mem *m, void *p, size_t size);
+
+/* Allocations made so far, the same in every build. */
+static inline size_t mem_allocations(const Mem *m) {
+  return atomic_load(&m->count) - atomic_load(&m->pieces);
+}
 
 /* Has an arena or vector been refused memory since the last clear? */
 static inline bool mem_exhausted(const Mem *m) {

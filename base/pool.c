@@ -31,8 +31,13 @@ static bool open_slab(Pool *p) {
   return true;
 }
 
+static void *alloc_large(Pool *p, size_t size) {
+  if (size <= POOL_SMALL) atomic_fetch_add(&p->mem->pieces, 1);
+  return mem_alloc(p->mem, size);
+}
+
 void *pool_alloc_slow(Pool *p, size_t size) {
-  if (size > POOL_MAX) return mem_alloc(p->mem, size);
+  if (size > POOL_MAX) return alloc_large(p, size);
   size_t whole = (size + POOL_GRAIN - 1) / POOL_GRAIN * POOL_GRAIN;
   if (whole == 0) whole = POOL_GRAIN;
   if (whole > (size_t)(p->end - p->next) && !open_slab(p)) return NULL;

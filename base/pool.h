@@ -19,7 +19,8 @@
 #endif
 
 /* A cell of two fields takes three grains: 24 bytes. */
-enum { POOL_GRAIN = 8, POOL_MAX = POOL_SANITIZED ? 0 : 512 };
+enum { POOL_GRAIN = 8, POOL_SMALL = 512 };
+enum { POOL_MAX = POOL_SANITIZED ? 0 : POOL_SMALL };
 enum { POOL_CLASSES = POOL_MAX / POOL_GRAIN };
 
 typedef struct PoolBlock {

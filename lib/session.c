@@ -383,7 +383,7 @@ rly_stats rly_session_stats(const rly_session *s) {
       .instructions = t.instructions, .cells = t.cells, .reused = t.reused,
       .tensors = t.tensors, .buffers = t.buffers, .checks = t.checks,
       .live_bytes = t.live_bytes, .peak_bytes = t.peak_bytes,
-      .allocations = atomic_load(&s->program->cx->mem.count),
+      .allocations = mem_allocations(&s->program->cx->mem),
   };
   session_release(held);
   return stats;

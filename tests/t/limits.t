@@ -60,9 +60,6 @@ my %large = (
       . '* ones(shape=[20000, 1], dtype="float32"))',
   'text' => "$list print(1); \@list(300000, Nil)",
 );
-# Under the address sanitizer each cell is known to it by itself, and a list
-# leaves it no room for a message.
-delete $large{'a list'} if ($ENV{MODE} // '') eq 'asan';
 for my $what (sort keys %large) {
   my @json = $what eq 'text' ? ('--json') : ();
   gives(rly(@json, '--max-memory', '20M', '-e', $large{$what}), 3, qr//,

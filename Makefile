@@ -91,7 +91,7 @@ fuzz_src := $(wildcard fuzz/*.c) \
 
 # Kernels and vector math once for each instruction set that the compiler's
 # target has.
-machine   := $(shell $(CC) -dumpmachine)
+machine   := $(shell $(CC) -dumpmachine 2>/dev/null)
 x86       := $(findstring x86_64,$(machine))
 ISAS      := $(if $(x86),generic avx2 avx512,\
                $(if $(findstring aarch64,$(machine)),neon,generic))

@@ -105,21 +105,22 @@ static bool fits(const Tensor *t, const Type *declared) {
 }
 
 static void report_misfit(rly_program *p, const char *name, const Tensor *t,
-                          const Type *declared) {
+                          const Type *declared, Span at) {
   StrBuf given, wanted;
   strbuf_init(&given, p->ir->mem);
   strbuf_init(&wanted, p->ir->mem);
   tensor_print_type(&given, t);
   type_print(p->ir->types, &wanted, declared, 2000);
-  diag_error(p->ir->diags, E0504, SPAN_NONE,
-             "`%s` is declared as %s, but the value given is %s", name,
-             strbuf_text(&wanted), strbuf_text(&given));
+  Diag *d = diag_error(p->ir->diags, E0504, SPAN_NONE,
+                       "`%s` is declared as %s, but the value given is %s",
+                       name, strbuf_text(&wanted), strbuf_text(&given));
+  if (span_exists(at)) diag_note(d, at, "declared here");
   strbuf_done(&given);
   strbuf_done(&wanted);
 }
 
 const Tensor *bound_tensor(rly_program *p, const char *name,
-                           const Type *declared) {
+                           const Type *declared, Span at) {
   Bound *b = find_bound(p, name);
   if (!b) return NULL;
   DType want = declared->kind == TY_TENSOR ? (DType)declared->dtype
@@ -127,7 +128,7 @@ const Tensor *bound_tensor(rly_program *p, const char *name,
   if (!b->tensor) b->tensor = literal_read(p, name, b->text, want);
   if (!b->tensor) return NULL;
   if (fits(b->tensor, declared)) return b->tensor;
-  report_misfit(p, name, b->tensor, declared);
+  report_misfit(p, name, b->tensor, declared, at);
   return NULL;
 }
 
@@ -178,7 +179,7 @@ static bool set_param(rly_program *p, const Global *g, const Tensor *t) {
 
 static bool give_param(rly_program *p, const Global *g, Missing *missing) {
   size_t errors = p->ir->diags->errors;
-  const Tensor *t = bound_tensor(p, g->name->text, g->type);
+  const Tensor *t = bound_tensor(p, g->name->text, g->type, g->span);
   if (t) return set_param(p, g, t);
   if (p->ir->diags->errors != errors) return false;
   if (!g->value) {
@@ -240,7 +241,7 @@ static bool check_entry_type(rly_program *p, const char *name,
     return ok;
   }
   size_t errors = p->ir->diags->errors;
-  if (bound_tensor(p, name, type)) return true;
+  if (bound_tensor(p, name, type, span)) return true;
   if (p->ir->diags->errors == errors)
     report_missing(missing, name, type, span);
   return false;
@@ -258,26 +259,39 @@ static bool check_entry(rly_program *p, const rly_function *entry,
 }
 
 /* Does anything of the program have this name: a param, or a parameter of
- * the entry (or, after a dot, one of its fields)? */
+ * the entry (or, after a dot, one of its fields)?  Offers `near` the names
+ * that it compares with. */
 static bool known_name(rly_program *p, const rly_function *entry,
-                       const char *name) {
-  for (size_t i = 0; i < p->ir->params.len; i++)
-    if (!strcmp(p->ir->params.data[i]->name->text, name)) return true;
+                       const char *name, Suggestion *near) {
+  for (size_t i = 0; i < p->ir->params.len; i++) {
+    const char *param = p->ir->params.data[i]->name->text;
+    if (!strcmp(param, name)) return true;
+    suggestion_offer(near, param);
+  }
   size_t stem = strcspn(name, ".");
   for (int i = 0; i < rly_function_param_count(entry); i++) {
     const char *param = rly_function_param_name(entry, i);
     if (!strncmp(param, name, stem) && !param[stem]) return true;
+    suggestion_offer(near, param);
   }
   return false;
+}
+
+static void report_unknown(rly_program *p, const char *name,
+                           const Suggestion *near) {
+  Diag *d = diag_error(p->ir->diags, E0505, SPAN_NONE,
+                       "the program has nothing named `%s`", name);
+  if (near->best) diag_hint(d, "did you mean `%s`?", near->best);
 }
 
 static bool check_names(rly_program *p, const rly_function *entry) {
   bool ok = true;
   for (size_t i = 0; i < p->bound.len; i++) {
     const Bound *b = &p->bound.data[i];
-    if (!b->strict || !b->name || known_name(p, entry, b->name)) continue;
-    diag_error(p->ir->diags, E0505, SPAN_NONE,
-               "the program has nothing named `%s`", b->name);
+    if (!b->strict || !b->name) continue;
+    Suggestion near = suggestion_for(b->name);
+    if (known_name(p, entry, b->name, &near)) continue;
+    report_unknown(p, b->name, &near);
     ok = false;
   }
   return ok;
@@ -327,6 +341,6 @@ static bool tuple_value(rly_session *s, const char *name, const Type *type,
 bool bound_value(rly_session *s, const char *name, const Type *type,
                  Value *out) {
   if (type->kind == TY_TUPLE) return tuple_value(s, name, type, out);
-  const Tensor *t = bound_tensor(s->program, name, type);
+  const Tensor *t = bound_tensor(s->program, name, type, SPAN_NONE);
   return t && tensor_value(s, t, out);
 }

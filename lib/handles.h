@@ -160,10 +160,11 @@ Tensor *literal_read(rly_program *p, const char *label, const char *text,
 
 /* --- bind.c ------------------------------------------------------------- */
 
-/* The tensor bound to `name` as a `declared` type wants it; NULL after
- * reporting when it does not fit, or (no report) when nothing is bound. */
+/* The tensor bound to `name` as the type `declared` at `at` wants it; NULL
+ * after reporting when it does not fit, or, with no report, when nothing is
+ * bound. */
 const Tensor *bound_tensor(rly_program *p, const char *name,
-                           const Type *declared);
+                           const Type *declared, Span at);
 /* Binds the params that came with newly added texts.  Reports what is
  * missing. */
 bool params_complete(rly_program *p);

@@ -218,10 +218,12 @@ gives(rly($params), 1, '', qr/E0503(?=.*\bw\b)(?=.*\bb\b)(?=.*\bx\b)/s,
 unlike(rly($params)->{err}, qr/`n`/, 'but nothing with a default');
 gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', 'q=1'), 1, '',
       qr/nothing named `q`/, 'an unknown name');
+gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', 'ww=1'), 1, '',
+      qr/did you mean `w`/, 'with the one that may be meant');
 gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', '5'), 1, '', qr/E0505/,
       'too many arguments');
 gives(rly(@run[0, 2, 3], $params, '[[1, 1, 1]]'), 1, '',
-      qr/`x` is declared as Tensor\[\(1, 2\), float32\].*\(1, 3\)/,
+      qr{`x` is declared as Tensor\[\(1, 2\), float32\].*\(1, 3\).*declared}s,
       'an argument of the wrong shape');
 gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', 'n=1f'), 1, '', qr/`n`/,
       'of the wrong dtype');

@@ -243,6 +243,14 @@ rly_status rly_session_call_function(rly_session *s, const rly_function *f,
 rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
                                   rly_value **result);
 void rly_session_interrupt(rly_session *s);
+/* Leaves out what was added since the last run: a `let` of it has no value in
+ * this session, which a use reports. */
+rly_status rly_session_skip(rly_session *s);
+/* max_memory, max_depth and timeout of the runs to come (0 and the others mean
+ * nothing); the memory is the context's, for all its sessions.  And what they
+ * are now. */
+rly_status rly_session_set_limits(rly_session *s, const rly_options *limits);
+rly_options rly_session_limits(rly_session *s);
 /* A program's text as `:type` shows it: the type of an expression in the
  * session's scope, not evaluated; NULL after reporting.  To be freed. */
 char *rly_program_type_of(rly_program *p, const char *text, size_t len);
@@ -257,6 +265,8 @@ rly_stats rly_session_stats(const rly_session *s);
  * source line and operator, then by operator; NULL when that was not asked for.
  * To be freed. */
 char *rly_session_profile(rly_session *s);
+/* Begins a new profile, or ends it. */
+rly_status rly_session_set_profile(rly_session *s, bool on);
 
 /* --- State --------------------------------------------------------------
  * A session's state is the mutable cells that its global values lead to, in
@@ -315,6 +325,9 @@ rly_status rly_session_carry_file(rly_session *to, const char *path,
 /* --- Values ------------------------------------------------------------- */
 
 void rly_value_free(rly_value *v);
+/* Another handle on the same value, for what a callback is given; owned, or
+ * NULL. */
+rly_value *rly_value_keep(rly_value *v);
 rly_kind rly_value_kind(const rly_value *v);
 bool rly_value_is_unit(const rly_value *v);
 /* Display form, type, JSON: to be freed with rly_text_free.  The display form

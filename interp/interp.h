@@ -54,6 +54,7 @@ Mem *session_mem(Session *s);
 /* Held while types are looked up or made: a program's sessions share them. */
 pthread_mutex_t *session_types_lock(Session *s);
 void session_set_limits(Session *s, Limits limits);
+Limits session_limits(const Session *s);
 
 /* Makes the steps and calls up to session_end() one run: its time is counted
  * in one, and a request to stop between two of them is not forgotten. */
@@ -97,6 +98,9 @@ typedef struct Observe {
 
 /* Before the first run.  False when memory runs out. */
 bool session_observe(Session *s, const Observe *what);
+/* Between two runs: begins a new profile or ends the one there is; other
+ * observation goes on. */
+bool session_set_profile(Session *s, bool on);
 /* Before any code is made: runs may end at any instruction. */
 void code_stop_at_nans(Code *c);
 /* Calls, time, bytes and operations by source line, by operator. */

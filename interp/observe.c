@@ -208,19 +208,37 @@ void observe_pause(Session *s) {
 
 /* --- Life --------------------------------------------------------------- */
 
+static bool sees_closely(const Observe *what) {
+  return what->profile || what->nans || what->trace;
+}
+
 bool session_observe(Session *s, const Observe *what) {
   Observer *o = mem_alloc_zeroed(s->mem, sizeof *o);
   if (!o) return false;
   s->observer = o;
   o->what = *what;
-  o->closely = what->profile || what->nans || what->trace;
+  o->closely = sees_closely(what);
   arena_init(&o->scratch, s->mem);
   if (what->profile && !(o->profile = profile_new(s->mem))) return false;
   return !what->trace || (o->trace = trace_new(s, what)) != NULL;
 }
 
+bool session_set_profile(Session *s, bool on) {
+  Observe none = {0};
+  if (!s->observer && (!on || !session_observe(s, &none))) return !on;
+  Observer *o = s->observer;
+  profile_free(o->profile);
+  o->profile = on ? profile_new(s->mem) : NULL;
+  o->what.profile = o->profile != NULL;
+  o->closely = sees_closely(&o->what);
+  bool done = !on || o->profile;
+  if (!o->closely && !o->what.count) observer_free(s);
+  return done;
+}
+
 void observer_free(Session *s) {
   Observer *o = s->observer;
+  s->observer = NULL;
   if (!o) return;
   profile_free(o->profile);
   trace_free(o->trace);

@@ -15,6 +15,12 @@ void session_set_limits(Session *s, Limits limits) {
   session_set_frame_limit(s);
 }
 
+Limits session_limits(const Session *s) {
+  Limits limits = s->limits;
+  limits.max_memory = s->mem->limit;
+  return limits;
+}
+
 Session *session_new(Code *code, Limits limits, SessionHooks hooks,
                      Diags *diags) {
   Session *s = mem_alloc_zeroed(code->mem, sizeof *s);

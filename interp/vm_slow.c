@@ -19,17 +19,18 @@ static const Word leave_code[3] = {{.op = INS_call}, {.word = 0},
 
 void session_set_frame_limit(Session *s) {
   size_t usable = s->frame_cap ? s->frame_cap - FRAMES_SPARE : 0;
+  if (usable > s->limits.max_depth) usable = s->limits.max_depth + 1;
   atomic_store(&s->frame_limit, s->frames + usable);
   if (atomic_load(&s->stop)) atomic_store(&s->frame_limit, NULL);
 }
 
 static bool frames_grow(Session *s) {
   uint64_t used = (uint64_t)(s->frame_top - s->frames);
-  if (used + FRAMES_SPARE < s->frame_cap) return true;
-  if (used >= s->limits.max_depth) {
+  if (used > s->limits.max_depth) {
     return vm_fault(s, E0702, "recursion too deep: %llu calls",
                     (unsigned long long)s->limits.max_depth);
   }
+  if (used + FRAMES_SPARE < s->frame_cap) return true;
   size_t cap = s->frame_cap ? s->frame_cap * 2 : FRAMES_FIRST;
   if (cap > s->limits.max_depth + FRAMES_SPARE + 1) {
     cap = s->limits.max_depth + FRAMES_SPARE + 1;

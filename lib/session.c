@@ -250,6 +250,43 @@ rly_status rly_session_run(rly_session *s,
   return status;
 }
 
+rly_status rly_session_skip(rly_session *s) {
+  if (!session_enter(s)) return RLY_MISUSE;
+  s->last_run = s->program->ir->last_unit;
+  session_leave(s);
+  return RLY_OK;
+}
+
+/* --- Limits ------------------------------------------------------------- */
+
+static void set_limits(rly_session *s, const rly_options *limits) {
+  Limits wanted = session_limits(s->vm);
+  wanted.max_memory = limits->max_memory ? limits->max_memory : SIZE_MAX;
+  wanted.max_depth = limits->max_depth;
+  wanted.timeout = limits->timeout;
+  session_set_limits(s->vm, wanted);
+}
+
+rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
+  if (!limits || limits->timeout < 0 || !session_hold(s)) return RLY_MISUSE;
+  bool idle = !s->running && !s->freed;
+  if (idle) set_limits(s, limits);
+  session_release(s);
+  return idle ? RLY_OK : RLY_MISUSE;
+}
+
+rly_options rly_session_limits(rly_session *s) {
+  if (!session_hold(s)) return (rly_options){0};
+  Limits now = session_limits(s->vm);
+  session_release(s);
+  return (rly_options){
+      .max_memory = now.max_memory == SIZE_MAX ? 0 : now.max_memory,
+      .max_depth = now.max_depth,
+      .timeout = now.timeout,
+      .threads = now.threads,
+  };
+}
+
 /* --- Calls -------------------------------------------------------------- */
 
 static rly_status refuse_call(rly_session *s, const char *why) {
@@ -387,6 +424,20 @@ rly_stats rly_session_stats(const rly_session *s) {
   };
   session_release(held);
   return stats;
+}
+
+static rly_status set_profile(rly_session *s, bool on) {
+  s->options.profile = session_set_profile(s->vm, on) && on;
+  if (s->options.profile == on) return RLY_OK;
+  mem_raise_exhausted(&s->program->cx->mem);
+  return session_failed(s, RLY_LIMIT);
+}
+
+rly_status rly_session_set_profile(rly_session *s, bool on) {
+  if (!session_enter(s)) return RLY_MISUSE;
+  rly_status status = set_profile(s, on);
+  session_leave(s);
+  return status;
 }
 
 char *rly_session_profile(rly_session *s) {

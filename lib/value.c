@@ -33,6 +33,18 @@ void rly_value_free(rly_value *v) {
   session_drop(s);
 }
 
+static rly_value *keep(rly_value *v) {
+  value_keep(v->type, v->value);
+  return value_handle_take(v->session, v->type, v->value);
+}
+
+rly_value *rly_value_keep(rly_value *v) {
+  if (!v || !session_hold(v->session)) return NULL;
+  rly_value *kept = keep(v);
+  session_release(v->session);
+  return kept;
+}
+
 rly_kind rly_value_kind(const rly_value *v) {
   static const rly_kind of[] = {
       [TY_TENSOR] = RLY_TENSOR, [TY_TUPLE] = RLY_TUPLE,

@@ -614,6 +614,69 @@ static void test_interrupt(void **state) {
   guest_end(&g);
 }
 
+/* What a session is told between two runs. */
+static void test_between_runs(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "def @deep(%n: int32) -> int32 {\n"
+              "  if (%n == 0) { 0 } else { 1 + @deep(%n - 1) }\n"
+              "}\n"
+              "let %skipped = { print(7); 1 };");
+  assert_int_equal(rly_session_skip(g.session), RLY_OK);
+  assert_int_equal(add(&g, "@deep(100)"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_string_equal(g.printed, "100|");
+
+  rly_options limits = rly_session_limits(g.session);
+  assert_int_equal(limits.max_depth, 10000000);
+  assert_int_equal(limits.max_memory, 0);
+  limits.max_depth = 50;
+  assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_OK);
+  assert_int_equal(add(&g, "@deep(100)"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_LIMIT);
+  assert_session_said(&g, "E0702");
+  limits.max_depth = 0;
+  limits.max_memory = (size_t)1 << 40;
+  assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_OK);
+  limits = rly_session_limits(g.session);
+  assert_int_equal(limits.max_depth, 10000000);
+  assert_int_equal(limits.max_memory, (size_t)1 << 40);
+  limits.timeout = -1;
+  assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_MISUSE);
+
+  assert_null(rly_session_profile(g.session));
+  assert_int_equal(rly_session_set_profile(g.session, true), RLY_OK);
+  assert_int_equal(add(&g, "sum(zeros(shape=[4], dtype=\"int32\"))"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_OK);
+  assert_holds(&g, rly_session_profile(g.session), "by operator");
+  assert_int_equal(rly_session_set_profile(g.session, false), RLY_OK);
+  assert_null(rly_session_profile(g.session));
+  assert_int_equal(add(&g, "%skipped"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_RUNTIME);
+  assert_session_said(&g, "never computed");
+  guest_end(&g);
+}
+
+static void keep_shown(void *data, rly_value *value) {
+  *(rly_value **)data = rly_value_keep(value);
+}
+
+static void test_kept_value(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "(1, [2f, 3f])");
+  rly_value *kept = NULL;
+  assert_int_equal(rly_session_run(g.session, keep_shown, &kept), RLY_OK);
+  assert_text(&g, rly_value_text(kept),
+              "(1, Tensor[(2), float32] [2.0, 3.0])");
+  rly_value *again = rly_value_keep(kept);
+  rly_value_free(kept);
+  assert_int_equal(rly_value_field_count(again), 2);
+  rly_value_free(again);
+  guest_end(&g);
+}
+
 /* --- Misuse ------------------------------------------------------------- */
 
 static void test_null_handles(void **state) {
@@ -649,6 +712,10 @@ static void test_null_handles(void **state) {
   assert_int_equal(rly_session_call(NULL, "f", 0, NULL, &v), RLY_MISUSE);
   assert_int_equal(rly_session_call_bound(NULL, NULL, &v), RLY_MISUSE);
   assert_int_equal(rly_session_stats(NULL).cells, 0);
+  assert_int_equal(rly_session_skip(NULL), RLY_MISUSE);
+  assert_int_equal(rly_session_set_profile(NULL, true), RLY_MISUSE);
+  assert_int_equal(rly_session_set_limits(NULL, NULL), RLY_MISUSE);
+  assert_int_equal(rly_session_limits(NULL).max_depth, 0);
   assert_int_equal(rly_session_call_function(NULL, NULL, 0, NULL, &v),
                    RLY_MISUSE);
   rly_diagnostic d;
@@ -675,6 +742,7 @@ static void test_null_values(void **state) {
   (void)state;
   (void)rly_value_kind(NULL);
   assert_false(rly_value_is_unit(NULL));
+  assert_null(rly_value_keep(NULL));
   assert_null(rly_value_text(NULL));
   assert_null(rly_value_type_text(NULL));
   assert_null(rly_value_json(NULL));
@@ -934,6 +1002,8 @@ int main(void) {
       cmocka_unit_test(test_bindings_refused),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_interrupt),
+      cmocka_unit_test(test_between_runs),
+      cmocka_unit_test(test_kept_value),
       cmocka_unit_test(test_null_handles),
       cmocka_unit_test(test_null_values),
       cmocka_unit_test(test_senseless_arguments),

@@ -52,7 +52,7 @@ typedef struct Host {
   rly_program *program;
   rly_session *session;  /* whose diagnostics are reported, too; or NULL */
   FILE *print_to;        /* what programs print; NULL: stdout */
-  bool write_failed;  /* stdout is gone: a closed pipe, a full disk */
+  int write_error;  /* errno of stdout (closed pipe, full disk); 0: none */
 } Host;
 
 /* False after saying why; the status is then 3. */

@@ -1,5 +1,6 @@
 /* What every command needs around a context: limits from the machine, output
  * that notices failure, diagnostics, Ctrl-C. */
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -102,10 +103,18 @@ bool use_color(const Cli *cli, FILE *stream) {
   return isatty(fileno(stream)) && !(no && *no);
 }
 
+/* What nobody can read need not be computed: the run stops. */
+static void give_up_writing(Host *h) {
+  if (h->write_error) return;
+  h->write_error = errno ? errno : EIO;
+  if (h->session) rly_session_interrupt(h->session);
+}
+
 void host_write(void *host, const char *text, size_t len) {
   Host *h = host;
   FILE *to = h->print_to ? h->print_to : stdout;
-  if (fwrite(text, 1, len, to) != len || fflush(to)) h->write_failed = true;
+  errno = 0;
+  if (fwrite(text, 1, len, to) != len || fflush(to)) give_up_writing(h);
 }
 
 rly_status host_put(Host *h, rly_value *value) {
@@ -121,11 +130,17 @@ rly_status host_put(Host *h, rly_value *value) {
 /* The run that calls this notices when it was stopped. */
 void host_show(void *host, rly_value *value) { host_put(host, value); }
 
+/* What ended for another reason than that nobody reads it has said so.  A
+ * reader who left (`rly ... | head`) needs no message. */
 int host_finish(Host *h, int status) {
-  if (fflush(stdout) || ferror(stdout)) h->write_failed = true;
-  if (!h->write_failed) return status;
-  fputs("rly: output could not be written\n", stderr);
-  return status ? status : 2;
+  errno = 0;
+  if (fflush(stdout) || ferror(stdout)) give_up_writing(h);
+  bool stopped = status == 130 && !interrupted;
+  if (!h->write_error || (status && !stopped)) return status;
+  if (h->write_error != EPIPE)
+    fprintf(stderr, "rly: output could not be written: %s\n",
+            strerror(h->write_error));
+  return 2;
 }
 
 /* --- Diagnostics -------------------------------------------------------- */
@@ -157,6 +172,10 @@ static void report_context(Host *h, bool json) {
 static void report_session(Host *h, bool json) {
   rly_session *s = h->session;
   if (!rly_session_diagnostic_count(s)) return;
+  if (h->write_error && !interrupted) {  /* it says that the run stopped */
+    rly_session_diagnostics_clear(s);
+    return;
+  }
   bool colour = use_color(h->cli, stderr);
   put_report(h, json ? rly_session_diagnostics_json(s)
                      : rly_session_diagnostics_text(s, colour), json);

@@ -172,7 +172,7 @@ int repl_loop(Host *h, rly_session *s) {
             .tty = isatty(STDIN_FILENO)};
   line_init(&r);
   greet(&r);
-  while (!r.quit && !h->write_failed) {
+  while (!r.quit && !h->write_error) {
     bool interrupted;
     char *line = next_line(&r, &interrupted);
     if (interrupted) {

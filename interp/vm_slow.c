@@ -291,7 +291,7 @@ bool vm_global(Session *s, const Word *pc) {
   uint64_t slot = pc[1].word;
   if (slot >= s->value_count || !s->values[slot].defined) {
     return vm_fault(s, E0108, "this value was never computed: evaluating it "
-                    "has failed");
+                    "has failed, or was left to another session");
   }
   Value v = s->values[slot].value;
   if (pc->b) obj_keep(v.obj);

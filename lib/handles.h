@@ -180,6 +180,12 @@ Unit *program_parse_text(rly_program *p, const char *path, const char *text,
                          size_t len);
 Unit *program_parse_file(rly_program *p, const char *path);
 
+/* Checks an expression and shows it, with its types, to `look`; nothing of it
+ * stays in the program. */
+rly_status program_look_at(rly_program *p, const char *text, size_t len,
+                           void (*look)(void *data, const Expr *e),
+                           void *data);
+
 Unit *import_unit(Program *p, const Unit *from, const Item *item);
 Unit *library_unit(Program *p, char kind, const Name *name);
 

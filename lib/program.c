@@ -443,25 +443,46 @@ static const Type *general_type(rly_program *p, const Expr *e) {
   return types_quantify(p->ir->types, known);
 }
 
+static rly_status look_at(rly_program *p, const char *text, size_t len,
+                          void (*look)(void *data, const Expr *e),
+                          void *data) {
+  Unit *unit;
+  rly_status status = parse(p, "<type>", text, len, 0, &unit);
+  if (status != RLY_OK) return status;
+  bool single = unit->item_count == 1 && unit->items[0].kind == ITEM_EXPR;
+  if (!single)
+    rly_diagnostic_add(p->cx, "E0506", "expected an expression");
+  else if ((status = check(p, unit)) == RLY_OK)
+    look(data, unit->steps[0].expr);
+  else
+    return status;
+  program_drop_unit(p->ir, unit);
+  return single ? RLY_OK : RLY_REFUSED;
+}
+
 /* The expression is checked as a unit of its own, which is taken out again; a
  * definition could not be. */
-static char *type_of_text(rly_program *p, const char *text, size_t len) {
-  Unit *unit;
-  if (parse(p, "<type>", text, len, 0, &unit) != RLY_OK) return NULL;
-  char *shown = NULL;
-  if (unit->item_count != 1 || unit->items[0].kind != ITEM_EXPR)
-    rly_diagnostic_add(p->cx, "E0506", "expected an expression");
-  else if (check(p, unit) == RLY_OK)
-    shown = type_text(p, general_type(p, unit->steps[0].expr));
-  else
-    return NULL;
-  program_drop_unit(p->ir, unit);
-  return shown;
+rly_status program_look_at(rly_program *p, const char *text, size_t len,
+                           void (*look)(void *data, const Expr *e),
+                           void *data) {
+  if (!text || !program_enter(p)) return RLY_MISUSE;
+  rly_status status = look_at(p, text, len, look, data);
+  program_leave(p);
+  return status;
+}
+
+typedef struct Shown {
+  rly_program *p;
+  char *text;
+} Shown;
+
+static void show_type(void *shown, const Expr *e) {
+  Shown *s = shown;
+  s->text = type_text(s->p, general_type(s->p, e));
 }
 
 char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
-  if (!text || !program_enter(p)) return NULL;
-  char *shown = type_of_text(p, text, len);
-  program_leave(p);
-  return shown;
+  Shown s = {p, NULL};
+  program_look_at(p, text, len, show_type, &s);
+  return s.text;
 }

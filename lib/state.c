@@ -154,13 +154,30 @@ static bool fits(const Type *type, Value v) {
   return true;
 }
 
+static rly_status refuse_type(rly_session *s, const char *path,
+                              const Type *cell, const rly_value *v) {
+  const TypeTable *types = s->program->ir->types;
+  StrBuf why;
+  strbuf_init(&why, &s->program->cx->mem);
+  strbuf_add(&why, "the cell holds ");
+  type_print(types, &why, cell, 200);
+  strbuf_add(&why, ", the value is ");
+  if (v->type->kind == TY_TENSOR && v->type->rank)
+    tensor_print_type(&why, v->value.tensor);
+  else
+    type_print(types, &why, v->type, 200);
+  rly_status status = refuse(s, path, strbuf_text(&why));
+  strbuf_done(&why);
+  return status;
+}
+
 static rly_status set(rly_session *s, const StateList *list, const char *path,
                       const rly_value *v) {
   const StateCell *cell = find(s, list, path);
   if (!cell) return RLY_REFUSED;
   const Type *type = cell->type->args[0];
   if (!passes_as(v->type, type) || !fits(type, v->value))
-    return refuse(s, path, "the value has another type than the cell");
+    return refuse_type(s, path, type, v);
   value_keep(type, v->value);
   cell_set_take(s->vm, cell->cell, v->value);
   return RLY_OK;

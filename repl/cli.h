@@ -39,6 +39,12 @@ enum {
   IN_ALL = 1023,
 };
 
+/* What flags and the prompt's `:limit` take: a count, bytes with a unit of K,
+ * M, G or T, seconds.  False, and *out of no meaning, when it is none. */
+bool read_count(const char *text, uint64_t *out);
+bool read_size(const char *text, size_t *out);
+bool read_seconds(const char *text, double *out);
+
 /* Fills in `cli` from the words after the command's name.  False after
  * printing a usage error. */
 bool flags_parse(int command, const char *name, int argc, char **argv,
@@ -76,6 +82,10 @@ rly_status host_bind(Host *h, int first, const rly_function *entry);
 /* A session whose print goes to stdout; Ctrl-C interrupts it from now on.  One
  * that is `observed` is looked at as the flags say. */
 rly_session *host_session(Host *h, bool observed);
+/* A copy of one, which goes on on its own. */
+rly_session *host_fork(Host *h, rly_session *s);
+/* Has this one interrupted and reported from now on. */
+void host_session_use(Host *h, rly_session *s);
 /* Reports what it has to say, and frees it. */
 void host_session_free(Host *h, rly_session *s);
 /* Writes to stdout, remembering failure. */

@@ -1,7 +1,6 @@
 /* The prompt's commands: a table row and a function each. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "repl/repl.h"
@@ -13,16 +12,6 @@ typedef struct ReplCommand {
 } ReplCommand;
 
 static void run_help(Repl *r, const char *rest);
-
-static void run_type(Repl *r, const char *rest) {
-  Host *h = r->host;
-  char *text = rly_program_type_of(h->program, rest, strlen(rest));
-  host_report(h);
-  if (!text) return;
-  host_write(h, text, strlen(text));
-  host_write(h, "\n", 1);
-  rly_text_free(h->cx, text);
-}
 
 static void run_ops(Repl *r, const char *rest) {
   (void)r, (void)rest;
@@ -115,53 +104,6 @@ static void run_edit(Repl *r, const char *rest) {
   free(text);
 }
 
-/* --- Time --------------------------------------------------------------- */
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void print_seconds(const char *label, double s) {
-  if (s < 1e-3) printf("%s%.3g us", label, s * 1e6);
-  else if (s < 1) printf("%s%.3g ms", label, s * 1e3);
-  else printf("%s%.3g s", label, s);
-}
-
-static void run_time(Repl *r, const char *rest) {
-  double start = now();
-  if (!repl_submit(r, rest)) return;
-  print_seconds("", now() - start);
-  puts("");
-}
-
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Calls a function of no parameters again and again, for a second or so. */
-static void run_bench(Repl *r, const char *rest) {
-  enum { MOST = 1000 };
-  double times[MOST], begun = now();
-  int n = 0;
-  while (n < MOST && (n < 3 || now() - begun < 1)) {
-    rly_value *v = NULL;
-    double start = now();
-    rly_status status = rly_session_call(
-        r->session, rest + (*rest == '@'), 0, NULL, &v);
-    times[n++] = now() - start;
-    rly_value_free(v);
-    host_report(r->host);
-    if (status != RLY_OK) return;
-  }
-  qsort(times, (size_t)n, sizeof *times, by_size);
-  print_seconds("min ", times[0]);
-  print_seconds(", median ", times[n / 2]);
-  printf(" (%d calls)\n", n);
-}
-
 /* --- Leaving ------------------------------------------------------------ */
 
 static void run_quit(Repl *r, const char *rest) {
@@ -174,7 +116,9 @@ static const ReplCommand table[] = {
     {"ops", "", run_ops, "the operators"},
     {"doc", "NAME", run_doc, "what an operator does"},
     {"apropos", "WORD", inspect_apropos, "operators and names about a word"},
-    {"type", "EXPR", run_type, "the type of an expression, not evaluated"},
+    {"type", "EXPR", inspect_type, "the type of an expression, not evaluated"},
+    {"kind", "TYPE", inspect_kind, "what a type is, or what it is applied to"},
+    {"effects", "EXPR", inspect_effects, "what evaluating it, or a call, does"},
     {"info", "NAME", inspect_info, "a name's type, effects and place"},
     {"bytecode", "NAME", inspect_bytecode, "the instructions of a function"},
     {"load", "FILE", run_load, "add a file's definitions and run its items"},
@@ -182,8 +126,16 @@ static const ReplCommand table[] = {
     {"params", "FILE", run_params, "bind `param`s to a file's tensors"},
     {"save", "FILE", run_save, "write what was entered, to be run again"},
     {"edit", "", run_edit, "write an entry in $EDITOR"},
-    {"time", "ITEMS", run_time, "evaluate, and say how long it took"},
-    {"bench", "@NAME", run_bench, "call a function without parameters, often"},
+    {"state", "[PATH]", state_run_list, "the cells that the session remembers"},
+    {"set", "PATH EXPR", state_run_set, "put a value into one"},
+    {"snapshot", "[NAME]", state_run_snapshot, "remember the cells' values"},
+    {"restore", "[NAME]", state_run_restore, "put them back"},
+    {"fork", "[NAME]", state_run_fork, "go on in a copy, or go back: main"},
+    {"reset", "", state_run_reset, "give every cell what it began with"},
+    {"time", "ITEMS", measure_time, "evaluate, and say how long it took"},
+    {"bench", "@NAME", measure_bench, "call a function of no parameters often"},
+    {"profile", "ITEMS", measure_profile, "evaluate, and say where time went"},
+    {"limit", "[WHAT N]", measure_limit, "bound memory, depth or timeout"},
     {"quit", "", run_quit, "leave"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };

@@ -28,7 +28,7 @@ enum { FLAG_COUNT = sizeof flags / sizeof *flags };
 
 /* --- Values ------------------------------------------------------------- */
 
-static bool read_count(const char *text, uint64_t *out) {
+bool read_count(const char *text, uint64_t *out) {
   char *end;
   errno = 0;
   if (*text < '0' || *text > '9') return false;
@@ -36,7 +36,7 @@ static bool read_count(const char *text, uint64_t *out) {
   return !errno && !*end;
 }
 
-static bool read_size(const char *text, size_t *out) {
+bool read_size(const char *text, size_t *out) {
   static const char units[] = "KMGT";
   char *end;
   errno = 0;
@@ -58,7 +58,7 @@ static bool read_threads(const char *text, int *out) {
   return true;
 }
 
-static bool read_seconds(const char *text, double *out) {
+bool read_seconds(const char *text, double *out) {
   char *end;
   *out = strtod(text, &end);
   return end != text && !*end && *out > 0 && isfinite(*out);

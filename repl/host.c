@@ -65,15 +65,29 @@ static void on_interrupt(int signal) {
   if (s) rly_session_interrupt(s);
 }
 
+static rly_session_options session_options(Host *h) {
+  return (rly_session_options){
+      .write = host_write, .data = h, .width = terminal_width()};
+}
+
+rly_session *host_fork(Host *h, rly_session *s) {
+  rly_session_options options = session_options(h);
+  return rly_session_fork(s, &options);
+}
+
+void host_session_use(Host *h, rly_session *s) {
+  h->session = interruptible = s;
+}
+
 rly_session *host_session(Host *h, bool observed) {
   const Cli *cli = h->cli;
-  rly_session_options options = {
-      .write = host_write, .data = h, .width = terminal_width(),
-      .count = observed && cli->stats, .profile = observed && cli->profile,
-      .trace = observed ? cli->trace : NULL};
+  rly_session_options options = session_options(h);
+  options.count = observed && cli->stats;
+  options.profile = observed && cli->profile;
+  options.trace = observed ? cli->trace : NULL;
   rly_session *s = rly_session_new(h->program, &options);
   if (!s) return NULL;
-  h->session = interruptible = s;
+  host_session_use(h, s);
   interrupted = 0;
   struct sigaction action = {.sa_handler = on_interrupt};
   sigaction(SIGINT, &action, NULL);

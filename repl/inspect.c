@@ -1,4 +1,5 @@
 /* The prompt's commands that show what a name stands for. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -32,6 +33,35 @@ static const Global *global_of(Repl *r, const char *name) {
 static void put_text(Repl *r, StrBuf *out) {
   host_write(r->host, strbuf_text(out), out->len);
   strbuf_done(out);
+}
+
+/* --- :type, :effects ---------------------------------------------------- */
+
+void inspect_type(Repl *r, const char *expr) {
+  Host *h = r->host;
+  char *text = rly_program_type_of(h->program, expr, strlen(expr));
+  host_report(h);
+  if (text) repl_say(r, "%s\n", text);
+  rly_text_free(h->cx, text);
+}
+
+/* What evaluating it does and, if that gives a function, what calling it
+ * does. */
+static void say_effects(void *repl, const Expr *e) {
+  Repl *r = repl;
+  const Program *p = r->host->program->ir;
+  bool is_name = e->kind == EX_GLOBAL && e->type->kind == TY_FN;
+  StrBuf out;
+  strbuf_init(&out, p->mem);
+  if (is_name) strbuf_add(&out, "a call: ");
+  effects_print(&out, is_name ? e->g.global->effects : expr_effects(p, e));
+  strbuf_add_char(&out, '\n');
+  put_text(r, &out);
+}
+
+void inspect_effects(Repl *r, const char *expr) {
+  program_look_at(r->host->program, expr, strlen(expr), say_effects, r);
+  host_report(r->host);
 }
 
 /* --- :info -------------------------------------------------------------- */
@@ -73,14 +103,70 @@ static void add_adt(const Program *p, StrBuf *out, const Adt *adt) {
   add_place(p, out, adt->span);
 }
 
+/* Links a type of the library, or a constructor's: by mentioning it, the type
+ * with as many holes as it may have parameters. */
+static void reach_adt(Repl *r, const char *name) {
+  static const char *const uses[] = {
+      "%s", "fn (%%_: %s) { () }", "fn (%%_: %s[_]) { () }",
+      "fn (%%_: %s[_, _]) { () }"};
+  for (int i = 0; i < 4; i++) {
+    char text[256];
+    int n = snprintf(text, sizeof text, uses[i], name);
+    if (n >= (int)sizeof text) return;
+    rly_text_free(r->host->cx, rly_program_type_of(r->host->program, text,
+                                                   (size_t)n));
+    rly_diagnostics_clear(r->host->cx);
+  }
+}
+
+static bool is_word(const char *name) {
+  return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ")];
+}
+
 static const Adt *find_adt(Repl *r, const char *name) {
   const Program *p = r->host->program->ir;
   const Name *n = name_of(p->names, name);
-  rly_text_free(r->host->cx, rly_program_type_of(r->host->program, name,
-                                                 strlen(name)));
-  rly_diagnostics_clear(r->host->cx);
+  if (!is_word(name)) return NULL;
+  if (!scope_adt(&p->user, n)) reach_adt(r, name);
   const Ctor *c = scope_ctor(&p->user, n);
   return c ? c->adt : scope_adt(&p->user, n);
+}
+
+/* A type that still wants arguments is a function of kinds. */
+static bool say_constructor_kind(Repl *r, const char *name) {
+  if (!strcmp(name, "Tensor")) {
+    repl_say(r, "Tensor : fn (Shape, DType) -> Type\n");
+    return true;
+  }
+  if (!strcmp(name, "ref")) {
+    repl_say(r, "ref : fn (Type) -> Type\n");
+    return true;
+  }
+  const Adt *adt = find_adt(r, name);
+  if (!adt || strcmp(adt->name->text, name)) return false;
+  repl_say(r, "%s : %s", name, adt->param_count ? "fn (" : "");
+  for (int i = 0; i < adt->param_count; i++)
+    repl_say(r, i ? ", Type" : "Type");
+  repl_say(r, adt->param_count ? ") -> Type\n" : "Type\n");
+  return true;
+}
+
+/* Whatever can be written as a parameter's type is one. */
+void inspect_kind(Repl *r, const char *type) {
+  rly_program *p = r->host->program;
+  size_t len = strlen(type) + 24;
+  char *text = malloc(len), *shown = NULL;
+  if (!text || say_constructor_kind(r, type)) {
+    free(text);
+    return;
+  }
+  snprintf(text, len, "fn (%%_: %s) { () }", type);
+  shown = rly_program_type_of(p, text, strlen(text));
+  host_report(r->host);
+  if (shown) repl_say(r, "%s : Type\n", type);
+  rly_text_free(r->host->cx, shown);
+  free(text);
 }
 
 void inspect_info(Repl *r, const char *name) {

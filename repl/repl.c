@@ -1,6 +1,7 @@
 /* The prompt: an entry may take several lines (the parser says when it is
  * complete), is added to the program, evaluated and shown.  Errors never end
  * the session. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ static void entry_clear(Entry *e) {
 bool repl_evaluate(Repl *r) {
   rly_status status = rly_session_run(r->session, host_show, r->host);
   host_report(r->host);
+  state_others_skip(r);
   if (status == RLY_INTERRUPTED) fputs("interrupted\n", stderr);
   return status == RLY_OK;
 }
@@ -53,6 +55,49 @@ static void keep_transcript(Repl *r, const char *text) {
   bool ended = is_definition(text) || (n && text[n - 1] == ';');
   if (entry_append(&r->transcript, text) && !ended)
     entry_append(&r->transcript, ";");
+}
+
+void repl_say(Repl *r, const char *format, ...) {
+  char text[1024], *all = text;
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int n = vsnprintf(text, sizeof text, format, args);
+  if (n >= (int)sizeof text && vasprintf(&all, format, again) < 0) n = -1;
+  va_end(again);
+  va_end(args);
+  if (n < 0) return;
+  host_write(r->host, all, (size_t)n);
+  if (all != text) free(all);
+}
+
+void repl_refuse(const char *command, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, ":%s: ", command);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+}
+
+static void keep_shown(void *value, rly_value *shown) {
+  rly_value **kept = value;
+  rly_value_free(*kept);
+  *kept = rly_value_keep(shown);
+}
+
+rly_value *repl_value(Repl *r, const char *text) {
+  rly_value *v = NULL;
+  rly_status status = rly_program_add_text(r->host->program, "<expression>",
+                                           text, strlen(text), 0);
+  if (status == RLY_OK) status = rly_session_run(r->session, keep_shown, &v);
+  host_report(r->host);
+  state_others_skip(r);
+  if (status == RLY_INTERRUPTED) fputs("interrupted\n", stderr);
+  if (status == RLY_OK && !v) fputs("expected an expression\n", stderr);
+  if (status == RLY_OK) return v;
+  rly_value_free(v);
+  return NULL;
 }
 
 static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
@@ -150,13 +195,20 @@ static char what_is_open(const char *text, int *depth) {
 
 enum { INDENT = 2 };
 
-/* The line to come of the entry: `rly> ` begins one, `{ ... ` goes on inside
- * a brace, indented. */
+static char *first_line(const Repl *r, bool *interrupted) {
+  char prompt[64];
+  if (!r->current) return line_read("rly> ", 0, interrupted);
+  snprintf(prompt, sizeof prompt, "%.40s> ", r->forks[r->current].name);
+  return line_read(prompt, 0, interrupted);
+}
+
+/* The line to come of the entry: `rly> ` begins one, or the name of the copy
+ * that is at work; `{ ... ` goes on inside a brace, indented. */
 static char *next_line(const Repl *r, bool *interrupted) {
   char prompt[] = "  ... ";
   int depth = 0;
   if (!r->tty) return line_read("", 0, interrupted);
-  if (!r->entry.len) return line_read("rly> ", 0, interrupted);
+  if (!r->entry.len) return first_line(r, interrupted);
   prompt[0] = what_is_open(r->entry.text, &depth);
   return line_read(prompt, INDENT * depth, interrupted);
 }
@@ -168,8 +220,8 @@ static void greet(const Repl *r) {
 }
 
 int repl_loop(Host *h, rly_session *s) {
-  Repl r = {.host = h, .session = s, .entry.number = 1,
-            .tty = isatty(STDIN_FILENO)};
+  Repl r = {.host = h, .entry.number = 1, .tty = isatty(STDIN_FILENO)};
+  if (!state_begin(&r, s)) return 3;
   line_init(&r);
   greet(&r);
   while (!r.quit && !h->write_error) {
@@ -188,6 +240,7 @@ int repl_loop(Host *h, rly_session *s) {
   if (r.tty && !r.quit) putchar('\n');
   entry_clear(&r.entry);
   entry_clear(&r.transcript);
+  state_end(&r);
   free(r.last);
   free(r.loaded);
   return 0;

@@ -11,9 +11,27 @@ typedef struct Entry {
   int number;
 } Entry;
 
+/* A session by its name; the first is called `main`. */
+typedef struct Fork {
+  char *name;
+  rly_session *session;
+} Fork;
+
+/* What the cells of a session held when it was asked to remember. */
+typedef struct Kept {
+  char *name;
+  rly_session *session;
+  rly_snapshot *snapshot;
+} Kept;
+
+enum { FORKS_MAX = 16, KEPT_MAX = 64 };
+
 typedef struct Repl {
   Host *host;
-  rly_session *session;
+  rly_session *session;  /* forks[current] */
+  Fork forks[FORKS_MAX];
+  Kept kept[KEPT_MAX];
+  int fork_count, current, kept_count;
   Entry entry;
   Entry transcript;  /* the entries that were accepted, for :save */
   char *last;        /* the last entry, right or wrong, for :edit; or NULL */
@@ -26,13 +44,47 @@ typedef struct Repl {
 bool repl_evaluate(Repl *r);
 /* Adds a text, which may not go on, and evaluates it. */
 bool repl_submit(Repl *r, const char *text);
+/* The value of an expression, owned; NULL after reporting.  It is no entry:
+ * neither %it nor the transcript knows of it. */
+rly_value *repl_value(Repl *r, const char *text);
 /* Runs a command line, without its colon. */
 void repl_command(Repl *r, const char *line);
 /* Gives every command's name, with its colon. */
 void repl_each_command(void (*visit)(void *data, const char *name),
                        void *data);
 
+/* Prints to stdout, and to stderr after `:NAME: `. */
+void repl_say(Repl *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void repl_refuse(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* --- state.c: what the session remembers -------------------------------- */
+
+void state_run_list(Repl *r, const char *path);
+void state_run_set(Repl *r, const char *rest);
+void state_run_snapshot(Repl *r, const char *name);
+void state_run_restore(Repl *r, const char *name);
+void state_run_fork(Repl *r, const char *name);
+void state_run_reset(Repl *r, const char *rest);
+/* Leaves what was just evaluated out of the sessions that are not at work. */
+void state_others_skip(Repl *r);
+/* The prompt's sessions, of which `s` is the first; the others go. */
+bool state_begin(Repl *r, rly_session *s);
+void state_end(Repl *r);
+
+/* --- measure.c: what something costs ------------------------------------ */
+
+void measure_time(Repl *r, const char *items);
+void measure_bench(Repl *r, const char *name);
+void measure_profile(Repl *r, const char *items);
+void measure_limit(Repl *r, const char *rest);
+
 /* --- inspect.c: what a name stands for ---------------------------------- */
+
+void inspect_type(Repl *r, const char *expr);
+void inspect_kind(Repl *r, const char *type);
+void inspect_effects(Repl *r, const char *expr);
 
 void inspect_info(Repl *r, const char *name);
 void inspect_bytecode(Repl *r, const char *name);

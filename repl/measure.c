@@ -1,0 +1,110 @@
+/* The prompt's commands that measure, and those that set bounds. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "repl/repl.h"
+
+/* --- Time --------------------------------------------------------------- */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void print_seconds(const char *label, double s) {
+  if (s < 1e-3) printf("%s%.3g us", label, s * 1e6);
+  else if (s < 1) printf("%s%.3g ms", label, s * 1e3);
+  else printf("%s%.3g s", label, s);
+}
+
+void measure_time(Repl *r, const char *rest) {
+  double start = now();
+  if (!repl_submit(r, rest)) return;
+  print_seconds("", now() - start);
+  puts("");
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Calls a function of no parameters again and again, for a second or so. */
+void measure_bench(Repl *r, const char *rest) {
+  enum { MOST = 1000 };
+  double times[MOST], begun = now();
+  int n = 0;
+  while (n < MOST && (n < 3 || now() - begun < 1)) {
+    rly_value *v = NULL;
+    double start = now();
+    rly_status status = rly_session_call(
+        r->session, rest + (*rest == '@'), 0, NULL, &v);
+    times[n++] = now() - start;
+    rly_value_free(v);
+    host_report(r->host);
+    if (status != RLY_OK) return;
+  }
+  qsort(times, (size_t)n, sizeof *times, by_size);
+  print_seconds("min ", times[0]);
+  print_seconds(", median ", times[n / 2]);
+  printf(" (%d calls)\n", n);
+}
+
+/* --- Profiles ----------------------------------------------------------- */
+
+void measure_profile(Repl *r, const char *items) {
+  if (rly_session_set_profile(r->session, true) == RLY_OK) {
+    repl_submit(r, items);
+    char *text = rly_session_profile(r->session);
+    if (text) repl_say(r, "%s", text);
+    rly_text_free(r->host->cx, text);
+    rly_session_set_profile(r->session, false);
+  }
+  host_report(r->host);
+}
+
+/* --- Limits ------------------------------------------------------------- */
+
+static void say_memory(Repl *r, size_t bytes) {
+  static const char *const units[] = {"", "K", "M", "G", "T"};
+  double size = (double)bytes;
+  int unit = 0;
+  while (unit < 4 && size >= 1024) size /= 1024, unit++;
+  if (bytes) repl_say(r, "memory %.4g%s\n", size, units[unit]);
+  else repl_say(r, "memory none\n");
+}
+
+static void say_limits(Repl *r) {
+  rly_options now = rly_session_limits(r->session);
+  say_memory(r, now.max_memory);
+  repl_say(r, "depth %llu\n", (unsigned long long)now.max_depth);
+  repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n",
+           now.timeout);
+}
+
+/* Reads `WHAT N` into the options; false when it makes no sense. */
+static bool read_limit(const char *rest, rly_options *to) {
+  char what[16], value[64];
+  if (sscanf(rest, "%15s %63s", what, value) != 2) return false;
+  bool none = !strcmp(value, "none");
+  if (!strcmp(what, "memory"))
+    return none ? !(to->max_memory = 0) : read_size(value, &to->max_memory);
+  if (!strcmp(what, "depth"))
+    return none ? !(to->max_depth = 0) : read_count(value, &to->max_depth);
+  if (!strcmp(what, "timeout"))
+    return none ? !(to->timeout = 0) : read_seconds(value, &to->timeout);
+  return false;
+}
+
+void measure_limit(Repl *r, const char *rest) {
+  rly_options limits = rly_session_limits(r->session);
+  if (!*rest)
+    say_limits(r);
+  else if (!read_limit(rest, &limits))
+    repl_refuse("limit", "takes memory BYTES, depth CALLS or timeout SECONDS, "
+                         "or `none` for one of them");
+  else
+    rly_session_set_limits(r->session, &limits);
+}

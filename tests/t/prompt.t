@@ -1,0 +1,104 @@
+#!/usr/bin/env perl
+# The prompt's commands, fed through a pipe: what each answers.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+# What a session of these lines prints, and what it says on stderr.
+sub session {
+  my ($lines, $out, $err, $name) = @_;
+  gives(rly({in => $lines}, 'repl'), 0, $out, $err, $name);
+}
+
+# --- State --------------------------------------------------------------------
+
+my $counter = <<'END';
+let @n = ref(1);
+let %m = (ref(zeros(shape=[2], dtype="float32")), 2);
+let @again = @n;
+def @step() { ref_write(@n, ref_read(@n) + 1); ref_read(@n) }
+END
+
+session(":state\n${counter}:state\n:state %m\n:state \@x\n", <<'END',
+no cells
+@n : ref(int32) = 1
+  also @again
+%m.0 : ref(Tensor[(2), float32]) = Tensor[(2), float32] [0.0, 0.0]
+%m.0 : ref(Tensor[(2), float32]) = Tensor[(2), float32] [0.0, 0.0]
+END
+        qr/^:state: no cell `\@x`$/, ':state lists cells');
+
+session("$counter:set \@n 40\n\@step()\n:set %m.0 [1f, 2f]\n:state %m\n",
+        "41\n%m.0 : ref(Tensor[(2), float32]) = "
+            . "Tensor[(2), float32] [1.0, 2.0]\n", '', ':set changes one');
+session("$counter:set \@n 1f\n:set %m.0 [1f]\n:set \@zz 3\n:set \@n 1 +\n"
+            . ":set \@n\n\@step()\n", "2\n",
+        qr/the\ cell\ holds\ int32,\ the\ value\ is\ float32
+           .*holds\ Tensor\[\(2\),\ float32\].*is\ Tensor\[\(1\),\ float32\]
+           .*no\ such\ cell.*E0004.*takes\ a\ cell's\ path/sx,
+        ':set refuses what does not fit, and changes nothing then');
+
+session("$counter:snapshot\n\@step()\n:snapshot two\n\@step()\n:restore\n"
+            . "\@step()\n:restore 1\n\@step()\n:restore no\n",
+        "snapshot 1\n2\nsnapshot two\n3\n3\n2\n", qr/no snapshot `no`/,
+        ':snapshot and :restore');
+session("$counter:set \@n 7\n:reset\n\@step()\n", "2\n", '', ':reset');
+
+my $file = scratch('state.safetensors');
+session("$counter\@step()\n:snapshot $file\n:reset\n:restore $file\n\@step()\n",
+        "2\n3\n", '', 'a snapshot in a file');
+session("let \@k = ref(1);\n:restore $file\n", '', qr/E05\d\d/,
+        'is refused where it does not fit');
+
+# A copy goes on on its own; a let that one of them evaluated, no other has.
+session(<<"END", "2\n3\nmain\ntry *\n3\n4\n", qr/E0108/, ':fork');
+$counter\@step()
+:fork try
+\@step()
+let %q = \@step();
+:fork
+:fork main
+\@step()
+%q
+:fork try
+%q
+END
+session("$counter:snapshot a\n:fork try\n:restore a\n", "snapshot a\n",
+        qr/this session has no snapshot `a`/, 'a snapshot is one session\'s');
+
+# --- What a name stands for ---------------------------------------------------
+
+session("$counter:effects \@step\n:effects \@step() + 1\n"
+            . ":effects fn () { \@step() }\n:effects 1 / ref_read(\@n)\n",
+        "a call: reads, writes\nreads, writes\npure\nreads, may fail\n", '',
+        ':effects');
+session(":kind List\n:kind List[int32]\n:kind Tensor\n:kind ref\n"
+            . ":kind Tensor[(2, ?), float32]\n:kind Foo\n", <<'END',
+List : fn (Type) -> Type
+List[int32] : Type
+Tensor : fn (Shape, DType) -> Type
+ref : fn (Type) -> Type
+Tensor[(2, ?), float32] : Type
+END
+        qr/there is no type `Foo`/, ':kind');
+
+# --- Limits and measures ------------------------------------------------------
+
+my $deep = "def \@d(%n: int32) -> int32 "
+         . "{ if (%n == 0) { 0 } else { 1 + \@d(%n - 1) } }\n";
+session("$deep:limit depth 100\n\@d(1000)\n:limit depth none\n\@d(1000)\n",
+        "1000\n", qr/E0702.*100 calls/, ':limit depth');
+session(":limit memory 64M\nsum(zeros(shape=[1000, 100000], dtype=\"int32\"))\n"
+            . ":limit memory 3G\n:limit timeout 2.5\n:limit\n",
+        "memory 3G\ndepth 10000000\ntimeout 2.5\n", qr/E0701/, ':limit memory');
+session("$deep:limit timeout 0.01\ndef \@l() -> int32 { \@l() }\n\@l()\n7\n",
+        "7\n", qr/E0703/, ':limit timeout');
+session(":limit space 3\n:limit depth x\n", '',
+        qr/(:limit: takes memory BYTES.*\n){2}/, ':limit says what it takes');
+session(":profile sum(ones(shape=[100], dtype=\"float32\"))\n1\n",
+        qr/^100f\nby line\n.* sum  <1>:1\n.*by operator\n.* sum\n.*\n1\n\z/s,
+        '', ':profile');
+
+done_testing();

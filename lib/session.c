@@ -333,7 +333,7 @@ static bool are_own(const rly_session *s, int count, rly_value *const *args) {
 
 static rly_status call_with(rly_session *s, const Global *g, int count,
                             rly_value *const *args, rly_value **result) {
-  if (!g || g->type->param_count) return refuse_call(s, "no such function");
+  if (!g) return refuse_call(s, "no such function");
   if (g->type->count != count)
     return refuse_call(s, "wrong number of arguments");
   rly_status started = session_start(s, true);
@@ -390,7 +390,7 @@ static rly_status call_bound(rly_session *s, const rly_function *entry,
   if (started != RLY_OK) return started;
   const Global *g = (const Global *)entry;
   int count = rly_function_param_count(entry), bound = 0;
-  if (count != g->type->count || g->type->param_count)
+  if (count != g->type->count)
     return refuse_call(s, "this function's arguments have no names");
   Value values[count + 1];
   while (bound < count && bound_argument(s, entry, bound, &values[bound]))

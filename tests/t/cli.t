@@ -91,6 +91,21 @@ gives(rly('run', '--entry', 'g',
           program("def \@main() -> int32 { 1 }\ndef \@g() -> int32 { 5 }\n")),
       0, "5\n", '', '--entry');
 gives(rly('run', '--entry', 'h', $three), 1, '', qr/E0102/, 'an unknown one');
+
+# An entry may have parameters of its type: named dimensions are bound by the
+# values given, and nothing of a type A can be given.
+my $dims = program(<<'END');
+def @main[n: Dim](%x: Tensor[(n), float32], %y: Tensor[(n), float32])
+    -> Tensor[(n), float32] { %x + %y }
+END
+gives(rly('run', $dims, 'x=[1, 2]', 'y=[3, 4]'), 0,
+      "Tensor[(2), float32] [4.0, 6.0]\n", '', 'named dimensions of an entry');
+gives(rly('run', $dims, 'x=[1, 2]', 'y=[3]'), 2, '', qr/E0603.*where n is 2/,
+      'bound by the first that has them');
+gives(rly('run', program('def @main() { (Nil, fn (%x) { %x }) }')), 0,
+      "(Nil, <fn (B) -> B>)\n", '', 'an entry whose result is polymorphic');
+gives(rly('run', program('def @main[A](%x: A) -> A { %x }'), '1'), 1, '',
+      qr/E0504.*`x` is declared as A/, 'an argument of any type');
 gives(rly(program("\xEF\xBB\xBF1 +\r\n  1;\r\n")), 0, "2\n", '',
       'a BOM and CRLF');
 

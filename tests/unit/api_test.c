@@ -540,8 +540,8 @@ static void test_call_refused(void **state) {
   rly_session_diagnostics_clear(g.session);
   assert_int_equal(add(&g, "def @id[A](%x: A) -> A { %x }"), RLY_OK);
   assert_int_equal(rly_session_call(g.session, "id", 1, &arg, &result),
-                   RLY_REFUSED);  /* of no one type */
-  assert_session_said(&g, "no such function");
+                   RLY_REFUSED);  /* likewise; and none is an A */
+  rly_session_diagnostics_clear(g.session);
   rly_value_free(arg);
   assert_null(result);
   guest_end(&g);

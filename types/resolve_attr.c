@@ -205,7 +205,7 @@ static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
                       Attrs *attrs, Operands *operands) {
   const AttrSpec *spec = &op->attrs[i];
   AttrValue *v = &attrs->values[i];
-  if (spec->type == AT_IGNORED || v->operand >= 0) return;
+  if (spec->type == AT_IGNORED) return;
   if (x->kind == AX_NONE || (spec->optional && is_null_node(x))) {
     *v = (AttrValue){.state = AV_NONE, .operand = -1, .dtype = DTYPE_NONE};
     if (!spec->optional) wrong_kind(r, op, spec, x);
@@ -256,6 +256,27 @@ static void unknown_attr(Resolver *r, const OpInfo *op, const Attr *attr) {
 /* Which attributes were written. */
 typedef uint32_t Given;
 
+/* What Relay writes for an attribute whose value is an argument. */
+static bool holds_nothing(const AttrExpr *x) {
+  return x->kind == AX_NONE || (x->kind == AX_LIST && x->count == 0) ||
+         (x->kind == AX_INT && x->integer == 0) ||
+         (x->kind == AX_FLOAT && x->real == 0);
+}
+
+/* An attribute that has a value already; its second one may say nothing when
+ * the first is an argument of the dyn. spelling. */
+static bool given_before(Resolver *r, const OpInfo *op, int i,
+                         const Attr *attr, const Attrs *attrs, Given given) {
+  bool named = given >> i & 1;
+  if (!named && attrs->values[i].operand < 0) return false;
+  if (!named && holds_nothing(attr->value)) return true;
+  Diag *d = diag_error(r->p->diags, E0116, attr->span,
+                       "`%s` has the attribute `%s` twice", op->name,
+                       attr->name->text);
+  if (!named) diag_hint(d, "its value is an argument of this spelling");
+  return true;
+}
+
 static void bind_all(Resolver *r, const OpInfo *op, int count,
                      const Attr *list, Attrs *attrs, Operands *operands,
                      Given *given);
@@ -285,8 +306,9 @@ static void bind_all(Resolver *r, const OpInfo *op, int count,
     }
     int i = find_attr(op, attr->name);
     if (i >= 0) {
+      if (!given_before(r, op, i, attr, attrs, *given))
+        bind_attr(r, op, i, attr->value, attrs, operands);
       *given |= (Given)1 << i;
-      bind_attr(r, op, i, attr->value, attrs, operands);
     } else if (strcmp(attr->name->text, "attrs_type_key") != 0) {
       unknown_attr(r, op, attr);
     }
@@ -321,5 +343,6 @@ bool resolve_attrs(Resolver *r, const Expr *call, const OpInfo *op,
     if (!spec->required || (given >> i & 1)) continue;
     if (attrs->values[i].operand >= 0) continue;
     missing_attr(r, call, op, spec);
-  }  return r->p->diags->errors == errors;
+  }
+  return r->p->diags->errors == errors;
 }

@@ -85,8 +85,13 @@ static bool same_word(const char *text, const char *word, int len) {
   return strlen(text) == (size_t)len && strncmp(text, word, (size_t)len) == 0;
 }
 
-/* The attribute of this name; -1: it is an operand. */
+/* The attribute of this name; -1: it is an operand, as nn.pad's pad_value is,
+ * which is an attribute, too. */
 static int attr_index(const OpInfo *op, const char *word, int len) {
+  for (int i = 0; i < op_arg_count(op); i++) {
+    OpArg arg = op_arg(op, i);
+    if (arg.len == len && strncmp(arg.name, word, (size_t)len) == 0) return -1;
+  }
   for (int i = 0; i < op->attr_count; i++) {
     if (same_word(attr_name_text(op->attrs[i].name), word, len)) return i;
   }

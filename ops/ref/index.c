@@ -470,7 +470,8 @@ bool kernel_scatter_elements(OpCall *call) {
   Tensor *out = call->outs[0];
   int64_t axis = attr_int(call->attrs, ATTR_axis);
   int64_t count = tensor_count(indices);
-  OpId op = scatter_mode(call, ATTR_reduction);
+  bool adds = call->op == op_info(OP_SCATTER_ADD);
+  OpId op = adds ? OP_ADD : scatter_mode(call, ATTR_reduction);
   if (axis < 0) axis += out->rank;
   int64_t length = out->shape[axis], *at = indices_of(call, indices);
   copy_unless_same(out, call->args[0]);

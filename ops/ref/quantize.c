@@ -45,13 +45,16 @@ bool kernel_quantize(OpCall *call) {
 
 /* (x - zero point) * scale */
 bool kernel_dequantize(OpCall *call) {
-  float *out = (float *)call->outs[0]->data;
+  Tensor *out = call->outs[0];
+  size_t size = dtype_size(out->dtype);
   int64_t n = tensor_count(call->args[0]);
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
     int64_t x = tensor_i64_at(call->args[0], i), v;
     if (__builtin_sub_overflow(x, zero_of(call, 2, i), &v)) v = x;
-    out[i] = (float)v * scale_of(call, 1, i);
+    float real = (float)v * scale_of(call, 1, i);
+    bits_store(out->dtype, out->data + (size_t)i * size,
+               bits_from_f64(out->dtype, (double)real));
   }
   return true;
 }

@@ -1,6 +1,6 @@
-/* image.resize1d and resize2d, nn.upsampling.  Along each axis, a coordinate
- * of the result lies somewhere in the data; it names up to four elements
- * there, its taps, with their weights:
+/* image.resize1d, resize2d and resize, nn.upsampling.  Along each axis, a
+ * coordinate of the result lies somewhere in the data; it names up to four
+ * elements there, its taps, with their weights:
  *
  *   nearest   the element it rounds to
  *   linear    the two around it, by distance
@@ -181,14 +181,17 @@ static Method method_of(const char *text) {
   return is(text, "cubic") || is(text, "bicubic") ? CUBIC : LINEAR;
 }
 
+/* image.resize lacks what the others tell by three attributes. */
 bool kernel_resize(OpCall *call) {
   const Attrs *a = call->attrs;
   Resize r = {.method = method_of(attr_text(a, ATTR_method)),
-              .coordinates =
-                  attr_text(a, ATTR_coordinate_transformation_mode),
-              .rounding = attr_text(a, ATTR_rounding_method),
-              .alpha = (float)attr_real(a, ATTR_cubic_alpha),
-              .cut_outside = attr_int(a, ATTR_cubic_exclude) != 0};
+              .coordinates = attr_text(a, ATTR_coordinate_transformation_mode),
+              .rounding = "", .alpha = -0.5f};
+  if (call->op != op_info(OP_RESIZE)) {
+    r.rounding = attr_text(a, ATTR_rounding_method);
+    r.alpha = (float)attr_real(a, ATTR_cubic_alpha);
+    r.cut_outside = attr_int(a, ATTR_cubic_exclude) != 0;
+  }
   return run_resize(call, &r);
 }
 

@@ -275,10 +275,10 @@ static bool pad(OpCall *call, PadMode mode) {
   Tensor to = *call->outs[0], from = *call->args[0];
   if (tensor_count(&to) == 0) return true;
   if (mode == PAD_CONSTANT) {
-    Value value = {0};
-    if (call->arg_count > 1)
-      value = bits_load(from.dtype, call->args[1]->data);
-    fill_with(call->outs[0], value);
+    double value = attr_real(call->attrs, ATTR_pad_value);
+    fill_with(call->outs[0],
+              call->arg_count > 1 ? bits_load(from.dtype, call->args[1]->data)
+                                  : bits_from_f64(from.dtype, value));
   }
   pad_centre(&to, &from, width);
   tensor_copy_into(&to, &from);

@@ -121,8 +121,12 @@ static bool reshape_finish(Reshape *r) {
   return !inexact && !(others == 0 && dim_equal(all, 0) == NO);
 }
 
-static RuleStatus reshape_to(RuleCall *c, bool reverse) {
+/*   x : (d..., t)    product of e = product of d
+ *   ---------------------------------------------
+ *   reshape(x, newshape=e) : (e..., t)                                      */
+RuleStatus rule_reshape(RuleCall *c) {
   const AttrValue *to = attr_get(c->attrs, ATTR_newshape);
+  bool reverse = attr_bool(c->attrs, ATTR_reverse);
   int rank;
   Dim unused[RANK_MAX];
   Reshape r = {.call = c, .x = &c->args[0], .to = to, .unknown = -1,
@@ -146,12 +150,6 @@ static RuleStatus reshape_to(RuleCall *c, bool reverse) {
   }
   return rule_result(c, c->args[0].dtype, r.rank, r.dims);
 }
-
-/*   x : (d..., t)    product of e = product of d
- *   ---------------------------------------------
- *   reshape(x, newshape=e) : (e..., t)                                      */
-RuleStatus rule_reshape(RuleCall *c) { return reshape_to(c, false); }
-RuleStatus rule_reverse_reshape(RuleCall *c) { return reshape_to(c, true); }
 
 /* An end of a range of axes: None is `rank`, negative from the end. */
 static bool range_end(RuleCall *c, AttrName name, int rank, int *end) {
@@ -586,6 +584,9 @@ RuleStatus rule_pad(RuleCall *c) {
   if (rule_operands(c) > 1 &&
       (!rule_rank(c, 1, 0) || !rule_same_dtype(c, 0, 1)))
     return RULE_ERROR;
+  if (rule_operands(c) > 1 && attr_is_set(c->attrs, ATTR_pad_value) &&
+      attr_real(c->attrs, ATTR_pad_value) != 0)
+    return rule_error(c, E0303, 1, "pad_value is an operand and an attribute");
   if (width->count != COUNT_UNKNOWN && width->count != x.rank)
     return rule_error(c, E0303, -1, "pad_width has %d pairs for data %s",
                       width->count, rule_shape(c, 0));

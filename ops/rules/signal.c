@@ -77,11 +77,14 @@ RuleStatus rule_quantize(RuleCall *c) {
 }
 
 /*   x : (d..., int)    s, z scalars or (d[k])
- *   ----------------------------------------------
- *   qnn.dequantize(x, s, z, axis=k) : (d..., float32)                       */
+ *   ------------------------------------------------------
+ *   qnn.dequantize(x, s, z, axis=k, out_dtype=u) : (d..., u)                */
 RuleStatus rule_dequantize(RuleCall *c) {
+  DType out = attr_dtype(c->attrs, ATTR_out_dtype);
   if (!rule_class(c, 0, TAKES_INT) || !scale_and_zero(c, 1)) return RULE_ERROR;
-  return rule_result(c, DT_FLOAT32, c->args[0].rank, c->args[0].dims);
+  if (!dtype_is_float(out))
+    return rule_error(c, E0304, -1, "out_dtype is a floating-point dtype");
+  return rule_result(c, out, c->args[0].rank, c->args[0].dims);
 }
 
 /*   x : (d..., int)    s1, z1, s2, z2 scalars or (d[k])

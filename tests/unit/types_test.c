@@ -248,6 +248,8 @@ static const Refused names[] = {
   {E0108, "let @x = @x; def @main() { 1 }", "`@x` has no value yet"},
   {E0114, "def @main() { meta[relay.Constant][0] }", "relay.Constant"},
   {E0115, "def @main(%x: Tensor[(n), int32]) { 1 }", "[n: Dim]"},
+  {E0116, "sum([1], axis=[0], keepdims=1, axis=[0])", "`axis` twice"},
+  {E0116, "arange(1, start=1, start=2)", "`start` twice"},
   {E0115, "def @main[n: Dim](%x: Tensor[(n * 2), int32]) { n }",
    "no parameter binds"},
   {E0404, "def @main(%x: int32, %x: int32) { 1 }", "`%x` is bound twice"},

@@ -285,13 +285,7 @@ static void npz_round_trip(void **state) {
   for (size_t n = 0; n <= DTYPE_COUNT; n += DTYPE_COUNT) {
     assert_true(npz_write(d.path, tensors, n, &d.mem, &d.diags));
     TensorFile *f = npz_read(d.path, &d.heap, &d.diags);
-    assert_non_null(f);
-    assert_int_equal(f->tensors.len, n);
-    for (size_t i = 0; i < n; i++) {
-      Tensor *t = tensor_file_find(f, tensors[i].name);
-      assert_non_null(t);
-      assert_true(tensor_same(t, tensors[i].tensor));
-    }
+    expect_tensors(f, tensors, n);
     tensor_file_free(f);
   }
   drop_tensors(&d, tensors);
@@ -475,11 +469,7 @@ static void params_round_trip(void **state) {
   for (size_t n = 0; n <= DTYPE_COUNT; n += DTYPE_COUNT) {
     assert_true(params_write(d.path, tensors, n, &d.mem, &d.diags));
     TensorFile *f = params_read(d.path, &d.heap, &d.diags);
-    assert_non_null(f);
-    assert_int_equal(f->tensors.len, n);
-    for (size_t i = 0; i < n; i++)
-      assert_true(tensor_same(tensor_file_find(f, tensors[i].name),
-                              tensors[i].tensor));
+    expect_tensors(f, tensors, n);
     tensor_file_free(f);
   }
   drop_tensors(&d, tensors);

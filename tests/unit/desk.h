@@ -50,6 +50,18 @@ static inline size_t read_bytes(const Desk *d, char *bytes, size_t most) {
   return size;
 }
 
+/* A file that was read holds `n` of these. */
+static inline void expect_tensors(const TensorFile *f,
+                                  const NamedTensor *tensors, size_t n) {
+  assert_non_null(f);
+  assert_int_equal(f->tensors.len, n);
+  for (size_t i = 0; i < n; i++) {
+    Tensor *t = tensor_file_find(f, tensors[i].name);
+    assert_non_null(t);
+    assert_true(tensor_same(t, tensors[i].tensor));
+  }
+}
+
 /* Exactly one error, of this code, that names the file and says `why`. */
 static inline void expect_error(Desk *d, DiagCode code, const char *why) {
   assert_int_equal(d->diags.errors, 1);

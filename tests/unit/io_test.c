@@ -172,13 +172,7 @@ static void safetensors_round_trip(void **state) {
   assert_true(safetensors_write(d.path, tensors, DTYPE_COUNT, metadata, 2,
                                 &d.mem, &d.diags));
   TensorFile *f = safetensors_read(d.path, &d.heap, &d.diags);
-  assert_non_null(f);
-  assert_int_equal(f->tensors.len, DTYPE_COUNT);
-  for (int i = 0; i < DTYPE_COUNT; i++) {
-    Tensor *t = tensor_file_find(f, tensors[i].name);
-    assert_non_null(t);
-    assert_true(tensor_same(t, tensors[i].tensor));
-  }
+  expect_tensors(f, tensors, DTYPE_COUNT);
   assert_string_equal(tensor_file_metadata(f, "note"), "line\nend");
   tensor_file_free(f);
   drop_tensors(&d, tensors);

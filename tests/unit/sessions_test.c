@@ -1,13 +1,11 @@
 /* Sessions on threads: many at once over one program, one from many, and
  * changes to a program that is at work.  MODE=tsan watches for races. */
-#include "include/rly.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/unit/unit.h"
+#include "tests/unit/host.h"
 
 enum { THREADS = 4, ROUNDS = 40, STEPS = 10 };
 
@@ -44,13 +42,8 @@ static void world_open(World *w) {
   float weights[64];
   for (int i = 0; i < 64; i++) weights[i] = (float)(i % 7 - 3) / 4;
   *w = (World){.cx = rly_context_new(NULL)};
-  w->program = rly_program_new(w->cx);
-  assert_int_equal(rly_program_add_text(w->program, "test", text,
-                                        strlen(text), 0), RLY_OK);
-  rly_tensor *t = rly_tensor_new(w->cx, "float32", 2, (int64_t[]){8, 8},
-                                 weights);
-  assert_int_equal(rly_program_bind_tensor(w->program, "w", t), RLY_OK);
-  rly_tensor_free(t);
+  w->program = host_program(w->cx, text);
+  host_bind_w(w->cx, w->program, weights);
   pthread_barrier_init(&w->start, NULL, THREADS);
   pthread_mutex_init(&w->lock, NULL);
 }
@@ -196,6 +189,8 @@ typedef struct Within {
   int calls;
 } Within;
 
+static const char talkative[] = "def @main() { print_text(\"x\"); 7 }";
+
 /* A callback of a session at work: it may look, and no more. */
 static void on_write(void *data, const char *written, size_t len) {
   Within *in = data;
@@ -217,11 +212,8 @@ static void on_write(void *data, const char *written, size_t len) {
 
 static void test_callback(void **state) {
   (void)state;
-  static const char program[] = "def @main() { print_text(\"x\"); 7 }";
   rly_context *cx = rly_context_new(NULL);
-  Within in = {.program = rly_program_new(cx)};
-  assert_int_equal(rly_program_add_text(in.program, "test", program,
-                                        strlen(program), 0), RLY_OK);
+  Within in = {.program = host_program(cx, talkative)};
   rly_session_options options = {.write = on_write, .data = &in};
   in.session = rly_session_new(in.program, &options);
   rly_value *y = NULL;
@@ -247,11 +239,8 @@ static void on_write_other(void *data, const char *written, size_t len) {
 
 static void test_callback_to_another(void **state) {
   (void)state;
-  static const char program[] = "def @main() { print_text(\"x\"); 7 }";
   rly_context *cx = rly_context_new(NULL);
-  Within in = {.program = rly_program_new(cx)};
-  assert_int_equal(rly_program_add_text(in.program, "test", program,
-                                        strlen(program), 0), RLY_OK);
+  Within in = {.program = host_program(cx, talkative)};
   in.session = rly_session_new(in.program, NULL);
   rly_session_options options = {.write = on_write_other, .data = &in};
   rly_session *s = rly_session_new(in.program, &options);

@@ -5,13 +5,11 @@
  *
  *   soak_test [FRAMES]   in all; a few thousand by default, `make soak` asks
  *                        for ten million */
-#include "include/rly.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/unit/unit.h"
+#include "tests/unit/host.h"
 
 enum { SESSIONS = 64, LENGTH_MOST = 100000, BURST = 40, WIDTH = 8 };
 
@@ -171,13 +169,8 @@ static void soak_open(Soak *k) {
   float weights[64];
   for (int i = 0; i < 64; i++) weights[i] = (float)(i * 37 % 64 - 32) / 64;
   *k = (Soak){.cx = rly_context_new(NULL), .saved = -1, .random = 7};
-  k->program = rly_program_new(k->cx);
-  assert_int_equal(rly_program_add_text(k->program, "soak", text,
-                                        strlen(text), 0), RLY_OK);
-  rly_tensor *t = rly_tensor_new(k->cx, "float32", 2, (int64_t[]){8, 8},
-                                 weights);
-  assert_int_equal(rly_program_bind_tensor(k->program, "w", t), RLY_OK);
-  rly_tensor_free(t);
+  k->program = host_program(k->cx, text);
+  host_bind_w(k->cx, k->program, weights);
   k->step = rly_program_function(k->program, "step");
   strcpy(k->path, "/tmp/rly-soak-XXXXXX");
   int fd = mkstemp(k->path);

@@ -23,12 +23,11 @@ DiagCode diag_code_find(const char *text) {
 
 /* --- The sink ------------------------------------------------------------ */
 
-void diags_init(Diags *s, Mem *mem) {
+bool diags_init(Diags *s, Mem *mem) {
   *s = (Diags){0};
   arena_init(&s->arena, mem);
   VEC_INIT(&s->list, mem);
-  /* What has to be said when memory is gone needs a place by then. */
-  (void)VEC_RESERVE(&s->list, 1);
+  return VEC_RESERVE(&s->list, 1);
 }
 
 void diags_clear(Diags *s) {

@@ -63,7 +63,9 @@ typedef struct Diags {
   SourceMap *sources;  /* tells library frames apart in traces; may be NULL */
 } Diags;
 
-void diags_init(Diags *s, Mem *mem);
+/* What is to be said when memory is gone needs a place by then: false when
+ * there is none already.  The sink is to be done with in either case. */
+bool diags_init(Diags *s, Mem *mem);
 void diags_done(Diags *s);
 void diags_clear(Diags *s);
 

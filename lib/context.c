@@ -39,10 +39,12 @@ rly_context *rly_context_new(const rly_options *options) {
   recursive_mutex_init(&cx->lock);
   names_init(&cx->names, &cx->mem);
   sources_init(&cx->sources, &cx->mem);
-  diags_init(&cx->diags, &cx->mem);
+  bool fine = diags_init(&cx->diags, &cx->mem);
   cx->diags.sources = &cx->sources;
   heap_init(&cx->heap, &cx->mem);
-  return cx;
+  if (fine) return cx;
+  context_drop(cx);
+  return NULL;
 }
 
 void context_keep(rly_context *cx) { atomic_fetch_add(&cx->refs, 1); }

@@ -80,10 +80,12 @@ rly_session *session_shell(rly_program *p,
   s->program = p;
   atomic_fetch_add(&p->refs, 1);
   if (options) s->options = *options;
-  diags_init(&s->diags, &p->cx->mem);
+  bool fine = diags_init(&s->diags, &p->cx->mem);
   s->diags.sources = &p->cx->sources;
   lock_init(&s->lock);
-  return s;
+  if (fine) return s;
+  session_shell_free(s);
+  return NULL;
 }
 
 void session_shell_free(rly_session *s) {

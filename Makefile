@@ -77,7 +77,8 @@ UNIT_LIBS := -lcmocka -lmpfr -lgmp
 
 # --- Sources ----------------------------------------------------------------
 
-FOLDERS := base tensor ir ops io parser types passes interp lib stdlib
+FOLDERS := base tensor ir ops io parser types passes interp stepper lib \
+           stdlib
 STDLIB  := $(wildcard stdlib/*.rly)
 
 lib_src  := $(filter-out stdlib/embed.c ops/simd/isa/%,\
@@ -117,8 +118,8 @@ differ  := $(B)/fuzz/differ
 # --- Building ---------------------------------------------------------------
 
 .PHONY: all lib units deps deps-bench deps-neon ready demo examples test check \
-        conformance serial neon lint promote docs bench soak threads fuzz \
-        install clean help FORCE
+        conformance serial neon lint promote docs bench soak walk threads \
+        fuzz install clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -282,6 +283,9 @@ SIZE ?= 400
 FRAMES ?= 10000000
 soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
 	@$< $(FRAMES)
+
+walk: $(B)/tests/unit/walk_test ## the stepper over all conformance programs
+	@$< 0
 
 threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 	@$<

@@ -86,7 +86,7 @@ static void run_step(Duel *d, rly_program *p) {
   }
   const Global *entry = main_of(p);
   if (step_units(d, p, m) && entry) {
-    step_start_call(m, entry);
+    step_start_call(m, entry, NULL);
     if (step_to_end(d, p->cx, m)) add_result(d, m);
   }
   step_free(m);

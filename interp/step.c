@@ -27,14 +27,12 @@ bool step_fail(StepMachine *m, DiagCode code, Span span, const char *format,
 
 /* --- Children ----------------------------------------------------------- */
 
-/* Operators and constructors that are called by name are no children. */
 static bool has_callee(const Expr *e) {
   if (e->kind != EX_CALL) return false;
   return e->call.callee->kind != EX_OP && e->call.callee->kind != EX_CTOR;
 }
 
-/* Child `i` in order of evaluation; NULL: there is none. */
-static const Expr *child(const Expr *e, int i) {
+const Expr *step_child(const Expr *e, int i) {
   int args = e->kind == EX_IF ? 1 : e->count;
   if (i < args) return e->args[i];
   return i == args && has_callee(e) ? e->call.callee : NULL;
@@ -43,13 +41,13 @@ static const Expr *child(const Expr *e, int i) {
 /* Goes on with child `i`, the values of those before it in `done`. */
 static void evaluate_child(StepMachine *m, const Expr *e, int i, StepObj *env,
                            StepObj *done) {
-  const Expr *next = child(e, i);
+  const Expr *next = step_child(e, i);
   if (next) {
     step_push(m, K_CHILD, e, i, env, done);
     step_to_expr(m, next, env);
     return;
   }
-  m->env = env;
+  m->now.env = env;
   StepObj *args = step_gather(m, V_TUPLE, (uint32_t)i, done);
   if (args) step_reduce(m, e, args);
 }
@@ -73,13 +71,13 @@ static void child_done(StepMachine *m, const StepObj *frame) {
   int i = (int)frame->index;
   const char *what;
   const Type *expected = wanted(e, i, &what);
-  const Expr *done = child(e, i);
-  if (expected && !step_check(m, m->value, done->type, expected,
+  const Expr *done = step_child(e, i);
+  if (expected && !step_check(m, m->now.value, done->type, expected,
                               frame->fields[ENV], what, done->span)) {
     return;
   }
   StepObj *list =
-      step_pair(m, L_DONE, NULL, frame->fields[DONE], m->value);
+      step_pair(m, L_DONE, NULL, frame->fields[DONE], m->now.value);
   if (list) evaluate_child(m, e, i + 1, frame->fields[ENV], list);
 }
 
@@ -119,9 +117,9 @@ static StepObj *find_promise(StepMachine *m, const Expr *e, StepObj *env) {
  * `if` and `match`, not into a function.  True when one is evaluated first. */
 static bool force_captured(StepMachine *m, const Expr *fn) {
   if (m->promises == 0) return false;
-  StepObj *promise = find_promise(m, fn, m->env);
+  StepObj *promise = find_promise(m, fn, m->now.env);
   if (!promise) return false;
-  step_push(m, K_AGAIN, m->expr, m->at, m->env, NULL);
+  step_push(m, K_AGAIN, m->now.expr, m->now.at, m->now.env, NULL);
   step_force(m, promise, fn->span);
   return true;
 }
@@ -131,52 +129,53 @@ static bool force_captured(StepMachine *m, const Expr *fn) {
 /* Goes on with a block behind binding `i`. */
 static void block_at(StepMachine *m, const Expr *e, int i, StepObj *env) {
   step_to_expr(m, e, env);
-  m->at = i;
+  m->now.at = i;
 }
 
 static void delay(StepMachine *m, const Expr *e, const Binding *b) {
   StepObj *promise = step_obj(m, V_PROMISE, 1);
   if (!promise) return;
   promise->expr = b->value;
-  promise->fields[CONTENT] = m->env;
+  promise->fields[CONTENT] = m->now.env;
   m->promises++;
   step_applied(m, REDUCE_DELAY, b->span);
-  block_at(m, e, m->at + 1, step_pair(m, E_BIND, b->var, m->env, promise));
+  block_at(m, e, m->now.at + 1,
+           step_pair(m, E_BIND, b->var, m->now.env, promise));
 }
 
 /* `let %f = fn ... and %g = fn ...`: functions that see one another. */
 static void bind_group(StepMachine *m, const Expr *e, const Binding *first) {
-  int end = m->at + 1;
+  int end = m->now.at + 1;
   const Block *block = e->block;
   while (end < block->count && block->bindings[end].kind == BIND_AND) end++;
-  for (int i = m->at; i < end; i++) {
+  for (int i = m->now.at; i < end; i++) {
     if (force_captured(m, block->bindings[i].value)) return;
   }
   StepObj *group = step_obj(m, E_GROUP, 1);
   if (!group) return;
   group->bindings = first;
-  group->index = (uint32_t)(end - m->at);
-  group->fields[OUTER] = m->env;
+  group->index = (uint32_t)(end - m->now.at);
+  group->fields[OUTER] = m->now.env;
   step_applied(m, REDUCE_GROUP, first->span);
   block_at(m, e, end, group);
 }
 
 static void enter_block(StepMachine *m, const Expr *e) {
   const Block *block = e->block;
-  if (m->at == block->count) {
-    step_to_expr(m, block->result, m->env);
+  if (m->now.at == block->count) {
+    step_to_expr(m, block->result, m->now.env);
     return;
   }
-  const Binding *b = &block->bindings[m->at];
+  const Binding *b = &block->bindings[m->now.at];
   if (b->kind == BIND_FREE) {
-    block_at(m, e, m->at + 1, m->env);
+    block_at(m, e, m->now.at + 1, m->now.env);
   } else if (b->kind == BIND_LET && b->var->lazy) {
     delay(m, e, b);
   } else if (b->kind == BIND_LET && b->value->kind == EX_FN) {
     bind_group(m, e, b);
   } else {
-    step_push(m, K_BINDING, e, m->at, m->env, NULL);
-    step_to_expr(m, b->value, m->env);
+    step_push(m, K_BINDING, e, m->now.at, m->now.env, NULL);
+    step_to_expr(m, b->value, m->now.env);
   }
 }
 
@@ -190,20 +189,20 @@ static void binding_done(StepMachine *m, const StepObj *frame) {
     return;
   }
   if (b->var->declared &&
-      !step_check(m, m->value, b->value->type, b->var->declared, env,
+      !step_check(m, m->now.value, b->value->type, b->var->declared, env,
                   "annotation", b->value->span)) {
     return;
   }
   step_applied(m, REDUCE_LET, b->span);
   block_at(m, frame->expr, i + 1,
-           step_pair(m, E_BIND, b->var, env, m->value));
+           step_pair(m, E_BIND, b->var, env, m->now.value));
 }
 
 /* --- Expressions -------------------------------------------------------- */
 
 static void make_function(StepMachine *m, const Expr *e) {
   if (force_captured(m, e)) return;
-  step_to_value(m, step_closure(m, e, m->env));
+  step_to_value(m, step_closure(m, e, m->now.env));
 }
 
 static void name_itself(StepMachine *m, const Expr *e) {
@@ -224,7 +223,7 @@ static void look_at(StepMachine *m, const Expr *e) {
     case EX_FN: make_function(m, e); break;
     case EX_OP: case EX_CTOR: name_itself(m, e); break;
     case EX_BLOCK: enter_block(m, e); break;
-    default: evaluate_child(m, e, 0, m->env, NULL); break;
+    default: evaluate_child(m, e, 0, m->now.env, NULL); break;
   }
 }
 
@@ -232,41 +231,37 @@ static void look_at(StepMachine *m, const Expr *e) {
 
 static void force_done(StepMachine *m, const StepObj *frame) {
   StepObj *promise = frame->fields[DONE];
-  promise->fields[CONTENT] = m->value;
-  promise->index = true;
+  step_set(m, promise, m->now.value);
 }
 
 /* A function's result, as its annotation declares it and as it is used. */
 static void result_done(StepMachine *m, const StepObj *frame) {
   const Fn *fn = frame->expr->fn;
-  step_check(m, m->value, fn->body->type, fn->declared_result,
+  step_check(m, m->now.value, fn->body->type, fn->declared_result,
              frame->fields[ENV], "result", fn->body->span);
 }
 
 static void called_done(StepMachine *m, const StepObj *frame) {
   const Expr *call = frame->expr;
-  step_check_out(m, m->value, call->call.callee->type->result, call->type,
+  step_check_out(m, m->now.value, call->call.callee->type->result, call->type,
                  frame->fields[ENV], "result", call->span);
 }
 
 static void define_done(StepMachine *m, const StepObj *frame) {
   const Global *g = frame->global;
-  if (!step_check(m, m->value, g->value->type, g->type, NULL, "annotation",
+  if (!step_check(m, m->now.value, g->value->type, g->type, NULL, "annotation",
                   g->value->span)) {
     return;
   }
-  while (m->globals.len <= (size_t)g->slot && !mem_exhausted(&m->mem)) {
-    VEC_PUSH(&m->globals, NULL);
-  }
-  if (mem_exhausted(&m->mem)) return;
-  m->globals.data[g->slot] = m->value;
+  step_set_global(m, (size_t)g->slot, m->now.value);
   step_applied(m, REDUCE_DEFINE, g->span);
 }
 
 /* Hands the value to the frame that waits for it. */
 static void resume(StepMachine *m) {
-  StepObj *frame = m->frames;
-  m->frames = frame->fields[BELOW];
+  StepObj *frame = m->now.frames;
+  m->now.frames = frame->fields[BELOW];
+  if (frame->depth - 1 < m->low) m->low = frame->depth - 1;
   switch ((StepObjKind)frame->kind) {
     case K_CHILD: child_done(m, frame); break;
     case K_BINDING: binding_done(m, frame); break;
@@ -288,12 +283,15 @@ static StepOutcome out_of_memory(StepMachine *m) {
 }
 
 StepOutcome step_next(StepMachine *m) {
+  if (step_is_behind(m)) return step_again(m);
   m->applied = false;
+  bool ended = m->outcome != STEP_RULE;
   while (m->outcome == STEP_RULE && !m->applied) {
     step_reclaim(m);
-    if (m->expr) {
-      look_at(m, m->expr);
-    } else if (m->frames) {
+    m->redex = m->now;
+    if (m->now.expr) {
+      look_at(m, m->now.expr);
+    } else if (m->now.frames) {
       resume(m);
     } else {
       m->outcome = STEP_VALUE;
@@ -302,12 +300,14 @@ StepOutcome step_next(StepMachine *m) {
     if (mem_exhausted(&m->mem)) return out_of_memory(m);
   }
   m->count += m->applied;
+  if (!ended) step_enter_record(m);
   return m->outcome;
 }
 
 static void start(StepMachine *m, const Expr *e) {
+  m->job++;
   m->outcome = STEP_RULE;
-  m->frames = m->value = NULL;
+  m->now.frames = m->now.value = NULL;
   step_to_expr(m, e, NULL);
 }
 
@@ -315,22 +315,23 @@ void step_start(StepMachine *m, const Step *step) {
   start(m, step->expr);
   if (step->kind != STEP_LET) return;
   step_push(m, K_DEFINE, NULL, 0, NULL, NULL);
-  if (m->frames) m->frames->global = step->global;
+  if (m->now.frames) m->now.frames->global = step->global;
 }
 
-void step_start_call(StepMachine *m, const Global *g) {
+void step_start_call(StepMachine *m, const Global *g, const StepValue *args) {
   start(m, g->value->fn->body);
   const Fn *fn = g->value->fn;
+  if (args && !step_enter(m, fn, args, &m->now.env)) return;
   if (fn->declared_result &&
       types_need_check(fn->body->type, fn->declared_result)) {
-    step_push(m, K_RESULT, g->value, 0, NULL, NULL);
+    step_push(m, K_RESULT, g->value, 0, m->now.env, NULL);
   }
 }
 
 StepRule step_rule(const StepMachine *m) { return m->rule; }
 Span step_span(const StepMachine *m) { return m->span; }
 uint64_t step_count(const StepMachine *m) { return m->count; }
-const StepValue *step_result(const StepMachine *m) { return m->value; }
+const StepValue *step_result(const StepMachine *m) { return m->now.value; }
 const StepFault *step_fault(const StepMachine *m) { return &m->fault; }
 
 /* --- Life --------------------------------------------------------------- */
@@ -348,6 +349,12 @@ StepMachine *step_new(Program *p, StepHost host) {
   arena_init(&m->scratch, &m->mem);
   strbuf_init(&m->message, &m->mem);
   VEC_INIT(&m->globals, &m->mem);
+  VEC_INIT(&m->entries, &m->mem);
+  VEC_INIT(&m->kept, &m->mem);
+  ptrmap_init(&m->imported, &m->mem);
+  arena_init(&m->arena, &m->mem);
+  VEC_INIT(&m->changes, &m->mem);
+  m->low = UINT32_MAX;
   m->outcome = STEP_VALUE;
   return m;
 }
@@ -357,6 +364,11 @@ void step_free(StepMachine *m) {
   Mem *mem = m->program->mem;
   step_free_all(m);
   VEC_DONE(&m->globals);
+  VEC_DONE(&m->entries);
+  VEC_DONE(&m->kept);
+  ptrmap_done(&m->imported);
+  arena_done(&m->arena);
+  VEC_DONE(&m->changes);
   strbuf_done(&m->message);
   arena_done(&m->scratch);
   heap_done(&m->heap);

@@ -19,7 +19,7 @@
 #ifndef INTERP_STEP_H
 #define INTERP_STEP_H
 
-#include "types/types.h"
+#include "interp/interp.h"
 
 typedef struct StepMachine StepMachine;
 /* A value: a tensor (of rank 0, too), a tuple, a constructor with its fields,
@@ -41,6 +41,9 @@ extern const StepRuleInfo step_rule_info[REDUCE_COUNT];
 /* What the machine needs of its surroundings. */
 typedef struct StepHost {
   const Tensor *const *params;  /* by slot; they outlive the machine */
+  /* Where globals have the values that they were not given here; or NULL.  It
+   * outlives the machine and does not run meanwhile. */
+  Session *session;
   /* Where print and print_text go; NULL: nowhere. */
   void (*write)(void *data, const char *text, size_t len);
   void *data;
@@ -72,8 +75,14 @@ void step_free(StepMachine *m);
 
 /* Begins a step of a unit; a let's value is kept for later steps. */
 void step_start(StepMachine *m, const Step *step);
-/* Begins the call of a global function that has no parameters. */
-void step_start_call(StepMachine *m, const Global *g);
+/* Begins the call of a global function; `args`: a tuple of its arguments, NULL
+ * where it has none. */
+void step_start_call(StepMachine *m, const Global *g, const StepValue *args);
+/* A tuple for `count` arguments, and argument `i` as a copy of a session's
+ * value.  NULL and false when memory runs out. */
+StepValue *step_arguments(StepMachine *m, int count);
+bool step_argument(StepMachine *m, StepValue *args, int i, Session *s,
+                   const Type *type, Value v);
 
 /* Applies one rule.  After any other outcome it gives that one again until
  * something is started. */
@@ -83,6 +92,21 @@ StepOutcome step_next(StepMachine *m);
 StepRule step_rule(const StepMachine *m);
 Span step_span(const StepMachine *m);
 uint64_t step_count(const StepMachine *m);
+
+/* --- Back and forth (step_record.c) ------------------------------------- */
+
+/* Keeps what the last `entries` calls of step_next did, or fewer: half of them
+ * are forgotten when there are more, and while they hold more than a quarter of
+ * the machine's memory.  Before the first start. */
+void step_keep(StepMachine *m, size_t entries);
+/* Stands where it stood before the last step_next, which the record knows:
+ * step_next then goes on without evaluating anything again, up to where the
+ * record ends.  False: the record begins here. */
+bool step_back(StepMachine *m);
+/* Does the record go on from here?  Then nothing may be started. */
+bool step_is_behind(const StepMachine *m);
+/* How many entries there are up to here. */
+size_t step_recorded(const StepMachine *m);
 
 /* The value that was reached; valid until the next start. */
 const StepValue *step_result(const StepMachine *m);

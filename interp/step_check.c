@@ -19,10 +19,10 @@ typedef struct Names {
 static void add_name(void *data, const void *key, const Name *name) {
   (void)name;
   Names *n = data;
-  const StepObj *number = step_lookup(n->m, n->env, key);
-  if (!number || n->count == NAMES_MAX) return;
+  int64_t number = step_lookup_dim(n->m, n->env, key);
+  if (number < 0 || n->count == NAMES_MAX) return;
   n->keys[n->count] = key;
-  n->numbers[n->count++] = number->number;
+  n->numbers[n->count++] = number;
 }
 
 static Names names_of(StepMachine *m, const Type *t, StepObj *env) {

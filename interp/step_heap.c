@@ -55,10 +55,11 @@ void step_push(StepMachine *m, StepObjKind kind, const Expr *e, int index,
   if (!o) return;
   o->expr = e;
   o->index = (uint32_t)index;
-  o->fields[BELOW] = m->frames;
+  o->depth = m->now.frames ? m->now.frames->depth + 1 : 1;
+  o->fields[BELOW] = m->now.frames;
   o->fields[ENV] = env;
   o->fields[DONE] = done;
-  m->frames = o;
+  m->now.frames = o;
 }
 
 StepObj *step_gather(StepMachine *m, StepObjKind kind, uint32_t n,
@@ -92,6 +93,14 @@ StepObj *step_lookup(StepMachine *m, StepObj *env, const void *key) {
   return NULL;
 }
 
+/* In a function that came from a session it is a variable's value. */
+int64_t step_lookup_dim(StepMachine *m, StepObj *env, const TypeVar *var) {
+  const StepObj *n = step_lookup(m, env, var);
+  if (n) return n->number;
+  n = var->number ? step_lookup(m, env, var->number) : NULL;
+  return n ? tensor_i64_at(n->tensor, 0) : -1;
+}
+
 /* --- Reclaiming --------------------------------------------------------- */
 
 typedef VEC(StepObj *) Marks;
@@ -102,11 +111,29 @@ static void mark(Marks *todo, StepObj *o) {
   VEC_PUSH(todo, o);
 }
 
-static void mark_state(StepMachine *m, Marks *todo) {
-  mark(todo, m->value);
-  mark(todo, m->env);
-  mark(todo, m->frames);
+static void mark_state(Marks *todo, const StepState *state) {
+  mark(todo, state->value);
+  mark(todo, state->env);
+  mark(todo, state->frames);
+}
+
+static void mark_record(StepMachine *m, Marks *todo) {
+  for (size_t i = 0; i < m->entries.len; i++) {
+    mark_state(todo, &m->entries.data[i].redex);
+    mark_state(todo, &m->entries.data[i].after);
+  }
+  for (size_t i = 0; i < m->changes.len; i++) {
+    mark(todo, m->changes.data[i].of);
+    mark(todo, m->changes.data[i].was);
+    mark(todo, m->changes.data[i].is);
+  }
+}
+
+static void mark_all(StepMachine *m, Marks *todo) {
+  mark_state(todo, &m->now);
+  mark_state(todo, &m->redex);
   for (size_t i = 0; i < m->globals.len; i++) mark(todo, m->globals.data[i]);
+  for (size_t i = 0; i < m->kept.len; i++) mark(todo, m->kept.data[i]);
   while (todo->len) {
     StepObj *o = VEC_POP(todo);
     for (uint32_t i = 0; i < o->count; i++) mark(todo, o->fields[i]);
@@ -136,16 +163,44 @@ static void sweep(StepMachine *m) {
   }
 }
 
-void step_reclaim(StepMachine *m) {
-  if (m->bytes < m->threshold) return;
+/* False when the marks ran out of memory: what is left unmarked may be in
+ * use. */
+static bool reclaim(StepMachine *m) {
   Marks todo;
   VEC_INIT(&todo, &m->mem);
-  mark_state(m, &todo);
+  mark_record(m, &todo);
+  mark_all(m, &todo);
   VEC_DONE(&todo);
-  /* When the marks ran out of memory, what is left unmarked may be in use. */
-  if (mem_exhausted(&m->mem)) return;
+  if (mem_exhausted(&m->mem)) return false;
   sweep(m);
+  return true;
+}
+
+/* The record may take a quarter of the memory that there is. */
+void step_reclaim(StepMachine *m) {
+  if (m->bytes < m->threshold) return;
+  size_t most = m->mem.limit / 4;
+  while (reclaim(m) && m->bytes > most && step_forget(m)) continue;
   m->threshold = 2 * m->bytes + THRESHOLD_LEAST;
+}
+
+/* --- Cells -------------------------------------------------------------- */
+
+static void unmark(StepMachine *m) {
+  for (StepObj *o = m->objects; o; o = o->older) o->marked = false;
+}
+
+void step_each_cell(StepMachine *m,
+                    void (*visit)(void *data, const StepObj *cell),
+                    void *data) {
+  Marks todo;
+  VEC_INIT(&todo, &m->mem);
+  mark_all(m, &todo);
+  VEC_DONE(&todo);
+  for (const StepObj *o = m->objects; o; o = o->older) {
+    if (o->marked && o->kind == V_CELL) visit(data, o);
+  }
+  unmark(m);
 }
 
 void step_free_all(StepMachine *m) {

@@ -5,6 +5,8 @@
  *   step_op.c      operators
  *   step_check.c   run-time checks of shapes, named dimensions
  *   step_heap.c    objects, environments, their reclamation
+ *   step_record.c  the states that were, and the way back to them
+ *   step_import.c  a session's values
  *   step_show.c    values as text */
 #ifndef INTERP_STEP_MACHINE_H
 #define INTERP_STEP_MACHINE_H
@@ -20,7 +22,7 @@ typedef enum StepObjKind {
   V_CLOSURE,  /* expr, an EX_FN; fields: ENV_OF */
   V_CTOR,     /* ctor, as a function */
   V_OP,       /* expr, an EX_OP: an operator as a function */
-  V_CELL,     /* fields: CONTENT, which changes */
+  V_CELL,     /* fields: CONTENT, which changes; index: its number, from 1 */
   /* In environments only. */
   V_NUMBER,   /* number: what a named dimension is */
   V_PROMISE,  /* expr; index: is it evaluated?  fields: CONTENT, its value or
@@ -50,6 +52,7 @@ struct StepObj {
   bool marked;
   uint32_t index;
   uint32_t count;   /* fields */
+  uint32_t depth;   /* of a frame: how many there are, this one included */
   union {
     Tensor *tensor;  /* owned */
     const Ctor *ctor;
@@ -62,6 +65,34 @@ struct StepObj {
   StepObj *fields[];
 };
 
+/* --- The record ------------------------------------------------------------
+ * A state is immutable but for what changes in cells, promises and globals; so
+ * an entry holds two states and how far in the list of changes it reaches. */
+
+typedef struct StepState {
+  const Expr *expr;  /* NULL: `value` */
+  int at;            /* of a block: the binding to go on with */
+  StepObj *value, *env, *frames;
+} StepState;
+
+typedef struct StepChange {
+  StepObj *of;    /* whose CONTENT; NULL: the global value at `slot` */
+  size_t slot;
+  StepObj *was, *is;
+} StepChange;
+
+typedef struct StepEntry {
+  StepState redex, after;
+  StepOutcome outcome;
+  StepRule rule;    /* STEP_RULE: what was applied */
+  Span span;
+  uint32_t low;     /* the least depth of frames that was come back to on the
+                       way from the entry before; UINT32_MAX: none */
+  uint32_t job;     /* which start it follows, as the host counts them */
+  uint64_t count;   /* rules applied so far */
+  size_t changes;   /* so far */
+} StepEntry;
+
 struct StepMachine {
   Program *program;
   StepHost host;
@@ -69,9 +100,9 @@ struct StepMachine {
   Heap heap;
   Arena scratch;        /* of one rule */
   /* The state: an expression, or with expr NULL a value. */
-  const Expr *expr;
-  int at;               /* of a block: the binding to go on with */
-  StepObj *value, *env, *frames;
+  StepState now;
+  StepState redex;      /* as it was when the last rule was applied, or as it is
+                           where one could not be */
   VEC(StepObj *) globals;  /* by slot; NULL: no value yet */
   /* What the last rule was. */
   StepRule rule;
@@ -86,6 +117,18 @@ struct StepMachine {
   size_t bytes;         /* that they take, views counted like copies */
   size_t threshold;     /* so many make it worth to look for garbage */
   uint32_t promises;    /* made so far */
+  uint32_t cells;       /* likewise */
+  /* What came of a session. */
+  PtrMap imported;      /* a session's cell -> the V_CELL that it is here */
+  VEC(StepObj *) kept;  /* those */
+  Arena arena;          /* of groups of functions */
+  /* The record. */
+  size_t keep;          /* entries at most; 0: there is none */
+  VEC(StepEntry) entries;
+  VEC(StepChange) changes;
+  size_t entry;         /* entries up to where the machine stands */
+  size_t changed;       /* changes likewise */
+  uint32_t low, job;    /* of the entry to come */
 };
 
 /* --- Objects (step_heap.c) -------------------------------------------------
@@ -104,22 +147,49 @@ void step_push(StepMachine *m, StepObjKind kind, const Expr *e, int index,
 /* The `n` values of a list of L_DONE as the fields of an object. */
 StepObj *step_gather(StepMachine *m, StepObjKind kind, uint32_t n,
                      const StepObj *done);
-/* What a variable or named dimension is bound to; NULL: nothing. */
+/* What a variable is bound to; NULL: nothing. */
 StepObj *step_lookup(StepMachine *m, StepObj *env, const void *key);
+/* What a named dimension is; -1: nothing is known of it. */
+int64_t step_lookup_dim(StepMachine *m, StepObj *env, const TypeVar *var);
+/* Calls `visit` for each cell that the state leads to, the newest first. */
+void step_each_cell(StepMachine *m,
+                    void (*visit)(void *data, const StepObj *cell),
+                    void *data);
 /* Frees what the state does not lead to, when there is enough of it. */
 void step_reclaim(StepMachine *m);
 void step_free_all(StepMachine *m);
 
+/* Child `i` of an expression in order of evaluation; NULL: there is none.
+ * Operators and constructors that are called by name are no children. */
+const Expr *step_child(const Expr *e, int i);
+
+/* --- Changes (step_record.c) -------------------------------------------- */
+
+/* A new content for a cell or promise; a new value for a global. */
+void step_set(StepMachine *m, StepObj *of, StepObj *content);
+void step_set_global(StepMachine *m, size_t slot, StepObj *value);
+/* Goes on to where the machine stood before step_back. */
+StepOutcome step_again(StepMachine *m);
+/* Enters what the machine just did. */
+void step_enter_record(StepMachine *m);
+/* Forgets the older half; false when nothing is left to forget. */
+bool step_forget(StepMachine *m);
+
+/* --- A session's values (step_import.c) ---------------------------------- */
+
+/* What a global's value is in the host's session; NULL: it has none. */
+StepObj *step_import_global(StepMachine *m, const Global *g);
+
 /* --- The state ---------------------------------------------------------- */
 
 static inline void step_to_expr(StepMachine *m, const Expr *e, StepObj *env) {
-  m->expr = e;
-  m->at = 0;
-  m->env = env;
+  m->now.expr = e;
+  m->now.at = 0;
+  m->now.env = env;
 }
 static inline void step_to_value(StepMachine *m, StepObj *v) {
-  m->expr = NULL;
-  m->value = v;
+  m->now.expr = NULL;
+  m->now.value = v;
 }
 static inline void step_applied(StepMachine *m, StepRule rule, Span span) {
   m->rule = rule;

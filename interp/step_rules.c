@@ -15,7 +15,7 @@ void step_force(StepMachine *m, StepObj *promise, Span span) {
  *   -----------              -----------------------------
  *   %x  ->  v                %0  ->  e, whose value env(%0) keeps            */
 void step_var(StepMachine *m, const Expr *e) {
-  StepObj *v = step_lookup(m, m->env, e->var);
+  StepObj *v = step_lookup(m, m->now.env, e->var);
   if (mem_exhausted(&m->mem)) return;
   if (!v) {
     step_fail(m, E0108, e->span, "`%%%s` has no value", e->var->name->text);
@@ -30,6 +30,12 @@ void step_var(StepMachine *m, const Expr *e) {
   }
 }
 
+static StepObj *imported(StepMachine *m, const Global *g) {
+  StepObj *v = step_import_global(m, g);
+  if (v) step_set_global(m, (size_t)g->slot, v);
+  return v;
+}
+
 static StepObj *global_value(StepMachine *m, const Global *g) {
   size_t slot = (size_t)g->slot;
   switch (g->kind) {
@@ -38,7 +44,11 @@ static StepObj *global_value(StepMachine *m, const Global *g) {
       const Tensor *t = m->host.params ? m->host.params[slot] : NULL;
       return t ? step_tensor_take(m, tensor_copy(&m->heap, t)) : NULL;
     }
-    default: return slot < m->globals.len ? m->globals.data[slot] : NULL;
+    default:
+      if (slot < m->globals.len && m->globals.data[slot]) {
+        return m->globals.data[slot];
+      }
+      return imported(m, g);
   }
 }
 
@@ -60,13 +70,13 @@ static void to_int32(StepMachine *m, int64_t number) {
 }
 
 void step_dim(StepMachine *m, const Expr *e) {
-  const StepObj *n = step_lookup(m, m->env, e->dim_var);
-  if (!n) {
+  int64_t n = step_lookup_dim(m, m->now.env, e->dim_var);
+  if (n < 0) {
     step_fail(m, E0108, e->span, "`%s` has no value", e->dim_var->name->text);
     return;
   }
   step_applied(m, REDUCE_DIM, e->span);
-  to_int32(m, n->number);
+  to_int32(m, n);
 }
 
 /* --- Calls -------------------------------------------------------------- */
@@ -102,8 +112,8 @@ static void await_result(StepMachine *m, const Expr *call) {
   const Type *fn = call->call.callee->type;
   if (fn->kind != TY_FN || fn->param_count > 0) return;
   if (!m->program->loose && !types_need_check(fn->result, call->type)) return;
-  if (m->frames && m->frames->kind == K_CALLED) return;
-  step_push(m, K_CALLED, call, 0, m->env, NULL);
+  if (m->now.frames && m->now.frames->kind == K_CALLED) return;
+  step_push(m, K_CALLED, call, 0, m->now.env, NULL);
 }
 
 /* Arguments are looked at where they cross; a function that is entered looks
@@ -113,8 +123,8 @@ static bool check_arguments(StepMachine *m, const Expr *e,
   const Type *fn = e->call.callee->type;
   if (fn->kind != TY_FN || fn->param_count > 0) return true;
   for (int i = 0; i < e->count; i++) {
-    if (!step_check(m, args->fields[i], e->args[i]->type, fn->args[i], m->env,
-                    "argument", e->args[i]->span)) {
+    if (!step_check(m, args->fields[i], e->args[i]->type, fn->args[i],
+                    m->now.env, "argument", e->args[i]->span)) {
       return false;
     }
   }
@@ -168,7 +178,7 @@ static bool is_true(const StepObj *v) { return tensor_bits_at(v->tensor, 0).b; }
 static void reduce_if(StepMachine *m, const Expr *e, StepObj *args) {
   bool holds = is_true(args->fields[0]);
   step_applied(m, holds ? REDUCE_IF_TRUE : REDUCE_IF_FALSE, e->span);
-  step_to_expr(m, e->args[holds ? 1 : 2], m->env);
+  step_to_expr(m, e->args[holds ? 1 : 2], m->now.env);
 }
 
 /* Does the pattern take the value?  Binds its variables in *env.  Patterns
@@ -214,9 +224,9 @@ static void reduce_match(StepMachine *m, const Expr *e, StepObj *args) {
   StepObj *v = args->fields[0];
   for (int i = 0; i < e->match->arm_count; i++) {
     const Arm *arm = &e->match->arms[i];
-    StepObj *env = m->env;
+    StepObj *env = m->now.env;
     if (!takes(m, arm->pattern, v, &env)) continue;
-    if (!check_pattern(m, arm->pattern, v, m->env)) return;
+    if (!check_pattern(m, arm->pattern, v, m->now.env)) return;
     step_applied(m, REDUCE_MATCH, e->span);
     step_to_expr(m, arm->body, env);
     return;
@@ -239,21 +249,22 @@ static void reduce_projection(StepMachine *m, const Expr *e, StepObj *args) {
 
 static bool check_content(StepMachine *m, const Expr *value, const Expr *cell,
                           const StepObj *v) {
-  return step_check(m, v, value->type, cell->type->args[0], m->env, "content",
-                    value->span);
+  return step_check(m, v, value->type, cell->type->args[0], m->now.env,
+                    "content", value->span);
 }
 
 static void reduce_ref(StepMachine *m, const Expr *e, StepObj *args) {
   if (!check_content(m, e->args[0], e, args->fields[0])) return;
   StepObj *cell = step_obj(m, V_CELL, 1);
   if (cell) cell->fields[CONTENT] = args->fields[0];
+  if (cell) cell->index = ++m->cells;
   step_applied(m, REDUCE_REF, e->span);
   step_to_value(m, cell);
 }
 
 static void reduce_read(StepMachine *m, const Expr *e, StepObj *args) {
   StepObj *v = args->fields[0]->fields[CONTENT];
-  if (!step_check_out(m, v, e->args[0]->type->args[0], e->type, m->env,
+  if (!step_check_out(m, v, e->args[0]->type->args[0], e->type, m->now.env,
                       "content", e->span)) {
     return;
   }
@@ -263,7 +274,7 @@ static void reduce_read(StepMachine *m, const Expr *e, StepObj *args) {
 
 static void reduce_write(StepMachine *m, const Expr *e, StepObj *args) {
   if (!check_content(m, e->args[1], e->args[0], args->fields[1])) return;
-  args->fields[0]->fields[CONTENT] = args->fields[1];
+  step_set(m, args->fields[0], args->fields[1]);
   step_applied(m, REDUCE_WRITE, e->span);
   step_to_value(m, step_unit(m));
 }

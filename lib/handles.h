@@ -134,11 +134,28 @@ rly_status session_failed(rly_session *s, rly_status failed);
 /* Evaluates what was added since the last time: `lets_only` leaves expressions
  * out, as a call does. */
 rly_status session_start(rly_session *s, bool lets_only);
+/* Binds the params that came with new texts; false after reporting. */
+bool session_params(rly_session *s);
+/* Argument `i` from what is bound to the parameter's name; the reference is
+ * owned.  False after reporting. */
+bool session_argument(rly_session *s, const rly_function *entry, int i,
+                      Value *out);
 /* A handle on an owned value; NULL, with the value dropped, for lack of
  * memory. */
 rly_value *value_handle_take(rly_session *s, const Type *type, Value v);
 /* May a value of type `given` be passed as `wanted`? */
 bool passes_as(const Type *given, const Type *wanted);
+
+/* --- stepper.c ---------------------------------------------------------- */
+
+/* A stepper over what the session has still to evaluate.  It sees the values
+ * that the session has, and changes none of them; the session must outlive it
+ * and stay as it is.  NULL after reporting. */
+typedef struct Stepper Stepper;
+Stepper *session_stepper(rly_session *s);
+/* Adds the call of a function with what is bound to its parameters; false after
+ * reporting. */
+bool session_step_call(rly_session *s, Stepper *st, const rly_function *f);
 
 /* --- files.c ------------------------------------------------------------ */
 

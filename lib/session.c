@@ -218,7 +218,7 @@ static void diags_back(rly_session *s, Diags *usual) {
   context_unlock(s->program->cx);
 }
 
-static bool params_ready(rly_session *s) {
+bool session_params(rly_session *s) {
   rly_program *p = s->program;
   if (p->params_given == p->ir->params.len) return true;
   Diags *usual = diags_here(s);
@@ -229,7 +229,7 @@ static bool params_ready(rly_session *s) {
 
 /* Evaluates the units that were added since the last time. */
 static rly_status run_pending(rly_session *s, Shower shower) {
-  if (!params_ready(s)) return session_failed(s, RLY_REFUSED);
+  if (!session_params(s)) return session_failed(s, RLY_REFUSED);
   rly_status status = RLY_OK;
   Unit *u = s->last_run ? s->last_run->next : s->program->ir->units;
   for (; u && status == RLY_OK; u = u->next) {
@@ -375,9 +375,8 @@ rly_status rly_session_call_function(rly_session *s, const rly_function *f,
   return status;
 }
 
-/* One argument from what is bound to the parameter's name. */
-static bool bound_argument(rly_session *s, const rly_function *entry, int i,
-                           Value *out) {
+bool session_argument(rly_session *s, const rly_function *entry, int i,
+                      Value *out) {
   const Global *g = (const Global *)entry;
   Diags *usual = diags_here(s);
   bool found = bound_value(s, rly_function_param_name(entry, i),
@@ -395,7 +394,7 @@ static rly_status call_bound(rly_session *s, const rly_function *entry,
   if (count != g->type->count)
     return refuse_call(s, "this function's arguments have no names");
   Value values[count + 1];
-  while (bound < count && bound_argument(s, entry, bound, &values[bound]))
+  while (bound < count && session_argument(s, entry, bound, &values[bound]))
     bound++;
   rly_status status = bound == count ? call(s, g, count, values, result)
                                      : session_failed(s, RLY_REFUSED);

@@ -26,9 +26,10 @@ typedef struct Cli {
   const char *entry, *outputs, *eval, *trace;
   const char *step, *init, *input, *tail, *output, *expect;
   const char *save_state, *load_state;
+  const char *fold, *html;
   uint64_t frame, hop;
-  uint64_t repeat;
-  TextList params, inputs;
+  uint64_t repeat, steps;
+  TextList params, inputs, breaks;
   TextList words;  /* what is no flag: files, arguments */
 } Cli;
 
@@ -36,7 +37,7 @@ typedef struct Cli {
 enum {
   IN_RUN = 1, IN_CHECK = 2, IN_FMT = 4, IN_DUMP = 8, IN_TEST = 16, IN_OPS = 32,
   IN_REPL = 64, IN_HELP = 128, IN_EXPLAIN = 256, IN_STREAM = 512,
-  IN_ALL = 1023,
+  IN_STEP = 1024, IN_ALL = 2047,
 };
 
 /* What flags and the prompt's `:limit` take: a count, bytes with a unit of K,
@@ -76,6 +77,11 @@ void host_report_aside(Host *h);
 /* Reports a usage error; returns the exit status 1. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Adds the program's text: -e, a file, or stdin; *args is the first word behind
+ * it. */
+rly_status host_add_program(Host *h, int *args);
+/* The function to call; NULL for a script.  False after reporting. */
+bool host_find_entry(Host *h, const rly_function **entry);
 /* Binds the files of --params and --inputs, then the words from `first` on;
  * each wins over those before. */
 rly_status host_bind(Host *h, int first, const rly_function *entry);
@@ -86,6 +92,8 @@ rly_session *host_session(Host *h, bool observed);
 rly_session *host_fork(Host *h, rly_session *s);
 /* Has this one interrupted and reported from now on. */
 void host_session_use(Host *h, rly_session *s);
+/* Has Ctrl-C been pressed since this was asked last? */
+bool host_was_interrupted(void);
 /* Reports what it has to say, and frees it. */
 void host_session_free(Host *h, rly_session *s);
 /* Writes to stdout, remembering failure. */
@@ -112,6 +120,7 @@ int command_explain(const Cli *cli);
 int command_test(const Cli *cli);
 int command_repl(const Cli *cli);
 int command_stream(const Cli *cli);
+int command_step(const Cli *cli);
 int command_help(const Cli *cli);
 
 /* What `rly ops` and the prompt show: an operator (false: there is none of that

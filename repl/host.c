@@ -94,6 +94,12 @@ rly_session *host_session(Host *h, bool observed) {
   return s;
 }
 
+bool host_was_interrupted(void) {
+  bool was = interrupted;
+  interrupted = 0;
+  return was;
+}
+
 void host_session_free(Host *h, rly_session *s) {
   host_report(h);
   if (interruptible == s) interruptible = NULL;

@@ -24,6 +24,8 @@ static const Command commands[] = {
      "what a diagnostic means, with examples"},
     {"test", "FILE...", IN_TEST, command_test,
      "run files with expectations in comments"},
+    {"step", "FILE.rly [ARGS...]", IN_STEP, command_step,
+     "show how a script is evaluated, step by step"},
     {"stream", "FILE.rly", IN_STREAM, command_stream,
      "feed a step function frame by frame"},
     {"repl", "", IN_REPL, command_repl, "the prompt"},

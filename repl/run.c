@@ -30,8 +30,7 @@ static rly_status add_stdin(Host *h) {
   return status;
 }
 
-/* The program's text: -e, a file, or stdin; *args is the first argument. */
-static rly_status add_program(Host *h, int *args) {
+rly_status host_add_program(Host *h, int *args) {
   const Cli *cli = h->cli;
   *args = 0;
   if (cli->eval)
@@ -60,8 +59,7 @@ rly_status host_bind(Host *h, int first, const rly_function *entry) {
   return status;
 }
 
-/* The function to call; NULL for a script.  False after reporting. */
-static bool find_entry(Host *h, const rly_function **entry) {
+bool host_find_entry(Host *h, const rly_function **entry) {
   const char *name = h->cli->entry;
   *entry = NULL;
   if (!name && rly_program_has_expressions(h->program)) return true;
@@ -172,8 +170,8 @@ static int run_interactive(Host *h, const rly_function *entry) {
 static int run_program(Host *h) {
   const rly_function *entry;
   int args;
-  rly_status status = add_program(h, &args);
-  if (status == RLY_OK && !find_entry(h, &entry)) status = RLY_REFUSED;
+  rly_status status = host_add_program(h, &args);
+  if (status == RLY_OK && !host_find_entry(h, &entry)) status = RLY_REFUSED;
   if (status == RLY_OK) status = host_bind(h, args, entry);
   if (status == RLY_OK) host_report_aside(h);
   if (status == RLY_OK && h->cli->interactive)

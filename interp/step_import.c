@@ -1,0 +1,163 @@
+/* A session's values in the small-step machine: copies, of cells too, so that
+ * stepping leaves the session as it is.  What two values share they share here.
+ * A function is one again over the variables that its closure holds. */
+#include "interp/step_machine.h"
+#include "interp/vm.h"
+
+/* Where a copy goes that is still to be made. */
+typedef struct Wanted {
+  const Type *type;
+  Value value;
+  StepObj *into;
+  uint32_t field;
+} Wanted;
+
+typedef struct Import {
+  StepMachine *m;
+  Session *session;
+  VEC(Wanted) todo;
+} Import;
+
+static StepObj *tensor(StepMachine *m, const Type *type, Value v) {
+  return step_tensor_take(
+      m, type_is_scalar(type)
+             ? tensor_from_bits(&m->heap, (DType)type->dtype, v)
+             : tensor_copy(&m->heap, v.tensor));
+}
+
+static StepObj *fields_of(Import *im, StepObj *to, const Type *type,
+                          Value v) {
+  for (uint32_t i = 0; to && i < to->count; i++) {
+    Wanted w = {.into = to, .field = i};
+    w.value = value_field(im->session, type, v, (int)i, &w.type);
+    VEC_PUSH(&im->todo, w);
+  }
+  return to;
+}
+
+static StepObj *data(Import *im, const Type *type, Value v) {
+  const Ctor *ctor = &type->adt->ctors[v.obj->tag];
+  StepObj *o = step_obj(im->m, V_DATA, (uint32_t)ctor->field_count);
+  if (o) o->ctor = ctor;
+  return fields_of(im, o, type, v);
+}
+
+static StepObj *ref(Import *im, const Type *type, Value v) {
+  StepMachine *m = im->m;
+  StepObj *cell = ptrmap_get(&m->imported, v.obj);
+  if (cell) return cell;
+  cell = step_obj(m, V_CELL, 1);
+  if (!cell) return NULL;
+  cell->index = ++m->cells;
+  ptrmap_put(&m->imported, v.obj, cell);
+  VEC_PUSH(&m->kept, cell);
+  return fields_of(im, cell, type, v);
+}
+
+/* --- Functions ---------------------------------------------------------- */
+
+static StepObj *captured(Import *im, const FnGroup *g, Cell *closure) {
+  bool packed = g->capture_count >= SIZE_SMALL_MAX;  /* in a tuple */
+  Value *from = cell_fields(packed ? closure->fields[1].cell : closure);
+  if (!packed) from++;
+  StepObj *env = NULL;
+  for (int i = 0; i < g->free_count; i++) {
+    const FreeVar *v = &g->free[i];
+    if (!v->captured) continue;
+    env = step_pair(im->m, E_BIND, v->var, env, NULL);
+    if (!env) return NULL;
+    VEC_PUSH(&im->todo, (Wanted){v->var->type, *from++, env, BOUND});
+  }
+  return env;
+}
+
+/* The expression that a variable which is not captured stands for. */
+static const Expr *meant(const FreeVar *v) {
+  if (v->captured) return NULL;
+  return v->known ? v->known->expr : v->general;
+}
+
+/* Functions that the closure need not hold, and its own group: they see one
+ * another. */
+static StepObj *group(Import *im, const FnGroup *g, StepObj *env) {
+  StepMachine *m = im->m;
+  size_t most = (size_t)(g->free_count + g->count);
+  Binding *b = ARENA_ARRAY(&m->arena, Binding, most);
+  StepObj *o = step_obj(m, E_GROUP, 1);
+  if (!b || !o) return NULL;
+  o->fields[OUTER] = env;
+  o->bindings = b;
+  for (int i = 0; i < g->free_count; i++) {
+    const Expr *value = meant(&g->free[i]);
+    if (value && value->kind == EX_FN)
+      b[o->index++] = (Binding){.var = (Var *)g->free[i].var, .value = value};
+  }
+  for (int i = 0; i < g->count; i++) {
+    if (g->vars[i])
+      b[o->index++] =
+          (Binding){.var = (Var *)g->vars[i], .value = g->fns[i]};
+  }
+  return o;
+}
+
+static StepObj *function(Import *im, Value v) {
+  const Function *f = (const Function *)(uintptr_t)v.cell->fields[0].bits;
+  if (f->kind == FUNCTION_FN) {
+    StepObj *env = NULL;
+    if (f->group) env = group(im, f->group, captured(im, f->group, v.cell));
+    return step_closure(im->m, f->expr, env);
+  }
+  bool is_op = f->kind == FUNCTION_OP;
+  StepObj *o = step_obj(im->m, is_op ? V_OP : V_CTOR, 0);
+  if (o && is_op) o->expr = f->expr;
+  if (o && !is_op) o->ctor = f->ctor;
+  return o;
+}
+
+/* --- All kinds ---------------------------------------------------------- */
+
+/* NULL, too, for what was captured at a type that the closure does not tell:
+ * the variable then has no value. */
+static StepObj *copy(Import *im, const Type *type, Value v) {
+  switch (type->kind) {
+    case TY_TENSOR: return tensor(im->m, type, v);
+    case TY_TUPLE:
+      return fields_of(im, step_obj(im->m, V_TUPLE, (uint32_t)type->count),
+                       type, v);
+    case TY_ADT: return data(im, type, v);
+    case TY_REF: return ref(im, type, v);
+    case TY_FN: return function(im, v);
+    default: return NULL;
+  }
+}
+
+static StepObj *import(StepMachine *m, Session *s, const Type *type,
+                       Value v) {
+  Import im = {.m = m, .session = s};
+  VEC_INIT(&im.todo, &m->mem);
+  StepObj *whole = copy(&im, type, v);
+  while (im.todo.len && !mem_exhausted(&m->mem)) {
+    Wanted w = VEC_POP(&im.todo);
+    w.into->fields[w.field] = copy(&im, w.type, w.value);
+  }
+  VEC_DONE(&im.todo);
+  return mem_exhausted(&m->mem) ? NULL : whole;
+}
+
+StepObj *step_import_global(StepMachine *m, const Global *g) {
+  Value v;
+  Session *s = m->host.session;
+  return s && session_value(s, g, &v) ? import(m, s, g->type, v) : NULL;
+}
+
+StepValue *step_arguments(StepMachine *m, int count) {
+  StepObj *args = step_obj(m, V_TUPLE, (uint32_t)count);
+  if (args) VEC_PUSH(&m->kept, args);
+  return args;
+}
+
+bool step_argument(StepMachine *m, StepValue *args, int i, Session *s,
+                   const Type *type, Value v) {
+  args->fields[i] = import(m, s, type, v);
+  return args->fields[i];
+}

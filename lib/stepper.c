@@ -1,0 +1,53 @@
+/* Steppers over what a session would run, with the values that it has. */
+#include "lib/handles.h"
+#include "stepper/stepper.h"
+
+static void add_steps(Stepper *st, const Unit *from) {
+  for (const Unit *u = from; u; u = u->next)
+    for (int i = 0; i < u->step_count; i++) stepper_add(st, &u->steps[i]);
+}
+
+Stepper *session_stepper(rly_session *s) {
+  rly_program *p = s->program;
+  const rly_options *limits = &p->cx->options;
+  if (!session_params(s)) return NULL;
+  StepHost host = {
+      .params = (const Tensor *const *)p->code->params.data,
+      .session = s->vm,
+      .write = s->options.write,
+      .data = s->options.data,
+      .width = s->options.width,
+      .max_memory = limits->max_memory,
+  };
+  Stepper *st = stepper_new(p->ir, host);
+  if (!st) {
+    session_failed(s, RLY_LIMIT);
+    return NULL;
+  }
+  stepper_max_depth(st, limits->max_depth ? limits->max_depth : 10000000);
+  add_steps(st, s->last_run ? s->last_run->next : p->ir->units);
+  return st;
+}
+
+/* The arguments as a tuple of the machine's values. */
+static StepValue *import_arguments(rly_session *s, Stepper *st,
+                                   const Global *g, int count) {
+  StepMachine *m = stepper_machine(st);
+  StepValue *args = step_arguments(m, count);
+  for (int i = 0; args && i < count; i++) {
+    Value v;
+    const Type *type = g->type->args[i];
+    if (!session_argument(s, (const rly_function *)g, i, &v)) return NULL;
+    if (!step_argument(m, args, i, s->vm, type, v)) args = NULL;
+    value_drop(s->vm, type, v);
+  }
+  return args;
+}
+
+bool session_step_call(rly_session *s, Stepper *st, const rly_function *f) {
+  const Global *g = (const Global *)f;
+  StepValue *args =
+      import_arguments(s, st, g, rly_function_param_count(f));
+  if (args) stepper_add_call(st, g, args);
+  return args;
+}

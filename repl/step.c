@@ -1,0 +1,341 @@
+/* rly step, and :step at the prompt: commands, a table row and a function
+ * each, that move a stepper and show where it has come to. */
+#include "repl/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/handles.h"
+#include "repl/line.h"
+#include "repl/repl.h"
+
+enum { STEPS_SHOWN = 1000 };
+
+typedef struct Walk {
+  Host *host;
+  Stepper *stepper;
+  StepShow show;
+  double deadline;   /* 0: none */
+  StepStop last;     /* what the last move that went forth came to */
+  bool quit;
+} Walk;
+
+/* --- Time --------------------------------------------------------------- */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool time_is_up(const Walk *w) {
+  return w->deadline > 0 && now() > w->deadline;
+}
+
+static bool asked_to_stop(void *walk) {
+  return host_was_interrupted() || time_is_up(walk);
+}
+
+static void begin_time(Walk *w) {
+  double timeout = w->host->cli->limits.timeout;
+  w->deadline = timeout > 0 ? now() + timeout : 0;
+}
+
+/* --- Moves -------------------------------------------------------------- */
+
+/* A move that was asked to stop says by what. */
+static StepStop stopped(Walk *w, StepStop stop) {
+  unsigned long long steps = stepper_number(w->stepper);
+  if (stop != STOP_ASKED) return stop;
+  if (!time_is_up(w)) {
+    step_say(&w->show, "stopped after %llu steps: interrupted", steps);
+    return stop;
+  }
+  step_say(&w->show, "stopped after %llu steps: E0703: the time limit of %g "
+           "s was reached", steps, w->host->cli->limits.timeout);
+  return STOP_LIMIT;
+}
+
+static bool goes_on(StepStop stop) {
+  return stop == STOP_STEP || stop == STOP_VALUE;
+}
+
+/* Up to `count` moves; what stops one stops them. */
+static void move(Walk *w, StepMove kind, uint64_t count) {
+  StepStop stop = STOP_STEP;
+  begin_time(w);
+  for (uint64_t i = 0; i < count && goes_on(stop); i++) {
+    stop = stepper_move(w->stepper, kind);
+    step_show_stop(&w->show, stop);
+    stop = stopped(w, stop);
+  }
+  w->last = stop;
+}
+
+/* The number in `rest`, or 1. */
+static uint64_t count_in(const char *rest) {
+  uint64_t n;
+  return *rest && read_count(rest, &n) && n ? n : 1;
+}
+
+static void run_step(Walk *w, const char *rest) {
+  move(w, MOVE_STEP, count_in(rest));
+}
+static void run_back(Walk *w, const char *rest) {
+  move(w, MOVE_BACK, count_in(rest));
+}
+static void run_over(Walk *w, const char *rest) {
+  (void)rest;
+  move(w, MOVE_OVER, 1);
+}
+static void run_out(Walk *w, const char *rest) {
+  (void)rest;
+  move(w, MOVE_OUT, 1);
+}
+
+/* Through the values of one item after the other. */
+static void run_run(Walk *w, const char *rest) {
+  (void)rest;
+  do move(w, MOVE_RUN, 1); while (w->last == STOP_VALUE);
+}
+
+/* --- Breakpoints and folding -------------------------------------------- */
+
+static void list_breaks(Walk *w) {
+  const char *text;
+  size_t n = 1;
+  for (; (text = stepper_break_text(w->stepper, n)); n++) {
+    step_say(&w->show, "%zu  %s", n, text);
+  }
+  if (n == 1) step_say(&w->show, "there are no breakpoints");
+}
+
+static void run_break(Walk *w, const char *rest) {
+  if (!*rest) {
+    list_breaks(w);
+  } else if (!stepper_break(w->stepper, rest)) {
+    step_say(&w->show, "`%s` is no %%name, @name, operator, (shape) or nan",
+             rest);
+  }
+}
+
+static void run_delete(Walk *w, const char *rest) {
+  uint64_t n;
+  if (read_count(rest, &n) && stepper_break_text(w->stepper, n)) {
+    stepper_break_remove(w->stepper, n);
+  } else {
+    step_say(&w->show, "there is no breakpoint `%s`", rest);
+  }
+}
+
+static void list_folds(Walk *w) {
+  for (StepFold kind = 0; kind < FOLD_COUNT; kind++) {
+    step_say(&w->show, "%-11s %s  %s", step_fold_info[kind].name,
+             stepper_folds(w->stepper, kind) ? "folded" : "shown ",
+             step_fold_info[kind].help);
+  }
+}
+
+/* One or more kinds, between blanks or commas. */
+static void set_folds(Walk *w, const char *rest, bool on) {
+  char words[256], *at = words;
+  snprintf(words, sizeof words, "%s", rest);
+  for (char *word; (word = strsep(&at, " ,"));) {
+    if (*word && !stepper_fold(w->stepper, word, on)) {
+      step_say(&w->show, "nothing is folded as `%s`; `fold` lists what is",
+               word);
+    }
+  }
+}
+
+static void run_fold(Walk *w, const char *rest) {
+  if (*rest) set_folds(w, rest, true);
+  else list_folds(w);
+}
+
+static void run_unfold(Walk *w, const char *rest) {
+  set_folds(w, *rest ? rest : "all", false);
+}
+
+/* --- Looking ------------------------------------------------------------ */
+
+static void run_show(Walk *w, const char *rest) {
+  (void)rest;
+  step_show_whole(&w->show);
+}
+
+static void run_cells(Walk *w, const char *rest) {
+  (void)rest;
+  step_show_cells(&w->show);
+}
+
+static void run_quit(Walk *w, const char *rest) {
+  (void)rest;
+  w->quit = true;
+}
+
+static void run_help(Walk *w, const char *rest);
+
+/* --- Commands ----------------------------------------------------------- */
+
+typedef struct StepCommand {
+  const char *name, *args;
+  void (*run)(Walk *w, const char *rest);
+  const char *help;
+} StepCommand;
+
+static const StepCommand table[] = {
+    {"step", "[N]", run_step, "the next step, or N (Enter alone, too)"},
+    {"over", "", run_over, "to where what is marked has its value"},
+    {"out", "", run_out, "to where the function has its value"},
+    {"back", "[N]", run_back, "the step before, or N"},
+    {"run", "", run_run, "to a breakpoint, or the end"},
+    {"break", "[WHERE]", run_break,
+     "stop at %name, @name, an operator, (2, 3), nan; or list them"},
+    {"delete", "N", run_delete, "take a breakpoint away"},
+    {"fold", "[KINDS]", run_fold, "pass steps over, and count them; or list"},
+    {"unfold", "[KINDS]", run_unfold, "show them again"},
+    {"show", "", run_show, "this step, with all of its text"},
+    {"cells", "", run_cells, "the cells and what they hold"},
+    {"help", "", run_help, "this list"},
+    {"quit", "", run_quit, "leave"},
+};
+enum { TABLE_COUNT = sizeof table / sizeof *table };
+
+static void run_help(Walk *w, const char *rest) {
+  (void)rest;
+  for (int i = 0; i < TABLE_COUNT; i++) {
+    char left[32];
+    snprintf(left, sizeof left, "%s %s", table[i].name, table[i].args);
+    step_say(&w->show, "%-16s%s", left, table[i].help);
+  }
+}
+
+/* A command may be shortened to any beginning. */
+static void command(Walk *w, char *line) {
+  line += strspn(line, " \t");
+  for (size_t n = strlen(line); n && strchr(" \t\r\n", line[n - 1]);) {
+    line[--n] = '\0';
+  }
+  size_t n = strcspn(line, " \t");
+  const char *rest = line + n + strspn(line + n, " \t");
+  if (!n) {
+    run_step(w, "");
+    return;
+  }
+  for (int i = 0; i < TABLE_COUNT; i++) {
+    if (strncmp(table[i].name, line, n)) continue;
+    table[i].run(w, rest);
+    return;
+  }
+  step_say(&w->show, "no command `%.*s`; `help` lists them", (int)n, line);
+}
+
+/* --- Where commands come from ------------------------------------------- */
+
+/* Every step up to a number, and why there are no more. */
+static void all_steps(Walk *w) {
+  uint64_t most = w->host->cli->steps ? w->host->cli->steps : STEPS_SHOWN;
+  move(w, MOVE_STEP, 1);
+  for (uint64_t i = 1; i < most && goes_on(w->last); i++) {
+    w->last = stepper_move(w->stepper, MOVE_STEP);
+    if (w->last != STOP_END) step_show_stop(&w->show, w->last);
+    if (goes_on(w->last) && asked_to_stop(w)) w->last = STOP_ASKED;
+    w->last = stopped(w, w->last);
+  }
+  if (goes_on(w->last) && stepper_move(w->stepper, MOVE_STEP) != STOP_END) {
+    step_say(&w->show, "stopped after %llu steps; --steps N shows more",
+             (unsigned long long)most);
+  }
+}
+
+static void from_terminal(Walk *w) {
+  move(w, MOVE_STEP, 1);
+  while (!w->quit && !w->host->write_error) {
+    bool interrupted;
+    char *line = line_read("step> ", 0, &interrupted);
+    if (!line) break;
+    if (!interrupted) command(w, line);
+    free(line);
+  }
+}
+
+/* False: there are none. */
+static bool from_pipe(Walk *w) {
+  char *line = NULL;
+  size_t cap = 0;
+  bool any = false;
+  while (!w->quit && !w->host->write_error && getline(&line, &cap, stdin) > 0) {
+    if (!any) move(w, MOVE_STEP, 1);
+    any = true;
+    command(w, line);
+  }
+  free(line);
+  return any;
+}
+
+static int status_of(const Walk *w) {
+  StepMachine *m = stepper_machine(w->stepper);
+  if (w->last == STOP_LIMIT) return 3;
+  if (w->last == STOP_ASKED) return 130;
+  bool failed = w->last == STOP_ERROR ||
+                (w->last == STOP_END && step_fault(m)->message);
+  return failed ? 2 : 0;
+}
+
+static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
+  const Cli *cli = w->host->cli;
+  w->stepper = session_stepper(s);
+  if (!w->stepper) return false;
+  stepper_when_to_stop(w->stepper, asked_to_stop, w);
+  step_show_init(&w->show, w->host, w->stepper);
+  if (cli->fold) set_folds(w, cli->fold, true);
+  for (int i = 0; i < cli->breaks.count; i++) {
+    run_break(w, cli->breaks.items[i]);
+  }
+  return !entry || session_step_call(s, w->stepper, entry);
+}
+
+int step_through(Host *h, rly_session *s, const rly_function *entry,
+                 bool piped) {
+  Walk w = {.host = h};
+  int status = 1;
+  if (prepare(&w, entry, s)) {
+    if (isatty(STDIN_FILENO)) from_terminal(&w);
+    else if (!piped || !from_pipe(&w)) all_steps(&w);
+    status = status_of(&w);
+  }
+  if (w.stepper) step_show_done(&w.show);
+  stepper_free(w.stepper);
+  return status;
+}
+
+/* --- rly step ----------------------------------------------------------- */
+
+static int step_program(Host *h) {
+  const rly_function *entry = NULL;
+  int args, status = 1;
+  if (!h->cli->eval && !h->cli->words.count)
+    return host_usage(h, "step needs a file, or -e ITEMS");
+  rly_status added = host_add_program(h, &args);
+  if (added == RLY_OK && !host_find_entry(h, &entry)) added = RLY_REFUSED;
+  if (added == RLY_OK) added = host_bind(h, args, entry);
+  if (added != RLY_OK) status = exit_status(added);
+  rly_session *s = added == RLY_OK ? host_session(h, false) : NULL;
+  host_report(h);
+  if (!s) return status;
+  line_init(&(Repl){.host = h, .session = s, .tty = isatty(STDIN_FILENO)});
+  status = step_through(h, s, entry, true);
+  host_session_free(h, s);
+  return status;
+}
+
+int command_step(const Cli *cli) {
+  Host h;
+  if (!host_init(&h, cli)) return 3;
+  int status = host_finish(&h, step_program(&h));
+  host_done(&h);
+  return status;
+}

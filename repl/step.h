@@ -1,0 +1,35 @@
+/* The stepper at the command line and at the prompt. */
+#ifndef REPL_STEP_H
+#define REPL_STEP_H
+
+#include "repl/cli.h"
+#include "stepper/stepper.h"
+
+/* How what is stepped through is shown. */
+typedef struct StepShow {
+  Host *host;
+  Stepper *stepper;
+  StepView view;
+  bool json, colour;
+} StepShow;
+
+void step_show_init(StepShow *w, Host *h, Stepper *s);
+void step_show_done(StepShow *w);
+/* Where a move has come to, what it passed, and why it stopped. */
+void step_show_stop(StepShow *w, StepStop stop);
+/* The step once more, with all of its text. */
+void step_show_whole(StepShow *w);
+/* Cells, one a line. */
+void step_show_cells(StepShow *w);
+
+/* A word in yellow, for what is said about the steps themselves. */
+void step_say(StepShow *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Steps through what the session has still to evaluate and, after it, the call
+ * of `entry` or NULL.  Commands come from the terminal; with `piped`, from
+ * stdin, too.  Gives the exit status. */
+int step_through(Host *h, rly_session *s, const rly_function *entry,
+                 bool piped);
+
+#endif

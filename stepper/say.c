@@ -1,0 +1,339 @@
+/* What a step does, in a sentence: the rule, the values that take part, their
+ * types and shapes.  And what became of the cells. */
+#include "stepper/inside.h"
+
+#include <limits.h>
+
+enum { CELL_WIDTH = 40, CELLS_MOST = 12,
+       TYPE_WIDTH = 100000 };
+
+typedef struct Say {
+  Stepper *s;
+  StrBuf *out;
+  const StepEntry *e;
+  Redex redex;
+} Say;
+
+static void text(Say *w, const char *t) { strbuf_add(w->out, t); }
+
+static void value(Say *w, const StepObj *v, const Type *type) {
+  brief_typed(w->s, w->out, v, type);
+}
+
+static void source(Say *w, Span span) {
+  uint32_t len = 0;
+  const char *t = sources_text(w->s->program->sources, span, &len);
+  bool parens = len > 1 && t[0] == '(' && t[len - 1] == ')';
+  strbuf_add_char(w->out, '`');
+  strbuf_add_len(w->out, t ? t + parens : "", t ? len - 2 * parens : 0);
+  strbuf_add_char(w->out, '`');
+}
+
+static const Type *result_type(const Say *w) {
+  return w->redex.expr ? w->redex.expr->type : NULL;
+}
+
+/* --- Names -------------------------------------------------------------- */
+
+static bool is_function(const StepObj *v) {
+  return v->kind == V_CLOSURE || v->kind == V_OP || v->kind == V_CTOR;
+}
+
+static void say_name(Say *w) {
+  const StepObj *v = w->e->after.value;
+  source(w, w->e->span);
+  text(w, is_function(v) ? " is a function: " : " is ");
+  if (is_function(v)) {
+    type_print(w->s->program->types, w->out, result_type(w), TYPE_WIDTH);
+  } else {
+    value(w, v, result_type(w));
+  }
+  text(w, ".");
+}
+
+static void say_force(Say *w) {
+  source(w, w->e->span);
+  text(w, " is needed: its graph node, which had waited, is evaluated now.");
+}
+
+/* --- Calls -------------------------------------------------------------- */
+
+static void say_function(Say *w, const StepObj *f) {
+  const Expr *callee = w->redex.expr->call.callee;
+  const Global *g = brief_global(w->s, f->expr);
+  if (g) strbuf_addf(w->out, "`@%s`", g->name->text);
+  else if (callee->kind == EX_VAR) source(w, callee->span);
+  else text(w, "a function");
+}
+
+static void say_call(Say *w) {
+  const StepObj *f = redex_callee(&w->redex);
+  const Fn *fn = f->expr->fn;
+  say_function(w, f);
+  text(w, fn->param_count ? " is entered with " : " is entered");
+  for (int i = 0; i < fn->param_count; i++) {
+    strbuf_addf(w->out, "%s%%%s = ", i ? ", " : "",
+                fn->params[i]->name->text);
+    value(w, redex_child(&w->redex, i), fn->params[i]->type);
+  }
+  text(w, ": its body replaces the call.");
+}
+
+static void say_construct(Say *w) {
+  strbuf_addf(w->out, "`%s` makes ", w->e->after.value->ctor->name->text);
+  value(w, w->e->after.value, result_type(w));
+  text(w, ".");
+}
+
+static void say_operands(Say *w) {
+  const Expr *e = w->redex.expr;
+  for (int i = 0; i < e->count; i++) {
+    text(w, i == 0 ? " of " : i + 1 < e->count ? ", " : " and ");
+    value(w, redex_child(&w->redex, i), e->args[i]->type);
+  }
+}
+
+static void say_operator(Say *w) {
+  strbuf_addf(w->out, "`%s`", op_info(redex_operator(&w->redex)->op)->name);
+  say_operands(w);
+  text(w, " gives ");
+  value(w, w->e->after.value, result_type(w));
+  text(w, ".");
+}
+
+static void say_print(Say *w) {
+  value(w, redex_child(&w->redex, 0), w->redex.expr->args[0]->type);
+  text(w, " is printed; () is left.");
+}
+
+static void say_assert(Say *w) {
+  text(w, "The assertion holds; () is left.");
+}
+
+static void say_project(Say *w) {
+  const Expr *e = w->redex.expr;
+  strbuf_addf(w->out, "Field %lld of ", (long long)e->index);
+  value(w, redex_child(&w->redex, 0), e->args[0]->type);
+  text(w, " is ");
+  value(w, w->e->after.value, e->type);
+  text(w, ".");
+}
+
+/* --- Blocks ------------------------------------------------------------- */
+
+static const Binding *binding(const Say *w) {
+  const StepObj *f = w->redex.frame;
+  int i = f ? (int)f->index : w->e->redex.at;
+  return &w->redex.expr->block->bindings[i];
+}
+
+static void say_let(Say *w) {
+  const Var *var = binding(w)->var;
+  strbuf_addf(w->out, "`%%%s` is bound to ", var->name->text);
+  value(w, w->redex.value, var->type);
+  text(w, ".");
+}
+
+static void say_group(Say *w) {
+  const Binding *b = binding(w);
+  const StepObj *group = w->e->after.env;
+  for (uint32_t i = 0; i < group->index; i++) {
+    strbuf_addf(w->out, "%s`%%%s`", i ? ", " : "", b[i].var->name->text);
+  }
+  text(w, group->index == 1 ? " is bound to a function ("
+                            : " are bound to functions (");
+  for (uint32_t i = 0; i < group->index; i++) {
+    if (i) text(w, "; ");
+    type_print(w->s->program->types, w->out, b[i].value->type, 200);
+  }
+  text(w, ").");
+}
+
+static void say_delay(Say *w) {
+  strbuf_addf(w->out, "The graph node `%%%s` waits for its first use.",
+              binding(w)->var->name->text);
+}
+
+static void say_item(Say *w) {
+  value(w, w->redex.value, binding(w)->value->type);
+  text(w, " is dropped: nothing is done with it.");
+}
+
+/* --- Branches ----------------------------------------------------------- */
+
+static void say_if(Say *w) {
+  text(w, w->e->rule == REDUCE_IF_TRUE
+              ? "The condition is True: the first branch is left."
+              : "The condition is False: the second branch is left.");
+}
+
+static int arm_taken(const Say *w) {
+  const Match *m = w->redex.expr->match;
+  int i = 0;
+  while (i + 1 < m->arm_count && m->arms[i].body != w->e->after.expr) i++;
+  return i;
+}
+
+static int count_bound(const StepObj *env, const StepObj *outer) {
+  int n = 0;
+  for (; env && env != outer; env = env->fields[OUTER]) n++;
+  return n;
+}
+
+/* Variables of the pattern; the environment has the last first. */
+static void say_bound(Say *w, const StepObj *env, const StepObj *outer) {
+  for (int n = count_bound(env, outer), i = 0; i < n; i++) {
+    const StepObj *at = env;
+    for (int k = i + 1; k < n; k++) at = at->fields[OUTER];
+    const Var *var = at->key;
+    strbuf_addf(w->out, "%s%%%s = ", i ? ", " : "", var->name->text);
+    value(w, at->fields[BOUND], var->type);
+  }
+}
+
+static void say_match(Say *w) {
+  const Expr *e = w->redex.expr;
+  int i = arm_taken(w);
+  value(w, redex_child(&w->redex, 0), e->args[0]->type);
+  strbuf_addf(w->out, " is taken by arm %d of %d, ", i + 1,
+              e->match->arm_count);
+  source(w, e->match->arms[i].pattern->span);
+  if (w->e->after.env != w->redex.env) {
+    text(w, ", with ");
+    say_bound(w, w->e->after.env, w->redex.env);
+  }
+  text(w, ": its body is left.");
+}
+
+/* --- Cells -------------------------------------------------------------- */
+
+static void say_ref(Say *w) {
+  const StepObj *cell = w->e->after.value;
+  strbuf_addf(w->out, "cell#%u is new and holds ", cell->index);
+  value(w, redex_child(&w->redex, 0), w->redex.expr->args[0]->type);
+  text(w, ".");
+}
+
+static void say_read(Say *w) {
+  strbuf_addf(w->out, "cell#%u holds ", redex_child(&w->redex, 0)->index);
+  value(w, w->e->after.value, result_type(w));
+  text(w, ".");
+}
+
+/* What the entry changed last; NULL: nothing. */
+static const StepChange *last_change(const Stepper *s, const StepEntry *e) {
+  return e->changes ? &s->machine->changes.data[e->changes - 1] : NULL;
+}
+
+static void say_write(Say *w) {
+  const Type *type = w->redex.expr->args[1]->type;
+  strbuf_addf(w->out, "cell#%u held ", redex_child(&w->redex, 0)->index);
+  value(w, last_change(w->s, w->e)->was, type);
+  text(w, " and now holds ");
+  value(w, redex_child(&w->redex, 1), type);
+  text(w, "; () is left.");
+}
+
+static void say_define(Say *w) {
+  const Global *g = w->redex.frame->global;
+  strbuf_addf(w->out, "`%s%s` is defined as ", global_sigil(g),
+              g->name->text);
+  value(w, w->redex.value, g->type);
+  text(w, ".");
+}
+
+/* --- All rules ---------------------------------------------------------- */
+
+static void (*const rules[REDUCE_COUNT])(Say *w) = {
+    [REDUCE_VAR] = say_name,         [REDUCE_FORCE] = say_force,
+    [REDUCE_GLOBAL] = say_name,      [REDUCE_DIM] = say_name,
+    [REDUCE_CALL] = say_call,        [REDUCE_CONSTRUCT] = say_construct,
+    [REDUCE_OPERATOR] = say_operator, [REDUCE_PRINT] = say_print,
+    [REDUCE_ASSERT] = say_assert,    [REDUCE_PROJECT] = say_project,
+    [REDUCE_LET] = say_let,          [REDUCE_GROUP] = say_group,
+    [REDUCE_DELAY] = say_delay,      [REDUCE_ITEM] = say_item,
+    [REDUCE_IF_TRUE] = say_if,       [REDUCE_IF_FALSE] = say_if,
+    [REDUCE_MATCH] = say_match,      [REDUCE_REF] = say_ref,
+    [REDUCE_READ] = say_read,        [REDUCE_WRITE] = say_write,
+    [REDUCE_DEFINE] = say_define,
+};
+
+void say_step(Stepper *s, const StepEntry *e, StrBuf *out) {
+  Say w = {.s = s, .out = out, .e = e, .redex = redex_of(e)};
+  if (e->outcome == STEP_RULE) {
+    rules[e->rule](&w);
+  } else if (e->outcome == STEP_VALUE) {
+    const Job *job = &s->jobs.data[e->job - 1];
+    const Type *type = job->step ? job->step->expr->type
+                                 : job->entry->value->fn->body->type;
+    text(&w, "The value is ");
+    value(&w, e->after.value, type);
+    text(&w, ".");
+  } else {
+    const StepFault *fault = step_fault(s->machine);
+    strbuf_addf(out, "%s: %s", diag_code_text(fault->code), fault->message);
+  }
+}
+
+/* --- Cells -------------------------------------------------------------- */
+
+typedef struct CellList {
+  Stepper *s;
+  StrBuf *out;
+  VEC(const StepObj *) cells;    /* the newest first */
+  const StepObj *changed, *was;  /* what it held before this step; NULL: it is
+                                    new, or the same */
+} CellList;
+
+static void take_cell(void *data, const StepObj *cell) {
+  CellList *l = data;
+  VEC_PUSH(&l->cells, cell);
+}
+
+static void add_cell(const CellList *l, const StepObj *cell) {
+  strbuf_addf(l->out, "cell#%u = ", cell->index);
+  if (cell == l->changed && l->was) {
+    brief_value(l->s, l->out, l->was, CELL_WIDTH);
+    strbuf_add(l->out, " -> ");
+  }
+  brief_value(l->s, l->out, cell->fields[CONTENT], CELL_WIDTH);
+  if (cell == l->changed && !l->was) strbuf_add(l->out, " (new)");
+}
+
+/* At most `most` of them, the one that changed among them. */
+static void add_cells(CellList *l, const char *between, int most) {
+  int shown = 0, left = 0;
+  VEC_INIT(&l->cells, l->s->mem);
+  step_each_cell(l->s->machine, take_cell, l);
+  while (l->cells.len) {
+    const StepObj *cell = VEC_POP(&l->cells);
+    if (shown >= most && cell != l->changed) {
+      left++;
+      continue;
+    }
+    if (shown++) strbuf_add(l->out, between);
+    add_cell(l, cell);
+  }
+  if (left) strbuf_addf(l->out, "%sand %d more", between, left);
+  VEC_DONE(&l->cells);
+}
+
+void say_cells(Stepper *s, const StepEntry *e, StrBuf *out) {
+  CellList l = {.s = s, .out = out};
+  if (e->outcome != STEP_RULE) return;
+  if (e->rule == REDUCE_WRITE) {
+    const StepChange *c = last_change(s, e);
+    l.changed = c->of;
+    l.was = c->was;
+  } else if (e->rule == REDUCE_REF) {
+    l.changed = e->after.value;
+  } else {
+    return;
+  }
+  add_cells(&l, ", ", CELLS_MOST);
+}
+
+void stepper_cells(Stepper *s, StrBuf *out) {
+  CellList l = {.s = s, .out = out};
+  add_cells(&l, "\n", INT_MAX);
+}

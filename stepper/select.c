@@ -1,0 +1,221 @@
+/* Which steps are folded, and where a move stops. */
+#include "stepper/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/observe.h"
+
+/* --- Folding ------------------------------------------------------------ */
+
+const StepFoldInfo step_fold_info[FOLD_COUNT] = {
+#define FOLD(id, text, says) [FOLD_##id] = {text, says},
+#include "stepper/fold.def"
+#undef FOLD
+};
+
+static bool is_scalar(const StepObj *v) {
+  return v->kind == V_TENSOR && v->tensor->rank == 0;
+}
+
+static bool in_library(const Stepper *s, const StepEntry *e) {
+  const SourceFile *file = sources_file(s->program->sources, e->span);
+  return file && file->library;
+}
+
+static bool is_name(const StepEntry *e) {
+  return e->rule == REDUCE_VAR || e->rule == REDUCE_GLOBAL ||
+         e->rule == REDUCE_DIM;
+}
+
+static bool is_arithmetic(const StepEntry *e) {
+  if (e->rule != REDUCE_OPERATOR || !is_scalar(e->after.value)) return false;
+  Redex r = redex_of(e);
+  for (int i = 0; i < r.expr->count; i++) {
+    if (!is_scalar(redex_child(&r, i))) return false;
+  }
+  return true;
+}
+
+static bool is_let(const StepEntry *e) {
+  return e->rule == REDUCE_LET || e->rule == REDUCE_GROUP ||
+         e->rule == REDUCE_DELAY || e->rule == REDUCE_ITEM;
+}
+
+static bool takes(const Stepper *s, const StepEntry *e, StepFold kind) {
+  switch (kind) {
+    case FOLD_LIBRARY: return in_library(s, e);
+    case FOLD_NAMES: return is_name(e);
+    case FOLD_ARITHMETIC: return is_arithmetic(e);
+    default: return is_let(e);
+  }
+}
+
+StepFold select_fold(const Stepper *s, const StepEntry *e) {
+  for (StepFold kind = 0; kind < FOLD_COUNT; kind++) {
+    if (stepper_folds(s, kind) && takes(s, e, kind)) return kind;
+  }
+  return FOLD_COUNT;
+}
+
+bool stepper_folds(const Stepper *s, StepFold kind) {
+  return s->folds >> kind & 1;
+}
+
+bool stepper_fold(Stepper *s, const char *name, bool on) {
+  bool all = !strcmp(name, "all"), found = all;
+  for (int i = 0; i < FOLD_COUNT; i++) {
+    if (!all && strcmp(step_fold_info[i].name, name)) continue;
+    s->folds = on ? s->folds | 1u << i : s->folds & ~(1u << i);
+    found = true;
+  }
+  return found;
+}
+
+/* --- Breakpoints as text ------------------------------------------------ */
+
+/* (2, 3), (2,), () */
+static bool read_shape(const char *text, Break *b) {
+  for (text++; *text && *text != ')';) {
+    char *end;
+    if (*text < '0' || *text > '9' || b->rank == RANK_MAX) return false;
+    b->shape[b->rank++] = strtoll(text, &end, 10);
+    text = end + strspn(end, " ");
+    if (*text == ',') text += 1 + strspn(text + 1, " ");
+  }
+  return !strcmp(text, ")");
+}
+
+static bool read_break(const char *text, Break *b) {
+  bool dyn;
+  if (*text == '%' || *text == '@') {
+    b->kind = BREAK_NAME;
+    return text[1] != '\0';
+  }
+  if (*text == '(') {
+    b->kind = BREAK_SHAPE;
+    return read_shape(text, b);
+  }
+  b->kind = strcmp(text, "nan") ? BREAK_OP : BREAK_NAN;
+  if (b->kind == BREAK_OP) b->op = (int)op_find(text, &dyn);
+  return b->kind == BREAK_NAN || b->op != OP_COUNT;
+}
+
+bool stepper_break(Stepper *s, const char *text) {
+  Break b = {.rank = 0};
+  size_t size = strlen(text) + 1;
+  if (!read_break(text, &b) || !VEC_RESERVE(&s->breaks, 1)) return false;
+  b.text = mem_alloc(s->mem, size);
+  if (!b.text) return false;
+  memcpy(b.text, text, size);
+  VEC_PUSH(&s->breaks, b);
+  return true;
+}
+
+const char *stepper_break_text(const Stepper *s, size_t n) {
+  return n - 1 < s->breaks.len ? s->breaks.data[n - 1].text : NULL;
+}
+
+void stepper_break_remove(Stepper *s, size_t n) {
+  if (n - 1 >= s->breaks.len) return;
+  Break *b = &s->breaks.data[n - 1];
+  mem_free(s->mem, b->text, strlen(b->text) + 1);
+  memmove(b, b + 1, (s->breaks.len - n) * sizeof *b);
+  s->breaks.len--;
+  s->hit = NULL;
+}
+
+/* --- Where they are met ------------------------------------------------- */
+
+static bool is_called(const Name *name, char sigil, const char *wanted) {
+  return name && *wanted == sigil && !strcmp(name->text, wanted + 1);
+}
+
+/* Variables that the rule bound: those of its new environment. */
+static bool binds_var(const StepEntry *e, const char *wanted) {
+  const StepObj *env = e->after.env, *old = e->redex.env;
+  if (e->rule == REDUCE_CALL) {
+    const Redex r = redex_of(e);
+    const StepObj *callee = redex_callee(&r);
+    old = callee ? callee->fields[ENV_OF] : NULL;
+  } else if (!e->redex.expr && e->redex.frames) {
+    old = e->redex.frames->fields[ENV];
+  }
+  for (; env && env != old; env = env->fields[OUTER]) {
+    for (uint32_t i = 0; env->kind == E_GROUP && i < env->index; i++) {
+      if (is_called(env->bindings[i].var->name, '%', wanted)) return true;
+    }
+    const StepObj *v = env->kind == E_BIND ? env->fields[BOUND] : NULL;
+    if (v && v->kind != V_NUMBER &&
+        is_called(((const Var *)env->key)->name, '%', wanted)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool binds(const Stepper *s, const StepEntry *e, const char *wanted) {
+  const StepObj *frame = e->redex.frames;
+  if (e->rule == REDUCE_DEFINE) {
+    const Global *g = frame->global;
+    return is_called(g->name, *global_sigil(g), wanted);
+  }
+  bool entered = e->rule == REDUCE_CALL;
+  if (entered) {
+    const Redex r = redex_of(e);
+    const StepObj *callee = redex_callee(&r);
+    const Global *g = callee ? brief_global(s, callee->expr) : NULL;
+    if (g && is_called(g->name, '@', wanted)) return true;
+  }
+  return (entered || e->rule == REDUCE_MATCH || is_let(e)) &&
+         binds_var(e, wanted);
+}
+
+static bool is_operator(const StepEntry *e) {
+  return e->rule == REDUCE_OPERATOR || e->rule == REDUCE_PRINT ||
+         e->rule == REDUCE_ASSERT;
+}
+
+static bool has_shape(const StepObj *v, const Break *b) {
+  if (v->kind != V_TENSOR) return false;
+  return v->tensor->rank == b->rank &&
+         !memcmp(v->tensor->shape, b->shape,
+                 (size_t)b->rank * sizeof *b->shape);
+}
+
+/* Tensors themselves, and those in a tuple. */
+static bool holds_nan(const StepObj *v) {
+  if (v->kind == V_TENSOR) return nans_in(v->tensor);
+  for (uint32_t i = 0; v->kind == V_TUPLE && i < v->count; i++) {
+    const StepObj *field = v->fields[i];
+    if (field->kind == V_TENSOR && nans_in(field->tensor)) return true;
+  }
+  return false;
+}
+
+static bool makes_nan(const StepEntry *e) {
+  if (!holds_nan(e->after.value)) return false;
+  Redex r = redex_of(e);
+  for (int i = 0; i < r.expr->count; i++) {
+    if (holds_nan(redex_child(&r, i))) return false;
+  }
+  return true;
+}
+
+static bool meets(const Stepper *s, const StepEntry *e, const Break *b) {
+  if (b->kind == BREAK_NAME) return binds(s, e, b->text);
+  if (b->kind == BREAK_OP) {
+    const Redex r = redex_of(e);
+    const Expr *op = is_operator(e) ? redex_operator(&r) : NULL;
+    return op && op->op == b->op;
+  }
+  if (e->rule != REDUCE_OPERATOR) return false;
+  return b->kind == BREAK_NAN ? makes_nan(e) : has_shape(e->after.value, b);
+}
+
+const Break *select_break(const Stepper *s, const StepEntry *e) {
+  for (size_t i = 0; i < s->breaks.len; i++) {
+    if (meets(s, e, &s->breaks.data[i])) return &s->breaks.data[i];
+  }
+  return NULL;
+}

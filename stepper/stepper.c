@@ -1,0 +1,255 @@
+/* The stepper's moves, over the machine and its record. */
+#include "stepper/inside.h"
+
+#include <stdlib.h>
+
+enum { KEPT_STEPS = 20000, ASK_EVERY = 256 };
+
+/* --- Life --------------------------------------------------------------- */
+
+static void add_home(Stepper *s, const Global *g) {
+  if (g && g->kind == GLOBAL_DEF && g->value) {
+    VEC_PUSH(&s->homes, (Home){g->value->span, g});
+  }
+}
+
+static int by_place(const void *a, const void *b) {
+  const Home *x = a, *y = b;
+  return (x->span.lo > y->span.lo) - (x->span.lo < y->span.lo);
+}
+
+static void find_homes(Stepper *s) {
+  const Program *p = s->program;
+  for (const Unit *u = p->units; u; u = u->next) {
+    const Scope *scope = u->source->library ? &p->library : &p->user;
+    for (int i = 0; i < u->item_count; i++) {
+      if (u->items[i].kind != ITEM_DEF) continue;
+      add_home(s, scope_global(scope, u->items[i].name));
+    }
+  }
+  if (s->homes.len) {
+    qsort(s->homes.data, s->homes.len, sizeof *s->homes.data, by_place);
+  }
+}
+
+Stepper *stepper_new(Program *p, StepHost host) {
+  Stepper *s = mem_alloc_zeroed(p->mem, sizeof *s);
+  if (!s) return NULL;
+  s->program = p;
+  s->mem = p->mem;
+  VEC_INIT(&s->jobs, s->mem);
+  VEC_INIT(&s->breaks, s->mem);
+  VEC_INIT(&s->homes, s->mem);
+  s->machine = step_new(p, host);
+  find_homes(s);
+  if (s->machine && !mem_exhausted(s->mem)) {
+    step_keep(s->machine, KEPT_STEPS);
+    return s;
+  }
+  stepper_free(s);
+  return NULL;
+}
+
+void stepper_free(Stepper *s) {
+  if (!s) return;
+  while (s->breaks.len) stepper_break_remove(s, 1);
+  step_free(s->machine);
+  VEC_DONE(&s->jobs);
+  VEC_DONE(&s->breaks);
+  VEC_DONE(&s->homes);
+  mem_free(s->mem, s, sizeof *s);
+}
+
+StepMachine *stepper_machine(Stepper *s) { return s->machine; }
+
+void stepper_add(Stepper *s, const Step *step) {
+  VEC_PUSH(&s->jobs, (Job){.step = step});
+}
+
+void stepper_add_call(Stepper *s, const Global *g, const StepValue *args) {
+  VEC_PUSH(&s->jobs, (Job){.entry = g, .args = args});
+}
+
+void stepper_when_to_stop(Stepper *s, bool (*asked)(void *data), void *data) {
+  s->asked = asked;
+  s->asked_data = data;
+}
+
+void stepper_max_depth(Stepper *s, uint64_t depth) { s->max_depth = depth; }
+
+/* --- Where it stands ---------------------------------------------------- */
+
+const StepEntry *stepper_entry(const Stepper *s) {
+  const StepMachine *m = s->machine;
+  return m->entry ? &m->entries.data[m->entry - 1] : NULL;
+}
+
+bool stepper_stands(const Stepper *s) { return stepper_entry(s) != NULL; }
+
+StepOutcome stepper_at(const Stepper *s) { return stepper_entry(s)->outcome; }
+
+uint64_t stepper_number(const Stepper *s) {
+  const StepEntry *e = stepper_entry(s);
+  return e ? e->count : 0;
+}
+
+uint64_t stepper_reach(const Stepper *s) {
+  return s->machine->entry ? s->machine->entry - 1 : 0;
+}
+
+const char *stepper_stopped_by(const Stepper *s) {
+  return s->hit ? s->hit->text : "";
+}
+uint64_t stepper_passed(const Stepper *s) { return s->passed; }
+uint64_t stepper_folded(const Stepper *s, StepFold kind) {
+  return s->folded[kind];
+}
+
+Redex redex_of(const StepEntry *e) {
+  const StepState *at = &e->redex;
+  if (at->expr) return (Redex){.expr = at->expr, .env = at->env};
+  const StepObj *f = at->frames;
+  Redex r = {.value = at->value, .frame = f};
+  if (!f) return r;
+  r.expr = f->kind == K_DEFINE ? NULL : f->expr;
+  r.env = f->fields[ENV];
+  if (f->kind == K_CHILD) r.count = (int)f->index + 1;
+  return r;
+}
+
+const StepObj *redex_child(const Redex *r, int i) {
+  if (i == r->count - 1) return r->value;
+  const StepObj *list = r->frame->fields[DONE];
+  for (int n = r->count - 2; n > i; n--) list = list->fields[OUTER];
+  return list->fields[BOUND];
+}
+
+/* The callee that is a child is the last of them. */
+const StepObj *redex_callee(const Redex *r) {
+  if (!r->frame || r->frame->kind != K_CHILD) return NULL;
+  if (r->expr->kind != EX_CALL || r->count != r->expr->count + 1) return NULL;
+  return r->value;
+}
+
+const Expr *redex_operator(const Redex *r) {
+  const Expr *e = r->expr;
+  if (!e || e->kind != EX_CALL) return NULL;
+  if (e->call.callee->kind == EX_OP) return e->call.callee;
+  const StepObj *callee = redex_callee(r);
+  return callee && callee->kind == V_OP ? callee->expr : NULL;
+}
+
+/* --- Moving ------------------------------------------------------------- */
+
+static void start(StepMachine *m, const Job *job) {
+  if (job->step) step_start(m, job->step);
+  else step_start_call(m, job->entry, job->args);
+}
+
+/* Goes on by one entry; false: there is none. */
+static bool next_entry(Stepper *s) {
+  StepMachine *m = s->machine;
+  if (step_is_behind(m)) return step_next(m), true;
+  if (m->outcome == STEP_ERROR || m->outcome == STEP_LIMIT) return false;
+  if (m->outcome == STEP_VALUE) {
+    if (m->job == s->jobs.len) return false;
+    start(m, &s->jobs.data[m->job]);
+  }
+  step_next(m);
+  return true;
+}
+
+static bool too_deep(const Stepper *s) {
+  const StepObj *top = s->machine->now.frames;
+  return s->max_depth && top && top->depth > s->max_depth;
+}
+
+static StepStop stop_of(StepOutcome outcome) {
+  static const StepStop of[] = {[STEP_RULE] = STOP_STEP,
+                                [STEP_VALUE] = STOP_VALUE,
+                                [STEP_ERROR] = STOP_ERROR,
+                                [STEP_LIMIT] = STOP_LIMIT};
+  return of[outcome];
+}
+
+/* A let's value has its step already, which defined the name. */
+static bool is_silent(const Stepper *s) {
+  const StepMachine *m = s->machine;
+  if (m->outcome != STEP_VALUE) return false;
+  const Job *job = &s->jobs.data[m->job - 1];
+  return job->step && job->step->kind == STEP_LET;
+}
+
+/* A move ends where frames were left down to less than `low`, or at the first
+ * step that is not folded (low UINT32_MAX), or goes on (low 0). */
+static StepStop forth(Stepper *s, uint32_t low, bool each) {
+  StepMachine *m = s->machine;
+  while (next_entry(s)) {
+    const StepEntry *e = &m->entries.data[m->entry - 1];
+    if (is_silent(s)) continue;
+    if (m->outcome != STEP_RULE) return stop_of(m->outcome);
+    s->hit = select_break(s, e);
+    if (s->hit) return STOP_BREAK;
+    if (too_deep(s)) {
+      step_fail(m, E0702, e->span, "more than %llu calls are under way",
+                (unsigned long long)s->max_depth);
+      m->outcome = STEP_LIMIT;
+      return STOP_LIMIT;
+    }
+    StepFold fold = select_fold(s, e);
+    if (fold < FOLD_COUNT) s->folded[fold]++;
+    if (fold == FOLD_COUNT && (each || e->low < low)) return STOP_STEP;
+    s->passed++;
+    if (s->asked && s->passed % ASK_EVERY == 0 && s->asked(s->asked_data)) {
+      return STOP_ASKED;
+    }
+  }
+  return STOP_END;
+}
+
+static StepStop back(Stepper *s) {
+  StepMachine *m = s->machine;
+  while (step_back(m)) {
+    if (is_silent(s)) continue;
+    if (m->outcome != STEP_RULE) return stop_of(m->outcome);
+    StepFold fold = select_fold(s, stepper_entry(s));
+    if (fold == FOLD_COUNT) return STOP_STEP;
+    s->passed++;
+    s->folded[fold]++;
+  }
+  return STOP_START;
+}
+
+static uint32_t depth_of(const StepObj *frame) {
+  return frame ? frame->depth : 0;
+}
+
+/* What is marked has its value when the frame below it has been left; a block
+ * goes on, so there it is the frame of the next binding. */
+static uint32_t depth_over(const StepEntry *e) {
+  const StepObj *frames = e->redex.frames;
+  if (e->redex.expr) {
+    return depth_of(frames) + (e->redex.expr->kind == EX_BLOCK);
+  }
+  if (!frames) return 0;
+  return frames->depth - 1 + (frames->kind == K_BINDING);
+}
+
+static uint32_t depth_out(const StepEntry *e) {
+  return depth_of(text_boundary(&e->redex));
+}
+
+StepStop stepper_move(Stepper *s, StepMove move) {
+  const StepEntry *e = stepper_entry(s);
+  s->passed = 0;
+  s->hit = NULL;
+  for (int i = 0; i < FOLD_COUNT; i++) s->folded[i] = 0;
+  bool stands = e && e->outcome == STEP_RULE;
+  switch (move) {
+    case MOVE_BACK: return back(s);
+    case MOVE_OVER: return forth(s, stands ? depth_over(e) : 0, !stands);
+    case MOVE_OUT: return forth(s, stands ? depth_out(e) : 0, !stands);
+    case MOVE_RUN: return forth(s, 0, false);
+    default: return forth(s, 0, true);
+  }
+}

@@ -1,0 +1,467 @@
+/* The program's text as it stands: slices of the source, in which what has been
+ * evaluated is replaced by its value.  It is built from the inside out: the
+ * expression that is looked at, then frame by frame what waits for it, up to
+ * the call of the function that it belongs to. */
+#include "stepper/inside.h"
+
+#include <string.h>
+
+enum { VALUE_WIDTH = 40, NAME_WIDTH = 40, NAMES_MOST = 8, AROUND_MOST = 2,
+       AROUND_WIDTH = 66, WALK_MOST = 2000, TEXT_MOST = 100000 };
+
+/* --- Pieces ------------------------------------------------------------- */
+
+/* The text so far, and what is marked in it. */
+typedef struct Piece {
+  Stepper *s;
+  StrBuf text;
+  size_t lo, hi;
+} Piece;
+
+static void add_slice(const Piece *p, StrBuf *out, Span span) {
+  uint32_t len = 0;
+  const char *text = sources_text(p->s->program->sources, span, &len);
+  strbuf_add_len(out, text ? text : "", text ? len : 0);
+}
+
+bool text_is_name(const Expr *e, const StepObj *v) {
+  if (v->kind != V_CLOSURE && v->kind != V_OP && v->kind != V_CTOR) {
+    return false;
+  }
+  return e->kind == EX_GLOBAL || e->kind == EX_VAR || e->kind == EX_OP ||
+         e->kind == EX_CTOR;
+}
+
+static void add_value(const Piece *p, StrBuf *out, const Expr *e,
+                      const StepObj *v) {
+  if (e && text_is_name(e, v)) add_slice(p, out, e->span);
+  else brief_value(p->s, out, v, VALUE_WIDTH);
+}
+
+/* A replacement within an expression's text. */
+typedef struct Edit {
+  Span span;
+  const Expr *expr;        /* what stood there */
+  const StepObj *value;    /* NULL: the piece itself */
+} Edit;
+
+typedef VEC(Edit) Edits;
+
+static bool within(Span inner, Span outer) {
+  return span_exists(inner) && span_exists(outer) && inner.lo >= outer.lo &&
+         inner.hi <= outer.hi;
+}
+
+/* Parentheses go with what stood in them, but those of `match (e)` stay. */
+static Span place_of(const Expr *parent, const Expr *child) {
+  Span span = child->span;
+  bool stay = parent && parent->kind == EX_MATCH && child->parens;
+  return stay ? (Span){span.lo + 1, span.hi - 1} : span;
+}
+
+static void push_edit(Edits *edits, const Expr *parent, const Expr *child,
+                      const StepObj *value) {
+  Span span = place_of(parent, child);
+  Edit edit = {span, child, value};
+  size_t i = edits->len;
+  VEC_PUSH(edits, edit);
+  for (; edits->len > i && i > 0 && edits->data[i - 1].span.lo > span.lo; i--) {
+    edits->data[i] = edits->data[i - 1];
+    edits->data[i - 1] = edit;
+  }
+}
+
+/* `span` with its edits instead of what was there; the piece becomes that, its
+ * mark moves along. */
+static void rewrite(Piece *p, Span span, const Edits *edits) {
+  StrBuf out;
+  strbuf_init(&out, p->s->mem);
+  uint32_t at = span.lo;
+  bool placed = false;
+  for (size_t i = 0; i < edits->len; i++) {
+    const Edit *e = &edits->data[i];
+    if (e->span.lo < at || e->span.hi > span.hi) continue;
+    add_slice(p, &out, (Span){at, e->span.lo});
+    at = e->span.hi;
+    if (e->value) {
+      add_value(p, &out, e->expr, e->value);
+      continue;
+    }
+    placed = true;
+    p->lo += out.len;
+    p->hi += out.len;
+    strbuf_add_len(&out, strbuf_text(&p->text), p->text.len);
+  }
+  if (!placed) {  /* it was written elsewhere */
+    strbuf_done(&out);
+    return;
+  }
+  add_slice(p, &out, (Span){at, span.hi});
+  strbuf_done(&p->text);
+  p->text = out;
+}
+
+static void mark_all(Piece *p) {
+  p->lo = 0;
+  p->hi = p->text.len;
+}
+
+/* --- Nodes -------------------------------------------------------------- */
+
+/* A node whose children before `index` have values and in which the piece
+ * stands for that one. */
+static void around_child(Piece *p, const Expr *e, int index,
+                         const StepObj *done) {
+  Edits edits;
+  VEC_INIT(&edits, p->s->mem);
+  for (int i = index; i-- > 0; done = done->fields[OUTER]) {
+    push_edit(&edits, e, step_child(e, i), done->fields[BOUND]);
+  }
+  push_edit(&edits, e, step_child(e, index), NULL);
+  rewrite(p, e->span, &edits);
+  VEC_DONE(&edits);
+}
+
+static void put_in(Piece *p, const char *before, const char *behind) {
+  StrBuf out;
+  strbuf_init(&out, p->s->mem);
+  strbuf_add(&out, before);
+  p->lo += out.len;
+  p->hi += out.len;
+  strbuf_add_len(&out, strbuf_text(&p->text), p->text.len);
+  strbuf_add(&out, behind);
+  strbuf_done(&p->text);
+  p->text = out;
+}
+
+/* Bindings from `i` on, and the result. */
+static void add_rest(Piece *p, const Block *b, int i) {
+  StrBuf *out = &p->text;
+  for (; i < b->count && out->len < TEXT_MOST; i++) {
+    bool joined = b->bindings[i].kind == BIND_AND;
+    strbuf_add(out, joined ? "\n" : out->len ? ";\n" : "");
+    add_slice(p, out, b->bindings[i].span);
+  }
+  if (b->count) strbuf_add(out, ";");
+  if (b->result->sugar == SUGAR_UNIT) return;
+  if (b->count) strbuf_add(out, "\n");
+  add_slice(p, out, b->result->span);
+}
+
+static void around_binding(Piece *p, const Expr *block, int i) {
+  const Binding *b = &block->block->bindings[i];
+  Edits edits;
+  VEC_INIT(&edits, p->s->mem);
+  push_edit(&edits, NULL, b->value, NULL);
+  rewrite(p, b->span, &edits);
+  VEC_DONE(&edits);
+}
+
+static void around_definition(Piece *p, const Global *g) {
+  StrBuf before;
+  strbuf_init(&before, p->s->mem);
+  strbuf_addf(&before, "let %s%s = ", global_sigil(g), g->name->text);
+  put_in(p, strbuf_text(&before), ";");
+  strbuf_done(&before);
+}
+
+/* --- Frames ------------------------------------------------------------- */
+
+/* What frame `f` waits for; NULL: nothing that is a part of its text. */
+static const Expr *awaited(const StepObj *f) {
+  switch ((StepObjKind)f->kind) {
+    case K_CHILD: return step_child(f->expr, (int)f->index);
+    case K_BINDING: return f->expr->block->bindings[f->index].value;
+    case K_DEFINE: return f->global->value;
+    default: return NULL;
+  }
+}
+
+/* Does the text of `inner` belong into that of the frame?  NULL, a value, does;
+ * a function's body does not. */
+static bool belongs(const Expr *inner, const StepObj *f) {
+  const Expr *to = awaited(f);
+  if (f->kind == K_DEFINE && !to) return true;
+  return to && (!inner || inner == to || within(inner->span, to->span));
+}
+
+static bool is_transparent(const StepObj *f) {
+  return f->kind == K_CALLED || f->kind == K_RESULT;
+}
+
+/* The frames from `f` on that belong to one function; the first that does not
+ * is given, or NULL. */
+static const StepObj *pass(const Expr *inner, const StepObj *f) {
+  for (; f; f = f->fields[BELOW]) {
+    if (is_transparent(f)) continue;
+    if (!belongs(inner, f)) return f;
+    if (f->kind == K_DEFINE) return NULL;
+    inner = f->expr;
+  }
+  return NULL;
+}
+
+const StepObj *text_boundary(const StepState *state) {
+  return pass(state->expr, state->frames);
+}
+
+/* Adds the text of the frames to the piece; `first`: the first of them is what
+ * the rule is applied to.  Gives the outermost expression. */
+static const Expr *around_frames(Piece *p, const Expr *inner,
+                                 const StepObj *f, bool first) {
+  for (; f && p->text.len < TEXT_MOST; f = f->fields[BELOW]) {
+    if (is_transparent(f)) continue;
+    if (!belongs(inner, f)) break;
+    if (f->kind == K_DEFINE) {
+      around_definition(p, f->global);
+      if (first) mark_all(p);
+      break;
+    }
+    inner = f->expr;
+    if (f->kind == K_CHILD) {
+      around_child(p, inner, (int)f->index, f->fields[DONE]);
+      if (first) mark_all(p);
+    } else {
+      around_binding(p, inner, (int)f->index);
+      if (first) mark_all(p);
+      add_rest(p, inner->block, (int)f->index + 1);
+    }
+    first = false;
+  }
+  return inner;
+}
+
+static void add_looked_at(Piece *p, const StepState *at) {
+  if (at->expr->kind != EX_BLOCK) {
+    add_slice(p, &p->text, at->expr->span);
+    mark_all(p);
+    return;
+  }
+  const Block *b = at->expr->block;
+  add_rest(p, b, at->at);
+  p->hi = p->text.len;
+  if (at->at < b->count) {
+    Span span = b->bindings[at->at].span;
+    p->hi = span.hi - span.lo;
+  }
+}
+
+/* --- Indentation -------------------------------------------------------- */
+
+static size_t indent_of(const char *line) { return strspn(line, " "); }
+
+/* The blanks that all lines but the first have in common. */
+static size_t common_indent(const char *text) {
+  size_t least = SIZE_MAX;
+  for (const char *p = strchr(text, '\n'); p; p = strchr(p, '\n')) {
+    size_t n = indent_of(++p);
+    if (p[n] && p[n] != '\n' && n < least) least = n;
+  }
+  return least == SIZE_MAX ? 0 : least;
+}
+
+/* Takes the common indentation away, and moves the mark along. */
+static void outdent(Piece *p, StepView *v) {
+  const char *text = strbuf_text(&p->text);
+  size_t n = common_indent(text);
+  v->lo = p->lo;
+  v->hi = p->hi;
+  for (size_t i = 0; i < p->text.len; i++) {
+    strbuf_add_char(&v->text, text[i]);
+    if (text[i] != '\n') continue;
+    size_t gone = indent_of(text + i + 1);
+    if (gone > n) gone = n;
+    if (i < p->lo) v->lo -= gone < p->lo - i - 1 ? gone : p->lo - i - 1;
+    if (i < p->hi) v->hi -= gone < p->hi - i - 1 ? gone : p->hi - i - 1;
+    i += gone;
+  }
+}
+
+/* --- Names -------------------------------------------------------------- */
+
+typedef struct Walk {
+  VEC(const Expr *) todo;
+  PtrMap seen;
+  int shown, left;
+} Walk;
+
+static void push_child(void *data, const Expr *e) {
+  Walk *w = data;
+  VEC_PUSH(&w->todo, e);
+}
+
+static void show_name(Stepper *s, Walk *w, const Expr *e, StepObj *env,
+                      StrBuf *out) {
+  StepObj *v = step_lookup(s->machine, env, e->var);
+  if (!v || ptrmap_has(&w->seen, e->var)) return;
+  ptrmap_put(&w->seen, e->var, v);
+  if (v->kind == V_PROMISE && v->index) v = v->fields[CONTENT];
+  if (v->kind == V_CLOSURE) return;
+  if (++w->shown > NAMES_MOST) return;
+  strbuf_addf(out, "%s%%%s = ", out->len ? ", " : "", e->var->name->text);
+  if (v->kind == V_PROMISE) strbuf_add(out, "(waits)");
+  else brief_value(s, out, v, NAME_WIDTH);
+}
+
+/* The variables that `e` mentions and that have values, from left to right. */
+static void walk_names(Stepper *s, Walk *w, const Expr *e, StepObj *env,
+                       StrBuf *out) {
+  VEC_PUSH(&w->todo, e);
+  while (w->todo.len && w->left-- > 0) {
+    e = VEC_POP(&w->todo);
+    if (e->kind == EX_VAR) show_name(s, w, e, env, out);
+    size_t first = w->todo.len;
+    expr_children(e, push_child, w);
+    for (size_t i = first, j = w->todo.len; i + 1 < j; i++) {
+      const Expr *swap = w->todo.data[i];
+      w->todo.data[i] = w->todo.data[--j];
+      w->todo.data[j] = swap;
+    }
+  }
+  VEC_CLEAR(&w->todo);
+}
+
+static void walk_block(Stepper *s, Walk *w, const Block *b, int i,
+                       StepObj *env, StrBuf *out) {
+  for (; i < b->count; i++) {
+    if (b->bindings[i].value) walk_names(s, w, b->bindings[i].value, env, out);
+  }
+  walk_names(s, w, b->result, env, out);
+}
+
+/* Children that have not been looked at. */
+static void walk_pending(Stepper *s, Walk *w, const StepObj *f, StrBuf *out) {
+  const Expr *e = f->expr, *child;
+  StepObj *env = f->fields[ENV];
+  int i = (int)f->index + 1;
+  if (f->kind == K_BINDING) {
+    walk_block(s, w, e->block, i, env, out);
+    return;
+  }
+  while ((child = step_child(e, i++))) walk_names(s, w, child, env, out);
+  for (i = 1; e->kind == EX_IF && i < 3; i++) {
+    walk_names(s, w, e->args[i], env, out);
+  }
+  for (i = 0; e->kind == EX_MATCH && i < e->match->arm_count; i++) {
+    walk_names(s, w, e->match->arms[i].body, env, out);
+  }
+}
+
+static void add_names(Stepper *s, const StepState *at, StrBuf *out) {
+  Walk w = {.left = WALK_MOST};
+  VEC_INIT(&w.todo, s->mem);
+  ptrmap_init(&w.seen, s->mem);
+  const Expr *e = at->expr;
+  if (e && e->kind == EX_BLOCK) {
+    walk_block(s, &w, e->block, at->at, at->env, out);
+  } else if (e) {
+    walk_names(s, &w, e, at->env, out);
+  }
+  for (const StepObj *f = at->frames; f; f = f->fields[BELOW]) {
+    if (is_transparent(f)) continue;
+    if (f->kind == K_DEFINE || !belongs(e, f)) break;
+    walk_pending(s, &w, f, out);
+    e = f->expr;
+  }
+  if (w.shown > NAMES_MOST) {
+    strbuf_addf(out, ", and %d more", w.shown - NAMES_MOST);
+  }
+  VEC_DONE(&w.todo);
+  ptrmap_done(&w.seen);
+}
+
+/* --- Functions ---------------------------------------------------------- */
+
+/* The global within whose text `e` stands, or NULL. */
+static const Global *home_of(const Stepper *s, const Expr *e) {
+  size_t lo = 0, hi = s->homes.len;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if (s->homes.data[mid].span.lo <= e->span.lo) lo = mid + 1;
+    else hi = mid;
+  }
+  const Home *h = lo ? &s->homes.data[lo - 1] : NULL;
+  return h && within(e->span, h->span) ? h->global : NULL;
+}
+
+static void add_home(Stepper *s, StrBuf *out, const Expr *e) {
+  const Global *g = e ? home_of(s, e) : NULL;
+  if (g) strbuf_addf(out, "@%s", g->name->text);
+}
+
+/* One line: blanks become one, and what is far from the mark goes. */
+static void add_line(StrBuf *out, const Piece *p) {
+  const char *text = strbuf_text(&p->text);
+  size_t half = AROUND_WIDTH / 2;
+  size_t from = p->lo > half ? p->lo - half : 0;
+  size_t to = from + AROUND_WIDTH < p->text.len ? from + AROUND_WIDTH
+                                                : p->text.len;
+  while (from > 0 && (text[from] & 0xC0) == 0x80) from--;
+  while (to < p->text.len && (text[to] & 0xC0) == 0x80) to++;
+  if (from) strbuf_add(out, "... ");
+  for (size_t i = from; i < to; i++) {
+    bool blank = text[i] == ' ' || text[i] == '\n';
+    if (!blank) strbuf_add_char(out, text[i]);
+    else if (out->len && out->data[out->len - 1] != ' ')
+      strbuf_add_char(out, ' ');
+  }
+  if (to < p->text.len) strbuf_add(out, " ...");
+}
+
+/* The first frame behind those of the function that waits at `f`. */
+static const StepObj *behind(const StepObj *f) {
+  if (f->kind != K_FORCE) return pass(NULL, f);
+  f = f->fields[BELOW];
+  return f && f->kind == K_AGAIN ? f->fields[BELOW] : f;
+}
+
+/* The text of the function that waits at frame `f`, on a line. */
+static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
+  Piece p = {.s = s};
+  StrBuf line;
+  strbuf_init(&p.text, s->mem);
+  strbuf_init(&line, s->mem);
+  strbuf_add(&p.text, f->kind == K_FORCE ? "(a graph node that waited)" : "_");
+  mark_all(&p);
+  const Expr *top = NULL;
+  if (f->kind != K_FORCE) top = around_frames(&p, NULL, f, false);
+  add_line(&line, &p);
+  if (top && home_of(s, top)) {
+    strbuf_add(&line, "  in ");
+    add_home(s, &line, top);
+  }
+  strbuf_done(&p.text);
+  VEC_PUSH(&v->around, line);
+}
+
+static void add_around(Stepper *s, StepView *v, const StepState *at) {
+  const StepObj *f = text_boundary(at);
+  for (; f && v->around.len < AROUND_MOST; f = behind(f)) add_waiting(s, v, f);
+  for (; f; f = behind(f)) v->outer++;
+}
+
+/* --- The whole ---------------------------------------------------------- */
+
+static bool is_rule(const StepEntry *e) { return e->outcome == STEP_RULE; }
+
+void text_view(Stepper *s, const StepEntry *e, StepView *v) {
+  const StepState *at = &e->redex;
+  Piece p = {.s = s};
+  strbuf_init(&p.text, s->mem);
+  const Expr *top = at->expr;
+  if (at->expr) {
+    add_looked_at(&p, at);
+  } else {
+    const StepObj *f = at->frames;
+    const Expr *from = f && f->kind == K_CHILD ? awaited(f) : NULL;
+    add_value(&p, &p.text, from, at->value);
+    mark_all(&p);
+  }
+  bool first = !at->expr && e->outcome != STEP_VALUE;
+  top = around_frames(&p, at->expr, at->frames, first);
+  outdent(&p, v);
+  strbuf_done(&p.text);
+  add_names(s, at, &v->names);
+  add_home(s, &v->inside, top);
+  if (is_rule(e) || e->outcome == STEP_ERROR) add_around(s, v, at);
+}

@@ -1,0 +1,76 @@
+/* All that there is to see of a step. */
+#include "stepper/inside.h"
+
+void stepper_view_init(StepView *v, Mem *mem) {
+  *v = (StepView){.rule = ""};
+  StrBuf *texts[] = {&v->text, &v->names, &v->inside, &v->says, &v->cells};
+  for (int i = 0; i < 5; i++) strbuf_init(texts[i], mem);
+  VEC_INIT(&v->around, mem);
+}
+
+void stepper_view_done(StepView *v) {
+  StrBuf *texts[] = {&v->text, &v->names, &v->inside, &v->says, &v->cells};
+  for (int i = 0; i < 5; i++) strbuf_done(texts[i]);
+  for (size_t i = 0; i < v->around.len; i++) strbuf_done(&v->around.data[i]);
+  VEC_DONE(&v->around);
+}
+
+static const char *rule_of(const StepEntry *e) {
+  switch (e->outcome) {
+    case STEP_RULE: return step_rule_info[e->rule].name;
+    case STEP_VALUE: return "value";
+    case STEP_ERROR: return "error";
+    default: return "limit";
+  }
+}
+
+void stepper_view(Stepper *s, StepView *v) {
+  Mem *mem = s->mem;
+  const StepEntry *e = stepper_entry(s);
+  stepper_view_done(v);
+  stepper_view_init(v, mem);
+  if (!e) return;
+  text_view(s, e, v);
+  say_step(s, e, &v->says);
+  say_cells(s, e, &v->cells);
+  v->rule = rule_of(e);
+  v->number = e->count;
+  Span span = e->outcome == STEP_ERROR ? step_fault(s->machine)->span
+                                       : e->span;
+  v->place = sources_place(s->program->sources, span);
+}
+
+/* --- Long texts --------------------------------------------------------- */
+
+static size_t line_start(const char *text, size_t at) {
+  while (at > 0 && text[at - 1] != '\n') at--;
+  return at;
+}
+
+static size_t line_end(const StepView *v, size_t at) {
+  const char *text = strbuf_text(&v->text);
+  while (at < v->text.len && text[at] != '\n') at++;
+  return at;
+}
+
+static size_t count_lines(const char *text, size_t from, size_t to) {
+  size_t n = 0;
+  for (; from < to; from++) n += text[from] == '\n';
+  return n;
+}
+
+/* A third of the lines stand before the mark. */
+StepCut stepper_cut(const StepView *v, size_t lines) {
+  const char *text = strbuf_text(&v->text);
+  StepCut c = {.from = line_start(text, v->lo)};
+  for (size_t i = 0; i < lines / 3 && c.from > 0; i++) {
+    c.from = line_start(text, c.from - 1);
+  }
+  c.to = line_end(v, c.from);
+  for (size_t i = 1; i < lines && c.to < v->text.len; i++) {
+    c.to = line_end(v, c.to + 1);
+  }
+  c.before = count_lines(text, 0, c.from);
+  c.behind = count_lines(text, c.to, v->text.len);
+  return c;
+}

@@ -1,0 +1,199 @@
+#!/usr/bin/env perl
+# rly step: what a step shows, moves, breakpoints, folding, why it stops.  The
+# texts expected are the program rewritten by hand.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $fact = spew(scratch('fact.rly'), <<'END');
+def @fact(%n: int32) -> int32 {
+  if (%n < 2) { 1 } else { %n * @fact(%n - 1) }
+}
+@fact(2);
+END
+
+# The steps of a run as hashes.
+sub steps { return map { json($_) } split /\n/, $_[0]{out} }
+
+# What is marked, within its text.
+sub marked {
+  my ($step) = @_;
+  return ($step->{before} // '') . "<$step->{redex}>" . ($step->{after} // '');
+}
+
+sub holds {
+  my ($text, $part, $name) = @_;
+  ok(index($text, $part) >= 0, $name) or diag("not in:\n$text");
+}
+
+# --- All steps --------------------------------------------------------------
+
+my $run = rly('step', '--json', $fact);
+my @steps = steps($run);
+is($run->{status}, 0, 'a program is stepped through');
+is_deeply([map { marked($_) } @steps[0 .. 13]], [
+  '<@fact>(2)',
+  '<@fact(2)>',
+  'if (<%n> < 2) { 1 } else { %n * @fact(%n - 1) }',
+  'if (<2 < 2>) { 1 } else { %n * @fact(%n - 1) }',
+  '<if (False) { 1 } else { %n * @fact(%n - 1) }>',
+  '<%n> * @fact(%n - 1)',
+  '2 * @fact(<%n> - 1)',
+  '2 * @fact(<2 - 1>)',
+  '2 * <@fact>(1)',
+  '2 * <@fact(1)>',
+  'if (<%n> < 2) { 1 } else { %n * @fact(%n - 1) }',
+  'if (<1 < 2>) { 1 } else { %n * @fact(%n - 1) }',
+  '<if (True) { 1 } else { %n * @fact(%n - 1) }>',
+  '<2 * 1>',
+], 'each is the text before it, the redex marked');
+is_deeply([map { $_->{rule} } @steps],
+          [qw(global call variable operator), 'if false',
+           qw(variable variable operator global call variable operator),
+           'if true', 'operator', 'value'], '... and has its rule');
+is_deeply([map { $_->{step} } @steps], [1 .. 14, 14], '... and its number');
+is($steps[1]{says},
+   '`@fact` is entered with %n = 2 (int32): its body replaces the call.',
+   'a call tells its arguments');
+is($steps[3]{says}, '`less` of 2 (int32) and 2 (int32) gives False (bool).',
+   'an operator its operands and its result');
+is($steps[10]{where}, '%n = 1', 'names have values beside them');
+is($steps[10]{in}, '@fact', 'the function is named');
+is_deeply([@{$steps[3]}{qw(line column)}], [2, 7], 'and the place');
+is_deeply($steps[14]{value}, {dtype => 'int32', shape => [], data => [2]},
+          'the value ends it');
+
+my $text = rly('step', $fact)->{out};
+holds($text, <<"END", 'as text');
+4 operator  $fact:2:7  in \@fact
+    if (\xe2\x9f\xa62 < 2\xe2\x9f\xa7) { 1 } else { %n * \@fact(%n - 1) }
+    where %n = 2
+  `less` of 2 (int32) and 2 (int32) gives False (bool).
+END
+like($text, qr/^    _ in: 2 \* _  in \@fact$/m, 'what waits for a call');
+like($text, qr/^value after 14 steps\n2\n\z/m, 'the value at the end');
+
+# --- Bounds -----------------------------------------------------------------
+
+$run = rly('step', '--steps', 3, $fact);
+is(() = $run->{out} =~ /^\d+ \w+  /mg, 3, 'a bounded number of steps');
+like($run->{out}, qr/^stopped after 3 steps; --steps N shows more\n\z/m,
+     '... which says so');
+my $loop = spew(scratch('loop.rly'),
+                "def \@f(%n: int64) -> int64 { \@f(%n + 1i64) }\n\@f(0i64);\n");
+$run = rly({in => "run\n"}, 'step', '--timeout', '0.2', $loop);
+is($run->{status}, 3, 'a limit of time ends a run');
+like($run->{out}, qr/^stopped after \d+ steps: E0703: /m, '... and says so');
+$run = rly({in => "back 30000\n"}, 'step', $loop);
+like($run->{out}, qr/^the record begins here, at step 1$/m,
+     'so does the record');
+$run = rly({in => "break %n\nrun\nrun\nback 2\n"}, 'step', $loop);
+is(() = $run->{out} =~ /^stopped: breakpoint %n$/mg, 2, 'a run can go on');
+my $deep = 'def @d(%n: int32) -> int32 { 1 + @d(%n + 1) } @d(0);';
+$run = rly({in => "run\n"}, 'step', '--max-depth', 1000, '-e', $deep);
+is($run->{status}, 3, 'a limit of depth, too');
+like($run->{out}, qr/E0702/, '... which says so');
+
+# --- Moves ------------------------------------------------------------------
+
+# The headings and the other lines that tell of the moves.
+sub moves {
+  my ($commands, @args) = @_;
+  my $out = rly({in => join('', map { "$_\n" } @$commands)}, 'step',
+                @args)->{out};
+  return [map { s/  .*//r } grep { /^(?:\d+ \w|\S.*:|value|the )/ }
+          split /\n/, $out];
+}
+
+is_deeply(moves(['step 3', 'back 2', 'back 5'], $fact),
+          ['1 global', '2 call', '3 variable', '4 operator', '3 variable',
+           '2 call', '1 global', 'the record begins here, at step 1'],
+          'back and forth');
+is_deeply(moves(['step', 'over', 'back', 'back'], $fact),
+          ['1 global', '2 call', 'value after 14 steps', '14 operator',
+           '13 if true'], 'over a call, and back into it');
+is_deeply(moves(['step 9', 'over'], $fact)->[-1], '14 operator',
+          'over the inner call');
+is_deeply(moves(['step 10', 'out'], $fact)->[-1], '14 operator',
+          'out of the inner call');
+is_deeply(moves(['step 10', 'out', 'out', 'step'], $fact)->[-1],
+          'the end: nothing is left to do after 14 steps',
+          'nothing goes on behind the end');
+is_deeply(moves(['s 2', '', 'b', 'nonsense'], $fact)->[-1], '3 variable',
+          'commands may be shortened; nothing is a step');
+
+# --- Breakpoints ------------------------------------------------------------
+
+my @stops = (
+  ['@fact', '2 call'], ['%n', '2 call'], ['multiply', '14 operator'],
+  ['less', '4 operator'],
+);
+is_deeply(moves(["break $_->[0]", 'run'], $fact),
+          ['1 global', $_->[1], "stopped: breakpoint $_->[0]"],
+          "a breakpoint at $_->[0]") for @stops;
+my $nan = 'let %x = [0f, 1f]; let %y = %x / %x; sum(%y - 1f, axis=[0]);';
+is_deeply(moves(['break nan', 'run', 'run'], '-e', $nan),
+          ['1 define', '4 operator', 'stopped: breakpoint nan',
+           'value after 8 steps',
+           'the end: nothing is left to do after 8 steps'],
+          'at the first NaN alone');
+my $shape = 'let %x = [[0f, 1f]]; transpose(concatenate((%x, %x), axis=0));';
+is_deeply(moves(['break (2,2)', 'run'], '-e', $shape)->[-1],
+          'stopped: breakpoint (2,2)', 'at a shape');
+like(rly({in => "break foo\nbreak add\nbreak\ndelete 1\nbreak\n"}, 'step',
+         $fact)->{out},
+     qr/^`foo` is no .*^1  add\n.*^there are no breakpoints\n/ms,
+     'breakpoints are listed and deleted');
+
+# --- Folding ----------------------------------------------------------------
+
+$run = rly('step', '--fold', 'names,arithmetic', $fact);
+holds($run->{out}, "  ... 2 steps passed over; folded: names 1, arithmetic 1\n",
+      'folded steps are counted');
+unlike($run->{out}, qr/^\d+ (?:variable|operator)/m, '... and passed over');
+my $map = '@map(fn (%x: int32) { %x + 1 }, Cons(1, Nil));';
+my $all = () = rly('step', '-e', $map)->{out} =~ /^\d+ \w/mg;
+$run = rly('step', '--fold', 'library', '-e', $map);
+my $shown = () = $run->{out} =~ /^\d+ \w/mg;
+my ($folded) = map { eval join '+', $_ =~ /library (\d+)/g } $run->{out};
+ok($folded > 3, 'library calls fold');
+is($shown + $folded, $all, 'no step is lost');
+like(rly({in => "fold lets\nfold\nunfold\nfold nothing\n"}, 'step',
+         $fact)->{out},
+     qr/^lets        folded .*^nothing is folded as `nothing`/ms,
+     'kinds are listed');
+
+# --- Cells, prints, errors --------------------------------------------------
+
+my $cells = '{ let %c = ref(1); let %d = ref([2f]);'
+            . ' ref_write(%c, ref_read(%c) + 4); print(ref_read(%c)); %c };';
+$run = rly('step', '-e', $cells);
+like($run->{out}, qr/^  cell#1 held 1 \(int32\) and now holds 5 \(int32\)/m,
+     'a write tells what was there');
+like($run->{out}, qr/^  cell#1 = 1 -> 5, cell#2 = \[2\.0\]$/m,
+     'the cells, and what changed');
+$run = rly({in => "run\nback 3\ncells\nback 5\ncells\nrun\n"}, 'step', '-e',
+           $cells);
+like($run->{out}, qr/^cell#1 = 5\n.*^cell#1 = 1\n.*^ref\(5\)$/ms,
+     'going back puts cells back, and forth again');
+is(() = $run->{out} =~ /^5$/mg, 1, 'nothing is printed twice');
+$run = rly('step', '-e', '{ let %z = 0; 7 + 1 / %z };');
+is($run->{status}, 2, 'a run-time error');
+holds($run->{out}, "\n    7 + \xe2\x9f\xa61 / 0\xe2\x9f\xa7\n  E0602: ",
+      '... is where it happens');
+
+# --- Inputs -----------------------------------------------------------------
+
+my $main = spew(scratch('main.rly'), <<'END');
+param @w: Tensor[(2), float32] = [1f, 2f];
+def @main[n: Dim](%x: Tensor[(n), float32]) -> float32 { sum(%x * @w) }
+END
+like(rly('step', $main, 'x=[3, 4]')->{out},
+     qr/value after 4 steps\n11f$/, 'parameters are bound')
+  or diag(rly('step', $main, 'x=[3, 4]')->{out});
+is(rly('step')->{status}, 1, 'a file is needed');
+is(rly('step', '-e', '1 + True')->{status}, 1, 'what is refused is not run');
+
+done_testing();

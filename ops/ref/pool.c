@@ -109,6 +109,38 @@ static Window window_at(const PoolPlan *p, int64_t position) {
   return w;
 }
 
+/* Along each axis the windows that may touch the data, from the first on:
+ * padding can be wider than any window. */
+typedef struct Box { int64_t from[SPATIAL_MAX], n[SPATIAL_MAX]; } Box;
+
+static Box touching(const PoolPlan *p) {
+  Box box;
+  for (int k = 0; k < SPATIAL_MAX; k++) {
+    const WindowAxis *a = &p->axes[k];
+    int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
+    int64_t early = p->adaptive ? 0 : a->before - a->dilation * (a->size - 1);
+    int64_t end = p->adaptive ? n : (length - 1 + a->before) / a->stride + 1;
+    box.from[k] = early > 0 ? least(n, (early - 1) / a->stride + 1) : 0;
+    box.n[k] = length > 0 ? least(n, end) - box.from[k] : 0;
+    if (box.n[k] < 0) box.n[k] = 0;
+  }
+  return box;
+}
+
+static int64_t box_size(const Box *box) {
+  return box->n[0] * box->n[1] * box->n[2];
+}
+
+/* Window number i of the box, counted among all. */
+static int64_t box_position(const Box *box, const PoolPlan *p, int64_t i) {
+  int64_t at[SPATIAL_MAX];
+  for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
+    at[k] = box->from[k] + i % box->n[k];
+    i /= box->n[k];
+  }
+  return (at[0] * p->out.shape[3] + at[1]) * p->out.shape[4] + at[2];
+}
+
 /* --- Running ------------------------------------------------------------- */
 
 static char *channel_of(const Tensor *t, int64_t batch, int64_t channel) {
@@ -133,13 +165,15 @@ typedef struct Pooling {
   const OpCall *call;
   const PoolPlan *plan;
   PoolFn pool;
+  Box box;
 } Pooling;
 
 /* Channels of a batch, or of the next: each window goes over all of them. */
 static bool run_share(const void *data, const Share *share) {
   const Pooling *all = data;
   const Tensor *x = &all->plan->data, *out = &all->plan->out;
-  for (int64_t at = 0; at < positions_of(out); at++) {
+  for (int64_t number = 0; number < box_size(&all->box); number++) {
+    int64_t at = box_position(&all->box, all->plan, number);
     Window w = window_at(all->plan, at);
     if (op_stopped(all->call)) return false;
     for (int64_t i = share->from; i < share->to; i++) {
@@ -151,11 +185,21 @@ static bool run_share(const void *data, const Share *share) {
   return true;
 }
 
+/* What the windows outside the data hold. */
+static void fill_empty(Tensor *out, PoolFn pool) {
+  char value[sizeof(Value)];
+  pool(out, out->data, &(Window){.divisor = 1}, value);
+  fill_with(out, bits_load(out->dtype, value));
+}
+
 static bool run_pool(OpCall *call, const PoolPlan *p, PoolFn pool) {
+  Pooling all = {call, p, pool, touching(p)};
+  int64_t windows = box_size(&all.box);
   int64_t channels = p->out.shape[0] * p->out.shape[1];
-  double work = NANOSECONDS * (double)tensor_count(&p->out);
+  if (windows < positions_of(&p->out)) fill_empty(call->outs[0], pool);
+  double work = NANOSECONDS * (double)channels * (double)windows;
   return parallel_run(parallel_threads(call, channels, work), channels,
-                      run_share, &(Pooling){call, p, pool});
+                      run_share, &all);
 }
 
 static PoolPlan plan_of(const OpCall *call, const Tensor *data,
@@ -196,7 +240,9 @@ static bool pool_grad(OpCall *call, bool is_max) {
   p.count_padding =
       !is_max && attr_bool(call->attrs, ATTR_count_include_pad);
   fill_with(call->outs[0], (Value){0});
-  for (int64_t at = 0; at < positions_of(&p.out); at++) {
+  Box box = touching(&p);
+  for (int64_t i = 0; i < box_size(&box); i++) {
+    int64_t at = box_position(&box, &p, i);
     Window w = window_at(&p, at);
     for (int64_t n = 0; n < p.out.shape[0]; n++) {
       if (op_stopped(call)) return false;

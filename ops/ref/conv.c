@@ -237,7 +237,7 @@ static bool convolve(OpCall *call, bool transposed) {
   conv_of(call->attrs, transposed, &conv);
   ConvPlan p = {.groups = conv.groups};
   p.data = window_geometry(call->args[0], &conv.data);
-  p.out = window_geometry(call->outs[0], &conv.data);
+  p.out = window_geometry(call->outs[0], &conv.out);
   Tensor view = weight_geometry(call->args[1], &conv,
                                 p.data.shape[1] / conv.groups);
   Tensor *copy = tensor_is_contiguous(&view) ? NULL

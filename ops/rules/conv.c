@@ -29,8 +29,9 @@ const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
   if (!weight_order(attr_text(attrs, ATTR_kernel_layout), conv))
     return "kernel_layout is an order of O, I and the spatial axes";
   const char *out = attr_text(attrs, ATTR_out_layout);
-  if (*out && strcmp(out, attr_text(attrs, ATTR_data_layout)))
-    return "out_layout differs from data_layout";
+  conv->out = conv->data;
+  if (*out && !axis_order(out, 'N', 'C', conv->spatial, &conv->out))
+    return "out_layout is an order of N, C and the spatial axes";
   if (!window_axes(attrs, conv->spatial, conv->axes))
     return "strides and dilation are at least 1, padding at least 0: one "
            "number, or one for each axis";
@@ -119,23 +120,25 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
     return RULE_ERROR;
   Dim channels = channels_of(c, &conv);
   if (!conv_weight(c, &conv, channels)) return RULE_ERROR;
-  RuleType out = c->args[0];
+  const RuleType *x = &c->args[0];
   DType dtype = attr_dtype(c->attrs, ATTR_out_dtype);
-  if (dtype == DTYPE_NONE) dtype = out.dtype;
-  if (dtype_is_float(dtype) != dtype_is_float(out.dtype) || dtype == DT_BOOL)
+  if (dtype == DTYPE_NONE) dtype = x->dtype;
+  if (dtype_is_float(dtype) != dtype_is_float(x->dtype) || dtype == DT_BOOL)
     return rule_error(c, E0304, -1, "cannot give %s from %s",
-                      dtype_name(dtype), dtype_name(out.dtype));
-  out.dims[conv.data.second] = channels;
+                      dtype_name(dtype), dtype_name(x->dtype));
+  Dim out[RANK_MAX];
+  out[conv.out.first] = x->dims[conv.data.first];
+  out[conv.out.second] = channels;
   for (int k = SPATIAL_MAX - conv.spatial; k < SPATIAL_MAX; k++) {
-    int axis = conv.data.spatial[k];
     Dim size = c->args[1].dims[conv.weight.spatial[k]];
-    out.dims[axis] = conv_length(c, &conv, k, out.dims[axis], size);
-    if (dim_is_number(out.dims[axis]) && out.dims[axis] < 0)
+    Dim *to = &out[conv.out.spatial[k]];
+    *to = conv_length(c, &conv, k, x->dims[conv.data.spatial[k]], size);
+    if (dim_is_number(*to) && *to < 0)
       return rule_error(c, E0209, 1, "the kernel %s is larger than data %s "
                         "with its padding", rule_shape(c, 1),
                         rule_shape(c, 0));
   }
-  return rule_result(c, dtype, out.rank, out.dims);
+  return rule_result(c, dtype, x->rank, out);
 }
 
 /*   x : (n, c, d..., t)    w : (o, c / groups, k..., t)

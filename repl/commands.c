@@ -132,6 +132,7 @@ static const ReplCommand table[] = {
     {"restore", "[NAME]", state_run_restore, "put them back"},
     {"fork", "[NAME]", state_run_fork, "go on in a copy, or go back: main"},
     {"reset", "", state_run_reset, "give every cell what it began with"},
+    {"step", "ITEMS", step_run, "show how they are evaluated, step by step"},
     {"time", "ITEMS", measure_time, "evaluate, and say how long it took"},
     {"bench", "@NAME", measure_bench, "call a function of no parameters often"},
     {"profile", "ITEMS", measure_profile, "evaluate, and say where time went"},

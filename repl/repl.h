@@ -80,6 +80,10 @@ void measure_bench(Repl *r, const char *name);
 void measure_profile(Repl *r, const char *items);
 void measure_limit(Repl *r, const char *rest);
 
+/* --- step.c ------------------------------------------------------------- */
+
+void step_run(Repl *r, const char *items);
+
 /* --- inspect.c: what a name stands for ---------------------------------- */
 
 void inspect_type(Repl *r, const char *expr);

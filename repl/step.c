@@ -1,5 +1,6 @@
 /* rly step, and :step at the prompt: commands, a table row and a function
- * each, that move a stepper and show where it has come to. */
+ * each, that move a stepper and show where it has come to.  At the prompt it
+ * works with copies of the session's values. */
 #include "repl/step.h"
 
 #include <stdlib.h>
@@ -287,6 +288,7 @@ static int status_of(const Walk *w) {
 
 static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
   const Cli *cli = w->host->cli;
+  host_was_interrupted();  /* what was before does not count */
   w->stepper = session_stepper(s);
   if (!w->stepper) return false;
   stepper_when_to_stop(w->stepper, asked_to_stop, w);
@@ -310,6 +312,35 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
   if (w.stepper) step_show_done(&w.show);
   stepper_free(w.stepper);
   return status;
+}
+
+/* --- :step --------------------------------------------------------------- */
+
+static bool has_lets(const rly_program *p) {
+  for (const Unit *u = p->newest; u; u = u->next) {
+    for (int i = 0; i < u->step_count; i++) {
+      if (u->steps[i].kind == STEP_LET) return true;
+    }
+  }
+  return false;
+}
+
+/* Nothing that is stepped through stays, so what defines names is evaluated
+ * once more, by the session itself. */
+void step_run(Repl *r, const char *items) {
+  rly_program *p = r->host->program;
+  rly_status status =
+      rly_program_add_text(p, "<step>", items, strlen(items), 0);
+  host_report(r->host);
+  if (status != RLY_OK) return;
+  step_through(r->host, r->session, NULL, false);
+  host_report(r->host);
+  if (has_lets(p)) {
+    repl_evaluate(r);
+    return;
+  }
+  rly_session_skip(r->session);
+  state_others_skip(r);
 }
 
 /* --- rly step ----------------------------------------------------------- */

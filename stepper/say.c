@@ -62,7 +62,7 @@ static void say_function(Say *w, const StepObj *f) {
   const Expr *callee = w->redex.expr->call.callee;
   const Global *g = brief_global(w->s, f->expr);
   if (g) strbuf_addf(w->out, "`@%s`", g->name->text);
-  else if (callee->kind == EX_VAR) source(w, callee->span);
+  else if (text_is_name(callee, f)) source(w, callee->span);
   else text(w, "a function");
 }
 

@@ -290,6 +290,14 @@ static void push_child(void *data, const Expr *e) {
   VEC_PUSH(&w->todo, e);
 }
 
+/* A named dimension has no sigil. */
+static void add_spelling(Stepper *s, StrBuf *out, const Expr *e) {
+  uint32_t len = 0;
+  const char *text = sources_text(s->program->sources, e->span, &len);
+  bool bare = len && strncmp(text, e->var->name->text, len) == 0;
+  strbuf_addf(out, "%s%s", bare ? "" : "%", e->var->name->text);
+}
+
 static void show_name(Stepper *s, Walk *w, const Expr *e, StepObj *env,
                       StrBuf *out) {
   StepObj *v = step_lookup(s->machine, env, e->var);
@@ -298,7 +306,9 @@ static void show_name(Stepper *s, Walk *w, const Expr *e, StepObj *env,
   if (v->kind == V_PROMISE && v->index) v = v->fields[CONTENT];
   if (v->kind == V_CLOSURE) return;
   if (++w->shown > NAMES_MOST) return;
-  strbuf_addf(out, "%s%%%s = ", out->len ? ", " : "", e->var->name->text);
+  if (out->len) strbuf_add(out, ", ");
+  add_spelling(s, out, e);
+  strbuf_add(out, " = ");
   if (v->kind == V_PROMISE) strbuf_add(out, "(waits)");
   else brief_value(s, out, v, NAME_WIDTH);
 }

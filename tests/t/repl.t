@@ -143,6 +143,46 @@ SKIP: {
   type("\x04");
   ends(0, 'the end of input leaves');
 
+  # The stepper: its own prompt, back and forth, on copies of what there is.
+  start();
+  expect(qr/^rly> \z/m, 'a session to step in');
+  my $step = qr/^step> \z/m;
+  line('let %c = ref(2);', qr/\A/, 'with a cell');
+  type(":step ref_write(%c, ref_read(%c) * 3)\n");
+  expect(qr/^1 global .*%c.*$step/ms, ':step shows the first step');
+  for (['', qr/^2 global /m, 'Enter goes on'],
+       ['over', qr/^3 ref_read .*holds 2 /ms, 'over a name'],
+       ['step', qr/^4 operator .*2 \(int32\) and 3 \(int32\) gives 6 /ms,
+        'step'],
+       ['s', qr/^5 ref_write .*cell#1 = 2 -> 6/ms, 'to the write'],
+       ['back 2', qr/^4 operator .*^3 ref_read /ms, 'back'],
+       ['cells', qr/^cell#1 = 2\r?$/m, 'where the cell is as it was'],
+       ['run', qr/^value after 5 steps\n\(\)\n/m, 'and forth to the end'],
+       ['back', qr/^5 ref_write /m, 'and back from there']) {
+    type("$_->[0]\n");
+    like(expect($step, $_->[2]), $_->[1], '... and what it shows');
+  }
+  type("\x03");
+  expect($step, 'Ctrl-C gives up a line alone');
+  type("quit\n");
+  expect(qr/^rly> \z/m, 'quit leaves the stepper');
+  line('%c', qr/^ref\(2\)$/m, 'and the session is as it was');
+  type(":step { let %n = ref(0); \@loop(%n) }\n");
+  expect(qr/^rly> \z/m, 'what is refused is not stepped through');
+  type("def \@loop(%n: int32) -> int32 { \@loop(%n + 1) }\n");
+  expect(qr/^rly> \z/m, 'an endless loop');
+  type(":step { print(7); print(8); \@loop(0) }\n");
+  expect($step, 'is stepped through');
+  type("run\n");
+  expect(qr/^8\n/m, 'and run');
+  type("\x03");
+  expect(qr/^stopped after \d+ steps: interrupted\n$step/m,
+         'until Ctrl-C, which is said');
+  type("\x04");
+  expect(qr/^rly> \z/m, 'the end of input leaves the stepper');
+  type("\x04");
+  ends(0, 'and then the prompt');
+
   my $script = spew(scratch('script.rly'), "let %s = 11;\n%s + 1;\n");
   start('run', '-i', $script);
   expect(qr/^12\n.*^rly> $/ms, 'run -i runs the script first');

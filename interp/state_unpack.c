@@ -406,7 +406,7 @@ bool state_unpack(StateUnpacker *u) {
   VEC_INIT(&b.types, mem);
   arena_init(&b.names, mem);
   bool ok = state_list(b.s, true, &b.list) && sort_cells(&b);
-  size_t bytes;
+  size_t bytes = 0;
   ok = ok && size_mul(u->count, sizeof *b.targets, &bytes);
   b.targets = ok ? mem_alloc_zeroed(mem, bytes) : NULL;
   ok = b.targets && match_all(&b) && build_all(&b);

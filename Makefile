@@ -106,7 +106,8 @@ gen_src := $(patsubst %.re,$(GEN)/%.c,$(wildcard parser/*.re)) \
            $(patsubst %.y,$(GEN)/%.c,$(wildcard parser/*.y)) \
            $(if $(wildcard stdlib/embed.c),$(GEN)/stdlib/library.c)
 gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
-           $(GEN)/repl/diagnostics.inc
+           $(GEN)/repl/diagnostics.inc \
+           $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
 lib_obj := $(call objects,$(lib_src)) $(isa_obj) $(gen_src:.c=.o)
@@ -198,9 +199,14 @@ $(GEN)/%.c $(GEN)/%.h &: %.y
 	@touch $(GEN)/$*.h  # lemon leaves an unchanged header as it was
 
 # A page as a C string, a literal a line.
+as_string = sed 's/[\\"]/\\&/g; s/.*/"&\\n"/'
 $(GEN)/repl/diagnostics.inc: docs/DIAGNOSTICS.md
 	@mkdir -p $(@D)
-	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+	$(Q)$(as_string) $< > $@
+
+$(GEN)/stepper/%.inc: stepper/%
+	@mkdir -p $(@D)
+	$(Q)$(as_string) $< > $@
 
 $(GEN)/stdlib/library.c: $(B)/stdlib/embed $(STDLIB)
 	@mkdir -p $(@D)

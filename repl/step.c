@@ -19,6 +19,7 @@ typedef struct Walk {
   Stepper *stepper;
   StepShow show;
   double deadline;   /* 0: none */
+  bool written;      /* the page is */
   StepStop last;     /* what the last move that went forth came to */
   bool quit;
 } Walk;
@@ -234,6 +235,26 @@ static void command(Walk *w, char *line) {
   step_say(&w->show, "no command `%.*s`; `help` lists them", (int)n, line);
 }
 
+/* --- Pages --------------------------------------------------------------- */
+
+static bool shown(StepStop stop) {
+  return stop != STOP_END && stop != STOP_LIMIT && stop != STOP_START;
+}
+
+/* Why a page has no more steps. */
+static void add_end(Walk *w, StrBuf *out, unsigned long long steps) {
+  const StepFault *fault = step_fault(stepper_machine(w->stepper));
+  if (w->last == STOP_END && !fault->message) {
+    strbuf_addf(out, "The end, after %llu steps.", steps);
+  } else if (fault->message) {
+    strbuf_addf(out, "Stopped by %s, after %llu steps: %s.",
+                diag_code_text(fault->code), steps, fault->message);
+  } else {
+    strbuf_addf(out, "Stopped after %llu steps; --steps N shows more.",
+                steps);
+  }
+}
+
 /* --- Where commands come from ------------------------------------------- */
 
 /* Every step up to a number, and why there are no more. */
@@ -250,6 +271,30 @@ static void all_steps(Walk *w) {
     step_say(&w->show, "stopped after %llu steps; --steps N shows more",
              (unsigned long long)most);
   }
+}
+
+/* The same as a page; `run` and breakpoints have no part in it. */
+static void page(Walk *w) {
+  rly_program *p = w->host->program;
+  const Cli *cli = w->host->cli;
+  uint64_t most = cli->steps ? cli->steps : STEPS_SHOWN, steps = 0;
+  StrBuf out, why;
+  strbuf_init(&out, p->ir->mem);
+  strbuf_init(&why, p->ir->mem);
+  stepper_page_begin(&out, cli->eval ? cli->eval : cli->words.items[0]);
+  begin_time(w);
+  w->last = stepper_move(w->stepper, MOVE_STEP);
+  for (; most-- > 0 && shown(w->last) && !asked_to_stop(w);
+       w->last = stepper_move(w->stepper, MOVE_STEP)) {
+    stepper_page_step(w->stepper, &out);
+    steps = stepper_number(w->stepper);
+  }
+  add_end(w, &why, steps);
+  stepper_page_end(&out, strbuf_text(&why));
+  step_say(&w->show, "%s", strbuf_text(&why));
+  w->written = file_replace(p->cx, cli->html, &out);
+  strbuf_done(&out);
+  strbuf_done(&why);
 }
 
 static void from_terminal(Walk *w) {
@@ -279,6 +324,7 @@ static bool from_pipe(Walk *w) {
 
 static int status_of(const Walk *w) {
   StepMachine *m = stepper_machine(w->stepper);
+  if (w->host->cli->html && !w->written) return 2;
   if (w->last == STOP_LIMIT) return 3;
   if (w->last == STOP_ASKED) return 130;
   bool failed = w->last == STOP_ERROR ||
@@ -305,7 +351,8 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
   Walk w = {.host = h};
   int status = 1;
   if (prepare(&w, entry, s)) {
-    if (isatty(STDIN_FILENO)) from_terminal(&w);
+    if (piped && h->cli->html) page(&w);
+    else if (isatty(STDIN_FILENO)) from_terminal(&w);
     else if (!piped || !from_pipe(&w)) all_steps(&w);
     status = status_of(&w);
   }

@@ -63,7 +63,9 @@ const StepObj *redex_callee(const Redex *r);
 
 /* --- select.c ------------------------------------------------------------ */
 
-/* The kind under which the entry is folded; FOLD_COUNT: it is not. */
+/* Is the rule's application of this kind? */
+bool select_takes(const Stepper *s, const StepEntry *e, StepFold kind);
+/* The first kind that takes it and is folded; FOLD_COUNT: none. */
 StepFold select_fold(const Stepper *s, const StepEntry *e);
 /* The first breakpoint that the entry meets; or NULL. */
 const Break *select_break(const Stepper *s, const StepEntry *e);

@@ -42,7 +42,7 @@ static bool is_let(const StepEntry *e) {
          e->rule == REDUCE_DELAY || e->rule == REDUCE_ITEM;
 }
 
-static bool takes(const Stepper *s, const StepEntry *e, StepFold kind) {
+bool select_takes(const Stepper *s, const StepEntry *e, StepFold kind) {
   switch (kind) {
     case FOLD_LIBRARY: return in_library(s, e);
     case FOLD_NAMES: return is_name(e);
@@ -52,10 +52,12 @@ static bool takes(const Stepper *s, const StepEntry *e, StepFold kind) {
 }
 
 StepFold select_fold(const Stepper *s, const StepEntry *e) {
-  for (StepFold kind = 0; kind < FOLD_COUNT; kind++) {
-    if (stepper_folds(s, kind) && takes(s, e, kind)) return kind;
+  StepFold kind = 0;
+  while (kind < FOLD_COUNT &&
+         !(stepper_folds(s, kind) && select_takes(s, e, kind))) {
+    kind++;
   }
-  return FOLD_COUNT;
+  return kind;
 }
 
 bool stepper_folds(const Stepper *s, StepFold kind) {

@@ -184,6 +184,31 @@ is($run->{status}, 2, 'a run-time error');
 holds($run->{out}, "\n    7 + \xe2\x9f\xa61 / 0\xe2\x9f\xa7\n  E0602: ",
       '... is where it happens');
 
+# --- A page -----------------------------------------------------------------
+
+my $page = scratch('out.html');
+$run = rly('step', '--html', $page, $fact);
+is($run->{status}, 0, 'a page is written');
+like($run->{out}, qr/^The end, after 14 steps\.$/m, '... which is said');
+my $html = slurp($page);
+is(() = $html =~ /<article data-step/g, 15, 'with all steps and the value');
+holds($html, '<pre>if (<mark>2 &lt; 2</mark>) { 1 } else',
+      'escaped, the redex marked');
+unlike($html, qr{https?://|\bsrc=|\bhref=|\@import|url\(},
+       'it needs nothing else');
+like($html, qr{prefers-color-scheme: dark}, 'it has a dark form');
+like($html, qr{The end, after 14 steps\.</footer>.*</html>\n\z}s,
+     'it says why it ends');
+$run = rly('step', '--html', $page, '--steps', 3, $fact);
+like(slurp($page), qr/Stopped after 3 steps; --steps N shows more/,
+     'a longer run stops');
+$run = rly('step', '--html', scratch('none/out.html'), $fact);
+is($run->{status}, 2, 'a page that cannot be written is an error');
+like($run->{err}, qr/E0507/, '... and told');
+rly('step', '--html', $page, '-e', '{ let %a = 1; 2 / (%a - 1) };');
+like(slurp($page), qr/class="error".*Stopped by E0602, after \d+ steps: /s,
+     'a run-time error stands in the page');
+
 # --- Inputs -----------------------------------------------------------------
 
 my $main = spew(scratch('main.rly'), <<'END');

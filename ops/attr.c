@@ -41,10 +41,21 @@ static AttrValue default_value(const AttrSpec *spec) {
 }
 
 void attrs_defaults(const OpInfo *op, Attrs *attrs) {
-  memset(attrs, 0, sizeof *attrs);
   attrs->op = op;
   for (int i = 0; i < op->attr_count; i++)
     attrs->values[i] = default_value(&op->attrs[i]);
+}
+
+/* The record without the values that the row has no attributes for. */
+static size_t record_size(const OpInfo *op) {
+  return offsetof(Attrs, values) +
+         (size_t)op->attr_count * sizeof(AttrValue);
+}
+
+Attrs *attrs_new(Arena *arena, const OpInfo *op) {
+  Attrs *attrs = arena_alloc(arena, record_size(op));
+  attrs_defaults(op, attrs);
+  return attrs;
 }
 
 const AttrValue *attr_get(const Attrs *attrs, AttrName name) {
@@ -168,14 +179,17 @@ static bool read_operand(AttrType type, const Tensor *t, Arena *arena,
   }
 }
 
-bool attrs_complete(const Attrs *from, const Tensor *const *operands,
-                    Arena *arena, Attrs *to) {
-  *to = *from;
-  for (int i = 0; i < from->op->attr_count; i++) {
-    AttrValue *v = &to->values[i];
-    if (v->operand < 0) continue;
-    AttrType type = from->op->attrs[i].type;
-    if (!read_operand(type, operands[v->operand], arena, v)) return false;
+const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,
+                            Arena *arena) {
+  const OpInfo *op = attrs->op;
+  Attrs *copy = NULL;
+  for (int i = 0; i < op->attr_count; i++) {
+    int operand = attrs->values[i].operand;
+    if (operand < 0) continue;
+    if (!copy) copy = arena_copy(arena, attrs, record_size(op));
+    AttrValue *v = &copy->values[i];
+    if (!read_operand(op->attrs[i].type, operands[operand], arena, v))
+      return NULL;
   }
-  return true;
+  return copy ? copy : attrs;
 }

@@ -73,6 +73,9 @@ typedef struct Attrs {
 
 /* The row's defaults. */
 void attrs_defaults(const struct OpInfo *op, Attrs *attrs);
+/* The same in an arena, with room for the row's attributes and no more: such
+ * a record is not copied by assignment. */
+Attrs *attrs_new(Arena *arena, const struct OpInfo *op);
 
 /* The value of an attribute that the row declares (asking for another is our
  * own mistake). */
@@ -109,10 +112,10 @@ bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype,
                        int rank, const Dim *dims, Arena *arena,
                        AttrValue *value);
 
-/* Copies `from` to `to` with every run-time value read from its operand.
- * Lists are allocated in the arena.  False when an operand is not usable
- * (its rank, or a value out of int64). */
-bool attrs_complete(const Attrs *from, const Tensor *const *operands,
-                    Arena *arena, Attrs *to);
+/* The record with every run-time value read from its operand: itself, or a
+ * copy in the arena.  NULL when an operand is not usable (its rank, or a value
+ * out of int64). */
+const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,
+                            Arena *arena);
 
 #endif

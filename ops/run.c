@@ -78,9 +78,9 @@ static bool rule_fault(OpCall *call, const RuleCall *rule) {
 
 bool op_infer(OpCall *call) {
   Operands o = operands_of(call);
-  Attrs *attrs = ARENA_NEW(call->arena, Attrs);
+  const Attrs *attrs = attrs_complete(call->attrs, o.tensors, call->arena);
   RuleCall *rule = ARENA_NEW(call->arena, RuleCall);
-  if (!attrs_complete(call->attrs, o.tensors, call->arena, attrs))
+  if (!attrs)
     return op_fault(call, E0603, "an attribute's value is out of range");
   call->attrs = attrs;
   *rule = (RuleCall){.op = call->op, .attrs = attrs, .arena = call->arena,

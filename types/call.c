@@ -39,8 +39,7 @@ static Ty *infer_op_call(Infer *in, const Expr *e, Ty **args) {
 Ty *infer_op_value(Infer *in, const Expr *e) {
   Constraint *c = constraint_new(in, C_OP_VALUE, e);
   c->op = op_info(e->op);
-  c->attrs = ARENA_NEW(&in->p->arena, Attrs);
-  attrs_defaults(c->op, c->attrs);
+  c->attrs = attrs_new(&in->p->arena, c->op);
   c->args = ty_array(in, 1);
   if (!c->args) return in->error;
   c->args[0] = ty_meta(in);

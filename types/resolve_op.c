@@ -11,9 +11,7 @@ Expr *resolve_op_call(Resolver *r, Span span, OpId op, int count,
   Expr *callee = expr_new(r->arena, EX_OP, span);
   callee->op = op;
   Expr *call = expr_call(r->arena, span, callee, count, args);
-  Attrs *attrs = ARENA_NEW(r->arena, Attrs);
-  attrs_defaults(op_info(op), attrs);
-  call->call.bound = attrs;
+  call->call.bound = attrs_new(r->arena, op_info(op));
   return call;
 }
 

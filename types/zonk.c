@@ -167,9 +167,7 @@ static void expand_op_value(Infer *in, Expr *e) {
   Expr *callee = expr_new(a, EX_OP, e->span);
   callee->op = e->op;
   Expr *call = expr_call(a, e->span, callee, count, args);
-  Attrs *attrs = ARENA_NEW(a, Attrs);
-  attrs_defaults(op_info(e->op), attrs);
-  call->call.bound = attrs;
+  call->call.bound = attrs_new(a, op_info(e->op));
   call->type = type->result;
   Fn *fn = ARENA_NEW(a, Fn);
   *fn = (Fn){.param_count = count, .params = params, .body = call};

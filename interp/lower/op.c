@@ -63,10 +63,7 @@ static void out_types(Lower *l, OpSite *site, const Type *result) {
 /* The record of a call that has none bound: the row's defaults. */
 static const Attrs *site_attrs(Lower *l, const OpInfo *op,
                                const Attrs *bound) {
-  if (bound) return bound;
-  Attrs *attrs = ARENA_NEW(&l->code->arena, Attrs);
-  attrs_defaults(op, attrs);
-  return attrs;
+  return bound ? bound : attrs_new(&l->code->arena, op);
 }
 
 /* With an attribute that is an operand, results depend on values. */

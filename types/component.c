@@ -164,6 +164,7 @@ static void infer_init(Infer *in, Checker *c) {
   VEC_INIT(&in->op_values, c->mem);
   ptrmap_init(&in->known, c->mem);
   ptrmap_init(&in->rigid_levels, c->mem);
+  arena_init(&in->asked, c->mem);
   in->error = ARENA_NEW(in->arena, Ty);
   *in->error = (Ty){.kind = K_ERROR, .closed = true};
   in->unit = ty_tuple(in, 0, ty_array(in, 0));
@@ -188,6 +189,7 @@ static void infer_done(Infer *in) {
   VEC_DONE(&in->op_values);
   ptrmap_done(&in->known);
   ptrmap_done(&in->rigid_levels);
+  arena_done(&in->asked);
 }
 
 static size_t component_size(const Definitions *all, size_t first) {

@@ -73,7 +73,7 @@ static Slot *copy_slot(Instance *s, Slot *slot) {
 }
 
 static Ty *copy_tensor(Instance *s, Ty *t) {
-  Slot **dims = ARENA_ARRAY(s->in->arena, Slot *, RANK_MAX);
+  Slot **dims = ty_dims(s->in, t->rank);
   bool same = true;
   for (int i = 0; i < t->rank; i++) {
     dims[i] = copy_slot(s, t->dims[i]);

@@ -198,6 +198,8 @@ typedef struct Infer {
   VEC(const Expr *) op_values; /* operators that are values: to be expanded */
   Conflict conflict;
   Ty *error, *unit, *boolean;
+  Ty *scalars[DTYPE_COUNT + 1];
+  Arena asked;                 /* what the rule at hand sees and says */
   bool patient;                /* in a component of global values */
   int names;                   /* of generalised parameters */
   int depth;                   /* of the current walk over types */
@@ -209,7 +211,9 @@ typedef struct Infer {
 /* --- Making types -------------------------------------------------------- */
 
 Ty *ty_meta(Infer *in);
+/* With the dims of ty_dims; of rank 0, one node for each dtype. */
 Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims);
+Slot **ty_dims(Infer *in, int rank);
 Ty *ty_tuple(Infer *in, int count, Ty **fields);
 Ty *ty_fn(Infer *in, int count, Ty **args, Ty *result);
 Ty *ty_ref(Infer *in, Ty *content);

@@ -48,7 +48,7 @@ static void show_tensor(Infer *in, Constraint *c, const Ty *t,
 }
 
 static void show_tuple(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
-  out->fields = ARENA_ARRAY(in->arena, RuleType, (size_t)t->count);
+  out->fields = ARENA_ARRAY(&in->asked, RuleType, (size_t)t->count);
   out->kind = RT_TUPLE;
   out->count = out->fields ? t->count : 0;
   for (int i = 0; i < out->count; i++) {
@@ -74,7 +74,7 @@ static void show(Infer *in, Constraint *c, Ty *t, RuleType *out) {
 static const Dim *known_value(Infer *in, const Expr *e) {
   Dim value = dim_of_value(in->c, e);
   if (dim_is_any(value)) return NULL;
-  Dim *kept = ARENA_NEW(in->arena, Dim);
+  Dim *kept = ARENA_NEW(&in->asked, Dim);
   *kept = value;
   return kept;
 }
@@ -118,11 +118,13 @@ static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
   return RULE_OK;
 }
 
+/* What it sees and says lasts until the next is asked. */
 static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
+  arena_reset(&in->asked);
   *call = (RuleCall){.op = c->op, .attrs = c->attrs, .count = c->count,
-                     .dims = types_dims(in->types), .arena = in->arena,
+                     .dims = types_dims(in->types), .arena = &in->asked,
                      .culprit = -1, .other = -1};
-  call->args = ARENA_ARRAY(in->arena, RuleType, (size_t)c->count);
+  call->args = ARENA_ARRAY(&in->asked, RuleType, (size_t)c->count);
   bool known = true;
   for (int i = 0; i < c->count; i++) {
     show(in, c, c->args[i], &call->args[i]);
@@ -151,7 +153,7 @@ static Ty *made_tuple(Infer *in, const Constraint *c, const RuleType *t) {
 static Ty *made_type(Infer *in, const Constraint *c, const RuleType *t) {
   if (t->kind == RT_TUPLE) return made_tuple(in, c, t);
   if (t->kind != RT_TENSOR) return ty_meta(in);
-  Slot **dims = ARENA_ARRAY(in->arena, Slot *, RANK_MAX);
+  Slot **dims = ty_dims(in, t->rank);
   for (int i = 0; i < t->rank; i++) {
     dims[i] = slot_new(in, t->dims[i], false, c->span);
   }
@@ -379,7 +381,7 @@ static DType some_dtype(const Constraint *c) {
 }
 
 static Ty *tensor_of_rank(Infer *in, DType dtype, int rank) {
-  Slot **dims = ARENA_ARRAY(in->arena, Slot *, RANK_MAX);
+  Slot **dims = ty_dims(in, rank);
   for (int i = 0; i < rank; i++) {
     dims[i] = slot_new(in, DIM_ANY, false, SPAN_NONE);
   }

@@ -29,13 +29,24 @@ void *infer_hole(Checker *c) {
   return t;
 }
 
-Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims) {
+Slot **ty_dims(Infer *in, int rank) {
+  return rank > 0 ? ARENA_ARRAY(in->arena, Slot *, (size_t)rank) : NULL;
+}
+
+static Ty *ty_tensor_new(Infer *in, DType dtype, int rank, Slot **dims) {
   Ty *t = ty_new(in, K_TENSOR);
   t->dtype = (uint8_t)dtype;
   t->rank = (uint8_t)rank;
   t->dims = dims;
   t->closed = rank == 0;
   return t;
+}
+
+Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims) {
+  if (rank > 0) return ty_tensor_new(in, dtype, rank, dims);
+  Ty **scalar = &in->scalars[dtype];
+  if (!*scalar) *scalar = ty_tensor_new(in, dtype, 0, NULL);
+  return *scalar;
 }
 
 /* One more than what it holds. */
@@ -108,7 +119,7 @@ Ty *ty_rigid(Infer *in, const TypeVar *var) {
 /* --- From finished types ------------------------------------------------- */
 
 Ty *ty_of_tensor(Infer *in, const Tensor *t, Span span) {
-  Slot **dims = ARENA_ARRAY(in->arena, Slot *, RANK_MAX);
+  Slot **dims = ty_dims(in, t->rank);
   for (int i = 0; i < t->rank; i++) {
     dims[i] = slot_new(in, t->shape[i], false, span);
   }
@@ -116,7 +127,7 @@ Ty *ty_of_tensor(Infer *in, const Tensor *t, Span span) {
 }
 
 static Ty *convert_tensor(Infer *in, const Type *t) {
-  Slot **dims = ARENA_ARRAY(in->arena, Slot *, RANK_MAX);
+  Slot **dims = ty_dims(in, t->rank);
   for (int i = 0; i < t->rank; i++) {
     dims[i] = slot_new(in, t->dims[i], true, SPAN_NONE);
   }

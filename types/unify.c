@@ -112,7 +112,7 @@ static Ty *loose(Loose *l, Ty *t);
 
 /* The same tensor with dimensions of its own. */
 static Ty *loose_tensor(Loose *l, const Ty *t) {
-  Slot **dims = ARENA_ARRAY(l->in->arena, Slot *, RANK_MAX);
+  Slot **dims = ty_dims(l->in, t->rank);
   for (int i = 0; i < t->rank; i++) {
     dims[i] = slot_new(l->in, DIM_HOLE, false, SPAN_NONE);
     if (l->into) {
@@ -257,14 +257,20 @@ bool ty_unify(Infer *in, Ty *a, Ty *b, Why *why) {
   return agree(in, a, b, why, false);
 }
 
+/* Dimensions are judged later, for which their reason is kept; a type without
+ * variables and parameters has none. */
 bool require_flow(Infer *in, Ty *from, Ty *to, Why why) {
-  if (ty_head(from) == ty_head(to)) return true;
-  Why *kept = ARENA_NEW(in->arena, Why);
-  *kept = why;
-  kept->found = from;
-  kept->expected = to;
-  if (ty_flow(in, from, to, kept)) return true;
-  report_mismatch(in, kept);
+  const Ty *a = ty_head(from), *b = ty_head(to);
+  if (a == b) return true;
+  why.found = from;
+  why.expected = to;
+  Why *reason = &why;
+  if (!a->closed && !b->closed) {
+    reason = ARENA_NEW(in->arena, Why);
+    *reason = why;
+  }
+  if (ty_flow(in, from, to, reason)) return true;
+  report_mismatch(in, reason);
   in->mark++;
   poison(in, from);
   poison(in, to);

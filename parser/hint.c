@@ -53,12 +53,21 @@ static bool begins_expression(const Parse *p) {
          !grammar_expects(p->grammar, TK_QUESTION);
 }
 
+/* Does a word of another language begin an expression here?  A program uses
+ * few words again and again, so those that are none are remembered. */
+static bool is_foreign(Parse *p, Token t) {
+  const Name **plain = &p->plain[t.name->hash % PLAIN_MAX];
+  if (*plain == t.name || !begins_expression(p)) return false;
+  if (keyword_hint(p, t)) return true;
+  *plain = t.name;
+  return false;
+}
+
 void hint_watch(Parse *p) {
   int kind = p->token.kind;
   if (kind == TK_SEMI || kind == TK_COMMA || kind == TK_RBRACE) {
     p->foreign.kind = TK_END;
-  } else if (kind == TK_IDENT && begins_expression(p) &&
-             keyword_hint(p, p->token)) {
+  } else if (kind == TK_IDENT && is_foreign(p, p->token)) {
     p->foreign = p->token;
   }
 }

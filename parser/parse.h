@@ -10,6 +10,9 @@
 /* Brackets, signs and matches that may be open at one time. */
 enum { NESTING_MAX = 1000 };
 
+/* Words that are known to be none of another language. */
+enum { PLAIN_MAX = 64 };
+
 /* An opening bracket and what it counts towards NESTING_MAX: itself and the
  * prefix operators before it. */
 typedef struct Opener {
@@ -26,6 +29,7 @@ typedef struct Parse {
   Token token;         /* about to be fed */
   Token previous, earlier;
   Token foreign;       /* a word of another language began what is under way */
+  const Name *plain[PLAIN_MAX];  /* words that are none, by their hashes */
   Opener open[NESTING_MAX];
   int open_count;
   int depth;           /* the sum of the openers' weights */

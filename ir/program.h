@@ -71,6 +71,7 @@ typedef struct Unit {
   SourceFile *source;
   Arena arena;           /* owns every node of the unit, in every form */
   bool version_header;
+  bool has_graph;        /* graph variables are bound in it */
   bool plain;            /* relay_unit made it: what prints it writes for TVM */
   int item_count;
   const Item *items;
@@ -142,6 +143,7 @@ typedef struct Global {
   Effects effects;   /* of calling it (def, function value) */
   int slot;          /* PARAM: index among the program's params; VALUE, LOCAL:
                         index among a session's values; DEF: -1 */
+  struct Definition *definition;  /* the checker's, while it is checked */
   void *code;        /* interp/'s, by instantiation */
 } Global;
 

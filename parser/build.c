@@ -388,6 +388,7 @@ Binding *build_graph_binding(Builder *b, Token graph, Expr *value) {
   Binding *binding = build_binding(
       b, BIND_GRAPH, span_join(graph.span, value->span), NULL, value);
   binding->index = read_index(b, graph, 1);
+  b->unit->has_graph = true;
   return binding;
 }
 

@@ -51,7 +51,6 @@ typedef struct Checker {
   VEC(Definition *) steps;
   VEC(struct AdtWork *) adts;  /* whose constructors' fields are to come */
   size_t adts_resolved;
-  PtrMap by_global;     /* Global -> Definition, of this run */
   PtrMap dim_vars;      /* Var that holds a named dimension -> TypeVar */
   VEC(Sinking) sinking;
   Definitions components;  /* in order of inference */

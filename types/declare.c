@@ -108,7 +108,7 @@ static void declare_global(Checker *c, Unit *unit, Scope *scope,
   }
   Definition *d = definition_new(c, unit, scope, item, order);
   d->global = global_new(c, unit, item);
-  ptrmap_put(&c->by_global, d->global, d);
+  d->global->definition = d;
   if (!local) ptrmap_put(&scope->globals, item->name, d->global);
   if (item->kind == ITEM_LET_GLOBAL || local) VEC_PUSH(&c->steps, d);
 }

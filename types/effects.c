@@ -153,7 +153,7 @@ static void walk_var(Walk *w, Var *var) {
 
 static void walk_global(Walk *w, const Global *g) {
   if (!w->c) return;
-  const Definition *d = ptrmap_get(&w->c->by_global, g);
+  const Definition *d = g->definition;
   if (d && d->component == w->component) w->recursive = true;
 }
 

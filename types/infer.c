@@ -48,7 +48,7 @@ static Ty *infer_var(Infer *in, const Expr *e) {
 
 static Ty *infer_global(Infer *in, const Expr *e) {
   const Global *g = e->g.global;
-  const Definition *d = ptrmap_get(&in->c->by_global, g);
+  const Definition *d = g->definition;
   if (d) {
     Ty *type = d->type ? d->type : in->error;
     return infer_use(in, e, type, d->param_count, d->params);

@@ -63,7 +63,7 @@ static const Expr *resolve_local(Resolver *r, const Expr *e) {
   Expr *use = node_like(r, e, EX_GLOBAL);
   use->g.name = e->name;
   use->g.global = g;
-  Definition *def = ptrmap_get(&r->c->by_global, g);
+  Definition *def = g->definition;
   if (def) VEC_PUSH(&r->def->uses, def);
   return use;
 }
@@ -89,7 +89,7 @@ static const Expr *resolve_global(Resolver *r, const Expr *e) {
   Expr *use = node_like(r, e, EX_GLOBAL);
   use->g.name = e->g.name;
   use->g.global = g;
-  Definition *def = ptrmap_get(&r->c->by_global, g);
+  Definition *def = g->definition;
   if (!def) return use;
   VEC_PUSH(&r->def->uses, def);
   if (has_no_value_yet(r, def)) {
@@ -625,7 +625,7 @@ static void resolve_definition(Checker *c, size_t at) {
   }
   bind_top_local(&r, at, true);
   if (item->expr) {
-    r.homes = homes_find(&r, item->expr);
+    if (d->unit->has_graph) r.homes = homes_find(&r, item->expr);
     d->value = resolve_body(&r, item->expr);
     homes_done(r.homes);
   }

@@ -20,19 +20,21 @@ static void checker_init(Checker *c, Program *p, Unit *unit) {
   VEC_INIT(&c->adts, c->mem);
   VEC_INIT(&c->sinking, c->mem);
   VEC_INIT(&c->components, c->mem);
-  ptrmap_init(&c->by_global, c->mem);
   ptrmap_init(&c->dim_vars, c->mem);
 }
 
 static void checker_done(Checker *c) {
-  for (size_t i = 0; i < c->defs.len; i++) VEC_DONE(&c->defs.data[i]->uses);
+  for (size_t i = 0; i < c->defs.len; i++) {
+    Definition *d = c->defs.data[i];
+    VEC_DONE(&d->uses);
+    if (d->global) d->global->definition = NULL;
+  }
   scope_done(&c->scope);
   VEC_DONE(&c->defs);
   VEC_DONE(&c->steps);
   VEC_DONE(&c->adts);
   VEC_DONE(&c->sinking);
   VEC_DONE(&c->components);
-  ptrmap_done(&c->by_global);
   ptrmap_done(&c->dim_vars);
   arena_done(&c->arena);
 }

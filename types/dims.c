@@ -139,14 +139,17 @@ static void judge(Infer *in, const Edge *e) {
   if (e->inner && from->value != to->value) in->p->loose = true;
   if (to->fixed) {
     if (dims_differ(in, from->value, to->value)) {
-      report_dims(in, e->why, from->value, to->value);
+      report_dims(in, e->why, from->value, to->value, to);
     }
     return;
   }
   if (!dim_is_number(from->value)) return;
-  if (dim_is_hole(to->seen)) to->seen = from->value;
+  if (dim_is_hole(to->seen)) {
+    to->seen = from->value;
+    to->seen_at = e->why ? e->why->span : SPAN_NONE;
+  }
   if (to->seen != from->value) {
-    report_dims(in, e->why, from->value, to->seen);
+    report_dims(in, e->why, from->value, to->seen, to);
   }
 }
 

@@ -142,17 +142,20 @@ static void join_branch(Infer *in, const Expr *branch, Ty *result,
   require_flow(in, infer_expr(in, branch), result, why);
 }
 
-/* a && b and a || b: `if`s of which one branch is a literal. */
+/* a && b and a || b: `if`s of which one branch is a literal.  Where one operand
+ * is no bool scalar the others likely are none either. */
 static Ty *infer_logical(Infer *in, const Expr *e, Ty *head) {
   int second = e->sugar == SUGAR_AND ? 1 : 2;
+  bool fits = true;
   for (int i = 0; i < e->count; i++) {
     const Expr *arg = e->args[i];
     Ty *t = i == 0 && head ? head : infer_expr(in, arg);
-    if (i > 0 && i != second) continue;
-    require_flow(in, t, in->boolean,
-                 (Why){.kind = WHY_LOGICAL, .span = arg->span});
+    if (!fits || (i > 0 && i != second)) continue;
+    fits = require_flow(in, t, in->boolean,
+                        (Why){.kind = WHY_LOGICAL, .span = arg->span}) &&
+           ty_head(t)->kind != K_ERROR;
   }
-  return in->boolean;
+  return fits ? in->boolean : in->error;
 }
 
 /*   c : bool    a : s1    b : s2    s1 ~> t    s2 ~> t

@@ -24,7 +24,8 @@ typedef struct Link {
 typedef struct Slot {
   struct Slot *same;   /* it is one with that one */
   Dim value;
-  Dim seen;            /* the final check: the number that flowed in */
+  Dim seen;            /* the final check: the number that flowed in first, */
+  Span seen_at;        /* and the value that brought it */
   bool fixed;          /* by an annotation, or since its component is done */
   bool dirty;          /* waits to be propagated */
   Span from;           /* where its value comes from */
@@ -237,6 +238,8 @@ static inline Ty *ty_head(Ty *t) {
 void ty_settle(Ty *t);
 /* As text for messages, in the scratch arena. */
 const char *ty_text(Infer *in, Ty *t);
+/* The same, with the numbers that dimensions had before they were widened. */
+const char *ty_text_narrow(Infer *in, Ty *t);
 
 /* --- Agreement (unify.c): false sets in->conflict ------------------------ */
 
@@ -329,15 +332,16 @@ Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
 /* --- Finishing (zonk.c) -------------------------------------------------- */
 
 const Type *zonk(Infer *in, Ty *t);
-/* As far as it is known, for messages. */
-const Type *zonk_partly(Infer *in, Ty *t);
+/* As far as it is known, for messages; `narrow`: before widening. */
+const Type *zonk_partly(Infer *in, Ty *t, bool narrow);
 /* Fills in every type; variables that nothing determines are reported. */
 void zonk_program(Infer *in);
 
 /* --- Messages (message.c) ------------------------------------------------ */
 
 void report_mismatch(Infer *in, Why *why);
-void report_dims(Infer *in, Why *why, Dim from, Dim to);
+/* A value's dim `from` does not fit `to`, which `slot` has or had first. */
+void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot);
 void report_rule(Infer *in, Constraint *c, const RuleCall *call);
 void report_stuck(Infer *in, Constraint *c);
 

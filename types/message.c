@@ -72,13 +72,26 @@ static bool ends_in_semicolon(Infer *in, Span span) {
   return len > 0 && *text == ';';
 }
 
+/* Where a bool scalar is wanted. */
+static bool hint_truth(Diag *d, const Why *why, const Ty *found) {
+  bool logical = why->kind == WHY_LOGICAL;
+  if ((!logical && why->kind != WHY_CONDITION) || found->kind != K_TENSOR) {
+    return false;
+  }
+  if (is_number(found)) {
+    diag_hint(d, "a number is compared to make a bool: %%x != 0");
+  } else if (logical) {
+    diag_hint(d, "element by element it is logical_and(%%a, %%b) or "
+              "logical_or(%%a, %%b), of tensors of bool");
+  } else {
+    diag_hint(d, "a tensor of bool gives one by all(%%x) or any(%%x)");
+  }
+  return true;
+}
+
 static void hint_remedy(Infer *in, Diag *d, const Why *why) {
   const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
-  bool truth = why->kind == WHY_CONDITION || why->kind == WHY_LOGICAL;
-  if (truth && is_number(found)) {
-    diag_hint(d, "a number is compared to make a bool: %%x != 0");
-    return;
-  }
+  if (hint_truth(d, why, found)) return;
   bool nothing = found->kind == K_TUPLE && found->count == 0;
   if (nothing && ends_in_semicolon(in, why->span)) {
     diag_hint(d, "a `;` after the last expression makes the value `()`: "
@@ -161,8 +174,8 @@ static void add_marked(StrBuf *out, const char *label, const char *text,
 
 /* Shows both types with the part marked in which they differ, unless they
  * differ as a whole. */
-static void note_parts(Infer *in, Diag *d, const Why *why) {
-  const char *a = ty_text(in, why->expected), *b = ty_text(in, why->found);
+static void note_parts(Infer *in, Diag *d, const Why *why, const char *a) {
+  const char *b = ty_text(in, why->found);
   size_t before = 0, after = 0, n = strlen(a), m = strlen(b);
   while (a[before] && a[before] == b[before]) before++;
   while (after < n - before && after < m - before &&
@@ -178,14 +191,14 @@ static void note_parts(Infer *in, Diag *d, const Why *why) {
   strbuf_done(&out);
 }
 
-static void finish(Infer *in, Diag *d, Why *why) {
+/* What was found, and where the other side comes from. */
+static void note_sides(Infer *in, Diag *d, Why *why, const char *expected) {
   why->reported = true;
   diag_caption(d, "%s", ty_text(in, why->found));
   const char *side = other_side[why->kind];
   if (side && span_exists(why->other)) {
-    diag_note(d, why->other, "%s: %s", side, ty_text(in, why->expected));
+    diag_note(d, why->other, "%s: %s", side, expected);
   }
-  note_parts(in, d, why);
 }
 
 /* The other way round: what is matched is what the pattern has to fit. */
@@ -205,10 +218,12 @@ void report_mismatch(Infer *in, Why *why) {
     report_pattern(in, why);
     return;
   }
+  const char *expected = ty_text(in, why->expected);
   Diag *d = diag_error(in->p->diags, code_of(in, why), why->span,
-                       "%s: expected %s, found %s", subject(in, why),
-                       ty_text(in, why->expected), ty_text(in, why->found));
-  finish(in, d, why);
+                       "%s: expected %s, found %s", subject(in, why), expected,
+                       ty_text(in, why->found));
+  note_sides(in, d, why, expected);
+  note_parts(in, d, why, expected);
   note_difference(in, d, why);
   hint_remedy(in, d, why);
 }
@@ -222,7 +237,16 @@ static const char *dim_text(Infer *in, Dim d) {
   return copy;
 }
 
-void report_dims(Infer *in, Why *why, Dim from, Dim to) {
+/* The value that gave the dimension first, unless it is shown already. */
+static void note_first(Infer *in, Diag *d, const Why *why, const Slot *slot) {
+  Span at = slot->seen_at;
+  if (!span_exists(at) || slot->fixed) return;
+  if (at.lo == why->span.lo || at.lo == why->other.lo) return;
+  diag_note(d, at, "this dimension, %s, comes from here",
+            dim_text(in, slot->seen));
+}
+
+void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot) {
   if (!why || why->reported) return;
   if (!why->found) {
     why->reported = true;
@@ -231,10 +255,13 @@ void report_dims(Infer *in, Why *why, Dim from, Dim to) {
                dim_text(in, from));
     return;
   }
+  const char *expected = ty_text_narrow(in, why->expected);
   Diag *d = diag_error(in->p->diags, E0209, why->span,
-                       "%s: expected %s, found %s", subject(in, why),
-                       ty_text(in, why->expected), ty_text(in, why->found));
-  finish(in, d, why);
+                       "%s: expected %s, found %s", subject(in, why), expected,
+                       ty_text(in, why->found));
+  note_sides(in, d, why, expected);
+  note_first(in, d, why, slot);
+  note_parts(in, d, why, expected);
   diag_note(d, SPAN_NONE, "dimensions %s and %s differ", dim_text(in, to),
             dim_text(in, from));
 }

@@ -182,11 +182,19 @@ Ty *ty_of_type(Infer *in, const Type *t) {
 
 enum { TEXT_MAX = 2000 };
 
-const char *ty_text(Infer *in, Ty *t) {
+static const char *text_of(Infer *in, const Type *t) {
   StrBuf text;
   strbuf_init(&text, in->mem);
-  type_print(in->types, &text, zonk_partly(in, t), TEXT_MAX);
+  type_print(in->types, &text, t, TEXT_MAX);
   const char *copy = arena_strndup(in->arena, strbuf_text(&text), text.len);
   strbuf_done(&text);
   return copy;
+}
+
+const char *ty_text(Infer *in, Ty *t) {
+  return text_of(in, zonk_partly(in, t, false));
+}
+
+const char *ty_text_narrow(Infer *in, Ty *t) {
+  return text_of(in, zonk_partly(in, t, true));
 }

@@ -6,6 +6,7 @@
 typedef struct Zonk {
   Infer *in;
   bool partly;  /* unknown parts stay variables, and nothing is kept */
+  bool narrow;  /* dimensions as they were before they were widened */
 } Zonk;
 
 static const Type *zonk_node(Zonk *z, Ty *t);
@@ -13,7 +14,9 @@ static const Type *zonk_node(Zonk *z, Ty *t);
 static const Type *zonk_tensor(Zonk *z, const Ty *t) {
   Dim dims[RANK_MAX];
   for (int i = 0; i < t->rank; i++) {
-    Dim d = slot_root(t->dims[i])->value;
+    const Slot *slot = slot_root(t->dims[i]);
+    bool widened = dim_is_any(slot->value) && !dim_is_hole(slot->seen);
+    Dim d = z->narrow && widened ? slot->seen : slot->value;
     dims[i] = dim_is_hole(d) ? DIM_ANY : d;
   }
   return type_tensor(z->in->types, (DType)t->dtype, t->rank, dims);
@@ -67,9 +70,9 @@ const Type *zonk(Infer *in, Ty *t) {
   return zonk_node(&(Zonk){.in = in}, t);
 }
 
-const Type *zonk_partly(Infer *in, Ty *t) {
+const Type *zonk_partly(Infer *in, Ty *t, bool narrow) {
   in->mark++;
-  return zonk_node(&(Zonk){.in = in, .partly = true}, t);
+  return zonk_node(&(Zonk){.in = in, .partly = true, .narrow = narrow}, t);
 }
 
 /* --- What nothing determines --------------------------------------------- */

@@ -113,6 +113,8 @@ static RuleStatus check_operands(RuleCall *c) {
   return all;
 }
 
+/* At run time a dimension is `?` where computing it overflowed, or where only
+ * the kernel knows it. */
 static RuleStatus check_size(RuleCall *c, const RuleType *t) {
   if (t->kind == RT_TUPLE) {
     for (int i = 0; i < t->count; i++)
@@ -121,12 +123,15 @@ static RuleStatus check_size(RuleCall *c, const RuleType *t) {
   }
   if (t->kind != RT_TENSOR) return RULE_OK;
   int64_t bytes = (int64_t)dtype_size(t->dtype);
+  bool all_known = !c->dims && c->op->storage != STORE_MAKE, large = false;
   for (int i = 0; i < t->rank; i++)
-    if (dim_is_number(t->dims[i]) && t->dims[i] > 0 &&
-        __builtin_mul_overflow(bytes, t->dims[i], &bytes))
-      return rule_error(c, E0214, -1, "a result of shape %s is too large",
-                        rule_dims_text(c, t->rank, t->dims));
-  return RULE_OK;
+    large |= !dim_is_number(t->dims[i])
+                 ? all_known
+                 : t->dims[i] > 0 &&
+                       __builtin_mul_overflow(bytes, t->dims[i], &bytes);
+  if (!large) return RULE_OK;
+  return rule_error(c, E0214, -1, "a result of shape %s is too large",
+                    rule_dims_text(c, t->rank, t->dims));
 }
 
 /* "a|b|c" as "a", "b" or "c". */

@@ -201,6 +201,12 @@ static bool is_null_node(const AttrExpr *x) {
   return x->kind == AX_INT && x->dtype == DTYPE_NONE && x->integer == 0;
 }
 
+/* "" names no dtype; it is a value where it is the default. */
+static bool lacks_dtype(const AttrSpec *spec, const AttrValue *v) {
+  return spec->type == AT_DTYPE && v->dtype == DTYPE_NONE &&
+         !(spec->text && !*spec->text);
+}
+
 static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
                       Attrs *attrs, Operands *operands) {
   const AttrSpec *spec = &op->attrs[i];
@@ -217,7 +223,9 @@ static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
   }
   *v = (AttrValue){.state = AV_SET, .operand = -1, .dtype = DTYPE_NONE,
                    .count = COUNT_SCALAR};
-  if (!readers[spec->type].read(r, x, v)) wrong_kind(r, op, spec, x);
+  if (!readers[spec->type].read(r, x, v) || lacks_dtype(spec, v)) {
+    wrong_kind(r, op, spec, x);
+  }
 }
 
 static int find_attr(const OpInfo *op, const Name *name) {

@@ -497,11 +497,17 @@ static void put_int(Tensor *out, int64_t i, int64_t v) {
 bool kernel_invert_permutation(OpCall *call) {
   const Tensor *x = call->args[0];
   int64_t n = x->shape[0];
-  fill_with(call->outs[0], (Value){0});
+  bool *named = ARENA_ARRAY(call->arena, bool, (size_t)n + 1);
+  if (!named) return op_out_of_memory(call);
+  memset(named, 0, (size_t)n);
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
     int64_t at = tensor_i64_at(x, i);
     if (at < 0 || at >= n) return out_of_range(call, at, n);
+    if (named[at])
+      return op_fault(call, E0604, "%lld stands twice in what should be a "
+                      "permutation", (long long)at);
+    named[at] = true;
     put_int(call->outs[0], at, i);
   }
   return true;

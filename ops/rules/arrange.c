@@ -91,7 +91,8 @@ static RuleStatus depth_space(RuleCall *c, bool to_space) {
       layout_axis(&l, 'W') < 0)
     return rule_error(c, E0303, -1, "layout is NCHW or NHWC");
   if (block < 1 || block > 1 << 15)
-    return rule_error(c, E0303, -1, "block_size %lld", (long long)block);
+    return rule_error(c, E0303, -1, "block_size is 1 to %d, not %lld", 1 << 15,
+                      (long long)block);
   if (!rule_rank(c, 0, 4) ||
       !scale_axis(c, &x, layout_axis(&l, 'C'), block * block, to_space) ||
       !scale_axis(c, &x, layout_axis(&l, 'H'), block, !to_space) ||
@@ -132,7 +133,8 @@ static bool block_shape(RuleCall *c, const AttrValue **block) {
   for (int i = 0; good && i < (*block)->count; i++)
     good = (*block)->ints[i] > 0 && (*block)->ints[i] < 1 << 20;
   if (!good && !c->message)
-    rule_error(c, E0303, 0, "`block_shape` does not fit data %s",
+    rule_error(c, E0303, 0, "`block_shape` holds numbers from 1 on, fewer than "
+               "data %s has axes",
                rule_shape(c, 0));
   return good;
 }

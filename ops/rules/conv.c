@@ -19,6 +19,15 @@ static bool weight_order(const char *text, Conv *conv) {
   return true;
 }
 
+static bool output_padding_fits(const Attrs *attrs, int spatial) {
+  bool fits = window_count_is(attrs, ATTR_output_padding, spatial, false);
+  for (int k = SPATIAL_MAX - spatial; k < SPATIAL_MAX; k++) {
+    int64_t v = window_value(attrs, ATTR_output_padding, spatial, k, 0);
+    fits = fits && v >= 0 && v < (int64_t)1 << 31;
+  }
+  return fits;
+}
+
 const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
   *conv = (Conv){.transposed = transposed};
   conv->spatial = window_rank(attrs->op, ATTR_data_layout);
@@ -35,6 +44,10 @@ const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
   if (!window_axes(attrs, conv->spatial, conv->axes))
     return "strides and dilation are at least 1, padding at least 0: one "
            "number, or one for each axis";
+  if (!window_count_is(attrs, ATTR_kernel_size, conv->spatial, false) ||
+      (transposed && !output_padding_fits(attrs, conv->spatial)))
+    return "kernel_size and output_padding, at least 0, hold one number, or "
+           "one for each axis";
   if (conv->groups < 1) return "groups is at least 1";
   return NULL;
 }
@@ -132,6 +145,9 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
   for (int k = SPATIAL_MAX - conv.spatial; k < SPATIAL_MAX; k++) {
     Dim size = c->args[1].dims[conv.weight.spatial[k]];
     Dim *to = &out[conv.out.spatial[k]];
+    if (dim_is_number(size) && size < 1)
+      return rule_error(c, E0209, 1, "the kernel %s has no elements",
+                        rule_shape(c, 1));
     *to = conv_length(c, &conv, k, x->dims[conv.data.spatial[k]], size);
     if (dim_is_number(*to) && *to < 0)
       return rule_error(c, E0209, 1, "the kernel %s is larger than data %s "

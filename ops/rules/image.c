@@ -33,8 +33,8 @@ RuleStatus rule_resize(RuleCall *c) {
                             : size->ints[k - (SPATIAL_MAX - spatial)];
     int axis = order.spatial[k];
     if (dim_is_number(n) && (n < 0 || (n > 0 && out.dims[axis] == 0)))
-      return rule_error(c, E0303, 0, "data %s cannot be resized to that",
-                        rule_shape(c, 0));
+      return rule_error(c, E0303, 0, "axis %d of data %s cannot have length "
+                        "%s", axis, rule_shape(c, 0), rule_dim_text(c, n));
     out.dims[axis] = n;
   }
   if (dtype == DT_BOOL)

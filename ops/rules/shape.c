@@ -493,10 +493,14 @@ RuleStatus rule_strided_slice(RuleCall *c) {
   if (count > x.rank)
     return rule_error(c, E0303, -1, "slices %d axes of data %s", count,
                       rule_shape(c, 0));
+  AxisSet seen = 0;
   for (int i = 0; i < count; i++) {
     int axis;
     if (!rule_axis_value(c, slice_axis(c->attrs, i), x.rank, &axis))
       return RULE_ERROR;
+    if (seen >> axis & 1)
+      return rule_error(c, E0303, -1, "axis %d is named twice", axis);
+    seen |= 1u << axis;
     RuleStatus status = slice_dim(c, i, axis, &x.dims[axis]);
     if (status != RULE_OK) return status;
   }

@@ -27,9 +27,10 @@ RuleStatus rule_stft(RuleCall *c) {
       !rule_fits(c, 1, 1, &width))
     return RULE_ERROR;
   if (x.rank < 1 || x.rank > 2 || n < 1 || hop < 1 || width < 1 || width > n)
-    return rule_error(c, E0303, 0, "data %s, n_fft %lld, hop_length %lld, "
-                      "win_length %lld", rule_shape(c, 0), (long long)n,
-                      (long long)hop, (long long)width);
+    return rule_error(c, E0303, 0, "takes 1 or 2 dims, not data %s; "
+                      "hop_length %lld is at least 1, win_length %lld from 1 "
+                      "to n_fft, %lld", rule_shape(c, 0), (long long)hop,
+                      (long long)width, (long long)n);
   Dim room = dim_sub(c->dims, x.dims[x.rank - 1], n);
   if (dim_is_number(room) && room < 0)
     return rule_error(c, E0209, 0, "data %s is shorter than n_fft",

@@ -47,7 +47,7 @@ static bool has_attr(const Attrs *attrs, AttrName name) {
   return false;
 }
 
-static bool count_is(const Attrs *attrs, AttrName name, int spatial,
+bool window_count_is(const Attrs *attrs, AttrName name, int spatial,
                      bool both_sides) {
   const AttrValue *v = attr_get(attrs, name);
   if (v->state != AV_SET || v->count == 0) return true;
@@ -73,9 +73,9 @@ static void padding_axis(const Attrs *attrs, int spatial, int k,
 bool window_axes(const Attrs *attrs, int spatial,
                  WindowAxis axes[SPATIAL_MAX]) {
   bool dilates = has_attr(attrs, ATTR_dilation);
-  if (!count_is(attrs, ATTR_strides, spatial, false) ||
-      !count_is(attrs, ATTR_padding, spatial, true) ||
-      (dilates && !count_is(attrs, ATTR_dilation, spatial, false)))
+  if (!window_count_is(attrs, ATTR_strides, spatial, false) ||
+      !window_count_is(attrs, ATTR_padding, spatial, true) ||
+      (dilates && !window_count_is(attrs, ATTR_dilation, spatial, false)))
     return false;
   for (int k = 0; k < SPATIAL_MAX; k++) {
     WindowAxis *a = &axes[k];
@@ -130,7 +130,8 @@ static bool pool_order(RuleCall *c, int i, AxisOrder *order) {
 }
 
 static bool pool_axes(RuleCall *c, int spatial, WindowAxis *axes) {
-  bool good = window_axes(c->attrs, spatial, axes);
+  bool good = window_axes(c->attrs, spatial, axes) &&
+              window_count_is(c->attrs, ATTR_pool_size, spatial, false);
   for (int k = 0; k < SPATIAL_MAX && good; k++) {
     axes[k].size = window_value(c->attrs, ATTR_pool_size, spatial, k, 1);
     good = in_range(axes[k].size, 1);
@@ -191,7 +192,8 @@ RuleStatus rule_adaptive_pool(RuleCall *c) {
     return RULE_ERROR;
   RuleType out = c->args[0];
   bool global = !has_attr(c->attrs, ATTR_output_size);
-  if (!global && !count_is(c->attrs, ATTR_output_size, out.rank - 2, false))
+  if (!global &&
+      !window_count_is(c->attrs, ATTR_output_size, out.rank - 2, false))
     return rule_error(c, E0303, -1, "output_size holds one number, or one for "
                       "each axis");
   for (int k = 0; k < SPATIAL_MAX; k++) {

@@ -32,6 +32,9 @@ bool axis_order(const char *layout, char first, char second, int spatial,
  * when one is out of range.  `size` is left as it is. */
 bool window_axes(const Attrs *attrs, int spatial,
                  WindowAxis axes[SPATIAL_MAX]);
+/* Does a list attribute hold one value, one for each axis, or two? */
+bool window_count_is(const struct Attrs *attrs, AttrName name, int spatial,
+                     bool both_sides);
 /* Value k of a list attribute of that kind, or `otherwise`. */
 int64_t window_value(const Attrs *attrs, AttrName name, int spatial, int k,
                      int64_t otherwise);

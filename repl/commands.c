@@ -133,6 +133,7 @@ static const ReplCommand table[] = {
     {"fork", "[NAME]", state_run_fork, "go on in a copy, or go back: main"},
     {"reset", "", state_run_reset, "give every cell what it began with"},
     {"step", "ITEMS", step_run, "show how they are evaluated, step by step"},
+    {"dbg", "ITEMS", dbg_run, "evaluate, and show what each name is bound to"},
     {"time", "ITEMS", measure_time, "evaluate, and say how long it took"},
     {"bench", "@NAME", measure_bench, "call a function of no parameters often"},
     {"profile", "ITEMS", measure_profile, "evaluate, and say where time went"},

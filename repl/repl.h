@@ -83,6 +83,11 @@ void measure_limit(Repl *r, const char *rest);
 /* --- step.c ------------------------------------------------------------- */
 
 void step_run(Repl *r, const char *items);
+/* Before and after items are evaluated by a stepper. */
+bool step_add(Repl *r, const char *items);
+void step_leave(Repl *r);
+/* dbg.c */
+void dbg_run(Repl *r, const char *items);
 
 /* --- inspect.c: what a name stands for ---------------------------------- */
 

@@ -363,6 +363,15 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
 
 /* --- :step --------------------------------------------------------------- */
 
+/* Adds items as the next to be evaluated; false after reporting. */
+bool step_add(Repl *r, const char *items) {
+  rly_program *p = r->host->program;
+  rly_status status =
+      rly_program_add_text(p, "<step>", items, strlen(items), 0);
+  host_report(r->host);
+  return status == RLY_OK;
+}
+
 static bool has_lets(const rly_program *p) {
   for (const Unit *u = p->newest; u; u = u->next) {
     for (int i = 0; i < u->step_count; i++) {
@@ -372,22 +381,20 @@ static bool has_lets(const rly_program *p) {
   return false;
 }
 
-/* Nothing that is stepped through stays, so what defines names is evaluated
- * once more, by the session itself. */
-void step_run(Repl *r, const char *items) {
-  rly_program *p = r->host->program;
-  rly_status status =
-      rly_program_add_text(p, "<step>", items, strlen(items), 0);
+/* Nothing that was stepped through stays, so what defines names is evaluated
+ * once more, by the session itself; what failed here has been told. */
+void step_leave(Repl *r) {
   host_report(r->host);
-  if (status != RLY_OK) return;
-  step_through(r->host, r->session, NULL, false);
-  host_report(r->host);
-  if (has_lets(p)) {
-    repl_evaluate(r);
-    return;
-  }
-  rly_session_skip(r->session);
+  if (!has_lets(r->host->program)) rly_session_skip(r->session);
+  else if (rly_session_run(r->session, NULL, NULL) != RLY_OK)
+    rly_session_diagnostics_clear(r->session);
   state_others_skip(r);
+}
+
+void step_run(Repl *r, const char *items) {
+  if (!step_add(r, items)) return;
+  step_through(r->host, r->session, NULL, false);
+  step_leave(r);
 }
 
 /* --- rly step ----------------------------------------------------------- */

@@ -147,7 +147,7 @@ static void say_passed(StepShow *w) {
   if (!passed || w->json) return;
   StrBuf out;
   begin(w, &out);
-  strbuf_addf(&out, "%s  ... %llu step%s passed over", style(w, DIM),
+  strbuf_addf(&out, "%s  (%llu step%s passed over", style(w, DIM),
               (unsigned long long)passed, passed == 1 ? "" : "s");
   const char *between = "; folded: ";
   for (StepFold kind = 0; kind < FOLD_COUNT; kind++) {
@@ -157,7 +157,7 @@ static void say_passed(StepShow *w) {
                 (unsigned long long)n);
     between = ", ";
   }
-  strbuf_addf(&out, "%s\n", style(w, PLAIN));
+  strbuf_addf(&out, ")%s\n", style(w, PLAIN));
   end(w, &out);
 }
 

@@ -41,6 +41,7 @@ struct Stepper {
   bool (*asked)(void *data);
   void *asked_data;
   uint64_t max_depth;
+  PtrMap delayed;        /* a graph node's expression -> its Binding */
 };
 
 /* What a rule is applied to. */

@@ -10,13 +10,13 @@ const folded = step =>
   folds.some(f => f.checked && step.dataset.kinds.includes(f.value + " "));
 
 function show() {
-  const kept = steps.filter(s => !folded(s));
+  const left = steps.filter(folded).length;
   steps.forEach((s, i) => { s.hidden = listed ? folded(s) : i !== at; });
   slider.max = steps.length - 1;
   slider.value = at;
   count.textContent =
     `${steps[at].dataset.step} of ${steps[steps.length - 1].dataset.step}` +
-    (kept.length < steps.length ? `, ${steps.length - kept.length} folded` : "");
+    (left ? `, ${left} folded` : "");
   const next = steps[at + 1];
   becomes.hidden = listed || !next;
   if (next) becomes.querySelector("pre").textContent =

@@ -40,6 +40,7 @@ Stepper *stepper_new(Program *p, StepHost host) {
   VEC_INIT(&s->jobs, s->mem);
   VEC_INIT(&s->breaks, s->mem);
   VEC_INIT(&s->homes, s->mem);
+  ptrmap_init(&s->delayed, s->mem);
   s->machine = step_new(p, host);
   find_homes(s);
   if (s->machine && !mem_exhausted(s->mem)) {
@@ -57,6 +58,7 @@ void stepper_free(Stepper *s) {
   VEC_DONE(&s->jobs);
   VEC_DONE(&s->breaks);
   VEC_DONE(&s->homes);
+  ptrmap_done(&s->delayed);
   mem_free(s->mem, s, sizeof *s);
 }
 

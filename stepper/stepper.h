@@ -15,6 +15,7 @@
  *   stepper.c  moves           select.c  what is folded, where it stops
  *   text.c     program text    brief.c   values and types, in brief
  *   say.c      a sentence      view.c    all of that of a step
+ *   bound.c    names and what they got
  *   page.c     steps as an HTML page, as JSON */
 #ifndef STEPPER_STEPPER_H
 #define STEPPER_STEPPER_H
@@ -134,6 +135,29 @@ typedef struct StepCut {
   size_t before, behind;   /* lines */
 } StepCut;
 StepCut stepper_cut(const StepView *v, size_t lines);
+
+/* --- Names (bound.c) ------------------------------------------------------ */
+
+/* A let, a graph node or a definition that has its value. */
+typedef struct StepBound {
+  const char *sigil, *name;
+  const Type *type;
+  const StepValue *value;
+  Span span;
+  bool library;     /* it stands in the library */
+  uint32_t depth;   /* of the frame that waited for the value */
+} StepBound;
+
+/* Those of the step that it has just come to; each step is to be asked. */
+void stepper_each_bound(Stepper *s,
+                        void (*visit)(void *data, const StepBound *b),
+                        void *data);
+/* "%x : Tensor[(2), float32] = [1.0, 3.0]  2 elements, 1.0 to 3.0, mean 2" */
+void stepper_print_bound(Stepper *s, const StepBound *b, StrBuf *out);
+/* How many frames there are; and the least number of them that was come back to
+ * on the way to this step (UINT32_MAX: none was left). */
+uint32_t stepper_depth(const Stepper *s);
+uint32_t stepper_low(const Stepper *s);
 
 /* --- Pages (page.c) ------------------------------------------------------ */
 

@@ -150,7 +150,7 @@ like(rly({in => "break foo\nbreak add\nbreak\ndelete 1\nbreak\n"}, 'step',
 # --- Folding ----------------------------------------------------------------
 
 $run = rly('step', '--fold', 'names,arithmetic', $fact);
-holds($run->{out}, "  ... 2 steps passed over; folded: names 1, arithmetic 1\n",
+holds($run->{out}, "  (2 steps passed over; folded: names 1, arithmetic 1)\n",
       'folded steps are counted');
 unlike($run->{out}, qr/^\d+ (?:variable|operator)/m, '... and passed over');
 my $map = '@map(fn (%x: int32) { %x + 1 }, Cons(1, Nil));';
@@ -208,6 +208,59 @@ like($run->{err}, qr/E0507/, '... and told');
 rly('step', '--html', $page, '-e', '{ let %a = 1; 2 / (%a - 1) };');
 like(slurp($page), qr/class="error".*Stopped by E0602, after \d+ steps: /s,
      'a run-time error stands in the page');
+
+# --- :step and :dbg at a prompt that is no terminal -------------------------
+
+sub prompt { return rly({in => join "\n", @_}, 'repl') }
+
+my $times = qr/  \d\S* [um]?s$/m;
+$run = prompt('let %x = 5;', ':step %x + 1', '%x');
+like($run->{out},
+     qr/^1 global .*^2 operator .*^value after 2 steps\n6\n5\n\z/ms,
+     ':step shows all steps');
+$run = prompt('let %k = 10;',
+              'let %f = { let %g = fn (%a: int32) { %a + %k }; '
+              . 'fn (%b: int32) -> int32 { %g(%b) * %k } };',
+              ':step %f(2)', ':step { let %h = %f; %h(%k) }');
+like($run->{out}, qr/^120\n.*^200\n\z/ms, 'functions of the session, too');
+$run = prompt(':step 1 +', ':step let %y = 2;', '%y');
+like($run->{out}, qr/^2\n\z/m, 'what :step defines is defined');
+
+$run = prompt(':dbg { let %a = [1f, 3f]; let %b = %a / 0f; let %n = 2;'
+              . ' let %m = 1 / (%n - 2); %b }');
+my @lines = split /\n/, $run->{out};
+is_deeply([map { s/$times//r } @lines],
+          ['%a : Tensor[(2), float32] = [1.0, 3.0]  '
+           . '2 elements, 1 to 3, mean 2',
+           '%b : Tensor[(2), float32] = [inf, inf]  '
+           . '2 elements, inf to inf, 2 inf',
+           '%n : int32 = 2'],
+          ':dbg shows names, types, facts, up to what fails');
+is(scalar(grep { /$times/ } @lines), 3, '... and times');
+like($run->{err}, qr/error\[E0602\]/, '... and the failure');
+$run = prompt('def @main(%x: float32) -> float32 {'
+              . ' %0 = exp(%x); %1 = %0 + 1f; let %y = %1 * %0; %y }',
+              ':dbg @main(0f)', 'let %c = ref(1);',
+              ':dbg { ref_write(%c, 5); let %d = %c; @map(fn (%v: int32) {'
+              . ' let %w = %v + 1; %w }, Cons(1, Nil)) }', '%c');
+is($run->{out} =~ s/$times//gr, <<'END', 'graph nodes, functions, cells');
+%0 : float32 = 1f
+%1 : float32 = 2f
+%y : float32 = 2f
+2f
+%d : ref(int32) = ref(5)
+%w : int32 = 2
+Cons(2, Nil)
+ref(1)
+END
+$run = prompt('def @f(%n: int32) -> int32 { let %m = %n - 1; '
+              . 'if (%m == 0) { 7 } else { @f(%m) } }',
+              ':dbg { let %x = @f(2000); %x }');
+@lines = map { s/$times//r } split /\n/, $run->{out};
+is_deeply([@lines[0, 999 .. 1001, -2, -1]],
+          ['%m : int32 = 1999', '%m : int32 = 1000', '... 981 more bindings',
+           '%m : int32 = 18', '%x : int32 = 7', '7'],
+          'the first thousand and the last');
 
 # --- Inputs -----------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "tensor/dim.h"
+#include "tensor/facts.h"
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 
@@ -646,6 +647,44 @@ static void json(void **state) {
   desk_close(&d);
 }
 
+/* --- Facts --------------------------------------------------------------- */
+
+static void expect_facts(Desk *d, DType dtype, int n, const void *elements,
+                         const char *text) {
+  Dim shape[1] = {n};
+  Tensor *t = tensor_new(&d->heap, dtype, 1, shape);
+  assert_non_null(t);
+  if (n) memcpy(t->data, elements, (size_t)n * dtype_size(dtype));
+  VEC_CLEAR(&d->out);
+  tensor_print_facts(&d->out, t);
+  assert_string_equal(strbuf_text(&d->out), text);
+  tensor_drop(&d->heap, t);
+}
+
+static void facts(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  expect_facts(&d, DT_FLOAT32, 3, (float[]){1, -2, 2.5f},
+               "3 elements, -2 to 2.5, mean 0.5");
+  expect_facts(&d, DT_FLOAT64, 4, (double[]){NAN, 3, -INFINITY, 1},
+               "4 elements, -inf to 3, mean 2, 1 NaN, 1 inf");
+  expect_facts(&d, DT_FLOAT32, 1, (float[]){NAN}, "1 element, 1 NaN");
+  expect_facts(&d, DT_INT64, 2,
+               (int64_t[]){9007199254740993, 9007199254740992},
+               "2 elements, 9007199254740992 to 9007199254740993, "
+               "mean 9.0072e+15");
+  expect_facts(&d, DT_UINT64, 2, (uint64_t[]){UINT64_MAX, UINT64_MAX - 1},
+               "2 elements, 18446744073709551614 to 18446744073709551615, "
+               "mean 1.84467e+19");
+  expect_facts(&d, DT_UINT8, 2, (uint8_t[]){0, 255},
+               "2 elements, 0 to 255, mean 127.5");
+  expect_facts(&d, DT_BOOL, 3, (bool[]){true, false, true},
+               "2 True, 1 False");
+  expect_facts(&d, DT_INT32, 0, NULL, "0 elements");
+  desk_close(&d);
+}
+
 /* --- Dimensions ---------------------------------------------------------- */
 
 typedef struct Names {
@@ -881,6 +920,7 @@ int main(void) {
       cmocka_unit_test(blocks),
       cmocka_unit_test(blocks_stay_small),
       cmocka_unit_test(json),
+      cmocka_unit_test(facts),
       cmocka_unit_test(dim_forms),
       cmocka_unit_test(dim_numbers),
       cmocka_unit_test(dim_substitution),

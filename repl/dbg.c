@@ -1,0 +1,150 @@
+/* :dbg: what each name is bound to, in order, with its type, facts about its
+ * value and the time that it took.  The step machine evaluates, on copies of
+ * the session's values; what has been shown stays when a later one fails. */
+#include <stdio.h>
+#include <time.h>
+
+#include "lib/handles.h"
+#include "repl/repl.h"
+#include "repl/step.h"
+
+/* So many bindings are shown, and the last ones. */
+enum { SHOWN_MOST = 1000, LAST_MOST = 20, ASK_EVERY = 1024 };
+
+typedef struct Dbg {
+  Host *host;
+  Stepper *stepper;
+  double before;        /* when the step before had been done */
+  VEC(double) starts;   /* of frames, the outermost first */
+  uint64_t count;       /* of bindings */
+  StrBuf last[LAST_MOST];  /* those beyond SHOWN_MOST, in a ring */
+  uint64_t steps;
+  double deadline;      /* 0: none */
+} Dbg;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* --- Time --------------------------------------------------------------- */
+
+/* Frames that are new began when the step before had been done. */
+static void keep_starts(Dbg *d) {
+  uint32_t low = stepper_low(d->stepper), depth = stepper_depth(d->stepper);
+  if (low < d->starts.len) d->starts.len = low;
+  while (d->starts.len < depth && !mem_exhausted(d->starts.mem)) {
+    VEC_PUSH(&d->starts, d->before);
+  }
+  d->before = now();
+}
+
+static double time_of(const Dbg *d, uint32_t depth) {
+  return now() - (depth - 1 < d->starts.len ? d->starts.data[depth - 1]
+                                            : d->before);
+}
+
+static void add_seconds(StrBuf *out, double s) {
+  if (s < 1e-3) strbuf_addf(out, "  %.3g us", s * 1e6);
+  else if (s < 1) strbuf_addf(out, "  %.3g ms", s * 1e3);
+  else strbuf_addf(out, "  %.3g s", s);
+}
+
+/* --- Names -------------------------------------------------------------- */
+
+static void add_line(Dbg *d, const StepBound *b, StrBuf *out) {
+  double seconds = time_of(d, b->depth);
+  stepper_print_bound(d->stepper, b, out);
+  add_seconds(out, seconds);
+  strbuf_add_char(out, '\n');
+}
+
+static void put(Dbg *d, StrBuf *out) {
+  host_write(d->host, strbuf_text(out), out->len);
+  VEC_CLEAR(out);
+}
+
+static void show(void *dbg, const StepBound *b) {
+  Dbg *d = dbg;
+  if (b->library) return;
+  StrBuf *line = &d->last[d->count % LAST_MOST];
+  VEC_CLEAR(line);
+  add_line(d, b, line);
+  if (d->count++ < SHOWN_MOST) put(d, line);
+}
+
+/* What was left out and, of that, the end. */
+static void show_last(Dbg *d) {
+  uint64_t left = d->count > SHOWN_MOST ? d->count - SHOWN_MOST : 0;
+  uint64_t kept = left < LAST_MOST ? left : LAST_MOST;
+  if (left > kept) {
+    printf("... %llu more bindings\n", (unsigned long long)(left - kept));
+    fflush(stdout);
+  }
+  for (uint64_t i = d->count - kept; i < d->count; i++) {
+    put(d, &d->last[i % LAST_MOST]);
+  }
+  d->count = 0;
+}
+
+static bool is_up(Dbg *d) {
+  if (++d->steps % ASK_EVERY) return false;
+  return host_was_interrupted() || (d->deadline > 0 && now() > d->deadline);
+}
+
+/* --- The end ------------------------------------------------------------ */
+
+static void show_value(Dbg *d) {
+  StepMachine *m = stepper_machine(d->stepper);
+  StrBuf out;
+  show_last(d);
+  strbuf_init(&out, d->starts.mem);
+  step_print(m, &out, step_result(m), terminal_width());
+  strbuf_add_char(&out, '\n');
+  put(d, &out);
+  strbuf_done(&out);
+}
+
+static void show_fault(Dbg *d) {
+  rly_context *cx = d->host->cx;
+  const StepFault *f = step_fault(stepper_machine(d->stepper));
+  diag_new(&cx->diags, SEV_RUNTIME, f->code, f->span, "%s", f->message);
+  host_report(d->host);
+}
+
+static void evaluate(Dbg *d) {
+  bool stopped = false;
+  StepStop stop = STOP_STEP;
+  d->before = now();
+  while (!stopped && stop != STOP_END && stop != STOP_LIMIT) {
+    stop = stepper_move(d->stepper, MOVE_STEP);
+    if (stop == STOP_END || stop == STOP_LIMIT) break;
+    stepper_each_bound(d->stepper, show, d);
+    keep_starts(d);
+    if (stop == STOP_VALUE) show_value(d);
+    stopped = is_up(d);
+  }
+  show_last(d);
+  if (stopped) {
+    fprintf(stderr, "stopped after %llu steps\n", (unsigned long long)d->steps);
+  } else if (step_fault(stepper_machine(d->stepper))->message) {
+    show_fault(d);
+  }
+}
+
+void dbg_run(Repl *r, const char *items) {
+  double timeout = r->host->cli->limits.timeout;
+  Dbg d = {.host = r->host, .deadline = timeout > 0 ? now() + timeout : 0};
+  if (!step_add(r, items)) return;
+  Mem *mem = r->host->program->ir->mem;
+  VEC_INIT(&d.starts, mem);
+  for (int i = 0; i < LAST_MOST; i++) strbuf_init(&d.last[i], mem);
+  host_was_interrupted();  /* what was before does not count */
+  d.stepper = session_stepper(r->session);
+  if (d.stepper) evaluate(&d);
+  stepper_free(d.stepper);
+  VEC_DONE(&d.starts);
+  for (int i = 0; i < LAST_MOST; i++) strbuf_done(&d.last[i]);
+  step_leave(r);
+}

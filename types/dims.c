@@ -146,7 +146,7 @@ static void judge(Infer *in, const Edge *e) {
   if (!dim_is_number(from->value)) return;
   if (dim_is_hole(to->seen)) {
     to->seen = from->value;
-    to->seen_at = e->why ? e->why->span : SPAN_NONE;
+    if (e->why && e->why->found) to->seen_at = e->why->span;
   }
   if (to->seen != from->value) {
     report_dims(in, e->why, from->value, to->seen, to);

@@ -238,7 +238,7 @@ static inline Ty *ty_head(Ty *t) {
 void ty_settle(Ty *t);
 /* As text for messages, in the scratch arena. */
 const char *ty_text(Infer *in, Ty *t);
-/* The same, with the numbers that dimensions had before they were widened. */
+/* The same, with the numbers that dimensions had first. */
 const char *ty_text_narrow(Infer *in, Ty *t);
 
 /* --- Agreement (unify.c): false sets in->conflict ------------------------ */
@@ -259,6 +259,10 @@ Slot *slot_new(Infer *in, Dim value, bool fixed, Span from);
 static inline Slot *slot_root(Slot *s) {
   while (s->same) s = s->same;
   return s;
+}
+/* What it was before a clash, or before it was widened. */
+static inline Dim slot_first(const Slot *s) {
+  return dim_is_hole(s->seen) ? s->value : s->seen;
 }
 void slot_flow(Infer *in, Slot *from, Slot *to, Why *why);
 /* Both are to be the same; where one is not known, what is taken out of the
@@ -332,7 +336,7 @@ Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
 /* --- Finishing (zonk.c) -------------------------------------------------- */
 
 const Type *zonk(Infer *in, Ty *t);
-/* As far as it is known, for messages; `narrow`: before widening. */
+/* As far as it is known, for messages; `narrow`: by slot_first. */
 const Type *zonk_partly(Infer *in, Ty *t, bool narrow);
 /* Fills in every type; variables that nothing determines are reported. */
 void zonk_program(Infer *in);

@@ -246,6 +246,19 @@ static void note_first(Infer *in, Diag *d, const Why *why, const Slot *slot) {
             dim_text(in, slot->seen));
 }
 
+/* Weights of the layout that other systems keep: (inputs, outputs). */
+static void hint_transposed(Diag *d, const Why *why) {
+  const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
+  if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
+  if (found->rank != 2 || wanted->rank != 2) return;
+  for (int i = 0; i < 2; i++) {
+    Dim d = slot_root(found->dims[i])->value;
+    Dim other = slot_first(slot_root(wanted->dims[1 - i]));
+    if (dim_equal(d, other) != YES) return;
+  }
+  diag_hint(d, "it looks transposed: write transpose(...)");
+}
+
 void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot) {
   if (!why || why->reported) return;
   if (!why->found) {
@@ -264,6 +277,7 @@ void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot) {
   note_parts(in, d, why, expected);
   diag_note(d, SPAN_NONE, "dimensions %s and %s differ", dim_text(in, to),
             dim_text(in, from));
+  hint_transposed(d, why);
 }
 
 /* --- Operators ----------------------------------------------------------- */

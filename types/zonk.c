@@ -6,7 +6,7 @@
 typedef struct Zonk {
   Infer *in;
   bool partly;  /* unknown parts stay variables, and nothing is kept */
-  bool narrow;  /* dimensions as they were before they were widened */
+  bool narrow;  /* dimensions as they were first */
 } Zonk;
 
 static const Type *zonk_node(Zonk *z, Ty *t);
@@ -15,8 +15,7 @@ static const Type *zonk_tensor(Zonk *z, const Ty *t) {
   Dim dims[RANK_MAX];
   for (int i = 0; i < t->rank; i++) {
     const Slot *slot = slot_root(t->dims[i]);
-    bool widened = dim_is_any(slot->value) && !dim_is_hole(slot->seen);
-    Dim d = z->narrow && widened ? slot->seen : slot->value;
+    Dim d = z->narrow ? slot_first(slot) : slot->value;
     dims[i] = dim_is_hole(d) ? DIM_ANY : d;
   }
   return type_tensor(z->in->types, (DType)t->dtype, t->rank, dims);

@@ -88,11 +88,34 @@ static rly_status call_entry(Host *h, rly_session *s,
   return status;
 }
 
+typedef struct Shown {
+  Host *host;
+  rly_value *last;
+} Shown;
+
+static void show_and_keep(void *data, rly_value *value) {
+  Shown *shown = data;
+  host_show(shown->host, value);
+  rly_value_free(shown->last);
+  shown->last = rly_value_keep(value);
+}
+
+/* The text's items.  Each expression's value is printed in its place; for
+ * --outputs the result is that of the last. */
+static rly_status run_items(Host *h, rly_session *s) {
+  Shown shown = {.host = h};
+  rly_status status = rly_session_run(s, show_and_keep, &shown);
+  if (status == RLY_OK && h->cli->outputs && shown.last)
+    status = rly_value_write(shown.last, h->cli->outputs);
+  rly_value_free(shown.last);
+  return status;
+}
+
 /* One run in the given session: the entry, or the text's items. */
 static rly_status run_once(Host *h, rly_session *s, const rly_function *entry,
                            bool show) {
-  return entry ? call_entry(h, s, entry, show)
-               : rly_session_run(s, show ? host_show : NULL, h);
+  if (entry) return call_entry(h, s, entry, show);
+  return show ? run_items(h, s) : rly_session_run(s, NULL, NULL);
 }
 
 static double now(void) {

@@ -156,6 +156,17 @@ unknown('def @f(%n: int32) { match (arange(%n)) { %v => %v * 2 } }
    [1, 'so `%v` is Tensor[(?), int32]'],
    [1, 'so the result of `@f` is Tensor[(?), int32]']]);
 
+unknown('def @f[n: Dim](%x: Tensor[(n), float32]) { %x * 2f }
+def @g(%y: Tensor[(?), float32]) { @f(%y) }',
+  'a name that a call does not know',
+  [[2, '`%y` is declared with `?`'],
+   [2, 'so the result of `@g` is Tensor[(?), float32]']]);
+
+static('def @f[n: Dim](%x: Tensor[(n), float32]) {
+          concatenate((%x, %x), axis=0) }
+def @g[m: Dim](%y: Tensor[(m, 3), float32]) {
+  @f(reshape(%y, newshape=[m * 3])) }', 'names of names are known');
+
 # --- Several files ----------------------------------------------------------
 
 # Each is a program of its own: one's names are not the other's.

@@ -337,6 +337,16 @@ gives(rly('run', '--outputs', $out, $circular), 2, '', qr/E0507.*no end/,
 gives(rly('run', '--outputs', scratch('none/r'), $several), 2, '', qr/E0507/,
       'an unwritable place');
 
+my $shown = scratch('out/shown.safetensors');
+gives(rly('-e', '1; (2f, [3, 4])', '--outputs', $shown), 0,
+      "1\n(2f, Tensor[(2), int32] [3, 4])\n", '', 'expressions print');
+my $last = tensors($shown);
+is_deeply([map { [@{$last->{"out$_"}}{qw(dtype shape)}] } 0 .. 1],
+          [['F32', []], ['I32', [2]]], 'and the last is written');
+is(() = grep({ /^out/ } keys %$last), 2, 'and no other');
+gives(rly('-e', '(1, 2)', '--outputs', scratch('out/two.npy')), 2,
+      "(1, 2)\n", qr/E0507.*one tensor/, 'or what hinders it is said');
+
 SKIP: {
   skip 'no /dev/full', 2 unless -c '/dev/full';
   gives(rly({out => '/dev/full'}, '-e', '1'), 2, qr//,

@@ -100,5 +100,6 @@ void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out);
 void diag_render_json(const Diag *d, SourceMap *sources, StrBuf *out);
 void diags_render(const Diags *s, SourceMap *sources, bool colour,
                   StrBuf *out);
+void diags_render_json(const Diags *s, SourceMap *sources, StrBuf *out);
 
 #endif

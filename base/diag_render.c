@@ -192,14 +192,21 @@ static int compare_placed(const void *a, const void *b) {
   return x->order < y->order ? -1 : 1;
 }
 
-void diags_render(const Diags *s, SourceMap *sources, bool colour,
-                  StrBuf *out) {
-  VEC(Placed) placed;
-  VEC_INIT(&placed, out->mem);
+typedef VEC(Placed) PlacedList;
+
+static PlacedList in_order(const Diags *s, Mem *mem) {
+  PlacedList placed;
+  VEC_INIT(&placed, mem);
   for (size_t i = 0; i < s->list.len; i++)
     VEC_PUSH(&placed, (Placed){s->list.data[i], i});
   if (placed.len)
     qsort(placed.data, placed.len, sizeof(Placed), compare_placed);
+  return placed;
+}
+
+void diags_render(const Diags *s, SourceMap *sources, bool colour,
+                  StrBuf *out) {
+  PlacedList placed = in_order(s, out->mem);
   for (size_t i = 0; i < placed.len; i++)
     diag_render(placed.data[i].diag, sources, colour, out);
   size_t more = s->suppressed ? s->errors - DIAG_MAX_ERRORS : 0;
@@ -276,4 +283,11 @@ void diag_render_json(const Diag *d, SourceMap *sources, StrBuf *out) {
   json_text(out, "hint", d->hint);
   json_trace(d, sources, out);
   strbuf_add(out, "}\n");
+}
+
+void diags_render_json(const Diags *s, SourceMap *sources, StrBuf *out) {
+  PlacedList placed = in_order(s, out->mem);
+  for (size_t i = 0; i < placed.len; i++)
+    diag_render_json(placed.data[i].diag, sources, out);
+  VEC_DONE(&placed);
 }

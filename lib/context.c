@@ -107,8 +107,7 @@ static char *render_json(rly_context *cx, const Diags *diags) {
   StrBuf out;
   strbuf_init(&out, &cx->mem);
   context_lock(cx);
-  for (size_t i = 0; i < diags->list.len; i++)
-    diag_render_json(diags->list.data[i], &cx->sources, &out);
+  diags_render_json(diags, &cx->sources, &out);
   context_unlock(cx);
   return text_take(cx, &out);
 }

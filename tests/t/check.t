@@ -66,6 +66,11 @@ is($found[0]{message}, 'the variable `%valeu` is not bound here',
 is($found[0]{hint}, 'did you mean `%value`?', 'the hint');
 is_deeply($found[0]{notes}, [], 'the notes');
 
+my $sorted = rly('check', '--json',
+                 spew($path, "def \@f() { 1 + 2f }\ndef \@g() { \@h() }"));
+is_deeply([map { json($_)->{line} } split /\n/, $sorted->{out}], [1, 2],
+          'in the order of their places, as text: names are looked up first');
+
 my $note = json(rly('check', '--json',
                     spew($path, "def \@f() { 1 }\ndef \@f() { 2 }"))->{out});
 is_deeply($note->{notes}, [{file => $path, line => 1, column => 5,

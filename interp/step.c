@@ -301,6 +301,7 @@ StepOutcome step_next(StepMachine *m) {
   }
   m->count += m->applied;
   if (!ended) step_enter_record(m);
+  if (mem_exhausted(&m->mem)) return out_of_memory(m);
   return m->outcome;
 }
 

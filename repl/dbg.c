@@ -145,6 +145,7 @@ void dbg_run(Repl *r, const char *items) {
   if (d.stepper) evaluate(&d);
   stepper_free(d.stepper);
   VEC_DONE(&d.starts);
+  session_failed(r->session, RLY_OK);
   for (int i = 0; i < LAST_MOST; i++) strbuf_done(&d.last[i]);
   step_leave(r);
 }

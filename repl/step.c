@@ -358,7 +358,7 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
   }
   if (w.stepper) step_show_done(&w.show);
   stepper_free(w.stepper);
-  return status;
+  return session_failed(s, RLY_OK) == RLY_OK ? status : 3;
 }
 
 /* --- :step --------------------------------------------------------------- */

@@ -10,6 +10,7 @@ typedef struct StepShow {
   Host *host;
   Stepper *stepper;
   StepView view;
+  size_t width;  /* of the terminal; 0: there is none */
   bool json, colour;
 } StepShow;
 

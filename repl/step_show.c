@@ -3,7 +3,9 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/utf8.h"
 #include "lib/handles.h"
 
 enum { LINES_SHOWN = 12, ALL_LINES = 1 << 20 };
@@ -14,6 +16,7 @@ static const char MARK[] = "\e[1;4m", DIM[] = "\e[2m", BOLD[] = "\e[1m",
 void step_show_init(StepShow *w, Host *h, Stepper *s) {
   *w = (StepShow){.host = h, .stepper = s, .json = h->cli->json,
                   .colour = use_color(h->cli, stdout)};
+  if (isatty(STDOUT_FILENO)) w->width = (size_t)terminal_width();
   stepper_view_init(&w->view, h->program->ir->mem);
 }
 
@@ -47,26 +50,56 @@ void step_say(StepShow *w, const char *format, ...) {
   end(w, &out);
 }
 
+/* A line of `before` and the text; on a terminal it is broken between words,
+ * and goes on further in. */
+static void add_words(StepShow *w, StrBuf *out, const char *before,
+                      const char *text, const char *code) {
+  size_t indent = strspn(before, " ") + 2, at = strlen(before);
+  strbuf_addf(out, "%.*s%s%s", (int)indent - 2, before, style(w, code),
+              before + indent - 2);
+  while (*text) {
+    size_t n = strcspn(text, " "), width = utf8_width(text, n);
+    if (w->width && at + width > w->width && at > indent) {
+      strbuf_addf(out, "\n%*s", (int)indent, "");
+      at = indent;
+    }
+    strbuf_add_len(out, text, n);
+    text += n;
+    at += width;
+    for (; *text == ' '; text++, at++) strbuf_add_char(out, ' ');
+  }
+  strbuf_addf(out, "%s\n", *code ? style(w, PLAIN) : "");
+}
+
 /* --- A step ------------------------------------------------------------- */
 
-/* The lines of the text from `from` to `to`, indented; what is marked stands
- * in brackets or, where there is colour, is underlined. */
-static void add_text(StepShow *w, StrBuf *out, size_t from, size_t to) {
+/* One line of the text, up to `end`; only what is no indentation is underlined
+ * where the mark goes on from the line before.  Gives where the next begins. */
+static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
   const StepView *v = &w->view;
   const char *text = strbuf_text(&v->text);
-  const char *open = w->colour ? MARK : "\u27e6";
-  const char *close = w->colour ? PLAIN : "\u27e7";
+  bool marked = v->hi > v->lo;
   strbuf_add(out, "    ");
-  if (v->lo < from && from < v->hi) strbuf_add(out, style(w, MARK));
-  for (size_t i = from; i <= to; i++) {
-    if (i == v->lo && v->hi > v->lo) strbuf_add(out, open);
-    if (i == v->hi && v->hi > v->lo) strbuf_add(out, close);
-    if (i == to) break;
-    strbuf_add_char(out, text[i]);
-    if (text[i] == '\n') strbuf_add(out, "    ");
+  for (; at < end && at != v->lo && text[at] == ' '; at++) {
+    strbuf_add_char(out, ' ');
   }
-  if (to < v->hi) strbuf_add(out, style(w, PLAIN));
+  if (v->lo < at && at < v->hi) strbuf_add(out, style(w, MARK));
+  for (;; at++) {
+    if (marked && at == v->lo) strbuf_add(out, w->colour ? MARK : "\u27e6");
+    if (marked && at == v->hi) strbuf_add(out, w->colour ? PLAIN : "\u27e7");
+    if (at == end || text[at] == '\n') break;
+    strbuf_add_char(out, text[at]);
+  }
+  if (v->lo <= at && at < v->hi) strbuf_add(out, style(w, PLAIN));
   strbuf_add_char(out, '\n');
+  return at + 1;
+}
+
+/* The lines from `from` to `to`; what is marked stands in brackets or, where
+ * there is colour, is underlined. */
+static void add_text(StepShow *w, StrBuf *out, size_t from, size_t to) {
+  if (!w->view.text.len) return;
+  for (size_t at = from; at <= to;) at = add_line(w, out, at, to);
 }
 
 static void add_elided(StepShow *w, StrBuf *out, size_t lines) {
@@ -91,8 +124,7 @@ static void add_head(StepShow *w, StrBuf *out) {
 static void add_around(StepShow *w, StrBuf *out) {
   const StepView *v = &w->view;
   for (size_t i = 0; i < v->around.len; i++) {
-    strbuf_addf(out, "    %s_ in: %s%s\n", style(w, DIM),
-                strbuf_text(&v->around.data[i]), style(w, PLAIN));
+    add_words(w, out, "    _ in: ", strbuf_text(&v->around.data[i]), DIM);
   }
   if (v->outer) {
     strbuf_addf(out, "    %sand %llu more around that%s\n", style(w, DIM),
@@ -108,12 +140,11 @@ static void add_view(StepShow *w, StrBuf *out, size_t lines) {
   add_text(w, out, cut.from, cut.to);
   add_elided(w, out, cut.behind);
   if (v->names.len) {
-    strbuf_addf(out, "    %swhere %s%s\n", style(w, DIM),
-                strbuf_text(&v->names), style(w, PLAIN));
+    add_words(w, out, "    where ", strbuf_text(&v->names), DIM);
   }
   add_around(w, out);
-  strbuf_addf(out, "  %s\n", strbuf_text(&v->says));
-  if (v->cells.len) strbuf_addf(out, "  %s\n", strbuf_text(&v->cells));
+  add_words(w, out, "  ", strbuf_text(&v->says), "");
+  if (v->cells.len) add_words(w, out, "  ", strbuf_text(&v->cells), "");
 }
 
 static void show(StepShow *w, size_t lines) {

@@ -94,7 +94,8 @@ static void add_brief(Stepper *s, StrBuf *out, const StepObj *v) {
     return;
   }
   brief_value(s, out, v, BRIEF_WIDTH);
-  if (as_tensor(v) && out->data[from] == 'T') out->data[out->len = len] = '\0';
+  bool type = from < out->len && out->data[from] == 'T';
+  if (as_tensor(v) && type) brief_cut(out, len);
 }
 
 void stepper_print_bound(Stepper *s, const StepBound *b, StrBuf *out) {

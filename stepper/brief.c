@@ -90,6 +90,10 @@ void brief_value(Stepper *s, StrBuf *out, const StepObj *v, int width) {
   add(&b, v);
 }
 
+void brief_cut(StrBuf *out, size_t len) {
+  if (len < out->len) out->data[out->len = len] = '\0';
+}
+
 /* --- With types --------------------------------------------------------- */
 
 static void typed_tensor(Stepper *s, StrBuf *out, const Tensor *t) {
@@ -101,7 +105,7 @@ static void typed_tensor(Stepper *s, StrBuf *out, const Tensor *t) {
   tensor_print_type(out, t);
   size_t len = out->len;
   strbuf_add_char(out, ' ');
-  if (!add_elements(s, out, t, WIDTH)) out->data[out->len = len] = '\0';
+  if (!add_elements(s, out, t, WIDTH)) brief_cut(out, len);
 }
 
 void brief_typed(Stepper *s, StrBuf *out, const StepObj *v,

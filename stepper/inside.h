@@ -78,6 +78,8 @@ void brief_value(Stepper *s, StrBuf *out, const StepObj *v, int width);
 /* The same with its type: "3 (int32)", "Tensor[(2), int32] [1, 2]".  `type`
  * is the static one, for what does not tell its own; or NULL. */
 void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type);
+/* Takes away what stands behind `len`. */
+void brief_cut(StrBuf *out, size_t len);
 /* The global whose function this is, or NULL. */
 const Global *brief_global(const Stepper *s, const Expr *fn);
 

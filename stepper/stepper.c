@@ -187,9 +187,9 @@ static bool is_silent(const Stepper *s) {
 static StepStop forth(Stepper *s, uint32_t low, bool each) {
   StepMachine *m = s->machine;
   while (next_entry(s)) {
-    const StepEntry *e = &m->entries.data[m->entry - 1];
     if (is_silent(s)) continue;
     if (m->outcome != STEP_RULE) return stop_of(m->outcome);
+    const StepEntry *e = stepper_entry(s);
     s->hit = select_break(s, e);
     if (s->hit) return STOP_BREAK;
     if (too_deep(s)) {

@@ -275,6 +275,9 @@ static void outdent(Piece *p, StepView *v) {
     if (i < p->hi) v->hi -= gone < p->hi - i - 1 ? gone : p->hi - i - 1;
     i += gone;
   }
+  /* Where memory ran out there is less text than was meant. */
+  if (v->hi > v->text.len) v->hi = v->text.len;
+  if (v->lo > v->hi) v->lo = v->hi;
 }
 
 /* --- Names -------------------------------------------------------------- */
@@ -441,12 +444,15 @@ static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
     add_home(s, &line, top);
   }
   strbuf_done(&p.text);
-  VEC_PUSH(&v->around, line);
+  if (VEC_RESERVE(&v->around, 1)) VEC_PUSH(&v->around, line);
+  else strbuf_done(&line);
 }
 
 static void add_around(Stepper *s, StepView *v, const StepState *at) {
   const StepObj *f = text_boundary(at);
-  for (; f && v->around.len < AROUND_MOST; f = behind(f)) add_waiting(s, v, f);
+  for (int i = 0; f && i < AROUND_MOST; f = behind(f), i++) {
+    add_waiting(s, v, f);
+  }
   for (; f; f = behind(f)) v->outer++;
 }
 

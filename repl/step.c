@@ -235,61 +235,59 @@ static void command(Walk *w, char *line) {
   step_say(&w->show, "no command `%.*s`; `help` lists them", (int)n, line);
 }
 
-/* --- Pages --------------------------------------------------------------- */
+/* --- Where commands come from ------------------------------------------- */
 
-static bool shown(StepStop stop) {
-  return stop != STOP_END && stop != STOP_LIMIT && stop != STOP_START;
+static uint64_t steps_most(const Walk *w) {
+  return w->host->cli->steps ? w->host->cli->steps : STEPS_SHOWN;
+}
+
+/* Every step up to a number, and why there are no more. */
+static void all_steps(Walk *w) {
+  begin_time(w);
+  for (uint64_t n = steps_most(w);
+       n-- > 0 && goes_on(w->last) && !stepper_ended(w->stepper);) {
+    w->last = stepper_move(w->stepper, MOVE_STEP);
+    step_show_stop(&w->show, w->last);
+    if (goes_on(w->last) && asked_to_stop(w)) w->last = STOP_ASKED;
+    w->last = stopped(w, w->last);
+  }
+  if (goes_on(w->last) && !stepper_ended(w->stepper)) {
+    step_say(&w->show, "stopped after %llu steps; --steps N shows more",
+             (unsigned long long)stepper_number(w->stepper));
+  }
 }
 
 /* Why a page has no more steps. */
-static void add_end(Walk *w, StrBuf *out, unsigned long long steps) {
+static void add_end(Walk *w, StrBuf *out) {
+  unsigned long long steps = stepper_number(w->stepper);
   const StepFault *fault = step_fault(stepper_machine(w->stepper));
-  if (w->last == STOP_END && !fault->message) {
-    strbuf_addf(out, "The end, after %llu steps.", steps);
+  if (!stepper_ended(w->stepper)) {
+    strbuf_addf(out, "Stopped after %llu steps; --steps N shows more.",
+                steps);
   } else if (fault->message) {
     strbuf_addf(out, "Stopped by %s, after %llu steps: %s.",
                 diag_code_text(fault->code), steps, fault->message);
   } else {
-    strbuf_addf(out, "Stopped after %llu steps; --steps N shows more.",
-                steps);
+    strbuf_addf(out, "The end, after %llu steps.", steps);
   }
 }
 
-/* --- Where commands come from ------------------------------------------- */
-
-/* Every step up to a number, and why there are no more. */
-static void all_steps(Walk *w) {
-  uint64_t most = w->host->cli->steps ? w->host->cli->steps : STEPS_SHOWN;
-  move(w, MOVE_STEP, 1);
-  for (uint64_t i = 1; i < most && goes_on(w->last); i++) {
-    w->last = stepper_move(w->stepper, MOVE_STEP);
-    if (w->last != STOP_END) step_show_stop(&w->show, w->last);
-    if (goes_on(w->last) && asked_to_stop(w)) w->last = STOP_ASKED;
-    w->last = stopped(w, w->last);
-  }
-  if (goes_on(w->last) && stepper_move(w->stepper, MOVE_STEP) != STOP_END) {
-    step_say(&w->show, "stopped after %llu steps; --steps N shows more",
-             (unsigned long long)most);
-  }
-}
-
-/* The same as a page; `run` and breakpoints have no part in it. */
+/* The same as a page, in which breakpoints have no part. */
 static void page(Walk *w) {
   rly_program *p = w->host->program;
   const Cli *cli = w->host->cli;
-  uint64_t most = cli->steps ? cli->steps : STEPS_SHOWN, steps = 0;
   StrBuf out, why;
   strbuf_init(&out, p->ir->mem);
   strbuf_init(&why, p->ir->mem);
   stepper_page_begin(&out, cli->eval ? cli->eval : cli->words.items[0]);
   begin_time(w);
-  w->last = stepper_move(w->stepper, MOVE_STEP);
-  for (; most-- > 0 && shown(w->last) && !asked_to_stop(w);
-       w->last = stepper_move(w->stepper, MOVE_STEP)) {
-    stepper_page_step(w->stepper, &out);
-    steps = stepper_number(w->stepper);
+  for (uint64_t n = steps_most(w);
+       n-- > 0 && !stepper_ended(w->stepper) && !asked_to_stop(w);) {
+    w->last = stepper_move(w->stepper, MOVE_STEP);
+    if (w->last != STOP_END && w->last != STOP_LIMIT)
+      stepper_page_step(w->stepper, &out);
   }
-  add_end(w, &why, steps);
+  add_end(w, &why);
   stepper_page_end(&out, strbuf_text(&why));
   step_say(&w->show, "%s", strbuf_text(&why));
   w->written = file_replace(p->cx, cli->html, &out);

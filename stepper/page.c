@@ -170,6 +170,13 @@ static void add_around(StrBuf *out, const StepView *v) {
   }
 }
 
+static void add_passed(Stepper *s, StrBuf *out) {
+  uint64_t passed = stepper_passed(s);
+  if (!passed) return;
+  strbuf_addf(out, "<p class=\"left\">%llu step%s passed over</p>\n",
+              (unsigned long long)passed, passed == 1 ? "" : "s");
+}
+
 void stepper_page_step(Stepper *s, StrBuf *out) {
   const StepEntry *e = stepper_entry(s);
   StepView v;
@@ -184,6 +191,7 @@ void stepper_page_step(Stepper *s, StrBuf *out) {
   strbuf_addf(out, "\"%s>\n",
               e->outcome == STEP_ERROR ? " class=\"error\"" : "");
   add_heading(out, &v);
+  add_passed(s, out);
   add_program(out, &v);
   add_element(out, "names", "where ", &v.names);
   add_around(out, &v);

@@ -148,13 +148,17 @@ static void start(StepMachine *m, const Job *job) {
   else step_start_call(m, job->entry, job->args);
 }
 
+bool stepper_ended(const Stepper *s) {
+  const StepMachine *m = s->machine;
+  if (step_is_behind(m) || m->outcome == STEP_RULE) return false;
+  return m->outcome != STEP_VALUE || m->job == s->jobs.len;
+}
+
 /* Goes on by one entry; false: there is none. */
 static bool next_entry(Stepper *s) {
   StepMachine *m = s->machine;
-  if (step_is_behind(m)) return step_next(m), true;
-  if (m->outcome == STEP_ERROR || m->outcome == STEP_LIMIT) return false;
-  if (m->outcome == STEP_VALUE) {
-    if (m->job == s->jobs.len) return false;
+  if (stepper_ended(s)) return false;
+  if (!step_is_behind(m) && m->outcome == STEP_VALUE) {
     start(m, &s->jobs.data[m->job]);
   }
   step_next(m);

@@ -103,6 +103,8 @@ void stepper_max_depth(Stepper *s, uint64_t depth);
 bool stepper_stands(const Stepper *s);   /* false: before the first */
 StepOutcome stepper_at(const Stepper *s);
 uint64_t stepper_number(const Stepper *s);
+/* Is there nothing further? */
+bool stepper_ended(const Stepper *s);
 /* Steps that the record can go back by. */
 uint64_t stepper_reach(const Stepper *s);
 

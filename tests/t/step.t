@@ -199,6 +199,9 @@ unlike($html, qr{https?://|\bsrc=|\bhref=|\@import|url\(},
 like($html, qr{prefers-color-scheme: dark}, 'it has a dark form');
 like($html, qr{The end, after 14 steps\.</footer>.*</html>\n\z}s,
      'it says why it ends');
+rly('step', '--html', $page, '--fold', 'names', $fact);
+is(() = slurp($page) =~ /<p class="left">[12] steps? passed over/g, 5,
+   'what it leaves out is counted');
 $run = rly('step', '--html', $page, '--steps', 3, $fact);
 like(slurp($page), qr/Stopped after 3 steps; --steps N shows more/,
      'a longer run stops');

@@ -106,8 +106,11 @@ static bool takes_semicolon(const Unit *u, int i) {
 
 /* A pass may have moved items, which then take their comments along. */
 static bool is_in_order(const Unit *u) {
-  for (int i = 1; i < u->item_count; i++) {
-    if (u->items[i].span.lo < u->items[i - 1].span.hi) return false;
+  uint32_t end = 0;
+  for (int i = 0; i < u->item_count; i++) {
+    if (u->items[i].linked) continue;
+    if (u->items[i].span.lo < end) return false;
+    end = u->items[i].span.hi;
   }
   return true;
 }
@@ -117,16 +120,33 @@ static void open_window(Printer *p, const Unit *u, Span own) {
   uint32_t lo = 0, next = UINT32_MAX;
   for (int i = 0; i < u->item_count; i++) {
     Span span = u->items[i].span;
+    if (u->items[i].linked) continue;
     if (span.hi <= own.lo && span.hi > lo) lo = span.hi;
     if (span.lo >= own.hi && span.lo < next) next = span.lo;
   }
   print_window(p, lo, own.hi, next);
 }
 
+/* Its places are of another text than the comments. */
+static void print_linked(Printer *p, const Item *item) {
+  const SourceFile *source = p->source;
+  int comments = p->comment_count;
+  p->source = NULL;
+  p->comment_count = 0;
+  doc_line(&p->doc, LINE_BLANK);
+  print_item(p, item);
+  p->source = source;
+  p->comment_count = comments;
+}
+
 static void print_items(Printer *p, const Unit *u) {
   bool moved = !is_in_order(u);
   for (int i = 0; i < u->item_count && !mem_exhausted(p->mem); i++) {
     const Item *item = &u->items[i];
+    if (item->linked) {
+      print_linked(p, item);
+      continue;
+    }
     if (moved && i > 0) print_comments(p, UINT32_MAX);
     if (moved) open_window(p, u, item->span);
     if (i > 0) print_gap(p, item - 1, item);

@@ -9,13 +9,29 @@
 
 #include "passes/relay_map.h"
 
+/* Of the library, which the text uses there: one message for each use. */
+static void refuse_linked(Relay *r, Span span, const char *what) {
+  const Expr *used = r->home->used;
+  if (ptrmap_has(&r->refused, used)) return;
+  ptrmap_put(&r->refused, used, (void *)used);
+  Diag *d = diag_error(r->p->diags, E0508, used->span,
+                       "plain Relay cannot express `@%s`, which needs %s",
+                       used->g.name->text, what);
+  diag_note(d, span, "in `@%s`", r->home->item->name->text);
+}
+
 void relay_refuse(Relay *r, Span span, const char *format, ...) {
   va_list args;
   va_start(args, format);
   char what[200];
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  diag_error(r->p->diags, E0508, span, "plain Relay cannot express %s", what);
+  if (r->home && r->home->used) {
+    refuse_linked(r, span, what);
+  } else {
+    diag_error(r->p->diags, E0508, span, "plain Relay cannot express %s",
+               what);
+  }
 }
 
 /* --- Types ---------------------------------------------------------------- */
@@ -108,6 +124,7 @@ static const Expr *script_body(Relay *r, const Expr *result) {
 static Item map_function(Relay *r, const Needs *needs) {
   Item made = *needs->item;
   relay_names_reset(r);
+  r->home = needs;
   int count;
   Var *const *first = input_vars(r, needs, &count);
   const Expr *fn = made.expr;
@@ -119,8 +136,10 @@ static Item map_function(Relay *r, const Needs *needs) {
     made.annotation = NULL;
   }
   made.kind = ITEM_DEF;
-  made.name = relay_global_name(r, made.name);
+  made.linked = needs->used != NULL;
+  if (needs->item->kind != ITEM_EXPR) made.name = relay_global_name(r, needs);
   made.expr = relay_fn(r, fn, count, first);
+  r->home = NULL;
   return made;
 }
 
@@ -207,6 +226,8 @@ static void relay_init(Relay *r, Program *p, const Unit *u) {
   VEC_INIT(&r->needs, p->mem);
   VEC_INIT(&r->hidden, p->mem);
   ptrmap_init(&r->by_name, p->mem);
+  ptrmap_init(&r->library, p->mem);
+  ptrmap_init(&r->refused, p->mem);
   ptrmap_init(&r->ctors, p->mem);
   ptrmap_init(&r->locals, p->mem);
   ptrmap_init(&r->taken, p->mem);
@@ -219,6 +240,8 @@ static void relay_done(Relay *r) {
   relay_inputs_done(r);
   VEC_DONE(&r->hidden);
   ptrmap_done(&r->by_name);
+  ptrmap_done(&r->library);
+  ptrmap_done(&r->refused);
   ptrmap_done(&r->ctors);
   ptrmap_done(&r->locals);
   ptrmap_done(&r->taken);
@@ -230,7 +253,9 @@ static void relay_done(Relay *r) {
 static const Unit *map_unit(Relay *r) {
   Unit *made = ARENA_NEW(r->arena, Unit);
   *made = *r->unit;
-  Item *items = ARENA_ARRAY(r->arena, Item, (size_t)made->item_count);
+  size_t linked = r->library.len;
+  Item *items =
+      ARENA_ARRAY(r->arena, Item, (size_t)made->item_count + linked);
   if (!items) return r->unit;
   int n = add_types(r, items, 0, false);
   n = add_functions(r, items, n);

@@ -90,7 +90,7 @@ static const Expr *map_input(Relay *r, const Item *param, Span span) {
 }
 
 static const Item *find_input(const Relay *r, const Name *name) {
-  for (size_t i = 0; i < r->params.len; i++) {
+  for (size_t i = 0; !r->home->used && i < r->params.len; i++) {
     if (r->params.data[i]->name == name) return r->params.data[i];
   }
   return NULL;
@@ -103,29 +103,9 @@ static bool needs_inputs(const Relay *r, const Needs *n) {
   return false;
 }
 
-/* Files of the library that TVM has, too. */
-static bool is_of_relay(const char *path) {
-  static const char *const files[] = {
-    "prelude.rly", "nat.rly", "core.rly", "gradient.rly", "tensor_array.rly",
-  };
-  const char *slash = strrchr(path, '/');
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-    if (strcmp(files[i], slash ? slash + 1 : path) == 0) return true;
-  }
-  return false;
-}
-
 static const Expr *rename_global(Relay *r, const Expr *e) {
-  Program *p = r->p;
-  bool own = ptrmap_has(&r->by_name, e->g.name);
-  Unit *unit = own || !p->find_in_library
-                   ? NULL
-                   : p->find_in_library(p, '@', e->g.name);
-  if (unit && !is_of_relay(unit->source->path)) {
-    relay_refuse(r, e->span, "`@%s`, which its libraries lack",
-                 e->g.name->text);
-  }
-  const Name *name = own ? relay_global_name(r, e->g.name) : e->g.name;
+  const Needs *n = relay_callee(r, r->home, e->g.name);
+  const Name *name = n ? relay_global_name(r, n) : e->g.name;
   if (name == e->g.name) return e;
   Expr *made = copy_of(r, e);
   made->g.name = name;
@@ -135,7 +115,7 @@ static const Expr *rename_global(Relay *r, const Expr *e) {
 static const Expr *map_global(Relay *r, const Expr *e) {
   const Item *param = find_input(r, e->g.name);
   if (param) return map_input(r, param, e->span);
-  if (needs_inputs(r, ptrmap_get(&r->by_name, e->g.name))) {
+  if (needs_inputs(r, relay_callee(r, r->home, e->g.name))) {
     relay_refuse(r, e->span, "`@%s` as a value, for it reaches a `param`",
                  e->g.name->text);
   }
@@ -154,8 +134,8 @@ static void check_operator(Relay *r, const Expr *e) {
 }
 
 static bool is_operator(const Relay *r, const Name *name) {
-  bool dyn;
-  return !ptrmap_has(&r->ctors, name) && op_find(name->text, &dyn) != OP_COUNT;
+  bool dyn, hidden = !r->home->used && ptrmap_has(&r->ctors, name);
+  return !hidden && op_find(name->text, &dyn) != OP_COUNT;
 }
 
 /* A name that is not called. */
@@ -176,7 +156,7 @@ static void map_arguments(Relay *r, Expr *made, const Expr *e,
                           const Expr *first) {
   const Expr *callee = e->call.callee;
   const Needs *needs = callee->kind == EX_GLOBAL
-                           ? ptrmap_get(&r->by_name, callee->g.name)
+                           ? relay_callee(r, r->home, callee->g.name)
                            : NULL;
   size_t room = r->params.len + (size_t)e->count;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, room);

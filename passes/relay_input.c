@@ -1,6 +1,8 @@
 /* Which functions reach which `param`s: directly, or through functions that
  * they name.  Each gets them as leading parameters, in the order of the
- * text. */
+ * text.  What is reached of our library and is not in TVM's joins the text. */
+#include <string.h>
+
 #include "passes/relay_map.h"
 
 typedef struct Search {
@@ -9,14 +11,63 @@ typedef struct Search {
   VEC(const Expr *) stack;
 } Search;
 
+Needs *relay_callee(const Relay *r, const Needs *home, const Name *name) {
+  Needs *own = home && home->used ? NULL : ptrmap_get(&r->by_name, name);
+  return own ? own : ptrmap_get(&r->library, name);
+}
+
+static Needs *needs_new(Relay *r, const Item *item) {
+  Needs *n = ARENA_NEW(r->arena, Needs);
+  *n = (Needs){.item = item};
+  VEC_INIT(&n->uses, r->p->mem);
+  VEC_PUSH(&r->needs, n);
+  return n;
+}
+
+/* Files of the library that TVM has, too. */
+static bool is_of_relay(const char *path) {
+  static const char *const files[] = {
+    "prelude.rly", "nat.rly", "core.rly", "gradient.rly", "tensor_array.rly",
+  };
+  const char *slash = strrchr(path, '/');
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    if (strcmp(files[i], slash ? slash + 1 : path) == 0) return true;
+  }
+  return false;
+}
+
+/* The library's definition that a use reaches, if TVM's lacks it. */
+static Needs *link(Relay *r, const Needs *home, const Expr *use) {
+  Program *p = r->p;
+  const Name *name = use->g.name;
+  Unit *unit = p->find_in_library ? p->find_in_library(p, '@', name) : NULL;
+  if (!unit || is_of_relay(unit->source->path)) return NULL;
+  for (int i = 0; i < unit->item_count; i++) {
+    const Item *item = &unit->items[i];
+    if (item->kind != ITEM_DEF || item->name != name) continue;
+    Needs *n = needs_new(r, item);
+    n->used = home->used ? home->used : use;
+    ptrmap_put(&r->library, name, n);
+    return n;
+  }
+  return NULL;
+}
+
+static bool meet_param(Search *s, const Name *name) {
+  bool found = false;
+  for (size_t i = 0; !s->needs->used && i < s->r->params.len; i++) {
+    if (s->r->params.data[i]->name != name) continue;
+    s->needs->params[i] = found = true;
+  }
+  return found;
+}
+
 static void meet(void *data, const Expr *e) {
   Search *s = data;
   VEC_PUSH(&s->stack, e);
-  if (e->kind != EX_GLOBAL) return;
-  for (size_t i = 0; i < s->r->params.len; i++) {
-    if (s->r->params.data[i]->name == e->g.name) s->needs->params[i] = true;
-  }
-  Needs *callee = ptrmap_get(&s->r->by_name, e->g.name);
+  if (e->kind != EX_GLOBAL || meet_param(s, e->g.name)) return;
+  Needs *callee = relay_callee(s->r, s->needs, e->g.name);
+  if (!callee) callee = link(s->r, s->needs, e);
   if (callee) VEC_PUSH(&s->needs->uses, callee);
 }
 
@@ -48,10 +99,7 @@ static void add_item(Relay *r, const Item *item) {
   if (item->kind == ITEM_PARAM) VEC_PUSH(&r->params, item);
   bool value = item->kind == ITEM_PARAM && item->expr;
   if (!value && item->kind != ITEM_DEF && item->kind != ITEM_EXPR) return;
-  Needs *n = ARENA_NEW(r->arena, Needs);
-  *n = (Needs){.item = item};
-  VEC_INIT(&n->uses, r->p->mem);
-  VEC_PUSH(&r->needs, n);
+  Needs *n = needs_new(r, item);
   if (item->kind == ITEM_DEF) ptrmap_put(&r->by_name, item->name, n);
 }
 

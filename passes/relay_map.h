@@ -13,6 +13,7 @@ typedef struct Hidden {
 /* A definition, and which of the unit's params it reaches. */
 typedef struct Needs {
   const Item *item;
+  const Expr *used;      /* of the library: the text's use that leads to it */
   bool *params;          /* by index in Relay.params */
   VEC(struct Needs *) uses;
 } Needs;
@@ -24,7 +25,9 @@ typedef struct Relay {
   int depth;             /* of expressions within expressions */
   VEC(const Item *) params;
   VEC(Needs *) needs;
-  PtrMap by_name;        /* a def's or param's Name -> Needs or Item */
+  PtrMap by_name;        /* a def's Name -> Needs */
+  PtrMap library;        /* the same of the library's that TVM's lacks */
+  PtrMap refused;        /* uses of the library that were reported */
   PtrMap ctors;          /* names of the unit's constructors */
   /* In the definition at hand: */
   const Needs *home;
@@ -44,6 +47,9 @@ void relay_refuse(Relay *r, Span span, const char *format, ...)
 /* --- Params (relay_input.c) ----------------------------------------------- */
 
 void relay_find_inputs(Relay *r);
+/* The definition that a global's name means in one of them; NULL: neither the
+ * text has one nor, among what TVM's lacks, the library. */
+Needs *relay_callee(const Relay *r, const Needs *home, const Name *name);
 void relay_inputs_done(Relay *r);
 
 /* --- Names (relay_name.c) ------------------------------------------------- */
@@ -56,8 +62,8 @@ Var *relay_bind(Relay *r, const Var *v);
 /* What a use of the name is called now. */
 const Name *relay_local(const Relay *r, const Name *name);
 void relay_leave(Relay *r, size_t scope);
-/* A global's name, which is no keyword either. */
-const Name *relay_global_name(const Relay *r, const Name *name);
+/* A definition's name, which is no keyword either. */
+const Name *relay_global_name(const Relay *r, const Needs *n);
 /* A local name that nothing in the definition has. */
 const Name *relay_fresh(Relay *r, const char *name);
 /* The number that stands for `%index` in the whole text. */

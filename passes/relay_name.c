@@ -73,13 +73,18 @@ int64_t relay_graph(Relay *r, int64_t index) {
   return (int64_t)number - 1;
 }
 
-const Name *relay_global_name(const Relay *r, const Name *name) {
-  const Name *made = name;
-  for (int suffix = 1; is_keyword(made); suffix++) {
-    const Name *next = name_of(r->p->names,
-                               arena_printf(r->arena, "%s_%d", name->text,
-                                            suffix));
-    if (!ptrmap_has(&r->by_name, next)) made = next;
+static bool is_defined(const Relay *r, const Name *name) {
+  return ptrmap_has(&r->by_name, name) || ptrmap_has(&r->library, name);
+}
+
+/* The text's own definition of a name of the library keeps it. */
+const Name *relay_global_name(const Relay *r, const Needs *n) {
+  const Name *name = n->item->name, *made = name;
+  bool hidden = n->used && ptrmap_has(&r->by_name, name);
+  for (int suffix = 1; hidden || is_keyword(made); suffix++) {
+    made = name_of(r->p->names,
+                   arena_printf(r->arena, "%s_%d", name->text, suffix));
+    hidden = is_defined(r, made);
   }
   return made;
 }

@@ -175,6 +175,51 @@ prints('def @f(%x: int32, relay.reshape_only=1, Primitive=1) { %x }',
        'def @f(%x: int32, Primitive=1, relay.reshape_only=1) { %x }',
        'an undotted attribute comes first');
 
+# --- The library ------------------------------------------------------------
+
+prints('def @main(%x: Tensor[(2, 1), float32]) { @softplus(@map_of(%x)) }
+def @map_of(%x: Tensor[(2, 1), float32]) { %x }',
+       'def @main(%x: Tensor[(2, 1), float32]) { @softplus(@map_of(%x)) }
+def @map_of(%x: Tensor[(2, 1), float32]) { %x }
+def @softplus(%x: Tensor[(?, ?), float32]) -> Tensor[(?, ?), float32] {
+  maximum(%x, 0f) + log(1f + exp(negative(abs(%x)))) }',
+       'a function that TVM lacks joins the text');
+prints('def @lstm_gates(%x: int32) { %x } // ours
+def @main(%g: Tensor[(1, 4), float32], %c: Tensor[(1, 1), float32],
+          %w: Tensor[(4, 1), float32], %b: Tensor[(4), float32]) {
+  @lstm_cell(%c, %c, %c, %w, %w, %b, %b) }',
+       'def @lstm_gates(%x: int32) { %x } // ours
+def @main(%g: Tensor[(1, 4), float32], %c: Tensor[(1, 1), float32],
+          %w: Tensor[(4, 1), float32], %b: Tensor[(4), float32]) {
+  @lstm_cell(%c, %c, %c, %w, %w, %b, %b) }
+def @lstm_cell(%x: Tensor[(?, ?), float32], %h: Tensor[(?, ?), float32],
+               %c: Tensor[(?, ?), float32], %w_ih: Tensor[(?, ?), float32],
+               %w_hh: Tensor[(?, ?), float32], %b_ih: Tensor[(?), float32],
+               %b_hh: Tensor[(?), float32])
+    -> (Tensor[(?, ?), float32], Tensor[(?, ?), float32]) {
+  @lstm_gates_1(nn.dense(%x, %w_ih) + %b_ih + (nn.dense(%h, %w_hh) + %b_hh),
+                %c) }
+def @lstm_gates_1(%gates: Tensor[(?, ?), float32],
+                  %c: Tensor[(?, ?), float32])
+    -> (Tensor[(?, ?), float32], Tensor[(?, ?), float32]) {
+  let %s = split(%gates, indices_or_sections=4, axis=1);
+  let %c2 = sigmoid(%s.1) * %c + sigmoid(%s.0) * tanh(%s.2);
+  (sigmoid(%s.3) * tanh(%c2), %c2) }',
+       'and keeps its meaning beside a function of its name');
+
+for my $call ('@gelu([[0.5, -1.5]])', '@range(3, 7)',
+              '@set_row([[1f, 2f], [3f, 4f]], 1, [5f, 6f])',
+              '@lstm([[[1f, 2f]], [[3f, 4f]]], [[0f]], [[0f]],
+                 full(0.3, shape=[4, 2], dtype="float32"),
+                 full(0.2, shape=[4, 1], dtype="float32"),
+                 [0.1, 0.2, 0.3, 0.4], [0f, 0f, 0f, 0f])') {
+  my $file = spew($path, "def \@main() { $call }");
+  my $run = rly('fmt', '--relay', $file);
+  is(plain_relay($run->{out}), '', "$call: TVM's grammar");
+  is(rly('run', spew($plain, $run->{out}))->{out}, rly('run', $file)->{out},
+     'and the same value');
+}
+
 # --- What Relay cannot say --------------------------------------------------
 
 refused('1; 2;', '1:4', 'an expression at top level besides another',
@@ -191,8 +236,9 @@ refused('def @f(%x: int32, relay.reshape_only=1) { %x }', '1:19',
         'the attribute `relay.reshape_only`', 'dotted attributes alone');
 refused('def @f(%n: int32) { arange(%n) }', '1:21',
         'an `arange` whose dtype is not written', 'arange of an unknown dtype');
-refused('def @f(%x: Tensor[(2), float32]) { @softplus(%x) }', '1:36',
-        '`@softplus`, which its libraries lack', 'our own library');
+refused('def @f(%x: int32) { %x }
+def @g() { @f(1); (@lstm_stack, @lstm_stack) }', '2:20',
+        '`@lstm_stack`, which needs the operator `assert`', 'our own library');
 refused('import "a.rly";', '1:1', 'an `import`', 'imports');
 refused('def @f() { let %a = fn () -> int32 { %b() }
 and %b = fn () -> int32 { 1 }; %a }', '2:1', 'functions joined by `and`',

@@ -257,7 +257,9 @@ static const char *separator_hint(const Parse *p) {
   }
   bool closes = found == TK_RPAREN || found == TK_RBRACKET ||
                 found == TK_RBRACE;
-  if (closes && p->open_count == 0) return "no bracket is open that it closes";
+  if (closes && !closes_open(p, found)) {
+    return "no bracket is open that it closes";
+  }
   return NULL;
 }
 
@@ -308,8 +310,11 @@ static bool hint_equals(Parse *p, Diag *d, const char *name, int len) {
   if (p->token.kind != TK_EQ || !ends_operand(p->previous.kind)) return false;
   int before = p->previous.kind;
   bool named = before == TK_LOCAL || before == TK_IDENT;
-  if (named && begins_item_or_line(p) && innermost(p) != TK_LPAREN) {
+  bool binding = begins_item_or_line(p) && innermost(p) != TK_LPAREN;
+  if (named && binding) {
     diag_hint(d, "a variable is bound by let %%%.*s = ...;", len, name);
+  } else if (before == TK_GLOBAL && binding) {
+    diag_hint(d, "a global value is bound by let %.*s = ...;", len, name);
   } else {
     diag_hint(d, "%s", equality);
   }

@@ -164,6 +164,13 @@ static int closer_of(int opener) {
                                  : TK_RBRACE;
 }
 
+bool closes_open(const Parse *p, int kind) {
+  for (int i = 0; closes(kind) && i < p->open_count; i++) {
+    if (closer_of(p->open[i].token.kind) == kind) return true;
+  }
+  return false;
+}
+
 /* The innermost bracket that the unexpected token shows to be never closed:
  * the text ends in it, another kind of bracket closes, or a definition
  * begins. */
@@ -171,7 +178,7 @@ static const Token *never_closed(const Parse *p) {
   if (p->open_count == 0) return NULL;
   const Token *opener = &p->open[p->open_count - 1].token;
   int kind = p->token.kind;
-  bool other = closes(kind) && kind != closer_of(opener->kind);
+  bool other = closes_open(p, kind) && kind != closer_of(opener->kind);
   return p->item_inside || kind == TK_END || other ? opener : NULL;
 }
 

@@ -140,7 +140,8 @@ static bool begins_item(Parse *p) {
  * all brackets, or what follows the brace that ends a definition.  Leaves its
  * first token in `p->token`. */
 static void recover(Parse *p) {
-  int depth = p->open_count;
+  bool stray = closes(p->token.kind) && !closes_open(p, p->token.kind);
+  int depth = p->open_count + stray;
   for (; !is_last(p->token.kind) && !out_of_memory(p); read_token(p)) {
     if (begins_item(p)) break;
     depth += opens(p->token.kind);

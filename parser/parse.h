@@ -60,6 +60,8 @@ void mistake_unexpected(Parse *p);
 /* Reports a token that the scanner could not read. */
 void mistake_unreadable(Parse *p);
 void mistake_too_deep(Parse *p);
+/* Is a bracket open that a token of this kind would close? */
+bool closes_open(const Parse *p, int kind);
 
 /* --- Hints (hint.c) ------------------------------------------------------ */
 

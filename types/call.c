@@ -278,8 +278,12 @@ Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple) {
     return in->error;
   }
   if (e->index < tuple->count) return tuple->args[e->index];
-  diag_error(in->p->diags, E0206, e->span,
-             "there is no field %lld: %s has %d", (long long)e->index,
-             ty_text(in, tuple), tuple->count);
+  Diag *d = diag_error(in->p->diags, E0206, e->span,
+                       "there is no field %lld: %s has %d",
+                       (long long)e->index, ty_text(in, tuple), tuple->count);
+  if (tuple->count > 0) {
+    diag_hint(d, "fields are counted from 0: the last is .%d",
+              tuple->count - 1);
+  }
   return in->error;
 }

@@ -92,6 +92,10 @@ static bool hint_truth(Diag *d, const Why *why, const Ty *found) {
 static void hint_remedy(Infer *in, Diag *d, const Why *why) {
   const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
   if (hint_truth(d, why, found)) return;
+  if (why->kind == WHY_READ) {
+    diag_hint(d, "a cell is made by let %%r = ref(1);");
+    return;
+  }
   bool nothing = found->kind == K_TUPLE && found->count == 0;
   if (nothing && ends_in_semicolon(in, why->span)) {
     diag_hint(d, "a `;` after the last expression makes the value `()`: "
@@ -299,6 +303,23 @@ static bool hint_operand(Infer *in, Diag *d, const Constraint *c,
          hint_literal(in, d, c->operands[k]->span, call->args[i].dtype);
 }
 
+/* What was probably meant by an operand that is no tensor. */
+static bool hint_no_tensor(Infer *in, Diag *d, Ty *t) {
+  switch (ty_head(t)->kind) {
+    case K_REF: diag_hint(d, "what a cell holds is ref_read(%%r)"); break;
+    case K_FN: diag_hint(d, "a function is called: %%f(%%x)"); break;
+    case K_ADT:
+      diag_hint(d, "what is in it comes by match (%%x) { ... }");
+      break;
+    case K_RIGID:
+      diag_hint(d, "`%s` may be any type: operators take parameters such as "
+                "%%x: Tensor[(2, 3), float32]", ty_text(in, t));
+      break;
+    default: return false;
+  }
+  return true;
+}
+
 void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
   bool shown = c->operands && call->culprit >= 0 && call->culprit < c->count;
   Span span = shown ? c->operands[call->culprit]->span : c->span;
@@ -311,6 +332,8 @@ void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
     note_operand(in, d, c, call->other);
   }
   if (hint_operand(in, d, c, call)) return;
+  bool no_tensor = call->code == E0212 && shown;
+  if (no_tensor && hint_no_tensor(in, d, c->args[call->culprit])) return;
   if (call->hint) diag_hint(d, "%s", call->hint);
 }
 

@@ -12,6 +12,8 @@ typedef struct Wanted {
   uint32_t field;
 } Wanted;
 
+enum { INSTANCE_MOST = 16 };
+
 typedef struct Import {
   StepMachine *m;
   Session *session;
@@ -56,7 +58,44 @@ static StepObj *ref(Import *im, const Type *type, Value v) {
 
 /* --- Functions ---------------------------------------------------------- */
 
-static StepObj *captured(Import *im, const FnGroup *g, Cell *closure) {
+/* What type variables stand for, as far as a function's type at its use and its
+ * code say. */
+typedef struct Instance {
+  int count;
+  const TypeVar *vars[INSTANCE_MOST];
+  const Type *types[INSTANCE_MOST];
+} Instance;
+
+static void add_instance(Instance *in, const TypeVar *var, const Type *type) {
+  for (int i = 0; i < in->count; i++) {
+    if (in->vars[i] == var) return;
+  }
+  if (in->count == INSTANCE_MOST) return;
+  in->vars[in->count] = var;
+  in->types[in->count++] = type;
+}
+
+/* Types nest no deeper than the checker lets them. */
+static void match(Instance *in, const Type *open, const Type *actual) {
+  if (open->kind == TY_VAR) add_instance(in, open->var, actual);
+  if (open->kind != actual->kind || open->count != actual->count) return;
+  for (int i = 0; i < open->count; i++) {
+    match(in, open->args[i], actual->args[i]);
+  }
+  if (open->kind == TY_FN) match(in, open->result, actual->result);
+}
+
+static const Type *at_instance(const Import *im, const Instance *in,
+                               const Type *type) {
+  static const Dim dims[INSTANCE_MOST];
+  if (!type->has_var || in->count == 0) return type;
+  return type_substitute(im->m->program->types, type, in->count, in->vars,
+                         in->types, dims);
+}
+
+/* A variable at a type that the closure does not tell has no value. */
+static StepObj *captured(Import *im, const FnGroup *g, Cell *closure,
+                         const Instance *in) {
   bool packed = g->capture_count >= SIZE_SMALL_MAX;  /* in a tuple */
   Value *from = cell_fields(packed ? closure->fields[1].cell : closure);
   if (!packed) from++;
@@ -66,7 +105,10 @@ static StepObj *captured(Import *im, const FnGroup *g, Cell *closure) {
     if (!v->captured) continue;
     env = step_pair(im->m, E_BIND, v->var, env, NULL);
     if (!env) return NULL;
-    VEC_PUSH(&im->todo, (Wanted){v->var->type, *from++, env, BOUND});
+    const Type *type = at_instance(im, in, v->var->type);
+    Value value = *from++;
+    if (type->has_var && type->kind != TY_FN) continue;  /* still not known */
+    VEC_PUSH(&im->todo, (Wanted){type, value, env, BOUND});
   }
   return env;
 }
@@ -100,12 +142,18 @@ static StepObj *group(Import *im, const FnGroup *g, StepObj *env) {
   return o;
 }
 
-static StepObj *function(Import *im, Value v) {
+static StepObj *function(Import *im, const Type *type, Value v) {
   const Function *f = (const Function *)(uintptr_t)v.cell->fields[0].bits;
   if (f->kind == FUNCTION_FN) {
-    StepObj *env = NULL;
-    if (f->group) env = group(im, f->group, captured(im, f->group, v.cell));
-    return step_closure(im->m, f->expr, env);
+    if (!f->group) return step_closure(im->m, f->expr, NULL);
+    Instance in = {.count = 0};
+    match(&in, f->expr->type, type);
+    for (int i = 0; i < f->env->count; i++) {
+      const Type *known = f->env->types[i];
+      if (known) add_instance(&in, f->env->vars[i], known);
+    }
+    StepObj *env = captured(im, f->group, v.cell, &in);
+    return step_closure(im->m, f->expr, group(im, f->group, env));
   }
   bool is_op = f->kind == FUNCTION_OP;
   StepObj *o = step_obj(im->m, is_op ? V_OP : V_CTOR, 0);
@@ -116,8 +164,6 @@ static StepObj *function(Import *im, Value v) {
 
 /* --- All kinds ---------------------------------------------------------- */
 
-/* NULL, too, for what was captured at a type that the closure does not tell:
- * the variable then has no value. */
 static StepObj *copy(Import *im, const Type *type, Value v) {
   switch (type->kind) {
     case TY_TENSOR: return tensor(im->m, type, v);
@@ -126,7 +172,7 @@ static StepObj *copy(Import *im, const Type *type, Value v) {
                        type, v);
     case TY_ADT: return data(im, type, v);
     case TY_REF: return ref(im, type, v);
-    case TY_FN: return function(im, v);
+    case TY_FN: return function(im, type, v);
     default: return NULL;
   }
 }

@@ -18,7 +18,10 @@ void step_var(StepMachine *m, const Expr *e) {
   StepObj *v = step_lookup(m, m->now.env, e->var);
   if (mem_exhausted(&m->mem)) return;
   if (!v) {
-    step_fail(m, E0108, e->span, "`%%%s` has no value", e->var->name->text);
+    const char *why = m->host.session ? ": what it was captured at is not told"
+                                      : "";
+    step_fail(m, E0108, e->span, "`%%%s` has no value%s", e->var->name->text,
+              why);
   } else if (v->kind != V_PROMISE) {
     step_applied(m, REDUCE_VAR, e->span);
     step_to_value(m, v);
@@ -30,7 +33,12 @@ void step_var(StepMachine *m, const Expr *e) {
   }
 }
 
+/* Of what a session was given; a polymorphic function has no value there. */
 static StepObj *imported(StepMachine *m, const Global *g) {
+  if (!m->host.session) return NULL;
+  if (g->param_count > 0 && g->value->kind == EX_FN) {
+    return step_closure(m, g->value, NULL);
+  }
   StepObj *v = step_import_global(m, g);
   if (v) step_set_global(m, (size_t)g->slot, v);
   return v;
@@ -55,6 +63,12 @@ static StepObj *global_value(StepMachine *m, const Global *g) {
 void step_global(StepMachine *m, const Expr *e) {
   StepObj *v = global_value(m, e->g.global);
   if (mem_exhausted(&m->mem)) return;
+  const Global *g = e->g.global;
+  if (!v && m->host.session && g->param_count > 0) {  /* Nil and the like */
+    step_applied(m, REDUCE_GLOBAL, e->span);
+    step_to_expr(m, g->value, NULL);
+    return;
+  }
   if (!v) {
     step_fail(m, E0108, e->span, "`%s` has no value", e->g.name->text);
     return;

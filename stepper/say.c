@@ -42,6 +42,12 @@ static bool is_function(const StepObj *v) {
 static void say_name(Say *w) {
   const StepObj *v = w->e->after.value;
   source(w, w->e->span);
+  if (w->e->after.expr) {
+    text(w, " is ");
+    source(w, w->e->after.expr->span);
+    text(w, ".");
+    return;
+  }
   text(w, is_function(v) ? " is a function: " : " is ");
   if (is_function(v)) {
     type_print(w->s->program->types, w->out, result_type(w), TYPE_WIDTH);
@@ -52,8 +58,13 @@ static void say_name(Say *w) {
 }
 
 static void say_force(Say *w) {
-  source(w, w->e->span);
-  text(w, " is needed: its graph node, which had waited, is evaluated now.");
+  if (w->redex.expr->kind != EX_VAR) {
+    text(w, "A function is made that captures a graph node");
+  } else {
+    source(w, w->e->span);
+    text(w, " is needed: its graph node");
+  }
+  text(w, ", which had waited, is evaluated now.");
 }
 
 /* --- Calls -------------------------------------------------------------- */

@@ -226,6 +226,19 @@ $run = prompt('let %k = 10;',
               . 'fn (%b: int32) -> int32 { %g(%b) * %k } };',
               ':step %f(2)', ':step { let %h = %f; %h(%k) }');
 like($run->{out}, qr/^120\n.*^200\n\z/ms, 'functions of the session, too');
+$run = prompt('let %id = fn (%x) { %x };', 'let %nil = Nil;',
+              'let %even = { let %e = fn (%n: int32) -> bool {'
+              . ' if (%n == 0) { True } else { %o(%n - 1) } }'
+              . ' and %o = fn (%n: int32) -> bool {'
+              . ' if (%n == 0) { False } else { %e(%n - 1) } }; %e };',
+              ':step (%id(1), %id(True), Cons(2, %nil))', ':step %even(3)');
+like($run->{out},
+     qr/^\(1, True, Cons\(2, Nil\)\)\n.*^value after \d+ steps\nFalse\n\z/ms,
+     '... polymorphic ones and groups');
+$run = prompt('def @always[A](%x: A, %r: Ref[A]) -> fn () -> (A, Ref[A]) {'
+              . ' fn () -> (A, Ref[A]) { (%x, %r) } }',
+              'let %k = @always(3, ref(4));', ':step %k()');
+like($run->{out}, qr/^\(3, ref\(4\)\)\n\z/m, '... and what they captured');
 $run = prompt(':step 1 +', ':step let %y = 2;', '%y');
 like($run->{out}, qr/^2\n\z/m, 'what :step defines is defined');
 

@@ -148,7 +148,7 @@ static StepObj *function(Import *im, const Type *type, Value v) {
     if (!f->group) return step_closure(im->m, f->expr, NULL);
     Instance in = {.count = 0};
     match(&in, f->expr->type, type);
-    for (int i = 0; i < f->env->count; i++) {
+    for (int i = 0; f->env && i < f->env->count; i++) {
       const Type *known = f->env->types[i];
       if (known) add_instance(&in, f->env->vars[i], known);
     }

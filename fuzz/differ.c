@@ -7,11 +7,13 @@
  *   differ --conformance DIR                  runs the language suite
  *   differ FILE...                            runs these files
  *
- * Each program runs in a process of its own, so that a crash or an endless
- * loop is a difference like any other. */
+ * Programs run in processes of their own, so that a crash or an endless loop
+ * is a difference like any other: generated ones in batches and, where a batch
+ * does not end well, one by one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@
 static const uint64_t MAX_STEPS = 300000;
 /* Seconds are the processor's, so that a busy machine changes nothing. */
 enum { SECONDS = 20, TRIALS = 4000, CRASHED = DUEL_TOO_LONG + 1 };
+enum { BATCH = 32 };  /* generated programs a process */
 
 typedef struct Options {
   uint64_t seed, count;
@@ -113,11 +116,73 @@ static bool hunt_one(Mem *mem, uint64_t seed, int size, uint64_t *counts) {
   return differs;
 }
 
+/* The outcome of a seed's program, in this process. */
+static int generated_outcome(Mem *mem, uint64_t seed, int size) {
+  Arena arena;
+  arena_init(&arena, mem);
+  GenProgram p;
+  generate(&arena, mem, seed, size, &p);
+  StrBuf text;
+  strbuf_init(&text, mem);
+  gen_program_text(&p, &text);
+  Duel d;
+  duel_init(&d, mem, MAX_STEPS);
+  duel_run(&d, "program.rly", strbuf_text(&text), text.len);
+  int outcome = (int)d.outcome;
+  duel_done(&d);
+  strbuf_done(&text);
+  gen_program_done(&p);
+  arena_done(&arena);
+  return outcome;
+}
+
+/* What a child does with `n` seeds from `seed` on: never returns. */
+static void batch_run(Mem *mem, uint64_t seed, int n, int size,
+                      int *outcomes) {
+  setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
+  for (int i = 0; i < n; i++) {
+    outcomes[i] = generated_outcome(mem, seed + (uint64_t)i, size);
+  }
+  exit(0);  /* through the leak checker, where there is one */
+}
+
+/* Did the batch end, and without a difference?  Counts its outcomes then. */
+static bool batch_agrees(Mem *mem, uint64_t seed, int n, int size,
+                         int *outcomes, uint64_t *counts) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) batch_run(mem, seed, n, size, outcomes);
+  int status;
+  if (child < 0 || waitpid(child, &status, 0) != child) return false;
+  if (!WIFEXITED(status) || WEXITSTATUS(status)) return false;
+  for (int i = 0; i < n; i++) {
+    if (outcomes[i] == DUEL_DIFFERENT) return false;
+  }
+  for (int i = 0; i < n; i++) counts[outcomes[i]]++;
+  return true;
+}
+
+static uint64_t hunt_batch(Mem *mem, uint64_t seed, int n, int size,
+                           int *outcomes, uint64_t *counts) {
+  if (batch_agrees(mem, seed, n, size, outcomes, counts)) return 0;
+  uint64_t found = 0;
+  for (int i = 0; i < n; i++) {
+    found += hunt_one(mem, seed + (uint64_t)i, size, counts);
+  }
+  return found;
+}
+
 static int hunt(Mem *mem, const Options *o) {
   uint64_t counts[CRASHED + 1] = {0}, found = 0;
-  for (uint64_t i = 0; i < o->count; i++) {
-    found += hunt_one(mem, o->seed + i, o->size, counts);
+  int *outcomes = mmap(NULL, BATCH * sizeof *outcomes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (outcomes == MAP_FAILED) return 1;
+  for (uint64_t i = 0; i < o->count; i += BATCH) {
+    uint64_t left = o->count - i;
+    found += hunt_batch(mem, o->seed + i, left < BATCH ? (int)left : BATCH,
+                        o->size, outcomes, counts);
   }
+  munmap(outcomes, BATCH * sizeof *outcomes);
   printf("%llu programs: %llu agree, %llu differ, %llu crash, "
          "%llu refused, %llu too long\n",
          (unsigned long long)o->count,

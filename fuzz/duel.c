@@ -151,7 +151,8 @@ void duel_run(Duel *d, const char *path, const char *text, size_t len) {
   VEC_CLEAR(&d->step);
   d->failed = false;
   d->outcome = DUEL_REFUSED;
-  rly_options options = {.timeout = VM_SECONDS, .threads = 1};
+  rly_options options = {.timeout = VM_SECONDS, .threads = 1,
+                         .verify = true};
   rly_context *cx = rly_context_new(&options);
   rly_program *p = rly_program_new(cx);
   if (p && rly_program_add_text(p, path, text, len, 0) == RLY_OK) {

@@ -77,6 +77,7 @@ typedef struct rly_options {
   bool safe;           /* imports only from below the importing files */
   bool nan_stop;       /* a run ends where an operator makes the first NaN from
                           operands without one; slow */
+  bool verify;         /* looks at the code that is made before it runs */
 } rly_options;
 
 /* `options` may be NULL.  NULL when memory cannot be had. */

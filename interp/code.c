@@ -312,11 +312,18 @@ Cell *code_closure(Code *c, Function *f) {
 
 /* --- Code --------------------------------------------------------------- */
 
+#ifdef NDEBUG
+enum { VERIFIES = false };
+#else
+enum { VERIFIES = true };
+#endif
+
 Code *code_new(Program *p) {
   Code *c = mem_alloc_zeroed(p->mem, sizeof *c);
   if (!c) return NULL;
   c->program = p;
   c->mem = p->mem;
+  c->verifies = VERIFIES;
   arena_init(&c->arena, p->mem);
   pthread_mutex_init(&c->lock, NULL);
   ptrmap_init(&c->instances, p->mem);
@@ -328,6 +335,7 @@ Code *code_new(Program *p) {
 }
 
 void code_stop_at_nans(Code *c) { c->stops_anywhere = true; }
+void code_verify_all(Code *c) { c->verifies = true; }
 
 void code_free(Code *c) {
   if (!c) return;

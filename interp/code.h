@@ -221,6 +221,7 @@ typedef struct Function {
 struct Code {
   Program *program;
   bool stops_anywhere;          /* any instruction may be where a run ends */
+  bool verifies;                /* code is looked at before it runs: verify.h */
   Mem *mem;
   Arena arena;
   pthread_mutex_t lock;

@@ -103,6 +103,9 @@ bool session_observe(Session *s, const Observe *what);
 bool session_set_profile(Session *s, bool on);
 /* Before any code is made: runs may end at any instruction. */
 void code_stop_at_nans(Code *c);
+/* Looks whether the code made from now on is sound (verify.h), as debug builds
+ * do anyway; a function whose code is not ends the run with E0706. */
+void code_verify_all(Code *c);
 /* Calls, time, bytes and operations by source line, by operator. */
 void session_profile(Session *s, StrBuf *out);
 

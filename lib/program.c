@@ -134,6 +134,7 @@ static bool program_fill(rly_program *p) {
   p->ir->op_name = op_name;
   p->code = code_new(p->ir);
   if (p->code && cx->options.nan_stop) code_stop_at_nans(p->code);
+  if (p->code && cx->options.verify) code_verify_all(p->code);
   return p->code;
 }
 

@@ -19,6 +19,7 @@ typedef struct Emit {
   Lower *l;
   VEC(Word) units;
   VEC(Span) spans;
+  VEC(bool) counts;   /* is what the instruction sets in a counted? */
   VEC(Fixup) fixups;
   VEC(LiveAt) live_at;
   VEC(uint16_t) live;
@@ -35,6 +36,7 @@ static uint16_t real(const Emit *e, Reg r) {
 static uint32_t unit(Emit *e, Word u, Span span) {
   VEC_PUSH(&e->units, u);
   VEC_PUSH(&e->spans, span);
+  VEC_PUSH(&e->counts, false);
   return (uint32_t)e->units.len - 1;
 }
 
@@ -153,6 +155,11 @@ static void emit_self(Emit *e, const Ins *i) {
 
 /* --- The list ----------------------------------------------------------- */
 
+static bool sets_counted(const Emit *e, const Ins *i) {
+  char mode = ins_info[i->op].operands[0];
+  return (mode == 'd' || mode == 'w') && e->l->regs.data[i->arg[0]].counted;
+}
+
 static void emit_plain(Emit *e, const Ins *i) {
   const InsInfo *info = &ins_info[i->op];
   Word u = {.op = i->op,
@@ -161,6 +168,7 @@ static void emit_plain(Emit *e, const Ins *i) {
             .c = operand(e, info->operands[2], i->arg[2])};
   if (i->op == INS_move && u.a == u.b) return;
   uint32_t at = unit(e, u, i->span);
+  e->counts.data[at] = sets_counted(e, i);
   for (int k = 0; k < info->words; k++) {
     unit(e, (Word){.word = i->words[k]}, i->span);
   }
@@ -209,6 +217,20 @@ static void resolve(Emit *e) {
   }
 }
 
+/* Is it sound?  Only looked at where somebody wants to know. */
+static bool verify(const Emit *e) {
+  Lower *l = e->l;
+  Listing listing = {
+      .units = e->units.data, .count = (uint32_t)e->units.len,
+      .nregs = l->window + (uint32_t)l->max_out + 1,
+      .nparams = l->fn->nparams, .params = l->fn->params,
+      .counts = e->counts.data,
+      .live_at = e->live_at.data, .live_at_count = (uint32_t)e->live_at.len,
+      .live = e->live.data,
+  };
+  return !l->code->verifies || code_verify(&listing, &l->flaw);
+}
+
 /* Hands the result over to the function. */
 static bool publish(Emit *e) {
   Function *f = e->l->fn;
@@ -229,6 +251,7 @@ static void emit_init(Emit *e, Lower *l) {
   *e = (Emit){.l = l, .far = units_at_most(l) > NEAR_UNITS};
   VEC_INIT(&e->units, l->code->mem);
   VEC_INIT(&e->spans, l->code->mem);
+  VEC_INIT(&e->counts, l->code->mem);
   VEC_INIT(&e->fixups, l->code->mem);
   VEC_INIT(&e->live_at, l->code->mem);
   VEC_INIT(&e->live, l->code->mem);
@@ -238,6 +261,7 @@ static void emit_init(Emit *e, Lower *l) {
 static void emit_done(Emit *e) {
   VEC_DONE(&e->units);
   VEC_DONE(&e->spans);
+  VEC_DONE(&e->counts);
   VEC_DONE(&e->fixups);
   VEC_DONE(&e->live_at);
   VEC_DONE(&e->live);
@@ -251,7 +275,7 @@ bool emit_code(Lower *l) {
   }
   bool ok = e.labels && !mem_exhausted(l->code->mem);
   if (ok) resolve(&e);
-  ok = ok && publish(&e);
+  ok = ok && verify(&e) && publish(&e);
   emit_done(&e);
   return ok;
 }

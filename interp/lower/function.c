@@ -236,6 +236,20 @@ static bool report(Lower *l, DiagCode code, const char *why) {
   return false;
 }
 
+static bool report_flaw(Lower *l) {
+  const Flaw *f = &l->flaw;
+  if (!f->rule) return report(l, E0701, "out of memory while making code");
+  StrBuf why;
+  strbuf_init(&why, l->code->mem);
+  strbuf_addf(&why, "the code made for %s is not sound: at unit %u, ",
+              l->fn->name, f->at);
+  if (f->reg != NO_FLAW_REG) strbuf_addf(&why, "r%u ", f->reg);
+  strbuf_add(&why, f->rule);
+  report(l, E0706, strbuf_text(&why));
+  strbuf_done(&why);
+  return false;
+}
+
 static void join_chains(Lower *l) {
   if (!l->code->stops_anywhere) chain_pass(l);
 }
@@ -267,10 +281,7 @@ static bool lower_phases(Lower *l) {
   if (!regs_assign(l)) {
     return report(l, E0705, "this function needs more than 65,535 registers");
   }
-  if (!emit_code(l)) {
-    return report(l, E0701, "out of memory while making code");
-  }
-  return true;
+  return emit_code(l) || report_flaw(l);
 }
 
 bool function_lower(Code *c, Function *f, Diags *diags) {

@@ -22,7 +22,7 @@
 
 #include <assert.h>
 
-#include "interp/code.h"
+#include "interp/verify.h"
 
 /* --- The list ----------------------------------------------------------- */
 
@@ -144,6 +144,7 @@ typedef struct Lower {
   size_t main_len;         /* behind it: drops on edges between blocks */
   /* By regs.c: */
   uint32_t window;         /* registers below the outgoing area */
+  Flaw flaw;               /* by emit.c: of code that is not sound */
 } Lower;
 
 /* --- Building the list (build.c) ---------------------------------------- */
@@ -307,6 +308,7 @@ void view_pass(Lower *l);     /* views.c: behind chains */
 void own_pass(Lower *l);      /* own.c */
 bool may_stop(const Lower *l, int op);  /* is a run ever left there? */
 bool regs_assign(Lower *l);   /* regs.c: false when there are too many */
-bool emit_code(Lower *l);     /* emit.c */
+bool emit_code(Lower *l);     /* emit.c: false for lack of memory, or with a
+                                 flaw */
 
 #endif

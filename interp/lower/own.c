@@ -126,7 +126,8 @@ static void take_over(Own *o, Ins *i) {
 static void use(Own *o, const Ins *i, char mode, Reg r) {
   if (mode == 'v') o->l->regs.data[r].read = true;
   if (mode != 'u') return;
-  if (counted(o, r) && !is_live(o, r)) out_count(o, INS_drop, r, i->span);
+  bool last = counted(o, r) && !is_live(o, r);
+  if (last && !(flags_of(i) & END)) out_count(o, INS_drop, r, i->span);
   live_add(o, r);
 }
 

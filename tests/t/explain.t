@@ -27,9 +27,9 @@ my @unshown = grep {
 } @parts[1 .. $#parts];
 is_deeply([map { /^(\w+)/ } @unshown], [], 'each section shows the message');
 
-# And one that is mended: a program that runs, or a second command.  These three
-# no small program runs into.
-my %large = map { $_ => 1 } qw(E0010 E0704 E0705);
+# And one that is mended: a program that runs, or a second command.  These no
+# small program runs into.
+my %large = map { $_ => 1 } qw(E0010 E0704 E0705 E0706);
 my @unmended = grep {
   my ($code) = /^(\w+)/;
   my @rly = grep { !/expect (?:runtime )?error/ } /^```rly\n(.*?)^```/msg;

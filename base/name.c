@@ -123,6 +123,7 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b,
 void suggestion_offer(Suggestion *s, const char *candidate) {
   size_t len = strlen(s->wanted), other = strlen(candidate);
   if (len > NAME_SHORT || other > NAME_SHORT) return;
+  if ((len > other ? len - other : other - len) >= s->distance) return;
   size_t distance = edit_distance(s->wanted, len, candidate, other);
   /* When nothing of the name is left it would be a guess. */
   bool guess = distance > 0 && distance >= (len > other ? len : other);

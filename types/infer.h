@@ -201,6 +201,7 @@ typedef struct Infer {
   Ty *error, *unit, *boolean;
   Ty *scalars[DTYPE_COUNT + 1];
   Arena asked;                 /* what the rule at hand sees and says */
+  int shown;                   /* fields of tuples that it sees */
   bool patient;                /* in a component of global values */
   int names;                   /* of generalised parameters */
   int depth;                   /* of the current walk over types */

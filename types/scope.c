@@ -83,6 +83,13 @@ Ctor *find_ctor(Resolver *r, const Name *name) {
 
 /* --- Unknown names ------------------------------------------------------- */
 
+/* Nothing is near a name of whose mistake nothing will be shown. */
+static Suggestion suggestion(const Resolver *r, const Name *wanted) {
+  Suggestion s = suggestion_for(wanted->text);
+  if (r->p->diags->suppressed) s.distance = 0;
+  return s;
+}
+
 static void offer_all(Suggestion *s, const PtrMap *names) {
   for (size_t i = 0; i < names->cap; i++) {
     const Name *name = names->slots[i].key;
@@ -145,7 +152,7 @@ Expr *unknown_local(Resolver *r, const Expr *e) {
     diag_hint(d, "`%%%s` is not known in definitions: `let @%s = ...` is",
               e->name->text, e->name->text);
   } else if (!hint_division(r, d, e->name, "%")) {
-    Suggestion s = suggestion_for(e->name->text);
+    Suggestion s = suggestion(r, e->name);
     offer_all(&s, &r->vars);
     if (sees_locals(r)) offer_scopes(&s, r->scope, offsetof(Scope, locals));
     hint_nearest(d, &s, "%");
@@ -157,7 +164,7 @@ Expr *unknown_global(Resolver *r, const Expr *e) {
   const Name *name = e->g.name;
   Diag *d = diag_error(r->p->diags, E0102, e->span,
                        "there is no global `@%s`", name->text);
-  Suggestion s = suggestion_for(name->text);
+  Suggestion s = suggestion(r, name);
   offer_names(r, &s, '@', offsetof(Scope, globals));
   hint_nearest(d, &s, "@");
   return resolve_error(r, e->span);
@@ -165,7 +172,7 @@ Expr *unknown_global(Resolver *r, const Expr *e) {
 
 /* A name whose sigil was forgotten. */
 static bool hint_sigil(Resolver *r, Diag *d, const Name *name) {
-  Suggestion s = suggestion_for(name->text);
+  Suggestion s = suggestion(r, name);
   offer_names(r, &s, '@', offsetof(Scope, globals));
   const char *sigil = is_bound(r, name, "%")        ? "%"
                       : s.best && s.distance == 0 ? "@"
@@ -217,7 +224,7 @@ Expr *unknown_ident(Resolver *r, Span span, const Name *name) {
   if (hint_division(r, d, name, "")) return resolve_error(r, span);
   if (hint_sigil(r, d, name)) return resolve_error(r, span);
   if (hint_word(d, name)) return resolve_error(r, span);
-  Suggestion s = suggestion_for(name->text);
+  Suggestion s = suggestion(r, name);
   offer_names(r, &s, 'C', offsetof(Scope, ctors));
   offer_operators(&s);
   hint_nearest(d, &s, "");
@@ -227,7 +234,7 @@ Expr *unknown_ident(Resolver *r, Span span, const Name *name) {
 void unknown_ctor(Resolver *r, Span span, const Name *name) {
   Diag *d = diag_error(r->p->diags, E0103, span,
                        "there is no constructor `%s`", name->text);
-  Suggestion s = suggestion_for(name->text);
+  Suggestion s = suggestion(r, name);
   offer_names(r, &s, 'C', offsetof(Scope, ctors));
   if (s.best) {
     hint_nearest(d, &s, "");
@@ -239,7 +246,7 @@ void unknown_ctor(Resolver *r, Span span, const Name *name) {
 void unknown_type(Resolver *r, Span span, const Name *name) {
   Diag *d = diag_error(r->p->diags, E0104, span, "there is no type `%s`",
                        name->text);
-  Suggestion s = suggestion_for(name->text);
+  Suggestion s = suggestion(r, name);
   offer_all(&s, &r->type_vars);
   offer_names(r, &s, 'T', offsetof(Scope, adts));
   for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));

@@ -5,7 +5,10 @@
  * are reported at the end of a component, when nothing changes any more. */
 #include "types/infer.h"
 
-enum { NEVER_RANKS = 6 };
+enum {
+  NEVER_RANKS = 6,
+  SHOWN_MAX = 100000,  /* fields that a rule is shown; no operator takes more */
+};
 
 Constraint *constraint_new(Infer *in, ConstraintKind kind, const Expr *e) {
   Constraint *c = ARENA_NEW(in->arena, Constraint);
@@ -47,7 +50,11 @@ static void show_tensor(Infer *in, Constraint *c, const Ty *t,
   }
 }
 
+/* Shared parts make a type's tree exponential: beyond the limit a tuple is
+ * nothing that a rule looks into. */
 static void show_tuple(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
+  in->shown += t->count;
+  if (in->shown > SHOWN_MAX) return;
   out->fields = ARENA_ARRAY(&in->asked, RuleType, (size_t)t->count);
   out->kind = RT_TUPLE;
   out->count = out->fields ? t->count : 0;
@@ -121,6 +128,7 @@ static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
 /* What it sees and says lasts until the next is asked. */
 static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
   arena_reset(&in->asked);
+  in->shown = 0;
   *call = (RuleCall){.op = c->op, .attrs = c->attrs, .count = c->count,
                      .dims = types_dims(in->types), .arena = &in->asked,
                      .culprit = -1, .other = -1};

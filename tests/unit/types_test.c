@@ -467,6 +467,10 @@ static void test_shared(void **state) {
   assert_false(check_long(w, "def @q() { let %x = 1;", "let %x = (%x, 1);",
                           100000, "%x }"));
   assert_int_equal(w->diags.list.data[0]->code, E0214);
+  diags_clear(&w->diags);
+  assert_false(check_long(w, "def @r() { let %x = 1;", "let %x = (%x, %x);",
+                          100, "exp(%x) + %x }"));
+  assert_int_equal(w->diags.list.data[0]->code, E0212);
 }
 
 static const char walked[] =

@@ -349,26 +349,45 @@ static bool broadcast_dim(Dim a, Dim b, Dim *out) {
   return true;
 }
 
+/* The i-th dimension from the right. */
+static Dim from_right(const RuleType *t, int i) {
+  return i <= t->rank ? t->dims[t->rank - i] : 1;
+}
+
 bool rule_broadcast_dims(const RuleType *a, const RuleType *b, RuleType *out) {
   int rank = a->rank > b->rank ? a->rank : b->rank;
   Dim dims[RANK_MAX];
   for (int i = 1; i <= rank; i++) {
-    Dim x = i <= a->rank ? a->dims[a->rank - i] : 1;
-    Dim y = i <= b->rank ? b->dims[b->rank - i] : 1;
-    if (!broadcast_dim(x, y, &dims[rank - i])) return false;
+    if (!broadcast_dim(from_right(a, i), from_right(b, i), &dims[rank - i]))
+      return false;
   }
   DType dtype = out->dtype;
   *out = rule_tensor(dtype, rank, dims);
   return true;
 }
 
+/* Names the first dimensions from the right that do not fit. */
+static void hint_broadcast(RuleCall *c, const RuleType *a, const RuleType *b) {
+  Dim met;
+  int i = 1;
+  while (broadcast_dim(from_right(a, i), from_right(b, i), &met)) i++;
+  rule_hint(c, "%s dimensions must be equal or 1; %s and %s are neither",
+            i == 1   ? "the last"
+            : i == 2 ? "the last but one"
+                     : "counted from the right,",
+            rule_dim_text(c, from_right(a, i)),
+            rule_dim_text(c, from_right(b, i)));
+}
+
 bool rule_broadcast_pair(RuleCall *c, int i, int k, RuleType *out) {
   RuleType a = c->args[i], b = c->args[k];
   if (rule_broadcast_dims(&a, &b, out)) return true;
-  rule_error(c, E0203, k, "shapes %s and %s do not broadcast",
-             rule_shape(c, i), rule_shape(c, k));
+  c->code = E0203;
+  c->culprit = k;
+  c->message = arena_printf(c->arena,
+                            "operands of `%s` do not broadcast: %s and %s",
+                            c->op->name, rule_shape(c, i), rule_shape(c, k));
   c->other = i;
-  rule_hint(c, "shapes are aligned at the right; two dimensions fit when they "
-            "are equal or one of them is 1");
+  hint_broadcast(c, &a, &b);
   return false;
 }

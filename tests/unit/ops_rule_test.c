@@ -154,7 +154,7 @@ static void broadcasting(void **state) {
       {"add", "f32 f32(1)", "", "wait"},
       {"add", "f32() f32(0, 3)", "", "f32(0, 3)"},
       {"less", "i32(2) i32(2)", "", "bool(2)"},
-      {"add", "f32(2, 3) f32(4)", "", "! (2, 3) and (4) do not broadcast"},
+      {"add", "f32(2, 3) f32(4)", "", "! do not broadcast: (2, 3) and (4)"},
       {"add", "f32(2) i32(2)", "", "! float32 and int32"},
       {"add", "{f32(2)} f32(2)", "", "! must be a tensor"},
       {"power", "i32() i32()", "", "! floating-point"},

@@ -338,14 +338,19 @@ Dim rule_meet(Dim a, Dim b) {
   return dim_is_hole(a) ? a : b;
 }
 
-/*   1, d -> d     ?, d -> d (d a number or name)    d, d -> d  */
+/*   1, d -> d    d, d -> d    n, 3 -> 3    n, m -> ?    ?, n -> ?
+ * Where nothing else is known a name may be 1, and then gives way. */
 static bool broadcast_dim(Dim a, Dim b, Dim *out) {
   if (a == 1 || b == 1) {
     *out = a == 1 ? b : a;
     return true;
   }
-  if (dim_equal(a, b) == NO) return false;
-  *out = rule_meet(a, b);
+  Truth equal = dim_equal(a, b);
+  if (equal == NO) return false;
+  bool named = dim_is_form(a) || dim_is_form(b);
+  bool decided = equal == YES || dim_is_number(a) || dim_is_number(b) ||
+                 dim_is_hole(a) || dim_is_hole(b);
+  *out = named && !decided ? DIM_ANY : rule_meet(a, b);
   return true;
 }
 

@@ -138,6 +138,10 @@ enum {
   RLY_INTERACTIVE = 1,  /* answer RLY_INCOMPLETE for text that ends early */
   RLY_NAME_RESULTS = 2, /* later texts may name the values of expressions:
                            %_1, %_2 ... and, the newest, %it */
+  RLY_RECHECK = 4,      /* definitions of earlier texts that use what this one
+                           defines anew are then checked again and use that,
+                           in texts to come; W0003 tells which do not fit, and
+                           go on as they were */
 };
 
 /* An empty program: only the library is in scope. */

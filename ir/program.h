@@ -145,6 +145,8 @@ typedef struct Global {
   int slot;          /* PARAM: index among the program's params; VALUE, LOCAL:
                         index among a session's values; DEF: -1 */
   struct Definition *definition;  /* the checker's, while it is checked */
+  const char *stale; /* what it uses and has since been defined anew, as it is
+                        written; NULL: nothing */
   void *code;        /* interp/'s, by instantiation */
 } Global;
 

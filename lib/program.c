@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "io/text.h"
-#include "lib/handles.h"
+#include "lib/redefine.h"
 #include "ops/ops.h"
 #include "parser/parser.h"
 #include "stdlib/library.h"
@@ -239,8 +239,11 @@ static rly_status add_text(rly_program *p, const char *path, const char *text,
   p->ir->name_results = flags & RLY_NAME_RESULTS;
   if (status == RLY_OK) status = check(p, unit);
   p->ir->name_results = false;
-  if (status == RLY_OK) p->newest = unit;
-  return status;
+  if (status != RLY_OK) return status;
+  p->newest = unit;
+  if (flags & RLY_RECHECK) program_redo(p, unit->source->base);
+  status_of_failure(p->cx, RLY_OK);  /* the text is there nevertheless */
+  return RLY_OK;
 }
 
 rly_status rly_program_add_text(rly_program *p, const char *path,

@@ -26,7 +26,8 @@ static void run_doc(Repl *r, const char *rest) {
 /* --- Files -------------------------------------------------------------- */
 
 static bool load(Repl *r, const char *path) {
-  rly_status status = rly_program_add_file(r->host->program, path, 0);
+  rly_status status = rly_program_add_file(r->host->program, path,
+                                           RLY_RECHECK);
   host_report(r->host);
   return status == RLY_OK && repl_evaluate(r);
 }

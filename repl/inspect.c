@@ -83,6 +83,8 @@ static void add_global(const Program *p, StrBuf *out, const char *name,
     effects_print(out, g->effects);
     strbuf_add_char(out, '\n');
   }
+  if (g->stale)
+    strbuf_addf(out, "  stale: made with an earlier `%s`\n", g->stale);
   add_place(p, out, g->span);
 }
 

@@ -105,7 +105,7 @@ static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
   snprintf(path, sizeof path, "<%d>", r->entry.number);
   rly_status status =
       rly_program_add_text(r->host->program, path, text, strlen(text),
-                           RLY_NAME_RESULTS | flags);
+                           RLY_NAME_RESULTS | RLY_RECHECK | flags);
   if (status == RLY_INCOMPLETE) return status;
   free(r->last);
   r->last = strdup(text);

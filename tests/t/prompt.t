@@ -84,6 +84,57 @@ Tensor[(2, ?), float32] : Type
 END
         qr/there is no type `Foo`/, ':kind');
 
+# --- What is defined anew -----------------------------------------------------
+
+my $chain = <<'END';
+def @f(%x: int32) -> int32 { %x + 1 }
+def @g(%x: int32) -> int32 { @f(%x) * 2 }
+def @h(%x: int32) { @g(%x) }
+END
+session("${chain}def \@f(%x: int32) -> int32 { %x + 100 }\n\@h(1)\n", "202\n",
+        '', 'what uses a definition uses the new one');
+session("${chain}let %y = \@h(1);\nlet \@z = fn (%a: int32) { \@f(%a) };\n"
+            . "def \@f(%x: int32) -> int32 { 0 }\n:info \@h\n:info %y\n"
+            . ":info \@z\n%y\n\@z(4)\n", <<'END', '',
+@h : fn (int32) -> int32
+  effects: pure
+  defined at <3>:1:5
+%y : int32
+  stale: made with an earlier `@h`
+  defined at <4>:1:5
+@z : fn (int32) -> int32
+  effects: pure
+  stale: made with an earlier `@f`
+  defined at <5>:1:5
+4
+5
+END
+        'values stay as they are, and say so');
+session("${chain}def \@f(%x: float32) -> float32 { %x }\n\@h(1)\n:info \@g\n"
+            . "7\ndef \@k() { 1 }\n"
+            . "def \@f(%x: int32) -> int32 { %x - 1 }\n\@h(1)\n:info \@g\n",
+        qr/^4\n.*^\ \ stale:\ made\ with\ an\ earlier\ `\@f`$
+           .*^7\n0\n(?!.*stale)/msx,
+        qr/^<2>:1:33:\ warning\[W0003\]:\ `\@g`\ does\ not\ fit\ the\ new\ `\@f`
+           .*expected\ float32,\ found\ int32\n.*\^\^\ int32\n
+           .*<4>:1:8:\n(?!.*W0003)/sx,
+        'what does not fit goes on, is named once, and fits again later');
+session("${chain}def \@f(%x: int32) -> int32 { "
+            . "if (%x == 0) { 1 } else { \@h(%x - 1) } }\n\@h(3)\n", "16\n", '',
+        'definitions of several entries may come to call each other');
+session(<<'END', "3\n3\n", qr/`\@t` does not fit the new `T`.*`C` is not/s,
+type T { A(int32), B }
+def @t(%t: T) { match (%t) { A(%x) => %x, B => 0 } }
+type U { V(T) }
+def @u(%u: U) { match (%u) { V(%t) => @t(%t) } }
+@u(V(A(3)))
+type T { A(int32), B, D(T) }
+type T { A(int32), B, C }
+def @t(%t: T) { match (%t) { A(%x) => %x, _ => 0 } }
+@u(V(A(3)))
+END
+        'types, too');
+
 # --- Limits and measures ------------------------------------------------------
 
 my $deep = "def \@d(%n: int32) -> int32 "

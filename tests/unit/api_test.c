@@ -658,6 +658,28 @@ static void test_between_runs(void **state) {
   guest_end(&g);
 }
 
+/* A definition that takes the place of another one. */
+static void test_recheck(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "def @f() -> int32 { 1 }\ndef @g() -> int32 { @f() + 1 }");
+  const char *next = "def @f() -> int32 { 5 }";
+  assert_int_equal(rly_program_add_text(g.program, "x", next, strlen(next),
+                                        RLY_RECHECK), RLY_OK);
+  assert_int_equal(add(&g, "@g()"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_string_equal(g.printed, "6|");
+  next = "def @f() -> bool { True }";
+  assert_int_equal(rly_program_add_text(g.program, "x", next, strlen(next),
+                                        RLY_RECHECK), RLY_OK);
+  assert_said(&g, "W0003");
+  assert_int_equal(add(&g, "@g()"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
+  assert_string_equal(g.printed, "6|6|");
+  guest_end(&g);
+}
+
 static void keep_shown(void *data, rly_value *value) {
   *(rly_value **)data = rly_value_keep(value);
 }
@@ -1003,6 +1025,7 @@ int main(void) {
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_interrupt),
       cmocka_unit_test(test_between_runs),
+      cmocka_unit_test(test_recheck),
       cmocka_unit_test(test_kept_value),
       cmocka_unit_test(test_null_handles),
       cmocka_unit_test(test_null_values),

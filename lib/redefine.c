@@ -1,0 +1,297 @@
+/* What a text defines anew: definitions of earlier texts that use it are
+ * checked again, all at once, and from then on use what is new.  One that no
+ * longer fits stays as it was and is reported.  Such a one is stale, and so is
+ * a value that was computed with what has been replaced. */
+#include <stdlib.h>
+
+#include "lib/redefine.h"
+
+/* A function, a type or a session's value that is in scope. */
+typedef struct Live {
+  Global *global;    /* NULL: a type */
+  const Adt *adt;
+  Span span;         /* of its name */
+  const Item *item;  /* found when it is to be checked again */
+  bool affected;
+  size_t first_use, end_use;  /* of the uses */
+} Live;
+
+/* A Global or an Adt that a live one mentions. */
+typedef struct Use {
+  const void *what;
+  bool is_type;
+} Use;
+
+typedef struct Redo {
+  rly_program *p;
+  Program *ir;
+  uint32_t since;  /* what stands behind it is new */
+  VEC(Live) live;
+  VEC(Use) uses;
+  VEC(const Expr *) stack;
+  PtrMap seen;     /* what the live one at hand has been found to use, and the
+                      types it mentions */
+  PtrMap affected; /* Global or Adt */
+  bool any;
+} Redo;
+
+/* --- Uses ----------------------------------------------------------------- */
+
+static bool first_time(Redo *r, const void *what) {
+  if (ptrmap_has(&r->seen, what)) return false;
+  ptrmap_put(&r->seen, what, r);
+  return true;
+}
+
+static void use(Redo *r, const void *what, bool is_type) {
+  if (first_time(r, what)) VEC_PUSH(&r->uses, (Use){what, is_type});
+}
+
+/* Types are as deep as the checker lets them be; each part is looked at
+ * once. */
+static void use_type(Redo *r, const Type *t) {
+  if (!t || !first_time(r, t)) return;
+  if (t->kind == TY_ADT) use(r, t->adt, true);
+  for (int i = 0; i < t->count; i++) use_type(r, t->args[i]);
+  if (t->kind == TY_FN) use_type(r, t->result);
+}
+
+static void push_child(void *redo, const Expr *e) {
+  Redo *r = redo;
+  VEC_PUSH(&r->stack, e);
+}
+
+static void use_expr(Redo *r, const Expr *e) {
+  VEC_PUSH(&r->stack, e);
+  while (r->stack.len) {
+    e = VEC_POP(&r->stack);
+    use_type(r, e->type);
+    if (e->kind == EX_GLOBAL && e->g.global->kind != GLOBAL_LOCAL)
+      use(r, e->g.global, false);
+    expr_children(e, push_child, r);
+  }
+}
+
+static void use_adt(Redo *r, const Adt *adt) {
+  for (int i = 0; i < adt->ctor_count; i++)
+    for (int k = 0; k < adt->ctors[i].field_count; k++)
+      use_type(r, adt->ctors[i].fields[k]);
+}
+
+static void find_uses(Redo *r, Live *l) {
+  ptrmap_done(&r->seen);
+  ptrmap_init(&r->seen, r->ir->mem);
+  l->first_use = r->uses.len;
+  if (l->adt) use_adt(r, l->adt);
+  else if (l->global->value) use_expr(r, l->global->value);
+  l->end_use = r->uses.len;
+}
+
+/* --- What is live --------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b) {
+  const Live *x = a, *y = b;
+  return (x->span.lo > y->span.lo) - (x->span.lo < y->span.lo);
+}
+
+static void add_globals(Redo *r, const PtrMap *map) {
+  for (size_t i = 0; i < map->cap; i++) {
+    Global *g = map->slots[i].key ? map->slots[i].value : NULL;
+    if (g && !g->library)
+      VEC_PUSH(&r->live, (Live){.global = g, .span = g->span});
+  }
+}
+
+static void add_adts(Redo *r, const PtrMap *map) {
+  for (size_t i = 0; i < map->cap; i++) {
+    const Adt *adt = map->slots[i].key ? map->slots[i].value : NULL;
+    if (adt && !adt->library)
+      VEC_PUSH(&r->live, (Live){.adt = adt, .span = adt->span});
+  }
+}
+
+static void find_live(Redo *r) {
+  VEC_CLEAR(&r->live);
+  VEC_CLEAR(&r->uses);
+  add_globals(r, &r->ir->user.globals);
+  add_globals(r, &r->ir->user.locals);
+  add_adts(r, &r->ir->user.adts);
+  if (r->live.len)
+    qsort(r->live.data, r->live.len, sizeof *r->live.data, by_place);
+  for (size_t i = 0; i < r->live.len; i++) find_uses(r, &r->live.data[i]);
+}
+
+/* --- What is out of date -------------------------------------------------- */
+
+/* What has taken the place of what is used: `*name` is its name, `*span` where
+ * it stands.  False: nothing has. */
+static bool replaced(const Redo *r, Use u, const Name **name, Span *span) {
+  const Scope *user = &r->ir->user;
+  if (u.is_type) {
+    const Adt *old = u.what, *now = scope_adt(user, old->name);
+    *name = old->name;
+    *span = now ? now->span : SPAN_NONE;
+    return now && now != old && !now->library;
+  }
+  const Global *old = u.what, *now = scope_global(user, old->name);
+  *name = old->name;
+  *span = now ? now->span : SPAN_NONE;
+  return now && now != old && !now->library;
+}
+
+/* As it is written: `@f`, `T`. */
+static const char *stale_by(Redo *r, const Live *l) {
+  const Name *name;
+  Span span;
+  for (size_t i = l->first_use; i < l->end_use; i++)
+    if (replaced(r, r->uses.data[i], &name, &span))
+      return arena_printf(&r->ir->arena, "%s%s",
+                          r->uses.data[i].is_type ? "" : "@", name->text);
+  return NULL;
+}
+
+static bool is_affected(const Redo *r, const Live *l) {
+  const Name *name;
+  Span span;
+  for (size_t i = l->first_use; i < l->end_use; i++) {
+    Use u = r->uses.data[i];
+    if (ptrmap_has(&r->affected, u.what)) return true;
+    if (replaced(r, u, &name, &span) && span.lo >= r->since) return true;
+  }
+  return false;
+}
+
+/* A value is not computed once more. */
+static bool can_be_redone(const Live *l) {
+  return l->adt || l->global->kind == GLOBAL_DEF;
+}
+
+static void find_affected(Redo *r) {
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < r->live.len; i++) {
+      Live *l = &r->live.data[i];
+      if (l->affected || !can_be_redone(l) || !is_affected(r, l)) continue;
+      const void *what = l->adt ? (const void *)l->adt : l->global;
+      ptrmap_put(&r->affected, what, l);
+      l->affected = r->any = more = true;
+    }
+  }
+}
+
+/* --- Checking again ------------------------------------------------------- */
+
+static void find_item(const Program *ir, Live *l) {
+  for (const Unit *u = ir->units; u; u = u->next)
+    for (int i = 0; i < u->item_count; i++) {
+      const Item *item = &u->items[i];
+      Span at = item->kind == ITEM_TYPE ? item->adt->span : item->name_span;
+      if (span_exists(at) && at.lo == l->span.lo) l->item = item;
+    }
+  l->affected = l->item != NULL;
+}
+
+/* A unit of the affected ones' items, as they were parsed. */
+static Unit *unit_again(Redo *r) {
+  Unit *unit = unit_new(r->ir, r->p->newest->source);
+  Item *items = ARENA_ARRAY(&unit->arena, Item, r->live.len);
+  for (size_t i = 0; items && i < r->live.len; i++)
+    if (r->live.data[i].affected)
+      items[unit->item_count++] = *r->live.data[i].item;
+  unit->items = items;
+  return unit;
+}
+
+/* The first error inside the item, or NULL. */
+static const Diag *error_in(const Diags *found, const Item *item) {
+  for (size_t i = 0; i < found->list.len; i++) {
+    const Diag *d = found->list.data[i];
+    if (d->severity != SEV_WARNING && d->span.lo >= item->span.lo &&
+        d->span.hi <= item->span.hi)
+      return d;
+  }
+  return NULL;
+}
+
+static void report_stale(Redo *r, const Live *l, const char *by,
+                         const Diag *why) {
+  Diag *d = diag_warning(
+      r->ir->diags, W0003, why ? why->span : l->span,
+      "`%s%s` does not fit the new `%s`, and goes on with the one before: %s",
+      l->adt ? "" : "@", l->adt ? l->adt->name->text : l->global->name->text,
+      by, why ? why->message : "it could not be checked");
+  if (why && why->caption) diag_caption(d, "%s", why->caption);
+  if (why && why->hint) diag_hint(d, "%s", why->hint);
+  for (size_t i = 0; why && i < why->notes.len; i++)
+    diag_note(d, why->notes.data[i].span, "%s", why->notes.data[i].message);
+}
+
+/* Takes out those that have an error, or all when none is known to have. */
+static void drop_culprits(Redo *r, const Diags *found) {
+  bool known = false;
+  for (size_t i = 0; i < r->live.len; i++)
+    known |= r->live.data[i].affected && error_in(found, r->live.data[i].item);
+  r->any = false;
+  for (size_t i = 0; i < r->live.len; i++) {
+    Live *l = &r->live.data[i];
+    const Diag *why = l->affected ? error_in(found, l->item) : NULL;
+    bool culprit = l->affected && (why || !known);
+    const char *by = culprit ? stale_by(r, l) : NULL;
+    if (by) report_stale(r, l, by, why);
+    if (culprit) l->affected = false;
+    r->any |= l->affected;
+  }
+}
+
+/* Checks what is affected, without those that do not fit. */
+static void check_again(Redo *r) {
+  Diags found, *usual = r->ir->diags;
+  diags_init(&found, r->ir->mem);
+  found.sources = usual->sources;
+  while (r->any && !mem_exhausted(r->ir->mem)) {
+    Unit *unit = unit_again(r);
+    r->ir->diags = &found;
+    bool fine = types_check(r->ir, unit) && !mem_exhausted(r->ir->mem);
+    r->ir->diags = usual;
+    if (fine) break;
+    program_drop_unit(r->ir, unit);
+    drop_culprits(r, &found);
+    diags_clear(&found);
+  }
+  diags_done(&found);
+}
+
+/* --- Marks ---------------------------------------------------------------- */
+
+static void mark_stale(Redo *r) {
+  find_live(r);
+  for (size_t i = 0; i < r->live.len; i++) {
+    Live *l = &r->live.data[i];
+    if (l->global) l->global->stale = stale_by(r, l);
+  }
+}
+
+static void redo(Redo *r) {
+  find_live(r);
+  find_affected(r);
+  for (size_t i = 0; i < r->live.len; i++)
+    if (r->live.data[i].affected) find_item(r->ir, &r->live.data[i]);
+  check_again(r);
+  mark_stale(r);
+}
+
+void program_redo(rly_program *p, uint32_t since) {
+  Redo r = {.p = p, .ir = p->ir, .since = since};
+  Mem *mem = p->ir->mem;
+  VEC_INIT(&r.live, mem);
+  VEC_INIT(&r.uses, mem);
+  VEC_INIT(&r.stack, mem);
+  ptrmap_init(&r.seen, mem);
+  ptrmap_init(&r.affected, mem);
+  redo(&r);
+  VEC_DONE(&r.live);
+  VEC_DONE(&r.uses);
+  VEC_DONE(&r.stack);
+  ptrmap_done(&r.seen);
+  ptrmap_done(&r.affected);
+}

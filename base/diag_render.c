@@ -123,7 +123,7 @@ static void render_head(const Diag *d, SourceMap *sources, bool colour,
                         StrBuf *out) {
   Place p = sources_place(sources, d->span);
   if (p.file) strbuf_addf(out, "%s:%u:%u: ", p.file->path, p.line, p.column);
-  const char *on = d->severity == SEV_WARNING ? "\033[1;33m" : "\033[1;31m";
+  const char *on = d->severity == SEV_WARNING ? "\033[1;35m" : "\033[1;31m";
   strbuf_addf(out, "%s%s[%s]%s", colour ? on : "",
               severity_word(d->severity), diag_code_text(d->code),
               colour ? "\033[0m" : "");

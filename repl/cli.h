@@ -22,8 +22,8 @@ typedef struct Cli {
   ColorMode color;
   bool json, types, effects, statics, write, relay, ir, bytecode, time, stats;
   bool profile;
-  bool interactive, promote, markdown, help, version;
-  const char *entry, *outputs, *eval, *trace;
+  bool interactive, no_startup, promote, markdown, help, version;
+  const char *entry, *outputs, *eval, *trace, *startup;
   const char *step, *init, *input, *tail, *output, *expect;
   const char *save_state, *load_state;
   const char *fold, *html;
@@ -128,7 +128,8 @@ int command_help(const Cli *cli);
 bool ops_explain(const char *name);
 void ops_list(void);
 
-/* The prompt on an existing program and session (rly run -i). */
-int repl_loop(Host *h, rly_session *s);
+/* The prompt on a program and its session, which ran a script (rly run -i) or
+ * is new. */
+int repl_loop(Host *h, rly_session *s, bool script);
 
 #endif

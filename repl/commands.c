@@ -138,6 +138,8 @@ static const ReplCommand table[] = {
     {"time", "ITEMS", measure_time, "evaluate, and say how long it took"},
     {"bench", "@NAME", measure_bench, "call a function of no parameters often"},
     {"profile", "ITEMS", measure_profile, "evaluate, and say where time went"},
+    {"plot", "[F.svg] EXPR", plot_run_plot, "draw a vector as a line"},
+    {"heat", "[F.svg] EXPR", plot_run_heat, "draw a matrix by shades"},
     {"limit", "[WHAT N]", measure_limit, "bound memory, depth or timeout"},
     {"quit", "", run_quit, "leave"},
 };
@@ -147,7 +149,7 @@ static void run_help(Repl *r, const char *rest) {
   (void)r, (void)rest;
   for (int i = 0; i < TABLE_COUNT; i++) {
     int n = printf(":%s %s", table[i].name, table[i].args);
-    printf("%*s%s\n", n < 16 ? 16 - n : 1, "", table[i].help);
+    printf("%*s%s\n", n < 19 ? 19 - n : 1, "", table[i].help);
   }
 }
 

@@ -8,38 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_PATH = 4096, MAX_ENTRIES = 5000 };
+#include "repl/user.h"
 
-/* The folder's path; false when nothing says where it should be. */
-static bool folder(char path[MAX_PATH]) {
-  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  int n = MAX_PATH;
-  if (state && state[0] == '/')
-    n = snprintf(path, MAX_PATH, "%s/rly", state);
-  else if (home && home[0] == '/')
-    n = snprintf(path, MAX_PATH, "%s/.local/state/rly", home);
-  return n < MAX_PATH - 16;
-}
-
-/* Makes a folder and those that it lies in. */
-static void make_folders(char *path) {
-  for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-    *p = '\0';
-    mkdir(path, 0700);
-    *p = '/';
-  }
-  mkdir(path, 0700);
-}
-
-static bool file_path(char path[MAX_PATH], bool make) {
-  if (!folder(path)) return false;
-  if (make) make_folders(path);
-  strcat(path, "/history");
-  return true;
-}
+enum { MAX_ENTRIES = 5000 };
 
 /* --- Lines -------------------------------------------------------------- */
 
@@ -103,8 +76,8 @@ static void read_lines(FILE *in, Lines *l) {
 }
 
 void history_load(void (*visit)(const char *entry)) {
-  char path[MAX_PATH];
-  FILE *in = file_path(path, false) ? fopen(path, "r") : NULL;
+  char path[USER_PATH_MAX];
+  FILE *in = user_state_file("history", false, path) ? fopen(path, "r") : NULL;
   if (!in) return;
   Lines l = {.items = calloc(MAX_ENTRIES, sizeof *l.items)};
   if (l.items) read_lines(in, &l);
@@ -118,8 +91,8 @@ void history_load(void (*visit)(const char *entry)) {
 }
 
 void history_append(const char *entry) {
-  char path[MAX_PATH];
-  if (!file_path(path, true)) return;
+  char path[USER_PATH_MAX];
+  if (!user_state_file("history", true, path)) return;
   char *line = escaped(entry);
   int fd = line ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)
                 : -1;

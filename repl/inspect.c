@@ -73,8 +73,17 @@ static void add_place(const Program *p, StrBuf *out, Span span) {
                 at.column);
 }
 
-static void add_global(const Program *p, StrBuf *out, const char *name,
+/* Of a tensor that the session has. */
+static void add_value_facts(Repl *r, StrBuf *out, const Global *g) {
+  rly_value v = {.session = r->session, .type = g->type};
+  Display d = repl_display(r);
+  if (g->kind == GLOBAL_DEF || g->kind == GLOBAL_PARAM) return;
+  if (session_value(r->session->vm, g, &v.value)) display_facts(&d, out, &v);
+}
+
+static void add_global(Repl *r, StrBuf *out, const char *name,
                        const Global *g) {
+  const Program *p = r->host->program->ir;
   strbuf_addf(out, "%s : ", name);
   type_print(p->types, out, g->type, 0);
   strbuf_add_char(out, '\n');
@@ -83,6 +92,7 @@ static void add_global(const Program *p, StrBuf *out, const char *name,
     effects_print(out, g->effects);
     strbuf_add_char(out, '\n');
   }
+  add_value_facts(r, out, g);
   if (g->stale)
     strbuf_addf(out, "  stale: made with an earlier `%s`\n", g->stale);
   add_place(p, out, g->span);
@@ -183,7 +193,7 @@ void inspect_info(Repl *r, const char *name) {
   }
   StrBuf out;
   strbuf_init(&out, p->mem);
-  if (g) add_global(p, &out, name, g);
+  if (g) add_global(r, &out, name, g);
   else if (adt) add_adt(p, &out, adt);
   else fprintf(stderr, "nothing is called `%s` here\n", name);
   put_text(r, &out);

@@ -9,6 +9,7 @@
 #include "repl/cli.h"
 #include "repl/line.h"
 #include "repl/repl.h"
+#include "repl/user.h"
 
 /* --- Entries ------------------------------------------------------------ */
 
@@ -31,8 +32,25 @@ static void entry_clear(Entry *e) {
 
 /* --- Evaluation --------------------------------------------------------- */
 
+Display repl_display(const Repl *r) {
+  return (Display){.width = terminal_width(),
+                   .colour = use_color(r->host->cli, stdout),
+                   .unicode = display_unicode()};
+}
+
+/* The run that calls this notices when it was stopped. */
+void repl_show(void *repl, rly_value *v) {
+  Repl *r = repl;
+  char *text = NULL;
+  Display d = repl_display(r);
+  if (r->host->cli->json) host_put(r->host, v);
+  else text = display_text(&d, v);
+  if (text) repl_say(r, "%s", text);
+  rly_text_free(r->host->cx, text);
+}
+
 bool repl_evaluate(Repl *r) {
-  rly_status status = rly_session_run(r->session, host_show, r->host);
+  rly_status status = rly_session_run(r->session, repl_show, r);
   host_report(r->host);
   state_others_skip(r);
   if (status == RLY_INTERRUPTED) fputs("interrupted\n", stderr);
@@ -100,12 +118,30 @@ rly_value *repl_value(Repl *r, const char *text) {
   return NULL;
 }
 
-static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
+/* An entry of the start-up file, in its place: behind as many empty lines. */
+static rly_status add_startup(Repl *r, const char *text, unsigned flags) {
+  size_t above = (size_t)r->line, len = strlen(text);
+  char *padded = malloc(above + len + 1);
+  if (!padded) return RLY_LIMIT;
+  memset(padded, '\n', above);
+  memcpy(padded + above, text, len + 1);
+  rly_status status = rly_program_add_text(
+      r->host->program, r->startup, padded, above + len, flags);
+  free(padded);
+  return status;
+}
+
+static rly_status add_text(Repl *r, const char *text, unsigned flags) {
   char path[32];
+  flags |= RLY_NAME_RESULTS | RLY_RECHECK;
+  if (r->startup) return add_startup(r, text, flags);
   snprintf(path, sizeof path, "<%d>", r->entry.number);
-  rly_status status =
-      rly_program_add_text(r->host->program, path, text, strlen(text),
-                           RLY_NAME_RESULTS | RLY_RECHECK | flags);
+  return rly_program_add_text(r->host->program, path, text, strlen(text),
+                              flags);
+}
+
+static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
+  rly_status status = add_text(r, text, flags);
   if (status == RLY_INCOMPLETE) return status;
   free(r->last);
   r->last = strdup(text);
@@ -132,8 +168,8 @@ static bool is_blank(const char *text) {
 
 static void finish_entry(Repl *r) {
   r->entry.text[--r->entry.len] = '\0';
-  if (r->tty) line_remember(r->entry.text);
-  r->entry.number++;
+  if (r->tty && !r->startup) line_remember(r->entry.text);
+  r->entry.number += !r->startup;
   entry_clear(&r->entry);
 }
 
@@ -141,7 +177,7 @@ static void take_line(Repl *r, const char *line) {
   bool fresh = r->entry.len == 0;
   if (fresh && is_blank(line)) return;
   if (fresh && line[strspn(line, " ")] == ':') {
-    if (r->tty) line_remember(line);
+    if (r->tty && !r->startup) line_remember(line);
     repl_command(r, line + strspn(line, " ") + 1);
     return;
   }
@@ -219,11 +255,47 @@ static void greet(const Repl *r) {
            rly_version());
 }
 
-int repl_loop(Host *h, rly_session *s) {
+/* The start-up file, as if it were typed: what is wrong in it is reported, and
+ * the rest goes on. */
+static void read_startup(Repl *r, const char *path) {
+  FILE *in = fopen(path, "r");
+  char *line = NULL;
+  size_t cap = 0;
+  if (!in && r->host->cli->startup) perror(path);
+  if (!in) return;
+  r->startup = path;
+  for (int at = 0; !r->quit; at++) {
+    ssize_t n = getline(&line, &cap, in);
+    if (n < 0) break;
+    if (n && line[n - 1] == '\n') line[n - 1] = '\0';
+    if (!r->entry.len) r->line = at;
+    take_line(r, line);
+  }
+  if (r->entry.len) submit(r, true);
+  entry_clear(&r->entry);
+  free(line);
+  fclose(in);
+  r->startup = NULL;
+}
+
+/* The one that was asked for; else the user's own, at a terminal, but not on
+ * top of a script, whose names it could take. */
+static void start_up(Repl *r, bool script) {
+  const Cli *cli = r->host->cli;
+  char path[USER_PATH_MAX];
+  if (cli->no_startup) return;
+  if (cli->startup)
+    read_startup(r, cli->startup);
+  else if (r->tty && !script && user_config_file("startup.rly", path))
+    read_startup(r, path);
+}
+
+int repl_loop(Host *h, rly_session *s, bool script) {
   Repl r = {.host = h, .entry.number = 1, .tty = isatty(STDIN_FILENO)};
   if (!state_begin(&r, s)) return 3;
   line_init(&r);
   greet(&r);
+  start_up(&r, script);
   while (!r.quit && !h->write_error) {
     bool interrupted;
     char *line = next_line(&r, &interrupted);
@@ -260,7 +332,7 @@ int command_repl(const Cli *cli) {
   host_report(&h);
   rly_session *s = status ? NULL : host_session(&h, false);
   if (s) {
-    status = repl_loop(&h, s);
+    status = repl_loop(&h, s, false);
     host_session_free(&h, s);
   }
   status = host_finish(&h, status);

@@ -3,6 +3,7 @@
 #define REPL_REPL_H
 
 #include "repl/cli.h"
+#include "repl/display.h"
 
 /* The lines typed so far of the current entry. */
 typedef struct Entry {
@@ -36,6 +37,8 @@ typedef struct Repl {
   Entry transcript;  /* the entries that were accepted, for :save */
   char *last;        /* the last entry, right or wrong, for :edit; or NULL */
   char *loaded;      /* the file that :reload reads again; or NULL */
+  const char *startup;  /* the start-up file while it is read; else NULL */
+  int line;             /* its line that begins the entry, from 0 */
   bool tty, quit;
 } Repl;
 
@@ -47,6 +50,10 @@ bool repl_submit(Repl *r, const char *text);
 /* The value of an expression, owned; NULL after reporting.  It is no entry:
  * neither %it nor the transcript knows of it. */
 rly_value *repl_value(Repl *r, const char *text);
+/* How values are shown on stdout now. */
+Display repl_display(const Repl *r);
+/* Shows a value. */
+void repl_show(void *repl, rly_value *v);
 /* Runs a command line, without its colon. */
 void repl_command(Repl *r, const char *line);
 /* Gives every command's name, with its colon. */
@@ -88,6 +95,11 @@ bool step_add(Repl *r, const char *items);
 void step_leave(Repl *r);
 /* dbg.c */
 void dbg_run(Repl *r, const char *items);
+
+/* --- plot.c: vectors and matrices as drawings ---------------------------- */
+
+void plot_run_plot(Repl *r, const char *words);
+void plot_run_heat(Repl *r, const char *words);
 
 /* --- inspect.c: what a name stands for ---------------------------------- */
 

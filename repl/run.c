@@ -185,7 +185,7 @@ static int run_interactive(Host *h, const rly_function *entry) {
   if (!s) return 3;
   rly_status status = run_once(h, s, entry, true);
   host_report(h);
-  int code = status == RLY_OK ? repl_loop(h, s) : exit_status(status);
+  int code = status == RLY_OK ? repl_loop(h, s, true) : exit_status(status);
   host_session_free(h, s);
   return code;
 }

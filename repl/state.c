@@ -10,9 +10,10 @@
 /* What a cell holds; nothing for one whose type is not known. */
 static void say_content(Repl *r, const char *path) {
   rly_value *v = rly_session_get(r->session, path);
-  char *text = v ? rly_value_text(v) : NULL;
+  Display d = repl_display(r);
+  char *text = v ? display_text(&d, v) : NULL;
   rly_session_diagnostics_clear(r->session);
-  if (text) repl_say(r, " = %s", text);
+  repl_say(r, text ? " = %s" : "\n", text);
   rly_text_free(r->host->cx, text);
   rly_value_free(v);
 }
@@ -21,7 +22,6 @@ static void say_cell(Repl *r, rly_state *st, size_t i) {
   const char *type = rly_state_type(st, i);
   repl_say(r, "%s : %s", rly_state_path(st, i), type ? type : "ref(?)");
   say_content(r, rly_state_path(st, i));
-  repl_say(r, "\n");
   for (size_t k = 0; k < rly_state_alias_count(st, i); k++)
     repl_say(r, "  also %s\n", rly_state_alias(st, i, k));
 }

@@ -84,6 +84,106 @@ Tensor[(2, ?), float32] : Type
 END
         qr/there is no type `Foo`/, ':kind');
 
+# --- How values are shown -----------------------------------------------------
+
+my $matrix = 'let %m = reshape(arange(0, 6, 1), newshape=[2, 3]);';
+session("$matrix\n%m\n[1f, 2f]\n:info %m\n", <<'END', '',
+Tensor[(2, 3), int32]  6 elements, min 0, max 5, mean 2.5
+[[0, 1, 2],
+ [3, 4, 5]]
+Tensor[(2), float32] [1.0, 2.0]
+%m : Tensor[(2, 3), int32]
+  6 elements, min 0, max 5, mean 2.5
+  defined at <1>:1:5
+END
+        'a block of a tensor stands below its facts');
+session("reshape([0f/0f, 1f/0f, 2f, 5f], newshape=[2, 2])\n"
+            . "ones(shape=[101], dtype=\"bool\")\n"
+            . "zeros(shape=[2, 0, 1], dtype=\"int8\")\n",
+        qr/\ 4\ elements,\ min\ 2,\ max\ inf,\ mean\ 3.5,\ 1\ NaN,\ 1\ Inf\n
+           .*\ 101\ elements,\ 101\ True\n.*^Tensor\[\(2,\ 0,\ 1\).*0\ elements$
+          /msx, '', 'facts leave out what is no number');
+session("$matrix\n(%m, (7, ref(%m)))\n", <<'END', '', 'parts stand below');
+tuple of 2
+├─ Tensor[(2, 3), int32]  6 elements, min 0, max 5, mean 2.5
+│  [[0, 1, 2],
+│   [3, 4, 5]]
+└─ tuple of 2
+   ├─ 7
+   └─ ref
+      └─ Tensor[(2, 3), int32]  6 elements, min 0, max 5, mean 2.5
+         [[0, 1, 2],
+          [3, 4, 5]]
+END
+my $down = 'def @down(%n: int32) -> List[int32] '
+         . '{ if (%n == 0) { Nil } else { Cons(%n, @down(%n - 1)) } }';
+session("$down\n\@down(3)\n\@down(40)\n",
+        "Cons(3, Cons(2, Cons(1, Nil)))\nCons of 40 in a row\n"
+            . join('', map { "├─ $_\n" } reverse 29 .. 40)
+            . "├─ ... 24 more\n├─ 4\n├─ 3\n├─ 2\n└─ 1\n", '',
+        'a list as the sequence that it is');
+my $nat = "type N { Z, S(N) }\ndef \@n(%k: int32) -> N "
+        . "{ if (%k == 0) { Z } else { S(\@n(%k - 1)) } }\n";
+session("$nat\@n(200000)\n", qr/\AS\n└─ S\n.*└─ S\(S\(.*\.\.\.\n\z/s, '',
+        'what is deep is cut off');
+gives(rly({in => "$matrix\n%m\n"}, 'repl', '--json'), 0,
+      qr/^\{"dtype": "int32", "shape": \[2, 3\].*\}$/, '', '--json stays JSON');
+gives(rly({in => "$matrix\nCons(%m, Nil)\n"}, 'repl', '--color=always'), 0,
+      qr/^\e\[1mCons\e\[0m.*\e\[36mTensor\[\(2, 3\), int32\]\e\[0m/s, '',
+      'colours where they are asked for');
+
+# --- Drawings -----------------------------------------------------------------
+
+# A line from corner to corner: 65 columns of two dots by 12 rows of four.
+my $line = rly({in => ":plot [0f, 1f]\n"}, 'repl')->{out};
+my @rows = split /\n/, $line;
+like($rows[0], qr/^ {9}1 ┤ {60}/, ':plot begins at the greatest');
+like($rows[11], qr/^ {9}0 ┤⣀/, 'and ends at the least');
+like($rows[12], qr/^ {12}0 +1$/, 'above the indices');
+is($rows[13], '  2 elements, min 0, max 1, mean 0.5', 'and the facts');
+session(":plot [1f, 0f/0f, 3f]\n:plot 3\n:plot zeros(shape=[0], dtype=\"int8\")"
+            . "\n:heat [[0f / 0f]]\n:plot [\n",
+        qr/ 3 elements, min 1, max 3, mean 2, 1 NaN$/,
+        qr/:plot:\ takes\ a\ vector.*:plot:\ takes\ a\ vector
+           .*:heat:\ no\ element\ is\ finite.*E0004/sx,
+        ':plot of what is no series');
+session(":heat reshape(arange(0, 4, 1), newshape=[2, 2])\n", <<'END', '',
+  ░░
+▓▓██
+0    ░░░▒▒▓▓▓███ 3
+  4 elements, min 0, max 3, mean 1.5
+END
+        ':heat');
+my $svg = scratch('line.svg');
+session(":plot $svg [0f, 1f]\n", '', '', ':plot to a file');
+like(slurp($svg), qr{^<svg .* d="M48\.00 272\.00 L592\.00 48\.00 "/>.*</svg>}s,
+     'draws the line from end to end');
+session(":heat $svg reshape(arange(0, 4, 1), newshape=[2, 2])\n"
+            . ":heat /none/x.svg [[1f]]\n", '', qr/E050\d/, ':heat, too');
+is(() = slurp($svg) =~ /<rect x=/g, 4, 'replaces it whole');
+
+# --- The start-up file --------------------------------------------------------
+
+my $startup = spew(scratch('startup.rly'), <<'END');
+def @four() -> int32 {
+  4
+}
+@none()
+:limit depth 77
+1 / 0
+def @five() { 5
+}
+:nonsense
+END
+gives(rly({in => "\@four() + \@five()\n:limit\n%it\n"}, 'repl', '--startup',
+          $startup), 0, qr/^9\nmemory .*\ndepth 77\n.*\n9\n\z/,
+      qr/startup\.rly:4:1:\ error\[E0102\].*startup\.rly:6:1:\ error\[E0602\]
+         .*no\ command/sx, 'what is wrong in a start-up file stops nothing');
+gives(rly({in => "7\n"}, 'repl', '--startup', scratch('none.rly')), 0, "7\n",
+      qr/none\.rly: No such file/, 'nor does one that is not there');
+gives(rly({in => "7\n"}, 'repl', '--no-startup', '--startup', $startup), 0,
+      "7\n", '', 'it can be left out');
+
 # --- What is defined anew -----------------------------------------------------
 
 my $chain = <<'END';

@@ -1,0 +1,376 @@
+/* How the prompt shows a value: on one line where it fits; else a tensor by
+ * its facts and a fitted block, anything with parts as a tree.  rly run prints
+ * the plain form (interp/show.c). */
+#include "repl/display.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "lib/handles.h"
+#include "tensor/tensor.h"
+
+/* --- Terminals ------------------------------------------------------------ */
+
+static const char *locale_name(void) {
+  static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+  for (int i = 0; i < 3; i++) {
+    const char *value = getenv(names[i]);
+    if (value && *value) return value;
+  }
+  return "";
+}
+
+/* A file or pipe takes UTF-8; a terminal, what its locale says. */
+bool display_unicode(void) {
+  const char *name = locale_name();
+  return !isatty(STDOUT_FILENO) || strcasestr(name, "utf-8") ||
+         strcasestr(name, "utf8");
+}
+
+/* These four are legible on light and on dark. */
+static const char *const styles[] = {
+    [STYLE_TYPE] = "\033[36m", [STYLE_NAME] = "\033[1m",
+    [STYLE_FACT] = "\033[2m", [STYLE_ALARM] = "\033[31m",
+};
+
+static void add_styled(const Display *d, StrBuf *out, Style style,
+                       const char *text, size_t len) {
+  if (d->colour) strbuf_add(out, styles[style]);
+  strbuf_add_len(out, text, len);
+  if (d->colour) strbuf_add(out, "\033[0m");
+}
+
+/* --- Facts ---------------------------------------------------------------- */
+
+typedef struct Facts {
+  int64_t count, nans, infs, trues;
+  Value min, max;      /* of those that are no NaN */
+  bool ordered;        /* there are such */
+  double sum;          /* of the finite ones */
+} Facts;
+
+static bool less(DType dtype, Value a, Value b) {
+  if (dtype == DT_UINT64) return a.u64 < b.u64;
+  if (!dtype_is_float(dtype))
+    return bits_to_i64(dtype, a) < bits_to_i64(dtype, b);
+  return bits_to_f64(dtype, a) < bits_to_f64(dtype, b);
+}
+
+static void count_one(Facts *f, DType dtype, Value v) {
+  double x = bits_to_f64(dtype, v);
+  if (isnan(x)) {
+    f->nans++;
+    return;
+  }
+  f->infs += isinf(x) != 0;
+  f->trues += x != 0;
+  if (isfinite(x)) f->sum += x;
+  if (!f->ordered || less(dtype, v, f->min)) f->min = v;
+  if (!f->ordered || less(dtype, f->max, v)) f->max = v;
+  f->ordered = true;
+}
+
+static Facts facts_of(const Tensor *t) {
+  Facts f = {.count = tensor_count(t)};
+  int64_t size = (int64_t)dtype_size(t->dtype);
+  for (Runs r = runs_over(t); runs_next(&r);)
+    for (int64_t i = 0; i < r.count; i++)
+      count_one(&f, t->dtype,
+                bits_load(t->dtype, r.data + i * r.stride * size));
+  return f;
+}
+
+static void add_number(StrBuf *out, DType dtype, Value v) {
+  if (dtype_is_float(dtype)) float_print(out, dtype, v, false);
+  else if (dtype == DT_UINT64)
+    strbuf_addf(out, "%llu", (unsigned long long)v.u64);
+  else
+    strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, v));
+}
+
+static void add_range(StrBuf *out, DType dtype, const Facts *f) {
+  if (!f->ordered) return;
+  strbuf_add(out, ", min ");
+  add_number(out, dtype, f->min);
+  strbuf_add(out, ", max ");
+  add_number(out, dtype, f->max);
+  int64_t finite = f->count - f->nans - f->infs;
+  if (finite) strbuf_addf(out, ", mean %.6g", f->sum / (double)finite);
+}
+
+/* "10 elements, min -1, max 3.5, mean 0.25", and what is no number. */
+static void add_facts(const Display *d, StrBuf *out, const Tensor *t) {
+  Facts f = facts_of(t);
+  StrBuf text;
+  strbuf_init(&text, out->mem);
+  strbuf_addf(&text, "%lld element%s", (long long)f.count,
+              f.count == 1 ? "" : "s");
+  if (t->dtype == DT_BOOL)
+    strbuf_addf(&text, ", %lld True", (long long)f.trues);
+  else
+    add_range(&text, t->dtype, &f);
+  add_styled(d, out, STYLE_FACT, strbuf_text(&text), text.len);
+  VEC_CLEAR(&text);
+  if (f.nans) strbuf_addf(&text, ", %lld NaN", (long long)f.nans);
+  if (f.infs) strbuf_addf(&text, ", %lld Inf", (long long)f.infs);
+  if (text.len) add_styled(d, out, STYLE_ALARM, strbuf_text(&text), text.len);
+  strbuf_done(&text);
+}
+
+static bool is_tensor(const rly_value *v) {
+  return v->type->kind == TY_TENSOR && v->type->rank > 0;
+}
+
+void display_facts(const Display *d, StrBuf *out, rly_value *v) {
+  if (!is_tensor(v)) return;
+  strbuf_add(out, "  ");
+  add_facts(d, out, v->value.tensor);
+  strbuf_add_char(out, '\n');
+}
+
+/* --- Leaves --------------------------------------------------------------- */
+
+static int width_of(const char *text) {
+  return (int)utf8_width(text, strlen(text));
+}
+
+/* A tensor's type, or a constructor's name, that the text begins with. */
+static void add_line(const Display *d, StrBuf *out, const rly_value *v,
+                     const char *text) {
+  size_t n = 0;
+  if (is_tensor(v)) n = (size_t)(strchr(text, ']') - text) + 1;
+  const char *name = rly_value_constructor(v);
+  if (name) n = strlen(name);
+  if (n) add_styled(d, out, name ? STYLE_NAME : STYLE_TYPE, text, n);
+  strbuf_add(out, text + n);
+}
+
+/* A tensor: its type, facts, and from the next line on its block. */
+static void add_tensor(const Display *d, StrBuf *out, const rly_value *v,
+                       const char *indent) {
+  const Tensor *t = v->value.tensor;
+  StrBuf text;
+  strbuf_init(&text, out->mem);
+  tensor_print_type(&text, t);
+  add_styled(d, out, STYLE_TYPE, strbuf_text(&text), text.len);
+  strbuf_add(out, "  ");
+  add_facts(d, out, t);
+  VEC_CLEAR(&text);
+  tensor_print_block(&text, t, d->width - width_of(indent), 0);
+  for (const char *line = strbuf_text(&text); line;) {
+    const char *end = strchr(line, '\n');
+    size_t n = end ? (size_t)(end - line) : strlen(line);
+    strbuf_addf(out, "\n%s", indent);
+    strbuf_add_len(out, line, n);
+    line = end ? end + 1 : NULL;
+  }
+  strbuf_done(&text);
+}
+
+/* --- Trees ------------------------------------------------------------------
+ * A node is a line; its children stand below it.  What is right-recursive, like
+ * a list, is shown as the sequence that it is. */
+
+enum { FIRST = 12, LAST = 4, DEEP = 12, LINES = 200, INDENT_MAX = 64 };
+
+/* A value still to be shown, or (NULL) how many were left out. */
+typedef struct Node {
+  rly_value *value;
+  int64_t left_out;
+  int depth;
+  bool last;           /* of its parent's children */
+} Node;
+
+typedef struct Tree {
+  const Display *d;
+  StrBuf *out;
+  VEC(Node) stack;
+  bool open[DEEP + 2]; /* does a line go on at that depth? */
+  int lines;
+} Tree;
+
+/* The field that goes on with a sequence: the last one, when only it is of
+ * the whole's type and there are others; else -1. */
+static int rest_field(rly_value *v) {
+  int n = rly_value_field_count(v), own = 0;
+  if (v->type->kind != TY_ADT || n < 2) return -1;
+  bool last = false;
+  for (int i = 0; i < n; i++) {
+    rly_value *f = rly_value_field(v, i);
+    bool same = f && f->type == v->type;
+    own += same;
+    last = same;
+    rly_value_free(f);
+  }
+  return own == 1 && last ? n - 1 : -1;
+}
+
+static void push(Tree *t, rly_value *v, int64_t left_out, int depth,
+                 bool last) {
+  size_t before = t->stack.len;
+  VEC_PUSH(&t->stack, (Node){v, left_out, depth, last});
+  if (t->stack.len == before) rly_value_free(v);
+}
+
+/* Children are gathered in order, then turned round onto the stack. */
+typedef VEC(rly_value *) Children;
+
+static void push_children(Tree *t, Children *c, int64_t count, int depth) {
+  bool elided = count > FIRST + LAST + 1;
+  for (size_t i = c->len; i-- > 0;) {
+    push(t, c->data[i], 0, depth, i + 1 == c->len);
+    if (elided && i == FIRST)
+      push(t, NULL, count - FIRST - LAST, depth, false);
+  }
+  VEC_DONE(c);
+}
+
+/* Keeps the first and the last few of all that come. */
+static void gather(Children *c, rly_value *v, int64_t count) {
+  if (!v) return;
+  if (count > FIRST + LAST + 1) {
+    if (count == FIRST + LAST + 2) {
+      rly_value_free(c->data[FIRST]);
+      memmove(c->data + FIRST, c->data + FIRST + 1,
+              (c->len - FIRST - 1) * sizeof *c->data);
+      c->len--;
+    }
+    rly_value_free(c->data[FIRST]);
+    memmove(c->data + FIRST, c->data + FIRST + 1,
+            (LAST - 1) * sizeof *c->data);
+    c->data[c->len - 1] = v;
+    return;
+  }
+  size_t before = c->len;
+  VEC_PUSH(c, v);
+  if (c->len == before) rly_value_free(v);
+}
+
+/* The items of a sequence; what ends it is shown when it holds something. */
+static int64_t gather_sequence(Children *c, rly_value *v) {
+  int64_t count = 0;
+  rly_value *at = rly_value_keep(v);
+  for (int rest; at && (rest = rest_field(at)) >= 0 &&
+                 !session_should_stop(v->session->vm);) {
+    for (int i = 0; i < rest; i++) gather(c, rly_value_field(at, i), ++count);
+    rly_value *next = rly_value_field(at, rest);
+    rly_value_free(at);
+    at = next;
+  }
+  if (at && rly_value_field_count(at)) gather(c, at, ++count);
+  else rly_value_free(at);
+  return count;
+}
+
+static int64_t gather_fields(Children *c, rly_value *v) {
+  int64_t count = 0;
+  for (int i = 0; i < rly_value_field_count(v); i++)
+    gather(c, rly_value_field(v, i), ++count);
+  return count;
+}
+
+/* The lines that lead to a node of that depth. */
+static void add_lead(Tree *t, int depth, bool last) {
+  bool wide = t->d->unicode;
+  for (int i = 1; i < depth; i++)
+    strbuf_add(t->out, !t->open[i] ? "   " : wide ? "\u2502  " : "|  ");
+  const char *corner = wide ? "\u2514\u2500 " : "`- ";
+  const char *fork = wide ? "\u251c\u2500 " : "|- ";
+  if (depth) strbuf_add(t->out, last ? corner : fork);
+  t->open[depth] = !last;
+}
+
+/* What leads a block's further lines. */
+static void block_indent(const Tree *t, int depth, char *to) {
+  *to = '\0';
+  for (int i = 1; i <= depth; i++)
+    strcat(to, !t->open[i] ? "   " : t->d->unicode ? "\u2502  " : "|  ");
+}
+
+static void add_header(Tree *t, const rly_value *v, int64_t count,
+                       bool sequence) {
+  const char *name = rly_value_constructor(v);
+  char text[64];
+  if (v->type->kind == TY_REF) name = "ref";
+  if (name) add_styled(t->d, t->out, STYLE_NAME, name, strlen(name));
+  int n = snprintf(text, sizeof text, name ? " of %lld %s" : "tuple of %lld",
+                   (long long)count, sequence ? "in a row" : "");
+  while (n && text[n - 1] == ' ') n--;
+  if (!name || sequence)
+    add_styled(t->d, t->out, STYLE_FACT, text, (size_t)n);
+}
+
+static void add_parts(Tree *t, const Node *node) {
+  Children c;
+  VEC_INIT(&c, t->out->mem);
+  bool sequence = rest_field(node->value) >= 0;
+  int64_t count = sequence ? gather_sequence(&c, node->value)
+                           : gather_fields(&c, node->value);
+  add_header(t, node->value, count, sequence);
+  push_children(t, &c, count, node->depth + 1);
+}
+
+/* As much of the text as fits on the line. */
+static void add_cut(Tree *t, const char *text, int room) {
+  size_t n = strcspn(text, "\n"), size;
+  size_t end = 0;
+  while (end < n && (int)utf8_width(text, end) < room - 3) {
+    utf8_decode(text + end, n - end, &size);
+    end += size;
+  }
+  strbuf_add_len(t->out, text, end);
+  if (text[end]) strbuf_add(t->out, "...");
+}
+
+static void add_value(Tree *t, const Node *node) {
+  char indent[INDENT_MAX * 3];
+  block_indent(t, node->depth, indent);
+  int room = t->d->width - width_of(indent);
+  char *text = rly_value_text(node->value);
+  if (!text) return;
+  bool parts = rly_value_field_count(node->value) > 0;
+  if (!strchr(text, '\n') && width_of(text) <= room)
+    add_line(t->d, t->out, node->value, text);
+  else if (is_tensor(node->value))
+    add_tensor(t->d, t->out, node->value, indent);
+  else if (parts && node->depth < DEEP)
+    add_parts(t, node);
+  else
+    add_cut(t, text, room);
+  rly_text_free(node->value->session->program->cx, text);
+}
+
+static void add_node(Tree *t, const Node *node) {
+  add_lead(t, node->depth, node->last);
+  if (node->value) add_value(t, node);
+  else strbuf_addf(t->out, "... %lld more", (long long)node->left_out);
+  strbuf_add_char(t->out, '\n');
+  t->lines++;
+}
+
+static void show(const Display *d, StrBuf *out, rly_value *v) {
+  Tree t = {.d = d, .out = out};
+  VEC_INIT(&t.stack, out->mem);
+  push(&t, rly_value_keep(v), 0, 0, true);
+  while (t.stack.len) {
+    Node node = VEC_POP(&t.stack);
+    if (t.lines < LINES && (node.value || node.left_out)) add_node(&t, &node);
+    else if (t.lines++ == LINES) strbuf_add(out, "...\n");
+    rly_value_free(node.value);
+  }
+  VEC_DONE(&t.stack);
+}
+
+char *display_text(const Display *d, rly_value *v) {
+  rly_session *s = v->session;
+  if (rly_value_is_unit(v)) return NULL;
+  StrBuf out;
+  strbuf_init(&out, &s->program->cx->mem);
+  show(d, &out, v);
+  if (!session_should_stop(s->vm)) return text_take(s->program->cx, &out);
+  strbuf_done(&out);
+  return NULL;
+}

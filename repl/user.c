@@ -1,0 +1,49 @@
+/* See user.h. */
+#include "repl/user.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NAME_MOST = 32 };
+
+/* The folder's path. */
+static bool folder(const char *variable, const char *below_home,
+                   char path[USER_PATH_MAX]) {
+  const char *base = getenv(variable), *home = getenv("HOME");
+  int n = USER_PATH_MAX;
+  if (base && base[0] == '/')
+    n = snprintf(path, USER_PATH_MAX, "%s/rly", base);
+  else if (home && home[0] == '/')
+    n = snprintf(path, USER_PATH_MAX, "%s/%s/rly", home, below_home);
+  return n < USER_PATH_MAX - NAME_MOST;
+}
+
+/* Makes a folder and those that it lies in. */
+static void make_folders(char *path) {
+  for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+    *p = '\0';
+    mkdir(path, 0700);
+    *p = '/';
+  }
+  mkdir(path, 0700);
+}
+
+static void add_name(char *path, const char *name) {
+  strcat(path, "/");
+  strncat(path, name, NAME_MOST - 2);
+}
+
+bool user_state_file(const char *name, bool make, char path[USER_PATH_MAX]) {
+  if (!folder("XDG_STATE_HOME", ".local/state", path)) return false;
+  if (make) make_folders(path);
+  add_name(path, name);
+  return true;
+}
+
+bool user_config_file(const char *name, char path[USER_PATH_MAX]) {
+  if (!folder("XDG_CONFIG_HOME", ".config", path)) return false;
+  add_name(path, name);
+  return true;
+}

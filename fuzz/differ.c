@@ -27,6 +27,9 @@ static const uint64_t MAX_STEPS = 300000;
 /* Seconds are the processor's, so that a busy machine changes nothing. */
 enum { SECONDS = 20, TRIALS = 4000, CRASHED = DUEL_TOO_LONG + 1 };
 enum { BATCH = 32 };  /* generated programs a process */
+/* Now and then the least value of a type is written out as megabytes, since
+ * each constructor holds two of the one before: such a program is left. */
+enum { TEXT_MAX = 1 << 20 };
 
 typedef struct Options {
   uint64_t seed, count;
@@ -80,6 +83,7 @@ typedef struct Hunt {
 static int hunt_outcome(Hunt *h, const GenProgram *p, bool show) {
   VEC_CLEAR(&h->text);
   gen_program_text(p, &h->text);
+  if (h->text.len > TEXT_MAX) return DUEL_TOO_LONG;
   return outcome_of(h->mem, "program.rly", strbuf_text(&h->text),
                     h->text.len, show);
 }
@@ -127,7 +131,10 @@ static int generated_outcome(Mem *mem, uint64_t seed, int size) {
   gen_program_text(&p, &text);
   Duel d;
   duel_init(&d, mem, MAX_STEPS);
-  duel_run(&d, "program.rly", strbuf_text(&text), text.len);
+  d.outcome = DUEL_TOO_LONG;
+  if (text.len <= TEXT_MAX) {
+    duel_run(&d, "program.rly", strbuf_text(&text), text.len);
+  }
   int outcome = (int)d.outcome;
   duel_done(&d);
   strbuf_done(&text);

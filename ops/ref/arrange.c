@@ -48,12 +48,12 @@ static void refine(const Layout *own, const Layout *other, const Tensor *t,
 }
 
 /* At most one of the layouts has blocks. */
-static void copy_between(const Layout *from, const Tensor *x, const Layout *to,
-                         const Tensor *y) {
+static bool copy_between(const OpCall *call, const Layout *from,
+                         const Tensor *x, const Layout *to, const Tensor *y) {
   Tensor source = *x, target = *y;
   refine(from, to, x, &source);
   refine(to, from, y, &target);
-  tensor_copy_into(&target, &source);
+  return copy_into(call, &target, &source);
 }
 
 /* The layout's outer axes, and how long they are without blocks. */
@@ -75,16 +75,14 @@ bool kernel_layout_transform(OpCall *call) {
   layout_parse(attr_text(call->attrs, ATTR_src_layout), &from);
   layout_parse(attr_text(call->attrs, ATTR_dst_layout), &to);
   Layout plain = unblocked(&from, x, shape);
-  if (plain.rank == from.rank || unblocked(&to, out, ignored).rank == to.rank) {
-    copy_between(&from, x, &to, out);
-    return true;
-  }
+  if (plain.rank == from.rank || unblocked(&to, out, ignored).rank == to.rank)
+    return copy_between(call, &from, x, &to, out);
   Tensor *middle = tensor_new(call->heap, x->dtype, plain.rank, shape);
   if (!middle) return op_out_of_memory(call);
-  copy_between(&from, x, &plain, middle);
-  copy_between(&plain, middle, &to, out);
+  bool whole = copy_between(call, &from, x, &plain, middle) &&
+               copy_between(call, &plain, middle, &to, out);
   tensor_drop(call->heap, middle);
-  return true;
+  return whole;
 }
 
 /* --- Blocks -------------------------------------------------------------- */
@@ -111,8 +109,8 @@ static bool depth_space(OpCall *call, bool to_space) {
     Tensor part = channels_of(deep, layout_axis(&l, 'C'), block, k, dcr);
     Tensor rows = every(wide, h, k / block, block, deep->shape[h]);
     Tensor cells = every(&rows, w, k % block, block, deep->shape[w]);
-    if (to_space) tensor_copy_into(&cells, &part);
-    else tensor_copy_into(&part, &cells);
+    Tensor *target = to_space ? &cells : &part;
+    if (!copy_into(call, target, to_space ? &part : &cells)) return false;
   }
   return true;
 }
@@ -157,13 +155,14 @@ static int64_t block_count(const AttrValue *block) {
 bool kernel_space_to_batch(OpCall *call) {
   const AttrValue *block = attr_get(call->attrs, ATTR_block_shape);
   Tensor *out = call->outs[0];
-  fill_with(out, bits_from_f64(out->dtype,
-                               attr_real(call->attrs, ATTR_pad_value)));
+  Value pad = bits_from_f64(out->dtype,
+                            attr_real(call->attrs, ATTR_pad_value));
+  if (!fill_with(call, out, pad)) return false;
   for (int64_t k = 0; k < block_count(block); k++) {
     if (op_stopped(call)) return false;
     Tensor batched = *out, spread = *call->args[0];
     block_parts(block, ATTR_paddings, call, k, &batched, &spread);
-    tensor_copy_into(&batched, &spread);
+    if (!copy_into(call, &batched, &spread)) return false;
   }
   return true;
 }
@@ -174,7 +173,7 @@ bool kernel_batch_to_space(OpCall *call) {
     if (op_stopped(call)) return false;
     Tensor batched = *call->args[0], spread = *call->outs[0];
     block_parts(block, ATTR_crops, call, k, &batched, &spread);
-    tensor_copy_into(&spread, &batched);
+    if (!copy_into(call, &spread, &batched)) return false;
   }
   return true;
 }
@@ -182,11 +181,12 @@ bool kernel_batch_to_space(OpCall *call) {
 bool kernel_dilate(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor to = *call->outs[0];
-  fill_with(&to, bits_from_f64(to.dtype,
-                               attr_real(call->attrs, ATTR_dilation_value)));
+  Value between = bits_from_f64(to.dtype,
+                                attr_real(call->attrs, ATTR_dilation_value));
+  if (!fill_with(call, &to, between)) return false;
   for (int i = 0; i < x->rank; i++)
     to = every(&to, i, 0, ints_at(call, ATTR_strides, i), x->shape[i]);
-  tensor_copy_into(&to, x);
+  if (!copy_into(call, &to, x)) return false;
   return true;
 }
 
@@ -216,7 +216,7 @@ bool kernel_meshgrid(OpCall *call) {
     int axis = xy && i < 2 && call->out_count > 1 ? 1 - i : i;
     strides[axis] = x->rank == 0 ? 0 : x->strides[0];
     Tensor grid = geometry_of(x, out->rank, out->shape, strides, 0);
-    tensor_copy_into(call->outs[i], &grid);
+    if (!copy_into(call, call->outs[i], &grid)) return false;
   }
   return true;
 }
@@ -230,7 +230,7 @@ bool kernel_reverse_sequence(OpCall *call) {
   int64_t batch = attr_int(call->attrs, ATTR_batch_axis);
   if (seq < 0) seq += x->rank;
   if (batch < 0) batch += x->rank;
-  tensor_copy_into(out, x);
+  if (!copy_into(call, out, x)) return false;
   for (int64_t b = 0; b < x->shape[batch]; b++) {
     if (op_stopped(call)) return false;
     int64_t n = tensor_i64_at(call->args[1], b);
@@ -240,7 +240,7 @@ bool kernel_reverse_sequence(OpCall *call) {
     Tensor to = geometry_slice(out, (int)batch, b, 1);
     from = every(&from, (int)seq, n - 1, -1, n);
     to = geometry_slice(&to, (int)seq, 0, n);
-    tensor_copy_into(&to, &from);
+    if (!copy_into(call, &to, &from)) return false;
   }
   return true;
 }
@@ -250,14 +250,14 @@ bool kernel_sequence_mask(OpCall *call) {
   int seq = (int)attr_int(call->attrs, ATTR_axis), batch = 1 - seq;
   Value mask =
       bits_from_f64(out->dtype, attr_real(call->attrs, ATTR_mask_value));
-  copy_unless_same(out, call->args[0]);
+  if (!copy_unless_same(call, out, call->args[0])) return false;
   for (int64_t b = 0; b < out->shape[batch]; b++) {
     if (op_stopped(call)) return false;
     int64_t n = tensor_i64_at(call->args[1], b);
     n = n < 0 ? 0 : n > out->shape[seq] ? out->shape[seq] : n;
     Tensor row = geometry_slice(out, batch, b, 1);
     row = geometry_slice(&row, seq, n, out->shape[seq] - n);
-    fill_with(&row, mask);
+    if (!fill_with(call, &row, mask)) return false;
   }
   return true;
 }
@@ -272,8 +272,8 @@ bool kernel_fifo_buffer(OpCall *call) {
   Tensor old = geometry_slice(buffer, (int)axis, n, kept);
   Tensor head = geometry_slice(out, (int)axis, 0, kept);
   Tensor tail = geometry_slice(out, (int)axis, kept, n);
-  tensor_copy_into(&head, &old);
-  tensor_copy_into(&tail, x);
+  if (!copy_into(call, &head, &old)) return false;
+  if (!copy_into(call, &tail, x)) return false;
   return true;
 }
 
@@ -286,7 +286,7 @@ bool kernel_trilu(OpCall *call) {
   bool upper = attr_bool(call->attrs, ATTR_upper);
   int64_t n = out->shape[columns], k = tensor_i64_at(call->args[1], 0);
   k = k < -out->shape[rows] ? -out->shape[rows] : k > n ? n : k;
-  copy_unless_same(out, call->args[0]);
+  if (!copy_unless_same(call, out, call->args[0])) return false;
   for (int64_t i = 0; i < out->shape[rows]; i++) {
     if (op_stopped(call)) return false;
     int64_t edge = i + k + !upper;
@@ -294,7 +294,7 @@ bool kernel_trilu(OpCall *call) {
     Tensor row = geometry_slice(out, rows, i, 1);
     row = upper ? geometry_slice(&row, columns, 0, edge)
                 : geometry_slice(&row, columns, edge, n - edge);
-    fill_with(&row, (Value){0});
+    if (!fill_with(call, &row, (Value){0})) return false;
   }
   return true;
 }
@@ -319,7 +319,7 @@ bool kernel_matrix_set_diag(OpCall *call) {
   Tensor *out = call->outs[0];
   int64_t low = attr_int(call->attrs, ATTR_k1);
   int64_t high = attr_int(call->attrs, ATTR_k2);
-  copy_unless_same(out, call->args[0]);
+  if (!copy_unless_same(call, out, call->args[0])) return false;
   if (tensor_count(out) == 0) return true;
   for (int64_t k = low; k <= high; k++) {
     Tensor to = diagonal_of(out, k), from = *values;
@@ -334,7 +334,7 @@ bool kernel_matrix_set_diag(OpCall *call) {
                                                : ATTR_sub_diag_right_align);
     int64_t n = to.shape[axis], spare = from.shape[axis] - n;
     from = geometry_slice(&from, axis, right ? spare : 0, n);
-    tensor_copy_into(&to, &from);
+    if (!copy_into(call, &to, &from)) return false;
   }
   return true;
 }
@@ -355,7 +355,7 @@ bool kernel_strided_set(OpCall *call) {
                       (long long)v->shape[i]);
     part = every(&part, i, s.count ? s.first : 0, s.step, s.count);
   }
-  copy_unless_same(out, call->args[0]);
-  tensor_copy_into(&part, v);
+  if (!copy_unless_same(call, out, call->args[0])) return false;
+  if (!copy_into(call, &part, v)) return false;
   return true;
 }

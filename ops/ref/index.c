@@ -330,7 +330,7 @@ bool kernel_gather_nd(OpCall *call) {
     if (op_stopped(call) || !part_at(call, call->args[0], batch, i, &part))
       return false;
     row_like(out, i, &part, &to);
-    tensor_copy_into(&to, &part);
+    if (!copy_into(call, &to, &part)) return false;
   }
   return true;
 }
@@ -347,7 +347,7 @@ static OpId scatter_mode(const OpCall *call, AttrName name) {
 static bool scatter_one(OpCall *call, OpId op, Tensor *part,
                         const Tensor *update) {
   if (op == OP_COPY) {
-    tensor_copy_into(part, update);
+    if (!copy_into(call, part, update)) return false;
     return true;
   }
   OpCall one = *call;
@@ -361,7 +361,7 @@ bool kernel_scatter_nd(OpCall *call) {
   const Tensor *indices = call->args[1], *updates = call->args[2];
   Tensor *out = call->outs[0], *copy = NULL;
   OpId op = scatter_mode(call, ATTR_mode);
-  copy_unless_same(out, call->args[0]);
+  if (!copy_unless_same(call, out, call->args[0])) return false;
   if (tensor_count(updates) == 0) return true;
   if (indices->shape[0] == 0)
     return op_fault(call, E0607, "indices without coordinates");
@@ -411,7 +411,7 @@ bool kernel_adv_index(OpCall *call) {
     Tensor part, to;
     if (op_stopped(call) || !advanced_part(call, rank, i, &part)) return false;
     row_like(out, i, &part, &to);
-    tensor_copy_into(&to, &part);
+    if (!copy_into(call, &to, &part)) return false;
   }
   return true;
 }
@@ -460,8 +460,7 @@ static const char *updates_of(OpCall *call, const Tensor *indices) {
   char *room = arena_array(call->arena, bytes + 1, 1);
   if (!room) return op_out_of_memory(call), NULL;
   Tensor copy = tensor_on_data((DType)part.dtype, part.rank, part.shape, room);
-  tensor_copy_into(&copy, &part);
-  return room;
+  return copy_into(call, &copy, &part) ? room : NULL;
 }
 
 /* Indices count from the end when negative. */
@@ -474,7 +473,7 @@ bool kernel_scatter_elements(OpCall *call) {
   OpId op = adds ? OP_ADD : scatter_mode(call, ATTR_reduction);
   if (axis < 0) axis += out->rank;
   int64_t length = out->shape[axis], *at = indices_of(call, indices);
-  copy_unless_same(out, call->args[0]);
+  if (!copy_unless_same(call, out, call->args[0])) return false;
   if (!at || !all_in_range(call, at, count, -length, length)) return false;
   for (int64_t i = 0; i < count; i++) at[i] += at[i] < 0 ? length : 0;
   Named n = {call, indices, out, at, (int)axis};
@@ -620,7 +619,7 @@ bool kernel_unique(OpCall *call) {
   if (!groups_of(call, x, &g)) return false;
   number_groups(&g, n, attr_bool(call->attrs, ATTR_sorted));
   for (int i = 0; i < call->out_count; i++)
-    fill_with(call->outs[i], (Value){0});
+    if (!fill_with(call, call->outs[i], (Value){0})) return false;
   int32_t *first = (int32_t *)call->outs[1]->data;
   int32_t *inverse = (int32_t *)call->outs[2]->data;
   int64_t size = (int64_t)dtype_size(x->dtype);

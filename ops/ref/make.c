@@ -112,7 +112,8 @@ bool kernel_one_hot(OpCall *call) {
   int64_t axis = attr_int(call->attrs, ATTR_axis);
   if (axis < 0) axis += out->rank;
   Value on = converted(call->args[1], out->dtype);
-  fill_with(out, converted(call->args[2], out->dtype));
+  Value off = converted(call->args[2], out->dtype);
+  if (!fill_with(call, out, off)) return false;
   int64_t depth = out->shape[axis], inner = out->strides[axis];
   int64_t n = tensor_count(x);
   for (int64_t i = 0; i < n; i++) {

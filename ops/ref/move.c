@@ -60,18 +60,42 @@ static const double NANOSECONDS = 0.05;  /* to copy a byte */
 
 /* --- Copying and filling ------------------------------------------------- */
 
-void copy_unless_same(Tensor *out, const Tensor *from) {
-  if (from != out && from->data != out->data) tensor_copy_into(out, from);
+enum { PIECE = 4 << 20 };  /* bytes between two looks at `stop` */
+
+/* One piece, or the pieces of the outermost axis that has any, in turn. */
+bool copy_into(const OpCall *call, Tensor *to, const Tensor *from) {
+  size_t bytes = tensor_bytes(to);
+  if (op_stopped(call)) return false;
+  int axis = 0;
+  while (axis < to->rank && to->shape[axis] == 1) axis++;
+  if (bytes <= PIECE || axis == to->rank) {
+    tensor_copy_into(to, from);
+    return true;
+  }
+  int64_t n = to->shape[axis], step = (int64_t)(PIECE / (bytes / (size_t)n));
+  if (step < 1) step = 1;
+  for (int64_t i = 0; i < n; i += step) {
+    int64_t count = n - i < step ? n - i : step;
+    Tensor part = geometry_slice(to, axis, i, count);
+    Tensor source = geometry_slice(from, axis, i, count);
+    if (!copy_into(call, &part, &source)) return false;
+  }
+  return true;
 }
 
-void fill_with(Tensor *dst, Value bits) {
+bool copy_unless_same(const OpCall *call, Tensor *out, const Tensor *from) {
+  return from == out || from->data == out->data || copy_into(call, out, from);
+}
+
+bool fill_with(const OpCall *call, Tensor *dst, Value bits) {
   Tensor scalar = tensor_on_bits(dst->dtype, &bits);
   Tensor repeated = geometry_broadcast(&scalar, dst->rank, dst->shape);
-  tensor_copy_into(dst, &repeated);
+  return copy_into(call, dst, &repeated);
 }
 
 /* Slices along the first axis that is long enough, or else the first. */
 typedef struct Copying {
+  const OpCall *call;
   Tensor to, from;
   int axis;
 } Copying;
@@ -81,19 +105,17 @@ static bool copy_share(const void *data, const Share *share) {
   int64_t n = share->to - share->from;
   Tensor to = geometry_slice(&c->to, c->axis, share->from, n);
   Tensor from = geometry_slice(&c->from, c->axis, share->from, n);
-  copy_unless_same(&to, &from);
-  return true;
+  return copy_unless_same(c->call, &to, &from);
 }
 
 static bool copy_all(const OpCall *call, const Tensor *to, const Tensor *from) {
-  Copying c = {*to, *from, 0};
+  Copying c = {call, *to, *from, 0};
   double work = NANOSECONDS * (double)tensor_bytes(to);
   while (c.axis < to->rank - 1 && to->shape[c.axis] < 16) c.axis++;
   int64_t pieces = to->rank ? to->shape[c.axis] : 1;
   int threads = parallel_threads(call, pieces, work);
   if (threads > 1) return parallel_run(threads, pieces, copy_share, &c);
-  copy_unless_same(&c.to, &c.from);
-  return true;
+  return copy_unless_same(call, &c.to, &c.from);
 }
 
 bool kernel_copy(OpCall *call) {
@@ -109,13 +131,12 @@ bool kernel_identity(OpCall *call) {
 }
 
 bool kernel_zeros(OpCall *call) {
-  fill_with(call->outs[0], (Value){0});
-  return true;
+  return fill_with(call, call->outs[0], (Value){0});
 }
 
 bool kernel_ones(OpCall *call) {
-  fill_with(call->outs[0], bits_from_i64(call->outs[0]->dtype, 1));
-  return true;
+  Tensor *out = call->outs[0];
+  return fill_with(call, out, bits_from_i64(out->dtype, 1));
 }
 
 /* full(value) and full_like(data, value): the value comes last of those. */
@@ -126,8 +147,7 @@ bool kernel_full(OpCall *call) {
   int fail = 0;
   Value bits = bits_load(value->dtype, value->data);
   ScalarFn convert = elementwise_cast(value->dtype, to).scalar;
-  fill_with(call->outs[0], convert(bits, bits, bits, &fail));
-  return true;
+  return fill_with(call, call->outs[0], convert(bits, bits, bits, &fail));
 }
 
 /* --- Choosing ---------------------------------------------------------------

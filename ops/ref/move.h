@@ -19,10 +19,11 @@ Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape);
  * there is none to share. */
 bool view_out(OpCall *call, int i, const Tensor *geometry);
 
+/* These look at the call's `stop` every few megabytes: false when it was up. */
+bool copy_into(const OpCall *call, Tensor *to, const Tensor *from);
 /* The result starts as the operand's elements; in place it has them. */
-void copy_unless_same(Tensor *out, const Tensor *from);
-
+bool copy_unless_same(const OpCall *call, Tensor *out, const Tensor *from);
 /* Elements of `dst` all become `bits`. */
-void fill_with(Tensor *dst, Value bits);
+bool fill_with(const OpCall *call, Tensor *dst, Value bits);
 
 #endif

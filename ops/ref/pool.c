@@ -186,17 +186,18 @@ static bool run_share(const void *data, const Share *share) {
 }
 
 /* What the windows outside the data hold. */
-static void fill_empty(Tensor *out, PoolFn pool) {
+static bool fill_empty(const OpCall *call, Tensor *out, PoolFn pool) {
   char value[sizeof(Value)];
   pool(out, out->data, &(Window){.divisor = 1}, value);
-  fill_with(out, bits_load(out->dtype, value));
+  return fill_with(call, out, bits_load(out->dtype, value));
 }
 
 static bool run_pool(OpCall *call, const PoolPlan *p, PoolFn pool) {
   Pooling all = {call, p, pool, touching(p)};
   int64_t windows = box_size(&all.box);
   int64_t channels = p->out.shape[0] * p->out.shape[1];
-  if (windows < positions_of(&p->out)) fill_empty(call->outs[0], pool);
+  bool empty = windows < positions_of(&p->out);
+  if (empty && !fill_empty(call, call->outs[0], pool)) return false;
   double work = NANOSECONDS * (double)channels * (double)windows;
   return parallel_run(parallel_threads(call, channels, work), channels,
                       run_share, &all);
@@ -239,7 +240,7 @@ static bool pool_grad(OpCall *call, bool is_max) {
   GradFn add = grad_functions[x->dtype][is_max];
   p.count_padding =
       !is_max && attr_bool(call->attrs, ATTR_count_include_pad);
-  fill_with(call->outs[0], (Value){0});
+  if (!fill_with(call, call->outs[0], (Value){0})) return false;
   Box box = touching(&p);
   for (int64_t i = 0; i < box_size(&box); i++) {
     int64_t at = box_position(&box, &p, i);

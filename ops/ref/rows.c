@@ -132,9 +132,9 @@ bool kernel_batch_norm(OpCall *call) {
 }
 
 bool kernel_dropout(OpCall *call) {
-  tensor_copy_into(call->outs[0], call->args[0]);
-  fill_with(call->outs[1], bits_from_i64(call->outs[1]->dtype, 1));
-  return true;
+  Tensor *kept = call->outs[1];
+  return copy_into(call, call->outs[0], call->args[0]) &&
+         fill_with(call, kept, bits_from_i64(kept->dtype, 1));
 }
 
 /* --- A vector along an axis ---------------------------------------------- */

@@ -121,7 +121,7 @@ bool kernel_concatenate(OpCall *call) {
     if (op_stopped(call)) return false;
     int64_t n = call->args[i]->shape[axis];
     Tensor part = geometry_slice(out, axis, from, n);
-    tensor_copy_into(&part, call->args[i]);
+    if (!copy_into(call, &part, call->args[i])) return false;
     from += n;
   }
   return true;
@@ -144,7 +144,7 @@ bool kernel_stack(OpCall *call) {
   for (int i = 0; i < call->arg_count; i++) {
     if (op_stopped(call)) return false;
     Tensor row = row_of(out, axis, i);
-    tensor_copy_into(&row, call->args[i]);
+    if (!copy_into(call, &row, call->args[i])) return false;
   }
   return true;
 }
@@ -153,12 +153,13 @@ bool kernel_stack(OpCall *call) {
 
 /* Fills axes 0..axis of a tiled result whose later axes are done: the part
  * that is there is copied behind itself. */
-static void tile_axis(Tensor *out, int axis, int64_t n) {
+static bool tile_axis(const OpCall *call, Tensor *out, int axis, int64_t n) {
   for (int64_t at = n; at < out->shape[axis]; at += n) {
     Tensor from = geometry_slice(out, axis, 0, n);
     Tensor to = geometry_slice(out, axis, at, n);
-    tensor_copy_into(&to, &from);
+    if (!copy_into(call, &to, &from)) return false;
   }
+  return true;
 }
 
 bool kernel_tile(OpCall *call) {
@@ -170,12 +171,11 @@ bool kernel_tile(OpCall *call) {
   int lead = out->rank - x->rank;
   for (int i = 0; i < out->rank; i++)
     padded.shape[i] = done.shape[i] = i < lead ? 1 : x->shape[i - lead];
-  tensor_copy_into(&done, &padded);
+  if (!copy_into(call, &done, &padded)) return false;
   for (int i = out->rank - 1; i >= 0; i--) {
-    if (op_stopped(call)) return false;
     int64_t n = done.shape[i];
     done.shape[i] = out->shape[i];
-    tile_axis(&done, i, n);
+    if (!tile_axis(call, &done, i, n)) return false;
   }
   return true;
 }
@@ -193,14 +193,14 @@ bool kernel_repeat(OpCall *call) {
     to.shape[axis] = out->shape[axis] / repeats;
     to.strides[axis] = out->strides[axis] * repeats;
     if (!flat) {
-      tensor_copy_into(&to, x);
+      if (!copy_into(call, &to, x)) return false;
       continue;
     }
     int64_t strides[RANK_MAX];
     strides_row_major(x->rank, x->shape, strides);
     for (int k = 0; k < x->rank; k++) strides[k] *= repeats;
     Tensor spread = geometry_of(&to, x->rank, x->shape, strides, 0);
-    tensor_copy_into(&spread, x);
+    if (!copy_into(call, &spread, x)) return false;
   }
   return true;
 }
@@ -236,15 +236,16 @@ static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
 }
 
 /* Fills the margins of one axis from what lies between them. */
-static void pad_margins(Tensor *out, int axis, PadMode mode, int64_t before,
-                        int64_t n) {
+static bool pad_margins(const OpCall *call, Tensor *out, int axis,
+                        PadMode mode, int64_t before, int64_t n) {
   for (int64_t i = 0; i < out->shape[axis]; i++) {
     if (i >= before && i < before + n) continue;
     int64_t source = pad_source(mode, i - before, n) + before;
     Tensor to = geometry_slice(out, axis, i, 1);
     Tensor from = geometry_slice(out, axis, source, 1);
-    tensor_copy_into(&to, &from);
+    if (!copy_into(call, &to, &from)) return false;
   }
+  return true;
 }
 
 /* Edges and reflections of a cut axis are those of the data, so the pattern
@@ -265,7 +266,7 @@ static bool pad_from_data(OpCall *call, PadMode mode, const AttrValue *width) {
     int64_t before = width->lists[i].ints[0];
     done.data -= before * out->strides[i] * (int64_t)dtype_size(out->dtype);
     done.shape[i] = out->shape[i];
-    pad_margins(&done, i, mode, before, x->shape[i]);
+    if (!pad_margins(call, &done, i, mode, before, x->shape[i])) return false;
   }
   return true;
 }
@@ -276,12 +277,13 @@ static bool pad(OpCall *call, PadMode mode) {
   if (tensor_count(&to) == 0) return true;
   if (mode == PAD_CONSTANT) {
     double value = attr_real(call->attrs, ATTR_pad_value);
-    fill_with(call->outs[0],
-              call->arg_count > 1 ? bits_load(from.dtype, call->args[1]->data)
-                                  : bits_from_f64(from.dtype, value));
+    Value bits = call->arg_count > 1
+                     ? bits_load(from.dtype, call->args[1]->data)
+                     : bits_from_f64(from.dtype, value);
+    if (!fill_with(call, call->outs[0], bits)) return false;
   }
   pad_centre(&to, &from, width);
-  tensor_copy_into(&to, &from);
+  if (!copy_into(call, &to, &from)) return false;
   return mode == PAD_CONSTANT || pad_from_data(call, mode, width);
 }
 

@@ -62,7 +62,7 @@ bool kernel_sparse_add(OpCall *call) {
   int64_t n = out->shape[1];
   ScalarFn add = elementwise_of(OP_ADD, out->dtype).scalar;
   if (!compressed_of(call, 1, &w)) return false;
-  tensor_copy_into(out, call->args[0]);
+  if (!copy_into(call, out, call->args[0])) return false;
   for (int64_t row = 0; row < out->shape[0]; row++)
     for (int64_t j = start_of(&w, row); j < start_of(&w, row + 1); j++) {
       int64_t column = tensor_i64_at(w.columns, j), at = row * n + column;
@@ -119,7 +119,7 @@ bool kernel_sparse_to_dense(OpCall *call) {
   Value rest = {0};
   int attrs = attr_get(call->attrs, ATTR_output_shape)->operand >= 0;
   if (call->arg_count - attrs > 2) rest = tensor_bits_at(call->args[2], 0);
-  fill_with(out, rest);
+  if (!fill_with(call, out, rest)) return false;
   int64_t count = at->rank == 0 ? 1 : at->shape[0];
   for (int64_t i = 0; i < count; i++) {
     int64_t position;
@@ -135,10 +135,9 @@ static int64_t row_of(const Tensor *at, int64_t i) {
   return tensor_i64_at(at, i * at->shape[1]);
 }
 
-/* Marks the rows that no coordinate has; returns how many. */
+/* Leaves 1 for the rows that no coordinate has; returns how many. */
 static int64_t mark_empty(const Tensor *at, Tensor *empty) {
   int64_t rows = empty->shape[0], count = rows;
-  fill_with(empty, bits_from_i64(empty->dtype, 1));
   for (int64_t i = 0; i < at->shape[0]; i++) {
     int64_t row = row_of(at, i);
     if (row < 0 || row >= rows || tensor_i64_at(empty, row) == 0) continue;
@@ -180,7 +179,10 @@ bool kernel_sparse_fill_empty_rows(OpCall *call) {
   if (rows < 0) return op_fault(call, E0603, "a negative dimension");
   call->outs[2] = tensor_new(call->heap, call->args[2]->dtype, 1, &rows);
   if (!call->outs[2]) return op_out_of_memory(call);
-  int64_t n = at->shape[0] + mark_empty(at, call->outs[2]);
+  Tensor *empty = call->outs[2];
+  if (!fill_with(call, empty, bits_from_i64(empty->dtype, 1)))
+    return tensor_drop(call->heap, empty), false;
+  int64_t n = at->shape[0] + mark_empty(at, empty);
   call->outs[0] = tensor_new(call->heap, at->dtype, 2, (int64_t[]){n, rank});
   call->outs[1] = tensor_new(call->heap, call->args[1]->dtype, 1, &n);
   if (call->outs[0] && call->outs[1]) return fill_rows(call), true;

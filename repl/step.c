@@ -140,25 +140,31 @@ static void list_folds(Walk *w) {
   }
 }
 
-/* One or more kinds, between blanks or commas. */
-static void set_folds(Walk *w, const char *rest, bool on) {
+/* One or more kinds, between blanks or commas; false: there is no such kind. */
+static bool set_folds(Walk *w, const char *rest, bool on) {
   char words[256], *at = words;
+  bool known = true;
   snprintf(words, sizeof words, "%s", rest);
   for (char *word; (word = strsep(&at, " ,"));) {
-    if (*word && !stepper_fold(w->stepper, word, on)) {
-      step_say(&w->show, "nothing is folded as `%s`; `fold` lists what is",
-               word);
-    }
+    if (*word) known &= stepper_fold(w->stepper, word, on);
+  }
+  return known;
+}
+
+static void change_folds(Walk *w, const char *rest, bool on) {
+  if (!set_folds(w, rest, on)) {
+    step_say(&w->show, "nothing is folded as `%s`; `fold` lists what is",
+             rest);
   }
 }
 
 static void run_fold(Walk *w, const char *rest) {
-  if (*rest) set_folds(w, rest, true);
+  if (*rest) change_folds(w, rest, true);
   else list_folds(w);
 }
 
 static void run_unfold(Walk *w, const char *rest) {
-  set_folds(w, *rest ? rest : "all", false);
+  change_folds(w, *rest ? rest : "all", false);
 }
 
 /* --- Looking ------------------------------------------------------------ */
@@ -330,6 +336,22 @@ static int status_of(const Walk *w) {
   return failed ? 2 : 0;
 }
 
+/* False after reporting. */
+static bool take_flags(Walk *w, const Cli *cli) {
+  if (cli->fold && !set_folds(w, cli->fold, true)) {
+    host_usage(w->host, "nothing is folded as `%s`: names, arithmetic, lets, "
+               "library and all are", cli->fold);
+    return false;
+  }
+  for (int i = 0; i < cli->breaks.count; i++) {
+    if (stepper_break(w->stepper, cli->breaks.items[i])) continue;
+    host_usage(w->host, "`%s` is no %%name, @name, operator, (shape) or nan",
+               cli->breaks.items[i]);
+    return false;
+  }
+  return true;
+}
+
 static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
   const Cli *cli = w->host->cli;
   host_was_interrupted();  /* what was before does not count */
@@ -337,11 +359,8 @@ static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
   if (!w->stepper) return false;
   stepper_when_to_stop(w->stepper, asked_to_stop, w);
   step_show_init(&w->show, w->host, w->stepper);
-  if (cli->fold) set_folds(w, cli->fold, true);
-  for (int i = 0; i < cli->breaks.count; i++) {
-    run_break(w, cli->breaks.items[i]);
-  }
-  return !entry || session_step_call(s, w->stepper, entry);
+  return take_flags(w, cli) &&
+         (!entry || session_step_call(s, w->stepper, entry));
 }
 
 int step_through(Host *h, rly_session *s, const rly_function *entry,

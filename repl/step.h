@@ -23,7 +23,7 @@ void step_show_whole(StepShow *w);
 /* Cells, one a line. */
 void step_show_cells(StepShow *w);
 
-/* A word in yellow, for what is said about the steps themselves. */
+/* A line about the steps themselves; a `note` in JSON. */
 void step_say(StepShow *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -39,14 +39,18 @@ static void end(StepShow *w, StrBuf *out) {
 }
 
 void step_say(StepShow *w, const char *format, ...) {
-  StrBuf out;
+  StrBuf text, out;
   va_list args;
+  begin(w, &text);
   begin(w, &out);
-  strbuf_add(&out, style(w, DIM));
   va_start(args, format);
-  strbuf_addv(&out, format, args);
+  strbuf_addv(&text, format, args);
   va_end(args);
-  strbuf_addf(&out, "%s\n", style(w, PLAIN));
+  strbuf_add(&out, w->json ? "{\"note\": \"" : style(w, DIM));
+  if (w->json) strbuf_add_escaped(&out, strbuf_text(&text), text.len);
+  else strbuf_add(&out, strbuf_text(&text));
+  strbuf_addf(&out, "%s\n", w->json ? "\"}" : style(w, PLAIN));
+  strbuf_done(&text);
   end(w, &out);
 }
 
@@ -232,7 +236,7 @@ void step_show_stop(StepShow *w, StepStop stop) {
   if (moved && w->json) show_json(w);
   else if (stop == STOP_VALUE) show_value(w);
   else if (moved) show(w, LINES_SHOWN);
-  if (!w->json) say_why(w, stop);
+  say_why(w, stop);
 }
 
 void step_show_whole(StepShow *w) {

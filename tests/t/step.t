@@ -75,6 +75,10 @@ END
 like($text, qr/^    _ in: 2 \* _  in \@fact$/m, 'what waits for a call');
 like($text, qr/^value after 14 steps\n2\n\z/m, 'the value at the end');
 
+@steps = steps(rly('step', '--json', '--steps', 2, $fact));
+is_deeply($steps[2], {note => 'stopped after 2 steps; --steps N shows more'},
+          'JSON tells why it stops, too');
+
 # --- Bounds -----------------------------------------------------------------
 
 $run = rly('step', '--steps', 3, $fact);
@@ -288,6 +292,14 @@ like(rly('step', $main, 'x=[3, 4]')->{out},
      qr/value after 4 steps\n11f$/, 'parameters are bound')
   or diag(rly('step', $main, 'x=[3, 4]')->{out});
 is(rly('step')->{status}, 1, 'a file is needed');
+for my $flag (['--fold', 'foo'], ['--break', 'foo'], ['--steps', 'x']) {
+  my $run = rly('step', @$flag, $fact);
+  is($run->{status}, 1, "@$flag is refused");
+  like($run->{err}, qr/`?foo|--steps/, '... and named');
+}
+like(rly('step', '--break', 'multiply', $fact)->{out},
+     qr/^14 operator .*^stopped: breakpoint multiply\n\z/ms,
+     'where nobody gives commands a breakpoint ends the steps');
 is(rly('step', '-e', '1 + True')->{status}, 1, 'what is refused is not run');
 
 done_testing();

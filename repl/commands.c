@@ -29,7 +29,13 @@ static bool load(Repl *r, const char *path) {
   rly_status status = rly_program_add_file(r->host->program, path,
                                            RLY_RECHECK);
   host_report(r->host);
-  return status == RLY_OK && repl_evaluate(r);
+  if (status != RLY_OK || !repl_evaluate(r)) return false;
+  char *real = realpath(path, NULL), *text = NULL;
+  if (real && asprintf(&text, "import \"%s\";\n", real) < 0) text = NULL;
+  if (text) repl_remember(r, text, real);
+  free(text);
+  free(real);
+  return true;
 }
 
 static void run_load(Repl *r, const char *rest) {
@@ -51,17 +57,18 @@ static void run_params(Repl *r, const char *rest) {
   host_report(r->host);
 }
 
-static bool write_file(const char *path, const Entry *text) {
+static bool write_file(const char *path, const Repl *r) {
   FILE *out = fopen(path, "wx");
   if (!out) return false;
-  bool ok = fwrite(text->text ? text->text : "", 1, text->len, out) ==
-            text->len;
+  bool ok = true;
+  for (size_t i = 0; i < r->said_count; i++)
+    ok &= fputs(r->said[i].text, out) >= 0;
   return !fclose(out) && ok;
 }
 
 /* A file that is there is not written over. */
 static void run_save(Repl *r, const char *rest) {
-  if (!write_file(rest, &r->transcript)) perror(*rest ? rest : ":save FILE");
+  if (!write_file(rest, r)) perror(*rest ? rest : ":save FILE");
 }
 
 /* The whole of a file, to be freed. */
@@ -138,6 +145,7 @@ static const ReplCommand table[] = {
     {"time", "ITEMS", measure_time, "evaluate, and say how long it took"},
     {"bench", "@NAME", measure_bench, "call a function of no parameters often"},
     {"profile", "ITEMS", measure_profile, "evaluate, and say where time went"},
+    {"cost", "EXPR", cost_run, "operations and bytes, before it runs"},
     {"plot", "[F.svg] EXPR", plot_run_plot, "draw a vector as a line"},
     {"heat", "[F.svg] EXPR", plot_run_heat, "draw a matrix by shades"},
     {"limit", "[WHAT N]", measure_limit, "bound memory, depth or timeout"},
@@ -149,7 +157,7 @@ static void run_help(Repl *r, const char *rest) {
   (void)r, (void)rest;
   for (int i = 0; i < TABLE_COUNT; i++) {
     int n = printf(":%s %s", table[i].name, table[i].args);
-    printf("%*s%s\n", n < 19 ? 19 - n : 1, "", table[i].help);
+    printf("%*s%s\n", n < 20 ? 20 - n : 1, "", table[i].help);
   }
 }
 

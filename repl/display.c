@@ -84,7 +84,8 @@ static Facts facts_of(const Tensor *t) {
 }
 
 static void add_number(StrBuf *out, DType dtype, Value v) {
-  if (dtype_is_float(dtype)) float_print(out, dtype, v, false);
+  if (dtype_is_float(dtype))
+    strbuf_addf(out, "%.6g", bits_to_f64(dtype, v));
   else if (dtype == DT_UINT64)
     strbuf_addf(out, "%llu", (unsigned long long)v.u64);
   else
@@ -101,8 +102,10 @@ static void add_range(StrBuf *out, DType dtype, const Facts *f) {
   if (finite) strbuf_addf(out, ", mean %.6g", f->sum / (double)finite);
 }
 
-/* "10 elements, min -1, max 3.5, mean 0.25", and what is no number. */
-static void add_facts(const Display *d, StrBuf *out, const Tensor *t) {
+/* "10 elements, min -1, max 3.5, mean 0.25", and what is no number; on the line
+ * behind `used` columns, or on one of its own. */
+static void add_facts(const Display *d, StrBuf *out, const Tensor *t, int used,
+                      const char *indent) {
   Facts f = facts_of(t);
   StrBuf text;
   strbuf_init(&text, out->mem);
@@ -112,11 +115,15 @@ static void add_facts(const Display *d, StrBuf *out, const Tensor *t) {
     strbuf_addf(&text, ", %lld True", (long long)f.trues);
   else
     add_range(&text, t->dtype, &f);
-  add_styled(d, out, STYLE_FACT, strbuf_text(&text), text.len);
-  VEC_CLEAR(&text);
+  size_t plain = text.len;
   if (f.nans) strbuf_addf(&text, ", %lld NaN", (long long)f.nans);
   if (f.infs) strbuf_addf(&text, ", %lld Inf", (long long)f.infs);
-  if (text.len) add_styled(d, out, STYLE_ALARM, strbuf_text(&text), text.len);
+  if (used + 2 + (int)text.len > d->width) strbuf_addf(out, "\n%s", indent);
+  strbuf_add(out, "  ");
+  const char *all = strbuf_text(&text);
+  add_styled(d, out, STYLE_FACT, all, plain);
+  if (text.len > plain)
+    add_styled(d, out, STYLE_ALARM, all + plain, text.len - plain);
   strbuf_done(&text);
 }
 
@@ -126,8 +133,7 @@ static bool is_tensor(const rly_value *v) {
 
 void display_facts(const Display *d, StrBuf *out, rly_value *v) {
   if (!is_tensor(v)) return;
-  strbuf_add(out, "  ");
-  add_facts(d, out, v->value.tensor);
+  add_facts(d, out, v->value.tensor, 0, "");
   strbuf_add_char(out, '\n');
 }
 
@@ -156,8 +162,7 @@ static void add_tensor(const Display *d, StrBuf *out, const rly_value *v,
   strbuf_init(&text, out->mem);
   tensor_print_type(&text, t);
   add_styled(d, out, STYLE_TYPE, strbuf_text(&text), text.len);
-  strbuf_add(out, "  ");
-  add_facts(d, out, t);
+  add_facts(d, out, t, width_of(indent) + (int)text.len, indent);
   VEC_CLEAR(&text);
   tensor_print_block(&text, t, d->width - width_of(indent), 0);
   for (const char *line = strbuf_text(&text); line;) {

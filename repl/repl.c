@@ -65,14 +65,38 @@ static bool is_definition(const char *text) {
   return false;
 }
 
+static void forget_said(Repl *r, size_t i) {
+  free(r->said[i].text);
+  free(r->said[i].defines);
+  memmove(r->said + i, r->said + i + 1,
+          (r->said_count - i - 1) * sizeof *r->said);
+  r->said_count--;
+}
+
+void repl_remember(Repl *r, const char *text, const char *defines) {
+  for (size_t i = 0; defines && i < r->said_count; i++)
+    if (r->said[i].defines && !strcmp(r->said[i].defines, defines))
+      forget_said(r, i--);
+  Said *longer = realloc(r->said, (r->said_count + 1) * sizeof *longer);
+  if (!longer) return;
+  r->said = longer;
+  Said now = {strdup(text), defines ? strdup(defines) : NULL};
+  if (now.text) r->said[r->said_count++] = now;
+  else free(now.defines);
+}
+
 /* What was evaluated without a failure can be replayed; in a file, what is no
  * definition ends with a semicolon. */
 static void keep_transcript(Repl *r, const char *text) {
   size_t n = strlen(text);
   while (n && strchr(" \t\r\n", text[n - 1])) n--;
   bool ended = is_definition(text) || (n && text[n - 1] == ';');
-  if (entry_append(&r->transcript, text) && !ended)
-    entry_append(&r->transcript, ";");
+  Entry e = {0};
+  char *defines = inspect_defined(r);
+  if (entry_append(&e, text) && (ended || entry_append(&e, ";")))
+    repl_remember(r, e.text, defines);
+  entry_clear(&e);
+  free(defines);
 }
 
 void repl_say(Repl *r, const char *format, ...) {
@@ -311,7 +335,8 @@ int repl_loop(Host *h, rly_session *s, bool script) {
   if (r.entry.len) submit(&r, true);
   if (r.tty && !r.quit) putchar('\n');
   entry_clear(&r.entry);
-  entry_clear(&r.transcript);
+  while (r.said_count) forget_said(&r, 0);
+  free(r.said);
   state_end(&r);
   free(r.last);
   free(r.loaded);

@@ -12,6 +12,12 @@ typedef struct Entry {
   int number;
 } Entry;
 
+/* An entry that was accepted, as a file takes it. */
+typedef struct Said {
+  char *text;
+  char *defines;  /* what it defines, when that is all it does; else NULL */
+} Said;
+
 /* A session by its name; the first is called `main`. */
 typedef struct Fork {
   char *name;
@@ -34,7 +40,8 @@ typedef struct Repl {
   Kept kept[KEPT_MAX];
   int fork_count, current, kept_count;
   Entry entry;
-  Entry transcript;  /* the entries that were accepted, for :save */
+  Said *said;        /* for :save */
+  size_t said_count;
   char *last;        /* the last entry, right or wrong, for :edit; or NULL */
   char *loaded;      /* the file that :reload reads again; or NULL */
   const char *startup;  /* the start-up file while it is read; else NULL */
@@ -47,6 +54,9 @@ typedef struct Repl {
 bool repl_evaluate(Repl *r);
 /* Adds a text, which may not go on, and evaluates it. */
 bool repl_submit(Repl *r, const char *text);
+/* Remembers an entry for :save.  One that defines the same and nothing else
+ * gives way to it, as in a file each name is defined once. */
+void repl_remember(Repl *r, const char *text, const char *defines);
 /* The value of an expression, owned; NULL after reporting.  It is no entry:
  * neither %it nor the transcript knows of it. */
 rly_value *repl_value(Repl *r, const char *text);
@@ -96,6 +106,10 @@ void step_leave(Repl *r);
 /* dbg.c */
 void dbg_run(Repl *r, const char *items);
 
+/* --- cost.c: what evaluating something would amount to ------------------ */
+
+void cost_run(Repl *r, const char *expr);
+
 /* --- plot.c: vectors and matrices as drawings ---------------------------- */
 
 void plot_run_plot(Repl *r, const char *words);
@@ -107,6 +121,9 @@ void inspect_type(Repl *r, const char *expr);
 void inspect_kind(Repl *r, const char *type);
 void inspect_effects(Repl *r, const char *expr);
 
+/* The one name that the newest text defines, "@f" or "T"; NULL: it does
+ * something else.  To be freed. */
+char *inspect_defined(Repl *r);
 void inspect_info(Repl *r, const char *name);
 void inspect_bytecode(Repl *r, const char *name);
 void inspect_apropos(Repl *r, const char *word);

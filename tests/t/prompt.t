@@ -252,4 +252,34 @@ session(":profile sum(ones(shape=[100], dtype=\"float32\"))\n1\n",
         qr/^100f\nby line\n.* sum  <1>:1\n.*by operator\n.* sum\n.*\n1\n\z/s,
         '', ':profile');
 
+# By hand: 2*8*64*32 operations on 8*64 + 32*64 elements give 8*32 of 4 bytes.
+my $weights = <<'END';
+let %x = ones(shape=[8, 64], dtype="float32");
+let %w = ones(shape=[32, 64], dtype="float32");
+def @layer(%a: Tensor[(?, 64), float32], %b: Tensor[(?, 64), float32]) {
+  let %y = nn.dense(%a, %b);
+  nn.relu(%y)
+}
+END
+my $table = <<'END';
+     calls          flops          bytes      allocated  operator
+         1          32768          11264           1024  nn.dense
+         1            256           2048           1024  nn.relu
+         2          33024          13312           2048  in all
+END
+session("$weights:cost nn.relu(nn.dense(%x, %w))\n:cost \@layer(%x, %w)\n",
+        $table . $table, '', ':cost, also where a function leaves shapes open');
+session("$weights:cost if (True) { %x } else { \@layer(%x, %x) }\n",
+        qr/ nn\.dense\n.* in all
+of branches the dearer one is counted\n\z/s, '',
+        '... of two branches the dearer');
+session("def \@r(%n: int32) -> int32 { \@r(%n - 1) }\n:cost \@r(3)\n"
+            . ":cost \@map(fn (%v: int32) { %v }, Nil)\n"
+            . "def \@u(%t: Tensor[(?), float32]) { %t + %t }\n"
+            . ":cost fn (%t: Tensor[(?), float32]) { \@u(%t) }([1f])\n"
+            . "let %d = argwhere([1, 0, 1]);\n:cost %d + %d\n:cost 1 +\n",
+        qr/a\ recursive\ call\ is\ counted\ once.*functions\ that\ are\ passed
+           .*\ 4\ .*\ add\n.*^1\ operator\ is\ of\ unknown\ shape/msx,
+        qr/E0004/, '... and what it cannot know');
+
 done_testing();

@@ -9,16 +9,18 @@ use POSIX ();
 use Rly;
 use Test::More;
 
-my ($to, $from, $seen, $pid);
+my ($to, $from, $seen, $raw, $pid);  # $raw: with its escapes
 
 # Starts rly on a terminal of its own.  The shell must give way to it: one that
 # waits dies of the Ctrl-C that is meant for rly.
 sub start {
-  local %ENV = (%ENV, TERM => 'dumb', INPUTRC => '/dev/null',
-                XDG_STATE_HOME => scratch('state'));
+  local %ENV = (%ENV, TERM => 'dumb', INPUTRC => '/dev/null', LC_ALL => 'C',
+                XDG_STATE_HOME => scratch('state'),
+                XDG_CONFIG_HOME => scratch('config'));
+  delete $ENV{NO_COLOR};
   $pid = open2($from, $to, 'script', '-q', '-e', '-c', "exec $ENV{RLY} @_",
                '/dev/null');
-  $seen = '';
+  $seen = $raw = '';
 }
 
 # Reads until what was printed since the last step matches; what it is then.
@@ -27,6 +29,7 @@ sub expect {
   my ($pattern, $name) = @_;
   while ($seen !~ $pattern) {
     sysread $from, my $more, 4096 or last;
+    $raw .= $more;
     $more =~ s/\e\[[?0-9;]*[A-Za-z]|\r//g;
     $seen .= $more;
   }
@@ -88,6 +91,26 @@ SKIP: {
   type("\x03");
   expect(qr/interrupted\b.*^rly> $/ms, 'is stopped by Ctrl-C');
   line('%x + 1', qr/^21$/m, 'and the session goes on');
+
+  # A product that takes a while: the kernel itself gives up.
+  type("let %big = ones(shape=[5000, 5000], dtype=\"float64\");\n");
+  expect(qr/^rly> \z/m, 'large operands');
+  type("{ print(8); sum(nn.matmul(%big, %big)) }\n");
+  expect(qr/^8$/m, 'and an operator at work on them');
+  type("\x03");
+  expect(qr/interrupted\b.*^rly> $/ms, 'which Ctrl-C stops');
+  line('%x + 2', qr/^22$/m, 'and the session goes on');
+  line('let %big = 0;', qr/^(?!.*error)/s, 'without them');
+
+  # What can never become right ends the entry at once.
+  type("{\n");
+  expect(qr/^\{ \.\.\.   \z/m, 'a block begun');
+  type("let %inner = 1;\n");
+  expect(qr/^\{ \.\.\.   \z/m, 'goes on');
+  line('let %b = %inner +* 2;',
+       qr/<\d+>:3:\d+: error\[E0004\].*\n +3 \|.*\n +\| +\^\s/,
+       'until an error in the middle of it');
+  line('%inner', qr/error\[E0101\]/, 'nothing of it is there');
 
   type('1 + 1 +');
   expect(qr/1 \+ 1 \+/, 'a line begun');
@@ -183,7 +206,33 @@ SKIP: {
   type("\x04");
   ends(0, 'and then the prompt');
 
+  # The start-up file; a copy of the session names itself; trees in ASCII;
+  # colours, where nothing forbids them.
+  mkdir scratch('config');
+  mkdir scratch('config/rly');
+  spew(scratch('config/rly/startup.rly'), "def \@four() { 4 }\n)\n");
+  start();
+  expect(qr/startup\.rly:2:1: error\[E0004\].*^rly> \z/ms,
+         'an error in the start-up file does not stop the prompt');
+  line('@four()', qr/^4$/m, '... which has its definitions');
+  $raw = '';
+  line('(ones(shape=[2, 2], dtype="int8"), 1)',
+       qr/^\|- Tensor\[\(2, 2\), int8\]  4 elements.*^`- 1$/ms, 'a tree');
+  like($raw, qr/\e\[36mTensor/, '... with colours');
+  type(":fork try\n");
+  expect(qr/^try> \z/m, 'a copy');
+  type(":fork main\n");
+  expect(qr/^rly> \z/m, 'and back');
+  type("\x04");
+  ends(0, 'leaves');
+
   my $script = spew(scratch('script.rly'), "let %s = 11;\n%s + 1;\n");
+  start('repl', '--no-startup');
+  expect(qr/^rly> \z/m, 'without the start-up file');
+  line('@four()', qr/error\[E0102\]/, '... nothing of it is there');
+  type("\x04");
+  ends(0, 'leaves');
+
   start('run', '-i', $script);
   expect(qr/^12\n.*^rly> $/ms, 'run -i runs the script first');
   line('%s', qr/^11$/m, 'and has its names');
@@ -218,6 +267,14 @@ gives(rly({in => "let %x = 3;\n%x + 1 // four\n1 / 0\n%z\n"
       0, qr/^4\n42\n2\n[\d.e+-]+ .s\n4\nmin .*median .*calls\)\n\z/,
       qr/E0602.*E0101.*File exists/s, ':save, :edit, :time, :reload, :bench');
 gives(rly('run', $saved), 0, "4\n", '', 'what was saved runs');
+
+# What was defined anew stands there once, what was loaded as an import.
+my $again = scratch('again.rly');
+gives(rly({in => "def \@n() { 1 }\n\@n()\ndef \@n() { 2 }\n:load $more\n"
+               . ":reload\ntype T { A }\ntype T { A, B }\n\@n() + \@four()\n"
+               . ":save $again\n"}, 'repl'), 0, "1\n6\n", '',
+      'a longer session');
+gives(rly('run', $again), 0, "2\n6\n", '', 'runs as one text');
 
 # Without a terminal there is neither a prompt nor a greeting.
 gives(rly({in => "1 + 1\n:type 2f\n3 +\n 4\n"}, 'repl'), 0,

@@ -265,7 +265,7 @@ RuleStatus rule_expand_dims(RuleCall *c) {
   const RuleType *x = &c->args[0];
   Dim at = attr_int(c->attrs, ATTR_axis);
   Dim count = attr_int(c->attrs, ATTR_num_newaxis);
-  if (!dim_is_number(count) || count < 0 || x->rank + count > RANK_MAX)
+  if (!dim_is_number(count) || count < 0 || count > RANK_MAX - x->rank)
     return rule_error(c, E0303, -1, "num_newaxis %s is out of range",
                       rule_dim_text(c, count));
   int rank = x->rank + (int)count, axis = 0;

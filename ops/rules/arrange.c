@@ -257,7 +257,7 @@ RuleStatus rule_meshgrid(RuleCall *c) {
 
 /* --- Sequences ----------------------------------------------------------- */
 
-/*   x : (d..., t)    n : (d[b], int)
+/*   x : (d..., t)    n : (d[b], int)    s not b
  *   ------------------------------------------------------------------
  *   reverse_sequence(x, n, seq_axis=s, batch_axis=b) : (d..., t)            */
 RuleStatus rule_reverse_sequence(RuleCall *c) {
@@ -267,6 +267,8 @@ RuleStatus rule_reverse_sequence(RuleCall *c) {
       !rule_axis(c, ATTR_batch_axis, x->rank, &batch) ||
       !rule_class(c, 1, TAKES_INT) || !rule_fits(c, 1, 1, &x->dims[batch]))
     return RULE_ERROR;
+  if (seq == batch)
+    return rule_error(c, E0303, -1, "seq_axis and batch_axis are both %d", seq);
   return rule_same(c);
 }
 

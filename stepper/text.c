@@ -4,6 +4,7 @@
  * the call of the function that it belongs to. */
 #include "stepper/inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { VALUE_WIDTH = 40, NAME_WIDTH = 40, NAMES_MOST = 8, AROUND_MOST = 2,
@@ -61,14 +62,12 @@ static Span place_of(const Expr *parent, const Expr *child) {
 
 static void push_edit(Edits *edits, const Expr *parent, const Expr *child,
                       const StepObj *value) {
-  Span span = place_of(parent, child);
-  Edit edit = {span, child, value};
-  size_t i = edits->len;
-  VEC_PUSH(edits, edit);
-  for (; edits->len > i && i > 0 && edits->data[i - 1].span.lo > span.lo; i--) {
-    edits->data[i] = edits->data[i - 1];
-    edits->data[i - 1] = edit;
-  }
+  VEC_PUSH(edits, (Edit){place_of(parent, child), child, value});
+}
+
+static int by_place(const void *a, const void *b) {
+  const Edit *x = a, *y = b;
+  return (x->span.lo > y->span.lo) - (x->span.lo < y->span.lo);
 }
 
 /* `span` with its edits instead of what was there; the piece becomes that, its
@@ -76,6 +75,9 @@ static void push_edit(Edits *edits, const Expr *parent, const Expr *child,
 static void rewrite(Piece *p, Span span, const Edits *edits) {
   StrBuf out;
   strbuf_init(&out, p->s->mem);
+  if (edits->len > 1) {
+    qsort(edits->data, edits->len, sizeof *edits->data, by_place);
+  }
   uint32_t at = span.lo;
   bool placed = false;
   for (size_t i = 0; i < edits->len; i++) {

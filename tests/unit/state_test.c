@@ -141,7 +141,7 @@ static void test_get_and_set(void **state) {
   rly_value_free(v);
   v = rly_value_of_elements(b.session, "float32", 0, NULL, &(float){1});
   assert_int_equal(rly_session_set(b.session, "@n", v), RLY_REFUSED);
-  assert_said(b.session, b.cx, "another type");
+  assert_said(b.session, b.cx, "the cell holds int32, the value is float32");
   rly_value_free(v);
   assert_null(rly_session_get(b.session, "@m"));
   assert_said(b.session, b.cx, "error[E0504]");

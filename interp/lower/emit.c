@@ -168,7 +168,7 @@ static void emit_plain(Emit *e, const Ins *i) {
             .c = operand(e, info->operands[2], i->arg[2])};
   if (i->op == INS_move && u.a == u.b) return;
   uint32_t at = unit(e, u, i->span);
-  e->counts.data[at] = sets_counted(e, i);
+  if (at < e->counts.len) e->counts.data[at] = sets_counted(e, i);
   for (int k = 0; k < info->words; k++) {
     unit(e, (Word){.word = i->words[k]}, i->span);
   }

@@ -38,7 +38,7 @@ void diags_clear(Diags *s) {
   VEC_CLEAR(&s->list);
   arena_done(&s->arena);
   s->errors = 0;
-  s->suppressed = false;
+  s->warnings = 0;
 }
 
 void diags_done(Diags *s) {
@@ -48,12 +48,8 @@ void diags_done(Diags *s) {
 
 /* A place for one more, or the scratch when it will not be shown. */
 static Diag *diags_add(Diags *s, Severity severity) {
-  bool error = severity != SEV_WARNING;
-  if (error) s->errors++;
-  if (error && s->errors > DIAG_MAX_ERRORS) {
-    s->suppressed = true;
-    return &s->scratch;
-  }
+  size_t *count = severity == SEV_WARNING ? &s->warnings : &s->errors;
+  if (++*count > DIAG_MAX) return &s->scratch;
   Diag *d = ARENA_NEW(&s->arena, Diag);
   if (!d || !VEC_RESERVE(&s->list, 1)) return &s->scratch;
   VEC_PUSH(&s->list, d);

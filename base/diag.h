@@ -52,16 +52,20 @@ typedef struct Diag {
   struct Diags *sink;
 } Diag;
 
-enum { DIAG_MAX_ERRORS = 20, DIAG_MAX_TRACE = 20 };
+/* So many errors, and as many warnings, are kept; of others, the number. */
+enum { DIAG_MAX = 20, DIAG_MAX_TRACE = 20 };
 
 typedef struct Diags {
   Arena arena;
   VEC(Diag *) list;
-  size_t errors;    /* counted, also beyond DIAG_MAX_ERRORS */
-  bool suppressed;  /* errors beyond the maximum were dropped */
+  size_t errors;    /* counted, also beyond DIAG_MAX */
+  size_t warnings;  /* the same */
   Diag scratch;     /* what a dropped diagnostic writes to */
   SourceMap *sources;  /* tells library frames apart in traces; may be NULL */
 } Diags;
+
+/* Would another error be dropped, so that its details are not worth finding? */
+static inline bool diags_full(const Diags *s) { return s->errors > DIAG_MAX; }
 
 /* What is to be said when memory is gone needs a place by then: false when
  * there is none already.  The sink is to be done with in either case. */

@@ -204,13 +204,19 @@ static PlacedList in_order(const Diags *s, Mem *mem) {
   return placed;
 }
 
+static void add_more(StrBuf *out, size_t count, const char *what) {
+  if (count <= DIAG_MAX) return;
+  size_t more = count - DIAG_MAX;
+  strbuf_addf(out, "%zu more %s%s\n", more, what, more == 1 ? "" : "s");
+}
+
 void diags_render(const Diags *s, SourceMap *sources, bool colour,
                   StrBuf *out) {
   PlacedList placed = in_order(s, out->mem);
   for (size_t i = 0; i < placed.len; i++)
     diag_render(placed.data[i].diag, sources, colour, out);
-  size_t more = s->suppressed ? s->errors - DIAG_MAX_ERRORS : 0;
-  if (more) strbuf_addf(out, "%zu more error%s\n", more, more == 1 ? "" : "s");
+  add_more(out, s->errors, "error");
+  add_more(out, s->warnings, "warning");
   VEC_DONE(&placed);
 }
 

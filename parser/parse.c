@@ -205,7 +205,7 @@ static ParseStatus parse_tokens(Parse *p, ParseOptions options) {
     if (options.interactive && is_incomplete(p)) return PARSE_INCOMPLETE;
     bool last = is_last(p->token.kind);
     bool taken = take_token(p);
-    if (last || p->too_deep || errors_so_far(p) >= DIAG_MAX_ERRORS) break;
+    if (last || p->too_deep || errors_so_far(p) >= DIAG_MAX) break;
     if (taken) {
       read_token(p);
     } else {

@@ -17,7 +17,7 @@ typedef struct ParseOptions {
 } ParseOptions;
 
 /* Parses a whole file, script or REPL entry as a new unit of `p`.  Up to
- * DIAG_MAX_ERRORS mistakes are reported; after the first in an item the parser
+ * DIAG_MAX mistakes are reported; after the first in an item the parser
  * goes on at the next.  On anything but PARSE_OK no unit is added and *unit is
  * NULL. */
 ParseStatus parse_unit(Program *p, SourceFile *source, ParseOptions options,

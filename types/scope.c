@@ -86,7 +86,7 @@ Ctor *find_ctor(Resolver *r, const Name *name) {
 /* Nothing is near a name of whose mistake nothing will be shown. */
 static Suggestion suggestion(const Resolver *r, const Name *wanted) {
   Suggestion s = suggestion_for(wanted->text);
-  if (r->p->diags->suppressed) s.distance = 0;
+  if (diags_full(r->p->diags)) s.distance = 0;
   return s;
 }
 

@@ -180,7 +180,7 @@ static void report(Static *s, int at, Span span, const Type *t,
   s->found = true;
   Diag *d = diag_error(s->p->diags, E0306, span, "%s", what);
   diag_caption(d, "%s", text_of(s, t));
-  if (!s->p->diags->suppressed) follow(s, d, at);
+  if (!diags_full(s->p->diags)) follow(s, d, at);
 }
 
 #define SAY(s, ...) arena_printf(&(s)->p->diags->arena, __VA_ARGS__)

@@ -514,12 +514,18 @@ static void errors_in_order_and_counted(void **state) {
     diag_frame(diag, "@f", SPAN_NONE);
   }
   assert_int_equal(d.diags.errors, 23);
-  assert_int_equal(d.diags.list.len, DIAG_MAX_ERRORS);
+  for (int i = 0; i < 21; i++)
+    diag_warning(&d.diags, W0001, SPAN_NONE, "warning %d", i);
+  assert_int_equal(d.diags.errors, 23);
+  assert_int_equal(d.diags.list.len, 2 * DIAG_MAX);
   VEC_CLEAR(&d.out);
   diags_render(&d.diags, &d.sources, false, &d.out);
-  const char *text = strbuf_text(&d.out), *last = "3 more errors\n";
+  const char *text = strbuf_text(&d.out);
+  const char *last = "3 more errors\n1 more warning\n";
   assert_string_equal(text + strlen(text) - strlen(last), last);
   assert_null(strstr(text, "number 20"));
+  assert_non_null(strstr(text, "warning 19"));
+  assert_null(strstr(text, "warning 20"));
   desk_close(&d);
   unit_mem_done(&d.mem);
 }

@@ -692,7 +692,7 @@ static bool set_result(Verify *v, const Word *at) {
   switch (at->op) {
     case INS_cell1: case INS_cell2: case INS_cell: case INS_big_cell:
     case INS_cell1_in: case INS_cell2_in: case INS_cell_in:
-    case INS_closure: case INS_sibling: case INS_ref:
+    case INS_closure: case INS_sibling: case INS_ref: case INS_compact:
       return set_owned(v, at->a);
     case INS_global: return set_value(v, at->a, at->b);
     case INS_ref_read: return set_value(v, at->a, v->l->counts[v->at]);

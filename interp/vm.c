@@ -377,6 +377,7 @@ dispatch:
     A = r->content;
     NEXT(1);
   }
+  CASE(compact): SLOW(vm_compact(s, pc)); NEXT(1);
   CASE(ref_write): {
     RefCell *r = (RefCell *)A.obj;
     Value old = r->content;

@@ -129,6 +129,7 @@ bool vm_sibling(Session *s, const Word *pc);
 /* Frees the cell, or gives its memory (null: it was shared). */
 void vm_open(Session *s, const Word *pc, Value *memory);
 bool vm_ref(Session *s, const Word *pc);
+bool vm_compact(Session *s, const Word *pc);
 bool vm_op(Session *s, const Word *pc);
 bool vm_chain(Session *s, const Word *pc);
 bool vm_special(Session *s, const Word *pc);

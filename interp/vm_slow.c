@@ -285,6 +285,26 @@ bool vm_ref(Session *s, const Word *pc) {
   return true;
 }
 
+enum { COMPACT_LEAST = 4096 };  /* bytes of a buffer; less is worth no copy */
+
+/* A cell may live long, and with it the whole buffer of a view in it. */
+static bool holds_much(const Tensor *t) {
+  size_t whole = t->buffer->size;
+  return whole >= COMPACT_LEAST && tensor_bytes(t) < whole / 2;
+}
+
+bool vm_compact(Session *s, const Word *pc) {
+  Value v = s->regs[pc->b];
+  if (v.obj->size == SIZE_TENSOR && holds_much(v.tensor)) {
+    Tensor *copy = tensor_copy(&s->heap, v.tensor);
+    if (!copy) return vm_out_of_memory(s);
+    tensor_drop(&s->heap, v.tensor);
+    v.tensor = copy;
+  }
+  s->regs[pc->a] = v;
+  return true;
+}
+
 /* --- Global values ------------------------------------------------------ */
 
 bool vm_global(Session *s, const Word *pc) {

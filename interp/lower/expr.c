@@ -190,11 +190,22 @@ static Reg lower_unit(Lower *l, Reg dst) {
   return lower_cell(l, 0, 0, NULL, dst);
 }
 
+/* What a cell of `content` gets.  A view of little lets go of its buffer. */
+static Reg lower_content(Lower *l, const Expr *e, const Type *content,
+                         Span span) {
+  Reg v = lower_as(l, e, content, DST_ANY);
+  lower_check(l, v, e->type, content, "content", span);
+  l->span = span;
+  bool tensor = content->kind == TY_TENSOR || content->kind == TY_VAR;
+  if (!tensor || !is_counted(l, content)) return v;
+  Reg kept = lower_target(l, content, DST_ANY);
+  put(l, INS_compact, kept, v, 0);
+  return kept;
+}
+
 static Reg lower_ref(Lower *l, const Expr *e, Reg dst) {
   const Type *content = e->type->args[0];
-  Reg v = lower_as(l, e->args[0], content, DST_ANY);
-  lower_check(l, v, e->args[0]->type, content, "content", e->span);
-  l->span = e->span;
+  Reg v = lower_content(l, e->args[0], content, e->span);
   Reg r = lower_target(l, e->type, dst);
   uint32_t flags = is_counted(l, content) ? REF_COUNTED : 0;
   if (flags && type_may_cycle(content)) flags |= REF_CYCLIC;
@@ -215,9 +226,7 @@ static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
 static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
   Reg ref = lower_expr(l, e->args[0], DST_ANY);
   const Type *content = e->args[0]->type->args[0];
-  Reg v = lower_as(l, e->args[1], content, DST_ANY);
-  lower_check(l, v, e->args[1]->type, content, "content", e->span);
-  l->span = e->span;
+  Reg v = lower_content(l, e->args[1], content, e->span);
   put(l, INS_ref_write, ref, v, 0);
   return lower_unit(l, dst);
 }

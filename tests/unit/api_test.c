@@ -397,6 +397,34 @@ static void test_sessions_are_apart(void **state) {
 
 static void count_release(void *owner) { ++*(int *)owner; }
 
+/* A view in a cell does not keep all that it was cut from. */
+static void test_small_view_of_much(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "let @row = ref(zeros(shape=[4], dtype=\"float32\"));\n"
+              "def @keep() -> float32 {\n"
+              "  let %x = ones(shape=[250000, 4], dtype=\"float32\");\n"
+              "  ref_write(@row, take(%x, 7, axis=0));\n"
+              "  sum(ref_read(@row))\n"
+              "}\n"
+              "def @cell[A](%x: A) { ref(%x) }\n"
+              "def @fresh() {\n"
+              "  @cell(take(ones(shape=[250000, 4], dtype=\"float32\"), 7,\n"
+              "             axis=0))\n"
+              "}\n");
+  rly_value *v = call(&g, "keep");
+  assert_text(&g, rly_value_text(v), "4f");
+  rly_value_free(v);
+  assert_true(rly_session_stats(g.session).live_bytes < 1000000);
+  v = call(&g, "fresh");
+  assert_text(&g, rly_value_text(v),
+              "ref(Tensor[(4), float32] [1.0, 1.0, 1.0, 1.0])");
+  assert_true(rly_session_stats(g.session).live_bytes < 1000000);
+  rly_value_free(v);
+  guest_end(&g);
+}
+
 static void test_borrowed_memory(void **state) {
   (void)state;
   Guest g;
@@ -1015,6 +1043,7 @@ int main(void) {
       cmocka_unit_test(test_large_value),
       cmocka_unit_test(test_interrupted_text),
       cmocka_unit_test(test_sessions_are_apart),
+      cmocka_unit_test(test_small_view_of_much),
       cmocka_unit_test(test_borrowed_memory),
       cmocka_unit_test(test_files),
       cmocka_unit_test(test_errors),

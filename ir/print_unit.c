@@ -179,6 +179,11 @@ static void print_metadata(Printer *p, Span span) {
   doc_text_len(&p->doc, text, len);
 }
 
+static void print_meta_text(Printer *p, const char *text) {
+  doc_line(&p->doc, LINE_BLANK);
+  doc_text(&p->doc, text);
+}
+
 void unit_print(const Program *program, const Unit *u, StrBuf *out) {
   Printer p;
   printer_init(&p, out->mem, program);
@@ -190,6 +195,7 @@ void unit_print(const Program *program, const Unit *u, StrBuf *out) {
   print_items(&p, u);
   print_comments(&p, UINT32_MAX);
   if (span_exists(u->meta_span)) print_metadata(&p, u->meta_span);
+  if (u->meta_text) print_meta_text(&p, u->meta_text);
   doc_line_closing(&p.doc, LINE_HARD);
   doc_render(&p.doc, PRINT_WIDTH, out);
   printer_done(&p);

@@ -79,6 +79,7 @@ typedef struct Unit {
   int meta_count;
   const MetaEntry *meta;
   Span meta_span;        /* the section's text, for printing it back */
+  const char *meta_text; /* or one that relay_unit made; NULL: it made none */
   int comment_count;
   const Comment *comments;
   /* After checking: what to evaluate, in order. */

@@ -225,6 +225,7 @@ static void relay_init(Relay *r, Program *p, const Unit *u) {
   VEC_INIT(&r->params, p->mem);
   VEC_INIT(&r->needs, p->mem);
   VEC_INIT(&r->hidden, p->mem);
+  VEC_INIT(&r->constants, p->mem);
   ptrmap_init(&r->by_name, p->mem);
   ptrmap_init(&r->library, p->mem);
   ptrmap_init(&r->refused, p->mem);
@@ -239,6 +240,9 @@ static void relay_init(Relay *r, Program *p, const Unit *u) {
 static void relay_done(Relay *r) {
   relay_inputs_done(r);
   VEC_DONE(&r->hidden);
+  for (size_t i = 0; i < r->constants.len; i++)
+    tensor_drop(r->p->heap, r->constants.data[i]);
+  VEC_DONE(&r->constants);
   ptrmap_done(&r->by_name);
   ptrmap_done(&r->library);
   ptrmap_done(&r->refused);
@@ -262,6 +266,7 @@ static const Unit *map_unit(Relay *r) {
   made->item_count = add_types(r, items, n, true);
   made->items = items;
   made->version_header = made->plain = true;
+  made->meta_text = relay_section(r);
   return made;
 }
 

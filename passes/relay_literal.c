@@ -117,13 +117,22 @@ static DType find_dtype(const Relay *r, const Expr *e, bool *wide) {
 
 static const Expr *rows(Relay *r, const Expr *e, DType dtype);
 
+bool relay_number(const Relay *r, const Expr *e, DType dtype, Value *bits) {
+  if (!is_number(e)) return false;
+  DType own = (DType)e->constant->dtype;
+  *bits = tensor_bits_at(e->constant, 0);
+  if (own == dtype) return true;
+  if (!is_plain(r, e)) return false;
+  *bits = bits_from_i64(dtype, bits_to_i64(own, *bits));
+  return true;
+}
+
 static const Expr *element(Relay *r, const Expr *e, DType dtype) {
   if (e->kind == EX_BRACKET) return rows(r, e, dtype);
   if (!is_number(e)) return relay_expr(r, e);
-  DType own = (DType)e->constant->dtype;
-  if (own == dtype || !is_plain(r, e)) return relay_constant(r, e);
-  int64_t v = bits_to_i64(own, tensor_bits_at(e->constant, 0));
-  return relay_constant(r, scalar_i64(r, e->span, dtype, v));
+  Value bits;
+  if (!relay_number(r, e, dtype, &bits)) return relay_constant(r, e);
+  return relay_constant(r, scalar(r, e->span, dtype, bits));
 }
 
 static const Expr *rows(Relay *r, const Expr *e, DType dtype) {
@@ -137,7 +146,8 @@ const Expr *relay_bracket(Relay *r, const Expr *e) {
   bool wide = false;
   DType dtype = find_dtype(r, e, &wide);
   if (dtype == DTYPE_NONE) dtype = wide ? DT_INT64 : DT_INT32;
-  return rows(r, e, dtype);
+  const Expr *constant = relay_long_bracket(r, e, dtype);
+  return constant ? constant : rows(r, e, dtype);
 }
 
 /* --- Strings -------------------------------------------------------------- */
@@ -157,6 +167,8 @@ static const Expr *no_bytes(Relay *r, Span span) {
 const Expr *relay_string(Relay *r, const Expr *e) {
   size_t len = e->text.len;
   if (len == 0) return no_bytes(r, e->span);
+  const Expr *constant = relay_long_string(r, e);
+  if (constant) return constant;
   const Expr **codes = ARENA_ARRAY(r->arena, const Expr *, len);
   for (size_t i = 0; codes && i < len; i++) {
     codes[i] = scalar_i64(r, e->span, DT_INT32,

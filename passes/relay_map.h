@@ -29,6 +29,7 @@ typedef struct Relay {
   PtrMap library;        /* the same of the library's that TVM's lacks */
   PtrMap refused;        /* uses of the library that were reported */
   PtrMap ctors;          /* names of the unit's constructors */
+  VEC(Tensor *) constants;  /* of the metadata section to be, owned */
   /* In the definition at hand: */
   const Needs *home;
   PtrMap locals;         /* Name -> the Name that it prints as */
@@ -114,5 +115,14 @@ const Expr *relay_stack(Relay *r, Span span, int count,
 const Expr *relay_constant(Relay *r, const Expr *e);
 const Expr *relay_bracket(Relay *r, const Expr *e);
 const Expr *relay_string(Relay *r, const Expr *e);
+/* The number that `e` is as an element of a literal of `dtype`; false when it
+ * is none. */
+bool relay_number(const Relay *r, const Expr *e, DType dtype, Value *bits);
+
+/* Long literals as constants of the metadata section, or NULL: relay_meta.c. */
+const Expr *relay_long_bracket(Relay *r, const Expr *e, DType dtype);
+const Expr *relay_long_string(Relay *r, const Expr *e);
+/* The section's text; NULL: there are no such constants. */
+const char *relay_section(Relay *r);
 
 #endif

@@ -107,3 +107,17 @@ void ndarray_add_header(StrBuf *out, const Tensor *t) {
   for (int i = 0; i < t->rank; i++) le64_add(out, (uint64_t)t->shape[i]);
   le64_add(out, tensor_bytes(t));
 }
+
+void ndarray_add(StrBuf *out, const Tensor *t) {
+  ndarray_add_header(out, t);
+  DType dtype = (DType)t->dtype;
+  size_t width = dtype_size(dtype);
+  bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+  int64_t count = tensor_count(t);
+  for (int64_t i = 0; i < count; i++) {
+    char at[sizeof(Value)];
+    bits_store(dtype, at, tensor_bits_at(t, i));
+    for (size_t k = 0; k < width; k++)
+      strbuf_add_char(out, at[little ? k : width - 1 - k]);
+  }
+}

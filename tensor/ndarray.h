@@ -23,6 +23,8 @@ const char *ndarray_read(const void *bytes, size_t size, NdArray *a);
 /* Copies the elements in the machine's order; a bool becomes 0 or 1. */
 void ndarray_copy_elements(char *to, const NdArray *a);
 
+/* A whole array. */
+void ndarray_add(StrBuf *out, const Tensor *t);
 /* Everything but the elements. */
 void ndarray_add_header(StrBuf *out, const Tensor *t);
 

@@ -6,6 +6,7 @@ use warnings;
 use lib 'tests/t';
 use Relay;
 use Rly;
+use MIME::Base64;
 use Test::More;
 
 my $header = "#[version = \"0.0.5\"]\n";
@@ -100,6 +101,44 @@ becomes('%x_1: int32, %x: int32', 'let %x = %x; (%x, %x_1)',
 prints('def @f() { %0 = 1; %0 } def @g() { %0 = 2; %0 }',
        'def @f() { %0 = 1; %0 } def @g() { %1 = 2; %1 }',
        'graph variables are numbered through');
+
+# --- Long literals ----------------------------------------------------------
+
+# The arrays of a metadata section, each [is the magic number DD5E40F096B4A13F
+# there?, code, bits, shape, elements' bytes].
+sub arrays {
+  my ($text) = @_;
+  my ($section) = $text =~ /^#\[metadata\]\n(.*)\z/ms or return;
+  return map {
+    my ($magic, $none, $device, $id, $rank, $code, $bits, $lanes, $rest) =
+      unpack 'Q<Q<l<l<l<CCS<a*', decode_base64($_);
+    my @shape = unpack "q<$rank", $rest;
+    [$magic eq '15951258332257624383', $code, $bits, [@shape],
+     substr $rest, 8 * ($rank + 1)]
+  } @{json($section)->{b64ndarrays}};
+}
+
+my @thirds = map { $_ / 4 } -20 .. 19;
+my $long = 'def @main() { ([[' . join(', ', map { "${_}f" } @thirds[0 .. 19])
+  . '], [' . join(', ', map { "${_}f" } @thirds[20 .. 39]) . ']], ['
+  . join(', ', 1 .. 33) . '], "' . 'abcd' x 8 . '", ['
+  . join(', ', 1 .. 31) . ']) }';
+my $sections = rly('fmt', '--relay', spew($path, $long));
+is_deeply([arrays($sections->{out})],
+          [[1, 2, 32, [2, 20], pack('f<*', @thirds)],
+           [1, 0, 32, [33], pack('l<*', 1 .. 33)],
+           [1, 1, 8, [32], 'abcd' x 8]],
+          'long literals are constants of the metadata section')
+  or diag($sections->{out});
+like($sections->{out}, qr/\(\s*meta\[relay.Constant\]\[0\],.*\[2\],\s*stack/s,
+     'and are named in their places, but for short ones');
+is(plain_relay($sections->{out}), '', 'in TVM\'s grammar');
+is(rly(spew($plain, $sections->{out}))->{out}, rly($path)->{out},
+   'they mean the same');
+is(rly('fmt', '--relay', $plain)->{out}, $sections->{out}, 'once is enough');
+my $uneven = '[' . join(', ', map { '[1f, 2f]' } 1 .. 20) . ', [3f]]';
+unlike(rly('fmt', '--relay', spew($path, "def \@main() { $uneven }"))->{out},
+       qr/meta/, 'rows of several lengths are left to the checker');
 
 # --- Types ------------------------------------------------------------------
 

@@ -76,17 +76,25 @@ static double share(const Grid *g, double x) {
 
 /* --- Series --------------------------------------------------------------- */
 
-/* What a series comes to in column `k` of `n`: an element in between two, or
- * the range of those that fall into it. */
+/* A short series in column `k` of `n`: an element in the column next to it,
+ * elsewhere what lies between two. */
+static double between(const Grid *g, int64_t k, int64_t n) {
+  double columns = (double)(n - 1), last = (double)(g->columns - 1);
+  double at = n > 1 ? (double)k * last / columns : 0;
+  int64_t nearest = (int64_t)(at + 0.5), i = (int64_t)at;
+  double rest = at - (double)i;
+  if (fabs(at - (double)nearest) * columns <= 0.5 * last || rest == 0)
+    return g->at[nearest];
+  return g->at[i] * (1 - rest) + g->at[i + 1] * rest;
+}
+
+/* What a series comes to in column `k` of `n`: of a long one, the range of
+ * those elements that fall into it. */
 static Range column(const Grid *g, int64_t k, int64_t n) {
   Range r = nothing;
   int64_t count = g->columns;
   if (count <= n) {
-    double at = n > 1 ? (double)k * (double)(count - 1) / (double)(n - 1) : 0;
-    int64_t i = (int64_t)at, next = i + 1 < count ? i + 1 : i;
-    double rest = at - (double)i;
-    widen(&r, rest > 0 ? g->at[i] * (1 - rest) + g->at[next] * rest
-                       : g->at[i]);
+    widen(&r, between(g, k, n));
     return r;
   }
   int64_t end = (int64_t)((double)(k + 1) * (double)count / (double)n);

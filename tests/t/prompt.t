@@ -138,6 +138,8 @@ gives(rly({in => "$matrix\nCons(%m, Nil)\n"}, 'repl', '--color=always'), 0,
 my $line = rly({in => ":plot [0f, 1f]\n"}, 'repl')->{out};
 my @rows = split /\n/, $line;
 like($rows[0], qr/^ {9}1 ┤ {60}/, ':plot begins at the greatest');
+my $alone = rly({in => ":plot [1f, nanf, 3f, inff]\n"}, 'repl')->{out};
+like($alone, qr/\A {9}3 ┤ {40,}[^ \n]+ +\n/, 'and shows what stands alone');
 like($rows[11], qr/^ {9}0 ┤⣀/, 'and ends at the least');
 like($rows[12], qr/^ {12}0 +1$/, 'above the indices');
 is($rows[13], '  2 elements, min 0, max 1, mean 0.5', 'and the facts');

@@ -2,6 +2,7 @@
  * docs/operators.md.  The texts are those of ops/ops.def and ops/rules.def. */
 #include <string.h>
 
+#include "base/name.h"
 #include "base/strbuf.h"
 #include "ops/ops.h"
 #include "repl/cli.h"
@@ -156,11 +157,22 @@ static void print_facts(const Style *s, const OpInfo *op) {
   print_dyn(s, op);
 }
 
+static void report_unknown(const char *name) {
+  fprintf(stderr, "rly: no operator `%s`", name);
+  Suggestion near = suggestion_for(name);
+  for (int i = 0; i < OP_COUNT; i++) suggestion_offer(&near, op_info(i)->name);
+  if (*name == '@' || *name == '%')
+    fputs("; at the prompt, :info tells of definitions", stderr);
+  else if (near.best)
+    fprintf(stderr, "; did you mean `%s`?", near.best);
+  fputc('\n', stderr);
+}
+
 bool ops_explain(const char *name) {
   bool dyn;
   OpId id = op_find(name, &dyn);
   if (id == OP_COUNT) {
-    fprintf(stderr, "rly: no operator `%s`\n", name);
+    report_unknown(name);
     return false;
   }
   const OpInfo *op = op_info(id);

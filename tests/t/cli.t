@@ -416,6 +416,8 @@ is_deeply([map { [@$_{qw(name type)}] }
 gives(rly('dump', '--bytecode', $defs), 0, qr/\@f/, '', 'dump --bytecode');
 gives(rly('ops'), 0, qr/^nn\.dense +\S/m, '', 'ops');
 gives(rly('ops', 'nn.dense'), 0, qr/^nn\.dense\(data, weight/, '', 'ops NAME');
+gives(rly('ops', 'nn.dnse'), 1, '', qr/`nn.dnse`; did you mean `nn.dense`/,
+      'a misspelt operator');
 gives(rly('ops', 'nn.none'), 1, '', qr/no operator `nn.none`/,
       'an unknown one');
 

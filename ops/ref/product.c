@@ -82,10 +82,16 @@ static Product last_axes(const OpCall *call) {
   return p;
 }
 
-/* Leading axes that lie behind each other in data and result are one. */
+/* Leading axes that lie behind each other in data and result are one.  A
+ * single row joins any: what its step is tells nothing. */
 static int merge_rows(const Tensor *a, const Tensor *out, Product *p) {
   int axis = out->rank - 3;
   for (; axis >= 0; axis--) {
+    if (out->shape[axis] == 1) continue;
+    if (p->m == 1) {
+      p->a.row_step = a->strides[axis];
+      p->out.row_step = out->strides[axis];
+    }
     bool joins = a->strides[axis] == p->m * p->a.row_step &&
                  out->strides[axis] == p->m * p->out.row_step;
     if (!joins) break;

@@ -8,7 +8,7 @@
 
 enum {
   DOC_TEXT, DOC_IF_BROKEN, DOC_LINE, DOC_OPEN, DOC_CLOSE, DOC_INDENT,
-  DOC_DEDENT,
+  DOC_DEDENT, DOC_UNHANG,
 };
 /* Deep nesting is indented no further than this, so that the text stays linear
  * in the document. */
@@ -109,6 +109,13 @@ void doc_line_closing(Doc *d, LineKind kind) {
   if (line->line == LINE_BLANK) line->line = LINE_HARD;
 }
 
+void doc_hang(Doc *d) {
+  doc_line(d, LINE_FILL);
+  if (d->line != NO_LINE) d->tokens.data[d->line].hangs = true;
+}
+
+void doc_unhang(Doc *d) { mark(d, DOC_UNHANG); }
+
 void doc_trailing(Doc *d, const char *text, size_t len) {
   size_t at = d->line;
   if (at == NO_LINE) {
@@ -199,6 +206,7 @@ typedef struct Writer {
   size_t width, column, indent;
   bool fresh;         /* at a line's start, indentation not yet written */
   VEC(bool) broken;   /* the groups that are open, innermost last */
+  VEC(size_t) hung;   /* the indentation before each hanging text */
 } Writer;
 
 static bool in_broken(const Writer *w) {
@@ -232,7 +240,9 @@ static void write_line(Writer *w, const DocToken *t, uint64_t need) {
   bool breaks = t->line == LINE_FILL   ? !fits(w, need)
                 : t->line >= LINE_HARD ? true
                                        : in_broken(w);
+  if (t->hangs) VEC_PUSH(&w->hung, w->indent);
   if (breaks) {
+    if (t->hangs) w->indent += INDENT_STEP;
     strbuf_add(w->out, t->line == LINE_BLANK ? "\n\n" : "\n");
     w->fresh = true;
   } else if (t->line != LINE_SOFT) {
@@ -252,6 +262,7 @@ static void write_token(Writer *w, const DocToken *t, uint64_t need) {
     case DOC_CLOSE: (void)VEC_POP(&w->broken); break;
     case DOC_INDENT: w->indent += INDENT_STEP; break;
     case DOC_DEDENT: w->indent -= INDENT_STEP; break;
+    case DOC_UNHANG: w->indent = VEC_POP(&w->hung); break;
   }
 }
 
@@ -262,6 +273,7 @@ void doc_render(const Doc *d, size_t width, StrBuf *out) {
   Writer w = {.out = out, .width = width};
   VEC_INIT(&m.ends, mem);
   VEC_INIT(&w.broken, mem);
+  VEC_INIT(&w.hung, mem);
   if (!m.need) mem_raise_exhausted(mem);
   if (!mem_exhausted(mem)) {
     measure(&m, d);
@@ -271,5 +283,6 @@ void doc_render(const Doc *d, size_t width, StrBuf *out) {
   }
   if (m.need) mem_free(mem, m.need, n * sizeof *m.need);
   VEC_DONE(&w.broken);
+  VEC_DONE(&w.hung);
   VEC_DONE(&m.ends);
 }

@@ -28,6 +28,7 @@ typedef struct DocToken {
   uint8_t line;  /* DOC_LINE: a LineKind */
   bool firm;     /* DOC_OPEN: what is before it on its line breaks first */
   bool opening;  /* DOC_LINE after a bracket: never an empty line */
+  bool hangs;    /* DOC_LINE: what follows is indented if it breaks */
   uint32_t len;
   const char *text;
 } DocToken;
@@ -67,6 +68,10 @@ void doc_line(Doc *d, LineKind kind);
  * before a closing bracket, which takes an empty line away. */
 void doc_line_opening(Doc *d, LineKind kind);
 void doc_line_closing(Doc *d, LineKind kind);
+/* A line after which a text hangs, such as the value after `=`: it breaks as
+ * LINE_FILL does, and only then is the text up to doc_unhang indented. */
+void doc_hang(Doc *d);
+void doc_unhang(Doc *d);
 /* Text at the end of the line that is open: before the line token that has been
  * added since, which becomes hard. */
 void doc_trailing(Doc *d, const char *text, size_t len);

@@ -51,13 +51,19 @@ void print_braces_close(Printer *p, int count, uint32_t end) {
 
 /* --- Blocks --------------------------------------------------------------- */
 
+void print_bound(Printer *p, const Expr *value) {
+  doc_word(&p->doc, "=");
+  doc_hang(&p->doc);
+  print_expr(p, value);
+  doc_unhang(&p->doc);
+}
+
 static void print_let(Printer *p, const char *keyword, const Binding *b) {
   doc_word(&p->doc, keyword);
   print_var(p, b->var);
   print_annotation(p, b->var->annotation, b->var->type);
   if (b->var->lazy) doc_word(&p->doc, "/* lazy */");
-  doc_word(&p->doc, "=");
-  print_expr(p, b->value);
+  print_bound(p, b->value);
 }
 
 static void print_binding(Printer *p, const Binding *b) {
@@ -67,8 +73,7 @@ static void print_binding(Printer *p, const Binding *b) {
     case BIND_ITEM: print_expr(p, b->value); break;
     case BIND_GRAPH:
       doc_textf(&p->doc, "%%%lld", (long long)b->index);
-      doc_word(&p->doc, "=");
-      print_expr(p, b->value);
+      print_bound(p, b->value);
       break;
     case BIND_FREE:
       doc_word(&p->doc, "free_var");

@@ -52,9 +52,7 @@ static void print_named(Printer *p, const Item *item, const char *keyword,
   doc_textf(&p->doc, "%s %c%s", item->continues ? "and" : keyword, sigil,
             item->name->text);
   print_annotation(p, item->annotation, NULL);
-  if (!item->expr) return;
-  doc_word(&p->doc, "=");
-  print_expr(p, item->expr);
+  if (item->expr) print_bound(p, item->expr);
 }
 
 /* An expression after graph bindings stands as it is; other sequences need
@@ -220,10 +218,7 @@ static void print_resolved_def(Printer *p, const Global *g) {
 static void print_resolved_value(Printer *p, const Global *g) {
   doc_textf(&p->doc, "%s%s", global_keywords[g->kind], g->name->text);
   print_annotation(p, g->annotation, g->type);
-  if (g->value) {
-    doc_word(&p->doc, "=");
-    print_expr(p, g->value);
-  }
+  if (g->value) print_bound(p, g->value);
   doc_text(&p->doc, ";");
 }
 

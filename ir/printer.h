@@ -70,6 +70,9 @@ void print_braced(Printer *p, const Expr *body, uint32_t end);
 /* The bindings and the result of a block, without braces; on one line where
  * they may be and have room. */
 void print_block(Printer *p, const Block *b, bool one_line);
+/* ` = value`, the value on a line of its own where its beginning does not
+ * fit. */
+void print_bound(Printer *p, const Expr *value);
 /* Everything of a function after `def @name` or `fn `: a part of the caller's
  * group. */
 void print_fn_rest(Printer *p, const Expr *e, uint32_t end);

@@ -78,6 +78,24 @@ my $run = formatted(join '', 'let %x = ', join(' + ', ('foo(%y)') x 40), ';');
 is_deeply([grep { length > 80 } split /\n/, $run->{out}], [],
           'no line is wider than 80 columns');
 
+my $type = 'Tensor[(1, 1, 1, 2), float32]';
+$run = formatted("let %conv_backward_weight: $type = "
+                 . 'nn.conv2d_backward_weight(%x, %dy, kernel_size=[1, 2]);'
+                 . "let %x: $type = // why\n%y;");
+is($run->{out}, <<"END", 'a value that does not fit after its name hangs');
+let %conv_backward_weight: $type =
+  nn.conv2d_backward_weight(%x, %dy, kernel_size=[1, 2]);
+let %x: $type = // why
+  %y;
+END
+
+my @wide;
+for my $file (glob '{stdlib,examples/*,tests/*}/*.rly') {
+  push @wide, map { "$file: $_" }
+    grep { length > 80 && !m{^\s*//} } split /\n/, rly('fmt', $file)->{out};
+}
+is_deeply(\@wide, [], 'nor is a line of a program of ours');
+
 $run = formatted("\xEF\xBB\xBF1 +\r\n// a\r\n2;\r\n/* b\r\n c */\r\n");
 is($run->{out}, "1 +\n  // a\n  2;\n/* b\n c */\n",
    'a byte order mark and carriage returns go') or diag($run->{err});

@@ -4,27 +4,26 @@
 
 #include "ops/simd/product.h"
 
-typedef struct Packed {
+typedef struct Form {
   BufferExtra extra;
-  struct Packed *next;  /* NULL: the last */
-  const char *data;     /* the geometry */
+  struct Form *next;  /* NULL: the last */
+  const char *data;   /* the geometry */
   DType dtype;
   int64_t k, n, row_step, column_step;
-  float *panels;
-  size_t bytes;
-} Packed;
+  Packed packed;
+} Form;
 
 /* --- Release ------------------------------------------------------------- */
 
-static void packed_free(Packed *p, Mem *mem) {
-  mem_free_aligned(mem, p->panels, p->bytes);
-  mem_free(mem, p, sizeof *p);
+static void form_free(Form *f, Mem *mem) {
+  mem_free_aligned(mem, f->packed.panels, f->packed.bytes);
+  mem_free(mem, f, sizeof *f);
 }
 
 static void release_list(BufferExtra *extra, Mem *mem) {
-  for (Packed *p = (Packed *)extra, *next; p; p = next) {
-    next = p->next;
-    packed_free(p, mem);
+  for (Form *f = (Form *)extra, *next; f; f = next) {
+    next = f->next;
+    form_free(f, mem);
   }
 }
 
@@ -37,10 +36,10 @@ static const BufferExtra used = {release_nothing};
 
 /* --- Packing ------------------------------------------------------------- */
 
-static bool same_geometry(const Packed *p, const Matrix *b, int64_t k,
+static bool same_geometry(const Form *f, const Matrix *b, int64_t k,
                           int64_t n) {
-  return p->data == b->data && p->dtype == b->dtype && p->k == k && p->n == n &&
-         p->row_step == b->row_step && p->column_step == b->column_step;
+  return f->data == b->data && f->dtype == b->dtype && f->k == k && f->n == n &&
+         f->row_step == b->row_step && f->column_step == b->column_step;
 }
 
 /* Bytes of the panels; false when b repeats elements of a smaller buffer. */
@@ -71,54 +70,65 @@ static bool fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels,
   return true;
 }
 
-static Packed *packed_new(const Buffer *buffer, const Matrix *b, int64_t k,
-                          int64_t n, Mem *mem, const _Atomic int *stop) {
+static Form *form_new(const Buffer *buffer, const Matrix *b, int64_t k,
+                      int64_t n, Mem *mem, const _Atomic int *stop) {
   size_t bytes;
   if (!bytes_of(buffer, b, k, n, &bytes)) return NULL;
-  Packed *p = mem_alloc(mem, sizeof *p);
-  if (!p) return NULL;
-  *p = (Packed){.extra = {release_list}, .data = b->data,
-                .dtype = b->dtype, .k = k, .n = n, .row_step = b->row_step,
-                .column_step = b->column_step,
-                .panels = mem_alloc_aligned(mem, bytes), .bytes = bytes};
-  if (!p->panels) return mem_free(mem, p, sizeof *p), NULL;
-  if (fill_panels(b, k, n, p->panels, stop)) return p;
-  return packed_free(p, mem), NULL;
+  Form *f = mem_alloc(mem, sizeof *f);
+  if (!f) return NULL;
+  *f = (Form){.extra = {release_list}, .data = b->data,
+              .dtype = b->dtype, .k = k, .n = n, .row_step = b->row_step,
+              .column_step = b->column_step,
+              .packed = {mem_alloc_aligned(mem, bytes), bytes, false}};
+  if (!f->packed.panels) return mem_free(mem, f, sizeof *f), NULL;
+  if (fill_panels(b, k, n, f->packed.panels, stop)) return f;
+  return form_free(f, mem), NULL;
 }
 
 /* --- The list on the buffer ---------------------------------------------- */
 
-static Packed *find(void *head, const Matrix *b, int64_t k, int64_t n) {
-  Packed *p = head == (void *)&used ? NULL : head;
-  while (p && !same_geometry(p, b, k, n)) p = p->next;
-  return p;
+static Form *find(void *head, const Matrix *b, int64_t k, int64_t n) {
+  Form *f = head == (void *)&used ? NULL : head;
+  while (f && !same_geometry(f, b, k, n)) f = f->next;
+  return f;
 }
 
 /* Puts `own` at the head, unless another thread was faster with the same. */
-static const Packed *publish(Buffer *buffer, Packed *own, void *head,
-                             const Matrix *b, Mem *mem) {
+static Form *publish(Buffer *buffer, Form *own, void *head, const Matrix *b,
+                     Mem *mem) {
   for (;;) {
-    Packed *other = find(head, b, own->k, own->n);
-    if (other) return packed_free(own, mem), other;
+    Form *other = find(head, b, own->k, own->n);
+    if (other) return form_free(own, mem), other;
     own->next = head == (void *)&used ? NULL : head;
     if (atomic_compare_exchange_weak(&buffer->packed, &head, own)) return own;
   }
 }
 
-const float *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
-                       Mem *mem, const _Atomic int *stop) {
+Packed *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
+                  Mem *mem, const _Atomic int *stop) {
   void *head = atomic_load(&buffer->packed);
   if (!head &&
       atomic_compare_exchange_strong(&buffer->packed, &head, (void *)&used))
     return NULL;
-  const Packed *p = find(head, b, k, n);
-  if (p) return p->panels;
-  Packed *own = packed_new(buffer, b, k, n, mem, stop);
-  return own ? publish(buffer, own, head, b, mem)->panels : NULL;
+  Form *f = find(head, b, k, n);
+  if (f) return &f->packed;
+  Form *own = form_new(buffer, b, k, n, mem, stop);
+  return own ? &publish(buffer, own, head, b, mem)->packed : NULL;
 }
 
 void ops_pack(const Tensor *t) {
   void *none = NULL;
   if (t->buffer)
     atomic_compare_exchange_strong(&t->buffer->packed, &none, (void *)&used);
+}
+
+/* Smaller forms stay near as they are. */
+enum { BYTES_NEAR = 1 << 20 };
+
+/* Threads that ask at once may get the same answer, which is as good. */
+bool pack_backwards(Packed *p) {
+  if (p->bytes < BYTES_NEAR) return false;
+  bool now = atomic_load_explicit(&p->backwards, memory_order_relaxed);
+  atomic_store_explicit(&p->backwards, !now, memory_order_relaxed);
+  return now;
 }

@@ -10,11 +10,22 @@
 
 #include "ops/ref/product.h"
 
-/* The panels of b[k, n], which lies in `buffer`, or NULL when this is the
- * first use, memory for them is short, or `stop` was seen (NULL: there is
- * none).  They belong to the buffer. */
-const float *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
-                       Mem *mem, const _Atomic int *stop);
+typedef struct Packed {
+  float *panels;
+  size_t bytes;
+  _Atomic bool backwards;  /* see pack_backwards() */
+} Packed;
+
+/* The packed form of b[k, n], which lies in `buffer`, or NULL when this is the
+ * first use, memory for it is short, or `stop` was seen (NULL: there is none).
+ * It belongs to the buffer. */
+Packed *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
+                  Mem *mem, const _Atomic int *stop);
+
+/* Shall this product go from the last panel to the first?  Where panels are
+ * more than a second-level cache holds, every other one does, and so begins
+ * with those that the one before it has left there. */
+bool pack_backwards(Packed *p);
 
 /* Lets the first use of a right operand in t's buffer count as the second:
  * for parameters, which will be used again and again. */

@@ -163,6 +163,10 @@ static void find_panel(Part *part, const Panels *b, float *scratch) {
   part->block.b = scratch;
 }
 
+static int64_t panels_of(const Region *r) {
+  return (r->columns_end - r->column + PANEL - 1) / PANEL;
+}
+
 static int columns_from(const Region *r, int64_t n) {
   return r->columns_end - n < PANEL ? (int)(r->columns_end - n) : PANEL;
 }
@@ -182,7 +186,9 @@ static bool run_piece(const OpCall *call, Part *part, const Panels *b,
  * that its results stay near, too. */
 static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
                           const Region *r, float *scratch) {
-  for (part->n = r->column; part->n < r->columns_end; part->n += PANEL) {
+  int64_t panels = panels_of(r);
+  for (int64_t i = 0; i < panels; i++) {
+    part->n = r->column + PANEL * (b->backwards ? panels - 1 - i : i);
     part->k = 0;
     do {
       if (!run_piece(call, part, b, r, scratch)) return false;
@@ -208,28 +214,38 @@ static bool run_rows_near(const OpCall *call, Part *part, const Panels *b,
   return (near ? run_by_panels : run_by_blocks)(call, part, b, r, scratch);
 }
 
-/* One row by packed panels, two at a time, each read from end to end. */
-static bool run_vector(const OpCall *call, Part *part, const Panels *b,
-                       const Region *r) {
-  const Product *p = part->p;
-  Block *block = &part->block;
-  block->k = p->k;
-  block->a = element(&p->a, 0, 0);
-  block->b_row = PANEL;
-  block->b_next = PANEL * p->k;
-  int64_t end = r->column;
-  if (p->out.column_step == 1)
-    end += (r->columns_end - end) / (2 * PANEL) * (2 * PANEL);
-  for (part->n = r->column; part->n < end; part->n += 2 * PANEL) {
+/* One row by the packed panel at part->n, and by the next in one go if both
+ * are whole. */
+static bool run_pair(const OpCall *call, Part *part, const Panels *b,
+                     const Region *r) {
+  const Matrix *out = &part->p->out;
+  if (r->columns_end - part->n >= 2 * PANEL && out->column_step == 1) {
     if (op_stopped(call)) return false;
-    block->b = b->packed + part->n * p->k;
-    block->c = element(&p->out, 0, part->n);
-    part->simd->row_pair(block);
+    part->block.b = b->packed + part->n * part->p->k;
+    part->block.b_row = PANEL;
+    part->block.c = element(out, 0, part->n);
+    part->simd->row_pair(&part->block);
+    return true;
   }
-  for (; part->n < r->columns_end; part->n += PANEL) {
+  for (int i = 0; i < 2 && part->n < r->columns_end; i++, part->n += PANEL) {
     part->columns = columns_from(r, part->n);
     find_panel(part, b, NULL);
     if (!run_part(call, part, 0, 1)) return false;
+  }
+  return true;
+}
+
+/* One row by packed panels, each read from end to end. */
+static bool run_vector(const OpCall *call, Part *part, const Panels *b,
+                       const Region *r) {
+  Block *block = &part->block;
+  block->k = part->p->k;
+  block->a = element(&part->p->a, 0, 0);
+  block->b_next = PANEL * block->k;
+  int64_t pairs = (panels_of(r) + 1) / 2;
+  for (int64_t i = 0; i < pairs; i++) {
+    part->n = r->column + 2 * PANEL * (b->backwards ? pairs - 1 - i : i);
+    if (!run_pair(call, part, b, r)) return false;
   }
   return true;
 }
@@ -263,11 +279,18 @@ typedef struct Shared {
 
 static int64_t at_most(int64_t a, int64_t most) { return a < most ? a : most; }
 
+static int64_t pairs_of(const Product *p) {
+  return (p->n + 2 * PANEL - 1) / (2 * PANEL);
+}
+
 static bool run_columns(const void *data, const Share *share) {
   const Shared *s = data;
-  int64_t end = at_most(share->to * 2 * PANEL, s->p->n);
+  bool back = s->b->backwards;
+  int64_t from = back ? pairs_of(s->p) - share->to : share->from;
+  int64_t to = from + share->to - share->from;
   return run_region(s->call, s->p, s->b,
-                    &(Region){0, s->p->m, share->from * 2 * PANEL, end});
+                    &(Region){0, s->p->m, from * 2 * PANEL,
+                              at_most(to * 2 * PANEL, s->p->n)});
 }
 
 static bool run_some_rows(const void *data, const Share *share) {
@@ -281,7 +304,7 @@ static bool run_some_rows(const void *data, const Share *share) {
 
 bool simd_product_panels(const OpCall *call, const Product *p,
                          const Panels *b) {
-  int64_t pairs = (p->n + 2 * PANEL - 1) / (2 * PANEL);
+  int64_t pairs = pairs_of(p);
   int64_t rows = p->m / (2 * TILE_ROWS);
   int threads = parallel_threads(call, pairs > rows ? pairs : rows,
                                  product_time(p));
@@ -362,9 +385,11 @@ bool simd_product_run(OpCall *call, const Product *p) {
   Product own = p->n < COLUMNS_FEW && p->m > p->n ? turned(p) : *p;
   Matrix b = own.b;
   Panels panels = panels_of_matrix(&b);
-  if (own.weights)
-    panels.packed = pack_find(own.weights, &b, own.k, own.n,
-                              call->heap->mem, call->stop);
+  Packed *packed = own.weights ? pack_find(own.weights, &b, own.k, own.n,
+                                           call->heap->mem, call->stop)
+                               : NULL;
+  if (packed) panels.packed = packed->panels;
+  if (packed) panels.backwards = pack_backwards(packed);
   if (!is_own(own.a.dtype) || !is_own(own.out.dtype))
     return run_converted(call, &own, &panels);
   return simd_product_panels(call, &own, &panels);

@@ -10,6 +10,7 @@
 /* The right operand b[k, n] of a product, a part of a panel at a time; its
  * elements are float, or bits of uint32_t. */
 typedef struct Panels {
+  bool backwards;       /* go from the last panel to the first */
   const float *packed;  /* every panel whole (ops/pack.h), or NULL: */
   /* writes rows k .. k + rows of the panel that starts at column n, of which
    * it has `columns`; its rows are panel_width(columns) apart. */

@@ -30,16 +30,16 @@ static void check_panels(Heap *h, int64_t rows, int64_t columns, bool turned) {
   Tensor *t = turned ? ramp(h, columns, rows) : ramp(h, rows, columns);
   Matrix b = matrix_of(t, turned);
   assert_null(pack_find(t->buffer, &b, rows, columns, h->mem, NULL));
-  const float *panels = pack_find(t->buffer, &b, rows, columns, h->mem, NULL);
-  assert_non_null(panels);
+  Packed *packed = pack_find(t->buffer, &b, rows, columns, h->mem, NULL);
+  assert_non_null(packed);
   for (int64_t k = 0; k < rows; k++)
     for (int64_t n = 0; n < columns; n++) {
       int64_t ordinal = turned ? n * rows + k : k * columns + n;
-      float x = panel_at(panels, rows, columns, k, n);
+      float x = panel_at(packed->panels, rows, columns, k, n);
       assert_true(x == (float)ordinal);
     }
   assert_ptr_equal(pack_find(t->buffer, &b, rows, columns, h->mem, NULL),
-                   panels);
+                   packed);
   assert_false(buffer_writable(t->buffer));
   tensor_drop(h, t);
 }
@@ -69,8 +69,8 @@ static void test_geometries(void **state) {
   Tensor *t = ramp(&h, 40, 30);
   ops_pack(t);
   Matrix straight = matrix_of(t, false), turned = matrix_of(t, true);
-  const float *one = pack_find(t->buffer, &straight, 40, 30, &mem, NULL);
-  const float *other = pack_find(t->buffer, &turned, 30, 40, &mem, NULL);
+  Packed *one = pack_find(t->buffer, &straight, 40, 30, &mem, NULL);
+  Packed *other = pack_find(t->buffer, &turned, 30, 40, &mem, NULL);
   assert_non_null(one);
   assert_non_null(other);
   assert_ptr_not_equal(one, other);
@@ -115,33 +115,56 @@ static void test_no_memory(void **state) {
   unit_walk_failures(pack_once);
 }
 
-/* The same product with weights packed and not, for a few rows. */
+/* The same product with weights packed and not, several times, since large
+ * ones are met from both ends in turns. */
+static void compare_products(Heap *h, int64_t m, int64_t n, int64_t k,
+                             int threads) {
+  Tensor *a = ramp(h, m, k), *b = ramp(h, n, k);
+  Tensor *plain = ramp(h, m, n), *packed = ramp(h, m, n);
+  Product p = {.m = m, .n = n, .k = k, .a = matrix_of(a, false),
+               .b = matrix_of(b, true), .out = matrix_of(plain, false)};
+  OpCall call = {.heap = h, .threads = threads};
+  assert_true(product_run(&call, &p));
+  ops_pack(b);
+  p.weights = b->buffer;
+  p.out = matrix_of(packed, false);
+  for (int i = 0; i < 4; i++) {
+    memset(packed->data, 0, sizeof(float) * (size_t)(m * n));
+    assert_true(product_run(&call, &p));
+    assert_true(tensor_same(plain, packed));
+  }
+  tensor_drop(h, a);
+  tensor_drop(h, b);
+  tensor_drop(h, plain);
+  tensor_drop(h, packed);
+}
+
 static void test_products(void **state) {
   (void)state;
   Mem mem;
   Heap h;
   heap_init(&h, unit_mem(&mem));
   for (int64_t m = 1; m <= 8; m++)
-    for (int64_t n = 1; n <= 300; n += 23) {
-      int64_t k = 130 + n;
-      Tensor *a = ramp(&h, m, k), *b = ramp(&h, n, k);
-      Tensor *plain = ramp(&h, m, n), *packed = ramp(&h, m, n);
-      Product p = {.m = m, .n = n, .k = k, .a = matrix_of(a, false),
-                   .b = matrix_of(b, true), .out = matrix_of(plain, false)};
-      OpCall call = {.heap = &h, .threads = 1};
-      assert_true(product_run(&call, &p));
-      ops_pack(b);
-      p.weights = b->buffer;
-      p.out = matrix_of(packed, false);
-      assert_true(product_run(&call, &p));
-      assert_true(tensor_same(plain, packed));
-      tensor_drop(&h, a);
-      tensor_drop(&h, b);
-      tensor_drop(&h, plain);
-      tensor_drop(&h, packed);
+    for (int64_t n = 1; n <= 300; n += 23)
+      compare_products(&h, m, n, 130 + n, 1);
+  static const int64_t rows[] = {1, 2, 7, 200};
+  for (size_t i = 0; i < LENGTH(rows); i++)
+    for (int threads = 1; threads <= 2; threads++) {
+      compare_products(&h, rows[i], 512, 700, threads);
+      compare_products(&h, rows[i], 597, 513, threads);
     }
   heap_done(&h);
   unit_mem_done(&mem);
+}
+
+/* Small forms are always met from the front, large ones in turns. */
+static void test_backwards(void **state) {
+  (void)state;
+  Packed small = {.bytes = 1 << 16}, large = {.bytes = 1 << 22};
+  for (int i = 0; i < 4; i++) {
+    assert_false(pack_backwards(&small));
+    assert_int_equal(pack_backwards(&large), i % 2);
+  }
 }
 
 /* Is the second operand of nn.batch_matmul, of this many matrices, packed when
@@ -189,6 +212,7 @@ int main(void) {
       cmocka_unit_test(test_panels),    cmocka_unit_test(test_geometries),
       cmocka_unit_test(test_repeated),  cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_products),  cmocka_unit_test(test_batches),
+      cmocka_unit_test(test_backwards),
   };
   return RUN_TESTS(tests);
 }

@@ -136,6 +136,28 @@ static void put_in(Piece *p, const char *before, const char *behind) {
   p->text = out;
 }
 
+/* A block that stands within something has braces again, for its span had
+ * them. */
+static void put_in_braces(Piece *p) {
+  const char *text = strbuf_text(&p->text);
+  size_t lines_to_lo = 1, lines_to_hi = 1;
+  StrBuf out;
+  strbuf_init(&out, p->s->mem);
+  strbuf_add(&out, "{\n  ");
+  for (size_t i = 0; i < p->text.len; i++) {
+    strbuf_add_char(&out, text[i]);
+    if (text[i] != '\n') continue;
+    strbuf_add(&out, "  ");
+    lines_to_lo += i < p->lo;
+    lines_to_hi += i < p->hi;
+  }
+  strbuf_add(&out, "\n}");
+  p->lo += 2 + 2 * lines_to_lo;
+  p->hi += 2 + 2 * lines_to_hi;
+  strbuf_done(&p->text);
+  p->text = out;
+}
+
 /* Bindings from `i` on, and the result. */
 static void add_rest(Piece *p, const Block *b, int i) {
   StrBuf *out = &p->text;
@@ -211,9 +233,12 @@ const StepObj *text_boundary(const StepState *state) {
  * the rule is applied to.  Gives the outermost expression. */
 static const Expr *around_frames(Piece *p, const Expr *inner,
                                  const StepObj *f, bool first) {
+  bool block = inner && inner->kind == EX_BLOCK;
   for (; f && p->text.len < TEXT_MOST; f = f->fields[BELOW]) {
     if (is_transparent(f)) continue;
     if (!belongs(inner, f)) break;
+    if (block) put_in_braces(p);
+    block = f->kind == K_BINDING;
     if (f->kind == K_DEFINE) {
       around_definition(p, f->global);
       if (first) mark_all(p);

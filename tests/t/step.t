@@ -188,6 +188,13 @@ is($run->{status}, 2, 'a run-time error');
 holds($run->{out}, "\n    7 + \xe2\x9f\xa61 / 0\xe2\x9f\xa7\n  E0602: ",
       '... is where it happens');
 
+$run = rly('step', '-e', 'def @f(%x: int32) {'
+           . ' 2 * if (%x > 0) { let %y = { print(%x); %x }; %y } else { 0 } }'
+           . ' @f(3)');
+holds($run->{out}, "\n    2 * {\n      let %y = {\n        print(\xe2\x9f\xa6%x"
+      . "\xe2\x9f\xa7);\n        %x\n      };\n      %y\n    }\n",
+      'a block within something keeps its braces');
+
 # --- A page -----------------------------------------------------------------
 
 my $page = scratch('out.html');

@@ -59,6 +59,8 @@ typedef struct Host {
   rly_program *program;
   rly_session *session;  /* whose diagnostics are reported, too; or NULL */
   FILE *print_to;        /* what programs print; NULL: stdout */
+  size_t printed;        /* bytes that programs have printed */
+  size_t known;          /* of what they print next, what is not shown again */
   int write_error;  /* errno of stdout (closed pipe, full disk); 0: none */
 } Host;
 
@@ -85,6 +87,8 @@ bool host_find_entry(Host *h, const rly_function **entry);
 /* Binds the files of --params and --inputs, then the words from `first` on;
  * each wins over those before. */
 rly_status host_bind(Host *h, int first, const rly_function *entry);
+/* What programs print. */
+void host_print(void *host, const char *text, size_t len);
 /* A session whose print goes to stdout; Ctrl-C interrupts it from now on.  One
  * that is `observed` is looked at as the flags say. */
 rly_session *host_session(Host *h, bool observed);

@@ -67,7 +67,7 @@ static void on_interrupt(int signal) {
 
 static rly_session_options session_options(Host *h) {
   return (rly_session_options){
-      .write = host_write, .data = h, .width = terminal_width()};
+      .write = host_print, .data = h, .width = terminal_width()};
 }
 
 rly_session *host_fork(Host *h, rly_session *s) {
@@ -135,6 +135,14 @@ void host_write(void *host, const char *text, size_t len) {
   FILE *to = h->print_to ? h->print_to : stdout;
   errno = 0;
   if (fwrite(text, 1, len, to) != len || fflush(to)) give_up_writing(h);
+}
+
+void host_print(void *host, const char *text, size_t len) {
+  Host *h = host;
+  size_t skip = h->known < len ? h->known : len;
+  h->known -= skip;
+  h->printed += len;
+  if (skip < len) host_write(h, text + skip, len - skip);
 }
 
 rly_status host_put(Host *h, rly_value *value) {

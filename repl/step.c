@@ -385,6 +385,7 @@ bool step_add(Repl *r, const char *items) {
   rly_program *p = r->host->program;
   rly_status status =
       rly_program_add_text(p, "<step>", items, strlen(items), 0);
+  r->host->printed = 0;
   host_report(r->host);
   return status == RLY_OK;
 }
@@ -399,12 +400,16 @@ static bool has_lets(const rly_program *p) {
 }
 
 /* Nothing that was stepped through stays, so what defines names is evaluated
- * once more, by the session itself; what failed here has been told. */
+ * once more, by the session itself; what it printed and what failed has been
+ * told. */
 void step_leave(Repl *r) {
-  host_report(r->host);
-  if (!has_lets(r->host->program)) rly_session_skip(r->session);
+  Host *h = r->host;
+  host_report(h);
+  h->known = h->printed;
+  if (!has_lets(h->program)) rly_session_skip(r->session);
   else if (rly_session_run(r->session, NULL, NULL) != RLY_OK)
     rly_session_diagnostics_clear(r->session);
+  h->known = 0;
   state_others_skip(r);
 }
 

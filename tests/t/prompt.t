@@ -68,6 +68,14 @@ END
 session("$counter:snapshot a\n:fork try\n:restore a\n", "snapshot a\n",
         qr/this session has no snapshot `a`/, 'a snapshot is one session\'s');
 
+# What a stepper has evaluated is so once more for the names that it makes; what
+# that prints is not printed again.
+session(":step let %a = { print(7); ref(4) }\n"
+            . ":dbg let %b = { print(8); ref_write(%a, 5); 3 }\n"
+            . "ref_read(%a) + %b\nprint(9)\n",
+        qr/\A7\n1 print .*\nthe end[^\n]*\n8\n%b : int32 = 3[^\n]*\n8\n9\n\z/s,
+        '', 'what a stepper printed');
+
 # --- What a name stands for ---------------------------------------------------
 
 session("$counter:effects \@step\n:effects \@step() + 1\n"

@@ -30,11 +30,7 @@ static bool load(Repl *r, const char *path) {
                                            RLY_RECHECK);
   host_report(r->host);
   if (status != RLY_OK || !repl_evaluate(r)) return false;
-  char *real = realpath(path, NULL), *text = NULL;
-  if (real && asprintf(&text, "import \"%s\";\n", real) < 0) text = NULL;
-  if (text) repl_remember(r, text, real);
-  free(text);
-  free(real);
+  transcript_add_file(r, path);
   return true;
 }
 
@@ -57,18 +53,9 @@ static void run_params(Repl *r, const char *rest) {
   host_report(r->host);
 }
 
-static bool write_file(const char *path, const Repl *r) {
-  FILE *out = fopen(path, "wx");
-  if (!out) return false;
-  bool ok = true;
-  for (size_t i = 0; i < r->said_count; i++)
-    ok &= fputs(r->said[i].text, out) >= 0;
-  return !fclose(out) && ok;
-}
-
 /* A file that is there is not written over. */
 static void run_save(Repl *r, const char *rest) {
-  if (!write_file(rest, r)) perror(*rest ? rest : ":save FILE");
+  if (!transcript_save(r, rest)) perror(*rest ? rest : ":save FILE");
 }
 
 /* The whole of a file, to be freed. */

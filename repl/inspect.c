@@ -199,20 +199,6 @@ void inspect_info(Repl *r, const char *name) {
   put_text(r, &out);
 }
 
-char *inspect_defined(Repl *r) {
-  const Unit *u = r->host->program->newest;
-  if (!u || u->item_count != 1) return NULL;
-  const Item *item = &u->items[0];
-  const char *name = item->kind == ITEM_TYPE ? item->adt->name->text
-                     : item->name            ? item->name->text
-                                             : "";
-  bool global = item->kind == ITEM_DEF || item->kind == ITEM_PARAM ||
-                item->kind == ITEM_LET_GLOBAL;
-  char *text = NULL;
-  if (!global && item->kind != ITEM_TYPE) return NULL;
-  return asprintf(&text, "%s%s", global ? "@" : "", name) < 0 ? NULL : text;
-}
-
 /* --- :bytecode ---------------------------------------------------------- */
 
 void inspect_bytecode(Repl *r, const char *name) {

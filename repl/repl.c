@@ -57,48 +57,6 @@ bool repl_evaluate(Repl *r) {
   return status == RLY_OK;
 }
 
-static bool is_definition(const char *text) {
-  static const char *const words[] = {"def ", "type ", "extern "};
-  text += strspn(text, " \t\r\n");
-  for (int i = 0; i < 3; i++)
-    if (!strncmp(text, words[i], strlen(words[i]))) return true;
-  return false;
-}
-
-static void forget_said(Repl *r, size_t i) {
-  free(r->said[i].text);
-  free(r->said[i].defines);
-  memmove(r->said + i, r->said + i + 1,
-          (r->said_count - i - 1) * sizeof *r->said);
-  r->said_count--;
-}
-
-void repl_remember(Repl *r, const char *text, const char *defines) {
-  for (size_t i = 0; defines && i < r->said_count; i++)
-    if (r->said[i].defines && !strcmp(r->said[i].defines, defines))
-      forget_said(r, i--);
-  Said *longer = realloc(r->said, (r->said_count + 1) * sizeof *longer);
-  if (!longer) return;
-  r->said = longer;
-  Said now = {strdup(text), defines ? strdup(defines) : NULL};
-  if (now.text) r->said[r->said_count++] = now;
-  else free(now.defines);
-}
-
-/* What was evaluated without a failure can be replayed; in a file, what is no
- * definition ends with a semicolon. */
-static void keep_transcript(Repl *r, const char *text) {
-  size_t n = strlen(text);
-  while (n && strchr(" \t\r\n", text[n - 1])) n--;
-  bool ended = is_definition(text) || (n && text[n - 1] == ';');
-  Entry e = {0};
-  char *defines = inspect_defined(r);
-  if (entry_append(&e, text) && (ended || entry_append(&e, ";")))
-    repl_remember(r, e.text, defines);
-  entry_clear(&e);
-  free(defines);
-}
-
 void repl_say(Repl *r, const char *format, ...) {
   char text[1024], *all = text;
   va_list args, again;
@@ -170,7 +128,7 @@ static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
   free(r->last);
   r->last = strdup(text);
   host_report(r->host);
-  if (status == RLY_OK && repl_evaluate(r)) keep_transcript(r, text);
+  if (status == RLY_OK && repl_evaluate(r)) transcript_add(r);
   return status;
 }
 
@@ -319,6 +277,9 @@ int repl_loop(Host *h, rly_session *s, bool script) {
   if (!state_begin(&r, s)) return 3;
   line_init(&r);
   greet(&r);
+  bool file = !h->cli->eval && h->cli->words.count;
+  if (script && file) transcript_add_file(&r, h->cli->words.items[0]);
+  else if (script) transcript_add(&r);
   start_up(&r, script);
   while (!r.quit && !h->write_error) {
     bool interrupted;
@@ -335,8 +296,7 @@ int repl_loop(Host *h, rly_session *s, bool script) {
   if (r.entry.len) submit(&r, true);
   if (r.tty && !r.quit) putchar('\n');
   entry_clear(&r.entry);
-  while (r.said_count) forget_said(&r, 0);
-  free(r.said);
+  transcript_clear(&r);
   state_end(&r);
   free(r.last);
   free(r.loaded);

@@ -12,10 +12,10 @@ typedef struct Entry {
   int number;
 } Entry;
 
-/* An entry that was accepted, as a file takes it. */
+/* An entry that was accepted, or a file that was loaded. */
 typedef struct Said {
-  char *text;
-  char *defines;  /* what it defines, when that is all it does; else NULL */
+  const struct Unit *unit;
+  char *file;  /* its path; NULL: an entry */
 } Said;
 
 /* A session by its name; the first is called `main`. */
@@ -54,9 +54,6 @@ typedef struct Repl {
 bool repl_evaluate(Repl *r);
 /* Adds a text, which may not go on, and evaluates it. */
 bool repl_submit(Repl *r, const char *text);
-/* Remembers an entry for :save.  One that defines the same and nothing else
- * gives way to it, as in a file each name is defined once. */
-void repl_remember(Repl *r, const char *text, const char *defines);
 /* The value of an expression, owned; NULL after reporting.  It is no entry:
  * neither %it nor the transcript knows of it. */
 rly_value *repl_value(Repl *r, const char *text);
@@ -75,6 +72,16 @@ void repl_say(Repl *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void repl_refuse(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* --- transcript.c: what was entered ------------------------------------- */
+
+/* Remember the newest text as an entry, or as a file, once. */
+void transcript_add(Repl *r);
+void transcript_add_file(Repl *r, const char *path);
+/* Writes a file that was not there, which does the same as what was entered;
+ * false, with errno: it cannot be written. */
+bool transcript_save(Repl *r, const char *path);
+void transcript_clear(Repl *r);
 
 /* --- state.c: what the session remembers -------------------------------- */
 
@@ -121,9 +128,6 @@ void inspect_type(Repl *r, const char *expr);
 void inspect_kind(Repl *r, const char *type);
 void inspect_effects(Repl *r, const char *expr);
 
-/* The one name that the newest text defines, "@f" or "T"; NULL: it does
- * something else.  To be freed. */
-char *inspect_defined(Repl *r);
 void inspect_info(Repl *r, const char *name);
 void inspect_bytecode(Repl *r, const char *name);
 void inspect_apropos(Repl *r, const char *word);

@@ -276,6 +276,27 @@ gives(rly({in => "def \@n() { 1 }\n\@n()\ndef \@n() { 2 }\n:load $more\n"
       'a longer session');
 gives(rly('run', $again), 0, "2\n6\n", '', 'runs as one text');
 
+# Results that are named are lets, and of a file that no longer is what it was
+# there is the text that still holds.
+my $base = spew(scratch('base.rly'), "def \@f() { 1 }\n// of f\n"
+                                     . "def \@g() { \@f() + 1 }\n");
+my $whole = scratch('whole.rly');
+$again = scratch('again2.rly');
+my $lines = "\@g() // two\n%it * 3\n%it + %_1\nlet %x = %it\n"
+            . "(%0 = 1 + 1; %0 * %0)\n%it\n";
+gives(rly({in => $lines . ":save $whole\ndef \@f() { 10 }\n\@g()\n"
+                 . ":save $again\n"}, 'run', '-i', $base),
+      0, "2\n6\n8\n4\n4\n11\n", '', 'results are named');
+gives(rly('run', $whole), 0, "2\n6\n8\n4\n4\n", '', 'and saved');
+like(slurp($whole), qr/^import ".*base\.rly";$/m, 'with the file');
+gives(rly('run', $again), 0, "11\n33\n44\n4\n4\n11\n", '',
+      'which is text where a definition took the place of one of its own');
+like(slurp($again), qr{\A// of f\ndef \@g}, 'of which the rest stays');
+gives(rly({in => "let \@n = 1\n\@n\nlet \@n = 2\n:save "
+                 . scratch('again3.rly')}, 'repl'), 0, "1\n",
+      qr/written, but does not run as it is:.*E0108.*`\@n` has no value yet/s,
+      'what cannot be replayed is told');
+
 # Without a terminal there is neither a prompt nor a greeting.
 gives(rly({in => "1 + 1\n:type 2f\n3 +\n 4\n"}, 'repl'), 0,
       "2\nfloat32\n7\n", '', 'the prompt without a terminal');

@@ -12,6 +12,7 @@ typedef struct StepShow {
   StepView view;
   size_t width;  /* of the terminal; 0: there is none */
   bool json, colour;
+  bool whole;    /* very long lines are, too */
 } StepShow;
 
 void step_show_init(StepShow *w, Host *h, Stepper *s);

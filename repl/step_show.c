@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "lib/handles.h"
 
-enum { LINES_SHOWN = 12, ALL_LINES = 1 << 20 };
+enum { LINES_SHOWN = 12, ALL_LINES = 1 << 20, NEAR = 300 };
 
 static const char MARK[] = "\e[1;4m", DIM[] = "\e[2m", BOLD[] = "\e[1m",
                   PLAIN[] = "\e[0m";
@@ -77,12 +77,26 @@ static void add_words(StepShow *w, StrBuf *out, const char *before,
 
 /* --- A step ------------------------------------------------------------- */
 
+static bool is_near(size_t a, size_t b) { return a < b + NEAR && b < a + NEAR; }
+
+/* Of a very long line there is what is near its beginning and the mark's ends,
+ * by whole characters: where what is left out begins at `at`, its end. */
+static size_t skip_far(const StepView *v, size_t from, size_t at, size_t end) {
+  const char *text = strbuf_text(&v->text);
+  while (at < end && text[at] != '\n' &&
+         ((text[at] & 0xC0) == 0x80 ||
+          !(is_near(at, from) || is_near(at, v->lo) || is_near(at, v->hi))))
+    at++;
+  return at;
+}
+
 /* One line of the text, up to `end`; only what is no indentation is underlined
  * where the mark goes on from the line before.  Gives where the next begins. */
 static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
   const StepView *v = &w->view;
   const char *text = strbuf_text(&v->text);
   bool marked = v->hi > v->lo;
+  size_t from = at;
   strbuf_add(out, "    ");
   for (; at < end && at != v->lo && text[at] == ' '; at++) {
     strbuf_add_char(out, ' ');
@@ -92,6 +106,13 @@ static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
     if (marked && at == v->lo) strbuf_add(out, w->colour ? MARK : "\u27e6");
     if (marked && at == v->hi) strbuf_add(out, w->colour ? PLAIN : "\u27e7");
     if (at == end || text[at] == '\n') break;
+    size_t next = w->whole || (text[at] & 0xC0) == 0x80
+                      ? at : skip_far(v, from, at, end);
+    if (next > at) {
+      strbuf_add(out, " ... ");
+      at = next - 1;
+      continue;
+    }
     strbuf_add_char(out, text[at]);
   }
   if (v->lo <= at && at < v->hi) strbuf_add(out, style(w, PLAIN));
@@ -155,6 +176,7 @@ static void show(StepShow *w, size_t lines) {
   StrBuf out;
   begin(w, &out);
   stepper_view(w->stepper, &w->view);
+  w->whole = lines == ALL_LINES;
   add_view(w, &out, lines);
   end(w, &out);
 }

@@ -195,6 +195,16 @@ holds($run->{out}, "\n    2 * {\n      let %y = {\n        print(\xe2\x9f\xa6%x"
       . "\xe2\x9f\xa7);\n        %x\n      };\n      %y\n    }\n",
       'a block within something keeps its braces');
 
+my $long = '(1 + 1) + [' . join(', ', 1 .. 1000) . ']';
+my ($line) = rly('step', '-e', $long)->{out} =~ /^( .*1 \+ 1.*)/m;
+like($line,
+     qr/^    \xe2\x9f\xa6\(1 \+ 1\)\xe2\x9f\xa7 \+ \[1, 2, .*\d \.\.\. $/,
+     'of a very long line there is what is near the mark');
+cmp_ok(length $line, '<', 400, '... and can be read');
+($line) = rly({in => "show\n"}, 'step', '-e', $long)->{out}
+          =~ /.*^( .*1 \+ 1[^\n]*)/ms;
+like($line, qr/, 500, .*1000\]$/, 'which `show` shows whole');
+
 # --- A page -----------------------------------------------------------------
 
 my $page = scratch('out.html');

@@ -32,6 +32,7 @@ uint32_t ins_list_count(const Word *at) {
     case INS_spare2:
     case INS_scalar3: return 1;
     case INS_cell_in: return at->b + 1u;
+    case INS_call_parts: return at->c;
     default: return ins_info[at->op].flags & LIST ? at->b : 0;
   }
 }
@@ -100,15 +101,15 @@ typedef struct InstanceKey {
   FunctionKind kind;
   const void *of;      /* an Expr or a Ctor */
   const Env *env;
-  bool borrows, grows, checks;
+  bool borrows, grows, checks, apart;
   Function *const *known;
 } InstanceKey;
 
 static InstanceKey key_of(const Function *f) {
   const void *of = f->kind == FUNCTION_CTOR ? (const void *)f->ctor
                                             : (const void *)f->expr;
-  return (InstanceKey){f->kind,  of,        f->env,  f->borrows,
-                       f->grows, f->checks, f->known};
+  return (InstanceKey){f->kind,  of,        f->env,   f->borrows,
+                       f->grows, f->checks, f->apart, f->known};
 }
 
 static Function *function_new(Code *c, InstanceKey key) {
@@ -118,6 +119,7 @@ static Function *function_new(Code *c, InstanceKey key) {
   f->borrows = key.borrows;
   f->grows = key.grows;
   f->checks = key.checks;
+  f->apart = key.apart;
   f->known = key.known;
   if (key.kind == FUNCTION_CTOR) {
     f->ctor = key.of;
@@ -151,7 +153,7 @@ static bool is_same(const Function *f, const InstanceKey *key) {
 
 static bool is_instance(const Function *f, const InstanceKey *key) {
   return is_same(f, key) && f->borrows == key->borrows &&
-         f->grows == key->grows;
+         f->grows == key->grows && f->apart == key->apart;
 }
 
 static Function *instance(Code *c, InstanceKey key) {
@@ -188,6 +190,26 @@ Function *code_growing(Code *c, Function *f) {
   InstanceKey key = key_of(f);
   key.grows = true;
   return f->grows ? f : other_instance(c, f, key);
+}
+
+/* Of a result that is a tuple of so many fields. */
+static bool comes_apart(const Function *f) {
+  if (f->kind != FUNCTION_FN) return false;
+  const Type *result = f->expr->fn->body->type;
+  return result->kind == TY_TUPLE && result->count >= RESULTS_LEAST &&
+         result->count <= RESULTS_MOST;
+}
+
+Function *code_apart(Code *c, Function *f) {
+  if (f->apart || !comes_apart(f)) return f;
+  InstanceKey key = key_of(f);
+  key.apart = true;
+  Function *other = other_instance(c, f, key);
+  if (other->group != f->group) {
+    other->group = f->group;
+    function_params(c, other);
+  }
+  return other;
 }
 
 Function *code_knowing(Code *c, Function *f, Function *const *known) {
@@ -328,6 +350,7 @@ Code *code_new(Program *p) {
   pthread_mutex_init(&c->lock, NULL);
   ptrmap_init(&c->instances, p->mem);
   ptrmap_init(&c->borrowed, p->mem);
+  ptrmap_init(&c->apart, p->mem);
   VEC_INIT(&c->functions, p->mem);
   VEC_INIT(&c->params, p->mem);
   VEC_INIT(&c->nullary, p->mem);
@@ -347,6 +370,7 @@ void code_free(Code *c) {
   VEC_DONE(&c->functions);
   ptrmap_done(&c->instances);
   ptrmap_done(&c->borrowed);
+  ptrmap_done(&c->apart);
   pthread_mutex_destroy(&c->lock);
   arena_done(&c->arena);
   mem_free(c->mem, c, sizeof *c);

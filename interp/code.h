@@ -187,6 +187,10 @@ typedef enum ParamMode {
   PARAM_BORROWED,
 } ParamMode;
 
+/* A tuple of this many fields comes back in registers, each of its own, from
+ * the instance that direct calls use. */
+enum { RESULTS_LEAST = 2, RESULTS_MOST = 4 };
+
 typedef struct Function {
   const Word *_Atomic code;
   _Atomic uint32_t nregs;       /* the window, outgoing area included */
@@ -199,6 +203,9 @@ typedef struct Function {
   bool grows;                   /* two more parameters, behind the others: a
                                    cell, owned, that is the result, and where
                                    in it or below the own result belongs */
+  bool apart;                   /* it gives back its tuple's fields */
+  uint32_t part_count;          /* how many; 0: one value */
+  bool part_counted[RESULTS_MOST];
   FunctionKind kind;
   const Expr *expr;
   const Ctor *ctor;
@@ -228,6 +235,8 @@ struct Code {
   PtrMap instances;             /* Expr, Ctor -> first Function */
   PtrMap borrowed;              /* a global's EX_FN -> bool for each parameter
                                    (lower/borrow.c) */
+  PtrMap apart;                 /* an EX_FN -> whether it puts its tuple
+                                   together itself (lower/parts.c) */
   bool loose;                   /* as the program was when code was last made */
   VEC(Function *) functions;
   bool sorted;                  /* by address of their code */
@@ -251,6 +260,9 @@ Function *code_owning(Code *c, Function *f);
 void code_refresh(Code *c);
 /* The same function, as borrowing, in the instance that grows a cell. */
 Function *code_growing(Code *c, Function *f);
+/* The same function in the instance that gives its tuple back in parts; the
+ * function itself where it has none of that size. */
+Function *code_apart(Code *c, Function *f);
 /* The same function in the instance for calls that pass these functions, one
  * for each parameter; NULL: any. */
 Function *code_knowing(Code *c, Function *f, Function *const *known);
@@ -278,6 +290,10 @@ bool type_may_cycle(const Type *type);
 /* Which parameters of a global function are borrowed (lower/borrow.c): a bool
  * for each; NULL: none is. */
 const bool *fn_borrowed(Code *c, const Expr *fn);
+
+/* Does a function put the tuple that it gives back together itself, whichever
+ * way it ends (lower/parts.c)?  Then calls had better take the parts. */
+bool fn_builds_tuple(Code *c, const Function *f);
 
 /* Fills in what a function's callers must know: its parameters. */
 void function_params(Code *c, Function *f);

@@ -27,10 +27,12 @@ static void dump_operand(Dump *d, char kind, const Word *at, int part) {
 static void dump_word(Dump *d, const Word *at) {
   switch (at->op) {
     case INS_call:
+    case INS_call_parts:
     case INS_tail: {
       const Function *f = at[1].function;
-      strbuf_addf(d->out, " %s%s%s", f->name, f->borrows ? " borrowing" : "",
-                  f->grows ? " growing" : "");
+      strbuf_addf(d->out, " %s%s%s%s", f->name,
+                  f->borrows ? " borrowing" : "", f->grows ? " growing" : "",
+                  f->apart ? " apart" : "");
       break;
     }
     case INS_closure: strbuf_addf(d->out, " %s", at[1].function->name); break;
@@ -103,8 +105,9 @@ static void dump_function(Dump *d, const Function *f) {
   strbuf_addf(d->out, "%s: parameters", f->name);
   for (uint32_t i = 0; i < own; i++) strbuf_add(d->out, modes[f->params[i]]);
   if (f->grows) strbuf_add(d->out, " whole hole");
-  strbuf_addf(d->out, "%s, %u registers\n", f->nparams ? "" : " none",
-              atomic_load(&f->nregs));
+  if (!f->nparams) strbuf_add(d->out, " none");
+  if (f->apart) strbuf_addf(d->out, ", %u results", f->part_count);
+  strbuf_addf(d->out, ", %u registers\n", atomic_load(&f->nregs));
   for (uint32_t i = 0; i < f->unit_count; i += ins_length(&code[i])) {
     dump_ins(d, f, code, i);
   }

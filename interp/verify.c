@@ -176,7 +176,8 @@ static char list_mode(const Word *at, uint32_t k) {
     }
     case INS_open:
     case INS_spare: return 'v';
-    case INS_spare2: return 'd';
+    case INS_spare2:
+    case INS_call_parts: return 'd';
     case INS_scalar3:
     case INS_check: return 'u';
     default: return 'm';
@@ -568,14 +569,36 @@ static bool pass_all(Verify *v, uint32_t window, uint32_t n) {
   return true;
 }
 
+/* Are these the results that the function gives back? */
+static bool gives(Verify *v, const Function *f, uint32_t n,
+                  const bool *counted) {
+  bool same = f->part_count == n;
+  for (uint32_t i = 0; same && counted && i < n; i++) {
+    same = f->part_counted[i] == counted[i];
+  }
+  return same || wrong(v, NO_FLAW_REG, "the callee gives other results");
+}
+
 static bool pass(Verify *v, const Word *at) {
+  const Listing *l = v->l;
   switch (at->op) {
-    case INS_call: return pass_known(v, at[1].function, at->b);
+    case INS_call:
+    case INS_call_parts: {
+      const Function *f = at[1].function;
+      uint32_t n = at->op == INS_call ? 0 : at->c;
+      return gives(v, f, n, NULL) && pass_known(v, f, at->b);
+    }
     case INS_tail:
       if (at->c != at[1].function->nparams) {
         return wrong(v, NO_FLAW_REG, "the callee takes another number");
       }
-      return pass_known(v, at[1].function, at->b);
+      return gives(v, at[1].function, l->part_count, l->part_counted) &&
+             pass_known(v, at[1].function, at->b);
+    case INS_tail_apply:
+      if (l->part_count) {
+        return wrong(v, NO_FLAW_REG, "a closure gives one result");
+      }
+      return pass_all(v, at->b, at->c);
     case INS_apply: return pass_all(v, at->b, at->c + 1u);
     default: return pass_all(v, at->b, at->c);
   }
@@ -595,9 +618,36 @@ static bool nothing_held(Verify *v) {
          wrong(v, NO_FLAW_REG, "a reference is lost at the end");
 }
 
+static bool set_parts(Verify *v, const Word *at) {
+  for (uint32_t i = 0; i < at->c; i++) {
+    if (!set_value(v, ins_list(at)[i], at[1].function->part_counted[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Of a function that gives back as many, counted or not as its callers
+ * expect? */
+static bool check_results(Verify *v, const Word *at) {
+  const Listing *l = v->l;
+  uint32_t n = at->op == INS_ret2 ? 2 : at->op == INS_ret_parts ? at->b : 0;
+  if (n != l->part_count) {
+    return wrong(v, NO_FLAW_REG, "callers expect another number of results");
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t r = at->op == INS_ret2 ? operand(at, (int)i) : ins_list(at)[i];
+    if ((slot(v, r)->kind != BITS) != l->part_counted[i]) {
+      return wrong(v, r, "is a result of another kind than callers expect");
+    }
+  }
+  return true;
+}
+
 static bool step_call(Verify *v, const Word *at) {
   if (!pass(v, at) || !leave_window(v, at->b) || !check_live(v)) return false;
   if (info_at(v)->flags & END) return nothing_held(v);
+  if (at->op == INS_call_parts) return set_parts(v, at);
   return set_value(v, at->a, v->l->counts[v->at]);
 }
 
@@ -730,12 +780,18 @@ static bool each_move(Verify *v, const Word *at) {
   return true;
 }
 
+static bool is_return(const Word *at) {
+  return at->op == INS_ret || at->op == INS_ret2 || at->op == INS_ret_in ||
+         at->op == INS_ret_parts;
+}
+
 /* Reads, what failing would drop, moves, then results. */
 static bool step_plain(Verify *v, const Word *at) {
   if (!each_read(v, at) || !site_fits(v, at) || !check_cell(v, at)) {
     return false;
   }
   if (info_at(v)->flags & FAIL && !check_live(v)) return false;
+  if (is_return(at) && !check_results(v, at)) return false;
   if (!each_move(v, at)) return false;
   switch (at->op) {
     case INS_op: case INS_chain: case INS_special: return step_op(v, at);
@@ -745,7 +801,8 @@ static bool step_plain(Verify *v, const Word *at) {
     case INS_field: return step_field(v, at);
     case INS_borrow: return set_view(v, at->a, at->b);
     case INS_keep: return keep(v, at->a);
-    case INS_ret: case INS_ret_in: return nothing_held(v);
+    case INS_ret: case INS_ret2: case INS_ret_in: case INS_ret_parts:
+      return nothing_held(v);
     default: return set_result(v, at);
   }
 }
@@ -753,7 +810,8 @@ static bool step_plain(Verify *v, const Word *at) {
 static bool step(Verify *v) {
   const Word *at = here(v);
   switch (at->op) {
-    case INS_call: case INS_apply: case INS_tail: case INS_tail_apply:
+    case INS_call: case INS_call_parts: case INS_apply: case INS_tail:
+    case INS_tail_apply:
       return step_call(v, at);
     case INS_move: return step_move(v, at);
     case INS_imm: return set_constant(v, at->a, at->b);

@@ -11,6 +11,8 @@ typedef struct Listing {
   uint32_t count, nregs;
   uint32_t nparams;
   const ParamMode *params;
+  uint32_t part_count;     /* values that it gives back apart; 0: one */
+  const bool *part_counted;
   const bool *counts;      /* one a unit: is what it sets in a counted? */
   const LiveAt *live_at;   /* ascending */
   uint32_t live_at_count;
@@ -33,7 +35,8 @@ enum { NO_FLAW_REG = UINT16_MAX };
  *     is lost by overwriting, at a return, or in a callee's window
  *   - paths that meet hold the same references
  *   - what is dropped when an instruction fails is what is held there
- *   - callees get the arguments that they expect; a cell's header tells its
+ *   - callees get the arguments that they expect, callers as many results; a
+ *     cell's header tells its
  *     size and which fields are counted; sites' lists are as long as they say
  *
  * False with the first flaw.  Takes time in proportion to the code, and

@@ -246,6 +246,7 @@ dispatch:
 
   /* --- Calls --- */
   CASE(call): ENTER(pc[1].function, R + pc->b);
+  CASE(call_parts): ENTER(pc[1].function, R + pc->b);
   CASE(apply): ENTER(closure_function(R[pc->b + pc->c]), R + pc->b);
   CASE(tail): ENTER_TAIL(pc[1].function);
   CASE(tail_apply): ENTER_TAIL(closure_function(R[pc->b + pc->c - 1]));
@@ -256,6 +257,25 @@ dispatch:
     R = fp->regs;
     R[pc[-2].a] = v;
     DISPATCH();
+  }
+  CASE(ret2): {
+    Value v = A, w = B;
+    fp--;
+    pc = fp->pc;
+    R = fp->regs;
+    R[pc->regs[0]] = v;
+    R[pc->regs[1]] = w;
+    NEXT(1);
+  }
+  CASE(ret_parts): {
+    Value parts[RESULTS_MOST];
+    unsigned n = pc->b;
+    for (unsigned i = 0; i < n; i++) parts[i] = R[pc[1].regs[i]];
+    fp--;
+    pc = fp->pc;
+    R = fp->regs;
+    for (unsigned i = 0; i < n; i++) R[pc->regs[i]] = parts[i];
+    NEXT(1);
   }
   CASE(ret_in): {
     Value v = A;

@@ -68,7 +68,7 @@ struct Session {
   Value *regs;
   _Atomic int stop;                /* a StopReason */
   Word entry[3];                   /* what the bottom frame returns to */
-  Value left[1];                   /* what returns from a segment */
+  Value left[RESULTS_MOST];        /* what returns from a segment */
   Watchdog watchdog;
   bool held;                 /* between session_begin and session_end */
   /* Mutable cells that may be part of a cycle (cycle.c). */

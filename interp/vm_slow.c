@@ -11,9 +11,13 @@ enum {
   FRAMES_SPARE = 2,   /* a call in a new segment takes two frames */
 };
 
-/* Stands behind a call that no one wrote: it sets left[0], then `leave`. */
+/* Calls that no one wrote: they set left[0], or as many as there are parts, and
+ * then `leave`. */
 static const Word leave_code[3] = {{.op = INS_call}, {.word = 0},
                                    {.op = INS_leave}};
+static const Word leave_parts_code[4] = {
+    {.op = INS_call_parts, .c = RESULTS_MOST}, {.word = 0},
+    {.regs = {0, 1, 2, 3}}, {.op = INS_leave}};
 
 /* --- Frames ------------------------------------------------------------- */
 
@@ -119,7 +123,8 @@ static bool move_window(Session *s, const Function *f, Value *window) {
   Value *fresh = segment_push(s, atomic_load(&f->nregs));
   if (!fresh) return vm_out_of_memory(s);
   memcpy(fresh, window, f->nparams * sizeof *fresh);
-  *s->frame_top++ = (Frame){leave_code + 2, s->left};
+  const Word *leave = f->part_count ? leave_parts_code : leave_code;
+  *s->frame_top++ = (Frame){leave + 2, s->left};
   s->regs = fresh;
   return true;
 }
@@ -176,10 +181,19 @@ void vm_leave(Session *s) {
   Frame *f = --s->frame_top;
   s->pc = f->pc;
   s->regs = f->regs;
-  s->regs[s->pc[-2].a] = s->left[0];
+  if (s->pc[-2].op != INS_call_parts) {
+    s->regs[s->pc[-2].a] = s->left[0];
+    return;
+  }
+  for (unsigned i = 0; i < s->pc[-2].c; i++) {
+    s->regs[s->pc->regs[i]] = s->left[i];
+  }
+  s->pc++;
 }
 
-bool frame_leaves(const Frame *f) { return f->pc == leave_code + 2; }
+bool frame_leaves(const Frame *f) {
+  return f->pc == leave_code + 2 || f->pc == leave_parts_code + 2;
+}
 
 /* While unwinding: as vm_leave, without a value. */
 void session_leave_segment(Session *s) { segment_pop(s); }

@@ -186,6 +186,20 @@ static Reg put_call(Lower *l, Function *f, int base, const Argument *args,
   return r;
 }
 
+/* Likewise a function that gives back a tuple's fields: here the tuple is made
+ * of them, unless it is only taken apart again. */
+static Reg put_call_parts(Lower *l, Function *f, int base,
+                          const Argument *args, int n, Reg dst) {
+  Reg parts[RESULTS_MOST];
+  put_word(l, INS_call_parts, 0, (uint32_t)base, f->part_count, f);
+  put_arguments(l, args, n);
+  for (uint32_t i = 0; i < f->part_count; i++) {
+    parts[i] = reg_new(l, f->part_counted[i]);
+    put_listed(l, 'd', parts[i]);
+  }
+  return lower_new_tuple(l, (int)f->part_count, parts, dst);
+}
+
 /* The result may need a look; that of a tail call is the caller's affair. */
 static Reg call_result(Lower *l, const Expr *e, Reg r) {
   const Type *fn = e->call.callee->type;
@@ -211,7 +225,9 @@ static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self,
     args[e->count] = (Argument){reg_out(l, base + e->count, true), NO_REG};
     put(l, INS_move, args[e->count].at, self, 0);
   }
-  Reg r = put_call(l, f, base, args, n, e->type, dst);
+  bool apart = f->part_count > 0 && dst != DST_TAIL;
+  Reg r = apart ? put_call_parts(l, f, base, args, n, dst)
+                : put_call(l, f, base, args, n, e->type, dst);
   l->out = base;
   return r;
 }
@@ -414,6 +430,14 @@ static void tail_self(Lower *l, const Expr *e, Function *f, Reg self) {
   }
 }
 
+/* The instance that gives its tuple back as this call wants it: where the frame
+ * is taken over, as the running function does, if it can; else in parts, if the
+ * callee would only put them together. */
+static Function *result_callee(Lower *l, Function *f, bool tail) {
+  bool apart = tail ? l->fn->part_count > 0 : fn_builds_tuple(l->code, f);
+  return apart ? code_apart(l->code, f) : f;
+}
+
 Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   const Expr *callee = e->call.callee;
   if (callee->kind == EX_OP) return lower_op(l, e, dst);
@@ -421,11 +445,14 @@ Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   Reg self;
   Function *f = callee_of(l, e, &self);
   if (f && is_inlined(f)) return lower_inline(l, e, f, dst);
-  if (dst == DST_TAIL && f && function_same(f, l->fn)) {
+  bool same = dst == DST_TAIL && f && function_same(f, l->fn);
+  bool tail = dst == DST_TAIL && !result_checked(e) && !l->fn->grows;
+  if (f) f = result_callee(l, f, same || tail);
+  if (same) {
     tail_self(l, e, tail_callee(l, e, f), self);
     return NO_REG;
   }
-  bool tail = dst == DST_TAIL && !result_checked(e) && !l->fn->grows;
+  tail &= (f ? f->part_count : 0) == l->fn->part_count;
   Reg at = tail || dst != DST_TAIL ? dst : DST_ANY;
   if (f) f = (tail ? tail_callee : other_callee)(l, e, f);
   Reg r = f ? call_known(l, e, f, self, at) : call_unknown(l, e, at);

@@ -56,11 +56,19 @@ static uint16_t operand(const Emit *e, char kind, uint32_t arg) {
   }
 }
 
+/* The arguments of a call are in their places. */
+static bool is_written(const Ins *i, const Listed *item) {
+  return !(ins_info[i->op].flags & CALL) || item->mode == 'd';
+}
+
 static void emit_list(Emit *e, const Ins *i) {
   Word packed = {.word = 0};
+  uint32_t n = 0;
   for (uint32_t k = 0; k < i->list_count; k++) {
-    packed.regs[k % 4] = real(e, e->l->listed.data[i->list + k].reg);
-    if (k % 4 == 3 || k + 1 == i->list_count) {
+    const Listed *item = &e->l->listed.data[i->list + k];
+    if (!is_written(i, item)) continue;
+    packed.regs[n++ % 4] = real(e, item->reg);
+    if (n % 4 == 0 || k + 1 == i->list_count) {
       unit(e, packed, i->span);
       packed.word = 0;
     }
@@ -224,6 +232,7 @@ static bool verify(const Emit *e) {
       .units = e->units.data, .count = (uint32_t)e->units.len,
       .nregs = l->window + (uint32_t)l->max_out + 1,
       .nparams = l->fn->nparams, .params = l->fn->params,
+      .part_count = l->fn->part_count, .part_counted = l->fn->part_counted,
       .counts = e->counts.data,
       .live_at = e->live_at.data, .live_at_count = (uint32_t)e->live_at.len,
       .live = e->live.data,

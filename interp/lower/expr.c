@@ -3,8 +3,47 @@
  * bounded by the parser; chains of lets are one Block. */
 #include "interp/lower/lower.h"
 
+/* --- Results ------------------------------------------------------------ */
+
+static void put_results(Lower *l, const Reg *parts) {
+  uint32_t n = l->fn->part_count;
+  if (n == 2) {
+    put(l, INS_ret2, parts[0], parts[1], 0);
+    return;
+  }
+  put(l, INS_ret_parts, 0, n, 0);
+  for (uint32_t i = 0; i < n; i++) put_listed(l, 'm', parts[i]);
+}
+
+/* Returns the fields of the tuple in `from`. */
+static void return_fields(Lower *l, Reg from) {
+  const Function *f = l->fn;
+  Reg parts[RESULTS_MOST];
+  uint32_t counted = 0;
+  for (uint32_t i = 0; i < f->part_count; i++) {
+    counted += f->part_counted[i];
+    parts[i] = reg_new(l, f->part_counted[i]);
+    if (reg_is_borrowed(l, from)) reg_borrow(l, parts[i]);
+    put(l, INS_field, parts[i], from, i);
+    put_listed(l, 'u', from);
+  }
+  if (!reg_is_borrowed(l, from)) {
+    put(l, PSEUDO_OPEN, from, counted, f->part_count);
+    for (uint32_t i = 0; i < f->part_count; i++) {
+      if (!f->part_counted[i]) continue;
+      put_listed(l, 'd', parts[i]);
+      VEC_LAST(&l->listed).field = (uint16_t)i;
+    }
+  }
+  put_results(l, parts);
+}
+
 Reg lower_finish(Lower *l, Reg from, Reg dst) {
   if (dst == DST_ANY || dst == from) return from;
+  if (dst == DST_TAIL && l->fn->part_count) {
+    return_fields(l, from);
+    return NO_REG;
+  }
   if (dst == DST_TAIL && l->fn->grows) {
     put(l, INS_ret_in, l->whole, l->hole, from);
     return NO_REG;
@@ -134,13 +173,12 @@ static Reg lower_big_cell(Lower *l, uint16_t tag, int n, const Reg *fields,
   return dst;
 }
 
-/* In the memory of a cell that was taken apart, where there is one. */
+/* In the memory of a dead cell, or with NO_REG in new. */
 static void put_small_cell(Lower *l, Reg r, uint64_t header, int n,
-                           const Reg *fields) {
+                           const Reg *fields, Reg memory) {
   static const uint16_t ops[3][2] = {{INS_cell, INS_cell_in},
                                      {INS_cell1, INS_cell1_in},
                                      {INS_cell2, INS_cell2_in}};
-  Reg memory = memory_take(l, n);
   int op = ops[n <= 2 ? n : 0][memory != NO_REG];
   if (n <= 2) {
     put(l, op, r, fields[0], n > 1 ? fields[1] : 0)->words[0] = header;
@@ -152,6 +190,10 @@ static void put_small_cell(Lower *l, Reg r, uint64_t header, int n,
 }
 
 Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst) {
+  if (dst == DST_TAIL && l->fn->part_count) {
+    put_results(l, fields);
+    return NO_REG;
+  }
   Reg r = dst == DST_ANY || dst == DST_TAIL ? reg_new(l, true) : dst;
   Reg end = dst == DST_TAIL ? DST_TAIL : r;
   if (n == 0) {
@@ -162,8 +204,15 @@ Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst) {
     lower_big_cell(l, tag, n, fields, r);
     return lower_finish(l, r, end);
   }
-  put_small_cell(l, r, small_header(l, tag, n, fields), n, fields);
+  put_small_cell(l, r, small_header(l, tag, n, fields), n, fields,
+                 memory_take(l, n));
   return lower_finish(l, r, end);
+}
+
+Reg lower_new_tuple(Lower *l, int n, const Reg *fields, Reg dst) {
+  Reg r = dst == DST_ANY ? reg_new(l, true) : dst;
+  put_small_cell(l, r, small_header(l, 0, n, fields), n, fields, NO_REG);
+  return r;
 }
 
 Reg lower_ctor_field(Lower *l, const Expr *e, int i) {

@@ -28,6 +28,14 @@ static bool has_self(const Function *f) {
   return f->group && f->group->capture_count > 0;
 }
 
+static void set_parts(Function *f) {
+  const Type *result = f->expr->fn->body->type;
+  f->part_count = (uint32_t)result->count;
+  for (int i = 0; i < result->count; i++) {
+    f->part_counted[i] = env_counted(f->env, result->args[i]);
+  }
+}
+
 void function_params(Code *c, Function *f) {
   int n = param_count(f);
   const bool *borrowed = f->borrows ? fn_borrowed(c, f->expr) : NULL;
@@ -44,6 +52,7 @@ void function_params(Code *c, Function *f) {
   }
   f->nparams = (uint32_t)n;
   f->params = params;
+  if (f->apart) set_parts(f);
 }
 
 /* --- The prologue ------------------------------------------------------- */

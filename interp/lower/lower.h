@@ -7,6 +7,7 @@
  *   tuples.c    tuples that are only taken apart are not made
  *   chain.c     element-wise operators that become one instruction
  *   borrow.c    which parameters a function need not own
+ *   parts.c     which functions give their tuple back in registers
  *   views.c     views that one operator reads are not made before it runs
  *   own.c       where counted values move, are kept and dropped; which cells
  *               end, so that others are built in their memory
@@ -227,6 +228,9 @@ static inline int cell_offset(int fields) {
 /* The argument of type `wanted`, checked, where a constructor has it. */
 Reg lower_ctor_field(Lower *l, const Expr *e, int i);
 Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst);
+/* A tuple that may never be made (tuples.c), so it asks for no dead cell's
+ * memory: another will want that. */
+Reg lower_new_tuple(Lower *l, int n, const Reg *fields, Reg dst);
 /* `n` fields of a tuple or constructor from expressions. */
 Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst);
 

@@ -410,28 +410,68 @@ static void emit_shared_arms(Matcher *m, const Roots *roots) {
 
 /* --- The scrutinee ------------------------------------------------------ */
 
-/* A tuple that every arm takes apart need not be built. */
-bool match_is_split(const Expr *e) {
-  if (e->args[0]->kind != EX_TUPLE || e->args[0]->count == 0) return false;
-  for (int i = 0; i < e->match->arm_count; i++) {
-    PatternKind kind = e->match->arms[i].pattern->kind;
+/* Does every arm take a tuple apart, or not look at it? */
+static bool takes_apart(const Match *m) {
+  for (int i = 0; i < m->arm_count; i++) {
+    PatternKind kind = m->arms[i].pattern->kind;
     if (kind != PT_TUPLE && kind != PT_WILD) return false;
   }
-  return e->match->arm_count > 0;
+  return m->arm_count > 0;
+}
+
+/* A tuple that every arm takes apart need not be built. */
+bool match_is_split(const Expr *e) {
+  return e->args[0]->kind == EX_TUPLE && e->args[0]->count > 0 &&
+         takes_apart(e->match);
+}
+
+static Roots split_scrutinee(Matcher *m, const Expr *tuple) {
+  int n = tuple->count;
+  Roots roots = {n, ARENA_ARRAY(m->l->arena, Part *, (size_t)n)};
+  for (int i = 0; i < n; i++) {
+    roots.parts[i] = part_root(m, lower_expr(m->l, tuple->args[i], DST_ANY));
+  }
+  m->type = tuple->args[0]->type;
+  return roots;
+}
+
+/* The fields of a call's tuple that the newest instruction has put together of
+ * the parts that came back: it is taken away.  No arm can be missing, so nobody
+ * will want to see the whole. */
+static bool fresh_fields(Matcher *m, const Expr *value, Reg tuple,
+                         Roots *roots) {
+  Lower *l = m->l;
+  const Ins *ins = l->list.len ? &VEC_LAST(&l->list) : &l->sink;
+  bool pair = ins->op == INS_cell2;
+  if (value->kind != EX_CALL || m->match->partial ||
+      !takes_apart(m->match) || ins->arg[0] != tuple ||
+      (!pair && ins->op != INS_cell)) {
+    return false;
+  }
+  roots->count = pair ? 2 : (int)ins->arg[1];
+  roots->parts = ARENA_ARRAY(l->arena, Part *, (size_t)roots->count);
+  for (int i = 0; i < roots->count; i++) {
+    Reg field = pair ? ins->arg[1 + i] : l->listed.data[ins->list + i].reg;
+    roots->parts[i] = part_root(m, field);
+  }
+  l->list.len--;
+  return true;
 }
 
 static Roots scrutinee(Matcher *m, const Expr *e) {
   const Expr *value = e->args[0];
-  bool split = match_is_split(e);
-  int n = split ? value->count : 1;
-  Roots roots = {split ? n : -1,
-                 ARENA_ARRAY(m->l->arena, Part *, (size_t)n)};
-  for (int i = 0; i < n; i++) {
-    const Expr *part = split ? value->args[i] : value;
-    roots.parts[i] = part_root(m, lower_expr(m->l, part, DST_ANY));
+  Roots roots;
+  if (match_is_split(e)) {
+    roots = split_scrutinee(m, value);
+  } else {
+    Reg whole = lower_expr(m->l, value, DST_ANY);
+    m->type = value->type;
+    if (!fresh_fields(m, value, whole, &roots)) {
+      roots = (Roots){-1, ARENA_NEW(m->l->arena, Part *)};
+      roots.parts[0] = part_root(m, whole);
+    }
   }
   m->first = roots.parts[0];
-  m->type = split ? value->args[0]->type : value->type;
   return roots;
 }
 

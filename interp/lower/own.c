@@ -434,6 +434,7 @@ static void own_ins(Own *o, Ins i) {
     case PSEUDO_OPEN: own_open(o, i); return;
     case INS_switch_tag: own_switch(o, i); return;
     case INS_call:
+    case INS_call_parts:
     case INS_tail: own_call(o, &i); break;
     case PSEUDO_PASS:
       i.op = counted(o, i.arg[0]) ? INS_move : INS_borrow;

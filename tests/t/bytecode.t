@@ -212,4 +212,60 @@ def @inner(%x: int32, %y: int32) -> int32 { %x * %x + %y }
 def @outer(%x: int32) -> int32 { @inner(@inner(%x, 1), %x) }
 END
 
+# --- Tuples that come back in registers -------------------------------------
+
+# How a function's instance that gives back parts looks, and its caller.
+my $pair = <<'END';
+def @pair(%n: int32, %l: List) -> (int32, List) { (%n + 1, Cons(%n, %l)) }
+END
+$dump = dump_of($pair . <<'END');
+def @apart(%n: int32) -> int32 {
+  let %t = @pair(%n, Nil);
+  match (%t.1) { Cons(%x, _) => %x + %t.0, Nil => 0 }
+}
+def @arms(%n: int32) -> int32 {
+  match (@pair(%n, Nil)) { (%x, Cons(%y, _)) => %x + %y, _ => 0 }
+}
+def @whole(%n: int32) { (@pair(%n, Nil), 1) }
+def @last(%n: int32) { @pair(%n, Nil) }
+def @after(%n: int32) -> int32 { @last(%n).0 }
+def @value() { @pair }
+END
+is_deeply([map { $_->{modes} } @{$dump->{'@pair'}}],
+          ['bits owned', 'bits owned, 2 results'],
+          'two instances: for closures and last calls, for all other calls');
+like($dump->{'@pair'}[0]{code}, qr/cell2 .*cell2 .*\bret r/s, 'one builds it');
+like($dump->{'@pair'}[1]{code}, qr/\bret2 r/, 'one does not');
+for my $caller ('@apart', '@arms') {
+  my $its = $dump->{$caller}[0]{code};
+  like($its, qr/call_parts r\d+ #2 \@pair apart \| r\d+ r\d+$/m,
+       "$caller takes the parts");
+  unlike($its, qr/\bcell/, 'and builds nothing');
+}
+like($dump->{'@whole'}[0]{code}, qr/call_parts .*\bcell2 .*\bcell2 /s,
+     'who wants it whole builds it');
+like($dump->{'@last'}[0]{code}, qr/tail r\d+ #2 \@pair$/m,
+     'a last call is one all the same');
+like($dump->{'@last'}[1]{code}, qr/tail r\d+ #2 \@pair apart$/m,
+     'in both instances');
+
+$dump = dump_of(<<'END');
+def @given(%t: (int32, int32), %n: int32) {
+  if (%n > 0) { (%n, %n) } else { %t }
+}
+def @called(%f: fn(int32) -> (int32, int32), %n: int32) {
+  if (%n > 0) { (%n, %n) } else { %f(%n) }
+}
+def @many(%n: int32) { (%n, %n, %n, %n, %n) }
+def @four(%n: int32) { (%n, %n, %n, %n) }
+def @uses(%f: fn(int32) -> (int32, int32), %n: int32) {
+  @given((%n, 1), %n).0 + @called(%f, %n).1 + @many(%n).2 + @four(%n).3
+}
+END
+like($dump->{'@uses'}[0]{code}, qr/call r\d+ r\d+ $_\b/, "$_ comes whole")
+  for '@given', '@called', '@many';
+like($dump->{'@uses'}[0]{code}, qr/call_parts r\d+ #4 \@four apart/,
+     'four come apart');
+like($dump->{'@four'}[-1]{code}, qr/ret_parts #4 \| r/, 'and leave so');
+
 done_testing;

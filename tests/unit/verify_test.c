@@ -26,6 +26,8 @@ enum { UNITS = 16, LIVE = 4, NONE = NO_FLAW_REG };
 typedef struct Sample {
   uint32_t count, nregs, nparams;
   ParamMode params[2];
+  uint32_t part_count;
+  bool part_counted[RESULTS_MOST];
   Word units[UNITS];
   bool counts[UNITS];
   LiveAt live_at[LIVE];
@@ -36,6 +38,7 @@ typedef struct Sample {
 static bool verify(const Sample *s, Flaw *flaw) {
   Listing l = {.units = s->units, .count = s->count, .nregs = s->nregs,
                .nparams = s->nparams, .params = s->params,
+               .part_count = s->part_count, .part_counted = s->part_counted,
                .counts = s->counts, .live_at = s->live_at,
                .live_at_count = s->live_at_count, .live = s->live};
   return code_verify(&l, flaw);
@@ -269,6 +272,62 @@ static void test_lent_too_long(void **state) {
   is_flawed(&s, 1, "moves where it has no value");
 }
 
+/* --- Results in parts --------------------------------------------------- */
+
+static Function gives2 = {.part_count = 2, .part_counted = {true, false}};
+static Function gives3 = {.part_count = 3,
+                          .part_counted = {false, true, true}};
+
+/* Takes a pair and gives it back in parts, as one of three. */
+static Sample parts(void) {
+  return (Sample){
+      .count = 6, .nregs = 4, .part_count = 3,
+      .part_counted = {false, true, true},
+      .units = {I(call_parts, 0, 3, 2), {.function = &gives2}, REGS(1, 2),
+                I(keep, 1, 0, 0), I(ret_parts, 0, 3, 0), REGS(2, 1, 1)}};
+}
+
+static void test_results(void **state) {
+  (void)state;
+  static const Spoilt list[] = {
+      {0, I(call, 1, 3, 2), NONE, "the callee gives other results"},
+      {0, I(call_parts, 0, 3, 3), NONE, "the callee gives other results"},
+      {1, {.function = &gives3}, NONE, "the callee gives other results"},
+      {2, REGS(1, 9), 9, "is not in the window"},
+      {2, REGS(2, 1), 1, "is kept and holds nothing to keep"},
+      {2, REGS(1, 1), 1, "is set and loses a reference"},
+      {3, I(imm, 3, 0, 0), 1, "moves where it has no value"},
+      {4, I(ret, 1, 0, 0), NONE, "callers expect another number of results"},
+      {4, I(ret2, 1, 2, 0), NONE, "callers expect another number of results"},
+      {4, I(ret_parts, 0, 2, 0), NONE,
+       "callers expect another number of results"},
+      {5, REGS(1, 1, 2), 1, "is a result of another kind than callers expect"},
+      {5, REGS(2, 3, 1), 3, "moves where it has no value"},
+  };
+  Sample s = parts();
+  each_is_flawed(&s, list, LENGTH(list));
+  s.part_count = 0;
+  is_flawed(&s, NONE, "callers expect another number of results");
+}
+
+/* What takes over the frame gives back what its callers expect. */
+static void test_results_of_tails(void **state) {
+  (void)state;
+  static const Spoilt list[] = {
+      {1, {.function = &alone}, NONE, "the callee gives other results"},
+      {1, {.function = &gives3}, NONE, "the callee gives other results"},
+      {0, I(tail_apply, 0, 1, 1), NONE, "a closure gives one result"},
+  };
+  Sample s = {.count = 2, .nregs = 2, .part_count = 2,
+              .part_counted = {true, false},
+              .units = {I(tail, 0, 1, 0), {.function = &gives2}}};
+  each_is_flawed(&s, list, LENGTH(list));
+  s.part_counted[1] = true;
+  is_flawed(&s, NONE, "the callee gives other results");
+  s.part_count = 0;
+  is_flawed(&s, NONE, "the callee gives other results");
+}
+
 /* --- Where paths meet --------------------------------------------------- */
 
 /* A cell's memory on one way, null on the other. */
@@ -363,6 +422,8 @@ int main(void) {
       cmocka_unit_test(test_headers),
       cmocka_unit_test(test_closures),
       cmocka_unit_test(test_lent_too_long),
+      cmocka_unit_test(test_results),
+      cmocka_unit_test(test_results_of_tails),
       cmocka_unit_test(test_meeting),
       cmocka_unit_test(test_null),
       cmocka_unit_test(test_operators),

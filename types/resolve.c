@@ -142,7 +142,13 @@ static const Expr *resolve_ident(Resolver *r, const Expr *e) {
   if (ctor) return ctor_value(r, e, ctor);
   bool dyn;
   OpId op = op_find(e->name->text, &dyn);
-  if (op == OP_COUNT || dyn) return unknown_ident(r, e->span, e->name);
+  if (op == OP_COUNT || dyn) {
+    if (!ptrmap_has(&r->type_vars, e->name) &&
+        !ptrmap_has(&r->no_dims, e->name))
+      return unknown_ident(r, e->span, e->name);
+    report_no_dim(r, e->span, e->name);
+    return resolve_error(r, e->span);
+  }
   Expr *made = node_like(r, e, EX_OP);
   made->op = op;
   return made;

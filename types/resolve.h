@@ -21,6 +21,7 @@ typedef struct Resolver {
   Scope *scope;
   PtrMap vars;         /* Name -> Var */
   PtrMap type_vars;    /* Name -> TypeVar */
+  PtrMap no_dims;      /* Names reported by report_no_dim */
   PtrMap dims;         /* TypeVar of a named dimension -> DimRead */
   VEC(Hidden) hidden;  /* undone when a scope ends */
   struct Homes *homes; /* of graph variables */
@@ -83,6 +84,8 @@ void declare_unit(Checker *c, Unit *unit, Scope *scope);
 /* The meaning of a written type; holes are inference variables of
  * undetermined level, named dimensions forms over their TypeVars. */
 const Type *resolve_type(Resolver *r, const TypeExpr *t);
+/* That the name is none of a dimension: once for each in a definition. */
+void report_no_dim(Resolver *r, Span span, const Name *name);
 /* New TypeVars for declared parameters, bound until the scope ends. */
 const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params);

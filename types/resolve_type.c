@@ -32,14 +32,24 @@ const TypeVar *const *resolve_type_params(Resolver *r, int count,
 
 static Dim resolve_dim(Resolver *r, const DimExpr *d);
 
+void report_no_dim(Resolver *r, Span span, const Name *name) {
+  if (ptrmap_has(&r->no_dims, name)) return;
+  ptrmap_put(&r->no_dims, name, (void *)name);
+  const TypeVar *var = ptrmap_get(&r->type_vars, name);
+  Diag *d = diag_error(r->p->diags, E0115, span,
+                       var ? "`%s` is declared as a type, not as a dimension"
+                           : "there is no dimension `%s`", name->text);
+  if (var) diag_note(d, var->span, "here");
+  diag_hint(d, var ? "a dimension is declared so: [%s: Dim]"
+                   : "declare it as a parameter: [%s: Dim]", name->text);
+}
+
 static Dim resolve_dim_name(Resolver *r, const DimExpr *d) {
   const TypeVar *var = ptrmap_get(&r->type_vars, d->name);
   if (var && var->is_dim) {
     return dim_named(types_dims(r->p->types), d->name, var);
   }
-  Diag *diag = diag_error(r->p->diags, E0115, d->span,
-                          "there is no dimension `%s`", d->name->text);
-  diag_hint(diag, "declare it as a parameter: [%s: Dim]", d->name->text);
+  report_no_dim(r, d->span, d->name);
   return DIM_ANY;
 }
 

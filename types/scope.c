@@ -12,6 +12,7 @@ void resolver_init(Resolver *r, Checker *c, Definition *def) {
                   .arena = &def->unit->arena, .scope = def->scope};
   ptrmap_init(&r->vars, c->mem);
   ptrmap_init(&r->type_vars, c->mem);
+  ptrmap_init(&r->no_dims, c->mem);
   ptrmap_init(&r->dims, c->mem);
   VEC_INIT(&r->hidden, c->mem);
   VEC_INIT(&r->watched, c->mem);
@@ -20,6 +21,7 @@ void resolver_init(Resolver *r, Checker *c, Definition *def) {
 void resolver_done(Resolver *r) {
   ptrmap_done(&r->vars);
   ptrmap_done(&r->type_vars);
+  ptrmap_done(&r->no_dims);
   ptrmap_done(&r->dims);
   VEC_DONE(&r->hidden);
   VEC_DONE(&r->watched);

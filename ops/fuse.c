@@ -49,6 +49,7 @@ int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands) {
                    .dtype = gives_bool(op) ? DT_BOOL : dtype};
   int count = op_arg_count(op_info((int)op));
   for (int i = 0; i < count && i < 3; i++) step.operands[i] = operands[i];
+  step.has_more = count > 2;
   return add_step(f, &step, dtype);
 }
 
@@ -62,7 +63,8 @@ int fuse_add_cast(Fuse *f, DType from, DType to, int operand) {
 int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
                     const double params[2]) {
   FuseStep step = {.op = op, .strip = elementwise_of(op, dtype).strip,
-                   .operands = {operand, -1, -1}, .dtype = dtype};
+                   .operands = {operand, -1, -1}, .dtype = dtype,
+                   .has_more = true};
   for (int i = 0; i < 2; i++) step.params[i] = bits_from_f64(dtype, params[i]);
   return add_step(f, &step, dtype);
 }
@@ -93,10 +95,11 @@ static bool slot_is_free(const Slot *slot, int step, size_t size) {
   return slot->until < step || (slot->until == step && slot->size == size);
 }
 
-bool fuse_finish(Fuse *f) {
+static bool find_slots(Fuse *f) {
   int last[FUSE_STEPS];
   Slot slots[FUSE_SLOTS];
   find_last_uses(f, last);
+  f->slots = 0;
   for (int k = 0; k < FUSE_SLOTS; k++) slots[k] = (Slot){.until = -1};
   for (int i = 0; i < f->steps; i++) {
     size_t size = dtype_size((DType)f->step[i].dtype);
@@ -105,7 +108,40 @@ bool fuse_finish(Fuse *f) {
     if (k == FUSE_SLOTS) return false;
     slots[k] = (Slot){last[i], size};
     f->step[i].slot = (int8_t)k;
+    if (f->slots <= k) f->slots = k + 1;
   }
+  return true;
+}
+
+/* Places while it runs: of inputs, of outputs, of slots. */
+enum {
+  OUTPUT_PLACE = FUSE_INPUTS,
+  SLOT_PLACE = OUTPUT_PLACE + FUSE_OUTPUTS,
+  PLACES = SLOT_PLACE + FUSE_SLOTS
+};
+
+static int place_of_result(const FuseStep *s) {
+  return s->output >= 0 ? OUTPUT_PLACE + s->output : SLOT_PLACE + s->slot;
+}
+
+/* What an operator does not take is read, but for nothing. */
+static int place_of_operand(const Fuse *f, int from) {
+  if (from < 0) return 0;
+  return from < FUSE_STEPS ? f->step[from].to : from - FUSE_STEPS;
+}
+
+static void find_places(Fuse *f) {
+  for (int i = 0; i < f->steps; i++) {
+    FuseStep *s = &f->step[i];
+    s->to = (uint8_t)place_of_result(s);
+    for (int k = 0; k < 3; k++)
+      s->from[k] = (uint8_t)place_of_operand(f, s->operands[k]);
+  }
+}
+
+bool fuse_finish(Fuse *f) {
+  if (!find_slots(f)) return false;
+  find_places(f);
   return f->outputs > 0;
 }
 
@@ -186,23 +222,25 @@ static bool grid_next(Grid *g, int64_t *index) {
 
 /* --- Running ------------------------------------------------------------- */
 
-/* Where an operand or a result lies along a run. */
+/* Where a value lies along a run, or a tile of one. */
 typedef struct Spot {
   char *data;
   int64_t step;     /* in elements, as strips want it */
-  int64_t advance;  /* bytes an element; 0: the same place for every tile */
 } Spot;
 
-typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value)];
+/* Apart by more than their size, so that the same elements of two never have
+ * the same place in a page: loads would wait for stores to the other. */
+typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value) + 320]
+    __attribute__((aligned(64)));
 
 typedef struct Run {
   const Fuse *fuse;
   OpCall *call;
   int failed;                /* which step did */
-  bool late;                 /* some output is written behind the last step */
-  bool direct[FUSE_OUTPUTS]; /* by the step that makes it */
-  Spot outputs[FUSE_OUTPUTS];
-  Spot spots[FUSE_STEPS + FUSE_INPUTS];
+  unsigned late;             /* outputs that are written behind the last step:
+                                until then they are in their slots */
+  Spot results[FUSE_OUTPUTS]; /* of those */
+  Spot places[PLACES];
 } Run;
 
 bool fuse_may_replace(const Fuse *f, int output, int input) {
@@ -224,15 +262,25 @@ static bool may_write(const Fuse *f, const OpCall *call, int output) {
   return true;
 }
 
-/* Steps write to their outputs, or to slots. */
-static void find_results(Run *r, Slots slots) {
-  const Fuse *f = r->fuse;
-  for (int i = 0; i < f->steps; i++) {
-    int output = f->step[i].output;
-    r->spots[i] = output >= 0 && r->direct[output]
-                      ? r->outputs[output]
-                      : (Spot){slots[f->step[i].slot], 1, 0};
-  }
+static DType output_dtype(const Fuse *f, int i) {
+  return (DType)f->step[f->output_step[i]].dtype;
+}
+
+static void run_init(Run *r, const Fuse *f, OpCall *call, char *slots) {
+  r->fuse = f;
+  r->call = call;
+  r->failed = -1;
+  r->late = 0;
+  for (int k = 0; k < f->slots; k++, slots += sizeof(Slots) / FUSE_SLOTS)
+    r->places[SLOT_PLACE + k] = (Spot){slots, 1};
+}
+
+static void set_output(Run *r, int i, Spot to) {
+  Spot *now = &r->places[OUTPUT_PLACE + i];
+  *now = to;
+  if (!(r->late >> i & 1)) return;
+  r->results[i] = to;
+  *now = r->places[SLOT_PLACE + r->fuse->step[r->fuse->output_step[i]].slot];
 }
 
 static bool step_fault(Run *r, int i, int code) {
@@ -245,88 +293,101 @@ static bool step_fault(Run *r, int i, int code) {
   return false;
 }
 
-static void set_operand(Strip *s, int k, const Spot *from, int64_t at) {
-  s->in[k] = from->data + at * from->advance;
-  s->step[k] = from->step;
-}
-
-static bool run_step(Run *r, int i, int64_t at, int64_t n) {
-  const FuseStep *step = &r->fuse->step[i];
-  const Spot *to = &r->spots[i];
+/* Without asking: a second operand that a step does not take is set, too. */
+static inline int run_step(const Spot *places, const FuseStep *step,
+                           int64_t n) {
   Strip s;
   s.n = n;
-  s.out = to->data + at * to->advance;
-  s.out_step = to->step;
-  for (int k = 0; k < 3 && step->operands[k] >= 0; k++)
-    set_operand(&s, k, &r->spots[step->operands[k]], at);
-  s.params[0] = step->params[0];
-  s.params[1] = step->params[1];
-  int code = step->strip(&s);
-  return code == 0 || step_fault(r, i, code);
+  s.out = places[step->to].data;
+  s.out_step = places[step->to].step;
+  s.in[0] = places[step->from[0]].data;
+  s.step[0] = places[step->from[0]].step;
+  s.in[1] = places[step->from[1]].data;
+  s.step[1] = places[step->from[1]].step;
+  if (step->has_more) {
+    s.in[2] = places[step->from[2]].data;
+    s.step[2] = places[step->from[2]].step;
+    memcpy(s.params, step->params, sizeof s.params);
+  }
+  return step->strip(&s);
 }
 
 /* Outputs that had to wait until their inputs were read. */
-static void store_late(const Run *r, int64_t at, int64_t n) {
-  for (int i = 0; i < r->fuse->outputs; i++) {
-    if (r->direct[i]) continue;
-    DType dtype = (DType)r->call->outs[i]->dtype;
-    const Spot *to = &r->outputs[i];
-    Strip s = {.n = n, .out = to->data + at * to->advance,
-               .out_step = to->step};
-    set_operand(&s, 0, &r->spots[r->fuse->output_step[i]], at);
+static void store_late(const Run *r, int64_t n) {
+  for (unsigned m = r->late; m; m &= m - 1) {
+    int i = __builtin_ctz(m);
+    DType dtype = output_dtype(r->fuse, i);
+    const Spot *from = &r->places[OUTPUT_PLACE + i], *to = &r->results[i];
+    Strip s = {.n = n, .out = to->data, .out_step = to->step,
+               .in = {from->data}, .step = {from->step}};
     elementwise_cast(dtype, dtype).strip(&s);
   }
 }
 
-static bool run_tiles(Run *r, int64_t count) {
+static bool run_tile(Run *r, int64_t n) {
   const Fuse *f = r->fuse;
-  for (int64_t at = 0; at < count; at += FUSE_TILE) {
-    int64_t n = count - at < FUSE_TILE ? count - at : FUSE_TILE;
-    if (op_stopped(r->call)) return false;
-    for (int i = 0; i < f->steps; i++)
-      if (!run_step(r, i, at, n)) return false;
-    if (r->late) store_late(r, at, n);
+  if (op_stopped(r->call)) return false;
+  for (int i = 0; i < f->steps; i++) {
+    int code = run_step(r->places, &f->step[i], n);
+    if (code) return step_fault(r, i, code);
   }
+  if (r->late) store_late(r, n);
   return true;
+}
+
+static void advance(Spot *p, DType dtype) {
+  p->data += p->step * (int64_t)dtype_size(dtype) * FUSE_TILE;
+}
+
+static void next_tile(Run *r) {
+  const Fuse *f = r->fuse;
+  for (int i = 0; i < f->inputs; i++)
+    advance(&r->places[i], (DType)f->input_dtype[i]);
+  for (int i = 0; i < f->outputs; i++)
+    advance(r->late >> i & 1 ? &r->results[i] : &r->places[OUTPUT_PLACE + i],
+            output_dtype(f, i));
+}
+
+static bool run_tiles(Run *r, int64_t count) {
+  for (; count > FUSE_TILE; count -= FUSE_TILE) {
+    if (!run_tile(r, FUSE_TILE)) return false;
+    next_tile(r);
+  }
+  return run_tile(r, count);
 }
 
 /* --- On tensors ---------------------------------------------------------- */
 
-static Spot spot_of(const Grid *g, int k, const Tensor *t) {
-  int64_t advance = g->rank ? g->steps[g->rank - 1][k] : 0;
-  return (Spot){g->data[k], advance / (int64_t)dtype_size(t->dtype), advance};
+static Spot place_on(const Grid *g, int k, DType dtype) {
+  int64_t bytes = g->rank ? g->steps[g->rank - 1][k] : 0;
+  return (Spot){g->data[k], bytes / (int64_t)dtype_size(dtype)};
 }
 
 /* Points at this run of the grid. */
-static void find_spots(Run *r, const Grid *g, Slots slots) {
+static void set_places(Run *r, const Grid *g) {
   const Fuse *f = r->fuse;
   for (int i = 0; i < f->inputs; i++)
-    r->spots[FUSE_INPUT(i)] = spot_of(g, i, r->call->args[i]);
+    r->places[i] = place_on(g, i, (DType)f->input_dtype[i]);
   for (int i = 0; i < f->outputs; i++)
-    r->outputs[i] = spot_of(g, f->inputs + i, r->call->outs[i]);
-  find_results(r, slots);
+    set_output(r, i, place_on(g, f->inputs + i, output_dtype(f, i)));
 }
 
 bool fuse_run(const Fuse *f, OpCall *call, int *step) {
-  Slots slots __attribute__((aligned(64)));
+  Slots slots;
   Run r;
   const Tensor *tensors[OPERANDS];
-  r.fuse = f;
-  r.call = call;
-  r.late = false;
-  r.failed = -1;
+  run_init(&r, f, call, slots[0]);
   for (int i = 0; i < f->inputs; i++) tensors[i] = call->args[i];
   for (int i = 0; i < f->outputs; i++) {
     tensors[f->inputs + i] = call->outs[i];
-    r.direct[i] = may_write(f, call, i);
-    r.late |= !r.direct[i];
+    if (!may_write(f, call, i)) r.late |= 1u << i;
   }
   if (tensor_count(call->outs[0]) == 0) return true;
   Grid g;
   grid_init(&g, tensors, f->inputs + f->outputs);
   int64_t index[RANK_MAX] = {0}, n = g.rank ? g.shape[g.rank - 1] : 1;
   do {
-    find_spots(&r, &g, slots);
+    set_places(&r, &g);
     if (!run_tiles(&r, n)) return *step = r.failed, false;
   } while (grid_next(&g, index));
   return true;
@@ -341,31 +402,20 @@ bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
   if (g.rank > 1) return false;
   line->n = g.rank ? g.shape[0] : 1;
   for (int k = 0; k < count; k++)
-    line->steps[k] = g.rank ? spot_of(&g, k, tensors[k]).step : 0;
+    line->steps[k] = place_on(&g, k, (DType)tensors[k]->dtype).step;
   return true;
-}
-
-static Spot spot_on(const FuseLine *line, int k, char *data, DType dtype) {
-  int64_t step = line->steps[k];
-  return (Spot){data, step, step * (int64_t)dtype_size(dtype)};
 }
 
 bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,
                    OpCall *call, int *step) {
-  Slots slots __attribute__((aligned(64)));
+  Slots slots;
   Run r;
-  r.fuse = f;
-  r.call = call;
-  r.late = false;
-  r.failed = -1;
-  for (int i = 0; i < f->inputs; i++)
-    r.spots[FUSE_INPUT(i)] =
-        spot_on(line, i, data[i], (DType)f->input_dtype[i]);
-  for (int i = 0; i < f->outputs; i++) {
-    DType dtype = (DType)f->step[f->output_step[i]].dtype;
-    r.outputs[i] = spot_on(line, f->inputs + i, data[f->inputs + i], dtype);
-    r.direct[i] = true;
-  }
-  find_results(&r, slots);
+  int inputs = f->inputs;
+  run_init(&r, f, call, slots[0]);
+  for (int i = 0; i < inputs; i++)
+    r.places[i] = (Spot){data[i], line->steps[i]};
+  for (int i = 0; i < f->outputs; i++)
+    r.places[OUTPUT_PLACE + i] =
+        (Spot){data[inputs + i], line->steps[inputs + i]};
   return run_tiles(&r, line->n) || (*step = r.failed, false);
 }

@@ -30,17 +30,20 @@ enum {
 #define FUSE_INPUT(i) (FUSE_STEPS + (i))
 
 typedef struct FuseStep {
-  OpId op;
   StripFn strip;
-  int operands[3];  /* -1: there is none */
+  uint8_t from[3];  /* where operands are found while it runs (fuse.c) */
+  uint8_t to;       /* and where the result goes */
   uint8_t dtype;    /* of the result */
   int8_t output;    /* which it is; -1: none */
   int8_t slot;
+  bool has_more;    /* than two operands: a third, or params */
+  OpId op;
+  int operands[3];  /* -1: there is none */
   Value params[2];
 } FuseStep;
 
 typedef struct Fuse {
-  int inputs, outputs, steps;
+  int inputs, outputs, steps, slots;
   uint8_t input_dtype[FUSE_INPUTS], output_step[FUSE_OUTPUTS];
   FuseStep step[FUSE_STEPS];  /* a copy to keep ends with the last in use */
 } Fuse;

@@ -71,10 +71,11 @@ int attr_word(const Attrs *attrs, AttrName name) {
   const AttrValue *v = attr_get(attrs, name);
   const char *p = attrs->op->attrs[v - attrs->values].words;
   for (int i = 0;; i++) {
-    size_t len = strcspn(p, "|");
-    if (strncmp(v->text, p, len) == 0 && !v->text[len]) return i;
-    if (!p[len]) return -1;
-    p += len + 1;
+    const char *text = v->text;
+    while (*text && *text == *p) text++, p++;
+    if (!*text && (!*p || *p == '|')) return i;
+    while (*p && *p != '|') p++;
+    if (!*p++) return -1;
   }
 }
 

@@ -134,9 +134,12 @@ static void tile_fours(const Tile *t) {
                        const char *src, int64_t src_stride,   \
                        int64_t n) {                           \
     T *to = (T *)dst;                                         \
-    const T *from = (const T *)src;                           \
-    for (int64_t i = 0; i < n; i++)                           \
-      to[i * dst_stride] = from[i * src_stride];              \
+    const T *from = (const T *)src, one = *from;              \
+    if (dst_stride == 1 && src_stride == 0)                   \
+      for (int64_t i = 0; i < n; i++) to[i] = one;            \
+    else                                                      \
+      for (int64_t i = 0; i < n; i++)                         \
+        to[i * dst_stride] = from[i * src_stride];            \
   }
 COPY_STRIDED(uint8_t)
 COPY_STRIDED(uint16_t)

@@ -284,15 +284,18 @@ bool kernel_gather(OpCall *call) {
  * Index number i, of those that the trailing axes of `indices` hold, names
  * the part of a tensor at (indices[0, i], ..., indices[n-1, i]). */
 
-static bool part_at(OpCall *call, const Tensor *t, int batch, int64_t i,
-                    Tensor *part) {
+enum { PARTS_NEAR = 1 << 20 };  /* bytes that are copied without a look up */
+
+static bool offset_at(OpCall *call, const Tensor *t, int batch, int64_t i,
+                      int64_t *offset) {
   const Tensor *indices = call->args[1];
   int64_t n = indices->shape[0], count = tensor_count(indices) / n;
-  int64_t in_batch = count, offset = 0, rest;
+  int64_t in_batch = count, rest;
+  *offset = 0;
   for (int k = 0; k < batch; k++) in_batch /= indices->shape[k + 1];
   rest = i / in_batch;
   for (int k = batch - 1; k >= 0; k--) {
-    offset += rest % t->shape[k] * t->strides[k];
+    *offset += rest % t->shape[k] * t->strides[k];
     rest /= t->shape[k];
   }
   for (int k = 0; k < n; k++) {
@@ -300,21 +303,45 @@ static bool part_at(OpCall *call, const Tensor *t, int batch, int64_t i,
     int axis = batch + k;
     if (at < 0 || at >= t->shape[axis])
       return out_of_range(call, at, t->shape[axis]);
-    offset += at * t->strides[axis];
+    *offset += at * t->strides[axis];
   }
-  int named = batch + (int)n;
-  geometry_set(part, t, t->rank - named, t->shape + named, t->strides + named,
-               offset);
   return true;
 }
 
-/* Row i of a contiguous tensor whose last axes have the shape of `part`. */
-static void row_like(const Tensor *t, int64_t i, const Tensor *part,
-                     Tensor *row) {
+/* Parts of a tensor that indices name, and the rows of a contiguous one that
+ * they meet there. */
+typedef struct Parts {
+  Tensor part, row;
+  char *first_part, *first_row;
+  size_t size, bytes;   /* of an element, of a row */
+  bool dense;           /* both are runs of elements */
+} Parts;
+
+static void parts_init(Parts *p, const Tensor *t, int named,
+                       const Tensor *rows) {
+  int rank = t->rank - named;
   int64_t strides[RANK_MAX];
-  strides_row_major(part->rank, part->shape, strides);
-  geometry_set(row, t, part->rank, part->shape, strides,
-               i * tensor_count(part));
+  strides_row_major(rank, t->shape + named, strides);
+  geometry_set(&p->part, t, rank, t->shape + named, t->strides + named, 0);
+  geometry_set(&p->row, rows, rank, t->shape + named, strides, 0);
+  p->first_part = t->data;
+  p->first_row = rows->data;
+  p->size = dtype_size(t->dtype);
+  p->bytes = tensor_bytes(&p->row);
+  p->dense = tensor_is_contiguous(&p->part);
+}
+
+/* The part at that offset, in elements, and row i. */
+static void parts_move(Parts *p, int64_t offset, int64_t i) {
+  p->part.data = p->first_part + offset * (int64_t)p->size;
+  p->row.data = p->first_row + i * (int64_t)p->bytes;
+}
+
+static bool parts_copy(const OpCall *call, const Parts *p, Tensor *to,
+                       const Tensor *from) {
+  if (!p->dense || p->bytes > PARTS_NEAR) return copy_into(call, to, from);
+  memcpy(to->data, from->data, p->bytes);
+  return true;
 }
 
 bool kernel_gather_nd(OpCall *call) {
@@ -324,13 +351,14 @@ bool kernel_gather_nd(OpCall *call) {
   if (tensor_count(out) == 0) return true;
   if (indices->shape[0] == 0)
     return op_fault(call, E0607, "indices without coordinates");
-  int64_t count = tensor_count(indices) / indices->shape[0];
+  int64_t count = tensor_count(indices) / indices->shape[0], offset;
+  Parts p;
+  parts_init(&p, call->args[0], batch + (int)indices->shape[0], out);
   for (int64_t i = 0; i < count; i++) {
-    Tensor part, to;
-    if (op_stopped(call) || !part_at(call, call->args[0], batch, i, &part))
+    if (op_stopped(call) || !offset_at(call, call->args[0], batch, i, &offset))
       return false;
-    row_like(out, i, &part, &to);
-    if (!copy_into(call, &to, &part)) return false;
+    parts_move(&p, offset, i);
+    if (!parts_copy(call, &p, &p.row, &p.part)) return false;
   }
   return true;
 }
@@ -343,43 +371,43 @@ static OpId scatter_mode(const OpCall *call, AttrName name) {
   return modes[attr_word(call->attrs, name)];
 }
 
-/* part = part op update */
-static bool scatter_one(OpCall *call, OpId op, Tensor *part,
-                        const Tensor *update) {
-  if (op == OP_COPY) {
-    if (!copy_into(call, part, update)) return false;
-    return true;
-  }
+/* part = part op row */
+static bool scatter_one(OpCall *call, OpId op, Parts *p) {
+  if (op == OP_COPY) return parts_copy(call, p, &p->part, &p->row);
   OpCall one = *call;
-  one.args = (const Tensor *[]){part, update};
+  one.args = (const Tensor *[]){&p->part, &p->row};
   one.arg_count = 2;
-  one.outs = &part;
-  return elementwise_run(&one, elementwise_of(op, part->dtype).strip, NULL);
+  one.outs = (Tensor *[]){&p->part};
+  return elementwise_run(&one, elementwise_of(op, p->part.dtype).strip, NULL);
+}
+
+static bool scatter_rows(OpCall *call, OpId op, Tensor *out,
+                         const Tensor *rows) {
+  const Tensor *indices = call->args[1];
+  int64_t count = tensor_count(indices) / indices->shape[0], offset;
+  Parts p;
+  parts_init(&p, out, (int)indices->shape[0], rows);
+  for (int64_t i = 0; i < count; i++) {
+    if (op_stopped(call) || !offset_at(call, out, 0, i, &offset)) return false;
+    parts_move(&p, offset, i);
+    if (!scatter_one(call, op, &p)) return false;
+  }
+  return true;
 }
 
 bool kernel_scatter_nd(OpCall *call) {
-  const Tensor *indices = call->args[1], *updates = call->args[2];
-  Tensor *out = call->outs[0], *copy = NULL;
+  const Tensor *updates = call->args[2];
   OpId op = scatter_mode(call, ATTR_mode);
-  if (!copy_unless_same(call, out, call->args[0])) return false;
+  if (!copy_unless_same(call, call->outs[0], call->args[0])) return false;
   if (tensor_count(updates) == 0) return true;
-  if (indices->shape[0] == 0)
+  if (call->args[1]->shape[0] == 0)
     return op_fault(call, E0607, "indices without coordinates");
-  if (!tensor_is_contiguous(updates)) {
-    copy = tensor_copy(call->heap, updates);
-    if (!copy) return op_out_of_memory(call);
-    updates = copy;
-  }
-  int64_t count = tensor_count(indices) / indices->shape[0];
-  bool ok = true;
-  for (int64_t i = 0; ok && i < count; i++) {
-    Tensor part, update;
-    ok = !op_stopped(call) && part_at(call, out, 0, i, &part);
-    if (!ok) break;
-    row_like(updates, i, &part, &update);
-    ok = scatter_one(call, op, &part, &update);
-  }
-  if (copy) tensor_drop(call->heap, copy);
+  if (tensor_is_contiguous(updates))
+    return scatter_rows(call, op, call->outs[0], updates);
+  Tensor *copy = tensor_copy(call->heap, updates);
+  if (!copy) return op_out_of_memory(call);
+  bool ok = scatter_rows(call, op, call->outs[0], copy);
+  tensor_drop(call->heap, copy);
   return ok;
 }
 
@@ -399,6 +427,15 @@ static bool advanced_part(OpCall *call, int rank, int64_t i, Tensor *part) {
   }
   *part = geometry_of(part, x->rank - n, part->shape + n, part->strides + n, 0);
   return true;
+}
+
+/* Row i of a contiguous tensor whose last axes have the shape of `part`. */
+static void row_like(const Tensor *t, int64_t i, const Tensor *part,
+                     Tensor *row) {
+  int64_t strides[RANK_MAX];
+  strides_row_major(part->rank, part->shape, strides);
+  geometry_set(row, t, part->rank, part->shape, strides,
+               i * tensor_count(part));
 }
 
 bool kernel_adv_index(OpCall *call) {

@@ -39,8 +39,9 @@ void arena_reset(Arena *a) {
     arena_done(a);
     return;
   }
-  memset(c + 1, 0, (size_t)(a->next - (char *)(c + 1)));
-  a->next = (char *)(c + 1);
+  size_t used = (size_t)(a->next - (char *)(c + 1));
+  if (used) memset(c + 1, 0, used);
+  a->next -= used;
 }
 
 static ArenaChunk *chunk_new(Mem *mem, size_t size) {

@@ -28,7 +28,7 @@ Plan *plan_renew(Plans *p, uint32_t number, size_t size);
 
 /* Is the tensor's geometry as written at `key`?  Its rank is known. */
 static inline bool geometry_is(const Tensor *t, const int64_t *key) {
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0, rank = t->rank; i < rank; i++) {
     if (t->shape[i] != key[2 * i] || t->strides[i] != key[2 * i + 1]) {
       return false;
     }

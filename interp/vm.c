@@ -27,6 +27,11 @@
 #define JUMP(units) do { pc += (units); DISPATCH(); } while (0)
 #define RARELY(condition) __builtin_expect((condition), 0)
 
+/* The length of an instruction with a site, and a list of its registers. */
+#define SITE_UNITS(Site)                                     \
+  (2 + (unsigned)(((const Site *)pc[1].data)->source_count + \
+                  ((const Site *)pc[1].data)->out_count + 3) / 4)
+
 /* The loop's state goes to the session and comes back. */
 #define SAVE() (s->pc = pc, s->regs = R, s->frame_top = fp)
 #define LOAD() (pc = s->pc, R = s->regs, fp = s->frame_top)
@@ -407,8 +412,8 @@ dispatch:
   }
 
   /* --- Tensors, whatever needs types --- */
-  CASE(op): SLOW(vm_op(s, pc)); NEXT(ins_length(pc));
-  CASE(chain): SLOW(vm_chain(s, pc)); NEXT(ins_length(pc));
+  CASE(op): SLOW(vm_op(s, pc)); NEXT(SITE_UNITS(OpSite));
+  CASE(chain): SLOW(vm_chain(s, pc)); NEXT(SITE_UNITS(ChainSite));
   CASE(special): SLOW(vm_special(s, pc)); NEXT(ins_length(pc));
   CASE(scalar1): SLOW(vm_scalar(s, pc, 1)); NEXT(2);
   CASE(scalar2): SLOW(vm_scalar(s, pc, 2)); NEXT(2);

@@ -11,14 +11,21 @@
 
 enum { OPERANDS = FUSE_INPUTS + FUSE_OUTPUTS };
 
+/* Where an input's first element is. */
+typedef struct InputPlace {
+  enum { ON_BITS, AT_OFFSET, AT_ROW } kind;
+  int64_t bytes;               /* from the source's first element; a row's */
+} InputPlace;
+
 typedef struct ChainPlan {
   Plan plan;
   bool together;               /* the members run as one */
   bool is_line;
   uint8_t rank;                /* of the results */
   int64_t shape[RANK_MAX];
+  int64_t count;               /* of a result's elements */
   uint16_t over[FUSE_OUTPUTS]; /* sources that a result may replace */
-  int64_t offset[FUSE_INPUTS]; /* bytes from the source's first element */
+  InputPlace places[FUSE_INPUTS];
   FuseLine line;
   int64_t key[];               /* each source's geometry */
 } ChainPlan;
@@ -58,8 +65,9 @@ static void write_key(const Chain *c) {
 
 static bool plan_fits(const Chain *c) {
   const int64_t *key = c->plan->key;
-  for (int i = 0; i < c->site->source_count; i++) {
-    if (!is_tensor(c, i)) continue;
+  const OpSource *source = c->site->sources;
+  for (int i = 0; i < c->site->source_count; i++, source++) {
+    if (source->kind != FROM_TENSOR) continue;
     const Tensor *t = source_of(c, i)->tensor;
     if (!geometry_is(t, key)) return false;
     key += 2 * t->rank;
@@ -68,14 +76,15 @@ static bool plan_fits(const Chain *c) {
 }
 
 /* Which row an input is; -1: there are none. */
-static int64_t row_number(const Chain *c, ChainInput in, int64_t n) {
-  DType dtype = c->site->sources[in.index].dtype;
-  int64_t at = bits_to_i64(dtype, *source_of(c, in.index));
+static int64_t row_number(const Chain *c, const ChainInput *in, int64_t n) {
+  DType dtype = c->site->sources[in->index].dtype;
+  const Value *v = source_of(c, in->index);
+  int64_t at = dtype == DT_INT32 ? v->i32 : bits_to_i64(dtype, *v);
   return at < 0 && n > 0 ? 0 : at >= n ? n - 1 : at;
 }
 
 static bool row_view(const Chain *c, ChainInput in, Tensor *view) {
-  int64_t at = row_number(c, in, view->shape[in.axis]);
+  int64_t at = row_number(c, &in, view->shape[in.axis]);
   if (at < 0) return false;
   *view = geometry_slice(view, in.axis, at, 1);
   view->rank--;
@@ -155,7 +164,6 @@ static bool find_shape(const Chain *c, const Tensor *views) {
   Shape steps[FUSE_STEPS];
   const Tensor *args[FUSE_INPUTS];
   int rank;
-  int64_t count;
   for (int i = 0; i < f->inputs; i++) args[i] = &views[i];
   if (!step_shapes(f, views, steps) ||
       !fuse_shape(f, args, &rank, c->plan->shape)) {
@@ -167,7 +175,8 @@ static bool find_shape(const Chain *c, const Tensor *views) {
       return false;
     }
   }
-  return shape_count(rank, c->plan->shape, &count) && count > 0;
+  return shape_count(rank, c->plan->shape, &c->plan->count) &&
+         c->plan->count > 0;
 }
 
 /* Is the input all of its source, which no other input shows? */
@@ -188,6 +197,17 @@ static bool may_replace(const Chain *c, const Tensor *out, int output,
          fuse_may_replace(c->site->fuse, output, input);
 }
 
+static InputPlace input_place(const Chain *c, int i, const Tensor *view) {
+  ChainInput in = c->site->inputs[i];
+  if (!is_tensor(c, in.source)) return (InputPlace){.kind = ON_BITS};
+  const Tensor *t = source_of(c, in.source)->tensor;
+  if (in.view && !in.parts) {
+    int64_t size = (int64_t)dtype_size(t->dtype);
+    return (InputPlace){AT_ROW, t->strides[in.axis] * size};
+  }
+  return (InputPlace){AT_OFFSET, view->data - t->data};
+}
+
 static void find_places(const Chain *c, const Tensor *views) {
   const ChainSite *site = c->site;
   const Fuse *f = site->fuse;
@@ -195,12 +215,8 @@ static void find_places(const Chain *c, const Tensor *views) {
   Tensor outs[FUSE_OUTPUTS];
   char nothing;
   for (int i = 0; i < f->inputs; i++) {
-    ChainInput in = site->inputs[i];
     tensors[i] = &views[i];
-    if (in.view && in.parts) {
-      const Tensor *whole = source_of(c, in.source)->tensor;
-      c->plan->offset[i] = views[i].data - whole->data;
-    }
+    c->plan->places[i] = input_place(c, i, &views[i]);
   }
   for (int o = 0; o < f->outputs; o++) {
     outs[o] = tensor_on_data((DType)f->step[f->output_step[o]].dtype,
@@ -238,7 +254,7 @@ static Tensor *replaced(Chain *c, int o) {
     int source = __builtin_ctz(m);
     Tensor *t = source_of(c, source)->tensor;
     if (!obj_unshared(&t->obj) || !t->buffer || !buffer_writable(t->buffer) ||
-        tensor_bytes(t) < t->buffer->size / 2) {
+        (size_t)c->plan->count * dtype_size(t->dtype) < t->buffer->size / 2) {
       continue;
     }
     c->taken &= ~(1u << source);
@@ -298,13 +314,13 @@ static bool failed(Chain *c, const OpCall *call, Span span) {
 }
 
 static char *input_data(const Chain *c, int i) {
-  ChainInput in = c->site->inputs[i];
-  const Value *v = source_of(c, in.source);
-  if (!is_tensor(c, in.source)) return (char *)v;
-  const Tensor *t = v->tensor;
-  if (!in.view || in.parts) return t->data + c->plan->offset[i];
-  int64_t at = row_number(c, in, t->shape[in.axis]);
-  return t->data + at * t->strides[in.axis] * (int64_t)dtype_size(t->dtype);
+  const ChainInput *in = &c->site->inputs[i];
+  const InputPlace *place = &c->plan->places[i];
+  const Value *v = source_of(c, in->source);
+  if (place->kind == AT_OFFSET) return v->tensor->data + place->bytes;
+  if (place->kind == ON_BITS) return (char *)v;
+  int64_t at = row_number(c, in, v->tensor->shape[in->axis]);
+  return v->tensor->data + at * place->bytes;
 }
 
 static bool run_line(Chain *c, const Outs *outs, OpCall *call, int *step) {

@@ -77,23 +77,24 @@ static void add_fields(Operands *o, const Type *type, const Value *v) {
   }
 }
 
+static void add_source(Operands *o, const OpSource *source, const Value *v) {
+  if (source->kind == FROM_TUPLE) add_fields(o, source->type, v);
+  else if (source->view.rank > 0) add_view(o, source, v);
+  else add_operand(o, source->type, v);
+}
+
 /* `taken` has a bit for each source that the instruction drops. */
 static void gather(const Session *s, const OpSite *site, const uint16_t *list,
                    unsigned taken, Operands *o) {
-  for (int i = 0; i < site->source_count; i++) {
+  for (int i = 0; i < site->source_count; i++, taken >>= 1) {
     const Value *v = &s->regs[list[i]];
     const OpSource *source = &site->sources[i];
-    if (source->kind == FROM_TUPLE) {
-      add_fields(o, source->type, v);
+    if (source->kind != FROM_TENSOR || source->view.rank > 0) {
+      add_source(o, source, v);
       continue;
     }
-    if (source->view.rank > 0) {
-      add_view(o, source, v);
-      continue;
-    }
-    bool ends = i < TAKES_MAX && taken >> i & 1;
-    if (ends && o->count < 32) o->ending |= 1u << o->count;
-    add_operand(o, source->type, v);
+    if (o->count < 32) o->ending |= (taken & 1) << o->count;
+    o->args[o->count++] = v->tensor;
   }
 }
 
@@ -116,9 +117,11 @@ static bool plan_fits(const OpPlan *plan, const Operands *o) {
   const int64_t *key = plan->key;
   for (int i = 0; i < o->count; i++) {
     const Tensor *t = o->args[i];
-    for (int k = 0; k < t->rank; k++) {
-      if (t->shape[k] != *key++) return false;
+    int rank = t->rank;
+    for (int k = 0; k < rank; k++) {
+      if (t->shape[k] != key[k]) return false;
     }
+    key += rank;
   }
   return true;
 }

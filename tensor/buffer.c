@@ -13,16 +13,19 @@ enum {
 _Static_assert(sizeof(Buffer) <= LINE, "the header must fit in one line");
 _Static_assert((int)CLASSES_KEPT <= (int)BUFFER_CLASSES, "one list a class");
 
+/* The least that has room, or CLASSES_KEPT. */
 static int size_class(size_t size) {
-  int class = 0;
-  while (class < CLASSES_KEPT && (size_t)LINE << class < size) class++;
-  return class;
+  if (size <= LINE) return 0;
+  int class = 64 - __builtin_clzll((size - 1) / LINE);
+  return class < CLASSES_KEPT ? class : CLASSES_KEPT;
 }
 
-/* The bytes of the block that holds a buffer of this size. */
-static size_t block_size(size_t size) {
-  int class = size_class(size);
+/* The bytes of the block that holds a buffer of this size, of that class. */
+static size_t class_bytes(int class, size_t size) {
   return LINE + (class < CLASSES_KEPT ? (size_t)LINE << class : size);
+}
+static size_t block_size(size_t size) {
+  return class_bytes(size_class(size), size);
 }
 
 /* --- Heaps --------------------------------------------------------------- */
@@ -51,13 +54,13 @@ static Buffer *take_spare(Heap *h, size_t size) {
   Buffer *b = class < CLASSES_KEPT ? h->spare[class] : NULL;
   if (!b) return NULL;
   h->spare[class] = b->owner;
-  h->spare_bytes -= block_size(size);
+  h->spare_bytes -= class_bytes(class, size);
   return b;
 }
 
 static void give_spare(Heap *h, Buffer *b) {
   int class = size_class(b->size);
-  size_t bytes = block_size(b->size);
+  size_t bytes = class_bytes(class, b->size);
   if (class == CLASSES_KEPT || bytes > SPARE_MAX - h->spare_bytes) {
     mem_free_aligned(h->mem, b, bytes);
     return;
@@ -104,11 +107,16 @@ Buffer *buffer_borrow(Heap *h, const void *data, size_t size,
   return b;
 }
 
+/* Whoever holds the only reference need not lock the line to let it go. */
+static bool is_last(Buffer *b) {
+  int32_t count = atomic_load_explicit(&b->count, memory_order_acquire);
+  assert(count > 0);
+  return count == 1 || atomic_fetch_sub_explicit(&b->count, 1,
+                                                 memory_order_acq_rel) == 1;
+}
+
 void buffer_drop(Heap *h, Buffer *b) {
-  int32_t before =
-      atomic_fetch_sub_explicit(&b->count, 1, memory_order_acq_rel);
-  assert(before > 0);
-  if (before > 1) return;
+  if (!is_last(b)) return;
   BufferExtra *extra = b->packed;
   if (extra) extra->release(extra, h->mem);
   if (b->flags & BUFFER_FOREIGN) {

@@ -86,16 +86,43 @@ static Tensor *header_take(Heap *h, DType dtype, Buffer *buffer, char *data) {
   return t;
 }
 
-Tensor *tensor_new(Heap *h, DType dtype, int rank, const int64_t *shape) {
+/* Both at once, when there are elements; false also when they are too many. */
+static bool set_row_major(Tensor *t, int rank, const int64_t *shape,
+                          int64_t *count) {
+  *count = 1;
+  t->rank = (uint8_t)rank;
+  for (int i = rank - 1; i >= 0; i--) {
+    t->shape[i] = shape[i];
+    t->strides[i] = *count;
+    if (shape[i] <= 0 || __builtin_mul_overflow(*count, shape[i], count))
+      return false;
+  }
+  return true;
+}
+
+/* Sets the geometry and the bytes of its elements. */
+static bool set_new_geometry(Tensor *t, int rank, const int64_t *shape,
+                             size_t *bytes) {
   int64_t count;
+  if (rank > RANK_MAX) return false;
+  if (!set_row_major(t, rank, shape, &count)) {
+    if (!shape_count(rank, shape, &count)) return false;
+    set_geometry(t, rank, shape, NULL);
+  }
+  return size_in_bytes(t->dtype, count, bytes);
+}
+
+Tensor *tensor_new(Heap *h, DType dtype, int rank, const int64_t *shape) {
   size_t bytes;
-  if (rank > RANK_MAX || !shape_count(rank, shape, &count)) return NULL;
-  if (!size_in_bytes(dtype, count, &bytes)) return NULL;
-  Buffer *buffer = buffer_new(h, bytes);
-  if (!buffer) return NULL;
-  Tensor *t = header_take(h, dtype, buffer, buffer->data);
-  if (t) set_geometry(t, rank, shape, NULL);
-  return t;
+  Tensor *t = header_take(h, dtype, NULL, NULL);
+  if (!t) return NULL;
+  if (set_new_geometry(t, rank, shape, &bytes) &&
+      (t->buffer = buffer_new(h, bytes))) {
+    t->data = t->buffer->data;
+    return t;
+  }
+  tensor_free(h, t);
+  return NULL;
 }
 
 Tensor *tensor_zeros(Heap *h, DType dtype, int rank, const int64_t *shape) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/name.h"
 #include "repl/cli.h"
 
 typedef enum FlagKind { SET, TEXT, LIST, COUNT, THREADS, SIZE, SECONDS,
@@ -113,12 +114,23 @@ static bool usage(const char *command, const char *problem, const char *word) {
   return false;
 }
 
+/* With the nearest flag that the command takes. */
+static bool unknown_flag(int command, const char *name, const char *word) {
+  Suggestion near = suggestion_for(word);
+  for (int i = 0; i < FLAG_COUNT; i++)
+    if (flags[i].commands & command) suggestion_offer(&near, flags[i].text);
+  if (!near.best) return usage(name, "unknown flag", word);
+  fprintf(stderr, "rly: unknown flag `%s`; did you mean `%s`?\n", word,
+          near.best);
+  return false;
+}
+
 /* One flag at argv[*i]; *i moves past its value. */
 static bool parse_flag(int command, const char *name, int argc, char **argv,
                        int *i, Cli *cli) {
   const char *word = argv[*i], *value;
   const Flag *f = find_flag(word, &value);
-  if (!f) return usage(name, "unknown flag", word);
+  if (!f) return unknown_flag(command, name, word);
   if (!(f->commands & command))
     return usage(name, "this command does not take", word);
   if (!f->value && value) return usage(name, "no value goes with", word);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/name.h"
 #include "repl/cli.h"
 
 typedef struct Command {
@@ -39,6 +40,20 @@ static const Command *find_command(const char *name) {
   return NULL;
 }
 
+static const char *near_command(const char *word) {
+  Suggestion near = suggestion_for(word);
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    suggestion_offer(&near, commands[i].name);
+  return near.best;
+}
+
+static void say_no_command(const char *word) {
+  const char *near = near_command(word);
+  fprintf(stderr, "rly: no command `%s`", word);
+  if (near) fprintf(stderr, "; did you mean `%s`?", near);
+  fputc('\n', stderr);
+}
+
 /* --- Help --------------------------------------------------------------- */
 
 static void help_on(const Command *c) {
@@ -66,18 +81,26 @@ int command_help(const Cli *cli) {
   }
   const Command *c = find_command(cli->words.items[0]);
   if (c) help_on(c);
-  else fprintf(stderr, "rly: no command `%s`\n", cli->words.items[0]);
+  else say_no_command(cli->words.items[0]);
   return c ? 0 : 1;
 }
 
 /* --- Dispatch ----------------------------------------------------------- */
 
-/* The command that the words ask for, and how many of them name it. */
+/* A misspelt command, rather than a script's name. */
+static bool is_misspelt(const char *word) {
+  return *word != '-' && !strpbrk(word, "./") && near_command(word) &&
+         access(word, F_OK);
+}
+
+/* The command that the words ask for, and how many of them name it; NULL: one
+ * that is misspelt. */
 static const Command *choose(int argc, char **argv, int *named) {
   *named = 0;
   if (argc == 0) return find_command(isatty(STDIN_FILENO) ? "repl" : "run");
   const Command *c = find_command(argv[0]);
   *named = c != NULL;
+  if (!c && is_misspelt(argv[0])) return NULL;
   return c ? c : find_command("run");
 }
 
@@ -111,7 +134,9 @@ int main(int argc, char **argv) {
   if (!choose_instruction_set()) return 1;
   int named;
   const Command *c = choose(argc - 1, argv + 1, &named);
-  int status = run_command(c, named, argc - 1 - named, argv + 1 + named);
+  int status = 1;
+  if (c) status = run_command(c, named, argc - 1 - named, argv + 1 + named);
+  else say_no_command(argv[1]);
   if (fflush(stdout)) return status ? status : 2;
   return status;
 }

@@ -124,6 +124,12 @@ gives(rly('--version'), 0, qr/^rly \d+\.\d+\.\d+\n\z/, '', '--version');
 gives(rly('--help'), 0, qr/^  rly check /m, '', '--help');
 gives(rly('help', 'run'), 0, qr/^  --entry NAME /m, '', 'help of a command');
 gives(rly('run', '--help'), 0, qr/^  --entry NAME /m, '', 'the same by flag');
+gives(rly('check', '--jsno', 'x'), 1, '', qr/did you mean `--json`\?/,
+      'a misspelt flag');
+gives(rly('chekc', 'x'), 1, '',
+      "rly: no command `chekc`; did you mean `check`?\n", 'a misspelt command');
+gives(rly('chekc.rly'), 1, '', qr/E0501.*chekc\.rly/, '... is no file');
+gives(rly('help', 'tset'), 1, '', qr/did you mean `test`\?/, 'nor for help');
 gives(rly('help', 'nothing'), 1, '', qr/no command `nothing`/,
       'of one that there is not');
 gives(rly(scratch('none.rly')), 1, '', qr/E0501.*none\.rly/, 'no such file');

@@ -247,6 +247,9 @@ rly_status rly_session_call_function(rly_session *s, const rly_function *f,
 /* Calls `entry` with the arguments bound to its parameters' names. */
 rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
                                   rly_value **result);
+/* Calls a value that is a function, such as one that another call gave. */
+rly_status rly_value_call(rly_value *function, int count,
+                          rly_value *const *args, rly_value **result);
 void rly_session_interrupt(rly_session *s);
 /* Leaves out what was added since the last run: a `let` of it has no value in
  * this session, which a use reports. */

@@ -296,20 +296,26 @@ static rly_status refuse_call(rly_session *s, const char *why) {
   return RLY_REFUSED;
 }
 
-static rly_status call(rly_session *s, const Global *g, int count,
-                       const Value *args, rly_value **result) {
-  Value v;
-  if (g->value->kind != EX_FN && !session_value(s->vm, g, &v))
-    return refuse_call(s, "the function's value was never computed");
-  RunStatus status = session_call(s->vm, g, count, args, &v);
+/* What a call came to: a handle on its value. */
+static rly_status give_take(rly_session *s, RunStatus status, const Type *type,
+                            Value v, rly_value **result) {
   if (status != RUN_OK) return status_of_run(status);
-  rly_value *handle = value_handle_take(s, g->type->result, v);
+  rly_value *handle = value_handle_take(s, type, v);
   if (!handle) {
     mem_raise_exhausted(&s->program->cx->mem);
     return session_failed(s, RLY_LIMIT);
   }
   *result = handle;
   return RLY_OK;
+}
+
+static rly_status call(rly_session *s, const Global *g, int count,
+                       const Value *args, rly_value **result) {
+  Value v;
+  if (g->value->kind != EX_FN && !session_value(s->vm, g, &v))
+    return refuse_call(s, "the function's value was never computed");
+  RunStatus status = session_call(s->vm, g, count, args, &v);
+  return give_take(s, status, g->type->result, v, result);
 }
 
 /* Equal types are one pointer; tensors may differ where a dimension is not
@@ -333,6 +339,19 @@ static bool are_own(const rly_session *s, int count, rly_value *const *args) {
   return true;
 }
 
+/* The values of the arguments; false after reporting what is wrong. */
+static bool take_arguments(rly_session *s, const Type *fn, int count,
+                           rly_value *const *args, Value *values) {
+  for (int i = 0; i < count; i++) {
+    if (!passes_as(args[i]->type, fn->args[i])) {
+      refuse_call(s, "an argument has the wrong type");
+      return false;
+    }
+    values[i] = args[i]->value;
+  }
+  return true;
+}
+
 static rly_status call_with(rly_session *s, const Global *g, int count,
                             rly_value *const *args, rly_value **result) {
   if (!g) return refuse_call(s, "no such function");
@@ -341,11 +360,7 @@ static rly_status call_with(rly_session *s, const Global *g, int count,
   rly_status started = session_start(s, true);
   if (started != RLY_OK) return started;
   Value values[count + 1];
-  for (int i = 0; i < count; i++) {
-    if (!passes_as(args[i]->type, g->type->args[i]))
-      return refuse_call(s, "an argument has the wrong type");
-    values[i] = args[i]->value;
-  }
+  if (!take_arguments(s, g->type, count, args, values)) return RLY_REFUSED;
   return call(s, g, count, values, result);
 }
 
@@ -371,6 +386,28 @@ rly_status rly_session_call_function(rly_session *s, const rly_function *f,
       !are_own(s, count, args) || !session_enter(s))
     return RLY_MISUSE;
   rly_status status = call_with(s, (const Global *)f, count, args, result);
+  session_leave(s);
+  return status;
+}
+
+static rly_status call_value(rly_session *s, const rly_value *f, int count,
+                             rly_value *const *args, rly_value **result) {
+  if (f->type->kind != TY_FN) return refuse_call(s, "this is no function");
+  if (f->type->count != count)
+    return refuse_call(s, "wrong number of arguments");
+  Value values[count + 1], v;
+  if (!take_arguments(s, f->type, count, args, values)) return RLY_REFUSED;
+  RunStatus status =
+      session_apply(s->vm, f->type, f->value, count, values, &v);
+  return give_take(s, status, f->type->result, v, result);
+}
+
+rly_status rly_value_call(rly_value *function, int count,
+                          rly_value *const *args, rly_value **result) {
+  rly_session *s = function ? function->session : NULL;
+  if (!result || !s || !are_own(s, count, args) || !session_enter(s))
+    return RLY_MISUSE;
+  rly_status status = call_value(s, function, count, args, result);
   session_leave(s);
   return status;
 }

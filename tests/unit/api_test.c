@@ -208,6 +208,47 @@ static void test_elements(void **state) {
   guest_end(&g);
 }
 
+/* A function that gives its closures, which share a cell. */
+static void test_value_call(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @counter(%by: int32) {\n"
+                        "  let %n = ref(0);\n"
+                        "  (fn (%k: int32) {\n"
+                        "     ref_write(%n, ref_read(%n) + %by * %k);\n"
+                        "     ref_read(%n)\n"
+                        "   }, fn () { ref_write(%n, 0) })\n"
+                        "}\n");
+  int32_t number = 3;
+  rly_value *v = rly_value_of_elements(g.session, "int32", 0, NULL, &number);
+  rly_value *pair = NULL, *r = NULL, *all[2] = {v, v};
+  assert_int_equal(rly_session_call(g.session, "counter", 1, &v, &pair),
+                   RLY_OK);
+  rly_value *add = rly_value_field(pair, 0), *reset = rly_value_field(pair, 1);
+  rly_value_free(pair);
+  for (int32_t i = 1; i <= 2; i++) {
+    assert_int_equal(rly_value_call(add, 1, &v, &r), RLY_OK);
+    assert_int_equal(*(const int32_t *)rly_value_elements(r), 9 * i);
+    rly_value_free(r);
+  }
+  assert_int_equal(rly_value_call(reset, 0, NULL, &r), RLY_OK);
+  assert_true(rly_value_is_unit(r));
+  assert_int_equal(rly_value_call(add, 2, all, &pair), RLY_REFUSED);
+  assert_int_equal(rly_value_call(add, 1, &r, &pair), RLY_REFUSED);
+  assert_int_equal(rly_value_call(v, 1, &v, &pair), RLY_REFUSED);
+  assert_int_equal(rly_value_call(NULL, 0, NULL, &pair), RLY_MISUSE);
+  assert_int_equal(rly_value_call(add, 1, NULL, &pair), RLY_MISUSE);
+  assert_int_equal(rly_value_call(add, 1, &v, NULL), RLY_MISUSE);
+  rly_value_free(r);
+  assert_int_equal(rly_value_call(add, 1, &v, &r), RLY_OK);
+  assert_int_equal(*(const int32_t *)rly_value_elements(r), 9);
+  rly_value_free(r);
+  rly_value_free(add);
+  rly_value_free(reset);
+  rly_value_free(v);
+  guest_end(&g);
+}
+
 static void on_show(void *data, rly_value *value) {
   char *text = rly_value_text(value);
   on_write(data, text, strlen(text));
@@ -1036,6 +1077,7 @@ int main(void) {
       cmocka_unit_test(test_signature),
       cmocka_unit_test(test_types),
       cmocka_unit_test(test_elements),
+      cmocka_unit_test(test_value_call),
       cmocka_unit_test(test_steps),
       cmocka_unit_test(test_parts),
       cmocka_unit_test(test_equality),

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/name.h"
 #include "repl/repl.h"
 
 typedef struct ReplCommand {
@@ -93,8 +94,10 @@ static void run_edit(Repl *r, const char *rest) {
   const char *last = r->last ? r->last : "";
   bool ok = write(fd, last, strlen(last)) == (ssize_t)strlen(last);
   close(fd);
-  char *text = ok && run_editor(path) ? read_file(path) : NULL;
+  ok = ok && run_editor(path);
+  char *text = ok ? read_file(path) : NULL;
   unlink(path);
+  if (!ok) repl_refuse("edit", "the editor failed, so nothing is entered");
   if (text && strspn(text, " \t\r\n") < strlen(text)) repl_submit(r, text);
   free(text);
 }
@@ -130,7 +133,7 @@ static const ReplCommand table[] = {
     {"step", "ITEMS", step_run, "show how they are evaluated, step by step"},
     {"dbg", "ITEMS", dbg_run, "evaluate, and show what each name is bound to"},
     {"time", "ITEMS", measure_time, "evaluate, and say how long it took"},
-    {"bench", "@NAME", measure_bench, "call a function of no parameters often"},
+    {"bench", "EXPR", measure_bench, "evaluate it, or call a function, often"},
     {"profile", "ITEMS", measure_profile, "evaluate, and say where time went"},
     {"cost", "EXPR", cost_run, "operations and bytes, before it runs"},
     {"plot", "[F.svg] EXPR", plot_run_plot, "draw a vector as a line"},
@@ -157,14 +160,31 @@ void repl_each_command(void (*visit)(void *data, const char *name),
   }
 }
 
+static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
+  bool needs = *c->args && *c->args != '[';
+  if (needs && !*rest) repl_refuse(c->name, "takes %s", c->args);
+  else c->run(r, rest);
+}
+
+static void say_no_command(const char *line, int n) {
+  char *word = strndup(line, (size_t)n);
+  Suggestion near = suggestion_for(word ? word : "");
+  for (int i = 0; i < TABLE_COUNT; i++)
+    suggestion_offer(&near, table[i].name);
+  fprintf(stderr, "no command `:%.*s`; ", n, line);
+  if (near.best) fprintf(stderr, "did you mean `:%s`?\n", near.best);
+  else fputs(":help lists them\n", stderr);
+  free(word);
+}
+
 /* A command may be shortened to any beginning. */
 void repl_command(Repl *r, const char *line) {
   size_t n = strcspn(line, " \t");
   const char *rest = line + n + strspn(line + n, " \t");
   for (int i = 0; i < TABLE_COUNT && n; i++)
     if (!strncmp(table[i].name, line, n)) {
-      table[i].run(r, rest);
+      run_command(r, &table[i], rest);
       return;
     }
-  fprintf(stderr, "no command `:%.*s`; :help lists them\n", (int)n, line);
+  say_no_command(line, (int)n);
 }

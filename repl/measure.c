@@ -31,21 +31,40 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Calls a function of no parameters again and again, for a second or so. */
-void measure_bench(Repl *r, const char *rest) {
+/* A function to call: the one that is named, or one of the expression, which is
+ * looked at by itself first.  To be freed; NULL after reporting. */
+static rly_value *function_of(Repl *r, const char *expr) {
+  bool named = *expr == '@' && !expr[strcspn(expr, " \t();")];
+  char *text = rly_program_type_of(r->host->program, expr, strlen(expr));
+  bool fine = text;
+  rly_text_free(r->host->cx, text);
+  if (!fine) host_report(r->host);
+  if (!fine || asprintf(&text, named ? "%s" : "fn () {\n%s\n}", expr) < 0)
+    return NULL;
+  rly_value *f = repl_value(r, text);
+  free(text);
+  return f;
+}
+
+/* Evaluates an expression, or calls a function of no parameters, again and
+ * again, for a second or so. */
+void measure_bench(Repl *r, const char *expr) {
   enum { MOST = 1000 };
+  rly_value *f = function_of(r, expr);
+  if (!f) return;
   double times[MOST], begun = now();
+  rly_status status = RLY_OK;
   int n = 0;
-  while (n < MOST && (n < 3 || now() - begun < 1)) {
+  while (n < MOST && status == RLY_OK && (n < 3 || now() - begun < 1)) {
     rly_value *v = NULL;
     double start = now();
-    rly_status status = rly_session_call(
-        r->session, rest + (*rest == '@'), 0, NULL, &v);
+    status = rly_value_call(f, 0, NULL, &v);
     times[n++] = now() - start;
     rly_value_free(v);
-    host_report(r->host);
-    if (status != RLY_OK) return;
   }
+  rly_value_free(f);
+  host_report(r->host);
+  if (status != RLY_OK) return;
   qsort(times, (size_t)n, sizeof *times, by_size);
   print_seconds("min ", times[0]);
   print_seconds(", median ", times[n / 2]);

@@ -100,7 +100,7 @@ void state_end(Repl *r);
 /* --- measure.c: what something costs ------------------------------------ */
 
 void measure_time(Repl *r, const char *items);
-void measure_bench(Repl *r, const char *name);
+void measure_bench(Repl *r, const char *expr);
 void measure_profile(Repl *r, const char *items);
 void measure_limit(Repl *r, const char *rest);
 

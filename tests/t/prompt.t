@@ -76,6 +76,27 @@ session(":step let %a = { print(7); ref(4) }\n"
         qr/\A7\n1 print .*\nthe end[^\n]*\n8\n%b : int32 = 3[^\n]*\n8\n9\n\z/s,
         '', 'what a stepper printed');
 
+# --- Mistakes -----------------------------------------------------------------
+
+session(":stae\n:zzzzz\n:load\n:info\n:type\n:bench 1 +\n:bench foo()\n",
+        '', <<'END', 'each is told what is amiss');
+no command `:stae`; did you mean `:state`?
+no command `:zzzzz`; :help lists them
+:load: takes FILE
+:info: takes NAME
+:type: takes EXPR
+<type>:1:4: error[E0004]: expected an expression, found the end of the text
+    1 | 1 +
+      |    ^
+<type>:1:1: error[E0103]: `foo` is no constructor and no operator
+    1 | foo()
+      | ^^^
+END
+session("let %w = [1f, 2f]\n:bench %w + %w\ndef \@f() { print(1); 2 }\n"
+            . ":bench 1 / 0\n:bench (1; 2)\n",
+        qr/^(?:min .*, median .* \(\d+ calls\)\n){2}\z/, qr/E0602/,
+        ':bench takes items');
+
 # --- What a name stands for ---------------------------------------------------
 
 session("$counter:effects \@step\n:effects \@step() + 1\n"

@@ -30,6 +30,22 @@ static float *some_floats(size_t n, uint64_t seed, bool special) {
   return x;
 }
 
+/* Elements of a dtype, among them its corners; no integer 0, which some
+ * operators refuse. */
+static void fill_elements(DType dtype, char *at, int64_t n, uint64_t seed) {
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t bits = unit_random(&seed);
+    int64_t small = (int64_t)(bits >> 8) % 50 - 25, wide = (int64_t)bits | 1;
+    double x = some_float(&seed, true) * (bits & 8 ? 1 : 30);
+    if (dtype == DT_FLOAT64) x *= 1 + (double)bits * 0x1p-64;
+    Value v = dtype_is_float(dtype) ? bits_from_f64(dtype, x)
+              : dtype == DT_BOOL    ? bits_from_i64(dtype, bits & 1)
+                                    : bits_from_i64(dtype, bits & 2 ? wide
+                                                    : small ? small : 1);
+    bits_store(dtype, at + i * (int64_t)dtype_size(dtype), v);
+  }
+}
+
 /* --- Every table of the machine ------------------------------------------ */
 
 typedef struct Case Case;
@@ -96,13 +112,15 @@ typedef struct Layout {
 typedef struct ProductCase {
   int64_t m, n, k;
   Layout layout;
-  float *a, *b;
+  DType from, to;
+  void *a, *b;
+  size_t memory;  /* that there is */
 } ProductCase;
 
-static Matrix matrix(float *data, int64_t rows, int64_t columns, bool turned,
-                     int gap) {
+static Matrix matrix(DType dtype, void *data, int64_t rows, int64_t columns,
+                     bool turned, int gap) {
   int64_t step = (turned ? rows : columns) + gap;
-  return (Matrix){.dtype = DT_FLOAT32, .data = (char *)data,
+  return (Matrix){.dtype = dtype, .data = data,
                   .row_step = turned ? 1 : step,
                   .column_step = turned ? step : 1};
 }
@@ -116,21 +134,31 @@ static void run_product(const Case *c, char *out) {
   const Layout *l = &p->layout;
   Product product = {
       .m = p->m, .n = p->n, .k = p->k,
-      .a = matrix(p->a, p->m, p->k, l->a_turned, l->gap),
-      .b = matrix(p->b, p->k, p->n, l->b_turned, l->gap),
-      .out = matrix((float *)out, p->m, p->n, l->out_turned, l->gap),
+      .a = matrix(p->from, p->a, p->m, p->k, l->a_turned, l->gap),
+      .b = matrix(p->from, p->b, p->k, p->n, l->b_turned, l->gap),
+      .out = matrix(p->to, out, p->m, p->n, l->out_turned, l->gap),
   };
+  Mem mem;
+  Heap heap;
+  heap_init(&heap, unit_mem(&mem));
+  mem.limit = p->memory;
   /* Two threads, where the build has them, against the reference's one. */
-  OpCall call = {.threads = simd_table() ? 2 : 1};
+  OpCall call = {.heap = &heap, .threads = simd_table() ? 2 : 1};
   assert_true(product_run(&call, &product));
+  heap_done(&heap);
+  unit_mem_done(&mem);
+}
+
+static void compare_case(const ProductCase *p, const char *what) {
+  compare(&(Case){run_product, p->to, (int64_t)room(p->m, p->n), p}, what);
 }
 
 static void compare_product(int64_t m, int64_t n, int64_t k, Layout layout,
                             bool special) {
-  ProductCase p = {m, n, k, layout, some_floats(room(m, k), 3, special),
-                   some_floats(room(k, n), 4, special)};
-  compare(&(Case){run_product, DT_FLOAT32, (int64_t)room(m, n), &p},
-          "product");
+  ProductCase p = {m, n, k, layout, DT_FLOAT32, DT_FLOAT32,
+                   some_floats(room(m, k), 3, special),
+                   some_floats(room(k, n), 4, special), SIZE_MAX};
+  compare_case(&p, "product");
   free(p.a);
   free(p.b);
 }
@@ -158,26 +186,66 @@ static void test_product_layouts(void **state) {
                       bits & 1);
 }
 
+/* Enough rows for long parts of panels, and so many that there are several;
+ * the same without memory for them. */
+static void test_product_long(void **state) {
+  (void)state;
+  static const int64_t shapes[][3] = {
+      {260, 20, 260}, {64, 33, 1100}, {1030, 9, 140}, {33, 140, 2100},
+  };
+  for (size_t i = 0; i < LENGTH(shapes); i++) {
+    int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
+    ProductCase p = {m, n, k, {0}, DT_FLOAT32, DT_FLOAT32,
+                     some_floats(room(m, k), 5, false),
+                     some_floats(room(k, n), 6, false), SIZE_MAX};
+    compare_case(&p, "long product");
+    p.layout = (Layout){true, true, true, 3};
+    compare_case(&p, "long product, turned");
+    p.memory = 0;
+    compare_case(&p, "long product without memory");
+    free(p.a);
+    free(p.b);
+  }
+}
+
+/* In types of 64 bits, which have no panels. */
+static void compare_wide(DType from, DType to, const int64_t shape[3],
+                         Layout layout) {
+  int64_t m = shape[0], n = shape[1], k = shape[2];
+  size_t size = dtype_size(from), a = room(m, k), b = room(k, n);
+  ProductCase p = {m, n, k, layout, from, to, malloc(a * size),
+                   malloc(b * size), SIZE_MAX};
+  assert_non_null(p.a);
+  assert_non_null(p.b);
+  fill_elements(from, p.a, (int64_t)a, 7);
+  fill_elements(from, p.b, (int64_t)b, 8);
+  compare_case(&p, dtype_name(to));
+  free(p.a);
+  free(p.b);
+}
+
+static void test_product_wide(void **state) {
+  (void)state;
+  static const DType dtypes[][2] = {
+      {DT_FLOAT64, DT_FLOAT64}, {DT_FLOAT32, DT_FLOAT64},
+      {DT_INT64, DT_INT64}, {DT_INT8, DT_INT64}, {DT_UINT64, DT_UINT64},
+  };
+  static const int64_t shapes[][3] = {
+      {1, 1, 300}, {1, 70, 129}, {7, 33, 257}, {17, 65, 128},
+      {9, 32, 0}, {40, 3, 40}, {8, 31, 1},
+  };
+  for (size_t t = 0; t < LENGTH(dtypes); t++)
+    for (size_t i = 0; i < LENGTH(shapes); i++)
+      for (int bits = 0; bits < 16; bits++)
+        compare_wide(dtypes[t][0], dtypes[t][1], shapes[i],
+                     (Layout){bits & 1, bits & 2, bits & 4, bits & 8 ? 3 : 0});
+}
+
 /* --- Element-wise -------------------------------------------------------- */
 
 enum { STRIP_LONGEST = 70, STEP_MOST = 3, OPERANDS = 3 };
 
 static const DType strip_dtypes[] = {DT_BOOL, DT_INT32, DT_INT64, DT_FLOAT32};
-
-/* Elements of a dtype, among them its corners; no integer 0, which some
- * operators refuse. */
-static void fill_elements(DType dtype, char *at, int64_t n, uint64_t seed) {
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t bits = unit_random(&seed);
-    int64_t small = (int64_t)(bits >> 8) % 50 - 25, wide = (int64_t)bits | 1;
-    float x = some_float(&seed, true) * (bits & 8 ? 1 : 30);
-    Value v = dtype == DT_FLOAT32 ? bits_from_f64(dtype, x)
-              : dtype == DT_BOOL  ? bits_from_i64(dtype, bits & 1)
-                                  : bits_from_i64(dtype, bits & 2 ? wide
-                                                  : small ? small : 1);
-    bits_store(dtype, at + i * (int64_t)dtype_size(dtype), v);
-  }
-}
 
 typedef struct StripCase {
   StripFn (*find)(const struct StripCase *c);
@@ -515,6 +583,8 @@ int main(void) {
       cmocka_unit_test(test_choice),
       cmocka_unit_test(test_product_lengths),
       cmocka_unit_test(test_product_layouts),
+      cmocka_unit_test(test_product_long),
+      cmocka_unit_test(test_product_wide),
       cmocka_unit_test_setup_teardown(test_strips, make_room, free_room),
       cmocka_unit_test_setup_teardown(test_casts, make_room, free_room),
       cmocka_unit_test(test_lines),

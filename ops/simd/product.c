@@ -12,8 +12,10 @@
 
 enum {
   BLOCK = 128,              /* rows of a panel: 32 KiB with PANEL columns */
-  ROWS_NEAR = 192,          /* rows of a, BLOCK wide, in the second level */
-  ELEMENTS_NEAR = 1 << 16,  /* of a that may stay there: 256 KiB */
+  BLOCK_LONG = 1024,        /* 256 KiB, in the second level */
+  ROWS_NEAR = 192,          /* rows of a, BLOCK_LONG wide, beside them */
+  ROWS_FAR = 1024,          /* in the third level */
+  ELEMENTS_NEAR = 1 << 16,  /* of a that may stay in the second: 256 KiB */
 };
 
 /* --- Copying panels from a matrix ---------------------------------------- */
@@ -86,6 +88,8 @@ Panels panels_of_matrix(const Matrix *b) {
   return (Panels){.fill = fill_from_matrix, .source = b};
 }
 
+static int64_t at_most(int64_t a, int64_t most) { return a < most ? a : most; }
+
 /* --- One part of a panel by all rows of a -------------------------------- */
 
 /* Columns n .. n + columns of the results, rows k .. k + block.k of b. */
@@ -94,6 +98,8 @@ typedef struct Part {
   const Product *p;
   int64_t k, n;
   int columns;
+  int64_t depth;   /* rows of b at a time */
+  float *scratch;  /* room for so many of a panel that is not packed */
   Block block;
 } Part;
 
@@ -151,16 +157,17 @@ typedef struct Region {
 } Region;
 
 /* Points the part at its rows of b: in the packed panel, or copied now. */
-static void find_panel(Part *part, const Panels *b, float *scratch) {
+static void find_panel(Part *part, const Panels *b) {
   int width = panel_width(part->columns);
   part->block.b_row = width;
   if (b->packed) {
     part->block.b = b->packed + part->n * part->p->k + part->k * width;
     return;
   }
-  b->fill(b->source, part->k, (int)part->block.k, part->n, part->columns,
-          scratch);
-  part->block.b = scratch;
+  for (int64_t at = 0; at < part->block.k; at += BLOCK)
+    b->fill(b->source, part->k + at, (int)at_most(part->block.k - at, BLOCK),
+            part->n, part->columns, part->scratch + at * width);
+  part->block.b = part->scratch;
 }
 
 static int64_t panels_of(const Region *r) {
@@ -168,31 +175,30 @@ static int64_t panels_of(const Region *r) {
 }
 
 static int columns_from(const Region *r, int64_t n) {
-  return r->columns_end - n < PANEL ? (int)(r->columns_end - n) : PANEL;
+  return (int)at_most(r->columns_end - n, PANEL);
 }
 
 /* The part at part->k, part->n. */
 static bool run_piece(const OpCall *call, Part *part, const Panels *b,
-                      const Region *r, float *scratch) {
-  const Product *p = part->p;
-  part->block.k = p->k - part->k < BLOCK ? p->k - part->k : BLOCK;
+                      const Region *r) {
+  part->block.k = at_most(part->p->k - part->k, part->depth);
   part->block.more = part->k > 0;
   part->columns = columns_from(r, part->n);
-  find_panel(part, b, scratch);
+  find_panel(part, b);
   return run_part(call, part, r->row, r->rows_end);
 }
 
 /* While the rows of a stay near, each panel goes through all of k at once, so
  * that its results stay near, too. */
 static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
-                          const Region *r, float *scratch) {
+                          const Region *r) {
   int64_t panels = panels_of(r);
   for (int64_t i = 0; i < panels; i++) {
     part->n = r->column + PANEL * (b->backwards ? panels - 1 - i : i);
     part->k = 0;
     do {
-      if (!run_piece(call, part, b, r, scratch)) return false;
-      part->k += BLOCK;
+      if (!run_piece(call, part, b, r)) return false;
+      part->k += part->depth;
     } while (part->k < part->p->k);
   }
   return true;
@@ -200,18 +206,11 @@ static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
 
 /* Otherwise a block of k after the other goes through all panels. */
 static bool run_by_blocks(const OpCall *call, Part *part, const Panels *b,
-                          const Region *r, float *scratch) {
-  for (part->k = 0; part->k < part->p->k; part->k += BLOCK)
-    for (part->n = r->column; part->n < r->columns_end; part->n += PANEL)
-      if (!run_piece(call, part, b, r, scratch)) return false;
-  return true;
-}
-
-static bool run_rows_near(const OpCall *call, Part *part, const Panels *b,
                           const Region *r) {
-  float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
-  bool near = (r->rows_end - r->row) * part->p->k <= ELEMENTS_NEAR;
-  return (near ? run_by_panels : run_by_blocks)(call, part, b, r, scratch);
+  for (part->k = 0; part->k < part->p->k; part->k += part->depth)
+    for (part->n = r->column; part->n < r->columns_end; part->n += PANEL)
+      if (!run_piece(call, part, b, r)) return false;
+  return true;
 }
 
 /* One row by the packed panel at part->n, and by the next in one go if both
@@ -229,7 +228,7 @@ static bool run_pair(const OpCall *call, Part *part, const Panels *b,
   }
   for (int i = 0; i < 2 && part->n < r->columns_end; i++, part->n += PANEL) {
     part->columns = columns_from(r, part->n);
-    find_panel(part, b, NULL);
+    find_panel(part, b);
     if (!run_part(call, part, 0, 1)) return false;
   }
   return true;
@@ -250,20 +249,45 @@ static bool run_vector(const OpCall *call, Part *part, const Panels *b,
   return true;
 }
 
+/* Some rows of a at a time. */
+static bool run_rows_near(const OpCall *call, Part *part, const Panels *b,
+                          const Region *r, int64_t step) {
+  Region near = *r;
+  for (; near.row < r->rows_end; near.row = near.rows_end) {
+    near.rows_end = at_most(near.row + step, r->rows_end);
+    bool few = (near.rows_end - near.row) * part->p->k <= ELEMENTS_NEAR;
+    if (!(few ? run_by_panels : run_by_blocks)(call, part, b, &near))
+      return false;
+  }
+  return true;
+}
+
+/* Long parts of panels, each met by so many rows of a that what is added to
+ * results in between counts.  Without memory for one there are short ones. */
+static bool run_long(const OpCall *call, Part *part, const Panels *b,
+                     const Region *r) {
+  enum { BYTES = BLOCK_LONG * PANEL * sizeof(float) };
+  Mem *mem = call->heap->mem;
+  float *room = b->packed ? NULL : mem_alloc_aligned(mem, BYTES);
+  if (room) part->scratch = room;
+  if (room || b->packed) part->depth = BLOCK_LONG;
+  bool ok = run_rows_near(call, part, b, r, b->packed ? ROWS_NEAR : ROWS_FAR);
+  mem_free_aligned(mem, room, BYTES);
+  return ok;
+}
+
 static bool run_region(const OpCall *call, const Product *p, const Panels *b,
                        const Region *r) {
-  Part part = {.simd = simd_table()->products[type_of(p->a.dtype)], .p = p};
+  float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
+  Part part = {.simd = simd_table()->products[type_of(p->a.dtype)], .p = p,
+               .depth = BLOCK, .scratch = scratch};
+  int64_t rows = r->rows_end - r->row;
   part.block.a_row = p->a.row_step;
   part.block.a_step = p->a.column_step;
   if (b->packed && p->m == 1) return run_vector(call, &part, b, r);
-  int64_t step = b->packed ? ROWS_NEAR : p->m;
-  Region near = *r;
-  for (; near.row < r->rows_end; near.row += step) {
-    near.rows_end = r->rows_end - near.row < step ? r->rows_end
-                                                  : near.row + step;
-    if (!run_rows_near(call, &part, b, &near)) return false;
-  }
-  return true;
+  if (p->k > BLOCK && rows * p->k > ELEMENTS_NEAR)
+    return run_long(call, &part, b, r);
+  return run_rows_near(call, &part, b, r, b->packed ? ROWS_NEAR : rows);
 }
 
 /* --- Threads -------------------------------------------------------------
@@ -276,8 +300,6 @@ typedef struct Shared {
   const Panels *b;
   int64_t parts;  /* of the rows */
 } Shared;
-
-static int64_t at_most(int64_t a, int64_t most) { return a < most ? a : most; }
 
 static int64_t pairs_of(const Product *p) {
   return (p->n + 2 * PANEL - 1) / (2 * PANEL);

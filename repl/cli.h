@@ -64,7 +64,10 @@ typedef struct Host {
   int write_error;  /* errno of stdout (closed pipe, full disk); 0: none */
 } Host;
 
-/* False after saying why; the status is then 3. */
+/* What a command does with a host of its own; `work` gives the exit status,
+ * which may become another when stdout fails. */
+int host_run(const Cli *cli, int (*work)(Host *h));
+/* The same in parts.  False after saying why; the status is then 3. */
 bool host_init(Host *h, const Cli *cli);
 void host_done(Host *h);
 

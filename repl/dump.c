@@ -30,10 +30,4 @@ static int dump_file(Host *h) {
   return 0;
 }
 
-int command_dump(const Cli *cli) {
-  Host h;
-  if (!host_init(&h, cli)) return 3;
-  int status = host_finish(&h, dump_file(&h));
-  host_done(&h);
-  return status;
-}
+int command_dump(const Cli *cli) { return host_run(cli, dump_file); }

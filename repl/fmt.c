@@ -48,10 +48,4 @@ static int format_files(Host *h) {
   return status;
 }
 
-int command_fmt(const Cli *cli) {
-  Host h;
-  if (!host_init(&h, cli)) return 3;
-  int status = host_finish(&h, format_files(&h));
-  host_done(&h);
-  return status;
-}
+int command_fmt(const Cli *cli) { return host_run(cli, format_files); }

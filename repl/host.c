@@ -171,6 +171,14 @@ int host_finish(Host *h, int status) {
   return 2;
 }
 
+int host_run(const Cli *cli, int (*work)(Host *h)) {
+  Host h;
+  if (!host_init(&h, cli)) return 3;
+  int status = host_finish(&h, work(&h));
+  host_done(&h);
+  return status;
+}
+
 /* --- Diagnostics -------------------------------------------------------- */
 
 int exit_status(rly_status status) {

@@ -310,17 +310,14 @@ static rly_status bind_params(Host *h) {
   return status;
 }
 
-int command_repl(const Cli *cli) {
-  Host h;
-  if (!host_init(&h, cli)) return 3;
-  int status = exit_status(bind_params(&h));
-  host_report(&h);
-  rly_session *s = status ? NULL : host_session(&h, false);
-  if (s) {
-    status = repl_loop(&h, s, false);
-    host_session_free(&h, s);
-  }
-  status = host_finish(&h, status);
-  host_done(&h);
+static int prompt(Host *h) {
+  int status = exit_status(bind_params(h));
+  host_report(h);
+  rly_session *s = status ? NULL : host_session(h, false);
+  if (!s) return status;
+  status = repl_loop(h, s, false);
+  host_session_free(h, s);
   return status;
 }
+
+int command_repl(const Cli *cli) { return host_run(cli, prompt); }

@@ -204,10 +204,4 @@ static int run_program(Host *h) {
   return exit_status(status);
 }
 
-int command_run(const Cli *cli) {
-  Host h;
-  if (!host_init(&h, cli)) return 3;
-  int status = host_finish(&h, run_program(&h));
-  host_done(&h);
-  return status;
-}
+int command_run(const Cli *cli) { return host_run(cli, run_program); }

@@ -439,10 +439,4 @@ static int step_program(Host *h) {
   return status;
 }
 
-int command_step(const Cli *cli) {
-  Host h;
-  if (!host_init(&h, cli)) return 3;
-  int status = host_finish(&h, step_program(&h));
-  host_done(&h);
-  return status;
-}
+int command_step(const Cli *cli) { return host_run(cli, step_program); }

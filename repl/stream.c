@@ -411,12 +411,9 @@ static int stream_program(Stream *st) {
   return status;
 }
 
-int command_stream(const Cli *cli) {
-  Host h;
-  if (!host_init(&h, cli)) return 3;
-  Stream st = {.h = &h, .in.fd = -1};
-  int status = stream_program(&st);
-  status = host_finish(&h, status);
-  host_done(&h);
-  return status;
+static int stream_on(Host *h) {
+  Stream st = {.h = h, .in.fd = -1};
+  return stream_program(&st);
 }
+
+int command_stream(const Cli *cli) { return host_run(cli, stream_on); }

@@ -201,6 +201,9 @@ static bool registers_exist(Verify *v) {
       return wrong(v, operand(at, k), "is not in the window");
     }
   }
+  if (at->op == INS_move2 && at->a + 1u >= v->l->nregs) {
+    return wrong(v, at->a + 1u, "is not in the window");
+  }
   uint32_t n = ins_list_count(at);
   for (uint32_t k = 0; k < n; k++) {
     if (ins_list(at)[k] >= v->l->nregs) {
@@ -703,17 +706,21 @@ static bool step_op(Verify *v, const Word *at) {
 
 /* --- The others --------------------------------------------------------- */
 
-static bool step_move(Verify *v, const Word *at) {
-  Slot from = *slot(v, at->b);
+static bool move(Verify *v, uint32_t a, uint32_t b) {
+  Slot from = *slot(v, b);
   if (from.kind == VIEW && from.refs == 0) {
-    if (!read_reg(v, at->b)) return false;
-    return from.owner ? set_view(v, at->a, at->b)
-                      : set(v, at->a, (Slot){.kind = VIEW});
+    if (!read_reg(v, b)) return false;
+    return from.owner ? set_view(v, a, b) : set(v, a, (Slot){.kind = VIEW});
   }
-  if (!move_out(v, at->b)) return false;
+  if (!move_out(v, b)) return false;
   Slot to = {.kind = from.kind == VIEW ? OWNED : from.kind,
              .maybe = from.maybe, .refs = from.refs > 0};
-  return set(v, at->a, to);
+  return set(v, a, to);
+}
+
+static bool step_move(Verify *v, const Word *at) {
+  if (at->op == INS_move) return move(v, at->a, at->b);
+  return move(v, at->a, at->b) && move(v, at->a + 1u, at->c);
 }
 
 static bool set_constant(Verify *v, uint32_t r, uint64_t bits) {
@@ -733,8 +740,16 @@ static bool step_drop(Verify *v, const Word *at) {
   return release(v, at->a);
 }
 
+static bool set_field(Verify *v, uint32_t r, uint32_t of, bool counted) {
+  return counted ? set_view(v, r, of) : set_bits(v, r);
+}
+
 static bool step_field(Verify *v, const Word *at) {
-  return v->l->counts[v->at] ? set_view(v, at->a, at->b) : set_bits(v, at->a);
+  unsigned counts = v->l->counts[v->at];
+  if (at->op == INS_field) return set_field(v, at->a, at->b, counts & 1);
+  if (at->a == at->b) return wrong(v, at->a, "is read where it has no value");
+  return set_field(v, at->a, at->b, counts & 1) &&
+         set_field(v, at->c, at->b, counts & 2);
 }
 
 /* What `a`, the only operand that is set, becomes. */
@@ -781,8 +796,8 @@ static bool each_move(Verify *v, const Word *at) {
 }
 
 static bool is_return(const Word *at) {
-  return at->op == INS_ret || at->op == INS_ret2 || at->op == INS_ret_in ||
-         at->op == INS_ret_parts;
+  return at->op == INS_ret || at->op == INS_ret_imm || at->op == INS_ret2 ||
+         at->op == INS_ret_in || at->op == INS_ret_parts;
 }
 
 /* Reads, what failing would drop, moves, then results. */
@@ -798,10 +813,11 @@ static bool step_plain(Verify *v, const Word *at) {
     case INS_free_cell: case INS_open: case INS_open1: case INS_open2:
     case INS_spare0: case INS_spare1: case INS_spare2: case INS_spare:
       return open_cell(v, at);
-    case INS_field: return step_field(v, at);
+    case INS_field: case INS_fields: return step_field(v, at);
     case INS_borrow: return set_view(v, at->a, at->b);
     case INS_keep: return keep(v, at->a);
-    case INS_ret: case INS_ret2: case INS_ret_in: case INS_ret_parts:
+    case INS_ret: case INS_ret_imm: case INS_ret2: case INS_ret_in:
+    case INS_ret_parts:
       return nothing_held(v);
     default: return set_result(v, at);
   }
@@ -813,7 +829,7 @@ static bool step(Verify *v) {
     case INS_call: case INS_call_parts: case INS_apply: case INS_tail:
     case INS_tail_apply:
       return step_call(v, at);
-    case INS_move: return step_move(v, at);
+    case INS_move: case INS_move2: return step_move(v, at);
     case INS_imm: return set_constant(v, at->a, at->b);
     case INS_constant: return set_constant(v, at->a, at[1].word);
     case INS_drop: case INS_drop_maybe: return step_drop(v, at);

@@ -13,7 +13,8 @@ typedef struct Listing {
   const ParamMode *params;
   uint32_t part_count;     /* values that it gives back apart; 0: one */
   const bool *part_counted;
-  const bool *counts;      /* one a unit: is what it sets in a counted? */
+  const uint8_t *counts;   /* one a unit: is what it sets counted?  A bit for
+                              each register */
   const LiveAt *live_at;   /* ascending */
   uint32_t live_at_count;
   const uint16_t *live;

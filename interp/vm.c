@@ -230,6 +230,13 @@ dispatch:
 
   /* --- Moving --- */
   CASE(move): A = B; NEXT(1);
+  CASE(move2): {
+    Value *to = &A;
+    Value first = B, second = C;
+    to[0] = first;
+    to[1] = second;
+    NEXT(1);
+  }
   CASE(borrow): A = B; NEXT(1);
   CASE(imm): A = of_u32(pc->b); NEXT(1);
   CASE(constant): A = pc[1].value; NEXT(2);
@@ -257,6 +264,14 @@ dispatch:
   CASE(tail_apply): ENTER_TAIL(closure_function(R[pc->b + pc->c - 1]));
   CASE(ret): {
     Value v = A;
+    fp--;
+    pc = fp->pc;
+    R = fp->regs;
+    R[pc[-2].a] = v;
+    DISPATCH();
+  }
+  CASE(ret_imm): {
+    Value v = of_u32(pc->a);
     fp--;
     pc = fp->pc;
     R = fp->regs;
@@ -341,6 +356,13 @@ dispatch:
     NEXT(2);
   }
   CASE(field): A = B.cell->fields[pc->c]; NEXT(1);
+  CASE(fields): {
+    const Value *words = B.cell->fields;
+    Value first = words[0], second = words[1];
+    A = first;
+    C = second;
+    NEXT(1);
+  }
   CASE(free_cell): {
     Cell *c = A.cell;
     if (cell_dies(c)) cell_release(s, c, c->obj.size);

@@ -1,6 +1,8 @@
 /* Calls.  Arguments are computed straight into the outgoing area, which the
  * callee's window lies over; a call in a tail position takes over the frame,
  * and one of the function itself is a jump. */
+#include <string.h>
+
 #include "interp/lower/lower.h"
 
 /* --- What is called ----------------------------------------------------- */
@@ -244,6 +246,11 @@ static Reg call_unknown(Lower *l, const Expr *e, Reg dst) {
   return r;
 }
 
+/* --- Self tail calls ---------------------------------------------------- */
+
+/* Arguments whose order is chosen; more come as they are written. */
+enum { ORDERED_MOST = 12 };
+
 /* Back to the head; the arguments become the parameters.  A cell that is being
  * grown goes on with its hole. */
 static void put_self(Lower *l, const Reg *regs, int n) {
@@ -257,10 +264,58 @@ static void put_self(Lower *l, const Reg *regs, int n) {
   }
 }
 
+typedef struct Mention {
+  const Var *var;
+  bool found;
+} Mention;
+
+/* Of an expression that is plain, so not deep. */
+static void mention(void *data, const Expr *e) {
+  Mention *m = data;
+  m->found |= e->kind == EX_VAR && e->var == m->var;
+  if (!m->found) expr_children(e, mention, m);
+}
+
+/* Does argument `i`, among those that are left, become a parameter that another
+ * still reads? */
+static bool is_read_yet(const Lower *l, const Expr *e, const int *left, int n,
+                        int i) {
+  Mention m = {.var = l->fn->expr->fn->params[i]};
+  for (int k = 0; k < n; k++) {
+    if (left[k] != i) mention(&m, e->args[left[k]]);
+  }
+  return m.found;
+}
+
+/* In which order the arguments of a self tail call are computed: what has an
+ * effect or may fail as it is written, then the others, each when nobody reads
+ * any more the parameter that it becomes, so that it is computed in place. */
+static int *self_order(Lower *l, const Expr *e) {
+  int *order = ARENA_ARRAY(l->arena, int, 2 * (size_t)e->count + 1);
+  int *left = order + e->count, n = 0, at = 0;
+  bool own = l->fn->kind == FUNCTION_FN;
+  for (int i = 0; i < e->count; i++) {
+    if (own && expr_is_plain(e->args[i])) left[n++] = i;
+    else order[at++] = i;
+  }
+  while (n > 0) {
+    int k = 0;
+    while (k < n && n <= ORDERED_MOST && is_read_yet(l, e, left, n, left[k])) {
+      k++;
+    }
+    if (k == n || n > ORDERED_MOST) k = 0;
+    order[at++] = left[k];
+    memmove(left + k, left + k + 1, (size_t)(--n - k) * sizeof *left);
+  }
+  return order;
+}
+
 static Reg *self_arguments(Lower *l, const Expr *e) {
   Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
-  for (int i = 0; i < e->count; i++) {
+  const int *order = self_order(l, e);
+  for (int k = 0; k < e->count; k++) {
     size_t before = l->regs.len;
+    int i = order[k];
     regs[i] = lower_as(l, e->args[i], wanted(e, i), DST_ANY);
     check_argument(l, e, i, regs[i]);
     if (regs[i] >= before) l->regs.data[regs[i]].hint = (Reg)i;

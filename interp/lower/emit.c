@@ -19,7 +19,7 @@ typedef struct Emit {
   Lower *l;
   VEC(Word) units;
   VEC(Span) spans;
-  VEC(bool) counts;   /* is what the instruction sets in a counted? */
+  VEC(uint8_t) counts;  /* is what the instruction sets counted? */
   VEC(Fixup) fixups;
   VEC(LiveAt) live_at;
   VEC(uint16_t) live;
@@ -36,7 +36,7 @@ static uint16_t real(const Emit *e, Reg r) {
 static uint32_t unit(Emit *e, Word u, Span span) {
   VEC_PUSH(&e->units, u);
   VEC_PUSH(&e->spans, span);
-  VEC_PUSH(&e->counts, false);
+  VEC_PUSH(&e->counts, 0);
   return (uint32_t)e->units.len - 1;
 }
 
@@ -186,6 +186,69 @@ static void emit_plain(Emit *e, const Ins *i) {
   if (may_stop(e->l, i->op)) record_live(e, i, at);
 }
 
+/* --- Two as one --------------------------------------------------------- */
+
+static bool holds_counted(const Emit *e, Reg r) {
+  return e->l->regs.data[r].counted;
+}
+
+/* Words 0 and 1 of a cell, the first not over the cell. */
+static bool reads_two(const Emit *e, const Ins *i, const Ins *next) {
+  return i->op == INS_field && next->op == INS_field && i->arg[2] == 0 &&
+         next->arg[2] == 1 && real(e, i->arg[1]) == real(e, next->arg[1]) &&
+         real(e, i->arg[0]) != real(e, i->arg[1]);
+}
+
+/* Moves to neighbours, such as two arguments, the second not from the first's
+ * target; neither moves to where it is. */
+static bool moves_two(const Emit *e, const Ins *i, const Ins *next) {
+  if (i->op != INS_move || next->op != INS_move) return false;
+  uint16_t to = real(e, i->arg[0]), from = real(e, next->arg[1]);
+  return real(e, next->arg[0]) == to + 1 && from != to && from != to + 1 &&
+         real(e, i->arg[1]) != to;
+}
+
+/* What the two instructions are as one, in `u`, and which of the registers that
+ * it sets are counted. */
+static bool fuse(const Emit *e, const Ins *i, const Ins *next, Word *u,
+                 uint8_t *counts) {
+  *u = (Word){.a = real(e, i->arg[0])};
+  *counts = 0;
+  if (reads_two(e, i, next)) {
+    u->op = INS_fields;
+    u->b = real(e, i->arg[1]);
+    u->c = real(e, next->arg[0]);
+    *counts = (uint8_t)(holds_counted(e, i->arg[0]) |
+                        holds_counted(e, next->arg[0]) << 1);
+    return true;
+  }
+  if (moves_two(e, i, next)) {
+    u->op = INS_move2;
+    u->b = real(e, i->arg[1]);
+    u->c = real(e, next->arg[1]);
+    return true;
+  }
+  u->op = INS_ret_imm;
+  u->a = (uint16_t)i->arg[1];
+  return i->op == INS_imm && next->op == INS_ret &&
+         i->arg[0] == next->arg[0] && !holds_counted(e, i->arg[0]);
+}
+
+/* Instruction `k` together with the next, unless a run may have to be left
+ * between them. */
+static bool emit_two(Emit *e, size_t k) {
+  const Lower *l = e->l;
+  if (k + 1 >= l->list.len || l->code->stops_anywhere) return false;
+  const Ins *i = &l->list.data[k], *next = i + 1;
+  if (i->op != INS_field && i->op != INS_move && i->op != INS_imm) return false;
+  Word u;
+  uint8_t counts;
+  if (!fuse(e, i, next, &u, &counts)) return false;
+  uint32_t at = unit(e, u, i->span);
+  if (at < e->counts.len) e->counts.data[at] = counts;
+  return true;
+}
+
 static void emit_ins(Emit *e, const Ins *i) {
   switch (i->op) {
     case PSEUDO_LABEL: e->labels[i->arg[0]] = (uint32_t)e->units.len; break;
@@ -280,7 +343,9 @@ bool emit_code(Lower *l) {
   Emit e;
   emit_init(&e, l);
   for (size_t k = 0; e.labels && k < l->list.len; k++) {
-    if (!jumps_to_next(l, k)) emit_ins(&e, &l->list.data[k]);
+    if (jumps_to_next(l, k)) continue;
+    if (emit_two(&e, k)) k++;
+    else emit_ins(&e, &l->list.data[k]);
   }
   bool ok = e.labels && !mem_exhausted(l->code->mem);
   if (ok) resolve(&e);

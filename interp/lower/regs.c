@@ -1,7 +1,11 @@
 /* Registers: every virtual register lives from its first to its last mention
  * in the list, and gets the lowest real register that is free that long, or
  * the one it would have to be moved to.  An instruction reads before it
- * writes, so its result may take an operand's place, unless it is EARLY. */
+ * writes, so its result may take an operand's place, unless it is EARLY.
+ *
+ * One thing is looked at more closely: a number that becomes a parameter at a
+ * self tail call gets that parameter's register as soon as nobody reads the old
+ * one on this path, though another path, which stands behind, still does. */
 #include <string.h>
 
 #include "interp/lower/lower.h"
@@ -16,6 +20,10 @@ typedef struct Assign {
   uint32_t expired;    /* positions below this have been looked at */
   uint64_t *used;      /* a bit a real register */
   uint32_t words, high;
+  uint64_t *needed;    /* index -> which numbers among the first parameters are
+                          read there or behind; NULL: there is no loop */
+  uint64_t *needed_at; /* likewise, by label */
+  uint32_t lent[64];   /* up to which position a parameter's is another's */
 } Assign;
 
 typedef void (*TouchFn)(Assign *a, Reg r, uint32_t position);
@@ -108,11 +116,97 @@ static void ends_at(Assign *a, Reg r, uint32_t position) {
 }
 
 
+/* --- Numbers that are parameters of loops ------------------------------- */
+
+static uint64_t param_bit(const Assign *a, Reg r) {
+  bool one = r < a->l->fn->nparams && r < 64 && !a->l->regs.data[r].counted;
+  return one ? (uint64_t)1 << r : 0;
+}
+
+/* What is needed where a jump goes; far drops are of counted values only. */
+static uint64_t needed_there(const Assign *a, Label to) {
+  const Lower *l = a->l;
+  size_t k = a->far_at[to];
+  while (k && l->list.data[k].op != INS_jump) k++;
+  return a->needed_at[k ? l->list.data[k].arg[1] : to];
+}
+
+static void need_operand(const Assign *a, char mode, uint32_t arg,
+                         uint64_t *sets, uint64_t *reads) {
+  if (mode == 'd' || mode == 'w') *sets |= param_bit(a, arg);
+  if (mode == 'u' || mode == 'v' || mode == 'm') *reads |= param_bit(a, arg);
+}
+
+/* `needed` before the instruction, given that behind it. */
+static uint64_t needed_before(const Assign *a, const Ins *i, uint64_t needed) {
+  bool real = i->op < INS_COUNT;
+  const char *modes = real ? ins_info[i->op].operands : "...";
+  uint64_t sets = 0, reads = 0;
+  if (i->op == PSEUDO_SELF || (real && ins_info[i->op].flags & END)) needed = 0;
+  if (i->op == INS_jump) needed = needed_there(a, i->arg[1]);
+  if (modes[2] == 'j') needed |= needed_there(a, i->arg[2]);
+  for (int k = 0; k < 3; k++) {
+    need_operand(a, modes[k], i->arg[k], &sets, &reads);
+  }
+  for (uint32_t k = 0; k < i->list_count; k++) {
+    Listed item = a->l->listed.data[i->list + k];
+    if (item.mode == 'j') needed |= needed_there(a, item.reg);
+    need_operand(a, item.mode, item.reg, &sets, &reads);
+  }
+  return (needed & ~sets) | reads;
+}
+
+static bool has_loop(const Lower *l) {
+  for (size_t p = 0; p < l->main_len; p++) {
+    if (l->list.data[p].op == PSEUDO_SELF) return true;
+  }
+  return false;
+}
+
+/* Jumps go forward, so what is needed at their targets is known. */
+static bool find_needed(Assign *a) {
+  Lower *l = a->l;
+  if (!has_loop(l)) return true;
+  a->needed = ARENA_ARRAY(l->arena, uint64_t, l->main_len + 1);
+  a->needed_at = ARENA_ARRAY(l->arena, uint64_t, (size_t)l->label_count + 1);
+  if (!a->needed || !a->needed_at) return false;
+  uint64_t needed = 0;
+  for (size_t p = l->main_len; p-- > 0;) {
+    const Ins *i = &l->list.data[p];
+    if (i->op == PSEUDO_LABEL) a->needed_at[i->arg[0]] = needed;
+    needed = needed_before(a, i, needed);
+    a->needed[p] = needed;
+  }
+  return true;
+}
+
+/* May `r` have the register of the parameter that it becomes, from `position`
+ * to its own end? */
+static bool borrows_param(Assign *a, Reg r, uint32_t position) {
+  Lower *l = a->l;
+  const RegInfo *info = &l->regs.data[r];
+  Reg param = info->hint;
+  if (!a->needed || param == NO_REG || param_bit(a, param) == 0 ||
+      info->counted || l->regs.data[param].end < info->end ||
+      a->lent[param] > position) {
+    return false;
+  }
+  for (uint32_t p = (position + 1) / 2; p <= info->end / 2; p++) {
+    if (a->needed[p] & param_bit(a, param)) return false;
+  }
+  a->lent[param] = info->end + 1;
+  return true;
+}
+
 /* At a register's first mention. */
 static void assign(Assign *a, Reg r, uint32_t position) {
   RegInfo *info = &a->l->regs.data[r];
   if (info->out >= 0 || info->real != REGS_MAX) return;
   expire(a, position);
+  if (borrows_param(a, r, position)) {
+    info->real = (uint16_t)info->hint;
+    return;
+  }
   uint32_t real = lowest_free(a);
   if (info->hint != NO_REG) {
     uint32_t wanted = a->l->regs.data[info->hint].real;
@@ -183,6 +277,7 @@ bool regs_assign(Lower *l) {
   find_far(&a);
   intervals(&a);
   hint_moves(l);
+  if (!find_needed(&a)) return false;
   for (Reg r = 0; r < l->fn->nparams; r++) {
     take(&a, &l->regs.data[r], r);
     ends_at(&a, r, l->regs.data[r].end);

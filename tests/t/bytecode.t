@@ -212,6 +212,25 @@ def @inner(%x: int32, %y: int32) -> int32 { %x * %x + %y }
 def @outer(%x: int32) -> int32 { @inner(@inner(%x, 1), %x) }
 END
 
+# --- Loops ------------------------------------------------------------------
+
+$dump = dump_of(<<'END');
+def @sum(%l: List, %a: int32) -> int32 {
+  match (%l) { Cons(%x, %r) => @sum(%r, %a + %x), Nil => %a }
+}
+def @turn(%i: int32, %acc: int32, %k: int32) -> int32 {
+  if (%i == 0) { %acc * %k } else { @turn(%i - 1, %acc + mod(%i, 7), %k) }
+}
+def @swap(%a: int32, %b: int32, %n: int32) -> int32 {
+  if (%n == 0) { %a - %b } else { @swap(%b, %a + 1, %n - 1) }
+}
+END
+is(scalar(() = $dump->{'@sum'}[0]{code} =~ /^ +\d+ /mg), 5,
+   'fields together, a sum in its place, though another path needs the old');
+is(scalar(() = $dump->{'@turn'}[0]{code} =~ /^ +\d+ /mg), 7,
+   'what others read is replaced last');
+like($dump->{'@swap'}[0]{code}, qr/move/, 'what go round need a move');
+
 # --- Tuples that come back in registers -------------------------------------
 
 # How a function's instance that gives back parts looks, and its caller.

@@ -29,7 +29,7 @@ typedef struct Sample {
   uint32_t part_count;
   bool part_counted[RESULTS_MOST];
   Word units[UNITS];
-  bool counts[UNITS];
+  uint8_t counts[UNITS];
   LiveAt live_at[LIVE];
   uint32_t live_at_count;
   uint16_t live[LIVE];
@@ -272,6 +272,42 @@ static void test_lent_too_long(void **state) {
   is_flawed(&s, 1, "moves where it has no value");
 }
 
+/* --- Two as one --------------------------------------------------------- */
+
+/* A cell's two fields, passed on to a function of two. */
+static const ParamMode both[] = {PARAM_BITS, PARAM_BORROWED};
+static Function looks_on = {.nparams = 2, .params = both};
+
+static Sample pairs(void) {
+  return (Sample){
+      .count = 7, .nregs = 5, .nparams = 1, .params = {PARAM_OWNED},
+      .units = {I(fields, 1, 0, 2), I(move2, 3, 1, 2),
+                I(call, 1, 3, 0), {.function = &looks_on},
+                I(drop, 0, 0, 0), I(ret_imm, 7, 0, 0)},
+      .counts = {2}, .live_at = {{2, 0, 1}}, .live_at_count = 1, .live = {0}};
+}
+
+static void test_pairs(void **state) {
+  (void)state;
+  static const Spoilt list[] = {
+      {0, I(fields, 0, 0, 2), 0, "is read where it has no value"},
+      {0, I(fields, 1, 5, 2), 5, "is not in the window"},
+      {0, I(fields, 1, 0, 3), 2, "moves where it has no value"},
+      {1, I(move2, 4, 1, 2), 5, "is not in the window"},
+      {1, I(move2, 3, 2, 1), 3, "is not the number that the callee expects"},
+      {1, I(move2, 3, 1, 0), 4, "is not held while the callee borrows it"},
+      {4, I(imm, 1, 0, 0), NONE, "a reference is lost at the end"},
+  };
+  Sample s = pairs();
+  s.count = 6;
+  each_is_flawed(&s, list, LENGTH(list));
+  s.counts[0] = 0;
+  is_flawed(&s, 4, "is not held while the callee borrows it");
+  s.part_count = 2;
+  s.counts[0] = 2;
+  is_flawed(&s, NONE, "callers expect another number of results");
+}
+
 /* --- Results in parts --------------------------------------------------- */
 
 static Function gives2 = {.part_count = 2, .part_counted = {true, false}};
@@ -422,6 +458,7 @@ int main(void) {
       cmocka_unit_test(test_headers),
       cmocka_unit_test(test_closures),
       cmocka_unit_test(test_lent_too_long),
+      cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_results),
       cmocka_unit_test(test_results_of_tails),
       cmocka_unit_test(test_meeting),

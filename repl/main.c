@@ -97,10 +97,9 @@ static bool is_misspelt(const char *word) {
  * that is misspelt. */
 static const Command *choose(int argc, char **argv, int *named) {
   *named = 0;
-  if (argc == 0) return find_command(isatty(STDIN_FILENO) ? "repl" : "run");
-  const Command *c = find_command(argv[0]);
+  const Command *c = argc ? find_command(argv[0]) : NULL;
   *named = c != NULL;
-  if (!c && is_misspelt(argv[0])) return NULL;
+  if (!c && argc && is_misspelt(argv[0])) return NULL;
   return c ? c : find_command("run");
 }
 

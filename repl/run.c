@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "repl/cli.h"
 
@@ -204,4 +205,12 @@ static int run_program(Host *h) {
   return exit_status(status);
 }
 
-int command_run(const Cli *cli) { return host_run(cli, run_program); }
+/* Who sits at a terminal and names no program wants the prompt. */
+static bool wants_prompt(const Cli *cli) {
+  return !cli->eval && !cli->words.count && isatty(STDIN_FILENO);
+}
+
+int command_run(const Cli *cli) {
+  if (wants_prompt(cli)) return command_repl(cli);
+  return host_run(cli, run_program);
+}

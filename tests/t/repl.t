@@ -227,7 +227,7 @@ SKIP: {
   ends(0, 'leaves');
 
   my $script = spew(scratch('script.rly'), "let %s = 11;\n%s + 1;\n");
-  start('repl', '--no-startup');
+  start('--no-startup', '--threads', '1');  # no file, a terminal: the prompt
   expect(qr/^rly> \z/m, 'without the start-up file');
   line('@four()', qr/error\[E0102\]/, '... nothing of it is there');
   type("\x04");

@@ -88,7 +88,7 @@ void rly_context_free(rly_context *cx);
 
 /* How many the calls since the last rly_diagnostics_clear have left. */
 size_t rly_diagnostic_count(const rly_context *cx);
-/* All of them as cli.md shows them: text with source lines and carets, or a
+/* All of them as rly prints them: text with source lines and carets, or a
  * line of JSON each.  To be released with rly_text_free. */
 char *rly_diagnostics_text(rly_context *cx, bool colour);
 char *rly_diagnostics_json(rly_context *cx);

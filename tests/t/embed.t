@@ -89,6 +89,11 @@ like(slurp("$usr/lib/pkgconfig/rly.pc"), qr/^prefix=\/opt\/rly$/m,
      'pkg-config is told where');
 like(slurp("$usr/share/man/man1/rly.1"), qr/^\\fB\\-\\-entry\\fR \\fINAME/m,
      'the manual lists the flags');
+my $manual = slurp("$usr/share/man/man3/librly.3");
+is_deeply([grep { $manual !~ /\b$_\(/ } map { / T (rly_\w+)$/ } @shown], [],
+          'and whatever librly.so shows');
+like($manual, qr/rly_tensors_get\(.*\n\.fi\n\.RS 4\nShares the elements/,
+     'with what it does');
 builds("$bare -I$usr/include -L$usr/lib -lrly -lm", 'the installed one links');
 ($status) = run("LD_LIBRARY_PATH=$usr/lib $embed @charlm < $text");
 is($status, 0, 'and runs');

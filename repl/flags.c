@@ -8,8 +8,8 @@
 #include "base/name.h"
 #include "repl/cli.h"
 
-typedef enum FlagKind { SET, TEXT, LIST, COUNT, THREADS, SIZE, SECONDS,
-                        COLOR } FlagKind;
+typedef enum FlagKind { SET, TEXT, LIST, COUNT, POSITIVE, THREADS, SIZE,
+                        SECONDS, COLOR } FlagKind;
 
 typedef struct Flag {
   const char *text, *value;
@@ -88,6 +88,7 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case TEXT: *(const char **)at = value; return true;
     case LIST: return list_add(at, value);
     case COUNT: return read_count(value, at);
+    case POSITIVE: return read_count(value, at) && *(uint64_t *)at > 0;
     case THREADS: return read_threads(value, at);
     case SIZE: return read_size(value, at);
     case SECONDS: return read_seconds(value, at);

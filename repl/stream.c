@@ -142,6 +142,24 @@ static int find_tail(Stream *st) {
   return 0;
 }
 
+/* () -> s, the state that the step takes. */
+static int find_init(Stream *st) {
+  const char *name = st->h->cli->init;
+  const rly_function *init =
+      name ? rly_program_function(st->h->program, name) : NULL;
+  if (!name) return 0;
+  if (!init) return host_usage(st->h, "there is no function `@%s`", name);
+  if (rly_function_param_count(init) == 0 &&
+      rly_function_result_type(init) == rly_function_param_type(st->step, 1))
+    return 0;
+  char *text = rly_function_type_text(st->h->program, init);
+  int status = host_usage(st->h, "`@%s` must give, from nothing, the state "
+                          "that the step takes; it is %s",
+                          name, text ? text : "?");
+  rly_text_free(st->h->cx, text);
+  return status;
+}
+
 static int find_step(Stream *st) {
   const Cli *cli = st->h->cli;
   const char *name = cli->step ? cli->step : "step";
@@ -154,7 +172,8 @@ static int find_step(Stream *st) {
   if (cli->init && (cli->save_state || cli->load_state))
     return host_usage(st->h, "--save-state and --load-state are for state in "
                       "cells; this step takes its own");
-  int status = find_shape(st);
+  int status = find_init(st);
+  if (!status) status = find_shape(st);
   if (!status) status = find_frame(st);
   return status ? status : find_tail(st);
 }
@@ -376,7 +395,7 @@ static int stream_in(Stream *st) {
   rly_status written = sink_close(&st->sink, status == RLY_OK);
   if (status == RLY_OK) status = written;
   host_report(st->h);
-  pulse_report(&st->pulse, &st->sink);
+  pulse_report(&st->pulse, &st->sink, st->h->cli->json);
   return status == RLY_OK && asked ? 130 : exit_status(status);
 }
 

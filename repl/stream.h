@@ -40,6 +40,6 @@ typedef struct Pulse {
 } Pulse;
 void pulse_beat(Pulse *p, double seconds, uint64_t allocations);
 /* On stderr. */
-void pulse_report(const Pulse *p, const Sink *k);
+void pulse_report(const Pulse *p, const Sink *k, bool json);
 
 #endif

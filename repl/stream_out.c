@@ -250,13 +250,28 @@ static double quantile(const Pulse *p, double share) {
   return end < p->max * 1e6 ? end : p->max * 1e6;
 }
 
-void pulse_report(const Pulse *p, const Sink *k) {
-  uint64_t fresh = p->steps > 2 ? p->allocations - p->settled : 0;
-  fprintf(stderr, "steps since reset\t%llu\n", (unsigned long long)p->steps);
+typedef unsigned long long Number;
+
+static void report_json(const Pulse *p, const Sink *k, uint64_t fresh) {
+  fprintf(stderr, "{\"steps\": %llu", (Number)p->steps);
+  if (p->steps)
+    fprintf(stderr, ", \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f",
+            quantile(p, 0.5), quantile(p, 0.99), p->max * 1e6);
+  fprintf(stderr, ", \"allocations\": %llu, \"nans\": %llu, "
+          "\"infinities\": %llu}\n", (Number)fresh, (Number)k->nans,
+          (Number)k->infinities);
+}
+
+static void report_text(const Pulse *p, const Sink *k, uint64_t fresh) {
+  fprintf(stderr, "steps since reset\t%llu\n", (Number)p->steps);
   if (p->steps)
     fprintf(stderr, "p50\t%.1f us\np99\t%.1f us\nmax\t%.1f us\n",
             quantile(p, 0.5), quantile(p, 0.99), p->max * 1e6);
   fprintf(stderr, "allocations after two steps\t%llu\nNaN\t%llu\nInf\t%llu\n",
-          (unsigned long long)fresh, (unsigned long long)k->nans,
-          (unsigned long long)k->infinities);
+          (Number)fresh, (Number)k->nans, (Number)k->infinities);
+}
+
+void pulse_report(const Pulse *p, const Sink *k, bool json) {
+  uint64_t fresh = p->steps > 2 ? p->allocations - p->settled : 0;
+  (json ? report_json : report_text)(p, k, fresh);
 }

@@ -14,6 +14,7 @@ def @step(%x: Tensor[(1, 2), float32]) -> Tensor[(1, 2), float32] {
   ref_write(@acc, ref_read(@acc) + reshape(%x, newshape=[2]));
   reshape(ref_read(@acc), newshape=[1, 2])
 }
+def @half() -> float32 { 0.5f }
 def @zero() -> Tensor[(2), float32] { zeros(shape=[2], dtype="float32") }
 def @pure(%x: Tensor[(1, 2), float32], %s: Tensor[(2), float32])
     -> (Tensor[(1, 2), float32], Tensor[(2), float32]) {
@@ -68,10 +69,24 @@ my @report = ('steps since reset\t50', 'p50\t.* us', 'p99\t.* us', 'max\t.* us',
               'allocations after two steps\t0', 'NaN\t0', 'Inf\t0');
 my $report = join '\n', @report;
 like($run->{err}, qr/\A$report\n\z/, 'and the report');
+($run) = stream($input, '--json');
+my $json = join ', ', '"steps": 50',
+  (map { qq("${_}_us": [\\d.]+) } 'p50', 'p99', 'max'),
+  map { qq("$_": 0) } 'allocations', 'nans', 'infinities';
+like($run->{err}, qr/\A\{$json\}\n\z/, 'which JSON may be');
 
 ($run, $out) = stream($input, '--step', 'pure', '--init', 'zero');
 ok($run->{status} == 0 && $out eq $expected, 'a step that is handed its state')
   or diag($run->{err});
+for my $init ('step', 'none', 'half') {
+  ($run) = stream($input, '--step', 'pure', '--init', $init);
+  like($run->{err}, qr/\A\S*error\[E0506\]: .*`\@$init`/,
+       "a state cannot come from $init");
+}
+for my $flag ('--frame', '--hop') {
+  ($run) = stream($input, $flag, 0);
+  is($run->{status}, 1, "$flag is at least 1");
+}
 ($run, $out) = stream($input, '--step', 'row');
 ok($run->{status} == 0 && $out eq pack('f<*', map { -$_ } unpack 'f<*', $input),
    'a step on plain rows') or diag($run->{err});

@@ -90,6 +90,7 @@ typedef struct OpSite {
   const OpSource *sources;
   int arg_count;     /* operands, tuples flattened */
   int out_count;     /* tensors produced */
+  bool sets_row;     /* scatter_nd of one row, whose number is a scalar */
   const Type *const *out_types;  /* rank 0: the bits are taken */
 } OpSite;
 

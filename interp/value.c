@@ -96,10 +96,9 @@ static bool is_last(Obj *o, uint64_t i) {
   return object_next(o, i + 1) >= object_count(o);
 }
 
-void obj_free(Session *s, Obj *o) {
+static void take_apart(Session *s, Obj *o) {
   Obj *parent = NULL;
   uint64_t at = 0;
-  if (!dies(s, o)) return;
   for (;;) {
     Obj *child = next_dying(s, o, &at);
     if (child && !is_last(o, at)) {
@@ -122,6 +121,11 @@ void obj_free(Session *s, Obj *o) {
       return;
     }
   }
+}
+
+void obj_free(Session *s, Obj *o) {
+  if (o->size == SIZE_TENSOR) tensor_free(&s->heap, (Tensor *)o);
+  else take_apart(s, o);
 }
 
 /* --- By type ------------------------------------------------------------ */

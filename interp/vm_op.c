@@ -234,8 +234,52 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
   return true;
 }
 
+/* --- Rows in place ------------------------------------------------------- */
+
+enum { ROW_NEAR = 1 << 16 };  /* bytes that are copied at once */
+
+/* The bytes of `row` where it has the shape of y's, and both tensors are runs
+ * of elements; else 0. */
+static int64_t row_bytes(const Tensor *y, const Tensor *row) {
+  int64_t n = 1;
+  if (y->rank != row->rank + 1 || y->dtype != row->dtype) return 0;
+  for (int i = row->rank - 1; i >= 0; i--) {
+    int64_t dim = row->shape[i];
+    bool dense = row->strides[i] == n && y->strides[i + 1] == n;
+    if (y->shape[i + 1] != dim || (dim != 1 && !dense)) return 0;
+    if (__builtin_mul_overflow(n, dim, &n)) return 0;
+  }
+  if (y->shape[0] != 1 && y->strides[0] != n) return 0;
+  return n <= ROW_NEAR ? n * (int64_t)dtype_size(y->dtype) : 0;
+}
+
+/* May y, which ends here, become the result?  (As ops/run.c asks.) */
+static bool may_become(const Tensor *y, const Tensor *row) {
+  return obj_unshared(&y->obj) && y->buffer && y->buffer != row->buffer &&
+         buffer_writable(y->buffer) && tensor_bytes(y) >= y->buffer->size / 2;
+}
+
+/* What loops over time do at each step, without a call.  False: that is for
+ * the kernel, to do or to refuse. */
+static bool set_row(Session *s, const OpSite *site, const uint16_t *list,
+                    unsigned taken) {
+  Tensor *y = s->regs[list[0]].tensor;
+  const Tensor *row = s->regs[list[2]].tensor;
+  if (!(taken & 1) || !may_become(y, row)) return false;
+  int64_t bytes = row_bytes(y, row);
+  int64_t at = bits_to_i64(site->sources[1].dtype, s->regs[list[1]]);
+  if (!bytes || at < 0 || at >= y->shape[0]) return false;
+  char *to = y->data + at * y->strides[0] * (int64_t)dtype_size(y->dtype);
+  memcpy(to, row->data, (size_t)bytes);
+  s->stats.tensors++;
+  drop_taken(s, list, taken & ~1u);
+  s->regs[list[site->source_count]].tensor = y;
+  return true;
+}
+
 bool vm_op(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
+  if (site->sets_row && set_row(s, site, ins_list(pc), pc->a)) return true;
   Operands o;
   bool ok = operands_init(s, site, &o)
                 ? run_site(s, site, ins_list(pc), pc->a, &o)

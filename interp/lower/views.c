@@ -112,6 +112,17 @@ static bool reads_view(const Views *v, const Ins *i, const OpSite *site) {
   return false;
 }
 
+/* y[i] = row, an index [1, 1] and a row (1, ...) being views. */
+static bool sets_row(const OpSite *site) {
+  const OpSource *index = &site->sources[1], *row = &site->sources[2];
+  return site->op == op_info(OP_SCATTER_ND) &&
+         attr_word(site->attrs, ATTR_mode) == 0 &&
+         site->sources[0].kind == FROM_TENSOR &&
+         site->sources[0].view.rank == 0 && index->kind == FROM_BITS &&
+         index->view.rank == 2 && row->kind == FROM_TENSOR &&
+         row->view.rank > 0 && row->view.axis == 0 && row->view.count == 1;
+}
+
 /* The site is changed in a copy: it may be a member's elsewhere. */
 static void add_op(Views *v, Ins *i) {
   const OpSite *old = site_of(i);
@@ -126,6 +137,7 @@ static void add_op(Views *v, Ins *i) {
   for (int k = 0; k < site->source_count; k++) {
     if (view_in(v, item(v, i, k)->reg)) read_through(v, i, site, k);
   }
+  site->sets_row = sets_row(site);
   i->words[0] = (uint64_t)(uintptr_t)site;
 }
 

@@ -157,5 +157,5 @@ bool kernel_product(OpCall *call) {
   bool shared = call->args[1]->rank < out->rank;
   int lead = out->rank > 2 ? out->rank - 2 : 0;
   if (shared && !transposed_of(call).a) lead = merge_rows(a, out, &p);
-  return run_leading(call, &p, lead);
+  return lead ? run_leading(call, &p, lead) : product_run(call, &p);
 }

@@ -434,7 +434,15 @@ dispatch:
   }
 
   /* --- Tensors, whatever needs types --- */
+#ifdef VM_OBSERVED
   CASE(op): SLOW(vm_op(s, pc)); NEXT(SITE_UNITS(OpSite));
+#else
+  CASE(op): {
+    const Word *next = pc + SITE_UNITS(OpSite);
+    SLOW(vm_op_or_two(s, pc, &next));
+    NEXT(next - pc);
+  }
+#endif
   CASE(chain): SLOW(vm_chain(s, pc)); NEXT(SITE_UNITS(ChainSite));
   CASE(special): SLOW(vm_special(s, pc)); NEXT(ins_length(pc));
   CASE(scalar1): SLOW(vm_scalar(s, pc, 1)); NEXT(2);

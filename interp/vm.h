@@ -131,6 +131,9 @@ void vm_open(Session *s, const Word *pc, Value *memory);
 bool vm_ref(Session *s, const Word *pc);
 bool vm_compact(Session *s, const Word *pc);
 bool vm_op(Session *s, const Word *pc);
+/* Where the instruction at `next` is a product like the one at `pc`, both may
+ * run at once; then `next` moves on. */
+bool vm_op_or_two(Session *s, const Word *pc, const Word **next);
 bool vm_chain(Session *s, const Word *pc);
 bool vm_special(Session *s, const Word *pc);
 bool vm_scalar(Session *s, const Word *pc, int operands);

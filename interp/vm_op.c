@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "interp/vm.h"
+#include "ops/pack.h"
 
 /* --- Operands ----------------------------------------------------------- */
 
@@ -103,6 +104,7 @@ static void gather(const Session *s, const OpSite *site, const uint16_t *list,
 /* What the rule answered for operands of these shapes. */
 typedef struct OpPlan {
   Plan plan;
+  bool turned;     /* whether a pair of products went the other way about */
   RuleType result;
   int64_t key[];  /* the shapes; behind them the fields of a tuple's type */
 } OpPlan;
@@ -287,6 +289,87 @@ bool vm_op(Session *s, const Word *pc) {
   if (ok && mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);
   arena_reset(&s->scratch);
   return ok;
+}
+
+/* --- Two products --------------------------------------------------------
+ * A product leaves the end of its weights in the second-level cache, and what
+ * begins with them there (pack_backwards) had best come next.  So of two side
+ * by side, as in a step of a recurrence, now one goes first and now the other.
+ * What the program sees is as if they ran in order. */
+
+/* A product of tensors as they are. */
+static bool is_product(const Word *pc) {
+  const OpSite *site = pc->op == INS_op ? pc[1].data : NULL;
+  if (!site || site->number == NO_PLAN) return false;
+  if (site->op != op_info(OP_NN_DENSE) && site->op != op_info(OP_NN_MATMUL)) {
+    return false;
+  }
+  const OpSource *weights = &site->sources[1];
+  return weights->kind == FROM_TENSOR && weights->view.rank == 0 &&
+         !type_is_scalar(site->out_types[0]);
+}
+
+/* By a matrix that is large. */
+static bool is_heavy(const Session *s, const Word *pc) {
+  return tensor_bytes(s->regs[ins_list(pc)[1]].tensor) > PACKED_NEAR;
+}
+
+/* Does the second not read what the first sets? */
+static bool is_apart(const Word *first, const Word *second) {
+  const OpSite *a = first[1].data, *b = second[1].data;
+  uint16_t set = ins_list(first)[a->source_count];
+  for (int i = 0; i < b->source_count; i++) {
+    if (ins_list(second)[i] == set) return false;
+  }
+  return true;
+}
+
+/* Its result, before its time; NULL: it has to wait, perhaps to fail. */
+static Tensor *run_ahead(Session *s, const Word *pc) {
+  const OpSite *site = pc[1].data;
+  const OpPlan *plan = (const OpPlan *)plan_find(&s->plans, site->number);
+  Tensor *out = NULL;
+  Operands o;
+  OpCall call;
+  if (!plan || !operands_init(s, site, &o)) return NULL;
+  gather(s, site, ins_list(pc), 0, &o);
+  set_call(s, site, &o, &call);
+  call.outs = &out;
+  if (plan_fits(plan, &o)) {
+    call.result = (RuleType *)&plan->result;
+    op_finish(&call);
+  }
+  arena_reset(&s->scratch);
+  return out;
+}
+
+static void store_ahead(Session *s, const Word *pc, Tensor *out) {
+  const OpSite *site = pc[1].data;
+  const uint16_t *list = ins_list(pc);
+  s->stats.tensors++;
+  s->regs[list[site->source_count]].tensor = out;
+  drop_taken(s, list, pc->a);
+}
+
+/* Is it the turn of the other one? */
+static bool take_turn(Session *s, const Word *pc) {
+  const OpSite *site = pc[1].data;
+  OpPlan *plan = (OpPlan *)plan_find(&s->plans, site->number);
+  return plan && (plan->turned = !plan->turned);
+}
+
+bool vm_op_or_two(Session *s, const Word *pc, const Word **next) {
+  const Word *second = *next;
+  Tensor *ahead = NULL;
+  if (is_product(pc) && is_heavy(s, pc) && is_product(second) &&
+      is_apart(pc, second) && is_heavy(s, second) && take_turn(s, pc)) {
+    ahead = run_ahead(s, second);
+  }
+  bool ok = vm_op(s, pc);
+  if (!ahead) return ok;
+  if (!ok) return tensor_drop(&s->heap, ahead), false;
+  *next += ins_length(second);
+  return store_ahead(s, second, ahead), true;
 }
 
 /* --- Operators without a kernel ----------------------------------------- */

@@ -122,12 +122,9 @@ void ops_pack(const Tensor *t) {
     atomic_compare_exchange_strong(&t->buffer->packed, &none, (void *)&used);
 }
 
-/* Smaller forms stay near as they are. */
-enum { BYTES_NEAR = 1 << 20 };
-
 /* Threads that ask at once may get the same answer, which is as good. */
 bool pack_backwards(Packed *p) {
-  if (p->bytes < BYTES_NEAR) return false;
+  if (p->bytes <= PACKED_NEAR) return false;
   bool now = atomic_load_explicit(&p->backwards, memory_order_relaxed);
   atomic_store_explicit(&p->backwards, !now, memory_order_relaxed);
   return now;

@@ -22,6 +22,10 @@ typedef struct Packed {
 Packed *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
                   Mem *mem, const _Atomic int *stop);
 
+/* Forms of so many bytes stay in a second-level cache from one use to the
+ * next, whatever their order. */
+enum { PACKED_NEAR = 3 << 18 };
+
 /* Shall this product go from the last panel to the first?  Where panels are
  * more than a second-level cache holds, every other one does, and so begins
  * with those that the one before it has left there. */

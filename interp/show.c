@@ -174,13 +174,17 @@ static void json_ctor(Show *w, const Type *type, Value v) {
   }
 }
 
+static bool should_stop(const void *session) {
+  return session_should_stop(session);
+}
+
 static void json_tensor(Show *w, const Type *type, Value v) {
   if (type->rank > 0) {
-    tensor_print_json(w->out, v.tensor);
+    tensor_print_json(w->out, v.tensor, &(GiveUp){should_stop, w->s});
     return;
   }
   Tensor t = tensor_on_bits((DType)type->dtype, &v);
-  tensor_print_json(w->out, &t);
+  tensor_print_json(w->out, &t, NULL);
 }
 
 static void json_ref(Show *w, const Type *type, Value v) {

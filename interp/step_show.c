@@ -142,7 +142,7 @@ static void json_cell(Show *w, const StepObj *v) {
 
 static void json_one(Show *w, const StepObj *v) {
   switch ((StepObjKind)v->kind) {
-    case V_TENSOR: tensor_print_json(w->out, v->tensor); break;
+    case V_TENSOR: tensor_print_json(w->out, v->tensor, NULL); break;
     case V_TUPLE: later(w, v, "{\"tuple\": [", "]}"); break;
     case V_DATA: json_data(w, v); break;
     case V_CELL: json_cell(w, v); break;

@@ -4,6 +4,7 @@
 #define OPS_KERNEL_H
 
 #include "ops/ops.h"
+#include "ops/stop.h"
 
 #define KERNEL(id) bool kernel_##id(OpCall *call);
 #include "ops/kernels.def"
@@ -11,8 +12,7 @@
 
 /* Was the call asked to give up? */
 static inline bool op_stopped(const OpCall *call) {
-  return call->stop &&
-         atomic_load_explicit(call->stop, memory_order_relaxed) != 0;
+  return stop_seen(call->stop);
 }
 
 #endif

@@ -3,6 +3,7 @@
  * called.  The interpreter's own
  * path does the same with what it knows in advance. */
 #include "ops/rules/support.h"
+#include "ops/stop.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -158,7 +159,7 @@ static bool make_outs(OpCall *call) {
 
 bool op_finish(OpCall *call) {
   if (!make_outs(call)) return false;
-  if (call->op->kernel(call)) return true;
+  if (call->op->kernel(call) && !stop_seen(call->stop)) return true;
   if (call->op->storage == STORE_FILL) drop_outs(call);
   return false;
 }

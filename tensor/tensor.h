@@ -180,7 +180,12 @@ void shape_print(StrBuf *out, int rank, const int64_t *shape);
 void tensor_print_type(StrBuf *out, const Tensor *t);
 /* Nested brackets fitted to `width` columns, long axes elided with "...". */
 void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent);
-/* {"dtype": ..., "shape": [...], "data": [...]} */
-void tensor_print_json(StrBuf *out, const Tensor *t);
+/* Is long work to be given up?  Looked at now and then; NULL: it is not. */
+typedef struct GiveUp {
+  bool (*asked)(const void *data);
+  const void *data;
+} GiveUp;
+/* {"dtype": ..., "shape": [...], "data": [...]}, cut short when given up. */
+void tensor_print_json(StrBuf *out, const Tensor *t, const GiveUp *up);
 
 #endif

@@ -360,20 +360,27 @@ static void json_scalar(StrBuf *out, DType dtype, Value bits) {
   }
 }
 
-static void json_data(StrBuf *out, const Tensor *t) {
-  bool first = true;
+enum { LOOK_EVERY = 4096 };  /* elements */
+
+static bool is_given_up(const GiveUp *up, int64_t done) {
+  return up && done % LOOK_EVERY == 0 && up->asked(up->data);
+}
+
+static void json_data(StrBuf *out, const Tensor *t, const GiveUp *up) {
+  int64_t done = 0;
   for (Runs r = runs_over(t); runs_next(&r);)
-    for (int64_t i = 0; i < r.count; i++, first = false) {
+    for (int64_t i = 0; i < r.count; i++, done++) {
       int64_t offset = i * r.stride * (int64_t)dtype_size(t->dtype);
-      if (!first) strbuf_add(out, ", ");
+      if (is_given_up(up, done)) return;
+      if (done > 0) strbuf_add(out, ", ");
       json_scalar(out, t->dtype, bits_load(t->dtype, r.data + offset));
     }
 }
 
-void tensor_print_json(StrBuf *out, const Tensor *t) {
+void tensor_print_json(StrBuf *out, const Tensor *t, const GiveUp *up) {
   strbuf_addf(out, "{\"dtype\": \"%s\", \"shape\": [", dtype_name(t->dtype));
   shape_print_inner(out, t->rank, t->shape);
   strbuf_add(out, "], \"data\": [");
-  json_data(out, t);
+  json_data(out, t, up);
   strbuf_add(out, "]}");
 }

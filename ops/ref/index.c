@@ -630,13 +630,14 @@ static bool groups_of(OpCall *call, const Tensor *x, Groups *g) {
   Line line = {x->dtype, x->data, x->strides[0], n, false};
   const int64_t *order = line_sort(call, &line, room, room + n);
   if (!order) return false;
-  for (int64_t i = 0; i < n; i++) {
-    bool joins = i > 0 && same_value(x, order[i - 1], order[i]);
-    if (!joins) g->all[g->count++] = (Group){.first = order[i]};
-    g->all[g->count - 1].count++;
-    g->group_of[order[i]] = g->count - 1;
-  }
-  return true;
+  BLOCKS(call->stop, n)
+    for (int64_t i = at; i < end; i++) {
+      bool joins = i > 0 && same_value(x, order[i - 1], order[i]);
+      if (!joins) g->all[g->count++] = (Group){.first = order[i]};
+      g->all[g->count - 1].count++;
+      g->group_of[order[i]] = g->count - 1;
+    }
+  return !op_stopped(call);
 }
 
 /* Numbers the groups: by value, or by where they come up first. */

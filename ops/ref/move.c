@@ -7,6 +7,7 @@
 #include "ops/simd/simd.h"
 
 #include <string.h>
+#include <stdlib.h>
 
 /* --- Geometry ------------------------------------------------------------ */
 
@@ -62,13 +63,23 @@ static const double NANOSECONDS = 0.05;  /* to copy a byte */
 
 enum { PIECE = 4 << 20 };  /* bytes between two looks at `stop` */
 
-/* One piece, or the pieces of the outermost axis that has any, in turn. */
+/* The axis along which elements lie furthest apart; -1: there is but one. */
+static int widest_axis(const Tensor *t) {
+  int best = -1;
+  for (int i = 0; i < t->rank; i++) {
+    if (t->shape[i] == 1) continue;
+    if (best < 0 || llabs(t->strides[i]) > llabs(t->strides[best])) best = i;
+  }
+  return best;
+}
+
+/* One piece, or in turn the pieces of the axis that is outermost in memory, so
+ * that no piece touches all of the target's pages. */
 bool copy_into(const OpCall *call, Tensor *to, const Tensor *from) {
   size_t bytes = tensor_bytes(to);
   if (op_stopped(call)) return false;
-  int axis = 0;
-  while (axis < to->rank && to->shape[axis] == 1) axis++;
-  if (bytes <= PIECE || axis == to->rank) {
+  int axis = widest_axis(to);
+  if (bytes <= PIECE || axis < 0) {
     tensor_copy_into(to, from);
     return true;
   }

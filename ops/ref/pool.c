@@ -16,6 +16,7 @@ typedef struct PoolSpan { int64_t first, step, n; } PoolSpan;
 typedef struct Window {
   PoolSpan axes[SPATIAL_MAX];
   int64_t divisor;
+  StopFlag *stop;
 } Window;
 
 static inline int64_t span_at(const PoolSpan *s, int64_t i) {
@@ -65,6 +66,7 @@ static const GradFn grad_functions[DTYPE_COUNT][2] = {
 typedef struct PoolPlan {
   Tensor data, out;  /* (N, C, D, H, W) */
   WindowAxis axes[SPATIAL_MAX];
+  StopFlag *stop;
   bool adaptive;
   bool count_padding;  /* a mean divides by padding, too */
 } PoolPlan;
@@ -93,7 +95,7 @@ static PoolSpan sliding_span(const WindowAxis *a, int64_t o, int64_t length,
 }
 
 static Window window_at(const PoolPlan *p, int64_t position) {
-  Window w = {.divisor = 1};
+  Window w = {.divisor = 1, .stop = p->stop};
   int64_t padded = 1;
   for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
     int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
@@ -205,7 +207,7 @@ static bool run_pool(OpCall *call, const PoolPlan *p, PoolFn pool) {
 
 static PoolPlan plan_of(const OpCall *call, const Tensor *data,
                         const Tensor *out, bool adaptive) {
-  PoolPlan p = {.adaptive = adaptive};
+  PoolPlan p = {.adaptive = adaptive, .stop = call->stop};
   AxisOrder order;
   int spatial = window_rank(call->op, ATTR_layout);
   axis_order(attr_text(call->attrs, ATTR_layout), 'N', 'C', spatial, &order);
@@ -245,13 +247,13 @@ static bool pool_grad(OpCall *call, bool is_max) {
   for (int64_t i = 0; i < box_size(&box); i++) {
     int64_t at = box_position(&box, &p, i);
     Window w = window_at(&p, at);
-    for (int64_t n = 0; n < p.out.shape[0]; n++) {
-      if (op_stopped(call)) return false;
-      for (int64_t c = 0; c < p.out.shape[1]; c++)
+    for (int64_t n = 0; n < p.out.shape[0]; n++)
+      for (int64_t c = 0; c < p.out.shape[1]; c++) {
+        if (op_stopped(call)) return false;
         add(&p.data, channel_of(&p.data, n, c), &w,
             position_of(&p.out, channel_of(&p.out, n, c), at), &target.data,
             channel_of(&target.data, n, c));
-    }
+      }
   }
   return true;
 }

@@ -15,15 +15,16 @@ ALWAYS_INLINE C FN(window)(const Tensor *x, const char *channel,
   int64_t r = 0;
   for (int i = 0; i < PARTS; i++) part[i] = is_max ? (C)LEAST : (C)0;
   for (int64_t d = 0; d < w->axes[0].n; d++)
-    for (int64_t h = 0; h < w->axes[1].n; h++) {
+    for (int64_t h = 0; h < w->axes[1].n && !stop_seen(w->stop); h++) {
       const T *line = (const T *)channel + span_at(&w->axes[0], d) *
                                                x->strides[2] +
                       span_at(&w->axes[1], h) * x->strides[3];
-      for (int64_t v = 0; v < w->axes[2].n; v++, r++) {
-        C e = LOAD(line[span_at(&w->axes[2], v) * x->strides[4]]);
-        C *p = &part[r % PARTS];
-        *p = is_max ? MAX_OF(*p, e) : ADD_OF(*p, e);
-      }
+      BLOCKS(w->stop, w->axes[2].n)
+        for (int64_t v = at; v < end; v++, r++) {
+          C e = LOAD(line[span_at(&w->axes[2], v) * x->strides[4]]);
+          C *p = &part[r % PARTS];
+          *p = is_max ? MAX_OF(*p, e) : ADD_OF(*p, e);
+        }
     }
   for (int half = PARTS / 2; half > 0; half /= 2)
     for (int i = 0; i < half; i++)
@@ -58,13 +59,14 @@ static void FN(grad_max)(const Tensor *x, const char *channel, const Window *w,
                          const char *grad, const Tensor *to, char *to_channel) {
   int64_t best = -1, best_to = 0;
   C most = (C)LEAST;
-  for (int64_t i = 0; i < window_size(w); i++) {
-    C e = LOAD(((const T *)channel)[window_offset(w, i, x)]);
-    if (best >= 0 && !(e > most)) continue;
-    best = i;
-    most = e;
-    best_to = window_offset(w, i, to);
-  }
+  BLOCKS(w->stop, window_size(w))
+    for (int64_t i = at; i < end; i++) {
+      C e = LOAD(((const T *)channel)[window_offset(w, i, x)]);
+      if (best >= 0 && !(e > most)) continue;
+      best = i;
+      most = e;
+      best_to = window_offset(w, i, to);
+    }
   if (best >= 0)
     FN(add_to)((T *)to_channel + best_to, LOAD(*(const T *)grad));
 }
@@ -73,8 +75,9 @@ static void FN(grad_avg)(const Tensor *x, const char *channel, const Window *w,
                          const char *grad, const Tensor *to, char *to_channel) {
   C share = LOAD(*(const T *)grad) / (C)w->divisor;
   (void)x, (void)channel;
-  for (int64_t i = 0; i < window_size(w); i++)
-    FN(add_to)((T *)to_channel + window_offset(w, i, to), share);
+  BLOCKS(w->stop, window_size(w))
+    for (int64_t i = at; i < end; i++)
+      FN(add_to)((T *)to_channel + window_offset(w, i, to), share);
 }
 #endif
 

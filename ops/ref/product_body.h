@@ -38,11 +38,11 @@ ALWAYS_INLINE void FN(accumulate)(C *restrict acc, const C *restrict row,
       acc[j] = MULTIPLY_ADD(row[i], panel[i][j], acc[j]);
 }
 
-ALWAYS_INLINE void FN(tile)(const Product *p, FN(Tile) *t, int64_t m, int rows,
-                     int64_t n, int columns) {
+ALWAYS_INLINE void FN(tile)(const OpCall *call, const Product *p, FN(Tile) *t,
+                            int64_t m, int rows, int64_t n, int columns) {
   memset(t->acc, 0, sizeof t->acc);
   memset(t->panel, 0, sizeof t->panel);
-  for (int64_t k = 0; k < p->k; k += BLOCK) {
+  for (int64_t k = 0; k < p->k && !op_stopped(call); k += BLOCK) {
     int blocks = p->k - k < BLOCK ? (int)(p->k - k) : BLOCK;
     FN(pack)(t, &p->b, k, blocks, n, columns);
     for (int i = 0; i < rows; i++) {
@@ -63,7 +63,7 @@ static bool FN(run)(OpCall *call, const Product *p) {
     for (int64_t m = 0; m < p->m; m += ROWS) {
       if (op_stopped(call)) return false;
       int rows = p->m - m < ROWS ? (int)(p->m - m) : ROWS;
-      FN(tile)(p, &t, m, rows, n, columns);
+      FN(tile)(call, p, &t, m, rows, n, columns);
     }
   }
   return true;

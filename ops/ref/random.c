@@ -114,19 +114,23 @@ bool kernel_random_normal(OpCall *call) { return generate(call, put_normal); }
 /* --- multinomial ------------------------------------------------------------
  * The first class whose running total of weights exceeds u times all. */
 
-static double total_weight(const Tensor *p, int64_t row, int64_t classes) {
+static double total_weight(StopFlag *stop, const Tensor *p, int64_t row,
+                           int64_t classes) {
   double total = 0;
-  for (int64_t k = 0; k < classes; k++)
-    total += tensor_f64_at(p, row * classes + k);
+  BLOCKS(stop, classes)
+    for (int64_t k = at; k < end; k++)
+      total += tensor_f64_at(p, row * classes + k);
   return total;
 }
 
-static int32_t drawn(const Tensor *p, int64_t row, int64_t classes, double u) {
-  double level = u * total_weight(p, row, classes), sum = 0;
-  for (int64_t k = 0; k < classes; k++) {
-    sum += tensor_f64_at(p, row * classes + k);
-    if (level < sum) return (int32_t)k;
-  }
+static int32_t drawn(StopFlag *stop, const Tensor *p, int64_t row,
+                     int64_t classes, double u) {
+  double level = u * total_weight(stop, p, row, classes), sum = 0;
+  BLOCKS(stop, classes)
+    for (int64_t k = at; k < end; k++) {
+      sum += tensor_f64_at(p, row * classes + k);
+      if (level < sum) return (int32_t)k;
+    }
   return (int32_t)(classes - 1);
 }
 
@@ -135,7 +139,8 @@ static void put_draws(OpCall *call, int64_t at, int n, const uint64_t *words) {
   int64_t classes = p->shape[p->rank - 1], samples = out->shape[out->rank - 1];
   for (int i = 0; i < n; i++)
     ((int32_t *)out->data)[at + i] =
-        drawn(p, (at + i) / samples, classes, open_unit(words[i]));
+        drawn(call->stop, p, (at + i) / samples, classes,
+              open_unit(words[i]));
 }
 
 bool kernel_multinomial(OpCall *call) { return generate(call, put_draws); }

@@ -128,6 +128,7 @@ static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
                    const Tensor *out, Axes axes, int64_t divisor) {
   Reduction r = {call, reducer_of(x->dtype, kind), .divisor = divisor};
   walk_axes(&r.inner, 1, &x, axes.reduced);
+  walk_heed(&r.inner, call->stop);
   walk_axes(&r.outer, 2, (const Tensor *[]){x, out}, axes.kept);
   r.side_by_side = r.outer.step[0] == 1 && r.outer.n > 1;
   int64_t pieces = walk_pieces(&r.outer);
@@ -178,6 +179,7 @@ bool kernel_arg_reduce(OpCall *call) {
                         attr_bool(call->attrs, ATTR_keepdims));
   Walk inner, outer;
   walk_axes(&inner, 1, &x, axes.reduced);
+  walk_heed(&inner, call->stop);
   walk_axes(&outer, 2, (const Tensor *[]){x, &out}, axes.kept);
   while (walk_next(&outer))
     for (int64_t j = 0; j < outer.n; j++) {
@@ -241,8 +243,8 @@ bool kernel_collapse_sum(OpCall *call) {
 
 /* --- Scans --------------------------------------------------------------- */
 
-typedef void (*Scan)(const Tensor *in, const Tensor *out, bool is_product,
-                     bool exclusive);
+typedef void (*Scan)(StopFlag *stop, const Tensor *in, const Tensor *out,
+                     bool is_product, bool exclusive);
 static const Scan scans[DTYPE_COUNT] = {
 #define DTYPE(id, ...) [DT_##id] = scan_##id,
 #include "tensor/dtype.def"
@@ -268,7 +270,7 @@ static bool scan_axis(OpCall *call, const Tensor *x, int axis) {
       if (op_stopped(call)) return false;
       Tensor to = line_at(out, axis, w.data[0] + j * w.step[0] * w.size[0]);
       Tensor from = line_at(x, axis, w.data[1] + j * w.step[1] * w.size[1]);
-      scans[out->dtype](&from, &to, is_product, exclusive);
+      scans[out->dtype](call->stop, &from, &to, is_product, exclusive);
     }
   return true;
 }

@@ -126,10 +126,11 @@ static bool make_taps(OpCall *call, const Resize *r, ResizePlan *p) {
     int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
     p->taps[k] = ARENA_ARRAY(call->arena, Taps, (size_t)n + 1);
     if (!p->taps[k]) return op_out_of_memory(call);
-    for (int64_t o = 0; o < n; o++)
-      p->taps[k][o] = taps_at(r, o, n, length);
+    BLOCKS(call->stop, n)
+      for (int64_t o = at; o < end; o++)
+        p->taps[k][o] = taps_at(r, o, n, length);
   }
-  return true;
+  return !op_stopped(call);
 }
 
 static void resize_element(const ResizePlan *p, Method method,

@@ -42,11 +42,13 @@ static int axis_of(const OpCall *call) {
 }
 
 static bool run_rows(OpCall *call, const Tensor *x, const Tensor *out,
-                     unsigned set, const RowCall *row) {
+                     unsigned set, const RowCall *what) {
   bool wide = x->dtype == DT_FLOAT64;
+  RowCall row = *what;
+  row.stop = call->stop;
   if (tensor_count(x) == 0) return true;
-  if (simd_rows_take(x, row)) return simd_rows_run(call, x, out, set, row);
-  return (wide ? run_rows_f64 : run_rows_f32)(call, x, out, set, row);
+  if (simd_rows_take(x, &row)) return simd_rows_run(call, x, out, set, &row);
+  return (wide ? run_rows_f64 : run_rows_f32)(call, x, out, set, &row);
 }
 
 static bool run_axis(OpCall *call, const RowCall *row) {

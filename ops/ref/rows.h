@@ -2,6 +2,7 @@
 #ifndef OPS_REF_ROWS_H
 #define OPS_REF_ROWS_H
 
+#include "ops/stop.h"
 #include "tensor/tensor.h"
 
 typedef enum RowKind {
@@ -10,6 +11,7 @@ typedef enum RowKind {
 
 typedef struct RowCall {
   RowKind kind;
+  StopFlag *stop;
   double epsilon;
   /* ROW_NORMALIZE: element i is of channel first + i / inner % channels. */
   const Tensor *gamma, *beta;  /* NULL: left out */

@@ -11,31 +11,35 @@ static C FN(row_max)(const C *x, int64_t n) {
   return best;
 }
 
-static void FN(row_exp)(C *x, int64_t n) {
-  for (int64_t i = 0; i < n; i += TILE)
-    NAME_OF(ID, tile_exp)(x + i, (int)(n - i < TILE ? n - i : TILE));
+static void FN(row_exp)(C *x, int64_t n, StopFlag *stop) {
+  BLOCKS(stop, n)
+    for (int64_t i = at; i < end; i += TILE)
+      NAME_OF(ID, tile_exp)(x + i, (int)(n - i < TILE ? n - i : TILE));
 }
 
 /* e = exp(x - max(x)); e / sum(e) */
 static void FN(row_softmax)(C *x, C *scratch, int64_t n, const RowCall *row) {
   C most = FN(row_max)(x, n);
-  (void)scratch, (void)row;
-  for (int64_t i = 0; i < n; i++) x[i] -= most;
-  FN(row_exp)(x, n);
+  (void)scratch;
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) x[i] -= most;
+  FN(row_exp)(x, n, row->stop);
   C sum = FN(partial_sum)(x, n);
-  for (int64_t i = 0; i < n; i++) x[i] /= sum;
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) x[i] /= sum;
 }
 
 /* d = x - max(x); d - log(sum(exp(d))) */
 static void FN(row_log_softmax)(C *x, C *scratch, int64_t n,
                                 const RowCall *row) {
   C most = FN(row_max)(x, n);
-  (void)row;
-  for (int64_t i = 0; i < n; i++) scratch[i] = x[i] -= most;
-  FN(row_exp)(scratch, n);
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) scratch[i] = x[i] -= most;
+  FN(row_exp)(scratch, n, row->stop);
   C log_sum = FN(partial_sum)(scratch, n);
   NAME_OF(ID, tile_log)(&log_sum, 1);
-  for (int64_t i = 0; i < n; i++) x[i] -= log_sum;
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) x[i] -= log_sum;
 }
 
 /* Element i of a vector that holds one number for each channel. */
@@ -53,26 +57,30 @@ static C FN(of_channel)(const RowCall *row, const Tensor *v, int64_t i) {
 static void FN(row_normalize)(C *x, C *scratch, int64_t n,
                               const RowCall *row) {
   C mean = FN(partial_sum)(x, n) / (C)n;
-  for (int64_t i = 0; i < n; i++) {
-    x[i] -= mean;
-    scratch[i] = x[i] * x[i];
-  }
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) {
+      x[i] -= mean;
+      scratch[i] = x[i] * x[i];
+    }
   C deviation = FN(partial_sum)(scratch, n) / (C)n + (C)row->epsilon;
   NAME_OF(ID, tile_sqrt)(&deviation, 1);
-  for (int64_t i = 0; i < n; i++) {
-    x[i] /= deviation;
-    if (row->gamma) x[i] *= FN(of_channel)(row, row->gamma, i);
-    if (row->beta) x[i] += FN(of_channel)(row, row->beta, i);
-  }
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) {
+      x[i] /= deviation;
+      if (row->gamma) x[i] *= FN(of_channel)(row, row->gamma, i);
+      if (row->beta) x[i] += FN(of_channel)(row, row->beta, i);
+    }
 }
 
 /* x / sqrt(max(sum(x^2), epsilon)) */
 static void FN(row_l2)(C *x, C *scratch, int64_t n, const RowCall *row) {
-  for (int64_t i = 0; i < n; i++) scratch[i] = x[i] * x[i];
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) scratch[i] = x[i] * x[i];
   C sum = FN(partial_sum)(scratch, n), least = (C)row->epsilon;
   C length = sum > least ? sum : least;
   NAME_OF(ID, tile_sqrt)(&length, 1);
-  for (int64_t i = 0; i < n; i++) x[i] /= length;
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) x[i] /= length;
 }
 
 /* x / (bias + alpha * sum(x^2 over `size` neighbours) / size) ^ beta */
@@ -80,7 +88,7 @@ static void FN(row_lrn)(C *x, C *scratch, int64_t n, const RowCall *row) {
   int64_t reach = row->size / 2;
   C power = (C)row->power;
   for (int64_t i = 0; i < n; i++) scratch[i] = x[i] * x[i];
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !stop_seen(row->stop); i++) {
     int64_t from = i > reach ? i - reach : 0;
     int64_t to = n - i > reach ? i + reach + 1 : n;
     C sum = FN(partial_sum)(scratch + from, to - from);
@@ -118,6 +126,7 @@ static bool FN(run_rows)(OpCall *call, const Tensor *x, const Tensor *out,
   Walk outer, inner;
   walk_axes(&outer, 2, (const Tensor *[]){x, out}, ~set);
   walk_axes(&inner, 2, (const Tensor *[]){x, out}, set);
+  walk_heed(&inner, call->stop);
   while (walk_next(&outer))
     for (int64_t j = 0; j < outer.n; j++) {
       if (op_stopped(call)) return false;
@@ -170,10 +179,9 @@ static bool FN(run_channels)(OpCall *call, const ChannelNorm *norm) {
     FN(channel_factors)(norm, i, &s, &t);
     Walk w;
     walk_start(&w, 2, (const Tensor *[]){&to, &from});
-    while (walk_next(&w)) {
-      if (op_stopped(call)) return false;
-      FN(affine_run)(&w, x->dtype, s, t);
-    }
+    walk_heed(&w, call->stop);
+    while (walk_next(&w)) FN(affine_run)(&w, x->dtype, s, t);
+    if (op_stopped(call)) return false;
   }
   return true;
 }

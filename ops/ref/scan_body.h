@@ -32,17 +32,18 @@ static int64_t FN(arg_best)(Walk w, bool least, bool last) {
 /* --- Scans ------------------------------------------------------------------
  * Sequential; `exclusive` leaves the element itself out. */
 
-static void FN(scan)(const Tensor *in, const Tensor *out, bool is_product,
-                     bool exclusive) {
+static void FN(scan)(StopFlag *stop, const Tensor *in, const Tensor *out,
+                     bool is_product, bool exclusive) {
   const T *x = (const T *)in->data;
   T *y = (T *)out->data;
   C total = is_product ? 1 : 0;
-  for (int64_t i = 0; i < in->shape[0]; i++) {
-    C v = LOAD(x[i * in->strides[0]]), next;
-    next = is_product ? MUL_OF(total, v) : ADD_OF(total, v);
-    y[i * out->strides[0]] = STORE(exclusive ? total : next);
-    total = next;
-  }
+  BLOCKS(stop, in->shape[0])
+    for (int64_t i = at; i < end; i++) {
+      C v = LOAD(x[i * in->strides[0]]), next;
+      next = is_product ? MUL_OF(total, v) : ADD_OF(total, v);
+      y[i * out->strides[0]] = STORE(exclusive ? total : next);
+      total = next;
+    }
 }
 
 #undef ADD_OF

@@ -20,7 +20,9 @@ static Turn turn_of(int64_t j, int64_t n) {
 /* All n of them. */
 static Turn *turns(OpCall *call, int64_t n) {
   Turn *all = ARENA_ARRAY(call->arena, Turn, (size_t)n + 1);
-  for (int64_t j = 0; all && j < n; j++) all[j] = turn_of(j, n);
+  if (!all) return op_out_of_memory(call), NULL;
+  BLOCKS(call->stop, n)
+    for (int64_t j = at; j < end; j++) all[j] = turn_of(j, n);
   return all;
 }
 
@@ -29,18 +31,19 @@ bool kernel_dft(OpCall *call) {
   int64_t n = re->shape[re->rank - 1], count = tensor_count(re);
   bool inverse = attr_bool(call->attrs, ATTR_inverse);
   const Turn *turn = turns(call, n);
-  if (!turn) return op_out_of_memory(call);
+  if (!turn) return false;
   for (int64_t i = 0; i < count; i++) {
     int64_t row = i / n * n, k = i % n;
     double a = 0, b = 0;
     if (op_stopped(call)) return false;
-    for (int64_t j = 0; j < n; j++) {
-      Turn t = turn[(int64_t)((__int128)j * k % n)];
-      double x = tensor_f64_at(re, row + j), y = tensor_f64_at(im, row + j);
-      double sine = inverse ? t.sine : -t.sine;
-      a += x * t.cosine - y * sine;
-      b += x * sine + y * t.cosine;
-    }
+    BLOCKS(call->stop, n)
+      for (int64_t j = at; j < end; j++) {
+        Turn t = turn[(int64_t)((__int128)j * k % n)];
+        double x = tensor_f64_at(re, row + j), y = tensor_f64_at(im, row + j);
+        double sine = inverse ? t.sine : -t.sine;
+        a += x * t.cosine - y * sine;
+        b += x * sine + y * t.cosine;
+      }
     put(call->outs[0], i, inverse ? a / (double)n : a);
     put(call->outs[1], i, inverse ? b / (double)n : b);
   }
@@ -50,20 +53,21 @@ bool kernel_dft(OpCall *call) {
 /* Frequency k of the frame that begins at element `from`, the window in its
  * middle. */
 static void stft_element(const OpCall *call, const Turn *turn, int64_t from,
-                         int64_t k, int64_t at) {
+                         int64_t k, int64_t place) {
   const Tensor *x = call->args[0], *window = call->args[1];
   int64_t n = attr_int(call->attrs, ATTR_n_fft), width = window->shape[0];
   int64_t margin = (n - width) / 2;
   double a = 0, b = 0, scale = 1;
-  for (int64_t j = 0; j < width; j++) {
-    Turn t = turn[(int64_t)((__int128)(j + margin) * k % n)];
-    double v = tensor_f64_at(x, from + margin + j) * tensor_f64_at(window, j);
-    a += v * t.cosine;
-    b -= v * t.sine;
-  }
+  BLOCKS(call->stop, width)
+    for (int64_t j = at; j < end; j++) {
+      Turn t = turn[(int64_t)((__int128)(j + margin) * k % n)];
+      double v = tensor_f64_at(x, from + margin + j) * tensor_f64_at(window, j);
+      a += v * t.cosine;
+      b -= v * t.sine;
+    }
   if (attr_bool(call->attrs, ATTR_normalized)) scale = f64_sqrt((double)n);
-  put(call->outs[0], at, a / scale);
-  put(call->outs[0], at + 1, b / scale);
+  put(call->outs[0], place, a / scale);
+  put(call->outs[0], place + 1, b / scale);
 }
 
 bool kernel_stft(OpCall *call) {
@@ -72,7 +76,7 @@ bool kernel_stft(OpCall *call) {
   int64_t hop = attr_int(call->attrs, ATTR_hop_length);
   int64_t length = x->shape[x->rank - 1], count = tensor_count(out) / 2;
   const Turn *turn = turns(call, attr_int(call->attrs, ATTR_n_fft));
-  if (!turn) return op_out_of_memory(call);
+  if (!turn) return false;
   for (int64_t i = 0; i < count; i++) {
     int64_t frame = i % frames, k = i / frames % bins;
     int64_t batch = i / frames / bins;

@@ -12,8 +12,8 @@
 #include "ops/ref/each_int.h"
 #include "ops/ref/each_float.h"
 
-typedef void (*Merge)(const Line *line, const int64_t *order, int64_t *out,
-                      int64_t from, int64_t middle, int64_t to);
+typedef void (*Merge)(const Line *line, StopFlag *stop, const int64_t *order,
+                      int64_t *out, int64_t from, int64_t middle, int64_t to);
 static const Merge merges[DTYPE_COUNT] = {
 #define DTYPE(id, ...) [DT_##id] = merge_##id,
 #include "tensor/dtype.def"
@@ -29,9 +29,9 @@ int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
   for (int64_t i = 0; i < n; i++) order[i] = i;
   for (int64_t width = 1; width < n; width *= 2) {
     for (int64_t from = 0; from < n; from += 2 * width) {
+      int64_t middle = least(from + width, n), to = least(middle + width, n);
+      merge(line, call->stop, order, scratch, from, middle, to);
       if (op_stopped(call)) return NULL;
-      int64_t middle = least(from + width, n);
-      merge(line, order, scratch, from, middle, least(middle + width, n));
     }
     int64_t *sorted = scratch;
     scratch = order;
@@ -45,16 +45,18 @@ int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
 /* The results that a call wants of a sorted line; either may be NULL. */
 typedef struct Sorted { Tensor *values, *indices; } Sorted;
 
-static void put_sorted(const Line *line, const int64_t *order, int64_t n,
-                       Tensor *out, char *at, int64_t step, bool indices) {
+static void put_sorted(const Line *line, StopFlag *stop, const int64_t *order,
+                       int64_t n, Tensor *out, char *to, int64_t step,
+                       bool indices) {
   int64_t size = (int64_t)dtype_size(out->dtype);
-  for (int64_t i = 0; i < n; i++) {
-    const char *from = line->data + order[i] * line->step *
-                                        (int64_t)dtype_size(line->dtype);
-    Value v = indices ? bits_from_i64(out->dtype, order[i])
-                      : bits_load(line->dtype, from);
-    bits_store(out->dtype, at + i * step * size, v);
-  }
+  BLOCKS(stop, n)
+    for (int64_t i = at; i < end; i++) {
+      const char *from = line->data + order[i] * line->step *
+                                          (int64_t)dtype_size(line->dtype);
+      Value v = indices ? bits_from_i64(out->dtype, order[i])
+                        : bits_load(line->dtype, from);
+      bits_store(out->dtype, to + i * step * size, v);
+    }
 }
 
 /* The part of a result that belongs to line j of the walk. */
@@ -79,9 +81,11 @@ static bool sort_lines(OpCall *call, int axis, bool descend, Sorted out) {
       if (!order) return false;
       int64_t k = values->shape[axis], step = values->strides[axis];
       if (out.values)
-        put_sorted(&line, order, k, values, line_of(&w, 1, j), step, false);
+        put_sorted(&line, call->stop, order, k, values, line_of(&w, 1, j),
+                   step, false);
       if (out.indices)
-        put_sorted(&line, order, k, indices, line_of(&w, 2, j), step, true);
+        put_sorted(&line, call->stop, order, k, indices, line_of(&w, 2, j),
+                   step, true);
     }
   return true;
 }

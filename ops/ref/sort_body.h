@@ -11,18 +11,19 @@ ALWAYS_INLINE bool FN(before)(C x, C y, bool descend) {
 
 /* Merges order[from..middle) and order[middle..to) into `out`; of equals the
  * left one first. */
-static void FN(merge)(const Line *line, const int64_t *order, int64_t *out,
-                      int64_t from, int64_t middle, int64_t to) {
+static void FN(merge)(const Line *line, StopFlag *stop, const int64_t *order,
+                      int64_t *out, int64_t from, int64_t middle, int64_t to) {
   const T *x = (const T *)line->data;
   int64_t left = from, right = middle;
-  for (int64_t i = from; i < to; i++) {
-    bool take_right =
-        left == middle ||
-        (right < to && FN(before)(LOAD(x[order[right] * line->step]),
-                                  LOAD(x[order[left] * line->step]),
-                                  line->descend));
-    out[i] = order[take_right ? right++ : left++];
-  }
+  BLOCKS(stop, to - from)
+    for (int64_t i = from + at; i < from + end; i++) {
+      bool take_right =
+          left == middle ||
+          (right < to && FN(before)(LOAD(x[order[right] * line->step]),
+                                    LOAD(x[order[left] * line->step]),
+                                    line->descend));
+      out[i] = order[take_right ? right++ : left++];
+    }
 }
 
 /* The number of elements before which `v` would be put: those less than it,

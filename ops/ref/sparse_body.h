@@ -8,6 +8,7 @@ static bool FN(dot)(OpCall *call, const Compressed *w, int64_t row,
   C acc = 0, a, b;
   for (int64_t j = start_of(w, block); j < start_of(w, block + 1); j++) {
     int64_t column = tensor_i64_at(w->columns, j) * w->width;
+    if (op_stopped(call)) return false;
     if (column < 0 || column + w->width > x->shape[1])
       return column_fault(call, column, x->shape[1]);
     for (int64_t k = 0; k < w->width; k++) {

@@ -78,9 +78,44 @@ Walk walk_part(const Walk *w, int64_t from, int64_t to) {
   return part;
 }
 
+static int64_t run_length(const Walk *w) {
+  return w->rank ? w->shape[w->rank - 1] : 1;
+}
+
+static void move_along(Walk *w, int64_t by) {
+  for (int k = 0; k < w->count; k++)
+    w->data[k] += by * w->step[k] * w->size[k];
+}
+
+void walk_heed(Walk *w, StopFlag *stop) {
+  w->stop = stop;
+  if (stop && w->n > STOP_BLOCK) w->n = STOP_BLOCK;
+}
+
+/* The next block of the run, if there is one; else back to its start. */
+static bool next_block(Walk *w) {
+  w->into += w->n;
+  int64_t end = w->into < run_length(w)
+                    ? block_end(w->stop, w->into, run_length(w))
+                    : 0;
+  if (end > 0) {
+    move_along(w, w->n);
+    w->n = end - w->into;
+    return true;
+  }
+  move_along(w, w->n - w->into);
+  w->into = 0;
+  w->n = block_end(NULL, 0, run_length(w));
+  return false;
+}
+
 bool walk_next(Walk *w) {
   if (w->done) return false;
   if (!w->started) return w->started = true;
+  if (w->stop) {
+    if (next_block(w)) return true;
+    if (stop_seen(w->stop)) return !(w->done = true);
+  }
   for (int i = w->rank - 2; i >= 0; i--) {
     bool more = ++w->index[i] < w->shape[i];
     int64_t by = more ? 1 : 1 - w->shape[i];

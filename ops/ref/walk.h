@@ -5,6 +5,7 @@
 #define OPS_REF_WALK_H
 
 #include "ops/ops.h"
+#include "ops/stop.h"
 
 enum { WALK_MAX = 6 };
 
@@ -20,10 +21,15 @@ typedef struct Walk {
   int64_t n;
   char *data[WALK_MAX];
   int64_t step[WALK_MAX];
+  StopFlag *stop;
+  int64_t into;  /* with it: where in the whole run this one begins */
 } Walk;
 
 void walk_start(Walk *w, int count, const Tensor *const *operands);
 bool walk_next(Walk *w);
+/* A walk that was not begun looks at the flag from now on: long runs come in
+ * blocks, and it ends early when the flag is up. */
+void walk_heed(Walk *w, StopFlag *stop);
 
 /* For threads: how many pieces a walk that was not begun has along the axis
  * that suits best, and the walk over some of them. */

@@ -5,6 +5,7 @@
 #include "ops/kernel.h"
 #include "ops/parallel.h"
 #include "ops/ref/tile.h"
+#include "ops/ref/move.h"
 #include "ops/ref/walk.h"
 #include "ops/simd/simd.h"
 
@@ -32,10 +33,11 @@ static bool spread(OpCall *call, const RowCall *row, const Tensor *v,
     return true;
   float *each = ARENA_ARRAY(call->arena, float, (size_t)n + 1);
   if (!each) return op_out_of_memory(call);
-  for (int64_t i = 0; i < n; i++)
-    tile_load_f32(v->dtype,
-                  from + i / row->inner % row->channels * step * size, 1, 1,
-                  &each[i]);
+  BLOCKS(call->stop, n)
+    for (int64_t i = at; i < end; i++)
+      tile_load_f32(v->dtype,
+                    from + i / row->inner % row->channels * step * size, 1, 1,
+                    &each[i]);
   *out = each;
   return true;
 }
@@ -73,11 +75,12 @@ static void copy_lines(const Lines *l, Tensor *lines, float *buffer,
                        bool back) {
   Tensor copy = tensor_on_data(DT_FLOAT32, lines->rank, lines->shape, buffer);
   if (l->dtype == DT_FLOAT32) {
-    tensor_copy_into(back ? lines : &copy, back ? &copy : lines);
+    copy_into(l->call, back ? lines : &copy, back ? &copy : lines);
     return;
   }
   Walk w;
   walk_start(&w, 1, (const Tensor *[]){lines});
+  walk_heed(&w, l->call->stop);
   for (int64_t at = 0; walk_next(&w); at += w.n)
     if (back)
       tile_store_f32(l->dtype, w.data[0], w.step[0], w.n, buffer + at);
@@ -141,6 +144,7 @@ static bool make_buffers(Lines *l, int threads, size_t *bytes) {
 bool simd_rows_run(OpCall *call, const Tensor *x, const Tensor *out,
                    unsigned set, const RowCall *row) {
   Lines l = {.call = call, .run = simd_table()->lines[row->kind],
+             .line.stop = call->stop,
              .line.epsilon = (float)row->epsilon, .dtype = x->dtype};
   walk_axes(&l.outer, 2, (const Tensor *[]){x, out}, ~set);
   walk_axes(&l.inner, 2, (const Tensor *[]){x, out}, set);

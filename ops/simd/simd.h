@@ -56,6 +56,7 @@ enum { SIMD_F64, SIMD_U64 };
 
 /* The elements of one line of a RowCall; out may be x. */
 typedef struct SimdLine {
+  StopFlag *stop;
   int64_t n;
   const float *x;
   float *out;

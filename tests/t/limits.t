@@ -36,6 +36,30 @@ my %endless = (
   'one convolution' =>
       'sum(nn.conv2d(ones(shape=[1, 256, 600, 600], dtype="float32"), '
       . 'ones(shape=[256, 256, 9, 9], dtype="float32")))',
+  # Of one result, from a view that repeats an element.
+  map({ ("one $_->[0]" => $_->[1]) }
+      ['sum', 'sum(broadcast_to([1f], shape=[1000000000000]))'],
+      ['sum of rows', 'sum(broadcast_to(ones(shape=[3, 1], dtype="float64"), '
+                      . 'shape=[3, 1000000000000]), axis=[1])'],
+      ['maximum', 'max(broadcast_to([1i8], shape=[1000000000000]))'],
+      ['argmax', 'argmax(broadcast_to([1f], shape=[1000000000000]))'],
+      ['pooling', 'nn.max_pool1d(broadcast_to([1f], shape=[1, 1, 1000000000]), '
+                  . 'pool_size=[1000000000])'],
+      ['plane', 'nn.avg_pool2d(broadcast_to([1f], '
+                . 'shape=[1, 1, 1000000, 1000000]), '
+                . 'pool_size=[1000000, 1000000])'],
+      ['einsum', 'einsum((broadcast_to([1f], shape=[1000000000000]),), '
+                 . 'equation="i->")'],
+      ['dot product', 'nn.matmul('
+                      . 'broadcast_to([1f64], shape=[1, 1000000000000]), '
+                      . 'broadcast_to([1f64], shape=[1000000000000, 1]))'],
+      ['sparse row', 'nn.sparse_dense(ones(shape=[1, 10], dtype="float32"), '
+                     . 'broadcast_to([1f], shape=[2000000000]), '
+                     . 'broadcast_to([0], shape=[2000000000]), '
+                     . '[0, 2000000000])'],
+      ['draw', 'random.multinomial(random.threefry_key(1), '
+               . 'broadcast_to([1f], shape=[1000000000000]), '
+               . 'num_samples=1).1']),
   'one transform' =>
       'let @z = zeros(shape=[1, 300007], dtype="float32"); dft(@z, @z).0',
 );
@@ -44,6 +68,10 @@ for my $what (sort keys %endless) {
         qr/\A\S[^:\n]*:\d+:\d+: error\[E0703\]: time limit of 0\.2 s/,
         "--timeout ends $what");
 }
+
+gives(rly('--json', '--timeout', '0.2', '-e',
+          'broadcast_to([1f], shape=[1000000000000])'), 3, qr/E0703/, '',
+      '--timeout ends the text of a tensor');
 
 # Of depth and memory.
 gives(rly('--max-depth', '1000', '-e', "$fib \@fib(2000)"), 3, '',

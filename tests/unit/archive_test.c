@@ -28,7 +28,7 @@ static void num(Bytes *b, uint64_t v, int size) {
 static void expect_json(Desk *d, const Tensor *t, const char *json) {
   StrBuf out;
   strbuf_init(&out, &d->mem);
-  tensor_print_json(&out, t);
+  tensor_print_json(&out, t, NULL);
   assert_string_equal(strbuf_text(&out), json);
   strbuf_done(&out);
 }

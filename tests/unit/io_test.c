@@ -245,7 +245,7 @@ static void npy_by_hand(void **state) {
     Tensor *t = npy_read(d.path, &d.heap, &d.diags);
     assert_non_null(t);
     VEC_CLEAR(&out);
-    tensor_print_json(&out, t);
+    tensor_print_json(&out, t, NULL);
     assert_string_equal(strbuf_text(&out), rows[i].json);
     tensor_drop(&d.heap, t);
   }

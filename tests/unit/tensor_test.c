@@ -629,7 +629,7 @@ static void json(void **state) {
   float values[] = {1, -0.0f, 0.1f, NAN, INFINITY, -INFINITY, 1e30f, -2.5f};
   int64_t shape[] = {2, 2, 2};
   Tensor t = tensor_on_data(DT_FLOAT32, 3, shape, values);
-  tensor_print_json(&d.out, &t);
+  tensor_print_json(&d.out, &t, NULL);
   assert_string_equal(strbuf_text(&d.out),
                       "{\"dtype\": \"float32\", \"shape\": [2, 2, 2], "
                       "\"data\": [1, -0.0, 0.1, \"nan\", \"inf\", \"-inf\", "
@@ -637,7 +637,7 @@ static void json(void **state) {
   VEC_CLEAR(&d.out);
   Value yes = {.b = true};
   Tensor scalar = tensor_on_bits(DT_BOOL, &yes);
-  tensor_print_json(&d.out, &scalar);
+  tensor_print_json(&d.out, &scalar, NULL);
   assert_string_equal(strbuf_text(&d.out),
                       "{\"dtype\": \"bool\", \"shape\": [], \"data\": [true]}");
   VEC_CLEAR(&d.out);
@@ -871,7 +871,7 @@ static void use_tensors(Mem *m) {
   Tensor *row = t ? tensor_view(&heap, t, 1, shape + 1, NULL, 40) : NULL;
   Tensor *copy = row ? tensor_copy(&heap, row) : NULL;
   if (copy) tensor_print_block(&out, copy, 80, 0);
-  if (t) tensor_print_json(&out, t);
+  if (t) tensor_print_json(&out, t, NULL);
   if (copy) tensor_drop(&heap, copy);
   if (row) tensor_drop(&heap, row);
   if (t) tensor_drop(&heap, t);

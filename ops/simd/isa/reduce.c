@@ -44,17 +44,19 @@ VEC_FN void meet(Extreme *e, Part x, Part (*join)(Part, Part)) {
 }
 
 #define SUM_LINE(name, JOIN, neutral)                                      \
-  static Part line_##name(const float *x, int64_t n) {                     \
+  static Part line_##name(StopFlag *stop, const float *x, int64_t n) {     \
     Part all = part_set(neutral);                                          \
-    for (int64_t at = 0; at < n; at += PARTS)                              \
-      all = JOIN(all, part_load(x + at, n - at, neutral));                 \
+    BLOCKS(stop, n)                                                        \
+      for (int64_t i = at; i < end; i += PARTS)                            \
+        all = JOIN(all, part_load(x + i, n - i, neutral));                 \
     return all;                                                            \
   }
 #define EXTREME_LINE(name, JOIN, neutral)                                  \
-  static Part line_##name(const float *x, int64_t n) {                     \
+  static Part line_##name(StopFlag *stop, const float *x, int64_t n) {     \
     Extreme e = {.best = part_set(neutral)};                               \
-    for (int64_t at = 0; at < n; at += PARTS)                              \
-      meet(&e, part_load(x + at, n - at, neutral), JOIN);                  \
+    BLOCKS(stop, n)                                                        \
+      for (int64_t i = at; i < end; i += PARTS)                            \
+        meet(&e, part_load(x + i, n - i, neutral), JOIN);                  \
     return part_spoilt(e);                                                 \
   }
 SUM_LINE(sum, part_add, 0)
@@ -65,13 +67,14 @@ EXTREME_LINE(min, part_min, __builtin_inff())
 /* Lines that are not contiguous go the reference's way. */
 #define REDUCE_LINE(name)                                                  \
   static void reduce_##name(const Walk *w, char *out, int64_t divisor) {   \
-    bool is_line = w->rank <= 1 && (w->n == 1 || w->step[0] == 1);         \
+    int64_t n = w->rank ? w->shape[0] : 1;                                 \
+    bool is_line = w->rank <= 1 && (n == 1 || w->step[0] == 1);            \
     if (!is_line || w->done) {                                             \
       rows_##name##_FLOAT32(w, out, divisor);                              \
       return;                                                              \
     }                                                                      \
     float part[PARTS], v;                                                  \
-    Part all = line_##name((const float *)w->data[0], w->n);               \
+    Part all = line_##name(w->stop, (const float *)w->data[0], n);         \
     memcpy(part, &all, sizeof part);                                       \
     v = join_##name##_FLOAT32(part);                                       \
     put_FLOAT32(out, 1, &v, 1, divisor);                                   \

@@ -1,0 +1,30 @@
+/* Giving up when asked to: long loops look at a flag now and then.  What a
+ * kernel leaves half done then nobody sees: op_finish() takes it back, so a
+ * loop may simply end. */
+#ifndef OPS_STOP_H
+#define OPS_STOP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef const _Atomic int StopFlag;
+
+static inline bool stop_seen(StopFlag *stop) {
+  return stop && atomic_load_explicit(stop, memory_order_relaxed) != 0;
+}
+
+enum { STOP_BLOCK = 1 << 16 };  /* elements between two looks */
+
+/* Where the block of elements from `at` on ends, of `n`; 0 to give up. */
+static inline int64_t block_end(StopFlag *stop, int64_t at, int64_t n) {
+  if (stop_seen(stop)) return 0;
+  return n - at > STOP_BLOCK ? at + STOP_BLOCK : n;
+}
+
+/* Blocks of n elements: from `at` to `end`. */
+#define BLOCKS(stop, n)                                                \
+  for (int64_t at = 0, end;                                            \
+       at < (n) && (end = block_end((stop), at, (n))) > 0; at = end)
+
+#endif

@@ -122,10 +122,23 @@ void ops_pack(const Tensor *t) {
     atomic_compare_exchange_strong(&t->buffer->packed, &none, (void *)&used);
 }
 
+/* Turns in the first level are a session's own: a word that threads write to
+ * would cost them what such a product gains.  Two forms that share a bit are no
+ * worse off than without. */
+static bool turn_of_heap(const Packed *p, Heap *heap) {
+  uint64_t bit = 1ull << ((uintptr_t)p->panels >> 12 & 63);
+  heap->turns ^= bit;
+  return !(heap->turns & bit);
+}
+
 /* Threads that ask at once may get the same answer, which is as good. */
-bool pack_backwards(Packed *p) {
-  if (p->bytes <= PACKED_NEAR) return false;
+static bool turn_of_all(Packed *p) {
   bool now = atomic_load_explicit(&p->backwards, memory_order_relaxed);
   atomic_store_explicit(&p->backwards, !now, memory_order_relaxed);
   return now;
+}
+
+bool pack_backwards(Packed *p, Heap *heap) {
+  if (p->bytes <= PACKED_NEAREST) return false;
+  return p->bytes <= PACKED_NEAR ? turn_of_heap(p, heap) : turn_of_all(p);
 }

@@ -26,10 +26,13 @@ Packed *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
  * next, whatever their order. */
 enum { PACKED_NEAR = 3 << 18 };
 
+/* Forms of so many bytes stay in the first level. */
+enum { PACKED_NEAREST = 3 << 13 };
+
 /* Shall this product go from the last panel to the first?  Where panels are
- * more than a second-level cache holds, every other one does, and so begins
- * with those that the one before it has left there. */
-bool pack_backwards(Packed *p);
+ * more than a cache holds, every other one does, and so begins with those that
+ * the one before it has left there. */
+bool pack_backwards(Packed *p, Heap *heap);
 
 /* Lets the first use of a right operand in t's buffer count as the second:
  * for parameters, which will be used again and again. */

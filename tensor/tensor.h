@@ -55,6 +55,7 @@ typedef struct Heap {
   Buffer *spare[BUFFER_CLASSES];  /* chained through `owner` */
   size_t spare_bytes;
   uint64_t buffer_allocations;
+  uint64_t turns;  /* of products by packed operands (ops/pack.h) */
 } Heap;
 void heap_init(Heap *h, Mem *mem);
 /* Every counted object must have been dropped. */

@@ -411,7 +411,7 @@ bool simd_product_run(OpCall *call, const Product *p) {
                                            call->heap->mem, call->stop)
                                : NULL;
   if (packed) panels.packed = packed->panels;
-  if (packed) panels.backwards = pack_backwards(packed);
+  if (packed) panels.backwards = pack_backwards(packed, call->heap);
   if (!is_own(own.a.dtype) || !is_own(own.out.dtype))
     return run_converted(call, &own, &panels);
   return simd_product_panels(call, &own, &panels);

@@ -157,13 +157,19 @@ static void test_products(void **state) {
   unit_mem_done(&mem);
 }
 
-/* Small forms are always met from the front, large ones in turns. */
+/* Small forms are always met from the front, others in turns, each of them on
+ * its own. */
 static void test_backwards(void **state) {
   (void)state;
-  Packed small = {.bytes = 1 << 16}, large = {.bytes = 1 << 22};
+  Heap heap = {.mem = NULL};
+  Packed small = {.bytes = 1 << 14}, large = {.bytes = 1 << 22};
+  Packed middle = {.bytes = 1 << 16, .panels = (float *)0x1000};
+  Packed other = {.bytes = 1 << 16, .panels = (float *)0x2000};
   for (int i = 0; i < 4; i++) {
-    assert_false(pack_backwards(&small));
-    assert_int_equal(pack_backwards(&large), i % 2);
+    assert_false(pack_backwards(&small, &heap));
+    assert_int_equal(pack_backwards(&middle, &heap), i % 2);
+    if (i % 2) assert_int_equal(pack_backwards(&other, &heap), i / 2);
+    assert_int_equal(pack_backwards(&large, &heap), i % 2);
   }
 }
 

@@ -45,56 +45,65 @@ VEC_FN VF vrsqrt(VF x) { return 1 / vf_sqrt(x); }
 
 /* --- Exponential ----------------------------------------------------------*/
 
-/* e^x = 2^n (1 + u), n integral, 1 + u in [0.7, 1.42]. */
-typedef struct {
-  VF n, u;
-} ExpParts;
-
-static const float F32_EXP[] = {
-  0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558eep-5f, 0x1.1239d6p-7f,
-  0x1.6a25e8p-10f,
-};
-
 #define F32_LOG2E 0x1.715476p+0f
 #define F32_LN2_HIGH 0x1.62e4p-1f
 #define F32_LN2_LOW 0x1.7f7d1cp-20f
 
-/* x = n ln2 + r; the high part of ln2 has 17 bits, so n of it is exact.
-   |x| <= 150 or NaN. */
-VEC_FN ExpParts vexp_parts(VF x) {
-  VF n = vf_fma(x, vf_set(F32_LOG2E), vf_set(VF_MAGIC)) - VF_MAGIC;
+/* e^r = 1 + r + r^2 P(r), |r| <= ln2 / 32 */
+static const float F32_EXP[] = {0x1.00021ep-1f, 0x1.55559ap-3f};
+
+/* 2^(i/16) */
+static const float F32_EXP2[16] = {
+  0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f,
+  0x1.3dea64p+0f, 0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f,
+  0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f, 0x1.ae89fap+0f,
+  0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f,
+};
+
+/* x = n ln2 + r, n in sixteenths, kept as vec.h says; |x| <= 150 or NaN. Of n
+   times the high part of ln2, x less that is exact. */
+typedef struct {
+  VF kept, r;
+} ExpParts;
+
+VEC_FN ExpParts vexp_parts(VF x, float magic) {
+  VF kept = vf_fma(x, vf_set(F32_LOG2E), vf_set(magic)), n = kept - magic;
   VF r = vf_fma(n, vf_set(-F32_LN2_HIGH), x);
-  r = vf_fma(n, vf_set(-F32_LN2_LOW), r);
-  return (ExpParts){n, vf_fma(r * r, VF_POLY(r, F32_EXP), r)};
+  return (ExpParts){kept, vf_fma(n, vf_set(-F32_LN2_LOW), r)};
+}
+
+/* table[16 n modulo 16] e^r */
+VEC_FN VF vexp_near(ExpParts e, const float *table) {
+  VF t = vf_16th_of(table, e.kept);
+  VF u = vf_fma(e.r * e.r, VF_POLY(e.r, F32_EXP), e.r);
+  return vf_fma(t, u, t);
 }
 
 /* Beyond -104 all is 0, beyond 89 infinite. */
 VEC_FN VF vexp(VF x) {
   x = vf_max(vf_set(-104), vf_min(vf_set(89), x));
-  ExpParts e = vexp_parts(x);
-  return vf_scale(e.u + 1, e.n);
+  ExpParts e = vexp_parts(x, VF_16THS);
+  return vf_scale_floor(vexp_near(e, F32_EXP2), e.kept);
 }
 
-/* -P(-r) for the P of F32_EXP. */
-static const float F32_EXP_TURNED[] = {
-  -0x1.fffffcp-2f, 0x1.555492p-3f, -0x1.5558eep-5f, 0x1.1239d6p-7f,
-  -0x1.6a25e8p-10f,
+/* c 2^(i/16) / (1 + i/16): what vf_exp2_line lacks, times a c with which all
+   16 are within a fifth of an ulp of a float, and c / (c + c e^-x) loses
+   least. */
+static const float F32_EXP2_BEND[16] = {
+  0x1.9f6126p-1f, 0x1.984108p-1f, 0x1.92a4ep-1f, 0x1.8e573p-1f,
+  0x1.8b2d84p-1f, 0x1.8905cep-1f, 0x1.87c486p-1f, 0x1.87534p-1f,
+  0x1.879fap-1f, 0x1.889a8cp-1f, 0x1.8a3792p-1f, 0x1.8c6c6ap-1f,
+  0x1.8f309ap-1f, 0x1.927d28p-1f, 0x1.964c5ep-1f, 0x1.9a999ap-1f,
 };
 
-/* 1 / (1 + e^-x), both sides scaled by 2^-24 so that the denominator never
-   overflows before the quotient is 0. 2^n + 1 is exact unless n > 23, where
-   what it lost joins the smaller part. With n ln2 + x = r, e^-x is
-   2^n (1 - v); -2^(n-24) comes for one shift, 256 being its sign. */
+/* c / (c + c e^-x), all scaled by 2^-24 so that the denominator never
+   overflows before the quotient is 0. */
 VEC_FN VF vsigmoid(VF x) {
-  const float bias = VF_MAGIC + 127 - 24 + 256;
+  const float c = F32_EXP2_BEND[0] * 0x1p-24f;
   x = vf_max(vf_set(-104), vf_min(vf_set(30), x));
-  VF biased = vf_fma(x, vf_set(-F32_LOG2E), vf_set(bias)), n = biased - bias;
-  VF r = vf_fma(n, vf_set(F32_LN2_HIGH), x);
-  r = vf_fma(n, vf_set(F32_LN2_LOW), r);
-  VF v = vf_fma(r * r, VF_POLY(r, F32_EXP_TURNED), r);
-  VF minus = (VF)((VU)biased << 23);
-  VF sum = 0x1p-24f - minus, lost = 0x1p-24f - (sum + minus);
-  return 0x1p-24f / (sum + vf_fma(minus, v, lost));
+  ExpParts e = vexp_parts(-x, VF_16THS + 127 - 24);
+  VF near = vexp_near(e, F32_EXP2_BEND);
+  return c / vf_fma(vf_exp2_line(e.kept), near, vf_set(c));
 }
 
 static const float F32_TANH[] = {
@@ -102,13 +111,14 @@ static const float F32_TANH[] = {
   -0x1.6970d2p-8f,
 };
 
-/* x + x^3 P(x^2) near zero, 1 - 2 / (e^2x + 1) elsewhere; 1 from 10 on. */
+/* x + x^3 P(x^2) near zero, 1 - 2c / (c e^2x + c) elsewhere; 1 from 10 on. */
 VEC_FN VF vtanh(VF x) {
   VF a = vf_min(vf_set(10), vf_abs(x)), z = a * a;
   VF near = vf_fma(a * z, VF_POLY(z, F32_TANH), a);
-  ExpParts e = vexp_parts(a + a);
-  VF scale = vf_exp2i(e.n);
-  VF far = 1 - 2 / vf_fma(scale, e.u, scale + 1);
+  const float c = F32_EXP2_BEND[0];
+  ExpParts e = vexp_parts(a + a, VF_16THS + 127);
+  VF rest = vexp_near(e, F32_EXP2_BEND);
+  VF far = 1 - 2 * c / vf_fma(vf_exp2_line(e.kept), rest, vf_set(c));
   return vf_copysign(vf_select(a < 0.625f, near, far), x);
 }
 
@@ -117,77 +127,61 @@ static const float F32_ERF_SMALL[] = {
   0x1.54c7f4p-8f, -0x1.aa3f24p-11f, 0x1.5cd482p-14f,
 };
 
-/* log(1 - erf(x)) */
+/* log((1 - erf(x)) / c) */
 static const float F32_ERF_LARGE[] = {
-  0x1.6e52e2p-13f, -0x1.2127e4p+0f, -0x1.44460ep-1f, -0x1.bb83d4p-4f,
+  0x1.aca908p-3f, -0x1.2127e4p+0f, -0x1.44460ep-1f, -0x1.bb83d4p-4f,
   0x1.9b8e56p-6f, -0x1.115a94p-8f, 0x1.c7907ap-12f, -0x1.61e9c2p-16f,
 };
 
-/* x + x P(x^2) near zero, 1 - e^P(x) elsewhere; 1 from 4 on. */
+/* x + x P(x^2) near zero, 1 - c e^P(x) elsewhere; 1 from 4 on. */
 VEC_FN VF verf(VF x) {
   VF a = vf_min(vf_set(4), vf_abs(x)), z = a * a;
   VF near = vf_fma(a, VF_POLY(z, F32_ERF_SMALL), a);
-  ExpParts e = vexp_parts(VF_POLY(a, F32_ERF_LARGE));
-  VF scale = vf_exp2i(e.n);
-  VF far = 1 - vf_fma(scale, e.u, scale);
+  ExpParts e = vexp_parts(VF_POLY(a, F32_ERF_LARGE), VF_16THS + 127);
+  VF rest = vexp_near(e, F32_EXP2_BEND);
+  VF far = vf_fma(vf_exp2_line(e.kept), -rest, vf_set(1));
   return vf_copysign(vf_select(a < 0.925f, near, far), x);
 }
 
 /* --- Logarithms -----------------------------------------------------------*/
 
 /* A base b: 1 / ln b and log_b 2 in two parts each, and the polynomial Q of
-   log_b (1 + f) = f / ln b + f^2 Q(f), |f| <= 1/3. */
+   log_b (1 + f) = f / ln b + f^2 Q(f), f in [-1/4, 1/2]. */
 typedef struct {
   float unit, unit_low, octave, octave_low, q[10];
 } LogBase;
 
 static const LogBase F32_LOG = {
   1, 0, 0x1.62e4p-1f, 0x1.7f7d1cp-20f,
-  {-0x1p-1f, 0x1.555556p-2f, -0x1.fffdfp-3f, 0x1.999856p-3f,
-   -0x1.55b96ep-3f, 0x1.24d74ap-3f, -0x1.f0af2p-4f, 0x1.bb6728p-4f,
-   -0x1.0c946cp-3f, 0x1.df8b8ap-4f},
+  {-0x1.fffffep-2f, 0x1.555554p-2f, -0x1.000132p-2f, 0x1.999dfp-3f,
+   -0x1.54f8b2p-3f, 0x1.23954cp-3f, -0x1.049e62p-3f, 0x1.ec968p-4f,
+   -0x1.91df98p-4f, 0x1.59694cp-5f},
 };
 
 static const LogBase F32_LOG2 = {
   0x1.715476p+0f, 0x1.4ae0cp-26f, 1, 0,
-  {-0x1.715478p-1f, 0x1.ec709ep-2f, -0x1.7152fap-2f, 0x1.2775dcp-2f,
-   -0x1.ed0106p-3f, 0x1.a67afp-3f, -0x1.664826p-3f, 0x1.3fd8fep-3f,
-   -0x1.837a8cp-3f, 0x1.59eb2cp-3f},
+  {-0x1.715474p-1f, 0x1.ec709ap-2f, -0x1.71562ep-2f, 0x1.2779e6p-2f,
+   -0x1.ebeaf6p-3f, 0x1.a4aa66p-3f, -0x1.77fe46p-3f, 0x1.6353bap-3f,
+   -0x1.21e3fp-3f, 0x1.f252bcp-5f},
 };
 
 static const LogBase F32_LOG10 = {
   0x1.bcb7b2p-2f, -0x1.5b235ep-27f, 0x1.344p-2f, 0x1.3509f8p-18f,
-  {-0x1.bcb7b2p-3f, 0x1.287a76p-3f, -0x1.bcb5e6p-4f, 0x1.63c50ep-4f,
-   -0x1.28d166p-4f, 0x1.fcb784p-5f, -0x1.af6a12p-5f, 0x1.81228ap-5f,
-   -0x1.d29224p-5f, 0x1.a0870ep-5f},
+  {-0x1.bcb7bp-3f, 0x1.287a74p-3f, -0x1.bcb9c4p-4f, 0x1.63c9ecp-4f,
+   -0x1.2829fep-4f, 0x1.fa882ap-5f, -0x1.c4bdb2p-5f, 0x1.abdb3ep-5f,
+   -0x1.5d1014p-5f, 0x1.2c053cp-6f},
 };
 
-/* log x + e log 2 for positive normal x = 2^k (1 + f), 1 + f in [2/3, 4/3). */
-VEC_FN VF vlog_normal(VF x, VF e, const LogBase *base) {
-  VI bits = (VI)((VU)x - 0x3f2aaaab);
-  e += __builtin_convertvector(bits >> 23, VF);
-  VF f = (VF)((bits & 0x7fffff) + 0x3f2aaaab) - 1;
-  VF sum = f * f * VF_POLY(f, base->q);
-  sum = vf_fma(e, vf_set(base->octave_low), sum);
-  sum = vf_fma(f, vf_set(base->unit_low), sum);
-  sum = vf_fma(f, vf_set(base->unit), sum);
-  return vf_fma(e, vf_set(base->octave), sum);
-}
-
-/* The same for vectors with a zero, subnormal, negative, infinite or NaN. */
-VEC_FN VF vlog_any(VF x, const LogBase *base) {
-  VI tiny = x < 0x1p-126f;
-  VF scaled = vf_select(tiny, x * 0x1p23f, x);
-  VF y = vlog_normal(scaled, vf_select(tiny, vf_set(-23), (VF){0}), base);
-  y = vf_select(x < __builtin_inff(), y, x);
-  y = vf_select(x < 0, vf_set(__builtin_nanf("")), y);
-  return vf_select(x == 0, vf_set(-__builtin_inff()), y);
-}
-
+/* log x = e log 2 + log (1 + f) for x = 2^e (1 + f). A part that is 0 is left
+   out, since 0 times the exponent of 0 would be NaN. */
 VEC_FN VF vlog_base(VF x, const LogBase *base) {
-  VI rare = (VU)x - 0x800000 >= 0x7f000000;
-  if (__builtin_expect(vf_any(rare), 0)) return vlog_any(x, base);
-  return vlog_normal(x, (VF){0}, base);
+  VecSplit s = vf_split(x);
+  VF f = s.m - 1, q = vf_fma(f, vf_poly(f, base->q + 1, 9), vf_set(base->q[0]));
+  VF low = base->octave_low ? s.e * base->octave_low : f * base->unit_low;
+  if (base->octave_low && base->unit_low)
+    low = vf_fma(f, vf_set(base->unit_low), low);
+  VF sum = vf_fma(f, vf_set(base->unit), vf_fma(f * f, q, low));
+  return vf_fma(s.e, vf_set(base->octave), sum);
 }
 
 VEC_FN VF vlog(VF x) { return vlog_base(x, &F32_LOG); }

@@ -247,6 +247,97 @@ VEC_FN VF vf_scale(VF x, VF n) {
 #endif
 }
 
+/* --- Sixteenths: n a multiple of 1/16, kept as n + VF_16THS ----------------*/
+
+/* Adding it rounds to sixteenths; 16 n is then in the low bits. |n| < 2^17. */
+#define VF_16THS 0x1.8p19f
+
+/* Of 16 numbers that at 16 n modulo 16. */
+#if defined __AVX512F__
+VEC_FN VF vf_16th_of(const float *table, VF kept) {
+  return _mm512_permutexvar_ps((__m512i)kept, _mm512_loadu_ps(table));
+}
+#elif defined __AVX2__ && defined __FMA__
+VEC_FN VF vf_16th_of(const float *table, VF kept) {
+  __m256i at = (__m256i)kept;
+  __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), at);
+  __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), at);
+  return _mm256_blendv_ps(low, high, (__m256)((VU)kept << 28));
+}
+#elif defined __aarch64__
+VEC_FN VF vf_16th_of(const float *table, VF kept) {
+  const uint8_t *bytes = (const uint8_t *)table;
+  uint8x16x4_t all = {{vld1q_u8(bytes), vld1q_u8(bytes + 16),
+                       vld1q_u8(bytes + 32), vld1q_u8(bytes + 48)}};
+  VU at = ((VU)kept & 15) * 0x04040404 + 0x03020100;
+  return (VF)vqtbl4q_u8(all, (uint8x16_t)at);
+}
+#else
+VEC_FN VF vf_16th_of(const float *table, VF kept) {
+  VU at = (VU)kept & 15;
+  VF x;
+  for (int i = 0; i < V; i++) x[i] = table[at[i]];
+  return x;
+}
+#endif
+
+/* 2^floor(n) (1 + n - floor(n)) for n in [-126, 128), given as n + 127 +
+   VF_16THS: 5 bits, and as near 2^n as a straight line. */
+VEC_FN VF vf_exp2_line(VF biased) { return (VF)((VU)biased << 19); }
+
+/* x * 2^floor(n), rounded once, for |x| in [0.5, 2) and |n| <= 200. */
+VEC_FN VF vf_scale_floor(VF x, VF kept) {
+#ifdef __AVX512F__
+  return _mm512_scalef_ps(x, kept - VF_16THS);
+#else
+  VU whole = ((VU)kept >> 4) + 254, half = whole >> 1;
+  return x * (VF)(half << 23) * (VF)((whole - half) << 23);
+#endif
+}
+
+/* --- Fraction and exponent ------------------------------------------------*/
+
+/* x = 2^e m, m in [3/4, 3/2), subnormal x as others. Of 0 e is -infinity, of
+   infinity infinity, m being 1; of NaN m is NaN, of what is negative, too. */
+typedef struct {
+  VF e, m;
+} VecSplit;
+
+#ifdef __AVX512F__
+VEC_FN VecSplit vf_split(VF x) {
+  /* 3: NaN of a negative one, but not of -0 */
+  VF m = _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5,
+                           (_MM_MANTISSA_SIGN_ENUM)3);
+  return (VecSplit){_mm512_getexp_ps(x) - _mm512_getexp_ps(m), m};
+}
+#else
+#define VF_3_QUARTERS 0x3f400000
+
+/* Of positive normal numbers. */
+VEC_FN VecSplit vf_split_normal(VF x) {
+  VI bits = (VI)((VU)x - VF_3_QUARTERS);
+  return (VecSplit){__builtin_convertvector(bits >> 23, VF),
+                    (VF)((bits & 0x7fffff) + VF_3_QUARTERS)};
+}
+
+VEC_FN VecSplit vf_split_any(VF x) {
+  const VF one = vf_set(1), inf = vf_set(__builtin_inff());
+  VI tiny = x < 0x1p-126f;
+  VecSplit s = vf_split_normal(vf_select(tiny, x * 0x1p23f, x));
+  s.e = vf_select(tiny, s.e - 23, s.e);
+  s.e = vf_select(x == 0, -inf, vf_select(x == inf, inf, s.e));
+  s.m = vf_select((x == 0) | (x == inf), one, vf_select(x > 0, s.m, x));
+  s.m = vf_select(x < 0, vf_set(-__builtin_nanf("")), s.m);
+  return s;
+}
+
+VEC_FN VecSplit vf_split(VF x) {
+  VI rare = (VU)x - 0x800000 >= 0x7f000000;
+  if (__builtin_expect(vf_any(rare), 0)) return vf_split_any(x);
+  return vf_split_normal(x);
+}
+#endif
+
 /* --- Polynomials: c[0] + c[1] x + ... --------------------------------------*/
 
 /* Horner's rule over each step-th coefficient, down from c[last]. */

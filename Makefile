@@ -59,7 +59,7 @@ endif
 ISA_avx2   := -mavx2 -mfma
 ISA_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl
 
-# More flags for the objects of one folder: FLAGS_folder.
+# More flags for the objects of one folder, or one of it: FLAGS_folder, _source.
 ifeq ($(MODE),release)
 FLAGS_tensor   := -O3
 FLAGS_ops/ref  := -O3
@@ -67,6 +67,9 @@ FLAGS_ops/math := -O3
 FLAGS_ops/simd := -O3
 FLAGS_ops/simd/isa := -O3
 FLAGS_bench    := -O3
+# gcc interleaves independent lines of arithmetic only if told to.
+FLAGS_ops/simd/isa/elementwise.c := \
+  $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pressure)
 endif
 FLAGS_tests/lanes/avx2   := $(ISA_avx2)
 FLAGS_tests/lanes/avx512 := $(ISA_avx512)
@@ -173,7 +176,7 @@ $$(B)/ops/simd/isa/$(1)/%.o: ops/simd/isa/%.c $$(B)/flags
 	@mkdir -p $$(@D)
 	@echo "  cc    $$< ($(1))"
 	$$(Q)$$(CC) $$(CPPFLAGS) -DSIMD_ISA=$(1) $$(CFLAGS) $$(WARN) \
-	  $$(FLAGS_$$(<D)) $$(ISA_$(1)) -MMD -MP -c $$< -o $$@
+	  $$(FLAGS_$$(<D)) $$(FLAGS_$$<) $$(ISA_$(1)) -MMD -MP -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call ISA_RULE,$(isa))))
 

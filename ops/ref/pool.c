@@ -16,7 +16,7 @@ typedef struct PoolSpan { int64_t first, step, n; } PoolSpan;
 typedef struct Window {
   PoolSpan axes[SPATIAL_MAX];
   int64_t divisor;
-  StopFlag *stop;
+  StopFlag *stop;  /* NULL: it is small */
 } Window;
 
 static inline int64_t span_at(const PoolSpan *s, int64_t i) {
@@ -95,7 +95,7 @@ static PoolSpan sliding_span(const WindowAxis *a, int64_t o, int64_t length,
 }
 
 static Window window_at(const PoolPlan *p, int64_t position) {
-  Window w = {.divisor = 1, .stop = p->stop};
+  Window w = {.divisor = 1};
   int64_t padded = 1;
   for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
     int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
@@ -106,7 +106,9 @@ static Window window_at(const PoolPlan *p, int64_t position) {
     padded *= counted;
     position /= n;
   }
-  w.divisor = p->count_padding ? padded : window_size(&w);
+  int64_t size = window_size(&w);
+  w.divisor = p->count_padding ? padded : size;
+  if (size > STOP_BLOCK) w.stop = p->stop;
   if (w.divisor < 1) w.divisor = 1;
   return w;
 }

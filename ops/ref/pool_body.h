@@ -14,17 +14,18 @@ ALWAYS_INLINE C FN(window)(const Tensor *x, const char *channel,
   C part[PARTS];
   int64_t r = 0;
   for (int i = 0; i < PARTS; i++) part[i] = is_max ? (C)LEAST : (C)0;
-  for (int64_t d = 0; d < w->axes[0].n; d++)
+  for (int64_t d = 0; d < w->axes[0].n && !stop_seen(w->stop); d++)
     for (int64_t h = 0; h < w->axes[1].n && !stop_seen(w->stop); h++) {
       const T *line = (const T *)channel + span_at(&w->axes[0], d) *
                                                x->strides[2] +
                       span_at(&w->axes[1], h) * x->strides[3];
-      BLOCKS(w->stop, w->axes[2].n)
-        for (int64_t v = at; v < end; v++, r++) {
-          C e = LOAD(line[span_at(&w->axes[2], v) * x->strides[4]]);
-          C *p = &part[r % PARTS];
-          *p = is_max ? MAX_OF(*p, e) : ADD_OF(*p, e);
-        }
+      int64_t n = w->axes[2].n;
+      for (int64_t v = 0; v < n; v++, r++) {
+        if (w->stop && v % STOP_BLOCK == 0 && stop_seen(w->stop)) break;
+        C e = LOAD(line[span_at(&w->axes[2], v) * x->strides[4]]);
+        C *p = &part[r % PARTS];
+        *p = is_max ? MAX_OF(*p, e) : ADD_OF(*p, e);
+      }
     }
   for (int half = PARTS / 2; half > 0; half /= 2)
     for (int i = 0; i < half; i++)

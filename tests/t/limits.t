@@ -48,6 +48,9 @@ my %endless = (
       ['plane', 'nn.avg_pool2d(broadcast_to([1f], '
                 . 'shape=[1, 1, 1000000, 1000000]), '
                 . 'pool_size=[1000000, 1000000])'],
+      ['thin plane', 'nn.avg_pool2d(broadcast_to([1f], '
+                     . 'shape=[1, 1, 1000000000, 3]), '
+                     . 'pool_size=[1000000000, 3])'],
       ['einsum', 'einsum((broadcast_to([1f], shape=[1000000000000]),), '
                  . 'equation="i->")'],
       ['dot product', 'nn.matmul('

@@ -706,6 +706,8 @@ static bool step_op(Verify *v, const Word *at) {
 
 /* --- The others --------------------------------------------------------- */
 
+/* Like a read, it trusts the flag that was asked before: what may be null, as
+ * long as nobody has wanted it, is there. */
 static bool move(Verify *v, uint32_t a, uint32_t b) {
   Slot from = *slot(v, b);
   if (from.kind == VIEW && from.refs == 0) {
@@ -714,7 +716,7 @@ static bool move(Verify *v, uint32_t a, uint32_t b) {
   }
   if (!move_out(v, b)) return false;
   Slot to = {.kind = from.kind == VIEW ? OWNED : from.kind,
-             .maybe = from.maybe, .refs = from.refs > 0};
+             .refs = from.refs > 0};
   return set(v, a, to);
 }
 

@@ -392,6 +392,19 @@ static void test_meeting(void **state) {
   is_flawed(&s, 1, "is read where it has no value");
 }
 
+/* What is moved has been asked for, so it is there. */
+static void test_moving(void **state) {
+  (void)state;
+  Sample s = meets();
+  s.units[7] = (Word)I(move, 0, 2, 0);
+  s.units[8] = (Word)I(drop, 0, 0, 0);
+  s.units[9] = (Word)I(imm, 0, 1, 0);
+  s.units[s.count++] = (Word)I(ret, 0, 0, 0);
+  is_sound(&s);
+  s.units[8] = (Word)I(drop, 2, 0, 0);
+  is_flawed(&s, 2, "gives a reference that it lacks");
+}
+
 static void test_null(void **state) {
   (void)state;
   Sample s = {.count = 3, .nregs = 1,
@@ -462,6 +475,7 @@ int main(void) {
       cmocka_unit_test(test_results),
       cmocka_unit_test(test_results_of_tails),
       cmocka_unit_test(test_meeting),
+      cmocka_unit_test(test_moving),
       cmocka_unit_test(test_null),
       cmocka_unit_test(test_operators),
       cmocka_unit_test(test_sites),

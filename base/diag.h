@@ -97,7 +97,7 @@ const char *diag_code_title(DiagCode code);
 /* The code of this spelling, or DIAG_CODE_COUNT. */
 DiagCode diag_code_find(const char *text);
 
-/* Rendering as cli.md lays it down: text with source lines and carets, or one
+/* Rendering: text with source lines and carets (docs/DIAGNOSTICS.md), or one
  * line of JSON, its newline included.  Diagnostics print in the order of their
  * places. */
 void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out);

@@ -53,7 +53,7 @@ enum { VALUE_SHOWN = 10000 };
  * session_should_stop(). */
 void value_print(Session *s, StrBuf *out, const Type *type, Value v,
                  int width, size_t limit);
-/* The JSON of cli.md; a ref within itself is {"cycle": N}. */
+/* The JSON of the command line; a ref within itself is {"cycle": N}. */
 void value_print_json(Session *s, StrBuf *out, const Type *type, Value v);
 
 /* Equality of structure: tensors bitwise, NaNs equal, refs by what they lead

@@ -8,7 +8,7 @@
 
 enum {
   DOC_TEXT, DOC_IF_BROKEN, DOC_LINE, DOC_OPEN, DOC_CLOSE, DOC_INDENT,
-  DOC_DEDENT, DOC_UNHANG,
+  DOC_DEDENT, DOC_HANG, DOC_UNHANG,
 };
 /* Deep nesting is indented no further than this, so that the text stays linear
  * in the document. */
@@ -55,9 +55,15 @@ void doc_text_len(Doc *d, const char *text, size_t len) {
     push_text(d, " ", 1);
   }
   push_text(d, text, len);
-  d->space = d->ended = false;
+  d->space = d->ended = d->hanging = false;
   d->line = NO_LINE;
   d->last = text[len - 1];
+}
+
+void doc_comment(Doc *d, const char *text, size_t len) {
+  bool hanging = d->hanging;
+  doc_text_len(d, text, len);
+  d->hanging = hanging;
 }
 
 void doc_text(Doc *d, const char *text) { doc_text_len(d, text, strlen(text)); }
@@ -89,7 +95,8 @@ void doc_line(Doc *d, LineKind kind) {
   if (d->line == NO_LINE) {
     if (!VEC_RESERVE(&d->tokens, 1)) return;
     d->line = d->tokens.len;
-    VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_LINE, .line = (uint8_t)kind});
+    VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_LINE, .line = (uint8_t)kind,
+                                    .hangs = d->hanging});
     return;
   }
   DocToken *line = &d->tokens.data[d->line];
@@ -110,8 +117,9 @@ void doc_line_closing(Doc *d, LineKind kind) {
 }
 
 void doc_hang(Doc *d) {
+  mark(d, DOC_HANG);
+  d->hanging = true;
   doc_line(d, LINE_FILL);
-  if (d->line != NO_LINE) d->tokens.data[d->line].hangs = true;
 }
 
 void doc_unhang(Doc *d) { mark(d, DOC_UNHANG); }
@@ -120,7 +128,7 @@ void doc_trailing(Doc *d, const char *text, size_t len) {
   size_t at = d->line;
   if (at == NO_LINE) {
     doc_space(d);
-    doc_text_len(d, text, len);
+    doc_comment(d, text, len);
     doc_line(d, LINE_HARD);
     return;
   }
@@ -240,9 +248,8 @@ static void write_line(Writer *w, const DocToken *t, uint64_t need) {
   bool breaks = t->line == LINE_FILL   ? !fits(w, need)
                 : t->line >= LINE_HARD ? true
                                        : in_broken(w);
-  if (t->hangs) VEC_PUSH(&w->hung, w->indent);
   if (breaks) {
-    if (t->hangs) w->indent += INDENT_STEP;
+    if (t->hangs) w->indent = VEC_LAST(&w->hung) + INDENT_STEP;
     strbuf_add(w->out, t->line == LINE_BLANK ? "\n\n" : "\n");
     w->fresh = true;
   } else if (t->line != LINE_SOFT) {
@@ -262,6 +269,7 @@ static void write_token(Writer *w, const DocToken *t, uint64_t need) {
     case DOC_CLOSE: (void)VEC_POP(&w->broken); break;
     case DOC_INDENT: w->indent += INDENT_STEP; break;
     case DOC_DEDENT: w->indent -= INDENT_STEP; break;
+    case DOC_HANG: VEC_PUSH(&w->hung, w->indent); break;
     case DOC_UNHANG: w->indent = VEC_POP(&w->hung); break;
   }
 }

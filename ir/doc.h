@@ -28,7 +28,8 @@ typedef struct DocToken {
   uint8_t line;  /* DOC_LINE: a LineKind */
   bool firm;     /* DOC_OPEN: what is before it on its line breaks first */
   bool opening;  /* DOC_LINE after a bracket: never an empty line */
-  bool hangs;    /* DOC_LINE: what follows is indented if it breaks */
+  bool hangs;    /* DOC_LINE: from here on a hanging text is indented, if it
+                    breaks */
   uint32_t len;
   const char *text;
 } DocToken;
@@ -40,6 +41,7 @@ typedef struct Doc {
   char last;    /* the last character of text; 0: none yet */
   bool space;   /* a blank is due before the next text */
   bool ended;   /* nothing may be added to the line that is open */
+  bool hanging; /* no text of what hangs has come yet */
 } Doc;
 
 void doc_init(Doc *d, Mem *mem);
@@ -68,10 +70,13 @@ void doc_line(Doc *d, LineKind kind);
  * before a closing bracket, which takes an empty line away. */
 void doc_line_opening(Doc *d, LineKind kind);
 void doc_line_closing(Doc *d, LineKind kind);
-/* A line after which a text hangs, such as the value after `=`: it breaks as
- * LINE_FILL does, and only then is the text up to doc_unhang indented. */
+/* A line after which a text hangs, such as the value after `=`, up to
+ * doc_unhang: it breaks as LINE_FILL does.  Where it breaks, or a line behind a
+ * comment before the text does, what follows is indented. */
 void doc_hang(Doc *d);
 void doc_unhang(Doc *d);
+/* A comment: lines before what hangs may come behind it, too. */
+void doc_comment(Doc *d, const char *text, size_t len);
 /* Text at the end of the line that is open: before the line token that has been
  * added since, which becomes hard. */
 void doc_trailing(Doc *d, const char *text, size_t len);

@@ -110,7 +110,7 @@ static void print_comment(Printer *p, int i) {
   } else {
     if (before > 0) doc_line(&p->doc, line_for(before));
     doc_space(&p->doc);
-    doc_text_len(&p->doc, text, len);
+    doc_comment(&p->doc, text, len);
     doc_space(&p->doc);
   }
   if (after > 0) doc_line(&p->doc, line_for(after));

@@ -1,6 +1,6 @@
 /* Builders of expressions.  The parser, resolution and the passes fill in what
  * is particular to a kind themselves. */
-#include "ir/expr.h"
+#include "ir/program.h"
 
 Expr *expr_new(Arena *a, ExprKind kind, Span span) {
   Expr *e = ARENA_NEW(a, Expr);
@@ -55,6 +55,22 @@ Var *var_new(Arena *a, const Name *name, Span span,
 Span var_span(const Var *var) {
   return var->annotation ? span_join(var->span, var->annotation->span)
                          : var->span;
+}
+
+Span expr_declaration(const Expr *e) {
+  switch (e->kind) {
+    case EX_VAR: return var_span(e->var);
+    case EX_GLOBAL: return e->g.global->span;
+    case EX_CTOR: return e->ctor->span;
+    default: return SPAN_NONE;
+  }
+}
+
+Span expr_parameter(const Expr *callee, int i) {
+  const Expr *value =
+      callee->kind == EX_GLOBAL ? callee->g.global->value : NULL;
+  bool known = value && value->kind == EX_FN && i < value->fn->param_count;
+  return known ? var_span(value->fn->params[i]) : expr_declaration(callee);
 }
 
 /* --- Walking ------------------------------------------------------------- */

@@ -219,6 +219,10 @@ Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);
 /* Where it is bound, its annotation included. */
 Span var_span(const Var *var);
+/* Where what `e` names is declared, and where the function that it names says
+ * what argument `i` has to be; SPAN_NONE: it names nothing. */
+Span expr_declaration(const Expr *e);
+Span expr_parameter(const Expr *callee, int i);
 
 /* Calls `visit` for each direct child expression, in order of evaluation
  * (operator attributes that are expressions included). */

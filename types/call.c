@@ -110,17 +110,6 @@ static void wrong_count(Infer *in, const Expr *e, int wanted) {
   if (e->count < wanted) diag_hint(d, "there is no partial application");
 }
 
-/* Where the callee says what argument `i` has to be. */
-static Span parameter_span(const Expr *callee, int i) {
-  if (callee->kind == EX_CTOR) return callee->ctor->span;
-  if (callee->kind != EX_GLOBAL) return SPAN_NONE;
-  const Expr *value = callee->g.global->value;
-  if (!value || value->kind != EX_FN || i >= value->fn->param_count) {
-    return callee->g.global->span;
-  }
-  return var_span(value->fn->params[i]);
-}
-
 /* The argument may have to be polymorphic: then what it leaves open belongs to
  * it alone. */
 static Ty *infer_arg(Infer *in, const Expr *e, int i, Ty *param) {
@@ -134,7 +123,7 @@ static Ty *infer_arg(Infer *in, const Expr *e, int i, Ty *param) {
 static void require_arg(Infer *in, const Expr *e, int i, Ty *arg, Ty *param) {
   require_flow(in, arg, param,
                (Why){.kind = WHY_ARGUMENT, .span = e->args[i]->span,
-                     .other = parameter_span(e->call.callee, i), .index = i,
+                     .other = expr_parameter(e->call.callee, i), .index = i,
                      .name = callee_name(e->call.callee),
                      .sigil = callee_sigil(e->call.callee)});
 }
@@ -199,7 +188,7 @@ static void report_swapped(Infer *in, const Expr *e, const Ty *callee, int i,
                        callee_text(in, e->call.callee),
                        ty_text(in, callee->args[i]),
                        ty_text(in, callee->args[k]));
-  diag_note(d, parameter_span(e->call.callee, i), "the parameter: %s",
+  diag_note(d, expr_parameter(e->call.callee, i), "the parameter: %s",
             ty_text(in, callee->args[i]));
   diag_hint(d, "write them the other way round");
 }

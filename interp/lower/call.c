@@ -86,7 +86,7 @@ static const Type *wanted(const Expr *e, int i) {
 static void check_argument(Lower *l, const Expr *e, int i, Reg r) {
   if (e->call.callee->type->param_count > 0) return;
   lower_check(l, r, e->args[i]->type, wanted(e, i), "argument",
-              e->call.callee->span);
+              expr_parameter(e->call.callee, i));
 }
 
 /* Is `e` a value that our caller holds, so that a callee which takes over the

@@ -218,7 +218,8 @@ Reg lower_new_tuple(Lower *l, int n, const Reg *fields, Reg dst) {
 Reg lower_ctor_field(Lower *l, const Expr *e, int i) {
   const Type *wanted = e->call.callee->type->args[i];
   Reg r = lower_as(l, e->args[i], wanted, DST_ANY);
-  lower_check(l, r, e->args[i]->type, wanted, "field", e->span);
+  lower_check(l, r, e->args[i]->type, wanted, "field",
+              expr_declaration(e->call.callee));
   return r;
 }
 
@@ -239,12 +240,14 @@ static Reg lower_unit(Lower *l, Reg dst) {
   return lower_cell(l, 0, 0, NULL, dst);
 }
 
-/* What a cell of `content` gets.  A view of little lets go of its buffer. */
-static Reg lower_content(Lower *l, const Expr *e, const Type *content,
-                         Span span) {
-  Reg v = lower_as(l, e, content, DST_ANY);
-  lower_check(l, v, e->type, content, "content", span);
-  l->span = span;
+/* What a cell of `content` gets, by a ref or ref_write.  A view of little lets
+ * go of its buffer. */
+static Reg lower_content(Lower *l, const Expr *e, const Type *content) {
+  const Expr *value = e->args[e->kind == EX_WRITE];
+  Reg v = lower_as(l, value, content, DST_ANY);
+  lower_check(l, v, value->type, content, "content",
+              e->kind == EX_WRITE ? expr_declaration(e->args[0]) : SPAN_NONE);
+  l->span = e->span;
   bool tensor = content->kind == TY_TENSOR || content->kind == TY_VAR;
   if (!tensor || !is_counted(l, content)) return v;
   Reg kept = lower_target(l, content, DST_ANY);
@@ -254,7 +257,7 @@ static Reg lower_content(Lower *l, const Expr *e, const Type *content,
 
 static Reg lower_ref(Lower *l, const Expr *e, Reg dst) {
   const Type *content = e->type->args[0];
-  Reg v = lower_content(l, e->args[0], content, e->span);
+  Reg v = lower_content(l, e, content);
   Reg r = lower_target(l, e->type, dst);
   uint32_t flags = is_counted(l, content) ? REF_COUNTED : 0;
   if (flags && type_may_cycle(content)) flags |= REF_CYCLIC;
@@ -268,14 +271,14 @@ static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
   Reg r = lower_target(l, e->type, dst);
   put(l, INS_ref_read, r, ref, 0);
   lower_check_out(l, r, e->args[0]->type->args[0], e->type, "content",
-                  e->span);
+                  expr_declaration(e->args[0]));
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
 static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
   Reg ref = lower_expr(l, e->args[0], DST_ANY);
   const Type *content = e->args[0]->type->args[0];
-  Reg v = lower_content(l, e->args[1], content, e->span);
+  Reg v = lower_content(l, e, content);
   put(l, INS_ref_write, ref, v, 0);
   return lower_unit(l, dst);
 }

@@ -102,6 +102,23 @@ gives(rly('run', $dims, 'x=[1, 2]', 'y=[3, 4]'), 0,
       "Tensor[(2), float32] [4.0, 6.0]\n", '', 'named dimensions of an entry');
 gives(rly('run', $dims, 'x=[1, 2]', 'y=[3]'), 2, '', qr/E0603.*where n is 2/,
       'bound by the first that has them');
+# What a value does not fit is shown where it is declared, not where it is used.
+my $loose = "type B { Box(Tensor[(3), int32]) }\n" .
+            "def \@two() -> Tensor[(?), int32] { [1, 2] }\n" .
+            "def \@f(%x: Tensor[(3), int32]) { %x }\n" .
+            "let %g = fn (%x: Tensor[(3), int32]) { %x };\n" .
+            "let %r = ref([1, 2, 3]);\n";
+for (['Box(@two())', 'Box'],
+     ['@f(@two())', '%x: Tensor[(3), int32]'],
+     ['%g(@two())', '%x: Tensor[(3), int32]'],
+     ['ref_write(%r, @two())', '%r']) {
+  my ($use, $declared) = @$_;
+  my $err = rly(program("$loose$use;\n"))->{err};
+  my ($line, $under) = $err =~ /\| (.*)\n +\| ( *-+) declared here/;
+  my ($before, $marks) = ($under // '') =~ /^( *)(-*)/;
+  is(substr($line // '', length $before, length $marks), $declared,
+     "declared where, of $use");
+}
 gives(rly('run', program('def @main() { (Nil, fn (%x) { %x }) }')), 0,
       "(Nil, <fn (B) -> B>)\n", '', 'an entry whose result is polymorphic');
 gives(rly('run', program('def @main[A](%x: A) -> A { %x }'), '1'), 1, '',

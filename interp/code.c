@@ -42,6 +42,38 @@ uint32_t ins_length(const Word *at) {
   return at->op == INS_switch_tag ? n + at->b : n;
 }
 
+#define BACK(head, opposite, swapped) \
+  {INS_##head, INS_back_##head, INS_back_##opposite, swapped}
+#define INT_BACKS(t)                            \
+  BACK(if_lt_##t, if_le_##t, true),             \
+  BACK(if_le_##t, if_lt_##t, true),             \
+  BACK(if_eq_##t, if_ne_##t, false),            \
+  BACK(if_ne_##t, if_eq_##t, false),            \
+  BACK(if_lt_##t##_imm, if_ge_##t##_imm, false), \
+  BACK(if_ge_##t##_imm, if_lt_##t##_imm, false), \
+  BACK(if_le_##t##_imm, if_gt_##t##_imm, false), \
+  BACK(if_gt_##t##_imm, if_le_##t##_imm, false), \
+  BACK(if_eq_##t##_imm, if_ne_##t##_imm, false), \
+  BACK(if_ne_##t##_imm, if_eq_##t##_imm, false)
+#define FLOAT_BACKS(t)                       \
+  BACK(if_lt_##t, unless_lt_##t, false),     \
+  BACK(if_le_##t, unless_le_##t, false),     \
+  BACK(if_eq_##t, unless_eq_##t, false),     \
+  BACK(unless_lt_##t, if_lt_##t, false),     \
+  BACK(unless_le_##t, if_le_##t, false),     \
+  BACK(unless_eq_##t, if_eq_##t, false)
+
+const InsBack *ins_back(uint16_t head) {
+  static const InsBack backs[] = {
+      BACK(if_true, unless, false), BACK(unless, if_true, false),
+      BACK(unless_tag, if_tag, false),
+      INT_BACKS(i32), INT_BACKS(i64), FLOAT_BACKS(f32), FLOAT_BACKS(f64)};
+  for (size_t i = 0; i < sizeof backs / sizeof *backs; i++) {
+    if (backs[i].head == head) return &backs[i];
+  }
+  return NULL;
+}
+
 /* --- Types -------------------------------------------------------------- */
 
 int env_find(const Env *env, const TypeVar *v) {

@@ -53,6 +53,16 @@ static inline const uint16_t *ins_list(const Word *at) {
   return at[1 + ins_info[at->op].words].regs;
 }
 
+/* The instruction that goes from the end of a loop to where the conditional
+ * jump at its head would go: to its target, or to what is behind it, there with
+ * operands a and b in the other order if `swapped`. */
+typedef struct InsBack {
+  uint16_t head, to_target, behind;
+  bool swapped;
+} InsBack;
+/* NULL: `head` is no such jump. */
+const InsBack *ins_back(uint16_t head);
+
 /* Flags of a ref cell. */
 enum { REF_COUNTED = 1, REF_CYCLIC = 2 };
 

@@ -19,6 +19,7 @@ static void dump_operand(Dump *d, char kind, const Word *at, int part) {
     case 'i': strbuf_addf(d->out, " %d", (int16_t)v); break;
     case 'n': strbuf_addf(d->out, " #%u", v); break;
     case 'j': strbuf_addf(d->out, " ->%+d", v); break;
+    case 'k': strbuf_addf(d->out, " ->-%u", v); break;
     case 'J': strbuf_addf(d->out, " ->%+d", at->jump); break;
     default: break;
   }
@@ -27,6 +28,7 @@ static void dump_operand(Dump *d, char kind, const Word *at, int part) {
 static void dump_word(Dump *d, const Word *at) {
   switch (at->op) {
     case INS_call:
+    case INS_call_self:
     case INS_call_parts:
     case INS_tail: {
       const Function *f = at[1].function;

@@ -269,8 +269,37 @@ static bool reach_loop(Verify *v) {
   return true;
 }
 
+static bool is_back(const Verify *v) {
+  return info_at(v)->operands[2] == 'k' && here(v)->op != INS_call_self;
+}
+
+/* It goes where the head of the loop behind it would go. */
+static bool check_back(Verify *v) {
+  const Word *at = here(v), *loop = at + 1;
+  int64_t head_at = (int64_t)v->at + 1 + loop->jump;
+  bool ends = v->at + 1 < v->l->count && loop->op == INS_loop;
+  if (!ends || head_at > v->at || !is_start(v, head_at)) {
+    return wrong(v, NO_FLAW_REG, "a way back is no loop's");
+  }
+  const Word *head = &v->l->units[head_at];
+  const InsBack *back = ins_back(head->op);
+  bool taken = back && back->to_target == at->op;
+  bool swapped = !taken && back && back->swapped;
+  int64_t to = head_at + (taken ? head->c : 1);
+  if (!back || (!taken && back->behind != at->op) || v->at - at->c != to ||
+      at->a != (swapped ? head->b : head->a) ||
+      at->b != (swapped ? head->a : head->b)) {
+    return wrong(v, NO_FLAW_REG, "a way back is not the head's");
+  }
+  return true;
+}
+
 static bool reach_next(Verify *v) {
   if (here(v)->op == INS_loop && !reach_loop(v)) return false;
+  if (is_back(v) && !check_back(v)) return false;
+  if (here(v)->op == INS_call_self && here(v)->c != v->at) {
+    return wrong(v, NO_FLAW_REG, "a call of itself starts elsewhere");
+  }
   uint32_t n = jump_count(v);
   for (uint32_t k = 0; k < n; k++) {
     int64_t to = jump_target(v, k);
@@ -586,9 +615,10 @@ static bool pass(Verify *v, const Word *at) {
   const Listing *l = v->l;
   switch (at->op) {
     case INS_call:
+    case INS_call_self:
     case INS_call_parts: {
       const Function *f = at[1].function;
-      uint32_t n = at->op == INS_call ? 0 : at->c;
+      uint32_t n = at->op == INS_call_parts ? at->c : 0;
       return gives(v, f, n, NULL) && pass_known(v, f, at->b);
     }
     case INS_tail:
@@ -828,8 +858,8 @@ static bool step_plain(Verify *v, const Word *at) {
 static bool step(Verify *v) {
   const Word *at = here(v);
   switch (at->op) {
-    case INS_call: case INS_call_parts: case INS_apply: case INS_tail:
-    case INS_tail_apply:
+    case INS_call: case INS_call_self: case INS_call_parts: case INS_apply:
+    case INS_tail: case INS_tail_apply:
       return step_call(v, at);
     case INS_move: case INS_move2: return step_move(v, at);
     case INS_imm: return set_constant(v, at->a, at->b);

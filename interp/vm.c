@@ -155,8 +155,15 @@ static inline Cell *cell_in(Session *s, Cell *memory, uint64_t header,
   CASE(le_##t): A = of_bool(B.t <= C.t); NEXT(1); \
   CASE(eq_##t): A = of_bool(B.t == C.t); NEXT(1);
 
-#define BRANCH(name, condition) \
-  CASE(name): JUMP((condition) ? pc->c : 1);
+/* Back: where it stops, `loop` behind it does. */
+#define BACK(name, condition)                             \
+  CASE(back_##name):                                      \
+    if ((condition) && !is_stopped(s)) JUMP(-(int)pc->c); \
+    NEXT(1);
+
+#define BRANCH(name, condition)             \
+  CASE(name): JUMP((condition) ? pc->c : 1); \
+  BACK(name, condition)
 
 #define INT_BRANCHES(t)                                      \
   BRANCH(if_lt_##t, A.t < B.t)                               \
@@ -178,12 +185,12 @@ static inline Cell *cell_in(Session *s, Cell *memory, uint64_t header,
   BRANCH(unless_le_##t, !(A.t <= B.t))       \
   BRANCH(unless_eq_##t, !(A.t == B.t))
 
-/* Calls `callee`, whose arguments stand at `at`. */
-#define ENTER(callee, at)                                \
+/* Calls `callee`, whose arguments stand at `at`; its code starts at `start`. */
+#define ENTER(callee, start, at)                         \
   do {                                                   \
     Function *f = (callee);                              \
     Value *window = (at);                                \
-    const Word *code = function_code(f);                 \
+    const Word *code = (start);                          \
     if (RARELY(fp >= frame_limit(s) ||                   \
                window + function_regs(f) > s->stack_end)) { \
       SLOW(vm_call(s, f, window, pc + 2));               \
@@ -253,13 +260,16 @@ dispatch:
   BRANCH(if_true, A.b)
   BRANCH(unless, !A.b)
   BRANCH(unless_tag, A.obj->tag != pc->b)
+  BACK(if_tag, A.obj->tag == pc->b)
   CASE(switch_tag): JUMP(pc[1 + A.obj->tag].word);
   CASE(no_match): SLOW(vm_no_match(s, pc)); NEXT(2);
 
   /* --- Calls --- */
-  CASE(call): ENTER(pc[1].function, R + pc->b);
-  CASE(call_parts): ENTER(pc[1].function, R + pc->b);
-  CASE(apply): ENTER(closure_function(R[pc->b + pc->c]), R + pc->b);
+  CASE(call):
+  CASE(call_parts): ENTER(pc[1].function, function_code(f), R + pc->b);
+  CASE(call_self): ENTER(pc[1].function, pc - pc->c, R + pc->b);
+  CASE(apply):
+    ENTER(closure_function(R[pc->b + pc->c]), function_code(f), R + pc->b);
   CASE(tail): ENTER_TAIL(pc[1].function);
   CASE(tail_apply): ENTER_TAIL(closure_function(R[pc->b + pc->c - 1]));
   CASE(ret): {

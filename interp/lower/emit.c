@@ -7,6 +7,7 @@
 /* From this size on a conditional jump may not reach and goes by a long one
  * behind it. */
 enum { NEAR_UNITS = 60000 };
+enum { NOWHERE = UINT32_MAX };  /* a label that has not come yet */
 
 typedef enum FixupKind { FIX_SHORT, FIX_LONG, FIX_WORD } FixupKind;
 typedef struct Fixup {
@@ -146,6 +147,33 @@ static void emit_moves(Emit *e, Move *moves, int n, Span span) {
   }
 }
 
+/* Has what the conditional jump at the head goes to come already?  From here, a
+ * loop's end, that is the part that we are in. */
+static bool head_is_taken(const Emit *e, uint32_t *target) {
+  for (size_t k = 0; k < e->fixups.len; k++) {
+    const Fixup *f = &e->fixups.data[k];
+    if (f->kind != FIX_SHORT || f->at != e->head) continue;
+    if (e->labels[f->to] == NOWHERE) return false;
+    *target = e->labels[f->to];
+    return true;
+  }
+  return false;
+}
+
+/* The way that the head takes, without going there. */
+static void emit_back(Emit *e, Span span) {
+  if (e->far || e->head >= e->units.len) return;
+  Word head = e->units.data[e->head];
+  const InsBack *back = ins_back(head.op);
+  if (!back) return;
+  uint32_t to = e->head + 1;
+  bool taken = head_is_taken(e, &to), swapped = !taken && back->swapped;
+  unit(e, (Word){.op = taken ? back->to_target : back->behind,
+                 .a = swapped ? head.b : head.a,
+                 .b = swapped ? head.a : head.b,
+                 .c = (uint16_t)(e->units.len - to)}, span);
+}
+
 static void emit_self(Emit *e, const Ins *i) {
   Lower *l = e->l;
   uint32_t n = i->arg[0];
@@ -156,6 +184,7 @@ static void emit_self(Emit *e, const Ins *i) {
     if (from != k) moves[count++] = (Move){(uint16_t)k, from};
   }
   emit_moves(e, moves, count, i->span);
+  emit_back(e, i->span);
   uint32_t at = unit(e, (Word){.jump_op = INS_loop}, i->span);
   e->units.data[at].jump = (int32_t)e->head - (int32_t)at;
   record_live(e, i, at);
@@ -168,6 +197,12 @@ static bool sets_counted(const Emit *e, const Ins *i) {
   return (mode == 'd' || mode == 'w') && e->l->regs.data[i->arg[0]].counted;
 }
 
+/* A call of the function that this is, of which the start is near. */
+static bool calls_self(const Emit *e, const Ins *i) {
+  return i->op == INS_call && !e->far &&
+         i->words[0] == (uintptr_t)e->l->fn;
+}
+
 static void emit_plain(Emit *e, const Ins *i) {
   const InsInfo *info = &ins_info[i->op];
   Word u = {.op = i->op,
@@ -175,6 +210,10 @@ static void emit_plain(Emit *e, const Ins *i) {
             .b = operand(e, info->operands[1], i->arg[1]),
             .c = operand(e, info->operands[2], i->arg[2])};
   if (i->op == INS_move && u.a == u.b) return;
+  if (calls_self(e, i)) {
+    u.op = INS_call_self;
+    u.c = (uint16_t)e->units.len;
+  }
   uint32_t at = unit(e, u, i->span);
   if (at < e->counts.len) e->counts.data[at] = sets_counted(e, i);
   for (int k = 0; k < info->words; k++) {
@@ -328,6 +367,9 @@ static void emit_init(Emit *e, Lower *l) {
   VEC_INIT(&e->live_at, l->code->mem);
   VEC_INIT(&e->live, l->code->mem);
   e->labels = ARENA_ARRAY(l->arena, uint32_t, (size_t)l->label_count + 1);
+  for (uint32_t i = 0; e->labels && i < l->label_count; i++) {
+    e->labels[i] = NOWHERE;
+  }
 }
 
 static void emit_done(Emit *e) {

@@ -225,11 +225,19 @@ def @swap(%a: int32, %b: int32, %n: int32) -> int32 {
   if (%n == 0) { %a - %b } else { @swap(%b, %a + 1, %n - 1) }
 }
 END
-is(scalar(() = $dump->{'@sum'}[0]{code} =~ /^ +\d+ /mg), 5,
+is(scalar(() = $dump->{'@sum'}[0]{code} =~ /^ +\d+ /mg), 6,
    'fields together, a sum in its place, though another path needs the old');
-is(scalar(() = $dump->{'@turn'}[0]{code} =~ /^ +\d+ /mg), 7,
+is(scalar(() = $dump->{'@turn'}[0]{code} =~ /^ +\d+ /mg), 8,
    'what others read is replaced last');
 like($dump->{'@swap'}[0]{code}, qr/move/, 'what go round need a move');
+like($dump->{'@sum'}[0]{code}, qr/^ +3 +back_if_tag r0 #0 ->-2\n +4 +loop /m,
+     'the end of a loop goes on behind its head');
+like($dump->{'@turn'}[0]{code},
+     qr/^ +6 +back_if_ne_i32_imm r0 0 ->-3\n +7 +loop /m, 'or where that goes');
+like(dump_of('def @fib(%n: int32) -> int32 '
+             . '{ if (%n < 2) { %n } else { @fib(%n - 1) + @fib(%n - 2) } }')
+         ->{'@fib'}[0]{code},
+     qr/^ +3 +call_self r1 r2 ->-3 \@fib$/m, 'a call of the function itself');
 
 # --- Tuples that come back in registers -------------------------------------
 

@@ -159,6 +159,58 @@ static void test_loops(void **state) {
   is_flawed(&s, 1, "has no value when the loop comes back");
 }
 
+/* Likewise, with a way back past the head. */
+static Sample sum_back(void) {
+  Sample s = sum();
+  memmove(&s.units[7], &s.units[6], 3 * sizeof s.units[0]);
+  s.units[0].c = 8;
+  s.units[6] = (Word)I(back_if_tag, 0, 0, 5);
+  s.units[7].jump = -7;
+  s.live_at[0].at = 7;
+  s.count = 10;
+  return s;
+}
+
+static void test_ways_back(void **state) {
+  (void)state;
+  static const char not_its[] = "a way back is not the head's";
+  static const Spoilt list[] = {
+      {6, I(back_if_tag, 0, 0, 6), NONE, not_its},
+      {6, I(back_if_tag, 0, 0, 4), NONE, not_its},
+      {6, I(back_if_tag, 0, 1, 5), NONE, not_its},
+      {6, I(back_if_tag, 3, 0, 5), NONE, not_its},
+      {6, I(back_unless_tag, 0, 0, 5), NONE, not_its},
+      {6, I(back_if_true, 0, 0, 5), NONE, not_its},
+      {7, J(loop, 0, -6), NONE, not_its},
+      {5, I(back_if_tag, 0, 0, 4), NONE, "a way back is no loop's"},
+      {7, J(jump, 0, 1), NONE, "a way back is no loop's"},
+      {7, J(loop, 0, -8), NONE, "a way back is no loop's"},
+  };
+  Sample s = sum_back();
+  each_is_flawed(&s, list, LENGTH(list));
+}
+
+/* The head's jump is the way on, or its operands stand the other way round. */
+static void test_ways_of_comparisons(void **state) {
+  (void)state;
+  Sample s = {.count = 5, .nregs = 2, .nparams = 2,
+              .params = {PARAM_BITS, PARAM_BITS},
+              .units = {I(if_lt_i32, 0, 1, 2), I(ret, 0, 0, 0),
+                        I(add_i32_imm, 0, 0, 1), I(back_if_lt_i32, 0, 1, 1),
+                        J(loop, 0, -4)}};
+  is_sound(&s);
+  s.units[3] = (Word)I(back_if_lt_i32, 0, 1, 2);
+  is_flawed(&s, NONE, "a way back is not the head's");
+  s.units[0] = (Word)I(if_lt_i32, 0, 1, 4);
+  s.units[1] = (Word)I(add_i32_imm, 0, 0, 1);
+  s.units[2] = (Word)I(back_if_le_i32, 1, 0, 1);
+  s.units[3] = (Word)J(loop, 0, -3);
+  s.units[4] = (Word)I(ret, 0, 0, 0);
+  is_sound(&s);
+  s.units[2] = (Word)I(back_if_le_i32, 0, 1, 1);
+  is_flawed(&s, NONE, "a way back is not the head's");
+}
+
 static void test_failing(void **state) {
   (void)state;
   Sample s = sum();
@@ -203,6 +255,7 @@ static void test_calls(void **state) {
       {0, I(imm, 3, 0, 0), 0, "would be dropped and is not held"},
       {1, I(imm, 4, 1, 0), 4, "gives a reference that it lacks"},
       {2, I(call, 1, 5, 0), 5, "is not in the window"},
+      {2, I(call_self, 1, 4, 1), NONE, "a call of itself starts elsewhere"},
       {3, {.function = &counts}, 4,
        "is not the number that the callee expects"},
       {3, {.function = &alone}, 4, "is lost under the callee"},
@@ -466,6 +519,8 @@ int main(void) {
       cmocka_unit_test(test_reading),
       cmocka_unit_test(test_references),
       cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_ways_back),
+      cmocka_unit_test(test_ways_of_comparisons),
       cmocka_unit_test(test_failing),
       cmocka_unit_test(test_calls),
       cmocka_unit_test(test_headers),

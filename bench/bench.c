@@ -37,7 +37,7 @@ void bench_print(const char *name, double value, const char *unit) {
   fflush(stdout);
 }
 
-enum { TRIES = 40 };
+enum { TRIES = 100 };
 static const double TRY_SECONDS = 2e-3;
 
 static double time_of(const Work *w, int rounds) {

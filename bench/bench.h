@@ -39,6 +39,10 @@ typedef struct Work {
 /* Sets `best` of each, measured in turns, so that all see the same machine. */
 void bench_turns(Work *works, int count);
 
+/* The machine as a peer: a run of fused multiply-adds, so many flops. */
+void machine_fma(void *unused);
+double machine_fma_flops(void);
+
 /* --- Tools ---------------------------------------------------------------- */
 
 /* Seconds since some fixed moment. */

@@ -1,6 +1,6 @@
 /* The kernels of the operators that networks spend their time in, called
- * directly on preallocated results, and OpenBLAS in turns with them where it
- * has the same. */
+ * directly on preallocated results, in turns with what each is held against:
+ * OpenBLAS where it has the same, else the machine. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,27 +21,34 @@ typedef struct Figure {
   int64_t shapes[3][RANK];  /* of the operands; the last dim not 0 ends one */
   Unit unit;
   double amount;            /* flops or elements a round */
-  const char *peer;         /* OpenBLAS's name for it; NULL: it has none */
+  void (*peer)(void *call);
+  const char *peer_name;
   bool packed, transposed;  /* operand 1 is; operand 0 is */
 } Figure;
+
+static void run_openblas(void *call), run_fma(void *call), run_copy(void *call);
 
 #define FLOPS(m, n, k) (2.0 * (m) * (n) * (k))
 #define SGEMM(n)                                                          \
   {"kernel.sgemm_" #n, OP_NN_MATMUL, {{n, n}, {n, n}}, GFLOPS,            \
-   FLOPS(n, n, n), "kernel.sgemm_" #n "@openblas", false, false}
+   FLOPS(n, n, n), run_openblas, "kernel.sgemm_" #n "@openblas", false,   \
+   false}
 #define DENSE(k, n)                                                       \
   {"kernel.dense_1x" #k "x" #n, OP_NN_DENSE, {{1, k}, {n, k}},            \
-   MICROSECONDS, 1, "kernel.sgemv_" #n "x" #k "@openblas", true, false}
+   MICROSECONDS, 1, run_openblas, "kernel.sgemv_" #n "x" #k "@openblas",  \
+   true, false}
 #define MATH(op, function)                                                \
-  {"kernel." #function "_4096", op, {{4096}}, GELEMENTS, 4096, NULL,      \
-   false, false}
+  {"kernel." #function "_4096", op, {{4096}}, GELEMENTS, 4096, run_fma,   \
+   "kernel." #function "_4096@fma_f32", false, false}
 #define CONV(c, side)                                                     \
   {"kernel.conv2d_" #c "x" #side "x" #side "_k3", OP_NN_CONV2D,           \
    {{1, c, side, side}, {c, c, 3, 3}}, GFLOPS,                            \
-   FLOPS(c, (side) * (side), (c) * 9), NULL, false, false}
+   FLOPS(c, (side) * (side), (c) * 9), run_fma,                           \
+   "kernel.conv2d_" #c "x" #side "x" #side "_k3@fma_f32", false, false}
 #define SQUARE(op, name)                                                  \
   {"kernel." name "_1024x1024", op, {{1024, 1024}, {1024}, {1024}},       \
-   MILLISECONDS, 1, NULL, false, (op) == OP_COPY}
+   MILLISECONDS, 1, run_copy, "kernel." name "_1024x1024@copy_l3", false, \
+   (op) == OP_COPY}
 
 static const Figure figures[] = {
     SGEMM(256),
@@ -159,14 +166,30 @@ static void run_openblas(void *data) {
     c->blas->sgemm(ROW_MAJOR, PLAIN, PLAIN, m, n, k, 1, x, k, y, n, 0, out, n);
 }
 
+static void run_fma(void *data) { machine_fma(data); }
+
+/* Of the figure's operand, 4 MB, to where its result goes. */
+static void run_copy(void *data) {
+  Call *c = data;
+  Tensor *out = c->op.outs[0];
+  memcpy(out->data, c->args[0]->data, (size_t)tensor_bytes(out));
+}
+
+static void print_peer(const Figure *f, double seconds) {
+  if (f->peer == run_fma) {
+    bench_print(f->peer_name, machine_fma_flops() / seconds * 1e-9, "GFLOP/s");
+  } else {
+    print(f->peer_name, f, seconds);
+  }
+}
+
 static void compare(Call *c) {
   const Figure *f = c->figure;
-  Work works[2] = {{.run = run_ours, .data = c},
-                   {.run = run_openblas, .data = c}};
-  int count = f->peer && c->blas ? 2 : 1;
+  Work works[2] = {{.run = run_ours, .data = c}, {.run = f->peer, .data = c}};
+  int count = f->peer != run_openblas || c->blas ? 2 : 1;
   bench_turns(works, count);
   print(f->name, f, works[0].best);
-  if (count > 1) print(f->peer, f, works[1].best);
+  if (count > 1) print_peer(f, works[1].best);
 }
 
 static bool run_figure(const Figure *f, Mem *mem, const OpenBlas *blas) {

@@ -159,8 +159,9 @@ static bool make_outs(OpCall *call) {
 
 bool op_finish(OpCall *call) {
   if (!make_outs(call)) return false;
-  if (call->op->kernel(call) && !stop_seen(call->stop)) return true;
-  if (call->op->storage == STORE_FILL) drop_outs(call);
+  bool done = call->op->kernel(call);
+  if (done && !stop_seen(call->stop)) return true;
+  if (done || call->op->storage == STORE_FILL) drop_outs(call);
   return false;
 }
 

@@ -107,9 +107,9 @@ static bool kernel_next(const int64_t size[3], int64_t k[3]) {
 
 /* Rows k .. k + rows of a group's matrix, columns first .. first + n, at
  * `panel`, whose rows are `step` elements apart. */
-static void fill_rows(const ConvPlan *p, int64_t batch, int64_t group,
-                      int64_t k, int64_t rows, int64_t first, int64_t n,
-                      char *panel, int64_t step) {
+static void fill_rows(StopFlag *stop, const ConvPlan *p, int64_t batch,
+                      int64_t group, int64_t k, int64_t rows, int64_t first,
+                      int64_t n, char *panel, int64_t step) {
   if (!rows) return;  /* then there may be sizes of 0 to divide by */
   const Tensor *x = &p->data;
   const int64_t *size = p->weight->shape + 2;  /* I / G, KD, KH, KW */
@@ -121,6 +121,7 @@ static void fill_rows(const ConvPlan *p, int64_t batch, int64_t group,
       x->data + (batch * x->strides[0] + input * x->strides[1]) * bytes;
   Position position = position_of(&p->out, first);
   for (int64_t i = 0; i < rows; i++, panel += step * bytes) {
+    if (stop_seen(stop)) return;
     panel_row(p, channel, at, position, n, panel);
     if (!kernel_next(size + 1, at)) channel += x->strides[1] * bytes;
   }
@@ -138,8 +139,8 @@ static void fill_panel(const void *source, int64_t k, int rows, int64_t n,
   int width = panel_width(columns);
   if (columns < width)
     memset(panel, 0, (size_t)rows * (size_t)width * sizeof *panel);
-  fill_rows(c->plan, c->batch, c->group, k, rows, n, columns, (char *)panel,
-            width);
+  fill_rows(NULL, c->plan, c->batch, c->group, k, rows, n, columns,
+            (char *)panel, width);
 }
 
 /* --- Running ------------------------------------------------------------- */
@@ -170,7 +171,7 @@ static bool run_group(OpCall *call, const ConvPlan *p, int64_t batch,
   for (int64_t at = 0; at < positions; at += POSITIONS) {
     int64_t n = positions - at < POSITIONS ? positions - at : POSITIONS;
     if (op_stopped(call)) return false;
-    fill_rows(p, batch, group, 0, p->k, at, n, panel, n);
+    fill_rows(call->stop, p, batch, group, 0, p->k, at, n, panel, n);
     Product product = all;
     product.n = n;
     product.b = (Matrix){p->data.dtype, panel, n, 1};
@@ -240,9 +241,9 @@ static bool convolve(OpCall *call, bool transposed) {
   p.out = window_geometry(call->outs[0], &conv.out);
   Tensor view = weight_geometry(call->args[1], &conv,
                                 p.data.shape[1] / conv.groups);
-  Tensor *copy = tensor_is_contiguous(&view) ? NULL
-                                             : tensor_copy(call->heap, &view);
-  if (!copy && !tensor_is_contiguous(&view)) return op_out_of_memory(call);
+  bool as_is = tensor_is_contiguous(&view);
+  Tensor *copy = as_is ? NULL : copy_of(call, &view);
+  if (!copy && !as_is) return false;
   p.weight = copy ? copy : &view;
   for (int k = 0; k < SPATIAL_MAX; k++)
     p.axes[k] = conv_axis(&conv, &conv.axes[k], view.shape[3 + k]);
@@ -258,16 +259,17 @@ bool kernel_conv_transpose(OpCall *call) { return convolve(call, true); }
  * out[o, (i, kh, kw)] = sum over (n, h, w) of grad[o, (n, h, w)] * the element
  * of data that kernel position (i, kh, kw) meets there. */
 
-static void gradient_column(const ConvPlan *p, int64_t input,
-                            const int64_t k[3], char *column, int64_t step) {
+static void gradient_column(StopFlag *stop, const ConvPlan *p, int64_t input,
+                            const int64_t k[3], char *column) {
   const Tensor *x = &p->data;
   int64_t size = (int64_t)dtype_size(x->dtype);
   int64_t positions = p->out.shape[2] * p->out.shape[3] * p->out.shape[4];
   for (int64_t batch = 0; batch < x->shape[0]; batch++) {
     const char *channel =
         x->data + (batch * x->strides[0] + input * x->strides[1]) * size;
-    for (int64_t at = 0; at < positions; at++, column += step * size)
-      panel_row(p, channel, k, position_of(&p->out, at), 1, column);
+    BLOCKS(stop, positions)
+      for (int64_t i = at; i < end; i++, column += size)
+        panel_row(p, channel, k, position_of(&p->out, i), 1, column);
   }
 }
 
@@ -280,7 +282,7 @@ static bool gradient_group(OpCall *call, const ConvPlan *p, const Tensor *grad,
   for (int64_t j = 0; j < inputs * area; j++) {
     int64_t k[3] = {0, j % area / out->shape[3], j % out->shape[3]};
     if (op_stopped(call)) return false;
-    gradient_column(p, group * inputs + j / area, k, column, 1);
+    gradient_column(call->stop, p, group * inputs + j / area, k, column);
     Product product = {
         .m = rows, .n = 1, .k = p->k,
         .a = matrix(grad, group * rows * p->k, p->k, 1),
@@ -299,7 +301,7 @@ static Tensor *gradient_rows(OpCall *call) {
   int64_t strides[4] = {g->strides[1], g->strides[0], g->strides[2],
                         g->strides[3]};
   Tensor view = geometry_of(g, 4, shape, strides, 0);
-  return tensor_copy(call->heap, &view);
+  return copy_of(call, &view);
 }
 
 bool kernel_conv_backward_weight(OpCall *call) {
@@ -312,7 +314,7 @@ bool kernel_conv_backward_weight(OpCall *call) {
   p.data = window_geometry(call->args[1], &nchw);
   p.out = window_geometry(call->args[0], &nchw);
   Tensor *grad = gradient_rows(call);
-  if (!grad) return op_out_of_memory(call);
+  if (!grad) return false;
   p.k = grad->shape[1] * grad->shape[2] * grad->shape[3];
   char *column = arena_array(call->arena, (size_t)p.k + 1,
                              dtype_size(grad->dtype));

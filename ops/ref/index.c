@@ -31,10 +31,11 @@ static int64_t *indices_of(OpCall *call, const Tensor *t) {
 /* Are all of them from `least` to n - 1? */
 static bool all_in_range(OpCall *call, const int64_t *indices, int64_t count,
                          int64_t least, int64_t n) {
-  for (int64_t i = 0; i < count; i++)
-    if (indices[i] < least || indices[i] >= n)
-      return out_of_range(call, indices[i], n);
-  return true;
+  BLOCKS(call->stop, count)
+    for (int64_t i = at; i < end; i++)
+      if (indices[i] < least || indices[i] >= n)
+        return out_of_range(call, indices[i], n);
+  return !op_stopped(call);
 }
 
 /* Copies n elements of that size, `step` apart, or at places of their own. */
@@ -68,7 +69,28 @@ static const struct { MoveElements gather, scatter; } moves[9] = {
     [8] = {gather_uint64_t, scatter_uint64_t},
 };
 
+/* out[i] = x[places[i] * place_step + i * step] */
+static bool gather_line(const OpCall *call, int64_t size, char *to,
+                        const char *from, const int64_t *places,
+                        int64_t place_step, int64_t step, int64_t n) {
+  BLOCKS(call->stop, n)
+    moves[size].gather(to + at * size, from + at * step * size, places + at,
+                       place_step, step, end - at);
+  return !op_stopped(call);
+}
+
+/* out[places[i] * place_step + i * step] = x[i] */
+static void scatter_line(const OpCall *call, int64_t size, char *to,
+                         const char *from, const int64_t *places,
+                         int64_t place_step, int64_t step, int64_t n) {
+  BLOCKS(call->stop, n)
+    moves[size].scatter(to + at * step * size, from + at * size, places + at,
+                        place_step, step, end - at);
+}
+
 static const double NANOSECONDS = 1;  /* an element */
+
+enum { SLICE_NEAR = 1 << 20 };  /* bytes that are copied without a look up */
 
 /* --- take ---------------------------------------------------------------- */
 
@@ -112,10 +134,12 @@ static Tensor batch_at(const Tensor *t, int batch, int64_t at) {
 /* The indices as positions along an axis of n elements. */
 static int64_t *take_positions(OpCall *call, TakeMode mode, int64_t n) {
   const Tensor *indices = call->args[1];
-  int64_t *at = indices_of(call, indices), count = tensor_count(indices);
-  for (int64_t i = 0; at && i < count; i++)
-    if (!take_position(call, mode, n, &at[i])) return NULL;
-  return at;
+  int64_t *all = indices_of(call, indices);
+  if (!all) return NULL;
+  BLOCKS(call->stop, tensor_count(indices))
+    for (int64_t i = at; i < end; i++)
+      if (!take_position(call, mode, n, &all[i])) return NULL;
+  return all;
 }
 
 /* Slices of the data, each what follows `axis`, in the order of the result:
@@ -132,38 +156,36 @@ typedef struct Taking {
   bool contiguous;
 } Taking;
 
-static void take_slice(const Taking *t, const char *from, char *to) {
-  if (t->contiguous) {
+static bool take_slice(const Taking *t, const char *from, char *to) {
+  if (t->contiguous && t->bytes <= SLICE_NEAR) {
     memcpy(to, from, (size_t)t->bytes);
-    return;
+    return !op_stopped(t->call);
   }
   Tensor slice = t->slice, out = tensor_on_data((DType)slice.dtype, slice.rank,
                                                 slice.shape, to);
   slice.data = (char *)from;
-  tensor_copy_into(&out, &slice);
+  return copy_into(t->call, &out, &slice);
 }
 
 /* All slices of one place; single elements go together. */
-static void take_place(const Taking *t, int64_t place) {
+static bool take_place(const Taking *t, int64_t place) {
   const Tensor *x = t->call->args[0];
   int64_t size = (int64_t)dtype_size(x->dtype);
   int64_t step = x->strides[t->axis];
   const int64_t *at = t->positions + place / t->per_batch * t->count;
   Tensor from = batch_at(x, t->axis, place);
   char *to = t->out + place * t->count * t->bytes;
-  if (t->bytes == size) {
-    moves[size].gather(to, from.data, at, step, 0, t->count);
-    return;
-  }
+  if (t->bytes == size)
+    return gather_line(t->call, size, to, from.data, at, step, 0, t->count);
   for (int64_t i = 0; i < t->count; i++, to += t->bytes)
-    take_slice(t, from.data + at[i] * step * size, to);
+    if (!take_slice(t, from.data + at[i] * step * size, to)) return false;
+  return true;
 }
 
 static bool take_share(const void *data, const Share *share) {
   const Taking *t = data;
   for (int64_t place = share->from; place < share->to; place++) {
-    if (op_stopped(t->call)) return false;
-    take_place(t, place);
+    if (op_stopped(t->call) || !take_place(t, place)) return false;
   }
   return true;
 }
@@ -196,10 +218,8 @@ static bool take_flat(OpCall *call, TakeMode mode, Tensor *out) {
   int64_t size = (int64_t)dtype_size(x->dtype), count = tensor_count(out);
   const int64_t *at = take_positions(call, mode, tensor_count(x));
   if (!at) return false;
-  if (tensor_is_contiguous(x)) {
-    moves[size].gather(out->data, x->data, at, 1, 0, count);
-    return true;
-  }
+  if (tensor_is_contiguous(x))
+    return gather_line(call, size, out->data, x->data, at, 1, 0, count);
   for (int64_t i = 0; i < count; i++) {
     if (op_stopped(call)) return false;
     bits_store(out->dtype, out->data + i * size, tensor_bits_at(x, at[i]));
@@ -257,10 +277,12 @@ static bool gather_share(const void *data, const Share *share) {
   int64_t length = n->indices->shape[n->indices->rank - 1];
   char *to = n->call->outs[0]->data;
   for (int64_t i = share->from; i < share->to; i++) {
-    if (op_stopped(n->call)) return false;
     const char *from = named_line(n, i, &step);
-    moves[size].gather(to + i * length * size, from, n->at + i * length,
-                       n->tensor->strides[n->axis], step, length);
+    if (op_stopped(n->call) ||
+        !gather_line(n->call, size, to + i * length * size, from,
+                     n->at + i * length, n->tensor->strides[n->axis], step,
+                     length))
+      return false;
   }
   return true;
 }
@@ -283,8 +305,6 @@ bool kernel_gather(OpCall *call) {
 /* --- gather_nd, scatter_nd --------------------------------------------------
  * Index number i, of those that the trailing axes of `indices` hold, names
  * the part of a tensor at (indices[0, i], ..., indices[n-1, i]). */
-
-enum { PARTS_NEAR = 1 << 20 };  /* bytes that are copied without a look up */
 
 static bool offset_at(OpCall *call, const Tensor *t, int batch, int64_t i,
                       int64_t *offset) {
@@ -339,7 +359,7 @@ static void parts_move(Parts *p, int64_t offset, int64_t i) {
 
 static bool parts_copy(const OpCall *call, const Parts *p, Tensor *to,
                        const Tensor *from) {
-  if (!p->dense || p->bytes > PARTS_NEAR) return copy_into(call, to, from);
+  if (!p->dense || p->bytes > SLICE_NEAR) return copy_into(call, to, from);
   memcpy(to->data, from->data, p->bytes);
   return true;
 }
@@ -404,8 +424,8 @@ bool kernel_scatter_nd(OpCall *call) {
     return op_fault(call, E0607, "indices without coordinates");
   if (tensor_is_contiguous(updates))
     return scatter_rows(call, op, call->outs[0], updates);
-  Tensor *copy = tensor_copy(call->heap, updates);
-  if (!copy) return op_out_of_memory(call);
+  Tensor *copy = copy_of(call, updates);
+  if (!copy) return false;
   bool ok = scatter_rows(call, op, call->outs[0], copy);
   tensor_drop(call->heap, copy);
   return ok;
@@ -465,25 +485,26 @@ static Value scatter_value(OpId op, DType dtype, Value old, Value update) {
 }
 
 /* One line of updates; each element in order, for places may be named twice. */
-static void scatter_line(const Named *n, OpId op, int64_t line,
-                         const char *updates) {
+static void scatter_named(const Named *n, OpId op, int64_t line,
+                          const char *updates) {
   int64_t size = (int64_t)dtype_size(n->tensor->dtype), step;
   int64_t length = n->indices->shape[n->indices->rank - 1];
   int64_t along = n->tensor->strides[n->axis];
-  const int64_t *at = n->at + line * length;
+  const int64_t *places = n->at + line * length;
   DType dtype = (DType)n->tensor->dtype;
   char *first = named_line(n, line, &step);
   updates += line * length * size;
   if (op == OP_COPY) {
-    moves[size].scatter(first, updates, at, along, step, length);
+    scatter_line(n->call, size, first, updates, places, along, step, length);
     return;
   }
-  for (int64_t i = 0; i < length; i++, updates += size) {
-    char *place = first + (at[i] * along + i * step) * size;
-    bits_store(dtype, place,
-               scatter_value(op, dtype, bits_load(dtype, place),
-                             bits_load(dtype, updates)));
-  }
+  BLOCKS(n->call->stop, length)
+    for (int64_t i = at; i < end; i++, updates += size) {
+      char *place = first + (places[i] * along + i * step) * size;
+      bits_store(dtype, place,
+                 scatter_value(op, dtype, bits_load(dtype, place),
+                               bits_load(dtype, updates)));
+    }
 }
 
 /* The updates in the shape of the indices, contiguous; a copy, if need be, in
@@ -509,16 +530,17 @@ bool kernel_scatter_elements(OpCall *call) {
   bool adds = call->op == op_info(OP_SCATTER_ADD);
   OpId op = adds ? OP_ADD : scatter_mode(call, ATTR_reduction);
   if (axis < 0) axis += out->rank;
-  int64_t length = out->shape[axis], *at = indices_of(call, indices);
+  int64_t length = out->shape[axis], *all = indices_of(call, indices);
   if (!copy_unless_same(call, out, call->args[0])) return false;
-  if (!at || !all_in_range(call, at, count, -length, length)) return false;
-  for (int64_t i = 0; i < count; i++) at[i] += at[i] < 0 ? length : 0;
-  Named n = {call, indices, out, at, (int)axis};
+  if (!all || !all_in_range(call, all, count, -length, length)) return false;
+  BLOCKS(call->stop, count)
+    for (int64_t i = at; i < end; i++) all[i] += all[i] < 0 ? length : 0;
+  Named n = {call, indices, out, all, (int)axis};
   const char *updates = updates_of(call, indices);
   int64_t lines = count ? count / indices->shape[indices->rank - 1] : 0;
   for (int64_t i = 0; updates && i < lines; i++) {
     if (op_stopped(call)) return false;
-    scatter_line(&n, op, i, updates);
+    scatter_named(&n, op, i, updates);
   }
   return updates != NULL;
 }
@@ -533,9 +555,8 @@ static void put_int(Tensor *out, int64_t i, int64_t v) {
 bool kernel_invert_permutation(OpCall *call) {
   const Tensor *x = call->args[0];
   int64_t n = x->shape[0];
-  bool *named = ARENA_ARRAY(call->arena, bool, (size_t)n + 1);
+  bool *named = ARENA_ARRAY(call->arena, bool, (size_t)n + 1);  /* cleared */
   if (!named) return op_out_of_memory(call);
-  memset(named, 0, (size_t)n);
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
     int64_t at = tensor_i64_at(x, i);
@@ -579,6 +600,20 @@ static bool is_true(const Tensor *t, int64_t i) {
   return elementwise_cast(t->dtype, DT_BOOL).scalar(v, v, v, &fail).b;
 }
 
+/* The coordinates of the elements that are true, a row each. */
+static void put_places(StopFlag *stop, const Tensor *x, int32_t *row) {
+  BLOCKS(stop, tensor_count(x))
+    for (int64_t i = at; i < end; i++) {
+      if (!is_true(x, i)) continue;
+      int64_t rest = i;
+      for (int k = x->rank - 1; k >= 0; k--) {
+        row[k] = (int32_t)(rest % x->shape[k]);
+        rest /= x->shape[k];
+      }
+      row += x->rank;
+    }
+}
+
 bool kernel_argwhere(OpCall *call) {
   const Tensor *x = call->args[0];
   int64_t n = tensor_count(x), shape[2] = {0, x->rank};
@@ -588,16 +623,7 @@ bool kernel_argwhere(OpCall *call) {
   }
   Tensor *out = tensor_new(call->heap, DT_INT32, 2, shape);
   if (!out) return op_out_of_memory(call);
-  int32_t *row = (int32_t *)out->data;
-  for (int64_t i = 0; i < n; i++) {
-    if (!is_true(x, i)) continue;
-    int64_t rest = i;
-    for (int k = x->rank - 1; k >= 0; k--) {
-      row[k] = (int32_t)(rest % x->shape[k]);
-      rest /= x->shape[k];
-    }
-    row += x->rank;
-  }
+  put_places(call->stop, x, (int32_t *)out->data);
   call->outs[0] = out;
   return true;
 }
@@ -641,13 +667,30 @@ static bool groups_of(OpCall *call, const Tensor *x, Groups *g) {
 }
 
 /* Numbers the groups: by value, or by where they come up first. */
-static void number_groups(Groups *g, int64_t n, bool sorted) {
+static void number_groups(StopFlag *stop, Groups *g, int64_t n, bool sorted) {
   int64_t next = 0;
-  for (int64_t i = 0; i < n; i++) {
-    Group *group = &g->all[g->group_of[i]];
-    if (group->first != i) continue;
-    group->number = sorted ? g->group_of[i] : next++;
-  }
+  BLOCKS(stop, n)
+    for (int64_t i = at; i < end; i++) {
+      Group *group = &g->all[g->group_of[i]];
+      if (group->first != i) continue;
+      group->number = sorted ? g->group_of[i] : next++;
+    }
+}
+
+static void put_groups(const OpCall *call, const Groups *g) {
+  const Tensor *x = call->args[0];
+  int32_t *first = (int32_t *)call->outs[1]->data;
+  int64_t size = (int64_t)dtype_size(x->dtype);
+  BLOCKS(call->stop, g->count)
+    for (int64_t i = at; i < end; i++) {
+      const Group *group = &g->all[i];
+      bits_store(x->dtype, call->outs[0]->data + group->number * size,
+                 tensor_bits_at(x, group->first));
+      first[group->number] = (int32_t)group->first;
+      if (call->out_count > 4)
+        ((int32_t *)call->outs[4]->data)[group->number] =
+            (int32_t)group->count;
+    }
 }
 
 bool kernel_unique(OpCall *call) {
@@ -655,22 +698,14 @@ bool kernel_unique(OpCall *call) {
   int64_t n = x->shape[0];
   Groups g = {0};
   if (!groups_of(call, x, &g)) return false;
-  number_groups(&g, n, attr_bool(call->attrs, ATTR_sorted));
+  number_groups(call->stop, &g, n, attr_bool(call->attrs, ATTR_sorted));
   for (int i = 0; i < call->out_count; i++)
     if (!fill_with(call, call->outs[i], (Value){0})) return false;
-  int32_t *first = (int32_t *)call->outs[1]->data;
   int32_t *inverse = (int32_t *)call->outs[2]->data;
-  int64_t size = (int64_t)dtype_size(x->dtype);
-  for (int64_t i = 0; i < g.count; i++) {
-    const Group *group = &g.all[i];
-    bits_store(x->dtype, call->outs[0]->data + group->number * size,
-               tensor_bits_at(x, group->first));
-    first[group->number] = (int32_t)group->first;
-    if (call->out_count > 4)
-      ((int32_t *)call->outs[4]->data)[group->number] = (int32_t)group->count;
-  }
-  for (int64_t i = 0; i < n; i++)
-    inverse[i] = (int32_t)g.all[g.group_of[i]].number;
+  put_groups(call, &g);
+  BLOCKS(call->stop, n)
+    for (int64_t i = at; i < end; i++)
+      inverse[i] = (int32_t)g.all[g.group_of[i]].number;
   *(int32_t *)call->outs[3]->data = (int32_t)g.count;
   return true;
 }

@@ -12,7 +12,7 @@ static bool FN(cross_entropy)(OpCall *call, bool logits) {
     if (!logits) NAME_OF(ID, tile_log)(&p, 1);
     terms[i] = p * (C)tensor_f64_at(y, i);
   }
-  C loss = -FN(partial_sum)(terms, n) / (C)x->shape[0];
+  C loss = -FN(partial_sum)(call->stop, terms, n) / (C)x->shape[0];
   NAME_OF(tile_store, ID)(x->dtype, call->outs[0]->data, 1, 1, &loss);
   return true;
 }
@@ -45,11 +45,18 @@ static bool FN(nll)(OpCall *call) {
   C *terms = ARENA_ARRAY(call->arena, C, 2 * (size_t)n + 1);
   if (!terms) return op_out_of_memory(call);
   if (!FN(nll_terms)(call, terms, terms + n)) return false;
-  C sum = FN(partial_sum)(terms, n);
+  C sum = FN(partial_sum)(call->stop, terms, n);
   bool none = strcmp(how, "none") == 0;
-  if (strcmp(how, "mean") == 0) sum /= FN(partial_sum)(terms + n, n);
-  NAME_OF(tile_store, ID)(out->dtype, out->data, 1, none ? n : 1,
-                          none ? terms : &sum);
+  if (strcmp(how, "mean") == 0)
+    sum /= FN(partial_sum)(call->stop, terms + n, n);
+  if (!none) {
+    NAME_OF(tile_store, ID)(out->dtype, out->data, 1, 1, &sum);
+    return true;
+  }
+  int64_t size = (int64_t)dtype_size(out->dtype);
+  BLOCKS(call->stop, n)
+    NAME_OF(tile_store, ID)(out->dtype, out->data + at * size, 1, end - at,
+                            terms + at);
   return true;
 }
 

@@ -49,12 +49,10 @@ Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape) {
 }
 
 bool view_out(OpCall *call, int i, const Tensor *g) {
-  Tensor *out = g->buffer
-                    ? tensor_view(call->heap, g, g->rank, g->shape, g->strides,
-                                  0)
-                    : tensor_copy(call->heap, g);
-  call->outs[i] = out;
-  return out != NULL || op_out_of_memory(call);
+  if (!g->buffer) return (call->outs[i] = copy_of(call, g)) != NULL;
+  call->outs[i] =
+      tensor_view(call->heap, g, g->rank, g->shape, g->strides, 0);
+  return call->outs[i] != NULL || op_out_of_memory(call);
 }
 
 static const double NANOSECONDS = 0.05;  /* to copy a byte */
@@ -92,6 +90,14 @@ bool copy_into(const OpCall *call, Tensor *to, const Tensor *from) {
     if (!copy_into(call, &part, &source)) return false;
   }
   return true;
+}
+
+Tensor *copy_of(OpCall *call, const Tensor *t) {
+  Tensor *copy = tensor_new(call->heap, t->dtype, t->rank, t->shape);
+  if (!copy) return op_out_of_memory(call), NULL;
+  if (copy_into(call, copy, t)) return copy;
+  tensor_drop(call->heap, copy);
+  return NULL;
 }
 
 bool copy_unless_same(const OpCall *call, Tensor *out, const Tensor *from) {

@@ -21,6 +21,8 @@ bool view_out(OpCall *call, int i, const Tensor *geometry);
 
 /* These look at the call's `stop` every few megabytes: false when it was up. */
 bool copy_into(const OpCall *call, Tensor *to, const Tensor *from);
+/* A contiguous copy; NULL with the fault set, or when `stop` was up. */
+Tensor *copy_of(OpCall *call, const Tensor *t);
 /* The result starts as the operand's elements; in place it has them. */
 bool copy_unless_same(const OpCall *call, Tensor *out, const Tensor *from);
 /* Elements of `dst` all become `bits`. */

@@ -116,25 +116,45 @@ static Taps taps_at(const Resize *r, int64_t o, int64_t n, int64_t length) {
 
 /* --- Running ------------------------------------------------------------- */
 
+enum { TAPS_NEAR = 4096 };  /* coordinates whose taps are found at a time */
+
+/* Some coordinates of the result along an axis, and their taps. */
+typedef struct TapsRun {
+  int64_t first, count;
+  Taps *taps;
+} TapsRun;
+
 typedef struct ResizePlan {
+  const Resize *how;
   Tensor data, out;  /* (N, C, D, H, W) */
-  Taps *taps[SPATIAL_MAX];  /* of each coordinate of the result */
+  TapsRun runs[SPATIAL_MAX];
 } ResizePlan;
 
-static bool make_taps(OpCall *call, const Resize *r, ResizePlan *p) {
-  for (int k = 0; k < SPATIAL_MAX; k++) {
-    int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
-    p->taps[k] = ARENA_ARRAY(call->arena, Taps, (size_t)n + 1);
-    if (!p->taps[k]) return op_out_of_memory(call);
-    BLOCKS(call->stop, n)
-      for (int64_t o = at; o < end; o++)
-        p->taps[k][o] = taps_at(r, o, n, length);
-  }
-  return !op_stopped(call);
+static int64_t run_length(const ResizePlan *p, int k, int64_t first) {
+  int64_t left = p->out.shape[2 + k] - first;
+  return left < TAPS_NEAR ? left : TAPS_NEAR;
 }
 
-static void resize_element(const ResizePlan *p, Method method,
-                           const int64_t index[5]) {
+static bool make_room(OpCall *call, ResizePlan *p) {
+  for (int k = 0; k < SPATIAL_MAX; k++) {
+    size_t n = (size_t)run_length(p, k, 0);
+    p->runs[k].taps = ARENA_ARRAY(call->arena, Taps, n);
+    if (!p->runs[k].taps) return op_out_of_memory(call);
+  }
+  return true;
+}
+
+static void find_taps(ResizePlan *p, int k, int64_t first) {
+  TapsRun *run = &p->runs[k];
+  int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
+  run->first = first;
+  run->count = run_length(p, k, first);
+  for (int64_t i = 0; i < run->count; i++)
+    run->taps[i] = taps_at(p->how, first + i, n, length);
+}
+
+static void resize_element(const ResizePlan *p, const int64_t index[5]) {
+  Method method = p->how->method;
   const Tensor *x = &p->data, *out = &p->out;
   int64_t size = (int64_t)dtype_size(x->dtype), offset = 0;
   bool wide = x->dtype == DT_FLOAT64 || out->dtype == DT_FLOAT64;
@@ -142,7 +162,8 @@ static void resize_element(const ResizePlan *p, Method method,
   const char *at = x->data + (index[0] * x->strides[0] +
                               index[1] * x->strides[1]) * size;
   for (int i = 0; i < 5; i++) offset += index[i] * out->strides[i];
-  for (int k = 0; k < SPATIAL_MAX; k++) taps[k] = &p->taps[k][index[2 + k]];
+  for (int k = 0; k < SPATIAL_MAX; k++)
+    taps[k] = &p->runs[k].taps[index[2 + k] - p->runs[k].first];
   char *to = out->data + offset * (int64_t)dtype_size(out->dtype);
   if (method != NEAREST) {
     (wide ? put_weighted_f64 : put_weighted_f32)(x, at, taps, out->dtype, to);
@@ -156,23 +177,42 @@ static void resize_element(const ResizePlan *p, Method method,
   bits_store(out->dtype, to, v);
 }
 
+/* The elements whose coordinates have their taps found. */
+static bool resize_runs(const OpCall *call, const ResizePlan *p) {
+  int64_t n = p->out.shape[0] * p->out.shape[1];
+  for (int k = 0; k < SPATIAL_MAX; k++) n *= p->runs[k].count;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t index[5], rest = i;
+    if (op_stopped(call)) return false;
+    for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
+      index[2 + k] = p->runs[k].first + rest % p->runs[k].count;
+      rest /= p->runs[k].count;
+    }
+    index[1] = rest % p->out.shape[1];
+    index[0] = rest / p->out.shape[1];
+    resize_element(p, index);
+  }
+  return true;
+}
+
 static bool run_resize(OpCall *call, const Resize *r) {
   AxisOrder order;
   int spatial = window_rank(call->op, ATTR_layout);
   axis_order(attr_text(call->attrs, ATTR_layout), 'N', 'C', spatial, &order);
-  ResizePlan p = {.data = window_geometry(call->args[0], &order),
+  ResizePlan p = {.how = r, .data = window_geometry(call->args[0], &order),
                   .out = window_geometry(call->outs[0], &order)};
+  const int64_t *n = p.out.shape + 2;
   if (tensor_count(&p.out) == 0) return true;
-  if (!make_taps(call, r, &p)) return false;
-  int64_t n = tensor_count(&p.out);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t index[5], rest = i;
-    if (op_stopped(call)) return false;
-    for (int k = 4; k >= 0; k--) {
-      index[k] = rest % p.out.shape[k];
-      rest /= p.out.shape[k];
+  if (!make_room(call, &p)) return false;
+  for (int64_t d = 0; d < n[0]; d += TAPS_NEAR) {
+    find_taps(&p, 0, d);
+    for (int64_t h = 0; h < n[1]; h += TAPS_NEAR) {
+      find_taps(&p, 1, h);
+      for (int64_t w = 0; w < n[2]; w += TAPS_NEAR) {
+        find_taps(&p, 2, w);
+        if (!resize_runs(call, &p)) return false;
+      }
     }
-    resize_element(&p, r->method, index);
   }
   return true;
 }

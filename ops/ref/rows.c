@@ -127,8 +127,9 @@ bool kernel_batch_norm(OpCall *call) {
                       .scale = attr_bool(call->attrs, ATTR_scale),
                       .center = attr_bool(call->attrs, ATTR_center),
                       .vectors = call->args + 1};
-  tensor_copy_into(call->outs[1], call->args[3]);
-  tensor_copy_into(call->outs[2], call->args[4]);
+  if (!copy_into(call, call->outs[1], call->args[3]) ||
+      !copy_into(call, call->outs[2], call->args[4]))
+    return false;
   bool wide = call->args[0]->dtype == DT_FLOAT64;
   return (wide ? run_channels_f64 : run_channels_f32)(call, &norm);
 }

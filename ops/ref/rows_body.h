@@ -4,10 +4,11 @@
  * when it is stored. */
 
 /* NaN when there is one. */
-static C FN(row_max)(const C *x, int64_t n) {
+static C FN(row_max)(StopFlag *stop, const C *x, int64_t n) {
   C best = -INFINITY;
-  for (int64_t i = 0; i < n; i++)
-    best = best > x[i] || best != best ? best : x[i];
+  BLOCKS(stop, n)
+    for (int64_t i = at; i < end; i++)
+      best = best > x[i] || best != best ? best : x[i];
   return best;
 }
 
@@ -19,12 +20,12 @@ static void FN(row_exp)(C *x, int64_t n, StopFlag *stop) {
 
 /* e = exp(x - max(x)); e / sum(e) */
 static void FN(row_softmax)(C *x, C *scratch, int64_t n, const RowCall *row) {
-  C most = FN(row_max)(x, n);
+  C most = FN(row_max)(row->stop, x, n);
   (void)scratch;
   BLOCKS(row->stop, n)
     for (int64_t i = at; i < end; i++) x[i] -= most;
   FN(row_exp)(x, n, row->stop);
-  C sum = FN(partial_sum)(x, n);
+  C sum = FN(partial_sum)(row->stop, x, n);
   BLOCKS(row->stop, n)
     for (int64_t i = at; i < end; i++) x[i] /= sum;
 }
@@ -32,11 +33,11 @@ static void FN(row_softmax)(C *x, C *scratch, int64_t n, const RowCall *row) {
 /* d = x - max(x); d - log(sum(exp(d))) */
 static void FN(row_log_softmax)(C *x, C *scratch, int64_t n,
                                 const RowCall *row) {
-  C most = FN(row_max)(x, n);
+  C most = FN(row_max)(row->stop, x, n);
   BLOCKS(row->stop, n)
     for (int64_t i = at; i < end; i++) scratch[i] = x[i] -= most;
   FN(row_exp)(scratch, n, row->stop);
-  C log_sum = FN(partial_sum)(scratch, n);
+  C log_sum = FN(partial_sum)(row->stop, scratch, n);
   NAME_OF(ID, tile_log)(&log_sum, 1);
   BLOCKS(row->stop, n)
     for (int64_t i = at; i < end; i++) x[i] -= log_sum;
@@ -56,13 +57,13 @@ static C FN(of_channel)(const RowCall *row, const Tensor *v, int64_t i) {
  * times gamma, plus beta */
 static void FN(row_normalize)(C *x, C *scratch, int64_t n,
                               const RowCall *row) {
-  C mean = FN(partial_sum)(x, n) / (C)n;
+  C mean = FN(partial_sum)(row->stop, x, n) / (C)n;
   BLOCKS(row->stop, n)
     for (int64_t i = at; i < end; i++) {
       x[i] -= mean;
       scratch[i] = x[i] * x[i];
     }
-  C deviation = FN(partial_sum)(scratch, n) / (C)n + (C)row->epsilon;
+  C deviation = FN(partial_sum)(row->stop, scratch, n) / (C)n + (C)row->epsilon;
   NAME_OF(ID, tile_sqrt)(&deviation, 1);
   BLOCKS(row->stop, n)
     for (int64_t i = at; i < end; i++) {
@@ -76,7 +77,7 @@ static void FN(row_normalize)(C *x, C *scratch, int64_t n,
 static void FN(row_l2)(C *x, C *scratch, int64_t n, const RowCall *row) {
   BLOCKS(row->stop, n)
     for (int64_t i = at; i < end; i++) scratch[i] = x[i] * x[i];
-  C sum = FN(partial_sum)(scratch, n), least = (C)row->epsilon;
+  C sum = FN(partial_sum)(row->stop, scratch, n), least = (C)row->epsilon;
   C length = sum > least ? sum : least;
   NAME_OF(ID, tile_sqrt)(&length, 1);
   BLOCKS(row->stop, n)
@@ -87,11 +88,12 @@ static void FN(row_l2)(C *x, C *scratch, int64_t n, const RowCall *row) {
 static void FN(row_lrn)(C *x, C *scratch, int64_t n, const RowCall *row) {
   int64_t reach = row->size / 2;
   C power = (C)row->power;
-  for (int64_t i = 0; i < n; i++) scratch[i] = x[i] * x[i];
+  BLOCKS(row->stop, n)
+    for (int64_t i = at; i < end; i++) scratch[i] = x[i] * x[i];
   for (int64_t i = 0; i < n && !stop_seen(row->stop); i++) {
     int64_t from = i > reach ? i - reach : 0;
     int64_t to = n - i > reach ? i + reach + 1 : n;
-    C sum = FN(partial_sum)(scratch + from, to - from);
+    C sum = FN(partial_sum)(row->stop, scratch + from, to - from);
     C base = (C)row->bias + (C)row->alpha * sum / (C)row->size;
     NAME_OF(ID, tile_power)(&base, &power, 1);
     x[i] /= base;

@@ -19,8 +19,8 @@ bool kernel_reshape(OpCall *call) {
   const RuleType *to = result_type(call, 0);
   Tensor *copy = NULL;
   if (!tensor_is_contiguous(x)) {
-    copy = tensor_copy(call->heap, x);
-    if (!copy) return op_out_of_memory(call);
+    copy = copy_of(call, x);
+    if (!copy) return false;
     x = copy;
   }
   int64_t strides[RANK_MAX];
@@ -239,7 +239,7 @@ static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
 static bool pad_margins(const OpCall *call, Tensor *out, int axis,
                         PadMode mode, int64_t before, int64_t n) {
   for (int64_t i = 0; i < out->shape[axis]; i++) {
-    if (i >= before && i < before + n) continue;
+    if (i == before && (i += n) == out->shape[axis]) break;
     int64_t source = pad_source(mode, i - before, n) + before;
     Tensor to = geometry_slice(out, axis, i, 1);
     Tensor from = geometry_slice(out, axis, source, 1);

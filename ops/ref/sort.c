@@ -26,7 +26,8 @@ int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
                    int64_t *scratch) {
   int64_t n = line->n;
   Merge merge = merges[line->dtype];
-  for (int64_t i = 0; i < n; i++) order[i] = i;
+  BLOCKS(call->stop, n)
+    for (int64_t i = at; i < end; i++) order[i] = i;
   for (int64_t width = 1; width < n; width *= 2) {
     for (int64_t from = 0; from < n; from += 2 * width) {
       int64_t middle = least(from + width, n), to = least(middle + width, n);

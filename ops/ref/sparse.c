@@ -27,13 +27,15 @@ static bool compressed_of(OpCall *call, int i, Compressed *w) {
     w->rows = w->values->shape[1];
     w->width = w->values->shape[2];
   }
-  for (int64_t row = 0; row < n; row++) {
-    int64_t from = row > 0 ? start_of(w, row - 1) : 0, at = start_of(w, row);
-    if (at < from || at > stored)
-      return op_fault(call, E0604, "row starts do not ascend within %lld "
-                      "values", (long long)stored);
-  }
-  return true;
+  BLOCKS(call->stop, n)
+    for (int64_t row = at; row < end; row++) {
+      int64_t from = row > 0 ? start_of(w, row - 1) : 0;
+      int64_t start = start_of(w, row);
+      if (start < from || start > stored)
+        return op_fault(call, E0604, "row starts do not ascend within %lld "
+                        "values", (long long)stored);
+    }
+  return !op_stopped(call);
 }
 
 #define FLOATS_ALONE
@@ -63,7 +65,8 @@ bool kernel_sparse_add(OpCall *call) {
   ScalarFn add = elementwise_of(OP_ADD, out->dtype).scalar;
   if (!compressed_of(call, 1, &w)) return false;
   if (!copy_into(call, out, call->args[0])) return false;
-  for (int64_t row = 0; row < out->shape[0]; row++)
+  for (int64_t row = 0; row < out->shape[0]; row++) {
+    if (op_stopped(call)) return false;
     for (int64_t j = start_of(&w, row); j < start_of(&w, row + 1); j++) {
       int64_t column = tensor_i64_at(w.columns, j), at = row * n + column;
       int fail = 0;
@@ -72,6 +75,7 @@ bool kernel_sparse_add(OpCall *call) {
       put(out, at, add(tensor_bits_at(out, at), tensor_bits_at(w.values, j),
                        (Value){0}, &fail));
     }
+  }
   return true;
 }
 
@@ -82,13 +86,15 @@ bool kernel_sparse_transpose(OpCall *call) {
   int64_t n = w.starts->shape[0] - 1, next = 0;
   put_int(call->outs[2], 0, 0);
   for (int64_t column = 0; column < n; column++) {
-    for (int64_t row = 0; row < n; row++)
+    for (int64_t row = 0; row < n; row++) {
+      if (op_stopped(call)) return false;
       for (int64_t j = start_of(&w, row); j < start_of(&w, row + 1); j++) {
         if (op_stopped(call)) return false;
         if (tensor_i64_at(w.columns, j) != column) continue;
         put(call->outs[0], next, tensor_bits_at(w.values, j));
         put_int(call->outs[1], next++, row);
       }
+    }
     put_int(call->outs[2], column + 1, next);
   }
   if (next == w.values->shape[0]) return true;
@@ -136,31 +142,35 @@ static int64_t row_of(const Tensor *at, int64_t i) {
 }
 
 /* Leaves 1 for the rows that no coordinate has; returns how many. */
-static int64_t mark_empty(const Tensor *at, Tensor *empty) {
+static int64_t mark_empty(StopFlag *stop, const Tensor *places,
+                          Tensor *empty) {
   int64_t rows = empty->shape[0], count = rows;
-  for (int64_t i = 0; i < at->shape[0]; i++) {
-    int64_t row = row_of(at, i);
-    if (row < 0 || row >= rows || tensor_i64_at(empty, row) == 0) continue;
-    put_int(empty, row, 0);
-    count--;
-  }
+  BLOCKS(stop, places->shape[0])
+    for (int64_t i = at; i < end; i++) {
+      int64_t row = row_of(places, i);
+      if (row < 0 || row >= rows || tensor_i64_at(empty, row) == 0) continue;
+      put_int(empty, row, 0);
+      count--;
+    }
   return count;
 }
 
 /* Coordinates in their order, row by row; an empty row gets one entry with
  * the default in its first column. */
 static void fill_rows(OpCall *call) {
-  const Tensor *at = call->args[0], *values = call->args[1];
+  const Tensor *places = call->args[0], *values = call->args[1];
   Tensor *indices = call->outs[0], *filled = call->outs[1];
-  int64_t rank = at->shape[1], next = 0;
+  int64_t rank = places->shape[1], next = 0;
   for (int64_t row = 0; row < call->outs[2]->shape[0]; row++) {
     bool is_empty = tensor_i64_at(call->outs[2], row) != 0;
-    for (int64_t i = 0; i < at->shape[0]; i++) {
-      if (row_of(at, i) != row) continue;
-      for (int64_t k = 0; k < rank; k++)
-        put(indices, next * rank + k, tensor_bits_at(at, i * rank + k));
-      put(filled, next++, tensor_bits_at(values, i));
-    }
+    if (op_stopped(call)) return;
+    BLOCKS(call->stop, places->shape[0])
+      for (int64_t i = at; i < end; i++) {
+        if (row_of(places, i) != row) continue;
+        for (int64_t k = 0; k < rank; k++)
+          put(indices, next * rank + k, tensor_bits_at(places, i * rank + k));
+        put(filled, next++, tensor_bits_at(values, i));
+      }
     if (!is_empty) continue;
     for (int64_t k = 0; k < rank; k++)
       put_int(indices, next * rank + k, k == 0 ? row : 0);
@@ -168,21 +178,28 @@ static void fill_rows(OpCall *call) {
   }
 }
 
+static bool rows_in_range(OpCall *call, const Tensor *places, int64_t rows) {
+  BLOCKS(call->stop, places->shape[0])
+    for (int64_t i = at; i < end; i++)
+      if (places->shape[1] == 0 || row_of(places, i) < 0 ||
+          row_of(places, i) >= rows)
+        return op_fault(call, E0604, "a coordinate lies outside the shape");
+  return !op_stopped(call);
+}
+
 bool kernel_sparse_fill_empty_rows(OpCall *call) {
   const Tensor *at = call->args[0];
   int64_t rows = tensor_count(call->args[2]) ? tensor_i64_at(call->args[2], 0)
                                              : 0;
   int64_t rank = at->shape[1];
-  for (int64_t i = 0; i < at->shape[0]; i++)
-    if (rank == 0 || row_of(at, i) < 0 || row_of(at, i) >= rows)
-      return op_fault(call, E0604, "a coordinate lies outside the shape");
+  if (!rows_in_range(call, at, rows)) return false;
   if (rows < 0) return op_fault(call, E0603, "a negative dimension");
   call->outs[2] = tensor_new(call->heap, call->args[2]->dtype, 1, &rows);
   if (!call->outs[2]) return op_out_of_memory(call);
   Tensor *empty = call->outs[2];
   if (!fill_with(call, empty, bits_from_i64(empty->dtype, 1)))
     return tensor_drop(call->heap, empty), false;
-  int64_t n = at->shape[0] + mark_empty(at, empty);
+  int64_t n = at->shape[0] + mark_empty(call->stop, at, empty);
   call->outs[0] = tensor_new(call->heap, at->dtype, 2, (int64_t[]){n, rank});
   call->outs[1] = tensor_new(call->heap, call->args[1]->dtype, 1, &n);
   if (call->outs[0] && call->outs[1]) return fill_rows(call), true;

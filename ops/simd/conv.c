@@ -27,6 +27,7 @@ enum {
   BLOCK_LEAST = 64, BLOCK_MOST = 512,  /* of k */
   WIDE = 512,             /* columns of a panel when there are few rows */
   POSITIONS_WORTH = 512,  /* of a band: else threads share the channels */
+  ROWS_MOST = 1 << 14,    /* of weights for an image: 4 MiB of sums */
   CHANNELS_NEAR = 16,     /* of an image: whole cache lines of NHWC */
   PADDING_MOST = 8,       /* times the data and the result */
 };
@@ -142,7 +143,7 @@ static void copy_plane(const Item *item, int64_t plane, Stretch y, Stretch x,
           item->group * *inputs * data->strides[1] +
           plane * data->strides[2] + y.from * data->strides[3] +
           x.from * data->strides[4]);
-  if (shape[0] && y.n && x.n) tensor_copy_into(&image, &from);
+  if (shape[0] && y.n && x.n) copy_into(w->call, &image, &from);
 }
 
 /* The plane of the data that depth d and kernel element k meet in, or -1. */
@@ -159,7 +160,8 @@ static void fill_image(const Item *item) {
   const Lines *rows = &item->lines, *columns = &w->columns;
   const Tensor *data = &w->plan->data;
   float *to = item->image;
-  memset(item->image, 0, (size_t)(item->sums - item->image) * sizeof *to);
+  BLOCKS(w->call->stop, item->sums - item->image)
+    memset(to + at, 0, (size_t)(end - at) * sizeof *to);
   for (int64_t k = 0; k < w->plan->weight->shape[3]; k++) {
     int64_t plane = plane_of(w->plan, item->depth, k);
     for (int64_t i = 0; i < rows->remainders; i++)
@@ -181,13 +183,14 @@ static void fill_offsets(const Work *w, const Lines *rows, int64_t *offsets) {
   for (int64_t c = 0; c < size[0]; c++)
     for (int64_t d = 0; d < size[1]; d++)
       for (int64_t h = 0; h < size[2]; h++)
-        for (int64_t v = 0; v < size[3]; v++)
-          *offsets++ = c * w->channel + d * plane +
-                       h % rows->remainders * line +
-                       shift_of(rows, h) * columns->length +
-                       v % columns->remainders * rows->length *
-                           columns->length +
-                       shift_of(columns, v);
+        BLOCKS(w->call->stop, size[3])
+          for (int64_t v = at; v < end; v++)
+            *offsets++ = c * w->channel + d * plane +
+                         h % rows->remainders * line +
+                         shift_of(rows, h) * columns->length +
+                         v % columns->remainders * rows->length *
+                             columns->length +
+                         shift_of(columns, v);
 }
 
 /* --- Panels of one item --------------------------------------------------- */
@@ -211,20 +214,22 @@ static void store_sums(const Item *item, int64_t group, int64_t p, int64_t n) {
         item->batch * out->strides[0] + row * out->strides[1] +
             item->depth * out->strides[2] +
             (item->line + line) * out->strides[3] + column * out->strides[4]);
-    tensor_copy_into(&to, &sums);
+    copy_into(w->call, &to, &sums);
   }
 }
 
 /* Rows of weights evenly in tiles of at most TILE_ROWS. */
-static void run_block(const Item *item, Block block) {
+static bool run_block(const Item *item, Block block) {
   int64_t rows = item->rows;
   for (int64_t row = 0, tiles, n; row < rows; row += n) {
+    if (op_stopped(item->work->call)) return false;
     tiles = divided_up(rows - row, TILE_ROWS);
     n = (rows - row) / tiles;
     item->work->simd->tile_at[n](&block);
     block.a += n * block.a_row;
     block.c += n * block.c_row;
   }
+  return true;
 }
 
 /* Columns p .. p + n of one group's product. */
@@ -239,12 +244,11 @@ static bool run_panel(const Item *item, int64_t group, int64_t p, int64_t n) {
   block.b = item->image + (group - item->group) * inputs * w->channel + p;
   int64_t k = 0;
   do {
-    if (op_stopped(w->call)) return false;
     block.a = weight + k;
     block.k = at_most(plan->k - k, w->block);
     block.offsets = w->offsets + k;
     block.more = k > 0;
-    run_block(item, block);
+    if (!run_block(item, block)) return false;
     k += w->block;
   } while (k < plan->k);
   store_sums(item, group, p, n);
@@ -272,6 +276,11 @@ static int64_t part_of(int64_t n, int64_t parts, int64_t i, int64_t *length) {
   return from;
 }
 
+/* The most rows that an item has. */
+static int64_t rows_of_part(const Work *w) {
+  return divided_up(w->rows, w->row_parts);
+}
+
 static Item item_at(const Work *w, int64_t i, int worker) {
   const ConvPlan *p = w->plan;
   Item item = {.work = w};
@@ -288,7 +297,7 @@ static Item item_at(const Work *w, int64_t i, int worker) {
   item.lines = lines_of(&p->axes[1], w->band, kernel);
   item.lines.positions = at_most(w->band, height - item.line);
   item.image = w->images + worker * w->room;
-  item.sums = item.image + w->room - w->rows * w->width;
+  item.sums = item.image + w->room - rows_of_part(w) * w->width;
   return item;
 }
 
@@ -330,6 +339,7 @@ static void choose_band(Work *w, int threads) {
   if (others * w->bands < threads)
     w->row_parts = at_least(at_most(divided_up(threads, others * w->bands),
                                     w->rows / TILE_ROWS), 1);
+  w->row_parts = at_least(w->row_parts, divided_up(w->rows, ROWS_MOST));
 }
 
 static void choose_blocks(Work *w) {
@@ -361,7 +371,7 @@ static bool make_room(Work *w, int threads, size_t *bytes) {
   const ConvPlan *p = w->plan;
   int64_t inputs = w->groups * p->weight->shape[2];
   w->room = divided_up(inputs * w->channel + w->width, GROUP) * GROUP +
-            w->rows * w->width;
+            rows_of_part(w) * w->width;
   size_t floats = (size_t)w->room * (size_t)threads;
   *bytes = floats * sizeof(float) + (size_t)p->k * sizeof(int64_t);
   w->images = mem_alloc_aligned(mem, *bytes);

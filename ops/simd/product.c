@@ -284,7 +284,8 @@ static bool run_region(const OpCall *call, const Product *p, const Panels *b,
   int64_t rows = r->rows_end - r->row;
   part.block.a_row = p->a.row_step;
   part.block.a_step = p->a.column_step;
-  if (b->packed && p->m == 1) return run_vector(call, &part, b, r);
+  if (b->packed && p->m == 1 && p->k <= STOP_BLOCK)
+    return run_vector(call, &part, b, r);
   if (p->k > BLOCK && rows * p->k > ELEMENTS_NEAR)
     return run_long(call, &part, b, r);
   return run_rows_near(call, &part, b, r, b->packed ? ROWS_NEAR : rows);
@@ -364,22 +365,26 @@ bool simd_product_takes(const Product *p) {
 
 /* Operands that are not what is accumulated in are converted first, and the
  * results at the end. */
-static void load_matrix(const Matrix *from, int64_t rows, int64_t columns,
-                        float *to) {
-  for (int64_t i = 0; i < rows; i++)
-    load_run(from->dtype, address(from, i, 0), from->column_step, columns,
-             to + i * columns);
+static void load_matrix(StopFlag *stop, const Matrix *from, int64_t rows,
+                        int64_t columns, float *to) {
+  for (int64_t i = 0; i < rows; i++, to += columns)
+    BLOCKS(stop, columns)
+      load_run(from->dtype, address(from, i, at), from->column_step, end - at,
+               to + at);
 }
 
-static void store_matrix(const Matrix *to, int64_t rows, int64_t columns,
-                         const float *from) {
+static void store_run(DType dtype, char *to, int64_t step, int64_t n,
+                      const float *from) {
+  if (type_of(dtype) == SIMD_F32) tile_store_f32(dtype, to, step, n, from);
+  else tile_store_u32(dtype, to, step, n, (const uint32_t *)from);
+}
+
+static void store_matrix(StopFlag *stop, const Matrix *to, int64_t rows,
+                         int64_t columns, const float *from) {
   for (int64_t i = 0; i < rows; i++, from += columns)
-    if (type_of(to->dtype) == SIMD_F32)
-      tile_store_f32(to->dtype, address(to, i, 0), to->column_step, columns,
-                     from);
-    else
-      tile_store_u32(to->dtype, address(to, i, 0), to->column_step, columns,
-                     (const uint32_t *)from);
+    BLOCKS(stop, columns)
+      store_run(to->dtype, address(to, i, at), to->column_step, end - at,
+                from + at);
 }
 
 static Matrix own_matrix(DType dtype, float *data, int64_t columns) {
@@ -395,10 +400,10 @@ static bool run_converted(OpCall *call, Product *p, const Panels *b) {
   float *room = mem_alloc_aligned(call->heap->mem, bytes);
   if (!room) return op_out_of_memory(call);
   if (operand) p->a = own_matrix(a.dtype, room, p->k);
-  if (operand) load_matrix(&a, p->m, p->k, room);
+  if (operand) load_matrix(call->stop, &a, p->m, p->k, room);
   if (results) p->out = own_matrix(out.dtype, room + operand, p->n);
   bool ok = simd_product_panels(call, p, b);
-  if (ok && results) store_matrix(&out, p->m, p->n, room + operand);
+  if (ok && results) store_matrix(call->stop, &out, p->m, p->n, room + operand);
   mem_free_aligned(call->heap->mem, room, bytes);
   return ok;
 }

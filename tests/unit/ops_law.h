@@ -21,14 +21,18 @@ static const Law laws[] = {
 };
 
 /* Calls `visit` with each operator of each row. */
-static inline void each_law(void (*visit)(const Law *law, const OpInfo *op)) {
-  for (size_t i = 0; i < LENGTH(laws); i++) {
+typedef void (*LawVisit)(const Law *law, const OpInfo *op);
+static inline void each_of(const Law *rows, size_t count, LawVisit visit) {
+  for (size_t i = 0; i < count; i++) {
     char names[512];
     bool dyn;
-    snprintf(names, sizeof names, "%s", laws[i].ops);
+    snprintf(names, sizeof names, "%s", rows[i].ops);
     for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
-      visit(&laws[i], op_info(op_find(name, &dyn)));
+      visit(&rows[i], op_info(op_find(name, &dyn)));
   }
+}
+static inline void each_law(LawVisit visit) {
+  each_of(laws, LENGTH(laws), visit);
 }
 
 /* --- Operands ------------------------------------------------------------ */
@@ -41,6 +45,10 @@ typedef struct Trial {
   int64_t n;
   int threads;
   const char *isa;
+  int64_t batch;  /* 0: BATCH */
+  /* An operand of that kind and shape; NULL: of_kind(). */
+  Tensor *(*make)(struct Trial *t, char kind, int64_t below, int rank,
+                  const int64_t *shape, uint64_t seed);
 } Trial;
 
 typedef struct Operands {
@@ -86,11 +94,13 @@ static inline Tensor *random_key(Trial *t) {
 }
 
 /* In place of each number of (-4, 4): what the kind says. */
-static inline Tensor *of_kind(Trial *t, char kind, int64_t below,
-                              const Tensor *x) {
+static inline Tensor *of_kind(Trial *t, char kind, int64_t below, int rank,
+                              const int64_t *shape, uint64_t seed) {
+  bool whole = kind == 'i' || kind == 'c';
+  Tensor *x = noise(t->b, whole ? DT_FLOAT64 : t->dtype, rank, shape, seed);
+  if (!kind) return x;
   DType dtype = kind == 'c' ? DT_INT8 : kind == '?' ? DT_BOOL : DT_INT32;
-  Tensor *out = tensor_of(t->b, kind == '+' ? x->dtype : dtype, x->rank,
-                          x->shape);
+  Tensor *out = tensor_of(t->b, kind == '+' ? x->dtype : dtype, rank, shape);
   for (int64_t i = 0; i < tensor_count(x); i++) {
     double v = tensor_f64_at(x, i);
     int64_t integer =
@@ -101,12 +111,16 @@ static inline Tensor *of_kind(Trial *t, char kind, int64_t below,
   return out;
 }
 
+static inline Lengths lengths_of(const Trial *t) {
+  return (Lengths){t->batch ? t->batch : BATCH, t->n};
+}
+
 /* The dims of an operand, and which of them are b and n. */
-static inline Tensor *read_noise(Trial *t, const char **p, Operands *o,
-                                 DType dtype) {
+static inline Tensor *read_shaped(Trial *t, const char **p, Operands *o,
+                                  char kind, int64_t below) {
   int64_t shape[RANK_MAX];
   int rank = 0, i = o->count;
-  Lengths l = {BATCH, t->n};
+  Lengths l = lengths_of(t);
   if (**p == '(') *p += 2;
   for (; **p && **p != ' '; *p += **p == ',') {
     const char *letter = *p + strspn(*p, "0123456789");
@@ -114,7 +128,8 @@ static inline Tensor *read_noise(Trial *t, const char **p, Operands *o,
     if (*letter == 'n') o->line[i] = rank;
     shape[rank++] = read_length(&l, p);
   }
-  return noise(t->b, dtype, rank, shape, (uint64_t)(i + 7 * t->n));
+  return (t->make ? t->make : of_kind)(t, kind, below, rank, shape,
+                                       (uint64_t)(i + 7 * t->n));
 }
 
 static inline Tensor *read_operand(Trial *t, const char **p, Operands *o) {
@@ -126,13 +141,13 @@ static inline Tensor *read_operand(Trial *t, const char **p, Operands *o) {
     double v = strtod(*p + 1, (char **)p);
     return floats(t->b, t->dtype, 0, NULL, &v);
   }
-  if (kind == '?' || kind == '+')
-    return ++*p, of_kind(t, kind, 0, read_noise(t, p, o, t->dtype));
-  if (kind != 'i' && kind != 'c') return read_noise(t, p, o, t->dtype);
+  if (kind == '?' || kind == '+') return ++*p, read_shaped(t, p, o, kind, 0);
+  if (kind != 'i' && kind != 'c') return read_shaped(t, p, o, 0, 0);
+  Lengths l = lengths_of(t);
   ++*p;
-  int64_t below = read_length(&(Lengths){BATCH, t->n}, p);
+  int64_t below = read_length(&l, p);
   ++*p;
-  return of_kind(t, kind, below, read_noise(t, p, o, DT_FLOAT64));
+  return read_shaped(t, p, o, kind, below);
 }
 
 static inline Operands operands_of(Trial *t) {

@@ -52,8 +52,9 @@ static void dtypes_of(const Law *law, const OpInfo *op) {
   for (int dtype = 0; dtype < DTYPE_COUNT && !law->only; dtype++) {
     Bench b;
     bench_open(&b);
-    Trial t = {&b, law, op, (DType)dtype, law->shortest ? law->shortest : 4, 1,
-               "reference"};
+    Trial t = {.b = &b, .law = law, .op = op, .dtype = (DType)dtype,
+               .n = law->shortest ? law->shortest : 4, .threads = 1,
+               .isa = "reference"};
     Operands o = operands_of(&t);
     Call c = call(&b, op->name);
     law_attrs(&t, BATCH, "", &c);
@@ -196,7 +197,8 @@ static void at_length(const Law *law, const OpInfo *op, DType dtype,
   int count = simd_available(tables);
   Bench b;
   bench_open(&b);
-  Trial t = {&b, law, op, dtype, n, 1, "reference"};
+  Trial t = {.b = &b, .law = law, .op = op, .dtype = dtype, .n = n,
+             .threads = 1, .isa = "reference"};
   Operands o = operands_of(&t);
   Call expected;
   assert_true(simd_select(t.isa));

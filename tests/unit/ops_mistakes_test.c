@@ -136,7 +136,8 @@ static void spoiled_call(const Law *law, const OpInfo *op, uint64_t seed) {
   bench_open(&b);
   b.mem.limit = MEMORY;
   DType dtype = law->only ? law->only : seed % 3 ? DT_FLOAT32 : DT_FLOAT16;
-  Trial t = {&b, law, op, dtype, law->shortest ? law->shortest : 5, 1, ""};
+  Trial t = {.b = &b, .law = law, .op = op, .dtype = dtype,
+             .n = law->shortest ? law->shortest : 5, .threads = 1, .isa = ""};
   Mischief m = {&t, seed * 977 + (uint64_t)(op - op_table)};
   Operands o = operands_of(&t);
   Call c = call(&b, op->name);

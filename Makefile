@@ -45,7 +45,7 @@ OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage
 $(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan, tsan or cov))
 
-CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE)
+CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE) $(LOOKS)
 CFLAGS   := -std=gnu11 $(OPT_$(MODE)) -ffp-contract=off \
             -fPIC -fvisibility=hidden
 WARN     := -Wall -Wextra -Werror
@@ -123,7 +123,7 @@ differ  := $(B)/fuzz/differ
 
 .PHONY: all lib units deps deps-bench deps-neon ready demo examples test check \
         conformance serial neon lint promote docs bench soak walk threads \
-        fuzz install clean help FORCE
+        late fuzz install clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -152,7 +152,10 @@ $(B)/tests/unit/math_test $(B)/tests/ulp/ulp: $(call objects,$(lanes_src))
 $(B)/tests/unit/guard_test: LDFLAGS += $(patsubst %,-Xlinker --wrap=%,\
   buffer_new mem_alloc_aligned mem_free_aligned op_finish)
 
-$(units): %: %.o $(LIB)
+# So that the places it prints are those of the file.
+$(B)/tests/late/late: LDFLAGS += -no-pie
+
+$(units) $(B)/tests/late/late: %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(LDLIBS) \
 	  $(UNIT_LIBS) -o $@
 
@@ -295,6 +298,11 @@ soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
 
 walk: $(B)/tests/unit/walk_test ## the stepper over all conformance programs
 	@$< 0
+
+late:           ## how long kernels go on after a request to stop; OPS=...
+	@$(MAKE) --no-print-directory B=build/late LOOKS=-DSTOP_LOOKED \
+	  build/late/tests/late/late
+	@build/late/tests/late/late $(OPS)
 
 threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 	@$<

@@ -10,8 +10,17 @@
 
 typedef const _Atomic int StopFlag;
 
+/* `make late` is told of each look (tests/late). */
+#ifdef STOP_LOOKED
+void stop_looked(void);
+#else
+static inline void stop_looked(void) {}
+#endif
+
 static inline bool stop_seen(StopFlag *stop) {
-  return stop && atomic_load_explicit(stop, memory_order_relaxed) != 0;
+  if (!stop) return false;
+  stop_looked();
+  return atomic_load_explicit(stop, memory_order_relaxed) != 0;
 }
 
 enum { STOP_BLOCK = 1 << 16 };  /* elements between two looks */

@@ -355,6 +355,7 @@ static bool run_together(Chain *c) {
   OpCall call;  /* as much of it as fuse.h asks for */
   call.arena = &c->s->scratch;
   call.stop = &c->s->stop;
+  call.threads = c->s->limits.threads;
   call.fault.message = NULL;
   if (!make_outs(c, &outs)) return false;
   bool ok = c->plan->is_line ? run_line(c, &outs, &call, &step)

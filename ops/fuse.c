@@ -2,15 +2,17 @@
 #include "ops/fuse.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 
 /* --- Making a program ---------------------------------------------------- */
 
 void fuse_init(Fuse *f, int inputs) {
   assert(inputs <= FUSE_INPUTS);
-  *f = (Fuse){.inputs = inputs};
+  *f = (Fuse){.inputs = inputs, .nanoseconds = ELEMENT_MOVED};
 }
 
 /* The function that the operator's own kernel runs. */
@@ -38,6 +40,7 @@ static void note_inputs(Fuse *f, const FuseStep *step, DType dtype) {
 static int add_step(Fuse *f, const FuseStep *step, DType dtype) {
   if (!step->strip || f->steps == FUSE_STEPS) return -1;
   note_inputs(f, step, dtype);
+  f->nanoseconds += elementwise_time(step->op, dtype);
   f->step[f->steps] = *step;
   f->step[f->steps].output = -1;
   return f->steps++;
@@ -171,10 +174,17 @@ enum { OPERANDS = FUSE_INPUTS + FUSE_OUTPUTS };
 
 typedef struct Grid {
   int rank, operands;
+  int64_t n;        /* elements of a run: the last axis */
+  int64_t runs;
   int64_t shape[RANK_MAX];
   int64_t steps[RANK_MAX][OPERANDS];  /* in bytes */
-  char *data[OPERANDS];
 } Grid;
+
+/* A run of a grid: where its operands begin. */
+typedef struct GridAt {
+  int64_t index[RANK_MAX];
+  char *data[OPERANDS];
+} GridAt;
 
 static int64_t step_along(const Tensor *t, const Tensor *out, int axis) {
   int own = axis - (out->rank - t->rank);
@@ -193,7 +203,6 @@ static void grid_init(Grid *g, const Tensor *const *tensors, int count) {
   const Tensor *out = tensors[count - 1];
   g->rank = 0;
   g->operands = count;
-  for (int k = 0; k < count; k++) g->data[k] = tensors[k]->data;
   for (int axis = 0; axis < out->rank; axis++) {
     int64_t n = out->shape[axis], *steps = g->steps[g->rank];
     if (n == 1) continue;
@@ -206,18 +215,33 @@ static void grid_init(Grid *g, const Tensor *const *tensors, int count) {
     g->shape[g->rank - 1] *= n;
     memcpy(g->steps[g->rank - 1], steps, (size_t)count * sizeof *steps);
   }
+  g->n = g->rank ? g->shape[g->rank - 1] : 1;
+  g->runs = 1;
+  for (int i = 0; i < g->rank - 1; i++) g->runs *= g->shape[i];
 }
 
-/* Steps to the next run; false behind the last. */
-static bool grid_next(Grid *g, int64_t *index) {
+/* Run number `run`. */
+static GridAt grid_at(const Grid *g, char *const *data, int64_t run) {
+  GridAt at;
+  memcpy(at.data, data, (size_t)g->operands * sizeof *data);
   for (int i = g->rank - 2; i >= 0; i--) {
-    bool more = ++index[i] < g->shape[i];
-    int64_t by = more ? 1 : 1 - g->shape[i];
-    for (int k = 0; k < g->operands; k++) g->data[k] += by * g->steps[i][k];
-    if (more) return true;
-    index[i] = 0;
+    at.index[i] = run % g->shape[i];
+    run /= g->shape[i];
+    for (int k = 0; k < g->operands; k++)
+      at.data[k] += at.index[i] * g->steps[i][k];
   }
-  return false;
+  return at;
+}
+
+/* Steps to the next run, behind the last to the first. */
+static void grid_next(const Grid *g, GridAt *at) {
+  for (int i = g->rank - 2; i >= 0; i--) {
+    bool more = ++at->index[i] < g->shape[i];
+    int64_t by = more ? 1 : 1 - g->shape[i];
+    for (int k = 0; k < g->operands; k++) at->data[k] += by * g->steps[i][k];
+    if (more) return;
+    at->index[i] = 0;
+  }
 }
 
 /* --- Running ------------------------------------------------------------- */
@@ -233,13 +257,27 @@ typedef struct Spot {
 typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value) + 320]
     __attribute__((aligned(64)));
 
+/* What is to be done.  Threads take shares of its tiles.  A fault ends its
+ * share, not the others, so that the one to be told is found: the first, as on
+ * one thread. */
+typedef struct Job {
+  const Fuse *fuse;
+  StopFlag *stop;
+  char *const *data;      /* where operands begin */
+  const Grid *grid;       /* NULL: they are along a line */
+  const FuseLine *line;
+  unsigned late;          /* outputs that are written behind the last step:
+                             until then they are in their slots */
+  _Atomic int64_t *fault; /* the first: by share, step and code */
+} Job;
+
+/* A share of it. */
 typedef struct Run {
   const Fuse *fuse;
-  OpCall *call;
-  int failed;                /* which step did */
-  unsigned late;             /* outputs that are written behind the last step:
-                                until then they are in their slots */
-  Spot results[FUSE_OUTPUTS]; /* of those */
+  StopFlag *stop;
+  int failed, code;          /* which step did, and its fault; -1: none */
+  unsigned late;
+  Spot results[FUSE_OUTPUTS]; /* of the late ones */
   Spot places[PLACES];
 } Run;
 
@@ -266,12 +304,12 @@ static DType output_dtype(const Fuse *f, int i) {
   return (DType)f->step[f->output_step[i]].dtype;
 }
 
-static void run_init(Run *r, const Fuse *f, OpCall *call, char *slots) {
-  r->fuse = f;
-  r->call = call;
+static void run_init(Run *r, const Job *job, char *slots) {
+  r->fuse = job->fuse;
+  r->stop = job->stop;
+  r->late = job->late;
   r->failed = -1;
-  r->late = 0;
-  for (int k = 0; k < f->slots; k++, slots += sizeof(Slots) / FUSE_SLOTS)
+  for (int k = 0; k < r->fuse->slots; k++, slots += sizeof(Slots) / FUSE_SLOTS)
     r->places[SLOT_PLACE + k] = (Spot){slots, 1};
 }
 
@@ -281,16 +319,6 @@ static void set_output(Run *r, int i, Spot to) {
   if (!(r->late >> i & 1)) return;
   r->results[i] = to;
   *now = r->places[SLOT_PLACE + r->fuse->step[r->fuse->output_step[i]].slot];
-}
-
-static bool step_fault(Run *r, int i, int code) {
-  OpCall one = *r->call;
-  one.op = op_info((int)r->fuse->step[i].op);
-  op_fault(&one, (DiagCode)code,
-           code == E0602 ? "division by zero" : "failed");
-  r->call->fault = one.fault;
-  r->failed = i;
-  return false;
 }
 
 /* Without asking: a second operand that a step does not take is set, too. */
@@ -326,71 +354,140 @@ static void store_late(const Run *r, int64_t n) {
 
 static bool run_tile(Run *r, int64_t n) {
   const Fuse *f = r->fuse;
-  if (op_stopped(r->call)) return false;
+  if (stop_seen(r->stop)) return false;
   for (int i = 0; i < f->steps; i++) {
     int code = run_step(r->places, &f->step[i], n);
-    if (code) return step_fault(r, i, code);
+    if (code) return r->failed = i, r->code = code, false;
   }
   if (r->late) store_late(r, n);
   return true;
 }
 
-static void advance(Spot *p, DType dtype) {
-  p->data += p->step * (int64_t)dtype_size(dtype) * FUSE_TILE;
+static void advance(Spot *p, DType dtype, int64_t tiles) {
+  p->data += p->step * (int64_t)dtype_size(dtype) * FUSE_TILE * tiles;
 }
 
-static void next_tile(Run *r) {
+static void skip_tiles(Run *r, int64_t tiles) {
   const Fuse *f = r->fuse;
   for (int i = 0; i < f->inputs; i++)
-    advance(&r->places[i], (DType)f->input_dtype[i]);
+    advance(&r->places[i], (DType)f->input_dtype[i], tiles);
   for (int i = 0; i < f->outputs; i++)
     advance(r->late >> i & 1 ? &r->results[i] : &r->places[OUTPUT_PLACE + i],
-            output_dtype(f, i));
+            output_dtype(f, i), tiles);
 }
 
 static bool run_tiles(Run *r, int64_t count) {
   for (; count > FUSE_TILE; count -= FUSE_TILE) {
     if (!run_tile(r, FUSE_TILE)) return false;
-    next_tile(r);
+    skip_tiles(r, 1);
   }
   return run_tile(r, count);
 }
 
+/* Tiles from .. to of a run of n elements, at the first of which it stands. */
+static bool run_part(Run *r, int64_t from, int64_t to, int64_t n) {
+  int64_t end = to * FUSE_TILE < n ? to * FUSE_TILE : n;
+  if (from) skip_tiles(r, from);
+  return run_tiles(r, end - from * FUSE_TILE);
+}
+
+/* --- Sharing ------------------------------------------------------------- */
+
+static const int64_t NO_FAULT = INT64_MAX;
+
+static int64_t tiles_in(int64_t n) { return (n + FUSE_TILE - 1) / FUSE_TILE; }
+
+/* A share that was stopped, or has met a fault.  No other has tiles between
+ * its own, so the number of its first one tells which fault comes first. */
+static bool end_share(const Job *job, const Share *share, const Run *r) {
+  if (r->failed < 0) return false;
+  int64_t step = share->from * FUSE_STEPS + r->failed;
+  int64_t fault = step * DIAG_CODE_COUNT + r->code;
+  int64_t first = atomic_load(job->fault);
+  while (fault < first &&
+         !atomic_compare_exchange_weak(job->fault, &first, fault)) {
+  }
+  return false;
+}
+
+static bool step_fault(const Fuse *f, OpCall *call, int64_t fault, int *step) {
+  OpCall one = *call;
+  *step = (int)(fault / DIAG_CODE_COUNT % FUSE_STEPS);
+  one.op = op_info((int)f->step[*step].op);
+  elementwise_fault(&one, (int)(fault % DIAG_CODE_COUNT));
+  call->fault = one.fault;
+  return false;
+}
+
+/* `n` elements altogether, by way of `work`: at once where they are few. */
+ALWAYS_INLINE bool run_job(Job *job, OpCall *call, ShareFn work, int64_t n,
+                           int64_t tiles, int *step) {
+  _Atomic int64_t fault = NO_FAULT;
+  double time = job->fuse->nanoseconds * (double)n;
+  job->stop = call->stop;
+  job->fault = &fault;
+  int threads = tiles > 1 ? parallel_threads(call, tiles, time) : 1;
+  if (threads > 1 ? parallel_run(threads, tiles, work, job)
+                  : work(job, &(Share){0, tiles, 0}))
+    return true;
+  *step = -1;
+  return fault != NO_FAULT && step_fault(job->fuse, call, fault, step);
+}
+
 /* --- On tensors ---------------------------------------------------------- */
 
-static Spot place_on(const Grid *g, int k, DType dtype) {
+static int64_t step_on(const Grid *g, int k, DType dtype) {
   int64_t bytes = g->rank ? g->steps[g->rank - 1][k] : 0;
-  return (Spot){g->data[k], bytes / (int64_t)dtype_size(dtype)};
+  return bytes / (int64_t)dtype_size(dtype);
 }
 
 /* Points at this run of the grid. */
-static void set_places(Run *r, const Grid *g) {
+static void set_places(Run *r, const Grid *g, const GridAt *at) {
   const Fuse *f = r->fuse;
   for (int i = 0; i < f->inputs; i++)
-    r->places[i] = place_on(g, i, (DType)f->input_dtype[i]);
-  for (int i = 0; i < f->outputs; i++)
-    set_output(r, i, place_on(g, f->inputs + i, output_dtype(f, i)));
+    r->places[i] =
+        (Spot){at->data[i], step_on(g, i, (DType)f->input_dtype[i])};
+  for (int i = 0; i < f->outputs; i++) {
+    int k = f->inputs + i;
+    set_output(r, i, (Spot){at->data[k], step_on(g, k, output_dtype(f, i))});
+  }
+}
+
+static bool grid_share(const void *data, const Share *share) {
+  const Job *job = data;
+  const Grid *g = job->grid;
+  Slots slots;
+  Run r;
+  int64_t tiles = tiles_in(g->n), end;
+  int64_t run = share->from / tiles;
+  GridAt at = grid_at(g, job->data, run);
+  run_init(&r, job, slots[0]);
+  for (int64_t i = share->from; i < share->to; i = end, run++) {
+    end = (run + 1) * tiles < share->to ? (run + 1) * tiles : share->to;
+    set_places(&r, g, &at);
+    if (!run_part(&r, i - run * tiles, end - run * tiles, g->n))
+      return end_share(job, share, &r);
+    grid_next(g, &at);
+  }
+  return true;
 }
 
 bool fuse_run(const Fuse *f, OpCall *call, int *step) {
-  Slots slots;
-  Run r;
   const Tensor *tensors[OPERANDS];
-  run_init(&r, f, call, slots[0]);
+  char *data[OPERANDS];
+  unsigned late = 0;
   for (int i = 0; i < f->inputs; i++) tensors[i] = call->args[i];
   for (int i = 0; i < f->outputs; i++) {
     tensors[f->inputs + i] = call->outs[i];
-    if (!may_write(f, call, i)) r.late |= 1u << i;
+    if (!may_write(f, call, i)) late |= 1u << i;
   }
-  if (tensor_count(call->outs[0]) == 0) return true;
+  int64_t count = tensor_count(call->outs[0]);
+  if (count == 0) return true;
   Grid g;
   grid_init(&g, tensors, f->inputs + f->outputs);
-  int64_t index[RANK_MAX] = {0}, n = g.rank ? g.shape[g.rank - 1] : 1;
-  do {
-    set_places(&r, &g);
-    if (!run_tiles(&r, n)) return *step = r.failed, false;
-  } while (grid_next(&g, index));
-  return true;
+  for (int k = 0; k < g.operands; k++) data[k] = tensors[k]->data;
+  Job job = {.fuse = f, .data = data, .grid = &g, .late = late};
+  return run_job(&job, call, grid_share, count, g.runs * tiles_in(g.n), step);
 }
 
 /* --- Along a line -------------------------------------------------------- */
@@ -400,22 +497,31 @@ bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
   int count = f->inputs + f->outputs;
   grid_init(&g, tensors, count);
   if (g.rank > 1) return false;
-  line->n = g.rank ? g.shape[0] : 1;
+  line->n = g.n;
   for (int k = 0; k < count; k++)
-    line->steps[k] = place_on(&g, k, (DType)tensors[k]->dtype).step;
+    line->steps[k] = step_on(&g, k, (DType)tensors[k]->dtype);
   return true;
+}
+
+static bool line_share(const void *data, const Share *share) {
+  const Job *job = data;
+  const FuseLine *line = job->line;
+  const Fuse *f = job->fuse;
+  Slots slots;
+  Run r;
+  run_init(&r, job, slots[0]);
+  for (int i = 0; i < f->inputs; i++)
+    r.places[i] = (Spot){job->data[i], line->steps[i]};
+  for (int i = 0; i < f->outputs; i++) {
+    int k = f->inputs + i;
+    r.places[OUTPUT_PLACE + i] = (Spot){job->data[k], line->steps[k]};
+  }
+  return run_part(&r, share->from, share->to, line->n) ||
+         end_share(job, share, &r);
 }
 
 bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,
                    OpCall *call, int *step) {
-  Slots slots;
-  Run r;
-  int inputs = f->inputs;
-  run_init(&r, f, call, slots[0]);
-  for (int i = 0; i < inputs; i++)
-    r.places[i] = (Spot){data[i], line->steps[i]};
-  for (int i = 0; i < f->outputs; i++)
-    r.places[OUTPUT_PLACE + i] =
-        (Spot){data[inputs + i], line->steps[inputs + i]};
-  return run_tiles(&r, line->n) || (*step = r.failed, false);
+  Job job = {.fuse = f, .data = data, .line = line};
+  return run_job(&job, call, line_share, line->n, tiles_in(line->n), step);
 }

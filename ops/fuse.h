@@ -44,6 +44,7 @@ typedef struct FuseStep {
 
 typedef struct Fuse {
   int inputs, outputs, steps, slots;
+  double nanoseconds;  /* that an element takes, through all steps */
   uint8_t input_dtype[FUSE_INPUTS], output_step[FUSE_OUTPUTS];
   FuseStep step[FUSE_STEPS];  /* a copy to keep ends with the last in use */
 } Fuse;
@@ -80,8 +81,9 @@ bool fuse_may_replace(const Fuse *f, int output, int input);
 
 /* Runs it on call->args, into call->outs, which have the shape of
  * fuse_shape().  Inputs may be any views; an output may be the very elements
- * of an input, in the same order, but not overlap one otherwise.  Fails as
- * kernels do; *step receives the one that failed, or -1. */
+ * of an input, in the same order, but not overlap one otherwise.  Threads
+ * share the tiles.  Fails as kernels do; *step receives the one that failed
+ * first, in the order of one thread, or -1. */
 bool fuse_run(const Fuse *f, OpCall *call, int *step);
 
 /* Inputs and outputs that are one run: each steps on evenly. */
@@ -94,8 +96,8 @@ typedef struct FuseLine {
 bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line);
 
 /* Runs along a line whose operands start at these addresses, each output only
- * where it may be written.  Of the call, `stop` is looked at and the fault
- * set. */
+ * where it may be written.  Of the call, `stop`, `threads` and `arena` are
+ * looked at and the fault set. */
 bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,
                    OpCall *call, int *step);
 

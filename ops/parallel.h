@@ -25,7 +25,8 @@ typedef bool (*ShareFn)(const void *data, const Share *share);
  * thread that long altogether: at least 1, at most what the call allows. */
 int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds);
 
-/* All pieces from 0 on; false when a share said so. */
+/* All pieces from 0 on; false when a share said so, which keeps none of the
+ * others from being worked on. */
 bool parallel_run(int threads, int64_t pieces, ShareFn work, const void *data);
 
 #endif

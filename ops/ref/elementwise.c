@@ -40,12 +40,25 @@ Elementwise elementwise_of(OpId op, DType dtype) {
   return e;
 }
 
+static bool is_elementary(OpId op) {
+  RuleFn rule = op_info((int)op)->rule;
+  return rule == rule_unary_float || rule == rule_broadcast_float;
+}
+
+static const double FEW_OPERATIONS = 0.2;
+
+double elementwise_time(OpId op, DType dtype) {
+  const Simd *simd = simd_table();
+  if (op == OP_WHERE || op == OP_CAST) return FEW_OPERATIONS;
+  if (simd && simd->strip(op, dtype)) return FEW_OPERATIONS;
+  return is_elementary(op) ? 20 : 0.5;
+}
+
 /* --- Running ------------------------------------------------------------- */
 
 enum { STRIP = 1 << 14 };  /* elements between two looks at `stop` */
-static const double NANOSECONDS = 0.5;  /* an element */
 
-static bool strip_fault(OpCall *call, int code) {
+bool elementwise_fault(OpCall *call, int code) {
   return op_fault(call, (DiagCode)code, code == E0602 ? "division by zero"
                                                       : "failed");
 }
@@ -82,7 +95,8 @@ static bool run_share(const void *data, const Share *share) {
   return true;
 }
 
-bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]) {
+static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
+                      double nanoseconds) {
   const Tensor *operands[4] = {call->outs[0]};
   for (int i = 0; i < call->arg_count && i < 3; i++)
     operands[i + 1] = call->args[i];
@@ -94,19 +108,25 @@ bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]) {
   for (int k = 1; k < w->count; k++) all.strip.step[k - 1] = w->step[k];
   if (params) memcpy(all.strip.params, params, sizeof all.strip.params);
   int64_t pieces = walk_pieces(w);
-  double work = NANOSECONDS * (double)tensor_count(call->outs[0]);
+  double work = (ELEMENT_MOVED + nanoseconds) *
+                (double)tensor_count(call->outs[0]);
   bool ok = parallel_run(parallel_threads(call, pieces, work), pieces,
                          run_share, &all);
-  return fault ? strip_fault(call, fault) : ok;
+  return fault ? elementwise_fault(call, fault) : ok;
+}
+
+bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]) {
+  return run_timed(call, strip, params, FEW_OPERATIONS);
 }
 
 static bool run_with(OpCall *call, const Value params[2]) {
   OpId op = (OpId)(call->op - op_table);
-  StripFn strip = elementwise_of(op, call->args[0]->dtype).strip;
+  DType dtype = (DType)call->args[0]->dtype;
+  StripFn strip = elementwise_of(op, dtype).strip;
   if (!strip)
-    return op_fault(call, E0304, "does not take %s",
-                    dtype_name(call->args[0]->dtype));
-  return elementwise_run(call, strip, params);
+    return op_fault(call, E0304, "does not take %s", dtype_name(dtype));
+  double work = call->threads > 1 ? elementwise_time(op, dtype) : 0;
+  return run_timed(call, strip, params, work);
 }
 
 bool kernel_elementwise(OpCall *call) { return run_with(call, NULL); }

@@ -30,6 +30,14 @@ Elementwise elementwise_cast(DType from, DType to);
 /* `where` on elements of that many bytes, the condition bool. */
 StripFn elementwise_where(size_t size);
 
+/* Nanoseconds of work on an element at least, for parallel_threads(): that of
+ * an operator, and what reading and writing operands adds. */
+double elementwise_time(OpId op, DType dtype);
+#define ELEMENT_MOVED 0.3
+
+/* Says what a strip's code means; false. */
+bool elementwise_fault(OpCall *call, int code);
+
 /* Runs a strip function over all operands of a call. */
 bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 # The law, by random chunkings of random recurrent models: whole, in chunks,
 # step by step and a row of the batch alone give the same bits; so do every
-# instruction set of the machine, and one thread and two.
+# instruction set of the machine, and one thread and two.  So do chains of
+# element-wise operators that are large enough for threads to share them.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -132,6 +133,34 @@ sub program {
   return $text . "\@whole;\n";
 }
 
+# Chains over rows, which are views of one tensor: all of them together and
+# some alone; a row and a column are repeated.
+sub chain {
+  my ($rows, $columns) = @_;
+  my ($gates, $count) = (2 * $columns, $rows * $columns);
+  my ($from, $to) = sort { $a <=> $b } random($rows), random($rows);
+  $to++;
+  my $cut = "begin=[$from], end=[$to], axes=[0]";
+  return $numbers . <<'RLY' . <<"RLY";
+def @chain(%gates: Tensor[(?, ?), float32], %row: Tensor[(?), float32],
+           %column: Tensor[(?, 1), float32]) -> Tensor[(?, ?), float32] {
+  let %two = split(%gates, indices_or_sections=2, axis=1);
+  let %state = sigmoid(%two.0) * %row + tanh(%two.1 / %column);
+  where(%state > 0f, exp(%state) - 1f, %state * %column)
+}
+RLY
+let \@gates =
+  reshape(\@numbers(2 * $count, 1f), newshape=[$rows, $gates]);
+let \@row = \@numbers($columns, 2f);
+let \@column = reshape(\@numbers($rows, 3f), newshape=[$rows, 1]);
+let \@whole = \@chain(\@gates, \@row, \@column);
+\@same(\@bits2(strided_slice(\@whole, $cut)),
+      \@bits2(\@chain(strided_slice(\@gates, $cut), \@row,
+                    strided_slice(\@column, $cut))));
+sum(\@bits2(\@whole) * arange(0, $count, 1));
+RLY
+}
+
 # --- Runs -------------------------------------------------------------------
 
 # What the machine has; rly refuses the others.
@@ -141,24 +170,36 @@ my @isas = grep {
 } qw(generic avx2 avx512 neon);
 ok(@isas > 0, "instruction sets: @isas");
 
+# With every instruction set, on one thread and on two.
+sub runs_alike {
+  my ($what, $file) = @_;
+  my %bytes;
+  for my $isa (@isas) {
+    for my $threads (1, 2) {
+      local $ENV{RLY_ISA} = $isa;
+      my $run = rly('run', $file, '--threads', $threads, '--json');
+      ok($run->{status} == 0, "$what, $isa, threads $threads")
+        or diag($run->{out}, $run->{err});
+      push @{$bytes{$run->{out}}}, "$isa/$threads";
+    }
+  }
+  is(scalar keys %bytes, 1, '... and all of them the same')
+    or diag(join "\n", map { "@$_" } values %bytes);
+}
+
 for my $layer (sort keys %layers) {
   for my $round (1 .. 3) {
     my $size = sizes();
     my $sizes = join ' ', map { "$_=$size->{$_}" } sort keys %$size;
-    my $file = spew(scratch("$layer.rly"), program($layer, $size));
-    my %bytes;
-    for my $isa (@isas) {
-      for my $threads (1, 2) {
-        local $ENV{RLY_ISA} = $isa;
-        my $run = rly('run', $file, '--threads', $threads, '--json');
-        ok($run->{status} == 0, "\@$layer, $sizes, $isa, threads $threads")
-          or diag($run->{out}, $run->{err});
-        push @{$bytes{$run->{out}}}, "$isa/$threads";
-      }
-    }
-    is(scalar keys %bytes, 1, '... and all of them the same')
-      or diag(join "\n", map { "@$_" } values %bytes);
+    runs_alike("\@$layer, $sizes",
+               spew(scratch("$layer.rly"), program($layer, $size)));
   }
+}
+
+for my $rows (1, 3, 800) {
+  my $columns = 100 + int(100_000 / $rows);
+  runs_alike("a chain, $rows x $columns",
+             spew(scratch('chain.rly'), chain($rows, $columns)));
 }
 
 done_testing();

@@ -1,8 +1,10 @@
 /* Fused chains: the bits that the operators give one by one, for any shapes,
- * views, tables and in place; programs that do not fit are refused. */
+ * views, tables, numbers of threads and in place; programs that do not fit are
+ * refused. */
 #include "tests/unit/unit.h"
 
 #include "ops/fuse.h"
+#include "ops/parallel.h"
 #include "ops/simd/simd.h"
 
 typedef struct Desk {
@@ -47,13 +49,23 @@ static Tensor *apply(Desk *d, OpId op, const Tensor *a, const Tensor *b) {
   return call.outs[0];
 }
 
-static void run(Desk *d, const Fuse *f, const Tensor *const *args,
-                Tensor **outs) {
-  OpCall call = {.arg_count = f->inputs, .args = args,
-                 .out_count = f->outputs, .outs = outs, .heap = &d->heap,
-                 .arena = &d->arena, .threads = 1};
+static OpCall call_of(Desk *d, const Fuse *f, const Tensor *const *args,
+                      Tensor **outs, int threads) {
+  return (OpCall){.arg_count = f->inputs, .args = args,
+                  .out_count = f->outputs, .outs = outs, .heap = &d->heap,
+                  .arena = &d->arena, .threads = threads};
+}
+
+static void run_on(Desk *d, const Fuse *f, const Tensor *const *args,
+                   Tensor **outs, int threads) {
+  OpCall call = call_of(d, f, args, outs, threads);
   int step;
   assert_true(fuse_run(f, &call, &step));
+}
+
+static void run(Desk *d, const Fuse *f, const Tensor *const *args,
+                Tensor **outs) {
+  run_on(d, f, args, outs, 1);
 }
 
 static void drop_all(Desk *d, Tensor **tensors, int count) {
@@ -97,7 +109,7 @@ static void lstm_one_by_one(Desk *d, const Tensor *const *in, Tensor **outs) {
 }
 
 static void compare_lstm(Desk *d, DType dtype, int64_t rows, int64_t n,
-                         bool in_place) {
+                         bool in_place, int threads) {
   int64_t shape[] = {rows, n};
   Tensor *gates = numbers(d, dtype, 2, (int64_t[]){rows, 4 * n});
   Tensor *in[LSTM_INPUTS] = {numbers(d, dtype, 2, shape)};
@@ -109,7 +121,7 @@ static void compare_lstm(Desk *d, DType dtype, int64_t rows, int64_t n,
   outs[0] = in_place ? tensor_keep(in[C]) : numbers(d, dtype, 2, shape);
   outs[1] = in_place ? tensor_keep(in[G]) : numbers(d, dtype, 2, shape);
   Fuse f = lstm_cell(dtype);
-  run(d, &f, args, outs);
+  run_on(d, &f, args, outs, threads);
   assert_true(tensor_same(outs[0], expected[0]));
   assert_true(tensor_same(outs[1], expected[1]));
   drop_all(d, in, LSTM_INPUTS);
@@ -130,9 +142,123 @@ static void test_lstm(void **state) {
     assert_true(simd_select(tables[k]->isa));
     for (size_t i = 0; i < LENGTH(dtypes); i++)
       for (int64_t n = 1; n < 600; n += n < 40 ? 1 : 131)
-        compare_lstm(&d, dtypes[i], 1 + n % 3, n, n % 2);
+        compare_lstm(&d, dtypes[i], 1 + n % 3, n, n % 2, 1);
   }
   assert_true(simd_select(NULL));
+  desk_close(&d);
+}
+
+/* --- Threads ------------------------------------------------------------- */
+
+/* Along a line that does not end with a tile, over long runs and over short
+ * ones, as large as it takes for a region of three threads. */
+static const int64_t large[][2] = {{1, 75001}, {3, 25003}, {751, 101}};
+
+static void is_shared(const Fuse *f, int64_t n, int threads) {
+  OpCall call = {.threads = threads};
+  int most = parallel_threads(&call, n / FUSE_TILE,
+                              f->nanoseconds * (double)n);
+#ifdef _OPENMP
+  assert_int_equal(most, threads);
+#else
+  assert_int_equal(most, 1);
+#endif
+}
+
+static void test_lstm_on_threads(void **state) {
+  (void)state;
+  static const DType dtypes[] = {DT_FLOAT32, DT_BFLOAT16};
+  const Simd *tables[SIMD_MAX];
+  int count = simd_available(tables);
+  Desk d;
+  desk_open(&d);
+  for (int k = 0; k < count; k++) {
+    assert_true(simd_select(tables[k]->isa));
+    for (size_t i = 0; i < LENGTH(dtypes); i++)
+      for (size_t j = 0; j < LENGTH(large); j++)
+        for (int threads = 2; threads <= 3; threads++) {
+          Fuse f = lstm_cell(dtypes[i]);
+          is_shared(&f, large[j][0] * large[j][1], threads);
+          compare_lstm(&d, dtypes[i], large[j][0], large[j][1], j % 2,
+                       threads);
+        }
+  }
+  assert_true(simd_select(NULL));
+  desk_close(&d);
+}
+
+/* a / b, and that divided by c: the operands are ones, but for a zero here
+ * and there. */
+static int divide_twice(Desk *d, int64_t rows, int64_t zero_of_b,
+                        int64_t zero_of_c, int threads) {
+  Fuse f;
+  fuse_init(&f, 3);
+  int q = fuse_add(&f, OP_DIVIDE, DT_INT32,
+                   (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int r = fuse_add(&f, OP_DIVIDE, DT_INT32, (int[]){q, FUSE_INPUT(2)});
+  assert_true(fuse_output(&f, r) && fuse_finish(&f));
+  int64_t n = 240000, shape[] = {rows, n / rows};
+  is_shared(&f, n, threads);
+  Tensor *in[3], *out = numbers(d, DT_INT32, 2, shape);
+  for (int k = 0; k < 3; k++) {
+    in[k] = tensor_new(&d->heap, DT_INT32, 2, shape);
+    for (int64_t i = 0; i < n; i++) ((int32_t *)in[k]->data)[i] = 1;
+  }
+  if (zero_of_b >= 0) ((int32_t *)in[1]->data)[zero_of_b] = 0;
+  if (zero_of_c >= 0) ((int32_t *)in[2]->data)[zero_of_c] = 0;
+  OpCall call =
+      call_of(d, &f, (const Tensor *const *)in, &out, threads);
+  int step = -2;
+  assert_false(fuse_run(&f, &call, &step));
+  assert_int_equal(call.fault.code, E0602);
+  assert_string_equal(call.fault.message, "`divide`: division by zero");
+  drop_all(d, in, 3);
+  tensor_drop(&d->heap, out);
+  return step;
+}
+
+/* The fault that one thread would meet: of the first tile that has one, that
+ * of the first step. */
+static void test_fault_on_threads(void **state) {
+  (void)state;
+  static const struct { int64_t b, c; int step; } cases[] = {
+      {239999, -1, 0}, {-1, 60000, 1}, {239999, 1, 1}, {1, 239999, 0},
+      {300, 290, 0},   {220000, 3, 1},
+  };
+  Desk d;
+  desk_open(&d);
+  for (int threads = 1; threads <= 3; threads++)
+    for (size_t i = 0; i < LENGTH(cases); i++)
+      for (int64_t rows = 1; rows <= 1000; rows *= 10)
+        assert_int_equal(divide_twice(&d, rows, cases[i].b, cases[i].c,
+                                      threads),
+                         cases[i].step);
+  /* A few elements on, in one tile: wherever shares begin. */
+  for (int64_t at = 256; at < 239000; at += 13 * 256)
+    assert_int_equal(divide_twice(&d, 1, at + 255, at, 2), 0);
+  desk_close(&d);
+}
+
+static void test_stop_on_threads(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  _Atomic int stop = 1;
+  Fuse f = lstm_cell(DT_FLOAT32);
+  Tensor *x = numbers(&d, DT_FLOAT32, 1, (int64_t[]){200000});
+  Tensor *outs[] = {numbers(&d, DT_FLOAT32, 1, x->shape),
+                    numbers(&d, DT_FLOAT32, 1, x->shape)};
+  for (int threads = 1; threads <= 2; threads++) {
+    OpCall call = call_of(&d, &f, (const Tensor *[]){x, x, x, x, x}, outs,
+                          threads);
+    int step = -2;
+    call.stop = &stop;
+    assert_false(fuse_run(&f, &call, &step));
+    assert_int_equal(step, -1);
+    assert_null(call.fault.message);
+  }
+  drop_all(&d, outs, 2);
+  tensor_drop(&d.heap, x);
   desk_close(&d);
 }
 
@@ -266,9 +392,15 @@ static void test_shapes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lstm),   cmocka_unit_test(test_broadcast),
-      cmocka_unit_test(test_sizes),  cmocka_unit_test(test_fault),
-      cmocka_unit_test(test_limits), cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_lstm),
+      cmocka_unit_test(test_lstm_on_threads),
+      cmocka_unit_test(test_fault_on_threads),
+      cmocka_unit_test(test_stop_on_threads),
+      cmocka_unit_test(test_broadcast),
+      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_fault),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_shapes),
   };
   return RUN_TESTS(tests);
 }

@@ -37,6 +37,13 @@ bool read_count(const char *text, uint64_t *out) {
   return !errno && !*end;
 }
 
+/* Is it B, or iB behind a unit, as people write them?  Each counts 1024s. */
+static bool ends_size(const char *text, bool unit) {
+  if (unit && *text == 'i') text++;
+  if (*text == 'B' || *text == 'b') text++;
+  return !*text;
+}
+
 bool read_size(const char *text, size_t *out) {
   static const char units[] = "KMGT";
   char *end;
@@ -45,7 +52,7 @@ bool read_size(const char *text, size_t *out) {
   uint64_t n = strtoull(text, &end, 10);
   const char *unit = *end ? strchr(units, *end & ~32) : NULL;
   unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-  if (errno || (*end && (!unit || end[1])) || n == 0 ||
+  if (errno || !ends_size(end + (unit != NULL), unit) || n == 0 ||
       n > (SIZE_MAX >> shift))
     return false;
   *out = (size_t)n << shift;
@@ -80,6 +87,14 @@ static bool list_add(TextList *list, const char *text) {
   list->items[list->count++] = text;
   return true;
 }
+
+/* What a flag of that kind takes; NULL: anything. */
+static const char *const takes[] = {
+    [COUNT] = "a whole number", [POSITIVE] = "a whole number, 1 or more",
+    [THREADS] = "a number from 1 to 1024", [SIZE] = "bytes, such as 512M",
+    [SECONDS] = "seconds, such as 1.5", [COLOR] = "auto, always or never",
+    [LIST] = "at most 1024 of these",
+};
 
 static bool store(const Flag *f, Cli *cli, const char *value) {
   void *at = (char *)cli + f->field;
@@ -139,7 +154,10 @@ static bool parse_flag(int command, const char *name, int argc, char **argv,
     if (*i + 1 == argc) return usage(name, "a value is missing after", word);
     value = argv[++*i];
   }
-  return store(f, cli, value) || usage(name, "unusable value in", word);
+  if (store(f, cli, value)) return true;
+  fprintf(stderr, "rly: `%s` takes %s, not `%s`\n", f->text, takes[f->kind],
+          value);
+  return false;
 }
 
 /* A negative number is no flag. */

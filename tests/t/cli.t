@@ -133,10 +133,22 @@ gives(rly('--nonsense'), 1, '', qr/unknown flag `--nonsense`/,
 gives(rly('check', '-e', '1'), 1, '', qr/does not take `-e`/,
       "another command's flag");
 gives(rly('-e'), 1, '', qr/value is missing after `-e`/, 'a missing value');
-gives(rly('--timeout', 'soon', '-e', '1'), 1, '', qr/unusable value/,
-      'an unusable value');
-gives(rly('--color=sometimes', '-e', '1'), 1, '', qr/unusable value/,
-      'a word that is none of those allowed');
+for (['--timeout', 'soon', 'seconds, such as 1.5'],
+     ['--timeout', '-1', 'seconds, such as 1.5'],
+     ['--max-memory', '50MBi', 'bytes, such as 512M'],
+     ['--max-memory', '0', 'bytes, such as 512M'],
+     ['--max-depth', '1e9', 'a whole number'],
+     ['--repeat', '0', 'a whole number, 1 or more'],
+     ['--threads', '0', 'a number from 1 to 1024'],
+     ['--color', 'sometimes', 'auto, always or never']) {
+  my ($flag, $value, $takes) = @$_;
+  gives(rly("$flag=$value", '-e', '1'), 1, '',
+        "rly: `$flag` takes $takes, not `$value`\n", "$flag $value");
+}
+for (qw(64m 64MB 64MiB 65536K 67108864 67108864B)) {
+  gives(rly('--max-memory', $_, '-e', 'zeros(shape=[9999, 9999], dtype="int8")'), 2, '',
+        qr/E0606/, "--max-memory $_");
+}
 gives(rly('--version'), 0, qr/^rly \d+\.\d+\.\d+\n\z/, '', '--version');
 gives(rly('--help'), 0, qr/^  rly check /m, '', '--help');
 gives(rly('help', 'run'), 0, qr/^  --entry NAME /m, '', 'help of a command');

@@ -2,6 +2,7 @@
  * told in mem.h; arenas and vectors are the ones that raise `exhausted`. */
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +25,19 @@ static void raise_peak(Mem *m, size_t live) {
   }
 }
 
+static bool mem_refuse(Mem *m, size_t size) {
+  atomic_store_explicit(&m->refused, size, memory_order_relaxed);
+  return false;
+}
+
 /* Enters `size` more bytes in the books, or refuses. */
 static bool mem_claim(Mem *m, size_t size) {
   size_t number =
       atomic_fetch_add_explicit(&m->count, 1, memory_order_relaxed) + 1;
-  if (number == m->fail_at) return false;
+  if (number == m->fail_at) return mem_refuse(m, size);
   size_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
   do {
-    if (live > m->limit || size > m->limit - live) return false;
+    if (live > m->limit || size > m->limit - live) return mem_refuse(m, size);
   } while (!atomic_compare_exchange_weak_explicit(
       &m->live, &live, live + size, memory_order_relaxed,
       memory_order_relaxed));
@@ -45,7 +51,10 @@ static void mem_unclaim(Mem *m, size_t size) {
 
 /* What a claim bought: the block, or NULL and the claim undone. */
 static void *claimed(Mem *m, void *p, size_t size) {
-  if (!p) mem_unclaim(m, size);
+  if (!p) {
+    mem_unclaim(m, size);
+    mem_refuse(m, size);
+  }
   return p;
 }
 
@@ -107,4 +116,13 @@ void mem_reserve_return(Mem *m, size_t size) {
 
 void mem_clear_exhausted(Mem *m) {
   atomic_store_explicit(&m->exhausted, false, memory_order_relaxed);
+}
+
+const char *size_text(size_t bytes, char text[SIZE_TEXT]) {
+  static const char *const units[] = {"", "K", "M", "G", "T"};
+  double size = (double)bytes;
+  int unit = 0;
+  while (unit < 4 && size >= 1024) size /= 1024, unit++;
+  snprintf(text, SIZE_TEXT, "%.4g%s", size, units[unit]);
+  return text;
 }

@@ -26,6 +26,7 @@ typedef struct Mem {
   _Atomic size_t count;  /* allocations made so far */
   _Atomic size_t pieces; /* of those, the ones that only the address sanitizer's
                             build makes: elsewhere they are cut from slabs */
+  _Atomic size_t refused; /* bytes of the last request that failed; 0: none */
   size_t limit;          /* of live bytes; SIZE_MAX: none */
   size_t fail_at;        /* the allocation of this number fails; 0: none does */
   char *reserve;         /* MEM_RESERVE bytes for arenas in distress */
@@ -69,6 +70,10 @@ void mem_clear_exhausted(Mem *m);
  * taken has been given back. */
 void *mem_reserve_take(Mem *m, size_t size);
 void mem_reserve_return(Mem *m, size_t size);
+
+/* Bytes with a unit, as flags read them: `12`, `1.5K`, `20M`; in `text`. */
+enum { SIZE_TEXT = 16 };
+const char *size_text(size_t bytes, char text[SIZE_TEXT]);
 
 /* n * size, or false on overflow. */
 static inline bool size_mul(size_t n, size_t size, size_t *out) {

@@ -48,10 +48,14 @@ bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format,
 }
 
 bool vm_out_of_memory(Session *s) {
-  mem_clear_exhausted(s->mem);
-  if (s->mem->limit == SIZE_MAX) return vm_fault(s, E0701, "out of memory");
-  return vm_fault(s, E0701, "out of memory: the limit is %zu bytes",
-                  s->mem->limit);
+  Mem *mem = s->mem;
+  char asked[SIZE_TEXT], live[SIZE_TEXT], limit[SIZE_TEXT];
+  mem_clear_exhausted(mem);
+  if (mem->limit == SIZE_MAX) return vm_fault(s, E0701, "out of memory");
+  return vm_fault(s, E0701,
+                  "out of memory: %s more asked for, with %s of %s in use",
+                  size_text(mem->refused, asked), size_text(mem->live, live),
+                  size_text(mem->limit, limit));
 }
 
 bool vm_stopped(Session *s) {

@@ -38,7 +38,7 @@ enum { OP_ARGS_MAX = 10 };
 /* Why a kernel failed. */
 typedef struct OpFault {
   DiagCode code;
-  const char *message;  /* in the call's arena */
+  const char *message;  /* in the call's arena; NULL: nothing beyond the code */
 } OpFault;
 
 typedef struct OpCall {

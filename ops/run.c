@@ -22,7 +22,7 @@ bool op_fault(OpCall *call, DiagCode code, const char *format, ...) {
 }
 
 bool op_out_of_memory(OpCall *call) {
-  call->fault = (OpFault){E0701, "out of memory"};
+  call->fault = (OpFault){.code = E0701};
   return false;
 }
 

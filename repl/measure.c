@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mem.h"
 #include "repl/repl.h"
 
 /* --- Time --------------------------------------------------------------- */
@@ -86,18 +87,11 @@ void measure_profile(Repl *r, const char *items) {
 
 /* --- Limits ------------------------------------------------------------- */
 
-static void say_memory(Repl *r, size_t bytes) {
-  static const char *const units[] = {"", "K", "M", "G", "T"};
-  double size = (double)bytes;
-  int unit = 0;
-  while (unit < 4 && size >= 1024) size /= 1024, unit++;
-  if (bytes) repl_say(r, "memory %.4g%s\n", size, units[unit]);
-  else repl_say(r, "memory none\n");
-}
-
 static void say_limits(Repl *r) {
   rly_options now = rly_session_limits(r->session);
-  say_memory(r, now.max_memory);
+  char size[SIZE_TEXT];
+  repl_say(r, "memory %s\n",
+           now.max_memory ? size_text(now.max_memory, size) : "none");
   repl_say(r, "depth %llu\n", (unsigned long long)now.max_depth);
   repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n",
            now.timeout);

@@ -11,7 +11,7 @@ enum { SHARES = 4 };  /* for each thread */
 static const double WORTH = 50e3;  /* nanoseconds of work for each thread */
 
 int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
-  if (call->threads <= 1) return 1;
+  if (call->threads <= 1 || omp_in_parallel()) return 1;
   double most = nanoseconds / WORTH;
   int64_t threads = call->threads < PARALLEL_MAX ? call->threads : PARALLEL_MAX;
   if (threads > pieces) threads = pieces;

@@ -22,7 +22,8 @@ typedef struct Share {
 typedef bool (*ShareFn)(const void *data, const Share *share);
 
 /* How many threads are worth their start, for so many pieces that take one
- * thread that long altogether: at least 1, at most what the call allows. */
+ * thread that long altogether: at least 1, at most what the call allows.
+ * Within a region 1. */
 int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds);
 
 /* All pieces from 0 on; false when a share said so, which keeps none of the

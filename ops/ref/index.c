@@ -90,6 +90,8 @@ static void scatter_line(const OpCall *call, int64_t size, char *to,
 
 static const double NANOSECONDS = 1;  /* an element */
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 enum { SLICE_NEAR = 1 << 20 };  /* bytes that are copied without a look up */
 
 /* --- take ---------------------------------------------------------------- */
@@ -167,25 +169,29 @@ static bool take_slice(const Taking *t, const char *from, char *to) {
   return copy_into(t->call, &out, &slice);
 }
 
-/* All slices of one place; single elements go together. */
-static bool take_place(const Taking *t, int64_t place) {
+/* Slices of one place, n from `first` on; single elements go together. */
+static bool take_slices(const Taking *t, int64_t place, int64_t first,
+                        int64_t n) {
   const Tensor *x = t->call->args[0];
   int64_t size = (int64_t)dtype_size(x->dtype);
   int64_t step = x->strides[t->axis];
-  const int64_t *at = t->positions + place / t->per_batch * t->count;
+  const int64_t *at = t->positions + place / t->per_batch * t->count + first;
   Tensor from = batch_at(x, t->axis, place);
-  char *to = t->out + place * t->count * t->bytes;
+  char *to = t->out + (place * t->count + first) * t->bytes;
   if (t->bytes == size)
-    return gather_line(t->call, size, to, from.data, at, step, 0, t->count);
-  for (int64_t i = 0; i < t->count; i++, to += t->bytes)
+    return gather_line(t->call, size, to, from.data, at, step, 0, n);
+  for (int64_t i = 0; i < n; i++, to += t->bytes)
     if (!take_slice(t, from.data + at[i] * step * size, to)) return false;
   return true;
 }
 
 static bool take_share(const void *data, const Share *share) {
   const Taking *t = data;
-  for (int64_t place = share->from; place < share->to; place++) {
-    if (op_stopped(t->call) || !take_place(t, place)) return false;
+  for (int64_t i = share->from, end; i < share->to; i = end) {
+    int64_t place = i / t->count, first = place * t->count;
+    end = least(first + t->count, share->to);
+    if (op_stopped(t->call) || !take_slices(t, place, i - first, end - i))
+      return false;
   }
   return true;
 }
@@ -205,26 +211,43 @@ static bool take_axis(OpCall *call, TakeMode mode, int axis, Tensor *out) {
                         x->strides + axis + 1, 0);
   t.contiguous = tensor_is_contiguous(&t.slice);
   t.bytes = (int64_t)tensor_bytes(&t.slice);
-  int64_t places = tensor_count(out) * (int64_t)dtype_size(out->dtype) /
-                   (t.count * t.bytes);
+  int64_t slices =
+      tensor_count(out) * (int64_t)dtype_size(out->dtype) / t.bytes;
   double work = NANOSECONDS * (double)tensor_count(out);
-  return parallel_run(parallel_threads(call, places, work), places, take_share,
+  return parallel_run(parallel_threads(call, slices, work), slices, take_share,
                       &t);
 }
 
-/* Indices into the elements in row-major order. */
-static bool take_flat(OpCall *call, TakeMode mode, Tensor *out) {
-  const Tensor *x = call->args[0];
-  int64_t size = (int64_t)dtype_size(x->dtype), count = tensor_count(out);
-  const int64_t *at = take_positions(call, mode, tensor_count(x));
-  if (!at) return false;
+/* Elements by their number in row-major order. */
+typedef struct TakingFlat {
+  const OpCall *call;
+  const int64_t *positions;
+  Tensor *out;
+} TakingFlat;
+
+static bool flat_share(const void *data, const Share *share) {
+  const TakingFlat *t = data;
+  const Tensor *x = t->call->args[0];
+  int64_t size = (int64_t)dtype_size(x->dtype), n = share->to - share->from;
+  const int64_t *at = t->positions + share->from;
+  char *to = t->out->data + share->from * size;
   if (tensor_is_contiguous(x))
-    return gather_line(call, size, out->data, x->data, at, 1, 0, count);
-  for (int64_t i = 0; i < count; i++) {
-    if (op_stopped(call)) return false;
-    bits_store(out->dtype, out->data + i * size, tensor_bits_at(x, at[i]));
+    return gather_line(t->call, size, to, x->data, at, 1, 0, n);
+  for (int64_t i = 0; i < n; i++, to += size) {
+    if (op_stopped(t->call)) return false;
+    bits_store(x->dtype, to, tensor_bits_at(x, at[i]));
   }
   return true;
+}
+
+static bool take_flat(OpCall *call, TakeMode mode, Tensor *out) {
+  int64_t count = tensor_count(out);
+  TakingFlat t = {call, take_positions(call, mode, tensor_count(call->args[0])),
+                  out};
+  if (!t.positions) return false;
+  return parallel_run(parallel_threads(call, count,
+                                       NANOSECONDS * (double)count),
+                      count, flat_share, &t);
 }
 
 bool kernel_take(OpCall *call) {

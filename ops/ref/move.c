@@ -73,7 +73,7 @@ static int widest_axis(const Tensor *t) {
 
 /* One piece, or in turn the pieces of the axis that is outermost in memory, so
  * that no piece touches all of the target's pages. */
-bool copy_into(const OpCall *call, Tensor *to, const Tensor *from) {
+static bool copy_alone(const OpCall *call, Tensor *to, const Tensor *from) {
   size_t bytes = tensor_bytes(to);
   if (op_stopped(call)) return false;
   int axis = widest_axis(to);
@@ -87,9 +87,34 @@ bool copy_into(const OpCall *call, Tensor *to, const Tensor *from) {
     int64_t count = n - i < step ? n - i : step;
     Tensor part = geometry_slice(to, axis, i, count);
     Tensor source = geometry_slice(from, axis, i, count);
-    if (!copy_into(call, &part, &source)) return false;
+    if (!copy_alone(call, &part, &source)) return false;
   }
   return true;
+}
+
+/* Slices along the first axis that is long enough, or else the last. */
+typedef struct Copying {
+  const OpCall *call;
+  const Tensor *to, *from;
+  int axis;
+} Copying;
+
+static bool copy_share(const void *data, const Share *share) {
+  const Copying *c = data;
+  int64_t n = share->to - share->from;
+  Tensor to = geometry_slice(c->to, c->axis, share->from, n);
+  Tensor from = geometry_slice(c->from, c->axis, share->from, n);
+  return copy_alone(c->call, &to, &from);
+}
+
+bool copy_into(const OpCall *call, Tensor *to, const Tensor *from) {
+  Copying c = {call, to, from, 0};
+  double work = NANOSECONDS * (double)tensor_bytes(to);
+  while (c.axis < to->rank - 1 && to->shape[c.axis] < 16) c.axis++;
+  int64_t pieces = to->rank ? to->shape[c.axis] : 1;
+  int threads = parallel_threads(call, pieces, work);
+  if (threads > 1) return parallel_run(threads, pieces, copy_share, &c);
+  return copy_alone(call, to, from);
 }
 
 Tensor *copy_of(OpCall *call, const Tensor *t) {
@@ -110,35 +135,10 @@ bool fill_with(const OpCall *call, Tensor *dst, Value bits) {
   return copy_into(call, dst, &repeated);
 }
 
-/* Slices along the first axis that is long enough, or else the first. */
-typedef struct Copying {
-  const OpCall *call;
-  Tensor to, from;
-  int axis;
-} Copying;
-
-static bool copy_share(const void *data, const Share *share) {
-  const Copying *c = data;
-  int64_t n = share->to - share->from;
-  Tensor to = geometry_slice(&c->to, c->axis, share->from, n);
-  Tensor from = geometry_slice(&c->from, c->axis, share->from, n);
-  return copy_unless_same(c->call, &to, &from);
-}
-
-static bool copy_all(const OpCall *call, const Tensor *to, const Tensor *from) {
-  Copying c = {call, *to, *from, 0};
-  double work = NANOSECONDS * (double)tensor_bytes(to);
-  while (c.axis < to->rank - 1 && to->shape[c.axis] < 16) c.axis++;
-  int64_t pieces = to->rank ? to->shape[c.axis] : 1;
-  int threads = parallel_threads(call, pieces, work);
-  if (threads > 1) return parallel_run(threads, pieces, copy_share, &c);
-  return copy_unless_same(call, &c.to, &c.from);
-}
-
 bool kernel_copy(OpCall *call) {
   Tensor from = *call->args[0];
   from.dtype = call->outs[0]->dtype;  /* reinterpret: another, as large */
-  return copy_all(call, call->outs[0], &from);
+  return copy_unless_same(call, call->outs[0], &from);
 }
 
 bool kernel_identity(OpCall *call) {

@@ -19,7 +19,8 @@ Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape);
  * there is none to share. */
 bool view_out(OpCall *call, int i, const Tensor *geometry);
 
-/* These look at the call's `stop` every few megabytes: false when it was up. */
+/* These look at the call's `stop` every few megabytes: false when it was up.
+ * Threads share what is large. */
 bool copy_into(const OpCall *call, Tensor *to, const Tensor *from);
 /* A contiguous copy; NULL with the fault set, or when `stop` was up. */
 Tensor *copy_of(OpCall *call, const Tensor *t);

@@ -83,6 +83,14 @@ static Walk at_address(const Walk *w, char *data) {
   return moved;
 }
 
+/* Threads share a walk over results, `count` elements being read. */
+static bool share_walk(const OpCall *call, const Walk *outer, int64_t count,
+                       ShareFn work, const void *data) {
+  int64_t pieces = walk_pieces(outer);
+  int threads = parallel_threads(call, pieces, NANOSECONDS * (double)count);
+  return parallel_run(threads, pieces, work, data);
+}
+
 typedef struct Reduction {
   const OpCall *call;
   const Reducer *reducer;
@@ -131,10 +139,7 @@ static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
   walk_heed(&r.inner, call->stop);
   walk_axes(&r.outer, 2, (const Tensor *[]){x, out}, axes.kept);
   r.side_by_side = r.outer.step[0] == 1 && r.outer.n > 1;
-  int64_t pieces = walk_pieces(&r.outer);
-  double work = NANOSECONDS * (double)tensor_count(x);
-  return parallel_run(parallel_threads(call, pieces, work), pieces, run_share,
-                      &r);
+  return share_walk(call, &r.outer, tensor_count(x), run_share, &r);
 }
 
 static ReduceKind kind_of(const OpInfo *op) {
@@ -168,28 +173,41 @@ static const ArgBest arg_best[DTYPE_COUNT] = {
 #undef DTYPE
 };
 
+typedef struct Choosing {
+  const OpCall *call;
+  ArgBest best;
+  Walk inner, outer;  /* as of a reduction */
+  bool least, last;
+} Choosing;
+
+static bool choose_share(const void *data, const Share *share) {
+  const Choosing *c = data;
+  Walk outer = walk_part(&c->outer, share->from, share->to);
+  while (walk_next(&outer))
+    for (int64_t j = 0; j < outer.n; j++) {
+      if (op_stopped(c->call)) return false;
+      Walk w = at_address(&c->inner,
+                          outer.data[0] + j * outer.step[0] * outer.size[0]);
+      ((int32_t *)outer.data[1])[j * outer.step[1]] =
+          (int32_t)c->best(w, c->least, c->last);
+    }
+  return true;
+}
+
 bool kernel_arg_reduce(OpCall *call) {
   const Tensor *x = call->args[0];
   Axes axes = axes_of(call);
   if (axes.count == 0 && tensor_count(call->outs[0]) > 0)
     return op_fault(call, E0607, "there are no elements to choose from");
-  bool least = call->op == op_info(OP_ARGMIN);
-  bool last = attr_bool(call->attrs, ATTR_select_last_index);
+  Choosing c = {call, arg_best[x->dtype],
+                .least = call->op == op_info(OP_ARGMIN),
+                .last = attr_bool(call->attrs, ATTR_select_last_index)};
   Tensor out = out_over(call->outs[0], x, axes.reduced,
                         attr_bool(call->attrs, ATTR_keepdims));
-  Walk inner, outer;
-  walk_axes(&inner, 1, &x, axes.reduced);
-  walk_heed(&inner, call->stop);
-  walk_axes(&outer, 2, (const Tensor *[]){x, &out}, axes.kept);
-  while (walk_next(&outer))
-    for (int64_t j = 0; j < outer.n; j++) {
-      if (op_stopped(call)) return false;
-      Walk w = at_address(&inner,
-                          outer.data[0] + j * outer.step[0] * outer.size[0]);
-      ((int32_t *)outer.data[1])[j * outer.step[1]] =
-          (int32_t)arg_best[x->dtype](w, least, last);
-    }
-  return true;
+  walk_axes(&c.inner, 1, &x, axes.reduced);
+  walk_heed(&c.inner, call->stop);
+  walk_axes(&c.outer, 2, (const Tensor *[]){x, &out}, axes.kept);
+  return share_walk(call, &c.outer, tensor_count(x), choose_share, &c);
 }
 
 /* --- variance ---------------------------------------------------------------
@@ -258,21 +276,36 @@ static Tensor line_at(const Tensor *t, int axis, char *data) {
   return line;
 }
 
-static bool scan_axis(OpCall *call, const Tensor *x, int axis) {
-  Tensor *out = call->outs[0];
+typedef struct Scanning {
+  const OpCall *call;
+  const Tensor *out, *x;
+  int axis;
+  Walk lines;
+} Scanning;
+
+static bool scan_share(const void *data, const Share *share) {
+  const Scanning *s = data;
+  const OpCall *call = s->call;
   bool is_product = call->op == op_info(OP_CUMPROD);
   bool exclusive = attr_bool(call->attrs, ATTR_exclusive);
-  Walk w;
-  walk_axes(&w, 2, (const Tensor *[]){out, x},
-            ((1u << x->rank) - 1) & ~(1u << axis));
+  Walk w = walk_part(&s->lines, share->from, share->to);
   while (walk_next(&w))
     for (int64_t j = 0; j < w.n; j++) {
       if (op_stopped(call)) return false;
-      Tensor to = line_at(out, axis, w.data[0] + j * w.step[0] * w.size[0]);
-      Tensor from = line_at(x, axis, w.data[1] + j * w.step[1] * w.size[1]);
-      scans[out->dtype](call->stop, &from, &to, is_product, exclusive);
+      char *to = w.data[0] + j * w.step[0] * w.size[0];
+      char *from = w.data[1] + j * w.step[1] * w.size[1];
+      Tensor sums = line_at(s->out, s->axis, to);
+      Tensor line = line_at(s->x, s->axis, from);
+      scans[s->out->dtype](call->stop, &line, &sums, is_product, exclusive);
     }
   return true;
+}
+
+static bool scan_axis(const OpCall *call, const Tensor *x, int axis) {
+  Scanning s = {call, call->outs[0], x, .axis = axis};
+  walk_axes(&s.lines, 2, (const Tensor *[]){s.out, x},
+            ((1u << x->rank) - 1) & ~(1u << axis));
+  return share_walk(call, &s.lines, tensor_count(x), scan_share, &s);
 }
 
 /* Scans run in the result's dtype: data of another is converted first. */

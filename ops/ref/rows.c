@@ -2,6 +2,7 @@
  * and batch normalisation; l2_normalize, lrn.  The computations are in
  * rows_body.h. */
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 #include "ops/ref/each_names.h"
 #include "ops/ref/elementary.h"
 #include "ops/ref/elementwise.h"
@@ -12,6 +13,8 @@
 #include "ops/simd/rows.h"
 
 #include <math.h>
+
+static const double NANOSECONDS = 1;  /* an element */
 
 typedef struct ChannelNorm {
   int axis;

@@ -119,26 +119,44 @@ static void FN(store_row)(Walk w, DType dtype, const C *line) {
     NAME_OF(tile_store, ID)(dtype, w.data[1], w.step[1], w.n, line + at);
 }
 
+typedef struct FN(Rows) {
+  const OpCall *call;
+  const RowCall *row;
+  Walk outer, inner;  /* over the lines; along one */
+  DType dtype;
+  int64_t n;
+  C *lines;           /* two for each thread */
+} FN(Rows);
+
+static bool FN(rows_share)(const void *data, const Share *share) {
+  const FN(Rows) *r = data;
+  C *line = r->lines + 2 * share->worker * r->n;
+  Walk outer = walk_part(&r->outer, share->from, share->to), inner = r->inner;
+  while (walk_next(&outer))
+    for (int64_t j = 0; j < outer.n; j++) {
+      if (op_stopped(r->call)) return false;
+      for (int k = 0; k < 2; k++)
+        inner.data[k] = outer.data[k] + j * outer.step[k] * outer.size[k];
+      FN(load_row)(inner, r->dtype, line);
+      FN(row_functions)[r->row->kind](line, line + r->n, r->n, r->row);
+      FN(store_row)(inner, r->dtype, line);
+    }
+  return true;
+}
+
 /* Every line of `x`: the elements over the axes in `set`, row-major. */
 static bool FN(run_rows)(OpCall *call, const Tensor *x, const Tensor *out,
                          unsigned set, const RowCall *row) {
-  int64_t n = line_length(x, set);
-  C *line = ARENA_ARRAY(call->arena, C, (size_t)n * 2 + 1);
-  if (!line) return op_out_of_memory(call);
-  Walk outer, inner;
-  walk_axes(&outer, 2, (const Tensor *[]){x, out}, ~set);
-  walk_axes(&inner, 2, (const Tensor *[]){x, out}, set);
-  walk_heed(&inner, call->stop);
-  while (walk_next(&outer))
-    for (int64_t j = 0; j < outer.n; j++) {
-      if (op_stopped(call)) return false;
-      for (int k = 0; k < 2; k++)
-        inner.data[k] = outer.data[k] + j * outer.step[k] * outer.size[k];
-      FN(load_row)(inner, x->dtype, line);
-      FN(row_functions)[row->kind](line, line + n, n, row);
-      FN(store_row)(inner, out->dtype, line);
-    }
-  return true;
+  FN(Rows) r = {call, row, .dtype = (DType)x->dtype, .n = line_length(x, set)};
+  walk_axes(&r.outer, 2, (const Tensor *[]){x, out}, ~set);
+  walk_axes(&r.inner, 2, (const Tensor *[]){x, out}, set);
+  walk_heed(&r.inner, call->stop);
+  int64_t pieces = walk_pieces(&r.outer);
+  int threads = parallel_threads(call, pieces,
+                                 NANOSECONDS * (double)tensor_count(x));
+  r.lines = ARENA_ARRAY(call->arena, C, (size_t)(2 * threads * r.n) + 1);
+  if (!r.lines) return op_out_of_memory(call);
+  return parallel_run(threads, pieces, FN(rows_share), &r);
 }
 
 /* One channel of batch normalisation: x * s + t, where s is one over the
@@ -172,20 +190,36 @@ static void FN(affine_run)(const Walk *w, DType dtype, C s, C t) {
   }
 }
 
-static bool FN(run_channels)(OpCall *call, const ChannelNorm *norm) {
-  const Tensor *x = call->args[0];
-  for (int64_t i = 0; i < x->shape[norm->axis]; i++) {
-    Tensor to = geometry_slice(call->outs[0], norm->axis, i, 1);
-    Tensor from = geometry_slice(x, norm->axis, i, 1);
+typedef struct FN(Channels) {
+  const OpCall *call;
+  const ChannelNorm *norm;
+} FN(Channels);
+
+static bool FN(channels_share)(const void *data, const Share *share) {
+  const FN(Channels) *all = data;
+  const Tensor *x = all->call->args[0];
+  int axis = all->norm->axis;
+  for (int64_t i = share->from; i < share->to; i++) {
+    Tensor to = geometry_slice(all->call->outs[0], axis, i, 1);
+    Tensor from = geometry_slice(x, axis, i, 1);
     C s, t;
-    FN(channel_factors)(norm, i, &s, &t);
+    FN(channel_factors)(all->norm, i, &s, &t);
     Walk w;
     walk_start(&w, 2, (const Tensor *[]){&to, &from});
-    walk_heed(&w, call->stop);
+    walk_heed(&w, all->call->stop);
     while (walk_next(&w)) FN(affine_run)(&w, x->dtype, s, t);
-    if (op_stopped(call)) return false;
+    if (op_stopped(all->call)) return false;
   }
   return true;
+}
+
+static bool FN(run_channels)(OpCall *call, const ChannelNorm *norm) {
+  const Tensor *x = call->args[0];
+  int64_t channels = x->shape[norm->axis];
+  int threads = parallel_threads(call, channels,
+                                 NANOSECONDS * (double)tensor_count(x));
+  return parallel_run(threads, channels, FN(channels_share),
+                      &(FN(Channels)){call, norm});
 }
 
 #undef ID

@@ -7,7 +7,7 @@
 
 /* --- What is shared ------------------------------------------------------ */
 
-enum { ARGS = 3 };
+enum { ARGS = 5 };
 
 typedef struct Work {
   const char *name;
@@ -15,6 +15,7 @@ typedef struct Work {
   int64_t shapes[ARGS][5];  /* 0 ends one */
   bool turned;              /* the first operand's last two axes are */
   bool packed;              /* the second operand is used again and again */
+  int below;                /* the second operand's are indices below this */
   struct { AttrName name; int count; Dim values[3]; } attrs[3];
 } Work;
 
@@ -49,6 +50,9 @@ static const Work works[] = {
     {WORK("nn.softmax", FLOAT32, {700, 700}), .attrs = {INTS(axis, -1)}},
     {WORK("nn.softmax", FLOAT32, {700, 700}), .attrs = {INTS(axis, 0)}},
     {WORK("nn.softmax", BFLOAT16, {700, 700}), .attrs = {INTS(axis, 1)}},
+    {WORK("nn.softmax", FLOAT64, {700, 300}), .attrs = {INTS(axis, 0)}},
+    {WORK("nn.lrn", FLOAT32, {2, 30, 70, 70}), .attrs = {INTS(axis, 1)}},
+    {WORK("nn.batch_norm", FLOAT32, {3, 40, 50, 51}, {40}, {40}, {40}, {40})},
     {WORK("nn.layer_norm", FLOAT32, {700, 700}, {700}, {700})},
     {WORK("nn.group_norm", FLOAT32, {3, 8, 200, 101}, {8}, {8}),
      .attrs = {INTS(num_groups, 2)}},
@@ -56,6 +60,26 @@ static const Work works[] = {
     {WORK("max", FLOAT32, {700, 700}), .attrs = {INTS(axis, 1)}},
     {WORK("mean", FLOAT32, {70, 70, 101}), .attrs = {INTS(axis, 0, 2)}},
     {WORK("sum", FLOAT32, {700, 700})},
+    {WORK("argmax", FLOAT32, {700, 700}), .attrs = {INTS(axis, 1)}},
+    {WORK("argmin", INT32, {30, 20, 701}), .attrs = {INTS(axis, 0)}},
+    {WORK("cumsum", FLOAT32, {700, 700}), .attrs = {INTS(axis, 0)}},
+    {WORK("take", FLOAT32, {90, 700}, {901}), .below = 90,
+     .attrs = {INTS(axis, 0)}},
+    {WORK("take", FLOAT32, {90, 10, 703}, {33, 31}), .below = 10,
+     .turned = true, .attrs = {INTS(axis, 1)}},
+    {WORK("take", INT32, {703, 30}, {1021}), .below = 30,
+     .attrs = {INTS(axis, 1)}},
+    {WORK("take", FLOAT32, {90, 703}, {400, 1001}), .below = 63000},
+    {WORK("take", FLOAT32, {90, 703}, {400, 1001}), .below = 63000,
+     .turned = true},
+    {WORK("reshape", FLOAT32, {1500, 2000}), .turned = true,
+     .attrs = {INTS(newshape, 3000, 1000)}},
+    {WORK("stack", FLOAT32, {1500, 1000}, {1500, 1000}),
+     .attrs = {INTS(axis, 2)}},
+    {WORK("tile", FLOAT32, {150, 1000}), .attrs = {INTS(reps, 20, 1)}},
+    {WORK("repeat", FLOAT32, {1500, 100}),
+     .attrs = {INTS(repeats, 20), INTS(axis, 1)}},
+    {WORK("zeros_like", FLOAT64, {1500, 1000})},
     {WORK("nn.max_pool2d", FLOAT32, {4, 16, 40, 41}),
      .attrs = {INTS(pool_size, 3, 2), INTS(strides, 2, 2)}},
     {WORK("nn.avg_pool2d", FLOAT32, {4, 16, 40, 41}),
@@ -63,9 +87,18 @@ static const Work works[] = {
     {WORK("nn.global_avg_pool2d", FLOAT32, {100, 300, 4, 5})},
 };
 
+/* In no order, some of them more than once. */
+static Tensor *indices(Bench *b, const Work *w, int rank) {
+  Tensor *t = tensor_of(b, DT_INT32, rank, w->shapes[1]);
+  for (int64_t k = 0; k < tensor_count(t); k++)
+    ((int32_t *)t->data)[k] = (int32_t)(k * 2654435761 % w->below);
+  return t;
+}
+
 static Tensor *operand(Bench *b, const Work *w, int i) {
   int rank = 0;
   while (rank < 5 && w->shapes[i][rank]) rank++;
+  if (i == 1 && w->below) return indices(b, w, rank);
   if (dtype_is_float(w->dtype))
     return noise(b, w->dtype, rank, w->shapes[i], (uint64_t)i + 50);
   Tensor *t = tensor_of(b, w->dtype, rank, w->shapes[i]);

@@ -56,7 +56,7 @@ for my $block ($pages =~ /^```shell-session\n(.*?)^```/msg) {
   my @expected = grep { !/^\$ / } split /\n/, $block;
   my $found = shown_by($block);
   my @patterns = map { quotemeta } @expected;
-  s/with\K\\ (?:\\\.){3}(?=\\ of)/ [\d.]+[KM]?/ for @patterns;
+  s/with\K\\ (?:\\\.){3}(?=\\ of)/ [\\d.]+[KM]?/ for @patterns;
   my $pattern = join '\n(?:.*\n)*?', @patterns;
   like($found, qr/^$pattern$/m, 'shown: ' . $expected[0]);
 }

@@ -262,8 +262,10 @@ Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
 Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple) {
   if (tuple->kind == K_ERROR) return in->error;
   if (tuple->kind != K_TUPLE) {
-    diag_error(in->p->diags, E0206, e->span,
-               "only tuples have fields: this is %s", ty_text(in, tuple));
+    Diag *d = diag_error(in->p->diags, E0206, e->span,
+                         "only tuples have fields: this is %s",
+                         ty_text(in, tuple));
+    hint_inside(d, tuple);
     return in->error;
   }
   if (e->index < tuple->count) return tuple->args[e->index];

@@ -91,7 +91,7 @@ static void require_params(Infer *in, const Definition *d) {
     Diag *diag = diag_error(in->p->diags, E0202, var->span,
                             "the type of `%%%s` cannot be inferred",
                             var->name->text);
-    diag_hint(diag, "annotate `%%%s`", var->name->text);
+    hint_annotation(diag, "%", var->name);
     require_flow(in, in->error, t, (Why){.kind = WHY_OPERATOR});
   }
 }

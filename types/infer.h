@@ -349,5 +349,9 @@ void report_mismatch(Infer *in, Why *why);
 void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot);
 void report_rule(Infer *in, Constraint *c, const RuleCall *call);
 void report_stuck(Infer *in, Constraint *c);
+/* How what is in a value of `t` is got at; false when nothing is. */
+bool hint_inside(Diag *d, Ty *t);
+/* That a type has to be written: of a variable ("%") or a global ("@"). */
+void hint_annotation(Diag *d, const char *sigil, const Name *name);
 
 #endif

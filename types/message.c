@@ -303,20 +303,28 @@ static bool hint_operand(Infer *in, Diag *d, const Constraint *c,
          hint_literal(in, d, c->operands[k]->span, call->args[i].dtype);
 }
 
-/* What was probably meant by an operand that is no tensor. */
-static bool hint_no_tensor(Infer *in, Diag *d, Ty *t) {
+bool hint_inside(Diag *d, Ty *t) {
   switch (ty_head(t)->kind) {
+    case K_TENSOR:
+      if (ty_head(t)->rank == 0) return false;
+      diag_hint(d, "an element is take(%%x, 0, axis=0)");
+      break;
     case K_REF: diag_hint(d, "what a cell holds is ref_read(%%r)"); break;
     case K_FN: diag_hint(d, "a function is called: %%f(%%x)"); break;
     case K_ADT:
       diag_hint(d, "what is in it comes by match (%%x) { ... }");
       break;
-    case K_RIGID:
-      diag_hint(d, "`%s` may be any type: operators take parameters such as "
-                "%%x: Tensor[(2, 3), float32]", ty_text(in, t));
-      break;
     default: return false;
   }
+  return true;
+}
+
+/* What was probably meant by an operand that is no tensor. */
+static bool hint_no_tensor(Infer *in, Diag *d, Ty *t) {
+  TyKind kind = ty_head(t)->kind;
+  if (kind != K_RIGID) return kind != K_TENSOR && hint_inside(d, t);
+  diag_hint(d, "`%s` may be any type: operators take parameters such as "
+            "%%x: Tensor[(2, 3), float32]", ty_text(in, t));
   return true;
 }
 
@@ -354,11 +362,15 @@ static const char *operand_types(Infer *in, const Constraint *c) {
   return text;
 }
 
-static void hint_annotation(Diag *d, const Expr *e) {
-  if (e->kind == EX_VAR) {
-    diag_hint(d, "annotate `%%%s`", e->var->name->text);
-    diag_note(d, e->var->span, "nothing determines its type");
-  }
+void hint_annotation(Diag *d, const char *sigil, const Name *name) {
+  diag_hint(d, "annotate `%s%s`, as in %s%s: int32", sigil, name->text, sigil,
+            name->text);
+}
+
+static void hint_operand_type(Diag *d, const Expr *e) {
+  if (e->kind != EX_VAR) return;
+  hint_annotation(d, "%", e->var->name);
+  diag_note(d, e->var->span, "nothing determines its type");
 }
 
 void report_stuck(Infer *in, Constraint *c) {
@@ -373,12 +385,12 @@ void report_stuck(Infer *in, Constraint *c) {
   if (c->kind == C_PROJ) {
     Diag *d = diag_error(diags, E0202, c->span,
                          "the type of this tuple is not known");
-    hint_annotation(d, c->e->args[0]);
+    hint_operand_type(d, c->e->args[0]);
     return;
   }
   int i = unknown_operand(in, c);
   Diag *d = diag_error(diags, E0202, c->span,
                        "the operands of `%s` are not known well enough: (%s)",
                        c->op->name, operand_types(in, c));
-  if (i >= 0 && c->operands) hint_annotation(d, c->operands[i]);
+  if (i >= 0 && c->operands) hint_operand_type(d, c->operands[i]);
 }

@@ -82,7 +82,7 @@ static void report_open(Infer *in, Span span, const char *sigil,
   Diag *d = diag_error(in->p->diags, E0202, span,
                        "the type of `%s%s` cannot be inferred: %s", sigil,
                        name->text, ty_text(in, type));
-  diag_hint(d, "annotate `%s%s`", sigil, name->text);
+  hint_annotation(d, sigil, name);
   require_flow(in, in->error, type, (Why){.kind = WHY_OPERATOR});
 }
 

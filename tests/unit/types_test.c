@@ -291,7 +291,7 @@ static const Refused mismatches[] = {
   {E0201, "def @main() { ref_read(7) }", "ref(_)"},
   {E0201, PRELUDE "def @main() { Cons(1, Cons(True, Nil)) }",
    "bool does not fit int32"},
-  {E0202, "def @main(%x) { %x }", "annotate `%x`"},
+  {E0202, "def @main(%x) { %x }", "annotate `%x`, as in %x: int32"},
   {E0202, "def @main() { fn (%x, %y) { let %z = %x + %y; %z * %z } }",
    "annotate `%x`"},
   {E0202, PRELUDE "let @r = ref(Nil); def @main() { 1 }", "annotate `@r`"},
@@ -303,6 +303,9 @@ static const Refused mismatches[] = {
   {E0205, "def @main(%n: int32) { %n(1) }", "this is int32"},
   {E0206, "def @main() { (1, True).2 }", "no field 2"},
   {E0206, "def @main(%n: int32) { %n.0 }", "this is int32"},
+  {E0206, "def @main() { [1, 2].0 }", "an element is take(%x, 0, axis=0)"},
+  {E0206, PRELUDE "def @main(%l: List[int32]) { %l.0 }",
+   "what is in it comes by match"},
   {E0207, "def @main(%x: float32) { %x + 1 }", "write `1f`"},
   {E0208, "def @f(%x: Tensor[(2, 2), float32]) { 1 }"
    "def @main(%x: " T ") { @f(%x) }", "found " T},

@@ -68,7 +68,7 @@ typedef struct Strips {
   const OpCall *call;
   StripFn run;
   Strip strip;
-  Walk walk;
+  const Walk *walk;
   atomic_int *fault;
 } Strips;
 
@@ -87,12 +87,16 @@ static bool run_strips(const Strips *all, const Walk *w) {
   return true;
 }
 
+static bool run_walk(const Strips *all, Walk *w) {
+  while (walk_next(w))
+    if (!run_strips(all, w)) return false;
+  return true;
+}
+
 static bool run_share(const void *data, const Share *share) {
   const Strips *all = data;
-  Walk w = walk_part(&all->walk, share->from, share->to);
-  while (walk_next(&w))
-    if (!run_strips(all, &w)) return false;
-  return true;
+  Walk w = walk_part(all->walk, share->from, share->to);
+  return run_walk(all, &w);
 }
 
 static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
@@ -101,17 +105,22 @@ static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
   for (int i = 0; i < call->arg_count && i < 3; i++)
     operands[i + 1] = call->args[i];
   atomic_int fault = 0;
-  Strips all = {.call = call, .run = strip, .fault = &fault};
-  Walk *w = &all.walk;
-  walk_start(w, call->arg_count + 1, operands);
-  all.strip.out_step = w->step[0];
-  for (int k = 1; k < w->count; k++) all.strip.step[k - 1] = w->step[k];
+  Walk w;
+  Strips all;  /* not cleared: that would be a good part of a small call */
+  all.call = call;
+  all.run = strip;
+  all.walk = &w;
+  all.fault = &fault;
+  walk_start(&w, call->arg_count + 1, operands);
+  all.strip.out_step = w.step[0];
+  for (int k = 1; k < w.count; k++) all.strip.step[k - 1] = w.step[k];
   if (params) memcpy(all.strip.params, params, sizeof all.strip.params);
-  int64_t pieces = walk_pieces(w);
+  int64_t pieces = walk_pieces(&w);
   double work = (ELEMENT_MOVED + nanoseconds) *
                 (double)tensor_count(call->outs[0]);
-  bool ok = parallel_run(parallel_threads(call, pieces, work), pieces,
-                         run_share, &all);
+  int threads = parallel_threads(call, pieces, work);
+  bool ok = threads > 1 ? parallel_run(threads, pieces, run_share, &all)
+                        : run_walk(&all, &w);
   return fault ? elementwise_fault(call, fault) : ok;
 }
 

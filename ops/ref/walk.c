@@ -19,16 +19,31 @@ static bool merges(const Walk *w, const int64_t *steps, int64_t n) {
 static void add_axis(Walk *w, const int64_t *steps, int64_t n) {
   if (n == 1) return;
   bool merged = merges(w, steps, n);
-  if (!merged) w->shape[w->rank++] = 1;
+  if (!merged) {
+    w->index[w->rank] = 0;
+    w->shape[w->rank++] = 1;
+  }
   w->shape[w->rank - 1] *= n;
   for (int k = 0; k < w->count; k++) w->steps[k][w->rank - 1] = steps[k];
 }
 
+/* Only what will be used is set: all of a Walk is several cache lines, and
+ * most calls are small. */
+static void start_empty(Walk *w, int count) {
+  w->count = count;
+  w->rank = 0;
+  w->started = w->done = false;
+  w->n = 1;
+  w->stop = NULL;
+  w->into = 0;
+}
+
 void walk_axes(Walk *w, int count, const Tensor *const *operands,
                unsigned set) {
-  *w = (Walk){.count = count, .n = 1};
   const Tensor *out = operands[0];
+  start_empty(w, count);
   for (int k = 0; k < count; k++) {
+    w->step[k] = 0;
     w->data[k] = operands[k]->data;
     w->size[k] = (int64_t)dtype_size(operands[k]->dtype);
   }
@@ -67,8 +82,25 @@ int64_t walk_pieces(const Walk *w) {
   return w->rank ? w->shape[axis_to_split(w)] : 1;
 }
 
+static void copy_operand(Walk *to, const Walk *from, int k) {
+  to->size[k] = from->size[k];
+  to->data[k] = from->data[k];
+  to->step[k] = from->step[k];
+  for (int i = 0; i < from->rank; i++) to->steps[k][i] = from->steps[k][i];
+}
+
 Walk walk_part(const Walk *w, int64_t from, int64_t to) {
-  Walk part = *w;
+  Walk part;
+  start_empty(&part, w->count);
+  part.rank = w->rank;
+  part.done = w->done;
+  part.n = w->n;
+  part.stop = w->stop;
+  for (int i = 0; i < w->rank; i++) {
+    part.shape[i] = w->shape[i];
+    part.index[i] = 0;
+  }
+  for (int k = 0; k < w->count; k++) copy_operand(&part, w, k);
   if (w->rank == 0) return part;
   int axis = axis_to_split(w);
   part.shape[axis] = to - from;

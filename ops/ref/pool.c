@@ -189,6 +189,15 @@ static bool run_share(const void *data, const Share *share) {
   return true;
 }
 
+/* Threads share the channels of all batches, each with the windows in `box`. */
+static bool share_channels(const OpCall *call, const Tensor *out,
+                           const Box *box, ShareFn run, const void *data) {
+  int64_t channels = out->shape[0] * out->shape[1];
+  double work = NANOSECONDS * (double)channels * (double)box_size(box);
+  return parallel_run(parallel_threads(call, channels, work), channels, run,
+                      data);
+}
+
 /* What the windows outside the data hold. */
 static bool fill_empty(const OpCall *call, Tensor *out, PoolFn pool) {
   char value[sizeof(Value)];
@@ -199,12 +208,9 @@ static bool fill_empty(const OpCall *call, Tensor *out, PoolFn pool) {
 static bool run_pool(OpCall *call, const PoolPlan *p, PoolFn pool) {
   Pooling all = {call, p, pool, touching(p)};
   int64_t windows = box_size(&all.box);
-  int64_t channels = p->out.shape[0] * p->out.shape[1];
   bool empty = windows < positions_of(&p->out);
   if (empty && !fill_empty(call, call->outs[0], pool)) return false;
-  double work = NANOSECONDS * (double)channels * (double)windows;
-  return parallel_run(parallel_threads(call, channels, work), channels,
-                      run_share, &all);
+  return share_channels(call, &p->out, &all.box, run_share, &all);
 }
 
 static PoolPlan plan_of(const OpCall *call, const Tensor *data,
@@ -237,27 +243,41 @@ bool kernel_adaptive_avg_pool(OpCall *call) { return pool(call, false, true); }
 /* --- Gradients --------------------------------------------------------------
  * Windows in row-major order add to what they cover. */
 
-static bool pool_grad(OpCall *call, bool is_max) {
-  const Tensor *grad = call->args[0], *x = call->args[1];
-  PoolPlan p = plan_of(call, x, grad, false);
-  PoolPlan target = plan_of(call, call->outs[0], grad, false);
-  GradFn add = grad_functions[x->dtype][is_max];
-  p.count_padding =
-      !is_max && attr_bool(call->attrs, ATTR_count_include_pad);
-  if (!fill_with(call, call->outs[0], (Value){0})) return false;
-  Box box = touching(&p);
-  for (int64_t i = 0; i < box_size(&box); i++) {
-    int64_t at = box_position(&box, &p, i);
-    Window w = window_at(&p, at);
-    for (int64_t n = 0; n < p.out.shape[0]; n++)
-      for (int64_t c = 0; c < p.out.shape[1]; c++) {
-        if (op_stopped(call)) return false;
-        add(&p.data, channel_of(&p.data, n, c), &w,
-            position_of(&p.out, channel_of(&p.out, n, c), at), &target.data,
-            channel_of(&target.data, n, c));
-      }
+typedef struct PoolGrad {
+  const OpCall *call;
+  PoolPlan plan, target;
+  Box box;
+  GradFn add;
+} PoolGrad;
+
+static bool grad_share(const void *data, const Share *share) {
+  const PoolGrad *g = data;
+  const Tensor *x = &g->plan.data, *grad = &g->plan.out;
+  const Tensor *to = &g->target.data;
+  for (int64_t number = 0; number < box_size(&g->box); number++) {
+    int64_t at = box_position(&g->box, &g->plan, number);
+    Window w = window_at(&g->plan, at);
+    for (int64_t i = share->from; i < share->to; i++) {
+      int64_t n = i / grad->shape[1], c = i % grad->shape[1];
+      if (op_stopped(g->call)) return false;
+      g->add(x, channel_of(x, n, c), &w,
+             position_of(grad, channel_of(grad, n, c), at), to,
+             channel_of(to, n, c));
+    }
   }
   return true;
+}
+
+static bool pool_grad(OpCall *call, bool is_max) {
+  const Tensor *grad = call->args[0], *x = call->args[1];
+  PoolGrad g = {.call = call, .plan = plan_of(call, x, grad, false),
+                .target = plan_of(call, call->outs[0], grad, false),
+                .add = grad_functions[x->dtype][is_max]};
+  g.plan.count_padding =
+      !is_max && attr_bool(call->attrs, ATTR_count_include_pad);
+  if (!fill_with(call, call->outs[0], (Value){0})) return false;
+  g.box = touching(&g.plan);
+  return share_channels(call, &g.plan.out, &g.box, grad_share, &g);
 }
 
 bool kernel_max_pool_grad(OpCall *call) { return pool_grad(call, true); }

@@ -6,6 +6,7 @@
  *   linear    the two around it, by distance
  *   cubic     the two on either side, by the cubic with parameter alpha      */
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 #include "ops/ref/each_names.h"
 #include "ops/ref/move.h"
 #include "ops/rules/window.h"
@@ -118,6 +119,8 @@ static Taps taps_at(const Resize *r, int64_t o, int64_t n, int64_t length) {
 
 enum { TAPS_NEAR = 4096 };  /* coordinates whose taps are found at a time */
 
+static const double NANOSECONDS = 10;  /* an element */
+
 /* Some coordinates of the result along an axis, and their taps. */
 typedef struct TapsRun {
   int64_t first, count;
@@ -177,13 +180,17 @@ static void resize_element(const ResizePlan *p, const int64_t index[5]) {
   bits_store(out->dtype, to, v);
 }
 
-/* The elements whose coordinates have their taps found. */
-static bool resize_runs(const OpCall *call, const ResizePlan *p) {
-  int64_t n = p->out.shape[0] * p->out.shape[1];
-  for (int k = 0; k < SPATIAL_MAX; k++) n *= p->runs[k].count;
-  for (int64_t i = 0; i < n; i++) {
+typedef struct ResizeRuns {
+  const OpCall *call;
+  const ResizePlan *plan;
+} ResizeRuns;
+
+static bool resize_share(const void *data, const Share *share) {
+  const ResizeRuns *r = data;
+  const ResizePlan *p = r->plan;
+  for (int64_t i = share->from; i < share->to; i++) {
     int64_t index[5], rest = i;
-    if (op_stopped(call)) return false;
+    if (op_stopped(r->call)) return false;
     for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
       index[2 + k] = p->runs[k].first + rest % p->runs[k].count;
       rest /= p->runs[k].count;
@@ -193,6 +200,14 @@ static bool resize_runs(const OpCall *call, const ResizePlan *p) {
     resize_element(p, index);
   }
   return true;
+}
+
+/* The elements whose coordinates have their taps found. */
+static bool resize_runs(const OpCall *call, const ResizePlan *p) {
+  int64_t n = p->out.shape[0] * p->out.shape[1];
+  for (int k = 0; k < SPATIAL_MAX; k++) n *= p->runs[k].count;
+  return parallel_run(parallel_threads(call, n, NANOSECONDS * (double)n), n,
+                      resize_share, &(ResizeRuns){call, p});
 }
 
 static bool run_resize(OpCall *call, const Resize *r) {

@@ -2,6 +2,7 @@
 #include "ops/ref/sort.h"
 
 #include "ops/kernel.h"
+#include "ops/parallel.h"
 #include "ops/ref/elementwise.h"
 #include "ops/ref/walk.h"
 
@@ -43,6 +44,8 @@ int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
 
 /* --- Kernels ------------------------------------------------------------- */
 
+static const double NANOSECONDS = 10;  /* an element */
+
 /* The results that a call wants of a sorted line; either may be NULL. */
 typedef struct Sorted { Tensor *values, *indices; } Sorted;
 
@@ -65,30 +68,58 @@ static char *line_of(const Walk *w, int k, int64_t j) {
   return w->data[k] + j * w->step[k] * w->size[k];
 }
 
+typedef struct Sorting {
+  const OpCall *call;
+  Walk lines;           /* of the data, the values, the indices */
+  Line line;            /* what all of them have in common */
+  Sorted out;
+  int64_t kept, step;   /* of a line in a result */
+  int64_t *room;        /* for two orders of each thread */
+} Sorting;
+
+static bool sort_line(const Sorting *s, const Walk *w, int64_t j,
+                      int64_t *room) {
+  StopFlag *stop = s->call->stop;
+  Line line = s->line;
+  line.data = line_of(w, 0, j);
+  const int64_t *order = line_sort(s->call, &line, room, room + line.n);
+  if (!order) return false;
+  if (s->out.values)
+    put_sorted(&line, stop, order, s->kept, s->out.values, line_of(w, 1, j),
+               s->step, false);
+  if (s->out.indices)
+    put_sorted(&line, stop, order, s->kept, s->out.indices, line_of(w, 2, j),
+               s->step, true);
+  return true;
+}
+
+static bool sort_share(const void *data, const Share *share) {
+  const Sorting *s = data;
+  Walk w = walk_part(&s->lines, share->from, share->to);
+  while (walk_next(&w))
+    for (int64_t j = 0; j < w.n; j++)
+      if (!sort_line(s, &w, j, s->room + 2 * share->worker * s->line.n))
+        return false;
+  return true;
+}
+
 static bool sort_lines(OpCall *call, int axis, bool descend, Sorted out) {
   const Tensor *x = call->args[0];
-  int64_t n = x->shape[axis];
-  int64_t *room = ARENA_ARRAY(call->arena, int64_t, 2 * (size_t)n + 1);
-  if (!room) return op_out_of_memory(call);
-  Tensor *values = out.values ? out.values : out.indices;
-  Tensor *indices = out.indices ? out.indices : out.values;
-  Walk w;
-  walk_axes(&w, 3, (const Tensor *[]){x, values, indices},
+  const Tensor *values = out.values ? out.values : out.indices;
+  const Tensor *indices = out.indices ? out.indices : out.values;
+  Sorting s = {.call = call, .out = out, .kept = values->shape[axis],
+               .step = values->strides[axis],
+               .line = {.dtype = x->dtype, .step = x->strides[axis],
+                        .n = x->shape[axis], .descend = descend}};
+  walk_axes(&s.lines, 3, (const Tensor *[]){x, values, indices},
             ((1u << x->rank) - 1) & ~(1u << axis));
-  while (walk_next(&w))
-    for (int64_t j = 0; j < w.n; j++) {
-      Line line = {x->dtype, line_of(&w, 0, j), x->strides[axis], n, descend};
-      const int64_t *order = line_sort(call, &line, room, room + n);
-      if (!order) return false;
-      int64_t k = values->shape[axis], step = values->strides[axis];
-      if (out.values)
-        put_sorted(&line, call->stop, order, k, values, line_of(&w, 1, j),
-                   step, false);
-      if (out.indices)
-        put_sorted(&line, call->stop, order, k, indices, line_of(&w, 2, j),
-                   step, true);
-    }
-  return true;
+  int64_t pieces = walk_pieces(&s.lines);
+  int threads = parallel_threads(call, pieces,
+                                 NANOSECONDS * (double)tensor_count(x));
+  s.room = ARENA_ARRAY(call->arena, int64_t,
+                       (size_t)(2 * threads * s.line.n) + 1);
+  if (!s.room) return op_out_of_memory(call);
+  return parallel_run(threads, pieces, sort_share, &s);
 }
 
 static bool sort_call(OpCall *call, Sorted out) {

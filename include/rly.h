@@ -250,6 +250,8 @@ rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
 /* Calls a value that is a function, such as one that another call gave. */
 rly_status rly_value_call(rly_value *function, int count,
                           rly_value *const *args, rly_value **result);
+/* Stops the run under way.  What it leaves to free the next run frees first, or
+ * rly_session_free: structures of millions of cells do not hold it up. */
 void rly_session_interrupt(rly_session *s);
 /* Leaves out what was added since the last run: a `let` of it has no value in
  * this session, which a use reports. */

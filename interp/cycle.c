@@ -85,14 +85,14 @@ static void revive_child(Trial *t, Obj *child) {
 }
 
 /* Marks what is reached from outside. */
-static void revive(Trial *t) {
-  for (size_t i = 0; i < t->nodes.len; i++) {
+static void revive(const Session *s, Trial *t) {
+  for (size_t i = 0; i < t->nodes.len && !session_should_stop(s); i++) {
     Node *n = &t->nodes.data[i];
     if (n->obj->count <= n->inside || n->alive) continue;
     n->alive = true;
     VEC_PUSH(&t->stack, i);
   }
-  while (t->stack.len) {
+  while (t->stack.len && !session_should_stop(s)) {
     size_t i = VEC_POP(&t->stack);
     each_child(t, t->nodes.data[i].obj, revive_child);
   }
@@ -123,17 +123,22 @@ static void sweep(Session *s, Trial *t) {
   }
 }
 
+/* Not while something is half taken apart.  A request to stop ends the search,
+ * not the sweep. */
 void cycle_collect(Session *s) {
   Trial t = {0};
+  if (s->dying) return;
   VEC_INIT(&t.nodes, s->mem);
   VEC_INIT(&t.stack, s->mem);
   ptrmap_init(&t.index, s->mem);
-  for (RefCell *r = s->cells; r; r = r->next) trial_add(&t, &r->obj);
-  for (size_t i = 0; i < t.nodes.len; i++) {
+  for (RefCell *r = s->cells; r && !session_should_stop(s); r = r->next) {
+    trial_add(&t, &r->obj);
+  }
+  for (size_t i = 0; i < t.nodes.len && !session_should_stop(s); i++) {
     each_child(&t, t.nodes.data[i].obj, count_child);
   }
-  revive(&t);
-  if (!mem_exhausted(s->mem)) sweep(s, &t);
+  revive(s, &t);
+  if (!session_should_stop(s)) sweep(s, &t);
   mem_clear_exhausted(s->mem);
   VEC_DONE(&t.nodes);
   VEC_DONE(&t.stack);

@@ -54,7 +54,9 @@ void session_free(Session *s) {
   if (!s) return;
   Mem *mem = s->code->mem;
   observer_free(s);
+  atomic_store(&s->stop, STOP_NOT);
   drop_values(s);
+  session_free_rest(s);
   cycle_collect(s);
   session_stack_done(s);
   mem_free(s->mem, s->values, s->value_count * sizeof *s->values);
@@ -83,6 +85,7 @@ static void watch_begin(Session *s) {
   atomic_store(&s->stop, STOP_NOT);
   session_set_frame_limit(s);
   watchdog_start(s);
+  session_free_rest(s);
 }
 
 /* A request that came too late is no concern of what follows. */

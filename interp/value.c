@@ -2,10 +2,12 @@
  *
  * Freeing needs no types, the header says which fields are counted, and no
  * stack: while the fields of a dead cell are worked through, its count holds
- * how far, and the field gone into holds the way back. */
+ * how far, and the field gone into holds the way back.  A session that is told
+ * to stop puts the rest off, so that ten million cells do not hold it up. */
 #include <string.h>
 
 #include "interp/vm.h"
+#include "ops/stop.h"
 
 /* --- Layout ------------------------------------------------------------- */
 
@@ -37,7 +39,11 @@ size_t cell_size(const Cell *c) {
 /* --- Freeing ------------------------------------------------------------ */
 
 /* The next counted field from `i` on; `n` when there is none. */
-static uint64_t next_counted(const Cell *c, uint64_t i, uint64_t n) {
+static inline uint64_t next_counted(const Cell *c, uint64_t i, uint64_t n) {
+  if (c->obj.size != SIZE_BIG) {
+    unsigned left = (unsigned)c->obj.mask >> i;
+    return left ? i + (uint64_t)__builtin_ctz(left) : n;
+  }
   while (i < n && !cell_field_counted(c, i)) i++;
   return i;
 }
@@ -64,17 +70,17 @@ static void release_memory(Session *s, Obj *o) {
   }
 }
 
-static Value *object_fields(Obj *o) {
+static inline Value *object_fields(Obj *o) {
   return o->size == SIZE_REF ? &((RefCell *)o)->content
                              : cell_fields((Cell *)o);
 }
 
-static uint64_t object_next(Obj *o, uint64_t i) {
+static inline uint64_t object_next(Obj *o, uint64_t i) {
   if (o->size == SIZE_REF) return i == 0 && o->mask & REF_COUNTED ? 0 : 1;
   return next_counted((Cell *)o, i, cell_count((Cell *)o));
 }
 
-static uint64_t object_count(Obj *o) {
+static inline uint64_t object_count(Obj *o) {
   return o->size == SIZE_REF ? 1 : cell_count((Cell *)o);
 }
 
@@ -96,10 +102,32 @@ static bool is_last(Obj *o, uint64_t i) {
   return object_next(o, i + 1) >= object_count(o);
 }
 
-static void take_apart(Session *s, Obj *o) {
-  Obj *parent = NULL;
-  uint64_t at = 0;
-  for (;;) {
+/* What was under way when the session was told to stop: `o` from field `at`
+ * on, then what waits for it. */
+struct Dying {
+  Dying *next;
+  Obj *o, *parent;
+  uint64_t at;
+};
+
+enum { FREE_BLOCK = 1 << 16 };  /* objects between two looks at `stop` */
+
+/* False: there is no memory, so it has to be freed now. */
+static bool put_off(Session *s, Obj *o, Obj *parent, uint64_t at) {
+  Dying *d = pool_alloc(&s->heap.pool, sizeof *d);
+  if (!d) return false;
+  *d = (Dying){s->dying, o, parent, at};
+  s->dying = d;
+  return true;
+}
+
+static void take_apart(Session *s, Obj *o, Obj *parent, uint64_t at) {
+  for (int left = s->free_left;; left--) {
+    if (left <= 0) {
+      left = FREE_BLOCK;
+      s->free_left = 0;
+      if (stop_seen(&s->stop) && put_off(s, o, parent, at)) return;
+    }
     Obj *child = next_dying(s, o, &at);
     if (child && !is_last(o, at)) {
       o->count = (int32_t)at;
@@ -118,6 +146,7 @@ static void take_apart(Session *s, Obj *o) {
       at = (uint64_t)o->count + 1;
       parent = object_fields(o)[at - 1].obj;
     } else {
+      s->free_left = left;
       return;
     }
   }
@@ -125,7 +154,16 @@ static void take_apart(Session *s, Obj *o) {
 
 void obj_free(Session *s, Obj *o) {
   if (o->size == SIZE_TENSOR) tensor_free(&s->heap, (Tensor *)o);
-  else take_apart(s, o);
+  else take_apart(s, o, NULL, 0);
+}
+
+void session_free_rest(Session *s) {
+  while (s->dying && !stop_seen(&s->stop)) {
+    Dying d = *s->dying;
+    pool_free(&s->heap.pool, s->dying, sizeof d);
+    s->dying = d.next;
+    take_apart(s, d.o, d.parent, d.at);
+  }
 }
 
 /* --- By type ------------------------------------------------------------ */

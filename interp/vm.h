@@ -36,6 +36,7 @@ typedef struct FieldType {
 enum { FIELD_TYPES = 32 };
 
 typedef struct Observer Observer;  /* observe.h */
+typedef struct Dying Dying;        /* value.c */
 
 typedef struct Watchdog {
   pthread_t thread;
@@ -74,6 +75,8 @@ struct Session {
   /* Mutable cells that may be part of a cycle (cycle.c). */
   RefCell *cells;
   size_t cell_count, cell_threshold;
+  Dying *dying;              /* whose freeing was put off, or NULL */
+  int free_left;             /* objects to free until the next look */
   FieldType field_types[FIELD_TYPES];
   Observer *observer;       /* NULL: nobody looks on */
   RunStatus status;
@@ -86,8 +89,11 @@ bool session_values_reserve(Session *s, size_t count);
 
 /* --- Objects ------------------------------------------------------------ */
 
-/* Frees what the last reference led to, however deep. */
+/* Frees what the last reference led to, however deep; in a session that is
+ * told to stop, the rest is put off until session_free_rest(). */
 void obj_free(Session *s, Obj *o);
+/* Goes on with what was put off, again until told to stop. */
+void session_free_rest(Session *s);
 static inline void obj_drop(Session *s, Obj *o) {
   if (o->count > 1) {
     o->count--;

@@ -683,6 +683,50 @@ static void test_interrupt(void **state) {
   guest_end(&g);
 }
 
+/* A long list, whose last cell alone holds a tensor of 8 MB, in hand when the
+ * session is told to stop. */
+static const char long_list[] =
+    "def @grow(%n: int32, %x: Tensor[(?), float32],\n"
+    "          %l: List[Tensor[(?), float32]])\n"
+    "    -> List[Tensor[(?), float32]] {\n"
+    "  if (%n == 0) { %l } else { @grow(%n - 1, %x, Cons(%x, %l)) }\n"
+    "}\n"
+    "def @hold(%l: List[Tensor[(?), float32]]) -> int32 {\n"
+    "  print(1);\n"
+    "  match (%l) { Nil => 0, Cons(_, _) => @hold(%l) }\n"
+    "}\n"
+    "def @long() -> int32 {\n"
+    "  let %x: Tensor[(?), float32] = full(1f, shape=[2]);\n"
+    "  let %y: Tensor[(?), float32] = full(1f, shape=[2000000]);\n"
+    "  @hold(@grow(300000, %x, Cons(%y, Nil)))\n"
+    "}\n"
+    "def @short() -> int32 { 7 }\n";
+
+static size_t live_bytes(const Guest *g) {
+  return rly_session_stats(g->session).live_bytes;
+}
+
+static size_t interrupted(Guest *g) {
+  assert_int_equal(add(g, "@long()"), RLY_OK);
+  g->interrupt = true;
+  assert_int_equal(rly_session_run(g->session, NULL, NULL), RLY_INTERRUPTED);
+  g->interrupt = false;
+  assert_session_said(g, "E0704");
+  return live_bytes(g);
+}
+
+/* What there is to free then the next run frees, or the session's end. */
+static void test_freeing_is_put_off(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, long_list);
+  size_t held = interrupted(&g);
+  rly_value_free(call(&g, "short"));
+  assert_true(live_bytes(&g) <= held - 8000000);
+  interrupted(&g);
+  guest_end(&g);
+}
+
 /* What a session is told between two runs. */
 static void test_between_runs(void **state) {
   (void)state;
@@ -1104,6 +1148,7 @@ int main(void) {
       cmocka_unit_test(test_bindings_refused),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_interrupt),
+      cmocka_unit_test(test_freeing_is_put_off),
       cmocka_unit_test(test_between_runs),
       cmocka_unit_test(test_recheck),
       cmocka_unit_test(test_kept_value),

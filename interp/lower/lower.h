@@ -9,6 +9,7 @@
  *   borrow.c    which parameters a function need not own
  *   parts.c     which functions give their tuple back in registers
  *   views.c     views that one operator reads are not made before it runs
+ *   fetch.c     what is fetched between products is fetched before them
  *   own.c       where counted values move, are kept and dropped; which cells
  *               end, so that others are built in their memory
  *   regs.c      virtual registers to real ones
@@ -309,6 +310,7 @@ void memory_leave(Lower *l, size_t mark);
 void tuple_pass(Lower *l);    /* tuples.c */
 void chain_pass(Lower *l);    /* chain.c */
 void view_pass(Lower *l);     /* views.c: behind chains */
+void fetch_pass(Lower *l);    /* fetch.c: behind those */
 void own_pass(Lower *l);      /* own.c */
 bool may_stop(const Lower *l, int op);  /* is a run ever left there? */
 bool regs_assign(Lower *l);   /* regs.c: false when there are too many */

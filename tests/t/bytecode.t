@@ -295,4 +295,17 @@ like($dump->{'@uses'}[0]{code}, qr/call_parts r\d+ #4 \@four apart/,
      'four come apart');
 like($dump->{'@four'}[-1]{code}, qr/ret_parts #4 \| r/, 'and leave so');
 
+# --- Products side by side --------------------------------------------------
+
+$code = modes_are('@step', 'borrowed borrowed', <<'END', 'weights of a module');
+param @w: Tensor[(8, 4), float32];
+let @v = zeros(shape=[8, 6], dtype="float32");
+def @step(%x: Tensor[(1, 4), float32], %h: Tensor[(1, 6), float32])
+  -> Tensor[(1, 8), float32] {
+  nn.dense(%x, @w) + nn.dense(%h, @v)
+}
+END
+like($code, qr/ constant .*\n.* global .*\n.* nn\.dense .*\n.* nn\.dense /,
+     'are fetched before the first product');
+
 done_testing;

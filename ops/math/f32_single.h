@@ -96,14 +96,36 @@ static const float F32_EXP2_BEND[16] = {
   0x1.8f309ap-1f, 0x1.927d28p-1f, 0x1.964c5ep-1f, 0x1.9a999ap-1f,
 };
 
+/* Steps to c + c e^-x, -x being n ln2 - r so that x need not be negated. n is
+   kept as vec.h says, all times a power of two, `unit`. */
+VEC_FN VF vsigmoid_kept(VF x, float magic, float unit) {
+  return vf_fma(x, vf_set(-F32_LOG2E * unit), vf_set(magic * unit));
+}
+
+VEC_FN VF vsigmoid_rest(VF x, VF n, float unit) {
+  VF r = vf_fma(n, vf_set(F32_LN2_HIGH / unit), x);
+  return vf_fma(n, vf_set(F32_LN2_LOW / unit), r);
+}
+
+/* e^-r - 1 */
+VEC_FN VF vsigmoid_near(VF r) {
+  VF p = vf_fma(r, vf_set(-F32_EXP[1]), vf_set(F32_EXP[0]));
+  return vf_fma(r * r, p, -r);
+}
+
+VEC_FN VF vsigmoid_sum(VF kept, VF near, float c) {
+  VF t = vf_16th_of(F32_EXP2_BEND, kept);
+  return vf_fma(vf_exp2_line(kept), vf_fma(t, near, t), vf_set(c));
+}
+
 /* c / (c + c e^-x), all scaled by 2^-24 so that the denominator never
    overflows before the quotient is 0. */
 VEC_FN VF vsigmoid(VF x) {
-  const float c = F32_EXP2_BEND[0] * 0x1p-24f;
+  const float c = F32_EXP2_BEND[0] * 0x1p-24f, magic = VF_16THS + 127 - 24;
   x = vf_max(vf_set(-104), vf_min(vf_set(30), x));
-  ExpParts e = vexp_parts(-x, VF_16THS + 127 - 24);
-  VF near = vexp_near(e, F32_EXP2_BEND);
-  return c / vf_fma(vf_exp2_line(e.kept), near, vf_set(c));
+  VF kept = vsigmoid_kept(x, magic, 1);
+  VF r = vsigmoid_rest(x, kept - magic, 1);
+  return c / vsigmoid_sum(kept, vsigmoid_near(r), c);
 }
 
 static const float F32_TANH[] = {

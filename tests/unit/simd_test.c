@@ -340,6 +340,32 @@ static void test_casts(void **state) {
     }
 }
 
+enum { SIGMOIDS_LONG = 1500 };
+
+/* Long strips, in place, with here and there what a fast path leaves out. */
+static void test_long_sigmoids(void **state) {
+  (void)state;
+  static const float rare[] = {NAN, 44.5f, -50, 100, -INFINITY, -104};
+  const Simd *found[SIMD_MAX];
+  int count = simd_available(found);
+  float x[SIGMOIDS_LONG], y[2][SIGMOIDS_LONG];
+  for (int64_t n = 1; n <= SIGMOIDS_LONG; n += n < 200 ? 1 : 97) {
+    for (int i = 0; i < SIGMOIDS_LONG; i++) x[i] = (float)(i % 401 - 200) / 7;
+    for (int i = 0; n % 3 && i < (int)LENGTH(rare); i++)
+      x[(i * 211 + n) % SIGMOIDS_LONG] = rare[i];
+    for (int l = 0; l < count; l++) {
+      float *out = y[l > 0];
+      memcpy(out, x, sizeof x);
+      Strip s = {.n = n, .out = (char *)out, .out_step = 1,
+                 .in = {(const char *)out}, .step = {1}};
+      assert_int_equal(found[l]->strip(OP_SIGMOID, DT_FLOAT32)(&s), 0);
+      for (int i = 0; i < SIGMOIDS_LONG; i++)
+        if (!isnan(y[0][i]) || !isnan(out[i]))
+          assert_memory_equal(&y[0][i], &out[i], sizeof *out);
+    }
+  }
+}
+
 static int make_room(void **state) {
   (void)state;
   for (int i = 0; i < OPERANDS; i++)
@@ -587,6 +613,7 @@ int main(void) {
       cmocka_unit_test(test_product_wide),
       cmocka_unit_test_setup_teardown(test_strips, make_room, free_room),
       cmocka_unit_test_setup_teardown(test_casts, make_room, free_room),
+      cmocka_unit_test(test_long_sigmoids),
       cmocka_unit_test(test_lines),
       cmocka_unit_test(test_conv),
       cmocka_unit_test(test_other_convs),

@@ -18,8 +18,8 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 
 #define EACH(many) VEC_UNROLL for (int i = 0; i < (many); i++)
 
-#define F32_MAP(name, many)                                              \
-  static void f32_map_##name(const float *x, float *y, int64_t n) {      \
+#define F32_LOOP(map, name, many)                                        \
+  static void map(const float *x, float *y, int64_t n) {                 \
     const int64_t step = (many) * V;                                     \
     for (; n >= step; n -= step, x += step, y += step) {                 \
       VF t[many];                                                        \
@@ -30,11 +30,32 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
     for (; n >= V; n -= V, x += V, y += V)                               \
       vf_store(y, v##name(vf_load(x)));                                  \
     if (n > 0) vf_store_n(y, v##name(vf_load_n(x, (int)n)), (int)n);     \
-  }                                                                      \
+  }
+
+#define F32_TILE(name)                                                   \
   static void f32_tile_##name(float *x, int n) { f32_map_##name(x, x, n); }
+
+#define F32_MAP(name, many) F32_LOOP(f32_map_##name, name, many) F32_TILE(name)
 
 #define MATH_UNARY(name) F32_MAP(name, FLIGHT)
 #define MATH_WIDE(name) F32_MAP(name, 1)
+#ifdef __AVX512F__
+/* As far as f32_ahead_NAME gets, then what it left, some at a time. */
+#define MATH_QUOTIENT(name)                                              \
+  F32_LOOP(f32_plain_##name, name, FLIGHT)                               \
+  static void f32_map_##name(const float *x, float *y, int64_t n) {      \
+    while (n > 0) {                                                      \
+      int64_t done = f32_ahead_##name(x, y, n), most = 16 * V;           \
+      int64_t left = n - done < most ? n - done : most;                  \
+      f32_plain_##name(x + done, y + done, left);                        \
+      x += done + left;                                                  \
+      y += done + left;                                                  \
+      n -= done + left;                                                  \
+    }                                                                    \
+  }                                                                      \
+  F32_TILE(name)
+#include "ops/simd/isa/sigmoid.h"
+#endif
 #include "ops/math/math.def"
 
 static void f32_tile_power(float *x, const float *y, int n) {

@@ -179,9 +179,9 @@ static bool run_share(const void *data, const Share *share) {
   for (int64_t number = 0; number < box_size(&all->box); number++) {
     int64_t at = box_position(&all->box, all->plan, number);
     Window w = window_at(all->plan, at);
-    if (op_stopped(all->call)) return false;
     for (int64_t i = share->from; i < share->to; i++) {
       int64_t n = i / out->shape[1], c = i % out->shape[1];
+      if (op_stopped(all->call)) return false;
       all->pool(x, channel_of(x, n, c), &w,
                 position_of(out, channel_of(out, n, c), at));
     }

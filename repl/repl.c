@@ -53,7 +53,6 @@ bool repl_evaluate(Repl *r) {
   rly_status status = rly_session_run(r->session, repl_show, r);
   host_report(r->host);
   state_others_skip(r);
-  if (status == RLY_INTERRUPTED) fputs("interrupted\n", stderr);
   return status == RLY_OK;
 }
 
@@ -93,7 +92,6 @@ rly_value *repl_value(Repl *r, const char *text) {
   if (status == RLY_OK) status = rly_session_run(r->session, keep_shown, &v);
   host_report(r->host);
   state_others_skip(r);
-  if (status == RLY_INTERRUPTED) fputs("interrupted\n", stderr);
   if (status == RLY_OK && !v) fputs("expected an expression\n", stderr);
   if (status == RLY_OK) return v;
   rly_value_free(v);

@@ -266,7 +266,7 @@ check: all lib $(units) $(conf)
 	@prove tests/lint $(units) $(wildcard tests/t/*.t)
 	@$(conf) --ratchet
 
-SERIAL_TESTS := simd pack threads ops_law
+SERIAL_TESTS := simd pack threads fuse ops_law
 
 conformance: all $(conf) ## both suites: what passes, what fails and why
 	@$(conf)

@@ -18,12 +18,18 @@ static bool refused(Guest *g) {
   return false;
 }
 
+static void note_print(void *data, const char *text, size_t len) {
+  (void)text, (void)len;
+  ((Guest *)data)->printed = true;
+}
+
 bool guest_start(Guest *g, const char *file, const char *entry) {
   *g = (Guest){.cx = rly_context_new(NULL), .entry = entry};
   if (!g->cx) return false;
   g->program = rly_program_new(g->cx);
   if (rly_program_add_file(g->program, file, 0) != RLY_OK) return refused(g);
-  g->session = rly_session_new(g->program, NULL);
+  rly_session_options options = {.write = note_print, .data = g};
+  g->session = rly_session_new(g->program, &options);
   return g->session || refused(g);
 }
 

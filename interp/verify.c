@@ -755,10 +755,17 @@ static bool step_move(Verify *v, const Word *at) {
   return move(v, at->a, at->b) && move(v, at->a + 1u, at->c);
 }
 
-static bool set_constant(Verify *v, uint32_t r, uint64_t bits) {
+/* A counted immediate is the null of a place to be filled. */
+static bool set_immediate(Verify *v, const Word *at) {
   bool counted = v->l->counts[v->at];
-  if (counted && bits == 0) return set(v, r, (Slot){.kind = NOTHING});
-  return set_value(v, r, counted);
+  if (counted && at->b == 0) return set(v, at->a, (Slot){.kind = NOTHING});
+  return set_value(v, at->a, counted);
+}
+
+/* A null one is a `param` that has yet to be given, before which nothing runs:
+ * code is shown all the same. */
+static bool set_constant(Verify *v, const Word *at) {
+  return set_value(v, at->a, v->l->counts[v->at]);
 }
 
 static bool step_drop(Verify *v, const Word *at) {
@@ -862,8 +869,8 @@ static bool step(Verify *v) {
     case INS_tail: case INS_tail_apply:
       return step_call(v, at);
     case INS_move: case INS_move2: return step_move(v, at);
-    case INS_imm: return set_constant(v, at->a, at->b);
-    case INS_constant: return set_constant(v, at->a, at[1].word);
+    case INS_imm: return set_immediate(v, at);
+    case INS_constant: return set_constant(v, at);
     case INS_drop: case INS_drop_maybe: return step_drop(v, at);
     case INS_loop: return check_live(v) && arrive_at_head(v);
     case INS_lower: case INS_leave: case INS_halt:

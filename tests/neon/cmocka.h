@@ -41,6 +41,7 @@ static inline int cmocka_run(const struct CMUnitTest *tests, int count) {
 #define assert_non_null(p) CHECK(p)
 #define assert_int_equal(a, b) CHECK((long)(a) == (long)(b))
 #define assert_ptr_equal(a, b) CHECK((a) == (b))
+#define assert_memory_equal(a, b, n) CHECK(!memcmp(a, b, n))
 #define assert_ptr_not_equal(a, b) CHECK((a) != (b))
 #define assert_string_equal(a, b) CHECK(!strcmp(a, b))
 

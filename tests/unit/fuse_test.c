@@ -130,22 +130,31 @@ static void compare_lstm(Desk *d, DType dtype, int64_t rows, int64_t n,
   tensor_drop(&d->heap, gates);
 }
 
-static void test_lstm(void **state) {
-  (void)state;
-  static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT16, DT_BFLOAT16,
-                                 DT_FLOAT64};
+/* On every instruction set that the machine has. */
+static void on_each_isa(void (*check)(Desk *)) {
   const Simd *tables[SIMD_MAX];
   int count = simd_available(tables);
   Desk d;
   desk_open(&d);
   for (int k = 0; k < count; k++) {
     assert_true(simd_select(tables[k]->isa));
-    for (size_t i = 0; i < LENGTH(dtypes); i++)
-      for (int64_t n = 1; n < 600; n += n < 40 ? 1 : 131)
-        compare_lstm(&d, dtypes[i], 1 + n % 3, n, n % 2, 1);
+    check(&d);
   }
   assert_true(simd_select(NULL));
   desk_close(&d);
+}
+
+static void lstm_of_sizes(Desk *d) {
+  static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT16, DT_BFLOAT16,
+                                 DT_FLOAT64};
+  for (size_t i = 0; i < LENGTH(dtypes); i++)
+    for (int64_t n = 1; n < 600; n += n < 40 ? 1 : 131)
+      compare_lstm(d, dtypes[i], 1 + n % 3, n, n % 2, 1);
+}
+
+static void test_lstm(void **state) {
+  (void)state;
+  on_each_isa(lstm_of_sizes);
 }
 
 /* --- Threads ------------------------------------------------------------- */
@@ -165,26 +174,20 @@ static void is_shared(const Fuse *f, int64_t n, int threads) {
 #endif
 }
 
+static void lstm_on_threads(Desk *d) {
+  static const DType dtypes[] = {DT_FLOAT32, DT_BFLOAT16};
+  for (size_t i = 0; i < LENGTH(dtypes); i++)
+    for (size_t j = 0; j < LENGTH(large); j++)
+      for (int threads = 2; threads <= 3; threads++) {
+        Fuse f = lstm_cell(dtypes[i]);
+        is_shared(&f, large[j][0] * large[j][1], threads);
+        compare_lstm(d, dtypes[i], large[j][0], large[j][1], j % 2, threads);
+      }
+}
+
 static void test_lstm_on_threads(void **state) {
   (void)state;
-  static const DType dtypes[] = {DT_FLOAT32, DT_BFLOAT16};
-  const Simd *tables[SIMD_MAX];
-  int count = simd_available(tables);
-  Desk d;
-  desk_open(&d);
-  for (int k = 0; k < count; k++) {
-    assert_true(simd_select(tables[k]->isa));
-    for (size_t i = 0; i < LENGTH(dtypes); i++)
-      for (size_t j = 0; j < LENGTH(large); j++)
-        for (int threads = 2; threads <= 3; threads++) {
-          Fuse f = lstm_cell(dtypes[i]);
-          is_shared(&f, large[j][0] * large[j][1], threads);
-          compare_lstm(&d, dtypes[i], large[j][0], large[j][1], j % 2,
-                       threads);
-        }
-  }
-  assert_true(simd_select(NULL));
-  desk_close(&d);
+  on_each_isa(lstm_on_threads);
 }
 
 /* a / b, and that divided by c: the operands are ones, but for a zero here

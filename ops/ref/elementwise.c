@@ -67,43 +67,60 @@ bool elementwise_fault(OpCall *call, int code) {
 typedef struct Strips {
   const OpCall *call;
   StripFn run;
-  Strip strip;
+  Strip strip;  /* but for what a run of the walk gives */
   const Walk *walk;
   atomic_int *fault;
 } Strips;
 
 /* One run of the walk, in pieces. */
-static bool run_strips(const Strips *all, const Walk *w) {
-  Strip s = all->strip;
+static bool run_strips(const Strips *all, Strip *s, const Walk *w) {
   for (int64_t at = 0; at < w->n; at += STRIP) {
     if (op_stopped(all->call)) return false;
-    s.n = w->n - at < STRIP ? w->n - at : STRIP;
-    s.out = w->data[0] + at * w->step[0] * w->size[0];
+    s->n = w->n - at < STRIP ? w->n - at : STRIP;
+    s->out = w->data[0] + at * w->step[0] * w->size[0];
     for (int k = 1; k < w->count; k++)
-      s.in[k - 1] = w->data[k] + at * w->step[k] * w->size[k];
-    int code = all->run(&s);
+      s->in[k - 1] = w->data[k] + at * w->step[k] * w->size[k];
+    int code = all->run(s);
     if (code) return atomic_store(all->fault, code), false;
   }
   return true;
 }
 
-static bool run_walk(const Strips *all, Walk *w) {
+static bool run_walk(const Strips *all, Strip *s, Walk *w) {
   while (walk_next(w))
-    if (!run_strips(all, w)) return false;
+    if (!run_strips(all, s, w)) return false;
   return true;
 }
 
 static bool run_share(const void *data, const Share *share) {
   const Strips *all = data;
   Walk w = walk_part(all->walk, share->from, share->to);
-  return run_walk(all, &w);
+  Strip s = all->strip;
+  return run_walk(all, &s, &w);
+}
+
+static bool run_on_threads(const Strips *all, Walk *w, double nanoseconds) {
+  const OpCall *call = all->call;
+  Strip s = all->strip;
+  double work = (ELEMENT_MOVED + nanoseconds) *
+                (double)tensor_count(call->outs[0]);
+  int64_t pieces = walk_pieces(w);
+  int threads = parallel_threads(call, pieces, work);
+  return threads > 1 ? parallel_run(threads, pieces, run_share, all)
+                     : run_walk(all, &s, w);
+}
+
+static void set_steps(Strip *s, const Walk *w) {
+  s->out_step = w->step[0];
+  for (int k = 1; k < w->count; k++) s->step[k - 1] = w->step[k];
 }
 
 static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
                       double nanoseconds) {
-  const Tensor *operands[4] = {call->outs[0]};
-  for (int i = 0; i < call->arg_count && i < 3; i++)
-    operands[i + 1] = call->args[i];
+  const int count = call->arg_count + 1;
+  const Tensor *operands[4] = {call->outs[0], call->args[0]};
+  if (count > 2) operands[2] = call->args[1];
+  if (count > 3) operands[3] = call->args[2];
   atomic_int fault = 0;
   Walk w;
   Strips all;  /* not cleared: that would be a good part of a small call */
@@ -111,16 +128,18 @@ static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
   all.run = strip;
   all.walk = &w;
   all.fault = &fault;
-  walk_start(&w, call->arg_count + 1, operands);
-  all.strip.out_step = w.step[0];
-  for (int k = 1; k < w.count; k++) all.strip.step[k - 1] = w.step[k];
   if (params) memcpy(all.strip.params, params, sizeof all.strip.params);
-  int64_t pieces = walk_pieces(&w);
-  double work = (ELEMENT_MOVED + nanoseconds) *
-                (double)tensor_count(call->outs[0]);
-  int threads = parallel_threads(call, pieces, work);
-  bool ok = threads > 1 ? parallel_run(threads, pieces, run_share, &all)
-                        : run_walk(&all, &w);
+  bool ok;
+  if (call->threads <= 1 && walk_as_run(&w, count, operands)) {
+    all.strip.out_step = 1;
+    for (int k = 0; k < 3; k++) all.strip.step[k] = 1;
+    ok = run_strips(&all, &all.strip, &w);
+  } else {
+    walk_start(&w, count, operands);
+    set_steps(&all.strip, &w);
+    ok = call->threads > 1 ? run_on_threads(&all, &w, nanoseconds)
+                           : run_walk(&all, &all.strip, &w);
+  }
   return fault ? elementwise_fault(call, fault) : ok;
 }
 

@@ -61,6 +61,31 @@ void walk_axes(Walk *w, int count, const Tensor *const *operands,
   for (int k = 0; k < count; k++) w->step[k] = w->steps[k][last];
 }
 
+static bool lies_like(const Tensor *t, const Tensor *out) {
+  if (t->rank != out->rank) return false;
+  for (int i = 0; i < out->rank; i++)
+    if (t->shape[i] != out->shape[i] || t->strides[i] != out->strides[i])
+      return false;
+  return true;
+}
+
+bool walk_as_run(Walk *w, int count, const Tensor *const *operands) {
+  const Tensor *out = operands[0];
+  int64_t n = 1;
+  for (int i = out->rank - 1; i >= 0; n *= out->shape[i--])
+    if (out->strides[i] != n) return false;
+  for (int k = 1; k < count; k++)
+    if (!lies_like(operands[k], out)) return false;
+  w->count = count;
+  w->n = n;
+  for (int k = 0; k < count; k++) {
+    w->data[k] = operands[k]->data;
+    w->size[k] = (int64_t)dtype_size(operands[k]->dtype);
+    w->step[k] = 1;
+  }
+  return true;
+}
+
 void walk_start(Walk *w, int count, const Tensor *const *operands) {
   walk_axes(w, count, operands, ~0u);
 }

@@ -183,39 +183,61 @@ static void print_peer(const Figure *f, double seconds) {
   }
 }
 
-static void compare(Call *c) {
-  const Figure *f = c->figure;
-  Work works[2] = {{.run = run_ours, .data = c}, {.run = f->peer, .data = c}};
-  int count = f->peer != run_openblas || c->blas ? 2 : 1;
-  bench_turns(works, count);
-  print(f->name, f, works[0].best);
-  if (count > 1) print_peer(f, works[1].best);
+static bool call_start(Call *c, const Figure *f, Mem *mem,
+                       const OpenBlas *blas) {
+  *c = (Call){.figure = f, .blas = blas};
+  heap_init(&c->heap, mem);
+  arena_init(&c->arena, mem);
+  arena_init(&c->scratch, mem);
+  return prepare(c);
 }
 
-static bool run_figure(const Figure *f, Mem *mem, const OpenBlas *blas) {
-  Call c = {.figure = f, .blas = blas};
-  heap_init(&c.heap, mem);
-  arena_init(&c.arena, mem);
-  arena_init(&c.scratch, mem);
-  bool ok = prepare(&c);
-  if (ok) compare(&c);
-  if (ok) tensor_drop(&c.heap, c.op.outs[0]);
+static void call_end(Call *c) {
+  if (c->op.outs[0]) tensor_drop(&c->heap, c->op.outs[0]);
   for (int i = 0; i < 3; i++)
-    if (c.args[i]) tensor_drop(&c.heap, c.args[i]);
-  arena_done(&c.arena);
-  heap_done(&c.heap);
-  return ok;
+    if (c->args[i]) tensor_drop(&c->heap, c->args[i]);
+  arena_done(&c->arena);
+  heap_done(&c->heap);
+}
+
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+/* What of a figure's call is run: ours, and the peer where there is one. */
+static int add_works(Work *works, Call *c) {
+  const Figure *f = c->figure;
+  works[0] = (Work){.run = run_ours, .data = c};
+  works[1] = (Work){.run = f->peer, .data = c};
+  return f->peer == run_openblas && !c->blas ? 1 : 2;
+}
+
+static void compare(Call calls[FIGURES]) {
+  Work works[2 * FIGURES];
+  int count = 0;
+  for (int i = 0; i < FIGURES; i++)
+    count += add_works(works + count, &calls[i]);
+  bench_turns(works, count);
+  for (int i = 0; i < count; i++) {
+    const Figure *f = ((const Call *)works[i].data)->figure;
+    if (works[i].run == run_ours)
+      print(f->name, f, works[i].best);
+    else
+      print_peer(f, works[i].best);
+  }
 }
 
 void bench_kernel(Bench *b) {
+  static Call calls[FIGURES];
   Mem mem;
   OpenBlas blas;
-  bool peer = openblas_load(&blas, "kernel");
+  bool peer = openblas_load(&blas, "kernel"), ok = true;
   if (!mem_init(&mem, SIZE_MAX)) {
     b->failed = true;
     return;
   }
-  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-    b->failed |= !run_figure(&figures[i], &mem, peer ? &blas : NULL);
+  for (int i = 0; i < FIGURES; i++)
+    ok = call_start(&calls[i], &figures[i], &mem, peer ? &blas : NULL) && ok;
+  if (ok) compare(calls);
+  b->failed |= !ok;
+  for (int i = 0; i < FIGURES; i++) call_end(&calls[i]);
   mem_done(&mem);
 }

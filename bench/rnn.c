@@ -80,24 +80,53 @@ static void pass_args(Guest *g, const Figure *f) {
   }
 }
 
-static bool compare(const Figure *f, Guest *g, const OpenBlas *blas) {
-  Product p = {0};
-  bool peer = blas && product_start(&p, blas, f->m, f->n);
-  Work works[2] = {{.run = guest_call, .data = g},
-                   {.run = run_product, .data = &p}};
-  bench_turns(works, peer ? 2 : 1);
-  if (!g->failed) bench_print(f->name, works[0].best / f->parts * 1e6, "us");
-  if (peer) bench_print(f->peer, works[1].best * 1e6, "us");
-  product_end(&p);
-  return !g->failed;
+typedef struct Comparison {
+  const Figure *figure;
+  Guest ours;
+  Product peer;
+  bool has_peer;
+} Comparison;
+
+static bool comparison_start(Comparison *c, const Figure *f,
+                             const OpenBlas *blas) {
+  c->figure = f;
+  c->has_peer = blas && product_start(&c->peer, blas, f->m, f->n);
+  bool ok = guest_start(&c->ours, f->file, f->entry);
+  if (ok) pass_args(&c->ours, f);
+  return ok;
 }
 
-static bool measure(const Figure *f, const OpenBlas *blas) {
-  Guest g;
-  bool ok = guest_start(&g, f->file, f->entry);
-  if (ok) pass_args(&g, f);
-  ok = ok && compare(f, &g, blas);
-  guest_end(&g);
+static void comparison_end(Comparison *c) {
+  product_end(&c->peer);
+  guest_end(&c->ours);
+}
+
+static int add_works(Work *works, Comparison *c) {
+  works[0] = (Work){.run = guest_call, .data = &c->ours};
+  works[1] = (Work){.run = run_product, .data = &c->peer};
+  return c->has_peer ? 2 : 1;
+}
+
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+static bool print(const Comparison *c, const Work *works) {
+  const Figure *f = c->figure;
+  if (!c->ours.failed)
+    bench_print(f->name, works[0].best / f->parts * 1e6, "us");
+  if (c->has_peer) bench_print(f->peer, works[1].best * 1e6, "us");
+  return !c->ours.failed;
+}
+
+static bool compare(Comparison all[FIGURES]) {
+  Work works[2 * FIGURES];
+  int count = 0, at[FIGURES];
+  bool ok = true;
+  for (int i = 0; i < FIGURES; i++) {
+    at[i] = count;
+    count += add_works(works + count, &all[i]);
+  }
+  bench_turns(works, count);
+  for (int i = 0; i < FIGURES; i++) ok = print(&all[i], works + at[i]) && ok;
   return ok;
 }
 
@@ -126,10 +155,11 @@ static bool count_allocations(void) {
 }
 
 void bench_rnn(Bench *b) {
+  static Comparison all[FIGURES];
   OpenBlas blas;
-  bool peer = openblas_load(&blas, "rnn");
-  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-    b->failed |= !measure(&figures[i], peer ? &blas : NULL);
-  }
-  b->failed |= !count_allocations();
+  bool peer = openblas_load(&blas, "rnn"), ok = true;
+  for (int i = 0; i < FIGURES; i++)
+    ok = comparison_start(&all[i], &figures[i], peer ? &blas : NULL) && ok;
+  b->failed |= !(ok && compare(all) && count_allocations());
+  for (int i = 0; i < FIGURES; i++) comparison_end(&all[i]);
 }

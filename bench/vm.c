@@ -6,22 +6,35 @@
 enum { ROUNDS = 10000 };
 static const int64_t FOUR[GUEST_RANK] = {4};
 
-static bool measure(const char *name, const char *entry, int tensors) {
-  Guest g;
-  bool ok = guest_start(&g, "bench/vm.rly", entry);
-  if (ok) {
-    guest_int(&g, ROUNDS);
-    for (int i = 0; i < tensors; i++) guest_tensor(&g, FOUR);
-    Work work = {.run = guest_call, .data = &g};
-    bench_turns(&work, 1);
-    ok = !g.failed;
-    if (ok) bench_print(name, work.best / ROUNDS * 1e9, "ns");
-  }
-  guest_end(&g);
-  return ok;
+static const struct {
+  const char *name, *entry;
+  int tensors;  /* of four elements */
+} figures[] = {
+    {"vm.scalar_call", "calls", 0},
+    {"vm.small_add_4", "adds", 2},
+};
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+static bool start(Guest *g, int figure) {
+  if (!guest_start(g, "bench/vm.rly", figures[figure].entry)) return false;
+  guest_int(g, ROUNDS);
+  for (int i = 0; i < figures[figure].tensors; i++) guest_tensor(g, FOUR);
+  return true;
 }
 
 void bench_vm(Bench *b) {
-  b->failed |= !measure("vm.scalar_call", "calls", 0);
-  b->failed |= !measure("vm.small_add_4", "adds", 2);
+  Guest guests[FIGURES];
+  Work works[FIGURES];
+  bool ok = true;
+  for (int i = 0; i < FIGURES; i++) {
+    ok = start(&guests[i], i) && ok;
+    works[i] = (Work){.run = guest_call, .data = &guests[i]};
+  }
+  if (ok) bench_turns(works, FIGURES);
+  for (int i = 0; i < FIGURES; i++) {
+    ok = ok && !guests[i].failed;
+    if (ok) bench_print(figures[i].name, works[i].best / ROUNDS * 1e9, "ns");
+    guest_end(&guests[i]);
+  }
+  b->failed |= !ok;
 }

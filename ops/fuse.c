@@ -304,12 +304,12 @@ static DType output_dtype(const Fuse *f, int i) {
   return (DType)f->step[f->output_step[i]].dtype;
 }
 
-static void run_init(Run *r, const Job *job, char *slots) {
-  r->fuse = job->fuse;
-  r->stop = job->stop;
-  r->late = job->late;
+static void run_init(Run *r, const Fuse *f, StopFlag *stop, char *slots) {
+  r->fuse = f;
+  r->stop = stop;
+  r->late = 0;
   r->failed = -1;
-  for (int k = 0; k < r->fuse->slots; k++, slots += sizeof(Slots) / FUSE_SLOTS)
+  for (int k = 0; k < f->slots; k++, slots += sizeof(Slots) / FUSE_SLOTS)
     r->places[SLOT_PLACE + k] = (Spot){slots, 1};
 }
 
@@ -410,13 +410,17 @@ static bool end_share(const Job *job, const Share *share, const Run *r) {
   return false;
 }
 
-static bool step_fault(const Fuse *f, OpCall *call, int64_t fault, int *step) {
+static bool step_fault(const Fuse *f, OpCall *call, int step, int code) {
   OpCall one = *call;
-  *step = (int)(fault / DIAG_CODE_COUNT % FUSE_STEPS);
-  one.op = op_info((int)f->step[*step].op);
-  elementwise_fault(&one, (int)(fault % DIAG_CODE_COUNT));
+  one.op = op_info((int)f->step[step].op);
+  elementwise_fault(&one, code);
   call->fault = one.fault;
   return false;
+}
+
+static bool first_fault(const Fuse *f, OpCall *call, int64_t fault, int *step) {
+  *step = (int)(fault / DIAG_CODE_COUNT % FUSE_STEPS);
+  return step_fault(f, call, *step, (int)(fault % DIAG_CODE_COUNT));
 }
 
 /* `n` elements altogether, by way of `work`: at once where they are few. */
@@ -431,7 +435,7 @@ ALWAYS_INLINE bool run_job(Job *job, OpCall *call, ShareFn work, int64_t n,
                   : work(job, &(Share){0, tiles, 0}))
     return true;
   *step = -1;
-  return fault != NO_FAULT && step_fault(job->fuse, call, fault, step);
+  return fault != NO_FAULT && first_fault(job->fuse, call, fault, step);
 }
 
 /* --- On tensors ---------------------------------------------------------- */
@@ -461,7 +465,8 @@ static bool grid_share(const void *data, const Share *share) {
   int64_t tiles = tiles_in(g->n), end;
   int64_t run = share->from / tiles;
   GridAt at = grid_at(g, job->data, run);
-  run_init(&r, job, slots[0]);
+  run_init(&r, job->fuse, job->stop, slots[0]);
+  r.late = job->late;
   for (int64_t i = share->from; i < share->to; i = end, run++) {
     end = (run + 1) * tiles < share->to ? (run + 1) * tiles : share->to;
     set_places(&r, g, &at);
@@ -503,25 +508,41 @@ bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
   return true;
 }
 
-static bool line_share(const void *data, const Share *share) {
-  const Job *job = data;
-  const FuseLine *line = job->line;
-  const Fuse *f = job->fuse;
-  Slots slots;
-  Run r;
-  run_init(&r, job, slots[0]);
+ALWAYS_INLINE void line_init(Run *r, const Fuse *f, StopFlag *stop,
+                             const FuseLine *line, char *const *data,
+                             char *slots) {
+  run_init(r, f, stop, slots);
   for (int i = 0; i < f->inputs; i++)
-    r.places[i] = (Spot){job->data[i], line->steps[i]};
+    r->places[i] = (Spot){data[i], line->steps[i]};
   for (int i = 0; i < f->outputs; i++) {
     int k = f->inputs + i;
-    r.places[OUTPUT_PLACE + i] = (Spot){job->data[k], line->steps[k]};
+    r->places[OUTPUT_PLACE + i] = (Spot){data[k], line->steps[k]};
   }
-  return run_part(&r, share->from, share->to, line->n) ||
+}
+
+static bool line_share(const void *data, const Share *share) {
+  const Job *job = data;
+  Slots slots;
+  Run r;
+  line_init(&r, job->fuse, job->stop, job->line, job->data, slots[0]);
+  return run_part(&r, share->from, share->to, job->line->n) ||
          end_share(job, share, &r);
+}
+
+/* What is small is the one tile that it has, without anything to be shared. */
+static bool run_one_tile(const Fuse *f, const FuseLine *line,
+                         char *const *data, OpCall *call, int *step) {
+  Slots slots;
+  Run r;
+  line_init(&r, f, call->stop, line, data, slots[0]);
+  if (run_tile(&r, line->n)) return true;
+  *step = r.failed;
+  return r.failed >= 0 && step_fault(f, call, r.failed, r.code);
 }
 
 bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,
                    OpCall *call, int *step) {
+  if (line->n <= FUSE_TILE) return run_one_tile(f, line, data, call, step);
   Job job = {.fuse = f, .data = data, .line = line};
   return run_job(&job, call, line_share, line->n, tiles_in(line->n), step);
 }

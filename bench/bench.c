@@ -39,8 +39,8 @@ void bench_print(const char *name, double value, const char *unit) {
 
 enum { TURNS = 100 };  /* at least, and for so long: */
 static const double TURNS_SECONDS = 10;
-/* Of a turn as long as is warmed up, then measured, by tries. They are short, as
- * are the times between what others do to a core. */
+/* A turn warms up for as long, then measures for as long, by tries; those are
+ * short, as are the times between what others do to a core. */
 static const double TURN_SECONDS = 2e-3, TRY_SECONDS = 0.2e-3;
 
 /* Until the caches hold what the work goes over, not what another left. */
@@ -57,9 +57,12 @@ static double time_of_try(const Work *w) {
 }
 
 static void calibrate(Work *w) {
+  double least = w->beside ? w->beside->seconds : TRY_SECONDS;
   warm_up(w);
   w->rounds = 4;
-  w->rounds = (int)(TRY_SECONDS / (time_of_try(w) + 1e-9)) + 1;
+  double round = time_of_try(w) + 1e-9;
+  w->rounds = (int)(least / round) + 1;
+  w->seconds = w->rounds * round;
   w->best = 1e9;
 }
 

@@ -32,8 +32,10 @@ void bench_limits(Bench *b);
 typedef struct Work {
   void (*run)(void *data);
   void *data;
-  int rounds;   /* that fill a try */
-  double best;  /* seconds a round */
+  const struct Work *beside;  /* one before, whose tries are as long; or NULL */
+  int rounds;                 /* that fill a try, */
+  double seconds;             /* and for how long */
+  double best;                /* seconds a round */
 } Work;
 
 /* Sets `best` of each, measured in turns: all see the same machine, and a guest

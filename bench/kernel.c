@@ -206,7 +206,7 @@ enum { FIGURES = sizeof figures / sizeof *figures };
 static int add_works(Work *works, Call *c) {
   const Figure *f = c->figure;
   works[0] = (Work){.run = run_ours, .data = c};
-  works[1] = (Work){.run = f->peer, .data = c};
+  works[1] = (Work){.run = f->peer, .data = c, .beside = works};
   return f->peer == run_openblas && !c->blas ? 1 : 2;
 }
 

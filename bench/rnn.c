@@ -103,7 +103,7 @@ static void comparison_end(Comparison *c) {
 
 static int add_works(Work *works, Comparison *c) {
   works[0] = (Work){.run = guest_call, .data = &c->ours};
-  works[1] = (Work){.run = run_product, .data = &c->peer};
+  works[1] = (Work){.run = run_product, .data = &c->peer, .beside = works};
   return c->has_peer ? 2 : 1;
 }
 

@@ -39,8 +39,8 @@ void bench_print(const char *name, double value, const char *unit) {
 
 enum { TURNS = 100 };  /* at least, and for so long: */
 static const double TURNS_SECONDS = 10;
-/* A turn warms up for as long, then measures for as long, by tries; those are
- * short, as are the times between what others do to a core. */
+/* So long a turn warms up, and as long it measures, by tries: short ones, as
+ * are the times between what others do to a core. */
 static const double TURN_SECONDS = 2e-3, TRY_SECONDS = 0.2e-3;
 
 /* Until the caches hold what the work goes over, not what another left. */

@@ -38,8 +38,8 @@ typedef struct Work {
   double best;                /* seconds a round */
 } Work;
 
-/* Sets `best` of each, measured in turns: all see the same machine, and a guest
- * of it that stays for a second or two spoils none of them. */
+/* Sets `best` of each, measured in turns: all see the same machine, and who
+ * else uses it for a second or two spoils none of them. */
 void bench_turns(Work *works, int count);
 
 /* The machine as a peer: a run of fused multiply-adds, so many flops. */

@@ -3,6 +3,7 @@
  * memory, interruption, running out of memory.  What is expected stands in
  * language/rly.md and numerics.md; the bulk of ordinary values is in the
  * conformance cases. */
+#include "ops/ref/walk.h"
 #include "tests/unit/ops.h"
 
 static const Value none = {0};
@@ -410,6 +411,43 @@ static void out_of_memory(Mem *mem) {
   }
 }
 
+/* --- Walks that are one run ----------------------------------------------- */
+
+static Tensor matrix_of(int64_t rows, int64_t columns, int64_t row_step,
+                       int64_t step) {
+  static float elements[64];
+  int64_t shape[] = {rows, columns};
+  Tensor t = tensor_on_data(DT_FLOAT32, 2, shape, elements);
+  t.strides[0] = row_step;
+  t.strides[1] = step;
+  return t;
+}
+
+static bool is_one_run(Tensor out, Tensor in, int64_t *n) {
+  const Tensor *operands[] = {&out, &in};
+  Walk w;
+  bool run = walk_as_run(&w, 2, operands);
+  if (run) assert_int_equal(w.step[1], 1);
+  *n = run ? w.n : -1;
+  return run;
+}
+
+/* Only then does each step of one meet the elements of the same place. */
+static void one_run_is_contiguous_and_alike(void **state) {
+  int64_t n;
+  (void)state;
+  assert_true(is_one_run(matrix_of(4, 6, 6, 1), matrix_of(4, 6, 6, 1), &n));
+  assert_int_equal(n, 24);
+  assert_true(is_one_run(matrix_of(0, 6, 6, 1), matrix_of(0, 6, 6, 1), &n));
+  assert_int_equal(n, 0);
+  assert_false(is_one_run(matrix_of(4, 6, 6, 1), matrix_of(4, 6, 1, 4), &n));
+  assert_false(is_one_run(matrix_of(4, 6, 6, 1), matrix_of(4, 1, 1, 1), &n));
+  assert_false(is_one_run(matrix_of(4, 6, 6, 1), matrix_of(4, 6, 0, 1), &n));
+  assert_false(is_one_run(matrix_of(4, 6, 1, 4), matrix_of(4, 6, 1, 4), &n));
+  assert_false(is_one_run(matrix_of(4, 6, 8, 1), matrix_of(4, 6, 8, 1), &n));
+  assert_false(is_one_run(matrix_of(4, 6, 12, 2), matrix_of(4, 6, 12, 2), &n));
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
   unit_walk_failures(out_of_memory);
@@ -434,6 +472,7 @@ int main(void) {
       cmocka_unit_test(in_place),
       cmocka_unit_test(a_computed_shape),
       cmocka_unit_test(stops_when_told),
+      cmocka_unit_test(one_run_is_contiguous_and_alike),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return RUN_TESTS(tests);

@@ -19,6 +19,7 @@ typedef struct Spent {
 
 typedef struct Cost {
   const Program *p;
+  const Session *session;
   Arena arena;
   PtrMap types;   /* Var -> Type, where more is known than the Var says */
   PtrMap bodies;  /* Var -> the EX_FN that it is */
@@ -255,12 +256,25 @@ static const Type *walk_tuple(Cost *c, const Expr *e) {
   return fields ? type_tuple(c->p->types, e->count, fields) : e->type;
 }
 
+/* What was entered before has a shape, also where its type leaves it open. */
+static const Type *type_of_global(const Cost *c, const Expr *e) {
+  Dim dims[RANK_MAX];
+  Value v;
+  if (e->type->kind != TY_TENSOR || is_known(e->type) ||
+      !session_value(c->session, e->g.global, &v))
+    return e->type;
+  const Tensor *t = v.tensor;
+  for (int i = 0; i < t->rank; i++) dims[i] = t->shape[i];
+  return type_tensor(c->p->types, (DType)t->dtype, t->rank, dims);
+}
+
 static const Type *walk_kind(Cost *c, const Expr *e) {
   const Type *t;
   switch (e->kind) {
     case EX_VAR:
       t = ptrmap_get(&c->types, e->var);
       return t ? t : e->type;
+    case EX_GLOBAL: return type_of_global(c, e);
     case EX_TUPLE: return walk_tuple(c, e);
     case EX_PROJ:
       t = walk(c, e->args[0]);
@@ -332,7 +346,7 @@ static void say_left_out(Repl *r, const Cost *c) {
   if (c->values)
     repl_say(r, "what functions that are passed as values do is left out\n");
   if (c->unknown)
-    repl_say(r, "%d operator%s of unknown shape left out\n", c->unknown,
+    repl_say(r, "%d operator%s left out, for want of a shape\n", c->unknown,
              c->unknown == 1 ? " is" : "s are");
   if (c->cut) repl_say(r, "the rest, which is too large to look at, is too\n");
 }
@@ -353,7 +367,7 @@ static void say_cost(Repl *r, Cost *c) {
 static void look(void *repl, const Expr *e) {
   Repl *r = repl;
   const Program *p = r->host->program->ir;
-  Cost c = {.p = p};
+  Cost c = {.p = p, .session = r->session->vm};
   arena_init(&c.arena, p->mem);
   ptrmap_init(&c.types, p->mem);
   ptrmap_init(&c.bodies, p->mem);

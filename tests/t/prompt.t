@@ -308,9 +308,14 @@ session("def \@r(%n: int32) -> int32 { \@r(%n - 1) }\n:cost \@r(3)\n"
             . ":cost \@map(fn (%v: int32) { %v }, Nil)\n"
             . "def \@u(%t: Tensor[(?), float32]) { %t + %t }\n"
             . ":cost fn (%t: Tensor[(?), float32]) { \@u(%t) }([1f])\n"
-            . "let %d = argwhere([1, 0, 1]);\n:cost %d + %d\n:cost 1 +\n",
+            . ":cost negative(argwhere([1, 0]))\n:cost 1 +\n",
         qr/a\ recursive\ call\ is\ counted\ once.*functions\ that\ are\ passed
-           .*\ 4\ .*\ add\n.*^1\ operator\ is\ of\ unknown\ shape/msx,
+           .*\ 4\ .*\ add\n
+           .*^2\ operators\ are\ left\ out,\ for\ want\ of\ a\ shape/msx,
         qr/E0004/, '... and what it cannot know');
+# 6 of 4 bytes, read and written.
+session("let %x = arange(0f, 6f, 1f);\n:cost negative(%x)\n",
+        qr/^\ +1\ +6\ +48\ +24\ \ negative\n/mx, '',
+        '... and a shape that only the value has');
 
 done_testing();

@@ -237,7 +237,8 @@ static const char *colon_hint(const Parse *p) {
     return NULL;
   }
   return after == ':'   ? "a list is written Cons(1, Cons(2, Nil))"
-         : after == '=' ? "a variable is bound by let %x = 1;"
+         : after == '=' ? "a variable is bound by let %x = 1; what a "
+                          "cell holds is set by ref_write(%r, 1)"
                         : "a type stands where a name is bound: "
                           "let %x: int32 = 1;";
 }

@@ -141,6 +141,13 @@ static bool unknown_flag(int command, const char *name, const char *word) {
   return false;
 }
 
+/* A text or a file's name: of two, one would be dropped without a word. Other
+ * values are settings, of which the last counts. */
+static bool is_there(const Flag *f, const Cli *cli) {
+  const void *at = (const char *)cli + f->field;
+  return f->kind == TEXT && *(const char *const *)at;
+}
+
 /* One flag at argv[*i]; *i moves past its value. */
 static bool parse_flag(int command, const char *name, int argc, char **argv,
                        int *i, Cli *cli) {
@@ -154,6 +161,7 @@ static bool parse_flag(int command, const char *name, int argc, char **argv,
     if (*i + 1 == argc) return usage(name, "a value is missing after", word);
     value = argv[++*i];
   }
+  if (is_there(f, cli)) return usage(name, "there can be only one", f->text);
   if (store(f, cli, value)) return true;
   fprintf(stderr, "rly: `%s` takes %s, not `%s`\n", f->text, takes[f->kind],
           value);

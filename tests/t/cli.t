@@ -130,6 +130,10 @@ gives(rly(program("\xEF\xBB\xBF1 +\r\n  1;\r\n")), 0, "2\n", '',
 
 gives(rly('--nonsense'), 1, '', qr/unknown flag `--nonsense`/,
       'an unknown flag');
+gives(rly('-e', '1', '-e', '2'), 1, '', qr/there can be only one `-e`/,
+      'one of two texts would be dropped');
+gives(rly('--threads', '2', '-e', '1', '--threads=1'), 0, qr/\A1\n\z/, '',
+      'of two settings the last counts');
 gives(rly('check', '-e', '1'), 1, '', qr/does not take `-e`/,
       "another command's flag");
 gives(rly('-e'), 1, '', qr/value is missing after `-e`/, 'a missing value');

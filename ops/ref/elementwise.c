@@ -99,22 +99,24 @@ static bool run_share(const void *data, const Share *share) {
   return run_walk(all, &s, &w);
 }
 
-static bool run_on_threads(const Strips *all, Walk *w, double nanoseconds) {
-  const OpCall *call = all->call;
-  Strip s = all->strip;
-  double work = (ELEMENT_MOVED + nanoseconds) *
-                (double)tensor_count(call->outs[0]);
-  int64_t pieces = walk_pieces(w);
-  int threads = parallel_threads(call, pieces, work);
-  return threads > 1 ? parallel_run(threads, pieces, run_share, all)
-                     : run_walk(all, &s, w);
-}
-
 static void set_steps(Strip *s, const Walk *w) {
   s->out_step = w->step[0];
   for (int k = 1; k < w->count; k++) s->step[k - 1] = w->step[k];
 }
 
+/* By way of a walk over the axes, shared among threads where that pays. */
+static bool run_axes(Strips *all, Walk *w, int count,
+                     const Tensor *const *operands, double nanoseconds) {
+  walk_start(w, count, operands);
+  set_steps(&all->strip, w);
+  int64_t pieces = walk_pieces(w);
+  double work = nanoseconds * (double)tensor_count(operands[0]);
+  int threads = parallel_threads(all->call, pieces, work);
+  return threads > 1 ? parallel_run(threads, pieces, run_share, all)
+                     : run_walk(all, &all->strip, w);
+}
+
+/* `nanoseconds` an element beside what moving it takes. */
 static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
                       double nanoseconds) {
   const int count = call->arg_count + 1;
@@ -129,16 +131,15 @@ static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
   all.walk = &w;
   all.fault = &fault;
   if (params) memcpy(all.strip.params, params, sizeof all.strip.params);
+  nanoseconds += ELEMENT_MOVED;
   bool ok;
-  if (call->threads <= 1 && walk_as_run(&w, count, operands)) {
+  if (walk_as_run(&w, count, operands) &&
+      parallel_threads(call, w.n, nanoseconds * (double)w.n) <= 1) {
     all.strip.out_step = 1;
     for (int k = 0; k < 3; k++) all.strip.step[k] = 1;
     ok = run_strips(&all, &all.strip, &w);
   } else {
-    walk_start(&w, count, operands);
-    set_steps(&all.strip, &w);
-    ok = call->threads > 1 ? run_on_threads(&all, &w, nanoseconds)
-                           : run_walk(&all, &all.strip, &w);
+    ok = run_axes(&all, &w, count, operands, nanoseconds);
   }
   return fault ? elementwise_fault(call, fault) : ok;
 }

@@ -34,13 +34,13 @@ VEC_FN VF sigmoids_near(const float *x, int i, VF n) {
   return vsigmoid_near(vsigmoid_rest(vf_load(x + i * V), n, SIGMOID_UNIT));
 }
 
+VEC_FN VI sigmoids_or(VI a, VF b, VF c) {
+  return (VI)_mm512_ternarylogic_epi32((__m512i)a, (__m512i)b, (__m512i)c,
+                                       0xfe);
+}
+
 VEC_FN VI sigmoids_see(VI seen, const VF n[SIGMOIDS]) {
-  const int any = 0xfe;
-  VEC_UNROLL
-  for (int i = 0; i < SIGMOIDS; i += 2)
-    seen = (VI)_mm512_ternarylogic_epi32((__m512i)seen, (__m512i)n[i],
-                                         (__m512i)n[i + 1], any);
-  return seen;
+  return sigmoids_or(sigmoids_or(seen, n[0], n[1]), n[2], n[3]);
 }
 
 VEC_FN int sigmoids_beyond(const Sigmoids *s) {

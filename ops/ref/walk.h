@@ -28,8 +28,8 @@ typedef struct Walk {
 void walk_start(Walk *w, int count, const Tensor *const *operands);
 bool walk_next(Walk *w);
 /* The whole walk as its one and current run, where all operands lie contiguous
- * and alike: quicker by a good part of a small call. False, with nothing done,
- * where they do not. */
+ * and alike: quicker by a good part of a small call. Nothing else is set, so
+ * there is no next. False, with nothing done, where they do not. */
 bool walk_as_run(Walk *w, int count, const Tensor *const *operands);
 /* A walk that was not begun looks at the flag from now on: long runs come in
  * blocks, and it ends early when the flag is up. */

@@ -102,10 +102,10 @@ VEC_FN void sigmoids_round(Sigmoids *s, const float *x, const float *later,
  * avail and to no harm. */
 static int64_t f32_ahead_sigmoid(const float *x, float *y, int64_t n) {
   const int64_t whole = n / SIGMOIDS_ROUND * SIGMOIDS_ROUND;
-  const float *last = x + whole - SIGMOIDS_ROUND;
-  Sigmoids s;
   if (whole == 0) return 0;
+  const float *last = x + whole - SIGMOIDS_ROUND;
   const float *later = x < last ? x + SIGMOIDS_ROUND : last;
+  Sigmoids s;
   sigmoids_start(&s, x, later);
   for (int64_t at = 0; at < whole; at += SIGMOIDS_ROUND) {
     if (__builtin_expect(sigmoids_beyond(&s), 0)) return at;

@@ -232,6 +232,8 @@ export ASAN_OPTIONS  := exitcode=99:allocator_may_return_null=1
 export LSAN_OPTIONS  := exitcode=99
 export TSAN_OPTIONS  := exitcode=99:halt_on_error=1
 export UBSAN_OPTIONS := exitcode=99:print_stacktrace=1
+# Else regions are left out where the machine is busy (ops/parallel.c).
+export OMP_WAIT_POLICY := passive
 
 # Text with expectations in its comments, for `rly test`.
 RLY_TESTS := $(shell find tests -name '*.rly' -not -path '*/conformance/*' | \

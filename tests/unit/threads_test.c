@@ -4,6 +4,7 @@
 #include "tests/unit/ops.h"
 
 #include "ops/pack.h"
+#include "ops/parallel.h"
 
 /* --- What is shared ------------------------------------------------------ */
 
@@ -186,8 +187,41 @@ static void all_of_them_stop(void **state) {
   }
 }
 
+/* --- Beside other processes ----------------------------------------------- */
+
+/* In milliseconds. */
+static void region(Crowd *c, int64_t start, int64_t idle, int64_t end) {
+  crowd_note(c, start * 1000000, idle * 1000000, end * 1000000);
+}
+
+static void alone_until(const Crowd *c, int64_t end) {
+  assert_true(crowd_is_near(c, end * 1000000 - 1));
+  assert_false(crowd_is_near(c, end * 1000000));
+}
+
+static void alone_after_waiting(void **state) {
+  (void)state;
+  Crowd c = {0};
+  region(&c, 0, 1, 2);
+  alone_until(&c, 0);
+  region(&c, 0, 20, 35);  /* worked for longer than it waited */
+  alone_until(&c, 0);
+  region(&c, 0, 1, 16);
+  alone_until(&c, 116);
+  region(&c, 200, 201, 216);
+  alone_until(&c, 416);
+  region(&c, 500, 501, 516);
+  alone_until(&c, 916);
+  for (int i = 0; i < 9; i++) region(&c, 0, 1, 1016);
+  alone_until(&c, 4216);
+  region(&c, 5000, 5001, 5001);  /* as it should be: back to the least */
+  region(&c, 6000, 6001, 6016);
+  alone_until(&c, 6116);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(alone_after_waiting),
       cmocka_unit_test(on_any_number),
       cmocka_unit_test(faults_are_told),
       cmocka_unit_test(all_of_them_stop),

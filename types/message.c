@@ -314,6 +314,10 @@ bool hint_inside(Diag *d, Ty *t) {
     case K_ADT:
       diag_hint(d, "what is in it comes by match (%%x) { ... }");
       break;
+    case K_TUPLE:
+      if (ty_head(t)->count == 0) return false;
+      diag_hint(d, "a tuple's fields are %%t.0, %%t.1 and so on");
+      break;
     default: return false;
   }
   return true;

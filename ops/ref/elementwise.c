@@ -104,13 +104,10 @@ static void set_steps(Strip *s, const Walk *w) {
   for (int k = 1; k < w->count; k++) s->step[k - 1] = w->step[k];
 }
 
-/* By way of a walk over the axes, shared among threads where that pays. */
-static bool run_axes(Strips *all, Walk *w, int count,
-                     const Tensor *const *operands, double nanoseconds) {
-  walk_start(w, count, operands);
-  set_steps(&all->strip, w);
+/* Shared among threads where that pays. */
+static bool run_axes(Strips *all, Walk *w, double nanoseconds) {
   int64_t pieces = walk_pieces(w);
-  double work = nanoseconds * (double)tensor_count(operands[0]);
+  double work = nanoseconds * (double)tensor_count(all->call->outs[0]);
   int threads = parallel_threads(all->call, pieces, work);
   return threads > 1 ? parallel_run(threads, pieces, run_share, all)
                      : run_walk(all, &all->strip, w);
@@ -120,9 +117,8 @@ static bool run_axes(Strips *all, Walk *w, int count,
 static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
                       double nanoseconds) {
   const int count = call->arg_count + 1;
-  const Tensor *operands[4] = {call->outs[0], call->args[0]};
-  if (count > 2) operands[2] = call->args[1];
-  if (count > 3) operands[3] = call->args[2];
+  const Tensor *operands[4] = {call->outs[0]};
+  for (int k = 1; k < count && k < 4; k++) operands[k] = call->args[k - 1];
   atomic_int fault = 0;
   Walk w;
   Strips all;  /* not cleared: that would be a good part of a small call */
@@ -132,15 +128,12 @@ static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
   all.fault = &fault;
   if (params) memcpy(all.strip.params, params, sizeof all.strip.params);
   nanoseconds += ELEMENT_MOVED;
-  bool ok;
-  if (walk_as_run(&w, count, operands) &&
-      parallel_threads(call, w.n, nanoseconds * (double)w.n) <= 1) {
-    all.strip.out_step = 1;
-    for (int k = 0; k < 3; k++) all.strip.step[k] = 1;
-    ok = run_strips(&all, &all.strip, &w);
-  } else {
-    ok = run_axes(&all, &w, count, operands, nanoseconds);
-  }
+  bool one = walk_as_run(&w, count, operands) &&
+             parallel_threads(call, w.n, nanoseconds * (double)w.n) <= 1;
+  if (!one) walk_start(&w, count, operands);
+  set_steps(&all.strip, &w);
+  bool ok = one ? run_strips(&all, &all.strip, &w)
+                : run_axes(&all, &w, nanoseconds);
   return fault ? elementwise_fault(call, fault) : ok;
 }
 

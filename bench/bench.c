@@ -77,6 +77,7 @@ static void take_turn(Work *w) {
 
 void bench_turns(Work *works, int count) {
   for (int i = 0; i < count; i++) calibrate(&works[i]);
+  if (count == 0) return;
   double start = bench_now();
   for (int i = 0; i < TURNS || bench_now() - start < TURNS_SECONDS; i++)
     for (int k = 0; k < count; k++) take_turn(&works[k]);

@@ -202,9 +202,11 @@ static void call_end(Call *c) {
 
 enum { FIGURES = sizeof figures / sizeof *figures };
 
-/* What of a figure's call is run: ours, and the peer where there is one. */
+/* What of a figure's call is run: ours, and the peer where there is one;
+ * nothing of one that failed before. */
 static int add_works(Work *works, Call *c) {
   const Figure *f = c->figure;
+  if (!c->op.outs[0]) return 0;
   works[0] = (Work){.run = run_ours, .data = c};
   works[1] = (Work){.run = f->peer, .data = c, .beside = works};
   return f->peer == run_openblas && !c->blas ? 1 : 2;
@@ -236,8 +238,8 @@ void bench_kernel(Bench *b) {
   }
   for (int i = 0; i < FIGURES; i++)
     ok = call_start(&calls[i], &figures[i], &mem, peer ? &blas : NULL) && ok;
-  if (ok) compare(calls);
   b->failed |= !ok;
+  compare(calls);
   for (int i = 0; i < FIGURES; i++) call_end(&calls[i]);
   mem_done(&mem);
 }

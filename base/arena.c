@@ -9,13 +9,13 @@
 enum {
   CHUNK_MIN = 4 << 10,
   CHUNK_MAX = 1 << 20,
-  REQUEST_BIG = 64 << 10,  /* beyond this a request may be refused */
+  REQUEST_BIG = 64 << 10, /* beyond this a request may be refused */
 };
 
 struct ArenaChunk {
   ArenaChunk *next;
-  size_t size;    /* with this header */
-  bool reserved;  /* cut from the Mem's reserve */
+  size_t size;   /* with this header */
+  bool reserved; /* cut from the Mem's reserve */
 };
 
 void arena_init(Arena *a, Mem *mem) { *a = (Arena){.mem = mem}; }
@@ -23,10 +23,8 @@ void arena_init(Arena *a, Mem *mem) { *a = (Arena){.mem = mem}; }
 void arena_done(Arena *a) {
   for (ArenaChunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
-    if (c->reserved)
-      mem_reserve_return(a->mem, c->size);
-    else
-      mem_free(a->mem, c, c->size);
+    if (c->reserved) mem_reserve_return(a->mem, c->size);
+    else mem_free(a->mem, c, c->size);
   }
   arena_init(a, a->mem);
 }
@@ -115,7 +113,7 @@ void *arena_copy(Arena *a, const void *data, size_t size) {
 }
 
 char *arena_strndup(Arena *a, const char *text, size_t len) {
-  char *p = arena_alloc(a, len + 1);  /* zeroed, so it ends with a NUL */
+  char *p = arena_alloc(a, len + 1); /* zeroed, so it ends with a NUL */
   if (p && len) memcpy(p, text, len);
   return p;
 }

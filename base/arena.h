@@ -11,8 +11,8 @@ typedef struct ArenaChunk ArenaChunk;
 
 typedef struct Arena {
   Mem *mem;
-  ArenaChunk *chunks;  /* newest first */
-  char *next, *end;    /* the free part of the newest chunk */
+  ArenaChunk *chunks; /* newest first */
+  char *next, *end;   /* the free part of the newest chunk */
 } Arena;
 
 void arena_init(Arena *a, Mem *mem);

@@ -138,8 +138,7 @@ static const char *frame_name(Diag *d, const char *function) {
   for (size_t i = d->frames.len; i-- > 0;)
     if (!strcmp(d->frames.data[i].function, function))
       return d->frames.data[i].function;
-  const char *copy =
-      arena_strndup(&d->sink->arena, function, strlen(function));
+  const char *copy = arena_strndup(&d->sink->arena, function, strlen(function));
   return copy ? copy : "?";
 }
 

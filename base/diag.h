@@ -26,15 +26,15 @@ typedef enum DiagCode {
 } DiagCode;
 
 typedef struct DiagNote {
-  Span span;  /* may be SPAN_NONE */
+  Span span; /* may be SPAN_NONE */
   const char *message;
 } DiagNote;
 
 /* One line of a run-time error's call trace, innermost first. */
 typedef struct DiagFrame {
-  const char *function;  /* "@f", "fn", or "top level" */
-  Span span;             /* the call that was under way in it */
-  uint64_t index;        /* calls further in */
+  const char *function; /* "@f", "fn", or "top level" */
+  Span span;            /* the call that was under way in it */
+  uint64_t index;       /* calls further in */
 } DiagFrame;
 
 typedef struct Diag {
@@ -42,8 +42,8 @@ typedef struct Diag {
   DiagCode code;
   Span span;
   const char *message;
-  const char *caption;  /* NULL: none */
-  const char *hint;     /* NULL: none */
+  const char *caption; /* NULL: none */
+  const char *hint;    /* NULL: none */
   VEC(DiagNote) notes;
   VEC(DiagFrame) frames;
   uint64_t frame_count;  /* calls in all; `frames` may hold fewer */
@@ -58,10 +58,10 @@ enum { DIAG_MAX = 20, DIAG_MAX_TRACE = 20 };
 typedef struct Diags {
   Arena arena;
   VEC(Diag *) list;
-  size_t errors;    /* counted, also beyond DIAG_MAX */
-  size_t warnings;  /* the same */
-  Diag scratch;     /* what a dropped diagnostic writes to */
-  SourceMap *sources;  /* tells library frames apart in traces; may be NULL */
+  size_t errors;      /* counted, also beyond DIAG_MAX */
+  size_t warnings;    /* the same */
+  Diag scratch;       /* what a dropped diagnostic writes to */
+  SourceMap *sources; /* tells library frames apart in traces; may be NULL */
 } Diags;
 
 /* Would another error be dropped, so that its details are not worth finding? */
@@ -92,7 +92,7 @@ void diag_hint(Diag *d, const char *format, ...)
  * the user's own (as far as the sink's `sources` tell). */
 void diag_frame(Diag *d, const char *function, Span span);
 
-const char *diag_code_text(DiagCode code);   /* "E0203" */
+const char *diag_code_text(DiagCode code); /* "E0203" */
 const char *diag_code_title(DiagCode code);
 /* The code of this spelling, or DIAG_CODE_COUNT. */
 DiagCode diag_code_find(const char *text);
@@ -102,8 +102,7 @@ DiagCode diag_code_find(const char *text);
  * places. */
 void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out);
 void diag_render_json(const Diag *d, SourceMap *sources, StrBuf *out);
-void diags_render(const Diags *s, SourceMap *sources, bool colour,
-                  StrBuf *out);
+void diags_render(const Diags *s, SourceMap *sources, bool colour, StrBuf *out);
 void diags_render_json(const Diags *s, SourceMap *sources, StrBuf *out);
 
 #endif

@@ -9,9 +9,9 @@
 #include "base/diag.h"
 
 enum {
-  LINE_MOST = 200,   /* code points; longer lines are shown in part */
-  LINE_BEFORE = 60,  /* of those, as many before the place */
-  GUTTER = 5,        /* the least width of a line number */
+  LINE_MOST = 200,  /* code points; longer lines are shown in part */
+  LINE_BEFORE = 60, /* of those, as many before the place */
+  GUTTER = 5,       /* the least width of a line number */
 };
 
 /* --- A source line with marks below it ----------------------------------- */
@@ -68,12 +68,9 @@ static void add_visible(StrBuf *out, const char *text, size_t len) {
   for (size_t i = 0, size; i < len; i += size) {
     uint32_t c = utf8_decode(text + i, len - i, &size);
     bool control = (c < 0x20 && c != '\n') || (c >= 0x7F && c < 0xA0);
-    if (c == '\t')
-      strbuf_add_char(out, ' ');
-    else if (control || c == UTF8_INVALID)
-      strbuf_add(out, UTF8_REPLACEMENT);
-    else
-      strbuf_add_len(out, text + i, size);
+    if (c == '\t') strbuf_add_char(out, ' ');
+    else if (control || c == UTF8_INVALID) strbuf_add(out, UTF8_REPLACEMENT);
+    else strbuf_add_len(out, text + i, size);
   }
 }
 
@@ -124,14 +121,13 @@ static void render_head(const Diag *d, SourceMap *sources, bool colour,
   Place p = sources_place(sources, d->span);
   if (p.file) strbuf_addf(out, "%s:%u:%u: ", p.file->path, p.line, p.column);
   const char *on = d->severity == SEV_WARNING ? "\033[1;35m" : "\033[1;31m";
-  strbuf_addf(out, "%s%s[%s]%s", colour ? on : "",
-              severity_word(d->severity), diag_code_text(d->code),
-              colour ? "\033[0m" : "");
+  strbuf_addf(out, "%s%s[%s]%s", colour ? on : "", severity_word(d->severity),
+              diag_code_text(d->code), colour ? "\033[0m" : "");
   add_message(out, ": ", d->message, "\n");
 }
 
-static void render_note(const Diag *d, const DiagNote *note,
-                        SourceMap *sources, StrBuf *out) {
+static void render_note(const Diag *d, const DiagNote *note, SourceMap *sources,
+                        StrBuf *out) {
   Place p = sources_place(sources, note->span);
   if (!p.file) {
     add_message(out, "  note: ", note->message, "\n");
@@ -146,8 +142,7 @@ static void render_frame(const DiagFrame *frame, SourceMap *sources,
                          StrBuf *out) {
   Place p = sources_place(sources, frame->span);
   strbuf_addf(out, "  in %s", frame->function);
-  if (p.file)
-    strbuf_addf(out, " at %s:%u:%u", p.file->path, p.line, p.column);
+  if (p.file) strbuf_addf(out, " at %s:%u:%u", p.file->path, p.line, p.column);
   strbuf_add_char(out, '\n');
 }
 
@@ -182,7 +177,7 @@ void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out) {
 
 typedef struct Placed {
   const Diag *diag;
-  size_t order;  /* of arrival, which decides between equal places */
+  size_t order; /* of arrival, which decides between equal places */
 } Placed;
 
 static int compare_placed(const void *a, const void *b) {
@@ -235,10 +230,8 @@ static void json_text(StrBuf *out, const char *key, const char *text) {
 }
 
 static void json_number(StrBuf *out, const char *key, uint32_t n) {
-  if (n)
-    strbuf_addf(out, ", \"%s\": %u", key, n);
-  else
-    strbuf_addf(out, ", \"%s\": null", key);
+  if (n) strbuf_addf(out, ", \"%s\": %u", key, n);
+  else strbuf_addf(out, ", \"%s\": null", key);
 }
 
 static void json_start(StrBuf *out, const Place *p) {

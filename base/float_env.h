@@ -50,9 +50,7 @@ static inline FloatEnv float_env_enter(void) {
   return before;
 }
 
-static inline void float_env_leave(FloatEnv before) {
-  fesetround((int)before);
-}
+static inline void float_env_leave(FloatEnv before) { fesetround((int)before); }
 #endif
 
 #endif

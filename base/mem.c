@@ -19,10 +19,9 @@ void mem_done(Mem *m) {
 
 static void raise_peak(Mem *m, size_t live) {
   size_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
-  while (live > peak &&
-         !atomic_compare_exchange_weak_explicit(&m->peak, &peak, live,
-                                                memory_order_relaxed,
-                                                memory_order_relaxed)) {
+  while (live > peak && !atomic_compare_exchange_weak_explicit(
+                            &m->peak, &peak, live, memory_order_relaxed,
+                            memory_order_relaxed)) {
   }
 }
 
@@ -39,9 +38,9 @@ static bool mem_claim(Mem *m, size_t size) {
   size_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
   do {
     if (live > m->limit || size > m->limit - live) return mem_refuse(m, size);
-  } while (!atomic_compare_exchange_weak_explicit(
-      &m->live, &live, live + size, memory_order_relaxed,
-      memory_order_relaxed));
+  } while (!atomic_compare_exchange_weak_explicit(&m->live, &live, live + size,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed));
   raise_peak(m, live + size);
   return true;
 }
@@ -92,7 +91,7 @@ void *mem_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
   void *q = realloc(p, nonzero(new_size));
   if (!more) {
     mem_unclaim(m, old_size - new_size);
-    return q ? q : p;  /* a block that cannot shrink is still large enough */
+    return q ? q : p; /* a block that cannot shrink is still large enough */
   }
   return claimed(m, q, more);
 }

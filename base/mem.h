@@ -27,11 +27,11 @@ typedef struct Mem {
   _Atomic size_t pieces; /* of those, the ones that only the address sanitizer's
                             build makes: elsewhere they are cut from slabs */
   _Atomic size_t refused; /* bytes of the last request that failed; 0: none */
-  size_t limit;          /* of live bytes; SIZE_MAX: none */
-  size_t fail_at;        /* the allocation of this number fails; 0: none does */
-  char *reserve;         /* MEM_RESERVE bytes for arenas in distress */
-  _Atomic size_t reserve_used;  /* bytes of it cut off so far */
-  _Atomic size_t reserve_held;  /* of those, not yet given back */
+  size_t limit;           /* of live bytes; SIZE_MAX: none */
+  size_t fail_at; /* the allocation of this number fails; 0: none does */
+  char *reserve;  /* MEM_RESERVE bytes for arenas in distress */
+  _Atomic size_t reserve_used; /* bytes of it cut off so far */
+  _Atomic size_t reserve_held; /* of those, not yet given back */
   _Atomic bool exhausted;
 } Mem;
 

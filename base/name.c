@@ -23,8 +23,7 @@ void names_done(NameTable *t) {
 /* FNV-1a. */
 static uint32_t hash_text(const char *text, size_t len) {
   uint32_t h = 2166136261u;
-  for (size_t i = 0; i < len; i++)
-    h = (h ^ (unsigned char)text[i]) * 16777619u;
+  for (size_t i = 0; i < len; i++) h = (h ^ (unsigned char)text[i]) * 16777619u;
   return h;
 }
 
@@ -73,7 +72,7 @@ static const Name *name_new(NameTable *t, const char *text, size_t len,
 const Name *name_intern(NameTable *t, const char *text, size_t len) {
   uint32_t hash = hash_text(text, len);
   if (t->len + 1 > t->cap / 4 * 3 && !names_grow(t) && t->len + 1 >= t->cap)
-    return name_new(t, text, len, hash);  /* exhausted: no longer unique */
+    return name_new(t, text, len, hash); /* exhausted: no longer unique */
   const Name **slot = name_slot(t, text, len, hash);
   if (!*slot) {
     *slot = name_new(t, text, len, hash);
@@ -111,8 +110,8 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b,
     for (size_t j = 1; j <= b_len; j++) {
       size_t replaced = above[j - 1] + (a[i - 1] != b[j - 1]);
       row[j] = min3(above[j] + 1, row[j - 1] + 1, replaced);
-      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-                     a[i - 2] == b[j - 1];
+      bool swapped =
+          i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       size_t before = swapped ? rows[(i + 1) % 3][j - 2] + 1 : SIZE_MAX;
       if (before < row[j]) row[j] = before;
     }

@@ -8,12 +8,12 @@
 typedef struct Name {
   uint32_t len;
   uint32_t hash;
-  char text[];  /* NUL-terminated */
+  char text[]; /* NUL-terminated */
 } Name;
 
 typedef struct NameTable {
   Arena arena;
-  const Name **slots;  /* open addressing, power-of-two capacity */
+  const Name **slots; /* open addressing, power-of-two capacity */
   size_t cap, len;
 } NameTable;
 
@@ -31,8 +31,8 @@ const Name *name_of(NameTable *t, const char *text);
  *   if (s.best) ...                                                      */
 typedef struct Suggestion {
   const char *wanted;
-  const char *best;  /* borrowed from the caller; NULL: nothing close */
-  size_t distance;   /* edit distance with transpositions */
+  const char *best; /* borrowed from the caller; NULL: nothing close */
+  size_t distance;  /* edit distance with transpositions */
 } Suggestion;
 Suggestion suggestion_for(const char *wanted);
 void suggestion_offer(Suggestion *s, const char *candidate);
@@ -40,13 +40,16 @@ void suggestion_offer(Suggestion *s, const char *candidate);
 /* A map from pointers (interned names, expressions) to pointers. */
 typedef struct PtrMap {
   Mem *mem;
-  struct PtrMapEntry { const void *key; void *value; } *slots;
+  struct PtrMapEntry {
+    const void *key;
+    void *value;
+  } * slots;
   size_t cap, len;
 } PtrMap;
 void ptrmap_init(PtrMap *m, Mem *mem);
 void ptrmap_done(PtrMap *m);
 void ptrmap_put(PtrMap *m, const void *key, void *value);
-void *ptrmap_get(const PtrMap *m, const void *key);  /* NULL: absent */
+void *ptrmap_get(const PtrMap *m, const void *key); /* NULL: absent */
 bool ptrmap_has(const PtrMap *m, const void *key);
 void ptrmap_remove(PtrMap *m, const void *key);
 

@@ -6,7 +6,7 @@ enum { SLAB_LEAST = 4 << 10, SLAB_MOST = 64 << 10 };
 
 typedef struct PoolSlab {
   struct PoolSlab *next;
-  size_t size;  /* with this header */
+  size_t size; /* with this header */
 } PoolSlab;
 
 void pool_init(Pool *p, Mem *mem) { *p = (Pool){.mem = mem}; }

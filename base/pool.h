@@ -29,9 +29,9 @@ typedef struct PoolBlock {
 
 typedef struct Pool {
   Mem *mem;
-  PoolBlock *free[POOL_CLASSES + 1];  /* by size / POOL_GRAIN, rounded up */
+  PoolBlock *free[POOL_CLASSES + 1]; /* by size / POOL_GRAIN, rounded up */
   struct PoolSlab *slabs;
-  char *next, *end;  /* the uncut part of the newest slab */
+  char *next, *end; /* the uncut part of the newest slab */
   uint64_t allocations;
 } Pool;
 

@@ -80,10 +80,8 @@ static uint32_t line_at(SourceFile *f, uint32_t offset) {
   uint32_t low = 1, high = f->lines ? f->line_count : 1;
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
-    if (f->lines[middle - 1] <= offset)
-      low = middle;
-    else
-      high = middle - 1;
+    if (f->lines[middle - 1] <= offset) low = middle;
+    else high = middle - 1;
   }
   return low;
 }
@@ -104,10 +102,8 @@ SourceFile *sources_file(SourceMap *m, Span span) {
   size_t low = 0, high = m->files.len;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (m->files.data[middle]->base <= span.lo)
-      low = middle + 1;
-    else
-      high = middle;
+    if (m->files.data[middle]->base <= span.lo) low = middle + 1;
+    else high = middle;
   }
   SourceFile *f = low ? m->files.data[low - 1] : NULL;
   pthread_mutex_unlock(&m->lock);

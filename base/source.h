@@ -25,20 +25,20 @@ static inline Span span_join(Span a, Span b) {
 }
 
 typedef struct SourceFile {
-  const char *path;    /* as messages show it */
-  const char *text;    /* `len` bytes and a NUL */
-  uint32_t len, base;  /* byte i of the text has offset base + i */
-  bool library;        /* part of the standard library */
+  const char *path;      /* as messages show it */
+  const char *text;      /* `len` bytes and a NUL */
+  uint32_t len, base;    /* byte i of the text has offset base + i */
+  bool library;          /* part of the standard library */
   uint32_t lines_before; /* a part of a file: the lines that precede it */
-  uint32_t *lines;     /* offsets in `text` of line starts, built on demand */
+  uint32_t *lines;       /* offsets in `text` of line starts, built on demand */
   uint32_t line_count;
-  Arena *arena;        /* the map's, for `lines` */
+  Arena *arena; /* the map's, for `lines` */
 } SourceFile;
 
 typedef struct SourceMap {
-  pthread_mutex_t lock;     /* of `files`: threads look up while one adds */
+  pthread_mutex_t lock; /* of `files`: threads look up while one adds */
   Arena arena;
-  VEC(SourceFile *) files;  /* ascending base */
+  VEC(SourceFile *) files; /* ascending base */
   uint32_t next_base;
 } SourceMap;
 
@@ -53,11 +53,11 @@ SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
 /* A place as a person reads it; columns count code points from 1, and the end
  * is the place just behind the span. */
 typedef struct Place {
-  const SourceFile *file;  /* NULL: nowhere */
+  const SourceFile *file; /* NULL: nowhere */
   uint32_t line, column, end_line, end_column;
 } Place;
 Place sources_place(SourceMap *m, Span span);
-SourceFile *sources_file(SourceMap *m, Span span);  /* NULL: nowhere */
+SourceFile *sources_file(SourceMap *m, Span span); /* NULL: nowhere */
 /* Line `line` (from 1) without its end; `len` receives its length. */
 const char *source_line(SourceFile *f, uint32_t line, uint32_t *len);
 /* The text of a span; `len` receives its length. */

@@ -57,7 +57,7 @@ void strbuf_add_code_point(StrBuf *b, int64_t c) {
 /* The letter of the short escape of `c`, or 0. */
 static char short_escape(uint32_t c) {
   static const char letters[128] = {
-      ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
+      ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n',  ['\r'] = 'r',
       ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\',
   };
   return c < sizeof letters ? letters[c] : 0;
@@ -67,13 +67,9 @@ void strbuf_add_escaped(StrBuf *b, const char *text, size_t len) {
   for (size_t i = 0, size; i < len; i += size) {
     uint32_t c = utf8_decode(text + i, len - i, &size);
     char letter = short_escape(c);
-    if (letter)
-      strbuf_addf(b, "\\%c", letter);
-    else if (c < 0x20 || c == 0x7F)
-      strbuf_addf(b, "\\u%04x", (unsigned)c);
-    else if (c == UTF8_INVALID)
-      strbuf_add(b, UTF8_REPLACEMENT);
-    else
-      strbuf_add_len(b, text + i, size);
+    if (letter) strbuf_addf(b, "\\%c", letter);
+    else if (c < 0x20 || c == 0x7F) strbuf_addf(b, "\\u%04x", (unsigned)c);
+    else if (c == UTF8_INVALID) strbuf_add(b, UTF8_REPLACEMENT);
+    else strbuf_add_len(b, text + i, size);
   }
 }

@@ -13,24 +13,24 @@
 
 #include "base/arena.h"
 
-#define VEC(T)           \
-  struct {               \
-    T *data;             \
-    size_t len, cap;     \
-    Mem *mem;            \
+#define VEC(T)       \
+  struct {           \
+    T *data;         \
+    size_t len, cap; \
+    Mem *mem;        \
   }
 
 #define VEC_INIT(v, m) \
   ((v)->data = NULL, (v)->len = (v)->cap = 0, (v)->mem = (m))
-#define VEC_DONE(v)                                                   \
-  (mem_free((v)->mem, (v)->data, (v)->cap * sizeof *(v)->data),       \
+#define VEC_DONE(v)                                             \
+  (mem_free((v)->mem, (v)->data, (v)->cap * sizeof *(v)->data), \
    (v)->data = NULL, (v)->len = (v)->cap = 0)
 
 /* Room for `n` more elements; false (and `exhausted`) when there is none. */
-#define VEC_RESERVE(v, n)                                         \
-  ((v)->cap - (v)->len >= (size_t)(n) ||                          \
-   vec_grow((v)->mem, (void **)&(v)->data, &(v)->cap,             \
-            (v)->len, (size_t)(n), sizeof *(v)->data))
+#define VEC_RESERVE(v, n)                                                    \
+  ((v)->cap - (v)->len >= (size_t)(n) ||                                     \
+   vec_grow((v)->mem, (void **)&(v)->data, &(v)->cap, (v)->len, (size_t)(n), \
+            sizeof *(v)->data))
 #define VEC_PUSH(v, ...) \
   (VEC_RESERVE(v, 1) ? (void)((v)->data[(v)->len++] = (__VA_ARGS__)) : (void)0)
 #define VEC_POP(v) ((v)->data[--(v)->len])
@@ -38,7 +38,7 @@
 #define VEC_CLEAR(v) ((v)->len = 0)
 
 /* The vector's elements as an arena array; the vector is left as it is. */
-#define VEC_TO_ARENA(v, a) \
+#define VEC_TO_ARENA(v, a)                           \
   ((__typeof__((v)->data))arena_copy((a), (v)->data, \
                                      (v)->len * sizeof *(v)->data))
 

@@ -13,16 +13,11 @@ static const struct {
   const char *name;
   void (*measure)(Bench *);
 } groups[] = {
-    {"machine", bench_machine},
-    {"control", bench_control},
-    {"vm", bench_vm},
-    {"kernel", bench_kernel},
-    {"rnn", bench_rnn},
-    {"start", bench_start},
-    {"front", bench_front},
-    {"memory", bench_memory},
-    {"limits", bench_limits},
-    {"examples", bench_examples},
+    {"machine", bench_machine}, {"control", bench_control},
+    {"vm", bench_vm},           {"kernel", bench_kernel},
+    {"rnn", bench_rnn},         {"start", bench_start},
+    {"front", bench_front},     {"memory", bench_memory},
+    {"limits", bench_limits},   {"examples", bench_examples},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
@@ -37,7 +32,7 @@ void bench_print(const char *name, double value, const char *unit) {
   fflush(stdout);
 }
 
-enum { TURNS = 100 };  /* at least, and for so long: */
+enum { TURNS = 100 }; /* at least, and for so long: */
 static const double TURNS_SECONDS = 10;
 /* So long a turn warms up, and as long it measures, by tries: short ones, as
  * are the times between what others do to a core. */
@@ -131,9 +126,8 @@ int main(int argc, char **argv) {
   if (!b.rly) b.rly = "build/release/rly";
   int status = 0;
   if (argc == 1) measure(&b, NULL);
-  for (int i = 1; i < argc && !status; i++) {
+  for (int i = 1; i < argc && !status; i++)
     if (!measure(&b, argv[i])) status = refuse(argv[i]);
-  }
   free(self);
   return status ? status : b.failed;
 }

@@ -8,9 +8,9 @@
 #include "tests/process.h"
 
 typedef struct Bench {
-  const char *rly;  /* the program that is measured */
-  const char *dir;  /* below build/, for files made on the way */
-  bool failed;      /* some figure of ours could not be taken */
+  const char *rly; /* the program that is measured */
+  const char *dir; /* below build/, for files made on the way */
+  bool failed;     /* some figure of ours could not be taken */
 } Bench;
 
 /* --- Groups: each prints its figures and those of its peers --------------- */
@@ -32,10 +32,10 @@ void bench_limits(Bench *b);
 typedef struct Work {
   void (*run)(void *data);
   void *data;
-  const struct Work *beside;  /* one before, whose tries are as long; or NULL */
-  int rounds;                 /* that fill a try, */
-  double seconds;             /* and for how long */
-  double best;                /* seconds a round */
+  const struct Work *beside; /* one before, whose tries are as long; or NULL */
+  int rounds;                /* that fill a try, */
+  double seconds;            /* and for how long */
+  double best;               /* seconds a round */
 } Work;
 
 /* Sets `best` of each, measured in turns: all see the same machine, and who

@@ -44,11 +44,8 @@ static bool measure(Bench *b, const Program *p) {
   double ms = 0;
   bool right = o.out.data && strstr(o.out.data, p->answer);
   bool timed = read_min(&o.err, &ms);
-  if (right && timed) {
-    bench_print(p->name, ms, "ms");
-  } else {
-    fprintf(stderr, "%s: %s\n", p->name, right ? "no time" : "wrong answer");
-  }
+  if (right && timed) bench_print(p->name, ms, "ms");
+  else fprintf(stderr, "%s: %s\n", p->name, right ? "no time" : "wrong answer");
   outcome_free(&o);
   return right && timed;
 }

@@ -5,8 +5,7 @@
 
 enum { RUNS = 20, WORDS = 8 };
 
-#define PARAMS(folder) \
-  "--params", "examples/" folder "/" folder ".safetensors"
+#define PARAMS(folder) "--params", "examples/" folder "/" folder ".safetensors"
 
 static const struct {
   const char *name;

@@ -10,24 +10,21 @@ static const double SECONDS = 120;
 /* A chain of functions, no result type given, each calling the one before. */
 static void write_functions(FILE *f) {
   fprintf(f, "def @f0(%%x: int32) { add(%%x, 1) }\n");
-  for (int i = 1; i < LENGTH; i++) {
+  for (int i = 1; i < LENGTH; i++)
     fprintf(f, "def @f%d(%%x: int32) { @f%d(add(%%x, %d)) }\n", i, i - 1, i);
-  }
 }
 
 static void write_ocaml_functions(FILE *f) {
   fprintf(f, "let f0 x = x + 1\n");
-  for (int i = 1; i < LENGTH; i++) {
+  for (int i = 1; i < LENGTH; i++)
     fprintf(f, "let f%d x = f%d (x + %d)\n", i, i - 1, i);
-  }
 }
 
 /* One function of lets, each using the one before. */
 static void write_lets(FILE *f) {
   fprintf(f, "def @main(%%v0: int32) {\n");
-  for (int i = 1; i < LENGTH; i++) {
+  for (int i = 1; i < LENGTH; i++)
     fprintf(f, "  let %%v%d = add(%%v%d, %d);\n", i, i - 1, i);
-  }
   fprintf(f, "  %%v%d\n}\n", LENGTH - 1);
 }
 
@@ -35,7 +32,7 @@ typedef struct Front {
   const char *name;
   const char *file;
   void (*write)(FILE *);
-  const char *checker;  /* NULL: ours */
+  const char *checker; /* NULL: ours */
   const char *command;
 } Front;
 

@@ -18,7 +18,7 @@ typedef struct Guest {
   int count;
   rly_value *args[GUEST_ARGS];
   bool failed;
-  _Atomic bool printed;  /* by a call under way; limits.c takes it back */
+  _Atomic bool printed; /* by a call under way; limits.c takes it back */
 } Guest;
 
 /* Loads a file.  False, with the reason on stderr, when it is refused; in any

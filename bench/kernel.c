@@ -18,37 +18,46 @@ typedef enum Unit { GFLOPS, GELEMENTS, MICROSECONDS, MILLISECONDS } Unit;
 typedef struct Figure {
   const char *name;
   OpId op;
-  int64_t shapes[3][RANK];  /* of the operands; the last dim not 0 ends one */
+  int64_t shapes[3][RANK]; /* of the operands; the last dim not 0 ends one */
   Unit unit;
-  double amount;            /* flops or elements a round */
+  double amount; /* flops or elements a round */
   void (*peer)(void *call);
   const char *peer_name;
-  bool packed, transposed;  /* operand 1 is; operand 0 is */
+  bool packed, transposed; /* operand 1 is; operand 0 is */
 } Figure;
 
 static void run_openblas(void *call), run_fma(void *call), run_copy(void *call);
 
 #define FLOPS(m, n, k) (2.0 * (m) * (n) * (k))
-#define SGEMM(n)                                                          \
-  {"kernel.sgemm_" #n, OP_NN_MATMUL, {{n, n}, {n, n}}, GFLOPS,            \
-   FLOPS(n, n, n), run_openblas, "kernel.sgemm_" #n "@openblas", false,   \
-   false}
-#define DENSE(k, n)                                                       \
-  {"kernel.dense_1x" #k "x" #n, OP_NN_DENSE, {{1, k}, {n, k}},            \
-   MICROSECONDS, 1, run_openblas, "kernel.sgemv_" #n "x" #k "@openblas",  \
-   true, false}
-#define MATH(op, function)                                                \
-  {"kernel." #function "_4096", op, {{4096}}, GELEMENTS, 4096, run_fma,   \
-   "kernel." #function "_4096@fma_f32", false, false}
-#define CONV(c, side)                                                     \
-  {"kernel.conv2d_" #c "x" #side "x" #side "_k3", OP_NN_CONV2D,           \
-   {{1, c, side, side}, {c, c, 3, 3}}, GFLOPS,                            \
-   FLOPS(c, (side) * (side), (c) * 9), run_fma,                           \
-   "kernel.conv2d_" #c "x" #side "x" #side "_k3@fma_f32", false, false}
-#define SQUARE(op, name)                                                  \
-  {"kernel." name "_1024x1024", op, {{1024, 1024}, {1024}, {1024}},       \
-   MILLISECONDS, 1, run_copy, "kernel." name "_1024x1024@copy_l3", false, \
-   (op) == OP_COPY}
+#define SGEMM(n)                                                             \
+  {                                                                          \
+    "kernel.sgemm_" #n, OP_NN_MATMUL, {{n, n}, {n, n}}, GFLOPS,              \
+        FLOPS(n, n, n), run_openblas, "kernel.sgemm_" #n "@openblas", false, \
+        false                                                                \
+  }
+#define DENSE(k, n)                                                           \
+  {                                                                           \
+    "kernel.dense_1x" #k "x" #n, OP_NN_DENSE, {{1, k}, {n, k}}, MICROSECONDS, \
+        1, run_openblas, "kernel.sgemv_" #n "x" #k "@openblas", true, false   \
+  }
+#define MATH(op, function)                                               \
+  {                                                                      \
+    "kernel." #function "_4096", op, {{4096}}, GELEMENTS, 4096, run_fma, \
+        "kernel." #function "_4096@fma_f32", false, false                \
+  }
+#define CONV(c, side)                                                       \
+  {                                                                         \
+    "kernel.conv2d_" #c "x" #side "x" #side "_k3", OP_NN_CONV2D,            \
+        {{1, c, side, side}, {c, c, 3, 3}}, GFLOPS,                         \
+        FLOPS(c, (side) * (side), (c)*9), run_fma,                          \
+        "kernel.conv2d_" #c "x" #side "x" #side "_k3@fma_f32", false, false \
+  }
+#define SQUARE(op, name)                                                       \
+  {                                                                            \
+    "kernel." name "_1024x1024", op, {{1024, 1024}, {1024}, {1024}},           \
+        MILLISECONDS, 1, run_copy, "kernel." name "_1024x1024@copy_l3", false, \
+        (op) == OP_COPY                                                        \
+  }
 
 static const Figure figures[] = {
     SGEMM(256),
@@ -69,8 +78,8 @@ static const Figure figures[] = {
 
 static const struct {
   const char *text;
-  double per_second;  /* of the amount, where the figure is a rate */
-  double per_round;   /* of the time, where it is one */
+  double per_second; /* of the amount, where the figure is a rate */
+  double per_round;  /* of the time, where it is one */
 } units[] = {
     [GFLOPS] = {"GFLOP/s", 1e-9, 0},
     [GELEMENTS] = {"Gelem/s", 1e-9, 0},
@@ -89,9 +98,9 @@ static void print(const char *name, const Figure *f, double seconds) {
 typedef struct Call {
   const Figure *figure;
   Heap heap;
-  Arena arena, scratch;  /* the call's own; what a run takes */
+  Arena arena, scratch; /* the call's own; what a run takes */
   Tensor *args[3], views[3];
-  const Tensor *operands[3];  /* the views */
+  const Tensor *operands[3]; /* the views */
   Attrs attrs;
   OpCall op;
   const OpenBlas *blas;
@@ -139,8 +148,12 @@ static bool prepare(Call *c) {
   if (f->packed) ops_pack(c->args[1]);
   attrs_defaults(op, &c->attrs);
   if (f->op == OP_NN_CONV2D) set_padding(&c->attrs);
-  c->op = (OpCall){.op = op, .attrs = &c->attrs, .arg_count = count,
-                   .args = c->operands, .heap = &c->heap, .arena = &c->arena,
+  c->op = (OpCall){.op = op,
+                   .attrs = &c->attrs,
+                   .arg_count = count,
+                   .args = c->operands,
+                   .heap = &c->heap,
+                   .arena = &c->arena,
                    .threads = 1};
   bool ok = op_run(&c->op);
   c->op.arena = &c->scratch;
@@ -176,11 +189,9 @@ static void run_copy(void *data) {
 }
 
 static void print_peer(const Figure *f, double seconds) {
-  if (f->peer == run_fma) {
+  if (f->peer == run_fma)
     bench_print(f->peer_name, machine_fma_flops() / seconds * 1e-9, "GFLOP/s");
-  } else {
-    print(f->peer_name, f, seconds);
-  }
+  else print(f->peer_name, f, seconds);
 }
 
 static bool call_start(Call *c, const Figure *f, Mem *mem,
@@ -220,10 +231,8 @@ static void compare(Call calls[FIGURES]) {
   bench_turns(works, count);
   for (int i = 0; i < count; i++) {
     const Figure *f = ((const Call *)works[i].data)->figure;
-    if (works[i].run == run_ours)
-      print(f->name, f, works[i].best);
-    else
-      print_peer(f, works[i].best);
+    if (works[i].run == run_ours) print(f->name, f, works[i].best);
+    else print_peer(f, works[i].best);
   }
 }
 

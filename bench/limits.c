@@ -10,7 +10,7 @@ enum { TIMES = 100, PROGRAMS = 3 };
 
 typedef struct Stopper {
   Guest *guest;
-  double after, asked;  /* seconds; when it asked */
+  double after, asked; /* seconds; when it asked */
 } Stopper;
 
 static void pause_for(double seconds) {
@@ -39,7 +39,7 @@ static double stop_once(Guest *g, double after) {
   rly_status status =
       rly_session_call(g->session, g->entry, g->count, g->args, &result);
   double ended = bench_now();
-  g->printed = true;  /* it may have failed before */
+  g->printed = true; /* it may have failed before */
   pthread_join(thread, NULL);
   rly_value_free(result);
   rly_session_diagnostics_clear(g->session);

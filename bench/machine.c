@@ -11,9 +11,9 @@
 #include "bench/bench.h"
 
 enum {
-  CHAINS = 12,  /* independent sums: enough to hide an fma's latency */
+  CHAINS = 12, /* independent sums: enough to hide an fma's latency */
   ROUNDS = 2000000,
-  L2_BYTES = 256 << 10,  /* of each of two buffers */
+  L2_BYTES = 256 << 10, /* of each of two buffers */
   L3_BYTES = 4 << 20,
   TRIES = 25,
 };
@@ -22,7 +22,7 @@ enum {
 static volatile float sink;
 
 typedef struct Kernels {
-  int width;  /* floats in a vector */
+  int width; /* floats in a vector */
   void (*fma)(long rounds);
   void (*read)(const float *data, size_t count);
 } Kernels;
@@ -30,26 +30,24 @@ typedef struct Kernels {
 /* FMA(a, x, y) is a * x + y on vectors V.  The factor below 1 keeps the sums
  * finite and different starts keep them apart.  Reading takes CHAINS vectors
  * at a time and leaves out the rest. */
-#define KERNELS(ISA, TARGET, V, FMA)                                         \
-  TARGET static void fma_##ISA(long rounds) {                                \
-    V sum[CHAINS], x = (V){0} + 0.5f, y = (V){0} + 1.5f;                     \
-    for (int i = 0; i < CHAINS; i++) sum[i] = (V){0} + (float)i;             \
-    for (; rounds > 0; rounds--) {                                           \
-      for (int i = 0; i < CHAINS; i++) sum[i] = FMA(sum[i], x, y);           \
-    }                                                                        \
-    for (int i = 0; i < CHAINS; i++) sink += sum[i][0];                      \
-  }                                                                          \
-  TARGET static void read_##ISA(const float *data, size_t count) {           \
-    const V *p = (const V *)data;                                            \
-    const V *end = p + count * sizeof *data / sizeof(V);                     \
-    V sum[CHAINS] = {{0}};                                                   \
-    for (; end - p >= CHAINS; p += CHAINS) {                                 \
-      for (int i = 0; i < CHAINS; i++) sum[i] += p[i];                       \
-    }                                                                        \
-    for (int i = 0; i < CHAINS; i++) sink += sum[i][0];                      \
-  }                                                                          \
-  static const Kernels kernels_##ISA = {sizeof(V) / sizeof(float),           \
-                                        fma_##ISA, read_##ISA};
+#define KERNELS(ISA, TARGET, V, FMA)                                          \
+  TARGET static void fma_##ISA(long rounds) {                                 \
+    V sum[CHAINS], x = (V){0} + 0.5f, y = (V){0} + 1.5f;                      \
+    for (int i = 0; i < CHAINS; i++) sum[i] = (V){0} + (float)i;              \
+    for (; rounds > 0; rounds--)                                              \
+      for (int i = 0; i < CHAINS; i++) sum[i] = FMA(sum[i], x, y);            \
+    for (int i = 0; i < CHAINS; i++) sink += sum[i][0];                       \
+  }                                                                           \
+  TARGET static void read_##ISA(const float *data, size_t count) {            \
+    const V *p = (const V *)data;                                             \
+    const V *end = p + count * sizeof *data / sizeof(V);                      \
+    V sum[CHAINS] = {{0}};                                                    \
+    for (; end - p >= CHAINS; p += CHAINS)                                    \
+      for (int i = 0; i < CHAINS; i++) sum[i] += p[i];                        \
+    for (int i = 0; i < CHAINS; i++) sink += sum[i][0];                       \
+  }                                                                           \
+  static const Kernels kernels_##ISA = {sizeof(V) / sizeof(float), fma_##ISA, \
+                                        read_##ISA};
 
 typedef float Float4 __attribute__((vector_size(16)));
 #define MULTIPLY_ADD(a, x, y) ((a) * (x) + (y))
@@ -65,9 +63,8 @@ KERNELS(avx512, AVX512, __m512, _mm512_fmadd_ps)
 static const Kernels *best_kernels(void) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return &kernels_avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return &kernels_avx2;
-  }
 #endif
   return &kernels_generic;
 }
@@ -122,9 +119,8 @@ static double read_rate(const Kernels *k, const float *data, size_t bytes) {
   int passes = (int)(PASSED_BYTES / bytes);
   for (int i = 0; i < TRIES; i++) {
     double start = bench_now();
-    for (int pass = 0; pass < passes; pass++) {
+    for (int pass = 0; pass < passes; pass++)
       k->read(data, bytes / sizeof *data);
-    }
     double now = rate((double)bytes * passes, start);
     if (now > best) best = now;
   }

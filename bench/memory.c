@@ -48,8 +48,8 @@ static bool recursion(const char *name, const char *entry) {
 
 static bool layer(void) {
   static const int64_t shapes[][GUEST_RANK] = {
-      {10000, 1, 40}, {1, 64}, {1, 64}, {256, 40}, {256, 64}, {256}, {256},
-      {2, 1, 40}};
+      {10000, 1, 40}, {1, 64}, {1, 64}, {256, 40},
+      {256, 64},      {256},   {256},   {2, 1, 40}};
   Guest g;
   bool ok = guest_start(&g, "bench/memory.rly", "layer");
   if (ok) {

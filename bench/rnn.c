@@ -11,22 +11,26 @@ enum { ARGS = 8, STEPS = 100 };
 
 typedef struct Figure {
   const char *name, *file, *entry;
-  int32_t number;             /* the first argument; -1: there is none */
+  int32_t number; /* the first argument; -1: there is none */
   int64_t shapes[ARGS][GUEST_RANK];
-  int parts;                  /* tokens or nodes of a call */
+  int parts; /* tokens or nodes of a call */
   const char *peer;
-  int m, n;                   /* of the peer's weights */
+  int m, n; /* of the peer's weights */
 } Figure;
 
-#define LSTM_LOOP(I, H, file_name)                                        \
-  {"rnn.lstm_loop_" #I "_" #H "_step", file_name, "main", STEPS,          \
-   {{STEPS, 1, I}, {1, H}, {1, H}, {4 * H, I}, {4 * H, H}, {4 * H}},      \
-   STEPS, "rnn.lstm_loop_" #I "_" #H "_step@openblas_sgemv", 4 * H, H}
-#define LSTM_LAYER(I, H, entry)                                           \
-  {"rnn.lstm_layer_" #I "_" #H "_T100", "bench/lstm_layer.rly", entry,    \
-   -1, {{STEPS, 1, I}, {1, H}, {1, H}, {4 * H, I}, {4 * H, H}, {4 * H},   \
-        {4 * H}},                                                         \
-   STEPS, "rnn.lstm_layer_" #I "_" #H "_T100@openblas_sgemv", 4 * H, H}
+#define LSTM_LOOP(I, H, file_name)                                         \
+  {                                                                        \
+    "rnn.lstm_loop_" #I "_" #H "_step", file_name, "main", STEPS,          \
+        {{STEPS, 1, I}, {1, H}, {1, H}, {4 * H, I}, {4 * H, H}, {4 * H}},  \
+        STEPS, "rnn.lstm_loop_" #I "_" #H "_step@openblas_sgemv", 4 * H, H \
+  }
+#define LSTM_LAYER(I, H, entry)                                             \
+  {                                                                         \
+    "rnn.lstm_layer_" #I "_" #H "_T100", "bench/lstm_layer.rly", entry, -1, \
+        {{STEPS, 1, I}, {1, H},  {1, H}, {4 * H, I},                        \
+         {4 * H, H},    {4 * H}, {4 * H}},                                  \
+        STEPS, "rnn.lstm_layer_" #I "_" #H "_T100@openblas_sgemv", 4 * H, H \
+  }
 
 /* The tree of depth 5 has 63 nodes. */
 static const Figure figures[] = {
@@ -34,9 +38,15 @@ static const Figure figures[] = {
     LSTM_LAYER(300, 512, "large"),
     LSTM_LOOP(40, 64, "bench/lstm_loop_small.rly"),
     LSTM_LAYER(40, 64, "small"),
-    {"rnn.treelstm_300_150", "bench/treelstm.rly", "main", 5,
+    {"rnn.treelstm_300_150",
+     "bench/treelstm.rly",
+     "main",
+     5,
      {{1, 300}, {450, 300}, {450, 150}, {450}, {150, 300}, {150, 150}, {150}},
-     63, "rnn.treelstm_300_150@openblas_sgemv", 2048, 512},
+     63,
+     "rnn.treelstm_300_150@openblas_sgemv",
+     2048,
+     512},
 };
 
 /* --- The peer ------------------------------------------------------------ */
@@ -54,8 +64,12 @@ static float *numbers(int n) {
 }
 
 static bool product_start(Product *p, const OpenBlas *blas, int m, int n) {
-  *p = (Product){.blas = blas, .m = m, .n = n, .weights = numbers(m * n),
-                 .x = numbers(n), .y = numbers(m)};
+  *p = (Product){.blas = blas,
+                 .m = m,
+                 .n = n,
+                 .weights = numbers(m * n),
+                 .x = numbers(n),
+                 .y = numbers(m)};
   return p->weights && p->x && p->y;
 }
 
@@ -75,9 +89,8 @@ static void run_product(void *data) {
 
 static void pass_args(Guest *g, const Figure *f) {
   if (f->number >= 0) guest_int(g, f->number);
-  for (int i = 0; i < ARGS && f->shapes[i][0]; i++) {
+  for (int i = 0; i < ARGS && f->shapes[i][0]; i++)
     guest_tensor(g, f->shapes[i]);
-  }
 }
 
 typedef struct Comparison {

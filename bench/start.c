@@ -9,7 +9,7 @@ enum { RUNS = 300 };
 typedef struct Contender {
   const char *name;
   const char *argv[4];
-  double best;  /* seconds so far; negative once it has failed */
+  double best; /* seconds so far; negative once it has failed */
 } Contender;
 
 static void run_once(Contender *c) {
@@ -30,9 +30,8 @@ void bench_start(Bench *b) {
       {"start.eval@lua", {"lua5.4", "-e", "print(1 + 1)"}, 1e9},
   };
   for (int run = 0; run < RUNS; run++) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
       if (contenders[i].best > 0) run_once(&contenders[i]);
-    }
   }
   for (int i = 0; i < 2; i++) {
     const Contender *c = &contenders[i];

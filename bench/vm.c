@@ -8,7 +8,7 @@ static const int64_t FOUR[GUEST_RANK] = {4};
 
 static const struct {
   const char *name, *entry;
-  int tensors;  /* of four elements */
+  int tensors; /* of four elements */
 } figures[] = {
     {"vm.scalar_call", "calls", 0},
     {"vm.small_add_4", "adds", 2},

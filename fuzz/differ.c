@@ -26,7 +26,7 @@
 static const uint64_t MAX_STEPS = 300000;
 /* Seconds are the processor's, so that a busy machine changes nothing. */
 enum { SECONDS = 20, TRIALS = 4000, CRASHED = DUEL_TOO_LONG + 1 };
-enum { BATCH = 32 };  /* generated programs a process */
+enum { BATCH = 32 }; /* generated programs a process */
 /* Now and then the least value of a type is written out as megabytes, since
  * each constructor holds two of the one before: such a program is left. */
 enum { TEXT_MAX = 1 << 20 };
@@ -46,28 +46,27 @@ static void tell(const Duel *d) {
 }
 
 /* What the child does: never returns. */
-static void child_run(Mem *mem, const char *path, const char *text,
-                      size_t len, bool show) {
+static void child_run(Mem *mem, const char *path, const char *text, size_t len,
+                      bool show) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
   Duel d;
   duel_init(&d, mem, MAX_STEPS);
   duel_run(&d, path, text, len);
   if (show) tell(&d);
   duel_done(&d);
-  exit((int)d.outcome);  /* through the leak checker, where there is one */
+  exit((int)d.outcome); /* through the leak checker, where there is one */
 }
 
 /* A DuelOutcome, or CRASHED. */
-static int outcome_of(Mem *mem, const char *path, const char *text,
-                      size_t len, bool show) {
+static int outcome_of(Mem *mem, const char *path, const char *text, size_t len,
+                      bool show) {
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) child_run(mem, path, text, len, show);
   int status;
   if (child < 0 || waitpid(child, &status, 0) != child) return CRASHED;
-  if (show && WIFSIGNALED(status)) {
+  if (show && WIFSIGNALED(status))
     printf("stopped by %s\n", strsignal(WTERMSIG(status)));
-  }
   bool ended = WIFEXITED(status) && WEXITSTATUS(status) < CRASHED;
   return ended ? WEXITSTATUS(status) : CRASHED;
 }
@@ -84,8 +83,8 @@ static int hunt_outcome(Hunt *h, const GenProgram *p, bool show) {
   VEC_CLEAR(&h->text);
   gen_program_text(p, &h->text);
   if (h->text.len > TEXT_MAX) return DUEL_TOO_LONG;
-  return outcome_of(h->mem, "program.rly", strbuf_text(&h->text),
-                    h->text.len, show);
+  return outcome_of(h->mem, "program.rly", strbuf_text(&h->text), h->text.len,
+                    show);
 }
 
 static bool still_differs(void *data, const GenProgram *p) {
@@ -132,9 +131,8 @@ static int generated_outcome(Mem *mem, uint64_t seed, int size) {
   Duel d;
   duel_init(&d, mem, MAX_STEPS);
   d.outcome = DUEL_TOO_LONG;
-  if (text.len <= TEXT_MAX) {
+  if (text.len <= TEXT_MAX)
     duel_run(&d, "program.rly", strbuf_text(&text), text.len);
-  }
   int outcome = (int)d.outcome;
   duel_done(&d);
   strbuf_done(&text);
@@ -144,13 +142,11 @@ static int generated_outcome(Mem *mem, uint64_t seed, int size) {
 }
 
 /* What a child does with `n` seeds from `seed` on: never returns. */
-static void batch_run(Mem *mem, uint64_t seed, int n, int size,
-                      int *outcomes) {
+static void batch_run(Mem *mem, uint64_t seed, int n, int size, int *outcomes) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     outcomes[i] = generated_outcome(mem, seed + (uint64_t)i, size);
-  }
-  exit(0);  /* through the leak checker, where there is one */
+  exit(0); /* through the leak checker, where there is one */
 }
 
 /* Did the batch end, and without a difference?  Counts its outcomes then. */
@@ -162,9 +158,8 @@ static bool batch_agrees(Mem *mem, uint64_t seed, int n, int size,
   int status;
   if (child < 0 || waitpid(child, &status, 0) != child) return false;
   if (!WIFEXITED(status) || WEXITSTATUS(status)) return false;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     if (outcomes[i] == DUEL_DIFFERENT) return false;
-  }
   for (int i = 0; i < n; i++) counts[outcomes[i]]++;
   return true;
 }
@@ -173,9 +168,8 @@ static uint64_t hunt_batch(Mem *mem, uint64_t seed, int n, int size,
                            int *outcomes, uint64_t *counts) {
   if (batch_agrees(mem, seed, n, size, outcomes, counts)) return 0;
   uint64_t found = 0;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     found += hunt_one(mem, seed + (uint64_t)i, size, counts);
-  }
   return found;
 }
 
@@ -190,14 +184,14 @@ static int hunt(Mem *mem, const Options *o) {
                         o->size, outcomes, counts);
   }
   munmap(outcomes, BATCH * sizeof *outcomes);
-  printf("%llu programs: %llu agree, %llu differ, %llu crash, "
-         "%llu refused, %llu too long\n",
-         (unsigned long long)o->count,
-         (unsigned long long)counts[DUEL_SAME],
-         (unsigned long long)counts[DUEL_DIFFERENT],
-         (unsigned long long)counts[CRASHED],
-         (unsigned long long)counts[DUEL_REFUSED],
-         (unsigned long long)counts[DUEL_TOO_LONG]);
+  printf(
+      "%llu programs: %llu agree, %llu differ, %llu crash, "
+      "%llu refused, %llu too long\n",
+      (unsigned long long)o->count, (unsigned long long)counts[DUEL_SAME],
+      (unsigned long long)counts[DUEL_DIFFERENT],
+      (unsigned long long)counts[CRASHED],
+      (unsigned long long)counts[DUEL_REFUSED],
+      (unsigned long long)counts[DUEL_TOO_LONG]);
   return found > 0;
 }
 
@@ -258,8 +252,10 @@ int main(int argc, char **argv) {
   Mem mem;
   int first = read_options(argc, argv, &o);
   if (first < 0 || !mem_init(&mem, SIZE_MAX)) {
-    fputs("usage: differ [--seed S] [--count N] [--size K] [--print] "
-          "[--conformance DIR] [FILE...]\n", stderr);
+    fputs(
+        "usage: differ [--seed S] [--count N] [--size K] [--print] "
+        "[--conformance DIR] [FILE...]\n",
+        stderr);
     return 2;
   }
   int failed = 0;

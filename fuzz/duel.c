@@ -28,8 +28,7 @@ static void write_to(void *data, const char *text, size_t len) {
   strbuf_add_len(data, text, len);
 }
 
-static void add_error(StrBuf *out, rly_context *cx, DiagCode code,
-                      Span span) {
+static void add_error(StrBuf *out, rly_context *cx, DiagCode code, Span span) {
   Place at = sources_place(&cx->sources, span);
   strbuf_addf(out, "%s at %s:%u\n", diag_code_text(code),
               at.file ? at.file->path : "nowhere", at.line);
@@ -49,9 +48,7 @@ static bool step_to_end(Duel *d, rly_context *cx, StepMachine *m) {
     add_error(&d->step, cx, fault->code, fault->span);
     d->failed = true;
   }
-  if (outcome == STEP_RULE || outcome == STEP_LIMIT) {
-    d->outcome = DUEL_TOO_LONG;
-  }
+  if (outcome == STEP_RULE || outcome == STEP_LIMIT) d->outcome = DUEL_TOO_LONG;
   return outcome == STEP_VALUE;
 }
 
@@ -77,7 +74,9 @@ static const Global *main_of(const rly_program *p) {
 }
 
 static void run_step(Duel *d, rly_program *p) {
-  StepHost host = {.write = write_to, .data = &d->step, .width = 80,
+  StepHost host = {.write = write_to,
+                   .data = &d->step,
+                   .width = 80,
                    .max_memory = STEP_MEMORY};
   StepMachine *m = step_new(p->ir, host);
   if (!m) {
@@ -151,15 +150,12 @@ void duel_run(Duel *d, const char *path, const char *text, size_t len) {
   VEC_CLEAR(&d->step);
   d->failed = false;
   d->outcome = DUEL_REFUSED;
-  rly_options options = {.timeout = VM_SECONDS, .threads = 1,
-                         .verify = true};
+  rly_options options = {.timeout = VM_SECONDS, .threads = 1, .verify = true};
   rly_context *cx = rly_context_new(&options);
   rly_program *p = rly_program_new(cx);
-  if (p && rly_program_add_text(p, path, text, len, 0) == RLY_OK) {
+  if (p && rly_program_add_text(p, path, text, len, 0) == RLY_OK)
     run_both(d, p);
-  } else if (cx) {
-    refused(d, cx);
-  }
+  else if (cx) refused(d, cx);
   rly_program_free(p);
   rly_context_free(cx);
 }

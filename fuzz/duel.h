@@ -12,16 +12,16 @@
 typedef enum DuelOutcome {
   DUEL_SAME,
   DUEL_DIFFERENT,
-  DUEL_REFUSED,   /* the checker did not take it: `vm` says why */
-  DUEL_TOO_LONG,  /* the machine reached the limit of steps or memory */
+  DUEL_REFUSED,  /* the checker did not take it: `vm` says why */
+  DUEL_TOO_LONG, /* the machine reached the limit of steps or memory */
 } DuelOutcome;
 
 typedef struct Duel {
   uint64_t max_steps;
   DuelOutcome outcome;
   uint64_t steps;
-  StrBuf vm, step;  /* transcripts */
-  bool failed;      /* did it end in a run-time error? */
+  StrBuf vm, step; /* transcripts */
+  bool failed;     /* did it end in a run-time error? */
 } Duel;
 
 void duel_init(Duel *d, Mem *mem, uint64_t max_steps);

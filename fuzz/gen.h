@@ -12,12 +12,12 @@
 
 /* What may be named: a variable or a global function. */
 typedef struct GenVar {
-  const char *text;      /* %x3, @f1 */
-  const GenType *type;   /* over `params` G_VARs */
+  const char *text;    /* %x3, @f1 */
+  const GenType *type; /* over `params` G_VARs */
   int params;
-  const char *fuel;      /* its first argument is fuel: what to pass; NULL: it
-                            takes none */
-  bool once;             /* a call of it spends g->calls */
+  const char *fuel; /* its first argument is fuel: what to pass; NULL: it
+                       takes none */
+  bool once;        /* a call of it spends g->calls */
 } GenVar;
 
 enum { GEN_PARAMS = 3, GEN_PALETTE = 6 };
@@ -27,18 +27,18 @@ typedef struct Gen {
   Mem *mem;
   uint64_t random;
   GenProgram *out;
-  VEC(GenVar) vars;      /* in scope, the innermost last */
+  VEC(GenVar) vars; /* in scope, the innermost last */
   VEC(GenAdt *) adts;
-  int budget;            /* nodes that may still be made */
-  int depth;             /* of nesting */
-  int forced;            /* bindings that the body under way still gets */
-  int calls;             /* of functions with fuel that this body may make */
+  int budget; /* nodes that may still be made */
+  int depth;  /* of nesting */
+  int forced; /* bindings that the body under way still gets */
+  int calls;  /* of functions with fuel that this body may make */
   int next_name;
   /* Types that the program prefers, so that what is bound is used, too. */
   const GenType *palette[GEN_PALETTE];
   int palette_count;
   const GenType *rigid[GEN_PARAMS];
-  int rigid_count;       /* type parameters in scope */
+  int rigid_count; /* type parameters in scope */
 } Gen;
 
 /* --- Chance ------------------------------------------------------------- */
@@ -98,7 +98,7 @@ const GenType *gen_field(Gen *g, const GenCtor *c, int i, const GenType *adt);
 /* --- Expressions -------------------------------------------------------- */
 
 GenNode *gen_expr(Gen *g, const GenType *t);
-GenNode *gen_leaf(Gen *g, const GenType *t);  /* a variable, or plain */
+GenNode *gen_leaf(Gen *g, const GenType *t); /* a variable, or plain */
 GenNode *gen_tensor(Gen *g, const GenType *t);
 GenNode *gen_literal(Gen *g, const GenType *t);
 /* Bindings, then an expression: what stands between braces. */

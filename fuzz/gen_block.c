@@ -42,9 +42,9 @@ static GenNode *make_let(Gen *g, const GenType *t) {
   const char *name = variable_name(g);
   const char *declared = gen_chance(g, 40) ? gen_type_name(g, type) : NULL;
   GenNode *rest = rest_with(g, t, (GenVar){.text = name, .type = type});
-  return gen_node(g, t, gen_textf(g, "let %s%s%s = $;\n$", name,
-                                  declared ? ": " : "",
-                                  declared ? declared : ""),
+  return gen_node(g, t,
+                  gen_textf(g, "let %s%s%s = $;\n$", name, declared ? ": " : "",
+                            declared ? declared : ""),
                   2, value, rest);
 }
 
@@ -73,7 +73,10 @@ static GenNode *make_delayed(Gen *g, const GenType *t) {
 
 /* Functions that the checker generalises. */
 static GenNode *make_general(Gen *g, const GenType *t) {
-  static const struct { const char *text; int params, args; } all[] = {
+  static const struct {
+    const char *text;
+    int params, args;
+  } all[] = {
       {"fn (%p) { %p }", 1, 1},
       {"fn [A](%p: A) -> A { %p }", 1, 1},
       {"fn (%p, %q) { %q }", 2, 2},
@@ -89,13 +92,11 @@ static GenNode *make_general(Gen *g, const GenType *t) {
                    .index = i < all[which].params ? i : all[which].params - 1};
     args[i] = v;
   }
-  const GenType *fn =
-      gen_compound(g->arena, G_FN, all[which].args + 1, args);
-  GenNode *rest =
-      rest_with(g, t, (GenVar){.text = name, .type = fn,
-                               .params = all[which].params});
-  return gen_node(g, t, gen_textf(g, "let %s = %s;\n$", name,
-                                  all[which].text), 1, rest);
+  const GenType *fn = gen_compound(g->arena, G_FN, all[which].args + 1, args);
+  GenNode *rest = rest_with(
+      g, t, (GenVar){.text = name, .type = fn, .params = all[which].params});
+  return gen_node(g, t, gen_textf(g, "let %s = %s;\n$", name, all[which].text),
+                  1, rest);
 }
 
 /* --- Functions that recur ----------------------------------------------- */
@@ -107,16 +108,17 @@ typedef struct Member {
 } Member;
 
 static Member random_member(Gen *g) {
-  const GenType *args[] = {gen_scalar(g->arena, "int32"),
-                           gen_random_type(g, 1), gen_random_type(g, 2)};
+  const GenType *args[] = {gen_scalar(g->arena, "int32"), gen_random_type(g, 1),
+                           gen_random_type(g, 2)};
   return (Member){gen_name(g, "%x"), gen_compound(g->arena, G_FN, 3, args)};
 }
 
-static void bind_members(Gen *g, const Member *m, int count,
-                         const char *fuel) {
+static void bind_members(Gen *g, const Member *m, int count, const char *fuel) {
   for (int i = 0; i < count; i++) {
-    gen_bind(g, (GenVar){.text = m[i].name, .type = m[i].type, .fuel = fuel,
-                         .once = true});
+    gen_bind(
+        g,
+        (GenVar){
+            .text = m[i].name, .type = m[i].type, .fuel = fuel, .once = true});
   }
 }
 
@@ -141,8 +143,8 @@ static GenNode *member_fn(Gen *g, const Member *m, int count, int i) {
   g->budget += kept;
   gen_unbind(g, mark);
   const char *text = gen_textf(
-      g, "fn (%s: int32, %s: %s) -> %s {\nif (%s <= 0) { $ } else {\n$ } }",
-      n, a, gen_type_name(g, param), gen_type_name(g, result), n);
+      g, "fn (%s: int32, %s: %s) -> %s {\nif (%s <= 0) { $ } else {\n$ } }", n,
+      a, gen_type_name(g, param), gen_type_name(g, result), n);
   return gen_node(g, m[i].type, text, 2, base, more);
 }
 
@@ -213,8 +215,7 @@ GenNode *gen_body(Gen *g, const GenType *t) {
   g->forced -= !nests;
   g->budget--;
   g->depth += nests;
-  GenNode *n =
-      gen_pick(g, t, bindings, sizeof bindings / sizeof *bindings);
+  GenNode *n = gen_pick(g, t, bindings, sizeof bindings / sizeof *bindings);
   g->depth -= nests;
   return n ? n : gen_expr(g, t);
 }
@@ -231,8 +232,8 @@ GenNode *gen_long_body(Gen *g, const GenType *t) {
 static void add_pattern(Gen *g, StrBuf *out, const GenType *t, int depth,
                         bool refutable);
 
-static void add_fields(Gen *g, StrBuf *out, const GenType *t,
-                       const GenCtor *c, int depth, bool refutable) {
+static void add_fields(Gen *g, StrBuf *out, const GenType *t, const GenCtor *c,
+                       int depth, bool refutable) {
   int count = c ? c->count : t->count;
   for (int i = 0; i < count; i++) {
     if (i) strbuf_add(out, ", ");
@@ -280,11 +281,8 @@ typedef struct Arms {
 static void add_arm(Arms *a, const GenCtor *c, bool refutable) {
   Gen *g = a->g;
   size_t mark = gen_mark(g);
-  if (c) {
-    add_ctor_pattern(g, &a->text, a->scrutinee, c, 1, refutable);
-  } else {
-    add_pattern(g, &a->text, a->scrutinee, 3, refutable);
-  }
+  if (c) add_ctor_pattern(g, &a->text, a->scrutinee, c, 1, refutable);
+  else add_pattern(g, &a->text, a->scrutinee, 3, refutable);
   strbuf_add(&a->text, " => {\n$ },\n");
   gen_add(&a->children, gen_body(g, a->result));
   gen_unbind(g, mark);
@@ -308,9 +306,9 @@ static const GenType *scrutinee_type(Gen *g) {
   const GenType *found = NULL;
   for (size_t i = 0; i < g->vars.len; i++) {
     const GenVar *v = &g->vars.data[i];
-    bool suits = v->params == 0 &&
-                 (v->type->kind == G_ADT ||
-                  (v->type->kind == G_TUPLE && v->type->count > 1));
+    bool suits =
+        v->params == 0 && (v->type->kind == G_ADT ||
+                           (v->type->kind == G_TUPLE && v->type->count > 1));
     if (suits && gen_chance(g, 40)) found = v->type;
   }
   if (found) return found;

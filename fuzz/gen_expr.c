@@ -17,8 +17,7 @@ uint64_t gen_next(Gen *g) {
   return z ^ (z >> 31);
 }
 
-GenNode *gen_pick(Gen *g, const GenType *t, const GenRow *rows,
-                  size_t count) {
+GenNode *gen_pick(Gen *g, const GenType *t, const GenRow *rows, size_t count) {
   int total = 0;
   for (size_t i = 0; i < count; i++) total += rows[i].weight;
   GenNode *made = NULL;
@@ -81,9 +80,8 @@ void gen_bind(Gen *g, GenVar v) { VEC_PUSH(&g->vars, v); }
 void gen_unbind(Gen *g, size_t mark) { g->vars.len = mark; }
 
 static bool is_hidden(const Gen *g, size_t i) {
-  for (size_t k = i + 1; k < g->vars.len; k++) {
+  for (size_t k = i + 1; k < g->vars.len; k++)
     if (!strcmp(g->vars.data[k].text, g->vars.data[i].text)) return true;
-  }
   return false;
 }
 
@@ -131,9 +129,8 @@ GenNode *gen_call(Gen *g, const GenType *t) {
   GenVar v = *chosen;
   const GenType *to[GEN_PARAMS] = {NULL}, *fn = v.type;
   gen_unify(fn->args[fn->count - 1], t, to);
-  for (int i = 0; i < v.params; i++) {
+  for (int i = 0; i < v.params; i++)
     if (!to[i]) to[i] = gen_random_type(g, 1);
-  }
   g->calls -= v.once;
   GenList args = {0};
   char *text = gen_textf(g, "%s(%s", v.text, v.fuel ? v.fuel : "");
@@ -167,8 +164,9 @@ GenNode *gen_fn(Gen *g, const GenType *t) {
   GenNode *body = gen_body(g, result);
   gen_unbind(g, mark);
   const char *type = gen_chance(g, 50) ? gen_type_name(g, result) : NULL;
-  return gen_node(g, t, gen_textf(g, "fn (%s)%s%s {\n$ }", params,
-                                  type ? " -> " : "", type ? type : ""),
+  return gen_node(g, t,
+                  gen_textf(g, "fn (%s)%s%s {\n$ }", params, type ? " -> " : "",
+                            type ? type : ""),
                   1, body);
 }
 
@@ -189,16 +187,14 @@ GenNode *gen_if(Gen *g, const GenType *t) {
 }
 
 static GenNode *make_block(Gen *g, const GenType *t) {
-  return gen_node(g, t, gen_chance(g, 50) ? "{ $ }" : "($)", 1,
-                  gen_body(g, t));
+  return gen_node(g, t, gen_chance(g, 50) ? "{ $ }" : "($)", 1, gen_body(g, t));
 }
 
 static GenNode *make_projection(Gen *g, const GenType *t) {
   const GenType *fields[3];
   int count = 2 + gen_below(g, 2), at = gen_below(g, count);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     fields[i] = i == at ? t : gen_random_type(g, 1);
-  }
   GenNode *tuple = gen_expr(g, gen_compound(g->arena, G_TUPLE, count, fields));
   return gen_node(g, t, gen_textf(g, "($).%d", at), 1, tuple);
 }
@@ -217,8 +213,8 @@ static GenNode *make_fail(Gen *g, const GenType *t) {
 /* --- What is a type's own ----------------------------------------------- */
 
 static GenNode *make_tuple(Gen *g, const GenType *t) {
-  static const char *const texts[] = {"()", "($,)", "($, $)", "($, $, $)",
-                                      "($, $, $, $)", "($, $, $, $, $)"};
+  static const char *const texts[] = {
+      "()", "($,)", "($, $)", "($, $, $)", "($, $, $, $)", "($, $, $, $, $)"};
   GenList fields = {0};
   for (int i = 0; i < t->count; i++) gen_add(&fields, gen_expr(g, t->args[i]));
   return gen_node_of(g, t, texts[t->count], &fields);
@@ -230,9 +226,8 @@ static GenNode *make_data(Gen *g, const GenType *t) {
   if (gen_chance(g, 50)) which = t->adt->count - 1;
   const GenCtor *c = &t->adt->ctors[which];
   GenList fields = {0};
-  for (int i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++)
     gen_add(&fields, gen_expr(g, gen_field(g, c, i, t)));
-  }
   return gen_node_of(g, t, gen_ctor_text(g->arena, t, c), &fields);
 }
 
@@ -243,9 +238,8 @@ static GenNode *make_ctor_value(Gen *g, const GenType *t) {
   for (int i = 0; i < result->adt->count; i++) {
     const GenCtor *c = &result->adt->ctors[i];
     bool fits = c->count > 0 && c->count == t->count - 1;
-    for (int k = 0; fits && k < c->count; k++) {
+    for (int k = 0; fits && k < c->count; k++)
       fits = gen_same(gen_field(g, c, k, result), t->args[k]);
-    }
     if (fits) return gen_node(g, t, c->name, 0);
   }
   return NULL;
@@ -268,10 +262,9 @@ static GenNode *make_own(Gen *g, const GenType *t) {
 /* --- All ---------------------------------------------------------------- */
 
 static const GenRow rows[] = {
-    {30, make_variable}, {34, make_own},   {7, gen_if},
-    {7, make_block},     {6, gen_match},   {12, gen_call},
-    {3, make_projection}, {3, make_read},  {3, make_applied},
-    {2, make_fail},
+    {30, make_variable}, {34, make_own}, {7, gen_if},          {7, make_block},
+    {6, gen_match},      {12, gen_call}, {3, make_projection}, {3, make_read},
+    {3, make_applied},   {2, make_fail},
 };
 
 /* A constructor's value of leaves; recursive ones come to an end by chance. */
@@ -279,9 +272,8 @@ static GenNode *leaf_data(Gen *g, const GenType *t) {
   const GenCtor *c = &t->adt->ctors[gen_below(g, t->adt->count)];
   GenList fields = {0};
   g->depth++;
-  for (int i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++)
     gen_add(&fields, gen_leaf(g, gen_field(g, c, i, t)));
-  }
   g->depth--;
   return gen_node_of(g, t, gen_ctor_text(g->arena, t, c), &fields);
 }

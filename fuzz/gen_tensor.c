@@ -13,21 +13,19 @@ static bool is(const GenType *t, const char *dtype) {
 }
 
 static bool is_static(const GenType *t) {
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     if (t->dims[i] == GEN_ANY) return false;
-  }
   return true;
 }
 
 /* --- Literals ----------------------------------------------------------- */
 
 static const char *literal(Gen *g, const char *dtype) {
-  static const char *const ints[] = {
-      "0", "1", "2", "3", "-1", "-2", "5", "7", "100", "2147483647",
-      "-2147483648"};
-  static const char *const floats[] = {"0f",  "1f",    "-2f",  "0.5f",
-                                       "3f",  "-0f",   "1e30f", "nanf",
-                                       "inff", "-1.5f"};
+  static const char *const ints[] = {"0",   "1",          "2",          "3",
+                                     "-1",  "-2",         "5",          "7",
+                                     "100", "2147483647", "-2147483648"};
+  static const char *const floats[] = {"0f",  "1f",    "-2f",  "0.5f", "3f",
+                                       "-0f", "1e30f", "nanf", "inff", "-1.5f"};
   static const char *const bools[] = {"True", "False"};
   if (!strcmp(dtype, "bool")) return bools[gen_below(g, 2)];
   if (!strcmp(dtype, "float32")) return floats[gen_below(g, 10)];
@@ -39,8 +37,8 @@ static const char *literal(Gen *g, const char *dtype) {
 static char *bracket(Gen *g, const GenType *t, int axis) {
   char *text = gen_textf(g, "[");
   for (int i = 0; i < t->dims[axis]; i++) {
-    const char *item = axis + 1 < t->rank ? bracket(g, t, axis + 1)
-                                          : literal(g, t->name);
+    const char *item =
+        axis + 1 < t->rank ? bracket(g, t, axis + 1) : literal(g, t->name);
     text = gen_textf(g, "%s%s%s", text, i ? ", " : "", item);
   }
   return gen_textf(g, "%s]", text);
@@ -169,10 +167,12 @@ static GenNode *make_reshape(Gen *g, const GenType *t) {
   flat = count;
   const GenType *from = gen_tensor_of(g->arena, t->name, 1, &flat);
   bool dynamic = gen_chance(g, 25);
-  return gen_node(g, t, gen_textf(g, dynamic ? "dyn.reshape($, [%s])"
-                                             : "reshape($, newshape=[%s])",
-                                  shape),
-                  1, gen_expr(g, from));
+  return gen_node(
+      g, t,
+      gen_textf(g,
+                dynamic ? "dyn.reshape($, [%s])" : "reshape($, newshape=[%s])",
+                shape),
+      1, gen_expr(g, from));
 }
 
 static GenNode *make_transpose(Gen *g, const GenType *t) {
@@ -204,20 +204,19 @@ static GenNode *make_split(Gen *g, const GenType *t) {
   if (t->rank == 0 || t->dims[0] == GEN_ANY) return NULL;
   int parts = 1 + gen_below(g, 3);
   GenNode *from = gen_expr(g, with_length(g, t, t->dims[0] * parts));
-  return gen_node(
-      g, t, gen_textf(g, "split($, indices_or_sections=%d, axis=0).%d", parts,
-                      gen_below(g, parts)),
-      1, from);
+  return gen_node(g, t,
+                  gen_textf(g, "split($, indices_or_sections=%d, axis=0).%d",
+                            parts, gen_below(g, parts)),
+                  1, from);
 }
 
 static GenNode *make_slice(Gen *g, const GenType *t) {
   if (t->rank == 0 || t->dims[0] == GEN_ANY) return NULL;
   int before = gen_below(g, 2), after = gen_below(g, 2);
-  GenNode *from =
-      gen_expr(g, with_length(g, t, before + t->dims[0] + after));
+  GenNode *from = gen_expr(g, with_length(g, t, before + t->dims[0] + after));
   return gen_node(g, t,
-                  gen_textf(g, "strided_slice($, begin=[%d], end=[%d])",
-                            before, before + t->dims[0]),
+                  gen_textf(g, "strided_slice($, begin=[%d], end=[%d])", before,
+                            before + t->dims[0]),
                   1, from);
 }
 
@@ -229,9 +228,9 @@ static GenNode *make_take(Gen *g, const GenType *t) {
   GenNode *data = gen_expr(g, from);
   GenNode *index = gen_expr(g, gen_scalar(g->arena, "int32"));
   bool fast = gen_chance(g, 4);
-  return gen_node(g, t, fast ? "take($, $, axis=0, mode=\"fast\")"
-                             : "take($, $, axis=0)",
-                  2, data, index);
+  return gen_node(
+      g, t, fast ? "take($, $, axis=0, mode=\"fast\")" : "take($, $, axis=0)",
+      2, data, index);
 }
 
 static GenNode *make_reduce(Gen *g, const GenType *t) {
@@ -259,9 +258,8 @@ static GenNode *make_reverse(Gen *g, const GenType *t) {
 static GenNode *make_filled(Gen *g, const GenType *t) {
   if (t->rank == 0 || !is_static(t)) return NULL;
   char *shape = gen_textf(g, "%d", t->dims[0]);
-  for (int i = 1; i < t->rank; i++) {
+  for (int i = 1; i < t->rank; i++)
     shape = gen_textf(g, "%s, %d", shape, t->dims[i]);
-  }
   GenNode *value = gen_expr(g, gen_scalar(g->arena, t->name));
   return gen_node(g, t, gen_textf(g, "full($, shape=[%s])", shape), 1, value);
 }
@@ -306,13 +304,13 @@ static GenNode *make_checked(Gen *g, const GenType *t) {
 /* --- All ---------------------------------------------------------------- */
 
 static const GenRow rows[] = {
-    {6, gen_literal},    {2, make_stack},      {10, make_elementwise},
-    {6, make_comparison}, {3, make_logic},      {2, make_where},
-    {2, make_cast},       {2, make_reshape},    {2, make_transpose},
-    {2, make_concatenate}, {2, make_split},     {2, make_slice},
-    {2, make_take},       {2, make_reduce},     {2, make_expand},
-    {1, make_reverse},    {1, make_filled},     {3, make_arange},
-    {3, make_forgotten},  {3, make_checked},
+    {6, gen_literal},      {2, make_stack},   {10, make_elementwise},
+    {6, make_comparison},  {3, make_logic},   {2, make_where},
+    {2, make_cast},        {2, make_reshape}, {2, make_transpose},
+    {2, make_concatenate}, {2, make_split},   {2, make_slice},
+    {2, make_take},        {2, make_reduce},  {2, make_expand},
+    {1, make_reverse},     {1, make_filled},  {3, make_arange},
+    {3, make_forgotten},   {3, make_checked},
 };
 
 GenNode *gen_tensor(Gen *g, const GenType *t) {

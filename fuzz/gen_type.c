@@ -35,9 +35,8 @@ const GenType *gen_adt_of(Arena *a, const GenAdt *adt,
 const GenType *gen_concrete(Gen *g, const GenType *t) {
   GenType *made = ARENA_NEW(g->arena, GenType);
   *made = *t;
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     if (t->dims[i] == GEN_ANY) made->dims[i] = 1 + gen_below(g, 3);
-  }
   return made;
 }
 
@@ -55,9 +54,8 @@ static const char *random_dtype(Gen *g) {
 
 const GenType *gen_random_tensor(Gen *g) {
   int rank = 1 + gen_below(g, 2), dims[GEN_RANK];
-  for (int i = 0; i < rank; i++) {
+  for (int i = 0; i < rank; i++)
     dims[i] = gen_chance(g, 25) ? GEN_ANY : 1 + gen_below(g, 3);
-  }
   return gen_tensor_of(g->arena, random_dtype(g), rank, dims);
 }
 
@@ -76,18 +74,14 @@ static const GenType *random_adt(Gen *g, int depth) {
 }
 
 const GenType *gen_random_type(Gen *g, int depth) {
-  if (g->rigid_count && gen_chance(g, 25)) {
+  if (g->rigid_count && gen_chance(g, 25))
     return g->rigid[gen_below(g, g->rigid_count)];
-  }
-  if (g->palette_count && gen_chance(g, 65)) {
+  if (g->palette_count && gen_chance(g, 65))
     return g->palette[gen_below(g, g->palette_count)];
-  }
   int kind = gen_below(g, depth > 0 ? 20 : 10);
   if (kind < 7) return gen_scalar(g->arena, random_dtype(g));
   if (kind < 10) return gen_random_tensor(g);
-  if (kind < 13) {
-    return random_compound(g, G_TUPLE, 2 + gen_below(g, 2), depth);
-  }
+  if (kind < 13) return random_compound(g, G_TUPLE, 2 + gen_below(g, 2), depth);
   if (kind < 15) return random_compound(g, G_FN, 1 + gen_below(g, 3), depth);
   if (kind < 16) return random_compound(g, G_REF, 1, depth);
   return random_adt(g, depth);
@@ -106,9 +100,11 @@ static GenNode *plain_node(Arena *a, const GenType *t, const char *text,
 }
 
 static const char *zero_of(const char *dtype) {
-  static const struct { const char *dtype, *text; } zeros[] = {
-      {"int32", "0"},     {"int64", "0i64"}, {"uint8", "0u8"},
-      {"float32", "0f"},  {"bool", "False"},
+  static const struct {
+    const char *dtype, *text;
+  } zeros[] = {
+      {"int32", "0"},    {"int64", "0i64"}, {"uint8", "0u8"},
+      {"float32", "0f"}, {"bool", "False"},
   };
   size_t i = 0;
   while (strcmp(zeros[i].dtype, dtype)) i++;
@@ -155,9 +151,8 @@ static GenNode *plain_fn(Arena *a, const GenType *t) {
 
 static bool mentions(const GenType *t, int param) {
   bool found = t->kind == G_VAR && t->index == param;
-  for (int i = 0; !found && i < t->count; i++) {
+  for (int i = 0; !found && i < t->count; i++)
     found = mentions(t->args[i], param);
-  }
   return found;
 }
 
@@ -165,9 +160,8 @@ static bool mentions(const GenType *t, int param) {
 static bool determines(const GenAdt *adt, const GenCtor *c) {
   for (int i = 0; i < adt->params; i++) {
     bool found = false;
-    for (int k = 0; !found && k < c->count; k++) {
+    for (int k = 0; !found && k < c->count; k++)
       found = mentions(c->fields[k], i);
-    }
     if (!found) return false;
   }
   return true;
@@ -175,9 +169,8 @@ static bool determines(const GenAdt *adt, const GenCtor *c) {
 
 const char *gen_ctor_text(Arena *a, const GenType *t, const GenCtor *c) {
   char *text = arena_printf(a, "%s", c->name);
-  for (int i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++)
     text = arena_printf(a, "%s%s$", text, i ? ", " : "(");
-  }
   if (c->count) text = arena_printf(a, "%s)", text);
   return determines(t->adt, c) ? text : gen_ascribed(a, t, text);
 }
@@ -185,16 +178,14 @@ const char *gen_ctor_text(Arena *a, const GenType *t, const GenCtor *c) {
 static GenNode *plain_adt(Arena *a, const GenType *t) {
   const GenCtor *c = &t->adt->ctors[0];
   GenNode *n = plain_node(a, t, gen_ctor_text(a, t, c), c->count);
-  for (int i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++)
     n->children[i] = gen_plain(a, gen_substitute(a, c->fields[i], t->args));
-  }
   return n;
 }
 
 static GenNode *plain_tuple(Arena *a, const GenType *t) {
-  static const char *const texts[] = {"()",           "($,)",
-                                      "($, $)",       "($, $, $)",
-                                      "($, $, $, $)", "($, $, $, $, $)"};
+  static const char *const texts[] = {
+      "()", "($,)", "($, $)", "($, $, $)", "($, $, $, $)", "($, $, $, $, $)"};
   GenNode *n = plain_node(a, t, texts[t->count], t->count);
   for (int i = 0; i < t->count; i++) n->children[i] = gen_plain(a, t->args[i]);
   return n;
@@ -212,7 +203,7 @@ GenNode *gen_plain(Arena *a, const GenType *t) {
       return n;
     }
     default:
-      return plain_node(
-          a, t, gen_ascribed(a, t, "fail(message=\"no value\")"), 0);
+      return plain_node(a, t, gen_ascribed(a, t, "fail(message=\"no value\")"),
+                        0);
   }
 }

@@ -20,7 +20,10 @@ static const GenType *read_type(Gen *g, const char **at) {
   for (int i = 0; i < count; i++) args[i] = read_type(g, at);
   if (c == 'L') return gen_adt_of(g->arena, g->adts.data[0], args);
   if (c == 'O') return gen_adt_of(g->arena, g->adts.data[1], args);
-  return gen_compound(g->arena, c == 'F' ? G_FN : c == 'R' ? G_REF : G_TUPLE,
+  return gen_compound(g->arena,
+                      c == 'F'   ? G_FN
+                      : c == 'R' ? G_REF
+                                 : G_TUPLE,
                       count, args);
 }
 
@@ -58,20 +61,19 @@ static void library_types(Gen *g) {
 }
 
 static void library_functions(Gen *g) {
-  static const struct { const char *name, *type; int params; } all[] = {
-      {"@id", "F2AA", 1},
-      {"@length", "F2LAi", 1},
-      {"@rev", "F2LALA", 1},
-      {"@concat", "F3LALALA", 1},
-      {"@map", "F3F2ABLALB", 2},
-      {"@filter", "F3F2AbLALA", 1},
-      {"@foldl", "F4F3BABBLAB", 2},
-      {"@foldr", "F4F3ABBBLAB", 2},
-      {"@zip", "F3LALBLT2AB", 2},
-      {"@compose", "F3F2BCF2ABF2AC", 3},
+  static const struct {
+    const char *name, *type;
+    int params;
+  } all[] = {
+      {"@id", "F2AA", 1},           {"@length", "F2LAi", 1},
+      {"@rev", "F2LALA", 1},        {"@concat", "F3LALALA", 1},
+      {"@map", "F3F2ABLALB", 2},    {"@filter", "F3F2AbLALA", 1},
+      {"@foldl", "F4F3BABBLAB", 2}, {"@foldr", "F4F3ABBBLAB", 2},
+      {"@zip", "F3LALBLT2AB", 2},   {"@compose", "F3F2BCF2ABF2AC", 3},
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    gen_bind(g, (GenVar){.text = all[i].name, .type = type_of(g, all[i].type),
+    gen_bind(g, (GenVar){.text = all[i].name,
+                         .type = type_of(g, all[i].type),
                          .params = all[i].params});
   }
 }
@@ -107,8 +109,8 @@ static void add_type(Gen *g) {
   GenAdt *adt = ARENA_NEW(g->arena, GenAdt);
   adt->name = gen_name(g, "D");
   adt->params = gen_below(g, 3);
-  char *text = gen_textf(g, "type %s%s {\n", adt->name,
-                         type_params(g, adt->params));
+  char *text =
+      gen_textf(g, "type %s%s {\n", adt->name, type_params(g, adt->params));
   for (int i = 1 + gen_below(g, GEN_CTORS); i > 0; i--) {
     GenCtor *c = ctor_new(adt, gen_name(g, "K"));
     c->count = gen_below(g, 4);
@@ -128,7 +130,7 @@ static void add_type(Gen *g) {
 typedef struct Signature {
   const char *name;
   int params;
-  const GenType *type;  /* over rigid parameters, fuel first */
+  const GenType *type; /* over rigid parameters, fuel first */
 } Signature;
 
 static const char *const rigid_names[GEN_PARAMS] = {"A", "B", "C"};
@@ -146,14 +148,10 @@ static void open_rigid(Gen *g, int count) {
 static const GenType *generalise(Gen *g, const GenType *t) {
   GenType *made = ARENA_NEW(g->arena, GenType);
   *made = *t;
-  for (int i = 0; t->kind == G_RIGID && i < GEN_PARAMS; i++) {
-    if (t->name[0] == rigid_names[i][0]) {
+  for (int i = 0; t->kind == G_RIGID && i < GEN_PARAMS; i++)
+    if (t->name[0] == rigid_names[i][0])
       *made = (GenType){.kind = G_VAR, .index = i};
-    }
-  }
-  for (int i = 0; i < t->count; i++) {
-    made->args[i] = generalise(g, t->args[i]);
-  }
+  for (int i = 0; i < t->count; i++) made->args[i] = generalise(g, t->args[i]);
   return made;
 }
 
@@ -174,8 +172,11 @@ static Signature random_signature(Gen *g) {
 static void bind_signatures(Gen *g, const Signature *s, int count,
                             const char *fuel) {
   for (int i = 0; i < count; i++) {
-    gen_bind(g, (GenVar){.text = s[i].name, .type = generalise(g, s[i].type),
-                         .params = s[i].params, .fuel = fuel, .once = true});
+    gen_bind(g, (GenVar){.text = s[i].name,
+                         .type = generalise(g, s[i].type),
+                         .params = s[i].params,
+                         .fuel = fuel,
+                         .once = true});
   }
 }
 
@@ -190,8 +191,8 @@ static void add_function(Gen *g, const Signature *s, int count, int i,
   gen_bind(g, (GenVar){.text = "%fuel", .type = type->args[0]});
   for (int k = 1; k + 1 < type->count; k++) {
     const char *name = gen_name(g, "%a");
-    text = gen_textf(g, "%s, %s: %s", text, name,
-                     gen_type_name(g, type->args[k]));
+    text =
+        gen_textf(g, "%s, %s: %s", text, name, gen_type_name(g, type->args[k]));
     gen_bind(g, (GenVar){.text = name, .type = type->args[k]});
   }
   g->budget = budget / 4;
@@ -224,14 +225,18 @@ static void add_dim_function(Gen *g, int budget) {
   g->calls = 0;
   GenNode *body = gen_long_body(g, open);
   gen_unbind(g, mark);
-  add_item(g, gen_node(g, NULL, gen_textf(g, "def %s[n: Dim]"
-                       "(%s: Tensor[(n), %s], %s: Tensor[(n), %s]) -> "
-                       "Tensor[(n), %s] {\n$ }", name, a, dtype, b, dtype,
-                       dtype), 1, body));
+  add_item(g,
+           gen_node(g, NULL,
+                    gen_textf(g,
+                              "def %s[n: Dim]"
+                              "(%s: Tensor[(n), %s], %s: Tensor[(n), %s]) -> "
+                              "Tensor[(n), %s] {\n$ }",
+                              name, a, dtype, b, dtype, dtype),
+                    1, body));
   const GenType *used = gen_tensor_of(g->arena, dtype, 1, &length);
   const GenType *args[] = {used, used, used};
-  gen_bind(g, (GenVar){.text = name,
-                       .type = gen_compound(g->arena, G_FN, 3, args)});
+  gen_bind(
+      g, (GenVar){.text = name, .type = gen_compound(g->arena, G_FN, 3, args)});
 }
 
 /* --- What is evaluated -------------------------------------------------- */
@@ -242,9 +247,10 @@ static void add_main(Gen *g, int budget) {
   g->calls = 6;
   GenNode *body = gen_long_body(g, t);
   const char *type = gen_chance(g, 40) ? gen_type_name(g, t) : NULL;
-  add_item(g, gen_node(g, NULL, gen_textf(g, "def @main()%s%s {\n$ }",
-                                          type ? " -> " : "",
-                                          type ? type : ""), 1, body));
+  add_item(g, gen_node(g, NULL,
+                       gen_textf(g, "def @main()%s%s {\n$ }",
+                                 type ? " -> " : "", type ? type : ""),
+                       1, body));
 }
 
 /* let @x = e;  let %x = e;  e; */
@@ -259,8 +265,10 @@ static void add_script_item(Gen *g, int budget) {
     return;
   }
   const char *name = gen_name(g, kind == 1 ? "@x" : "%x");
-  add_item(g, gen_node(g, NULL, gen_textf(g, "let %s: %s = $;", name,
-                                          gen_type_name(g, t)), 1, value));
+  add_item(
+      g, gen_node(g, NULL,
+                  gen_textf(g, "let %s: %s = $;", name, gen_type_name(g, t)), 1,
+                  value));
   gen_bind(g, (GenVar){.text = name, .type = t});
 }
 
@@ -296,9 +304,8 @@ static void generate_all(Gen *g, int size) {
   Signature s[SIGNATURES] = {0};
   int count = gen_below(g, SIGNATURES + 1);
   for (int i = 0; i < count; i++) s[i] = random_signature(g);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     add_function(g, s, count, i, size / (count + 1));
-  }
   bind_signatures(g, s, count, gen_textf(g, "%d", gen_below(g, 4)));
   add_evaluated(g, size / (count ? 2 : 1));
 }

@@ -9,7 +9,7 @@
 #include "fuzz/tree.h"
 
 typedef struct GenProgram {
-  VEC(GenNode *) items;  /* types, functions, lets, expressions, in order */
+  VEC(GenNode *) items; /* types, functions, lets, expressions, in order */
 } GenProgram;
 
 /* The nodes live in the arena; `size` is about how many there are. */

@@ -51,9 +51,8 @@ static bool try_parts(Reducer *r, GenNode **slot, const GenNode *n,
                       const GenType *t) {
   for (int i = 0; i < n->count; i++) {
     GenNode *part = n->children[i];
-    if (part->type && gen_same(part->type, t) && try_in(r, slot, part)) {
+    if (part->type && gen_same(part->type, t) && try_in(r, slot, part))
       return true;
-    }
     if (try_parts(r, slot, part, t)) return true;
   }
   return false;
@@ -63,12 +62,12 @@ static void simplify(Reducer *r, GenNode **slot) {
   GenNode *n = *slot;
   if (n->type) {
     GenNode *plain = gen_plain(r->arena, n->type);
-    bool same = plain->count == 0 && n->count == 0 &&
-                !strcmp(plain->text, n->text);
-    if (!same && gen_size(plain) <= gen_size(n) && try_in(r, slot, plain)) {
+    bool same =
+        plain->count == 0 && n->count == 0 && !strcmp(plain->text, n->text);
+    if (!same && gen_size(plain) <= gen_size(n) && try_in(r, slot, plain))
       return;
+    while (try_parts(r, slot, *slot, (*slot)->type)) {
     }
-    while (try_parts(r, slot, *slot, (*slot)->type)) {}
   }
   for (int i = 0; i < (*slot)->count; i++) simplify(r, &(*slot)->children[i]);
 }

@@ -7,7 +7,7 @@
 typedef struct Interest {
   bool (*holds)(void *data, const GenProgram *p);
   void *data;
-  int trials;  /* how many programs may still be tried */
+  int trials; /* how many programs may still be tried */
 } Interest;
 
 /* Drops items, puts a part of an expression, or the plainest value, in its

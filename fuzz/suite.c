@@ -53,12 +53,10 @@ static const char *judge(const Duel *duel, const json_t *spec,
   if (!runs && (!expect || strcmp(expect, "runtime-error"))) return NULL;
   if (duel->outcome == DUEL_REFUSED) return "refused";
   if (duel->outcome == DUEL_TOO_LONG) return "too long";
-  if (runs && !has_result(duel, json_object_get(spec, "result"))) {
+  if (runs && !has_result(duel, json_object_get(spec, "result")))
     return "another value than expected";
-  }
-  if (!runs && !has_fault(duel, json_object_get(spec, "error"), path)) {
+  if (!runs && !has_fault(duel, json_object_get(spec, "error"), path))
     return "not the expected error";
-  }
   return duel->outcome == DUEL_DIFFERENT ? "the machines differ" : NULL;
 }
 

@@ -21,9 +21,8 @@ static bool same_head(const GenType *a, const GenType *b) {
 
 bool gen_same(const GenType *a, const GenType *b) {
   bool same = same_head(a, b);
-  for (int i = 0; same && i < a->count; i++) {
+  for (int i = 0; same && i < a->count; i++)
     same = gen_same(a->args[i], b->args[i]);
-  }
   return same;
 }
 
@@ -45,11 +44,8 @@ static void tensor_text(StrBuf *out, const GenType *t) {
   strbuf_add(out, "Tensor[(");
   for (int i = 0; i < t->rank; i++) {
     if (i) strbuf_add(out, ", ");
-    if (t->dims[i] == GEN_ANY) {
-      strbuf_add_char(out, '?');
-    } else {
-      strbuf_addf(out, "%d", t->dims[i]);
-    }
+    if (t->dims[i] == GEN_ANY) strbuf_add_char(out, '?');
+    else strbuf_addf(out, "%d", t->dims[i]);
   }
   strbuf_addf(out, "), %s]", t->name);
 }
@@ -78,9 +74,8 @@ const GenType *gen_substitute(Arena *a, const GenType *t,
   if (t->count == 0) return t;
   GenType *made = ARENA_NEW(a, GenType);
   *made = *t;
-  for (int i = 0; i < t->count; i++) {
+  for (int i = 0; i < t->count; i++)
     made->args[i] = gen_substitute(a, t->args[i], to);
-  }
   return made;
 }
 
@@ -91,9 +86,8 @@ bool gen_unify(const GenType *pattern, const GenType *t, const GenType **to) {
     return !known || gen_same(known, t);
   }
   bool fits = same_head(pattern, t);
-  for (int i = 0; fits && i < t->count; i++) {
+  for (int i = 0; fits && i < t->count; i++)
     fits = gen_unify(pattern->args[i], t->args[i], to);
-  }
   return fits;
 }
 
@@ -101,13 +95,9 @@ bool gen_unify(const GenType *pattern, const GenType *t, const GenType **to) {
 
 void gen_print(StrBuf *out, const GenNode *n) {
   int next = 0;
-  for (const char *c = n->text; *c; c++) {
-    if (*c == '$') {
-      gen_print(out, n->children[next++]);
-    } else {
-      strbuf_add_char(out, *c);
-    }
-  }
+  for (const char *c = n->text; *c; c++)
+    if (*c == '$') gen_print(out, n->children[next++]);
+    else strbuf_add_char(out, *c);
 }
 
 size_t gen_size(const GenNode *n) {

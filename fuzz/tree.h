@@ -9,13 +9,13 @@
 /* --- Types -------------------------------------------------------------- */
 
 typedef enum GenKind {
-  G_TENSOR,  /* scalars included */
-  G_TUPLE,   /* args; the unit type when there are none */
-  G_FN,      /* args, the result last */
-  G_REF,     /* args[0] */
-  G_ADT,     /* adt, args */
-  G_RIGID,   /* name: a type parameter of the function around */
-  G_VAR,     /* index: a type parameter of what is being used */
+  G_TENSOR, /* scalars included */
+  G_TUPLE,  /* args; the unit type when there are none */
+  G_FN,     /* args, the result last */
+  G_REF,    /* args[0] */
+  G_ADT,    /* adt, args */
+  G_RIGID,  /* name: a type parameter of the function around */
+  G_VAR,    /* index: a type parameter of what is being used */
 } GenKind;
 
 enum { GEN_RANK = 3, GEN_ARGS = 5, GEN_ANY = -1 };
@@ -24,9 +24,9 @@ typedef struct GenAdt GenAdt;
 typedef struct GenType GenType;
 struct GenType {
   GenKind kind;
-  const char *name;     /* a dtype; a type parameter */
+  const char *name; /* a dtype; a type parameter */
   int rank;
-  int dims[GEN_RANK];   /* GEN_ANY: `?` */
+  int dims[GEN_RANK]; /* GEN_ANY: `?` */
   const GenAdt *adt;
   int index;
   int count;
@@ -36,7 +36,7 @@ struct GenType {
 typedef struct GenCtor {
   const char *name;
   int count;
-  const GenType *fields[GEN_ARGS];  /* over the ADT's G_VARs */
+  const GenType *fields[GEN_ARGS]; /* over the ADT's G_VARs */
 } GenCtor;
 
 enum { GEN_CTORS = 4 };
@@ -44,7 +44,7 @@ struct GenAdt {
   const char *name;
   int params;
   int count;
-  GenCtor ctors[GEN_CTORS];  /* the first is not recursive */
+  GenCtor ctors[GEN_CTORS]; /* the first is not recursive */
 };
 
 bool gen_same(const GenType *a, const GenType *b);
@@ -64,8 +64,8 @@ static inline bool gen_is_scalar(const GenType *t) {
 /* --- Nodes -------------------------------------------------------------- */
 
 typedef struct GenNode {
-  const GenType *type;  /* NULL: not an expression */
-  const char *text;     /* each `$` stands for the next child */
+  const GenType *type; /* NULL: not an expression */
+  const char *text;    /* each `$` stands for the next child */
   int count;
   struct GenNode **children;
 } GenNode;

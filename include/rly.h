@@ -52,12 +52,12 @@ typedef struct rly_snapshot rly_snapshot;
 
 typedef enum rly_status {
   RLY_OK = 0,
-  RLY_REFUSED = 1,      /* the text, a file or an argument; nothing ran */
-  RLY_RUNTIME = 2,      /* a run-time error */
-  RLY_LIMIT = 3,        /* memory, depth or time */
+  RLY_REFUSED = 1, /* the text, a file or an argument; nothing ran */
+  RLY_RUNTIME = 2, /* a run-time error */
+  RLY_LIMIT = 3,   /* memory, depth or time */
   RLY_INTERRUPTED = 4,
-  RLY_INCOMPLETE = 5,   /* right so far; only with RLY_INTERACTIVE */
-  RLY_MISUSE = 6,       /* a call that makes no sense, now or ever */
+  RLY_INCOMPLETE = 5, /* right so far; only with RLY_INTERACTIVE */
+  RLY_MISUSE = 6,     /* a call that makes no sense, now or ever */
 } rly_status;
 
 const char *rly_version(void);
@@ -70,14 +70,14 @@ bool rly_instruction_set(const char *name);
 /* --- Contexts ----------------------------------------------------------- */
 
 typedef struct rly_options {
-  size_t max_memory;   /* bytes, for everything; 0: no limit */
-  uint64_t max_depth;  /* calls; 0: 10,000,000 */
-  double timeout;      /* seconds for one run; 0: none */
-  int threads;         /* 0: one */
-  bool safe;           /* imports only from below the importing files */
-  bool nan_stop;       /* a run ends where an operator makes the first NaN from
-                          operands without one; slow */
-  bool verify;         /* looks at the code that is made before it runs */
+  size_t max_memory;  /* bytes, for everything; 0: no limit */
+  uint64_t max_depth; /* calls; 0: 10,000,000 */
+  double timeout;     /* seconds for one run; 0: none */
+  int threads;        /* 0: one */
+  bool safe;          /* imports only from below the importing files */
+  bool nan_stop;      /* a run ends where an operator makes the first NaN from
+                         operands without one; slow */
+  bool verify;        /* looks at the code that is made before it runs */
 } rly_options;
 
 /* `options` may be NULL.  NULL when memory cannot be had. */
@@ -97,13 +97,13 @@ void rly_diagnostics_clear(rly_context *cx);
  * none. */
 typedef enum rly_severity { RLY_ERROR, RLY_WARNING } rly_severity;
 typedef struct rly_place {
-  const char *file;           /* NULL: nowhere in a text */
-  unsigned line, column;      /* from 1; columns count code points */
-  unsigned end_line, end_column;  /* just behind the end */
+  const char *file;              /* NULL: nowhere in a text */
+  unsigned line, column;         /* from 1; columns count code points */
+  unsigned end_line, end_column; /* just behind the end */
 } rly_place;
 typedef struct rly_diagnostic {
   rly_severity severity;
-  const char *code;           /* "E0203" */
+  const char *code; /* "E0203" */
   const char *message;
   const char *caption, *hint; /* NULL: none */
   rly_place place;
@@ -118,8 +118,7 @@ typedef struct rly_note {
 } rly_note;
 bool rly_diagnostic_note(rly_context *cx, size_t i, size_t k, rly_note *out);
 /* Adds one of the host's own: a usage error, an unreadable file. */
-void rly_diagnostic_add(rly_context *cx, const char *code,
-                        const char *message);
+void rly_diagnostic_add(rly_context *cx, const char *code, const char *message);
 void rly_text_free(rly_context *cx, char *text);
 
 /* The same of a session. */
@@ -127,8 +126,7 @@ size_t rly_session_diagnostic_count(rly_session *s);
 char *rly_session_diagnostics_text(rly_session *s, bool colour);
 char *rly_session_diagnostics_json(rly_session *s);
 void rly_session_diagnostics_clear(rly_session *s);
-bool rly_session_diagnostic_get(rly_session *s, size_t i,
-                                rly_diagnostic *out);
+bool rly_session_diagnostic_get(rly_session *s, size_t i, rly_diagnostic *out);
 bool rly_session_diagnostic_note(rly_session *s, size_t i, size_t k,
                                  rly_note *out);
 
@@ -178,17 +176,17 @@ const rly_type *rly_function_result_type(const rly_function *f);
 
 /* What a type says; all live as long as the program. */
 typedef enum rly_kind {
-  RLY_TENSOR,       /* scalars included */
+  RLY_TENSOR, /* scalars included */
   RLY_TUPLE,
   RLY_CONSTRUCTOR,
   RLY_REF,
   RLY_FUNCTION,
-  RLY_UNKNOWN,      /* a type variable; NULL */
+  RLY_UNKNOWN, /* a type variable; NULL */
 } rly_kind;
 rly_kind rly_type_kind(const rly_type *t);
-const char *rly_type_dtype(const rly_type *t);      /* of a tensor; or NULL */
-int rly_type_rank(const rly_type *t);               /* of a tensor; or -1 */
-int64_t rly_type_dim(const rly_type *t, int axis);  /* -1: not known */
+const char *rly_type_dtype(const rly_type *t);     /* of a tensor; or NULL */
+int rly_type_rank(const rly_type *t);              /* of a tensor; or -1 */
+int64_t rly_type_dim(const rly_type *t, int axis); /* -1: not known */
 /* Of a tuple, or a ref's one content. */
 int rly_type_field_count(const rly_type *t);
 const rly_type *rly_type_field(const rly_type *t, int i);
@@ -217,13 +215,13 @@ typedef struct rly_session_options {
   void (*write)(void *data, const char *text, size_t len); /* print's target;
                                                 NULL: text is thrown away */
   void *data;
-  int width;  /* of display forms; 0: 80 */
+  int width; /* of display forms; 0: 80 */
   /* What to look at while it runs; nothing of it changes a result. */
-  bool count;         /* instructions, for rly_session_stats */
-  bool profile;       /* for rly_session_profile */
-  const char *trace;  /* a file that receives calls and operators over time as
-                         Chrome's trace events, when the session is freed;
-                         NULL: there is none */
+  bool count;        /* instructions, for rly_session_stats */
+  bool profile;      /* for rly_session_profile */
+  const char *trace; /* a file that receives calls and operators over time as
+                        Chrome's trace events, when the session is freed;
+                        NULL: there is none */
 } rly_session_options;
 
 rly_session *rly_session_new(rly_program *p,
@@ -267,8 +265,8 @@ char *rly_program_type_of(rly_program *p, const char *text, size_t len);
 
 typedef struct rly_stats {
   uint64_t instructions, cells, reused, tensors, buffers, checks;
-  size_t live_bytes, peak_bytes;  /* of the context */
-  uint64_t allocations;           /* blocks asked of the system, by it */
+  size_t live_bytes, peak_bytes; /* of the context */
+  uint64_t allocations;          /* blocks asked of the system, by it */
 } rly_stats;
 rly_stats rly_session_stats(const rly_session *s);
 /* A table of calls, time, bytes moved, operations and bytes per second, by
@@ -290,7 +288,7 @@ rly_status rly_session_set_profile(rly_session *s, bool on);
 rly_state *rly_session_state(rly_session *s);
 void rly_state_free(rly_state *st);
 size_t rly_state_count(const rly_state *st);
-const char *rly_state_path(const rly_state *st, size_t i);  /* or NULL */
+const char *rly_state_path(const rly_state *st, size_t i); /* or NULL */
 /* "ref(int32)", by which it is declared; NULL when only a type variable was
  * known where it was made. */
 const char *rly_state_type(rly_state *st, size_t i);
@@ -326,8 +324,7 @@ rly_status rly_session_load(rly_session *s, const char *path);
 /* Into a changed program: cells of the same path and type keep what they held.
  * *report (may be NULL) is to be freed: a line for each cell, "kept",
  * "changed", "dropped" or "added", then its path and why, tabs between. */
-rly_status rly_session_carry(rly_session *from, rly_session *to,
-                             char **report);
+rly_status rly_session_carry(rly_session *from, rly_session *to, char **report);
 /* The same from a file. */
 rly_status rly_session_carry_file(rly_session *to, const char *path,
                                   char **report);
@@ -354,7 +351,7 @@ bool rly_value_equal(const rly_value *a, const rly_value *b);
 /* Fields of a tuple or constructor, the content of a ref: owned, or NULL. */
 int rly_value_field_count(const rly_value *v);
 rly_value *rly_value_field(rly_value *v, int i);
-const char *rly_value_constructor(const rly_value *v);  /* or NULL */
+const char *rly_value_constructor(const rly_value *v); /* or NULL */
 /* The tensor of a RLY_TENSOR value, sharing its elements; owned, or NULL. */
 rly_tensor *rly_value_tensor(rly_value *v);
 rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t);
@@ -362,11 +359,11 @@ rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t);
  * row-major elements, and the elements of one, which live as long as it. */
 rly_value *rly_value_of_elements(rly_session *s, const char *dtype, int rank,
                                  const int64_t *shape, const void *elements);
-const char *rly_value_dtype(const rly_value *v);        /* or NULL */
-int rly_value_rank(const rly_value *v);                 /* or -1 */
-int64_t rly_value_dim(const rly_value *v, int axis);    /* or -1 */
-int64_t rly_value_count(const rly_value *v);            /* of elements */
-const void *rly_value_elements(rly_value *v);           /* or NULL */
+const char *rly_value_dtype(const rly_value *v);     /* or NULL */
+int rly_value_rank(const rly_value *v);              /* or -1 */
+int64_t rly_value_dim(const rly_value *v, int axis); /* or -1 */
+int64_t rly_value_count(const rly_value *v);         /* of elements */
+const void *rly_value_elements(rly_value *v);        /* or NULL */
 /* Every tensor in the value, tuples and constructors flattened in order, to a
  * file as out0, out1, ..., in a format as of rly_tensors_write. */
 rly_status rly_value_write(rly_value *v, const char *path);
@@ -387,7 +384,7 @@ rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
 void rly_tensor_free(rly_tensor *t);
 const char *rly_tensor_dtype(const rly_tensor *t);
 int rly_tensor_rank(const rly_tensor *t);
-int64_t rly_tensor_dim(const rly_tensor *t, int axis);  /* -1: no such axis */
+int64_t rly_tensor_dim(const rly_tensor *t, int axis); /* -1: no such axis */
 int64_t rly_tensor_count(const rly_tensor *t);
 /* Row-major elements; valid as long as the tensor. */
 const void *rly_tensor_data(const rly_tensor *t);
@@ -407,7 +404,7 @@ rly_status rly_tensors_read(rly_context *cx, const char *path,
 /* Writes beside the file and renames: it is replaced whole or not at all. */
 rly_status rly_tensors_write(const rly_tensors *ts, const char *path);
 size_t rly_tensors_count(const rly_tensors *ts);
-const char *rly_tensors_name(const rly_tensors *ts, size_t i);  /* or NULL */
+const char *rly_tensors_name(const rly_tensors *ts, size_t i); /* or NULL */
 /* Shares the elements; owned, or NULL when there is no such name. */
 rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name);
 /* Shares the elements, too.  The name must be new and not empty. */

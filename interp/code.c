@@ -43,43 +43,42 @@ uint32_t ins_length(const Word *at) {
 }
 
 #define BACK(head, opposite, swapped) \
-  {INS_##head, INS_back_##head, INS_back_##opposite, swapped}
-#define INT_BACKS(t)                            \
-  BACK(if_lt_##t, if_le_##t, true),             \
-  BACK(if_le_##t, if_lt_##t, true),             \
-  BACK(if_eq_##t, if_ne_##t, false),            \
-  BACK(if_ne_##t, if_eq_##t, false),            \
-  BACK(if_lt_##t##_imm, if_ge_##t##_imm, false), \
-  BACK(if_ge_##t##_imm, if_lt_##t##_imm, false), \
-  BACK(if_le_##t##_imm, if_gt_##t##_imm, false), \
-  BACK(if_gt_##t##_imm, if_le_##t##_imm, false), \
-  BACK(if_eq_##t##_imm, if_ne_##t##_imm, false), \
-  BACK(if_ne_##t##_imm, if_eq_##t##_imm, false)
+  { INS_##head, INS_back_##head, INS_back_##opposite, swapped }
+#define INT_BACKS(t)                                                        \
+  BACK(if_lt_##t, if_le_##t, true), BACK(if_le_##t, if_lt_##t, true),       \
+      BACK(if_eq_##t, if_ne_##t, false), BACK(if_ne_##t, if_eq_##t, false), \
+      BACK(if_lt_##t##_imm, if_ge_##t##_imm, false),                        \
+      BACK(if_ge_##t##_imm, if_lt_##t##_imm, false),                        \
+      BACK(if_le_##t##_imm, if_gt_##t##_imm, false),                        \
+      BACK(if_gt_##t##_imm, if_le_##t##_imm, false),                        \
+      BACK(if_eq_##t##_imm, if_ne_##t##_imm, false),                        \
+      BACK(if_ne_##t##_imm, if_eq_##t##_imm, false)
 #define FLOAT_BACKS(t)                       \
   BACK(if_lt_##t, unless_lt_##t, false),     \
-  BACK(if_le_##t, unless_le_##t, false),     \
-  BACK(if_eq_##t, unless_eq_##t, false),     \
-  BACK(unless_lt_##t, if_lt_##t, false),     \
-  BACK(unless_le_##t, if_le_##t, false),     \
-  BACK(unless_eq_##t, if_eq_##t, false)
+      BACK(if_le_##t, unless_le_##t, false), \
+      BACK(if_eq_##t, unless_eq_##t, false), \
+      BACK(unless_lt_##t, if_lt_##t, false), \
+      BACK(unless_le_##t, if_le_##t, false), \
+      BACK(unless_eq_##t, if_eq_##t, false)
 
 const InsBack *ins_back(uint16_t head) {
-  static const InsBack backs[] = {
-      BACK(if_true, unless, false), BACK(unless, if_true, false),
-      BACK(unless_tag, if_tag, false),
-      INT_BACKS(i32), INT_BACKS(i64), FLOAT_BACKS(f32), FLOAT_BACKS(f64)};
-  for (size_t i = 0; i < sizeof backs / sizeof *backs; i++) {
+  static const InsBack backs[] = {BACK(if_true, unless, false),
+                                  BACK(unless, if_true, false),
+                                  BACK(unless_tag, if_tag, false),
+                                  INT_BACKS(i32),
+                                  INT_BACKS(i64),
+                                  FLOAT_BACKS(f32),
+                                  FLOAT_BACKS(f64)};
+  for (size_t i = 0; i < sizeof backs / sizeof *backs; i++)
     if (backs[i].head == head) return &backs[i];
-  }
   return NULL;
 }
 
 /* --- Types -------------------------------------------------------------- */
 
 int env_find(const Env *env, const TypeVar *v) {
-  for (int i = 0; env && i < env->count; i++) {
+  for (int i = 0; env && i < env->count; i++)
     if (env->vars[i] == v) return i;
-  }
   return -1;
 }
 
@@ -106,9 +105,8 @@ const Type *env_type(Code *c, const Env *env, const Type *type) {
 /* Bounded: an ADT counts as able to, which is right for all that matter. */
 bool type_may_cycle(const Type *type) {
   if (type->kind == TY_TUPLE) {
-    for (int i = 0; i < type->count; i++) {
+    for (int i = 0; i < type->count; i++)
       if (type_may_cycle(type->args[i])) return true;
-    }
     return false;
   }
   return type->kind != TY_TENSOR;
@@ -119,27 +117,25 @@ bool type_may_cycle(const Type *type) {
 static bool env_equal(const Env *a, const Env *b) {
   int n = a ? a->count : 0;
   if (n != (b ? b->count : 0)) return false;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     if (a->vars[i] != b->vars[i] || a->counted[i] != b->counted[i] ||
-        a->types[i] != b->types[i]) {
+        a->types[i] != b->types[i])
       return false;
-    }
-  }
   return true;
 }
 
 /* What an instance is one of. */
 typedef struct InstanceKey {
   FunctionKind kind;
-  const void *of;      /* an Expr or a Ctor */
+  const void *of; /* an Expr or a Ctor */
   const Env *env;
   bool borrows, grows, checks, apart;
   Function *const *known;
 } InstanceKey;
 
 static InstanceKey key_of(const Function *f) {
-  const void *of = f->kind == FUNCTION_CTOR ? (const void *)f->ctor
-                                            : (const void *)f->expr;
+  const void *of =
+      f->kind == FUNCTION_CTOR ? (const void *)f->ctor : (const void *)f->expr;
   return (InstanceKey){f->kind,  of,        f->env,   f->borrows,
                        f->grows, f->checks, f->apart, f->known};
 }
@@ -153,11 +149,8 @@ static Function *function_new(Code *c, InstanceKey key) {
   f->checks = key.checks;
   f->apart = key.apart;
   f->known = key.known;
-  if (key.kind == FUNCTION_CTOR) {
-    f->ctor = key.of;
-  } else {
-    f->expr = key.of;
-  }
+  if (key.kind == FUNCTION_CTOR) f->ctor = key.of;
+  else f->expr = key.of;
   f->name = key.kind == FUNCTION_STEP ? "top level" : "fn";
   f->stub[0] = (Word){.op = INS_lower};
   f->stub[1].function = f;
@@ -171,9 +164,8 @@ static Function *function_new(Code *c, InstanceKey key) {
 /* The same functions known of the parameters of `f`? */
 static bool known_equal(const Function *f, Function *const *known) {
   if (!f->known || !known) return f->known == known;
-  for (int i = 0; i < f->expr->fn->param_count; i++) {
+  for (int i = 0; i < f->expr->fn->param_count; i++)
     if (f->known[i] != known[i]) return false;
-  }
   return true;
 }
 
@@ -190,9 +182,8 @@ static bool is_instance(const Function *f, const InstanceKey *key) {
 
 static Function *instance(Code *c, InstanceKey key) {
   Function *first = ptrmap_get(&c->instances, key.of);
-  for (Function *f = first; f; f = f->next) {
+  for (Function *f = first; f; f = f->next)
     if (is_instance(f, &key)) return f;
-  }
   Function *f = function_new(c, key);
   f->next = first;
   ptrmap_put(&c->instances, key.of, f);
@@ -201,8 +192,8 @@ static Function *instance(Code *c, InstanceKey key) {
 
 Function *code_function(Code *c, FunctionKind kind, const void *key,
                         const Env *env, bool checks) {
-  return instance(c, (InstanceKey){.kind = kind, .of = key, .env = env,
-                                   .checks = checks});
+  return instance(
+      c, (InstanceKey){.kind = kind, .of = key, .env = env, .checks = checks});
 }
 
 static Function *other_instance(Code *c, const Function *f, InstanceKey key) {
@@ -257,13 +248,14 @@ bool function_same(const Function *f, const Function *g) {
 
 Function *code_global(Code *c, const Global *g, const Env *env, bool checks) {
   bool borrows = fn_borrowed(c, g->value) != NULL;
-  Function *f = instance(
-      c, (InstanceKey){.kind = FUNCTION_FN, .of = g->value, .env = env,
-                       .borrows = borrows, .checks = checks});
+  Function *f = instance(c, (InstanceKey){.kind = FUNCTION_FN,
+                                          .of = g->value,
+                                          .env = env,
+                                          .borrows = borrows,
+                                          .checks = checks});
   if (!f->global) {
     f->global = g;
-    f->name = arena_printf(&c->arena, "%s%s",
-                           global_sigil(g), g->name->text);
+    f->name = arena_printf(&c->arena, "%s%s", global_sigil(g), g->name->text);
   }
   return f;
 }
@@ -302,11 +294,8 @@ const Function *code_function_at(Code *c, const Word *at) {
   size_t low = 0, high = c->functions.len;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (code_start(c->functions.data[middle]) <= at) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+    if (code_start(c->functions.data[middle]) <= at) low = middle + 1;
+    else high = middle;
   }
   const Function *f = low ? c->functions.data[low - 1] : NULL;
   pthread_mutex_unlock(&c->lock);
@@ -326,11 +315,8 @@ const LiveAt *function_live(const Function *f, const Word *at) {
   uint32_t low = 0, high = f->live_at_count;
   while (low < high) {
     uint32_t middle = (low + high) / 2;
-    if (f->live_at[middle].at < wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+    if (f->live_at[middle].at < wanted) low = middle + 1;
+    else high = middle;
   }
   bool found = low < f->live_at_count && f->live_at[low].at == wanted;
   return found ? &f->live_at[low] : NULL;
@@ -394,9 +380,8 @@ void code_verify_all(Code *c) { c->verifies = true; }
 
 void code_free(Code *c) {
   if (!c) return;
-  for (size_t i = 0; i < c->params.len; i++) {
+  for (size_t i = 0; i < c->params.len; i++)
     if (c->params.data[i]) tensor_free(c->program->heap, c->params.data[i]);
-  }
   VEC_DONE(&c->params);
   VEC_DONE(&c->nullary);
   VEC_DONE(&c->functions);
@@ -411,8 +396,8 @@ void code_free(Code *c) {
 /* A header of its own, which is immortal: sessions share it. */
 bool code_bind_param(Code *c, const Global *param, Tensor *value) {
   Heap *heap = c->program->heap;
-  Tensor *t = tensor_view(heap, value, value->rank, value->shape,
-                          value->strides, 0);
+  Tensor *t =
+      tensor_view(heap, value, value->rank, value->shape, value->strides, 0);
   if (!t) return false;
   while (c->params.len <= (size_t)param->slot) {
     size_t len = c->params.len;

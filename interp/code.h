@@ -23,9 +23,15 @@ typedef enum InsCode {
 } InsCode;
 
 enum {
-  FAIL = 1, CALL = 2, LIST = 4, END = 8, EARLY = 16, PURE = 32, TAKES = 64,
+  FAIL = 1,
+  CALL = 2,
+  LIST = 4,
+  END = 8,
+  EARLY = 16,
+  PURE = 32,
+  TAKES = 64,
 };
-enum { TAKES_MAX = 16 };  /* the bits of operand a */
+enum { TAKES_MAX = 16 }; /* the bits of operand a */
 
 typedef struct InsInfo {
   const char *name;
@@ -36,8 +42,13 @@ typedef struct InsInfo {
 extern const InsInfo ins_info[INS_COUNT];
 
 typedef union Word {
-  struct { uint16_t op, a, b, c; };
-  struct { uint16_t jump_op, jump_a; int32_t jump; };
+  struct {
+    uint16_t op, a, b, c;
+  };
+  struct {
+    uint16_t jump_op, jump_a;
+    int32_t jump;
+  };
   uint16_t regs[4];
   uint64_t word;
   Value value;
@@ -70,9 +81,9 @@ enum { REF_COUNTED = 1, REF_CYCLIC = 2 };
 
 /* Where one operand of an operator comes from. */
 typedef enum SourceKind {
-  FROM_TENSOR,  /* a register holds a tensor */
-  FROM_BITS,    /* a register holds a scalar's bits */
-  FROM_TUPLE,   /* a register holds a tuple of those */
+  FROM_TENSOR, /* a register holds a tensor */
+  FROM_BITS,   /* a register holds a scalar's bits */
+  FROM_TUPLE,  /* a register holds a tuple of those */
 } SourceKind;
 
 /* Axes of length 1 that the operator sees in addition: `count` from `axis` on,
@@ -83,9 +94,9 @@ typedef struct SourceView {
 
 typedef struct OpSource {
   SourceKind kind;
-  DType dtype;       /* FROM_BITS */
-  SourceView view;   /* not of tuples */
-  const Type *type;  /* of what the register holds */
+  DType dtype;      /* FROM_BITS */
+  SourceView view;  /* not of tuples */
+  const Type *type; /* of what the register holds */
 } OpSource;
 
 enum { NO_PLAN = UINT32_MAX };
@@ -94,52 +105,52 @@ typedef struct OpSite {
   const OpInfo *op;
   const Attrs *attrs;
   Span span;
-  uint32_t number;   /* of its plan (plan.h); NO_PLAN: results depend on more
-                        than shapes */
-  int source_count;  /* registers read */
+  uint32_t number;  /* of its plan (plan.h); NO_PLAN: results depend on more
+                       than shapes */
+  int source_count; /* registers read */
   const OpSource *sources;
-  int arg_count;     /* operands, tuples flattened */
-  int out_count;     /* tensors produced */
-  bool sets_row;     /* scatter_nd of one row, whose number is a scalar */
-  const Type *const *out_types;  /* rank 0: the bits are taken */
+  int arg_count; /* operands, tuples flattened */
+  int out_count; /* tensors produced */
+  bool sets_row; /* scatter_nd of one row, whose number is a scalar */
+  const Type *const *out_types; /* rank 0: the bits are taken */
 } OpSite;
 
 /* An input of a chain: a source, or what an operator shows of it that is not
  * run: one of its even parts along an axis (split), or a row, whose number is
  * another source (take). */
 typedef struct ChainInput {
-  const struct OpSite *view;  /* that operator; NULL: the whole */
+  const struct OpSite *view; /* that operator; NULL: the whole */
   uint8_t source, axis;
-  uint8_t part, parts;        /* parts 0: a row */
-  uint8_t index;              /* the source that has its number */
+  uint8_t part, parts; /* parts 0: a row */
+  uint8_t index;       /* the source that has its number */
 } ChainInput;
 
 /* Element-wise operators that run as one (ops/fuse.h).  Where the shapes that
  * come up do not allow it, the members run one by one. */
 typedef struct ChainSite {
   const Fuse *fuse;
-  uint32_t number;       /* of its plan (plan.h) */
-  int source_count;      /* registers read */
+  uint32_t number;  /* of its plan (plan.h) */
+  int source_count; /* registers read */
   const OpSource *sources;
   const ChainInput *inputs;
-  const OpSite *const *members;  /* a step each */
+  const OpSite *const *members; /* a step each */
   const Type *const *out_types;
   int out_count;
-  const char *name;      /* "multiply+add" */
+  const char *name; /* "multiply+add" */
 } ChainSite;
 
 typedef struct ScalarSite {
   ScalarFn fn;
   const OpInfo *op;
-  DType types[4];   /* of the result and the operands */
+  DType types[4]; /* of the result and the operands */
 } ScalarSite;
 
 /* A value of type `actual` must fit `expected`. */
 typedef struct CheckSite {
   const Type *expected;
-  const char *what;   /* "argument", "result", ... */
-  Span declared;      /* where the expected type stands */
-  int name_count;     /* named dimensions that the listed registers hold */
+  const char *what; /* "argument", "result", ... */
+  Span declared;    /* where the expected type stands */
+  int name_count;   /* named dimensions that the listed registers hold */
   const void *const *names;
 } CheckSite;
 
@@ -151,7 +162,7 @@ typedef struct Env {
   int count;
   const TypeVar **vars;
   bool *counted;
-  const Type **types;           /* NULL entries: not known, or no matter */
+  const Type **types; /* NULL entries: not known, or no matter */
 } Env;
 
 /* A function that prints is lowered for types of up to this many nodes; beyond
@@ -159,10 +170,10 @@ typedef struct Env {
 enum { SHOWN_TYPE_SIZE = 100 };
 
 typedef enum FunctionKind {
-  FUNCTION_FN,    /* expr is an EX_FN */
-  FUNCTION_CTOR,  /* builds a constructor's cell */
-  FUNCTION_OP,    /* expr is an EX_OP used as a value */
-  FUNCTION_STEP,  /* evaluates expr */
+  FUNCTION_FN,   /* expr is an EX_FN */
+  FUNCTION_CTOR, /* builds a constructor's cell */
+  FUNCTION_OP,   /* expr is an EX_OP used as a value */
+  FUNCTION_STEP, /* evaluates expr */
 } FunctionKind;
 
 /* What unwinding drops when instruction `at` is under way. */
@@ -173,17 +184,17 @@ typedef struct LiveAt {
 /* A variable that a function uses and does not bind. */
 typedef struct FreeVar {
   const Var *var;
-  bool captured;                /* in a field of the closure */
+  bool captured; /* in a field of the closure */
   bool counted;
-  const Expr *general;          /* a generalised let's value, lowered at uses */
-  struct Function *known;       /* the function it is; NULL: not known */
+  const Expr *general;    /* a generalised let's value, lowered at uses */
+  struct Function *known; /* the function it is; NULL: not known */
 } FreeVar;
 
 /* The members of `let f = fn.. and g = fn..`, a recursive let, or one fn.
  * Their closures capture the same values in the same order. */
 typedef struct FnGroup {
   int count;
-  const Var *const *vars;       /* the members' names; NULL entries: none */
+  const Var *const *vars; /* the members' names; NULL entries: none */
   const Expr *const *fns;
   int free_count, capture_count;
   const FreeVar *free;
@@ -193,7 +204,7 @@ typedef struct FnGroup {
  * neither drops it nor moves it on, and the caller holds it until the call has
  * returned. */
 typedef enum ParamMode {
-  PARAM_BITS,      /* not counted */
+  PARAM_BITS, /* not counted */
   PARAM_OWNED,
   PARAM_BORROWED,
 } ParamMode;
@@ -204,56 +215,56 @@ enum { RESULTS_LEAST = 2, RESULTS_MOST = 4 };
 
 typedef struct Function {
   const Word *_Atomic code;
-  _Atomic uint32_t nregs;       /* the window, outgoing area included */
-  uint32_t nparams;             /* `self` included */
+  _Atomic uint32_t nregs; /* the window, outgoing area included */
+  uint32_t nparams;       /* `self` included */
   const ParamMode *params;
-  bool borrows;                 /* where it can; else it owns what it is given,
-                                   as whoever calls a closure expects */
-  struct Function *const *known;  /* for each parameter the function that it
-                                   always is, or NULL; NULL: of none */
-  bool grows;                   /* two more parameters, behind the others: a
-                                   cell, owned, that is the result, and where
-                                   in it or below the own result belongs */
-  bool apart;                   /* it gives back its tuple's fields */
-  uint32_t part_count;          /* how many; 0: one value */
+  bool borrows;                  /* where it can; else it owns what it is given,
+                                    as whoever calls a closure expects */
+  struct Function *const *known; /* for each parameter the function that it
+                                  always is, or NULL; NULL: of none */
+  bool grows;                    /* two more parameters, behind the others: a
+                                    cell, owned, that is the result, and where
+                                    in it or below the own result belongs */
+  bool apart;                    /* it gives back its tuple's fields */
+  uint32_t part_count;           /* how many; 0: one value */
   bool part_counted[RESULTS_MOST];
   FunctionKind kind;
   const Expr *expr;
   const Ctor *ctor;
-  const Global *global;         /* whose definition it is; NULL: none */
+  const Global *global; /* whose definition it is; NULL: none */
   const Env *env;
-  bool checks;                  /* it looks at its arguments on entry */
-  const FnGroup *group;         /* NULL: captures nothing */
-  const char *name;             /* in traces */
-  Cell *closure;                /* immortal, when it captures nothing */
-  struct Function *next;        /* the next instance of the same key */
-  Word stub[2];                 /* what `code` is at first */
+  bool checks;           /* it looks at its arguments on entry */
+  const FnGroup *group;  /* NULL: captures nothing */
+  const char *name;      /* in traces */
+  Cell *closure;         /* immortal, when it captures nothing */
+  struct Function *next; /* the next instance of the same key */
+  Word stub[2];          /* what `code` is at first */
   bool lowered;
   uint32_t unit_count;
-  const Span *spans;            /* one a unit */
+  const Span *spans; /* one a unit */
   uint32_t live_at_count;
-  const LiveAt *live_at;        /* ascending */
+  const LiveAt *live_at; /* ascending */
   const uint16_t *live;
 } Function;
 
 struct Code {
   Program *program;
-  bool stops_anywhere;          /* any instruction may be where a run ends */
-  bool verifies;                /* code is looked at before it runs: verify.h */
+  bool stops_anywhere; /* any instruction may be where a run ends */
+  bool verifies;       /* code is looked at before it runs: verify.h */
   Mem *mem;
   Arena arena;
   pthread_mutex_t lock;
-  PtrMap instances;             /* Expr, Ctor -> first Function */
-  PtrMap borrowed;              /* a global's EX_FN -> bool for each parameter
-                                   (lower/borrow.c) */
-  PtrMap apart;                 /* an EX_FN -> whether it puts its tuple
-                                   together itself (lower/parts.c) */
-  bool loose;                   /* as the program was when code was last made */
+  PtrMap instances; /* Expr, Ctor -> first Function */
+  PtrMap borrowed;  /* a global's EX_FN -> bool for each parameter
+                       (lower/borrow.c) */
+  PtrMap apart;     /* an EX_FN -> whether it puts its tuple
+                       together itself (lower/parts.c) */
+  bool loose;       /* as the program was when code was last made */
   VEC(Function *) functions;
-  bool sorted;                  /* by address of their code */
-  VEC(Tensor *) params;         /* by slot */
-  VEC(Cell *) nullary;          /* by tag */
-  uint32_t plan_count;          /* sites that have one in a session */
+  bool sorted;          /* by address of their code */
+  VEC(Tensor *) params; /* by slot */
+  VEC(Cell *) nullary;  /* by tag */
+  uint32_t plan_count;  /* sites that have one in a session */
 };
 
 /* The instance of this key that owns its parameters, made when there is none.

@@ -17,25 +17,22 @@ void cycle_add(Session *s, RefCell *r) {
 }
 
 void cycle_remove(Session *s, RefCell *r) {
-  if (r->prev) {
-    r->prev->next = r->next;
-  } else {
-    s->cells = r->next;
-  }
+  if (r->prev) r->prev->next = r->next;
+  else s->cells = r->next;
   if (r->next) r->next->prev = r->prev;
   s->cell_count--;
 }
 
 typedef struct Node {
   Obj *obj;
-  int64_t inside;  /* references from other nodes */
+  int64_t inside; /* references from other nodes */
   bool alive;
 } Node;
 
 typedef struct Trial {
   VEC(Node) nodes;
   VEC(size_t) stack;
-  PtrMap index;    /* Obj -> its node's index, plus 1 */
+  PtrMap index; /* Obj -> its node's index, plus 1 */
 } Trial;
 
 static Node *trial_node(Trial *t, Obj *o) {
@@ -62,9 +59,8 @@ static void each_child(Trial *t, Obj *o, ChildFn f) {
     return;
   }
   Cell *c = (Cell *)o;
-  for (uint64_t i = 0; i < cell_count(c); i++) {
+  for (uint64_t i = 0; i < cell_count(c); i++)
     if (cell_field_counted(c, i)) f(t, cell_fields(c)[i].obj);
-  }
 }
 
 static bool is_candidate(const Obj *o) {
@@ -118,9 +114,8 @@ static void sweep(Session *s, Trial *t) {
     r->obj.mask &= REF_CYCLIC;
     if (content) obj_drop(s, content);
   }
-  for (size_t i = 0; i < t->nodes.len; i++) {
+  for (size_t i = 0; i < t->nodes.len; i++)
     if (!t->nodes.data[i].alive) obj_drop(s, t->nodes.data[i].obj);
-  }
 }
 
 /* Not while something is half taken apart.  A request to stop ends the search,
@@ -131,12 +126,10 @@ void cycle_collect(Session *s) {
   VEC_INIT(&t.nodes, s->mem);
   VEC_INIT(&t.stack, s->mem);
   ptrmap_init(&t.index, s->mem);
-  for (RefCell *r = s->cells; r && !session_should_stop(s); r = r->next) {
+  for (RefCell *r = s->cells; r && !session_should_stop(s); r = r->next)
     trial_add(&t, &r->obj);
-  }
-  for (size_t i = 0; i < t.nodes.len && !session_should_stop(s); i++) {
+  for (size_t i = 0; i < t.nodes.len && !session_should_stop(s); i++)
     each_child(&t, t.nodes.data[i].obj, count_child);
-  }
   revive(s, &t);
   if (!session_should_stop(s)) sweep(s, &t);
   mem_clear_exhausted(s->mem);

@@ -6,16 +6,19 @@
 typedef struct Dump {
   Code *code;
   StrBuf *out;
-  const SourceFile *file;  /* of the line that was shown last */
+  const SourceFile *file; /* of the line that was shown last */
   uint32_t line;
 } Dump;
 
 static void dump_operand(Dump *d, char kind, const Word *at, int part) {
   uint16_t v = (uint16_t[]){at->a, at->b, at->c}[part];
   switch (kind) {
-    case 'd': case 'w': case 'u': case 'v': case 'm': case 'o':
-      strbuf_addf(d->out, " r%u", v);
-      break;
+    case 'd':
+    case 'w':
+    case 'u':
+    case 'v':
+    case 'm':
+    case 'o': strbuf_addf(d->out, " r%u", v); break;
     case 'i': strbuf_addf(d->out, " %d", (int16_t)v); break;
     case 'n': strbuf_addf(d->out, " #%u", v); break;
     case 'j': strbuf_addf(d->out, " ->%+d", v); break;
@@ -32,9 +35,8 @@ static void dump_word(Dump *d, const Word *at) {
     case INS_call_parts:
     case INS_tail: {
       const Function *f = at[1].function;
-      strbuf_addf(d->out, " %s%s%s%s", f->name,
-                  f->borrows ? " borrowing" : "", f->grows ? " growing" : "",
-                  f->apart ? " apart" : "");
+      strbuf_addf(d->out, " %s%s%s%s", f->name, f->borrows ? " borrowing" : "",
+                  f->grows ? " growing" : "", f->apart ? " apart" : "");
       break;
     }
     case INS_closure: strbuf_addf(d->out, " %s", at[1].function->name); break;
@@ -64,12 +66,10 @@ static void dump_word(Dump *d, const Word *at) {
 
 static void dump_list(Dump *d, const Word *at) {
   uint32_t n = ins_list_count(at);
-  for (uint32_t i = 0; i < n; i++) {
+  for (uint32_t i = 0; i < n; i++)
     strbuf_addf(d->out, "%s r%u", i ? "" : " |", ins_list(at)[i]);
-  }
-  for (unsigned i = 0; at->op == INS_switch_tag && i < at->b; i++) {
+  for (unsigned i = 0; at->op == INS_switch_tag && i < at->b; i++)
     strbuf_addf(d->out, " ->%+d", (int)at[1 + i].word);
-  }
 }
 
 static void dump_line(Dump *d, Span span, size_t start) {
@@ -86,14 +86,12 @@ static void dump_line(Dump *d, Span span, size_t start) {
   strbuf_addf(d->out, "; %u: %.*s", place.line, (int)len, text);
 }
 
-static void dump_ins(Dump *d, const Function *f, const Word *code,
-                     uint32_t i) {
+static void dump_ins(Dump *d, const Function *f, const Word *code, uint32_t i) {
   const InsInfo *info = &ins_info[code[i].op];
   size_t start = d->out->len;
   strbuf_addf(d->out, "%6u  %s", i, info->name);
-  for (int part = 0; part < 3; part++) {
+  for (int part = 0; part < 3; part++)
     dump_operand(d, info->operands[part], &code[i], part);
-  }
   dump_word(d, &code[i]);
   dump_list(d, &code[i]);
   dump_line(d, f->spans[i], start);
@@ -110,9 +108,8 @@ static void dump_function(Dump *d, const Function *f) {
   if (!f->nparams) strbuf_add(d->out, " none");
   if (f->apart) strbuf_addf(d->out, ", %u results", f->part_count);
   strbuf_addf(d->out, ", %u registers\n", atomic_load(&f->nregs));
-  for (uint32_t i = 0; i < f->unit_count; i += ins_length(&code[i])) {
+  for (uint32_t i = 0; i < f->unit_count; i += ins_length(&code[i]))
     dump_ins(d, f, code, i);
-  }
   strbuf_add_char(d->out, '\n');
 }
 
@@ -121,9 +118,8 @@ static void dump_from(Dump *d, Function *f) {
   Code *c = d->code;
   size_t next = c->functions.len;
   for (;;) {
-    if (f->lowered || function_lower(c, f, c->program->diags)) {
+    if (f->lowered || function_lower(c, f, c->program->diags))
       dump_function(d, f);
-    }
     if (next >= c->functions.len) break;
     f = c->functions.data[next++];
   }
@@ -143,8 +139,8 @@ static void dump_unit(Dump *d, const struct Unit *u) {
     if (g) dump_global(d, g);
   }
   for (int i = 0; i < u->step_count; i++) {
-    dump_from(d, code_function(d->code, FUNCTION_STEP, u->steps[i].expr,
-                               NULL, false));
+    dump_from(d, code_function(d->code, FUNCTION_STEP, u->steps[i].expr, NULL,
+                               false));
   }
 }
 
@@ -154,9 +150,8 @@ void code_dump(Code *c, StrBuf *out, const Global *only) {
   if (only) {
     dump_global(&d, only);
   } else {
-    for (const struct Unit *u = c->program->units; u; u = u->next) {
+    for (const struct Unit *u = c->program->units; u; u = u->next)
       if (!u->source->library) dump_unit(&d, u);
-    }
   }
   pthread_mutex_unlock(&c->lock);
 }

@@ -14,7 +14,10 @@ static Span span_at(Session *s, const Word *pc, const Function **f) {
 
 static RunStatus status_of(DiagCode code) {
   switch (code) {
-    case E0701: case E0702: case E0703: case E0705: return RUN_LIMIT;
+    case E0701:
+    case E0702:
+    case E0703:
+    case E0705: return RUN_LIMIT;
     case E0704: return RUN_INTERRUPTED;
     default: return RUN_ERROR;
   }
@@ -59,9 +62,8 @@ bool vm_out_of_memory(Session *s) {
 }
 
 bool vm_stopped(Session *s) {
-  if (atomic_load(&s->stop) == STOP_TIMEOUT) {
+  if (atomic_load(&s->stop) == STOP_TIMEOUT)
     return vm_fault(s, E0703, "time limit of %g s reached", s->limits.timeout);
-  }
   return vm_fault(s, E0704, "interrupted");
 }
 
@@ -72,11 +74,8 @@ bool session_should_stop(const Session *s) {
 
 RunStatus session_stopped(Session *s, Span span) {
   if (!session_should_stop(s)) return RUN_OK;
-  if (mem_exhausted(s->mem)) {
-    vm_out_of_memory(s);
-  } else {
-    vm_stopped(s);
-  }
+  if (mem_exhausted(s->mem)) vm_out_of_memory(s);
+  else vm_stopped(s);
   if (s->fault) s->fault->span = span;
   return s->status;
 }
@@ -129,28 +128,25 @@ static bool check_failed(Session *s, const CheckSite *site, const Tensor *t,
   dims_print(dims, &text, expected->rank, expected->dims);
   dims_where(dims, &text, expected->rank, expected->dims, names);
   vm_fault(s, E0603, "%s", strbuf_text(&text));
-  if (span_exists(site->declared)) {
+  if (span_exists(site->declared))
     diag_note(s->fault, site->declared, "declared here");
-  }
   note_names(s, names);
   strbuf_done(&text);
   return false;
 }
 
 /* A tensor itself, or a tuple's fields; nothing else is looked into. */
-static bool check_value(Session *s, const CheckSite *site,
-                        const Type *expected, Value v, DimValues names) {
+static bool check_value(Session *s, const CheckSite *site, const Type *expected,
+                        Value v, DimValues names) {
   if (expected->kind == TY_TENSOR && expected->rank > 0) {
     return misfit(s, v.tensor, expected, names) < 0 ||
            check_failed(s, site, v.tensor, expected, names);
   }
   if (expected->kind != TY_TUPLE) return true;
   const Value *fields = cell_fields(v.cell);
-  for (int i = 0; i < expected->count; i++) {
-    if (!check_value(s, site, expected->args[i], fields[i], names)) {
+  for (int i = 0; i < expected->count; i++)
+    if (!check_value(s, site, expected->args[i], fields[i], names))
       return false;
-    }
-  }
   return true;
 }
 
@@ -158,9 +154,7 @@ bool vm_check(Session *s, const Word *pc) {
   const CheckSite *site = pc[1].data;
   const uint16_t *regs = ins_list(pc);
   Dim numbers[NAMES_MAX];
-  for (int i = 0; i < site->name_count; i++) {
-    numbers[i] = s->regs[regs[i]].i64;
-  }
+  for (int i = 0; i < site->name_count; i++) numbers[i] = s->regs[regs[i]].i64;
   s->stats.checks++;
   return check_value(s, site, site->expected, s->regs[pc->a],
                      (DimValues){site->name_count, site->names, numbers});
@@ -173,7 +167,7 @@ static void unwind_frame(Session *s, const Word *pc, Value *regs) {
   const Function *f;
   Span span = span_at(s, pc, &f);
   if (s->fault && f) {
-    bool first = s->fault->frame_count == 0;  /* it may lie within `pc` */
+    bool first = s->fault->frame_count == 0; /* it may lie within `pc` */
     diag_frame(s->fault, f->name, first ? s->fault->span : span);
   }
   const LiveAt *live = f ? function_live(f, pc) : NULL;
@@ -187,11 +181,8 @@ void vm_unwind(Session *s) {
   unwind_frame(s, s->pc, s->regs);
   while (s->frame_top > s->frames + 1) {
     Frame *frame = --s->frame_top;
-    if (frame_leaves(frame)) {
-      session_leave_segment(s);
-    } else {
-      unwind_frame(s, frame->pc - 2, frame->regs);
-    }
+    if (frame_leaves(frame)) session_leave_segment(s);
+    else unwind_frame(s, frame->pc - 2, frame->regs);
   }
   s->frame_top = s->frames;
 }

@@ -18,23 +18,23 @@ Code *code_new(Program *p);
 void code_free(Code *c);
 /* Binds a param's value (one reference is kept) before any session starts. */
 bool code_bind_param(Code *c, const Global *param, Tensor *value);
-const Tensor *code_param(const Code *c, const Global *param);  /* or NULL */
+const Tensor *code_param(const Code *c, const Global *param); /* or NULL */
 
 /* Instructions as text, each with its source line; from the VM's own table. */
 void code_dump(Code *c, StrBuf *out, const Global *only);
 
 typedef struct Limits {
-  size_t max_memory;   /* bytes of program and sessions; 0: as it was */
-  uint64_t max_depth;  /* calls; 0: the default of 10,000,000 */
-  double timeout;      /* seconds for one run; 0: none */
+  size_t max_memory;  /* bytes of program and sessions; 0: as it was */
+  uint64_t max_depth; /* calls; 0: the default of 10,000,000 */
+  double timeout;     /* seconds for one run; 0: none */
   int threads;
 } Limits;
 
 /* Why a run ended. */
 typedef enum RunStatus {
   RUN_OK,
-  RUN_ERROR,        /* a located run-time error, in the session's diags */
-  RUN_LIMIT,        /* likewise: memory, depth, time */
+  RUN_ERROR, /* a located run-time error, in the session's diags */
+  RUN_LIMIT, /* likewise: memory, depth, time */
   RUN_INTERRUPTED,
 } RunStatus;
 
@@ -42,7 +42,7 @@ typedef struct SessionHooks {
   /* Where print and print_text go; `data` is passed through. */
   void (*write)(void *data, const char *text, size_t len);
   void *data;
-  int width;        /* of the display form */
+  int width; /* of the display form */
 } SessionHooks;
 
 /* NULL when memory runs out.  Diagnostics of its runs go to `diags`. */
@@ -87,9 +87,9 @@ bool session_value(const Session *s, const Global *g, Value *out);
 
 /* What is looked at while a session runs.  Nothing of it changes a result. */
 typedef struct Observe {
-  bool count;     /* instructions, for session_stats() */
-  bool profile;   /* for session_profile() */
-  bool nans;      /* E0608 at the first; needs code_stop_at_nans() */
+  bool count;   /* instructions, for session_stats() */
+  bool profile; /* for session_profile() */
+  bool nans;    /* E0608 at the first; needs code_stop_at_nans() */
   /* Receives, in pieces, a file of Chrome's trace events; its end from
    * session_free().  NULL: there is none. */
   void (*trace)(void *data, const char *text, size_t len);

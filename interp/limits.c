@@ -29,9 +29,8 @@ static void *watch(void *data) {
   struct timespec until = deadline_in(s->limits.timeout);
   int why = 0;
   pthread_mutex_lock(&w->lock);
-  while (!w->done && why != ETIMEDOUT) {
+  while (!w->done && why != ETIMEDOUT)
     why = pthread_cond_timedwait(&w->wake, &w->lock, &until);
-  }
   if (!w->done) stop(s, STOP_TIMEOUT);
   pthread_mutex_unlock(&w->lock);
   return NULL;

@@ -13,14 +13,12 @@ static int64_t first_nan(const Tensor *t) {
   int64_t n = tensor_count(t);
   if (t->dtype == DT_FLOAT32 && tensor_is_contiguous(t)) {
     const float *f = (const float *)t->data;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++)
       if (isnan(f[i])) return i;
-    }
     return -1;
   }
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n; i++)
     if (isnan(tensor_f64_at(t, i))) return i;
-  }
   return -1;
 }
 
@@ -59,11 +57,9 @@ static bool broadcasts(const Tensor *t, const Tensor *out) {
 
 static void add_operand(StrBuf *text, const Tensor *t, const Tensor *out,
                         const int64_t *at, bool element) {
-  if (element && broadcasts(t, out)) {
+  if (element && broadcasts(t, out))
     scalar_print_literal(text, (DType)t->dtype, element_for(t, out, at));
-  } else {
-    tensor_print_type(text, t);
-  }
+  else tensor_print_type(text, t);
 }
 
 /* `name` gives a NaN [at [i, j]] from x, y. */
@@ -74,9 +70,8 @@ static bool stop_at(Session *s, const OpWatch *w, const char *name,
   strbuf_init(&text, s->mem);
   indices_of(out, i, at);
   if (out->rank > 0) strbuf_add(&text, " at [");
-  for (int d = 0; d < out->rank; d++) {
+  for (int d = 0; d < out->rank; d++)
     strbuf_addf(&text, "%s%lld", d ? ", " : "", (long long)at[d]);
-  }
   if (out->rank > 0) strbuf_add_char(&text, ']');
   for (int k = 0; k < w->count; k++) {
     strbuf_add(&text, k ? ", " : " from ");
@@ -114,15 +109,17 @@ static void set_types(DType *types, DType all) {
  * NULL: it is none that can make a NaN. */
 static const char *scalar_name(const Word *pc, DType *types) {
   switch (pc->op) {
-#define FLOATS(name, text)                                                  \
-  case INS_##name##_f32: set_types(types, DT_FLOAT32); return text;         \
+#define FLOATS(name, text)                                          \
+  case INS_##name##_f32: set_types(types, DT_FLOAT32); return text; \
   case INS_##name##_f64: set_types(types, DT_FLOAT64); return text;
     FLOATS(add, "add")
     FLOATS(sub, "subtract")
     FLOATS(mul, "multiply")
     FLOATS(div, "divide")
 #undef FLOATS
-    case INS_scalar1: case INS_scalar2: case INS_scalar3: {
+    case INS_scalar1:
+    case INS_scalar2:
+    case INS_scalar3: {
       const ScalarSite *site = pc[1].data;
       memcpy(types, site->types, sizeof site->types);
       return site->op->name;

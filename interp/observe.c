@@ -68,16 +68,14 @@ static void add_args(OpWatch *w, const OpSource *source, const Value *v) {
     return;
   }
   const Value *fields = cell_fields(v->cell);
-  for (int k = 0; k < source->type->count; k++) {
+  for (int k = 0; k < source->type->count; k++)
     add_arg(w, source->type->args[k], &fields[k]);
-  }
 }
 
 static bool watch_init(Observer *o, const OpShape *shape) {
   size_t n = 1;
-  for (int i = 0; i < shape->source_count; i++) {
+  for (int i = 0; i < shape->source_count; i++)
     n += (size_t)tensors_of(&shape->sources[i]);
-  }
   arena_reset(&o->scratch);
   o->op = (OpWatch){.args = ARENA_ARRAY(&o->scratch, Tensor, n)};
   o->op.kept = ARENA_ARRAY(&o->scratch, Value, (size_t)shape->source_count + 1);
@@ -99,9 +97,8 @@ static void op_begin(Session *s, const Word *pc, const OpShape *shape) {
   Observer *o = s->observer;
   OpWatch *w = &o->op;
   if (!watch_init(o, shape)) return;
-  for (int i = 0; i < shape->source_count; i++) {
+  for (int i = 0; i < shape->source_count; i++)
     add_args(w, &shape->sources[i], &s->regs[shape->list[i]]);
-  }
   if (o->what.nans) hold(s, w, shape);
   w->pc = pc;
   w->start = observe_clock();
@@ -127,9 +124,8 @@ static void weigh(const Session *s, const OpWatch *w, const OpShape *shape,
 }
 
 static void release(Session *s, const OpWatch *w, const OpShape *shape) {
-  for (int i = 0; i < shape->source_count; i++) {
+  for (int i = 0; i < shape->source_count; i++)
     if (shape->sources[i].kind != FROM_BITS) obj_drop(s, w->kept[i].obj);
-  }
 }
 
 /* The state as if the operator had failed: no results, every operand where it
@@ -171,11 +167,8 @@ static bool op_end(Session *s) {
 
 static void look_ahead(Session *s, const Word *pc) {
   OpShape shape;
-  if (op_shape(pc, &shape)) {
-    op_begin(s, pc, &shape);
-  } else if (s->observer->what.nans) {
-    nans_scalar_begin(s, pc, &s->observer->op);
-  }
+  if (op_shape(pc, &shape)) op_begin(s, pc, &shape);
+  else if (s->observer->what.nans) nans_scalar_begin(s, pc, &s->observer->op);
 }
 
 bool vm_observe(Session *s, const Word *pc, Value *regs, Frame *top) {
@@ -247,7 +240,6 @@ void observer_free(Session *s) {
 }
 
 void session_profile(Session *s, StrBuf *out) {
-  if (s->observer && s->observer->profile) {
+  if (s->observer && s->observer->profile)
     profile_print(s, s->observer->profile, out);
-  }
 }

@@ -12,12 +12,12 @@
 /* An operator's instruction: what it reads and what it gives. */
 typedef struct OpShape {
   const char *name;
-  const OpSite *site;    /* NULL: several operators in one */
-  int steps;             /* how many */
+  const OpSite *site; /* NULL: several operators in one */
+  int steps;          /* how many */
   int source_count, out_count;
   const OpSource *sources;
   const Type *const *out_types;
-  const uint16_t *list;  /* registers: the sources, then the results */
+  const uint16_t *list; /* registers: the sources, then the results */
 } OpShape;
 
 /* False when the instruction is none that a kernel carries out. */
@@ -25,14 +25,14 @@ bool op_shape(const Word *pc, OpShape *shape);
 
 /* The operator that is under way. */
 typedef struct OpWatch {
-  const Word *pc;   /* NULL: none */
-  uint64_t start;   /* ns */
-  double bytes;     /* of its operands */
+  const Word *pc; /* NULL: none */
+  uint64_t start; /* ns */
+  double bytes;   /* of its operands */
   int count;
-  Tensor *args;     /* copies of the operands' headers, tuples flattened; their
-                       elements only live on where `nans` is asked for */
-  Value *kept;      /* nans: what its registers held */
-  bool clean;       /* nans: no operand holds one */
+  Tensor *args; /* copies of the operands' headers, tuples flattened; their
+                   elements only live on where `nans` is asked for */
+  Value *kept;  /* nans: what its registers held */
+  bool clean;   /* nans: no operand holds one */
 } OpWatch;
 
 typedef struct Profile Profile;
@@ -40,14 +40,14 @@ typedef struct Trace Trace;
 
 struct Observer {
   Observe what;
-  bool closely;    /* more than a count of instructions is asked for */
+  bool closely; /* more than a count of instructions is asked for */
   OpWatch op;
-  Arena scratch;   /* of one operator */
+  Arena scratch; /* of one operator */
   Profile *profile;
   Trace *trace;
 };
 
-uint64_t observe_clock(void);  /* ns */
+uint64_t observe_clock(void); /* ns */
 /* "file.rly:12" of what stands at `pc`; returns its span. */
 Span observe_place(Session *s, const Word *pc, StrBuf *out);
 
@@ -66,7 +66,7 @@ void profile_print(Session *s, Profile *p, StrBuf *out);
 /* --- trace.c ------------------------------------------------------------ */
 
 Trace *trace_new(Session *s, const Observe *what);
-void trace_free(Trace *t);  /* completes it */
+void trace_free(Trace *t); /* completes it */
 void trace_step(Trace *t, const Word *pc, const Frame *top);
 void trace_op(Trace *t, const Word *pc, const char *name, uint64_t start,
               double bytes);

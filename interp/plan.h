@@ -7,7 +7,7 @@
 #include "interp/code.h"
 
 typedef struct Plan {
-  size_t size;  /* in bytes, with this */
+  size_t size; /* in bytes, with this */
 } Plan;
 
 typedef struct Plans {
@@ -28,11 +28,9 @@ Plan *plan_renew(Plans *p, uint32_t number, size_t size);
 
 /* Is the tensor's geometry as written at `key`?  Its rank is known. */
 static inline bool geometry_is(const Tensor *t, const int64_t *key) {
-  for (int i = 0, rank = t->rank; i < rank; i++) {
-    if (t->shape[i] != key[2 * i] || t->strides[i] != key[2 * i + 1]) {
+  for (int i = 0, rank = t->rank; i < rank; i++)
+    if (t->shape[i] != key[2 * i] || t->strides[i] != key[2 * i + 1])
       return false;
-    }
-  }
   return true;
 }
 static inline int64_t *geometry_write(const Tensor *t, int64_t *key) {

@@ -18,13 +18,16 @@ enum { RECENT = 64, KNOWN = 1024 };
 struct Profile {
   Mem *mem;
   Arena arena;
-  PtrMap counters;        /* unit -> Counter */
+  PtrMap counters; /* unit -> Counter */
   VEC(Counter *) list;
-  struct { const Word *pc; Counter *counter; } known[KNOWN];
-  Counter *recent[RECENT], *last;  /* since `clock` */
+  struct {
+    const Word *pc;
+    Counter *counter;
+  } known[KNOWN];
+  Counter *recent[RECENT], *last; /* since `clock` */
   int recent_count;
   uint64_t clock;
-  Counter spilled;        /* takes what no memory is left for */
+  Counter spilled; /* takes what no memory is left for */
 };
 
 Profile *profile_new(Mem *mem) {
@@ -101,7 +104,7 @@ void profile_pause(Profile *p) {
 /* --- The table ---------------------------------------------------------- */
 
 typedef struct Row {
-  const char *file, *name;  /* name: the operator's; NULL: other code */
+  const char *file, *name; /* name: the operator's; NULL: other code */
   uint32_t line;
   uint64_t calls;
   double ns, bytes, flops;
@@ -109,7 +112,10 @@ typedef struct Row {
 
 static Row row_of(Session *s, const Counter *c) {
   OpShape shape;
-  Row row = {.file = "", .calls = c->calls, .ns = c->ns, .bytes = c->bytes,
+  Row row = {.file = "",
+             .calls = c->calls,
+             .ns = c->ns,
+             .bytes = c->bytes,
              .flops = c->flops};
   const Function *f = code_function_at(s->code, c->pc);
   Span span = f ? function_span(f, c->pc) : SPAN_NONE;
@@ -162,17 +168,14 @@ static size_t merge(Row *rows, size_t n, RowOrder order) {
 
 /* Per ns is per second with a giga; nothing to show: a dash. */
 static void add_rate(StrBuf *out, double amount, double ns) {
-  if (amount > 0 && ns > 0) {
-    strbuf_addf(out, " %8.2f", amount / ns);
-  } else {
-    strbuf_add(out, "        -");
-  }
+  if (amount > 0 && ns > 0) strbuf_addf(out, " %8.2f", amount / ns);
+  else strbuf_add(out, "        -");
 }
 
 static void add_row(StrBuf *out, const Row *r, double total, bool place) {
   strbuf_addf(out, "%12.3f %5.1f %12llu %12.0f", r->ns * 1e-6,
-              total > 0 ? 100 * r->ns / total : 0,
-              (unsigned long long)r->calls, r->bytes);
+              total > 0 ? 100 * r->ns / total : 0, (unsigned long long)r->calls,
+              r->bytes);
   add_rate(out, r->flops, r->ns);
   add_rate(out, r->bytes, r->ns);
   strbuf_addf(out, "  %s", r->name ? r->name : "(other code)");
@@ -193,9 +196,8 @@ static void add_table(StrBuf *out, const char *title, Row *rows, size_t n,
 void profile_print(Session *s, Profile *p, StrBuf *out) {
   VEC(Row) rows;
   VEC_INIT(&rows, p->mem);
-  for (size_t i = 0; i < p->list.len; i++) {
+  for (size_t i = 0; i < p->list.len; i++)
     VEC_PUSH(&rows, row_of(s, p->list.data[i]));
-  }
   if (rows.len) {
     size_t n = merge(rows.data, rows.len, by_place);
     add_table(out, "by line", rows.data, n, true);

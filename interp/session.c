@@ -121,9 +121,8 @@ static void run_end(Session *s) {
 
 /* A run that is stopped before it has begun stops at what it was to do. */
 static void place_fault(Session *s, const Function *f) {
-  if (s->fault && !span_exists(s->fault->span) && f->expr) {
+  if (s->fault && !span_exists(s->fault->span) && f->expr)
     s->fault->span = f->expr->span;
-  }
 }
 
 /* Calls `f`, whose arguments stand at regs[1] and on and are owned. */
@@ -131,11 +130,8 @@ static RunStatus run(Session *s, Function *f, Value *result) {
   FloatEnv host = float_env_enter();
   s->regs[0] = (Value){.bits = 0};
   bool ok = vm_call(s, f, s->regs + 1, s->entry + 2);
-  if (ok) {
-    ok = s->observer ? vm_run_observed(s) : vm_run(s);
-  } else {
-    vm_unwind(s);
-  }
+  if (ok) ok = s->observer ? vm_run_observed(s) : vm_run(s);
+  else vm_unwind(s);
   if (s->observer) observe_pause(s);
   if (!ok) place_fault(s, f);
   run_end(s);
@@ -146,8 +142,7 @@ static RunStatus run(Session *s, Function *f, Value *result) {
 }
 
 /* The host keeps its arguments, so what is not borrowed is kept for it. */
-static void pass(Session *s, const Function *f, int count,
-                 const Value *args) {
+static void pass(Session *s, const Function *f, int count, const Value *args) {
   for (int i = 0; i < count; i++) {
     s->regs[1 + i] = args[i];
     if (f->params[i] == PARAM_OWNED) obj_keep(args[i].obj);
@@ -167,9 +162,8 @@ static bool fits(const Session *s, int count) {
 RunStatus session_call(Session *s, const Global *g, int count,
                        const Value *args, Value *result) {
   Value fn;
-  if (g->value->kind != EX_FN && session_value(s, g, &fn)) {
+  if (g->value->kind != EX_FN && session_value(s, g, &fn))
     return session_apply(s, g->type, fn, count, args, result);
-  }
   run_begin(s);
   if (!fits(s, count)) return too_many(s);
   static const Env none;
@@ -198,9 +192,8 @@ RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
 bool session_values_reserve(Session *s, size_t count) {
   if (count <= s->value_count) return true;
   size_t cap = s->value_count * 2 > count ? s->value_count * 2 : count;
-  GlobalSlot *values = mem_resize(s->mem, s->values,
-                                  s->value_count * sizeof *values,
-                                  cap * sizeof *values);
+  GlobalSlot *values = mem_resize(
+      s->mem, s->values, s->value_count * sizeof *values, cap * sizeof *values);
   if (!values) return false;
   for (size_t i = s->value_count; i < cap; i++) values[i].defined = false;
   s->values = values;
@@ -239,9 +232,8 @@ RunStatus session_step(Session *s, const Step *step, Value *result) {
 
 bool session_value(const Session *s, const Global *g, Value *out) {
   if (g->slot < 0 || (size_t)g->slot >= s->value_count ||
-      !s->values[g->slot].defined) {
+      !s->values[g->slot].defined)
     return false;
-  }
   *out = s->values[g->slot].value;
   return true;
 }

@@ -8,8 +8,8 @@
 
 /* A piece still to be written: text, a value, or the end of a ref. */
 typedef struct Piece {
-  const char *text;  /* NULL: the value */
-  const Type *type;  /* NULL, too: what `value` refers to has been written */
+  const char *text; /* NULL: the value */
+  const Type *type; /* NULL, too: what `value` refers to has been written */
   Value value;
 } Piece;
 
@@ -18,9 +18,9 @@ typedef struct Show {
   StrBuf *out;
   int width;
   size_t limit, shown;
-  VEC(Piece) stack;  /* the next piece on top */
-  PtrMap open;       /* refs that may lead back here -> how far in they are */
-  uintptr_t depth;   /* refs around what is being written */
+  VEC(Piece) stack; /* the next piece on top */
+  PtrMap open;      /* refs that may lead back here -> how far in they are */
+  uintptr_t depth;  /* refs around what is being written */
 } Show;
 
 static void push_text(Show *w, const char *text) {
@@ -65,9 +65,7 @@ static size_t cycle_of(const Show *w, Value v) {
 static void push_ref(Show *w, const Type *type, Value v, const char *open,
                      const char *close) {
   w->depth++;
-  if (v.obj->mask & REF_CYCLIC) {
-    ptrmap_put(&w->open, v.obj, (void *)w->depth);
-  }
+  if (v.obj->mask & REF_CYCLIC) ptrmap_put(&w->open, v.obj, (void *)w->depth);
   VEC_PUSH(&w->stack, (Piece){.value = v});
   push_fields(w, type, v, open, close);
 }
@@ -121,28 +119,19 @@ static void show_function(Show *w, const Type *type) {
 
 static void show_ref(Show *w, const Type *type, Value v) {
   size_t cycle = cycle_of(w, v);
-  if (cycle) {
-    strbuf_addf(w->out, "<cycle %zu>", cycle);
-  } else {
-    push_ref(w, type, v, "ref(", ")");
-  }
+  if (cycle) strbuf_addf(w->out, "<cycle %zu>", cycle);
+  else push_ref(w, type, v, "ref(", ")");
 }
 
 static void show_one(Show *w, const Type *type, Value v) {
   switch (type->kind) {
     case TY_TENSOR:
-      if (type->rank == 0) {
-        scalar_print_literal(w->out, (DType)type->dtype, v);
-      } else {
-        show_tensor(w, v.tensor);
-      }
+      if (type->rank == 0) scalar_print_literal(w->out, (DType)type->dtype, v);
+      else show_tensor(w, v.tensor);
       break;
     case TY_TUPLE:
-      if (type->count == 0) {
-        strbuf_add(w->out, "()");
-      } else {
-        push_fields(w, type, v, "(", type->count == 1 ? ",)" : ")");
-      }
+      if (type->count == 0) strbuf_add(w->out, "()");
+      else push_fields(w, type, v, "(", type->count == 1 ? ",)" : ")");
       break;
     case TY_ADT:
       strbuf_add(w->out, ctor_of(type, v)->name->text);
@@ -154,8 +143,8 @@ static void show_one(Show *w, const Type *type, Value v) {
   }
 }
 
-void value_print(Session *s, StrBuf *out, const Type *type, Value v,
-                 int width, size_t limit) {
+void value_print(Session *s, StrBuf *out, const Type *type, Value v, int width,
+                 size_t limit) {
   Show w = {.s = s, .out = out, .width = width, .limit = limit};
   show_all(&w, type, v, show_one);
 }
@@ -167,11 +156,8 @@ static void json_ctor(Show *w, const Type *type, Value v) {
   strbuf_add(w->out, "{\"constructor\": \"");
   strbuf_add_escaped(w->out, name->text, name->len);
   strbuf_add(w->out, "\", \"fields\": ");
-  if (field_count(type, v)) {
-    push_fields(w, type, v, "[", "]}");
-  } else {
-    strbuf_add(w->out, "[]}");
-  }
+  if (field_count(type, v)) push_fields(w, type, v, "[", "]}");
+  else strbuf_add(w->out, "[]}");
 }
 
 static bool should_stop(const void *session) {
@@ -189,22 +175,16 @@ static void json_tensor(Show *w, const Type *type, Value v) {
 
 static void json_ref(Show *w, const Type *type, Value v) {
   size_t cycle = cycle_of(w, v);
-  if (cycle) {
-    strbuf_addf(w->out, "{\"cycle\": %zu}", cycle);
-  } else {
-    push_ref(w, type, v, "{\"ref\": ", "}");
-  }
+  if (cycle) strbuf_addf(w->out, "{\"cycle\": %zu}", cycle);
+  else push_ref(w, type, v, "{\"ref\": ", "}");
 }
 
 static void json_one(Show *w, const Type *type, Value v) {
   switch (type->kind) {
     case TY_TENSOR: json_tensor(w, type, v); break;
     case TY_TUPLE:
-      if (type->count == 0) {
-        strbuf_add(w->out, "{\"tuple\": []}");
-      } else {
-        push_fields(w, type, v, "{\"tuple\": [", "]}");
-      }
+      if (type->count == 0) strbuf_add(w->out, "{\"tuple\": []}");
+      else push_fields(w, type, v, "{\"tuple\": [", "]}");
       break;
     case TY_ADT: json_ctor(w, type, v); break;
     case TY_REF: json_ref(w, type, v); break;
@@ -231,7 +211,7 @@ typedef struct Pair {
 typedef struct Compare {
   Session *s;
   VEC(Pair) stack;
-  PtrMap leader;  /* ref -> another one of its class; absent: the leader */
+  PtrMap leader; /* ref -> another one of its class; absent: the leader */
 } Compare;
 
 static bool same_node(const Type *type, Value a, Value b) {
@@ -243,7 +223,8 @@ static bool same_node(const Type *type, Value a, Value b) {
       return tensor_same(&x, &y);
     }
     case TY_ADT: return a.obj->tag == b.obj->tag;
-    case TY_TUPLE: case TY_REF: return true;
+    case TY_TUPLE:
+    case TY_REF: return true;
     default: return a.bits == b.bits;
   }
 }

@@ -7,7 +7,11 @@
 /* --- Paths -------------------------------------------------------------- */
 
 typedef enum StepInto {
-  INTO_ROOT, INTO_FIELD, INTO_CTOR, INTO_CAPTURE, INTO_CONTENT,
+  INTO_ROOT,
+  INTO_FIELD,
+  INTO_CTOR,
+  INTO_CAPTURE,
+  INTO_CONTENT,
 } StepInto;
 
 typedef struct Path {
@@ -15,12 +19,12 @@ typedef struct Path {
   StepInto into;
   char sigil;
   const char *name;
-  size_t index;  /* of a field; of a name's repetition, from 1 */
+  size_t index; /* of a field; of a name's repetition, from 1 */
 } Path;
 
 typedef struct Pending {
   Obj *obj;
-  const Type *type;  /* NULL: not known */
+  const Type *type; /* NULL: not known */
   const Path *path;
 } Pending;
 
@@ -29,9 +33,9 @@ typedef struct Scan {
   StateList *list;
   bool paths;
   VEC(Pending) stack;
-  PtrMap seen;      /* shared objects that were met */
-  PtrMap verdicts;  /* Type -> may it lead to a cell? */
-  size_t again;     /* shared objects that may be walked once more */
+  PtrMap seen;     /* shared objects that were met */
+  PtrMap verdicts; /* Type -> may it lead to a cell? */
+  size_t again;    /* shared objects that may be walked once more */
 } Scan;
 
 static const Path *path_new(Scan *c, Path path) {
@@ -76,12 +80,12 @@ static const char *path_text(Scan *c, const Path *path) {
 
 typedef struct Reached {
   const Type *type;
-  bool declared;  /* within an ADT's declaration: its parameters are open */
+  bool declared; /* within an ADT's declaration: its parameters are open */
 } Reached;
 
 typedef struct Search {
   VEC(Reached) stack;
-  PtrMap seen;  /* types, ADTs */
+  PtrMap seen; /* types, ADTs */
 } Search;
 
 static void reach(Search *s, const Type *type, bool declared) {
@@ -94,11 +98,9 @@ static void reach(Search *s, const Type *type, bool declared) {
 static void reach_adt(Search *s, const Adt *adt) {
   if (ptrmap_has(&s->seen, adt)) return;
   ptrmap_put(&s->seen, adt, (void *)adt);
-  for (int i = 0; i < adt->ctor_count; i++) {
-    for (int k = 0; k < adt->ctors[i].field_count; k++) {
+  for (int i = 0; i < adt->ctor_count; i++)
+    for (int k = 0; k < adt->ctors[i].field_count; k++)
       reach(s, adt->ctors[i].fields[k], true);
-    }
-  }
 }
 
 /* One type; is it a cell, a function, or a variable that may stand for one? */
@@ -110,9 +112,7 @@ static bool reaches(Search *s, Reached r) {
     case TY_TUPLE: break;
     default: return true;
   }
-  for (int i = 0; i < r.type->count; i++) {
-    reach(s, r.type->args[i], r.declared);
-  }
+  for (int i = 0; i < r.type->count; i++) reach(s, r.type->args[i], r.declared);
   return false;
 }
 
@@ -155,7 +155,7 @@ static void walk_closure(Scan *c, Cell *closure, const Path *path) {
   const Function *f = (const Function *)(uintptr_t)closure->fields[0].bits;
   const FnGroup *g = f->group;
   if (!g) return;
-  bool packed = g->capture_count >= SIZE_SMALL_MAX;  /* in a tuple */
+  bool packed = g->capture_count >= SIZE_SMALL_MAX; /* in a tuple */
   Cell *from = packed ? closure->fields[1].cell : closure;
   uint64_t at = packed ? 0 : 1;
   for (int i = 0; i < g->free_count; i++) {
@@ -197,15 +197,15 @@ static void walk_ref(Scan *c, Pending p) {
   uintptr_t known = (uintptr_t)ptrmap_get(&list->index, r);
   if (known) {
     if (c->paths && list->aliases.len < STATE_ALIASES_MOST)
-      VEC_PUSH(&list->aliases,
-               (StateAlias){known - 1, path_text(c, p.path)});
+      VEC_PUSH(&list->aliases, (StateAlias){known - 1, path_text(c, p.path)});
     return;
   }
   if (!VEC_RESERVE(&list->cells, 1)) return;
   const char *path = path_text(c, p.path);
-  VEC_PUSH(&list->cells,
-           (StateCell){.cell = r, .type = p.type, .path = path,
-                       .nested = path && strchr(path, '^')});
+  VEC_PUSH(&list->cells, (StateCell){.cell = r,
+                                     .type = p.type,
+                                     .path = path,
+                                     .nested = path && strchr(path, '^')});
   obj_keep(&r->obj);
   ptrmap_put(&list->index, r, (void *)(uintptr_t)list->cells.len);
   if (r->obj.mask & REF_COUNTED)
@@ -222,15 +222,11 @@ static bool walk_again(Scan *c, Obj *o) {
 }
 
 static void walk_one(Scan *c, Pending p) {
-  if (p.obj->size == SIZE_REF) {
-    walk_ref(c, p);
-  } else if (!walk_again(c, p.obj)) {
-    return;
-  } else if (p.type && p.type->kind == TY_FN) {
+  if (p.obj->size == SIZE_REF) walk_ref(c, p);
+  else if (!walk_again(c, p.obj)) return;
+  else if (p.type && p.type->kind == TY_FN)
     walk_closure(c, (Cell *)p.obj, p.path);
-  } else {
-    walk_fields(c, (Cell *)p.obj, p.type, p.path);
-  }
+  else walk_fields(c, (Cell *)p.obj, p.type, p.path);
 }
 
 /* Children are pushed in order, then turned round. */
@@ -274,8 +270,8 @@ bool state_list(Session *s, bool paths, StateList *list) {
   VEC_INIT(&list->cells, s->mem);
   VEC_INIT(&list->aliases, s->mem);
   ptrmap_init(&list->index, s->mem);
-  Scan c = {.session = s, .list = list, .paths = paths,
-            .again = STATE_ALIASES_MOST};
+  Scan c = {
+      .session = s, .list = list, .paths = paths, .again = STATE_ALIASES_MOST};
   VEC_INIT(&c.stack, s->mem);
   ptrmap_init(&c.seen, s->mem);
   ptrmap_init(&c.verdicts, s->mem);
@@ -287,9 +283,8 @@ bool state_list(Session *s, bool paths, StateList *list) {
 }
 
 void state_list_done(StateList *list) {
-  for (size_t i = 0; i < list->cells.len; i++) {
+  for (size_t i = 0; i < list->cells.len; i++)
     obj_drop(list->session, &list->cells.data[i].cell->obj);
-  }
   VEC_DONE(&list->cells);
   VEC_DONE(&list->aliases);
   ptrmap_done(&list->index);
@@ -297,9 +292,8 @@ void state_list_done(StateList *list) {
 }
 
 const StateCell *state_find(const StateList *list, const char *path) {
-  for (size_t i = 0; i < list->cells.len; i++) {
+  for (size_t i = 0; i < list->cells.len; i++)
     if (!strcmp(list->cells.data[i].path, path)) return &list->cells.data[i];
-  }
   for (size_t i = 0; i < list->aliases.len; i++) {
     const StateAlias *a = &list->aliases.data[i];
     if (!strcmp(a->path, path)) return &list->cells.data[a->cell];
@@ -317,7 +311,10 @@ void cell_set_take(Session *s, RefCell *cell, Value content) {
 
 struct Snapshot {
   size_t count;
-  struct Held { RefCell *cell; Value content; } held[];
+  struct Held {
+    RefCell *cell;
+    Value content;
+  } held[];
 };
 
 static size_t snapshot_size(size_t count) {

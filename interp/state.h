@@ -18,25 +18,25 @@
 /* --- The list ----------------------------------------------------------- */
 
 typedef struct StateCell {
-  RefCell *cell;     /* one reference */
-  const Type *type;  /* of the cell; NULL: only a variable was known there */
-  const char *path;  /* NULL in a list without paths */
-  bool nested;       /* reached through another cell */
+  RefCell *cell;    /* one reference */
+  const Type *type; /* of the cell; NULL: only a variable was known there */
+  const char *path; /* NULL in a list without paths */
+  bool nested;      /* reached through another cell */
 } StateCell;
 
 typedef struct StateAlias {
-  size_t cell;       /* index in the list */
+  size_t cell; /* index in the list */
   const char *path;
 } StateAlias;
 
-enum { STATE_ALIASES_MOST = 1000 };  /* later ones are left out */
+enum { STATE_ALIASES_MOST = 1000 }; /* later ones are left out */
 
 typedef struct StateList {
   Session *session;
   Arena arena;
   VEC(StateCell) cells;
   VEC(StateAlias) aliases;
-  PtrMap index;  /* RefCell -> its index, plus 1 */
+  PtrMap index; /* RefCell -> its index, plus 1 */
 } StateList;
 
 /* False when memory runs out; the list is to be released in any case. */
@@ -53,7 +53,7 @@ void cell_set_take(Session *s, RefCell *cell, Value content);
 /* What the cells held; shares it, so it costs a few words a cell.  Belongs to
  * its session. */
 typedef struct Snapshot Snapshot;
-Snapshot *session_snapshot(Session *s);  /* NULL: memory */
+Snapshot *session_snapshot(Session *s); /* NULL: memory */
 /* Writes into the very cells that were there. */
 void session_restore(Session *s, const Snapshot *snapshot);
 void snapshot_free(Session *s, Snapshot *snapshot);
@@ -82,12 +82,12 @@ typedef struct PackedCell {
 typedef struct StatePacker {
   Session *session;
   Diags *diags;
-  Arena *arena;                 /* the texts */
+  Arena *arena; /* the texts */
   VEC(PackedCell) cells;
   /* Takes a tensor, whose reference is its own; false: memory. */
   bool (*tensor)(void *data, const char *name, Tensor *t);
   void *data;
-  bool lenient;  /* a cell that cannot be packed has an empty skeleton */
+  bool lenient; /* a cell that cannot be packed has an empty skeleton */
 } StatePacker;
 /* False after reporting which cell holds a function, or memory ran out. */
 bool state_pack(StatePacker *p);
@@ -95,7 +95,7 @@ bool state_pack(StatePacker *p);
 typedef struct StateUnpacker {
   Session *session;
   Diags *diags;
-  const char *label;            /* what messages call the source */
+  const char *label; /* what messages call the source */
   size_t count;
   const PackedCell *cells;
   /* Borrowed, or NULL. */

@@ -8,8 +8,8 @@
 typedef struct Copier {
   const Session *from;
   Session *to;
-  PtrMap done;       /* what can be met again -> its copy */
-  VEC(Obj *) open;   /* copies whose fields still lead to the originals */
+  PtrMap done;     /* what can be met again -> its copy */
+  VEC(Obj *) open; /* copies whose fields still lead to the originals */
   bool failed;
 } Copier;
 
@@ -27,17 +27,16 @@ static void copier_done(Copier *c) {
 /* --- One object --------------------------------------------------------- */
 
 static Obj *copy_tensor(Copier *c, const Tensor *t) {
-  Tensor *copy = tensor_view(&c->to->heap, t, t->rank, t->shape, t->strides,
-                             0);
+  Tensor *copy = tensor_view(&c->to->heap, t, t->rank, t->shape, t->strides, 0);
   return copy ? &copy->obj : NULL;
 }
 
 /* The bytes of a cell, counted once; its fields are put right later. */
 static Obj *copy_shell(Copier *c, const Obj *o) {
-  size_t size = o->size == SIZE_REF ? sizeof(RefCell)
-                                    : cell_size((const Cell *)o);
-  Obj *copy = VEC_RESERVE(&c->open, 1)
-                  ? pool_alloc(&c->to->heap.pool, size) : NULL;
+  size_t size =
+      o->size == SIZE_REF ? sizeof(RefCell) : cell_size((const Cell *)o);
+  Obj *copy =
+      VEC_RESERVE(&c->open, 1) ? pool_alloc(&c->to->heap.pool, size) : NULL;
   if (!copy) return NULL;
   memcpy(copy, o, size);
   copy->count = 1;
@@ -56,8 +55,8 @@ static Obj *copy_of(Copier *c, Obj *o) {
     obj_keep(copy);
     return copy;
   }
-  copy = o->size == SIZE_TENSOR ? copy_tensor(c, (Tensor *)o)
-                                : copy_shell(c, o);
+  copy =
+      o->size == SIZE_TENSOR ? copy_tensor(c, (Tensor *)o) : copy_shell(c, o);
   if (!copy) c->failed = true;
   if (copy && shared) ptrmap_put(&c->done, o, copy);
   return copy;
@@ -73,9 +72,8 @@ static void copy_fields(Copier *c, Obj *o) {
   }
   Cell *cell = (Cell *)o;
   Value *fields = cell_fields(cell);
-  for (uint64_t i = 0; i < cell_count(cell); i++) {
+  for (uint64_t i = 0; i < cell_count(cell); i++)
     if (cell_field_counted(cell, i)) fields[i].obj = copy_of(c, fields[i].obj);
-  }
 }
 
 /* Everything that was copied is whole; false when memory ran out, with NULL in
@@ -127,14 +125,13 @@ typedef struct Move {
 
 typedef VEC(Move) Moves;
 
-static void find_moves(const StateList *from, const StateList *to,
-                       Moves *moves, PtrMap *done) {
+static void find_moves(const StateList *from, const StateList *to, Moves *moves,
+                       PtrMap *done) {
   for (size_t i = 0, k = 0; i < from->cells.len; i++) {
     const StateCell *a = &from->cells.data[i], *b = NULL;
     if (k < to->cells.len && !strcmp(to->cells.data[k].path, a->path))
       b = &to->cells.data[k++];
-    else
-      b = state_find(to, a->path);
+    else b = state_find(to, a->path);
     if (!b || b->type != a->type) continue;
     VEC_PUSH(moves, (Move){.from = a->cell, .to = b->cell});
     ptrmap_put(done, a->cell, b->cell);
@@ -151,8 +148,7 @@ static bool transplant(Copier *c, Moves *moves) {
   bool whole = copy_rest(c);
   for (size_t i = 0; i < moves->len; i++) {
     Move *m = &moves->data[i];
-    if (whole)
-      cell_set_take(c->to, m->to, m->content);
+    if (whole) cell_set_take(c->to, m->to, m->content);
     else if (m->from->obj.mask & REF_COUNTED && m->content.obj)
       obj_drop(c->to, m->content.obj);
   }

@@ -7,7 +7,7 @@
 /* A value, or text.  `name` is its path; within a constructor, the path of the
  * outermost one. */
 typedef struct Piece {
-  const Type *type;  /* NULL: text */
+  const Type *type; /* NULL: text */
   Value value;
   const char *text, *name;
   bool numbered;
@@ -19,8 +19,8 @@ typedef struct Writer {
   const StateCell *cell;
   StrBuf out;
   VEC(Piece) stack;
-  size_t count;  /* of the cell's numbered tensors */
-  bool refused;  /* the cell at hand */
+  size_t count; /* of the cell's numbered tensors */
+  bool refused; /* the cell at hand */
 } Writer;
 
 static bool refuse(Writer *w, const char *why) {
@@ -45,8 +45,8 @@ static void push_fields(Writer *w, const Piece *p, int n) {
     Piece field = {.name = p->name, .numbered = p->numbered || adt};
     if (!field.numbered)
       field.name = arena_printf(w->packer->arena, "%s.%d", p->name, i);
-    field.value = value_field(w->packer->session, p->type, p->value, i,
-                              &field.type);
+    field.value =
+        value_field(w->packer->session, p->type, p->value, i, &field.type);
     VEC_PUSH(&w->stack, field);
     push_text(w, i ? ", " : "(");
   }
@@ -72,10 +72,8 @@ static bool put_ctor(Writer *w, const Piece *p) {
 }
 
 static bool put_tuple(Writer *w, const Piece *p) {
-  if (p->type->count)
-    push_fields(w, p, p->type->count);
-  else
-    strbuf_add(&w->out, "()");
+  if (p->type->count) push_fields(w, p, p->type->count);
+  else strbuf_add(&w->out, "()");
   return true;
 }
 
@@ -98,10 +96,8 @@ static bool put_value(Writer *w, const Piece *p) {
 static bool put_pieces(Writer *w) {
   while (w->stack.len) {
     Piece p = VEC_POP(&w->stack);
-    if (!p.type)
-      strbuf_add(&w->out, p.text);
-    else if (!put_value(w, &p))
-      return false;
+    if (!p.type) strbuf_add(&w->out, p.text);
+    else if (!put_value(w, &p)) return false;
   }
   return true;
 }
@@ -123,8 +119,9 @@ static const char *content_name(const Writer *w, const Type *content) {
 static bool put_content(Writer *w) {
   const Type *type = w->cell->type;
   if (!type || type->args[0]->has_var)
-    return refuse(w, "was made by a polymorphic function, so the type of "
-                     "what it holds is not known");
+    return refuse(w,
+                  "was made by a polymorphic function, so the type of "
+                  "what it holds is not known");
   w->count = 0;
   VEC_PUSH(&w->stack, (Piece){.type = type->args[0],
                               .value = w->cell->cell->content,

@@ -11,9 +11,9 @@
 /* What becomes of one packed cell. */
 typedef struct Target {
   const PackedCell *packed;
-  RefCell *cell;      /* one reference; NULL: none yet */
-  const Type *type;   /* of the cell */
-  bool created;       /* not of the program: some content leads to it */
+  RefCell *cell;    /* one reference; NULL: none yet */
+  const Type *type; /* of the cell */
+  bool created;     /* not of the program: some content leads to it */
   bool built;
   Value content;
 } Target;
@@ -22,26 +22,26 @@ typedef struct Target {
 typedef struct Open {
   const Type *type;
   int tag, count, filled;
-  const char *name;   /* as in state_pack.c */
+  const char *name; /* as in state_pack.c */
   bool numbered;
 } Open;
 
 typedef struct Builder {
   StateUnpacker *u;
   Session *s;
-  StateList list;         /* of the session as it is */
+  StateList list; /* of the session as it is */
   Target *targets;
   const StateCell **by_path;
-  VEC(size_t) wanted;     /* targets whose content is to be read */
+  VEC(size_t) wanted; /* targets whose content is to be read */
   /* Reading one skeleton. */
   Target *now;
   const char *at;
   Arena names;
   VEC(Open) open;
-  VEC(Value) values;      /* finished fields of what is open */
+  VEC(Value) values; /* finished fields of what is open */
   VEC(const Type *) types;
   size_t count;
-  char why[256];          /* what does not fit */
+  char why[256]; /* what does not fit */
 } Builder;
 
 static bool misfit(Builder *b, const char *format, ...)
@@ -73,15 +73,13 @@ static const char *type_text(Builder *b, const Type *type) {
 static bool tensor_fits(Builder *b, const Tensor *t, const Type *type,
                         const char *name) {
   bool fits = t->dtype == type->dtype && t->rank == type->rank;
-  for (int i = 0; fits && i < t->rank; i++) {
+  for (int i = 0; fits && i < t->rank; i++)
     fits = !dim_is_number(type->dims[i]) || type->dims[i] == t->shape[i];
-  }
   if (fits) return true;
   StrBuf text;
   strbuf_init(&text, b->s->mem);
   tensor_print_type(&text, t);
-  misfit(b, "`%s` is %s, not %s", name, strbuf_text(&text),
-         type_text(b, type));
+  misfit(b, "`%s` is %s, not %s", name, strbuf_text(&text), type_text(b, type));
   strbuf_done(&text);
   return false;
 }
@@ -288,15 +286,14 @@ static bool sort_cells(Builder *b) {
 static const StateCell *find_cell(const Builder *b, const char *path) {
   StateCell key = {.path = path};
   const StateCell *p = &key;
-  const StateCell **found = bsearch(&p, b->by_path, b->list.cells.len,
-                                    sizeof *b->by_path, by_path);
+  const StateCell **found =
+      bsearch(&p, b->by_path, b->list.cells.len, sizeof *b->by_path, by_path);
   return found ? *found : NULL;
 }
 
 static void report(Builder *b, const char *what, const char *path,
                    const char *why) {
-  if (b->u->report)
-    strbuf_addf(b->u->report, "%s\t%s\t%s\n", what, path, why);
+  if (b->u->report) strbuf_addf(b->u->report, "%s\t%s\t%s\n", what, path, why);
 }
 
 /* In strict mode an error; otherwise a line of the report. */
@@ -304,8 +301,10 @@ static bool differs(Builder *b, const char *what, const char *path,
                     const char *why) {
   report(b, what, path, why);
   if (b->u->report) return true;
-  diag_error(b->u->diags, E0504, SPAN_NONE, "%s does not fit the program: "
-             "cell `%s`: %s", b->u->label, path, why);
+  diag_error(b->u->diags, E0504, SPAN_NONE,
+             "%s does not fit the program: "
+             "cell `%s`: %s",
+             b->u->label, path, why);
   return false;
 }
 
@@ -325,8 +324,8 @@ static bool match_one(Builder *b, size_t i) {
   }
   if (is_nested(packed->path)) return true;
   char why[256];
-  if (!cell) snprintf(why, sizeof why, "the program has none, of %s",
-                      packed->type);
+  if (!cell)
+    snprintf(why, sizeof why, "the program has none, of %s", packed->type);
   else snprintf(why, sizeof why, "it is %s, and was %s", type, packed->type);
   return differs(b, cell ? "changed" : "dropped", packed->path, why);
 }
@@ -358,15 +357,17 @@ static bool match_all(Builder *b) {
 /* --- All of it ---------------------------------------------------------- */
 
 static bool build_all(Builder *b) {
-  for (size_t i = 0; i < b->wanted.len; i++) {  /* it grows meanwhile */
+  for (size_t i = 0; i < b->wanted.len; i++) { /* it grows meanwhile */
     Target *t = &b->targets[b->wanted.data[i]];
     bool fits = read_content(b, t);
     bool top = !is_nested(t->packed->path);
     if (fits && top) report(b, "kept", t->packed->path, t->packed->type);
     /* Without its content a new cell cannot be. */
     if (!fits && (!b->u->report || t->created)) {
-      diag_error(b->u->diags, E0504, SPAN_NONE, "%s does not fit the program: "
-                 "cell `%s`: %s", b->u->label, t->packed->path, b->why);
+      diag_error(b->u->diags, E0504, SPAN_NONE,
+                 "%s does not fit the program: "
+                 "cell `%s`: %s",
+                 b->u->label, t->packed->path, b->why);
       return false;
     }
     if (!fits && top) report(b, "changed", t->packed->path, b->why);

@@ -73,11 +73,9 @@ static void child_done(StepMachine *m, const StepObj *frame) {
   const Type *expected = wanted(e, i, &what);
   const Expr *done = step_child(e, i);
   if (expected && !step_check(m, m->now.value, done->type, expected,
-                              frame->fields[ENV], what, done->span)) {
+                              frame->fields[ENV], what, done->span))
     return;
-  }
-  StepObj *list =
-      step_pair(m, L_DONE, NULL, frame->fields[DONE], m->now.value);
+  StepObj *list = step_pair(m, L_DONE, NULL, frame->fields[DONE], m->now.value);
   if (list) evaluate_child(m, e, i + 1, frame->fields[ENV], list);
 }
 
@@ -148,9 +146,8 @@ static void bind_group(StepMachine *m, const Expr *e, const Binding *first) {
   int end = m->now.at + 1;
   const Block *block = e->block;
   while (end < block->count && block->bindings[end].kind == BIND_AND) end++;
-  for (int i = m->now.at; i < end; i++) {
+  for (int i = m->now.at; i < end; i++)
     if (force_captured(m, block->bindings[i].value)) return;
-  }
   StepObj *group = step_obj(m, E_GROUP, 1);
   if (!group) return;
   group->bindings = first;
@@ -190,9 +187,8 @@ static void binding_done(StepMachine *m, const StepObj *frame) {
   }
   if (b->var->declared &&
       !step_check(m, m->now.value, b->value->type, b->var->declared, env,
-                  "annotation", b->value->span)) {
+                  "annotation", b->value->span))
     return;
-  }
   step_applied(m, REDUCE_LET, b->span);
   block_at(m, frame->expr, i + 1,
            step_pair(m, E_BIND, b->var, env, m->now.value));
@@ -221,7 +217,8 @@ static void look_at(StepMachine *m, const Expr *e) {
     case EX_GLOBAL: step_global(m, e); break;
     case EX_DIM: step_dim(m, e); break;
     case EX_FN: make_function(m, e); break;
-    case EX_OP: case EX_CTOR: name_itself(m, e); break;
+    case EX_OP:
+    case EX_CTOR: name_itself(m, e); break;
     case EX_BLOCK: enter_block(m, e); break;
     default: evaluate_child(m, e, 0, m->now.env, NULL); break;
   }
@@ -250,9 +247,8 @@ static void called_done(StepMachine *m, const StepObj *frame) {
 static void define_done(StepMachine *m, const StepObj *frame) {
   const Global *g = frame->global;
   if (!step_check(m, m->now.value, g->value->type, g->type, NULL, "annotation",
-                  g->value->span)) {
+                  g->value->span))
     return;
-  }
   step_set_global(m, (size_t)g->slot, m->now.value);
   step_applied(m, REDUCE_DEFINE, g->span);
 }
@@ -289,13 +285,9 @@ StepOutcome step_next(StepMachine *m) {
   while (m->outcome == STEP_RULE && !m->applied) {
     step_reclaim(m);
     m->redex = m->now;
-    if (m->now.expr) {
-      look_at(m, m->now.expr);
-    } else if (m->now.frames) {
-      resume(m);
-    } else {
-      m->outcome = STEP_VALUE;
-    }
+    if (m->now.expr) look_at(m, m->now.expr);
+    else if (m->now.frames) resume(m);
+    else m->outcome = STEP_VALUE;
     arena_done(&m->scratch);
     if (mem_exhausted(&m->mem)) return out_of_memory(m);
   }
@@ -324,9 +316,8 @@ void step_start_call(StepMachine *m, const Global *g, const StepValue *args) {
   const Fn *fn = g->value->fn;
   if (args && !step_enter(m, fn, args, &m->now.env)) return;
   if (fn->declared_result &&
-      types_need_check(fn->body->type, fn->declared_result)) {
+      types_need_check(fn->body->type, fn->declared_result))
     step_push(m, K_RESULT, g->value, 0, m->now.env, NULL);
-  }
 }
 
 StepRule step_rule(const StepMachine *m) { return m->rule; }

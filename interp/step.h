@@ -40,28 +40,28 @@ extern const StepRuleInfo step_rule_info[REDUCE_COUNT];
 
 /* What the machine needs of its surroundings. */
 typedef struct StepHost {
-  const Tensor *const *params;  /* by slot; they outlive the machine */
+  const Tensor *const *params; /* by slot; they outlive the machine */
   /* Where globals have the values that they were not given here; or NULL.  It
    * outlives the machine and does not run meanwhile. */
   Session *session;
   /* Where print and print_text go; NULL: nowhere. */
   void (*write)(void *data, const char *text, size_t len);
   void *data;
-  int width;          /* of the display form */
-  size_t max_memory;  /* bytes; 0: no limit */
+  int width;         /* of the display form */
+  size_t max_memory; /* bytes; 0: no limit */
 } StepHost;
 
 typedef enum StepOutcome {
-  STEP_RULE,   /* a rule was applied: step_rule tells which */
-  STEP_VALUE,  /* nothing is left to do: step_result */
-  STEP_ERROR,  /* a run-time error: step_fault */
-  STEP_LIMIT,  /* memory ran out: step_fault (E0701) */
+  STEP_RULE,  /* a rule was applied: step_rule tells which */
+  STEP_VALUE, /* nothing is left to do: step_result */
+  STEP_ERROR, /* a run-time error: step_fault */
+  STEP_LIMIT, /* memory ran out: step_fault (E0701) */
 } StepOutcome;
 
 typedef struct StepFault {
   DiagCode code;
   Span span;
-  const char *message;  /* valid until the machine is started again */
+  const char *message; /* valid until the machine is started again */
 } StepFault;
 
 /* --- Life --------------------------------------------------------------- */

@@ -27,9 +27,8 @@ static void add_name(void *data, const void *key, const Name *name) {
 
 static Names names_of(StepMachine *m, const Type *t, StepObj *env) {
   Names names = {.m = m, .env = env};
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     dim_names(types_dims(m->program->types), t->dims[i], add_name, &names);
-  }
   return names;
 }
 
@@ -56,9 +55,8 @@ static bool tensor_fits(StepMachine *m, const Tensor *t, const Type *expected,
 static const StepObj *misfit(StepMachine *m, const StepObj *v,
                              const Type **expected, StepObj *env) {
   const Type *type = *expected;
-  if (type->kind == TY_TENSOR) {
+  if (type->kind == TY_TENSOR)
     return tensor_fits(m, v->tensor, type, env) ? NULL : v;
-  }
   if (type->kind != TY_TUPLE) return NULL;
   const StepObj *found = NULL;
   for (int i = 0; !found && i < type->count; i++) {
@@ -106,15 +104,12 @@ bool step_check(StepMachine *m, const StepObj *v, const Type *actual,
  * say. */
 static int64_t find_dim(const Type *type, const StepObj *v, Dim wanted) {
   if (type->kind == TY_TENSOR) {
-    for (int i = 0; i < type->rank; i++) {
+    for (int i = 0; i < type->rank; i++)
       if (type->dims[i] == wanted) return v->tensor->shape[i];
-    }
   }
   int64_t found = -1;
-  for (int i = 0; type->kind == TY_TUPLE && found < 0 && i < type->count;
-       i++) {
+  for (int i = 0; type->kind == TY_TUPLE && found < 0 && i < type->count; i++)
     found = find_dim(type->args[i], v->fields[i], wanted);
-  }
   return found;
 }
 
@@ -144,9 +139,8 @@ bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args,
   for (int i = 0; i < fn->param_count; i++) {
     const Var *param = fn->params[i];
     if (!check(m, args->fields[i], param->type, *env, "parameter",
-               var_span(param))) {
+               var_span(param)))
       return false;
-    }
     *env = step_pair(m, E_BIND, param, *env, args->fields[i]);
   }
   return !mem_exhausted(&m->mem);

@@ -65,9 +65,8 @@ void step_push(StepMachine *m, StepObjKind kind, const Expr *e, int index,
 StepObj *step_gather(StepMachine *m, StepObjKind kind, uint32_t n,
                      const StepObj *done) {
   StepObj *o = step_obj(m, kind, n);
-  for (uint32_t i = n; o && i-- > 0; done = done->fields[OUTER]) {
+  for (uint32_t i = n; o && i-- > 0; done = done->fields[OUTER])
     o->fields[i] = done->fields[BOUND];
-  }
   return o;
 }
 
@@ -197,9 +196,8 @@ void step_each_cell(StepMachine *m,
   VEC_INIT(&todo, &m->mem);
   mark_all(m, &todo);
   VEC_DONE(&todo);
-  for (const StepObj *o = m->objects; o; o = o->older) {
+  for (const StepObj *o = m->objects; o; o = o->older)
     if (o->marked && o->kind == V_CELL) visit(data, o);
-  }
   unmark(m);
 }
 

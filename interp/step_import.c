@@ -27,8 +27,7 @@ static StepObj *tensor(StepMachine *m, const Type *type, Value v) {
              : tensor_copy(&m->heap, v.tensor));
 }
 
-static StepObj *fields_of(Import *im, StepObj *to, const Type *type,
-                          Value v) {
+static StepObj *fields_of(Import *im, StepObj *to, const Type *type, Value v) {
   for (uint32_t i = 0; to && i < to->count; i++) {
     Wanted w = {.into = to, .field = i};
     w.value = value_field(im->session, type, v, (int)i, &w.type);
@@ -67,9 +66,8 @@ typedef struct Instance {
 } Instance;
 
 static void add_instance(Instance *in, const TypeVar *var, const Type *type) {
-  for (int i = 0; i < in->count; i++) {
+  for (int i = 0; i < in->count; i++)
     if (in->vars[i] == var) return;
-  }
   if (in->count == INSTANCE_MOST) return;
   in->vars[in->count] = var;
   in->types[in->count++] = type;
@@ -79,9 +77,8 @@ static void add_instance(Instance *in, const TypeVar *var, const Type *type) {
 static void match(Instance *in, const Type *open, const Type *actual) {
   if (open->kind == TY_VAR) add_instance(in, open->var, actual);
   if (open->kind != actual->kind || open->count != actual->count) return;
-  for (int i = 0; i < open->count; i++) {
+  for (int i = 0; i < open->count; i++)
     match(in, open->args[i], actual->args[i]);
-  }
   if (open->kind == TY_FN) match(in, open->result, actual->result);
 }
 
@@ -96,7 +93,7 @@ static const Type *at_instance(const Import *im, const Instance *in,
 /* A variable at a type that the closure does not tell has no value. */
 static StepObj *captured(Import *im, const FnGroup *g, Cell *closure,
                          const Instance *in) {
-  bool packed = g->capture_count >= SIZE_SMALL_MAX;  /* in a tuple */
+  bool packed = g->capture_count >= SIZE_SMALL_MAX; /* in a tuple */
   Value *from = cell_fields(packed ? closure->fields[1].cell : closure);
   if (!packed) from++;
   StepObj *env = NULL;
@@ -107,7 +104,7 @@ static StepObj *captured(Import *im, const FnGroup *g, Cell *closure,
     if (!env) return NULL;
     const Type *type = at_instance(im, in, v->var->type);
     Value value = *from++;
-    if (type->has_var && type->kind != TY_FN) continue;  /* still not known */
+    if (type->has_var && type->kind != TY_FN) continue; /* still not known */
     VEC_PUSH(&im->todo, (Wanted){type, value, env, BOUND});
   }
   return env;
@@ -134,11 +131,9 @@ static StepObj *group(Import *im, const FnGroup *g, StepObj *env) {
     if (value && value->kind == EX_FN)
       b[o->index++] = (Binding){.var = (Var *)g->free[i].var, .value = value};
   }
-  for (int i = 0; i < g->count; i++) {
+  for (int i = 0; i < g->count; i++)
     if (g->vars[i])
-      b[o->index++] =
-          (Binding){.var = (Var *)g->vars[i], .value = g->fns[i]};
-  }
+      b[o->index++] = (Binding){.var = (Var *)g->vars[i], .value = g->fns[i]};
   return o;
 }
 
@@ -177,8 +172,7 @@ static StepObj *copy(Import *im, const Type *type, Value v) {
   }
 }
 
-static StepObj *import(StepMachine *m, Session *s, const Type *type,
-                       Value v) {
+static StepObj *import(StepMachine *m, Session *s, const Type *type, Value v) {
   Import im = {.m = m, .session = s};
   VEC_INIT(&im.todo, &m->mem);
   StepObj *whole = copy(&im, type, v);

@@ -16,30 +16,30 @@
 
 typedef enum StepObjKind {
   /* Values. */
-  V_TENSOR,   /* tensor */
-  V_TUPLE,    /* fields */
-  V_DATA,     /* ctor; fields */
-  V_CLOSURE,  /* expr, an EX_FN; fields: ENV_OF */
-  V_CTOR,     /* ctor, as a function */
-  V_OP,       /* expr, an EX_OP: an operator as a function */
-  V_CELL,     /* fields: CONTENT, which changes; index: its number, from 1 */
+  V_TENSOR,  /* tensor */
+  V_TUPLE,   /* fields */
+  V_DATA,    /* ctor; fields */
+  V_CLOSURE, /* expr, an EX_FN; fields: ENV_OF */
+  V_CTOR,    /* ctor, as a function */
+  V_OP,      /* expr, an EX_OP: an operator as a function */
+  V_CELL,    /* fields: CONTENT, which changes; index: its number, from 1 */
   /* In environments only. */
-  V_NUMBER,   /* number: what a named dimension is */
-  V_PROMISE,  /* expr; index: is it evaluated?  fields: CONTENT, its value or
-                 else the environment to evaluate it in */
+  V_NUMBER,  /* number: what a named dimension is */
+  V_PROMISE, /* expr; index: is it evaluated?  fields: CONTENT, its value or
+                else the environment to evaluate it in */
   /* Environments: OUTER is the rest, NULL the empty one. */
-  E_BIND,     /* key, a Var or TypeVar; fields: OUTER, BOUND */
-  E_GROUP,    /* bindings, `index` of them; fields: OUTER */
+  E_BIND,  /* key, a Var or TypeVar; fields: OUTER, BOUND */
+  E_GROUP, /* bindings, `index` of them; fields: OUTER */
   /* What has been evaluated of an expression's children, the last first. */
-  L_DONE,     /* fields: OUTER the rest, BOUND the value */
+  L_DONE, /* fields: OUTER the rest, BOUND the value */
   /* Frames: expr and index say what waits; fields: BELOW, ENV, DONE. */
-  K_CHILD,    /* for child `index` */
-  K_BINDING,  /* for the value of binding `index` of a block */
-  K_AGAIN,    /* until a delayed node is evaluated; then goes on as before */
-  K_FORCE,    /* for a promise's value; DONE is the promise */
-  K_CALLED,   /* for the result of a call, to check it at the call's type */
-  K_RESULT,   /* for the result of a function, to check it as declared */
-  K_DEFINE,   /* for the value of `global` */
+  K_CHILD,   /* for child `index` */
+  K_BINDING, /* for the value of binding `index` of a block */
+  K_AGAIN,   /* until a delayed node is evaluated; then goes on as before */
+  K_FORCE,   /* for a promise's value; DONE is the promise */
+  K_CALLED,  /* for the result of a call, to check it at the call's type */
+  K_RESULT,  /* for the result of a function, to check it as declared */
+  K_DEFINE,  /* for the value of `global` */
 } StepObjKind;
 
 enum { ENV_OF = 0, CONTENT = 0, OUTER = 0, BOUND = 1 };
@@ -47,14 +47,14 @@ enum { BELOW = 0, ENV = 1, DONE = 2, FRAME_FIELDS = 3 };
 
 typedef struct StepObj StepObj;
 struct StepObj {
-  StepObj *older;   /* every object of the machine, for the sweep */
-  uint8_t kind;     /* StepObjKind */
+  StepObj *older; /* every object of the machine, for the sweep */
+  uint8_t kind;   /* StepObjKind */
   bool marked;
   uint32_t index;
-  uint32_t count;   /* fields */
-  uint32_t depth;   /* of a frame: how many there are, this one included */
+  uint32_t count; /* fields */
+  uint32_t depth; /* of a frame: how many there are, this one included */
   union {
-    Tensor *tensor;  /* owned */
+    Tensor *tensor; /* owned */
     const Ctor *ctor;
     const Expr *expr;
     const void *key;
@@ -70,13 +70,13 @@ struct StepObj {
  * an entry holds two states and how far in the list of changes it reaches. */
 
 typedef struct StepState {
-  const Expr *expr;  /* NULL: `value` */
-  int at;            /* of a block: the binding to go on with */
+  const Expr *expr; /* NULL: `value` */
+  int at;           /* of a block: the binding to go on with */
   StepObj *value, *env, *frames;
 } StepState;
 
 typedef struct StepChange {
-  StepObj *of;    /* whose CONTENT; NULL: the global value at `slot` */
+  StepObj *of; /* whose CONTENT; NULL: the global value at `slot` */
   size_t slot;
   StepObj *was, *is;
 } StepChange;
@@ -84,13 +84,13 @@ typedef struct StepChange {
 typedef struct StepEntry {
   StepState redex, after;
   StepOutcome outcome;
-  StepRule rule;    /* STEP_RULE: what was applied */
+  StepRule rule; /* STEP_RULE: what was applied */
   Span span;
-  uint32_t low;     /* the least depth of frames that was come back to on the
-                       way from the entry before; UINT32_MAX: none */
-  uint32_t job;     /* which start it follows, as the host counts them */
-  uint64_t count;   /* rules applied so far */
-  size_t changes;   /* so far */
+  uint32_t low;   /* the least depth of frames that was come back to on the
+                     way from the entry before; UINT32_MAX: none */
+  uint32_t job;   /* which start it follows, as the host counts them */
+  uint64_t count; /* rules applied so far */
+  size_t changes; /* so far */
 } StepEntry;
 
 struct StepMachine {
@@ -98,12 +98,12 @@ struct StepMachine {
   StepHost host;
   Mem mem;
   Heap heap;
-  Arena scratch;        /* of one rule */
+  Arena scratch; /* of one rule */
   /* The state: an expression, or with expr NULL a value. */
   StepState now;
-  StepState redex;      /* as it was when the last rule was applied, or as it is
-                           where one could not be */
-  VEC(StepObj *) globals;  /* by slot; NULL: no value yet */
+  StepState redex; /* as it was when the last rule was applied, or as it is
+                      where one could not be */
+  VEC(StepObj *) globals; /* by slot; NULL: no value yet */
   /* What the last rule was. */
   StepRule rule;
   Span span;
@@ -113,22 +113,22 @@ struct StepMachine {
   StepFault fault;
   StrBuf message;
   /* Objects. */
-  StepObj *objects;     /* the newest */
-  size_t bytes;         /* that they take, views counted like copies */
-  size_t threshold;     /* so many make it worth to look for garbage */
-  uint32_t promises;    /* made so far */
-  uint32_t cells;       /* likewise */
+  StepObj *objects;  /* the newest */
+  size_t bytes;      /* that they take, views counted like copies */
+  size_t threshold;  /* so many make it worth to look for garbage */
+  uint32_t promises; /* made so far */
+  uint32_t cells;    /* likewise */
   /* What came of a session. */
-  PtrMap imported;      /* a session's cell -> the V_CELL that it is here */
-  VEC(StepObj *) kept;  /* those */
-  Arena arena;          /* of groups of functions */
+  PtrMap imported;     /* a session's cell -> the V_CELL that it is here */
+  VEC(StepObj *) kept; /* those */
+  Arena arena;         /* of groups of functions */
   /* The record. */
-  size_t keep;          /* entries at most; 0: there is none */
+  size_t keep; /* entries at most; 0: there is none */
   VEC(StepEntry) entries;
   VEC(StepChange) changes;
-  size_t entry;         /* entries up to where the machine stands */
-  size_t changed;       /* changes likewise */
-  uint32_t low, job;    /* of the entry to come */
+  size_t entry;      /* entries up to where the machine stands */
+  size_t changed;    /* changes likewise */
+  uint32_t low, job; /* of the entry to come */
 };
 
 /* --- Objects (step_heap.c) -------------------------------------------------
@@ -153,8 +153,7 @@ StepObj *step_lookup(StepMachine *m, StepObj *env, const void *key);
 int64_t step_lookup_dim(StepMachine *m, StepObj *env, const TypeVar *var);
 /* Calls `visit` for each cell that the state leads to, the newest first. */
 void step_each_cell(StepMachine *m,
-                    void (*visit)(void *data, const StepObj *cell),
-                    void *data);
+                    void (*visit)(void *data, const StepObj *cell), void *data);
 /* Frees what the state does not lead to, when there is enough of it. */
 void step_reclaim(StepMachine *m);
 void step_free_all(StepMachine *m);

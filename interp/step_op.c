@@ -17,8 +17,7 @@ static int count_tensors(int count, const StepObj *args) {
 static const Tensor **flatten(StepMachine *m, int count, const StepObj *args,
                               int *n) {
   *n = count_tensors(count, args);
-  const Tensor **out =
-      ARENA_ARRAY(&m->scratch, const Tensor *, (size_t)*n + 1);
+  const Tensor **out = ARENA_ARRAY(&m->scratch, const Tensor *, (size_t)*n + 1);
   int at = 0;
   for (int i = 0; out && i < count; i++) {
     const StepObj *v = args->fields[i];
@@ -30,9 +29,7 @@ static const Tensor **flatten(StepMachine *m, int count, const StepObj *args,
 
 /* The results as one value, whose tensors it takes over. */
 static StepObj *take_results(StepMachine *m, const OpCall *call) {
-  if (call->result->kind != RT_TUPLE) {
-    return step_tensor_take(m, call->outs[0]);
-  }
+  if (call->result->kind != RT_TUPLE) return step_tensor_take(m, call->outs[0]);
   StepObj *tuple = step_obj(m, V_TUPLE, (uint32_t)call->out_count);
   for (int i = 0; i < call->out_count; i++) {
     StepObj *field = step_tensor_take(m, call->outs[i]);
@@ -43,8 +40,11 @@ static StepObj *take_results(StepMachine *m, const OpCall *call) {
 
 static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
                        int count, const StepObj *args, Span span) {
-  OpCall call = {.op = op, .attrs = attrs, .heap = &m->heap,
-                 .arena = &m->scratch, .threads = 1};
+  OpCall call = {.op = op,
+                 .attrs = attrs,
+                 .heap = &m->heap,
+                 .arena = &m->scratch,
+                 .threads = 1};
   call.args = flatten(m, count, args, &call.arg_count);
   if (!call.args || mem_exhausted(&m->mem)) return;
   if (op_run(&call)) {
@@ -62,7 +62,7 @@ static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
 typedef struct Effect {
   StepMachine *m;
   const Attrs *attrs;
-  const StepObj *v;  /* the operand, if there is one */
+  const StepObj *v; /* the operand, if there is one */
   Span span;
 } Effect;
 
@@ -93,11 +93,8 @@ static void run_print_text(const Effect *e) {
   strbuf_init(&text, &e->m->mem);
   for (int64_t i = 0, n = tensor_count(t); i < n; i++) {
     int64_t c = tensor_i64_at(t, i);
-    if (t->dtype == DT_UINT8) {
-      strbuf_add_char(&text, (char)c);
-    } else {
-      strbuf_add_code_point(&text, c);
-    }
+    if (t->dtype == DT_UINT8) strbuf_add_char(&text, (char)c);
+    else strbuf_add_code_point(&text, c);
   }
   write_text(e, &text);
 }
@@ -147,7 +144,6 @@ void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
     return;
   }
   Effect e = {m, attrs, count > 0 ? args->fields[0] : NULL, span};
-  for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
+  for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
     if ((int)effects[i].op == op->op) effects[i].run(&e);
-  }
 }

@@ -31,9 +31,8 @@ void step_set(StepMachine *m, StepObj *of, StepObj *content) {
 }
 
 void step_set_global(StepMachine *m, size_t slot, StepObj *value) {
-  while (m->globals.len <= slot && !mem_exhausted(&m->mem)) {
+  while (m->globals.len <= slot && !mem_exhausted(&m->mem))
     VEC_PUSH(&m->globals, NULL);
-  }
   if (mem_exhausted(&m->mem)) return;
   change(m, (StepChange){NULL, slot, m->globals.data[slot], value});
 }
@@ -76,11 +75,15 @@ void step_enter_record(StepMachine *m) {
   m->low = UINT32_MAX;
   if (!m->keep) return;
   if (m->entries.len >= m->keep) step_forget(m);
-  VEC_PUSH(&m->entries,
-           (StepEntry){.redex = m->redex, .after = m->now,
-                       .outcome = m->outcome, .rule = m->rule,
-                       .span = m->span, .low = low, .job = m->job,
-                       .count = m->count, .changes = m->changes.len});
+  VEC_PUSH(&m->entries, (StepEntry){.redex = m->redex,
+                                    .after = m->now,
+                                    .outcome = m->outcome,
+                                    .rule = m->rule,
+                                    .span = m->span,
+                                    .low = low,
+                                    .job = m->job,
+                                    .count = m->count,
+                                    .changes = m->changes.len});
   m->entry = m->entries.len;
 }
 
@@ -105,9 +108,7 @@ bool step_back(StepMachine *m) {
   return true;
 }
 
-bool step_is_behind(const StepMachine *m) {
-  return m->entry < m->entries.len;
-}
+bool step_is_behind(const StepMachine *m) { return m->entry < m->entries.len; }
 
 StepOutcome step_again(StepMachine *m) {
   stand(m, m->entry + 1);

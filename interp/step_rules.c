@@ -18,8 +18,8 @@ void step_var(StepMachine *m, const Expr *e) {
   StepObj *v = step_lookup(m, m->now.env, e->var);
   if (mem_exhausted(&m->mem)) return;
   if (!v) {
-    const char *why = m->host.session ? ": what it was captured at is not told"
-                                      : "";
+    const char *why =
+        m->host.session ? ": what it was captured at is not told" : "";
     step_fail(m, E0108, e->span, "`%%%s` has no value%s", e->var->name->text,
               why);
   } else if (v->kind != V_PROMISE) {
@@ -36,9 +36,8 @@ void step_var(StepMachine *m, const Expr *e) {
 /* Of what a session was given; a polymorphic function has no value there. */
 static StepObj *imported(StepMachine *m, const Global *g) {
   if (!m->host.session) return NULL;
-  if (g->param_count > 0 && g->value->kind == EX_FN) {
+  if (g->param_count > 0 && g->value->kind == EX_FN)
     return step_closure(m, g->value, NULL);
-  }
   StepObj *v = step_import_global(m, g);
   if (v) step_set_global(m, (size_t)g->slot, v);
   return v;
@@ -53,9 +52,8 @@ static StepObj *global_value(StepMachine *m, const Global *g) {
       return t ? step_tensor_take(m, tensor_copy(&m->heap, t)) : NULL;
     }
     default:
-      if (slot < m->globals.len && m->globals.data[slot]) {
+      if (slot < m->globals.len && m->globals.data[slot])
         return m->globals.data[slot];
-      }
       return imported(m, g);
   }
 }
@@ -64,7 +62,7 @@ void step_global(StepMachine *m, const Expr *e) {
   StepObj *v = global_value(m, e->g.global);
   if (mem_exhausted(&m->mem)) return;
   const Global *g = e->g.global;
-  if (!v && m->host.session && g->param_count > 0) {  /* Nil and the like */
+  if (!v && m->host.session && g->param_count > 0) { /* Nil and the like */
     step_applied(m, REDUCE_GLOBAL, e->span);
     step_to_expr(m, g->value, NULL);
     return;
@@ -103,9 +101,8 @@ static void call_closure(StepMachine *m, const Expr *call, StepObj *f,
   StepObj *env = f->fields[ENV_OF];
   if (!step_enter(m, fn, args, &env)) return;
   if (fn->declared_result &&
-      types_need_check(fn->body->type, fn->declared_result)) {
+      types_need_check(fn->body->type, fn->declared_result))
     step_push(m, K_RESULT, e, 0, env, NULL);
-  }
   step_applied(m, REDUCE_CALL, call->span);
   step_to_expr(m, fn->body, env);
 }
@@ -136,23 +133,19 @@ static bool check_arguments(StepMachine *m, const Expr *e,
                             const StepObj *args) {
   const Type *fn = e->call.callee->type;
   if (fn->kind != TY_FN || fn->param_count > 0) return true;
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     if (!step_check(m, args->fields[i], e->args[i]->type, fn->args[i],
-                    m->now.env, "argument", e->args[i]->span)) {
+                    m->now.env, "argument", e->args[i]->span))
       return false;
-    }
-  }
   return true;
 }
 
 static bool check_fields(StepMachine *m, const Ctor *ctor,
                          const StepObj *args) {
-  for (int i = 0; i < ctor->field_count; i++) {
+  for (int i = 0; i < ctor->field_count; i++)
     if (!step_check_out(m, args->fields[i], ctor->fields[i], ctor->fields[i],
-                        NULL, "parameter", ctor->span)) {
+                        NULL, "parameter", ctor->span))
       return false;
-    }
-  }
   return true;
 }
 
@@ -175,13 +168,11 @@ static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
 static void reduce_call(StepMachine *m, const Expr *e, StepObj *args) {
   const Expr *callee = e->call.callee;
   if (callee->kind != EX_OP && !check_arguments(m, e, args)) return;
-  if (callee->kind == EX_CTOR) {
+  if (callee->kind == EX_CTOR)
     step_to_value(m, data(m, callee->ctor, e->count, args));
-  } else if (callee->kind == EX_OP) {
+  else if (callee->kind == EX_OP)
     step_operator(m, callee, e->call.bound, e->count, args, e->span);
-  } else {
-    call_value(m, e, args);
-  }
+  else call_value(m, e, args);
 }
 
 /* --- Branches ----------------------------------------------------------- */
@@ -197,14 +188,12 @@ static void reduce_if(StepMachine *m, const Expr *e, StepObj *args) {
 
 /* Does the pattern take the value?  Binds its variables in *env.  Patterns
  * nest no deeper than the parser lets them. */
-static bool takes(StepMachine *m, const Pattern *p, StepObj *v,
-                  StepObj **env) {
+static bool takes(StepMachine *m, const Pattern *p, StepObj *v, StepObj **env) {
   if (p->kind == PT_CTOR && v->ctor != p->ctor) return false;
   if (p->kind == PT_VAR) *env = step_pair(m, E_BIND, p->var, *env, v);
   bool all = true;
-  for (int i = 0; all && i < p->count; i++) {
+  for (int i = 0; all && i < p->count; i++)
     all = takes(m, p->fields[i], v->fields[i], env);
-  }
   return all;
 }
 
@@ -212,13 +201,11 @@ static bool takes(StepMachine *m, const Pattern *p, StepObj *v,
 static bool check_pattern(StepMachine *m, const Pattern *p, const StepObj *v,
                           StepObj *env) {
   if (p->kind == PT_VAR &&
-      !step_check_out(m, v, p->type, p->var->type, env, "pattern", p->span)) {
+      !step_check_out(m, v, p->type, p->var->type, env, "pattern", p->span))
     return false;
-  }
   bool all = true;
-  for (int i = 0; all && i < p->count; i++) {
+  for (int i = 0; all && i < p->count; i++)
     all = check_pattern(m, p->fields[i], v->fields[i], env);
-  }
   return all;
 }
 
@@ -279,9 +266,8 @@ static void reduce_ref(StepMachine *m, const Expr *e, StepObj *args) {
 static void reduce_read(StepMachine *m, const Expr *e, StepObj *args) {
   StepObj *v = args->fields[0]->fields[CONTENT];
   if (!step_check_out(m, v, e->args[0]->type->args[0], e->type, m->now.env,
-                      "content", e->span)) {
+                      "content", e->span))
     return;
-  }
   step_applied(m, REDUCE_READ, e->span);
   step_to_value(m, v);
 }

@@ -14,8 +14,8 @@ typedef struct Show {
   const StepMachine *m;
   StrBuf *out;
   int width;
-  VEC(Piece) todo;  /* the next piece last */
-  PtrMap open;      /* cells around what is written -> how far in they are */
+  VEC(Piece) todo; /* the next piece last */
+  PtrMap open;     /* cells around what is written -> how far in they are */
   uintptr_t depth;
 } Show;
 
@@ -56,8 +56,8 @@ static void show_piece(Show *w, Piece p,
   }
 }
 
-static void show(const StepMachine *m, StrBuf *out, int width,
-                 const StepObj *v, void (*one)(Show *w, const StepObj *v)) {
+static void show(const StepMachine *m, StrBuf *out, int width, const StepObj *v,
+                 void (*one)(Show *w, const StepObj *v)) {
   Show w = {.m = m, .out = out, .width = width};
   VEC_INIT(&w.todo, m->program->mem);
   ptrmap_init(&w.open, m->program->mem);
@@ -95,11 +95,8 @@ static void print_function(Show *w, const Type *type) {
 
 static void print_cell(Show *w, const StepObj *v) {
   size_t cycle = cycle_of(w, v);
-  if (cycle) {
-    strbuf_addf(w->out, "<cycle %zu>", cycle);
-  } else {
-    later_cell(w, v, "ref(", ")");
-  }
+  if (cycle) strbuf_addf(w->out, "<cycle %zu>", cycle);
+  else later_cell(w, v, "ref(", ")");
 }
 
 static void print_one(Show *w, const StepObj *v) {
@@ -133,11 +130,8 @@ static void json_data(Show *w, const StepObj *v) {
 
 static void json_cell(Show *w, const StepObj *v) {
   size_t cycle = cycle_of(w, v);
-  if (cycle) {
-    strbuf_addf(w->out, "{\"cycle\": %zu}", cycle);
-  } else {
-    later_cell(w, v, "{\"ref\": ", "}");
-  }
+  if (cycle) strbuf_addf(w->out, "{\"cycle\": %zu}", cycle);
+  else later_cell(w, v, "{\"ref\": ", "}");
 }
 
 static void json_one(Show *w, const StepObj *v) {

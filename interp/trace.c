@@ -6,17 +6,17 @@
 #include "interp/observe.h"
 
 enum { PIECE = 64 << 10, EVENTS_MOST = 1000000 };
-static const uint64_t COUNTER_EVERY = 100000;  /* ns */
+static const uint64_t COUNTER_EVERY = 100000; /* ns */
 
 struct Trace {
   Session *s;
   Observe what;
   StrBuf out;
-  uint64_t start, counted;  /* ns: of the trace; of the last counter */
+  uint64_t start, counted; /* ns: of the trace; of the last counter */
   uint64_t events, left_out;
-  size_t live;              /* the last counter */
-  VEC(uint32_t) open;       /* how deep the calls stand that were begun */
-  bool tail;                /* the instruction before takes over the frame */
+  size_t live;        /* the last counter */
+  VEC(uint32_t) open; /* how deep the calls stand that were begun */
+  bool tail;          /* the instruction before takes over the frame */
 };
 
 static void flush(Trace *t) {

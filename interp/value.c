@@ -110,7 +110,7 @@ struct Dying {
   uint64_t at;
 };
 
-enum { FREE_BLOCK = 1 << 16 };  /* objects between two looks at `stop` */
+enum { FREE_BLOCK = 1 << 16 }; /* objects between two looks at `stop` */
 
 /* False: there is no memory, so it has to be freed now. */
 static bool put_off(Session *s, Obj *o, Obj *parent, uint64_t at) {
@@ -193,11 +193,9 @@ static Cell *cell_alloc(Session *s, int tag, int n) {
 }
 
 static void set_counted(Cell *c, int i) {
-  if (c->obj.size == SIZE_BIG) {
+  if (c->obj.size == SIZE_BIG)
     c->fields[1 + i / 64].u64 |= (uint64_t)1 << (i % 64);
-  } else {
-    c->obj.mask |= (uint16_t)(1u << i) & 0xfff;
-  }
+  else c->obj.mask |= (uint16_t)(1u << i) & 0xfff;
 }
 
 static Cell *nullary(Session *s, int tag) {
@@ -229,7 +227,7 @@ bool value_tuple(Session *s, const Type *type, const Value *fields,
 
 static const Type *substituted(Session *s, const Type *type, uint32_t ctor,
                                uint32_t i) {
-  pthread_mutex_lock(&s->code->lock);  /* sessions share the table of types */
+  pthread_mutex_lock(&s->code->lock); /* sessions share the table of types */
   const Type *field = type_substitute(
       s->code->program->types, type->adt->ctors[ctor].fields[i],
       type->adt->param_count, type->adt->params, type->args, NULL);
@@ -241,9 +239,8 @@ const Type *value_ctor_field(Session *s, const Type *type, int tag, int i) {
   uint32_t ctor = (uint32_t)tag, index = (uint32_t)i;
   FieldType *known =
       &s->field_types[(type->id * 5 + ctor * 3 + index) % FIELD_TYPES];
-  if (known->type == type && known->ctor == ctor && known->index == index) {
+  if (known->type == type && known->ctor == ctor && known->index == index)
     return known->field;
-  }
   const Type *field = substituted(s, type, ctor, index);
   if (!mem_exhausted(s->mem)) *known = (FieldType){type, field, ctor, index};
   return field;

@@ -31,8 +31,7 @@ void value_keep(const Type *type, Value v);
 void value_drop(Session *s, const Type *type, Value v);
 
 /* A tuple of owned fields; on failure (memory) they have been dropped. */
-bool value_tuple(Session *s, const Type *type, const Value *fields,
-                 Value *out);
+bool value_tuple(Session *s, const Type *type, const Value *fields, Value *out);
 /* The same for a constructor, or any cell, of `n` fields of these types. */
 bool value_cell(Session *s, int tag, int n, const Type *const *types,
                 const Value *fields, Value *out);
@@ -51,8 +50,8 @@ enum { VALUE_SHOWN = 10000 };
  * <cycle N>, the N-th ref outward.  Values may be arbitrarily deep; beyond
  * `limit` nodes the rest is elided (0: none is).  Ends early when
  * session_should_stop(). */
-void value_print(Session *s, StrBuf *out, const Type *type, Value v,
-                 int width, size_t limit);
+void value_print(Session *s, StrBuf *out, const Type *type, Value v, int width,
+                 size_t limit);
 /* The JSON of the command line; a ref within itself is {"cycle": N}. */
 void value_print_json(Session *s, StrBuf *out, const Type *type, Value v);
 

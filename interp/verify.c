@@ -7,20 +7,20 @@
 /* --- What is known of a register ---------------------------------------- */
 
 typedef enum SlotKind {
-  UNSET,    /* nothing that may be read */
+  UNSET, /* nothing that may be read */
   BITS,
-  NOTHING,  /* null where a counted value belongs */
-  VIEW,     /* of what another register, or the caller, holds */
+  NOTHING, /* null where a counted value belongs */
+  VIEW,    /* of what another register, or the caller, holds */
   OWNED,
 } SlotKind;
 
 typedef struct Slot {
   uint8_t kind;
-  bool maybe;      /* it may be null all the same */
-  uint16_t refs;   /* references that it holds; of a view, those kept */
-  uint32_t born;   /* which value this is */
-  uint32_t owner;  /* VIEW: 1 + the register that it is of; 0: the caller's */
-  uint32_t since;  /* the owner's `born` */
+  bool maybe;     /* it may be null all the same */
+  uint16_t refs;  /* references that it holds; of a view, those kept */
+  uint32_t born;  /* which value this is */
+  uint32_t owner; /* VIEW: 1 + the register that it is of; 0: the caller's */
+  uint32_t since; /* the owner's `born` */
 } Slot;
 
 /* What a view was of when it was set.  Its register may have another value
@@ -30,7 +30,7 @@ typedef struct Origin {
 } Origin;
 
 typedef struct State {
-  uint32_t refs;   /* of all registers */
+  uint32_t refs; /* of all registers */
   Slot slots[];
 } State;
 
@@ -38,16 +38,16 @@ enum { START = 1, REACHED = 2 };
 
 typedef struct Verify {
   const Listing *l;
-  Mem mem;               /* its own, so that nobody's figures change */
-  uint8_t *marks;        /* by unit, like the next two */
-  uint32_t *edges;       /* paths that have yet to arrive */
-  State **saved;         /* of those that have */
-  VEC(uint32_t) ready;   /* where all have arrived */
-  State *now, *head;     /* head: at the loop's, once it is known */
-  uint8_t *stood;        /* by register, while paths meet: in which of two */
-  uint32_t *born;        /* likewise: what it was in the first */
+  Mem mem;             /* its own, so that nobody's figures change */
+  uint8_t *marks;      /* by unit, like the next two */
+  uint32_t *edges;     /* paths that have yet to arrive */
+  State **saved;       /* of those that have */
+  VEC(uint32_t) ready; /* where all have arrived */
+  State *now, *head;   /* head: at the loop's, once it is known */
+  uint8_t *stood;      /* by register, while paths meet: in which of two */
+  uint32_t *born;      /* likewise: what it was in the first */
   uint32_t head_at, at;
-  VEC(Origin) origins;   /* by `born` */
+  VEC(Origin) origins; /* by `born` */
   Flaw *flaw;
 } Verify;
 
@@ -74,9 +74,8 @@ static uint32_t birth(Verify *v, Origin origin) {
 static bool stands(const Verify *v, const Slot *slots, const Slot *s) {
   while (s->kind == VIEW && s->refs == 0 && s->owner) {
     Origin of = {s->owner, s->since};
-    while (of.owner && slots[of.owner - 1].born != of.since) {
+    while (of.owner && slots[of.owner - 1].born != of.since)
       of = v->origins.data[of.since];
-    }
     if (!of.owner) return false;
     s = &slots[of.owner - 1];
   }
@@ -86,9 +85,8 @@ static bool stands(const Verify *v, const Slot *slots, const Slot *s) {
 /* --- Reading and setting ------------------------------------------------ */
 
 static bool read_reg(Verify *v, uint32_t r) {
-  if (!stands(v, v->now->slots, slot(v, r))) {
+  if (!stands(v, v->now->slots, slot(v, r)))
     return wrong(v, r, "is read where it has no value");
-  }
   return slot(v, r)->kind != NOTHING || wrong(v, r, "is read and is null");
 }
 
@@ -103,9 +101,8 @@ static bool release(Verify *v, uint32_t r) {
 
 static bool keep(Verify *v, uint32_t r) {
   Slot *s = slot(v, r);
-  if (!stands(v, v->now->slots, s) || (s->kind != VIEW && s->kind != OWNED)) {
+  if (!stands(v, v->now->slots, s) || (s->kind != VIEW && s->kind != OWNED))
     return wrong(v, r, "is kept and holds nothing to keep");
-  }
   s->refs++;
   v->now->refs++;
   return true;
@@ -113,9 +110,8 @@ static bool keep(Verify *v, uint32_t r) {
 
 static bool move_out(Verify *v, uint32_t r) {
   Slot *s = slot(v, r);
-  if (!stands(v, v->now->slots, s)) {
+  if (!stands(v, v->now->slots, s))
     return wrong(v, r, "moves where it has no value");
-  }
   if (s->kind == BITS) return true;
   if (s->kind != NOTHING) return release(v, r);
   *s = (Slot){.kind = UNSET};
@@ -124,9 +120,8 @@ static bool move_out(Verify *v, uint32_t r) {
 
 static bool set(Verify *v, uint32_t r, Slot to) {
   Slot *s = slot(v, r);
-  if (s->refs > 0 && !s->maybe) {
+  if (s->refs > 0 && !s->maybe)
     return wrong(v, r, "is set and loses a reference");
-  }
   v->now->refs += to.refs - s->refs;
   to.born = birth(v, (Origin){to.owner, to.since});
   *s = to;
@@ -185,9 +180,7 @@ static char list_mode(const Word *at, uint32_t k) {
 }
 
 /* The operand's letter, and what it is in unit `at`. */
-static uint16_t operand(const Word *at, int k) {
-  return at->regs[k + 1];
-}
+static uint16_t operand(const Word *at, int k) { return at->regs[k + 1]; }
 
 static bool is_register(char letter) {
   return letter && strchr("dwuvm", letter);
@@ -195,21 +188,15 @@ static bool is_register(char letter) {
 
 static bool registers_exist(Verify *v) {
   const Word *at = here(v);
-  for (int k = 0; k < 3; k++) {
-    if (is_register(info_at(v)->operands[k]) &&
-        operand(at, k) >= v->l->nregs) {
+  for (int k = 0; k < 3; k++)
+    if (is_register(info_at(v)->operands[k]) && operand(at, k) >= v->l->nregs)
       return wrong(v, operand(at, k), "is not in the window");
-    }
-  }
-  if (at->op == INS_move2 && at->a + 1u >= v->l->nregs) {
+  if (at->op == INS_move2 && at->a + 1u >= v->l->nregs)
     return wrong(v, at->a + 1u, "is not in the window");
-  }
   uint32_t n = ins_list_count(at);
-  for (uint32_t k = 0; k < n; k++) {
-    if (ins_list(at)[k] >= v->l->nregs) {
+  for (uint32_t k = 0; k < n; k++)
+    if (ins_list(at)[k] >= v->l->nregs)
       return wrong(v, ins_list(at)[k], "is not in the window");
-    }
-  }
   return true;
 }
 
@@ -217,13 +204,11 @@ static bool registers_exist(Verify *v) {
 static bool decode(Verify *v) {
   const Listing *l = v->l;
   for (v->at = 0; v->at < l->count; v->at += ins_length(here(v))) {
-    if (here(v)->op >= INS_COUNT) {
+    if (here(v)->op >= INS_COUNT)
       return wrong(v, NO_FLAW_REG, "there is no such instruction");
-    }
     uint32_t room = l->count - v->at;
-    if (1u + info_at(v)->words > room || ins_length(here(v)) > room) {
+    if (1u + info_at(v)->words > room || ins_length(here(v)) > room)
       return wrong(v, NO_FLAW_REG, "the instruction is cut off");
-    }
     if (!registers_exist(v)) return false;
     v->marks[v->at] = START;
   }
@@ -259,12 +244,10 @@ static void reach(Verify *v, uint32_t at) {
 
 static bool reach_loop(Verify *v) {
   int64_t to = (int64_t)v->at + here(v)->jump;
-  if (to > v->at || !is_start(v, to)) {
+  if (to > v->at || !is_start(v, to))
     return wrong(v, NO_FLAW_REG, "a loop starts nowhere");
-  }
-  if (v->head_at != UINT32_MAX && v->head_at != to) {
+  if (v->head_at != UINT32_MAX && v->head_at != to)
     return wrong(v, NO_FLAW_REG, "there are two loops");
-  }
   v->head_at = (uint32_t)to;
   return true;
 }
@@ -278,9 +261,8 @@ static bool check_back(Verify *v) {
   const Word *at = here(v), *loop = at + 1;
   int64_t head_at = (int64_t)v->at + 1 + loop->jump;
   bool ends = v->at + 1 < v->l->count && loop->op == INS_loop;
-  if (!ends || head_at > v->at || !is_start(v, head_at)) {
+  if (!ends || head_at > v->at || !is_start(v, head_at))
     return wrong(v, NO_FLAW_REG, "a way back is no loop's");
-  }
   const Word *head = &v->l->units[head_at];
   const InsBack *back = ins_back(head->op);
   bool taken = back && back->to_target == at->op;
@@ -288,24 +270,21 @@ static bool check_back(Verify *v) {
   int64_t to = head_at + (taken ? head->c : 1);
   if (!back || (!taken && back->behind != at->op) || v->at - at->c != to ||
       at->a != (swapped ? head->b : head->a) ||
-      at->b != (swapped ? head->a : head->b)) {
+      at->b != (swapped ? head->a : head->b))
     return wrong(v, NO_FLAW_REG, "a way back is not the head's");
-  }
   return true;
 }
 
 static bool reach_next(Verify *v) {
   if (here(v)->op == INS_loop && !reach_loop(v)) return false;
   if (is_back(v) && !check_back(v)) return false;
-  if (here(v)->op == INS_call_self && here(v)->c != v->at) {
+  if (here(v)->op == INS_call_self && here(v)->c != v->at)
     return wrong(v, NO_FLAW_REG, "a call of itself starts elsewhere");
-  }
   uint32_t n = jump_count(v);
   for (uint32_t k = 0; k < n; k++) {
     int64_t to = jump_target(v, k);
-    if (!is_start(v, to)) {
+    if (!is_start(v, to))
       return wrong(v, NO_FLAW_REG, "a jump lands on no instruction");
-    }
     reach(v, (uint32_t)to);
   }
   if (info_at(v)->flags & END) return true;
@@ -347,8 +326,7 @@ static void merge_views(Verify *v, Slot *a, const State *b, const Slot *from) {
   bool same = a->owner == from->owner;
   if (same && a->owner) {
     uint32_t owner = a->owner - 1;
-    same = a->since == v->born[owner] &&
-           from->since == b->slots[owner].born;
+    same = a->since == v->born[owner] && from->since == b->slots[owner].born;
     a->since = TO_FIND;
   }
   if (!same) *a = (Slot){.kind = a->refs ? OWNED : UNSET, .refs = a->refs};
@@ -423,9 +401,8 @@ static bool arrive_at_head(Verify *v) {
     if (then->refs != now->refs) return wrong(v, r, "is held on one way only");
     if (!stands(v, v->head->slots, then)) continue;
     if (!stands(v, v->now->slots, now) ||
-        (then->kind == BITS) != (now->kind == BITS)) {
+        (then->kind == BITS) != (now->kind == BITS))
       return wrong(v, r, "has no value when the loop comes back");
-    }
   }
   return true;
 }
@@ -456,12 +433,10 @@ static bool check_live(Verify *v) {
     s->refs--;
     sum++;
   }
-  while (taken-- > 0) {
+  while (taken-- > 0)
     if (!is_null(slot(v, live[taken]))) slot(v, live[taken])->refs++;
-  }
-  if (bad != NO_FLAW_REG) {
+  if (bad != NO_FLAW_REG)
     return wrong(v, bad, "would be dropped and is not held");
-  }
   return sum == v->now->refs ||
          wrong(v, NO_FLAW_REG, "failing would lose a reference");
 }
@@ -533,15 +508,14 @@ static bool check_cell(Verify *v, const Word *at) {
 static bool open_field(Verify *v, uint32_t cell, uint32_t r) {
   const Slot *s = slot(v, r);
   if (s->kind != VIEW || s->owner != cell + 1 ||
-      s->since != slot(v, cell)->born) {
+      s->since != slot(v, cell)->born)
     return wrong(v, r, "is no field of the cell that ends");
-  }
   return keep(v, r);
 }
 
 static bool open_cell(Verify *v, const Word *at) {
   static const struct {
-    uint8_t op, fields, memory;  /* operands: how many; which, 1 + its place */
+    uint8_t op, fields, memory; /* operands: how many; which, 1 + its place */
   } kinds[] = {
       {INS_open1, 1, 0},  {INS_open2, 2, 0},  {INS_spare0, 0, 1},
       {INS_spare1, 1, 2}, {INS_spare2, 2, 0}, {INS_spare, 0, 2},
@@ -552,13 +526,11 @@ static bool open_cell(Verify *v, const Word *at) {
     fields = kinds[i].fields;
     memory = kinds[i].memory;
   }
-  for (unsigned k = 1; k <= fields; k++) {
+  for (unsigned k = 1; k <= fields; k++)
     if (!open_field(v, at->a, operand(at, (int)k))) return false;
-  }
   bool lists = at->op == INS_open || at->op == INS_spare;
-  for (unsigned k = 0; lists && k < at->b; k++) {
+  for (unsigned k = 0; lists && k < at->b; k++)
     if (!open_field(v, at->a, ins_list(at)[k])) return false;
-  }
   if (!release(v, at->a)) return false;
   if (memory) return set_memory(v, operand(at, (int)memory));
   return at->op != INS_spare2 || set_memory(v, ins_list(at)[0]);
@@ -568,36 +540,30 @@ static bool open_cell(Verify *v, const Word *at) {
 
 /* What the callee takes over goes; then what it borrows must still stand. */
 static bool pass_known(Verify *v, const Function *f, uint32_t window) {
-  if (window + f->nparams > v->l->nregs) {
+  if (window + f->nparams > v->l->nregs)
     return wrong(v, window, "is not in the window");
-  }
   for (uint32_t i = 0; i < f->nparams; i++) {
     uint32_t r = window + i;
     if (f->params[i] == PARAM_OWNED && !release(v, r)) return false;
-    if (f->params[i] == PARAM_BITS && slot(v, r)->kind != BITS) {
+    if (f->params[i] == PARAM_BITS && slot(v, r)->kind != BITS)
       return wrong(v, r, "is not the number that the callee expects");
-    }
   }
   for (uint32_t i = 0; i < f->nparams; i++) {
     if (f->params[i] != PARAM_BORROWED) continue;
-    if (slot(v, window + i)->kind != VIEW || !read_reg(v, window + i)) {
+    if (slot(v, window + i)->kind != VIEW || !read_reg(v, window + i))
       return wrong(v, window + i, "is not held while the callee borrows it");
-    }
   }
   return true;
 }
 
 /* A closure, the last of `n` values, and what it is called with. */
 static bool pass_all(Verify *v, uint32_t window, uint32_t n) {
-  if (n == 0 || window + n > v->l->nregs) {
+  if (n == 0 || window + n > v->l->nregs)
     return wrong(v, window, "is not in the window");
-  }
-  if (slot(v, window + n - 1)->kind == BITS) {
+  if (slot(v, window + n - 1)->kind == BITS)
     return wrong(v, window + n - 1, "is called and no closure");
-  }
-  for (uint32_t i = 0; i < n; i++) {
+  for (uint32_t i = 0; i < n; i++)
     if (!move_out(v, window + i)) return false;
-  }
   return true;
 }
 
@@ -605,9 +571,8 @@ static bool pass_all(Verify *v, uint32_t window, uint32_t n) {
 static bool gives(Verify *v, const Function *f, uint32_t n,
                   const bool *counted) {
   bool same = f->part_count == n;
-  for (uint32_t i = 0; same && counted && i < n; i++) {
+  for (uint32_t i = 0; same && counted && i < n; i++)
     same = f->part_counted[i] == counted[i];
-  }
   return same || wrong(v, NO_FLAW_REG, "the callee gives other results");
 }
 
@@ -622,15 +587,13 @@ static bool pass(Verify *v, const Word *at) {
       return gives(v, f, n, NULL) && pass_known(v, f, at->b);
     }
     case INS_tail:
-      if (at->c != at[1].function->nparams) {
+      if (at->c != at[1].function->nparams)
         return wrong(v, NO_FLAW_REG, "the callee takes another number");
-      }
       return gives(v, at[1].function, l->part_count, l->part_counted) &&
              pass_known(v, at[1].function, at->b);
     case INS_tail_apply:
-      if (l->part_count) {
+      if (l->part_count)
         return wrong(v, NO_FLAW_REG, "a closure gives one result");
-      }
       return pass_all(v, at->b, at->c);
     case INS_apply: return pass_all(v, at->b, at->c + 1u);
     default: return pass_all(v, at->b, at->c);
@@ -652,11 +615,9 @@ static bool nothing_held(Verify *v) {
 }
 
 static bool set_parts(Verify *v, const Word *at) {
-  for (uint32_t i = 0; i < at->c; i++) {
-    if (!set_value(v, ins_list(at)[i], at[1].function->part_counted[i])) {
+  for (uint32_t i = 0; i < at->c; i++)
+    if (!set_value(v, ins_list(at)[i], at[1].function->part_counted[i]))
       return false;
-    }
-  }
   return true;
 }
 
@@ -665,14 +626,12 @@ static bool set_parts(Verify *v, const Word *at) {
 static bool check_results(Verify *v, const Word *at) {
   const Listing *l = v->l;
   uint32_t n = at->op == INS_ret2 ? 2 : at->op == INS_ret_parts ? at->b : 0;
-  if (n != l->part_count) {
+  if (n != l->part_count)
     return wrong(v, NO_FLAW_REG, "callers expect another number of results");
-  }
   for (uint32_t i = 0; i < n; i++) {
     uint32_t r = at->op == INS_ret2 ? operand(at, (int)i) : ins_list(at)[i];
-    if ((slot(v, r)->kind != BITS) != l->part_counted[i]) {
+    if ((slot(v, r)->kind != BITS) != l->part_counted[i])
       return wrong(v, r, "is a result of another kind than callers expect");
-    }
   }
   return true;
 }
@@ -690,9 +649,8 @@ static bool inputs_fit(Verify *v, const ChainSite *site) {
   for (int i = 0; i < site->fuse->inputs; i++) {
     const ChainInput *input = &site->inputs[i];
     if (input->source >= site->source_count ||
-        (input->view && !input->parts && input->index >= site->source_count)) {
+        (input->view && !input->parts && input->index >= site->source_count))
       return wrong(v, NO_FLAW_REG, "the chain reads what it is not given");
-    }
   }
   return true;
 }
@@ -718,19 +676,16 @@ static bool step_op(Verify *v, const Word *at) {
   const uint16_t *list = ins_list(at);
   while (sources < n && list_mode(at, sources) == 'u') sources++;
   unsigned taken = info_at(v)->flags & TAKES ? at->a : 0;
-  if (taken >> (sources < TAKES_MAX ? sources : TAKES_MAX)) {
+  if (taken >> (sources < TAKES_MAX ? sources : TAKES_MAX))
     return wrong(v, NO_FLAW_REG, "an operand is taken that there is not");
-  }
   for (uint32_t k = 0; k < n - sources; k++) {
     uint16_t r = list[sources + k];
-    for (uint32_t i = 0; i < sources; i++) {
+    for (uint32_t i = 0; i < sources; i++)
       if (list[i] == r) return wrong(v, r, "is set while it is read");
-    }
     if (!set_value(v, r, !type_is_scalar(out_types(at)[k]))) return false;
   }
-  for (; taken; taken &= taken - 1) {
+  for (; taken; taken &= taken - 1)
     if (!release(v, list[__builtin_ctz(taken)])) return false;
-  }
   return true;
 }
 
@@ -794,14 +749,20 @@ static bool step_field(Verify *v, const Word *at) {
 /* What `a`, the only operand that is set, becomes. */
 static bool set_result(Verify *v, const Word *at) {
   switch (at->op) {
-    case INS_cell1: case INS_cell2: case INS_cell: case INS_big_cell:
-    case INS_cell1_in: case INS_cell2_in: case INS_cell_in:
-    case INS_closure: case INS_sibling: case INS_ref: case INS_compact:
-      return set_owned(v, at->a);
+    case INS_cell1:
+    case INS_cell2:
+    case INS_cell:
+    case INS_big_cell:
+    case INS_cell1_in:
+    case INS_cell2_in:
+    case INS_cell_in:
+    case INS_closure:
+    case INS_sibling:
+    case INS_ref:
+    case INS_compact: return set_owned(v, at->a);
     case INS_global: return set_value(v, at->a, at->b);
     case INS_ref_read: return set_value(v, at->a, v->l->counts[v->at]);
-    default:
-      return info_at(v)->operands[0] != 'd' || set_bits(v, at->a);
+    default: return info_at(v)->operands[0] != 'd' || set_bits(v, at->a);
   }
 }
 
@@ -814,23 +775,19 @@ static bool each_read(Verify *v, const Word *at) {
   }
   for (uint32_t k = 0; k < n; k++) {
     char mode = list_mode(at, k);
-    if ((mode == 'u' || mode == 'v') && !read_reg(v, ins_list(at)[k])) {
+    if ((mode == 'u' || mode == 'v') && !read_reg(v, ins_list(at)[k]))
       return false;
-    }
   }
   return true;
 }
 
 static bool each_move(Verify *v, const Word *at) {
   uint32_t n = ins_list_count(at);
-  for (int k = 0; k < 3; k++) {
-    if (info_at(v)->operands[k] == 'm' && !move_out(v, operand(at, k))) {
+  for (int k = 0; k < 3; k++)
+    if (info_at(v)->operands[k] == 'm' && !move_out(v, operand(at, k)))
       return false;
-    }
-  }
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0; k < n; k++)
     if (list_mode(at, k) == 'm' && !move_out(v, ins_list(at)[k])) return false;
-  }
   return true;
 }
 
@@ -841,23 +798,32 @@ static bool is_return(const Word *at) {
 
 /* Reads, what failing would drop, moves, then results. */
 static bool step_plain(Verify *v, const Word *at) {
-  if (!each_read(v, at) || !site_fits(v, at) || !check_cell(v, at)) {
+  if (!each_read(v, at) || !site_fits(v, at) || !check_cell(v, at))
     return false;
-  }
   if (info_at(v)->flags & FAIL && !check_live(v)) return false;
   if (is_return(at) && !check_results(v, at)) return false;
   if (!each_move(v, at)) return false;
   switch (at->op) {
-    case INS_op: case INS_chain: case INS_special: return step_op(v, at);
-    case INS_free_cell: case INS_open: case INS_open1: case INS_open2:
-    case INS_spare0: case INS_spare1: case INS_spare2: case INS_spare:
-      return open_cell(v, at);
-    case INS_field: case INS_fields: return step_field(v, at);
+    case INS_op:
+    case INS_chain:
+    case INS_special: return step_op(v, at);
+    case INS_free_cell:
+    case INS_open:
+    case INS_open1:
+    case INS_open2:
+    case INS_spare0:
+    case INS_spare1:
+    case INS_spare2:
+    case INS_spare: return open_cell(v, at);
+    case INS_field:
+    case INS_fields: return step_field(v, at);
     case INS_borrow: return set_view(v, at->a, at->b);
     case INS_keep: return keep(v, at->a);
-    case INS_ret: case INS_ret_imm: case INS_ret2: case INS_ret_in:
-    case INS_ret_parts:
-      return nothing_held(v);
+    case INS_ret:
+    case INS_ret_imm:
+    case INS_ret2:
+    case INS_ret_in:
+    case INS_ret_parts: return nothing_held(v);
     default: return set_result(v, at);
   }
 }
@@ -865,15 +831,22 @@ static bool step_plain(Verify *v, const Word *at) {
 static bool step(Verify *v) {
   const Word *at = here(v);
   switch (at->op) {
-    case INS_call: case INS_call_self: case INS_call_parts: case INS_apply:
-    case INS_tail: case INS_tail_apply:
-      return step_call(v, at);
-    case INS_move: case INS_move2: return step_move(v, at);
+    case INS_call:
+    case INS_call_self:
+    case INS_call_parts:
+    case INS_apply:
+    case INS_tail:
+    case INS_tail_apply: return step_call(v, at);
+    case INS_move:
+    case INS_move2: return step_move(v, at);
     case INS_imm: return set_immediate(v, at);
     case INS_constant: return set_constant(v, at);
-    case INS_drop: case INS_drop_maybe: return step_drop(v, at);
+    case INS_drop:
+    case INS_drop_maybe: return step_drop(v, at);
     case INS_loop: return check_live(v) && arrive_at_head(v);
-    case INS_lower: case INS_leave: case INS_halt:
+    case INS_lower:
+    case INS_leave:
+    case INS_halt:
       return wrong(v, NO_FLAW_REG, "this instruction belongs to no function");
     default: return step_plain(v, at);
   }
@@ -883,9 +856,8 @@ static bool step(Verify *v) {
 
 static bool leave_by_jumps(Verify *v) {
   uint32_t n = jump_count(v);
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0; k < n; k++)
     if (!arrive(v, (uint32_t)jump_target(v, k))) return false;
-  }
   return true;
 }
 
@@ -914,11 +886,11 @@ static void enter(Verify *v) {
   const Listing *l = v->l;
   for (uint32_t i = 0; i < l->nparams; i++) {
     ParamMode mode = l->params[i];
-    v->now->slots[i] = (Slot){
-        .kind = mode == PARAM_BITS    ? BITS
-                : mode == PARAM_OWNED ? OWNED
-                                      : VIEW,
-        .refs = mode == PARAM_OWNED, .born = birth(v, (Origin){0})};
+    v->now->slots[i] = (Slot){.kind = mode == PARAM_BITS    ? BITS
+                                      : mode == PARAM_OWNED ? OWNED
+                                                            : VIEW,
+                              .refs = mode == PARAM_OWNED,
+                              .born = birth(v, (Origin){0})};
     v->now->refs += mode == PARAM_OWNED;
   }
 }
@@ -926,25 +898,21 @@ static void enter(Verify *v) {
 static bool walk(Verify *v) {
   enter(v);
   VEC_PUSH(&v->ready, 0);
-  while (v->ready.len) {
+  while (v->ready.len)
     if (!walk_from(v, VEC_POP(&v->ready))) return false;
-  }
-  for (v->at = 0; v->at < v->l->count; v->at++) {
-    if (v->marks[v->at] & REACHED) {
-      return wrong(v, NO_FLAW_REG, comes_back);
-    }
-  }
+  for (v->at = 0; v->at < v->l->count; v->at++)
+    if (v->marks[v->at] & REACHED) return wrong(v, NO_FLAW_REG, comes_back);
   return true;
 }
 
 /* --- Life --------------------------------------------------------------- */
 
 static bool verify_init(Verify *v, const Listing *l, Flaw *flaw) {
-  *v = (Verify){.l = l, .flaw = flaw, .head_at = UINT32_MAX,
-                .mem = {.limit = SIZE_MAX}};
+  *v = (Verify){
+      .l = l, .flaw = flaw, .head_at = UINT32_MAX, .mem = {.limit = SIZE_MAX}};
   VEC_INIT(&v->ready, &v->mem);
   VEC_INIT(&v->origins, &v->mem);
-  birth(v, (Origin){0});  /* of what was never set */
+  birth(v, (Origin){0}); /* of what was never set */
   v->marks = mem_alloc_zeroed(&v->mem, l->count);
   v->edges = mem_alloc_zeroed(&v->mem, l->count * sizeof *v->edges);
   v->saved = mem_alloc_zeroed(&v->mem, l->count * sizeof *v->saved);
@@ -956,9 +924,8 @@ static bool verify_init(Verify *v, const Listing *l, Flaw *flaw) {
 }
 
 static void verify_done(Verify *v) {
-  for (uint32_t i = 0; v->saved && i < v->l->count; i++) {
+  for (uint32_t i = 0; v->saved && i < v->l->count; i++)
     mem_free(&v->mem, v->saved[i], state_size(v));
-  }
   mem_free(&v->mem, v->now, state_size(v));
   mem_free(&v->mem, v->head, state_size(v));
   mem_free(&v->mem, v->marks, v->l->count);
@@ -974,9 +941,8 @@ bool code_verify(const Listing *l, Flaw *flaw) {
   Verify v;
   *flaw = (Flaw){.reg = NO_FLAW_REG, .rule = "no memory to look"};
   bool ok = verify_init(&v, l, flaw);
-  if (ok && l->nparams > l->nregs) {
+  if (ok && l->nparams > l->nregs)
     ok = wrong(&v, l->nregs, "a parameter is not in the window");
-  }
   ok = ok && decode(&v) && find_paths(&v) && walk(&v);
   verify_done(&v);
   return ok;

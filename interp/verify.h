@@ -11,18 +11,18 @@ typedef struct Listing {
   uint32_t count, nregs;
   uint32_t nparams;
   const ParamMode *params;
-  uint32_t part_count;     /* values that it gives back apart; 0: one */
+  uint32_t part_count; /* values that it gives back apart; 0: one */
   const bool *part_counted;
-  const uint8_t *counts;   /* one a unit: is what it sets counted?  A bit for
-                              each register */
-  const LiveAt *live_at;   /* ascending */
+  const uint8_t *counts; /* one a unit: is what it sets counted?  A bit for
+                            each register */
+  const LiveAt *live_at; /* ascending */
   uint32_t live_at_count;
   const uint16_t *live;
 } Listing;
 
 /* The first rule that does not hold. */
 typedef struct Flaw {
-  uint32_t at, reg;  /* the unit; NO_FLAW_REG: no one register's */
+  uint32_t at, reg; /* the unit; NO_FLAW_REG: no one register's */
   const char *rule;
 } Flaw;
 enum { NO_FLAW_REG = UINT16_MAX };

@@ -10,7 +10,7 @@
 #include "interp/plan.h"
 
 typedef struct Frame {
-  const Word *pc;   /* where to go on; the call stands two units before */
+  const Word *pc; /* where to go on; the call stands two units before */
   Value *regs;
 } Frame;
 
@@ -35,8 +35,8 @@ typedef struct FieldType {
 } FieldType;
 enum { FIELD_TYPES = 32 };
 
-typedef struct Observer Observer;  /* observe.h */
-typedef struct Dying Dying;        /* value.c */
+typedef struct Observer Observer; /* observe.h */
+typedef struct Dying Dying;       /* value.c */
 
 typedef struct Watchdog {
   pthread_t thread;
@@ -47,40 +47,40 @@ typedef struct Watchdog {
 
 struct Session {
   Code *code;
-  Mem *mem;                /* the program's */
+  Mem *mem; /* the program's */
   Heap heap;
   Limits limits;
   SessionHooks hooks;
   Diags *diags;
-  Arena scratch;           /* of one operator call */
-  Plans plans;             /* of tensor operators */
+  Arena scratch; /* of one operator call */
+  Plans plans;   /* of tensor operators */
   /* Values of `let @x` and `let %x`, by slot. */
   GlobalSlot *values;
   size_t value_count;
   /* The stack. */
-  Frame *frames, *frame_top;       /* frame_top: behind the last one in use */
+  Frame *frames, *frame_top; /* frame_top: behind the last one in use */
   size_t frame_cap;
-  _Atomic(Frame *) frame_limit;    /* a call at or above looks what is up */
+  _Atomic(Frame *) frame_limit; /* a call at or above looks what is up */
   Segment *segment, *spare;
   /* Where the loop stands when it is left.  The two are kept apart: side by
    * side, gcc makes a vector of them throughout the loop. */
   const Word *pc;
-  Value *stack_end;                /* of the segment in use */
+  Value *stack_end; /* of the segment in use */
   Value *regs;
-  _Atomic int stop;                /* a StopReason */
-  Word entry[3];                   /* what the bottom frame returns to */
-  Value left[RESULTS_MOST];        /* what returns from a segment */
+  _Atomic int stop;         /* a StopReason */
+  Word entry[3];            /* what the bottom frame returns to */
+  Value left[RESULTS_MOST]; /* what returns from a segment */
   Watchdog watchdog;
-  bool held;                 /* between session_begin and session_end */
+  bool held; /* between session_begin and session_end */
   /* Mutable cells that may be part of a cycle (cycle.c). */
   RefCell *cells;
   size_t cell_count, cell_threshold;
-  Dying *dying;              /* whose freeing was put off, or NULL */
-  int free_left;             /* objects to free until the next look */
+  Dying *dying;  /* whose freeing was put off, or NULL */
+  int free_left; /* objects to free until the next look */
   FieldType field_types[FIELD_TYPES];
-  Observer *observer;       /* NULL: nobody looks on */
+  Observer *observer; /* NULL: nobody looks on */
   RunStatus status;
-  Diag *fault;                     /* of this run, or NULL */
+  Diag *fault; /* of this run, or NULL */
   SessionStats stats;
 };
 
@@ -95,11 +95,8 @@ void obj_free(Session *s, Obj *o);
 /* Goes on with what was put off, again until told to stop. */
 void session_free_rest(Session *s);
 static inline void obj_drop(Session *s, Obj *o) {
-  if (o->count > 1) {
-    o->count--;
-  } else if (o->count == 1) {
-    obj_free(s, o);
-  }
+  if (o->count > 1) o->count--;
+  else if (o->count == 1) obj_free(s, o);
 }
 
 /* The fields of a cell: how many, the first, whether one is counted. */
@@ -161,8 +158,8 @@ void session_leave_segment(Session *s);
 bool vm_fault(Session *s, DiagCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Likewise in a part of what the instruction there stands for. */
-bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format,
-                 ...) __attribute__((format(printf, 4, 5)));
+bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 bool vm_out_of_memory(Session *s);
 /* The fault of a stop flag that is up. */
 bool vm_stopped(Session *s);

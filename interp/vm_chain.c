@@ -14,20 +14,20 @@ enum { OPERANDS = FUSE_INPUTS + FUSE_OUTPUTS };
 /* Where an input's first element is. */
 typedef struct InputPlace {
   enum { ON_BITS, AT_OFFSET, AT_ROW } kind;
-  int64_t bytes;               /* from the source's first element; a row's */
+  int64_t bytes; /* from the source's first element; a row's */
 } InputPlace;
 
 typedef struct ChainPlan {
   Plan plan;
-  bool together;               /* the members run as one */
+  bool together; /* the members run as one */
   bool is_line;
-  uint8_t rank;                /* of the results */
+  uint8_t rank; /* of the results */
   int64_t shape[RANK_MAX];
   int64_t count;               /* of a result's elements */
   uint16_t over[FUSE_OUTPUTS]; /* sources that a result may replace */
   InputPlace places[FUSE_INPUTS];
   FuseLine line;
-  int64_t key[];               /* each source's geometry */
+  int64_t key[]; /* each source's geometry */
 } ChainPlan;
 
 typedef struct Chain {
@@ -35,7 +35,7 @@ typedef struct Chain {
   const ChainSite *site;
   const uint16_t *list;
   ChainPlan *plan;
-  unsigned taken;              /* sources that the instruction drops */
+  unsigned taken; /* sources that the instruction drops */
 } Chain;
 
 static const Value *source_of(const Chain *c, int i) {
@@ -50,17 +50,15 @@ static bool is_tensor(const Chain *c, int source) {
 
 static size_t key_size(const Chain *c) {
   size_t n = 0;
-  for (int i = 0; i < c->site->source_count; i++) {
+  for (int i = 0; i < c->site->source_count; i++)
     if (is_tensor(c, i)) n += 2 * (size_t)source_of(c, i)->tensor->rank;
-  }
   return n * sizeof(int64_t);
 }
 
 static void write_key(const Chain *c) {
   int64_t *key = c->plan->key;
-  for (int i = 0; i < c->site->source_count; i++) {
+  for (int i = 0; i < c->site->source_count; i++)
     if (is_tensor(c, i)) key = geometry_write(source_of(c, i)->tensor, key);
-  }
 }
 
 static bool plan_fits(const Chain *c) {
@@ -166,26 +164,21 @@ static bool find_shape(const Chain *c, const Tensor *views) {
   int rank;
   for (int i = 0; i < f->inputs; i++) args[i] = &views[i];
   if (!step_shapes(f, views, steps) ||
-      !fuse_shape(f, args, &rank, c->plan->shape)) {
+      !fuse_shape(f, args, &rank, c->plan->shape))
     return false;
-  }
   c->plan->rank = (uint8_t)rank;
-  for (int i = 0; i < f->outputs; i++) {
-    if (!shape_is(&steps[f->output_step[i]], rank, c->plan->shape)) {
+  for (int i = 0; i < f->outputs; i++)
+    if (!shape_is(&steps[f->output_step[i]], rank, c->plan->shape))
       return false;
-    }
-  }
   return shape_count(rank, c->plan->shape, &c->plan->count) &&
          c->plan->count > 0;
 }
 
 /* Is the input all of its source, which no other input shows? */
 static bool is_only_input(const ChainSite *site, int input) {
-  for (int i = 0; i < site->fuse->inputs; i++) {
-    if (i != input && site->inputs[i].source == site->inputs[input].source) {
+  for (int i = 0; i < site->fuse->inputs; i++)
+    if (i != input && site->inputs[i].source == site->inputs[input].source)
       return false;
-    }
-  }
   return !site->inputs[input].view;
 }
 
@@ -222,11 +215,9 @@ static void find_places(const Chain *c, const Tensor *views) {
     outs[o] = tensor_on_data((DType)f->step[f->output_step[o]].dtype,
                              c->plan->rank, c->plan->shape, &nothing);
     tensors[f->inputs + o] = &outs[o];
-    for (int i = 0; i < f->inputs; i++) {
-      if (may_replace(c, &outs[o], o, i, &views[i])) {
+    for (int i = 0; i < f->inputs; i++)
+      if (may_replace(c, &outs[o], o, i, &views[i]))
         c->plan->over[o] |= (uint16_t)(1u << site->inputs[i].source);
-      }
-    }
   }
   c->plan->is_line = fuse_line(f, tensors, &c->plan->line);
 }
@@ -238,9 +229,8 @@ static bool make_plan(Chain *c) {
   Tensor views[FUSE_INPUTS];
   write_key(c);
   c->plan->together = true;
-  for (int i = 0; i < c->site->fuse->inputs; i++) {
+  for (int i = 0; i < c->site->fuse->inputs; i++)
     c->plan->together &= input_view(c, i, &views[i]);
-  }
   c->plan->together = c->plan->together && find_shape(c, views);
   if (c->plan->together) find_places(c, views);
   return true;
@@ -254,9 +244,8 @@ static Tensor *replaced(Chain *c, int o) {
     int source = __builtin_ctz(m);
     Tensor *t = source_of(c, source)->tensor;
     if (!obj_unshared(&t->obj) || !t->buffer || !buffer_writable(t->buffer) ||
-        (size_t)c->plan->count * dtype_size(t->dtype) < t->buffer->size / 2) {
+        (size_t)c->plan->count * dtype_size(t->dtype) < t->buffer->size / 2)
       continue;
-    }
     c->taken &= ~(1u << source);
     return t;
   }
@@ -265,13 +254,12 @@ static Tensor *replaced(Chain *c, int o) {
 
 typedef struct Outs {
   Tensor *tensors[FUSE_OUTPUTS];
-  unsigned fresh;     /* those that are new */
+  unsigned fresh; /* those that are new */
 } Outs;
 
 static void drop_fresh(Chain *c, Outs *outs) {
-  for (unsigned m = outs->fresh; m; m &= m - 1) {
+  for (unsigned m = outs->fresh; m; m &= m - 1)
     tensor_drop(&c->s->heap, outs->tensors[__builtin_ctz(m)]);
-  }
 }
 
 static bool make_outs(Chain *c, Outs *outs) {
@@ -294,12 +282,10 @@ static bool make_outs(Chain *c, Outs *outs) {
 
 static void store(Chain *c, Tensor *const *outs) {
   const uint16_t *to = c->list + c->site->source_count;
-  for (unsigned m = c->taken; m; m &= m - 1) {
+  for (unsigned m = c->taken; m; m &= m - 1)
     obj_drop(c->s, c->s->regs[c->list[__builtin_ctz(m)]].obj);
-  }
-  for (int o = 0; o < c->site->out_count; o++) {
+  for (int o = 0; o < c->site->out_count; o++)
     c->s->regs[to[o]].tensor = outs[o];
-  }
   c->s->stats.tensors += (uint64_t)c->site->out_count;
 }
 
@@ -307,9 +293,8 @@ static void store(Chain *c, Tensor *const *outs) {
 
 static bool failed(Chain *c, const OpCall *call, Span span) {
   Session *s = c->s;
-  if (call->fault.message) {
+  if (call->fault.message)
     return vm_fault_at(s, span, call->fault.code, "%s", call->fault.message);
-  }
   return atomic_load(&s->stop) ? vm_stopped(s) : vm_out_of_memory(s);
 }
 
@@ -326,12 +311,9 @@ static char *input_data(const Chain *c, int i) {
 static bool run_line(Chain *c, const Outs *outs, OpCall *call, int *step) {
   const Fuse *f = c->site->fuse;
   char *data[OPERANDS];
-  for (int i = 0; i < f->inputs; i++) {
-    data[i] = input_data(c, i);
-  }
-  for (int o = 0; o < f->outputs; o++) {
+  for (int i = 0; i < f->inputs; i++) data[i] = input_data(c, i);
+  for (int o = 0; o < f->outputs; o++)
     data[f->inputs + o] = outs->tensors[o]->data;
-  }
   return fuse_run_line(f, &c->plan->line, data, call, step);
 }
 
@@ -352,7 +334,7 @@ static bool run_together(Chain *c) {
   Outs outs;
   unsigned taken = c->taken;
   int step = -1;
-  OpCall call;  /* as much of it as fuse.h asks for */
+  OpCall call; /* as much of it as fuse.h asks for */
   call.arena = &c->s->scratch;
   call.stop = &c->s->stop;
   call.threads = c->s->limits.threads;
@@ -383,13 +365,17 @@ typedef struct Apart {
 static bool view_fault(Chain *c, int i) {
   ChainInput in = c->site->inputs[i];
   const OpSite *site = in.view;
-  Tensor index = tensor_on_bits(c->site->sources[in.index].dtype,
-                                source_of(c, in.index));
+  Tensor index =
+      tensor_on_bits(c->site->sources[in.index].dtype, source_of(c, in.index));
   const Tensor *args[] = {source_of(c, in.source)->tensor, &index};
-  OpCall call = {.op = site->op, .attrs = site->attrs,
-                 .arg_count = site->arg_count, .args = args,
-                 .heap = &c->s->heap, .arena = &c->s->scratch,
-                 .stop = &c->s->stop, .threads = 1};
+  OpCall call = {.op = site->op,
+                 .attrs = site->attrs,
+                 .arg_count = site->arg_count,
+                 .args = args,
+                 .heap = &c->s->heap,
+                 .arena = &c->s->scratch,
+                 .stop = &c->s->stop,
+                 .threads = 1};
   bool ok = op_run(&call);
   assert(!ok);
   (void)ok;
@@ -404,13 +390,17 @@ static bool run_member(Chain *c, Apart *a, int i) {
   const Tensor *args[3];
   for (int k = 0; k < site->arg_count; k++) {
     int from = step->operands[k];
-    args[k] = from < FUSE_STEPS ? a->results[from]
-                                : &a->views[from - FUSE_STEPS];
+    args[k] =
+        from < FUSE_STEPS ? a->results[from] : &a->views[from - FUSE_STEPS];
   }
-  OpCall call = {.op = site->op, .attrs = site->attrs,
-                 .arg_count = site->arg_count, .args = args,
-                 .heap = &c->s->heap, .arena = &c->s->scratch,
-                 .stop = &c->s->stop, .threads = c->s->limits.threads};
+  OpCall call = {.op = site->op,
+                 .attrs = site->attrs,
+                 .arg_count = site->arg_count,
+                 .args = args,
+                 .heap = &c->s->heap,
+                 .arena = &c->s->scratch,
+                 .stop = &c->s->stop,
+                 .threads = c->s->limits.threads};
   bool ok = op_run(&call);
   if (ok) a->results[i] = call.outs[0];
   if (!ok) failed(c, &call, site->span);
@@ -423,24 +413,24 @@ static bool run_apart(Chain *c) {
   const Fuse *f = c->site->fuse;
   Apart a = {.results = {NULL}};
   bool ok = true;
-  for (int i = 0; ok && i < f->inputs; i++) {
+  for (int i = 0; ok && i < f->inputs; i++)
     ok = input_view(c, i, &a.views[i]) || view_fault(c, i);
-  }
   for (int i = 0; ok && i < f->steps; i++) ok = run_member(c, &a, i);
   Tensor *outs[FUSE_OUTPUTS];
-  for (int o = 0; ok && o < f->outputs; o++) {
+  for (int o = 0; ok && o < f->outputs; o++)
     outs[o] = tensor_keep(a.results[f->output_step[o]]);
-  }
-  for (int i = 0; i < f->steps; i++) {
+  for (int i = 0; i < f->steps; i++)
     if (a.results[i]) tensor_drop(&c->s->heap, a.results[i]);
-  }
   if (ok) store(c, outs);
   return ok;
 }
 
 bool vm_chain(Session *s, const Word *pc) {
   const ChainSite *site = pc[1].data;
-  Chain c = {.s = s, .site = site, .list = ins_list(pc), .taken = pc->a,
+  Chain c = {.s = s,
+             .site = site,
+             .list = ins_list(pc),
+             .taken = pc->a,
              .plan = (ChainPlan *)plan_find(&s->plans, site->number)};
   if ((!c.plan || !plan_fits(&c)) && !make_plan(&c)) return false;
   return c.plan->together ? run_together(&c) : run_apart(&c);

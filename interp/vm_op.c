@@ -7,13 +7,13 @@
 
 /* --- Operands ----------------------------------------------------------- */
 
-enum { NEAR = 8 };  /* operands and results that need no other room */
+enum { NEAR = 8 }; /* operands and results that need no other room */
 
 typedef struct Operands {
   const Tensor **args;
-  Tensor *headers;  /* of scalars and views */
+  Tensor *headers; /* of scalars and views */
   int count;
-  uint32_t ending;  /* those that end with the call (OpCall) */
+  uint32_t ending; /* those that end with the call (OpCall) */
   const Tensor *near_args[NEAR];
   Tensor near_headers[NEAR];
 } Operands;
@@ -42,10 +42,9 @@ static Tensor *set_header(Operands *o, DType dtype, Buffer *buffer,
 }
 
 static void add_operand(Operands *o, const Type *type, const Value *v) {
-  o->args[o->count] =
-      type_is_scalar(type)
-          ? set_header(o, (DType)type->dtype, NULL, (char *)v)
-          : v->tensor;
+  o->args[o->count] = type_is_scalar(type)
+                          ? set_header(o, (DType)type->dtype, NULL, (char *)v)
+                          : v->tensor;
   o->count++;
 }
 
@@ -62,20 +61,16 @@ static void add_view(Operands *o, const OpSource *source, const Value *v) {
                    : set_header(o, source->dtype, NULL, (char *)v);
   for (int i = 0; i < view.rank; i++) {
     int own = i < view.axis ? i : i - view.count;
-    if (i >= view.axis && i < view.axis + view.count) {
-      set_axis(t, 1, 1);
-    } else {
-      set_axis(t, from->shape[own], from->strides[own]);
-    }
+    if (i >= view.axis && i < view.axis + view.count) set_axis(t, 1, 1);
+    else set_axis(t, from->shape[own], from->strides[own]);
   }
   o->args[o->count++] = t;
 }
 
 static void add_fields(Operands *o, const Type *type, const Value *v) {
   const Value *fields = cell_fields(v->cell);
-  for (int k = 0; k < type->count; k++) {
+  for (int k = 0; k < type->count; k++)
     add_operand(o, type->args[k], &fields[k]);
-  }
 }
 
 static void add_source(Operands *o, const OpSource *source, const Value *v) {
@@ -104,9 +99,9 @@ static void gather(const Session *s, const OpSite *site, const uint16_t *list,
 /* What the rule answered for operands of these shapes. */
 typedef struct OpPlan {
   Plan plan;
-  bool turned;     /* whether a pair of products went the other way about */
+  bool turned; /* whether a pair of products went the other way about */
   RuleType result;
-  int64_t key[];  /* the shapes; behind them the fields of a tuple's type */
+  int64_t key[]; /* the shapes; behind them the fields of a tuple's type */
 } OpPlan;
 
 static size_t key_length(const Operands *o) {
@@ -120,9 +115,8 @@ static bool plan_fits(const OpPlan *plan, const Operands *o) {
   for (int i = 0; i < o->count; i++) {
     const Tensor *t = o->args[i];
     int rank = t->rank;
-    for (int k = 0; k < rank; k++) {
+    for (int k = 0; k < rank; k++)
       if (t->shape[k] != key[k]) return false;
-    }
     key += rank;
   }
   return true;
@@ -134,20 +128,19 @@ static void plan_keep(Session *s, const OpSite *site, const Operands *o,
   if (site->number == NO_PLAN) return;
   size_t length = key_length(o);
   size_t fields = result->kind == RT_TUPLE ? (size_t)result->count : 0;
-  OpPlan *plan = (OpPlan *)plan_renew(
-      &s->plans, site->number, sizeof *plan + length * sizeof *plan->key +
-                                   fields * sizeof *result->fields);
+  OpPlan *plan =
+      (OpPlan *)plan_renew(&s->plans, site->number,
+                           sizeof *plan + length * sizeof *plan->key +
+                               fields * sizeof *result->fields);
   if (!plan) return;
   int64_t *key = plan->key;
-  for (int i = 0; i < o->count; i++) {
+  for (int i = 0; i < o->count; i++)
     for (int k = 0; k < o->args[i]->rank; k++) *key++ = o->args[i]->shape[k];
-  }
   plan->result = *result;
   plan->result.fields = (RuleType *)key;
   plan->result.value = NULL;
-  for (size_t i = 0; i < fields; i++) {
+  for (size_t i = 0; i < fields; i++)
     plan->result.fields[i] = result->fields[i];
-  }
 }
 
 /* Sets what the kernel must know of the result. */
@@ -166,9 +159,8 @@ static bool infer(Session *s, const OpSite *site, const Operands *o,
 /* --- Tensor operators --------------------------------------------------- */
 
 static bool op_failed(Session *s, const OpCall *call) {
-  if (call->fault.message) {
+  if (call->fault.message)
     return vm_fault(s, call->fault.code, "%s", call->fault.message);
-  }
   return atomic_load(&s->stop) ? vm_stopped(s) : vm_out_of_memory(s);
 }
 
@@ -195,9 +187,8 @@ static void store_results(Session *s, const OpSite *site, const OpCall *call,
 }
 
 static void drop_taken(Session *s, const uint16_t *list, unsigned taken) {
-  for (; taken; taken &= taken - 1) {
+  for (; taken; taken &= taken - 1)
     obj_drop(s, s->regs[list[__builtin_ctz(taken)]].obj);
-  }
 }
 
 /* Field by field: what a compiler makes of one that clears it costs as much as
@@ -238,7 +229,7 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
 
 /* --- Rows in place ------------------------------------------------------- */
 
-enum { ROW_NEAR = 1 << 16 };  /* bytes that are copied at once */
+enum { ROW_NEAR = 1 << 16 }; /* bytes that are copied at once */
 
 /* The bytes of `row` where it has the shape of y's, and both tensors are runs
  * of elements; else 0. */
@@ -301,9 +292,8 @@ bool vm_op(Session *s, const Word *pc) {
 static bool is_product(const Word *pc) {
   const OpSite *site = pc->op == INS_op ? pc[1].data : NULL;
   if (!site || site->number == NO_PLAN) return false;
-  if (site->op != op_info(OP_NN_DENSE) && site->op != op_info(OP_NN_MATMUL)) {
+  if (site->op != op_info(OP_NN_DENSE) && site->op != op_info(OP_NN_MATMUL))
     return false;
-  }
   const OpSource *weights = &site->sources[1];
   return weights->kind == FROM_TENSOR && weights->view.rank == 0 &&
          !type_is_scalar(site->out_types[0]);
@@ -318,9 +308,8 @@ static bool is_heavy(const Session *s, const Word *pc) {
 static bool is_apart(const Word *first, const Word *second) {
   const OpSite *a = first[1].data, *b = second[1].data;
   uint16_t set = ins_list(first)[a->source_count];
-  for (int i = 0; i < b->source_count; i++) {
+  for (int i = 0; i < b->source_count; i++)
     if (ins_list(second)[i] == set) return false;
-  }
   return true;
 }
 
@@ -362,9 +351,8 @@ bool vm_op_or_two(Session *s, const Word *pc, const Word **next) {
   const Word *second = *next;
   Tensor *ahead = NULL;
   if (is_product(pc) && is_heavy(s, pc) && is_product(second) &&
-      is_apart(pc, second) && is_heavy(s, second) && take_turn(s, pc)) {
+      is_apart(pc, second) && is_heavy(s, second) && take_turn(s, pc))
     ahead = run_ahead(s, second);
-  }
   bool ok = vm_op(s, pc);
   if (!ahead) return ok;
   if (!ok) return tensor_drop(&s->heap, ahead), false;
@@ -392,8 +380,7 @@ static bool special_print(Session *s, const OpSite *site, const Value *v) {
 }
 
 /* Code points, or UTF-8 when the elements are bytes. */
-static bool special_print_text(Session *s, const OpSite *site,
-                               const Value *v) {
+static bool special_print_text(Session *s, const OpSite *site, const Value *v) {
   (void)site;
   const Tensor *t = v->tensor;
   StrBuf text;
@@ -401,11 +388,8 @@ static bool special_print_text(Session *s, const OpSite *site,
   int64_t n = tensor_count(t);
   for (int64_t i = 0; i < n; i++) {
     int64_t c = tensor_i64_at(t, i);
-    if (t->dtype == DT_UINT8) {
-      strbuf_add_char(&text, (char)c);
-    } else {
-      strbuf_add_code_point(&text, c);
-    }
+    if (t->dtype == DT_UINT8) strbuf_add_char(&text, (char)c);
+    else strbuf_add_code_point(&text, c);
   }
   write_text(s, text.data, text.len);
   strbuf_done(&text);
@@ -443,11 +427,8 @@ static const struct Special {
 bool vm_special(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
   const Value *v = site->source_count ? &s->regs[ins_list(pc)[0]] : NULL;
-  for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
-    if (site->op == op_info(specials[i].op)) {
-      return specials[i].run(s, site, v);
-    }
-  }
+  for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
+    if (site->op == op_info(specials[i].op)) return specials[i].run(s, site, v);
   return vm_fault(s, E0607, "`%s` cannot be run", site->op->name);
 }
 

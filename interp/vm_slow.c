@@ -8,16 +8,18 @@ enum {
   SEGMENT_FIRST = (16 << 10) / sizeof(Value),
   SEGMENT_MOST = (16 << 20) / sizeof(Value),
   FRAMES_FIRST = 256,
-  FRAMES_SPARE = 2,   /* a call in a new segment takes two frames */
+  FRAMES_SPARE = 2, /* a call in a new segment takes two frames */
 };
 
 /* Calls that no one wrote: they set left[0], or as many as there are parts, and
  * then `leave`. */
-static const Word leave_code[3] = {{.op = INS_call}, {.word = 0},
-                                   {.op = INS_leave}};
+static const Word leave_code[3] = {
+    {.op = INS_call}, {.word = 0}, {.op = INS_leave}};
 static const Word leave_parts_code[4] = {
-    {.op = INS_call_parts, .c = RESULTS_MOST}, {.word = 0},
-    {.regs = {0, 1, 2, 3}}, {.op = INS_leave}};
+    {.op = INS_call_parts, .c = RESULTS_MOST},
+    {.word = 0},
+    {.regs = {0, 1, 2, 3}},
+    {.op = INS_leave}};
 
 /* --- Frames ------------------------------------------------------------- */
 
@@ -36,11 +38,9 @@ static bool frames_grow(Session *s) {
   }
   if (used + FRAMES_SPARE < s->frame_cap) return true;
   size_t cap = s->frame_cap ? s->frame_cap * 2 : FRAMES_FIRST;
-  if (cap > s->limits.max_depth + FRAMES_SPARE + 1) {
+  if (cap > s->limits.max_depth + FRAMES_SPARE + 1)
     cap = s->limits.max_depth + FRAMES_SPARE + 1;
-  }
-  Frame *frames = mem_resize(s->mem, s->frames,
-                             s->frame_cap * sizeof *frames,
+  Frame *frames = mem_resize(s->mem, s->frames, s->frame_cap * sizeof *frames,
                              cap * sizeof *frames);
   if (!frames) return vm_out_of_memory(s);
   s->frames = frames;
@@ -111,9 +111,8 @@ void session_stack_done(Session *s) {
 
 /* Arguments that will not be passed after all. */
 static bool drop_args(Session *s, const Function *f, Value *window) {
-  for (uint32_t i = 0; i < f->nparams; i++) {
+  for (uint32_t i = 0; i < f->nparams; i++)
     if (f->params[i] == PARAM_OWNED) obj_drop(s, window[i].obj);
-  }
   return false;
 }
 
@@ -185,9 +184,8 @@ void vm_leave(Session *s) {
     s->regs[s->pc[-2].a] = s->left[0];
     return;
   }
-  for (unsigned i = 0; i < s->pc[-2].c; i++) {
+  for (unsigned i = 0; i < s->pc[-2].c; i++)
     s->regs[s->pc->regs[i]] = s->left[i];
-  }
   s->pc++;
 }
 
@@ -275,9 +273,8 @@ void vm_open(Session *s, const Word *pc, Value *memory) {
     return;
   }
   unsigned others = c->obj.mask & ~(unsigned)pc[1].word;
-  for (unsigned i = 0; i < c->obj.size; i++) {
+  for (unsigned i = 0; i < c->obj.size; i++)
     if (others >> i & 1) obj_drop(s, c->fields[i].obj);
-  }
   if (memory) {
     c->obj = (Obj){.count = 1, .size = c->obj.size};
     memory->cell = c;
@@ -287,9 +284,8 @@ void vm_open(Session *s, const Word *pc, Value *memory) {
 }
 
 bool vm_ref(Session *s, const Word *pc) {
-  if (pc->c & REF_CYCLIC && s->cell_count >= s->cell_threshold) {
+  if (pc->c & REF_CYCLIC && s->cell_count >= s->cell_threshold)
     cycle_collect(s);
-  }
   RefCell *r = pool_alloc(&s->heap.pool, sizeof *r);
   if (!r) return vm_out_of_memory(s);
   r->obj = (Obj){.count = 1, .size = SIZE_REF, .mask = pc->c & 0xfff};
@@ -299,7 +295,7 @@ bool vm_ref(Session *s, const Word *pc) {
   return true;
 }
 
-enum { COMPACT_LEAST = 4096 };  /* bytes of a buffer; less is worth no copy */
+enum { COMPACT_LEAST = 4096 }; /* bytes of a buffer; less is worth no copy */
 
 /* A cell may live long, and with it the whole buffer of a view in it. */
 static bool holds_much(const Tensor *t) {
@@ -324,7 +320,8 @@ bool vm_compact(Session *s, const Word *pc) {
 bool vm_global(Session *s, const Word *pc) {
   uint64_t slot = pc[1].word;
   if (slot >= s->value_count || !s->values[slot].defined) {
-    return vm_fault(s, E0108, "this value was never computed: evaluating it "
+    return vm_fault(s, E0108,
+                    "this value was never computed: evaluating it "
                     "has failed, or was left to another session");
   }
   Value v = s->values[slot].value;

@@ -11,8 +11,7 @@
 
 /* --- Reading ------------------------------------------------------------- */
 
-static void report_unreadable(Diags *diags, const char *path,
-                              const char *why) {
+static void report_unreadable(Diags *diags, const char *path, const char *why) {
   diag_error(diags, E0501, SPAN_NONE, "cannot read %s: %s", path, why);
 }
 
@@ -29,14 +28,11 @@ static const char *map_file(FileMap *map, const char *path) {
   if (fd < 0) return strerror(errno);
   struct stat info;
   const char *why = NULL;
-  if (fstat(fd, &info) != 0)
-    why = strerror(errno);
-  else if (!S_ISREG(info.st_mode))
-    why = "not a regular file";
+  if (fstat(fd, &info) != 0) why = strerror(errno);
+  else if (!S_ISREG(info.st_mode)) why = "not a regular file";
   else if (!(map->data = map_bytes(fd, (size_t)info.st_size)))
     why = strerror(errno);
-  else
-    map->size = (size_t)info.st_size;
+  else map->size = (size_t)info.st_size;
   close(fd);
   return why;
 }
@@ -97,8 +93,8 @@ static int open_temporary(FileOut *out) {
     out->temporary = arena_printf(&out->arena, "%s.%ld.%d.tmp", out->real,
                                   (long)getpid(), i);
     if (!out->temporary) break;
-    int fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                  0666);
+    int fd =
+        open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;

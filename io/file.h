@@ -27,9 +27,9 @@ void file_map_drop(void *map);
 typedef struct FileOut {
   FILE *stream;
   Arena arena;
-  const char *path;  /* what the user called it */
-  const char *real;  /* what is replaced, links resolved */
-  const char *temporary;  /* NULL: written directly */
+  const char *path;      /* what the user called it */
+  const char *real;      /* what is replaced, links resolved */
+  const char *temporary; /* NULL: written directly */
   Diags *diags;
 } FileOut;
 

@@ -17,8 +17,8 @@ static void *find_library(void) {
 /* Is every function there? */
 static bool find_functions(Libzip *z) {
   bool found = true;
-#define F(name)                                              \
-  *(void **)&z->name = dlsym(z->library, "zip_" #name);      \
+#define F(name)                                         \
+  *(void **)&z->name = dlsym(z->library, "zip_" #name); \
   found &= z->name != NULL;
   LIBZIP_FUNCTIONS(F)
 #undef F

@@ -12,9 +12,14 @@ Tensor *npy_read(const char *path, Heap *heap, Diags *diags) {
   if (why) {
     file_invalid(diags, path, "npy", "%s", why);
   } else {
-    MappedElements e = {.map = map, .path = path, .offset = h.size,
-                        .size = h.bytes, .dtype = h.dtype, .rank = h.rank,
-                        .shape = h.shape, .strides = h.strides};
+    MappedElements e = {.map = map,
+                        .path = path,
+                        .offset = h.size,
+                        .size = h.bytes,
+                        .dtype = h.dtype,
+                        .rank = h.rank,
+                        .shape = h.shape,
+                        .strides = h.strides};
     t = tensor_of_mapping(heap, &e, diags);
   }
   file_map_drop(map);

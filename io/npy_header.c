@@ -72,7 +72,7 @@ static bool scan_size(Scan *s, int64_t *n) {
     if (__builtin_mul_overflow(*n, 10, n) ||
         __builtin_add_overflow(*n, *s->at - '0', n))
       return false;
-  scan_char(s, 'L');  /* a long of Python 2 */
+  scan_char(s, 'L'); /* a long of Python 2 */
   return s->at > start;
 }
 

@@ -6,18 +6,18 @@
 #include "tensor/tensor.h"
 
 enum {
-  NPY_PREFIX = 12,  /* bytes that tell how long the header is */
+  NPY_PREFIX = 12, /* bytes that tell how long the header is */
   NPY_HEADER_MOST = 64 << 10,
 };
 
 typedef struct NpyHeader {
-  size_t size;   /* bytes of the header itself */
-  size_t bytes;  /* of the elements behind it */
+  size_t size;  /* bytes of the header itself */
+  size_t bytes; /* of the elements behind it */
   DType dtype;
   bool fortran;
   int rank;
   int64_t shape[RANK_MAX];
-  int64_t strides[RANK_MAX];  /* of the elements as they are stored */
+  int64_t strides[RANK_MAX]; /* of the elements as they are stored */
 } NpyHeader;
 
 /* The bytes that a header takes whose first NPY_PREFIX are given, or 0 when it

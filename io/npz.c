@@ -12,8 +12,8 @@
 /* --- Reading ------------------------------------------------------------- */
 
 enum {
-  ARCHIVE_LEAST = 22,   /* bytes that even an empty archive takes */
-  DEFLATE_MOST = 1032,  /* bytes that one deflated byte can stand for */
+  ARCHIVE_LEAST = 22,  /* bytes that even an empty archive takes */
+  DEFLATE_MOST = 1032, /* bytes that one deflated byte can stand for */
 };
 
 /* An entry in the archive's directory; its name is in file->tensors. */
@@ -25,15 +25,14 @@ typedef struct Reader {
   const char *path;
   Libzip *zip;
   zip_t *archive;
-  uint64_t unclaimed;  /* bytes of the archive that no entry's data takes */
-  char *header;        /* room for NPY_HEADER_MOST bytes */
+  uint64_t unclaimed; /* bytes of the archive that no entry's data takes */
+  char *header;       /* room for NPY_HEADER_MOST bytes */
   TensorFile *file;
   VEC(Entry) entries;
   Diags *diags;
 } Reader;
 
-#define invalid(r, ...) \
-  file_invalid((r)->diags, (r)->path, "npz", __VA_ARGS__)
+#define invalid(r, ...) file_invalid((r)->diags, (r)->path, "npz", __VA_ARGS__)
 
 static bool out_of_memory(const Reader *r) {
   return file_out_of_memory(r->diags, r->path);
@@ -63,8 +62,10 @@ static bool check_method(Reader *r, const zip_stat_t *info) {
     return invalid(r, "entry `%s` is encrypted", info->name);
   return info->comp_method == ZIP_CM_STORE ||
          info->comp_method == ZIP_CM_DEFLATE ||
-         invalid(r, "entry `%s` is compressed by method %d; only stored and "
-                 "deflated ones are read", info->name, info->comp_method);
+         invalid(r,
+                 "entry `%s` is compressed by method %d; only stored and "
+                 "deflated ones are read",
+                 info->name, info->comp_method);
 }
 
 /* NAME.npy */
@@ -102,7 +103,7 @@ static bool list_entries(Reader *r) {
 /* One entry's bytes while they are read. */
 typedef struct Stream {
   Reader *reader;
-  const char *name;  /* of the array */
+  const char *name; /* of the array */
   uint64_t size;
   zip_file_t *file;
 } Stream;
@@ -117,8 +118,7 @@ static bool stream_read(Stream *s, char *to, size_t size) {
   while (size > 0) {
     zip_int64_t n = s->reader->zip->fread(s->file, to, size);
     if (n < 0) return stream_damaged(s);
-    if (n == 0)
-      return invalid(s->reader, "entry `%s` ends early", s->name);
+    if (n == 0) return invalid(s->reader, "entry `%s` ends early", s->name);
     to += n;
     size -= (size_t)n;
   }
@@ -200,8 +200,7 @@ static bool open_archive(Reader *r, const FileMap *map) {
   r->zip->error_init(&error);
   zip_source_t *source =
       r->zip->source_buffer_create(map->data, map->size, 0, &error);
-  if (source)
-    r->archive = r->zip->open_from_source(source, ZIP_RDONLY, &error);
+  if (source) r->archive = r->zip->open_from_source(source, ZIP_RDONLY, &error);
   if (source && !r->archive) r->zip->source_free(source);
   if (!r->archive) invalid(r, "%s", r->zip->error_strerror(&error));
   r->zip->error_fini(&error);
@@ -275,8 +274,7 @@ static zip_int64_t target_do(void *target, void *data, zip_uint64_t len,
   switch (command) {
     case ZIP_SOURCE_SUPPORTS: return ZIP_SOURCE_SUPPORTS_WRITABLE;
     case ZIP_SOURCE_STAT: return target_stat(t, data, len);
-    case ZIP_SOURCE_ERROR:
-      return t->zip->error_to_data(&t->error, data, len);
+    case ZIP_SOURCE_ERROR: return t->zip->error_to_data(&t->error, data, len);
     case ZIP_SOURCE_WRITE: {
       bool fine = fwrite(data, 1, len, t->stream) == len;
       return target_result(t, fine, (zip_int64_t)len);
@@ -295,7 +293,7 @@ static zip_int64_t target_do(void *target, void *data, zip_uint64_t len,
 typedef struct Writer {
   Libzip *zip;
   zip_t *archive;
-  Arena arena;  /* names, headers, and elements that had to be gathered */
+  Arena arena; /* names, headers, and elements that had to be gathered */
 } Writer;
 
 /* The elements in row-major order, or NULL. */
@@ -333,8 +331,7 @@ static bool add_array(Writer *w, const NamedTensor *array) {
     w->zip->error_set(w->zip->get_error(w->archive), ZIP_ER_MEMORY, 0);
     return false;
   }
-  zip_int64_t at =
-      w->zip->file_add(w->archive, name, source, ZIP_FL_ENC_UTF_8);
+  zip_int64_t at = w->zip->file_add(w->archive, name, source, ZIP_FL_ENC_UTF_8);
   if (at < 0) {
     w->zip->source_free(source);
     return false;
@@ -358,8 +355,8 @@ static bool write_empty(FILE *stream) {
   return true;
 }
 
-static bool write_arrays(Libzip *zip, FileOut *out,
-                         const NamedTensor *tensors, size_t n, Mem *mem) {
+static bool write_arrays(Libzip *zip, FileOut *out, const NamedTensor *tensors,
+                         size_t n, Mem *mem) {
   if (n == 0) return write_empty(out->stream);
   Target target = {.stream = out->stream, .zip = zip};
   Writer w = {.zip = zip};
@@ -368,8 +365,8 @@ static bool write_arrays(Libzip *zip, FileOut *out,
   zip_source_t *source =
       zip->source_function_create(target_do, &target, &target.error);
   if (source)
-    w.archive = zip->open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE,
-                                      &target.error);
+    w.archive =
+        zip->open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &target.error);
   if (source && !w.archive) zip->source_free(source);
   bool fine = w.archive && add_arrays(&w, tensors, n);
   if (!fine)
@@ -382,8 +379,8 @@ static bool write_arrays(Libzip *zip, FileOut *out,
   return fine;
 }
 
-bool npz_write(const char *path, const NamedTensor *tensors, size_t n,
-               Mem *mem, Diags *diags) {
+bool npz_write(const char *path, const NamedTensor *tensors, size_t n, Mem *mem,
+               Diags *diags) {
   Libzip zip;
   FileOut out;
   if (!libzip_load(&zip, path, E0507, diags)) return false;

@@ -12,7 +12,7 @@ TensorFile *npz_read(const char *path, Heap *heap, Diags *diags);
 
 /* Replaces the file; arrays are stored, as by numpy.savez, and dated 1980, so
  * that equal arrays give equal files.  False after reporting. */
-bool npz_write(const char *path, const NamedTensor *tensors, size_t n,
-               Mem *mem, Diags *diags);
+bool npz_write(const char *path, const NamedTensor *tensors, size_t n, Mem *mem,
+               Diags *diags);
 
 #endif

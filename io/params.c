@@ -11,14 +11,14 @@
 #include "base/utf8.h"
 #include "tensor/ndarray.h"
 
-enum { NAME_LEAST = 8 };  /* bytes that even an empty name takes */
+enum { NAME_LEAST = 8 }; /* bytes that even an empty name takes */
 
 /* --- Reading ------------------------------------------------------------- */
 
 typedef struct Reader {
   const char *path;
   FileMap *map;
-  size_t at;  /* bytes read */
+  size_t at; /* bytes read */
   TensorFile *file;
   Diags *diags;
 } Reader;
@@ -57,8 +57,7 @@ static bool read_name(Reader *r) {
   if (utf8_check(name, (size_t)len) != len)
     return invalid(r, "a name is not UTF-8");
   r->at += (size_t)len;
-  return tensor_file_add_name(r->file, name, (size_t)len) ||
-         out_of_memory(r);
+  return tensor_file_add_name(r->file, name, (size_t)len) || out_of_memory(r);
 }
 
 static bool read_names(Reader *r) {
@@ -134,8 +133,8 @@ static void add_names(StrBuf *out, const NamedTensor *tensors, size_t n) {
 
 /* What precedes the first array is in `text`, which serves for every header
  * then. */
-static bool write_arrays(FILE *stream, StrBuf *text,
-                         const NamedTensor *tensors, size_t n) {
+static bool write_arrays(FILE *stream, StrBuf *text, const NamedTensor *tensors,
+                         size_t n) {
   for (size_t i = 0; i < n; i++) {
     ndarray_add_header(text, tensors[i].tensor);
     if (mem_exhausted(text->mem)) return false;

@@ -7,15 +7,15 @@
 #include <string.h>
 
 enum {
-  HEADER_MOST = 16 << 20,  /* bytes; real headers take a few KB */
+  HEADER_MOST = 16 << 20, /* bytes; real headers take a few KB */
   LENGTH_SIZE = 8,
   DATA_ALIGNMENT = 64,
 };
 
 static const char *const format_dtypes[DTYPE_COUNT] = {
-    [DT_BOOL] = "BOOL",   [DT_INT8] = "I8",      [DT_INT16] = "I16",
-    [DT_INT32] = "I32",   [DT_INT64] = "I64",    [DT_UINT8] = "U8",
-    [DT_UINT16] = "U16",  [DT_UINT32] = "U32",   [DT_UINT64] = "U64",
+    [DT_BOOL] = "BOOL",   [DT_INT8] = "I8",       [DT_INT16] = "I16",
+    [DT_INT32] = "I32",   [DT_INT64] = "I64",     [DT_UINT8] = "U8",
+    [DT_UINT16] = "U16",  [DT_UINT32] = "U32",    [DT_UINT64] = "U64",
     [DT_FLOAT16] = "F16", [DT_BFLOAT16] = "BF16", [DT_FLOAT32] = "F32",
     [DT_FLOAT64] = "F64",
 };
@@ -63,8 +63,10 @@ static bool read_header(Reader *r) {
   r->header = json_loadb(r->map->data + LENGTH_SIZE, (size_t)len,
                          JSON_REJECT_DUPLICATES, &error);
   if (!r->header)
-    return invalid(r, "its header is not JSON, or names one thing twice "
-                   "(at byte %d of it)", error.position);
+    return invalid(r,
+                   "its header is not JSON, or names one thing twice "
+                   "(at byte %d of it)",
+                   error.position);
   if (!json_is_object(r->header))
     return invalid(r, "its header is not a JSON object");
   return true;
@@ -111,8 +113,7 @@ static bool read_shape(Reader *r, Entry *e, json_t *dims) {
   for (int i = 0; i < e->rank; i++) {
     json_t *dim = json_array_get(dims, (size_t)i);
     if (!json_is_integer(dim) || json_integer_value(dim) < 0)
-      return invalid(r, "tensor `%s` has a dimension that is no size",
-                     e->name);
+      return invalid(r, "tensor `%s` has a dimension that is no size", e->name);
     e->shape[i] = json_integer_value(dim);
   }
   return true;
@@ -138,8 +139,8 @@ static bool check_size(Reader *r, const Entry *e) {
       !size_mul((size_t)count, dtype_size(e->dtype), &bytes))
     return invalid(r, "tensor `%s` is larger than memory", e->name);
   if (bytes == e->end - e->begin) return true;
-  return invalid(r, "tensor `%s` needs %zu bytes, but has %llu", e->name,
-                 bytes, (unsigned long long)(e->end - e->begin));
+  return invalid(r, "tensor `%s` needs %zu bytes, but has %llu", e->name, bytes,
+                 (unsigned long long)(e->end - e->begin));
 }
 
 static bool read_entry(Reader *r, const char *name, json_t *value) {
@@ -182,8 +183,7 @@ static bool check_coverage(Reader *r) {
     if (e->begin < at)
       return invalid(r, "tensor `%s` overlaps another", e->name);
     if (e->begin > at)
-      return invalid(r, "the bytes before tensor `%s` belong to none",
-                     e->name);
+      return invalid(r, "the bytes before tensor `%s` belong to none", e->name);
     at = e->end;
   }
   return at == size || invalid(r, "its last %llu bytes belong to no tensor",
@@ -296,9 +296,8 @@ bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
   StrBuf header;
   strbuf_init(&header, mem);
   add_header(&header, tensors, n, metadata, metadata_n);
-  bool fine = !mem_exhausted(mem);  /* otherwise the header has gaps */
-  if (fine)
-    fine = write_file(path, &header, tensors, n, mem, diags);
+  bool fine = !mem_exhausted(mem); /* otherwise the header has gaps */
+  if (fine) fine = write_file(path, &header, tensors, n, mem, diags);
   else
     diag_error(diags, E0507, SPAN_NONE, "cannot write %s: out of memory", path);
   strbuf_done(&header);

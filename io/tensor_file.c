@@ -35,8 +35,7 @@ Tensor *tensor_file_find(const TensorFile *f, const char *name) {
 
 const char *tensor_file_metadata(const TensorFile *f, const char *key) {
   for (size_t i = 0; i < f->metadata.len; i++)
-    if (!strcmp(f->metadata.data[i].key, key))
-      return f->metadata.data[i].value;
+    if (!strcmp(f->metadata.data[i].key, key)) return f->metadata.data[i].value;
   return NULL;
 }
 
@@ -81,15 +80,13 @@ bool tensor_file_check_names(TensorFile *f, const char *path,
   VEC_INIT(&names, f->heap->mem);
   size_t n = f->tensors.len;
   if (!VEC_RESERVE(&names, n)) return file_out_of_memory(diags, path);
-  for (size_t i = 0; i < n; i++)
-    VEC_PUSH(&names, f->tensors.data[i].name);
+  for (size_t i = 0; i < n; i++) VEC_PUSH(&names, f->tensors.data[i].name);
   if (n) qsort(names.data, n, sizeof *names.data, compare_names);
   bool differ = true;
   for (size_t i = 1; differ && i < n; i++)
     if (!strcmp(names.data[i - 1], names.data[i]))
       differ = file_invalid(diags, path, format,
-                            "two of its tensors are named `%s`",
-                            names.data[i]);
+                            "two of its tensors are named `%s`", names.data[i]);
   VEC_DONE(&names);
   return differ;
 }
@@ -133,8 +130,7 @@ Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
   }
   uintptr_t address = (uintptr_t)e->map->data + e->offset;
   bool aligned = address % dtype_size(e->dtype) == 0;
-  Buffer *buffer =
-      aligned ? borrow_elements(heap, e) : copy_elements(heap, e);
+  Buffer *buffer = aligned ? borrow_elements(heap, e) : copy_elements(heap, e);
   Tensor *t = buffer ? tensor_on_buffer_take(heap, e->dtype, e->rank, e->shape,
                                              e->strides, buffer)
                      : NULL;

@@ -17,8 +17,8 @@ typedef struct MetaPair {
 
 typedef struct TensorFile {
   Heap *heap;
-  Arena arena;               /* the texts */
-  VEC(NamedTensor) tensors;  /* in the order of the file; one reference each */
+  Arena arena;              /* the texts */
+  VEC(NamedTensor) tensors; /* in the order of the file; one reference each */
   VEC(MetaPair) metadata;
 } TensorFile;
 
@@ -47,12 +47,12 @@ bool file_out_of_memory(Diags *diags, const char *path);
  * that they lie within it. */
 typedef struct MappedElements {
   FileMap *map;
-  const char *path, *name;  /* for messages; `name` may be NULL */
+  const char *path, *name; /* for messages; `name` may be NULL */
   size_t offset, size;
   DType dtype;
   int rank;
   const int64_t *shape;
-  const int64_t *strides;  /* NULL: row-major */
+  const int64_t *strides; /* NULL: row-major */
 } MappedElements;
 
 /* A tensor on the mapping itself, which lives until the last such tensor goes;

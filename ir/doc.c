@@ -7,8 +7,15 @@
 #include "base/utf8.h"
 
 enum {
-  DOC_TEXT, DOC_IF_BROKEN, DOC_LINE, DOC_OPEN, DOC_CLOSE, DOC_INDENT,
-  DOC_DEDENT, DOC_HANG, DOC_UNHANG,
+  DOC_TEXT,
+  DOC_IF_BROKEN,
+  DOC_LINE,
+  DOC_OPEN,
+  DOC_CLOSE,
+  DOC_INDENT,
+  DOC_DEDENT,
+  DOC_HANG,
+  DOC_UNHANG,
 };
 /* Deep nesting is indented no further than this, so that the text stays linear
  * in the document. */
@@ -41,8 +48,8 @@ void doc_indent(Doc *d) { mark(d, DOC_INDENT); }
 void doc_dedent(Doc *d) { mark(d, DOC_DEDENT); }
 
 static void push_text(Doc *d, const char *text, size_t len) {
-  VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_TEXT, .len = (uint32_t)len,
-                                  .text = text});
+  VEC_PUSH(&d->tokens,
+           (DocToken){.kind = DOC_TEXT, .len = (uint32_t)len, .text = text});
 }
 
 static bool takes_space_before(char c) { return !strchr(",;.)]", c); }
@@ -51,9 +58,8 @@ static bool takes_space_after(char c) { return c && !strchr("([", c); }
 void doc_text_len(Doc *d, const char *text, size_t len) {
   if (len == 0) return;
   if (d->space && d->line == NO_LINE && takes_space_before(text[0]) &&
-      takes_space_after(d->last)) {
+      takes_space_after(d->last))
     push_text(d, " ", 1);
-  }
   push_text(d, text, len);
   d->space = d->ended = d->hanging = false;
   d->line = NO_LINE;
@@ -77,7 +83,8 @@ void doc_textf(Doc *d, const char *format, ...) {
 }
 
 void doc_text_if_broken(Doc *d, const char *text) {
-  VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_IF_BROKEN, .text = text,
+  VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_IF_BROKEN,
+                                  .text = text,
                                   .len = (uint32_t)strlen(text)});
 }
 
@@ -95,8 +102,9 @@ void doc_line(Doc *d, LineKind kind) {
   if (d->line == NO_LINE) {
     if (!VEC_RESERVE(&d->tokens, 1)) return;
     d->line = d->tokens.len;
-    VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_LINE, .line = (uint8_t)kind,
-                                    .hangs = d->hanging});
+    VEC_PUSH(&d->tokens,
+             (DocToken){
+                 .kind = DOC_LINE, .line = (uint8_t)kind, .hangs = d->hanging});
     return;
   }
   DocToken *line = &d->tokens.data[d->line];
@@ -158,11 +166,11 @@ typedef struct Mark {
 } Mark;
 
 typedef struct Measure {
-  uint64_t *need;  /* of an OPEN or a filling line: columns until the next place
-                      that can break after it, when it is laid flat */
+  uint64_t *need; /* of an OPEN or a filling line: columns until the next place
+                     that can break after it, when it is laid flat */
   VEC(Mark) ends;
-  Mark now;        /* flat: columns from here to the document's end; tail: to
-                      the next line that may break; hard: breaks from here on */
+  Mark now; /* flat: columns from here to the document's end; tail: to
+               the next line that may break; hard: breaks from here on */
 } Measure;
 
 static void measure_text(Measure *m, const DocToken *t) {
@@ -212,9 +220,9 @@ static void measure(Measure *m, const Doc *d) {
 typedef struct Writer {
   StrBuf *out;
   size_t width, column, indent;
-  bool fresh;         /* at a line's start, indentation not yet written */
-  VEC(bool) broken;   /* the groups that are open, innermost last */
-  VEC(size_t) hung;   /* the indentation before each hanging text */
+  bool fresh;       /* at a line's start, indentation not yet written */
+  VEC(bool) broken; /* the groups that are open, innermost last */
+  VEC(size_t) hung; /* the indentation before each hanging text */
 } Writer;
 
 static bool in_broken(const Writer *w) {
@@ -240,8 +248,8 @@ static void write_text(Writer *w, const DocToken *t) {
   strbuf_add_len(w->out, t->text, t->len);
   const char *end = t->text + t->len, *from = end;
   while (from > t->text && from[-1] != '\n') from--;
-  w->column = (from > t->text ? 0 : w->column) +
-              utf8_width(from, (size_t)(end - from));
+  w->column =
+      (from > t->text ? 0 : w->column) + utf8_width(from, (size_t)(end - from));
 }
 
 static void write_line(Writer *w, const DocToken *t, uint64_t need) {
@@ -285,9 +293,8 @@ void doc_render(const Doc *d, size_t width, StrBuf *out) {
   if (!m.need) mem_raise_exhausted(mem);
   if (!mem_exhausted(mem)) {
     measure(&m, d);
-    for (size_t i = 0; i < n && !mem_exhausted(mem); i++) {
+    for (size_t i = 0; i < n && !mem_exhausted(mem); i++)
       write_token(&w, &d->tokens.data[i], m.need[i]);
-    }
   }
   if (m.need) mem_free(mem, m.need, n * sizeof *m.need);
   VEC_DONE(&w.broken);

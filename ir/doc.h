@@ -15,27 +15,27 @@
 #include "base/strbuf.h"
 
 typedef enum LineKind {
-  LINE_SOFT,   /* flat: nothing */
-  LINE_SPACE,  /* flat: a blank */
-  LINE_FILL,   /* a blank, or a break if what follows up to the next line does
-                  not fit: whatever the group does */
-  LINE_HARD,   /* always breaks, and so do the groups around it */
-  LINE_BLANK,  /* the same, leaving an empty line */
+  LINE_SOFT,  /* flat: nothing */
+  LINE_SPACE, /* flat: a blank */
+  LINE_FILL,  /* a blank, or a break if what follows up to the next line does
+                 not fit: whatever the group does */
+  LINE_HARD,  /* always breaks, and so do the groups around it */
+  LINE_BLANK, /* the same, leaving an empty line */
 } LineKind;
 
 typedef struct DocToken {
-  uint8_t kind;  /* DOC_..., see doc.c */
-  uint8_t line;  /* DOC_LINE: a LineKind */
-  bool firm;     /* DOC_OPEN: what is before it on its line breaks first */
-  bool opening;  /* DOC_LINE after a bracket: never an empty line */
-  bool hangs;    /* DOC_LINE: from here on a hanging text is indented, if it
-                    breaks */
+  uint8_t kind; /* DOC_..., see doc.c */
+  uint8_t line; /* DOC_LINE: a LineKind */
+  bool firm;    /* DOC_OPEN: what is before it on its line breaks first */
+  bool opening; /* DOC_LINE after a bracket: never an empty line */
+  bool hangs;   /* DOC_LINE: from here on a hanging text is indented, if it
+                   breaks */
   uint32_t len;
   const char *text;
 } DocToken;
 
 typedef struct Doc {
-  Arena arena;  /* texts that the document owns */
+  Arena arena; /* texts that the document owns */
   VEC(DocToken) tokens;
   size_t line;  /* index of the line that nothing follows yet, or NO_LINE */
   char last;    /* the last character of text; 0: none yet */
@@ -50,7 +50,7 @@ void doc_done(Doc *d);
 void doc_open(Doc *d);
 void doc_open_firm(Doc *d);
 void doc_close(Doc *d);
-void doc_indent(Doc *d);  /* lines that break here start two columns further */
+void doc_indent(Doc *d); /* lines that break here start two columns further */
 void doc_dedent(Doc *d);
 
 /* Text is borrowed until rendering; doc_textf keeps its own. */

@@ -11,10 +11,10 @@
 #include "ir/print.h"
 
 typedef enum JobKind {
-  JOB_EXPR,   /* two expressions must be equal */
-  JOB_BIND,   /* two binders meet */
-  JOB_ARM,    /* two arms must be equal */
-  JOB_LEAVE,  /* the scope ends: `mark` names are left bound */
+  JOB_EXPR,  /* two expressions must be equal */
+  JOB_BIND,  /* two binders meet */
+  JOB_ARM,   /* two arms must be equal */
+  JOB_LEAVE, /* the scope ends: `mark` names are left bound */
 } JobKind;
 
 typedef struct Job {
@@ -34,7 +34,7 @@ typedef struct Compare {
   Mem *mem;
   VEC(Job) jobs;
   VEC(Undo) undo;
-  PtrMap a, b;  /* name, variable or graph index -> serial, for each side */
+  PtrMap a, b; /* name, variable or graph index -> serial, for each side */
   uintptr_t serial;
 } Compare;
 
@@ -96,8 +96,7 @@ static bool same_dim(const Compare *c, const DimExpr *a, const DimExpr *b) {
     case DX_NUMBER: return a->number == b->number;
     case DX_ANY: return true;
     case DX_NAME: return same_use(c, type_key(a->name), type_key(b->name));
-    case DX_META:
-      return same_name(a->name, b->name) && a->number == b->number;
+    case DX_META: return same_name(a->name, b->name) && a->number == b->number;
     default:
       return same_dim(c, a->left, b->left) && same_dim(c, a->right, b->right);
   }
@@ -118,18 +117,15 @@ static bool same_type(Compare *c, const TypeExpr *a, const TypeExpr *b);
 static bool same_types(Compare *c, int n, const TypeExpr *const *a, int m,
                        const TypeExpr *const *b) {
   if (n != m) return false;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     if (!same_type(c, a[i], b[i])) return false;
-  }
   return true;
 }
 
-static bool same_tensor_type(Compare *c, const TypeExpr *a,
-                             const TypeExpr *b) {
+static bool same_tensor_type(Compare *c, const TypeExpr *a, const TypeExpr *b) {
   if (a->dtype != b->dtype || a->dim_count != b->dim_count) return false;
-  for (int i = 0; i < a->dim_count; i++) {
+  for (int i = 0; i < a->dim_count; i++)
     if (!same_dim(c, a->dims[i], b->dims[i])) return false;
-  }
   return true;
 }
 
@@ -194,20 +190,17 @@ static bool same_attr_value(Compare *c, const AttrExpr *a, const AttrExpr *b) {
     case AX_EXPR: later(c, JOB_EXPR, a->expr, b->expr); return true;
     case AX_LIST: break;
   }
-  for (int i = 0; i < a->count; i++) {
+  for (int i = 0; i < a->count; i++)
     if (!same_attr_value(c, a->items[i], b->items[i])) return false;
-  }
   return true;
 }
 
 static bool same_attrs(Compare *c, int n, const Attr *a, int m, const Attr *b) {
   if (n != m) return false;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     if (!same_name(a[i].name, b[i].name) ||
-        !same_attr_value(c, a[i].value, b[i].value)) {
+        !same_attr_value(c, a[i].value, b[i].value))
       return false;
-    }
-  }
   return true;
 }
 
@@ -216,9 +209,8 @@ static bool same_pattern(Compare *c, const Pattern *a, const Pattern *b) {
   if (a->kind != b->kind || a->count != b->count) return false;
   if (a->kind == PT_VAR) return bind_vars(c, a->var, b->var);
   if (a->kind == PT_CTOR && !same_name(a->name, b->name)) return false;
-  for (int i = 0; i < a->count; i++) {
+  for (int i = 0; i < a->count; i++)
     if (!same_pattern(c, a->fields[i], b->fields[i])) return false;
-  }
   return true;
 }
 
@@ -228,12 +220,10 @@ static bool same_fn(Compare *c, const Fn *a, const Fn *b) {
   later_leave(c);
   if (a->param_count != b->param_count ||
       !bind_type_params(c, a->type_param_count, a->type_params,
-                        b->type_param_count, b->type_params)) {
+                        b->type_param_count, b->type_params))
     return false;
-  }
-  for (int i = 0; i < a->param_count; i++) {
+  for (int i = 0; i < a->param_count; i++)
     if (!bind_vars(c, a->params[i], b->params[i])) return false;
-  }
   later(c, JOB_EXPR, a->body, b->body);
   return same_type(c, a->result, b->result) &&
          same_attrs(c, a->attr_count, a->attrs, b->attr_count, b->attrs);
@@ -270,9 +260,8 @@ static bool meet_graph(Compare *c, const Binding *a, const Binding *b) {
 
 static bool same_block(Compare *c, const Block *a, const Block *b) {
   if (a->count != b->count) return false;
-  for (int i = 0; i < a->count; i++) {
+  for (int i = 0; i < a->count; i++)
     if (!meet_graph(c, &a->bindings[i], &b->bindings[i])) return false;
-  }
   later_leave(c);
   later(c, JOB_EXPR, a->result, b->result);
   for (int to = a->count; to > 0;) {
@@ -286,9 +275,8 @@ static bool same_block(Compare *c, const Block *a, const Block *b) {
 
 static bool same_match(Compare *c, const Match *a, const Match *b) {
   if (a->partial != b->partial || a->arm_count != b->arm_count) return false;
-  for (int i = a->arm_count - 1; i >= 0; i--) {
+  for (int i = a->arm_count - 1; i >= 0; i--)
     later(c, JOB_ARM, &a->arms[i], &b->arms[i]);
-  }
   return true;
 }
 
@@ -345,9 +333,8 @@ static bool same_node(Compare *c, const Expr *a, const Expr *b) {
   b = without_braces(b);
   if (a->kind != b->kind || a->count != b->count) return false;
   if (!same_head(c, a, b)) return false;
-  for (int i = a->count - 1; i >= 0; i--) {
+  for (int i = a->count - 1; i >= 0; i--)
     later(c, JOB_EXPR, a->args[i], b->args[i]);
-  }
   if (a->kind == EX_CALL) later(c, JOB_EXPR, a->call.callee, b->call.callee);
   return true;
 }
@@ -388,12 +375,11 @@ static bool same_ctor(Compare *c, const CtorDecl *a, const CtorDecl *b) {
 static bool same_adt(Compare *c, const AdtDecl *a, const AdtDecl *b) {
   if (!a || !b) return a == b;
   size_t mark = c->undo.len;
-  bool same = a->is_extern == b->is_extern && a->ctor_count == b->ctor_count &&
-              bind_type_params(c, a->param_count, a->params, b->param_count,
-                               b->params);
-  for (int i = 0; same && i < a->ctor_count; i++) {
+  bool same =
+      a->is_extern == b->is_extern && a->ctor_count == b->ctor_count &&
+      bind_type_params(c, a->param_count, a->params, b->param_count, b->params);
+  for (int i = 0; same && i < a->ctor_count; i++)
     same = same_ctor(c, &a->ctors[i], &b->ctors[i]);
-  }
   leave(c, mark);
   return same;
 }
@@ -413,9 +399,8 @@ bool unit_equal(Mem *mem, const Unit *a, const Unit *b) {
   Compare c;
   compare_init(&c, mem);
   bool same = a->item_count == b->item_count;
-  for (int i = 0; same && i < a->item_count; i++) {
+  for (int i = 0; same && i < a->item_count; i++)
     same = same_item(&c, &a->items[i], &b->items[i]);
-  }
   compare_done(&c);
   return same;
 }

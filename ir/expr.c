@@ -85,8 +85,7 @@ const Expr *expr_spine(const Expr *e) {
   switch (e->kind) {
     case EX_PROJ: return e->args[0];
     case EX_IF:
-      return e->sugar == SUGAR_AND || e->sugar == SUGAR_OR ? e->args[0]
-                                                           : NULL;
+      return e->sugar == SUGAR_AND || e->sugar == SUGAR_OR ? e->args[0] : NULL;
     case EX_CALL: return call_spine(e);
     default: return NULL;
   }

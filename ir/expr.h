@@ -24,39 +24,39 @@ typedef enum ExprKind {
   EX_STRING,  /* "text"       text: uint8 UTF-8 vector */
   EX_BRACKET, /* [a, [b, c]]  args: a tensor literal or a stack */
   /* In every form: */
-  EX_CONST,   /* a tensor     constant */
-  EX_GLOBAL,  /* @f           name, then global */
-  EX_TUPLE,   /* (a, b)       args */
-  EX_PROJ,    /* a.0          args[0], index */
-  EX_CALL,    /* f(a, key=v)  callee, args, attrs */
-  EX_FN,      /* fn (..) {..} fn */
-  EX_BLOCK,   /* {..; e}      block */
-  EX_IF,      /* args: condition, then, else */
-  EX_MATCH,   /* match        args[0] the scrutinee, match */
-  EX_REF,     /* ref(a) */
-  EX_READ,    /* ref_read(r) */
-  EX_WRITE,   /* ref_write(r, v) */
+  EX_CONST,  /* a tensor     constant */
+  EX_GLOBAL, /* @f           name, then global */
+  EX_TUPLE,  /* (a, b)       args */
+  EX_PROJ,   /* a.0          args[0], index */
+  EX_CALL,   /* f(a, key=v)  callee, args, attrs */
+  EX_FN,     /* fn (..) {..} fn */
+  EX_BLOCK,  /* {..; e}      block */
+  EX_IF,     /* args: condition, then, else */
+  EX_MATCH,  /* match        args[0] the scrutinee, match */
+  EX_REF,    /* ref(a) */
+  EX_READ,   /* ref_read(r) */
+  EX_WRITE,  /* ref_write(r, v) */
   /* Only after resolution: */
-  EX_VAR,     /* a bound local  var */
-  EX_CTOR,    /* a constructor as a value or callee  ctor */
-  EX_OP,      /* an operator as a value or callee  op */
-  EX_DIM,     /* a named dimension's value, int32  dim_var */
-  EX_ERROR,   /* stands for what was reported */
+  EX_VAR,   /* a bound local  var */
+  EX_CTOR,  /* a constructor as a value or callee  ctor */
+  EX_OP,    /* an operator as a value or callee  op */
+  EX_DIM,   /* a named dimension's value, int32  dim_var */
+  EX_ERROR, /* stands for what was reported */
 } ExprKind;
 
 /* How a desugared node was written, so that it prints back the same way. */
 typedef enum Sugar {
   SUGAR_NONE,
-  SUGAR_INFIX,     /* a + b as call add(a, b) */
-  SUGAR_NEGATE,    /* -a as negative(a) */
-  SUGAR_NOT,       /* !a as logical_not(a) */
-  SUGAR_AND,       /* a && b as if (a) {b} else {False} */
-  SUGAR_OR,        /* a || b as if (a) {True} else {b} */
-  SUGAR_ELSE_IF,   /* this if stands after `else` without braces */
-  SUGAR_UNIT,      /* the () that a `;` after the last item gives */
-  SUGAR_CTOR,      /* Nil written for Nil() */
-  SUGAR_BRACES,    /* a block that was written with braces of its own */
-  SUGAR_GRAPH,     /* a let made from a graph variable */
+  SUGAR_INFIX,   /* a + b as call add(a, b) */
+  SUGAR_NEGATE,  /* -a as negative(a) */
+  SUGAR_NOT,     /* !a as logical_not(a) */
+  SUGAR_AND,     /* a && b as if (a) {b} else {False} */
+  SUGAR_OR,      /* a || b as if (a) {True} else {b} */
+  SUGAR_ELSE_IF, /* this if stands after `else` without braces */
+  SUGAR_UNIT,    /* the () that a `;` after the last item gives */
+  SUGAR_CTOR,    /* Nil written for Nil() */
+  SUGAR_BRACES,  /* a block that was written with braces of its own */
+  SUGAR_GRAPH,   /* a let made from a graph variable */
 } Sugar;
 
 typedef struct Expr Expr;
@@ -66,22 +66,29 @@ typedef struct Expr Expr;
 typedef struct Var {
   const Name *name;
   Span span;
-  const TypeExpr *annotation;  /* NULL: none */
-  const Type *declared;        /* the annotation's meaning; NULL: none */
+  const TypeExpr *annotation; /* NULL: none */
+  const Type *declared;       /* the annotation's meaning; NULL: none */
   const Type *type;
-  int param_count;             /* a generalised let's parameters */
+  int param_count; /* a generalised let's parameters */
   const TypeVar *const *params;
-  uint32_t id;                 /* unique in the program */
-  bool lazy;  /* a graph node that may only fail or diverge: evaluated at the
-                 first use that is reached (see rly.md) */
-  uint8_t effects;  /* a function's: what calling it can do, with EFFECT_KNOWN
-                       (program.h); 0: not known, so anything */
+  uint32_t id; /* unique in the program */
+  bool lazy;   /* a graph node that may only fail or diverge: evaluated at the
+                  first use that is reached (see rly.md) */
+  uint8_t effects; /* a function's: what calling it can do, with EFFECT_KNOWN
+                      (program.h); 0: not known, so anything */
 } Var;
 
 /* --- Attributes as written ---------------------------------------------- */
 
 typedef enum AttrExprKind {
-  AX_INT, AX_FLOAT, AX_BOOL, AX_STRING, AX_NONE, AX_LIST, AX_META, AX_EXPR,
+  AX_INT,
+  AX_FLOAT,
+  AX_BOOL,
+  AX_STRING,
+  AX_NONE,
+  AX_LIST,
+  AX_META,
+  AX_EXPR,
 } AttrExprKind;
 
 typedef struct AttrExpr {
@@ -97,8 +104,8 @@ typedef struct AttrExpr {
 } AttrExpr;
 
 typedef struct Attr {
-  const Name *name;  /* dotted names are one Name, "relay.reshape_only";
-                        NULL: a whole record, meta[relay.attrs.X][n] */
+  const Name *name; /* dotted names are one Name, "relay.reshape_only";
+                       NULL: a whole record, meta[relay.attrs.X][n] */
   Span span;
   const AttrExpr *value;
 } Attr;
@@ -110,13 +117,13 @@ typedef enum PatternKind { PT_WILD, PT_VAR, PT_CTOR, PT_TUPLE } PatternKind;
 typedef struct Pattern {
   PatternKind kind;
   Span span;
-  Var *var;                 /* PT_VAR */
-  const Name *name;         /* PT_CTOR, as written */
-  const struct Ctor *ctor;  /* PT_CTOR, once resolved */
-  bool parens;              /* PT_CTOR written with (...) */
+  Var *var;                /* PT_VAR */
+  const Name *name;        /* PT_CTOR, as written */
+  const struct Ctor *ctor; /* PT_CTOR, once resolved */
+  bool parens;             /* PT_CTOR written with (...) */
   int count;
   const struct Pattern *const *fields;
-  const Type *type;         /* filled in by the checker */
+  const Type *type; /* filled in by the checker */
 } Pattern;
 
 typedef struct Arm {
@@ -127,17 +134,17 @@ typedef struct Arm {
 } Arm;
 
 typedef struct Match {
-  bool partial;  /* match? */
+  bool partial; /* match? */
   int arm_count;
   const Arm *arms;
 } Match;
 
 typedef enum BindingKind {
-  BIND_LET,    /* let %x = value; recursive when the value is an EX_FN */
-  BIND_AND,    /* ... and %g = fn ...: continues the group before it */
-  BIND_ITEM,   /* value; */
-  BIND_GRAPH,  /* %3 = value;          only before resolution */
-  BIND_FREE,   /* free_var %x: T; */
+  BIND_LET,   /* let %x = value; recursive when the value is an EX_FN */
+  BIND_AND,   /* ... and %g = fn ...: continues the group before it */
+  BIND_ITEM,  /* value; */
+  BIND_GRAPH, /* %3 = value;          only before resolution */
+  BIND_FREE,  /* free_var %x: T; */
 } BindingKind;
 
 typedef struct Binding {
@@ -158,7 +165,7 @@ typedef struct Block {
 typedef struct Fn {
   int type_param_count;
   const TypeParam *type_params;
-  const TypeVar *const *type_vars;  /* once resolved */
+  const TypeVar *const *type_vars; /* once resolved */
   int param_count;
   Var *const *params;
   int attr_count;
@@ -166,26 +173,35 @@ typedef struct Fn {
   const TypeExpr *result; /* NULL: none */
   const Type *declared_result;
   const Expr *body;
-  uint8_t effects;        /* of calling it, as in Var; by the checker */
+  uint8_t effects; /* of calling it, as in Var; by the checker */
 } Fn;
 
 /* --- Nodes -------------------------------------------------------------- */
 
 struct Expr {
-  uint8_t kind;    /* ExprKind */
-  uint8_t sugar;   /* Sugar */
-  bool parens;     /* written in parentheses of its own */
-  int count;       /* number of args */
+  uint8_t kind;  /* ExprKind */
+  uint8_t sugar; /* Sugar */
+  bool parens;   /* written in parentheses of its own */
+  int count;     /* number of args */
   Span span;
-  const Type *type;              /* by the checker */
+  const Type *type; /* by the checker */
   const Expr *const *args;
   union {
-    const Name *name;            /* LOCAL, IDENT, GLOBAL before, META */
-    struct Tensor *constant;     /* CONST: immortal, lives in the program */
-    struct { const Name *name; struct Global *global; } g;  /* GLOBAL */
-    struct { const Name *name; int64_t index; } meta;       /* META */
-    int64_t index;               /* PROJ, GRAPH */
-    struct { const char *bytes; size_t len; } text;         /* STRING */
+    const Name *name;        /* LOCAL, IDENT, GLOBAL before, META */
+    struct Tensor *constant; /* CONST: immortal, lives in the program */
+    struct {
+      const Name *name;
+      struct Global *global;
+    } g; /* GLOBAL */
+    struct {
+      const Name *name;
+      int64_t index;
+    } meta;        /* META */
+    int64_t index; /* PROJ, GRAPH */
+    struct {
+      const char *bytes;
+      size_t len;
+    } text; /* STRING */
     struct {
       const Expr *callee;
       int attr_count;
@@ -197,7 +213,7 @@ struct Expr {
     const Match *match;
     Var *var;
     const struct Ctor *ctor;
-    int op;                      /* an OpId (ops/ops.h) */
+    int op; /* an OpId (ops/ops.h) */
     const TypeVar *dim_var;
   };
   /* What a use of something polymorphic was instantiated with, in the order

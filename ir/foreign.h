@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 typedef enum Foreign {
-  FOREIGN_KEYWORD = 1,  /* shapes a text: return, while */
-  FOREIGN_NAME = 2,     /* stands for a value: null, len */
+  FOREIGN_KEYWORD = 1, /* shapes a text: return, while */
+  FOREIGN_NAME = 2,    /* stands for a value: null, len */
   FOREIGN_TYPE = 4,
 } Foreign;
 

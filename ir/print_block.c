@@ -99,18 +99,14 @@ static void bind_group(Printer *p, const Block *b, int i) {
 
 /* Lets stand on lines of their own always. */
 static bool has_lets(const Block *b) {
-  for (int i = 0; i < b->count; i++) {
+  for (int i = 0; i < b->count; i++)
     if (b->bindings[i].kind != BIND_ITEM) return true;
-  }
   return false;
 }
 
 static void print_block_line(Printer *p, Span next, bool one_line) {
-  if (one_line) {
-    doc_line(&p->doc, LINE_SPACE);
-  } else {
-    print_line_between(p, next.lo);
-  }
+  if (one_line) doc_line(&p->doc, LINE_SPACE);
+  else print_line_between(p, next.lo);
 }
 
 void print_block(Printer *p, const Block *b, bool one_line) {
@@ -137,18 +133,14 @@ static bool has_items(const Expr *e) {
 }
 
 void print_braced(Printer *p, const Expr *body, uint32_t end) {
-  while (body->sugar == SUGAR_BRACES && !has_items(body)) {
+  while (body->sugar == SUGAR_BRACES && !has_items(body))
     body = body->block->result;
-  }
   LineKind line = has_items(body) ? LINE_HARD : LINE_SPACE;
   doc_word(&p->doc, "{");
   doc_indent(&p->doc);
   doc_line_opening(&p->doc, line);
-  if (has_items(body)) {
-    print_block(p, body->block, false);
-  } else {
-    print_expr(p, body);
-  }
+  if (has_items(body)) print_block(p, body->block, false);
+  else print_expr(p, body);
   if (end) print_comments(p, end);
   doc_dedent(&p->doc);
   doc_line_closing(&p->doc, line);
@@ -175,8 +167,8 @@ static void print_params(Printer *p, const Fn *fn) {
 }
 
 static void print_result(Printer *p, const Expr *e) {
-  const Type *found = e->type && e->type->kind == TY_FN ? e->type->result
-                                                        : NULL;
+  const Type *found =
+      e->type && e->type->kind == TY_FN ? e->type->result : NULL;
   if (p->resolved && found) {
     doc_word(&p->doc, "->");
     print_type(p, found);
@@ -249,11 +241,9 @@ static void print_arm(Printer *p, const Arm *arm) {
   doc_open(&p->doc);
   print_pattern(p, arm->pattern);
   doc_word(&p->doc, "=>");
-  if (arm->braces || has_items(arm->body)) {
+  if (arm->braces || has_items(arm->body))
     print_braced(p, arm->body, arm->span.hi);
-  } else {
-    print_arm_body(p, arm->body);
-  }
+  else print_arm_body(p, arm->body);
   doc_close(&p->doc);
   print_leave(p, scope);
 }

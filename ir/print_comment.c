@@ -63,15 +63,13 @@ static bool ends_line(Printer *p, int i) {
 }
 
 /* A block comment of a file whose lines end in CR LF. */
-static const char *without_returns(Printer *p, const char *text,
-                                   size_t *len) {
+static const char *without_returns(Printer *p, const char *text, size_t *len) {
   if (!memchr(text, '\r', *len)) return text;
   char *copy = arena_strndup(&p->doc.arena, text, *len);
   size_t kept = 0;
   if (!copy) return text;
-  for (size_t i = 0; i < *len; i++) {
+  for (size_t i = 0; i < *len; i++)
     if (text[i] != '\r' || text[i + 1] != '\n') copy[kept++] = text[i];
-  }
   *len = kept;
   return copy;
 }
@@ -122,11 +120,8 @@ static int comment_after(const Printer *p, uint32_t at) {
   int lo = 0, hi = p->comment_count;
   while (lo < hi) {
     int mid = lo + (hi - lo) / 2;
-    if (p->comments[mid].span.hi <= at) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
+    if (p->comments[mid].span.hi <= at) lo = mid + 1;
+    else hi = mid;
   }
   return lo;
 }
@@ -134,9 +129,8 @@ static int comment_after(const Printer *p, uint32_t at) {
 /* The next byte at or after `at` that is in no comment; the end of the text
  * when there is none.  `*comment` is the first comment that may lie ahead. */
 static uint32_t skip_comments(const Printer *p, uint32_t at, int *comment) {
-  while (*comment < p->comment_count && at >= p->comments[*comment].span.lo) {
+  while (*comment < p->comment_count && at >= p->comments[*comment].span.lo)
     at = p->comments[(*comment)++].span.hi;
-  }
   return at;
 }
 
@@ -152,9 +146,8 @@ uint32_t print_first_token(const Printer *p, uint32_t at) {
 
 void print_comments(Printer *p, uint32_t at) {
   while (p->next_comment < p->comment_count &&
-         p->comments[p->next_comment].span.lo < at) {
+         p->comments[p->next_comment].span.lo < at)
     print_comment(p, p->next_comment++);
-  }
 }
 
 void print_line_between(Printer *p, uint32_t at) {

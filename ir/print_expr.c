@@ -8,7 +8,7 @@
 
 /* How tightly an expression holds together, loosest first. */
 enum {
-  LEVEL_LOOSE,  /* blocks, if, match, fn: in parentheses as an operand */
+  LEVEL_LOOSE, /* blocks, if, match, fn: in parentheses as an operand */
   LEVEL_OR,
   LEVEL_AND,
   LEVEL_EQUAL,
@@ -26,16 +26,11 @@ static const struct Operator {
   const char *name, *token;
   int level;
 } operators[] = {
-  {"multiply", "*", LEVEL_MULTIPLY},
-  {"divide", "/", LEVEL_MULTIPLY},
-  {"add", "+", LEVEL_ADD},
-  {"subtract", "-", LEVEL_ADD},
-  {"less", "<", LEVEL_COMPARE},
-  {"less_equal", "<=", LEVEL_COMPARE},
-  {"greater", ">", LEVEL_COMPARE},
-  {"greater_equal", ">=", LEVEL_COMPARE},
-  {"equal", "==", LEVEL_EQUAL},
-  {"not_equal", "!=", LEVEL_EQUAL},
+    {"multiply", "*", LEVEL_MULTIPLY}, {"divide", "/", LEVEL_MULTIPLY},
+    {"add", "+", LEVEL_ADD},           {"subtract", "-", LEVEL_ADD},
+    {"less", "<", LEVEL_COMPARE},      {"less_equal", "<=", LEVEL_COMPARE},
+    {"greater", ">", LEVEL_COMPARE},   {"greater_equal", ">=", LEVEL_COMPARE},
+    {"equal", "==", LEVEL_EQUAL},      {"not_equal", "!=", LEVEL_EQUAL},
 };
 
 static const char *op_name(const Printer *p, int op) {
@@ -47,7 +42,7 @@ static const char *op_name(const Printer *p, int op) {
 
 /* An expression as an infix operation. */
 typedef struct Infix {
-  const char *token;  /* NULL: it is none */
+  const char *token; /* NULL: it is none */
   int level;
   const Expr *left, *right;
 } Infix;
@@ -60,9 +55,8 @@ static Infix infix_call(const Printer *p, const Expr *e) {
                                               : "";
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     const struct Operator *op = &operators[i];
-    if (strcmp(op->name, name) == 0) {
+    if (strcmp(op->name, name) == 0)
       return (Infix){op->token, op->level, e->args[0], e->args[1]};
-    }
   }
   return (Infix){0};
 }
@@ -110,11 +104,8 @@ static void print_in_parens(Printer *p, const Expr *e) {
 }
 
 static void print_operand(Printer *p, const Expr *e, int level) {
-  if (level_of(p, e) < level) {
-    print_in_parens(p, e);
-  } else {
-    print_expr(p, e);
-  }
+  if (level_of(p, e) < level) print_in_parens(p, e);
+  else print_expr(p, e);
 }
 
 /* The operators of one level in a row: a + b - c.  They break all or none,
@@ -197,19 +188,14 @@ static void print_postfix(Printer *p, const Expr *e) {
     e = e->kind == EX_CALL ? e->call.callee : e->args[0];
   }
   const Expr *first = p->spine.len > base ? VEC_LAST(&p->spine) : NULL;
-  if (first && first->kind == EX_PROJ && is_number(e)) {
-    print_in_parens(p, e);
-  } else {
-    print_operand(p, e, LEVEL_POSTFIX);
-  }
+  if (first && first->kind == EX_PROJ && is_number(e)) print_in_parens(p, e);
+  else print_operand(p, e, LEVEL_POSTFIX);
   while (p->spine.len > base) {
     const Expr *link = VEC_POP(&p->spine);
     bool last = p->spine.len == base;
-    if (link->kind == EX_PROJ) {
+    if (link->kind == EX_PROJ)
       doc_textf(&p->doc, ".%lld", (long long)link->index);
-    } else if (link->sugar != SUGAR_CTOR || !last) {
-      print_arguments(p, link);
-    }
+    else if (link->sugar != SUGAR_CTOR || !last) print_arguments(p, link);
   }
 }
 
@@ -344,12 +330,8 @@ void print_expr(Printer *p, const Expr *e) {
   }
   p->depth++;
   Infix infix = as_infix(p, e);
-  if (infix.token) {
-    print_infix(p, e, infix.level);
-  } else if (prefix_of(e)) {
-    print_prefix(p, e);
-  } else {
-    print_node(p, e);
-  }
+  if (infix.token) print_infix(p, e, infix.level);
+  else if (prefix_of(e)) print_prefix(p, e);
+  else print_node(p, e);
   p->depth--;
 }

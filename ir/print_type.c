@@ -10,10 +10,10 @@ static const struct DimOp {
   const char *token;
   int level;
 } dim_ops[] = {
-  [DX_ADD] = {"+", 1},
-  [DX_SUB] = {"-", 1},
-  [DX_MUL] = {"*", 2},
-  [DX_DIV] = {"/", 2},
+    [DX_ADD] = {"+", 1},
+    [DX_SUB] = {"-", 1},
+    [DX_MUL] = {"*", 2},
+    [DX_DIV] = {"/", 2},
 };
 
 static void dim_text(StrBuf *out, const DimExpr *d, int level);
@@ -158,9 +158,8 @@ static void print_scalar(Printer *p, DType dtype, Value bits) {
 /* A tensor without elements has no literal. */
 static void print_empty_tensor(Printer *p, const Tensor *t) {
   doc_text(&p->doc, "zeros(shape=[");
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     doc_textf(&p->doc, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
-  }
   doc_textf(&p->doc, "], dtype=\"%s\")", dtype_name(t->dtype));
 }
 
@@ -183,11 +182,8 @@ static void print_elements(Printer *p, const Tensor *t, int axis,
 
 void print_constant(Printer *p, const Tensor *t) {
   int64_t next = 0;
-  if (tensor_count(t) == 0) {
-    print_empty_tensor(p, t);
-  } else {
-    print_elements(p, t, 0, &next);
-  }
+  if (tensor_count(t) == 0) print_empty_tensor(p, t);
+  else print_elements(p, t, 0, &next);
 }
 
 void print_meta(Printer *p, const char *key, int64_t index) {

@@ -58,18 +58,15 @@ static void print_named(Printer *p, const Item *item, const char *keyword,
 /* An expression after graph bindings stands as it is; other sequences need
  * parentheses here. */
 static void print_expr_item(Printer *p, const Expr *e) {
-  const Block *b = e->kind == EX_BLOCK && e->sugar == SUGAR_NONE ? e->block
-                                                                 : NULL;
-  bool bare = b && b->count > 0 && (b->bindings[0].kind == BIND_GRAPH ||
-                                    b->bindings[0].kind == BIND_FREE);
-  for (int i = 0; bare && i < b->count; i++) {
+  const Block *b =
+      e->kind == EX_BLOCK && e->sugar == SUGAR_NONE ? e->block : NULL;
+  bool bare =
+      b && b->count > 0 &&
+      (b->bindings[0].kind == BIND_GRAPH || b->bindings[0].kind == BIND_FREE);
+  for (int i = 0; bare && i < b->count; i++)
     bare = b->bindings[i].kind != BIND_ITEM;
-  }
-  if (bare) {
-    print_block(p, b, false);
-  } else {
-    print_expr(p, e);
-  }
+  if (bare) print_block(p, b, false);
+  else print_expr(p, e);
 }
 
 static void print_item(Printer *p, const Item *item) {
@@ -89,11 +86,9 @@ static void print_item(Printer *p, const Item *item) {
 
 /* Definitions stand apart; other items as in the source. */
 static void print_gap(Printer *p, const Item *before, const Item *item) {
-  if (before->kind == ITEM_DEF || item->kind == ITEM_DEF) {
+  if (before->kind == ITEM_DEF || item->kind == ITEM_DEF)
     doc_line(&p->doc, LINE_BLANK);
-  } else {
-    print_line_between(p, item->span.lo);
-  }
+  else print_line_between(p, item->span.lo);
 }
 
 static bool takes_semicolon(const Unit *u, int i) {
@@ -202,10 +197,10 @@ void unit_print(const Program *program, const Unit *u, StrBuf *out) {
 /* --- Parts of resolved programs ------------------------------------------- */
 
 static const char *const global_keywords[] = {
-  [GLOBAL_DEF] = "def @",
-  [GLOBAL_PARAM] = "param @",
-  [GLOBAL_VALUE] = "let @",
-  [GLOBAL_LOCAL] = "let %",
+    [GLOBAL_DEF] = "def @",
+    [GLOBAL_PARAM] = "param @",
+    [GLOBAL_VALUE] = "let @",
+    [GLOBAL_LOCAL] = "let %",
 };
 
 static void print_resolved_def(Printer *p, const Global *g) {
@@ -226,11 +221,8 @@ void global_print(const Program *program, const Global *g, StrBuf *out) {
   Printer p;
   printer_init(&p, out->mem, program);
   p.resolved = true;
-  if (g->kind == GLOBAL_DEF) {
-    print_resolved_def(&p, g);
-  } else {
-    print_resolved_value(&p, g);
-  }
+  if (g->kind == GLOBAL_DEF) print_resolved_def(&p, g);
+  else print_resolved_value(&p, g);
   doc_line(&p.doc, LINE_HARD);
   doc_render(&p.doc, PRINT_WIDTH, out);
   printer_done(&p);
@@ -252,9 +244,8 @@ static bool is_parsed(Mem *mem, const Expr *e) {
   Search s = {.found = false};
   VEC_INIT(&s.stack, mem);
   meet(&s, e);
-  while (s.stack.len > 0 && !s.found) {
+  while (s.stack.len > 0 && !s.found)
     expr_children(VEC_POP(&s.stack), meet, &s);
-  }
   VEC_DONE(&s.stack);
   return s.found;
 }

@@ -109,11 +109,8 @@ Unit *unit_new(Program *p, SourceFile *source) {
   Unit *u = ARENA_NEW(&p->arena, Unit);
   u->source = source;
   arena_init(&u->arena, p->mem);
-  if (p->last_unit) {
-    p->last_unit->next = u;
-  } else {
-    p->units = u;
-  }
+  if (p->last_unit) p->last_unit->next = u;
+  else p->units = u;
   p->last_unit = u;
   return u;
 }
@@ -148,10 +145,13 @@ static char *aligned(char *p) {
 
 struct Tensor *program_scalar(Program *p, DType dtype, Value bits) {
   Scalar *s = ARENA_NEW(&p->arena, Scalar);
-  s->buffer = (Buffer){.count = 1, .flags = BUFFER_READONLY,
-                       .size = dtype_size(dtype), .data = aligned(s->room)};
+  s->buffer = (Buffer){.count = 1,
+                       .flags = BUFFER_READONLY,
+                       .size = dtype_size(dtype),
+                       .data = aligned(s->room)};
   s->tensor = (Tensor){.obj = {.count = COUNT_IMMORTAL, .size = SIZE_TENSOR},
-                       .dtype = (uint8_t)dtype, .buffer = &s->buffer,
+                       .dtype = (uint8_t)dtype,
+                       .buffer = &s->buffer,
                        .data = s->buffer.data};
   bits_store(dtype, s->buffer.data, bits);
   return &s->tensor;

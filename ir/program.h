@@ -22,14 +22,14 @@ typedef enum ItemKind {
 typedef struct CtorDecl {
   const Name *name;
   Span span;
-  bool parens;  /* written with (...) */
+  bool parens; /* written with (...) */
   int field_count;
   const TypeExpr *const *fields;
 } CtorDecl;
 
 typedef struct AdtDecl {
   const Name *name;
-  Span span;  /* of the name */
+  Span span; /* of the name */
   bool is_extern, braces;
   int param_count;
   const TypeParam *params;
@@ -39,41 +39,44 @@ typedef struct AdtDecl {
 
 typedef struct Item {
   ItemKind kind;
-  Span span;       /* the whole item */
+  Span span; /* the whole item */
   Span name_span;
   const Name *name;
   const TypeExpr *annotation;
   const Expr *expr;
   const AdtDecl *adt;
   const char *path;
-  bool continues;  /* LET: joined to the item before it by `and` */
-  bool linked;     /* a pass took it from the library: not of this text */
+  bool continues; /* LET: joined to the item before it by `and` */
+  bool linked;    /* a pass took it from the library: not of this text */
 } Item;
 
 typedef struct Comment {
-  Span span;       /* with its delimiters */
+  Span span; /* with its delimiters */
 } Comment;
 
 /* An entry of the metadata section: a decoded tensor, an attribute record, or
  * a list of numbers or text.  See parser/metadata. */
 typedef enum MetaKind {
-  META_CONSTANT, META_RECORD, META_SIZE_VAR, META_OTHER,
+  META_CONSTANT,
+  META_RECORD,
+  META_SIZE_VAR,
+  META_OTHER,
 } MetaKind;
 typedef struct MetaEntry {
-  const Name *key;  /* "relay.Constant", "relay.attrs.ScanopAttrs" */
+  const Name *key; /* "relay.Constant", "relay.attrs.ScanopAttrs" */
   int64_t index;
   MetaKind kind;
-  struct Tensor *constant;  /* META_CONSTANT */
+  struct Tensor *constant; /* META_CONSTANT */
   int attr_count;
-  const Attr *attrs;        /* META_RECORD, META_SIZE_VAR's name: as written */
+  const Attr *attrs; /* META_RECORD, META_SIZE_VAR's name: as written */
 } MetaEntry;
 
 typedef struct Unit {
   SourceFile *source;
-  Arena arena;           /* owns every node of the unit, in every form */
+  Arena arena; /* owns every node of the unit, in every form */
   bool version_header;
-  bool has_graph;        /* graph variables are bound in it */
-  bool plain;            /* relay_unit made it: what prints it writes for TVM */
+  bool has_graph; /* graph variables are bound in it */
+  bool plain;     /* relay_unit made it: what prints it writes for TVM */
   int item_count;
   const Item *items;
   int meta_count;
@@ -85,7 +88,7 @@ typedef struct Unit {
   /* After checking: what to evaluate, in order. */
   int step_count;
   struct Step *steps;
-  const struct Unit *importer;  /* NULL: it was not imported */
+  const struct Unit *importer; /* NULL: it was not imported */
   struct Unit *next;
 } Unit;
 
@@ -95,10 +98,10 @@ typedef struct Ctor {
   const Name *name;
   Span span;
   const struct Adt *adt;
-  int tag;           /* its index among the ADT's constructors */
+  int tag; /* its index among the ADT's constructors */
   int field_count;
-  const Type *const *fields;  /* over the ADT's parameters */
-  const Type *type;  /* fn [A..](fields) -> T[A..] */
+  const Type *const *fields; /* over the ADT's parameters */
+  const Type *type;          /* fn [A..](fields) -> T[A..] */
 } Ctor;
 
 typedef struct Adt {
@@ -112,40 +115,40 @@ typedef struct Adt {
 } Adt;
 
 typedef enum GlobalKind {
-  GLOBAL_DEF,    /* a function */
-  GLOBAL_PARAM,  /* an input of the program */
-  GLOBAL_VALUE,  /* let @x: a session's value */
-  GLOBAL_LOCAL,  /* let %x at top level: a session's value */
+  GLOBAL_DEF,   /* a function */
+  GLOBAL_PARAM, /* an input of the program */
+  GLOBAL_VALUE, /* let @x: a session's value */
+  GLOBAL_LOCAL, /* let %x at top level: a session's value */
 } GlobalKind;
 
 /* What evaluating something can do; a set of EFFECT_ bits. */
 typedef uint8_t Effects;
 enum {
-  EFFECT_READ = 1,      /* reads state */
+  EFFECT_READ = 1, /* reads state */
   EFFECT_WRITE = 2,
-  EFFECT_ALLOC = 4,     /* evaluates `ref` */
-  EFFECT_DIVERGE = 8,   /* reaches a recursive component */
+  EFFECT_ALLOC = 4,   /* evaluates `ref` */
+  EFFECT_DIVERGE = 8, /* reaches a recursive component */
   EFFECT_FAIL = 16,
   EFFECT_PRINT = 32,
-  EFFECT_PARAM = 64,    /* calls functions it was given: theirs, too */
-  EFFECT_ALL = 63,      /* of a function that nothing is known of */
-  EFFECT_KNOWN = 128,   /* in Var and Fn: the others have been found */
+  EFFECT_PARAM = 64,  /* calls functions it was given: theirs, too */
+  EFFECT_ALL = 63,    /* of a function that nothing is known of */
+  EFFECT_KNOWN = 128, /* in Var and Fn: the others have been found */
 };
 
 typedef struct Global {
   GlobalKind kind;
-  const Name *name;  /* without the sigil */
-  Span span;         /* of the name */
+  const Name *name; /* without the sigil */
+  Span span;        /* of the name */
   bool library;
   const TypeExpr *annotation;
   const Expr *value; /* resolved; EX_FN for a def; NULL: a param, no default */
   const Type *type;  /* a generalised value's parameters are below */
   int param_count;
   const TypeVar *const *params;
-  Effects effects;   /* of calling it (def, function value) */
-  int slot;          /* PARAM: index among the program's params; VALUE, LOCAL:
-                        index among a session's values; DEF: -1 */
-  struct Definition *definition;  /* the checker's, while it is checked */
+  Effects effects; /* of calling it (def, function value) */
+  int slot;        /* PARAM: index among the program's params; VALUE, LOCAL:
+                      index among a session's values; DEF: -1 */
+  struct Definition *definition; /* the checker's, while it is checked */
   const char *stale; /* what it uses and has since been defined anew, as it is
                         written; NULL: nothing */
   void *code;        /* interp/'s, by instantiation */
@@ -154,19 +157,19 @@ typedef struct Global {
 typedef enum StepKind { STEP_LET, STEP_EXPR } StepKind;
 typedef struct Step {
   StepKind kind;
-  Global *global;    /* STEP_LET: whose slot receives the value; STEP_EXPR:
-                        that, too, when results have names, or NULL */
-  const Expr *expr;  /* resolved and typed */
+  Global *global;   /* STEP_LET: whose slot receives the value; STEP_EXPR:
+                       that, too, when results have names, or NULL */
+  const Expr *expr; /* resolved and typed */
   Span span;
 } Step;
 
 /* Names in scope.  The library is the outer scope of every file. */
 typedef struct Scope {
   struct Scope *outer;
-  PtrMap globals;  /* name -> Global: @name */
-  PtrMap locals;   /* name -> Global of kind LOCAL: top-level %name */
-  PtrMap adts;     /* name -> Adt */
-  PtrMap ctors;    /* name -> Ctor */
+  PtrMap globals; /* name -> Global: @name */
+  PtrMap locals;  /* name -> Global of kind LOCAL: top-level %name */
+  PtrMap adts;    /* name -> Adt */
+  PtrMap ctors;   /* name -> Ctor */
 } Scope;
 
 typedef struct Program {
@@ -175,15 +178,15 @@ typedef struct Program {
   SourceMap *sources;
   TypeTable *types;
   Diags *diags;
-  Heap *heap;       /* constants' headers and buffers */
-  Arena arena;      /* definitions */
+  Heap *heap;  /* constants' headers and buffers */
+  Arena arena; /* definitions */
   Unit *units, *last_unit;
   Scope user, library;
-  bool name_results;      /* of expressions: %_1, %_2 ... */
+  bool name_results; /* of expressions: %_1, %_2 ... */
   int result_count;
-  VEC(Global *) params;   /* by slot */
-  VEC(Global *) values;   /* by slot */
-  VEC(struct Tensor *) constants;  /* what program_constant_take was given */
+  VEC(Global *) params;           /* by slot */
+  VEC(Global *) values;           /* by slot */
+  VEC(struct Tensor *) constants; /* what program_constant_take was given */
   uint32_t next_var_id;
   /* The type of a container or function was used at one with other dimensions:
    * types do not tell what comes out of one (types/crossing.c). */
@@ -196,7 +199,7 @@ typedef struct Program {
   void (*offer_library)(char kind, Suggestion *s);
   /* Reads and parses an imported file; NULL after reporting.  Set by lib/. */
   Unit *(*import)(struct Program *p, const Unit *from, const Item *item);
-  void *host;       /* lib/'s, for the two above */
+  void *host; /* lib/'s, for the two above */
   /* The spelling of an OpId, for printing resolved programs.  Set by lib/. */
   const char *(*op_name)(int op);
 } Program;
@@ -214,14 +217,14 @@ void program_drop_unit(Program *p, Unit *u);
 
 void scope_init(Scope *s, Scope *outer, Mem *mem);
 void scope_done(Scope *s);
-Global *scope_global(const Scope *s, const Name *name);  /* outward; or NULL */
+Global *scope_global(const Scope *s, const Name *name); /* outward; or NULL */
 Global *scope_local(const Scope *s, const Name *name);
 Adt *scope_adt(const Scope *s, const Name *name);
 Ctor *scope_ctor(const Scope *s, const Name *name);
 
 /* What an item of the user's own texts defines; NULL when it is no value. */
 Global *item_global(const Program *p, const Item *item);
-const char *global_sigil(const Global *g);  /* "%" of a session's value */
+const char *global_sigil(const Global *g); /* "%" of a session's value */
 
 /* An immortal constant of the program, from raw bits or from a tensor of its
  * heap that becomes the program's; freed with the program.  NULL, with the

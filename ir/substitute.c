@@ -14,9 +14,8 @@ static const Type *child_at(const Type *t, int i) {
 }
 
 static int index_of(int n, const TypeVar *const *vars, const TypeVar *var) {
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     if (vars[i] == var) return i;
-  }
   return -1;
 }
 
@@ -25,22 +24,21 @@ static int index_of(int n, const TypeVar *const *vars, const TypeVar *var) {
 /* What one level of quantification binds, innermost first. */
 typedef struct Bound {
   const struct Bound *outer;
-  const Type *fn;  /* NULL at the root */
+  const Type *fn; /* NULL at the root */
   int depth;
 } Bound;
 
 typedef struct Search {
   TypeTable *types;
-  int n;  /* 0: any variable is wanted */
+  int n; /* 0: any variable is wanted */
   const TypeVar *const *wanted;
   const Bound *bound;
   bool found;
 } Search;
 
 static void meet_variable(Search *s, const TypeVar *var) {
-  for (const Bound *b = s->bound; b && b->fn; b = b->outer) {
+  for (const Bound *b = s->bound; b && b->fn; b = b->outer)
     if (index_of(b->fn->param_count, b->fn->params, var) >= 0) return;
-  }
   s->found |= s->n == 0 || index_of(s->n, s->wanted, var) >= 0;
 }
 
@@ -67,11 +65,9 @@ static void search_node(Search *s, const Type *t, TypeStack *stack) {
   if (t->kind == TY_VAR) {
     meet_variable(s, t->var);
   } else if (t->kind == TY_TENSOR) {
-    for (int i = 0; i < t->rank; i++) {
-      if (dim_is_form(t->dims[i])) {
+    for (int i = 0; i < t->rank; i++)
+      if (dim_is_form(t->dims[i]))
         dim_names(types_dims(s->types), t->dims[i], meet_dim_name, s);
-      }
-    }
   } else if (t->param_count > 0) {
     search_quantified(s, t);
   } else {
@@ -164,9 +160,8 @@ static const Type *subst_tensor(const Subst *s, const Type *t) {
 /* The node again, over its children's results. */
 static const Type *rebuild(Subst *s, const Type *t) {
   VEC_CLEAR(&s->parts);
-  for (int i = 0; i < t->count; i++) {
+  for (int i = 0; i < t->count; i++)
     VEC_PUSH(&s->parts, result_of(s, t->args[i]));
-  }
   if (mem_exhausted(types_mem(s->types))) return type_error(s->types);
   const Type *const *args = s->parts.data;
   switch (t->kind) {
@@ -186,9 +181,8 @@ static bool clashes(const Subst *s, const Type *fn) {
     const TypeVar *var = s->vars[i];
     if (index_of(fn->param_count, fn->params, var) >= 0) return true;
     Dim dim = var->is_dim ? s->dims[i] : 0;
-    const Type *in = var->is_dim
-                         ? type_tensor(s->types, DT_BOOL, 1, &dim)
-                         : s->to[i];
+    const Type *in =
+        var->is_dim ? type_tensor(s->types, DT_BOOL, 1, &dim) : s->to[i];
     if (type_mentions(s->types, in, fn->param_count, fn->params)) return true;
   }
   return false;
@@ -228,21 +222,20 @@ static void keep_unhidden(Renaming *r, const Subst *s, const Type *fn) {
 }
 
 static const Type *subst_below(Subst *s, const Type *fn, const Renaming *r) {
-  Subst inner = {.n = (int)r->vars.len, .vars = r->vars.data,
-                 .to = r->to.data, .dims = r->dims.data,
+  Subst inner = {.n = (int)r->vars.len,
+                 .vars = r->vars.data,
+                 .to = r->to.data,
+                 .dims = r->dims.data,
                  .depth = s->depth + 1};
   subst_init(&inner, s->types);
   TypeStack args;
   VEC_INIT(&args, types_mem(s->types));
-  for (int i = 0; i < fn->count; i++) {
-    VEC_PUSH(&args, run(&inner, fn->args[i]));
-  }
+  for (int i = 0; i < fn->count; i++) VEC_PUSH(&args, run(&inner, fn->args[i]));
   const Type *result = run(&inner, fn->result);
-  const Type *made =
-      mem_exhausted(types_mem(s->types))
-          ? type_error(s->types)
-          : type_fn(s->types, fn->param_count, r->params.data, fn->count,
-                    args.data, result);
+  const Type *made = mem_exhausted(types_mem(s->types))
+                         ? type_error(s->types)
+                         : type_fn(s->types, fn->param_count, r->params.data,
+                                   fn->count, args.data, result);
   VEC_DONE(&args);
   subst_done(&inner);
   return made;
@@ -258,8 +251,8 @@ static const Type *subst_clashing(Subst *s, const Type *fn) {
   VEC_INIT(&r.params, mem);
   rename_params(&r, s, fn);
   keep_unhidden(&r, s, fn);
-  const Type *made = mem_exhausted(mem) ? type_error(s->types)
-                                        : subst_below(s, fn, &r);
+  const Type *made =
+      mem_exhausted(mem) ? type_error(s->types) : subst_below(s, fn, &r);
   VEC_DONE(&r.vars);
   VEC_DONE(&r.to);
   VEC_DONE(&r.dims);
@@ -286,9 +279,8 @@ static const Type *run(Subst *s, const Type *type) {
     if (mem_exhausted(types_mem(s->types))) return type_error(s->types);
     const Type *t = VEC_LAST(&s->work);
     const Type *result = result_of(s, t);
-    if (!result && (result = step(s, t))) {
+    if (!result && (result = step(s, t)))
       ptrmap_put(&s->done, t, (void *)result);
-    }
     if (result) s->work.len--;
   }
   const Type *result = result_of(s, type);
@@ -296,8 +288,8 @@ static const Type *run(Subst *s, const Type *type) {
 }
 
 const Type *type_substitute(TypeTable *t, const Type *type, int n,
-                            const TypeVar *const *vars,
-                            const Type *const *to, const Dim *dims) {
+                            const TypeVar *const *vars, const Type *const *to,
+                            const Dim *dims) {
   if (n == 0 || !type->has_var) return type;
   Subst s = {.n = n, .vars = vars, .to = to, .dims = dims};
   subst_init(&s, t);

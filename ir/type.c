@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct Slot {
-  const Type *type;  /* NULL: free */
+  const Type *type; /* NULL: free */
   uint32_t hash;
 } Slot;
 
@@ -20,7 +20,7 @@ struct TypeTable {
   Mem *mem;
   Arena arena;
   DimTable *dims;
-  Slot *slots;  /* open addressing, linear probing, at most 3/4 full */
+  Slot *slots; /* open addressing, linear probing, at most 3/4 full */
   size_t cap, len;
   uint32_t next_id;
 };
@@ -86,9 +86,8 @@ static bool same_node(const Type *a, const Type *b) {
 static Slot *find_slot(const TypeTable *t, const Type *key, uint32_t hash) {
   size_t i = hash & (t->cap - 1);
   while (t->slots[i].type &&
-         !(t->slots[i].hash == hash && same_node(t->slots[i].type, key))) {
+         !(t->slots[i].hash == hash && same_node(t->slots[i].type, key)))
     i = (i + 1) & (t->cap - 1);
-  }
   return &t->slots[i];
 }
 
@@ -144,13 +143,11 @@ static Type *copy_node(TypeTable *t, const Type *key) {
   n->id = t->next_id++;
   n->dims = copy_array(t, key->dims, key->rank, sizeof *key->dims);
   n->args = copy_array(t, key->args, key->count, sizeof *key->args);
-  n->params = copy_array(t, key->params, key->param_count,
-                         sizeof *key->params);
-  if ((key->count && !n->args) || (key->param_count && !n->params)) {
+  n->params = copy_array(t, key->params, key->param_count, sizeof *key->params);
+  if ((key->count && !n->args) || (key->param_count && !n->params))
     *n = (Type){.kind = TY_ERROR, .id = n->id, .size = 1};
-  } else if (key->param_count > 0 && key->has_var) {
+  else if (key->param_count > 0 && key->has_var)
     n->has_var = type_mentions(t, key, 0, NULL);
-  }
   return n;
 }
 
@@ -171,8 +168,10 @@ static const Type *intern(TypeTable *t, Type key) {
 }
 
 const Type *type_tensor(TypeTable *t, DType dtype, int rank, const Dim *dims) {
-  return intern(t, (Type){.kind = TY_TENSOR, .rank = (uint8_t)rank,
-                          .dtype = (uint8_t)dtype, .dims = dims});
+  return intern(t, (Type){.kind = TY_TENSOR,
+                          .rank = (uint8_t)rank,
+                          .dtype = (uint8_t)dtype,
+                          .dims = dims});
 }
 
 const Type *type_scalar(TypeTable *t, DType dtype) {
@@ -185,11 +184,14 @@ const Type *type_tuple(TypeTable *t, int count, const Type *const *fields) {
 
 const Type *type_unit(TypeTable *t) { return type_tuple(t, 0, NULL); }
 
-const Type *type_fn(TypeTable *t, int param_count,
-                    const TypeVar *const *params, int arg_count,
-                    const Type *const *args, const Type *result) {
-  return intern(t, (Type){.kind = TY_FN, .param_count = param_count,
-                          .params = params, .count = arg_count, .args = args,
+const Type *type_fn(TypeTable *t, int param_count, const TypeVar *const *params,
+                    int arg_count, const Type *const *args,
+                    const Type *result) {
+  return intern(t, (Type){.kind = TY_FN,
+                          .param_count = param_count,
+                          .params = params,
+                          .count = arg_count,
+                          .args = args,
                           .result = result});
 }
 
@@ -199,8 +201,8 @@ const Type *type_ref(TypeTable *t, const Type *content) {
 
 const Type *type_adt(TypeTable *t, const struct Adt *adt, int count,
                      const Type *const *args) {
-  return intern(t, (Type){.kind = TY_ADT, .adt = adt, .count = count,
-                          .args = args});
+  return intern(
+      t, (Type){.kind = TY_ADT, .adt = adt, .count = count, .args = args});
 }
 
 const Type *type_var(TypeTable *t, const TypeVar *var) {

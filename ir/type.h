@@ -12,28 +12,31 @@ struct Adt;
 /* --- As written --------------------------------------------------------- */
 
 typedef enum DimExprKind {
-  DX_NUMBER,  /* 3 */
-  DX_ANY,     /* ? */
-  DX_NAME,    /* n */
-  DX_ADD, DX_SUB, DX_MUL, DX_DIV,
-  DX_META,    /* meta[tir.SizeVar][0]: read as `?` */
+  DX_NUMBER, /* 3 */
+  DX_ANY,    /* ? */
+  DX_NAME,   /* n */
+  DX_ADD,
+  DX_SUB,
+  DX_MUL,
+  DX_DIV,
+  DX_META, /* meta[tir.SizeVar][0]: read as `?` */
 } DimExprKind;
 
 typedef struct DimExpr {
   DimExprKind kind;
   Span span;
-  int64_t number;     /* DX_NUMBER; the index of DX_META */
-  const Name *name;   /* DX_NAME; the key of DX_META */
+  int64_t number;   /* DX_NUMBER; the index of DX_META */
+  const Name *name; /* DX_NAME; the key of DX_META */
   const struct DimExpr *left, *right;
 } DimExpr;
 
 typedef enum TypeExprKind {
-  TX_TENSOR,  /* Tensor[(2, ?), float32]; rank 0 when `scalar` is set */
-  TX_TUPLE,   /* (A, B) */
-  TX_FN,      /* fn [A, n: Dim](B) -> C */
-  TX_REF,     /* Ref[A], ref(A) */
-  TX_NAME,    /* a type variable, or an ADT applied to arguments */
-  TX_HOLE,    /* _ */
+  TX_TENSOR, /* Tensor[(2, ?), float32]; rank 0 when `scalar` is set */
+  TX_TUPLE,  /* (A, B) */
+  TX_FN,     /* fn [A, n: Dim](B) -> C */
+  TX_REF,    /* Ref[A], ref(A) */
+  TX_NAME,   /* a type variable, or an ADT applied to arguments */
+  TX_HOLE,   /* _ */
 } TypeExprKind;
 
 /* A declared type parameter: `A`, or `n: Dim`. */
@@ -46,18 +49,18 @@ typedef struct TypeParam {
 typedef struct TypeExpr {
   TypeExprKind kind;
   Span span;
-  bool scalar;       /* TX_TENSOR written as a bare dtype */
-  DType dtype;       /* TX_TENSOR */
+  bool scalar; /* TX_TENSOR written as a bare dtype */
+  DType dtype; /* TX_TENSOR */
   int dim_count;
   const DimExpr *const *dims;
-  const Name *name;  /* TX_NAME */
-  bool brackets;     /* TX_NAME written with [...], even empty */
+  const Name *name; /* TX_NAME */
+  bool brackets;    /* TX_NAME written with [...], even empty */
   /* Tuple fields, function arguments, ADT arguments, the ref's content. */
   int arg_count;
   const struct TypeExpr *const *args;
-  const struct TypeExpr *result;  /* TX_FN */
+  const struct TypeExpr *result; /* TX_FN */
   int param_count;
-  const TypeParam *params;        /* TX_FN */
+  const TypeParam *params; /* TX_FN */
 } TypeExpr;
 
 /* --- As meant ----------------------------------------------------------- */
@@ -68,9 +71,9 @@ typedef enum TypeKind {
   TY_FN,
   TY_REF,
   TY_ADT,
-  TY_VAR,    /* a declared or generalised type parameter */
-  TY_ERROR,  /* unifies with everything, after a reported mistake */
-  TY_META,   /* an inference variable; none is left after checking */
+  TY_VAR,   /* a declared or generalised type parameter */
+  TY_ERROR, /* unifies with everything, after a reported mistake */
+  TY_META,  /* an inference variable; none is left after checking */
 } TypeKind;
 
 /* A type parameter: identity is the pointer. */
@@ -78,33 +81,33 @@ typedef struct TypeVar {
   const Name *name;
   Span span;
   bool is_dim;
-  struct Var *number;  /* of a function's Dim parameter: stands for its value
-                          while the program runs, an int64 */
+  struct Var *number; /* of a function's Dim parameter: stands for its value
+                         while the program runs, an int64 */
 } TypeVar;
 
 typedef struct Type {
   TypeKind kind;
-  uint8_t rank;     /* TY_TENSOR */
-  uint8_t dtype;    /* TY_TENSOR: a DType */
-  bool has_var;     /* mentions a TypeVar that is free in it */
-  bool has_meta;    /* mentions an inference variable: not interned */
-  uint32_t id;      /* dense, by order of creation */
-  uint32_t size;    /* nodes in the type as a tree, saturating */
-  int count;        /* tuple fields, fn or ADT arguments; 1 for a ref */
+  uint8_t rank;  /* TY_TENSOR */
+  uint8_t dtype; /* TY_TENSOR: a DType */
+  bool has_var;  /* mentions a TypeVar that is free in it */
+  bool has_meta; /* mentions an inference variable: not interned */
+  uint32_t id;   /* dense, by order of creation */
+  uint32_t size; /* nodes in the type as a tree, saturating */
+  int count;     /* tuple fields, fn or ADT arguments; 1 for a ref */
   const struct Type *const *args;
-  const Dim *dims;  /* TY_TENSOR: `rank` of them */
-  const struct Type *result;        /* TY_FN */
-  int param_count;                  /* TY_FN: quantified parameters */
+  const Dim *dims;           /* TY_TENSOR: `rank` of them */
+  const struct Type *result; /* TY_FN */
+  int param_count;           /* TY_FN: quantified parameters */
   const TypeVar *const *params;
-  const struct Adt *adt;            /* TY_ADT */
-  const TypeVar *var;               /* TY_VAR */
-  void *meta;                       /* TY_META: types/ knows */
+  const struct Adt *adt; /* TY_ADT */
+  const TypeVar *var;    /* TY_VAR */
+  void *meta;            /* TY_META: types/ knows */
 } Type;
 
 typedef struct TypeTable TypeTable;
 TypeTable *types_new(Mem *mem);
 void types_free(TypeTable *t);
-DimTable *types_dims(TypeTable *t);  /* the normal forms of named dims */
+DimTable *types_dims(TypeTable *t); /* the normal forms of named dims */
 
 /* Constructors.  Arrays are copied; results live as long as the table.  With
  * arguments that have metas the result is fresh, else interned. */
@@ -112,9 +115,8 @@ const Type *type_tensor(TypeTable *t, DType dtype, int rank, const Dim *dims);
 const Type *type_scalar(TypeTable *t, DType dtype);
 const Type *type_tuple(TypeTable *t, int count, const Type *const *fields);
 const Type *type_unit(TypeTable *t);
-const Type *type_fn(TypeTable *t, int param_count,
-                    const TypeVar *const *params, int arg_count,
-                    const Type *const *args, const Type *result);
+const Type *type_fn(TypeTable *t, int param_count, const TypeVar *const *params,
+                    int arg_count, const Type *const *args, const Type *result);
 const Type *type_ref(TypeTable *t, const Type *content);
 const Type *type_adt(TypeTable *t, const struct Adt *adt, int count,
                      const Type *const *args);
@@ -134,8 +136,8 @@ bool type_mentions(TypeTable *t, const Type *type, int n,
  * variables stay, so resolve solved ones first.  Where quantifiers clash more
  * than a hundred deep, or memory is exhausted, the result is the error type. */
 const Type *type_substitute(TypeTable *t, const Type *type, int n,
-                            const TypeVar *const *vars,
-                            const Type *const *to, const Dim *dims);
+                            const TypeVar *const *vars, const Type *const *to,
+                            const Dim *dims);
 
 static inline bool type_is_scalar(const Type *t) {
   return t->kind == TY_TENSOR && t->rank == 0;

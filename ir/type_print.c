@@ -5,14 +5,14 @@
 
 /* A piece of text, or a type, that is still to be written. */
 typedef struct Pending {
-  const char *text;  /* when `type` is NULL */
+  const char *text; /* when `type` is NULL */
   const Type *type;
 } Pending;
 
 typedef struct Printer {
   const TypeTable *types;
   StrBuf *out;
-  VEC(Pending) stack;  /* next on top */
+  VEC(Pending) stack; /* next on top */
 } Printer;
 
 static void later_text(Printer *p, const char *text) {
@@ -89,11 +89,8 @@ void type_print(const TypeTable *t, StrBuf *out, const Type *type,
   size_t end = limit ? out->len + limit : SIZE_MAX;
   while (p.stack.len > 0 && out->len <= end && !mem_exhausted(out->mem)) {
     Pending next = VEC_POP(&p.stack);
-    if (next.type) {
-      print_node(&p, next.type);
-    } else {
-      strbuf_add(out, next.text);
-    }
+    if (next.type) print_node(&p, next.type);
+    else strbuf_add(out, next.text);
   }
   if (out->len > end) elide(out, end);
   VEC_DONE(&p.stack);

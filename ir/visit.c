@@ -16,16 +16,14 @@ static void visit_attr_value(const Visit *v, const AttrExpr *x) {
 
 /* Arguments, then attributes, then the callee. */
 static void visit_call(const Visit *v, const Expr *e) {
-  for (int i = 0; i < e->call.attr_count; i++) {
+  for (int i = 0; i < e->call.attr_count; i++)
     visit_attr_value(v, e->call.attrs[i].value);
-  }
   v->fn(v->data, e->call.callee);
 }
 
 static void visit_block(const Visit *v, const Block *b) {
-  for (int i = 0; i < b->count; i++) {
+  for (int i = 0; i < b->count; i++)
     if (b->bindings[i].value) v->fn(v->data, b->bindings[i].value);
-  }
   v->fn(v->data, b->result);
 }
 
@@ -38,9 +36,8 @@ void expr_children(const Expr *e, void (*visit)(void *data, const Expr *child),
     case EX_FN: visit(data, e->fn->body); break;
     case EX_BLOCK: visit_block(&v, e->block); break;
     case EX_MATCH:
-      for (int i = 0; i < e->match->arm_count; i++) {
+      for (int i = 0; i < e->match->arm_count; i++)
         visit(data, e->match->arms[i].body);
-      }
       break;
     default: break;
   }

@@ -32,8 +32,7 @@ rly_status rly_program_bind_file(rly_program *p, const char *path) {
 
 static rly_status bind_tensor(rly_program *p, const char *name,
                               const Tensor *t) {
-  Tensor *view = tensor_view(&p->cx->heap, t, t->rank, t->shape, t->strides,
-                             0);
+  Tensor *view = tensor_view(&p->cx->heap, t, t->rank, t->shape, t->strides, 0);
   if (!view) {
     mem_raise_exhausted(&p->cx->mem);
     return status_of_failure(p->cx, RLY_LIMIT);
@@ -56,8 +55,9 @@ static size_t name_length(const char *argument) {
   static const char letters[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
   if (!*argument || !strchr(letters, *argument)) return 0;
-  size_t n = strspn(argument, "abcdefghijklmnopqrstuvwxyz"
-                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ_/.0123456789");
+  size_t n = strspn(argument,
+                    "abcdefghijklmnopqrstuvwxyz"
+                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ_/.0123456789");
   return argument[n] == '=' ? n : 0;
 }
 
@@ -123,8 +123,8 @@ const Tensor *bound_tensor(rly_program *p, const char *name,
                            const Type *declared, Span at) {
   Bound *b = find_bound(p, name);
   if (!b) return NULL;
-  DType want = declared->kind == TY_TENSOR ? (DType)declared->dtype
-                                           : DTYPE_NONE;
+  DType want =
+      declared->kind == TY_TENSOR ? (DType)declared->dtype : DTYPE_NONE;
   if (!b->tensor) b->tensor = literal_read(p, name, b->text, want);
   if (!b->tensor) return NULL;
   if (fits(b->tensor, declared)) return b->tensor;
@@ -142,7 +142,7 @@ typedef struct Missing {
 
 static void report_missing(Missing *m, const char *name, const Type *type,
                            Span span) {
-  if (mem_exhausted(m->p->ir->mem)) return;  /* it may have been given */
+  if (mem_exhausted(m->p->ir->mem)) return; /* it may have been given */
   if (!m->diag)
     m->diag = diag_error(m->p->ir->diags, E0503, SPAN_NONE,
                          "the program needs values that were not given");
@@ -155,8 +155,8 @@ static void report_missing(Missing *m, const char *name, const Type *type,
 
 /* A param's default, evaluated once for all sessions. */
 static Tensor *default_value(rly_program *p, const Global *g) {
-  Session *vm = session_new(p->code, limits_of(p->cx), (SessionHooks){0},
-                            p->ir->diags);
+  Session *vm =
+      session_new(p->code, limits_of(p->cx), (SessionHooks){0}, p->ir->diags);
   Step step = {.kind = STEP_EXPR, .expr = g->value, .span = g->span};
   Value v;
   Tensor *t = NULL;
@@ -231,8 +231,8 @@ static bool name_positional(rly_program *p, const rly_function *entry) {
   return true;
 }
 
-static bool check_entry_type(rly_program *p, const char *name,
-                             const Type *type, Span span, Missing *missing) {
+static bool check_entry_type(rly_program *p, const char *name, const Type *type,
+                             Span span, Missing *missing) {
   if (type->kind == TY_TUPLE) {
     bool ok = true;
     for (int i = 0; i < type->count; i++)
@@ -242,8 +242,7 @@ static bool check_entry_type(rly_program *p, const char *name,
   }
   size_t errors = p->ir->diags->errors;
   if (bound_tensor(p, name, type, span)) return true;
-  if (p->ir->diags->errors == errors)
-    report_missing(missing, name, type, span);
+  if (p->ir->diags->errors == errors) report_missing(missing, name, type, span);
   return false;
 }
 
@@ -252,9 +251,9 @@ static bool check_entry(rly_program *p, const rly_function *entry,
   const Global *g = (const Global *)entry;
   bool ok = true;
   for (int i = 0; i < rly_function_param_count(entry); i++)
-    ok &= check_entry_type(p, rly_function_param_name(entry, i),
-                           g->type->args[i],
-                           g->value->fn->params[i]->span, missing);
+    ok &=
+        check_entry_type(p, rly_function_param_name(entry, i), g->type->args[i],
+                         g->value->fn->params[i]->span, missing);
   return ok;
 }
 
@@ -320,8 +319,8 @@ static bool tensor_value(rly_session *s, const Tensor *t, Value *out) {
     *out = tensor_bits_at(t, 0);
     return true;
   }
-  out->tensor = tensor_view(session_heap(s->vm), t, t->rank, t->shape,
-                            t->strides, 0);
+  out->tensor =
+      tensor_view(session_heap(s->vm), t, t->rank, t->shape, t->strides, 0);
   if (!out->tensor) mem_raise_exhausted(&s->program->cx->mem);
   return out->tensor != NULL;
 }

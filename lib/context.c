@@ -85,8 +85,7 @@ void rly_text_free(rly_context *cx, char *text) {
 bool file_replace(rly_context *cx, const char *path, const StrBuf *text) {
   FileOut out;
   if (!file_out_open(&out, &cx->mem, path, &cx->diags)) return false;
-  bool fine = fwrite(strbuf_text(text), 1, text->len, out.stream) ==
-              text->len;
+  bool fine = fwrite(strbuf_text(text), 1, text->len, out.stream) == text->len;
   return file_out_close(&out, fine);
 }
 
@@ -116,8 +115,10 @@ static void fill_place(rly_context *cx, Span span, rly_place *out) {
   Place p = sources_place(&cx->sources, span);
   *out = (rly_place){
       .file = p.file ? p.file->path : NULL,
-      .line = p.line, .column = p.column,
-      .end_line = p.end_line, .end_column = p.end_column,
+      .line = p.line,
+      .column = p.column,
+      .end_line = p.end_line,
+      .end_column = p.end_column,
   };
 }
 
@@ -128,8 +129,11 @@ static bool fill_one(rly_context *cx, const Diags *diags, size_t i,
   *out = (rly_diagnostic){
       .severity = d->severity == SEV_WARNING ? RLY_WARNING : RLY_ERROR,
       .code = diag_code_text(d->code),
-      .message = d->message, .caption = d->caption, .hint = d->hint,
-      .note_count = d->notes.len, .frame_count = d->frames.len,
+      .message = d->message,
+      .caption = d->caption,
+      .hint = d->hint,
+      .note_count = d->notes.len,
+      .frame_count = d->frames.len,
   };
   fill_place(cx, d->span, &out->place);
   return true;
@@ -142,8 +146,8 @@ static bool fill_note(rly_context *cx, const Diags *diags, size_t i, size_t k,
   bool frame = k >= d->notes.len;
   size_t at = frame ? k - d->notes.len : k;
   Span span = frame ? d->frames.data[at].span : d->notes.data[at].span;
-  out->message = frame ? d->frames.data[at].function
-                       : d->notes.data[at].message;
+  out->message =
+      frame ? d->frames.data[at].function : d->notes.data[at].message;
   fill_place(cx, span, &out->place);
   return true;
 }
@@ -216,8 +220,7 @@ char *rly_session_diagnostics_json(rly_session *s) {
   return text;
 }
 
-bool rly_session_diagnostic_get(rly_session *s, size_t i,
-                                rly_diagnostic *out) {
+bool rly_session_diagnostic_get(rly_session *s, size_t i, rly_diagnostic *out) {
   if (!session_hold(s)) return false;
   context_lock(s->program->cx);
   bool found = fill_one(s->program->cx, &s->diags, i, out);

@@ -37,12 +37,10 @@ static bool write_npy(const TensorFile *f, const char *path, Diags *diags) {
 }
 
 static bool write_npz(const TensorFile *f, const char *path, Diags *diags) {
-  return npz_write(path, f->tensors.data, f->tensors.len, f->heap->mem,
-                   diags);
+  return npz_write(path, f->tensors.data, f->tensors.len, f->heap->mem, diags);
 }
 
-static bool write_params(const TensorFile *f, const char *path,
-                         Diags *diags) {
+static bool write_params(const TensorFile *f, const char *path, Diags *diags) {
   return params_write(path, f->tensors.data, f->tensors.len, f->heap->mem,
                       diags);
 }
@@ -56,7 +54,7 @@ static bool write_safetensors(const TensorFile *f, const char *path,
 
 typedef struct Format {
   const char *extension;
-  const char *magic;  /* what such a file begins with */
+  const char *magic; /* what such a file begins with */
   size_t magic_size;
   TensorFile *(*read)(const char *path, Heap *heap, Diags *diags);
   bool (*write)(const TensorFile *f, const char *path, Diags *diags);
@@ -182,8 +180,8 @@ rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name) {
 
 static rly_status add_tensor(rly_tensors *ts, const char *name,
                              const Tensor *t) {
-  Tensor *view = tensor_view(&ts->cx->heap, t, t->rank, t->shape, t->strides,
-                             0);
+  Tensor *view =
+      tensor_view(&ts->cx->heap, t, t->rank, t->shape, t->strides, 0);
   if (!view) mem_raise_exhausted(&ts->cx->mem);
   if (view && tensor_file_add_name(ts->file, name, strlen(name))) {
     VEC_LAST(&ts->file->tensors).tensor = view;

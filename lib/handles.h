@@ -12,21 +12,21 @@
  * so hosts may free in any order. */
 struct rly_context {
   _Atomic int refs;
-  pthread_mutex_t lock;  /* of all below but `mem`; recursive */
+  pthread_mutex_t lock; /* of all below but `mem`; recursive */
   Mem mem;
   NameTable names;
   SourceMap sources;
   Diags diags;
-  Heap heap;       /* constants of programs, tensors of files */
+  Heap heap; /* constants of programs, tensors of files */
   rly_options options;
 };
 
 /* What was bound to a name: a tensor, or text that waits to learn its type. */
 typedef struct Bound {
-  const char *name;  /* NULL: the entry's next parameter */
-  Tensor *tensor;    /* owned; NULL: `text` */
+  const char *name; /* NULL: the entry's next parameter */
+  Tensor *tensor;   /* owned; NULL: `text` */
   const char *text;
-  bool strict;       /* an unknown name is an error */
+  bool strict; /* an unknown name is an error */
 } Bound;
 
 struct rly_program {
@@ -37,10 +37,10 @@ struct rly_program {
   _Atomic int holders;
   Program *ir;
   Code *code;
-  Unit *newest;  /* of the text added last; what it links comes after it */
-  VEC(Bound) bound;  /* later entries win */
-  Arena arena;       /* names and texts of `bound` */
-  _Atomic size_t params_given;  /* of ir->params, those the code knows */
+  Unit *newest;     /* of the text added last; what it links comes after it */
+  VEC(Bound) bound; /* later entries win */
+  Arena arena;      /* names and texts of `bound` */
+  _Atomic size_t params_given; /* of ir->params, those the code knows */
 };
 
 struct rly_session {
@@ -48,17 +48,17 @@ struct rly_session {
   rly_program *program;
   Session *vm;
   Diags diags;
-  pthread_mutex_t lock;  /* of all this; recursive */
+  pthread_mutex_t lock; /* of all this; recursive */
   bool running, freed;
-  Unit *last_run;  /* the newest unit whose steps were evaluated */
+  Unit *last_run; /* the newest unit whose steps were evaluated */
   rly_session_options options;
-  FileOut trace;  /* open while options.trace is set */
+  FileOut trace; /* open while options.trace is set */
 };
 
 struct rly_value {
   rly_session *session;
   const Type *type;
-  Value value;  /* one reference */
+  Value value; /* one reference */
 };
 
 /* The header is the handle's own, so no heap is needed for it. */
@@ -200,8 +200,7 @@ Unit *program_parse_file(rly_program *p, const char *path);
 /* Checks an expression and shows it, with its types, to `look`; nothing of it
  * stays in the program. */
 rly_status program_look_at(rly_program *p, const char *text, size_t len,
-                           void (*look)(void *data, const Expr *e),
-                           void *data);
+                           void (*look)(void *data, const Expr *e), void *data);
 
 Unit *import_unit(Program *p, const Unit *from, const Item *item);
 Unit *library_unit(Program *p, char kind, const Name *name);

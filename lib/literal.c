@@ -11,11 +11,11 @@
 typedef struct Reading {
   rly_program *p;
   const char *label;
-  DType dtype;   /* wanted; DTYPE_NONE until the first element decides */
+  DType dtype; /* wanted; DTYPE_NONE until the first element decides */
   int rank;
   int64_t shape[RANK_MAX];
   Tensor *out;
-  int64_t next;  /* the element to be written */
+  int64_t next; /* the element to be written */
 } Reading;
 
 static bool refuse(Reading *l, const Expr *e, const char *why) {
@@ -118,8 +118,8 @@ static Tensor *literal_tensor(Reading *l, const Expr *e) {
 Tensor *literal_read(rly_program *p, const char *label, const char *text,
                      DType want) {
   const char *path = arena_printf(&p->arena, "argument %s", label);
-  SourceFile *source = sources_add(p->ir->sources, path, text, strlen(text),
-                                   false);
+  SourceFile *source =
+      sources_add(p->ir->sources, path, text, strlen(text), false);
   Unit *unit;
   if (!source || parse_unit(p->ir, source, (ParseOptions){0}, &unit))
     return NULL;
@@ -127,8 +127,7 @@ Tensor *literal_read(rly_program *p, const char *label, const char *text,
   Tensor *t = NULL;
   if (unit->item_count == 1 && unit->items[0].kind == ITEM_EXPR)
     t = literal_tensor(&l, unit->items[0].expr);
-  else
-    refuse(&l, NULL, "expected a literal");
+  else refuse(&l, NULL, "expected a literal");
   program_drop_unit(p->ir, unit);
   return t;
 }

@@ -26,8 +26,8 @@ Unit *library_unit(Program *p, char kind, const Name *name) {
                                   sizeof key, entry_order);
   if (!e) return NULL;
   const LibraryFile *file = &library_files[e->file];
-  SourceFile *source = sources_add(p->sources, file->path,
-                                   file->text + e->offset, e->len, true);
+  SourceFile *source =
+      sources_add(p->sources, file->path, file->text + e->offset, e->len, true);
   if (!source) return NULL;
   source->lines_before = e->lines_before;
   Unit *unit = NULL;
@@ -124,8 +124,8 @@ static const char *op_name(int op) { return op_info(op)->name; }
 
 static bool program_fill(rly_program *p) {
   rly_context *cx = p->cx;
-  p->ir = program_new(&cx->mem, &cx->names, &cx->sources, &cx->diags,
-                      &cx->heap);
+  p->ir =
+      program_new(&cx->mem, &cx->names, &cx->sources, &cx->diags, &cx->heap);
   if (!p->ir) return false;
   p->ir->host = p;
   p->ir->find_in_library = library_unit;
@@ -200,7 +200,7 @@ void program_hold(rly_program *p) {
   int n = atomic_load(&p->holders);
   while (n < 0 || !atomic_compare_exchange_weak(&p->holders, &n, n + 1)) {
     if (n >= 0) continue;
-    context_lock(p->cx);  /* until the change is made */
+    context_lock(p->cx); /* until the change is made */
     context_unlock(p->cx);
     n = atomic_load(&p->holders);
   }
@@ -212,16 +212,15 @@ void program_release(rly_program *p) { atomic_fetch_sub(&p->holders, 1); }
 
 static rly_status parse(rly_program *p, const char *path, const char *text,
                         size_t len, unsigned flags, Unit **unit) {
-  SourceFile *source = sources_add(p->ir->sources, path, text ? text : "",
-                                   len, false);
+  SourceFile *source =
+      sources_add(p->ir->sources, path, text ? text : "", len, false);
   if (!source && !mem_exhausted(&p->cx->mem))
     rly_diagnostic_add(p->cx, "E0010", "the texts exceed 4 GiB");
   if (!source) return status_of_failure(p->cx, RLY_REFUSED);
   ParseOptions options = {.interactive = flags & RLY_INTERACTIVE};
   ParseStatus status = parse_unit(p->ir, source, options, unit);
   if (status == PARSE_INCOMPLETE) return RLY_INCOMPLETE;
-  return status == PARSE_OK ? RLY_OK
-                            : status_of_failure(p->cx, RLY_REFUSED);
+  return status == PARSE_OK ? RLY_OK : status_of_failure(p->cx, RLY_REFUSED);
 }
 
 /* Adds a parsed unit to the program, or drops it and what it imports. */
@@ -242,13 +241,12 @@ static rly_status add_text(rly_program *p, const char *path, const char *text,
   if (status != RLY_OK) return status;
   p->newest = unit;
   if (flags & RLY_RECHECK) program_redo(p, unit->source->base);
-  status_of_failure(p->cx, RLY_OK);  /* the text is there nevertheless */
+  status_of_failure(p->cx, RLY_OK); /* the text is there nevertheless */
   return RLY_OK;
 }
 
 rly_status rly_program_add_text(rly_program *p, const char *path,
-                                const char *text, size_t len,
-                                unsigned flags) {
+                                const char *text, size_t len, unsigned flags) {
   if (!path || (!text && len) || !program_enter(p)) return RLY_MISUSE;
   rly_status status = add_text(p, path, text, len, flags);
   program_leave(p);
@@ -367,8 +365,7 @@ int rly_function_param_count(const rly_function *f) {
 
 const char *rly_function_param_name(const rly_function *f, int i) {
   const Fn *fn = fn_of(f);
-  return fn && i >= 0 && i < fn->param_count ? fn->params[i]->name->text
-                                             : NULL;
+  return fn && i >= 0 && i < fn->param_count ? fn->params[i]->name->text : NULL;
 }
 
 static char *type_text(rly_program *p, const Type *type) {
@@ -399,10 +396,10 @@ const rly_type *rly_function_result_type(const rly_function *f) {
 
 rly_kind rly_type_kind(const rly_type *t) {
   static const rly_kind of[] = {
-      [TY_TENSOR] = RLY_TENSOR, [TY_TUPLE] = RLY_TUPLE,
+      [TY_TENSOR] = RLY_TENSOR,   [TY_TUPLE] = RLY_TUPLE,
       [TY_ADT] = RLY_CONSTRUCTOR, [TY_REF] = RLY_REF,
-      [TY_FN] = RLY_FUNCTION, [TY_VAR] = RLY_UNKNOWN,
-      [TY_ERROR] = RLY_UNKNOWN, [TY_META] = RLY_UNKNOWN,
+      [TY_FN] = RLY_FUNCTION,     [TY_VAR] = RLY_UNKNOWN,
+      [TY_ERROR] = RLY_UNKNOWN,   [TY_META] = RLY_UNKNOWN,
   };
   return t ? of[type_of(t)->kind] : RLY_UNKNOWN;
 }
@@ -448,18 +445,14 @@ static const Type *general_type(rly_program *p, const Expr *e) {
 }
 
 static rly_status look_at(rly_program *p, const char *text, size_t len,
-                          void (*look)(void *data, const Expr *e),
-                          void *data) {
+                          void (*look)(void *data, const Expr *e), void *data) {
   Unit *unit;
   rly_status status = parse(p, "<type>", text, len, 0, &unit);
   if (status != RLY_OK) return status;
   bool single = unit->item_count == 1 && unit->items[0].kind == ITEM_EXPR;
-  if (!single)
-    rly_diagnostic_add(p->cx, "E0506", "expected an expression");
-  else if ((status = check(p, unit)) == RLY_OK)
-    look(data, unit->steps[0].expr);
-  else
-    return status;
+  if (!single) rly_diagnostic_add(p->cx, "E0506", "expected an expression");
+  else if ((status = check(p, unit)) == RLY_OK) look(data, unit->steps[0].expr);
+  else return status;
   program_drop_unit(p->ir, unit);
   return single ? RLY_OK : RLY_REFUSED;
 }

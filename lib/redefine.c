@@ -8,12 +8,12 @@
 
 /* A function, a type or a session's value that is in scope. */
 typedef struct Live {
-  Global *global;    /* NULL: a type */
+  Global *global; /* NULL: a type */
   const Adt *adt;
-  Span span;         /* of its name */
-  const Item *item;  /* found when it is to be checked again */
+  Span span;        /* of its name */
+  const Item *item; /* found when it is to be checked again */
   bool affected;
-  size_t first_use, end_use;  /* of the uses */
+  size_t first_use, end_use; /* of the uses */
 } Live;
 
 /* A Global or an Adt that a live one mentions. */
@@ -25,7 +25,7 @@ typedef struct Use {
 typedef struct Redo {
   rly_program *p;
   Program *ir;
-  uint32_t since;  /* what stands behind it is new */
+  uint32_t since; /* what stands behind it is new */
   VEC(Live) live;
   VEC(Use) uses;
   VEC(const Expr *) stack;

@@ -25,7 +25,7 @@ Limits limits_of(const rly_context *cx) {
 
 static void write_trace(void *data, const char *text, size_t len) {
   rly_session *s = data;
-  fwrite(text, 1, len, s->trace.stream);  /* closing tells of failures */
+  fwrite(text, 1, len, s->trace.stream); /* closing tells of failures */
 }
 
 static bool open_trace(rly_session *s) {
@@ -59,9 +59,8 @@ bool session_observed(rly_session *s) {
 }
 
 SessionHooks session_hooks(const rly_session_options *o) {
-  return (SessionHooks){.write = o->write,
-                        .data = o->data,
-                        .width = o->width ? o->width : 80};
+  return (SessionHooks){
+      .write = o->write, .data = o->data, .width = o->width ? o->width : 80};
 }
 
 static void lock_init(pthread_mutex_t *lock) {
@@ -72,8 +71,7 @@ static void lock_init(pthread_mutex_t *lock) {
   pthread_mutexattr_destroy(&how);
 }
 
-rly_session *session_shell(rly_program *p,
-                           const rly_session_options *options) {
+rly_session *session_shell(rly_program *p, const rly_session_options *options) {
   rly_session *s = mem_alloc_zeroed(&p->cx->mem, sizeof *s);
   if (!s) return NULL;
   atomic_init(&s->refs, 1);
@@ -150,7 +148,7 @@ bool session_enter(rly_session *s) {
     return false;
   }
   s->running = true;
-  session_keep(s);  /* a callback may free it */
+  session_keep(s); /* a callback may free it */
   session_begin(s->vm);
   return true;
 }
@@ -175,7 +173,7 @@ rly_status session_failed(rly_session *s, rly_status failed) {
 typedef struct Shower {
   void (*show)(void *data, rly_value *value);
   void *data;
-  bool lets_only;  /* a session starts; expressions are not asked for */
+  bool lets_only; /* a session starts; expressions are not asked for */
 } Shower;
 
 /* %it is the newest result that was reached: a failure leaves the one before
@@ -397,8 +395,7 @@ static rly_status call_value(rly_session *s, const rly_value *f, int count,
     return refuse_call(s, "wrong number of arguments");
   Value values[count + 1], v;
   if (!take_arguments(s, f->type, count, args, values)) return RLY_REFUSED;
-  RunStatus status =
-      session_apply(s->vm, f->type, f->value, count, values, &v);
+  RunStatus status = session_apply(s->vm, f->type, f->value, count, values, &v);
   return give_take(s, status, f->type->result, v, result);
 }
 
@@ -416,8 +413,8 @@ bool session_argument(rly_session *s, const rly_function *entry, int i,
                       Value *out) {
   const Global *g = (const Global *)entry;
   Diags *usual = diags_here(s);
-  bool found = bound_value(s, rly_function_param_name(entry, i),
-                           g->type->args[i], out);
+  bool found =
+      bound_value(s, rly_function_param_name(entry, i), g->type->args[i], out);
   diags_back(s, usual);
   return found;
 }
@@ -455,9 +452,14 @@ rly_stats rly_session_stats(const rly_session *s) {
   if (!session_hold(held)) return (rly_stats){0};
   SessionStats t = session_stats(s->vm);
   rly_stats stats = {
-      .instructions = t.instructions, .cells = t.cells, .reused = t.reused,
-      .tensors = t.tensors, .buffers = t.buffers, .checks = t.checks,
-      .live_bytes = t.live_bytes, .peak_bytes = t.peak_bytes,
+      .instructions = t.instructions,
+      .cells = t.cells,
+      .reused = t.reused,
+      .tensors = t.tensors,
+      .buffers = t.buffers,
+      .checks = t.checks,
+      .live_bytes = t.live_bytes,
+      .peak_bytes = t.peak_bytes,
       .allocations = mem_allocations(&s->program->cx->mem),
   };
   session_release(held);

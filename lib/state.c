@@ -69,8 +69,7 @@ static const char *type_text(rly_state *st, const Type *type) {
   StrBuf out;
   strbuf_init(&out, &st->session->program->cx->mem);
   type_print(st->session->program->ir->types, &out, type, 0);
-  const char *text =
-      arena_strndup(&st->list.arena, strbuf_text(&out), out.len);
+  const char *text = arena_strndup(&st->list.arena, strbuf_text(&out), out.len);
   strbuf_done(&out);
   return text;
 }
@@ -109,18 +108,16 @@ static rly_status refuse(rly_session *s, const char *path, const char *why) {
 static const StateCell *find(rly_session *s, const StateList *list,
                              const char *path) {
   const StateCell *cell = state_find(list, path);
-  if (!cell)
-    refuse(s, path, "the state has no such cell");
+  if (!cell) refuse(s, path, "the state has no such cell");
   else if (!cell->type || cell->type->args[0]->has_var)
-    refuse(s, path, "a polymorphic function made this cell, so its type is "
-                    "not known");
-  else
-    return cell;
+    refuse(s, path,
+           "a polymorphic function made this cell, so its type is "
+           "not known");
+  else return cell;
   return NULL;
 }
 
-static rly_value *get(rly_session *s, const StateList *list,
-                      const char *path) {
+static rly_value *get(rly_session *s, const StateList *list, const char *path) {
   const StateCell *cell = find(s, list, path);
   if (!cell) return NULL;
   const Type *type = cell->type->args[0];
@@ -135,10 +132,8 @@ rly_value *rly_session_get(rly_session *s, const char *path) {
   if (!path || !begin(s, &status)) return NULL;
   StateList list;
   rly_value *v = NULL;
-  if (state_list(s->vm, true, &list))
-    v = get(s, &list, path);
-  else
-    out_of_memory(s);
+  if (state_list(s->vm, true, &list)) v = get(s, &list, path);
+  else out_of_memory(s);
   state_list_done(&list);
   session_leave(s);
   return v;
@@ -148,8 +143,7 @@ rly_value *rly_session_get(rly_session *s, const char *path) {
 static bool fits(const Type *type, Value v) {
   if (type->kind != TY_TENSOR || !type->rank) return true;
   for (int i = 0; i < type->rank; i++)
-    if (dim_is_number(type->dims[i]) &&
-        type->dims[i] != v.tensor->shape[i])
+    if (dim_is_number(type->dims[i]) && type->dims[i] != v.tensor->shape[i])
       return false;
   return true;
 }
@@ -164,8 +158,7 @@ static rly_status refuse_type(rly_session *s, const char *path,
   strbuf_add(&why, ", the value is ");
   if (v->type->kind == TY_TENSOR && v->type->rank)
     tensor_print_type(&why, v->value.tensor);
-  else
-    type_print(types, &why, v->type, 200);
+  else type_print(types, &why, v->type, 200);
   rly_status status = refuse(s, path, strbuf_text(&why));
   strbuf_done(&why);
   return status;
@@ -187,10 +180,8 @@ rly_status rly_session_set(rly_session *s, const char *path, rly_value *v) {
   rly_status status;
   if (!path || !v || v->session != s || !begin(s, &status)) return RLY_MISUSE;
   StateList list;
-  if (state_list(s->vm, true, &list))
-    status = set(s, &list, path, v);
-  else
-    status = out_of_memory(s);
+  if (state_list(s->vm, true, &list)) status = set(s, &list, path, v);
+  else status = out_of_memory(s);
   state_list_done(&list);
   session_leave(s);
   return status;
@@ -271,9 +262,10 @@ static rly_status reset(rly_session *s) {
     if (!state_transplant(fresh->vm, s->vm)) status = out_of_memory(s);
     session_leave(fresh);
   }
-  session_drop(fresh);  /* no one else has it */
+  session_drop(fresh); /* no one else has it */
   if (status == RLY_OK || status == RLY_LIMIT) return status;
-  diag_error(&s->diags, E0504, SPAN_NONE, "a `let` that was evaluated anew "
+  diag_error(&s->diags, E0504, SPAN_NONE,
+             "a `let` that was evaluated anew "
              "for the reset has failed");
   return status;
 }

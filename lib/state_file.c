@@ -31,8 +31,7 @@ static uint64_t add_tensor(uint64_t hash, const NamedTensor *entry) {
 
 /* Of everything but the checksum; tensors by name, whatever their order. */
 static void checksum(const TensorFile *f, char text[17]) {
-  static const char *const keys[] = {"format", "program", "types",
-                                     "skeletons"};
+  static const char *const keys[] = {"format", "program", "types", "skeletons"};
   uint64_t sum = HASH_EMPTY, tensors = 0;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *value = tensor_file_metadata(f, keys[i]);
@@ -74,8 +73,12 @@ static bool pack(Pack *p, rly_session *s, bool lenient) {
     return false;
   }
   p->packer = (StatePacker){
-      .session = s->vm, .diags = &s->diags, .arena = &p->file->arena,
-      .tensor = take_tensor, .data = p->file, .lenient = lenient,
+      .session = s->vm,
+      .diags = &s->diags,
+      .arena = &p->file->arena,
+      .tensor = take_tensor,
+      .data = p->file,
+      .lenient = lenient,
   };
   VEC_INIT(&p->packer.cells, &s->program->cx->mem);
   return state_pack(&p->packer);
@@ -132,9 +135,9 @@ static rly_status write_pack(Pack *p, const char *path) {
   if (mem_exhausted(&s->program->cx->mem)) return session_failed(s, RLY_LIMIT);
   checksum(f, sum);
   add_metadata(f, "checksum", sum);
-  bool written = safetensors_write(path, f->tensors.data, f->tensors.len,
-                                   f->metadata.data, f->metadata.len,
-                                   f->heap->mem, &s->diags);
+  bool written =
+      safetensors_write(path, f->tensors.data, f->tensors.len, f->metadata.data,
+                        f->metadata.len, f->heap->mem, &s->diags);
   return written ? RLY_OK : session_failed(s, RLY_RUNTIME);
 }
 
@@ -182,15 +185,14 @@ static const Tensor *find_tensor(void *data, const char *name) {
   const Source *src = data;
   NamedTensor key = {.name = name};
   const NamedTensor *p = &key;
-  const NamedTensor **found =
-      bsearch(&p, src->sorted, src->file->tensors.len, sizeof *src->sorted,
-              by_name);
+  const NamedTensor **found = bsearch(&p, src->sorted, src->file->tensors.len,
+                                      sizeof *src->sorted, by_name);
   return found ? (*found)->tensor : NULL;
 }
 
 static bool invalid(rly_session *s, const char *path, const char *why) {
-  diag_error(&s->diags, E0502, SPAN_NONE, "%s is no valid state file: %s",
-             path, why);
+  diag_error(&s->diags, E0502, SPAN_NONE, "%s is no valid state file: %s", path,
+             why);
   return false;
 }
 
@@ -206,8 +208,7 @@ static bool next_line(Arena *a, const char **at, const char **path,
   return *path && *rest;
 }
 
-static bool read_cells(Source *src, const char *types,
-                       const char *skeletons) {
+static bool read_cells(Source *src, const char *types, const char *skeletons) {
   Arena *a = &src->file->arena;
   while (*types) {
     PackedCell cell;
@@ -243,9 +244,14 @@ static bool read_source(Source *src, rly_session *s, const char *path) {
 static bool unpack(rly_session *s, Source *src, const char *label,
                    StrBuf *report) {
   StateUnpacker u = {
-      .session = s->vm, .diags = &s->diags, .label = label,
-      .count = src->cells.len, .cells = src->cells.data,
-      .tensor = find_tensor, .data = src, .report = report,
+      .session = s->vm,
+      .diags = &s->diags,
+      .label = label,
+      .count = src->cells.len,
+      .cells = src->cells.data,
+      .tensor = find_tensor,
+      .data = src,
+      .report = report,
   };
   return state_unpack(&u);
 }
@@ -253,8 +259,7 @@ static bool unpack(rly_session *s, Source *src, const char *label,
 static rly_status load(rly_session *s, const char *path, StrBuf *report) {
   rly_status status = session_start(s, true);
   if (status != RLY_OK) return status;
-  Source src = {.file = safetensors_read(path, session_heap(s->vm),
-                                         &s->diags)};
+  Source src = {.file = safetensors_read(path, session_heap(s->vm), &s->diags)};
   if (!src.file) return session_failed(s, RLY_REFUSED);
   VEC_INIT(&src.cells, &s->program->cx->mem);
   bool ok = read_source(&src, s, path) && unpack(s, &src, path, report);

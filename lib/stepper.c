@@ -30,8 +30,8 @@ Stepper *session_stepper(rly_session *s) {
 }
 
 /* The arguments as a tuple of the machine's values. */
-static StepValue *import_arguments(rly_session *s, Stepper *st,
-                                   const Global *g, int count) {
+static StepValue *import_arguments(rly_session *s, Stepper *st, const Global *g,
+                                   int count) {
   StepMachine *m = stepper_machine(st);
   StepValue *args = step_arguments(m, count);
   for (int i = 0; args && i < count; i++) {
@@ -46,8 +46,7 @@ static StepValue *import_arguments(rly_session *s, Stepper *st,
 
 bool session_step_call(rly_session *s, Stepper *st, const rly_function *f) {
   const Global *g = (const Global *)f;
-  StepValue *args =
-      import_arguments(s, st, g, rly_function_param_count(f));
+  StepValue *args = import_arguments(s, st, g, rly_function_param_count(f));
   if (args) stepper_add_call(st, g, args);
   return args;
 }

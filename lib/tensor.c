@@ -55,8 +55,8 @@ rly_tensor *tensor_handle(rly_context *cx, const Tensor *t) {
     return handle_take(cx, (DType)t->dtype, t->rank, t->shape, t->data,
                        t->buffer);
   }
-  rly_tensor *copy = handle_new(cx, (DType)t->dtype, t->rank, t->shape,
-                                tensor_count(t));
+  rly_tensor *copy =
+      handle_new(cx, (DType)t->dtype, t->rank, t->shape, tensor_count(t));
   if (copy) tensor_copy_into(&copy->tensor, t);
   return copy;
 }
@@ -85,9 +85,9 @@ rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
   Buffer *b = buffer_borrow(&heap, elements, (size_t)count * dtype_size(type),
                             NULL, owner);
   heap_done(&heap);
-  rly_tensor *t = b ? handle_take(cx, type, rank, shape, (void *)elements, b)
-                    : NULL;
-  if (t) b->release = release;  /* the memory is ours from here on */
+  rly_tensor *t =
+      b ? handle_take(cx, type, rank, shape, (void *)elements, b) : NULL;
+  if (t) b->release = release; /* the memory is ours from here on */
   return t;
 }
 
@@ -106,8 +106,7 @@ const char *rly_tensor_dtype(const rly_tensor *t) {
 int rly_tensor_rank(const rly_tensor *t) { return t ? t->tensor.rank : -1; }
 
 int64_t rly_tensor_dim(const rly_tensor *t, int axis) {
-  return t && axis >= 0 && axis < t->tensor.rank ? t->tensor.shape[axis]
-                                                  : -1;
+  return t && axis >= 0 && axis < t->tensor.rank ? t->tensor.shape[axis] : -1;
 }
 
 int64_t rly_tensor_count(const rly_tensor *t) {

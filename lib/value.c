@@ -47,7 +47,7 @@ rly_value *rly_value_keep(rly_value *v) {
 
 rly_kind rly_value_kind(const rly_value *v) {
   static const rly_kind of[] = {
-      [TY_TENSOR] = RLY_TENSOR, [TY_TUPLE] = RLY_TUPLE,
+      [TY_TENSOR] = RLY_TENSOR,   [TY_TUPLE] = RLY_TUPLE,
       [TY_ADT] = RLY_CONSTRUCTOR, [TY_REF] = RLY_REF,
       [TY_FN] = RLY_FUNCTION,
   };
@@ -156,8 +156,8 @@ rly_value *rly_value_field(rly_value *v, int i) {
 static const Type *tensor_type(rly_session *s, const Tensor *t) {
   pthread_mutex_t *lock = session_types_lock(s->vm);
   pthread_mutex_lock(lock);
-  const Type *type = type_tensor(s->program->ir->types, (DType)t->dtype,
-                                 t->rank, t->shape);
+  const Type *type =
+      type_tensor(s->program->ir->types, (DType)t->dtype, t->rank, t->shape);
   pthread_mutex_unlock(lock);
   return type;
 }
@@ -166,8 +166,7 @@ static const Type *tensor_type(rly_session *s, const Tensor *t) {
 static rly_value *value_of(rly_session *s, const Tensor *t, bool copied) {
   Heap *heap = session_heap(s->vm);
   Value v;
-  if (t->rank == 0)
-    v = bits_load((DType)t->dtype, t->data);
+  if (t->rank == 0) v = bits_load((DType)t->dtype, t->data);
   else
     v.tensor = copied ? tensor_copy(heap, t)
                       : tensor_view(heap, t, t->rank, t->shape, t->strides, 0);
@@ -240,8 +239,8 @@ const void *rly_value_elements(rly_value *v) {
 static rly_tensor *tensor_of(rly_value *v) {
   const Type *type = v->type;
   if (type->rank) return tensor_handle(context_of(v), v->value.tensor);
-  Tensor *t = tensor_from_bits(session_heap(v->session->vm),
-                               (DType)type->dtype, v->value);
+  Tensor *t = tensor_from_bits(session_heap(v->session->vm), (DType)type->dtype,
+                               v->value);
   rly_tensor *handle = t ? tensor_handle(context_of(v), t) : NULL;
   if (t) tensor_drop(session_heap(v->session->vm), t);
   return handle;
@@ -266,8 +265,8 @@ typedef struct Writer {
   rly_value *v;
   TensorFile *file;
   VEC(Pending) stack;
-  PtrMap open;          /* the refs around what is being written */
-  const char *refused;  /* why; NULL: it is not */
+  PtrMap open;         /* the refs around what is being written */
+  const char *refused; /* why; NULL: it is not */
 } Writer;
 
 static void writer_tensor(Writer *w, const Type *type, Value value) {
@@ -297,8 +296,9 @@ static void writer_fields(Writer *w, const Type *type, Value value) {
 
 static void writer_ref(Writer *w, Pending p) {
   if (ptrmap_has(&w->open, p.value.obj)) {
-    w->refused = "a ref that leads back to itself has no end: it cannot be "
-                 "written to a file";
+    w->refused =
+        "a ref that leads back to itself has no end: it cannot be "
+        "written to a file";
     return;
   }
   ptrmap_put(&w->open, p.value.obj, w);
@@ -307,16 +307,12 @@ static void writer_ref(Writer *w, Pending p) {
 }
 
 static void writer_one(Writer *w, Pending p) {
-  if (!p.type)
-    ptrmap_remove(&w->open, p.value.obj);
-  else if (p.type->kind == TY_TENSOR)
-    writer_tensor(w, p.type, p.value);
+  if (!p.type) ptrmap_remove(&w->open, p.value.obj);
+  else if (p.type->kind == TY_TENSOR) writer_tensor(w, p.type, p.value);
   else if (p.type->kind == TY_FN)
     w->refused = "a function cannot be written to a file";
-  else if (p.type->kind == TY_REF)
-    writer_ref(w, p);
-  else
-    writer_fields(w, p.type, p.value);
+  else if (p.type->kind == TY_REF) writer_ref(w, p);
+  else writer_fields(w, p.type, p.value);
 }
 
 static void writer_collect(Writer *w) {

@@ -48,8 +48,7 @@ void attrs_defaults(const OpInfo *op, Attrs *attrs) {
 
 /* The record without the values that the row has no attributes for. */
 static size_t record_size(const OpInfo *op) {
-  return offsetof(Attrs, values) +
-         (size_t)op->attr_count * sizeof(AttrValue);
+  return offsetof(Attrs, values) + (size_t)op->attr_count * sizeof(AttrValue);
 }
 
 Attrs *attrs_new(Arena *arena, const OpInfo *op) {
@@ -87,7 +86,7 @@ static const Dim *unknown_dims(Arena *arena, int64_t n) {
   return dims;
 }
 
-enum { LIST_MAX = 1 << 10 };  /* no attribute needs more items */
+enum { LIST_MAX = 1 << 10 }; /* no attribute needs more items */
 
 static int list_count(Dim n) {
   return dim_is_number(n) && n >= 0 && n <= LIST_MAX ? (int)n : COUNT_UNKNOWN;
@@ -113,11 +112,12 @@ static bool bind_lists(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   return true;
 }
 
-bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype,
-                       int rank, const Dim *dims, Arena *arena,
-                       AttrValue *value) {
-  *value = (AttrValue){.state = AV_SET, .operand = operand,
-                       .integer = DIM_ANY, .count = COUNT_SCALAR};
+bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
+                       const Dim *dims, Arena *arena, AttrValue *value) {
+  *value = (AttrValue){.state = AV_SET,
+                       .operand = operand,
+                       .integer = DIM_ANY,
+                       .count = COUNT_SCALAR};
   if (spec->type == AT_IGNORED) return true;
   bool is_real = spec->type == AT_FLOAT;
   if (!(is_real ? dtype_is_float(dtype) : dtype_is_int(dtype))) return false;

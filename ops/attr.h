@@ -22,8 +22,8 @@ typedef enum AttrName {
 
 typedef enum AttrType {
   AT_INT,
-  AT_FLOAT,       /* an integer literal is accepted, too */
-  AT_BOOL,        /* likewise 0 and 1 */
+  AT_FLOAT, /* an integer literal is accepted, too */
+  AT_BOOL,  /* likewise 0 and 1 */
   AT_STRING,
   AT_DTYPE,       /* a string that names a dtype */
   AT_INTS,        /* [1, 2] */
@@ -35,15 +35,15 @@ typedef enum AttrType {
 typedef struct AttrSpec {
   AttrName name;
   AttrType type;
-  bool required;    /* no default */
-  bool optional;    /* None is a value (and the default, unless given) */
-  bool expression;  /* may be an expression: an int scalar or vector */
+  bool required;   /* no default */
+  bool optional;   /* None is a value (and the default, unless given) */
+  bool expression; /* may be an expression: an int scalar or vector */
   /* The default: */
-  int64_t integer;  /* AT_INT, AT_BOOL */
+  int64_t integer; /* AT_INT, AT_BOOL */
   double real;
-  const char *text; /* AT_STRING; AT_DTYPE ("" : DTYPE_NONE) */
+  const char *text;  /* AT_STRING; AT_DTYPE ("" : DTYPE_NONE) */
   const char *words; /* AT_STRING: what it may be, "a|b|c"; NULL: anything */
-  int count;        /* AT_INTS */
+  int count;         /* AT_INTS */
   int64_t ints[4];
 } AttrSpec;
 
@@ -53,14 +53,14 @@ typedef enum AttrState { AV_NONE, AV_SET } AttrState;
 
 typedef struct AttrValue {
   AttrState state;
-  Dim integer;        /* AT_INT, AT_BOOL; AT_INT_OR_INTS when count is -1 */
-  double real;        /* AT_FLOAT */
-  const char *text;   /* AT_STRING */
-  DType dtype;        /* AT_DTYPE */
-  int count;          /* items of ints or lists; COUNT_UNKNOWN */
-  const Dim *ints;    /* AT_INTS, AT_INT_OR_INTS */
+  Dim integer;      /* AT_INT, AT_BOOL; AT_INT_OR_INTS when count is -1 */
+  double real;      /* AT_FLOAT */
+  const char *text; /* AT_STRING */
+  DType dtype;      /* AT_DTYPE */
+  int count;        /* items of ints or lists; COUNT_UNKNOWN */
+  const Dim *ints;  /* AT_INTS, AT_INT_OR_INTS */
   const struct AttrValue *lists; /* AT_LISTS: `count` values of AT_INTS */
-  int operand;        /* which operand holds the value at run time; -1: none */
+  int operand; /* which operand holds the value at run time; -1: none */
 } AttrValue;
 
 enum { COUNT_SCALAR = -1, COUNT_UNKNOWN = -2 };
@@ -68,7 +68,7 @@ enum { COUNT_SCALAR = -1, COUNT_UNKNOWN = -2 };
 struct OpInfo;
 typedef struct Attrs {
   const struct OpInfo *op;
-  AttrValue values[ATTRS_MAX];  /* in the order of op->attrs */
+  AttrValue values[ATTRS_MAX]; /* in the order of op->attrs */
 } Attrs;
 
 /* The row's defaults. */
@@ -103,14 +103,13 @@ static inline const char *attr_text(const Attrs *attrs, AttrName name) {
 int attr_word(const Attrs *attrs, AttrName name);
 
 const char *attr_name_text(AttrName name);
-AttrName attr_name_find(const char *text);  /* ATTR_COUNT: no such name */
+AttrName attr_name_find(const char *text); /* ATTR_COUNT: no such name */
 
 /* The record of an attribute that is an expression: `operand` of the call, a
  * tensor of this type.  What its rank and dims tell stands in the record, the
  * values are DIM_ANY.  False when such a tensor cannot be this attribute. */
-bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype,
-                       int rank, const Dim *dims, Arena *arena,
-                       AttrValue *value);
+bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
+                       const Dim *dims, Arena *arena, AttrValue *value);
 
 /* The record with every run-time value read from its operand: itself, or a
  * copy in the arena.  NULL when an operand is not usable (its rank, or a value

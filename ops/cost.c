@@ -47,10 +47,11 @@ static const Counted counted[] = {
 };
 
 static const KernelFn each_element[] = {
-    kernel_elementwise, kernel_clip,       kernel_reduce,  kernel_arg_reduce,
-    kernel_variance,    kernel_scan,       kernel_softmax, kernel_bias_add,
-    kernel_leaky_relu,  kernel_prelu,      kernel_max_pool, kernel_avg_pool,
-    kernel_batch_norm,  kernel_layer_norm, kernel_group_norm,
+    kernel_elementwise,   kernel_clip,         kernel_reduce,
+    kernel_arg_reduce,    kernel_variance,     kernel_scan,
+    kernel_softmax,       kernel_bias_add,     kernel_leaky_relu,
+    kernel_prelu,         kernel_max_pool,     kernel_avg_pool,
+    kernel_batch_norm,    kernel_layer_norm,   kernel_group_norm,
     kernel_instance_norm, kernel_l2_normalize,
 };
 

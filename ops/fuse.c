@@ -47,7 +47,8 @@ static int add_step(Fuse *f, const FuseStep *step, DType dtype) {
 }
 
 int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands) {
-  FuseStep step = {.op = op, .strip = strip_of(op, dtype),
+  FuseStep step = {.op = op,
+                   .strip = strip_of(op, dtype),
                    .operands = {-1, -1, -1},
                    .dtype = gives_bool(op) ? DT_BOOL : dtype};
   int count = op_arg_count(op_info((int)op));
@@ -57,16 +58,20 @@ int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands) {
 }
 
 int fuse_add_cast(Fuse *f, DType from, DType to, int operand) {
-  return add_step(f, &(FuseStep){.op = OP_CAST,
-                                 .strip = elementwise_cast(from, to).strip,
-                                 .operands = {operand, -1, -1},
-                                 .dtype = to}, from);
+  return add_step(f,
+                  &(FuseStep){.op = OP_CAST,
+                              .strip = elementwise_cast(from, to).strip,
+                              .operands = {operand, -1, -1},
+                              .dtype = to},
+                  from);
 }
 
 int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
                     const double params[2]) {
-  FuseStep step = {.op = op, .strip = elementwise_of(op, dtype).strip,
-                   .operands = {operand, -1, -1}, .dtype = dtype,
+  FuseStep step = {.op = op,
+                   .strip = elementwise_of(op, dtype).strip,
+                   .operands = {operand, -1, -1},
+                   .dtype = dtype,
                    .has_more = true};
   for (int i = 0; i < 2; i++) step.params[i] = bits_from_f64(dtype, params[i]);
   return add_step(f, &step, dtype);
@@ -91,7 +96,10 @@ static void find_last_uses(const Fuse *f, int *last) {
 }
 
 /* Until which step a slot is taken, and the size of the elements there. */
-typedef struct Slot { int until; size_t size; } Slot;
+typedef struct Slot {
+  int until;
+  size_t size;
+} Slot;
 
 /* A step may write over an operand that it reads last, if it is as large. */
 static bool slot_is_free(const Slot *slot, int step, size_t size) {
@@ -174,10 +182,10 @@ enum { OPERANDS = FUSE_INPUTS + FUSE_OUTPUTS };
 
 typedef struct Grid {
   int rank, operands;
-  int64_t n;        /* elements of a run: the last axis */
+  int64_t n; /* elements of a run: the last axis */
   int64_t runs;
   int64_t shape[RANK_MAX];
-  int64_t steps[RANK_MAX][OPERANDS];  /* in bytes */
+  int64_t steps[RANK_MAX][OPERANDS]; /* in bytes */
 } Grid;
 
 /* A run of a grid: where its operands begin. */
@@ -249,7 +257,7 @@ static void grid_next(const Grid *g, GridAt *at) {
 /* Where a value lies along a run, or a tile of one. */
 typedef struct Spot {
   char *data;
-  int64_t step;     /* in elements, as strips want it */
+  int64_t step; /* in elements, as strips want it */
 } Spot;
 
 /* Apart by more than their size, so that the same elements of two never have
@@ -263,8 +271,8 @@ typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value) + 320]
 typedef struct Job {
   const Fuse *fuse;
   StopFlag *stop;
-  char *const *data;      /* where operands begin */
-  const Grid *grid;       /* NULL: they are along a line */
+  char *const *data; /* where operands begin */
+  const Grid *grid;  /* NULL: they are along a line */
   const FuseLine *line;
   unsigned late;          /* outputs that are written behind the last step:
                              until then they are in their slots */
@@ -275,7 +283,7 @@ typedef struct Job {
 typedef struct Run {
   const Fuse *fuse;
   StopFlag *stop;
-  int failed, code;          /* which step did, and its fault; -1: none */
+  int failed, code; /* which step did, and its fault; -1: none */
   unsigned late;
   Spot results[FUSE_OUTPUTS]; /* of the late ones */
   Spot places[PLACES];
@@ -346,8 +354,11 @@ static void store_late(const Run *r, int64_t n) {
     int i = __builtin_ctz(m);
     DType dtype = output_dtype(r->fuse, i);
     const Spot *from = &r->places[OUTPUT_PLACE + i], *to = &r->results[i];
-    Strip s = {.n = n, .out = to->data, .out_step = to->step,
-               .in = {from->data}, .step = {from->step}};
+    Strip s = {.n = n,
+               .out = to->data,
+               .out_step = to->step,
+               .in = {from->data},
+               .step = {from->step}};
     elementwise_cast(dtype, dtype).strip(&s);
   }
 }
@@ -449,8 +460,7 @@ static int64_t step_on(const Grid *g, int k, DType dtype) {
 static void set_places(Run *r, const Grid *g, const GridAt *at) {
   const Fuse *f = r->fuse;
   for (int i = 0; i < f->inputs; i++)
-    r->places[i] =
-        (Spot){at->data[i], step_on(g, i, (DType)f->input_dtype[i])};
+    r->places[i] = (Spot){at->data[i], step_on(g, i, (DType)f->input_dtype[i])};
   for (int i = 0; i < f->outputs; i++) {
     int k = f->inputs + i;
     set_output(r, i, (Spot){at->data[k], step_on(g, k, output_dtype(f, i))});
@@ -530,8 +540,8 @@ static bool line_share(const void *data, const Share *share) {
 }
 
 /* What is small is the one tile that it has, without anything to be shared. */
-static bool run_one_tile(const Fuse *f, const FuseLine *line,
-                         char *const *data, OpCall *call, int *step) {
+static bool run_one_tile(const Fuse *f, const FuseLine *line, char *const *data,
+                         OpCall *call, int *step) {
   Slots slots;
   Run r;
   line_init(&r, f, call->stop, line, data, slots[0]);

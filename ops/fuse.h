@@ -22,8 +22,8 @@ enum {
   FUSE_INPUTS = 12,
   FUSE_OUTPUTS = 4,
   FUSE_STEPS = 32,
-  FUSE_SLOTS = 12,  /* values between steps that are alive at one time */
-  FUSE_TILE = 256,  /* elements */
+  FUSE_SLOTS = 12, /* values between steps that are alive at one time */
+  FUSE_TILE = 256, /* elements */
 };
 
 /* Operands of steps: the program's inputs, and what fuse_add() returned. */
@@ -31,22 +31,22 @@ enum {
 
 typedef struct FuseStep {
   StripFn strip;
-  uint8_t from[3];  /* where operands are found while it runs (fuse.c) */
-  uint8_t to;       /* and where the result goes */
-  uint8_t dtype;    /* of the result */
-  int8_t output;    /* which it is; -1: none */
+  uint8_t from[3]; /* where operands are found while it runs (fuse.c) */
+  uint8_t to;      /* and where the result goes */
+  uint8_t dtype;   /* of the result */
+  int8_t output;   /* which it is; -1: none */
   int8_t slot;
-  bool has_more;    /* than two operands: a third, or params */
+  bool has_more; /* than two operands: a third, or params */
   OpId op;
-  int operands[3];  /* -1: there is none */
+  int operands[3]; /* -1: there is none */
   Value params[2];
 } FuseStep;
 
 typedef struct Fuse {
   int inputs, outputs, steps, slots;
-  double nanoseconds;  /* that an element takes, through all steps */
+  double nanoseconds; /* that an element takes, through all steps */
   uint8_t input_dtype[FUSE_INPUTS], output_step[FUSE_OUTPUTS];
-  FuseStep step[FUSE_STEPS];  /* a copy to keep ends with the last in use */
+  FuseStep step[FUSE_STEPS]; /* a copy to keep ends with the last in use */
 } Fuse;
 
 void fuse_init(Fuse *f, int inputs);
@@ -89,7 +89,7 @@ bool fuse_run(const Fuse *f, OpCall *call, int *step);
 /* Inputs and outputs that are one run: each steps on evenly. */
 typedef struct FuseLine {
   int64_t n;
-  int64_t steps[FUSE_INPUTS + FUSE_OUTPUTS];  /* in elements */
+  int64_t steps[FUSE_INPUTS + FUSE_OUTPUTS]; /* in elements */
 } FuseLine;
 
 /* That of inputs, then outputs; false when they do not merge into one. */

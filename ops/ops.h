@@ -23,14 +23,14 @@ typedef enum OpStorage {
 
 /* What the interpreter may exploit. */
 enum {
-  OP_ELEMENTWISE = 1,  /* out[i] depends on the operands' broadcast [i] only */
-  OP_MAY_FAIL = 2,     /* beyond its rule: division by zero, an index */
+  OP_ELEMENTWISE = 1, /* out[i] depends on the operands' broadcast [i] only */
+  OP_MAY_FAIL = 2,    /* beyond its rule: division by zero, an index */
   OP_PRINTS = 4,
-  OP_IN_PLACE = 8,     /* out may be operand 0 itself; of an element-wise
-                          operator any operand */
-  OP_IDENTITY = 16,    /* out is operand 0 */
-  OP_TAKES_ANY = 32,   /* operands need not be tensors (print) */
-  OP_INFERS = 64,      /* the rule fills in operands after the first */
+  OP_IN_PLACE = 8,   /* out may be operand 0 itself; of an element-wise
+                        operator any operand */
+  OP_IDENTITY = 16,  /* out is operand 0 */
+  OP_TAKES_ANY = 32, /* operands need not be tensors (print) */
+  OP_INFERS = 64,    /* the rule fills in operands after the first */
 };
 
 enum { OP_ARGS_MAX = 10 };
@@ -38,22 +38,22 @@ enum { OP_ARGS_MAX = 10 };
 /* Why a kernel failed. */
 typedef struct OpFault {
   DiagCode code;
-  const char *message;  /* in the call's arena; NULL: nothing beyond the code */
+  const char *message; /* in the call's arena; NULL: nothing beyond the code */
 } OpFault;
 
 typedef struct OpCall {
   const struct OpInfo *op;
-  const Attrs *attrs;         /* complete */
-  int arg_count;              /* tuple operands are flattened */
+  const Attrs *attrs; /* complete */
+  int arg_count;      /* tuple operands are flattened */
   const Tensor *const *args;
-  uint32_t ending;            /* a bit for each operand nobody reads after the
-                                 call: a result may be written over it */
+  uint32_t ending; /* a bit for each operand nobody reads after the
+                      call: a result may be written over it */
   int out_count;
-  Tensor **outs;              /* STORE_FILL: allocated; else NULL: to be set */
-  const RuleType *result;     /* what the rule answered */
+  Tensor **outs;          /* STORE_FILL: allocated; else NULL: to be set */
+  const RuleType *result; /* what the rule answered */
   Heap *heap;
-  Arena *arena;               /* scratch, released after the call */
-  const _Atomic int *stop;    /* nonzero: give up soon (return false) */
+  Arena *arena;            /* scratch, released after the call */
+  const _Atomic int *stop; /* nonzero: give up soon (return false) */
   int threads;
   OpFault fault;
 } OpCall;
@@ -66,23 +66,23 @@ bool op_fault(OpCall *call, DiagCode code, const char *format, ...)
 bool op_out_of_memory(OpCall *call);
 
 typedef struct OpInfo {
-  const char *name;         /* "nn.dense" */
-  const char *aliases;      /* space-separated other names; NULL: none */
-  const char *args;         /* "data weight"; "data*" is a tuple of tensors,
-                               "x?" may be left out */
+  const char *name;    /* "nn.dense" */
+  const char *aliases; /* space-separated other names; NULL: none */
+  const char *args;    /* "data weight"; "data*" is a tuple of tensors,
+                          "x?" may be left out */
   AttrSpec attrs[ATTRS_MAX];
   int attr_count;
-  const char *dyn;          /* the dyn. spelling's positional arguments in
-                               order, operands and attributes: "data newshape";
-                               NULL: there is no such spelling */
+  const char *dyn; /* the dyn. spelling's positional arguments in
+                      order, operands and attributes: "data newshape";
+                      NULL: there is no such spelling */
   RuleFn rule;
   OpStorage storage;
-  unsigned flags;           /* OP_... */
+  unsigned flags; /* OP_... */
   KernelFn kernel;
-  const char *doc;          /* one line */
+  const char *doc; /* one line */
   const char *formula;
-  const char *example;      /* an expression of the language */
-  const char *shows;        /* what that prints, on one line; or NULL */
+  const char *example; /* an expression of the language */
+  const char *shows;   /* what that prints, on one line; or NULL */
 } OpInfo;
 
 extern const OpInfo op_table[OP_COUNT + 1];
@@ -93,7 +93,11 @@ OpId op_find(const char *name, bool *dyn);
 static inline const OpInfo *op_info(int id) { return &op_table[id]; }
 int op_attr_count(const OpInfo *op);
 /* Operand `i` of the row: its name, and whether it is a tuple or optional. */
-typedef struct OpArg { const char *name; int len; bool tuple, optional; } OpArg;
+typedef struct OpArg {
+  const char *name;
+  int len;
+  bool tuple, optional;
+} OpArg;
 int op_arg_count(const OpInfo *op);
 OpArg op_arg(const OpInfo *op, int i);
 

@@ -6,8 +6,8 @@
 
 typedef struct Form {
   BufferExtra extra;
-  struct Form *next;  /* NULL: the last */
-  const char *data;   /* the geometry */
+  struct Form *next; /* NULL: the last */
+  const char *data;  /* the geometry */
   DType dtype;
   int64_t k, n, row_step, column_step;
   Packed packed;
@@ -76,8 +76,12 @@ static Form *form_new(const Buffer *buffer, const Matrix *b, int64_t k,
   if (!bytes_of(buffer, b, k, n, &bytes)) return NULL;
   Form *f = mem_alloc(mem, sizeof *f);
   if (!f) return NULL;
-  *f = (Form){.extra = {release_list}, .data = b->data,
-              .dtype = b->dtype, .k = k, .n = n, .row_step = b->row_step,
+  *f = (Form){.extra = {release_list},
+              .data = b->data,
+              .dtype = b->dtype,
+              .k = k,
+              .n = n,
+              .row_step = b->row_step,
               .column_step = b->column_step,
               .packed = {mem_alloc_aligned(mem, bytes), bytes, false}};
   if (!f->packed.panels) return mem_free(mem, f, sizeof *f), NULL;

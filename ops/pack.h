@@ -13,7 +13,7 @@
 typedef struct Packed {
   float *panels;
   size_t bytes;
-  _Atomic bool backwards;  /* see pack_backwards() */
+  _Atomic bool backwards; /* see pack_backwards() */
 } Packed;
 
 /* The packed form of b[k, n], which lies in `buffer`, or NULL when this is the

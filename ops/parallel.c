@@ -41,8 +41,8 @@ void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
 
 /* --- Regions -------------------------------------------------------------- */
 
-enum { SHARES = 4 };  /* for each thread */
-static const double WORTH = 50e3;  /* nanoseconds of work for each thread */
+enum { SHARES = 4 };              /* for each thread */
+static const double WORTH = 50e3; /* nanoseconds of work for each thread */
 
 int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
   if (call->threads <= 1 || omp_in_parallel()) return 1;
@@ -61,7 +61,7 @@ static int64_t now(void) {
 
 /* Who tells OpenMP how to wait has other processes in mind, or has none. */
 static bool is_told_to_wait(void) {
-  static _Atomic int told;  /* 0: not known yet; 1: no; 2: yes */
+  static _Atomic int told; /* 0: not known yet; 1: no; 2: yes */
   int known = atomic_load_explicit(&told, memory_order_relaxed);
   if (!known) {
     known = getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") ? 2 : 1;
@@ -82,7 +82,8 @@ static bool run_region(int threads, int64_t pieces, ShareFn work,
 #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t i = 0; i < count; i++)
       ok = work(data, &(Share){pieces * i / count, pieces * (i + 1) / count,
-                               omp_get_thread_num()}) && ok;
+                               omp_get_thread_num()}) &&
+           ok;
     float_env_leave(before);
     first = now();
   }
@@ -90,9 +91,8 @@ static bool run_region(int threads, int64_t pieces, ShareFn work,
   return ok;
 }
 
-bool parallel_run(int threads, int64_t pieces, ShareFn work,
-                  const void *data) {
-  static Crowd crowd;  /* what the process has met, in whatever session */
+bool parallel_run(int threads, int64_t pieces, ShareFn work, const void *data) {
+  static Crowd crowd; /* what the process has met, in whatever session */
   const Share all = {0, pieces, 0};
   if (pieces <= 0) return true;
   if (threads <= 1) return work(data, &all);
@@ -109,8 +109,7 @@ int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
   return 1;
 }
 
-bool parallel_run(int threads, int64_t pieces, ShareFn work,
-                  const void *data) {
+bool parallel_run(int threads, int64_t pieces, ShareFn work, const void *data) {
   (void)threads;
   return pieces <= 0 || work(data, &(Share){0, pieces, 0});
 }

@@ -11,7 +11,7 @@
 
 #include "ops/ops.h"
 
-enum { PARALLEL_MAX = 64 };  /* threads of a region */
+enum { PARALLEL_MAX = 64 }; /* threads of a region */
 
 /* Pieces from .. to of the work, by thread number `worker` of the region. */
 typedef struct Share {
@@ -38,8 +38,8 @@ bool parallel_run(int threads, int64_t pieces, ShareFn work, const void *data);
  * small.  After one that mostly waited the caller works alone for a while, the
  * longer the more of them there were in a row.  Times in nanoseconds. */
 typedef struct Crowd {
-  _Atomic int64_t until;  /* when to ask for threads again */
-  _Atomic int64_t alone;  /* for how long that was put off; 0: it was not */
+  _Atomic int64_t until; /* when to ask for threads again */
+  _Atomic int64_t alone; /* for how long that was put off; 0: it was not */
 } Crowd;
 
 bool crowd_is_near(const Crowd *c, int64_t now);

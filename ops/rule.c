@@ -71,10 +71,9 @@ int rule_operands(const RuleCall *c) {
 
 static RuleStatus check_tensor(RuleCall *c, int i, const RuleType *t) {
   if (t->kind == RT_TUPLE || t->kind == RT_OTHER)
-    return rule_error(c, E0212, i, "`%s` must be a tensor, not %s",
-                      rule_arg_name(c, i),
-                      t->kind == RT_TUPLE ? "a tuple"
-                                          : "a function, data value or cell");
+    return rule_error(
+        c, E0212, i, "`%s` must be a tensor, not %s", rule_arg_name(c, i),
+        t->kind == RT_TUPLE ? "a tuple" : "a function, data value or cell");
   bool known = t->kind == RT_TENSOR && t->rank >= 0 && t->dtype != DTYPE_NONE;
   return known ? RULE_OK : RULE_WAIT;
 }
@@ -141,7 +140,10 @@ static const char *words_text(RuleCall *c, const char *words) {
     int len = (int)strcspn(p, "|");
     const char *rest = p[len] ? p + len + 1 : "";
     text = arena_printf(c->arena, "%s%s\"%.*s\"", text,
-                        p == words ? "" : *rest ? ", " : " or ", len, p);
+                        p == words ? ""
+                        : *rest    ? ", "
+                                   : " or ",
+                        len, p);
     p = rest;
   }
   return text;
@@ -181,15 +183,17 @@ RuleType rule_tensor(DType dtype, int rank, const Dim *dims) {
 
 RuleStatus rule_result(RuleCall *c, DType dtype, int rank, const Dim *dims) {
   if (rank > RANK_MAX)
-    return rule_error(c, E0208, 0, "the result would have rank %d; at most %d "
-                      "is possible", rank, RANK_MAX);
+    return rule_error(c, E0208, 0,
+                      "the result would have rank %d; at most %d "
+                      "is possible",
+                      rank, RANK_MAX);
   c->result = rule_tensor(dtype, rank, dims);
   return RULE_OK;
 }
 
 RuleType *rule_result_tuple(RuleCall *c, int n) {
-  c->result = (RuleType){.kind = RT_TUPLE, .rank = -1, .count = n,
-                         .dtype = DTYPE_NONE};
+  c->result =
+      (RuleType){.kind = RT_TUPLE, .rank = -1, .count = n, .dtype = DTYPE_NONE};
   c->result.fields = ARENA_ARRAY(c->arena, RuleType, (size_t)n);
   return c->result.fields;
 }
@@ -224,23 +228,22 @@ bool rule_same_dtype(RuleCall *c, int i, int k) {
              dtype_name(b));
   c->other = i;
   const char *to = dtype_is_float(a) || !dtype_is_float(b)
-                       ? dtype_info[a].suffix : dtype_info[b].suffix;
+                       ? dtype_info[a].suffix
+                       : dtype_info[b].suffix;
   if (a == DT_BOOL || b == DT_BOOL)
     rule_hint(c, "a bool is no number; comparisons are joined by `&&`");
   else
-    rule_hint(c, "dtypes never convert by themselves: cast one of them, or "
+    rule_hint(c,
+              "dtypes never convert by themselves: cast one of them, or "
               "give a literal the suffix of the other, as in 1%s",
               strcmp(to, "f32") == 0 ? "f" : to);
   return false;
 }
 
 static const char *class_words[] = {
-    [TAKES_FLOAT] = "floating-point",
-    [TAKES_INT] = "integer",
-    [TAKES_BITS] = "integer or bool",
-    [TAKES_BOOL] = "bool",
-    [TAKES_NUMBER] = "numeric",
-    [TAKES_SIGNED] = "signed",
+    [TAKES_FLOAT] = "floating-point", [TAKES_INT] = "integer",
+    [TAKES_BITS] = "integer or bool", [TAKES_BOOL] = "bool",
+    [TAKES_NUMBER] = "numeric",       [TAKES_SIGNED] = "signed",
 };
 
 static bool dtype_is_in(DType t, TypeClass class) {
@@ -301,8 +304,7 @@ bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis) {
   if (!dim_is_number(value) || at < 0 || at >= rank) {
     rule_error(c, E0302, -1, "axis %s is out of range for rank %d",
                rule_dim_text(c, value), rank);
-    if (rank > 0)
-      rule_hint(c, "axes run from %d to %d", -rank, rank - 1);
+    if (rank > 0) rule_hint(c, "axes run from %d to %d", -rank, rank - 1);
     return false;
   }
   *axis = (int)at;
@@ -362,10 +364,9 @@ static Dim from_right(const RuleType *t, int i) {
 bool rule_broadcast_dims(const RuleType *a, const RuleType *b, RuleType *out) {
   int rank = a->rank > b->rank ? a->rank : b->rank;
   Dim dims[RANK_MAX];
-  for (int i = 1; i <= rank; i++) {
+  for (int i = 1; i <= rank; i++)
     if (!broadcast_dim(from_right(a, i), from_right(b, i), &dims[rank - i]))
       return false;
-  }
   DType dtype = out->dtype;
   *out = rule_tensor(dtype, rank, dims);
   return true;
@@ -389,9 +390,9 @@ bool rule_broadcast_pair(RuleCall *c, int i, int k, RuleType *out) {
   if (rule_broadcast_dims(&a, &b, out)) return true;
   c->code = E0203;
   c->culprit = k;
-  c->message = arena_printf(c->arena,
-                            "operands of `%s` do not broadcast: %s and %s",
-                            c->op->name, rule_shape(c, i), rule_shape(c, k));
+  c->message =
+      arena_printf(c->arena, "operands of `%s` do not broadcast: %s and %s",
+                   c->op->name, rule_shape(c, i), rule_shape(c, k));
   c->other = i;
   hint_broadcast(c, &a, &b);
   return false;

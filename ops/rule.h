@@ -12,20 +12,20 @@
 #include "ops/attr.h"
 
 typedef enum RuleKind {
-  RT_UNKNOWN,  /* nothing known yet */
+  RT_UNKNOWN, /* nothing known yet */
   RT_TENSOR,
   RT_TUPLE,
-  RT_OTHER,    /* a function, ADT, ref: no operator takes one */
+  RT_OTHER, /* a function, ADT, ref: no operator takes one */
 } RuleKind;
 
 typedef struct RuleType {
   RuleKind kind;
-  DType dtype;  /* DTYPE_NONE: not known */
-  int rank;     /* -1: not known */
+  DType dtype; /* DTYPE_NONE: not known */
+  int rank;    /* -1: not known */
   Dim dims[RANK_MAX];
-  int count;    /* RT_TUPLE */
+  int count; /* RT_TUPLE */
   struct RuleType *fields;
-  const Dim *value;  /* of a rank-0 integer, where known; NULL: it is not */
+  const Dim *value; /* of a rank-0 integer, where known; NULL: it is not */
 } RuleType;
 
 typedef enum RuleStatus { RULE_OK, RULE_WAIT, RULE_ERROR } RuleStatus;
@@ -33,10 +33,10 @@ typedef enum RuleStatus { RULE_OK, RULE_WAIT, RULE_ERROR } RuleStatus;
 typedef struct RuleCall {
   const struct OpInfo *op;
   const Attrs *attrs;
-  DimTable *dims;   /* NULL at run time */
-  Arena *arena;     /* for result.fields and the error's text */
-  int count;        /* operands; those that hold attributes come last */
-  RuleType *args;   /* a rule may fill in what is missing (weights' shapes) */
+  DimTable *dims; /* NULL at run time */
+  Arena *arena;   /* for result.fields and the error's text */
+  int count;      /* operands; those that hold attributes come last */
+  RuleType *args; /* a rule may fill in what is missing (weights' shapes) */
   RuleType result;
   /* With RULE_ERROR: what is wrong, which operands it concerns (-1: none). */
   DiagCode code;

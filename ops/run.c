@@ -47,7 +47,7 @@ static int tuple_len(const OpCall *call) {
 typedef struct Operands {
   int count;
   RuleType *types;
-  const Tensor **tensors;  /* NULL: the tuple */
+  const Tensor **tensors; /* NULL: the tuple */
 } Operands;
 
 static Operands operands_of(OpCall *call) {
@@ -59,8 +59,11 @@ static Operands operands_of(OpCall *call) {
   if (fields >= 0) {
     RuleType *types = ARENA_ARRAY(call->arena, RuleType, (size_t)fields + 1);
     for (int i = 0; i < fields; i++) types[i] = type_of(call->args[i]);
-    o.types[at++] = (RuleType){.kind = RT_TUPLE, .rank = -1, .count = fields,
-                               .dtype = DTYPE_NONE, .fields = types};
+    o.types[at++] = (RuleType){.kind = RT_TUPLE,
+                               .rank = -1,
+                               .count = fields,
+                               .dtype = DTYPE_NONE,
+                               .fields = types};
   }
   for (int i = skip; i < call->arg_count; i++, at++) {
     o.types[at] = type_of(call->args[i]);
@@ -84,8 +87,11 @@ bool op_infer(OpCall *call) {
   if (!attrs)
     return op_fault(call, E0603, "an attribute's value is out of range");
   call->attrs = attrs;
-  *rule = (RuleCall){.op = call->op, .attrs = attrs, .arena = call->arena,
-                     .count = o.count, .args = o.types};
+  *rule = (RuleCall){.op = call->op,
+                     .attrs = attrs,
+                     .arena = call->arena,
+                     .count = o.count,
+                     .args = o.types};
   if (rule_run(rule) != RULE_OK) return rule_fault(call, rule);
   call->result = &rule->result;
   return true;
@@ -131,8 +137,7 @@ static bool make_out(OpCall *call, int i, const RuleType *type) {
   if (call->ending && call->out_count == 1 &&
       (call->outs[i] = operand_to_reuse(call, type)))
     return true;
-  call->outs[i] =
-      tensor_new(call->heap, type->dtype, type->rank, type->dims);
+  call->outs[i] = tensor_new(call->heap, type->dtype, type->rank, type->dims);
   return call->outs[i] != NULL || op_out_of_memory(call);
 }
 

@@ -23,7 +23,7 @@ static inline bool stop_seen(StopFlag *stop) {
   return atomic_load_explicit(stop, memory_order_relaxed) != 0;
 }
 
-enum { STOP_BLOCK = 1 << 16 };  /* elements between two looks */
+enum { STOP_BLOCK = 1 << 16 }; /* elements between two looks */
 
 /* Where the block of elements from `at` on ends, of `n`; 0 to give up. */
 static inline int64_t block_end(StopFlag *stop, int64_t at, int64_t n) {
@@ -32,8 +32,8 @@ static inline int64_t block_end(StopFlag *stop, int64_t at, int64_t n) {
 }
 
 /* Blocks of n elements: from `at` to `end`. */
-#define BLOCKS(stop, n)                                                \
-  for (int64_t at = 0, end;                                            \
+#define BLOCKS(stop, n)     \
+  for (int64_t at = 0, end; \
        at < (n) && (end = block_end((stop), at, (n))) > 0; at = end)
 
 #endif

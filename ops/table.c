@@ -9,9 +9,8 @@
 
 #define A(attr, kind, ...) \
   { .name = ATTR_##attr, .type = AT_##kind, __VA_ARGS__ }
-#define REDUCED_AXES                                          \
-  A(axis, INTS, .optional = true), A(keepdims, BOOL),         \
-  A(exclude, BOOL)
+#define REDUCED_AXES \
+  A(axis, INTS, .optional = true), A(keepdims, BOOL), A(exclude, BOOL)
 #define ATTRS(...)        \
   .attrs = {__VA_ARGS__}, \
   .attr_count = sizeof((AttrSpec[]){__VA_ARGS__}) / sizeof(AttrSpec)

@@ -27,8 +27,8 @@ List list_join(List a, List z) {
 /* Room for the list, or a list cut to nothing when memory ran out; the driver
  * then gives up. */
 static void *list_room(Builder *b, List *list, size_t size) {
-  void *room = list->count ? arena_array(b->arena, (size_t)list->count, size)
-                           : NULL;
+  void *room =
+      list->count ? arena_array(b->arena, (size_t)list->count, size) : NULL;
   if (!room) *list = LIST_EMPTY;
   return room;
 }
@@ -43,15 +43,12 @@ void *list_pointers(Builder *b, List list) {
 void *list_structs(Builder *b, List list, size_t size) {
   char *out = list_room(b, &list, size);
   size_t at = 0;
-  for (Cell *c = list.first; c; c = c->next, at += size) {
+  for (Cell *c = list.first; c; c = c->next, at += size)
     memcpy(out + at, c->item, size);
-  }
   return out;
 }
 
-int list_count(List list, const void *array) {
-  return array ? list.count : 0;
-}
+int list_count(List list, const void *array) { return array ? list.count : 0; }
 
 /* --- Tokens ------------------------------------------------------------- */
 
@@ -66,8 +63,8 @@ static Span span_of(Token first, Token last) {
 }
 
 Token token_dotted(Builder *b, Token left, Token right) {
-  const char *text = arena_printf(&b->scratch, "%s.%s", left.name->text,
-                                  right.name->text);
+  const char *text =
+      arena_printf(&b->scratch, "%s.%s", left.name->text, right.name->text);
   return (Token){left.kind, span_of(left, right),
                  name_of(b->program->names, text)};
 }
@@ -82,8 +79,7 @@ static void report_number(Builder *b, Token t, LiteralStatus status,
   int shown = len < 40 ? (int)len : 40, left = (int)(len - suffix);
   Diags *diags = b->program->diags;
   switch (status) {
-    case LITERAL_OK:
-      return;
+    case LITERAL_OK: return;
     case LITERAL_NO_SUCH_SUFFIX:
       diag_hint(diag_error(diags, E0003, t.span,
                            "`%.*s` is no number: there is no suffix `%.*s`",
@@ -116,9 +112,7 @@ static Literal read_number(Builder *b, Token t) {
 
 int64_t token_integer(Builder *b, Token t) {
   Literal number = read_number(b, t);
-  if (dtype_is_int(number.dtype)) {
-    return bits_to_i64(number.dtype, number.bits);
-  }
+  if (dtype_is_int(number.dtype)) return bits_to_i64(number.dtype, number.bits);
   diag_error(b->program->diags, E0003, t.span, "expected an integer");
   return 0;
 }
@@ -179,11 +173,8 @@ Expr *build_string(Builder *b, Token string) {
 
 Expr *build_name(Builder *b, ExprKind kind, Token name) {
   Expr *e = expr_new(b->arena, kind, name.span);
-  if (kind == EX_GLOBAL) {
-    e->g.name = name.name;
-  } else {
-    e->name = name.name;
-  }
+  if (kind == EX_GLOBAL) e->g.name = name.name;
+  else e->name = name.name;
   return e;
 }
 
@@ -203,10 +194,10 @@ Expr *build_meta(Builder *b, Token key, Token index, Token close) {
 /* --- Operators ---------------------------------------------------------- */
 
 static const char *const infix_names[] = {
-  [TK_PLUS] = "add",   [TK_MINUS] = "subtract",     [TK_STAR] = "multiply",
-  [TK_LT] = "less",    [TK_LE] = "less_equal",      [TK_SLASH] = "divide",
-  [TK_GT] = "greater", [TK_GE] = "greater_equal",   [TK_EQEQ] = "equal",
-  [TK_NE] = "not_equal",
+    [TK_PLUS] = "add",     [TK_MINUS] = "subtract",   [TK_STAR] = "multiply",
+    [TK_LT] = "less",      [TK_LE] = "less_equal",    [TK_SLASH] = "divide",
+    [TK_GT] = "greater",   [TK_GE] = "greater_equal", [TK_EQEQ] = "equal",
+    [TK_NE] = "not_equal",
 };
 
 /* A call of the operator that `op` stands for. */
@@ -220,8 +211,8 @@ static Expr *build_operator(Builder *b, Token op, const char *name, Span span,
 }
 
 /* a && b is if (a) {b} else {False}; a || b is if (a) {True} else {b}. */
-static Expr *build_short_circuit(Builder *b, Token op, Expr *left,
-                                 Expr *right, Span span) {
+static Expr *build_short_circuit(Builder *b, Token op, Expr *left, Expr *right,
+                                 Span span) {
   bool is_and = op.kind == TK_ANDAND;
   Expr *known = build_truth(b, op.span, !is_and);
   Expr *e = expr_if(b->arena, span, left, is_and ? right : known,
@@ -232,9 +223,8 @@ static Expr *build_short_circuit(Builder *b, Token op, Expr *left,
 
 Expr *build_infix(Builder *b, Token op, Expr *left, Expr *right) {
   Span span = span_join(left->span, right->span);
-  if (op.kind == TK_ANDAND || op.kind == TK_OROR) {
+  if (op.kind == TK_ANDAND || op.kind == TK_OROR)
     return build_short_circuit(b, op, left, right, span);
-  }
   List operands = list_add(b, list_of(b, left), right);
   return build_operator(b, op, infix_names[op.kind], span, operands,
                         SUGAR_INFIX);
@@ -244,8 +234,7 @@ Expr *build_prefix(Builder *b, Token op, Expr *operand) {
   Span span = span_join(op.span, operand->span);
   bool is_not = op.kind == TK_BANG;
   return build_operator(b, op, is_not ? "logical_not" : "negative", span,
-                        list_of(b, operand),
-                        is_not ? SUGAR_NOT : SUGAR_NEGATE);
+                        list_of(b, operand), is_not ? SUGAR_NOT : SUGAR_NEGATE);
 }
 
 /* --- Calls -------------------------------------------------------------- */
@@ -370,11 +359,10 @@ Var *build_var(Builder *b, Token name, const TypeExpr *annotation) {
   return var_new(b->arena, name.name, name.span, annotation);
 }
 
-static Binding *build_binding(Builder *b, BindingKind kind, Span span,
-                              Var *var, const Expr *value) {
+static Binding *build_binding(Builder *b, BindingKind kind, Span span, Var *var,
+                              const Expr *value) {
   Binding *binding = ARENA_NEW(&b->scratch, Binding);
-  *binding = (Binding){.kind = kind, .span = span, .var = var,
-                       .value = value};
+  *binding = (Binding){.kind = kind, .span = span, .var = var, .value = value};
   return binding;
 }
 
@@ -431,8 +419,8 @@ Expr *build_block(Builder *b, Token open, Expr *inside, Token close) {
 /* --- Attributes --------------------------------------------------------- */
 
 static bool is_none(const Expr *e) {
-  return e->kind == EX_IDENT && (!strcmp(e->name->text, "None") ||
-                                 !strcmp(e->name->text, "nullptr"));
+  return e->kind == EX_IDENT &&
+         (!strcmp(e->name->text, "None") || !strcmp(e->name->text, "nullptr"));
 }
 
 static void attr_constant(AttrExpr *x, const Tensor *t) {
@@ -462,9 +450,8 @@ static void attr_meta(AttrExpr *x, const Expr *e) {
 /* Brackets nest no deeper than NESTING_MAX. */
 static void attr_list(Builder *b, AttrExpr *x, const Expr *e) {
   List items = LIST_EMPTY;
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     items = list_add(b, items, (void *)attr_value(b, e->args[i]));
-  }
   x->kind = AX_LIST;
   x->items = list_pointers(b, items);
   x->count = list_count(items, x->items);
@@ -486,8 +473,8 @@ static const AttrExpr *attr_value(Builder *b, const Expr *e) {
 
 Attr *build_attr(Builder *b, Token key, Expr *value) {
   Attr *attr = ARENA_NEW(&b->scratch, Attr);
-  *attr = (Attr){key.name, span_join(key.span, value->span),
-                 attr_value(b, value)};
+  *attr =
+      (Attr){key.name, span_join(key.span, value->span), attr_value(b, value)};
   return attr;
 }
 
@@ -510,8 +497,7 @@ Pattern *build_wildcard(Builder *b, Token token) {
   return pattern_new(b, PT_WILD, token.span);
 }
 
-Pattern *build_pattern_var(Builder *b, Token name,
-                           const TypeExpr *annotation) {
+Pattern *build_pattern_var(Builder *b, Token name, const TypeExpr *annotation) {
   Span end = annotation ? annotation->span : name.span;
   Pattern *pattern = pattern_new(b, PT_VAR, span_join(name.span, end));
   pattern->var = build_var(b, name, annotation);
@@ -531,8 +517,7 @@ Pattern *build_ctor_fields(Builder *b, Token name, List fields, Token close) {
   return pattern_fields(b, pattern, fields);
 }
 
-Pattern *build_tuple_pattern(Builder *b, Token open, List fields,
-                             Token close) {
+Pattern *build_tuple_pattern(Builder *b, Token open, List fields, Token close) {
   Pattern *pattern = pattern_new(b, PT_TUPLE, span_of(open, close));
   return pattern_fields(b, pattern, fields);
 }

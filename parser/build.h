@@ -7,9 +7,9 @@
 #include "ir/program.h"
 
 typedef struct Token {
-  int kind;  /* TK_... */
+  int kind; /* TK_... */
   Span span;
-  const Name *name;  /* of names, without sigil; NULL otherwise */
+  const Name *name; /* of names, without sigil; NULL otherwise */
 } Token;
 
 /* A list being read, in order; lists of lists are joined in O(1). */
@@ -30,7 +30,7 @@ typedef struct Args {
 typedef struct Builder {
   Program *program;
   Unit *unit;
-  Arena *arena;  /* the unit's */
+  Arena *arena; /* the unit's */
   Arena scratch;
   List items;
 } Builder;
@@ -69,8 +69,7 @@ Expr *build_prefix(Builder *b, Token op, Expr *operand);
 Expr *build_call(Builder *b, Expr *callee, Args args, Token close);
 Expr *build_projection(Builder *b, Expr *operand, Token index);
 /* A node of that kind over its arguments: tuples, brackets, ref and so on. */
-Expr *build_over(Builder *b, ExprKind kind, Token open, List args,
-                 Token close);
+Expr *build_over(Builder *b, ExprKind kind, Token open, List args, Token close);
 Expr *build_parens(Token open, Expr *inside, Token close);
 Expr *build_fn(Builder *b, List type_params, Args params,
                const TypeExpr *result, Expr *body, Token close);
@@ -112,8 +111,7 @@ Pattern *build_wildcard(Builder *b, Token token);
 Pattern *build_pattern_var(Builder *b, Token name, const TypeExpr *annotation);
 Pattern *build_ctor_pattern(Builder *b, Token name);
 Pattern *build_ctor_fields(Builder *b, Token name, List fields, Token close);
-Pattern *build_tuple_pattern(Builder *b, Token open, List fields,
-                             Token close);
+Pattern *build_tuple_pattern(Builder *b, Token open, List fields, Token close);
 
 /* --- Types -------------------------------------------------------------- */
 

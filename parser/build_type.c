@@ -115,8 +115,10 @@ DimExpr *build_dim_meta(Builder *b, Token key, Token index, Token close) {
 
 DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right) {
   static const DimExprKind kinds[] = {
-    [TK_PLUS] = DX_ADD, [TK_MINUS] = DX_SUB,
-    [TK_STAR] = DX_MUL, [TK_SLASH] = DX_DIV,
+      [TK_PLUS] = DX_ADD,
+      [TK_MINUS] = DX_SUB,
+      [TK_STAR] = DX_MUL,
+      [TK_SLASH] = DX_DIV,
   };
   DimExpr *d = build_dim(b, kinds[op.kind], op);
   d->span = span_join(left->span, right->span);
@@ -130,8 +132,10 @@ DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right) {
 static Item *item_new(Builder *b, ItemKind kind, Token first, Span last,
                       Token name) {
   Item *item = ARENA_NEW(&b->scratch, Item);
-  *item = (Item){.kind = kind, .span = span_join(first.span, last),
-                 .name_span = name.span, .name = name.name};
+  *item = (Item){.kind = kind,
+                 .span = span_join(first.span, last),
+                 .name_span = name.span,
+                 .name = name.name};
   return item;
 }
 
@@ -144,8 +148,8 @@ Item *build_def(Builder *b, Token keyword, Token name, Expr *fn) {
 
 CtorDecl *build_ctor(Builder *b, Token name, const List *fields) {
   CtorDecl *ctor = ARENA_NEW(&b->scratch, CtorDecl);
-  *ctor = (CtorDecl){.name = name.name, .span = name.span,
-                     .parens = fields != NULL};
+  *ctor = (CtorDecl){
+      .name = name.name, .span = name.span, .parens = fields != NULL};
   if (fields) {
     ctor->fields = list_pointers(b, *fields);
     ctor->field_count = list_count(*fields, ctor->fields);
@@ -156,7 +160,8 @@ CtorDecl *build_ctor(Builder *b, Token name, const List *fields) {
 Item *build_adt(Builder *b, Token keyword, Token name, List params,
                 const List *ctors, Token last) {
   AdtDecl *adt = ARENA_NEW(b->arena, AdtDecl);
-  *adt = (AdtDecl){.name = name.name, .span = name.span,
+  *adt = (AdtDecl){.name = name.name,
+                   .span = name.span,
                    .is_extern = keyword.kind == TK_EXTERN,
                    .braces = ctors != NULL};
   adt->params = list_structs(b, params, sizeof(TypeParam));
@@ -214,9 +219,8 @@ static Item *local_let(Builder *b, const Binding *binding) {
 
 List build_local_lets(Builder *b, List bindings) {
   List items = LIST_EMPTY;
-  for (Cell *c = bindings.first; c; c = c->next) {
+  for (Cell *c = bindings.first; c; c = c->next)
     items = list_add(b, items, local_let(b, c->item));
-  }
   return items;
 }
 

@@ -10,24 +10,24 @@
 
 bool token_begins_operand(int kind) {
   static const int kinds[] = {
-    TK_NUMBER, TK_IF, TK_TRUE, TK_FALSE, TK_FN, TK_IDENT, TK_LOCAL, TK_GLOBAL,
-    TK_GRAPH, TK_META, TK_STRING, TK_LPAREN, TK_LBRACKET, TK_LBRACE, TK_REF,
-    TK_REF_READ, TK_REF_WRITE, TK_MATCH, TK_MATCH_PARTIAL, TK_BANG, TK_MINUS,
+      TK_NUMBER,   TK_IF,        TK_TRUE,     TK_FALSE,         TK_FN,
+      TK_IDENT,    TK_LOCAL,     TK_GLOBAL,   TK_GRAPH,         TK_META,
+      TK_STRING,   TK_LPAREN,    TK_LBRACKET, TK_LBRACE,        TK_REF,
+      TK_REF_READ, TK_REF_WRITE, TK_MATCH,    TK_MATCH_PARTIAL, TK_BANG,
+      TK_MINUS,
   };
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i] == kind) return true;
-  }
   return false;
 }
 
 static bool ends_operand(int kind) {
   static const int kinds[] = {
-    TK_NUMBER, TK_TRUE, TK_FALSE, TK_IDENT, TK_LOCAL, TK_GLOBAL, TK_GRAPH,
-    TK_STRING, TK_RPAREN, TK_RBRACKET, TK_RBRACE, TK_INDEX,
+      TK_NUMBER, TK_TRUE,   TK_FALSE,  TK_IDENT,    TK_LOCAL,  TK_GLOBAL,
+      TK_GRAPH,  TK_STRING, TK_RPAREN, TK_RBRACKET, TK_RBRACE, TK_INDEX,
   };
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i] == kind) return true;
-  }
   return false;
 }
 
@@ -65,11 +65,9 @@ static bool is_foreign(Parse *p, Token t) {
 
 void hint_watch(Parse *p) {
   int kind = p->token.kind;
-  if (kind == TK_SEMI || kind == TK_COMMA || kind == TK_RBRACE) {
+  if (kind == TK_SEMI || kind == TK_COMMA || kind == TK_RBRACE)
     p->foreign.kind = TK_END;
-  } else if (kind == TK_IDENT && is_foreign(p, p->token)) {
-    p->foreign = p->token;
-  }
+  else if (kind == TK_IDENT && is_foreign(p, p->token)) p->foreign = p->token;
 }
 
 const char *hint_foreign(Parse *p, Token *word) {
@@ -79,47 +77,48 @@ const char *hint_foreign(Parse *p, Token *word) {
 
 /* --- Pairs of tokens ------------------------------------------------------ */
 
-enum { OPERAND = -1 };  /* a token that ends an operand */
+enum { OPERAND = -1 }; /* a token that ends an operand */
 
 static const char
-  keeps[] = "a variable keeps its value: bind another, let %y = %x + 1;",
-  choice[] = "a choice is written if (%c) { 1 } else { 2 }",
-  element[] = "an element is take(%x, 0, axis=0), a tuple's field %t.0",
-  tuple_let[] = "a let binds one variable; the fields of a tuple are %t.0, "
-                "%t.1, or come by match (%t) { (%a, _) => %a }",
-  fn_shape[] = "a function is written fn (%x: int32) { %x + 1 }",
-  remainder[] = "a remainder is written mod(%a, %b)",
-  equality[] = "equality is written %a == %b",
-  tensor_type[] = "a tensor's type is written Tensor[(2, 3), float32]";
+    keeps[] = "a variable keeps its value: bind another, let %y = %x + 1;",
+    choice[] = "a choice is written if (%c) { 1 } else { 2 }",
+    element[] = "an element is take(%x, 0, axis=0), a tuple's field %t.0",
+    tuple_let[] =
+        "a let binds one variable; the fields of a tuple are %t.0, "
+        "%t.1, or come by match (%t) { (%a, _) => %a }",
+    fn_shape[] = "a function is written fn (%x: int32) { %x + 1 }",
+    remainder[] = "a remainder is written mod(%a, %b)",
+    equality[] = "equality is written %a == %b",
+    tensor_type[] = "a tensor's type is written Tensor[(2, 3), float32]";
 
 static const struct Pair {
   int before, found;
-  bool touching;  /* no blank between them */
+  bool touching; /* no blank between them */
   const char *hint;
 } pairs[] = {
-  {TK_PLUS, TK_EQ, true, keeps},
-  {TK_MINUS, TK_EQ, true, keeps},
-  {TK_STAR, TK_EQ, true, keeps},
-  {TK_SLASH, TK_EQ, true, keeps},
-  {TK_PLUS, TK_PLUS, true, keeps},
-  {TK_STAR, TK_STAR, true, "a power is written power(%a, %b)"},
-  {TK_LT, TK_LT, true, "a shift is written left_shift(%a, %b)"},
-  {TK_GT, TK_GT, true, "a shift is written right_shift(%a, %b)"},
-  {TK_LT, TK_GT, true, "inequality is written %a != %b"},
-  {TK_EQEQ, TK_EQ, true, equality},
-  {TK_NE, TK_EQ, true, "inequality is written %a != %b"},
-  {TK_SEMI, TK_SEMI, false, "there is nothing between the two `;`"},
-  {TK_RBRACE, TK_SEMI, false, "a definition ends with its brace"},
-  {TK_IMPORT, TK_IDENT, false, "a file is read by import \"path.rly\";"},
-  {TK_FN, TK_LOCAL, false, fn_shape},
-  {TK_FN, TK_IDENT, false, "a `fn` has no name: def @f(%x: int32) { %x }"},
-  {TK_FN, TK_GLOBAL, false, "a `fn` has no name: def @f(%x: int32) { %x }"},
-  {TK_ARROW, TK_LOCAL, false, fn_shape},
-  {TK_ARROW, TK_LBRACE, false, fn_shape},
-  {TK_LET, TK_LPAREN, false, tuple_let},
-  {OPERAND, TK_QUESTION, false, choice},
-  {OPERAND, TK_IF, false, choice},
-  {OPERAND, TK_LBRACKET, false, element},
+    {TK_PLUS, TK_EQ, true, keeps},
+    {TK_MINUS, TK_EQ, true, keeps},
+    {TK_STAR, TK_EQ, true, keeps},
+    {TK_SLASH, TK_EQ, true, keeps},
+    {TK_PLUS, TK_PLUS, true, keeps},
+    {TK_STAR, TK_STAR, true, "a power is written power(%a, %b)"},
+    {TK_LT, TK_LT, true, "a shift is written left_shift(%a, %b)"},
+    {TK_GT, TK_GT, true, "a shift is written right_shift(%a, %b)"},
+    {TK_LT, TK_GT, true, "inequality is written %a != %b"},
+    {TK_EQEQ, TK_EQ, true, equality},
+    {TK_NE, TK_EQ, true, "inequality is written %a != %b"},
+    {TK_SEMI, TK_SEMI, false, "there is nothing between the two `;`"},
+    {TK_RBRACE, TK_SEMI, false, "a definition ends with its brace"},
+    {TK_IMPORT, TK_IDENT, false, "a file is read by import \"path.rly\";"},
+    {TK_FN, TK_LOCAL, false, fn_shape},
+    {TK_FN, TK_IDENT, false, "a `fn` has no name: def @f(%x: int32) { %x }"},
+    {TK_FN, TK_GLOBAL, false, "a `fn` has no name: def @f(%x: int32) { %x }"},
+    {TK_ARROW, TK_LOCAL, false, fn_shape},
+    {TK_ARROW, TK_LBRACE, false, fn_shape},
+    {TK_LET, TK_LPAREN, false, tuple_let},
+    {OPERAND, TK_QUESTION, false, choice},
+    {OPERAND, TK_IF, false, choice},
+    {OPERAND, TK_LBRACKET, false, element},
 };
 
 static bool touches(Token left, Token right) {
@@ -160,9 +159,8 @@ static bool on_one_line(const Parse *p) {
 static const char *body_hint(const Parse *p) {
   int found = p->token.kind;
   if (!wants(p, TK_LBRACE) || wants(p, TK_NUMBER)) return NULL;
-  if (wants(p, TK_ARROW) && found == TK_COLON) {
+  if (wants(p, TK_ARROW) && found == TK_COLON)
     return "the type of the result follows `->`";
-  }
   return "the body of a function and the branches of an `if` stand in braces";
 }
 
@@ -174,24 +172,20 @@ static const char *type_hint(const Parse *p) {
   bool dtype = before == TK_RPAREN && found == TK_RBRACKET &&
                wants(p, TK_COMMA) && !wants(p, TK_PLUS);
   if (shape || dtype) return tensor_type;
-  if (found == TK_EQ && p->in_definition && p->open_count == 0) {
+  if (found == TK_EQ && p->in_definition && p->open_count == 0)
     return "constructors stand in braces: type Shape { Disc(float32), Empty }";
-  }
   return NULL;
 }
 
 /* In parameters, where a bare name begins an attribute. */
 static const char *parameter_hint(const Parse *p) {
   int before = p->previous.kind, found = p->token.kind;
-  if (before == TK_GLOBAL && p->earlier.kind == TK_DEF) {
+  if (before == TK_GLOBAL && p->earlier.kind == TK_DEF)
     return "the parameters of a function stand in parentheses: (%x: int32)";
-  }
-  if (before == TK_LOCAL && found == TK_IDENT && wants(p, TK_COLON)) {
+  if (before == TK_LOCAL && found == TK_IDENT && wants(p, TK_COLON))
     return "a type follows a `:`, as in %x: int32";
-  }
-  if (found == TK_EQ && wants(p, TK_RPAREN) && !wants(p, TK_PLUS)) {
+  if (found == TK_EQ && wants(p, TK_RPAREN) && !wants(p, TK_PLUS))
     return "a parameter has no default value";
-  }
   bool operands = p->earlier.kind == TK_LPAREN || p->earlier.kind == TK_COMMA;
   if (found == TK_EQ && before == TK_LOCAL && operands &&
       innermost(p) == TK_LPAREN && wants(p, TK_COMMA)) {
@@ -199,9 +193,8 @@ static const char *parameter_hint(const Parse *p) {
            "a `%`";
   }
   if (p->previous.kind != TK_IDENT || !wants(p, TK_EQ) || !wants(p, TK_DOT) ||
-      wants(p, TK_PLUS)) {
+      wants(p, TK_PLUS))
     return NULL;
-  }
   return p->token.kind == TK_LOCAL
              ? "the type of a parameter follows it: %x: int32"
              : "a parameter is written %x, an attribute x=1";
@@ -219,9 +212,7 @@ static const char *field_hint(const Parse *p) {
 
 static const char *match_hint(const Parse *p) {
   int found = p->token.kind;
-  if (wants(p, TK_FATARROW)) {
-    return "an arm is written Cons(%x, %rest) => %x";
-  }
+  if (wants(p, TK_FATARROW)) return "an arm is written Cons(%x, %rest) => %x";
   if (wants(p, TK_UNDERSCORE) && wants(p, TK_LOCAL) && !wants(p, TK_TENSOR) &&
       is_literal(found)) {
     return "a pattern is a constructor, a tuple, a variable or `_`; numbers "
@@ -233,9 +224,7 @@ static const char *match_hint(const Parse *p) {
 static const char *colon_hint(const Parse *p) {
   const SourceFile *source = p->builder.unit->source;
   char after = source->text[p->token.span.hi - source->base];
-  if (p->token.kind != TK_COLON || !ends_operand(p->previous.kind)) {
-    return NULL;
-  }
+  if (p->token.kind != TK_COLON || !ends_operand(p->previous.kind)) return NULL;
   return after == ':'   ? "a list is written Cons(1, Cons(2, Nil))"
          : after == '=' ? "a variable is bound by let %x = 1; what a "
                           "cell holds is set by ref_write(%r, 1)"
@@ -246,47 +235,40 @@ static const char *colon_hint(const Parse *p) {
 /* Separators and brackets in places where they have no meaning. */
 static const char *separator_hint(const Parse *p) {
   int found = p->token.kind;
-  if (found == TK_SEMI && wants(p, TK_COMMA)) {
+  if (found == TK_SEMI && wants(p, TK_COMMA))
     return "items of a list are separated by `,`";
-  }
   if (found == TK_COMMA && p->previous.kind == TK_LOCAL &&
-      p->earlier.kind == TK_LET) {
+      p->earlier.kind == TK_LET)
     return tuple_let;
-  }
-  if (found == TK_COMMA && innermost(p) != TK_LPAREN) {
+  if (found == TK_COMMA && innermost(p) != TK_LPAREN)
     return "a tuple stands in parentheses: (1, 2)";
-  }
-  bool closes = found == TK_RPAREN || found == TK_RBRACKET ||
-                found == TK_RBRACE;
-  if (closes && !closes_open(p, found)) {
+  bool closes =
+      found == TK_RPAREN || found == TK_RBRACKET || found == TK_RBRACE;
+  if (closes && !closes_open(p, found))
     return "no bracket is open that it closes";
-  }
   return NULL;
 }
 
 static const char *operand_hint(const Parse *p) {
   bool follows = ends_operand(p->previous.kind) && on_one_line(p);
-  if (follows && p->token.kind == TK_GRAPH && !wants(p, TK_COMMA)) {
+  if (follows && p->token.kind == TK_GRAPH && !wants(p, TK_COMMA))
     return remainder;
-  }
   return follows && p->token.kind == TK_FATARROW ? fn_shape : NULL;
 }
 
 static const char *grammar_hint(const Parse *p) {
   static const char *(*const hints[])(const Parse *) = {
-    body_hint,  type_hint,      field_hint,   match_hint,
-    colon_hint, separator_hint, operand_hint, pair_hint,
+      body_hint,  type_hint,      field_hint,   match_hint,
+      colon_hint, separator_hint, operand_hint, pair_hint,
   };
   if (wants(p, TK_ELSE)) {
     return "an `if` has a value and so an `else`; where there is nothing to "
            "do, else { () }";
   }
-  if (p->token.kind == TK_ELSE) {
+  if (p->token.kind == TK_ELSE)
     return "an `else` follows the brace of its `if`";
-  }
-  if (p->previous.kind == TK_IF) {
+  if (p->previous.kind == TK_IF)
     return "a condition stands in parentheses: if (%c) { 1 } else { 2 }";
-  }
   if (wants(p, TK_INDEX)) {
     return "a tuple's fields are .0, .1 and so on; an operator is called: "
            "exp(%x)";
@@ -312,13 +294,11 @@ static bool hint_equals(Parse *p, Diag *d, const char *name, int len) {
   int before = p->previous.kind;
   bool named = before == TK_LOCAL || before == TK_IDENT;
   bool binding = begins_item_or_line(p) && innermost(p) != TK_LPAREN;
-  if (named && binding) {
+  if (named && binding)
     diag_hint(d, "a variable is bound by let %%%.*s = ...;", len, name);
-  } else if (before == TK_GLOBAL && binding) {
+  else if (before == TK_GLOBAL && binding)
     diag_hint(d, "a global value is bound by let %.*s = ...;", len, name);
-  } else {
-    diag_hint(d, "%s", equality);
-  }
+  else diag_hint(d, "%s", equality);
   return true;
 }
 
@@ -341,8 +321,7 @@ static bool hint_sigil(Parse *p, Diag *d) {
     diag_hint(d, "the name of a variable has a `%%`: let %%%.*s = ...;",
               (int)len, name);
   } else if (before == TK_PARAM && name_follows) {
-    diag_hint(d, "the name of a param has an `@`: param @%.*s", (int)len,
-              name);
+    diag_hint(d, "the name of a param has an `@`: param @%.*s", (int)len, name);
   } else {
     return false;
   }
@@ -364,9 +343,8 @@ static bool hint_call(const Parse *p, Diag *d, const char *name, int len) {
 void hint_add(Parse *p, Diag *d) {
   uint32_t len = 0;
   const char *name = "";
-  if (ends_operand(p->previous.kind)) {
+  if (ends_operand(p->previous.kind))
     name = token_text(&p->builder, p->previous, &len);
-  }
   if (p->previous.kind == TK_LOCAL) name++, len--;
   const char *word = parameter_hint(p);
   if (!word) word = keyword_hint(p, p->token);

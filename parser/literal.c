@@ -77,23 +77,19 @@ static float literal_f32(const char *text) {
   return v;
 }
 
-static LiteralStatus read_float(const char *text, bool negative,
-                                Literal *out) {
+static LiteralStatus read_float(const char *text, bool negative, Literal *out) {
   double v = literal_f64(text, NULL);
   float narrow = literal_f32(text);
-  if (out->dtype == DT_FLOAT32) {
+  if (out->dtype == DT_FLOAT32)
     out->bits = (Value){.f32 = (float)flip_if(negative, (double)narrow)};
-  } else {
-    out->bits = bits_from_f64(out->dtype, flip_if(negative, v));
-  }
+  else out->bits = bits_from_f64(out->dtype, flip_if(negative, v));
   double stored = bits_to_f64(out->dtype, out->bits);
-  bool fits = stored - stored == 0 &&
-              !(out->dtype == DT_FLOAT16 && v > 65504);
+  bool fits = stored - stored == 0 && !(out->dtype == DT_FLOAT16 && v > 65504);
   return fits ? LITERAL_OK : LITERAL_OUT_OF_RANGE;
 }
 
-static LiteralStatus read_special(const char *text, uint32_t len,
-                                  bool negative, Literal *out) {
+static LiteralStatus read_special(const char *text, uint32_t len, bool negative,
+                                  Literal *out) {
   double v = text[0] == 'i' ? (double)__builtin_inff() : __builtin_nan("");
   out->dtype = suffix_dtype(text + 3, len - 3);
   out->bits = bits_from_f64(out->dtype, flip_if(negative, v));
@@ -105,9 +101,8 @@ static bool read_magnitude(const char *text, uint32_t from, uint32_t to,
                            uint64_t *out) {
   for (*out = 0; from < to; from++) {
     if (__builtin_mul_overflow(*out, 10u, out)) return false;
-    if (__builtin_add_overflow(*out, (uint64_t)(text[from] - '0'), out)) {
+    if (__builtin_add_overflow(*out, (uint64_t)(text[from] - '0'), out))
       return false;
-    }
   }
   return true;
 }
@@ -124,9 +119,8 @@ static LiteralStatus read_int(const char *text, const Parts *p, Literal *out) {
     bool narrow = fits && int_fits(DT_INT32, p->negative, magnitude);
     out->dtype = narrow ? DT_INT32 : DT_INT64;
   }
-  if (!fits || !int_fits(out->dtype, p->negative, magnitude)) {
+  if (!fits || !int_fits(out->dtype, p->negative, magnitude))
     return LITERAL_OUT_OF_RANGE;
-  }
   uint64_t bits = p->negative ? -magnitude : magnitude;
   size_t unused = 64 - 8 * dtype_size(out->dtype);
   out->bits = (Value){.bits = bits << unused >> unused};
@@ -135,18 +129,16 @@ static LiteralStatus read_int(const char *text, const Parts *p, Literal *out) {
 
 LiteralStatus literal_number(const char *text, uint32_t len, Literal *out) {
   Parts p = parts_of(text, len);
-  if (p.whole == p.start) {
+  if (p.whole == p.start)
     return read_special(text + p.start, len - p.start, p.negative, out);
-  }
-  bool has_suffix = p.suffix < len, fraction = p.suffix > p.whole;
+  bool has_suffix = p.suffix<len, fraction = p.suffix> p.whole;
   out->bits = (Value){0};
   out->dtype = has_suffix ? suffix_dtype(text + p.suffix, len - p.suffix)
                : fraction ? DT_FLOAT32
                           : DTYPE_NONE;
   if (has_suffix && out->dtype == DTYPE_NONE) return LITERAL_NO_SUCH_SUFFIX;
-  if (out->dtype != DTYPE_NONE && dtype_is_float(out->dtype)) {
+  if (out->dtype != DTYPE_NONE && dtype_is_float(out->dtype))
     return read_float(text + p.start, p.negative, out);
-  }
   return fraction ? LITERAL_NOT_AN_INTEGER : read_int(text, &p, out);
 }
 
@@ -179,9 +171,8 @@ static uint32_t put_utf8(char *out, uint32_t c) {
     return 1;
   }
   uint32_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-  for (uint32_t i = n - 1; i > 0; i--, c >>= 6) {
+  for (uint32_t i = n - 1; i > 0; i--, c >>= 6)
     out[i] = (char)(0x80 | (c & 0x3F));
-  }
   out[0] = (char)(0xF0 << (4 - n) | c);
   return n;
 }
@@ -208,12 +199,11 @@ static uint32_t numeric_escape(const char *text, uint32_t len, uint32_t *i,
  * writes more than it reads. */
 static uint32_t read_escape(const char *text, uint32_t len, uint32_t *i,
                             char *out) {
-  static const char letters[] = "abfnrtv\"\\'?/e", values[] =
-      "\a\b\f\n\r\t\v\"\\'?/\033";
+  static const char letters[] = "abfnrtv\"\\'?/e",
+                    values[] = "\a\b\f\n\r\t\v\"\\'?/\033";
   char c = text[*i];
-  if (is_digit(c) || c == 'x' || c == 'u' || c == 'U') {
+  if (is_digit(c) || c == 'x' || c == 'u' || c == 'U')
     return numeric_escape(text, len, i, out);
-  }
   const char *at = c ? strchr(letters, c) : NULL;
   if (!at) return 0;
   *out = values[at - letters];

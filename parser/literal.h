@@ -12,8 +12,8 @@ typedef struct Literal {
 typedef enum LiteralStatus {
   LITERAL_OK,
   LITERAL_NO_SUCH_SUFFIX,
-  LITERAL_NOT_AN_INTEGER,  /* 1.5i32 */
-  LITERAL_OUT_OF_RANGE,    /* of `dtype` */
+  LITERAL_NOT_AN_INTEGER, /* 1.5i32 */
+  LITERAL_OUT_OF_RANGE,   /* of `dtype` */
 } LiteralStatus;
 
 /* Decodes a number with its signs and suffix: `-42i16`, `1e5`, `--inff64`.

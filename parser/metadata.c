@@ -16,10 +16,10 @@ enum { VALUE_DEPTH_MAX = 32, VALUES_MAX = 1 << 20 };
 typedef struct Reader {
   Program *program;
   Unit *unit;
-  json_t *nodes, *arrays;  /* JSON arrays */
-  bool *listed;            /* by node: a member of some list */
+  json_t *nodes, *arrays; /* JSON arrays */
+  bool *listed;           /* by node: a member of some list */
   size_t node_count;
-  int values;              /* decoded so far */
+  int values; /* decoded so far */
   bool failed;
 } Reader;
 
@@ -55,8 +55,8 @@ static bool node_is(const json_t *node, const char *key) {
 }
 
 static const char *node_attr(const json_t *node, const char *name) {
-  return json_string_value(json_object_get(json_object_get(node, "attrs"),
-                                           name));
+  return json_string_value(
+      json_object_get(json_object_get(node, "attrs"), name));
 }
 
 /* Entry i of a node's `data`: the index of another node, or -1. */
@@ -136,9 +136,8 @@ static Tensor *constant_of(Reader *r, const uint8_t *bytes, size_t size) {
 static Tensor *read_constant(Reader *r, const json_t *node) {
   int64_t index;
   const char *data = node_attr(node, "data");
-  if (!data || !read_int(data, &index) || index < 0) {
+  if (!data || !read_int(data, &index) || index < 0)
     return fail(r, "a constant without data");
-  }
   const json_t *text = json_array_get(r->arrays, (size_t)index);
   if (!json_is_string(text)) return fail(r, "an array is missing");
   size_t len = json_string_length(text), room = len / 4 * 3 + 3;
@@ -182,13 +181,11 @@ static void float_value(AttrExpr *x, const json_t *node) {
   x->real = value ? literal_f64(value, NULL) : 0;
 }
 
-static void list_value(Reader *r, AttrExpr *x, const json_t *node,
-                       int depth) {
+static void list_value(Reader *r, AttrExpr *x, const json_t *node, int depth) {
   size_t n = node_children(node);
   const AttrExpr **items = ARENA_ARRAY(&r->unit->arena, const AttrExpr *, n);
-  for (size_t i = 0; items && i < n && !stopped(r); i++) {
+  for (size_t i = 0; items && i < n && !stopped(r); i++)
     items[i] = read_node_value(r, node_child(node, i), depth + 1);
-  }
   x->kind = AX_LIST;
   x->items = items;
   x->count = items && !stopped(r) ? (int)n : 0;
@@ -217,8 +214,7 @@ static const AttrExpr *read_node_value(Reader *r, int64_t index, int depth) {
   } else if (node_is(node, "Array")) {
     list_value(r, x, node, depth);
   } else if (node_is(node, "runtime.String")) {
-    const char *text =
-        json_string_value(json_object_get(node, "repr_str"));
+    const char *text = json_string_value(json_object_get(node, "repr_str"));
     string_value(r, x, text);
   }
   return x;
@@ -230,9 +226,8 @@ static bool is_value_node(const Reader *r, int64_t index) {
                                       "runtime.String"};
   const json_t *node = node_at(r, index);
   if (!node || r->listed[index]) return false;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (node_is(node, kinds[i])) return true;
-  }
   return false;
 }
 
@@ -270,8 +265,7 @@ static void read_fields(Reader *r, const json_t *node, MetaEntry *entry) {
   json_object_foreach(fields, name, value) {
     if (!json_is_string(value) || stopped(r)) continue;
     if (!strcmp(name, "span") || !strcmp(name, "_checked_type_")) continue;
-    attrs[i++] = (Attr){name_of(r->program->names, name),
-                        r->unit->meta_span,
+    attrs[i++] = (Attr){name_of(r->program->names, name), r->unit->meta_span,
                         read_field(r, json_string_value(value))};
   }
   entry->attrs = attrs;
@@ -292,7 +286,8 @@ static void read_entry(Reader *r, const json_t *node, MetaEntry *entry) {
   entry->kind = kind_of(node);
   switch (entry->kind) {
     case META_CONSTANT: entry->constant = read_constant(r, node); break;
-    case META_RECORD: case META_SIZE_VAR: read_fields(r, node, entry); break;
+    case META_RECORD:
+    case META_SIZE_VAR: read_fields(r, node, entry); break;
     case META_OTHER: break;
   }
 }
@@ -321,9 +316,8 @@ static void read_key(Reader *r, const char *key, const json_t *list,
 /* How many entries the map's lists hold in all. */
 static size_t count_entries(const Reader *r, const json_t *map) {
   size_t n = 0;
-  for (size_t i = 0; i < node_children(map); i++) {
+  for (size_t i = 0; i < node_children(map); i++)
     n += node_children(node_at(r, node_child(map, i)));
-  }
   return n;
 }
 
@@ -350,9 +344,8 @@ static void read_document(Reader *r, const json_t *document) {
   r->arrays = json_object_get(document, "b64ndarrays");
   r->node_count = json_array_size(r->nodes);
   const json_t *root = json_object_get(document, "root");
-  const json_t *map = json_is_integer(root)
-                          ? node_at(r, json_integer_value(root))
-                          : NULL;
+  const json_t *map =
+      json_is_integer(root) ? node_at(r, json_integer_value(root)) : NULL;
   if (!map) {
     fail(r, "it has no root");
     return;

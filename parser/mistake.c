@@ -11,27 +11,43 @@ static const struct TokenName {
   int kind;
   const char *name;
 } token_names[] = {
-  {TK_SEMI, "`;`"},           {TK_COMMA, "`,`"},
-  {TK_RPAREN, "`)`"},         {TK_RBRACKET, "`]`"},
-  {TK_RBRACE, "`}`"},         {TK_COLON, "`:`"},
-  {TK_EQ, "`=`"},             {TK_ARROW, "`->`"},
-  {TK_FATARROW, "`=>`"},      {TK_LPAREN, "`(`"},
-  {TK_LBRACKET, "`[`"},       {TK_LBRACE, "`{`"},
-  {TK_DOT, "`.`"},            {TK_LET, "`let`"},
-  {TK_AND, "`and`"},          {TK_ELSE, "`else`"},
-  {TK_IF, "`if`"},            {TK_FN, "`fn`"},
-  {TK_DEF, "`def`"},          {TK_TYPE, "`type`"},
-  {TK_TENSOR, "`Tensor`"},    {TK_REF, "`ref`"},
-  {TK_UNDERSCORE, "`_`"},     {TK_QUESTION, "`?`"},
-  {TK_LOCAL, "a variable `%x`"},
-  {TK_GLOBAL, "a global name `@f`"},
-  {TK_GRAPH, "a graph variable `%0`"},
-  {TK_IDENT, "a name"},       {TK_NUMBER, "a number"},
-  {TK_INDEX, "a field's number"},
-  {TK_STRING, "a string"},    {TK_META, "`meta[...]`"},
-  {TK_PLUS, "`+`"},           {TK_MINUS, "`-`"},
-  {TK_STAR, "`*`"},           {TK_SLASH, "`/`"},
-  {TK_GT, "`>`"},
+    {TK_SEMI, "`;`"},
+    {TK_COMMA, "`,`"},
+    {TK_RPAREN, "`)`"},
+    {TK_RBRACKET, "`]`"},
+    {TK_RBRACE, "`}`"},
+    {TK_COLON, "`:`"},
+    {TK_EQ, "`=`"},
+    {TK_ARROW, "`->`"},
+    {TK_FATARROW, "`=>`"},
+    {TK_LPAREN, "`(`"},
+    {TK_LBRACKET, "`[`"},
+    {TK_LBRACE, "`{`"},
+    {TK_DOT, "`.`"},
+    {TK_LET, "`let`"},
+    {TK_AND, "`and`"},
+    {TK_ELSE, "`else`"},
+    {TK_IF, "`if`"},
+    {TK_FN, "`fn`"},
+    {TK_DEF, "`def`"},
+    {TK_TYPE, "`type`"},
+    {TK_TENSOR, "`Tensor`"},
+    {TK_REF, "`ref`"},
+    {TK_UNDERSCORE, "`_`"},
+    {TK_QUESTION, "`?`"},
+    {TK_LOCAL, "a variable `%x`"},
+    {TK_GLOBAL, "a global name `@f`"},
+    {TK_GRAPH, "a graph variable `%0`"},
+    {TK_IDENT, "a name"},
+    {TK_NUMBER, "a number"},
+    {TK_INDEX, "a field's number"},
+    {TK_STRING, "a string"},
+    {TK_META, "`meta[...]`"},
+    {TK_PLUS, "`+`"},
+    {TK_MINUS, "`-`"},
+    {TK_STAR, "`*`"},
+    {TK_SLASH, "`/`"},
+    {TK_GT, "`>`"},
 };
 
 /* Sets of tokens that have one name when all of them are possible; what else
@@ -42,21 +58,26 @@ static const struct TokenSet {
   int all[6];
   int also[SET_MAX];
 } token_sets[] = {
-  {"a definition, a `let` or an expression",
-   {TK_DEF, TK_TYPE, TK_PARAM, TK_LET, TK_NUMBER},
-   {TK_DEF, TK_TYPE, TK_EXTERN, TK_PARAM, TK_IMPORT, TK_LET, TK_FREE_VAR,
-    TK_VERSION}},
-  {"an expression", {TK_NUMBER, TK_IF, TK_TRUE, TK_FN},
-   {TK_LET, TK_FREE_VAR}},
-  {"a type", {TK_TENSOR, TK_UNDERSCORE, TK_FN},
-   {TK_TENSOR, TK_UNDERSCORE, TK_FN, TK_IDENT, TK_LPAREN, TK_REF}},
-  {"a pattern", {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN},
-   {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN}},
-  {"a dimension", {TK_QUESTION, TK_NUMBER, TK_IDENT},
-   {TK_QUESTION, TK_NUMBER, TK_IDENT, TK_META, TK_LPAREN}},
-  {"an operator", {TK_STAR, TK_LT, TK_ANDAND},
-   {TK_OROR, TK_ANDAND, TK_EQEQ, TK_NE, TK_LT, TK_LE, TK_GT, TK_GE, TK_PLUS,
-    TK_MINUS, TK_STAR, TK_SLASH, TK_LPAREN, TK_DOT}},
+    {"a definition, a `let` or an expression",
+     {TK_DEF, TK_TYPE, TK_PARAM, TK_LET, TK_NUMBER},
+     {TK_DEF, TK_TYPE, TK_EXTERN, TK_PARAM, TK_IMPORT, TK_LET, TK_FREE_VAR,
+      TK_VERSION}},
+    {"an expression",
+     {TK_NUMBER, TK_IF, TK_TRUE, TK_FN},
+     {TK_LET, TK_FREE_VAR}},
+    {"a type",
+     {TK_TENSOR, TK_UNDERSCORE, TK_FN},
+     {TK_TENSOR, TK_UNDERSCORE, TK_FN, TK_IDENT, TK_LPAREN, TK_REF}},
+    {"a pattern",
+     {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN},
+     {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN}},
+    {"a dimension",
+     {TK_QUESTION, TK_NUMBER, TK_IDENT},
+     {TK_QUESTION, TK_NUMBER, TK_IDENT, TK_META, TK_LPAREN}},
+    {"an operator",
+     {TK_STAR, TK_LT, TK_ANDAND},
+     {TK_OROR, TK_ANDAND, TK_EQEQ, TK_NE, TK_LT, TK_LE, TK_GT, TK_GE, TK_PLUS,
+      TK_MINUS, TK_STAR, TK_SLASH, TK_LPAREN, TK_DOT}},
 };
 
 /* --- What could stand here ---------------------------------------------- */
@@ -79,17 +100,14 @@ static void find_expected(const Parse *p, Expected *x) {
     int kind = token_names[i].kind;
     x->can[kind] = grammar_expects(p->grammar, kind);
   }
-  for (size_t i = 0; i < sizeof token_sets / sizeof *token_sets; i++) {
-    for (const int *k = token_sets[i].all; *k; k++) {
+  for (size_t i = 0; i < sizeof token_sets / sizeof *token_sets; i++)
+    for (const int *k = token_sets[i].all; *k; k++)
       x->can[*k] = grammar_expects(p->grammar, *k);
-    }
-  }
 }
 
 static bool has_all(const Expected *x, const struct TokenSet *set) {
-  for (const int *k = set->all; *k; k++) {
+  for (const int *k = set->all; *k; k++)
     if (!x->can[*k]) return false;
-  }
   return true;
 }
 
@@ -102,9 +120,8 @@ static void fold_sets(Expected *x, const char **folded, int *count) {
     bool starts_expression = x->can[TK_IF];
     for (const int *k = set->also; *k; k++) x->can[*k] = false;
     if (!starts_expression) continue;
-    for (int k = 0; k < KINDS; k++) {
+    for (int k = 0; k < KINDS; k++)
       if (token_begins_operand(k)) x->can[k] = false;
-    }
   }
 }
 
@@ -114,9 +131,8 @@ static void list_expected(const Parse *p, Expected *x) {
   int count = 0;
   find_expected(p, x);
   fold_sets(x, folded, &count);
-  for (size_t i = 0; i < sizeof token_names / sizeof *token_names; i++) {
+  for (size_t i = 0; i < sizeof token_names / sizeof *token_names; i++)
     if (x->can[token_names[i].kind]) expect(x, token_names[i].name);
-  }
   for (int i = 0; i < count; i++) expect(x, folded[i]);
 }
 
@@ -165,9 +181,8 @@ static int closer_of(int opener) {
 }
 
 bool closes_open(const Parse *p, int kind) {
-  for (int i = 0; closes(kind) && i < p->open_count; i++) {
+  for (int i = 0; closes(kind) && i < p->open_count; i++)
     if (closer_of(p->open[i].token.kind) == kind) return true;
-  }
   return false;
 }
 
@@ -192,10 +207,10 @@ static const char *closer_text(int opener) {
 
 static void report_never_closed(const Parse *p, const Token *opener,
                                 const char *expected, const char *found) {
-  Diag *d = diag_error(p->builder.program->diags, E0004, opener->span,
-                       "this `%s` is never closed: expected `%s` before %s",
-                       opener_text(opener->kind), closer_text(opener->kind),
-                       found);
+  Diag *d =
+      diag_error(p->builder.program->diags, E0004, opener->span,
+                 "this `%s` is never closed: expected `%s` before %s",
+                 opener_text(opener->kind), closer_text(opener->kind), found);
   diag_note(d, place_of(p), "here could stand %s", expected);
 }
 
@@ -211,19 +226,17 @@ static bool lacks_value(const Parse *p) {
 static const char *general_hint(const Parse *p) {
   const Grammar *g = p->grammar;
   bool operand = token_begins_operand(p->token.kind);
-  if (operand && grammar_expects(g, TK_COMMA)) {
+  if (operand && grammar_expects(g, TK_COMMA))
     return "items of a list are separated by `,`";
-  }
   int inside = p->open_count ? p->open[p->open_count - 1].token.kind : TK_END;
   bool sequence = operand || inside == TK_LBRACE || inside == TK_END;
   if (sequence && grammar_expects(g, TK_SEMI)) {
     return p->open_count ? "a `;` ends a let and each item of a sequence"
                          : "an item ends with `;`";
   }
-  if (operand && p->previous.kind == TK_COMMA &&
-      grammar_expects(g, TK_IDENT) && grammar_expects(g, TK_RPAREN)) {
+  if (operand && p->previous.kind == TK_COMMA && grammar_expects(g, TK_IDENT) &&
+      grammar_expects(g, TK_RPAREN))
     return "attributes, `name=value`, come last";
-  }
   return NULL;
 }
 
@@ -233,7 +246,8 @@ static void report_unexpected(Parse *p, const char *expected,
   Diag *d = diag_error(p->builder.program->diags, valueless ? E0009 : E0004,
                        place_of(p), "expected %s, found %s", expected, found);
   if (valueless) {
-    diag_hint(d, "a block ends in the expression that is its value; `()` is "
+    diag_hint(d,
+              "a block ends in the expression that is its value; `()` is "
               "the empty one");
     return;
   }
@@ -266,12 +280,9 @@ void mistake_unexpected(Parse *p) {
   expected_text(&x, &expected);
   found_text(p, p->token, &found);
   const Token *opener = never_closed(p);
-  if (opener) {
-    report_never_closed(p, opener, strbuf_text(&expected),
-                        strbuf_text(&found));
-  } else {
-    report_unexpected(p, strbuf_text(&expected), strbuf_text(&found));
-  }
+  if (opener)
+    report_never_closed(p, opener, strbuf_text(&expected), strbuf_text(&found));
+  else report_unexpected(p, strbuf_text(&expected), strbuf_text(&found));
   strbuf_done(&expected);
   strbuf_done(&found);
 }
@@ -281,18 +292,18 @@ static const struct Meant {
   char character;
   const char *hint;
 } meant[] = {
-  {'&', "the operator is `&&`, or logical_and and bitwise_and"},
-  {'|', "the operator is `||`, or logical_or and bitwise_or"},
-  {'%', "a variable is written %x, a remainder mod(%a, %b)"},
-  {'^', "exclusive or is written bitwise_xor(%a, %b)"},
-  {'~', "a complement is written bitwise_not(%a)"},
-  {'@', "a matrix product is written nn.matmul(%a, %b)"},
-  {'\\', "a function is written fn (%x: int32) { %x + 1 }"},
-  {'$', "a variable is written %x"},
-  {'`', "strings stand in double quotes"},
-  {'\'', "strings stand in double quotes"},
-  {'#', "comments begin with //"},
-  {'\r', "a carriage return stands only before a newline"},
+    {'&', "the operator is `&&`, or logical_and and bitwise_and"},
+    {'|', "the operator is `||`, or logical_or and bitwise_or"},
+    {'%', "a variable is written %x, a remainder mod(%a, %b)"},
+    {'^', "exclusive or is written bitwise_xor(%a, %b)"},
+    {'~', "a complement is written bitwise_not(%a)"},
+    {'@', "a matrix product is written nn.matmul(%a, %b)"},
+    {'\\', "a function is written fn (%x: int32) { %x + 1 }"},
+    {'$', "a variable is written %x"},
+    {'`', "strings stand in double quotes"},
+    {'\'', "strings stand in double quotes"},
+    {'#', "comments begin with //"},
+    {'\r', "a carriage return stands only before a newline"},
 };
 
 static void report_bad_character(Parse *p) {
@@ -303,11 +314,9 @@ static void report_bad_character(Parse *p) {
   Diag *d = c < ' ' ? diag_error(diags, E0001, p->token.span,
                                  "unexpected character \\x%02x", c)
                     : diag_error(diags, E0001, p->token.span,
-                                 "unexpected character `%.*s`", (int)len,
-                                 text);
-  for (size_t i = 0; i < sizeof meant / sizeof *meant; i++) {
+                                 "unexpected character `%.*s`", (int)len, text);
+  for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
     if (meant[i].character == *text) diag_hint(d, "%s", meant[i].hint);
-  }
 }
 
 void mistake_unreadable(Parse *p) {
@@ -321,8 +330,7 @@ void mistake_unreadable(Parse *p) {
     case TK_OPEN_STRING:
       diag_error(diags, E0002, opener, "this string is never closed");
       return;
-    default:
-      report_bad_character(p);
+    default: report_bad_character(p);
   }
 }
 
@@ -352,10 +360,8 @@ void parse_version(Parse *p, Token header) {
                token_text(&p->builder, header, &len));
     return;
   }
-  if (skip_text(&at, "=") && skip_text(&at, "\"0.0.5\"") &&
-      skip_text(&at, "]")) {
+  if (skip_text(&at, "=") && skip_text(&at, "\"0.0.5\"") && skip_text(&at, "]"))
     return;
-  }
   diag_error(diags, E0005, header.span,
              "the version of Relay's text is 0.0.5: expected "
              "`#[version = \"0.0.5\"]`, found `%.*s`",

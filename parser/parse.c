@@ -10,8 +10,7 @@
 
 /* --- Tokens ------------------------------------------------------------- */
 
-static Span span_at(const SourceFile *source, const char *lo,
-                    const char *hi) {
+static Span span_at(const SourceFile *source, const char *lo, const char *hi) {
   return (Span){source->base + (uint32_t)(lo - source->text),
                 source->base + (uint32_t)(hi - source->text)};
 }
@@ -20,9 +19,13 @@ static Span span_at(const SourceFile *source, const char *lo,
 static const Name *token_name(Parse *p, int kind) {
   const char *lo = p->scanner.lo, *hi = p->scanner.cur;
   switch (kind) {
-    case TK_LOCAL: case TK_GLOBAL: lo++; break;
+    case TK_LOCAL:
+    case TK_GLOBAL: lo++; break;
     case TK_META: lo += strlen("meta["), hi--; break;
-    case TK_IDENT: case TK_AND: case TK_PARAM: case TK_IMPORT:
+    case TK_IDENT:
+    case TK_AND:
+    case TK_PARAM:
+    case TK_IMPORT:
     case TK_TENSOR: break;
     default: return NULL;
   }
@@ -55,8 +58,8 @@ static void settle_sign(Parse *p) {
   if (p->token.kind != TK_SIGNED) return;
   bool number = grammar_accepts(p->grammar, TK_NUMBER);
   p->token.kind = number ? TK_NUMBER : scan_split_sign(&p->scanner);
-  p->token.span = span_at(p->builder.unit->source, p->scanner.lo,
-                          p->scanner.cur);
+  p->token.span =
+      span_at(p->builder.unit->source, p->scanner.lo, p->scanner.cur);
 }
 
 /* --- Nesting ------------------------------------------------------------ */
@@ -72,12 +75,11 @@ static bool closes(int kind) {
 /* Is the token an operator before its operand, such as `!` or `match`? */
 static bool is_prefix(const Parse *p) {
   switch (p->token.kind) {
-    case TK_BANG: case TK_MATCH: case TK_MATCH_PARTIAL:
-      return true;
-    case TK_MINUS:
-      return grammar_accepts(p->grammar, TK_BANG);
-    default:
-      return false;
+    case TK_BANG:
+    case TK_MATCH:
+    case TK_MATCH_PARTIAL: return true;
+    case TK_MINUS: return grammar_accepts(p->grammar, TK_BANG);
+    default: return false;
   }
 }
 
@@ -130,7 +132,8 @@ static int peek(const Parse *p) {
  * `import` need the token after them to tell. */
 static bool begins_item(Parse *p) {
   switch (p->token.kind) {
-    case TK_LET: case TK_PARAM: return peek(p) == TK_GLOBAL;
+    case TK_LET:
+    case TK_PARAM: return peek(p) == TK_GLOBAL;
     case TK_IMPORT: return peek(p) == TK_STRING;
     default: return is_definition(p->token.kind);
   }
@@ -167,9 +170,8 @@ static bool feed(Parse *p) {
   if (is_definition(p->token.kind)) p->in_definition = true;
   bool shallow = count_nesting(p);
   if (shallow) grammar_feed(p->grammar, p->token);
-  if (p->open_count == 0 && p->token.kind == TK_RBRACE) {
+  if (p->open_count == 0 && p->token.kind == TK_RBRACE)
     p->in_definition = false;
-  }
   p->too_deep |= !shallow;
   if (p->too_deep) mistake_too_deep(p);
   return !p->too_deep;
@@ -206,11 +208,8 @@ static ParseStatus parse_tokens(Parse *p, ParseOptions options) {
     bool last = is_last(p->token.kind);
     bool taken = take_token(p);
     if (last || p->too_deep || errors_so_far(p) >= DIAG_MAX) break;
-    if (taken) {
-      read_token(p);
-    } else {
-      recover(p);
-    }
+    if (taken) read_token(p);
+    else recover(p);
   }
   return errors_so_far(p) > 0 ? PARSE_ERRORS : PARSE_OK;
 }
@@ -239,9 +238,8 @@ static ParseStatus parse_with(Parse *p, Unit *u, ParseOptions options) {
   ParseStatus status = parse_tokens(p, options);
   fill_unit(p, u);
   if (status == PARSE_OK && span_exists(u->meta_span) &&
-      !metadata_read(p->builder.program, u)) {
+      !metadata_read(p->builder.program, u))
     status = PARSE_ERRORS;
-  }
   return out_of_memory(p) ? PARSE_ERRORS : status;
 }
 
@@ -285,13 +283,13 @@ typedef struct OpenText {
 } OpenText;
 
 static void track_open(OpenText *o, int kind, int before) {
-  const char *text = kind == TK_LBRACE          ? "{"
-                     : kind == TK_LBRACKET      ? "["
-                     : kind == TK_OPEN_COMMENT  ? "/*"
-                     : kind == TK_OPEN_STRING   ? "\""
-                     : kind != TK_LPAREN        ? NULL
-                     : before == TK_FN          ? "fn ("
-                                                : "(";
+  const char *text = kind == TK_LBRACE         ? "{"
+                     : kind == TK_LBRACKET     ? "["
+                     : kind == TK_OPEN_COMMENT ? "/*"
+                     : kind == TK_OPEN_STRING  ? "\""
+                     : kind != TK_LPAREN       ? NULL
+                     : before == TK_FN         ? "fn ("
+                                               : "(";
   if (text && o->count < NESTING_MAX) o->open[o->count++] = text;
   if (closes(kind) && o->count > 0) o->count--;
 }

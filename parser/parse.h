@@ -26,17 +26,17 @@ typedef struct Parse {
   Builder builder;
   Scanner scanner;
   Grammar *grammar;
-  Token token;         /* about to be fed */
+  Token token; /* about to be fed */
   Token previous, earlier;
-  Token foreign;       /* a word of another language began what is under way */
-  const Name *plain[PLAIN_MAX];  /* words that are none, by their hashes */
+  Token foreign; /* a word of another language began what is under way */
+  const Name *plain[PLAIN_MAX]; /* words that are none, by their hashes */
   Opener open[NESTING_MAX];
   int open_count;
-  int depth;           /* the sum of the openers' weights */
-  int prefixes;        /* prefix operators just before `token` */
-  bool in_definition;  /* the item under way began with def or type */
-  bool item_inside;    /* `token` begins an item although brackets are open */
-  bool too_deep;       /* reported, or the automaton's stack is full */
+  int depth;          /* the sum of the openers' weights */
+  int prefixes;       /* prefix operators just before `token` */
+  bool in_definition; /* the item under way began with def or type */
+  bool item_inside;   /* `token` begins an item although brackets are open */
+  bool too_deep;      /* reported, or the automaton's stack is full */
   size_t errors_before;
   VEC(Comment) comments;
   Span metadata;

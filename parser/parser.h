@@ -7,13 +7,13 @@
 
 typedef enum ParseStatus {
   PARSE_OK,
-  PARSE_INCOMPLETE,  /* right so far, but the text ends too early: a REPL asks
-                        for more.  Nothing has been reported. */
-  PARSE_ERRORS,      /* reported to the program's diagnostics */
+  PARSE_INCOMPLETE, /* right so far, but the text ends too early: a REPL asks
+                       for more.  Nothing has been reported. */
+  PARSE_ERRORS,     /* reported to the program's diagnostics */
 } ParseStatus;
 
 typedef struct ParseOptions {
-  bool interactive;  /* answer PARSE_INCOMPLETE instead of reporting it */
+  bool interactive; /* answer PARSE_INCOMPLETE instead of reporting it */
 } ParseOptions;
 
 /* Parses a whole file, script or REPL entry as a new unit of `p`.  Up to

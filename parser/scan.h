@@ -22,11 +22,11 @@ enum {
 };
 
 typedef struct Scanner {
-  const char *text, *end;  /* *end is NUL, and no other byte is */
-  const char *lo;          /* the token last read begins here, */
-  const char *cur;         /* and ends here */
-  const char *minus_end;   /* the end of the last run of minus signs */
-  bool after_dot;          /* digits are a field's index, never `0.1` */
+  const char *text, *end; /* *end is NUL, and no other byte is */
+  const char *lo;         /* the token last read begins here, */
+  const char *cur;        /* and ends here */
+  const char *minus_end;  /* the end of the last run of minus signs */
+  bool after_dot;         /* digits are a field's index, never `0.1` */
 } Scanner;
 
 Scanner scanner_over(const char *text, uint32_t len);

@@ -26,12 +26,9 @@ void relay_refuse(Relay *r, Span span, const char *format, ...) {
   char what[200];
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  if (r->home && r->home->used) {
-    refuse_linked(r, span, what);
-  } else {
-    diag_error(r->p->diags, E0508, span, "plain Relay cannot express %s",
-               what);
-  }
+  if (r->home && r->home->used) refuse_linked(r, span, what);
+  else
+    diag_error(r->p->diags, E0508, span, "plain Relay cannot express %s", what);
 }
 
 /* --- Types ---------------------------------------------------------------- */
@@ -41,8 +38,7 @@ static void check_type_name(Relay *r, const AdtDecl *adt) {
   static const char *const dtypes[] = {"bool", "float", "int", "uint"};
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
     if (strncmp(adt->name->text, dtypes[i], strlen(dtypes[i])) != 0) continue;
-    relay_refuse(r, adt->span, "a type whose name begins with `%s`",
-                 dtypes[i]);
+    relay_refuse(r, adt->span, "a type whose name begins with `%s`", dtypes[i]);
   }
 }
 
@@ -51,9 +47,8 @@ static CtorDecl map_ctor(Relay *r, const CtorDecl *ctor) {
   const TypeExpr **fields =
       ARENA_ARRAY(r->arena, const TypeExpr *, (size_t)ctor->field_count);
   if (!fields) made.field_count = 0;
-  for (int i = 0; i < made.field_count; i++) {
+  for (int i = 0; i < made.field_count; i++)
     fields[i] = relay_type(r, ctor->fields[i]);
-  }
   made.fields = fields;
   return made;
 }
@@ -65,9 +60,8 @@ static Item map_adt(Relay *r, const Item *item) {
   check_type_name(r, adt);
   CtorDecl *ctors = ARENA_ARRAY(r->arena, CtorDecl, (size_t)adt->ctor_count);
   if (!ctors) adt->ctor_count = 0;
-  for (int i = 0; i < adt->ctor_count; i++) {
+  for (int i = 0; i < adt->ctor_count; i++)
     ctors[i] = map_ctor(r, &item->adt->ctors[i]);
-  }
   adt->ctors = ctors;
   made.adt = adt;
   return made;
@@ -114,7 +108,9 @@ static const Expr *script_body(Relay *r, const Expr *result) {
     if (item->kind != ITEM_LET_LOCAL) continue;
     Var *v = var_new(r->arena, item->name, item->name_span, item->annotation);
     lets[n++] = (Binding){.kind = item->continues ? BIND_AND : BIND_LET,
-                          .span = item->span, .var = v, .value = item->expr};
+                          .span = item->span,
+                          .var = v,
+                          .value = item->expr};
   }
   return n ? expr_block(r->arena, result->span, n, lets, result) : result;
 }
@@ -154,18 +150,16 @@ static int add_types(Relay *r, Item *out, int n, bool externs) {
   for (int i = 0; i < r->unit->item_count; i++) {
     const Item *item = &r->unit->items[i];
     if (item->kind != ITEM_TYPE || is_extern(item) != externs) continue;
-    if (externs && n > first) {
+    if (externs && n > first)
       relay_refuse(r, item->span, "a second `extern type`");
-    }
     out[n++] = map_adt(r, item);
   }
   return n;
 }
 
 static int add_functions(Relay *r, Item *out, int n) {
-  for (size_t i = 0; i < r->needs.len; i++) {
+  for (size_t i = 0; i < r->needs.len; i++)
     out[n++] = map_function(r, r->needs.data[i]);
-  }
   return n;
 }
 
@@ -186,9 +180,8 @@ static void check_expression(Relay *r, const Item *item, int *seen) {
 }
 
 static bool has_expression(const Relay *r) {
-  for (int i = 0; i < r->unit->item_count; i++) {
+  for (int i = 0; i < r->unit->item_count; i++)
     if (r->unit->items[i].kind == ITEM_EXPR) return true;
-  }
   return false;
 }
 
@@ -197,7 +190,8 @@ static void check_let(Relay *r, const Item *item, int expressions) {
   if (item->kind == ITEM_LET_GLOBAL) {
     relay_refuse(r, item->span, "a global value");
   } else if (expressions > 0 || !has_expression(r)) {
-    relay_refuse(r, item->span, "a `let` at top level that no expression "
+    relay_refuse(r, item->span,
+                 "a `let` at top level that no expression "
                  "follows");
   }
 }
@@ -258,8 +252,7 @@ static const Unit *map_unit(Relay *r) {
   Unit *made = ARENA_NEW(r->arena, Unit);
   *made = *r->unit;
   size_t linked = r->library.len;
-  Item *items =
-      ARENA_ARRAY(r->arena, Item, (size_t)made->item_count + linked);
+  Item *items = ARENA_ARRAY(r->arena, Item, (size_t)made->item_count + linked);
   if (!items) return r->unit;
   int n = add_types(r, items, 0, false);
   n = add_functions(r, items, n);

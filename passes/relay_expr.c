@@ -23,16 +23,15 @@ Expr *relay_op(Relay *r, Span span, const char *name, int count,
   return expr_call(r->arena, span, callee, count, args);
 }
 
-Expr *relay_with_attr(Relay *r, Expr *call, const char *name,
-                      AttrExpr value) {
+Expr *relay_with_attr(Relay *r, Expr *call, const char *name, AttrExpr value) {
   size_t count = (size_t)call->call.attr_count;
   Attr *attrs = ARENA_ARRAY(r->arena, Attr, count + 1);
   AttrExpr *kept = ARENA_NEW(r->arena, AttrExpr);
   if (!attrs) return call;
   *kept = value;
   for (size_t i = 0; i < count; i++) attrs[i] = call->call.attrs[i];
-  attrs[count] = (Attr){.name = name_of(r->p->names, name),
-                        .span = call->span, .value = kept};
+  attrs[count] = (Attr){
+      .name = name_of(r->p->names, name), .span = call->span, .value = kept};
   call->call.attrs = attrs;
   call->call.attr_count++;
   return call;
@@ -40,16 +39,16 @@ Expr *relay_with_attr(Relay *r, Expr *call, const char *name,
 
 Expr *relay_with_dtype(Relay *r, Expr *call, DType dtype) {
   const char *name = dtype_name(dtype);
-  return relay_with_attr(r, call, "dtype",
-                         (AttrExpr){.kind = AX_STRING, .text = name,
-                                    .count = (int)strlen(name)});
+  return relay_with_attr(
+      r, call, "dtype",
+      (AttrExpr){.kind = AX_STRING, .text = name, .count = (int)strlen(name)});
 }
 
 Expr *relay_cast(Relay *r, const Expr *e, DType dtype) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
   if (args) args[0] = e;
   return relay_with_dtype(r, relay_op(r, e->span, "cast", args != NULL, args),
-                    dtype);
+                          dtype);
 }
 
 const Expr *relay_parens(Relay *r, const Expr *e) {
@@ -90,16 +89,14 @@ static const Expr *map_input(Relay *r, const Item *param, Span span) {
 }
 
 static const Item *find_input(const Relay *r, const Name *name) {
-  for (size_t i = 0; !r->home->used && i < r->params.len; i++) {
+  for (size_t i = 0; !r->home->used && i < r->params.len; i++)
     if (r->params.data[i]->name == name) return r->params.data[i];
-  }
   return NULL;
 }
 
 static bool needs_inputs(const Relay *r, const Needs *n) {
-  for (size_t i = 0; n && i < r->params.len; i++) {
+  for (size_t i = 0; n && i < r->params.len; i++)
     if (n->params[i]) return true;
-  }
   return false;
 }
 
@@ -123,7 +120,10 @@ static const Expr *map_global(Relay *r, const Expr *e) {
 }
 
 static const char *const own_operators[] = {
-  "print", "print_text", "assert", "fail",
+    "print",
+    "print_text",
+    "assert",
+    "fail",
 };
 
 static void check_operator(Relay *r, const Expr *e) {
@@ -165,9 +165,8 @@ static void map_arguments(Relay *r, Expr *made, const Expr *e,
     if (!needs->params[i]) continue;
     args[n++] = map_input(r, r->params.data[i], callee->span);
   }
-  for (int i = 0; args && i < e->count; i++) {
+  for (int i = 0; args && i < e->count; i++)
     args[n++] = first && i == 0 ? first : relay_expr(r, e->args[i]);
-  }
   made->args = args;
   made->count = n;
 }
@@ -181,11 +180,9 @@ static const Expr *map_call(Relay *r, const Expr *e, const Expr *head) {
   Expr *made = copy_of(r, e);
   relay_check_attrs(r, e->call.attr_count, e->call.attrs);
   map_arguments(r, made, e, named ? head : NULL);
-  if (callee->kind == EX_GLOBAL && !find_input(r, callee->g.name)) {
+  if (callee->kind == EX_GLOBAL && !find_input(r, callee->g.name))
     made->call.callee = rename_global(r, callee);
-  } else if (!named) {
-    made->call.callee = head ? head : relay_expr(r, callee);
-  }
+  else if (!named) made->call.callee = head ? head : relay_expr(r, callee);
   return made;
 }
 
@@ -204,9 +201,8 @@ static const Expr *map_projection(Relay *r, const Expr *e, const Expr *head) {
 static const Expr *map_over(Relay *r, const Expr *e, const Expr *head) {
   Expr *made = copy_of(r, e);
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
-  for (int i = 0; args && i < e->count; i++) {
+  for (int i = 0; args && i < e->count; i++)
     args[i] = i == 0 && head ? head : relay_expr(r, e->args[i]);
-  }
   made->args = args;
   made->sugar = SUGAR_NONE;
   return made;
@@ -224,9 +220,7 @@ static void map_let(Relay *r, Binding *b) {
 static void map_binding(Relay *r, Binding *b) {
   switch (b->kind) {
     case BIND_LET: map_let(r, b); break;
-    case BIND_AND:
-      relay_refuse(r, b->span, "functions joined by `and`");
-      break;
+    case BIND_AND: relay_refuse(r, b->span, "functions joined by `and`"); break;
     case BIND_ITEM: b->value = relay_expr(r, b->value); break;
     case BIND_GRAPH:
       b->value = bound_value(r, b->value);
@@ -261,9 +255,8 @@ static const Pattern *map_pattern(Relay *r, const Pattern *p) {
   const Pattern **fields =
       ARENA_ARRAY(r->arena, const Pattern *, (size_t)p->count);
   if (!fields) made->count = 0;
-  for (int i = 0; i < made->count; i++) {
+  for (int i = 0; i < made->count; i++)
     fields[i] = map_pattern(r, p->fields[i]);
-  }
   made->fields = fields;
   return made;
 }
@@ -293,16 +286,17 @@ static const Attr *plain_first(Relay *r, int count, const Attr *attrs) {
   while (plain < count && strchr(attrs[plain].name->text, '.')) plain++;
   if (count == 0 || plain == 0) return attrs;
   if (plain == count) {
-    relay_refuse(r, attrs[0].span, "the attribute `%s` without an undotted one "
-                 "before it", attrs[0].name->text);
+    relay_refuse(r, attrs[0].span,
+                 "the attribute `%s` without an undotted one "
+                 "before it",
+                 attrs[0].name->text);
     return attrs;
   }
   Attr *made = ARENA_ARRAY(r->arena, Attr, (size_t)count);
   if (!made) return attrs;
   made[0] = attrs[plain];
-  for (int i = 0, n = 1; i < count; i++) {
+  for (int i = 0, n = 1; i < count; i++)
     if (i != plain) made[n++] = attrs[i];
-  }
   return made;
 }
 
@@ -311,15 +305,14 @@ const Expr *relay_fn(Relay *r, const Expr *e, int count, Var *const *first) {
   Expr *made = copy_of(r, e);
   Fn *fn = ARENA_NEW(r->arena, Fn);
   *fn = *e->fn;
-  fn->type_params = relay_type_params(r, fn->type_param_count,
-                                      fn->type_params, &fn->type_param_count);
+  fn->type_params = relay_type_params(r, fn->type_param_count, fn->type_params,
+                                      &fn->type_param_count);
   size_t room = (size_t)count + (size_t)fn->param_count;
   Var **params = ARENA_ARRAY(r->arena, Var *, room);
   if (!params) return e;
   for (int i = 0; i < count; i++) params[i] = first[i];
-  for (int i = 0; i < fn->param_count; i++) {
+  for (int i = 0; i < fn->param_count; i++)
     params[count + i] = relay_bind(r, fn->params[i]);
-  }
   fn->params = params;
   fn->param_count += count;
   const Expr **hidden = relay_dims_enter(r, e->fn, params + count);

@@ -27,12 +27,11 @@ static Needs *needs_new(Relay *r, const Item *item) {
 /* Files of the library that TVM has, too. */
 static bool is_of_relay(const char *path) {
   static const char *const files[] = {
-    "prelude.rly", "nat.rly", "core.rly", "gradient.rly", "tensor_array.rly",
+      "prelude.rly", "nat.rly", "core.rly", "gradient.rly", "tensor_array.rly",
   };
   const char *slash = strrchr(path, '/');
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     if (strcmp(files[i], slash ? slash + 1 : path) == 0) return true;
-  }
   return false;
 }
 
@@ -104,9 +103,7 @@ static void add_item(Relay *r, const Item *item) {
 }
 
 void relay_find_inputs(Relay *r) {
-  for (int i = 0; i < r->unit->item_count; i++) {
-    add_item(r, &r->unit->items[i]);
-  }
+  for (int i = 0; i < r->unit->item_count; i++) add_item(r, &r->unit->items[i]);
   for (size_t i = 0; i < r->needs.len; i++) {
     Needs *n = r->needs.data[i];
     n->params = ARENA_ARRAY(r->arena, bool, r->params.len + 1);
@@ -115,9 +112,8 @@ void relay_find_inputs(Relay *r) {
   bool changed = r->params.len > 0 && !mem_exhausted(r->p->mem);
   while (changed) {
     changed = false;
-    for (size_t i = r->needs.len; i-- > 0;) {
+    for (size_t i = r->needs.len; i-- > 0;)
       changed |= spread(r, r->needs.data[i]);
-    }
   }
 }
 

@@ -37,9 +37,8 @@ static const Expr *float_constant(Relay *r, const Expr *e, DType dtype,
                                   double v) {
   Span span = e->span;
   if (isfinite(v)) {
-    if (dtype == DT_FLOAT64 && v != 0 && fabs(v) < 0x1p-1022) {
+    if (dtype == DT_FLOAT64 && v != 0 && fabs(v) < 0x1p-1022)
       relay_refuse(r, span, "a float64 as small as this");
-    }
     if (dtype != DT_BFLOAT16) return e;
     return relay_cast(
         r, scalar(r, span, DT_FLOAT32, bits_from_f64(DT_FLOAT32, v)), dtype);
@@ -59,8 +58,8 @@ static const Expr *int_constant(Relay *r, const Expr *e, DType dtype,
   }
   if (dtype == DT_INT16 || dtype == DT_INT32 || dtype == DT_INT64) return e;
   bool small = v >= INT32_MIN && v <= INT32_MAX;
-  return relay_cast(
-      r, scalar_i64(r, e->span, small ? DT_INT32 : DT_INT64, v), dtype);
+  return relay_cast(r, scalar_i64(r, e->span, small ? DT_INT32 : DT_INT64, v),
+                    dtype);
 }
 
 const Expr *relay_constant(Relay *r, const Expr *e) {
@@ -94,9 +93,8 @@ static bool is_number(const Expr *e) {
 static bool is_plain(const Relay *r, const Expr *e) {
   uint32_t len;
   const char *text = sources_text(r->p->sources, e->span, &len);
-  for (uint32_t i = 0; i < len; i++) {
+  for (uint32_t i = 0; i < len; i++)
     if (!strchr("0123456789-( )", text[i])) return false;
-  }
   return dtype_is_int((DType)e->constant->dtype);
 }
 
@@ -159,9 +157,9 @@ static const Expr *no_bytes(Relay *r, Span span) {
   Expr *e = relay_op(r, span, "zeros", 0, NULL);
   e = relay_with_attr(r, e, "shape",
                       (AttrExpr){.kind = AX_LIST, .count = 1, .items = shape});
-  return relay_with_attr(r, e, "dtype",
-                         (AttrExpr){.kind = AX_STRING, .text = dtype,
-                                    .count = sizeof dtype - 1});
+  return relay_with_attr(
+      r, e, "dtype",
+      (AttrExpr){.kind = AX_STRING, .text = dtype, .count = sizeof dtype - 1});
 }
 
 const Expr *relay_string(Relay *r, const Expr *e) {
@@ -171,8 +169,8 @@ const Expr *relay_string(Relay *r, const Expr *e) {
   if (constant) return constant;
   const Expr **codes = ARENA_ARRAY(r->arena, const Expr *, len);
   for (size_t i = 0; codes && i < len; i++) {
-    codes[i] = scalar_i64(r, e->span, DT_INT32,
-                          (unsigned char)e->text.bytes[i]);
+    codes[i] =
+        scalar_i64(r, e->span, DT_INT32, (unsigned char)e->text.bytes[i]);
   }
   if (!codes) return e;
   return relay_cast(r, relay_stack(r, e->span, (int)len, codes), DT_UINT8);

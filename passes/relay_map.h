@@ -13,8 +13,8 @@ typedef struct Hidden {
 /* A definition, and which of the unit's params it reaches. */
 typedef struct Needs {
   const Item *item;
-  const Expr *used;      /* of the library: the text's use that leads to it */
-  bool *params;          /* by index in Relay.params */
+  const Expr *used; /* of the library: the text's use that leads to it */
+  bool *params;     /* by index in Relay.params */
   VEC(struct Needs *) uses;
 } Needs;
 
@@ -22,23 +22,23 @@ typedef struct Relay {
   Program *p;
   const Unit *unit;
   Arena *arena;
-  int depth;             /* of expressions within expressions */
+  int depth; /* of expressions within expressions */
   VEC(const Item *) params;
   VEC(Needs *) needs;
-  PtrMap by_name;        /* a def's Name -> Needs */
-  PtrMap library;        /* the same of the library's that TVM's lacks */
-  PtrMap refused;        /* uses of the library that were reported */
-  PtrMap ctors;          /* names of the unit's constructors */
-  VEC(Tensor *) constants;  /* of the metadata section to be, owned */
+  PtrMap by_name;          /* a def's Name -> Needs */
+  PtrMap library;          /* the same of the library's that TVM's lacks */
+  PtrMap refused;          /* uses of the library that were reported */
+  PtrMap ctors;            /* names of the unit's constructors */
+  VEC(Tensor *) constants; /* of the metadata section to be, owned */
   /* In the definition at hand: */
   const Needs *home;
-  PtrMap locals;         /* Name -> the Name that it prints as */
+  PtrMap locals; /* Name -> the Name that it prints as */
   VEC(Hidden) hidden;
-  PtrMap taken;          /* names that some binder has */
-  PtrMap suffixes;       /* Name -> the last suffix that it was given */
-  PtrMap dims;           /* a named dimension in scope -> its value */
-  PtrMap graph;          /* 1 + index -> 1 + number */
-  int64_t graph_count;   /* in all definitions: TVM's are one table */
+  PtrMap taken;        /* names that some binder has */
+  PtrMap suffixes;     /* Name -> the last suffix that it was given */
+  PtrMap dims;         /* a named dimension in scope -> its value */
+  PtrMap graph;        /* 1 + index -> 1 + number */
+  int64_t graph_count; /* in all definitions: TVM's are one table */
 } Relay;
 
 /* Reports what plain Relay cannot say. */
@@ -78,8 +78,8 @@ const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t);
 /* A type that cannot be left out; reports when there are no words for it. */
 const TypeExpr *relay_type(Relay *r, const TypeExpr *t);
 /* The parameters that are no dimensions. */
-const TypeParam *relay_type_params(Relay *r, int count,
-                                   const TypeParam *params, int *kept);
+const TypeParam *relay_type_params(Relay *r, int count, const TypeParam *params,
+                                   int *kept);
 /* Named dimensions come into scope, with the value that each has in terms of
  * the parameters; what relay_dims_enter hid comes back. */
 const Expr **relay_dims_enter(Relay *r, const Fn *fn, Var *const *params);

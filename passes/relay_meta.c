@@ -88,8 +88,9 @@ const Expr *relay_long_string(Relay *r, const Expr *e) {
 /* --- The section ---------------------------------------------------------- */
 
 static void add_base64(StrBuf *out, const unsigned char *bytes, size_t len) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "abcdefghijklmnopqrstuvwxyz0123456789+/";
+  static const char digits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+      "abcdefghijklmnopqrstuvwxyz0123456789+/";
   for (size_t i = 0; i < len; i += 3) {
     size_t n = len - i < 3 ? len - i : 3;
     uint32_t bits = (uint32_t)bytes[i] << 16;
@@ -114,23 +115,27 @@ static void add_array(StrBuf *out, const Tensor *t) {
  * what they say of a device. */
 static void add_section(StrBuf *out, const Relay *r) {
   size_t n = r->constants.len, first = 3;
-  strbuf_add(out, "#[metadata]\n{\n  \"root\": 1,\n  \"nodes\": [\n"
-                  "    {\"type_key\": \"\"},\n"
-                  "    {\"type_key\": \"Map\", \"keys\": [\"relay.Constant\"], "
-                  "\"data\": [2]},\n    {\"type_key\": \"Array\", \"data\": [");
+  strbuf_add(out,
+             "#[metadata]\n{\n  \"root\": 1,\n  \"nodes\": [\n"
+             "    {\"type_key\": \"\"},\n"
+             "    {\"type_key\": \"Map\", \"keys\": [\"relay.Constant\"], "
+             "\"data\": [2]},\n    {\"type_key\": \"Array\", \"data\": [");
   for (size_t i = 0; i < n; i++)
     strbuf_addf(out, "%s%zu", i ? ", " : "", first + i);
   strbuf_add(out, "]},\n");
   for (size_t i = 0; i < n; i++)
-    strbuf_addf(out, "    {\"type_key\": \"relay.Constant\", \"attrs\": "
+    strbuf_addf(out,
+                "    {\"type_key\": \"relay.Constant\", \"attrs\": "
                 "{\"_checked_type_\": \"0\", \"data\": \"%zu\", "
                 "\"span\": \"0\", \"virtual_device_\": \"%zu\"}},\n",
                 i, first + n);
-  strbuf_addf(out, "    {\"type_key\": \"VirtualDevice\", \"attrs\": "
+  strbuf_addf(out,
+              "    {\"type_key\": \"VirtualDevice\", \"attrs\": "
               "{\"device_type_int\": \"-1\", \"memory_scope\": \"%zu\", "
               "\"target\": \"0\", \"virtual_device_id\": \"-1\"}},\n"
               "    {\"type_key\": \"runtime.String\"}\n"
-              "  ],\n  \"b64ndarrays\": [", first + n + 1);
+              "  ],\n  \"b64ndarrays\": [",
+              first + n + 1);
   for (size_t i = 0; i < n; i++) {
     strbuf_add(out, i ? ",\n    " : "\n    ");
     add_array(out, r->constants.data[i]);

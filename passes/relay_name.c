@@ -7,14 +7,13 @@
 #include "passes/relay_map.h"
 
 static const char *const keywords[] = {
-  "def", "else", "extern", "fn", "free_var", "if", "let", "match", "ref",
-  "ref_read", "ref_write", "type",
+    "def", "else",  "extern", "fn",       "free_var",  "if",
+    "let", "match", "ref",    "ref_read", "ref_write", "type",
 };
 
 static bool is_keyword(const Name *name) {
-  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
+  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
     if (strcmp(keywords[i], name->text) == 0) return true;
-  }
   return false;
 }
 
@@ -33,8 +32,8 @@ static const Name *fresh(Relay *r, const Name *name) {
   intptr_t suffix = (intptr_t)ptrmap_get(&r->suffixes, name);
   while (is_keyword(made) || ptrmap_has(&r->taken, made)) {
     if (mem_exhausted(r->p->mem)) return name;
-    made = name_of(r->p->names, arena_printf(r->arena, "%s_%d", name->text,
-                                             (int)++suffix));
+    made = name_of(r->p->names,
+                   arena_printf(r->arena, "%s_%d", name->text, (int)++suffix));
   }
   ptrmap_put(&r->suffixes, name, (void *)suffix);
   ptrmap_put(&r->taken, made, (void *)made);

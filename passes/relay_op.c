@@ -19,12 +19,10 @@ static void check_string(Relay *r, Span span, const char *text, int count) {
 
 static void check_attr(Relay *r, const AttrExpr *x) {
   if (x->kind == AX_STRING) check_string(r, x->span, x->text, x->count);
-  if (x->kind == AX_EXPR) {
+  if (x->kind == AX_EXPR)
     relay_refuse(r, x->span, "an attribute that is an expression");
-  }
-  for (int i = 0; x->kind == AX_LIST && i < x->count; i++) {
+  for (int i = 0; x->kind == AX_LIST && i < x->count; i++)
     check_attr(r, x->items[i]);
-  }
 }
 
 void relay_check_attrs(Relay *r, int count, const Attr *attrs) {
@@ -34,9 +32,8 @@ void relay_check_attrs(Relay *r, int count, const Attr *attrs) {
 static const Attr *find_attr(const Expr *call, const char *name, int len) {
   for (int i = 0; i < call->call.attr_count; i++) {
     const Name *n = call->call.attrs[i].name;
-    if (n && n->len == (uint32_t)len && !memcmp(n->text, name, (size_t)len)) {
+    if (n && n->len == (uint32_t)len && !memcmp(n->text, name, (size_t)len))
       return &call->call.attrs[i];
-    }
   }
   return NULL;
 }
@@ -44,18 +41,16 @@ static const Attr *find_attr(const Expr *call, const char *name, int len) {
 static const AttrSpec *find_spec(const OpInfo *op, const char *name, int len) {
   for (int i = 0; i < op->attr_count; i++) {
     const char *text = attr_name_text(op->attrs[i].name);
-    if (strlen(text) == (size_t)len && !memcmp(text, name, (size_t)len)) {
+    if (strlen(text) == (size_t)len && !memcmp(text, name, (size_t)len))
       return &op->attrs[i];
-    }
   }
   return NULL;
 }
 
 static bool is_computed(const AttrExpr *x) {
   bool found = x->kind == AX_EXPR;
-  for (int i = 0; x->kind == AX_LIST && i < x->count && !found; i++) {
+  for (int i = 0; x->kind == AX_LIST && i < x->count && !found; i++)
     found = is_computed(x->items[i]);
-  }
   return found;
 }
 
@@ -70,9 +65,8 @@ static const Expr *as_operand(Relay *r, const AttrExpr *x) {
     return expr_new(r->arena, EX_ERROR, x->span);
   }
   const Expr **items = ARENA_ARRAY(r->arena, const Expr *, (size_t)x->count);
-  for (int i = 0; items && i < x->count; i++) {
+  for (int i = 0; items && i < x->count; i++)
     items[i] = as_operand(r, x->items[i]);
-  }
   return relay_stack(r, x->span, items ? x->count : 0, items);
 }
 
@@ -86,9 +80,8 @@ static const Expr *default_operand(Relay *r, Span span, const AttrSpec *spec) {
                  attr_name_text(spec->name));
     return expr_new(r->arena, EX_ERROR, span);
   }
-  for (int i = 0; i < spec->count; i++) {
+  for (int i = 0; i < spec->count; i++)
     items[i] = relay_int(r, span, spec->ints[i]);
-  }
   return relay_stack(r, span, spec->count, items);
 }
 
@@ -114,15 +107,13 @@ static bool in_dyn(const OpInfo *op, const Name *name) {
 }
 
 static void keep_attrs(Relay *r, Expr *made, const Expr *e, const OpInfo *op) {
-  Attr *kept =
-      ARENA_ARRAY(r->arena, Attr, (size_t)e->call.attr_count + 1);
+  Attr *kept = ARENA_ARRAY(r->arena, Attr, (size_t)e->call.attr_count + 1);
   int n = 0;
   for (int i = 0; kept && i < e->call.attr_count; i++) {
     const Attr *attr = &e->call.attrs[i];
     if (in_dyn(op, attr->name)) continue;
-    if (attr->name && strcmp(attr->name->text, "axes") == 0) {
+    if (attr->name && strcmp(attr->name->text, "axes") == 0)
       relay_refuse(r, attr->span, "`axes` beside computed attributes");
-    }
     check_attr(r, attr->value);
     kept[n++] = *attr;
   }
@@ -158,23 +149,19 @@ static const char *const repeated[] = {"start", "stop", "step"};
 
 static bool is_complete(const Expr *e) {
   bool all = e->count == 3;
-  for (int i = 0; all && i < 3; i++) {
+  for (int i = 0; all && i < 3; i++)
     all = find_attr(e, repeated[i], (int)strlen(repeated[i])) != NULL;
-  }
   return all;
 }
 
 /* The dtype that is written, or that a literal has. */
 static DType arange_dtype(const Expr *e, const Expr *const *operands) {
   const Attr *attr = find_attr(e, "dtype", 5);
-  if (attr && attr->value->kind == AX_STRING) {
+  if (attr && attr->value->kind == AX_STRING)
     return dtype_find(attr->value->text, (size_t)attr->value->count);
-  }
-  for (int i = 0; i < e->count; i++) {
-    if (operands[i]->kind == EX_CONST) {
+  for (int i = 0; i < e->count; i++)
+    if (operands[i]->kind == EX_CONST)
       return (DType)operands[i]->constant->dtype;
-    }
-  }
   return DTYPE_NONE;
 }
 
@@ -215,9 +202,8 @@ static const Expr *arange_call(Relay *r, const Expr *e,
   args[1] = operands[e->count > 1 ? 1 : 0];
   args[2] = e->count > 2 ? operands[2] : one;
   Expr *made = relay_op(r, e->span, "arange", 3, args);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++)
     relay_with_attr(r, made, repeated[i], as_attr(r, args[i]));
-  }
   return relay_with_dtype(r, made, dtype);
 }
 
@@ -231,9 +217,8 @@ static void repeat_attrs(Relay *r, Expr *made, const Expr *e) {
     AttrExpr *value = ARENA_NEW(r->arena, AttrExpr);
     *value = *attrs[i].value;
     value->expr = relay_expr(r, value->expr);
-    if (value->expr->kind == EX_CALL) {
+    if (value->expr->kind == EX_CALL)
       value->expr = relay_parens(r, value->expr);
-    }
     attrs[i].value = value;
   }
   made->call.attrs = attrs;
@@ -249,9 +234,8 @@ static const Expr *with_shape_dtype(Relay *r, Expr *call) {
 }
 
 static bool has_computed(const Expr *e) {
-  for (int i = 0; i < e->call.attr_count; i++) {
+  for (int i = 0; i < e->call.attr_count; i++)
     if (is_computed(e->call.attrs[i].value)) return true;
-  }
   return false;
 }
 
@@ -260,23 +244,18 @@ const Expr *relay_op_call(Relay *r, const Expr *e, const Expr *first) {
   OpId id = op_find(e->call.callee->name->text, &dyn);
   const OpInfo *op = op_info(id);
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
-  for (int i = 0; args && i < e->count; i++) {
+  for (int i = 0; args && i < e->count; i++)
     args[i] = first && i == 0 ? first : relay_expr(r, e->args[i]);
-  }
-  if (id == OP_ARANGE && !is_complete(e) && e->count > 0) {
+  if (id == OP_ARANGE && !is_complete(e) && e->count > 0)
     return arange_call(r, e, args);
-  }
   bool computed = has_computed(e);
   if (computed && !dyn && op->dyn) return dyn_call(r, e, op, args);
   Expr *made = expr_new(r->arena, EX_CALL, e->span);
   *made = *e;
   made->args = args;
   if (e->sugar != SUGAR_INFIX) made->sugar = SUGAR_NONE;
-  if (computed && id == OP_ARANGE) {
-    repeat_attrs(r, made, e);
-  } else {
-    relay_check_attrs(r, e->call.attr_count, e->call.attrs);
-  }
+  if (computed && id == OP_ARANGE) repeat_attrs(r, made, e);
+  else relay_check_attrs(r, e->call.attr_count, e->call.attrs);
   return with_shape_dtype(r, made);
 }
 
@@ -297,7 +276,8 @@ const Expr *relay_op_value(Relay *r, const Expr *e) {
     args[i] = use;
   }
   Expr *call = relay_op(r, e->span, e->name->text, count, args);
-  *fn = (Fn){.params = params, .param_count = count,
+  *fn = (Fn){.params = params,
+             .param_count = count,
              .body = with_shape_dtype(r, call)};
   Expr *made = expr_new(r->arena, EX_FN, e->span);
   made->fn = fn;

@@ -4,12 +4,10 @@
 
 static bool has_words(const TypeExpr *t, bool whole) {
   if (t->kind == TX_REF || (t->kind == TX_HOLE && !whole)) return false;
-  for (int i = 0; i < t->param_count; i++) {
+  for (int i = 0; i < t->param_count; i++)
     if (!t->params[i].is_dim) return false;
-  }
-  for (int i = 0; i < t->arg_count; i++) {
+  for (int i = 0; i < t->arg_count; i++)
     if (!has_words(t->args[i], false)) return false;
-  }
   return !t->result || has_words(t->result, false);
 }
 
@@ -41,9 +39,8 @@ static const TypeExpr *map_type(Relay *r, const TypeExpr *t) {
   if (t->kind == TX_TENSOR) map_tensor(r, made);
   const TypeExpr **args =
       ARENA_ARRAY(r->arena, const TypeExpr *, (size_t)t->arg_count);
-  for (int i = 0; args && i < t->arg_count; i++) {
+  for (int i = 0; args && i < t->arg_count; i++)
     args[i] = map_type(r, t->args[i]);
-  }
   made->args = args;
   if (t->result) made->result = map_type(r, t->result);
   return made;
@@ -54,19 +51,17 @@ const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t) {
 }
 
 const TypeExpr *relay_type(Relay *r, const TypeExpr *t) {
-  if (!has_words(t, false)) {
+  if (!has_words(t, false))
     relay_refuse(r, t->span, "this type, which cannot be left out");
-  }
   return map_type(r, t);
 }
 
-const TypeParam *relay_type_params(Relay *r, int count,
-                                   const TypeParam *params, int *kept) {
+const TypeParam *relay_type_params(Relay *r, int count, const TypeParam *params,
+                                   int *kept) {
   TypeParam *made = ARENA_ARRAY(r->arena, TypeParam, (size_t)count);
   *kept = 0;
-  for (int i = 0; made && i < count; i++) {
+  for (int i = 0; made && i < count; i++)
     if (!params[i].is_dim) made[(*kept)++] = params[i];
-  }
   return made;
 }
 
@@ -79,10 +74,9 @@ static const Expr *read_dim(Relay *r, const Expr *e, int axis) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 2);
   if (!of || !args) return e;
   of[0] = e;
-  args[0] = relay_with_attr(r, relay_op(r, e->span, "shape_of", 1, of),
-                            "dtype", (AttrExpr){.kind = AX_STRING,
-                                                .text = dtype,
-                                                .count = sizeof dtype - 1});
+  args[0] = relay_with_attr(
+      r, relay_op(r, e->span, "shape_of", 1, of), "dtype",
+      (AttrExpr){.kind = AX_STRING, .text = dtype, .count = sizeof dtype - 1});
   args[1] = relay_int(r, e->span, axis);
   return relay_with_attr(r, relay_op(r, e->span, "take", 2, args), "axis",
                          (AttrExpr){.kind = AX_INT, .dtype = DT_INT32});
@@ -107,9 +101,8 @@ static const Expr *find_dim(Relay *r, const Expr *e, const TypeExpr *t,
     const DimExpr *d = t->dims[i];
     if (d->kind == DX_NAME && d->name == name) return read_dim(r, e, i);
   }
-  for (int i = 0; t && t->kind == TX_TUPLE && i < t->arg_count && !found; i++) {
+  for (int i = 0; t && t->kind == TX_TUPLE && i < t->arg_count && !found; i++)
     found = find_dim(r, field(r, e, i), t->args[i], name);
-  }
   return found;
 }
 

@@ -58,8 +58,7 @@ static int check_file(Host *h, const char *path) {
   if (status == RLY_OK && h->cli->statics && !types_static(h->program->ir))
     status = RLY_REFUSED;
   host_report(h);
-  if (status == RLY_OK &&
-      (h->cli->types || h->cli->effects || h->cli->json))
+  if (status == RLY_OK && (h->cli->types || h->cli->effects || h->cli->json))
     print_definitions(h);
   return exit_status(status);
 }
@@ -69,8 +68,8 @@ static int check_file(Host *h, const char *path) {
 static int check_one(const Cli *cli, const char *path) {
   Host h;
   if (!host_init(&h, cli)) return 3;
-  int status = path ? check_file(&h, path)
-                    : host_usage(&h, "check needs a file");
+  int status =
+      path ? check_file(&h, path) : host_usage(&h, "check needs a file");
   status = host_finish(&h, status);
   host_done(&h);
   return status;

@@ -30,14 +30,23 @@ typedef struct Cli {
   uint64_t frame, hop;
   uint64_t repeat, steps;
   TextList params, inputs, breaks;
-  TextList words;  /* what is no flag: files, arguments */
+  TextList words; /* what is no flag: files, arguments */
 } Cli;
 
 /* The commands, as a set for flags. */
 enum {
-  IN_RUN = 1, IN_CHECK = 2, IN_FMT = 4, IN_DUMP = 8, IN_TEST = 16, IN_OPS = 32,
-  IN_REPL = 64, IN_HELP = 128, IN_EXPLAIN = 256, IN_STREAM = 512,
-  IN_STEP = 1024, IN_ALL = 2047,
+  IN_RUN = 1,
+  IN_CHECK = 2,
+  IN_FMT = 4,
+  IN_DUMP = 8,
+  IN_TEST = 16,
+  IN_OPS = 32,
+  IN_REPL = 64,
+  IN_HELP = 128,
+  IN_EXPLAIN = 256,
+  IN_STREAM = 512,
+  IN_STEP = 1024,
+  IN_ALL = 2047,
 };
 
 /* What flags and the prompt's `:limit` take: a count, bytes with a unit of K,
@@ -57,11 +66,11 @@ typedef struct Host {
   const Cli *cli;
   rly_context *cx;
   rly_program *program;
-  rly_session *session;  /* whose diagnostics are reported, too; or NULL */
-  FILE *print_to;        /* what programs print; NULL: stdout */
-  size_t printed;        /* bytes that programs have printed */
-  size_t known;          /* of what they print next, what is not shown again */
-  int write_error;  /* errno of stdout (closed pipe, full disk); 0: none */
+  rly_session *session; /* whose diagnostics are reported, too; or NULL */
+  FILE *print_to;       /* what programs print; NULL: stdout */
+  size_t printed;       /* bytes that programs have printed */
+  size_t known;         /* of what they print next, what is not shown again */
+  int write_error;      /* errno of stdout (closed pipe, full disk); 0: none */
 } Host;
 
 /* What a command does with a host of its own; `work` gives the exit status,

@@ -27,8 +27,7 @@ static void run_doc(Repl *r, const char *rest) {
 /* --- Files -------------------------------------------------------------- */
 
 static bool load(Repl *r, const char *path) {
-  rly_status status = rly_program_add_file(r->host->program, path,
-                                           RLY_RECHECK);
+  rly_status status = rly_program_add_file(r->host->program, path, RLY_RECHECK);
   host_report(r->host);
   if (status != RLY_OK || !repl_evaluate(r)) return false;
   transcript_add_file(r, path);
@@ -169,8 +168,7 @@ static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
 static void say_no_command(const char *line, int n) {
   char *word = strndup(line, (size_t)n);
   Suggestion near = suggestion_for(word ? word : "");
-  for (int i = 0; i < TABLE_COUNT; i++)
-    suggestion_offer(&near, table[i].name);
+  for (int i = 0; i < TABLE_COUNT; i++) suggestion_offer(&near, table[i].name);
   fprintf(stderr, "no command `:%.*s`; ", n, line);
   if (near.best) fprintf(stderr, "did you mean `:%s`?\n", near.best);
   else fputs(":help lists them\n", stderr);

@@ -61,8 +61,8 @@ static OpId surrounding_op(const Cursor *at) {
   int depth = 0;
   for (size_t i = at->start; i-- > 0;) {
     char c = at->text[i];
-    depth += (c == ')' || c == ']' || c == '}') -
-             (c == '(' || c == '[' || c == '{');
+    depth +=
+        (c == ')' || c == ']' || c == '}') - (c == '(' || c == '[' || c == '{');
     if (depth >= 0) continue;
     if (c != '(') return OP_COUNT;
     size_t from = i;
@@ -96,12 +96,12 @@ static void offer_operators(const Begun *b) {
 
 static void offer_words(const Begun *b) {
   static const char *const words[] = {
-      "def",   "else",   "False", "fn",    "if",   "import", "let",
-      "match", "param",  "print", "ref",   "True", "type",   "assert",
-      "fail",  "print_text", "ref_read", "ref_write", "Tensor",
+      "def",        "else",     "False",     "fn",     "if",
+      "import",     "let",      "match",     "param",  "print",
+      "ref",        "True",     "type",      "assert", "fail",
+      "print_text", "ref_read", "ref_write", "Tensor",
   };
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    offer(b, words[i]);
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) offer(b, words[i]);
 }
 
 static void offer_dtypes(const Begun *b) {
@@ -122,12 +122,8 @@ static void offer_all(const Repl *r, const Begun *b, const Cursor *at) {
 void complete_words(const Repl *r, const Cursor *at, Offer add, void *data) {
   Begun b = {.word = at->text + at->start, .offer = add, .data = data};
   b.len = strlen(b.word);
-  if (*b.word == ':')
-    repl_each_command(offer_name, &b);
-  else if (is_command(at, "doc"))
-    offer_operators(&b);
-  else if (follows(at, "\""))
-    offer_dtypes(&b);
-  else
-    offer_all(r, &b, at);
+  if (*b.word == ':') repl_each_command(offer_name, &b);
+  else if (is_command(at, "doc")) offer_operators(&b);
+  else if (follows(at, "\"")) offer_dtypes(&b);
+  else offer_all(r, &b, at);
 }

@@ -21,10 +21,10 @@ typedef struct Cost {
   const Program *p;
   const Session *session;
   Arena arena;
-  PtrMap types;   /* Var -> Type, where more is known than the Var says */
-  PtrMap bodies;  /* Var -> the EX_FN that it is */
+  PtrMap types;  /* Var -> Type, where more is known than the Var says */
+  PtrMap bodies; /* Var -> the EX_FN that it is */
   VEC(Spent) log;
-  const Expr *active[CALLS_MOST];  /* the functions around */
+  const Expr *active[CALLS_MOST]; /* the functions around */
   int active_count, depth, nodes;
   /* What the sums leave out. */
   int unknown, recursive, values;
@@ -79,9 +79,13 @@ static const Type *from_rule(Cost *c, const RuleType *t) {
 
 /* What an operator gives for operands of these types. */
 static const Type *op_result(Cost *c, const Expr *e, const Type **args) {
-  RuleCall call = {.op = op_info(e->call.callee->op), .attrs = e->call.bound,
-                   .dims = types_dims(c->p->types), .arena = &c->arena,
-                   .count = e->count, .culprit = -1, .other = -1};
+  RuleCall call = {.op = op_info(e->call.callee->op),
+                   .attrs = e->call.bound,
+                   .dims = types_dims(c->p->types),
+                   .arena = &c->arena,
+                   .count = e->count,
+                   .culprit = -1,
+                   .other = -1};
   call.args = ARENA_ARRAY(&c->arena, RuleType, (size_t)e->count + 1);
   if (!call.args) return e->type;
   for (int i = 0; i < e->count; i++) to_rule(c, args[i], &call.args[i]);
@@ -105,8 +109,8 @@ static int add_headers(const Type *t, Tensor *to, int n) {
 static double bytes_of(const Tensor *t, int n) {
   double sum = 0;
   for (int i = 0; i < n; i++)
-    if (t[i].rank) sum += (double)tensor_count(&t[i]) *
-                          (double)dtype_size(t[i].dtype);
+    if (t[i].rank)
+      sum += (double)tensor_count(&t[i]) * (double)dtype_size(t[i].dtype);
   return sum;
 }
 
@@ -271,9 +275,7 @@ static const Type *type_of_global(const Cost *c, const Expr *e) {
 static const Type *walk_kind(Cost *c, const Expr *e) {
   const Type *t;
   switch (e->kind) {
-    case EX_VAR:
-      t = ptrmap_get(&c->types, e->var);
-      return t ? t : e->type;
+    case EX_VAR: t = ptrmap_get(&c->types, e->var); return t ? t : e->type;
     case EX_GLOBAL: return type_of_global(c, e);
     case EX_TUPLE: return walk_tuple(c, e);
     case EX_PROJ:
@@ -283,7 +285,9 @@ static const Type *walk_kind(Cost *c, const Expr *e) {
     case EX_BLOCK: return walk_block(c, e->block);
     case EX_IF: return walk_if(c, e);
     case EX_MATCH: return walk_match(c, e);
-    case EX_REF: case EX_READ: case EX_WRITE:
+    case EX_REF:
+    case EX_READ:
+    case EX_WRITE:
       for (int i = 0; i < e->count; i++) walk(c, e->args[i]);
       return e->type;
     default: return e->type;
@@ -335,8 +339,8 @@ static void sum_up(Cost *c) {
 }
 
 static void say_row(Repl *r, const Spent *s, const char *name) {
-  repl_say(r, "%10.0f %14.0f %14.0f %14.0f  %s\n", s->calls, s->flops,
-           s->bytes, s->allocated, name);
+  repl_say(r, "%10.0f %14.0f %14.0f %14.0f  %s\n", s->calls, s->flops, s->bytes,
+           s->allocated, name);
 }
 
 static void say_left_out(Repl *r, const Cost *c) {

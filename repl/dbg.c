@@ -14,12 +14,12 @@ enum { SHOWN_MOST = 1000, LAST_MOST = 20, ASK_EVERY = 1024 };
 typedef struct Dbg {
   Host *host;
   Stepper *stepper;
-  double before;        /* when the step before had been done */
-  VEC(double) starts;   /* of frames, the outermost first */
-  uint64_t count;       /* of bindings */
-  StrBuf last[LAST_MOST];  /* those beyond SHOWN_MOST, in a ring */
+  double before;          /* when the step before had been done */
+  VEC(double) starts;     /* of frames, the outermost first */
+  uint64_t count;         /* of bindings */
+  StrBuf last[LAST_MOST]; /* those beyond SHOWN_MOST, in a ring */
   uint64_t steps;
-  double deadline;      /* 0: none */
+  double deadline; /* 0: none */
 } Dbg;
 
 static double now(void) {
@@ -34,15 +34,14 @@ static double now(void) {
 static void keep_starts(Dbg *d) {
   uint32_t low = stepper_low(d->stepper), depth = stepper_depth(d->stepper);
   if (low < d->starts.len) d->starts.len = low;
-  while (d->starts.len < depth && !mem_exhausted(d->starts.mem)) {
+  while (d->starts.len < depth && !mem_exhausted(d->starts.mem))
     VEC_PUSH(&d->starts, d->before);
-  }
   d->before = now();
 }
 
 static double time_of(const Dbg *d, uint32_t depth) {
-  return now() - (depth - 1 < d->starts.len ? d->starts.data[depth - 1]
-                                            : d->before);
+  return now() -
+         (depth - 1 < d->starts.len ? d->starts.data[depth - 1] : d->before);
 }
 
 static void add_seconds(StrBuf *out, double s) {
@@ -82,9 +81,8 @@ static void show_last(Dbg *d) {
     printf("... %llu more bindings\n", (unsigned long long)(left - kept));
     fflush(stdout);
   }
-  for (uint64_t i = d->count - kept; i < d->count; i++) {
+  for (uint64_t i = d->count - kept; i < d->count; i++)
     put(d, &d->last[i % LAST_MOST]);
-  }
   d->count = 0;
 }
 
@@ -126,11 +124,9 @@ static void evaluate(Dbg *d) {
     stopped = is_up(d);
   }
   show_last(d);
-  if (stopped) {
+  if (stopped)
     fprintf(stderr, "stopped after %llu steps\n", (unsigned long long)d->steps);
-  } else if (step_fault(stepper_machine(d->stepper))->message) {
-    show_fault(d);
-  }
+  else if (step_fault(stepper_machine(d->stepper))->message) show_fault(d);
 }
 
 void dbg_run(Repl *r, const char *items) {
@@ -140,7 +136,7 @@ void dbg_run(Repl *r, const char *items) {
   Mem *mem = r->host->program->ir->mem;
   VEC_INIT(&d.starts, mem);
   for (int i = 0; i < LAST_MOST; i++) strbuf_init(&d.last[i], mem);
-  host_was_interrupted();  /* what was before does not count */
+  host_was_interrupted(); /* what was before does not count */
   d.stepper = session_stepper(r->session);
   if (d.stepper) evaluate(&d);
   stepper_free(d.stepper);

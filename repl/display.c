@@ -32,8 +32,10 @@ bool display_unicode(void) {
 
 /* These four are legible on light and on dark. */
 static const char *const styles[] = {
-    [STYLE_TYPE] = "\033[36m", [STYLE_NAME] = "\033[1m",
-    [STYLE_FACT] = "\033[2m", [STYLE_ALARM] = "\033[31m",
+    [STYLE_TYPE] = "\033[36m",
+    [STYLE_NAME] = "\033[1m",
+    [STYLE_FACT] = "\033[2m",
+    [STYLE_ALARM] = "\033[31m",
 };
 
 static void add_styled(const Display *d, StrBuf *out, Style style,
@@ -47,9 +49,9 @@ static void add_styled(const Display *d, StrBuf *out, Style style,
 
 typedef struct Facts {
   int64_t count, nans, infs, trues;
-  Value min, max;      /* of those that are no NaN */
-  bool ordered;        /* there are such */
-  double sum;          /* of the finite ones */
+  Value min, max; /* of those that are no NaN */
+  bool ordered;   /* there are such */
+  double sum;     /* of the finite ones */
 } Facts;
 
 static bool less(DType dtype, Value a, Value b) {
@@ -84,12 +86,10 @@ static Facts facts_of(const Tensor *t) {
 }
 
 static void add_number(StrBuf *out, DType dtype, Value v) {
-  if (dtype_is_float(dtype))
-    strbuf_addf(out, "%.6g", bits_to_f64(dtype, v));
+  if (dtype_is_float(dtype)) strbuf_addf(out, "%.6g", bits_to_f64(dtype, v));
   else if (dtype == DT_UINT64)
     strbuf_addf(out, "%llu", (unsigned long long)v.u64);
-  else
-    strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, v));
+  else strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, v));
 }
 
 static void add_range(StrBuf *out, DType dtype, const Facts *f) {
@@ -113,8 +113,7 @@ static void add_facts(const Display *d, StrBuf *out, const Tensor *t, int used,
               f.count == 1 ? "" : "s");
   if (t->dtype == DT_BOOL)
     strbuf_addf(&text, ", %lld True", (long long)f.trues);
-  else
-    add_range(&text, t->dtype, &f);
+  else add_range(&text, t->dtype, &f);
   size_t plain = text.len;
   if (f.nans) strbuf_addf(&text, ", %lld NaN", (long long)f.nans);
   if (f.infs) strbuf_addf(&text, ", %lld Inf", (long long)f.infs);
@@ -186,7 +185,7 @@ typedef struct Node {
   rly_value *value;
   int64_t left_out;
   int depth;
-  bool last;           /* of its parent's children */
+  bool last; /* of its parent's children */
 } Node;
 
 typedef struct Tree {
@@ -227,8 +226,7 @@ static void push_children(Tree *t, Children *c, int64_t count, int depth) {
   bool elided = count > FIRST + LAST + 1;
   for (size_t i = c->len; i-- > 0;) {
     push(t, c->data[i], 0, depth, i + 1 == c->len);
-    if (elided && i == FIRST)
-      push(t, NULL, count - FIRST - LAST, depth, false);
+    if (elided && i == FIRST) push(t, NULL, count - FIRST - LAST, depth, false);
   }
   VEC_DONE(c);
 }
@@ -244,8 +242,7 @@ static void gather(Children *c, rly_value *v, int64_t count) {
       c->len--;
     }
     rly_value_free(c->data[FIRST]);
-    memmove(c->data + FIRST, c->data + FIRST + 1,
-            (LAST - 1) * sizeof *c->data);
+    memmove(c->data + FIRST, c->data + FIRST + 1, (LAST - 1) * sizeof *c->data);
     c->data[c->len - 1] = v;
     return;
   }
@@ -304,8 +301,7 @@ static void add_header(Tree *t, const rly_value *v, int64_t count,
   int n = snprintf(text, sizeof text, name ? " of %lld %s" : "tuple of %lld",
                    (long long)count, sequence ? "in a row" : "");
   while (n && text[n - 1] == ' ') n--;
-  if (!name || sequence)
-    add_styled(t->d, t->out, STYLE_FACT, text, (size_t)n);
+  if (!name || sequence) add_styled(t->d, t->out, STYLE_FACT, text, (size_t)n);
 }
 
 static void add_parts(Tree *t, const Node *node) {
@@ -341,10 +337,8 @@ static void add_value(Tree *t, const Node *node) {
     add_line(t->d, t->out, node->value, text);
   else if (is_tensor(node->value))
     add_tensor(t->d, t->out, node->value, indent);
-  else if (parts && node->depth < DEEP)
-    add_parts(t, node);
-  else
-    add_cut(t, text, room);
+  else if (parts && node->depth < DEEP) add_parts(t, node);
+  else add_cut(t, text, room);
   rly_text_free(node->value->session->program->cx, text);
 }
 

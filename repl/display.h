@@ -7,7 +7,7 @@
 
 typedef enum Style {
   STYLE_TYPE,
-  STYLE_NAME,   /* a constructor's */
+  STYLE_NAME, /* a constructor's */
   STYLE_FACT,
   STYLE_ALARM,
 } Style;

@@ -17,8 +17,7 @@ static void dump_ir(Program *p, StrBuf *out) {
 static int dump_file(Host *h) {
   const Cli *cli = h->cli;
   if (cli->words.count != 1) return host_usage(h, "dump needs one file");
-  rly_status status =
-      rly_program_add_file(h->program, cli->words.items[0], 0);
+  rly_status status = rly_program_add_file(h->program, cli->words.items[0], 0);
   host_report(h);
   if (status != RLY_OK) return exit_status(status);
   StrBuf out;

@@ -10,7 +10,7 @@ enum { CODE_LEN = 5 };
 /* The page as one string, made from the file by the Makefile. */
 static const char page[] =
 #include "repl/diagnostics.inc"
-;
+    ;
 
 /* --- Sections ----------------------------------------------------------- */
 

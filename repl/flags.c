@@ -8,13 +8,22 @@
 #include "base/name.h"
 #include "repl/cli.h"
 
-typedef enum FlagKind { SET, TEXT, LIST, COUNT, POSITIVE, THREADS, SIZE,
-                        SECONDS, COLOR } FlagKind;
+typedef enum FlagKind {
+  SET,
+  TEXT,
+  LIST,
+  COUNT,
+  POSITIVE,
+  THREADS,
+  SIZE,
+  SECONDS,
+  COLOR
+} FlagKind;
 
 typedef struct Flag {
   const char *text, *value;
   FlagKind kind;
-  size_t field;  /* offset in Cli */
+  size_t field; /* offset in Cli */
   int commands;
   const char *help;
 } Flag;
@@ -90,9 +99,12 @@ static bool list_add(TextList *list, const char *text) {
 
 /* What a flag of that kind takes; NULL: anything. */
 static const char *const takes[] = {
-    [COUNT] = "a whole number", [POSITIVE] = "a whole number, 1 or more",
-    [THREADS] = "a number from 1 to 1024", [SIZE] = "bytes, such as 512M",
-    [SECONDS] = "seconds, such as 1.5", [COLOR] = "auto, always or never",
+    [COUNT] = "a whole number",
+    [POSITIVE] = "a whole number, 1 or more",
+    [THREADS] = "a number from 1 to 1024",
+    [SIZE] = "bytes, such as 512M",
+    [SECONDS] = "seconds, such as 1.5",
+    [COLOR] = "auto, always or never",
     [LIST] = "at most 1024 of these",
 };
 

@@ -16,8 +16,8 @@ static bool put_text(Host *h, const char *path, const StrBuf *text) {
 static bool reads_back(Host *h, const char *path, const Unit *unit,
                        const StrBuf *text) {
   Program *p = h->program->ir;
-  Unit *again = program_parse_text(h->program, path, strbuf_text(text),
-                                   text->len);
+  Unit *again =
+      program_parse_text(h->program, path, strbuf_text(text), text->len);
   if (again && unit_equal(p->mem, unit, again)) return true;
   diag_error(p->diags, E0006, SPAN_NONE,
              "%s is nested too deeply to be formatted", path);
@@ -32,8 +32,7 @@ static int format_file(Host *h, const char *path) {
   strbuf_init(&out, h->program->ir->mem);
   unit_print(h->program->ir, unit, &out);
   int status = 1;
-  if (reads_back(h, path, unit, &out))
-    status = put_text(h, path, &out) ? 0 : 2;
+  if (reads_back(h, path, unit, &out)) status = put_text(h, path, &out) ? 0 : 2;
   strbuf_done(&out);
   return status;
 }

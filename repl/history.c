@@ -19,10 +19,9 @@ enum { MAX_ENTRIES = 5000 };
 /* In place; the result is never longer. */
 static void unescape(char *line) {
   char *to = line;
-  for (const char *p = line; *p; p++) {
+  for (const char *p = line; *p; p++)
     if (*p == '\\' && p[1]) p++, *to++ = *p == 'n' ? '\n' : *p;
     else *to++ = *p;
-  }
   *to = '\0';
 }
 
@@ -94,12 +93,12 @@ void history_append(const char *entry) {
   char path[USER_PATH_MAX];
   if (!user_state_file("history", true, path)) return;
   char *line = escaped(entry);
-  int fd = line ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)
-                : -1;
+  int fd =
+      line ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
   if (fd >= 0) {
     size_t n = strlen(line);
     ssize_t written = write(fd, line, n);
-    (void)written;  /* a full disk must not end the session */
+    (void)written; /* a full disk must not end the session */
     close(fd);
   }
   free(line);

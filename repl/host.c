@@ -199,8 +199,9 @@ static void put_report(Host *h, char *text, bool json) {
 
 static void report_context(Host *h, bool json) {
   if (!rly_diagnostic_count(h->cx)) return;
-  put_report(h, json ? rly_diagnostics_json(h->cx)
-                     : rly_diagnostics_text(h->cx, use_color(h->cli, stderr)),
+  put_report(h,
+             json ? rly_diagnostics_json(h->cx)
+                  : rly_diagnostics_text(h->cx, use_color(h->cli, stderr)),
              json);
   rly_diagnostics_clear(h->cx);
 }
@@ -208,13 +209,15 @@ static void report_context(Host *h, bool json) {
 static void report_session(Host *h, bool json) {
   rly_session *s = h->session;
   if (!rly_session_diagnostic_count(s)) return;
-  if (h->write_error && !interrupted) {  /* it says that the run stopped */
+  if (h->write_error && !interrupted) { /* it says that the run stopped */
     rly_session_diagnostics_clear(s);
     return;
   }
   bool colour = use_color(h->cli, stderr);
-  put_report(h, json ? rly_session_diagnostics_json(s)
-                     : rly_session_diagnostics_text(s, colour), json);
+  put_report(h,
+             json ? rly_session_diagnostics_json(s)
+                  : rly_session_diagnostics_text(s, colour),
+             json);
   rly_session_diagnostics_clear(s);
 }
 

@@ -118,22 +118,23 @@ static void add_adt(const Program *p, StrBuf *out, const Adt *adt) {
 /* Links a type of the library, or a constructor's: by mentioning it, the type
  * with as many holes as it may have parameters. */
 static void reach_adt(Repl *r, const char *name) {
-  static const char *const uses[] = {
-      "%s", "fn (%%_: %s) { () }", "fn (%%_: %s[_]) { () }",
-      "fn (%%_: %s[_, _]) { () }"};
+  static const char *const uses[] = {"%s", "fn (%%_: %s) { () }",
+                                     "fn (%%_: %s[_]) { () }",
+                                     "fn (%%_: %s[_, _]) { () }"};
   for (int i = 0; i < 4; i++) {
     char text[256];
     int n = snprintf(text, sizeof text, uses[i], name);
     if (n >= (int)sizeof text) return;
-    rly_text_free(r->host->cx, rly_program_type_of(r->host->program, text,
-                                                   (size_t)n));
+    rly_text_free(r->host->cx,
+                  rly_program_type_of(r->host->program, text, (size_t)n));
     rly_diagnostics_clear(r->host->cx);
   }
 }
 
 static bool is_word(const char *name) {
-  return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789"
-                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ")];
+  return *name && !name[strspn(name,
+                               "abcdefghijklmnopqrstuvwxyz_0123456789"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ")];
 }
 
 static const Adt *find_adt(Repl *r, const char *name) {
@@ -158,8 +159,7 @@ static bool say_constructor_kind(Repl *r, const char *name) {
   const Adt *adt = find_adt(r, name);
   if (!adt || strcmp(adt->name->text, name)) return false;
   repl_say(r, "%s : %s", name, adt->param_count ? "fn (" : "");
-  for (int i = 0; i < adt->param_count; i++)
-    repl_say(r, i ? ", Type" : "Type");
+  for (int i = 0; i < adt->param_count; i++) repl_say(r, i ? ", Type" : "Type");
   repl_say(r, adt->param_count ? ") -> Type\n" : "Type\n");
   return true;
 }
@@ -184,8 +184,7 @@ void inspect_kind(Repl *r, const char *type) {
 void inspect_info(Repl *r, const char *name) {
   const Program *p = r->host->program->ir;
   const Global *g = global_of(r, name);
-  const Adt *adt = g || *name == '@' || *name == '%' ? NULL
-                                                      : find_adt(r, name);
+  const Adt *adt = g || *name == '@' || *name == '%' ? NULL : find_adt(r, name);
   bool dyn;
   if (!g && !adt && op_find(name, &dyn) != OP_COUNT) {
     ops_explain(name);

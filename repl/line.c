@@ -24,7 +24,7 @@ static char *plain_line(const char *prompt) {
   size_t cap = 0;
   if (isatty(STDIN_FILENO)) fputs(prompt, stdout);
   fflush(stdout);
-  clearerr(stdin);  /* what Ctrl-C may have left */
+  clearerr(stdin); /* what Ctrl-C may have left */
   ssize_t n = getline(&line, &cap, stdin);
   if (n < 0) {
     free(line);
@@ -55,8 +55,7 @@ static bool was_offered(const char *word) {
 static void take_offer(void *data, const char *word) {
   (void)data;
   if (was_offered(word)) return;
-  char **longer =
-      realloc(offered, (offered_count + 1) * sizeof *offered);
+  char **longer = realloc(offered, (offered_count + 1) * sizeof *offered);
   if (!longer) return;
   offered = longer;
   offered[offered_count] = strdup(word);
@@ -90,8 +89,8 @@ static char **complete(const char *word, int start, int end) {
   rl_attempted_completion_over = !files;
   char **matches = rl_completion_matches(
       word, files ? rl_filename_completion_function : next_offer);
-  rl_completion_append_character = files || !matches || matches[1] ||
-                                           matches[0][0] == ':' ? ' ' : '\0';
+  rl_completion_append_character =
+      files || !matches || matches[1] || matches[0][0] == ':' ? ' ' : '\0';
   return matches;
 }
 

@@ -62,16 +62,18 @@ static void help_on(const Command *c) {
 }
 
 static void help_all(void) {
-  puts("rly: a typed functional tensor IR\n\n"
-       "  rly                     the prompt, or the script on stdin\n"
-       "  rly FILE.rly [ARGS...]  the same as rly run\n"
-       "  rly -e 'ITEMS'          evaluate and print");
+  puts(
+      "rly: a typed functional tensor IR\n\n"
+      "  rly                     the prompt, or the script on stdin\n"
+      "  rly FILE.rly [ARGS...]  the same as rly run\n"
+      "  rly -e 'ITEMS'          evaluate and print");
   for (int i = 0; i < COMMAND_COUNT; i++) {
     int n = printf("  rly %s %s", commands[i].name, commands[i].words);
     printf("%*s%s\n", n < 26 ? 26 - n : 1, "", commands[i].help);
   }
-  puts("\nExit status: 0 fine, 1 refused, 2 run-time error, 3 a limit, "
-       "130 interrupted.");
+  puts(
+      "\nExit status: 0 fine, 1 refused, 2 run-time error, 3 a limit, "
+      "130 interrupted.");
 }
 
 int command_help(const Cli *cli) {
@@ -107,14 +109,10 @@ static int run_command(const Command *c, bool named, int argc, char **argv) {
   Cli *cli = calloc(1, sizeof *cli);
   if (!cli) return 3;
   int status = 0;
-  if (!flags_parse(c->bit, c->name, argc, argv, cli))
-    status = 1;
-  else if (cli->version)
-    printf("rly %s\n", rly_version());
-  else if (cli->help)
-    named ? help_on(c) : help_all();
-  else
-    status = c->run(cli);
+  if (!flags_parse(c->bit, c->name, argc, argv, cli)) status = 1;
+  else if (cli->version) printf("rly %s\n", rly_version());
+  else if (cli->help) named ? help_on(c) : help_all();
+  else status = c->run(cli);
   free(cli);
   return status;
 }
@@ -123,8 +121,10 @@ static int run_command(const Command *c, bool named, int argc, char **argv) {
 static bool choose_instruction_set(void) {
   const char *isa = getenv("RLY_ISA");
   if (!isa || !*isa || rly_instruction_set(isa)) return true;
-  fprintf(stderr, "rly: RLY_ISA=%s: this machine has no such instruction "
-          "set\n", isa);
+  fprintf(stderr,
+          "rly: RLY_ISA=%s: this machine has no such instruction "
+          "set\n",
+          isa);
   return false;
 }
 

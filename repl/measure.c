@@ -93,8 +93,7 @@ static void say_limits(Repl *r) {
   repl_say(r, "memory %s\n",
            now.max_memory ? size_text(now.max_memory, size) : "none");
   repl_say(r, "depth %llu\n", (unsigned long long)now.max_depth);
-  repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n",
-           now.timeout);
+  repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n", now.timeout);
 }
 
 /* Reads `WHAT N` into the options; false when it makes no sense. */
@@ -113,11 +112,10 @@ static bool read_limit(const char *rest, rly_options *to) {
 
 void measure_limit(Repl *r, const char *rest) {
   rly_options limits = rly_session_limits(r->session);
-  if (!*rest)
-    say_limits(r);
+  if (!*rest) say_limits(r);
   else if (!read_limit(rest, &limits))
-    repl_refuse("limit", "takes memory BYTES, depth CALLS or timeout SECONDS, "
-                         "or `none` for one of them");
-  else
-    rly_session_set_limits(r->session, &limits);
+    repl_refuse("limit",
+                "takes memory BYTES, depth CALLS or timeout SECONDS, "
+                "or `none` for one of them");
+  else rly_session_set_limits(r->session, &limits);
 }

@@ -42,7 +42,9 @@ static void print_signature(const OpInfo *op) {
   for (int i = 0; i < n; i++) {
     OpArg arg = op_arg(op, i);
     printf("%s%.*s%s", i ? ", " : "", arg.len, arg.name,
-           arg.tuple ? "..." : arg.optional ? "?" : "");
+           arg.tuple      ? "..."
+           : arg.optional ? "?"
+                          : "");
   }
   for (int i = 0; i < op_attr_count(op); i++) {
     printf("%s%s", n || i ? ", " : "", attr_name_text(op->attrs[i].name));
@@ -52,10 +54,15 @@ static void print_signature(const OpInfo *op) {
 }
 
 static const char *const kinds[] = {
-    [AT_INT] = "integer", [AT_FLOAT] = "float", [AT_BOOL] = "bool",
-    [AT_STRING] = "string", [AT_DTYPE] = "dtype", [AT_INTS] = "integers",
+    [AT_INT] = "integer",
+    [AT_FLOAT] = "float",
+    [AT_BOOL] = "bool",
+    [AT_STRING] = "string",
+    [AT_DTYPE] = "dtype",
+    [AT_INTS] = "integers",
     [AT_INT_OR_INTS] = "integer or integers",
-    [AT_LISTS] = "lists of integers", [AT_IGNORED] = "not read",
+    [AT_LISTS] = "lists of integers",
+    [AT_IGNORED] = "not read",
 };
 
 /* What an attribute may be: its words, or its kind. */
@@ -91,7 +98,10 @@ static void print_wrapped(int column, const char *text, const char *indent) {
 }
 
 static const char *rule_text(RuleFn rule) {
-  static const struct { RuleFn rule; const char *text; } rules[] = {
+  static const struct {
+    RuleFn rule;
+    const char *text;
+  } rules[] = {
 #define RULE(id, text) {rule_##id, text},
 #include "ops/rules.def"
 #undef RULE
@@ -105,7 +115,7 @@ static const char *rule_text(RuleFn rule) {
 
 typedef struct Style {
   const char *bullet, *indent;
-  const char *quote;  /* around what is no prose */
+  const char *quote; /* around what is no prose */
 } Style;
 
 static const Style terminal = {"  ", "    ", ""};
@@ -163,8 +173,7 @@ static void report_unknown(const char *name) {
   for (int i = 0; i < OP_COUNT; i++) suggestion_offer(&near, op_info(i)->name);
   if (*name == '@' || *name == '%')
     fputs("; at the prompt, :info tells of definitions", stderr);
-  else if (near.best)
-    fprintf(stderr, "; did you mean `%s`?", near.best);
+  else if (near.best) fprintf(stderr, "; did you mean `%s`?", near.best);
   fputc('\n', stderr);
 }
 

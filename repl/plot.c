@@ -12,19 +12,24 @@
 #include "tensor/tensor.h"
 
 enum {
-  PLOT_ROWS = 12, HEAT_ROWS = 32, LABEL = 11,  /* in the terminal */
-  SVG_WIDTH = 640, SVG_HEIGHT = 320, SVG_EDGE = 48, SVG_CELLS = 256,
+  PLOT_ROWS = 12,
+  HEAT_ROWS = 32,
+  LABEL = 11, /* in the terminal */
+  SVG_WIDTH = 640,
+  SVG_HEIGHT = 320,
+  SVG_EDGE = 48,
+  SVG_CELLS = 256,
 };
 
 /* A series (one row) or a matrix, as doubles. */
 typedef struct Grid {
   double *at;
   int64_t rows, columns;
-  double min, max;    /* of the finite ones; min > max: there are none */
+  double min, max; /* of the finite ones; min > max: there are none */
 } Grid;
 
 typedef struct Range {
-  double lo, hi;      /* lo > hi: nothing finite */
+  double lo, hi; /* lo > hi: nothing finite */
 } Range;
 
 /* --- Values --------------------------------------------------------------- */
@@ -70,7 +75,7 @@ static bool grid_of(const rly_value *v, int most, Grid *g) {
 /* Where x lies between the least and the greatest, from 0 to 1. */
 static double share(const Grid *g, double x) {
   if (g->max <= g->min) return 0.5;
-  double half = x / 2 - g->min / 2;  /* the difference may overflow */
+  double half = x / 2 - g->min / 2; /* the difference may overflow */
   return half / (g->max / 2 - g->min / 2);
 }
 
@@ -169,7 +174,8 @@ static void add_canvas(const Display *d, StrBuf *out, const Grid *g,
 
 static void plot(const Display *d, StrBuf *out, const Grid *g) {
   Canvas c = {.columns = d->width - LABEL - 2,
-              .wide = d->unicode ? 2 : 1, .high = d->unicode ? 4 : 1};
+              .wide = d->unicode ? 2 : 1,
+              .high = d->unicode ? 4 : 1};
   if (c.columns > 120) c.columns = 120;
   if (c.columns < 2) c.columns = 2;
   c.cells = calloc(PLOT_ROWS, (size_t)c.columns);
@@ -196,8 +202,8 @@ static double cell_mean(const Grid *g, int64_t y, int64_t h, int64_t x,
 }
 
 /* From dark blue over green to yellow, of the 256 colours. */
-static const uint8_t ramp[] = {17, 18, 19, 25, 31, 37, 36, 35, 71, 107, 143,
-                               185, 221, 227};
+static const uint8_t ramp[] = {17, 18, 19,  25,  31,  37,  36,
+                               35, 71, 107, 143, 185, 221, 227};
 enum { RAMP = sizeof ramp };
 
 static void add_shade(const Display *d, StrBuf *out, double share, int wide) {
@@ -239,7 +245,8 @@ static void heat(const Display *d, StrBuf *out, const Grid *g) {
 /* --- SVG ------------------------------------------------------------------ */
 
 static void svg_begin(StrBuf *out, int width, int height) {
-  strbuf_addf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+  strbuf_addf(out,
+              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
               "height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">\n"
               "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
               width, height);
@@ -273,8 +280,10 @@ static void svg_line(StrBuf *out, const Grid *g) {
 static void plot_svg(StrBuf *out, const Grid *g) {
   int right = SVG_WIDTH - SVG_EDGE, low = SVG_HEIGHT - SVG_EDGE;
   svg_begin(out, SVG_WIDTH, SVG_HEIGHT);
-  strbuf_addf(out, "<path fill=\"none\" stroke=\"#888\" d=\"M%d %d V%d H%d\"/>"
-              "\n", SVG_EDGE, SVG_EDGE, low, right);
+  strbuf_addf(out,
+              "<path fill=\"none\" stroke=\"#888\" d=\"M%d %d V%d H%d\"/>"
+              "\n",
+              SVG_EDGE, SVG_EDGE, low, right);
   svg_line(out, g);
   svg_text(out, SVG_EDGE - 4, SVG_EDGE + 4, "end", g->max);
   svg_text(out, SVG_EDGE - 4, low, "end", g->min);
@@ -285,9 +294,11 @@ static void plot_svg(StrBuf *out, const Grid *g) {
 
 /* Five colours of viridis, and what lies between them. */
 static void svg_colour(StrBuf *out, double share) {
-  static const uint8_t stops[5][3] = {
-      {68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98},
-      {253, 231, 37}};
+  static const uint8_t stops[5][3] = {{68, 1, 84},
+                                      {59, 82, 139},
+                                      {33, 145, 140},
+                                      {94, 201, 98},
+                                      {253, 231, 37}};
   if (isnan(share)) {
     strbuf_add(out, "#d00000");
     return;
@@ -296,8 +307,8 @@ static void svg_colour(StrBuf *out, double share) {
   double rest = share * 4 - i;
   strbuf_add_char(out, '#');
   for (int k = 0; k < 3; k++)
-    strbuf_addf(out, "%02x", (int)(stops[i][k] * (1 - rest) +
-                                   stops[i + 1][k] * rest + 0.5));
+    strbuf_addf(out, "%02x",
+                (int)(stops[i][k] * (1 - rest) + stops[i + 1][k] * rest + 0.5));
 }
 
 static void heat_svg(StrBuf *out, const Grid *g) {
@@ -307,8 +318,10 @@ static void heat_svg(StrBuf *out, const Grid *g) {
   for (int y = 0; y < h; y++)
     for (int x = 0; x < w; x++) {
       double mean = cell_mean(g, y, h, x, w);
-      strbuf_addf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                  "fill=\"", x * side, y * side, side, side);
+      strbuf_addf(out,
+                  "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+                  "fill=\"",
+                  x * side, y * side, side, side);
       svg_colour(out, isnan(mean) ? NAN : share(g, mean));
       strbuf_add(out, "\"/>\n");
     }
@@ -336,8 +349,8 @@ static char *svg_file(const char *words, const char **expr) {
   return strndup(words, n);
 }
 
-static void show_grid(Repl *r, const Drawing *how, rly_value *v,
-                      const Grid *g, const char *file) {
+static void show_grid(Repl *r, const Drawing *how, rly_value *v, const Grid *g,
+                      const char *file) {
   Display d = repl_display(r);
   StrBuf out;
   strbuf_init(&out, &r->host->cx->mem);
@@ -361,8 +374,7 @@ static void run_drawing(Repl *r, const Drawing *how, const char *words) {
     repl_refuse(how->command, "takes %s that is not empty", how->wants);
   else if (v && g.min > g.max)
     repl_refuse(how->command, "no element is finite");
-  else if (v)
-    show_grid(r, how, v, &g, file);
+  else if (v) show_grid(r, how, v, &g, file);
   host_report(r->host);
   free(g.at);
   rly_value_free(v);

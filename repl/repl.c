@@ -105,8 +105,8 @@ static rly_status add_startup(Repl *r, const char *text, unsigned flags) {
   if (!padded) return RLY_LIMIT;
   memset(padded, '\n', above);
   memcpy(padded + above, text, len + 1);
-  rly_status status = rly_program_add_text(
-      r->host->program, r->startup, padded, above + len, flags);
+  rly_status status = rly_program_add_text(r->host->program, r->startup, padded,
+                                           above + len, flags);
   free(padded);
   return status;
 }
@@ -264,8 +264,7 @@ static void start_up(Repl *r, bool script) {
   const Cli *cli = r->host->cli;
   char path[USER_PATH_MAX];
   if (cli->no_startup) return;
-  if (cli->startup)
-    read_startup(r, cli->startup);
+  if (cli->startup) read_startup(r, cli->startup);
   else if (r->tty && !script && user_config_file("startup.rly", path))
     read_startup(r, path);
 }

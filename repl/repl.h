@@ -15,7 +15,7 @@ typedef struct Entry {
 /* An entry that was accepted, or a file that was loaded. */
 typedef struct Said {
   const struct Unit *unit;
-  char *file;  /* its path; NULL: an entry */
+  char *file; /* its path; NULL: an entry */
 } Said;
 
 /* A session by its name; the first is called `main`. */
@@ -35,17 +35,17 @@ enum { FORKS_MAX = 16, KEPT_MAX = 64 };
 
 typedef struct Repl {
   Host *host;
-  rly_session *session;  /* forks[current] */
+  rly_session *session; /* forks[current] */
   Fork forks[FORKS_MAX];
   Kept kept[KEPT_MAX];
   int fork_count, current, kept_count;
   Entry entry;
-  Said *said;        /* for :save */
+  Said *said; /* for :save */
   size_t said_count;
-  char *last;        /* the last entry, right or wrong, for :edit; or NULL */
-  char *loaded;      /* the file that :reload reads again; or NULL */
-  const char *startup;  /* the start-up file while it is read; else NULL */
-  int line;             /* its line that begins the entry, from 0 */
+  char *last;          /* the last entry, right or wrong, for :edit; or NULL */
+  char *loaded;        /* the file that :reload reads again; or NULL */
+  const char *startup; /* the start-up file while it is read; else NULL */
+  int line;            /* its line that begins the entry, from 0 */
   bool tty, quit;
 } Repl;
 
@@ -64,8 +64,7 @@ void repl_show(void *repl, rly_value *v);
 /* Runs a command line, without its colon. */
 void repl_command(Repl *r, const char *line);
 /* Gives every command's name, with its colon. */
-void repl_each_command(void (*visit)(void *data, const char *name),
-                       void *data);
+void repl_each_command(void (*visit)(void *data, const char *name), void *data);
 
 /* Prints to stdout, and to stderr after `:NAME: `. */
 void repl_say(Repl *r, const char *format, ...)

@@ -25,8 +25,7 @@ static rly_status add_stdin(Host *h) {
   size_t len;
   char *text = read_stream(stdin, &len);
   if (!text) return RLY_LIMIT;
-  rly_status status = rly_program_add_text(h->program, "<stdin>", text, len,
-                                           0);
+  rly_status status = rly_program_add_text(h->program, "<stdin>", text, len, 0);
   free(text);
   return status;
 }
@@ -55,8 +54,7 @@ rly_status host_bind(Host *h, int first, const rly_function *entry) {
   if (status == RLY_OK) status = bind_files(h, &h->cli->inputs);
   for (int i = first; i < h->cli->words.count && status == RLY_OK; i++)
     status = rly_program_bind_text(h->program, h->cli->words.items[i]);
-  if (status == RLY_OK)
-    status = rly_program_bindings_check(h->program, entry);
+  if (status == RLY_OK) status = rly_program_bindings_check(h->program, entry);
   return status;
 }
 
@@ -66,8 +64,7 @@ bool host_find_entry(Host *h, const rly_function **entry) {
   if (!name && rly_program_has_expressions(h->program)) return true;
   *entry = rly_program_function(h->program, name ? name : "main");
   if (*entry || (!name && h->cli->interactive)) return true;
-  if (name)
-    rly_diagnostic_add(h->cx, "E0102", "no such entry");
+  if (name) rly_diagnostic_add(h->cx, "E0102", "no such entry");
   else
     rly_diagnostic_add(h->cx, "E0113",
                        "nothing to run: no expression and no `@main`");
@@ -76,15 +73,14 @@ bool host_find_entry(Host *h, const rly_function **entry) {
 
 /* --- Running ------------------------------------------------------------ */
 
-static rly_status call_entry(Host *h, rly_session *s,
-                             const rly_function *entry, bool show) {
+static rly_status call_entry(Host *h, rly_session *s, const rly_function *entry,
+                             bool show) {
   rly_value *result;
   rly_status status = rly_session_call_bound(s, entry, &result);
   if (status != RLY_OK) return status;
   if (show && h->cli->outputs)
     status = rly_value_write(result, h->cli->outputs);
-  else if (show)
-    status = host_put(h, result);
+  else if (show) status = host_put(h, result);
   rly_value_free(result);
   return status;
 }
@@ -137,10 +133,17 @@ static void print_times(double *ms, uint64_t n) {
 
 static void print_stats(rly_session *s) {
   rly_stats t = rly_session_stats(s);
-  const struct { const char *name; uint64_t value; } rows[] = {
-      {"instructions", t.instructions}, {"cells", t.cells},
-      {"reused", t.reused}, {"tensors", t.tensors}, {"buffers", t.buffers},
-      {"checks", t.checks}, {"live bytes", t.live_bytes},
+  const struct {
+    const char *name;
+    uint64_t value;
+  } rows[] = {
+      {"instructions", t.instructions},
+      {"cells", t.cells},
+      {"reused", t.reused},
+      {"tensors", t.tensors},
+      {"buffers", t.buffers},
+      {"checks", t.checks},
+      {"live bytes", t.live_bytes},
       {"peak bytes", t.peak_bytes},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -198,8 +201,7 @@ static int run_program(Host *h) {
   if (status == RLY_OK && !host_find_entry(h, &entry)) status = RLY_REFUSED;
   if (status == RLY_OK) status = host_bind(h, args, entry);
   if (status == RLY_OK) host_report_aside(h);
-  if (status == RLY_OK && h->cli->interactive)
-    return run_interactive(h, entry);
+  if (status == RLY_OK && h->cli->interactive) return run_interactive(h, entry);
   if (status == RLY_OK) status = run_repeated(h, entry);
   host_report(h);
   return exit_status(status);

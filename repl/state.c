@@ -118,13 +118,13 @@ void state_run_snapshot(Repl *r, const char *name) {
 
 void state_run_restore(Repl *r, const char *name) {
   Kept *k = find_kept(r, name);
-  if (is_file(name))
-    rly_session_load(r->session, name);
-  else if (k)
-    rly_session_restore(r->session, k->snapshot);
+  if (is_file(name)) rly_session_load(r->session, name);
+  else if (k) rly_session_restore(r->session, k->snapshot);
   else
-    repl_refuse("restore", *name ? "this session has no snapshot `%s`"
-                                 : "this session has no snapshot%s", name);
+    repl_refuse("restore",
+                *name ? "this session has no snapshot `%s`"
+                      : "this session has no snapshot%s",
+                name);
   host_report(r->host);
 }
 

@@ -18,9 +18,9 @@ typedef struct Walk {
   Host *host;
   Stepper *stepper;
   StepShow show;
-  double deadline;   /* 0: none */
-  bool written;      /* the page is */
-  StepStop last;     /* what the last move that went forth came to */
+  double deadline; /* 0: none */
+  bool written;    /* the page is */
+  StepStop last;   /* what the last move that went forth came to */
   bool quit;
 } Walk;
 
@@ -55,8 +55,10 @@ static StepStop stopped(Walk *w, StepStop stop) {
     step_say(&w->show, "stopped after %llu steps: interrupted", steps);
     return stop;
   }
-  step_say(&w->show, "stopped after %llu steps: E0703: the time limit of %g "
-           "s was reached", steps, w->host->cli->limits.timeout);
+  step_say(&w->show,
+           "stopped after %llu steps: E0703: the time limit of %g "
+           "s was reached",
+           steps, w->host->cli->limits.timeout);
   return STOP_LIMIT;
 }
 
@@ -100,7 +102,8 @@ static void run_out(Walk *w, const char *rest) {
 /* Through the values of one item after the other. */
 static void run_run(Walk *w, const char *rest) {
   (void)rest;
-  do move(w, MOVE_RUN, 1); while (w->last == STOP_VALUE);
+  do move(w, MOVE_RUN, 1);
+  while (w->last == STOP_VALUE);
 }
 
 /* --- Breakpoints and folding -------------------------------------------- */
@@ -108,9 +111,8 @@ static void run_run(Walk *w, const char *rest) {
 static void list_breaks(Walk *w) {
   const char *text;
   size_t n = 1;
-  for (; (text = stepper_break_text(w->stepper, n)); n++) {
+  for (; (text = stepper_break_text(w->stepper, n)); n++)
     step_say(&w->show, "%zu  %s", n, text);
-  }
   if (n == 1) step_say(&w->show, "there are no breakpoints");
 }
 
@@ -125,11 +127,9 @@ static void run_break(Walk *w, const char *rest) {
 
 static void run_delete(Walk *w, const char *rest) {
   uint64_t n;
-  if (read_count(rest, &n) && stepper_break_text(w->stepper, n)) {
+  if (read_count(rest, &n) && stepper_break_text(w->stepper, n))
     stepper_break_remove(w->stepper, n);
-  } else {
-    step_say(&w->show, "there is no breakpoint `%s`", rest);
-  }
+  else step_say(&w->show, "there is no breakpoint `%s`", rest);
 }
 
 static void list_folds(Walk *w) {
@@ -145,17 +145,14 @@ static bool set_folds(Walk *w, const char *rest, bool on) {
   char words[256], *at = words;
   bool known = true;
   snprintf(words, sizeof words, "%s", rest);
-  for (char *word; (word = strsep(&at, " ,"));) {
+  for (char *word; (word = strsep(&at, " ,"));)
     if (*word) known &= stepper_fold(w->stepper, word, on);
-  }
   return known;
 }
 
 static void change_folds(Walk *w, const char *rest, bool on) {
-  if (!set_folds(w, rest, on)) {
-    step_say(&w->show, "nothing is folded as `%s`; `fold` lists what is",
-             rest);
-  }
+  if (!set_folds(w, rest, on))
+    step_say(&w->show, "nothing is folded as `%s`; `fold` lists what is", rest);
 }
 
 static void run_fold(Walk *w, const char *rest) {
@@ -224,9 +221,8 @@ static void run_help(Walk *w, const char *rest) {
 /* A command may be shortened to any beginning. */
 static void command(Walk *w, char *line) {
   line += strspn(line, " \t");
-  for (size_t n = strlen(line); n && strchr(" \t\r\n", line[n - 1]);) {
+  for (size_t n = strlen(line); n && strchr(" \t\r\n", line[n - 1]);)
     line[--n] = '\0';
-  }
   size_t n = strcspn(line, " \t");
   const char *rest = line + n + strspn(line + n, " \t");
   if (!n) {
@@ -268,8 +264,7 @@ static void add_end(Walk *w, StrBuf *out) {
   unsigned long long steps = stepper_number(w->stepper);
   const StepFault *fault = step_fault(stepper_machine(w->stepper));
   if (!stepper_ended(w->stepper)) {
-    strbuf_addf(out, "Stopped after %llu steps; --steps N shows more.",
-                steps);
+    strbuf_addf(out, "Stopped after %llu steps; --steps N shows more.", steps);
   } else if (fault->message) {
     strbuf_addf(out, "Stopped by %s, after %llu steps: %s.",
                 diag_code_text(fault->code), steps, fault->message);
@@ -331,16 +326,18 @@ static int status_of(const Walk *w) {
   if (w->host->cli->html && !w->written) return 2;
   if (w->last == STOP_LIMIT) return 3;
   if (w->last == STOP_ASKED) return 130;
-  bool failed = w->last == STOP_ERROR ||
-                (w->last == STOP_END && step_fault(m)->message);
+  bool failed =
+      w->last == STOP_ERROR || (w->last == STOP_END && step_fault(m)->message);
   return failed ? 2 : 0;
 }
 
 /* False after reporting. */
 static bool take_flags(Walk *w, const Cli *cli) {
   if (cli->fold && !set_folds(w, cli->fold, true)) {
-    host_usage(w->host, "nothing is folded as `%s`: names, arithmetic, lets, "
-               "library and all are", cli->fold);
+    host_usage(w->host,
+               "nothing is folded as `%s`: names, arithmetic, lets, "
+               "library and all are",
+               cli->fold);
     return false;
   }
   for (int i = 0; i < cli->breaks.count; i++) {
@@ -354,7 +351,7 @@ static bool take_flags(Walk *w, const Cli *cli) {
 
 static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
   const Cli *cli = w->host->cli;
-  host_was_interrupted();  /* what was before does not count */
+  host_was_interrupted(); /* what was before does not count */
   w->stepper = session_stepper(s);
   if (!w->stepper) return false;
   stepper_when_to_stop(w->stepper, asked_to_stop, w);
@@ -392,9 +389,8 @@ bool step_add(Repl *r, const char *items) {
 
 static bool has_lets(const rly_program *p) {
   for (const Unit *u = p->newest; u; u = u->next) {
-    for (int i = 0; i < u->step_count; i++) {
+    for (int i = 0; i < u->step_count; i++)
       if (u->steps[i].kind == STEP_LET) return true;
-    }
   }
   return false;
 }

@@ -10,9 +10,9 @@ typedef struct StepShow {
   Host *host;
   Stepper *stepper;
   StepView view;
-  size_t width;  /* of the terminal; 0: there is none */
+  size_t width; /* of the terminal; 0: there is none */
   bool json, colour;
-  bool whole;    /* very long lines are, too */
+  bool whole; /* very long lines are, too */
 } StepShow;
 
 void step_show_init(StepShow *w, Host *h, Stepper *s);

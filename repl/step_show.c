@@ -14,14 +14,15 @@ static const char MARK[] = "\e[1;4m", DIM[] = "\e[2m", BOLD[] = "\e[1m",
                   PLAIN[] = "\e[0m";
 
 void step_show_init(StepShow *w, Host *h, Stepper *s) {
-  *w = (StepShow){.host = h, .stepper = s, .json = h->cli->json,
+  *w = (StepShow){.host = h,
+                  .stepper = s,
+                  .json = h->cli->json,
                   .colour = use_color(h->cli, stdout)};
   if (isatty(STDOUT_FILENO)) w->width = (size_t)terminal_width();
   stepper_view_init(&w->view, h->program->ir->mem);
 }
 
 void step_show_done(StepShow *w) { stepper_view_done(&w->view); }
-
 
 static const char *style(const StepShow *w, const char *code) {
   return w->colour ? code : "";
@@ -98,16 +99,15 @@ static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
   bool marked = v->hi > v->lo;
   size_t from = at;
   strbuf_add(out, "    ");
-  for (; at < end && at != v->lo && text[at] == ' '; at++) {
+  for (; at < end && at != v->lo && text[at] == ' '; at++)
     strbuf_add_char(out, ' ');
-  }
   if (v->lo < at && at < v->hi) strbuf_add(out, style(w, MARK));
   for (;; at++) {
     if (marked && at == v->lo) strbuf_add(out, w->colour ? MARK : "\u27e6");
     if (marked && at == v->hi) strbuf_add(out, w->colour ? PLAIN : "\u27e7");
     if (at == end || text[at] == '\n') break;
-    size_t next = w->whole || (text[at] & 0xC0) == 0x80
-                      ? at : skip_far(v, from, at, end);
+    size_t next =
+        w->whole || (text[at] & 0xC0) == 0x80 ? at : skip_far(v, from, at, end);
     if (next > at) {
       strbuf_add(out, " ... ");
       at = next - 1;
@@ -135,8 +135,8 @@ static void add_elided(StepShow *w, StrBuf *out, size_t lines) {
 
 static void add_head(StepShow *w, StrBuf *out) {
   const StepView *v = &w->view;
-  strbuf_addf(out, "%s%llu %s%s", style(w, BOLD),
-              (unsigned long long)v->number, v->rule, style(w, PLAIN));
+  strbuf_addf(out, "%s%llu %s%s", style(w, BOLD), (unsigned long long)v->number,
+              v->rule, style(w, PLAIN));
   strbuf_add(out, style(w, DIM));
   if (v->place.file) {
     strbuf_addf(out, "  %s:%u:%u", v->place.file->path, v->place.line,
@@ -148,9 +148,8 @@ static void add_head(StepShow *w, StrBuf *out) {
 
 static void add_around(StepShow *w, StrBuf *out) {
   const StepView *v = &w->view;
-  for (size_t i = 0; i < v->around.len; i++) {
+  for (size_t i = 0; i < v->around.len; i++)
     add_words(w, out, "    _ in: ", strbuf_text(&v->around.data[i]), DIM);
-  }
   if (v->outer) {
     strbuf_addf(out, "    %sand %llu more around that%s\n", style(w, DIM),
                 (unsigned long long)v->outer, style(w, PLAIN));
@@ -164,9 +163,8 @@ static void add_view(StepShow *w, StrBuf *out, size_t lines) {
   add_elided(w, out, cut.before);
   add_text(w, out, cut.from, cut.to);
   add_elided(w, out, cut.behind);
-  if (v->names.len) {
+  if (v->names.len)
     add_words(w, out, "    where ", strbuf_text(&v->names), DIM);
-  }
   add_around(w, out);
   add_words(w, out, "  ", strbuf_text(&v->says), "");
   if (v->cells.len) add_words(w, out, "  ", strbuf_text(&v->cells), "");

@@ -23,15 +23,15 @@ typedef enum Tail { TAIL_PAD, TAIL_DROP, TAIL_SHORT } Tail;
 typedef struct Shape {
   const char *dtype;
   int rank;
-  int64_t dims[8];     /* of x; dims[0] is set for each call */
-  size_t row;          /* bytes of one row of axis 0 */
-  bool open;           /* does axis 0 take any length? */
+  int64_t dims[8]; /* of x; dims[0] is set for each call */
+  size_t row;      /* bytes of one row of axis 0 */
+  bool open;       /* does axis 0 take any length? */
 } Shape;
 
 typedef struct Input {
-  int fd;              /* -1: `data` */
-  const char *data;    /* of a .npy that was mapped */
-  size_t left;         /* bytes of it */
+  int fd;           /* -1: `data` */
+  const char *data; /* of a .npy that was mapped */
+  size_t left;      /* bytes of it */
   rly_tensors *file;
   rly_tensor *tensor;
 } Input;
@@ -40,13 +40,13 @@ typedef struct Stream {
   Host *h;
   rly_session *session;
   const rly_function *step;
-  rly_value *state;    /* of (x, s) -> (y, s); else NULL */
+  rly_value *state; /* of (x, s) -> (y, s); else NULL */
   Shape shape;
   Input in;
   int64_t frame, hop;
   Tail tail;
-  char *window;        /* `frame` rows */
-  int64_t have, unseen;  /* rows in it; of these, in no frame so far */
+  char *window;         /* `frame` rows */
+  int64_t have, unseen; /* rows in it; of these, in no frame so far */
   Sink sink;
   Pulse pulse;
 } Stream;
@@ -54,7 +54,7 @@ typedef struct Stream {
 /* --- Interrupts --------------------------------------------------------- */
 
 static rly_session *volatile running;
-static volatile sig_atomic_t asked;  /* how often */
+static volatile sig_atomic_t asked; /* how often */
 
 static void on_signal(int signal) {
   (void)signal;
@@ -74,8 +74,8 @@ static void catch_signals(rly_session *s) {
 
 static int refuse(Stream *st, const char *why) {
   char *type = rly_function_type_text(st->h->program, st->step);
-  int status = host_usage(st->h, "the step %s; it is %s", why,
-                          type ? type : "?");
+  int status =
+      host_usage(st->h, "the step %s; it is %s", why, type ? type : "?");
   rly_text_free(st->h->cx, type);
   return status;
 }
@@ -104,8 +104,9 @@ static int find_shape(Stream *st) {
   for (int i = 0; i < s->rank; i++) {
     s->dims[i] = rly_type_dim(x, i);
     if (i && s->dims[i] < 0)
-      return refuse(st, "must say how large a row is: only its first "
-                        "dimension may be open");
+      return refuse(st,
+                    "must say how large a row is: only its first "
+                    "dimension may be open");
     if (i && __builtin_mul_overflow(s->row, (size_t)s->dims[i], &s->row))
       return refuse(st, "has rows larger than memory");
   }
@@ -153,7 +154,8 @@ static int find_init(Stream *st) {
       rly_function_result_type(init) == rly_function_param_type(st->step, 1))
     return 0;
   char *text = rly_function_type_text(st->h->program, init);
-  int status = host_usage(st->h, "`@%s` must give, from nothing, the state "
+  int status = host_usage(st->h,
+                          "`@%s` must give, from nothing, the state "
                           "that the step takes; it is %s",
                           name, text ? text : "?");
   rly_text_free(st->h->cx, text);
@@ -170,7 +172,8 @@ static int find_step(Stream *st) {
                                 : "must be (x) -> y, tensors both; one that "
                                   "takes a state needs --init");
   if (cli->init && (cli->save_state || cli->load_state))
-    return host_usage(st->h, "--save-state and --load-state are for state in "
+    return host_usage(st->h,
+                      "--save-state and --load-state are for state in "
                       "cells; this step takes its own");
   int status = find_init(st);
   if (!status) status = find_shape(st);
@@ -193,8 +196,7 @@ static bool rows_fit(const Stream *st, const rly_tensor *t) {
   if (!s->rank) return rank == 1;
   if (rank != s->rank && first) return false;
   for (int i = first; i < s->rank; i++)
-    if (rly_tensor_dim(t, i + 1 - first) !=
-        (i ? s->dims[i] : st->frame))
+    if (rly_tensor_dim(t, i + 1 - first) != (i ? s->dims[i] : st->frame))
       return false;
   return true;
 }
@@ -208,8 +210,8 @@ static int open_npy(Stream *st, const char *path) {
   if (!rows_fit(st, in->tensor))
     return refuse(st, "takes other rows than the input has");
   in->data = rly_tensor_data(in->tensor);
-  in->left = (size_t)rly_tensor_count(in->tensor) *
-             dtype_bytes(st->shape.dtype);
+  in->left =
+      (size_t)rly_tensor_count(in->tensor) * dtype_bytes(st->shape.dtype);
   return 0;
 }
 
@@ -217,8 +219,8 @@ static int open_input(Stream *st) {
   const char *path = st->h->cli->input ? st->h->cli->input : "-";
   st->in.fd = -1;
   if (ends_in(path, ".npy")) return open_npy(st, path);
-  st->in.fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
-                                : STDIN_FILENO;
+  st->in.fd =
+      strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
   if (st->in.fd >= 0) return 0;
   char message[512];
   snprintf(message, sizeof message, "cannot read %s: %s", path,
@@ -272,8 +274,7 @@ static rly_status read_rows(Stream *st, int64_t wanted, int64_t *rows) {
                          (size_t)wanted * row);
   if (got < 0) return bad_input(st, strerror(errno));
   *rows = got / (ssize_t)row;
-  if ((size_t)got % row && !asked)
-    return bad_input(st, "it ends within a row");
+  if ((size_t)got % row && !asked) return bad_input(st, "it ends within a row");
   return RLY_OK;
 }
 
@@ -311,9 +312,8 @@ static rly_status call(Stream *st, rly_value *x, rly_value **y) {
 static rly_status step(Stream *st, int64_t rows) {
   if (st->shape.rank) st->shape.dims[0] = rows;
   rly_value *y = NULL;
-  rly_value *x = rly_value_of_elements(st->session, st->shape.dtype,
-                                       st->shape.rank, st->shape.dims,
-                                       st->window);
+  rly_value *x = rly_value_of_elements(
+      st->session, st->shape.dtype, st->shape.rank, st->shape.dims, st->window);
   if (!x) return bad_input(st, "a bool is neither 0 nor 1");
   rly_status status = call(st, x, &y);
   rly_value_free(x);
@@ -375,8 +375,7 @@ static rly_status start_state(Stream *st) {
   const Cli *cli = st->h->cli;
   if (cli->init)
     return rly_session_call(st->session, cli->init, 0, NULL, &st->state);
-  if (cli->load_state)
-    return rly_session_load(st->session, cli->load_state);
+  if (cli->load_state) return rly_session_load(st->session, cli->load_state);
   return RLY_OK;
 }
 
@@ -403,8 +402,8 @@ static int stream_session(Stream *st) {
   rly_session *s = st->session = host_session(st->h, false);
   if (!s) return 3;
   catch_signals(s);
-  int status = sink_open(&st->sink, st->h, st->h->cli->output,
-                         st->h->cli->expect);
+  int status =
+      sink_open(&st->sink, st->h, st->h->cli->output, st->h->cli->expect);
   if (!status) status = stream_in(st);
   running = NULL;
   rly_value_free(st->state);
@@ -415,7 +414,8 @@ static int stream_session(Stream *st) {
 static int stream_program(Stream *st) {
   const Cli *cli = st->h->cli;
   if (!cli->words.count)
-    return host_usage(st->h, "rly stream needs a file: rly stream FILE.rly "
+    return host_usage(st->h,
+                      "rly stream needs a file: rly stream FILE.rly "
                       "--step NAME --input FILE");
   rly_status added =
       rly_program_add_file(st->h->program, cli->words.items[0], 0);

@@ -10,13 +10,13 @@ size_t dtype_bytes(const char *dtype);
 /* Where results go. */
 typedef struct Sink {
   Host *h;
-  const char *path;          /* NULL: nowhere */
+  const char *path; /* NULL: nowhere */
   FILE *stream;
-  bool npy;                  /* gathered, and written when all is known */
-  bool gone;                 /* nobody reads it, or the disk is full */
+  bool npy;  /* gathered, and written when all is known */
+  bool gone; /* nobody reads it, or the disk is full */
   char dtype[16];
   int rank;
-  int64_t dims[8];           /* dims[0]: of all results together */
+  int64_t dims[8]; /* dims[0]: of all results together */
   uint64_t nans, infinities;
   /* What is expected; `seen` bytes of it have been compared. */
   rly_tensors *file;
@@ -35,8 +35,8 @@ rly_status sink_close(Sink *k, bool fine);
 enum { PULSE_OCTAVE = 32, PULSE_BOXES = 40 * PULSE_OCTAVE };
 typedef struct Pulse {
   uint64_t steps, boxes[PULSE_BOXES];
-  double max;                /* seconds */
-  uint64_t settled, allocations;  /* after two steps; now */
+  double max;                    /* seconds */
+  uint64_t settled, allocations; /* after two steps; now */
 } Pulse;
 void pulse_beat(Pulse *p, double seconds, uint64_t allocations);
 /* On stderr. */

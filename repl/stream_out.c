@@ -19,10 +19,17 @@ typedef struct Kind {
 } Kind;
 
 static const Kind kinds[] = {
-    {"bool", 1, 0, 0}, {"int8", 1, 0, 0}, {"uint8", 1, 0, 0},
-    {"int16", 2, 0, 0}, {"uint16", 2, 0, 0}, {"int32", 4, 0, 0},
-    {"uint32", 4, 0, 0}, {"int64", 8, 0, 0}, {"uint64", 8, 0, 0},
-    {"float16", 2, 0x7C00, 0x3FF}, {"bfloat16", 2, 0x7F80, 0x7F},
+    {"bool", 1, 0, 0},
+    {"int8", 1, 0, 0},
+    {"uint8", 1, 0, 0},
+    {"int16", 2, 0, 0},
+    {"uint16", 2, 0, 0},
+    {"int32", 4, 0, 0},
+    {"uint32", 4, 0, 0},
+    {"int64", 8, 0, 0},
+    {"uint64", 8, 0, 0},
+    {"float16", 2, 0x7C00, 0x3FF},
+    {"bfloat16", 2, 0x7F80, 0x7F},
     {"float32", 4, 0x7F800000, 0x7FFFFF},
     {"float64", 8, 0x7FF0000000000000, 0xFFFFFFFFFFFFF},
 };
@@ -100,8 +107,8 @@ int sink_open(Sink *s, Host *h, const char *output, const char *expect) {
 
 /* Is the result of the kind that the first one was? */
 static bool same_kind(Sink *s, rly_value *y) {
-  bool same = !strcmp(s->dtype, rly_value_dtype(y)) &&
-              s->rank == rly_value_rank(y);
+  bool same =
+      !strcmp(s->dtype, rly_value_dtype(y)) && s->rank == rly_value_rank(y);
   for (int i = 1; same && i < s->rank; i++)
     same = s->dims[i] == rly_value_dim(y, i);
   return same;
@@ -114,7 +121,8 @@ static rly_status note_kind(Sink *s, rly_value *y) {
     for (int i = 1; i < s->rank; i++) s->dims[i] = rly_value_dim(y, i);
   }
   if (s->npy && !same_kind(s, y)) {
-    rly_diagnostic_add(s->h->cx, "E0507", "results of different shapes make "
+    rly_diagnostic_add(s->h->cx, "E0507",
+                       "results of different shapes make "
                        "no .npy file; write them raw");
     return RLY_RUNTIME;
   }
@@ -171,8 +179,9 @@ static rly_status write_tensor(Sink *s, const void *data) {
 /* The results so far, from the file without a name that they went to. */
 static rly_status write_npy(Sink *s) {
   struct stat info;
-  if (!*s->dtype) {  /* not one */
-    rly_diagnostic_add(s->h->cx, "E0507", "no step gave a result, so there is "
+  if (!*s->dtype) { /* not one */
+    rly_diagnostic_add(s->h->cx, "E0507",
+                       "no step gave a result, so there is "
                        "no .npy file to write");
     return RLY_RUNTIME;
   }
@@ -182,9 +191,9 @@ static rly_status write_npy(Sink *s) {
   }
   size_t size = (size_t)info.st_size;
   static const char none[64];
-  const void *data = size ? mmap(NULL, size, PROT_READ, MAP_SHARED,
-                                 fileno(s->stream), 0)
-                          : none;
+  const void *data =
+      size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fileno(s->stream), 0)
+           : none;
   if (data == MAP_FAILED) {
     unwritable(s);
     return RLY_RUNTIME;
@@ -200,7 +209,8 @@ static rly_status judge(Sink *s) {
   if (!s->differences) s->first = s->seen;
   uint64_t missing = s->seen < count ? count - s->seen : 0;
   char message[256];
-  snprintf(message, sizeof message, "%llu of %llu elements are not as "
+  snprintf(message, sizeof message,
+           "%llu of %llu elements are not as "
            "expected, the first of them element %llu",
            (unsigned long long)(s->differences + missing),
            (unsigned long long)count, (unsigned long long)s->first);
@@ -257,9 +267,10 @@ static void report_json(const Pulse *p, const Sink *k, uint64_t fresh) {
   if (p->steps)
     fprintf(stderr, ", \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f",
             quantile(p, 0.5), quantile(p, 0.99), p->max * 1e6);
-  fprintf(stderr, ", \"allocations\": %llu, \"nans\": %llu, "
-          "\"infinities\": %llu}\n", (Number)fresh, (Number)k->nans,
-          (Number)k->infinities);
+  fprintf(stderr,
+          ", \"allocations\": %llu, \"nans\": %llu, "
+          "\"infinities\": %llu}\n",
+          (Number)fresh, (Number)k->nans, (Number)k->infinities);
 }
 
 static void report_text(const Pulse *p, const Sink *k, uint64_t fresh) {

@@ -10,9 +10,9 @@
 /* What one case did. */
 typedef struct Outcome {
   rly_status status;
-  char *output;       /* all that was printed and shown */
+  char *output; /* all that was printed and shown */
   size_t output_len;
-  char *last;         /* the display form of the last value */
+  char *last; /* the display form of the last value */
   char *diagnostics;
 } Outcome;
 
@@ -21,7 +21,7 @@ typedef struct TestRun {
   Host host;
   rly_session *session;
   Outcome *now;
-  char *typed, *printed;  /* at the prompt, by earlier cases of the file */
+  char *typed, *printed; /* at the prompt, by earlier cases of the file */
   int points, failures;
 } TestRun;
 
@@ -103,11 +103,11 @@ static void run_case(TestRun *t, const char *path, const TestCase *c,
   *o = (Outcome){0};
   t->now = o;
   char *text = placed_text(c);
-  o->status = text ? rly_program_add_text(t->host.program, path, text,
-                                          strlen(text), 0)
-                   : RLY_LIMIT;
+  o->status =
+      text ? rly_program_add_text(t->host.program, path, text, strlen(text), 0)
+           : RLY_LIMIT;
   free(text);
-  bool runs = o->status == RLY_OK;  /* then warnings are of no account */
+  bool runs = o->status == RLY_OK; /* then warnings are of no account */
   if (runs) o->status = rly_session_run(t->session, show, t);
   o->diagnostics = runs ? rly_session_diagnostics_text(t->session, false)
                         : rly_diagnostics_text(t->host.cx, false);
@@ -186,14 +186,11 @@ static void print_lines(FILE *out, const char *head, const char *text) {
 }
 
 static void print_found(FILE *out, const TestCase *c, const Outcome *o) {
-  if (is_console(c))
-    fputs(o->output ? o->output : "", out);
-  else if (o->status != RLY_OK)
-    print_error(out, o);
+  if (is_console(c)) fputs(o->output ? o->output : "", out);
+  else if (o->status != RLY_OK) print_error(out, o);
   else if (c->kind == EXPECT_OUTPUT)
     print_lines(out, " output", o->output ? o->output : "");
-  else
-    print_lines(out, "", o->last ? o->last : "");
+  else print_lines(out, "", o->last ? o->last : "");
 }
 
 /* Copies lines `from` .. `to` - 1 of the file. */

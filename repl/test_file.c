@@ -73,14 +73,10 @@ static const char *read_head(TestCase *c, const char *p) {
   const char *rest;
   c->kind = EXPECT_VALUE;
   p += strspn(p, " ");
-  if ((rest = after(p, "error")))
-    c->kind = EXPECT_ERROR;
-  else if ((rest = after(p, "runtime error")))
-    c->kind = EXPECT_RUNTIME;
-  else if ((rest = after(p, "output")))
-    c->kind = EXPECT_OUTPUT;
-  else
-    rest = p;
+  if ((rest = after(p, "error"))) c->kind = EXPECT_ERROR;
+  else if ((rest = after(p, "runtime error"))) c->kind = EXPECT_RUNTIME;
+  else if ((rest = after(p, "output"))) c->kind = EXPECT_OUTPUT;
+  else rest = p;
   if (*rest == '~') {
     char *end;
     c->tolerance = strtod(rest + 1, &end);
@@ -104,8 +100,8 @@ static bool append(char **text, const char *more) {
 /* --- Cases -------------------------------------------------------------- */
 
 static TestCase *new_case(TestFile *f, int line) {
-  TestCase *cases = realloc(f->cases, ((size_t)f->case_count + 1) *
-                                          sizeof *cases);
+  TestCase *cases =
+      realloc(f->cases, ((size_t)f->case_count + 1) * sizeof *cases);
   if (!cases) return NULL;
   f->cases = cases;
   cases[f->case_count] = (TestCase){.first_line = line + 1};
@@ -116,8 +112,7 @@ static TestCase *new_case(TestFile *f, int line) {
  * of memory. */
 static int read_expectation(TestFile *f, TestCase *c, int i) {
   c->expect_line = i;
-  if (!append(&c->expected, read_head(c, expectation(f->lines[i]))))
-    return -1;
+  if (!append(&c->expected, read_head(c, expectation(f->lines[i])))) return -1;
   const char *more;
   while (++i < f->line_count &&
          (more = after(f->lines[i] + strspn(f->lines[i], " "), "//   ")))
@@ -182,7 +177,8 @@ static int read_console(TestFile *f, const Block *blocks, int i) {
   }
   c->expect_line = i;
   for (; i < f->line_count && blocks[i] == BLOCK_CONSOLE &&
-         !is_input(f->lines[i]); i++)
+         !is_input(f->lines[i]);
+       i++)
     if (!append(&c->expected, f->lines[i])) return -1;
   c->expect_count = i - c->expect_line;
   return i;
@@ -228,8 +224,8 @@ void test_file_free(TestFile *f) {
 /* --- Comparison --------------------------------------------------------- */
 
 static bool number_at(const char *p, double *value, char **end) {
-  bool starts = isdigit((unsigned char)*p) ||
-                (*p == '-' && isdigit((unsigned char)p[1]));
+  bool starts =
+      isdigit((unsigned char)*p) || (*p == '-' && isdigit((unsigned char)p[1]));
   if (!starts) return false;
   *value = strtod(p, end);
   return true;
@@ -245,8 +241,7 @@ static bool same_text(const char *a, const char *b, double tolerance) {
     b += strspn(b, " \n\r\t");
     double x, y;
     char *a_end, *b_end;
-    if (tolerance > 0 && number_at(a, &x, &a_end) &&
-        number_at(b, &y, &b_end)) {
+    if (tolerance > 0 && number_at(a, &x, &a_end) && number_at(b, &y, &b_end)) {
       if (!close_to(x, y, tolerance)) return false;
       a = a_end;
       b = b_end;
@@ -297,7 +292,7 @@ static const char *next_line(const char *text) {
 
 /* A line of three dots matches as few lines as it can. */
 static bool same_lines(const char *found, const char *expected) {
-  const char *dots = NULL, *from = NULL;  /* where to try again */
+  const char *dots = NULL, *from = NULL; /* where to try again */
   while (*found) {
     if (*expected && same_line("...", expected)) {
       dots = expected = next_line(expected);

@@ -24,28 +24,28 @@
 #include <stddef.h>
 
 typedef enum ExpectKind {
-  EXPECT_NOTHING,  /* the rest of a file: it must run */
-  EXPECT_VALUE,    /* of the last item shown */
-  EXPECT_OUTPUT,   /* all that was printed and shown */
-  EXPECT_ERROR,    /* refused */
-  EXPECT_RUNTIME,  /* a run-time error, or a limit */
-  EXPECT_COMMAND,  /* what a shell's command prints */
-  EXPECT_SESSION,  /* what entries at the prompt print */
+  EXPECT_NOTHING, /* the rest of a file: it must run */
+  EXPECT_VALUE,   /* of the last item shown */
+  EXPECT_OUTPUT,  /* all that was printed and shown */
+  EXPECT_ERROR,   /* refused */
+  EXPECT_RUNTIME, /* a run-time error, or a limit */
+  EXPECT_COMMAND, /* what a shell's command prints */
+  EXPECT_SESSION, /* what entries at the prompt print */
 } ExpectKind;
 
 /* The lines between one expectation and the next, and what is expected. */
 typedef struct TestCase {
-  int first_line;   /* of `text`, from 1 */
+  int first_line; /* of `text`, from 1 */
   char *text;
   ExpectKind kind;
   char code[8];     /* "E0203", or "" */
   double tolerance; /* relative and absolute; 0: exact */
   char *expected;
-  int expect_line, expect_count;  /* its lines in the file */
+  int expect_line, expect_count; /* its lines in the file */
 } TestCase;
 
 typedef struct TestFile {
-  char **lines;     /* without their newlines */
+  char **lines; /* without their newlines */
   int line_count;
   TestCase *cases;
   int case_count;

@@ -82,7 +82,7 @@ static bool is_whole(const Program *p, const Unit *file) {
 /* Instead of `span`: `before`, the result's name if there is one, `behind`. */
 typedef struct Edit {
   Span span;
-  int order;  /* among those at one place */
+  int order; /* among those at one place */
   const char *before, *behind;
   const Global *result;
 } Edit;
@@ -92,7 +92,7 @@ typedef struct Writer {
   StrBuf *out;
   VEC(Edit) edits;
   VEC(const Expr *) stack;
-  PtrMap named;  /* the results that are named later */
+  PtrMap named; /* the results that are named later */
 } Writer;
 
 static void edit(Writer *w, Span span, const char *before, const Global *g,
@@ -214,11 +214,10 @@ static void put_transcript(Repl *r, StrBuf *out) {
   ptrmap_init(&w.named, out->mem);
   for (size_t i = 0; i < r->said_count; i++)
     edit_unit(&w, r->said[i].unit, false);
-  VEC_CLEAR(&w.edits);  /* that was to see which results are named */
-  for (size_t i = 0; i < r->said_count; i++) {
+  VEC_CLEAR(&w.edits); /* that was to see which results are named */
+  for (size_t i = 0; i < r->said_count; i++)
     if (r->said[i].file) put_file(&w, &r->said[i]);
     else put_unit(&w, r->said[i].unit, false);
-  }
   VEC_DONE(&w.edits);
   VEC_DONE(&w.stack);
   ptrmap_done(&w.named);
@@ -230,8 +229,8 @@ static void put_program(Repl *r, const char *path, const StrBuf *text,
                         StrBuf *out) {
   rly_program *p = rly_program_new(r->host->cx);
   if (!p) return;
-  rly_status status = rly_program_add_text(p, path, strbuf_text(text),
-                                           text->len, 0);
+  rly_status status =
+      rly_program_add_text(p, path, strbuf_text(text), text->len, 0);
   if (status == RLY_OK) {
     unit_print(p->ir, p->newest, out);
   } else {

@@ -13,8 +13,7 @@ static bool folder(const char *variable, const char *below_home,
                    char path[USER_PATH_MAX]) {
   const char *base = getenv(variable), *home = getenv("HOME");
   int n = USER_PATH_MAX;
-  if (base && base[0] == '/')
-    n = snprintf(path, USER_PATH_MAX, "%s/rly", base);
+  if (base && base[0] == '/') n = snprintf(path, USER_PATH_MAX, "%s/rly", base);
   else if (home && home[0] == '/')
     n = snprintf(path, USER_PATH_MAX, "%s/%s/rly", home, below_home);
   return n < USER_PATH_MAX - NAME_MOST;

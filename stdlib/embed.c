@@ -89,8 +89,8 @@ static void add_path(const char *path) {
     add_file(path, text);
     return;
   }
-  char *words = need(strndup(text + sizeof mark - 1,
-                             strcspn(text, "\n") - (sizeof mark - 1)));
+  char *words = need(
+      strndup(text + sizeof mark - 1, strcspn(text, "\n") - (sizeof mark - 1)));
   for (char *w = strtok(words, " "); w; w = strtok(NULL, " "))
     add_file(path, expand(text, w));
   free(words);
@@ -105,14 +105,10 @@ static int is_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
 static const char *skip_blank(const char *p) {
   for (;;) {
     p += strspn(p, " \t\r\n");
-    if (p[0] == '/' && p[1] == '/')
-      p += strcspn(p, "\n");
-    else if (p[0] == '/' && p[1] == '*')
-      p = need(strstr(p, "*/")) + 2;
-    else if (p[0] == '#')
-      p += strcspn(p, "\n");
-    else
-      return p;
+    if (p[0] == '/' && p[1] == '/') p += strcspn(p, "\n");
+    else if (p[0] == '/' && p[1] == '*') p = need(strstr(p, "*/")) + 2;
+    else if (p[0] == '#') p += strcspn(p, "\n");
+    else return p;
   }
 }
 
@@ -128,9 +124,9 @@ static void add_entry(char kind, char *name, const char *start,
   if (entry_count == ENTRIES_MAX) die("too many definitions");
   size_t lines = 0;
   for (const char *p = text; p < start; p++) lines += *p == '\n';
-  entries[entry_count++] =
-      (Entry){name, kind, indexed, (size_t)(start - text),
-              (size_t)(end - start), lines};
+  entries[entry_count++] = (Entry){
+      name, kind, indexed, (size_t)(start - text), (size_t)(end - start),
+      lines};
 }
 
 /* Past the braces that open at or after `p`. */
@@ -211,10 +207,8 @@ static void write_text(FILE *out, const char *text) {
   fputs("   \"", out);
   for (; *text; text++) {
     if (*text == '"' || *text == '\\') fputc('\\', out);
-    if (*text == '\n')
-      fputs("\\n\"\n   \"", out);
-    else if (*text != '\r')
-      fputc(*text, out);
+    if (*text == '\n') fputs("\\n\"\n   \"", out);
+    else if (*text != '\r') fputc(*text, out);
   }
   fputs("\"", out);
 }

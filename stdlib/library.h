@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 typedef struct LibraryFile {
-  const char *path;  /* "stdlib/prelude.rly" */
+  const char *path; /* "stdlib/prelude.rly" */
   const char *text;
 } LibraryFile;
 
@@ -17,13 +17,13 @@ typedef struct LibraryEntry {
   const char *name;
   char kind;
   uint16_t file;
-  uint32_t offset, len;   /* the definition's text in its file */
+  uint32_t offset, len; /* the definition's text in its file */
   uint32_t lines_before;
 } LibraryEntry;
 
 extern const LibraryFile library_files[];
 extern const size_t library_file_count;
-extern const LibraryEntry library_entries[];  /* by name, then kind */
+extern const LibraryEntry library_entries[]; /* by name, then kind */
 extern const size_t library_entry_count;
 
 #endif

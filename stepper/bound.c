@@ -19,17 +19,23 @@ static void tell(Bounds *w, StepBound b) {
 static void tell_let(Bounds *w) {
   const StepObj *frame = w->e->redex.frames;
   const Binding *b = &frame->expr->block->bindings[frame->index];
-  tell(w, (StepBound){.sigil = "%", .name = b->var->name->text,
-                      .type = b->var->type, .value = w->e->redex.value,
-                      .depth = frame->depth, .span = b->span});
+  tell(w, (StepBound){.sigil = "%",
+                      .name = b->var->name->text,
+                      .type = b->var->type,
+                      .value = w->e->redex.value,
+                      .depth = frame->depth,
+                      .span = b->span});
 }
 
 static void tell_definition(Bounds *w) {
   const StepObj *frame = w->e->redex.frames;
   const Global *g = frame->global;
-  tell(w, (StepBound){.sigil = global_sigil(g), .name = g->name->text,
-                      .type = g->type, .value = w->e->redex.value,
-                      .depth = frame->depth, .span = g->span});
+  tell(w, (StepBound){.sigil = global_sigil(g),
+                      .name = g->name->text,
+                      .type = g->type,
+                      .value = w->e->redex.value,
+                      .depth = frame->depth,
+                      .span = g->span});
 }
 
 /* A node that waits is told of when it has its value. */
@@ -41,9 +47,12 @@ static void remember(Stepper *s, const StepEntry *e) {
 static void tell_node(Bounds *w, const StepChange *c) {
   const Binding *b = ptrmap_get(&w->s->delayed, c->of->expr);
   if (!b) return;
-  tell(w, (StepBound){.sigil = "%", .name = b->var->name->text,
-                      .type = b->var->type, .value = c->is,
-                      .depth = w->e->low + 1, .span = b->span});
+  tell(w, (StepBound){.sigil = "%",
+                      .name = b->var->name->text,
+                      .type = b->var->type,
+                      .value = c->is,
+                      .depth = w->e->low + 1,
+                      .span = b->span});
 }
 
 static void tell_nodes(Bounds *w) {

@@ -21,13 +21,10 @@ static bool add_elements(Stepper *s, StrBuf *out, const Tensor *t,
   return fits;
 }
 
-static void add_tensor(Stepper *s, StrBuf *out, const Tensor *t,
-                       size_t width) {
-  if (t->rank == 0) {
+static void add_tensor(Stepper *s, StrBuf *out, const Tensor *t, size_t width) {
+  if (t->rank == 0)
     scalar_print_literal(out, (DType)t->dtype, tensor_bits_at(t, 0));
-  } else if (!add_elements(s, out, t, width)) {
-    tensor_print_type(out, t);
-  }
+  else if (!add_elements(s, out, t, width)) tensor_print_type(out, t);
 }
 
 /* --- Everything --------------------------------------------------------- */
@@ -35,7 +32,7 @@ static void add_tensor(Stepper *s, StrBuf *out, const Tensor *t,
 typedef struct Brief {
   Stepper *s;
   StrBuf *out;
-  size_t end;  /* of the text: what would begin behind it is left out */
+  size_t end; /* of the text: what would begin behind it is left out */
   int depth;
 } Brief;
 
@@ -59,15 +56,10 @@ static void add_fields(Brief *b, const StepObj *v, const char *close) {
 /* What a named function is called. */
 static void add_function(Brief *b, const StepObj *v) {
   const Global *g = v->kind == V_CLOSURE ? brief_global(b->s, v->expr) : NULL;
-  if (g) {
-    strbuf_addf(b->out, "@%s", g->name->text);
-  } else if (v->kind == V_CTOR) {
-    strbuf_add(b->out, v->ctor->name->text);
-  } else if (v->kind == V_OP) {
-    strbuf_add(b->out, op_info(v->expr->op)->name);
-  } else {
-    strbuf_add(b->out, "<fn>");
-  }
+  if (g) strbuf_addf(b->out, "@%s", g->name->text);
+  else if (v->kind == V_CTOR) strbuf_add(b->out, v->ctor->name->text);
+  else if (v->kind == V_OP) strbuf_add(b->out, op_info(v->expr->op)->name);
+  else strbuf_add(b->out, "<fn>");
 }
 
 /* Nested no deeper than DEPTH_MOST. */
@@ -108,8 +100,7 @@ static void typed_tensor(Stepper *s, StrBuf *out, const Tensor *t) {
   if (!add_elements(s, out, t, WIDTH)) brief_cut(out, len);
 }
 
-void brief_typed(Stepper *s, StrBuf *out, const StepObj *v,
-                 const Type *type) {
+void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type) {
   if (v->kind == V_TENSOR) {
     typed_tensor(s, out, v->tensor);
     return;

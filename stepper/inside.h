@@ -6,18 +6,21 @@
 #include "stepper/stepper.h"
 
 typedef struct Job {
-  const Step *step;      /* or NULL */
+  const Step *step; /* or NULL */
   const Global *entry;
   const StepObj *args;
 } Job;
 
 typedef enum BreakKind {
-  BREAK_NAME, BREAK_OP, BREAK_SHAPE, BREAK_NAN,
+  BREAK_NAME,
+  BREAK_OP,
+  BREAK_SHAPE,
+  BREAK_NAN,
 } BreakKind;
 
 typedef struct Break {
   BreakKind kind;
-  char *text;            /* as it was given; owned */
+  char *text; /* as it was given; owned */
   int op, rank;
   int64_t shape[RANK_MAX];
 } Break;
@@ -34,27 +37,27 @@ struct Stepper {
   StepMachine *machine;
   VEC(Job) jobs;
   VEC(Break) breaks;
-  VEC(Home) homes;       /* ascending */
-  unsigned folds;        /* bits */
+  VEC(Home) homes; /* ascending */
+  unsigned folds;  /* bits */
   uint64_t passed, folded[FOLD_COUNT];
   const Break *hit;
   bool (*asked)(void *data);
   void *asked_data;
   uint64_t max_depth;
-  PtrMap delayed;        /* a graph node's expression -> its Binding */
+  PtrMap delayed; /* a graph node's expression -> its Binding */
 };
 
 /* What a rule is applied to. */
 typedef struct Redex {
-  const Expr *expr;       /* NULL: a global's definition */
-  const StepObj *frame;   /* that waited for the value; NULL: it is `expr` that
-                             is looked at */
-  const StepObj *value;   /* that came to it */
+  const Expr *expr;     /* NULL: a global's definition */
+  const StepObj *frame; /* that waited for the value; NULL: it is `expr` that
+                           is looked at */
+  const StepObj *value; /* that came to it */
   StepObj *env;
-  int count;              /* children that have values */
+  int count; /* children that have values */
 } Redex;
 
-const StepEntry *stepper_entry(const Stepper *s);  /* NULL: before the first */
+const StepEntry *stepper_entry(const Stepper *s); /* NULL: before the first */
 Redex redex_of(const StepEntry *e);
 /* The value of child `i` < count. */
 const StepObj *redex_child(const Redex *r, int i);

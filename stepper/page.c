@@ -99,12 +99,15 @@ static void add_folds(StrBuf *out) {
 }
 
 void stepper_page_begin(StrBuf *out, const char *title) {
-  strbuf_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-                  "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-                  "content=\"width=device-width, initial-scale=1\">\n<title>");
+  strbuf_add(out,
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+             "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+             "content=\"width=device-width, initial-scale=1\">\n<title>");
   add_html(out, title, strlen(title));
-  strbuf_addf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
-                   "<header>\n<h1>", style);
+  strbuf_addf(out,
+              "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
+              "<header>\n<h1>",
+              style);
   add_html(out, title, strlen(title));
   strbuf_add(out,
              "</h1>\n<p>How it is evaluated: each step replaces what is "
@@ -161,9 +164,8 @@ static void add_program(StrBuf *out, const StepView *v) {
 }
 
 static void add_around(StrBuf *out, const StepView *v) {
-  for (size_t i = 0; i < v->around.len; i++) {
+  for (size_t i = 0; i < v->around.len; i++)
     add_element(out, "around", "_ in: ", &v->around.data[i]);
-  }
   if (v->outer) {
     strbuf_addf(out, "<p class=\"around\">and %llu more around that</p>\n",
                 (unsigned long long)v->outer);
@@ -202,9 +204,10 @@ void stepper_page_step(Stepper *s, StrBuf *out) {
 }
 
 void stepper_page_end(StrBuf *out, const char *why) {
-  strbuf_add(out, "<article class=\"next\" id=\"becomes\" hidden>"
-                  "<p>and becomes</p><pre></pre></article>\n"
-                  "</main>\n<footer>");
+  strbuf_add(out,
+             "<article class=\"next\" id=\"becomes\" hidden>"
+             "<p>and becomes</p><pre></pre></article>\n"
+             "</main>\n<footer>");
   add_html(out, why, strlen(why));
   strbuf_addf(out, "</footer>\n<script>\n%s</script>\n</body>\n</html>\n",
               script);

@@ -4,8 +4,7 @@
 
 #include <limits.h>
 
-enum { CELL_WIDTH = 40, CELLS_MOST = 12,
-       TYPE_WIDTH = 100000 };
+enum { CELL_WIDTH = 40, CELLS_MOST = 12, TYPE_WIDTH = 100000 };
 
 typedef struct Say {
   Stepper *s;
@@ -49,11 +48,9 @@ static void say_name(Say *w) {
     return;
   }
   text(w, is_function(v) ? " is a function: " : " is ");
-  if (is_function(v)) {
+  if (is_function(v))
     type_print(w->s->program->types, w->out, result_type(w), TYPE_WIDTH);
-  } else {
-    value(w, v, result_type(w));
-  }
+  else value(w, v, result_type(w));
   text(w, ".");
 }
 
@@ -83,8 +80,7 @@ static void say_call(Say *w) {
   say_function(w, f);
   text(w, fn->param_count ? " is entered with " : " is entered");
   for (int i = 0; i < fn->param_count; i++) {
-    strbuf_addf(w->out, "%s%%%s = ", i ? ", " : "",
-                fn->params[i]->name->text);
+    strbuf_addf(w->out, "%s%%%s = ", i ? ", " : "", fn->params[i]->name->text);
     value(w, redex_child(&w->redex, i), fn->params[i]->type);
   }
   text(w, ": its body replaces the call.");
@@ -117,9 +113,7 @@ static void say_print(Say *w) {
   text(w, " is printed; () is left.");
 }
 
-static void say_assert(Say *w) {
-  text(w, "The assertion holds; () is left.");
-}
+static void say_assert(Say *w) { text(w, "The assertion holds; () is left."); }
 
 static void say_project(Say *w) {
   const Expr *e = w->redex.expr;
@@ -148,9 +142,8 @@ static void say_let(Say *w) {
 static void say_group(Say *w) {
   const Binding *b = binding(w);
   const StepObj *group = w->e->after.env;
-  for (uint32_t i = 0; i < group->index; i++) {
+  for (uint32_t i = 0; i < group->index; i++)
     strbuf_addf(w->out, "%s`%%%s`", i ? ", " : "", b[i].var->name->text);
-  }
   text(w, group->index == 1 ? " is bound to a function ("
                             : " are bound to functions (");
   for (uint32_t i = 0; i < group->index; i++) {
@@ -247,8 +240,7 @@ static void say_write(Say *w) {
 
 static void say_define(Say *w) {
   const Global *g = w->redex.frame->global;
-  strbuf_addf(w->out, "`%s%s` is defined as ", global_sigil(g),
-              g->name->text);
+  strbuf_addf(w->out, "`%s%s` is defined as ", global_sigil(g), g->name->text);
   value(w, w->redex.value, g->type);
   text(w, ".");
 }
@@ -256,16 +248,16 @@ static void say_define(Say *w) {
 /* --- All rules ---------------------------------------------------------- */
 
 static void (*const rules[REDUCE_COUNT])(Say *w) = {
-    [REDUCE_VAR] = say_name,         [REDUCE_FORCE] = say_force,
-    [REDUCE_GLOBAL] = say_name,      [REDUCE_DIM] = say_name,
-    [REDUCE_CALL] = say_call,        [REDUCE_CONSTRUCT] = say_construct,
+    [REDUCE_VAR] = say_name,          [REDUCE_FORCE] = say_force,
+    [REDUCE_GLOBAL] = say_name,       [REDUCE_DIM] = say_name,
+    [REDUCE_CALL] = say_call,         [REDUCE_CONSTRUCT] = say_construct,
     [REDUCE_OPERATOR] = say_operator, [REDUCE_PRINT] = say_print,
-    [REDUCE_ASSERT] = say_assert,    [REDUCE_PROJECT] = say_project,
-    [REDUCE_LET] = say_let,          [REDUCE_GROUP] = say_group,
-    [REDUCE_DELAY] = say_delay,      [REDUCE_ITEM] = say_item,
-    [REDUCE_IF_TRUE] = say_if,       [REDUCE_IF_FALSE] = say_if,
-    [REDUCE_MATCH] = say_match,      [REDUCE_REF] = say_ref,
-    [REDUCE_READ] = say_read,        [REDUCE_WRITE] = say_write,
+    [REDUCE_ASSERT] = say_assert,     [REDUCE_PROJECT] = say_project,
+    [REDUCE_LET] = say_let,           [REDUCE_GROUP] = say_group,
+    [REDUCE_DELAY] = say_delay,       [REDUCE_ITEM] = say_item,
+    [REDUCE_IF_TRUE] = say_if,        [REDUCE_IF_FALSE] = say_if,
+    [REDUCE_MATCH] = say_match,       [REDUCE_REF] = say_ref,
+    [REDUCE_READ] = say_read,         [REDUCE_WRITE] = say_write,
     [REDUCE_DEFINE] = say_define,
 };
 
@@ -275,8 +267,8 @@ void say_step(Stepper *s, const StepEntry *e, StrBuf *out) {
     rules[e->rule](&w);
   } else if (e->outcome == STEP_VALUE) {
     const Job *job = &s->jobs.data[e->job - 1];
-    const Type *type = job->step ? job->step->expr->type
-                                 : job->entry->value->fn->body->type;
+    const Type *type =
+        job->step ? job->step->expr->type : job->entry->value->fn->body->type;
     text(&w, "The value is ");
     value(&w, e->after.value, type);
     text(&w, ".");
@@ -291,9 +283,9 @@ void say_step(Stepper *s, const StepEntry *e, StrBuf *out) {
 typedef struct CellList {
   Stepper *s;
   StrBuf *out;
-  VEC(const StepObj *) cells;    /* the newest first */
-  const StepObj *changed, *was;  /* what it held before this step; NULL: it is
-                                    new, or the same */
+  VEC(const StepObj *) cells;   /* the newest first */
+  const StepObj *changed, *was; /* what it held before this step; NULL: it is
+                                   new, or the same */
 } CellList;
 
 static void take_cell(void *data, const StepObj *cell) {

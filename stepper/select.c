@@ -31,9 +31,8 @@ static bool is_name(const StepEntry *e) {
 static bool is_arithmetic(const StepEntry *e) {
   if (e->rule != REDUCE_OPERATOR || !is_scalar(e->after.value)) return false;
   Redex r = redex_of(e);
-  for (int i = 0; i < r.expr->count; i++) {
+  for (int i = 0; i < r.expr->count; i++)
     if (!is_scalar(redex_child(&r, i))) return false;
-  }
   return true;
 }
 
@@ -54,9 +53,8 @@ bool select_takes(const Stepper *s, const StepEntry *e, StepFold kind) {
 StepFold select_fold(const Stepper *s, const StepEntry *e) {
   StepFold kind = 0;
   while (kind < FOLD_COUNT &&
-         !(stepper_folds(s, kind) && select_takes(s, e, kind))) {
+         !(stepper_folds(s, kind) && select_takes(s, e, kind)))
     kind++;
-  }
   return kind;
 }
 
@@ -144,14 +142,12 @@ static bool binds_var(const StepEntry *e, const char *wanted) {
     old = e->redex.frames->fields[ENV];
   }
   for (; env && env != old; env = env->fields[OUTER]) {
-    for (uint32_t i = 0; env->kind == E_GROUP && i < env->index; i++) {
+    for (uint32_t i = 0; env->kind == E_GROUP && i < env->index; i++)
       if (is_called(env->bindings[i].var->name, '%', wanted)) return true;
-    }
     const StepObj *v = env->kind == E_BIND ? env->fields[BOUND] : NULL;
     if (v && v->kind != V_NUMBER &&
-        is_called(((const Var *)env->key)->name, '%', wanted)) {
+        is_called(((const Var *)env->key)->name, '%', wanted))
       return true;
-    }
   }
   return false;
 }
@@ -198,9 +194,8 @@ static bool holds_nan(const StepObj *v) {
 static bool makes_nan(const StepEntry *e) {
   if (!holds_nan(e->after.value)) return false;
   Redex r = redex_of(e);
-  for (int i = 0; i < r.expr->count; i++) {
+  for (int i = 0; i < r.expr->count; i++)
     if (holds_nan(redex_child(&r, i))) return false;
-  }
   return true;
 }
 
@@ -216,8 +211,7 @@ static bool meets(const Stepper *s, const StepEntry *e, const Break *b) {
 }
 
 const Break *select_break(const Stepper *s, const StepEntry *e) {
-  for (size_t i = 0; i < s->breaks.len; i++) {
+  for (size_t i = 0; i < s->breaks.len; i++)
     if (meets(s, e, &s->breaks.data[i])) return &s->breaks.data[i];
-  }
   return NULL;
 }

@@ -8,9 +8,8 @@ enum { KEPT_STEPS = 20000, ASK_EVERY = 256 };
 /* --- Life --------------------------------------------------------------- */
 
 static void add_home(Stepper *s, const Global *g) {
-  if (g && g->kind == GLOBAL_DEF && g->value) {
+  if (g && g->kind == GLOBAL_DEF && g->value)
     VEC_PUSH(&s->homes, (Home){g->value->span, g});
-  }
 }
 
 static int by_place(const void *a, const void *b) {
@@ -27,9 +26,8 @@ static void find_homes(Stepper *s) {
       add_home(s, scope_global(scope, u->items[i].name));
     }
   }
-  if (s->homes.len) {
+  if (s->homes.len)
     qsort(s->homes.data, s->homes.len, sizeof *s->homes.data, by_place);
-  }
 }
 
 Stepper *stepper_new(Program *p, StepHost host) {
@@ -158,9 +156,8 @@ bool stepper_ended(const Stepper *s) {
 static bool next_entry(Stepper *s) {
   StepMachine *m = s->machine;
   if (stepper_ended(s)) return false;
-  if (!step_is_behind(m) && m->outcome == STEP_VALUE) {
+  if (!step_is_behind(m) && m->outcome == STEP_VALUE)
     start(m, &s->jobs.data[m->job]);
-  }
   step_next(m);
   return true;
 }
@@ -206,9 +203,8 @@ static StepStop forth(Stepper *s, uint32_t low, bool each) {
     if (fold < FOLD_COUNT) s->folded[fold]++;
     if (fold == FOLD_COUNT && (each || e->low < low)) return STOP_STEP;
     s->passed++;
-    if (s->asked && s->passed % ASK_EVERY == 0 && s->asked(s->asked_data)) {
+    if (s->asked && s->passed % ASK_EVERY == 0 && s->asked(s->asked_data))
       return STOP_ASKED;
-    }
   }
   return STOP_END;
 }
@@ -234,9 +230,8 @@ static uint32_t depth_of(const StepObj *frame) {
  * goes on, so there it is the frame of the next binding. */
 static uint32_t depth_over(const StepEntry *e) {
   const StepObj *frames = e->redex.frames;
-  if (e->redex.expr) {
+  if (e->redex.expr)
     return depth_of(frames) + (e->redex.expr->kind == EX_BLOCK);
-  }
   if (!frames) return 0;
   return frames->depth - 1 + (frames->kind == K_BINDING);
 }

@@ -68,22 +68,22 @@ void stepper_break_remove(Stepper *s, size_t n);
 /* --- Moves -------------------------------------------------------------- */
 
 typedef enum StepMove {
-  MOVE_STEP,  /* to the next step that is not folded */
-  MOVE_OVER,  /* to where what is marked has its value */
-  MOVE_OUT,   /* to where the function that is under way has its value */
-  MOVE_RUN,   /* to a breakpoint */
-  MOVE_BACK,  /* to the step before */
+  MOVE_STEP, /* to the next step that is not folded */
+  MOVE_OVER, /* to where what is marked has its value */
+  MOVE_OUT,  /* to where the function that is under way has its value */
+  MOVE_RUN,  /* to a breakpoint */
+  MOVE_BACK, /* to the step before */
 } StepMove;
 
 typedef enum StepStop {
-  STOP_STEP,      /* at a step */
-  STOP_BREAK,     /* at a step, for a breakpoint: stepper_stopped_by */
-  STOP_VALUE,     /* at the value of what was added */
-  STOP_ERROR,     /* at a run-time error */
-  STOP_LIMIT,     /* memory, depth or time ran out */
-  STOP_ASKED,     /* at a step, for the host asked for it */
-  STOP_END,       /* there is nothing further; where it stood */
-  STOP_START,     /* the record begins here; where it stood */
+  STOP_STEP,  /* at a step */
+  STOP_BREAK, /* at a step, for a breakpoint: stepper_stopped_by */
+  STOP_VALUE, /* at the value of what was added */
+  STOP_ERROR, /* at a run-time error */
+  STOP_LIMIT, /* memory, depth or time ran out */
+  STOP_ASKED, /* at a step, for the host asked for it */
+  STOP_END,   /* there is nothing further; where it stood */
+  STOP_START, /* the record begins here; where it stood */
 } StepStop;
 
 StepStop stepper_move(Stepper *s, StepMove move);
@@ -100,7 +100,7 @@ void stepper_when_to_stop(Stepper *s, bool (*asked)(void *data), void *data);
 void stepper_max_depth(Stepper *s, uint64_t depth);
 
 /* What it stands at: a rule's application or an outcome of another kind. */
-bool stepper_stands(const Stepper *s);   /* false: before the first */
+bool stepper_stands(const Stepper *s); /* false: before the first */
 StepOutcome stepper_at(const Stepper *s);
 uint64_t stepper_number(const Stepper *s);
 /* Is there nothing further? */
@@ -133,8 +133,8 @@ void stepper_cells(Stepper *s, StrBuf *out);
 /* The text is cut to `lines` around the mark; how many lines are left out
  * before and behind. */
 typedef struct StepCut {
-  size_t from, to;         /* bytes of the text */
-  size_t before, behind;   /* lines */
+  size_t from, to;       /* bytes of the text */
+  size_t before, behind; /* lines */
 } StepCut;
 StepCut stepper_cut(const StepView *v, size_t lines);
 
@@ -146,8 +146,8 @@ typedef struct StepBound {
   const Type *type;
   const StepValue *value;
   Span span;
-  bool library;     /* it stands in the library */
-  uint32_t depth;   /* of the frame that waited for the value */
+  bool library;   /* it stands in the library */
+  uint32_t depth; /* of the frame that waited for the value */
 } StepBound;
 
 /* Those of the step that it has just come to; each step is to be asked. */

@@ -7,8 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUE_WIDTH = 40, NAME_WIDTH = 40, NAMES_MOST = 8, AROUND_MOST = 2,
-       AROUND_WIDTH = 66, WALK_MOST = 2000, TEXT_MOST = 100000 };
+enum {
+  VALUE_WIDTH = 40,
+  NAME_WIDTH = 40,
+  NAMES_MOST = 8,
+  AROUND_MOST = 2,
+  AROUND_WIDTH = 66,
+  WALK_MOST = 2000,
+  TEXT_MOST = 100000
+};
 
 /* --- Pieces ------------------------------------------------------------- */
 
@@ -26,9 +33,8 @@ static void add_slice(const Piece *p, StrBuf *out, Span span) {
 }
 
 bool text_is_name(const Expr *e, const StepObj *v) {
-  if (v->kind != V_CLOSURE && v->kind != V_OP && v->kind != V_CTOR) {
+  if (v->kind != V_CLOSURE && v->kind != V_OP && v->kind != V_CTOR)
     return false;
-  }
   return e->kind == EX_GLOBAL || e->kind == EX_VAR || e->kind == EX_OP ||
          e->kind == EX_CTOR;
 }
@@ -42,8 +48,8 @@ static void add_value(const Piece *p, StrBuf *out, const Expr *e,
 /* A replacement within an expression's text. */
 typedef struct Edit {
   Span span;
-  const Expr *expr;        /* what stood there */
-  const StepObj *value;    /* NULL: the piece itself */
+  const Expr *expr;     /* what stood there */
+  const StepObj *value; /* NULL: the piece itself */
 } Edit;
 
 typedef VEC(Edit) Edits;
@@ -75,9 +81,8 @@ static int by_place(const void *a, const void *b) {
 static void rewrite(Piece *p, Span span, const Edits *edits) {
   StrBuf out;
   strbuf_init(&out, p->s->mem);
-  if (edits->len > 1) {
+  if (edits->len > 1)
     qsort(edits->data, edits->len, sizeof *edits->data, by_place);
-  }
   uint32_t at = span.lo;
   bool placed = false;
   for (size_t i = 0; i < edits->len; i++) {
@@ -94,7 +99,7 @@ static void rewrite(Piece *p, Span span, const Edits *edits) {
     p->hi += out.len;
     strbuf_add_len(&out, strbuf_text(&p->text), p->text.len);
   }
-  if (!placed) {  /* it was written elsewhere */
+  if (!placed) { /* it was written elsewhere */
     strbuf_done(&out);
     return;
   }
@@ -116,9 +121,8 @@ static void around_child(Piece *p, const Expr *e, int index,
                          const StepObj *done) {
   Edits edits;
   VEC_INIT(&edits, p->s->mem);
-  for (int i = index; i-- > 0; done = done->fields[OUTER]) {
+  for (int i = index; i-- > 0; done = done->fields[OUTER])
     push_edit(&edits, e, step_child(e, i), done->fields[BOUND]);
-  }
   push_edit(&edits, e, step_child(e, index), NULL);
   rewrite(p, e->span, &edits);
   VEC_DONE(&edits);
@@ -231,8 +235,8 @@ const StepObj *text_boundary(const StepState *state) {
 
 /* Adds the text of the frames to the piece; `first`: the first of them is what
  * the rule is applied to.  Gives the outermost expression. */
-static const Expr *around_frames(Piece *p, const Expr *inner,
-                                 const StepObj *f, bool first) {
+static const Expr *around_frames(Piece *p, const Expr *inner, const StepObj *f,
+                                 bool first) {
   bool block = inner && inner->kind == EX_BLOCK;
   for (; f && p->text.len < TEXT_MOST; f = f->fields[BELOW]) {
     if (is_transparent(f)) continue;
@@ -361,11 +365,10 @@ static void walk_names(Stepper *s, Walk *w, const Expr *e, StepObj *env,
   VEC_CLEAR(&w->todo);
 }
 
-static void walk_block(Stepper *s, Walk *w, const Block *b, int i,
-                       StepObj *env, StrBuf *out) {
-  for (; i < b->count; i++) {
+static void walk_block(Stepper *s, Walk *w, const Block *b, int i, StepObj *env,
+                       StrBuf *out) {
+  for (; i < b->count; i++)
     if (b->bindings[i].value) walk_names(s, w, b->bindings[i].value, env, out);
-  }
   walk_names(s, w, b->result, env, out);
 }
 
@@ -379,12 +382,10 @@ static void walk_pending(Stepper *s, Walk *w, const StepObj *f, StrBuf *out) {
     return;
   }
   while ((child = step_child(e, i++))) walk_names(s, w, child, env, out);
-  for (i = 1; e->kind == EX_IF && i < 3; i++) {
+  for (i = 1; e->kind == EX_IF && i < 3; i++)
     walk_names(s, w, e->args[i], env, out);
-  }
-  for (i = 0; e->kind == EX_MATCH && i < e->match->arm_count; i++) {
+  for (i = 0; e->kind == EX_MATCH && i < e->match->arm_count; i++)
     walk_names(s, w, e->match->arms[i].body, env, out);
-  }
 }
 
 static void add_names(Stepper *s, const StepState *at, StrBuf *out) {
@@ -392,20 +393,17 @@ static void add_names(Stepper *s, const StepState *at, StrBuf *out) {
   VEC_INIT(&w.todo, s->mem);
   ptrmap_init(&w.seen, s->mem);
   const Expr *e = at->expr;
-  if (e && e->kind == EX_BLOCK) {
+  if (e && e->kind == EX_BLOCK)
     walk_block(s, &w, e->block, at->at, at->env, out);
-  } else if (e) {
-    walk_names(s, &w, e, at->env, out);
-  }
+  else if (e) walk_names(s, &w, e, at->env, out);
   for (const StepObj *f = at->frames; f; f = f->fields[BELOW]) {
     if (is_transparent(f)) continue;
     if (f->kind == K_DEFINE || !belongs(e, f)) break;
     walk_pending(s, &w, f, out);
     e = f->expr;
   }
-  if (w.shown > NAMES_MOST) {
+  if (w.shown > NAMES_MOST)
     strbuf_addf(out, ", and %d more", w.shown - NAMES_MOST);
-  }
   VEC_DONE(&w.todo);
   ptrmap_done(&w.seen);
 }
@@ -434,8 +432,8 @@ static void add_line(StrBuf *out, const Piece *p) {
   const char *text = strbuf_text(&p->text);
   size_t half = AROUND_WIDTH / 2;
   size_t from = p->lo > half ? p->lo - half : 0;
-  size_t to = from + AROUND_WIDTH < p->text.len ? from + AROUND_WIDTH
-                                                : p->text.len;
+  size_t to =
+      from + AROUND_WIDTH < p->text.len ? from + AROUND_WIDTH : p->text.len;
   while (from > 0 && (text[from] & 0xC0) == 0x80) from--;
   while (to < p->text.len && (text[to] & 0xC0) == 0x80) to++;
   if (from) strbuf_add(out, "... ");
@@ -477,9 +475,8 @@ static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
 
 static void add_around(Stepper *s, StepView *v, const StepState *at) {
   const StepObj *f = text_boundary(at);
-  for (int i = 0; f && i < AROUND_MOST; f = behind(f), i++) {
+  for (int i = 0; f && i < AROUND_MOST; f = behind(f), i++)
     add_waiting(s, v, f);
-  }
   for (; f; f = behind(f)) v->outer++;
 }
 

@@ -35,8 +35,7 @@ void stepper_view(Stepper *s, StepView *v) {
   say_cells(s, e, &v->cells);
   v->rule = rule_of(e);
   v->number = e->count;
-  Span span = e->outcome == STEP_ERROR ? step_fault(s->machine)->span
-                                       : e->span;
+  Span span = e->outcome == STEP_ERROR ? step_fault(s->machine)->span : e->span;
   v->place = sources_place(s->program->sources, span);
 }
 
@@ -63,13 +62,11 @@ static size_t count_lines(const char *text, size_t from, size_t to) {
 StepCut stepper_cut(const StepView *v, size_t lines) {
   const char *text = strbuf_text(&v->text);
   StepCut c = {.from = line_start(text, v->lo)};
-  for (size_t i = 0; i < lines / 3 && c.from > 0; i++) {
+  for (size_t i = 0; i < lines / 3 && c.from > 0; i++)
     c.from = line_start(text, c.from - 1);
-  }
   c.to = line_end(v, c.from);
-  for (size_t i = 1; i < lines && c.to < v->text.len; i++) {
+  for (size_t i = 1; i < lines && c.to < v->text.len; i++)
     c.to = line_end(v, c.to + 1);
-  }
   c.before = count_lines(text, 0, c.from);
   c.behind = count_lines(text, c.to, v->text.len);
   return c;

@@ -36,7 +36,7 @@ void heap_init(Heap *h, Mem *mem) {
 }
 
 static void free_spares(Heap *h) {
-  for (int class = 0; class < CLASSES_KEPT; class++)
+  for (int class = 0; class < CLASSES_KEPT; class ++)
     for (Buffer *b; (b = h->spare[class]);) {
       h->spare[class] = b->owner;
       mem_free_aligned(h->mem, b, block_size((size_t)LINE << class));
@@ -111,8 +111,8 @@ Buffer *buffer_borrow(Heap *h, const void *data, size_t size,
 static bool is_last(Buffer *b) {
   int32_t count = atomic_load_explicit(&b->count, memory_order_acquire);
   assert(count > 0);
-  return count == 1 || atomic_fetch_sub_explicit(&b->count, 1,
-                                                 memory_order_acq_rel) == 1;
+  return count == 1 ||
+         atomic_fetch_sub_explicit(&b->count, 1, memory_order_acq_rel) == 1;
 }
 
 void buffer_drop(Heap *h, Buffer *b) {

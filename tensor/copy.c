@@ -13,7 +13,7 @@
 /* --- Axes ---------------------------------------------------------------- */
 
 typedef struct Axis {
-  int64_t n, dst, src;  /* length, and steps in elements */
+  int64_t n, dst, src; /* length, and steps in elements */
 } Axis;
 
 typedef struct CopyPlan {
@@ -75,17 +75,17 @@ enum { SIDE = 16 };
 typedef struct Tile {
   char *dst;
   const char *src;
-  int64_t dst_step, src_step;  /* between rows, between columns; elements */
+  int64_t dst_step, src_step; /* between rows, between columns; elements */
   int rows, columns;
 } Tile;
 
-#define TILE_OF(T)                                                       \
-  static void tile_##T(const Tile *t) {                                  \
-    T *dst = (T *)t->dst;                                                \
-    const T *src = (const T *)t->src;                                    \
-    for (int j = 0; j < t->rows; j++)                                    \
-      for (int i = 0; i < t->columns; i++)                               \
-        dst[j * t->dst_step + i] = src[i * t->src_step + j];             \
+#define TILE_OF(T)                                           \
+  static void tile_##T(const Tile *t) {                      \
+    T *dst = (T *)t->dst;                                    \
+    const T *src = (const T *)t->src;                        \
+    for (int j = 0; j < t->rows; j++)                        \
+      for (int i = 0; i < t->columns; i++)                   \
+        dst[j * t->dst_step + i] = src[i * t->src_step + j]; \
   }
 TILE_OF(uint8_t)
 TILE_OF(uint16_t)
@@ -129,17 +129,16 @@ static void tile_fours(const Tile *t) {
 
 /* --- Runs ---------------------------------------------------------------- */
 
-#define COPY_STRIDED(T)                                       \
-  static void copy_##T(char *dst, int64_t dst_stride,         \
-                       const char *src, int64_t src_stride,   \
-                       int64_t n) {                           \
-    T *to = (T *)dst;                                         \
-    const T *from = (const T *)src, one = *from;              \
-    if (dst_stride == 1 && src_stride == 0)                   \
-      for (int64_t i = 0; i < n; i++) to[i] = one;            \
-    else                                                      \
-      for (int64_t i = 0; i < n; i++)                         \
-        to[i * dst_stride] = from[i * src_stride];            \
+#define COPY_STRIDED(T)                                                \
+  static void copy_##T(char *dst, int64_t dst_stride, const char *src, \
+                       int64_t src_stride, int64_t n) {                \
+    T *to = (T *)dst;                                                  \
+    const T *from = (const T *)src, one = *from;                       \
+    if (dst_stride == 1 && src_stride == 0)                            \
+      for (int64_t i = 0; i < n; i++) to[i] = one;                     \
+    else                                                               \
+      for (int64_t i = 0; i < n; i++)                                  \
+        to[i * dst_stride] = from[i * src_stride];                     \
   }
 COPY_STRIDED(uint8_t)
 COPY_STRIDED(uint16_t)
@@ -161,17 +160,15 @@ static const struct {
 
 /* One or two axes of a copy, the others standing still. */
 typedef struct Inner {
-  size_t size;  /* of an element */
+  size_t size; /* of an element */
   Axis row, column;
   bool transposed;
 } Inner;
 
 static void copy_run(const Inner *c, char *dst, const char *src) {
   const Axis *a = &c->column;
-  if (a->dst == 1 && a->src == 1)
-    memcpy(dst, src, (size_t)a->n * c->size);
-  else
-    copies[c->size].run(dst, a->dst, src, a->src, a->n);
+  if (a->dst == 1 && a->src == 1) memcpy(dst, src, (size_t)a->n * c->size);
+  else copies[c->size].run(dst, a->dst, src, a->src, a->n);
 }
 
 static void copy_transposed(const Inner *c, char *dst, const char *src) {

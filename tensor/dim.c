@@ -13,8 +13,10 @@
 #include <string.h>
 
 enum {
-  FACTORS_MAX = 6, TERMS_MAX = 16, POWER_MAX = 64,
-  QUOTIENT_DEPTH_MAX = 8,  /* quotients of quotients */
+  FACTORS_MAX = 6,
+  TERMS_MAX = 16,
+  POWER_MAX = 64,
+  QUOTIENT_DEPTH_MAX = 8, /* quotients of quotients */
   REDUCTIONS_MAX = 64,
 };
 
@@ -25,7 +27,7 @@ typedef struct Factor {
 
 typedef struct Monomial {
   int64_t coefficient;
-  Factor factors[FACTORS_MAX];  /* ascending names */
+  Factor factors[FACTORS_MAX]; /* ascending names */
 } Monomial;
 
 typedef struct Poly {
@@ -42,20 +44,20 @@ typedef struct Form {
 
 typedef struct DimName {
   const void *key;
-  const Name *name;  /* NULL: a quotient, over / under */
+  const Name *name; /* NULL: a quotient, over / under */
   Dim over, under;
-  uint32_t next;     /* another quotient with the same dividend; 0: none */
+  uint32_t next; /* another quotient with the same dividend; 0: none */
   int depth;
 } DimName;
 
 struct DimTable {
   Mem *mem;
   Arena arena;
-  VEC(DimName) names;  /* name i is at i - 1 */
-  VEC(const Form *) forms;  /* form i has the handle DIM_FORM + i */
-  PtrMap ids;  /* from keys to name numbers */
-  PtrMap quotients;  /* from forms to the first quotient of each */
-  uint32_t *slots;  /* open addressing; a form's number plus 1, or 0 */
+  VEC(DimName) names;      /* name i is at i - 1 */
+  VEC(const Form *) forms; /* form i has the handle DIM_FORM + i */
+  PtrMap ids;              /* from keys to name numbers */
+  PtrMap quotients;        /* from forms to the first quotient of each */
+  uint32_t *slots;         /* open addressing; a form's number plus 1, or 0 */
   size_t cap;
 };
 
@@ -183,8 +185,7 @@ static bool poly_add(Poly *p, const Poly *b) {
 static bool poly_add_multiple(Poly *p, const Monomial *m, const Poly *b) {
   Monomial product;
   for (int i = 0; i < b->len; i++)
-    if (!monomial_mul(m, &b->terms[i], &product) ||
-        !poly_add_term(p, &product))
+    if (!monomial_mul(m, &b->terms[i], &product) || !poly_add_term(p, &product))
       return false;
   return true;
 }
@@ -324,7 +325,8 @@ static bool poly_reduce(const DimTable *t, Poly *p) {
 
 /* The one Dim of a polynomial; `?` when memory runs out. */
 static Dim dim_of_poly(DimTable *t, Poly *p) {
-  for (int i = 0; i < REDUCTIONS_MAX && poly_reduce(t, p); i++) {}
+  for (int i = 0; i < REDUCTIONS_MAX && poly_reduce(t, p); i++) {
+  }
   if (is_constant(p)) {
     Dim d = p->len ? p->terms[0].coefficient : 0;
     return dim_is_number(d) ? d : DIM_ANY;
@@ -382,8 +384,8 @@ static uint32_t quotient_id(DimTable *t, Dim a, Dim b) {
   int over = quotient_depth(t, a), under = quotient_depth(t, b);
   int depth = 1 + (over > under ? over : under);
   if (depth > QUOTIENT_DEPTH_MAX || !VEC_RESERVE(&t->names, 1)) return 0;
-  VEC_PUSH(&t->names, (DimName){.over = a, .under = b, .next = first,
-                                .depth = depth});
+  VEC_PUSH(&t->names,
+           (DimName){.over = a, .under = b, .next = first, .depth = depth});
   ptrmap_put(&t->quotients, key, (void *)(uintptr_t)t->names.len);
   return (uint32_t)t->names.len;
 }
@@ -616,8 +618,8 @@ static void print_factor(const DimTable *t, StrBuf *out, uint32_t id,
 
 /* "n * n * 4"; the sign is the caller's. */
 static void print_term(const DimTable *t, StrBuf *out, const Monomial *m) {
-  uint64_t size = m->coefficient < 0 ? -(uint64_t)m->coefficient
-                                     : (uint64_t)m->coefficient;
+  uint64_t size =
+      m->coefficient < 0 ? -(uint64_t)m->coefficient : (uint64_t)m->coefficient;
   bool first = true, alone = size == 1 && degree(m) == 1;
   for (int i = 0; i < FACTORS_MAX; i++)
     for (uint32_t k = 0; k < m->factors[i].power; k++, first = false) {
@@ -646,14 +648,10 @@ static void print_form(const DimTable *t, StrBuf *out, const Form *f) {
 }
 
 void dim_print(const DimTable *t, StrBuf *out, Dim d) {
-  if (dim_is_any(d))
-    strbuf_add_char(out, '?');
-  else if (dim_is_hole(d))
-    strbuf_add_char(out, '_');
-  else if (dim_is_form(d))
-    print_form(t, out, form_of(t, d));
-  else
-    strbuf_addf(out, "%lld", (long long)d);
+  if (dim_is_any(d)) strbuf_add_char(out, '?');
+  else if (dim_is_hole(d)) strbuf_add_char(out, '_');
+  else if (dim_is_form(d)) print_form(t, out, form_of(t, d));
+  else strbuf_addf(out, "%lld", (long long)d);
 }
 
 void dims_print(const DimTable *t, StrBuf *out, int rank, const Dim *dims) {

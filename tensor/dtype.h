@@ -11,15 +11,15 @@ typedef enum DType {
 #include "tensor/dtype.def"
 #undef DTYPE
   DTYPE_COUNT,
-  DTYPE_NONE = DTYPE_COUNT  /* not known (yet) */
+  DTYPE_NONE = DTYPE_COUNT /* not known (yet) */
 } DType;
 
 typedef enum DTypeClass { CLASS_B, CLASS_I, CLASS_U, CLASS_F } DTypeClass;
 
 typedef struct DTypeInfo {
-  const char *name;    /* "float32" */
-  const char *suffix;  /* "f32" */
-  uint8_t size;        /* bytes an element */
+  const char *name;   /* "float32" */
+  const char *suffix; /* "f32" */
+  uint8_t size;       /* bytes an element */
   DTypeClass class;
 } DTypeInfo;
 

@@ -83,8 +83,8 @@ Value bits_from_f64(DType dtype, double v) {
     case DT_FLOAT64: bits.f64 = v; break;
     case DT_BOOL: bits.b = v != 0; break;
     default:
-      return narrowed(dtype, saturated(v, dtype_min_int(dtype),
-                                       dtype_max_int(dtype)));
+      return narrowed(dtype,
+                      saturated(v, dtype_min_int(dtype), dtype_max_int(dtype)));
   }
   return bits;
 }

@@ -38,9 +38,7 @@ static void add_element(StrBuf *out, const Tensor *t, int64_t i) {
   switch (dtype_info[dtype].class) {
     case CLASS_F: float_print(out, dtype, bits, false); break;
     case CLASS_U: strbuf_addf(out, "%llu", (unsigned long long)bits.u64); break;
-    default:
-      strbuf_addf(out, "%lld", (long long)tensor_i64_at(t, i));
-      break;
+    default: strbuf_addf(out, "%lld", (long long)tensor_i64_at(t, i)); break;
   }
 }
 
@@ -68,9 +66,7 @@ void tensor_print_facts(StrBuf *out, const Tensor *t) {
     strbuf_add(out, " to ");
     add_element(out, t, f.most);
   }
-  if (f.count > f.nans + f.infinities) {
-    strbuf_addf(out, ", mean %.6g", f.mean);
-  }
+  if (f.count > f.nans + f.infinities) strbuf_addf(out, ", mean %.6g", f.mean);
   add_count(out, f.nans, "NaN");
   add_count(out, f.infinities, "inf");
 }

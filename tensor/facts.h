@@ -7,8 +7,8 @@
 
 typedef struct TensorFacts {
   int64_t count, nans, infinities;
-  int64_t least, most;  /* which elements those are; -1: there are none */
-  double mean;          /* of what is finite; 0 where nothing is */
+  int64_t least, most; /* which elements those are; -1: there are none */
+  double mean;         /* of what is finite; 0 where nothing is */
 } TensorFacts;
 
 TensorFacts tensor_facts(const Tensor *t);

@@ -68,14 +68,11 @@ static inline uint16_t f64_to_bf16(double v) { return f64_to_16_bits(v, 8); }
  * exponent is rebased and half a unit added, less one when even. */
 static inline uint16_t f32_to_f16(float v) {
   uint32_t bits = bits_of_f32(v), magnitude = bits & 0x7FFFFFFF, half;
-  if (magnitude > 0x7F800000)
-    half = 0x7E00 | (magnitude >> 13 & 0x3FF);
-  else if (magnitude >= 0x477FF000)
-    half = 0x7C00;
+  if (magnitude > 0x7F800000) half = 0x7E00 | (magnitude >> 13 & 0x3FF);
+  else if (magnitude >= 0x477FF000) half = 0x7C00;
   else if (magnitude < 0x38800000)
     half = bits_of_f32(f32_of_bits(magnitude) + 0.5f) - 0x3F000000;
-  else
-    half = (magnitude - (112 << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
+  else half = (magnitude - (112 << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
   return (uint16_t)(half | (bits >> 16 & 0x8000));
 }
 

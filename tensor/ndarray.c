@@ -41,12 +41,14 @@ void le32_add(StrBuf *out, uint32_t v) {
 
 enum { CODE_INT, CODE_UINT, CODE_FLOAT, CODE_BFLOAT = 4 };
 
-static const struct TypeCode { uint8_t code, bits; } codes[DTYPE_COUNT] = {
-    [DT_BOOL] = {CODE_UINT, 1},      [DT_INT8] = {CODE_INT, 8},
-    [DT_INT16] = {CODE_INT, 16},     [DT_INT32] = {CODE_INT, 32},
-    [DT_INT64] = {CODE_INT, 64},     [DT_UINT8] = {CODE_UINT, 8},
-    [DT_UINT16] = {CODE_UINT, 16},   [DT_UINT32] = {CODE_UINT, 32},
-    [DT_UINT64] = {CODE_UINT, 64},   [DT_FLOAT16] = {CODE_FLOAT, 16},
+static const struct TypeCode {
+  uint8_t code, bits;
+} codes[DTYPE_COUNT] = {
+    [DT_BOOL] = {CODE_UINT, 1},        [DT_INT8] = {CODE_INT, 8},
+    [DT_INT16] = {CODE_INT, 16},       [DT_INT32] = {CODE_INT, 32},
+    [DT_INT64] = {CODE_INT, 64},       [DT_UINT8] = {CODE_UINT, 8},
+    [DT_UINT16] = {CODE_UINT, 16},     [DT_UINT32] = {CODE_UINT, 32},
+    [DT_UINT64] = {CODE_UINT, 64},     [DT_FLOAT16] = {CODE_FLOAT, 16},
     [DT_BFLOAT16] = {CODE_BFLOAT, 16}, [DT_FLOAT32] = {CODE_FLOAT, 32},
     [DT_FLOAT64] = {CODE_FLOAT, 64},
 };

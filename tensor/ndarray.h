@@ -13,7 +13,7 @@ typedef struct NdArray {
   DType dtype;
   int rank;
   int64_t shape[RANK_MAX];
-  const char *data;  /* within the bytes that were read, at any alignment */
+  const char *data; /* within the bytes that were read, at any alignment */
   size_t size;
 } NdArray;
 

@@ -23,7 +23,7 @@
 
 typedef struct Obj {
   int32_t count;
-  uint16_t tag;  /* a constructor's index; 0 otherwise */
+  uint16_t tag; /* a constructor's index; 0 otherwise */
   uint16_t size : 4, mask : 12;
 } Obj;
 

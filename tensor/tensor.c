@@ -139,9 +139,8 @@ Tensor *tensor_on_buffer_take(Heap *h, DType dtype, int rank,
   return t;
 }
 
-Tensor *tensor_view(Heap *h, const Tensor *base, int rank,
-                    const int64_t *shape, const int64_t *strides,
-                    int64_t offset) {
+Tensor *tensor_view(Heap *h, const Tensor *base, int rank, const int64_t *shape,
+                    const int64_t *strides, int64_t offset) {
   char *data = base->data + offset * (int64_t)dtype_size(base->dtype);
   if (base->buffer) buffer_keep(base->buffer);
   Tensor *t = header_take(h, base->dtype, base->buffer, data);
@@ -170,8 +169,7 @@ void tensor_free(Heap *h, Tensor *t) {
   pool_free(&h->pool, t, sizeof *t);
 }
 
-Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape,
-                      void *data) {
+Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape, void *data) {
   Tensor t = {
       .obj = {.count = COUNT_IMMORTAL, .size = SIZE_TENSOR},
       .dtype = dtype,

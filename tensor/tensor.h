@@ -21,12 +21,12 @@ enum { RANK_MAX = 8 };
 
 typedef struct Buffer {
   _Atomic int32_t count;
-  uint32_t flags;         /* BUFFER_... */
-  size_t size;            /* bytes of `data` */
-  char *data;             /* 64-byte aligned when it is our own */
-  void (*release)(void *owner);  /* for memory of others; may be NULL */
+  uint32_t flags;               /* BUFFER_... */
+  size_t size;                  /* bytes of `data` */
+  char *data;                   /* 64-byte aligned when it is our own */
+  void (*release)(void *owner); /* for memory of others; may be NULL */
   void *owner;
-  _Atomic(void *) packed;  /* packed forms for products (see ops/pack) */
+  _Atomic(void *) packed; /* packed forms for products (see ops/pack) */
 } Buffer;
 
 enum { BUFFER_READONLY = 1, BUFFER_FOREIGN = 2 };
@@ -38,12 +38,12 @@ typedef struct BufferExtra {
 } BufferExtra;
 
 typedef struct Tensor {
-  Obj obj;  /* size is SIZE_TENSOR */
+  Obj obj; /* size is SIZE_TENSOR */
   uint8_t dtype, rank;
-  Buffer *buffer;  /* NULL in headers on the C stack */
-  char *data;      /* element (0, ..., 0) */
+  Buffer *buffer; /* NULL in headers on the C stack */
+  char *data;     /* element (0, ..., 0) */
   int64_t shape[RANK_MAX];
-  int64_t strides[RANK_MAX];  /* in elements; 0 or negative are allowed */
+  int64_t strides[RANK_MAX]; /* in elements; 0 or negative are allowed */
 } Tensor;
 
 /* Where a session's (or the front end's) headers and buffers come from.  Used
@@ -52,10 +52,10 @@ enum { BUFFER_CLASSES = 24 };
 typedef struct Heap {
   Mem *mem;
   Pool pool;
-  Buffer *spare[BUFFER_CLASSES];  /* chained through `owner` */
+  Buffer *spare[BUFFER_CLASSES]; /* chained through `owner` */
   size_t spare_bytes;
   uint64_t buffer_allocations;
-  uint64_t turns;  /* of products by packed operands (ops/pack.h) */
+  uint64_t turns; /* of products by packed operands (ops/pack.h) */
 } Heap;
 void heap_init(Heap *h, Mem *mem);
 /* Every counted object must have been dropped. */
@@ -94,9 +94,8 @@ Tensor *tensor_on_buffer_take(Heap *h, DType dtype, int rank,
 /* A view with the given geometry on `base`'s buffer, `offset` elements on
  * from base's first element.  Keeps the buffer, not `base`.  `strides` NULL:
  * row-major. */
-Tensor *tensor_view(Heap *h, const Tensor *base, int rank,
-                    const int64_t *shape, const int64_t *strides,
-                    int64_t offset);
+Tensor *tensor_view(Heap *h, const Tensor *base, int rank, const int64_t *shape,
+                    const int64_t *strides, int64_t offset);
 /* A contiguous copy. */
 Tensor *tensor_copy(Heap *h, const Tensor *t);
 /* `t` itself when contiguous (one more reference), else a copy. */
@@ -108,7 +107,7 @@ static inline Tensor *tensor_keep(Tensor *t) {
   obj_keep(&t->obj);
   return t;
 }
-void tensor_free(Heap *h, Tensor *t);  /* when the count has reached 0 */
+void tensor_free(Heap *h, Tensor *t); /* when the count has reached 0 */
 static inline void tensor_drop(Heap *h, Tensor *t) {
   if (t->obj.count > 0 && --t->obj.count == 0) tensor_free(h, t);
 }
@@ -116,8 +115,7 @@ static inline void tensor_drop(Heap *h, Tensor *t) {
 /* A header on the C stack over the bits of a scalar. */
 Tensor tensor_on_bits(DType dtype, const Value *bits);
 /* A header on the C stack over contiguous elements. */
-Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape,
-                      void *data);
+Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape, void *data);
 
 /* --- Geometry ----------------------------------------------------------- */
 

@@ -91,7 +91,7 @@ static Decimal shortest_decimal(DType dtype, double v) {
 
 /* Digits in place for exponents from -4 to 15, else scientific. */
 static void print_decimal(StrBuf *out, const Decimal *d, bool point) {
-  int whole = d->exponent + 1;  /* digits before the point */
+  int whole = d->exponent + 1; /* digits before the point */
   if (whole < -3 || whole > 16) {
     strbuf_add_char(out, d->digits[0]);
     if (d->len > 1) strbuf_add_char(out, '.');
@@ -132,29 +132,21 @@ void float_print(StrBuf *out, DType dtype, Value bits, bool point) {
 static void int_print(StrBuf *out, DType dtype, Value bits) {
   if (dtype == DT_UINT64)
     strbuf_addf(out, "%llu", (unsigned long long)bits.u64);
-  else
-    strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, bits));
+  else strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, bits));
 }
 
 /* As a block shows it. */
 static void scalar_print(StrBuf *out, DType dtype, Value bits) {
-  if (dtype == DT_BOOL)
-    strbuf_add(out, bits.u8 ? "True" : "False");
-  else if (dtype_is_float(dtype))
-    float_print(out, dtype, bits, true);
-  else
-    int_print(out, dtype, bits);
+  if (dtype == DT_BOOL) strbuf_add(out, bits.u8 ? "True" : "False");
+  else if (dtype_is_float(dtype)) float_print(out, dtype, bits, true);
+  else int_print(out, dtype, bits);
 }
 
 void scalar_print_literal(StrBuf *out, DType dtype, Value bits) {
-  if (dtype_is_float(dtype))
-    float_print(out, dtype, bits, false);
-  else
-    scalar_print(out, dtype, bits);
-  if (dtype == DT_FLOAT32)
-    strbuf_add(out, "f");
-  else if (dtype != DT_INT32)
-    strbuf_add(out, dtype_info[dtype].suffix);
+  if (dtype_is_float(dtype)) float_print(out, dtype, bits, false);
+  else scalar_print(out, dtype, bits);
+  if (dtype == DT_FLOAT32) strbuf_add(out, "f");
+  else if (dtype != DT_INT32) strbuf_add(out, dtype_info[dtype].suffix);
 }
 
 /* --- Types --------------------------------------------------------------- */
@@ -185,18 +177,18 @@ void tensor_print_type(StrBuf *out, const Tensor *t) {
  * are elided to fit the width.  Elided axes show their first and last items. */
 
 enum {
-  VECTOR_MOST = 100,   /* a longer vector is elided ... */
-  VECTOR_SHOWN = 20,   /* ... to this many elements */
-  AXIS_MOST = 16,      /* a longer outer axis is elided to this many items, */
-  ROWS_MOST = 32,      /* or to fewer, so that not many more rows are shown */
+  VECTOR_MOST = 100, /* a longer vector is elided ... */
+  VECTOR_SHOWN = 20, /* ... to this many elements */
+  AXIS_MOST = 16,    /* a longer outer axis is elided to this many items, */
+  ROWS_MOST = 32,    /* or to fewer, so that not many more rows are shown */
 };
 
 typedef struct Block {
   StrBuf *out;
   const Tensor *tensor;
-  int64_t shown[RANK_MAX];  /* items shown of each axis */
+  int64_t shown[RANK_MAX]; /* items shown of each axis */
   int width, indent;
-  int cell;                 /* columns of an element; 0: as it comes */
+  int cell; /* columns of an element; 0: as it comes */
 } Block;
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -269,7 +261,7 @@ static void choose_rows(Block *b) {
   int64_t fit = cells_that_fit(b, cell);
   if (!vector || n > fit) b->cell = cell;
   if (vector || n <= fit) return;
-  fit = fit > 3 ? fit - 1 : 2;  /* one cell for the dots */
+  fit = fit > 3 ? fit - 1 : 2; /* one cell for the dots */
   b->shown[last] = min_i64(n, fit);
 }
 
@@ -286,7 +278,7 @@ static void print_cell(const Block *b, const char *data) {
   size_t len = out->len - start, pad = 0;
   if ((size_t)b->cell > len) pad = (size_t)b->cell - len;
   strbuf_add_repeat(out, ' ', pad);
-  if (out->len != start + len + pad) return;  /* memory ran out */
+  if (out->len != start + len + pad) return; /* memory ran out */
   memmove(out->data + start + pad, out->data + start, len);
   memset(out->data + start, ' ', pad);
 }
@@ -303,10 +295,8 @@ static void print_row(const Block *b, char *data) {
       bool wrap = b->cell && printed && printed % per_line == 0;
       if (printed) strbuf_add(b->out, wrap ? "," : ", ");
       if (wrap) new_line(b, axis + 1);
-      if (dots)
-        strbuf_add(b->out, "...");
-      else
-        print_cell(b, item_address(b, axis, data, i));
+      if (dots) strbuf_add(b->out, "...");
+      else print_cell(b, item_address(b, axis, data, i));
     }
   }
 }
@@ -325,10 +315,8 @@ static void print_axis(const Block *b, int axis, char *data) {
     for (int dots = elided; dots >= 0; dots--) {
       if (k) strbuf_add_char(b->out, ',');
       if (k) new_line(b, axis + 1);
-      if (dots)
-        strbuf_add(b->out, "...");
-      else
-        print_axis(b, axis + 1, item_address(b, axis, data, i));
+      if (dots) strbuf_add(b->out, "...");
+      else print_axis(b, axis + 1, item_address(b, axis, data, i));
     }
   }
   strbuf_add_char(b->out, ']');
@@ -360,7 +348,7 @@ static void json_scalar(StrBuf *out, DType dtype, Value bits) {
   }
 }
 
-enum { LOOK_EVERY = 4096 };  /* elements */
+enum { LOOK_EVERY = 4096 }; /* elements */
 
 static bool is_given_up(const GiveUp *up, int64_t done) {
   return up && done % LOOK_EVERY == 0 && up->asked(up->data);

@@ -42,11 +42,9 @@ static bool capture(Outcome *o, int out, int err, double deadline) {
     double left = deadline - now();
     if (left <= 0 || o->out.len + o->err.len > OUTPUT_MAX) return false;
     poll(fds, 2, (int)(left * 1000) + 1);
-    for (int i = 0; i < 2; i++) {
-      if (fds[i].revents && !text_read_some(texts[i], fds[i].fd)) {
-        fds[i].fd = -1;  /* poll skips it from here on */
-      }
-    }
+    for (int i = 0; i < 2; i++)
+      if (fds[i].revents && !text_read_some(texts[i], fds[i].fd))
+        fds[i].fd = -1; /* poll skips it from here on */
   }
   return true;
 }
@@ -57,8 +55,8 @@ static bool start(pid_t *pid, const char *const argv[], int out, int err) {
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, out, 1);
   posix_spawn_file_actions_adddup2(&files, err, 2);
-  int failed = posix_spawnp(pid, argv[0], &files, NULL, (char *const *)argv,
-                            environ);
+  int failed =
+      posix_spawnp(pid, argv[0], &files, NULL, (char *const *)argv, environ);
   posix_spawn_file_actions_destroy(&files);
   return !failed;
 }

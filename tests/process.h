@@ -14,7 +14,7 @@ typedef struct Text {
 enum { STATUS_STOPPED = -1, STATUS_NOT_STARTED = -2 };
 
 typedef struct Outcome {
-  int status;  /* of exit, 128 + the signal's number, or one of the above */
+  int status; /* of exit, 128 + the signal's number, or one of the above */
   Text out, err;
 } Outcome;
 

@@ -53,8 +53,8 @@ Ty *infer_op_value(Infer *in, const Expr *e) {
 bool op_value_fits(Infer *in, Constraint *c, Ty *t) {
   const OpInfo *op = c->op;
   if (t->kind != K_FN) {
-    diag_error(in->p->diags, E0201, c->span,
-               "`%s` is a function: expected %s", op->name, ty_text(in, t));
+    diag_error(in->p->diags, E0201, c->span, "`%s` is a function: expected %s",
+               op->name, ty_text(in, t));
     return false;
   }
   for (int i = 0; i < op->attr_count; i++) {
@@ -104,9 +104,8 @@ static void wrong_count(Infer *in, const Expr *e, int wanted) {
   Diag *d = diag_error(in->p->diags, E0204, e->span,
                        "too %s arguments for %s: expected %d, found %d", few,
                        callee_text(in, callee), wanted, e->count);
-  if (callee->kind == EX_GLOBAL) {
+  if (callee->kind == EX_GLOBAL)
     diag_note(d, callee->g.global->span, "it is defined here");
-  }
   if (e->count < wanted) diag_hint(d, "there is no partial application");
 }
 
@@ -122,8 +121,10 @@ static Ty *infer_arg(Infer *in, const Expr *e, int i, Ty *param) {
 
 static void require_arg(Infer *in, const Expr *e, int i, Ty *arg, Ty *param) {
   require_flow(in, arg, param,
-               (Why){.kind = WHY_ARGUMENT, .span = e->args[i]->span,
-                     .other = expr_parameter(e->call.callee, i), .index = i,
+               (Why){.kind = WHY_ARGUMENT,
+                     .span = e->args[i]->span,
+                     .other = expr_parameter(e->call.callee, i),
+                     .index = i,
                      .name = callee_name(e->call.callee),
                      .sigil = callee_sigil(e->call.callee)});
 }
@@ -138,17 +139,15 @@ static Ty *call_unknown(Infer *in, const Expr *e, Ty *callee) {
   for (int i = 0; i < e->count; i++) params[i] = ty_meta(in);
   Ty *result = ty_meta(in);
   Ty *fn = ty_fn(in, e->count, params, result);
-  bool ok = require_flow(in, callee, fn,
-                         (Why){.kind = WHY_CALLEE,
-                               .span = e->call.callee->span});
+  bool ok = require_flow(
+      in, callee, fn, (Why){.kind = WHY_CALLEE, .span = e->call.callee->span});
   for (int i = 0; i < e->count; i++) check_arg(in, e, i, params[i]);
   return ok ? result : in->error;
 }
 
 /* What the call would have told of an argument's type is not missed. */
 static void poison_arg(Infer *in, const Expr *arg) {
-  require_flow(in, in->error, infer_expr(in, arg),
-               (Why){.kind = WHY_OPERATOR});
+  require_flow(in, in->error, infer_expr(in, arg), (Why){.kind = WHY_OPERATOR});
 }
 
 static Ty *call_no_function(Infer *in, const Expr *e, Ty *callee) {
@@ -182,12 +181,12 @@ static bool fits(Ty *a, Ty *b) {
 static void report_swapped(Infer *in, const Expr *e, const Ty *callee, int i,
                            int k) {
   Span span = span_join(e->args[i]->span, e->args[k]->span);
-  Diag *d = diag_error(in->p->diags, E0201, span,
-                       "arguments %d and %d of %s are swapped: expected %s, "
-                       "then %s", i + 1, k + 1,
-                       callee_text(in, e->call.callee),
-                       ty_text(in, callee->args[i]),
-                       ty_text(in, callee->args[k]));
+  Diag *d =
+      diag_error(in->p->diags, E0201, span,
+                 "arguments %d and %d of %s are swapped: expected %s, "
+                 "then %s",
+                 i + 1, k + 1, callee_text(in, e->call.callee),
+                 ty_text(in, callee->args[i]), ty_text(in, callee->args[k]));
   diag_note(d, expr_parameter(e->call.callee, i), "the parameter: %s",
             ty_text(in, callee->args[i]));
   diag_hint(d, "write them the other way round");
@@ -195,22 +194,20 @@ static void report_swapped(Infer *in, const Expr *e, const Ty *callee, int i,
 
 /* Argument `i` does not fit its parameter.  If it fits a later one whose
  * argument fits here, says so of both; none of the call is judged then. */
-static bool find_swapped(Infer *in, const Expr *e, const Ty *callee,
-                         Ty **args, int i) {
+static bool find_swapped(Infer *in, const Expr *e, const Ty *callee, Ty **args,
+                         int i) {
   Ty *const *params = callee->args;
   bool found = false;
   for (int k = i + 1; k < e->count; k++) {
     if (!args[k]) args[k] = infer_arg(in, e, k, params[k]);
     if (found || !differs(args[k], params[k]) || !fits(args[i], params[k]) ||
-        !fits(args[k], params[i])) {
+        !fits(args[k], params[i]))
       continue;
-    }
     report_swapped(in, e, callee, i, k);
     found = true;
   }
-  for (int k = 0; found && k < e->count; k++) {
+  for (int k = 0; found && k < e->count; k++)
     require_flow(in, in->error, args[k], (Why){.kind = WHY_OPERATOR});
-  }
   return found;
 }
 
@@ -227,9 +224,8 @@ static Ty *call_function(Infer *in, const Expr *e, Ty *callee) {
   for (int i = 0; args && i < e->count; i++) {
     if (!args[i]) args[i] = infer_arg(in, e, i, callee->args[i]);
     if (differs(args[i], callee->args[i]) &&
-        find_swapped(in, e, callee, args, i)) {
+        find_swapped(in, e, callee, args, i))
       return in->error;
-    }
     require_arg(in, e, i, args[i], callee->args[i]);
   }
   return callee->result;
@@ -238,16 +234,15 @@ static Ty *call_function(Infer *in, const Expr *e, Ty *callee) {
 Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
   if (e->call.callee->kind == EX_OP) {
     Ty **args = ty_array(in, e->count);
-    for (int i = 0; args && i < e->count; i++) {
+    for (int i = 0; args && i < e->count; i++)
       args[i] = i == 0 && head ? head : infer_expr(in, e->args[i]);
-    }
     return args ? infer_op_call(in, e, args) : in->error;
   }
   Ty *callee = ty_head(head ? head : infer_expr(in, e->call.callee));
   if (ty_is_poly(callee)) {
     Ty **targs;
-    callee = ty_instantiate(in, callee, callee->param_count, callee->params,
-                            &targs);
+    callee =
+        ty_instantiate(in, callee, callee->param_count, callee->params, &targs);
   }
   switch (callee->kind) {
     case K_META: return call_unknown(in, e, callee);
@@ -262,16 +257,16 @@ Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
 Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple) {
   if (tuple->kind == K_ERROR) return in->error;
   if (tuple->kind != K_TUPLE) {
-    Diag *d = diag_error(in->p->diags, E0206, e->span,
-                         "only tuples have fields: this is %s",
-                         ty_text(in, tuple));
+    Diag *d =
+        diag_error(in->p->diags, E0206, e->span,
+                   "only tuples have fields: this is %s", ty_text(in, tuple));
     hint_inside(d, tuple);
     return in->error;
   }
   if (e->index < tuple->count) return tuple->args[e->index];
   Diag *d = diag_error(in->p->diags, E0206, e->span,
-                       "there is no field %lld: %s has %d",
-                       (long long)e->index, ty_text(in, tuple), tuple->count);
+                       "there is no field %lld: %s has %d", (long long)e->index,
+                       ty_text(in, tuple), tuple->count);
   if (tuple->count > 0) {
     diag_hint(d, "fields are counted from 0: the last is .%d",
               tuple->count - 1);

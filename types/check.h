@@ -11,7 +11,7 @@
 
 /* Something new with a body of its own: a global, or a script's expression. */
 typedef struct Definition {
-  Global *global;       /* NULL: an expression */
+  Global *global; /* NULL: an expression */
   const Item *item;
   Unit *unit;
   Scope *scope;         /* where its text's names are looked up */
@@ -21,11 +21,11 @@ typedef struct Definition {
   Span span;
   VEC(struct Definition *) uses;
   /* scc.c: */
-  int index, low, component;  /* 0: not seen yet */
+  int index, low, component; /* 0: not seen yet */
   bool on_stack;
   /* infer.c: */
   struct Ty *type;
-  int param_count;      /* quantified */
+  int param_count; /* quantified */
   const TypeVar *const *params;
 } Definition;
 
@@ -41,21 +41,21 @@ typedef struct Sinking {
 
 typedef struct Checker {
   Program *p;
-  Unit *unit;           /* the one handed in; others come by import and from
-                           the library */
+  Unit *unit; /* the one handed in; others come by import and from
+                 the library */
   Mem *mem;
-  Arena arena;          /* of what inference needs; gone when it is done */
-  Scope scope;          /* the unit's own names, before they join p->user */
-  Definitions defs;     /* grows while the library is linked */
-  size_t resolved;      /* so many of them are */
+  Arena arena;      /* of what inference needs; gone when it is done */
+  Scope scope;      /* the unit's own names, before they join p->user */
+  Definitions defs; /* grows while the library is linked */
+  size_t resolved;  /* so many of them are */
   VEC(Definition *) steps;
-  VEC(struct AdtWork *) adts;  /* whose constructors' fields are to come */
+  VEC(struct AdtWork *) adts; /* whose constructors' fields are to come */
   size_t adts_resolved;
-  PtrMap dim_vars;      /* Var that holds a named dimension -> TypeVar */
+  PtrMap dim_vars; /* Var that holds a named dimension -> TypeVar */
   VEC(Sinking) sinking;
-  Definitions components;  /* in order of inference */
+  Definitions components; /* in order of inference */
   size_t errors_before;
-  uint32_t first_var;   /* ids of variables below it are of earlier runs */
+  uint32_t first_var; /* ids of variables below it are of earlier runs */
   struct Infer *infer;
 } Checker;
 

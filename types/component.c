@@ -29,9 +29,7 @@ static void declare(Infer *in, Definition *d, Ty **skeleton) {
   *skeleton = NULL;
   if (is_fn(d)) {
     *skeleton = d->type = fn_skeleton(in, d->value->fn);
-    if (fn_is_annotated(d->value->fn)) {
-      quantify_signature(in, d, d->value->fn);
-    }
+    if (fn_is_annotated(d->value->fn)) quantify_signature(in, d, d->value->fn);
   } else if (d->declared) {
     d->type = ty_of_type(in, d->declared);
   } else {
@@ -55,7 +53,8 @@ static void infer_fn_definition(Infer *in, Definition *d, Ty *skeleton) {
   if (!d->declared) return;
   Ty *declared = ty_of_type(in, d->declared);
   require_flow(in, type, declared,
-               (Why){.kind = WHY_ANNOTATION, .span = d->value->span,
+               (Why){.kind = WHY_ANNOTATION,
+                     .span = d->value->span,
                      .other = d->item->annotation->span,
                      .name = name_of_definition(d),
                      .sigil = sigil_of_definition(d)});
@@ -68,15 +67,13 @@ static void infer_value_definition(Infer *in, Definition *d) {
   in->level += value;
   Ty *found = infer_expr(in, d->value);
   in->level -= value;
-  Why why = {.kind = WHY_ANNOTATION, .span = d->value->span,
+  Why why = {.kind = WHY_ANNOTATION,
+             .span = d->value->span,
              .name = name_of_definition(d),
              .sigil = sigil_of_definition(d)};
   if (d->item->annotation) why.other = d->item->annotation->span;
-  if (d->declared) {
-    require_flow(in, found, d->type, why);
-  } else {
-    ty_unify(in, d->type, found, &why);
-  }
+  if (d->declared) require_flow(in, found, d->type, why);
+  else ty_unify(in, d->type, found, &why);
 }
 
 /* --- Generalising -------------------------------------------------------- */
@@ -88,9 +85,9 @@ static void require_params(Infer *in, const Definition *d) {
     Ty *t = var_info(in, fn->params[i])->type;
     if (!t || !ty_is_open(in, t)) continue;
     const Var *var = fn->params[i];
-    Diag *diag = diag_error(in->p->diags, E0202, var->span,
-                            "the type of `%%%s` cannot be inferred",
-                            var->name->text);
+    Diag *diag =
+        diag_error(in->p->diags, E0202, var->span,
+                   "the type of `%%%s` cannot be inferred", var->name->text);
     hint_annotation(diag, "%", var->name);
     require_flow(in, in->error, t, (Why){.kind = WHY_OPERATOR});
   }
@@ -132,13 +129,9 @@ static void infer_component(Infer *in, Definition **members, size_t n) {
   in->level = 2;
   in->patient = all_values(members, n);
   for (size_t i = 0; i < n; i++) declare(in, members[i], &skeletons[i]);
-  for (size_t i = 0; i < n; i++) {
-    if (skeletons[i]) {
-      infer_fn_definition(in, members[i], skeletons[i]);
-    } else {
-      infer_value_definition(in, members[i]);
-    }
-  }
+  for (size_t i = 0; i < n; i++)
+    if (skeletons[i]) infer_fn_definition(in, members[i], skeletons[i]);
+    else infer_value_definition(in, members[i]);
   solve_finish(in, false);
   in->level = 1;
   for (size_t i = 0; i < n; i++) {
@@ -150,8 +143,13 @@ static void infer_component(Infer *in, Definition **members, size_t n) {
 }
 
 static void infer_init(Infer *in, Checker *c) {
-  *in = (Infer){.c = c, .p = c->p, .types = c->p->types, .arena = &c->arena,
-                .mem = c->mem, .level = 1, .first_var = c->first_var};
+  *in = (Infer){.c = c,
+                .p = c->p,
+                .types = c->p->types,
+                .arena = &c->arena,
+                .mem = c->mem,
+                .level = 1,
+                .first_var = c->first_var};
   VEC_INIT(&in->vars, c->mem);
   VEC_INIT(&in->typed, c->mem);
   VEC_INIT(&in->patterns, c->mem);
@@ -194,10 +192,9 @@ static void infer_done(Infer *in) {
 
 static size_t component_size(const Definitions *all, size_t first) {
   size_t n = 1;
-  while (first + n < all->len && all->data[first + n]->component ==
-                                     all->data[first]->component) {
+  while (first + n < all->len &&
+         all->data[first + n]->component == all->data[first]->component)
     n++;
-  }
   return n;
 }
 

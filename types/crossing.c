@@ -16,12 +16,10 @@ enum { NAMES_MAX = 16 };
 /* --- What a type knows --------------------------------------------------- */
 
 bool types_know_dims(const Type *t) {
-  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++) {
+  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++)
     if (!dim_is_any(t->dims[i])) return true;
-  }
-  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++) {
+  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++)
     if (types_know_dims(t->args[i])) return true;
-  }
   return false;
 }
 
@@ -33,12 +31,10 @@ bool types_need_check(const Type *actual, const Type *expected) {
       if (dim_equal(actual->dims[i], expected->dims[i]) != YES) return true;
     }
   }
-  if (actual->kind != TY_TUPLE || actual->count != expected->count) {
+  if (actual->kind != TY_TUPLE || actual->count != expected->count)
     return false;
-  }
-  for (int i = 0; i < actual->count; i++) {
+  for (int i = 0; i < actual->count; i++)
     if (types_need_check(actual->args[i], expected->args[i])) return true;
-  }
   return false;
 }
 
@@ -64,9 +60,8 @@ static void meet_call(const Crossings *c, const Expr *e) {
   const Type *fn = e->call.callee->type;
   if (e->call.callee->kind == EX_OP || !fn || fn->kind != TY_FN) return;
   if (fn->param_count > 0) return;
-  for (int i = 0; i < e->count && i < fn->count; i++) {
+  for (int i = 0; i < e->count && i < fn->count; i++)
     meet(c, e->args[i]->type, fn->args[i], false);
-  }
   if (e->call.callee->kind != EX_CTOR) meet(c, fn->result, e->type, true);
 }
 
@@ -92,15 +87,13 @@ void types_crossings(const Expr *e, CrossingFn visit, void *data) {
     case EX_BLOCK:
       for (int i = 0; i < e->block->count; i++) {
         const Binding *b = &e->block->bindings[i];
-        if (b->value && b->var) {
+        if (b->value && b->var)
           meet(&c, b->value->type, b->var->declared, false);
-        }
       }
       break;
     case EX_MATCH:
-      for (int i = 0; i < e->match->arm_count; i++) {
+      for (int i = 0; i < e->match->arm_count; i++)
         meet_pattern(&c, e->match->arms[i].pattern);
-      }
       break;
     case EX_FN:
       meet(&c, e->fn->body->type, e->fn->declared_result, false);
@@ -116,27 +109,23 @@ typedef struct Instance {
   TypeTable *types;
   int count;
   const TypeVar *const *params;
-  bool bound[NAMES_MAX];  /* met alone, as a dimension */
-  bool binds;             /* something has to be compared */
-  bool inside;            /* a `?` lies in a container or function */
+  bool bound[NAMES_MAX]; /* met alone, as a dimension */
+  bool binds;            /* something has to be compared */
+  bool inside;           /* a `?` lies in a container or function */
 } Instance;
 
 static int bare_name(const Instance *n, Dim d) {
   for (int i = 0; i < n->count && i < NAMES_MAX; i++) {
     const TypeVar *v = n->params[i];
-    if (v->is_dim && d == dim_named(types_dims(n->types), v->name, v)) {
-      return i;
-    }
+    if (v->is_dim && d == dim_named(types_dims(n->types), v->name, v)) return i;
   }
   return -1;
 }
 
-static void compare_tensor(Instance *n, const Type *declared,
-                           const Type *used, bool inside) {
+static void compare_tensor(Instance *n, const Type *declared, const Type *used,
+                           bool inside) {
   for (int i = 0; i < declared->rank; i++) {
-    if (!dim_is_form(declared->dims[i]) || !dim_is_any(used->dims[i])) {
-      continue;
-    }
+    if (!dim_is_form(declared->dims[i]) || !dim_is_any(used->dims[i])) continue;
     n->inside |= inside;
     if (inside) continue;
     int name = bare_name(n, declared->dims[i]);
@@ -148,29 +137,23 @@ static void compare_tensor(Instance *n, const Type *declared,
 /* Types are as deep as the checker lets them be. */
 static void compare(Instance *n, const Type *declared, const Type *used,
                     bool inside) {
-  if (declared == used || !declared->has_var ||
-      declared->kind != used->kind || declared->count != used->count) {
+  if (declared == used || !declared->has_var || declared->kind != used->kind ||
+      declared->count != used->count)
     return;
-  }
   if (declared->kind == TY_TENSOR) {
-    if (declared->rank == used->rank) {
-      compare_tensor(n, declared, used, inside);
-    }
+    if (declared->rank == used->rank) compare_tensor(n, declared, used, inside);
     return;
   }
   bool deeper = inside || declared->kind != TY_TUPLE;
-  for (int i = 0; i < declared->count; i++) {
+  for (int i = 0; i < declared->count; i++)
     compare(n, declared->args[i], used->args[i], deeper);
-  }
-  if (declared->kind == TY_FN) {
+  if (declared->kind == TY_FN)
     compare(n, declared->result, used->result, deeper);
-  }
 }
 
 static bool has_dims(int count, const TypeVar *const *params) {
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     if (params[i]->is_dim) return true;
-  }
   return false;
 }
 
@@ -183,9 +166,8 @@ static const Type *declared_type(const Expr *use) {
 }
 
 static void compare_fn(Instance *n, const Fn *fn, const Type *used) {
-  for (int i = 0; i < fn->param_count && i < used->count; i++) {
+  for (int i = 0; i < fn->param_count && i < used->count; i++)
     compare(n, fn->params[i]->type, used->args[i], false);
-  }
 }
 
 static Instance look_at_use(TypeTable *types, const Expr *use) {
@@ -205,9 +187,8 @@ static Instance look_at_use(TypeTable *types, const Expr *use) {
     return n;
   }
   if (declared->count != used->count) return n;
-  for (int i = 0; i < declared->count; i++) {
+  for (int i = 0; i < declared->count; i++)
     compare(&n, declared->args[i], used->args[i], false);
-  }
   bool binds = n.binds;
   compare(&n, declared->result, used->result, false);
   n.binds = binds;

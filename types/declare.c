@@ -9,8 +9,8 @@
 static bool is_duplicate(Checker *c, const PtrMap *map, const Name *name,
                          Span span, Span first, const char *what) {
   if (!ptrmap_has(map, name)) return false;
-  Diag *d = diag_error(c->p->diags, E0105, span, "%s%s` is defined twice",
-                       what, name->text);
+  Diag *d = diag_error(c->p->diags, E0105, span, "%s%s` is defined twice", what,
+                       name->text);
   diag_note(d, first, "first defined here");
   return true;
 }
@@ -20,13 +20,15 @@ static bool is_duplicate(Checker *c, const PtrMap *map, const Name *name,
 static void declare_ctor(Checker *c, Scope *scope, Adt *adt, int tag,
                          const CtorDecl *decl) {
   Ctor *ctor = &adt->ctors[tag];
-  *ctor = (Ctor){.name = decl->name, .span = decl->span, .adt = adt,
-                 .tag = tag, .field_count = decl->field_count};
+  *ctor = (Ctor){.name = decl->name,
+                 .span = decl->span,
+                 .adt = adt,
+                 .tag = tag,
+                 .field_count = decl->field_count};
   const Ctor *old = ptrmap_get(&scope->ctors, decl->name);
   if (is_duplicate(c, &scope->ctors, decl->name, decl->span,
-                   old ? old->span : SPAN_NONE, "constructor `")) {
+                   old ? old->span : SPAN_NONE, "constructor `"))
     return;
-  }
   ptrmap_put(&scope->ctors, decl->name, ctor);
 }
 
@@ -48,22 +50,22 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
                         const AdtDecl *decl) {
   const Adt *old = ptrmap_get(&scope->adts, decl->name);
   if (is_duplicate(c, &scope->adts, decl->name, decl->span,
-                   old ? old->span : SPAN_NONE, "type `")) {
+                   old ? old->span : SPAN_NONE, "type `"))
     return;
-  }
   Arena *arena = &c->p->arena;
   Adt *adt = ARENA_NEW(arena, Adt);
-  *adt = (Adt){.name = decl->name, .span = decl->span,
+  *adt = (Adt){.name = decl->name,
+               .span = decl->span,
                .is_extern = decl->is_extern,
                .library = unit_is_library(unit),
                .param_count = decl->param_count,
-               .params = adt_params(c, decl), .ctor_count = decl->ctor_count};
+               .params = adt_params(c, decl),
+               .ctor_count = decl->ctor_count};
   adt->ctors = ARENA_ARRAY(arena, Ctor, (size_t)decl->ctor_count);
   if (!adt->ctors && decl->ctor_count > 0) adt->ctor_count = 0;
   ptrmap_put(&scope->adts, decl->name, adt);
-  for (int i = 0; i < adt->ctor_count; i++) {
+  for (int i = 0; i < adt->ctor_count; i++)
     declare_ctor(c, scope, adt, i, &decl->ctors[i]);
-  }
   AdtWork *work = ARENA_NEW(&c->arena, AdtWork);
   *work = (AdtWork){adt, decl, unit, scope};
   VEC_PUSH(&c->adts, work);
@@ -72,17 +74,20 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
 /* --- Definitions --------------------------------------------------------- */
 
 static const GlobalKind kind_of_item[] = {
-  [ITEM_DEF] = GLOBAL_DEF,
-  [ITEM_PARAM] = GLOBAL_PARAM,
-  [ITEM_LET_GLOBAL] = GLOBAL_VALUE,
-  [ITEM_LET_LOCAL] = GLOBAL_LOCAL,
+    [ITEM_DEF] = GLOBAL_DEF,
+    [ITEM_PARAM] = GLOBAL_PARAM,
+    [ITEM_LET_GLOBAL] = GLOBAL_VALUE,
+    [ITEM_LET_LOCAL] = GLOBAL_LOCAL,
 };
 
 static Definition *definition_new(Checker *c, Unit *unit, Scope *scope,
                                   const Item *item, int order) {
   Definition *d = ARENA_NEW(&c->arena, Definition);
-  *d = (Definition){.item = item, .unit = unit, .scope = scope,
-                    .order = order, .span = item->span};
+  *d = (Definition){.item = item,
+                    .unit = unit,
+                    .scope = scope,
+                    .order = order,
+                    .span = item->span};
   VEC_INIT(&d->uses, c->mem);
   VEC_PUSH(&c->defs, d);
   return d;
@@ -90,9 +95,12 @@ static Definition *definition_new(Checker *c, Unit *unit, Scope *scope,
 
 static Global *global_new(Checker *c, const Unit *unit, const Item *item) {
   Global *g = ARENA_NEW(&c->p->arena, Global);
-  *g = (Global){.kind = kind_of_item[item->kind], .name = item->name,
-                .span = item->name_span, .library = unit_is_library(unit),
-                .annotation = item->annotation, .slot = -1};
+  *g = (Global){.kind = kind_of_item[item->kind],
+                .name = item->name,
+                .span = item->name_span,
+                .library = unit_is_library(unit),
+                .annotation = item->annotation,
+                .slot = -1};
   return g;
 }
 
@@ -103,9 +111,8 @@ static void declare_global(Checker *c, Unit *unit, Scope *scope,
   bool local = item->kind == ITEM_LET_LOCAL;
   const Global *old = local ? NULL : ptrmap_get(&scope->globals, item->name);
   if (!local && is_duplicate(c, &scope->globals, item->name, item->name_span,
-                             old ? old->span : SPAN_NONE, "`@")) {
+                             old ? old->span : SPAN_NONE, "`@"))
     return;
-  }
   Definition *d = definition_new(c, unit, scope, item, order);
   d->global = global_new(c, unit, item);
   d->global->definition = d;
@@ -141,7 +148,6 @@ static void declare_item(Checker *c, Unit *unit, Scope *scope, int order) {
 }
 
 void declare_unit(Checker *c, Unit *unit, Scope *scope) {
-  for (int i = 0; i < unit->item_count && !mem_exhausted(c->mem); i++) {
+  for (int i = 0; i < unit->item_count && !mem_exhausted(c->mem); i++)
     declare_item(c, unit, scope, i);
-  }
 }

@@ -91,9 +91,8 @@ void dims_propagate(Infer *in) {
     Slot *s = VEC_POP(&in->dirty);
     s->dirty = false;
     s = slot_root(s);
-    for (Link *l = s->out; l; l = l->next) {
+    for (Link *l = s->out; l; l = l->next)
       slot_join(in, l->item, s->value, s->from);
-    }
     for (Link *l = s->rules; l; l = l->next) constraint_wake(in, l->item);
   }
 }
@@ -138,9 +137,8 @@ static void judge(Infer *in, const Edge *e) {
   Slot *to = slot_root(e->to);
   if (e->inner && from->value != to->value) in->p->loose = true;
   if (to->fixed) {
-    if (dims_differ(in, from->value, to->value)) {
+    if (dims_differ(in, from->value, to->value))
       report_dims(in, e->why, from->value, to->value, to);
-    }
     return;
   }
   if (!dim_is_number(from->value)) return;
@@ -148,9 +146,8 @@ static void judge(Infer *in, const Edge *e) {
     to->seen = from->value;
     if (e->why && e->why->found) to->seen_at = e->why->span;
   }
-  if (to->seen != from->value) {
+  if (to->seen != from->value)
     report_dims(in, e->why, from->value, to->seen, to);
-  }
 }
 
 void dims_finish(Infer *in) {

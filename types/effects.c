@@ -19,13 +19,13 @@
 
 typedef struct Walk {
   const Program *p;
-  Checker *c;        /* NULL: it only asks */
+  Checker *c; /* NULL: it only asks */
   int component;
-  int takers;        /* functions around that take functions */
+  int takers; /* functions around that take functions */
   Effects found;
-  bool recursive;    /* the component mentions one of its own */
+  bool recursive; /* the component mentions one of its own */
   bool changed;
-  bool warns;        /* effects are known: of what is useless */
+  bool warns; /* effects are known: of what is useless */
 } Walk;
 
 static void walk(Walk *w, const Expr *e);
@@ -33,9 +33,8 @@ static void walk(Walk *w, const Expr *e);
 static bool is_function(const Type *t) { return t && t->kind == TY_FN; }
 
 static bool takes_functions(const Type *t) {
-  for (int i = 0; i < t->count; i++) {
+  for (int i = 0; i < t->count; i++)
     if (is_function(t->args[i])) return true;
-  }
   return false;
 }
 
@@ -64,9 +63,8 @@ static Effects noted(const Walk *w, uint8_t effects) {
 }
 
 static bool knows_params(const Type *fn) {
-  for (int i = 0; i < fn->count; i++) {
+  for (int i = 0; i < fn->count; i++)
     if (types_know_dims(fn->args[i])) return true;
-  }
   return false;
 }
 
@@ -111,9 +109,8 @@ static Effects applied(const Walk *w, const Expr *e) {
   Effects does = callable(w, e->call.callee);
   if (!(does & EFFECT_PARAM)) return does;
   if (e->call.callee->kind == EX_GLOBAL) does &= ~EFFECT_PARAM;
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     if (is_function(e->args[i]->type)) does |= callable_given(w, e->args[i]);
-  }
   return does;
 }
 
@@ -122,7 +119,8 @@ static Effects applied(const Walk *w, const Expr *e) {
 static Effects op_applied(const Expr *e) {
   return op_effects(&(OpUse){.op = op_info(e->call.callee->op),
                              .attrs = e->call.bound,
-                             .count = e->count, .args = e->args});
+                             .count = e->count,
+                             .args = e->args});
 }
 
 static void walk_call(Walk *w, const Expr *e) {
@@ -138,17 +136,15 @@ static void walk_call(Walk *w, const Expr *e) {
 
 /* What calling a variable's value can do, if that is a function. */
 static void note_var(Walk *w, Var *var, Effects e) {
-  if (w->c && is_function(var->type)) raise(w, &var->effects,
-                                            e | EFFECT_KNOWN);
+  if (w->c && is_function(var->type)) raise(w, &var->effects, e | EFFECT_KNOWN);
 }
 
 /* A variable is mentioned before anything is known of it: inside its own
  * value, or its group's. */
 static void walk_var(Walk *w, Var *var) {
   if (var->lazy) w->found |= EFFECT_FAIL | EFFECT_DIVERGE;
-  if (w->c && is_function(var->type) && !(var->effects & EFFECT_KNOWN)) {
+  if (w->c && is_function(var->type) && !(var->effects & EFFECT_KNOWN))
     raise(w, &var->effects, EFFECT_DIVERGE);
-  }
 }
 
 static void walk_global(Walk *w, const Global *g) {
@@ -161,9 +157,8 @@ static void walk_global(Walk *w, const Global *g) {
 static void walk_fn(Walk *w, const Expr *e) {
   if (!w->c) return;
   Fn *fn = (Fn *)e->fn;
-  for (int i = 0; i < fn->param_count; i++) {
+  for (int i = 0; i < fn->param_count; i++)
     note_var(w, fn->params[i], EFFECT_PARAM);
-  }
   Effects outside = w->found;
   int taker = e->type && takes_functions(e->type);
   w->found = 0;
@@ -205,11 +200,8 @@ static void walk_item(Walk *w, const Expr *e) {
 static void walk_bindings(Walk *w, const Block *block) {
   for (int i = 0, bound = 0; i < block->count; i++) {
     const Binding *b = &block->bindings[i];
-    if (b->kind == BIND_ITEM) {
-      walk_item(w, b->value);
-    } else if (b->value) {
-      walk(w, b->value);
-    }
+    if (b->kind == BIND_ITEM) walk_item(w, b->value);
+    else if (b->value) walk(w, b->value);
     if (i + 1 < block->count && b[1].kind == BIND_AND) continue;
     while (bound <= i) bind_let(w, &block->bindings[bound++]);
   }
@@ -269,9 +261,8 @@ static void walk(Walk *w, const Expr *e) {
   while (e) {
     walk_node(w, e);
     const Expr *spine = spine_of(e);
-    for (int i = 0; i < e->count; i++) {
+    for (int i = 0; i < e->count; i++)
       if (e->args[i] != spine) walk(w, e->args[i]);
-    }
     e = spine;
   }
 }
@@ -326,11 +317,11 @@ void effects_program(Checker *c) {
   for (; from < c->components.len; from = to) {
     int component = c->components.data[from]->component;
     while (to < c->components.len &&
-           c->components.data[to]->component == component) {
+           c->components.data[to]->component == component)
       to++;
-    }
     Walk w = {.p = c->p, .c = c, .component = component};
-    while (walk_component(&w, from, to)) {}
+    while (walk_component(&w, from, to)) {
+    }
     w.warns = !unit_is_library(c->components.data[from]->unit);
     if (w.warns) walk_component(&w, from, to);
   }
@@ -338,11 +329,17 @@ void effects_program(Checker *c) {
 }
 
 void effects_print(StrBuf *out, Effects e) {
-  static const struct { Effects bit; const char *text; } rows[] = {
-    {EFFECT_READ, "reads"},          {EFFECT_WRITE, "writes"},
-    {EFFECT_ALLOC, "allocates"},     {EFFECT_DIVERGE, "may diverge"},
-    {EFFECT_FAIL, "may fail"},       {EFFECT_PRINT, "prints"},
-    {EFFECT_PARAM, "calls its arguments"},
+  static const struct {
+    Effects bit;
+    const char *text;
+  } rows[] = {
+      {EFFECT_READ, "reads"},
+      {EFFECT_WRITE, "writes"},
+      {EFFECT_ALLOC, "allocates"},
+      {EFFECT_DIVERGE, "may diverge"},
+      {EFFECT_FAIL, "may fail"},
+      {EFFECT_PRINT, "prints"},
+      {EFFECT_PARAM, "calls its arguments"},
   };
   const char *between = "";
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

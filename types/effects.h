@@ -8,10 +8,10 @@
 /* An operator and what it is applied to. */
 typedef struct OpUse {
   const OpInfo *op;
-  const Attrs *attrs;        /* NULL: the defaults */
+  const Attrs *attrs; /* NULL: the defaults */
   int count;
-  const Expr *const *args;   /* NULL: it is a value */
-  const Type *const *types;  /* then, its parameters' types */
+  const Expr *const *args;  /* NULL: it is a value */
+  const Type *const *types; /* then, its parameters' types */
 } OpUse;
 
 Effects op_effects(const OpUse *use);

@@ -18,20 +18,17 @@ static bool is_positive(Dim d) { return dim_is_number(d) && d > 0; }
 /* Do all dimensions of the tensors in a type pass? */
 static bool all_dims(const Type *t, DimTest test) {
   if (t->kind == TY_TUPLE) {
-    for (int i = 0; i < t->count; i++) {
+    for (int i = 0; i < t->count; i++)
       if (!all_dims(t->args[i], test)) return false;
-    }
   }
-  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++) {
+  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++)
     if (!test(t->dims[i])) return false;
-  }
   return true;
 }
 
 static bool is_static(const OpUse *use) {
-  for (int i = 0; i < use->count; i++) {
+  for (int i = 0; i < use->count; i++)
     if (!all_dims(operand(use, i), dim_is_number)) return false;
-  }
   return true;
 }
 
@@ -40,9 +37,8 @@ static bool is_nonzero(const OpUse *use, int i) {
   if (!use->args || use->args[i]->kind != EX_CONST) return false;
   const Tensor *t = use->args[i]->constant;
   int64_t count = tensor_count(t);
-  for (int64_t k = 0; k < count; k++) {
+  for (int64_t k = 0; k < count; k++)
     if (tensor_i64_at(t, k) == 0) return false;
-  }
   return true;
 }
 
@@ -86,11 +82,11 @@ typedef struct RuleTest {
 } RuleTest;
 
 static const RuleTest safe_kernels[] = {
-  {rule_broadcast_number, division_is_safe},
-  {rule_reduce, reduction_is_safe},
-  {rule_reduce_arg, reduction_is_safe},
-  {rule_reduce_number, reduction_is_safe},
-  {rule_take, take_is_safe},
+    {rule_broadcast_number, division_is_safe},
+    {rule_reduce, reduction_is_safe},
+    {rule_reduce_arg, reduction_is_safe},
+    {rule_reduce_number, reduction_is_safe},
+    {rule_take, take_is_safe},
 };
 
 /* --- Rules that may fail at run time ---------------------------------------
@@ -113,9 +109,8 @@ static bool pair_broadcasts(const Type *a, const Type *b) {
 static bool broadcasts(const OpUse *use) {
   for (int i = 0; i < use->count; i++) {
     if (operand(use, i)->kind != TY_TENSOR) return false;
-    for (int k = 0; k < i; k++) {
+    for (int k = 0; k < i; k++)
       if (!pair_broadcasts(operand(use, k), operand(use, i))) return false;
-    }
   }
   return true;
 }
@@ -126,31 +121,53 @@ static bool take_fits(const OpUse *use) {
 }
 
 static const RuleTest safe_rules[] = {
-  {rule_same, always}, {rule_unary, always}, {rule_unary_float, always},
-  {rule_unary_bits, always}, {rule_unary_bool, always},
-  {rule_float_test, always}, {rule_cast, always}, {rule_cast_like, always},
-  {rule_reinterpret, always}, {rule_reduce, always},
-  {rule_reduce_number, always}, {rule_reduce_bool, always},
-  {rule_reduce_arg, always}, {rule_scan, always}, {rule_softmax, always},
-  {rule_dropout, always}, {rule_transpose, always},
-  {rule_expand_dims, always}, {rule_reverse, always}, {rule_repeat, always},
-  {rule_full_like, always}, {rule_shape_of, always},
-  {rule_ndarray_size, always}, {rule_take, take_fits}, {rule_argwhere, always},
-  {rule_unique, always}, {rule_sort, always}, {rule_argsort, always},
-  {rule_identity, always}, {rule_print, always}, {rule_print_text, always},
-  {rule_broadcast, broadcasts}, {rule_broadcast_number, broadcasts},
-  {rule_broadcast_float, broadcasts}, {rule_broadcast_bits, broadcasts},
-  {rule_broadcast_int, broadcasts}, {rule_broadcast_bool, broadcasts},
-  {rule_compare, broadcasts}, {rule_where, broadcasts},
+    {rule_same, always},
+    {rule_unary, always},
+    {rule_unary_float, always},
+    {rule_unary_bits, always},
+    {rule_unary_bool, always},
+    {rule_float_test, always},
+    {rule_cast, always},
+    {rule_cast_like, always},
+    {rule_reinterpret, always},
+    {rule_reduce, always},
+    {rule_reduce_number, always},
+    {rule_reduce_bool, always},
+    {rule_reduce_arg, always},
+    {rule_scan, always},
+    {rule_softmax, always},
+    {rule_dropout, always},
+    {rule_transpose, always},
+    {rule_expand_dims, always},
+    {rule_reverse, always},
+    {rule_repeat, always},
+    {rule_full_like, always},
+    {rule_shape_of, always},
+    {rule_ndarray_size, always},
+    {rule_take, take_fits},
+    {rule_argwhere, always},
+    {rule_unique, always},
+    {rule_sort, always},
+    {rule_argsort, always},
+    {rule_identity, always},
+    {rule_print, always},
+    {rule_print_text, always},
+    {rule_broadcast, broadcasts},
+    {rule_broadcast_number, broadcasts},
+    {rule_broadcast_float, broadcasts},
+    {rule_broadcast_bits, broadcasts},
+    {rule_broadcast_int, broadcasts},
+    {rule_broadcast_bool, broadcasts},
+    {rule_compare, broadcasts},
+    {rule_where, broadcasts},
 };
 
 /* --- All together ------------------------------------------------------- */
 
 /* Does the table vouch for the use? */
 static bool is_safe(const OpUse *use, const RuleTest *table, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     if (table[i].rule == use->op->rule) return table[i].test(use);
-  }
   return false;
 }
 

@@ -22,9 +22,8 @@ static bool is_sound(const Pattern *p) {
     if (!p->ctor || t->kind != TY_ADT || t->adt != p->ctor->adt) return false;
     if (p->count != p->ctor->field_count) return false;
   }
-  for (int i = 0; i < p->count; i++) {
+  for (int i = 0; i < p->count; i++)
     if (!is_sound(p->fields[i])) return false;
-  }
   return true;
 }
 
@@ -49,9 +48,8 @@ static Span keyword_of(const Expr *match) {
 
 /* "`A`, `B`, ...", each with `after` inside its quotes. */
 static void list_missing(StrBuf *out, const Coverage *c, const char *after) {
-  for (int i = 0; i < c->missing_count; i++) {
+  for (int i = 0; i < c->missing_count; i++)
     strbuf_addf(out, "%s`%s%s`", i ? ", " : "", c->missing[i], after);
-  }
   if (c->more) strbuf_add(out, ", ...");
 }
 
@@ -62,10 +60,10 @@ static void report_missing(Checker *c, const Expr *e, const Coverage *found) {
   strbuf_init(&type, c->mem);
   list_missing(&text, found, "");
   type_print(c->p->types, &type, e->args[0]->type, 200);
-  Diag *d = diag_error(c->p->diags, E0401, keyword_of(e),
-                       "match on %s is not exhaustive: %s %s not covered",
-                       strbuf_text(&type), strbuf_text(&text),
-                       many ? "are" : "is");
+  Diag *d =
+      diag_error(c->p->diags, E0401, keyword_of(e),
+                 "match on %s is not exhaustive: %s %s not covered",
+                 strbuf_text(&type), strbuf_text(&text), many ? "are" : "is");
   strbuf_done(&type);
   VEC_CLEAR(&text);
   list_missing(&text, found, " => ...");
@@ -88,16 +86,15 @@ static bool pattern_covers(const Pattern *a, const Pattern *b) {
   if (a->kind == PT_WILD || a->kind == PT_VAR) return true;
   if (b && (b->kind != a->kind || b->ctor != a->ctor)) b = NULL;
   if (!b && a->kind == PT_CTOR && a->ctor->adt->ctor_count > 1) return false;
-  for (int i = 0; i < a->count; i++) {
+  for (int i = 0; i < a->count; i++)
     if (!pattern_covers(a->fields[i], b ? b->fields[i] : NULL)) return false;
-  }
   return true;
 }
 
 static void report_unreachable(Checker *c, const Match *m, int arm) {
   const Pattern *p = m->arms[arm].pattern;
-  Diag *d = diag_warning(c->p->diags, W0001, p->span,
-                         "arm can never be reached");
+  Diag *d =
+      diag_warning(c->p->diags, W0001, p->span, "arm can never be reached");
   for (int i = 0; i < arm; i++) {
     if (!pattern_covers(m->arms[i].pattern, p)) continue;
     diag_note(d, m->arms[i].pattern->span,
@@ -111,9 +108,8 @@ static void report_unreachable(Checker *c, const Match *m, int arm) {
 /* --- Matches ------------------------------------------------------------ */
 
 static bool has_catch_all(const Match *m) {
-  for (int i = 0; i < m->arm_count; i++) {
+  for (int i = 0; i < m->arm_count; i++)
     if (pattern_covers(m->arms[i].pattern, NULL)) return true;
-  }
   return false;
 }
 
@@ -121,15 +117,11 @@ static void check_match(Checker *c, const Expr *e) {
   if (!is_checkable(e)) return;
   Coverage found = match_coverage(c->mem, &c->arena, e->match);
   if (!found.known) return;
-  if (found.missing_count > 0) {
-    report_missing(c, e, &found);
-  } else if (found.too_complex && !e->match->partial &&
-             !has_catch_all(e->match)) {
+  if (found.missing_count > 0) report_missing(c, e, &found);
+  else if (found.too_complex && !e->match->partial && !has_catch_all(e->match))
     report_too_complex(c, e);
-  }
-  for (int i = 0; i < e->match->arm_count && !found.too_complex; i++) {
+  for (int i = 0; i < e->match->arm_count && !found.too_complex; i++)
     if (!found.useful[i]) report_unreachable(c, e->match, i);
-  }
 }
 
 typedef VEC(const Expr *) Pending;

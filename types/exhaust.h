@@ -17,8 +17,8 @@ typedef struct Coverage {
                        nothing else is said */
   bool *useful;     /* by arm: does it take a value that those above do not? */
   int missing_count;
-  const char *missing[MISSING_MAX];  /* values that no arm takes, as patterns */
-  bool more;        /* there are others */
+  const char *missing[MISSING_MAX]; /* values that no arm takes, as patterns */
+  bool more;                        /* there are others */
 } Coverage;
 
 /* Looks at the arms of a match; a partial one is not asked what is missing.

@@ -26,17 +26,17 @@ enum {
 
 /* Where a part of the value lies. */
 typedef struct Part {
-  const Ctor *ctor;  /* what the current branch takes it to be, or NULL */
+  const Ctor *ctor; /* what the current branch takes it to be, or NULL */
   bool tuple;
-  int count;         /* of its fields */
-  uint32_t fields;   /* the place of the first; NONE: nothing is known there */
-  uint32_t asked;    /* rows that test it; see choose_place */
+  int count;       /* of its fields */
+  uint32_t fields; /* the place of the first; NONE: nothing is known there */
+  uint32_t asked;  /* rows that test it; see choose_place */
 } Part;
 
 /* "Is what lies at the place made by the pattern's constructor?" */
 typedef struct Test {
   uint32_t place;
-  uint32_t next;     /* of the same row, or NONE */
+  uint32_t next; /* of the same row, or NONE */
   const Pattern *pattern;
 } Test;
 
@@ -54,13 +54,13 @@ typedef struct Marks {
 typedef struct Node {
   uint32_t place;
   const Adt *adt;
-  Marks marks;       /* to cut back to before each branch */
-  size_t rows;       /* where its matrix begins; it ends at marks.rows */
+  Marks marks; /* to cut back to before each branch */
+  size_t rows; /* where its matrix begins; it ends at marks.rows */
   /* A key for each row, see key_of: first those without a test of the place,
    * then those of each constructor. */
   size_t keys, asking, next;
-  int seen;          /* constructors that rows ask for */
-  bool rest;         /* the branch of the others has begun */
+  int seen;  /* constructors that rows ask for */
+  bool rest; /* the branch of the others has begun */
 } Node;
 
 typedef struct Search {
@@ -74,7 +74,7 @@ typedef struct Search {
   VEC(Node) path;
   StrBuf text;
   size_t work;
-  bool stopped;      /* memory ran out, or the patterns make no sense */
+  bool stopped; /* memory ran out, or the patterns make no sense */
 } Search;
 
 /* --- Places and tests --------------------------------------------------- */
@@ -102,11 +102,8 @@ static void add_test(Search *s, TestList *list, uint32_t place,
   }
   uint32_t added = (uint32_t)s->tests.len;
   VEC_PUSH(&s->tests, (Test){place, NONE, pattern});
-  if (list->last == NONE) {
-    list->first = added;
-  } else {
-    s->tests.data[list->last].next = added;
-  }
+  if (list->last == NONE) list->first = added;
+  else s->tests.data[list->last].next = added;
   list->last = added;
 }
 
@@ -131,9 +128,8 @@ static void add_pattern(Search *s, TestList *list, uint32_t place,
   if (p->kind == PT_CTOR) add_test(s, list, place, p);
   if (p->kind != PT_TUPLE || !open_tuple(s, place, p->count)) return;
   uint32_t fields = s->places.data[place].fields;
-  for (int i = 0; i < p->count; i++) {
+  for (int i = 0; i < p->count; i++)
     add_pattern(s, list, fields + (uint32_t)i, p->fields[i]);
-  }
 }
 
 /* The row's test of a place, or NONE. */
@@ -157,9 +153,8 @@ static Row row_past(Search *s, Row row, uint32_t place) {
   }
   Test met = s->tests.data[t];
   uint32_t fields = s->places.data[place].fields;
-  for (int i = 0; i < met.pattern->count; i++) {
+  for (int i = 0; i < met.pattern->count; i++)
     add_pattern(s, &list, fields + (uint32_t)i, met.pattern->fields[i]);
-  }
   if (list.last == NONE) return (Row){row.arm, met.next};
   s->tests.data[list.last].next = met.next;
   return (Row){row.arm, list.first};
@@ -170,11 +165,8 @@ static Row row_past(Search *s, Row row, uint32_t place) {
 static void print_place(Search *s, const Part *p);
 
 static void print_field(Search *s, const Part *p, int i) {
-  if (p->fields == NONE) {
-    strbuf_add_char(&s->text, '_');
-  } else {
-    print_place(s, &s->places.data[p->fields + (uint32_t)i]);
-  }
+  if (p->fields == NONE) strbuf_add_char(&s->text, '_');
+  else print_place(s, &s->places.data[p->fields + (uint32_t)i]);
 }
 
 /* As deep as the patterns are. */
@@ -201,9 +193,8 @@ static int tag_of(uint64_t key) { return (int)(key >> 32) - 1; }
 
 /* The first constructor from `tag` on that no row asks for; NULL: none. */
 static const Ctor *unasked_from(Search *s, const Node *n, int tag) {
-  for (size_t i = n->asking; i < n->marks.keys; i++) {
+  for (size_t i = n->asking; i < n->marks.keys; i++)
     tag += tag_of(s->keys.data[i]) == tag;
-  }
   return tag < n->adt->ctor_count ? &n->adt->ctors[tag] : NULL;
 }
 
@@ -310,18 +301,18 @@ static int compare_keys(const void *a, const void *b) {
 static void push_node(Search *s, size_t from, size_t to) {
   uint32_t place = choose_place(s, from, to);
   uint32_t t = find_test(s, &s->rows.data[from], place);
-  Node n = {.place = place, .adt = s->tests.data[t].pattern->ctor->adt,
-            .rows = from, .keys = s->keys.len};
+  Node n = {.place = place,
+            .adt = s->tests.data[t].pattern->ctor->adt,
+            .rows = from,
+            .keys = s->keys.len};
   for (size_t i = from; i < to; i++) VEC_PUSH(&s->keys, key_of(s, &n, i));
   size_t count = s->keys.len - n.keys;
-  if (count) {
+  if (count)
     qsort(s->keys.data + n.keys, count, sizeof *s->keys.data, compare_keys);
-  }
   n.marks = marks_of(s);
   n.asking = n.keys;
-  while (n.asking < s->keys.len && tag_of(s->keys.data[n.asking]) < 0) {
+  while (n.asking < s->keys.len && tag_of(s->keys.data[n.asking]) < 0)
     n.asking++;
-  }
   n.next = n.asking;
   VEC_PUSH(&s->path, n);
 }
@@ -331,9 +322,8 @@ static void push_node(Search *s, size_t from, size_t to) {
 static bool is_settled(const Search *s, size_t from, size_t to) {
   bool covered = s->rows.data[to - 1].tests == NONE;
   if (!covered && !s->match->partial && !s->found->more) return false;
-  for (size_t i = from; i < to; i++) {
+  for (size_t i = from; i < to; i++)
     if (!s->found->useful[s->rows.data[i].arm]) return false;
-  }
   return true;
 }
 
@@ -341,13 +331,10 @@ static bool is_settled(const Search *s, size_t from, size_t to) {
 static void enter(Search *s, size_t from) {
   size_t to = s->rows.len;
   if (s->stopped) return;
-  if (from == to) {
-    add_missing(s);
-  } else if (s->rows.data[from].tests == NONE) {
+  if (from == to) add_missing(s);
+  else if (s->rows.data[from].tests == NONE)
     s->found->useful[s->rows.data[from].arm] = true;
-  } else if (!is_settled(s, from, to)) {
-    push_node(s, from, to);
-  }
+  else if (!is_settled(s, from, to)) push_node(s, from, to);
 }
 
 /* Adds a row to a branch's matrix; false when it takes all that is left. */
@@ -388,9 +375,8 @@ static void branch_rest(Search *s, const Node *n) {
 static void begin_asked(Search *s, Node *n) {
   size_t from = n->next;
   int tag = tag_of(s->keys.data[from]);
-  while (n->next < n->marks.keys && tag_of(s->keys.data[n->next]) == tag) {
+  while (n->next < n->marks.keys && tag_of(s->keys.data[n->next]) == tag)
     n->next++;
-  }
   n->seen++;
   const Ctor *ctor = &n->adt->ctors[tag];
   assume(s, n, ctor, new_places(s, ctor->field_count));
@@ -417,11 +403,8 @@ static bool next_branch(Search *s) {
 static void walk_tree(Search *s, const Mem *mem) {
   enter(s, 0);
   while (s->path.len > 0 && !s->stopped) {
-    if (next_branch(s)) {
-      enter(s, VEC_LAST(&s->path).marks.rows);
-    } else {
-      s->path.len--;
-    }
+    if (next_branch(s)) enter(s, VEC_LAST(&s->path).marks.rows);
+    else s->path.len--;
     s->stopped |= mem_exhausted(mem);
     s->found->too_complex = s->work > WORK_MAX;
     if (s->found->too_complex) return;

@@ -10,16 +10,15 @@ typedef struct Instance {
   Infer *in;
   int count;
   const TypeVar *const *params;
-  Ty **targs;      /* of type parameters */
-  Slot **slots;    /* of Dim parameters */
+  Ty **targs;   /* of type parameters */
+  Slot **slots; /* of Dim parameters */
 } Instance;
 
 static Ty *copy(Instance *s, Ty *t);
 
 static int param_index(const Instance *s, const TypeVar *var) {
-  for (int i = 0; i < s->count; i++) {
+  for (int i = 0; i < s->count; i++)
     if (s->params[i] == var) return i;
-  }
   return -1;
 }
 
@@ -66,9 +65,8 @@ static Slot *copy_slot(Instance *s, Slot *slot) {
   dim_names(dims, slot->value, find_name, &f);
   if (f.count == 0) return slot;
   const TypeVar *first = s->params[f.indices[0]];
-  if (slot->value == dim_named(dims, first->name, first)) {
+  if (slot->value == dim_named(dims, first->name, first))
     return s->slots[f.indices[0]];
-  }
   return form_slot(s, slot->value, &f);
 }
 
@@ -174,9 +172,8 @@ Ty *ty_skolemise(Infer *in, Ty *t) {
     TypeVar *made = typevar_new(in->types, old->name, old->span, old->is_dim);
     ptrmap_put(&in->rigid_levels, made, (void *)(uintptr_t)in->level);
     s.targs[i] = ty_rigid(in, made);
-    Dim dim = old->is_dim
-                  ? dim_named(types_dims(in->types), old->name, made)
-                  : DIM_ANY;
+    Dim dim = old->is_dim ? dim_named(types_dims(in->types), old->name, made)
+                          : DIM_ANY;
     s.slots[i] = slot_new(in, dim, true, old->span);
   }
   return copy_body(&s, t);
@@ -192,9 +189,9 @@ typedef struct Quantify {
 /* A, B, ..., Z, A1, B1, ... */
 static const Name *next_name(Infer *in) {
   int n = in->names++;
-  const char *text = n < 26 ? arena_printf(in->arena, "%c", 'A' + n)
-                            : arena_printf(in->arena, "%c%d", 'A' + n % 26,
-                                           n / 26);
+  const char *text =
+      n < 26 ? arena_printf(in->arena, "%c", 'A' + n)
+             : arena_printf(in->arena, "%c%d", 'A' + n % 26, n / 26);
   return name_of(in->p->names, text);
 }
 
@@ -242,7 +239,7 @@ int ty_generalise(Infer *in, Ty *t, const TypeVar *const **params) {
 typedef struct Openness {
   Infer *in;
   bool found;
-  uint32_t level;  /* to give; 0: none */
+  uint32_t level; /* to give; 0: none */
 } Openness;
 
 static void look(Openness *o, Ty *t) {

@@ -17,14 +17,14 @@
 /* A scope's body or a block: where bindings can stand. */
 typedef struct Spot {
   struct Spot *up;
-  int item;            /* the item of `up` that it lies in */
+  int item; /* the item of `up` that it lies in */
   uint32_t mark;
-  bool scope;          /* opens a scope */
-  bool conditional;    /* a branch or an arm */
-  bool flat;           /* a block whose items join those around it */
-  struct Node *value;  /* the value of this node: lies where the node goes */
+  bool scope;         /* opens a scope */
+  bool conditional;   /* a branch or an arm */
+  bool flat;          /* a block whose items join those around it */
+  struct Node *value; /* the value of this node: lies where the node goes */
   const Expr *e;
-  GraphNode **before;  /* by item; NULL: nothing anywhere */
+  GraphNode **before; /* by item; NULL: nothing anywhere */
 } Spot;
 
 typedef struct Use {
@@ -34,12 +34,12 @@ typedef struct Use {
 } Use;
 
 typedef struct Node {
-  GraphNode node;      /* first: what is handed out is turned back */
-  Spot *stands;       /* where its binding is, as item `stands_item` */
+  GraphNode node; /* first: what is handed out is turned back */
+  Spot *stands;   /* where its binding is, as item `stands_item` */
   int stands_item;
   Spot *value;
   Use *uses, *last_use;
-  Spot *home;         /* NULL: never used */
+  Spot *home; /* NULL: never used */
   int home_item;
 } Node;
 
@@ -54,13 +54,16 @@ typedef struct Visit {
 
 struct Homes {
   Resolver *r;
-  Arena *arena;        /* the checker's */
-  VEC(Node *) nodes;   /* in the order of their definitions */
+  Arena *arena;      /* the checker's */
+  VEC(Node *) nodes; /* in the order of their definitions */
   VEC(Visit) work;
-  PtrMap places;       /* Expr -> Spot */
-  PtrMap by_use;       /* Expr of a use -> Node */
-  PtrMap by_binding;   /* Binding -> Node */
-  struct { Node **slots; size_t cap; } by_index;  /* open addressing */
+  PtrMap places;     /* Expr -> Spot */
+  PtrMap by_use;     /* Expr of a use -> Node */
+  PtrMap by_binding; /* Binding -> Node */
+  struct {
+    Node **slots;
+    size_t cap;
+  } by_index; /* open addressing */
   uint32_t mark;
 };
 
@@ -68,9 +71,8 @@ struct Homes {
 
 static Node **index_slot(const Homes *h, int64_t index) {
   size_t i = (uint64_t)index * 0x9E3779B97F4A7C15u & (h->by_index.cap - 1);
-  while (h->by_index.slots[i] && h->by_index.slots[i]->node.index != index) {
+  while (h->by_index.slots[i] && h->by_index.slots[i]->node.index != index)
     i = (i + 1) & (h->by_index.cap - 1);
-  }
   return &h->by_index.slots[i];
 }
 
@@ -80,9 +82,8 @@ static bool index_grow(Homes *h) {
   if (!slots) return false;
   h->by_index.slots = slots;
   h->by_index.cap = cap;
-  for (size_t i = 0; i < h->nodes.len; i++) {
+  for (size_t i = 0; i < h->nodes.len; i++)
     *index_slot(h, h->nodes.data[i]->node.index) = h->nodes.data[i];
-  }
   return true;
 }
 
@@ -142,11 +143,8 @@ static void note_use(Homes *h, const Visit *v) {
   ptrmap_put(&h->by_use, v->e, n);
   Use *use = ARENA_NEW(h->arena, Use);
   *use = (Use){v->place, v->item, NULL};
-  if (n->uses) {
-    n->last_use->next = use;
-  } else {
-    n->uses = use;
-  }
+  if (n->uses) n->last_use->next = use;
+  else n->uses = use;
   n->last_use = use;
 }
 
@@ -163,8 +161,8 @@ static void walk_block(Homes *h, const Visit *v) {
       continue;
     }
     Spot *value = place_new(h, p, i, NULL);
-    VEC_PUSH(&h->work, (Visit){.define = binding, .place = p, .item = i,
-                               .value = value});
+    VEC_PUSH(&h->work,
+             (Visit){.define = binding, .place = p, .item = i, .value = value});
     later(h, binding->value, value, 0);
   }
 }
@@ -178,9 +176,8 @@ static void walk_attr(Homes *h, const AttrExpr *x, const Visit *v) {
 
 static void walk_call(Homes *h, const Visit *v) {
   later(h, v->e->call.callee, v->place, v->item);
-  for (int i = v->e->call.attr_count - 1; i >= 0; i--) {
+  for (int i = v->e->call.attr_count - 1; i >= 0; i--)
     walk_attr(h, v->e->call.attrs[i].value, v);
-  }
 }
 
 static void walk_if(Homes *h, const Visit *v) {
@@ -191,9 +188,8 @@ static void walk_if(Homes *h, const Visit *v) {
 
 static void walk_match(Homes *h, const Visit *v) {
   const Match *m = v->e->match;
-  for (int i = m->arm_count - 1; i >= 0; i--) {
+  for (int i = m->arm_count - 1; i >= 0; i--)
     later_scope(h, m->arms[i].body, v, true);
-  }
   later(h, v->e->args[0], v->place, v->item);
 }
 
@@ -208,9 +204,8 @@ static void walk(Homes *h, const Visit *v) {
     case EX_CALL: walk_call(h, v); break;
     default: break;
   }
-  for (int i = e->count - 1; i >= 0; i--) {
+  for (int i = e->count - 1; i >= 0; i--)
     later(h, e->args[i], v->place, v->item);
-  }
 }
 
 /* --- Placing ------------------------------------------------------------- */
@@ -239,27 +234,32 @@ static bool is_live(Spot *place, int item) {
 
 static const Spot *scope_of(Spot *place) {
   int item;
-  while (!place->scope && outward(&place, &item)) {}
+  while (!place->scope && outward(&place, &item)) {
+  }
   return place;
 }
 
 /* The innermost place that holds both; *item receives the earlier of the items
  * that they lie in. */
 static Spot *common(Homes *h, Spot *a, int a_item, Spot *b, int b_item,
-                     int *item) {
+                    int *item) {
   uint32_t mark = ++h->mark;
   Spot *p = a;
   int at = a_item;
-  do p->mark = mark; while (outward(&p, &at));
-  while (b->mark != mark && outward(&b, &b_item)) {}
-  while (a != b && outward(&a, &a_item)) {}
+  do p->mark = mark;
+  while (outward(&p, &at));
+  while (b->mark != mark && outward(&b, &b_item)) {
+  }
+  while (a != b && outward(&a, &a_item)) {
+  }
   *item = a_item < b_item ? a_item : b_item;
   return b;
 }
 
 /* A node's value is a place only until the node is placed. */
 static void settle(Spot **place, int *item) {
-  while ((*place)->value && outward(place, item)) {}
+  while ((*place)->value && outward(place, item)) {
+  }
 }
 
 /* Does the way from the home down to the first use enter a branch or an arm
@@ -282,9 +282,8 @@ static bool first_use_is_conditional(const Node *n) {
 
 /* Is the block all that an item of the block around it evaluates? */
 static bool is_whole_item(const Spot *p) {
-  if (p->scope || p->value || !p->up->e || p->up->e->kind != EX_BLOCK) {
+  if (p->scope || p->value || !p->up->e || p->up->e->kind != EX_BLOCK)
     return false;
-  }
   const Block *around = p->up->e->block;
   if (p->item == around->count) return around->result == p->e;
   const Binding *b = &around->bindings[p->item];
@@ -292,9 +291,8 @@ static bool is_whole_item(const Spot *p) {
 }
 
 static bool may_flatten(const Spot *from, const Spot *to) {
-  for (; from != to; from = from->up) {
+  for (; from != to; from = from->up)
     if (!is_whole_item(from)) return false;
-  }
   return true;
 }
 
@@ -302,8 +300,8 @@ static bool may_flatten(const Spot *from, const Spot *to) {
 static void prefer_binding(Homes *h, Node *n) {
   if (scope_of(n->stands) != scope_of(n->home)) return;
   int item;
-  Spot *both = common(h, n->home, n->home_item, n->stands, n->stands_item,
-                       &item);
+  Spot *both =
+      common(h, n->home, n->home_item, n->stands, n->stands_item, &item);
   bool flat = may_flatten(n->stands, both);
   n->home = flat ? n->stands : both;
   n->home_item = flat ? n->stands_item : item;
@@ -363,11 +361,8 @@ Homes *homes_find(Resolver *r, const Expr *body) {
   later_scope(h, body, &(Visit){0}, false);
   while (h->work.len > 0 && !mem_exhausted(mem)) {
     Visit v = VEC_POP(&h->work);
-    if (v.define) {
-      define(h, &v);
-    } else {
-      walk(h, &v);
-    }
+    if (v.define) define(h, &v);
+    else walk(h, &v);
   }
   for (size_t i = h->nodes.len; i-- > 0;) place_node(h, h->nodes.data[i]);
   for (size_t i = h->nodes.len; i-- > 0;) put_before(h, h->nodes.data[i]);

@@ -68,9 +68,8 @@ static Ty *infer_ctor_use(Infer *in, const Expr *e) {
 
 static Ty *infer_tuple(Infer *in, const Expr *e) {
   Ty **fields = ty_array(in, e->count);
-  for (int i = 0; fields && i < e->count; i++) {
+  for (int i = 0; fields && i < e->count; i++)
     fields[i] = infer_expr(in, e->args[i]);
-  }
   return ty_tuple(in, e->count, fields);
 }
 
@@ -123,7 +122,8 @@ static Ty *infer_write(Infer *in, const Expr *e) {
   Ty *value = infer_expr(in, e->args[1]);
   if (content) {
     require_flow(in, value, content,
-                 (Why){.kind = WHY_CELL, .span = e->args[1]->span,
+                 (Why){.kind = WHY_CELL,
+                       .span = e->args[1]->span,
                        .other = e->args[0]->span});
   }
   return in->unit;
@@ -132,13 +132,11 @@ static Ty *infer_write(Infer *in, const Expr *e) {
 /* --- Branches ------------------------------------------------------------ */
 
 /* One branch's value goes into the common result. */
-static void join_branch(Infer *in, const Expr *branch, Ty *result,
-                        WhyKind kind, const Expr *first) {
+static void join_branch(Infer *in, const Expr *branch, Ty *result, WhyKind kind,
+                        const Expr *first) {
   Why why = {.kind = kind, .span = branch->span};
   if (first != branch) why.other = first->span;
-  if (branch->kind == EX_BLOCK) {
-    why.span = branch->block->result->span;
-  }
+  if (branch->kind == EX_BLOCK) why.span = branch->block->result->span;
   require_flow(in, infer_expr(in, branch), result, why);
 }
 
@@ -162,9 +160,8 @@ static Ty *infer_logical(Infer *in, const Expr *e, Ty *head) {
  *   ---------------------------------------------------
  *   if (c) {a} else {b} : t                                                  */
 static Ty *infer_if(Infer *in, const Expr *e, Ty *head) {
-  if (e->sugar == SUGAR_AND || e->sugar == SUGAR_OR) {
+  if (e->sugar == SUGAR_AND || e->sugar == SUGAR_OR)
     return infer_logical(in, e, head);
-  }
   Ty *result = ty_meta(in);
   const Expr *first = e->args[1], *rest = e;
   while (true) {
@@ -189,9 +186,9 @@ static Ty *infer_match(Infer *in, const Expr *e) {
   Ty *scrutinee = infer_expr(in, e->args[0]);
   Ty *result = ty_meta(in);
   for (int i = 0; i < m->arm_count; i++) {
-    bool fits = infer_pattern(in, m->arms[i].pattern, scrutinee,
-                              e->args[0]->span);
-    if (!fits) scrutinee = in->error;  /* the other arms likely do not, too */
+    bool fits =
+        infer_pattern(in, m->arms[i].pattern, scrutinee, e->args[0]->span);
+    if (!fits) scrutinee = in->error; /* the other arms likely do not, too */
     join_branch(in, m->arms[i].body, result, WHY_ARMS, m->arms[0].body);
   }
   return result;
@@ -218,9 +215,8 @@ Ty *fn_skeleton(Infer *in, const Fn *fn) {
                (void *)(uintptr_t)in->level);
   }
   Ty **params = ty_array(in, fn->param_count);
-  for (int i = 0; params && i < fn->param_count; i++) {
+  for (int i = 0; params && i < fn->param_count; i++)
     params[i] = declared_or_meta(in, fn->params[i]->declared);
-  }
   return ty_fn(in, fn->param_count, params,
                declared_or_meta(in, fn->declared_result));
 }
@@ -252,8 +248,8 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
   Ty *body = infer_expr(in, fn->body);
   const Expr *last = fn->body;
   while (last->kind == EX_BLOCK) last = last->block->result;
-  Why why = {.kind = WHY_RESULT, .span = last->span, .name = name,
-             .sigil = sigil};
+  Why why = {
+      .kind = WHY_RESULT, .span = last->span, .name = name, .sigil = sigil};
   if (fn->result) why.other = fn->result->span;
   require_flow(in, body, skeleton->result, why);
   Ty *type = quantified(in, fn, skeleton);
@@ -273,9 +269,8 @@ static Ty *infer_fn_value(Infer *in, const Expr *e) {
 /* --- Lets ---------------------------------------------------------------- */
 
 static bool all_values(int count, const Expr *const *args) {
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     if (!is_value(args[i])) return false;
-  }
   return true;
 }
 
@@ -310,9 +305,11 @@ static void generalise(Infer *in, VarInfo *info) {
 static void require_annotation(Infer *in, const Binding *b, Ty *found,
                                Ty *declared) {
   require_flow(in, found, declared,
-               (Why){.kind = WHY_ANNOTATION, .span = b->value->span,
+               (Why){.kind = WHY_ANNOTATION,
+                     .span = b->value->span,
                      .other = b->var->annotation->span,
-                     .name = b->var->name, .sigil = "%"});
+                     .name = b->var->name,
+                     .sigil = "%"});
 }
 
 /*   f : t |- fn... : t    g : generalised t |- e : u
@@ -326,8 +323,8 @@ static void infer_let_fns(Infer *in, const Binding *group, int n) {
     const Fn *fn = group[i].value->fn;
     skeletons[i] = fn_skeleton(in, fn);
     VarInfo *info = var_info(in, group[i].var);
-    info->type = fn_is_annotated(fn) ? quantified(in, fn, skeletons[i])
-                                     : skeletons[i];
+    info->type =
+        fn_is_annotated(fn) ? quantified(in, fn, skeletons[i]) : skeletons[i];
   }
   for (int i = 0; i < n; i++) {
     const Binding *b = &group[i];
@@ -366,23 +363,18 @@ static void infer_let(Infer *in, const Binding *b) {
 }
 
 static bool all_fns(const Binding *group, int n) {
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     if (group[i].value->kind != EX_FN) return false;
-  }
   return true;
 }
 
 static void infer_bindings(Infer *in, const Binding *group, int n) {
-  if (group->kind == BIND_ITEM) {
-    infer_expr(in, group->value);
-  } else if (group->kind == BIND_FREE) {
-    var_info(in, group->var)->type =
-        declared_or_meta(in, group->var->declared);
-  } else if (all_fns(group, n)) {
-    infer_let_fns(in, group, n);
-  } else {
+  if (group->kind == BIND_ITEM) infer_expr(in, group->value);
+  else if (group->kind == BIND_FREE)
+    var_info(in, group->var)->type = declared_or_meta(in, group->var->declared);
+  else if (all_fns(group, n)) infer_let_fns(in, group, n);
+  else
     for (int i = 0; i < n; i++) infer_let(in, &group[i]);
-  }
 }
 
 static Ty *infer_block(Infer *in, const Expr *e) {

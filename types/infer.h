@@ -22,34 +22,34 @@ typedef struct Link {
 } Link;
 
 typedef struct Slot {
-  struct Slot *same;   /* it is one with that one */
+  struct Slot *same; /* it is one with that one */
   Dim value;
-  Dim seen;            /* the final check: the number that flowed in first, */
-  Span seen_at;        /* and the value that brought it */
-  bool fixed;          /* by an annotation, or since its component is done */
-  bool dirty;          /* waits to be propagated */
-  Span from;           /* where its value comes from */
-  Link *out;           /* Slots that it flows to */
-  Link *rules;         /* Constraints that look at it */
+  Dim seen;     /* the final check: the number that flowed in first, */
+  Span seen_at; /* and the value that brought it */
+  bool fixed;   /* by an annotation, or since its component is done */
+  bool dirty;   /* waits to be propagated */
+  Span from;    /* where its value comes from */
+  Link *out;    /* Slots that it flows to */
+  Link *rules;  /* Constraints that look at it */
 } Slot;
 
 /* A flow between slots, to be judged when all is known. */
 typedef struct Edge {
   Slot *from, *to;
   Why *why;
-  bool inner;   /* of a container or function: not checked at run time */
+  bool inner; /* of a container or function: not checked at run time */
 } Edge;
 
 /* --- Types under construction (ty.c) ------------------------------------- */
 
 typedef enum TyKind {
-  K_META,    /* not known yet, or what `link` says */
+  K_META, /* not known yet, or what `link` says */
   K_TENSOR,
   K_TUPLE,
   K_FN,
   K_REF,
   K_ADT,
-  K_RIGID,   /* a type parameter, inside what it is declared for */
+  K_RIGID, /* a type parameter, inside what it is declared for */
   K_ERROR,
 } TyKind;
 
@@ -57,54 +57,54 @@ enum { TYPE_DEPTH_MAX = 1000 };
 
 typedef struct Ty {
   uint8_t kind;
-  uint8_t rank, dtype;  /* K_TENSOR */
-  bool closed;          /* holds neither variables nor type parameters */
-  uint16_t depth;       /* of nesting, as far as it was known */
-  int count;            /* of args */
-  uint32_t mark;        /* the walk that saw it last */
-  uint32_t level;       /* K_META, K_RIGID: how deep it was made */
-  struct Ty **args;     /* K_TUPLE, K_FN, K_REF, K_ADT */
+  uint8_t rank, dtype; /* K_TENSOR */
+  bool closed;         /* holds neither variables nor type parameters */
+  uint16_t depth;      /* of nesting, as far as it was known */
+  int count;           /* of args */
+  uint32_t mark;       /* the walk that saw it last */
+  uint32_t level;      /* K_META, K_RIGID: how deep it was made */
+  struct Ty **args;    /* K_TUPLE, K_FN, K_REF, K_ADT */
   union {
-    Slot **dims;          /* K_TENSOR */
-    struct Ty *result;    /* K_FN */
-    struct Ty *link;      /* K_META */
-    const Adt *adt;       /* K_ADT */
-    const TypeVar *var;   /* K_RIGID */
+    Slot **dims;        /* K_TENSOR */
+    struct Ty *result;  /* K_FN */
+    struct Ty *link;    /* K_META */
+    const Adt *adt;     /* K_ADT */
+    const TypeVar *var; /* K_RIGID */
   };
-  int param_count;      /* K_FN: quantified */
+  int param_count; /* K_FN: quantified */
   const TypeVar *const *params;
-  Link *rules;          /* K_META: Constraints that wait for it */
-  struct Ty *copy;      /* the current walk's */
-  struct Ty *agreed;    /* it has been made to agree with that */
-  bool agreed_flow;     /* ... in one direction only */
-  bool never;           /* K_META: of `fail`, which gives no value */
-  const Type *done;     /* zonked */
-  const Type *shown;    /* the same for a message, in the current walk */
+  Link *rules;       /* K_META: Constraints that wait for it */
+  struct Ty *copy;   /* the current walk's */
+  struct Ty *agreed; /* it has been made to agree with that */
+  bool agreed_flow;  /* ... in one direction only */
+  bool never;        /* K_META: of `fail`, which gives no value */
+  const Type *done;  /* zonked */
+  const Type *shown; /* the same for a message, in the current walk */
 } Ty;
 
 /* --- Why two types have to agree (message.c) ----------------------------- */
 
 typedef enum WhyKind {
-  WHY_ARGUMENT,    /* name: the callee, index: the parameter */
-  WHY_ANNOTATION,  /* name: the variable */
-  WHY_RESULT,      /* name: the function, or NULL */
+  WHY_ARGUMENT,   /* name: the callee, index: the parameter */
+  WHY_ANNOTATION, /* name: the variable */
+  WHY_RESULT,     /* name: the function, or NULL */
   WHY_BRANCHES,
   WHY_ARMS,
   WHY_CONDITION,
-  WHY_LOGICAL,     /* an operand of && or || */
-  WHY_CELL,        /* ref_write */
-  WHY_READ,        /* ref_read, ref_write of what is no cell */
+  WHY_LOGICAL, /* an operand of && or || */
+  WHY_CELL,    /* ref_write */
+  WHY_READ,    /* ref_read, ref_write of what is no cell */
   WHY_PATTERN,
   WHY_CALLEE,
-  WHY_OPERATOR,    /* what an operator's rule gives or asks for */
+  WHY_OPERATOR, /* what an operator's rule gives or asks for */
 } WhyKind;
 
 struct Why {
   WhyKind kind;
-  Span span;           /* the value that flows */
-  Span other;          /* what it has to agree with; may be SPAN_NONE */
+  Span span;  /* the value that flows */
+  Span other; /* what it has to agree with; may be SPAN_NONE */
   const Name *name;
-  const char *sigil;   /* of the name: "@", "%" or "" */
+  const char *sigil; /* of the name: "@", "%" or "" */
   int index;
   Ty *found, *expected;
   bool reported;
@@ -113,31 +113,31 @@ struct Why {
 /* --- Constraints: rules and projections (solve.c) ------------------------ */
 
 typedef enum ConstraintKind {
-  C_RULE,      /* an operator's call */
-  C_OP_VALUE,  /* an operator as a value: a C_RULE once its type is known */
-  C_PROJ,      /* a field of a tuple that is not known yet */
-  C_FORM,      /* a dimension of an instantiated signature */
+  C_RULE,     /* an operator's call */
+  C_OP_VALUE, /* an operator as a value: a C_RULE once its type is known */
+  C_PROJ,     /* a field of a tuple that is not known yet */
+  C_FORM,     /* a dimension of an instantiated signature */
 } ConstraintKind;
 
 enum { FORM_NAMES_MAX = 16 };
 
 struct Constraint {
   ConstraintKind kind;
-  Expr *e;             /* for messages */
+  Expr *e; /* for messages */
   Span span;
-  bool queued, failed, gone;  /* gone: reported, or no longer of interest */
-  bool solved;         /* gave a result; runs again when a dim changes */
-  bool watching;       /* woken by every slot that it looks at */
-  bool patient;        /* of a global value: later text may determine it */
+  bool queued, failed, gone; /* gone: reported, or no longer of interest */
+  bool solved;               /* gave a result; runs again when a dim changes */
+  bool watching;             /* woken by every slot that it looks at */
+  bool patient; /* of a global value: later text may determine it */
   int count;
   Ty **args;
-  const Expr *const *operands;  /* for messages and known values; or NULL */
+  const Expr *const *operands; /* for messages and known values; or NULL */
   Ty *result;
-  Ty *made;            /* C_RULE: the type that the rule made */
+  Ty *made; /* C_RULE: the type that the rule made */
   const OpInfo *op;
   Attrs *attrs;
-  uint32_t whole;      /* attributes that are one expression each */
-  int index;           /* C_PROJ */
+  uint32_t whole; /* attributes that are one expression each */
+  int index;      /* C_PROJ */
   /* C_FORM: slot = form with names replaced by the slots' values */
   Slot *slot;
   Dim form;
@@ -160,9 +160,9 @@ typedef struct Typed {
 typedef struct VarInfo {
   Var *var;
   Ty *type;
-  int param_count;     /* quantified */
+  int param_count; /* quantified */
   const TypeVar *const *params;
-  bool named;          /* a parameter or a let: can be annotated */
+  bool named; /* a parameter or a let: can be annotated */
 } VarInfo;
 
 typedef struct TypedPattern {
@@ -172,7 +172,7 @@ typedef struct TypedPattern {
 
 typedef struct Conflict {
   enum { MISFIT, INFINITE, ESCAPES } kind;
-  Ty *found, *expected;  /* the parts that do not fit */
+  Ty *found, *expected; /* the parts that do not fit */
 } Conflict;
 
 typedef struct Infer {
@@ -183,16 +183,16 @@ typedef struct Infer {
   Mem *mem;
   uint32_t level;
   uint32_t mark;
-  uint32_t first_var;    /* ids below it are of earlier runs */
+  uint32_t first_var; /* ids below it are of earlier runs */
   VEC(VarInfo) vars;
   VEC(Typed) typed;
   VEC(TypedPattern) patterns;
-  VEC(Constraint *) queue;     /* to be run; `head` are done */
+  VEC(Constraint *) queue; /* to be run; `head` are done */
   size_t head;
-  VEC(Constraint *) pending;   /* had no result at first */
-  VEC(Constraint *) failing;   /* failed at some time */
+  VEC(Constraint *) pending; /* had no result at first */
+  VEC(Constraint *) failing; /* failed at some time */
   VEC(Slot *) dirty;
-  VEC(Slot *) slots;           /* of the current component */
+  VEC(Slot *) slots; /* of the current component */
   VEC(Edge) edges;
   PtrMap known;                /* Type -> Ty, of types without holes */
   PtrMap rigid_levels;         /* TypeVar -> level */
@@ -200,14 +200,14 @@ typedef struct Infer {
   Conflict conflict;
   Ty *error, *unit, *boolean;
   Ty *scalars[DTYPE_COUNT + 1];
-  Arena asked;                 /* what the rule at hand sees and says */
-  int shown;                   /* fields of tuples that it sees */
-  bool patient;                /* in a component of global values */
-  int names;                   /* of generalised parameters */
-  int depth;                   /* of the current walk over types */
+  Arena asked;  /* what the rule at hand sees and says */
+  int shown;    /* fields of tuples that it sees */
+  bool patient; /* in a component of global values */
+  int names;    /* of generalised parameters */
+  int depth;    /* of the current walk over types */
   bool too_deep;
-  Span at, deep_at;            /* the node at hand; where it was too deep */
-  Why *use;                    /* of the polymorphic use at hand */
+  Span at, deep_at; /* the node at hand; where it was too deep */
+  Why *use;         /* of the polymorphic use at hand */
 } Infer;
 
 /* --- Making types -------------------------------------------------------- */

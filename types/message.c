@@ -9,8 +9,7 @@
 
 static const char *of_name(Infer *in, const Why *why, const char *what) {
   return why->name ? arena_printf(in->arena, "%s of `%s%s`", what,
-                                  why->sigil ? why->sigil : "",
-                                  why->name->text)
+                                  why->sigil ? why->sigil : "", why->name->text)
                    : what;
 }
 
@@ -36,13 +35,13 @@ static const char *subject(Infer *in, const Why *why) {
 }
 
 static const char *const other_side[] = {
-  [WHY_ARGUMENT] = "the parameter",
-  [WHY_ANNOTATION] = "declared here",
-  [WHY_RESULT] = "declared here",
-  [WHY_BRANCHES] = "the other branch",
-  [WHY_ARMS] = "the first arm",
-  [WHY_CELL] = "the cell",
-  [WHY_OPERATOR] = NULL,
+    [WHY_ARGUMENT] = "the parameter",
+    [WHY_ANNOTATION] = "declared here",
+    [WHY_RESULT] = "declared here",
+    [WHY_BRANCHES] = "the other branch",
+    [WHY_ARMS] = "the first arm",
+    [WHY_CELL] = "the cell",
+    [WHY_OPERATOR] = NULL,
 };
 
 /* `1` where a float is wanted is `1f`: says so of a literal at `span`. */
@@ -50,11 +49,9 @@ static bool hint_literal(Infer *in, Diag *d, Span span, DType wanted) {
   uint32_t len;
   const char *text = sources_text(in->p->sources, span, &len);
   bool digits = len > 0 && len < 20 && wanted != DT_BOOL;
-  const char *allowed = dtype_is_float(wanted) ? "-0123456789."
-                                               : "-0123456789";
-  for (uint32_t i = 0; digits && i < len; i++) {
+  const char *allowed = dtype_is_float(wanted) ? "-0123456789." : "-0123456789";
+  for (uint32_t i = 0; digits && i < len; i++)
     digits = text[i] && strchr(allowed, text[i]) != NULL;
-  }
   const char *suffix = wanted == DT_FLOAT32 ? "f" : dtype_info[wanted].suffix;
   if (digits) diag_hint(d, "write `%.*s%s`", (int)len, text, suffix);
   return digits;
@@ -75,13 +72,13 @@ static bool ends_in_semicolon(Infer *in, Span span) {
 /* Where a bool scalar is wanted. */
 static bool hint_truth(Diag *d, const Why *why, const Ty *found) {
   bool logical = why->kind == WHY_LOGICAL;
-  if ((!logical && why->kind != WHY_CONDITION) || found->kind != K_TENSOR) {
+  if ((!logical && why->kind != WHY_CONDITION) || found->kind != K_TENSOR)
     return false;
-  }
   if (is_number(found)) {
     diag_hint(d, "a number is compared to make a bool: %%x != 0");
   } else if (logical) {
-    diag_hint(d, "element by element it is logical_and(%%a, %%b) or "
+    diag_hint(d,
+              "element by element it is logical_and(%%a, %%b) or "
               "logical_or(%%a, %%b), of tensors of bool");
   } else {
     diag_hint(d, "a tensor of bool gives one by all(%%x) or any(%%x)");
@@ -98,7 +95,8 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
   }
   bool nothing = found->kind == K_TUPLE && found->count == 0;
   if (nothing && ends_in_semicolon(in, why->span)) {
-    diag_hint(d, "a `;` after the last expression makes the value `()`: "
+    diag_hint(d,
+              "a `;` after the last expression makes the value `()`: "
               "leave it out");
     return;
   }
@@ -154,14 +152,13 @@ static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
  * shares, in whole words. */
 static Part part_of(const char *text, size_t before, size_t after) {
   Part p = {before, strlen(text) - after};
-  while (p.from && in_word(text[p.from - 1]) && in_word(text[p.from]))
-    p.from--;
+  while (p.from && in_word(text[p.from - 1]) && in_word(text[p.from])) p.from--;
   while (text[p.to] && p.to && in_word(text[p.to - 1]) && in_word(text[p.to]))
     p.to++;
   return p;
 }
 
-enum { AROUND = 24 };  /* what is shown on each side of the part */
+enum { AROUND = 24 }; /* what is shown on each side of the part */
 
 /* `LABEL TEXT` and a line of carets below the part. */
 static void add_marked(StrBuf *out, const char *label, const char *text,
@@ -171,8 +168,8 @@ static void add_marked(StrBuf *out, const char *label, const char *text,
   const char *cut = from ? "..." : "";
   strbuf_addf(out, "%s %s%.*s%s\n", label, cut, (int)(to - from), text + from,
               to < n ? "..." : "");
-  strbuf_add_repeat(out, ' ', strlen("  note: expected ") + strlen(cut) +
-                                  p.from - from);
+  strbuf_add_repeat(out, ' ',
+                    strlen("  note: expected ") + strlen(cut) + p.from - from);
   strbuf_add_repeat(out, '^', p.to > p.from ? p.to - p.from : 1);
 }
 
@@ -200,9 +197,8 @@ static void note_sides(Infer *in, Diag *d, Why *why, const char *expected) {
   why->reported = true;
   diag_caption(d, "%s", ty_text(in, why->found));
   const char *side = other_side[why->kind];
-  if (side && span_exists(why->other)) {
+  if (side && span_exists(why->other))
     diag_note(d, why->other, "%s: %s", side, expected);
-  }
 }
 
 /* The other way round: what is matched is what the pattern has to fit. */
@@ -267,15 +263,14 @@ void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot) {
   if (!why || why->reported) return;
   if (!why->found) {
     why->reported = true;
-    diag_error(in->p->diags, E0209, why->span,
-               "dimensions differ: %s and %s", dim_text(in, to),
-               dim_text(in, from));
+    diag_error(in->p->diags, E0209, why->span, "dimensions differ: %s and %s",
+               dim_text(in, to), dim_text(in, from));
     return;
   }
   const char *expected = ty_text_narrow(in, why->expected);
-  Diag *d = diag_error(in->p->diags, E0209, why->span,
-                       "%s: expected %s, found %s", subject(in, why), expected,
-                       ty_text(in, why->found));
+  Diag *d =
+      diag_error(in->p->diags, E0209, why->span, "%s: expected %s, found %s",
+                 subject(in, why), expected, ty_text(in, why->found));
   note_sides(in, d, why, expected);
   note_first(in, d, why, slot);
   note_parts(in, d, why, expected);
@@ -327,8 +322,10 @@ bool hint_inside(Diag *d, Ty *t) {
 static bool hint_no_tensor(Infer *in, Diag *d, Ty *t) {
   TyKind kind = ty_head(t)->kind;
   if (kind != K_RIGID) return kind != K_TENSOR && hint_inside(d, t);
-  diag_hint(d, "`%s` may be any type: operators take parameters such as "
-            "%%x: Tensor[(2, 3), float32]", ty_text(in, t));
+  diag_hint(d,
+            "`%s` may be any type: operators take parameters such as "
+            "%%x: Tensor[(2, 3), float32]",
+            ty_text(in, t));
   return true;
 }
 
@@ -340,9 +337,8 @@ void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
     diag_caption(d, "%s", ty_text(in, c->args[call->culprit]));
     note_operand(in, d, c, call->culprit);
   }
-  if (c->operands && call->other >= 0 && call->other < c->count) {
+  if (c->operands && call->other >= 0 && call->other < c->count)
     note_operand(in, d, c, call->other);
-  }
   if (hint_operand(in, d, c, call)) return;
   bool no_tensor = call->code == E0212 && shown;
   if (no_tensor && hint_no_tensor(in, d, c->args[call->culprit])) return;
@@ -351,9 +347,8 @@ void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
 
 /* The first operand that is not known. */
 static int unknown_operand(Infer *in, const Constraint *c) {
-  for (int i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++)
     if (ty_is_open(in, c->args[i])) return i;
-  }
   return -1;
 }
 
@@ -381,8 +376,10 @@ void report_stuck(Infer *in, Constraint *c) {
   Diags *diags = in->p->diags;
   if (c->kind == C_FORM) return;
   if (c->kind == C_OP_VALUE) {
-    Diag *d = diag_error(diags, E0202, c->span, "the type at which `%s` is "
-                         "used as a value is not known", c->op->name);
+    Diag *d = diag_error(diags, E0202, c->span,
+                         "the type at which `%s` is "
+                         "used as a value is not known",
+                         c->op->name);
     diag_hint(d, "write a `fn` with annotated parameters");
     return;
   }

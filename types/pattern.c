@@ -3,18 +3,17 @@
 
 static void wrong_fields(Infer *in, const Pattern *p, int wanted) {
   const Ctor *ctor = p->ctor;
-  Diag *d = diag_error(in->p->diags, E0402, p->span,
-                       "the constructor `%s` has %d field%s, the pattern %d",
-                       ctor->name->text, wanted, wanted == 1 ? "" : "s",
-                       p->count);
+  Diag *d =
+      diag_error(in->p->diags, E0402, p->span,
+                 "the constructor `%s` has %d field%s, the pattern %d",
+                 ctor->name->text, wanted, wanted == 1 ? "" : "s", p->count);
   diag_note(d, ctor->span, "declared here");
 }
 
 static bool infer_fields(Infer *in, const Pattern *p, int count, Ty **types,
                          Span from) {
-  for (int i = 0; i < p->count; i++) {
+  for (int i = 0; i < p->count; i++)
     infer_pattern(in, p->fields[i], i < count ? types[i] : in->error, from);
-  }
   return count == p->count;
 }
 
@@ -22,26 +21,24 @@ static bool infer_fields(Infer *in, const Pattern *p, int count, Ty **types,
  *   p1 : t1[s/A], ..., pn : tn[s/A]
  *   --------------------------------------------------------------
  *   C(p1, ..., pn) : D[s...]                                                 */
-static bool infer_ctor(Infer *in, const Pattern *p, Ty *scrutinee,
-                       Span from) {
+static bool infer_ctor(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
   const Ctor *ctor = p->ctor;
   if (!ctor) return infer_fields(in, p, 0, NULL, from);
   Ty *fn = ty_of_type(in, ctor->type);
   Ty **targs;
-  fn = ty_instantiate(in, fn, ctor->adt->param_count, ctor->adt->params,
-                      &targs);
+  fn =
+      ty_instantiate(in, fn, ctor->adt->param_count, ctor->adt->params, &targs);
   if (fn->kind != K_FN) return false;
-  bool fits = require_flow(in, scrutinee, fn->result,
-                           (Why){.kind = WHY_PATTERN, .span = p->span,
-                                 .other = from});
+  bool fits =
+      require_flow(in, scrutinee, fn->result,
+                   (Why){.kind = WHY_PATTERN, .span = p->span, .other = from});
   bool whole = p->count == fn->count;
   if (!whole) wrong_fields(in, p, fn->count);
   infer_fields(in, p, fits && whole ? fn->count : 0, fn->args, from);
   return fits;
 }
 
-static bool infer_tuple(Infer *in, const Pattern *p, Ty *scrutinee,
-                        Span from) {
+static bool infer_tuple(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
   Ty *t = ty_head(scrutinee);
   if (t->kind == K_META) {
     Ty **fields = ty_array(in, p->count);
@@ -67,9 +64,9 @@ static bool infer_pattern_var(Infer *in, const Pattern *p, Ty *scrutinee,
   info->type = scrutinee;
   if (!p->var->declared) return true;
   info->type = ty_of_type(in, p->var->declared);
-  return require_flow(in, scrutinee, info->type,
-                      (Why){.kind = WHY_PATTERN, .span = p->span,
-                            .other = from});
+  return require_flow(
+      in, scrutinee, info->type,
+      (Why){.kind = WHY_PATTERN, .span = p->span, .other = from});
 }
 
 bool infer_pattern(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {

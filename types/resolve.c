@@ -41,9 +41,8 @@ static Expr *node_like(Resolver *r, const Expr *e, ExprKind kind) {
 static const Expr *const *resolve_args(Resolver *r, const Expr *e,
                                        const Expr *head) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
-  for (int i = 0; args && i < e->count; i++) {
+  for (int i = 0; args && i < e->count; i++)
     args[i] = i == 0 && head ? head : resolve_expr(r, e->args[i]);
-  }
   return args;
 }
 
@@ -52,9 +51,8 @@ static const Expr *const *resolve_args(Resolver *r, const Expr *e,
 static const Expr *resolve_local(Resolver *r, const Expr *e) {
   Var *var = ptrmap_get(&r->vars, e->name);
   if (var) {
-    if (var->id < r->watch_below) {
+    if (var->id < r->watch_below)
       VEC_PUSH(&r->watched, (struct Watched){e->name, var});
-    }
     return resolve_var_use(r, e->span, var);
   }
   bool in_def = r->def->item->kind == ITEM_DEF;
@@ -71,9 +69,7 @@ static const Expr *resolve_local(Resolver *r, const Expr *e) {
 /* A value may be named only below its `let`; a function may name itself, and
  * the functions of its group one another. */
 static bool has_no_value_yet(const Resolver *r, const Definition *used) {
-  if (used->global->kind != GLOBAL_VALUE || used->unit != r->unit) {
-    return false;
-  }
+  if (used->global->kind != GLOBAL_VALUE || used->unit != r->unit) return false;
   const Item *items = r->unit->items;
   int last = used->order;
   if (used->item->expr->kind == EX_FN) {
@@ -93,8 +89,8 @@ static const Expr *resolve_global(Resolver *r, const Expr *e) {
   if (!def) return use;
   VEC_PUSH(&r->def->uses, def);
   if (has_no_value_yet(r, def)) {
-    Diag *d = diag_error(r->p->diags, E0108, e->span,
-                         "`@%s` has no value yet", g->name->text);
+    Diag *d = diag_error(r->p->diags, E0108, e->span, "`@%s` has no value yet",
+                         g->name->text);
     diag_note(d, g->span, "it gets its value here");
   }
   return use;
@@ -157,16 +153,14 @@ static const Expr *resolve_ident(Resolver *r, const Expr *e) {
 static const Expr *resolve_meta(Resolver *r, const Expr *e) {
   const char *key = e->meta.name->text;
   const MetaEntry *m = find_meta(r->unit, key, e->meta.index);
-  if (m && m->kind == META_CONSTANT) {
+  if (m && m->kind == META_CONSTANT)
     return expr_const(r->arena, e->span, m->constant);
-  }
-  Diag *d = diag_error(r->p->diags, E0114, e->span, m
-                       ? "meta[%s][%lld] is not a tensor"
-                       : "there is no metadata entry meta[%s][%lld]",
+  Diag *d = diag_error(r->p->diags, E0114, e->span,
+                       m ? "meta[%s][%lld] is not a tensor"
+                         : "there is no metadata entry meta[%s][%lld]",
                        key, (long long)e->meta.index);
-  if (r->unit->meta_count == 0) {
+  if (r->unit->meta_count == 0)
     diag_hint(d, "the file has no #[metadata] section");
-  }
   return resolve_error(r, e->span);
 }
 
@@ -195,14 +189,12 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
   if (op == OP_COUNT) unknown_ident(r, name->span, name->name);
   bool takes = op == OP_COUNT || check_operator_arity(r, e, op, dyn);
   const Expr *const *args = takes ? resolve_args(r, e, head) : NULL;
-  if (!takes || op == OP_COUNT || (e->count > 0 && !args)) {
+  if (!takes || op == OP_COUNT || (e->count > 0 && !args))
     return resolve_error(r, e->span);
-  }
   return resolve_operator(r, e, op, dyn, e->count, args);
 }
 
-static const Expr *resolve_call(Resolver *r, const Expr *e,
-                                const Expr *head) {
+static const Expr *resolve_call(Resolver *r, const Expr *e, const Expr *head) {
   if (e->call.callee->kind == EX_IDENT) return resolve_named_call(r, e, head);
   const Expr *const *args = resolve_args(r, e, NULL);
   const Expr *callee = head ? head : resolve_expr(r, e->call.callee);
@@ -215,8 +207,11 @@ typedef VEC(Binding) Bindings;
 
 static void push_let(Bindings *out, Span span, Var *var, const Expr *value,
                      Sugar sugar) {
-  VEC_PUSH(out, (Binding){.kind = BIND_LET, .span = span, .var = var,
-                          .value = value, .sugar = sugar});
+  VEC_PUSH(out, (Binding){.kind = BIND_LET,
+                          .span = span,
+                          .var = var,
+                          .value = value,
+                          .sugar = sugar});
 }
 
 static const Expr *block_of(Resolver *r, Bindings *out, const Expr *result,
@@ -224,8 +219,8 @@ static const Expr *block_of(Resolver *r, Bindings *out, const Expr *result,
   int count = (int)out->len;
   Binding *bindings = count ? VEC_TO_ARENA(out, r->arena) : NULL;
   VEC_DONE(out);
-  Expr *e = expr_block(r->arena, like->span, bindings ? count : 0, bindings,
-                       result);
+  Expr *e =
+      expr_block(r->arena, like->span, bindings ? count : 0, bindings, result);
   if (like->kind == EX_BLOCK) {
     e->sugar = like->sugar;
     e->parens = like->parens;
@@ -238,9 +233,8 @@ static const Expr *resolve_items(Resolver *r, const Expr *e, Bindings *out);
 /* The value of an item; if it is a block whose nodes are used around it, its
  * items go before. */
 static const Expr *resolve_value(Resolver *r, const Expr *e, Bindings *out) {
-  if (e->kind != EX_BLOCK || !homes_flat(r->homes, e)) {
+  if (e->kind != EX_BLOCK || !homes_flat(r->homes, e))
     return resolve_expr(r, e);
-  }
   size_t mark = scope_mark(r);
   const Expr *value = resolve_items(r, e, out);
   scope_end(r, mark);
@@ -256,8 +250,7 @@ static void emit_node(Resolver *r, GraphNode *node, Bindings *out) {
   const Expr *value = resolve_value(r, b->value, out);
   node->watched_end = r->watched.len;
   r->watch_below = outer;
-  const char *text =
-      arena_printf(r->arena, "%lld", (long long)node->index);
+  const char *text = arena_printf(r->arena, "%lld", (long long)node->index);
   Var *var = var_new(r->arena, name_of(r->p->names, text), b->span, NULL);
   var->id = r->p->next_var_id++;
   node->var = var;
@@ -290,11 +283,8 @@ static void check_hoisted(Resolver *r, const Binding *b) {
 static void resolve_graph_binding(Resolver *r, const Binding *b,
                                   Bindings *out) {
   GraphNode *node = homes_stays(r->homes, b);
-  if (node) {
-    emit_node(r, node, out);
-  } else {
-    check_hoisted(r, b);
-  }
+  if (node) emit_node(r, node, out);
+  else check_hoisted(r, b);
 }
 
 static void wants_fn(Resolver *r, Span span) {
@@ -335,9 +325,9 @@ static void resolve_let_group(Resolver *r, const Binding *group, int n,
 /* `free_var` declares what the text does not define: a fragment can be read
  * and printed, but there is no value to check or run it with. */
 static void resolve_free(Resolver *r, Binding b, Bindings *out) {
-  Diag *d = diag_error(r->p->diags, E0108, b.span,
-                       "`%%%s` is free: nothing gives it a value",
-                       b.var->name->text);
+  Diag *d =
+      diag_error(r->p->diags, E0108, b.span,
+                 "`%%%s` is free: nothing gives it a value", b.var->name->text);
   diag_hint(d, "make it a parameter, or bind it with `let`");
   b.var = resolve_var(r, b.var);
   scope_bind(r, &r->vars, b.var->name, b.var);
@@ -349,9 +339,7 @@ static void resolve_binding(Resolver *r, const Block *block, int i, int n,
                             Bindings *out) {
   Binding b = block->bindings[i];
   switch (b.kind) {
-    case BIND_GRAPH:
-      resolve_graph_binding(r, &block->bindings[i], out);
-      break;
+    case BIND_GRAPH: resolve_graph_binding(r, &block->bindings[i], out); break;
     case BIND_FREE: resolve_free(r, b, out); break;
     case BIND_ITEM:
       b.value = resolve_value(r, b.value, out);
@@ -385,9 +373,8 @@ static const Expr *resolve_block(Resolver *r, const Expr *e) {
 
 /* The body of a scope: graph variables may have their home in it. */
 static const Expr *resolve_body(Resolver *r, const Expr *e) {
-  if (e->kind == EX_BLOCK || !homes_before(r->homes, e, 0)) {
+  if (e->kind == EX_BLOCK || !homes_before(r->homes, e, 0))
     return resolve_expr(r, e);
-  }
   Bindings out;
   VEC_INIT(&out, r->c->mem);
   emit_before(r, e, 0, &out);
@@ -425,9 +412,8 @@ static const Expr *resolve_if(Resolver *r, const Expr *e, const Expr *head) {
 }
 
 static bool bound_since(const Resolver *r, size_t mark, const Name *name) {
-  for (size_t i = mark; i < r->hidden.len; i++) {
+  for (size_t i = mark; i < r->hidden.len; i++)
     if (r->hidden.data[i].name == name) return true;
-  }
   return false;
 }
 
@@ -435,9 +421,8 @@ static bool bound_since(const Resolver *r, size_t mark, const Name *name) {
 static void bind_once(Resolver *r, size_t mark, Var *var) {
   const char *text = var->name->text;
   bool blank = text[0] == '_' && !text[1];
-  if (!blank && bound_since(r, mark, var->name)) {
+  if (!blank && bound_since(r, mark, var->name))
     diag_error(r->p->diags, E0404, var->span, "`%%%s` is bound twice", text);
-  }
   scope_bind(r, &r->vars, var->name, var);
 }
 
@@ -450,9 +435,8 @@ static void resolve_fields(Resolver *r, Pattern *p, const Pattern *parsed,
       ARENA_ARRAY(r->arena, const Pattern *, (size_t)parsed->count);
   p->fields = fields;
   if (!fields) p->count = 0;
-  for (int i = 0; i < p->count; i++) {
+  for (int i = 0; i < p->count; i++)
     fields[i] = resolve_pattern(r, parsed->fields[i], mark);
-  }
 }
 
 static const Pattern *resolve_pattern(Resolver *r, const Pattern *parsed,
@@ -491,8 +475,7 @@ static const Expr *resolve_match(Resolver *r, const Expr *e) {
 }
 
 /* Lets for the named dimensions that the body uses as values. */
-static const Expr *with_dim_reads(Resolver *r, const Fn *fn,
-                                  const Expr *body) {
+static const Expr *with_dim_reads(Resolver *r, const Fn *fn, const Expr *body) {
   Bindings out;
   VEC_INIT(&out, r->c->mem);
   for (int i = 0; i < fn->type_param_count; i++) {
@@ -503,9 +486,8 @@ static const Expr *with_dim_reads(Resolver *r, const Fn *fn,
   if (out.len == 0) return body;
   const Expr *at = body;
   if (body->kind == EX_BLOCK) {
-    for (int i = 0; i < body->block->count; i++) {
+    for (int i = 0; i < body->block->count; i++)
       VEC_PUSH(&out, body->block->bindings[i]);
-    }
     body = body->block->result;
   }
   return block_of(r, &out, body, at);
@@ -516,8 +498,7 @@ static const Expr *resolve_fn(Resolver *r, const Expr *e) {
   Fn *fn = ARENA_NEW(r->arena, Fn);
   *fn = *e->fn;
   size_t mark = scope_mark(r);
-  fn->type_vars =
-      resolve_type_params(r, fn->type_param_count, fn->type_params);
+  fn->type_vars = resolve_type_params(r, fn->type_param_count, fn->type_params);
   size_t params = scope_mark(r);
   Var **vars = ARENA_ARRAY(r->arena, Var *, (size_t)fn->param_count);
   if (!vars) fn->param_count = 0;
@@ -537,8 +518,7 @@ static const Expr *resolve_fn(Resolver *r, const Expr *e) {
 
 /* --- All expressions ----------------------------------------------------- */
 
-static const Expr *resolve_over(Resolver *r, const Expr *e,
-                                const Expr *head) {
+static const Expr *resolve_over(Resolver *r, const Expr *e, const Expr *head) {
   Expr *made = node_like(r, e, e->kind);
   made->args = resolve_args(r, e, head);
   made->count = made->args ? e->count : 0;
@@ -546,8 +526,7 @@ static const Expr *resolve_over(Resolver *r, const Expr *e,
   return made;
 }
 
-static const Expr *resolve_node(Resolver *r, const Expr *e,
-                                const Expr *head) {
+static const Expr *resolve_node(Resolver *r, const Expr *e, const Expr *head) {
   switch (e->kind) {
     case EX_LOCAL: return resolve_local(r, e);
     case EX_GRAPH: return resolve_graph(r, e);
@@ -572,9 +551,8 @@ static const Expr *resolve_node(Resolver *r, const Expr *e,
 
 const Expr *resolve_expr(Resolver *r, const Expr *e) {
   if (r->depth >= DEPTH_MAX || mem_exhausted(r->c->mem)) {
-    if (r->depth >= DEPTH_MAX) {
+    if (r->depth >= DEPTH_MAX)
       diag_error(r->p->diags, E0006, e->span, "nested too deeply");
-    }
     return resolve_error(r, e->span);
   }
   r->depth++;
@@ -626,9 +604,8 @@ static void resolve_definition(Checker *c, size_t at) {
   const Item *item = d->item;
   if (item->annotation) d->declared = resolve_type(&r, item->annotation);
   if (item->kind == ITEM_PARAM) check_param_type(&r);
-  if (item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL) {
+  if (item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL)
     check_top_group(&r);
-  }
   bind_top_local(&r, at, true);
   if (item->expr) {
     if (d->unit->has_graph) r.homes = homes_find(&r, item->expr);
@@ -653,8 +630,8 @@ static void resolve_ctor(Resolver *r, Ctor *ctor, const CtorDecl *decl,
     fields[i] = type_error(r->p->types);
   }
   ctor->fields = fields;
-  ctor->type = type_fn(r->p->types, ctor->adt->param_count,
-                       ctor->adt->params, ctor->field_count, fields, result);
+  ctor->type = type_fn(r->p->types, ctor->adt->param_count, ctor->adt->params,
+                       ctor->field_count, fields, result);
 }
 
 static void resolve_adt_fields(Checker *c, const AdtWork *work) {
@@ -670,9 +647,8 @@ static void resolve_adt_fields(Checker *c, const AdtWork *work) {
     args[i] = type_var(c->p->types, var);
   }
   const Type *result = type_adt(c->p->types, adt, adt->param_count, args);
-  for (int i = 0; i < adt->ctor_count; i++) {
+  for (int i = 0; i < adt->ctor_count; i++)
     resolve_ctor(&r, &adt->ctors[i], &work->decl->ctors[i], result);
-  }
   resolver_done(&r);
 }
 
@@ -683,11 +659,9 @@ void resolve_program(Checker *c) {
   bool more = true;
   while (more && !mem_exhausted(c->mem)) {
     more = false;
-    for (; c->adts_resolved < c->adts.len; more = true) {
+    for (; c->adts_resolved < c->adts.len; more = true)
       resolve_adt_fields(c, c->adts.data[c->adts_resolved++]);
-    }
-    for (; c->resolved < c->defs.len; more = true) {
+    for (; c->resolved < c->defs.len; more = true)
       resolve_definition(c, c->resolved++);
-    }
   }
 }

@@ -9,15 +9,15 @@
 typedef struct Hidden {
   PtrMap *map;
   const Name *name;
-  void *meaning;  /* NULL: nothing */
+  void *meaning; /* NULL: nothing */
 } Hidden;
 
 typedef struct Resolver {
   Checker *c;
   Program *p;
-  Definition *def;     /* whose body this is */
+  Definition *def; /* whose body this is */
   Unit *unit;
-  Arena *arena;        /* the unit's */
+  Arena *arena; /* the unit's */
   Scope *scope;
   PtrMap vars;         /* Name -> Var */
   PtrMap type_vars;    /* Name -> TypeVar */
@@ -28,7 +28,11 @@ typedef struct Resolver {
   int depth;
   /* What a hoisted graph variable's value refers to: it must mean the same
    * where its binding stands. */
-  VEC(struct Watched { const Name *name; Var *var; }) watched;
+  VEC(struct Watched {
+    const Name *name;
+    Var *var;
+  })
+  watched;
   uint32_t watch_below; /* note variables older than this; 0: none */
 } Resolver;
 
@@ -132,10 +136,10 @@ void homes_done(Homes *h);
 typedef struct GraphNode {
   int64_t index;
   const Binding *binding;
-  Var *var;       /* once its let is resolved */
-  bool sinks;     /* its first use lies inside an `if` or `match` */
-  size_t watched, watched_end;  /* of the resolver's list */
-  struct GraphNode *next;  /* of those that go before the same item */
+  Var *var;   /* once its let is resolved */
+  bool sinks; /* its first use lies inside an `if` or `match` */
+  size_t watched, watched_end; /* of the resolver's list */
+  struct GraphNode *next;      /* of those that go before the same item */
 } GraphNode;
 /* The node that an EX_GRAPH means; NULL: not defined above it. */
 GraphNode *homes_node(const Homes *h, const Expr *use);

@@ -84,14 +84,14 @@ static const struct {
   bool (*read)(Resolver *r, const AttrExpr *x, AttrValue *v);
   const char *wanted;
 } readers[] = {
-  [AT_INT] = {read_int, "an integer"},
-  [AT_FLOAT] = {read_float, "a number"},
-  [AT_BOOL] = {read_bool, "True or False"},
-  [AT_STRING] = {read_string, "a string"},
-  [AT_DTYPE] = {read_dtype, "a dtype such as \"float32\""},
-  [AT_INTS] = {read_ints, "a list of integers such as [1, 2]"},
-  [AT_INT_OR_INTS] = {read_int_or_ints, "an integer or a list of integers"},
-  [AT_LISTS] = {read_lists, "a list of lists of integers"},
+    [AT_INT] = {read_int, "an integer"},
+    [AT_FLOAT] = {read_float, "a number"},
+    [AT_BOOL] = {read_bool, "True or False"},
+    [AT_STRING] = {read_string, "a string"},
+    [AT_DTYPE] = {read_dtype, "a dtype such as \"float32\""},
+    [AT_INTS] = {read_ints, "a list of integers such as [1, 2]"},
+    [AT_INT_OR_INTS] = {read_int_or_ints, "an integer or a list of integers"},
+    [AT_LISTS] = {read_lists, "a list of lists of integers"},
 };
 
 /* What was probably meant by a value of the wrong kind. */
@@ -113,17 +113,18 @@ static void hint_kind(Diag *d, const AttrSpec *spec, const AttrExpr *x) {
     if (s.best) diag_hint(d, "did you mean \"%s\"?", s.best);
     else if (hint) diag_hint(d, "%s", hint);
   } else if (e && !spec->expression) {
-    diag_hint(d, "`%s` is fixed when the program is written; its value cannot "
-              "be computed", attr_name_text(spec->name));
+    diag_hint(d,
+              "`%s` is fixed when the program is written; its value cannot "
+              "be computed",
+              attr_name_text(spec->name));
   }
 }
 
 static void wrong_kind(Resolver *r, const OpInfo *op, const AttrSpec *spec,
                        const AttrExpr *x) {
-  Diag *d = diag_error(r->p->diags, E0111, x->span,
-                       "attribute `%s` of `%s` must be %s",
-                       attr_name_text(spec->name), op->name,
-                       readers[spec->type].wanted);
+  Diag *d = diag_error(
+      r->p->diags, E0111, x->span, "attribute `%s` of `%s` must be %s",
+      attr_name_text(spec->name), op->name, readers[spec->type].wanted);
   hint_kind(d, spec, x);
 }
 
@@ -133,18 +134,18 @@ void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
                     Attrs *attrs, Operands *operands) {
   AttrType type = op->attrs[i].type;
   bool scalar = type == AT_INT || type == AT_FLOAT;
-  attrs->values[i] = (AttrValue){
-      .state = AV_SET, .operand = operands->count,
-      .integer = dim_of_value(r->c, value),
-      .count = scalar ? COUNT_SCALAR : COUNT_UNKNOWN};
+  attrs->values[i] =
+      (AttrValue){.state = AV_SET,
+                  .operand = operands->count,
+                  .integer = dim_of_value(r->c, value),
+                  .count = scalar ? COUNT_SCALAR : COUNT_UNKNOWN};
   operands->items[operands->count++] = value;
 }
 
 static bool holds_expr(const AttrExpr *x) {
   if (x->kind != AX_LIST) return x->kind == AX_EXPR;
-  for (int i = 0; i < x->count; i++) {
+  for (int i = 0; i < x->count; i++)
     if (holds_expr(x->items[i])) return true;
-  }
   return false;
 }
 
@@ -172,8 +173,11 @@ static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
   tuple->count = x->count;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
   args[0] = tuple;
-  *v = (AttrValue){.state = AV_SET, .operand = operands->count,
-                   .integer = DIM_ANY, .count = x->count, .ints = ints};
+  *v = (AttrValue){.state = AV_SET,
+                   .operand = operands->count,
+                   .integer = DIM_ANY,
+                   .count = x->count,
+                   .ints = ints};
   operands->items[operands->count++] =
       resolve_op_call(r, x->span, OP_STACK, 1, args);
   return true;
@@ -221,17 +225,17 @@ static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
     bind_expr_attr(r, op, i, x, attrs, operands);
     return;
   }
-  *v = (AttrValue){.state = AV_SET, .operand = -1, .dtype = DTYPE_NONE,
+  *v = (AttrValue){.state = AV_SET,
+                   .operand = -1,
+                   .dtype = DTYPE_NONE,
                    .count = COUNT_SCALAR};
-  if (!readers[spec->type].read(r, x, v) || lacks_dtype(spec, v)) {
+  if (!readers[spec->type].read(r, x, v) || lacks_dtype(spec, v))
     wrong_kind(r, op, spec, x);
-  }
 }
 
 static int find_attr(const OpInfo *op, const Name *name) {
-  for (int i = 0; i < op->attr_count; i++) {
+  for (int i = 0; i < op->attr_count; i++)
     if (strcmp(attr_name_text(op->attrs[i].name), name->text) == 0) return i;
-  }
   return -1;
 }
 
@@ -248,13 +252,12 @@ static const char *known_attrs(Resolver *r, const OpInfo *op) {
 }
 
 static void unknown_attr(Resolver *r, const OpInfo *op, const Attr *attr) {
-  Diag *d = diag_error(r->p->diags, E0109, attr->span,
-                       "`%s` has no attribute `%s`", op->name,
-                       attr->name->text);
+  Diag *d =
+      diag_error(r->p->diags, E0109, attr->span, "`%s` has no attribute `%s`",
+                 op->name, attr->name->text);
   Suggestion s = suggestion_for(attr->name->text);
-  for (int i = 0; i < op->attr_count; i++) {
+  for (int i = 0; i < op->attr_count; i++)
     suggestion_offer(&s, attr_name_text(op->attrs[i].name));
-  }
   if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
   else diag_hint(d, "%s", known_attrs(r, op));
 }
@@ -273,8 +276,8 @@ static bool holds_nothing(const AttrExpr *x) {
 
 /* An attribute that has a value already; its second one may say nothing when
  * the first is an argument of the dyn. spelling. */
-static bool given_before(Resolver *r, const OpInfo *op, int i,
-                         const Attr *attr, const Attrs *attrs, Given given) {
+static bool given_before(Resolver *r, const OpInfo *op, int i, const Attr *attr,
+                         const Attrs *attrs, Given given) {
   bool named = given >> i & 1;
   if (!named && attrs->values[i].operand < 0) return false;
   if (!named && holds_nothing(attr->value)) return true;
@@ -285,9 +288,8 @@ static bool given_before(Resolver *r, const OpInfo *op, int i,
   return true;
 }
 
-static void bind_all(Resolver *r, const OpInfo *op, int count,
-                     const Attr *list, Attrs *attrs, Operands *operands,
-                     Given *given);
+static void bind_all(Resolver *r, const OpInfo *op, int count, const Attr *list,
+                     Attrs *attrs, Operands *operands, Given *given);
 
 /* meta[relay.attrs.X][n] stands for all the attributes of the record. */
 static void bind_record(Resolver *r, const OpInfo *op, const AttrExpr *x,
@@ -303,9 +305,8 @@ static void bind_record(Resolver *r, const OpInfo *op, const AttrExpr *x,
              x->kind == AX_META ? x->text : "?", (long long)x->integer);
 }
 
-static void bind_all(Resolver *r, const OpInfo *op, int count,
-                     const Attr *list, Attrs *attrs, Operands *operands,
-                     Given *given) {
+static void bind_all(Resolver *r, const OpInfo *op, int count, const Attr *list,
+                     Attrs *attrs, Operands *operands, Given *given) {
   for (int k = 0; k < count; k++) {
     const Attr *attr = &list[k];
     if (!attr->name) {
@@ -324,10 +325,9 @@ static void bind_all(Resolver *r, const OpInfo *op, int count,
 }
 
 static const char *const shown_value[] = {
-  [AT_INT] = "1",          [AT_FLOAT] = "1f",
-  [AT_BOOL] = "True",      [AT_STRING] = "\"...\"",
-  [AT_DTYPE] = "\"float32\"", [AT_INTS] = "[1, 2]",
-  [AT_INT_OR_INTS] = "1",  [AT_LISTS] = "[[1, 2]]",
+    [AT_INT] = "1",          [AT_FLOAT] = "1f",          [AT_BOOL] = "True",
+    [AT_STRING] = "\"...\"", [AT_DTYPE] = "\"float32\"", [AT_INTS] = "[1, 2]",
+    [AT_INT_OR_INTS] = "1",  [AT_LISTS] = "[[1, 2]]",
 };
 
 static void missing_attr(Resolver *r, const Expr *call, const OpInfo *op,

@@ -90,9 +90,8 @@ static int attr_index(const OpInfo *op, const char *word, int len) {
     OpArg arg = op_arg(op, i);
     if (arg.len == len && strncmp(arg.name, word, (size_t)len) == 0) return -1;
   }
-  for (int i = 0; i < op->attr_count; i++) {
+  for (int i = 0; i < op->attr_count; i++)
     if (same_word(attr_name_text(op->attrs[i].name), word, len)) return i;
-  }
   return -1;
 }
 
@@ -106,9 +105,8 @@ static void bind_dyn(Resolver *r, const OpInfo *op, int count,
       int len = (int)strcspn(word, " ");
       int attr = attr_index(op, word, len);
       if (pass == 0 && attr < 0) out->items[out->count++] = args[i];
-      if (pass == 1 && attr >= 0) {
+      if (pass == 1 && attr >= 0)
         attr_bind_expr(r, op, attr, args[i], attrs, out);
-      }
       word += len;
       word += strspn(word, " ");
     }
@@ -125,12 +123,10 @@ const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
   Attrs *attrs = (Attrs *)call->call.bound;
   Operands operands = {.count = 0};
   if (dyn) bind_dyn(r, op, count, args, attrs, &operands);
-  for (int i = 0; !dyn && i < count; i++) {
+  for (int i = 0; !dyn && i < count; i++)
     operands.items[operands.count++] = args[i];
-  }
-  if (!resolve_attrs(r, e, op, attrs, &operands)) {
+  if (!resolve_attrs(r, e, op, attrs, &operands))
     return resolve_error(r, e->span);
-  }
   call->count = operands.count;
   call->args = arena_copy(r->arena, operands.items,
                           (size_t)operands.count * sizeof *operands.items);
@@ -144,13 +140,13 @@ const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
 
 typedef struct Literals {
   Resolver *r;
-  DType dtype;      /* of those with a suffix; DTYPE_NONE: there is none */
-  bool wide;        /* an unsuffixed one needs int64 */
-  bool all;         /* nothing else is in the bracket */
+  DType dtype; /* of those with a suffix; DTYPE_NONE: there is none */
+  bool wide;   /* an unsuffixed one needs int64 */
+  bool all;    /* nothing else is in the bracket */
   int rank;
   int64_t shape[RANK_MAX];
   Tensor *tensor;
-  char *next;       /* where the next element goes */
+  char *next; /* where the next element goes */
   bool failed;
 } Literals;
 
@@ -162,9 +158,8 @@ static bool is_literal(const Expr *e) {
 static bool is_plain(Resolver *r, const Expr *e) {
   uint32_t len;
   const char *text = sources_text(r->p->sources, e->span, &len);
-  for (uint32_t i = 0; i < len; i++) {
+  for (uint32_t i = 0; i < len; i++)
     if (!strchr("0123456789-( )", text[i])) return false;
-  }
   return dtype_is_int((DType)e->constant->dtype);
 }
 
@@ -194,7 +189,8 @@ static void scan_rows(Literals *l, const Expr *e, int depth) {
   if (l->shape[depth] != e->count) {
     diag_error(l->r->p->diags, E0209, e->span,
                "the rows of a tensor literal have one length: expected %lld, "
-               "found %d", (long long)l->shape[depth], e->count);
+               "found %d",
+               (long long)l->shape[depth], e->count);
     l->failed = true;
   }
   for (int i = 0; i < e->count && !l->failed; i++) {
@@ -251,9 +247,9 @@ static const Expr *stack_of(Literals *l, const Expr *e) {
     if (item->kind == EX_BRACKET) {
       items[i] = stack_of(l, item);
     } else if (is_literal(item)) {
-      items[i] = expr_const(
-          r->arena, item->span,
-          program_scalar(r->p, l->dtype, literal_bits(l, item)));
+      items[i] =
+          expr_const(r->arena, item->span,
+                     program_scalar(r->p, l->dtype, literal_bits(l, item)));
     } else {
       items[i] = resolve_expr(r, item);
     }

@@ -12,8 +12,7 @@ enum { TYPE_ARGS_MAX = 1 << 16, VALUE_DEPTH_MAX = 32 };
 
 const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params) {
-  const TypeVar **vars =
-      ARENA_ARRAY(r->arena, const TypeVar *, (size_t)count);
+  const TypeVar **vars = ARENA_ARRAY(r->arena, const TypeVar *, (size_t)count);
   for (int i = 0; i < count; i++) {
     const TypeParam *p = &params[i];
     for (int k = 0; k < i; k++) {
@@ -38,17 +37,19 @@ void report_no_dim(Resolver *r, Span span, const Name *name) {
   const TypeVar *var = ptrmap_get(&r->type_vars, name);
   Diag *d = diag_error(r->p->diags, E0115, span,
                        var ? "`%s` is declared as a type, not as a dimension"
-                           : "there is no dimension `%s`", name->text);
+                           : "there is no dimension `%s`",
+                       name->text);
   if (var) diag_note(d, var->span, "here");
-  diag_hint(d, var ? "a dimension is declared so: [%s: Dim]"
-                   : "declare it as a parameter: [%s: Dim]", name->text);
+  diag_hint(d,
+            var ? "a dimension is declared so: [%s: Dim]"
+                : "declare it as a parameter: [%s: Dim]",
+            name->text);
 }
 
 static Dim resolve_dim_name(Resolver *r, const DimExpr *d) {
   const TypeVar *var = ptrmap_get(&r->type_vars, d->name);
-  if (var && var->is_dim) {
+  if (var && var->is_dim)
     return dim_named(types_dims(r->p->types), d->name, var);
-  }
   report_no_dim(r, d->span, d->name);
   return DIM_ANY;
 }
@@ -81,8 +82,7 @@ static Dim resolve_dim(Resolver *r, const DimExpr *d) {
 }
 
 static bool is_op_call(const Expr *e) {
-  return e->kind == EX_CALL && e->count == 2 &&
-         e->call.callee->kind == EX_OP;
+  return e->kind == EX_CALL && e->count == 2 && e->call.callee->kind == EX_OP;
 }
 
 /* An int32 that does not wrap. */
@@ -148,9 +148,7 @@ static const Type **resolve_args(Resolver *r, const TypeExpr *t) {
   const Type **args =
       ARENA_ARRAY(&r->c->arena, const Type *, (size_t)t->arg_count + 1);
   if (!args || t->arg_count > TYPE_ARGS_MAX) return NULL;
-  for (int i = 0; i < t->arg_count; i++) {
-    args[i] = resolve_type(r, t->args[i]);
-  }
+  for (int i = 0; i < t->arg_count; i++) args[i] = resolve_type(r, t->args[i]);
   return args;
 }
 
@@ -158,17 +156,15 @@ static bool check_arity(Resolver *r, const TypeExpr *t, const char *name,
                         int wanted) {
   if (t->arg_count == wanted) return true;
   Diag *d = diag_error(r->p->diags, E0107, t->span,
-                       "`%s` takes %d type argument%s, found %d", name,
-                       wanted, wanted == 1 ? "" : "s", t->arg_count);
+                       "`%s` takes %d type argument%s, found %d", name, wanted,
+                       wanted == 1 ? "" : "s", t->arg_count);
   if (t->arg_count == 0) diag_hint(d, "write `%s[...]`", name);
   return false;
 }
 
-static const Type *resolve_adt(Resolver *r, const TypeExpr *t,
-                               const Adt *adt) {
-  if (!check_arity(r, t, adt->name->text, adt->param_count)) {
+static const Type *resolve_adt(Resolver *r, const TypeExpr *t, const Adt *adt) {
+  if (!check_arity(r, t, adt->name->text, adt->param_count))
     return error_type(r);
-  }
   const Type **args = resolve_args(r, t);
   if (!args) return error_type(r);
   return type_adt(r->p->types, adt, t->arg_count, args);
@@ -177,8 +173,8 @@ static const Type *resolve_adt(Resolver *r, const TypeExpr *t,
 static const Type *resolve_named(Resolver *r, const TypeExpr *t) {
   const TypeVar *var = ptrmap_get(&r->type_vars, t->name);
   if (var && var->is_dim) {
-    diag_error(r->p->diags, E0104, t->span,
-               "`%s` is a dimension, not a type", t->name->text);
+    diag_error(r->p->diags, E0104, t->span, "`%s` is a dimension, not a type",
+               t->name->text);
     return error_type(r);
   }
   if (var) {
@@ -261,9 +257,8 @@ static const Expr *project(Resolver *r, const Expr *e, int index) {
 static const Expr *find_dim(Resolver *r, const Type *t, const Expr *e,
                             Dim wanted) {
   if (t->kind == TY_TENSOR) {
-    for (int i = 0; i < t->rank; i++) {
+    for (int i = 0; i < t->rank; i++)
       if (t->dims[i] == wanted) return read_dim(r, e, i);
-    }
   }
   if (t->kind != TY_TUPLE) return NULL;
   for (int i = 0; i < t->count; i++) {
@@ -274,8 +269,8 @@ static const Expr *find_dim(Resolver *r, const Type *t, const Expr *e,
   return NULL;
 }
 
-static const Expr *read_dim_param(Resolver *r, const Fn *fn,
-                                  const TypeVar *var, Span *where) {
+static const Expr *read_dim_param(Resolver *r, const Fn *fn, const TypeVar *var,
+                                  Span *where) {
   Dim wanted = dim_named(types_dims(r->p->types), var->name, var);
   for (int i = 0; i < fn->param_count; i++) {
     Var *param = fn->params[i];
@@ -285,11 +280,13 @@ static const Expr *read_dim_param(Resolver *r, const Fn *fn,
     *where = var_span(param);
     if (found) return found;
   }
-  Diag *d = diag_error(r->p->diags, E0115, var->span,
-                       "no parameter binds the dimension `%s`",
-                       var->name->text);
-  diag_hint(d, "it must stand alone in a parameter's tensor type: "
-            "Tensor[(%s), ...]", var->name->text);
+  Diag *d =
+      diag_error(r->p->diags, E0115, var->span,
+                 "no parameter binds the dimension `%s`", var->name->text);
+  diag_hint(d,
+            "it must stand alone in a parameter's tensor type: "
+            "Tensor[(%s), ...]",
+            var->name->text);
   return resolve_error(r, var->span);
 }
 

@@ -5,7 +5,7 @@
 
 typedef struct Visit {
   Definition *def;
-  size_t next;  /* of its uses */
+  size_t next; /* of its uses */
 } Visit;
 
 typedef struct Search {
@@ -52,11 +52,9 @@ static void step(Search *s) {
     return;
   }
   Definition *used = v->def->uses.data[v->next++];
-  if (!used->index) {
-    enter(s, used);
-  } else if (used->on_stack && used->index < v->def->low) {
+  if (!used->index) enter(s, used);
+  else if (used->on_stack && used->index < v->def->low)
     v->def->low = used->index;
-  }
 }
 
 void scc_sort(Checker *c) {

@@ -8,8 +8,12 @@
 #include "ir/foreign.h"
 
 void resolver_init(Resolver *r, Checker *c, Definition *def) {
-  *r = (Resolver){.c = c, .p = c->p, .def = def, .unit = def->unit,
-                  .arena = &def->unit->arena, .scope = def->scope};
+  *r = (Resolver){.c = c,
+                  .p = c->p,
+                  .def = def,
+                  .unit = def->unit,
+                  .arena = &def->unit->arena,
+                  .scope = def->scope};
   ptrmap_init(&r->vars, c->mem);
   ptrmap_init(&r->type_vars, c->mem);
   ptrmap_init(&r->no_dims, c->mem);
@@ -39,11 +43,8 @@ void scope_bind(Resolver *r, PtrMap *map, const Name *name, void *meaning) {
 void scope_end(Resolver *r, size_t mark) {
   while (r->hidden.len > mark) {
     Hidden h = VEC_POP(&r->hidden);
-    if (h.meaning) {
-      ptrmap_put(h.map, h.name, h.meaning);
-    } else {
-      ptrmap_remove(h.map, h.name);
-    }
+    if (h.meaning) ptrmap_put(h.map, h.name, h.meaning);
+    else ptrmap_remove(h.map, h.name);
   }
 }
 
@@ -101,9 +102,8 @@ static void offer_all(Suggestion *s, const PtrMap *names) {
 
 /* Offers what the maps that lie `map` bytes into the scopes hold. */
 static void offer_scopes(Suggestion *s, const Scope *scope, size_t map) {
-  for (; scope; scope = scope->outer) {
+  for (; scope; scope = scope->outer)
     offer_all(s, (const PtrMap *)((const char *)scope + map));
-  }
 }
 
 /* The same, and what the library has of that kind. */
@@ -145,11 +145,12 @@ static bool hint_division(Resolver *r, Diag *d, const Name *name,
 
 Expr *unknown_local(Resolver *r, const Expr *e) {
   Diag *d = diag_error(r->p->diags, E0101, e->span,
-                       "the variable `%%%s` is not bound here",
-                       e->name->text);
+                       "the variable `%%%s` is not bound here", e->name->text);
   if (r->watch_below) {
-    diag_hint(d, "a graph variable that branches share is evaluated before "
-              "them, where `%%%s` is not known", e->name->text);
+    diag_hint(d,
+              "a graph variable that branches share is evaluated before "
+              "them, where `%%%s` is not known",
+              e->name->text);
   } else if (!sees_locals(r) && scope_local(r->scope, e->name)) {
     diag_hint(d, "`%%%s` is not known in definitions: `let @%s = ...` is",
               e->name->text, e->name->text);
@@ -164,8 +165,8 @@ Expr *unknown_local(Resolver *r, const Expr *e) {
 
 Expr *unknown_global(Resolver *r, const Expr *e) {
   const Name *name = e->g.name;
-  Diag *d = diag_error(r->p->diags, E0102, e->span,
-                       "there is no global `@%s`", name->text);
+  Diag *d = diag_error(r->p->diags, E0102, e->span, "there is no global `@%s`",
+                       name->text);
   Suggestion s = suggestion(r, name);
   offer_names(r, &s, '@', offsetof(Scope, globals));
   hint_nearest(d, &s, "@");
@@ -176,7 +177,7 @@ Expr *unknown_global(Resolver *r, const Expr *e) {
 static bool hint_sigil(Resolver *r, Diag *d, const Name *name) {
   Suggestion s = suggestion(r, name);
   offer_names(r, &s, '@', offsetof(Scope, globals));
-  const char *sigil = is_bound(r, name, "%")        ? "%"
+  const char *sigil = is_bound(r, name, "%")      ? "%"
                       : s.best && s.distance == 0 ? "@"
                                                   : NULL;
   if (sigil) diag_hint(d, "did you mean `%s%s`?", sigil, name->text);
@@ -190,8 +191,10 @@ static bool hint_word(Diag *d, const Name *name) {
       foreign_hint(name->text, len, FOREIGN_NAME | FOREIGN_KEYWORD);
   DType dtype = dtype_find(name->text, len);
   if (dtype != DTYPE_NONE) {
-    diag_hint(d, "a dtype is written \"%s\", a conversion cast(%%x, "
-              "dtype=\"%s\")", dtype_name(dtype), dtype_name(dtype));
+    diag_hint(d,
+              "a dtype is written \"%s\", a conversion cast(%%x, "
+              "dtype=\"%s\")",
+              dtype_name(dtype), dtype_name(dtype));
   } else if (hint) {
     diag_hint(d, "%s", hint);
   }
@@ -209,9 +212,8 @@ static void offer_operators(Suggestion *s) {
   for (int i = 0; i < OP_COUNT; i++) {
     const char *name = op_info(i)->name;
     suggestion_offer(s, name);
-    if (s->distance == 0 || strcmp(last_part(name), last_part(s->wanted))) {
+    if (s->distance == 0 || strcmp(last_part(name), last_part(s->wanted)))
       continue;
-    }
     s->best = name;
     s->distance = 0;
   }
@@ -234,26 +236,22 @@ Expr *unknown_ident(Resolver *r, Span span, const Name *name) {
 }
 
 void unknown_ctor(Resolver *r, Span span, const Name *name) {
-  Diag *d = diag_error(r->p->diags, E0103, span,
-                       "there is no constructor `%s`", name->text);
+  Diag *d = diag_error(r->p->diags, E0103, span, "there is no constructor `%s`",
+                       name->text);
   Suggestion s = suggestion(r, name);
   offer_names(r, &s, 'C', offsetof(Scope, ctors));
-  if (s.best) {
-    hint_nearest(d, &s, "");
-  } else {
-    diag_hint(d, "a variable is written `%%%s`", name->text);
-  }
+  if (s.best) hint_nearest(d, &s, "");
+  else diag_hint(d, "a variable is written `%%%s`", name->text);
 }
 
 void unknown_type(Resolver *r, Span span, const Name *name) {
-  Diag *d = diag_error(r->p->diags, E0104, span, "there is no type `%s`",
-                       name->text);
+  Diag *d =
+      diag_error(r->p->diags, E0104, span, "there is no type `%s`", name->text);
   Suggestion s = suggestion(r, name);
   offer_all(&s, &r->type_vars);
   offer_names(r, &s, 'T', offsetof(Scope, adts));
   for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
-  const char *hint =
-      foreign_hint(name->text, strlen(name->text), FOREIGN_TYPE);
+  const char *hint = foreign_hint(name->text, strlen(name->text), FOREIGN_TYPE);
   char first = name->text[0];
   bool letter = first >= 'A' && first <= 'Z' && name->len == 1;
   if (hint) diag_hint(d, "%s", hint);

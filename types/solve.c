@@ -7,7 +7,7 @@
 
 enum {
   NEVER_RANKS = 6,
-  SHOWN_MAX = 100000,  /* fields that a rule is shown; no operator takes more */
+  SHOWN_MAX = 100000, /* fields that a rule is shown; no operator takes more */
 };
 
 Constraint *constraint_new(Infer *in, ConstraintKind kind, const Expr *e) {
@@ -39,8 +39,7 @@ static void wait_for(Infer *in, Ty *meta, Constraint *c) {
 
 static void show(Infer *in, Constraint *c, Ty *t, RuleType *out);
 
-static void show_tensor(Infer *in, Constraint *c, const Ty *t,
-                        RuleType *out) {
+static void show_tensor(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
   out->kind = RT_TENSOR;
   out->dtype = (DType)t->dtype;
   out->rank = t->rank;
@@ -58,9 +57,7 @@ static void show_tuple(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
   out->fields = ARENA_ARRAY(&in->asked, RuleType, (size_t)t->count);
   out->kind = RT_TUPLE;
   out->count = out->fields ? t->count : 0;
-  for (int i = 0; i < out->count; i++) {
-    show(in, c, t->args[i], &out->fields[i]);
-  }
+  for (int i = 0; i < out->count; i++) show(in, c, t->args[i], &out->fields[i]);
 }
 
 static void show(Infer *in, Constraint *c, Ty *t, RuleType *out) {
@@ -89,9 +86,8 @@ static const Dim *known_value(Infer *in, const Expr *e) {
 static bool has_error(const Ty *t) {
   t = ty_head((Ty *)t);
   if (t->kind == K_ERROR) return true;
-  for (int i = 0; t->kind == K_TUPLE && i < t->count; i++) {
+  for (int i = 0; t->kind == K_TUPLE && i < t->count; i++)
     if (ty_head(t->args[i])->kind == K_ERROR) return true;
-  }
   return false;
 }
 
@@ -115,10 +111,11 @@ static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
       const char *name = attr_name_text(spec->name);
       rule_error(call, E0111, operand, "`%s` cannot be a %s", name,
                  ty_text(in, c->args[operand]));
-      return rule_hint(call, t->kind == RT_TUPLE
-                                 ? "a list stands in brackets, as in %s=[1, 2]"
-                                 : "what `%s` is computed from is an integer "
-                                   "or a tensor of integers",
+      return rule_hint(call,
+                       t->kind == RT_TUPLE
+                           ? "a list stands in brackets, as in %s=[1, 2]"
+                           : "what `%s` is computed from is an integer "
+                             "or a tensor of integers",
                        name);
     }
   }
@@ -129,17 +126,19 @@ static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
 static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
   arena_reset(&in->asked);
   in->shown = 0;
-  *call = (RuleCall){.op = c->op, .attrs = c->attrs, .count = c->count,
-                     .dims = types_dims(in->types), .arena = &in->asked,
-                     .culprit = -1, .other = -1};
+  *call = (RuleCall){.op = c->op,
+                     .attrs = c->attrs,
+                     .count = c->count,
+                     .dims = types_dims(in->types),
+                     .arena = &in->asked,
+                     .culprit = -1,
+                     .other = -1};
   call->args = ARENA_ARRAY(&in->asked, RuleType, (size_t)c->count);
   bool known = true;
   for (int i = 0; i < c->count; i++) {
     show(in, c, c->args[i], &call->args[i]);
     known &= call->args[i].kind != RT_UNKNOWN;
-    if (c->operands) {
-      call->args[i].value = known_value(in, c->operands[i]);
-    }
+    if (c->operands) call->args[i].value = known_value(in, c->operands[i]);
   }
   c->watching |= known;
   RuleStatus status = bind_whole(in, c, call);
@@ -152,9 +151,8 @@ static Ty *made_type(Infer *in, const Constraint *c, const RuleType *t);
 
 static Ty *made_tuple(Infer *in, const Constraint *c, const RuleType *t) {
   Ty **fields = ty_array(in, t->count);
-  for (int i = 0; fields && i < t->count; i++) {
+  for (int i = 0; fields && i < t->count; i++)
     fields[i] = made_type(in, c, &t->fields[i]);
-  }
   return ty_tuple(in, t->count, fields);
 }
 
@@ -162,9 +160,8 @@ static Ty *made_type(Infer *in, const Constraint *c, const RuleType *t) {
   if (t->kind == RT_TUPLE) return made_tuple(in, c, t);
   if (t->kind != RT_TENSOR) return ty_meta(in);
   Slot **dims = ty_dims(in, t->rank);
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     dims[i] = slot_new(in, t->dims[i], false, c->span);
-  }
   return ty_tensor(in, t->dtype, t->rank, dims);
 }
 
@@ -172,17 +169,13 @@ static Ty *made_type(Infer *in, const Constraint *c, const RuleType *t) {
 static void join_made(Infer *in, const Constraint *c, Ty *t,
                       const RuleType *now) {
   t = ty_head(t);
-  if (t->kind == K_TUPLE && now->kind == RT_TUPLE && t->count == now->count) {
-    for (int i = 0; i < t->count; i++) {
+  if (t->kind == K_TUPLE && now->kind == RT_TUPLE && t->count == now->count)
+    for (int i = 0; i < t->count; i++)
       join_made(in, c, t->args[i], &now->fields[i]);
-    }
-  }
-  if (t->kind != K_TENSOR || now->kind != RT_TENSOR || t->rank != now->rank) {
+  if (t->kind != K_TENSOR || now->kind != RT_TENSOR || t->rank != now->rank)
     return;
-  }
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     slot_join(in, t->dims[i], now->dims[i], c->span);
-  }
 }
 
 /* Operands that the rule has worked out, such as the shapes of weights. */
@@ -226,9 +219,8 @@ static void give_up(Infer *in, Constraint *c) {
   c->gone = true;
   Why why = {.kind = WHY_OPERATOR, .span = c->span};
   if (c->result && !c->made) require_flow(in, in->error, c->result, why);
-  for (int i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++)
     require_flow(in, in->error, c->args[i], why);
-  }
 }
 
 static void run_rule(Infer *in, Constraint *c) {
@@ -278,9 +270,8 @@ static void run_op_value(Infer *in, Constraint *c) {
 
 /* Half of 3, two less than 1: no dimension. */
 static bool is_impossible(const Constraint *c, const Dim *values, Dim d) {
-  for (int i = 0; i < c->name_count; i++) {
+  for (int i = 0; i < c->name_count; i++)
     if (!dim_is_number(values[i])) return false;
-  }
   return !dim_is_number(d) || d < 0;
 }
 
@@ -301,10 +292,10 @@ static void run_form(Infer *in, Constraint *c) {
 
 static void run(Infer *in, Constraint *c) {
   static void (*const runners[])(Infer *, Constraint *) = {
-    [C_RULE] = run_rule,
-    [C_OP_VALUE] = run_op_value,
-    [C_PROJ] = run_projection,
-    [C_FORM] = run_form,
+      [C_RULE] = run_rule,
+      [C_OP_VALUE] = run_op_value,
+      [C_PROJ] = run_projection,
+      [C_FORM] = run_form,
   };
   c->queued = false;
   if (!c->gone) runners[c->kind](in, c);
@@ -334,9 +325,8 @@ void constraint_start(Infer *in, Constraint *c) {
 /* The dimension of a signature that the call makes impossible. */
 static void report_form(Infer *in, Constraint *c) {
   Dim values[FORM_NAMES_MAX];
-  for (int i = 0; i < c->name_count; i++) {
+  for (int i = 0; i < c->name_count; i++)
     values[i] = slot_root(c->values[i])->value;
-  }
   StrBuf text;
   strbuf_init(&text, in->mem);
   const DimTable *dims = types_dims(in->types);
@@ -390,9 +380,8 @@ static DType some_dtype(const Constraint *c) {
 
 static Ty *tensor_of_rank(Infer *in, DType dtype, int rank) {
   Slot **dims = ty_dims(in, rank);
-  for (int i = 0; i < rank; i++) {
+  for (int i = 0; i < rank; i++)
     dims[i] = slot_new(in, DIM_ANY, false, SPAN_NONE);
-  }
   return ty_tensor(in, dtype, rank, dims);
 }
 
@@ -402,9 +391,8 @@ static bool would_fit(Infer *in, Constraint *c) {
   RuleStatus status = ask(in, c, &call);
   const Ty *wanted = ty_head(c->result);
   if (status != RULE_OK || call.result.kind != RT_TENSOR ||
-      wanted->kind != K_TENSOR) {
+      wanted->kind != K_TENSOR)
     return status != RULE_ERROR;
-  }
   return call.result.rank == wanted->rank;
 }
 
@@ -421,8 +409,7 @@ static bool default_never(Infer *in, Constraint *c) {
       Ty *tensor = t->link;
       t->link = NULL;
       if (!fits) continue;
-      require_flow(in, tensor, t,
-                   (Why){.kind = WHY_OPERATOR, .span = c->span});
+      require_flow(in, tensor, t, (Why){.kind = WHY_OPERATOR, .span = c->span});
       return true;
     }
   }

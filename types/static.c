@@ -14,16 +14,16 @@ enum { CHAIN_MAX = 6 };
 /* An expression and what it stands in. */
 typedef struct Node {
   const Expr *e;
-  int up;              /* the index of its parent; -1: a definition's value */
-  const Global *home;  /* NULL: a script's expression */
+  int up;             /* the index of its parent; -1: a definition's value */
+  const Global *home; /* NULL: a script's expression */
 } Node;
 
 typedef struct Static {
   Program *p;
-  PtrMap holds;        /* Type -> itself when it holds `?`, else the map */
-  VEC(Node) nodes;     /* parents before children */
-  PtrMap uses;         /* Var or Global -> 1 + the index of its first use */
-  int parent;          /* while children are pushed */
+  PtrMap holds;    /* Type -> itself when it holds `?`, else the map */
+  VEC(Node) nodes; /* parents before children */
+  PtrMap uses;     /* Var or Global -> 1 + the index of its first use */
+  int parent;      /* while children are pushed */
   bool found;
 } Static;
 
@@ -32,12 +32,10 @@ typedef struct Static {
 static bool holds(Static *s, const Type *t);
 
 static bool look(Static *s, const Type *t) {
-  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++) {
+  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++)
     if (dim_is_any(t->dims[i])) return true;
-  }
-  for (int i = 0; i < t->count; i++) {
+  for (int i = 0; i < t->count; i++)
     if (holds(s, t->args[i])) return true;
-  }
   return t->kind == TY_FN && holds(s, t->result);
 }
 
@@ -52,9 +50,8 @@ static bool holds(Static *s, const Type *t) {
 }
 
 static bool some_hold(Static *s, int count, const Expr *const *args) {
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     if (holds(s, args[i]->type)) return true;
-  }
   return false;
 }
 
@@ -90,9 +87,8 @@ static void add_unit(Static *s, const Unit *u) {
     const Global *g = item_global(s->p, &u->items[i]);
     if (g && g->value) add_tree(s, g, g->value);
   }
-  for (int i = 0; i < u->step_count; i++) {
+  for (int i = 0; i < u->step_count; i++)
     if (u->steps[i].kind == STEP_EXPR) add_tree(s, NULL, u->steps[i].expr);
-  }
 }
 
 /* --- Where an unknown shape goes ------------------------------------------ */
@@ -101,8 +97,8 @@ static const char *text_of(Static *s, const Type *t) {
   StrBuf text;
   strbuf_init(&text, s->p->mem);
   type_print(s->p->types, &text, t, 200);
-  const char *kept = arena_printf(&s->p->diags->arena, "%s",
-                                  strbuf_text(&text));
+  const char *kept =
+      arena_printf(&s->p->diags->arena, "%s", strbuf_text(&text));
   strbuf_done(&text);
   return kept;
 }
@@ -126,20 +122,17 @@ static const Var *bound_to(Static *s, const Expr *parent, const Expr *child) {
   const Var *v = NULL;
   if (parent->kind == EX_BLOCK) {
     const Block *b = parent->block;
-    for (int i = 0; i < b->count && !v; i++) {
+    for (int i = 0; i < b->count && !v; i++)
       if (b->bindings[i].value == child) v = b->bindings[i].var;
-    }
   } else if (parent->kind == EX_MATCH && parent->args[0] == child) {
-    for (int i = 0; i < parent->match->arm_count && !v; i++) {
+    for (int i = 0; i < parent->match->arm_count && !v; i++)
       v = receiver(s, parent->match->arms[i].pattern);
-    }
   }
   return v && holds(s, v->type) ? v : NULL;
 }
 
 static int note_var(Static *s, Diag *d, const Var *v) {
-  diag_note(d, v->span, "so `%%%s` is %s", v->name->text,
-            text_of(s, v->type));
+  diag_note(d, v->span, "so `%%%s` is %s", v->name->text, text_of(s, v->type));
   return first_use(s, v);
 }
 
@@ -193,9 +186,8 @@ static void report_declared(Static *s, int use, const Var *v) {
 static bool takes_value(const Expr *call, const OpInfo *op) {
   if (op->storage == STORE_MAKE) return true;
   const Attrs *attrs = call->call.bound;
-  for (int i = 0; attrs && i < op->attr_count; i++) {
+  for (int i = 0; attrs && i < op->attr_count; i++)
     if (attrs->values[i].operand >= 0) return true;
-  }
   return false;
 }
 
@@ -243,8 +235,7 @@ static void check_pattern(Static *s, const Pattern *p) {
   if (p->kind == PT_VAR) {
     if (!holds(s, p->var->type)) return;
     report(s, first_use(s, p->var), p->span, p->var->type,
-           SAY(s, "the field `%%%s` is declared with `?`",
-               p->var->name->text));
+           SAY(s, "the field `%%%s` is declared with `?`", p->var->name->text));
   }
   for (int i = 0; i < p->count; i++) check_pattern(s, p->fields[i]);
 }
@@ -256,9 +247,8 @@ static void check_match(Static *s, int at, const Expr *e) {
     if (!flows) check_pattern(s, arm->pattern);
     arms |= holds(s, arm->body->type);
   }
-  if (holds(s, e->type) && !arms) {
+  if (holds(s, e->type) && !arms)
     report(s, at, e->span, e->type, "the arms differ in a dimension");
-  }
 }
 
 static void check_if(Static *s, int at, const Expr *e) {
@@ -285,8 +275,7 @@ static void check_global(Static *s, const Global *g) {
   if (g->kind == GLOBAL_DEF || !holds(s, g->type)) return;
   if (g->kind != GLOBAL_PARAM && holds(s, g->value->type)) return;
   report(s, first_use(s, g), g->span, g->type,
-         SAY(s, "`%s%s` is declared with `?`",
-             global_sigil(g), g->name->text));
+         SAY(s, "`%s%s` is declared with `?`", global_sigil(g), g->name->text));
 }
 
 /* What no rule above accounts for, such as a dimension that nothing asks for;

@@ -61,9 +61,8 @@ static uint16_t depth_over(const Ty *t) {
 }
 
 static bool is_closed(const Ty *t) {
-  for (int i = 0; i < t->count; i++) {
+  for (int i = 0; i < t->count; i++)
     if (!ty_head(t->args[i])->closed) return false;
-  }
   if (ty_is_poly(t)) return false;
   return t->kind != K_FN || (t->result && ty_head(t->result)->closed);
 }
@@ -120,17 +119,15 @@ Ty *ty_rigid(Infer *in, const TypeVar *var) {
 
 Ty *ty_of_tensor(Infer *in, const Tensor *t, Span span) {
   Slot **dims = ty_dims(in, t->rank);
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     dims[i] = slot_new(in, t->shape[i], false, span);
-  }
   return ty_tensor(in, (DType)t->dtype, t->rank, dims);
 }
 
 static Ty *convert_tensor(Infer *in, const Type *t) {
   Slot **dims = ty_dims(in, t->rank);
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     dims[i] = slot_new(in, t->dims[i], true, SPAN_NONE);
-  }
   return ty_tensor(in, (DType)t->dtype, t->rank, dims);
 }
 
@@ -141,9 +138,8 @@ static Ty *convert_hole(Infer *in, Ty *hole) {
 
 static Ty *convert_parts(Infer *in, const Type *t) {
   Ty **args = ty_array(in, t->count);
-  for (int i = 0; args && i < t->count; i++) {
+  for (int i = 0; args && i < t->count; i++)
     args[i] = ty_of_type(in, t->args[i]);
-  }
   switch (t->kind) {
     case TY_TUPLE: return ty_tuple(in, t->count, args);
     case TY_REF: return ty_over(in, K_REF, 1, args);

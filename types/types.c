@@ -73,8 +73,11 @@ static Global *name_result(Checker *c, const Definition *d) {
   snprintf(text, sizeof text, "_%d", ++p->result_count);
   Global *g = ARENA_NEW(&p->arena, Global);
   if (!g) return NULL;
-  *g = (Global){.kind = GLOBAL_LOCAL, .name = name_of(p->names, text),
-                .span = d->span, .value = d->value, .type = type,
+  *g = (Global){.kind = GLOBAL_LOCAL,
+                .name = name_of(p->names, text),
+                .span = d->span,
+                .value = d->value,
+                .type = type,
                 .effects = EFFECT_ALL};
   give_slot(p, g);
   ptrmap_put(&p->user.locals, g->name, g);
@@ -90,7 +93,9 @@ static void make_steps(Checker *c) {
     const Definition *d = c->steps.data[i];
     Global *g = d->global ? d->global : name_result(c, d);
     unit->steps[i] = (Step){.kind = d->global ? STEP_LET : STEP_EXPR,
-                            .global = g, .expr = d->value, .span = d->span};
+                            .global = g,
+                            .expr = d->value,
+                            .span = d->span};
   }
 }
 
@@ -100,9 +105,8 @@ static void join_program(Checker *c) {
   merge_names(&user->locals, &c->scope.locals);
   merge_names(&user->adts, &c->scope.adts);
   merge_names(&user->ctors, &c->scope.ctors);
-  for (size_t i = 0; i < c->defs.len; i++) {
+  for (size_t i = 0; i < c->defs.len; i++)
     if (c->defs.data[i]->global) give_slot(c->p, c->defs.data[i]->global);
-  }
   make_steps(c);
 }
 
@@ -169,9 +173,8 @@ const Type *types_resolve(Program *p, const TypeExpr *t) {
   Resolver r;
   resolver_init(&r, &c, &none);
   const Type *type = resolve_type(&r, t);
-  if (type->has_meta) {
+  if (type->has_meta)
     diag_error(p->diags, E0202, t->span, "a type without holes is needed");
-  }
   bool ok = went_well(&c) && !type->has_meta;
   resolver_done(&r);
   checker_done(&c);

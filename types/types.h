@@ -41,8 +41,8 @@ bool types_know_dims(const Type *t);
 /* Calls `visit` for each place of the node itself, not of its children, where
  * a value of type `actual` goes where `expected` is known; `out`: out of a
  * container or a function. */
-typedef void (*CrossingFn)(void *data, const Type *actual,
-                           const Type *expected, bool out);
+typedef void (*CrossingFn)(void *data, const Type *actual, const Type *expected,
+                           bool out);
 void types_crossings(const Expr *e, CrossingFn visit, void *data);
 
 /* Must the function that is used here compare its arguments when it is
@@ -53,7 +53,6 @@ bool types_use_binds(const Program *p, const Expr *use);
 bool types_use_loosens(const Program *p, const Expr *use);
 
 /* --- Effects ------------------------------------------------------------- */
-
 
 /* The effects of evaluating an expression of a checked program. */
 Effects expr_effects(const Program *p, const Expr *e);

@@ -53,9 +53,8 @@ static bool adjust_node(Infer *in, Ty *meta, Ty *t) {
     in->conflict = (Conflict){ESCAPES, t, meta};
     return false;
   }
-  for (int i = 0; i < t->count; i++) {
+  for (int i = 0; i < t->count; i++)
     if (!adjust(in, meta, t->args[i])) return false;
-  }
   return t->kind != K_FN || adjust(in, meta, t->result);
 }
 
@@ -115,20 +114,15 @@ static Ty *loose_tensor(Loose *l, const Ty *t) {
   Slot **dims = ty_dims(l->in, t->rank);
   for (int i = 0; i < t->rank; i++) {
     dims[i] = slot_new(l->in, DIM_HOLE, false, SPAN_NONE);
-    if (l->into) {
-      slot_flow(l->in, dims[i], t->dims[i], l->why);
-    } else {
-      slot_flow(l->in, t->dims[i], dims[i], l->why);
-    }
+    if (l->into) slot_flow(l->in, dims[i], t->dims[i], l->why);
+    else slot_flow(l->in, t->dims[i], dims[i], l->why);
   }
   return ty_tensor(l->in, (DType)t->dtype, t->rank, dims);
 }
 
 static Ty *loose_tuple(Loose *l, const Ty *t) {
   Ty **fields = ty_array(l->in, t->count);
-  for (int i = 0; fields && i < t->count; i++) {
-    fields[i] = loose(l, t->args[i]);
-  }
+  for (int i = 0; fields && i < t->count; i++) fields[i] = loose(l, t->args[i]);
   return ty_tuple(l->in, t->count, fields);
 }
 
@@ -159,24 +153,18 @@ static bool bind(Infer *in, Ty *meta, Ty *t, Loose *flow) {
 /* --- Agreement ----------------------------------------------------------- */
 
 static bool agree_tensors(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
-  if (from->dtype != to->dtype || from->rank != to->rank) {
+  if (from->dtype != to->dtype || from->rank != to->rank)
     return conflict(in, from, to);
-  }
-  for (int i = 0; i < from->rank; i++) {
-    if (flow) {
-      slot_flow(in, from->dims[i], to->dims[i], why);
-    } else {
-      slot_unify(in, from->dims[i], to->dims[i], why);
-    }
-  }
+  for (int i = 0; i < from->rank; i++)
+    if (flow) slot_flow(in, from->dims[i], to->dims[i], why);
+    else slot_unify(in, from->dims[i], to->dims[i], why);
   return true;
 }
 
 static bool agree_args(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   if (from->count != to->count) return conflict(in, from, to);
-  for (int i = 0; i < from->count; i++) {
+  for (int i = 0; i < from->count; i++)
     if (!agree(in, from->args[i], to->args[i], why, flow)) return false;
-  }
   return true;
 }
 
@@ -186,9 +174,8 @@ static bool agree_poly(Infer *in, Ty *from, Ty *to, Why *why) {
   in->level++;
   if (ty_is_poly(to)) to = ty_skolemise(in, to);
   Ty **targs;
-  if (ty_is_poly(from)) {
+  if (ty_is_poly(from))
     from = ty_instantiate(in, from, from->param_count, from->params, &targs);
-  }
   bool ok = agree(in, from, to, why, false);
   in->level--;
   return ok;
@@ -205,9 +192,8 @@ static bool agree_known(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
       if (from->adt != to->adt) return conflict(in, from, to);
       return agree_args(in, from, to, why, false);
     default:
-      if (ty_is_poly(from) || ty_is_poly(to)) {
+      if (ty_is_poly(from) || ty_is_poly(to))
         return agree_poly(in, from, to, why);
-      }
       return agree_args(in, from, to, why, false) &&
              agree(in, from->result, to->result, why, false);
   }
@@ -222,9 +208,7 @@ static bool agree_heads(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
     return true;
   }
   Loose copying = {.in = in, .why = why, .into = from->kind == K_META};
-  if (from->kind == K_META) {
-    return bind(in, from, to, flow ? &copying : NULL);
-  }
+  if (from->kind == K_META) return bind(in, from, to, flow ? &copying : NULL);
   if (to->kind == K_META) return bind(in, to, from, flow ? &copying : NULL);
   return agree_known(in, from, to, why, flow);
 }

@@ -5,8 +5,8 @@
 
 typedef struct Zonk {
   Infer *in;
-  bool partly;  /* unknown parts stay variables, and nothing is kept */
-  bool narrow;  /* dimensions as they were first */
+  bool partly; /* unknown parts stay variables, and nothing is kept */
+  bool narrow; /* dimensions as they were first */
 } Zonk;
 
 static const Type *zonk_node(Zonk *z, Ty *t);
@@ -65,9 +65,7 @@ static const Type *zonk_node(Zonk *z, Ty *t) {
   return made;
 }
 
-const Type *zonk(Infer *in, Ty *t) {
-  return zonk_node(&(Zonk){.in = in}, t);
-}
+const Type *zonk(Infer *in, Ty *t) { return zonk_node(&(Zonk){.in = in}, t); }
 
 const Type *zonk_partly(Infer *in, Ty *t, bool narrow) {
   in->mark++;
@@ -116,11 +114,10 @@ static void fill_expr(Infer *in, const Typed *t) {
     fn->declared_result = zonk_declared(in, fn->declared_result);
   }
   if (t->targ_count == 0) return;
-  const Type **targs = ARENA_ARRAY(&in->p->arena, const Type *,
-                                   (size_t)t->targ_count);
-  for (int i = 0; targs && i < t->targ_count; i++) {
+  const Type **targs =
+      ARENA_ARRAY(&in->p->arena, const Type *, (size_t)t->targ_count);
+  for (int i = 0; targs && i < t->targ_count; i++)
     targs[i] = zonk(in, t->targs[i]);
-  }
   e->targ_count = targs ? t->targ_count : 0;
   e->targs = targs;
 }
@@ -156,8 +153,7 @@ static void expand_op_value(Infer *in, Expr *e) {
   const Expr **args = ARENA_ARRAY(a, const Expr *, (size_t)count);
   for (int i = 0; i < count; i++) {
     OpArg arg = op_arg(op_info(e->op), i);
-    const Name *name =
-        name_intern(in->p->names, arg.name, (size_t)arg.len);
+    const Name *name = name_intern(in->p->names, arg.name, (size_t)arg.len);
     params[i] = var_new(a, name, e->span, NULL);
     params[i]->id = in->p->next_var_id++;
     params[i]->type = type->args[i];
@@ -192,22 +188,16 @@ static void report_depth(Infer *in) {
 
 void zonk_program(Infer *in) {
   report_all_open(in);
-  for (size_t i = 0; i < in->typed.len; i++) {
-    fill_expr(in, &in->typed.data[i]);
-  }
-  for (size_t i = 0; i < in->vars.len; i++) {
-    fill_var(in, &in->vars.data[i]);
-  }
+  for (size_t i = 0; i < in->typed.len; i++) fill_expr(in, &in->typed.data[i]);
+  for (size_t i = 0; i < in->vars.len; i++) fill_var(in, &in->vars.data[i]);
   for (size_t i = 0; i < in->patterns.len; i++) {
     TypedPattern p = in->patterns.data[i];
     p.pattern->type = zonk(in, p.type);
   }
-  for (size_t i = 0; i < in->c->defs.len; i++) {
+  for (size_t i = 0; i < in->c->defs.len; i++)
     fill_definition(in, in->c->defs.data[i]);
-  }
   note_loose(in);
-  for (size_t i = 0; i < in->op_values.len; i++) {
+  for (size_t i = 0; i < in->op_values.len; i++)
     expand_op_value(in, (Expr *)in->op_values.data[i]);
-  }
   report_depth(in);
 }

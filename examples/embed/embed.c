@@ -82,8 +82,8 @@ static int index_of(int c) { return c >= 32 && c < 127 ? c - 31 : 0; }
 
 static void print_line(const char *line, int len, double nats) {
   if (len)
-    printf("%5.2f  %.*s\n", nats / log(2) / len,
-           len - (line[len - 1] == '\n'), line);
+    printf("%5.2f  %.*s\n", nats / log(2) / len, len - (line[len - 1] == '\n'),
+           line);
 }
 
 static int stream(Model *m, FILE *in) {
@@ -92,7 +92,7 @@ static int stream(Model *m, FILE *in) {
   int len = 0;
   long count = 0;
   for (int c; (c = getc(in)) != EOF; count++) {
-    double nats = count ? surprise(m, index_of(c)) : 0;  /* nothing before */
+    double nats = count ? surprise(m, index_of(c)) : 0; /* nothing before */
     if (!model_read(m, index_of(c))) return 0;
     total += nats;
     of_line += nats;

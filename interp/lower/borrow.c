@@ -19,7 +19,7 @@
 
 typedef struct Node {
   bool owned;
-  uint32_t edges;      /* the first, plus 1 */
+  uint32_t edges; /* the first, plus 1 */
 } Node;
 
 /* When the node it belongs to is owned, `to` is as well. */
@@ -36,24 +36,24 @@ typedef struct Opened {
 
 typedef struct Visit {
   const Expr *e;
-  bool moves;          /* its value goes where it is owned */
+  bool moves; /* its value goes where it is owned */
   bool tail;
-  bool captured;       /* inside a closure */
+  bool captured; /* inside a closure */
   const Opened *opened;
 } Visit;
 
 typedef struct Infer {
   Code *code;
-  Arena arena;         /* scratch */
-  const Expr *fn;      /* being walked */
-  uint32_t first;      /* its parameters' first node */
+  Arena arena;    /* scratch */
+  const Expr *fn; /* being walked */
+  uint32_t first; /* its parameters' first node */
   VEC(const Expr *) fns;
   VEC(Node) nodes;
   VEC(Edge) edges;
   VEC(uint32_t) owned; /* to be spread */
   VEC(Visit) stack;
-  PtrMap firsts;       /* EX_FN -> its first node, plus 1 */
-  PtrMap roots;        /* Var -> the parameter it is a part of, plus 1 */
+  PtrMap firsts; /* EX_FN -> its first node, plus 1 */
+  PtrMap roots;  /* Var -> the parameter it is a part of, plus 1 */
 } Infer;
 
 /* Beyond every node, as is what could not be added when memory ran out: then
@@ -80,9 +80,8 @@ static void add_edge(Infer *in, uint32_t from, uint32_t to) {
 static void spread(Infer *in) {
   while (in->owned.len) {
     const Node *n = &in->nodes.data[VEC_POP(&in->owned)];
-    for (uint32_t k = n->edges; k; k = in->edges.data[k - 1].next) {
+    for (uint32_t k = n->edges; k; k = in->edges.data[k - 1].next)
       set_owned(in, in->edges.data[k - 1].to);
-    }
   }
 }
 
@@ -119,16 +118,14 @@ static void visit(Infer *in, const Visit *from, const Expr *e, bool moves,
 }
 
 static void visit_args(Infer *in, const Visit *v, bool moves) {
-  for (int i = 0; i < v->e->count; i++) {
+  for (int i = 0; i < v->e->count; i++)
     visit(in, v, v->e->args[i], moves, false);
-  }
 }
 
 /* A cell is built: one of the same size that is opened had better be ours. */
 static void visit_cell(Infer *in, const Visit *v) {
-  for (const Opened *o = v->opened; o && v->e->count > 0; o = o->outer) {
+  for (const Opened *o = v->opened; o && v->e->count > 0; o = o->outer)
     if (o->size == v->e->count) set_owned(in, o->root);
-  }
   visit_args(in, v, true);
 }
 
@@ -140,9 +137,8 @@ static void open_pattern(Infer *in, const Pattern *p, uint32_t root,
     *o = (Opened){*opened, root, p->count};
     *opened = o;
   }
-  for (int i = 0; i < p->count; i++) {
+  for (int i = 0; i < p->count; i++)
     open_pattern(in, p->fields[i], root, opened);
-  }
 }
 
 static void open_part(Infer *in, const Expr *part, const Pattern *p,
@@ -157,19 +153,14 @@ static void visit_match(Infer *in, const Visit *v) {
   for (int i = 0; i < v->e->match->arm_count; i++) {
     const Arm *arm = &v->e->match->arms[i];
     Visit inside = *v;
-    if (!split) {
-      open_part(in, value, arm->pattern, &inside.opened);
-    } else if (arm->pattern->kind == PT_TUPLE) {
-      for (int k = 0; k < value->count; k++) {
-        open_part(in, value->args[k], arm->pattern->fields[k],
-                  &inside.opened);
-      }
-    }
+    if (!split) open_part(in, value, arm->pattern, &inside.opened);
+    else if (arm->pattern->kind == PT_TUPLE)
+      for (int k = 0; k < value->count; k++)
+        open_part(in, value->args[k], arm->pattern->fields[k], &inside.opened);
     visit(in, &inside, arm->body, true, v->tail);
   }
-  for (int k = 0; split && k < value->count; k++) {
+  for (int k = 0; split && k < value->count; k++)
     visit(in, v, value->args[k], false, false);
-  }
   if (!split) visit(in, v, value, false, false);
 }
 
@@ -179,11 +170,8 @@ static void visit_block(Infer *in, const Visit *v) {
     const Binding *b = &block->bindings[i];
     if (b->kind == BIND_FREE) continue;
     uint32_t root = b->kind == BIND_LET ? root_of(in, b->value) : NO_ROOT;
-    if (root != NO_ROOT) {
-      bind_root(in, b->var, root);
-    } else {
-      visit(in, v, b->value, b->kind != BIND_ITEM, false);
-    }
+    if (root != NO_ROOT) bind_root(in, b->var, root);
+    else visit(in, v, b->value, b->kind != BIND_ITEM, false);
   }
   visit(in, v, block->result, v->moves, v->tail);
 }
@@ -288,9 +276,8 @@ static void visit_one(Infer *in, Visit v) {
 static void walk_fn(Infer *in, const Expr *fn) {
   in->fn = fn;
   in->first = fn_first(in, fn);
-  for (int i = 0; i < fn->fn->param_count; i++) {
+  for (int i = 0; i < fn->fn->param_count; i++)
     bind_root(in, fn->fn->params[i], in->first + (uint32_t)i);
-  }
   VEC_PUSH(&in->stack, (Visit){.e = fn->fn->body, .moves = true, .tail = true});
   while (in->stack.len) {
     Visit v = VEC_POP(&in->stack);
@@ -342,9 +329,8 @@ static void infer(Code *c, const Expr *fn) {
   fn_first(&in, fn);
   for (size_t k = 0; k < in.fns.len; k++) walk_fn(&in, in.fns.data[k]);
   spread(&in);
-  for (size_t k = 0; !mem_exhausted(c->mem) && k < in.fns.len; k++) {
+  for (size_t k = 0; !mem_exhausted(c->mem) && k < in.fns.len; k++)
     decide(&in, in.fns.data[k]);
-  }
   infer_done(&in);
 }
 

@@ -80,9 +80,6 @@ void put_away(Lower *l) {
 }
 
 void put_bits(Lower *l, Reg dst, uint64_t bits) {
-  if (bits <= UINT16_MAX) {
-    put(l, INS_imm, dst, (uint32_t)bits, 0);
-  } else {
-    put(l, INS_constant, dst, 0, 0)->words[0] = bits;
-  }
+  if (bits <= UINT16_MAX) put(l, INS_imm, dst, (uint32_t)bits, 0);
+  else put(l, INS_constant, dst, 0, 0)->words[0] = bits;
 }

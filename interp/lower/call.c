@@ -12,8 +12,7 @@ static Function *known_global(Lower *l, const Expr *use, bool value) {
   if (g->kind == GLOBAL_PARAM || g->value->kind != EX_FN) return NULL;
   const Env *env = env_bind(l, NULL, g->param_count, g->params, use->targs,
                             g->effects & EFFECT_PRINT);
-  bool checks = value ? value_checks(l, use, g->value->fn)
-                      : use_checks(l, use);
+  bool checks = value ? value_checks(l, use, g->value->fn) : use_checks(l, use);
   return code_global(l->code, g, env, checks);
 }
 
@@ -102,14 +101,11 @@ static bool is_lent(Lower *l, const Expr *e) {
 /* The instance for a tail call: one that borrows only what our caller holds,
  * since nothing can be dropped when the frame is gone. */
 static Function *tail_callee(Lower *l, const Expr *e, Function *f) {
-  if (function_same(f, l->fn) && !l->fn->borrows) {
+  if (function_same(f, l->fn) && !l->fn->borrows)
     return code_owning(l->code, f);
-  }
-  for (int i = 0; f->borrows && i < e->count; i++) {
-    if (f->params[i] == PARAM_BORROWED && !is_lent(l, e->args[i])) {
+  for (int i = 0; f->borrows && i < e->count; i++)
+    if (f->params[i] == PARAM_BORROWED && !is_lent(l, e->args[i]))
       return code_owning(l->code, f);
-    }
-  }
   return f;
 }
 
@@ -121,9 +117,8 @@ static bool is_fresh(const Expr *e) {
 /* The instance for any other call: one that owns its parameters when they are
  * all made for it (own.c sees which variables end here). */
 static Function *other_callee(Lower *l, const Expr *e, Function *f) {
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     if (f->params[i] == PARAM_BORROWED && !is_fresh(e->args[i])) return f;
-  }
   return code_owning(l->code, f);
 }
 
@@ -190,8 +185,8 @@ static Reg put_call(Lower *l, Function *f, int base, const Argument *args,
 
 /* Likewise a function that gives back a tuple's fields: here the tuple is made
  * of them, unless it is only taken apart again. */
-static Reg put_call_parts(Lower *l, Function *f, int base,
-                          const Argument *args, int n, Reg dst) {
+static Reg put_call_parts(Lower *l, Function *f, int base, const Argument *args,
+                          int n, Reg dst) {
   Reg parts[RESULTS_MOST];
   put_word(l, INS_call_parts, 0, (uint32_t)base, f->part_count, f);
   put_arguments(l, args, n);
@@ -205,10 +200,8 @@ static Reg put_call_parts(Lower *l, Function *f, int base,
 /* The result may need a look; that of a tail call is the caller's affair. */
 static Reg call_result(Lower *l, const Expr *e, Reg r) {
   const Type *fn = e->call.callee->type;
-  if (fn->kind == TY_FN && fn->param_count == 0) {
-    lower_check_out(l, r, fn->result, e->type, "result",
-                    e->call.callee->span);
-  }
+  if (fn->kind == TY_FN && fn->param_count == 0)
+    lower_check_out(l, r, fn->result, e->type, "result", e->call.callee->span);
   return r;
 }
 
@@ -217,8 +210,7 @@ static bool result_checked(const Expr *e) {
   return fn->kind == TY_FN && types_need_check(fn->result, e->type);
 }
 
-static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self,
-                      Reg dst) {
+static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self, Reg dst) {
   int base = l->out, n = e->count + (self != NO_REG);
   l->out += n;
   Argument *args = outgoing(l, e, f, base);
@@ -259,9 +251,8 @@ static void put_self(Lower *l, const Reg *regs, int n) {
   for (int i = 0; i < n; i++) put_listed(l, 'm', regs[i]);
   if (grows) put_listed(l, 'm', l->whole);
   if (grows) put_listed(l, 'm', l->hole);
-  for (size_t i = 0; i < l->carried.len; i++) {
+  for (size_t i = 0; i < l->carried.len; i++)
     put_listed(l, 'm', l->carried.data[i]);
-  }
 }
 
 typedef struct Mention {
@@ -281,9 +272,8 @@ static void mention(void *data, const Expr *e) {
 static bool is_read_yet(const Lower *l, const Expr *e, const int *left, int n,
                         int i) {
   Mention m = {.var = l->fn->expr->fn->params[i]};
-  for (int k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++)
     if (left[k] != i) mention(&m, e->args[left[k]]);
-  }
   return m.found;
 }
 
@@ -294,15 +284,13 @@ static int *self_order(Lower *l, const Expr *e) {
   int *order = ARENA_ARRAY(l->arena, int, 2 * (size_t)e->count + 1);
   int *left = order + e->count, n = 0, at = 0;
   bool own = l->fn->kind == FUNCTION_FN;
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     if (own && expr_is_plain(e->args[i])) left[n++] = i;
     else order[at++] = i;
-  }
   while (n > 0) {
     int k = 0;
-    while (k < n && n <= ORDERED_MOST && is_read_yet(l, e, left, n, left[k])) {
+    while (k < n && n <= ORDERED_MOST && is_read_yet(l, e, left, n, left[k]))
       k++;
-    }
     if (k == n || n > ORDERED_MOST) k = 0;
     order[at++] = left[k];
     memmove(left + k, left + k + 1, (size_t)(--n - k) * sizeof *left);
@@ -346,9 +334,8 @@ static bool is_settled(Lower *l, const Expr *e) {
 /* The running function, in some instance, if that is what `e` calls. */
 static Function *called_self(Lower *l, const Expr *e) {
   if (e->kind != EX_CALL || e->call.callee->kind != EX_GLOBAL ||
-      l->fn->kind != FUNCTION_FN || !l->fn->global || result_checked(e)) {
+      l->fn->kind != FUNCTION_FN || !l->fn->global || result_checked(e))
     return NULL;
-  }
   Reg self;
   Function *f = callee_of(l, e, &self);
   return f && function_same(f, l->fn) ? f : NULL;
@@ -361,17 +348,15 @@ static int hole_of(Lower *l, const Expr *e) {
   while (i >= 0 && is_settled(l, e->args[i])) i--;
   if (i < 0 || e->count > SIZE_SMALL_MAX || ctor->kind != TY_FN ||
       types_need_check(e->args[i]->type, ctor->args[i]) ||
-      !called_self(l, e->args[i])) {
+      !called_self(l, e->args[i]))
     return -1;
-  }
   return i;
 }
 
 /* The cell with nothing in field `hole` yet. */
 static Reg put_grown(Lower *l, const Expr *e, Reg *fields, int hole) {
-  for (int i = hole + 1; i < e->count; i++) {
+  for (int i = hole + 1; i < e->count; i++)
     fields[i] = lower_ctor_field(l, e, i);
-  }
   fields[hole] = reg_new(l, true);
   if (fields[hole] < l->regs.len) l->regs.data[fields[hole]].nullable = true;
   l->span = e->span;
@@ -402,8 +387,8 @@ static void grow_by_loop(Lower *l, const Expr *e, Reg *fields, int hole) {
 
 /* Goes on as instance `f`, which grows the cell that `e` makes around the
  * call, or with NULL the one that is being grown. */
-static void grow_by_call(Lower *l, const Expr *call, Function *f,
-                         const Expr *e, Reg *fields, int hole) {
+static void grow_by_call(Lower *l, const Expr *call, Function *f, const Expr *e,
+                         Reg *fields, int hole) {
   int base = l->out, n = call->count;
   l->out += n + 2;
   Argument *args = outgoing(l, call, f, base);
@@ -428,18 +413,14 @@ static void lower_grown(Lower *l, const Expr *e, int hole) {
   for (int i = 0; i < hole; i++) fields[i] = lower_ctor_field(l, e, i);
   Function *f = tail_callee(l, call, called_self(l, call));
   f = code_growing(l->code, f);
-  if (f == l->fn) {
-    grow_by_loop(l, e, fields, hole);
-  } else {
-    grow_by_call(l, call, f, e, fields, hole);
-  }
+  if (f == l->fn) grow_by_loop(l, e, fields, hole);
+  else grow_by_call(l, call, f, e, fields, hole);
 }
 
 static Reg lower_built(Lower *l, const Expr *e, Reg dst) {
   int hole = dst == DST_TAIL ? hole_of(l, e) : -1;
-  if (hole < 0) {
+  if (hole < 0)
     return lower_fields(l, (uint16_t)e->call.callee->ctor->tag, e, dst);
-  }
   lower_grown(l, e, hole);
   return NO_REG;
 }
@@ -452,21 +433,18 @@ static bool is_inlined(const Function *f) {
   if (f->kind != FUNCTION_FN || f->checks) return false;
   if (f->group && f->group->free_count > 0) return false;
   const Fn *fn = f->expr->fn;
-  for (int i = 0; i < fn->param_count; i++) {
+  for (int i = 0; i < fn->param_count; i++)
     if (!type_is_scalar(fn->params[i]->type)) return false;
-  }
   return type_is_scalar(fn->body->type) && expr_is_plain(fn->body);
 }
 
 static Reg lower_inline(Lower *l, const Expr *e, Function *f, Reg dst) {
   const Fn *fn = f->expr->fn;
   Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     regs[i] = lower_expr(l, e->args[i], DST_ANY);
-  }
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     local_put(l, fn->params[i], LOCAL_REG)->reg = regs[i];
-  }
   return lower_expr(l, fn->body, dst);
 }
 
@@ -476,13 +454,9 @@ static Reg lower_inline(Lower *l, const Expr *e, Function *f, Reg dst) {
  * the arguments. */
 static void tail_self(Lower *l, const Expr *e, Function *f, Reg self) {
   if (l->fn->grows) f = code_growing(l->code, f);
-  if (f == l->fn) {
-    call_self(l, e);
-  } else if (f->grows) {
-    grow_by_call(l, e, f, NULL, NULL, 0);
-  } else {
-    call_known(l, e, f, self, DST_TAIL);
-  }
+  if (f == l->fn) call_self(l, e);
+  else if (f->grows) grow_by_call(l, e, f, NULL, NULL, 0);
+  else call_known(l, e, f, self, DST_TAIL);
 }
 
 /* The instance that gives its tuple back as this call wants it: where the frame

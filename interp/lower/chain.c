@@ -13,19 +13,19 @@
 #include "interp/lower/lower.h"
 
 typedef struct RegUse {
-  uint32_t reads;      /* in the whole list */
-  uint32_t group;      /* the last group that knows it; then: */
-  bool is_read;        /* by the group, as its input */
-  int member;          /* whose result it is; -1: of none */
-  int view, part;      /* which part of which view it is; -1: of none */
+  uint32_t reads; /* in the whole list */
+  uint32_t group; /* the last group that knows it; then: */
+  bool is_read;   /* by the group, as its input */
+  int member;     /* whose result it is; -1: of none */
+  int view, part; /* which part of which view it is; -1: of none */
 } RegUse;
 
 /* A split or take that may not have to run. */
 typedef struct View {
-  size_t at;           /* in `out` */
-  Reg source, index;   /* NO_REG: a split */
+  size_t at;         /* in `out` */
+  Reg source, index; /* NO_REG: a split */
   const OpSite *site;
-  uint32_t reads;      /* of results, by members */
+  uint32_t reads; /* of results, by members */
   uint32_t all_reads;
 } View;
 
@@ -43,7 +43,7 @@ typedef struct Chains {
   Lower *l;
   VEC(Ins) out;
   RegUse *uses;
-  uint32_t groups;     /* the number of the current one */
+  uint32_t groups; /* the number of the current one */
   Group group;
 } Chains;
 
@@ -56,9 +56,8 @@ static const char *operands_of(const Ins *i) {
 typedef void (*OperandFn)(Chains *c, char mode, Reg r);
 static void each_operand(Chains *c, const Ins *i, OperandFn f) {
   const char *modes = operands_of(i);
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 3; k++)
     if (strchr("dwuvm", modes[k])) f(c, modes[k], i->arg[k]);
-  }
   for (uint32_t k = 0; k < i->list_count; k++) {
     Listed item = c->l->listed.data[i->list + k];
     if (item.mode != 'j') f(c, item.mode, item.reg);
@@ -92,9 +91,8 @@ static RegUse *known(Chains *c, Reg r) {
 
 static int add_params(Fuse *f, const OpSite *site, DType dtype, int operand) {
   bool clip = site->op == op_info(OP_CLIP);
-  double params[2] = {
-      attr_real(site->attrs, clip ? ATTR_a_min : ATTR_alpha),
-      clip ? attr_real(site->attrs, ATTR_a_max) : 0};
+  double params[2] = {attr_real(site->attrs, clip ? ATTR_a_min : ATTR_alpha),
+                      clip ? attr_real(site->attrs, ATTR_a_max) : 0};
   return fuse_add_params(f, (OpId)(site->op - op_table), dtype, operand,
                          params);
 }
@@ -132,9 +130,8 @@ static bool can_be_member(const OpSite *site) {
   if (!biased && !(site->op->flags & OP_ELEMENTWISE)) return false;
   if (biased && !adds_to_last_axis(site)) return false;
   if (type_is_scalar(site->out_types[0])) return false;
-  for (int i = 0; i < site->source_count; i++) {
+  for (int i = 0; i < site->source_count; i++)
     if (!is_plain_tensor(&site->sources[i])) return false;
-  }
   Fuse trial;
   fuse_init(&trial, 3);
   static const int inputs[] = {FUSE_INPUT(0), FUSE_INPUT(1), FUSE_INPUT(2)};
@@ -185,9 +182,8 @@ typedef struct Making {
 } Making;
 
 static int source_number(Making *m, Reg r, const OpSource *source) {
-  for (int i = 0; i < m->source_count; i++) {
+  for (int i = 0; i < m->source_count; i++)
     if (m->source_regs[i] == r) return i;
-  }
   if (m->source_count == FUSE_INPUTS) return -1;
   m->source_regs[m->source_count] = r;
   m->sources[m->source_count] = *source;
@@ -199,9 +195,8 @@ static bool same_input(ChainInput a, ChainInput b) {
 }
 
 static int input_number(Making *m, ChainInput input) {
-  for (int i = 0; i < m->fuse.inputs; i++) {
+  for (int i = 0; i < m->fuse.inputs; i++)
     if (same_input(m->inputs[i], input)) return FUSE_INPUT(i);
-  }
   if (m->fuse.inputs == FUSE_INPUTS) return -1;
   m->inputs[m->fuse.inputs] = input;
   return FUSE_INPUT(m->fuse.inputs++);
@@ -221,28 +216,28 @@ static int view_axis(const OpSite *site) {
 /* Part number `part` of what a view would show; -1: no room. */
 static int view_number(Making *m, const View *v, int part) {
   int source = source_number(m, v->source, &v->site->sources[0]);
-  int index = v->index == NO_REG
-                  ? 0 : source_number(m, v->index, &v->site->sources[1]);
+  int index =
+      v->index == NO_REG ? 0 : source_number(m, v->index, &v->site->sources[1]);
   if (source < 0 || index < 0) return -1;
   ChainInput input = {
-      .view = v->site, .source = (uint8_t)source,
-      .axis = (uint8_t)view_axis(v->site), .part = (uint8_t)part,
+      .view = v->site,
+      .source = (uint8_t)source,
+      .axis = (uint8_t)view_axis(v->site),
+      .part = (uint8_t)part,
       .parts = v->index == NO_REG ? (uint8_t)split_parts(v->site) : 0,
       .index = (uint8_t)index};
   return input_number(m, input);
 }
 
 /* What names operand register `r` in the program; -1: no room. */
-static int operand_number(Chains *c, Making *m, Reg r,
-                          const OpSource *source) {
+static int operand_number(Chains *c, Making *m, Reg r, const OpSource *source) {
   const RegUse *u = known(c, r);
   if (u->member >= m->from && u->member < m->to) {
     m->inner_reads[u->member - m->from]++;
     return u->member - m->from;
   }
-  if (u->view >= 0 && is_absorbed(&c->group.views[u->view])) {
+  if (u->view >= 0 && is_absorbed(&c->group.views[u->view]))
     return view_number(m, &c->group.views[u->view], u->part);
-  }
   int number = source_number(m, r, source);
   if (number < 0) return -1;
   return input_number(m, (ChainInput){.source = (uint8_t)number});
@@ -269,32 +264,25 @@ static bool make_fuse(Chains *c, Making *m) {
     const OpSite *site = site_of(ins);
     int operands[3] = {-1, -1, -1};
     for (int k = 0; k < site->source_count; k++) {
-      operands[k] =
-          operand_number(c, m, listed(c, ins, k), &site->sources[k]);
+      operands[k] = operand_number(c, m, listed(c, ins, k), &site->sources[k]);
       if (operands[k] < 0) return false;
     }
     if (add_step(&m->fuse, site, operands) < 0) return false;
   }
-  for (int i = m->from; i < m->to; i++) {
-    if (is_output(c, m, i) && !fuse_output(&m->fuse, i - m->from)) {
-      return false;
-    }
-  }
+  for (int i = m->from; i < m->to; i++)
+    if (is_output(c, m, i) && !fuse_output(&m->fuse, i - m->from)) return false;
   return fuse_finish(&m->fuse);
 }
 
 static const OpSite *const *copy_members(Chains *c, const Making *m) {
   const OpSite *sites[FUSE_STEPS];
-  for (int i = m->from; i < m->to; i++) {
+  for (int i = m->from; i < m->to; i++)
     sites[i - m->from] = site_of(&c->group.members[i]);
-  }
   return arena_copy(&c->l->code->arena, sites,
                     (size_t)(m->to - m->from) * sizeof *sites);
 }
 
-static void put_out(Chains *c, const Ins *i) {
-  VEC_PUSH(&c->out, *i);
-}
+static void put_out(Chains *c, const Ins *i) { VEC_PUSH(&c->out, *i); }
 
 static const Type *const *chain_types(Chains *c, const Making *m) {
   const Fuse *f = &m->fuse;
@@ -331,8 +319,8 @@ static void put_chain(Chains *c, const Making *m) {
       .source_count = m->source_count,
       .sources = arena_copy(arena, m->sources,
                             (size_t)m->source_count * sizeof *m->sources),
-      .inputs = arena_copy(arena, m->inputs,
-                           (size_t)f->inputs * sizeof *m->inputs),
+      .inputs =
+          arena_copy(arena, m->inputs, (size_t)f->inputs * sizeof *m->inputs),
       .members = copy_members(c, m),
       .out_types = chain_types(c, m),
       .out_count = f->outputs,
@@ -342,9 +330,8 @@ static void put_chain(Chains *c, const Making *m) {
              .list = (uint32_t)l->listed.len,
              .list_count = (uint32_t)(m->source_count + f->outputs),
              .span = c->group.members[m->to - 1].span};
-  for (int i = 0; i < m->source_count; i++) {
+  for (int i = 0; i < m->source_count; i++)
     VEC_PUSH(&l->listed, (Listed){.mode = 'u', .reg = m->source_regs[i]});
-  }
   for (int i = 0; i < f->outputs; i++) {
     Reg r = result_of(c, m->from + f->output_step[i]);
     VEC_PUSH(&l->listed, (Listed){.mode = 'd', .reg = r});
@@ -372,11 +359,9 @@ static void group_end(Chains *c) {
   Group *g = &c->group;
   for (int i = 0; i < g->view_count; i++) {
     View *v = &g->views[i];
-    if (v->reads > 0 && is_absorbed(v) && v->at < c->out.len) {
+    if (v->reads > 0 && is_absorbed(v) && v->at < c->out.len)
       c->out.data[v->at].op = PSEUDO_NOTHING;
-    } else {
-      v->all_reads = UINT32_MAX;
-    }
+    else v->all_reads = UINT32_MAX;
   }
   if (g->count > 0) make_chain(c, 0, g->count);
   c->groups++;
@@ -386,25 +371,22 @@ static void group_end(Chains *c) {
 
 static bool same_shape(const Type *a, const Type *b) {
   if (a->rank != b->rank) return false;
-  for (int i = 0; i < a->rank; i++) {
+  for (int i = 0; i < a->rank; i++)
     if (a->dims[i] != b->dims[i]) return false;
-  }
   return true;
 }
 
 /* Where dimensions are unknown, only what reads the group's results is likely
  * to have their shape. */
 static bool has_unknown(const Type *t) {
-  for (int i = 0; i < t->rank; i++) {
+  for (int i = 0; i < t->rank; i++)
     if (!dim_is_number(t->dims[i]) && !dim_is_form(t->dims[i])) return true;
-  }
   return false;
 }
 
 static bool reads_member(Chains *c, const Ins *i, const OpSite *site) {
-  for (int k = 0; k < site->source_count; k++) {
+  for (int k = 0; k < site->source_count; k++)
     if (known(c, listed(c, i, k))->member >= 0) return true;
-  }
   return false;
 }
 
@@ -412,9 +394,8 @@ static bool joins(Chains *c, const Ins *i, const OpSite *site) {
   const Group *g = &c->group;
   if (g->count == 0) return true;
   const Type *shape = site_of(&g->members[0])->out_types[0];
-  if (g->count == FUSE_STEPS || !same_shape(shape, site->out_types[0])) {
+  if (g->count == FUSE_STEPS || !same_shape(shape, site->out_types[0]))
     return false;
-  }
   if (g->divides && divides_integers(site)) return false;
   return !has_unknown(shape) || reads_member(c, i, site);
 }
@@ -423,9 +404,8 @@ static void add_member(Chains *c, const Ins *i, const OpSite *site) {
   Group *g = &c->group;
   Reg result = listed(c, i, site->source_count);
   if (!joins(c, i, site) || known(c, result)->is_read ||
-      known(c, result)->member >= 0) {
+      known(c, result)->member >= 0)
     group_end(c);
-  }
   for (int k = 0; k < site->source_count; k++) {
     RegUse *u = known(c, listed(c, i, k));
     if (u->view >= 0) c->group.views[u->view].reads++;
@@ -443,9 +423,8 @@ static bool is_even_split(const OpSite *site) {
   const AttrValue *v = attr_get(site->attrs, ATTR_indices_or_sections);
   const AttrValue *axis = attr_get(site->attrs, ATTR_axis);
   if (v->count != COUNT_SCALAR || v->operand >= 0 || axis->operand >= 0 ||
-      site->source_count != 1 || !is_plain_tensor(&site->sources[0])) {
+      site->source_count != 1 || !is_plain_tensor(&site->sources[0]))
     return false;
-  }
   return site->out_count == split_parts(site) && site->out_count <= 16 &&
          !has_unknown(site->sources[0].type) &&
          !has_unknown(site->out_types[0]);
@@ -453,15 +432,13 @@ static bool is_even_split(const OpSite *site) {
 
 /* A row of a tensor, by a number that is clipped: fails on none. */
 static bool is_row(const OpSite *site) {
-  if (!site || site->op != op_info(OP_TAKE) || site->source_count != 2) {
+  if (!site || site->op != op_info(OP_TAKE) || site->source_count != 2)
     return false;
-  }
   const AttrValue *axis = attr_get(site->attrs, ATTR_axis);
   return axis->state == AV_SET && axis->operand < 0 &&
          !strcmp(attr_text(site->attrs, ATTR_mode), "clip") &&
          site->sources[0].kind == FROM_TENSOR &&
-         site->sources[0].type->rank > 1 &&
-         site->sources[1].kind == FROM_BITS;
+         site->sources[0].type->rank > 1 && site->sources[1].kind == FROM_BITS;
 }
 
 /* Is put out where it stands; taken back when only members read it. */
@@ -470,13 +447,14 @@ static void add_view(Chains *c, const Ins *i, const OpSite *site) {
   bool row = is_row(site);
   bool fails = row && has_unknown(site->sources[0].type);
   if (known(c, listed(c, i, 0))->member >= 0 || g->view_count == VIEWS ||
-      (fails && g->may_fail)) {
+      (fails && g->may_fail))
     group_end(c);
-  }
   g->may_fail |= fails;
   View *v = &g->views[g->view_count];
-  *v = (View){.at = c->out.len, .source = listed(c, i, 0),
-              .index = row ? listed(c, i, 1) : NO_REG, .site = site};
+  *v = (View){.at = c->out.len,
+              .source = listed(c, i, 0),
+              .index = row ? listed(c, i, 1) : NO_REG,
+              .site = site};
   known(c, v->source)->is_read = true;
   if (row) known(c, v->index)->is_read = true;
   for (int k = 0; k < site->out_count; k++) {
@@ -514,14 +492,24 @@ static bool is_quiet(const Ins *i, bool *fails) {
   switch (i->op) {
     case PSEUDO_OPEN:
     case PSEUDO_NOTHING:
-    case INS_cell1: case INS_cell2: case INS_cell: case INS_big_cell:
-    case INS_cell1_in: case INS_cell2_in: case INS_cell_in:
-    case INS_field: case INS_ref_read: return true;
+    case INS_cell1:
+    case INS_cell2:
+    case INS_cell:
+    case INS_big_cell:
+    case INS_cell1_in:
+    case INS_cell2_in:
+    case INS_cell_in:
+    case INS_field:
+    case INS_ref_read: return true;
     case INS_op: return *fails = op_may_fail(site_of(i)), true;
     case INS_check:
-    case INS_scalar1: case INS_scalar2: case INS_scalar3:
-    case INS_div_i32: case INS_mod_i32: case INS_div_i64: case INS_mod_i64:
-      return *fails = true;
+    case INS_scalar1:
+    case INS_scalar2:
+    case INS_scalar3:
+    case INS_div_i32:
+    case INS_mod_i32:
+    case INS_div_i64:
+    case INS_mod_i64: return *fails = true;
     default: return i->op < INS_COUNT && ins_info[i->op].flags & PURE;
   }
 }
@@ -535,13 +523,9 @@ static void add_other(Chains *c, const Ins *i) {
 
 static void add_ins(Chains *c, const Ins *i) {
   const OpSite *site = site_of(i);
-  if (can_be_member(site)) {
-    add_member(c, i, site);
-  } else if (is_even_split(site) || is_row(site)) {
-    add_view(c, i, site);
-  } else {
-    add_other(c, i);
-  }
+  if (can_be_member(site)) add_member(c, i, site);
+  else if (is_even_split(site) || is_row(site)) add_view(c, i, site);
+  else add_other(c, i);
 }
 
 /* --- The walk ----------------------------------------------------------- */
@@ -549,11 +533,8 @@ static void add_ins(Chains *c, const Ins *i) {
 static void write_back(Chains *c) {
   Lower *l = c->l;
   VEC_CLEAR(&l->list);
-  for (size_t k = 0; k < c->out.len; k++) {
-    if (c->out.data[k].op != PSEUDO_NOTHING) {
-      VEC_PUSH(&l->list, c->out.data[k]);
-    }
-  }
+  for (size_t k = 0; k < c->out.len; k++)
+    if (c->out.data[k].op != PSEUDO_NOTHING) VEC_PUSH(&l->list, c->out.data[k]);
 }
 
 void chain_pass(Lower *l) {
@@ -566,9 +547,8 @@ void chain_pass(Lower *l) {
   c->l = l;
   c->groups = 1;
   VEC_INIT(&c->out, l->code->mem);
-  for (size_t k = 0; k < l->list.len; k++) {
+  for (size_t k = 0; k < l->list.len; k++)
     each_operand(c, &l->list.data[k], count_read);
-  }
   for (size_t k = 0; k < l->list.len; k++) add_ins(c, &l->list.data[k]);
   group_end(c);
   write_back(c);

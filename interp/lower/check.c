@@ -21,9 +21,8 @@ static void add_name(void *data, const void *key, const Name *name) {
   Names *n = data;
   const TypeVar *var = key;
   Local *local = var->number ? local_get(n->l, var->number) : NULL;
-  for (int i = 0; i < n->count; i++) {
+  for (int i = 0; i < n->count; i++)
     if (n->keys[i] == key) return;
-  }
   if (!local || n->count == NAMES_MAX) return;
   n->keys[n->count] = key;
   n->regs[n->count++] = local->reg;
@@ -32,13 +31,10 @@ static void add_name(void *data, const void *key, const Name *name) {
 static void each_name(const DimTable *dims, const Type *t,
                       void (*visit)(void *, const void *, const Name *),
                       void *data) {
-  if (t->kind == TY_TENSOR) {
+  if (t->kind == TY_TENSOR)
     for (int i = 0; i < t->rank; i++) dim_names(dims, t->dims[i], visit, data);
-  } else if (t->kind == TY_TUPLE && t->has_var) {
-    for (int i = 0; i < t->count; i++) {
-      each_name(dims, t->args[i], visit, data);
-    }
-  }
+  else if (t->kind == TY_TUPLE && t->has_var)
+    for (int i = 0; i < t->count; i++) each_name(dims, t->args[i], visit, data);
 }
 
 void type_dim_names(const Lower *l, const Type *t,
@@ -55,8 +51,7 @@ static void put_check(Lower *l, Reg r, const Type *expected, const char *what,
   type_dim_names(l, expected, add_name, &names);
   Arena *arena = &l->code->arena;
   CheckSite *site = ARENA_NEW(arena, CheckSite);
-  const void **keys =
-      ARENA_ARRAY(arena, const void *, (size_t)names.count + 1);
+  const void **keys = ARENA_ARRAY(arena, const void *, (size_t)names.count + 1);
   for (int i = 0; i < names.count; i++) keys[i] = names.keys[i];
   *site = (CheckSite){expected, what, declared, names.count, keys};
   put_word(l, INS_check, r, (uint32_t)names.count, 0, site);
@@ -69,8 +64,8 @@ void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
   put_check(l, r, expected, what, declared);
 }
 
-void lower_check_out(Lower *l, Reg r, const Type *actual,
-                     const Type *expected, const char *what, Span declared) {
+void lower_check_out(Lower *l, Reg r, const Type *actual, const Type *expected,
+                     const char *what, Span declared) {
   const Program *p = l->code->program;
   if (!types_need_check_out(p, actual, expected)) return;
   put_check(l, r, expected, what, declared);
@@ -79,12 +74,10 @@ void lower_check_out(Lower *l, Reg r, const Type *actual,
 /* --- On entry ------------------------------------------------------------ */
 
 static bool binds(const Type *t, Dim wanted) {
-  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++) {
+  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++)
     if (t->dims[i] == wanted) return true;
-  }
-  for (int i = 0; t->kind == TY_TUPLE && t->has_var && i < t->count; i++) {
+  for (int i = 0; t->kind == TY_TUPLE && t->has_var && i < t->count; i++)
     if (binds(t->args[i], wanted)) return true;
-  }
   return false;
 }
 
@@ -121,12 +114,10 @@ static int bind_name(Lower *l, const Fn *fn, const TypeVar *var) {
 
 static int known_dims(const Type *t) {
   int n = 0;
-  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++) {
+  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++)
     n += !dim_is_any(t->dims[i]);
-  }
-  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++) {
+  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++)
     n += known_dims(t->args[i]);
-  }
   return n;
 }
 
@@ -153,16 +144,14 @@ void lower_entry_param(Lower *l, Reg r, const Type *type, Span span) {
 /* --- Which functions do --------------------------------------------------- */
 
 static bool has_dims(const Fn *fn) {
-  for (int i = 0; i < fn->type_param_count; i++) {
+  for (int i = 0; i < fn->type_param_count; i++)
     if (fn->type_vars[i]->is_dim) return true;
-  }
   return false;
 }
 
 static bool knows_params(const Fn *fn) {
-  for (int i = 0; i < fn->param_count; i++) {
+  for (int i = 0; i < fn->param_count; i++)
     if (types_know_dims(fn->params[i]->type)) return true;
-  }
   return false;
 }
 

@@ -9,9 +9,8 @@
 
 static bool is_rebound(const TypeVar *v, int count,
                        const TypeVar *const *params) {
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     if (params[i] == v) return true;
-  }
   return false;
 }
 
@@ -52,11 +51,9 @@ const Env *env_bind(Lower *l, const Env *outer, int count,
                     const TypeVar *const *params, const Type *const *targs,
                     bool prints) {
   Env *env = env_new(l, (outer ? outer->count : 0) + count);
-  for (int i = 0; outer && i < outer->count; i++) {
-    if (!is_rebound(outer->vars[i], count, params)) {
+  for (int i = 0; outer && i < outer->count; i++)
+    if (!is_rebound(outer->vars[i], count, params))
       env_add(env, outer->vars[i], outer->counted[i], outer->types[i]);
-    }
-  }
   for (int i = 0; i < count; i++) {
     if (params[i]->is_dim) continue;
     bind_param(l, env, params[i], targs ? targs[i] : NULL, prints);
@@ -68,8 +65,9 @@ const Env *env_bind(Lower *l, const Env *outer, int count,
 static int var_params(const Var *v, const TypeVar *const **params) {
   bool own = v->param_count > 0;
   *params = own ? v->params : v->type->params;
-  return own ? v->param_count : v->type->kind == TY_FN ? v->type->param_count
-                                                       : 0;
+  return own                      ? v->param_count
+         : v->type->kind == TY_FN ? v->type->param_count
+                                  : 0;
 }
 
 bool var_is_general(const Var *v, const Expr *value) {
@@ -93,7 +91,7 @@ typedef struct Walk {
   Lower *lower;
 
   VEC(const Expr *) stack;
-  VEC(const Var *) used;  /* in order of first occurrence */
+  VEC(const Var *) used; /* in order of first occurrence */
   PtrMap bound, seen;
 } Walk;
 
@@ -113,23 +111,18 @@ static void walk_pattern(Walk *w, const Pattern *p) {
 
 static void walk_fn(Walk *w, const Fn *fn) {
   for (int i = 0; i < fn->param_count; i++) walk_bind(w, fn->params[i]);
-  for (int i = 0; i < fn->type_param_count; i++) {
+  for (int i = 0; i < fn->type_param_count; i++)
     walk_bind(w, fn->type_vars[i]->number);
-  }
 }
 
 static void walk_binders(Walk *w, const Expr *e) {
-  if (e->kind == EX_FN) {
-    walk_fn(w, e->fn);
-  } else if (e->kind == EX_BLOCK) {
-    for (int i = 0; i < e->block->count; i++) {
+  if (e->kind == EX_FN) walk_fn(w, e->fn);
+  else if (e->kind == EX_BLOCK)
+    for (int i = 0; i < e->block->count; i++)
       walk_bind(w, e->block->bindings[i].var);
-    }
-  } else if (e->kind == EX_MATCH) {
-    for (int i = 0; i < e->match->arm_count; i++) {
+  else if (e->kind == EX_MATCH)
+    for (int i = 0; i < e->match->arm_count; i++)
       walk_pattern(w, e->match->arms[i].pattern);
-    }
-  }
 }
 
 static void walk_use(Walk *w, const Var *v) {
@@ -145,18 +138,16 @@ static void walk_name(void *data, const void *key, const Name *name) {
   (void)name;
   Walk *w = data;
   const TypeVar *var = key;
-  if (var->number && local_get(w->lower, var->number)) {
-    walk_use(w, var->number);
-  }
+  if (var->number && local_get(w->lower, var->number)) walk_use(w, var->number);
 }
 
-static void walk_crossing(void *data, const Type *actual,
-                          const Type *expected, bool out) {
+static void walk_crossing(void *data, const Type *actual, const Type *expected,
+                          bool out) {
   Walk *w = data;
   if (!expected->has_var) return;
-  bool check = out ? types_need_check_out(w->lower->code->program, actual,
-                                          expected)
-                   : types_need_check(actual, expected);
+  bool check =
+      out ? types_need_check_out(w->lower->code->program, actual, expected)
+          : types_need_check(actual, expected);
   if (check) type_dim_names(w->lower, expected, walk_name, w);
 }
 
@@ -166,9 +157,8 @@ static void walk_checks(Walk *w, const Expr *e) {
   bool loose = w->lower->code->program->loose;
   for (int i = 0; i < e->fn->param_count; i++) {
     const Type *t = e->fn->params[i]->type;
-    if (t->has_var && (loose || e->fn->type_param_count > 0)) {
+    if (t->has_var && (loose || e->fn->type_param_count > 0))
       type_dim_names(w->lower, t, walk_name, w);
-    }
   }
 }
 
@@ -253,8 +243,7 @@ static FnGroup *group_new(Lower *l, int count, const Var *const *vars,
 
 static Function *group_function(Lower *l, const FnGroup *g, int i,
                                 bool checks) {
-  Function *f =
-      code_function(l->code, FUNCTION_FN, g->fns[i], l->env, checks);
+  Function *f = code_function(l->code, FUNCTION_FN, g->fns[i], l->env, checks);
   if (!f->group) {
     f->group = g;
     function_params(l->code, f);
@@ -265,7 +254,10 @@ static Function *group_function(Lower *l, const FnGroup *g, int i,
 /* --- Closures ----------------------------------------------------------- */
 
 static uint64_t closure_header(const FnGroup *g) {
-  union { Obj obj; uint64_t word; } header = {
+  union {
+    Obj obj;
+    uint64_t word;
+  } header = {
       .obj = {.count = 1, .size = (uint16_t)(1 + g->capture_count) & 15}};
   unsigned mask = 0, at = 1;
   for (int i = 0; i < g->free_count; i++) {
@@ -292,8 +284,10 @@ static void put_captures(Lower *l, const FnGroup *g, Reg *regs) {
 static Reg put_packed(Lower *l, Function *f, const Reg *captured, int n,
                       Reg dst) {
   Reg tuple = lower_cell(l, 0, n, captured, DST_ANY);
-  union { Obj obj; uint64_t word; } header = {
-      .obj = {.count = 1, .size = 2, .mask = 2}};
+  union {
+    Obj obj;
+    uint64_t word;
+  } header = {.obj = {.count = 1, .size = 2, .mask = 2}};
   Ins *ins = put_word(l, INS_closure, dst, 1, 0, f);
   ins->words[1] = header.word;
   put_listed(l, 'm', tuple);
@@ -379,9 +373,8 @@ static void bind_member(Lower *l, const FnGroup *g, int i) {
 
 void lower_group(Lower *l, const Binding *bindings, int count) {
   if (var_is_general(bindings[0].var, bindings[0].value)) {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
       local_put(l, bindings[i].var, LOCAL_GENERAL)->value = bindings[i].value;
-    }
     return;
   }
   Arena *arena = &l->code->arena;
@@ -398,9 +391,8 @@ void lower_group(Lower *l, const Binding *bindings, int count) {
 /* --- Members of the running function's group ---------------------------- */
 
 static int member_index(const FnGroup *g, const Var *v) {
-  for (int i = 0; g && i < g->count; i++) {
+  for (int i = 0; g && i < g->count; i++)
     if (g->vars[i] == v) return i;
-  }
   return -1;
 }
 

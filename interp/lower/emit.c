@@ -7,12 +7,12 @@
 /* From this size on a conditional jump may not reach and goes by a long one
  * behind it. */
 enum { NEAR_UNITS = 60000 };
-enum { NOWHERE = UINT32_MAX };  /* a label that has not come yet */
+enum { NOWHERE = UINT32_MAX }; /* a label that has not come yet */
 
 typedef enum FixupKind { FIX_SHORT, FIX_LONG, FIX_WORD } FixupKind;
 typedef struct Fixup {
   FixupKind kind;
-  uint32_t at, from;  /* the unit to patch; what it counts from */
+  uint32_t at, from; /* the unit to patch; what it counts from */
   Label to;
 } Fixup;
 
@@ -20,7 +20,7 @@ typedef struct Emit {
   Lower *l;
   VEC(Word) units;
   VEC(Span) spans;
-  VEC(uint8_t) counts;  /* is what the instruction sets counted? */
+  VEC(uint8_t) counts; /* is what the instruction sets counted? */
   VEC(Fixup) fixups;
   VEC(LiveAt) live_at;
   VEC(uint16_t) live;
@@ -41,8 +41,7 @@ static uint32_t unit(Emit *e, Word u, Span span) {
   return (uint32_t)e->units.len - 1;
 }
 
-static void fix(Emit *e, FixupKind kind, uint32_t at, uint32_t from,
-                Label to) {
+static void fix(Emit *e, FixupKind kind, uint32_t at, uint32_t from, Label to) {
   VEC_PUSH(&e->fixups, (Fixup){kind, at, from, to});
 }
 
@@ -50,8 +49,13 @@ static void fix(Emit *e, FixupKind kind, uint32_t at, uint32_t from,
 
 static uint16_t operand(const Emit *e, char kind, uint32_t arg) {
   switch (kind) {
-    case 'd': case 'w': case 'u': case 'v': case 'm': return real(e, arg);
-    case 'i': case 'n': return (uint16_t)arg;
+    case 'd':
+    case 'w':
+    case 'u':
+    case 'v':
+    case 'm': return real(e, arg);
+    case 'i':
+    case 'n': return (uint16_t)arg;
     case 'o': return (uint16_t)(e->l->window + arg);
     default: return 0;
   }
@@ -105,9 +109,8 @@ static void record_live(Emit *e, const Ins *i, uint32_t at) {
   const Lower *l = e->l;
   if (i->live_count == 0) return;
   LiveAt entry = {at, (uint32_t)e->live.len, i->live_count};
-  for (uint32_t k = 0; k < i->live_count; k++) {
+  for (uint32_t k = 0; k < i->live_count; k++)
     VEC_PUSH(&e->live, real(e, l->live.data[i->live + k]));
-  }
   VEC_PUSH(&e->live_at, entry);
 }
 
@@ -122,9 +125,8 @@ static void emit_move(Emit *e, Move m, Span span) {
 }
 
 static bool is_source(const Move *moves, int n, uint16_t reg) {
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     if (moves[i].from == reg) return true;
-  }
   return false;
 }
 
@@ -141,9 +143,8 @@ static void emit_moves(Emit *e, Move *moves, int n, Span span) {
     }
     uint16_t spare = (uint16_t)e->l->window;
     emit_move(e, (Move){spare, moves[0].to}, span);
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n; k++)
       if (moves[k].from == moves[0].to) moves[k].from = spare;
-    }
   }
 }
 
@@ -168,10 +169,12 @@ static void emit_back(Emit *e, Span span) {
   if (!back) return;
   uint32_t to = e->head + 1;
   bool taken = head_is_taken(e, &to), swapped = !taken && back->swapped;
-  unit(e, (Word){.op = taken ? back->to_target : back->behind,
-                 .a = swapped ? head.b : head.a,
-                 .b = swapped ? head.a : head.b,
-                 .c = (uint16_t)(e->units.len - to)}, span);
+  unit(e,
+       (Word){.op = taken ? back->to_target : back->behind,
+              .a = swapped ? head.b : head.a,
+              .b = swapped ? head.a : head.b,
+              .c = (uint16_t)(e->units.len - to)},
+       span);
 }
 
 static void emit_self(Emit *e, const Ins *i) {
@@ -199,8 +202,7 @@ static bool sets_counted(const Emit *e, const Ins *i) {
 
 /* A call of the function that this is, of which the start is near. */
 static bool calls_self(const Emit *e, const Ins *i) {
-  return i->op == INS_call && !e->far &&
-         i->words[0] == (uintptr_t)e->l->fn;
+  return i->op == INS_call && !e->far && i->words[0] == (uintptr_t)e->l->fn;
 }
 
 static void emit_plain(Emit *e, const Ins *i) {
@@ -216,9 +218,8 @@ static void emit_plain(Emit *e, const Ins *i) {
   }
   uint32_t at = unit(e, u, i->span);
   if (at < e->counts.len) e->counts.data[at] = sets_counted(e, i);
-  for (int k = 0; k < info->words; k++) {
+  for (int k = 0; k < info->words; k++)
     unit(e, (Word){.word = i->words[k]}, i->span);
-  }
   if (info->operands[2] == 'j') emit_condition(e, i, at);
   if (info->flags & LIST) emit_list(e, i);
   if (i->op == INS_switch_tag) emit_targets(e, i, at);
@@ -269,8 +270,8 @@ static bool fuse(const Emit *e, const Ins *i, const Ins *next, Word *u,
   }
   u->op = INS_ret_imm;
   u->a = (uint16_t)i->arg[1];
-  return i->op == INS_imm && next->op == INS_ret &&
-         i->arg[0] == next->arg[0] && !holds_counted(e, i->arg[0]);
+  return i->op == INS_imm && next->op == INS_ret && i->arg[0] == next->arg[0] &&
+         !holds_counted(e, i->arg[0]);
 }
 
 /* Instruction `k` together with the next, unless a run may have to be left
@@ -302,17 +303,14 @@ static void emit_ins(Emit *e, const Ins *i) {
 static bool jumps_to_next(const Lower *l, size_t k) {
   const Ins *i = &l->list.data[k];
   if (i->op != INS_jump) return false;
-  for (k++; k < l->list.len && l->list.data[k].op == PSEUDO_LABEL; k++) {
+  for (k++; k < l->list.len && l->list.data[k].op == PSEUDO_LABEL; k++)
     if (l->list.data[k].arg[0] == i->arg[1]) return true;
-  }
   return false;
 }
 
 static size_t units_at_most(const Lower *l) {
   size_t n = 0;
-  for (size_t k = 0; k < l->list.len; k++) {
-    n += 6 + l->list.data[k].list_count;
-  }
+  for (size_t k = 0; k < l->list.len; k++) n += 6 + l->list.data[k].list_count;
   return n;
 }
 
@@ -331,12 +329,16 @@ static void resolve(Emit *e) {
 static bool verify(const Emit *e) {
   Lower *l = e->l;
   Listing listing = {
-      .units = e->units.data, .count = (uint32_t)e->units.len,
+      .units = e->units.data,
+      .count = (uint32_t)e->units.len,
       .nregs = l->window + (uint32_t)l->max_out + 1,
-      .nparams = l->fn->nparams, .params = l->fn->params,
-      .part_count = l->fn->part_count, .part_counted = l->fn->part_counted,
+      .nparams = l->fn->nparams,
+      .params = l->fn->params,
+      .part_count = l->fn->part_count,
+      .part_counted = l->fn->part_counted,
       .counts = e->counts.data,
-      .live_at = e->live_at.data, .live_at_count = (uint32_t)e->live_at.len,
+      .live_at = e->live_at.data,
+      .live_at_count = (uint32_t)e->live_at.len,
       .live = e->live.data,
   };
   return !l->code->verifies || code_verify(&listing, &l->flaw);
@@ -367,9 +369,8 @@ static void emit_init(Emit *e, Lower *l) {
   VEC_INIT(&e->live_at, l->code->mem);
   VEC_INIT(&e->live, l->code->mem);
   e->labels = ARENA_ARRAY(l->arena, uint32_t, (size_t)l->label_count + 1);
-  for (uint32_t i = 0; e->labels && i < l->label_count; i++) {
+  for (uint32_t i = 0; e->labels && i < l->label_count; i++)
     e->labels[i] = NOWHERE;
-  }
 }
 
 static void emit_done(Emit *e) {

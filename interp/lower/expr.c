@@ -65,22 +65,16 @@ Reg lower_target(Lower *l, const Type *type, Reg dst) {
 static Reg lower_const(Lower *l, const Expr *e, Reg dst) {
   Reg r = lower_target(l, e->type, dst);
   Tensor *t = e->constant;
-  if (t->rank == 0) {
-    put_bits(l, r, bits_load(t->dtype, t->data).bits);
-  } else {
-    put_word(l, INS_constant, r, 0, 0, t);
-  }
+  if (t->rank == 0) put_bits(l, r, bits_load(t->dtype, t->data).bits);
+  else put_word(l, INS_constant, r, 0, 0, t);
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
 /* A param is bound before any session starts, so it is a constant. */
 static void lower_param(Lower *l, const Global *g, Reg r) {
   const Tensor *t = code_param(l->code, g);
-  if (t && t->rank == 0) {
-    put_bits(l, r, tensor_bits_at(t, 0).bits);
-  } else {
-    put_word(l, INS_constant, r, 0, 0, t);
-  }
+  if (t && t->rank == 0) put_bits(l, r, tensor_bits_at(t, 0).bits);
+  else put_word(l, INS_constant, r, 0, 0, t);
 }
 
 static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
@@ -111,9 +105,8 @@ static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
 static Reg lower_proj(Lower *l, const Expr *e, Reg dst) {
   const Expr *tuple = e->args[0];
   if (tuple->kind == EX_CALL && tuple->call.callee->kind == EX_OP &&
-      op_info(tuple->call.callee->op)->storage != STORE_SPECIAL) {
+      op_info(tuple->call.callee->op)->storage != STORE_SPECIAL)
     return lower_op_field(l, tuple, (int)e->index, dst);
-  }
   Reg r = lower_expr(l, tuple, DST_ANY);
   l->span = e->span;
   Reg field = lower_field(l, r, tuple->type->count, (int)e->index, e->type,
@@ -140,12 +133,13 @@ Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
 
 static uint64_t small_header(const Lower *l, uint16_t tag, int n,
                              const Reg *fields) {
-  union { Obj obj; uint64_t word; } header = {
-      .obj = {.count = 1, .tag = tag, .size = (uint16_t)n & 15}};
+  union {
+    Obj obj;
+    uint64_t word;
+  } header = {.obj = {.count = 1, .tag = tag, .size = (uint16_t)n & 15}};
   unsigned mask = 0;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     mask |= (unsigned)l->regs.data[fields[i]].counted << i;
-  }
   header.obj.mask = mask & 0xfff;
   return header.word;
 }
@@ -155,20 +149,20 @@ static const uint64_t *big_header(Lower *l, uint16_t tag, int n,
                                   const Reg *fields) {
   uint64_t *words =
       ARENA_ARRAY(&l->code->arena, uint64_t, (size_t)cell_offset(n) + 1);
-  union { Obj obj; uint64_t word; } header = {
-      .obj = {.count = 1, .tag = tag, .size = SIZE_BIG}};
+  union {
+    Obj obj;
+    uint64_t word;
+  } header = {.obj = {.count = 1, .tag = tag, .size = SIZE_BIG}};
   words[0] = header.word;
   words[1] = (uint64_t)n;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     words[2 + i / 64] |= (uint64_t)l->regs.data[fields[i]].counted << (i % 64);
-  }
   return words;
 }
 
 static Reg lower_big_cell(Lower *l, uint16_t tag, int n, const Reg *fields,
                           Reg dst) {
-  put_word(l, INS_big_cell, dst, (uint32_t)n, 0,
-           big_header(l, tag, n, fields));
+  put_word(l, INS_big_cell, dst, (uint32_t)n, 0, big_header(l, tag, n, fields));
   for (int i = 0; i < n; i++) put_listed(l, 'm', fields[i]);
   return dst;
 }
@@ -347,11 +341,8 @@ static int lower_binding(Lower *l, const Block *block, int i) {
   if (b->kind == BIND_ITEM) lower_expr(l, b->value, DST_ANY);
   if (b->kind != BIND_LET) return i + 1;
   int end = i + block_group(block, i);
-  if (is_group_head(b)) {
-    lower_group(l, b, end - i);
-  } else {
-    lower_let(l, b);
-  }
+  if (is_group_head(b)) lower_group(l, b, end - i);
+  else lower_let(l, b);
   return end;
 }
 

@@ -15,9 +15,8 @@ static bool is_product(const Ins *i) {
 }
 
 static bool has_listed(const Lower *l, const Ins *i, Reg r) {
-  for (uint32_t k = 0; k < i->list_count; k++) {
+  for (uint32_t k = 0; k < i->list_count; k++)
     if (l->listed.data[i->list + k].reg == r) return true;
-  }
   return false;
 }
 

@@ -31,9 +31,8 @@ static bool has_self(const Function *f) {
 static void set_parts(Function *f) {
   const Type *result = f->expr->fn->body->type;
   f->part_count = (uint32_t)result->count;
-  for (int i = 0; i < result->count; i++) {
+  for (int i = 0; i < result->count; i++)
     f->part_counted[i] = env_counted(f->env, result->args[i]);
-  }
 }
 
 void function_params(Code *c, Function *f) {
@@ -124,9 +123,8 @@ static void bind_captures(Lower *l, const FnGroup *g) {
 static void bind_free(Lower *l) {
   const FnGroup *g = l->fn->group;
   if (!g) return;
-  for (int i = 0; i < g->count; i++) {
+  for (int i = 0; i < g->count; i++)
     if (g->vars[i]) local_put(l, g->vars[i], LOCAL_MEMBER);
-  }
   for (int i = 0; i < g->free_count; i++) {
     const FreeVar *v = &g->free[i];
     if (v->captured) continue;
@@ -162,8 +160,7 @@ static void lower_ctor_body(Lower *l) {
   for (int i = 0; i < n; i++) {
     fields[i] = (Reg)i;
     if (!l->fn->checks) continue;
-    lower_entry_param(l, fields[i], l->fn->ctor->fields[i],
-                      l->fn->ctor->span);
+    lower_entry_param(l, fields[i], l->fn->ctor->fields[i], l->fn->ctor->span);
   }
   lower_cell(l, (uint16_t)l->fn->ctor->tag, n, fields, DST_TAIL);
 }
@@ -187,8 +184,7 @@ static void lower_body(Lower *l) {
     case FUNCTION_FN: {
       const Fn *fn = f->expr->fn;
       lower_entry(l, fn);
-      lower_checked(l, fn->body, fn->declared_result,
-                    result_span(fn, f->expr));
+      lower_checked(l, fn->body, fn->declared_result, result_span(fn, f->expr));
       break;
     }
     case FUNCTION_CTOR: lower_ctor_body(l); break;
@@ -200,9 +196,8 @@ static void lower_body(Lower *l) {
 /* --- Constructors as values --------------------------------------------- */
 
 Reg lower_ctor(Lower *l, const Expr *e, Reg dst) {
-  if (e->ctor->field_count == 0 && e->type->kind != TY_FN) {
+  if (e->ctor->field_count == 0 && e->type->kind != TY_FN)
     return lower_cell(l, (uint16_t)e->ctor->tag, 0, NULL, dst);
-  }
   const Adt *adt = e->ctor->adt;
   const Env *env =
       env_bind(l, NULL, adt->param_count, adt->params, e->targs, false);
@@ -215,9 +210,14 @@ Reg lower_ctor(Lower *l, const Expr *e, Reg dst) {
 
 static void lower_init(Lower *l, Code *c, Function *f, Arena *arena,
                        Diags *diags) {
-  *l = (Lower){.code = c, .fn = f, .arena = arena, .diags = diags,
-               .env = f->env, .self = NO_REG,
-               .whole = NO_REG, .hole = NO_REG};
+  *l = (Lower){.code = c,
+               .fn = f,
+               .arena = arena,
+               .diags = diags,
+               .env = f->env,
+               .self = NO_REG,
+               .whole = NO_REG,
+               .hole = NO_REG};
   VEC_INIT(&l->list, c->mem);
   VEC_INIT(&l->listed, c->mem);
   VEC_INIT(&l->regs, c->mem);
@@ -266,7 +266,7 @@ static void join_chains(Lower *l) {
 /* What is done to the list of instructions, in order.  One that was left
  * half-made for lack of memory is no input for the next. */
 static bool run_passes(Lower *l) {
-  static void (*const passes[])(Lower *l) = {
+  static void (*const passes[])(Lower * l) = {
       tuple_pass, join_chains, view_pass, fetch_pass, own_pass,
   };
   for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
@@ -278,18 +278,14 @@ static bool run_passes(Lower *l) {
 
 static bool lower_phases(Lower *l) {
   lower_body(l);
-  if (l->failed || mem_exhausted(l->code->mem)) {
+  if (l->failed || mem_exhausted(l->code->mem))
     return report(l, E0701, "out of memory while making code");
-  }
-  if (l->too_large) {
+  if (l->too_large)
     return report(l, E0705, "a match of this function is too large");
-  }
-  if (!run_passes(l)) {
+  if (!run_passes(l))
     return report(l, E0701, "out of memory while making code");
-  }
-  if (!regs_assign(l)) {
+  if (!regs_assign(l))
     return report(l, E0705, "this function needs more than 65,535 registers");
-  }
   return emit_code(l) || report_flaw(l);
 }
 

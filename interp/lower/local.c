@@ -87,13 +87,11 @@ void memory_leave(Lower *l, size_t mark) {
 size_t lazy_mark(const Lower *l) { return l->lazies.len; }
 
 void lazy_branch_done(Lower *l, size_t mark) {
-  for (size_t i = l->lazies.len; i-- > mark;) {
+  for (size_t i = l->lazies.len; i-- > mark;)
     l->lazies.data[i].local->lazy = l->lazies.data[i].former;
-  }
 }
 
 void lazy_join(Lower *l, size_t mark) {
-  for (size_t i = mark; i < l->lazies.len; i++) {
+  for (size_t i = mark; i < l->lazies.len; i++)
     l->lazies.data[i].local->lazy = LAZY_MAYBE;
-  }
 }

@@ -28,7 +28,7 @@
 
 /* --- The list ----------------------------------------------------------- */
 
-typedef uint32_t Reg;    /* a virtual register */
+typedef uint32_t Reg; /* a virtual register */
 typedef uint32_t Label;
 
 #define NO_REG UINT32_MAX
@@ -58,30 +58,30 @@ enum {
  * PSEUDO_PASS has set; the value it passed is listed behind it. */
 typedef struct Listed {
   char mode;
-  uint16_t field;      /* PSEUDO_OPEN: which word behind the header */
+  uint16_t field; /* PSEUDO_OPEN: which word behind the header */
   uint32_t reg;
 } Listed;
 
 typedef struct Ins {
   uint16_t op;
-  uint32_t arg[3];     /* registers, numbers, labels; PSEUDO_OPEN: the cell, how
-                          many of its fields are counted, its size; its word:
-                          1 + the register for its memory, or 0 */
+  uint32_t arg[3]; /* registers, numbers, labels; PSEUDO_OPEN: the cell, how
+                      many of its fields are counted, its size; its word:
+                      1 + the register for its memory, or 0 */
   uint64_t words[2];
   uint32_t list, list_count;
-  uint32_t live, live_count;  /* own.c: what to drop when it fails */
+  uint32_t live, live_count; /* own.c: what to drop when it fails */
   Span span;
 } Ins;
 
 typedef struct RegInfo {
   bool counted;
-  bool borrowed;       /* counted, but not ours: kept when it moves, never
-                          dropped */
-  bool nullable;       /* may hold no value (an unevaluated lazy variable) */
-  bool read;           /* own.c: something behind here reads it */
-  int32_t out;         /* its place in the outgoing area; -1: none */
-  bool missing;        /* tuples.c: memory of a cell that is not made */
-  Reg hint;            /* share that one's real register if possible */
+  bool borrowed; /* counted, but not ours: kept when it moves, never
+                    dropped */
+  bool nullable; /* may hold no value (an unevaluated lazy variable) */
+  bool read;     /* own.c: something behind here reads it */
+  int32_t out;   /* its place in the outgoing area; -1: none */
+  bool missing;  /* tuples.c: memory of a cell that is not made */
+  Reg hint;      /* share that one's real register if possible */
   uint16_t real;
   uint32_t start, end; /* regs.c: its interval */
 } RegInfo;
@@ -90,13 +90,13 @@ typedef struct RegInfo {
 
 /* What a variable in scope is. */
 typedef enum LocalKind {
-  LOCAL_REG,      /* a register holds it */
-  LOCAL_GENERAL,  /* lowered at each use: a generalised let */
-  LOCAL_MEMBER,   /* a member of the group that is being defined: `self` */
-  LOCAL_CONST,    /* a closure that captures nothing */
-  LOCAL_LAZY,     /* not evaluated yet, or perhaps */
-  LOCAL_MEMORY,   /* of a cell that was taken apart: pending until, on this
-                     path, another is built in it */
+  LOCAL_REG,     /* a register holds it */
+  LOCAL_GENERAL, /* lowered at each use: a generalised let */
+  LOCAL_MEMBER,  /* a member of the group that is being defined: `self` */
+  LOCAL_CONST,   /* a closure that captures nothing */
+  LOCAL_LAZY,    /* not evaluated yet, or perhaps */
+  LOCAL_MEMORY,  /* of a cell that was taken apart: pending until, on this
+                    path, another is built in it */
 } LocalKind;
 
 typedef enum LazyState { LAZY_PENDING, LAZY_MAYBE, LAZY_DONE } LazyState;
@@ -109,8 +109,8 @@ typedef struct Local {
   struct Function *pinned; /* REG: likewise, in this instance only, and it
                               captures nothing */
   LazyState lazy;
-  Reg flag;                /* LAZY: is it evaluated? */
-  int size;                /* MEMORY: the number of fields */
+  Reg flag; /* LAZY: is it evaluated? */
+  int size; /* MEMORY: the number of fields */
 } Local;
 
 typedef struct LazyChange {
@@ -121,32 +121,32 @@ typedef struct LazyChange {
 typedef struct Lower {
   Code *code;
   Function *fn;
-  Arena *arena;            /* scratch of this function */
+  Arena *arena; /* scratch of this function */
   Diags *diags;
   const Env *env;
   VEC(Ins) list;
   VEC(Listed) listed;
   VEC(RegInfo) regs;
   uint32_t label_count;
-  PtrMap locals;           /* Var -> Local */
-  VEC(LazyChange) lazies;  /* an undo log */
-  VEC(Local *) memory;     /* in scope, the innermost last */
-  VEC(Reg) carried;        /* what a self tail call takes along: captures */
-  Ins sink;                /* what is written when memory has run out */
-  Reg self;                /* the running closure; NO_REG: none */
-  Reg whole, hole;         /* in an instance that grows a cell: its last two
-                              parameters */
-  int out, max_out;        /* the outgoing area: in use, ever in use */
-  Span span;               /* of what is being lowered */
-  bool poly;               /* its callers will bind its named dimensions */
-  bool failed;             /* memory ran out */
+  PtrMap locals;          /* Var -> Local */
+  VEC(LazyChange) lazies; /* an undo log */
+  VEC(Local *) memory;    /* in scope, the innermost last */
+  VEC(Reg) carried;       /* what a self tail call takes along: captures */
+  Ins sink;               /* what is written when memory has run out */
+  Reg self;               /* the running closure; NO_REG: none */
+  Reg whole, hole;        /* in an instance that grows a cell: its last two
+                             parameters */
+  int out, max_out;       /* the outgoing area: in use, ever in use */
+  Span span;              /* of what is being lowered */
+  bool poly;              /* its callers will bind its named dimensions */
+  bool failed;            /* memory ran out */
   bool too_large;
   /* By own.c: */
-  VEC(Reg) live;           /* what Ins.live counts from */
-  size_t main_len;         /* behind it: drops on edges between blocks */
+  VEC(Reg) live;   /* what Ins.live counts from */
+  size_t main_len; /* behind it: drops on edges between blocks */
   /* By regs.c: */
-  uint32_t window;         /* registers below the outgoing area */
-  Flaw flaw;               /* by emit.c: of code that is not sound */
+  uint32_t window; /* registers below the outgoing area */
+  Flaw flaw;       /* by emit.c: of code that is not sound */
 } Lower;
 
 /* --- Building the list (build.c) ---------------------------------------- */
@@ -202,8 +202,8 @@ void lower_condition(Lower *l, const Expr *e, Label otherwise);
 /* Where types_need_check, or types_need_check_out, demands it. */
 void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
                  const char *what, Span declared);
-void lower_check_out(Lower *l, Reg r, const Type *actual,
-                     const Type *expected, const char *what, Span declared);
+void lower_check_out(Lower *l, Reg r, const Type *actual, const Type *expected,
+                     const char *what, Span declared);
 /* Reads the function's named dimensions; then, in an instance that checks,
  * compares its arguments. */
 void lower_entry(Lower *l, const Fn *fn);
@@ -307,14 +307,14 @@ void memory_leave(Lower *l, size_t mark);
 
 /* --- The other phases --------------------------------------------------- */
 
-void tuple_pass(Lower *l);    /* tuples.c */
-void chain_pass(Lower *l);    /* chain.c */
-void view_pass(Lower *l);     /* views.c: behind chains */
-void fetch_pass(Lower *l);    /* fetch.c: behind those */
-void own_pass(Lower *l);      /* own.c */
-bool may_stop(const Lower *l, int op);  /* is a run ever left there? */
-bool regs_assign(Lower *l);   /* regs.c: false when there are too many */
-bool emit_code(Lower *l);     /* emit.c: false for lack of memory, or with a
-                                 flaw */
+void tuple_pass(Lower *l);             /* tuples.c */
+void chain_pass(Lower *l);             /* chain.c */
+void view_pass(Lower *l);              /* views.c: behind chains */
+void fetch_pass(Lower *l);             /* fetch.c: behind those */
+void own_pass(Lower *l);               /* own.c */
+bool may_stop(const Lower *l, int op); /* is a run ever left there? */
+bool regs_assign(Lower *l); /* regs.c: false when there are too many */
+bool emit_code(Lower *l);   /* emit.c: false for lack of memory, or with a
+                               flaw */
 
 #endif

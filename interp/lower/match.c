@@ -14,10 +14,10 @@ enum { DEPTH_MAX = 4000, TREE_MAX = 1 << 18 };
 
 typedef struct Part {
   Reg reg;
-  const struct Part *root;  /* whose register is owned */
+  const struct Part *root; /* whose register is owned */
   struct Part *parent;
-  int word;                  /* which one behind the parent's header */
-  bool loaded;               /* on the path that is being emitted */
+  int word;    /* which one behind the parent's header */
+  bool loaded; /* on the path that is being emitted */
   struct FieldParts *fields;
 } Part;
 
@@ -30,7 +30,7 @@ typedef struct FieldParts {
 
 typedef struct Test {
   Part *part;
-  const Pattern *pattern;    /* a PT_CTOR */
+  const Pattern *pattern; /* a PT_CTOR */
 } Test;
 
 typedef struct Row {
@@ -46,7 +46,7 @@ typedef struct Node {
   int case_count;
   const Ctor **ctors;
   struct Node **cases;
-  struct Node *otherwise;    /* NULL: the cases are all there are */
+  struct Node *otherwise; /* NULL: the cases are all there are */
 } Node;
 
 typedef struct ArmInfo {
@@ -57,14 +57,14 @@ typedef struct ArmInfo {
 typedef struct Matcher {
   Lower *l;
   const Match *match;
-  const Type *type;          /* of the scrutinee */
+  const Type *type; /* of the scrutinee */
   Reg dst;
   Label end;
   ArmInfo *arms;
-  VEC(Part *) loaded;       /* on this path */
+  VEC(Part *) loaded; /* on this path */
   size_t lazy, nodes;
-  Part *first;              /* shown when nothing matches */
-  Span keyword;             /* blamed then */
+  Part *first;  /* shown when nothing matches */
+  Span keyword; /* blamed then */
 } Matcher;
 
 /* --- Places ------------------------------------------------------------- */
@@ -75,11 +75,12 @@ static Part *part_root(Matcher *m, Reg reg) {
   return p;
 }
 
-static Part *part_child(Matcher *m, Part *parent, int word,
-                          const Type *type) {
+static Part *part_child(Matcher *m, Part *parent, int word, const Type *type) {
   Part *p = ARENA_NEW(m->l->arena, Part);
-  *p = (Part){.reg = reg_of_type(m->l, type), .root = parent->root,
-               .parent = parent, .word = word};
+  *p = (Part){.reg = reg_of_type(m->l, type),
+              .root = parent->root,
+              .parent = parent,
+              .word = word};
   if (reg_is_borrowed(m->l, p->root->reg)) reg_borrow(m->l, p->reg);
   return p;
 }
@@ -87,9 +88,8 @@ static Part *part_child(Matcher *m, Part *parent, int word,
 /* The parts of a constructor's or tuple's fields, the same for all arms. */
 static Part **field_parts(Matcher *m, Part *p, const Pattern *pattern) {
   const Ctor *ctor = pattern->kind == PT_CTOR ? pattern->ctor : NULL;
-  for (FieldParts *f = p->fields; f; f = f->next) {
+  for (FieldParts *f = p->fields; f; f = f->next)
     if (f->ctor == ctor) return f->parts;
-  }
   FieldParts *f = ARENA_NEW(m->l->arena, FieldParts);
   f->ctor = ctor;
   f->next = p->fields;
@@ -97,7 +97,7 @@ static Part **field_parts(Matcher *m, Part *p, const Pattern *pattern) {
   p->fields = f;
   for (int i = 0; i < pattern->count; i++) {
     f->parts[i] = part_child(m, p, cell_offset(pattern->count) + i,
-                               pattern->fields[i]->type);
+                             pattern->fields[i]->type);
   }
   return f->parts;
 }
@@ -122,9 +122,8 @@ static void unload(Matcher *m, size_t mark) {
 static int test_count(const Pattern *p) {
   if (p->kind == PT_CTOR) return 1;
   int n = 0;
-  for (int i = 0; p->kind == PT_TUPLE && i < p->count; i++) {
+  for (int i = 0; p->kind == PT_TUPLE && i < p->count; i++)
     n += test_count(p->fields[i]);
-  }
   return n;
 }
 
@@ -134,16 +133,14 @@ static void add_tests(Matcher *m, Row *row, Part *p, const Pattern *pattern) {
     row->tests[row->count++] = (Test){p, pattern};
   } else if (pattern->kind == PT_TUPLE && test_count(pattern) > 0) {
     Part **fields = field_parts(m, p, pattern);
-    for (int i = 0; i < pattern->count; i++) {
+    for (int i = 0; i < pattern->count; i++)
       add_tests(m, row, fields[i], pattern->fields[i]);
-    }
   }
 }
 
 static const Test *find_test(const Row *row, const Part *p) {
-  for (int i = 0; i < row->count; i++) {
+  for (int i = 0; i < row->count; i++)
     if (row->tests[i].part == p) return &row->tests[i];
-  }
   return NULL;
 }
 
@@ -151,21 +148,17 @@ static const Test *find_test(const Row *row, const Part *p) {
 static Row specialise(Matcher *m, const Row *row, const Test *test) {
   const Pattern *pattern = test ? test->pattern : NULL;
   size_t n = (size_t)row->count;
-  for (int i = 0; pattern && i < pattern->count; i++) {
+  for (int i = 0; pattern && i < pattern->count; i++)
     n += (size_t)test_count(pattern->fields[i]);
-  }
-  Row to = {.arm = row->arm,
-            .tests = ARENA_ARRAY(m->l->arena, Test, n + 1)};
+  Row to = {.arm = row->arm, .tests = ARENA_ARRAY(m->l->arena, Test, n + 1)};
   m->nodes += n;
   if (pattern && n > (size_t)row->count) {
     Part **fields = field_parts(m, test->part, pattern);
-    for (int i = 0; i < pattern->count; i++) {
+    for (int i = 0; i < pattern->count; i++)
       add_tests(m, &to, fields[i], pattern->fields[i]);
-    }
   }
-  for (int i = 0; i < row->count; i++) {
+  for (int i = 0; i < row->count; i++)
     if (&row->tests[i] != test) to.tests[to.count++] = row->tests[i];
-  }
   return to;
 }
 
@@ -185,9 +178,8 @@ static Node *build_case(Matcher *m, int n, const Row *rows, const Part *p,
 }
 
 static bool is_known(const Node *node, const Ctor *ctor) {
-  for (int i = 0; i < node->case_count; i++) {
+  for (int i = 0; i < node->case_count; i++)
     if (node->ctors[i] == ctor) return true;
-  }
   return false;
 }
 
@@ -207,9 +199,8 @@ static void build_test(Matcher *m, Node *node, int n, const Row *rows,
     node->cases[node->case_count++] =
         build_case(m, n, rows, node->part, ctor, depth);
   }
-  if (node->case_count < node->adt->ctor_count) {
+  if (node->case_count < node->adt->ctor_count)
     node->otherwise = build_case(m, n, rows, node->part, NULL, depth);
-  }
 }
 
 static Node *build(Matcher *m, int n, const Row *rows, int depth) {
@@ -232,9 +223,8 @@ static Node *build(Matcher *m, int n, const Row *rows, int depth) {
 
 static bool binds(const Pattern *p) {
   if (p->kind == PT_VAR) return true;
-  for (int i = 0; i < p->count; i++) {
+  for (int i = 0; i < p->count; i++)
     if (binds(p->fields[i])) return true;
-  }
   return false;
 }
 
@@ -243,9 +233,8 @@ static void load_bound(Matcher *m, Part *p, const Pattern *pattern) {
   load(m, p);
   if (pattern->kind == PT_VAR) return;
   Part **fields = field_parts(m, p, pattern);
-  for (int i = 0; i < pattern->count; i++) {
+  for (int i = 0; i < pattern->count; i++)
     load_bound(m, fields[i], pattern->fields[i]);
-  }
 }
 
 static void bind_var(Matcher *m, const Part *p, const Pattern *pattern) {
@@ -260,16 +249,15 @@ static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
                      Part **fields) {
   Lower *l = m->l;
   uint32_t counted = 0;
-  for (int i = 0; i < pattern->count; i++) {
+  for (int i = 0; i < pattern->count; i++)
     counted += l->regs.data[fields[i]->reg].counted;
-  }
   bool small = pattern->count <= SIZE_SMALL_MAX;
   Reg memory = small ? memory_put(l, pattern->count) : NO_REG;
   put(l, PSEUDO_OPEN, p->reg, counted, (uint32_t)pattern->count)->words[0] =
       small ? memory + 1 : 0;
   for (int i = 0; i < pattern->count; i++) {
-    bool listed = l->regs.data[fields[i]->reg].counted &&
-                  binds(pattern->fields[i]);
+    bool listed =
+        l->regs.data[fields[i]->reg].counted && binds(pattern->fields[i]);
     if (!listed) continue;
     put_listed(l, 'd', fields[i]->reg);
     VEC_LAST(&l->listed).field = (uint16_t)fields[i]->word;
@@ -283,15 +271,14 @@ static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
   if (pattern->kind == PT_VAR || !binds(pattern)) return;
   Part **fields = field_parts(m, p, pattern);
   if (!reg_is_borrowed(m->l, p->reg)) put_open(m, p, pattern, fields);
-  for (int i = 0; i < pattern->count; i++) {
+  for (int i = 0; i < pattern->count; i++)
     open_pattern(m, fields[i], pattern->fields[i]);
-  }
 }
 
 /* The roots an arm's pattern stands for: one, or the fields of a tuple that
  * is matched without being built. */
 typedef struct Roots {
-  int count;    /* -1: the whole */
+  int count; /* -1: the whole */
   Part **parts;
 } Roots;
 
@@ -302,9 +289,8 @@ static void each_root(Matcher *m, const Roots *r, const Pattern *pattern,
     f(m, r->parts[0], pattern);
     return;
   }
-  for (int i = 0; pattern->kind == PT_TUPLE && i < r->count; i++) {
+  for (int i = 0; pattern->kind == PT_TUPLE && i < r->count; i++)
     f(m, r->parts[i], pattern->fields[i]);
-  }
 }
 
 static void emit_arm(Matcher *m, const Roots *roots, int arm) {
@@ -324,11 +310,8 @@ static void emit_node(Matcher *m, const Roots *roots, const Node *node);
 
 static void emit_leaf(Matcher *m, const Roots *roots, int arm) {
   each_root(m, roots, m->match->arms[arm].pattern, load_bound);
-  if (m->arms[arm].leaves == 1) {
-    emit_arm(m, roots, arm);
-  } else {
-    put_jump(m->l, m->arms[arm].label);
-  }
+  if (m->arms[arm].leaves == 1) emit_arm(m, roots, arm);
+  else put_jump(m->l, m->arms[arm].label);
 }
 
 static void emit_fail(Matcher *m) {
@@ -357,9 +340,8 @@ static void emit_two(Matcher *m, const Roots *roots, const Node *node) {
 }
 
 static int case_of(const Node *node, int tag) {
-  for (int i = 0; i < node->case_count; i++) {
+  for (int i = 0; i < node->case_count; i++)
     if (node->ctors[i]->tag == tag) return i;
-  }
   return node->case_count;
 }
 
@@ -370,9 +352,8 @@ static void emit_switch(Matcher *m, const Roots *roots, const Node *node) {
   for (int i = 0; i <= k; i++) labels[i] = label_new(l);
   put(l, INS_switch_tag, node->part->reg, (uint32_t)n, 0);
   put_listed(l, 'u', node->part->root->reg);
-  for (int tag = 0; tag < n; tag++) {
+  for (int tag = 0; tag < n; tag++)
     put_listed(l, 'j', labels[case_of(node, tag)]);
-  }
   for (int i = 0; i < k; i++) {
     put_label(l, labels[i]);
     emit_case(m, roots, node->cases[i]);
@@ -390,13 +371,9 @@ static void emit_node(Matcher *m, const Roots *roots, const Node *node) {
   } else {
     load(m, node->part);
     int ways = node->case_count + (node->otherwise != NULL);
-    if (ways == 1) {
-      emit_node(m, roots, node->cases[0]);
-    } else if (ways == 2) {
-      emit_two(m, roots, node);
-    } else {
-      emit_switch(m, roots, node);
-    }
+    if (ways == 1) emit_node(m, roots, node->cases[0]);
+    else if (ways == 2) emit_two(m, roots, node);
+    else emit_switch(m, roots, node);
   }
 }
 
@@ -428,9 +405,8 @@ bool match_is_split(const Expr *e) {
 static Roots split_scrutinee(Matcher *m, const Expr *tuple) {
   int n = tuple->count;
   Roots roots = {n, ARENA_ARRAY(m->l->arena, Part *, (size_t)n)};
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     roots.parts[i] = part_root(m, lower_expr(m->l, tuple->args[i], DST_ANY));
-  }
   m->type = tuple->args[0]->type;
   return roots;
 }
@@ -443,11 +419,9 @@ static bool fresh_fields(Matcher *m, const Expr *value, Reg tuple,
   Lower *l = m->l;
   const Ins *ins = l->list.len ? &VEC_LAST(&l->list) : &l->sink;
   bool pair = ins->op == INS_cell2;
-  if (value->kind != EX_CALL || m->match->partial ||
-      !takes_apart(m->match) || ins->arg[0] != tuple ||
-      (!pair && ins->op != INS_cell)) {
+  if (value->kind != EX_CALL || m->match->partial || !takes_apart(m->match) ||
+      ins->arg[0] != tuple || (!pair && ins->op != INS_cell))
     return false;
-  }
   roots->count = pair ? 2 : (int)ins->arg[1];
   roots->parts = ARENA_ARRAY(l->arena, Part *, (size_t)roots->count);
   for (int i = 0; i < roots->count; i++) {
@@ -488,9 +462,8 @@ static Row *first_rows(Matcher *m, const Roots *roots) {
       add_tests(m, &rows[i], roots->parts[0], pattern);
       continue;
     }
-    for (int k = 0; pattern->kind == PT_TUPLE && k < roots->count; k++) {
+    for (int k = 0; pattern->kind == PT_TUPLE && k < roots->count; k++)
       add_tests(m, &rows[i], roots->parts[k], pattern->fields[k]);
-    }
   }
   return rows;
 }

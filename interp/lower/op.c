@@ -8,7 +8,7 @@ typedef struct Sources {
   Lower *lower;
   VEC(OpSource) list;
   VEC(Reg) regs;
-  int args;  /* flattened */
+  int args; /* flattened */
 } Sources;
 
 static void add_source(Sources *s, Reg r, const Type *type) {
@@ -28,49 +28,39 @@ static void add_source(Sources *s, Reg r, const Type *type) {
 
 static void add_operand(Sources *s, const Expr *e, bool splice) {
   Lower *l = s->lower;
-  if (splice && e->kind == EX_TUPLE) {
+  if (splice && e->kind == EX_TUPLE)
     for (int i = 0; i < e->count; i++) add_operand(s, e->args[i], false);
-  } else {
-    add_source(s, lower_expr(l, e, DST_ANY), e->type);
-  }
+  else add_source(s, lower_expr(l, e, DST_ANY), e->type);
 }
-
 
 /* Attributes that are expressions are operands like the others. */
 static void add_operands(Sources *s, const Expr *e, Reg first) {
   const OpInfo *op = op_info(e->call.callee->op);
   bool splice = !(op->flags & OP_TAKES_ANY);
-  for (int i = 0; i < e->count; i++) {
-    if (i == 0 && first != NO_REG) {
-      add_source(s, first, e->args[0]->type);
-    } else {
-      add_operand(s, e->args[i], splice);
-    }
-  }
+  for (int i = 0; i < e->count; i++)
+    if (i == 0 && first != NO_REG) add_source(s, first, e->args[0]->type);
+    else add_operand(s, e->args[i], splice);
 }
 
 static void out_types(Lower *l, OpSite *site, const Type *result) {
   bool tuple = result->kind == TY_TUPLE;
   site->out_count = tuple ? result->count : 1;
-  const Type **types = ARENA_ARRAY(&l->code->arena, const Type *,
-                                   (size_t)site->out_count + 1);
-  for (int i = 0; i < site->out_count; i++) {
+  const Type **types =
+      ARENA_ARRAY(&l->code->arena, const Type *, (size_t)site->out_count + 1);
+  for (int i = 0; i < site->out_count; i++)
     types[i] = tuple ? result->args[i] : result;
-  }
   site->out_types = types;
 }
 
 /* The record of a call that has none bound: the row's defaults. */
-static const Attrs *site_attrs(Lower *l, const OpInfo *op,
-                               const Attrs *bound) {
+static const Attrs *site_attrs(Lower *l, const OpInfo *op, const Attrs *bound) {
   return bound ? bound : attrs_new(&l->code->arena, op);
 }
 
 /* With an attribute that is an operand, results depend on values. */
 static uint32_t plan_number(Lower *l, const OpInfo *op, const Attrs *attrs) {
-  for (int i = 0; i < op->attr_count; i++) {
+  for (int i = 0; i < op->attr_count; i++)
     if (attrs->values[i].operand >= 0) return NO_PLAN;
-  }
   return op->storage == STORE_SPECIAL ? NO_PLAN : l->code->plan_count++;
 }
 
@@ -94,9 +84,7 @@ static void put_site(Lower *l, const Sources *s, const OpSite *site,
                      const Reg *outs) {
   bool special = site->op->storage == STORE_SPECIAL;
   put_word(l, special ? INS_special : INS_op, 0, 0, 0, site);
-  for (size_t i = 0; i < s->regs.len; i++) {
-    put_listed(l, 'u', s->regs.data[i]);
-  }
+  for (size_t i = 0; i < s->regs.len; i++) put_listed(l, 'u', s->regs.data[i]);
   for (int i = 0; i < site->out_count; i++) put_listed(l, 'd', outs[i]);
 }
 
@@ -116,11 +104,8 @@ static void op_sources_done(Sources *s) {
 static Reg special_result(Lower *l, const Type *type, Reg dst) {
   if (type_is_unit(type)) return lower_cell(l, 0, 0, NULL, dst);
   Reg r = lower_target(l, type, dst);
-  if (type_is_scalar(type)) {
-    put_bits(l, r, 0);
-  } else {
-    put_word(l, INS_constant, r, 0, 0, code_nullary(l->code, 0));
-  }
+  if (type_is_scalar(type)) put_bits(l, r, 0);
+  else put_word(l, INS_constant, r, 0, 0, code_nullary(l->code, 0));
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
@@ -131,9 +116,8 @@ static void lower_site(Lower *l, Sources *s, const OpInfo *op,
   OpSite *site = site_new(l, s, op, bound, result);
   *outs = ARENA_ARRAY(l->arena, Reg, (size_t)site->out_count + 1);
   bool direct = result->kind != TY_TUPLE;
-  for (int i = 0; i < site->out_count; i++) {
+  for (int i = 0; i < site->out_count; i++)
     (*outs)[i] = lower_target(l, site->out_types[i], direct ? dst : DST_ANY);
-  }
   put_site(l, s, site, *outs);
 }
 
@@ -142,9 +126,8 @@ static Reg lower_results(Lower *l, Sources *s, const OpInfo *op,
   Reg *outs;
   lower_site(l, s, op, bound, result, dst, &outs);
   if (op->storage == STORE_SPECIAL) return special_result(l, result, dst);
-  if (result->kind == TY_TUPLE) {
+  if (result->kind == TY_TUPLE)
     return lower_cell(l, 0, result->count, outs, dst);
-  }
   return lower_finish(l, outs[0], dst == DST_TAIL ? DST_TAIL : outs[0]);
 }
 

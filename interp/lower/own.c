@@ -19,21 +19,21 @@
 
 typedef struct LabelInfo {
   uint32_t preds;
-  uint32_t live, live_count;    /* in `saved` */
-  uint32_t drops, drop_count;   /* in `saved`: what to drop on arrival */
+  uint32_t live, live_count;  /* in `saved` */
+  uint32_t drops, drop_count; /* in `saved`: what to drop on arrival */
 } LabelInfo;
 
 typedef struct Own {
   Lower *l;
-  VEC(Ins) out;        /* backward */
-  VEC(Ins) far;        /* drops on edges, behind the end of the function */
+  VEC(Ins) out; /* backward */
+  VEC(Ins) far; /* drops on edges, behind the end of the function */
   VEC(Reg) saved;
   LabelInfo *labels;
   /* The set of registers that are needed further on: a sparse set. */
   Reg *live;
-  uint32_t *place;     /* reg -> its index in `live`, if there */
+  uint32_t *place; /* reg -> its index in `live`, if there */
   uint32_t live_count;
-  uint32_t *stamp;     /* reg -> the last branch that needs it */
+  uint32_t *stamp; /* reg -> the last branch that needs it */
   uint32_t stamps;
 } Own;
 
@@ -92,9 +92,8 @@ static unsigned flags_of(const Ins *i) {
 typedef void (*OperandFn)(Own *o, const Ins *i, char mode, Reg r);
 static void each_operand(Own *o, const Ins *i, OperandFn f) {
   const char *modes = operands_of(i);
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 3; k++)
     if (strchr("dwuvm", modes[k])) f(o, i, modes[k], i->arg[k]);
-  }
   for (uint32_t k = 0; k < i->list_count; k++) {
     Listed item = o->l->listed.data[i->list + k];
     if (item.mode != 'j') f(o, i, item.mode, item.reg);
@@ -114,9 +113,8 @@ static void take_over(Own *o, Ins *i) {
   if (!(flags_of(i) & TAKES)) return;
   for (uint32_t k = 0; k < i->list_count && k < TAKES_MAX; k++) {
     Listed item = o->l->listed.data[i->list + k];
-    if (item.mode != 'u' || !counted(o, item.reg) || is_live(o, item.reg)) {
+    if (item.mode != 'u' || !counted(o, item.reg) || is_live(o, item.reg))
       continue;
-    }
     i->arg[0] |= 1u << k;
     live_add(o, item.reg);
   }
@@ -135,9 +133,8 @@ static void use(Own *o, const Ins *i, char mode, Reg r) {
 static void move_out(Own *o, const Ins *i, char mode, Reg r) {
   if (mode != 'm') return;
   bool lent = reg_is_borrowed(o->l, r);
-  if (lent || (counted(o, r) && is_live(o, r))) {
+  if (lent || (counted(o, r) && is_live(o, r)))
     out_count(o, INS_keep, r, i->span);
-  }
   live_add(o, r);
 }
 
@@ -166,9 +163,8 @@ bool may_stop(const Lower *l, int op) {
 static void record_live(Own *o, Ins *i) {
   Lower *l = o->l;
   i->live = (uint32_t)l->live.len;
-  for (uint32_t k = 0; k < o->live_count; k++) {
+  for (uint32_t k = 0; k < o->live_count; k++)
     if (counted(o, o->live[k])) VEC_PUSH(&l->live, o->live[k]);
-  }
   if (!(flags_of(i) & CALL)) each_operand(o, i, add_moved);
   i->live_count = (uint32_t)l->live.len - i->live;
 }
@@ -177,16 +173,14 @@ static void record_live(Own *o, Ins *i) {
 
 static void live_set(Own *o, const LabelInfo *t) {
   o->live_count = 0;
-  for (uint32_t k = 0; k < t->live_count; k++) {
+  for (uint32_t k = 0; k < t->live_count; k++)
     live_add(o, o->saved.data[t->live + k]);
-  }
 }
 
 static void stamp_target(Own *o, const LabelInfo *t) {
   o->stamps++;
-  for (uint32_t k = 0; k < t->live_count; k++) {
+  for (uint32_t k = 0; k < t->live_count; k++)
     o->stamp[o->saved.data[t->live + k]] = o->stamps;
-  }
 }
 
 /* The drops an edge to `to` needs: what is in the set and not needed there.
@@ -208,9 +202,8 @@ static Label edge(Own *o, Label to, Span span) {
   }
   Label at = label_new(o->l);
   VEC_PUSH(&o->far, (Ins){.op = PSEUDO_LABEL, .arg = {at}, .span = span});
-  for (uint32_t k = first; k < first + n; k++) {
+  for (uint32_t k = first; k < first + n; k++)
     VEC_PUSH(&o->far, count_ins(o, INS_drop, o->saved.data[k], span));
-  }
   VEC_PUSH(&o->far, (Ins){.op = INS_jump, .arg = {0, to}, .span = span});
   return at;
 }
@@ -225,13 +218,11 @@ static void add_use(Own *o, const Ins *i, char mode, Reg r) {
 static void own_branch(Own *o, Ins i) {
   LabelInfo *t = &o->labels[i.arg[2]];
   uint32_t before = o->live_count;
-  for (uint32_t k = 0; k < t->live_count; k++) {
+  for (uint32_t k = 0; k < t->live_count; k++)
     live_add(o, o->saved.data[t->live + k]);
-  }
   each_operand(o, &i, add_use);
-  for (uint32_t k = before; k < o->live_count; k++) {
+  for (uint32_t k = before; k < o->live_count; k++)
     if (counted(o, o->live[k])) out_count(o, INS_drop, o->live[k], i.span);
-  }
   i.arg[2] = edge(o, i.arg[2], i.span);
   VEC_PUSH(&o->out, i);
 }
@@ -242,14 +233,12 @@ static void own_switch(Own *o, Ins i) {
   for (uint32_t k = 0; k < i.list_count; k++) {
     if (items[k].mode != 'j') continue;
     LabelInfo *t = &o->labels[items[k].reg];
-    for (uint32_t n = 0; n < t->live_count; n++) {
+    for (uint32_t n = 0; n < t->live_count; n++)
       live_add(o, o->saved.data[t->live + n]);
-    }
   }
   each_operand(o, &i, add_use);
-  for (uint32_t k = 0; k < i.list_count; k++) {
+  for (uint32_t k = 0; k < i.list_count; k++)
     if (items[k].mode == 'j') items[k].reg = edge(o, items[k].reg, i.span);
-  }
   VEC_PUSH(&o->out, i);
 }
 
@@ -288,12 +277,10 @@ static void own_self(Own *o, Ins i) {
   Lower *l = o->l;
   o->live_count = 0;
   i.live = (uint32_t)l->live.len;
-  for (Reg r = 0; r < i.arg[0]; r++) {
+  for (Reg r = 0; r < i.arg[0]; r++)
     if (counted(o, r)) VEC_PUSH(&l->live, r);
-  }
-  for (size_t k = 0; k < l->carried.len; k++) {
+  for (size_t k = 0; k < l->carried.len; k++)
     if (counted(o, l->carried.data[k])) VEC_PUSH(&l->live, l->carried.data[k]);
-  }
   i.live_count = (uint32_t)l->live.len - i.live;
   VEC_PUSH(&o->out, i);
   self_modes(o, &i);
@@ -305,21 +292,21 @@ static void own_self(Own *o, Ins i) {
  * its memory is wanted, `spare0` to `spare2` and `spare`. */
 static void out_open(Own *o, const Ins *i, const Reg *live, uint32_t n,
                      uint64_t mask, Reg memory) {
-  static const uint16_t few[2][3] = {
-      {INS_free_cell, INS_open1, INS_open2},
-      {INS_spare0, INS_spare1, INS_spare2}};
+  static const uint16_t few[2][3] = {{INS_free_cell, INS_open1, INS_open2},
+                                     {INS_spare0, INS_spare1, INS_spare2}};
   Lower *l = o->l;
   bool spares = memory != NO_REG, all = n == i->arg[1] && n <= 2;
-  Ins ins = {.op = spares ? INS_spare : INS_open, .arg = {i->arg[0], n},
-             .span = i->span, .list = (uint32_t)l->listed.len};
+  Ins ins = {.op = spares ? INS_spare : INS_open,
+             .arg = {i->arg[0], n},
+             .span = i->span,
+             .list = (uint32_t)l->listed.len};
   if (all) {
     ins.op = few[spares][n];
     for (uint32_t k = 0; k < n; k++) ins.arg[1 + k] = live[k];
   } else {
     ins.words[0] = mask;
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < n; k++)
       VEC_PUSH(&l->listed, (Listed){.mode = 'v', .reg = live[k]});
-    }
     ins.list_count = n;
   }
   if (ins.op == INS_spare2) {
@@ -443,11 +430,8 @@ static void own_ins(Own *o, Ins i) {
       break;
     default: break;
   }
-  if (operands_of(&i)[2] == 'j') {
-    own_branch(o, i);
-  } else {
-    own_plain(o, i);
-  }
+  if (operands_of(&i)[2] == 'j') own_branch(o, i);
+  else own_plain(o, i);
 }
 
 static void count_preds(Own *o) {
@@ -476,8 +460,8 @@ static void write_back(Own *o) {
     if (i.op != PSEUDO_LABEL) continue;
     const LabelInfo *t = &o->labels[i.arg[0]];
     for (uint32_t k = 0; k < t->drop_count; k++) {
-      VEC_PUSH(&l->list, count_ins(o, INS_drop, o->saved.data[t->drops + k],
-                                   i.span));
+      VEC_PUSH(&l->list,
+               count_ins(o, INS_drop, o->saved.data[t->drops + k], i.span));
     }
   }
   l->main_len = l->list.len;
@@ -502,9 +486,8 @@ void own_pass(Lower *l) {
   if (own_init(&o, l)) {
     count_preds(&o);
     for (size_t k = l->list.len; k-- > 0;) own_ins(&o, l->list.data[k]);
-    if (l->self != NO_REG && !is_live(&o, l->self)) {
+    if (l->self != NO_REG && !is_live(&o, l->self))
       out_count(&o, INS_drop, l->self, l->span);
-    }
     write_back(&o);
   } else {
     l->failed = true;

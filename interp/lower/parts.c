@@ -13,16 +13,15 @@
 enum { CHAIN_MOST = 64 };
 
 typedef struct Ends {
-  VEC(const Expr *) fns;    /* the one asked for, and what it goes on as */
-  VEC(const Expr *) stack;  /* expressions whose value is the result */
-  PtrMap values;            /* Var -> what a let binds it to */
+  VEC(const Expr *) fns;   /* the one asked for, and what it goes on as */
+  VEC(const Expr *) stack; /* expressions whose value is the result */
+  PtrMap values;           /* Var -> what a let binds it to */
   bool builds, other;
 } Ends;
 
 static void add_fn(Ends *n, const Expr *fn) {
-  for (size_t i = 0; i < n->fns.len; i++) {
+  for (size_t i = 0; i < n->fns.len; i++)
     if (n->fns.data[i] == fn) return;
-  }
   n->other |= n->fns.len == CHAIN_MOST;
   VEC_PUSH(&n->fns, fn);
 }
@@ -36,8 +35,8 @@ static const Expr *called_fn(const Ends *n, const Expr *callee) {
   }
   if (callee->kind != EX_VAR || callee->var->lazy) return NULL;
   const Expr *value = ptrmap_get(&n->values, callee->var);
-  bool known = value && value->kind == EX_FN &&
-               !var_is_general(callee->var, value);
+  bool known =
+      value && value->kind == EX_FN && !var_is_general(callee->var, value);
   return known ? value : NULL;
 }
 
@@ -84,18 +83,16 @@ static void end_in(Ends *n, const Expr *e) {
       VEC_PUSH(&n->stack, e->args[2]);
       break;
     case EX_MATCH:
-      for (int i = 0; i < e->match->arm_count; i++) {
+      for (int i = 0; i < e->match->arm_count; i++)
         VEC_PUSH(&n->stack, e->match->arms[i].body);
-      }
       break;
     default: n->other = true; break;
   }
 }
 
 static void bind_group(Ends *n, const FnGroup *g) {
-  for (int i = 0; g && i < g->count; i++) {
+  for (int i = 0; g && i < g->count; i++)
     if (g->vars[i]) bind(n, g->vars[i], g->fns[i]);
-  }
 }
 
 static bool look(Code *c, const Function *f) {
@@ -116,11 +113,9 @@ static bool look(Code *c, const Function *f) {
 }
 
 bool fn_builds_tuple(Code *c, const Function *f) {
-  if (f->kind != FUNCTION_FN || f->expr->fn->body->type->kind != TY_TUPLE) {
+  if (f->kind != FUNCTION_FN || f->expr->fn->body->type->kind != TY_TUPLE)
     return false;
-  }
-  if (!ptrmap_has(&c->apart, f->expr)) {
+  if (!ptrmap_has(&c->apart, f->expr))
     ptrmap_put(&c->apart, f->expr, look(c, f) ? (void *)f->expr : NULL);
-  }
   return ptrmap_get(&c->apart, f->expr) != NULL;
 }

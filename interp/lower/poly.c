@@ -17,14 +17,13 @@ typedef struct Found {
   int count;
   const TypeVar *vars[POLY_MAX * 4];
   bool counted[POLY_MAX * 4];
-  const Type *types[POLY_MAX * 4];  /* NULL: not known */
+  const Type *types[POLY_MAX * 4]; /* NULL: not known */
 } Found;
 
 static void found_add(Found *f, const TypeVar *var, bool counted,
                       const Type *type) {
-  for (int i = 0; i < f->count; i++) {
+  for (int i = 0; i < f->count; i++)
     if (f->vars[i] == var) return;
-  }
   if (f->count == POLY_MAX * 4) return;
   f->vars[f->count] = var;
   f->types[f->count] = type;
@@ -33,28 +32,25 @@ static void found_add(Found *f, const TypeVar *var, bool counted,
 
 /* Binds the variables of `type` that are free in `env` to how `other`, of the
  * same structure, is represented in `env`. */
-static void match_types(Lower *l, Found *f, const Type *type,
-                        const Type *other, int depth) {
+static void match_types(Lower *l, Found *f, const Type *type, const Type *other,
+                        int depth) {
   if (depth > MATCH_DEPTH || !type->has_var) return;
   if (type->kind == TY_VAR) {
     found_add(f, type->var, is_counted(l, other), env_shown(l, other));
     return;
   }
   if (type->kind != other->kind || type->count != other->count) return;
-  for (int i = 0; i < type->count; i++) {
+  for (int i = 0; i < type->count; i++)
     match_types(l, f, type->args[i], other->args[i], depth + 1);
-  }
-  if (type->kind == TY_FN) {
+  if (type->kind == TY_FN)
     match_types(l, f, type->result, other->result, depth + 1);
-  }
 }
 
 /* `env` and what was found, where `env` does not say. */
 static const Env *env_extend(Lower *l, const Env *env, const Found *f) {
   Env *to = env_new(l, (env ? env->count : 0) + f->count);
-  for (int i = 0; env && i < env->count; i++) {
+  for (int i = 0; env && i < env->count; i++)
     env_add(to, env->vars[i], env->counted[i], env->types[i]);
-  }
   for (int i = 0; i < f->count; i++) {
     if (env_find(env, f->vars[i]) >= 0) continue;
     env_add(to, f->vars[i], f->counted[i], f->types[i]);
@@ -120,20 +116,17 @@ static bool is_function_term(const Expr *e) {
 
 Reg lower_as(Lower *l, const Expr *e, const Type *wanted, Reg dst) {
   bool poly = is_poly(wanted);
-  if (poly && (is_function_term(e) || !is_poly(e->type))) {
+  if (poly && (is_function_term(e) || !is_poly(e->type)))
     return lower_poly(l, e, wanted, dst);
-  }
-  if (!poly && wanted && e->kind == EX_FN && is_poly(e->type)) {
+  if (!poly && wanted && e->kind == EX_FN && is_poly(e->type))
     return lower_finish(l, lower_instance(l, e, wanted), dst);
-  }
   return lower_expr(l, e, dst);
 }
 
 Reg lower_pick(Lower *l, Reg poly, const Expr *e, Reg dst) {
   int mask = 0, k = e->targ_count < POLY_MAX ? e->targ_count : POLY_MAX;
-  for (int i = 0; i < k; i++) {
+  for (int i = 0; i < k; i++)
     mask |= (!e->targs[i] || is_counted(l, e->targs[i])) << i;
-  }
   Reg r = lower_field(l, poly, 1 << k, mask, e->type,
                       dst == DST_TAIL ? DST_ANY : dst);
   return lower_finish(l, r, dst);

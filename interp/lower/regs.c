@@ -14,11 +14,11 @@ enum { REGS_MAX = UINT16_MAX };
 
 typedef struct Assign {
   Lower *l;
-  uint32_t *far_at;    /* label -> first index of its drops; 0: none */
-  Reg *expiring;       /* position -> the first register that ends there */
+  uint32_t *far_at; /* label -> first index of its drops; 0: none */
+  Reg *expiring;    /* position -> the first register that ends there */
   Reg *next_expiring;
-  uint32_t expired;    /* positions below this have been looked at */
-  uint64_t *used;      /* a bit a real register */
+  uint32_t expired; /* positions below this have been looked at */
+  uint64_t *used;   /* a bit a real register */
   uint32_t words, high;
   uint64_t *needed;    /* index -> which numbers among the first parameters are
                           read there or behind; NULL: there is no loop */
@@ -32,8 +32,7 @@ typedef void (*TouchFn)(Assign *a, Reg r, uint32_t position);
 static void touch_ins(Assign *a, size_t p, TouchFn touch) {
   const Lower *l = a->l;
   const Ins *i = &l->list.data[p];
-  const char *modes =
-      i->op < INS_COUNT ? ins_info[i->op].operands : "...";
+  const char *modes = i->op < INS_COUNT ? ins_info[i->op].operands : "...";
   uint32_t at = (uint32_t)(2 * p);
   bool early = i->op < INS_COUNT && ins_info[i->op].flags & EARLY;
   for (int k = 2; k >= 0; k--) {
@@ -51,18 +50,16 @@ static void touch_ins(Assign *a, size_t p, TouchFn touch) {
 static void touch_far(Assign *a, Label label, size_t p, TouchFn touch) {
   const Lower *l = a->l;
   if (a->far_at[label] == 0) return;
-  for (size_t k = a->far_at[label]; l->list.data[k].op != INS_jump; k++) {
+  for (size_t k = a->far_at[label]; l->list.data[k].op != INS_jump; k++)
     touch(a, l->list.data[k].arg[0], (uint32_t)(2 * p));
-  }
 }
 
 /* The drops on the edges that leave here count as here. */
 static void touch_edges(Assign *a, size_t p, TouchFn touch) {
   const Lower *l = a->l;
   const Ins *i = &l->list.data[p];
-  if (i->op < INS_COUNT && ins_info[i->op].operands[2] == 'j') {
+  if (i->op < INS_COUNT && ins_info[i->op].operands[2] == 'j')
     touch_far(a, i->arg[2], p, touch);
-  }
   for (uint32_t k = 0; k < i->list_count; k++) {
     Listed item = l->listed.data[i->list + k];
     if (item.mode == 'j') touch_far(a, item.reg, p, touch);
@@ -93,9 +90,8 @@ static void take(Assign *a, RegInfo *info, uint32_t real) {
 }
 
 static uint32_t lowest_free(const Assign *a) {
-  for (uint32_t w = 0; w < a->words; w++) {
+  for (uint32_t w = 0; w < a->words; w++)
     if (~a->used[w]) return w * 64 + (uint32_t)__builtin_ctzll(~a->used[w]);
-  }
   return REGS_MAX;
 }
 
@@ -114,7 +110,6 @@ static void ends_at(Assign *a, Reg r, uint32_t position) {
   a->next_expiring[r] = a->expiring[position];
   a->expiring[position] = r;
 }
-
 
 /* --- Numbers that are parameters of loops ------------------------------- */
 
@@ -145,9 +140,8 @@ static uint64_t needed_before(const Assign *a, const Ins *i, uint64_t needed) {
   if (i->op == PSEUDO_SELF || (real && ins_info[i->op].flags & END)) needed = 0;
   if (i->op == INS_jump) needed = needed_there(a, i->arg[1]);
   if (modes[2] == 'j') needed |= needed_there(a, i->arg[2]);
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 3; k++)
     need_operand(a, modes[k], i->arg[k], &sets, &reads);
-  }
   for (uint32_t k = 0; k < i->list_count; k++) {
     Listed item = a->l->listed.data[i->list + k];
     if (item.mode == 'j') needed |= needed_there(a, item.reg);
@@ -157,9 +151,8 @@ static uint64_t needed_before(const Assign *a, const Ins *i, uint64_t needed) {
 }
 
 static bool has_loop(const Lower *l) {
-  for (size_t p = 0; p < l->main_len; p++) {
+  for (size_t p = 0; p < l->main_len; p++)
     if (l->list.data[p].op == PSEUDO_SELF) return true;
-  }
   return false;
 }
 
@@ -188,12 +181,10 @@ static bool borrows_param(Assign *a, Reg r, uint32_t position) {
   Reg param = info->hint;
   if (!a->needed || param == NO_REG || param_bit(a, param) == 0 ||
       info->counted || l->regs.data[param].end < info->end ||
-      a->lent[param] > position) {
+      a->lent[param] > position)
     return false;
-  }
-  for (uint32_t p = (position + 1) / 2; p <= info->end / 2; p++) {
+  for (uint32_t p = (position + 1) / 2; p <= info->end / 2; p++)
     if (a->needed[p] & param_bit(a, param)) return false;
-  }
   a->lent[param] = info->end + 1;
   return true;
 }
@@ -240,9 +231,8 @@ static void intervals(Assign *a) {
   for (size_t p = 0; p < l->main_len; p++) {
     touch_at(a, p, extend);
     if (l->list.data[p].op != PSEUDO_HEAD) continue;
-    for (Reg r = 0; r < l->fn->nparams; r++) {
+    for (Reg r = 0; r < l->fn->nparams; r++)
       extend(a, r, (uint32_t)(2 * p + 1));
-    }
   }
 }
 
@@ -252,9 +242,8 @@ static void hint_moves(Lower *l) {
     const Ins *i = &l->list.data[p];
     if (i->op != INS_move) continue;
     RegInfo *to = &l->regs.data[i->arg[0]];
-    if (to->hint == NO_REG && l->regs.data[i->arg[1]].out < 0) {
+    if (to->hint == NO_REG && l->regs.data[i->arg[1]].out < 0)
       to->hint = i->arg[1];
-    }
   }
 }
 

@@ -7,20 +7,22 @@ typedef struct Arithmetic {
   OpId op;
   DType dtype;
   InsCode ins, immediate;
-  bool negated;  /* the immediate form takes the negative constant */
+  bool negated; /* the immediate form takes the negative constant */
 } Arithmetic;
 
-#define INT_ROWS(T, t)                                        \
-  {OP_ADD, DT_##T, INS_add_##t, INS_add_##t##_imm, false},    \
-  {OP_SUBTRACT, DT_##T, INS_sub_##t, INS_add_##t##_imm, true}, \
-  {OP_MULTIPLY, DT_##T, INS_mul_##t, INS_mul_##t##_imm, false}, \
-  {OP_DIVIDE, DT_##T, INS_div_##t, INS_div_##t##_imm, false}, \
-  {OP_MOD, DT_##T, INS_mod_##t, INS_mod_##t##_imm, false}
-#define FLOAT_ROWS(T, t)                          \
-  {OP_ADD, DT_##T, INS_add_##t, NONE, false},     \
-  {OP_SUBTRACT, DT_##T, INS_sub_##t, NONE, false}, \
-  {OP_MULTIPLY, DT_##T, INS_mul_##t, NONE, false}, \
-  {OP_DIVIDE, DT_##T, INS_div_##t, NONE, false}
+#define INT_ROWS(T, t)                                              \
+  {OP_ADD, DT_##T, INS_add_##t, INS_add_##t##_imm, false},          \
+      {OP_SUBTRACT, DT_##T, INS_sub_##t, INS_add_##t##_imm, true},  \
+      {OP_MULTIPLY, DT_##T, INS_mul_##t, INS_mul_##t##_imm, false}, \
+      {OP_DIVIDE, DT_##T, INS_div_##t, INS_div_##t##_imm, false}, { \
+    OP_MOD, DT_##T, INS_mod_##t, INS_mod_##t##_imm, false           \
+  }
+#define FLOAT_ROWS(T, t)                                 \
+  {OP_ADD, DT_##T, INS_add_##t, NONE, false},            \
+      {OP_SUBTRACT, DT_##T, INS_sub_##t, NONE, false},   \
+      {OP_MULTIPLY, DT_##T, INS_mul_##t, NONE, false}, { \
+    OP_DIVIDE, DT_##T, INS_div_##t, NONE, false          \
+  }
 
 static const Arithmetic arithmetic[] = {
     INT_ROWS(INT32, i32),
@@ -40,36 +42,60 @@ typedef struct Form {
 typedef struct Comparison {
   OpId op;
   DType dtype;
-  Form value, yes, no;    /* as a value; to branch when it holds, when not */
+  Form value, yes, no; /* as a value; to branch when it holds, when not */
   InsCode yes_immediate, no_immediate;
 } Comparison;
 
 /* On integers the opposite of a < b is b <= a. */
-#define INT_COMPARISONS(T, t)                                               \
-  {OP_LESS, DT_##T, {INS_lt_##t, false}, {INS_if_lt_##t, false},            \
-   {INS_if_le_##t, true}, INS_if_lt_##t##_imm, INS_if_ge_##t##_imm},        \
-  {OP_LESS_EQUAL, DT_##T, {INS_le_##t, false}, {INS_if_le_##t, false},      \
-   {INS_if_lt_##t, true}, INS_if_le_##t##_imm, INS_if_gt_##t##_imm},        \
-  {OP_GREATER, DT_##T, {INS_lt_##t, true}, {INS_if_lt_##t, true},           \
-   {INS_if_le_##t, false}, INS_if_gt_##t##_imm, INS_if_le_##t##_imm},       \
-  {OP_GREATER_EQUAL, DT_##T, {INS_le_##t, true}, {INS_if_le_##t, true},     \
-   {INS_if_lt_##t, false}, INS_if_ge_##t##_imm, INS_if_lt_##t##_imm},       \
-  {OP_EQUAL, DT_##T, {INS_eq_##t, false}, {INS_if_eq_##t, false},           \
-   {INS_if_ne_##t, false}, INS_if_eq_##t##_imm, INS_if_ne_##t##_imm},       \
-  {OP_NOT_EQUAL, DT_##T, {NONE, false}, {INS_if_ne_##t, false},             \
-   {INS_if_eq_##t, false}, INS_if_ne_##t##_imm, INS_if_eq_##t##_imm}
-#define FLOAT_COMPARISON(OP, T, ins, t, swapped)                       \
-  {OP_##OP, DT_##T, {INS_##ins##_##t, swapped},                        \
-   {INS_if_##ins##_##t, swapped}, {INS_unless_##ins##_##t, swapped},   \
-   NONE, NONE}
-#define FLOAT_COMPARISONS(T, t)                            \
-  FLOAT_COMPARISON(LESS, T, lt, t, false),                 \
-  FLOAT_COMPARISON(LESS_EQUAL, T, le, t, false),           \
-  FLOAT_COMPARISON(GREATER, T, lt, t, true),               \
-  FLOAT_COMPARISON(GREATER_EQUAL, T, le, t, true),         \
-  FLOAT_COMPARISON(EQUAL, T, eq, t, false),                \
-  {OP_NOT_EQUAL, DT_##T, {NONE, false}, {INS_unless_eq_##t, false}, \
-   {INS_if_eq_##t, false}, NONE, NONE}
+#define INT_COMPARISONS(T, t)                                            \
+  {OP_LESS,                                                              \
+   DT_##T,                                                               \
+   {INS_lt_##t, false},                                                  \
+   {INS_if_lt_##t, false},                                               \
+   {INS_if_le_##t, true},                                                \
+   INS_if_lt_##t##_imm,                                                  \
+   INS_if_ge_##t##_imm},                                                 \
+      {OP_LESS_EQUAL,         DT_##T,                                    \
+       {INS_le_##t, false},   {INS_if_le_##t, false},                    \
+       {INS_if_lt_##t, true}, INS_if_le_##t##_imm,                       \
+       INS_if_gt_##t##_imm},                                             \
+      {OP_GREATER,                                                       \
+       DT_##T,                                                           \
+       {INS_lt_##t, true},                                               \
+       {INS_if_lt_##t, true},                                            \
+       {INS_if_le_##t, false},                                           \
+       INS_if_gt_##t##_imm,                                              \
+       INS_if_le_##t##_imm},                                             \
+      {OP_GREATER_EQUAL,       DT_##T,                                   \
+       {INS_le_##t, true},     {INS_if_le_##t, true},                    \
+       {INS_if_lt_##t, false}, INS_if_ge_##t##_imm,                      \
+       INS_if_lt_##t##_imm},                                             \
+      {OP_EQUAL,                                                         \
+       DT_##T,                                                           \
+       {INS_eq_##t, false},                                              \
+       {INS_if_eq_##t, false},                                           \
+       {INS_if_ne_##t, false},                                           \
+       INS_if_eq_##t##_imm,                                              \
+       INS_if_ne_##t##_imm},                                             \
+  {                                                                      \
+    OP_NOT_EQUAL, DT_##T, {NONE, false}, {INS_if_ne_##t, false},         \
+        {INS_if_eq_##t, false}, INS_if_ne_##t##_imm, INS_if_eq_##t##_imm \
+  }
+#define FLOAT_COMPARISON(OP, T, ins, t, swapped)                          \
+  {                                                                       \
+    OP_##OP, DT_##T, {INS_##ins##_##t, swapped},                          \
+        {INS_if_##ins##_##t, swapped}, {INS_unless_##ins##_##t, swapped}, \
+        NONE, NONE                                                        \
+  }
+#define FLOAT_COMPARISONS(T, t)                                      \
+  FLOAT_COMPARISON(LESS, T, lt, t, false),                           \
+      FLOAT_COMPARISON(LESS_EQUAL, T, le, t, false),                 \
+      FLOAT_COMPARISON(GREATER, T, lt, t, true),                     \
+      FLOAT_COMPARISON(GREATER_EQUAL, T, le, t, true),               \
+      FLOAT_COMPARISON(EQUAL, T, eq, t, false), {                    \
+    OP_NOT_EQUAL, DT_##T, {NONE, false}, {INS_unless_eq_##t, false}, \
+        {INS_if_eq_##t, false}, NONE, NONE                           \
+  }
 
 static const Comparison comparisons[] = {
     INT_COMPARISONS(INT32, i32),
@@ -137,18 +163,15 @@ static void put_generic(Lower *l, const Expr *e, ScalarFn fn, Reg dst,
 
 ScalarFn scalar_function(const Expr *e) {
   if (e->count < 1 || e->count > 3 || !type_is_scalar(e->type)) return NULL;
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     if (!type_is_scalar(e->args[i]->type)) return NULL;
-  }
-  return op_scalar((OpId)e->call.callee->op, dtype_of(e->args[0]),
-                   dtype_of(e));
+  return op_scalar((OpId)e->call.callee->op, dtype_of(e->args[0]), dtype_of(e));
 }
 
 static void scalar_operands(Lower *l, const Expr *e, Reg first, Reg *regs) {
   for (int i = 0; i < e->count; i++) {
-    regs[i] = i == 0 && first != NO_REG
-                  ? first
-                  : lower_expr(l, e->args[i], DST_ANY);
+    regs[i] =
+        i == 0 && first != NO_REG ? first : lower_expr(l, e->args[i], DST_ANY);
   }
   l->span = e->span;
 }
@@ -171,22 +194,17 @@ void lower_scalar(Lower *l, const Expr *e, ScalarFn fn, Reg first, Reg dst) {
     if (first == NO_REG) first = lower_expr(l, e->args[0], DST_ANY);
     l->span = e->span;
     if (small_literal(e->args[1], &value) &&
-        put_immediate(l, row, e->args[1], dst, first)) {
+        put_immediate(l, row, e->args[1], dst, first))
       return;
-    }
   }
   if (compare && compare->value.ins != NONE) {
     lower_compared(l, e, compare, first, dst);
     return;
   }
   scalar_operands(l, e, first, regs);
-  if (row) {
-    put(l, row->ins, dst, regs[0], regs[1]);
-  } else if (op == OP_LOGICAL_NOT) {
-    put(l, INS_not_bool, dst, regs[0], 0);
-  } else {
-    put_generic(l, e, fn, dst, regs);
-  }
+  if (row) put(l, row->ins, dst, regs[0], regs[1]);
+  else if (op == OP_LOGICAL_NOT) put(l, INS_not_bool, dst, regs[0], 0);
+  else put_generic(l, e, fn, dst, regs);
 }
 
 /* --- As branches -------------------------------------------------------- */
@@ -194,9 +212,8 @@ void lower_scalar(Lower *l, const Expr *e, ScalarFn fn, Reg first, Reg dst) {
 /* Fused compare and branch: to `to` when the comparison is `sense`. */
 static bool branch_compare(Lower *l, const Expr *e, bool sense, Label to) {
   if (e->kind != EX_CALL || e->call.callee->kind != EX_OP || e->count != 2 ||
-      !scalar_function(e)) {
+      !scalar_function(e))
     return false;
-  }
   const Comparison *row =
       comparison_of(e->call.callee->op, dtype_of(e->args[0]));
   if (!row) return false;
@@ -221,12 +238,10 @@ static bool is_plain(const Expr *e, int depth) {
   if (e->kind == EX_VAR) return !e->var->lazy;
   if (e->kind == EX_CONST) return true;
   if (depth == 0 || e->kind != EX_CALL || e->call.callee->kind != EX_OP ||
-      op_info(e->call.callee->op)->flags & OP_MAY_FAIL || !scalar_function(e)) {
+      op_info(e->call.callee->op)->flags & OP_MAY_FAIL || !scalar_function(e))
     return false;
-  }
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; i < e->count; i++)
     if (!is_plain(e->args[i], depth - 1)) return false;
-  }
   return true;
 }
 
@@ -253,9 +268,8 @@ static bool is_connective(const Expr *e, bool *is_and, const Expr **a,
     return true;
   }
   if (e->kind != EX_CALL || e->call.callee->kind != EX_OP || e->count != 2 ||
-      !type_is_scalar(e->args[0]->type) || !is_plain(e->args[1], PLAIN_DEPTH)) {
+      !type_is_scalar(e->args[0]->type) || !is_plain(e->args[1], PLAIN_DEPTH))
     return false;
-  }
   int op = e->call.callee->op;
   *is_and = op == OP_LOGICAL_AND;
   *a = e->args[0];
@@ -267,8 +281,8 @@ static void branch(Lower *l, const Expr *e, bool sense, Label to);
 
 /* To `to` when (a and b and ...) == sense; `or` is the dual.  A chain is
  * left-deep: it is walked, not recursed into. */
-static void branch_connective(Lower *l, const Expr *e, bool is_and,
-                              bool sense, Label to) {
+static void branch_connective(Lower *l, const Expr *e, bool is_and, bool sense,
+                              Label to) {
   VEC(const Expr *) parts;
   VEC_INIT(&parts, l->code->mem);
   const Expr *part = e, *left, *right;
@@ -277,7 +291,7 @@ static void branch_connective(Lower *l, const Expr *e, bool is_and,
     VEC_PUSH(&parts, right);
     part = left;
   }
-  bool all = is_and == sense;  /* every one decides, or any of them */
+  bool all = is_and == sense; /* every one decides, or any of them */
   Label skip = all ? label_new(l) : to;
   branch(l, part, all ? !sense : sense, skip);
   size_t mark = lazy_mark(l);

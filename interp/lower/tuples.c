@@ -7,22 +7,21 @@
 
 typedef struct RegUse {
   uint32_t defs, reads;
-  uint32_t apart;        /* reads that take a field, or end the cell */
-  uint32_t views;        /* reads that do not keep the value alive */
-  uint32_t cell;         /* the index of the cell made here, + 1 */
-  bool blocked;          /* a field of it is read without keeping it alive */
+  uint32_t apart; /* reads that take a field, or end the cell */
+  uint32_t views; /* reads that do not keep the value alive */
+  uint32_t cell;  /* the index of the cell made here, + 1 */
+  bool blocked;   /* a field of it is read without keeping it alive */
 } RegUse;
 
 typedef struct Tuples {
   Lower *l;
   RegUse *uses;
-  Reg *same_as;          /* a field -> the register it was made of */
+  Reg *same_as; /* a field -> the register it was made of */
 } Tuples;
 
 /* Is a cell built in the memory of another?  That is listed last. */
 static bool is_in_memory(const Ins *i) {
-  return i->op == INS_cell1_in || i->op == INS_cell2_in ||
-         i->op == INS_cell_in;
+  return i->op == INS_cell1_in || i->op == INS_cell2_in || i->op == INS_cell_in;
 }
 
 static bool makes_cell(const Ins *i) {
@@ -52,7 +51,7 @@ static bool lists(const Tuples *t, const Ins *i, Reg r) {
 
 static void note(Tuples *t, const Ins *i, char mode, Reg r) {
   RegUse *u = &t->uses[r];
-  bool opened = i->op == PSEUDO_OPEN && mode == 'd';  /* set by its field */
+  bool opened = i->op == PSEUDO_OPEN && mode == 'd'; /* set by its field */
   if (mode == 'd' || mode == 'w') {
     u->defs += !opened;
   } else {
@@ -65,9 +64,8 @@ static void note(Tuples *t, const Ins *i, char mode, Reg r) {
 static void note_ins(Tuples *t, uint32_t at) {
   const Ins *i = &t->l->list.data[at];
   const char *modes = i->op < INS_COUNT ? ins_info[i->op].operands : "...";
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 3; k++)
     if (strchr("dwuvm", modes[k])) note(t, i, modes[k], i->arg[k]);
-  }
   for (uint32_t k = 0; k < i->list_count; k++) {
     Listed item = items_of(t, i)[k];
     if (item.mode != 'j') note(t, i, item.mode, item.reg);
@@ -110,13 +108,11 @@ static bool is_fixed(const Tuples *t, Reg r) {
 /* Is it made once, of values that stay, and only taken apart? */
 static bool may_go(const Tuples *t, Reg r) {
   const RegUse *u = &t->uses[r];
-  if (u->cell == 0 || u->blocked || u->reads != u->apart || !is_fixed(t, r)) {
+  if (u->cell == 0 || u->blocked || u->reads != u->apart || !is_fixed(t, r))
     return false;
-  }
   const Ins *cell = &t->l->list.data[u->cell - 1];
-  for (int k = 0; k < cell_size(cell); k++) {
+  for (int k = 0; k < cell_size(cell); k++)
     if (!is_fixed(t, cell_field(t, cell, k))) return false;
-  }
   return true;
 }
 
@@ -127,9 +123,8 @@ static Reg find(const Tuples *t, Reg r) {
 
 static void rename_operands(Tuples *t, Ins *i) {
   const char *modes = i->op < INS_COUNT ? ins_info[i->op].operands : "...";
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 3; k++)
     if (strchr("dwuvm", modes[k])) i->arg[k] = find(t, i->arg[k]);
-  }
   if (i->op == PSEUDO_OPEN) i->arg[0] = find(t, i->arg[0]);
   for (uint32_t k = 0; k < i->list_count; k++) {
     Listed *item = &t->l->listed.data[i->list + k];

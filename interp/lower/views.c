@@ -7,14 +7,14 @@
 
 typedef struct RegUse {
   uint32_t reads;
-  uint32_t set;     /* where last, + 1 */
-  uint32_t view;    /* the index of the view made there, + 1 */
+  uint32_t set;  /* where last, + 1 */
+  uint32_t view; /* the index of the view made there, + 1 */
 } RegUse;
 
 typedef struct Views {
   Lower *l;
   RegUse *uses;
-  uint32_t block;   /* where it starts */
+  uint32_t block; /* where it starts */
 } Views;
 
 static const OpSite *site_of(const Ins *i) {
@@ -30,9 +30,8 @@ static Listed *item(const Views *v, const Ins *i, int k) {
 /* A scalar as a tensor of rank `rank`; 0: it is none. */
 static int scalar_rank(const OpSite *site) {
   const Type *to = site->out_types[0];
-  for (int i = 0; i < to->rank; i++) {
+  for (int i = 0; i < to->rank; i++)
     if (to->dims[i] != 1) return 0;
-  }
   return to->rank;
 }
 
@@ -49,14 +48,13 @@ static bool is_view(const OpSite *site) {
 /* The axes that are put in: `count` from `axis` on. */
 static SourceView view_of(const OpSite *site) {
   int rank = site->out_types[0]->rank;
-  if (site->sources[0].kind == FROM_BITS) {
+  if (site->sources[0].kind == FROM_BITS)
     return (SourceView){.rank = (uint8_t)rank, .count = (uint8_t)rank};
-  }
   int count = rank - site->sources[0].type->rank;
   Dim axis = attr_int(site->attrs, ATTR_axis);
   if (axis < 0) axis += rank - count + 1;
-  return (SourceView){.rank = (uint8_t)rank, .axis = (uint8_t)axis,
-                      .count = (uint8_t)count};
+  return (SourceView){
+      .rank = (uint8_t)rank, .axis = (uint8_t)axis, .count = (uint8_t)count};
 }
 
 /* --- The walk ----------------------------------------------------------- */
@@ -69,9 +67,8 @@ static void each_operand(Views *v, uint32_t at,
                          void (*f)(Views *v, uint32_t at, char mode, Reg r)) {
   const Ins *i = &v->l->list.data[at];
   const char *modes = i->op < INS_COUNT ? ins_info[i->op].operands : "...";
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 3; k++)
     if (strchr("dwuvm", modes[k])) f(v, at, modes[k], i->arg[k]);
-  }
   for (uint32_t k = 0; k < i->list_count; k++) {
     Listed l = *item(v, i, (int)k);
     if (l.mode != 'j') f(v, at, l.mode, l.reg);
@@ -86,10 +83,8 @@ static void count_read(Views *v, uint32_t at, char mode, Reg r) {
 /* Does register `r` hold a view of this block whose source is as it was? */
 static const Ins *view_in(const Views *v, Reg r) {
   const RegUse *u = &v->uses[r];
-  if (u->view == 0 || u->view != u->set || u->view <= v->block ||
-      u->reads != 1) {
+  if (u->view == 0 || u->view != u->set || u->view <= v->block || u->reads != 1)
     return NULL;
-  }
   const Ins *i = &v->l->list.data[u->view - 1];
   return v->uses[item(v, i, 0)->reg].set < u->view ? i : NULL;
 }
@@ -106,9 +101,8 @@ static void read_through(Views *v, Ins *i, OpSite *site, int k) {
 }
 
 static bool reads_view(const Views *v, const Ins *i, const OpSite *site) {
-  for (int k = 0; k < site->source_count; k++) {
+  for (int k = 0; k < site->source_count; k++)
     if (view_in(v, item(v, i, k)->reg)) return true;
-  }
   return false;
 }
 
@@ -129,14 +123,12 @@ static void add_op(Views *v, Ins *i) {
   if (!reads_view(v, i, old)) return;
   Arena *arena = &v->l->code->arena;
   OpSite *site = arena_copy(arena, old, sizeof *old);
-  OpSource *sources =
-      arena_copy(arena, old->sources,
-                 (size_t)old->source_count * sizeof *old->sources);
+  OpSource *sources = arena_copy(
+      arena, old->sources, (size_t)old->source_count * sizeof *old->sources);
   if (!site || !sources) return;
   site->sources = sources;
-  for (int k = 0; k < site->source_count; k++) {
+  for (int k = 0; k < site->source_count; k++)
     if (view_in(v, item(v, i, k)->reg)) read_through(v, i, site, k);
-  }
   site->sets_row = sets_row(site);
   i->words[0] = (uint64_t)(uintptr_t)site;
 }
@@ -144,7 +136,7 @@ static void add_op(Views *v, Ins *i) {
 static bool ends_block(const Ins *i) {
   return i->op >= INS_COUNT ? i->op != PSEUDO_OPEN
                             : ins_info[i->op].operands[2] == 'j' ||
-                              (ins_info[i->op].flags & END) != 0;
+                                  (ins_info[i->op].flags & END) != 0;
 }
 
 static void add_ins(Views *v, uint32_t at) {

@@ -20,9 +20,9 @@
 /* --- Exponential and logarithm --------------------------------------------*/
 
 static const double WIDE_EXP[] = {
-  0x1.fffffffff1401p-2, 0x1.5555555589ee8p-3, 0x1.5555557dee385p-5,
-  0x1.1111108e34e2dp-7, 0x1.6c163bea0d4d1p-10, 0x1.a01b735e42a6dp-13,
-  0x1.a16e3203c135fp-16, 0x1.7101b153f562bp-19,
+    0x1.fffffffff1401p-2,  0x1.5555555589ee8p-3,  0x1.5555557dee385p-5,
+    0x1.1111108e34e2dp-7,  0x1.6c163bea0d4d1p-10, 0x1.a01b735e42a6dp-13,
+    0x1.a16e3203c135fp-16, 0x1.7101b153f562bp-19,
 };
 
 /* 2^t. Clamping at +-250 changes no float32 result. */
@@ -38,8 +38,8 @@ VEC_FN VD vd_exp(VD x) { return vd_exp2(x * VD_LOG2E); }
 
 /* log((1 + s) / (1 - s)) = 2 s + s^3 P(s^2) */
 static const double WIDE_LOG[] = {
-  0x1.555555561e72p-1, 0x1.999996a8adb26p-2, 0x1.24941239a5159p-2,
-  0x1.c62af907b9c3dp-3, 0x1.91174276e442cp-3,
+    0x1.555555561e72p-1,  0x1.999996a8adb26p-2, 0x1.24941239a5159p-2,
+    0x1.c62af907b9c3dp-3, 0x1.91174276e442cp-3,
 };
 
 /* x = 2^e m with m in [sqrt 1/2, sqrt 2). No argument is subnormal. */
@@ -120,13 +120,18 @@ VEC_FN Angle vd_angle(VD x) {
 }
 
 static const double WIDE_SIN[] = {
-  -0x1.5555554c7216ep-3, 0x1.1111086a896cp-7, -0x1.a00f7f3e95f63p-13,
-  0x1.6cd1f60e93cap-19,
+    -0x1.5555554c7216ep-3,
+    0x1.1111086a896cp-7,
+    -0x1.a00f7f3e95f63p-13,
+    0x1.6cd1f60e93cap-19,
 };
 
 static const double WIDE_COS[] = {
-  -0.5, 0x1.5555554ed9169p-5, -0x1.6c16b829cfe4ap-10, 0x1.a010deb48f02dp-16,
-  -0x1.241e9881d28fbp-22,
+    -0.5,
+    0x1.5555554ed9169p-5,
+    -0x1.6c16b829cfe4ap-10,
+    0x1.a010deb48f02dp-16,
+    -0x1.241e9881d28fbp-22,
 };
 
 /* The sine of (quadrant * pi/2 + r). */
@@ -148,9 +153,9 @@ VEC_FN VD vd_cos(VD x) {
 }
 
 static const double WIDE_TAN[] = {
-  0x1.5555556bcdabp-2, 0x1.111105c2c4bc1p-3, 0x1.ba1f877a652dp-5,
-  0x1.65fb846335c9dp-6, 0x1.265f7ff98f3d1p-7, 0x1.9e39621bb0622p-9,
-  0x1.39238d36383aap-9, -0x1.2bb20c7d08509p-11, 0x1.f26541d19b8c5p-11,
+    0x1.5555556bcdabp-2,  0x1.111105c2c4bc1p-3,   0x1.ba1f877a652dp-5,
+    0x1.65fb846335c9dp-6, 0x1.265f7ff98f3d1p-7,   0x1.9e39621bb0622p-9,
+    0x1.39238d36383aap-9, -0x1.2bb20c7d08509p-11, 0x1.f26541d19b8c5p-11,
 };
 
 VEC_FN VD vd_tan(VD x) {
@@ -160,9 +165,9 @@ VEC_FN VD vd_tan(VD x) {
 }
 
 static const double WIDE_ASIN[] = {
-  0x1.55555547dfc13p-3, 0x1.333340865624ep-4, 0x1.6db25d26e3d56p-5,
-  0x1.f2819704a56aap-6, 0x1.66441c97218f3p-6, 0x1.522d80673673dp-6,
-  0x1.055acc95d8057p-9, 0x1.0d7bb14ecc5b3p-5,
+    0x1.55555547dfc13p-3, 0x1.333340865624ep-4, 0x1.6db25d26e3d56p-5,
+    0x1.f2819704a56aap-6, 0x1.66441c97218f3p-6, 0x1.522d80673673dp-6,
+    0x1.055acc95d8057p-9, 0x1.0d7bb14ecc5b3p-5,
 };
 
 /* asin t for t in [0, 1/2] */
@@ -213,8 +218,8 @@ VEC_FN VD vd_power(VD x, VD y) { return vd_exp2(y * (vd_log(x) * VD_LOG2E)); }
 VEC_FN VF vpower(VF x, VF y) {
   const VF inf = vf_set(__builtin_inff()), one = vf_set(1);
   VF a = vf_abs(x), b = vf_abs(y), half = b * 0.5f;
-  VF r = vf_join(vd_power(vd_low(a), vd_low(y)),
-                 vd_power(vd_high(a), vd_high(y)));
+  VF r =
+      vf_join(vd_power(vd_low(a), vd_low(y)), vd_power(vd_high(a), vd_high(y)));
   VI whole = vtrunc(b) == b;
   VI odd = whole & (vtrunc(half) != half);
   r = (VF)((VI)r ^ (odd & (VI)x & INT32_MIN));

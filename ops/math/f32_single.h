@@ -54,10 +54,10 @@ static const float F32_EXP[] = {0x1.00021ep-1f, 0x1.55559ap-3f};
 
 /* 2^(i/16) */
 static const float F32_EXP2[16] = {
-  0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f,
-  0x1.3dea64p+0f, 0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f,
-  0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f, 0x1.ae89fap+0f,
-  0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f,
+    0x1p+0f,        0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f,
+    0x1.306fep+0f,  0x1.3dea64p+0f, 0x1.4bfdaep+0f, 0x1.5ab07ep+0f,
+    0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
+    0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f,
 };
 
 /* x = n ln2 + r, n in sixteenths, kept as vec.h says; |x| <= 150 or NaN. Of n
@@ -90,10 +90,10 @@ VEC_FN VF vexp(VF x) {
    16 are within a fifth of an ulp of a float, and c / (c + c e^-x) loses
    least. */
 static const float F32_EXP2_BEND[16] = {
-  0x1.9f6126p-1f, 0x1.984108p-1f, 0x1.92a4ep-1f, 0x1.8e573p-1f,
-  0x1.8b2d84p-1f, 0x1.8905cep-1f, 0x1.87c486p-1f, 0x1.87534p-1f,
-  0x1.879fap-1f, 0x1.889a8cp-1f, 0x1.8a3792p-1f, 0x1.8c6c6ap-1f,
-  0x1.8f309ap-1f, 0x1.927d28p-1f, 0x1.964c5ep-1f, 0x1.9a999ap-1f,
+    0x1.9f6126p-1f, 0x1.984108p-1f, 0x1.92a4ep-1f,  0x1.8e573p-1f,
+    0x1.8b2d84p-1f, 0x1.8905cep-1f, 0x1.87c486p-1f, 0x1.87534p-1f,
+    0x1.879fap-1f,  0x1.889a8cp-1f, 0x1.8a3792p-1f, 0x1.8c6c6ap-1f,
+    0x1.8f309ap-1f, 0x1.927d28p-1f, 0x1.964c5ep-1f, 0x1.9a999ap-1f,
 };
 
 /* Steps to c + c e^-x, -x being n ln2 - r so that x need not be negated. n is
@@ -129,8 +129,8 @@ VEC_FN VF vsigmoid(VF x) {
 }
 
 static const float F32_TANH[] = {
-  -0x1.555524p-2f, 0x1.1103f2p-3f, -0x1.b7cff4p-5f, 0x1.4f5efp-6f,
-  -0x1.6970d2p-8f,
+    -0x1.555524p-2f, 0x1.1103f2p-3f,  -0x1.b7cff4p-5f,
+    0x1.4f5efp-6f,   -0x1.6970d2p-8f,
 };
 
 /* x + x^3 P(x^2) near zero, 1 - 2c / (c e^2x + c) elsewhere; 1 from 10 on. */
@@ -145,14 +145,14 @@ VEC_FN VF vtanh(VF x) {
 }
 
 static const float F32_ERF_SMALL[] = {
-  0x1.06eba8p-3f, -0x1.812742p-2f, 0x1.ce2e0ap-4f, -0x1.b80e9p-6f,
-  0x1.54c7f4p-8f, -0x1.aa3f24p-11f, 0x1.5cd482p-14f,
+    0x1.06eba8p-3f, -0x1.812742p-2f,  0x1.ce2e0ap-4f,  -0x1.b80e9p-6f,
+    0x1.54c7f4p-8f, -0x1.aa3f24p-11f, 0x1.5cd482p-14f,
 };
 
 /* log((1 - erf(x)) / c) */
 static const float F32_ERF_LARGE[] = {
-  0x1.aca908p-3f, -0x1.2127e4p+0f, -0x1.44460ep-1f, -0x1.bb83d4p-4f,
-  0x1.9b8e56p-6f, -0x1.115a94p-8f, 0x1.c7907ap-12f, -0x1.61e9c2p-16f,
+    0x1.aca908p-3f, -0x1.2127e4p+0f, -0x1.44460ep-1f, -0x1.bb83d4p-4f,
+    0x1.9b8e56p-6f, -0x1.115a94p-8f, 0x1.c7907ap-12f, -0x1.61e9c2p-16f,
 };
 
 /* x + x P(x^2) near zero, 1 - c e^P(x) elsewhere; 1 from 4 on. */
@@ -174,24 +174,33 @@ typedef struct {
 } LogBase;
 
 static const LogBase F32_LOG = {
-  1, 0, 0x1.62e4p-1f, 0x1.7f7d1cp-20f,
-  {-0x1.fffffep-2f, 0x1.555554p-2f, -0x1.000132p-2f, 0x1.999dfp-3f,
-   -0x1.54f8b2p-3f, 0x1.23954cp-3f, -0x1.049e62p-3f, 0x1.ec968p-4f,
-   -0x1.91df98p-4f, 0x1.59694cp-5f},
+    1,
+    0,
+    0x1.62e4p-1f,
+    0x1.7f7d1cp-20f,
+    {-0x1.fffffep-2f, 0x1.555554p-2f, -0x1.000132p-2f, 0x1.999dfp-3f,
+     -0x1.54f8b2p-3f, 0x1.23954cp-3f, -0x1.049e62p-3f, 0x1.ec968p-4f,
+     -0x1.91df98p-4f, 0x1.59694cp-5f},
 };
 
 static const LogBase F32_LOG2 = {
-  0x1.715476p+0f, 0x1.4ae0cp-26f, 1, 0,
-  {-0x1.715474p-1f, 0x1.ec709ap-2f, -0x1.71562ep-2f, 0x1.2779e6p-2f,
-   -0x1.ebeaf6p-3f, 0x1.a4aa66p-3f, -0x1.77fe46p-3f, 0x1.6353bap-3f,
-   -0x1.21e3fp-3f, 0x1.f252bcp-5f},
+    0x1.715476p+0f,
+    0x1.4ae0cp-26f,
+    1,
+    0,
+    {-0x1.715474p-1f, 0x1.ec709ap-2f, -0x1.71562ep-2f, 0x1.2779e6p-2f,
+     -0x1.ebeaf6p-3f, 0x1.a4aa66p-3f, -0x1.77fe46p-3f, 0x1.6353bap-3f,
+     -0x1.21e3fp-3f, 0x1.f252bcp-5f},
 };
 
 static const LogBase F32_LOG10 = {
-  0x1.bcb7b2p-2f, -0x1.5b235ep-27f, 0x1.344p-2f, 0x1.3509f8p-18f,
-  {-0x1.bcb7bp-3f, 0x1.287a74p-3f, -0x1.bcb9c4p-4f, 0x1.63c9ecp-4f,
-   -0x1.2829fep-4f, 0x1.fa882ap-5f, -0x1.c4bdb2p-5f, 0x1.abdb3ep-5f,
-   -0x1.5d1014p-5f, 0x1.2c053cp-6f},
+    0x1.bcb7b2p-2f,
+    -0x1.5b235ep-27f,
+    0x1.344p-2f,
+    0x1.3509f8p-18f,
+    {-0x1.bcb7bp-3f, 0x1.287a74p-3f, -0x1.bcb9c4p-4f, 0x1.63c9ecp-4f,
+     -0x1.2829fep-4f, 0x1.fa882ap-5f, -0x1.c4bdb2p-5f, 0x1.abdb3ep-5f,
+     -0x1.5d1014p-5f, 0x1.2c053cp-6f},
 };
 
 /* log x = e log 2 + log (1 + f) for x = 2^e (1 + f). A part that is 0 is left
@@ -213,9 +222,9 @@ VEC_FN VF vlog10(VF x) { return vlog_base(x, &F32_LOG10); }
 /* --- Arc tangent ----------------------------------------------------------*/
 
 static const float F32_ATAN[] = {
-  -0x1.55553ep-2f, 0x1.9991fcp-3f, -0x1.2421b2p-3f, 0x1.c099e6p-4f,
-  -0x1.583454p-4f, 0x1.dac93cp-5f, -0x1.fed058p-6f, 0x1.65a582p-7f,
-  -0x1.d62ed2p-10f,
+    -0x1.55553ep-2f, 0x1.9991fcp-3f,  -0x1.2421b2p-3f,
+    0x1.c099e6p-4f,  -0x1.583454p-4f, 0x1.dac93cp-5f,
+    -0x1.fed058p-6f, 0x1.65a582p-7f,  -0x1.d62ed2p-10f,
 };
 
 /* t + t^3 P(t^2) with t = |x| up to 1; beyond, pi/2 less that of t = 1 / |x|,
@@ -238,8 +247,8 @@ VEC_FN VF vatan(VF x) {
 
 VEC_FN VF vfast_exp(VF x) {
   static const float p[] = {
-    5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f,
-    8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f,
+      5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f,
+      8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f,
   };
   x = vf_max(vf_set(-88.3762626647949f), vf_min(vf_set(88.3762626647950f), x));
   VF n = vf_fma(x, vf_set(F32_LOG2E), vf_set(VF_MAGIC)) - VF_MAGIC;
@@ -249,13 +258,15 @@ VEC_FN VF vfast_exp(VF x) {
 
 VEC_FN VF vfast_tanh(VF x) {
   static const float p[] = {
-    4.89352455891786e-03f, 6.37261928875436e-04f, 1.48572235717979e-05f,
-    5.12229709037114e-08f, -8.60467152213735e-11f, 2.00018790482477e-13f,
-    -2.76076847742355e-16f,
+      4.89352455891786e-03f,  6.37261928875436e-04f,  1.48572235717979e-05f,
+      5.12229709037114e-08f,  -8.60467152213735e-11f, 2.00018790482477e-13f,
+      -2.76076847742355e-16f,
   };
   static const float q[] = {
-    4.89352518554385e-03f, 2.26843463243900e-03f, 1.18534705686654e-04f,
-    1.19825839466702e-06f,
+      4.89352518554385e-03f,
+      2.26843463243900e-03f,
+      1.18534705686654e-04f,
+      1.19825839466702e-06f,
   };
   x = vf_max(vf_set(-9), vf_min(vf_set(9), x));
   VF z = x * x;
@@ -264,13 +275,13 @@ VEC_FN VF vfast_tanh(VF x) {
 
 VEC_FN VF vfast_erf(VF x) {
   static const float p[] = {
-    -1.60960333262415e-02f, -2.95459980854025e-03f, -7.34990630326855e-04f,
-    -5.69250639462346e-05f, -2.10102402082508e-06f, 2.77068142495902e-08f,
-    -2.72614225801306e-10f,
+      -1.60960333262415e-02f, -2.95459980854025e-03f, -7.34990630326855e-04f,
+      -5.69250639462346e-05f, -2.10102402082508e-06f, 2.77068142495902e-08f,
+      -2.72614225801306e-10f,
   };
   static const float q[] = {
-    -1.42647390514189e-02f, -7.37332916720468e-03f, -1.68282697438203e-03f,
-    -2.13374055278905e-04f, -1.45660718464996e-05f,
+      -1.42647390514189e-02f, -7.37332916720468e-03f, -1.68282697438203e-03f,
+      -2.13374055278905e-04f, -1.45660718464996e-05f,
   };
   x = vf_max(vf_set(-4), vf_min(vf_set(4), x));
   VF z = x * x;

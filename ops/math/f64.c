@@ -53,10 +53,10 @@ typedef struct {
 
 /* e^r = 1 + r + r^2 / 2 + r^3 P(r) */
 static const double EXP[] = {
-  0x1.5555555555559p-3, 0x1.555555555555cp-5, 0x1.111111110f3ecp-7,
-  0x1.6c16c16c1184fp-10, 0x1.a01a01b11d51fp-13, 0x1.a01a01c7343dap-16,
-  0x1.71ddf4fd7c02ep-19, 0x1.27e484027a72ep-22, 0x1.af64f4386ceddp-26,
-  0x1.2013edeacc341p-29,
+    0x1.5555555555559p-3,  0x1.555555555555cp-5,  0x1.111111110f3ecp-7,
+    0x1.6c16c16c1184fp-10, 0x1.a01a01b11d51fp-13, 0x1.a01a01c7343dap-16,
+    0x1.71ddf4fd7c02ep-19, 0x1.27e484027a72ep-22, 0x1.af64f4386ceddp-26,
+    0x1.2013edeacc341p-29,
 };
 
 /* |x| <= 1500; u is good to 2^-58. */
@@ -148,9 +148,9 @@ double f64_tanh(double x) {
 
 /* log((1 + s) / (1 - s)) = s (2 + z (2/3 + z (2/5 + z P(z)))), z = s^2 */
 static const double LOG[] = {
-  0x1.24924924927cep-2, 0x1.c71c71c659e2ep-3, 0x1.745d17d77d913p-3,
-  0x1.3b13782b90814p-3, 0x1.111dcfe640e56p-3, 0x1.de9e425389fb7p-4,
-  0x1.e7e22ac37862ap-4,
+    0x1.24924924927cep-2, 0x1.c71c71c659e2ep-3, 0x1.745d17d77d913p-3,
+    0x1.3b13782b90814p-3, 0x1.111dcfe640e56p-3, 0x1.de9e425389fb7p-4,
+    0x1.e7e22ac37862ap-4,
 };
 
 static const DD TWO_THIRDS = {0x1.5555555555555p-1, 0x1.5555555555555p-55};
@@ -231,22 +231,22 @@ double f64_atanh(double x) {
 /* --- Error function -------------------------------------------------------*/
 
 static const double ERF_SMALL[] = {
-  0x1.06eba8214db69p-3, -0x1.812746b0379e7p-2, 0x1.ce2f21a042bdap-4,
-  -0x1.b82ce312887c8p-6, 0x1.565bcd0e5cc3p-8, -0x1.c02db3fc5f6e3p-11,
-  0x1.f9a326430c3cep-14, -0x1.f4d245afaf1dp-17, 0x1.b9e4e09835aeep-20,
-  -0x1.5f579d5e4cd0ep-23, 0x1.fa812e8d599d9p-27, -0x1.42cda6d77f6bfp-30,
-  0x1.26a390e50e4fcp-34,
+    0x1.06eba8214db69p-3,   -0x1.812746b0379e7p-2, 0x1.ce2f21a042bdap-4,
+    -0x1.b82ce312887c8p-6,  0x1.565bcd0e5cc3p-8,   -0x1.c02db3fc5f6e3p-11,
+    0x1.f9a326430c3cep-14,  -0x1.f4d245afaf1dp-17, 0x1.b9e4e09835aeep-20,
+    -0x1.5f579d5e4cd0ep-23, 0x1.fa812e8d599d9p-27, -0x1.42cda6d77f6bfp-30,
+    0x1.26a390e50e4fcp-34,
 };
 
 /* (1 + 2 x) e^(x^2) erfc(x) = P((x - 2) / (x + 2)), after Shepherd and
    Laframboise, Mathematics of Computation 36 (1981). */
 static const double ERFCX[] = {
-  0x1.46e80e2277953p+0, -0x1.7bf5ec170065ep-4, -0x1.5407bebf32446p-3,
-  0x1.4ffa1e14e3c63p-3, -0x1.bc2b9561997fep-5, -0x1.0742340a376bdp-7,
-  0x1.1dd2ec92885ebp-7, 0x1.4d4622d6553dcp-10, -0x1.7de5239d74d76p-10,
-  -0x1.dc6ab1c178739p-12, 0x1.b0ca4134293ddp-13, 0x1.3cddb5fd7e383p-13,
-  -0x1.9ec66a1248742p-20, -0x1.341c7a07a00f1p-15, -0x1.bd9f5a711df5dp-17,
-  0x1.39dfd53a90f1ep-18, 0x1.33a155fc3d349p-18,
+    0x1.46e80e2277953p+0,   -0x1.7bf5ec170065ep-4,  -0x1.5407bebf32446p-3,
+    0x1.4ffa1e14e3c63p-3,   -0x1.bc2b9561997fep-5,  -0x1.0742340a376bdp-7,
+    0x1.1dd2ec92885ebp-7,   0x1.4d4622d6553dcp-10,  -0x1.7de5239d74d76p-10,
+    -0x1.dc6ab1c178739p-12, 0x1.b0ca4134293ddp-13,  0x1.3cddb5fd7e383p-13,
+    -0x1.9ec66a1248742p-20, -0x1.341c7a07a00f1p-15, -0x1.bd9f5a711df5dp-17,
+    0x1.39dfd53a90f1ep-18,  0x1.33a155fc3d349p-18,
 };
 
 double f64_erf(double x) {

@@ -22,14 +22,26 @@ static const DD QUARTER_PI = {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
 
 /* 2/pi: 64 zero bits, which stand before the point, then the fraction. */
 static const uint64_t TWO_OVER_PI[] = {
-  0,
-  0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
-  0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c,
-  0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41,
-  0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
-  0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-  0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08,
-  0x56033046fc7b6bab,
+    0,
+    0xa2f9836e4e441529,
+    0xfc2757d1f534ddc0,
+    0xdb6295993c439041,
+    0xfe5163abdebbc561,
+    0xb7246e3a424dd2e0,
+    0x06492eea09d1921c,
+    0xfe1deb1cb129a73e,
+    0xe88235f52ebb4484,
+    0xe99c7026b45f7e41,
+    0x3991d639835339f4,
+    0x9c845f8bbdf9283b,
+    0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f,
+    0x6d367ecf27cb09b7,
+    0x4f463f669e5fea2d,
+    0x7527bac7ebe5f17b,
+    0x3d0739f78a5292ea,
+    0x6bfb5fb11f8d5d08,
+    0x56033046fc7b6bab,
 };
 
 /* 192 bits, most significant word first. */
@@ -112,13 +124,13 @@ F64Angle f64_angle(double x) {
 /* --- Sine, cosine, tangent ------------------------------------------------*/
 
 static const double SIN[] = {
-  -0x1.5555555555548p-3, 0x1.111111110f7d1p-7, -0x1.a01a019bfdf47p-13,
-  0x1.71de3567d0e77p-19, -0x1.ae5e5a8c2cfc4p-26, 0x1.5d8fcf801804fp-33,
+    -0x1.5555555555548p-3, 0x1.111111110f7d1p-7,   -0x1.a01a019bfdf47p-13,
+    0x1.71de3567d0e77p-19, -0x1.ae5e5a8c2cfc4p-26, 0x1.5d8fcf801804fp-33,
 };
 
 static const double COS[] = {
-  0x1.555555555554bp-5, -0x1.6c16c16c14f91p-10, 0x1.a01a019c84533p-16,
-  -0x1.27e4f7eac7791p-22, 0x1.1ee9d7b6aedcep-29, -0x1.8fa49ae5b5517p-37,
+    0x1.555555555554bp-5,   -0x1.6c16c16c14f91p-10, 0x1.a01a019c84533p-16,
+    -0x1.27e4f7eac7791p-22, 0x1.1ee9d7b6aedcep-29,  -0x1.8fa49ae5b5517p-37,
 };
 
 /* r + r^3 P(r^2), r = high + low; low matters to first order only. */
@@ -161,11 +173,11 @@ double f64_tan(double x) {
 /* --- Arc sine and cosine --------------------------------------------------*/
 
 static const double ASIN[] = {
-  0x1.5555555555577p-3, 0x1.333333332e10dp-4, 0x1.6db6db7213ab2p-5,
-  0x1.f1c71a94909a7p-6, 0x1.6e8bdee9667b2p-6, 0x1.1c49efcd62b6dp-6,
-  0x1.ca1f9979e908fp-7, 0x1.75852f81e4957p-7, 0x1.613e631019f89p-7,
-  0x1.e5db4b65cc63ep-9, 0x1.63a411e89d595p-6, -0x1.5807e3229db56p-6,
-  0x1.0b49e646eabd7p-5,
+    0x1.5555555555577p-3, 0x1.333333332e10dp-4, 0x1.6db6db7213ab2p-5,
+    0x1.f1c71a94909a7p-6, 0x1.6e8bdee9667b2p-6, 0x1.1c49efcd62b6dp-6,
+    0x1.ca1f9979e908fp-7, 0x1.75852f81e4957p-7, 0x1.613e631019f89p-7,
+    0x1.e5db4b65cc63ep-9, 0x1.63a411e89d595p-6, -0x1.5807e3229db56p-6,
+    0x1.0b49e646eabd7p-5,
 };
 
 /* |t| <= 1/2 */
@@ -190,8 +202,7 @@ double f64_asin(double x) {
 double f64_acos(double x) {
   double a = __builtin_fabs(x);
   if (!(a <= 1)) return NOT_A_NUMBER;
-  if (a <= 0.5)
-    return dd_add(HALF_PI, dd_negate(asin_kernel((DD){x, 0}))).high;
+  if (a <= 0.5) return dd_add(HALF_PI, dd_negate(asin_kernel((DD){x, 0}))).high;
   DD y = acos_of_large(a);
   return x > 0 ? y.high : dd_add(PI, dd_negate(y)).high;
 }
@@ -199,10 +210,10 @@ double f64_acos(double x) {
 /* --- Arc tangent ----------------------------------------------------------*/
 
 static const double ATAN[] = {
-  -0x1.5555555555554p-2, 0x1.999999999964bp-3, -0x1.2492492475673p-3,
-  0x1.c71c71b746994p-4, -0x1.745d14b92b00bp-4, 0x1.3b136e215aa72p-4,
-  -0x1.110c7221a60c9p-4, 0x1.e171f3ee621p-5, -0x1.ab7d3abe96c88p-5,
-  0x1.70ec512c29397p-5, -0x1.1235d8c615069p-5, 0x1.f1e26d5019948p-7,
+    -0x1.5555555555554p-2, 0x1.999999999964bp-3,  -0x1.2492492475673p-3,
+    0x1.c71c71b746994p-4,  -0x1.745d14b92b00bp-4, 0x1.3b136e215aa72p-4,
+    -0x1.110c7221a60c9p-4, 0x1.e171f3ee621p-5,    -0x1.ab7d3abe96c88p-5,
+    0x1.70ec512c29397p-5,  -0x1.1235d8c615069p-5, 0x1.f1e26d5019948p-7,
 };
 
 /* |t| <= tan(pi/8) */

@@ -99,9 +99,7 @@ VEC_FN VF vf_load_n(const float *p, int n) {
   return x;
 }
 
-VEC_FN void vf_store_n(float *p, VF x, int n) {
-  memcpy(p, &x, n * sizeof *p);
-}
+VEC_FN void vf_store_n(float *p, VF x, int n) { memcpy(p, &x, n * sizeof *p); }
 #endif
 
 /* yes where mask is -1, no where it is 0. */
@@ -306,8 +304,7 @@ typedef struct {
 #ifdef __AVX512F__
 VEC_FN VecSplit vf_split(VF x) {
   /* 3: NaN of a negative one, but not of -0 */
-  VF m = _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5,
-                           (_MM_MANTISSA_SIGN_ENUM)3);
+  VF m = _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5, (_MM_MANTISSA_SIGN_ENUM)3);
   return (VecSplit){_mm512_getexp_ps(x) - _mm512_getexp_ps(m), m};
 }
 #else

@@ -155,8 +155,7 @@ static int64_t block_count(const AttrValue *block) {
 bool kernel_space_to_batch(OpCall *call) {
   const AttrValue *block = attr_get(call->attrs, ATTR_block_shape);
   Tensor *out = call->outs[0];
-  Value pad = bits_from_f64(out->dtype,
-                            attr_real(call->attrs, ATTR_pad_value));
+  Value pad = bits_from_f64(out->dtype, attr_real(call->attrs, ATTR_pad_value));
   if (!fill_with(call, out, pad)) return false;
   for (int64_t k = 0; k < block_count(block); k++) {
     if (op_stopped(call)) return false;
@@ -181,8 +180,8 @@ bool kernel_batch_to_space(OpCall *call) {
 bool kernel_dilate(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor to = *call->outs[0];
-  Value between = bits_from_f64(to.dtype,
-                                attr_real(call->attrs, ATTR_dilation_value));
+  Value between =
+      bits_from_f64(to.dtype, attr_real(call->attrs, ATTR_dilation_value));
   if (!fill_with(call, &to, between)) return false;
   for (int i = 0; i < x->rank; i++)
     to = every(&to, i, 0, ints_at(call, ATTR_strides, i), x->shape[i]);
@@ -345,14 +344,14 @@ bool kernel_strided_set(OpCall *call) {
   for (int i = 0; i < out->rank; i++) {
     int64_t bounds[3];
     Slice s;
-    for (int k = 0; k < 3; k++)
-      bounds[k] = tensor_i64_at(call->args[2 + k], i);
+    for (int k = 0; k < 3; k++) bounds[k] = tensor_i64_at(call->args[2 + k], i);
     if (bounds[2] == 0) return op_fault(call, E0607, "a stride of 0");
     slice_bounds(out->shape[i], bounds[0], bounds[1], bounds[2], &s);
     if (s.count != v->shape[i])
-      return op_fault(call, E0603, "axis %d of the slice is %lld long, that of "
-                      "`v` %lld", i, (long long)s.count,
-                      (long long)v->shape[i]);
+      return op_fault(call, E0603,
+                      "axis %d of the slice is %lld long, that of "
+                      "`v` %lld",
+                      i, (long long)s.count, (long long)v->shape[i]);
     part = every(&part, i, s.count ? s.first : 0, s.step, s.count);
   }
   if (!copy_unless_same(call, out, call->args[0])) return false;

@@ -29,7 +29,7 @@ Elementwise elementwise_cast(DType from, DType to) {
 }
 
 bool kernel_cast(OpCall *call) {
-  OpCall one = *call;  /* cast_like has an operand that is not read */
+  OpCall one = *call; /* cast_like has an operand that is not read */
   one.arg_count = 1;
   Elementwise e = elementwise_cast(call->args[0]->dtype, call->outs[0]->dtype);
   bool ok = elementwise_run(&one, e.strip, NULL);

@@ -18,28 +18,27 @@
 #define TO_BFLOAT16 f64_to_bf16(ODD(x))
 #endif
 
-#define CONVERSION(id, D, expression)                                  \
-  ALWAYS_INLINE D FN(to_##id)(C x) { return expression; }              \
-  ALWAYS_INLINE int FN(loop_##id)(const Strip *s, int64_t i, int64_t k) { \
-    const T *in = (const T *)s->in[0];                                 \
-    D *out = (D *)s->out;                                              \
-    for (int64_t n = 0; n < s->n; n++)                                 \
-      out[n * k] = FN(to_##id)(LOAD(in[n * i]));                       \
-    return 0;                                                          \
-  }                                                                    \
-  static int FN(cast_##id)(const Strip *s) {                           \
-    if (s->step[0] == 1 && s->out_step == 1)                           \
-      return FN(loop_##id)(s, 1, 1);                                   \
-    return FN(loop_##id)(s, s->step[0], s->out_step);                  \
-  }                                                                    \
-  static Value FN(scalar_##id)(Value a, Value b, Value c, int *fail) { \
-    T x;                                                               \
-    Value out = {0};                                                   \
-    memcpy(&x, &a, sizeof x);                                          \
-    (void)b, (void)c, (void)fail;                                      \
-    D v = FN(to_##id)(LOAD(x));                                        \
-    memcpy(&out, &v, sizeof v);                                        \
-    return out;                                                        \
+#define CONVERSION(id, D, expression)                                       \
+  ALWAYS_INLINE D FN(to_##id)(C x) { return expression; }                   \
+  ALWAYS_INLINE int FN(loop_##id)(const Strip *s, int64_t i, int64_t k) {   \
+    const T *in = (const T *)s->in[0];                                      \
+    D *out = (D *)s->out;                                                   \
+    for (int64_t n = 0; n < s->n; n++)                                      \
+      out[n * k] = FN(to_##id)(LOAD(in[n * i]));                            \
+    return 0;                                                               \
+  }                                                                         \
+  static int FN(cast_##id)(const Strip *s) {                                \
+    if (s->step[0] == 1 && s->out_step == 1) return FN(loop_##id)(s, 1, 1); \
+    return FN(loop_##id)(s, s->step[0], s->out_step);                       \
+  }                                                                         \
+  static Value FN(scalar_##id)(Value a, Value b, Value c, int *fail) {      \
+    T x;                                                                    \
+    Value out = {0};                                                        \
+    memcpy(&x, &a, sizeof x);                                               \
+    (void)b, (void)c, (void)fail;                                           \
+    D v = FN(to_##id)(LOAD(x));                                             \
+    memcpy(&out, &v, sizeof v);                                             \
+    return out;                                                             \
   }
 
 CONVERSION(BOOL, uint8_t, x != 0)

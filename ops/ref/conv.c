@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-enum { POSITIONS = 128 };  /* columns of a panel */
+enum { POSITIONS = 128 }; /* columns of a panel */
 
 /* --- Panels -------------------------------------------------------------- */
 
@@ -52,14 +52,13 @@ static void line_part(const char *line, int64_t at, int64_t length, int64_t n,
 
 /* A run along the last axis: positions w .. w + n of the result, kernel
  * element k, `line` being the line of the data. */
-static void panel_run(const ConvPlan *p, const char *line, int64_t k,
-                      int64_t w, int64_t n, char *row) {
+static void panel_run(const ConvPlan *p, const char *line, int64_t k, int64_t w,
+                      int64_t n, char *row) {
   const Tensor *x = &p->data;
   const ConvAxis *a = &p->axes[2];
   int64_t size = (int64_t)dtype_size(x->dtype), step = x->strides[4];
   if (a->stride == 1 && a->spread == 1 && step == 1) {
-    line_part(line, w + k * a->dilation - a->before, x->shape[4], n, size,
-              row);
+    line_part(line, w + k * a->dilation - a->before, x->shape[4], n, size, row);
     return;
   }
   for (int64_t i = 0; i < n; i++, row += size) {
@@ -70,7 +69,9 @@ static void panel_run(const ConvPlan *p, const char *line, int64_t k,
 }
 
 /* Where position number `i` of the result lies in it. */
-typedef struct Position { int64_t d, h, w; } Position;
+typedef struct Position {
+  int64_t d, h, w;
+} Position;
 
 static Position position_of(const Tensor *out, int64_t i) {
   int64_t width = out->shape[4], height = out->shape[3];
@@ -110,9 +111,9 @@ static bool kernel_next(const int64_t size[3], int64_t k[3]) {
 static void fill_rows(StopFlag *stop, const ConvPlan *p, int64_t batch,
                       int64_t group, int64_t k, int64_t rows, int64_t first,
                       int64_t n, char *panel, int64_t step) {
-  if (!rows) return;  /* then there may be sizes of 0 to divide by */
+  if (!rows) return; /* then there may be sizes of 0 to divide by */
   const Tensor *x = &p->data;
-  const int64_t *size = p->weight->shape + 2;  /* I / G, KD, KH, KW */
+  const int64_t *size = p->weight->shape + 2; /* I / G, KD, KH, KW */
   int64_t bytes = (int64_t)dtype_size(x->dtype);
   int64_t at[3] = {k / (size[2] * size[3]) % size[1], k / size[3] % size[2],
                    k % size[3]};
@@ -158,7 +159,9 @@ static bool run_group(OpCall *call, const ConvPlan *p, int64_t batch,
   int64_t positions = out->shape[2] * out->shape[3] * out->shape[4];
   int64_t corner = batch * out->strides[0] + group * rows * out->strides[1];
   Product all = {
-      .m = rows, .n = positions, .k = p->k,
+      .m = rows,
+      .n = positions,
+      .k = p->k,
       .a = matrix(p->weight, group * rows * p->k, p->k, 1),
       .b = {.dtype = p->data.dtype},
       .out = matrix(out, corner, out->strides[1], out->strides[4]),
@@ -166,8 +169,9 @@ static bool run_group(OpCall *call, const ConvPlan *p, int64_t batch,
   bool own = p->data.dtype == DT_FLOAT32 && out->dtype == DT_FLOAT32;
   if (own && simd_product_takes(&all))
     return simd_product_panels(
-        call, &all, &(Panels){.fill = fill_panel,
-                              .source = &(ConvPanels){p, batch, group}});
+        call, &all,
+        &(Panels){.fill = fill_panel,
+                  .source = &(ConvPanels){p, batch, group}});
   for (int64_t at = 0; at < positions; at += POSITIONS) {
     int64_t n = positions - at < POSITIONS ? positions - at : POSITIONS;
     if (op_stopped(call)) return false;
@@ -202,7 +206,7 @@ static bool run_plan(OpCall *call, ConvPlan *p) {
 static Tensor weight_geometry(const Tensor *weight, const Conv *conv,
                               int64_t inputs) {
   Tensor w = window_geometry(weight, &conv->weight), g = w;
-  int split = conv->transposed ? 1 : 0;  /* the axis that groups divide */
+  int split = conv->transposed ? 1 : 0; /* the axis that groups divide */
   g.rank = 6;
   g.shape[0] = conv->groups;
   for (int i = 0; i < 5; i++) {
@@ -212,15 +216,14 @@ static Tensor weight_geometry(const Tensor *weight, const Conv *conv,
   g.shape[split + 1] = w.shape[split] / conv->groups;
   g.strides[0] = w.strides[split] * g.shape[split + 1];
   bool by_input = !conv->transposed && w.shape[1] > inputs;
-  if (by_input) {  /* (inputs, channels / inputs, k...) */
+  if (by_input) { /* (inputs, channels / inputs, k...) */
     g.shape[1] = w.shape[1];
     g.strides[1] = w.strides[1];
     g.shape[2] = 1;
   }
   for (int i = 3; conv->transposed && i < 6; i++) {
     if (g.shape[i] > 0)
-      g.data += (g.shape[i] - 1) * g.strides[i] *
-                (int64_t)dtype_size(w.dtype);
+      g.data += (g.shape[i] - 1) * g.strides[i] * (int64_t)dtype_size(w.dtype);
     g.strides[i] = -g.strides[i];
   }
   return g;
@@ -239,8 +242,8 @@ static bool convolve(OpCall *call, bool transposed) {
   ConvPlan p = {.groups = conv.groups};
   p.data = window_geometry(call->args[0], &conv.data);
   p.out = window_geometry(call->outs[0], &conv.out);
-  Tensor view = weight_geometry(call->args[1], &conv,
-                                p.data.shape[1] / conv.groups);
+  Tensor view =
+      weight_geometry(call->args[1], &conv, p.data.shape[1] / conv.groups);
   bool as_is = tensor_is_contiguous(&view);
   Tensor *copy = as_is ? NULL : copy_of(call, &view);
   if (!copy && !as_is) return false;
@@ -268,8 +271,8 @@ static void gradient_column(StopFlag *stop, const ConvPlan *p, int64_t input,
     const char *channel =
         x->data + (batch * x->strides[0] + input * x->strides[1]) * size;
     BLOCKS(stop, positions)
-      for (int64_t i = at; i < end; i++, column += size)
-        panel_row(p, channel, k, position_of(&p->out, i), 1, column);
+    for (int64_t i = at; i < end; i++, column += size)
+      panel_row(p, channel, k, position_of(&p->out, i), 1, column);
   }
 }
 
@@ -284,7 +287,9 @@ static bool gradient_group(OpCall *call, const ConvPlan *p, const Tensor *grad,
     if (op_stopped(call)) return false;
     gradient_column(call->stop, p, group * inputs + j / area, k, column);
     Product product = {
-        .m = rows, .n = 1, .k = p->k,
+        .m = rows,
+        .n = 1,
+        .k = p->k,
         .a = matrix(grad, group * rows * p->k, p->k, 1),
         .b = {p->data.dtype, column, 1, 1},
         .out = matrix(out, group * rows * inputs * area + j, inputs * area, 1),
@@ -316,8 +321,8 @@ bool kernel_conv_backward_weight(OpCall *call) {
   Tensor *grad = gradient_rows(call);
   if (!grad) return false;
   p.k = grad->shape[1] * grad->shape[2] * grad->shape[3];
-  char *column = arena_array(call->arena, (size_t)p.k + 1,
-                             dtype_size(grad->dtype));
+  char *column =
+      arena_array(call->arena, (size_t)p.k + 1, dtype_size(grad->dtype));
   bool ok = column != NULL || op_out_of_memory(call);
   for (int64_t group = 0; ok && group < p.groups; group++)
     ok = gradient_group(call, &p, grad, group, column);

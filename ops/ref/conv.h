@@ -14,9 +14,9 @@ typedef struct ConvAxis {
 typedef struct ConvPlan {
   ConvAxis axes[SPATIAL_MAX];
   int64_t groups;
-  Tensor data, out;      /* (N, C, D, H, W) */
-  const Tensor *weight;  /* (G, O / G, I / G, KD, KH, KW), contiguous */
-  int64_t k;             /* I / G * KD * KH * KW */
+  Tensor data, out;     /* (N, C, D, H, W) */
+  const Tensor *weight; /* (G, O / G, I / G, KD, KH, KW), contiguous */
+  int64_t k;            /* I / G * KD * KH * KW */
 } ConvPlan;
 
 #endif

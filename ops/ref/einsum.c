@@ -8,8 +8,8 @@ typedef struct EinsumCall {
   Einsum plan;
   const Tensor *const *args;
   int64_t lengths[EINSUM_LETTERS];
-  int64_t steps[EINSUM_MAX][EINSUM_LETTERS];  /* of each operand, by letter */
-  bool empty;  /* nothing to sum over */
+  int64_t steps[EINSUM_MAX][EINSUM_LETTERS]; /* of each operand, by letter */
+  bool empty;                                /* nothing to sum over */
 } EinsumCall;
 
 /* The next index of letters from..to-1, the last fastest; false behind the

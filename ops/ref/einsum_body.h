@@ -22,7 +22,8 @@ static bool FN(run)(OpCall *call, const EinsumCall *e) {
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
     C acc = 0;
-    if (!e->empty) do acc = FN(add_term)(e, index, acc);
+    if (!e->empty) do
+        acc = FN(add_term)(e, index, acc);
       while (next_index(e, e->plan.rank, e->plan.letters, index) &&
              !op_stopped(call));
     STORE_TILE(out->dtype, out->data + i * size, 1, 1, &acc);

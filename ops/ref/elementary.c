@@ -4,13 +4,13 @@
 #include "ops/math/f32.h"
 #include "ops/math/f64.h"
 
-#define MATH_UNARY(name)                                            \
-  void f32_tile_##name(float *x, int n) {                           \
+#define MATH_UNARY(name)                                             \
+  void f32_tile_##name(float *x, int n) {                            \
     for (; n >= V; n -= V, x += V) vf_store(x, v##name(vf_load(x))); \
-    vf_store_n(x, v##name(vf_load_n(x, n)), n);                     \
-  }                                                                 \
-  void f64_tile_##name(double *x, int n) {                          \
-    for (int i = 0; i < n; i++) x[i] = f64_##name(x[i]);            \
+    vf_store_n(x, v##name(vf_load_n(x, n)), n);                      \
+  }                                                                  \
+  void f64_tile_##name(double *x, int n) {                           \
+    for (int i = 0; i < n; i++) x[i] = f64_##name(x[i]);             \
   }
 #include "ops/math/math.def"
 

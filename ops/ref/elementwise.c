@@ -56,18 +56,18 @@ double elementwise_time(OpId op, DType dtype) {
 
 /* --- Running ------------------------------------------------------------- */
 
-enum { STRIP = 1 << 14 };  /* elements between two looks at `stop` */
+enum { STRIP = 1 << 14 }; /* elements between two looks at `stop` */
 
 bool elementwise_fault(OpCall *call, int code) {
-  return op_fault(call, (DiagCode)code, code == E0602 ? "division by zero"
-                                                      : "failed");
+  return op_fault(call, (DiagCode)code,
+                  code == E0602 ? "division by zero" : "failed");
 }
 
 /* What threads share; each of them may find a fault. */
 typedef struct Strips {
   const OpCall *call;
   StripFn run;
-  Strip strip;  /* but for what a run of the walk gives */
+  Strip strip; /* but for what a run of the walk gives */
   const Walk *walk;
   atomic_int *fault;
 } Strips;
@@ -121,7 +121,7 @@ static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
   for (int k = 1; k < count && k < 4; k++) operands[k] = call->args[k - 1];
   atomic_int fault = 0;
   Walk w;
-  Strips all;  /* not cleared: that would be a good part of a small call */
+  Strips all; /* not cleared: that would be a good part of a small call */
   all.call = call;
   all.run = strip;
   all.walk = &w;
@@ -132,8 +132,8 @@ static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
              parallel_threads(call, w.n, nanoseconds * (double)w.n) <= 1;
   if (!one) walk_start(&w, count, operands);
   set_steps(&all.strip, &w);
-  bool ok = one ? run_strips(&all, &all.strip, &w)
-                : run_axes(&all, &w, nanoseconds);
+  bool ok =
+      one ? run_strips(&all, &all.strip, &w) : run_axes(&all, &w, nanoseconds);
   return fault ? elementwise_fault(call, fault) : ok;
 }
 

@@ -12,7 +12,7 @@ typedef struct Strip {
   int64_t out_step;
   const char *in[3];
   int64_t step[3];
-  Value params[2];  /* attributes, as elements */
+  Value params[2]; /* attributes, as elements */
 } Strip;
 
 /* 0, or the code of a fault. */
@@ -20,7 +20,7 @@ typedef int (*StripFn)(const Strip *s);
 
 typedef struct Elementwise {
   StripFn strip;
-  ScalarFn scalar;  /* NULL: the operator has parameters */
+  ScalarFn scalar; /* NULL: the operator has parameters */
 } Elementwise;
 
 /* {NULL, NULL} where the operator does not take the dtype (operand 0's). */
@@ -44,7 +44,7 @@ bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]);
 /* Loops whose rounds do not depend on each other, even when the result is
  * written over an operand. */
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed"  /* some stay scalar */
+#pragma clang diagnostic ignored "-Wpass-failed" /* some stay scalar */
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")

@@ -48,59 +48,58 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
 
 /* --- What each operator computes, and a loop around it ------------------- */
 
-#define FUNCTION(op, Out, expression)                                     \
-  ALWAYS_INLINE Out FN(of_##op)(C a, C b, C p, C q, int *fail) {          \
-    (void)a, (void)b, (void)p, (void)q, (void)fail;                       \
-    return (Out)(expression);                                             \
+#define FUNCTION(op, Out, expression)                            \
+  ALWAYS_INLINE Out FN(of_##op)(C a, C b, C p, C q, int *fail) { \
+    (void)a, (void)b, (void)p, (void)q, (void)fail;              \
+    return (Out)(expression);                                    \
   }
 
-#define STRIP_LOOP(op, OutT, PUT, second)                                 \
-  ALWAYS_INLINE int FN(loop_##op)(const Strip *s, int64_t i, int64_t j,   \
-                                  int64_t k) {                            \
-    const T *x = (const T *)s->in[0], *y = (const T *)s->in[1];           \
-    OutT *out = (OutT *)s->out;                                           \
-    C p = LOAD(FN(param)(s, 0)), q = LOAD(FN(param)(s, 1));               \
-    int fail = 0;                                                         \
-    (void)y, (void)j;                                                     \
-    INDEPENDENT for (int64_t n = 0; n < s->n; n++) out[n * k] =           \
-        PUT(FN(of_##op)(LOAD(x[n * i]), second, p, q, &fail));            \
-    return fail;                                                          \
+#define STRIP_LOOP(op, OutT, PUT, second)                               \
+  ALWAYS_INLINE int FN(loop_##op)(const Strip *s, int64_t i, int64_t j, \
+                                  int64_t k) {                          \
+    const T *x = (const T *)s->in[0], *y = (const T *)s->in[1];         \
+    OutT *out = (OutT *)s->out;                                         \
+    C p = LOAD(FN(param)(s, 0)), q = LOAD(FN(param)(s, 1));             \
+    int fail = 0;                                                       \
+    (void)y, (void)j;                                                   \
+    INDEPENDENT for (int64_t n = 0; n < s->n; n++) out[n * k] =         \
+        PUT(FN(of_##op)(LOAD(x[n * i]), second, p, q, &fail));          \
+    return fail;                                                        \
   }
 
-#define UNARY_STRIP(op, OutT, PUT)                                        \
-  STRIP_LOOP(op, OutT, PUT, 0)                                            \
-  static int FN(strip_##op)(const Strip *s) {                             \
-    if (s->step[0] == 1 && s->out_step == 1)                              \
-      return FN(loop_##op)(s, 1, 0, 1);                                   \
-    return FN(loop_##op)(s, s->step[0], 0, s->out_step);                  \
+#define UNARY_STRIP(op, OutT, PUT)                                             \
+  STRIP_LOOP(op, OutT, PUT, 0)                                                 \
+  static int FN(strip_##op)(const Strip *s) {                                  \
+    if (s->step[0] == 1 && s->out_step == 1) return FN(loop_##op)(s, 1, 0, 1); \
+    return FN(loop_##op)(s, s->step[0], 0, s->out_step);                       \
   }
 
-#define BINARY_STRIP(op, OutT, PUT)                                       \
-  STRIP_LOOP(op, OutT, PUT, LOAD(y[n * j]))                               \
-  static int FN(strip_##op)(const Strip *s) {                             \
-    int64_t i = s->step[0], j = s->step[1];                               \
-    if (s->out_step != 1) return FN(loop_##op)(s, i, j, s->out_step);     \
-    if (i == 1 && j == 1) return FN(loop_##op)(s, 1, 1, 1);               \
-    if (i == 1 && j == 0) return FN(loop_##op)(s, 1, 0, 1);               \
-    if (i == 0 && j == 1) return FN(loop_##op)(s, 0, 1, 1);               \
-    return FN(loop_##op)(s, i, j, 1);                                     \
+#define BINARY_STRIP(op, OutT, PUT)                                   \
+  STRIP_LOOP(op, OutT, PUT, LOAD(y[n * j]))                           \
+  static int FN(strip_##op)(const Strip *s) {                         \
+    int64_t i = s->step[0], j = s->step[1];                           \
+    if (s->out_step != 1) return FN(loop_##op)(s, i, j, s->out_step); \
+    if (i == 1 && j == 1) return FN(loop_##op)(s, 1, 1, 1);           \
+    if (i == 1 && j == 0) return FN(loop_##op)(s, 1, 0, 1);           \
+    if (i == 0 && j == 1) return FN(loop_##op)(s, 0, 1, 1);           \
+    return FN(loop_##op)(s, i, j, 1);                                 \
   }
 
-#define SCALAR(op, OutT, PUT)                                             \
-  static Value FN(scalar_##op)(Value a, Value b, Value c, int *fail) {    \
-    T x, y;                                                               \
-    Value out = {0};                                                      \
-    memcpy(&x, &a, sizeof x);                                             \
-    memcpy(&y, &b, sizeof y);                                             \
-    (void)c;                                                              \
-    OutT v = PUT(FN(of_##op)(LOAD(x), LOAD(y), 0, 0, fail));              \
-    memcpy(&out, &v, sizeof v);                                           \
-    return out;                                                           \
+#define SCALAR(op, OutT, PUT)                                          \
+  static Value FN(scalar_##op)(Value a, Value b, Value c, int *fail) { \
+    T x, y;                                                            \
+    Value out = {0};                                                   \
+    memcpy(&x, &a, sizeof x);                                          \
+    memcpy(&y, &b, sizeof y);                                          \
+    (void)c;                                                           \
+    OutT v = PUT(FN(of_##op)(LOAD(x), LOAD(y), 0, 0, fail));           \
+    memcpy(&out, &v, sizeof v);                                        \
+    return out;                                                        \
   }
 
 #define AS_BOOL(x) (x)
-#define UNARY(op, expression)  \
-  FUNCTION(op, C, expression)  \
+#define UNARY(op, expression) \
+  FUNCTION(op, C, expression) \
   UNARY_STRIP(op, T, STORE) SCALAR(op, T, STORE)
 #define PARAM(op, expression) \
   FUNCTION(op, C, expression) UNARY_STRIP(op, T, STORE)
@@ -108,11 +107,11 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
   FUNCTION(op, C, expression)  \
   BINARY_STRIP(op, T, STORE) SCALAR(op, T, STORE)
 #define FALLIBLE BINARY
-#define TEST(op, expression)            \
-  FUNCTION(op, uint8_t, expression)     \
+#define TEST(op, expression)        \
+  FUNCTION(op, uint8_t, expression) \
   UNARY_STRIP(op, uint8_t, AS_BOOL) SCALAR(op, uint8_t, AS_BOOL)
-#define COMPARE(op, expression)         \
-  FUNCTION(op, uint8_t, expression)     \
+#define COMPARE(op, expression)     \
+  FUNCTION(op, uint8_t, expression) \
   BINARY_STRIP(op, uint8_t, AS_BOOL) SCALAR(op, uint8_t, AS_BOOL)
 
 /* --- Elementary functions, a tile at a time ------------------------------ */
@@ -158,8 +157,11 @@ static int FN(strip_POWER)(const Strip *s) {
 /* A scalar is a strip of one element. */
 ALWAYS_INLINE Value FN(scalar_strip)(StripFn strip, Value a, Value b) {
   Value out = {0};
-  Strip s = {.n = 1, .out = (char *)&out, .out_step = 1,
-             .in = {(const char *)&a, (const char *)&b}, .step = {1, 1}};
+  Strip s = {.n = 1,
+             .out = (char *)&out,
+             .out_step = 1,
+             .in = {(const char *)&a, (const char *)&b},
+             .step = {1, 1}};
   strip(&s);
   return out;
 }
@@ -168,13 +170,13 @@ static Value FN(scalar_POWER)(Value a, Value b, Value c, int *fail) {
   return FN(scalar_strip)(FN(strip_POWER), a, b);
 }
 
-#define MATH(op, function)                                                \
-  static int FN(strip_##op)(const Strip *s) {                             \
-    return FN(by_tile)(s, NAME_OF(R, tile_##function));                   \
-  }                                                                       \
-  static Value FN(scalar_##op)(Value a, Value b, Value c, int *fail) {    \
-    (void)b, (void)c, (void)fail;                                         \
-    return FN(scalar_strip)(FN(strip_##op), a, a);                        \
+#define MATH(op, function)                                             \
+  static int FN(strip_##op)(const Strip *s) {                          \
+    return FN(by_tile)(s, NAME_OF(R, tile_##function));                \
+  }                                                                    \
+  static Value FN(scalar_##op)(Value a, Value b, Value c, int *fail) { \
+    (void)b, (void)c, (void)fail;                                      \
+    return FN(scalar_strip)(FN(strip_##op), a, a);                     \
   }
 #endif
 

@@ -9,8 +9,10 @@
 #include <string.h>
 
 static bool out_of_range(OpCall *call, int64_t at, int64_t n) {
-  return op_fault(call, E0604, "index %lld is out of range for an axis of "
-                  "length %lld", (long long)at, (long long)n);
+  return op_fault(call, E0604,
+                  "index %lld is out of range for an axis of "
+                  "length %lld",
+                  (long long)at, (long long)n);
 }
 
 /* The elements of an index tensor, row-major, in the call's arena; NULL when
@@ -23,8 +25,8 @@ static int64_t *indices_of(OpCall *call, const Tensor *t) {
   cast.args = &t;
   cast.arg_count = 1;
   cast.outs = (Tensor *[]){&to};
-  bool ok = elementwise_run(&cast, elementwise_cast(t->dtype, DT_INT64).strip,
-                            NULL);
+  bool ok =
+      elementwise_run(&cast, elementwise_cast(t->dtype, DT_INT64).strip, NULL);
   return ok ? all : NULL;
 }
 
@@ -32,27 +34,27 @@ static int64_t *indices_of(OpCall *call, const Tensor *t) {
 static bool all_in_range(OpCall *call, const int64_t *indices, int64_t count,
                          int64_t least, int64_t n) {
   BLOCKS(call->stop, count)
-    for (int64_t i = at; i < end; i++)
-      if (indices[i] < least || indices[i] >= n)
-        return out_of_range(call, indices[i], n);
+  for (int64_t i = at; i < end; i++)
+    if (indices[i] < least || indices[i] >= n)
+      return out_of_range(call, indices[i], n);
   return !op_stopped(call);
 }
 
 /* Copies n elements of that size, `step` apart, or at places of their own. */
-#define MOVE_ELEMENTS(T)                                                    \
-  static void gather_##T(char *to, const char *from, const int64_t *places, \
-                         int64_t place_step, int64_t step, int64_t n) {     \
-    const T *x = (const T *)from;                                           \
-    T *out = (T *)to;                                                       \
-    for (int64_t i = 0; i < n; i++)                                         \
-      out[i] = x[places[i] * place_step + i * step];                        \
-  }                                                                         \
-  static void scatter_##T(char *to, const char *from, const int64_t *places,\
-                          int64_t place_step, int64_t step, int64_t n) {    \
-    const T *x = (const T *)from;                                           \
-    T *out = (T *)to;                                                       \
-    for (int64_t i = 0; i < n; i++)                                         \
-      out[places[i] * place_step + i * step] = x[i];                        \
+#define MOVE_ELEMENTS(T)                                                     \
+  static void gather_##T(char *to, const char *from, const int64_t *places,  \
+                         int64_t place_step, int64_t step, int64_t n) {      \
+    const T *x = (const T *)from;                                            \
+    T *out = (T *)to;                                                        \
+    for (int64_t i = 0; i < n; i++)                                          \
+      out[i] = x[places[i] * place_step + i * step];                         \
+  }                                                                          \
+  static void scatter_##T(char *to, const char *from, const int64_t *places, \
+                          int64_t place_step, int64_t step, int64_t n) {     \
+    const T *x = (const T *)from;                                            \
+    T *out = (T *)to;                                                        \
+    for (int64_t i = 0; i < n; i++)                                          \
+      out[places[i] * place_step + i * step] = x[i];                         \
   }
 MOVE_ELEMENTS(uint8_t)
 MOVE_ELEMENTS(uint16_t)
@@ -62,7 +64,9 @@ MOVE_ELEMENTS(uint64_t)
 
 typedef void (*MoveElements)(char *to, const char *from, const int64_t *places,
                              int64_t place_step, int64_t step, int64_t n);
-static const struct { MoveElements gather, scatter; } moves[9] = {
+static const struct {
+  MoveElements gather, scatter;
+} moves[9] = {
     [1] = {gather_uint8_t, scatter_uint8_t},
     [2] = {gather_uint16_t, scatter_uint16_t},
     [4] = {gather_uint32_t, scatter_uint32_t},
@@ -74,8 +78,8 @@ static bool gather_line(const OpCall *call, int64_t size, char *to,
                         const char *from, const int64_t *places,
                         int64_t place_step, int64_t step, int64_t n) {
   BLOCKS(call->stop, n)
-    moves[size].gather(to + at * size, from + at * step * size, places + at,
-                       place_step, step, end - at);
+  moves[size].gather(to + at * size, from + at * step * size, places + at,
+                     place_step, step, end - at);
   return !op_stopped(call);
 }
 
@@ -84,23 +88,22 @@ static void scatter_line(const OpCall *call, int64_t size, char *to,
                          const char *from, const int64_t *places,
                          int64_t place_step, int64_t step, int64_t n) {
   BLOCKS(call->stop, n)
-    moves[size].scatter(to + at * step * size, from + at * size, places + at,
-                        place_step, step, end - at);
+  moves[size].scatter(to + at * step * size, from + at * size, places + at,
+                      place_step, step, end - at);
 }
 
-static const double NANOSECONDS = 1;  /* an element */
+static const double NANOSECONDS = 1; /* an element */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-enum { SLICE_NEAR = 1 << 20 };  /* bytes that are copied without a look up */
+enum { SLICE_NEAR = 1 << 20 }; /* bytes that are copied without a look up */
 
 /* --- take ---------------------------------------------------------------- */
 
 typedef enum TakeMode { TAKE_CLIP, TAKE_WRAP, TAKE_FAST } TakeMode;
 
 /* The position that an index means on an axis of n elements. */
-static bool take_position(OpCall *call, TakeMode mode, int64_t n,
-                          int64_t *at) {
+static bool take_position(OpCall *call, TakeMode mode, int64_t n, int64_t *at) {
   int64_t i = *at;
   if (n == 0 || (mode == TAKE_FAST && (i < 0 || i >= n)))
     return out_of_range(call, i, n);
@@ -139,8 +142,8 @@ static int64_t *take_positions(OpCall *call, TakeMode mode, int64_t n) {
   int64_t *all = indices_of(call, indices);
   if (!all) return NULL;
   BLOCKS(call->stop, tensor_count(indices))
-    for (int64_t i = at; i < end; i++)
-      if (!take_position(call, mode, n, &all[i])) return NULL;
+  for (int64_t i = at; i < end; i++)
+    if (!take_position(call, mode, n, &all[i])) return NULL;
   return all;
 }
 
@@ -149,12 +152,12 @@ static int64_t *take_positions(OpCall *call, TakeMode mode, int64_t n) {
 typedef struct Taking {
   const OpCall *call;
   int axis;
-  int64_t per_batch;     /* places before the axis, behind the batch's axes */
-  int64_t count;         /* of indices, in a batch */
+  int64_t per_batch; /* places before the axis, behind the batch's axes */
+  int64_t count;     /* of indices, in a batch */
   const int64_t *positions;
-  Tensor slice;          /* the geometry of one */
+  Tensor slice; /* the geometry of one */
   char *out;
-  int64_t bytes;         /* of one in the result */
+  int64_t bytes; /* of one in the result */
   bool contiguous;
 } Taking;
 
@@ -163,8 +166,8 @@ static bool take_slice(const Taking *t, const char *from, char *to) {
     memcpy(to, from, (size_t)t->bytes);
     return !op_stopped(t->call);
   }
-  Tensor slice = t->slice, out = tensor_on_data((DType)slice.dtype, slice.rank,
-                                                slice.shape, to);
+  Tensor slice = t->slice,
+         out = tensor_on_data((DType)slice.dtype, slice.rank, slice.shape, to);
   slice.data = (char *)from;
   return copy_into(t->call, &out, &slice);
 }
@@ -201,8 +204,11 @@ static bool take_axis(OpCall *call, TakeMode mode, int axis, Tensor *out) {
   int64_t batch = attr_int(call->attrs, ATTR_batch_dims);
   if (batch < 0) batch += indices->rank;
   if (tensor_count(out) == 0) return true;
-  Taking t = {.call = call, .axis = axis, .per_batch = 1,
-              .count = tensor_count(indices), .out = out->data};
+  Taking t = {.call = call,
+              .axis = axis,
+              .per_batch = 1,
+              .count = tensor_count(indices),
+              .out = out->data};
   for (int i = 0; i < batch; i++) t.count /= x->shape[i];
   for (int i = (int)batch; i < axis; i++) t.per_batch *= x->shape[i];
   t.positions = take_positions(call, mode, x->shape[axis]);
@@ -245,9 +251,9 @@ static bool take_flat(OpCall *call, TakeMode mode, Tensor *out) {
   TakingFlat t = {call, take_positions(call, mode, tensor_count(call->args[0])),
                   out};
   if (!t.positions) return false;
-  return parallel_run(parallel_threads(call, count,
-                                       NANOSECONDS * (double)count),
-                      count, flat_share, &t);
+  return parallel_run(
+      parallel_threads(call, count, NANOSECONDS * (double)count), count,
+      flat_share, &t);
 }
 
 bool kernel_take(OpCall *call) {
@@ -257,8 +263,7 @@ bool kernel_take(OpCall *call) {
   int64_t axis = flat ? 0 : attr_int(call->attrs, ATTR_axis);
   if (axis < 0) axis += x->rank;
   TakeMode mode = (TakeMode)attr_word(call->attrs, ATTR_mode);
-  if (!flat && call->args[1]->rank == 0)
-    return take_row(call, mode, (int)axis);
+  if (!flat && call->args[1]->rank == 0) return take_row(call, mode, (int)axis);
   Tensor *out = tensor_new(call->heap, to->dtype, to->rank, to->dims);
   if (!out) return op_out_of_memory(call);
   if (flat ? take_flat(call, mode, out)
@@ -320,9 +325,9 @@ bool kernel_gather(OpCall *call) {
     return false;
   if (count == 0) return true;
   int64_t lines = count / indices->shape[indices->rank - 1];
-  return parallel_run(parallel_threads(call, lines, NANOSECONDS *
-                                                        (double)count),
-                      lines, gather_share, &n);
+  return parallel_run(
+      parallel_threads(call, lines, NANOSECONDS * (double)count), lines,
+      gather_share, &n);
 }
 
 /* --- gather_nd, scatter_nd --------------------------------------------------
@@ -356,8 +361,8 @@ static bool offset_at(OpCall *call, const Tensor *t, int batch, int64_t i,
 typedef struct Parts {
   Tensor part, row;
   char *first_part, *first_row;
-  size_t size, bytes;   /* of an element, of a row */
-  bool dense;           /* both are runs of elements */
+  size_t size, bytes; /* of an element, of a row */
+  bool dense;         /* both are runs of elements */
 } Parts;
 
 static void parts_init(Parts *p, const Tensor *t, int named,
@@ -522,20 +527,20 @@ static void scatter_named(const Named *n, OpId op, int64_t line,
     return;
   }
   BLOCKS(n->call->stop, length)
-    for (int64_t i = at; i < end; i++, updates += size) {
-      char *place = first + (places[i] * along + i * step) * size;
-      bits_store(dtype, place,
-                 scatter_value(op, dtype, bits_load(dtype, place),
-                               bits_load(dtype, updates)));
-    }
+  for (int64_t i = at; i < end; i++, updates += size) {
+    char *place = first + (places[i] * along + i * step) * size;
+    bits_store(dtype, place,
+               scatter_value(op, dtype, bits_load(dtype, place),
+                             bits_load(dtype, updates)));
+  }
 }
 
 /* The updates in the shape of the indices, contiguous; a copy, if need be, in
  * the arena. */
 static const char *updates_of(OpCall *call, const Tensor *indices) {
   const Tensor *updates = call->args[2];
-  Tensor part = geometry_of(updates, indices->rank, indices->shape,
-                            updates->strides, 0);
+  Tensor part =
+      geometry_of(updates, indices->rank, indices->shape, updates->strides, 0);
   if (tensor_is_contiguous(&part)) return part.data;
   size_t bytes = tensor_bytes(&part);
   char *room = arena_array(call->arena, bytes + 1, 1);
@@ -557,7 +562,7 @@ bool kernel_scatter_elements(OpCall *call) {
   if (!copy_unless_same(call, out, call->args[0])) return false;
   if (!all || !all_in_range(call, all, count, -length, length)) return false;
   BLOCKS(call->stop, count)
-    for (int64_t i = at; i < end; i++) all[i] += all[i] < 0 ? length : 0;
+  for (int64_t i = at; i < end; i++) all[i] += all[i] < 0 ? length : 0;
   Named n = {call, indices, out, all, (int)axis};
   const char *updates = updates_of(call, indices);
   int64_t lines = count ? count / indices->shape[indices->rank - 1] : 0;
@@ -578,15 +583,17 @@ static void put_int(Tensor *out, int64_t i, int64_t v) {
 bool kernel_invert_permutation(OpCall *call) {
   const Tensor *x = call->args[0];
   int64_t n = x->shape[0];
-  bool *named = ARENA_ARRAY(call->arena, bool, (size_t)n + 1);  /* cleared */
+  bool *named = ARENA_ARRAY(call->arena, bool, (size_t)n + 1); /* cleared */
   if (!named) return op_out_of_memory(call);
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
     int64_t at = tensor_i64_at(x, i);
     if (at < 0 || at >= n) return out_of_range(call, at, n);
     if (named[at])
-      return op_fault(call, E0604, "%lld stands twice in what should be a "
-                      "permutation", (long long)at);
+      return op_fault(call, E0604,
+                      "%lld stands twice in what should be a "
+                      "permutation",
+                      (long long)at);
     named[at] = true;
     put_int(call->outs[0], at, i);
   }
@@ -626,15 +633,15 @@ static bool is_true(const Tensor *t, int64_t i) {
 /* The coordinates of the elements that are true, a row each. */
 static void put_places(StopFlag *stop, const Tensor *x, int32_t *row) {
   BLOCKS(stop, tensor_count(x))
-    for (int64_t i = at; i < end; i++) {
-      if (!is_true(x, i)) continue;
-      int64_t rest = i;
-      for (int k = x->rank - 1; k >= 0; k--) {
-        row[k] = (int32_t)(rest % x->shape[k]);
-        rest /= x->shape[k];
-      }
-      row += x->rank;
+  for (int64_t i = at; i < end; i++) {
+    if (!is_true(x, i)) continue;
+    int64_t rest = i;
+    for (int k = x->rank - 1; k >= 0; k--) {
+      row[k] = (int32_t)(rest % x->shape[k]);
+      rest /= x->shape[k];
     }
+    row += x->rank;
+  }
 }
 
 bool kernel_argwhere(OpCall *call) {
@@ -654,12 +661,14 @@ bool kernel_argwhere(OpCall *call) {
 /* --- unique -------------------------------------------------------------- */
 
 /* Equal values: position `first` of the data is the first of `count`. */
-typedef struct Group { int64_t first, count, number; } Group;
+typedef struct Group {
+  int64_t first, count, number;
+} Group;
 
 typedef struct Groups {
   Group *all;
   int64_t count;
-  int64_t *group_of;  /* position in the data -> its group */
+  int64_t *group_of; /* position in the data -> its group */
 } Groups;
 
 static bool same_value(const Tensor *x, int64_t i, int64_t k) {
@@ -680,12 +689,12 @@ static bool groups_of(OpCall *call, const Tensor *x, Groups *g) {
   const int64_t *order = line_sort(call, &line, room, room + n);
   if (!order) return false;
   BLOCKS(call->stop, n)
-    for (int64_t i = at; i < end; i++) {
-      bool joins = i > 0 && same_value(x, order[i - 1], order[i]);
-      if (!joins) g->all[g->count++] = (Group){.first = order[i]};
-      g->all[g->count - 1].count++;
-      g->group_of[order[i]] = g->count - 1;
-    }
+  for (int64_t i = at; i < end; i++) {
+    bool joins = i > 0 && same_value(x, order[i - 1], order[i]);
+    if (!joins) g->all[g->count++] = (Group){.first = order[i]};
+    g->all[g->count - 1].count++;
+    g->group_of[order[i]] = g->count - 1;
+  }
   return !op_stopped(call);
 }
 
@@ -693,11 +702,11 @@ static bool groups_of(OpCall *call, const Tensor *x, Groups *g) {
 static void number_groups(StopFlag *stop, Groups *g, int64_t n, bool sorted) {
   int64_t next = 0;
   BLOCKS(stop, n)
-    for (int64_t i = at; i < end; i++) {
-      Group *group = &g->all[g->group_of[i]];
-      if (group->first != i) continue;
-      group->number = sorted ? g->group_of[i] : next++;
-    }
+  for (int64_t i = at; i < end; i++) {
+    Group *group = &g->all[g->group_of[i]];
+    if (group->first != i) continue;
+    group->number = sorted ? g->group_of[i] : next++;
+  }
 }
 
 static void put_groups(const OpCall *call, const Groups *g) {
@@ -705,15 +714,14 @@ static void put_groups(const OpCall *call, const Groups *g) {
   int32_t *first = (int32_t *)call->outs[1]->data;
   int64_t size = (int64_t)dtype_size(x->dtype);
   BLOCKS(call->stop, g->count)
-    for (int64_t i = at; i < end; i++) {
-      const Group *group = &g->all[i];
-      bits_store(x->dtype, call->outs[0]->data + group->number * size,
-                 tensor_bits_at(x, group->first));
-      first[group->number] = (int32_t)group->first;
-      if (call->out_count > 4)
-        ((int32_t *)call->outs[4]->data)[group->number] =
-            (int32_t)group->count;
-    }
+  for (int64_t i = at; i < end; i++) {
+    const Group *group = &g->all[i];
+    bits_store(x->dtype, call->outs[0]->data + group->number * size,
+               tensor_bits_at(x, group->first));
+    first[group->number] = (int32_t)group->first;
+    if (call->out_count > 4)
+      ((int32_t *)call->outs[4]->data)[group->number] = (int32_t)group->count;
+  }
 }
 
 bool kernel_unique(OpCall *call) {
@@ -727,8 +735,8 @@ bool kernel_unique(OpCall *call) {
   int32_t *inverse = (int32_t *)call->outs[2]->data;
   put_groups(call, &g);
   BLOCKS(call->stop, n)
-    for (int64_t i = at; i < end; i++)
-      inverse[i] = (int32_t)g.all[g.group_of[i]].number;
+  for (int64_t i = at; i < end; i++)
+    inverse[i] = (int32_t)g.all[g.group_of[i]].number;
   *(int32_t *)call->outs[3]->data = (int32_t)g.count;
   return true;
 }

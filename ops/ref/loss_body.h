@@ -55,8 +55,8 @@ static bool FN(nll)(OpCall *call) {
   }
   int64_t size = (int64_t)dtype_size(out->dtype);
   BLOCKS(call->stop, n)
-    NAME_OF(tile_store, ID)(out->dtype, out->data + at * size, 1, end - at,
-                            terms + at);
+  NAME_OF(tile_store, ID)
+  (out->dtype, out->data + at * size, 1, end - at, terms + at);
   return true;
 }
 

@@ -24,12 +24,13 @@ static int64_t float_count(double start, double stop, double step) {
 }
 
 /* start, stop and step, 0 and 1 standing in for what is left out. */
-typedef struct Range { Value start, stop, step; } Range;
+typedef struct Range {
+  Value start, stop, step;
+} Range;
 
 static Range range_of(const OpCall *call, int n, DType dtype) {
   Value given[3];
-  for (int i = 0; i < n; i++)
-    given[i] = bits_load(dtype, call->args[i]->data);
+  for (int i = 0; i < n; i++) given[i] = bits_load(dtype, call->args[i]->data);
   Range r = {.start = bits_from_i64(dtype, 0), .step = bits_from_i64(dtype, 1)};
   if (n > 1) r.start = given[0];
   r.stop = given[n > 1];

@@ -50,16 +50,15 @@ Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape) {
 
 bool view_out(OpCall *call, int i, const Tensor *g) {
   if (!g->buffer) return (call->outs[i] = copy_of(call, g)) != NULL;
-  call->outs[i] =
-      tensor_view(call->heap, g, g->rank, g->shape, g->strides, 0);
+  call->outs[i] = tensor_view(call->heap, g, g->rank, g->shape, g->strides, 0);
   return call->outs[i] != NULL || op_out_of_memory(call);
 }
 
-static const double NANOSECONDS = 0.05;  /* to copy a byte */
+static const double NANOSECONDS = 0.05; /* to copy a byte */
 
 /* --- Copying and filling ------------------------------------------------- */
 
-enum { PIECE = 4 << 20 };  /* bytes between two looks at `stop` */
+enum { PIECE = 4 << 20 }; /* bytes between two looks at `stop` */
 
 /* The axis along which elements lie furthest apart; -1: there is but one. */
 static int widest_axis(const Tensor *t) {
@@ -137,7 +136,7 @@ bool fill_with(const OpCall *call, Tensor *dst, Value bits) {
 
 bool kernel_copy(OpCall *call) {
   Tensor from = *call->args[0];
-  from.dtype = call->outs[0]->dtype;  /* reinterpret: another, as large */
+  from.dtype = call->outs[0]->dtype; /* reinterpret: another, as large */
   return copy_unless_same(call, call->outs[0], &from);
 }
 
@@ -170,15 +169,15 @@ bool kernel_full(OpCall *call) {
 /* --- Choosing ---------------------------------------------------------------
  * where, by size of element; the condition is made bool first. */
 
-#define WHERE(T)                                                     \
-  static int where_##T(const Strip *s) {                             \
-    const uint8_t *c = (const uint8_t *)s->in[0];                    \
-    const T *x = (const T *)s->in[1], *y = (const T *)s->in[2];      \
-    T *out = (T *)s->out;                                            \
-    int64_t i = s->step[0], j = s->step[1], k = s->step[2];          \
-    for (int64_t n = 0; n < s->n; n++)                               \
-      out[n * s->out_step] = c[n * i] ? x[n * j] : y[n * k];         \
-    return 0;                                                        \
+#define WHERE(T)                                                \
+  static int where_##T(const Strip *s) {                        \
+    const uint8_t *c = (const uint8_t *)s->in[0];               \
+    const T *x = (const T *)s->in[1], *y = (const T *)s->in[2]; \
+    T *out = (T *)s->out;                                       \
+    int64_t i = s->step[0], j = s->step[1], k = s->step[2];     \
+    for (int64_t n = 0; n < s->n; n++)                          \
+      out[n * s->out_step] = c[n * i] ? x[n * j] : y[n * k];    \
+    return 0;                                                   \
   }
 WHERE(uint8_t)
 WHERE(uint16_t)

@@ -7,16 +7,18 @@
 #include "ops/rules/window.h"
 
 enum { PARTS = 16 };
-static const double NANOSECONDS = 10;  /* a window, at least */
+static const double NANOSECONDS = 10; /* a window, at least */
 
 /* The elements of a window along an axis: first, first + step, ... */
-typedef struct PoolSpan { int64_t first, step, n; } PoolSpan;
+typedef struct PoolSpan {
+  int64_t first, step, n;
+} PoolSpan;
 
 /* Those that lie in the data, and what a mean divides by. */
 typedef struct Window {
   PoolSpan axes[SPATIAL_MAX];
   int64_t divisor;
-  StopFlag *stop;  /* NULL: it is small */
+  StopFlag *stop; /* NULL: it is small */
 } Window;
 
 static inline int64_t span_at(const PoolSpan *s, int64_t i) {
@@ -49,8 +51,9 @@ typedef void (*GradFn)(const Tensor *x, const char *channel, const Window *w,
 static const PoolFn pool_functions[DTYPE_COUNT][2] = {
 #define POOL_ROW(id) [DT_##id] = {pool_avg_##id, pool_max_##id},
     POOL_ROW(INT8) POOL_ROW(INT16) POOL_ROW(INT32) POOL_ROW(INT64)
-    POOL_ROW(UINT8) POOL_ROW(UINT16) POOL_ROW(UINT32) POOL_ROW(UINT64)
-    POOL_ROW(FLOAT16) POOL_ROW(BFLOAT16) POOL_ROW(FLOAT32) POOL_ROW(FLOAT64)
+        POOL_ROW(UINT8) POOL_ROW(UINT16) POOL_ROW(UINT32) POOL_ROW(UINT64)
+            POOL_ROW(FLOAT16) POOL_ROW(BFLOAT16) POOL_ROW(FLOAT32)
+                POOL_ROW(FLOAT64)
 #undef POOL_ROW
 };
 
@@ -64,11 +67,11 @@ static const GradFn grad_functions[DTYPE_COUNT][2] = {
 /* --- Windows ------------------------------------------------------------- */
 
 typedef struct PoolPlan {
-  Tensor data, out;  /* (N, C, D, H, W) */
+  Tensor data, out; /* (N, C, D, H, W) */
   WindowAxis axes[SPATIAL_MAX];
   StopFlag *stop;
   bool adaptive;
-  bool count_padding;  /* a mean divides by padding, too */
+  bool count_padding; /* a mean divides by padding, too */
 } PoolPlan;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -83,7 +86,7 @@ static PoolSpan adaptive_span(int64_t o, int64_t n, int64_t length) {
 /* The part of a sliding window that lies in the data; `*counted` receives how
  * many of its elements lie in the data with its padding. */
 static PoolSpan sliding_span(const WindowAxis *a, int64_t o, int64_t length,
-                         int64_t *counted) {
+                             int64_t *counted) {
   int64_t first = o * a->stride - a->before, step = a->dilation;
   int64_t padded = length + a->after - first;
   *counted = padded <= 0 ? 0 : least(a->size, (padded - 1) / step + 1);
@@ -100,9 +103,8 @@ static Window window_at(const PoolPlan *p, int64_t position) {
   for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
     int64_t n = p->out.shape[2 + k], length = p->data.shape[2 + k];
     int64_t o = position % n, counted = 1;
-    w.axes[k] = p->adaptive
-                    ? adaptive_span(o, n, length)
-                    : sliding_span(&p->axes[k], o, length, &counted);
+    w.axes[k] = p->adaptive ? adaptive_span(o, n, length)
+                            : sliding_span(&p->axes[k], o, length, &counted);
     padded *= counted;
     position /= n;
   }
@@ -115,7 +117,9 @@ static Window window_at(const PoolPlan *p, int64_t position) {
 
 /* Along each axis the windows that may touch the data, from the first on:
  * padding can be wider than any window. */
-typedef struct Box { int64_t from[SPATIAL_MAX], n[SPATIAL_MAX]; } Box;
+typedef struct Box {
+  int64_t from[SPATIAL_MAX], n[SPATIAL_MAX];
+} Box;
 
 static Box touching(const PoolPlan *p) {
   Box box;
@@ -230,8 +234,8 @@ static PoolPlan plan_of(const OpCall *call, const Tensor *data,
 
 static bool pool(OpCall *call, bool is_max, bool adaptive) {
   PoolPlan p = plan_of(call, call->args[0], call->outs[0], adaptive);
-  p.count_padding = !is_max && !adaptive &&
-                    attr_bool(call->attrs, ATTR_count_include_pad);
+  p.count_padding =
+      !is_max && !adaptive && attr_bool(call->attrs, ATTR_count_include_pad);
   return run_pool(call, &p, pool_functions[p.data.dtype][is_max]);
 }
 
@@ -270,7 +274,8 @@ static bool grad_share(const void *data, const Share *share) {
 
 static bool pool_grad(OpCall *call, bool is_max) {
   const Tensor *grad = call->args[0], *x = call->args[1];
-  PoolGrad g = {.call = call, .plan = plan_of(call, x, grad, false),
+  PoolGrad g = {.call = call,
+                .plan = plan_of(call, x, grad, false),
                 .target = plan_of(call, call->outs[0], grad, false),
                 .add = grad_functions[x->dtype][is_max]};
   g.plan.count_padding =

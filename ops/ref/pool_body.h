@@ -16,8 +16,8 @@ ALWAYS_INLINE C FN(window)(const Tensor *x, const char *channel,
   for (int i = 0; i < PARTS; i++) part[i] = is_max ? (C)LEAST : (C)0;
   for (int64_t d = 0; d < w->axes[0].n && !stop_seen(w->stop); d++)
     for (int64_t h = 0; h < w->axes[1].n && !stop_seen(w->stop); h++) {
-      const T *line = (const T *)channel + span_at(&w->axes[0], d) *
-                                               x->strides[2] +
+      const T *line = (const T *)channel +
+                      span_at(&w->axes[0], d) * x->strides[2] +
                       span_at(&w->axes[1], h) * x->strides[3];
       int64_t n = w->axes[2].n;
       for (int64_t v = 0; v < n; v++, r++) {
@@ -61,15 +61,14 @@ static void FN(grad_max)(const Tensor *x, const char *channel, const Window *w,
   int64_t best = -1, best_to = 0;
   C most = (C)LEAST;
   BLOCKS(w->stop, window_size(w))
-    for (int64_t i = at; i < end; i++) {
-      C e = LOAD(((const T *)channel)[window_offset(w, i, x)]);
-      if (best >= 0 && !(e > most)) continue;
-      best = i;
-      most = e;
-      best_to = window_offset(w, i, to);
-    }
-  if (best >= 0)
-    FN(add_to)((T *)to_channel + best_to, LOAD(*(const T *)grad));
+  for (int64_t i = at; i < end; i++) {
+    C e = LOAD(((const T *)channel)[window_offset(w, i, x)]);
+    if (best >= 0 && !(e > most)) continue;
+    best = i;
+    most = e;
+    best_to = window_offset(w, i, to);
+  }
+  if (best >= 0) FN(add_to)((T *)to_channel + best_to, LOAD(*(const T *)grad));
 }
 
 static void FN(grad_avg)(const Tensor *x, const char *channel, const Window *w,
@@ -77,8 +76,8 @@ static void FN(grad_avg)(const Tensor *x, const char *channel, const Window *w,
   C share = LOAD(*(const T *)grad) / (C)w->divisor;
   (void)x, (void)channel;
   BLOCKS(w->stop, window_size(w))
-    for (int64_t i = at; i < end; i++)
-      FN(add_to)((T *)to_channel + window_offset(w, i, to), share);
+  for (int64_t i = at; i < end; i++)
+    FN(add_to)((T *)to_channel + window_offset(w, i, to), share);
 }
 #endif
 

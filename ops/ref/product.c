@@ -35,7 +35,8 @@ bool product_run(OpCall *call, const Product *p) {
 
 /* Axes `row` and `column` of a tensor; -1 is an axis of length 1. */
 static Matrix matrix_of(const Tensor *t, int row, int column) {
-  return (Matrix){.dtype = t->dtype, .data = t->data,
+  return (Matrix){.dtype = t->dtype,
+                  .data = t->data,
                   .row_step = row < 0 ? 0 : t->strides[row],
                   .column_step = t->strides[column]};
 }
@@ -52,7 +53,9 @@ static Matrix transposed(Matrix x) {
 }
 
 /* Which operands are transposed, as a[m, k] and b[k, n] see them. */
-typedef struct Transposed { bool a, b; } Transposed;
+typedef struct Transposed {
+  bool a, b;
+} Transposed;
 
 static Transposed transposed_of(const OpCall *call) {
   if (call->op == op_info(OP_NN_DENSE)) return (Transposed){false, true};
@@ -108,7 +111,7 @@ static int64_t lead_step(const Tensor *t, int axis, int rank) {
 
 /* Products of matrices that lie along leading axes. */
 typedef struct Leading {
-  OpCall call;  /* of one of them */
+  OpCall call; /* of one of them */
   Product first;
   int axes;
 } Leading;

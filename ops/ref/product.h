@@ -20,7 +20,7 @@ typedef struct Matrix {
 typedef struct Product {
   int64_t m, n, k;
   Matrix a, b, out;
-  Buffer *weights;  /* holds b; where packed forms hang (ops/pack.h) or NULL */
+  Buffer *weights; /* holds b; where packed forms hang (ops/pack.h) or NULL */
 } Product;
 bool product_run(OpCall *call, const Product *p);
 

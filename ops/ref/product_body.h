@@ -17,7 +17,7 @@ static char *FN(at)(const Matrix *x, int64_t row, int64_t column) {
                        (int64_t)dtype_size(x->dtype);
 }
 
-static void FN(pack)(FN(Tile) *t, const Matrix *b, int64_t k, int blocks,
+static void FN(pack)(FN(Tile) * t, const Matrix *b, int64_t k, int blocks,
                      int64_t n, int columns) {
   if (b->column_step == 1) {
     for (int i = 0; i < blocks; i++)
@@ -38,7 +38,7 @@ ALWAYS_INLINE void FN(accumulate)(C *restrict acc, const C *restrict row,
       acc[j] = MULTIPLY_ADD(row[i], panel[i][j], acc[j]);
 }
 
-ALWAYS_INLINE void FN(tile)(const OpCall *call, const Product *p, FN(Tile) *t,
+ALWAYS_INLINE void FN(tile)(const OpCall *call, const Product *p, FN(Tile) * t,
                             int64_t m, int rows, int64_t n, int columns) {
   memset(t->acc, 0, sizeof t->acc);
   memset(t->panel, 0, sizeof t->panel);

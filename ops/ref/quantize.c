@@ -78,8 +78,7 @@ bool kernel_requantize(OpCall *call) {
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
     int64_t x = tensor_i64_at(call->args[0], i), v;
-    double ratio =
-        (double)scale_of(call, 1, i) / (double)scale_of(call, 3, i);
+    double ratio = (double)scale_of(call, 1, i) / (double)scale_of(call, 3, i);
     if (__builtin_sub_overflow(x, zero_of(call, 2, i), &v)) v = x;
     v = fixed_multiply(v, ratio, away);
     if (__builtin_add_overflow(v, zero_of(call, 4, i), &v)) v = INT64_MAX;

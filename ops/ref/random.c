@@ -7,8 +7,7 @@
 
 static Threefry key_of(const OpCall *call) {
   uint64_t words[10];
-  for (int i = 0; i < 10; i++)
-    words[i] = tensor_bits_at(call->args[0], i).u64;
+  for (int i = 0; i < 10; i++) words[i] = tensor_bits_at(call->args[0], i).u64;
   return threefry_load(words);
 }
 
@@ -93,8 +92,7 @@ static double open_unit(uint64_t word) {
   return ((double)(word >> 12) + 0.5) * 0x1p-52;
 }
 
-static void put_normal(OpCall *call, int64_t at, int n,
-                       const uint64_t *words) {
+static void put_normal(OpCall *call, int64_t at, int n, const uint64_t *words) {
   Tensor *out = call->outs[1];
   double mean = tensor_f64_at(call->args[1], 0);
   double scale = tensor_f64_at(call->args[2], 0);
@@ -118,8 +116,8 @@ static double total_weight(StopFlag *stop, const Tensor *p, int64_t row,
                            int64_t classes) {
   double total = 0;
   BLOCKS(stop, classes)
-    for (int64_t k = at; k < end; k++)
-      total += tensor_f64_at(p, row * classes + k);
+  for (int64_t k = at; k < end; k++)
+    total += tensor_f64_at(p, row * classes + k);
   return total;
 }
 
@@ -127,10 +125,10 @@ static int32_t drawn(StopFlag *stop, const Tensor *p, int64_t row,
                      int64_t classes, double u) {
   double level = u * total_weight(stop, p, row, classes), sum = 0;
   BLOCKS(stop, classes)
-    for (int64_t k = at; k < end; k++) {
-      sum += tensor_f64_at(p, row * classes + k);
-      if (level < sum) return (int32_t)k;
-    }
+  for (int64_t k = at; k < end; k++) {
+    sum += tensor_f64_at(p, row * classes + k);
+    if (level < sum) return (int32_t)k;
+  }
   return (int32_t)(classes - 1);
 }
 
@@ -139,8 +137,7 @@ static void put_draws(OpCall *call, int64_t at, int n, const uint64_t *words) {
   int64_t classes = p->shape[p->rank - 1], samples = out->shape[out->rank - 1];
   for (int i = 0; i < n; i++)
     ((int32_t *)out->data)[at + i] =
-        drawn(call->stop, p, (at + i) / samples, classes,
-              open_unit(words[i]));
+        drawn(call->stop, p, (at + i) / samples, classes, open_unit(words[i]));
 }
 
 bool kernel_multinomial(OpCall *call) { return generate(call, put_draws); }

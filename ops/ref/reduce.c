@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { PARTS = 16 };
-static const double NANOSECONDS = 0.5;  /* an element */
+static const double NANOSECONDS = 0.5; /* an element */
 
 #define BODY "ops/ref/reduce_body.h"
 #include "ops/ref/each_bool.h"
@@ -43,7 +43,7 @@ static const Reducer *reducer_of(DType dtype, ReduceKind kind) {
 
 typedef struct Axes {
   unsigned reduced, kept;
-  int64_t count;  /* elements that make one result */
+  int64_t count; /* elements that make one result */
 } Axes;
 
 static Axes axes_of(const OpCall *call) {
@@ -94,7 +94,7 @@ static bool share_walk(const OpCall *call, const Walk *outer, int64_t count,
 typedef struct Reduction {
   const OpCall *call;
   const Reducer *reducer;
-  Walk inner, outer;  /* along the elements of a result; along the results */
+  Walk inner, outer; /* along the elements of a result; along the results */
   int64_t divisor;
   bool side_by_side;
 } Reduction;
@@ -145,8 +145,10 @@ static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
 static ReduceKind kind_of(const OpInfo *op) {
   switch ((int)(op - op_table)) {
     case OP_PROD: return REDUCE_PROD;
-    case OP_MAX: case OP_ANY: return REDUCE_MAX;
-    case OP_MIN: case OP_ALL: return REDUCE_MIN;
+    case OP_MAX:
+    case OP_ANY: return REDUCE_MAX;
+    case OP_MIN:
+    case OP_ALL: return REDUCE_MIN;
     default: return REDUCE_SUM;
   }
 }
@@ -176,7 +178,7 @@ static const ArgBest arg_best[DTYPE_COUNT] = {
 typedef struct Choosing {
   const OpCall *call;
   ArgBest best;
-  Walk inner, outer;  /* as of a reduction */
+  Walk inner, outer; /* as of a reduction */
   bool least, last;
 } Choosing;
 
@@ -226,8 +228,7 @@ static bool combine(OpCall *call, OpId op, const Tensor *a, const Tensor *b,
 bool kernel_variance(OpCall *call) {
   const Tensor *x = call->args[0];
   Axes axes = axes_of(call);
-  int64_t divisor =
-      axes.count - attr_bool(call->attrs, ATTR_unbiased);
+  int64_t divisor = axes.count - attr_bool(call->attrs, ATTR_unbiased);
   Tensor *square = tensor_new(call->heap, x->dtype, x->rank, x->shape);
   if (!square) return op_out_of_memory(call);
   Tensor out = out_over(call->outs[0], x, axes.reduced,
@@ -330,8 +331,8 @@ bool kernel_scan(OpCall *call) {
     if (!copy) return false;
     x = copy;
   }
-  Tensor line = geometry_of(x, 1, &(int64_t){tensor_count(x)},
-                            &(int64_t){1}, 0);
+  Tensor line =
+      geometry_of(x, 1, &(int64_t){tensor_count(x)}, &(int64_t){1}, 0);
   int64_t axis = flat ? 0 : attr_int(call->attrs, ATTR_axis);
   bool ok = scan_axis(call, flat ? &line : x,
                       (int)(axis < 0 ? axis + x->rank : axis));

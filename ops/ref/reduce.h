@@ -5,7 +5,11 @@
 #include "ops/ref/walk.h"
 
 typedef enum ReduceKind {
-  REDUCE_SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_KINDS
+  REDUCE_SUM,
+  REDUCE_PROD,
+  REDUCE_MAX,
+  REDUCE_MIN,
+  REDUCE_KINDS
 } ReduceKind;
 
 /* A result, or up to REDUCE_COLUMNS that lie side by side, from a walk over

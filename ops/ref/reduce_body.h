@@ -6,48 +6,45 @@
 #include "ops/ref/reduce_join.h"
 
 /* A run of n elements, the first being number r of the reduced axes. */
-#define RUN(name, JOIN)                                                   \
-  ALWAYS_INLINE void FN(run_##name)(C *part, int r, const T *x,           \
-                                    int64_t step, int64_t n) {            \
-    int64_t i = 0;                                                        \
-    for (; i < n && (r + i) % PARTS; i++) {                               \
-      C *p = &part[(r + i) % PARTS], v = LOAD(x[i * step]);               \
-      *p = JOIN(*p, v);                                                   \
-    }                                                                     \
-    for (; i + PARTS <= n; i += PARTS)                                    \
-      for (int k = 0; k < PARTS; k++) {                                   \
-        C v = LOAD(x[(i + k) * step]);                                    \
-        part[k] = JOIN(part[k], v);                                       \
-      }                                                                   \
-    for (int k = 0; i < n; i++, k++) {                                    \
-      C v = LOAD(x[i * step]);                                            \
-      part[k] = JOIN(part[k], v);                                         \
-    }                                                                     \
+#define RUN(name, JOIN)                                                        \
+  ALWAYS_INLINE void FN(run_##name)(C * part, int r, const T *x, int64_t step, \
+                                    int64_t n) {                               \
+    int64_t i = 0;                                                             \
+    for (; i < n && (r + i) % PARTS; i++) {                                    \
+      C *p = &part[(r + i) % PARTS], v = LOAD(x[i * step]);                    \
+      *p = JOIN(*p, v);                                                        \
+    }                                                                          \
+    for (; i + PARTS <= n; i += PARTS)                                         \
+      for (int k = 0; k < PARTS; k++) {                                        \
+        C v = LOAD(x[(i + k) * step]);                                         \
+        part[k] = JOIN(part[k], v);                                            \
+      }                                                                        \
+    for (int k = 0; i < n; i++, k++) {                                         \
+      C v = LOAD(x[i * step]);                                                 \
+      part[k] = JOIN(part[k], v);                                              \
+    }                                                                          \
   }
 
 /* Rows: a whole result from the runs of a walk over the reduced axes. */
-#define ROWS(name, JOIN, neutral)                                         \
-  RUN(name, JOIN)                                                         \
-  static C FN(join_##name)(C *part) {                                     \
-    for (int half = PARTS / 2; half > 0; half /= 2)                       \
-      for (int k = 0; k < half; k++)                                      \
-        part[k] = JOIN(part[k], part[k + half]);                          \
-    return part[0];                                                       \
-  }                                                                       \
-  static C FN(all_##name)(Walk w) {                                       \
-    C part[PARTS];                                                        \
-    int64_t r = 0;                                                        \
-    for (int k = 0; k < PARTS; k++) part[k] = (C)(neutral);               \
-    while (walk_next(&w)) {                                               \
-      const T *x = (const T *)w.data[0];                                  \
-      int phase = (int)(r % PARTS);                                       \
-      if (w.step[0] == 1)                                                 \
-        FN(run_##name)(part, phase, x, 1, w.n);                           \
-      else                                                                \
-        FN(run_##name)(part, phase, x, w.step[0], w.n);                   \
-      r += w.n;                                                           \
-    }                                                                     \
-    return FN(join_##name)(part);                                         \
+#define ROWS(name, JOIN, neutral)                                             \
+  RUN(name, JOIN)                                                             \
+  static C FN(join_##name)(C * part) {                                        \
+    for (int half = PARTS / 2; half > 0; half /= 2)                           \
+      for (int k = 0; k < half; k++) part[k] = JOIN(part[k], part[k + half]); \
+    return part[0];                                                           \
+  }                                                                           \
+  static C FN(all_##name)(Walk w) {                                           \
+    C part[PARTS];                                                            \
+    int64_t r = 0;                                                            \
+    for (int k = 0; k < PARTS; k++) part[k] = (C)(neutral);                   \
+    while (walk_next(&w)) {                                                   \
+      const T *x = (const T *)w.data[0];                                      \
+      int phase = (int)(r % PARTS);                                           \
+      if (w.step[0] == 1) FN(run_##name)(part, phase, x, 1, w.n);             \
+      else FN(run_##name)(part, phase, x, w.step[0], w.n);                    \
+      r += w.n;                                                               \
+    }                                                                         \
+    return FN(join_##name)(part);                                             \
   }
 
 /* Columns: results at once, when they lie side by side. */
@@ -98,16 +95,16 @@ static void FN(put)(char *out, int64_t step, const C *v, int n,
     ((T *)out)[i * step] = STORE(FN(finish)(v[i], divisor));
 }
 
-#define REDUCE_OF(name)                                                   \
-  static void FN(rows_##name)(const Walk *w, char *out, int64_t divisor) {\
-    C v = FN(all_##name)(*w);                                             \
-    FN(put)(out, 1, &v, 1, divisor);                                      \
-  }                                                                       \
-  static void FN(columns_##name)(const Walk *w, char *out, int64_t step,  \
-                                 int columns, int64_t divisor) {          \
-    C v[REDUCE_COLUMNS];                                                  \
-    FN(tile_##name)(*w, columns, v);                                      \
-    FN(put)(out, step, v, columns, divisor);                              \
+#define REDUCE_OF(name)                                                    \
+  static void FN(rows_##name)(const Walk *w, char *out, int64_t divisor) { \
+    C v = FN(all_##name)(*w);                                              \
+    FN(put)(out, 1, &v, 1, divisor);                                       \
+  }                                                                        \
+  static void FN(columns_##name)(const Walk *w, char *out, int64_t step,   \
+                                 int columns, int64_t divisor) {           \
+    C v[REDUCE_COLUMNS];                                                   \
+    FN(tile_##name)(*w, columns, v);                                       \
+    FN(put)(out, step, v, columns, divisor);                               \
   }
 REDUCE_OF(sum)
 REDUCE_OF(prod)

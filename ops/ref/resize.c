@@ -37,7 +37,7 @@ typedef struct Resize {
   Method method;
   const char *coordinates, *rounding;
   float alpha;
-  bool cut_outside;  /* elements beyond the edge weigh nothing */
+  bool cut_outside; /* elements beyond the edge weigh nothing */
 } Resize;
 
 static bool is(const char *text, const char *word) {
@@ -117,9 +117,9 @@ static Taps taps_at(const Resize *r, int64_t o, int64_t n, int64_t length) {
 
 /* --- Running ------------------------------------------------------------- */
 
-enum { TAPS_NEAR = 4096 };  /* coordinates whose taps are found at a time */
+enum { TAPS_NEAR = 4096 }; /* coordinates whose taps are found at a time */
 
-static const double NANOSECONDS = 10;  /* an element */
+static const double NANOSECONDS = 10; /* an element */
 
 /* Some coordinates of the result along an axis, and their taps. */
 typedef struct TapsRun {
@@ -129,7 +129,7 @@ typedef struct TapsRun {
 
 typedef struct ResizePlan {
   const Resize *how;
-  Tensor data, out;  /* (N, C, D, H, W) */
+  Tensor data, out; /* (N, C, D, H, W) */
   TapsRun runs[SPATIAL_MAX];
 } ResizePlan;
 
@@ -162,8 +162,8 @@ static void resize_element(const ResizePlan *p, const int64_t index[5]) {
   int64_t size = (int64_t)dtype_size(x->dtype), offset = 0;
   bool wide = x->dtype == DT_FLOAT64 || out->dtype == DT_FLOAT64;
   const Taps *taps[SPATIAL_MAX];
-  const char *at = x->data + (index[0] * x->strides[0] +
-                              index[1] * x->strides[1]) * size;
+  const char *at =
+      x->data + (index[0] * x->strides[0] + index[1] * x->strides[1]) * size;
   for (int i = 0; i < 5; i++) offset += index[i] * out->strides[i];
   for (int k = 0; k < SPATIAL_MAX; k++)
     taps[k] = &p->runs[k].taps[index[2 + k] - p->runs[k].first];
@@ -214,7 +214,8 @@ static bool run_resize(OpCall *call, const Resize *r) {
   AxisOrder order;
   int spatial = window_rank(call->op, ATTR_layout);
   axis_order(attr_text(call->attrs, ATTR_layout), 'N', 'C', spatial, &order);
-  ResizePlan p = {.how = r, .data = window_geometry(call->args[0], &order),
+  ResizePlan p = {.how = r,
+                  .data = window_geometry(call->args[0], &order),
                   .out = window_geometry(call->outs[0], &order)};
   const int64_t *n = p.out.shape + 2;
   if (tensor_count(&p.out) == 0) return true;
@@ -242,7 +243,8 @@ bool kernel_resize(OpCall *call) {
   const Attrs *a = call->attrs;
   Resize r = {.method = method_of(attr_text(a, ATTR_method)),
               .coordinates = attr_text(a, ATTR_coordinate_transformation_mode),
-              .rounding = "", .alpha = -0.5f};
+              .rounding = "",
+              .alpha = -0.5f};
   if (call->op != op_info(OP_RESIZE)) {
     r.rounding = attr_text(a, ATTR_rounding_method);
     r.alpha = (float)attr_real(a, ATTR_cubic_alpha);
@@ -253,7 +255,9 @@ bool kernel_resize(OpCall *call) {
 
 bool kernel_upsampling(OpCall *call) {
   Resize r = {.method = method_of(attr_text(call->attrs, ATTR_method)),
-              .coordinates = "asymmetric", .rounding = "", .alpha = -0.5f};
+              .coordinates = "asymmetric",
+              .rounding = "",
+              .alpha = -0.5f};
   if (attr_bool(call->attrs, ATTR_align_corners))
     r.coordinates = "align_corners";
   return run_resize(call, &r);

@@ -12,8 +12,7 @@ static C FN(weighted)(const Tensor *x, const char *at, const Taps *const *taps,
     C v;
     if (axis == SPATIAL_MAX - 1)
       v = (C)bits_to_f64(x->dtype, bits_load(x->dtype, place));
-    else
-      v = FN(weighted)(x, place, taps, axis + 1);
+    else v = FN(weighted)(x, place, taps, axis + 1);
     C term = v * (C)t->weight[i];
     sum = i == 0 ? term : sum + term;
   }

@@ -14,13 +14,13 @@
 
 #include <math.h>
 
-static const double NANOSECONDS = 1;  /* an element */
+static const double NANOSECONDS = 1; /* an element */
 
 typedef struct ChannelNorm {
   int axis;
   double epsilon;
   bool scale, center;
-  const Tensor *const *vectors;  /* gamma, beta, mean, variance */
+  const Tensor *const *vectors; /* gamma, beta, mean, variance */
 } ChannelNorm;
 
 static int64_t line_length(const Tensor *x, unsigned set) {
@@ -60,8 +60,8 @@ static bool run_axis(OpCall *call, const RowCall *row) {
 
 bool kernel_softmax(OpCall *call) {
   bool is_log = call->op == op_info(OP_NN_LOG_SOFTMAX);
-  return run_axis(call, &(RowCall){.kind = is_log ? ROW_LOG_SOFTMAX
-                                                  : ROW_SOFTMAX});
+  return run_axis(call,
+                  &(RowCall){.kind = is_log ? ROW_LOG_SOFTMAX : ROW_SOFTMAX});
 }
 
 bool kernel_lrn(OpCall *call) {
@@ -86,7 +86,9 @@ bool kernel_l2_normalize(OpCall *call) {
 /* --- Normalisation by mean and variance ---------------------------------- */
 
 static RowCall normalize_call(const OpCall *call) {
-  RowCall row = {.kind = ROW_NORMALIZE, .inner = 1, .channels = 1,
+  RowCall row = {.kind = ROW_NORMALIZE,
+                 .inner = 1,
+                 .channels = 1,
                  .epsilon = attr_real(call->attrs, ATTR_epsilon)};
   if (attr_bool(call->attrs, ATTR_scale)) row.gamma = call->args[1];
   if (attr_bool(call->attrs, ATTR_center)) row.beta = call->args[2];

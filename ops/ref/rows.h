@@ -6,7 +6,12 @@
 #include "tensor/tensor.h"
 
 typedef enum RowKind {
-  ROW_SOFTMAX, ROW_LOG_SOFTMAX, ROW_NORMALIZE, ROW_L2, ROW_LRN, ROW_KINDS
+  ROW_SOFTMAX,
+  ROW_LOG_SOFTMAX,
+  ROW_NORMALIZE,
+  ROW_L2,
+  ROW_LRN,
+  ROW_KINDS
 } RowKind;
 
 typedef struct RowCall {
@@ -14,7 +19,7 @@ typedef struct RowCall {
   StopFlag *stop;
   double epsilon;
   /* ROW_NORMALIZE: element i is of channel first + i / inner % channels. */
-  const Tensor *gamma, *beta;  /* NULL: left out */
+  const Tensor *gamma, *beta; /* NULL: left out */
   int64_t first, inner, channels;
   /* ROW_LRN */
   int64_t size;

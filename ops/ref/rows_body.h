@@ -7,15 +7,15 @@
 static C FN(row_max)(StopFlag *stop, const C *x, int64_t n) {
   C best = -INFINITY;
   BLOCKS(stop, n)
-    for (int64_t i = at; i < end; i++)
-      best = best > x[i] || best != best ? best : x[i];
+  for (int64_t i = at; i < end; i++)
+    best = best > x[i] || best != best ? best : x[i];
   return best;
 }
 
 static void FN(row_exp)(C *x, int64_t n, StopFlag *stop) {
   BLOCKS(stop, n)
-    for (int64_t i = at; i < end; i += TILE)
-      NAME_OF(ID, tile_exp)(x + i, (int)(n - i < TILE ? n - i : TILE));
+  for (int64_t i = at; i < end; i += TILE)
+    NAME_OF(ID, tile_exp)(x + i, (int)(n - i < TILE ? n - i : TILE));
 }
 
 /* e = exp(x - max(x)); e / sum(e) */
@@ -23,11 +23,11 @@ static void FN(row_softmax)(C *x, C *scratch, int64_t n, const RowCall *row) {
   C most = FN(row_max)(row->stop, x, n);
   (void)scratch;
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) x[i] -= most;
+  for (int64_t i = at; i < end; i++) x[i] -= most;
   FN(row_exp)(x, n, row->stop);
   C sum = FN(partial_sum)(row->stop, x, n);
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) x[i] /= sum;
+  for (int64_t i = at; i < end; i++) x[i] /= sum;
 }
 
 /* d = x - max(x); d - log(sum(exp(d))) */
@@ -35,12 +35,12 @@ static void FN(row_log_softmax)(C *x, C *scratch, int64_t n,
                                 const RowCall *row) {
   C most = FN(row_max)(row->stop, x, n);
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) scratch[i] = x[i] -= most;
+  for (int64_t i = at; i < end; i++) scratch[i] = x[i] -= most;
   FN(row_exp)(scratch, n, row->stop);
   C log_sum = FN(partial_sum)(row->stop, scratch, n);
   NAME_OF(ID, tile_log)(&log_sum, 1);
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) x[i] -= log_sum;
+  for (int64_t i = at; i < end; i++) x[i] -= log_sum;
 }
 
 /* Element i of a vector that holds one number for each channel. */
@@ -48,40 +48,39 @@ static C FN(of_channel)(const RowCall *row, const Tensor *v, int64_t i) {
   int64_t channel = row->first + i / row->inner % row->channels;
   int64_t size = (int64_t)dtype_size(v->dtype);
   C out;
-  NAME_OF(tile_load, ID)(v->dtype, v->data + channel * v->strides[0] * size, 1,
-                         1, &out);
+  NAME_OF(tile_load, ID)
+  (v->dtype, v->data + channel * v->strides[0] * size, 1, 1, &out);
   return out;
 }
 
 /* m = sum(x) / n; v = sum((x - m)^2) / n; (x - m) / sqrt(v + epsilon), then
  * times gamma, plus beta */
-static void FN(row_normalize)(C *x, C *scratch, int64_t n,
-                              const RowCall *row) {
+static void FN(row_normalize)(C *x, C *scratch, int64_t n, const RowCall *row) {
   C mean = FN(partial_sum)(row->stop, x, n) / (C)n;
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) {
-      x[i] -= mean;
-      scratch[i] = x[i] * x[i];
-    }
+  for (int64_t i = at; i < end; i++) {
+    x[i] -= mean;
+    scratch[i] = x[i] * x[i];
+  }
   C deviation = FN(partial_sum)(row->stop, scratch, n) / (C)n + (C)row->epsilon;
   NAME_OF(ID, tile_sqrt)(&deviation, 1);
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) {
-      x[i] /= deviation;
-      if (row->gamma) x[i] *= FN(of_channel)(row, row->gamma, i);
-      if (row->beta) x[i] += FN(of_channel)(row, row->beta, i);
-    }
+  for (int64_t i = at; i < end; i++) {
+    x[i] /= deviation;
+    if (row->gamma) x[i] *= FN(of_channel)(row, row->gamma, i);
+    if (row->beta) x[i] += FN(of_channel)(row, row->beta, i);
+  }
 }
 
 /* x / sqrt(max(sum(x^2), epsilon)) */
 static void FN(row_l2)(C *x, C *scratch, int64_t n, const RowCall *row) {
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) scratch[i] = x[i] * x[i];
+  for (int64_t i = at; i < end; i++) scratch[i] = x[i] * x[i];
   C sum = FN(partial_sum)(row->stop, scratch, n), least = (C)row->epsilon;
   C length = sum > least ? sum : least;
   NAME_OF(ID, tile_sqrt)(&length, 1);
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) x[i] /= length;
+  for (int64_t i = at; i < end; i++) x[i] /= length;
 }
 
 /* x / (bias + alpha * sum(x^2 over `size` neighbours) / size) ^ beta */
@@ -89,7 +88,7 @@ static void FN(row_lrn)(C *x, C *scratch, int64_t n, const RowCall *row) {
   int64_t reach = row->size / 2;
   C power = (C)row->power;
   BLOCKS(row->stop, n)
-    for (int64_t i = at; i < end; i++) scratch[i] = x[i] * x[i];
+  for (int64_t i = at; i < end; i++) scratch[i] = x[i] * x[i];
   for (int64_t i = 0; i < n && !stop_seen(row->stop); i++) {
     int64_t from = i > reach ? i - reach : 0;
     int64_t to = n - i > reach ? i + reach + 1 : n;
@@ -122,10 +121,10 @@ static void FN(store_row)(Walk w, DType dtype, const C *line) {
 typedef struct FN(Rows) {
   const OpCall *call;
   const RowCall *row;
-  Walk outer, inner;  /* over the lines; along one */
+  Walk outer, inner; /* over the lines; along one */
   DType dtype;
   int64_t n;
-  C *lines;           /* two for each thread */
+  C *lines; /* two for each thread */
 } FN(Rows);
 
 static bool FN(rows_share)(const void *data, const Share *share) {
@@ -152,8 +151,8 @@ static bool FN(run_rows)(OpCall *call, const Tensor *x, const Tensor *out,
   walk_axes(&r.inner, 2, (const Tensor *[]){x, out}, set);
   walk_heed(&r.inner, call->stop);
   int64_t pieces = walk_pieces(&r.outer);
-  int threads = parallel_threads(call, pieces,
-                                 NANOSECONDS * (double)tensor_count(x));
+  int threads =
+      parallel_threads(call, pieces, NANOSECONDS * (double)tensor_count(x));
   r.lines = ARENA_ARRAY(call->arena, C, (size_t)(2 * threads * r.n) + 1);
   if (!r.lines) return op_out_of_memory(call);
   return parallel_run(threads, pieces, FN(rows_share), &r);
@@ -163,7 +162,7 @@ static bool FN(run_rows)(OpCall *call, const Tensor *x, const Tensor *out,
  * standard deviation [times gamma], t = -mean * s [+ beta]. */
 static void FN(channel_factors)(const ChannelNorm *norm, int64_t i, C *s,
                                 C *t) {
-  C value[4];  /* gamma, beta, mean, variance */
+  C value[4]; /* gamma, beta, mean, variance */
   for (int k = 0; k < 4; k++) {
     const Tensor *v = norm->vectors[k];
     int64_t size = (int64_t)dtype_size(v->dtype);
@@ -216,8 +215,8 @@ static bool FN(channels_share)(const void *data, const Share *share) {
 static bool FN(run_channels)(OpCall *call, const ChannelNorm *norm) {
   const Tensor *x = call->args[0];
   int64_t channels = x->shape[norm->axis];
-  int threads = parallel_threads(call, channels,
-                                 NANOSECONDS * (double)tensor_count(x));
+  int threads =
+      parallel_threads(call, channels, NANOSECONDS * (double)tensor_count(x));
   return parallel_run(threads, channels, FN(channels_share),
                       &(FN(Channels)){call, norm});
 }

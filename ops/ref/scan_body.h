@@ -38,12 +38,12 @@ static void FN(scan)(StopFlag *stop, const Tensor *in, const Tensor *out,
   T *y = (T *)out->data;
   C total = is_product ? 1 : 0;
   BLOCKS(stop, in->shape[0])
-    for (int64_t i = at; i < end; i++) {
-      C v = LOAD(x[i * in->strides[0]]), next;
-      next = is_product ? MUL_OF(total, v) : ADD_OF(total, v);
-      y[i * out->strides[0]] = STORE(exclusive ? total : next);
-      total = next;
-    }
+  for (int64_t i = at; i < end; i++) {
+    C v = LOAD(x[i * in->strides[0]]), next;
+    next = is_product ? MUL_OF(total, v) : ADD_OF(total, v);
+    y[i * out->strides[0]] = STORE(exclusive ? total : next);
+    total = next;
+  }
 }
 
 #undef ADD_OF

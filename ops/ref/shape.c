@@ -95,11 +95,10 @@ bool kernel_strided_slice(OpCall *call) {
   for (int i = 0; i < x->rank; i++) {
     view.shape[i] = slices[i].count;
     /* Of one element the step is of no account, and may be any number. */
-    view.strides[i] =
-        slices[i].count > 1 ? x->strides[i] * slices[i].step : 1;
+    view.strides[i] = slices[i].count > 1 ? x->strides[i] * slices[i].step : 1;
     if (tensor_count(x) > 0 && slices[i].count > 0)
-      view.data += slices[i].first * x->strides[i] *
-                   (int64_t)dtype_size(x->dtype);
+      view.data +=
+          slices[i].first * x->strides[i] * (int64_t)dtype_size(x->dtype);
   }
   return view_out(call, 0, &view);
 }
@@ -167,7 +166,7 @@ bool kernel_tile(OpCall *call) {
   const Tensor *x = call->args[0];
   if (tensor_count(out) == 0) return true;
   Tensor padded = geometry_broadcast(x, out->rank, out->shape);
-  Tensor done = *out;  /* the corner that is filled */
+  Tensor done = *out; /* the corner that is filled */
   int lead = out->rank - x->rank;
   for (int i = 0; i < out->rank; i++)
     padded.shape[i] = done.shape[i] = i < lead ? 1 : x->shape[i - lead];
@@ -208,7 +207,10 @@ bool kernel_repeat(OpCall *call) {
 /* --- Padding ------------------------------------------------------------- */
 
 typedef enum PadMode {
-  PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_SYMMETRIC
+  PAD_CONSTANT,
+  PAD_EDGE,
+  PAD_REFLECT,
+  PAD_SYMMETRIC
 } PadMode;
 
 static int64_t clamped(int64_t v, int64_t least, int64_t most) {
@@ -236,8 +238,8 @@ static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
 }
 
 /* Fills the margins of one axis from what lies between them. */
-static bool pad_margins(const OpCall *call, Tensor *out, int axis,
-                        PadMode mode, int64_t before, int64_t n) {
+static bool pad_margins(const OpCall *call, Tensor *out, int axis, PadMode mode,
+                        int64_t before, int64_t n) {
   for (int64_t i = 0; i < out->shape[axis]; i++) {
     if (i == before && (i += n) == out->shape[axis]) break;
     int64_t source = pad_source(mode, i - before, n) + before;
@@ -256,7 +258,8 @@ static bool pad_from_data(OpCall *call, PadMode mode, const AttrValue *width) {
   for (int i = 0; i < x->rank; i++)
     if (x->shape[i] == 0 || width->lists[i].ints[0] < 0 ||
         width->lists[i].ints[1] < 0)
-      return op_fault(call, E0303, "this pad_mode needs elements on every "
+      return op_fault(call, E0303,
+                      "this pad_mode needs elements on every "
                       "axis, and widths that are not negative");
   Tensor done = *out;
   for (int i = 0; i < x->rank; i++)

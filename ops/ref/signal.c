@@ -10,7 +10,9 @@ static void put(Tensor *out, int64_t i, double v) {
 }
 
 /* e^(2 pi i j / n) as cosine and sine, j reduced to the circle first. */
-typedef struct Turn { double cosine, sine; } Turn;
+typedef struct Turn {
+  double cosine, sine;
+} Turn;
 
 static Turn turn_of(int64_t j, int64_t n) {
   double angle = 0x1.921fb54442d18p2 * (double)(j % n) / (double)n;
@@ -22,7 +24,7 @@ static Turn *turns(OpCall *call, int64_t n) {
   Turn *all = ARENA_ARRAY(call->arena, Turn, (size_t)n + 1);
   if (!all) return op_out_of_memory(call), NULL;
   BLOCKS(call->stop, n)
-    for (int64_t j = at; j < end; j++) all[j] = turn_of(j, n);
+  for (int64_t j = at; j < end; j++) all[j] = turn_of(j, n);
   return all;
 }
 
@@ -37,13 +39,13 @@ bool kernel_dft(OpCall *call) {
     double a = 0, b = 0;
     if (op_stopped(call)) return false;
     BLOCKS(call->stop, n)
-      for (int64_t j = at; j < end; j++) {
-        Turn t = turn[(int64_t)((__int128)j * k % n)];
-        double x = tensor_f64_at(re, row + j), y = tensor_f64_at(im, row + j);
-        double sine = inverse ? t.sine : -t.sine;
-        a += x * t.cosine - y * sine;
-        b += x * sine + y * t.cosine;
-      }
+    for (int64_t j = at; j < end; j++) {
+      Turn t = turn[(int64_t)((__int128)j * k % n)];
+      double x = tensor_f64_at(re, row + j), y = tensor_f64_at(im, row + j);
+      double sine = inverse ? t.sine : -t.sine;
+      a += x * t.cosine - y * sine;
+      b += x * sine + y * t.cosine;
+    }
     put(call->outs[0], i, inverse ? a / (double)n : a);
     put(call->outs[1], i, inverse ? b / (double)n : b);
   }
@@ -59,12 +61,12 @@ static void stft_element(const OpCall *call, const Turn *turn, int64_t from,
   int64_t margin = (n - width) / 2;
   double a = 0, b = 0, scale = 1;
   BLOCKS(call->stop, width)
-    for (int64_t j = at; j < end; j++) {
-      Turn t = turn[(int64_t)((__int128)(j + margin) * k % n)];
-      double v = tensor_f64_at(x, from + margin + j) * tensor_f64_at(window, j);
-      a += v * t.cosine;
-      b -= v * t.sine;
-    }
+  for (int64_t j = at; j < end; j++) {
+    Turn t = turn[(int64_t)((__int128)(j + margin) * k % n)];
+    double v = tensor_f64_at(x, from + margin + j) * tensor_f64_at(window, j);
+    a += v * t.cosine;
+    b -= v * t.sine;
+  }
   if (attr_bool(call->attrs, ATTR_normalized)) scale = f64_sqrt((double)n);
   put(call->outs[0], place, a / scale);
   put(call->outs[0], place + 1, b / scale);

@@ -28,7 +28,7 @@ int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
   int64_t n = line->n;
   Merge merge = merges[line->dtype];
   BLOCKS(call->stop, n)
-    for (int64_t i = at; i < end; i++) order[i] = i;
+  for (int64_t i = at; i < end; i++) order[i] = i;
   for (int64_t width = 1; width < n; width *= 2) {
     for (int64_t from = 0; from < n; from += 2 * width) {
       int64_t middle = least(from + width, n), to = least(middle + width, n);
@@ -44,23 +44,25 @@ int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
 
 /* --- Kernels ------------------------------------------------------------- */
 
-static const double NANOSECONDS = 10;  /* an element */
+static const double NANOSECONDS = 10; /* an element */
 
 /* The results that a call wants of a sorted line; either may be NULL. */
-typedef struct Sorted { Tensor *values, *indices; } Sorted;
+typedef struct Sorted {
+  Tensor *values, *indices;
+} Sorted;
 
 static void put_sorted(const Line *line, StopFlag *stop, const int64_t *order,
                        int64_t n, Tensor *out, char *to, int64_t step,
                        bool indices) {
   int64_t size = (int64_t)dtype_size(out->dtype);
   BLOCKS(stop, n)
-    for (int64_t i = at; i < end; i++) {
-      const char *from = line->data + order[i] * line->step *
-                                          (int64_t)dtype_size(line->dtype);
-      Value v = indices ? bits_from_i64(out->dtype, order[i])
-                        : bits_load(line->dtype, from);
-      bits_store(out->dtype, to + i * step * size, v);
-    }
+  for (int64_t i = at; i < end; i++) {
+    const char *from =
+        line->data + order[i] * line->step * (int64_t)dtype_size(line->dtype);
+    Value v = indices ? bits_from_i64(out->dtype, order[i])
+                      : bits_load(line->dtype, from);
+    bits_store(out->dtype, to + i * step * size, v);
+  }
 }
 
 /* The part of a result that belongs to line j of the walk. */
@@ -70,11 +72,11 @@ static char *line_of(const Walk *w, int k, int64_t j) {
 
 typedef struct Sorting {
   const OpCall *call;
-  Walk lines;           /* of the data, the values, the indices */
-  Line line;            /* what all of them have in common */
+  Walk lines; /* of the data, the values, the indices */
+  Line line;  /* what all of them have in common */
   Sorted out;
-  int64_t kept, step;   /* of a line in a result */
-  int64_t *room;        /* for two orders of each thread */
+  int64_t kept, step; /* of a line in a result */
+  int64_t *room;      /* for two orders of each thread */
 } Sorting;
 
 static bool sort_line(const Sorting *s, const Walk *w, int64_t j,
@@ -107,17 +109,21 @@ static bool sort_lines(OpCall *call, int axis, bool descend, Sorted out) {
   const Tensor *x = call->args[0];
   const Tensor *values = out.values ? out.values : out.indices;
   const Tensor *indices = out.indices ? out.indices : out.values;
-  Sorting s = {.call = call, .out = out, .kept = values->shape[axis],
+  Sorting s = {.call = call,
+               .out = out,
+               .kept = values->shape[axis],
                .step = values->strides[axis],
-               .line = {.dtype = x->dtype, .step = x->strides[axis],
-                        .n = x->shape[axis], .descend = descend}};
+               .line = {.dtype = x->dtype,
+                        .step = x->strides[axis],
+                        .n = x->shape[axis],
+                        .descend = descend}};
   walk_axes(&s.lines, 3, (const Tensor *[]){x, values, indices},
             ((1u << x->rank) - 1) & ~(1u << axis));
   int64_t pieces = walk_pieces(&s.lines);
-  int threads = parallel_threads(call, pieces,
-                                 NANOSECONDS * (double)tensor_count(x));
-  s.room = ARENA_ARRAY(call->arena, int64_t,
-                       (size_t)(2 * threads * s.line.n) + 1);
+  int threads =
+      parallel_threads(call, pieces, NANOSECONDS * (double)tensor_count(x));
+  s.room =
+      ARENA_ARRAY(call->arena, int64_t, (size_t)(2 * threads * s.line.n) + 1);
   if (!s.room) return op_out_of_memory(call);
   return parallel_run(threads, pieces, sort_share, &s);
 }
@@ -160,8 +166,8 @@ static Line sequence_of(const Tensor *s, const Tensor *values, int64_t i) {
   if (s->rank == 1) return line;
   i /= values->shape[last];
   for (int k = last - 1; k >= 0; k--) {
-    line.data += i % s->shape[k] * s->strides[k] *
-                 (int64_t)dtype_size(s->dtype);
+    line.data +=
+        i % s->shape[k] * s->strides[k] * (int64_t)dtype_size(s->dtype);
     i /= s->shape[k];
   }
   return line;
@@ -177,8 +183,7 @@ bool kernel_searchsorted(OpCall *call) {
     Line line = sequence_of(s, values, i);
     Value v = tensor_bits_at(values, i);
     int64_t at = searches[s->dtype](&line, (const char *)&v, right);
-    bits_store(out->dtype, out->data + i * size,
-               bits_from_i64(out->dtype, at));
+    bits_store(out->dtype, out->data + i * size, bits_from_i64(out->dtype, at));
   }
   return true;
 }

@@ -7,7 +7,7 @@
 typedef struct Line {
   DType dtype;
   const char *data;
-  int64_t step, n;  /* in elements */
+  int64_t step, n; /* in elements */
   bool descend;
 } Line;
 

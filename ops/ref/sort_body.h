@@ -16,14 +16,14 @@ static void FN(merge)(const Line *line, StopFlag *stop, const int64_t *order,
   const T *x = (const T *)line->data;
   int64_t left = from, right = middle;
   BLOCKS(stop, to - from)
-    for (int64_t i = from + at; i < from + end; i++) {
-      bool take_right =
-          left == middle ||
-          (right < to && FN(before)(LOAD(x[order[right] * line->step]),
-                                    LOAD(x[order[left] * line->step]),
-                                    line->descend));
-      out[i] = order[take_right ? right++ : left++];
-    }
+  for (int64_t i = from + at; i < from + end; i++) {
+    bool take_right =
+        left == middle ||
+        (right < to &&
+         FN(before)(LOAD(x[order[right] * line->step]),
+                    LOAD(x[order[left] * line->step]), line->descend));
+    out[i] = order[take_right ? right++ : left++];
+  }
 }
 
 /* The number of elements before which `v` would be put: those less than it,

@@ -28,13 +28,15 @@ static bool compressed_of(OpCall *call, int i, Compressed *w) {
     w->width = w->values->shape[2];
   }
   BLOCKS(call->stop, n)
-    for (int64_t row = at; row < end; row++) {
-      int64_t from = row > 0 ? start_of(w, row - 1) : 0;
-      int64_t start = start_of(w, row);
-      if (start < from || start > stored)
-        return op_fault(call, E0604, "row starts do not ascend within %lld "
-                        "values", (long long)stored);
-    }
+  for (int64_t row = at; row < end; row++) {
+    int64_t from = row > 0 ? start_of(w, row - 1) : 0;
+    int64_t start = start_of(w, row);
+    if (start < from || start > stored)
+      return op_fault(call, E0604,
+                      "row starts do not ascend within %lld "
+                      "values",
+                      (long long)stored);
+  }
   return !op_stopped(call);
 }
 
@@ -72,8 +74,9 @@ bool kernel_sparse_add(OpCall *call) {
       int fail = 0;
       if (op_stopped(call)) return false;
       if (column < 0 || column >= n) return column_fault(call, column, n);
-      put(out, at, add(tensor_bits_at(out, at), tensor_bits_at(w.values, j),
-                       (Value){0}, &fail));
+      put(out, at,
+          add(tensor_bits_at(out, at), tensor_bits_at(w.values, j), (Value){0},
+              &fail));
     }
   }
   return true;
@@ -98,8 +101,10 @@ bool kernel_sparse_transpose(OpCall *call) {
     put_int(call->outs[2], column + 1, next);
   }
   if (next == w.values->shape[0]) return true;
-  return op_fault(call, E0604, "a column beyond the %lld rows, or values "
-                  "without a row", (long long)n);
+  return op_fault(call, E0604,
+                  "a column beyond the %lld rows, or values "
+                  "without a row",
+                  (long long)n);
 }
 
 /* --- Coordinates --------------------------------------------------------- */
@@ -112,8 +117,10 @@ static bool position_of(OpCall *call, const Tensor *at, int64_t i,
   for (int64_t k = 0; k < rank; k++) {
     int64_t c = tensor_i64_at(at, i * rank + k), n = out->shape[k];
     if (c < 0 || c >= n)
-      return op_fault(call, E0604, "index %lld is out of range for an axis of "
-                      "length %lld", (long long)c, (long long)n);
+      return op_fault(call, E0604,
+                      "index %lld is out of range for an axis of "
+                      "length %lld",
+                      (long long)c, (long long)n);
     *position = *position * n + c;
   }
   return true;
@@ -142,16 +149,15 @@ static int64_t row_of(const Tensor *at, int64_t i) {
 }
 
 /* Leaves 1 for the rows that no coordinate has; returns how many. */
-static int64_t mark_empty(StopFlag *stop, const Tensor *places,
-                          Tensor *empty) {
+static int64_t mark_empty(StopFlag *stop, const Tensor *places, Tensor *empty) {
   int64_t rows = empty->shape[0], count = rows;
   BLOCKS(stop, places->shape[0])
-    for (int64_t i = at; i < end; i++) {
-      int64_t row = row_of(places, i);
-      if (row < 0 || row >= rows || tensor_i64_at(empty, row) == 0) continue;
-      put_int(empty, row, 0);
-      count--;
-    }
+  for (int64_t i = at; i < end; i++) {
+    int64_t row = row_of(places, i);
+    if (row < 0 || row >= rows || tensor_i64_at(empty, row) == 0) continue;
+    put_int(empty, row, 0);
+    count--;
+  }
   return count;
 }
 
@@ -165,12 +171,12 @@ static void fill_rows(OpCall *call) {
     bool is_empty = tensor_i64_at(call->outs[2], row) != 0;
     if (op_stopped(call)) return;
     BLOCKS(call->stop, places->shape[0])
-      for (int64_t i = at; i < end; i++) {
-        if (row_of(places, i) != row) continue;
-        for (int64_t k = 0; k < rank; k++)
-          put(indices, next * rank + k, tensor_bits_at(places, i * rank + k));
-        put(filled, next++, tensor_bits_at(values, i));
-      }
+    for (int64_t i = at; i < end; i++) {
+      if (row_of(places, i) != row) continue;
+      for (int64_t k = 0; k < rank; k++)
+        put(indices, next * rank + k, tensor_bits_at(places, i * rank + k));
+      put(filled, next++, tensor_bits_at(values, i));
+    }
     if (!is_empty) continue;
     for (int64_t k = 0; k < rank; k++)
       put_int(indices, next * rank + k, k == 0 ? row : 0);
@@ -180,17 +186,17 @@ static void fill_rows(OpCall *call) {
 
 static bool rows_in_range(OpCall *call, const Tensor *places, int64_t rows) {
   BLOCKS(call->stop, places->shape[0])
-    for (int64_t i = at; i < end; i++)
-      if (places->shape[1] == 0 || row_of(places, i) < 0 ||
-          row_of(places, i) >= rows)
-        return op_fault(call, E0604, "a coordinate lies outside the shape");
+  for (int64_t i = at; i < end; i++)
+    if (places->shape[1] == 0 || row_of(places, i) < 0 ||
+        row_of(places, i) >= rows)
+      return op_fault(call, E0604, "a coordinate lies outside the shape");
   return !op_stopped(call);
 }
 
 bool kernel_sparse_fill_empty_rows(OpCall *call) {
   const Tensor *at = call->args[0];
-  int64_t rows = tensor_count(call->args[2]) ? tensor_i64_at(call->args[2], 0)
-                                             : 0;
+  int64_t rows =
+      tensor_count(call->args[2]) ? tensor_i64_at(call->args[2], 0) : 0;
   int64_t rank = at->shape[1];
   if (!rows_in_range(call, at, rows)) return false;
   if (rows < 0) return op_fault(call, E0603, "a negative dimension");
@@ -230,7 +236,8 @@ static bool new_shape(OpCall *call) {
   if (unknown == 1 && others > 0 && all >= 0 && all % others == 0)
     left = all / others;
   else if (unknown > 0 || others != all || all < 0)
-    return op_fault(call, E0603, "the shapes differ in their number of "
+    return op_fault(call, E0603,
+                    "the shapes differ in their number of "
                     "elements");
   for (int64_t i = 0; i < to->shape[0]; i++) {
     int64_t n = tensor_i64_at(to, i);

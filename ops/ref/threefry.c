@@ -85,8 +85,7 @@ void threefry_words(const Threefry *t, uint64_t n, uint64_t block,
   uint64_t c[4] = {t->path[0], t->path[1], t->counter[0], t->counter[1]};
   if (block < n / 4)
     for (int i = 0; i < 4; i++) c[i] += block;
-  else
-    c[3] += 4 * block;
+  else c[3] += 4 * block;
   threefry_block(t->key, c, out);
 }
 

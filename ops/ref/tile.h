@@ -6,12 +6,12 @@
 
 #include "tensor/tensor.h"
 
-enum { TILE = 256 };  /* elements that kernels work on at a time */
+enum { TILE = 256 }; /* elements that kernels work on at a time */
 
-#define TRANSFER(To, name)                                             \
-  void tile_load_##name(DType from, const char *x, int64_t step,       \
-                        int64_t n, To *to);                            \
-  void tile_store_##name(DType to, char *out, int64_t step, int64_t n, \
+#define TRANSFER(To, name)                                                  \
+  void tile_load_##name(DType from, const char *x, int64_t step, int64_t n, \
+                        To *to);                                            \
+  void tile_store_##name(DType to, char *out, int64_t step, int64_t n,      \
                          const To *from);
 TRANSFER(float, f32)
 TRANSFER(double, f64)

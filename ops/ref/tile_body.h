@@ -1,19 +1,19 @@
 /* Loading and storing runs of one dtype as another type, included by tile.c
  * through each_*.h. */
 
-#define TRANSFER(To, name)                                                \
-  static void FN(load_##name)(const char *from, int64_t step, int64_t n,  \
-                              To *to) {                                   \
-    const T *x = (const T *)from;                                         \
-    if (step == 1)                                                        \
-      for (int64_t i = 0; i < n; i++) to[i] = (To)LOAD(x[i]);             \
-    else                                                                  \
-      for (int64_t i = 0; i < n; i++) to[i] = (To)LOAD(x[i * step]);      \
-  }                                                                       \
-  static void FN(store_##name)(char *to, int64_t step, int64_t n,         \
-                               const To *from) {                          \
-    T *out = (T *)to;                                                     \
-    for (int64_t i = 0; i < n; i++) out[i * step] = STORE((C)from[i]);    \
+#define TRANSFER(To, name)                                               \
+  static void FN(load_##name)(const char *from, int64_t step, int64_t n, \
+                              To *to) {                                  \
+    const T *x = (const T *)from;                                        \
+    if (step == 1)                                                       \
+      for (int64_t i = 0; i < n; i++) to[i] = (To)LOAD(x[i]);            \
+    else                                                                 \
+      for (int64_t i = 0; i < n; i++) to[i] = (To)LOAD(x[i * step]);     \
+  }                                                                      \
+  static void FN(store_##name)(char *to, int64_t step, int64_t n,        \
+                               const To *from) {                         \
+    T *out = (T *)to;                                                    \
+    for (int64_t i = 0; i < n; i++) out[i * step] = STORE((C)from[i]);   \
   }
 
 #if CLASS_FLOAT

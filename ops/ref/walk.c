@@ -140,8 +140,7 @@ static int64_t run_length(const Walk *w) {
 }
 
 static void move_along(Walk *w, int64_t by) {
-  for (int k = 0; k < w->count; k++)
-    w->data[k] += by * w->step[k] * w->size[k];
+  for (int k = 0; k < w->count; k++) w->data[k] += by * w->step[k] * w->size[k];
 }
 
 void walk_heed(Walk *w, StopFlag *stop) {
@@ -152,9 +151,8 @@ void walk_heed(Walk *w, StopFlag *stop) {
 /* The next block of the run, if there is one; else back to its start. */
 static bool next_block(Walk *w) {
   w->into += w->n;
-  int64_t end = w->into < run_length(w)
-                    ? block_end(w->stop, w->into, run_length(w))
-                    : 0;
+  int64_t end =
+      w->into < run_length(w) ? block_end(w->stop, w->into, run_length(w)) : 0;
   if (end > 0) {
     move_along(w, w->n);
     w->n = end - w->into;

@@ -10,11 +10,11 @@
 enum { WALK_MAX = 6 };
 
 typedef struct Walk {
-  int count;  /* operands */
+  int count; /* operands */
   int rank;
   int64_t shape[RANK_MAX];
-  int64_t steps[WALK_MAX][RANK_MAX];  /* in elements */
-  int64_t size[WALK_MAX];             /* bytes an element */
+  int64_t steps[WALK_MAX][RANK_MAX]; /* in elements */
+  int64_t size[WALK_MAX];            /* bytes an element */
   int64_t index[RANK_MAX];
   bool started, done;
   /* The current run along the innermost axis: */
@@ -22,7 +22,7 @@ typedef struct Walk {
   char *data[WALK_MAX];
   int64_t step[WALK_MAX];
   StopFlag *stop;
-  int64_t into;  /* with it: where in the whole run this one begins */
+  int64_t into; /* with it: where in the whole run this one begins */
 } Walk;
 
 void walk_start(Walk *w, int count, const Tensor *const *operands);
@@ -42,7 +42,6 @@ Walk walk_part(const Walk *w, int64_t from, int64_t to);
 
 /* The same for one tensor's axes, some walked and the others left to the
  * caller: a walk over the axes in `set`. */
-void walk_axes(Walk *w, int count, const Tensor *const *operands,
-               unsigned set);
+void walk_axes(Walk *w, int count, const Tensor *const *operands, unsigned set);
 
 #endif

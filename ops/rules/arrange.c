@@ -16,8 +16,8 @@ static Dim primal_length(RuleCall *c, const Layout *l, char primal) {
   return inner < 0 ? length : dim_mul(c->dims, length, l->axes[inner].block);
 }
 
-static RuleStatus layout_dims(RuleCall *c, const Layout *from,
-                              const Layout *to, Dim *dims) {
+static RuleStatus layout_dims(RuleCall *c, const Layout *from, const Layout *to,
+                              Dim *dims) {
   for (int i = 0; i < to->rank; i++) {
     char letter = to->axes[i].primal;
     int inner = layout_block(to, letter);
@@ -27,11 +27,13 @@ static RuleStatus layout_dims(RuleCall *c, const Layout *from,
     if (to->axes[i].block > 0) dims[i] = to->axes[i].block;
     else dims[i] = primal_length(c, from, letter);
     if (to->axes[i].block == 0 && inner >= 0)
-      dims[i] = dim_div_exact(c->dims, dims[i], to->axes[inner].block,
-                              &inexact);
+      dims[i] =
+          dim_div_exact(c->dims, dims[i], to->axes[inner].block, &inexact);
     if (inexact)
-      return rule_error(c, E0209, 0, "axis %c of %s does not split into blocks "
-                        "of %lld", letter, rule_shape(c, 0),
+      return rule_error(c, E0209, 0,
+                        "axis %c of %s does not split into blocks "
+                        "of %lld",
+                        letter, rule_shape(c, 0),
                         (long long)to->axes[inner].block);
   }
   return RULE_OK;
@@ -45,7 +47,8 @@ RuleStatus rule_layout_transform(RuleCall *c) {
   Dim dims[RANK_MAX];
   if (!layout_parse(attr_text(c->attrs, ATTR_src_layout), &from) ||
       !layout_parse(attr_text(c->attrs, ATTR_dst_layout), &to))
-    return rule_error(c, E0303, -1, "a layout is a string such as NCHW or "
+    return rule_error(c, E0303, -1,
+                      "a layout is a string such as NCHW or "
                       "NCHW4c");
   if (!rule_rank(c, 0, from.rank)) return RULE_ERROR;
   for (int i = 0; i < from.rank; i++)
@@ -73,9 +76,8 @@ RuleStatus rule_batch_flatten(RuleCall *c) {
 static bool scale_axis(RuleCall *c, RuleType *x, int axis, int64_t by,
                        bool divide) {
   bool inexact = false;
-  x->dims[axis] = divide
-                      ? dim_div_exact(c->dims, x->dims[axis], by, &inexact)
-                      : dim_mul(c->dims, x->dims[axis], by);
+  x->dims[axis] = divide ? dim_div_exact(c->dims, x->dims[axis], by, &inexact)
+                         : dim_mul(c->dims, x->dims[axis], by);
   if (!inexact) return true;
   rule_error(c, E0209, 0, "axis %d of %s is no multiple of %lld", axis,
              rule_shape(c, 0), (long long)by);
@@ -115,8 +117,8 @@ RuleStatus rule_space_to_depth(RuleCall *c) { return depth_space(c, false); }
 static bool block_pair(RuleCall *c, AttrName name, int i, int count,
                        int64_t pair[2]) {
   const AttrValue *v = attr_get(c->attrs, name);
-  if (v->count == count && v->lists[i].count == 2 &&
-      v->lists[i].ints[0] >= 0 && v->lists[i].ints[1] >= 0) {
+  if (v->count == count && v->lists[i].count == 2 && v->lists[i].ints[0] >= 0 &&
+      v->lists[i].ints[1] >= 0) {
     pair[0] = v->lists[i].ints[0];
     pair[1] = v->lists[i].ints[1];
     return true;
@@ -133,7 +135,8 @@ static bool block_shape(RuleCall *c, const AttrValue **block) {
   for (int i = 0; good && i < (*block)->count; i++)
     good = (*block)->ints[i] > 0 && (*block)->ints[i] < 1 << 20;
   if (!good && !c->message)
-    rule_error(c, E0303, 0, "`block_shape` holds numbers from 1 on, fewer than "
+    rule_error(c, E0303, 0,
+               "`block_shape` holds numbers from 1 on, fewer than "
                "data %s has axes",
                rule_shape(c, 0));
   return good;
@@ -208,8 +211,10 @@ RuleStatus rule_sliding_window(RuleCall *c) {
   int axis, rank = 0;
   if (!rule_axis(c, ATTR_axis, x->rank, &axis)) return RULE_ERROR;
   if (w->count != x->rank - axis || s->count != w->count)
-    return rule_error(c, E0303, 0, "window_shape and strides hold one number "
-                      "for each axis of %s from %d on", rule_shape(c, 0), axis);
+    return rule_error(c, E0303, 0,
+                      "window_shape and strides hold one number "
+                      "for each axis of %s from %d on",
+                      rule_shape(c, 0), axis);
   Dim dims[2 * RANK_MAX];
   for (int i = 0; i < axis; i++) dims[rank++] = x->dims[i];
   for (int i = 0; i < w->count; i++) {
@@ -219,8 +224,8 @@ RuleStatus rule_sliding_window(RuleCall *c) {
     if (dim_is_number(room) && room < 0)
       return rule_error(c, E0209, 0, "the window is larger than data %s",
                         rule_shape(c, 0));
-    dims[rank++] = dim_add(c->dims, dim_div_floor(c->dims, room, s->ints[i]),
-                           1);
+    dims[rank++] =
+        dim_add(c->dims, dim_div_floor(c->dims, room, s->ints[i]), 1);
   }
   for (int i = 0; i < w->count; i++) dims[rank++] = w->ints[i];
   return rule_result(c, x->dtype, rank, dims);
@@ -238,8 +243,10 @@ RuleStatus rule_meshgrid(RuleCall *c) {
   for (int i = 0; i < all->count; i++) {
     const RuleType *x = &all->fields[i];
     if (x->rank > 1 || x->dtype != all->fields[0].dtype)
-      return rule_error(c, E0208, 0, "takes vectors of one dtype, field %d is "
-                        "%s %s", i, rule_dims_text(c, x->rank, x->dims),
+      return rule_error(c, E0208, 0,
+                        "takes vectors of one dtype, field %d is "
+                        "%s %s",
+                        i, rule_dims_text(c, x->rank, x->dims),
                         dtype_name(x->dtype));
     dims[i] = x->rank == 0 ? 1 : x->dims[0];
   }
@@ -278,8 +285,7 @@ RuleStatus rule_reverse_sequence(RuleCall *c) {
 RuleStatus rule_sequence_mask(RuleCall *c) {
   const RuleType *x = &c->args[0];
   Dim axis = attr_int(c->attrs, ATTR_axis);
-  if (axis != 0 && axis != 1)
-    return rule_error(c, E0302, -1, "axis is 0 or 1");
+  if (axis != 0 && axis != 1) return rule_error(c, E0302, -1, "axis is 0 or 1");
   if (!rule_min_rank(c, 0, 2) || !rule_class(c, 1, TAKES_INT) ||
       !rule_fits(c, 1, 1, &x->dims[1 - axis]))
     return RULE_ERROR;

@@ -8,8 +8,8 @@
 /* The weight's letters.  Relay's releases call the kernel of a transposed
  * convolution OIW or OIDHW, and mean inputs first. */
 static bool weight_order(const char *text, Conv *conv) {
-  bool inputs_first = conv->transposed && conv->spatial != 2 &&
-                      strncmp(text, "OI", 2) == 0;
+  bool inputs_first =
+      conv->transposed && conv->spatial != 2 && strncmp(text, "OI", 2) == 0;
   AxisOrder *w = &conv->weight;
   if (!axis_order(text, 'O', 'I', conv->spatial, w)) return false;
   if (inputs_first) {
@@ -82,14 +82,15 @@ static bool conv_weight(RuleCall *c, const Conv *conv, Dim channels) {
   const RuleType *x = &c->args[0];
   Dim inputs = x->dims[conv->data.second], dims[RANK_MAX];
   bool bad_inputs = false, bad_channels = false;
-  Dim group_inputs =
-      dim_div_exact(c->dims, inputs, conv->groups, &bad_inputs);
+  Dim group_inputs = dim_div_exact(c->dims, inputs, conv->groups, &bad_inputs);
   Dim group_channels =
       dim_div_exact(c->dims, channels, conv->groups, &bad_channels);
   if (bad_inputs || bad_channels) {
-    rule_error(c, E0209, 0, "%s input and %s output channels do not divide "
-               "into %lld groups", rule_dim_text(c, inputs),
-               rule_dim_text(c, channels), (long long)conv->groups);
+    rule_error(c, E0209, 0,
+               "%s input and %s output channels do not divide "
+               "into %lld groups",
+               rule_dim_text(c, inputs), rule_dim_text(c, channels),
+               (long long)conv->groups);
     return false;
   }
   dims[conv->weight.first] = conv->transposed ? group_channels : channels;
@@ -112,16 +113,15 @@ static Dim conv_length(RuleCall *c, const Conv *conv, int axis, Dim length,
                        Dim k) {
   const WindowAxis *a = &conv->axes[axis];
   DimTable *t = c->dims;
-  Dim reach =
-      dim_add(t, dim_mul(t, dim_sub(t, k, 1), a->dilation), 1);
+  Dim reach = dim_add(t, dim_mul(t, dim_sub(t, k, 1), a->dilation), 1);
   if (!conv->transposed) {
     Dim room = dim_sub(t, dim_add(t, length, a->before + a->after), reach);
     if (dim_is_number(room) && room < 0) return -1;
     return dim_add(t, dim_div_floor(t, room, a->stride), 1);
   }
   Dim full = dim_add(t, dim_mul(t, dim_sub(t, length, 1), a->stride), reach);
-  int64_t extra = window_value(c->attrs, ATTR_output_padding, conv->spatial,
-                               axis, 0);
+  int64_t extra =
+      window_value(c->attrs, ATTR_output_padding, conv->spatial, axis, 0);
   return dim_add(t, full, extra - a->before - a->after);
 }
 
@@ -137,8 +137,8 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
   DType dtype = attr_dtype(c->attrs, ATTR_out_dtype);
   if (dtype == DTYPE_NONE) dtype = x->dtype;
   if (dtype_is_float(dtype) != dtype_is_float(x->dtype) || dtype == DT_BOOL)
-    return rule_error(c, E0304, -1, "cannot give %s from %s",
-                      dtype_name(dtype), dtype_name(x->dtype));
+    return rule_error(c, E0304, -1, "cannot give %s from %s", dtype_name(dtype),
+                      dtype_name(x->dtype));
   Dim out[RANK_MAX];
   out[conv.out.first] = x->dims[conv.data.first];
   out[conv.out.second] = channels;
@@ -150,9 +150,10 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
                         rule_shape(c, 1));
     *to = conv_length(c, &conv, k, x->dims[conv.data.spatial[k]], size);
     if (dim_is_number(*to) && *to < 0)
-      return rule_error(c, E0209, 1, "the kernel %s is larger than data %s "
-                        "with its padding", rule_shape(c, 1),
-                        rule_shape(c, 0));
+      return rule_error(c, E0209, 1,
+                        "the kernel %s is larger than data %s "
+                        "with its padding",
+                        rule_shape(c, 1), rule_shape(c, 0));
   }
   return rule_result(c, dtype, x->rank, out);
 }
@@ -181,9 +182,11 @@ static bool grad_fits(RuleCall *c, const WindowAxis *axes, const Dim *k) {
     fits = fits && dim_equal(g[2 + i], length) != NO;
   }
   if (fits) return true;
-  rule_error(c, E0209, 0, "gradient %s is not that of a convolution of data %s "
-             "with kernels (%s, %s)", rule_shape(c, 0), rule_shape(c, 1),
-             rule_dim_text(c, k[0]), rule_dim_text(c, k[1]));
+  rule_error(c, E0209, 0,
+             "gradient %s is not that of a convolution of data %s "
+             "with kernels (%s, %s)",
+             rule_shape(c, 0), rule_shape(c, 1), rule_dim_text(c, k[0]),
+             rule_dim_text(c, k[1]));
   return false;
 }
 
@@ -199,7 +202,8 @@ RuleStatus rule_conv_backward_weight(RuleCall *c) {
     return RULE_ERROR;
   if (groups < 1 || k->count != 2 || k->ints[0] < 1 || k->ints[1] < 1 ||
       !window_axes(c->attrs, 2, axes))
-    return rule_error(c, E0303, -1, "kernel_size holds two numbers; these, "
+    return rule_error(c, E0303, -1,
+                      "kernel_size holds two numbers; these, "
                       "groups, strides and dilation are at least 1, padding "
                       "at least 0");
   Dim outputs = c->args[0].dims[1], inputs = c->args[1].dims[1];
@@ -207,9 +211,11 @@ RuleStatus rule_conv_backward_weight(RuleCall *c) {
   dim_div_exact(c->dims, outputs, groups, &inexact);
   Dim own = dim_div_exact(c->dims, inputs, groups, &inexact);
   if (inexact)
-    return rule_error(c, E0209, 0, "%s input and %s output channels do not "
-                      "divide into %lld groups", rule_dim_text(c, inputs),
-                      rule_dim_text(c, outputs), (long long)groups);
+    return rule_error(c, E0209, 0,
+                      "%s input and %s output channels do not "
+                      "divide into %lld groups",
+                      rule_dim_text(c, inputs), rule_dim_text(c, outputs),
+                      (long long)groups);
   if (!grad_fits(c, axes, k->ints)) return RULE_ERROR;
   return rule_result(c, c->args[0].dtype, 4,
                      (Dim[]){outputs, own, k->ints[0], k->ints[1]});

@@ -6,12 +6,12 @@
 #include "ops/rules/window.h"
 
 typedef struct Conv {
-  int spatial;       /* 1, 2 or 3 */
-  bool transposed;   /* nn.conv2d_transpose and its like */
+  int spatial;     /* 1, 2 or 3 */
+  bool transposed; /* nn.conv2d_transpose and its like */
   int64_t groups;
-  AxisOrder data, out;  /* first N, second C */
-  AxisOrder weight;  /* first O, second I */
-  WindowAxis axes[SPATIAL_MAX];  /* sizes not set */
+  AxisOrder data, out;          /* first N, second C */
+  AxisOrder weight;             /* first O, second I */
+  WindowAxis axes[SPATIAL_MAX]; /* sizes not set */
 } Conv;
 
 /* NULL, or what is wrong with the attributes. */

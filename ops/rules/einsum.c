@@ -130,8 +130,10 @@ static RuleStatus einsum_operand(RuleCall *c, const Einsum *e, int i,
                                  Dim *lengths) {
   const RuleType *x = &c->args[0].fields[i];
   if (x->rank != e->ranks[i] || x->dtype != c->args[0].fields[0].dtype)
-    return rule_error(c, E0208, 0, "operand %d, %s %s, does not fit the "
-                      "equation", i, rule_dims_text(c, x->rank, x->dims),
+    return rule_error(c, E0208, 0,
+                      "operand %d, %s %s, does not fit the "
+                      "equation",
+                      i, rule_dims_text(c, x->rank, x->dims),
                       dtype_name(x->dtype));
   for (int k = 0; k < x->rank; k++) {
     Dim *length = &lengths[e->axes[i][k]];
@@ -152,8 +154,10 @@ RuleStatus rule_einsum(RuleCall *c) {
   for (int i = 0; i < count && i < EINSUM_MAX; i++)
     ranks[i] = c->args[0].fields[i].rank;
   if (!einsum_parse(attr_text(c->attrs, ATTR_equation), count, ranks, &e))
-    return rule_error(c, E0303, -1, "\"%s\" is no equation such as "
-                      "\"ij,jk->ik\"", attr_text(c->attrs, ATTR_equation));
+    return rule_error(c, E0303, -1,
+                      "\"%s\" is no equation such as "
+                      "\"ij,jk->ik\"",
+                      attr_text(c->attrs, ATTR_equation));
   if (e.operands != count)
     return rule_error(c, E0204, 0, "%d operands for an equation of %d terms",
                       count, e.operands);

@@ -12,14 +12,13 @@ enum { EINSUM_MAX = 8, EINSUM_LETTERS = 16 };
  * those that are summed over. */
 typedef struct Einsum {
   int operands, ranks[EINSUM_MAX];
-  int axes[EINSUM_MAX][RANK_MAX];  /* letter numbers */
-  int rank;                        /* of the result: letters 0 .. rank-1 */
+  int axes[EINSUM_MAX][RANK_MAX]; /* letter numbers */
+  int rank;                       /* of the result: letters 0 .. rank-1 */
   int letters;
 } Einsum;
 
 /* `ranks` are those of the operands.  False when it is no equation; only
  * `operands` is set when it is one for another number of them. */
-bool einsum_parse(const char *equation, int count, const int *ranks,
-                  Einsum *e);
+bool einsum_parse(const char *equation, int count, const int *ranks, Einsum *e);
 
 #endif

@@ -86,8 +86,7 @@ RuleStatus rule_where(RuleCall *c) {
     return RULE_OK;
   }
   return rule_error(c, E0203, 0, "condition %s and values %s do not broadcast",
-                    rule_shape(c, 0),
-                    rule_dims_text(c, both.rank, both.dims));
+                    rule_shape(c, 0), rule_dims_text(c, both.rank, both.dims));
 }
 
 /*   x : (d..., t)
@@ -110,7 +109,7 @@ RuleStatus rule_cast_like(RuleCall *c) {
 RuleStatus rule_reinterpret(RuleCall *c) {
   DType from = c->args[0].dtype, to = attr_dtype(c->attrs, ATTR_dtype);
   if (dtype_size(from) != dtype_size(to))
-    return rule_error(c, E0304, 0, "%s and %s differ in size",
-                      dtype_name(from), dtype_name(to));
+    return rule_error(c, E0304, 0, "%s and %s differ in size", dtype_name(from),
+                      dtype_name(to));
   return like_operand(c, 0, to);
 }

@@ -29,12 +29,13 @@ RuleStatus rule_resize(RuleCall *c) {
   if (size->count != COUNT_UNKNOWN && size->count != spatial)
     return rule_error(c, E0303, -1, "size holds %d numbers", spatial);
   for (int k = SPATIAL_MAX - spatial; k < SPATIAL_MAX; k++) {
-    Dim n = size->count < 0 ? DIM_ANY
-                            : size->ints[k - (SPATIAL_MAX - spatial)];
+    Dim n = size->count < 0 ? DIM_ANY : size->ints[k - (SPATIAL_MAX - spatial)];
     int axis = order.spatial[k];
     if (dim_is_number(n) && (n < 0 || (n > 0 && out.dims[axis] == 0)))
-      return rule_error(c, E0303, 0, "axis %d of data %s cannot have length "
-                        "%s", axis, rule_shape(c, 0), rule_dim_text(c, n));
+      return rule_error(c, E0303, 0,
+                        "axis %d of data %s cannot have length "
+                        "%s",
+                        axis, rule_shape(c, 0), rule_dim_text(c, n));
     out.dims[axis] = n;
   }
   if (dtype == DT_BOOL)

@@ -15,15 +15,19 @@ RuleStatus rule_take(RuleCall *c) {
   int64_t batch = attr_int(c->attrs, ATTR_batch_dims);
   if (batch < 0) batch += at->rank;
   if (batch < 0 || batch > at->rank || batch > axis)
-    return rule_error(c, E0303, 1, "batch_dims is out of range for data %s "
-                      "and indices %s", rule_shape(c, 0), rule_shape(c, 1));
+    return rule_error(c, E0303, 1,
+                      "batch_dims is out of range for data %s "
+                      "and indices %s",
+                      rule_shape(c, 0), rule_shape(c, 1));
   Dim dims[2 * RANK_MAX];
   int rank = 0;
   for (int i = 0; i < axis; i++) dims[rank++] = x->dims[i];
   for (int i = 0; i < batch; i++) {
     if (dim_equal(x->dims[i], at->dims[i]) == NO)
-      return rule_error(c, E0209, 1, "data %s and indices %s differ in their "
-                        "batch", rule_shape(c, 0), rule_shape(c, 1));
+      return rule_error(c, E0209, 1,
+                        "data %s and indices %s differ in their "
+                        "batch",
+                        rule_shape(c, 0), rule_shape(c, 1));
     dims[i] = rule_meet(x->dims[i], at->dims[i]);
   }
   for (int i = (int)batch; i < at->rank; i++) dims[rank++] = at->dims[i];
@@ -66,11 +70,15 @@ static RuleStatus index_depth(RuleCall *c, int64_t batch, int *depth) {
   Dim n = at->dims[0];
   if (dim_is_hole(n)) return RULE_WAIT;
   if (!dim_is_number(n))
-    return rule_error(c, E0305, 1, "the first dimension of the indices %s "
-                      "decides the rank and must be known", rule_shape(c, 1));
+    return rule_error(c, E0305, 1,
+                      "the first dimension of the indices %s "
+                      "decides the rank and must be known",
+                      rule_shape(c, 1));
   if (batch < 0 || batch > at->rank - 1 || n > x->rank - batch)
-    return rule_error(c, E0209, 1, "indices %s name more axes than data %s "
-                      "has", rule_shape(c, 1), rule_shape(c, 0));
+    return rule_error(c, E0209, 1,
+                      "indices %s name more axes than data %s "
+                      "has",
+                      rule_shape(c, 1), rule_shape(c, 0));
   *depth = (int)n;
   return RULE_OK;
 }
@@ -85,8 +93,10 @@ static RuleStatus picked(RuleCall *c, int64_t batch, int *rank, Dim *dims) {
   for (int i = 1; i < at->rank; i++) dims[(*rank)++] = at->dims[i];
   for (int i = 0; i < batch; i++) {
     if (dim_equal(dims[i], x->dims[i]) == NO)
-      return rule_error(c, E0209, 1, "indices %s and data %s differ in their "
-                        "batch", rule_shape(c, 1), rule_shape(c, 0));
+      return rule_error(c, E0209, 1,
+                        "indices %s and data %s differ in their "
+                        "batch",
+                        rule_shape(c, 1), rule_shape(c, 0));
     dims[i] = rule_meet(dims[i], x->dims[i]);
   }
   for (int i = (int)batch + depth; i < x->rank; i++)
@@ -173,9 +183,10 @@ RuleStatus rule_adv_index(RuleCall *c) {
       return rule_error(c, E0304, 0, "index %d is %s", k,
                         dtype_name(one->dtype));
     if (!rule_broadcast_dims(k == 1 ? one : &index, one, &index))
-      return rule_error(c, E0203, 0, "index %d of shape %s does not broadcast "
-                        "with those before", k,
-                        rule_dims_text(c, one->rank, one->dims));
+      return rule_error(c, E0203, 0,
+                        "index %d of shape %s does not broadcast "
+                        "with those before",
+                        k, rule_dims_text(c, one->rank, one->dims));
   }
   Dim dims[2 * RANK_MAX];
   for (rank = 0; rank < index.rank; rank++) dims[rank] = index.dims[rank];

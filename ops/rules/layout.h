@@ -8,8 +8,8 @@
 typedef struct Layout {
   int rank;
   struct LayoutAxis {
-    char primal;    /* the letter, upper case */
-    int64_t block;  /* an inner axis: its length; 0: an outer axis */
+    char primal;   /* the letter, upper case */
+    int64_t block; /* an inner axis: its length; 0: an outer axis */
   } axes[RANK_MAX];
 } Layout;
 

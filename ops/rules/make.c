@@ -10,22 +10,24 @@ RuleStatus rule_shape_attr(RuleCall *c, AttrName name, int *rank, Dim *dims) {
   if (v->count == COUNT_UNKNOWN) {
     const RuleType *operand = &c->args[v->operand];
     if (dim_is_hole(operand->dims[0])) return RULE_WAIT;
-    rule_error(c, E0305, v->operand, "the length of `%s` decides the rank and "
-               "must be known", attr_name_text(name));
+    rule_error(c, E0305, v->operand,
+               "the length of `%s` decides the rank and "
+               "must be known",
+               attr_name_text(name));
     return rule_hint(c, "annotate it with a type such as Tensor[(2), int32]");
   }
   if (v->count > RANK_MAX)
-    return rule_error(c, E0208, v->operand, "`%s` has %d dimensions; at most "
-                      "%d are possible", attr_name_text(name), v->count,
-                      RANK_MAX);
+    return rule_error(c, E0208, v->operand,
+                      "`%s` has %d dimensions; at most "
+                      "%d are possible",
+                      attr_name_text(name), v->count, RANK_MAX);
   *rank = v->count;
   for (int i = 0; i < v->count; i++) dims[i] = v->ints[i];
   return RULE_OK;
 }
 
 /* The same for a result's shape, which has no negative dims. */
-RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank,
-                             Dim *dims) {
+RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank, Dim *dims) {
   RuleStatus status = rule_shape_attr(c, name, rank, dims);
   if (status != RULE_OK) return status;
   for (int i = 0; i < *rank; i++)

@@ -49,7 +49,8 @@ RuleStatus rule_dense(RuleCall *c) {
   Dim expected[2] = {units_of(c, 2, 0), x.dims[x.rank - 1]};
   if (!rule_expect(c, 1, x.dtype, 2, expected))
     return c->args[1].rank == 2 && c->args[1].dtype == x.dtype
-               ? product_error(c, expected, 1) : RULE_ERROR;
+               ? product_error(c, expected, 1)
+               : RULE_ERROR;
   x.dims[x.rank - 1] = rule_meet(expected[0], c->args[1].dims[0]);
   return product_result(c, x.rank, x.dims);
 }
@@ -67,7 +68,8 @@ RuleStatus rule_matmul(RuleCall *c) {
   expected[!tb] = units_of(c, 2, !tb);
   if (!rule_expect(c, 1, a.dtype, 2, expected))
     return c->args[1].rank == 2 && c->args[1].dtype == a.dtype
-               ? product_error(c, expected, tb) : RULE_ERROR;
+               ? product_error(c, expected, tb)
+               : RULE_ERROR;
   if (ta) a.dims[a.rank - 2] = a.dims[a.rank - 1];
   a.dims[a.rank - 1] = rule_meet(expected[!tb], c->args[1].dims[!tb]);
   return product_result(c, a.rank, a.dims);
@@ -86,10 +88,13 @@ RuleStatus rule_batch_matmul(RuleCall *c) {
   RuleType p = rule_tensor(DT_INT32, 1, a), q = rule_tensor(DT_INT32, 1, b);
   RuleType batch = {.dtype = DT_INT32};
   if (dim_equal(k, other) == NO) {
-    rule_error(c, E0209, 1, "%s and %s: the reduced dimensions, %s and %s, "
-               "differ", rule_shape(c, 0), rule_shape(c, 1),
-               rule_dim_text(c, k), rule_dim_text(c, other));
-    return rule_hint(c, "transpose_a and transpose_b exchange the last two "
+    rule_error(c, E0209, 1,
+               "%s and %s: the reduced dimensions, %s and %s, "
+               "differ",
+               rule_shape(c, 0), rule_shape(c, 1), rule_dim_text(c, k),
+               rule_dim_text(c, other));
+    return rule_hint(c,
+                     "transpose_a and transpose_b exchange the last two "
                      "axes of an operand");
   }
   if (!rule_broadcast_dims(&p, &q, &batch))
@@ -136,8 +141,7 @@ RuleStatus rule_dropout(RuleCall *c) {
 static bool channel_vectors(RuleCall *c, int n) {
   int axis;
   RuleType x = c->args[0];
-  if (!rule_class(c, 0, TAKES_FLOAT) ||
-      !rule_axis(c, ATTR_axis, x.rank, &axis))
+  if (!rule_class(c, 0, TAKES_FLOAT) || !rule_axis(c, ATTR_axis, x.rank, &axis))
     return false;
   for (int i = 1; i <= n; i++)
     if (!rule_expect(c, i, x.dtype, 1, &x.dims[axis])) return false;
@@ -178,8 +182,10 @@ RuleStatus rule_group_norm(RuleCall *c) {
     dim_div_exact(c->dims, c->args[0].dims[axis],
                   attr_int(c->attrs, ATTR_num_groups), &inexact);
   if (inexact || (groups && attr_int(c->attrs, ATTR_num_groups) < 1))
-    return rule_error(c, E0303, 0, "the channels of %s do not divide into "
-                      "num_groups", rule_shape(c, 0));
+    return rule_error(c, E0303, 0,
+                      "the channels of %s do not divide into "
+                      "num_groups",
+                      rule_shape(c, 0));
   return rule_same(c);
 }
 

@@ -53,10 +53,11 @@ RuleStatus rule_variance(RuleCall *c) {
     return RULE_ERROR;
   RuleType x = c->args[0], both = {.dtype = x.dtype};
   if (!rule_broadcast_pair(c, 0, 1, &both)) return RULE_ERROR;
-  if (!rule_fits(c, 1, c->args[1].rank, c->args[1].dims) ||
-      both.rank != x.rank)
-    return rule_error(c, E0209, 1, "a mean of shape %s does not broadcast to "
-                      "data %s", rule_shape(c, 1), rule_shape(c, 0));
+  if (!rule_fits(c, 1, c->args[1].rank, c->args[1].dims) || both.rank != x.rank)
+    return rule_error(c, E0209, 1,
+                      "a mean of shape %s does not broadcast to "
+                      "data %s",
+                      rule_shape(c, 1), rule_shape(c, 0));
   return rule_reduce(c);
 }
 

@@ -17,10 +17,10 @@ typedef struct Reshape {
   RuleCall *call;
   const RuleType *x;
   const AttrValue *to;
-  int next;       /* dims of x read so far */
-  int unknown;    /* where the result holds -1; -1: nowhere */
+  int next;    /* dims of x read so far */
+  int unknown; /* where the result holds -1; -1: nowhere */
   int rank;
-  bool reverse;   /* both lists are walked from the right */
+  bool reverse; /* both lists are walked from the right */
   Dim dims[RANK_MAX];
 } Reshape;
 
@@ -84,7 +84,8 @@ static bool reshape_split(Reshape *r, int i) {
   for (int k = 0; k < 2; k++)
     if (part[k] == -1) part[k] = dim_div_exact(t, d, part[1 - k], &inexact);
   if (inexact || dim_equal(dim_mul(t, part[0], part[1]), d) == NO)
-    return reshape_bad(r, "the two parts after -4 do not make up the "
+    return reshape_bad(r,
+                       "the two parts after -4 do not make up the "
                        "dimension");
   return reshape_put(r, part[0]) && reshape_put(r, part[1]);
 }
@@ -93,8 +94,8 @@ static bool reshape_step(Reshape *r, int *i) {
   Dim code = reshape_code(r, *i);
   bool keeps_zero = !r->reverse && attr_bool(r->call->attrs, ATTR_allowzero);
   switch (code) {
-    case 0: return keeps_zero ? (r->next++, reshape_put(r, 0))
-                              : reshape_copy(r);
+    case 0:
+      return keeps_zero ? (r->next++, reshape_put(r, 0)) : reshape_copy(r);
     case -1: return r->next++, reshape_put_unknown(r);
     case -2: return reshape_rest(r);
     case -3: return reshape_merge(r);
@@ -129,8 +130,8 @@ RuleStatus rule_reshape(RuleCall *c) {
   bool reverse = attr_bool(c->attrs, ATTR_reverse);
   int rank;
   Dim unused[RANK_MAX];
-  Reshape r = {.call = c, .x = &c->args[0], .to = to, .unknown = -1,
-               .reverse = reverse};
+  Reshape r = {
+      .call = c, .x = &c->args[0], .to = to, .unknown = -1, .reverse = reverse};
   if (to->count == COUNT_UNKNOWN)
     return rule_shape_attr(c, ATTR_newshape, &rank, unused);
   for (int i = 0; i < to->count; i++)
@@ -178,8 +179,10 @@ RuleStatus rule_reshape_like(RuleCall *c) {
   Dim from = dim_product(c->dims, le > lb ? le - lb : 0, x->dims + lb);
   Dim to = dim_product(c->dims, re > rb ? re - rb : 0, y->dims + rb);
   if (dim_equal(from, to) == NO)
-    return rule_error(c, E0209, 1, "shapes %s and %s differ in their number "
-                      "of elements", rule_shape(c, 0), rule_shape(c, 1));
+    return rule_error(c, E0209, 1,
+                      "shapes %s and %s differ in their number "
+                      "of elements",
+                      rule_shape(c, 0), rule_shape(c, 1));
   Dim dims[3 * RANK_MAX];
   for (int i = 0; i < lb; i++) dims[rank++] = x->dims[i];
   for (int i = rb; i < re; i++) dims[rank++] = y->dims[i];
@@ -236,8 +239,8 @@ RuleStatus rule_squeeze(RuleCall *c) {
   const RuleType *x = &c->args[0];
   const AttrValue *axes = attr_get(c->attrs, ATTR_axis);
   bool named = axes->state == AV_SET;
-  if (named && (axes->count < 0 || (axes->count > 0 &&
-                                    dim_is_any(axes->ints[0]))))
+  if (named &&
+      (axes->count < 0 || (axes->count > 0 && dim_is_any(axes->ints[0]))))
     return squeeze_unknown(c, axes);
   AxisSet set = 0;
   if (named && !rule_axis_set(c, ATTR_axis, x->rank, &set)) return RULE_ERROR;
@@ -247,8 +250,10 @@ RuleStatus rule_squeeze(RuleCall *c) {
     Dim d = x->dims[i];
     if (!named && dim_is_hole(d)) return RULE_WAIT;
     if (!named && !dim_is_number(d))
-      return rule_error(c, E0305, 0, "which dimensions of %s are 1 is not "
-                        "known: name them with `axis`", rule_shape(c, 0));
+      return rule_error(c, E0305, 0,
+                        "which dimensions of %s are 1 is not "
+                        "known: name them with `axis`",
+                        rule_shape(c, 0));
     if (named && (set >> i & 1) && dim_equal(d, 1) == NO)
       return rule_error(c, E0209, 0, "axis %d of %s is not 1", i,
                         rule_shape(c, 0));
@@ -319,9 +324,10 @@ static RuleStatus collapse_into(RuleCall *c, int rank, const Dim *dims) {
   for (int i = 0; fits && i < x->rank; i++)
     fits = dim_equal(both.dims[i], x->dims[i]) != NO;
   if (fits) return rule_result(c, x->dtype, rank, dims);
-  return rule_error(c, E0203, 0, "data %s does not collapse to %s: that does "
-                    "not broadcast to it", rule_shape(c, 0),
-                    rule_dims_text(c, rank, dims));
+  return rule_error(c, E0203, 0,
+                    "data %s does not collapse to %s: that does "
+                    "not broadcast to it",
+                    rule_shape(c, 0), rule_dims_text(c, rank, dims));
 }
 
 /*   x : (d..., t)    e broadcasts to d
@@ -401,8 +407,7 @@ RuleStatus rule_stack(RuleCall *c) {
   if (!has_fields(c)) return RULE_ERROR;
   int rank = all->fields[0].rank, axis;
   Dim each[RANK_MAX], dims[RANK_MAX + 1];
-  if (!fields_agree(c, -1, each) ||
-      !rule_axis(c, ATTR_axis, rank + 1, &axis))
+  if (!fields_agree(c, -1, each) || !rule_axis(c, ATTR_axis, rank + 1, &axis))
     return RULE_ERROR;
   for (int i = 0; i <= rank; i++)
     dims[i] = i == axis ? all->count : each[i - (i > axis)];
@@ -417,8 +422,10 @@ static RuleStatus split_evenly(RuleCall *c, int axis, int64_t parts) {
   bool inexact = false;
   Dim each = dim_div_exact(c->dims, x.dims[axis], parts, &inexact);
   if (inexact)
-    return rule_error(c, E0209, 0, "axis %d of %s does not split into %lld "
-                      "equal parts", axis, rule_shape(c, 0), (long long)parts);
+    return rule_error(c, E0209, 0,
+                      "axis %d of %s does not split into %lld "
+                      "equal parts",
+                      axis, rule_shape(c, 0), (long long)parts);
   x.dims[axis] = each;
   RuleType *fields = rule_result_tuple(c, (int)parts);
   for (int64_t i = 0; i < parts; i++)
@@ -435,9 +442,11 @@ static RuleStatus split_at(RuleCall *c, int axis, const AttrValue *at) {
     Dim part = dim_sub(c->dims, to, from);
     bool outside = dim_is_number(to) && dim_is_number(length) && to > length;
     if (outside || (dim_is_number(part) && part < 0))
-      return rule_error(c, E0303, 0, "positions %s do not ascend within axis "
-                        "%d of %s", rule_dims_text(c, at->count, at->ints),
-                        axis, rule_shape(c, 0));
+      return rule_error(c, E0303, 0,
+                        "positions %s do not ascend within axis "
+                        "%d of %s",
+                        rule_dims_text(c, at->count, at->ints), axis,
+                        rule_shape(c, 0));
     x.dims[axis] = part;
     fields[i] = rule_tensor(x.dtype, x.rank, x.dims);
     from = to;
@@ -475,10 +484,11 @@ static RuleStatus slice_dim(RuleCall *c, int i, int axis, Dim *dim) {
   }
   Slice slice;
   if (!slice_bounds(*dim, s.begin, s.end, s.step, &slice))
-    return rule_error(c, E0303, 0, "the slice %lld:%lld:%lld of axis %d of %s "
-                      "ends before it begins", (long long)s.begin,
-                      (long long)s.end, (long long)s.step, axis,
-                      rule_shape(c, 0));
+    return rule_error(c, E0303, 0,
+                      "the slice %lld:%lld:%lld of axis %d of %s "
+                      "ends before it begins",
+                      (long long)s.begin, (long long)s.end, (long long)s.step,
+                      axis, rule_shape(c, 0));
   *dim = slice.count;
   return RULE_OK;
 }
@@ -604,8 +614,10 @@ RuleStatus rule_pad(RuleCall *c) {
     for (int k = 0; k < 2; k++)
       x.dims[i] = dim_add(c->dims, x.dims[i], width->lists[i].ints[k]);
     if (dim_is_number(x.dims[i]) && x.dims[i] < 0)
-      return rule_error(c, E0303, -1, "pad_width removes more than axis %d of "
-                        "%s holds", i, rule_shape(c, 0));
+      return rule_error(c, E0303, -1,
+                        "pad_width removes more than axis %d of "
+                        "%s holds",
+                        i, rule_shape(c, 0));
   }
   return rule_result(c, x.dtype, x.rank, x.dims);
 }

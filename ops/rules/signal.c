@@ -27,10 +27,12 @@ RuleStatus rule_stft(RuleCall *c) {
       !rule_fits(c, 1, 1, &width))
     return RULE_ERROR;
   if (x.rank < 1 || x.rank > 2 || n < 1 || hop < 1 || width < 1 || width > n)
-    return rule_error(c, E0303, 0, "takes 1 or 2 dims, not data %s; "
+    return rule_error(c, E0303, 0,
+                      "takes 1 or 2 dims, not data %s; "
                       "hop_length %lld is at least 1, win_length %lld from 1 "
-                      "to n_fft, %lld", rule_shape(c, 0), (long long)hop,
-                      (long long)width, (long long)n);
+                      "to n_fft, %lld",
+                      rule_shape(c, 0), (long long)hop, (long long)width,
+                      (long long)n);
   Dim room = dim_sub(c->dims, x.dims[x.rank - 1], n);
   if (dim_is_number(room) && room < 0)
     return rule_error(c, E0209, 0, "data %s is shorter than n_fft",
@@ -63,7 +65,8 @@ static bool scale_and_zero(RuleCall *c, int i) {
 static RuleStatus quantized(RuleCall *c) {
   DType out = attr_dtype(c->attrs, ATTR_out_dtype);
   if (!dtype_is_int(out) || dtype_size(out) > 4)
-    return rule_error(c, E0304, -1, "out_dtype is an integer of at most 32 "
+    return rule_error(c, E0304, -1,
+                      "out_dtype is an integer of at most 32 "
                       "bits");
   return rule_result(c, out, c->args[0].rank, c->args[0].dims);
 }
@@ -72,8 +75,7 @@ static RuleStatus quantized(RuleCall *c) {
  *   ---------------------------------------------------------
  *   qnn.quantize(x, s, z, axis=k, out_dtype=u) : (d..., u)                  */
 RuleStatus rule_quantize(RuleCall *c) {
-  if (!rule_dtype(c, 0, DT_FLOAT32) || !scale_and_zero(c, 1))
-    return RULE_ERROR;
+  if (!rule_dtype(c, 0, DT_FLOAT32) || !scale_and_zero(c, 1)) return RULE_ERROR;
   return quantized(c);
 }
 

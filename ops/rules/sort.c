@@ -57,8 +57,9 @@ RuleStatus rule_searchsorted(RuleCall *c) {
   for (int i = 0; fits && s->rank > 1 && i < s->rank - 1; i++)
     fits = dim_equal(s->dims[i], v->dims[i]) != NO;
   if (!fits)
-    return rule_error(c, E0209, 1, "values %s need a sequence of rank 1, or "
-                      "one for each row, not %s", rule_shape(c, 1),
-                      rule_shape(c, 0));
+    return rule_error(c, E0209, 1,
+                      "values %s need a sequence of rank 1, or "
+                      "one for each row, not %s",
+                      rule_shape(c, 1), rule_shape(c, 0));
   return rule_result(c, index_dtype(c), v->rank, v->dims);
 }

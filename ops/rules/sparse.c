@@ -13,8 +13,10 @@ static bool compressed(RuleCall *c, int i) {
   bool good = (values->rank == 1 || values->rank == 3) &&
               !(dim_is_number(starts) && starts < 1);
   if (!good)
-    rule_error(c, E0208, i, "values %s and row starts %s are no compressed "
-               "matrix", rule_shape(c, i), rule_shape(c, i + 2));
+    rule_error(c, E0208, i,
+               "values %s and row starts %s are no compressed "
+               "matrix",
+               rule_shape(c, i), rule_shape(c, i + 2));
   return good;
 }
 
@@ -42,8 +44,8 @@ RuleStatus rule_sparse_dense(RuleCall *c) {
  *   -------------------------------------------------
  *   nn.sparse_add(x, y...) : (m, n, t)                                      */
 RuleStatus rule_sparse_add(RuleCall *c) {
-  if (!rule_rank(c, 0, 2) || !rule_same_dtype(c, 0, 1) ||
-      !rule_rank(c, 1, 1) || !compressed(c, 1))
+  if (!rule_rank(c, 0, 2) || !rule_same_dtype(c, 0, 1) || !rule_rank(c, 1, 1) ||
+      !compressed(c, 1))
     return RULE_ERROR;
   if (dim_equal(c->args[0].dims[0], compressed_rows(c, 1)) == NO)
     return rule_error(c, E0209, 3, "row starts %s for data %s",
@@ -70,13 +72,12 @@ RuleStatus rule_sparse_to_dense(RuleCall *c) {
   Dim dims[RANK_MAX], r = at->rank == 2 ? at->dims[1] : 1;
   if (!rule_class(c, 0, TAKES_INT)) return RULE_ERROR;
   if (at->rank > 2 || c->args[1].rank > 1)
-    return rule_error(c, E0208, 0, "indices %s and values %s",
-                      rule_shape(c, 0), rule_shape(c, 1));
+    return rule_error(c, E0208, 0, "indices %s and values %s", rule_shape(c, 0),
+                      rule_shape(c, 1));
   if (rule_operands(c) > 2 &&
       (!rule_rank(c, 2, 0) || !rule_same_dtype(c, 1, 2)))
     return RULE_ERROR;
-  if (c->args[1].rank == 1 && at->rank > 0 &&
-      !rule_fits(c, 1, 1, at->dims))
+  if (c->args[1].rank == 1 && at->rank > 0 && !rule_fits(c, 1, 1, at->dims))
     return RULE_ERROR;
   RuleStatus status = rule_result_shape(c, ATTR_output_shape, &rank, dims);
   if (status != RULE_OK) return status;

@@ -23,7 +23,12 @@ bool rule_dtype(RuleCall *c, int i, DType dtype);
 bool rule_same_dtype(RuleCall *c, int i, int k);
 
 typedef enum TypeClass {
-  TAKES_FLOAT, TAKES_INT, TAKES_BITS, TAKES_BOOL, TAKES_NUMBER, TAKES_SIGNED
+  TAKES_FLOAT,
+  TAKES_INT,
+  TAKES_BITS,
+  TAKES_BOOL,
+  TAKES_NUMBER,
+  TAKES_SIGNED
 } TypeClass;
 bool rule_class(RuleCall *c, int i, TypeClass class);
 
@@ -34,7 +39,7 @@ bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims);
 
 /* --- Axes ---------------------------------------------------------------- */
 
-typedef unsigned AxisSet;  /* bit i: axis i */
+typedef unsigned AxisSet; /* bit i: axis i */
 
 /* An attribute's value, negative ones counting from the end. */
 bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis);
@@ -54,12 +59,11 @@ bool rule_broadcast_pair(RuleCall *c, int i, int k, RuleType *out);
 /* The dims that a shape-like attribute gives: RULE_WAIT while the length of
  * its operand is not known.  The second refuses negative ones. */
 RuleStatus rule_shape_attr(RuleCall *c, AttrName name, int *rank, Dim *dims);
-RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank,
-                             Dim *dims);
+RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank, Dim *dims);
 
 /* --- Text in the call's arena -------------------------------------------- */
 
-const char *rule_shape(RuleCall *c, int i);  /* of operand i: "(2, 3)" */
+const char *rule_shape(RuleCall *c, int i); /* of operand i: "(2, 3)" */
 const char *rule_dims_text(RuleCall *c, int rank, const Dim *dims);
 const char *rule_dim_text(RuleCall *c, Dim d);
 const char *rule_arg_name(RuleCall *c, int i);

@@ -137,7 +137,8 @@ static bool pool_axes(RuleCall *c, int spatial, WindowAxis *axes) {
     good = in_range(axes[k].size, 1);
   }
   if (good) return true;
-  rule_error(c, E0303, -1, "pool_size, strides and dilation are at least 1, "
+  rule_error(c, E0303, -1,
+             "pool_size, strides and dilation are at least 1, "
              "padding at least 0: one number, or one for each axis");
   return false;
 }
@@ -194,7 +195,8 @@ RuleStatus rule_adaptive_pool(RuleCall *c) {
   bool global = !has_attr(c->attrs, ATTR_output_size);
   if (!global &&
       !window_count_is(c->attrs, ATTR_output_size, out.rank - 2, false))
-    return rule_error(c, E0303, -1, "output_size holds one number, or one for "
+    return rule_error(c, E0303, -1,
+                      "output_size holds one number, or one for "
                       "each axis");
   for (int k = 0; k < SPATIAL_MAX; k++) {
     int axis = order.spatial[k];

@@ -30,8 +30,7 @@ bool axis_order(const char *layout, char first, char second, int spatial,
 /* Axis k of the spatial axes D, H, W, from attributes that hold one value,
  * one for each axis, or (padding) two.  Missing ones are 1, padding 0.  False
  * when one is out of range.  `size` is left as it is. */
-bool window_axes(const Attrs *attrs, int spatial,
-                 WindowAxis axes[SPATIAL_MAX]);
+bool window_axes(const Attrs *attrs, int spatial, WindowAxis axes[SPATIAL_MAX]);
 /* Does a list attribute hold one value, one for each axis, or two? */
 bool window_count_is(const struct Attrs *attrs, AttrName name, int spatial,
                      bool both_sides);

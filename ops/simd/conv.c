@@ -22,14 +22,15 @@
 #include <string.h>
 
 enum {
-  BAND_FLOATS = 1 << 18,  /* of an image: 1 MiB, in the second-level cache */
-  BLOCK_FLOATS = 6144,    /* of it that a block of k goes over, in the first */
-  BLOCK_LEAST = 64, BLOCK_MOST = 512,  /* of k */
-  WIDE = 512,             /* columns of a panel when there are few rows */
-  POSITIONS_WORTH = 512,  /* of a band: else threads share the channels */
-  ROWS_MOST = 1 << 14,    /* of weights for an image: 4 MiB of sums */
-  CHANNELS_NEAR = 16,     /* of an image: whole cache lines of NHWC */
-  PADDING_MOST = 8,       /* times the data and the result */
+  BAND_FLOATS = 1 << 18, /* of an image: 1 MiB, in the second-level cache */
+  BLOCK_FLOATS = 6144,   /* of it that a block of k goes over, in the first */
+  BLOCK_LEAST = 64,
+  BLOCK_MOST = 512,      /* of k */
+  WIDE = 512,            /* columns of a panel when there are few rows */
+  POSITIONS_WORTH = 512, /* of a band: else threads share the channels */
+  ROWS_MOST = 1 << 14,   /* of weights for an image: 4 MiB of sums */
+  CHANNELS_NEAR = 16,    /* of an image: whole cache lines of NHWC */
+  PADDING_MOST = 8,      /* times the data and the result */
 };
 
 /* --- Geometry ------------------------------------------------------------- */
@@ -38,10 +39,10 @@ enum {
  * k % remainders and is k * dilation / stride further on. */
 typedef struct Lines {
   ConvAxis axis;
-  int64_t positions;   /* of the result, in this band */
-  int64_t reach;       /* of the last kernel element */
-  int64_t remainders;  /* that are there */
-  int64_t length;      /* positions + reach */
+  int64_t positions;  /* of the result, in this band */
+  int64_t reach;      /* of the last kernel element */
+  int64_t remainders; /* that are there */
+  int64_t length;     /* positions + reach */
 } Lines;
 
 static int64_t common_divisor(int64_t a, int64_t b) {
@@ -62,8 +63,7 @@ static int64_t shift_of(const Lines *l, int64_t k) {
   return k * l->axis.dilation / l->axis.stride;
 }
 
-static Lines lines_of(const ConvAxis *axis, int64_t positions,
-                      int64_t kernel) {
+static Lines lines_of(const ConvAxis *axis, int64_t positions, int64_t kernel) {
   int64_t period = axis->stride / common_divisor(axis->stride, axis->dilation);
   Lines l = {*axis, positions, .remainders = at_most(period, kernel)};
   l.reach = shift_of(&l, kernel - 1);
@@ -78,21 +78,21 @@ typedef struct Work {
   const ConvPlan *plan;
   const SimdProduct *simd;
   Lines columns;
-  int64_t band;            /* rows of the result */
-  int64_t groups;          /* that share an image */
-  int64_t rows;            /* of a group's weights */
-  int64_t bands, depths, row_parts, group_parts;  /* how many there are */
-  int64_t channel;         /* floats of an image's channel */
-  int64_t width;           /* of a panel */
-  int64_t block;           /* of k */
-  const int64_t *offsets;  /* by k, for a band of full height */
-  float *images;           /* one for each thread, and its sums */
-  int64_t room;            /* floats of such */
+  int64_t band;                                  /* rows of the result */
+  int64_t groups;                                /* that share an image */
+  int64_t rows;                                  /* of a group's weights */
+  int64_t bands, depths, row_parts, group_parts; /* how many there are */
+  int64_t channel;        /* floats of an image's channel */
+  int64_t width;          /* of a panel */
+  int64_t block;          /* of k */
+  const int64_t *offsets; /* by k, for a band of full height */
+  float *images;          /* one for each thread, and its sums */
+  int64_t room;           /* floats of such */
 } Work;
 
 typedef struct Item {
   const Work *work;
-  int64_t batch, group, depth, line, row;  /* where it begins */
+  int64_t batch, group, depth, line, row; /* where it begins */
   int64_t groups, rows;
   Lines lines;
   float *image, *sums;
@@ -115,8 +115,10 @@ static Stretch stretch_of(const Lines *l, int64_t r, int64_t first,
   int64_t at = base;
   if (at < 0) at += divided_up(-at, a->stride) * a->stride;
   if (a->spread > 1) at = divided_up(at, a->spread) * a->spread;
-  Stretch s = {.to = (at - base) / a->stride, .from = at / a->spread,
-               .to_step = a->spread, .from_step = a->stride};
+  Stretch s = {.to = (at - base) / a->stride,
+               .from = at / a->spread,
+               .to_step = a->spread,
+               .from_step = a->stride};
   int64_t room = divided_up(l->length - s.to, s.to_step);
   int64_t left = divided_up(length - s.from, s.from_step);
   s.n = at_least(at_most(room, left), 0);
@@ -140,9 +142,8 @@ static void copy_plane(const Item *item, int64_t plane, Stretch y, Stretch x,
   Tensor from = geometry_of(
       data, 3, shape, strides,
       item->batch * data->strides[0] +
-          item->group * *inputs * data->strides[1] +
-          plane * data->strides[2] + y.from * data->strides[3] +
-          x.from * data->strides[4]);
+          item->group * *inputs * data->strides[1] + plane * data->strides[2] +
+          y.from * data->strides[3] + x.from * data->strides[4]);
   if (shape[0] && y.n && x.n) copy_into(w->call, &image, &from);
 }
 
@@ -161,7 +162,7 @@ static void fill_image(const Item *item) {
   const Tensor *data = &w->plan->data;
   float *to = item->image;
   BLOCKS(w->call->stop, item->sums - item->image)
-    memset(to + at, 0, (size_t)(end - at) * sizeof *to);
+  memset(to + at, 0, (size_t)(end - at) * sizeof *to);
   for (int64_t k = 0; k < w->plan->weight->shape[3]; k++) {
     int64_t plane = plane_of(w->plan, item->depth, k);
     for (int64_t i = 0; i < rows->remainders; i++)
@@ -176,21 +177,18 @@ static void fill_image(const Item *item) {
 
 /* By k: kernel positions within a channel, then channels. */
 static void fill_offsets(const Work *w, const Lines *rows, int64_t *offsets) {
-  const int64_t *size = w->plan->weight->shape + 2;  /* I / G, KD, KH, KW */
+  const int64_t *size = w->plan->weight->shape + 2; /* I / G, KD, KH, KW */
   const Lines *columns = &w->columns;
   int64_t line = columns->remainders * rows->length * columns->length;
   int64_t plane = rows->remainders * line;
   for (int64_t c = 0; c < size[0]; c++)
     for (int64_t d = 0; d < size[1]; d++)
-      for (int64_t h = 0; h < size[2]; h++)
-        BLOCKS(w->call->stop, size[3])
-          for (int64_t v = at; v < end; v++)
-            *offsets++ = c * w->channel + d * plane +
-                         h % rows->remainders * line +
-                         shift_of(rows, h) * columns->length +
-                         v % columns->remainders * rows->length *
-                             columns->length +
-                         shift_of(columns, v);
+      for (int64_t h = 0; h < size[2]; h++) BLOCKS(w->call->stop, size[3])
+  for (int64_t v = at; v < end; v++)
+    *offsets++ = c * w->channel + d * plane + h % rows->remainders * line +
+                 shift_of(rows, h) * columns->length +
+                 v % columns->remainders * rows->length * columns->length +
+                 shift_of(columns, v);
 }
 
 /* --- Panels of one item --------------------------------------------------- */
@@ -203,8 +201,7 @@ static void store_sums(const Item *item, int64_t group, int64_t p, int64_t n) {
   for (int64_t at = 0, run; at < n; at += run) {
     int64_t line = (p + at) / length, column = (p + at) % length;
     run = at_most(length - column, n - at);
-    int64_t shape[] = {item->rows,
-                       at_most(run, w->columns.positions - column)};
+    int64_t shape[] = {item->rows, at_most(run, w->columns.positions - column)};
     if (shape[1] <= 0) continue;
     Tensor sums = tensor_on_data(DT_FLOAT32, 2, shape, item->sums + at);
     sums.strides[0] = w->width;
@@ -239,8 +236,11 @@ static bool run_panel(const Item *item, int64_t group, int64_t p, int64_t n) {
   int64_t inputs = plan->weight->shape[2];
   const float *weight = (const float *)plan->weight->data +
                         (group * w->rows + item->row) * plan->k;
-  Block block = {.a_row = plan->k, .a_step = 1, .c = item->sums,
-                 .c_row = w->width, .groups = (int)divided_up(n, GROUP)};
+  Block block = {.a_row = plan->k,
+                 .a_step = 1,
+                 .c = item->sums,
+                 .c_row = w->width,
+                 .groups = (int)divided_up(n, GROUP)};
   block.b = item->image + (group - item->group) * inputs * w->channel + p;
   int64_t k = 0;
   do {
@@ -257,11 +257,10 @@ static bool run_panel(const Item *item, int64_t group, int64_t p, int64_t n) {
 
 static bool run_item(const Item *item) {
   const Work *w = item->work;
-  int64_t n = (item->lines.positions - 1) * w->columns.length +
-              w->columns.positions;
+  int64_t n =
+      (item->lines.positions - 1) * w->columns.length + w->columns.positions;
   fill_image(item);
-  for (int64_t group = item->group; group < item->group + item->groups;
-       group++)
+  for (int64_t group = item->group; group < item->group + item->groups; group++)
     for (int64_t p = 0; p < n; p += w->width)
       if (!run_panel(item, group, p, at_most(n - p, w->width))) return false;
   return true;
@@ -337,23 +336,27 @@ static void choose_band(Work *w, int threads) {
   bands = at_least(bands, wanted);
   if (bands > 1) set_band(w, divided_up(w->band, bands));
   if (others * w->bands < threads)
-    w->row_parts = at_least(at_most(divided_up(threads, others * w->bands),
-                                    w->rows / TILE_ROWS), 1);
+    w->row_parts = at_least(
+        at_most(divided_up(threads, others * w->bands), w->rows / TILE_ROWS),
+        1);
   w->row_parts = at_least(w->row_parts, divided_up(w->rows, ROWS_MOST));
 }
 
 static void choose_blocks(Work *w) {
   const int64_t *size = w->plan->weight->shape + 2;
   int64_t area = size[1] * size[2] * size[3];
-  int64_t floats = size[1] * size[2] * w->columns.remainders *
-                   (w->width + w->columns.reach);
+  int64_t floats =
+      size[1] * size[2] * w->columns.remainders * (w->width + w->columns.reach);
   int64_t channels = at_least(BLOCK_FLOATS / at_least(floats, 1), 1);
   w->block = at_most(at_least(channels * area, BLOCK_LEAST), BLOCK_MOST);
 }
 
 static Work work_of(const OpCall *call, const ConvPlan *p, int threads) {
-  Work w = {.call = call, .plan = p, .simd = simd_table()->products[SIMD_F32],
-            .rows = p->weight->shape[1], .depths = p->out.shape[2],
+  Work w = {.call = call,
+            .plan = p,
+            .simd = simd_table()->products[SIMD_F32],
+            .rows = p->weight->shape[1],
+            .depths = p->out.shape[2],
             .row_parts = 1};
   w.columns = lines_of(&p->axes[2], p->out.shape[4], p->weight->shape[5]);
   int64_t inputs = at_least(p->weight->shape[2], 1);
@@ -399,16 +402,16 @@ static bool image_fits(const ConvPlan *p) {
 
 bool simd_conv_takes(const ConvPlan *p) {
   const Simd *simd = simd_table();
-  return simd && p->data.dtype == DT_FLOAT32 &&
-         p->out.dtype == DT_FLOAT32 && p->k > 0 && image_fits(p);
+  return simd && p->data.dtype == DT_FLOAT32 && p->out.dtype == DT_FLOAT32 &&
+         p->k > 0 && image_fits(p);
 }
 
 bool simd_conv_run(OpCall *call, const ConvPlan *p) {
   double flops = 2.0 * (double)tensor_count(&p->out) * (double)p->k;
   int threads = parallel_threads(call, tensor_count(&p->out), flops / 50);
   Work w = work_of(call, p, threads);
-  int64_t items = p->out.shape[0] * w.group_parts * w.depths * w.bands *
-                  w.row_parts;
+  int64_t items =
+      p->out.shape[0] * w.group_parts * w.depths * w.bands * w.row_parts;
   size_t bytes;
   if (threads > items) threads = (int)items;
   if (!make_room(&w, threads, &bytes)) return op_out_of_memory(call);

@@ -11,11 +11,11 @@
 #include <string.h>
 
 enum {
-  BLOCK = 128,              /* rows of a panel: 32 KiB with PANEL columns */
-  BLOCK_LONG = 1024,        /* 256 KiB, in the second level */
-  ROWS_NEAR = 192,          /* rows of a, BLOCK_LONG wide, beside them */
-  ROWS_FAR = 1024,          /* in the third level */
-  ELEMENTS_NEAR = 1 << 16,  /* of a that may stay in the second: 256 KiB */
+  BLOCK = 128,             /* rows of a panel: 32 KiB with PANEL columns */
+  BLOCK_LONG = 1024,       /* 256 KiB, in the second level */
+  ROWS_NEAR = 192,         /* rows of a, BLOCK_LONG wide, beside them */
+  ROWS_FAR = 1024,         /* in the third level */
+  ELEMENTS_NEAR = 1 << 16, /* of a that may stay in the second: 256 KiB */
 };
 
 /* --- Copying panels from a matrix ---------------------------------------- */
@@ -73,12 +73,12 @@ static void copy_panel(const Matrix *b, int64_t k, int rows, int64_t n,
   tensor_copy_into(&to, &from);
 }
 
-static void fill_from_matrix(const void *source, int64_t k, int rows,
-                             int64_t n, int columns, float *panel) {
+static void fill_from_matrix(const void *source, int64_t k, int rows, int64_t n,
+                             int columns, float *panel) {
   const Matrix *b = source;
   int width = panel_width(columns);
-  (is_own(b->dtype) ? copy_panel : convert_panel)(b, k, rows, n, columns,
-                                                  panel, width);
+  (is_own(b->dtype) ? copy_panel : convert_panel)(b, k, rows, n, columns, panel,
+                                                  width);
   for (int i = 0; i < rows && columns < width; i++)
     memset(panel + i * width + columns, 0,
            (size_t)(width - columns) * sizeof *panel);
@@ -98,8 +98,8 @@ typedef struct Part {
   const Product *p;
   int64_t k, n;
   int columns;
-  int64_t depth;   /* rows of b at a time */
-  float *scratch;  /* room for so many of a panel that is not packed */
+  int64_t depth;  /* rows of b at a time */
+  float *scratch; /* room for so many of a panel that is not packed */
   Block block;
 } Part;
 
@@ -279,8 +279,10 @@ static bool run_long(const OpCall *call, Part *part, const Panels *b,
 static bool run_region(const OpCall *call, const Product *p, const Panels *b,
                        const Region *r) {
   float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
-  Part part = {.simd = simd_table()->products[type_of(p->a.dtype)], .p = p,
-               .depth = BLOCK, .scratch = scratch};
+  Part part = {.simd = simd_table()->products[type_of(p->a.dtype)],
+               .p = p,
+               .depth = BLOCK,
+               .scratch = scratch};
   int64_t rows = r->rows_end - r->row;
   part.block.a_row = p->a.row_step;
   part.block.a_step = p->a.column_step;
@@ -299,7 +301,7 @@ typedef struct Shared {
   const OpCall *call;
   const Product *p;
   const Panels *b;
-  int64_t parts;  /* of the rows */
+  int64_t parts; /* of the rows */
 } Shared;
 
 static int64_t pairs_of(const Product *p) {
@@ -329,8 +331,8 @@ bool simd_product_panels(const OpCall *call, const Product *p,
                          const Panels *b) {
   int64_t pairs = pairs_of(p);
   int64_t rows = p->m / (2 * TILE_ROWS);
-  int threads = parallel_threads(call, pairs > rows ? pairs : rows,
-                                 product_time(p));
+  int threads =
+      parallel_threads(call, pairs > rows ? pairs : rows, product_time(p));
   Shared shared = {call, p, b, threads};
   if (threads > 1 && pairs < 2 * threads)
     return parallel_run(threads, threads, run_some_rows, &shared);
@@ -350,8 +352,11 @@ static Matrix transposed(Matrix x) {
 }
 
 static Product turned(const Product *p) {
-  return (Product){.m = p->n, .n = p->m, .k = p->k,
-                   .a = transposed(p->b), .b = transposed(p->a),
+  return (Product){.m = p->n,
+                   .n = p->m,
+                   .k = p->k,
+                   .a = transposed(p->b),
+                   .b = transposed(p->a),
                    .out = transposed(p->out)};
 }
 
@@ -367,10 +372,9 @@ bool simd_product_takes(const Product *p) {
  * results at the end. */
 static void load_matrix(StopFlag *stop, const Matrix *from, int64_t rows,
                         int64_t columns, float *to) {
-  for (int64_t i = 0; i < rows; i++, to += columns)
-    BLOCKS(stop, columns)
-      load_run(from->dtype, address(from, i, at), from->column_step, end - at,
-               to + at);
+  for (int64_t i = 0; i < rows; i++, to += columns) BLOCKS(stop, columns)
+  load_run(from->dtype, address(from, i, at), from->column_step, end - at,
+           to + at);
 }
 
 static void store_run(DType dtype, char *to, int64_t step, int64_t n,
@@ -381,10 +385,9 @@ static void store_run(DType dtype, char *to, int64_t step, int64_t n,
 
 static void store_matrix(StopFlag *stop, const Matrix *to, int64_t rows,
                          int64_t columns, const float *from) {
-  for (int64_t i = 0; i < rows; i++, from += columns)
-    BLOCKS(stop, columns)
-      store_run(to->dtype, address(to, i, at), to->column_step, end - at,
-                from + at);
+  for (int64_t i = 0; i < rows; i++, from += columns) BLOCKS(stop, columns)
+  store_run(to->dtype, address(to, i, at), to->column_step, end - at,
+            from + at);
 }
 
 static Matrix own_matrix(DType dtype, float *data, int64_t columns) {

@@ -10,8 +10,8 @@
 /* The right operand b[k, n] of a product, a part of a panel at a time; its
  * elements are float, or bits of uint32_t. */
 typedef struct Panels {
-  bool backwards;       /* go from the last panel to the first */
-  const float *packed;  /* every panel whole (ops/pack.h), or NULL: */
+  bool backwards;      /* go from the last panel to the first */
+  const float *packed; /* every panel whole (ops/pack.h), or NULL: */
   /* writes rows k .. k + rows of the panel that starts at column n, of which
    * it has `columns`; its rows are panel_width(columns) apart. */
   void (*fill)(const void *source, int64_t k, int rows, int64_t n, int columns,
@@ -29,8 +29,7 @@ static inline int panel_width(int columns) {
 Panels panels_of_matrix(const Matrix *b);
 
 /* Operands of 32 bits; p->b is not looked at.  False when `stop` was seen. */
-bool simd_product_panels(const OpCall *call, const Product *p,
-                         const Panels *b);
+bool simd_product_panels(const OpCall *call, const Product *p, const Panels *b);
 
 /* Does the table in use take this product?  Then run it. */
 bool simd_product_takes(const Product *p);

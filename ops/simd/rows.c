@@ -16,14 +16,14 @@ bool simd_rows_take(const Tensor *x, const RowCall *row) {
 }
 
 enum {
-  LINES_NEAR = 16,       /* a cache line of lines that lie side by side */
+  LINES_NEAR = 16, /* a cache line of lines that lie side by side */
   LINE_LONG = 1 << 15,
 };
-static const double NANOSECONDS = 0.5;  /* an element */
+static const double NANOSECONDS = 0.5; /* an element */
 
 /* A vector with one number for each channel as one for each element. */
-static bool spread(OpCall *call, const RowCall *row, const Tensor *v,
-                   int64_t n, const float **out) {
+static bool spread(OpCall *call, const RowCall *row, const Tensor *v, int64_t n,
+                   const float **out) {
   if (!v) return true;
   int64_t step = v->strides[0], size = (int64_t)dtype_size(v->dtype);
   const char *from = v->data + row->first * step * size;
@@ -34,10 +34,9 @@ static bool spread(OpCall *call, const RowCall *row, const Tensor *v,
   float *each = ARENA_ARRAY(call->arena, float, (size_t)n + 1);
   if (!each) return op_out_of_memory(call);
   BLOCKS(call->stop, n)
-    for (int64_t i = at; i < end; i++)
-      tile_load_f32(v->dtype,
-                    from + i / row->inner % row->channels * step * size, 1, 1,
-                    &each[i]);
+  for (int64_t i = at; i < end; i++)
+    tile_load_f32(v->dtype, from + i / row->inner % row->channels * step * size,
+                  1, 1, &each[i]);
   *out = each;
   return true;
 }
@@ -49,9 +48,9 @@ typedef struct Lines {
   SimdLine line;
   DType dtype;
   Walk outer;
-  Walk inner;      /* along one line */
-  int64_t near;    /* lines that are copied together */
-  float *buffers;  /* of a thread each, for those; NULL: none need be copied */
+  Walk inner;     /* along one line */
+  int64_t near;   /* lines that are copied together */
+  float *buffers; /* of a thread each, for those; NULL: none need be copied */
 } Lines;
 
 /* Lines j .. j + count of a run, of the operand (0) or the result (1). */
@@ -61,7 +60,8 @@ static Tensor lines_at(const Lines *l, const Walk *w, int64_t j, int count,
   Tensor t = {.dtype = (uint8_t)l->dtype,
               .rank = (uint8_t)(l->inner.rank + lead),
               .data = w->data[which] + j * w->step[which] * w->size[which],
-              .shape = {count}, .strides = {w->step[which]}};
+              .shape = {count},
+              .strides = {w->step[which]}};
   for (int i = 0; i < l->inner.rank; i++) {
     t.shape[i + lead] = l->inner.shape[i];
     t.strides[i + lead] = l->inner.steps[which][i];
@@ -82,10 +82,8 @@ static void copy_lines(const Lines *l, Tensor *lines, float *buffer,
   walk_start(&w, 1, (const Tensor *[]){lines});
   walk_heed(&w, l->call->stop);
   for (int64_t at = 0; walk_next(&w); at += w.n)
-    if (back)
-      tile_store_f32(l->dtype, w.data[0], w.step[0], w.n, buffer + at);
-    else
-      tile_load_f32(l->dtype, w.data[0], w.step[0], w.n, buffer + at);
+    if (back) tile_store_f32(l->dtype, w.data[0], w.step[0], w.n, buffer + at);
+    else tile_load_f32(l->dtype, w.data[0], w.step[0], w.n, buffer + at);
 }
 
 static void run_copied(const Lines *l, const Walk *w, int64_t j, int count,
@@ -135,17 +133,18 @@ static int64_t length(const Walk *w) {
 static bool make_buffers(Lines *l, int threads, size_t *bytes) {
   l->near = l->line.n > LINE_LONG ? 1 : LINES_NEAR;
   size_t lines = (size_t)threads * (size_t)l->near;
-  if (!size_mul((size_t)l->line.n, lines * sizeof(float), bytes))
-    return false;
+  if (!size_mul((size_t)l->line.n, lines * sizeof(float), bytes)) return false;
   l->buffers = mem_alloc_aligned(l->call->heap->mem, *bytes);
   return l->buffers != NULL;
 }
 
 bool simd_rows_run(OpCall *call, const Tensor *x, const Tensor *out,
                    unsigned set, const RowCall *row) {
-  Lines l = {.call = call, .run = simd_table()->lines[row->kind],
+  Lines l = {.call = call,
+             .run = simd_table()->lines[row->kind],
              .line.stop = call->stop,
-             .line.epsilon = (float)row->epsilon, .dtype = x->dtype};
+             .line.epsilon = (float)row->epsilon,
+             .dtype = x->dtype};
   walk_axes(&l.outer, 2, (const Tensor *[]){x, out}, ~set);
   walk_axes(&l.inner, 2, (const Tensor *[]){x, out}, set);
   int64_t n = l.line.n = length(&l.inner), pieces = walk_pieces(&l.outer);
@@ -153,8 +152,8 @@ bool simd_rows_run(OpCall *call, const Tensor *x, const Tensor *out,
   if (!spread(call, row, row->gamma, n, &l.line.gamma) ||
       !spread(call, row, row->beta, n, &l.line.beta))
     return false;
-  int threads = parallel_threads(call, pieces,
-                                 NANOSECONDS * (double)tensor_count(x));
+  int threads =
+      parallel_threads(call, pieces, NANOSECONDS * (double)tensor_count(x));
   bool copied = x->dtype != DT_FLOAT32 || !is_contiguous(&l.inner);
   if (copied && !make_buffers(&l, threads, &bytes))
     return op_out_of_memory(call);

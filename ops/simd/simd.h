@@ -17,9 +17,9 @@
 /* --- Products ------------------------------------------------------------ */
 
 enum {
-  PANEL = 64,      /* columns of a panel of the right operand */
-  GROUP = 16,      /* a panel's width is a multiple of it */
-  TILE_ROWS = 6,   /* rows whose sums fit in registers, beside a panel */
+  PANEL = 64,    /* columns of a panel of the right operand */
+  GROUP = 16,    /* a panel's width is a multiple of it */
+  TILE_ROWS = 6, /* rows whose sums fit in registers, beside a panel */
 };
 
 /* c[rows, columns] = a[rows, k] * b[k, columns], or that added to c: each sum
@@ -29,20 +29,20 @@ typedef struct Block {
   int64_t k;
   const float *a;
   int64_t a_row, a_step;
-  int groups;             /* of columns */
+  int groups; /* of columns */
   const float *b;
   int64_t b_row, b_next;  /* b_next: from one panel to the next */
   const int64_t *offsets; /* tile_at: row k lies at b + offsets[k] instead */
   float *c;
   int64_t c_row;
-  bool more;              /* go on from what c holds; else from +0 */
+  bool more; /* go on from what c holds; else from +0 */
 } Block;
 typedef void BlockFn(const Block *b);
 
 typedef struct SimdProduct {
-  BlockFn *tile[TILE_ROWS + 1];      /* by rows */
-  BlockFn *tile_at[TILE_ROWS + 1];   /* the same by offsets */
-  BlockFn *row_pair;                 /* one row, two whole panels */
+  BlockFn *tile[TILE_ROWS + 1];    /* by rows */
+  BlockFn *tile_at[TILE_ROWS + 1]; /* the same by offsets */
+  BlockFn *row_pair;               /* one row, two whole panels */
 } SimdProduct;
 
 /* What is accumulated in. */
@@ -60,7 +60,7 @@ typedef struct SimdLine {
   int64_t n;
   const float *x;
   float *out;
-  const float *gamma, *beta;  /* n elements each, or NULL */
+  const float *gamma, *beta; /* n elements each, or NULL */
   float epsilon;
 } SimdLine;
 typedef void SimdLineFn(const SimdLine *line);
@@ -69,7 +69,7 @@ typedef void SimdLineFn(const SimdLine *line);
 
 typedef struct Simd {
   const char *isa;
-  const SimdProduct *const *products;  /* by SimdType */
+  const SimdProduct *const *products; /* by SimdType */
   const SimdPlainProduct *plain_products;
   /* Element-wise strips, as elementwise.h has them; NULL: none here. */
   StripFn (*strip)(OpId op, DType dtype);

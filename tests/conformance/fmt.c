@@ -10,9 +10,8 @@
 static bool format_into(const Trial *t, Verdict *v, const char *file,
                         const char *path) {
   const char *fmt[] = {"fmt", file, NULL};
-  return trial_run(t, v, 0, fmt) &&
-         (text_write_file(&v->last.out, path) ||
-          verdict_fail(v, "cannot write %s", path));
+  return trial_run(t, v, 0, fmt) && (text_write_file(&v->last.out, path) ||
+                                     verdict_fail(v, "cannot write %s", path));
 }
 
 /* Whether formatting `file` gives `file`. */
@@ -46,8 +45,7 @@ bool fmt_ops_trial(const Trial *t, Verdict *v) {
 /* A program that must be refused may be refused here already. */
 bool fmt_lang_trial(const Trial *t, Verdict *v) {
   const char *fmt[] = {"fmt", t->program, NULL};
-  if (lang_expects_refusal(t) && trial_run(t, v, 1, fmt)) {
+  if (lang_expects_refusal(t) && trial_run(t, v, 1, fmt))
     return v->passed = true;
-  }
   return fmt_trial(t, v, lang_trial);
 }

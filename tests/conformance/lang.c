@@ -17,9 +17,9 @@ static bool same_value(const Text *out, const json_t *want, Verdict *v) {
     verdict_fail(v, "stdout is not one JSON value");
   } else if (!same) {
     char *is = difference_text(d.got), *not = difference_text(d.want);
-    verdict_fail(v, "value %.60s, not %.60s", is, not);
+    verdict_fail(v, "value %.60s, not %.60s", is, not );
     free(is);
-    free(not);
+    free(not );
   }
   json_decref(got);
   return same;
@@ -70,9 +70,8 @@ static bool has_words(const json_t *error, Verdict *v) {
   bool all = true;
   json_array_foreach(json_object_get(error, "contains"), i, word) {
     char *sought = message_squeeze(json_string_value(word));
-    if (all && !strstr(said, sought)) {
+    if (all && !strstr(said, sought))
       all = verdict_fail(v, "the message lacks `%s`", json_string_value(word));
-    }
     free(sought);
   }
   free(said);
@@ -101,8 +100,8 @@ static const char *expectation(const json_t *spec) {
 bool lang_expects_refusal(const Trial *t) {
   json_t *spec = load_spec(t);
   const char *expect = expectation(spec);
-  bool refusal = !strcmp(expect, "parse-error") ||
-                 !strcmp(expect, "type-error");
+  bool refusal =
+      !strcmp(expect, "parse-error") || !strcmp(expect, "type-error");
   json_decref(spec);
   return refusal;
 }

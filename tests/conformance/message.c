@@ -39,8 +39,8 @@ static bool is_quotation(const char *line) {
 /* What stands before the words: "model.rly:12:9:" and "in @f at model.rly". */
 static const char *after_place(const char *line, const char *end) {
   static const char extension[] = ".rly:";
-  const char *at = memmem(line, (size_t)(end - line), extension,
-                          sizeof extension - 1);
+  const char *at =
+      memmem(line, (size_t)(end - line), extension, sizeof extension - 1);
   if (!at) return line;
   at += sizeof extension - 1;
   return at + strspn(at, "0123456789:");

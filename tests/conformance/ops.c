@@ -19,9 +19,8 @@ static size_t first_difference(const TensorView *got, const TensorView *want,
   size_t i = 0;
   if (tensor_is_float(want)) {
     while (i < want->count && float_agrees(tensor_float(got, i),
-                                           tensor_float(want, i), rtol, atol)) {
+                                           tensor_float(want, i), rtol, atol))
       i++;
-    }
   } else {
     size_t w = want->width;
     while (i < want->count && !memcmp(got->data + i * w, want->data + i * w, w))
@@ -36,9 +35,8 @@ static bool same_data(const char *name, const TensorView *got,
   size_t i = first_difference(got, want, number_meta(rules, "rtol"),
                               number_meta(rules, "atol"));
   if (i == want->count) return true;
-  if (!tensor_is_float(want)) {
+  if (!tensor_is_float(want))
     return verdict_fail(v, "%s: element %zu differs", name, i);
-  }
   return verdict_fail(v, "%s: element %zu is %.9g, not %.9g", name, i,
                       tensor_float(got, i), tensor_float(want, i));
 }
@@ -52,9 +50,9 @@ static bool same_tensor(const char *name, const TensorView *got,
   }
   if (!json_equal(got->shape, want->shape)) {
     char *is = json_dumps(got->shape, 0), *not = json_dumps(want->shape, 0);
-    verdict_fail(v, "%s: shape %s, not %s", name, is, not);
+    verdict_fail(v, "%s: shape %s, not %s", name, is, not );
     free(is);
-    free(not);
+    free(not );
     return false;
   }
   const char *check = tensor_file_meta(rules, "check");
@@ -70,9 +68,8 @@ static bool same_results(const TensorFile *got, const TensorFile *want,
   for (;; n++) {
     snprintf(name, sizeof name, "out%zu", n);
     if (!tensor_file_find(want, name, &theirs)) break;
-    if (!tensor_file_find(got, name, &ours)) {
+    if (!tensor_file_find(got, name, &ours))
       return verdict_fail(v, "no tensor %s in the outputs", name);
-    }
     if (!same_tensor(name, &ours, &theirs, want, v)) return false;
   }
   size_t count = tensor_file_count(got);
@@ -81,9 +78,8 @@ static bool same_results(const TensorFile *got, const TensorFile *want,
 
 static bool compare_files(const char *got, const char *want, Verdict *v) {
   TensorFile ours, theirs;
-  if (!tensor_file_read(&theirs, want)) {
+  if (!tensor_file_read(&theirs, want))
     return verdict_fail(v, "cannot read %s", want);
-  }
   bool same = tensor_file_read(&ours, got)
                   ? same_results(&ours, &theirs, v)
                   : verdict_fail(v, "no outputs written");

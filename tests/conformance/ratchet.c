@@ -10,11 +10,8 @@ static size_t place_of(const Ratchet *r, const char *name) {
   size_t lo = 0, hi = r->count;
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
-    if (strcmp(r->names[mid], name) < 0) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
+    if (strcmp(r->names[mid], name) < 0) lo = mid + 1;
+    else hi = mid;
   }
   return lo;
 }

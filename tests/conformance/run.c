@@ -33,29 +33,28 @@ enum { SUITES = sizeof suites / sizeof *suites };
 
 typedef struct Case {
   const Suite *suite;
-  char *name;  /* SUITE/FILE without extension: how lists and reports call it */
-  char *path;  /* of its files, without extension */
+  char *name; /* SUITE/FILE without extension: how lists and reports call it */
+  char *path; /* of its files, without extension */
   Verdict verdict;
 } Case;
 
 typedef struct Run {
   const char *rly;
   bool verbose, ratchet, promote;
-  char *const *filters;  /* NULL ends; a case runs that holds one of them */
+  char *const *filters; /* NULL ends; a case runs that holds one of them */
   Case *cases;
   size_t count;
-  _Atomic size_t next;     /* the first case not yet taken by a worker */
-  _Atomic size_t workers;  /* gives each worker a number */
-  char scratch[64];        /* a directory for what trials write */
+  _Atomic size_t next;    /* the first case not yet taken by a worker */
+  _Atomic size_t workers; /* gives each worker a number */
+  char scratch[64];       /* a directory for what trials write */
 } Run;
 
 /* --- Which cases ---------------------------------------------------------- */
 
 static bool is_selected(const Run *run, const char *name) {
   if (!*run->filters) return true;
-  for (char *const *f = run->filters; *f; f++) {
+  for (char *const *f = run->filters; *f; f++)
     if (strstr(name, *f)) return true;
-  }
   return false;
 }
 
@@ -68,9 +67,8 @@ static void add_case(Run *run, const Suite *suite, const char *file) {
   int stem = (int)strlen(file) - 4;
   Case c = {.suite = suite};
   if (asprintf(&c.name, "%s/%.*s", suite->name, stem, file) < 0 ||
-      asprintf(&c.path, "%s/%.*s", suite->folder, stem, file) < 0) {
+      asprintf(&c.path, "%s/%.*s", suite->folder, stem, file) < 0)
     return;
-  }
   if (is_selected(run, c.name)) {
     run->cases[run->count++] = c;
   } else {
@@ -123,9 +121,8 @@ static bool run_cases(Run *run) {
     return false;
   }
   while (started < MOST && started < cores &&
-         !pthread_create(&threads[started], NULL, work, run)) {
+         !pthread_create(&threads[started], NULL, work, run))
     started++;
-  }
   while (started > 0) pthread_join(threads[--started], NULL);
   rmdir(run->scratch);
   return run->next >= run->count;
@@ -135,9 +132,8 @@ static bool run_cases(Run *run) {
 
 static void print_failure(const Run *run, const Case *c) {
   printf("  %s: %s\n", c->name, c->verdict.why);
-  if (run->verbose && c->verdict.last.err.len) {
+  if (run->verbose && c->verdict.last.err.len)
     printf("%s\n", c->verdict.last.err.data);
-  }
 }
 
 /* Under the ratchet only a case that passed before is worth a line. */
@@ -154,9 +150,8 @@ static void report_suite(const Run *run, const Suite *suite,
       print_failure(run, c);
     }
   }
-  if (passed + failed) {
+  if (passed + failed)
     printf("%s: %zu passed, %zu failed\n", suite->name, passed, failed);
-  }
 }
 
 static size_t count_passed(const Run *run, const Ratchet *passing) {
@@ -171,9 +166,8 @@ static size_t count_passed(const Run *run, const Ratchet *passing) {
 /* How many names of the list, of those selected, did not pass or are gone. */
 static size_t count_lost(const Run *run, const Ratchet *passing) {
   size_t listed = 0;
-  for (size_t i = 0; i < passing->count; i++) {
+  for (size_t i = 0; i < passing->count; i++)
     listed += is_selected(run, passing->names[i]);
-  }
   return listed - count_passed(run, passing);
 }
 
@@ -207,18 +201,18 @@ static bool report(const Run *run) {
 static const char usage[] =
     "usage: run [--ratchet | --promote] [--verbose] [--rly PROGRAM] [PART...]\n"
     "  Runs the cases whose names hold one of the PARTs; without any, all.\n"
-    "  --ratchet  fail when a case of " PASSING " fails\n"
+    "  --ratchet  fail when a case of " PASSING
+    " fails\n"
     "  --promote  add the cases that pass to it\n"
     "  --verbose  name what passes, show what failing programs say\n"
     "  --rly      the program; otherwise the variable RLY names it\n";
 
 static bool read_options(Run *run, int argc, char **argv) {
-  static const struct option options[] = {
-      {"ratchet", no_argument, NULL, 'r'},
-      {"promote", no_argument, NULL, 'p'},
-      {"verbose", no_argument, NULL, 'v'},
-      {"rly", required_argument, NULL, 'x'},
-      {0}};
+  static const struct option options[] = {{"ratchet", no_argument, NULL, 'r'},
+                                          {"promote", no_argument, NULL, 'p'},
+                                          {"verbose", no_argument, NULL, 'v'},
+                                          {"rly", required_argument, NULL, 'x'},
+                                          {0}};
   run->rly = getenv("RLY");
   for (int c; (c = getopt_long(argc, argv, "v", options, NULL)) != -1;) {
     if (c == '?') return false;

@@ -38,20 +38,20 @@ static double load_f16(const char *at) {
 typedef struct Format {
   const char *dtype;
   size_t width;
-  double (*load)(const char *at);  /* NULL: not a float */
+  double (*load)(const char *at); /* NULL: not a float */
 } Format;
 
 static const Format formats[] = {
-    {"F64", 8, load_f64}, {"F32", 4, load_f32}, {"F16", 2, load_f16},
-    {"BF16", 2, load_bf16}, {"I64", 8, NULL}, {"I32", 4, NULL},
-    {"I16", 2, NULL}, {"I8", 1, NULL}, {"U64", 8, NULL}, {"U32", 4, NULL},
-    {"U16", 2, NULL}, {"U8", 1, NULL}, {"BOOL", 1, NULL},
+    {"F64", 8, load_f64},   {"F32", 4, load_f32}, {"F16", 2, load_f16},
+    {"BF16", 2, load_bf16}, {"I64", 8, NULL},     {"I32", 4, NULL},
+    {"I16", 2, NULL},       {"I8", 1, NULL},      {"U64", 8, NULL},
+    {"U32", 4, NULL},       {"U16", 2, NULL},     {"U8", 1, NULL},
+    {"BOOL", 1, NULL},
 };
 
 static const Format *format_of(const char *dtype) {
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
     if (!strcmp(formats[i].dtype, dtype)) return &formats[i];
-  }
   return NULL;
 }
 
@@ -65,8 +65,8 @@ bool tensor_file_read(TensorFile *f, const char *path) {
   *f = (TensorFile){0};
   if (text_read_file(&f->bytes, path) && f->bytes.len >= PREFIX &&
       header_length(&f->bytes) <= f->bytes.len - PREFIX) {
-    f->header = json_loadb(f->bytes.data + PREFIX, header_length(&f->bytes), 0,
-                           NULL);
+    f->header =
+        json_loadb(f->bytes.data + PREFIX, header_length(&f->bytes), 0, NULL);
   }
   if (json_is_object(f->header)) return true;
   tensor_file_free(f);

@@ -14,11 +14,11 @@ typedef struct TensorFile {
 
 /* One tensor of a file, which it borrows from. */
 typedef struct TensorView {
-  const char *dtype;    /* as the file spells it: F32, I64, BOOL ... */
-  const json_t *shape;  /* an array of integers */
-  size_t count;         /* of elements */
-  size_t width;         /* bytes of an element */
-  const char *data;     /* count * width bytes, of any alignment */
+  const char *dtype;   /* as the file spells it: F32, I64, BOOL ... */
+  const json_t *shape; /* an array of integers */
+  size_t count;        /* of elements */
+  size_t width;        /* bytes of an element */
+  const char *data;    /* count * width bytes, of any alignment */
 } TensorView;
 
 bool tensor_file_read(TensorFile *f, const char *path);

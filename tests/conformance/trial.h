@@ -15,8 +15,8 @@ typedef struct Trial {
 
 typedef struct Verdict {
   bool passed;
-  char why[160];  /* otherwise: one line */
-  Outcome last;   /* of the process run last */
+  char why[160]; /* otherwise: one line */
+  Outcome last;  /* of the process run last */
 } Verdict;
 
 /* Each kind of trial; they return v->passed. */

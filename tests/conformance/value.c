@@ -12,8 +12,8 @@ static const double RTOL = 1e-5, ATOL = 1e-6;
 
 typedef struct FloatFormat {
   const char *dtype;
-  int precision;     /* significant bits */
-  int min_exponent;  /* of the smallest normal number, as ilogb gives it */
+  int precision;    /* significant bits */
+  int min_exponent; /* of the smallest normal number, as ilogb gives it */
   double max;
 } FloatFormat;
 
@@ -26,9 +26,8 @@ static const FloatFormat float_formats[] = {
 
 static const FloatFormat *float_format(const char *dtype) {
   size_t n = sizeof float_formats / sizeof *float_formats;
-  for (size_t i = 0; dtype && i < n; i++) {
+  for (size_t i = 0; dtype && i < n; i++)
     if (!strcmp(float_formats[i].dtype, dtype)) return &float_formats[i];
-  }
   return NULL;
 }
 
@@ -44,8 +43,10 @@ static double round_to(const FloatFormat *f, double x) {
 
 /* A number, or one of the three strings; false for anything else. */
 static bool read_float(const json_t *j, double *x) {
-  static const struct { const char *text; double value; } named[] = {
-      {"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
+  static const struct {
+    const char *text;
+    double value;
+  } named[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
   *x = json_number_value(j);
   if (json_is_number(j)) return true;
   for (int i = 0; i < 3 && json_is_string(j); i++) {
@@ -74,14 +75,11 @@ static bool agrees(const json_t *got, const json_t *want,
 static bool arrays_agree(const json_t *got, const json_t *want,
                          const FloatFormat *format, Difference *d) {
   size_t n = json_array_size(want);
-  if (!json_is_array(got) || json_array_size(got) != n) {
+  if (!json_is_array(got) || json_array_size(got) != n)
     return differ(got, want, d);
-  }
-  for (size_t i = 0; i < n; i++) {
-    if (!agrees(json_array_get(got, i), json_array_get(want, i), format, d)) {
+  for (size_t i = 0; i < n; i++)
+    if (!agrees(json_array_get(got, i), json_array_get(want, i), format, d))
       return false;
-    }
-  }
   return true;
 }
 
@@ -89,9 +87,8 @@ static bool objects_agree(const json_t *got, const json_t *want,
                           Difference *d) {
   const char *dtype = json_string_value(json_object_get(want, "dtype"));
   const FloatFormat *format = float_format(dtype);
-  if (json_object_size(got) != json_object_size(want)) {
+  if (json_object_size(got) != json_object_size(want))
     return differ(got, want, d);
-  }
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)want, key, value) {
@@ -114,7 +111,7 @@ bool value_agrees(const json_t *got, const json_t *want, Difference *d) {
 }
 
 char *difference_text(const json_t *part) {
-  char *text = json_dumps(part, JSON_ENCODE_ANY | JSON_COMPACT |
-                                    JSON_REAL_PRECISION(9));
+  char *text =
+      json_dumps(part, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
   return text ? text : strdup("nothing");
 }

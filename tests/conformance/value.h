@@ -7,7 +7,7 @@
 
 /* The innermost parts that differ; borrowed from what was compared. */
 typedef struct Difference {
-  const json_t *got, *want;  /* NULL: absent */
+  const json_t *got, *want; /* NULL: absent */
 } Difference;
 
 /* Whether the values agree; otherwise `d` says where they do not. */

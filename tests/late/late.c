@@ -16,7 +16,7 @@
 
 #include "tests/unit/ops_long.h"
 
-static const double LONG_ENOUGH = 3;  /* seconds: then it is told to stop */
+static const double LONG_ENOUGH = 3; /* seconds: then it is told to stop */
 static double worth_telling = 10e-3;
 
 /* --- Looking ------------------------------------------------------------- */
@@ -28,14 +28,14 @@ static double now(clockid_t clock) {
 }
 
 typedef struct Gap {
-  double length, at;  /* seconds; since the call began */
-  const void *from, *to;  /* the code that looked before and after */
+  double length, at;     /* seconds; since the call began */
+  const void *from, *to; /* the code that looked before and after */
 } Gap;
 
 /* The processor's time, which other programs do not lengthen, is dear to ask
  * for: only when a millisecond has gone by. */
 static struct {
-  double asked, last, began;  /* by the wall; by the processor */
+  double asked, last, began; /* by the wall; by the processor */
   const void *place;
   Gap worst;
   _Atomic int stop;
@@ -109,7 +109,10 @@ static void measure(Trial *t) {
 
 static void visit(const Law *law, const OpInfo *op) {
   for (int batch = 0; batch < 2; batch++) {
-    Trial t = {.law = law, .op = op, .threads = 1, .isa = "",
+    Trial t = {.law = law,
+               .op = op,
+               .threads = 1,
+               .isa = "",
                .dtype = law->only ? law->only : dtype};
     if (grow(&t, batch, elements)) measure(&t);
   }

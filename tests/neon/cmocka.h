@@ -12,9 +12,10 @@ struct CMUnitTest {
   int (*setup)(void **state), (*teardown)(void **state);
 };
 
-#define cmocka_unit_test(f) {#f, f, NULL, NULL}
+#define cmocka_unit_test(f) \
+  { #f, f, NULL, NULL }
 #define cmocka_unit_test_setup_teardown(f, setup, teardown) \
-  {#f, f, setup, teardown}
+  { #f, f, setup, teardown }
 #define CM_OUTPUT_TAP 0
 #define cmocka_set_message_output(format) ((void)(format))
 #define cmocka_run_group_tests(tests, setup, teardown) \

@@ -47,7 +47,7 @@ static int is_same_float(const void *a, const void *b) {
 
 typedef struct {
   uint64_t count;
-  float at;  /* the first */
+  float at; /* the first */
 } Differences;
 
 static size_t fill(float *x, uint64_t *bits, uint64_t stride) {
@@ -61,8 +61,11 @@ static size_t fill(float *x, uint64_t *bits, uint64_t stride) {
 
 /* Clipping and slopes take parameters: 1/4 and 7. */
 static void run(StripFn function, const float *x, char *y, size_t n) {
-  Strip s = {.n = (int64_t)n, .out = y, .out_step = 1,
-             .in = {(const char *)x}, .step = {1},
+  Strip s = {.n = (int64_t)n,
+             .out = y,
+             .out_step = 1,
+             .in = {(const char *)x},
+             .step = {1},
              .params = {bits_from_f64(DT_FLOAT32, 0.25),
                         bits_from_f64(DT_FLOAT32, 7)}};
   function(&s);
@@ -73,8 +76,8 @@ static void compare(const char *a, const char *b, const float *x, size_t n,
   size_t size = dtype_size(dtype);
   if (memcmp(a, b, n * size) == 0) return;
   for (size_t i = 0; i < n; i++, a += size, b += size) {
-    int same = dtype == DT_FLOAT32 ? is_same_float(a, b)
-                                   : memcmp(a, b, size) == 0;
+    int same =
+        dtype == DT_FLOAT32 ? is_same_float(a, b) : memcmp(a, b, size) == 0;
     if (!same && found->count++ == 0) found->at = x[i];
   }
 }
@@ -98,7 +101,7 @@ typedef struct {
   const Simd *const *sets;
   int count;
   uint64_t stride;
-  int tests;  /* 0: reports as it goes; else the number of the last one */
+  int tests; /* 0: reports as it goes; else the number of the last one */
 } Sweeps;
 
 /* Every set but the last against that. */
@@ -113,8 +116,8 @@ static int compare_sets(Sweeps *all, Function f) {
     printf("%sok %d - %s: %s as %s", d.count ? "not " : "", ++all->tests,
            function_name(f), all->sets[i]->isa, last->isa);
     if (d.count)
-      printf(", but for %llu, the first of %a",
-             (unsigned long long)d.count, (double)d.at);
+      printf(", but for %llu, the first of %a", (unsigned long long)d.count,
+             (double)d.at);
     printf("\n");
     fflush(stdout);
     failures += d.count != 0;

@@ -19,7 +19,7 @@ typedef struct Guest {
   rly_program *program;
   rly_session *session;
   char printed[256];
-  bool interrupt;  /* the session, when it prints */
+  bool interrupt; /* the session, when it prints */
 } Guest;
 
 static void on_write(void *data, const char *text, size_t len) {
@@ -131,8 +131,9 @@ static void test_call(void **state) {
 static void test_signature(void **state) {
   (void)state;
   Guest g;
-  guest_start(&g, NULL, "def @f(%a: int32, %b: (int32, bool)) -> bool "
-                        "{ %b.1 }");
+  guest_start(&g, NULL,
+              "def @f(%a: int32, %b: (int32, bool)) -> bool "
+              "{ %b.1 }");
   const rly_function *f = rly_program_function(g.program, "f");
   assert_non_null(f);
   assert_int_equal(rly_function_param_count(f), 2);
@@ -188,15 +189,16 @@ static void test_types(void **state) {
 static void test_elements(void **state) {
   (void)state;
   Guest g;
-  guest_start(&g, NULL, "def @t(%x: Tensor[(2, 3), float32]) {\n"
-                        "  transpose(%x)\n"
-                        "}\n");
+  guest_start(&g, NULL,
+              "def @t(%x: Tensor[(2, 3), float32]) {\n"
+              "  transpose(%x)\n"
+              "}\n");
   static const float in[] = {1, 2, 3, 4, 5, 6}, out[] = {1, 4, 2, 5, 3, 6};
   const rly_function *f = rly_program_function(g.program, "t");
   rly_value *x = rly_value_of_elements(g.session, "float32", 2,
-                                       (int64_t[]){2, 3}, in), *y = NULL;
-  assert_int_equal(rly_session_call_function(g.session, f, 1, &x, &y),
-                   RLY_OK);
+                                       (int64_t[]){2, 3}, in),
+            *y = NULL;
+  assert_int_equal(rly_session_call_function(g.session, f, 1, &x, &y), RLY_OK);
   assert_string_equal(rly_value_dtype(y), "float32");
   assert_int_equal(rly_value_rank(y), 2);
   assert_int_equal(rly_value_dim(y, 0), 3);
@@ -212,13 +214,14 @@ static void test_elements(void **state) {
 static void test_value_call(void **state) {
   (void)state;
   Guest g;
-  guest_start(&g, NULL, "def @counter(%by: int32) {\n"
-                        "  let %n = ref(0);\n"
-                        "  (fn (%k: int32) {\n"
-                        "     ref_write(%n, ref_read(%n) + %by * %k);\n"
-                        "     ref_read(%n)\n"
-                        "   }, fn () { ref_write(%n, 0) })\n"
-                        "}\n");
+  guest_start(&g, NULL,
+              "def @counter(%by: int32) {\n"
+              "  let %n = ref(0);\n"
+              "  (fn (%k: int32) {\n"
+              "     ref_write(%n, ref_read(%n) + %by * %k);\n"
+              "     ref_read(%n)\n"
+              "   }, fn () { ref_write(%n, 0) })\n"
+              "}\n");
   int32_t number = 3;
   rly_value *v = rly_value_of_elements(g.session, "int32", 0, NULL, &number);
   rly_value *pair = NULL, *r = NULL, *all[2] = {v, v};
@@ -267,7 +270,7 @@ static void test_steps(void **state) {
   assert_non_null(strstr(g.printed, "3|"));
   g.printed[0] = '\0';
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
-  assert_string_equal(g.printed, "");  /* each is evaluated once */
+  assert_string_equal(g.printed, ""); /* each is evaluated once */
   assert_int_equal(add(&g, "%a - 1"), RLY_OK);
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
   assert_string_equal(g.printed, "1|");
@@ -293,7 +296,7 @@ static void test_parts(void **state) {
   }
   assert_null(rly_value_field(v, 4));
   assert_null(rly_value_field(v, -1));
-  rly_value_free(v);  /* the parts live on */
+  rly_value_free(v); /* the parts live on */
   assert_string_equal(rly_value_constructor(parts[0]), "Cons");
   assert_null(rly_value_constructor(parts[1]));
   assert_int_equal(rly_value_field_count(parts[0]), 2);
@@ -330,7 +333,7 @@ static void test_equality(void **state) {
   rly_value *v = call(&g, "main");
   assert_true(same(v, 0, 1));
   assert_false(same(v, 0, 2));
-  assert_false(same(v, 0, 3));  /* other types */
+  assert_false(same(v, 0, 3)); /* other types */
   assert_true(same(v, 3, 4));
   assert_true(same(v, 3, 3));
   assert_false(same(v, 3, 5));
@@ -402,7 +405,7 @@ static void test_interrupted_text(void **state) {
                    RLY_INTERRUPTED);
   assert_int_equal(rly_session_diagnostic_count(g.session), 1);
   assert_session_said(&g, "test:1:19: error[E0704]: interrupted");
-  rly_value *v = call(&g, "main");  /* it is of use afterwards */
+  rly_value *v = call(&g, "main"); /* it is of use afterwards */
   rly_session_interrupt(g.session);
   assert_null(rly_value_json(v));
   assert_session_said(&g, "interrupted");
@@ -500,8 +503,9 @@ static void test_files(void **state) {
   rly_value_free(v);
   guest_end(&g);
 
-  guest_start(&g, NULL, "param @out0: Tensor[(2), float32];\n"
-                        "def @main(%out1: int32) { @out0 }");
+  guest_start(&g, NULL,
+              "param @out0: Tensor[(2), float32];\n"
+              "def @main(%out1: int32) { @out0 }");
   const rly_function *entry = rly_program_function(g.program, "main");
   assert_int_equal(rly_program_bind_file(g.program, path), RLY_OK);
   assert_int_equal(rly_program_bindings_check(g.program, entry), RLY_OK);
@@ -556,8 +560,9 @@ static void test_diagnostics_json(void **state) {
 static void test_diagnostic_parts(void **state) {
   (void)state;
   Guest g;
-  guest_start(&g, NULL, "def @f(%n: int32) -> int32 { 10 / %n }\n"
-                        "@f(0)");
+  guest_start(&g, NULL,
+              "def @f(%n: int32) -> int32 { 10 / %n }\n"
+              "@f(0)");
   rly_diagnostic d;
   rly_note n;
   assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_RUNTIME);
@@ -571,11 +576,9 @@ static void test_diagnostic_parts(void **state) {
   assert_int_equal(d.frame_count, 2);
   assert_true(rly_session_diagnostic_note(g.session, 0, d.note_count, &n));
   assert_string_equal(n.message, "@f");
-  assert_true(rly_session_diagnostic_note(g.session, 0, d.note_count + 1,
-                                          &n));
+  assert_true(rly_session_diagnostic_note(g.session, 0, d.note_count + 1, &n));
   assert_int_equal(n.place.line, 2);
-  assert_false(rly_session_diagnostic_note(g.session, 0, d.note_count + 2,
-                                           &n));
+  assert_false(rly_session_diagnostic_note(g.session, 0, d.note_count + 2, &n));
   assert_false(rly_session_diagnostic_get(g.session, 1, &d));
   char *json = rly_session_diagnostics_json(g.session);
   assert_non_null(strstr(json, "\"code\": \"E0602\""));
@@ -605,11 +608,11 @@ static void test_call_refused(void **state) {
   rly_value *arg = rly_value_of_tensor(g.session, t);
   rly_tensor_free(t);
   assert_int_equal(rly_session_call(g.session, "main", 1, &arg, &result),
-                   RLY_REFUSED);  /* `w` is missing, and the type is wrong */
+                   RLY_REFUSED); /* `w` is missing, and the type is wrong */
   rly_session_diagnostics_clear(g.session);
   assert_int_equal(add(&g, "def @id[A](%x: A) -> A { %x }"), RLY_OK);
   assert_int_equal(rly_session_call(g.session, "id", 1, &arg, &result),
-                   RLY_REFUSED);  /* likewise; and none is an A */
+                   RLY_REFUSED); /* likewise; and none is an A */
   rly_session_diagnostics_clear(g.session);
   rly_value_free(arg);
   assert_null(result);
@@ -619,8 +622,9 @@ static void test_call_refused(void **state) {
 static void test_bindings_refused(void **state) {
   (void)state;
   Guest g;
-  guest_start(&g, NULL, "param @a: int32;\n"
-                        "param @b: Tensor[(2), float32];\n");
+  guest_start(&g, NULL,
+              "param @a: int32;\n"
+              "param @b: Tensor[(2), float32];\n");
   assert_int_equal(rly_program_bindings_check(g.program, NULL), RLY_REFUSED);
   char *text = rly_diagnostics_text(g.cx, false);
   assert_true(strstr(text, "`a`") && strstr(text, "`b`"));
@@ -778,14 +782,16 @@ static void test_recheck(void **state) {
   guest_start(&g, NULL,
               "def @f() -> int32 { 1 }\ndef @g() -> int32 { @f() + 1 }");
   const char *next = "def @f() -> int32 { 5 }";
-  assert_int_equal(rly_program_add_text(g.program, "x", next, strlen(next),
-                                        RLY_RECHECK), RLY_OK);
+  assert_int_equal(
+      rly_program_add_text(g.program, "x", next, strlen(next), RLY_RECHECK),
+      RLY_OK);
   assert_int_equal(add(&g, "@g()"), RLY_OK);
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
   assert_string_equal(g.printed, "6|");
   next = "def @f() -> bool { True }";
-  assert_int_equal(rly_program_add_text(g.program, "x", next, strlen(next),
-                                        RLY_RECHECK), RLY_OK);
+  assert_int_equal(
+      rly_program_add_text(g.program, "x", next, strlen(next), RLY_RECHECK),
+      RLY_OK);
   assert_said(&g, "W0003");
   assert_int_equal(add(&g, "@g()"), RLY_OK);
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
@@ -803,8 +809,7 @@ static void test_kept_value(void **state) {
   guest_start(&g, NULL, "(1, [2f, 3f])");
   rly_value *kept = NULL;
   assert_int_equal(rly_session_run(g.session, keep_shown, &kept), RLY_OK);
-  assert_text(&g, rly_value_text(kept),
-              "(1, Tensor[(2), float32] [2.0, 3.0])");
+  assert_text(&g, rly_value_text(kept), "(1, Tensor[(2), float32] [2.0, 3.0])");
   rly_value *again = rly_value_keep(kept);
   rly_value_free(kept);
   assert_int_equal(rly_value_field_count(again), 2);
@@ -920,8 +925,7 @@ static void test_senseless_arguments(void **state) {
   assert_int_equal(rly_session_call(g.session, "f", 1, NULL, &v), RLY_MISUSE);
   assert_int_equal(rly_session_call(g.session, "f", 1, none, &v), RLY_MISUSE);
   assert_int_equal(rly_session_call(g.session, "f", -1, none, &v), RLY_MISUSE);
-  assert_int_equal(rly_session_call(g.session, "f", 1, none, NULL),
-                   RLY_MISUSE);
+  assert_int_equal(rly_session_call(g.session, "f", 1, none, NULL), RLY_MISUSE);
   assert_int_equal(rly_session_call_bound(g.session, NULL, &v), RLY_MISUSE);
   assert_null(v);
   guest_end(&g);
@@ -959,14 +963,13 @@ static void test_senseless_tensors(void **state) {
   assert_null(rly_tensor_new(cx, "float32", 1, NULL, &x));
   assert_null(rly_tensor_new(cx, "float32", 1, shape, NULL));
   assert_null(rly_tensor_new(cx, "float32", 1, (int64_t[]){-1}, &x));
-  assert_null(rly_tensor_new(cx, "float64", 2,
-                             (int64_t[]){INT64_MAX / 8, 7}, &x));
-  assert_null(rly_tensor_new(cx, "float32", 1, (int64_t[]){INT64_MAX / 8},
-                             &x));
+  assert_null(
+      rly_tensor_new(cx, "float64", 2, (int64_t[]){INT64_MAX / 8, 7}, &x));
+  assert_null(rly_tensor_new(cx, "float32", 1, (int64_t[]){INT64_MAX / 8}, &x));
   assert_null(rly_tensor_borrow(cx, "float32", 1, shape, NULL, NULL, NULL));
   assert_null(rly_tensor_new(cx, "bool", 1, shape, "\2"));
-  assert_null(rly_tensor_borrow(cx, "float32", 1, shape, (char *)&x + 1, NULL,
-                                NULL));
+  assert_null(
+      rly_tensor_borrow(cx, "float32", 1, shape, (char *)&x + 1, NULL, NULL));
   assert_null(rly_context_new(&(rly_options){.threads = -1}));
   assert_null(rly_context_new(&(rly_options){.timeout = -1}));
   rly_tensor *empty = rly_tensor_new(cx, "float32", 1, (int64_t[]){0}, NULL);

@@ -43,8 +43,8 @@ typedef struct Entry {
   int method, flags;
   const void *data;
   size_t size;
-  int64_t more_size, more_packed;  /* than there are */
-  uint32_t wrong_crc;              /* bits to flip */
+  int64_t more_size, more_packed; /* than there are */
+  uint32_t wrong_crc;             /* bits to flip */
 } Entry;
 
 static uint32_t crc32_of(const unsigned char *data, size_t size) {
@@ -95,8 +95,8 @@ static void put_central(Bytes *b, const Entry *e, size_t offset) {
   put(b, "PK\1\2", 4);
   num(b, 20, 2);
   put_fields(b, e, packed(e).n);
-  num(b, 0, 2 + 2 + 2);  /* no comment, disk 0, no attributes ... */
-  num(b, 0, 4);          /* ... of either kind */
+  num(b, 0, 2 + 2 + 2); /* no comment, disk 0, no attributes ... */
+  num(b, 0, 4);         /* ... of either kind */
   num(b, offset, 4);
   put(b, e->name, strlen(e->name));
 }
@@ -134,8 +134,8 @@ static Bytes npy(const char *dict, const void *data, size_t size) {
 static const int32_t six[] = {1, 2, 3, 4, 5, 6};
 
 static Bytes matrix(void) {
-  return npy("{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3)}\n",
-             six, sizeof six);
+  return npy("{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3)}\n", six,
+             sizeof six);
 }
 
 static TensorFile *read_archive(Desk *d, const Entry *entries, size_t n) {
@@ -154,13 +154,17 @@ static void npz_by_hand(void **state) {
   Bytes columns =
       npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3)}", six,
           sizeof six);
-  Bytes none = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0,)}",
-                   "", 0);
+  Bytes none =
+      npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0,)}", "", 0);
   const Entry entries[] = {
       {.name = "a.npy", .data = rows.at, .size = rows.n},
-      {.name = "lstm/b.0.npy", .method = DEFLATED, .data = columns.at,
+      {.name = "lstm/b.0.npy",
+       .method = DEFLATED,
+       .data = columns.at,
        .size = columns.n},
-      {.name = "\xC3\xA9.npy", .flags = 1 << 11, .data = none.at,
+      {.name = "\xC3\xA9.npy",
+       .flags = 1 << 11,
+       .data = none.at,
        .size = none.n},
   };
   TensorFile *f = read_archive(&d, entries, LENGTH(entries));
@@ -187,12 +191,17 @@ static void lying_entries(void **state) {
   (void)state;
   static const char far[] = "\x93NUMPY\1\0\xFF\xFF{}";
   static const char alien[] = "no array at all";
-  static const char bools[] = "\x93NUMPY\1\0\x39\0"
+  static const char bools[] =
+      "\x93NUMPY\1\0\x39\0"
       "{'descr': '|b1', 'fortran_order': False, 'shape': (3, )} \0\1\2";
-  static const char huge[] = "\x93NUMPY\1\0\x48\0"
+  static const char huge[] =
+      "\x93NUMPY\1\0\x48\0"
       "{'descr': '<f8', 'fortran_order': False, "
       "'shape': (1099511627776, 8), } \n12345678";
-  const struct { Entry entry; const char *why; } rows[] = {
+  const struct {
+    Entry entry;
+    const char *why;
+  } rows[] = {
       {{.name = "a"}, "entry `a` is no .npy file"},
       {{.name = ".npy"}, "entry `.npy` is no .npy file"},
       {{.name = "dir/"}, "entry `dir/` is no .npy file"},
@@ -211,8 +220,7 @@ static void lying_entries(void **state) {
        "CRC error"},
       {{.name = "a.npy", .data = "", .size = 0}, "too short"},
       {{.name = "a.npy", .data = far, .size = sizeof far}, "begin as one"},
-      {{.name = "a.npy", .data = alien, .size = sizeof alien},
-       "begin as one"},
+      {{.name = "a.npy", .data = alien, .size = sizeof alien}, "begin as one"},
       {{.name = "a.npy", .data = bools, .size = sizeof bools - 1},
        "neither 0 nor 1"},
       {{.name = "a.npy", .data = huge, .size = sizeof huge - 1},
@@ -255,8 +263,8 @@ static void lying_archives(void **state) {
    * Its directory entry lies 22 + 51 bytes before the end; the offset at 42. */
   static char zeros[1500];
   Bytes large =
-      npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1500,)}\n",
-          zeros, sizeof zeros);
+      npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1500,)}\n", zeros,
+          sizeof zeros);
   const Entry bomb[] = {
       {.name = "a.npy", .data = large.at, .size = large.n},
       {.name = "b.npy", .data = large.at, .size = large.n},
@@ -346,7 +354,7 @@ typedef struct Array {
 static void put_array(Bytes *b, const Array *a) {
   num(b, NDARRAY, 8);
   num(b, 0, 8);
-  num(b, 1, 4);  /* the CPU */
+  num(b, 1, 4); /* the CPU */
   num(b, 0, 4);
   num(b, (uint64_t)a->rank, 4);
   num(b, (uint64_t)a->code, 1);
@@ -392,12 +400,13 @@ static void params_by_hand(void **state) {
   assert_non_null(f);
   assert_int_equal(f->tensors.len, 2);
   Tensor *p = tensor_file_find(f, "p0");
-  expect_json(&d, p, "{\"dtype\": \"float32\", \"shape\": [2], "
-                     "\"data\": [0.5, -1.5]}");
+  expect_json(&d, p,
+              "{\"dtype\": \"float32\", \"shape\": [2], "
+              "\"data\": [0.5, -1.5]}");
   expect_json(&d, tensor_file_find(f, "dense.weight\xC3\xA9"),
               "{\"dtype\": \"int32\", \"shape\": [3, 2], "
               "\"data\": [1, 2, 3, 4, 5, 6]}");
-  assert_true(p->buffer->flags & BUFFER_FOREIGN);  /* not copied */
+  assert_true(p->buffer->flags & BUFFER_FOREIGN); /* not copied */
   tensor_file_free(f);
   desk_close(&d);
 }
@@ -405,8 +414,12 @@ static void params_by_hand(void **state) {
 /* One change each. */
 static void lying_params(void **state) {
   (void)state;
-  static const struct { int at; const char *bytes; size_t n;
-                        const char *why; } rows[] = {
+  static const struct {
+    int at;
+    const char *bytes;
+    size_t n;
+    const char *why;
+  } rows[] = {
       {0, "\0", 1, "does not begin as one"},
       {16, "\3", 1, "a name is not UTF-8"},
       {16, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8, "names do not fit into"},
@@ -515,8 +528,9 @@ static void walk_failures(Write *write, Read *read) {
     assert_int_equal(written, access(d.path, F_OK) == 0);
     assert_int_equal(written, d.diags.errors == 0);
     TensorFile *f = read(d.path, &d.heap, &d.diags);
-    if (f) assert_true(tensor_same(tensor_file_find(f, "float64"),
-                                   tensors[DT_FLOAT64].tensor));
+    if (f)
+      assert_true(tensor_same(tensor_file_find(f, "float64"),
+                              tensors[DT_FLOAT64].tensor));
     if (!f) assert_true(d.diags.errors > 0);
     tensor_file_free(f);
     count = d.mem.count - before;

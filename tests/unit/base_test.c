@@ -186,7 +186,9 @@ static void pools_reuse_blocks(void **state) {
 
 static void escaping(void **state) {
   (void)state;
-  static const struct { const char *from, *to; } rows[] = {
+  static const struct {
+    const char *from, *to;
+  } rows[] = {
       {"a\"b\\", "a\\\"b\\\\"},
       {"\n\t\r\b\f", "\\n\\t\\r\\b\\f"},
       {"\x01\x7F", "\\u0001\\u007f"},
@@ -210,14 +212,24 @@ static void escaping(void **state) {
  * outside of Unicode become U+FFFD. */
 static void utf8_code_points(void **state) {
   (void)state;
-  static const struct { int64_t code; const char *bytes; } rows[] = {
-      {0x41, "A"},                   {0x7F, "\x7F"},
-      {0x80, "\xC2\x80"},            {0x7FF, "\xDF\xBF"},
-      {0x800, "\xE0\xA0\x80"},       {0xD7FF, "\xED\x9F\xBF"},
-      {0xD800, UTF8_REPLACEMENT},    {0xDFFF, UTF8_REPLACEMENT},
-      {0xE000, "\xEE\x80\x80"},      {0xFFFF, "\xEF\xBF\xBF"},
-      {0x10000, "\xF0\x90\x80\x80"}, {0x10FFFF, "\xF4\x8F\xBF\xBF"},
-      {0x110000, UTF8_REPLACEMENT},  {-1, UTF8_REPLACEMENT},
+  static const struct {
+    int64_t code;
+    const char *bytes;
+  } rows[] = {
+      {0x41, "A"},
+      {0x7F, "\x7F"},
+      {0x80, "\xC2\x80"},
+      {0x7FF, "\xDF\xBF"},
+      {0x800, "\xE0\xA0\x80"},
+      {0xD7FF, "\xED\x9F\xBF"},
+      {0xD800, UTF8_REPLACEMENT},
+      {0xDFFF, UTF8_REPLACEMENT},
+      {0xE000, "\xEE\x80\x80"},
+      {0xFFFF, "\xEF\xBF\xBF"},
+      {0x10000, "\xF0\x90\x80\x80"},
+      {0x10FFFF, "\xF4\x8F\xBF\xBF"},
+      {0x110000, UTF8_REPLACEMENT},
+      {-1, UTF8_REPLACEMENT},
       {INT64_MIN, UTF8_REPLACEMENT},
   };
   Mem m;
@@ -236,14 +248,24 @@ static void utf8_code_points(void **state) {
  * table 3-7. */
 static void utf8_faults(void **state) {
   (void)state;
-  static const struct { const char *text; size_t len, fault; } rows[] = {
-      {"plain", 5, 5},          {"a\0b", 3, 1},
-      {"\xC3\xA9", 2, 2},       {"x\xC3", 2, 1},
-      {"\xC0\xAF", 2, 0},       {"\xE0\x9F\x80", 3, 0},
-      {"\xE0\xA0\x80", 3, 3},   {"\xED\xA0\x80", 3, 0},
-      {"\xED\x9F\xBF", 3, 3},   {"\xF0\x8F\xBF\xBF", 4, 0},
-      {"\xF0\x90\x80\x80", 4, 4}, {"\xF4\x8F\xBF\xBF", 4, 4},
-      {"\xF4\x90\x80\x80", 4, 0}, {"\x80", 1, 0},
+  static const struct {
+    const char *text;
+    size_t len, fault;
+  } rows[] = {
+      {"plain", 5, 5},
+      {"a\0b", 3, 1},
+      {"\xC3\xA9", 2, 2},
+      {"x\xC3", 2, 1},
+      {"\xC0\xAF", 2, 0},
+      {"\xE0\x9F\x80", 3, 0},
+      {"\xE0\xA0\x80", 3, 3},
+      {"\xED\xA0\x80", 3, 0},
+      {"\xED\x9F\xBF", 3, 3},
+      {"\xF0\x8F\xBF\xBF", 4, 0},
+      {"\xF0\x90\x80\x80", 4, 4},
+      {"\xF4\x8F\xBF\xBF", 4, 4},
+      {"\xF4\x90\x80\x80", 4, 0},
+      {"\x80", 1, 0},
       {"ab\xE2\x82", 4, 2},
   };
   for (size_t i = 0; i < LENGTH(rows); i++)
@@ -278,12 +300,20 @@ static void names_are_unique(void **state) {
 
 static void suggestions(void **state) {
   (void)state;
-  static const struct { const char *wanted, *offered; int distance; } rows[] = {
-      {"tahn", "tanh", 1},        {"sigmod", "sigmoid", 1},
-      {"reshap", "reshape", 1},   {"concat", "concatenate", -1},
-      {"kitten", "sitting", -1},  {"mittens", "kittans", 2},
-      {"x", "y", -1},             {"add", "and", 1},
-      {"same", "same", 0},        {"batch_matmull", "batch_mtamul", 2},
+  static const struct {
+    const char *wanted, *offered;
+    int distance;
+  } rows[] = {
+      {"tahn", "tanh", 1},
+      {"sigmod", "sigmoid", 1},
+      {"reshap", "reshape", 1},
+      {"concat", "concatenate", -1},
+      {"kitten", "sitting", -1},
+      {"mittens", "kittans", 2},
+      {"x", "y", -1},
+      {"add", "and", 1},
+      {"same", "same", 0},
+      {"batch_matmull", "batch_mtamul", 2},
   };
   for (size_t i = 0; i < LENGTH(rows); i++) {
     Suggestion s = suggestion_for(rows[i].wanted);
@@ -312,10 +342,8 @@ static void pointer_maps(void **state) {
     size_t k = unit_random(&random) % KEYS;
     bool remove = unit_random(&random) % 2;
     model[k] = remove ? NULL : &keys[unit_random(&random) % KEYS];
-    if (remove)
-      ptrmap_remove(&map, &keys[k]);
-    else
-      ptrmap_put(&map, &keys[k], model[k]);
+    if (remove) ptrmap_remove(&map, &keys[k]);
+    else ptrmap_put(&map, &keys[k], model[k]);
     size_t other = unit_random(&random) % KEYS;
     assert_ptr_equal(ptrmap_get(&map, &keys[other]), model[other]);
     assert_int_equal(ptrmap_has(&map, &keys[other]), model[other] != NULL);
@@ -366,8 +394,10 @@ static void places(void **state) {
   SourceFile *empty = desk_add(&d, "empty", "");
   SourceFile *f =
       desk_add(&d, "f", "\xEF\xBB\xBFone\r\n\xC3\xA9t\xC3\xA9 two\nthree");
-  static const struct { const char *what; uint32_t line, column, end; } rows[] =
-      {{"one", 1, 1, 4}, {"two", 2, 5, 8}, {"three", 3, 1, 6}};
+  static const struct {
+    const char *what;
+    uint32_t line, column, end;
+  } rows[] = {{"one", 1, 1, 4}, {"two", 2, 5, 8}, {"three", 3, 1, 6}};
   for (size_t i = 0; i < LENGTH(rows); i++) {
     Place p = sources_place(&d.sources, span_of(f, rows[i].what));
     assert_ptr_equal(p.file, f);

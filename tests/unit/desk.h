@@ -29,7 +29,7 @@ static inline void desk_open(Desk *d) {
 
 static inline void desk_close(Desk *d) {
   unlink(d->path);
-  assert_int_equal(rmdir(d->folder), 0);  /* no temporary file is left */
+  assert_int_equal(rmdir(d->folder), 0); /* no temporary file is left */
   diags_done(&d->diags);
   heap_done(&d->heap);
   unit_mem_done(&d->mem);
@@ -87,8 +87,7 @@ static inline void fill_tensors(Desk *d, NamedTensor *tensors) {
       bits_store((DType)i, t->data + k * (int64_t)dtype_size((DType)i),
                  bits_from_i64((DType)i, k + 1));
     if (i % 3 == 0) {
-      Tensor *view =
-          tensor_view(&d->heap, t, 2, transposed, strides, 0);
+      Tensor *view = tensor_view(&d->heap, t, 2, transposed, strides, 0);
       tensor_drop(&d->heap, t);
       t = view;
     }

@@ -11,7 +11,10 @@
 
 /* --- Matches from text -------------------------------------------------- */
 
-typedef struct CtorRow { const char *name; int fields; } CtorRow;
+typedef struct CtorRow {
+  const char *name;
+  int fields;
+} CtorRow;
 
 static Arena *arena(World *w) { return &w->program->arena; }
 
@@ -23,7 +26,8 @@ static const Adt *declare(World *w, const char *name, int n,
   adt->ctors = ARENA_ARRAY(arena(w), Ctor, (size_t)n);
   for (int i = 0; i < n; i++) {
     adt->ctors[i] = (Ctor){.name = name_of(&w->names, rows[i].name),
-                           .adt = adt, .tag = i,
+                           .adt = adt,
+                           .tag = i,
                            .field_count = rows[i].fields};
     ptrmap_put(&w->program->user.ctors, adt->ctors[i].name, &adt->ctors[i]);
   }
@@ -43,9 +47,7 @@ static const Type *bind_pattern(World *w, const Pattern *parsed) {
   TypeTable *types = w->program->types;
   const Type *fields[64];
   assert_true(p->count <= 64);
-  for (int i = 0; i < p->count; i++) {
-    fields[i] = bind_pattern(w, p->fields[i]);
-  }
+  for (int i = 0; i < p->count; i++) fields[i] = bind_pattern(w, p->fields[i]);
   p->type = type_scalar(types, DT_INT32);
   if (p->kind == PT_TUPLE) p->type = type_tuple(types, p->count, fields);
   if (p->kind != PT_CTOR) return p->type;
@@ -96,9 +98,8 @@ static const char *report_on(World *w, const char *text) {
 
 static void says(World *w, const char *text, const char *expected) {
   const char *said = report_on(w, text);
-  if (!strstr(said, expected)) {
+  if (!strstr(said, expected))
     fail_msg("%s\nsays: %s\nnot: %s", text, said, expected);
-  }
 }
 
 static void is_silent(World *w, const char *text) {
@@ -124,8 +125,7 @@ static void missing_patterns_are_minimal(void **state) {
          "`Cons(Cons(_, _), _)` is");
   misses(w, "match (%l) { Cons(_, Cons(%x, _)) => 1, Nil => 0 }",
          "`Cons(_, Nil)` is");
-  misses(w, "match (%a, %b) { (On, _) => 1, (_, On) => 2 }",
-         "`(Off, Off)` is");
+  misses(w, "match (%a, %b) { (On, _) => 1, (_, On) => 2 }", "`(Off, Off)` is");
   misses(w, "match (%a, %b) { (On, On) => 1 }", "`(On, Off)`, `(Off, _)` are");
   misses(w, "match (%a, %b) { (_, On) => 1 }", "`(_, Off)` is");
   misses(w, "match ((%a,)) { (On,) => 1 }", "`(Off,)` is");
@@ -139,7 +139,8 @@ static void several_unnamed_constructors_combine(void **state) {
   misses(w, "match (%a, %b) { (Green, _) => 1, (_, Green) => 2 }",
          "`(Amber, Amber)`, `(Amber, Red(_))`, `(Red(_), Amber)`, "
          "`(Red(_), Red(_))` are");
-  misses(w, "match (%a, %b, %c) { (Green, _, _) => 1, (_, Green, _) => 2, "
+  misses(w,
+         "match (%a, %b, %c) { (Green, _, _) => 1, (_, Green, _) => 2, "
          "(_, _, On) => 3 }",
          "`(Amber, Amber, Off)`, `(Amber, Red(_), Off)`, "
          "`(Red(_), Amber, Off)`, `(Red(_), Red(_), Off)` are");
@@ -152,8 +153,7 @@ static void long_lists_of_missing_patterns_are_cut(void **state) {
   declare(w, "Seven", 7, rows);
   misses(w, "match (%x) { B => 1, G => 2 }",
          "`A`, `C(_, _)`, `D`, `E`, `F` are");
-  misses(w, "match (%x) { B => 1 }",
-         "`A`, `C(_, _)`, `D`, `E`, `F`, ... are");
+  misses(w, "match (%x) { B => 1 }", "`A`, `C(_, _)`, `D`, `E`, `F`, ... are");
 }
 
 static void complete_matches_are_silent(void **state) {
@@ -162,7 +162,8 @@ static void complete_matches_are_silent(void **state) {
   is_silent(w, "match (%l) { _ => 0 }");
   is_silent(w, "match (%l) { Red(%n) => %n, %other => 1 }");
   is_silent(w, "match (%l, %m) { (Green, Amber) => 2, (_, _) => 3 }");
-  is_silent(w, "match (%a, %b) { (On, _) => 1, (_, On) => 2, "
+  is_silent(w,
+            "match (%a, %b) { (On, _) => 1, (_, On) => 2, "
             "(Off, Off) => 3 }");
   is_silent(w, "match (%x) { Box(%y) => %y }");
   is_silent(w, "match? (%l) { Green => 1 }");
@@ -200,8 +201,9 @@ static void unreachable_arms_are_warned_of(void **state) {
   World *w = *state;
   declare_usual(w);
   assert_string_equal(
-      report_on(w, "match (%a, %b) {\n  (_, On) => 1,\n  (On, On) => 2,\n"
-                   "  _ => 3\n}"),
+      report_on(w,
+                "match (%a, %b) {\n  (_, On) => 1,\n  (On, On) => 2,\n"
+                "  _ => 3\n}"),
       "t.rly:3:3: warning[W0001]: arm can never be reached\n"
       "    3 |   (On, On) => 2,\n"
       "      |   ^^^^^^^^\n"
@@ -218,7 +220,9 @@ static void unreachable_arms_are_warned_of(void **state) {
 /* --- Against every value ------------------------------------------------ */
 
 /* A value of (Bit, Light, Light), where Red holds a Bit. */
-typedef struct Sample { int bit, light[2], red[2]; } Sample;
+typedef struct Sample {
+  int bit, light[2], red[2];
+} Sample;
 
 static bool takes_name(const Pattern *p, const char *name) {
   if (p->kind != PT_CTOR) return true;
@@ -260,14 +264,13 @@ static const char *pick(uint64_t *seed, int n, const char *const *from) {
 
 static void random_match(StrBuf *out, uint64_t *seed) {
   static const char *const bits[] = {"_", "On", "Off", "%a"};
-  static const char *const lights[] = {"_", "Green", "Amber", "Red(On)",
+  static const char *const lights[] = {"_",        "Green",  "Amber", "Red(On)",
                                        "Red(Off)", "Red(_)", "%b"};
   VEC_CLEAR(out);
   strbuf_add(out, "match (%x) {");
   for (int n = (int)(unit_random(seed) % 9) + 1; n > 0; n--) {
     const char *second = pick(seed, 7, lights), *third = pick(seed, 6, lights);
-    strbuf_addf(out, "(%s, %s, %s) => 0, ", pick(seed, 3, bits), second,
-                third);
+    strbuf_addf(out, "(%s, %s, %s) => 0, ", pick(seed, 3, bits), second, third);
   }
   strbuf_add(out, "}");
 }
@@ -311,9 +314,7 @@ static void agrees_with_trying_every_value(void **state) {
 
 static const Adt *declare_wide(World *w, int n) {
   CtorRow *rows = ARENA_ARRAY(arena(w), CtorRow, (size_t)n);
-  for (int i = 0; i < n; i++) {
-    rows[i].name = arena_printf(arena(w), "C%d", i);
-  }
+  for (int i = 0; i < n; i++) rows[i].name = arena_printf(arena(w), "C%d", i);
   return declare(w, "Wide", n, rows);
 }
 
@@ -397,9 +398,8 @@ static void length_costs_no_stack(void **state) {
   enum { N = 20000 };
   const Adt *bit = declare(w, "Bit", 2, (CtorRow[]){{"On", 0}, {"Off", 0}});
   Pattern *row = pattern_row(w, N);
-  for (int i = 0; i < N; i++) {
+  for (int i = 0; i < N; i++)
     set_field(row, i, pattern_ctor(w, &bit->ctors[0]));
-  }
   Arm arms[] = {{.pattern = row}, {.pattern = pattern_row(w, N)}};
   Coverage found = coverage(w, 2, arms);
   assert_true(found.known && found.useful[0]);
@@ -418,8 +418,7 @@ static void hopeless_matches_are_given_up(void **state) {
     Pattern *row = pattern_row(w, COLUMNS);
     for (int k = 0; k < 3; k++) {
       uint64_t r = unit_random(&seed);
-      set_field(row, (int)(r % COLUMNS),
-                pattern_ctor(w, &bit->ctors[r >> 63]));
+      set_field(row, (int)(r % COLUMNS), pattern_ctor(w, &bit->ctors[r >> 63]));
     }
     arms[i].pattern = row;
   }
@@ -456,19 +455,19 @@ static void survives_every_failing_allocation(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORLD_TEST(missing_patterns_are_minimal),
-    WORLD_TEST(several_unnamed_constructors_combine),
-    WORLD_TEST(long_lists_of_missing_patterns_are_cut),
-    WORLD_TEST(complete_matches_are_silent),
-    WORLD_TEST(mistaken_patterns_are_left_alone),
-    WORLD_TEST(messages_point_and_help),
-    WORLD_TEST(unreachable_arms_are_warned_of),
-    WORLD_TEST(agrees_with_trying_every_value),
-    WORLD_TEST(wide_types_do_not_blow_up),
-    WORLD_TEST(many_columns_do_not_blow_up),
-    WORLD_TEST(length_costs_no_stack),
-    WORLD_TEST(hopeless_matches_are_given_up),
-    cmocka_unit_test(survives_every_failing_allocation),
+      WORLD_TEST(missing_patterns_are_minimal),
+      WORLD_TEST(several_unnamed_constructors_combine),
+      WORLD_TEST(long_lists_of_missing_patterns_are_cut),
+      WORLD_TEST(complete_matches_are_silent),
+      WORLD_TEST(mistaken_patterns_are_left_alone),
+      WORLD_TEST(messages_point_and_help),
+      WORLD_TEST(unreachable_arms_are_warned_of),
+      WORLD_TEST(agrees_with_trying_every_value),
+      WORLD_TEST(wide_types_do_not_blow_up),
+      WORLD_TEST(many_columns_do_not_blow_up),
+      WORLD_TEST(length_costs_no_stack),
+      WORLD_TEST(hopeless_matches_are_given_up),
+      cmocka_unit_test(survives_every_failing_allocation),
   };
   return RUN_TESTS(tests);
 }

@@ -43,8 +43,8 @@ static void assert_said(Table *t, const char *words) {
 
 static void add(Table *t, rly_tensors *ts, const char *name, float first) {
   int64_t shape[] = {2, 1};
-  rly_tensor *x = rly_tensor_new(t->cx, "float32", 2, shape,
-                                 (float[]){first, first + 1});
+  rly_tensor *x =
+      rly_tensor_new(t->cx, "float32", 2, shape, (float[]){first, first + 1});
   assert_int_equal(rly_tensors_add(ts, name, x), RLY_OK);
   rly_tensor_free(x);
 }
@@ -82,7 +82,10 @@ static void assert_begins(const char *path, const char *magic, size_t at) {
 /* Every format, found by extension, then by its bytes under another name. */
 static void test_formats(void **state) {
   (void)state;
-  static const struct { const char *file, *magic; size_t at; } rows[] = {
+  static const struct {
+    const char *file, *magic;
+    size_t at;
+  } rows[] = {
       {"x.safetensors", "{\"", 8},
       {"x.npz", "PK\3\4", 0},
       {"x.params", "\xB7\x9C\x04\x05\x4F\x8D\xE5\xF7", 0},
@@ -140,7 +143,8 @@ static void test_npy(void **state) {
 /* A Fortran-ordered array is row-major to the host. */
 static void test_order(void **state) {
   (void)state;
-  static const char file[] = "\x93NUMPY\1\0\x3C\0"
+  static const char file[] =
+      "\x93NUMPY\1\0\x3C\0"
       "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), } \n"
       "\1\4\2\5\3\6";
   Table t;
@@ -245,12 +249,9 @@ static void test_unreadable(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_formats),
-      cmocka_unit_test(test_npy),
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_metadata),
-      cmocka_unit_test(test_misuse),
-      cmocka_unit_test(test_unreadable),
+      cmocka_unit_test(test_formats), cmocka_unit_test(test_npy),
+      cmocka_unit_test(test_order),   cmocka_unit_test(test_metadata),
+      cmocka_unit_test(test_misuse),  cmocka_unit_test(test_unreadable),
   };
   return RUN_TESTS(tests);
 }

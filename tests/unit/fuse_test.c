@@ -41,19 +41,26 @@ static Tensor *numbers(Desk *d, DType dtype, int rank, const int64_t *shape) {
 static Tensor *apply(Desk *d, OpId op, const Tensor *a, const Tensor *b) {
   Attrs attrs;
   attrs_defaults(op_info((int)op), &attrs);
-  OpCall call = {.op = op_info((int)op), .attrs = &attrs,
+  OpCall call = {.op = op_info((int)op),
+                 .attrs = &attrs,
                  .arg_count = op_arg_count(op_info((int)op)),
-                 .args = (const Tensor *[]){a, b}, .heap = &d->heap,
-                 .arena = &d->arena, .threads = 1};
+                 .args = (const Tensor *[]){a, b},
+                 .heap = &d->heap,
+                 .arena = &d->arena,
+                 .threads = 1};
   assert_true(op_run(&call));
   return call.outs[0];
 }
 
 static OpCall call_of(Desk *d, const Fuse *f, const Tensor *const *args,
                       Tensor **outs, int threads) {
-  return (OpCall){.arg_count = f->inputs, .args = args,
-                  .out_count = f->outputs, .outs = outs, .heap = &d->heap,
-                  .arena = &d->arena, .threads = threads};
+  return (OpCall){.arg_count = f->inputs,
+                  .args = args,
+                  .out_count = f->outputs,
+                  .outs = outs,
+                  .heap = &d->heap,
+                  .arena = &d->arena,
+                  .threads = threads};
 }
 
 static void run_on(Desk *d, const Fuse *f, const Tensor *const *args,
@@ -165,8 +172,7 @@ static const int64_t large[][2] = {{1, 75001}, {3, 25003}, {751, 101}};
 
 static void is_shared(const Fuse *f, int64_t n, int threads) {
   OpCall call = {.threads = threads};
-  int most = parallel_threads(&call, n / FUSE_TILE,
-                              f->nanoseconds * (double)n);
+  int most = parallel_threads(&call, n / FUSE_TILE, f->nanoseconds * (double)n);
 #ifdef _OPENMP
   assert_int_equal(most, threads);
 #else
@@ -196,8 +202,8 @@ static int divide_twice(Desk *d, int64_t rows, int64_t zero_of_b,
                         int64_t zero_of_c, int threads) {
   Fuse f;
   fuse_init(&f, 3);
-  int q = fuse_add(&f, OP_DIVIDE, DT_INT32,
-                   (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int q =
+      fuse_add(&f, OP_DIVIDE, DT_INT32, (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
   int r = fuse_add(&f, OP_DIVIDE, DT_INT32, (int[]){q, FUSE_INPUT(2)});
   assert_true(fuse_output(&f, r) && fuse_finish(&f));
   int64_t n = 240000, shape[] = {rows, n / rows};
@@ -209,8 +215,7 @@ static int divide_twice(Desk *d, int64_t rows, int64_t zero_of_b,
   }
   if (zero_of_b >= 0) ((int32_t *)in[1]->data)[zero_of_b] = 0;
   if (zero_of_c >= 0) ((int32_t *)in[2]->data)[zero_of_c] = 0;
-  OpCall call =
-      call_of(d, &f, (const Tensor *const *)in, &out, threads);
+  OpCall call = call_of(d, &f, (const Tensor *const *)in, &out, threads);
   int step = -2;
   assert_false(fuse_run(&f, &call, &step));
   assert_int_equal(call.fault.code, E0602);
@@ -224,18 +229,21 @@ static int divide_twice(Desk *d, int64_t rows, int64_t zero_of_b,
  * of the first step. */
 static void test_fault_on_threads(void **state) {
   (void)state;
-  static const struct { int64_t b, c; int step; } cases[] = {
-      {239999, -1, 0}, {-1, 60000, 1}, {239999, 1, 1}, {1, 239999, 0},
-      {300, 290, 0},   {220000, 3, 1},
+  static const struct {
+    int64_t b, c;
+    int step;
+  } cases[] = {
+      {239999, -1, 0}, {-1, 60000, 1}, {239999, 1, 1},
+      {1, 239999, 0},  {300, 290, 0},  {220000, 3, 1},
   };
   Desk d;
   desk_open(&d);
   for (int threads = 1; threads <= 3; threads++)
     for (size_t i = 0; i < LENGTH(cases); i++)
       for (int64_t rows = 1; rows <= 1000; rows *= 10)
-        assert_int_equal(divide_twice(&d, rows, cases[i].b, cases[i].c,
-                                      threads),
-                         cases[i].step);
+        assert_int_equal(
+            divide_twice(&d, rows, cases[i].b, cases[i].c, threads),
+            cases[i].step);
   /* A few elements on, in one tile: wherever shares begin. */
   for (int64_t at = 256; at < 239000; at += 13 * 256)
     assert_int_equal(divide_twice(&d, 1, at + 255, at, 2), 0);
@@ -252,8 +260,8 @@ static void test_stop_on_threads(void **state) {
   Tensor *outs[] = {numbers(&d, DT_FLOAT32, 1, x->shape),
                     numbers(&d, DT_FLOAT32, 1, x->shape)};
   for (int threads = 1; threads <= 2; threads++) {
-    OpCall call = call_of(&d, &f, (const Tensor *[]){x, x, x, x, x}, outs,
-                          threads);
+    OpCall call =
+        call_of(&d, &f, (const Tensor *[]){x, x, x, x, x}, outs, threads);
     int step = -2;
     call.stop = &stop;
     assert_false(fuse_run(&f, &call, &step));
@@ -274,8 +282,8 @@ static void test_broadcast(void **state) {
   desk_open(&d);
   Fuse f;
   fuse_init(&f, 4);
-  int sum = fuse_add(&f, OP_ADD, DT_FLOAT32,
-                     (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int sum =
+      fuse_add(&f, OP_ADD, DT_FLOAT32, (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
   int product =
       fuse_add(&f, OP_MULTIPLY, DT_FLOAT32, (int[]){sum, FUSE_INPUT(2)});
   int above =
@@ -317,16 +325,17 @@ static void test_sizes(void **state) {
   fuse_init(&f, 1);
   int narrow = fuse_add_cast(&f, DT_FLOAT32, DT_INT8, FUSE_INPUT(0));
   int wide = fuse_add_cast(&f, DT_INT8, DT_FLOAT64, narrow);
-  int clipped = fuse_add_params(&f, OP_CLIP, DT_FLOAT64, wide,
-                                (double[]){-1, 1});
+  int clipped =
+      fuse_add_params(&f, OP_CLIP, DT_FLOAT64, wide, (double[]){-1, 1});
   assert_true(fuse_output(&f, clipped) && fuse_finish(&f));
   Tensor *x = numbers(&d, DT_FLOAT32, 1, (int64_t[]){1000});
   Tensor *out = numbers(&d, DT_FLOAT64, 1, (int64_t[]){1000});
   run(&d, &f, (const Tensor *[]){x}, &out);
   for (int64_t i = 0; i < 1000; i++) {
     double whole = (double)(int)tensor_f64_at(x, i);
-    assert_true(tensor_f64_at(out, i) ==
-                (whole > 1 ? 1 : whole < -1 ? -1 : whole));
+    assert_true(tensor_f64_at(out, i) == (whole > 1    ? 1
+                                          : whole < -1 ? -1
+                                                       : whole));
   }
   tensor_drop(&d.heap, x);
   tensor_drop(&d.heap, out);
@@ -339,15 +348,15 @@ static void test_fault(void **state) {
   desk_open(&d);
   Fuse f;
   fuse_init(&f, 2);
-  int sum = fuse_add(&f, OP_ADD, DT_INT32,
-                     (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int sum =
+      fuse_add(&f, OP_ADD, DT_INT32, (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
   int q = fuse_add(&f, OP_DIVIDE, DT_INT32, (int[]){sum, FUSE_INPUT(1)});
   assert_true(fuse_output(&f, q) && fuse_finish(&f));
   Tensor *x = numbers(&d, DT_INT32, 1, (int64_t[]){5});
   Tensor *zero = tensor_zeros(&d.heap, DT_INT32, 0, NULL);
   Tensor *out = numbers(&d, DT_INT32, 1, (int64_t[]){5});
-  OpCall call = {.args = (const Tensor *[]){x, zero}, .outs = &out,
-                 .arena = &d.arena};
+  OpCall call = {
+      .args = (const Tensor *[]){x, zero}, .outs = &out, .arena = &d.arena};
   int step;
   assert_false(fuse_run(&f, &call, &step));
   assert_int_equal(step, 1);

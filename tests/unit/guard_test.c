@@ -16,9 +16,9 @@
 #include "ops/simd/select.h"
 #include "tests/unit/ops.h"
 
-static bool at_start;        /* of the pages; else their end */
-static const char *running;  /* what a fault would be blamed on */
-static const char *isa;      /* the instruction set in use */
+static bool at_start;       /* of the pages; else their end */
+static const char *running; /* what a fault would be blamed on */
+static const char *isa;     /* the instruction set in use */
 
 /* --- Buffers ----------------------------------------------------------------
  * A page that says how long the mapping is, a guard, the elements, a guard. */

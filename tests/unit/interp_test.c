@@ -30,8 +30,8 @@ static Expr *node(Build *b, ExprKind kind, const Type *type) {
 
 static const Expr *number(Build *b, int32_t v) {
   Expr *e = node(b, EX_CONST, b->i32);
-  e->constant = program_scalar(b->w->program, DT_INT32,
-                               (Value){.bits = (uint32_t)v});
+  e->constant =
+      program_scalar(b->w->program, DT_INT32, (Value){.bits = (uint32_t)v});
   return e;
 }
 
@@ -55,15 +55,15 @@ static const Expr *call(Build *b, const Expr *callee, const Type *type, int n,
   return e;
 }
 
-#define CALL(b, callee, type, ...)                                       \
-  call((b), (callee), (type),                                            \
+#define CALL(b, callee, type, ...)                                          \
+  call((b), (callee), (type),                                               \
        (int)(sizeof((const Expr *[]){__VA_ARGS__}) / sizeof(const Expr *)), \
        (const Expr *[]){__VA_ARGS__})
 
 static const Expr *op(Build *b, OpId id, const Type *type, const Expr *x,
                       const Expr *y) {
-  const Type *fn = type_fn(b->types, 0, NULL, 2,
-                           (const Type *[]){x->type, y->type}, type);
+  const Type *fn =
+      type_fn(b->types, 0, NULL, 2, (const Type *[]){x->type, y->type}, type);
   Expr *callee = node(b, EX_OP, fn);
   callee->op = id;
   return CALL(b, callee, type, x, y);
@@ -73,8 +73,7 @@ static const Expr *plus(Build *b, const Expr *x, const Expr *y) {
   return op(b, OP_ADD, b->i32, x, y);
 }
 
-static const Expr *when(Build *b, const Expr *c, const Expr *x,
-                        const Expr *y) {
+static const Expr *when(Build *b, const Expr *c, const Expr *x, const Expr *y) {
   Expr *e = expr_if(b->a, (Span){1, 2}, c, x, y);
   e->type = x->type;
   return e;
@@ -97,8 +96,10 @@ static const Expr *function(Build *b, int n, Var *const *params,
 
 static Global *global(Build *b, const char *name, const Type *type) {
   Global *g = ARENA_NEW(b->a, Global);
-  *g = (Global){.kind = GLOBAL_DEF, .name = name_of(&b->w->names, name),
-                .type = type, .slot = -1};
+  *g = (Global){.kind = GLOBAL_DEF,
+                .name = name_of(&b->w->names, name),
+                .type = type,
+                .slot = -1};
   return g;
 }
 
@@ -147,8 +148,8 @@ static Global *fib(Build *b) {
                          op(b, OP_SUBTRACT, b->i32, use(b, n), number(b, 1)));
   const Expr *two = CALL(b, named(b, g), b->i32,
                          op(b, OP_SUBTRACT, b->i32, use(b, n), number(b, 2)));
-  g->value = function(b, 1, &n, when(b, less, use(b, n), plus(b, one, two)),
-                      b->i32);
+  g->value =
+      function(b, 1, &n, when(b, less, use(b, n), plus(b, one, two)), b->i32);
   return g;
 }
 
@@ -160,14 +161,12 @@ static void test_fib(void **state) {
 /* loop(i, acc) = if i == 0 then acc else loop(i - 1, acc + i mod 7) */
 static Global *loop(Build *b) {
   const Type *two[2] = {b->i32, b->i32};
-  Global *g =
-      global(b, "loop", type_fn(b->types, 0, NULL, 2, two, b->i32));
+  Global *g = global(b, "loop", type_fn(b->types, 0, NULL, 2, two, b->i32));
   Var *p[2] = {variable(b, "i", b->i32), variable(b, "acc", b->i32)};
   const Expr *next = CALL(
       b, named(b, g), b->i32,
       op(b, OP_SUBTRACT, b->i32, use(b, p[0]), number(b, 1)),
-      plus(b, use(b, p[1]),
-           op(b, OP_MOD, b->i32, use(b, p[0]), number(b, 7))));
+      plus(b, use(b, p[1]), op(b, OP_MOD, b->i32, use(b, p[0]), number(b, 7))));
   const Expr *end = op(b, OP_EQUAL, b->boolean, use(b, p[0]), number(b, 0));
   g->value = function(b, 2, p, when(b, end, use(b, p[1]), next), b->i32);
   return g;
@@ -176,8 +175,9 @@ static Global *loop(Build *b) {
 static void test_loop(void **state) {
   Build b = build_in(*state);
   int32_t result, args[2] = {1000000, 0};
-  assert_int_equal(run_limited(&b, loop(&b), (Limits){.max_depth = 2}, 2,
-                               args, &result), RUN_OK);
+  assert_int_equal(
+      run_limited(&b, loop(&b), (Limits){.max_depth = 2}, 2, args, &result),
+      RUN_OK);
   /* 142857 whole weeks of 21 and one day. */
   assert_int_equal(result, 142857 * 21 + 1);
 }
@@ -189,8 +189,9 @@ static Global *down(Build *b) {
   const Expr *rest = CALL(b, named(b, g), b->i32,
                           op(b, OP_SUBTRACT, b->i32, use(b, n), number(b, 1)));
   const Expr *end = op(b, OP_EQUAL, b->boolean, use(b, n), number(b, 0));
-  g->value = function(b, 1, &n, when(b, end, number(b, 0),
-                                     plus(b, number(b, 1), rest)), b->i32);
+  g->value =
+      function(b, 1, &n,
+               when(b, end, number(b, 0), plus(b, number(b, 1), rest)), b->i32);
   return g;
 }
 
@@ -202,18 +203,21 @@ static void test_deep(void **state) {
 static void test_depth_limit(void **state) {
   Build b = build_in(*state);
   int32_t n = 1000, result;
-  assert_int_equal(run_limited(&b, down(&b), (Limits){.max_depth = 500}, 1,
-                               &n, &result), RUN_LIMIT);
+  assert_int_equal(
+      run_limited(&b, down(&b), (Limits){.max_depth = 500}, 1, &n, &result),
+      RUN_LIMIT);
   assert_int_equal(b.w->diags.list.data[0]->code, E0702);
-  assert_int_equal(run_limited(&b, down(&b), (Limits){.max_depth = 5000}, 1,
-                               &n, &result), RUN_OK);
+  assert_int_equal(
+      run_limited(&b, down(&b), (Limits){.max_depth = 5000}, 1, &n, &result),
+      RUN_OK);
 }
 
 static void test_memory_limit(void **state) {
   Build b = build_in(*state);
   int32_t n = 1000000, result;
-  assert_int_equal(run_limited(&b, down(&b), (Limits){.max_memory = 1 << 20},
-                               1, &n, &result), RUN_LIMIT);
+  assert_int_equal(run_limited(&b, down(&b), (Limits){.max_memory = 1 << 20}, 1,
+                               &n, &result),
+                   RUN_LIMIT);
   assert_int_equal(b.w->diags.list.data[0]->code, E0701);
 }
 
@@ -221,9 +225,8 @@ static void test_division_by_zero(void **state) {
   Build b = build_in(*state);
   Global *g = global(&b, "f", unary(&b));
   Var *n = variable(&b, "n", b.i32);
-  g->value = function(&b, 1, &n,
-                      op(&b, OP_DIVIDE, b.i32, number(&b, 7), use(&b, n)),
-                      b.i32);
+  g->value = function(
+      &b, 1, &n, op(&b, OP_DIVIDE, b.i32, number(&b, 7), use(&b, n)), b.i32);
   int32_t zero = 0, result;
   assert_int_equal(run1(&b, g, -2), -3);
   assert_int_equal(run_limited(&b, g, (Limits){0}, 1, &zero, &result),
@@ -243,8 +246,10 @@ static Adt *list_type(Build *b) {
   const Type **fields = ARENA_ARRAY(b->a, const Type *, 2);
   fields[0] = b->i32;
   fields[1] = l;
-  adt->ctors[0] = (Ctor){.name = name_of(&b->w->names, "Cons"), .adt = adt,
-                         .field_count = 2, .fields = fields};
+  adt->ctors[0] = (Ctor){.name = name_of(&b->w->names, "Cons"),
+                         .adt = adt,
+                         .field_count = 2,
+                         .fields = fields};
   adt->ctors[0].type = type_fn(b->types, 0, NULL, 2, fields, l);
   adt->ctors[1] =
       (Ctor){.name = name_of(&b->w->names, "Nil"), .adt = adt, .tag = 1};
@@ -268,9 +273,12 @@ static const Pattern *bind(Build *b, Var *v) {
 static Arm arm(Build *b, const Ctor *c, const Type *type, int n,
                const Pattern *const *fields, const Expr *body) {
   Pattern *p = ARENA_NEW(b->a, Pattern);
-  *p = (Pattern){.kind = PT_CTOR, .ctor = c, .count = n, .type = type,
-                 .fields = arena_copy(b->a, fields,
-                                      (size_t)n * sizeof *fields)};
+  *p =
+      (Pattern){.kind = PT_CTOR,
+                .ctor = c,
+                .count = n,
+                .type = type,
+                .fields = arena_copy(b->a, fields, (size_t)n * sizeof *fields)};
   return (Arm){.pattern = p, .body = body};
 }
 
@@ -310,12 +318,11 @@ static void define_sum(Build *b, Lists *l) {
   l->sum = global(b, "sum", type_fn(b->types, 0, NULL, 1, &l->type, b->i32));
   Var *p = variable(b, "l", l->type), *x = variable(b, "x", b->i32);
   Var *r = variable(b, "r", l->type);
-  const Expr *more = plus(b, use(b, x),
-                          CALL(b, named(b, l->sum), b->i32, use(b, r)));
-  Arm arms[2] = {
-      arm(b, &l->adt->ctors[0], l->type, 2,
-          (const Pattern *[]){bind(b, x), bind(b, r)}, more),
-      arm(b, &l->adt->ctors[1], l->type, 0, NULL, number(b, 0))};
+  const Expr *more =
+      plus(b, use(b, x), CALL(b, named(b, l->sum), b->i32, use(b, r)));
+  Arm arms[2] = {arm(b, &l->adt->ctors[0], l->type, 2,
+                     (const Pattern *[]){bind(b, x), bind(b, r)}, more),
+                 arm(b, &l->adt->ctors[1], l->type, 0, NULL, number(b, 0))};
   l->sum->value =
       function(b, 1, &p, match(b, use(b, p), 2, arms, b->i32), b->i32);
 }
@@ -335,10 +342,10 @@ static Global *twice(Build *build) {
   Global *g = global(&b, "main", unary(&b));
   Var *n = variable(&b, "n", b.i32), *list = variable(&b, "list", l.type);
   Binding *let = ARENA_NEW(b.a, Binding);
-  *let = (Binding){.kind = BIND_LET, .var = list,
+  *let = (Binding){.kind = BIND_LET,
+                   .var = list,
                    .value = CALL(&b, named(&b, l.upto), l.type, use(&b, n))};
-  const Expr *sum = plus(&b,
-                         CALL(&b, named(&b, l.sum), b.i32, use(&b, list)),
+  const Expr *sum = plus(&b, CALL(&b, named(&b, l.sum), b.i32, use(&b, list)),
                          CALL(&b, named(&b, l.sum), b.i32, use(&b, list)));
   Expr *body = expr_block(b.a, (Span){1, 2}, 1, let, sum);
   body->type = b.i32;
@@ -377,8 +384,9 @@ static bool survives_lowering(Build *b, const Global *g, size_t n) {
   Mem *m = &b->w->mem;
   m->fail_at = atomic_load(&m->count) + n;
   Code *code = code_new(b->w->program);
-  Session *s = !code ? NULL : session_new(code, (Limits){0},
-                                          (SessionHooks){0}, &b->w->diags);
+  Session *s =
+      !code ? NULL
+            : session_new(code, (Limits){0}, (SessionHooks){0}, &b->w->diags);
   Value arg = {.bits = 10}, v = {.bits = 0};
   RunStatus status = !s ? RUN_LIMIT : session_call(s, g, 1, &arg, &v);
   assert_true(status == RUN_OK || status == RUN_LIMIT);
@@ -417,16 +425,17 @@ static void test_closure(void **state) {
   Global *g = global(&b, "main", unary(&b));
   Var *n = variable(&b, "n", b.i32), *x = variable(&b, "x", b.i32);
   Var *f = variable(&b, "f", unary(&b));
-  const Expr *again = CALL(&b, use(&b, f), b.i32,
-                           op(&b, OP_SUBTRACT, b.i32, use(&b, x),
-                              number(&b, 1)));
+  const Expr *again =
+      CALL(&b, use(&b, f), b.i32,
+           op(&b, OP_SUBTRACT, b.i32, use(&b, x), number(&b, 1)));
   const Expr *end = op(&b, OP_EQUAL, b.boolean, use(&b, x), number(&b, 0));
   Binding *let = ARENA_NEW(b.a, Binding);
-  *let = (Binding){.kind = BIND_LET, .var = f,
-                   .value = function(&b, 1, &x,
-                                     when(&b, end, use(&b, n),
-                                          plus(&b, number(&b, 1), again)),
-                                     b.i32)};
+  *let = (Binding){
+      .kind = BIND_LET,
+      .var = f,
+      .value = function(
+          &b, 1, &x, when(&b, end, use(&b, n), plus(&b, number(&b, 1), again)),
+          b.i32)};
   Expr *body = expr_block(b.a, (Span){1, 2}, 1, let,
                           CALL(&b, use(&b, f), b.i32, number(&b, 3)));
   body->type = b.i32;
@@ -436,11 +445,16 @@ static void test_closure(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WORLD_TEST(test_fib),         WORLD_TEST(test_loop),
-      WORLD_TEST(test_deep),        WORLD_TEST(test_depth_limit),
-      WORLD_TEST(test_memory_limit), WORLD_TEST(test_division_by_zero),
-      WORLD_TEST(test_lists),       WORLD_TEST(test_closure),
-      WORLD_TEST(test_failing_allocations), WORLD_TEST(test_failing_lowering),
+      WORLD_TEST(test_fib),
+      WORLD_TEST(test_loop),
+      WORLD_TEST(test_deep),
+      WORLD_TEST(test_depth_limit),
+      WORLD_TEST(test_memory_limit),
+      WORLD_TEST(test_division_by_zero),
+      WORLD_TEST(test_lists),
+      WORLD_TEST(test_closure),
+      WORLD_TEST(test_failing_allocations),
+      WORLD_TEST(test_failing_lowering),
   };
   return RUN_TESTS(tests);
 }

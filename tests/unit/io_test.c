@@ -31,7 +31,8 @@ static void safetensors_by_hand(void **state) {
   const char *header =
       "{\"__metadata__\":{\"format\":\"pt\"},"
       "\"b\":{\"dtype\":\"I16\",\"shape\":[],\"data_offsets\":[24,26]},"
-      "\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}" "  ";
+      "\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}"
+      "  ";
   float data[7] = {1, 2, 3, 4, 5, 6};
   int16_t scalar = -7;
   memcpy(data + 6, &scalar, 2);
@@ -85,10 +86,13 @@ static void misaligned_tensors_are_copied(void **state) {
 /* Each header goes with 8 bytes of data. */
 static void lying_headers(void **state) {
   (void)state;
-#define ENTRY(name, dtype, shape, offsets)                       \
-  "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ","   \
+#define ENTRY(name, dtype, shape, offsets)                 \
+  "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape \
+  ","                                                      \
   "\"data_offsets\":" offsets "}"
-  static const struct { const char *header, *why; } rows[] = {
+  static const struct {
+    const char *header, *why;
+  } rows[] = {
       {"{" ENTRY("t", "F32", "[2]", "[0,8]"), "not JSON"},
       {"[]", "not a JSON object"},
       {"{}", "last 8 bytes belong to no tensor"},
@@ -104,8 +108,9 @@ static void lying_headers(void **state) {
       {"{" ENTRY("t", "F32", "[2]", "[0,8.5]") "}", "no valid data_offsets"},
       {"{" ENTRY("t", "F32", "[2]", "{}") "}", "no valid data_offsets"},
       {"{" ENTRY("t", "F32", "[3]", "[0,12]") "}", "behind the end"},
-      {"{" ENTRY("t", "F32", "[2]", "[9223372036854775799,9223372036854775807]")
-       "}", "behind the end"},
+      {"{" ENTRY("t", "F32", "[2]",
+                 "[9223372036854775799,9223372036854775807]") "}",
+       "behind the end"},
       {"{" ENTRY("t", "F32", "[99999999999999999999]", "[0,8]") "}",
        "not JSON"},
       {"{" ENTRY("t", "F32", "[3]", "[0,8]") "}", "needs 12 bytes, but has 8"},
@@ -115,10 +120,12 @@ static void lying_headers(void **state) {
        "larger than memory"},
       {"{" ENTRY("t", "F32", "[1]", "[0,4]") "}", "last 4 bytes"},
       {"{" ENTRY("t", "F32", "[1]", "[4,8]") "}", "bytes before tensor `t`"},
-      {"{" ENTRY("t", "F32", "[2]", "[0,8]") ","
-       ENTRY("u", "F32", "[1]", "[4,8]") "}", "`u` overlaps"},
-      {"{" ENTRY("t", "F32", "[2]", "[0,8]") ","
-       ENTRY("t", "F32", "[2]", "[0,8]") "}", "names one thing twice"},
+      {"{" ENTRY("t", "F32", "[2]", "[0,8]") "," ENTRY("u", "F32", "[1]",
+                                                       "[4,8]") "}",
+       "`u` overlaps"},
+      {"{" ENTRY("t", "F32", "[2]", "[0,8]") "," ENTRY("t", "F32", "[2]",
+                                                       "[0,8]") "}",
+       "names one thing twice"},
       {"{\"__metadata__\":[]," ENTRY("t", "F32", "[2]", "[0,8]") "}",
        "__metadata__ is not"},
       {"{\"__metadata__\":{\"a\":1}," ENTRY("t", "F32", "[2]", "[0,8]") "}",
@@ -138,8 +145,11 @@ static void lying_headers(void **state) {
 
 static void lying_lengths(void **state) {
   (void)state;
-  static const struct { const char *bytes; size_t size; const char *why; }
-  rows[] = {
+  static const struct {
+    const char *bytes;
+    size_t size;
+    const char *why;
+  } rows[] = {
       {"", 0, "only 0 bytes"},
       {"\2\0\0\0", 4, "only 4 bytes"},
       {"\3\0\0\0\0\0\0\0{}", 10, "would take 3 bytes, but 2 follow"},
@@ -187,8 +197,7 @@ static void safetensors_bytes(void **state) {
   int16_t data[] = {1, -1};
   Tensor t = tensor_on_data(DT_INT16, 1, shape, data);
   NamedTensor named = {"t", &t};
-  assert_true(
-      safetensors_write(d.path, &named, 1, NULL, 0, &d.mem, &d.diags));
+  assert_true(safetensors_write(d.path, &named, 1, NULL, 0, &d.mem, &d.diags));
   const char *header =
       "{\"t\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}}";
   char expected[68], bytes[100];
@@ -256,7 +265,9 @@ static void npy_by_hand(void **state) {
 /* Each dict goes with 8 bytes of data. */
 static void lying_npy_headers(void **state) {
   (void)state;
-  static const struct { const char *dict, *why; } rows[] = {
+  static const struct {
+    const char *dict, *why;
+  } rows[] = {
       {"", "not a dict"},
       {"{", "not a dict"},
       {"{}", "incomplete"},
@@ -270,13 +281,16 @@ static void lying_npy_headers(void **state) {
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", "tuple"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (2", "tuple"},
       {"{'descr': '<f4', 'fortran_order': False, "
-       "'shape': (1,1,1,1,1,1,1,1,2)}", "tuple"},
+       "'shape': (1,1,1,1,1,1,1,1,2)}",
+       "tuple"},
       {"{'descr': '<f4', 'fortran_order': False, "
-       "'shape': (99999999999999999999,)}", "tuple"},
+       "'shape': (99999999999999999999,)}",
+       "tuple"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "its size"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "its size"},
       {"{'descr': '<f8', 'fortran_order': False, "
-       "'shape': (4294967296, 4294967297)}", "larger than memory"},
+       "'shape': (4294967296, 4294967297)}",
+       "larger than memory"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x",
        "text follows"},
       {"{'descr': '|b1', 'fortran_order': False, 'shape': (8,)}",

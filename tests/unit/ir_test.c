@@ -34,8 +34,7 @@ static const Type *replace(World *w, const Type *t, const TypeVar *v,
   return type_substitute(w->program->types, t, 1, &v, &by, &none);
 }
 
-static void prints_as(World *w, const Type *t, size_t limit,
-                      const char *text) {
+static void prints_as(World *w, const Type *t, size_t limit, const char *text) {
   VEC_CLEAR(&w->out);
   type_print(w->program->types, &w->out, t, limit);
   assert_string_equal(strbuf_text(&w->out), text);
@@ -71,13 +70,11 @@ static void many_types_stay_apart(void **state) {
   World *w = *state;
   enum { N = 3000 };
   static const Type *made[N];
-  for (Dim i = 0; i < N; i++) {
+  for (Dim i = 0; i < N; i++)
     made[i] = type_tensor(w->program->types, DT_INT8, 1, &i);
-  }
   for (Dim i = 0; i < N; i++) {
     assert_int_equal(made[i]->dims[0], i);
-    assert_ptr_equal(made[i],
-                     type_tensor(w->program->types, DT_INT8, 1, &i));
+    assert_ptr_equal(made[i], type_tensor(w->program->types, DT_INT8, 1, &i));
   }
 }
 
@@ -210,9 +207,9 @@ static Expr *graph(World *w, int64_t index) {
 }
 
 static Expr *number(World *w, int32_t value) {
-  return expr_const(arena(w), SPAN_NONE,
-                    program_scalar(w->program, DT_INT32,
-                                   bits_from_i64(DT_INT32, value)));
+  return expr_const(
+      arena(w), SPAN_NONE,
+      program_scalar(w->program, DT_INT32, bits_from_i64(DT_INT32, value)));
 }
 
 static const Expr *const *two(World *w, const Expr *a, const Expr *b) {
@@ -273,36 +270,29 @@ static void binders_have_their_scopes(void **state) {
   /* A let's value does not see it; that of a function does. */
   assert_true(expr_equal(m, let(w, "x", local(w, "x"), number(w, 1)),
                          let(w, "y", local(w, "x"), number(w, 1))));
-  assert_false(expr_equal(m,
-                          let(w, "f", lambda(w, "x", local(w, "f")),
-                              number(w, 1)),
-                          let(w, "g", lambda(w, "x", local(w, "f")),
-                              number(w, 1))));
-  assert_true(expr_equal(m,
-                         let(w, "f", lambda(w, "x", local(w, "f")),
-                             number(w, 1)),
-                         let(w, "g", lambda(w, "y", local(w, "g")),
-                             number(w, 1))));
+  assert_false(
+      expr_equal(m, let(w, "f", lambda(w, "x", local(w, "f")), number(w, 1)),
+                 let(w, "g", lambda(w, "x", local(w, "f")), number(w, 1))));
+  assert_true(
+      expr_equal(m, let(w, "f", lambda(w, "x", local(w, "f")), number(w, 1)),
+                 let(w, "g", lambda(w, "y", local(w, "g")), number(w, 1))));
   /* After its scope a name means again what it meant before. */
-  assert_true(expr_equal(
-      m, sum(w, local(w, "x"), lambda(w, "x", local(w, "x"))),
-      sum(w, local(w, "x"), lambda(w, "y", local(w, "y")))));
-  assert_false(expr_equal(
-      m, lambda(w, "a", lambda(w, "b", local(w, "a"))),
-      lambda(w, "a", lambda(w, "b", local(w, "b")))));
+  assert_true(expr_equal(m,
+                         sum(w, local(w, "x"), lambda(w, "x", local(w, "x"))),
+                         sum(w, local(w, "x"), lambda(w, "y", local(w, "y")))));
+  assert_false(expr_equal(m, lambda(w, "a", lambda(w, "b", local(w, "a"))),
+                          lambda(w, "a", lambda(w, "b", local(w, "b")))));
 }
 
 static void graph_numbers_make_no_difference(void **state) {
   World *w = *state;
   Mem *m = &w->mem;
-  const Expr *a = sum(w, graph_let(w, 0, number(w, 1), graph(w, 0)),
-                      graph(w, 0));
-  assert_true(expr_equal(m, a,
-                         sum(w, graph_let(w, 7, number(w, 1), graph(w, 7)),
-                             graph(w, 7))));
-  assert_false(expr_equal(m, a,
-                          sum(w, graph_let(w, 7, number(w, 1), graph(w, 7)),
-                              graph(w, 0))));
+  const Expr *a =
+      sum(w, graph_let(w, 0, number(w, 1), graph(w, 0)), graph(w, 0));
+  assert_true(expr_equal(
+      m, a, sum(w, graph_let(w, 7, number(w, 1), graph(w, 7)), graph(w, 7))));
+  assert_false(expr_equal(
+      m, a, sum(w, graph_let(w, 7, number(w, 1), graph(w, 7)), graph(w, 0))));
 }
 
 static const Expr *long_chain(World *w, int n) {
@@ -314,8 +304,8 @@ static const Expr *long_chain(World *w, int n) {
 static const Expr *long_lets(World *w, int n) {
   Binding *bindings = ARENA_ARRAY(arena(w), Binding, n);
   for (int i = 0; i < n; i++) {
-    bindings[i] = (Binding){.kind = BIND_LET, .var = binder(w, "x"),
-                            .value = local(w, "x")};
+    bindings[i] = (Binding){
+        .kind = BIND_LET, .var = binder(w, "x"), .value = local(w, "x")};
   }
   return expr_block(arena(w), SPAN_NONE, n, bindings, local(w, "x"));
 }
@@ -343,8 +333,8 @@ static void children_come_in_order_of_evaluation(void **state) {
   Expr *call = expr_call(arena(w), SPAN_NONE, local(w, "f"), 2,
                          two(w, number(w, 1), graph(w, 1)));
   AttrExpr value = {.kind = AX_EXPR, .expr = named(w, EX_GLOBAL, "g")};
-  AttrExpr list = {.kind = AX_LIST, .count = 1,
-                   .items = (const AttrExpr *const[]){&value}};
+  AttrExpr list = {
+      .kind = AX_LIST, .count = 1, .items = (const AttrExpr *const[]){&value}};
   Attr attr = {.name = name_of(&w->names, "axis"), .value = &list};
   call->call.attrs = &attr;
   call->call.attr_count = 1;
@@ -429,25 +419,25 @@ static void survives_every_failing_allocation(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORLD_TEST(equal_types_are_one),
-    WORLD_TEST(many_types_stay_apart),
-    WORLD_TEST(inference_variables_are_fresh),
-    WORLD_TEST(exponential_types_are_small),
-    WORLD_TEST(deep_types_cost_no_stack),
-    WORLD_TEST(free_variables),
-    WORLD_TEST(named_dims_are_variables),
-    WORLD_TEST(substitution_captures_nothing),
-    WORLD_TEST(substitution_leaves_bound_alone),
-    WORLD_TEST(types_print_as_relay_does),
-    WORLD_TEST(renaming_makes_no_difference),
-    WORLD_TEST(binders_have_their_scopes),
-    WORLD_TEST(graph_numbers_make_no_difference),
-    WORLD_TEST(length_costs_no_stack),
-    WORLD_TEST(children_come_in_order_of_evaluation),
-    WORLD_TEST(inner_scopes_hide_outer_ones),
-    WORLD_TEST(the_newest_unit_can_go),
-    WORLD_TEST(constants_are_immortal),
-    cmocka_unit_test(survives_every_failing_allocation),
+      WORLD_TEST(equal_types_are_one),
+      WORLD_TEST(many_types_stay_apart),
+      WORLD_TEST(inference_variables_are_fresh),
+      WORLD_TEST(exponential_types_are_small),
+      WORLD_TEST(deep_types_cost_no_stack),
+      WORLD_TEST(free_variables),
+      WORLD_TEST(named_dims_are_variables),
+      WORLD_TEST(substitution_captures_nothing),
+      WORLD_TEST(substitution_leaves_bound_alone),
+      WORLD_TEST(types_print_as_relay_does),
+      WORLD_TEST(renaming_makes_no_difference),
+      WORLD_TEST(binders_have_their_scopes),
+      WORLD_TEST(graph_numbers_make_no_difference),
+      WORLD_TEST(length_costs_no_stack),
+      WORLD_TEST(children_come_in_order_of_evaluation),
+      WORLD_TEST(inner_scopes_hide_outer_ones),
+      WORLD_TEST(the_newest_unit_can_go),
+      WORLD_TEST(constants_are_immortal),
+      cmocka_unit_test(survives_every_failing_allocation),
   };
   return RUN_TESTS(tests);
 }

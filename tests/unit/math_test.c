@@ -46,19 +46,65 @@ static double random_double(Random *random) {
   uint64_t bits = random_bits(random);
   int scale = (int)(random_bits(random) % 40);
   switch (bits % 4) {
-  case 0: return double_of(random_bits(random));
-  case 1: return 1 + ldexp((double)(int64_t)bits, -64 - scale);
-  default: return ldexp((double)(int64_t)bits, -73 + scale / 2);
+    case 0: return double_of(random_bits(random));
+    case 1: return 1 + ldexp((double)(int64_t)bits, -64 - scale);
+    default: return ldexp((double)(int64_t)bits, -73 + scale / 2);
   }
 }
 
 static const double edges[] = {
-  0.0, -0.0, 0x1p-1074, -0x1p-1074, 0x1p-149, 0x1p-1022, 1e-40, -1e-40,
-  0x1p-126, -0x1p-126, 1e-8, 0.5, -0.5, 0x1.fffffep-1, 1, -1, 0x1.000002p0,
-  1.5, -1.5, 2, -2, 2.5, 3, -3, 4, 10, 80, -87.5, -100, 88.5, 89.2, 127, 128,
-  -150, 710.2, -745, 1e5, 0x1p19, 0x1p22, 8388607.5f, 8388609, 0x1p24, -1e10,
-  0x1.fffffep127, -0x1.fffffep127, 1e300, 0x1.fffffffffffffp1023, INFINITY,
-  -INFINITY, NAN, 0x1.921fb6p0, 0x1.6ac5b2p114 /* hard for the sine */,
+    0.0,
+    -0.0,
+    0x1p-1074,
+    -0x1p-1074,
+    0x1p-149,
+    0x1p-1022,
+    1e-40,
+    -1e-40,
+    0x1p-126,
+    -0x1p-126,
+    1e-8,
+    0.5,
+    -0.5,
+    0x1.fffffep-1,
+    1,
+    -1,
+    0x1.000002p0,
+    1.5,
+    -1.5,
+    2,
+    -2,
+    2.5,
+    3,
+    -3,
+    4,
+    10,
+    80,
+    -87.5,
+    -100,
+    88.5,
+    89.2,
+    127,
+    128,
+    -150,
+    710.2,
+    -745,
+    1e5,
+    0x1p19,
+    0x1p22,
+    8388607.5f,
+    8388609,
+    0x1p24,
+    -1e10,
+    0x1.fffffep127,
+    -0x1.fffffep127,
+    1e300,
+    0x1.fffffffffffffp1023,
+    INFINITY,
+    -INFINITY,
+    NAN,
+    0x1.921fb6p0,
+    0x1.6ac5b2p114 /* hard for the sine */,
 };
 
 /* --- Equality -------------------------------------------------------------*/
@@ -77,8 +123,8 @@ static void assert_same_float(const char *what, float x, float y, float got,
   fail_msg("%s(%a, %a): %a where %a is expected", what, x, y, got, expected);
 }
 
-static void assert_same_double(const char *what, double x, double y,
-                               double got, double expected) {
+static void assert_same_double(const char *what, double x, double y, double got,
+                               double expected) {
   if (same_double(got, expected)) return;
   fail_msg("%s(%a, %a): %a where %a is expected", what, x, y, got, expected);
 }
@@ -116,17 +162,19 @@ static int mpfr_rsqrt(mpfr_t y, const mpfr_t x, mpfr_rnd_t round) {
   return mpfr_ui_div(y, 1, y, round);
 }
 
-#define F64_ROW(name) {#name, f64_##name, mpfr_##name}
+#define F64_ROW(name) \
+  { #name, f64_##name, mpfr_##name }
 
 static const struct {
   const char *name;
   double (*ours)(double);
   int (*truth)(mpfr_t, const mpfr_t, mpfr_rnd_t);
 } f64_rows[] = {
-  F64_ROW(exp), F64_ROW(log), F64_ROW(log2), F64_ROW(log10), F64_ROW(sqrt),
-  F64_ROW(rsqrt), F64_ROW(sigmoid), F64_ROW(erf), F64_ROW(sin), F64_ROW(cos),
-  F64_ROW(tan), F64_ROW(asin), F64_ROW(acos), F64_ROW(atan), F64_ROW(sinh),
-  F64_ROW(cosh), F64_ROW(tanh), F64_ROW(asinh), F64_ROW(acosh), F64_ROW(atanh),
+    F64_ROW(exp),  F64_ROW(log),   F64_ROW(log2),    F64_ROW(log10),
+    F64_ROW(sqrt), F64_ROW(rsqrt), F64_ROW(sigmoid), F64_ROW(erf),
+    F64_ROW(sin),  F64_ROW(cos),   F64_ROW(tan),     F64_ROW(asin),
+    F64_ROW(acos), F64_ROW(atan),  F64_ROW(sinh),    F64_ROW(cosh),
+    F64_ROW(tanh), F64_ROW(asinh), F64_ROW(acosh),   F64_ROW(atanh),
 };
 
 static void check_f64(size_t row, double x) {
@@ -194,62 +242,129 @@ static const struct {
   int function;
   float x, y;
 } specials[] = {
-  {LANES_exp, 0, 1}, {LANES_exp, -0.0f, 1}, {LANES_exp, INFINITY, INFINITY},
-  {LANES_exp, -INFINITY, 0}, {LANES_exp, NAN, NAN},
-  {LANES_exp, 0x1.62e43p6f, INFINITY}, {LANES_exp, -104, 0},
-  {LANES_exp, -0x1.9d1d9p6f, 0x1p-149f},
-  {LANES_log, 1, 0}, {LANES_log, 0, -INFINITY}, {LANES_log, -0.0f, -INFINITY},
-  {LANES_log, -1, NAN}, {LANES_log, -INFINITY, NAN}, {LANES_log, NAN, NAN},
-  {LANES_log, INFINITY, INFINITY}, {LANES_log, -0x1p-149f, NAN},
-  {LANES_log2, 0x1p-149f, -149}, {LANES_log2, 1024, 10}, {LANES_log2, 0.5, -1},
-  {LANES_log2, 0x1p127f, 127}, {LANES_log2, 0, -INFINITY},
-  {LANES_log10, 1, 0}, {LANES_log10, 1000, 3}, {LANES_log10, 1e10f, 10},
-  {LANES_log10, INFINITY, INFINITY},
-  {LANES_sqrt, -0.0f, -0.0f}, {LANES_sqrt, -1, NAN}, {LANES_sqrt, 4, 2},
-  {LANES_sqrt, INFINITY, INFINITY}, {LANES_sqrt, 0x1p-148f, 0x1p-74f},
-  {LANES_rsqrt, 0, INFINITY}, {LANES_rsqrt, 4, 0.5}, {LANES_rsqrt, -1, NAN},
-  {LANES_rsqrt, INFINITY, 0}, {LANES_rsqrt, -0.0f, -INFINITY},
-  {LANES_sigmoid, 0, 0.5}, {LANES_sigmoid, INFINITY, 1},
-  {LANES_sigmoid, -INFINITY, 0}, {LANES_sigmoid, NAN, NAN},
-  {LANES_sigmoid, 100, 1}, {LANES_sigmoid, -0x1.9d1d9p6f, 0x1p-149f},
-  {LANES_erf, 0, 0}, {LANES_erf, -0.0f, -0.0f}, {LANES_erf, INFINITY, 1},
-  {LANES_erf, -INFINITY, -1}, {LANES_erf, NAN, NAN}, {LANES_erf, -7, -1},
-  {LANES_sin, 0, 0}, {LANES_sin, -0.0f, -0.0f}, {LANES_sin, INFINITY, NAN},
-  {LANES_sin, -INFINITY, NAN}, {LANES_sin, NAN, NAN},
-  {LANES_sin, 0x1p-149f, 0x1p-149f},
-  {LANES_cos, 0, 1}, {LANES_cos, INFINITY, NAN}, {LANES_cos, NAN, NAN},
-  {LANES_tan, -0.0f, -0.0f}, {LANES_tan, INFINITY, NAN},
-  {LANES_asin, -0.0f, -0.0f}, {LANES_asin, 1, 0x1.921fb6p0f},
-  {LANES_asin, 1.5, NAN}, {LANES_asin, -INFINITY, NAN},
-  {LANES_acos, 1, 0}, {LANES_acos, -1, 0x1.921fb6p1f},
-  {LANES_acos, 0, 0x1.921fb6p0f}, {LANES_acos, -1.5, NAN},
-  {LANES_atan, -0.0f, -0.0f}, {LANES_atan, INFINITY, 0x1.921fb6p0f},
-  {LANES_atan, -INFINITY, -0x1.921fb6p0f}, {LANES_atan, NAN, NAN},
-  {LANES_sinh, -0.0f, -0.0f}, {LANES_sinh, INFINITY, INFINITY},
-  {LANES_sinh, -INFINITY, -INFINITY}, {LANES_sinh, -100, -INFINITY},
-  {LANES_cosh, 0, 1}, {LANES_cosh, -INFINITY, INFINITY},
-  {LANES_cosh, 100, INFINITY}, {LANES_cosh, NAN, NAN},
-  {LANES_tanh, -0.0f, -0.0f}, {LANES_tanh, INFINITY, 1},
-  {LANES_tanh, -INFINITY, -1}, {LANES_tanh, NAN, NAN}, {LANES_tanh, 30, 1},
-  {LANES_tanh, 0x1p-149f, 0x1p-149f},
-  {LANES_asinh, -0.0f, -0.0f}, {LANES_asinh, -INFINITY, -INFINITY},
-  {LANES_acosh, 1, 0}, {LANES_acosh, 0.5, NAN}, {LANES_acosh, -1e10f, NAN},
-  {LANES_acosh, INFINITY, INFINITY},
-  {LANES_atanh, -0.0f, -0.0f}, {LANES_atanh, 1, INFINITY},
-  {LANES_atanh, -1, -INFINITY}, {LANES_atanh, 1.5, NAN},
-  {LANES_floor, -0.5, -1}, {LANES_floor, -0.0f, -0.0f}, {LANES_floor, 2.5, 2},
-  {LANES_floor, -INFINITY, -INFINITY}, {LANES_floor, NAN, NAN},
-  {LANES_floor, -8388607.5f, -8388608}, {LANES_floor, 1e30f, 1e30f},
-  {LANES_ceil, -0.5, -0.0f}, {LANES_ceil, 0.5, 1}, {LANES_ceil, NAN, NAN},
-  {LANES_ceil, INFINITY, INFINITY},
-  {LANES_trunc, -1.5, -1}, {LANES_trunc, -0.5, -0.0f}, {LANES_trunc, NAN, NAN},
-  {LANES_round, 0.5, 1}, {LANES_round, 1.5, 2}, {LANES_round, 2.5, 3},
-  {LANES_round, -2.5, -3}, {LANES_round, 0x1.fffffep-2f, 0},
-  {LANES_round, -0.25, -0.0f}, {LANES_round, 8388607.5f, 8388608},
-  {LANES_round, NAN, NAN}, {LANES_round, -INFINITY, -INFINITY},
-  {LANES_fast_exp, NAN, NAN}, {LANES_fast_exp, 0, 1},
-  {LANES_fast_tanh, NAN, NAN}, {LANES_fast_tanh, 0, 0},
-  {LANES_fast_erf, NAN, NAN}, {LANES_fast_erf, -0.0f, -0.0f},
+    {LANES_exp, 0, 1},
+    {LANES_exp, -0.0f, 1},
+    {LANES_exp, INFINITY, INFINITY},
+    {LANES_exp, -INFINITY, 0},
+    {LANES_exp, NAN, NAN},
+    {LANES_exp, 0x1.62e43p6f, INFINITY},
+    {LANES_exp, -104, 0},
+    {LANES_exp, -0x1.9d1d9p6f, 0x1p-149f},
+    {LANES_log, 1, 0},
+    {LANES_log, 0, -INFINITY},
+    {LANES_log, -0.0f, -INFINITY},
+    {LANES_log, -1, NAN},
+    {LANES_log, -INFINITY, NAN},
+    {LANES_log, NAN, NAN},
+    {LANES_log, INFINITY, INFINITY},
+    {LANES_log, -0x1p-149f, NAN},
+    {LANES_log2, 0x1p-149f, -149},
+    {LANES_log2, 1024, 10},
+    {LANES_log2, 0.5, -1},
+    {LANES_log2, 0x1p127f, 127},
+    {LANES_log2, 0, -INFINITY},
+    {LANES_log10, 1, 0},
+    {LANES_log10, 1000, 3},
+    {LANES_log10, 1e10f, 10},
+    {LANES_log10, INFINITY, INFINITY},
+    {LANES_sqrt, -0.0f, -0.0f},
+    {LANES_sqrt, -1, NAN},
+    {LANES_sqrt, 4, 2},
+    {LANES_sqrt, INFINITY, INFINITY},
+    {LANES_sqrt, 0x1p-148f, 0x1p-74f},
+    {LANES_rsqrt, 0, INFINITY},
+    {LANES_rsqrt, 4, 0.5},
+    {LANES_rsqrt, -1, NAN},
+    {LANES_rsqrt, INFINITY, 0},
+    {LANES_rsqrt, -0.0f, -INFINITY},
+    {LANES_sigmoid, 0, 0.5},
+    {LANES_sigmoid, INFINITY, 1},
+    {LANES_sigmoid, -INFINITY, 0},
+    {LANES_sigmoid, NAN, NAN},
+    {LANES_sigmoid, 100, 1},
+    {LANES_sigmoid, -0x1.9d1d9p6f, 0x1p-149f},
+    {LANES_erf, 0, 0},
+    {LANES_erf, -0.0f, -0.0f},
+    {LANES_erf, INFINITY, 1},
+    {LANES_erf, -INFINITY, -1},
+    {LANES_erf, NAN, NAN},
+    {LANES_erf, -7, -1},
+    {LANES_sin, 0, 0},
+    {LANES_sin, -0.0f, -0.0f},
+    {LANES_sin, INFINITY, NAN},
+    {LANES_sin, -INFINITY, NAN},
+    {LANES_sin, NAN, NAN},
+    {LANES_sin, 0x1p-149f, 0x1p-149f},
+    {LANES_cos, 0, 1},
+    {LANES_cos, INFINITY, NAN},
+    {LANES_cos, NAN, NAN},
+    {LANES_tan, -0.0f, -0.0f},
+    {LANES_tan, INFINITY, NAN},
+    {LANES_asin, -0.0f, -0.0f},
+    {LANES_asin, 1, 0x1.921fb6p0f},
+    {LANES_asin, 1.5, NAN},
+    {LANES_asin, -INFINITY, NAN},
+    {LANES_acos, 1, 0},
+    {LANES_acos, -1, 0x1.921fb6p1f},
+    {LANES_acos, 0, 0x1.921fb6p0f},
+    {LANES_acos, -1.5, NAN},
+    {LANES_atan, -0.0f, -0.0f},
+    {LANES_atan, INFINITY, 0x1.921fb6p0f},
+    {LANES_atan, -INFINITY, -0x1.921fb6p0f},
+    {LANES_atan, NAN, NAN},
+    {LANES_sinh, -0.0f, -0.0f},
+    {LANES_sinh, INFINITY, INFINITY},
+    {LANES_sinh, -INFINITY, -INFINITY},
+    {LANES_sinh, -100, -INFINITY},
+    {LANES_cosh, 0, 1},
+    {LANES_cosh, -INFINITY, INFINITY},
+    {LANES_cosh, 100, INFINITY},
+    {LANES_cosh, NAN, NAN},
+    {LANES_tanh, -0.0f, -0.0f},
+    {LANES_tanh, INFINITY, 1},
+    {LANES_tanh, -INFINITY, -1},
+    {LANES_tanh, NAN, NAN},
+    {LANES_tanh, 30, 1},
+    {LANES_tanh, 0x1p-149f, 0x1p-149f},
+    {LANES_asinh, -0.0f, -0.0f},
+    {LANES_asinh, -INFINITY, -INFINITY},
+    {LANES_acosh, 1, 0},
+    {LANES_acosh, 0.5, NAN},
+    {LANES_acosh, -1e10f, NAN},
+    {LANES_acosh, INFINITY, INFINITY},
+    {LANES_atanh, -0.0f, -0.0f},
+    {LANES_atanh, 1, INFINITY},
+    {LANES_atanh, -1, -INFINITY},
+    {LANES_atanh, 1.5, NAN},
+    {LANES_floor, -0.5, -1},
+    {LANES_floor, -0.0f, -0.0f},
+    {LANES_floor, 2.5, 2},
+    {LANES_floor, -INFINITY, -INFINITY},
+    {LANES_floor, NAN, NAN},
+    {LANES_floor, -8388607.5f, -8388608},
+    {LANES_floor, 1e30f, 1e30f},
+    {LANES_ceil, -0.5, -0.0f},
+    {LANES_ceil, 0.5, 1},
+    {LANES_ceil, NAN, NAN},
+    {LANES_ceil, INFINITY, INFINITY},
+    {LANES_trunc, -1.5, -1},
+    {LANES_trunc, -0.5, -0.0f},
+    {LANES_trunc, NAN, NAN},
+    {LANES_round, 0.5, 1},
+    {LANES_round, 1.5, 2},
+    {LANES_round, 2.5, 3},
+    {LANES_round, -2.5, -3},
+    {LANES_round, 0x1.fffffep-2f, 0},
+    {LANES_round, -0.25, -0.0f},
+    {LANES_round, 8388607.5f, 8388608},
+    {LANES_round, NAN, NAN},
+    {LANES_round, -INFINITY, -INFINITY},
+    {LANES_fast_exp, NAN, NAN},
+    {LANES_fast_exp, 0, 1},
+    {LANES_fast_tanh, NAN, NAN},
+    {LANES_fast_tanh, 0, 0},
+    {LANES_fast_erf, NAN, NAN},
+    {LANES_fast_erf, -0.0f, -0.0f},
 };
 
 static void f32_special_values(void **state) {
@@ -260,8 +375,8 @@ static void f32_special_values(void **state) {
     for (size_t i = 0; i < COUNT(specials); i++) {
       float y;
       found[l]->unary[specials[i].function](&specials[i].x, &y, 1);
-      assert_same_float(lanes_unary_names[specials[i].function],
-                        specials[i].x, 0, y, specials[i].y);
+      assert_same_float(lanes_unary_names[specials[i].function], specials[i].x,
+                        0, y, specials[i].y);
     }
   }
 }
@@ -336,8 +451,7 @@ static void widths_agree_in_every_lane(void **state) {
   float *x = stress_floats(0x853c49e6748fea9b);
   for (int f = 0; f < LANES_UNARY_COUNT; f++) {
     lanes_generic.unary[f](x, expected, STRESS);
-    for (int l = 0; l < count; l++)
-      check_unary_lanes(found[l], f, x, expected);
+    for (int l = 0; l < count; l++) check_unary_lanes(found[l], f, x, expected);
   }
   free(x);
 }
@@ -408,11 +522,23 @@ static void trunc_mod_is_exact(void **state) {
 static void floor_mod_has_the_sign_of_the_divisor(void **state) {
   (void)state;
   static const double rows[][3] = {
-    {5, 3, 2},           {-5, 3, 1},    {5, -3, -1},   {-5, -3, -2},
-    {5, INFINITY, 5},    {1e20f, 3, 2}, {6, 3, 0},     {-6, 3, 0},
-    {6, -3, -0.0},       {5, 0, NAN},   {NAN, 1, NAN}, {1, NAN, NAN},
-    {INFINITY, 1, NAN},  {-5, INFINITY, INFINITY},
-    {5, -INFINITY, -INFINITY},          {-0.0, 1, 0},  {-7.5, 2, 0.5},
+      {5, 3, 2},
+      {-5, 3, 1},
+      {5, -3, -1},
+      {-5, -3, -2},
+      {5, INFINITY, 5},
+      {1e20f, 3, 2},
+      {6, 3, 0},
+      {-6, 3, 0},
+      {6, -3, -0.0},
+      {5, 0, NAN},
+      {NAN, 1, NAN},
+      {1, NAN, NAN},
+      {INFINITY, 1, NAN},
+      {-5, INFINITY, INFINITY},
+      {5, -INFINITY, -INFINITY},
+      {-0.0, 1, 0},
+      {-7.5, 2, 0.5},
   };
   for (size_t i = 0; i < COUNT(rows); i++)
     assert_same_double("floor_mod", rows[i][0], rows[i][1],
@@ -488,18 +614,18 @@ static void widening_inverts_narrowing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(f64_is_within_two_ulp),
-    cmocka_unit_test(f64_power_is_within_two_ulp),
-    cmocka_unit_test(f32_power_is_within_two_ulp),
-    cmocka_unit_test(f32_special_values),
-    cmocka_unit_test(power_special_values),
-    cmocka_unit_test(widths_agree_in_every_lane),
-    cmocka_unit_test(power_agrees_in_every_lane),
-    cmocka_unit_test(fma_is_fused),
-    cmocka_unit_test(trunc_mod_is_exact),
-    cmocka_unit_test(floor_mod_has_the_sign_of_the_divisor),
-    cmocka_unit_test(narrowing_rounds_once_to_even),
-    cmocka_unit_test(widening_inverts_narrowing),
+      cmocka_unit_test(f64_is_within_two_ulp),
+      cmocka_unit_test(f64_power_is_within_two_ulp),
+      cmocka_unit_test(f32_power_is_within_two_ulp),
+      cmocka_unit_test(f32_special_values),
+      cmocka_unit_test(power_special_values),
+      cmocka_unit_test(widths_agree_in_every_lane),
+      cmocka_unit_test(power_agrees_in_every_lane),
+      cmocka_unit_test(fma_is_fused),
+      cmocka_unit_test(trunc_mod_is_exact),
+      cmocka_unit_test(floor_mod_has_the_sign_of_the_divisor),
+      cmocka_unit_test(narrowing_rounds_once_to_even),
+      cmocka_unit_test(widening_inverts_narrowing),
   };
   cmocka_set_message_output(CM_OUTPUT_TAP);
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,8 +106,8 @@ static inline Tensor *lay_scattered(Heap *h, const Tensor *t) {
   for (int i = 0; i < t->rank; i++) {
     int64_t step = 3 * wide->strides[i];
     strides[i] = i % 2 ? -step : step;
-    offset += i % 2 && t->shape[i] > 0 ? step * (t->shape[i] - 1)
-                                       : wide->strides[i];
+    offset +=
+        i % 2 && t->shape[i] > 0 ? step * (t->shape[i] - 1) : wide->strides[i];
   }
   return laid_out(h, wide, t, strides, offset);
 }
@@ -123,8 +123,7 @@ static inline Tensor *lay_shifted(Heap *h, const Tensor *t) {
 static inline Tensor *lay_turned(Heap *h, const Tensor *t) {
   int64_t strides[RANK_MAX], step = 1;
   for (int i = 0; i < t->rank; step *= t->shape[i++]) strides[i] = step;
-  return laid_out(h, tensor_new(h, t->dtype, t->rank, t->shape), t, strides,
-                  0);
+  return laid_out(h, tensor_new(h, t->dtype, t->rank, t->shape), t, strides, 0);
 }
 
 typedef struct Layout {
@@ -140,8 +139,8 @@ static inline Tensor *scattered(Bench *b, const Tensor *t) {
 }
 
 /* Part `n` elements long of an axis, from `from` on. */
-static inline Tensor *part_of(Bench *b, const Tensor *t, int axis,
-                              int64_t from, int64_t n) {
+static inline Tensor *part_of(Bench *b, const Tensor *t, int axis, int64_t from,
+                              int64_t n) {
   int64_t shape[RANK_MAX];
   memcpy(shape, t->shape, sizeof shape);
   shape[axis] = n;
@@ -192,8 +191,8 @@ static inline void read_lists(const AttrReader *r, const char **p,
   ++*p;
 }
 
-static inline void read_attr(const AttrReader *r, AttrType type,
-                             const char **p, AttrValue *v) {
+static inline void read_attr(const AttrReader *r, AttrType type, const char **p,
+                             AttrValue *v) {
   *v = (AttrValue){.state = AV_SET, .operand = -1, .count = COUNT_SCALAR};
   if (type == AT_LISTS) {
     read_lists(r, p, v);
@@ -240,8 +239,8 @@ static inline Call call(Bench *b, const char *name) {
   assert_int_not_equal(id, OP_COUNT);
   Call c = {.bench = b};
   attrs_defaults(op_info(id), &c.attrs);
-  c.op = (OpCall){.op = op_info(id), .heap = &b->heap, .arena = &b->arena,
-                  .threads = 1};
+  c.op = (OpCall){
+      .op = op_info(id), .heap = &b->heap, .arena = &b->arena, .threads = 1};
   return c;
 }
 

@@ -45,7 +45,7 @@ typedef struct Trial {
   int64_t n;
   int threads;
   const char *isa;
-  int64_t batch;  /* 0: BATCH */
+  int64_t batch; /* 0: BATCH */
   /* An operand of that kind and shape; NULL: of_kind(). */
   Tensor *(*make)(struct Trial *t, char kind, int64_t below, int rank,
                   const int64_t *shape, uint64_t seed);
@@ -54,10 +54,12 @@ typedef struct Trial {
 typedef struct Operands {
   int count;
   Tensor *t[CALL_ARGS];
-  int batch[CALL_ARGS], line[CALL_ARGS];  /* the axes b and n; -1 */
+  int batch[CALL_ARGS], line[CALL_ARGS]; /* the axes b and n; -1 */
 } Operands;
 
-typedef struct Lengths { int64_t b, n; } Lengths;
+typedef struct Lengths {
+  int64_t b, n;
+} Lengths;
 
 /* A number, b, n, or one times the other. */
 static inline Dim read_length(void *data, const char **p) {
@@ -105,8 +107,9 @@ static inline Tensor *of_kind(Trial *t, char kind, int64_t below, int rank,
     double v = tensor_f64_at(x, i);
     int64_t integer =
         kind == '?' ? v > 0 : (int64_t)((v + 4) * (double)below / 8);
-    element_put(out, i, kind == '+' ? bits_from_f64(x->dtype, fabs(v) + 0.5)
-                                    : bits_from_i64(dtype, integer));
+    element_put(out, i,
+                kind == '+' ? bits_from_f64(x->dtype, fabs(v) + 0.5)
+                            : bits_from_i64(dtype, integer));
   }
   return out;
 }

@@ -26,8 +26,7 @@ static void every_operator_is_here(void **state) {
   each_law(note_operator);
   for (int i = 0; i < OP_COUNT; i++)
     if (in_table[i] != (op_info(i)->kernel != NULL))
-      fail_msg("%s: not in ops_law.def, or without a kernel",
-               op_info(i)->name);
+      fail_msg("%s: not in ops_law.def, or without a kernel", op_info(i)->name);
 }
 
 /* --- Dtypes -------------------------------------------------------------- */
@@ -52,8 +51,12 @@ static void dtypes_of(const Law *law, const OpInfo *op) {
   for (int dtype = 0; dtype < DTYPE_COUNT && !law->only; dtype++) {
     Bench b;
     bench_open(&b);
-    Trial t = {.b = &b, .law = law, .op = op, .dtype = (DType)dtype,
-               .n = law->shortest ? law->shortest : 4, .threads = 1,
+    Trial t = {.b = &b,
+               .law = law,
+               .op = op,
+               .dtype = (DType)dtype,
+               .n = law->shortest ? law->shortest : 4,
+               .threads = 1,
                .isa = "reference"};
     Operands o = operands_of(&t);
     Call c = call(&b, op->name);
@@ -91,9 +94,9 @@ static void run(Trial *t, const Operands *o, int64_t batch, const char *moved,
 static void same(const Trial *t, const char *how, const Tensor *got,
                  const Tensor *expected) {
   if (!tensor_same(got, expected))
-    fail_msg("%s(%s) %s, %s, n = %d, %s, %d threads: %s differs",
-             t->op->name, t->law->operands, t->law->attrs,
-             dtype_name(t->dtype), (int)t->n, t->isa, t->threads, how);
+    fail_msg("%s(%s) %s, %s, n = %d, %s, %d threads: %s differs", t->op->name,
+             t->law->operands, t->law->attrs, dtype_name(t->dtype), (int)t->n,
+             t->isa, t->threads, how);
 }
 
 static void same_results(const Trial *t, const char *how, const Call *got,
@@ -125,8 +128,8 @@ static Tensor *permuted(Bench *b, const Tensor *t, const char **by) {
     strides[i] = t->strides[**by - '0'];
   }
   *by = past_blanks(*by);
-  Tensor *view = bench_own(b, tensor_view(&b->heap, t, t->rank, shape,
-                                          strides, 0));
+  Tensor *view =
+      bench_own(b, tensor_view(&b->heap, t, t->rank, shape, strides, 0));
   return bench_own(b, tensor_copy(&b->heap, view));
 }
 
@@ -197,8 +200,13 @@ static void at_length(const Law *law, const OpInfo *op, DType dtype,
   int count = simd_available(tables);
   Bench b;
   bench_open(&b);
-  Trial t = {.b = &b, .law = law, .op = op, .dtype = dtype, .n = n,
-             .threads = 1, .isa = "reference"};
+  Trial t = {.b = &b,
+             .law = law,
+             .op = op,
+             .dtype = dtype,
+             .n = n,
+             .threads = 1,
+             .isa = "reference"};
   Operands o = operands_of(&t);
   Call expected;
   assert_true(simd_select(t.isa));
@@ -232,8 +240,8 @@ static void the_table_holds(void **state) {
 /* --- Scalars ------------------------------------------------------------- */
 
 static const char *const binary_names[] = {
-    "add", "subtract", "multiply", "divide", "floor_divide", "trunc_divide",
-    "mod", "floor_mod", "trunc_mod", "power", "maximum", "minimum",
+    "add", "subtract",  "multiply",  "divide", "floor_divide", "trunc_divide",
+    "mod", "floor_mod", "trunc_mod", "power",  "maximum",      "minimum",
 };
 
 /* The scalar function of the interpreter gives an element's bits. */
@@ -243,15 +251,15 @@ static void scalars_are_elements(void **state) {
   bench_open(&b);
   for (size_t i = 0; i < LENGTH(binary_names); i++) {
     bool dyn;
-    ScalarFn f = op_scalar(op_find(binary_names[i], &dyn), DT_FLOAT32,
-                           DT_FLOAT32);
+    ScalarFn f =
+        op_scalar(op_find(binary_names[i], &dyn), DT_FLOAT32, DT_FLOAT32);
     Tensor *x = noise(&b, DT_FLOAT32, 1, (int64_t[]){LONGEST}, 4);
     Tensor *y = noise(&b, DT_FLOAT32, 1, (int64_t[]){LONGEST}, 5);
     Tensor *out = run_binary(&b, binary_names[i], x, y);
     for (int64_t k = 0; k < LONGEST; k++) {
       int failed = 0;
-      Value v = f(tensor_bits_at(x, k), tensor_bits_at(y, k), (Value){0},
-                  &failed);
+      Value v =
+          f(tensor_bits_at(x, k), tensor_bits_at(y, k), (Value){0}, &failed);
       Value expected = tensor_bits_at(out, k);
       assert_true(v.bits == expected.bits ||
                   (isnan(v.f32) && isnan(expected.f32)));
@@ -306,8 +314,8 @@ static void reductions_over_two_axes(void **state) {
   Tensor *x = noise(&b, DT_FLOAT32, 3, (int64_t[]){7, 5, 9}, 8);
   Tensor *both = reduced(&b, "sum", x, 2, (Dim[]){0, 2});
   for (int64_t i = 0; i < 5; i++) {
-    Tensor *slice = bench_own(&b, tensor_copy(&b.heap,
-                                              part_of(&b, x, 1, i, 1)));
+    Tensor *slice =
+        bench_own(&b, tensor_copy(&b.heap, part_of(&b, x, 1, i, 1)));
     float expected = sum_as_prescribed((float *)slice->data, 63);
     assert_true(tensor_bits_at(both, i).f32 == expected);
   }
@@ -357,8 +365,9 @@ static void dense_is_as_prescribed(void **state) {
       for (int64_t u = 0; u < n; u++)
         assert_true(tensor_bits_at(out, r * n + u).f32 ==
                     dot_as_prescribed(x, r, w, u));
-    assert_same("scattered", run_binary(&b, "nn.dense", scattered(&b, x),
-                                        scattered(&b, w)), out);
+    assert_same("scattered",
+                run_binary(&b, "nn.dense", scattered(&b, x), scattered(&b, w)),
+                out);
     bench_close(&b);
   }
 }
@@ -374,14 +383,15 @@ static void products_of_rows(void **state) {
     Tensor *out = run_binary(&b, "nn.dense", x, w);
     assert_same("matmul", run_binary(&b, "nn.matmul", x, transposed(&b, w)),
                 out);
-    Tensor *shared = bench_own(
-        &b, tensor_view(&b.heap, w, 3, (int64_t[]){1, 67, 37},
-                        (int64_t[]){0, 1, 67}, 0));
+    Tensor *shared =
+        bench_own(&b, tensor_view(&b.heap, w, 3, (int64_t[]){1, 67, 37},
+                                  (int64_t[]){0, 1, 67}, 0));
     assert_same("batch_matmul", run_binary(&b, "nn.batch_matmul", x, shared),
                 out);
     for (int64_t r = 0; r < 4; r++)
-      assert_same("dense", run_binary(&b, "nn.dense", part_of(&b, x, 0, r, 1),
-                                      w), part_of(&b, out, 0, r, 1));
+      assert_same("dense",
+                  run_binary(&b, "nn.dense", part_of(&b, x, 0, r, 1), w),
+                  part_of(&b, out, 0, r, 1));
     bench_close(&b);
   }
 }

@@ -24,8 +24,7 @@ static inline Tensor *as_type(Trial *t, char kind, int64_t below, int rank,
                               const int64_t *shape, uint64_t seed) {
   static const int64_t zeros[RANK_MAX];
   Tensor *one = of_kind(t, kind, below, 0, NULL, seed);
-  return bench_own(t->b,
-                   tensor_view(&t->b->heap, one, rank, shape, zeros, 0));
+  return bench_own(t->b, tensor_view(&t->b->heap, one, rank, shape, zeros, 0));
 }
 
 /* A block of elements again and again. */
@@ -95,7 +94,7 @@ static inline int64_t size_with(const Trial *t, int64_t b, int64_t n) {
 /* Sets the batch, or the length, to the greatest power of two with which no
  * tensor has more elements, the other one being short; false: none is. */
 static inline bool grow(Trial *t, bool batch, int64_t elements) {
-  enum { CLEARLY = 1 << 16 };  /* a length that counts, if any does */
+  enum { CLEARLY = 1 << 16 }; /* a length that counts, if any does */
   int64_t first = t->law->shortest ? t->law->shortest : 4, last = 0, size;
   t->n = batch ? first : 0;
   t->batch = batch ? 0 : 1;

@@ -18,9 +18,24 @@ static int64_t pick(Mischief *m, int64_t n) {
 }
 
 static int64_t odd_number(Mischief *m) {
-  static const int64_t numbers[] = {
-      INT64_MIN, INT32_MIN, -100, -9, -2, -1, 0, 1, 2, 3, 7, 8, 9, 100,
-      INT32_MAX, (int64_t)1 << 40, (int64_t)1 << 62, INT64_MAX};
+  static const int64_t numbers[] = {INT64_MIN,
+                                    INT32_MIN,
+                                    -100,
+                                    -9,
+                                    -2,
+                                    -1,
+                                    0,
+                                    1,
+                                    2,
+                                    3,
+                                    7,
+                                    8,
+                                    9,
+                                    100,
+                                    INT32_MAX,
+                                    (int64_t)1 << 40,
+                                    (int64_t)1 << 62,
+                                    INT64_MAX};
   return numbers[pick(m, LENGTH(numbers))];
 }
 
@@ -62,7 +77,7 @@ static const Tensor *other_values(Mischief *m, const Tensor *x) {
 }
 
 static void spoil_operand(Mischief *m, Call *c) {
-  static const Tensor *(*const ways[])(Mischief *m, const Tensor *x) = {
+  static const Tensor *(*const ways[])(Mischief * m, const Tensor *x) = {
       other_dtype, other_rank, other_dim, other_values};
   int i = (int)pick(m, c->op.arg_count);
   c->args[i] = ways[pick(m, LENGTH(ways))](m, c->args[i]);
@@ -93,8 +108,9 @@ static void spoil_lists(Mischief *m, AttrValue *v) {
 }
 
 static void spoil_attr(Mischief *m, Call *c) {
-  static const char *const texts[] = {"", "nonsense", "NCHW", "NCHW4c", "ij,",
-                                      "...->", "size", "CHW", "N9999999c"};
+  static const char *const texts[] = {"",       "nonsense", "NCHW",
+                                      "NCHW4c", "ij,",      "...->",
+                                      "size",   "CHW",      "N9999999c"};
   static const double reals[] = {0, -1, 1e300, INFINITY, NAN, 0.5};
   const OpInfo *op = c->op.op;
   int i = (int)pick(m, op->attr_count);
@@ -137,8 +153,13 @@ static void spoiled_call(const Law *law, const OpInfo *op, uint64_t seed) {
   bench_open(&b);
   b.mem.limit = MEMORY;
   DType dtype = law->only ? law->only : seed % 3 ? DT_FLOAT32 : DT_FLOAT16;
-  Trial t = {.b = &b, .law = law, .op = op, .dtype = dtype,
-             .n = law->shortest ? law->shortest : 5, .threads = 1, .isa = ""};
+  Trial t = {.b = &b,
+             .law = law,
+             .op = op,
+             .dtype = dtype,
+             .n = law->shortest ? law->shortest : 5,
+             .threads = 1,
+             .isa = ""};
   Mischief m = {&t, seed * 977 + (uint64_t)(op - op_table)};
   Operands o = operands_of(&t);
   Call c = call(&b, op->name);

@@ -27,7 +27,10 @@ static void close_bench(RuleBench *b) {
 
 /* --- Reading types and attributes ---------------------------------------- */
 
-static const struct { const char *name; DType dtype; } short_names[] = {
+static const struct {
+  const char *name;
+  DType dtype;
+} short_names[] = {
     {"f32", DT_FLOAT32}, {"f64", DT_FLOAT64}, {"f16", DT_FLOAT16},
     {"i32", DT_INT32},   {"i64", DT_INT64},   {"i8", DT_INT8},
     {"u64", DT_UINT64},  {"bool", DT_BOOL},
@@ -76,8 +79,11 @@ static int read_types(RuleBench *b, const char *p, RuleType *types) {
     for (p = past_blanks(p + 1); *p != '}'; p = past_blanks(p))
       fields[count++] = read_tensor(b, &p);
     p++;
-    types[n++] = (RuleType){.kind = RT_TUPLE, .count = count, .rank = -1,
-                            .dtype = DTYPE_NONE, .fields = fields};
+    types[n++] = (RuleType){.kind = RT_TUPLE,
+                            .count = count,
+                            .rank = -1,
+                            .dtype = DTYPE_NONE,
+                            .fields = fields};
   }
   return n;
 }
@@ -101,7 +107,7 @@ static void print_type(RuleBench *b, StrBuf *out, const RuleType *t) {
 
 typedef struct Row {
   const char *op, *operands, *attrs;
-  const char *expected;  /* a type; "wait"; or "! words of the message" */
+  const char *expected; /* a type; "wait"; or "! words of the message" */
 } Row;
 
 static void check_row(const Row *row) {
@@ -113,7 +119,10 @@ static void check_row(const Row *row) {
   RuleType types[12] = {0};
   attrs_defaults(op, attrs);
   read_attrs(&(AttrReader){&b.arena, read_dim, &b}, row->attrs, attrs);
-  RuleCall c = {.op = op, .attrs = attrs, .dims = b.dims, .arena = &b.arena,
+  RuleCall c = {.op = op,
+                .attrs = attrs,
+                .dims = b.dims,
+                .arena = &b.arena,
                 .args = types};
   c.count = read_types(&b, row->operands, types);
   RuleStatus status = rule_run(&c);
@@ -211,8 +220,7 @@ static void shapes(void **state) {
       {"reshape", "f32(2, 3, 4)", "newshape=[-1, 4]", "f32(6, 4)"},
       {"reshape", "f32(2, 3, 4)", "newshape=[0, -1]", "f32(2, 12)"},
       {"reshape", "f32(2, 3, 4)", "newshape=[-3, -2]", "f32(6, 4)"},
-      {"reshape", "f32(2, 6)", "newshape=[-2, -4, 3, -1]",
-       "! more dimensions"},
+      {"reshape", "f32(2, 6)", "newshape=[-2, -4, 3, -1]", "! more dimensions"},
       {"reshape", "f32(2, 6)", "newshape=[0, -4, 3, -1]", "f32(2, 3, 2)"},
       {"reshape", "f32(n, 4)", "newshape=[-1]", "f32(n * 4)"},
       {"reshape", "f32(?, 4)", "newshape=[2, -1]", "f32(2, ?)"},
@@ -234,15 +242,13 @@ static void shapes(void **state) {
       {"concatenate", "{f32(4, 2) f32(4, 3)}", "axis=0", "! (4, 3)"},
       {"concatenate", "f32(4, 2)", "", "! tuple"},
       {"stack", "{f32(2) f32(?)}", "axis=1", "f32(2, 2)"},
-      {"split", "f32(6, n)", "indices_or_sections=2",
-       "{f32(3, n) f32(3, n)}"},
+      {"split", "f32(6, n)", "indices_or_sections=2", "{f32(3, n) f32(3, n)}"},
       {"split", "f32(6)", "indices_or_sections=[1, 4]",
        "{f32(1) f32(3) f32(2)}"},
       {"split", "f32(7)", "indices_or_sections=2", "! equal parts"},
       {"split", "f32(n)", "indices_or_sections=[1]", "{f32(1) f32(n - 1)}"},
       {"strided_slice", "f32(5, n)", "begin=[1] end=[-1]", "f32(3, n)"},
-      {"strided_slice", "f32(9)", "begin=[8] end=[-20] strides=[-3]",
-       "f32(3)"},
+      {"strided_slice", "f32(9)", "begin=[8] end=[-20] strides=[-3]", "f32(3)"},
       {"strided_slice", "f32(9)", "begin=[3] end=[2]", "! ends before"},
       {"strided_slice", "f32(?)", "begin=[1] end=[3]", "f32(?)"},
       {"tile", "f32(n, 2)", "reps=[2, 1, 3]", "f32(2, n, 6)"},

@@ -72,9 +72,9 @@ static void integers(void **state) {
                        bits_from_i64(r->dtype, r->b), &failed);
     assert_int_equal(failed, r->fails);
     if (!failed)
-      assert_int_equal(bits_to_i64(r->dtype, got),
-                       bits_to_i64(r->dtype,
-                                   bits_from_i64(r->dtype, r->expected)));
+      assert_int_equal(
+          bits_to_i64(r->dtype, got),
+          bits_to_i64(r->dtype, bits_from_i64(r->dtype, r->expected)));
   }
 }
 
@@ -99,14 +99,22 @@ typedef struct FloatRow {
 } FloatRow;
 
 static const FloatRow float_rows[] = {
-    {OP_MAXIMUM, NAN, 1, 1},       {OP_MAXIMUM, 1, NAN, NAN},
-    {OP_MINIMUM, NAN, 1, 1},       {OP_MINIMUM, 1, NAN, NAN},
-    {OP_SIGN, NAN, 0, 0},          {OP_NN_RELU, NAN, 0, 0},
-    {OP_ROUND, 0.5, 0, 1},         {OP_ROUND, -2.5, 0, -3},
-    {OP_ROUND, 1.5, 0, 2},         {OP_FLOOR_MOD, 5, INFINITY, 5},
-    {OP_TRUNC_MOD, -5, INFINITY, -5}, {OP_FLOOR_MOD, -5, INFINITY, INFINITY},
-    {OP_MOD, 1e20, 3, 1},          {OP_FLOOR_DIVIDE, -1.5, INFINITY, -0.0},
-    {OP_FLOOR_DIVIDE, 1, 0.1, 10}, {OP_FLOOR_DIVIDE, INFINITY, 2, INFINITY},
+    {OP_MAXIMUM, NAN, 1, 1},
+    {OP_MAXIMUM, 1, NAN, NAN},
+    {OP_MINIMUM, NAN, 1, 1},
+    {OP_MINIMUM, 1, NAN, NAN},
+    {OP_SIGN, NAN, 0, 0},
+    {OP_NN_RELU, NAN, 0, 0},
+    {OP_ROUND, 0.5, 0, 1},
+    {OP_ROUND, -2.5, 0, -3},
+    {OP_ROUND, 1.5, 0, 2},
+    {OP_FLOOR_MOD, 5, INFINITY, 5},
+    {OP_TRUNC_MOD, -5, INFINITY, -5},
+    {OP_FLOOR_MOD, -5, INFINITY, INFINITY},
+    {OP_MOD, 1e20, 3, 1},
+    {OP_FLOOR_DIVIDE, -1.5, INFINITY, -0.0},
+    {OP_FLOOR_DIVIDE, 1, 0.1, 10},
+    {OP_FLOOR_DIVIDE, INFINITY, 2, INFINITY},
     {OP_DIVIDE, 1, 0, INFINITY},
 };
 
@@ -116,7 +124,8 @@ static void floats_at_the_edges(void **state) {
     const FloatRow *r = &float_rows[i];
     int failed;
     double got = scalar(r->op, DT_FLOAT64, DT_FLOAT64, (Value){.f64 = r->a},
-                        (Value){.f64 = r->b}, &failed).f64;
+                        (Value){.f64 = r->b}, &failed)
+                     .f64;
     double expected = r->expected;
     assert_true(got == expected || (isnan(got) && isnan(expected)));
     assert_int_equal(failed, 0);
@@ -125,7 +134,10 @@ static void floats_at_the_edges(void **state) {
 
 static void comparisons_of_nan(void **state) {
   (void)state;
-  static const struct { OpId op; bool expected; } rows[] = {
+  static const struct {
+    OpId op;
+    bool expected;
+  } rows[] = {
       {OP_EQUAL, false},      {OP_NOT_EQUAL, true}, {OP_LESS, false},
       {OP_LESS_EQUAL, false}, {OP_GREATER, false},  {OP_GREATER_EQUAL, false},
   };
@@ -141,7 +153,7 @@ static void comparisons_of_nan(void **state) {
  * tensor_test.c compares with arithmetic. */
 static void casts(void **state) {
   (void)state;
-  static const double values[] = {0,    -0.0, 1.7,      -1.7,     300,  -300,
+  static const double values[] = {0,    -0.0, 1.7,      -1.7,      300,   -300,
                                   1e10, NAN,  INFINITY, -INFINITY, 65520, 0.1};
   for (int from = 0; from < DTYPE_COUNT; from++)
     for (int to = 0; to < DTYPE_COUNT; to++)
@@ -153,15 +165,15 @@ static void casts(void **state) {
             dtype_is_float((DType)from)
                 ? bits_from_f64((DType)to, bits_to_f64((DType)from, v))
                 : bits_from_i64((DType)to, bits_to_i64((DType)from, v));
-        if (from == DT_UINT64) continue;  /* its upper half: see below */
+        if (from == DT_UINT64) continue; /* its upper half: see below */
         assert_true(got.bits == expected.bits);
       }
   int failed;
   Value most = {.u64 = UINT64_MAX};
   assert_true(scalar(OP_CAST, DT_UINT64, DT_FLOAT32, most, none, &failed).f32 ==
               0x1p64f);
-  assert_int_equal(
-      scalar(OP_CAST, DT_UINT64, DT_INT8, most, none, &failed).i8, -1);
+  assert_int_equal(scalar(OP_CAST, DT_UINT64, DT_INT8, most, none, &failed).i8,
+                   -1);
 }
 
 /* --- Reductions, sorting, uniqueness ------------------------------------- */
@@ -214,8 +226,7 @@ static void sorting_is_stable_and_puts_nan_last(void **state) {
   bench_open(&b);
   Tensor *x = floats(&b, DT_FLOAT32, 1, (int64_t[]){7},
                      (double[]){2, NAN, 1, 2, -INFINITY, NAN, 1});
-  assert_ints(run_unary(&b, "argsort", x), 7,
-              (int64_t[]){4, 2, 6, 0, 3, 1, 5});
+  assert_ints(run_unary(&b, "argsort", x), 7, (int64_t[]){4, 2, 6, 0, 3, 1, 5});
   Call c = call(&b, "argsort");
   call_arg(&c, x);
   call_int(&c, ATTR_is_ascend, 0);
@@ -228,8 +239,8 @@ static void unique_values(void **state) {
   Bench b;
   bench_open(&b);
   Call c = call(&b, "unique");
-  call_arg(&c, ints(&b, DT_INT32, 1, (int64_t[]){5},
-                    (int64_t[]){3, 1, 3, 2, 1}));
+  call_arg(&c,
+           ints(&b, DT_INT32, 1, (int64_t[]){5}, (int64_t[]){3, 1, 3, 2, 1}));
   call_int(&c, ATTR_sorted, 0);
   call_int(&c, ATTR_return_counts, 1);
   call_run(&c);
@@ -272,8 +283,7 @@ static void the_last_update_wins(void **state) {
   bench_open(&b);
   Call c = call(&b, "scatter_nd");
   call_arg(&c, ints(&b, DT_INT32, 1, (int64_t[]){3}, (int64_t[]){0, 0, 0}));
-  call_arg(&c, ints(&b, DT_INT32, 2, (int64_t[]){1, 3},
-                    (int64_t[]){1, 2, 1}));
+  call_arg(&c, ints(&b, DT_INT32, 2, (int64_t[]){1, 3}, (int64_t[]){1, 2, 1}));
   call_arg(&c, ints(&b, DT_INT32, 1, (int64_t[]){3}, (int64_t[]){7, 8, 9}));
   assert_ints(call_run(&c), 3, (int64_t[]){0, 9, 8});
   call_text(&c, ATTR_mode, "add");
@@ -349,8 +359,8 @@ static void a_computed_shape(void **state) {
   call_arg(&c, noise(&b, DT_FLOAT32, 1, (int64_t[]){6}, 1));
   call_arg(&c, shape);
   AttrValue *v = call_attr(&c, ATTR_newshape);
-  assert_true(attr_bind_operand(&c.op.op->attrs[0], 1, DT_INT64, 1,
-                                (Dim[]){2}, &b.arena, v));
+  assert_true(attr_bind_operand(&c.op.op->attrs[0], 1, DT_INT64, 1, (Dim[]){2},
+                                &b.arena, v));
   assert_true(v->count == 2 && dim_is_any(v->ints[0]));
   Tensor *out = call_run(&c);
   assert_int_equal(out->shape[0], 3);
@@ -382,8 +392,8 @@ static void stops_when_told(void **state) {
 }
 
 static void out_of_memory(Mem *mem) {
-  static const char *const names[] = {"exp", "split", "take", "sort",
-                                      "variance", "argwhere", "nn.softmax"};
+  static const char *const names[] = {
+      "exp", "split", "take", "sort", "variance", "argwhere", "nn.softmax"};
   float values[12] = {3, 1, 2, 0, 5, 4, 7, 6, 9, 8, 11, 10};
   int32_t ones[2] = {1, 0};
   Tensor x = tensor_on_data(DT_FLOAT32, 1, (int64_t[]){12}, values);
@@ -398,11 +408,15 @@ static void out_of_memory(Mem *mem) {
     Attrs attrs;
     attrs_defaults(op, &attrs);
     if (strcmp(names[i], "split") == 0)
-      attrs.values[0] = (AttrValue){.state = AV_SET, .integer = 3,
-                                    .operand = -1, .count = COUNT_SCALAR};
+      attrs.values[0] = (AttrValue){
+          .state = AV_SET, .integer = 3, .operand = -1, .count = COUNT_SCALAR};
     const Tensor *args[2] = {&x, strcmp(names[i], "take") ? &x : &at};
-    OpCall c = {.op = op, .attrs = &attrs, .args = args, .heap = &heap,
-                .arena = &arena, .arg_count = op_arg_count(op)};
+    OpCall c = {.op = op,
+                .attrs = &attrs,
+                .args = args,
+                .heap = &heap,
+                .arena = &arena,
+                .arg_count = op_arg_count(op)};
     bool ok = op_run(&c);
     for (int k = 0; ok && k < c.out_count; k++) tensor_drop(&heap, c.outs[k]);
     if (!ok) assert_int_equal(c.fault.code, E0701);
@@ -414,7 +428,7 @@ static void out_of_memory(Mem *mem) {
 /* --- Walks that are one run ----------------------------------------------- */
 
 static Tensor matrix_of(int64_t rows, int64_t columns, int64_t row_step,
-                       int64_t step) {
+                        int64_t step) {
   static float elements[64];
   int64_t shape[] = {rows, columns};
   Tensor t = tensor_on_data(DT_FLOAT32, 2, shape, elements);

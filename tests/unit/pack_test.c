@@ -13,7 +13,8 @@ static Tensor *ramp(Heap *h, int64_t rows, int64_t columns) {
 }
 
 static Matrix matrix_of(const Tensor *t, bool turned) {
-  return (Matrix){.dtype = DT_FLOAT32, .data = t->data,
+  return (Matrix){.dtype = DT_FLOAT32,
+                  .data = t->data,
                   .row_step = t->strides[turned],
                   .column_step = t->strides[!turned]};
 }
@@ -89,8 +90,8 @@ static void test_repeated(void **state) {
   Tensor *t = ramp(&h, 2, 2);
   Matrix b = {.dtype = DT_FLOAT32, .data = t->data};
   ops_pack(t);
-  assert_null(pack_find(t->buffer, &b, (int64_t)1 << 40, (int64_t)1 << 40,
-                        &mem, NULL));
+  assert_null(
+      pack_find(t->buffer, &b, (int64_t)1 << 40, (int64_t)1 << 40, &mem, NULL));
   assert_null(pack_find(t->buffer, &b, 100, 100, &mem, NULL));
   tensor_drop(&h, t);
   heap_done(&h);
@@ -121,8 +122,12 @@ static void compare_products(Heap *h, int64_t m, int64_t n, int64_t k,
                              int threads) {
   Tensor *a = ramp(h, m, k), *b = ramp(h, n, k);
   Tensor *plain = ramp(h, m, n), *packed = ramp(h, m, n);
-  Product p = {.m = m, .n = n, .k = k, .a = matrix_of(a, false),
-               .b = matrix_of(b, true), .out = matrix_of(plain, false)};
+  Product p = {.m = m,
+               .n = n,
+               .k = k,
+               .a = matrix_of(a, false),
+               .b = matrix_of(b, true),
+               .out = matrix_of(plain, false)};
   OpCall call = {.heap = h, .threads = threads};
   assert_true(product_run(&call, &p));
   ops_pack(b);
@@ -189,9 +194,13 @@ static bool packs_batch(int64_t matrices) {
   Tensor *b = tensor_zeros(&h, DT_FLOAT32, 3, shape);
   size_t live[2] = {0, 0};
   for (int i = 0; i < 2; i++) {
-    OpCall call = {.op = op, .attrs = &attrs, .arg_count = 2,
-                   .args = (const Tensor *[]){a, b}, .heap = &h,
-                   .arena = &arena, .threads = 1};
+    OpCall call = {.op = op,
+                   .attrs = &attrs,
+                   .arg_count = 2,
+                   .args = (const Tensor *[]){a, b},
+                   .heap = &h,
+                   .arena = &arena,
+                   .threads = 1};
     assert_true(op_run(&call));
     tensor_drop(&h, call.outs[0]);
     arena_done(&arena);

@@ -47,8 +47,9 @@ static void dump_attr(StrBuf *out, const AttrExpr *x) {
     case AX_BOOL: strbuf_add(out, x->integer ? "T" : "F"); break;
     case AX_STRING: strbuf_addf(out, "'%.*s'", x->count, x->text); break;
     case AX_NONE: strbuf_add(out, "none"); break;
-    case AX_META: strbuf_addf(out, "%s#%lld", x->text,
-                              (long long)x->integer); break;
+    case AX_META:
+      strbuf_addf(out, "%s#%lld", x->text, (long long)x->integer);
+      break;
     case AX_EXPR: dump(out, x->expr); break;
     case AX_LIST:
       strbuf_add_char(out, '[');
@@ -77,8 +78,8 @@ static void dump_call(StrBuf *out, const Expr *e) {
 
 static void dump_block(StrBuf *out, const Block *b) {
   static const char *const kinds[] = {
-    [BIND_LET] = "let", [BIND_AND] = "and", [BIND_ITEM] = "do",
-    [BIND_GRAPH] = "graph", [BIND_FREE] = "free",
+      [BIND_LET] = "let",     [BIND_AND] = "and",   [BIND_ITEM] = "do",
+      [BIND_GRAPH] = "graph", [BIND_FREE] = "free",
   };
   strbuf_add_char(out, '{');
   for (int i = 0; i < b->count; i++) {
@@ -120,9 +121,8 @@ static void dump_match(StrBuf *out, const Expr *e) {
 
 static void dump_fn(StrBuf *out, const Fn *fn) {
   strbuf_add(out, "(fn");
-  for (int i = 0; i < fn->param_count; i++) {
+  for (int i = 0; i < fn->param_count; i++)
     strbuf_addf(out, " %%%s", fn->params[i]->name->text);
-  }
   strbuf_add(out, " ");
   dump(out, fn->body);
   strbuf_add(out, ")");
@@ -134,17 +134,23 @@ static void dump(StrBuf *out, const Expr *e) {
     case EX_LOCAL: strbuf_addf(out, "%%%s", e->name->text); break;
     case EX_GRAPH: strbuf_addf(out, "%%%lld", (long long)e->index); break;
     case EX_IDENT: strbuf_add(out, e->name->text); break;
-    case EX_META: strbuf_addf(out, "%s#%lld", e->meta.name->text,
-                              (long long)e->meta.index); break;
-    case EX_STRING: strbuf_addf(out, "'%.*s'", (int)e->text.len,
-                                e->text.bytes); break;
+    case EX_META:
+      strbuf_addf(out, "%s#%lld", e->meta.name->text, (long long)e->meta.index);
+      break;
+    case EX_STRING:
+      strbuf_addf(out, "'%.*s'", (int)e->text.len, e->text.bytes);
+      break;
     case EX_BRACKET: dump_list(out, "bracket", e); break;
-    case EX_CONST: scalar_print_literal(out, (DType)t->dtype,
-                                        tensor_bits_at(t, 0)); break;
+    case EX_CONST:
+      scalar_print_literal(out, (DType)t->dtype, tensor_bits_at(t, 0));
+      break;
     case EX_GLOBAL: strbuf_addf(out, "@%s", e->g.name->text); break;
     case EX_TUPLE: dump_list(out, "tuple", e); break;
-    case EX_PROJ: strbuf_addf(out, "(%lld ", (long long)e->index);
-                  dump(out, e->args[0]); strbuf_add(out, ")"); break;
+    case EX_PROJ:
+      strbuf_addf(out, "(%lld ", (long long)e->index);
+      dump(out, e->args[0]);
+      strbuf_add(out, ")");
+      break;
     case EX_CALL: dump_call(out, e); break;
     case EX_FN: dump_fn(out, e->fn); break;
     case EX_BLOCK: dump_block(out, e->block); break;
@@ -157,97 +163,98 @@ static void dump(StrBuf *out, const Expr *e) {
   }
 }
 
-static const struct { const char *text, *tree; } trees[] = {
-  /* Signs and numbers. */
-  {"-5", "-5"},
-  {"--10", "10"},
-  {"---10", "-10"},
-  {"- 5", "(negative 5)"},
-  {"-(5)", "(negative 5)"},
-  {"-%x", "(negative %x)"},
-  {"--%x", "(negative (negative %x))"},
-  {"1-1", "(subtract 1 1)"},
-  {"1 -1", "(subtract 1 1)"},
-  {"1 --1", "(subtract 1 -1)"},
-  {"%x-5", "(subtract %x 5)"},
-  {"f(-1)(2)-3", "(subtract ((f -1) 2) 3)"},
-  {"(1)-1", "(subtract 1 1)"},
-  {"{1}-1", "(subtract {1} 1)"},
-  {"1f+2f", "(add 1f 2f)"},
-  {"-inff", "-inff"},
-  {"-inffer", "(negative inffer)"},
-  {"inff/2f", "(divide inff 2f)"},
-  {"-9223372036854775808", "-9223372036854775808i64"},
-  {"-2147483648", "-2147483648"},
-  {"2147483648", "2147483648i64"},
-  /* Projections, names and slashes. */
-  {"%t.0.1", "(1 (0 %t))"},
-  {"%t.0+1", "(add (0 %t) 1)"},
-  {"%0.1", "(1 %0)"},
-  {"f(%x).0(1).2", "(2 ((0 (f %x)) 1))"},
-  {"nn . relu(%x)", "(nn.relu %x)"},
-  {"Unit.0", "(0 Unit)"},
-  {"%x/2", "%x/2"},
-  {"%x/%y", "(divide %x %y)"},
-  {"%a/b/c", "%a/b/c"},
-  {"%x/*c*/", "%x"},
-  {"%x//c", "%x"},
-  {"(%ref, %match, @def, %_, %True)", "(tuple %ref %match @def %_ %True)"},
-  {"(and, param, import, Tensor)", "(tuple and param import Tensor)"},
-  /* Precedence. */
-  {"1 + 2 * 3 - 4",
-   "(subtract (add 1 (multiply 2 3)) 4)"},
-  {"%a < %b == %c > %d",
-   "(equal (less %a %b) (greater %c %d))"},
-  {"%a || %b && !%c", "(if %a True (if %b (logical_not %c) False))"},
-  {"-%x.0 * 2", "(multiply (negative (0 %x)) 2)"},
-  {"!f(%x)", "(logical_not (f %x))"},
-  /* Calls apply to the whole of what stands before them. */
-  {"fn (%x) { %x }(3)", "((fn %x %x) 3)"},
-  {"if (%c) { %f } else { %g } (3)", "((if %c %f %g) 3)"},
-  {"ref_read(%r)(3)", "((read %r) 3)"},
-  {"if (%a) {1} else if (%b) {2} else {3}", "(if %a 1 (if %b 2 3))"},
-  /* Sequences, lets and blocks. */
-  {"{ 1; 2 }", "{do 1; 2}"},
-  {"{ 1; }", "{do 1; (tuple)}"},
-  {"{ let %x = 1; %x; 3 }", "{let 1; do %x; 3}"},
-  {"f(1; 2, 3)", "(f {do 1; 2} 3)"},
-  {"1 + let %x = 2; %x * 3", "(add 1 {let 2; (multiply %x 3)})"},
-  {"{ let %b = let %t = 1; %t; let %c = %b; %c }",
-   "{let {let 1; %t}; let %b; %c}"},
-  {"{ let %f = fn () { %g() } and %g = fn () { %f() }; %f }",
-   "{let (fn (%g)); and (fn (%f)); %f}"},
-  {"{ %0 = 1; free_var %z: int32; %0 }", "{graph 1; free ; %0}"},
-  {"%0 = 1; let %x = %0; %x", "{graph 1; let %0; %x}"},
-  {"(1,)", "(tuple 1)"},
-  {"()", "(tuple)"},
-  {"(1, 2,)", "(tuple 1 2)"},
-  {"ref_write(ref(1), 2)", "(write (ref 1) 2)"},
-  {"[[1, 2], [-3]]", "(bracket (bracket 1 2) (bracket -3))"},
-  /* Match. */
-  {"match %x { A => 1, B(%y, _) => { 2 } }",
-   "(match %x | A 1 | B(%y _) 2)"},
-  {"match? (%a, %b) { (%x, C()) => 1; 2, (_,) => 3, }",
-   "(match? (tuple %a %b) | (%x C()) {do 1; 2} | (_) 3)"},
-  {"match %x { A => { 1 } (B, C) => 2 D => 3 }",
-   "(match %x | A 1 | (B C) 2 | D 3)"},
-  {"match %x { A => match %y { _ => 1 } (%p, %q) => 2 }",
-   "(match %x | A (match %y | _ 1) | (%p %q) 2)"},
-  {"match %x { A => { 1 } + 2 }", "(match %x | A (add {1} 2))"},
-  /* Attributes. */
-  {"f(%x, a=1, b.c=-2f, d=True, e=\"s\", f=None, g=nullptr)",
-   "(f %x a=1 b.c=-2f d=T e='s' f=none g=none)"},
-  {"f(a.b=[1, [2], %x], c=(3), d=%x + 1, e=None(1))",
-   "(f a.b=[1 [2] %x] c=3 d=(add %x 1) e=(None 1))"},
-  {"f(%x, meta[relay.attrs.X][2])", "(f %x *=relay.attrs.X#2)"},
-  {"f(meta[relay.Constant][0], k=meta[tir.Y][1])",
-   "(f relay.Constant#0 k=tir.Y#1)"},
-  {"fn (%x {virtual_device=meta[VirtualDevice][0]}: int32, A=1) { %x }",
-   "(fn %x %x)"},
-  /* Strings and comments. */
-  {"\"a\\x41\\101\\u00e9\\\"\"", "'aAA\xC3\xA9\"'"},
-  {"/** x **/ 1 /* /* y */ */ // z", "1"},
-  {"\xEF\xBB\xBF" "1 +\r\n 2", "(add 1 2)"},
+static const struct {
+  const char *text, *tree;
+} trees[] = {
+    /* Signs and numbers. */
+    {"-5", "-5"},
+    {"--10", "10"},
+    {"---10", "-10"},
+    {"- 5", "(negative 5)"},
+    {"-(5)", "(negative 5)"},
+    {"-%x", "(negative %x)"},
+    {"--%x", "(negative (negative %x))"},
+    {"1-1", "(subtract 1 1)"},
+    {"1 -1", "(subtract 1 1)"},
+    {"1 --1", "(subtract 1 -1)"},
+    {"%x-5", "(subtract %x 5)"},
+    {"f(-1)(2)-3", "(subtract ((f -1) 2) 3)"},
+    {"(1)-1", "(subtract 1 1)"},
+    {"{1}-1", "(subtract {1} 1)"},
+    {"1f+2f", "(add 1f 2f)"},
+    {"-inff", "-inff"},
+    {"-inffer", "(negative inffer)"},
+    {"inff/2f", "(divide inff 2f)"},
+    {"-9223372036854775808", "-9223372036854775808i64"},
+    {"-2147483648", "-2147483648"},
+    {"2147483648", "2147483648i64"},
+    /* Projections, names and slashes. */
+    {"%t.0.1", "(1 (0 %t))"},
+    {"%t.0+1", "(add (0 %t) 1)"},
+    {"%0.1", "(1 %0)"},
+    {"f(%x).0(1).2", "(2 ((0 (f %x)) 1))"},
+    {"nn . relu(%x)", "(nn.relu %x)"},
+    {"Unit.0", "(0 Unit)"},
+    {"%x/2", "%x/2"},
+    {"%x/%y", "(divide %x %y)"},
+    {"%a/b/c", "%a/b/c"},
+    {"%x/*c*/", "%x"},
+    {"%x//c", "%x"},
+    {"(%ref, %match, @def, %_, %True)", "(tuple %ref %match @def %_ %True)"},
+    {"(and, param, import, Tensor)", "(tuple and param import Tensor)"},
+    /* Precedence. */
+    {"1 + 2 * 3 - 4", "(subtract (add 1 (multiply 2 3)) 4)"},
+    {"%a < %b == %c > %d", "(equal (less %a %b) (greater %c %d))"},
+    {"%a || %b && !%c", "(if %a True (if %b (logical_not %c) False))"},
+    {"-%x.0 * 2", "(multiply (negative (0 %x)) 2)"},
+    {"!f(%x)", "(logical_not (f %x))"},
+    /* Calls apply to the whole of what stands before them. */
+    {"fn (%x) { %x }(3)", "((fn %x %x) 3)"},
+    {"if (%c) { %f } else { %g } (3)", "((if %c %f %g) 3)"},
+    {"ref_read(%r)(3)", "((read %r) 3)"},
+    {"if (%a) {1} else if (%b) {2} else {3}", "(if %a 1 (if %b 2 3))"},
+    /* Sequences, lets and blocks. */
+    {"{ 1; 2 }", "{do 1; 2}"},
+    {"{ 1; }", "{do 1; (tuple)}"},
+    {"{ let %x = 1; %x; 3 }", "{let 1; do %x; 3}"},
+    {"f(1; 2, 3)", "(f {do 1; 2} 3)"},
+    {"1 + let %x = 2; %x * 3", "(add 1 {let 2; (multiply %x 3)})"},
+    {"{ let %b = let %t = 1; %t; let %c = %b; %c }",
+     "{let {let 1; %t}; let %b; %c}"},
+    {"{ let %f = fn () { %g() } and %g = fn () { %f() }; %f }",
+     "{let (fn (%g)); and (fn (%f)); %f}"},
+    {"{ %0 = 1; free_var %z: int32; %0 }", "{graph 1; free ; %0}"},
+    {"%0 = 1; let %x = %0; %x", "{graph 1; let %0; %x}"},
+    {"(1,)", "(tuple 1)"},
+    {"()", "(tuple)"},
+    {"(1, 2,)", "(tuple 1 2)"},
+    {"ref_write(ref(1), 2)", "(write (ref 1) 2)"},
+    {"[[1, 2], [-3]]", "(bracket (bracket 1 2) (bracket -3))"},
+    /* Match. */
+    {"match %x { A => 1, B(%y, _) => { 2 } }", "(match %x | A 1 | B(%y _) 2)"},
+    {"match? (%a, %b) { (%x, C()) => 1; 2, (_,) => 3, }",
+     "(match? (tuple %a %b) | (%x C()) {do 1; 2} | (_) 3)"},
+    {"match %x { A => { 1 } (B, C) => 2 D => 3 }",
+     "(match %x | A 1 | (B C) 2 | D 3)"},
+    {"match %x { A => match %y { _ => 1 } (%p, %q) => 2 }",
+     "(match %x | A (match %y | _ 1) | (%p %q) 2)"},
+    {"match %x { A => { 1 } + 2 }", "(match %x | A (add {1} 2))"},
+    /* Attributes. */
+    {"f(%x, a=1, b.c=-2f, d=True, e=\"s\", f=None, g=nullptr)",
+     "(f %x a=1 b.c=-2f d=T e='s' f=none g=none)"},
+    {"f(a.b=[1, [2], %x], c=(3), d=%x + 1, e=None(1))",
+     "(f a.b=[1 [2] %x] c=3 d=(add %x 1) e=(None 1))"},
+    {"f(%x, meta[relay.attrs.X][2])", "(f %x *=relay.attrs.X#2)"},
+    {"f(meta[relay.Constant][0], k=meta[tir.Y][1])",
+     "(f relay.Constant#0 k=tir.Y#1)"},
+    {"fn (%x {virtual_device=meta[VirtualDevice][0]}: int32, A=1) { %x }",
+     "(fn %x %x)"},
+    /* Strings and comments. */
+    {"\"a\\x41\\101\\u00e9\\\"\"", "'aAA\xC3\xA9\"'"},
+    {"/** x **/ 1 /* /* y */ */ // z", "1"},
+    {"\xEF\xBB\xBF"
+     "1 +\r\n 2",
+     "(add 1 2)"},
 };
 
 static void trees_have_their_shape(void **state) {
@@ -264,31 +271,44 @@ static void trees_have_their_shape(void **state) {
 
 /* --- Literals ----------------------------------------------------------- */
 
-static const struct { const char *text; DType dtype; double value; } numbers[] =
-{
-  {"7", DT_INT32, 7},           {"007", DT_INT32, 7},
-  {"-05", DT_INT32, -5},        {"2147483647", DT_INT32, 2147483647},
-  {"2147483648", DT_INT64, 2147483648.0},
-  {"-2147483649", DT_INT64, -2147483649.0},
-  {"-9223372036854775808", DT_INT64, -0x1p63},
-  {"6i", DT_INT32, 6},          {"-128i8", DT_INT8, -128},
-  {"-32768i16", DT_INT16, -32768}, {"5i64", DT_INT64, 5},
-  {"255u8", DT_UINT8, 255},     {"65535u16", DT_UINT16, 65535},
-  {"4294967295u32", DT_UINT32, 4294967295.0},
-  {"18446744073709551615u64", DT_UINT64, 0x1p64},
-  {"1f", DT_FLOAT32, 1},        {"5.f", DT_FLOAT32, 5},
-  {"1.0", DT_FLOAT32, 1},       {"1e5", DT_FLOAT32, 1e5},
-  {"1E+1f", DT_FLOAT32, 10},    {"3.0e-5f64", DT_FLOAT64, 3.0e-5},
-  {"0.1f", DT_FLOAT32, 0x1.99999ap-4}, {"0.1f64", DT_FLOAT64, 0.1},
-  {"1e-310f64", DT_FLOAT64, 1e-310},
-  {"16777217f", DT_FLOAT32, 16777216},
-  {"3.4028235e+38f", DT_FLOAT32, 0x1.fffffep127},
-  {"65504f16", DT_FLOAT16, 65504}, {"0.5f16", DT_FLOAT16, 0.5},
-  {"1.5bf16", DT_BFLOAT16, 1.5},
-  {"-inff", DT_FLOAT32, -__builtin_inf()},
-  {"--inff64", DT_FLOAT64, __builtin_inf()},
-  {"inff16", DT_FLOAT16, __builtin_inf()},
-  {"infbf16", DT_BFLOAT16, __builtin_inf()},
+static const struct {
+  const char *text;
+  DType dtype;
+  double value;
+} numbers[] = {
+    {"7", DT_INT32, 7},
+    {"007", DT_INT32, 7},
+    {"-05", DT_INT32, -5},
+    {"2147483647", DT_INT32, 2147483647},
+    {"2147483648", DT_INT64, 2147483648.0},
+    {"-2147483649", DT_INT64, -2147483649.0},
+    {"-9223372036854775808", DT_INT64, -0x1p63},
+    {"6i", DT_INT32, 6},
+    {"-128i8", DT_INT8, -128},
+    {"-32768i16", DT_INT16, -32768},
+    {"5i64", DT_INT64, 5},
+    {"255u8", DT_UINT8, 255},
+    {"65535u16", DT_UINT16, 65535},
+    {"4294967295u32", DT_UINT32, 4294967295.0},
+    {"18446744073709551615u64", DT_UINT64, 0x1p64},
+    {"1f", DT_FLOAT32, 1},
+    {"5.f", DT_FLOAT32, 5},
+    {"1.0", DT_FLOAT32, 1},
+    {"1e5", DT_FLOAT32, 1e5},
+    {"1E+1f", DT_FLOAT32, 10},
+    {"3.0e-5f64", DT_FLOAT64, 3.0e-5},
+    {"0.1f", DT_FLOAT32, 0x1.99999ap-4},
+    {"0.1f64", DT_FLOAT64, 0.1},
+    {"1e-310f64", DT_FLOAT64, 1e-310},
+    {"16777217f", DT_FLOAT32, 16777216},
+    {"3.4028235e+38f", DT_FLOAT32, 0x1.fffffep127},
+    {"65504f16", DT_FLOAT16, 65504},
+    {"0.5f16", DT_FLOAT16, 0.5},
+    {"1.5bf16", DT_BFLOAT16, 1.5},
+    {"-inff", DT_FLOAT32, -__builtin_inf()},
+    {"--inff64", DT_FLOAT64, __builtin_inf()},
+    {"inff16", DT_FLOAT16, __builtin_inf()},
+    {"infbf16", DT_BFLOAT16, __builtin_inf()},
 };
 
 static const Tensor *constant(World *w, const char *text) {
@@ -331,15 +351,14 @@ static void items_have_their_parts(void **state) {
   World *w = *state;
   Unit *u = parse_ok(w, items_text);
   static const ItemKind kinds[] = {
-    ITEM_IMPORT, ITEM_TYPE, ITEM_TYPE, ITEM_TYPE, ITEM_TYPE, ITEM_PARAM,
-    ITEM_PARAM, ITEM_LET_GLOBAL, ITEM_LET_LOCAL, ITEM_LET_LOCAL, ITEM_DEF,
-    ITEM_EXPR,
+      ITEM_IMPORT,    ITEM_TYPE,      ITEM_TYPE,  ITEM_TYPE,
+      ITEM_TYPE,      ITEM_PARAM,     ITEM_PARAM, ITEM_LET_GLOBAL,
+      ITEM_LET_LOCAL, ITEM_LET_LOCAL, ITEM_DEF,   ITEM_EXPR,
   };
   assert_true(u->version_header);
   assert_int_equal(u->item_count, LENGTH(kinds));
-  for (size_t i = 0; i < LENGTH(kinds); i++) {
+  for (size_t i = 0; i < LENGTH(kinds); i++)
     assert_int_equal(u->items[i].kind, kinds[i]);
-  }
   assert_string_equal(u->items[0].path, "a\tb.rly");
   assert_int_equal(u->items[1].adt->ctor_count, 2);
   assert_true(u->items[1].adt->ctors[1].parens);
@@ -364,9 +383,8 @@ static void types_have_their_parts(void **state) {
   static const TypeExprKind kinds[] = {TX_TENSOR, TX_REF, TX_REF, TX_FN,
                                        TX_TENSOR};
   assert_int_equal(fn->param_count, LENGTH(kinds));
-  for (size_t i = 0; i < LENGTH(kinds); i++) {
+  for (size_t i = 0; i < LENGTH(kinds); i++)
     assert_int_equal(fn->params[i]->annotation->kind, kinds[i]);
-  }
   const TypeExpr *tensor = fn->params[0]->annotation;
   assert_int_equal(tensor->dim_count, 2);
   assert_int_equal(tensor->dims[0]->kind, DX_MUL);
@@ -400,62 +418,62 @@ static const struct {
   uint32_t line, column;
   const char *words;
 } mistakes[] = {
-  {"1 +\n\n", E0004, 1, 4, "expected an expression, found the end"},
-  {"f(1, 2 3)", E0004, 1, 8, "expected `;`, `,`, `)` or an operator"},
-  {"{ let %x = 1 %x }", E0004, 1, 14,
-   "expected `;`, `and` or an operator, found `%x`"},
-  {"def @f(%x: ) { 1 }", E0004, 1, 12, "expected a type, found `)`"},
-  {"match %x { 1 => 2 }", E0004, 1, 12, "expected `}` or a pattern"},
-  {"match %x { A -> 1 }", E0004, 1, 14, "expected `=>` or `(`"},
-  {"fn (%x: Tensor[(%y), bool]) {1}", E0004, 1, 17,
-   "expected `)` or a dimension"},
-  {"f(a=1, 2)", E0004, 1, 8, "expected `)` or a name"},
-  {";", E0004, 1, 1, "expected a definition, a `let` or an expression"},
-  {"if (%c) {1}", E0004, 1, 12, "expected `else`"},
-  {"1 2", E0004, 1, 3, "expected `;`"},
-  {"%t.x", E0004, 1, 4, "expected a field's number"},
-  {"1.2.3f", E0004, 1, 5, "found `3f`"},
-  /* What is never closed is reported where it opens. */
-  {"def @f() {\n  g(1,\n 2\n}", E0004, 2, 4, "`(` is never closed"},
-  {"def @f() {\n 1\ndef @g() { 2 }", E0004, 1, 10, "`{` is never closed"},
-  {"[1,\n2", E0004, 1, 1, "expected `]` before the end"},
-  {"1 /* a /* b */", E0002, 1, 3, "comment"},
-  {"f(a=\"b)\n\n", E0002, 1, 5, "string"},
-  {"{}", E0009, 1, 2, "expected an expression, found `}`"},
-  {"{ let %x = 1;\n}", E0009, 2, 1, "expected an expression, found `}`"},
-  {"%a & %b", E0001, 1, 4, "`&`"},
-  {"1 +\r 2", E0001, 1, 4, "\\x0d"},
-  {"1 \xC2\xA0+ 2", E0001, 1, 3, "\xC2\xA0"},
-  {"7i12", E0003, 1, 1, "`i12`"},
-  {"1 + 0x10", E0003, 1, 5, "`x10`"},
-  {"1_000", E0003, 1, 1, "`_000`"},
-  {"1ff", E0003, 1, 1, "`ff`"},
-  {"1.5i32", E0003, 1, 1, "no integer"},
-  {"32768i16", E0003, 1, 1, "does not fit int16"},
-  {"-1u8", E0003, 1, 1, "does not fit uint8"},
-  {"9223372036854775808", E0003, 1, 1, "does not fit int64"},
-  {"18446744073709551616u64", E0003, 1, 1, "does not fit uint64"},
-  {"65505f16", E0003, 1, 1, "does not fit float16"},
-  {"3.40283e+38f32", E0003, 1, 1, "does not fit float32"},
-  {"1e400f64", E0003, 1, 1, "does not fit float64"},
-  {"%t.99999999999999999999", E0003, 1, 4, "out of range"},
-  {"meta[a][1f]", E0003, 1, 9, "integer"},
-  {"\"a\\q\"", E0008, 1, 3, "escape"},
-  {"\"\\ud800\"", E0008, 1, 2, "escape"},
-  {"#[version = \"0.0.4\"] 1", E0005, 1, 1,
-   "the version of Relay's text is 0.0.5"},
-  {"#[fast] 1", E0005, 1, 1, "#[fast]"},
-  {"fn (%x: Tensor[(-2), bool]) {1}", E0115, 1, 17, "negative"},
-  {"fn (%x: Tensor[(2), real]) {1}", E0104, 1, 21, "`real`"},
-  {"fn [n: Shape]() {1}", E0004, 1, 8, "`Dim`"},
-  {"1\n#[metadata]\n{", E0007, 3, 2, "JSON"},
+    {"1 +\n\n", E0004, 1, 4, "expected an expression, found the end"},
+    {"f(1, 2 3)", E0004, 1, 8, "expected `;`, `,`, `)` or an operator"},
+    {"{ let %x = 1 %x }", E0004, 1, 14,
+     "expected `;`, `and` or an operator, found `%x`"},
+    {"def @f(%x: ) { 1 }", E0004, 1, 12, "expected a type, found `)`"},
+    {"match %x { 1 => 2 }", E0004, 1, 12, "expected `}` or a pattern"},
+    {"match %x { A -> 1 }", E0004, 1, 14, "expected `=>` or `(`"},
+    {"fn (%x: Tensor[(%y), bool]) {1}", E0004, 1, 17,
+     "expected `)` or a dimension"},
+    {"f(a=1, 2)", E0004, 1, 8, "expected `)` or a name"},
+    {";", E0004, 1, 1, "expected a definition, a `let` or an expression"},
+    {"if (%c) {1}", E0004, 1, 12, "expected `else`"},
+    {"1 2", E0004, 1, 3, "expected `;`"},
+    {"%t.x", E0004, 1, 4, "expected a field's number"},
+    {"1.2.3f", E0004, 1, 5, "found `3f`"},
+    /* What is never closed is reported where it opens. */
+    {"def @f() {\n  g(1,\n 2\n}", E0004, 2, 4, "`(` is never closed"},
+    {"def @f() {\n 1\ndef @g() { 2 }", E0004, 1, 10, "`{` is never closed"},
+    {"[1,\n2", E0004, 1, 1, "expected `]` before the end"},
+    {"1 /* a /* b */", E0002, 1, 3, "comment"},
+    {"f(a=\"b)\n\n", E0002, 1, 5, "string"},
+    {"{}", E0009, 1, 2, "expected an expression, found `}`"},
+    {"{ let %x = 1;\n}", E0009, 2, 1, "expected an expression, found `}`"},
+    {"%a & %b", E0001, 1, 4, "`&`"},
+    {"1 +\r 2", E0001, 1, 4, "\\x0d"},
+    {"1 \xC2\xA0+ 2", E0001, 1, 3, "\xC2\xA0"},
+    {"7i12", E0003, 1, 1, "`i12`"},
+    {"1 + 0x10", E0003, 1, 5, "`x10`"},
+    {"1_000", E0003, 1, 1, "`_000`"},
+    {"1ff", E0003, 1, 1, "`ff`"},
+    {"1.5i32", E0003, 1, 1, "no integer"},
+    {"32768i16", E0003, 1, 1, "does not fit int16"},
+    {"-1u8", E0003, 1, 1, "does not fit uint8"},
+    {"9223372036854775808", E0003, 1, 1, "does not fit int64"},
+    {"18446744073709551616u64", E0003, 1, 1, "does not fit uint64"},
+    {"65505f16", E0003, 1, 1, "does not fit float16"},
+    {"3.40283e+38f32", E0003, 1, 1, "does not fit float32"},
+    {"1e400f64", E0003, 1, 1, "does not fit float64"},
+    {"%t.99999999999999999999", E0003, 1, 4, "out of range"},
+    {"meta[a][1f]", E0003, 1, 9, "integer"},
+    {"\"a\\q\"", E0008, 1, 3, "escape"},
+    {"\"\\ud800\"", E0008, 1, 2, "escape"},
+    {"#[version = \"0.0.4\"] 1", E0005, 1, 1,
+     "the version of Relay's text is 0.0.5"},
+    {"#[fast] 1", E0005, 1, 1, "#[fast]"},
+    {"fn (%x: Tensor[(-2), bool]) {1}", E0115, 1, 17, "negative"},
+    {"fn (%x: Tensor[(2), real]) {1}", E0104, 1, 21, "`real`"},
+    {"fn [n: Shape]() {1}", E0004, 1, 8, "`Dim`"},
+    {"1\n#[metadata]\n{", E0007, 3, 2, "JSON"},
 };
 
 static void check_mistake(World *w, size_t i) {
   Unit *u;
   diags_clear(&w->diags);
-  ParseStatus status = parse_len(w, mistakes[i].text,
-                                 strlen(mistakes[i].text), false, &u);
+  ParseStatus status =
+      parse_len(w, mistakes[i].text, strlen(mistakes[i].text), false, &u);
   assert_int_equal(status, PARSE_ERRORS);
   assert_null(u);
   VEC_CLEAR(&w->out);
@@ -463,8 +481,7 @@ static void check_mistake(World *w, size_t i) {
   if (w->diags.errors != 1) fail_msg("%s", strbuf_text(&w->out));
   const Diag *d = w->diags.list.data[0];
   Place place = sources_place(&w->sources, d->span);
-  bool right = d->code == mistakes[i].code &&
-               place.line == mistakes[i].line &&
+  bool right = d->code == mistakes[i].code && place.line == mistakes[i].line &&
                place.column == mistakes[i].column &&
                strstr(d->message, mistakes[i].words);
   if (!right) fail_msg("%s", strbuf_text(&w->out));
@@ -484,14 +501,18 @@ static void bytes_that_are_no_text_are_refused(void **state) {
 }
 
 /* After a mistake the parser goes on at the next item, and only there. */
-static const struct { const char *text; uint32_t lines[6]; } recoveries[] = {
-  {"1 2;\n3 4;\n5", {1, 2}},
-  {"def @f() { (1 2) }\ndef @g() { 3 }\nf oo;", {1, 3}},
-  {"def @f() { if (%c) {1} }\n1 1;\n2", {1, 2}},
-  {"let @x = (1;\nlet @y = ];\n@x", {1, 2}},
-  {"f(1,\nimport \"x\";\n1 1;\nparam", {1, 3, 4}},
-  {"def @f( {\n}\ntype 1 { A }\nparam 3;\nimport 4;\nlet @z = 1", {1, 3, 4, 5}},
-  {"$ $ $ ;\n1", {1}},
+static const struct {
+  const char *text;
+  uint32_t lines[6];
+} recoveries[] = {
+    {"1 2;\n3 4;\n5", {1, 2}},
+    {"def @f() { (1 2) }\ndef @g() { 3 }\nf oo;", {1, 3}},
+    {"def @f() { if (%c) {1} }\n1 1;\n2", {1, 2}},
+    {"let @x = (1;\nlet @y = ];\n@x", {1, 2}},
+    {"f(1,\nimport \"x\";\n1 1;\nparam", {1, 3, 4}},
+    {"def @f( {\n}\ntype 1 { A }\nparam 3;\nimport 4;\nlet @z = 1",
+     {1, 3, 4, 5}},
+    {"$ $ $ ;\n1", {1}},
 };
 
 static void parsing_goes_on_at_the_next_item(void **state) {
@@ -513,17 +534,30 @@ static void parsing_goes_on_at_the_next_item(void **state) {
 
 /* --- The prompt --------------------------------------------------------- */
 
-static const struct { const char *text; ParseStatus status; } prompts[] = {
-  {"", PARSE_OK},                  {"1 + 2", PARSE_OK},
-  {"let %x = 1", PARSE_OK},        {"// only this", PARSE_OK},
-  {"def @f() { 1 }", PARSE_OK},    {"type T", PARSE_OK},
-  {"1 +", PARSE_INCOMPLETE},       {"def @f(", PARSE_INCOMPLETE},
-  {"let", PARSE_INCOMPLETE},       {"if (%c) { 1 }", PARSE_INCOMPLETE},
-  {"f(1, /* ", PARSE_INCOMPLETE},  {"\"abc", PARSE_INCOMPLETE},
-  {"match %x {", PARSE_INCOMPLETE}, {"{ let %x = 1;", PARSE_INCOMPLETE},
-  {"nn.", PARSE_INCOMPLETE},       {"let @x: Tensor[(2,", PARSE_INCOMPLETE},
-  {"1 + )", PARSE_ERRORS},         {"f(1 2", PARSE_ERRORS},
-  {"7i12 +", PARSE_ERRORS},        {"def @f(] (", PARSE_ERRORS},
+static const struct {
+  const char *text;
+  ParseStatus status;
+} prompts[] = {
+    {"", PARSE_OK},
+    {"1 + 2", PARSE_OK},
+    {"let %x = 1", PARSE_OK},
+    {"// only this", PARSE_OK},
+    {"def @f() { 1 }", PARSE_OK},
+    {"type T", PARSE_OK},
+    {"1 +", PARSE_INCOMPLETE},
+    {"def @f(", PARSE_INCOMPLETE},
+    {"let", PARSE_INCOMPLETE},
+    {"if (%c) { 1 }", PARSE_INCOMPLETE},
+    {"f(1, /* ", PARSE_INCOMPLETE},
+    {"\"abc", PARSE_INCOMPLETE},
+    {"match %x {", PARSE_INCOMPLETE},
+    {"{ let %x = 1;", PARSE_INCOMPLETE},
+    {"nn.", PARSE_INCOMPLETE},
+    {"let @x: Tensor[(2,", PARSE_INCOMPLETE},
+    {"1 + )", PARSE_ERRORS},
+    {"f(1 2", PARSE_ERRORS},
+    {"7i12 +", PARSE_ERRORS},
+    {"def @f(] (", PARSE_ERRORS},
 };
 
 static void incomplete_is_told_from_wrong(void **state) {
@@ -540,8 +574,7 @@ static void incomplete_is_told_from_wrong(void **state) {
 }
 
 static void check_open(World *w, const char *text, const char *wanted) {
-  SourceFile *source = sources_add(&w->sources, "t", text, strlen(text),
-                                   false);
+  SourceFile *source = sources_add(&w->sources, "t", text, strlen(text), false);
   const char *open[3];
   int n = parse_open_brackets(source, open, 3);
   VEC_CLEAR(&w->out);
@@ -611,8 +644,7 @@ static void check_refused_depth(World *w, const char *text) {
   char *whole = repeat(w, "", text, 1000000, "");
   Unit *u;
   diags_clear(&w->diags);
-  assert_int_equal(parse_len(w, whole, strlen(whole), false, &u),
-                   PARSE_ERRORS);
+  assert_int_equal(parse_len(w, whole, strlen(whole), false, &u), PARSE_ERRORS);
   assert_int_equal(w->diags.list.data[0]->code, E0006);
   assert_int_equal(w->diags.errors, 1);
   free(whole);
@@ -621,8 +653,9 @@ static void check_refused_depth(World *w, const char *text) {
 /* Hostile texts whose tokens could be scanned again and again. */
 static void scanning_is_linear(void **state) {
   World *w = *state;
-  static const char *const texts[] = {"#[", "meta[", "-1", "--", "let /*", "a/",
-                                      "let ", "\"\\", "/", "'", "%x/"};
+  static const char *const texts[] = {"#[",     "meta[", "-1",   "--",
+                                      "let /*", "a/",    "let ", "\"\\",
+                                      "/",      "'",     "%x/"};
   for (size_t i = 0; i < LENGTH(texts); i++) {
     char *whole = repeat(w, "1 1 ", texts[i], 500000, "");
     Unit *u;
@@ -752,9 +785,8 @@ static void check_round_trip(World *w, const char *name, const Unit *u) {
 
 static void trees_survive_printing(void **state) {
   World *w = *state;
-  for (size_t i = 0; i < LENGTH(trees); i++) {
+  for (size_t i = 0; i < LENGTH(trees); i++)
     check_round_trip(w, trees[i].text, parse_ok(w, trees[i].text));
-  }
   check_round_trip(w, "items", parse_ok(w, items_text));
 }
 
@@ -812,27 +844,59 @@ static size_t pick(Random *r, size_t n) { return unit_random(&r->seed) % n; }
 
 /* `$` in a template is an expression, `#` a pattern, `:` nothing or a type. */
 static const char *const leaves[] = {
-  "1", "-2", "3.5", "True", "%x", "%y", "%0", "@f", "Nil", "()", "nn.relu",
-  "\"s\\n\"", "inff", "-7i64", "[]", "meta[relay.Constant][0]",
+    "1",    "-2",    "3.5",     "True",
+    "%x",   "%y",    "%0",      "@f",
+    "Nil",  "()",    "nn.relu", "\"s\\n\"",
+    "inff", "-7i64", "[]",      "meta[relay.Constant][0]",
 };
 static const char *const forms[] = {
-  "$ + $", "$ - $", "$ * $", "$ / $", "$ < $", "$ == $", "$ && $", "$ || $",
-  "-$", "!$", "- 1", "($)", "($,)", "($, $)", "[$, $]", "f($)", "$($)",
-  "f($, a=1, b=[1, $], c=None)", "$.0", "$.1.2", "{ $ }", "{ $; $ }",
-  "{ $; }", "{ let %x: = $; $ }", "{ %0 = $; $ }", "let %y = $; $",
-  "{ let %x = let %y = $; $; $ }", "if ($) { $ } else { $ }",
-  "if ($) { $ } else if ($) { $; } else { $ }", "fn (%x:) { $ }",
-  "fn [A](%x, %y, Inline=1) -> A { $; $ }", "match $ { # => $, # => { $ } }",
-  "match? ($, $) { (#, #) => let %x = $; $ }", "match $ {}", "ref($)",
-  "ref_read($)", "ref_write($, $)", "f($; $)",
-  "{ let %x = fn () { $ } and %y = fn () { $ }; $ }",
+    "$ + $",
+    "$ - $",
+    "$ * $",
+    "$ / $",
+    "$ < $",
+    "$ == $",
+    "$ && $",
+    "$ || $",
+    "-$",
+    "!$",
+    "- 1",
+    "($)",
+    "($,)",
+    "($, $)",
+    "[$, $]",
+    "f($)",
+    "$($)",
+    "f($, a=1, b=[1, $], c=None)",
+    "$.0",
+    "$.1.2",
+    "{ $ }",
+    "{ $; $ }",
+    "{ $; }",
+    "{ let %x: = $; $ }",
+    "{ %0 = $; $ }",
+    "let %y = $; $",
+    "{ let %x = let %y = $; $; $ }",
+    "if ($) { $ } else { $ }",
+    "if ($) { $ } else if ($) { $; } else { $ }",
+    "fn (%x:) { $ }",
+    "fn [A](%x, %y, Inline=1) -> A { $; $ }",
+    "match $ { # => $, # => { $ } }",
+    "match? ($, $) { (#, #) => let %x = $; $ }",
+    "match $ {}",
+    "ref($)",
+    "ref_read($)",
+    "ref_write($, $)",
+    "f($; $)",
+    "{ let %x = fn () { $ } and %y = fn () { $ }; $ }",
 };
 static const char *const patterns[] = {
-  "_", "%x", "A", "B(#)", "C(#, #)", "(#,)", "()", "%x: int32",
+    "_", "%x", "A", "B(#)", "C(#, #)", "(#,)", "()", "%x: int32",
 };
 static const char *const annotations[] = {
-  "", ": int32", ": Tensor[(2, ?), float32]", ": List[A]", ": (A,)",
-  ": fn (A) -> ref(B)", ": _",
+    "",          ": int32", ": Tensor[(2, ?), float32]",
+    ": List[A]", ": (A,)",  ": fn (A) -> ref(B)",
+    ": _",
 };
 
 static void write_random(Random *r, const char *const *from, size_t n);
@@ -852,15 +916,12 @@ static void write_pattern(Random *r) {
 }
 
 static void write_random(Random *r, const char *const *from, size_t n) {
-  for (const char *c = from[pick(r, n)]; *c; c++) {
+  for (const char *c = from[pick(r, n)]; *c; c++)
     if (*c == '$') write_expr(r);
     else if (*c == '#') write_pattern(r);
-    else if (*c == ':' && from == forms) {
+    else if (*c == ':' && from == forms)
       strbuf_add(r->out, annotations[pick(r, LENGTH(annotations))]);
-    } else {
-      strbuf_add_char(r->out, *c);
-    }
-  }
+    else strbuf_add_char(r->out, *c);
 }
 
 static void random_programs_survive_printing(void **state) {
@@ -924,27 +985,27 @@ static void survives_every_failing_allocation(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORLD_TEST(trees_have_their_shape),
-    WORLD_TEST(numbers_have_their_values),
-    WORLD_TEST(items_have_their_parts),
-    WORLD_TEST(types_have_their_parts),
-    WORLD_TEST(comments_are_kept_in_order),
-    WORLD_TEST(mistakes_are_reported_once),
-    WORLD_TEST(bytes_that_are_no_text_are_refused),
-    WORLD_TEST(parsing_goes_on_at_the_next_item),
-    WORLD_TEST(incomplete_is_told_from_wrong),
-    WORLD_TEST(open_brackets_are_known),
-    WORLD_TEST(length_is_not_limited),
-    WORLD_TEST(scanning_is_linear),
-    WORLD_TEST(depth_is_limited),
-    WORLD_TEST(metadata_is_decoded),
-    WORLD_TEST(records_have_their_fields),
-    WORLD_TEST(damaged_metadata_does_no_harm),
-    WORLD_TEST(trees_survive_printing),
-    cmocka_unit_test(conformance_survives_printing),
-    WORLD_TEST(random_programs_survive_printing),
-    WORLD_TEST(cut_texts_do_no_harm),
-    cmocka_unit_test(survives_every_failing_allocation),
+      WORLD_TEST(trees_have_their_shape),
+      WORLD_TEST(numbers_have_their_values),
+      WORLD_TEST(items_have_their_parts),
+      WORLD_TEST(types_have_their_parts),
+      WORLD_TEST(comments_are_kept_in_order),
+      WORLD_TEST(mistakes_are_reported_once),
+      WORLD_TEST(bytes_that_are_no_text_are_refused),
+      WORLD_TEST(parsing_goes_on_at_the_next_item),
+      WORLD_TEST(incomplete_is_told_from_wrong),
+      WORLD_TEST(open_brackets_are_known),
+      WORLD_TEST(length_is_not_limited),
+      WORLD_TEST(scanning_is_linear),
+      WORLD_TEST(depth_is_limited),
+      WORLD_TEST(metadata_is_decoded),
+      WORLD_TEST(records_have_their_fields),
+      WORLD_TEST(damaged_metadata_does_no_harm),
+      WORLD_TEST(trees_survive_printing),
+      cmocka_unit_test(conformance_survives_printing),
+      WORLD_TEST(random_programs_survive_printing),
+      WORLD_TEST(cut_texts_do_no_harm),
+      cmocka_unit_test(survives_every_failing_allocation),
   };
   return RUN_TESTS(tests);
 }

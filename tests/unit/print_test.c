@@ -12,8 +12,7 @@ static Unit *parse(World *w, const char *text) {
   SourceFile *source =
       sources_add(&w->sources, "test.rly", text, strlen(text), false);
   Unit *unit;
-  ParseStatus status =
-      parse_unit(w->program, source, (ParseOptions){0}, &unit);
+  ParseStatus status = parse_unit(w->program, source, (ParseOptions){0}, &unit);
   if (status != PARSE_OK) {
     diags_render(&w->diags, &w->sources, false, &w->out);
     fail_msg("%s\n%s", text, strbuf_text(&w->out));
@@ -34,9 +33,8 @@ static void round_trips(World *w, const Unit *u) {
   strbuf_init(&first, &w->mem);
   strbuf_add(&first, printed(w, u));
   const Unit *again = parse(w, strbuf_text(&first));
-  if (!unit_equal(&w->mem, u, again)) {
+  if (!unit_equal(&w->mem, u, again))
     fail_msg("another program:\n%s", strbuf_text(&first));
-  }
   assert_int_equal(u->comment_count, again->comment_count);
   assert_string_equal(printed(w, again), strbuf_text(&first));
   strbuf_done(&first);
@@ -54,50 +52,50 @@ static void stays(World *w, const char *text) { prints_as(w, text, text); }
 
 /* What is in canonical form already. */
 static const char *const canonical[] = {
-  "1 + 2 * 3 - 4 / 5;\n",
-  "(1 + 2) * 3;\n",
-  "1 - (2 - 3) - 4;\n",
-  "1 < 2 == 3 >= 4 != (5 == 6);\n",
-  "%a && %b && !%c || %d && (%e || %f);\n",
-  "%a && (%b && %c);\n",
-  "-%x + --%y - -5;\n",
-  "-(5) * -(-5) - -(1f).0;\n",
-  "-(%x + 1);\n",
-  "!(%x < 1);\n",
-  "!%f(1).0;\n",
-  "(!%f)(1);\n",
-  "(5).0;\n",
-  "%t.0.1(2)(3).4;\n",
-  "(1, 2f, 3f64, 4i64, 5i8, 6u8, 0.5f16, 1e+30bf16);\n",
-  "(inff, -inff, nanf, True, False, ());\n",
-  "((1,), (1, 2), ((),));\n",
-  "[[1, 2], [3, 4]];\n",
-  "\"tab\\tquote\\\"slash\\\\bell\\u0007 \xC3\xA9 raw\\xff\";\n",
-  "nn.relu(%x);\n",
-  "f(meta[relay.Constant][0], meta[relay.attrs.ScanopAttrs][1]);\n",
-  "f(%x, axis=[-1, 0], dtype=\"int8\", exact=True, none=None, a.b=%y);\n",
-  "(Nil, Nil(), Cons(1, Nil));\n",
-  "ref_write(ref(ref_read(%r)), 5);\n",
-  "fn (%x) { %x };\n",
-  "fn [A, n: Dim](%x: Tensor[(n, 2), int8], Primitive=1) -> A { %x };\n",
-  "(fn (%x) { %x })(3);\n",
-  "(if (%c) { %f } else { %g })(3) + 1;\n",
-  "if (%c) { 1 } else if (%d) { 2 } else { 3 };\n",
-  "if (%c) { 1 } else { if (%d) { 2 } else { 3 } };\n",
-  "match (%x) {};\n",
-  "match? (%a, %b) { (C(%x: int32, _), Nil) => 1, ((%y,), Z()) => { 2 } };\n",
-  "match (f(%x)) { _ => 1 };\n",
-  "(print(1); 2) + 3;\n",
-  "{ 1 };\n",
-  "let %f = fn (%x) { %g(%x) }\nand %g = fn (%x) { %f(%x) };\n",
-  "let @x: List[nat] = Nil;\nparam @w: Tensor[(2, ?), float32];\n"
-  "param @b: float32 = 0f;\nimport \"dir/lib.rly\";\n",
-  "type T\nextern type Storage\ntype E {}\n"
-  "type Rose[A] { Rose(A, List[Rose[A]]), Leaf, Nothing() }\n",
-  "def @f(%x: fn (int32, (A,)) -> (), %r: ref(nat[]), %q: Ref[_]) { 1 }\n",
-  "def @f[n: Dim](%x: Tensor[((n + 1) * 2 - n / 3 - (1 - n), ?), int8]) "
-  "{ n }\n",
-  "%0 = 1;\n%1 = %0 + %0;\n%1;\n",
+    "1 + 2 * 3 - 4 / 5;\n",
+    "(1 + 2) * 3;\n",
+    "1 - (2 - 3) - 4;\n",
+    "1 < 2 == 3 >= 4 != (5 == 6);\n",
+    "%a && %b && !%c || %d && (%e || %f);\n",
+    "%a && (%b && %c);\n",
+    "-%x + --%y - -5;\n",
+    "-(5) * -(-5) - -(1f).0;\n",
+    "-(%x + 1);\n",
+    "!(%x < 1);\n",
+    "!%f(1).0;\n",
+    "(!%f)(1);\n",
+    "(5).0;\n",
+    "%t.0.1(2)(3).4;\n",
+    "(1, 2f, 3f64, 4i64, 5i8, 6u8, 0.5f16, 1e+30bf16);\n",
+    "(inff, -inff, nanf, True, False, ());\n",
+    "((1,), (1, 2), ((),));\n",
+    "[[1, 2], [3, 4]];\n",
+    "\"tab\\tquote\\\"slash\\\\bell\\u0007 \xC3\xA9 raw\\xff\";\n",
+    "nn.relu(%x);\n",
+    "f(meta[relay.Constant][0], meta[relay.attrs.ScanopAttrs][1]);\n",
+    "f(%x, axis=[-1, 0], dtype=\"int8\", exact=True, none=None, a.b=%y);\n",
+    "(Nil, Nil(), Cons(1, Nil));\n",
+    "ref_write(ref(ref_read(%r)), 5);\n",
+    "fn (%x) { %x };\n",
+    "fn [A, n: Dim](%x: Tensor[(n, 2), int8], Primitive=1) -> A { %x };\n",
+    "(fn (%x) { %x })(3);\n",
+    "(if (%c) { %f } else { %g })(3) + 1;\n",
+    "if (%c) { 1 } else if (%d) { 2 } else { 3 };\n",
+    "if (%c) { 1 } else { if (%d) { 2 } else { 3 } };\n",
+    "match (%x) {};\n",
+    "match? (%a, %b) { (C(%x: int32, _), Nil) => 1, ((%y,), Z()) => { 2 } };\n",
+    "match (f(%x)) { _ => 1 };\n",
+    "(print(1); 2) + 3;\n",
+    "{ 1 };\n",
+    "let %f = fn (%x) { %g(%x) }\nand %g = fn (%x) { %f(%x) };\n",
+    "let @x: List[nat] = Nil;\nparam @w: Tensor[(2, ?), float32];\n"
+    "param @b: float32 = 0f;\nimport \"dir/lib.rly\";\n",
+    "type T\nextern type Storage\ntype E {}\n"
+    "type Rose[A] { Rose(A, List[Rose[A]]), Leaf, Nothing() }\n",
+    "def @f(%x: fn (int32, (A,)) -> (), %r: ref(nat[]), %q: Ref[_]) { 1 }\n",
+    "def @f[n: Dim](%x: Tensor[((n + 1) * 2 - n / 3 - (1 - n), ?), int8]) "
+    "{ n }\n",
+    "%0 = 1;\n%1 = %0 + %0;\n%1;\n",
 };
 
 static void canonical_text_stays(void **state) {
@@ -109,28 +107,27 @@ static void canonical_text_stays(void **state) {
 static const struct {
   const char *text, *expected;
 } rewritten[] = {
-  {"1+2*(3)", "1 + 2 * 3;\n"},
-  {"((1))+(2*3)", "1 + 2 * 3;\n"},
-  {"- 5", "-(5);\n"},
-  {"--10", "10;\n"},
-  {"1.0 + 1e5 + 2f32 + 3i + 007", "1f + 100000f + 2f + 3 + 7;\n"},
-  {"nn . relu (%x,)", "nn.relu(%x);\n"},
-  {"match %x {A=>{1} B=>2,}", "match (%x) { A => { 1 }, B => 2 };\n"},
-  {"match ((%x, %y)) { _ => 1 }", "match (%x, %y) { _ => 1 };\n"},
-  {"f(1; 2)", "f((1; 2));\n"},
-  {"def @f(%x: int, %y: Tensor[(), float]) -> (bool) {%x;}",
-   "def @f(%x: int32, %y: Tensor[(), float32]) -> (bool,) {\n  %x;\n}\n"},
-  {"def @f() { { { 1 } } }", "def @f() { 1 }\n"},
-  {"let %x = let %y = 1; %y;", "let %x = (\n  let %y = 1;\n  %y\n);\n"},
-  {"def @f() {let %x=1;%x} type A{B,C}",
-   "def @f() {\n  let %x = 1;\n  %x\n}\n\ntype A { B, C }\n"},
+    {"1+2*(3)", "1 + 2 * 3;\n"},
+    {"((1))+(2*3)", "1 + 2 * 3;\n"},
+    {"- 5", "-(5);\n"},
+    {"--10", "10;\n"},
+    {"1.0 + 1e5 + 2f32 + 3i + 007", "1f + 100000f + 2f + 3 + 7;\n"},
+    {"nn . relu (%x,)", "nn.relu(%x);\n"},
+    {"match %x {A=>{1} B=>2,}", "match (%x) { A => { 1 }, B => 2 };\n"},
+    {"match ((%x, %y)) { _ => 1 }", "match (%x, %y) { _ => 1 };\n"},
+    {"f(1; 2)", "f((1; 2));\n"},
+    {"def @f(%x: int, %y: Tensor[(), float]) -> (bool) {%x;}",
+     "def @f(%x: int32, %y: Tensor[(), float32]) -> (bool,) {\n  %x;\n}\n"},
+    {"def @f() { { { 1 } } }", "def @f() { 1 }\n"},
+    {"let %x = let %y = 1; %y;", "let %x = (\n  let %y = 1;\n  %y\n);\n"},
+    {"def @f() {let %x=1;%x} type A{B,C}",
+     "def @f() {\n  let %x = 1;\n  %x\n}\n\ntype A { B, C }\n"},
 };
 
 static void other_text_becomes_canonical(void **state) {
   World *w = *state;
-  for (size_t i = 0; i < LENGTH(rewritten); i++) {
+  for (size_t i = 0; i < LENGTH(rewritten); i++)
     prints_as(w, rewritten[i].text, rewritten[i].expected);
-  }
 }
 
 /* --- Layout ----------------------------------------------------------- */
@@ -269,34 +266,35 @@ static void comments_stay_where_they_were(void **state) {
 
 static void comments_move_as_little_as_can_be(void **state) {
   World *w = *state;
-  prints_as(w, "1 /* a */ + /* b */ 2 /* c */;", "1 + /* a */ /* b */ 2 "
-                                                 "/* c */;\n");
+  prints_as(w, "1 /* a */ + /* b */ 2 /* c */;",
+            "1 + /* a */ /* b */ 2 "
+            "/* c */;\n");
   prints_as(w, "f(1, // one\n2 // two\n);",
             "f(\n  1, // one\n  2 // two\n);\n");
   prints_as(w, "1 + // rest\n2;", "1 + // rest\n  2;\n");
   prints_as(w, "if (%c) { 1 // then\n } else { 2 /* else */ }",
             "if (%c) {\n  1 // then\n} else {\n  2 /* else */\n};\n");
-  prints_as(w, "1; // a\n/* b */ // c\n2;",
-            "1; // a\n/* b */ // c\n2;\n");
+  prints_as(w, "1; // a\n/* b */ // c\n2;", "1; // a\n/* b */ // c\n2;\n");
   prints_as(w, "(/* in */ %x) /* out */;", "/* in */ %x /* out */;\n");
 }
 
 /* Texts that comments and line breaks are strewn into. */
 static const char *const ground[] = {
-  "#[version=\"0.0.5\"] def @f [ A ] ( %x : A , %y : ( A , int32 ) ) -> "
-  "List[ A ] { let %z = ( %x , 1 ) . 0 ; %0 = f ( %z ) ; "
-  "if ( %c && ! %d ) { %0 } else if ( %e ) { ( %z ; 1 ) } else "
-  "{ match ( %z ) { Cons ( %h , _ ) => %h , ( Nil , %t ) => { 2 } } } }",
-  "type T [ A , B ] { C ( A , B ) , D , E ( ) } extern type S "
-  "param @w : Tensor[ ( 2 , ? ) , float32 ] = [ [ 1f , 2f ] , [ 3f , 4f ] ] ; "
-  "let @g : ref( T[ int32 , () ] ) = ref ( D ) ; "
-  "let %f = fn ( %x : int32 ) { %g ( %x - - 1 , axis = [ 0 , 1 ] ) } "
-  "and %g = fn ( %x ) { %f ( %x ) ; } ; ( ( %f ) ( 1 ) ) * ( 2 + 3 ) ;",
+    "#[version=\"0.0.5\"] def @f [ A ] ( %x : A , %y : ( A , int32 ) ) -> "
+    "List[ A ] { let %z = ( %x , 1 ) . 0 ; %0 = f ( %z ) ; "
+    "if ( %c && ! %d ) { %0 } else if ( %e ) { ( %z ; 1 ) } else "
+    "{ match ( %z ) { Cons ( %h , _ ) => %h , ( Nil , %t ) => { 2 } } } }",
+    "type T [ A , B ] { C ( A , B ) , D , E ( ) } extern type S "
+    "param @w : Tensor[ ( 2 , ? ) , float32 ] = [ [ 1f , 2f ] , [ 3f , 4f ] ] "
+    "; "
+    "let @g : ref( T[ int32 , () ] ) = ref ( D ) ; "
+    "let %f = fn ( %x : int32 ) { %g ( %x - - 1 , axis = [ 0 , 1 ] ) } "
+    "and %g = fn ( %x ) { %f ( %x ) ; } ; ( ( %f ) ( 1 ) ) * ( 2 + 3 ) ;",
 };
 
 static const char *const strewn[] = {
-  "// line\n", "/* block */ ", "\n// own line\n", "\n\n/* own */\n\n",
-  "/* two\nlines */ ", "\n\n", "/* ends */\n", "\n/* begins */ ",
+    "// line\n",         "/* block */ ", "\n// own line\n", "\n\n/* own */\n\n",
+    "/* two\nlines */ ", "\n\n",         "/* ends */\n",    "\n/* begins */ ",
 };
 
 static void strew(StrBuf *out, const char *text, uint64_t *seed) {
@@ -325,8 +323,8 @@ static void comments_anywhere_round_trip(void **state) {
 /* --- Size ------------------------------------------------------------- */
 
 /* `head`, then `link` many times over, then `tail`. */
-static void long_text_round_trips(World *w, const char *head,
-                                  const char *link, const char *tail) {
+static void long_text_round_trips(World *w, const char *head, const char *link,
+                                  const char *tail) {
   StrBuf text;
   strbuf_init(&text, &w->mem);
   strbuf_add(&text, head);
@@ -365,22 +363,22 @@ static const struct {
   const char *a, *b;
   bool equal;
 } pairs[] = {
-  {"%a && %b;", "if (%a) { %b } else { False };", true},
-  {"%a + %b;", "add(%a, %b);", true},
-  {"{ 1 };", "1;", true},
-  {"def @f[A](%x: A) { %x }", "def @f[B](%y: B) { %y }", true},
-  {"def @f[A](%x: A) { %x }", "def @f[B](%y: A) { %y }", false},
-  {"def @f() { 1 }", "def @g() { 1 }", false},
-  {"type T[A] { C(A) }", "type T[B] { C(B) }", true},
-  {"type T { C }", "type T { D }", false},
-  {"def @f() { %0 = 1; %0 }", "def @f() { %3 = 1; %3 }", true},
-  {"fn (%x: int32) { %x };", "fn (%x: int64) { %x };", false},
-  {"match (%x) { C(%a) => %a };", "match (%x) { C(%b) => %b };", true},
-  {"match (%x) { C(%a) => %a };", "match? (%x) { C(%a) => %a };", false},
-  {"f(1, axis=[1]);", "f(1, axis=[2]);", false},
-  {"1;", "1i64;", false},
-  {"0f;", "-0f;", false},
-  {"1; 2;", "1;", false},
+    {"%a && %b;", "if (%a) { %b } else { False };", true},
+    {"%a + %b;", "add(%a, %b);", true},
+    {"{ 1 };", "1;", true},
+    {"def @f[A](%x: A) { %x }", "def @f[B](%y: B) { %y }", true},
+    {"def @f[A](%x: A) { %x }", "def @f[B](%y: A) { %y }", false},
+    {"def @f() { 1 }", "def @g() { 1 }", false},
+    {"type T[A] { C(A) }", "type T[B] { C(B) }", true},
+    {"type T { C }", "type T { D }", false},
+    {"def @f() { %0 = 1; %0 }", "def @f() { %3 = 1; %3 }", true},
+    {"fn (%x: int32) { %x };", "fn (%x: int64) { %x };", false},
+    {"match (%x) { C(%a) => %a };", "match (%x) { C(%b) => %b };", true},
+    {"match (%x) { C(%a) => %a };", "match? (%x) { C(%a) => %a };", false},
+    {"f(1, axis=[1]);", "f(1, axis=[2]);", false},
+    {"1;", "1i64;", false},
+    {"0f;", "-0f;", false},
+    {"1; 2;", "1;", false},
 };
 
 static void equality_of_texts(void **state) {
@@ -431,16 +429,16 @@ static void variables_of_one_name_print_apart(void **state) {
   node->lazy = true;
   const Expr *sum = op_call(w, 7, SUGAR_INFIX, use(w, outer), use(w, inner));
   Binding bindings[] = {
-    let_of(inner, use(w, outer)),
-    let_of(node, op_call(w, 8, SUGAR_NONE, sum, NULL)),
+      let_of(inner, use(w, outer)),
+      let_of(node, op_call(w, 8, SUGAR_NONE, sum, NULL)),
   };
-  Fn fn = {.param_count = 1, .params = &outer,
-           .body = expr_block(arena(w), SPAN_NONE, 2, bindings,
-                              use(w, node))};
+  Fn fn = {.param_count = 1,
+           .params = &outer,
+           .body = expr_block(arena(w), SPAN_NONE, 2, bindings, use(w, node))};
   Expr *value = expr_new(arena(w), EX_FN, SPAN_NONE);
   value->fn = &fn;
-  Global g = {.kind = GLOBAL_DEF, .name = name_of(&w->names, "f"),
-              .value = value};
+  Global g = {
+      .kind = GLOBAL_DEF, .name = name_of(&w->names, "f"), .value = value};
   global_print(w->program, &g, &w->out);
   assert_string_equal(strbuf_text(&w->out),
                       "def @f(%x) {\n"
@@ -465,8 +463,9 @@ static void constants_print_as_literals(void **state) {
 
 static void parts_print(void **state) {
   World *w = *state;
-  const Unit *u = parse(w, "fn (%x: fn [A](ref(A)) -> (A,)) { match (%x) "
-                           "{ Cons(%a, (_, Nil())) => 1 } };");
+  const Unit *u = parse(w,
+                        "fn (%x: fn [A](ref(A)) -> (A,)) { match (%x) "
+                        "{ Cons(%a, (_, Nil())) => 1 } };");
   const Fn *fn = u->items[0].expr->fn;
   type_expr_print(&w->out, fn->params[0]->annotation);
   assert_string_equal(strbuf_text(&w->out), "fn [A](ref(A)) -> (A,)");
@@ -502,26 +501,26 @@ static void survives_every_failing_allocation(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORLD_TEST(canonical_text_stays),
-    WORLD_TEST(other_text_becomes_canonical),
-    WORLD_TEST(groups_break_outside_in),
-    WORLD_TEST(parameters_break_before_results),
-    WORLD_TEST(arms_stand_on_lines_of_their_own),
-    WORLD_TEST(numbers_fill_their_lines),
-    WORLD_TEST(long_types_break),
-    WORLD_TEST(lines_reach_eighty_columns_and_no_further),
-    WORLD_TEST(empty_lines_are_kept_between_small_items),
-    WORLD_TEST(header_and_metadata_are_kept),
-    WORLD_TEST(comments_stay_where_they_were),
-    WORLD_TEST(comments_move_as_little_as_can_be),
-    WORLD_TEST(comments_anywhere_round_trip),
-    WORLD_TEST(length_costs_no_stack),
-    WORLD_TEST(nesting_round_trips),
-    WORLD_TEST(equality_of_texts),
-    WORLD_TEST(variables_of_one_name_print_apart),
-    WORLD_TEST(constants_print_as_literals),
-    WORLD_TEST(parts_print),
-    WORLD_TEST(survives_every_failing_allocation),
+      WORLD_TEST(canonical_text_stays),
+      WORLD_TEST(other_text_becomes_canonical),
+      WORLD_TEST(groups_break_outside_in),
+      WORLD_TEST(parameters_break_before_results),
+      WORLD_TEST(arms_stand_on_lines_of_their_own),
+      WORLD_TEST(numbers_fill_their_lines),
+      WORLD_TEST(long_types_break),
+      WORLD_TEST(lines_reach_eighty_columns_and_no_further),
+      WORLD_TEST(empty_lines_are_kept_between_small_items),
+      WORLD_TEST(header_and_metadata_are_kept),
+      WORLD_TEST(comments_stay_where_they_were),
+      WORLD_TEST(comments_move_as_little_as_can_be),
+      WORLD_TEST(comments_anywhere_round_trip),
+      WORLD_TEST(length_costs_no_stack),
+      WORLD_TEST(nesting_round_trips),
+      WORLD_TEST(equality_of_texts),
+      WORLD_TEST(variables_of_one_name_print_apart),
+      WORLD_TEST(constants_print_as_literals),
+      WORLD_TEST(parts_print),
+      WORLD_TEST(survives_every_failing_allocation),
   };
   return RUN_TESTS(tests);
 }

@@ -11,7 +11,7 @@ typedef struct World {
   SourceMap sources;
   Diags diags;
   Heap heap;
-  Program *program;  /* NULL when memory was refused */
+  Program *program; /* NULL when memory was refused */
   StrBuf out;
 } World;
 
@@ -22,8 +22,8 @@ static inline void world_open(World *w) {
   diags_init(&w->diags, &w->mem);
   heap_init(&w->heap, &w->mem);
   strbuf_init(&w->out, &w->mem);
-  w->program = program_new(&w->mem, &w->names, &w->sources, &w->diags,
-                           &w->heap);
+  w->program =
+      program_new(&w->mem, &w->names, &w->sources, &w->diags, &w->heap);
 }
 
 static inline void world_close(World *w) {

@@ -34,7 +34,7 @@ typedef struct World {
   rly_program *program;
   rly_session *shared;
   pthread_barrier_t start;
-  int finished, refused;  /* calls of the shared session, under the lock */
+  int finished, refused; /* calls of the shared session, under the lock */
   pthread_mutex_t lock;
 } World;
 
@@ -56,9 +56,11 @@ static void world_close(World *w) {
 }
 
 /* cmocka's asserts belong to the main thread; here a failure ends it all. */
-#define MUST(condition) \
-  ((condition) ? (void)0 : (void)(fprintf(stderr, "%s:%d: %s\n", __FILE__, \
-                                          __LINE__, #condition), abort()))
+#define MUST(condition)                                                    \
+  ((condition) ? (void)0                                                   \
+               : (void)(fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, \
+                                #condition),                               \
+                        abort()))
 
 static rly_status call(rly_session *s, const char *name, int32_t n,
                        rly_value **y) {
@@ -163,7 +165,7 @@ static void *shared_session(void *data) {
     w->finished += status == RLY_OK;
     w->refused += status == RLY_MISUSE;
     pthread_mutex_unlock(&w->lock);
-    rly_value_free(y);  /* waits for its turn */
+    rly_value_free(y); /* waits for its turn */
   }
   return NULL;
 }
@@ -176,7 +178,7 @@ static void test_one_session(void **state) {
   start_threads(&w, shared_session);
   assert_int_equal(w.finished + w.refused, THREADS * ROUNDS);
   assert_true(w.finished > 0);
-  steps(w.shared);  /* none the worse for it */
+  steps(w.shared); /* none the worse for it */
   rly_session_free(w.shared);
   world_close(&w);
 }
@@ -232,8 +234,7 @@ static void on_write_other(void *data, const char *written, size_t len) {
   (void)written, (void)len;
   rly_value *y = NULL;
   in->calls++;
-  assert_int_equal(rly_session_call(in->session, "main", 0, NULL, &y),
-                   RLY_OK);
+  assert_int_equal(rly_session_call(in->session, "main", 0, NULL, &y), RLY_OK);
   rly_value_free(y);
 }
 
@@ -247,7 +248,7 @@ static void test_callback_to_another(void **state) {
   rly_value *y = NULL;
   assert_int_equal(rly_session_call(s, "main", 0, NULL, &y), RLY_OK);
   assert_int_equal(in.calls, 1);
-  rly_context_free(cx);  /* any order will do */
+  rly_context_free(cx); /* any order will do */
   rly_program_free(in.program);
   rly_session_free(in.session);
   rly_session_free(s);

@@ -12,8 +12,8 @@
 /* --- Numbers ------------------------------------------------------------- */
 
 static const float specials[] = {
-    0, -0.0f, 1, -1, 0.5f, 1e-40f, -1e-45f, 3e38f, -3e38f, 1e-20f,
-    INFINITY, -INFINITY, NAN, 88.5f, -104, 16777216,
+    0,      -0.0f,  1,        -1,        0.5f, 1e-40f, -1e-45f, 3e38f,
+    -3e38f, 1e-20f, INFINITY, -INFINITY, NAN,  88.5f,  -104,    16777216,
 };
 
 /* Mostly of a size that sums stay finite; one in 64 is special. */
@@ -41,7 +41,8 @@ static void fill_elements(DType dtype, char *at, int64_t n, uint64_t seed) {
     Value v = dtype_is_float(dtype) ? bits_from_f64(dtype, x)
               : dtype == DT_BOOL    ? bits_from_i64(dtype, bits & 1)
                                     : bits_from_i64(dtype, bits & 2 ? wide
-                                                    : small ? small : 1);
+                                                           : small  ? small
+                                                                    : 1);
     bits_store(dtype, at + i * (int64_t)dtype_size(dtype), v);
   }
 }
@@ -50,8 +51,8 @@ static void fill_elements(DType dtype, char *at, int64_t n, uint64_t seed) {
 
 typedef struct Case Case;
 struct Case {
-  void (*run)(const Case *c, char *out);  /* with the table in use */
-  DType dtype;                            /* of the results */
+  void (*run)(const Case *c, char *out); /* with the table in use */
+  DType dtype;                           /* of the results */
   int64_t count;
   const void *data;
 };
@@ -106,7 +107,7 @@ static void test_choice(void **state) {
 
 typedef struct Layout {
   bool a_turned, b_turned, out_turned;
-  int gap;  /* elements between rows that belong to nobody */
+  int gap; /* elements between rows that belong to nobody */
 } Layout;
 
 typedef struct ProductCase {
@@ -114,13 +115,14 @@ typedef struct ProductCase {
   Layout layout;
   DType from, to;
   void *a, *b;
-  size_t memory;  /* that there is */
+  size_t memory; /* that there is */
 } ProductCase;
 
 static Matrix matrix(DType dtype, void *data, int64_t rows, int64_t columns,
                      bool turned, int gap) {
   int64_t step = (turned ? rows : columns) + gap;
-  return (Matrix){.dtype = dtype, .data = data,
+  return (Matrix){.dtype = dtype,
+                  .data = data,
                   .row_step = turned ? 1 : step,
                   .column_step = turned ? step : 1};
 }
@@ -133,7 +135,9 @@ static void run_product(const Case *c, char *out) {
   const ProductCase *p = c->data;
   const Layout *l = &p->layout;
   Product product = {
-      .m = p->m, .n = p->n, .k = p->k,
+      .m = p->m,
+      .n = p->n,
+      .k = p->k,
       .a = matrix(p->from, p->a, p->m, p->k, l->a_turned, l->gap),
       .b = matrix(p->from, p->b, p->k, p->n, l->b_turned, l->gap),
       .out = matrix(p->to, out, p->m, p->n, l->out_turned, l->gap),
@@ -155,9 +159,15 @@ static void compare_case(const ProductCase *p, const char *what) {
 
 static void compare_product(int64_t m, int64_t n, int64_t k, Layout layout,
                             bool special) {
-  ProductCase p = {m, n, k, layout, DT_FLOAT32, DT_FLOAT32,
+  ProductCase p = {m,
+                   n,
+                   k,
+                   layout,
+                   DT_FLOAT32,
+                   DT_FLOAT32,
                    some_floats(room(m, k), 3, special),
-                   some_floats(room(k, n), 4, special), SIZE_MAX};
+                   some_floats(room(k, n), 4, special),
+                   SIZE_MAX};
   compare_case(&p, "product");
   free(p.a);
   free(p.b);
@@ -176,8 +186,8 @@ static void test_product_lengths(void **state) {
 static void test_product_layouts(void **state) {
   (void)state;
   static const int64_t shapes[][3] = {
-      {1, 1, 300}, {1, 200, 129}, {7, 130, 257}, {13, 65, 128},
-      {200, 3, 40}, {5, 64, 0}, {197, 17, 131}, {0, 5, 5}, {173, 130, 260},
+      {1, 1, 300}, {1, 200, 129},  {7, 130, 257}, {13, 65, 128},   {200, 3, 40},
+      {5, 64, 0},  {197, 17, 131}, {0, 5, 5},     {173, 130, 260},
   };
   for (size_t i = 0; i < LENGTH(shapes); i++)
     for (int bits = 0; bits < 16; bits++)
@@ -191,13 +201,22 @@ static void test_product_layouts(void **state) {
 static void test_product_long(void **state) {
   (void)state;
   static const int64_t shapes[][3] = {
-      {260, 20, 260}, {64, 33, 1100}, {1030, 9, 140}, {33, 140, 2100},
+      {260, 20, 260},
+      {64, 33, 1100},
+      {1030, 9, 140},
+      {33, 140, 2100},
   };
   for (size_t i = 0; i < LENGTH(shapes); i++) {
     int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
-    ProductCase p = {m, n, k, {0}, DT_FLOAT32, DT_FLOAT32,
+    ProductCase p = {m,
+                     n,
+                     k,
+                     {0},
+                     DT_FLOAT32,
+                     DT_FLOAT32,
                      some_floats(room(m, k), 5, false),
-                     some_floats(room(k, n), 6, false), SIZE_MAX};
+                     some_floats(room(k, n), 6, false),
+                     SIZE_MAX};
     compare_case(&p, "long product");
     p.layout = (Layout){true, true, true, 3};
     compare_case(&p, "long product, turned");
@@ -213,8 +232,8 @@ static void compare_wide(DType from, DType to, const int64_t shape[3],
                          Layout layout) {
   int64_t m = shape[0], n = shape[1], k = shape[2];
   size_t size = dtype_size(from), a = room(m, k), b = room(k, n);
-  ProductCase p = {m, n, k, layout, from, to, malloc(a * size),
-                   malloc(b * size), SIZE_MAX};
+  ProductCase p = {
+      m, n, k, layout, from, to, malloc(a * size), malloc(b * size), SIZE_MAX};
   assert_non_null(p.a);
   assert_non_null(p.b);
   fill_elements(from, p.a, (int64_t)a, 7);
@@ -227,12 +246,12 @@ static void compare_wide(DType from, DType to, const int64_t shape[3],
 static void test_product_wide(void **state) {
   (void)state;
   static const DType dtypes[][2] = {
-      {DT_FLOAT64, DT_FLOAT64}, {DT_FLOAT32, DT_FLOAT64},
-      {DT_INT64, DT_INT64}, {DT_INT8, DT_INT64}, {DT_UINT64, DT_UINT64},
+      {DT_FLOAT64, DT_FLOAT64}, {DT_FLOAT32, DT_FLOAT64}, {DT_INT64, DT_INT64},
+      {DT_INT8, DT_INT64},      {DT_UINT64, DT_UINT64},
   };
   static const int64_t shapes[][3] = {
       {1, 1, 300}, {1, 70, 129}, {7, 33, 257}, {17, 65, 128},
-      {9, 32, 0}, {40, 3, 40}, {8, 31, 1},
+      {9, 32, 0},  {40, 3, 40},  {8, 31, 1},
   };
   for (size_t t = 0; t < LENGTH(dtypes); t++)
     for (size_t i = 0; i < LENGTH(shapes); i++)
@@ -319,7 +338,9 @@ static void test_strips(void **state) {
     for (int op = 0; op < OP_COUNT; op++) {
       DType dtype = strip_dtypes[d];
       if (!elementwise_of((OpId)op, dtype).strip) continue;
-      StripCase c = {.find = find_op, .op = (OpId)op, .from = dtype,
+      StripCase c = {.find = find_op,
+                     .op = (OpId)op,
+                     .from = dtype,
                      .to = gives_bool((OpId)op) ? DT_BOOL : dtype};
       make_operands(&c, (DType[]){dtype, dtype, dtype});
       c.strip.params[0] = bits_from_f64(dtype, 0.25);
@@ -332,8 +353,8 @@ static void test_casts(void **state) {
   (void)state;
   for (size_t d = 0; d < LENGTH(strip_dtypes); d++)
     for (int to = 0; to < DTYPE_COUNT; to++) {
-      StripCase c = {.find = find_cast, .from = strip_dtypes[d],
-                     .to = (DType)to};
+      StripCase c = {
+          .find = find_cast, .from = strip_dtypes[d], .to = (DType)to};
       if (!elementwise_cast(c.from, c.to).strip) continue;
       make_operands(&c, (DType[]){c.from, c.from, c.from});
       compare_lengths(&c, dtype_name(c.to));
@@ -356,8 +377,11 @@ static void test_long_sigmoids(void **state) {
     for (int l = 0; l < count; l++) {
       float *out = y[l > 0];
       memcpy(out, x, sizeof x);
-      Strip s = {.n = n, .out = (char *)out, .out_step = 1,
-                 .in = {(const char *)out}, .step = {1}};
+      Strip s = {.n = n,
+                 .out = (char *)out,
+                 .out_step = 1,
+                 .in = {(const char *)out},
+                 .step = {1}};
       assert_int_equal(found[l]->strip(OP_SIGMOID, DT_FLOAT32)(&s), 0);
       for (int i = 0; i < SIGMOIDS_LONG; i++)
         if (!isnan(y[0][i]) || !isnan(out[i]))
@@ -385,7 +409,7 @@ typedef struct LineCase {
   OpId op;
   int64_t shape[3];
   int axis;
-  bool turned;   /* the operand's last two axes lie the other way round */
+  bool turned; /* the operand's last two axes lie the other way round */
   float *data, *gamma, *beta;
   Mem *mem;
 } LineCase;
@@ -401,9 +425,13 @@ static void run_op(Mem *mem, Attrs *attrs, const Tensor *const *args,
   Arena arena;
   heap_init(&heap, mem);
   arena_init(&arena, mem);
-  OpCall call = {.op = attrs->op, .attrs = attrs,
-                 .arg_count = op_arg_count(attrs->op), .args = args,
-                 .heap = &heap, .arena = &arena, .threads = 1};
+  OpCall call = {.op = attrs->op,
+                 .attrs = attrs,
+                 .arg_count = op_arg_count(attrs->op),
+                 .args = args,
+                 .heap = &heap,
+                 .arena = &arena,
+                 .threads = 1};
   assert_true(op_run(&call));
   memcpy(out, call.outs[0]->data, tensor_bytes(call.outs[0]));
   tensor_drop(&heap, call.outs[0]);
@@ -492,10 +520,12 @@ static void test_conv(void **state) {
   Mem mem;
   unit_mem(&mem);
   for (int i = 0; i < 64; i++) {
-    ConvCase v = {.size = 6 + i % 13, .groups = 1 + i % 2,
+    ConvCase v = {.size = 6 + i % 13,
+                  .groups = 1 + i % 2,
                   .stride = {1 + i / 2 % 2, 1 + i / 4 % 2},
                   .padding = {i / 8 % 3, i / 8 % 3},
-                  .dilation = {1 + i / 32, 1 + i / 16 % 2}, .mem = &mem};
+                  .dilation = {1 + i / 32, 1 + i / 16 % 2},
+                  .mem = &mem};
     int64_t count = 2 * CONV_OUTPUTS * (v.size + 4) * (v.size + 8);
     v.data = some_floats((size_t)count, 7, true);
     v.weight = some_floats(CONV_OUTPUTS * CONV_INPUTS * 6, 8, false);
@@ -513,8 +543,8 @@ typedef struct OtherConv {
   int rank;
   int64_t data[5], weight[5];
   int64_t groups;
-  const char *layout;  /* NULL: the default */
-  Dim stride, padding, dilation;  /* along every axis */
+  const char *layout;            /* NULL: the default */
+  Dim stride, padding, dilation; /* along every axis */
 } OtherConv;
 
 static const OtherConv other_convs[] = {
@@ -565,10 +595,10 @@ static void run_other(const Case *c, char *out) {
   Attrs attrs;
   Dim values[3][5];
   other_attrs(o->conv, &attrs, values);
-  Tensor data = tensor_on_data(DT_FLOAT32, o->conv->rank, o->conv->data,
-                               o->data);
-  Tensor weight = tensor_on_data(DT_FLOAT32, o->conv->rank, o->conv->weight,
-                                 o->weight);
+  Tensor data =
+      tensor_on_data(DT_FLOAT32, o->conv->rank, o->conv->data, o->data);
+  Tensor weight =
+      tensor_on_data(DT_FLOAT32, o->conv->rank, o->conv->weight, o->weight);
   run_op(o->mem, &attrs, (const Tensor *[]){&data, &weight}, out);
 }
 

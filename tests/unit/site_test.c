@@ -65,15 +65,15 @@ static void test_tuples(void **state) {
   (void)state;
   Guest g;
   guest_start(&g,
-      "def @f(%n: int32, %a: int32) {\n"
-      "  if (%n == 0) { %a } else {\n"
-      "    let %p = ((%a, %n), %n + %a);\n"
-      "    let %q = (%p.1, %p.0);\n"
-      "    let %s = match (%q) { (%x, _) => %x };\n"
-      "    let %r = if (%n > 2) { %q.1.0 } else { %q.1.1 };\n"
-      "    @f(%n - 1, %s + %r)\n"
-      "  }\n"
-      "}\n");
+              "def @f(%n: int32, %a: int32) {\n"
+              "  if (%n == 0) { %a } else {\n"
+              "    let %p = ((%a, %n), %n + %a);\n"
+              "    let %q = (%p.1, %p.0);\n"
+              "    let %s = match (%q) { (%x, _) => %x };\n"
+              "    let %r = if (%n > 2) { %q.1.0 } else { %q.1.1 };\n"
+              "    @f(%n - 1, %s + %r)\n"
+              "  }\n"
+              "}\n");
   uint64_t cells[2];
   for (int k = 0; k < 2; k++) {
     uint64_t before = rly_session_stats(g.session).cells;
@@ -106,7 +106,9 @@ static const char loops[] =
 /* However long, a loop that owns what it changes takes the same memory. */
 static void test_loops(void **state) {
   (void)state;
-  static const struct { const char *name, *result; } of[] = {
+  static const struct {
+    const char *name, *result;
+  } of[] = {
       {"grow", "Tensor[(4), float32] [50.0, 50.0, 50.0, 50.0]|"},
       {"fill", "Tensor[(4), float32] [0.0, 9.0, 0.0, 0.0]|"},
       {"add", "Tensor[(4), float32] [0.0, 0.0, 50.0, 0.0]|"},
@@ -117,8 +119,10 @@ static void test_loops(void **state) {
     char text[128];
     uint64_t buffers[2];
     for (int k = 0; k < 2; k++) {
-      snprintf(text, sizeof text, "@%s(%d, zeros(shape=[4], dtype="
-               "\"float32\"))", of[i].name, k ? 50 : 5);
+      snprintf(text, sizeof text,
+               "@%s(%d, zeros(shape=[4], dtype="
+               "\"float32\"))",
+               of[i].name, k ? 50 : 5);
       buffers[k] = buffers_of(&g, text);
     }
     assert_int_equal(buffers[0], buffers[1]);
@@ -132,7 +136,8 @@ static void test_loops(void **state) {
 static void test_gates(void **state) {
   (void)state;
   Guest g;
-  guest_start(&g,
+  guest_start(
+      &g,
       "def @gates(%g: Tensor[(1, 8), float32], %c: Tensor[(1, 2), float32]) {\n"
       "  let %s = split(%g, indices_or_sections=4, axis=1);\n"
       "  let %c2 = sigmoid(%s.1) * %c + sigmoid(%s.0) * tanh(%s.2);\n"
@@ -148,8 +153,10 @@ static void test_gates(void **state) {
   uint64_t buffers[2];
   for (int k = 0; k < 2; k++) {
     char text[160];
-    snprintf(text, sizeof text, "@steps(%d, zeros(shape=[1, 8], dtype="
-             "\"float32\"), [[0f, 0f]], [[8f, 0f]] * 1f)", k ? 3 : 2);
+    snprintf(text, sizeof text,
+             "@steps(%d, zeros(shape=[1, 8], dtype="
+             "\"float32\"), [[0f, 0f]], [[8f, 0f]] * 1f)",
+             k ? 3 : 2);
     buffers[k] = buffers_of(&g, text);
   }
   assert_int_equal(buffers[1] - buffers[0], 1);
@@ -162,11 +169,12 @@ static void test_gates(void **state) {
 static void test_place(void **state) {
   (void)state;
   Guest g;
-  guest_start(&g, "def @f(%x: Tensor[(?), int32], %y: Tensor[(?), int32]) {\n"
-                  "  let %a =\n"
-                  "    %x / %y;\n"
-                  "  %a + %x\n"
-                  "}\n");
+  guest_start(&g,
+              "def @f(%x: Tensor[(?), int32], %y: Tensor[(?), int32]) {\n"
+              "  let %a =\n"
+              "    %x / %y;\n"
+              "  %a + %x\n"
+              "}\n");
   add(&g, "@f([1, 2], [1, 0])");
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_RUNTIME);
   char *text = rly_session_diagnostics_text(g.session, false);
@@ -183,16 +191,16 @@ static void test_shared(void **state) {
   (void)state;
   Guest g;
   guest_start(&g,
-      "let @kept = [1f, 2f];\n"
-      "def @again(%x: Tensor[(2), float32]) {\n"
-      "  let %y = %x + 1f;\n"
-      "  (%x, %y, %x * %y)\n"
-      "}\n"
-      "def @parts(%x: Tensor[(2), float32]) {\n"
-      "  let %s = split(%x, indices_or_sections=2);\n"
-      "  let %a = %s.0 + 10f;\n"
-      "  (%a, strided_set(%x, %a, [1], [2], [1]), %s.1)\n"
-      "}\n");
+              "let @kept = [1f, 2f];\n"
+              "def @again(%x: Tensor[(2), float32]) {\n"
+              "  let %y = %x + 1f;\n"
+              "  (%x, %y, %x * %y)\n"
+              "}\n"
+              "def @parts(%x: Tensor[(2), float32]) {\n"
+              "  let %s = split(%x, indices_or_sections=2);\n"
+              "  let %a = %s.0 + 10f;\n"
+              "  (%a, strided_set(%x, %a, [1], [2], [1]), %s.1)\n"
+              "}\n");
   assert_shows(&g, "@again([1f, 2f] + 0f)",
                "(Tensor[(2), float32] [1.0, 2.0], "
                "Tensor[(2), float32] [2.0, 3.0], "
@@ -211,12 +219,12 @@ static void test_packed(void **state) {
   (void)state;
   Guest g;
   guest_start(&g,
-      "def @three(%w: Tensor[(1, 2), float32]) {\n"
-      "  let %x = [[1f, 10f]];\n"
-      "  let %a = nn.dense(%x, %w);\n"
-      "  let %b = nn.dense(%x, %w);\n"
-      "  (%a, %b, nn.dense(%x, %w + 1f))\n"
-      "}\n");
+              "def @three(%w: Tensor[(1, 2), float32]) {\n"
+              "  let %x = [[1f, 10f]];\n"
+              "  let %a = nn.dense(%x, %w);\n"
+              "  let %b = nn.dense(%x, %w);\n"
+              "  (%a, %b, nn.dense(%x, %w + 1f))\n"
+              "}\n");
   assert_shows(&g, "@three([[1f, 2f]] * 1f)",
                "(Tensor[(1, 1), float32] [[21.0]], "
                "Tensor[(1, 1), float32] [[21.0]], "
@@ -233,9 +241,10 @@ static void test_parameter(void **state) {
   int64_t shape[] = {32, 32};
   size_t live[3];
   g.program = rly_program_new(g.cx);
-  add(&g, "param @w: Tensor[(32, 32), float32];\n"
-          "def @f() { sum(nn.dense(ones(shape=[1, 32], dtype=\"float32\"), "
-          "@w)) }\n");
+  add(&g,
+      "param @w: Tensor[(32, 32), float32];\n"
+      "def @f() { sum(nn.dense(ones(shape=[1, 32], dtype=\"float32\"), "
+      "@w)) }\n");
   rly_tensor *w = rly_tensor_new(g.cx, "float32", 2, shape, ones);
   assert_int_equal(rly_program_bind_tensor(g.program, "w", w), RLY_OK);
   rly_tensor_free(w);
@@ -255,10 +264,11 @@ static void test_parameter(void **state) {
 static void test_failure(void **state) {
   (void)state;
   Guest g;
-  guest_start(&g, "let @x = [1f, 2f, 3f];\n"
-                  "def @put(%x: Tensor[(3), float32]) {\n"
-                  "  scatter_nd(%x, [[0, 7]], [5f, 6f])\n"
-                  "}\n");
+  guest_start(&g,
+              "let @x = [1f, 2f, 3f];\n"
+              "def @put(%x: Tensor[(3), float32]) {\n"
+              "  scatter_nd(%x, [[0, 7]], [5f, 6f])\n"
+              "}\n");
   add(&g, "@put(@x + 1f)");
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_RUNTIME);
   rly_session_diagnostics_clear(g.session);
@@ -268,14 +278,10 @@ static void test_failure(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tuples),
-      cmocka_unit_test(test_loops),
-      cmocka_unit_test(test_gates),
-      cmocka_unit_test(test_place),
-      cmocka_unit_test(test_shared),
-      cmocka_unit_test(test_packed),
-      cmocka_unit_test(test_parameter),
-      cmocka_unit_test(test_failure),
+      cmocka_unit_test(test_tuples),    cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_gates),     cmocka_unit_test(test_place),
+      cmocka_unit_test(test_shared),    cmocka_unit_test(test_packed),
+      cmocka_unit_test(test_parameter), cmocka_unit_test(test_failure),
   };
   return RUN_TESTS(tests);
 }

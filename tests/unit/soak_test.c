@@ -43,19 +43,19 @@ static const char text[] =
 
 typedef struct Walker {
   rly_session *session;
-  rly_snapshot *snapshot;  /* or NULL */
-  long at, held;           /* its place in the stream; the snapshot's */
+  rly_snapshot *snapshot; /* or NULL */
+  long at, held;          /* its place in the stream; the snapshot's */
 } Walker;
 
 typedef struct Soak {
   rly_context *cx;
   rly_program *program;
   const rly_function *step;
-  long length;             /* of the stream */
-  uint32_t *expected;      /* by place */
+  long length;        /* of the stream */
+  uint32_t *expected; /* by place */
   Walker walkers[SESSIONS];
   char path[32];
-  long saved;              /* the place of the state in the file */
+  long saved; /* the place of the state in the file */
   uint64_t random;
   long done, ops;
 } Soak;
@@ -76,8 +76,8 @@ static uint32_t step(Soak *k, rly_session *s, long at) {
   uint32_t bits[WIDTH], sum = 2166136261u;
   rly_value *y = NULL;
   frame(at, x);
-  rly_value *v = rly_value_of_elements(s, "float32", 2,
-                                       (int64_t[]){1, WIDTH}, x);
+  rly_value *v =
+      rly_value_of_elements(s, "float32", 2, (int64_t[]){1, WIDTH}, x);
   assert_int_equal(rly_session_call_function(s, k->step, 1, &v, &y), RLY_OK);
   memcpy(bits, rly_value_elements(y), sizeof bits);
   rly_value_free(y);

@@ -98,16 +98,34 @@ static void test_paths(void **state) {
       "             + cast(ref_read(%n), dtype=\"float32\") } };\n"
       "let @again = @a;\n"
       "let @plain = [1f, 2f];\n",
-      (const char *const[]){
-          "@a", "ref(int32)", "@again",
-          "%p.0", "ref(float32)", "",
-          "%p.1.1", "ref(bool)", "",
-          "@l.Cons.0", "ref(int32)", "",
-          "@l.Cons.1.Cons.0", "ref(int32)", "",
-          "@nested", "ref(ref(int32))", "",
-          "@nested^", "ref(int32)", "",
-          "@f{%m}", "ref(float32)", "",
-          "@f{%n}", "ref(int32)", "", NULL});
+      (const char *const[]){"@a",
+                            "ref(int32)",
+                            "@again",
+                            "%p.0",
+                            "ref(float32)",
+                            "",
+                            "%p.1.1",
+                            "ref(bool)",
+                            "",
+                            "@l.Cons.0",
+                            "ref(int32)",
+                            "",
+                            "@l.Cons.1.Cons.0",
+                            "ref(int32)",
+                            "",
+                            "@nested",
+                            "ref(ref(int32))",
+                            "",
+                            "@nested^",
+                            "ref(int32)",
+                            "",
+                            "@f{%m}",
+                            "ref(float32)",
+                            "",
+                            "@f{%n}",
+                            "ref(int32)",
+                            "",
+                            NULL});
 }
 
 /* A cell that leads back to itself is listed once; its way back, too. */
@@ -238,7 +256,7 @@ static void test_fork(void **state) {
   rly_text_free(b.cx, then);
   rly_text_free(b.cx, later);
   rly_session_free(b.session);
-  b.session = fork;  /* lives on without it */
+  b.session = fork; /* lives on without it */
   steps(fork, 1);
   bench_close(&b);
 }
@@ -300,7 +318,7 @@ static void test_save_and_load(void **state) {
   steps(b.session, 2);
   assert_int_equal(rly_session_load(b.session, path), RLY_OK);
   assert_seen(b.cx, b.session, then);
-  bench_open(&c, NULL, model);  /* another process, as it were */
+  bench_open(&c, NULL, model); /* another process, as it were */
   assert_int_equal(rly_session_load(c.session, path), RLY_OK);
   assert_seen(c.cx, c.session, then);
   steps(b.session, 2);
@@ -318,8 +336,13 @@ static void test_save_and_load(void **state) {
 static void test_file_names(void **state) {
   (void)state;
   static const char *const names[] = {
-      "@h", "@both^.0", "@both^.1", "@log^#0", "@log^#1",
-      "@log^.Cons.0.1", "@log^.Cons.1.Cons.0.1",
+      "@h",
+      "@both^.0",
+      "@both^.1",
+      "@log^#0",
+      "@log^#1",
+      "@log^.Cons.0.1",
+      "@log^.Cons.1.Cons.0.1",
   };
   char path[32];
   temporary(path);
@@ -350,8 +373,7 @@ static void test_function_is_not_saved(void **state) {
   bench_open(&b, NULL, everything);
   assert_int_equal(rly_session_save(b.session, path), RLY_REFUSED);
   assert_said(b.session, b.cx, "`@f`");
-  assert_int_equal(rly_session_save(b.session, "/nonexistent/x"),
-                   RLY_REFUSED);
+  assert_int_equal(rly_session_save(b.session, "/nonexistent/x"), RLY_REFUSED);
   rly_session_diagnostics_clear(b.session);
   bench_close(&b);
   unlink(path);
@@ -396,8 +418,8 @@ static void test_load_refused(void **state) {
  * whatever it was. */
 static void rewrite(rly_context *cx, const char *path, const char *key,
                     const char *value) {
-  static const char *const keys[] = {"format", "program", "types",
-                                     "skeletons", "checksum"};
+  static const char *const keys[] = {"format", "program", "types", "skeletons",
+                                     "checksum"};
   rly_tensors *from = NULL, *to = rly_tensors_new(cx);
   assert_int_equal(rly_tensors_read(cx, path, &from), RLY_OK);
   for (size_t i = 0; i < rly_tensors_count(from); i++) {
@@ -418,7 +440,9 @@ static void rewrite(rly_context *cx, const char *path, const char *key,
 
 static void test_damage(void **state) {
   (void)state;
-  static const struct { const char *key, *value, *words; } rows[] = {
+  static const struct {
+    const char *key, *value, *words;
+  } rows[] = {
       {"format", "2", "format"},
       {"format", NULL, "no session's state"},
       {"checksum", "0", "damaged"},
@@ -447,29 +471,54 @@ static const Tensor *any_tensor(void *data, const char *name) {
 static void test_lying_skeletons(void **state) {
   (void)state;
   static const char *const lies[] = {
-      "", "_", "Cons", "Cons(", "Cons(_", "Cons(_, ", "Cons(_, Nil",
-      "Cons(_, Nil))", "Cons(_,Nil)", "Cons(_)", "Nil()", "Nil ", "Nope",
-      "&0", "Cons(&0, Nil)", "Cons(_, &0)", "(_, _)", "Cons(_, Cons(_, ",
-      "Cons(_, Nil, Nil)", "cons(_, Nil)",
+      "",
+      "_",
+      "Cons",
+      "Cons(",
+      "Cons(_",
+      "Cons(_, ",
+      "Cons(_, Nil",
+      "Cons(_, Nil))",
+      "Cons(_,Nil)",
+      "Cons(_)",
+      "Nil()",
+      "Nil ",
+      "Nope",
+      "&0",
+      "Cons(&0, Nil)",
+      "Cons(_, &0)",
+      "(_, _)",
+      "Cons(_, Cons(_, ",
+      "Cons(_, Nil, Nil)",
+      "cons(_, Nil)",
   };
   Bench b;
-  bench_open(&b, NULL, "let @l: Ref[List[int32]] = ref(Cons(7, Nil));\n"
-                       "def @get() { ref_read(@l) }\n");
+  bench_open(&b, NULL,
+             "let @l: Ref[List[int32]] = ref(Cons(7, Nil));\n"
+             "def @get() { ref_read(@l) }\n");
   assert_int_equal(rly_session_run(b.session, NULL, NULL), RLY_OK);
   int32_t one = 1;
   Tensor t = tensor_on_data(DT_INT32, 0, NULL, &one);
   for (size_t i = 0; i < LENGTH(lies); i++) {
     PackedCell cell = {"@l", "ref(List[int32])", lies[i]};
-    StateUnpacker u = {.session = b.session->vm, .label = "it",
-                       .diags = &b.session->diags, .count = 1,
-                       .cells = &cell, .tensor = any_tensor, .data = &t};
+    StateUnpacker u = {.session = b.session->vm,
+                       .label = "it",
+                       .diags = &b.session->diags,
+                       .count = 1,
+                       .cells = &cell,
+                       .tensor = any_tensor,
+                       .data = &t};
     if (state_unpack(&u)) fail_msg("`%s` was taken", lies[i]);
     assert_said(b.session, b.cx, "E0504");
   }
   PackedCell right = {"@l", "ref(List[int32])", "Cons(_, Cons(_, Nil))"};
-  StateUnpacker u = {.session = b.session->vm, .label = "it",
-                     .diags = &b.session->diags, .count = 1, .cells = &right,
-                     .tensor = any_tensor, .data = &t};
+  StateUnpacker u = {.session = b.session->vm,
+                     .label = "it",
+                     .diags = &b.session->diags,
+                     .count = 1,
+                     .cells = &right,
+                     .tensor = any_tensor,
+                     .data = &t};
   assert_true(state_unpack(&u));
   bench_close(&b);
 }
@@ -535,12 +584,14 @@ static void test_carry(void **state) {
 static void test_carry_adt(void **state) {
   (void)state;
   Bench b, c;
-  bench_open(&b, NULL, "type T { A, B(int32), C }\n"
-                       "let @x = ref(B(7)); let @y: Ref[T] = ref(C);\n"
-                       "let @f = ref(fn (%i: int32) -> int32 { %i });\n");
-  bench_open(&c, b.cx, "type T { D, B(int32), A }\n"
-                       "let @x: Ref[T] = ref(D); let @y: Ref[T] = ref(A);\n"
-                       "let @f = ref(fn (%i: int32) -> int32 { %i });\n");
+  bench_open(&b, NULL,
+             "type T { A, B(int32), C }\n"
+             "let @x = ref(B(7)); let @y: Ref[T] = ref(C);\n"
+             "let @f = ref(fn (%i: int32) -> int32 { %i });\n");
+  bench_open(&c, b.cx,
+             "type T { D, B(int32), A }\n"
+             "let @x: Ref[T] = ref(D); let @y: Ref[T] = ref(A);\n"
+             "let @f = ref(fn (%i: int32) -> int32 { %i });\n");
   char *report = NULL;
   assert_int_equal(rly_session_carry(b.session, c.session, &report), RLY_OK);
   assert_non_null(strstr(report, "kept\t@x\t"));
@@ -636,9 +687,9 @@ static void test_misuse(void **state) {
   assert_null(rly_session_state(s));
   assert_null(rly_session_snapshot(s));
   assert_int_equal(*(const int32_t *)rly_value_elements(v), 1);
-  rly_session_free(s);  /* once is enough */
+  rly_session_free(s); /* once is enough */
   rly_program_free(b.program);
-  rly_context_free(b.cx);  /* the outer first */
+  rly_context_free(b.cx); /* the outer first */
   rly_snapshot_free(snapshot);
   rly_value_free(v);
   bench_close(&c);

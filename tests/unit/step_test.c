@@ -27,7 +27,9 @@ static const Unit *check(World *w, const char *text) {
 }
 
 static StepMachine *machine(World *w, size_t max_memory) {
-  StepHost host = {.write = print_to, .data = &w->out, .width = 80,
+  StepHost host = {.write = print_to,
+                   .data = &w->out,
+                   .width = 80,
                    .max_memory = max_memory};
   StepMachine *m = step_new(w->program, host);
   assert_non_null(m);
@@ -36,8 +38,9 @@ static StepMachine *machine(World *w, size_t max_memory) {
 
 static StepOutcome to_end(StepMachine *m) {
   StepOutcome outcome;
-  do outcome = step_next(m); while (outcome == STEP_RULE);
-  assert_int_equal(step_next(m), outcome);  /* it stays as it is */
+  do outcome = step_next(m);
+  while (outcome == STEP_RULE);
+  assert_int_equal(step_next(m), outcome); /* it stays as it is */
   return outcome;
 }
 
@@ -55,11 +58,9 @@ static StepOutcome run(StepMachine *m, const Unit *unit) {
 static void expect(World *w, const char *text, const char *shown) {
   VEC_CLEAR(&w->out);
   StepMachine *m = machine(w, 0);
-  if (run(m, check(w, text)) == STEP_VALUE) {
+  if (run(m, check(w, text)) == STEP_VALUE)
     step_print(m, &w->out, step_result(m), 80);
-  } else {
-    strbuf_add(&w->out, step_fault(m)->message);
-  }
+  else strbuf_add(&w->out, step_fault(m)->message);
   step_free(m);
   assert_string_equal(strbuf_text(&w->out), shown);
 }
@@ -119,31 +120,41 @@ static void rules_have_names(void **state) {
 /* A digit appended to a cell tells the order of evaluation. */
 static void effects_happen_in_order(void **state) {
   World *w = *state;
-  expect(w, "let @r = ref(0);\n"
-            "def @d(%n: int32) -> () {"
-            "  ref_write(@r, ref_read(@r) * 10 + %n) }\n"
-            "let @t = ((@d(1); 1), (@d(2); 2));\nref_read(@r)", "12");
-  expect(w, "let @s = ref(0);\n"
-            "def @e(%n: int32) -> () {"
-            "  ref_write(@s, ref_read(@s) * 10 + %n) }\n"
-            "let @u = (@e(9); fn (%a: (), %b: ()) { 0 })(@e(1), @e(2));\n"
-            "ref_read(@s)", "129");
-  expect(w, "let @q = ref(0);\n"
-            "def @g(%n: int32) -> () {"
-            "  ref_write(@q, ref_read(@q) * 10 + %n) }\n"
-            "let @v = ref_write((@g(1); ref(5)), (@g(2); 7));\n"
-            "ref_read(@q)", "12");
+  expect(w,
+         "let @r = ref(0);\n"
+         "def @d(%n: int32) -> () {"
+         "  ref_write(@r, ref_read(@r) * 10 + %n) }\n"
+         "let @t = ((@d(1); 1), (@d(2); 2));\nref_read(@r)",
+         "12");
+  expect(w,
+         "let @s = ref(0);\n"
+         "def @e(%n: int32) -> () {"
+         "  ref_write(@s, ref_read(@s) * 10 + %n) }\n"
+         "let @u = (@e(9); fn (%a: (), %b: ()) { 0 })(@e(1), @e(2));\n"
+         "ref_read(@s)",
+         "129");
+  expect(w,
+         "let @q = ref(0);\n"
+         "def @g(%n: int32) -> () {"
+         "  ref_write(@q, ref_read(@q) * 10 + %n) }\n"
+         "let @v = ref_write((@g(1); ref(5)), (@g(2); 7));\n"
+         "ref_read(@q)",
+         "12");
 }
 
 static void graph_variables_are_evaluated_at_home(void **state) {
   World *w = *state;
   expect(w, "{ let %r = ref(1); %0 = ref_read(%r); ref_write(%r, 2); %0 }",
          "1");
-  expect(w, "{ let %r = ref(0); %0 = ref_write(%r, 1);"
-            "  if (False) { %0 } else { () }; ref_read(%r) }", "0");
+  expect(w,
+         "{ let %r = ref(0); %0 = ref_write(%r, 1);"
+         "  if (False) { %0 } else { () }; ref_read(%r) }",
+         "0");
   expect(w, "{ %0 = 1 / 0; if (True) { 5 } else { %0 } }", "5");
-  expect(w, "{ let %c = ref(0); %0 = { ref_write(%c, ref_read(%c) + 1); 7 };"
-            "  let %a = %0 + %0; (%a, ref_read(%c)) }", "(14, 1)");
+  expect(w,
+         "{ let %c = ref(0); %0 = { ref_write(%c, ref_read(%c) + 1); 7 };"
+         "  let %a = %0 + %0; (%a, ref_read(%c)) }",
+         "(14, 1)");
 }
 
 /* A node that may only fail waits for its first use, and keeps its value. */
@@ -165,37 +176,43 @@ static void functions_see_what_they_captured(void **state) {
   World *w = *state;
   expect(w, "{ let %x = 1; let %f = fn () { %x }; let %x = 2; (%f(), %x) }",
          "(1, 2)");
-  expect(w, "{ let %even = fn (%n: int32) -> bool"
-            "   { if (%n == 0) { True } else { %odd(%n - 1) } }"
-            "  and %odd = fn (%n: int32) -> bool"
-            "   { if (%n == 0) { False } else { %even(%n - 1) } };"
-            "  (%even(7), %odd(7)) }", "(False, True)");
-  expect(w, "{ let %id = fn (%x) { %x }; (%id(1), %id(True)) }",
-         "(1, True)");
-  expect(w, "{ let %knot = ref(fn (%n: int32) -> int32 { 0 });"
-            "  ref_write(%knot, fn (%n: int32) -> int32"
-            "   { if (%n == 0) { 0 } else { %n + ref_read(%knot)(%n - 1) } });"
-            "  ref_read(%knot)(4) }", "10");
+  expect(w,
+         "{ let %even = fn (%n: int32) -> bool"
+         "   { if (%n == 0) { True } else { %odd(%n - 1) } }"
+         "  and %odd = fn (%n: int32) -> bool"
+         "   { if (%n == 0) { False } else { %even(%n - 1) } };"
+         "  (%even(7), %odd(7)) }",
+         "(False, True)");
+  expect(w, "{ let %id = fn (%x) { %x }; (%id(1), %id(True)) }", "(1, True)");
+  expect(w,
+         "{ let %knot = ref(fn (%n: int32) -> int32 { 0 });"
+         "  ref_write(%knot, fn (%n: int32) -> int32"
+         "   { if (%n == 0) { 0 } else { %n + ref_read(%knot)(%n - 1) } });"
+         "  ref_read(%knot)(4) }",
+         "10");
 }
 
 static void data_is_taken_apart(void **state) {
   World *w = *state;
-  expect(w, "type L[A] { C(A, L[A]), N }\n"
-            "def @sum(%l: L[int32]) -> int32 {"
-            "  match (%l) { C(%x, %r) => %x + @sum(%r), N => 0 } }\n"
-            "(@sum(C(1, C(2, C(3, N)))), C(True, N), C)",
+  expect(w,
+         "type L[A] { C(A, L[A]), N }\n"
+         "def @sum(%l: L[int32]) -> int32 {"
+         "  match (%l) { C(%x, %r) => %x + @sum(%r), N => 0 } }\n"
+         "(@sum(C(1, C(2, C(3, N)))), C(True, N), C)",
          "(6, C(True, N), <fn [A](A, L[A]) -> L[A]>)");
-  expect(w, "type O { P(int32, O), M }\n"
-            "match ((P(1, P(2, M)), P(3, M))) {"
-            "  (P(_, M), _) => 0, (P(%a, P(%b, _)), P(%c, M)) => %a + %b * %c,"
-            "  _ => 9 }", "7");
+  expect(w,
+         "type O { P(int32, O), M }\n"
+         "match ((P(1, P(2, M)), P(3, M))) {"
+         "  (P(_, M), _) => 0, (P(%a, P(%b, _)), P(%c, M)) => %a + %b * %c,"
+         "  _ => 9 }",
+         "7");
 }
 
 static void values_print_as_json(void **state) {
   World *w = *state;
-  const Unit *unit =
-      check(w, "type P[A] { Q(A), E }\n"
-               "(Q(ref(True)), E, (), [1, 2], 1.5f, fn () { 1 })");
+  const Unit *unit = check(w,
+                           "type P[A] { Q(A), E }\n"
+                           "(Q(ref(True)), E, (), [1, 2], 1.5f, fn () { 1 })");
   StepMachine *m = machine(w, 0);
   assert_int_equal(run(m, unit), STEP_VALUE);
   VEC_CLEAR(&w->out);
@@ -213,8 +230,9 @@ static void values_print_as_json(void **state) {
 
 static void printing_goes_to_the_host(void **state) {
   World *w = *state;
-  expect(w, "print((1, True)); print_text(\"\\xc3\\xa9!\");"
-            " print_text([955, 10]); 3",
+  expect(w,
+         "print((1, True)); print_text(\"\\xc3\\xa9!\");"
+         " print_text([955, 10]); 3",
          "(1, True)\n\xc3\xa9!\xce\xbb\n3");
 }
 
@@ -238,19 +256,23 @@ static void shapes_are_checked(void **state) {
   const char *hide =
       "def @any(%x: Tensor[(?), int32]) -> Tensor[(?), int32] { %x }\n";
   char text[512];
-  snprintf(text, sizeof text, "%slet @a: Tensor[(2), int32] = @any([1, 2]);"
-           "\n@a", hide);
+  snprintf(text, sizeof text,
+           "%slet @a: Tensor[(2), int32] = @any([1, 2]);"
+           "\n@a",
+           hide);
   expect(w, text, "Tensor[(2), int32] [1, 2]");
   expect_fault(w, "{ let %b: Tensor[(3), int32] = @any([1, 2]); %b }", E0603,
                "@any([1, 2])");
   expect_fault(w, "(fn (%x: Tensor[(3), int32]) { 1 })(@any([1, 2]))", E0603,
                "@any([1, 2])");
-  expect_fault(w, "def @two[n: Dim](%x: Tensor[(n), int32],"
-                  " %y: Tensor[(n), int32]) -> int32 { n }\n"
-                  "@two(@any([1, 2]), @any([1]))", E0603,
-               "%y: Tensor[(n), int32]");
-  expect_fault(w, "def @same[n: Dim](%x: Tensor[(n), int32])"
-                  " -> Tensor[(n + 1), int32] { @any(%x) }\n@same([1, 2])",
+  expect_fault(w,
+               "def @two[n: Dim](%x: Tensor[(n), int32],"
+               " %y: Tensor[(n), int32]) -> int32 { n }\n"
+               "@two(@any([1, 2]), @any([1]))",
+               E0603, "%y: Tensor[(n), int32]");
+  expect_fault(w,
+               "def @same[n: Dim](%x: Tensor[(n), int32])"
+               " -> Tensor[(n + 1), int32] { @any(%x) }\n@same([1, 2])",
                E0603, "@any(%x)");
 }
 
@@ -258,9 +280,10 @@ static void shapes_are_checked(void **state) {
 
 static void loops_take_no_memory(void **state) {
   World *w = *state;
-  const Unit *unit = check(
-      w, "def @loop(%n: int32, %sum: int64) -> int64 { if (%n == 0) { %sum }"
-         " else { @loop(%n - 1, %sum + 1i64) } }\n@loop(100000, 0i64)");
+  const Unit *unit =
+      check(w,
+            "def @loop(%n: int32, %sum: int64) -> int64 { if (%n == 0) { %sum }"
+            " else { @loop(%n - 1, %sum + 1i64) } }\n@loop(100000, 0i64)");
   StepMachine *m = machine(w, 32 << 20);
   assert_int_equal(run(m, unit), STEP_VALUE);
   step_free(m);

@@ -20,12 +20,13 @@ static Stepper *stepper(World *w, const char *text, size_t max_memory) {
   Unit *unit = NULL;
   if (source) parse_unit(w->program, source, (ParseOptions){false}, &unit);
   if (!unit || !types_check(w->program, unit)) return NULL;
-  StepHost host = {.write = print_to, .data = &w->out, .width = 80,
+  StepHost host = {.write = print_to,
+                   .data = &w->out,
+                   .width = 80,
                    .max_memory = max_memory};
   Stepper *s = stepper_new(w->program, host);
-  for (int i = 0; s && i < unit->step_count; i++) {
+  for (int i = 0; s && i < unit->step_count; i++)
     stepper_add(s, &unit->steps[i]);
-  }
   return s;
 }
 
@@ -63,8 +64,8 @@ static void see(World *w, Stepper *s, Seen *seen) {
   strbuf_init(&text, &w->mem);
   stepper_view(s, &v);
   strbuf_addf(&text, "%llu %s %s [%zu %zu] %s %s %s\n",
-              (unsigned long long)v.number, v.rule, strbuf_text(&v.text),
-              v.lo, v.hi, strbuf_text(&v.names), strbuf_text(&v.says),
+              (unsigned long long)v.number, v.rule, strbuf_text(&v.text), v.lo,
+              v.hi, strbuf_text(&v.names), strbuf_text(&v.says),
               strbuf_text(&v.cells));
   stepper_cells(s, &text);
   if (VEC_RESERVE(seen, 1)) VEC_PUSH(seen, text);
@@ -88,9 +89,11 @@ static void going_back_shows_the_same(void **state) {
   while (stepper_move(s, MOVE_STEP) != STOP_END) see(w, s, &forth);
   assert_string_equal(strbuf_text(&w->out), "11\n");
   assert_true(forth.len > 100);
-  do see(w, s, &back); while (stepper_move(s, MOVE_BACK) != STOP_START);
+  do see(w, s, &back);
+  while (stepper_move(s, MOVE_BACK) != STOP_START);
   assert_int_equal(back.len, forth.len);
-  do see(w, s, &again); while (stepper_move(s, MOVE_STEP) != STOP_END);
+  do see(w, s, &again);
+  while (stepper_move(s, MOVE_STEP) != STOP_END);
   assert_int_equal(again.len, forth.len);
   for (size_t i = 0, n = forth.len; i < n; i++) {
     const char *first = strbuf_text(&forth.data[i]);
@@ -108,13 +111,14 @@ static void going_back_shows_the_same(void **state) {
 
 static void the_record_is_bounded(void **state) {
   World *w = *state;
-  Stepper *s = stepper(w, "def @f(%n: int32) -> int32 { if (%n == 0) { 0 } "
-                          "else { @f(%n - 1) } }\n@f(100);\n", 0);
+  Stepper *s = stepper(w,
+                       "def @f(%n: int32) -> int32 { if (%n == 0) { 0 } "
+                       "else { @f(%n - 1) } }\n@f(100);\n",
+                       0);
   assert_non_null(s);
   step_keep(stepper_machine(s), 64);
-  while (stepper_move(s, MOVE_STEP) == STOP_STEP) {
+  while (stepper_move(s, MOVE_STEP) == STOP_STEP)
     assert_true(stepper_reach(s) < 64);
-  }
   uint64_t end = stepper_number(s), gone = 0;
   assert_true(stepper_reach(s) >= 31);
   while (stepper_move(s, MOVE_BACK) != STOP_START) gone++;
@@ -130,12 +134,13 @@ static void the_record_is_bounded(void **state) {
  * there are 400. */
 static void values_make_it_forget(void **state) {
   World *w = *state;
-  Stepper *s = stepper(
-      w, "def @f(%n: int32, %x: Tensor[(16384), int32]) -> int32 {\n"
-         "  if (%n == 0) { 0 } else { @f(%n - 1, %x + 1) }\n"
-         "}\n"
-         "@f(400, zeros(shape=[16384], dtype=\"int32\"));\n",
-      (size_t)40 << 20);
+  Stepper *s =
+      stepper(w,
+              "def @f(%n: int32, %x: Tensor[(16384), int32]) -> int32 {\n"
+              "  if (%n == 0) { 0 } else { @f(%n - 1, %x + 1) }\n"
+              "}\n"
+              "@f(400, zeros(shape=[16384], dtype=\"int32\"));\n",
+              (size_t)40 << 20);
   assert_non_null(s);
   size_t most = 0;
   while (stepper_move(s, MOVE_STEP) == STOP_STEP) {
@@ -146,8 +151,8 @@ static void values_make_it_forget(void **state) {
   assert_true(most < (size_t)30 << 20);
   uint64_t rounds = 0;
   while (stepper_move(s, MOVE_BACK) != STOP_START) {
-    rounds += stepper_at(s) == STEP_RULE &&
-              stepper_machine(s)->rule == REDUCE_CALL;
+    rounds +=
+        stepper_at(s) == STEP_RULE && stepper_machine(s)->rule == REDUCE_CALL;
   }
   assert_in_range(rounds, 20, 399);
   stepper_free(s);

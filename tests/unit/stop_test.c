@@ -40,14 +40,17 @@ static void gives_up(Trial *t) {
   if (t->op->storage != STORE_FILL) return;
   make_results(t, &c);
   t->op->kernel(&c.op);
-  for (int i = 0; i < c.op.out_count; i++)
-    end_is_untouched(t, c.op.outs[i]);
+  for (int i = 0; i < c.op.out_count; i++) end_is_untouched(t, c.op.outs[i]);
 }
 
 static void visit(const Law *law, const OpInfo *op) {
   for (int batch = 0; batch < 2; batch++) {
     Bench b;
-    Trial t = {.law = law, .op = op, .threads = 1, .isa = "", .b = &b,
+    Trial t = {.law = law,
+               .op = op,
+               .threads = 1,
+               .isa = "",
+               .b = &b,
                .dtype = law->only ? law->only : DT_FLOAT32,
                .make = in_blocks};
     if (!grow(&t, batch, ELEMENTS)) continue;

@@ -34,7 +34,10 @@ static void desk_close(Desk *d) {
 
 static void dtype_names(void **state) {
   (void)state;
-  static const struct { const char *name; DType dtype; } rows[] = {
+  static const struct {
+    const char *name;
+    DType dtype;
+  } rows[] = {
       {"float32", DT_FLOAT32}, {"bfloat16", DT_BFLOAT16}, {"bool", DT_BOOL},
       {"uint1", DT_BOOL},      {"int", DT_INT32},         {"uint", DT_UINT32},
       {"float", DT_FLOAT32},   {"int8x1", DT_INT8},       {"int7", DTYPE_NONE},
@@ -53,7 +56,7 @@ static void dtype_names(void **state) {
 /* --- Halves -------------------------------------------------------------- */
 
 typedef struct HalfFormat {
-  uint16_t infinity;  /* every smaller pattern is a finite number */
+  uint16_t infinity; /* every smaller pattern is a finite number */
   float (*widen)(uint16_t);
   uint16_t (*narrow)(double);
   uint16_t (*narrow_f32)(float);
@@ -76,10 +79,8 @@ static uint16_t nearest(const HalfFormat *f, double v) {
   uint16_t low = 0, high = f->infinity;
   while (high - low > 1) {
     uint16_t middle = (uint16_t)((low + high) / 2);
-    if (magnitude_of(f, middle) <= v)
-      low = middle;
-    else
-      high = middle;
+    if (magnitude_of(f, middle) <= v) low = middle;
+    else high = middle;
   }
   double below = v - magnitude_of(f, low), above = magnitude_of(f, high) - v;
   if (below == above) return low % 2 ? high : low;
@@ -137,14 +138,25 @@ static void halves_survive_widening(void **state) {
 
 static void conversions(void **state) {
   (void)state;
-  static const struct { DType to; double from; int64_t gives; } rows[] = {
-      {DT_INT8, 127.9, 127},        {DT_INT8, 128, 127},
-      {DT_INT8, -1e30, -128},       {DT_INT8, -1.9, -1},
-      {DT_UINT8, -5, 0},            {DT_UINT8, 256, 255},
-      {DT_INT32, NAN, 0},           {DT_INT64, 1e19, INT64_MAX},
-      {DT_INT64, -1e19, INT64_MIN}, {DT_INT64, INFINITY, INT64_MAX},
-      {DT_BOOL, NAN, 1},            {DT_BOOL, -0.0, 0},
-      {DT_BOOL, 0.1, 1},            {DT_UINT32, 4294967295.5, 4294967295},
+  static const struct {
+    DType to;
+    double from;
+    int64_t gives;
+  } rows[] = {
+      {DT_INT8, 127.9, 127},
+      {DT_INT8, 128, 127},
+      {DT_INT8, -1e30, -128},
+      {DT_INT8, -1.9, -1},
+      {DT_UINT8, -5, 0},
+      {DT_UINT8, 256, 255},
+      {DT_INT32, NAN, 0},
+      {DT_INT64, 1e19, INT64_MAX},
+      {DT_INT64, -1e19, INT64_MIN},
+      {DT_INT64, INFINITY, INT64_MAX},
+      {DT_BOOL, NAN, 1},
+      {DT_BOOL, -0.0, 0},
+      {DT_BOOL, 0.1, 1},
+      {DT_UINT32, 4294967295.5, 4294967295},
   };
   for (size_t i = 0; i < LENGTH(rows); i++) {
     Value v = bits_from_f64(rows[i].to, rows[i].from);
@@ -174,7 +186,11 @@ static void integers_round_once(void **state) {
 
 static void counting_elements(void **state) {
   (void)state;
-  static const struct { int64_t shape[3]; bool fits; int64_t count; } rows[] = {
+  static const struct {
+    int64_t shape[3];
+    bool fits;
+    int64_t count;
+  } rows[] = {
       {{2, 3, 4}, true, 24},
       {{2, -1, 4}, false, 0},
       {{(int64_t)1 << 32, (int64_t)1 << 31, 1}, false, 0},
@@ -210,10 +226,10 @@ static void contiguity(void **state) {
     int64_t shape[3], strides[3];
     bool contiguous;
   } rows[] = {
-      {{2, 3, 4}, {12, 4, 1}, true},  {{2, 3, 4}, {24, 4, 1}, false},
-      {{1, 3, 4}, {99, 4, 1}, true},  {{2, 3, 1}, {3, 1, 77}, true},
-      {{2, 3, 4}, {0, 4, 1}, false},  {{2, 3, 4}, {-12, 4, 1}, false},
-      {{2, 0, 4}, {5, 5, 5}, true},   {{4, 3, 2}, {1, 4, 12}, false},
+      {{2, 3, 4}, {12, 4, 1}, true}, {{2, 3, 4}, {24, 4, 1}, false},
+      {{1, 3, 4}, {99, 4, 1}, true}, {{2, 3, 1}, {3, 1, 77}, true},
+      {{2, 3, 4}, {0, 4, 1}, false}, {{2, 3, 4}, {-12, 4, 1}, false},
+      {{2, 0, 4}, {5, 5, 5}, true},  {{4, 3, 2}, {1, 4, 12}, false},
   };
   for (size_t i = 0; i < LENGTH(rows); i++) {
     Tensor t = tensor_on_data(DT_INT8, 3, rows[i].shape, NULL);
@@ -264,8 +280,7 @@ static void check_copy(Desk *d, Tensor *view) {
   int64_t i = 0;
   for (Runs r = runs_over(view); runs_next(&r);)
     for (int64_t k = 0; k < r.count; k++, i++) {
-      const char *at =
-          r.data + k * r.stride * (int64_t)dtype_size(view->dtype);
+      const char *at = r.data + k * r.stride * (int64_t)dtype_size(view->dtype);
       double v = bits_to_f64(view->dtype, bits_load(view->dtype, at));
       assert_true(v == element(view, i));
       assert_true(v == tensor_f64_at(view, i));
@@ -288,8 +303,7 @@ static void copying_views(void **state) {
       shape[k] = (int64_t)(unit_random(&random) % 5) + (i % 20 != 0);
     Tensor *base = counting(&d, dtypes[i % 4], rank, shape);
     bool empty = tensor_count(base) == 0;
-    Tensor *view =
-        empty ? tensor_keep(base) : random_view(&d, base, &random);
+    Tensor *view = empty ? tensor_keep(base) : random_view(&d, base, &random);
     tensor_drop(&d.heap, base);
     check_copy(&d, view);
     tensor_drop(&d.heap, view);
@@ -543,13 +557,17 @@ static void floats_ignore_the_locale(void **state) {
 
 static void literals(void **state) {
   (void)state;
-  static const struct { DType dtype; double v; const char *text; } rows[] = {
-      {DT_INT32, -7, "-7"},         {DT_INT64, 2, "2i64"},
-      {DT_UINT8, 200, "200u8"},     {DT_BOOL, 1, "True"},
-      {DT_BOOL, 0, "False"},        {DT_FLOAT32, 0.5, "0.5f"},
-      {DT_FLOAT32, 1, "1f"},        {DT_FLOAT32, NAN, "nanf"},
-      {DT_FLOAT64, 0.5, "0.5f64"},  {DT_FLOAT64, -INFINITY, "-inff64"},
-      {DT_BFLOAT16, 2, "2bf16"},    {DT_FLOAT16, -0.0, "-0.0f16"},
+  static const struct {
+    DType dtype;
+    double v;
+    const char *text;
+  } rows[] = {
+      {DT_INT32, -7, "-7"},        {DT_INT64, 2, "2i64"},
+      {DT_UINT8, 200, "200u8"},    {DT_BOOL, 1, "True"},
+      {DT_BOOL, 0, "False"},       {DT_FLOAT32, 0.5, "0.5f"},
+      {DT_FLOAT32, 1, "1f"},       {DT_FLOAT32, NAN, "nanf"},
+      {DT_FLOAT64, 0.5, "0.5f64"}, {DT_FLOAT64, -INFINITY, "-inff64"},
+      {DT_BFLOAT16, 2, "2bf16"},   {DT_FLOAT16, -0.0, "-0.0f16"},
   };
   Desk d;
   desk_open(&d);
@@ -582,14 +600,25 @@ static void blocks(void **state) {
       {2, {2, 0}, 80, 0, "[[],\n []]"},
       {2, {0, 2}, 80, 0, "[]"},
       {1, {4}, 80, 0, "[0, 1, 2, 3]"},
-      {2, {3, 4}, 80, 0, "[[ 0,  1,  2,  3],\n [ 4,  5,  6,  7],\n"
-                         " [ 8,  9, 10, 11]]"},
+      {2,
+       {3, 4},
+       80,
+       0,
+       "[[ 0,  1,  2,  3],\n [ 4,  5,  6,  7],\n"
+       " [ 8,  9, 10, 11]]"},
       {2, {2, 2}, 80, 3, "[[0, 1],\n    [2, 3]]"},
       {3, {2, 2, 1}, 80, 0, "[[[0],\n  [1]],\n [[2],\n  [3]]]"},
-      {1, {12}, 18, 0, "[ 0,  1,  2,  3,\n  4,  5,  6,  7,\n"
-                       "  8,  9, 10, 11]"},
+      {1,
+       {12},
+       18,
+       0,
+       "[ 0,  1,  2,  3,\n  4,  5,  6,  7,\n"
+       "  8,  9, 10, 11]"},
       {2, {1, 30}, 24, 0, "[[ 0,  1, ..., 28, 29]]"},
-      {1, {101}, 200, 0,
+      {1,
+       {101},
+       200,
+       0,
        "[  0,   1,   2,   3,   4,   5,   6,   7,   8,   9, ...,  91,  92,  93,"
        "  94,  95,  96,  97,  98,  99, 100]"},
   };
@@ -670,8 +699,7 @@ static void facts(void **state) {
   expect_facts(&d, DT_FLOAT64, 4, (double[]){NAN, 3, -INFINITY, 1},
                "4 elements, -inf to 3, mean 2, 1 NaN, 1 inf");
   expect_facts(&d, DT_FLOAT32, 1, (float[]){NAN}, "1 element, 1 NaN");
-  expect_facts(&d, DT_INT64, 2,
-               (int64_t[]){9007199254740993, 9007199254740992},
+  expect_facts(&d, DT_INT64, 2, (int64_t[]){9007199254740993, 9007199254740992},
                "2 elements, 9007199254740992 to 9007199254740993, "
                "mean 9.0072e+15");
   expect_facts(&d, DT_UINT64, 2, (uint64_t[]){UINT64_MAX, UINT64_MAX - 1},
@@ -679,8 +707,7 @@ static void facts(void **state) {
                "mean 1.84467e+19");
   expect_facts(&d, DT_UINT8, 2, (uint8_t[]){0, 255},
                "2 elements, 0 to 255, mean 127.5");
-  expect_facts(&d, DT_BOOL, 3, (bool[]){true, false, true},
-               "2 True, 1 False");
+  expect_facts(&d, DT_BOOL, 3, (bool[]){true, false, true}, "2 True, 1 False");
   expect_facts(&d, DT_INT32, 0, NULL, "0 elements");
   desk_close(&d);
 }
@@ -924,7 +951,7 @@ int main(void) {
       cmocka_unit_test(dim_forms),
       cmocka_unit_test(dim_numbers),
       cmocka_unit_test(dim_substitution),
-    cmocka_unit_test(dim_quotients),
+      cmocka_unit_test(dim_quotients),
       cmocka_unit_test(dim_bounds),
       cmocka_unit_test(survives_every_failing_allocation),
   };

@@ -13,15 +13,21 @@ enum { ARGS = 5 };
 typedef struct Work {
   const char *name;
   DType dtype;
-  int64_t shapes[ARGS][5];  /* 0 ends one */
-  bool turned;              /* the first operand's last two axes are */
-  bool packed;              /* the second operand is used again and again */
-  int below;                /* the second operand's are indices below this */
-  struct { AttrName name; int count; Dim values[3]; } attrs[3];
+  int64_t shapes[ARGS][5]; /* 0 ends one */
+  bool turned;             /* the first operand's last two axes are */
+  bool packed;             /* the second operand is used again and again */
+  int below;               /* the second operand's are indices below this */
+  struct {
+    AttrName name;
+    int count;
+    Dim values[3];
+  } attrs[3];
 } Work;
 
-#define INTS(name, ...)                                              \
-  {ATTR_##name, sizeof((Dim[]){__VA_ARGS__}) / sizeof(Dim), {__VA_ARGS__}}
+#define INTS(name, ...)                                                      \
+  {                                                                          \
+    ATTR_##name, sizeof((Dim[]){__VA_ARGS__}) / sizeof(Dim), { __VA_ARGS__ } \
+  }
 
 #define WORK(text, type, ...) \
   .name = text, .dtype = DT_##type, .shapes = {__VA_ARGS__}
@@ -204,7 +210,7 @@ static void alone_after_waiting(void **state) {
   Crowd c = {0};
   region(&c, 0, 1, 2);
   alone_until(&c, 0);
-  region(&c, 0, 20, 35);  /* worked for longer than it waited */
+  region(&c, 0, 20, 35); /* worked for longer than it waited */
   alone_until(&c, 0);
   region(&c, 0, 1, 16);
   alone_until(&c, 116);
@@ -214,7 +220,7 @@ static void alone_after_waiting(void **state) {
   alone_until(&c, 916);
   for (int i = 0; i < 9; i++) region(&c, 0, 1, 1016);
   alone_until(&c, 4216);
-  region(&c, 5000, 5001, 5001);  /* as it should be: back to the least */
+  region(&c, 5000, 5001, 5001); /* as it should be: back to the least */
   region(&c, 6000, 6001, 6016);
   alone_until(&c, 6116);
 }

@@ -15,7 +15,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-#define RUN_TESTS(tests)                      \
+#define RUN_TESTS(tests)                     \
   (cmocka_set_message_output(CM_OUTPUT_TAP), \
    cmocka_run_group_tests((tests), NULL, NULL))
 

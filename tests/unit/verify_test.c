@@ -5,15 +5,21 @@
 
 /* --- Writing code ------------------------------------------------------- */
 
-#define I(name, x, y, z) {.op = INS_##name, .a = (x), .b = (y), .c = (z)}
+#define I(name, x, y, z) \
+  { .op = INS_##name, .a = (x), .b = (y), .c = (z) }
 #define J(name, x, distance) \
-  {.jump_op = INS_##name, .jump_a = (x), .jump = (distance)}
-#define DATA(p) {.data = (p)}
-#define REGS(...) {.regs = {__VA_ARGS__}}
+  { .jump_op = INS_##name, .jump_a = (x), .jump = (distance) }
+#define DATA(p) \
+  { .data = (p) }
+#define REGS(...)           \
+  {                         \
+    .regs = { __VA_ARGS__ } \
+  }
 
 /* A cell's header, as a unit. */
 static Word header(unsigned size, unsigned mask) {
-  Obj obj = {.count = 1, .size = (uint16_t)(size & 15),
+  Obj obj = {.count = 1,
+             .size = (uint16_t)(size & 15),
              .mask = (uint16_t)(mask & 0xfff)};
   Word w;
   memcpy(&w, &obj, sizeof w);
@@ -36,19 +42,24 @@ typedef struct Sample {
 } Sample;
 
 static bool verify(const Sample *s, Flaw *flaw) {
-  Listing l = {.units = s->units, .count = s->count, .nregs = s->nregs,
-               .nparams = s->nparams, .params = s->params,
-               .part_count = s->part_count, .part_counted = s->part_counted,
-               .counts = s->counts, .live_at = s->live_at,
-               .live_at_count = s->live_at_count, .live = s->live};
+  Listing l = {.units = s->units,
+               .count = s->count,
+               .nregs = s->nregs,
+               .nparams = s->nparams,
+               .params = s->params,
+               .part_count = s->part_count,
+               .part_counted = s->part_counted,
+               .counts = s->counts,
+               .live_at = s->live_at,
+               .live_at_count = s->live_at_count,
+               .live = s->live};
   return code_verify(&l, flaw);
 }
 
 static void is_sound(const Sample *s) {
   Flaw flaw;
-  if (!verify(s, &flaw)) {
+  if (!verify(s, &flaw))
     fail_msg("unit %u, r%u: %s", flaw.at, flaw.reg, flaw.rule);
-  }
 }
 
 static void is_flawed(const Sample *s, uint32_t reg, const char *rule) {
@@ -79,14 +90,18 @@ static void each_is_flawed(const Sample *sound, const Spoilt *list, size_t n) {
 
 static Sample sum(void) {
   return (Sample){
-      .count = 9, .nregs = 4, .nparams = 2,
+      .count = 9,
+      .nregs = 4,
+      .nparams = 2,
       .params = {PARAM_OWNED, PARAM_BITS},
-      .units = {I(unless_tag, 0, 0, 7),  /* to the drop */
+      .units = {I(unless_tag, 0, 0, 7), /* to the drop */
                 I(field, 2, 0, 0), I(field, 3, 0, 1), I(open1, 0, 3, 0),
                 I(add_i32, 1, 1, 2), I(move, 0, 3, 0), J(loop, 0, -6),
                 I(drop, 0, 0, 0), I(ret, 1, 0, 0)},
       .counts = {[2] = true},
-      .live_at = {{6, 0, 1}}, .live_at_count = 1, .live = {0}};
+      .live_at = {{6, 0, 1}},
+      .live_at_count = 1,
+      .live = {0}};
 }
 
 static void test_instructions(void **state) {
@@ -150,7 +165,7 @@ static void test_references(void **state) {
 static void test_loops(void **state) {
   (void)state;
   Sample s = sum();
-  s.units[5] = (Word)I(move, 0, 2, 0);  /* the rest of the list stays behind */
+  s.units[5] = (Word)I(move, 0, 2, 0); /* the rest of the list stays behind */
   s.live[0] = 3;
   is_flawed(&s, 0, "is held on one way only");
   s = sum();
@@ -193,11 +208,13 @@ static void test_ways_back(void **state) {
 /* The head's jump is the way on, or its operands stand the other way round. */
 static void test_ways_of_comparisons(void **state) {
   (void)state;
-  Sample s = {.count = 5, .nregs = 2, .nparams = 2,
-              .params = {PARAM_BITS, PARAM_BITS},
-              .units = {I(if_lt_i32, 0, 1, 2), I(ret, 0, 0, 0),
-                        I(add_i32_imm, 0, 0, 1), I(back_if_lt_i32, 0, 1, 1),
-                        J(loop, 0, -4)}};
+  Sample s = {
+      .count = 5,
+      .nregs = 2,
+      .nparams = 2,
+      .params = {PARAM_BITS, PARAM_BITS},
+      .units = {I(if_lt_i32, 0, 1, 2), I(ret, 0, 0, 0), I(add_i32_imm, 0, 0, 1),
+                I(back_if_lt_i32, 0, 1, 1), J(loop, 0, -4)}};
   is_sound(&s);
   s.units[3] = (Word)I(back_if_lt_i32, 0, 1, 2);
   is_flawed(&s, NONE, "a way back is not the head's");
@@ -236,16 +253,25 @@ static Function counts = {.nparams = 1, .params = number};
 static Function alone = {.nparams = 0};
 
 static Sample calls(void) {
-  Sample s = {
-      .count = 11, .nregs = 5, .nparams = 1, .params = {PARAM_OWNED},
-      .units = {I(keep, 0, 0, 0), I(move, 4, 0, 0),
-                I(call, 1, 4, 0), {.function = &takes},
-                I(cell2, 2, 1, 0), header(2, 3),
-                I(borrow, 4, 2, 0), I(call, 3, 4, 0), {.function = &looks},
-                I(drop, 2, 0, 0), I(ret, 3, 0, 0)},
-      .counts = {[2] = true, [4] = true},
-      .live_at = {{2, 0, 1}, {4, 0, 2}, {7, 2, 1}}, .live_at_count = 3,
-      .live = {0, 1, 2}};
+  Sample s = {.count = 11,
+              .nregs = 5,
+              .nparams = 1,
+              .params = {PARAM_OWNED},
+              .units = {I(keep, 0, 0, 0),
+                        I(move, 4, 0, 0),
+                        I(call, 1, 4, 0),
+                        {.function = &takes},
+                        I(cell2, 2, 1, 0),
+                        header(2, 3),
+                        I(borrow, 4, 2, 0),
+                        I(call, 3, 4, 0),
+                        {.function = &looks},
+                        I(drop, 2, 0, 0),
+                        I(ret, 3, 0, 0)},
+              .counts = {[2] = true, [4] = true},
+              .live_at = {{2, 0, 1}, {4, 0, 2}, {7, 2, 1}},
+              .live_at_count = 3,
+              .live = {0, 1, 2}};
   return s;
 }
 
@@ -256,7 +282,9 @@ static void test_calls(void **state) {
       {1, I(imm, 4, 1, 0), 4, "gives a reference that it lacks"},
       {2, I(call, 1, 5, 0), 5, "is not in the window"},
       {2, I(call_self, 1, 4, 1), NONE, "a call of itself starts elsewhere"},
-      {3, {.function = &counts}, 4,
+      {3,
+       {.function = &counts},
+       4,
        "is not the number that the callee expects"},
       {3, {.function = &alone}, 4, "is lost under the callee"},
       {6, I(move, 4, 2, 0), 4, "is not held while the callee borrows it"},
@@ -272,13 +300,12 @@ static void test_headers(void **state) {
   const Spoilt list[] = {
       {5, header(3, 3), NONE, "the header is of another cell"},
       {5, header(2, 7), NONE, "the header is of another cell"},
-      {5, header(2, 1), 0,
-       "is counted in the cell's header or here, not both"},
+      {5, header(2, 1), 0, "is counted in the cell's header or here, not both"},
   };
   Sample s = calls();
   each_is_flawed(&s, list, LENGTH(list));
   s.units[3].function = &takes;
-  s.counts[2] = false;  /* the field is a number */
+  s.counts[2] = false; /* the field is a number */
   s.live_at[1].count = 1;
   s.live[1] = 0;
   s.live_at[1].first = 1;
@@ -287,12 +314,20 @@ static void test_headers(void **state) {
 
 /* A closure, then a tail call that borrows on. */
 static Sample goes_on(void) {
-  return (Sample){
-      .count = 9, .nregs = 5, .nparams = 1, .params = {PARAM_BORROWED},
-      .units = {I(keep, 0, 0, 0), I(move, 2, 0, 0),
-                I(constant, 3, 0, 0), DATA(&takes), I(apply, 1, 2, 1), DATA(0),
-                I(borrow, 2, 0, 0), I(tail, 0, 2, 1), {.function = &looks}},
-      .counts = {[2] = true}};
+  return (Sample){.count = 9,
+                  .nregs = 5,
+                  .nparams = 1,
+                  .params = {PARAM_BORROWED},
+                  .units = {I(keep, 0, 0, 0),
+                            I(move, 2, 0, 0),
+                            I(constant, 3, 0, 0),
+                            DATA(&takes),
+                            I(apply, 1, 2, 1),
+                            DATA(0),
+                            I(borrow, 2, 0, 0),
+                            I(tail, 0, 2, 1),
+                            {.function = &looks}},
+                  .counts = {[2] = true}};
 }
 
 static void test_closures(void **state) {
@@ -314,10 +349,14 @@ static void test_closures(void **state) {
 /* A tail call may borrow only what outlives the frame. */
 static void test_lent_too_long(void **state) {
   (void)state;
-  Sample s = {
-      .count = 4, .nregs = 3, .nparams = 1, .params = {PARAM_OWNED},
-      .units = {I(borrow, 1, 0, 0), I(tail, 0, 1, 1), {.function = &looks},
-                I(ret, 0, 0, 0)}};
+  Sample s = {.count = 4,
+              .nregs = 3,
+              .nparams = 1,
+              .params = {PARAM_OWNED},
+              .units = {I(borrow, 1, 0, 0),
+                        I(tail, 0, 1, 1),
+                        {.function = &looks},
+                        I(ret, 0, 0, 0)}};
   is_flawed(&s, NONE, "failing would lose a reference");
   s.units[1] = (Word)I(drop, 0, 0, 0);
   s.units[2] = (Word)I(ret, 1, 0, 0);
@@ -332,12 +371,20 @@ static const ParamMode both[] = {PARAM_BITS, PARAM_BORROWED};
 static Function looks_on = {.nparams = 2, .params = both};
 
 static Sample pairs(void) {
-  return (Sample){
-      .count = 7, .nregs = 5, .nparams = 1, .params = {PARAM_OWNED},
-      .units = {I(fields, 1, 0, 2), I(move2, 3, 1, 2),
-                I(call, 1, 3, 0), {.function = &looks_on},
-                I(drop, 0, 0, 0), I(ret_imm, 7, 0, 0)},
-      .counts = {2}, .live_at = {{2, 0, 1}}, .live_at_count = 1, .live = {0}};
+  return (Sample){.count = 7,
+                  .nregs = 5,
+                  .nparams = 1,
+                  .params = {PARAM_OWNED},
+                  .units = {I(fields, 1, 0, 2),
+                            I(move2, 3, 1, 2),
+                            I(call, 1, 3, 0),
+                            {.function = &looks_on},
+                            I(drop, 0, 0, 0),
+                            I(ret_imm, 7, 0, 0)},
+                  .counts = {2},
+                  .live_at = {{2, 0, 1}},
+                  .live_at_count = 1,
+                  .live = {0}};
 }
 
 static void test_pairs(void **state) {
@@ -364,16 +411,20 @@ static void test_pairs(void **state) {
 /* --- Results in parts --------------------------------------------------- */
 
 static Function gives2 = {.part_count = 2, .part_counted = {true, false}};
-static Function gives3 = {.part_count = 3,
-                          .part_counted = {false, true, true}};
+static Function gives3 = {.part_count = 3, .part_counted = {false, true, true}};
 
 /* Takes a pair and gives it back in parts, as one of three. */
 static Sample parts(void) {
-  return (Sample){
-      .count = 6, .nregs = 4, .part_count = 3,
-      .part_counted = {false, true, true},
-      .units = {I(call_parts, 0, 3, 2), {.function = &gives2}, REGS(1, 2),
-                I(keep, 1, 0, 0), I(ret_parts, 0, 3, 0), REGS(2, 1, 1)}};
+  return (Sample){.count = 6,
+                  .nregs = 4,
+                  .part_count = 3,
+                  .part_counted = {false, true, true},
+                  .units = {I(call_parts, 0, 3, 2),
+                            {.function = &gives2},
+                            REGS(1, 2),
+                            I(keep, 1, 0, 0),
+                            I(ret_parts, 0, 3, 0),
+                            REGS(2, 1, 1)}};
 }
 
 static void test_results(void **state) {
@@ -407,7 +458,9 @@ static void test_results_of_tails(void **state) {
       {1, {.function = &gives3}, NONE, "the callee gives other results"},
       {0, I(tail_apply, 0, 1, 1), NONE, "a closure gives one result"},
   };
-  Sample s = {.count = 2, .nregs = 2, .part_count = 2,
+  Sample s = {.count = 2,
+              .nregs = 2,
+              .part_count = 2,
               .part_counted = {true, false},
               .units = {I(tail, 0, 1, 0), {.function = &gives2}}};
   each_is_flawed(&s, list, LENGTH(list));
@@ -422,12 +475,14 @@ static void test_results_of_tails(void **state) {
 /* A cell's memory on one way, null on the other. */
 static Sample meets(void) {
   return (Sample){
-      .count = 10, .nregs = 3, .nparams = 1, .params = {PARAM_OWNED},
-      .units = {I(unless_tag, 0, 0, 5),
-                I(field, 1, 0, 1), I(spare1, 0, 1, 2), I(drop, 1, 0, 0),
-                J(jump, 0, 3),
-                I(drop, 0, 0, 0), I(imm, 2, 0, 0),
-                I(drop_maybe, 2, 0, 0), I(imm, 0, 1, 0), I(ret, 0, 0, 0)},
+      .count = 10,
+      .nregs = 3,
+      .nparams = 1,
+      .params = {PARAM_OWNED},
+      .units = {I(unless_tag, 0, 0, 5), I(field, 1, 0, 1), I(spare1, 0, 1, 2),
+                I(drop, 1, 0, 0), J(jump, 0, 3), I(drop, 0, 0, 0),
+                I(imm, 2, 0, 0), I(drop_maybe, 2, 0, 0), I(imm, 0, 1, 0),
+                I(ret, 0, 0, 0)},
       .counts = {[1] = true, [6] = true}};
 }
 
@@ -460,7 +515,8 @@ static void test_moving(void **state) {
 
 static void test_null(void **state) {
   (void)state;
-  Sample s = {.count = 3, .nregs = 1,
+  Sample s = {.count = 3,
+              .nregs = 1,
               .units = {I(imm, 0, 0, 0), I(unless, 0, 0, 1), I(ret, 0, 0, 0)}};
   is_sound(&s);
   s.counts[0] = true;
@@ -471,14 +527,19 @@ static void test_null(void **state) {
 
 static const Type vector = {.kind = TY_TENSOR, .rank = 1};
 static const Type *const vectors[] = {&vector};
-static const OpSite site = {.source_count = 1, .out_count = 1,
-                            .out_types = vectors};
+static const OpSite site = {
+    .source_count = 1, .out_count = 1, .out_types = vectors};
 
 static Sample operator(void) {
   return (Sample){
-      .count = 4, .nregs = 2, .nparams = 1, .params = {PARAM_OWNED},
+      .count = 4,
+      .nregs = 2,
+      .nparams = 1,
+      .params = {PARAM_OWNED},
       .units = {I(op, 1, 0, 0), DATA(&site), REGS(0, 1), I(ret, 1, 0, 0)},
-      .live_at = {{0, 0, 1}}, .live_at_count = 1, .live = {0}};
+      .live_at = {{0, 0, 1}},
+      .live_at_count = 1,
+      .live = {0}};
 }
 
 static void test_operators(void **state) {
@@ -496,13 +557,18 @@ static void test_operators(void **state) {
 static void test_sites(void **state) {
   (void)state;
   static const CheckSite two_names = {.name_count = 2};
-  Sample s = {.count = 3, .nregs = 1, .nparams = 1, .params = {PARAM_BORROWED},
+  Sample s = {.count = 3,
+              .nregs = 1,
+              .nparams = 1,
+              .params = {PARAM_BORROWED},
               .units = {I(check, 0, 0, 0), DATA(&two_names), J(loop, 0, -2)}};
   is_flawed(&s, NONE, "the check compares other names");
   static const Fuse fuse = {.inputs = 1};
   static const ChainInput input = {.source = 1};
-  static const ChainSite chain = {.fuse = &fuse, .source_count = 1,
-                                  .out_count = 1, .inputs = &input,
+  static const ChainSite chain = {.fuse = &fuse,
+                                  .source_count = 1,
+                                  .out_count = 1,
+                                  .inputs = &input,
                                   .out_types = vectors};
   s = operator();
   s.units[0] = (Word)I(chain, 1, 0, 0);

@@ -18,21 +18,20 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 
 #define EACH(many) VEC_UNROLL for (int i = 0; i < (many); i++)
 
-#define F32_LOOP(map, name, many)                                        \
-  static void map(const float *x, float *y, int64_t n) {                 \
-    const int64_t step = (many) * V;                                     \
-    for (; n >= step; n -= step, x += step, y += step) {                 \
-      VF t[many];                                                        \
-      EACH(many) t[i] = vf_load(x + i * V);                              \
-      EACH(many) t[i] = v##name(t[i]);                                   \
-      EACH(many) vf_store(y + i * V, t[i]);                              \
-    }                                                                    \
-    for (; n >= V; n -= V, x += V, y += V)                               \
-      vf_store(y, v##name(vf_load(x)));                                  \
-    if (n > 0) vf_store_n(y, v##name(vf_load_n(x, (int)n)), (int)n);     \
+#define F32_LOOP(map, name, many)                                            \
+  static void map(const float *x, float *y, int64_t n) {                     \
+    const int64_t step = (many)*V;                                           \
+    for (; n >= step; n -= step, x += step, y += step) {                     \
+      VF t[many];                                                            \
+      EACH(many) t[i] = vf_load(x + i * V);                                  \
+      EACH(many) t[i] = v##name(t[i]);                                       \
+      EACH(many) vf_store(y + i * V, t[i]);                                  \
+    }                                                                        \
+    for (; n >= V; n -= V, x += V, y += V) vf_store(y, v##name(vf_load(x))); \
+    if (n > 0) vf_store_n(y, v##name(vf_load_n(x, (int)n)), (int)n);         \
   }
 
-#define F32_TILE(name)                                                   \
+#define F32_TILE(name) \
   static void f32_tile_##name(float *x, int n) { f32_map_##name(x, x, n); }
 
 #define F32_MAP(name, many) F32_LOOP(f32_map_##name, name, many) F32_TILE(name)
@@ -41,18 +40,18 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 #define MATH_WIDE(name) F32_MAP(name, 1)
 #ifdef __AVX512F__
 /* As far as f32_ahead_NAME gets, then what it left, some at a time. */
-#define MATH_QUOTIENT(name)                                              \
-  F32_LOOP(f32_plain_##name, name, FLIGHT)                               \
-  static void f32_map_##name(const float *x, float *y, int64_t n) {      \
-    while (n > 0) {                                                      \
-      int64_t done = f32_ahead_##name(x, y, n), most = 16 * V;           \
-      int64_t left = n - done < most ? n - done : most;                  \
-      f32_plain_##name(x + done, y + done, left);                        \
-      x += done + left;                                                  \
-      y += done + left;                                                  \
-      n -= done + left;                                                  \
-    }                                                                    \
-  }                                                                      \
+#define MATH_QUOTIENT(name)                                         \
+  F32_LOOP(f32_plain_##name, name, FLIGHT)                          \
+  static void f32_map_##name(const float *x, float *y, int64_t n) { \
+    while (n > 0) {                                                 \
+      int64_t done = f32_ahead_##name(x, y, n), most = 16 * V;      \
+      int64_t left = n - done < most ? n - done : most;             \
+      f32_plain_##name(x + done, y + done, left);                   \
+      x += done + left;                                             \
+      y += done + left;                                             \
+      n -= done + left;                                             \
+    }                                                               \
+  }                                                                 \
   F32_TILE(name)
 #include "ops/simd/isa/sigmoid.h"
 #endif
@@ -116,23 +115,23 @@ StripFn ISA(simd_strip)(OpId op, DType dtype) {
 
 /* --- Choosing ------------------------------------------------------------ */
 
-#define WHERE(T)                                                           \
-  ALWAYS_INLINE void loop_##T(const Strip *s, int64_t i, int64_t j,        \
-                              int64_t k) {                                 \
-    const uint8_t *c = (const uint8_t *)s->in[0];                          \
-    const T *x = (const T *)s->in[1], *y = (const T *)s->in[2];            \
-    T *out = (T *)s->out;                                                  \
-    for (int64_t n = 0; n < s->n; n++) {                                   \
-      T yes = x[n * j], no = y[n * k];                                     \
-      out[n] = c[n * i] ? yes : no;                                        \
-    }                                                                      \
-  }                                                                        \
-  static int where_##T(const Strip *s) {                                   \
-    int64_t i = s->step[0], j = s->step[1], k = s->step[2];                \
-    if (i == 1 && j == 1 && k == 1) return loop_##T(s, 1, 1, 1), 0;        \
-    if (i == 1 && j == 1 && k == 0) return loop_##T(s, 1, 1, 0), 0;        \
-    if (i == 1 && j == 0 && k == 1) return loop_##T(s, 1, 0, 1), 0;        \
-    return loop_##T(s, i, j, k), 0;                                        \
+#define WHERE(T)                                                    \
+  ALWAYS_INLINE void loop_##T(const Strip *s, int64_t i, int64_t j, \
+                              int64_t k) {                          \
+    const uint8_t *c = (const uint8_t *)s->in[0];                   \
+    const T *x = (const T *)s->in[1], *y = (const T *)s->in[2];     \
+    T *out = (T *)s->out;                                           \
+    for (int64_t n = 0; n < s->n; n++) {                            \
+      T yes = x[n * j], no = y[n * k];                              \
+      out[n] = c[n * i] ? yes : no;                                 \
+    }                                                               \
+  }                                                                 \
+  static int where_##T(const Strip *s) {                            \
+    int64_t i = s->step[0], j = s->step[1], k = s->step[2];         \
+    if (i == 1 && j == 1 && k == 1) return loop_##T(s, 1, 1, 1), 0; \
+    if (i == 1 && j == 1 && k == 0) return loop_##T(s, 1, 1, 0), 0; \
+    if (i == 1 && j == 0 && k == 1) return loop_##T(s, 1, 0, 1), 0; \
+    return loop_##T(s, i, j, k), 0;                                 \
   }
 WHERE(uint32_t)
 WHERE(uint64_t)

@@ -7,7 +7,9 @@
 
 /* PARTS elements: number i is lane i % V of vector i / V. */
 enum { PARTS = 16, VECTORS = PARTS / V };
-typedef struct Part { VF of[VECTORS]; } Part;
+typedef struct Part {
+  VF of[VECTORS];
+} Part;
 
 /* Vector i of each Part named in the loop's body. */
 #define EACH_VECTOR VEC_UNROLL for (int i = 0; i < VECTORS; i++)

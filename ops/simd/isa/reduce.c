@@ -43,21 +43,21 @@ VEC_FN void meet(Extreme *e, Part x, Part (*join)(Part, Part)) {
   EACH_VECTOR e->bad[i] |= x.of[i] != x.of[i];
 }
 
-#define SUM_LINE(name, JOIN, neutral)                                      \
-  static Part line_##name(StopFlag *stop, const float *x, int64_t n) {     \
-    Part all = part_set(neutral);                                          \
-    BLOCKS(stop, n)                                                        \
-      for (int64_t i = at; i < end; i += PARTS)                            \
-        all = JOIN(all, part_load(x + i, n - i, neutral));                 \
-    return all;                                                            \
+#define SUM_LINE(name, JOIN, neutral)                                  \
+  static Part line_##name(StopFlag *stop, const float *x, int64_t n) { \
+    Part all = part_set(neutral);                                      \
+    BLOCKS(stop, n)                                                    \
+    for (int64_t i = at; i < end; i += PARTS)                          \
+      all = JOIN(all, part_load(x + i, n - i, neutral));               \
+    return all;                                                        \
   }
-#define EXTREME_LINE(name, JOIN, neutral)                                  \
-  static Part line_##name(StopFlag *stop, const float *x, int64_t n) {     \
-    Extreme e = {.best = part_set(neutral)};                               \
-    BLOCKS(stop, n)                                                        \
-      for (int64_t i = at; i < end; i += PARTS)                            \
-        meet(&e, part_load(x + i, n - i, neutral), JOIN);                  \
-    return part_spoilt(e);                                                 \
+#define EXTREME_LINE(name, JOIN, neutral)                              \
+  static Part line_##name(StopFlag *stop, const float *x, int64_t n) { \
+    Extreme e = {.best = part_set(neutral)};                           \
+    BLOCKS(stop, n)                                                    \
+    for (int64_t i = at; i < end; i += PARTS)                          \
+      meet(&e, part_load(x + i, n - i, neutral), JOIN);                \
+    return part_spoilt(e);                                             \
   }
 SUM_LINE(sum, part_add, 0)
 SUM_LINE(prod, part_times, 1)
@@ -65,19 +65,19 @@ EXTREME_LINE(max, part_max, -__builtin_inff())
 EXTREME_LINE(min, part_min, __builtin_inff())
 
 /* Lines that are not contiguous go the reference's way. */
-#define REDUCE_LINE(name)                                                  \
-  static void reduce_##name(const Walk *w, char *out, int64_t divisor) {   \
-    int64_t n = w->rank ? w->shape[0] : 1;                                 \
-    bool is_line = w->rank <= 1 && (n == 1 || w->step[0] == 1);            \
-    if (!is_line || w->done) {                                             \
-      rows_##name##_FLOAT32(w, out, divisor);                              \
-      return;                                                              \
-    }                                                                      \
-    float part[PARTS], v;                                                  \
-    Part all = line_##name(w->stop, (const float *)w->data[0], n);         \
-    memcpy(part, &all, sizeof part);                                       \
-    v = join_##name##_FLOAT32(part);                                       \
-    put_FLOAT32(out, 1, &v, 1, divisor);                                   \
+#define REDUCE_LINE(name)                                                \
+  static void reduce_##name(const Walk *w, char *out, int64_t divisor) { \
+    int64_t n = w->rank ? w->shape[0] : 1;                               \
+    bool is_line = w->rank <= 1 && (n == 1 || w->step[0] == 1);          \
+    if (!is_line || w->done) {                                           \
+      rows_##name##_FLOAT32(w, out, divisor);                            \
+      return;                                                            \
+    }                                                                    \
+    float part[PARTS], v;                                                \
+    Part all = line_##name(w->stop, (const float *)w->data[0], n);       \
+    memcpy(part, &all, sizeof part);                                     \
+    v = join_##name##_FLOAT32(part);                                     \
+    put_FLOAT32(out, 1, &v, 1, divisor);                                 \
   }
 REDUCE_LINE(sum)
 REDUCE_LINE(prod)

@@ -12,9 +12,9 @@ VEC_FN Part part_exp(Part a) {
 }
 
 /* Every PARTS elements of a line, from number i on. */
-#define EACH_PART(l)          \
-  BLOCKS((l)->stop, (l)->n)   \
-    for (int64_t i = at; i < end; i += PARTS)
+#define EACH_PART(l)        \
+  BLOCKS((l)->stop, (l)->n) \
+  for (int64_t i = at; i < end; i += PARTS)
 
 /* --- Softmax ------------------------------------------------------------- */
 
@@ -29,8 +29,7 @@ static float line_max(const SimdLine *l) {
       other = part_max(other, part_load_all(l->x + i + PARTS));
     }
     for (; i < end; i += PARTS)
-      most = part_max(
-          most, part_load(l->x + i, l->n - i, -__builtin_inff()));
+      most = part_max(most, part_load(l->x + i, l->n - i, -__builtin_inff()));
   }
   most = part_max(most, other);
   float x[PARTS], best;
@@ -77,7 +76,7 @@ static void log_softmax(const SimdLine *l) {
 static float line_sum(const SimdLine *l) {
   Part sum = part_set(0);
   EACH_PART(l)
-    sum = part_add(sum, part_load(l->x + i, l->n - i, 0));
+  sum = part_add(sum, part_load(l->x + i, l->n - i, 0));
   return part_sum(sum);
 }
 

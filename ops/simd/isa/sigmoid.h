@@ -17,9 +17,9 @@
 enum { SIGMOIDS = 4, SIGMOIDS_ROUND = SIGMOIDS * V };
 
 typedef struct Sigmoids {
-  VF kept[SIGMOIDS], near[SIGMOIDS];  /* of those whose quotients are next */
-  VF later[SIGMOIDS];                 /* kept, of those behind them */
-  VI seen;                            /* bit 30: some |n| was too large */
+  VF kept[SIGMOIDS], near[SIGMOIDS]; /* of those whose quotients are next */
+  VF later[SIGMOIDS];                /* kept, of those behind them */
+  VI seen;                           /* bit 30: some |n| was too large */
 } Sigmoids;
 
 #define EACH_SIGMOID VEC_UNROLL for (int i = 0; i < SIGMOIDS; i++)
@@ -62,7 +62,10 @@ VEC_FN void sigmoids_start(Sigmoids *s, const float *x, const float *later) {
  * leaves the multipliers the instruction that would take them apart. */
 VEC_FN void sigmoids_divide(VF sum, float *y) {
   const __m256 c = _mm256_set1_ps(SIGMOID_C);
-  volatile union { VF all; __m256 half[2]; } lanes = {sum};
+  volatile union {
+    VF all;
+    __m256 half[2];
+  } lanes = {sum};
   _mm256_storeu_ps(y, c / lanes.half[0]);
   _mm256_storeu_ps(y + V / 2, c / lanes.half[1]);
 }

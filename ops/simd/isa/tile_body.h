@@ -2,27 +2,27 @@
  * *p in every lane of one, MULTIPLY_ADD(a, b, sum).  A Block's elements are
  * float or, of the same size, uint32_t.  Included by tile.c. */
 
-typedef struct FN(Sums) { VT at[TILE_ROWS][STRIP_MAX]; } FN(Sums);
+typedef struct FN(Sums) {
+  VT at[TILE_ROWS][STRIP_MAX];
+} FN(Sums);
 
 VEC_FN VT FN(load)(const float *x) { return (VT)vf_load(x); }
 
-VEC_FN void FN(sums_start)(const Block *b, FN(Sums) *s, int rows,
-                           int column, int n) {
+VEC_FN void FN(sums_start)(const Block *b, FN(Sums) * s, int rows, int column,
+                           int n) {
   VEC_UNROLL
-  for (int i = 0; i < rows; i++)
-    VEC_UNROLL
-    for (int v = 0; v < n; v++)
-      s->at[i][v] = b->more ? FN(load)(b->c + i * b->c_row + column + v * V)
-                            : (VT){0};
+  for (int i = 0; i < rows; i++) VEC_UNROLL
+  for (int v = 0; v < n; v++)
+    s->at[i][v] =
+        b->more ? FN(load)(b->c + i * b->c_row + column + v * V) : (VT){0};
 }
 
-VEC_FN void FN(sums_store)(const Block *b, const FN(Sums) *s, int rows,
+VEC_FN void FN(sums_store)(const Block *b, const FN(Sums) * s, int rows,
                            int column, int n) {
   VEC_UNROLL
-  for (int i = 0; i < rows; i++)
-    VEC_UNROLL
-    for (int v = 0; v < n; v++)
-      vf_store(b->c + i * b->c_row + column + v * V, (VF)s->at[i][v]);
+  for (int i = 0; i < rows; i++) VEC_UNROLL
+  for (int v = 0; v < n; v++)
+    vf_store(b->c + i * b->c_row + column + v * V, (VF)s->at[i][v]);
 }
 
 /* Columns column .. column + n * V of one panel, all of k. */
@@ -49,7 +49,7 @@ VEC_FN void FN(strip)(const Block *b, int rows, int column, int n,
 
 /* The whole width, in strips as wide as the registers allow. */
 VEC_FN void FN(tile)(const Block *block, int rows, bool by_offset) {
-  const Block b = *block;  /* which no store to c can change */
+  const Block b = *block; /* which no store to c can change */
   int vectors = b.groups * GROUP / V, wide = STRIP_OF(rows), v = 0;
   for (; v + wide <= vectors; v += wide)
     FN(strip)(&b, rows, v * V, wide, by_offset);
@@ -87,18 +87,19 @@ static void FN(row_pair)(const Block *block) {
     FN(pair_strip)(&b, column);
 }
 
-#define TILE(rows)                                                           \
-  static void FN(tile_##rows)(const Block *b) { FN(tile)(b, rows, false); }  \
+#define TILE(rows)                                                          \
+  static void FN(tile_##rows)(const Block *b) { FN(tile)(b, rows, false); } \
   static void FN(tile_at_##rows)(const Block *b) { FN(tile)(b, rows, true); }
-TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6)
+TILE(1)
+TILE(2) TILE(3) TILE(4) TILE(5) TILE(6)
 #undef TILE
 
-static const SimdProduct FN(product) = {
-    .tile = {NULL, FN(tile_1), FN(tile_2), FN(tile_3), FN(tile_4),
-             FN(tile_5), FN(tile_6)},
-    .tile_at = {NULL, FN(tile_at_1), FN(tile_at_2), FN(tile_at_3),
-                FN(tile_at_4), FN(tile_at_5), FN(tile_at_6)},
-    .row_pair = FN(row_pair),
+    static const SimdProduct FN(product) = {
+        .tile = {NULL, FN(tile_1), FN(tile_2), FN(tile_3), FN(tile_4),
+                 FN(tile_5), FN(tile_6)},
+        .tile_at = {NULL, FN(tile_at_1), FN(tile_at_2), FN(tile_at_3),
+                    FN(tile_at_4), FN(tile_at_5), FN(tile_at_6)},
+        .row_pair = FN(row_pair),
 };
 
 #undef ID

@@ -25,7 +25,8 @@ endif
 # --- Debian packages --------------------------------------------------------
 
 PACKAGES       := gcc libc6-dev perl re2c lemon libjansson-dev libzip-dev \
-                  libreadline-dev libcmocka-dev libmpfr-dev
+                  libreadline-dev libcmocka-dev libmpfr-dev \
+                  clang-format
 BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
@@ -62,13 +63,13 @@ ISA_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl
 # More flags for the objects of one folder, or one of it: FLAGS_folder, _source.
 ifeq ($(MODE),release)
 FLAGS_tensor   := -O3
-FLAGS_ops/ref  := -O3
-FLAGS_ops/math := -O3
-FLAGS_ops/simd := -O3
-FLAGS_ops/simd/isa := -O3
+FLAGS_kernels/ref := -O3
+FLAGS_kernels/math := -O3
+FLAGS_kernels/simd := -O3
+FLAGS_kernels/drive := -O3
 FLAGS_bench    := -O3
 # gcc interleaves independent lines of arithmetic only if told to.
-FLAGS_ops/simd/isa/elementwise.c := \
+FLAGS_kernels/simd/elementwise.c := \
   $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pressure)
 endif
 FLAGS_tests/lanes/avx2   := $(ISA_avx2)
@@ -80,17 +81,17 @@ UNIT_LIBS := -lcmocka -lmpfr -lgmp
 
 # --- Sources ----------------------------------------------------------------
 
-FOLDERS := base tensor ir ops io parser types passes interp stepper lib \
-           stdlib
+FOLDERS := base tensor ir ops kernels io parser types passes value bytecode vm \
+           state observe smallstep stepper lib stdlib
 STDLIB  := $(wildcard stdlib/*.rly)
 
-lib_src  := $(filter-out stdlib/embed.c ops/simd/isa/%,\
+lib_src  := $(filter-out stdlib/embed.c kernels/simd/%,\
               $(sort $(shell find $(wildcard $(FOLDERS)) -name '*.c')))
 rly_src  := $(wildcard repl/*.c)
 unit_src := $(wildcard tests/unit/*.c tests/ulp/*.c)
 conf_src := $(wildcard tests/conformance/*.c)
 bench_src := $(wildcard bench/*.c)
-fuzz_src := $(wildcard fuzz/*.c) \
+fuzz_src := $(filter-out fuzz/attrs.c,$(wildcard fuzz/*.c)) \
             $(addprefix tests/conformance/,value.c trial.c) tests/process.c
 
 # Kernels and vector math once for each instruction set that the compiler's
@@ -99,16 +100,20 @@ machine   := $(shell $(CC) -dumpmachine 2>/dev/null)
 x86       := $(findstring x86_64,$(machine))
 ISAS      := $(if $(x86),generic avx2 avx512,\
                $(if $(findstring aarch64,$(machine)),neon,generic))
-isa_src   := $(wildcard ops/simd/isa/*.c)
+isa_src   := $(wildcard kernels/simd/*.c)
 isa_obj   := $(foreach isa,$(ISAS),\
-               $(isa_src:ops/simd/isa/%.c=$(B)/ops/simd/isa/$(isa)/%.o))
+               $(isa_src:kernels/simd/%.c=$(B)/kernels/simd/$(isa)/%.o))
 lanes_src := $(wildcard $(addprefix tests/lanes/,*.c generic/*.c \
                $(if $(x86),avx2/*.c avx512/*.c)))
 
 gen_src := $(patsubst %.re,$(GEN)/%.c,$(wildcard parser/*.re)) \
            $(patsubst %.y,$(GEN)/%.c,$(wildcard parser/*.y)) \
            $(if $(wildcard stdlib/embed.c),$(GEN)/stdlib/library.c)
+# Tables whose identifiers stand in a header that most of the program includes.
+tables  := base/diag ops/ops bytecode/code bytecode/pseudo
 gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
+           $(tables:%=$(GEN)/%.ids) $(GEN)/ops/rules.ids \
+           $(GEN)/kernels/own.inc \
            $(GEN)/repl/diagnostics.inc \
            $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc
 
@@ -118,12 +123,13 @@ units   := $(unit_src:%.c=$(B)/%)
 conf    := $(B)/tests/conformance/run
 bench   := $(B)/bench/bench
 differ  := $(B)/fuzz/differ
+fuzz_attrs := $(B)/fuzz/attrs
 
 # --- Building ---------------------------------------------------------------
 
-.PHONY: all lib units deps deps-bench deps-neon ready demo examples test check \
-        conformance serial neon lint promote docs bench soak walk threads \
-        late fuzz install clean help FORCE
+.PHONY: all lib units deps deps-bench deps-neon ready demo examples test \
+        check conformance serial neon lint format promote docs bench soak \
+        walk threads depth late fuzz fuzz-attrs install clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -152,10 +158,27 @@ $(B)/tests/unit/math_test $(B)/tests/ulp/ulp: $(call objects,$(lanes_src))
 $(B)/tests/unit/guard_test: LDFLAGS += $(patsubst %,-Xlinker --wrap=%,\
   buffer_new mem_alloc_aligned mem_free_aligned op_finish)
 
+# The program itself, with the allocator's calls wrapped.
+oom := $(B)/tests/oom/oom
+$(B)/tests/oom/main.o: repl/main.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=rly_main -c $< -o $@
+$(oom): $(oom).o $(B)/tests/oom/main.o \
+  $(filter-out $(B)/repl/main.o,$(call objects,$(rly_src))) $(LIB)
+	@echo "  link  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(patsubst %,-Xlinker --wrap=%,\
+	  malloc calloc realloc aligned_alloc) $^ $(LDLIBS) $(RLY_LIBS) -o $@
+
 # So that the places it prints are those of the file.
 $(B)/tests/late/late: LDFLAGS += -no-pie
 
-$(units) $(B)/tests/late/late: %: %.o $(LIB)
+# Checks programs by what is below the kernels alone.
+check_obj := $(filter $(foreach room,base tensor ir ops io parser types,\
+               $(B)/$(room)/% $(GEN)/$(room)/%),$(lib_obj))
+$(B)/tests/unit/types_test: %: %.o $(check_obj)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(UNIT_LIBS) -o $@
+
+$(filter-out %/types_test,$(units)) $(B)/tests/late/late: %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(LDLIBS) \
 	  $(UNIT_LIBS) -o $@
 
@@ -168,14 +191,17 @@ $(bench): $(call objects,$(bench_src) tests/process.c) $(LIB)
 $(differ): $(call objects,$(fuzz_src)) $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(fuzz_attrs): $(B)/fuzz/attrs.o $(LIB)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 $(B)/%.o: %.c $(B)/flags | $(gen_hdr)
 	@mkdir -p $(@D)
 	@echo "  cc    $<"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) $(FLAGS_$(<D)) -MMD -MP -c $< -o $@
 
-# build/MODE/ops/simd/isa/avx2/tile.o from ops/simd/isa/tile.c
+# build/MODE/kernels/simd/avx2/tile.o from kernels/simd/tile.c
 define ISA_RULE
-$$(B)/ops/simd/isa/$(1)/%.o: ops/simd/isa/%.c $$(B)/flags
+$$(B)/kernels/simd/$(1)/%.o: kernels/simd/%.c $$(B)/flags | $$(gen_hdr)
 	@mkdir -p $$(@D)
 	@echo "  cc    $$< ($(1))"
 	$$(Q)$$(CC) $$(CPPFLAGS) -DSIMD_ISA=$(1) $$(CFLAGS) $$(WARN) \
@@ -187,13 +213,36 @@ $(GEN)/%.o: $(GEN)/%.c $(B)/flags | $(gen_hdr)
 	@echo "  cc    $<"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(GEN_WARN) -MMD -MP -c $< -o $@
 
-# Compiled with other flags than last time?  Then compile again.
+# Writes standard input to a file, unless that is what the file holds: then the
+# file keeps its time, and nothing that depends on it is made again.
+update = cat > $(1).new; cmp -s $(1).new $(1) && rm $(1).new || mv $(1).new $(1)
+
+# Compiled with other flags than last time?  Then compile again.  The + runs a
+# recipe under `make -n`, too, which then tells what a real make would do.
 $(B)/flags: FORCE
-	@mkdir -p $(B)
-	@echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN)' | cmp -s - $@ || \
-	  echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN)' > $@
+	+@mkdir -p $(@D); echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN)' | \
+	  { $(call update,$@); }
 
 # --- Generated sources ------------------------------------------------------
+
+# The first argument of each row of a table, as ID(argument).  A row's texts may
+# change and this file stays: only what includes the whole row is compiled.
+$(GEN)/%.ids: %.def
+	+@mkdir -p $(@D); $(CC) -E -P -x c $< \
+	  $(foreach row,DIAG OP INS,'-D$(row)(id, ...)=ID(id)') | \
+	  { $(call update,$@); }
+
+# The names of the rules, whose rows stand above their functions.
+$(GEN)/ops/rules.ids: $(wildcard ops/rules/*.c)
+	+@mkdir -p $(@D); sed -n 's/^RULE(\([a-z0-9_]*\).*/ID(\1)/p' $^ | \
+	  { $(call update,$@); }
+
+# A row KERNEL(OP, op) for each operator that kernels.def has no row of.
+$(GEN)/kernels/own.inc: kernels/kernels.def $(GEN)/ops/ops.ids
+	+@mkdir -p $(@D); awk -F'[(),]' \
+	  'FNR == NR { if (/^(KERNEL|MACHINE)/) row[$$2] = 1; next } \
+	   /^ID/ && !row[$$2] { print "KERNEL(" $$2 ", " tolower($$2) ")" }' $^ | \
+	  { $(call update,$@); }
 
 $(GEN)/%.c: %.re
 	@mkdir -p $(@D)
@@ -232,7 +281,7 @@ export ASAN_OPTIONS  := exitcode=99:allocator_may_return_null=1
 export LSAN_OPTIONS  := exitcode=99
 export TSAN_OPTIONS  := exitcode=99:halt_on_error=1
 export UBSAN_OPTIONS := exitcode=99:print_stacktrace=1
-# Else regions are left out where the machine is busy (ops/parallel.c).
+# Else regions are left out where the machine is busy (kernels/parallel.c).
 export OMP_WAIT_POLICY := passive
 
 # Text with expectations in its comments, for `rly test`.
@@ -264,7 +313,7 @@ demo: ready     ## a character LSTM writes text
 test: ready     ## every test; MODE=asan for the same under the sanitizers
 	@$(MAKE) --no-print-directory check
 
-check: all lib $(units) $(conf)
+check: all lib $(units) $(conf) $(fuzz_attrs) $(oom)
 	@prove tests/lint $(units) $(wildcard tests/t/*.t)
 	@$(conf) --ratchet
 
@@ -281,8 +330,11 @@ serial:         ## the kernels in a build without OpenMP, tested
 neon:           ## the kernels for ARM, cross-compiled, tested under qemu
 	@tests/neon/run
 
-lint:           ## the order of the folders, line length, leftovers
+lint:           ## the order of the folders, line length, leftovers, layout
 	@tests/lint
+
+format:         ## lay out all C code as .clang-format says
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
 promote: all $(conf) ## accept today's output as expected: then read the diff
 	$(RLY) test --promote $(RLY_TESTS)
@@ -295,8 +347,13 @@ N    ?= 1000
 SEED ?= 1
 SIZE ?= 400
 FRAMES ?= 10000000
+STRIDE ?= 1
+RLY_SCRIPTS ?= $(wildcard tests/run/*.rly tests/conformance/lang/*.rly)
 soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
 	@$< $(FRAMES)
+
+oom: $(oom)     ## every STRIDE-th allocation of every test script fails
+	@$< -v -s $(STRIDE) $(RLY_SCRIPTS)
 
 walk: $(B)/tests/unit/walk_test ## the stepper over all conformance programs
 	@$< 0
@@ -306,11 +363,17 @@ late:           ## how long kernels go on after a request to stop; OPS=...
 	  build/late/tests/late/late
 	@build/late/tests/late/late $(OPS)
 
+depth: all      ## each way to nest and to chain, a million deep; SHAPE='sum'
+	@DEPTH=$(or $(DEPTH),1000000) prove -v tests/t/depth.t
+
 threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 	@$<
 
 fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 	@$(differ) --count $(N) --seed $(SEED) --size $(SIZE)
+
+fuzz-attrs: $(fuzz_attrs) ## N programs an operator, of hostile numbers
+	@$(fuzz_attrs) --count $(N) --seed $(SEED)
 
 bench: all $(bench) ## speed beside its peers; BENCH=control runs one group
 	@$(bench) $(BENCH)

@@ -1,6 +1,7 @@
 /* Arenas: chunks of 4 KiB that double up to 1 MiB, cut from the front.  A big
  * request gets a chunk to itself, behind the open one, which stays open.  When
- * the Mem refuses, small requests are served from its reserve. */
+ * the limit is reached, chunks become small and go beyond it; when the system
+ * refuses, they are cut from the Mem's reserve. */
 #include "base/arena.h"
 
 #include <stdio.h>
@@ -9,13 +10,13 @@
 enum {
   CHUNK_MIN = 4 << 10,
   CHUNK_MAX = 1 << 20,
-  REQUEST_BIG = 64 << 10, /* beyond this a request may be refused */
+  REQUEST_BIG = MEM_SMALL, /* beyond this a request may be refused */
 };
 
 struct ArenaChunk {
   ArenaChunk *next;
-  size_t size;   /* with this header */
-  bool reserved; /* cut from the Mem's reserve */
+  size_t size;         /* with this header */
+  MemReserve *reserve; /* what it was cut from; NULL: the system's */
 };
 
 void arena_init(Arena *a, Mem *mem) { *a = (Arena){.mem = mem}; }
@@ -23,7 +24,7 @@ void arena_init(Arena *a, Mem *mem) { *a = (Arena){.mem = mem}; }
 void arena_done(Arena *a) {
   for (ArenaChunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
-    if (c->reserved) mem_reserve_return(a->mem, c->size);
+    if (c->reserve) mem_reserve_return(a->mem, c->reserve, c->size);
     else mem_free(a->mem, c, c->size);
   }
   arena_init(a, a->mem);
@@ -33,7 +34,7 @@ void arena_done(Arena *a) {
 void arena_reset(Arena *a) {
   ArenaChunk *c = a->chunks;
   if (!c) return;
-  if (c->next || c->reserved || c->size != CHUNK_MIN) {
+  if (c->next || c->reserve || c->size != CHUNK_MIN) {
     arena_done(a);
     return;
   }
@@ -48,21 +49,21 @@ static ArenaChunk *chunk_new(Mem *mem, size_t size) {
   return c;
 }
 
-static ArenaChunk *chunk_from_reserve(Mem *mem, size_t request) {
+/* Once memory has run out: room for one request, or a few small ones. */
+static ArenaChunk *last_chunk(Mem *mem, size_t request) {
   size_t size = request + sizeof(ArenaChunk);
   if (size < CHUNK_MIN) size = CHUNK_MIN;
-  ArenaChunk *c = mem_reserve_take(mem, size);
-  if (c) *c = (ArenaChunk){.size = size, .reserved = true};
+  MemReserve *reserve = NULL;
+  ArenaChunk *c = mem_overdraw(mem, size);
+  if (!c && request <= REQUEST_BIG) c = mem_reserve_take(mem, size, &reserve);
+  if (c) *c = (ArenaChunk){.size = size, .reserve = reserve};
   return c;
 }
 
 /* A chunk for one request. */
 static void *alloc_big(Arena *a, size_t size) {
-  ArenaChunk *c = chunk_new(a->mem, size + sizeof(ArenaChunk));
-  if (!c) {
-    mem_raise_exhausted(a->mem);
-    return NULL;
-  }
+  ArenaChunk *c = last_chunk(a->mem, size);
+  if (!c) return NULL;
   ArenaChunk **link = a->chunks ? &a->chunks->next : &a->chunks;
   c->next = *link;
   *link = c;
@@ -79,7 +80,10 @@ static size_t next_chunk_size(const Arena *a, size_t request) {
 /* Opens a chunk with room for a request that is not big. */
 static bool open_chunk(Arena *a, size_t request) {
   ArenaChunk *c = chunk_new(a->mem, next_chunk_size(a, request));
-  if (!c) c = chunk_from_reserve(a->mem, request);
+  if (!c) {
+    mem_raise_exhausted(a->mem);
+    c = last_chunk(a->mem, request);
+  }
   if (!c) return false;
   c->next = a->chunks;
   a->chunks = c;

@@ -20,8 +20,9 @@ void arena_done(Arena *a);
 /* Releases what was allocated, but may keep a small chunk for what comes. */
 void arena_reset(Arena *a);
 
-/* Zeroed, 8-byte aligned.  Requests up to 64 KiB never fail before the
- * reserve is spent (see mem.h); larger ones may return NULL. */
+/* Zeroed, 8-byte aligned.  Requests up to MEM_SMALL do not fail (see mem.h, and
+ * there for what happens when even the reserve is spent); larger ones may
+ * return NULL. */
 void *arena_alloc(Arena *a, size_t size);
 
 /* An array of `n` zeroed `T`. */

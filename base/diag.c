@@ -4,20 +4,17 @@
 
 #include <string.h>
 
-static const struct {
-  const char *text, *title;
-} codes[DIAG_CODE_COUNT] = {
-#define DIAG(code, title) [code] = {#code, title},
+static const char *const codes[DIAG_CODE_COUNT] = {
+#define DIAG(code, title) [code] = #code,
 #include "base/diag.def"
 #undef DIAG
 };
 
-const char *diag_code_text(DiagCode code) { return codes[code].text; }
-const char *diag_code_title(DiagCode code) { return codes[code].title; }
+const char *diag_code_text(DiagCode code) { return codes[code]; }
 
 DiagCode diag_code_find(const char *text) {
   DiagCode code = 0;
-  while (code < DIAG_CODE_COUNT && strcmp(codes[code].text, text)) code++;
+  while (code < DIAG_CODE_COUNT && strcmp(codes[code], text)) code++;
   return code;
 }
 

@@ -19,9 +19,9 @@
 typedef enum Severity { SEV_ERROR, SEV_WARNING, SEV_RUNTIME } Severity;
 
 typedef enum DiagCode {
-#define DIAG(code, title) code,
-#include "base/diag.def"
-#undef DIAG
+#define ID(code) code,
+#include "base/diag.ids"
+#undef ID
   DIAG_CODE_COUNT
 } DiagCode;
 
@@ -93,7 +93,6 @@ void diag_hint(Diag *d, const char *format, ...)
 void diag_frame(Diag *d, const char *function, Span span);
 
 const char *diag_code_text(DiagCode code); /* "E0203" */
-const char *diag_code_title(DiagCode code);
 /* The code of this spelling, or DIAG_CODE_COUNT. */
 DiagCode diag_code_find(const char *text);
 

@@ -2,20 +2,88 @@
  * told in mem.h; arenas and vectors are the ones that raise `exhausted`. */
 #include "base/mem.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+/* --- Life ---------------------------------------------------------------- */
+
+/* Bytes held back for arenas when the system refuses.  One that is not whole
+ * when the next phase begins is replaced, and goes with the last of its bytes.
+ * It begins with this header. */
+struct MemReserve {
+  size_t used, held; /* bytes cut off so far; of those, not yet given back */
+  bool replaced;
+};
+
+enum { RESERVE_HEADER = (sizeof(MemReserve) + 15) / 16 * 16 };
+
+typedef struct MemRoot {
+  pthread_mutex_t lock;
+  MemReserve *reserve;
+  Mem *left; /* children that nobody owns */
+} MemRoot;
+
+static MemReserve *reserve_new(void) {
+  MemReserve *r = malloc(RESERVE_HEADER + MEM_RESERVE);
+  if (r) *r = (MemReserve){0};
+  return r;
+}
+
 bool mem_init(Mem *m, size_t limit) {
-  *m = (Mem){.limit = limit, .reserve = malloc(MEM_RESERVE)};
-  return m->reserve != NULL;
+  *m = (Mem){.limit = limit, .root = malloc(sizeof *m->root)};
+  if (!m->root) return false;
+  *m->root = (MemRoot){.reserve = reserve_new()};
+  if (m->root->reserve) return !pthread_mutex_init(&m->root->lock, NULL);
+  free(m->root);
+  return false;
 }
 
 void mem_done(Mem *m) {
-  free(m->reserve);
-  m->reserve = NULL;
+  for (Mem *c = m->root->left, *next; c; c = next) {
+    next = c->next;
+    free(c);
+  }
+  pthread_mutex_destroy(&m->root->lock);
+  free(m->root->reserve);
+  free(m->root);
+  m->root = NULL;
 }
+
+/* The first child that nobody owns and no byte belongs to, taken off the list;
+ * NULL: there is none. */
+static Mem *child_again(MemRoot *r) {
+  for (Mem **link = &r->left; *link; link = &(*link)->next) {
+    Mem *c = *link;
+    if (atomic_load(&c->live)) continue;
+    *link = c->next;
+    return c;
+  }
+  return NULL;
+}
+
+Mem *mem_child(Mem *m, size_t limit) {
+  MemRoot *r = mem_root(m)->root;
+  pthread_mutex_lock(&r->lock);
+  Mem *c = child_again(r);
+  pthread_mutex_unlock(&r->lock);
+  if (!c) c = malloc(sizeof *c);
+  if (c) *c = (Mem){.parent = mem_root(m), .limit = limit};
+  return c;
+}
+
+void mem_leave(Mem *child) {
+  if (!child) return;
+  MemRoot *r = child->parent->root;
+  pthread_mutex_lock(&r->lock);
+  child->next = r->left;
+  r->left = child;
+  pthread_mutex_unlock(&r->lock);
+}
+
+/* --- The books ----------------------------------------------------------- */
 
 static void raise_peak(Mem *m, size_t live) {
   size_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
@@ -25,38 +93,78 @@ static void raise_peak(Mem *m, size_t live) {
   }
 }
 
-static bool mem_refuse(Mem *m, size_t size) {
+static bool mem_refuse(Mem *m, Mem *refuser, size_t size) {
   atomic_store_explicit(&m->refused, size, memory_order_relaxed);
+  atomic_store_explicit(&m->refuser, refuser, memory_order_relaxed);
   return false;
 }
 
-/* Enters `size` more bytes in the books, or refuses. */
-static bool mem_claim(Mem *m, size_t size) {
+/* Counts the request; is it one that has to fail? */
+static bool must_fail(Mem *root) {
   size_t number =
-      atomic_fetch_add_explicit(&m->count, 1, memory_order_relaxed) + 1;
-  if (number == m->fail_at) return mem_refuse(m, size);
+      atomic_fetch_add_explicit(&root->count, 1, memory_order_relaxed) + 1;
+  return root->fail_at && number - root->fail_at <= root->fail_more;
+}
+
+/* Enters the bytes in one Mem, if its limit allows. */
+static bool enter(Mem *m, size_t size) {
+  size_t limit = atomic_load_explicit(&m->limit, memory_order_relaxed);
   size_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
   do {
-    if (live > m->limit || size > m->limit - live) return mem_refuse(m, size);
+    if (live > limit || size > limit - live) return false;
   } while (!atomic_compare_exchange_weak_explicit(&m->live, &live, live + size,
                                                   memory_order_relaxed,
                                                   memory_order_relaxed));
-  raise_peak(m, live + size);
+  if (!m->parent) raise_peak(m, live + size);
   return true;
 }
 
+/* The same whatever the limit is. */
+static void enter_beyond(Mem *m, size_t size) {
+  size_t live = atomic_fetch_add_explicit(&m->live, size, memory_order_relaxed);
+  if (!m->parent) raise_peak(m, live + size);
+}
+
+static void leave(Mem *m, size_t size) {
+  atomic_fetch_sub_explicit(&m->live, size, memory_order_release);
+}
+
+static bool mem_claim(Mem *m, size_t size) {
+  Mem *root = mem_root(m);
+  if (must_fail(root)) return mem_refuse(m, root, size);
+  if (!enter(root, size)) return mem_refuse(m, root, size);
+  if (m == root || enter(m, size)) return true;
+  leave(root, size);
+  return mem_refuse(m, m, size);
+}
+
 static void mem_unclaim(Mem *m, size_t size) {
-  atomic_fetch_sub_explicit(&m->live, size, memory_order_relaxed);
+  Mem *root = mem_root(m);
+  leave(root, size);
+  if (m != root) leave(m, size); /* the last look at it: mem_child() */
+}
+
+static bool claim_beyond(Mem *m, size_t size) {
+  Mem *root = mem_root(m);
+  if (must_fail(root)) return mem_refuse(m, root, size);
+  enter_beyond(root, size);
+  if (m != root) enter_beyond(m, size);
+  return true;
 }
 
 /* What a claim bought: the block, or NULL and the claim undone. */
 static void *claimed(Mem *m, void *p, size_t size) {
   if (!p) {
     mem_unclaim(m, size);
-    mem_refuse(m, size);
+    mem_refuse(m, mem_root(m), size);
   }
   return p;
 }
+
+/* --- Blocks -------------------------------------------------------------- */
+
+/* malloc(0) may be NULL, which here means failure. */
+static size_t nonzero(size_t size) { return size ? size : 1; }
 
 enum { HUGE_LEAST = 4 << 20, PAGE_MOST = 64 << 10 };
 
@@ -71,9 +179,6 @@ static void *in_huge_pages(void *p, size_t size) {
 #endif
   return p;
 }
-
-/* malloc(0) may be NULL, which here means failure. */
-static size_t nonzero(size_t size) { return size ? size : 1; }
 
 void *mem_alloc(Mem *m, size_t size) {
   if (!mem_claim(m, size)) return NULL;
@@ -110,26 +215,80 @@ void *mem_alloc_aligned(Mem *m, size_t size) {
 
 void mem_free_aligned(Mem *m, void *p, size_t size) { mem_free(m, p, size); }
 
-void *mem_reserve_take(Mem *m, size_t size) {
+/* --- Beyond the limit ---------------------------------------------------- */
+
+static bool mem_may_overdraw(const Mem *m, size_t size) {
+  return size <= MEM_SMALL || size <= atomic_load(&m->live) / 16;
+}
+
+void *mem_overdraw(Mem *m, size_t size) {
+  void *p = mem_alloc_zeroed(m, size);
+  if (p) return p;
   mem_raise_exhausted(m);
-  if (size > MEM_RESERVE) return NULL;
-  size = (size + 15) & ~(size_t)15;
-  size_t at = atomic_load(&m->reserve_used);
-  do {
-    if (size > MEM_RESERVE - at) return NULL;
-  } while (!atomic_compare_exchange_weak(&m->reserve_used, &at, at + size));
-  atomic_fetch_add(&m->reserve_held, size);
-  return memset(m->reserve + at, 0, size);
+  if (!mem_may_overdraw(m, size) || !claim_beyond(m, size)) return NULL;
+  return claimed(m, calloc(1, nonzero(size)), size);
 }
 
-void mem_reserve_return(Mem *m, size_t size) {
-  size = (size + 15) & ~(size_t)15;
-  if (atomic_fetch_sub(&m->reserve_held, size) == size)
-    atomic_store(&m->reserve_used, 0);
+void *mem_overdraw_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
+  void *q = mem_resize(m, p, old_size, new_size);
+  if (q) return q;
+  mem_raise_exhausted(m);
+  size_t more = new_size - old_size;
+  if (!mem_may_overdraw(m, more) || !claim_beyond(m, more)) return NULL;
+  return claimed(m, realloc(p, nonzero(new_size)), more);
 }
 
+static size_t in_grains(size_t size) { return (size + 15) & ~(size_t)15; }
+
+void *mem_reserve_take(Mem *m, size_t size, MemReserve **from) {
+  MemRoot *root = mem_root(m)->root;
+  mem_raise_exhausted(m);
+  if (!root || size > MEM_RESERVE) return NULL;
+  char *bytes = NULL;
+  size = in_grains(size);
+  pthread_mutex_lock(&root->lock);
+  MemReserve *r = root->reserve;
+  if (size <= MEM_RESERVE - r->used) {
+    bytes = (char *)r + RESERVE_HEADER + r->used;
+    r->used += size;
+    r->held += size;
+    *from = r;
+  }
+  pthread_mutex_unlock(&root->lock);
+  return bytes ? memset(bytes, 0, size) : NULL;
+}
+
+void mem_reserve_return(Mem *m, MemReserve *from, size_t size) {
+  MemRoot *root = mem_root(m)->root;
+  pthread_mutex_lock(&root->lock);
+  from->held -= in_grains(size);
+  if (!from->held) from->used = 0;
+  bool gone = !from->held && from->replaced;
+  pthread_mutex_unlock(&root->lock);
+  if (gone) free(from);
+}
+
+/* It is raised here, too, for the other's may be cleared by its own user before
+ * this one's has looked again. */
+bool mem_watched_exhausted(Mem *m) {
+  for (int i = 0; i < 2 && m->watched[i]; i++)
+    if (mem_exhausted(m->watched[i])) return mem_raise_exhausted(m), true;
+  return false;
+}
+
+/* What lives on bytes of the reserve may live long, so what comes next gets
+ * another one, if there is memory for it again. */
 void mem_clear_exhausted(Mem *m) {
+  MemRoot *root = mem_root(m)->root;
   atomic_store_explicit(&m->exhausted, false, memory_order_relaxed);
+  if (!root) return;
+  pthread_mutex_lock(&root->lock);
+  MemReserve *fresh = root->reserve->used ? reserve_new() : NULL;
+  if (fresh) {
+    root->reserve->replaced = true;
+    root->reserve = fresh;
+  }
+  pthread_mutex_unlock(&root->lock);
 }
 
 const char *size_text(size_t bytes, char text[SIZE_TEXT]) {

@@ -1,15 +1,37 @@
-/* The context's allocator: every byte the library owns comes from a `Mem`.
+/* The allocator: every byte the library owns comes from a `Mem`.
  *
- * It counts bytes, enforces a limit, and can be told to fail on the n-th
- * request (tests/oom.c walks n = 0, 1, 2, ...).
+ * A Mem counts bytes, enforces a limit, and can be told to fail on the n-th
+ * request.  A context has one, and each of its programs' code and each of its
+ * sessions has one below it: what such a child hands out counts in the child
+ * and in its parent, and both limits hold.  `exhausted` belongs to the one Mem
+ * whose user was refused, so no thread sees or clears another's.
  *
  * Two ways to run out of memory:
- *   - mem_alloc and friends return NULL; values, tensors and stacks use them.
- *   - The front end builds many small nodes through arenas.  When the system
- *     or the limit refuses, the arena draws on a reserve held back for this
- *     and raises `exhausted`; every loop over user-sized input asks
- *     mem_exhausted() and stops.  One step between two such questions must
- *     need less than MEM_RESERVE bytes. */
+ *   - mem_alloc and friends return NULL and raise nothing.  Values, tensors and
+ *     stacks use them, and their callers report E0701.
+ *   - The front end builds many small nodes, and does not ask of each whether
+ *     there was memory for it.  Arenas, vectors and maps therefore go on where
+ *     the limit refuses: they raise `exhausted` and take the bytes
+ *     nevertheless, beyond the limit, as long as one request is small (up to
+ *     MEM_SMALL, or a sixteenth of what is in use).  Where the system itself
+ *     refuses, arenas draw on a reserve of MEM_RESERVE bytes.
+ *
+ * What makes that sound:
+ *   1. A small request to an arena, and one more element in a vector, do not
+ *      fail because of the limit.  So a node that was asked for is there, and a
+ *      list is as long as its builder believes.
+ *   2. A request that is not small may fail.  Its size follows from the user's
+ *      input alone, and its caller looks at the result.
+ *   3. Every loop and every recursion over the user's input asks
+ *      mem_exhausted() in each step, and ends when it is true; the phase's
+ *      driver asks at the end and discards what was built.  A step takes less
+ *      than MEM_SMALL bytes, so what is overdrawn is a step for each level of
+ *      the recursion under way, which the nesting limit bounds.
+ *   4. Nobody clears `exhausted` but the driver that reports the error, after
+ *      the phase has been unwound.
+ * tests/oom/ holds all this to account: each allocation of each command fails
+ * once, and again together with all behind it; and no limit may be overdrawn by
+ * more than MEM_RESERVE and an eighth. */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
@@ -18,26 +40,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MEM_RESERVE = 1 << 20 };
+enum { MEM_RESERVE = 1 << 20, MEM_SMALL = 64 << 10 };
 
 typedef struct Mem {
-  _Atomic size_t live;   /* bytes handed out and not yet returned */
+  struct Mem *parent;            /* NULL: a root */
+  struct Mem *watched[2];        /* mem_exhausted() asks these, too */
+  _Atomic size_t live;           /* bytes handed out and not yet returned */
+  _Atomic size_t limit;          /* of live bytes; SIZE_MAX: none */
+  _Atomic size_t refused;        /* bytes of the last request that failed */
+  _Atomic(struct Mem *) refuser; /* whose limit did not allow it */
+  _Atomic bool exhausted;
+  struct Mem *next; /* of the children that nobody owns */
+  /* Of a root: */
   _Atomic size_t peak;   /* the most `live` has been */
   _Atomic size_t count;  /* allocations made so far */
   _Atomic size_t pieces; /* of those, the ones that only the address sanitizer's
                             build makes: elsewhere they are cut from slabs */
-  _Atomic size_t refused; /* bytes of the last request that failed; 0: none */
-  size_t limit;           /* of live bytes; SIZE_MAX: none */
-  size_t fail_at; /* the allocation of this number fails; 0: none does */
-  char *reserve;  /* MEM_RESERVE bytes for arenas in distress */
-  _Atomic size_t reserve_used; /* bytes of it cut off so far */
-  _Atomic size_t reserve_held; /* of those, not yet given back */
-  _Atomic bool exhausted;
+  size_t fail_at;        /* the allocation of this number fails; 0: none does */
+  size_t fail_more;      /* and so many behind it */
+  struct MemRoot *root;  /* what is behind a lock; NULL: no reserve */
 } Mem;
 
-/* False when not even the reserve can be had. */
+/* A root; false when not even its reserve can be had. */
 bool mem_init(Mem *m, size_t limit);
+/* Its children go with it. */
 void mem_done(Mem *m);
+
+/* A Mem of its own below that of `m`'s root; NULL when memory runs out.  Blocks
+ * may outlive its owner: after mem_leave the Mem stays until the root goes, and
+ * serves another owner once all its bytes have been returned. */
+Mem *mem_child(Mem *m, size_t limit);
+void mem_leave(Mem *child);
+/* The same for work that ends with the caller, who keeps the struct and returns
+ * every byte. */
+static inline Mem mem_local(Mem *m);
+
+static inline Mem *mem_root(Mem *m) { return m->parent ? m->parent : m; }
+
+static inline Mem mem_local(Mem *m) {
+  return (Mem){.parent = mem_root(m), .limit = SIZE_MAX};
+}
 
 /* 16-byte aligned memory, or NULL.  `size` is passed back on release, so no
  * block carries a hidden size. */
@@ -50,26 +92,36 @@ void mem_free(Mem *m, void *p, size_t size);
 void *mem_alloc_aligned(Mem *m, size_t size);
 void mem_free_aligned(Mem *m, void *p, size_t size);
 
-/* Allocations made so far, the same in every build. */
+/* Allocations made so far below a root, the same in every build. */
 static inline size_t mem_allocations(const Mem *m) {
   return atomic_load(&m->count) - atomic_load(&m->pieces);
 }
 
-/* Has an arena or vector been refused memory since the last clear? */
-static inline bool mem_exhausted(const Mem *m) {
-  return atomic_load_explicit(&m->exhausted, memory_order_relaxed);
-}
+/* Has an arena, vector or map been refused memory since the last clear? */
 static inline void mem_raise_exhausted(Mem *m) {
   atomic_store_explicit(&m->exhausted, true, memory_order_relaxed);
+}
+bool mem_watched_exhausted(Mem *m);
+static inline bool mem_exhausted(const Mem *m) {
+  return atomic_load_explicit(&m->exhausted, memory_order_relaxed) ||
+         (m->watched[0] && mem_watched_exhausted((Mem *)m));
 }
 /* After the failed phase has been unwound and its arenas released. */
 void mem_clear_exhausted(Mem *m);
 
-/* For arenas: 16-byte aligned zeroed bytes of the reserve, or NULL when it is
- * spent.  Raises `exhausted`.  The reserve is whole again when all that was
- * taken has been given back. */
-void *mem_reserve_take(Mem *m, size_t size);
-void mem_reserve_return(Mem *m, size_t size);
+/* --- For arenas, vectors and maps ---------------------------------------- */
+
+/* As mem_alloc_zeroed and mem_resize, beyond the limit if need be and the
+ * request is small: then, and when the system refuses, they raise `exhausted`.
+ */
+void *mem_overdraw(Mem *m, size_t size);
+void *mem_overdraw_resize(Mem *m, void *p, size_t old_size, size_t new_size);
+
+/* 16-byte aligned zeroed bytes of the reserve, or NULL when it is spent; *from
+ * is where they go back to.  Raises `exhausted`. */
+typedef struct MemReserve MemReserve;
+void *mem_reserve_take(Mem *m, size_t size, MemReserve **from);
+void mem_reserve_return(Mem *m, MemReserve *from, size_t size);
 
 /* Bytes with a unit, as flags read them: `12`, `1.5K`, `20M`; in `text`. */
 enum { SIZE_TEXT = 16 };

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { TABLE_MIN = 16, NAME_SHORT = 64 };
 
 /* --- Names --------------------------------------------------------------- */
@@ -20,13 +22,6 @@ void names_done(NameTable *t) {
   *t = (NameTable){.arena = t->arena};
 }
 
-/* FNV-1a. */
-static uint32_t hash_text(const char *text, size_t len) {
-  uint32_t h = 2166136261u;
-  for (size_t i = 0; i < len; i++) h = (h ^ (unsigned char)text[i]) * 16777619u;
-  return h;
-}
-
 /* The slot of this spelling, or the empty one where it belongs. */
 static const Name **name_slot(const NameTable *t, const char *text, size_t len,
                               uint32_t hash) {
@@ -39,11 +34,8 @@ static const Name **name_slot(const NameTable *t, const char *text, size_t len,
 static bool names_grow(NameTable *t) {
   NameTable grown = *t;
   grown.cap = t->cap ? t->cap * 2 : TABLE_MIN;
-  grown.slots = mem_alloc_zeroed(t->arena.mem, grown.cap * sizeof *t->slots);
-  if (!grown.slots) {
-    mem_raise_exhausted(t->arena.mem);
-    return false;
-  }
+  grown.slots = mem_overdraw(t->arena.mem, grown.cap * sizeof *t->slots);
+  if (!grown.slots) return false;
   for (size_t i = 0; i < t->cap; i++) {
     const Name *n = t->slots[i];
     if (n) *name_slot(&grown, n->text, n->len, n->hash) = n;
@@ -70,7 +62,7 @@ static const Name *name_new(NameTable *t, const char *text, size_t len,
 }
 
 const Name *name_intern(NameTable *t, const char *text, size_t len) {
-  uint32_t hash = hash_text(text, len);
+  uint32_t hash = hash_bytes(text, len);
   if (t->len + 1 > t->cap / 4 * 3 && !names_grow(t) && t->len + 1 >= t->cap)
     return name_new(t, text, len, hash); /* exhausted: no longer unique */
   const Name **slot = name_slot(t, text, len, hash);
@@ -157,11 +149,8 @@ static struct PtrMapEntry *ptrmap_slot(const PtrMap *m, const void *key) {
 static bool ptrmap_grow(PtrMap *m) {
   PtrMap grown = {.mem = m->mem, .cap = m->cap ? m->cap * 2 : TABLE_MIN};
   grown.len = m->len;
-  grown.slots = mem_alloc_zeroed(m->mem, grown.cap * sizeof *m->slots);
-  if (!grown.slots) {
-    mem_raise_exhausted(m->mem);
-    return false;
-  }
+  grown.slots = mem_overdraw(m->mem, grown.cap * sizeof *m->slots);
+  if (!grown.slots) return false;
   for (size_t i = 0; i < m->cap; i++)
     if (m->slots[i].key) *ptrmap_slot(&grown, m->slots[i].key) = m->slots[i];
   ptrmap_done(m);
@@ -171,7 +160,10 @@ static bool ptrmap_grow(PtrMap *m) {
 
 void ptrmap_put(PtrMap *m, const void *key, void *value) {
   assert(key);
-  if (m->len + 1 > m->cap / 4 * 3 && !ptrmap_grow(m)) return;
+  /* Without memory the last quarter serves, up to the one empty entry that a
+   * search ends at. */
+  if (m->len + 1 > m->cap / 4 * 3 && !ptrmap_grow(m) && m->len + 1 >= m->cap)
+    return;
   struct PtrMapEntry *e = ptrmap_slot(m, key);
   if (!e->key) m->len++;
   *e = (struct PtrMapEntry){key, value};

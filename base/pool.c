@@ -32,11 +32,11 @@ static bool open_slab(Pool *p) {
 }
 
 static void *alloc_large(Pool *p, size_t size) {
-  if (size <= POOL_SMALL) atomic_fetch_add(&p->mem->pieces, 1);
+  if (size <= POOL_SMALL) atomic_fetch_add(&mem_root(p->mem)->pieces, 1);
   return mem_alloc(p->mem, size);
 }
 
-void *pool_alloc_slow(Pool *p, size_t size) {
+static void *alloc_new(Pool *p, size_t size) {
   if (size > POOL_MAX) return alloc_large(p, size);
   size_t whole = (size + POOL_GRAIN - 1) / POOL_GRAIN * POOL_GRAIN;
   if (whole == 0) whole = POOL_GRAIN;
@@ -44,6 +44,16 @@ void *pool_alloc_slow(Pool *p, size_t size) {
   void *block = p->next;
   p->next += whole;
   return block;
+}
+
+void *pool_alloc_slow(Pool *p, size_t size) {
+  void *block = alloc_new(p, size);
+  if (block || !pool_relieve(p)) return block;
+  size_t class = (size + POOL_GRAIN - 1) / POOL_GRAIN;
+  if (class > POOL_CLASSES || !p->free[class]) return alloc_new(p, size);
+  PoolBlock *freed = p->free[class];
+  p->free[class] = freed->next;
+  return freed;
 }
 
 void pool_free_large(Pool *p, void *block, size_t size) {

@@ -31,6 +31,9 @@ typedef struct Pool {
   Mem *mem;
   PoolBlock *free[POOL_CLASSES + 1]; /* by size / POOL_GRAIN, rounded up */
   struct PoolSlab *slabs;
+  /* Frees something where it can when memory runs out; NULL: nothing can be. */
+  bool (*relieve)(void *owner);
+  void *owner;
   char *next, *end; /* the uncut part of the newest slab */
   uint64_t allocations;
 } Pool;
@@ -41,6 +44,10 @@ void pool_done(Pool *p);
 
 void *pool_alloc_slow(Pool *p, size_t size);
 void pool_free_large(Pool *p, void *block, size_t size);
+/* False: there was nothing to free. */
+static inline bool pool_relieve(Pool *p) {
+  return p->relieve && p->relieve(p->owner);
+}
 
 /* 8-byte aligned, not cleared; NULL when memory runs out. */
 static inline void *pool_alloc(Pool *p, size_t size) {

@@ -11,17 +11,27 @@ static size_t grown_capacity(size_t cap, size_t len, size_t extra) {
   return twice > need ? twice : need;
 }
 
+/* The elements behind which the next request comes, beyond the limit: what is
+ * needed now and a little more, for it is but a step to the end. */
+static size_t last_capacity(size_t len, size_t extra, size_t size) {
+  size_t most = MEM_SMALL / 4 / size, little = len / 16 + 8;
+  return len + extra + (little < most ? little : most);
+}
+
 bool vec_grow(Mem *mem, void **data, size_t *cap, size_t len, size_t extra,
               size_t size) {
   /* `data` points to a pointer of another type: only memcpy may touch it. */
   void *old, *grown = NULL;
   memcpy(&old, data, sizeof old);
-  size_t new_cap = grown_capacity(*cap, len, extra), bytes;
-  if (new_cap && size_mul(new_cap, size, &bytes))
-    grown = mem_resize(mem, old, *cap * size, bytes);
+  size_t new_cap = grown_capacity(*cap, len, extra), bytes = 0;
+  bool fits = new_cap && size_mul(new_cap, size, &bytes);
+  if (fits) grown = mem_resize(mem, old, *cap * size, bytes);
   if (!grown) {
     mem_raise_exhausted(mem);
-    return false;
+    if (!fits || extra > SIZE_MAX / 2 / size) return false;
+    new_cap = last_capacity(len, extra, size);
+    grown = mem_overdraw_resize(mem, old, *cap * size, new_cap * size);
+    if (!grown) return false;
   }
   memcpy(data, &grown, sizeof grown);
   *cap = new_cap;

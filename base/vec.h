@@ -6,8 +6,9 @@
  *   VEC_PUSH(&v, 42);
  *   VEC_DONE(&v);
  *
- * When memory runs out a push drops its element and raises `exhausted` in
- * the vector's Mem (see mem.h); the vector stays as it was. */
+ * When memory runs out a push raises `exhausted` in the vector's Mem (see
+ * mem.h) and goes beyond the limit.  When the system has no memory either it
+ * drops its element; the vector stays as it was. */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 

@@ -6,8 +6,8 @@
 
 #include "bench/bench.h"
 #include "bench/openblas.h"
-#include "ops/ops.h"
-#include "ops/pack.h"
+#include "kernels/call.h"
+#include "kernels/pack.h"
 
 enum { RANK = 4 };
 
@@ -125,7 +125,7 @@ static void transpose(Tensor *t) {
 
 /* One on every side: results as large as the data. */
 static void set_padding(Attrs *attrs) {
-  static const Dim ones[] = {1, 1};
+  static const Dim ones[] = {{1}, {1}};
   AttrValue *padding = (AttrValue *)attr_get(attrs, ATTR_padding);
   padding->state = AV_SET;
   padding->count = 2;
@@ -163,7 +163,7 @@ static bool prepare(Call *c) {
 /* Into the results of the first run. */
 static void run_ours(void *data) {
   Call *c = data;
-  c->op.op->kernel(&c->op);
+  op_kernel(c->op.op)(&c->op);
   if (c->scratch.chunks) arena_done(&c->scratch);
 }
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "interp/step.h"
+#include "smallstep/step.h"
 #include "lib/handles.h"
 
 enum { VM_SECONDS = 60 };

@@ -18,6 +18,9 @@
  * work is given RLY_MISUSE (or NULL), not a race; freeing waits.  A program
  * cannot be changed while one of its sessions is at work: RLY_MISUSE again.
  * rly_session_interrupt may be called from anywhere, signal handlers included.
+ * A child of fork(2) has its own copy of all of this, provided that no call was
+ * under way in another thread; once the parent has shared a kernel's work among
+ * threads, the child does such work on one.
  *
  * Functions that can fail return a status.  What went wrong is told by the
  * diagnostics: the session's, of functions that take a session or a value, the
@@ -72,7 +75,7 @@ bool rly_instruction_set(const char *name);
 typedef struct rly_options {
   size_t max_memory;  /* bytes, for everything; 0: no limit */
   uint64_t max_depth; /* calls; 0: 10,000,000 */
-  double timeout;     /* seconds for one run; 0: none */
+  double timeout;     /* seconds for one run, or to check a text; 0: none */
   int threads;        /* 0: one */
   bool safe;          /* imports only from below the importing files */
   bool nan_stop;      /* a run ends where an operator makes the first NaN from
@@ -152,6 +155,12 @@ rly_status rly_program_add_text(rly_program *p, const char *path,
                                 const char *text, size_t len, unsigned flags);
 rly_status rly_program_add_file(rly_program *p, const char *path,
                                 unsigned flags);
+/* How many brackets, comments and strings are open at the end of a text that
+ * RLY_INCOMPLETE was answered for, for a prompt to show.  `text` has a NUL
+ * behind its `len` bytes.  `innermost` receives the last that was opened, as a
+ * constant string: "(", "{", "[", "/" "*" or "\""; "" where nothing is open, or
+ * more than 255 are.  It needs no program and no lock. */
+size_t rly_text_open(const char *text, size_t len, const char **innermost);
 /* Does the newest text hold top-level expressions?  (Otherwise it is its @main
  * that is meant to run.) */
 bool rly_program_has_expressions(const rly_program *p);

@@ -8,15 +8,27 @@
 #include "base/diag.h"
 
 /* The functions of zip.h that are used, without their prefix. */
-#define LIBZIP_FUNCTIONS(F)                                                  \
-  F(close)                                                                   \
-  F(discard) F(error_fini) F(error_init) F(error_set) F(error_strerror)      \
-      F(error_to_data) F(fclose) F(file_add) F(file_get_error)               \
-          F(file_set_dostime) F(fopen_index) F(fread) F(get_error)           \
-              F(get_num_entries) F(open_from_source) F(set_file_compression) \
-                  F(source_buffer_create) F(source_buffer_fragment_create)   \
-                      F(source_free) F(source_function_create) F(stat_index) \
-                          F(strerror)
+#define LIBZIP_FUNCTIONS(F)        \
+  F(close)                         \
+  F(discard)                       \
+  F(error_fini)                    \
+  F(error_init)                    \
+  F(error_set)                     \
+  F(error_strerror)                \
+  F(error_to_data)                 \
+  F(fclose)                        \
+  F(file_add)                      \
+  F(file_get_error)                \
+  F(file_set_dostime)              \
+  F(fopen_index)                   \
+  F(fread)                         \
+  F(get_error)                     \
+  F(get_num_entries)               \
+  F(open_from_source)              \
+  F(set_file_compression)          \
+  F(source_buffer_create)          \
+  F(source_buffer_fragment_create) \
+  F(source_free) F(source_function_create) F(stat_index) F(strerror)
 
 typedef struct Libzip {
   void *library;

@@ -12,13 +12,25 @@ enum {
   DATA_ALIGNMENT = 64,
 };
 
-static const char *const descriptions[DTYPE_COUNT] = {
-    [DT_BOOL] = "|b1",    [DT_INT8] = "|i1",     [DT_INT16] = "<i2",
-    [DT_INT32] = "<i4",   [DT_INT64] = "<i8",    [DT_UINT8] = "|u1",
-    [DT_UINT16] = "<u2",  [DT_UINT32] = "<u4",   [DT_UINT64] = "<u8",
-    [DT_FLOAT16] = "<f2", [DT_BFLOAT16] = "<V2", [DT_FLOAT32] = "<f4",
-    [DT_FLOAT64] = "<f8",
-};
+static const char *description_of(DType dtype) {
+  switch (dtype) {
+    case DT_BOOL: return "|b1";
+    case DT_INT8: return "|i1";
+    case DT_INT16: return "<i2";
+    case DT_INT32: return "<i4";
+    case DT_INT64: return "<i8";
+    case DT_UINT8: return "|u1";
+    case DT_UINT16: return "<u2";
+    case DT_UINT32: return "<u4";
+    case DT_UINT64: return "<u8";
+    case DT_FLOAT16: return "<f2";
+    case DT_BFLOAT16: return "<V2";
+    case DT_FLOAT32: return "<f4";
+    case DT_FLOAT64: return "<f8";
+    case DTYPE_NONE: break;
+  }
+  return NULL;
+}
 
 /* --- The header's text --------------------------------------------------- */
 
@@ -99,8 +111,8 @@ static bool scan_dtype(Scan *s, NpyHeader *h) {
   int i = 0;
   for (; i < DTYPE_COUNT; i++) {
     Piece kind = {piece.text + 1, piece.len - 1};
-    bool order = piece.text[0] == '<' || piece.text[0] == descriptions[i][0];
-    if (order && is_text(kind, descriptions[i] + 1)) break;
+    bool order = piece.text[0] == '<' || piece.text[0] == description_of(i)[0];
+    if (order && is_text(kind, description_of(i) + 1)) break;
   }
   h->dtype = (DType)i;
   return h->dtype != DTYPE_NONE;
@@ -168,8 +180,7 @@ size_t npy_header_size(const char *prefix) {
 
 static const char *check_elements(NpyHeader *h, uint64_t available) {
   int64_t count;
-  if (!shape_count(h->rank, h->shape, &count) ||
-      !size_mul((size_t)count, dtype_size(h->dtype), &h->bytes))
+  if (!shape_size(h->dtype, h->rank, h->shape, &count, &h->bytes))
     return "its shape is larger than memory";
   return h->bytes == available
              ? NULL
@@ -177,10 +188,10 @@ static const char *check_elements(NpyHeader *h, uint64_t available) {
 }
 
 static void set_strides(NpyHeader *h) {
-  uint64_t stride = 1;
+  int64_t stride = 1;
   for (int i = 0; i < h->rank; i++) {
-    h->strides[i] = (int64_t)stride;
-    stride *= (uint64_t)h->shape[i];
+    h->strides[i] = stride;
+    stride *= h->shape[i];
   }
   if (!h->fortran) strides_row_major(h->rank, h->shape, h->strides);
 }
@@ -203,7 +214,7 @@ const char *npy_header_read(const char *bytes, size_t size, uint64_t total,
 /* The dict, with blanks and a newline behind it that align the data. */
 static void add_dict(StrBuf *out, const Tensor *t) {
   strbuf_addf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-              descriptions[t->dtype]);
+              description_of(t->dtype));
   for (int i = 0; i < t->rank; i++)
     strbuf_addf(out, i + 1 < t->rank ? "%lld, " : "%lld",
                 (long long)t->shape[i]);

@@ -12,13 +12,25 @@ enum {
   DATA_ALIGNMENT = 64,
 };
 
-static const char *const format_dtypes[DTYPE_COUNT] = {
-    [DT_BOOL] = "BOOL",   [DT_INT8] = "I8",       [DT_INT16] = "I16",
-    [DT_INT32] = "I32",   [DT_INT64] = "I64",     [DT_UINT8] = "U8",
-    [DT_UINT16] = "U16",  [DT_UINT32] = "U32",    [DT_UINT64] = "U64",
-    [DT_FLOAT16] = "F16", [DT_BFLOAT16] = "BF16", [DT_FLOAT32] = "F32",
-    [DT_FLOAT64] = "F64",
-};
+static const char *format_dtype(DType dtype) {
+  switch (dtype) {
+    case DT_BOOL: return "BOOL";
+    case DT_INT8: return "I8";
+    case DT_INT16: return "I16";
+    case DT_INT32: return "I32";
+    case DT_INT64: return "I64";
+    case DT_UINT8: return "U8";
+    case DT_UINT16: return "U16";
+    case DT_UINT32: return "U32";
+    case DT_UINT64: return "U64";
+    case DT_FLOAT16: return "F16";
+    case DT_BFLOAT16: return "BF16";
+    case DT_FLOAT32: return "F32";
+    case DT_FLOAT64: return "F64";
+    case DTYPE_NONE: break;
+  }
+  return NULL;
+}
 
 /* --- Reading ------------------------------------------------------------- */
 
@@ -91,7 +103,7 @@ static bool read_metadata(Reader *r, json_t *pairs) {
 
 static DType find_format_dtype(const char *text) {
   int i = 0;
-  while (i < DTYPE_COUNT && (!text || strcmp(format_dtypes[i], text))) i++;
+  while (i < DTYPE_COUNT && (!text || strcmp(format_dtype(i), text))) i++;
   return (DType)i;
 }
 
@@ -135,8 +147,7 @@ static bool read_offsets(Reader *r, Entry *e, json_t *offsets) {
 static bool check_size(Reader *r, const Entry *e) {
   int64_t count;
   size_t bytes;
-  if (!shape_count(e->rank, e->shape, &count) ||
-      !size_mul((size_t)count, dtype_size(e->dtype), &bytes))
+  if (!shape_size(e->dtype, e->rank, e->shape, &count, &bytes))
     return invalid(r, "tensor `%s` is larger than memory", e->name);
   if (bytes == e->end - e->begin) return true;
   return invalid(r, "tensor `%s` needs %zu bytes, but has %llu", e->name, bytes,
@@ -254,7 +265,7 @@ static void add_metadata(StrBuf *out, const MetaPair *metadata, size_t n) {
 static void add_entry(StrBuf *out, const NamedTensor *entry, size_t begin) {
   const Tensor *t = entry->tensor;
   add_string(out, entry->name);
-  strbuf_addf(out, ":{\"dtype\":\"%s\",\"shape\":[", format_dtypes[t->dtype]);
+  strbuf_addf(out, ":{\"dtype\":\"%s\",\"shape\":[", format_dtype(t->dtype));
   for (int i = 0; i < t->rank; i++)
     strbuf_addf(out, "%s%lld", i ? "," : "", (long long)t->shape[i]);
   strbuf_addf(out, "],\"data_offsets\":[%zu,%zu]}", begin,
@@ -296,10 +307,15 @@ bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
   StrBuf header;
   strbuf_init(&header, mem);
   add_header(&header, tensors, n, metadata, metadata_n);
-  bool fine = !mem_exhausted(mem); /* otherwise the header has gaps */
-  if (fine) fine = write_file(path, &header, tensors, n, mem, diags);
-  else
+  bool fine = false;
+  if (mem_exhausted(mem)) /* then the header has gaps */
     diag_error(diags, E0507, SPAN_NONE, "cannot write %s: out of memory", path);
+  else if (header.len > HEADER_MOST)
+    diag_error(diags, E0507, SPAN_NONE,
+               "cannot write %s: with %zu tensors its header would have %zu "
+               "bytes, and nothing reads more than %d",
+               path, n, header.len, HEADER_MOST);
+  else fine = write_file(path, &header, tensors, n, mem, diags);
   strbuf_done(&header);
   return fine;
 }

@@ -2,28 +2,16 @@
  * graph variables.  Spans, sugar, parentheses and what the checker found do
  * not count.
  *
- * Both sides are walked in step with an explicit stack of things to do.  When
- * two binders meet, they are given the same serial number, each under its own
- * name; two uses are equal when their names have the same number, or no number
- * and the same spelling. */
+ * Both sides are walked in step: their walks must tell the same events, and
+ * what is told must be the same.  When two binders meet, they are given the
+ * same serial number, each under its own name; two uses are equal when their
+ * names have the same number, or no number and the same spelling. */
 #include <string.h>
 
 #include "ir/print.h"
+#include "ir/walk.h"
 
-typedef enum JobKind {
-  JOB_EXPR,  /* two expressions must be equal */
-  JOB_BIND,  /* two binders meet */
-  JOB_ARM,   /* two arms must be equal */
-  JOB_LEAVE, /* the scope ends: `mark` names are left bound */
-} JobKind;
-
-typedef struct Job {
-  JobKind kind;
-  const void *a, *b;
-  size_t mark;
-} Job;
-
-/* What a key meant before it was bound anew. */
+/* The serial number that a key had before an inner binder hid it. */
 typedef struct Undo {
   PtrMap *map;
   const void *key;
@@ -32,7 +20,7 @@ typedef struct Undo {
 
 typedef struct Compare {
   Mem *mem;
-  VEC(Job) jobs;
+  ExprWalk left, right;
   VEC(Undo) undo;
   PtrMap a, b; /* name, variable or graph index -> serial, for each side */
   uintptr_t serial;
@@ -40,14 +28,12 @@ typedef struct Compare {
 
 static void compare_init(Compare *c, Mem *mem) {
   *c = (Compare){.mem = mem};
-  VEC_INIT(&c->jobs, mem);
   VEC_INIT(&c->undo, mem);
   ptrmap_init(&c->a, mem);
   ptrmap_init(&c->b, mem);
 }
 
 static void compare_done(Compare *c) {
-  VEC_DONE(&c->jobs);
   VEC_DONE(&c->undo);
   ptrmap_done(&c->a);
   ptrmap_done(&c->b);
@@ -90,16 +76,31 @@ static bool same_name(const Name *a, const Name *b) { return a == b; }
 
 /* --- Types ---------------------------------------------------------------- */
 
-static bool same_dim(const Compare *c, const DimExpr *a, const DimExpr *b) {
+/* Two nodes, without what lies below them. */
+static bool same_dim_node(const Compare *c, const DimExpr *a,
+                          const DimExpr *b) {
   if (a->kind != b->kind) return false;
   switch (a->kind) {
     case DX_NUMBER: return a->number == b->number;
-    case DX_ANY: return true;
     case DX_NAME: return same_use(c, type_key(a->name), type_key(b->name));
     case DX_META: return same_name(a->name, b->name) && a->number == b->number;
-    default:
-      return same_dim(c, a->left, b->left) && same_dim(c, a->right, b->right);
+    default: return true;
   }
+}
+
+/* A kind has a fixed number of operands, so trees are equal where their postfix
+ * orders are. */
+static bool same_dim(const Compare *c, const DimExpr *a, const DimExpr *b) {
+  DimExprs x, y;
+  VEC_INIT(&x, c->undo.mem);
+  VEC_INIT(&y, c->undo.mem);
+  bool same =
+      dim_expr_postfix(a, &x) && dim_expr_postfix(b, &y) && x.len == y.len;
+  for (size_t i = 0; same && i < x.len; i++)
+    same = same_dim_node(c, x.data[i], y.data[i]);
+  VEC_DONE(&x);
+  VEC_DONE(&y);
+  return same;
 }
 
 static bool bind_type_params(Compare *c, int n, const TypeParam *a, int m,
@@ -154,15 +155,7 @@ static bool same_type(Compare *c, const TypeExpr *a, const TypeExpr *b) {
   return same_types(c, a->arg_count, a->args, b->arg_count, b->args);
 }
 
-/* --- Things to do --------------------------------------------------------- */
-
-static void later(Compare *c, JobKind kind, const void *a, const void *b) {
-  VEC_PUSH(&c->jobs, (Job){.kind = kind, .a = a, .b = b});
-}
-
-static void later_leave(Compare *c) {
-  VEC_PUSH(&c->jobs, (Job){.kind = JOB_LEAVE, .mark = c->undo.len});
-}
+/* --- Binders -------------------------------------------------------------- */
 
 /* In either form: uses have the Var after resolution, its name before. */
 static bool bind_vars(Compare *c, const Var *a, const Var *b) {
@@ -187,7 +180,7 @@ static bool same_attr_value(Compare *c, const AttrExpr *a, const AttrExpr *b) {
     case AX_NONE: return true;
     case AX_META:
       return strcmp(a->text, b->text) == 0 && a->integer == b->integer;
-    case AX_EXPR: later(c, JOB_EXPR, a->expr, b->expr); return true;
+    case AX_EXPR: /* the walk comes by */
     case AX_LIST: break;
   }
   for (int i = 0; i < a->count; i++)
@@ -204,86 +197,35 @@ static bool same_attrs(Compare *c, int n, const Attr *a, int m, const Attr *b) {
   return true;
 }
 
-/* Binds the variables of two equal patterns. */
-static bool same_pattern(Compare *c, const Pattern *a, const Pattern *b) {
-  if (a->kind != b->kind || a->count != b->count) return false;
-  if (a->kind == PT_VAR) return bind_vars(c, a->var, b->var);
-  if (a->kind == PT_CTOR && !same_name(a->name, b->name)) return false;
-  for (int i = 0; i < a->count; i++)
-    if (!same_pattern(c, a->fields[i], b->fields[i])) return false;
-  return true;
-}
-
 /* --- Expressions ---------------------------------------------------------- */
 
+/* Attributes of a function are not evaluated, so the walk passes them by. */
+static void add_attr_value(Compare *c, const AttrExpr *a, const AttrExpr *b) {
+  if (a->kind == AX_EXPR) {
+    expr_walk_add(&c->left, a->expr);
+    expr_walk_add(&c->right, b->expr);
+  }
+  for (int i = 0; a->kind == AX_LIST && i < a->count; i++)
+    add_attr_value(c, a->items[i], b->items[i]);
+}
+
+/* The type parameters are bound until the function is left. */
 static bool same_fn(Compare *c, const Fn *a, const Fn *b) {
-  later_leave(c);
   if (a->param_count != b->param_count ||
       !bind_type_params(c, a->type_param_count, a->type_params,
                         b->type_param_count, b->type_params))
     return false;
-  for (int i = 0; i < a->param_count; i++)
-    if (!bind_vars(c, a->params[i], b->params[i])) return false;
-  later(c, JOB_EXPR, a->body, b->body);
-  return same_type(c, a->result, b->result) &&
-         same_attrs(c, a->attr_count, a->attrs, b->attr_count, b->attrs);
+  if (!same_attrs(c, a->attr_count, a->attrs, b->attr_count, b->attrs))
+    return false;
+  for (int i = 0; i < a->attr_count; i++)
+    add_attr_value(c, a->attrs[i].value, b->attrs[i].value);
+  return same_type(c, a->result, b->result);
 }
 
-/* Puts off the values of the group of bindings that begins at `from`, and the
- * meeting of its binders: before the values when a function may name them. */
-static void later_group(Compare *c, const Block *a, const Block *b, int from,
-                        int to) {
-  const Expr *first = a->bindings[from].value;
-  bool early = !first || first->kind == EX_FN;
-  for (int pass = 0; pass < 2; pass++) {
-    for (int i = to - 1; i >= from; i--) {
-      const Binding *x = &a->bindings[i], *y = &b->bindings[i];
-      if ((pass == 1) == early) {
-        if (x->var) later(c, JOB_BIND, x->var, y->var);
-      } else if (x->value) {
-        later(c, JOB_EXPR, x->value, y->value);
-      }
-    }
-  }
-}
-
-/* Graph variables belong to the whole function and may be used in a sibling of
- * the block that defines them, so their binders meet at once and for good. */
-static bool meet_graph(Compare *c, const Binding *a, const Binding *b) {
-  if (a->kind == BIND_GRAPH && b->kind == BIND_GRAPH) {
-    void *serial = (void *)++c->serial;
-    ptrmap_put(&c->a, graph_key(a->index), serial);
-    ptrmap_put(&c->b, graph_key(b->index), serial);
-  }
-  return a->kind == b->kind;
-}
-
-static bool same_block(Compare *c, const Block *a, const Block *b) {
+static bool same_block(const Block *a, const Block *b) {
   if (a->count != b->count) return false;
   for (int i = 0; i < a->count; i++)
-    if (!meet_graph(c, &a->bindings[i], &b->bindings[i])) return false;
-  later_leave(c);
-  later(c, JOB_EXPR, a->result, b->result);
-  for (int to = a->count; to > 0;) {
-    int from = to - 1;
-    while (from > 0 && a->bindings[from].kind == BIND_AND) from--;
-    later_group(c, a, b, from, to);
-    to = from;
-  }
-  return true;
-}
-
-static bool same_match(Compare *c, const Match *a, const Match *b) {
-  if (a->partial != b->partial || a->arm_count != b->arm_count) return false;
-  for (int i = a->arm_count - 1; i >= 0; i--)
-    later(c, JOB_ARM, &a->arms[i], &b->arms[i]);
-  return true;
-}
-
-static bool same_arm(Compare *c, const Arm *a, const Arm *b) {
-  later_leave(c);
-  if (!same_pattern(c, a->pattern, b->pattern)) return false;
-  later(c, JOB_EXPR, a->body, b->body);
+    if (a->bindings[i].kind != b->bindings[i].kind) return false;
   return true;
 }
 
@@ -292,9 +234,7 @@ static bool same_text(const Expr *a, const Expr *b) {
          memcmp(a->text.bytes, b->text.bytes, a->text.len) == 0;
 }
 
-/* Everything of two nodes of one kind but their args and callee, which go first
- * and in the order of the text: there a graph variable's binding comes before
- * its uses. */
+/* Compares two nodes of one kind, without their parts. */
 static bool same_head(Compare *c, const Expr *a, const Expr *b) {
   switch (a->kind) {
     case EX_LOCAL: return same_use(c, local_key(a->name), local_key(b->name));
@@ -310,8 +250,10 @@ static bool same_head(Compare *c, const Expr *a, const Expr *b) {
       return same_attrs(c, a->call.attr_count, a->call.attrs,
                         b->call.attr_count, b->call.attrs);
     case EX_FN: return same_fn(c, a->fn, b->fn);
-    case EX_BLOCK: return same_block(c, a->block, b->block);
-    case EX_MATCH: return same_match(c, a->match, b->match);
+    case EX_BLOCK: return same_block(a->block, b->block);
+    case EX_MATCH:
+      return a->match->partial == b->match->partial &&
+             a->match->arm_count == b->match->arm_count;
     case EX_VAR: return same_use(c, a->var, b->var);
     case EX_CTOR: return same_name(a->ctor->name, b->ctor->name);
     case EX_OP: return a->op == b->op;
@@ -322,39 +264,84 @@ static bool same_head(Compare *c, const Expr *a, const Expr *b) {
   }
 }
 
-/* Braces around a single expression mean nothing. */
-static const Expr *without_braces(const Expr *e) {
-  while (e->kind == EX_BLOCK && e->block->count == 0) e = e->block->result;
-  return e;
-}
-
 static bool same_node(Compare *c, const Expr *a, const Expr *b) {
-  a = without_braces(a);
-  b = without_braces(b);
-  if (a->kind != b->kind || a->count != b->count) return false;
-  if (!same_head(c, a, b)) return false;
-  for (int i = a->count - 1; i >= 0; i--)
-    later(c, JOB_EXPR, a->args[i], b->args[i]);
-  if (a->kind == EX_CALL) later(c, JOB_EXPR, a->call.callee, b->call.callee);
-  return true;
+  return a->kind == b->kind && a->count == b->count && same_head(c, a, b);
 }
 
-static bool do_job(Compare *c, Job job) {
-  switch (job.kind) {
-    case JOB_EXPR: return same_node(c, job.a, job.b);
-    case JOB_BIND: return bind_vars(c, job.a, job.b);
-    case JOB_ARM: return same_arm(c, job.a, job.b);
-    default: leave(c, job.mark); return true;
+static bool same_pattern(const Pattern *a, const Pattern *b) {
+  return a->kind == b->kind && a->count == b->count &&
+         (a->kind != PT_CTOR || same_name(a->name, b->name));
+}
+
+/* Each type parameter was bound under two names. */
+static void leave_node(Compare *c, const Expr *e) {
+  if (e->kind == EX_FN)
+    leave(c, c->undo.len - 2 * (size_t)e->fn->type_param_count);
+}
+
+static bool same_event(Compare *c) {
+  const ExprWalk *a = &c->left, *b = &c->right;
+  if (a->event != b->event) return false;
+  switch ((int)a->event) {
+    case WALK_ENTER: return same_node(c, a->at, b->at);
+    case WALK_LEAVE: leave_node(c, a->at); return true;
+    case WALK_PATTERN: return same_pattern(a->pattern, b->pattern);
+    case WALK_BIND: return !a->var || bind_vars(c, a->var, b->var);
+    default: leave(c, c->undo.len - 4); return true; /* as bind_vars did */
   }
 }
 
-/* Running out of memory makes nothing equal. */
+/* Braces around a single expression mean nothing. */
+static bool is_braces(const ExprWalk *w) {
+  return w->event & (WALK_ENTER | WALK_LEAVE) && w->at->kind == EX_BLOCK &&
+         w->at->block->count == 0;
+}
+
+static bool next_event(ExprWalk *w) {
+  while (expr_walk_next(w))
+    if (!is_braces(w)) return true;
+  return false;
+}
+
+/* Do both tell the same events?  Running out of memory makes nothing equal. */
+static bool in_step(Compare *c, unsigned wanted, const Expr *a, const Expr *b,
+                    bool (*same_event)(Compare *c)) {
+  expr_walk_start(&c->left, c->mem, wanted, a);
+  expr_walk_start(&c->right, c->mem, wanted, b);
+  bool same = true, more = true;
+  while (same && more) {
+    more = next_event(&c->left);
+    same = next_event(&c->right) == more && (!more || same_event(c));
+  }
+  same &= expr_walk_end(&c->left);
+  same &= expr_walk_end(&c->right);
+  return same;
+}
+
+/* Graph variables belong to the whole function, and may be used before the walk
+ * comes to the block that defines them: f of f(a) may be one. */
+static bool meet_graph(Compare *c) {
+  const Expr *a = c->left.at, *b = c->right.at;
+  if (a->kind != b->kind) return false;
+  if (a->kind != EX_BLOCK) return true;
+  if (!same_block(a->block, b->block)) return false;
+  for (int i = 0; i < a->block->count; i++) {
+    const Binding *x = &a->block->bindings[i], *y = &b->block->bindings[i];
+    if (x->kind != BIND_GRAPH) continue;
+    void *serial = (void *)++c->serial;
+    ptrmap_put(&c->a, graph_key(x->index), serial);
+    ptrmap_put(&c->b, graph_key(y->index), serial);
+  }
+  return true;
+}
+
 static bool same_expr(Compare *c, const Expr *a, const Expr *b) {
+  enum {
+    ALL = WALK_ENTER | WALK_LEAVE | WALK_BIND | WALK_UNBIND | WALK_PATTERN
+  };
   if (!a || !b) return a == b;
-  later(c, JOB_EXPR, a, b);
-  bool same = true;
-  while (same && c->jobs.len > 0) same = do_job(c, VEC_POP(&c->jobs));
-  return same && !mem_exhausted(c->mem);
+  return in_step(c, WALK_ENTER, a, b, meet_graph) &&
+         in_step(c, ALL, a, b, same_event) && !mem_exhausted(c->mem);
 }
 
 bool expr_equal(Mem *mem, const Expr *a, const Expr *b) {

@@ -1,5 +1,5 @@
-/* Builders of expressions.  The parser, resolution and the passes fill in what
- * is particular to a kind themselves. */
+/* Builders of expressions.  The parser, resolution and the passes fill in the
+ * fields that belong to one kind. */
 #include "ir/program.h"
 
 Expr *expr_new(Arena *a, ExprKind kind, Span span) {
@@ -95,4 +95,10 @@ int block_group(const Block *b, int first) {
   int n = 1;
   while (first + n < b->count && b->bindings[first + n].kind == BIND_AND) n++;
   return n;
+}
+
+bool block_binds_first(const Block *b, int first) {
+  const Binding *let = &b->bindings[first];
+  return let->kind == BIND_LET &&
+         (let->value->kind == EX_FN || block_group(b, first) > 1);
 }

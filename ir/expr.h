@@ -4,7 +4,7 @@
  * to bound form (Var, Global, Ctor, operator) without graph variables; passes
  * map bound form to bound form; the printer writes both.  Nodes live in
  * arenas and are immutable once built, except for what the checker fills in:
- * `type`, `targs`, `attrs_bound`, a Fn's and a Var's `effects`.
+ * `type`, `targs`, `call.bound`, a Fn's and a Var's `effects`.
  *
  * A chain of lets, sequence items and graph bindings is one Block with an
  * array of bindings, so 100,000 lets are not 100,000 deep.  Flat operator
@@ -73,7 +73,7 @@ typedef struct Var {
   const TypeVar *const *params;
   uint32_t id; /* unique in the program */
   bool lazy;   /* a graph node that may only fail or diverge: evaluated at the
-                  first use that is reached (see rly.md) */
+                  first use that is reached (docs/LANGUAGE.md) */
   uint8_t effects; /* a function's: what calling it can do, with EFFECT_KNOWN
                       (program.h); 0: not known, so anything */
 } Var;
@@ -233,24 +233,22 @@ Expr *expr_if(Arena *a, Span span, const Expr *condition, const Expr *then,
 Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
                  const Expr *result);
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);
-/* Where it is bound, its annotation included. */
+/* The variable with its annotation. */
 Span var_span(const Var *var);
 /* Where what `e` names is declared, and where the function that it names says
  * what argument `i` has to be; SPAN_NONE: it names nothing. */
 Span expr_declaration(const Expr *e);
 Span expr_parameter(const Expr *callee, int i);
 
-/* Calls `visit` for each direct child expression, in order of evaluation
- * (operator attributes that are expressions included). */
-void expr_children(const Expr *e, void (*visit)(void *data, const Expr *child),
-                   void *data);
-
-/* The child along which a program may be long without being nested, so that
- * walks go down it in a loop: f of f(a)(b), a of a + b + c and of a && b && c,
- * the tuple of a projection.  NULL: none.  In every form. */
+/* The child along which chains grow without nesting: f of f(a)(b), a of a + b +
+ * c and of a && b && c, the tuple of a projection.  NULL: none.  In every
+ * form.  Walks follow it in a loop. */
 const Expr *expr_spine(const Expr *e);
 /* How many bindings `let ... and ...` joins, from `first` on. */
 int block_group(const Block *b, int first);
+/* Do the names of the group that begins there come before its values?  Those of
+ * functions do, which may name themselves and one another. */
+bool block_binds_first(const Block *b, int first);
 
 /* Equal up to renaming of locals and numbering of graph variables; spans,
  * sugar, parentheses and types are ignored.  Explicit stack. */

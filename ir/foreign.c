@@ -1,4 +1,5 @@
-/* The table of foreign words and its search, which only mistakes pay for. */
+/* The table of foreign words and its search, which runs only after a
+ * mistake. */
 #include "ir/foreign.h"
 
 #include <stdbool.h>

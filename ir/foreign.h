@@ -1,5 +1,5 @@
-/* What other languages call things, for hints: a student who writes `return`
- * is told what is written here. */
+/* What other languages call things, for hints: whoever writes `return` is told
+ * how a value is returned here. */
 #ifndef IR_FOREIGN_H
 #define IR_FOREIGN_H
 

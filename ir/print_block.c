@@ -1,5 +1,5 @@
-/* What the printer lays out line by line: blocks, functions, matches, and
- * patterns. */
+/* Layout of blocks, functions, matches and patterns, which the printer puts
+ * line by line. */
 #include "ir/printer.h"
 
 /* --- Lists in brackets ---------------------------------------------------- */
@@ -87,9 +87,9 @@ static bool continues(const Block *b, int i) {
   return i < b->count && b->bindings[i].kind == BIND_AND;
 }
 
-/* Brings the variables of a group of lets into scope.  Their names are free
- * around them, so it does no harm that a value which may not name them sees
- * them, too. */
+/* Brings the variables of a group of lets into scope.  A value that may not
+ * name them may see them all the same: their names are free around the
+ * group. */
 static void bind_group(Printer *p, const Block *b, int i) {
   if (b->bindings[i].var && b->bindings[i].kind != BIND_AND) {
     print_bind(p, b->bindings[i].var);
@@ -97,7 +97,7 @@ static void bind_group(Printer *p, const Block *b, int i) {
   }
 }
 
-/* Lets stand on lines of their own always. */
+/* A let always stands on a line of its own. */
 static bool has_lets(const Block *b) {
   for (int i = 0; i < b->count; i++)
     if (b->bindings[i].kind != BIND_ITEM) return true;
@@ -218,7 +218,7 @@ void print_pattern(Printer *p, const Pattern *pattern) {
   }
 }
 
-/* Does its text end in braces, so that it may begin on a line that is full? */
+/* Does the text end in braces?  Then it may begin on a line that is full. */
 static bool ends_in_braces(const Expr *e) {
   return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_FN ||
          e->kind == EX_BLOCK;
@@ -248,7 +248,7 @@ static void print_arm(Printer *p, const Arm *arm) {
   print_leave(p, scope);
 }
 
-/* The scrutinee; a tuple has parentheses enough. */
+/* The scrutinee.  A tuple brings its own parentheses. */
 static void print_scrutinee(Printer *p, const Expr *e) {
   bool tuple = e->kind == EX_TUPLE;
   if (!tuple) doc_text(&p->doc, "(");

@@ -41,7 +41,7 @@ static size_t trim(const char *text, size_t len) {
   return len;
 }
 
-/* Is there nothing but blanks between a comment and the next one? */
+/* Are there only blanks between a comment and the next one? */
 static bool touches_next(const Printer *p, int i) {
   if (i + 1 >= p->comment_count) return false;
   const char *next = source_at(p, p->comments[i].span.hi);
@@ -74,9 +74,9 @@ static const char *without_returns(Printer *p, const char *text, size_t *len) {
   return copy;
 }
 
-/* TVM takes a star and what follows it at once unless that is a slash, and so
- * does not see the end of a comment that ends in two stars: a blank parts
- * them. */
+/* TVM reads a star together with the character behind it, unless that is a
+ * slash.  It does not see the end of a comment that ends in two stars, so a
+ * blank is put between them. */
 static const char *with_plain_end(Printer *p, const char *text, size_t *len) {
   if (text[1] != '*') return text;
   StrBuf out;
@@ -169,7 +169,8 @@ uint32_t print_find(const Printer *p, uint32_t from, uint32_t end, char c) {
   return from;
 }
 
-/* Behind what stands at `at`: its line's end, or the next item on it. */
+/* The comments behind `at`: up to the end of the line, or to the next item on
+ * it. */
 static uint32_t line_end(const Printer *p, uint32_t at, uint32_t next) {
   const char *start = source_at(p, at), *end = strchr(start, '\n');
   uint32_t place = end ? at + (uint32_t)(end - start) : UINT32_MAX;

@@ -40,7 +40,7 @@ static const char *op_name(const Printer *p, int op) {
 
 /* --- Operators ------------------------------------------------------------ */
 
-/* An expression as an infix operation. */
+/* The operator of an expression that is written infix. */
 typedef struct Infix {
   const char *token; /* NULL: it is none */
   int level;
@@ -142,7 +142,7 @@ static bool is_number(const Expr *e) {
 }
 
 /* Does the text of a postfix expression begin with a number?  A sign before it
- * would become the number's. */
+ * would be read as the number's. */
 static bool begins_with_number(const Printer *p, const Expr *e) {
   const Expr *link = NULL;
   while (is_postfix(p, e)) {
@@ -211,7 +211,7 @@ static void print_args(Printer *p, const char *open, const Expr *e,
   print_list_close(p, close, e->span.hi);
 }
 
-/* Rows of a literal break all or none; numbers fill their lines. */
+/* The rows of a literal break together; numbers fill their lines. */
 static void print_bracket(Printer *p, const Expr *e) {
   print_list_open(p, "[");
   for (int i = 0; i < e->count; i++) {
@@ -223,8 +223,7 @@ static void print_bracket(Printer *p, const Expr *e) {
   print_list_close(p, "]", e->span.hi);
 }
 
-/* The place of the brace behind a branch, which one that a pass has made may
- * lack. */
+/* The closing brace of a branch.  A branch that a pass made may have none. */
 static uint32_t branch_end(const Printer *p, const Expr *e,
                            const Expr *branch) {
   return print_find(p, branch->span.hi, e->span.hi, '}');
@@ -305,7 +304,8 @@ static void print_node(Printer *p, const Expr *e) {
   }
 }
 
-/* What the text of an expression begins with, if that is a part of it. */
+/* The part of an expression that its text begins with; NULL: it begins with a
+ * token of its own. */
 static const Expr *left_of(const Printer *p, const Expr *e) {
   Infix infix = as_infix(p, e);
   if (infix.token) return infix.left;

@@ -22,8 +22,8 @@ void printer_done(Printer *p) {
   ptrmap_done(&p->suffixes);
 }
 
-/* The name of a binder, or that with the suffix `n`.  A graph variable's number
- * is no name for a let, so it gets a letter. */
+/* The name of a binder, or the name with the suffix `n`.  The number of a graph
+ * variable cannot name a let, so a letter is put before it. */
 static const Name *spelling(const Printer *p, const Name *name, uintptr_t n) {
   bool digit = name->text[0] >= '0' && name->text[0] <= '9';
   if (n == 0 && !digit) return name;
@@ -36,8 +36,8 @@ static const Name *spelling(const Printer *p, const Name *name, uintptr_t n) {
   return made;
 }
 
-/* Suffixes are counted up and not tried again, so that a hundred thousand
- * variables of one name take linear time. */
+/* Suffixes only grow, so that a hundred thousand variables of one name take
+ * linear time. */
 static const Name *free_name(Printer *p, const Name *name) {
   const Name *found = spelling(p, name, 0);
   if (!ptrmap_has(&p->in_scope, found)) return found;

@@ -10,41 +10,53 @@ static const struct DimOp {
   const char *token;
   int level;
 } dim_ops[] = {
-    [DX_ADD] = {"+", 1},
-    [DX_SUB] = {"-", 1},
-    [DX_MUL] = {"*", 2},
-    [DX_DIV] = {"/", 2},
+    [DX_ADD] = {" + ", 1},
+    [DX_SUB] = {" - ", 1},
+    [DX_MUL] = {" * ", 2},
+    [DX_DIV] = {" / ", 2},
 };
 
-static void dim_text(StrBuf *out, const DimExpr *d, int level);
+/* What is still to be printed of a dimension: an expression inside an operator
+ * of this level, or a text. */
+typedef struct DimPiece {
+  const DimExpr *dim;
+  int level;
+  const char *text;
+} DimPiece;
 
-static void dim_operation(StrBuf *out, const DimExpr *d, int level) {
+typedef VEC(DimPiece) DimPieces;
+
+/* The pieces of an operation, the last one first. */
+static void push_operation(DimPieces *rest, const DimExpr *d, int level) {
   const struct DimOp *op = &dim_ops[d->kind];
-  if (op->level < level) strbuf_add_char(out, '(');
-  dim_text(out, d->left, op->level);
-  strbuf_addf(out, " %s ", op->token);
-  dim_text(out, d->right, op->level + 1);
-  if (op->level < level) strbuf_add_char(out, ')');
+  bool parens = op->level < level;
+  if (parens) VEC_PUSH(rest, (DimPiece){.text = ")"});
+  VEC_PUSH(rest, (DimPiece){.dim = d->right, .level = op->level + 1});
+  VEC_PUSH(rest, (DimPiece){.text = op->token});
+  VEC_PUSH(rest, (DimPiece){.dim = d->left, .level = op->level});
+  if (parens) VEC_PUSH(rest, (DimPiece){.text = "("});
 }
 
-/* `level`: of the operator around it. */
-static void dim_text(StrBuf *out, const DimExpr *d, int level) {
-  switch (d->kind) {
-    case DX_NUMBER: strbuf_addf(out, "%lld", (long long)d->number); break;
-    case DX_ANY: strbuf_add_char(out, '?'); break;
-    case DX_NAME: strbuf_add(out, d->name->text); break;
-    case DX_META:
-      strbuf_addf(out, "meta[%s][%lld]", d->name->text, (long long)d->number);
-      break;
-    default: dim_operation(out, d, level); break;
-  }
-}
-
-static void print_dim(Printer *p, const DimExpr *d) {
+static void print_dim(Printer *p, const DimExpr *dim) {
   StrBuf text;
   strbuf_init(&text, p->mem);
-  dim_text(&text, d, 0);
+  DimPieces rest;
+  VEC_INIT(&rest, p->mem);
+  VEC_PUSH(&rest, (DimPiece){.dim = dim});
+  while (rest.len > 0) {
+    DimPiece piece = VEC_POP(&rest);
+    const DimExpr *d = piece.dim;
+    if (!d) strbuf_add(&text, piece.text);
+    else if (d->left) push_operation(&rest, d, piece.level);
+    else if (d->kind == DX_NUMBER)
+      strbuf_addf(&text, "%lld", (long long)d->number);
+    else if (d->kind == DX_ANY) strbuf_add_char(&text, '?');
+    else if (d->kind == DX_NAME) strbuf_add(&text, d->name->text);
+    else
+      strbuf_addf(&text, "meta[%s][%lld]", d->name->text, (long long)d->number);
+  }
   doc_textf(&p->doc, "%s", strbuf_text(&text));
+  VEC_DONE(&rest);
   strbuf_done(&text);
 }
 
@@ -94,7 +106,7 @@ static void print_fn_type(Printer *p, const TypeExpr *t) {
   print_type_expr(p, t->result);
 }
 
-/* Ref[T] has its name, too: a program may have an ADT called Ref. */
+/* Ref[T] is printed by its name, because a program may define a type Ref. */
 static void print_applied_type(Printer *p, const TypeExpr *t) {
   doc_text(&p->doc, t->name->text);
   if (t->brackets) print_types(p, "[", t->arg_count, t->args, "]");
@@ -120,7 +132,7 @@ void print_type_expr(Printer *p, const TypeExpr *t) {
 void print_type(Printer *p, const Type *t) {
   StrBuf text;
   strbuf_init(&text, p->mem);
-  type_print(p->program->types, &text, t, 0);
+  type_print(p->program->types, &text, t, TYPE_TEXT_MOST);
   doc_textf(&p->doc, "%s", strbuf_text(&text));
   strbuf_done(&text);
 }
@@ -155,7 +167,7 @@ static void print_scalar(Printer *p, DType dtype, Value bits) {
   strbuf_done(&text);
 }
 
-/* A tensor without elements has no literal. */
+/* A tensor without elements cannot be written as a literal. */
 static void print_empty_tensor(Printer *p, const Tensor *t) {
   doc_text(&p->doc, "zeros(shape=[");
   for (int i = 0; i < t->rank; i++)
@@ -190,7 +202,7 @@ void print_meta(Printer *p, const char *key, int64_t index) {
   doc_textf(&p->doc, "meta[%s][%lld]", key, (long long)index);
 }
 
-/* Bytes that are no UTF-8, which only \x can have written, print so again. */
+/* Bytes that are not UTF-8 are printed as \x again. */
 void print_string(Printer *p, const char *bytes, size_t len) {
   StrBuf text;
   strbuf_init(&text, p->mem);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/printer.h"
+#include "ir/walk.h"
 
 /* --- Types ---------------------------------------------------------------- */
 
@@ -55,8 +56,8 @@ static void print_named(Printer *p, const Item *item, const char *keyword,
   if (item->expr) print_bound(p, item->expr);
 }
 
-/* An expression after graph bindings stands as it is; other sequences need
- * parentheses here. */
+/* An expression after graph bindings needs no parentheses; other sequences
+ * do. */
 static void print_expr_item(Printer *p, const Expr *e) {
   const Block *b =
       e->kind == EX_BLOCK && e->sugar == SUGAR_NONE ? e->block : NULL;
@@ -97,7 +98,7 @@ static bool takes_semicolon(const Unit *u, int i) {
   return i + 1 == u->item_count || !item[1].continues;
 }
 
-/* A pass may have moved items, which then take their comments along. */
+/* Comments move with an item that a pass has moved. */
 static bool is_in_order(const Unit *u) {
   uint32_t end = 0;
   for (int i = 0; i < u->item_count; i++) {
@@ -120,7 +121,7 @@ static void open_window(Printer *p, const Unit *u, Span own) {
   print_window(p, lo, own.hi, next);
 }
 
-/* Its places are of another text than the comments. */
+/* The item comes from another text than the comments. */
 static void print_linked(Printer *p, const Item *item) {
   const SourceFile *source = p->source;
   int comments = p->comment_count;
@@ -229,25 +230,14 @@ void global_print(const Program *program, const Global *g, StrBuf *out) {
 }
 
 /* Is there a name in it that is not bound to its variable? */
-typedef struct Search {
-  VEC(const Expr *) stack;
-  bool found;
-} Search;
-
-static void meet(void *data, const Expr *child) {
-  Search *s = data;
-  VEC_PUSH(&s->stack, child);
-  s->found |= child->kind == EX_LOCAL || child->kind == EX_GRAPH;
-}
-
 static bool is_parsed(Mem *mem, const Expr *e) {
-  Search s = {.found = false};
-  VEC_INIT(&s.stack, mem);
-  meet(&s, e);
-  while (s.stack.len > 0 && !s.found)
-    expr_children(VEC_POP(&s.stack), meet, &s);
-  VEC_DONE(&s.stack);
-  return s.found;
+  ExprWalk w;
+  bool found = false;
+  expr_walk_start(&w, mem, WALK_ENTER, e);
+  while (!found && expr_walk_next(&w))
+    found = w.at->kind == EX_LOCAL || w.at->kind == EX_GRAPH;
+  expr_walk_end(&w);
+  return found;
 }
 
 void expr_print(const Program *program, const Expr *e, StrBuf *out) {

@@ -66,7 +66,9 @@ Program *program_new(Mem *mem, NameTable *names, SourceMap *sources,
   p->sources = sources;
   p->diags = diags;
   p->heap = heap;
-  p->types = types_new(mem);
+  p->tables = mem_child(mem, SIZE_MAX);
+  p->types = p->tables ? types_new(p->tables) : NULL;
+  mem->watched[mem->watched[0] != NULL] = p->tables;
   arena_init(&p->arena, mem);
   scope_init(&p->library, NULL, mem);
   scope_init(&p->user, &p->library, mem);
@@ -100,7 +102,10 @@ void program_free(Program *p) {
   scope_done(&p->library);
   types_free(p->types);
   arena_done(&p->arena);
-  mem_free(p->mem, p, sizeof *p);
+  Mem *mem = p->mem;
+  mem->watched[mem->watched[1] == p->tables] = NULL;
+  mem_leave(p->tables);
+  mem_free(mem, p, sizeof *p);
 }
 
 /* --- Units ---------------------------------------------------------------- */

@@ -76,13 +76,14 @@ typedef struct Unit {
   Arena arena; /* owns every node of the unit, in every form */
   bool version_header;
   bool has_graph; /* graph variables are bound in it */
-  bool plain;     /* relay_unit made it: what prints it writes for TVM */
+  bool plain;     /* the relay pass made it: printed for TVM */
+  unsigned facts; /* what passes have found of it (passes/pass.h) */
   int item_count;
   const Item *items;
   int meta_count;
   const MetaEntry *meta;
   Span meta_span;        /* the section's text, for printing it back */
-  const char *meta_text; /* or one that relay_unit made; NULL: it made none */
+  const char *meta_text; /* or one that the relay pass made; or NULL */
   int comment_count;
   const Comment *comments;
   /* After checking: what to evaluate, in order. */
@@ -151,7 +152,7 @@ typedef struct Global {
   struct Definition *definition; /* the checker's, while it is checked */
   const char *stale; /* what it uses and has since been defined anew, as it is
                         written; NULL: nothing */
-  void *code;        /* interp/'s, by instantiation */
+  void *code;        /* bytecode/'s, by instantiation */
 } Global;
 
 typedef enum StepKind { STEP_LET, STEP_EXPR } StepKind;
@@ -173,7 +174,9 @@ typedef struct Scope {
 } Scope;
 
 typedef struct Program {
-  Mem *mem;
+  Mem *mem;    /* of the units and names; whoever changes them has it */
+  Mem *tables; /* of the types and the code, below that: sessions complete both
+                  while they run, in turns */
   NameTable *names;
   SourceMap *sources;
   TypeTable *types;

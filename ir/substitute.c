@@ -180,7 +180,7 @@ static bool clashes(const Subst *s, const Type *fn) {
   for (int i = 0; i < s->n; i++) {
     const TypeVar *var = s->vars[i];
     if (index_of(fn->param_count, fn->params, var) >= 0) return true;
-    Dim dim = var->is_dim ? s->dims[i] : 0;
+    Dim dim = var->is_dim ? s->dims[i] : DIM_ANY;
     const Type *in =
         var->is_dim ? type_tensor(s->types, DT_BOOL, 1, &dim) : s->to[i];
     if (type_mentions(s->types, in, fn->param_count, fn->params)) return true;

@@ -11,6 +11,35 @@
 
 #include <string.h>
 
+/* --- Dimensions as written ------------------------------------------------ */
+
+bool dim_expr_postfix(const DimExpr *d, DimExprs *out) {
+  DimExprs rest;
+  VEC_INIT(&rest, out->mem);
+  size_t first = out->len;
+  bool fits = VEC_RESERVE(&rest, 1);
+  VEC_PUSH(&rest, d);
+  /* Operator, right, left is what a stack gives: the postfix order reversed. */
+  while (fits && rest.len > 0) {
+    const DimExpr *next = VEC_POP(&rest);
+    fits = VEC_RESERVE(out, 1) && VEC_RESERVE(&rest, 2);
+    if (!fits) break;
+    VEC_PUSH(out, next);
+    if (!next->left) continue;
+    VEC_PUSH(&rest, next->left);
+    VEC_PUSH(&rest, next->right);
+  }
+  VEC_DONE(&rest);
+  for (size_t i = first, k = out->len; i + 1 < k; i++, k--) {
+    const DimExpr *swapped = out->data[i];
+    out->data[i] = out->data[k - 1];
+    out->data[k - 1] = swapped;
+  }
+  return fits;
+}
+
+/* --- The table ------------------------------------------------------------ */
+
 typedef struct Slot {
   const Type *type; /* NULL: free */
   uint32_t hash;
@@ -63,7 +92,7 @@ static uint32_t hash_pointer(uint32_t hash, const void *p) {
 
 static uint32_t hash_of(const Type *k) {
   uint32_t h = hash_step(k->kind, (uint64_t)k->rank << 8 | k->dtype);
-  for (int i = 0; i < k->rank; i++) h = hash_step(h, (uint64_t)k->dims[i]);
+  for (int i = 0; i < k->rank; i++) h = hash_step(h, (uint64_t)k->dims[i].word);
   for (int i = 0; i < k->count; i++) h = hash_pointer(h, k->args[i]);
   for (int i = 0; i < k->param_count; i++) h = hash_pointer(h, k->params[i]);
   return hash_pointer(hash_pointer(hash_pointer(h, k->result), k->adt), k->var);
@@ -95,7 +124,7 @@ static Slot *find_slot(const TypeTable *t, const Type *key, uint32_t hash) {
  * slower until the last free slot, which is never filled. */
 static void grow(TypeTable *t) {
   size_t cap = t->cap * 2;
-  Slot *slots = mem_alloc_zeroed(t->mem, cap * sizeof *slots);
+  Slot *slots = mem_overdraw(t->mem, cap * sizeof *slots);
   if (!slots) return;
   for (size_t i = 0; i < t->cap; i++) {
     if (!t->slots[i].type) continue;

@@ -4,6 +4,7 @@
 #define IR_TYPE_H
 
 #include "base/source.h"
+#include "base/vec.h"
 #include "tensor/dim.h"
 #include "tensor/tensor.h"
 
@@ -25,10 +26,16 @@ typedef enum DimExprKind {
 typedef struct DimExpr {
   DimExprKind kind;
   Span span;
-  int64_t number;   /* DX_NUMBER; the index of DX_META */
-  const Name *name; /* DX_NAME; the key of DX_META */
-  const struct DimExpr *left, *right;
+  int64_t number;                     /* DX_NUMBER; the index of DX_META */
+  const Name *name;                   /* DX_NAME; the key of DX_META */
+  const struct DimExpr *left, *right; /* of an operator; else NULL */
 } DimExpr;
+
+/* Appends the nodes of `d` in postfix order: `left`, `right`, operator.  An
+ * expression may be as deep as its text is long, so nothing recurses over it.
+ * False when memory runs out. */
+typedef VEC(const DimExpr *) DimExprs;
+bool dim_expr_postfix(const DimExpr *d, DimExprs *out);
 
 typedef enum TypeExprKind {
   TX_TENSOR, /* Tensor[(2, ?), float32]; rank 0 when `scalar` is set */
@@ -154,5 +161,9 @@ static inline bool type_is_counted(const Type *t) { return !type_is_scalar(t); }
  * rest is elided as `...`. */
 void type_print(const TypeTable *t, StrBuf *out, const Type *type,
                 size_t limit);
+
+/* The limit where a type is to be whole.  A few lines of text make one whose
+ * tree has 2^1000 parts, for it is small as a DAG. */
+enum { TYPE_TEXT_MOST = 1 << 20 };
 
 #endif

@@ -2,6 +2,7 @@
  * is checked before anything runs; what is missing is reported whole. */
 #include <string.h>
 
+#include "bytecode/code.h"
 #include "io/npy.h"
 #include "lib/handles.h"
 
@@ -15,7 +16,7 @@ static void bind(rly_program *p, Bound b) {
 
 static rly_status bind_file(rly_program *p, const char *path) {
   TensorFile *file = tensors_read(p->cx, path);
-  if (!file) return status_of_failure(p->cx, RLY_REFUSED);
+  if (!file) return program_failed(p, RLY_REFUSED);
   for (size_t i = 0; i < file->tensors.len; i++)
     bind(p, (Bound){.name = file->tensors.data[i].name,
                     .tensor = tensor_keep(file->tensors.data[i].tensor)});
@@ -34,8 +35,8 @@ static rly_status bind_tensor(rly_program *p, const char *name,
                               const Tensor *t) {
   Tensor *view = tensor_view(&p->cx->heap, t, t->rank, t->shape, t->strides, 0);
   if (!view) {
-    mem_raise_exhausted(&p->cx->mem);
-    return status_of_failure(p->cx, RLY_LIMIT);
+    mem_raise_exhausted(p->mem);
+    return program_failed(p, RLY_LIMIT);
   }
   bind(p, (Bound){.name = name, .tensor = view, .strict = true});
   return RLY_OK;
@@ -70,7 +71,7 @@ static rly_status bind_text(rly_program *p, const char *argument) {
   }
   if (b.text[0] == '@') {
     b.tensor = npy_read(b.text + 1, &p->cx->heap, &p->cx->diags);
-    if (!b.tensor) return status_of_failure(p->cx, RLY_REFUSED);
+    if (!b.tensor) return program_failed(p, RLY_REFUSED);
     b.text = NULL;
   }
   bind(p, b);
@@ -99,7 +100,8 @@ static bool fits(const Tensor *t, const Type *declared) {
       t->rank != declared->rank)
     return false;
   for (int i = 0; i < t->rank; i++)
-    if (dim_is_number(declared->dims[i]) && declared->dims[i] != t->shape[i])
+    if (dim_is_number(declared->dims[i]) &&
+        !dim_is(declared->dims[i], t->shape[i]))
       return false;
   return true;
 }
@@ -119,8 +121,11 @@ static void report_misfit(rly_program *p, const char *name, const Tensor *t,
   strbuf_done(&wanted);
 }
 
-const Tensor *bound_tensor(rly_program *p, const char *name,
-                           const Type *declared, Span at) {
+/* The tensor bound to `name` as the type `declared` at `at` wants it; NULL
+ * after reporting when it does not fit, or, with no report, when nothing is
+ * bound. */
+static const Tensor *bound_tensor(rly_program *p, const char *name,
+                                  const Type *declared, Span at) {
   Bound *b = find_bound(p, name);
   if (!b) return NULL;
   DType want =
@@ -155,8 +160,8 @@ static void report_missing(Missing *m, const char *name, const Type *type,
 
 /* A param's default, evaluated once for all sessions. */
 static Tensor *default_value(rly_program *p, const Global *g) {
-  Session *vm =
-      session_new(p->code, limits_of(p->cx), (SessionHooks){0}, p->ir->diags);
+  Session *vm = session_new(p->code, p->mem, limits_of(p->cx),
+                            (SessionHooks){0}, p->ir->diags);
   Step step = {.kind = STEP_EXPR, .expr = g->value, .span = g->span};
   Value v;
   Tensor *t = NULL;
@@ -164,7 +169,7 @@ static Tensor *default_value(rly_program *p, const Global *g) {
     t = type_is_scalar(g->type)
             ? tensor_from_bits(p->ir->heap, g->type->dtype, v)
             : tensor_copy(p->ir->heap, v.tensor);
-    value_drop(vm, g->type, v);
+    value_drop(session_store(vm), g->type, v);
   }
   if (vm) session_free(vm);
   else mem_raise_exhausted(p->ir->mem);
@@ -301,7 +306,7 @@ static rly_status check_bindings(rly_program *p, const rly_function *entry) {
   bool ok = name_positional(p, entry) && check_names(p, entry);
   ok &= give_params(p, &missing);
   if (entry) ok &= check_entry(p, entry, &missing);
-  return ok ? RLY_OK : status_of_failure(p->cx, RLY_REFUSED);
+  return ok ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 
 rly_status rly_program_bindings_check(rly_program *p,
@@ -320,8 +325,8 @@ static bool tensor_value(rly_session *s, const Tensor *t, Value *out) {
     return true;
   }
   out->tensor =
-      tensor_view(session_heap(s->vm), t, t->rank, t->shape, t->strides, 0);
-  if (!out->tensor) mem_raise_exhausted(&s->program->cx->mem);
+      tensor_view(&store_of(s)->heap, t, t->rank, t->shape, t->strides, 0);
+  if (!out->tensor) mem_raise_exhausted(s->mem);
   return out->tensor != NULL;
 }
 
@@ -331,10 +336,10 @@ static bool tuple_value(rly_session *s, const char *name, const Type *type,
   for (int i = 0; i < type->count; i++) {
     const char *field = arena_printf(&s->program->arena, "%s.%d", name, i);
     if (bound_value(s, field, type->args[i], &fields[i])) continue;
-    while (i-- > 0) value_drop(s->vm, type->args[i], fields[i]);
+    while (i-- > 0) value_drop(store_of(s), type->args[i], fields[i]);
     return false;
   }
-  return value_tuple(s->vm, type, fields, out);
+  return value_tuple(store_of(s), type, fields, out);
 }
 
 bool bound_value(rly_session *s, const char *name, const Type *type,

@@ -103,13 +103,6 @@ bool tensors_write(const TensorFile *f, const char *path, Diags *diags) {
 
 /* --- Tensors by name ---------------------------------------------------- */
 
-rly_status status_of_failure(rly_context *cx, rly_status failed) {
-  if (!mem_exhausted(&cx->mem)) return failed;
-  mem_clear_exhausted(&cx->mem);
-  diag_error(&cx->diags, E0701, SPAN_NONE, "out of memory");
-  return RLY_LIMIT;
-}
-
 static rly_tensors *tensors_take(rly_context *cx, TensorFile *f) {
   rly_tensors *ts = f ? mem_alloc(&cx->mem, sizeof *ts) : NULL;
   if (ts) *ts = (rly_tensors){.cx = cx, .file = f};

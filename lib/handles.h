@@ -1,12 +1,13 @@
-/* What the handles of rly.h hold.  Only lib/ and those commands that show a
- * program's insides (fmt, dump, check) include this. */
+/* What the handles of rly.h hold.  Who looks inside from elsewhere includes
+ * lib/inside.h. */
 #ifndef LIB_HANDLES_H
 #define LIB_HANDLES_H
 
+#include "base/deadline.h"
 #include "include/rly.h"
-#include "interp/state.h"
 #include "io/file.h"
 #include "io/tensor_file.h"
+#include "state/state.h"
 
 /* Each handle counts those that stand on it, and goes with the last of them,
  * so hosts may free in any order. */
@@ -19,6 +20,7 @@ struct rly_context {
   Diags diags;
   Heap heap; /* constants of programs, tensors of files */
   rly_options options;
+  _Atomic bool late; /* memory is called exhausted because time is over */
 };
 
 /* What was bound to a name: a tensor, or text that waits to learn its type. */
@@ -32,6 +34,7 @@ typedef struct Bound {
 struct rly_program {
   _Atomic int refs;
   rly_context *cx;
+  Mem *mem; /* its own below the context's */
   /* How many hold the program as it is: sessions at work.  -1: it is being
    * changed, under the context's lock. */
   _Atomic int holders;
@@ -45,6 +48,7 @@ struct rly_program {
 
 struct rly_session {
   _Atomic int refs;
+  Mem *mem; /* its own below the context's, with its own limit */
   rly_program *program;
   Session *vm;
   Diags diags;
@@ -82,22 +86,30 @@ struct rly_tensors {
   TensorFile *file;
 };
 
+/* What the values of a session live in. */
+static inline Store *store_of(const rly_session *s) {
+  return session_store(s->vm);
+}
+
+/* --- handles.c: what the host is told ------------------------------------ */
+
 rly_status status_of_run(RunStatus status);
 Limits limits_of(const rly_context *cx);
-/* A copy of the text that rly_text_free takes; NULL when memory is short. */
+/* `failed`, unless what failed did so for lack of memory: then RLY_LIMIT, after
+ * reporting it; the context is usable again.  Whoever is refused memory by
+ * mem_alloc or the heap raises `exhausted`, as arenas and vectors do. */
+rly_status status_of_failure(rly_context *cx, rly_status failed);
+/* The same of a program that nobody else uses. */
+rly_status program_failed(rly_program *p, rly_status failed);
+/* The same of a session, in its own diagnostics. */
+rly_status session_failed(rly_session *s, rly_status failed);
+/* Whoever has it may lock it again. */
+void lock_init(pthread_mutex_t *lock);
+/* A copy of the text that rly_text_free takes; NULL when memory is short or ran
+ * out while the text was made.  The text is released. */
 char *text_take(rly_context *cx, StrBuf *text);
 
-/* Replaces a file's text in one step; false after reporting. */
-bool file_replace(rly_context *cx, const char *path, const StrBuf *text);
-
-/* Do these arguments make a tensor? */
-bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
-                     const void *elements, DType *found, int64_t *count);
-/* A handle on a tensor's elements, or on a row-major copy of them where they do
- * not lie so; NULL when memory is short. */
-rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);
-
-/* --- Turns --------------------------------------------------------------- */
+/* --- handles.c: turns ----------------------------------------------------- */
 
 void context_keep(rly_context *cx);
 void context_drop(rly_context *cx);
@@ -109,12 +121,11 @@ void program_drop(rly_program *p);
  * and while one of its sessions is at work. */
 bool program_enter(rly_program *p);
 void program_leave(rly_program *p);
-/* Keeps the program from being changed; waits while it is. */
-void program_hold(rly_program *p);
-void program_release(rly_program *p);
 
 void session_keep(rly_session *s);
 void session_drop(rly_session *s);
+/* The end of a session that has no machine. */
+void session_shell_free(rly_session *s);
 /* Before and after whatever runs the session or changes its state.  False for
  * NULL, for one that was freed, and when it is at work already. */
 bool session_enter(rly_session *s);
@@ -123,14 +134,14 @@ void session_leave(rly_session *s);
  * at work. */
 bool session_hold(rly_session *s);
 void session_release(rly_session *s);
+
+/* --- session.c ---------------------------------------------------------- */
+
 /* A session without its machine. */
 rly_session *session_shell(rly_program *p, const rly_session_options *options);
-void session_shell_free(rly_session *s);
 SessionHooks session_hooks(const rly_session_options *options);
 /* Has its runs looked at as its options say; false after reporting. */
 bool session_observed(rly_session *s);
-/* As status_of_failure below, in the session's diagnostics. */
-rly_status session_failed(rly_session *s, rly_status failed);
 /* Evaluates what was added since the last time: `lets_only` leaves expressions
  * out, as a call does. */
 rly_status session_start(rly_session *s, bool lets_only);
@@ -140,11 +151,26 @@ bool session_params(rly_session *s);
  * owned.  False after reporting. */
 bool session_argument(rly_session *s, const rly_function *entry, int i,
                       Value *out);
+/* May a value of type `given` be passed as `wanted`? */
+bool passes_as(const Type *given, const Type *wanted);
+
+/* --- value.c ------------------------------------------------------------ */
+
 /* A handle on an owned value; NULL, with the value dropped, for lack of
  * memory. */
 rly_value *value_handle_take(rly_session *s, const Type *type, Value v);
-/* May a value of type `given` be passed as `wanted`? */
-bool passes_as(const Type *given, const Type *wanted);
+
+/* --- context.c, tensor.c ------------------------------------------------ */
+
+/* Replaces a file's text in one step; false after reporting. */
+bool file_replace(rly_context *cx, const char *path, const StrBuf *text);
+
+/* Do these arguments make a tensor? */
+bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
+                     const void *elements, DType *found, int64_t *count);
+/* A handle on a tensor's elements, or on a row-major copy of them where they do
+ * not lie so; NULL when memory is short. */
+rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);
 
 /* --- stepper.c ---------------------------------------------------------- */
 
@@ -159,10 +185,6 @@ bool session_step_call(rly_session *s, Stepper *st, const rly_function *f);
 
 /* --- files.c ------------------------------------------------------------ */
 
-/* `failed`, unless what failed did so for lack of memory: then RLY_LIMIT, after
- * reporting it; the context is usable again.  Whoever is refused memory by
- * mem_alloc or the heap raises `exhausted`, as arenas and vectors do. */
-rly_status status_of_failure(rly_context *cx, rly_status failed);
 /* The tensors of a file of any format; NULL after reporting. */
 TensorFile *tensors_read(rly_context *cx, const char *path);
 /* In the format that the path's extension names; false after reporting. */
@@ -177,11 +199,6 @@ Tensor *literal_read(rly_program *p, const char *label, const char *text,
 
 /* --- bind.c ------------------------------------------------------------- */
 
-/* The tensor bound to `name` as the type `declared` at `at` wants it; NULL
- * after reporting when it does not fit, or, with no report, when nothing is
- * bound. */
-const Tensor *bound_tensor(rly_program *p, const char *name,
-                           const Type *declared, Span at);
 /* Binds the params that came with newly added texts.  Reports what is
  * missing. */
 bool params_complete(rly_program *p);
@@ -201,8 +218,5 @@ Unit *program_parse_file(rly_program *p, const char *path);
  * stays in the program. */
 rly_status program_look_at(rly_program *p, const char *text, size_t len,
                            void (*look)(void *data, const Expr *e), void *data);
-
-Unit *import_unit(Program *p, const Unit *from, const Item *item);
-Unit *library_unit(Program *p, char kind, const Name *name);
 
 #endif

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytecode/code.h"
 #include "io/text.h"
 #include "lib/redefine.h"
 #include "ops/ops.h"
 #include "parser/parser.h"
+#include "passes/pass.h"
 #include "stdlib/library.h"
+#include "types/types.h"
 
 /* --- The library -------------------------------------------------------- */
 
@@ -20,7 +23,7 @@ static int entry_order(const void *key, const void *entry) {
 
 /* Only the definition's own text is parsed; messages about it show the lines
  * of the file it stands in. */
-Unit *library_unit(Program *p, char kind, const Name *name) {
+static Unit *library_unit(Program *p, char kind, const Name *name) {
   LibraryEntry key = {.name = name->text, .kind = kind};
   const LibraryEntry *e = bsearch(&key, library_entries, library_entry_count,
                                   sizeof key, entry_order);
@@ -96,7 +99,7 @@ static bool is_imported(const Program *p, const char *real) {
 }
 
 /* NULL without a report: the file is part of the program already. */
-Unit *import_unit(Program *p, const Unit *from, const Item *item) {
+static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
   const char *path = path_from(&p->arena, from->source->path, item->path);
   char *real = path ? realpath(path, NULL) : NULL;
   if (!real) return import_refused(p, item, strerror(errno));
@@ -109,23 +112,13 @@ Unit *import_unit(Program *p, const Unit *from, const Item *item) {
   return unit;
 }
 
-/* Takes out what was imported since `before` was the last unit. */
-static void drop_imports(Program *p, const Unit *before) {
-  Unit *u = before ? before->next : p->units;
-  for (Unit *next; u; u = next) {
-    next = u->next;
-    if (u->importer) program_drop_unit(p, u);
-  }
-}
-
 /* --- Programs ----------------------------------------------------------- */
 
 static const char *op_name(int op) { return op_info(op)->name; }
 
 static bool program_fill(rly_program *p) {
   rly_context *cx = p->cx;
-  p->ir =
-      program_new(&cx->mem, &cx->names, &cx->sources, &cx->diags, &cx->heap);
+  p->ir = program_new(p->mem, &cx->names, &cx->sources, &cx->diags, &cx->heap);
   if (!p->ir) return false;
   p->ir->host = p;
   p->ir->find_in_library = library_unit;
@@ -145,68 +138,21 @@ rly_program *rly_program_new(rly_context *cx) {
   p->cx = cx;
   atomic_init(&p->refs, 1);
   context_keep(cx);
-  VEC_INIT(&p->bound, &cx->mem);
-  arena_init(&p->arena, &cx->mem);
+  p->mem = mem_child(&cx->mem, SIZE_MAX);
+  VEC_INIT(&p->bound, p->mem);
+  arena_init(&p->arena, p->mem);
   context_lock(cx);
-  bool filled = program_fill(p);
+  if (p->mem) p->mem->watched[0] = &cx->mem;
+  bool filled = p->mem && program_fill(p);
   context_unlock(cx);
   if (filled) return p;
   rly_program_free(p);
   return NULL;
 }
 
-static void program_free_all(rly_program *p) {
-  rly_context *cx = p->cx;
-  if (p->code) code_free(p->code);
-  if (p->ir) program_free(p->ir);
-  for (size_t i = 0; i < p->bound.len; i++)
-    if (p->bound.data[i].tensor)
-      tensor_drop(&cx->heap, p->bound.data[i].tensor);
-  VEC_DONE(&p->bound);
-  arena_done(&p->arena);
-  mem_free(&cx->mem, p, sizeof *p);
-}
-
-void program_drop(rly_program *p) {
-  if (atomic_fetch_sub(&p->refs, 1) > 1) return;
-  rly_context *cx = p->cx;
-  context_lock(cx);
-  program_free_all(p);
-  context_unlock(cx);
-  context_drop(cx);
-}
-
 void rly_program_free(rly_program *p) {
   if (p) program_drop(p);
 }
-
-/* --- Turns -------------------------------------------------------------- */
-
-bool program_enter(rly_program *p) {
-  if (!p) return false;
-  context_lock(p->cx);
-  int none = 0;
-  if (atomic_compare_exchange_strong(&p->holders, &none, -1)) return true;
-  context_unlock(p->cx);
-  return false;
-}
-
-void program_leave(rly_program *p) {
-  atomic_store(&p->holders, 0);
-  context_unlock(p->cx);
-}
-
-void program_hold(rly_program *p) {
-  int n = atomic_load(&p->holders);
-  while (n < 0 || !atomic_compare_exchange_weak(&p->holders, &n, n + 1)) {
-    if (n >= 0) continue;
-    context_lock(p->cx); /* until the change is made */
-    context_unlock(p->cx);
-    n = atomic_load(&p->holders);
-  }
-}
-
-void program_release(rly_program *p) { atomic_fetch_sub(&p->holders, 1); }
 
 /* --- Texts -------------------------------------------------------------- */
 
@@ -214,34 +160,54 @@ static rly_status parse(rly_program *p, const char *path, const char *text,
                         size_t len, unsigned flags, Unit **unit) {
   SourceFile *source =
       sources_add(p->ir->sources, path, text ? text : "", len, false);
-  if (!source && !mem_exhausted(&p->cx->mem))
+  if (!source && !mem_exhausted(p->mem))
     rly_diagnostic_add(p->cx, "E0010", "the texts exceed 4 GiB");
-  if (!source) return status_of_failure(p->cx, RLY_REFUSED);
+  if (!source) return program_failed(p, RLY_REFUSED);
   ParseOptions options = {.interactive = flags & RLY_INTERACTIVE};
   ParseStatus status = parse_unit(p->ir, source, options, unit);
   if (status == PARSE_INCOMPLETE) return RLY_INCOMPLETE;
-  return status == PARSE_OK ? RLY_OK : status_of_failure(p->cx, RLY_REFUSED);
+  return status == PARSE_OK ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 
-/* Adds a parsed unit to the program, or drops it and what it imports. */
 static rly_status check(rly_program *p, Unit *unit) {
-  if (types_check(p->ir, unit) && !mem_exhausted(&p->cx->mem)) return RLY_OK;
-  drop_imports(p->ir, unit);
-  program_drop_unit(p->ir, unit);
-  return status_of_failure(p->cx, RLY_REFUSED);
+  return unit_check(p->ir, unit) ? RLY_OK : program_failed(p, RLY_REFUSED);
+}
+
+/* The parser and the checker ask everywhere whether memory is exhausted: that
+ * ends them when time is over, too. */
+static void time_is_over(void *context) {
+  rly_context *cx = context;
+  atomic_store(&cx->late, true);
+  mem_raise_exhausted(&cx->mem);
+}
+
+static rly_status parse_and_check(rly_program *p, const char *path,
+                                  const char *text, size_t len, unsigned flags,
+                                  Unit **unit) {
+  rly_context *cx = p->cx;
+  Deadline deadline;
+  atomic_store(&cx->late, false);
+  deadline_start(&deadline, cx->options.timeout, time_is_over, cx);
+  rly_status status = parse(p, path, text, len, flags, unit);
+  p->ir->name_results = flags & RLY_NAME_RESULTS;
+  if (status == RLY_OK) status = check(p, *unit);
+  p->ir->name_results = false;
+  if (deadline_end(&deadline)) {
+    mem_clear_exhausted(&cx->mem);
+    mem_clear_exhausted(p->mem);
+  }
+  atomic_store(&cx->late, false);
+  return status;
 }
 
 static rly_status add_text(rly_program *p, const char *path, const char *text,
                            size_t len, unsigned flags) {
   Unit *unit;
-  rly_status status = parse(p, path, text, len, flags, &unit);
-  p->ir->name_results = flags & RLY_NAME_RESULTS;
-  if (status == RLY_OK) status = check(p, unit);
-  p->ir->name_results = false;
+  rly_status status = parse_and_check(p, path, text, len, flags, &unit);
   if (status != RLY_OK) return status;
   p->newest = unit;
   if (flags & RLY_RECHECK) program_redo(p, unit->source->base);
-  status_of_failure(p->cx, RLY_OK); /* the text is there nevertheless */
+  program_failed(p, RLY_OK); /* the text is there nevertheless */
   return RLY_OK;
 }
 
@@ -274,7 +240,7 @@ static rly_status add_file(rly_program *p, const char *path, unsigned flags) {
   char *text;
   size_t len;
   if (!text_read(&p->cx->mem, path, &text, &len, &p->cx->diags))
-    return status_of_failure(p->cx, RLY_REFUSED);
+    return program_failed(p, RLY_REFUSED);
   rly_status status = add_text(p, path, text, len, flags);
   mem_free(&p->cx->mem, text, len + 1);
   return status;
@@ -286,6 +252,14 @@ rly_status rly_program_add_file(rly_program *p, const char *path,
   rly_status status = add_file(p, path, flags);
   program_leave(p);
   return status;
+}
+
+size_t rly_text_open(const char *text, size_t len, const char **innermost) {
+  const char *ignored;
+  if (!innermost) innermost = &ignored;
+  *innermost = "";
+  if (!text || len > UINT32_MAX) return 0;
+  return (size_t)parse_open_brackets(text, (uint32_t)len, innermost);
 }
 
 bool rly_program_has_expressions(const rly_program *p) {
@@ -371,7 +345,7 @@ const char *rly_function_param_name(const rly_function *f, int i) {
 static char *type_text(rly_program *p, const Type *type) {
   StrBuf out;
   strbuf_init(&out, p->ir->mem);
-  type_print(p->ir->types, &out, type, 0);
+  type_print(p->ir->types, &out, type, TYPE_TEXT_MOST);
   return text_take(p->cx, &out);
 }
 
@@ -421,7 +395,8 @@ int rly_type_rank(const rly_type *t) {
 int64_t rly_type_dim(const rly_type *t, int axis) {
   const Type *type = tensor_type(t);
   if (!type || axis < 0 || axis >= type->rank) return -1;
-  return dim_is_number(type->dims[axis]) ? type->dims[axis] : -1;
+  Dim d = type->dims[axis];
+  return dim_is_number(d) ? dim_value(d) : -1;
 }
 
 int rly_type_field_count(const rly_type *t) {

@@ -4,7 +4,9 @@
  * a value that was computed with what has been replaced. */
 #include <stdlib.h>
 
+#include "ir/walk.h"
 #include "lib/redefine.h"
+#include "passes/pass.h"
 
 /* A function, a type or a session's value that is in scope. */
 typedef struct Live {
@@ -28,7 +30,6 @@ typedef struct Redo {
   uint32_t since; /* what stands behind it is new */
   VEC(Live) live;
   VEC(Use) uses;
-  VEC(const Expr *) stack;
   PtrMap seen;     /* what the live one at hand has been found to use, and the
                       types it mentions */
   PtrMap affected; /* Global or Adt */
@@ -56,20 +57,16 @@ static void use_type(Redo *r, const Type *t) {
   if (t->kind == TY_FN) use_type(r, t->result);
 }
 
-static void push_child(void *redo, const Expr *e) {
-  Redo *r = redo;
-  VEC_PUSH(&r->stack, e);
-}
-
-static void use_expr(Redo *r, const Expr *e) {
-  VEC_PUSH(&r->stack, e);
-  while (r->stack.len) {
-    e = VEC_POP(&r->stack);
+static void use_expr(Redo *r, const Expr *root) {
+  ExprWalk w;
+  expr_walk_start(&w, r->ir->mem, WALK_ENTER, root);
+  while (expr_walk_next(&w)) {
+    const Expr *e = w.at;
     use_type(r, e->type);
     if (e->kind == EX_GLOBAL && e->g.global->kind != GLOBAL_LOCAL)
       use(r, e->g.global, false);
-    expr_children(e, push_child, r);
   }
+  expr_walk_end(&w);
 }
 
 static void use_adt(Redo *r, const Adt *adt) {
@@ -251,10 +248,9 @@ static void check_again(Redo *r) {
   while (r->any && !mem_exhausted(r->ir->mem)) {
     Unit *unit = unit_again(r);
     r->ir->diags = &found;
-    bool fine = types_check(r->ir, unit) && !mem_exhausted(r->ir->mem);
+    bool fine = unit_check(r->ir, unit);
     r->ir->diags = usual;
     if (fine) break;
-    program_drop_unit(r->ir, unit);
     drop_culprits(r, &found);
     diags_clear(&found);
   }
@@ -285,13 +281,11 @@ void program_redo(rly_program *p, uint32_t since) {
   Mem *mem = p->ir->mem;
   VEC_INIT(&r.live, mem);
   VEC_INIT(&r.uses, mem);
-  VEC_INIT(&r.stack, mem);
   ptrmap_init(&r.seen, mem);
   ptrmap_init(&r.affected, mem);
   redo(&r);
   VEC_DONE(&r.live);
   VEC_DONE(&r.uses);
-  VEC_DONE(&r.stack);
   ptrmap_done(&r.seen);
   ptrmap_done(&r.affected);
 }

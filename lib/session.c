@@ -1,25 +1,7 @@
 /* Sessions: evaluating a program's texts, calling its functions.  One thread at
  * a time has a session; who comes second is told so. */
 #include "lib/handles.h"
-
-rly_status status_of_run(RunStatus status) {
-  static const rly_status of[] = {
-      [RUN_OK] = RLY_OK,
-      [RUN_ERROR] = RLY_RUNTIME,
-      [RUN_LIMIT] = RLY_LIMIT,
-      [RUN_INTERRUPTED] = RLY_INTERRUPTED,
-  };
-  return of[status];
-}
-
-Limits limits_of(const rly_context *cx) {
-  return (Limits){
-      .max_memory = cx->options.max_memory,
-      .max_depth = cx->options.max_depth,
-      .timeout = cx->options.timeout,
-      .threads = cx->options.threads ? cx->options.threads : 1,
-  };
-}
+#include "observe/observe.h"
 
 /* --- Life --------------------------------------------------------------- */
 
@@ -40,13 +22,6 @@ static bool open_trace(rly_session *s) {
   return s->options.trace;
 }
 
-static void close_trace(rly_session *s) {
-  if (!s->options.trace) return;
-  context_lock(s->program->cx);
-  file_out_close(&s->trace, true);
-  context_unlock(s->program->cx);
-}
-
 /* What the host wants to know of its runs. */
 bool session_observed(rly_session *s) {
   Observe what = {.count = s->options.count,
@@ -63,22 +38,16 @@ SessionHooks session_hooks(const rly_session_options *o) {
       .write = o->write, .data = o->data, .width = o->width ? o->width : 80};
 }
 
-static void lock_init(pthread_mutex_t *lock) {
-  pthread_mutexattr_t how;
-  pthread_mutexattr_init(&how);
-  pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
-  pthread_mutex_init(lock, &how);
-  pthread_mutexattr_destroy(&how);
-}
-
 rly_session *session_shell(rly_program *p, const rly_session_options *options) {
   rly_session *s = mem_alloc_zeroed(&p->cx->mem, sizeof *s);
   if (!s) return NULL;
+  s->mem = mem_child(&p->cx->mem, SIZE_MAX);
+  if (!s->mem) return mem_free(&p->cx->mem, s, sizeof *s), NULL;
   atomic_init(&s->refs, 1);
   s->program = p;
   atomic_fetch_add(&p->refs, 1);
   if (options) s->options = *options;
-  bool fine = diags_init(&s->diags, &p->cx->mem);
+  bool fine = diags_init(&s->diags, s->mem);
   s->diags.sources = &p->cx->sources;
   lock_init(&s->lock);
   if (fine) return s;
@@ -86,32 +55,15 @@ rly_session *session_shell(rly_program *p, const rly_session_options *options) {
   return NULL;
 }
 
-void session_shell_free(rly_session *s) {
-  rly_program *p = s->program;
-  diags_done(&s->diags);
-  pthread_mutex_destroy(&s->lock);
-  mem_free(&p->cx->mem, s, sizeof *s);
-  program_drop(p);
-}
-
 rly_session *rly_session_new(rly_program *p,
                              const rly_session_options *options) {
   rly_session *s = p ? session_shell(p, options) : NULL;
   if (!s) return NULL;
-  s->vm = session_new(p->code, limits_of(p->cx), session_hooks(&s->options),
-                      &s->diags);
+  s->vm = session_new(p->code, s->mem, limits_of(p->cx),
+                      session_hooks(&s->options), &s->diags);
   if (s->vm && session_observed(s)) return s;
   rly_session_free(s);
   return NULL;
-}
-
-void session_keep(rly_session *s) { atomic_fetch_add(&s->refs, 1); }
-
-void session_drop(rly_session *s) {
-  if (atomic_fetch_sub(&s->refs, 1) > 1) return;
-  session_free(s->vm);
-  close_trace(s);
-  session_shell_free(s);
 }
 
 /* Waits for a call that is under way elsewhere. */
@@ -126,46 +78,6 @@ void rly_session_free(rly_session *s) {
 
 void rly_session_interrupt(rly_session *s) {
   if (s) session_interrupt(s->vm);
-}
-
-/* --- Turns -------------------------------------------------------------- */
-
-bool session_hold(rly_session *s) {
-  if (!s || pthread_mutex_trylock(&s->lock)) return false;
-  program_hold(s->program);
-  return true;
-}
-
-void session_release(rly_session *s) {
-  program_release(s->program);
-  pthread_mutex_unlock(&s->lock);
-}
-
-bool session_enter(rly_session *s) {
-  if (!session_hold(s)) return false;
-  if (s->running || s->freed) {
-    session_release(s);
-    return false;
-  }
-  s->running = true;
-  session_keep(s); /* a callback may free it */
-  session_begin(s->vm);
-  return true;
-}
-
-void session_leave(rly_session *s) {
-  session_end(s->vm);
-  s->running = false;
-  session_release(s);
-  session_drop(s);
-}
-
-rly_status session_failed(rly_session *s, rly_status failed) {
-  Mem *mem = &s->program->cx->mem;
-  if (!mem_exhausted(mem)) return failed;
-  mem_clear_exhausted(mem);
-  diag_error(&s->diags, E0701, SPAN_NONE, "out of memory");
-  return RLY_LIMIT;
 }
 
 /* --- Runs --------------------------------------------------------------- */
@@ -190,7 +102,7 @@ static RunStatus run_step(rly_session *s, const Step *step, Shower shower) {
   if (step->global) name_newest(s->program->ir, step->global);
   v.type = step->expr->type;
   if (shower.show) shower.show(shower.data, &v);
-  value_drop(s->vm, v.type, v.value);
+  value_drop(store_of(s), v.type, v.value);
   return session_stopped(s->vm, step->span);
 }
 
@@ -203,7 +115,7 @@ static rly_status run_unit(rly_session *s, const Unit *u, Shower shower) {
 }
 
 /* The program's binding reports to its diagnostics: meanwhile, the session's.
- * Ends with diags_back. */
+ * Ends with diags_back, where the session takes over that memory ran out. */
 static Diags *diags_here(rly_session *s) {
   context_lock(s->program->cx);
   Diags *usual = s->program->ir->diags;
@@ -212,7 +124,13 @@ static Diags *diags_here(rly_session *s) {
 }
 
 static void diags_back(rly_session *s, Diags *usual) {
-  s->program->ir->diags = usual;
+  rly_program *p = s->program;
+  p->ir->diags = usual;
+  if (mem_exhausted(p->mem)) {
+    mem_clear_exhausted(p->mem);
+    mem_clear_exhausted(&p->cx->mem);
+    mem_raise_exhausted(s->mem);
+  }
   context_unlock(s->program->cx);
 }
 
@@ -261,14 +179,15 @@ rly_status rly_session_skip(rly_session *s) {
 
 static void set_limits(rly_session *s, const rly_options *limits) {
   Limits wanted = session_limits(s->vm);
-  wanted.max_memory = limits->max_memory ? limits->max_memory : SIZE_MAX;
+  wanted.max_memory = limits->max_memory;
   wanted.max_depth = limits->max_depth;
   wanted.timeout = limits->timeout;
   session_set_limits(s->vm, wanted);
 }
 
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
-  if (!limits || limits->timeout < 0 || !session_hold(s)) return RLY_MISUSE;
+  if (!limits || !(limits->timeout >= 0) || !session_hold(s)) /* NaN: no */
+    return RLY_MISUSE;
   bool idle = !s->running && !s->freed;
   if (idle) set_limits(s, limits);
   session_release(s);
@@ -280,7 +199,7 @@ rly_options rly_session_limits(rly_session *s) {
   Limits now = session_limits(s->vm);
   session_release(s);
   return (rly_options){
-      .max_memory = now.max_memory == SIZE_MAX ? 0 : now.max_memory,
+      .max_memory = now.max_memory,
       .max_depth = now.max_depth,
       .timeout = now.timeout,
       .threads = now.threads,
@@ -300,7 +219,7 @@ static rly_status give_take(rly_session *s, RunStatus status, const Type *type,
   if (status != RUN_OK) return status_of_run(status);
   rly_value *handle = value_handle_take(s, type, v);
   if (!handle) {
-    mem_raise_exhausted(&s->program->cx->mem);
+    mem_raise_exhausted(s->mem);
     return session_failed(s, RLY_LIMIT);
   }
   *result = handle;
@@ -324,7 +243,8 @@ bool passes_as(const Type *given, const Type *wanted) {
   if (given->dtype != wanted->dtype || given->rank != wanted->rank)
     return false;
   for (int i = 0; i < given->rank; i++)
-    if (dim_is_number(wanted->dims[i]) && given->dims[i] != wanted->dims[i])
+    if (dim_is_number(wanted->dims[i]) &&
+        !dim_same(given->dims[i], wanted->dims[i]))
       return false;
   return true;
 }
@@ -432,7 +352,8 @@ static rly_status call_bound(rly_session *s, const rly_function *entry,
     bound++;
   rly_status status = bound == count ? call(s, g, count, values, result)
                                      : session_failed(s, RLY_REFUSED);
-  while (bound-- > 0) value_drop(s->vm, g->type->args[bound], values[bound]);
+  while (bound-- > 0)
+    value_drop(store_of(s), g->type->args[bound], values[bound]);
   return status;
 }
 
@@ -469,7 +390,7 @@ rly_stats rly_session_stats(const rly_session *s) {
 static rly_status set_profile(rly_session *s, bool on) {
   s->options.profile = session_set_profile(s->vm, on) && on;
   if (s->options.profile == on) return RLY_OK;
-  mem_raise_exhausted(&s->program->cx->mem);
+  mem_raise_exhausted(s->mem);
   return session_failed(s, RLY_LIMIT);
 }
 
@@ -483,8 +404,9 @@ rly_status rly_session_set_profile(rly_session *s, bool on) {
 char *rly_session_profile(rly_session *s) {
   if (!s || !s->options.profile || !session_hold(s)) return NULL;
   rly_context *cx = s->program->cx;
+  Mem mem = mem_local(&cx->mem);
   StrBuf out;
-  strbuf_init(&out, &cx->mem);
+  strbuf_init(&out, &mem);
   session_profile(s->vm, &out);
   session_release(s);
   return text_take(cx, &out);

@@ -15,14 +15,14 @@ static bool begin(rly_session *s, rly_status *status) {
 }
 
 static rly_status out_of_memory(rly_session *s) {
-  mem_raise_exhausted(&s->program->cx->mem);
+  mem_raise_exhausted(s->mem);
   return session_failed(s, RLY_LIMIT);
 }
 
 /* --- The list ----------------------------------------------------------- */
 
 static rly_state *state_new(rly_session *s) {
-  rly_state *st = mem_alloc(&s->program->cx->mem, sizeof *st);
+  rly_state *st = mem_alloc(s->mem, sizeof *st);
   if (!st) {
     out_of_memory(s);
     return NULL;
@@ -33,7 +33,7 @@ static rly_state *state_new(rly_session *s) {
     return st;
   }
   state_list_done(&st->list);
-  mem_free(&s->program->cx->mem, st, sizeof *st);
+  mem_free(s->mem, st, sizeof *st);
   out_of_memory(s);
   return NULL;
 }
@@ -53,7 +53,7 @@ void rly_state_free(rly_state *st) {
   pthread_mutex_lock(&s->lock);
   state_list_done(&st->list);
   pthread_mutex_unlock(&s->lock);
-  mem_free(&s->program->cx->mem, st, sizeof *st);
+  mem_free(s->mem, st, sizeof *st);
   session_drop(s);
 }
 
@@ -66,9 +66,10 @@ const char *rly_state_path(const rly_state *st, size_t i) {
 }
 
 static const char *type_text(rly_state *st, const Type *type) {
+  Mem mem = mem_local(st->session->mem);
   StrBuf out;
-  strbuf_init(&out, &st->session->program->cx->mem);
-  type_print(st->session->program->ir->types, &out, type, 0);
+  strbuf_init(&out, &mem);
+  type_print(st->session->program->ir->types, &out, type, TYPE_TEXT_MOST);
   const char *text = arena_strndup(&st->list.arena, strbuf_text(&out), out.len);
   strbuf_done(&out);
   return text;
@@ -143,7 +144,8 @@ rly_value *rly_session_get(rly_session *s, const char *path) {
 static bool fits(const Type *type, Value v) {
   if (type->kind != TY_TENSOR || !type->rank) return true;
   for (int i = 0; i < type->rank; i++)
-    if (dim_is_number(type->dims[i]) && type->dims[i] != v.tensor->shape[i])
+    if (dim_is_number(type->dims[i]) &&
+        !dim_is(type->dims[i], v.tensor->shape[i]))
       return false;
   return true;
 }
@@ -152,7 +154,7 @@ static rly_status refuse_type(rly_session *s, const char *path,
                               const Type *cell, const rly_value *v) {
   const TypeTable *types = s->program->ir->types;
   StrBuf why;
-  strbuf_init(&why, &s->program->cx->mem);
+  strbuf_init(&why, s->mem);
   strbuf_add(&why, "the cell holds ");
   type_print(types, &why, cell, 200);
   strbuf_add(&why, ", the value is ");
@@ -190,14 +192,14 @@ rly_status rly_session_set(rly_session *s, const char *path, rly_value *v) {
 /* --- Snapshots ---------------------------------------------------------- */
 
 static rly_snapshot *snapshot_new(rly_session *s) {
-  rly_snapshot *handle = mem_alloc(&s->program->cx->mem, sizeof *handle);
+  rly_snapshot *handle = mem_alloc(s->mem, sizeof *handle);
   Snapshot *snapshot = handle ? session_snapshot(s->vm) : NULL;
   if (snapshot) {
     *handle = (rly_snapshot){s, snapshot};
     session_keep(s);
     return handle;
   }
-  if (handle) mem_free(&s->program->cx->mem, handle, sizeof *handle);
+  if (handle) mem_free(s->mem, handle, sizeof *handle);
   out_of_memory(s);
   return NULL;
 }
@@ -225,7 +227,7 @@ void rly_snapshot_free(rly_snapshot *snapshot) {
   pthread_mutex_lock(&s->lock);
   snapshot_free(s->vm, snapshot->snapshot);
   pthread_mutex_unlock(&s->lock);
-  mem_free(&s->program->cx->mem, snapshot, sizeof *snapshot);
+  mem_free(s->mem, snapshot, sizeof *snapshot);
   session_drop(s);
 }
 
@@ -235,7 +237,7 @@ static rly_session *fork_of(rly_session *s,
                             const rly_session_options *options) {
   rly_session *to = session_shell(s->program, options);
   if (!to) return NULL;
-  to->vm = session_fork(s->vm, limits_of(s->program->cx),
+  to->vm = session_fork(s->vm, to->mem, session_limits(s->vm),
                         session_hooks(&to->options), &to->diags);
   to->last_run = s->last_run;
   if (to->vm && session_observed(to)) return to;
@@ -257,6 +259,7 @@ rly_session *rly_session_fork(rly_session *s,
 static rly_status reset(rly_session *s) {
   rly_session *fresh = rly_session_new(s->program, NULL);
   if (!fresh) return out_of_memory(s);
+  session_set_limits(fresh->vm, session_limits(s->vm));
   rly_status status = RLY_MISUSE;
   if (begin(fresh, &status)) {
     if (!state_transplant(fresh->vm, s->vm)) status = out_of_memory(s);

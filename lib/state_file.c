@@ -1,9 +1,12 @@
 /* State in files, and from one version of a program to the next.
  *
- * A state file is safetensors.  Its metadata: `format` is 1; `program` the
+ * A state file is safetensors.  Its metadata: `format` is 2; `program` the
  * signature, each global that is a value with its type; `types` and `skeletons`
  * have a line for each cell, in order, its path, a blank and its type or
- * skeleton (interp/state.h); `checksum` covers all of these and the tensors. */
+ * skeleton; `shared` has a line for each skeleton that others lead to
+ * (state/state.h); `checksum` covers all of these and the tensors.  A text that
+ * is too long for a header is a tensor of bytes of its name; no cell's path is
+ * one of these names.  Format 1, where nothing is shared, is read, too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +15,7 @@
 #include "io/safetensors.h"
 #include "lib/handles.h"
 
-static const char format[] = "1";
+static const char format[] = "2";
 
 /* --- Sums --------------------------------------------------------------- */
 
@@ -32,15 +35,25 @@ static uint64_t add_tensor(uint64_t hash, const NamedTensor *entry) {
 /* Of everything but the checksum; tensors by name, whatever their order. */
 static void checksum(const TensorFile *f, char text[17]) {
   static const char *const keys[] = {"format", "program", "types", "skeletons"};
+  const char *shared = tensor_file_metadata(f, "shared");
   uint64_t sum = HASH_EMPTY, tensors = 0;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *value = tensor_file_metadata(f, keys[i]);
     sum = add_text(sum, value ? value : "");
   }
+  if (shared) sum = add_text(sum, shared); /* format 1 has none */
   for (size_t i = 0; i < f->tensors.len; i++)
     tensors += add_tensor(HASH_EMPTY, &f->tensors.data[i]);
   sum = hash_add(sum, &tensors, sizeof tensors);
   snprintf(text, 17, "%016llx", (unsigned long long)sum);
+}
+
+/* What a call gives that failed: because it was told to stop, because memory
+ * ran out, or else this. */
+static rly_status stopped_or(rly_session *s, rly_status failed) {
+  if (mem_exhausted(s->mem)) return session_failed(s, failed);
+  RunStatus stopped = session_stopped(s->vm, SPAN_NONE);
+  return stopped == RUN_OK ? failed : status_of_run(stopped);
 }
 
 /* --- Packing ------------------------------------------------------------ */
@@ -67,9 +80,9 @@ static bool take_tensor(void *data, const char *name, Tensor *t) {
 /* The session's cells as a table of tensors and texts; false after
  * reporting. */
 static bool pack(Pack *p, rly_session *s, bool lenient) {
-  *p = (Pack){.session = s, .file = tensor_file_new(session_heap(s->vm))};
+  *p = (Pack){.session = s, .file = tensor_file_new(&store_of(s)->heap)};
   if (!p->file) {
-    mem_raise_exhausted(&s->program->cx->mem);
+    mem_raise_exhausted(s->mem);
     return false;
   }
   p->packer = (StatePacker){
@@ -80,13 +93,15 @@ static bool pack(Pack *p, rly_session *s, bool lenient) {
       .data = p->file,
       .lenient = lenient,
   };
-  VEC_INIT(&p->packer.cells, &s->program->cx->mem);
+  VEC_INIT(&p->packer.cells, s->mem);
+  VEC_INIT(&p->packer.shared, s->mem);
   return state_pack(&p->packer);
 }
 
 static void pack_done(Pack *p) {
   if (!p->file) return;
   VEC_DONE(&p->packer.cells);
+  VEC_DONE(&p->packer.shared);
   tensor_file_free(p->file);
 }
 
@@ -104,13 +119,32 @@ static void add_signature(Pack *p, StrBuf *out) {
     const Global *g = ir->values.data[i];
     strbuf_addf(out, "%c%s ", g->kind == GLOBAL_LOCAL ? '%' : '@',
                 g->name->text);
-    type_print(ir->types, out, g->type, 0);
+    type_print(ir->types, out, g->type, TYPE_TEXT_MOST);
     strbuf_add_char(out, '\n');
   }
   add_metadata(p->file, "program", strbuf_text(out));
 }
 
-static void add_lines(Pack *p, StrBuf *out, const char *key, bool types) {
+enum { METADATA_MOST = 1 << 20 }; /* longer texts are tensors */
+
+static void add_bytes(TensorFile *f, const char *name, const StrBuf *text) {
+  int64_t size = (int64_t)text->len;
+  Tensor *t = tensor_new(f->heap, DT_UINT8, 1, &size);
+  if (t) memcpy(t->data, text->data, text->len);
+  if (t && tensor_file_add_name(f, name, strlen(name))) {
+    VEC_LAST(&f->tensors).tensor = t;
+    return;
+  }
+  if (t) tensor_drop(f->heap, t);
+  mem_raise_exhausted(f->heap->mem);
+}
+
+static void add_named(TensorFile *f, const char *name, const StrBuf *text) {
+  if (text->len > METADATA_MOST) add_bytes(f, name, text);
+  else add_metadata(f, name, strbuf_text(text));
+}
+
+static void add_lines(Pack *p, StrBuf *out, const char *name, bool types) {
   VEC_CLEAR(out);
   for (size_t i = 0; i < p->packer.cells.len; i++) {
     const PackedCell *c = &p->packer.cells.data[i];
@@ -118,7 +152,16 @@ static void add_lines(Pack *p, StrBuf *out, const char *key, bool types) {
     strbuf_add(out, types ? c->type : c->skeleton);
     strbuf_add_char(out, '\n');
   }
-  add_metadata(p->file, key, strbuf_text(out));
+  add_named(p->file, name, out);
+}
+
+static void add_shared(Pack *p, StrBuf *out) {
+  VEC_CLEAR(out);
+  for (size_t i = 0; i < p->packer.shared.len; i++) {
+    strbuf_add(out, p->packer.shared.data[i]);
+    strbuf_add_char(out, '\n');
+  }
+  if (out->len) add_named(p->file, "shared", out);
 }
 
 static rly_status write_pack(Pack *p, const char *path) {
@@ -126,13 +169,14 @@ static rly_status write_pack(Pack *p, const char *path) {
   TensorFile *f = p->file;
   StrBuf text;
   char sum[17];
-  strbuf_init(&text, &s->program->cx->mem);
+  strbuf_init(&text, s->mem);
   add_metadata(f, "format", format);
   add_signature(p, &text);
   add_lines(p, &text, "types", true);
   add_lines(p, &text, "skeletons", false);
+  add_shared(p, &text);
   strbuf_done(&text);
-  if (mem_exhausted(&s->program->cx->mem)) return session_failed(s, RLY_LIMIT);
+  if (mem_exhausted(s->mem)) return session_failed(s, RLY_LIMIT);
   checksum(f, sum);
   add_metadata(f, "checksum", sum);
   bool written =
@@ -146,7 +190,7 @@ static rly_status save(rly_session *s, const char *path) {
   if (status != RLY_OK) return status;
   Pack p;
   bool packed = pack(&p, s, false);
-  status = packed ? write_pack(&p, path) : session_failed(s, RLY_REFUSED);
+  status = packed ? write_pack(&p, path) : stopped_or(s, RLY_REFUSED);
   pack_done(&p);
   return status;
 }
@@ -165,6 +209,7 @@ typedef struct Source {
   TensorFile *file;
   const NamedTensor **sorted;
   VEC(PackedCell) cells;
+  VEC(const char *) shared;
 } Source;
 
 static int by_name(const void *a, const void *b) {
@@ -196,12 +241,20 @@ static bool invalid(rly_session *s, const char *path, const char *why) {
   return false;
 }
 
+/* The next line's length; false: there is none. */
+static bool find_line(const char *at, size_t *len) {
+  const char *end = strchr(at, '\n');
+  if (end) *len = (size_t)(end - at);
+  return end;
+}
+
 /* The next line, cut into what stands before its first blank and the rest. */
 static bool next_line(Arena *a, const char **at, const char **path,
                       const char **rest) {
-  const char *end = strchr(*at, '\n');
-  const char *blank = end ? memchr(*at, ' ', (size_t)(end - *at)) : NULL;
+  size_t len;
+  const char *blank = find_line(*at, &len) ? memchr(*at, ' ', len) : NULL;
   if (!blank) return false;
+  const char *end = *at + len;
   *path = arena_strndup(a, *at, (size_t)(blank - *at));
   *rest = arena_strndup(a, blank + 1, (size_t)(end - blank - 1));
   *at = end + 1;
@@ -222,23 +275,45 @@ static bool read_cells(Source *src, const char *types, const char *skeletons) {
   return !*skeletons;
 }
 
+static bool read_shared(Source *src, const char *at) {
+  for (size_t len; find_line(at, &len); at += len + 1) {
+    const char *line = arena_strndup(&src->file->arena, at, len);
+    if (!line) return false;
+    VEC_PUSH(&src->shared, line);
+  }
+  return !*at;
+}
+
+/* One of the texts; NULL: there is none. */
+static const char *text_named(Source *src, const char *name) {
+  const char *text = tensor_file_metadata(src->file, name);
+  const Tensor *t = text ? NULL : find_tensor(src, name);
+  if (!t || t->dtype != DT_UINT8 || t->rank != 1) return text;
+  return arena_strndup(&src->file->arena, t->data, (size_t)t->shape[0]);
+}
+
 static bool read_source(Source *src, rly_session *s, const char *path) {
   const TensorFile *f = src->file;
   const char *version = tensor_file_metadata(f, "format");
-  const char *types = tensor_file_metadata(f, "types");
-  const char *skeletons = tensor_file_metadata(f, "skeletons");
   const char *sum = tensor_file_metadata(f, "checksum");
-  if (!version || !types || !skeletons || !sum)
+  if (!version || !sum)
     return invalid(s, path, "it holds tensors, but no session's state");
-  if (strcmp(version, format))
-    return invalid(s, path, "its format is another than 1");
+  if (strcmp(version, "1") && strcmp(version, format))
+    return invalid(s, path, "its format is another than 1 and 2");
   char found[17];
   checksum(f, found);
   if (strcmp(sum, found))
     return invalid(s, path, "its checksum says that it is damaged");
-  if (!read_cells(src, types, skeletons))
-    return invalid(s, path, "its lists of cells differ");
-  return sort_tensors(src);
+  if (!sort_tensors(src)) return false;
+  const char *types = text_named(src, "types");
+  const char *skeletons = text_named(src, "skeletons");
+  const char *shared = text_named(src, "shared");
+  if (!types || !skeletons)
+    return invalid(s, path, "it holds tensors, but no session's state");
+  if (read_cells(src, types, skeletons) &&
+      (!shared || read_shared(src, shared)))
+    return true;
+  return invalid(s, path, "its lists of cells differ");
 }
 
 static bool unpack(rly_session *s, Source *src, const char *label,
@@ -249,6 +324,8 @@ static bool unpack(rly_session *s, Source *src, const char *label,
       .label = label,
       .count = src->cells.len,
       .cells = src->cells.data,
+      .shared_count = src->shared.len,
+      .shared = src->shared.data,
       .tensor = find_tensor,
       .data = src,
       .report = report,
@@ -259,13 +336,15 @@ static bool unpack(rly_session *s, Source *src, const char *label,
 static rly_status load(rly_session *s, const char *path, StrBuf *report) {
   rly_status status = session_start(s, true);
   if (status != RLY_OK) return status;
-  Source src = {.file = safetensors_read(path, session_heap(s->vm), &s->diags)};
+  Source src = {.file = safetensors_read(path, &store_of(s)->heap, &s->diags)};
   if (!src.file) return session_failed(s, RLY_REFUSED);
-  VEC_INIT(&src.cells, &s->program->cx->mem);
+  VEC_INIT(&src.cells, s->mem);
+  VEC_INIT(&src.shared, s->mem);
   bool ok = read_source(&src, s, path) && unpack(s, &src, path, report);
   VEC_DONE(&src.cells);
+  VEC_DONE(&src.shared);
   tensor_file_free(src.file);
-  return ok ? RLY_OK : session_failed(s, RLY_REFUSED);
+  return ok ? RLY_OK : stopped_or(s, RLY_REFUSED);
 }
 
 rly_status rly_session_load(rly_session *s, const char *path) {
@@ -283,7 +362,7 @@ static rly_status give_report(rly_session *s, rly_status status, StrBuf *text,
   char *copy = NULL;
   if (status == RLY_OK && report) {
     copy = text_take(s->program->cx, text);
-    if (!copy) mem_raise_exhausted(&s->program->cx->mem);
+    if (!copy) mem_raise_exhausted(s->mem);
     if (!copy) return session_failed(s, RLY_LIMIT);
     *report = copy;
     return RLY_OK;
@@ -298,15 +377,19 @@ static rly_status carry(rly_session *from, rly_session *to, StrBuf *report) {
   if (status != RLY_OK) return status;
   Pack p;
   bool packed = pack(&p, from, true);
-  status = packed ? RLY_OK : session_failed(from, RLY_REFUSED);
+  status = packed ? RLY_OK : stopped_or(from, RLY_REFUSED);
   if (packed) {
     Source src = {.file = p.file};
-    VEC_INIT(&src.cells, &to->program->cx->mem);
+    VEC_INIT(&src.cells, to->mem);
+    VEC_INIT(&src.shared, to->mem);
     for (size_t i = 0; i < p.packer.cells.len; i++)
       VEC_PUSH(&src.cells, p.packer.cells.data[i]);
+    for (size_t i = 0; i < p.packer.shared.len; i++)
+      VEC_PUSH(&src.shared, p.packer.shared.data[i]);
     if (!sort_tensors(&src) || !unpack(to, &src, "the state", report))
-      status = session_failed(to, RLY_REFUSED);
+      status = stopped_or(to, RLY_REFUSED);
     VEC_DONE(&src.cells);
+    VEC_DONE(&src.shared);
   }
   pack_done(&p);
   return status;
@@ -320,7 +403,7 @@ rly_status rly_session_carry(rly_session *from, rly_session *to,
     return RLY_MISUSE;
   }
   StrBuf text;
-  strbuf_init(&text, &to->program->cx->mem);
+  strbuf_init(&text, to->mem);
   rly_status status = carry(from, to, &text);
   status = give_report(to, status, &text, report);
   session_leave(to);
@@ -332,7 +415,7 @@ rly_status rly_session_carry_file(rly_session *to, const char *path,
                                   char **report) {
   if (!path || !session_enter(to)) return RLY_MISUSE;
   StrBuf text;
-  strbuf_init(&text, &to->program->cx->mem);
+  strbuf_init(&text, to->mem);
   rly_status status = load(to, path, &text);
   status = give_report(to, status, &text, report);
   session_leave(to);

@@ -1,4 +1,5 @@
 /* Steppers over what a session would run, with the values that it has. */
+#include "bytecode/code.h"
 #include "lib/handles.h"
 #include "stepper/stepper.h"
 
@@ -9,7 +10,7 @@ static void add_steps(Stepper *st, const Unit *from) {
 
 Stepper *session_stepper(rly_session *s) {
   rly_program *p = s->program;
-  const rly_options *limits = &p->cx->options;
+  Limits limits = session_limits(s->vm);
   if (!session_params(s)) return NULL;
   StepHost host = {
       .params = (const Tensor *const *)p->code->params.data,
@@ -17,14 +18,14 @@ Stepper *session_stepper(rly_session *s) {
       .write = s->options.write,
       .data = s->options.data,
       .width = s->options.width,
-      .max_memory = limits->max_memory,
+      .max_memory = limits.max_memory,
   };
   Stepper *st = stepper_new(p->ir, host);
   if (!st) {
     session_failed(s, RLY_LIMIT);
     return NULL;
   }
-  stepper_max_depth(st, limits->max_depth ? limits->max_depth : 10000000);
+  stepper_max_depth(st, limits.max_depth);
   add_steps(st, s->last_run ? s->last_run->next : p->ir->units);
   return st;
 }
@@ -39,7 +40,7 @@ static StepValue *import_arguments(rly_session *s, Stepper *st, const Global *g,
     const Type *type = g->type->args[i];
     if (!session_argument(s, (const rly_function *)g, i, &v)) return NULL;
     if (!step_argument(m, args, i, s->vm, type, v)) args = NULL;
-    value_drop(s->vm, type, v);
+    value_drop(store_of(s), type, v);
   }
   return args;
 }

@@ -16,10 +16,11 @@ static void release_buffer(rly_context *cx, Buffer *b) {
 bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
                      const void *elements, DType *found, int64_t *count) {
   if (!dtype || rank < 0 || rank > RANK_MAX || (rank && !shape)) return false;
+  size_t bytes;
   *found = dtype_find(dtype, strlen(dtype));
-  return *found != DTYPE_NONE && shape_count(rank, shape, count) &&
+  return *found != DTYPE_NONE &&
+         shape_size(*found, rank, shape, count, &bytes) &&
          (elements || !*count) &&
-         *count <= INT64_MAX / (int64_t)dtype_size(*found) &&
          elements_are_valid(*found, elements, (size_t)*count);
 }
 

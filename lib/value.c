@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "lib/handles.h"
+#include "value/show.h"
 
 static rly_context *context_of(const rly_value *v) {
   return v->session->program->cx;
@@ -12,9 +13,9 @@ static rly_context *context_of(const rly_value *v) {
 /* Handles are cut from the session's pool, so that a stream of calls needs no
  * memory after the first. */
 rly_value *value_handle_take(rly_session *s, const Type *type, Value v) {
-  rly_value *handle = pool_alloc(&session_heap(s->vm)->pool, sizeof *handle);
+  rly_value *handle = pool_alloc(&store_of(s)->heap.pool, sizeof *handle);
   if (!handle) {
-    value_drop(s->vm, type, v);
+    value_drop(store_of(s), type, v);
     return NULL;
   }
   *handle = (rly_value){.session = s, .type = type, .value = v};
@@ -27,8 +28,8 @@ void rly_value_free(rly_value *v) {
   if (!v) return;
   rly_session *s = v->session;
   pthread_mutex_lock(&s->lock);
-  value_drop(s->vm, v->type, v->value);
-  pool_free(&session_heap(s->vm)->pool, v, sizeof *v);
+  value_drop(store_of(s), v->type, v->value);
+  pool_free(&store_of(s)->heap.pool, v, sizeof *v);
   pthread_mutex_unlock(&s->lock);
   session_drop(s);
 }
@@ -64,24 +65,31 @@ bool rly_value_is_unit(const rly_value *v) {
  * reports and else is reported here. */
 static char *value_text_take(rly_value *v, StrBuf *out) {
   Session *s = v->session->vm;
-  if (!session_should_stop(s)) {
+  if (!store_should_stop(session_store(s))) {
     char *text = text_take(context_of(v), out);
     if (text) return text;
-    mem_raise_exhausted(&context_of(v)->mem);
+    mem_raise_exhausted(v->session->mem);
   }
   strbuf_done(out);
   if (!session_in_run(s)) session_stopped(s, SPAN_NONE);
   return NULL;
 }
 
-static bool hold(const rly_value *v) { return v && session_hold(v->session); }
+static bool hold(const rly_value *v) {
+  if (!v || !session_hold(v->session)) return false;
+  /* Something that failed without a report is no concern of what follows. */
+  Mem *mem = v->session->mem;
+  if (!session_in_run(v->session->vm) && mem_exhausted(mem))
+    mem_clear_exhausted(mem);
+  return true;
+}
 
 char *rly_value_text(rly_value *v) {
   if (!hold(v)) return NULL;
   StrBuf out;
-  strbuf_init(&out, &context_of(v)->mem);
+  strbuf_init(&out, v->session->mem);
   int width = v->session->options.width;
-  value_print(v->session->vm, &out, v->type, v->value, width ? width : 80,
+  value_print(store_of(v->session), &out, v->type, v->value, width ? width : 80,
               VALUE_SHOWN);
   char *text = value_text_take(v, &out);
   session_release(v->session);
@@ -90,8 +98,9 @@ char *rly_value_text(rly_value *v) {
 
 char *rly_value_type_text(rly_value *v) {
   if (!hold(v)) return NULL;
+  Mem mem = mem_local(v->session->mem);
   StrBuf out;
-  strbuf_init(&out, &context_of(v)->mem);
+  strbuf_init(&out, &mem);
   type_print(v->session->program->ir->types, &out, v->type, 2000);
   char *text = text_take(context_of(v), &out);
   session_release(v->session);
@@ -101,8 +110,8 @@ char *rly_value_type_text(rly_value *v) {
 char *rly_value_json(rly_value *v) {
   if (!hold(v)) return NULL;
   StrBuf out;
-  strbuf_init(&out, &context_of(v)->mem);
-  value_print_json(v->session->vm, &out, v->type, v->value);
+  strbuf_init(&out, v->session->mem);
+  value_print_json(store_of(v->session), &out, v->type, v->value);
   char *text = value_text_take(v, &out);
   session_release(v->session);
   return text;
@@ -111,7 +120,7 @@ char *rly_value_json(rly_value *v) {
 bool rly_value_equal(const rly_value *a, const rly_value *b) {
   if (!a || !b || a->session != b->session || a->type != b->type || !hold(a))
     return false;
-  bool equal = value_equal(a->session->vm, a->type, a->value, b->value);
+  bool equal = value_equal(store_of(a->session), a->type, a->value, b->value);
   session_release(a->session);
   return equal;
 }
@@ -138,7 +147,7 @@ int rly_value_field_count(const rly_value *v) {
 
 static rly_value *field_take(rly_value *v, int i) {
   const Type *type;
-  Value field = value_field(v->session->vm, v->type, v->value, i, &type);
+  Value field = value_field(store_of(v->session), v->type, v->value, i, &type);
   value_keep(type, field);
   return value_handle_take(v->session, type, field);
 }
@@ -154,17 +163,18 @@ rly_value *rly_value_field(rly_value *v, int i) {
 
 /* Sessions share the table of types. */
 static const Type *tensor_type(rly_session *s, const Tensor *t) {
-  pthread_mutex_t *lock = session_types_lock(s->vm);
-  pthread_mutex_lock(lock);
-  const Type *type =
-      type_tensor(s->program->ir->types, (DType)t->dtype, t->rank, t->shape);
-  pthread_mutex_unlock(lock);
+  SharedValues *shared = store_of(s)->shared;
+  Dim dims[RANK_MAX];
+  dims_of_shape(t->rank, t->shape, dims);
+  pthread_mutex_lock(shared->lock);
+  const Type *type = type_tensor(shared->types, (DType)t->dtype, t->rank, dims);
+  pthread_mutex_unlock(shared->lock);
   return type;
 }
 
 /* A value of `t`, whose elements are shared, or copied to the session. */
 static rly_value *value_of(rly_session *s, const Tensor *t, bool copied) {
-  Heap *heap = session_heap(s->vm);
+  Heap *heap = &store_of(s)->heap;
   Value v;
   if (t->rank == 0) v = bits_load((DType)t->dtype, t->data);
   else
@@ -221,7 +231,7 @@ int64_t rly_value_count(const rly_value *v) {
 /* Elements that do not lie row-major are copied so, once. */
 static const void *elements_of(rly_value *v) {
   if (!v->type->rank) return &v->value;
-  Heap *heap = session_heap(v->session->vm);
+  Heap *heap = &store_of(v->session)->heap;
   Tensor *t = tensor_contiguous(heap, v->value.tensor);
   if (!t) return NULL;
   tensor_drop(heap, v->value.tensor);
@@ -239,10 +249,10 @@ const void *rly_value_elements(rly_value *v) {
 static rly_tensor *tensor_of(rly_value *v) {
   const Type *type = v->type;
   if (type->rank) return tensor_handle(context_of(v), v->value.tensor);
-  Tensor *t = tensor_from_bits(session_heap(v->session->vm), (DType)type->dtype,
+  Tensor *t = tensor_from_bits(&store_of(v->session)->heap, (DType)type->dtype,
                                v->value);
   rly_tensor *handle = t ? tensor_handle(context_of(v), t) : NULL;
-  if (t) tensor_drop(session_heap(v->session->vm), t);
+  if (t) tensor_drop(&store_of(v->session)->heap, t);
   return handle;
 }
 
@@ -278,7 +288,7 @@ static void writer_tensor(Writer *w, const Type *type, Value value) {
                   : tensor_contiguous(heap, value.tensor);
   if (!t || !tensor_file_add_name(w->file, name, (size_t)len)) {
     if (t) tensor_drop(heap, t);
-    mem_raise_exhausted(&context_of(w->v)->mem);
+    mem_raise_exhausted(w->v->session->mem);
     return;
   }
   VEC_LAST(&w->file->tensors).tensor = t;
@@ -289,7 +299,7 @@ static void writer_fields(Writer *w, const Type *type, Value value) {
   rly_value whole = {w->v->session, type, value};
   for (int i = rly_value_field_count(&whole); i-- > 0;) {
     Pending p;
-    p.value = value_field(w->v->session->vm, type, value, i, &p.type);
+    p.value = value_field(store_of(w->v->session), type, value, i, &p.type);
     VEC_PUSH(&w->stack, p);
   }
 }
@@ -318,7 +328,7 @@ static void writer_one(Writer *w, Pending p) {
 static void writer_collect(Writer *w) {
   VEC_PUSH(&w->stack, (Pending){w->v->type, w->v->value});
   while (w->stack.len && !w->refused &&
-         !session_should_stop(w->v->session->vm)) {
+         !store_should_stop(store_of(w->v->session))) {
     Pending p = VEC_POP(&w->stack);
     writer_one(w, p);
   }
@@ -337,8 +347,8 @@ static rly_status writer_finish(Writer *w, const char *path) {
 }
 
 static rly_status write_value(rly_value *v, const char *path) {
-  Mem *mem = &context_of(v)->mem;
-  Writer w = {.v = v, .file = tensor_file_new(session_heap(v->session->vm))};
+  Mem *mem = v->session->mem;
+  Writer w = {.v = v, .file = tensor_file_new(&store_of(v->session)->heap)};
   if (!w.file) return RLY_LIMIT;
   VEC_INIT(&w.stack, mem);
   ptrmap_init(&w.open, mem);

@@ -27,7 +27,7 @@ static AttrValue default_value(const AttrSpec *spec) {
   bool is_list = spec->type == AT_INTS || spec->type == AT_LISTS;
   bool absent = spec->optional && !spec->integer && !spec->count;
   if (absent || spec->required) v.state = AV_NONE;
-  v.integer = spec->integer;
+  v.integer = dim_of(spec->integer);
   v.real = spec->real;
   v.text = spec->text;
   v.dtype = DTYPE_NONE;
@@ -35,7 +35,7 @@ static AttrValue default_value(const AttrSpec *spec) {
     v.dtype = dtype_find(spec->text, strlen(spec->text));
   if (is_list || spec->count) {
     v.count = spec->count;
-    v.ints = spec->ints;
+    v.ints = spec->dims;
   }
   return v;
 }
@@ -89,7 +89,8 @@ static const Dim *unknown_dims(Arena *arena, int64_t n) {
 enum { LIST_MAX = 1 << 10 }; /* no attribute needs more items */
 
 static int list_count(Dim n) {
-  return dim_is_number(n) && n >= 0 && n <= LIST_MAX ? (int)n : COUNT_UNKNOWN;
+  bool known = dim_is_number(n) && !dim_below(n, 0) && !dim_above(n, LIST_MAX);
+  return known ? (int)dim_value(n) : COUNT_UNKNOWN;
 }
 
 static bool bind_ints(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
@@ -124,7 +125,7 @@ bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
   switch (spec->type) {
     case AT_INT:
     case AT_FLOAT:
-      return rank == 0 || (rank == 1 && dim_equal(dims[0], 1) != NO);
+      return rank == 0 || (rank == 1 && dim_equal(dims[0], dim_of(1)) != NO);
     case AT_INT_OR_INTS:
       return rank == 0 || bind_ints(rank, dims, arena, value);
     case AT_INTS: return bind_ints(rank, dims, arena, value);
@@ -136,7 +137,7 @@ bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
 static bool read_int(const Tensor *t, int64_t i, Dim *out) {
   if (t->dtype == DT_UINT64 && tensor_bits_at(t, i).u64 > INT64_MAX)
     return false;
-  *out = tensor_i64_at(t, i);
+  *out = dim_of(tensor_i64_at(t, i));
   return dim_is_number(*out);
 }
 

@@ -44,7 +44,10 @@ typedef struct AttrSpec {
   const char *text;  /* AT_STRING; AT_DTYPE ("" : DTYPE_NONE) */
   const char *words; /* AT_STRING: what it may be, "a|b|c"; NULL: anything */
   int count;         /* AT_INTS */
-  int64_t ints[4];
+  union {
+    int64_t ints[4];
+    Dim dims[4]; /* the same, as a record has them */
+  };
 } AttrSpec;
 
 enum { ATTRS_MAX = 16 };
@@ -90,13 +93,35 @@ static inline double attr_real(const Attrs *attrs, AttrName name) {
   return attr_get(attrs, name)->real;
 }
 static inline bool attr_bool(const Attrs *attrs, AttrName name) {
-  return attr_get(attrs, name)->integer != 0;
+  return !dim_is(attr_get(attrs, name)->integer, 0);
 }
 static inline DType attr_dtype(const Attrs *attrs, AttrName name) {
   return attr_get(attrs, name)->dtype;
 }
 static inline const char *attr_text(const Attrs *attrs, AttrName name) {
   return attr_get(attrs, name)->text;
+}
+
+/* --- Integers as kernels read them -------------------------------------------
+ * of a complete record that the rule has accepted.  Rules ask for integers
+ * with the range they may have: rule_number and its like (rules/support.h). */
+
+static inline int64_t attr_number(const Attrs *attrs, AttrName name) {
+  return dim_value(attr_get(attrs, name)->integer);
+}
+/* Item i of a list, and item k of list i. */
+static inline int64_t attr_item(const AttrValue *list, int i) {
+  return dim_value(list->ints[i]);
+}
+static inline int64_t attr_item_of(const AttrValue *lists, int i, int k) {
+  return attr_item(&lists->lists[i], k);
+}
+/* An axis of a tensor of that rank, negative values counting from its end. */
+static inline int axis_from(int64_t value, int rank) {
+  return (int)(value < 0 ? value + rank : value);
+}
+static inline int attr_axis(const Attrs *attrs, AttrName name, int rank) {
+  return axis_from(attr_number(attrs, name), rank);
 }
 
 /* Which of the row's words the attribute is, from 0; -1: none of them. */

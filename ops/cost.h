@@ -4,11 +4,19 @@
 
 #include "ops/ops.h"
 
-/* Operations on numbers: two for each multiply-add of products and
- * convolutions; for others one for each element read or made, whichever are
- * more; none where elements are only moved, or where nobody can say.  `out` is
- * the first result. */
+/* Operations on numbers, as OpFlops says.  `out` is the first result. */
 double op_flops(const OpInfo *op, const Attrs *attrs, int count,
                 const Tensor *args, const Tensor *out);
+
+typedef struct OpCost {
+  double flops;
+  double bytes;     /* of operands that are read and of results */
+  double allocated; /* of results: a scalar takes no memory of its own */
+} OpCost;
+
+/* From the operands, tuples flattened, and all results; a view costs nothing.
+ */
+OpCost op_cost(const OpInfo *op, const Attrs *attrs, int count,
+               const Tensor *args, int out_count, const Tensor *outs);
 
 #endif

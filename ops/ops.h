@@ -1,14 +1,15 @@
 /* The operator table.  Everything the project knows of an operator stands in
- * its row of ops.def; adding one edits a row, a kernel, a test. */
+ * its row of ops.def, but for the kernel that runs it, which is bound to the
+ * row in kernels/kernels.def. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
 #include "ops/rule.h"
 
 typedef enum OpId {
-#define OP(id, ...) OP_##id,
-#include "ops/ops.def"
-#undef OP
+#define ID(id) OP_##id,
+#include "ops/ops.ids"
+#undef ID
   OP_COUNT
 } OpId;
 
@@ -18,53 +19,88 @@ typedef enum OpStorage {
                     fills */
   STORE_VIEW,    /* the kernel makes a view of operand 0 where strides allow */
   STORE_MAKE,    /* the kernel allocates: the shape depends on the data */
-  STORE_SPECIAL, /* no kernel: print, assert, fail; the interpreter knows */
+  STORE_SPECIAL, /* no kernel: the machine does what OpSpecial says */
 } OpStorage;
 
-/* What the interpreter may exploit. */
-enum {
-  OP_ELEMENTWISE = 1, /* out[i] depends on the operands' broadcast [i] only */
-  OP_MAY_FAIL = 2,    /* beyond its rule: division by zero, an index */
-  OP_PRINTS = 4,
-  OP_IN_PLACE = 8,   /* out may be operand 0 itself; of an element-wise
-                        operator any operand */
-  OP_IDENTITY = 16,  /* out is operand 0 */
-  OP_TAKES_ANY = 32, /* operands need not be tensors (print) */
-  OP_INFERS = 64,    /* the rule fills in operands after the first */
-};
+/* Which elements of the operands one element of a result depends on. */
+typedef enum OpReads {
+  READS_ANY,     /* nothing is said */
+  READS_NONE,    /* none: shapes and attributes tell it */
+  READS_SAME,    /* those at its index, the operands broadcast: the operator is
+                    element-wise */
+  READS_CHANNEL, /* that at its index, and further operands' at its index
+                    along the axis that an attribute names */
+  READS_ONE,     /* one, at an index that shapes and attributes tell */
+  READS_INDEXED, /* those that the values of other operands choose */
+  READS_AXES,    /* all along the axes that the result lacks: a reduction */
+  READS_BEFORE,  /* along `axis`, those up to its index: a scan */
+  READS_LINE,    /* all along axes that the result keeps */
+  READS_INNER,   /* lines of the operands, of which it sums the products */
+  READS_WINDOW,  /* a window of the axes behind the channels */
+} OpReads;
 
-enum { OP_ARGS_MAX = 10 };
+/* How an operator becomes a step of a chain of element-wise operators
+ * (bytecode/lower/chain.c), which writes no tensor between its steps. */
+typedef enum OpFusion {
+  FUSION_NONE,
+  FUSION_STEP,   /* operands of one dtype; `params` are constants of the step */
+  FUSION_CAST,   /* the result's dtype is another than the operand's */
+  FUSION_CHOICE, /* operand 0 is bool and chooses between the others */
+  FUSION_BIAS,   /* as `fused_as`, where attribute `axis` is the last one */
+} OpFusion;
 
-/* Why a kernel failed. */
-typedef struct OpFault {
-  DiagCode code;
-  const char *message; /* in the call's arena; NULL: nothing beyond the code */
-} OpFault;
+/* The operations on numbers that a call amounts to (ops/cost.h). */
+typedef enum OpFlops {
+  FLOPS_NONE,     /* elements are moved, or nobody can say */
+  FLOPS_ELEMENT,  /* one for each element read or made, whichever are more */
+  FLOPS_FUNCTION, /* likewise, but each takes as long as some ten sums */
+  FLOPS_PRODUCT,  /* two for each multiply-add of a matrix product */
+  FLOPS_CONV,     /* two for each weight that a result sums */
+  FLOPS_CONV_TRANSPOSE, /* two for each weight that an element goes to */
+} OpFlops;
 
-typedef struct OpCall {
-  const struct OpInfo *op;
-  const Attrs *attrs; /* complete */
-  int arg_count;      /* tuple operands are flattened */
-  const Tensor *const *args;
-  uint32_t ending; /* a bit for each operand nobody reads after the
-                      call: a result may be written over it */
-  int out_count;
-  Tensor **outs;          /* STORE_FILL: allocated; else NULL: to be set */
-  const RuleType *result; /* what the rule answered */
-  Heap *heap;
-  Arena *arena;            /* scratch, released after the call */
-  const _Atomic int *stop; /* nonzero: give up soon (return false) */
-  int threads;
-  OpFault fault;
-} OpCall;
+/* Why a call may fail although its operands have the right types. */
+typedef enum OpFails {
+  FAILS_NEVER,
+  FAILS_DIVISOR, /* an integer in operand 1 is 0 */
+  FAILS_EMPTY,   /* an axis of operand 0 has no elements */
+  FAILS_INDEX,   /* likewise; or an index is out of range, unless attribute
+                    `mode` says to clip or wrap it */
+  FAILS_DATA,    /* for what operands hold, otherwise */
+} OpFails;
 
-/* False after setting `fault`, or when `stop` was seen, or (E0701) when memory
- * ran out.  On false, outs that the kernel made have been dropped. */
-typedef bool (*KernelFn)(OpCall *call);
-bool op_fault(OpCall *call, DiagCode code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-bool op_out_of_memory(OpCall *call);
+/* What a view shows, for those who read through it instead of making it. */
+typedef enum OpView {
+  VIEW_OTHER,   /* see the kernel; or none (OpStorage) */
+  VIEW_RESHAPE, /* the elements in order, under another shape */
+  VIEW_AXES,    /* axes of length 1 put in, the first at attribute `axis` */
+  VIEW_PARTS,   /* parts along `axis`: each result shows one */
+  VIEW_ROW,     /* along `axis`, what lies at an index: operand 1 */
+} OpView;
 
+/* Connectives, which lowering turns into jumps. */
+typedef enum OpLogic { LOGIC_NONE, LOGIC_AND, LOGIC_OR, LOGIC_NOT } OpLogic;
+
+/* What plain Relay's text, for TVM, has of a call beyond ours. */
+typedef enum OpRelay {
+  RELAY_SAME,
+  RELAY_DTYPE,   /* attribute `dtype`, without which the result has none */
+  RELAY_REPEATS, /* attributes that repeat the operands */
+} OpRelay;
+
+/* What the machine itself does. */
+typedef enum OpSpecial {
+  SPECIAL_NONE,
+  SPECIAL_PRINT,
+  SPECIAL_PRINT_TEXT,
+  SPECIAL_ASSERT,
+  SPECIAL_FAIL,
+  SPECIAL_COUNT
+} OpSpecial;
+
+enum { OP_ARGS_MAX = 10, OP_PARAMS_MAX = 2 };
+
+/* All that is known of an operator, but for its kernel. */
 typedef struct OpInfo {
   const char *name;    /* "nn.dense" */
   const char *aliases; /* space-separated other names; NULL: none */
@@ -75,11 +111,40 @@ typedef struct OpInfo {
   const char *dyn; /* the dyn. spelling's positional arguments in
                       order, operands and attributes: "data newshape";
                       NULL: there is no such spelling */
-  RuleFn rule;
+  RuleId rule;
   OpStorage storage;
-  unsigned flags; /* OP_... */
-  KernelFn kernel;
-  const char *doc; /* one line */
+  OpReads reads;
+  OpFusion fusion;
+  AttrName params[OP_PARAMS_MAX]; /* attributes that are constants of an
+                                     element-wise function */
+  OpFlops flops;
+  OpFails fails;
+  OpView view;
+  OpLogic logic;
+  OpSpecial special;
+  OpRelay relay;
+  const struct OpInfo *swapped;  /* what it is with operands swapped; or NULL */
+  const struct OpInfo *negated;  /* what it is on integers, with operand 1
+                                    negated; or NULL */
+  const struct OpInfo *fused_as; /* FUSION_BIAS: the step's operator */
+  Dim (*dim)(DimTable *table, Dim a, Dim b); /* the same on dimensions, for
+                                                values that types mention */
+  bool in_place;     /* out may be operand 0 itself; of an element-wise operator
+                        any operand, whether or not this is set */
+  bool prints;       /* an effect: it writes */
+  bool identity;     /* out is operand 0 */
+  bool takes_any;    /* operands need not be tensors */
+  bool infers;       /* the rule fills in operands after the first */
+  bool sets_rows;    /* with one index, a copy of operand 0 in which operand 2
+                        replaces a row, unless attribute `mode` combines them */
+  bool packs;        /* operand 1 is a matrix that its buffer keeps packed */
+  bool random;       /* draws from a key: equal keys give equal results */
+  bool wide;         /* a result of 16 bits loses what sums, powers and
+                        exponentials need: mixed precision leaves it float32 */
+  bool long_running; /* time grows faster than operands and results do */
+  const char *gradient; /* the library's function that gives the operands'
+                           gradients; NULL: there is none */
+  const char *doc;      /* one line */
   const char *formula;
   const char *example; /* an expression of the language */
   const char *shows;   /* what that prints, on one line; or NULL */
@@ -91,6 +156,13 @@ extern const OpInfo op_table[OP_COUNT + 1];
  * spelling; OP_COUNT when there is none. */
 OpId op_find(const char *name, bool *dyn);
 static inline const OpInfo *op_info(int id) { return &op_table[id]; }
+static inline OpId op_id(const OpInfo *op) { return (OpId)(op - op_table); }
+static inline const RuleInfo *op_rule(const OpInfo *op) {
+  return rule_table[op->rule];
+}
+static inline bool op_is_elementwise(const OpInfo *op) {
+  return op->reads == READS_SAME;
+}
 int op_attr_count(const OpInfo *op);
 /* Operand `i` of the row: its name, and whether it is a tuple or optional. */
 typedef struct OpArg {
@@ -100,26 +172,5 @@ typedef struct OpArg {
 } OpArg;
 int op_arg_count(const OpInfo *op);
 OpArg op_arg(const OpInfo *op, int i);
-
-/* Runs rule and kernel on tensors: for the C API, folding and tests.  The
- * caller sets op, attrs (complete or not), args, heap, arena, stop, threads;
- * `outs` (in the arena) and `result` are set.  Results are owned; false with
- * the fault set. */
-bool op_run(OpCall *call);
-/* Its first half: completes the attributes and runs the rule on the operands'
- * actual types.  Sets call->attrs and call->result. */
-bool op_infer(OpCall *call);
-/* Its second half: makes the results, in `outs` where the caller has room for
- * them, and runs the kernel. */
-bool op_finish(OpCall *call);
-
-/* --- Scalars ----------------------------------------------------------------
- * Element-wise operators on rank-0 operands, bit for bit what the kernel
- * gives for an element.  `fail` receives a fault code (E0602: division by
- * zero); it is 0 otherwise. */
-typedef Value (*ScalarFn)(Value a, Value b, Value c, int *fail);
-/* NULL when the operator is not element-wise, has attributes that matter, or
- * does not take this dtype (that of operand 0; `to` is the result's). */
-ScalarFn op_scalar(OpId op, DType dtype, DType to);
 
 #endif

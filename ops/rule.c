@@ -49,7 +49,8 @@ const char *rule_shape(RuleCall *c, int i) {
 }
 
 const char *rule_dim_text(RuleCall *c, Dim d) {
-  if (dim_is_number(d)) return arena_printf(c->arena, "%lld", (long long)d);
+  if (dim_is_number(d))
+    return arena_printf(c->arena, "%lld", (long long)dim_value(d));
   const char *text = rule_dims_text(c, 1, &d);
   return arena_strndup(c->arena, text + 1, strlen(text) - 2);
 }
@@ -106,14 +107,15 @@ static RuleStatus check_operands(RuleCall *c) {
     RuleStatus one =
         tuple ? check_tuple(c, i) : check_tensor(c, i, &c->args[i]);
     if (one == RULE_ERROR) return one;
-    bool inferred = (c->op->flags & OP_INFERS) && i > 0 && i < plain;
+    bool inferred = c->op->infers && i > 0 && i < plain;
     if (one == RULE_WAIT && !inferred) all = RULE_WAIT;
   }
   return all;
 }
 
-/* At run time a dimension is `?` where computing it overflowed, or where only
- * the kernel knows it. */
+/* No tensor has a dimension that overflowed, or as many bytes; those of an
+ * empty one count as if its zeros were not there, so that no stride overflows.
+ * At run time a dimension is `?` where only the kernel knows it. */
 static RuleStatus check_size(RuleCall *c, const RuleType *t) {
   if (t->kind == RT_TUPLE) {
     for (int i = 0; i < t->count; i++)
@@ -124,10 +126,10 @@ static RuleStatus check_size(RuleCall *c, const RuleType *t) {
   int64_t bytes = (int64_t)dtype_size(t->dtype);
   bool all_known = !c->dims && c->op->storage != STORE_MAKE, large = false;
   for (int i = 0; i < t->rank; i++)
-    large |= !dim_is_number(t->dims[i])
-                 ? all_known
-                 : t->dims[i] > 0 &&
-                       __builtin_mul_overflow(bytes, t->dims[i], &bytes);
+    if (dim_above(t->dims[i], 0))
+      large |= __builtin_mul_overflow(bytes, dim_value(t->dims[i]), &bytes);
+    else if (!dim_is(t->dims[i], 0))
+      large |= all_known || dim_is_huge(t->dims[i]) || dim_below(t->dims[i], 0);
   if (!large) return RULE_OK;
   return rule_error(c, E0214, -1, "a result of shape %s is too large",
                     rule_dims_text(c, t->rank, t->dims));
@@ -164,12 +166,12 @@ RuleStatus rule_run(RuleCall *c) {
   c->culprit = c->other = -1;
   c->message = c->hint = NULL;
   c->result = (RuleType){.kind = RT_UNKNOWN, .dtype = DTYPE_NONE, .rank = -1};
-  if (!(c->op->flags & OP_TAKES_ANY)) {
+  if (!c->op->takes_any) {
     RuleStatus status = check_operands(c);
     if (status != RULE_OK) return status;
   }
   if (check_words(c) != RULE_OK) return RULE_ERROR;
-  RuleStatus status = c->op->rule(c);
+  RuleStatus status = op_rule(c->op)->run(c);
   return status == RULE_OK ? check_size(c, &c->result) : status;
 }
 
@@ -191,10 +193,17 @@ RuleStatus rule_result(RuleCall *c, DType dtype, int rank, const Dim *dims) {
   return RULE_OK;
 }
 
+RuleStatus rule_result_alike(RuleCall *c) {
+  RuleType first = c->args[0];
+  return rule_result(c, first.dtype, first.rank, first.dims);
+}
+
 RuleType *rule_result_tuple(RuleCall *c, int n) {
   c->result =
       (RuleType){.kind = RT_TUPLE, .rank = -1, .count = n, .dtype = DTYPE_NONE};
   c->result.fields = ARENA_ARRAY(c->arena, RuleType, (size_t)n);
+  if (!c->result.fields)
+    rule_error(c, E0214, -1, "memory runs out for a result of %d parts", n);
   return c->result.fields;
 }
 
@@ -241,14 +250,16 @@ bool rule_same_dtype(RuleCall *c, int i, int k) {
 }
 
 static const char *class_words[] = {
-    [TAKES_FLOAT] = "floating-point", [TAKES_INT] = "integer",
-    [TAKES_BITS] = "integer or bool", [TAKES_BOOL] = "bool",
-    [TAKES_NUMBER] = "numeric",       [TAKES_SIGNED] = "signed",
+    [TAKES_ANY] = "all",       [TAKES_FLOAT] = "floating-point",
+    [TAKES_INT] = "integer",   [TAKES_BITS] = "integer or bool",
+    [TAKES_BOOL] = "bool",     [TAKES_NUMBER] = "numeric",
+    [TAKES_SIGNED] = "signed",
 };
 
-static bool dtype_is_in(DType t, TypeClass class) {
+bool dtype_is_in(DType t, TypeClass class) {
   DTypeClass of = dtype_info[t].class;
   switch (class) {
+    case TAKES_ANY: return true;
     case TAKES_FLOAT: return of == CLASS_F;
     case TAKES_INT: return of == CLASS_I || of == CLASS_U;
     case TAKES_BITS: return of != CLASS_F;
@@ -297,17 +308,43 @@ bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims) {
   return rule_dtype(c, i, dtype) && rule_fits(c, i, rank, dims);
 }
 
+/* --- Integer attributes --------------------------------------------------- */
+
+bool rule_in_range(RuleCall *c, AttrName name, Dim value, int64_t least,
+                   int64_t most) {
+  if (!dim_is_number(value) && !dim_is_huge(value)) return true;
+  if (dim_is_number(value) && !dim_below(value, least) &&
+      !dim_above(value, most))
+    return true;
+  const char *given = rule_dim_text(c, value);
+  if (most == INT64_MAX)
+    rule_error(c, E0303, -1, "`%s`: %s is less than %lld", attr_name_text(name),
+               given, (long long)least);
+  else
+    rule_error(c, E0303, -1, "`%s`: %s is not from %lld to %lld",
+               attr_name_text(name), given, (long long)least, (long long)most);
+  return false;
+}
+
+bool rule_number(RuleCall *c, AttrName name, int64_t least, int64_t most,
+                 int64_t *number) {
+  Dim value = attr_int(c->attrs, name);
+  if (!rule_in_range(c, name, value, least, most)) return false;
+  *number = dim_value(value);
+  return true;
+}
+
 /* --- Axes ---------------------------------------------------------------- */
 
 bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis) {
-  int64_t at = value < 0 ? value + rank : value;
-  if (!dim_is_number(value) || at < 0 || at >= rank) {
+  if (!dim_is_number(value) || dim_below(value, -rank) ||
+      !dim_below(value, rank)) {
     rule_error(c, E0302, -1, "axis %s is out of range for rank %d",
                rule_dim_text(c, value), rank);
     if (rank > 0) rule_hint(c, "axes run from %d to %d", -rank, rank - 1);
     return false;
   }
-  *axis = (int)at;
+  *axis = axis_from(dim_value(value), rank);
   return true;
 }
 
@@ -343,8 +380,8 @@ Dim rule_meet(Dim a, Dim b) {
 /*   1, d -> d    d, d -> d    n, 3 -> 3    n, m -> ?    ?, n -> ?
  * Where nothing else is known a name may be 1, and then gives way. */
 static bool broadcast_dim(Dim a, Dim b, Dim *out) {
-  if (a == 1 || b == 1) {
-    *out = a == 1 ? b : a;
+  if (dim_is(a, 1) || dim_is(b, 1)) {
+    *out = dim_is(a, 1) ? b : a;
     return true;
   }
   Truth equal = dim_equal(a, b);
@@ -358,7 +395,7 @@ static bool broadcast_dim(Dim a, Dim b, Dim *out) {
 
 /* The i-th dimension from the right. */
 static Dim from_right(const RuleType *t, int i) {
-  return i <= t->rank ? t->dims[t->rank - i] : 1;
+  return i <= t->rank ? t->dims[t->rank - i] : dim_of(1);
 }
 
 bool rule_broadcast_dims(const RuleType *a, const RuleType *b, RuleType *out) {

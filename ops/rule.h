@@ -58,9 +58,48 @@ RuleStatus rule_hint(RuleCall *c, const char *format, ...)
  * types as types print: (2, 3), (4). */
 RuleStatus rule_run(RuleCall *call);
 
-/* The rules by name, for documentation: rules.def lists them. */
-#define RULE(id, text) RuleStatus rule_##id(RuleCall *call);
-#include "ops/rules.def"
-#undef RULE
+/* --- The table ------------------------------------------------------------ */
+
+/* The dtypes that operands may have: of the `t` in a rule's text. */
+typedef enum TypeClass {
+  TAKES_ANY,
+  TAKES_FLOAT,
+  TAKES_INT,
+  TAKES_BITS, /* integer or bool */
+  TAKES_BOOL,
+  TAKES_NUMBER, /* all but bool */
+  TAKES_SIGNED  /* those with negative numbers */
+} TypeClass;
+bool dtype_is_in(DType dtype, TypeClass class);
+
+/* When a rule that let unknown dimensions pass holds at run time, too. */
+typedef enum RuleFits {
+  FITS_KNOWN,     /* where all dimensions are known */
+  FITS_BROADCAST, /* where any two operands surely broadcast */
+  FITS_UNBATCHED, /* where attribute `batch_dims` is 0 */
+  FITS_ALWAYS,
+} RuleFits;
+
+typedef struct RuleInfo {
+  const char *name;
+  RuleFn run;
+  const char *text; /* operands -> results, for documentation */
+  TypeClass takes;
+  RuleFits fits;
+  bool gives_bool; /* the result is bool, whatever the operands are */
+} RuleInfo;
+
+typedef enum RuleId {
+#define ID(id) RULE_##id,
+#include "ops/rules.ids"
+#undef ID
+  RULE_COUNT
+} RuleId;
+
+extern const RuleInfo *const rule_table[RULE_COUNT];
+
+#define ID(id) extern const RuleInfo rule_info_##id;
+#include "ops/rules.ids"
+#undef ID
 
 #endif

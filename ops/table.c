@@ -1,11 +1,12 @@
 /* The operator table in memory: ops.def as rows, and the index that finds a
- * row by name.  Rules are in ops/rules/, kernels in ops/ref/. */
-#include "ops/kernel.h"
+ * row by name.  Rules are in ops/rules/. */
 #include "ops/ops.h"
 
 #include <assert.h>
 #include <string.h>
 #include <threads.h>
+
+#include "base/hash.h"
 
 #define A(attr, kind, ...) \
   { .name = ATTR_##attr, .type = AT_##kind, __VA_ARGS__ }
@@ -14,6 +15,17 @@
 #define ATTRS(...)        \
   .attrs = {__VA_ARGS__}, \
   .attr_count = sizeof((AttrSpec[]){__VA_ARGS__}) / sizeof(AttrSpec)
+
+#define ELEMENTWISE \
+  .reads = READS_SAME, .fusion = FUSION_STEP, .flops = FLOPS_ELEMENT
+#define FUNCTION \
+  .reads = READS_SAME, .fusion = FUSION_STEP, .flops = FLOPS_FUNCTION
+
+const RuleInfo *const rule_table[RULE_COUNT] = {
+#define ID(id) &rule_info_##id,
+#include "ops/rules.ids"
+#undef ID
+};
 
 const OpInfo op_table[OP_COUNT + 1] = {
 #define OP(id, ...) [OP_##id] = {__VA_ARGS__},
@@ -68,16 +80,9 @@ typedef struct IndexEntry {
 static IndexEntry op_index[INDEX_SIZE];
 static once_flag op_index_once = ONCE_FLAG_INIT;
 
-/* FNV-1a */
-static uint32_t name_hash(const char *name, size_t len) {
-  uint32_t h = 2166136261u;
-  for (size_t i = 0; i < len; i++) h = (h ^ (uint8_t)name[i]) * 16777619u;
-  return h;
-}
-
 /* The entry of a name, or the free one where it would stand. */
 static IndexEntry *index_slot(const char *name, size_t len) {
-  uint32_t i = name_hash(name, len) % INDEX_SIZE;
+  uint32_t i = hash_bytes(name, len) % INDEX_SIZE;
   for (;; i = (i + 1) % INDEX_SIZE) {
     IndexEntry *e = &op_index[i];
     if (!e->name) return e;

@@ -24,8 +24,8 @@ List list_join(List a, List z) {
   return (List){a.first, z.last, a.count + z.count};
 }
 
-/* Room for the list, or a list cut to nothing when memory ran out; the driver
- * then gives up. */
+/* Room for the list.  When memory ran out the list is cut to nothing; the
+ * driver then gives up. */
 static void *list_room(Builder *b, List *list, size_t size) {
   void *room =
       list->count ? arena_array(b->arena, (size_t)list->count, size) : NULL;
@@ -457,8 +457,8 @@ static void attr_list(Builder *b, AttrExpr *x, const Expr *e) {
   x->count = list_count(items, x->items);
 }
 
-/* Literals, lists, None and metadata stand for themselves; anything else is
- * evaluated. */
+/* Literals, lists, None and metadata are kept as written; any other value is an
+ * expression to be evaluated. */
 static const AttrExpr *attr_value(Builder *b, const Expr *e) {
   AttrExpr *x = ARENA_NEW(b->arena, AttrExpr);
   x->span = e->span;

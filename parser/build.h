@@ -77,7 +77,7 @@ Expr *build_match(Builder *b, Token keyword, Expr *scrutinee, List arms,
                   Token close);
 Arm *build_arm(Builder *b, const Pattern *pattern, Expr *body, bool braces);
 
-/* `if (c) {a} else if (d) {b} else {z}` comes as its conditions and branches
+/* `if (c) {a} else if (d) {b} else {z}`: the list holds conditions and branches
  * in turn, and the last branch. */
 typedef struct Branch {
   Span span;

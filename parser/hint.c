@@ -1,6 +1,6 @@
-/* What was probably meant by a text that does not parse: pairs of tokens that
- * other languages have, and what the grammar wants at this point.  The first
- * that fits is the hint. */
+/* Hints for a text that does not parse: pairs of tokens that other languages
+ * have, and what the grammar wants at this place.  The first that fits is
+ * given. */
 #include <string.h>
 
 #include "ir/foreign.h"
@@ -53,8 +53,8 @@ static bool begins_expression(const Parse *p) {
          !grammar_expects(p->grammar, TK_QUESTION);
 }
 
-/* Does a word of another language begin an expression here?  A program uses
- * few words again and again, so those that are none are remembered. */
+/* Does a word of another language begin an expression here?  Programs repeat
+ * their words, so those that are in no table are remembered. */
 static bool is_foreign(Parse *p, Token t) {
   const Name **plain = &p->plain[t.name->hash % PLAIN_MAX];
   if (*plain == t.name || !begins_expression(p)) return false;

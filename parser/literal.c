@@ -1,5 +1,5 @@
-/* Numbers and strings, from their text to their values.  scan.re says what
- * belongs to a number; what it means is decided here. */
+/* Numbers and strings, from their text to their values.  scan.re finds where a
+ * number ends; this file decides what it means. */
 #define _GNU_SOURCE /* strtod_l */
 #include "parser/literal.h"
 
@@ -69,7 +69,7 @@ double literal_f64(const char *text, char **end) {
   return v;
 }
 
-/* Straight from the text, which rounds once. */
+/* Converted straight from the text, so that the value is rounded once. */
 static float literal_f32(const char *text) {
   locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   float v = strtof_l(text, NULL, c);

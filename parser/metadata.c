@@ -23,7 +23,7 @@ typedef struct Reader {
   bool failed;
 } Reader;
 
-/* Without memory nothing is wrong with the text: the parser gives up. */
+/* When memory runs out the text is not blamed: the parser gives up. */
 static void *fail(Reader *r, const char *what) {
   if (!r->failed && !mem_exhausted(r->program->mem)) {
     diag_error(r->program->diags, E0007, r->unit->meta_span,
@@ -33,7 +33,7 @@ static void *fail(Reader *r, const char *what) {
   return NULL;
 }
 
-/* Each loop over the section asks this. */
+/* Every loop over the section ends when memory runs out. */
 static bool stopped(const Reader *r) {
   return r->failed || mem_exhausted(r->program->mem);
 }
@@ -198,8 +198,8 @@ static AttrExpr *value_new(Reader *r) {
   return x;
 }
 
-/* Values that share parts could multiply, and damaged ones could contain
- * themselves. */
+/* Bounds the depth and the number of values: shared parts multiply, and a
+ * damaged section may contain itself. */
 static const AttrExpr *read_node_value(Reader *r, int64_t index, int depth) {
   AttrExpr *x = value_new(r);
   const json_t *node = node_at(r, index);

@@ -1,5 +1,5 @@
-/* What is said of text that does not parse: the mistakes that the driver
- * finds, with exact lists of what could have stood there. */
+/* Messages about text that does not parse: the mistakes that the driver finds,
+ * with exact lists of the tokens that could have stood there. */
 #include <string.h>
 
 #include "parser/parse.h"
@@ -50,8 +50,8 @@ static const struct TokenName {
     {TK_GT, "`>`"},
 };
 
-/* Sets of tokens that have one name when all of them are possible; what else
- * they make possible goes without saying. */
+/* Sets of tokens that get one name when all of them are possible.  Tokens that
+ * are possible whenever the set is are not listed. */
 enum { SET_MAX = 24 };
 static const struct TokenSet {
   const char *name;
@@ -162,8 +162,8 @@ static void found_text(const Parse *p, Token t, StrBuf *out) {
   strbuf_addf(out, "`%.*s%s`", (int)shown, text, cut ? "..." : "");
 }
 
-/* Where the token is missed: the end of the text is behind the last token, and
- * not on some empty line after it. */
+/* Where a missing token is reported: behind the last token, when the text has
+ * ended, and not on some empty line after it. */
 static Span place_of(const Parse *p) {
   bool behind = p->token.kind == TK_END && p->previous.kind != TK_END;
   uint32_t at = p->previous.span.hi;
@@ -186,8 +186,8 @@ bool closes_open(const Parse *p, int kind) {
   return false;
 }
 
-/* The innermost bracket that the unexpected token shows to be never closed:
- * the text ends in it, another kind of bracket closes, or a definition
+/* The innermost bracket that is never closed, as the unexpected token shows:
+ * the text ends inside it, another kind of bracket closes, or a definition
  * begins. */
 static const Token *never_closed(const Parse *p) {
   if (p->open_count == 0) return NULL;
@@ -222,7 +222,7 @@ static bool lacks_value(const Parse *p) {
          (before == TK_SEMI || before == TK_LBRACE);
 }
 
-/* What holds of lists and sequences whatever stands in them. */
+/* The mistakes that any list or sequence can have. */
 static const char *general_hint(const Parse *p) {
   const Grammar *g = p->grammar;
   bool operand = token_begins_operand(p->token.kind);
@@ -256,7 +256,7 @@ static void report_unexpected(Parse *p, const char *expected,
   if (general) diag_hint(d, "%s", general);
 }
 
-/* A word such as `return` explains all that follows from it. */
+/* A word such as `return` explains every mistake that follows from it. */
 static bool report_foreign(Parse *p) {
   Token word;
   const char *hint = hint_foreign(p, &word);
@@ -287,7 +287,7 @@ void mistake_unexpected(Parse *p) {
   strbuf_done(&found);
 }
 
-/* What one meant by a character that no token begins with. */
+/* A hint for a character that no token begins with. */
 static const struct Meant {
   char character;
   const char *hint;

@@ -139,9 +139,9 @@ static bool begins_item(Parse *p) {
   }
 }
 
-/* Skips to the next item: one that shows, what follows a semicolon outside of
- * all brackets, or what follows the brace that ends a definition.  Leaves its
- * first token in `p->token`. */
+/* Skips to the next item: one whose first word shows it, or the text after a
+ * semicolon outside of all brackets, or after the brace that ends a
+ * definition.  Leaves its first token in `p->token`. */
 static void recover(Parse *p) {
   bool stray = closes(p->token.kind) && !closes_open(p, p->token.kind);
   int depth = p->open_count + stray;
@@ -195,7 +195,7 @@ static bool take_token(Parse *p) {
   return false;
 }
 
-/* Would more text mend it?  Only when nothing was wrong so far. */
+/* Is the text an incomplete program?  Only when nothing was wrong so far. */
 static bool is_incomplete(Parse *p) {
   if (errors_so_far(p) > 0 || !is_last(p->token.kind)) return false;
   return p->token.kind != TK_END || !grammar_accepts(p->grammar, TK_END);
@@ -277,32 +277,30 @@ ParseStatus parse_unit(Program *program, SourceFile *source,
 
 /* --- The prompt --------------------------------------------------------- */
 
-typedef struct OpenText {
-  const char *open[NESTING_MAX];
-  int count;
-} OpenText;
-
-static void track_open(OpenText *o, int kind, int before) {
-  const char *text = kind == TK_LBRACE         ? "{"
-                     : kind == TK_LBRACKET     ? "["
-                     : kind == TK_OPEN_COMMENT ? "/*"
-                     : kind == TK_OPEN_STRING  ? "\""
-                     : kind != TK_LPAREN       ? NULL
-                     : before == TK_FN         ? "fn ("
-                                               : "(";
-  if (text && o->count < NESTING_MAX) o->open[o->count++] = text;
-  if (closes(kind) && o->count > 0) o->count--;
+/* What a token of this kind opens, or NULL. */
+static const char *opened_by(int kind) {
+  switch (kind) {
+    case TK_LPAREN: return "(";
+    case TK_LBRACE: return "{";
+    case TK_LBRACKET: return "[";
+    case TK_OPEN_COMMENT: return "/*";
+    case TK_OPEN_STRING: return "\"";
+    default: return NULL;
+  }
 }
 
-int parse_open_brackets(SourceFile *source, const char **open, int max) {
-  Scanner s = scanner_over(source->text, source->len);
-  OpenText o = {.count = 0};
-  for (int kind = -1, before; kind != TK_END && !is_last(kind);) {
-    before = kind;
+int parse_open_brackets(const char *text, uint32_t len,
+                        const char **innermost) {
+  const char *open[256] = {""}; /* from 1; what lies deeper is only counted */
+  const int most = sizeof open / sizeof *open;
+  Scanner s = scanner_over(text, len);
+  int depth = 0, kind;
+  do {
     kind = scan_next(&s);
-    track_open(&o, kind, before);
-  }
-  int n = o.count < max ? o.count : max;
-  for (int i = 0; i < n; i++) open[i] = o.open[o.count - 1 - i];
-  return n;
+    const char *opens = opened_by(kind);
+    if (opens && ++depth < most) open[depth] = opens;
+    if (closes(kind) && depth > 0) depth--;
+  } while (!is_last(kind));
+  *innermost = depth < most ? open[depth] : "";
+  return depth;
 }

@@ -10,7 +10,7 @@
 /* Brackets, signs and matches that may be open at one time. */
 enum { NESTING_MAX = 1000 };
 
-/* Words that are known to be none of another language. */
+/* Words that are known not to be foreign. */
 enum { PLAIN_MAX = 64 };
 
 /* An opening bracket and what it counts towards NESTING_MAX: itself and the
@@ -69,7 +69,7 @@ bool closes_open(const Parse *p, int kind);
 void hint_watch(Parse *p);
 /* The hint for the foreign word that stands behind the mistake, if one does. */
 const char *hint_foreign(Parse *p, Token *word);
-/* Adds what was probably meant by `p->token`. */
+/* Adds a hint on what `p->token` was probably meant to be. */
 void hint_add(Parse *p, Diag *d);
 bool token_begins_operand(int kind);
 

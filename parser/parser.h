@@ -23,8 +23,10 @@ typedef struct ParseOptions {
 ParseStatus parse_unit(Program *p, SourceFile *source, ParseOptions options,
                        Unit **unit);
 
-/* What is open at the end of an incomplete text, innermost first, for the
- * prompt: "fn (", "{", "/" "*".  Writes at most `max` entries. */
-int parse_open_brackets(SourceFile *source, const char **open, int max);
+/* How many brackets, comments and strings are open at the end of an incomplete
+ * text, for the prompt.  `text` has a NUL behind its `len` bytes.  `innermost`
+ * receives the last that was opened: "(", "{", "[", "/" "*" or "\""; "" where
+ * nothing is open, or more than is kept track of. */
+int parse_open_brackets(const char *text, uint32_t len, const char **innermost);
 
 #endif

@@ -38,8 +38,4 @@ int scan_next(Scanner *s);
  * again. */
 int scan_split_sign(Scanner *s);
 
-/* How many bytes of `text` spell inff, nanf or one of their other widths as a
- * word of its own; 0 when they do not. */
-uint32_t scan_special_float(const char *text, uint32_t len);
-
 #endif

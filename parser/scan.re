@@ -27,7 +27,9 @@ Scanner scanner_over(const char *text, uint32_t len) {
   return (Scanner){text, text + len, start, start, text, false};
 }
 
-uint32_t scan_special_float(const char *text, uint32_t len) {
+/* How many bytes of `text` spell inff, nanf or one of their other widths as a
+ * word of its own; 0 when they do not. */
+static uint32_t scan_special_float(const char *text, uint32_t len) {
   static const char *const suffixes[] = {"f", "f16", "f32", "f64", "bf16"};
   if (len < 4 || (memcmp(text, "inf", 3) && memcmp(text, "nan", 3))) return 0;
   const char *slash = memchr(text, '/', len);

@@ -1,7 +1,7 @@
 /* Items of a unit in plain Relay: types, then functions, then the one `extern
  * type` that TVM reads.  `param`s become parameters; a script that is one
  * expression becomes @main.  What else a script holds has no words there. */
-#include "passes/relay.h"
+#include "passes/row.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -248,12 +248,12 @@ static void relay_done(Relay *r) {
   ptrmap_done(&r->graph);
 }
 
-static const Unit *map_unit(Relay *r) {
+static Unit *map_unit(Relay *r, Unit *u) {
   Unit *made = ARENA_NEW(r->arena, Unit);
   *made = *r->unit;
   size_t linked = r->library.len;
   Item *items = ARENA_ARRAY(r->arena, Item, (size_t)made->item_count + linked);
-  if (!items) return r->unit;
+  if (!items) return u;
   int n = add_types(r, items, 0, false);
   n = add_functions(r, items, n);
   made->item_count = add_types(r, items, n, true);
@@ -263,13 +263,16 @@ static const Unit *map_unit(Relay *r) {
   return made;
 }
 
-const Unit *relay_unit(Program *p, const Unit *u) {
+/* Sugar is written out, `param`s become parameters, locals get names of their
+ * own, what Relay's grammar wants in parentheses stands in a block without
+ * bindings.  Comments are left out, for some that we read TVM does not. */
+Unit *pass_relay(Program *p, Unit *u) {
   size_t errors = p->diags->errors;
   Relay r;
   relay_init(&r, p, u);
   relay_find_inputs(&r);
   check_items(&r);
-  const Unit *made = mem_exhausted(p->mem) ? NULL : map_unit(&r);
+  Unit *made = mem_exhausted(p->mem) ? NULL : map_unit(&r, u);
   relay_done(&r);
   bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);
   return ok ? made : NULL;

@@ -3,13 +3,8 @@
  * text.  What is reached of our library and is not in TVM's joins the text. */
 #include <string.h>
 
+#include "ir/walk.h"
 #include "passes/relay_map.h"
-
-typedef struct Search {
-  Relay *r;
-  Needs *needs;
-  VEC(const Expr *) stack;
-} Search;
 
 Needs *relay_callee(const Relay *r, const Needs *home, const Name *name) {
   Needs *own = home && home->used ? NULL : ptrmap_get(&r->by_name, name);
@@ -52,34 +47,33 @@ static Needs *link(Relay *r, const Needs *home, const Expr *use) {
   return NULL;
 }
 
-static bool meet_param(Search *s, const Name *name) {
+static bool note_param(const Relay *r, Needs *n, const Name *name) {
   bool found = false;
-  for (size_t i = 0; !s->needs->used && i < s->r->params.len; i++) {
-    if (s->r->params.data[i]->name != name) continue;
-    s->needs->params[i] = found = true;
+  for (size_t i = 0; !n->used && i < r->params.len; i++) {
+    if (r->params.data[i]->name != name) continue;
+    n->params[i] = found = true;
   }
   return found;
 }
 
-static void meet(void *data, const Expr *e) {
-  Search *s = data;
-  VEC_PUSH(&s->stack, e);
-  if (e->kind != EX_GLOBAL || meet_param(s, e->g.name)) return;
-  Needs *callee = relay_callee(s->r, s->needs, e->g.name);
-  if (!callee) callee = link(s->r, s->needs, e);
-  if (callee) VEC_PUSH(&s->needs->uses, callee);
+static void note_global(Relay *r, Needs *n, const Expr *use) {
+  if (note_param(r, n, use->g.name)) return;
+  Needs *callee = relay_callee(r, n, use->g.name);
+  if (!callee) callee = link(r, n, use);
+  if (callee) VEC_PUSH(&n->uses, callee);
 }
 
+/* A script's expression takes the `let`s before it along. */
 static void find_direct(Relay *r, Needs *n) {
-  Search s = {.r = r, .needs = n};
-  VEC_INIT(&s.stack, r->p->mem);
-  meet(&s, n->item->expr);
+  ExprWalk w;
+  expr_walk_start(&w, r->p->mem, WALK_ENTER, n->item->expr);
   for (int i = 0; n->item->kind == ITEM_EXPR && i < r->unit->item_count; i++) {
     const Item *item = &r->unit->items[i];
-    if (item->kind == ITEM_LET_LOCAL) meet(&s, item->expr);
+    if (item->kind == ITEM_LET_LOCAL) expr_walk_add(&w, item->expr);
   }
-  while (s.stack.len > 0) expr_children(VEC_POP(&s.stack), meet, &s);
-  VEC_DONE(&s.stack);
+  while (expr_walk_next(&w))
+    if (w.at->kind == EX_GLOBAL) note_global(r, n, w.at);
+  expr_walk_end(&w);
 }
 
 /* What a function's callees need, it needs, too. */

@@ -2,7 +2,7 @@
 #ifndef PASSES_RELAY_MAP_H
 #define PASSES_RELAY_MAP_H
 
-#include "passes/relay.h"
+#include "ir/program.h"
 
 /* What a name meant before it was bound anew. */
 typedef struct Hidden {

@@ -1,12 +1,12 @@
-/* Long constants: TVM's own printer puts them into the metadata section, and
- * so does this one, for a stack of many numbers is nothing that anybody reads.
- * A text that has a section keeps it as it is; its literals stay stacks. */
+/* Long constants go to the metadata section, as TVM's own printer puts them:
+ * nobody reads a stack of many numbers.  A text that has a section keeps it as
+ * it is, and its literals stay stacks. */
 #include <string.h>
 
 #include "passes/relay_map.h"
 #include "tensor/ndarray.h"
 
-/* Elements from which on a literal is long. */
+/* A literal of this many elements is long. */
 enum { LONG_LITERAL = 32 };
 
 /* --- The constants -------------------------------------------------------- */

@@ -1,7 +1,9 @@
-/* Names of locals and graph variables.  TVM lets the first `let` of a chain
- * leak out of its scope, and not hide what it should, so no name is bound
- * twice in a definition; its keywords are no names even after a `%`; its graph
- * variables are one table for the whole text. */
+/* Names of locals and graph variables.
+ *
+ * TVM lets the first `let` of a chain leak out of its scope, where it hides the
+ * wrong variables, so a name is bound once in a definition.  TVM's keywords are
+ * no names even after a `%`, and its graph variables share one table for the
+ * whole text. */
 #include <string.h>
 
 #include "passes/relay_map.h"
@@ -76,7 +78,8 @@ static bool is_defined(const Relay *r, const Name *name) {
   return ptrmap_has(&r->by_name, name) || ptrmap_has(&r->library, name);
 }
 
-/* The text's own definition of a name of the library keeps it. */
+/* A definition of the text keeps its name; a library definition of that name
+ * gets another. */
 const Name *relay_global_name(const Relay *r, const Needs *n) {
   const Name *name = n->item->name, *made = name;
   bool hidden = n->used && ptrmap_has(&r->by_name, name);

@@ -1,6 +1,6 @@
-/* Operators: their attributes, which Relay wants to be literals, and what it
- * writes otherwise.  A computed attribute is an operand of the dyn. spelling,
- * arange repeats its operands, an operator as a value is a function. */
+/* Operators.  Relay wants attributes to be literals: a computed attribute
+ * becomes an operand of the dyn. spelling.  arange repeats its operands as
+ * attributes, and an operator as a value becomes a function. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -70,7 +70,7 @@ static const Expr *as_operand(Relay *r, const AttrExpr *x) {
   return relay_stack(r, x->span, items ? x->count : 0, items);
 }
 
-/* What an attribute that is not written is. */
+/* The default of an attribute that is not written, as an operand. */
 static const Expr *default_operand(Relay *r, Span span, const AttrSpec *spec) {
   if (spec->type == AT_INT) return relay_int(r, span, spec->integer);
   const Expr **items = ARENA_ARRAY(r->arena, const Expr *, 4);
@@ -85,7 +85,8 @@ static const Expr *default_operand(Relay *r, Span span, const AttrSpec *spec) {
   return relay_stack(r, span, spec->count, items);
 }
 
-/* `before` is the operand before it: steps of 1 are as many as those ends. */
+/* `before` is the operand before it: when strides are left out, they are ones,
+ * as many as that operand has elements. */
 static const Expr *dyn_operand(Relay *r, const Expr *e, const AttrSpec *spec,
                                const Expr *const *before) {
   const char *name = attr_name_text(spec->name);
@@ -226,10 +227,9 @@ static void repeat_attrs(Relay *r, Expr *made, const Expr *e) {
 
 /* --- Calls and values ----------------------------------------------------- */
 
-/* Without it, TVM's result has no dtype. */
-static const Expr *with_shape_dtype(Relay *r, Expr *call) {
-  bool lacks = strcmp(call->call.callee->name->text, "shape_of") == 0 &&
-               call->call.attr_count == 0;
+/* TVM cannot infer the result's dtype unless it is written. */
+static const Expr *with_shape_dtype(Relay *r, const OpInfo *op, Expr *call) {
+  bool lacks = op->relay == RELAY_DTYPE && call->call.attr_count == 0;
   return lacks ? relay_with_dtype(r, call, DT_INT32) : call;
 }
 
@@ -241,12 +241,12 @@ static bool has_computed(const Expr *e) {
 
 const Expr *relay_op_call(Relay *r, const Expr *e, const Expr *first) {
   bool dyn;
-  OpId id = op_find(e->call.callee->name->text, &dyn);
-  const OpInfo *op = op_info(id);
+  const OpInfo *op = op_info(op_find(e->call.callee->name->text, &dyn));
+  bool repeats = op->relay == RELAY_REPEATS;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
   for (int i = 0; args && i < e->count; i++)
     args[i] = first && i == 0 ? first : relay_expr(r, e->args[i]);
-  if (id == OP_ARANGE && !is_complete(e) && e->count > 0)
+  if (repeats && !is_complete(e) && e->count > 0)
     return arange_call(r, e, args);
   bool computed = has_computed(e);
   if (computed && !dyn && op->dyn) return dyn_call(r, e, op, args);
@@ -254,9 +254,9 @@ const Expr *relay_op_call(Relay *r, const Expr *e, const Expr *first) {
   *made = *e;
   made->args = args;
   if (e->sugar != SUGAR_INFIX) made->sugar = SUGAR_NONE;
-  if (computed && id == OP_ARANGE) repeat_attrs(r, made, e);
+  if (computed && repeats) repeat_attrs(r, made, e);
   else relay_check_attrs(r, e->call.attr_count, e->call.attrs);
-  return with_shape_dtype(r, made);
+  return with_shape_dtype(r, op, made);
 }
 
 const Expr *relay_op_value(Relay *r, const Expr *e) {
@@ -278,7 +278,7 @@ const Expr *relay_op_value(Relay *r, const Expr *e) {
   Expr *call = relay_op(r, e->span, e->name->text, count, args);
   *fn = (Fn){.params = params,
              .param_count = count,
-             .body = with_shape_dtype(r, call)};
+             .body = with_shape_dtype(r, op, call)};
   Expr *made = expr_new(r->arena, EX_FN, e->span);
   made->fn = fn;
   return made;

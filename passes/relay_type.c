@@ -1,5 +1,5 @@
-/* Types.  Relay has no words for cells and for polymorphic functions, and a
- * hole is a whole annotation only; named dimensions become `?`. */
+/* Types.  Relay cannot write cells and polymorphic functions, and takes a hole
+ * only as a whole annotation.  Named dimensions become `?`. */
 #include "passes/relay_map.h"
 
 static bool has_words(const TypeExpr *t, bool whole) {
@@ -26,7 +26,7 @@ static void map_dims(Relay *r, TypeExpr *made) {
   made->dims = dims;
 }
 
-/* A bare `bfloat16` would be an ADT. */
+/* TVM would read a bare `bfloat16` as a data type. */
 static void map_tensor(Relay *r, TypeExpr *made) {
   if (made->dtype == DT_BFLOAT16) made->scalar = false;
   if (made->dim_count > 0) map_dims(r, made);
@@ -93,7 +93,8 @@ static const Expr *field(Relay *r, const Expr *e, int index) {
   return made;
 }
 
-/* Where the name stands bare in the type of `e`, a parameter or its field. */
+/* Finds the name as a dimension of its own in the type of `e`, a parameter or a
+ * field of one. */
 static const Expr *find_dim(Relay *r, const Expr *e, const TypeExpr *t,
                             const Name *name) {
   const Expr *found = NULL;
@@ -106,8 +107,8 @@ static const Expr *find_dim(Relay *r, const Expr *e, const TypeExpr *t,
   return found;
 }
 
-static const Expr *dim_value(Relay *r, const Fn *fn, Var *const *params,
-                             const Name *name) {
+static const Expr *dim_expr(Relay *r, const Fn *fn, Var *const *params,
+                            const Name *name) {
   const Expr *found = NULL;
   for (int i = 0; i < fn->param_count && !found; i++) {
     Expr *e = expr_new(r->arena, EX_LOCAL, SPAN_NONE);
@@ -125,7 +126,7 @@ const Expr **relay_dims_enter(Relay *r, const Fn *fn, Var *const *params) {
     hidden[i] = ptrmap_get(&r->dims, param->name);
     if (!param->is_dim) continue;
     ptrmap_put(&r->dims, param->name,
-               (void *)dim_value(r, fn, params, param->name));
+               (void *)dim_expr(r, fn, params, param->name));
   }
   return hidden;
 }

@@ -1,15 +1,15 @@
-/* rly check: parse and check without running, each file by itself. */
-#include "lib/handles.h"
+/* rly check: parses and checks without running.  Each file is a program of its
+ * own. */
+#include "lib/inside.h"
 #include "repl/cli.h"
-#include "types/types.h"
 
-/* `@name : type`, with --effects `@name : type ! effects`. */
+/* Prints `@name : type`; with --effects, `@name : type ! effects`. */
 static void print_line(Host *h, const Global *g, StrBuf *out) {
   Program *p = h->program->ir;
   strbuf_addf(out, "%s%s", global_sigil(g), g->name->text);
   if (h->cli->types) {
     strbuf_add(out, " : ");
-    type_print(p->types, out, g->type, 0);
+    type_print(p->types, out, g->type, TYPE_TEXT_MOST);
   }
   if (h->cli->effects) {
     strbuf_add(out, " ! ");
@@ -21,7 +21,7 @@ static void print_line(Host *h, const Global *g, StrBuf *out) {
 static void print_json(Host *h, const Global *g, StrBuf *out, bool first) {
   StrBuf text;
   strbuf_init(&text, out->mem);
-  type_print(h->program->ir->types, &text, g->type, 0);
+  type_print(h->program->ir->types, &text, g->type, TYPE_TEXT_MOST);
   strbuf_addf(out, "%s{\"name\": \"%s%s\", \"type\": \"", first ? "" : ", ",
               global_sigil(g), g->name->text);
   strbuf_add_escaped(out, strbuf_text(&text), text.len);
@@ -31,7 +31,7 @@ static void print_json(Host *h, const Global *g, StrBuf *out, bool first) {
   strbuf_done(&text);
 }
 
-/* The definitions of the user's own texts, in their order. */
+/* Prints the definitions of the user's own texts in their order. */
 static void print_definitions(Host *h) {
   Program *p = h->program->ir;
   StrBuf out;
@@ -43,28 +43,31 @@ static void print_definitions(Host *h) {
     for (int i = 0; i < u->item_count; i++) {
       const Global *g = item_global(p, &u->items[i]);
       if (!g) continue;
+      if (mem_exhausted(p->mem)) break;
       if (h->cli->json) print_json(h, g, &out, first);
       else print_line(h, g, &out);
       first = false;
     }
   }
   if (h->cli->json) strbuf_add(&out, "]}\n");
-  host_write(h, strbuf_text(&out), out.len);
+  if (!mem_exhausted(out.mem)) host_write(h, strbuf_text(&out), out.len);
   strbuf_done(&out);
 }
 
 static int check_file(Host *h, const char *path) {
   rly_status status = rly_program_add_file(h->program, path, 0);
-  if (status == RLY_OK && h->cli->statics && !types_static(h->program->ir))
+  if (status == RLY_OK && h->cli->statics &&
+      !unit_is_static(h->program->ir, h->program->newest))
     status = RLY_REFUSED;
   host_report(h);
   if (status == RLY_OK && (h->cli->types || h->cli->effects || h->cli->json))
     print_definitions(h);
+  if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   return exit_status(status);
 }
 
-/* Each file is a program of its own, with its own diagnostics; without a file,
- * `path` is NULL.  Its exit status. */
+/* Checks one file (`path` NULL: the text of -e or stdin) as a program with
+ * diagnostics of its own.  Returns the exit status. */
 static int check_one(const Cli *cli, const char *path) {
   Host h;
   if (!host_init(&h, cli)) return 3;

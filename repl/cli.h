@@ -1,5 +1,5 @@
-/* What the commands of the program share: the parsed command line, and a host
- * around one context that owns output, signals and exit statuses. */
+/* What the commands of the program share: the parsed command line, and a host:
+ * one context with its output, signals and exit statuses. */
 #ifndef REPL_CLI_H
 #define REPL_CLI_H
 
@@ -16,7 +16,7 @@ typedef struct TextList {
 
 typedef enum ColorMode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorMode;
 
-/* One field a flag; flags.def says which. */
+/* One field for each flag; flags.def has the rows. */
 typedef struct Cli {
   rly_options limits;
   ColorMode color;
@@ -26,11 +26,11 @@ typedef struct Cli {
   const char *entry, *outputs, *eval, *trace, *startup;
   const char *step, *init, *input, *tail, *output, *expect;
   const char *save_state, *load_state;
-  const char *fold, *html;
+  const char *fold, *html, *pass;
   uint64_t frame, hop;
   uint64_t repeat, steps;
   TextList params, inputs, breaks;
-  TextList words; /* what is no flag: files, arguments */
+  TextList words; /* the words that are not flags: files, arguments */
 } Cli;
 
 /* The commands, as a set for flags. */
@@ -46,16 +46,18 @@ enum {
   IN_EXPLAIN = 256,
   IN_STREAM = 512,
   IN_STEP = 1024,
-  IN_ALL = 2047,
+  IN_PASSES = 2048,
+  IN_ALL = 4095,
 };
 
-/* What flags and the prompt's `:limit` take: a count, bytes with a unit of K,
- * M, G or T, seconds.  False, and *out of no meaning, when it is none. */
+/* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
+ * K, M, G or T; seconds.  They return false, and leave *out unspecified, for a
+ * text that is not such a value. */
 bool read_count(const char *text, uint64_t *out);
 bool read_size(const char *text, size_t *out);
 bool read_seconds(const char *text, double *out);
 
-/* Fills in `cli` from the words after the command's name.  False after
+/* Fills `cli` from the words after the command's name.  Returns false after
  * printing a usage error. */
 bool flags_parse(int command, const char *name, int argc, char **argv,
                  Cli *cli);
@@ -66,58 +68,61 @@ typedef struct Host {
   const Cli *cli;
   rly_context *cx;
   rly_program *program;
-  rly_session *session; /* whose diagnostics are reported, too; or NULL */
+  rly_session *session; /* its diagnostics are reported as well; or NULL */
   FILE *print_to;       /* what programs print; NULL: stdout */
-  size_t printed;       /* bytes that programs have printed */
-  size_t known;         /* of what they print next, what is not shown again */
-  int write_error;      /* errno of stdout (closed pipe, full disk); 0: none */
+  size_t printed;       /* bytes that programs have printed so far */
+  size_t known; /* how many of the next bytes are not shown, because they were
+                   shown before */
+  bool said;    /* something was reported */
+  int write_error; /* errno of stdout (closed pipe, full disk); 0: none */
 } Host;
 
-/* What a command does with a host of its own; `work` gives the exit status,
- * which may become another when stdout fails. */
+/* Runs a command with a host of its own.  `work` returns the exit status, which
+ * is replaced if stdout fails. */
 int host_run(const Cli *cli, int (*work)(Host *h));
-/* The same in parts.  False after saying why; the status is then 3. */
+/* The two ends of host_run().  host_init() returns false after saying why; the
+ * exit status is then 3. */
 bool host_init(Host *h, const Cli *cli);
 void host_done(Host *h);
 
-/* The exit status that stands for how something ended. */
+/* Memory ran out while something was made of the program: reports it; 3. */
+int host_out_of_memory(Host *h);
+/* The exit status for a result of the API. */
 int exit_status(rly_status status);
-/* Prints and clears the context's and the session's diagnostics (stderr, or
- * JSON on stdout). */
+/* Prints the diagnostics of the context and the session to stderr, or as JSON
+ * to stdout, and clears them. */
 void host_report(Host *h);
-/* The same on stderr in any case: warnings beside a result that stdout
- * carries. */
+/* The same, but always to stderr: warnings beside a result on stdout. */
 void host_report_aside(Host *h);
 /* Reports a usage error; returns the exit status 1. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Adds the program's text: -e, a file, or stdin; *args is the first word behind
- * it. */
+/* Adds the program's text from -e, a file or stdin. *args is the index of the
+ * first word after it. */
 rly_status host_add_program(Host *h, int *args);
-/* The function to call; NULL for a script.  False after reporting. */
+/* The function to call, or NULL for a script.  Returns false after
+ * reporting. */
 bool host_find_entry(Host *h, const rly_function **entry);
-/* Binds the files of --params and --inputs, then the words from `first` on;
- * each wins over those before. */
+/* Binds the files of --params and --inputs, then the words from `first` on.  A
+ * later binding of a name replaces an earlier one. */
 rly_status host_bind(Host *h, int first, const rly_function *entry);
-/* What programs print. */
-void host_print(void *host, const char *text, size_t len);
-/* A session whose print goes to stdout; Ctrl-C interrupts it from now on.  One
- * that is `observed` is looked at as the flags say. */
+/* A session that prints to stdout and that Ctrl-C interrupts from now on.  If
+ * `observed`, the flags for profiles, traces and NaNs apply to it. */
 rly_session *host_session(Host *h, bool observed);
-/* A copy of one, which goes on on its own. */
+/* A fork of a session. */
 rly_session *host_fork(Host *h, rly_session *s);
-/* Has this one interrupted and reported from now on. */
+/* Makes this session the one that Ctrl-C interrupts and that is reported. */
 void host_session_use(Host *h, rly_session *s);
-/* Has Ctrl-C been pressed since this was asked last? */
+/* Whether Ctrl-C was pressed since the last call. */
 bool host_was_interrupted(void);
-/* Reports what it has to say, and frees it. */
+/* Reports the session's observations and frees it. */
 void host_session_free(Host *h, rly_session *s);
-/* Writes to stdout, remembering failure. */
+/* Writes to stdout and remembers a failure. */
 void host_write(void *host, const char *text, size_t len);
-/* Prints a value as --json or its display form; () prints only as JSON.  Not
- * RLY_OK, after reporting, when that was stopped. */
+/* Prints a value as --json or in its display form; () is printed only as
+ * JSON.  On an interrupt it reports and returns the status. */
 rly_status host_put(Host *h, rly_value *value);
-/* The same within a run, which reports. */
+/* The same within a run, which does the reporting. */
 void host_show(void *host, rly_value *value);
 /* Flushes stdout: `status`, or 2 when output could not be written. */
 int host_finish(Host *h, int status);
@@ -137,15 +142,17 @@ int command_test(const Cli *cli);
 int command_repl(const Cli *cli);
 int command_stream(const Cli *cli);
 int command_step(const Cli *cli);
-int command_help(const Cli *cli);
+int command_passes(const Cli *cli);
 
-/* What `rly ops` and the prompt show: an operator (false: there is none of that
- * name, which has been said), and the list of all. */
+/* Prints an operator (false after saying that there is none of that name), and
+ * the list of all operators. */
 bool ops_explain(const char *name);
 void ops_list(void);
+/* Rows [from, to) of the table, as a JSON array of objects. */
+void ops_print_json(int from, int to);
 
-/* The prompt on a program and its session, which ran a script (rly run -i) or
- * is new. */
+/* The prompt on a program and its session, which either ran a script (rly run
+ * -i) or is new. */
 int repl_loop(Host *h, rly_session *s, bool script);
 
 #endif

@@ -3,11 +3,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/name.h"
+#include "repl/abbrev.h"
 #include "repl/repl.h"
 
 typedef struct ReplCommand {
-  const char *name, *args;
+  const char *name;
+  char letter; /* a second name of one letter; 0: none */
+  const char *args;
   void (*run)(Repl *r, const char *rest);
   const char *help;
 } ReplCommand;
@@ -53,12 +55,12 @@ static void run_params(Repl *r, const char *rest) {
   host_report(r->host);
 }
 
-/* A file that is there is not written over. */
+/* Refuses to overwrite a file that exists. */
 static void run_save(Repl *r, const char *rest) {
   if (!transcript_save(r, rest)) perror(*rest ? rest : ":save FILE");
 }
 
-/* The whole of a file, to be freed. */
+/* Reads a whole file.  The caller frees the text. */
 static char *read_file(const char *path) {
   FILE *in = fopen(path, "r");
   char *text = NULL;
@@ -80,8 +82,8 @@ static bool run_editor(const char *path) {
   return n < (int)sizeof command && system(command) == 0;
 }
 
-/* An entry written in the user's editor; the last accepted ones are there to
- * begin with. */
+/* Takes an entry from the user's editor, which starts with the text of the last
+ * entry. */
 static void run_edit(Repl *r, const char *rest) {
   (void)rest;
   char path[] = "/tmp/rly-edit-XXXXXX.rly";
@@ -109,44 +111,55 @@ static void run_quit(Repl *r, const char *rest) {
 }
 
 static const ReplCommand table[] = {
-    {"help", "", run_help, "this list"},
-    {"ops", "", run_ops, "the operators"},
-    {"doc", "NAME", run_doc, "what an operator does"},
-    {"apropos", "WORD", inspect_apropos, "operators and names about a word"},
-    {"type", "EXPR", inspect_type, "the type of an expression, not evaluated"},
-    {"kind", "TYPE", inspect_kind, "what a type is, or what it is applied to"},
-    {"effects", "EXPR", inspect_effects, "what evaluating it, or a call, does"},
-    {"info", "NAME", inspect_info, "a name's type, effects and place"},
-    {"bytecode", "NAME", inspect_bytecode, "the instructions of a function"},
-    {"load", "FILE", run_load, "add a file's definitions and run its items"},
-    {"reload", "", run_reload, "load the last file again"},
-    {"params", "FILE", run_params, "bind `param`s to a file's tensors"},
-    {"save", "FILE", run_save, "write what was entered, to be run again"},
-    {"edit", "", run_edit, "write an entry in $EDITOR"},
-    {"state", "[PATH]", state_run_list, "the cells that the session remembers"},
-    {"set", "PATH EXPR", state_run_set, "put a value into one"},
-    {"snapshot", "[NAME]", state_run_snapshot, "remember the cells' values"},
-    {"restore", "[NAME]", state_run_restore, "put them back"},
-    {"fork", "[NAME]", state_run_fork, "go on in a copy, or go back: main"},
-    {"reset", "", state_run_reset, "give every cell what it began with"},
-    {"step", "ITEMS", step_run, "show how they are evaluated, step by step"},
-    {"dbg", "ITEMS", dbg_run, "evaluate, and show what each name is bound to"},
-    {"time", "ITEMS", measure_time, "evaluate, and say how long it took"},
-    {"bench", "EXPR", measure_bench, "evaluate it, or call a function, often"},
-    {"profile", "ITEMS", measure_profile, "evaluate, and say where time went"},
-    {"cost", "EXPR", cost_run, "operations and bytes, before it runs"},
-    {"plot", "[F.svg] EXPR", plot_run_plot, "draw a vector as a line"},
-    {"heat", "[F.svg] EXPR", plot_run_heat, "draw a matrix by shades"},
-    {"limit", "[WHAT N]", measure_limit, "bound memory, depth or timeout"},
-    {"quit", "", run_quit, "leave"},
+    {"help", 'h', "", run_help, "this list"},
+    {"ops", 0, "", run_ops, "the operators"},
+    {"doc", 'd', "NAME", run_doc, "what an operator does"},
+    {"apropos", 0, "WORD", inspect_apropos, "operators and names about a word"},
+    {"type", 't', "EXPR", inspect_type,
+     "the type of an expression, not evaluated"},
+    {"kind", 'k', "TYPE", inspect_kind,
+     "what a type is, or what it is applied to"},
+    {"effects", 0, "EXPR", inspect_effects,
+     "what evaluating it, or a call, does"},
+    {"info", 'i', "NAME", inspect_info, "a name's type, effects and place"},
+    {"bytecode", 0, "NAME", inspect_bytecode, "the instructions of a function"},
+    {"load", 'l', "FILE", run_load,
+     "add a file's definitions and run its items"},
+    {"reload", 'r', "", run_reload, "load the last file again"},
+    {"params", 0, "FILE", run_params, "bind `param`s to a file's tensors"},
+    {"save", 0, "FILE", run_save, "write what was entered, to be run again"},
+    {"edit", 'e', "", run_edit, "write an entry in $EDITOR"},
+    {"state", 0, "[PATH]", state_run_list,
+     "the cells that the session remembers"},
+    {"set", 0, "PATH EXPR", state_run_set, "put a value into one"},
+    {"snapshot", 0, "[NAME]", state_run_snapshot, "remember the cells' values"},
+    {"restore", 0, "[NAME]", state_run_restore, "put them back"},
+    {"fork", 0, "[NAME]", state_run_fork, "go on in a copy, or go back: main"},
+    {"reset", 0, "", state_run_reset, "give every cell what it began with"},
+    {"step", 's', "ITEMS", step_run,
+     "show how they are evaluated, step by step"},
+    {"dbg", 0, "ITEMS", dbg_run,
+     "evaluate, and show what each name is bound to"},
+    {"time", 0, "ITEMS", measure_time, "evaluate, and say how long it took"},
+    {"bench", 0, "EXPR", measure_bench,
+     "evaluate it, or call a function, often"},
+    {"profile", 0, "ITEMS", measure_profile,
+     "evaluate, and say where time went"},
+    {"cost", 0, "EXPR", cost_run, "operations and bytes, before it runs"},
+    {"plot", 0, "[F.svg] EXPR", plot_run_plot, "draw a vector as a line"},
+    {"heat", 0, "[F.svg] EXPR", plot_run_heat, "draw a matrix by shades"},
+    {"limit", 0, "[WHAT N]", measure_limit, "bound memory, depth or timeout"},
+    {"quit", 'q', "", run_quit, "leave"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
 static void run_help(Repl *r, const char *rest) {
   (void)r, (void)rest;
   for (int i = 0; i < TABLE_COUNT; i++) {
+    char letter[] = {':', table[i].letter, '\0'};
     int n = printf(":%s %s", table[i].name, table[i].args);
-    printf("%*s%s\n", n < 20 ? 20 - n : 1, "", table[i].help);
+    printf("%*s%-4s%s\n", n < 20 ? 20 - n : 1, "",
+           table[i].letter ? letter : "", table[i].help);
   }
 }
 
@@ -165,24 +178,17 @@ static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
   else c->run(r, rest);
 }
 
-static void say_no_command(const char *line, int n) {
-  char *word = strndup(line, (size_t)n);
-  Suggestion near = suggestion_for(word ? word : "");
-  for (int i = 0; i < TABLE_COUNT; i++) suggestion_offer(&near, table[i].name);
-  fprintf(stderr, "no command `:%.*s`; ", n, line);
-  if (near.best) fprintf(stderr, "did you mean `:%s`?\n", near.best);
-  else fputs(":help lists them\n", stderr);
-  free(word);
+static CommandName name_at(int i) {
+  return (CommandName){table[i].name, table[i].letter};
 }
 
-/* A command may be shortened to any beginning. */
 void repl_command(Repl *r, const char *line) {
   size_t n = strcspn(line, " \t");
   const char *rest = line + n + strspn(line + n, " \t");
-  for (int i = 0; i < TABLE_COUNT && n; i++)
-    if (!strncmp(table[i].name, line, n)) {
-      run_command(r, &table[i], rest);
-      return;
-    }
-  say_no_command(line, (int)n);
+  char *why;
+  int at =
+      command_find((CommandNames){":", TABLE_COUNT, name_at}, line, n, &why);
+  if (at >= 0) run_command(r, &table[at], rest);
+  else fprintf(stderr, "%s\n", why ? why : "rly: out of memory");
+  free(why);
 }

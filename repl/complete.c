@@ -1,13 +1,12 @@
-/* What may stand where the cursor is: commands, an operator's attributes, the
- * names in scope, operators, dtypes, files.  The text is not parsed: half of it
- * is still to come. */
+/* Completion: finds what may stand at the cursor, which is a command, an
+ * attribute of the operator, a name in scope, an operator, a dtype or a
+ * file.  The text is not parsed, because half of it is still to be typed. */
 #include "repl/complete.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "ops/ops.h"
-#include "tensor/dtype.h"
+#include "lib/inside.h"
 
 /* --- What is begun ------------------------------------------------------ */
 
@@ -31,7 +30,7 @@ static bool follows(const Cursor *at, const char *what) {
   return at->start >= n && !strncmp(at->text + at->start - n, what, n);
 }
 
-/* The rest behind a command's name; NULL when the line is none. */
+/* The text after a command's name, or NULL if the line is not a command. */
 static const char *command_rest(const Cursor *at, size_t *len) {
   const char *p = at->text + strspn(at->text, " ");
   if (*p != ':' || memchr(at->text, '\n', at->start)) return NULL;

@@ -1,11 +1,11 @@
-/* What may stand where the cursor is. */
+/* Completion: what may stand at the cursor. */
 #ifndef REPL_COMPLETE_H
 #define REPL_COMPLETE_H
 
 #include "repl/repl.h"
 
-/* The word that is typed: `text` up to the cursor, the entry's earlier lines
- * included; it begins at `start`. */
+/* The word being typed, from `start` to the end of `text`, which is the entry
+ * up to the cursor including its earlier lines. */
 typedef struct Cursor {
   const char *text;
   size_t start;
@@ -13,9 +13,9 @@ typedef struct Cursor {
 
 typedef void (*Offer)(void *data, const char *word);
 
-/* Does a file's name belong here? */
+/* Whether a file name belongs here. */
 bool complete_files(const Cursor *at);
-/* Offers the words that go on from the one begun. */
+/* Offers the completions of the word. */
 void complete_words(const Repl *r, const Cursor *at, Offer offer, void *data);
 
 #endif

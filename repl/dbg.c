@@ -1,23 +1,23 @@
-/* :dbg: what each name is bound to, in order, with its type, facts about its
- * value and the time that it took.  The step machine evaluates, on copies of
- * the session's values; what has been shown stays when a later one fails. */
+/* :dbg shows the value of each name in the order of evaluation, with its type,
+ * facts about the value and the time it took.  The small-step machine evaluates
+ * on copies of the session's values.  The lines shown before a failure stay. */
 #include <stdio.h>
 #include <time.h>
 
-#include "lib/handles.h"
+#include "lib/inside.h"
 #include "repl/repl.h"
 #include "repl/step.h"
 
-/* So many bindings are shown, and the last ones. */
+/* How many bindings are shown from the beginning, and how many from the end. */
 enum { SHOWN_MOST = 1000, LAST_MOST = 20, ASK_EVERY = 1024 };
 
 typedef struct Dbg {
   Host *host;
   Stepper *stepper;
-  double before;          /* when the step before had been done */
-  VEC(double) starts;     /* of frames, the outermost first */
-  uint64_t count;         /* of bindings */
-  StrBuf last[LAST_MOST]; /* those beyond SHOWN_MOST, in a ring */
+  double before;          /* the time at which the step before ended */
+  VEC(double) starts;     /* start times of frames, the outermost first */
+  uint64_t count;         /* number of bindings so far */
+  StrBuf last[LAST_MOST]; /* a ring of the lines after SHOWN_MOST */
   uint64_t steps;
   double deadline; /* 0: none */
 } Dbg;
@@ -30,7 +30,7 @@ static double now(void) {
 
 /* --- Time --------------------------------------------------------------- */
 
-/* Frames that are new began when the step before had been done. */
+/* Frames that the last step pushed began when the step before it ended. */
 static void keep_starts(Dbg *d) {
   uint32_t low = stepper_low(d->stepper), depth = stepper_depth(d->stepper);
   if (low < d->starts.len) d->starts.len = low;
@@ -73,7 +73,7 @@ static void show(void *dbg, const StepBound *b) {
   if (d->count++ < SHOWN_MOST) put(d, line);
 }
 
-/* What was left out and, of that, the end. */
+/* Says how many lines were left out, and prints the last of them. */
 static void show_last(Dbg *d) {
   uint64_t left = d->count > SHOWN_MOST ? d->count - SHOWN_MOST : 0;
   uint64_t kept = left < LAST_MOST ? left : LAST_MOST;
@@ -136,7 +136,7 @@ void dbg_run(Repl *r, const char *items) {
   Mem *mem = r->host->program->ir->mem;
   VEC_INIT(&d.starts, mem);
   for (int i = 0; i < LAST_MOST; i++) strbuf_init(&d.last[i], mem);
-  host_was_interrupted(); /* what was before does not count */
+  host_was_interrupted(); /* earlier interrupts do not count */
   d.stepper = session_stepper(r->session);
   if (d.stepper) evaluate(&d);
   stepper_free(d.stepper);

@@ -1,6 +1,6 @@
-/* How the prompt shows a value: on one line where it fits; else a tensor by
- * its facts and a fitted block, anything with parts as a tree.  rly run prints
- * the plain form (interp/show.c). */
+/* How the prompt shows a value: on one line if it fits; otherwise a tensor as
+ * facts and a block that fits the terminal, and a value with parts as a tree.
+ * rly run prints the plain form (value/show.c). */
 #include "repl/display.h"
 
 #include <math.h>
@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
-#include "lib/handles.h"
-#include "tensor/tensor.h"
+#include "lib/inside.h"
 
 /* --- Terminals ------------------------------------------------------------ */
 
@@ -23,14 +21,14 @@ static const char *locale_name(void) {
   return "";
 }
 
-/* A file or pipe takes UTF-8; a terminal, what its locale says. */
+/* Files and pipes get UTF-8; a terminal gets UTF-8 if its locale says so. */
 bool display_unicode(void) {
   const char *name = locale_name();
   return !isatty(STDOUT_FILENO) || strcasestr(name, "utf-8") ||
          strcasestr(name, "utf8");
 }
 
-/* These four are legible on light and on dark. */
+/* These four colours are legible on a light and on a dark background. */
 static const char *const styles[] = {
     [STYLE_TYPE] = "\033[36m",
     [STYLE_NAME] = "\033[1m",
@@ -47,44 +45,6 @@ static void add_styled(const Display *d, StrBuf *out, Style style,
 
 /* --- Facts ---------------------------------------------------------------- */
 
-typedef struct Facts {
-  int64_t count, nans, infs, trues;
-  Value min, max; /* of those that are no NaN */
-  bool ordered;   /* there are such */
-  double sum;     /* of the finite ones */
-} Facts;
-
-static bool less(DType dtype, Value a, Value b) {
-  if (dtype == DT_UINT64) return a.u64 < b.u64;
-  if (!dtype_is_float(dtype))
-    return bits_to_i64(dtype, a) < bits_to_i64(dtype, b);
-  return bits_to_f64(dtype, a) < bits_to_f64(dtype, b);
-}
-
-static void count_one(Facts *f, DType dtype, Value v) {
-  double x = bits_to_f64(dtype, v);
-  if (isnan(x)) {
-    f->nans++;
-    return;
-  }
-  f->infs += isinf(x) != 0;
-  f->trues += x != 0;
-  if (isfinite(x)) f->sum += x;
-  if (!f->ordered || less(dtype, v, f->min)) f->min = v;
-  if (!f->ordered || less(dtype, f->max, v)) f->max = v;
-  f->ordered = true;
-}
-
-static Facts facts_of(const Tensor *t) {
-  Facts f = {.count = tensor_count(t)};
-  int64_t size = (int64_t)dtype_size(t->dtype);
-  for (Runs r = runs_over(t); runs_next(&r);)
-    for (int64_t i = 0; i < r.count; i++)
-      count_one(&f, t->dtype,
-                bits_load(t->dtype, r.data + i * r.stride * size));
-  return f;
-}
-
 static void add_number(StrBuf *out, DType dtype, Value v) {
   if (dtype_is_float(dtype)) strbuf_addf(out, "%.6g", bits_to_f64(dtype, v));
   else if (dtype == DT_UINT64)
@@ -92,21 +52,21 @@ static void add_number(StrBuf *out, DType dtype, Value v) {
   else strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, v));
 }
 
-static void add_range(StrBuf *out, DType dtype, const Facts *f) {
+static void add_range(StrBuf *out, DType dtype, const TensorFacts *f) {
   if (!f->ordered) return;
   strbuf_add(out, ", min ");
-  add_number(out, dtype, f->min);
+  add_number(out, dtype, f->least);
   strbuf_add(out, ", max ");
-  add_number(out, dtype, f->max);
-  int64_t finite = f->count - f->nans - f->infs;
-  if (finite) strbuf_addf(out, ", mean %.6g", f->sum / (double)finite);
+  add_number(out, dtype, f->most);
+  if (f->finite) strbuf_addf(out, ", mean %.6g", f->mean);
 }
 
-/* "10 elements, min -1, max 3.5, mean 0.25", and what is no number; on the line
- * behind `used` columns, or on one of its own. */
+/* Writes "10 elements, min -1, max 3.5, mean 0.25" and the counts of NaNs and
+ * infinities, after `used` columns if the line has room, otherwise on a new
+ * line. */
 static void add_facts(const Display *d, StrBuf *out, const Tensor *t, int used,
                       const char *indent) {
-  Facts f = facts_of(t);
+  TensorFacts f = tensor_facts(t);
   StrBuf text;
   strbuf_init(&text, out->mem);
   strbuf_addf(&text, "%lld element%s", (long long)f.count,
@@ -116,7 +76,7 @@ static void add_facts(const Display *d, StrBuf *out, const Tensor *t, int used,
   else add_range(&text, t->dtype, &f);
   size_t plain = text.len;
   if (f.nans) strbuf_addf(&text, ", %lld NaN", (long long)f.nans);
-  if (f.infs) strbuf_addf(&text, ", %lld Inf", (long long)f.infs);
+  if (f.infinities) strbuf_addf(&text, ", %lld Inf", (long long)f.infinities);
   if (used + 2 + (int)text.len > d->width) strbuf_addf(out, "\n%s", indent);
   strbuf_add(out, "  ");
   const char *all = strbuf_text(&text);
@@ -142,7 +102,8 @@ static int width_of(const char *text) {
   return (int)utf8_width(text, strlen(text));
 }
 
-/* A tensor's type, or a constructor's name, that the text begins with. */
+/* Colours the tensor type or the constructor name at the beginning of the
+ * text. */
 static void add_line(const Display *d, StrBuf *out, const rly_value *v,
                      const char *text) {
   size_t n = 0;
@@ -153,7 +114,7 @@ static void add_line(const Display *d, StrBuf *out, const rly_value *v,
   strbuf_add(out, text + n);
 }
 
-/* A tensor: its type, facts, and from the next line on its block. */
+/* Shows a tensor: type and facts, then its block on the following lines. */
 static void add_tensor(const Display *d, StrBuf *out, const rly_value *v,
                        const char *indent) {
   const Tensor *t = v->value.tensor;
@@ -180,24 +141,25 @@ static void add_tensor(const Display *d, StrBuf *out, const rly_value *v,
 
 enum { FIRST = 12, LAST = 4, DEEP = 12, LINES = 200, INDENT_MAX = 64 };
 
-/* A value still to be shown, or (NULL) how many were left out. */
+/* An item of the explicit stack: a value still to be shown, or (NULL) the
+ * number of values left out. */
 typedef struct Node {
   rly_value *value;
   int64_t left_out;
   int depth;
-  bool last; /* of its parent's children */
+  bool last; /* its index among the parent's children */
 } Node;
 
 typedef struct Tree {
   const Display *d;
   StrBuf *out;
   VEC(Node) stack;
-  bool open[DEEP + 2]; /* does a line go on at that depth? */
+  bool open[DEEP + 2]; /* whether the vertical line at that depth continues */
   int lines;
 } Tree;
 
-/* The field that goes on with a sequence: the last one, when only it is of
- * the whole's type and there are others; else -1. */
+/* The field that continues a sequence: the last field, if it alone has the type
+ * of the whole value and there are other fields; otherwise -1. */
 static int rest_field(rly_value *v) {
   int n = rly_value_field_count(v), own = 0;
   if (v->type->kind != TY_ADT || n < 2) return -1;
@@ -219,7 +181,7 @@ static void push(Tree *t, rly_value *v, int64_t left_out, int depth,
   if (t->stack.len == before) rly_value_free(v);
 }
 
-/* Children are gathered in order, then turned round onto the stack. */
+/* Children are collected in order and then reversed onto the stack. */
 typedef VEC(rly_value *) Children;
 
 static void push_children(Tree *t, Children *c, int64_t count, int depth) {
@@ -231,7 +193,7 @@ static void push_children(Tree *t, Children *c, int64_t count, int depth) {
   VEC_DONE(c);
 }
 
-/* Keeps the first and the last few of all that come. */
+/* Keeps the first and the last few of the children that are offered. */
 static void gather(Children *c, rly_value *v, int64_t count) {
   if (!v) return;
   if (count > FIRST + LAST + 1) {
@@ -251,12 +213,13 @@ static void gather(Children *c, rly_value *v, int64_t count) {
   if (c->len == before) rly_value_free(v);
 }
 
-/* The items of a sequence; what ends it is shown when it holds something. */
+/* Collects the items of a sequence.  The constructor that ends it is shown only
+ * if it has fields. */
 static int64_t gather_sequence(Children *c, rly_value *v) {
   int64_t count = 0;
   rly_value *at = rly_value_keep(v);
   for (int rest; at && (rest = rest_field(at)) >= 0 &&
-                 !session_should_stop(v->session->vm);) {
+                 !store_should_stop(store_of(v->session));) {
     for (int i = 0; i < rest; i++) gather(c, rly_value_field(at, i), ++count);
     rly_value *next = rly_value_field(at, rest);
     rly_value_free(at);
@@ -274,7 +237,7 @@ static int64_t gather_fields(Children *c, rly_value *v) {
   return count;
 }
 
-/* The lines that lead to a node of that depth. */
+/* Draws the lines of the tree that lead to a node of that depth. */
 static void add_lead(Tree *t, int depth, bool last) {
   bool wide = t->d->unicode;
   for (int i = 1; i < depth; i++)
@@ -285,7 +248,7 @@ static void add_lead(Tree *t, int depth, bool last) {
   t->open[depth] = !last;
 }
 
-/* What leads a block's further lines. */
+/* Draws the lines in front of a block's second and further lines. */
 static void block_indent(const Tree *t, int depth, char *to) {
   *to = '\0';
   for (int i = 1; i <= depth; i++)
@@ -314,7 +277,7 @@ static void add_parts(Tree *t, const Node *node) {
   push_children(t, &c, count, node->depth + 1);
 }
 
-/* As much of the text as fits on the line. */
+/* Writes as much of the text as fits on the line. */
 static void add_cut(Tree *t, const char *text, int room) {
   size_t n = strcspn(text, "\n"), size;
   size_t end = 0;
@@ -369,7 +332,7 @@ char *display_text(const Display *d, rly_value *v) {
   StrBuf out;
   strbuf_init(&out, &s->program->cx->mem);
   show(d, &out, v);
-  if (!session_should_stop(s->vm)) return text_take(s->program->cx, &out);
+  if (!store_should_stop(store_of(s))) return text_take(s->program->cx, &out);
   strbuf_done(&out);
   return NULL;
 }

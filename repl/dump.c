@@ -1,6 +1,5 @@
 /* rly dump: the checked program, or its instructions. */
-#include "ir/print.h"
-#include "lib/handles.h"
+#include "lib/inside.h"
 #include "repl/cli.h"
 
 static void dump_ir(Program *p, StrBuf *out) {
@@ -23,10 +22,11 @@ static int dump_file(Host *h) {
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
   if (cli->ir || !cli->bytecode) dump_ir(h->program->ir, &out);
-  if (cli->bytecode) code_dump(h->program->code, &out, NULL);
-  host_write(h, strbuf_text(&out), out.len);
+  bool coded = !cli->bytecode || code_dump(h->program->code, &out, NULL);
+  bool whole = coded && !mem_exhausted(out.mem);
+  if (whole) host_write(h, strbuf_text(&out), out.len);
   strbuf_done(&out);
-  return 0;
+  return whole ? 0 : host_out_of_memory(h);
 }
 
 int command_dump(const Cli *cli) { return host_run(cli, dump_file); }

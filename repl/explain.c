@@ -1,5 +1,5 @@
-/* rly explain [CODE]: what a diagnostic means.  The text is the code's section
- * of docs/DIAGNOSTICS.md, which is embedded whole. */
+/* rly explain [CODE] explains a diagnostic.  The text is the code's section of
+ * docs/DIAGNOSTICS.md, which the build embeds. */
 #include <ctype.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const char page[] =
 
 /* --- Sections ----------------------------------------------------------- */
 
-/* The code after "## "; NULL after the last. */
+/* The code after the next "## ", or NULL after the last section. */
 static const char *next_section(const char *p) {
   p = strstr(p, "\n## ");
   return p ? p + 4 : NULL;
@@ -30,7 +30,7 @@ static const char *find_section(const char *code) {
   return p;
 }
 
-/* How many characters of a section's code are as in `code`. */
+/* How many leading characters of a section's code agree with `code`. */
 static int likeness(const char *section, const char *code) {
   int n = 0;
   for (int i = 0; i < CODE_LEN && code[i]; i++) n += section[i] == code[i];
@@ -52,7 +52,8 @@ static void print_line(const char *line) {
   printf("%.*s\n", (int)line_length(line), line);
 }
 
-/* Up to the next heading; what stands between fences is indented instead. */
+/* Prints up to the next heading.  Fenced blocks are indented instead of
+ * fenced. */
 static void print_section(const char *line) {
   bool fenced = false, gap = false;
   do {
@@ -73,7 +74,7 @@ static int list_sections(void) {
   return 0;
 }
 
-/* `e0203` is E0203. */
+/* Accepts `e0203` for E0203. */
 static void read_code(const char *word, char code[CODE_LEN + 1]) {
   int n = 0;
   while (n < CODE_LEN && word[n]) {

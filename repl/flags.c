@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/name.h"
+#include "lib/inside.h"
 #include "repl/cli.h"
 
 typedef enum FlagKind {
@@ -46,7 +46,7 @@ bool read_count(const char *text, uint64_t *out) {
   return !errno && !*end;
 }
 
-/* Is it B, or iB behind a unit, as people write them?  Each counts 1024s. */
+/* Recognises a `B` or `iB` after a unit.  Every unit counts in 1024s. */
 static bool ends_size(const char *text, bool unit) {
   if (unit && *text == 'i') text++;
   if (*text == 'B' || *text == 'b') text++;
@@ -97,7 +97,7 @@ static bool list_add(TextList *list, const char *text) {
   return true;
 }
 
-/* What a flag of that kind takes; NULL: anything. */
+/* Describes the values of a kind of flag; NULL: any value. */
 static const char *const takes[] = {
     [COUNT] = "a whole number",
     [POSITIVE] = "a whole number, 1 or more",
@@ -126,7 +126,7 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
 
 /* --- Parsing ------------------------------------------------------------ */
 
-/* The flag that a word begins, `--flag` or `--flag=value`. */
+/* Finds the flag that a word names, as `--flag` or `--flag=value`. */
 static const Flag *find_flag(const char *word, const char **value) {
   const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
   size_t len = equals ? (size_t)(equals - word) : strlen(word);
@@ -142,7 +142,7 @@ static bool usage(const char *command, const char *problem, const char *word) {
   return false;
 }
 
-/* With the nearest flag that the command takes. */
+/* Suggests the nearest flag that the command takes. */
 static bool unknown_flag(int command, const char *name, const char *word) {
   Suggestion near = suggestion_for(word);
   for (int i = 0; i < FLAG_COUNT; i++)
@@ -153,14 +153,15 @@ static bool unknown_flag(int command, const char *name, const char *word) {
   return false;
 }
 
-/* A text or a file's name: of two, one would be dropped without a word. Other
- * values are settings, of which the last counts. */
+/* A flag with a text or a file name may be given once, since the first of two
+ * values would be lost silently.  Other flags are settings, of which the last
+ * one counts. */
 static bool is_there(const Flag *f, const Cli *cli) {
   const void *at = (const char *)cli + f->field;
   return f->kind == TEXT && *(const char *const *)at;
 }
 
-/* One flag at argv[*i]; *i moves past its value. */
+/* Reads the flag at argv[*i] and moves *i past its value. */
 static bool parse_flag(int command, const char *name, int argc, char **argv,
                        int *i, Cli *cli) {
   const char *word = argv[*i], *value;
@@ -180,7 +181,7 @@ static bool parse_flag(int command, const char *name, int argc, char **argv,
   return false;
 }
 
-/* A negative number is no flag. */
+/* A negative number is an argument, not a flag. */
 static bool is_flag(const char *word) {
   return word[0] == '-' && word[1] && strchr("0123456789.", word[1]) == NULL;
 }

@@ -1,9 +1,8 @@
-/* rly fmt: canonical text, to stdout or back into the file; with --relay, plain
- * Relay (passes/relay.h). */
-#include "ir/print.h"
-#include "lib/handles.h"
-#include "passes/relay.h"
+/* rly fmt: canonical text, to stdout or back into the file; with --pass, of
+ * what a pass makes of the program. */
+#include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/passes.h"
 
 static bool put_text(Host *h, const char *path, const StrBuf *text) {
   if (h->cli->write) return file_replace(h->cx, path, text);
@@ -11,22 +10,25 @@ static bool put_text(Host *h, const char *path, const StrBuf *text) {
   return true;
 }
 
-/* The text must read back as the same program.  It does, short of programs
- * nested so deeply that the printer's parentheses exceed the parser's limit. */
+/* The formatted text must parse to the same program.  The one exception is a
+ * program so deeply nested that the printer's parentheses exceed the parser's
+ * limit. */
 static bool reads_back(Host *h, const char *path, const Unit *unit,
                        const StrBuf *text) {
   Program *p = h->program->ir;
+  if (mem_exhausted(p->mem)) return false;
   Unit *again =
       program_parse_text(h->program, path, strbuf_text(text), text->len);
   if (again && unit_equal(p->mem, unit, again)) return true;
+  if (mem_exhausted(p->mem)) return false;
   diag_error(p->diags, E0006, SPAN_NONE,
              "%s is nested too deeply to be formatted", path);
   return false;
 }
 
-static int format_file(Host *h, const char *path) {
-  const Unit *unit = program_parse_file(h->program, path);
-  if (unit && h->cli->relay) unit = relay_unit(h->program->ir, unit);
+static int format_file(Host *h, const char *path, const PassInfo *pass) {
+  Unit *unit = program_parse_file(h->program, path);
+  if (unit && pass) unit = pass_run(h->program->ir, unit, pass);
   if (!unit) return 1;
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
@@ -40,9 +42,13 @@ static int format_file(Host *h, const char *path) {
 static int format_files(Host *h) {
   const TextList *files = &h->cli->words;
   if (!files->count) return host_usage(h, "fmt needs a file");
+  const char *name = h->cli->relay ? "relay" : h->cli->pass;
+  const PassInfo *pass = name ? named_pass(h, name) : NULL;
+  if (name && !pass) return 1;
   int status = 0;
   for (int i = 0; i < files->count && !status; i++)
-    status = format_file(h, files->items[i]);
+    status = format_file(h, files->items[i], pass);
+  if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   host_report(h);
   return status;
 }

@@ -1,6 +1,6 @@
-/* The history's file, $XDG_STATE_HOME/rly/history: an entry a line, in which a
- * newline stands as `\n` and a backslash as `\\`.  Runs that write at the same
- * time each append whole lines. */
+/* The file of the history, $XDG_STATE_HOME/rly/history.  Each line is an entry,
+ * with newlines written as `\n` and backslashes as `\\`.  Concurrent runs
+ * append whole lines. */
 #include "repl/history.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ enum { MAX_ENTRIES = 5000 };
 
 /* --- Lines -------------------------------------------------------------- */
 
-/* In place; the result is never longer. */
+/* Decodes in place; the result is never longer than the line. */
 static void unescape(char *line) {
   char *to = line;
   for (const char *p = line; *p; p++)
@@ -25,7 +25,8 @@ static void unescape(char *line) {
   *to = '\0';
 }
 
-/* To be freed, with a newline behind it; NULL when memory is short. */
+/* The encoded line with a newline at its end.  The caller frees it; NULL: out
+ * of memory. */
 static char *escaped(const char *entry) {
   char *line = malloc(2 * strlen(entry) + 2), *to = line;
   if (!line) return NULL;
@@ -52,7 +53,7 @@ static void forget(Lines *l, int i) {
   l->count--;
 }
 
-/* Keeps the newest; an older line of the same text goes. */
+/* Keeps the newest of equal entries and drops the older ones. */
 static void keep(Lines *l, char *line) {
   for (int i = l->count; i-- > 0;)
     if (!strcmp(l->items[i], line)) {

@@ -1,12 +1,12 @@
-/* The prompt's history: whole entries, kept from one run to the next. */
+/* The prompt's history: whole entries that are kept between runs. */
 #ifndef REPL_HISTORY_H
 #define REPL_HISTORY_H
 
-/* Gives the entries of earlier runs to `visit`, oldest first, each once: the
- * last time counts. */
+/* Passes the entries of earlier runs to `visit`, oldest first, each once at its
+ * latest place. */
 void history_load(void (*visit)(const char *entry));
-/* Adds an entry at the end of the file, at once: a run that is killed keeps
- * what was typed.  Without a place for the file it does nothing. */
+/* Appends an entry to the file at once, so that a killed run loses
+ * nothing.  Does nothing without a place for the file. */
 void history_append(const char *entry);
 
 #endif

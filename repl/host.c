@@ -8,11 +8,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/inside.h"
 #include "repl/cli.h"
 
 /* --- Limits ------------------------------------------------------------- */
 
-/* The memory that a control group allows, or SIZE_MAX. */
+/* The memory limit of the process's control group, or SIZE_MAX. */
 static size_t cgroup_memory(void) {
   static const char *const paths[] = {
       "/sys/fs/cgroup/memory.max",
@@ -64,6 +65,8 @@ static void on_interrupt(int signal) {
   interrupted = 1;
   if (s) rly_session_interrupt(s);
 }
+
+static void host_print(void *host, const char *text, size_t len);
 
 static rly_session_options session_options(Host *h) {
   return (rly_session_options){
@@ -123,7 +126,7 @@ bool use_color(const Cli *cli, FILE *stream) {
   return isatty(fileno(stream)) && !(no && *no);
 }
 
-/* What nobody can read need not be computed: the run stops. */
+/* Stops the run if nobody can read its output any more. */
 static void give_up_writing(Host *h) {
   if (h->write_error) return;
   h->write_error = errno ? errno : EIO;
@@ -137,7 +140,8 @@ void host_write(void *host, const char *text, size_t len) {
   if (fwrite(text, 1, len, to) != len || fflush(to)) give_up_writing(h);
 }
 
-void host_print(void *host, const char *text, size_t len) {
+/* Receives the output of programs. */
+static void host_print(void *host, const char *text, size_t len) {
   Host *h = host;
   size_t skip = h->known < len ? h->known : len;
   h->known -= skip;
@@ -155,12 +159,13 @@ rly_status host_put(Host *h, rly_value *value) {
   return RLY_OK;
 }
 
-/* The run that calls this notices when it was stopped. */
+/* The run that calls this sees that it was stopped. */
 void host_show(void *host, rly_value *value) { host_put(host, value); }
 
-/* What ended for another reason than that nobody reads it has said so.  A
- * reader who left (`rly ... | head`) needs no message. */
+/* Reports a failure to write, except a closed pipe: a reader that left (`rly
+ * ... | head`) needs no message. */
 int host_finish(Host *h, int status) {
+  if (status == 3 && !h->said) fputs("rly: out of memory\n", stderr);
   errno = 0;
   if (fflush(stdout) || ferror(stdout)) give_up_writing(h);
   bool stopped = status == 130 && !interrupted;
@@ -169,6 +174,12 @@ int host_finish(Host *h, int status) {
     fprintf(stderr, "rly: output could not be written: %s\n",
             strerror(h->write_error));
   return 2;
+}
+
+int host_out_of_memory(Host *h) {
+  program_failed(h->program, RLY_OK);
+  host_report(h);
+  return 3;
 }
 
 int host_run(const Cli *cli, int (*work)(Host *h)) {
@@ -193,7 +204,8 @@ int exit_status(rly_status status) {
 
 static void put_report(Host *h, char *text, bool json) {
   if (text && json) host_write(h, text, strlen(text));
-  if (text && !json) fputs(text, stderr);
+  else fputs(text ? text : "rly: out of memory\n", stderr);
+  h->said = true;
   rly_text_free(h->cx, text);
 }
 
@@ -209,7 +221,8 @@ static void report_context(Host *h, bool json) {
 static void report_session(Host *h, bool json) {
   rly_session *s = h->session;
   if (!rly_session_diagnostic_count(s)) return;
-  if (h->write_error && !interrupted) { /* it says that the run stopped */
+  if (h->write_error &&
+      !interrupted) { /* it carries the message that the run was stopped */
     rly_session_diagnostics_clear(s);
     return;
   }

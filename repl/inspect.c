@@ -3,9 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ir/print.h"
-#include "lib/handles.h"
-#include "ops/ops.h"
+#include "lib/inside.h"
 #include "repl/repl.h"
 
 /* --- Names -------------------------------------------------------------- */
@@ -16,7 +14,7 @@ static const Global *find_global(const Program *p, const char *name) {
   return *name == '@' ? scope_global(&p->user, bare) : NULL;
 }
 
-/* Links a library's name by checking a text that mentions it. */
+/* Links a name of the library by checking a text that mentions it. */
 static void reach(Repl *r, const char *name) {
   rly_program *p = r->host->program;
   char *text = *name == '@' ? rly_program_type_of(p, name, strlen(name)) : NULL;
@@ -45,8 +43,8 @@ void inspect_type(Repl *r, const char *expr) {
   rly_text_free(h->cx, text);
 }
 
-/* What evaluating it does and, if that gives a function, what calling it
- * does. */
+/* Prints the effects of evaluating an expression and, if its value is a
+ * function, the effects of calling it. */
 static void say_effects(void *repl, const Expr *e) {
   Repl *r = repl;
   const Program *p = r->host->program->ir;
@@ -73,7 +71,7 @@ static void add_place(const Program *p, StrBuf *out, Span span) {
                 at.column);
 }
 
-/* Of a tensor that the session has. */
+/* Prints the facts of a tensor that the session holds. */
 static void add_value_facts(Repl *r, StrBuf *out, const Global *g) {
   rly_value v = {.session = r->session, .type = g->type};
   Display d = repl_display(r);
@@ -85,7 +83,7 @@ static void add_global(Repl *r, StrBuf *out, const char *name,
                        const Global *g) {
   const Program *p = r->host->program->ir;
   strbuf_addf(out, "%s : ", name);
-  type_print(p->types, out, g->type, 0);
+  type_print(p->types, out, g->type, TYPE_TEXT_MOST);
   strbuf_add_char(out, '\n');
   if (g->type->kind == TY_FN) {
     strbuf_add(out, "  effects: ");
@@ -107,7 +105,7 @@ static void add_adt(const Program *p, StrBuf *out, const Adt *adt) {
     strbuf_addf(out, "  %s", adt->ctors[i].name->text);
     for (int k = 0; k < adt->ctors[i].field_count; k++) {
       strbuf_add(out, k ? ", " : "(");
-      type_print(p->types, out, adt->ctors[i].fields[k], 0);
+      type_print(p->types, out, adt->ctors[i].fields[k], TYPE_TEXT_MOST);
     }
     strbuf_add(out, adt->ctors[i].field_count ? "),\n" : ",\n");
   }
@@ -115,8 +113,8 @@ static void add_adt(const Program *p, StrBuf *out, const Adt *adt) {
   add_place(p, out, adt->span);
 }
 
-/* Links a type of the library, or a constructor's: by mentioning it, the type
- * with as many holes as it may have parameters. */
+/* Links a type of the library, or the type of a constructor, by mentioning it
+ * with `_` for each parameter. */
 static void reach_adt(Repl *r, const char *name) {
   static const char *const uses[] = {"%s", "fn (%%_: %s) { () }",
                                      "fn (%%_: %s[_]) { () }",
@@ -146,7 +144,7 @@ static const Adt *find_adt(Repl *r, const char *name) {
   return c ? c->adt : scope_adt(&p->user, n);
 }
 
-/* A type that still wants arguments is a function of kinds. */
+/* A type that needs arguments has a kind that is a function. */
 static bool say_constructor_kind(Repl *r, const char *name) {
   if (!strcmp(name, "Tensor")) {
     repl_say(r, "Tensor : fn (Shape, DType) -> Type\n");
@@ -164,7 +162,7 @@ static bool say_constructor_kind(Repl *r, const char *name) {
   return true;
 }
 
-/* Whatever can be written as a parameter's type is one. */
+/* Accepts anything that may be written as the type of a parameter. */
 void inspect_kind(Repl *r, const char *type) {
   rly_program *p = r->host->program;
   size_t len = strlen(type) + 24;

@@ -18,13 +18,14 @@
 
 static volatile sig_atomic_t pressed;
 
-/* Without editing: from a file, a pipe, or in a build without readline. */
+/* Reads a line without editing: from a file or a pipe, or in a build without
+ * readline. */
 static char *plain_line(const char *prompt) {
   char *line = NULL;
   size_t cap = 0;
   if (isatty(STDIN_FILENO)) fputs(prompt, stdout);
   fflush(stdout);
-  clearerr(stdin); /* what Ctrl-C may have left */
+  clearerr(stdin); /* removes what Ctrl-C may have left in the line */
   ssize_t n = getline(&line, &cap, stdin);
   if (n < 0) {
     free(line);
@@ -36,13 +37,13 @@ static char *plain_line(const char *prompt) {
 
 #if RLY_READLINE
 
-/* Readline's hooks take no data of ours. */
+/* Readline's hooks take no argument, so the prompt's state is kept here. */
 static const Repl *repl;
 static int indentation;
 
 /* --- Completion --------------------------------------------------------- */
 
-/* What was offered for the word; readline asks for one after the other. */
+/* The completions of the current word; readline asks for them one by one. */
 static char **offered;
 static size_t offered_count, offered_next;
 
@@ -67,7 +68,7 @@ static char *next_offer(const char *word, int state) {
   return offered_next < offered_count ? offered[offered_next++] : NULL;
 }
 
-/* The entry up to the cursor; to be freed. */
+/* The entry up to the cursor.  The caller frees it. */
 static char *text_to_cursor(int end) {
   size_t before = repl->entry.len;
   char *text = malloc(before + (size_t)end + 1);
@@ -94,7 +95,8 @@ static char **complete(const char *word, int start, int end) {
   return matches;
 }
 
-/* A file's name holds what ends a word elsewhere. */
+/* Inside a file name, characters that end a word elsewhere are part of the
+ * word. */
 static char *break_characters(void) {
   char *text = text_to_cursor(rl_point);
   Cursor at = {text, text ? strlen(text) : 0};
@@ -106,8 +108,19 @@ static char *break_characters(void) {
 
 /* --- Editing ------------------------------------------------------------ */
 
-/* A key.  Ctrl-C, which is let in only while this waits, ends the line as
- * Enter does: whoever reads it knows that it is given up. */
+/* The key that readline is given after Ctrl-C until the line ends: Enter, which
+ * also ends a search of the history.  A question such as "Display all 500
+ * possibilities?" refuses Enter with a bell and asks again, so there every
+ * other key is an `n`. */
+static int key_that_ends(void) {
+  static bool answered;
+  bool searches = RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH);
+  answered = RL_ISSTATE(RL_STATE_MOREINPUT) && !searches && !answered;
+  return answered ? 'n' : '\r';
+}
+
+/* A key.  Ctrl-C, which is let in only while this waits, ends the line:
+ * whoever reads it knows that it is given up. */
 static int read_key(FILE *in) {
   unsigned char key;
   sigset_t open;
@@ -120,7 +133,7 @@ static int read_key(FILE *in) {
     if (n == 1) return key;
     if (n == 0 || errno != EINTR) return EOF;
   }
-  return '\r';
+  return key_that_ends();
 }
 
 static int insert_indent(void) {
@@ -157,7 +170,7 @@ static char *read_line(const char *prompt, int indent) {
   return isatty(STDIN_FILENO) ? edited_line(prompt) : plain_line(prompt);
 }
 
-/* An entry that repeats the last one is not worth a second place. */
+/* An entry equal to the previous one is not added to the history again. */
 void line_remember(const char *entry) {
   HIST_ENTRY *last = history_get(history_base + history_length - 1);
   if (last && !strcmp(last->line, entry)) return;

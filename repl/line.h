@@ -1,4 +1,4 @@
-/* One line from the user: readline, or plain input without it. */
+/* Reads one line from the user, by readline or from plain input. */
 #ifndef REPL_LINE_H
 #define REPL_LINE_H
 
@@ -6,12 +6,12 @@
 
 #include "repl/complete.h"
 
-/* Prepares editing at a terminal: history, completion for `r`, which must
+/* Prepares editing at a terminal: history, and completion for `r`, which must
  * outlive the last line. */
 void line_init(const Repl *r);
-/* A line without its newline, to be released with free(); NULL at the end of
- * input.  It begins with `indent` blanks that may be taken back.  With
- * `*interrupted` set, Ctrl-C was pressed: what was typed is to be forgotten. */
+/* A line without its newline, which the caller frees; NULL at the end of
+ * input.  It begins with `indent` blanks, which the user may delete.  If
+ * `*interrupted` is set, Ctrl-C was pressed and the line is to be discarded. */
 char *line_read(const char *prompt, int indent, bool *interrupted);
 /* Adds a whole entry to the history. */
 void line_remember(const char *entry);

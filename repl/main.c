@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/name.h"
+#include "lib/inside.h"
 #include "repl/cli.h"
+
+static int command_help(const Cli *cli);
 
 typedef struct Command {
   const char *name, *words;
@@ -21,6 +23,8 @@ static const Command commands[] = {
     {"fmt", "FILE", IN_FMT, command_fmt, "print as canonical text"},
     {"dump", "FILE", IN_DUMP, command_dump, "show a program's insides"},
     {"ops", "[NAME]", IN_OPS, command_ops, "list operators, or explain one"},
+    {"passes", "[NAME]", IN_PASSES, command_passes,
+     "list passes over programs, or explain one"},
     {"explain", "[CODE]", IN_EXPLAIN, command_explain,
      "what a diagnostic means, with examples"},
     {"test", "FILE...", IN_TEST, command_test,
@@ -76,7 +80,7 @@ static void help_all(void) {
       "130 interrupted.");
 }
 
-int command_help(const Cli *cli) {
+static int command_help(const Cli *cli) {
   if (!cli->words.count) {
     help_all();
     return 0;
@@ -89,14 +93,14 @@ int command_help(const Cli *cli) {
 
 /* --- Dispatch ----------------------------------------------------------- */
 
-/* A misspelt command, rather than a script's name. */
+/* Suggests a command for a word that is neither a command nor a file. */
 static bool is_misspelt(const char *word) {
   return *word != '-' && !strpbrk(word, "./") && near_command(word) &&
          access(word, F_OK);
 }
 
-/* The command that the words ask for, and how many of them name it; NULL: one
- * that is misspelt. */
+/* The command that the first words name, and how many words that takes; NULL:
+ * the first word is a misspelt command. */
 static const Command *choose(int argc, char **argv, int *named) {
   *named = 0;
   const Command *c = argc ? find_command(argv[0]) : NULL;
@@ -107,7 +111,10 @@ static const Command *choose(int argc, char **argv, int *named) {
 
 static int run_command(const Command *c, bool named, int argc, char **argv) {
   Cli *cli = calloc(1, sizeof *cli);
-  if (!cli) return 3;
+  if (!cli) {
+    fputs("rly: out of memory\n", stderr);
+    return 3;
+  }
   int status = 0;
   if (!flags_parse(c->bit, c->name, argc, argv, cli)) status = 1;
   else if (cli->version) printf("rly %s\n", rly_version());

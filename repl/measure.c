@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
+#include "lib/inside.h"
 #include "repl/repl.h"
 
 /* --- Time --------------------------------------------------------------- */
@@ -32,8 +32,9 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* A function to call: the one that is named, or one of the expression, which is
- * looked at by itself first.  To be freed; NULL after reporting. */
+/* The function to call: either the function that `expr` names, or a function of
+ * no parameters over `expr`, which is first checked by itself.  The caller
+ * frees the text; NULL after reporting. */
 static rly_value *function_of(Repl *r, const char *expr) {
   bool named = *expr == '@' && !expr[strcspn(expr, " \t();")];
   char *text = rly_program_type_of(r->host->program, expr, strlen(expr));
@@ -47,8 +48,8 @@ static rly_value *function_of(Repl *r, const char *expr) {
   return f;
 }
 
-/* Evaluates an expression, or calls a function of no parameters, again and
- * again, for a second or so. */
+/* Evaluates an expression, or calls a function without parameters, repeatedly
+ * for about a second. */
 void measure_bench(Repl *r, const char *expr) {
   enum { MOST = 1000 };
   rly_value *f = function_of(r, expr);
@@ -96,7 +97,8 @@ static void say_limits(Repl *r) {
   repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n", now.timeout);
 }
 
-/* Reads `WHAT N` into the options; false when it makes no sense. */
+/* Reads `WHAT N` into the options.  Returns false for an unknown limit or
+ * value. */
 static bool read_limit(const char *rest, rly_options *to) {
   char what[16], value[64];
   if (sscanf(rest, "%15s %63s", what, value) != 2) return false;

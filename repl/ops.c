@@ -1,10 +1,8 @@
 /* rly ops: the operator table as documentation, for a terminal and as the page
- * docs/operators.md.  The texts are those of ops/ops.def and ops/rules.def. */
+ * docs/operators.md.  The texts are those of ops/ops.def and ops/rules/. */
 #include <string.h>
 
-#include "base/name.h"
-#include "base/strbuf.h"
-#include "ops/ops.h"
+#include "lib/inside.h"
 #include "repl/cli.h"
 
 /* --- Signatures ---------------------------------------------------------- */
@@ -65,7 +63,7 @@ static const char *const kinds[] = {
     [AT_IGNORED] = "not read",
 };
 
-/* What an attribute may be: its words, or its kind. */
+/* Describes the values of an attribute: its words, or its kind. */
 static void print_kind(StrBuf *out, const AttrSpec *a) {
   strbuf_add(out, attr_name_text(a->name));
   strbuf_add(out, " ");
@@ -84,7 +82,8 @@ static void print_kind(StrBuf *out, const AttrSpec *a) {
 
 enum { COLUMNS = 79 };
 
-/* Words of `text`, from this column on; a further line begins with `indent`. */
+/* Prints the words of `text` from this column on, with `indent` before each
+ * further line. */
 static void print_wrapped(int column, const char *text, const char *indent) {
   for (bool first = true; *text; first = false) {
     int n = (int)strcspn(text, " ");
@@ -97,25 +96,11 @@ static void print_wrapped(int column, const char *text, const char *indent) {
   }
 }
 
-static const char *rule_text(RuleFn rule) {
-  static const struct {
-    RuleFn rule;
-    const char *text;
-  } rules[] = {
-#define RULE(id, text) {rule_##id, text},
-#include "ops/rules.def"
-#undef RULE
-  };
-  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-    if (rules[i].rule == rule) return rules[i].text;
-  return NULL;
-}
-
 /* --- An operator --------------------------------------------------------- */
 
 typedef struct Style {
   const char *bullet, *indent;
-  const char *quote; /* around what is no prose */
+  const char *quote; /* the mark around text that is code */
 } Style;
 
 static const Style terminal = {"  ", "    ", ""};
@@ -137,7 +122,7 @@ static void print_dyn(const Style *s, const OpInfo *op) {
   printf(")%s\n", s->quote);
 }
 
-/* What the example shows; a row may leave that out. */
+/* Prints the result of the example; a row may leave it out. */
 static void print_shows(const char *before, const char *indent,
                         const char *text) {
   if (!text) return;
@@ -160,7 +145,7 @@ static void print_attributes(const Style *s, const OpInfo *op) {
 }
 
 static void print_facts(const Style *s, const OpInfo *op) {
-  print_fact(s, "type", rule_text(op->rule));
+  print_fact(s, "type", op_rule(op)->text);
   print_attributes(s, op);
   print_fact(s, "formula", op->formula);
   print_fact(s, "also", op->aliases);
@@ -177,13 +162,17 @@ static void report_unknown(const char *name) {
   fputc('\n', stderr);
 }
 
-bool ops_explain(const char *name) {
+/* OP_COUNT after a report. */
+static OpId operator_of(const char *name) {
   bool dyn;
   OpId id = op_find(name, &dyn);
-  if (id == OP_COUNT) {
-    report_unknown(name);
-    return false;
-  }
+  if (id == OP_COUNT) report_unknown(name);
+  return id;
+}
+
+bool ops_explain(const char *name) {
+  OpId id = operator_of(name);
+  if (id == OP_COUNT) return false;
   const OpInfo *op = op_info(id);
   print_signature(op);
   printf("\n  ");
@@ -225,7 +214,7 @@ static void print_entry(const OpInfo *op) {
   printf("\n\n");
   print_facts(&markdown, op);
   printf("\n```rly\n%s;\n", op->example);
-  bool prints = op->flags & OP_PRINTS;
+  bool prints = op->prints;
   const char *what = prints ? "// expect output: " : "// expect: ";
   print_shows(what, "//    ", op->shows);
   puts("```");
@@ -236,7 +225,15 @@ static void print_page(void) {
   for (int i = 0; i < OP_COUNT; i++) print_entry(op_info(i));
 }
 
+static int print_json(const Cli *cli) {
+  int from = cli->words.count ? (int)operator_of(cli->words.items[0]) : 0;
+  if (from == OP_COUNT) return 1;
+  ops_print_json(from, cli->words.count ? from + 1 : OP_COUNT);
+  return 0;
+}
+
 int command_ops(const Cli *cli) {
+  if (cli->json) return print_json(cli);
   if (cli->words.count) return !ops_explain(cli->words.items[0]);
   if (cli->markdown) print_page();
   else ops_list();

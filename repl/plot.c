@@ -1,15 +1,14 @@
-/* :plot, a series as a line, and :heat, a matrix by shades: in the terminal, or
- * as an SVG file.  Where there are more elements than room, a column shows the
- * least and the greatest of its own, a cell the mean. */
+/* :plot draws a series as a line and :heat a matrix by shades, in the terminal
+ * or as an SVG file.  If there are more elements than columns, a column of a
+ * line shows the range of its elements, and a cell of a matrix their mean. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/handles.h"
+#include "lib/inside.h"
 #include "repl/display.h"
 #include "repl/repl.h"
-#include "tensor/tensor.h"
 
 enum {
   PLOT_ROWS = 12,
@@ -25,11 +24,11 @@ enum {
 typedef struct Grid {
   double *at;
   int64_t rows, columns;
-  double min, max; /* of the finite ones; min > max: there are none */
+  double min, max; /* of the finite elements; min > max: there are none */
 } Grid;
 
 typedef struct Range {
-  double lo, hi; /* lo > hi: nothing finite */
+  double lo, hi; /* lo > hi: there is no finite element */
 } Range;
 
 /* --- Values --------------------------------------------------------------- */
@@ -44,7 +43,7 @@ static const Range nothing = {DBL_MAX, -DBL_MAX};
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The tensor without its axes of one, as many as are left; false: too many. */
+/* Drops the axes of length 1.  Returns false if too many axes remain. */
 static bool grid_shape(const Tensor *t, int most, Grid *g) {
   int64_t dims[2] = {1, 1};
   int rank = 0;
@@ -72,7 +71,7 @@ static bool grid_of(const rly_value *v, int most, Grid *g) {
   return g->at;
 }
 
-/* Where x lies between the least and the greatest, from 0 to 1. */
+/* The position of x between the minimum and the maximum, from 0 to 1. */
 static double share(const Grid *g, double x) {
   if (g->max <= g->min) return 0.5;
   double half = x / 2 - g->min / 2; /* the difference may overflow */
@@ -81,8 +80,8 @@ static double share(const Grid *g, double x) {
 
 /* --- Series --------------------------------------------------------------- */
 
-/* A short series in column `k` of `n`: an element in the column next to it,
- * elsewhere what lies between two. */
+/* The value of a short series in column `k` of `n`, by linear interpolation
+ * between the two nearest elements. */
 static double between(const Grid *g, int64_t k, int64_t n) {
   double columns = (double)(n - 1), last = (double)(g->columns - 1);
   double at = n > 1 ? (double)k * last / columns : 0;
@@ -93,8 +92,8 @@ static double between(const Grid *g, int64_t k, int64_t n) {
   return g->at[i] * (1 - rest) + g->at[i + 1] * rest;
 }
 
-/* What a series comes to in column `k` of `n`: of a long one, the range of
- * those elements that fall into it. */
+/* The range of values in column `k` of `n`.  For a long series, the range of
+ * the elements that fall into the column. */
 static Range column(const Grid *g, int64_t k, int64_t n) {
   Range r = nothing;
   int64_t count = g->columns;
@@ -109,7 +108,8 @@ static Range column(const Grid *g, int64_t k, int64_t n) {
   return r;
 }
 
-/* The same, drawn out to meet the column before it, so that a line comes. */
+/* The same range, extended to meet the column before it, so that the line has
+ * no gaps. */
 static Range joined(Range now, Range before) {
   if (now.lo > now.hi || before.lo > before.hi) return now;
   if (now.lo > before.hi) now.lo = before.hi;
@@ -117,13 +117,13 @@ static Range joined(Range now, Range before) {
   return now;
 }
 
-/* Dots that are set, in cells of wide x high. */
+/* A bitmap of dots in cells of `wide` x `high` dots. */
 typedef struct Canvas {
   uint8_t *cells;
   int columns, wide, high;
 } Canvas;
 
-/* The dots of Braille's characters, U+2800 on, by column and row. */
+/* The bits of Braille's dots (U+2800 and on) by column and row. */
 static const uint8_t dots[2][4] = {{1, 2, 4, 64}, {8, 16, 32, 128}};
 
 static void set_dot(Canvas *c, int x, int y) {
@@ -187,7 +187,7 @@ static void plot(const Display *d, StrBuf *out, const Grid *g) {
 
 /* --- Matrices ------------------------------------------------------------- */
 
-/* The mean of the finite elements of cell (y, x) of h x w; NaN: there are
+/* The mean of the finite elements of cell (y, x) of h x w; NaN if there are
  * none. */
 static double cell_mean(const Grid *g, int64_t y, int64_t h, int64_t x,
                         int64_t w) {
@@ -201,7 +201,7 @@ static double cell_mean(const Grid *g, int64_t y, int64_t h, int64_t x,
   return n ? sum / (double)n : NAN;
 }
 
-/* From dark blue over green to yellow, of the 256 colours. */
+/* From dark blue through green to yellow, in the 256-colour palette. */
 static const uint8_t ramp[] = {17, 18, 19,  25,  31,  37,  36,
                                35, 71, 107, 143, 185, 221, 227};
 enum { RAMP = sizeof ramp };
@@ -220,7 +220,7 @@ static void add_shade(const Display *d, StrBuf *out, double share, int wide) {
     else strbuf_add_char(out, ascii[(int)(share * 9.99)]);
 }
 
-/* Shades from the least to the greatest, with both. */
+/* Draws a legend: the shades between the minimum and the maximum. */
 static void add_scale(const Display *d, StrBuf *out, const Grid *g) {
   strbuf_addf(out, "%.4g ", g->min);
   for (int i = 0; i < RAMP; i++) add_shade(d, out, i / (RAMP - 1.0), 1);
@@ -258,7 +258,7 @@ static void svg_text(StrBuf *out, int x, int y, const char *anchor,
               x, y, anchor, value);
 }
 
-/* One path, broken where nothing is finite. */
+/* Draws one path, which is interrupted where no element is finite. */
 static void svg_line(StrBuf *out, const Grid *g) {
   int wide = SVG_WIDTH - 2 * SVG_EDGE, high = SVG_HEIGHT - 2 * SVG_EDGE;
   int n = (int)least(g->columns, wide);
@@ -292,7 +292,7 @@ static void plot_svg(StrBuf *out, const Grid *g) {
   strbuf_add(out, "</svg>\n");
 }
 
-/* Five colours of viridis, and what lies between them. */
+/* Five colours of viridis, interpolated linearly. */
 static void svg_colour(StrBuf *out, double share) {
   static const uint8_t stops[5][3] = {{68, 1, 84},
                                       {59, 82, 139},
@@ -339,8 +339,8 @@ typedef struct Drawing {
   void (*svg)(StrBuf *out, const Grid *g);
 } Drawing;
 
-/* The file that the words begin with, FILE.svg, to be freed; *expr is what
- * stands behind it. */
+/* The file name FILE.svg at the beginning of the words, or NULL; *expr is the
+ * text after it.  The caller frees the name. */
 static char *svg_file(const char *words, const char **expr) {
   size_t n = strcspn(words, " \t");
   *expr = words;

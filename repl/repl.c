@@ -1,6 +1,6 @@
-/* The prompt: an entry may take several lines (the parser says when it is
- * complete), is added to the program, evaluated and shown.  Errors never end
- * the session. */
+/* The prompt.  It reads an entry, which may take several lines (the parser says
+ * when it is complete), adds it to the program, evaluates it and shows the
+ * values.  No error ends the session. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,8 @@ Display repl_display(const Repl *r) {
                    .unicode = display_unicode()};
 }
 
-/* The run that calls this notices when it was stopped. */
-void repl_show(void *repl, rly_value *v) {
+/* The run that calls this sees that it was stopped. */
+static void repl_show(void *repl, rly_value *v) {
   Repl *r = repl;
   char *text = NULL;
   Display d = repl_display(r);
@@ -98,7 +98,8 @@ rly_value *repl_value(Repl *r, const char *text) {
   return NULL;
 }
 
-/* An entry of the start-up file, in its place: behind as many empty lines. */
+/* Adds an entry of the start-up file, after as many empty lines as precede it,
+ * so that messages show the file's lines. */
 static rly_status add_startup(Repl *r, const char *text, unsigned flags) {
   size_t above = (size_t)r->line, len = strlen(text);
   char *padded = malloc(above + len + 1);
@@ -130,7 +131,7 @@ static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
   return status;
 }
 
-/* True when the entry is finished, whether it was right or not. */
+/* Returns true if the entry is finished, with or without a mistake. */
 static bool submit(Repl *r, bool at_end) {
   unsigned flags = at_end ? 0 : RLY_INTERACTIVE;
   return evaluate_text(r, r->entry.text, flags) != RLY_INCOMPLETE;
@@ -169,44 +170,6 @@ static void take_line(Repl *r, const char *line) {
   }
 }
 
-/* --- What is open --------------------------------------------------------- */
-
-/* The end of a string that begins at `p`, or of the text. */
-static const char *skip_string(const char *p) {
-  for (p++; *p && *p != '"'; p++) p += *p == '\\' && p[1];
-  return p + (*p == '"');
-}
-
-/* The end of a comment or string that begins at `p`; NULL: none begins there.
- * Comments nest. */
-static const char *skip_text(const char *p) {
-  if (*p == '"') return skip_string(p);
-  if (p[0] != '/' || (p[1] != '/' && p[1] != '*')) return NULL;
-  if (p[1] == '/') return p + strcspn(p, "\n");
-  int depth = 0;
-  do {
-    bool opens = p[0] == '/' && p[1] == '*', ends = p[0] == '*' && p[1] == '/';
-    depth += opens - ends;
-    p += opens || ends ? 2 : 1;
-  } while (depth && *p);
-  return p;
-}
-
-/* What an unfinished entry has open: the innermost bracket (or a blank), and
- * how many there are. */
-static char what_is_open(const char *text, int *depth) {
-  char open[64] = " ";
-  *depth = 0;
-  for (const char *p = text, *end; *p; p = end) {
-    end = skip_text(p);
-    if (end) continue;
-    end = p + 1;
-    if (strchr("([{", *p)) ++*depth < 64 ? open[*depth] = *p : 0;
-    else if (strchr(")]}", *p) && *depth) --*depth;
-  }
-  return *depth < 64 ? open[*depth] : ' ';
-}
-
 /* --- The loop ----------------------------------------------------------- */
 
 enum { INDENT = 2 };
@@ -218,15 +181,17 @@ static char *first_line(const Repl *r, bool *interrupted) {
   return line_read(prompt, 0, interrupted);
 }
 
-/* The line to come of the entry: `rly> ` begins one, or the name of the copy
- * that is at work; `{ ... ` goes on inside a brace, indented. */
+/* Reads the next line of the entry.  The first line's prompt is `rly> `, or the
+ * name of the current fork; a further line shows the innermost open bracket and
+ * is indented. */
 static char *next_line(const Repl *r, bool *interrupted) {
   char prompt[] = "  ... ";
-  int depth = 0;
+  const char *innermost;
   if (!r->tty) return line_read("", 0, interrupted);
   if (!r->entry.len) return first_line(r, interrupted);
-  prompt[0] = what_is_open(r->entry.text, &depth);
-  return line_read(prompt, INDENT * depth, interrupted);
+  size_t depth = rly_text_open(r->entry.text, r->entry.len, &innermost);
+  if (*innermost) prompt[0] = *innermost;
+  return line_read(prompt, INDENT * (int)depth, interrupted);
 }
 
 static void greet(const Repl *r) {
@@ -235,8 +200,8 @@ static void greet(const Repl *r) {
            rly_version());
 }
 
-/* The start-up file, as if it were typed: what is wrong in it is reported, and
- * the rest goes on. */
+/* Evaluates the start-up file as if its lines were typed.  Mistakes are
+ * reported, and reading continues. */
 static void read_startup(Repl *r, const char *path) {
   FILE *in = fopen(path, "r");
   char *line = NULL;
@@ -258,8 +223,8 @@ static void read_startup(Repl *r, const char *path) {
   r->startup = NULL;
 }
 
-/* The one that was asked for; else the user's own, at a terminal, but not on
- * top of a script, whose names it could take. */
+/* Reads the start-up file that --startup names; otherwise the user's own, but
+ * only at a terminal and not on top of a script, whose names it could hide. */
 static void start_up(Repl *r, bool script) {
   const Cli *cli = r->host->cli;
   char path[USER_PATH_MAX];

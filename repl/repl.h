@@ -12,19 +12,19 @@ typedef struct Entry {
   int number;
 } Entry;
 
-/* An entry that was accepted, or a file that was loaded. */
+/* An accepted entry or a loaded file. */
 typedef struct Said {
   const struct Unit *unit;
   char *file; /* its path; NULL: an entry */
 } Said;
 
-/* A session by its name; the first is called `main`. */
+/* A session with its name; the first is called `main`. */
 typedef struct Fork {
   char *name;
   rly_session *session;
 } Fork;
 
-/* What the cells of a session held when it was asked to remember. */
+/* A snapshot of a session's cells with its name. */
 typedef struct Kept {
   char *name;
   rly_session *session;
@@ -40,27 +40,26 @@ typedef struct Repl {
   Kept kept[KEPT_MAX];
   int fork_count, current, kept_count;
   Entry entry;
-  Said *said; /* for :save */
+  Said *said; /* entries and files, for :save */
   size_t said_count;
-  char *last;          /* the last entry, right or wrong, for :edit; or NULL */
-  char *loaded;        /* the file that :reload reads again; or NULL */
-  const char *startup; /* the start-up file while it is read; else NULL */
-  int line;            /* its line that begins the entry, from 0 */
+  char *last;   /* the last entry, right or wrong, for :edit; or NULL */
+  char *loaded; /* the file that :reload loads again; or NULL */
+  const char
+      *startup; /* the start-up file while it is being read; otherwise NULL */
+  int line;     /* the line of it, from 0, on which the entry begins */
   bool tty, quit;
 } Repl;
 
-/* Evaluates what was added to the program and shows its values; false after
+/* Evaluates the text added last and shows its values.  Returns false after
  * reporting a failure. */
 bool repl_evaluate(Repl *r);
-/* Adds a text, which may not go on, and evaluates it. */
+/* Adds a complete text and evaluates it. */
 bool repl_submit(Repl *r, const char *text);
-/* The value of an expression, owned; NULL after reporting.  It is no entry:
- * neither %it nor the transcript knows of it. */
+/* The value of an expression, owned; NULL after reporting.  It is not an entry:
+ * %it and the transcript do not see it. */
 rly_value *repl_value(Repl *r, const char *text);
 /* How values are shown on stdout now. */
 Display repl_display(const Repl *r);
-/* Shows a value. */
-void repl_show(void *repl, rly_value *v);
 /* Runs a command line, without its colon. */
 void repl_command(Repl *r, const char *line);
 /* Gives every command's name, with its colon. */

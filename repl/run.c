@@ -97,8 +97,8 @@ static void show_and_keep(void *data, rly_value *value) {
   shown->last = rly_value_keep(value);
 }
 
-/* The text's items.  Each expression's value is printed in its place; for
- * --outputs the result is that of the last. */
+/* Runs the items of the text.  Each expression's value is printed in its turn;
+ * --outputs writes the value of the last one. */
 static rly_status run_items(Host *h, rly_session *s) {
   Shown shown = {.host = h};
   rly_status status = rly_session_run(s, show_and_keep, &shown);
@@ -108,7 +108,7 @@ static rly_status run_items(Host *h, rly_session *s) {
   return status;
 }
 
-/* One run in the given session: the entry, or the text's items. */
+/* Runs the entry function or the items once in the given session. */
 static rly_status run_once(Host *h, rly_session *s, const rly_function *entry,
                            bool show) {
   if (entry) return call_entry(h, s, entry, show);
@@ -170,7 +170,7 @@ static rly_status run_timed(Host *h, const rly_function *entry, bool show,
   return status;
 }
 
-/* The first run prints; further ones are only timed. */
+/* The first run prints; the others are only timed. */
 static rly_status run_repeated(Host *h, const rly_function *entry) {
   enum { RUNS_MAX = 1000000 };
   uint64_t n = h->cli->repeat ? h->cli->repeat : 1;
@@ -207,7 +207,7 @@ static int run_program(Host *h) {
   return exit_status(status);
 }
 
-/* Who sits at a terminal and names no program wants the prompt. */
+/* Without a program, a user at a terminal gets the prompt. */
 static bool wants_prompt(const Cli *cli) {
   return !cli->eval && !cli->words.count && isatty(STDIN_FILENO);
 }

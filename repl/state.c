@@ -1,5 +1,4 @@
-/* The prompt's commands around what a session remembers: its cells, snapshots
- * of them, copies of the whole session. */
+/* The prompt's commands for the session's state: cells, snapshots and forks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +6,7 @@
 
 /* --- The list ----------------------------------------------------------- */
 
-/* What a cell holds; nothing for one whose type is not known. */
+/* Prints the content of a cell, or nothing if its type is not known. */
 static void say_content(Repl *r, const char *path) {
   rly_value *v = rly_session_get(r->session, path);
   Display d = repl_display(r);
@@ -26,7 +25,7 @@ static void say_cell(Repl *r, rly_state *st, size_t i) {
     repl_say(r, "  also %s\n", rly_state_alias(st, i, k));
 }
 
-/* All cells, or those whose paths begin so. */
+/* Lists all cells, or those whose paths begin with `path`. */
 void state_run_list(Repl *r, const char *path) {
   rly_state *st = rly_session_state(r->session);
   size_t shown = 0;
@@ -70,8 +69,8 @@ static bool is_file(const char *name) {
   return n >= sizeof end && !strcmp(name + n - (sizeof end - 1), end);
 }
 
-/* The session's snapshot of that name, or the newest one of any name; else
- * NULL. */
+/* The session's snapshot of that name, or its newest snapshot if `name` is
+ * empty; NULL: there is none. */
 static Kept *find_kept(Repl *r, const char *name) {
   for (int i = r->kept_count; i-- > 0;) {
     Kept *k = &r->kept[i];
@@ -88,8 +87,8 @@ static void forget_kept(Repl *r, Kept *k) {
   r->kept_count--;
 }
 
-/* One of the same name gives way; without a name it is called as it is
- * counted. */
+/* Adds a snapshot.  It replaces one of the same name; without a name it gets
+ * the next number. */
 static void keep(Repl *r, const char *name, rly_snapshot *snapshot) {
   char count[16];
   snprintf(count, sizeof count, "%d", r->kept_count + 1);
@@ -162,8 +161,8 @@ static void new_fork(Repl *r, const char *name) {
   }
 }
 
-/* What was entered elsewhere is not evaluated once more: it may change the
- * state. */
+/* Leaves an entry of another fork out of this one: evaluating it again could
+ * change the state. */
 void state_run_fork(Repl *r, const char *name) {
   int known = find_fork(r, name);
   if (!*name) say_forks(r);

@@ -1,6 +1,6 @@
-/* rly step, and :step at the prompt: commands, a table row and a function
- * each, that move a stepper and show where it has come to.  At the prompt it
- * works with copies of the session's values. */
+/* rly step, and :step at the prompt: commands, a table row and a function each,
+ * that move a stepper and show the step it reaches.  At the prompt it works on
+ * copies of the session's values. */
 #include "repl/step.h"
 
 #include <stdlib.h>
@@ -8,9 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/handles.h"
+#include "lib/inside.h"
 #include "repl/line.h"
 #include "repl/repl.h"
+#include "repl/abbrev.h"
 
 enum { STEPS_SHOWN = 1000 };
 
@@ -18,9 +19,10 @@ typedef struct Walk {
   Host *host;
   Stepper *stepper;
   StepShow show;
-  double deadline; /* 0: none */
-  bool written;    /* the page is */
-  StepStop last;   /* what the last move that went forth came to */
+  double until; /* 0: for ever */
+  Deadline deadline;
+  bool written;  /* whether the page was written */
+  StepStop last; /* why the last forward move ended */
   bool quit;
 } Walk;
 
@@ -33,21 +35,28 @@ static double now(void) {
 }
 
 static bool time_is_up(const Walk *w) {
-  return w->deadline > 0 && now() > w->deadline;
+  return w->until > 0 && now() > w->until;
 }
 
 static bool asked_to_stop(void *walk) {
   return host_was_interrupted() || time_is_up(walk);
 }
 
+/* A kernel under way cannot ask how late it is: it is told. */
+static void time_is_over(void *machine) { step_give_up(machine, true); }
+
 static void begin_time(Walk *w) {
   double timeout = w->host->cli->limits.timeout;
-  w->deadline = timeout > 0 ? now() + timeout : 0;
+  StepMachine *m = stepper_machine(w->stepper);
+  deadline_end(&w->deadline);
+  step_give_up(m, false);
+  w->until = timeout > 0 ? now() + timeout : 0;
+  deadline_start(&w->deadline, timeout, time_is_over, m);
 }
 
 /* --- Moves -------------------------------------------------------------- */
 
-/* A move that was asked to stop says by what. */
+/* Reports why a move was stopped: an interrupt or the time limit. */
 static StepStop stopped(Walk *w, StepStop stop) {
   unsigned long long steps = stepper_number(w->stepper);
   if (stop != STOP_ASKED) return stop;
@@ -59,6 +68,7 @@ static StepStop stopped(Walk *w, StepStop stop) {
            "stopped after %llu steps: E0703: the time limit of %g "
            "s was reached",
            steps, w->host->cli->limits.timeout);
+  w->host->said = true;
   return STOP_LIMIT;
 }
 
@@ -66,7 +76,7 @@ static bool goes_on(StepStop stop) {
   return stop == STOP_STEP || stop == STOP_VALUE;
 }
 
-/* Up to `count` moves; what stops one stops them. */
+/* Makes up to `count` moves, until one is stopped. */
 static void move(Walk *w, StepMove kind, uint64_t count) {
   StepStop stop = STOP_STEP;
   begin_time(w);
@@ -74,11 +84,12 @@ static void move(Walk *w, StepMove kind, uint64_t count) {
     stop = stepper_move(w->stepper, kind);
     step_show_stop(&w->show, stop);
     stop = stopped(w, stop);
+    if (mem_exhausted(w->host->program->mem)) stop = STOP_LIMIT;
   }
   w->last = stop;
 }
 
-/* The number in `rest`, or 1. */
+/* Reads the number in `rest`; an empty text means 1. */
 static uint64_t count_in(const char *rest) {
   uint64_t n;
   return *rest && read_count(rest, &n) && n ? n : 1;
@@ -99,7 +110,7 @@ static void run_out(Walk *w, const char *rest) {
   move(w, MOVE_OUT, 1);
 }
 
-/* Through the values of one item after the other. */
+/* Runs on through the values of all items. */
 static void run_run(Walk *w, const char *rest) {
   (void)rest;
   do move(w, MOVE_RUN, 1);
@@ -140,7 +151,8 @@ static void list_folds(Walk *w) {
   }
 }
 
-/* One or more kinds, between blanks or commas; false: there is no such kind. */
+/* Folds or unfolds the kinds in `words`, separated by blanks or
+ * commas.  Returns false if one is unknown. */
 static bool set_folds(Walk *w, const char *rest, bool on) {
   char words[256], *at = words;
   bool known = true;
@@ -186,39 +198,45 @@ static void run_help(Walk *w, const char *rest);
 /* --- Commands ----------------------------------------------------------- */
 
 typedef struct StepCommand {
-  const char *name, *args;
+  const char *name;
+  char letter; /* a second name of one letter; 0: none */
+  const char *args;
   void (*run)(Walk *w, const char *rest);
   const char *help;
 } StepCommand;
 
 static const StepCommand table[] = {
-    {"step", "[N]", run_step, "the next step, or N (Enter alone, too)"},
-    {"over", "", run_over, "to where what is marked has its value"},
-    {"out", "", run_out, "to where the function has its value"},
-    {"back", "[N]", run_back, "the step before, or N"},
-    {"run", "", run_run, "to a breakpoint, or the end"},
-    {"break", "[WHERE]", run_break,
+    {"step", 's', "[N]", run_step, "the next step, or N (Enter alone, too)"},
+    {"over", 'o', "", run_over, "to where what is marked has its value"},
+    {"out", 0, "", run_out, "to where the function has its value"},
+    {"back", 'b', "[N]", run_back, "the step before, or N"},
+    {"run", 'r', "", run_run, "to a breakpoint, or the end"},
+    {"break", 0, "[WHERE]", run_break,
      "stop at %name, @name, an operator, (2, 3), nan; or list them"},
-    {"delete", "N", run_delete, "take a breakpoint away"},
-    {"fold", "[KINDS]", run_fold, "pass steps over, and count them; or list"},
-    {"unfold", "[KINDS]", run_unfold, "show them again"},
-    {"show", "", run_show, "this step, with all of its text"},
-    {"cells", "", run_cells, "the cells and what they hold"},
-    {"help", "", run_help, "this list"},
-    {"quit", "", run_quit, "leave"},
+    {"delete", 'd', "N", run_delete, "take a breakpoint away"},
+    {"fold", 0, "[KINDS]", run_fold,
+     "pass steps over, and count them; or list"},
+    {"unfold", 0, "[KINDS]", run_unfold, "show them again"},
+    {"show", 0, "", run_show, "this step, with all of its text"},
+    {"cells", 'c', "", run_cells, "the cells and what they hold"},
+    {"help", 'h', "", run_help, "this list"},
+    {"quit", 'q', "", run_quit, "leave"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
 static void run_help(Walk *w, const char *rest) {
   (void)rest;
   for (int i = 0; i < TABLE_COUNT; i++) {
-    char left[32];
+    char left[32], letter[] = {table[i].letter, '\0'};
     snprintf(left, sizeof left, "%s %s", table[i].name, table[i].args);
-    step_say(&w->show, "%-16s%s", left, table[i].help);
+    step_say(&w->show, "%-16s%-3s%s", left, letter, table[i].help);
   }
 }
 
-/* A command may be shortened to any beginning. */
+static CommandName name_at(int i) {
+  return (CommandName){table[i].name, table[i].letter};
+}
+
 static void command(Walk *w, char *line) {
   line += strspn(line, " \t");
   for (size_t n = strlen(line); n && strchr(" \t\r\n", line[n - 1]);)
@@ -229,12 +247,12 @@ static void command(Walk *w, char *line) {
     run_step(w, "");
     return;
   }
-  for (int i = 0; i < TABLE_COUNT; i++) {
-    if (strncmp(table[i].name, line, n)) continue;
-    table[i].run(w, rest);
-    return;
-  }
-  step_say(&w->show, "no command `%.*s`; `help` lists them", (int)n, line);
+  char *why;
+  int at =
+      command_find((CommandNames){"", TABLE_COUNT, name_at}, line, n, &why);
+  if (at >= 0) table[at].run(w, rest);
+  else step_say(&w->show, "%s", why ? why : "out of memory");
+  free(why);
 }
 
 /* --- Where commands come from ------------------------------------------- */
@@ -243,7 +261,7 @@ static uint64_t steps_most(const Walk *w) {
   return w->host->cli->steps ? w->host->cli->steps : STEPS_SHOWN;
 }
 
-/* Every step up to a number, and why there are no more. */
+/* Shows every step up to a maximum and says why the steps end. */
 static void all_steps(Walk *w) {
   begin_time(w);
   for (uint64_t n = steps_most(w);
@@ -259,7 +277,7 @@ static void all_steps(Walk *w) {
   }
 }
 
-/* Why a page has no more steps. */
+/* Says why a page has no more steps. */
 static void add_end(Walk *w, StrBuf *out) {
   unsigned long long steps = stepper_number(w->stepper);
   const StepFault *fault = step_fault(stepper_machine(w->stepper));
@@ -273,7 +291,7 @@ static void add_end(Walk *w, StrBuf *out) {
   }
 }
 
-/* The same as a page, in which breakpoints have no part. */
+/* Writes all steps as a page.  Breakpoints do not apply. */
 static void page(Walk *w) {
   rly_program *p = w->host->program;
   const Cli *cli = w->host->cli;
@@ -291,7 +309,7 @@ static void page(Walk *w) {
   add_end(w, &why);
   stepper_page_end(&out, strbuf_text(&why));
   step_say(&w->show, "%s", strbuf_text(&why));
-  w->written = file_replace(p->cx, cli->html, &out);
+  w->written = !mem_exhausted(p->mem) && file_replace(p->cx, cli->html, &out);
   strbuf_done(&out);
   strbuf_done(&why);
 }
@@ -307,7 +325,7 @@ static void from_terminal(Walk *w) {
   }
 }
 
-/* False: there are none. */
+/* Returns false if there are none. */
 static bool from_pipe(Walk *w) {
   char *line = NULL;
   size_t cap = 0;
@@ -331,7 +349,7 @@ static int status_of(const Walk *w) {
   return failed ? 2 : 0;
 }
 
-/* False after reporting. */
+/* Returns false after reporting. */
 static bool take_flags(Walk *w, const Cli *cli) {
   if (cli->fold && !set_folds(w, cli->fold, true)) {
     host_usage(w->host,
@@ -351,7 +369,7 @@ static bool take_flags(Walk *w, const Cli *cli) {
 
 static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
   const Cli *cli = w->host->cli;
-  host_was_interrupted(); /* what was before does not count */
+  host_was_interrupted(); /* earlier interrupts do not count */
   w->stepper = session_stepper(s);
   if (!w->stepper) return false;
   stepper_when_to_stop(w->stepper, asked_to_stop, w);
@@ -370,14 +388,16 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
     else if (!piped || !from_pipe(&w)) all_steps(&w);
     status = status_of(&w);
   }
+  deadline_end(&w.deadline);
   if (w.stepper) step_show_done(&w.show);
   stepper_free(w.stepper);
+  if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   return session_failed(s, RLY_OK) == RLY_OK ? status : 3;
 }
 
 /* --- :step --------------------------------------------------------------- */
 
-/* Adds items as the next to be evaluated; false after reporting. */
+/* Adds items as the next to be evaluated.  Returns false after reporting. */
 bool step_add(Repl *r, const char *items) {
   rly_program *p = r->host->program;
   rly_status status =
@@ -395,9 +415,9 @@ static bool has_lets(const rly_program *p) {
   return false;
 }
 
-/* Nothing that was stepped through stays, so what defines names is evaluated
- * once more, by the session itself; what it printed and what failed has been
- * told. */
+/* The stepper worked on copies, so the session evaluates items that define
+ * names once more.  Output and errors were already shown and are not
+ * repeated. */
 void step_leave(Repl *r) {
   Host *h = r->host;
   host_report(h);

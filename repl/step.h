@@ -3,7 +3,7 @@
 #define REPL_STEP_H
 
 #include "repl/cli.h"
-#include "stepper/stepper.h"
+#include "lib/inside.h"
 
 /* How what is stepped through is shown. */
 typedef struct StepShow {

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
-#include "lib/handles.h"
+#include "lib/inside.h"
 
 enum { LINES_SHOWN = 12, ALL_LINES = 1 << 20, NEAR = 300 };
 
@@ -35,7 +34,7 @@ static void begin(StepShow *w, StrBuf *out) {
 }
 
 static void end(StepShow *w, StrBuf *out) {
-  host_write(w->host, strbuf_text(out), out->len);
+  if (!mem_exhausted(out->mem)) host_write(w->host, strbuf_text(out), out->len);
   strbuf_done(out);
 }
 
@@ -55,8 +54,8 @@ void step_say(StepShow *w, const char *format, ...) {
   end(w, &out);
 }
 
-/* A line of `before` and the text; on a terminal it is broken between words,
- * and goes on further in. */
+/* Prints `before` and the text.  On a terminal, long text is broken between
+ * words and continues with more indentation. */
 static void add_words(StepShow *w, StrBuf *out, const char *before,
                       const char *text, const char *code) {
   size_t indent = strspn(before, " ") + 2, at = strlen(before);
@@ -80,8 +79,9 @@ static void add_words(StepShow *w, StrBuf *out, const char *before,
 
 static bool is_near(size_t a, size_t b) { return a < b + NEAR && b < a + NEAR; }
 
-/* Of a very long line there is what is near its beginning and the mark's ends,
- * by whole characters: where what is left out begins at `at`, its end. */
+/* Shortens a very long line to the parts around its beginning and the ends of
+ * the mark, at whole characters.  An omitted part runs from `at` to its
+ * `end`. */
 static size_t skip_far(const StepView *v, size_t from, size_t at, size_t end) {
   const char *text = strbuf_text(&v->text);
   while (at < end && text[at] != '\n' &&
@@ -91,8 +91,9 @@ static size_t skip_far(const StepView *v, size_t from, size_t at, size_t end) {
   return at;
 }
 
-/* One line of the text, up to `end`; only what is no indentation is underlined
- * where the mark goes on from the line before.  Gives where the next begins. */
+/* Prints one line of the text, up to `end`.  Where the mark continues from the
+ * line before, the indentation is not underlined.  Returns the start of the
+ * next line. */
 static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
   const StepView *v = &w->view;
   const char *text = strbuf_text(&v->text);
@@ -120,8 +121,8 @@ static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
   return at + 1;
 }
 
-/* The lines from `from` to `to`; what is marked stands in brackets or, where
- * there is colour, is underlined. */
+/* Prints the lines from `from` to `to`.  The marked part is underlined if there
+ * is colour, and in brackets otherwise. */
 static void add_text(StepShow *w, StrBuf *out, size_t from, size_t to) {
   if (!w->view.text.len) return;
   for (size_t at = from; at <= to;) at = add_line(w, out, at, to);
@@ -179,7 +180,7 @@ static void show(StepShow *w, size_t lines) {
   end(w, &out);
 }
 
-/* The value as `run` shows it, with what led there. */
+/* Prints the value as `run` does, with the events that led to it. */
 static void show_value(StepShow *w) {
   StepMachine *m = stepper_machine(w->stepper);
   StrBuf out;
@@ -195,7 +196,7 @@ static void show_value(StepShow *w) {
 
 /* --- Stops -------------------------------------------------------------- */
 
-/* What a move went past, and what of that is folded. */
+/* Says how many steps a move passed, and how many of them are folded. */
 static void say_passed(StepShow *w) {
   Stepper *s = w->stepper;
   uint64_t passed = stepper_passed(s);
@@ -228,9 +229,10 @@ static void say_limit(StepShow *w) {
   step_say(w, "stopped after %llu steps: %s: %s",
            (unsigned long long)stepper_number(w->stepper),
            diag_code_text(fault->code), fault->message);
+  w->host->said |= !mem_exhausted(w->host->program->mem);
 }
 
-/* Why it stands where it does, where the step itself does not tell. */
+/* Says why the stepper stopped, unless the step itself shows it. */
 static void say_why(StepShow *w, StepStop stop) {
   Stepper *s = w->stepper;
   switch (stop) {

@@ -19,13 +19,13 @@
 
 typedef enum Tail { TAIL_PAD, TAIL_DROP, TAIL_SHORT } Tail;
 
-/* What a frame is made of. */
+/* The layout of a frame. */
 typedef struct Shape {
   const char *dtype;
   int rank;
-  int64_t dims[8]; /* of x; dims[0] is set for each call */
+  int64_t dims[8]; /* of x; dims[0] is set at each call */
   size_t row;      /* bytes of one row of axis 0 */
-  bool open;       /* does axis 0 take any length? */
+  bool open;       /* whether axis 0 may have any length */
 } Shape;
 
 typedef struct Input {
@@ -40,13 +40,14 @@ typedef struct Stream {
   Host *h;
   rly_session *session;
   const rly_function *step;
-  rly_value *state; /* of (x, s) -> (y, s); else NULL */
+  rly_value *state; /* the type of s in (x, s) -> (y, s); otherwise NULL */
   Shape shape;
   Input in;
   int64_t frame, hop;
   Tail tail;
-  char *window;         /* `frame` rows */
-  int64_t have, unseen; /* rows in it; of these, in no frame so far */
+  char *window; /* room for `frame` rows */
+  int64_t have,
+      unseen; /* rows in the window; of these, rows that no frame has had */
   Sink sink;
   Pulse pulse;
 } Stream;
@@ -54,7 +55,7 @@ typedef struct Stream {
 /* --- Interrupts --------------------------------------------------------- */
 
 static rly_session *volatile running;
-static volatile sig_atomic_t asked; /* how often */
+static volatile sig_atomic_t asked; /* how many */
 
 static void on_signal(int signal) {
   (void)signal;
@@ -84,7 +85,7 @@ static bool is_tensor(const rly_type *t) {
   return rly_type_kind(t) == RLY_TENSOR;
 }
 
-/* (x) -> y, or with a state (x, s) -> (y, s). */
+/* Checks that the step is (x) -> y or, with a state, (x, s) -> (y, s). */
 static bool fits_step(const Stream *st, bool with_state) {
   const rly_type *x = rly_function_param_type(st->step, 0);
   const rly_type *s = rly_function_param_type(st->step, 1);
@@ -95,7 +96,7 @@ static bool fits_step(const Stream *st, bool with_state) {
          is_tensor(rly_type_field(y, 0)) && rly_type_field(y, 1) == s;
 }
 
-/* The frame as the type lays it down; 0, or an exit status. */
+/* Sets the frame's layout from the type.  Returns 0 or an exit status. */
 static int find_shape(Stream *st) {
   const rly_type *x = rly_function_param_type(st->step, 0);
   Shape *s = &st->shape;
@@ -143,7 +144,7 @@ static int find_tail(Stream *st) {
   return 0;
 }
 
-/* () -> s, the state that the step takes. */
+/* Calls () -> s for the state that the step takes. */
 static int find_init(Stream *st) {
   const char *name = st->h->cli->init;
   const rly_function *init =
@@ -188,7 +189,7 @@ static bool ends_in(const char *path, const char *end) {
   return n >= m && !strcmp(path + n - m, end);
 }
 
-/* Are these the frame's rows, or each of them a whole frame? */
+/* Decides whether the input's tensors are the frame's rows or whole frames. */
 static bool rows_fit(const Stream *st, const rly_tensor *t) {
   const Shape *s = &st->shape;
   int rank = rly_tensor_rank(t), first = rank == s->rank + 1 ? 0 : 1;
@@ -235,7 +236,7 @@ static void close_input(Stream *st) {
   rly_tensors_free(st->in.file);
 }
 
-/* Some bytes, as many as there are: 0 at the end, -1 with errno. */
+/* Reads some bytes: 0 at the end, -1 with errno on an error. */
 static ssize_t read_some(Input *in, char *to, size_t n) {
   if (in->fd >= 0) return read(in->fd, to, n);
   if (n > in->left) n = in->left;
@@ -245,7 +246,7 @@ static ssize_t read_some(Input *in, char *to, size_t n) {
   return (ssize_t)n;
 }
 
-/* `n` bytes unless the input ends, or an end is asked for, before; -1: it
+/* Reads `n` bytes, or fewer if the input ends or a stop is requested; -1: it
  * cannot be read. */
 static ssize_t read_all(Input *in, char *to, size_t n) {
   size_t done = 0;
@@ -266,8 +267,8 @@ static rly_status bad_input(Stream *st, const char *why) {
   return RLY_RUNTIME;
 }
 
-/* Reads rows behind those in the window; *rows is fewer than `wanted` at the
- * end. */
+/* Reads rows into the window after those in it. *rows is less than `wanted` at
+ * the end of the input. */
 static rly_status read_rows(Stream *st, int64_t wanted, int64_t *rows) {
   size_t row = st->shape.row;
   ssize_t got = read_all(&st->in, st->window + (size_t)st->have * row,
@@ -286,7 +287,7 @@ static double seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The step's y; the state after it takes the place of the one before. */
+/* The y of the step's result.  The new state replaces the old one. */
 static rly_value *take_result(Stream *st, rly_value *result) {
   if (!st->state || !result) return result;
   rly_value *y = rly_value_field(result, 0);
@@ -308,7 +309,7 @@ static rly_status call(Stream *st, rly_value *x, rly_value **y) {
   return status == RLY_OK && !*y ? RLY_LIMIT : status;
 }
 
-/* One frame of the window's first `rows` rows. */
+/* Runs one frame on the window's first `rows` rows. */
 static rly_status step(Stream *st, int64_t rows) {
   if (st->shape.rank) st->shape.dims[0] = rows;
   rly_value *y = NULL;
@@ -322,7 +323,7 @@ static rly_status step(Stream *st, int64_t rows) {
   return status;
 }
 
-/* Moves the window on by one hop, reading over rows between frames. */
+/* Advances the window by one hop and skips the rows between frames. */
 static rly_status advance(Stream *st, bool *end) {
   size_t row = st->shape.row;
   st->unseen = 0;
@@ -343,7 +344,7 @@ static rly_status advance(Stream *st, bool *end) {
   return RLY_OK;
 }
 
-/* What is left when the input ends. */
+/* Handles the rows that remain when the input ends. */
 static rly_status finish(Stream *st) {
   if (!st->unseen || st->tail == TAIL_DROP || asked) return RLY_OK;
   if (st->tail == TAIL_SHORT) return step(st, st->have);
@@ -379,7 +380,7 @@ static rly_status start_state(Stream *st) {
   return RLY_OK;
 }
 
-/* An interrupted step may have left its cells half written. */
+/* An interrupted step may have written some of its cells only. */
 static rly_status save_state(Stream *st, rly_status status) {
   const char *path = st->h->cli->save_state;
   if (!path || (status != RLY_OK && !st->sink.gone)) return status;

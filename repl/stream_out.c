@@ -1,4 +1,5 @@
-/* Results of a stream: written, looked at for NaNs, compared; the report. */
+/* Results of a stream: writes them, looks for NaNs, compares them with expected
+ * results, and reports. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 
 /* --- Elements ----------------------------------------------------------- */
 
-/* A row a dtype; of floats, which bits are the exponent and the fraction. */
+/* A row for each dtype.  For floats it gives the bits of the exponent and of
+ * the fraction. */
 typedef struct Kind {
   const char *dtype;
   size_t bytes;
@@ -105,7 +107,7 @@ int sink_open(Sink *s, Host *h, const char *output, const char *expect) {
 
 /* --- Results ------------------------------------------------------------ */
 
-/* Is the result of the kind that the first one was? */
+/* Checks that the result has the type of the first result. */
 static bool same_kind(Sink *s, rly_value *y) {
   bool same =
       !strcmp(s->dtype, rly_value_dtype(y)) && s->rank == rly_value_rank(y);
@@ -130,7 +132,7 @@ static rly_status note_kind(Sink *s, rly_value *y) {
   return RLY_OK;
 }
 
-/* Any NaN is as good as another. */
+/* All NaNs compare as equal. */
 static void compare(Sink *s, const Kind *k, const char *data, size_t n) {
   const char *wanted = rly_tensor_data(s->expected);
   bool kind = !strcmp(rly_tensor_dtype(s->expected), k->dtype);
@@ -176,10 +178,10 @@ static rly_status write_tensor(Sink *s, const void *data) {
   return status;
 }
 
-/* The results so far, from the file without a name that they went to. */
+/* The results so far, read back from the temporary file. */
 static rly_status write_npy(Sink *s) {
   struct stat info;
-  if (!*s->dtype) { /* not one */
+  if (!*s->dtype) { /* no rows */
     rly_diagnostic_add(s->h->cx, "E0507",
                        "no step gave a result, so there is "
                        "no .npy file to write");
@@ -235,7 +237,8 @@ rly_status sink_close(Sink *s, bool fine) {
 
 /* --- The pulse ---------------------------------------------------------- */
 
-/* Boxes from 1 ns on, each 2^(1/32) times as wide as the one before. */
+/* Histogram boxes from 1 ns on, each 2^(1/32) times as wide as the one
+ * before. */
 static int box_of(double seconds) {
   double octaves = log2(seconds * 1e9);
   int box = octaves > 0 ? (int)(octaves * PULSE_OCTAVE) : 0;
@@ -249,7 +252,7 @@ void pulse_beat(Pulse *p, double seconds, uint64_t allocations) {
   if (++p->steps == 2) p->settled = allocations;
 }
 
-/* In microseconds: the upper end of the box where the share is reached. */
+/* The upper end, in microseconds, of the box in which the share is reached. */
 static double quantile(const Pulse *p, double share) {
   uint64_t below = 0;
   int box = 0;

@@ -1,5 +1,5 @@
-/* rly test FILE...: runs files with expectations in comments; TAP on stdout.
- * With --promote, writes what was found into the files instead. */
+/* rly test FILE...: runs files with expectations in comments and prints TAP.
+ * --promote writes the actual results into the files instead. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 #include "repl/test_console.h"
 #include "repl/test_file.h"
 
-/* What one case did. */
+/* The outcome of one case. */
 typedef struct Outcome {
   rly_status status;
-  char *output; /* all that was printed and shown */
+  char *output; /* everything that was printed and shown */
   size_t output_len;
   char *last; /* the display form of the last value */
   char *diagnostics;
@@ -21,7 +21,8 @@ typedef struct TestRun {
   Host host;
   rly_session *session;
   Outcome *now;
-  char *typed, *printed; /* at the prompt, by earlier cases of the file */
+  char *typed,
+      *printed; /* printed at the prompt by earlier cases of the file */
   int points, failures;
 } TestRun;
 
@@ -49,8 +50,8 @@ static void show(void *data, rly_value *value) {
   rly_text_free(t->host.cx, text);
 }
 
-/* The case's text behind as many newlines as it has lines before it, so that
- * messages show the file's lines; to be freed. */
+/* The case's text after as many newlines as lines precede it, so that messages
+ * show the file's lines.  The caller frees it. */
 static char *placed_text(const TestCase *c) {
   size_t before = (size_t)c->first_line - 1;
   size_t len = c->text ? strlen(c->text) : 0;
@@ -61,7 +62,7 @@ static char *placed_text(const TestCase *c) {
   return text;
 }
 
-/* `text` and `more` as one, in the place of `text`. */
+/* Appends `more` to `text`, which it consumes. */
 static bool extend(char **text, const char *more) {
   size_t old = *text ? strlen(*text) : 0;
   char *longer = realloc(*text, old + strlen(more) + 1);
@@ -71,8 +72,9 @@ static bool extend(char **text, const char *more) {
   return true;
 }
 
-/* A file's entries are one session: it is run again up to here, and what this
- * case printed is what comes behind all that was printed before. */
+/* The prompt entries of a file are one session.  The session is run again up to
+ * this case; the case's output is what follows the output of the earlier
+ * ones. */
 static char *session_output(TestRun *t, const TestCase *c) {
   size_t before = t->printed ? strlen(t->printed) : 0;
   char *all = extend(&t->typed, c->text) ? console_session(t->typed) : NULL;
@@ -107,7 +109,7 @@ static void run_case(TestRun *t, const char *path, const TestCase *c,
       text ? rly_program_add_text(t->host.program, path, text, strlen(text), 0)
            : RLY_LIMIT;
   free(text);
-  bool runs = o->status == RLY_OK; /* then warnings are of no account */
+  bool runs = o->status == RLY_OK; /* warnings are then ignored */
   if (runs) o->status = rly_session_run(t->session, show, t);
   o->diagnostics = runs ? rly_session_diagnostics_text(t->session, false)
                         : rly_diagnostics_text(t->host.cx, false);
@@ -124,8 +126,8 @@ static void outcome_free(TestRun *t, Outcome *o) {
 
 /* --- Judging ------------------------------------------------------------ */
 
-/* What the case is compared with, NULL when it ended in another way than
- * expected. */
+/* The text to compare with the expectation; NULL if the case ended in another
+ * way than expected. */
 static const char *found_text(const TestCase *c, const Outcome *o) {
   bool ok = o->status == RLY_OK, refused = o->status == RLY_REFUSED;
   switch (c->kind) {
@@ -166,7 +168,8 @@ static void report(TestRun *t, const char *path, const TestCase *c,
 
 /* --- Promoting ---------------------------------------------------------- */
 
-/* "E0203: operands ..." of the first diagnostic, `error[E0203]: operands`. */
+/* The message of the first diagnostic, as "E0203: operands ..." for
+ * `error[E0203]: operands`. */
 static void print_error(FILE *out, const Outcome *o) {
   const char *at = o->diagnostics ? strstr(o->diagnostics, "error[") : NULL;
   bool runtime = o->status != RLY_REFUSED;
@@ -193,14 +196,14 @@ static void print_found(FILE *out, const TestCase *c, const Outcome *o) {
   else print_lines(out, "", o->last ? o->last : "");
 }
 
-/* Copies lines `from` .. `to` - 1 of the file. */
+/* Copies the file's lines from `from` to `to` - 1. */
 static void copy_lines(FILE *out, const TestFile *f, int from, int to) {
   for (int i = from; i < to; i++) fprintf(out, "%s\n", f->lines[i]);
 }
 
 /* --- Files -------------------------------------------------------------- */
 
-/* `--safe` runs nobody's commands. */
+/* Runs a shell command of the page.  `--safe` runs none. */
 static bool skipped(TestRun *t, const char *path, const TestCase *c) {
   if (!is_console(c) || !t->cli->limits.safe) return false;
   printf("ok %d - %s:%d # SKIP --safe\n", ++t->points, path, c->first_line);

@@ -1,4 +1,4 @@
-/* Commands and prompts of a page, run as a reader of it would: by the shell,
+/* Runs the commands and prompt entries of a page as a reader would: in a shell,
  * in the folder where the tests run. */
 #include "repl/test_console.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of this program goes first in PATH; false on failure. */
+/* Puts this program's folder first in PATH.  Returns false on failure. */
 static bool find_ourselves(void) {
   char self[4096];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -26,7 +26,7 @@ static bool find_ourselves(void) {
   return ok;
 }
 
-/* All of a stream; to be freed. */
+/* Reads a stream to its end.  The caller frees the text. */
 static char *read_stream(FILE *in) {
   char *text = NULL;
   size_t cap = 0;
@@ -36,7 +36,7 @@ static char *read_stream(FILE *in) {
   return calloc(1, 1);
 }
 
-/* Runs `command` with stdin from the file `in`. */
+/* Runs `command` with the file `in` as its stdin. */
 static char *run(const char *command, const char *in) {
   size_t len = strlen(command) + strlen(in) + 32;
   char *line = find_ourselves() ? malloc(len) : NULL;

@@ -1,4 +1,4 @@
-/* Cutting a file into test cases. */
+/* Cuts a file into test cases. */
 #include "repl/test_file.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ static bool split_lines(TestFile *f, const char *text) {
   return true;
 }
 
-/* What a line belongs to. */
+/* The kind of case that a line belongs to. */
 typedef enum Block { BLOCK_NONE, BLOCK_RLY, BLOCK_CONSOLE } Block;
 
 static Block block_of(const char *fence) {
@@ -31,7 +31,7 @@ static Block block_of(const char *fence) {
   return strcmp(fence, "```console") ? BLOCK_NONE : BLOCK_CONSOLE;
 }
 
-/* Of every line; in Markdown, only what stands in fences counts. */
+/* Sets the kind of every line.  In Markdown, only fenced lines count. */
 static Block *blocks_of_lines(const TestFile *f, const char *path) {
   size_t n = strlen(path);
   bool markdown = n > 3 && !strcmp(path + n - 3, ".md"), inside = false;
@@ -59,7 +59,7 @@ static const char *expectation(const char *line) {
   return after(line + strspn(line, " "), "// expect");
 }
 
-/* `[E0203]`, if it stands here. */
+/* Reads `[E0203]`, if it stands here. */
 static const char *read_code(TestCase *c, const char *p) {
   if (*p != '[') return p;
   size_t n = strcspn(p, "]");
@@ -68,7 +68,7 @@ static const char *read_code(TestCase *c, const char *p) {
   return p + n + (p[n] == ']');
 }
 
-/* The head, `error[E0203]: `; returns what follows it. */
+/* Reads the head, `error[E0203]: `, and returns the text after it. */
 static const char *read_head(TestCase *c, const char *p) {
   const char *rest;
   c->kind = EXPECT_VALUE;
@@ -108,7 +108,7 @@ static TestCase *new_case(TestFile *f, int line) {
   return &cases[f->case_count++];
 }
 
-/* Reads the expectation at line `i`; returns the line after it, -1 when out
+/* Reads the expectation at line `i`.  Returns the line after it, or -1 when out
  * of memory. */
 static int read_expectation(TestFile *f, TestCase *c, int i) {
   c->expect_line = i;
@@ -149,7 +149,8 @@ static bool cut_cases(TestFile *f, const Block *blocks) {
 
 static const char *command_line(const char *line) { return after(line, "$ "); }
 
-/* An entry's line; the second of its lines may stand behind bare dots. */
+/* Recognises a line of an entry.  Its second and further lines may begin with
+ * bare dots. */
 static const char *entry_line(const char *line) {
   const char *text = after(line, "rly> ");
   if (!text) text = after(line, "  ... ");
@@ -160,8 +161,8 @@ static bool is_input(const char *line) {
   return command_line(line) || entry_line(line);
 }
 
-/* The lines at `i` that are typed, then those that they print; a command
- * goes on where its line ends in a backslash.  The line after them, or -1. */
+/* Reads the typed lines at `i` and the output below them.  A command whose line
+ * ends in a backslash continues.  Returns the line after them, or -1. */
 static int read_console(TestFile *f, const Block *blocks, int i) {
   bool command = command_line(f->lines[i]) != NULL, more = true;
   TestCase *c = new_case(f, i);
@@ -193,7 +194,8 @@ static bool cut_consoles(TestFile *f, const Block *blocks) {
   return true;
 }
 
-/* Where a case is judged, which is where its expectation stands. */
+/* The line that a result is reported at, which is the line of the
+ * expectation. */
 static int place(const TestCase *c) {
   return c->expect_line ? c->expect_line : c->first_line;
 }
@@ -254,7 +256,7 @@ static bool same_text(const char *a, const char *b, double tolerance) {
   }
 }
 
-/* The text with every run of blanks as one; to be freed. */
+/* The text with each run of blanks replaced by one.  The caller frees it. */
 static char *squeeze(const char *text) {
   char *out = malloc(strlen(text) + 1), *p = out;
   if (!out) return NULL;
@@ -276,7 +278,7 @@ static bool contains(const char *text, const char *part) {
   return found;
 }
 
-/* Are the lines of `found` those of `expected`?  Blanks at a line's end do
+/* Whether `found` has the lines of `expected`.  Blanks at the end of a line do
  * not count. */
 static bool same_line(const char *a, const char *b) {
   size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
@@ -290,9 +292,10 @@ static const char *next_line(const char *text) {
   return text + (*text == '\n');
 }
 
-/* A line of three dots matches as few lines as it can. */
+/* A line of three dots matches as few lines as possible. */
 static bool same_lines(const char *found, const char *expected) {
-  const char *dots = NULL, *from = NULL; /* where to try again */
+  const char *dots = NULL,
+             *from = NULL; /* where to try again after a mismatch */
   while (*found) {
     if (*expected && same_line("...", expected)) {
       dots = expected = next_line(expected);

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ir/print.h"
-#include "lib/handles.h"
+#include "lib/inside.h"
 #include "repl/repl.h"
 
 /* --- Remembering -------------------------------------------------------- */
@@ -91,8 +90,7 @@ typedef struct Writer {
   const Program *p;
   StrBuf *out;
   VEC(Edit) edits;
-  VEC(const Expr *) stack;
-  PtrMap named; /* the results that are named later */
+  PtrMap named; /* the results that later entries name */
 } Writer;
 
 static void edit(Writer *w, Span span, const char *before, const Global *g,
@@ -111,22 +109,17 @@ static bool is_result(const Global *g) {
          isdigit((unsigned char)g->name->text[1]);
 }
 
-static void push_child(void *writer, const Expr *e) {
-  Writer *w = writer;
-  VEC_PUSH(&w->stack, e);
-}
-
-/* Results have their own names, as %it is another one each time. */
-static void edit_uses(Writer *w, const Expr *e) {
-  VEC_PUSH(&w->stack, e);
-  while (w->stack.len) {
-    e = VEC_POP(&w->stack);
-    if (e->kind == EX_GLOBAL && is_result(e->g.global)) {
-      edit(w, e->span, "", e->g.global, "");
-      ptrmap_put(&w->named, e->g.global, w);
-    }
-    expr_children(e, push_child, w);
+/* Results get names of their own, because %it changes with each result. */
+static void edit_uses(Writer *w, const Expr *root) {
+  ExprWalk walk;
+  expr_walk_start(&walk, w->p->mem, WALK_ENTER, root);
+  while (expr_walk_next(&walk)) {
+    const Expr *e = walk.at;
+    if (e->kind != EX_GLOBAL || !is_result(e->g.global)) continue;
+    edit(w, e->span, "", e->g.global, "");
+    ptrmap_put(&w->named, e->g.global, w);
   }
+  expr_walk_end(&walk);
 }
 
 static void edit_step(Writer *w, const Step *step) {
@@ -210,7 +203,6 @@ static void put_file(Writer *w, const Said *said) {
 static void put_transcript(Repl *r, StrBuf *out) {
   Writer w = {.p = r->host->program->ir, .out = out};
   VEC_INIT(&w.edits, out->mem);
-  VEC_INIT(&w.stack, out->mem);
   ptrmap_init(&w.named, out->mem);
   for (size_t i = 0; i < r->said_count; i++)
     edit_unit(&w, r->said[i].unit, false);
@@ -219,7 +211,6 @@ static void put_transcript(Repl *r, StrBuf *out) {
     if (r->said[i].file) put_file(&w, &r->said[i]);
     else put_unit(&w, r->said[i].unit, false);
   VEC_DONE(&w.edits);
-  VEC_DONE(&w.stack);
   ptrmap_done(&w.named);
 }
 

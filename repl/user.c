@@ -19,7 +19,7 @@ static bool folder(const char *variable, const char *below_home,
   return n < USER_PATH_MAX - NAME_MOST;
 }
 
-/* Makes a folder and those that it lies in. */
+/* Makes a folder and its parents. */
 static void make_folders(char *path) {
   for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
     *p = '\0';

@@ -221,7 +221,7 @@ static void write_tables(FILE *out) {
     write_text(out, files[i].text);
     fputs("},\n", out);
   }
-  fprintf(out, "};\nconst size_t library_file_count = %d;\n\n", file_count);
+  fputs("};\n\n", out);
   fputs("const LibraryEntry library_entries[] = {\n", out);
   for (int i = 0; i < entry_count; i++) {
     const Entry *e = &entries[i];

@@ -22,7 +22,6 @@ typedef struct LibraryEntry {
 } LibraryEntry;
 
 extern const LibraryFile library_files[];
-extern const size_t library_file_count;
 extern const LibraryEntry library_entries[]; /* by name, then kind */
 extern const size_t library_entry_count;
 

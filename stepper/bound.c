@@ -1,4 +1,4 @@
-/* What a step gives names to: lets, graph nodes, definitions. */
+/* Finds what a step binds to a name: lets, graph nodes, definitions. */
 #include "stepper/inside.h"
 
 #include "tensor/facts.h"
@@ -38,7 +38,7 @@ static void tell_definition(Bounds *w) {
                       .span = g->span});
 }
 
-/* A node that waits is told of when it has its value. */
+/* A delayed graph node is reported when it has its value. */
 static void remember(Stepper *s, const StepEntry *e) {
   const Binding *b = &e->redex.expr->block->bindings[e->redex.at];
   ptrmap_put(&s->delayed, b->value, (void *)b);
@@ -91,7 +91,7 @@ static const Tensor *as_tensor(const StepObj *v) {
   return v->kind == V_TENSOR && v->tensor->rank > 0 ? v->tensor : NULL;
 }
 
-/* Elements, unless there are more than a line has room for. */
+/* Adds the elements, unless they do not fit on a line. */
 static void add_brief(Stepper *s, StrBuf *out, const StepObj *v) {
   size_t len = out->len;
   strbuf_add(out, " = ");

@@ -7,7 +7,7 @@ enum { DEPTH_MOST = 8, ELEMENTS_MOST = 64, WIDTH = 48, TYPE_WIDTH = 100000 };
 
 /* --- Tensors ------------------------------------------------------------ */
 
-/* The elements, where they fit on the line; false when they do not. */
+/* Adds the elements if they fit on the line; otherwise returns false. */
 static bool add_elements(Stepper *s, StrBuf *out, const Tensor *t,
                          size_t width) {
   if (tensor_count(t) > ELEMENTS_MOST) return false;
@@ -32,7 +32,7 @@ static void add_tensor(Stepper *s, StrBuf *out, const Tensor *t, size_t width) {
 typedef struct Brief {
   Stepper *s;
   StrBuf *out;
-  size_t end; /* of the text: what would begin behind it is left out */
+  size_t end; /* the length of text after which no further value begins */
   int depth;
 } Brief;
 
@@ -53,7 +53,7 @@ static void add_fields(Brief *b, const StepObj *v, const char *close) {
   strbuf_add(b->out, close);
 }
 
-/* What a named function is called. */
+/* Adds the name of a named function. */
 static void add_function(Brief *b, const StepObj *v) {
   const Global *g = v->kind == V_CLOSURE ? brief_global(b->s, v->expr) : NULL;
   if (g) strbuf_addf(b->out, "@%s", g->name->text);
@@ -62,7 +62,7 @@ static void add_function(Brief *b, const StepObj *v) {
   else strbuf_add(b->out, "<fn>");
 }
 
-/* Nested no deeper than DEPTH_MOST. */
+/* Adds a value whose parts are nested no deeper than DEPTH_MOST. */
 static void add(Brief *b, const StepObj *v) {
   size_t room = b->end > b->out->len ? b->end - b->out->len : 0;
   switch ((StepObjKind)v->kind) {

@@ -1,8 +1,8 @@
-/* The inside of the stepper: what its files share. */
+/* The interior of the stepper: what its files share. */
 #ifndef STEPPER_INSIDE_H
 #define STEPPER_INSIDE_H
 
-#include "interp/step_machine.h"
+#include "smallstep/step_machine.h"
 #include "stepper/stepper.h"
 
 typedef struct Job {
@@ -20,12 +20,12 @@ typedef enum BreakKind {
 
 typedef struct Break {
   BreakKind kind;
-  char *text; /* as it was given; owned */
+  char *text; /* the text of the breakpoint as it was given; owned */
   int op, rank;
   int64_t shape[RANK_MAX];
 } Break;
 
-/* Where a global's function stands. */
+/* The span of a global's function. */
 typedef struct Home {
   Span span;
   const Global *global;
@@ -38,7 +38,7 @@ struct Stepper {
   VEC(Job) jobs;
   VEC(Break) breaks;
   VEC(Home) homes; /* ascending */
-  unsigned folds;  /* bits */
+  unsigned folds;  /* the folded kinds, as bits */
   uint64_t passed, folded[FOLD_COUNT];
   const Break *hit;
   bool (*asked)(void *data);
@@ -47,51 +47,52 @@ struct Stepper {
   PtrMap delayed; /* a graph node's expression -> its Binding */
 };
 
-/* What a rule is applied to. */
+/* The redex of a rule: what it is applied to. */
 typedef struct Redex {
   const Expr *expr;     /* NULL: a global's definition */
-  const StepObj *frame; /* that waited for the value; NULL: it is `expr` that
-                           is looked at */
-  const StepObj *value; /* that came to it */
+  const StepObj *frame; /* the frame that waited for the value; NULL: `expr`
+                           itself is evaluated */
+  const StepObj *value; /* the value that the frame received */
   StepObj *env;
-  int count; /* children that have values */
+  int count; /* the values of children */
 } Redex;
 
-const StepEntry *stepper_entry(const Stepper *s); /* NULL: before the first */
+const StepEntry *stepper_entry(
+    const Stepper *s); /* NULL: before the first entry */
 Redex redex_of(const StepEntry *e);
 /* The value of child `i` < count. */
 const StepObj *redex_child(const Redex *r, int i);
-/* The operator that is applied, the function that is called; or NULL. */
+/* The operator that is applied or the function that is called; or NULL. */
 const Expr *redex_operator(const Redex *r);
 const StepObj *redex_callee(const Redex *r);
 
 /* --- select.c ------------------------------------------------------------ */
 
-/* Is the rule's application of this kind? */
+/* Whether the rule's application is a step of this kind. */
 bool select_takes(const Stepper *s, const StepEntry *e, StepFold kind);
-/* The first kind that takes it and is folded; FOLD_COUNT: none. */
+/* The first folded kind that the step belongs to; FOLD_COUNT: none. */
 StepFold select_fold(const Stepper *s, const StepEntry *e);
-/* The first breakpoint that the entry meets; or NULL. */
+/* The first breakpoint that the entry meets, or NULL. */
 const Break *select_break(const Stepper *s, const StepEntry *e);
 
 /* --- brief.c ------------------------------------------------------------- */
 
 /* A value on one line of about `width` columns. */
 void brief_value(Stepper *s, StrBuf *out, const StepObj *v, int width);
-/* The same with its type: "3 (int32)", "Tensor[(2), int32] [1, 2]".  `type`
- * is the static one, for what does not tell its own; or NULL. */
+/* The same with its type: "3 (int32)", "Tensor[(2), int32] [1, 2]".  `type` is
+ * the static type, used where the value does not determine its own; or NULL. */
 void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type);
-/* Takes away what stands behind `len`. */
+/* Truncates the text to `len`. */
 void brief_cut(StrBuf *out, size_t len);
 /* The global whose function this is, or NULL. */
 const Global *brief_global(const Stepper *s, const Expr *fn);
 
 /* --- text.c -------------------------------------------------------------- */
 
-/* Is the value of a function, and the expression its name? */
+/* Whether the value is a function and the expression is its name. */
 bool text_is_name(const Expr *e, const StepObj *v);
-/* Where the function that is under way at `state` ends: the first frame of
- * another; NULL: none. */
+/* The end of the current function at `state`: the first frame of another
+ * function; NULL: none. */
 const StepObj *text_boundary(const StepState *state);
 void text_view(Stepper *s, const StepEntry *e, StepView *v);
 

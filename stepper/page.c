@@ -1,5 +1,5 @@
-/* Steps for other eyes: a page in HTML, that needs nothing but itself, and
- * lines of JSON. */
+/* Steps for other programs: a self-contained page in HTML, and lines of
+ * JSON. */
 #include "stepper/inside.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static void add_place(StrBuf *out, const Place *p) {
   strbuf_addf(out, ", \"line\": %u, \"column\": %u", p->line, p->column);
 }
 
-/* The text in three parts, so that nobody has to count. */
+/* Adds the text in three parts: before the redex, the redex, after it. */
 static void add_marked(StrBuf *out, const StepView *v) {
   const char *text = strbuf_text(&v->text);
   add_string(out, "before", text, v->lo);

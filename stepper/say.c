@@ -1,5 +1,5 @@
-/* What a step does, in a sentence: the rule, the values that take part, their
- * types and shapes.  And what became of the cells. */
+/* Describes a step in a sentence: the rule, the values that take part, their
+ * types and shapes.  Also lists the cells and how they changed. */
 #include "stepper/inside.h"
 
 #include <limits.h>
@@ -184,7 +184,8 @@ static int count_bound(const StepObj *env, const StepObj *outer) {
   return n;
 }
 
-/* Variables of the pattern; the environment has the last first. */
+/* Names the variables that the pattern bound; the environment has the last one
+ * first. */
 static void say_bound(Say *w, const StepObj *env, const StepObj *outer) {
   for (int n = count_bound(env, outer), i = 0; i < n; i++) {
     const StepObj *at = env;
@@ -224,7 +225,7 @@ static void say_read(Say *w) {
   text(w, ".");
 }
 
-/* What the entry changed last; NULL: nothing. */
+/* The change that the entry made last; NULL: none. */
 static const StepChange *last_change(const Stepper *s, const StepEntry *e) {
   return e->changes ? &s->machine->changes.data[e->changes - 1] : NULL;
 }
@@ -283,9 +284,9 @@ void say_step(Stepper *s, const StepEntry *e, StrBuf *out) {
 typedef struct CellList {
   Stepper *s;
   StrBuf *out;
-  VEC(const StepObj *) cells;   /* the newest first */
-  const StepObj *changed, *was; /* what it held before this step; NULL: it is
-                                   new, or the same */
+  VEC(const StepObj *) cells;   /* the newest cell first */
+  const StepObj *changed, *was; /* the content before this step; NULL: the cell
+                                   is new or unchanged */
 } CellList;
 
 static void take_cell(void *data, const StepObj *cell) {
@@ -303,7 +304,7 @@ static void add_cell(const CellList *l, const StepObj *cell) {
   if (cell == l->changed && !l->was) strbuf_add(l->out, " (new)");
 }
 
-/* At most `most` of them, the one that changed among them. */
+/* Adds at most `most` cells, among them the one that changed. */
 static void add_cells(CellList *l, const char *between, int most) {
   int shown = 0, left = 0;
   VEC_INIT(&l->cells, l->s->mem);

@@ -1,10 +1,10 @@
-/* Which steps are folded, and where a move stops. */
+/* Decides which steps are folded and where a move stops. */
 #include "stepper/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "interp/observe.h"
+#include "tensor/facts.h"
 
 /* --- Folding ------------------------------------------------------------ */
 
@@ -131,7 +131,7 @@ static bool is_called(const Name *name, char sigil, const char *wanted) {
   return name && *wanted == sigil && !strcmp(name->text, wanted + 1);
 }
 
-/* Variables that the rule bound: those of its new environment. */
+/* The variables that the rule bound, which are those of its new environment. */
 static bool binds_var(const StepEntry *e, const char *wanted) {
   const StepObj *env = e->after.env, *old = e->redex.env;
   if (e->rule == REDUCE_CALL) {
@@ -181,12 +181,13 @@ static bool has_shape(const StepObj *v, const Break *b) {
                  (size_t)b->rank * sizeof *b->shape);
 }
 
-/* Tensors themselves, and those in a tuple. */
+/* Tests a tensor, or the tensors in a tuple. */
 static bool holds_nan(const StepObj *v) {
-  if (v->kind == V_TENSOR) return nans_in(v->tensor);
+  if (v->kind == V_TENSOR) return tensor_first_nan(v->tensor) >= 0;
   for (uint32_t i = 0; v->kind == V_TUPLE && i < v->count; i++) {
     const StepObj *field = v->fields[i];
-    if (field->kind == V_TENSOR && nans_in(field->tensor)) return true;
+    if (field->kind == V_TENSOR && tensor_first_nan(field->tensor) >= 0)
+      return true;
   }
   return false;
 }

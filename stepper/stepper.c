@@ -1,4 +1,4 @@
-/* The stepper's moves, over the machine and its record. */
+/* The stepper's moves over the machine and its record. */
 #include "stepper/inside.h"
 
 #include <stdlib.h>
@@ -124,7 +124,7 @@ const StepObj *redex_child(const Redex *r, int i) {
   return list->fields[BOUND];
 }
 
-/* The callee that is a child is the last of them. */
+/* A callee that is a child is the last child. */
 const StepObj *redex_callee(const Redex *r) {
   if (!r->frame || r->frame->kind != K_CHILD) return NULL;
   if (r->expr->kind != EX_CALL || r->count != r->expr->count + 1) return NULL;
@@ -152,7 +152,7 @@ bool stepper_ended(const Stepper *s) {
   return m->outcome != STEP_VALUE || m->job == s->jobs.len;
 }
 
-/* Goes on by one entry; false: there is none. */
+/* Advances by one entry of the record.  Returns false if there is none. */
 static bool next_entry(Stepper *s) {
   StepMachine *m = s->machine;
   if (stepper_ended(s)) return false;
@@ -175,7 +175,7 @@ static StepStop stop_of(StepOutcome outcome) {
   return of[outcome];
 }
 
-/* A let's value has its step already, which defined the name. */
+/* The value of a let is part of the step that defined the name. */
 static bool is_silent(const Stepper *s) {
   const StepMachine *m = s->machine;
   if (m->outcome != STEP_VALUE) return false;
@@ -183,8 +183,9 @@ static bool is_silent(const Stepper *s) {
   return job->step && job->step->kind == STEP_LET;
 }
 
-/* A move ends where frames were left down to less than `low`, or at the first
- * step that is not folded (low UINT32_MAX), or goes on (low 0). */
+/* A move ends at the first step at which fewer than `low` frames were left on
+ * the way.  With `low` UINT32_MAX it ends at the first step that is not folded;
+ * with `low` 0 it never ends by itself. */
 static StepStop forth(Stepper *s, uint32_t low, bool each) {
   StepMachine *m = s->machine;
   while (next_entry(s)) {
@@ -226,8 +227,8 @@ static uint32_t depth_of(const StepObj *frame) {
   return frame ? frame->depth : 0;
 }
 
-/* What is marked has its value when the frame below it has been left; a block
- * goes on, so there it is the frame of the next binding. */
+/* The redex has its value when the frame below it has been left.  In a block
+ * that frame stays, so the frame of the next binding is taken. */
 static uint32_t depth_over(const StepEntry *e) {
   const StepObj *frames = e->redex.frames;
   if (e->redex.expr)

@@ -1,7 +1,8 @@
-/* The program's text as it stands: slices of the source, in which what has been
- * evaluated is replaced by its value.  It is built from the inside out: the
- * expression that is looked at, then frame by frame what waits for it, up to
- * the call of the function that it belongs to. */
+/* The current text of the program: slices of the source in which every
+ * evaluated part is replaced by its value.  The text is built from the inside
+ * out: first the expression being evaluated, then frame by frame the
+ * expressions that wait for it, up to the body of the function. */
+#include "ir/walk.h"
 #include "stepper/inside.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ enum {
 
 /* --- Pieces ------------------------------------------------------------- */
 
-/* The text so far, and what is marked in it. */
+/* The text built so far, and the mark in it. */
 typedef struct Piece {
   Stepper *s;
   StrBuf text;
@@ -48,7 +49,7 @@ static void add_value(const Piece *p, StrBuf *out, const Expr *e,
 /* A replacement within an expression's text. */
 typedef struct Edit {
   Span span;
-  const Expr *expr;     /* what stood there */
+  const Expr *expr;     /* the span that is replaced */
   const StepObj *value; /* NULL: the piece itself */
 } Edit;
 
@@ -59,7 +60,7 @@ static bool within(Span inner, Span outer) {
          inner.hi <= outer.hi;
 }
 
-/* Parentheses go with what stood in them, but those of `match (e)` stay. */
+/* Parentheses are replaced with their contents, except those of `match (e)`. */
 static Span place_of(const Expr *parent, const Expr *child) {
   Span span = child->span;
   bool stay = parent && parent->kind == EX_MATCH && child->parens;
@@ -76,8 +77,7 @@ static int by_place(const void *a, const void *b) {
   return (x->span.lo > y->span.lo) - (x->span.lo < y->span.lo);
 }
 
-/* `span` with its edits instead of what was there; the piece becomes that, its
- * mark moves along. */
+/* Replaces the piece by `span` with the edits applied; the mark moves along. */
 static void rewrite(Piece *p, Span span, const Edits *edits) {
   StrBuf out;
   strbuf_init(&out, p->s->mem);
@@ -99,7 +99,7 @@ static void rewrite(Piece *p, Span span, const Edits *edits) {
     p->hi += out.len;
     strbuf_add_len(&out, strbuf_text(&p->text), p->text.len);
   }
-  if (!placed) { /* it was written elsewhere */
+  if (!placed) { /* it is written at another place */
     strbuf_done(&out);
     return;
   }
@@ -115,8 +115,8 @@ static void mark_all(Piece *p) {
 
 /* --- Nodes -------------------------------------------------------------- */
 
-/* A node whose children before `index` have values and in which the piece
- * stands for that one. */
+/* Wraps the piece in a node: the children before `index` have values, and the
+ * piece stands for child `index`. */
 static void around_child(Piece *p, const Expr *e, int index,
                          const StepObj *done) {
   Edits edits;
@@ -140,7 +140,7 @@ static void put_in(Piece *p, const char *before, const char *behind) {
   p->text = out;
 }
 
-/* A block that stands within something has braces again, for its span had
+/* A block inside another expression gets its braces back, because its span had
  * them. */
 static void put_in_braces(Piece *p) {
   const char *text = strbuf_text(&p->text);
@@ -162,7 +162,7 @@ static void put_in_braces(Piece *p) {
   p->text = out;
 }
 
-/* Bindings from `i` on, and the result. */
+/* Adds the bindings from `i` on, and the block's result. */
 static void add_rest(Piece *p, const Block *b, int i) {
   StrBuf *out = &p->text;
   for (; i < b->count && out->len < TEXT_MOST; i++) {
@@ -195,7 +195,8 @@ static void around_definition(Piece *p, const Global *g) {
 
 /* --- Frames ------------------------------------------------------------- */
 
-/* What frame `f` waits for; NULL: nothing that is a part of its text. */
+/* The expression that frame `f` waits for; NULL if it is no part of the frame's
+ * text. */
 static const Expr *awaited(const StepObj *f) {
   switch ((StepObjKind)f->kind) {
     case K_CHILD: return step_child(f->expr, (int)f->index);
@@ -205,8 +206,8 @@ static const Expr *awaited(const StepObj *f) {
   }
 }
 
-/* Does the text of `inner` belong into that of the frame?  NULL, a value, does;
- * a function's body does not. */
+/* Whether the text of `inner` is part of the frame's text.  A value's is
+ * (NULL), the body of a function is not. */
 static bool belongs(const Expr *inner, const StepObj *f) {
   const Expr *to = awaited(f);
   if (f->kind == K_DEFINE && !to) return true;
@@ -217,8 +218,8 @@ static bool is_transparent(const StepObj *f) {
   return f->kind == K_CALLED || f->kind == K_RESULT;
 }
 
-/* The frames from `f` on that belong to one function; the first that does not
- * is given, or NULL. */
+/* Passes the frames from `f` on that belong to one function.  Returns the first
+ * frame that does not, or NULL. */
 static const StepObj *pass(const Expr *inner, const StepObj *f) {
   for (; f; f = f->fields[BELOW]) {
     if (is_transparent(f)) continue;
@@ -233,8 +234,8 @@ const StepObj *text_boundary(const StepState *state) {
   return pass(state->expr, state->frames);
 }
 
-/* Adds the text of the frames to the piece; `first`: the first of them is what
- * the rule is applied to.  Gives the outermost expression. */
+/* Adds the text of the frames to the piece.  With `first`, the rule applies to
+ * the first of them.  Returns the outermost expression. */
 static const Expr *around_frames(Piece *p, const Expr *inner, const StepObj *f,
                                  bool first) {
   bool block = inner && inner->kind == EX_BLOCK;
@@ -281,7 +282,7 @@ static void add_looked_at(Piece *p, const StepState *at) {
 
 static size_t indent_of(const char *line) { return strspn(line, " "); }
 
-/* The blanks that all lines but the first have in common. */
+/* The number of leading blanks that all lines but the first share. */
 static size_t common_indent(const char *text) {
   size_t least = SIZE_MAX;
   for (const char *p = strchr(text, '\n'); p; p = strchr(p, '\n')) {
@@ -291,7 +292,7 @@ static size_t common_indent(const char *text) {
   return least == SIZE_MAX ? 0 : least;
 }
 
-/* Takes the common indentation away, and moves the mark along. */
+/* Removes the common indentation and moves the mark along. */
 static void outdent(Piece *p, StepView *v) {
   const char *text = strbuf_text(&p->text);
   size_t n = common_indent(text);
@@ -306,23 +307,17 @@ static void outdent(Piece *p, StepView *v) {
     if (i < p->hi) v->hi -= gone < p->hi - i - 1 ? gone : p->hi - i - 1;
     i += gone;
   }
-  /* Where memory ran out there is less text than was meant. */
+  /* If memory ran out, the text is shorter than its length says. */
   if (v->hi > v->text.len) v->hi = v->text.len;
   if (v->lo > v->hi) v->lo = v->hi;
 }
 
 /* --- Names -------------------------------------------------------------- */
 
-typedef struct Walk {
-  VEC(const Expr *) todo;
+typedef struct Names {
   PtrMap seen;
   int shown, left;
-} Walk;
-
-static void push_child(void *data, const Expr *e) {
-  Walk *w = data;
-  VEC_PUSH(&w->todo, e);
-}
+} Names;
 
 /* A named dimension has no sigil. */
 static void add_spelling(Stepper *s, StrBuf *out, const Expr *e) {
@@ -332,14 +327,14 @@ static void add_spelling(Stepper *s, StrBuf *out, const Expr *e) {
   strbuf_addf(out, "%s%s", bare ? "" : "%", e->var->name->text);
 }
 
-static void show_name(Stepper *s, Walk *w, const Expr *e, StepObj *env,
+static void show_name(Stepper *s, Names *names, const Expr *e, StepObj *env,
                       StrBuf *out) {
   StepObj *v = step_lookup(s->machine, env, e->var);
-  if (!v || ptrmap_has(&w->seen, e->var)) return;
-  ptrmap_put(&w->seen, e->var, v);
+  if (!v || ptrmap_has(&names->seen, e->var)) return;
+  ptrmap_put(&names->seen, e->var, v);
   if (v->kind == V_PROMISE && v->index) v = v->fields[CONTENT];
   if (v->kind == V_CLOSURE) return;
-  if (++w->shown > NAMES_MOST) return;
+  if (++names->shown > NAMES_MOST) return;
   if (out->len) strbuf_add(out, ", ");
   add_spelling(s, out, e);
   strbuf_add(out, " = ");
@@ -347,70 +342,62 @@ static void show_name(Stepper *s, Walk *w, const Expr *e, StepObj *env,
   else brief_value(s, out, v, NAME_WIDTH);
 }
 
-/* The variables that `e` mentions and that have values, from left to right. */
-static void walk_names(Stepper *s, Walk *w, const Expr *e, StepObj *env,
+/* The variables in `e` that have values, from left to right. */
+static void show_names(Stepper *s, Names *names, const Expr *e, StepObj *env,
                        StrBuf *out) {
-  VEC_PUSH(&w->todo, e);
-  while (w->todo.len && w->left-- > 0) {
-    e = VEC_POP(&w->todo);
-    if (e->kind == EX_VAR) show_name(s, w, e, env, out);
-    size_t first = w->todo.len;
-    expr_children(e, push_child, w);
-    for (size_t i = first, j = w->todo.len; i + 1 < j; i++) {
-      const Expr *swap = w->todo.data[i];
-      w->todo.data[i] = w->todo.data[--j];
-      w->todo.data[j] = swap;
-    }
-  }
-  VEC_CLEAR(&w->todo);
+  ExprWalk w;
+  expr_walk_start(&w, s->mem, WALK_ENTER, e);
+  while (expr_walk_next(&w) && names->left-- > 0)
+    if (w.at->kind == EX_VAR) show_name(s, names, w.at, env, out);
+  expr_walk_end(&w);
 }
 
-static void walk_block(Stepper *s, Walk *w, const Block *b, int i, StepObj *env,
-                       StrBuf *out) {
+static void show_block(Stepper *s, Names *names, const Block *b, int i,
+                       StepObj *env, StrBuf *out) {
   for (; i < b->count; i++)
-    if (b->bindings[i].value) walk_names(s, w, b->bindings[i].value, env, out);
-  walk_names(s, w, b->result, env, out);
+    if (b->bindings[i].value)
+      show_names(s, names, b->bindings[i].value, env, out);
+  show_names(s, names, b->result, env, out);
 }
 
 /* Children that have not been looked at. */
-static void walk_pending(Stepper *s, Walk *w, const StepObj *f, StrBuf *out) {
+static void show_pending(Stepper *s, Names *names, const StepObj *f,
+                         StrBuf *out) {
   const Expr *e = f->expr, *child;
   StepObj *env = f->fields[ENV];
   int i = (int)f->index + 1;
   if (f->kind == K_BINDING) {
-    walk_block(s, w, e->block, i, env, out);
+    show_block(s, names, e->block, i, env, out);
     return;
   }
-  while ((child = step_child(e, i++))) walk_names(s, w, child, env, out);
+  while ((child = step_child(e, i++))) show_names(s, names, child, env, out);
   for (i = 1; e->kind == EX_IF && i < 3; i++)
-    walk_names(s, w, e->args[i], env, out);
+    show_names(s, names, e->args[i], env, out);
   for (i = 0; e->kind == EX_MATCH && i < e->match->arm_count; i++)
-    walk_names(s, w, e->match->arms[i].body, env, out);
+    show_names(s, names, e->match->arms[i].body, env, out);
 }
 
 static void add_names(Stepper *s, const StepState *at, StrBuf *out) {
-  Walk w = {.left = WALK_MOST};
-  VEC_INIT(&w.todo, s->mem);
-  ptrmap_init(&w.seen, s->mem);
+  Names names = {.left = WALK_MOST};
+  ptrmap_init(&names.seen, s->mem);
   const Expr *e = at->expr;
   if (e && e->kind == EX_BLOCK)
-    walk_block(s, &w, e->block, at->at, at->env, out);
-  else if (e) walk_names(s, &w, e, at->env, out);
+    show_block(s, &names, e->block, at->at, at->env, out);
+  else if (e) show_names(s, &names, e, at->env, out);
   for (const StepObj *f = at->frames; f; f = f->fields[BELOW]) {
     if (is_transparent(f)) continue;
     if (f->kind == K_DEFINE || !belongs(e, f)) break;
-    walk_pending(s, &w, f, out);
+    show_pending(s, &names, f, out);
     e = f->expr;
   }
-  if (w.shown > NAMES_MOST)
-    strbuf_addf(out, ", and %d more", w.shown - NAMES_MOST);
-  VEC_DONE(&w.todo);
-  ptrmap_done(&w.seen);
+  if (names.shown > NAMES_MOST)
+    strbuf_addf(out, ", and %d more", names.shown - NAMES_MOST);
+  ptrmap_done(&names.seen);
 }
 
 /* --- Functions ---------------------------------------------------------- */
 
-/* The global within whose text `e` stands, or NULL. */
+/* The global whose text contains `e`, or NULL. */
 static const Global *home_of(const Stepper *s, const Expr *e) {
   size_t lo = 0, hi = s->homes.len;
   while (lo < hi) {
@@ -427,7 +414,8 @@ static void add_home(Stepper *s, StrBuf *out, const Expr *e) {
   if (g) strbuf_addf(out, "@%s", g->name->text);
 }
 
-/* One line: blanks become one, and what is far from the mark goes. */
+/* Puts the text on one line: each run of blanks becomes one, and text far from
+ * the mark is left out. */
 static void add_line(StrBuf *out, const Piece *p) {
   const char *text = strbuf_text(&p->text);
   size_t half = AROUND_WIDTH / 2;
@@ -446,14 +434,14 @@ static void add_line(StrBuf *out, const Piece *p) {
   if (to < p->text.len) strbuf_add(out, " ...");
 }
 
-/* The first frame behind those of the function that waits at `f`. */
+/* The first frame after those of the function that waits at `f`. */
 static const StepObj *behind(const StepObj *f) {
   if (f->kind != K_FORCE) return pass(NULL, f);
   f = f->fields[BELOW];
   return f && f->kind == K_AGAIN ? f->fields[BELOW] : f;
 }
 
-/* The text of the function that waits at frame `f`, on a line. */
+/* The text of the function that waits at frame `f`, on one line. */
 static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
   Piece p = {.s = s};
   StrBuf line;

@@ -1,4 +1,4 @@
-/* All that there is to see of a step. */
+/* Everything that a step shows. */
 #include "stepper/inside.h"
 
 void stepper_view_init(StepView *v, Mem *mem) {

@@ -1,6 +1,7 @@
 /* Buffers and the heaps they come from.  A buffer of our own is one block: the
  * header in the first 64 bytes, the elements behind it.  Freed blocks up to
- * 1 MiB, whose room is a power of two, wait in the heap that freed them. */
+ * 1 MiB, whose room is a power of two, wait in the heap that freed them, if its
+ * Mem is theirs. */
 #include <assert.h>
 
 #include "tensor/tensor.h"
@@ -61,8 +62,9 @@ static Buffer *take_spare(Heap *h, size_t size) {
 static void give_spare(Heap *h, Buffer *b) {
   int class = size_class(b->size);
   size_t bytes = class_bytes(class, b->size);
-  if (class == CLASSES_KEPT || bytes > SPARE_MAX - h->spare_bytes) {
-    mem_free_aligned(h->mem, b, bytes);
+  if (class == CLASSES_KEPT || bytes > SPARE_MAX - h->spare_bytes ||
+      b->mem != h->mem) {
+    mem_free_aligned(b->mem, b, bytes);
     return;
   }
   b->owner = h->spare[class];
@@ -70,14 +72,17 @@ static void give_spare(Heap *h, Buffer *b) {
   h->spare_bytes += bytes;
 }
 
-/* A new block; when memory is short, after the spare ones were let go. */
+/* A new block; when memory is short, after the spare ones were let go, then
+ * what the heap's owner can free. */
 static Buffer *new_block(Heap *h, size_t bytes) {
-  Buffer *b = mem_alloc_aligned(h->mem, bytes);
-  if (!b && h->spare_bytes) {
-    free_spares(h);
-    b = mem_alloc_aligned(h->mem, bytes);
+  for (bool relieved = false;; relieved = true) {
+    Buffer *b = mem_alloc_aligned(h->mem, bytes);
+    if (!b && h->spare_bytes) {
+      free_spares(h);
+      b = mem_alloc_aligned(h->mem, bytes);
+    }
+    if (b || relieved || !pool_relieve(&h->pool)) return b;
   }
-  return b;
 }
 
 /* --- Buffers ------------------------------------------------------------- */
@@ -88,7 +93,8 @@ Buffer *buffer_new(Heap *h, size_t size) {
   if (!b) b = new_block(h, block_size(size));
   if (!b) return NULL;
   h->buffer_allocations++;
-  *b = (Buffer){.count = 1, .size = size, .data = (char *)b + LINE};
+  *b = (Buffer){
+      .count = 1, .size = size, .data = (char *)b + LINE, .mem = h->mem};
   return b;
 }
 
@@ -103,6 +109,7 @@ Buffer *buffer_borrow(Heap *h, const void *data, size_t size,
       .data = (char *)data,
       .release = release,
       .owner = owner,
+      .mem = h->mem,
   };
   return b;
 }
@@ -118,10 +125,10 @@ static bool is_last(Buffer *b) {
 void buffer_drop(Heap *h, Buffer *b) {
   if (!is_last(b)) return;
   BufferExtra *extra = b->packed;
-  if (extra) extra->release(extra, h->mem);
+  if (extra) extra->release(extra);
   if (b->flags & BUFFER_FOREIGN) {
     if (b->release) b->release(b->owner);
-    mem_free_aligned(h->mem, b, LINE);
+    mem_free_aligned(b->mem, b, LINE);
   } else {
     give_spare(h, b);
   }

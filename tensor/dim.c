@@ -12,6 +12,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum {
   FACTORS_MAX = 6,
   TERMS_MAX = 16,
@@ -25,6 +27,7 @@ typedef struct Factor {
   uint32_t name, power;
 } Factor;
 
+/* A coefficient is never INT64_MIN, so that it can be negated. */
 typedef struct Monomial {
   int64_t coefficient;
   Factor factors[FACTORS_MAX]; /* ascending names */
@@ -123,7 +126,8 @@ static bool monomial_mul(const Monomial *a, const Monomial *b, Monomial *out) {
   memcpy(out->factors, merged, sizeof out->factors);
   return degree(out) <= POWER_MAX &&
          !__builtin_mul_overflow(a->coefficient, b->coefficient,
-                                 &out->coefficient);
+                                 &out->coefficient) &&
+         out->coefficient != INT64_MIN;
 }
 
 /* The power of a name in a monomial. */
@@ -160,7 +164,8 @@ static bool poly_add_term(Poly *p, const Monomial *m) {
   size_t behind = (size_t)(p->len - i) * sizeof *at;
   if (i < p->len && order == 0) {
     if (__builtin_add_overflow(at->coefficient, m->coefficient,
-                               &at->coefficient))
+                               &at->coefficient) ||
+        at->coefficient == INT64_MIN)
       return false;
     if (at->coefficient) return true;
     p->len--;
@@ -221,7 +226,7 @@ static bool poly_div(Poly *p, const Poly *b) {
 /* --- Interning ----------------------------------------------------------- */
 
 static const Form *form_of(const DimTable *t, Dim d) {
-  return t->forms.data[d - DIM_FORM];
+  return t->forms.data[d.word - DIM_FORM];
 }
 
 static Poly poly_of(const DimTable *t, Dim d) {
@@ -230,21 +235,14 @@ static Poly poly_of(const DimTable *t, Dim d) {
     const Form *f = form_of(t, d);
     p.len = f->len;
     memcpy(p.terms, f->terms, (size_t)f->len * sizeof *f->terms);
-  } else if (d != 0) {
+  } else if (!dim_is(d, 0)) {
     p.len = 1;
-    p.terms[0] = (Monomial){.coefficient = d};
+    p.terms[0] = (Monomial){.coefficient = dim_value(d)};
   }
   return p;
 }
 
 static size_t terms_size(int len) { return (size_t)len * sizeof(Monomial); }
-
-static uint32_t hash_terms(const Monomial *terms, int len) {
-  const unsigned char *bytes = (const unsigned char *)terms;
-  uint32_t h = 2166136261u;
-  for (size_t i = 0; i < terms_size(len); i++) h = (h ^ bytes[i]) * 16777619u;
-  return h;
-}
 
 /* The slot of this form, or the empty one where it belongs. */
 static uint32_t *form_slot(const DimTable *t, const Monomial *terms, int len,
@@ -261,11 +259,8 @@ static uint32_t *form_slot(const DimTable *t, const Monomial *terms, int len,
 
 static bool forms_grow(DimTable *t) {
   size_t cap = t->cap ? t->cap * 2 : 64;
-  uint32_t *slots = mem_alloc_zeroed(t->mem, cap * sizeof *slots);
-  if (!slots) {
-    mem_raise_exhausted(t->mem);
-    return false;
-  }
+  uint32_t *slots = mem_overdraw(t->mem, cap * sizeof *slots);
+  if (!slots) return false;
   mem_free(t->mem, t->slots, t->cap * sizeof *slots);
   t->slots = slots;
   t->cap = cap;
@@ -298,7 +293,7 @@ static const DimName *reducible(const DimTable *t, const Monomial *m,
     const DimName *q = &t->names.data[m->factors[i].name - 1];
     if (q->name || !dim_is_number(q->under)) continue;
     *id = m->factors[i].name;
-    if (m->coefficient % q->under == 0) return q;
+    if (m->coefficient % dim_value(q->under) == 0) return q;
   }
   return NULL;
 }
@@ -310,7 +305,7 @@ static bool poly_reduce(const DimTable *t, Poly *p) {
     const DimName *q = reducible(t, &p->terms[i], &id);
     if (!q) continue;
     Monomial whole = p->terms[i], rest;
-    Monomial once = {.coefficient = q->under, .factors[0] = {id, 1}};
+    Monomial once = {.coefficient = dim_value(q->under), .factors[0] = {id, 1}};
     Poly over = poly_of(t, q->over), made = *p;
     whole.coefficient = -whole.coefficient;
     if (!poly_add_term(&made, &whole)) return false;
@@ -327,18 +322,15 @@ static bool poly_reduce(const DimTable *t, Poly *p) {
 static Dim dim_of_poly(DimTable *t, Poly *p) {
   for (int i = 0; i < REDUCTIONS_MAX && poly_reduce(t, p); i++) {
   }
-  if (is_constant(p)) {
-    Dim d = p->len ? p->terms[0].coefficient : 0;
-    return dim_is_number(d) ? d : DIM_ANY;
-  }
+  if (is_constant(p)) return dim_of(p->len ? p->terms[0].coefficient : 0);
   if (t->forms.len + 1 > t->cap / 4 * 3 && !forms_grow(t)) return DIM_ANY;
-  uint32_t hash = hash_terms(p->terms, p->len);
+  uint32_t hash = hash_bytes(p->terms, terms_size(p->len));
   uint32_t *slot = form_slot(t, p->terms, p->len, hash);
   if (!*slot) {
     if (!form_new(t, p, hash)) return DIM_ANY;
     *slot = (uint32_t)t->forms.len;
   }
-  return DIM_FORM + (*slot - 1);
+  return (Dim){DIM_FORM + (int64_t)(*slot - 1)};
 }
 
 /* The number of the name with this key, new if need be; 0: no memory. */
@@ -379,7 +371,7 @@ static uint32_t quotient_id(DimTable *t, Dim a, Dim b) {
   uint32_t first = (uint32_t)(uintptr_t)ptrmap_get(&t->quotients, key);
   for (uint32_t id = first; id; id = t->names.data[id - 1].next) {
     const DimName *q = &t->names.data[id - 1];
-    if (q->over == a && q->under == b) return id;
+    if (dim_same(q->over, a) && dim_same(q->under, b)) return id;
   }
   int over = quotient_depth(t, a), under = quotient_depth(t, b);
   int depth = 1 + (over > under ? over : under);
@@ -403,9 +395,10 @@ static Dim dim_quotient(DimTable *t, Dim a, Dim b) {
 
 typedef bool PolyOp(Poly *p, const Poly *b);
 
-/* Neither is a number with the other: at least one is a form, `?` or a hole. */
+/* At least one is no number. */
 static Dim dim_symbolic(DimTable *t, Dim a, Dim b, PolyOp *op) {
   if (dim_is_hole(a) || dim_is_hole(b)) return DIM_HOLE;
+  if (dim_is_huge(a) || dim_is_huge(b)) return DIM_HUGE;
   if (dim_is_any(a) || dim_is_any(b)) return DIM_ANY;
   assert(t);
   Poly p = poly_of(t, a), q = poly_of(t, b);
@@ -416,67 +409,71 @@ static bool both_numbers(Dim a, Dim b) {
   return dim_is_number(a) && dim_is_number(b);
 }
 
-static Dim number_or_any(bool overflow, Dim d) {
-  return overflow || !dim_is_number(d) ? DIM_ANY : d;
+static Dim number_or_huge(bool overflow, int64_t n) {
+  return overflow ? DIM_HUGE : dim_of(n);
 }
 
 Dim dim_add(DimTable *t, Dim a, Dim b) {
-  Dim sum;
+  int64_t sum;
   if (!both_numbers(a, b)) return dim_symbolic(t, a, b, poly_add);
-  bool overflow = __builtin_add_overflow(a, b, &sum);
-  return number_or_any(overflow, sum);
+  bool overflow = __builtin_add_overflow(a.word, b.word, &sum);
+  return number_or_huge(overflow, sum);
 }
 
 Dim dim_sub(DimTable *t, Dim a, Dim b) {
-  Dim difference;
+  int64_t difference;
   if (!both_numbers(a, b)) return dim_symbolic(t, a, b, poly_sub);
-  bool overflow = __builtin_sub_overflow(a, b, &difference);
-  return number_or_any(overflow, difference);
+  bool overflow = __builtin_sub_overflow(a.word, b.word, &difference);
+  return number_or_huge(overflow, difference);
 }
 
 Dim dim_mul(DimTable *t, Dim a, Dim b) {
-  Dim product;
+  int64_t product;
   if (!both_numbers(a, b)) return dim_symbolic(t, a, b, poly_mul);
-  bool overflow = __builtin_mul_overflow(a, b, &product);
-  return number_or_any(overflow, product);
+  bool overflow = __builtin_mul_overflow(a.word, b.word, &product);
+  return number_or_huge(overflow, product);
 }
 
 Dim dim_div_exact(DimTable *t, Dim a, Dim b, bool *inexact) {
   if (!both_numbers(a, b)) {
-    Dim d = b == 0 ? DIM_ANY : dim_symbolic(t, a, b, poly_div);
-    if (!dim_is_any(d) || dim_is_any(a) || dim_is_any(b) || b == 0) return d;
+    bool zero = dim_is(b, 0);
+    Dim d = zero ? DIM_ANY : dim_symbolic(t, a, b, poly_div);
+    if (!dim_is_any(d) || dim_is_any(a) || dim_is_any(b) || zero) return d;
     return dim_quotient(t, a, b);
   }
-  if (b != 0 && a % b == 0) return a / b;
+  if (!dim_is(b, 0) && a.word % b.word == 0) return dim_of(a.word / b.word);
   if (inexact) *inexact = true;
   return DIM_ANY;
 }
 
 Dim dim_div_floor(DimTable *t, Dim a, int64_t b) {
   assert(b > 0);
-  if (!dim_is_number(a)) return dim_symbolic(t, a, b, poly_div);
-  return a / b - (a % b < 0);
+  if (!dim_is_number(a)) return dim_symbolic(t, a, dim_of(b), poly_div);
+  return dim_of(a.word / b - (a.word % b < 0));
 }
 
 Dim dim_div_ceil(DimTable *t, Dim a, int64_t b) {
   assert(b > 0);
-  if (!dim_is_number(a)) return dim_symbolic(t, a, b, poly_div);
-  return a / b + (a % b > 0);
+  if (!dim_is_number(a)) return dim_symbolic(t, a, dim_of(b), poly_div);
+  return dim_of(a.word / b + (a.word % b > 0));
 }
 
 Dim dim_product(DimTable *t, int n, const Dim *dims) {
-  Dim product = 1;
+  Dim product = dim_of(1);
   for (int i = 0; i < n; i++) product = dim_mul(t, product, dims[i]);
   return product;
 }
 
 Truth dim_equal(Dim a, Dim b) {
-  if (both_numbers(a, b)) return a == b ? YES : NO;
-  return a == b && dim_is_form(a) ? YES : MAYBE;
+  if (both_numbers(a, b)) return dim_same(a, b) ? YES : NO;
+  bool overflowed = (dim_is_huge(a) && dim_is_number(b)) ||
+                    (dim_is_huge(b) && dim_is_number(a));
+  if (overflowed) return NO;
+  return dim_same(a, b) && dim_is_form(a) ? YES : MAYBE;
 }
 
 Dim dim_join(Dim a, Dim b, bool *clash) {
-  if (a == b || dim_is_hole(b)) return a;
+  if (dim_same(a, b) || dim_is_hole(b)) return a;
   if (dim_is_hole(a)) return b;
   if (both_numbers(a, b)) *clash = true;
   return DIM_ANY;
@@ -505,7 +502,7 @@ static Dim substitute_name(DimTable *t, uint32_t id, const Substitution *s) {
 
 static Dim substitute_term(DimTable *t, const Monomial *m,
                            const Substitution *s) {
-  Dim product = number_or_any(false, m->coefficient);
+  Dim product = dim_of(m->coefficient);
   for (int i = 0; i < FACTORS_MAX && m->factors[i].name; i++) {
     Dim factor = substitute_name(t, m->factors[i].name, s);
     for (uint32_t k = 0; k < m->factors[i].power; k++)
@@ -519,10 +516,10 @@ Dim dim_substitute(DimTable *t, Dim d, int n, const void *const *keys,
   if (!dim_is_form(d)) return d;
   const Form *f = form_of(t, d);
   Substitution s = {n, keys, to};
-  Dim sum = 0;
+  Dim sum = dim_of(0);
   for (int i = 0; i < f->len; i++)
     sum = dim_add(t, sum, substitute_term(t, &f->terms[i], &s));
-  return sum;
+  return dim_is_huge(sum) ? DIM_ANY : sum;
 }
 
 /* The names of a form, each once. */
@@ -595,7 +592,7 @@ static void print_operand(const DimTable *t, StrBuf *out, Dim d, bool divisor) {
   bool name = product && f->terms[0].coefficient == 1 &&
               degree(&f->terms[0]) == 1 &&
               t->names.data[f->terms[0].factors[0].name - 1].name;
-  bool bare = f ? name || (product && !divisor) : d >= 0;
+  bool bare = f ? name || (product && !divisor) : !dim_below(d, 0);
   if (!bare) strbuf_add_char(out, '(');
   dim_print(t, out, d);
   if (!bare) strbuf_add_char(out, ')');
@@ -650,8 +647,9 @@ static void print_form(const DimTable *t, StrBuf *out, const Form *f) {
 void dim_print(const DimTable *t, StrBuf *out, Dim d) {
   if (dim_is_any(d)) strbuf_add_char(out, '?');
   else if (dim_is_hole(d)) strbuf_add_char(out, '_');
+  else if (dim_is_huge(d)) strbuf_add(out, "overflow");
   else if (dim_is_form(d)) print_form(t, out, form_of(t, d));
-  else strbuf_addf(out, "%lld", (long long)d);
+  else strbuf_addf(out, "%lld", (long long)d.word);
 }
 
 void dims_print(const DimTable *t, StrBuf *out, int rank, const Dim *dims) {
@@ -677,7 +675,7 @@ static void say_value(void *data, const void *key, const Name *name) {
     if (w->values.keys[i] != key || w->seen[i]) continue;
     w->seen[i] = true;
     strbuf_addf(w->out, "%s%s is %lld", w->said++ ? " and " : ", where ",
-                name->text, (long long)w->values.to[i]);
+                name->text, (long long)dim_value(w->values.to[i]));
   }
 }
 

@@ -31,7 +31,8 @@ void bits_store(DType dtype, void *at, Value bits) {
   }
 }
 
-/* --- Conversion ---------------------------------------------------------- */
+/* --- Conversion -------------------------------------------------------------
+ * The switches name every dtype, so that the compiler asks about a new one. */
 
 /* An integer or bool element as int64; uint64 keeps its bits. */
 static int64_t widened(DType dtype, Value bits) {
@@ -47,8 +48,17 @@ double bits_to_f64(DType dtype, Value bits) {
     case DT_FLOAT32: return bits.f32;
     case DT_FLOAT64: return bits.f64;
     case DT_UINT64: return (double)bits.u64;
-    default: return (double)widened(dtype, bits);
+    case DT_BOOL:
+    case DT_INT8:
+    case DT_INT16:
+    case DT_INT32:
+    case DT_INT64:
+    case DT_UINT8:
+    case DT_UINT16:
+    case DT_UINT32:
+    case DTYPE_NONE: break;
   }
+  return (double)widened(dtype, bits);
 }
 
 /* Truncated and clamped to [least, most]; NaN gives 0.  The bounds of int64
@@ -75,18 +85,24 @@ static Value narrowed(DType dtype, uint64_t v) {
 }
 
 Value bits_from_f64(DType dtype, double v) {
-  Value bits = {0};
   switch (dtype) {
-    case DT_FLOAT16: bits.u16 = f64_to_f16(v); break;
-    case DT_BFLOAT16: bits.u16 = f64_to_bf16(v); break;
-    case DT_FLOAT32: bits.f32 = (float)v; break;
-    case DT_FLOAT64: bits.f64 = v; break;
-    case DT_BOOL: bits.b = v != 0; break;
-    default:
-      return narrowed(dtype,
-                      saturated(v, dtype_min_int(dtype), dtype_max_int(dtype)));
+    case DT_FLOAT16: return (Value){.bits = f64_to_f16(v)};
+    case DT_BFLOAT16: return (Value){.bits = f64_to_bf16(v)};
+    case DT_FLOAT32: return (Value){.bits = bits_of_f32((float)v)};
+    case DT_FLOAT64: return (Value){.f64 = v};
+    case DT_BOOL: return (Value){.bits = v != 0};
+    case DT_INT8:
+    case DT_INT16:
+    case DT_INT32:
+    case DT_INT64:
+    case DT_UINT8:
+    case DT_UINT16:
+    case DT_UINT32:
+    case DT_UINT64:
+    case DTYPE_NONE: break;
   }
-  return bits;
+  return narrowed(dtype,
+                  saturated(v, dtype_min_int(dtype), dtype_max_int(dtype)));
 }
 
 /* An integer as a double rounded to odd, so that rounding once more, to fewer
@@ -104,8 +120,17 @@ Value bits_from_i64(DType dtype, int64_t v) {
     case DT_FLOAT16:
     case DT_BFLOAT16: return bits_from_f64(dtype, f64_to_odd(v));
     case DT_BOOL: return (Value){.bits = v != 0};
-    default: return narrowed(dtype, (uint64_t)v);
+    case DT_INT8:
+    case DT_INT16:
+    case DT_INT32:
+    case DT_INT64:
+    case DT_UINT8:
+    case DT_UINT16:
+    case DT_UINT32:
+    case DT_UINT64:
+    case DTYPE_NONE: break;
   }
+  return narrowed(dtype, (uint64_t)v);
 }
 
 /* --- Elements of tensors ------------------------------------------------- */

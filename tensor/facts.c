@@ -3,42 +3,67 @@
 
 #include <math.h>
 
-/* Of two elements, neither a NaN; integers beyond 2^53 are told apart, too. */
-static bool is_less(const Tensor *t, int64_t a, int64_t b) {
-  switch (dtype_info[t->dtype].class) {
-    case CLASS_F: return tensor_f64_at(t, a) < tensor_f64_at(t, b);
-    case CLASS_U: return tensor_bits_at(t, a).u64 < tensor_bits_at(t, b).u64;
-    default: return tensor_i64_at(t, a) < tensor_i64_at(t, b);
+/* Of two numbers; integers beyond 2^53 are told apart, too. */
+static bool is_less(DType dtype, Value a, Value b) {
+  switch (dtype_info[dtype].class) {
+    case CLASS_F: return bits_to_f64(dtype, a) < bits_to_f64(dtype, b);
+    case CLASS_U:
+    case CLASS_B: return a.u64 < b.u64;
+    case CLASS_I: return bits_to_i64(dtype, a) < bits_to_i64(dtype, b);
   }
+  return false;
 }
 
-static void take(TensorFacts *f, const Tensor *t, int64_t i, double v) {
-  if (f->least < 0 || is_less(t, i, f->least)) f->least = i;
-  if (f->most < 0 || is_less(t, f->most, i)) f->most = i;
-  if (isfinite(v)) f->mean += v;
-  else f->infinities++;
+static void take(TensorFacts *f, DType dtype, Value v, double *sum) {
+  double x = bits_to_f64(dtype, v);
+  if (isnan(x)) {
+    f->nans++;
+    return;
+  }
+  f->trues += x != 0;
+  f->infinities += isinf(x) != 0;
+  if (isfinite(x)) *sum += x;
+  if (!f->ordered || is_less(dtype, v, f->least)) f->least = v;
+  if (!f->ordered || is_less(dtype, f->most, v)) f->most = v;
+  f->ordered = true;
+}
+
+int64_t tensor_first_nan(const Tensor *t) {
+  if (!dtype_is_float((DType)t->dtype)) return -1;
+  int64_t n = tensor_count(t);
+  if (t->dtype == DT_FLOAT32 && tensor_is_contiguous(t)) {
+    const float *f = (const float *)t->data;
+    for (int64_t i = 0; i < n; i++)
+      if (isnan(f[i])) return i;
+    return -1;
+  }
+  for (int64_t i = 0; i < n; i++)
+    if (isnan(tensor_f64_at(t, i))) return i;
+  return -1;
 }
 
 TensorFacts tensor_facts(const Tensor *t) {
-  TensorFacts f = {.count = tensor_count(t), .least = -1, .most = -1};
-  for (int64_t i = 0; i < f.count; i++) {
-    double v = tensor_f64_at(t, i);
-    if (isnan(v)) f.nans++;
-    else take(&f, t, i, v);
-  }
-  int64_t finite = f.count - f.nans - f.infinities;
-  f.mean = finite ? f.mean / (double)finite : 0;
+  TensorFacts f = {.count = tensor_count(t)};
+  DType dtype = (DType)t->dtype;
+  int64_t size = (int64_t)dtype_size(dtype);
+  double sum = 0;
+  for (Runs r = runs_over(t); runs_next(&r);)
+    for (int64_t i = 0; i < r.count; i++)
+      take(&f, dtype, bits_load(dtype, r.data + i * r.stride * size), &sum);
+  f.finite = f.count - f.nans - f.infinities;
+  f.mean = f.finite ? sum / (double)f.finite : 0;
   return f;
 }
 
 /* An element without what tells its type. */
-static void add_element(StrBuf *out, const Tensor *t, int64_t i) {
-  DType dtype = (DType)t->dtype;
-  Value bits = tensor_bits_at(t, i);
+static void add_element(StrBuf *out, DType dtype, Value bits) {
   switch (dtype_info[dtype].class) {
     case CLASS_F: float_print(out, dtype, bits, false); break;
-    case CLASS_U: strbuf_addf(out, "%llu", (unsigned long long)bits.u64); break;
-    default: strbuf_addf(out, "%lld", (long long)tensor_i64_at(t, i)); break;
+    case CLASS_U:
+    case CLASS_B: strbuf_addf(out, "%llu", (unsigned long long)bits.u64); break;
+    case CLASS_I:
+      strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, bits));
+      break;
   }
 }
 
@@ -47,9 +72,8 @@ static void add_count(StrBuf *out, int64_t n, const char *what) {
 }
 
 static void print_bools(StrBuf *out, const TensorFacts *f) {
-  int64_t set = (int64_t)(f->mean * (double)f->count + 0.5);
-  strbuf_addf(out, "%lld True, %lld False", (long long)set,
-              (long long)(f->count - set));
+  strbuf_addf(out, "%lld True, %lld False", (long long)f->trues,
+              (long long)(f->count - f->trues));
 }
 
 void tensor_print_facts(StrBuf *out, const Tensor *t) {
@@ -60,13 +84,13 @@ void tensor_print_facts(StrBuf *out, const Tensor *t) {
   }
   strbuf_addf(out, "%lld element%s", (long long)f.count,
               f.count == 1 ? "" : "s");
-  if (f.least >= 0) {
+  if (f.ordered) {
     strbuf_add(out, ", ");
-    add_element(out, t, f.least);
+    add_element(out, (DType)t->dtype, f.least);
     strbuf_add(out, " to ");
-    add_element(out, t, f.most);
+    add_element(out, (DType)t->dtype, f.most);
   }
-  if (f.count > f.nans + f.infinities) strbuf_addf(out, ", mean %.6g", f.mean);
+  if (f.finite) strbuf_addf(out, ", mean %.6g", f.mean);
   add_count(out, f.nans, "NaN");
   add_count(out, f.infinities, "inf");
 }

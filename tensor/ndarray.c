@@ -21,7 +21,7 @@ uint64_t le64_read(const void *at) {
   return le64toh(v);
 }
 
-uint32_t le32_read(const void *at) {
+static uint32_t le32_read(const void *at) {
   uint32_t v;
   memcpy(&v, at, sizeof v);
   return le32toh(v);
@@ -32,7 +32,7 @@ void le64_add(StrBuf *out, uint64_t v) {
   strbuf_add_len(out, (const char *)&v, sizeof v);
 }
 
-void le32_add(StrBuf *out, uint32_t v) {
+static void le32_add(StrBuf *out, uint32_t v) {
   v = htole32(v);
   strbuf_add_len(out, (const char *)&v, sizeof v);
 }
@@ -41,23 +41,35 @@ void le32_add(StrBuf *out, uint32_t v) {
 
 enum { CODE_INT, CODE_UINT, CODE_FLOAT, CODE_BFLOAT = 4 };
 
-static const struct TypeCode {
+typedef struct TypeCode {
   uint8_t code, bits;
-} codes[DTYPE_COUNT] = {
-    [DT_BOOL] = {CODE_UINT, 1},        [DT_INT8] = {CODE_INT, 8},
-    [DT_INT16] = {CODE_INT, 16},       [DT_INT32] = {CODE_INT, 32},
-    [DT_INT64] = {CODE_INT, 64},       [DT_UINT8] = {CODE_UINT, 8},
-    [DT_UINT16] = {CODE_UINT, 16},     [DT_UINT32] = {CODE_UINT, 32},
-    [DT_UINT64] = {CODE_UINT, 64},     [DT_FLOAT16] = {CODE_FLOAT, 16},
-    [DT_BFLOAT16] = {CODE_BFLOAT, 16}, [DT_FLOAT32] = {CODE_FLOAT, 32},
-    [DT_FLOAT64] = {CODE_FLOAT, 64},
-};
+} TypeCode;
+
+static TypeCode code_of(DType dtype) {
+  switch (dtype) {
+    case DT_BOOL: return (TypeCode){CODE_UINT, 1};
+    case DT_INT8: return (TypeCode){CODE_INT, 8};
+    case DT_INT16: return (TypeCode){CODE_INT, 16};
+    case DT_INT32: return (TypeCode){CODE_INT, 32};
+    case DT_INT64: return (TypeCode){CODE_INT, 64};
+    case DT_UINT8: return (TypeCode){CODE_UINT, 8};
+    case DT_UINT16: return (TypeCode){CODE_UINT, 16};
+    case DT_UINT32: return (TypeCode){CODE_UINT, 32};
+    case DT_UINT64: return (TypeCode){CODE_UINT, 64};
+    case DT_FLOAT16: return (TypeCode){CODE_FLOAT, 16};
+    case DT_BFLOAT16: return (TypeCode){CODE_BFLOAT, 16};
+    case DT_FLOAT32: return (TypeCode){CODE_FLOAT, 32};
+    case DT_FLOAT64: return (TypeCode){CODE_FLOAT, 64};
+    case DTYPE_NONE: break;
+  }
+  return (TypeCode){0};
+}
 
 static DType dtype_of(const uint8_t *type) {
   bool one_lane = type[2] == 1 && type[3] == 0;
   int i = 0;
   while (i < DTYPE_COUNT &&
-         (codes[i].code != type[0] || codes[i].bits != type[1]))
+         (code_of(i).code != type[0] || code_of(i).bits != type[1]))
     i++;
   return one_lane ? (DType)i : DTYPE_NONE;
 }
@@ -78,8 +90,7 @@ const char *ndarray_read(const void *from, size_t size, NdArray *a) {
   for (int i = 0; i < a->rank; i++)
     a->shape[i] = (int64_t)le64_read(bytes + NDARRAY_SHAPE + 8 * i);
   int64_t count;
-  if (!shape_count(a->rank, a->shape, &count) ||
-      !size_mul((size_t)count, dtype_size(a->dtype), &a->size) ||
+  if (!shape_size(a->dtype, a->rank, a->shape, &count, &a->size) ||
       a->size > size - head || le64_read(bytes + head - 8) != a->size)
     return "an array's size does not fit its shape";
   a->data = (const char *)bytes + head;
@@ -99,13 +110,13 @@ void ndarray_copy_elements(char *to, const NdArray *a) {
 /* --- Writing ------------------------------------------------------------- */
 
 void ndarray_add_header(StrBuf *out, const Tensor *t) {
-  const struct TypeCode *type = &codes[t->dtype];
+  TypeCode type = code_of((DType)t->dtype);
   le64_add(out, NDARRAY_MAGIC);
   le64_add(out, 0);
   le32_add(out, DEVICE_CPU);
   le32_add(out, 0);
   le32_add(out, t->rank);
-  le32_add(out, type->code | (uint32_t)type->bits << 8 | 1u << 16);
+  le32_add(out, type.code | (uint32_t)type.bits << 8 | 1u << 16);
   for (int i = 0; i < t->rank; i++) le64_add(out, (uint64_t)t->shape[i]);
   le64_add(out, tensor_bytes(t));
 }

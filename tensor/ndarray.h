@@ -30,8 +30,6 @@ void ndarray_add_header(StrBuf *out, const Tensor *t);
 
 /* The format's numbers, at any alignment. */
 uint64_t le64_read(const void *at);
-uint32_t le32_read(const void *at);
 void le64_add(StrBuf *out, uint64_t v);
-void le32_add(StrBuf *out, uint32_t v);
 
 #endif

@@ -10,7 +10,7 @@
  *
  *   size 0..12    that many fields; bit i of `mask` set: field i is counted
  *   SIZE_TENSOR   a Tensor
- *   SIZE_REF      a RefCell (see interp/value.h)
+ *   SIZE_REF      a RefCell (see value/value.h)
  *   SIZE_BIG      fields[0].u64 is the number n of fields, then (n + 63) / 64
  *                 words of mask, then the fields
  *

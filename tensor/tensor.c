@@ -8,32 +8,42 @@
 
 /* --- Geometry ------------------------------------------------------------ */
 
-/* A zero makes the count 0, whatever the others multiply to. */
-bool shape_count(int rank, const int64_t *shape, int64_t *count) {
-  bool empty = false, overflow = false;
-  *count = 1;
+/* Elements of `each` bytes. */
+static bool sized(size_t each, int rank, const int64_t *shape, int64_t *count,
+                  size_t *bytes) {
+  bool empty = false;
+  int64_t most = (int64_t)each;
   for (int i = 0; i < rank; i++) {
     if (shape[i] < 0) return false;
     if (shape[i] == 0) empty = true;
-    overflow |= __builtin_mul_overflow(*count, shape[i], count);
+    else if (__builtin_mul_overflow(most, shape[i], &most)) return false;
   }
-  if (empty) *count = 0;
-  return empty || !overflow;
+  *bytes = empty ? 0 : (size_t)most;
+  *count = (int64_t)(*bytes / each);
+  return true;
+}
+
+bool shape_count(int rank, const int64_t *shape, int64_t *count) {
+  size_t bytes;
+  return sized(1, rank, shape, count, &bytes);
+}
+
+bool shape_size(DType dtype, int rank, const int64_t *shape, int64_t *count,
+                size_t *bytes) {
+  return sized(dtype_size(dtype), rank, shape, count, bytes);
 }
 
 int64_t tensor_count(const Tensor *t) {
   int64_t count = 1;
-  for (int i = 0; i < t->rank; i++)
-    if (__builtin_mul_overflow(count, t->shape[i], &count)) return 0;
+  for (int i = 0; i < t->rank; i++) count *= t->shape[i];
   return count;
 }
 
-/* Only an empty tensor's strides can overflow, and those are never used. */
 void strides_row_major(int rank, const int64_t *shape, int64_t *strides) {
-  uint64_t stride = 1;
+  int64_t stride = 1;
   for (int i = rank - 1; i >= 0; i--) {
-    strides[i] = (int64_t)stride;
-    stride *= (uint64_t)shape[i];
+    strides[i] = stride;
+    stride *= shape[i];
   }
 }
 
@@ -55,12 +65,6 @@ bool shapes_equal(const Tensor *a, const Tensor *b) {
 }
 
 /* --- Making -------------------------------------------------------------- */
-
-/* Bytes of that many elements, or false when no memory could hold them. */
-static bool size_in_bytes(DType dtype, int64_t count, size_t *bytes) {
-  return size_mul((size_t)count, dtype_size(dtype), bytes) &&
-         *bytes <= PTRDIFF_MAX;
-}
 
 static void set_geometry(Tensor *t, int rank, const int64_t *shape,
                          const int64_t *strides) {
@@ -88,15 +92,18 @@ static Tensor *header_take(Heap *h, DType dtype, Buffer *buffer, char *data) {
 
 /* Both at once, when there are elements; false also when they are too many. */
 static bool set_row_major(Tensor *t, int rank, const int64_t *shape,
-                          int64_t *count) {
-  *count = 1;
+                          size_t *bytes) {
+  int64_t count = 1, size;
   t->rank = (uint8_t)rank;
   for (int i = rank - 1; i >= 0; i--) {
     t->shape[i] = shape[i];
-    t->strides[i] = *count;
-    if (shape[i] <= 0 || __builtin_mul_overflow(*count, shape[i], count))
+    t->strides[i] = count;
+    if (shape[i] <= 0 || __builtin_mul_overflow(count, shape[i], &count))
       return false;
   }
+  if (__builtin_mul_overflow(count, (int64_t)dtype_size(t->dtype), &size))
+    return false;
+  *bytes = (size_t)size;
   return true;
 }
 
@@ -105,11 +112,10 @@ static bool set_new_geometry(Tensor *t, int rank, const int64_t *shape,
                              size_t *bytes) {
   int64_t count;
   if (rank > RANK_MAX) return false;
-  if (!set_row_major(t, rank, shape, &count)) {
-    if (!shape_count(rank, shape, &count)) return false;
-    set_geometry(t, rank, shape, NULL);
-  }
-  return size_in_bytes(t->dtype, count, bytes);
+  if (set_row_major(t, rank, shape, bytes)) return true;
+  if (!shape_size(t->dtype, rank, shape, &count, bytes)) return false;
+  set_geometry(t, rank, shape, NULL);
+  return true;
 }
 
 Tensor *tensor_new(Heap *h, DType dtype, int rank, const int64_t *shape) {

@@ -26,7 +26,8 @@ typedef struct Buffer {
   char *data;                   /* 64-byte aligned when it is our own */
   void (*release)(void *owner); /* for memory of others; may be NULL */
   void *owner;
-  _Atomic(void *) packed; /* packed forms for products (see ops/pack) */
+  _Atomic(void *) packed; /* packed forms for products (see kernels/pack) */
+  Mem *mem;               /* whose block this is; sessions may share it */
 } Buffer;
 
 enum { BUFFER_READONLY = 1, BUFFER_FOREIGN = 2 };
@@ -34,7 +35,7 @@ enum { BUFFER_READONLY = 1, BUFFER_FOREIGN = 2 };
 /* What hangs on `packed` starts with this; the last drop of the buffer calls
  * `release`. */
 typedef struct BufferExtra {
-  void (*release)(struct BufferExtra *extra, Mem *mem);
+  void (*release)(struct BufferExtra *extra);
 } BufferExtra;
 
 typedef struct Tensor {
@@ -55,7 +56,6 @@ typedef struct Heap {
   Buffer *spare[BUFFER_CLASSES]; /* chained through `owner` */
   size_t spare_bytes;
   uint64_t buffer_allocations;
-  uint64_t turns; /* of products by packed operands (ops/pack.h) */
 } Heap;
 void heap_init(Heap *h, Mem *mem);
 /* Every counted object must have been dropped. */
@@ -119,11 +119,23 @@ Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape, void *data);
 
 /* --- Geometry ----------------------------------------------------------- */
 
-/* The number of elements, or false on overflow or a negative dim. */
+/* The number of elements; false on a negative dim, or where they are too many.
+ * Those of an empty tensor count as if its zeros were not there: then no
+ * stride, and no product of some of a tensor's dims, ever overflows. */
 bool shape_count(int rank, const int64_t *shape, int64_t *count);
+/* The same, and the bytes they take. */
+bool shape_size(DType dtype, int rank, const int64_t *shape, int64_t *count,
+                size_t *bytes);
 int64_t tensor_count(const Tensor *t);
 static inline size_t tensor_bytes(const Tensor *t) {
   return (size_t)tensor_count(t) * dtype_size(t->dtype);
+}
+/* May a result of so many bytes be written over t, which ends here?  Nobody
+ * else may show its elements; and a small part of a buffer would keep all of
+ * the buffer alive. */
+static inline bool tensor_may_hold(const Tensor *t, size_t bytes) {
+  return obj_unshared(&t->obj) && t->buffer && buffer_writable(t->buffer) &&
+         bytes >= t->buffer->size / 2;
 }
 void strides_row_major(int rank, const int64_t *shape, int64_t *strides);
 bool tensor_is_contiguous(const Tensor *t);

@@ -25,12 +25,25 @@ typedef struct FloatForm {
   double least_normal;
 } FloatForm;
 
-static const FloatForm float_forms[DTYPE_COUNT] = {
-    [DT_FLOAT16] = {3, 0x1p-14},
-    [DT_BFLOAT16] = {2, 0x1p-126},
-    [DT_FLOAT32] = {6, 0x1p-126},
-    [DT_FLOAT64] = {15, 0x1p-1022},
-};
+static FloatForm float_form(DType dtype) {
+  switch (dtype) {
+    case DT_FLOAT16: return (FloatForm){3, 0x1p-14};
+    case DT_BFLOAT16: return (FloatForm){2, 0x1p-126};
+    case DT_FLOAT32: return (FloatForm){6, 0x1p-126};
+    case DT_FLOAT64: return (FloatForm){15, 0x1p-1022};
+    case DT_BOOL:
+    case DT_INT8:
+    case DT_INT16:
+    case DT_INT32:
+    case DT_INT64:
+    case DT_UINT8:
+    case DT_UINT16:
+    case DT_UINT32:
+    case DT_UINT64:
+    case DTYPE_NONE: break;
+  }
+  return (FloatForm){0};
+}
 
 /* The nearest decimal of `len` digits; v > 0. */
 static Decimal nearest_decimal(double v, int len) {
@@ -66,16 +79,27 @@ static bool reads_back(const Decimal *d, DType dtype, double v) {
     case DT_FLOAT16: return f16_to_f32(f64_to_f16(strtod(text, NULL))) == v;
     case DT_BFLOAT16: return bf16_to_f32(f64_to_bf16(strtod(text, NULL))) == v;
     case DT_FLOAT32: return strtof(text, NULL) == v;
-    default: return strtod(text, NULL) == v;
+    case DT_FLOAT64: return strtod(text, NULL) == v;
+    case DT_BOOL:
+    case DT_INT8:
+    case DT_INT16:
+    case DT_INT32:
+    case DT_INT64:
+    case DT_UINT8:
+    case DT_UINT16:
+    case DT_UINT32:
+    case DT_UINT64:
+    case DTYPE_NONE: break;
   }
+  return false;
 }
 
 /* At a power of two the floats above lie wider apart than those below, so the
  * decimal above v may read back when the nearest, below v, does not. */
 static Decimal shortest_decimal(DType dtype, double v) {
-  const FloatForm *form = &float_forms[dtype];
+  FloatForm form = float_form(dtype);
   Decimal d;
-  for (int len = v < form->least_normal ? 1 : form->sure; len <= 17; len++) {
+  for (int len = v < form.least_normal ? 1 : form.sure; len <= 17; len++) {
     d = nearest_decimal(v, len);
     if (reads_back(&d, dtype, v)) break;
     Decimal above = next_decimal(d);

@@ -20,8 +20,7 @@ static uint32_t whole_attrs(const OpInfo *op, const Attrs *attrs) {
  *   op(e1 : t1, ..., en : tn) : t                                            */
 static Ty *infer_op_call(Infer *in, const Expr *e, Ty **args) {
   const OpInfo *op = op_info(e->call.callee->op);
-  unsigned passes = OP_IDENTITY | OP_TAKES_ANY;
-  if ((op->flags & passes) == passes) return args[0];
+  if (op->identity && op->takes_any) return args[0];
   Constraint *c = constraint_new(in, C_RULE, e);
   c->op = op;
   c->attrs = (Attrs *)e->call.bound;
@@ -109,28 +108,19 @@ static void wrong_count(Infer *in, const Expr *e, int wanted) {
   if (e->count < wanted) diag_hint(d, "there is no partial application");
 }
 
-/* The argument may have to be polymorphic: then what it leaves open belongs to
- * it alone. */
-static Ty *infer_arg(Infer *in, const Expr *e, int i, Ty *param) {
-  bool poly = ty_is_poly(ty_head(param));
-  in->level += poly;
-  Ty *arg = infer_expr(in, e->args[i]);
-  in->level -= poly;
-  return arg;
-}
-
-static void require_arg(Infer *in, const Expr *e, int i, Ty *arg, Ty *param) {
-  require_flow(in, arg, param,
-               (Why){.kind = WHY_ARGUMENT,
-                     .span = e->args[i]->span,
-                     .other = expr_parameter(e->call.callee, i),
-                     .index = i,
-                     .name = callee_name(e->call.callee),
-                     .sigil = callee_sigil(e->call.callee)});
+static Why why_argument(const Expr *e, int i) {
+  return (Why){.kind = WHY_ARGUMENT,
+               .span = e->args[i]->span,
+               .other = expr_parameter(e->call.callee, i),
+               .index = i,
+               .name = callee_name(e->call.callee),
+               .sigil = callee_sigil(e->call.callee)};
 }
 
 static void check_arg(Infer *in, const Expr *e, int i, Ty *param) {
-  require_arg(in, e, i, infer_arg(in, e, i, param), param);
+  Why why = why_argument(e, i);
+  if (ty_is_poly(ty_head(param))) check_poly(in, e->args[i], param, why);
+  else require_flow(in, infer_expr(in, e->args[i]), param, why);
 }
 
 static Ty *call_unknown(Infer *in, const Expr *e, Ty *callee) {
@@ -145,7 +135,8 @@ static Ty *call_unknown(Infer *in, const Expr *e, Ty *callee) {
   return ok ? result : in->error;
 }
 
-/* What the call would have told of an argument's type is not missed. */
+/* An argument whose type was to come from the parameter is not reported as
+ * undetermined as well: the call is wrong already. */
 static void poison_arg(Infer *in, const Expr *arg) {
   require_flow(in, in->error, infer_expr(in, arg), (Why){.kind = WHY_OPERATOR});
 }
@@ -166,7 +157,7 @@ static bool is_known(const Ty *t) {
   return t->kind != K_META && t->kind != K_ERROR && t->kind != K_RIGID;
 }
 
-/* Are they types of two kinds, such as a list and a function? */
+/* Are the types of two kinds, such as a list and a function? */
 static bool differs(Ty *a, Ty *b) {
   a = ty_head(a);
   b = ty_head(b);
@@ -192,14 +183,15 @@ static void report_swapped(Infer *in, const Expr *e, const Ty *callee, int i,
   diag_hint(d, "write them the other way round");
 }
 
-/* Argument `i` does not fit its parameter.  If it fits a later one whose
- * argument fits here, says so of both; none of the call is judged then. */
+/* Argument `i` does not fit its parameter.  If it fits a later parameter, whose
+ * argument fits here, one message names both, and the other arguments are not
+ * checked. */
 static bool find_swapped(Infer *in, const Expr *e, const Ty *callee, Ty **args,
                          int i) {
   Ty *const *params = callee->args;
   bool found = false;
   for (int k = i + 1; k < e->count; k++) {
-    if (!args[k]) args[k] = infer_arg(in, e, k, params[k]);
+    if (!args[k]) args[k] = infer_expr(in, e->args[k]);
     if (found || !differs(args[k], params[k]) || !fits(args[i], params[k]) ||
         !fits(args[k], params[i]))
       continue;
@@ -222,11 +214,15 @@ static Ty *call_function(Infer *in, const Expr *e, Ty *callee) {
   }
   Ty **args = ty_array(in, e->count);
   for (int i = 0; args && i < e->count; i++) {
-    if (!args[i]) args[i] = infer_arg(in, e, i, callee->args[i]);
-    if (differs(args[i], callee->args[i]) &&
-        find_swapped(in, e, callee, args, i))
+    Ty *param = callee->args[i];
+    if (!args[i] && ty_is_poly(ty_head(param))) {
+      check_arg(in, e, i, param);
+      continue;
+    }
+    if (!args[i]) args[i] = infer_expr(in, e->args[i]);
+    if (differs(args[i], param) && find_swapped(in, e, callee, args, i))
       return in->error;
-    require_arg(in, e, i, args[i], callee->args[i]);
+    require_flow(in, args[i], param, why_argument(e, i));
   }
   return callee->result;
 }
@@ -253,7 +249,8 @@ Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
 
 /* --- Projections --------------------------------------------------------- */
 
-/* A field of a tuple that is known; reports what has none. */
+/* The field of a tuple whose type is known.  Reports a value that is no tuple,
+ * or has too few fields. */
 Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple) {
   if (tuple->kind == K_ERROR) return in->error;
   if (tuple->kind != K_TUPLE) {

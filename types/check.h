@@ -9,15 +9,15 @@
 
 /* --- Definitions --------------------------------------------------------- */
 
-/* Something new with a body of its own: a global, or a script's expression. */
+/* A global, or a script's expression, that this run has to check. */
 typedef struct Definition {
   Global *global; /* NULL: an expression */
   const Item *item;
   Unit *unit;
-  Scope *scope;         /* where its text's names are looked up */
+  Scope *scope;         /* the scope in which its names are looked up */
   int order;            /* index of its item in its file */
   const Type *declared; /* by its annotation; NULL: none */
-  const Expr *value;    /* resolved; NULL: a param without a default */
+  const Expr *value;    /* in bound form; NULL: a param without a default */
   Span span;
   VEC(struct Definition *) uses;
   /* scc.c: */
@@ -44,7 +44,7 @@ typedef struct Checker {
   Unit *unit; /* the one handed in; others come by import and from
                  the library */
   Mem *mem;
-  Arena arena;      /* of what inference needs; gone when it is done */
+  Arena arena;      /* for inference; freed when that is done */
   Scope scope;      /* the unit's own names, before they join p->user */
   Definitions defs; /* grows while the library is linked */
   size_t resolved;  /* so many of them are */

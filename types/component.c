@@ -1,5 +1,6 @@
-/* Inference of a program, component by component.  Level 1 belongs to global
- * values whose types later text may determine, level 2 to the component at
+/* Inference of a program, one strongly connected component after the
+ * other.  Type variables have levels (Remy, 1992): level 1 belongs to global
+ * values, whose types later text may determine, level 2 to the component at
  * hand. */
 #include "types/infer.h"
 
@@ -23,8 +24,9 @@ static void quantify_signature(Infer *in, Definition *d, const Fn *fn) {
   d->params = t->params;
 }
 
-/* What the component's other members see of a definition while it is
- * inferred; *skeleton receives a function's unquantified type. */
+/* The type by which the other members of the component see a definition while
+ * it is inferred.  *skeleton receives a function's type before it is
+ * quantified. */
 static void declare(Infer *in, Definition *d, Ty **skeleton) {
   *skeleton = NULL;
   if (is_fn(d)) {
@@ -78,7 +80,7 @@ static void infer_value_definition(Infer *in, Definition *d) {
 
 /* --- Generalising -------------------------------------------------------- */
 
-/* A def's parameters must be determined by now. */
+/* Nothing after the component can determine the parameters of a def. */
 static void require_params(Infer *in, const Definition *d) {
   const Fn *fn = d->value->fn;
   for (int i = 0; i < fn->param_count; i++) {
@@ -113,8 +115,8 @@ static void generalise(Infer *in, Definition *d) {
 
 /* --- Components ---------------------------------------------------------- */
 
-/* What values leave open may be determined by later uses; a def's parameters,
- * and an expression, are not used later. */
+/* A later use may determine what is open in the type of a value.  It cannot for
+ * a def's parameters and for an expression. */
 static bool all_values(Definition *const *members, size_t n) {
   for (size_t i = 0; i < n; i++) {
     ItemKind kind = members[i]->item->kind;

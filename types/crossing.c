@@ -104,7 +104,7 @@ void types_crossings(const Expr *e, CrossingFn visit, void *data) {
 
 /* --- Uses of functions with named dimensions ----------------------------- */
 
-/* The parameters' types of a function, as it is declared and as it is used. */
+/* The parameters' types of a function, as declared and at a use. */
 typedef struct Instance {
   TypeTable *types;
   int count;
@@ -117,7 +117,8 @@ typedef struct Instance {
 static int bare_name(const Instance *n, Dim d) {
   for (int i = 0; i < n->count && i < NAMES_MAX; i++) {
     const TypeVar *v = n->params[i];
-    if (v->is_dim && d == dim_named(types_dims(n->types), v->name, v)) return i;
+    if (v->is_dim && dim_same(d, dim_named(types_dims(n->types), v->name, v)))
+      return i;
   }
   return -1;
 }

@@ -4,8 +4,8 @@
 
 /* --- Duplicates ---------------------------------------------------------- */
 
-/* Uniqueness is per file: what this run has declared in the same scope.  A
- * definition of an earlier entry of the REPL is replaced. */
+/* A name is defined once in a file.  A file may define a name anew that an
+ * earlier entry of the prompt defined. */
 static bool is_duplicate(Checker *c, const PtrMap *map, const Name *name,
                          Span span, Span first, const char *what) {
   if (!ptrmap_has(map, name)) return false;

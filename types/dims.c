@@ -1,10 +1,12 @@
-/* Dimensions as a dataflow that only widens.
+/* Dimensions as a dataflow over a lattice of three levels, in which a slot only
+ * rises.
  *
- *     hole  <  3, n, n + 1, ...  <  ?
+ *     hole  <  3, n, n + 1, ...  <  ?
  *
- * What flows into a free slot is joined; a fixed slot keeps its value, and
- * what flows into it is judged when the component is done: two different
- * numbers never meet, a `?` that meets a number is checked at run time. */
+ * A value that flows into a free slot is joined with what the slot holds.  A
+ * slot that a type declares is fixed: it keeps its value, and what flows into
+ * it is judged when the component is done.  Two different numbers are an error,
+ * and a `?` that meets a number is checked at run time. */
 #include "types/infer.h"
 
 Slot *slot_new(Infer *in, Dim value, bool fixed, Span from) {
@@ -34,7 +36,7 @@ void slot_join(Infer *in, Slot *s, Dim value, Span from) {
   if (s->fixed) return;
   bool clash = false;
   Dim joined = dim_join(s->value, value, &clash);
-  if (clash || joined == s->value) return;
+  if (clash || dim_same(joined, s->value)) return;
   s->value = joined;
   s->from = from;
   mark_dirty(in, s);
@@ -64,7 +66,7 @@ static void append(Link **list, Link *more) {
   *list = more;
 }
 
-/* Free slots become one; a fixed one keeps to itself. */
+/* Two free slots become one; a fixed slot stays apart. */
 void slot_unify(Infer *in, Slot *a, Slot *b, Why *why) {
   a = slot_root(a);
   b = slot_root(b);
@@ -83,7 +85,7 @@ void slot_unify(Infer *in, Slot *a, Slot *b, Why *why) {
   b->rules = a->rules;
   Dim old = b->value;
   if (!dim_is_hole(a->value)) slot_join(in, b, a->value, a->from);
-  if (old == b->value && old != a->value) mark_dirty(in, b);
+  if (dim_same(old, b->value) && !dim_same(old, a->value)) mark_dirty(in, b);
 }
 
 void dims_propagate(Infer *in) {
@@ -99,7 +101,8 @@ void dims_propagate(Infer *in) {
 
 /* --- The end of a component ---------------------------------------------- */
 
-/* What a slot without a value flows to, if that is known. */
+/* The value of a slot that this slot without a value flows to; none if that is
+ * not known either. */
 static Dim wanted(const Slot *s) {
   for (const Link *l = s->out; l; l = l->next) {
     Dim d = slot_root(l->item)->value;
@@ -108,8 +111,9 @@ static Dim wanted(const Slot *s) {
   return DIM_HOLE;
 }
 
-/* First by what is asked of it, so that an argument takes its parameter's
- * dimension; what is asked of nowhere is not known. */
+/* A slot without a value first takes that of a slot it flows to, so that an
+ * argument takes its parameter's dimension.  If there is none, it becomes
+ * `?`. */
 bool dims_fill_holes(Infer *in) {
   bool filled = false;
   for (int pass = 0; pass < 2 && !filled; pass++) {
@@ -125,17 +129,17 @@ bool dims_fill_holes(Infer *in) {
   return filled;
 }
 
-/* Never the same, as 2 and 3, or n and n + 1. */
+/* Do the two always differ, as 2 and 3 do, or n and n + 1? */
 static bool dims_differ(Infer *in, Dim a, Dim b) {
   Dim difference = dim_sub(types_dims(in->types), a, b);
-  return dim_is_number(difference) && difference != 0;
+  return dim_is_number(difference) && !dim_is(difference, 0);
 }
 
 /* Every number that flows into a free slot must be the same. */
 static void judge(Infer *in, const Edge *e) {
   const Slot *from = slot_root(e->from);
   Slot *to = slot_root(e->to);
-  if (e->inner && from->value != to->value) in->p->loose = true;
+  if (e->inner && !dim_same(from->value, to->value)) in->p->loose = true;
   if (to->fixed) {
     if (dims_differ(in, from->value, to->value))
       report_dims(in, e->why, from->value, to->value, to);
@@ -146,7 +150,7 @@ static void judge(Infer *in, const Edge *e) {
     to->seen = from->value;
     if (e->why && e->why->found) to->seen_at = e->why->span;
   }
-  if (to->seen != from->value)
+  if (!dim_same(to->seen, from->value))
     report_dims(in, e->why, from->value, to->seen, to);
 }
 

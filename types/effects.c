@@ -1,34 +1,37 @@
 /* Effects: what evaluating an expression, or calling a function, can do.
  *
- * One walk answers for both.  It collects the effects of what it meets; where
- * it is run by effects_program() it also writes down, for each `fn` literal
- * and each variable of function type, what calling it can do.  A component of
- * the call graph is walked until nothing changes; effects only ever grow.
+ * One search answers for both.  It joins the effects of the nodes that it
+ * meets. effects_program() also writes down what calling each `fn` literal and
+ * each variable of function type can do.  It searches a component of the call
+ * graph until nothing changes, which happens because effects only grow.
  *
- * A function given as a parameter is EFFECT_PARAM inside the function, and at
- * a call what the argument is known to do.  Functions that come out of
- * containers, cells or calls can do everything.  A `fn` nested in another
+ * A call of a parameter counts as EFFECT_PARAM inside the function, and at a
+ * call of the function as the effects of the argument.  Functions that come out
+ * of containers, cells or calls can do everything.  A `fn` inside another
  * cannot tell its own parameters from outer ones, so calling it keeps
- * EFFECT_PARAM, which is dropped where no function around takes functions.
+ * EFFECT_PARAM; that is dropped where no function around takes functions.
  *
  * effects_op.c knows operators. */
 #include "types/effects.h"
+#include "ir/walk.h"
 #include "types/check.h"
 
-/* --- The walk ----------------------------------------------------------- */
+/* --- The search --------------------------------------------------------- */
 
-typedef struct Walk {
+typedef struct Search {
   const Program *p;
   Checker *c; /* NULL: it only asks */
   int component;
-  int takers; /* functions around that take functions */
+  int takers; /* enclosing functions that take functions */
   Effects found;
-  bool recursive; /* the component mentions one of its own */
+  VEC(Effects) outside; /* found around the functions and items under way */
+  bool recursive;       /* the component mentions one of its own */
   bool changed;
-  bool warns; /* effects are known: of what is useless */
-} Walk;
-
-static void walk(Walk *w, const Expr *e);
+  bool again; /* something was asked for before all of it was found */
+  bool idle;  /* an item has none, as far as is known */
+  bool warns; /* effects are known: of such items */
+  ExprWalk walk;
+} Search;
 
 static bool is_function(const Type *t) { return t && t->kind == TY_FN; }
 
@@ -39,26 +42,30 @@ static bool takes_functions(const Type *t) {
 }
 
 /* Effects that are written down only grow. */
-static void raise(Walk *w, uint8_t *to, Effects e) {
+static void raise(Search *s, uint8_t *to, Effects e) {
   if ((*to | e) == *to) return;
+  s->changed = true;
+  s->again |= *to & EFFECT_KNOWN;
   *to |= e;
-  w->changed = true;
 }
 
 /* A tensor that crosses from `?` to a number is checked. */
 static void cross(void *data, const Type *actual, const Type *expected,
                   bool out) {
-  Walk *w = data;
-  bool check = out ? types_need_check_out(w->p, actual, expected)
+  Search *s = data;
+  bool check = out ? types_need_check_out(s->p, actual, expected)
                    : types_need_check(actual, expected);
-  if (check) w->found |= EFFECT_FAIL;
+  if (check) s->found |= EFFECT_FAIL;
 }
 
 /* --- Functions as values ------------------------------------------------ */
 
-/* What was written down; while the walk still writes, so far. */
-static Effects noted(const Walk *w, uint8_t effects) {
-  if (!(effects & EFFECT_KNOWN) && !w->c) return EFFECT_ALL;
+/* The effects written down.  While a search still writes, these are the ones
+ * found so far. */
+static Effects noted(Search *s, uint8_t effects) {
+  bool known = effects & EFFECT_KNOWN;
+  if (!known && !s->c) return EFFECT_ALL;
+  s->again |= !known;
   return effects & ~EFFECT_KNOWN;
 }
 
@@ -68,17 +75,18 @@ static bool knows_params(const Type *fn) {
   return false;
 }
 
-/* Arguments are looked at when a function is entered that has to bind its
- * named dimensions, or whose callers may know less of them than it does. */
-static bool checks_entry(const Walk *w, const Expr *e) {
-  return types_use_binds(w->p, e) ||
-         (w->p->loose && is_function(e->type) && knows_params(e->type));
+/* Does a use of the function check arguments when it is entered?  It does when
+ * the function has to bind its named dimensions, and when callers may know less
+ * about dimensions than the function does. */
+static bool checks_entry(const Search *s, const Expr *e) {
+  return types_use_binds(s->p, e) ||
+         (s->p->loose && is_function(e->type) && knows_params(e->type));
 }
 
-static Effects body_effects(const Walk *w, const Expr *e) {
+static Effects body_effects(Search *s, const Expr *e) {
   switch (e->kind) {
-    case EX_FN: return noted(w, e->fn->effects);
-    case EX_VAR: return noted(w, e->var->effects);
+    case EX_FN: return noted(s, e->fn->effects);
+    case EX_VAR: return noted(s, e->var->effects);
     case EX_GLOBAL: return e->g.global->effects;
     case EX_CTOR: return 0;
     case EX_OP:
@@ -90,27 +98,28 @@ static Effects body_effects(const Walk *w, const Expr *e) {
 }
 
 /* What calling the value of an expression can do. */
-static Effects callable(const Walk *w, const Expr *e) {
+static Effects callable(Search *s, const Expr *e) {
   while (e->kind == EX_BLOCK) e = e->block->result;
-  Effects does = body_effects(w, e);
-  return checks_entry(w, e) ? does | EFFECT_FAIL : does;
+  Effects does = body_effects(s, e);
+  return checks_entry(s, e) ? does | EFFECT_FAIL : does;
 }
 
-/* The same of an argument, whose own parameters nobody here knows. */
-static Effects callable_given(const Walk *w, const Expr *arg) {
-  Effects e = callable(w, arg);
+/* The effects of calling an argument.  The functions that the argument takes
+ * are not known here. */
+static Effects callable_given(Search *s, const Expr *arg) {
+  Effects e = callable(s, arg);
   return e & EFFECT_PARAM && takes_functions(arg->type) ? EFFECT_ALL : e;
 }
 
 /*   f does E    f's parameters are called    args[i] does Ei
  *   ---------------------------------------------------------
  *   f(args...) does E, E1, ... En                              */
-static Effects applied(const Walk *w, const Expr *e) {
-  Effects does = callable(w, e->call.callee);
+static Effects applied(Search *s, const Expr *e) {
+  Effects does = callable(s, e->call.callee);
   if (!(does & EFFECT_PARAM)) return does;
   if (e->call.callee->kind == EX_GLOBAL) does &= ~EFFECT_PARAM;
   for (int i = 0; i < e->count; i++)
-    if (is_function(e->args[i]->type)) does |= callable_given(w, e->args[i]);
+    if (is_function(e->args[i]->type)) does |= callable_given(s, e->args[i]);
   return does;
 }
 
@@ -123,176 +132,188 @@ static Effects op_applied(const Expr *e) {
                              .args = e->args});
 }
 
-static void walk_call(Walk *w, const Expr *e) {
+static void meet_call(Search *s, const Expr *e) {
   const Expr *callee = e->call.callee;
   if (callee->kind == EX_OP) {
-    w->found |= op_applied(e);
+    s->found |= op_applied(e);
     return;
   }
-  w->found |= applied(w, e);
+  s->found |= applied(s, e);
 }
 
 /* --- Binders ------------------------------------------------------------ */
 
 /* What calling a variable's value can do, if that is a function. */
-static void note_var(Walk *w, Var *var, Effects e) {
-  if (w->c && is_function(var->type)) raise(w, &var->effects, e | EFFECT_KNOWN);
+static void note_var(Search *s, Var *var, Effects e) {
+  if (s->c && is_function(var->type)) raise(s, &var->effects, e | EFFECT_KNOWN);
 }
 
-/* A variable is mentioned before anything is known of it: inside its own
- * value, or its group's. */
-static void walk_var(Walk *w, Var *var) {
-  if (var->lazy) w->found |= EFFECT_FAIL | EFFECT_DIVERGE;
-  if (w->c && is_function(var->type) && !(var->effects & EFFECT_KNOWN))
-    raise(w, &var->effects, EFFECT_DIVERGE);
+/* Notes parameters, variables in patterns and free variables.  A variable that
+ * a `let` binds is noted after its value. */
+static void note_binder(Search *s, const ExprWalk *w) {
+  if (w->at->kind == EX_FN) note_var(s, w->var, EFFECT_PARAM);
+  else if (w->at->kind == EX_MATCH || w->binding->kind == BIND_FREE)
+    note_var(s, w->var, EFFECT_ALL);
 }
 
-static void walk_global(Walk *w, const Global *g) {
-  if (!w->c) return;
+/* A function's variable is first met inside the value that it is bound to, or
+ * in its group: it is recursive. */
+static void meet_var(Search *s, Var *var) {
+  if (var->lazy) s->found |= EFFECT_FAIL | EFFECT_DIVERGE;
+  if (s->c && is_function(var->type) && !(var->effects & EFFECT_KNOWN))
+    raise(s, &var->effects, EFFECT_DIVERGE);
+}
+
+static void meet_global(Search *s, const Global *g) {
+  if (!s->c) return;
   const Definition *d = g->definition;
-  if (d && d->component == w->component) w->recursive = true;
+  if (d && d->component == s->component) s->recursive = s->again = true;
+}
+
+/* From here on effects are collected separately, up to end_apart. */
+static void begin_apart(Search *s) {
+  VEC_PUSH(&s->outside, s->found);
+  s->found = 0;
+}
+
+static Effects end_apart(Search *s) {
+  Effects inside = s->found;
+  s->found = s->outside.len ? VEC_POP(&s->outside) : EFFECT_ALL;
+  return inside;
 }
 
 /* Making a function does nothing; calling it does what its body does. */
-static void walk_fn(Walk *w, const Expr *e) {
-  if (!w->c) return;
-  Fn *fn = (Fn *)e->fn;
-  for (int i = 0; i < fn->param_count; i++)
-    note_var(w, fn->params[i], EFFECT_PARAM);
-  Effects outside = w->found;
-  int taker = e->type && takes_functions(e->type);
-  w->found = 0;
-  w->takers += taker;
-  walk(w, fn->body);
-  types_crossings(e, cross, w);
-  if (!w->takers) w->found &= ~EFFECT_PARAM;
-  raise(w, &fn->effects, w->found | EFFECT_KNOWN);
-  w->takers -= taker;
-  w->found = outside;
+static void enter_fn(Search *s, const Expr *e) {
+  begin_apart(s);
+  s->takers += e->type && takes_functions(e->type);
+}
+
+static void leave_fn(Search *s, const Expr *e) {
+  types_crossings(e, cross, s);
+  if (!s->takers) s->found &= ~EFFECT_PARAM;
+  s->takers -= e->type && takes_functions(e->type);
+  raise(s, &((Fn *)e->fn)->effects, end_apart(s) | EFFECT_KNOWN);
+}
+
+/* `e;` is only written for its effects, so it should have some. */
+static void leave_item(Search *s, const Expr *e) {
+  Effects does = end_apart(s);
+  s->found |= does;
+  s->idle |= !does;
+  if (s->warns && !does && e->type && !type_is_unit(e->type)) {
+    diag_warning(s->p->diags, W0002, e->span,
+                 "this value is not used, and evaluating it does nothing");
+  }
 }
 
 /* A variable that its own value mentions is recursive, and so is the
  * function. */
-static void bind_let(Walk *w, const Binding *b) {
-  if (b->kind == BIND_FREE) note_var(w, b->var, EFFECT_ALL);
-  if (b->kind != BIND_LET && b->kind != BIND_AND) return;
-  if (!w->c) return;
+static void bind_let(Search *s, const Binding *b) {
   if (b->value->kind == EX_FN) {
     Fn *fn = (Fn *)b->value->fn;
-    raise(w, &fn->effects, b->var->effects & EFFECT_DIVERGE);
+    raise(s, &fn->effects, b->var->effects & EFFECT_DIVERGE);
   }
-  note_var(w, b->var, callable(w, b->value));
-}
-
-/* `e;` is written for its effects. */
-static void walk_item(Walk *w, const Expr *e) {
-  Effects before = w->found;
-  w->found = 0;
-  walk(w, e);
-  if (w->warns && !w->found && e->type && !type_is_unit(e->type)) {
-    diag_warning(w->p->diags, W0002, e->span,
-                 "this value is not used, and evaluating it does nothing");
-  }
-  w->found |= before;
+  note_var(s, b->var, callable(s, b->value));
 }
 
 /* All values of a group come before its variables. */
-static void walk_bindings(Walk *w, const Block *block) {
-  for (int i = 0, bound = 0; i < block->count; i++) {
-    const Binding *b = &block->bindings[i];
-    if (b->kind == BIND_ITEM) walk_item(w, b->value);
-    else if (b->value) walk(w, b->value);
-    if (i + 1 < block->count && b[1].kind == BIND_AND) continue;
-    while (bound <= i) bind_let(w, &block->bindings[bound++]);
-  }
-}
-
-/* Patterns nest no deeper than the parser lets them. */
-static void walk_pattern(Walk *w, const Pattern *p) {
-  if (p->kind == PT_VAR) note_var(w, p->var, EFFECT_ALL);
-  for (int i = 0; i < p->count; i++) walk_pattern(w, p->fields[i]);
-}
-
-static void walk_arms(Walk *w, const Match *m) {
-  if (m->partial) w->found |= EFFECT_FAIL;
-  for (int i = 0; i < m->arm_count; i++) {
-    walk_pattern(w, m->arms[i].pattern);
-    walk(w, m->arms[i].body);
-  }
+static void leave_value(Search *s, const Block *block, int i) {
+  const Binding *b = block->bindings;
+  if (b[i].kind == BIND_ITEM) leave_item(s, b[i].value);
+  if (b[i].kind != BIND_LET && b[i].kind != BIND_AND) return;
+  if (i + 1 < block->count && b[i + 1].kind == BIND_AND) return;
+  int first = i;
+  while (first > 0 && b[first].kind == BIND_AND) first--;
+  for (; first <= i; first++) bind_let(s, &b[first]);
 }
 
 /* --- Expressions -------------------------------------------------------- */
 
-/* What a node adds besides its arguments, its callee and its result. */
-static void walk_node(Walk *w, const Expr *e) {
-  if (e->kind != EX_FN) types_crossings(e, cross, w);
-  switch (e->kind) {
-    case EX_VAR: walk_var(w, e->var); break;
-    case EX_GLOBAL: walk_global(w, e->g.global); break;
-    case EX_FN: walk_fn(w, e); break;
-    case EX_CALL: walk_call(w, e); break;
-    case EX_BLOCK: walk_bindings(w, e->block); break;
-    case EX_MATCH: walk_arms(w, e->match); break;
-    case EX_REF: w->found |= EFFECT_ALLOC; break;
-    case EX_WRITE: w->found |= EFFECT_WRITE; break;
-    case EX_READ: w->found |= EFFECT_READ; break;
-    default: break;
-  }
+static bool is_item(const ExprWalk *w) {
+  return w->role == ROLE_VALUE &&
+         w->parent->block->bindings[w->index].kind == BIND_ITEM;
 }
 
-/* The child along which programs get deep: the last of an `else if` chain, the
- * callee of f(a)(b)(c), the first operand of a + b + c and of a && b && c. */
-static const Expr *spine_of(const Expr *e) {
-  bool chain = e->sugar == SUGAR_AND || e->sugar == SUGAR_OR;
+/* What a node adds besides its parts. */
+static void enter(Search *s, ExprWalk *w) {
+  const Expr *e = w->at;
+  if (s->c && is_item(w)) begin_apart(s);
+  if (e->kind != EX_FN) types_crossings(e, cross, s);
   switch (e->kind) {
-    case EX_BLOCK: return e->block->result;
-    case EX_IF: return e->args[chain ? 0 : 2];
-    case EX_CALL:
-      if (e->call.callee->kind != EX_OP) return e->call.callee;
+    case EX_VAR: meet_var(s, e->var); break;
+    case EX_GLOBAL: meet_global(s, e->g.global); break;
+    case EX_FN:
+      if (s->c) enter_fn(s, e);
+      else expr_walk_skip(w);
       break;
+    case EX_CALL: meet_call(s, e); break;
+    case EX_MATCH:
+      if (e->match->partial) s->found |= EFFECT_FAIL;
+      break;
+    case EX_REF: s->found |= EFFECT_ALLOC; break;
+    case EX_WRITE: s->found |= EFFECT_WRITE; break;
+    case EX_READ: s->found |= EFFECT_READ; break;
     default: break;
   }
-  return e->count > 0 ? e->args[0] : NULL;
 }
 
-/* Loops along the spine; elsewhere no deeper than the parser lets programs
- * nest. */
-static void walk(Walk *w, const Expr *e) {
-  while (e) {
-    walk_node(w, e);
-    const Expr *spine = spine_of(e);
-    for (int i = 0; i < e->count; i++)
-      if (e->args[i] != spine) walk(w, e->args[i]);
-    e = spine;
-  }
+static void leave(Search *s, const ExprWalk *w) {
+  if (w->at->kind == EX_FN) leave_fn(s, w->at);
+  if (w->role == ROLE_VALUE) leave_value(s, w->parent->block, w->index);
 }
 
+static void search(Search *s, const Expr *root) {
+  ExprWalk *w = &s->walk;
+  expr_walk_add(w, root);
+  while (expr_walk_next(w))
+    if (w->event == WALK_ENTER) enter(s, w);
+    else if (w->event == WALK_LEAVE) leave(s, w);
+    else note_binder(s, w);
+}
+
+/* A question about an expression writes nothing down and needs only the events
+ * of entering. */
+static void search_begin(Search *s, const Program *p, Checker *c) {
+  unsigned events = c ? WALK_ENTER | WALK_LEAVE | WALK_BIND : WALK_ENTER;
+  *s = (Search){.p = p, .c = c};
+  VEC_INIT(&s->outside, p->mem);
+  expr_walk_start(&s->walk, p->mem, events, NULL);
+}
+
+static bool search_end(Search *s) {
+  VEC_DONE(&s->outside);
+  return expr_walk_end(&s->walk);
+}
+
+/* Answers that everything can happen when memory runs out. */
 Effects expr_effects(const Program *p, const Expr *e) {
-  Walk w = {.p = p};
-  walk(&w, e);
-  return w.found;
+  Search s;
+  search_begin(&s, p, NULL);
+  search(&s, e);
+  return search_end(&s) ? s.found : EFFECT_ALL;
 }
 
 /* --- Programs ----------------------------------------------------------- */
 
 /* The effects of calling what a definition defines. */
-static void note_global(Walk *w, const Definition *d) {
+static void note_global(Search *s, const Definition *d) {
   Global *g = d->global;
   if (!g || !is_function(g->type)) return;
-  Effects e = callable(w, d->value);
-  raise(w, &g->effects, w->recursive ? e | EFFECT_DIVERGE : e);
+  Effects e = callable(s, d->value);
+  raise(s, &g->effects, s->recursive ? e | EFFECT_DIVERGE : e);
 }
 
-/* One pass over a component, definitions [from, to). */
-static bool walk_component(Walk *w, size_t from, size_t to) {
-  w->changed = false;
+/* One pass over a component, definitions [from, to).  Is another one needed?
+ * Where nothing recurs the first finds all. */
+static bool search_component(Search *s, size_t from, size_t to) {
+  s->changed = s->again = s->idle = false;
   for (size_t i = from; i < to; i++) {
-    const Definition *d = w->c->components.data[i];
+    const Definition *d = s->c->components.data[i];
     if (!d->value) continue;
-    walk(w, d->value);
-    note_global(w, d);
+    search(s, d->value);
+    note_global(s, d);
   }
-  return w->changed;
+  return s->changed && s->again;
 }
 
 /* Of the nodes that may sink into a branch or an arm, those that may only fail
@@ -312,19 +333,25 @@ static void mark_lazy(Checker *c) {
   }
 }
 
+/* A component is searched until nothing changes, and once more where there are
+ * items to be warned of. */
 void effects_program(Checker *c) {
+  Search s;
   size_t from = 0, to = 0;
+  search_begin(&s, c->p, c);
   for (; from < c->components.len; from = to) {
-    int component = c->components.data[from]->component;
+    const Definition *first = c->components.data[from];
+    s.component = first->component;
     while (to < c->components.len &&
-           c->components.data[to]->component == component)
+           c->components.data[to]->component == s.component)
       to++;
-    Walk w = {.p = c->p, .c = c, .component = component};
-    while (walk_component(&w, from, to)) {
+    s.recursive = s.warns = false;
+    while (search_component(&s, from, to)) {
     }
-    w.warns = !unit_is_library(c->components.data[from]->unit);
-    if (w.warns) walk_component(&w, from, to);
+    s.warns = s.idle && !unit_is_library(first->unit);
+    if (s.warns) search_component(&s, from, to);
   }
+  search_end(&s);
   mark_lazy(c);
 }
 

@@ -1,6 +1,6 @@
 /* What applying an operator can do.  Its row in ops.def says whether it prints
- * and whether its kernel may fail; here stands when that, or a check of its
- * operands' shapes at run time, is ruled out by what the types tell. */
+ * and why its kernel may fail, its rule's row which operands fit in any case;
+ * here stands when that is ruled out by what the types tell. */
 #include <string.h>
 
 #include "types/effects.h"
@@ -13,7 +13,7 @@ static const Type *operand(const OpUse *use, int i) {
 
 typedef bool (*DimTest)(Dim d);
 
-static bool is_positive(Dim d) { return dim_is_number(d) && d > 0; }
+static bool is_positive(Dim d) { return dim_above(d, 0); }
 
 /* Do all dimensions of the tensors in a type pass? */
 static bool all_dims(const Type *t, DimTest test) {
@@ -51,57 +51,44 @@ static bool has_attr_operand(const OpUse *use) {
   return false;
 }
 
-/* --- Kernels that may fail -------------------------------------------------
- * Whether the reason that the row gives cannot arise. */
+/* --- Kernels that may fail ------------------------------------------------ */
 
-/* Only integers cannot be divided by zero. */
+/* Division by zero fails for integers only. */
 static bool division_is_safe(const OpUse *use) {
   const Type *t = operand(use, 0);
   bool is_float = t->kind == TY_TENSOR && dtype_is_float((DType)t->dtype);
   return is_float || (use->count == 2 && is_nonzero(use, 1));
 }
 
-/* An axis without elements has no largest, and nothing to take. */
-static bool reduction_is_safe(const OpUse *use) {
-  return all_dims(operand(use, 0), is_positive);
-}
-
-/* Mode "fast" refuses an index that is out of range; these bend it. */
-static bool take_is_safe(const OpUse *use) {
+/* Mode "fast" refuses an index that is out of range; the other modes clip or
+ * wrap it. */
+static bool bends_index(const OpUse *use) {
   if (!use->attrs) return false;
   const char *mode = attr_get(use->attrs, ATTR_mode)->text;
-  bool bends = strcmp(mode, "clip") == 0 || strcmp(mode, "wrap") == 0;
-  return bends && reduction_is_safe(use);
+  return strcmp(mode, "clip") == 0 || strcmp(mode, "wrap") == 0;
 }
 
-typedef bool (*UseTest)(const OpUse *use);
-
-typedef struct RuleTest {
-  RuleFn rule;
-  UseTest test;
-} RuleTest;
-
-static const RuleTest safe_kernels[] = {
-    {rule_broadcast_number, division_is_safe},
-    {rule_reduce, reduction_is_safe},
-    {rule_reduce_arg, reduction_is_safe},
-    {rule_reduce_number, reduction_is_safe},
-    {rule_take, take_is_safe},
-};
-
-/* --- Rules that may fail at run time ---------------------------------------
- * Whether operands whose dimensions are not all known fit all the same. */
-
-static bool always(const OpUse *use) {
-  (void)use;
-  return true;
+/* Can the reason that the row gives for a failure not arise? */
+static bool kernel_is_safe(const OpUse *use) {
+  switch (use->op->fails) {
+    case FAILS_NEVER: return true;
+    case FAILS_DIVISOR: return division_is_safe(use);
+    case FAILS_EMPTY: return all_dims(operand(use, 0), is_positive);
+    case FAILS_INDEX:
+      return bends_index(use) && all_dims(operand(use, 0), is_positive);
+    case FAILS_DATA: return false;
+  }
+  return false;
 }
 
-/* From the right, wherever both have a dimension: equal, or one of them 1. */
+/* --- Rules that may fail at run time -------------------------------------- */
+
+/* Can the shapes always be broadcast?  From the right, wherever both have a
+ * dimension, the two are equal or one of them is 1. */
 static bool pair_broadcasts(const Type *a, const Type *b) {
   for (int i = 1; i <= a->rank && i <= b->rank; i++) {
     Dim x = a->dims[a->rank - i], y = b->dims[b->rank - i];
-    if (x != 1 && y != 1 && dim_equal(x, y) != YES) return false;
+    if (!dim_is(x, 1) && !dim_is(y, 1) && dim_equal(x, y) != YES) return false;
   }
   return true;
 }
@@ -115,73 +102,23 @@ static bool broadcasts(const OpUse *use) {
   return true;
 }
 
-/* Only a batch is compared. */
-static bool take_fits(const OpUse *use) {
-  return use->attrs && attr_int(use->attrs, ATTR_batch_dims) == 0;
-}
-
-static const RuleTest safe_rules[] = {
-    {rule_same, always},
-    {rule_unary, always},
-    {rule_unary_float, always},
-    {rule_unary_bits, always},
-    {rule_unary_bool, always},
-    {rule_float_test, always},
-    {rule_cast, always},
-    {rule_cast_like, always},
-    {rule_reinterpret, always},
-    {rule_reduce, always},
-    {rule_reduce_number, always},
-    {rule_reduce_bool, always},
-    {rule_reduce_arg, always},
-    {rule_scan, always},
-    {rule_softmax, always},
-    {rule_dropout, always},
-    {rule_transpose, always},
-    {rule_expand_dims, always},
-    {rule_reverse, always},
-    {rule_repeat, always},
-    {rule_full_like, always},
-    {rule_shape_of, always},
-    {rule_ndarray_size, always},
-    {rule_take, take_fits},
-    {rule_argwhere, always},
-    {rule_unique, always},
-    {rule_sort, always},
-    {rule_argsort, always},
-    {rule_identity, always},
-    {rule_print, always},
-    {rule_print_text, always},
-    {rule_broadcast, broadcasts},
-    {rule_broadcast_number, broadcasts},
-    {rule_broadcast_float, broadcasts},
-    {rule_broadcast_bits, broadcasts},
-    {rule_broadcast_int, broadcasts},
-    {rule_broadcast_bool, broadcasts},
-    {rule_compare, broadcasts},
-    {rule_where, broadcasts},
-};
-
-/* --- All together ------------------------------------------------------- */
-
-/* Does the table vouch for the use? */
-static bool is_safe(const OpUse *use, const RuleTest *table, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (table[i].rule == use->op->rule) return table[i].test(use);
+/* Do operands fit whatever their unknown dimensions turn out to be? */
+static bool rule_is_safe(const OpUse *use) {
+  switch (op_rule(use->op)->fits) {
+    case FITS_KNOWN: return is_static(use);
+    case FITS_BROADCAST: return is_static(use) || broadcasts(use);
+    case FITS_UNBATCHED:
+      return is_static(use) ||
+             (use->attrs && dim_is(attr_int(use->attrs, ATTR_batch_dims), 0));
+    case FITS_ALWAYS: return true;
+  }
   return false;
 }
 
-#define IS_SAFE(use, table) \
-  is_safe((use), (table), sizeof(table) / sizeof *(table))
-
-static bool may_fail(const OpUse *use) {
-  if (has_attr_operand(use)) return true;
-  if ((use->op->flags & OP_MAY_FAIL) && !IS_SAFE(use, safe_kernels))
-    return true;
-  return !is_static(use) && !IS_SAFE(use, safe_rules);
-}
+/* --- All together ------------------------------------------------------- */
 
 Effects op_effects(const OpUse *use) {
-  Effects print = use->op->flags & OP_PRINTS ? EFFECT_PRINT : 0;
-  return may_fail(use) ? print | EFFECT_FAIL : print;
+  bool safe =
+      !has_attr_operand(use) && kernel_is_safe(use) && rule_is_safe(use);
+  return (use->op->prints ? EFFECT_PRINT : 0) | (safe ? 0 : EFFECT_FAIL);
 }

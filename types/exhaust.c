@@ -5,13 +5,13 @@
  * and words the messages. */
 #include <string.h>
 
+#include "ir/walk.h"
 #include "types/check.h"
 #include "types/exhaust.h"
 
 /* --- What was reported before ------------------------------------------- */
 
-/* Is the pattern one of its type's?  Nests no deeper than the parser lets
- * it. */
+/* Does the pattern fit its type? */
 static bool is_sound(const Pattern *p) {
   if (p->kind == PT_WILD || p->kind == PT_VAR) return true;
   const Type *t = p->type;
@@ -27,7 +27,7 @@ static bool is_sound(const Pattern *p) {
   return true;
 }
 
-/* A match that is wrong in itself has got its message. */
+/* A match with an error of its own has been reported, and is not checked. */
 static bool is_checkable(const Expr *e) {
   const Type *t = e->args[0]->type;
   if (!t || t->kind == TY_ERROR) return false;
@@ -124,27 +124,13 @@ static void check_match(Checker *c, const Expr *e) {
     if (!found.useful[i]) report_unreachable(c, e->match, i);
 }
 
-typedef VEC(const Expr *) Pending;
-
-static void push_child(void *pending, const Expr *child) {
-  VEC_PUSH((Pending *)pending, child);
-}
-
-static void check_matches(Checker *c, Pending *pending, const Expr *root) {
-  VEC_PUSH(pending, root);
-  while (pending->len > 0 && !mem_exhausted(c->mem)) {
-    const Expr *e = VEC_POP(pending);
-    if (e->kind == EX_MATCH) check_match(c, e);
-    expr_children(e, push_child, pending);
-  }
-}
-
 void exhaust_program(Checker *c) {
-  Pending pending;
-  VEC_INIT(&pending, c->mem);
+  ExprWalk w;
+  expr_walk_start(&w, c->mem, WALK_ENTER, NULL);
   for (size_t i = 0; i < c->defs.len; i++) {
-    const Expr *value = c->defs.data[i]->value;
-    if (value) check_matches(c, &pending, value);
+    if (c->defs.data[i]->value) expr_walk_add(&w, c->defs.data[i]->value);
+    while (expr_walk_next(&w))
+      if (w.at->kind == EX_MATCH) check_match(c, w.at);
   }
-  VEC_DONE(&pending);
+  expr_walk_end(&w);
 }

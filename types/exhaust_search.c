@@ -207,8 +207,8 @@ static void assume(Search *s, const Node *n, const Ctor *ctor,
   p->fields = fields;
 }
 
-/* The next choice of constructors at the places whose rest is being looked at,
- * like an odometer; false: that was the last. */
+/* The next choice of constructors for the places that are left open, counted
+ * like an odometer.  False: the last choice has been made. */
 static bool next_unasked(Search *s) {
   for (size_t i = s->path.len; i-- > 0;) {
     const Node *n = &s->path.data[i];
@@ -221,7 +221,7 @@ static bool next_unasked(Search *s) {
   return false;
 }
 
-/* The values of this branch are taken by no arm. */
+/* No arm takes the values of this branch. */
 static void add_missing(Search *s) {
   Coverage *c = s->found;
   if (s->match->partial || c->more) return;
@@ -317,8 +317,8 @@ static void push_node(Search *s, size_t from, size_t to) {
   VEC_PUSH(&s->path, n);
 }
 
-/* Can nothing new be learnt from a matrix?  A row without tests takes all that
- * is left, and ends its matrix. */
+/* Is the matrix decided?  A row without tests takes every value that is left,
+ * and ends its matrix. */
 static bool is_settled(const Search *s, size_t from, size_t to) {
   bool covered = s->rows.data[to - 1].tests == NONE;
   if (!covered && !s->match->partial && !s->found->more) return false;

@@ -65,7 +65,7 @@ static Slot *copy_slot(Instance *s, Slot *slot) {
   dim_names(dims, slot->value, find_name, &f);
   if (f.count == 0) return slot;
   const TypeVar *first = s->params[f.indices[0]];
-  if (slot->value == dim_named(dims, first->name, first))
+  if (dim_same(slot->value, dim_named(dims, first->name, first)))
     return s->slots[f.indices[0]];
   return form_slot(s, slot->value, &f);
 }
@@ -162,21 +162,51 @@ Ty *ty_instantiate(Infer *in, Ty *t, int count, const TypeVar *const *params,
   return copy_body(&s, t);
 }
 
-Ty *ty_skolemise(Infer *in, Ty *t) {
+/* The body of `t` for new parameters like its own; `level` is that of the scope
+ * that they may not leave, 0 for none. */
+static Ty *rename_params(Infer *in, Ty *t, int level, const TypeVar **params,
+                         Ty ***rigid) {
   Instance s = {.in = in, .count = t->param_count, .params = t->params};
   s.targs = ty_array(in, s.count);
   s.slots = ARENA_ARRAY(in->arena, Slot *, (size_t)s.count);
   if (!s.targs || !s.slots) return in->error;
   for (int i = 0; i < s.count; i++) {
     const TypeVar *old = t->params[i];
-    TypeVar *made = typevar_new(in->types, old->name, old->span, old->is_dim);
-    ptrmap_put(&in->rigid_levels, made, (void *)(uintptr_t)in->level);
-    s.targs[i] = ty_rigid(in, made);
-    Dim dim = old->is_dim ? dim_named(types_dims(in->types), old->name, made)
-                          : DIM_ANY;
+    params[i] = typevar_new(in->types, old->name, old->span, old->is_dim);
+    if (level)
+      ptrmap_put(&in->rigid_levels, params[i], (void *)(uintptr_t)level);
+    s.targs[i] = ty_rigid(in, params[i]);
+    Dim dim = old->is_dim
+                  ? dim_named(types_dims(in->types), old->name, params[i])
+                  : DIM_ANY;
     s.slots[i] = slot_new(in, dim, true, old->span);
   }
+  *rigid = s.targs;
   return copy_body(&s, t);
+}
+
+static const TypeVar **param_array(Infer *in, int count) {
+  return ARENA_ARRAY(&in->p->arena, const TypeVar *, (size_t)count);
+}
+
+Ty *ty_skolemise(Infer *in, Ty *t, Ty ***rigid) {
+  const TypeVar **params = param_array(in, t->param_count);
+  if (!params) return in->error;
+  return rename_params(in, t, in->level, params, rigid);
+}
+
+Ty *ty_leave_scope(Infer *in, Ty *t) {
+  const TypeVar **params = param_array(in, t->param_count);
+  if (!params) return in->error;
+  Ty **rigid;
+  Ty *body = rename_params(in, t, 0, params, &rigid);
+  if (body->kind != K_FN) return body;
+  Ty *made = ARENA_NEW(in->arena, Ty);
+  *made = *body;
+  made->param_count = t->param_count;
+  made->params = params;
+  made->closed = false;
+  return made;
 }
 
 /* --- Quantifying --------------------------------------------------------- */
@@ -205,7 +235,7 @@ static bool is_waited_for(const Ty *meta) {
 
 static void quantify(Quantify *q, Ty *t) {
   Infer *in = q->in;
-  t = ty_head(t);
+  t = ty_shorten(t);
   if (t->closed || t->mark == in->mark) return;
   t->mark = in->mark;
   if (t->kind == K_META) {
@@ -243,7 +273,7 @@ typedef struct Openness {
 } Openness;
 
 static void look(Openness *o, Ty *t) {
-  t = ty_head(t);
+  t = ty_shorten(t);
   if (t->closed || t->mark == o->in->mark) return;
   t->mark = o->in->mark;
   if (t->kind == K_META) {

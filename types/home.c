@@ -7,11 +7,12 @@
  * an item's whole value gives its items to the block around it when something
  * there uses its nodes; a binding deeper in an operand goes before the item.
  *
- * Here the parsed body is walked once, with a stack of our own, and for each
- * node the places of its uses are noted.  Nodes are then placed from the last
+ * Here the parsed body is walked once, and for each node the places of its uses
+ * are noted.  Nodes are then placed from the last
  * to the first: what is used in another node's value is used where that node
  * went, and what only an unused node uses is unused.  resolve.c asks what
  * goes before which item. */
+#include "ir/walk.h"
 #include "types/resolve.h"
 
 /* A scope's body or a block: where bindings can stand. */
@@ -43,23 +44,21 @@ typedef struct Node {
   int home_item;
 } Node;
 
-/* What is still to be walked: an expression, or a binding to be defined once
- * its value has been. */
-typedef struct Visit {
-  const Expr *e;
-  const Binding *define;
-  Spot *place, *value;
+/* Where an expression lies. */
+typedef struct Position {
+  Spot *place;
   int item;
-} Visit;
+  Spot *block; /* its own spot, if it is a block */
+} Position;
 
 struct Homes {
   Resolver *r;
-  Arena *arena;      /* the checker's */
-  VEC(Node *) nodes; /* in the order of their definitions */
-  VEC(Visit) work;
-  PtrMap places;     /* Expr -> Spot */
-  PtrMap by_use;     /* Expr of a use -> Node */
-  PtrMap by_binding; /* Binding -> Node */
+  Arena *arena;            /* the checker's */
+  VEC(Node *) nodes;       /* in the order of their definitions */
+  VEC(Position) under_way; /* of entered expressions */
+  PtrMap places;           /* Expr -> Spot */
+  PtrMap by_use;           /* Expr of a use -> Node */
+  PtrMap by_binding;       /* Binding -> Node */
   struct {
     Node **slots;
     size_t cap;
@@ -91,8 +90,9 @@ static Node *node_at(const Homes *h, int64_t index) {
   return h->by_index.cap ? *index_slot(h, index) : NULL;
 }
 
-static void define(Homes *h, const Visit *v) {
-  const Binding *b = v->define;
+/* `value` is where its value was found to lie. */
+static void define(Homes *h, const Binding *b, Spot *place, int item,
+                   Spot *value) {
   Node *first = node_at(h, b->index);
   if (first) {
     Diag *d = diag_error(h->r->p->diags, E0106, b->span,
@@ -104,9 +104,9 @@ static void define(Homes *h, const Visit *v) {
   if (h->nodes.len + 1 > h->by_index.cap / 2 && !index_grow(h)) return;
   Node *n = ARENA_NEW(h->arena, Node);
   n->node = (GraphNode){.index = b->index, .binding = b};
-  n->stands = v->place;
-  n->stands_item = v->item;
-  n->value = v->value;
+  n->stands = place;
+  n->stands_item = item;
+  n->value = value;
   n->value->value = n;
   VEC_PUSH(&h->nodes, n);
   *index_slot(h, b->index) = n;
@@ -124,88 +124,70 @@ static Spot *place_new(Homes *h, Spot *up, int item, const Expr *e) {
   return p;
 }
 
-static void later(Homes *h, const Expr *e, Spot *place, int item) {
-  VEC_PUSH(&h->work, (Visit){.e = e, .place = place, .item = item});
-}
-
-/* The body of a scope; a block is its own place. */
-static void later_scope(Homes *h, const Expr *body, const Visit *v,
-                        bool conditional) {
-  Spot *p = place_new(h, v->place, v->item, body);
-  p->scope = true;
-  p->conditional = conditional;
-  later(h, body, p, 0);
-}
-
-static void note_use(Homes *h, const Visit *v) {
-  Node *n = node_at(h, v->e->index);
+static void note_use(Homes *h, const Expr *use, const Position *at) {
+  Node *n = node_at(h, use->index);
   if (!n) return;
-  ptrmap_put(&h->by_use, v->e, n);
-  Use *use = ARENA_NEW(h->arena, Use);
-  *use = (Use){v->place, v->item, NULL};
-  if (n->uses) n->last_use->next = use;
-  else n->uses = use;
-  n->last_use = use;
+  ptrmap_put(&h->by_use, use, n);
+  Use *made = ARENA_NEW(h->arena, Use);
+  *made = (Use){at->place, at->item, NULL};
+  if (n->uses) n->last_use->next = made;
+  else n->uses = made;
+  n->last_use = made;
 }
 
-static void walk_block(Homes *h, const Visit *v) {
-  const Block *b = v->e->block;
-  Spot *p = ptrmap_get(&h->places, v->e);
-  if (!p) p = place_new(h, v->place, v->item, v->e);
-  later(h, b->result, p, b->count);
-  for (int i = b->count - 1; i >= 0; i--) {
-    const Binding *binding = &b->bindings[i];
-    if (!binding->value) continue;
-    if (binding->kind != BIND_GRAPH) {
-      later(h, binding->value, p, i);
-      continue;
-    }
-    Spot *value = place_new(h, p, i, NULL);
-    VEC_PUSH(&h->work,
-             (Visit){.define = binding, .place = p, .item = i, .value = value});
-    later(h, binding->value, value, 0);
+static bool is_branch(const ExprWalk *w) {
+  return w->role == ROLE_ARM ||
+         (w->role == ROLE_ARG && w->parent->kind == EX_IF && w->index > 0);
+}
+
+/* An operand lies where what it is an operand of does, an item of a block in
+ * the block.  The value of a graph variable has a spot of its own, which goes
+ * where the variable goes, and so has the body of a scope. */
+static Position position_of(Homes *h, const ExprWalk *w) {
+  Position out = h->under_way.len ? VEC_LAST(&h->under_way) : (Position){0};
+  if (w->role == ROLE_VALUE || w->role == ROLE_RESULT) {
+    out = (Position){.place = out.block, .item = w->index};
+    bool graph = w->role == ROLE_VALUE &&
+                 w->parent->block->bindings[w->index].kind == BIND_GRAPH;
+    if (!graph) return out;
+    return (Position){.place = place_new(h, out.place, out.item, NULL)};
   }
+  bool branch = is_branch(w);
+  if (!branch && w->role != ROLE_BODY && w->role != ROLE_ROOT)
+    return (Position){.place = out.place, .item = out.item};
+  Spot *scope = place_new(h, out.place, out.item, w->at);
+  scope->scope = true;
+  scope->conditional = branch;
+  return (Position){.place = scope};
 }
 
-/* Attribute values nest no deeper than the parser lets them. */
-static void walk_attr(Homes *h, const AttrExpr *x, const Visit *v) {
-  if (x->kind == AX_EXPR) later(h, x->expr, v->place, v->item);
-  if (x->kind != AX_LIST) return;
-  for (int i = x->count - 1; i >= 0; i--) walk_attr(h, x->items[i], v);
-}
-
-static void walk_call(Homes *h, const Visit *v) {
-  later(h, v->e->call.callee, v->place, v->item);
-  for (int i = v->e->call.attr_count - 1; i >= 0; i--)
-    walk_attr(h, v->e->call.attrs[i].value, v);
-}
-
-static void walk_if(Homes *h, const Visit *v) {
-  later_scope(h, v->e->args[2], v, true);
-  later_scope(h, v->e->args[1], v, true);
-  later(h, v->e->args[0], v->place, v->item);
-}
-
-static void walk_match(Homes *h, const Visit *v) {
-  const Match *m = v->e->match;
-  for (int i = m->arm_count - 1; i >= 0; i--)
-    later_scope(h, m->arms[i].body, v, true);
-  later(h, v->e->args[0], v->place, v->item);
-}
-
-static void walk(Homes *h, const Visit *v) {
-  const Expr *e = v->e;
-  switch (e->kind) {
-    case EX_GRAPH: note_use(h, v); return;
-    case EX_FN: later_scope(h, e->fn->body, v, false); return;
-    case EX_BLOCK: walk_block(h, v); return;
-    case EX_IF: walk_if(h, v); return;
-    case EX_MATCH: walk_match(h, v); return;
-    case EX_CALL: walk_call(h, v); break;
-    default: break;
+static void enter(Homes *h, const ExprWalk *w) {
+  const Expr *e = w->at;
+  Position at = position_of(h, w);
+  if (e->kind == EX_GRAPH) note_use(h, e, &at);
+  if (e->kind == EX_BLOCK) {
+    at.block = ptrmap_get(&h->places, e);
+    if (!at.block) at.block = place_new(h, at.place, at.item, e);
   }
-  for (int i = e->count - 1; i >= 0; i--)
-    later(h, e->args[i], v->place, v->item);
+  VEC_PUSH(&h->under_way, at);
+}
+
+/* A graph variable is defined behind its value. */
+static void leave(Homes *h, const ExprWalk *w) {
+  Position at = VEC_POP(&h->under_way);
+  if (w->role != ROLE_VALUE) return;
+  const Binding *b = &w->parent->block->bindings[w->index];
+  if (b->kind == BIND_GRAPH)
+    define(h, b, VEC_LAST(&h->under_way).block, w->index, at.place);
+}
+
+static void walk_body(Homes *h, Mem *mem, const Expr *body) {
+  ExprWalk w;
+  expr_walk_start(&w, mem, WALK_ENTER | WALK_LEAVE, body);
+  while (expr_walk_next(&w))
+    if (w.event == WALK_ENTER) enter(h, &w);
+    else leave(h, &w);
+  expr_walk_end(&w);
 }
 
 /* --- Placing ------------------------------------------------------------- */
@@ -354,16 +336,11 @@ Homes *homes_find(Resolver *r, const Expr *body) {
   h->r = r;
   h->arena = &r->c->arena;
   VEC_INIT(&h->nodes, mem);
-  VEC_INIT(&h->work, mem);
+  VEC_INIT(&h->under_way, mem);
   ptrmap_init(&h->places, mem);
   ptrmap_init(&h->by_use, mem);
   ptrmap_init(&h->by_binding, mem);
-  later_scope(h, body, &(Visit){0}, false);
-  while (h->work.len > 0 && !mem_exhausted(mem)) {
-    Visit v = VEC_POP(&h->work);
-    if (v.define) define(h, &v);
-    else walk(h, &v);
-  }
+  walk_body(h, mem, body);
   for (size_t i = h->nodes.len; i-- > 0;) place_node(h, h->nodes.data[i]);
   for (size_t i = h->nodes.len; i-- > 0;) put_before(h, h->nodes.data[i]);
   return h;
@@ -373,7 +350,7 @@ void homes_done(Homes *h) {
   if (!h) return;
   Mem *mem = h->r->p->mem;
   VEC_DONE(&h->nodes);
-  VEC_DONE(&h->work);
+  VEC_DONE(&h->under_way);
   ptrmap_done(&h->places);
   ptrmap_done(&h->by_use);
   ptrmap_done(&h->by_binding);

@@ -5,9 +5,10 @@
 #include "types/infer.h"
 
 static Ty *infer_node(Infer *in, const Expr *e, Ty *head);
+static Ty *infer_kept(Infer *in, const Expr *e);
 
-void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,
-                  Ty **targs) {
+static void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,
+                         Ty **targs) {
   VEC_PUSH(&in->typed, (Typed){(Expr *)e, type, targ_count, targs});
 }
 
@@ -23,8 +24,8 @@ VarInfo *var_info(Infer *in, const Var *var) {
 /*   x : forall A.... t
  *   -------------------
  *   x : t[s/A...]                                                            */
-Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
-              const TypeVar *const *params) {
+static Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
+                     const TypeVar *const *params) {
   if (param_count == 0 && ty_is_poly(ty_head(type))) {
     param_count = ty_head(type)->param_count;
     params = ty_head(type)->params;
@@ -245,25 +246,35 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
     info->type = skeleton->args[i];
     info->named = true;
   }
-  Ty *body = infer_expr(in, fn->body);
   const Expr *last = fn->body;
   while (last->kind == EX_BLOCK) last = last->block->result;
   Why why = {
       .kind = WHY_RESULT, .span = last->span, .name = name, .sigil = sigil};
   if (fn->result) why.other = fn->result->span;
-  require_flow(in, body, skeleton->result, why);
+  if (ty_is_poly(ty_head(skeleton->result))) {
+    check_poly(in, fn->body, skeleton->result, why);
+  } else {
+    bool keep = name && !fn->result;
+    Ty *body = keep ? infer_kept(in, fn->body) : infer_expr(in, fn->body);
+    require_flow(in, body, skeleton->result, why);
+  }
   Ty *type = quantified(in, fn, skeleton);
   infer_record(in, e, type, 0, NULL);
   return type;
 }
 
-/* A literal that is not named by a let is used at one instance. */
-static Ty *infer_fn_value(Infer *in, const Expr *e) {
+static Ty *infer_literal(Infer *in, const Expr *e) {
   bool poly = e->fn->type_param_count > 0;
   in->level += poly;
   Ty *type = infer_fn(in, e, fn_skeleton(in, e->fn), "", NULL);
   in->level -= poly;
-  return poly ? infer_use(in, e, type, 0, NULL) : type;
+  return type;
+}
+
+/* A literal that is not named by a let is used at one instance. */
+static Ty *infer_fn_value(Infer *in, const Expr *e) {
+  Ty *type = infer_literal(in, e);
+  return ty_is_poly(type) ? infer_use(in, e, type, 0, NULL) : type;
 }
 
 /* --- Lets ---------------------------------------------------------------- */
@@ -377,14 +388,17 @@ static void infer_bindings(Infer *in, const Binding *group, int n) {
     for (int i = 0; i < n; i++) infer_let(in, &group[i]);
 }
 
-static Ty *infer_block(Infer *in, const Expr *e) {
-  const Block *block = e->block;
+static void infer_block_bindings(Infer *in, const Block *block) {
   for (int i = 0; i < block->count && !mem_exhausted(in->mem);) {
     int n = block_group(block, i);
     infer_bindings(in, &block->bindings[i], n);
     i += n;
   }
-  return infer_expr(in, block->result);
+}
+
+static Ty *infer_block(Infer *in, const Expr *e) {
+  infer_block_bindings(in, e->block);
+  return infer_expr(in, e->block->result);
 }
 
 /* --- All expressions ----------------------------------------------------- */
@@ -413,12 +427,84 @@ static Ty *infer_node(Infer *in, const Expr *e, Ty *head) {
     case EX_GLOBAL: return infer_global(in, e);
     case EX_CTOR: return infer_ctor_use(in, e);
     case EX_FN: return infer_fn_value(in, e);
-    default: {
-      Ty *type = infer_compound(in, e, head);
-      infer_record(in, e, type, 0, NULL);
-      return type;
-    }
+    default: return infer_use(in, e, infer_compound(in, e, head), 0, NULL);
   }
+}
+
+/* --- Polymorphic functions as results and arguments ----------------------- */
+
+/* The type of a function's result, where nothing says what it should be.  A
+ * literal that declares type parameters stays polymorphic, and so does a call
+ * of a function that returns one:
+ *
+ *   def @mk() { fn [A](%x: A) -> A { %x } } : fn () -> fn [A](A) -> A        */
+static Ty *infer_kept(Infer *in, const Expr *e) {
+  Ty *type;
+  switch (e->kind) {
+    case EX_FN:
+      type = infer_literal(in, e);
+      if (!ty_is_poly(type)) return type;
+      type = ty_leave_scope(in, type);
+      break;
+    case EX_BLOCK:
+      infer_block_bindings(in, e->block);
+      type = infer_kept(in, e->block->result);
+      break;
+    case EX_CALL: type = infer_compound(in, e, NULL); break;
+    default: return infer_expr(in, e);
+  }
+  infer_record(in, e, type, 0, NULL);
+  return type;
+}
+
+static void check_poly_match(Infer *in, const Expr *e, Ty *wanted, Why why) {
+  const Match *m = e->match;
+  Ty *scrutinee = infer_expr(in, e->args[0]);
+  for (int i = 0; i < m->arm_count; i++) {
+    bool fits =
+        infer_pattern(in, m->arms[i].pattern, scrutinee, e->args[0]->span);
+    if (!fits) scrutinee = in->error;
+    check_poly(in, m->arms[i].body, wanted, why);
+  }
+}
+
+/* Gives the last `else` of the chain. */
+static const Expr *check_poly_if(Infer *in, const Expr *e, Ty *wanted,
+                                 Why why) {
+  for (; e->kind == EX_IF; e = e->args[2]) {
+    require_flow(in, infer_expr(in, e->args[0]), in->boolean,
+                 (Why){.kind = WHY_CONDITION, .span = e->args[0]->span});
+    check_poly(in, e->args[1], wanted, why);
+    infer_record(in, e, wanted, 0, NULL);
+  }
+  return e;
+}
+
+/*   v a value    v : t, t generalised ~> forall A.... s
+ *   ---------------------------------------------------
+ *   v : forall A.... s                                                       */
+void check_poly(Infer *in, const Expr *e, Ty *wanted, Why why) {
+  if (e->kind == EX_IF && e->sugar != SUGAR_AND && e->sugar != SUGAR_OR)
+    e = check_poly_if(in, e, wanted, why);
+  why.span = e->span;
+  if (e->kind == EX_BLOCK) {
+    infer_block_bindings(in, e->block);
+    check_poly(in, e->block->result, wanted, why);
+  } else if (e->kind == EX_MATCH) {
+    check_poly_match(in, e, wanted, why);
+  } else if (is_value(e) || e->kind == EX_OP) {
+    in->level++;
+    Ty *found = infer_expr(in, e);
+    in->level--;
+    require_flow(in, found, wanted, why);
+    return;
+  } else {
+    Ty *found = infer_kept(in, e);
+    if (ty_is_poly(ty_head(found))) require_same(in, found, wanted, why);
+    else require_flow(in, found, wanted, why);
+    return;
+  }
+  infer_record(in, e, wanted, 0, NULL);
 }
 
 Ty *infer_expr(Infer *in, const Expr *e) {

@@ -219,7 +219,6 @@ Slot **ty_dims(Infer *in, int rank);
 Ty *ty_tuple(Infer *in, int count, Ty **fields);
 Ty *ty_fn(Infer *in, int count, Ty **args, Ty *result);
 Ty *ty_ref(Infer *in, Ty *content);
-Ty *ty_adt(Infer *in, const Adt *adt, Ty **args);
 Ty *ty_rigid(Infer *in, const TypeVar *var);
 Ty **ty_array(Infer *in, int count);
 /* A constant's type. */
@@ -234,6 +233,16 @@ static inline Ty *ty_head(Ty *t) {
   while (t->kind == K_META && t->link) t = t->link;
   return t;
 }
+/* The same; shortens the way there, which a definition of many functions that
+ * call each other makes long.  Not while solve.c tries a type. */
+static inline Ty *ty_shorten(Ty *t) {
+  while (t->kind == K_META && t->link) {
+    Ty *next = t->link;
+    if (next->kind == K_META && next->link) t->link = next->link;
+    t = next;
+  }
+  return t;
+}
 /* Looks again whether the node is closed, and how deep it is: its parts may be
  * known by now. */
 void ty_settle(Ty *t);
@@ -244,12 +253,11 @@ const char *ty_text_narrow(Infer *in, Ty *t);
 
 /* --- Agreement (unify.c): false sets in->conflict ------------------------ */
 
-/* A value of type `from` goes where one of type `to` is expected. */
-bool ty_flow(Infer *in, Ty *from, Ty *to, Why *why);
 /* The types are the same, dimensions included. */
 bool ty_unify(Infer *in, Ty *a, Ty *b, Why *why);
 /* The same, with a report when they do not agree. */
 bool require_flow(Infer *in, Ty *from, Ty *to, Why why);
+bool require_same(Infer *in, Ty *found, Ty *expected, Why why);
 
 /* One step deeper in a walk over a type, to be undone by in->depth--; false
  * beyond what the C stack shall hold. */
@@ -291,7 +299,10 @@ bool ty_is_open(Infer *in, Ty *t);
 /* What it holds may still be determined by later definitions. */
 void ty_keep_open(Infer *in, Ty *t);
 /* The body of a polymorphic function type, for fresh rigid parameters. */
-Ty *ty_skolemise(Infer *in, Ty *t);
+Ty *ty_skolemise(Infer *in, Ty *t, Ty ***rigid);
+/* The polymorphic type of a literal, over parameters that do not belong to the
+ * literal's scope: it may be the type of what stands outside. */
+Ty *ty_leave_scope(Infer *in, Ty *t);
 
 /* --- Constraints (solve.c) ----------------------------------------------- */
 
@@ -310,6 +321,10 @@ void solve_finish(Infer *in, bool last);
 /* --- Expressions (infer.c, call.c, pattern.c) ---------------------------- */
 
 Ty *infer_expr(Infer *in, const Expr *e);
+/* Requires that `e` is a polymorphic function of type `wanted`.  Only values
+ * generalise, in the branches and at the end of blocks, too; what else there is
+ * must be polymorphic by itself. */
+void check_poly(Infer *in, const Expr *e, Ty *wanted, Why why);
 Ty *infer_call(Infer *in, const Expr *e, Ty *head);
 Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple);
 Ty *infer_op_value(Infer *in, const Expr *e);
@@ -327,16 +342,10 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
              const Name *name);
 /* May what this evaluates to be generalised? */
 bool is_value(const Expr *e);
-void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,
-                  Ty **targs);
 VarInfo *var_info(Infer *in, const Var *var);
-/* A use of something of a (perhaps) polymorphic type. */
-Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
-              const TypeVar *const *params);
 
 /* --- Finishing (zonk.c) -------------------------------------------------- */
 
-const Type *zonk(Infer *in, Ty *t);
 /* As far as it is known, for messages; `narrow`: by slot_first. */
 const Type *zonk_partly(Infer *in, Ty *t, bool narrow);
 /* Fills in every type; variables that nothing determines are reported. */

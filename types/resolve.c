@@ -123,7 +123,7 @@ static const Expr *ctor_value(Resolver *r, const Expr *e, const Ctor *ctor) {
 }
 
 /* The value of a named dimension; NULL when the name is not one. */
-static const Expr *dim_value(Resolver *r, const Expr *e) {
+static const Expr *dim_expr(Resolver *r, const Expr *e) {
   const TypeVar *var = ptrmap_get(&r->type_vars, e->name);
   DimRead *read = var && var->is_dim ? ptrmap_get(&r->dims, var) : NULL;
   if (!read) return NULL;
@@ -132,7 +132,7 @@ static const Expr *dim_value(Resolver *r, const Expr *e) {
 }
 
 static const Expr *resolve_ident(Resolver *r, const Expr *e) {
-  const Expr *dim = dim_value(r, e);
+  const Expr *dim = dim_expr(r, e);
   if (dim) return dim;
   const Ctor *ctor = find_ctor(r, e->name);
   if (ctor) return ctor_value(r, e, ctor);
@@ -178,7 +178,7 @@ static const Expr *call_of(Resolver *r, const Expr *e, const Expr *callee,
 static const Expr *resolve_named_call(Resolver *r, const Expr *e,
                                       const Expr *head) {
   const Expr *name = e->call.callee;
-  const Expr *dim = dim_value(r, name);
+  const Expr *dim = dim_expr(r, name);
   const Ctor *ctor = dim ? NULL : find_ctor(r, name->name);
   if (dim || ctor) {
     const Expr *callee = dim ? dim : ctor_node(r, name->span, ctor);
@@ -581,8 +581,12 @@ static void bind_top_local(Resolver *r, size_t at, bool before) {
   const Definition *d = r->def;
   if (d->item->kind != ITEM_LET_LOCAL) return;
   if ((d->item->expr->kind == EX_FN) != before) return;
-  ptrmap_put(&r->scope->locals, d->item->name, d->global);
   const Definitions *all = &r->c->defs;
+  /* A function before it in its group has bound it. */
+  if (before && d->item->continues &&
+      all->data[at - 1]->item->expr->kind == EX_FN)
+    return;
+  ptrmap_put(&r->scope->locals, d->item->name, d->global);
   for (size_t i = at + 1; before && i < all->len; i++) {
     const Definition *next = all->data[i];
     if (next->unit != d->unit || !next->item->continues) break;

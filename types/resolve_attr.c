@@ -20,8 +20,8 @@ const MetaEntry *find_meta(const Unit *unit, const char *key, int64_t index) {
 
 static bool read_int(Resolver *r, const AttrExpr *x, AttrValue *v) {
   (void)r;
-  v->integer = x->integer;
-  return x->kind == AX_INT && dim_is_number(x->integer);
+  v->integer = dim_of(x->integer);
+  return x->kind == AX_INT && dim_is_number(v->integer);
 }
 
 static bool read_float(Resolver *r, const AttrExpr *x, AttrValue *v) {
@@ -32,7 +32,7 @@ static bool read_float(Resolver *r, const AttrExpr *x, AttrValue *v) {
 
 static bool read_bool(Resolver *r, const AttrExpr *x, AttrValue *v) {
   (void)r;
-  v->integer = x->integer != 0;
+  v->integer = dim_of(x->integer != 0);
   return x->kind == AX_BOOL ||
          (x->kind == AX_INT && (x->integer == 0 || x->integer == 1));
 }
@@ -94,11 +94,22 @@ static const struct {
     [AT_LISTS] = {read_lists, "a list of lists of integers"},
 };
 
+/* Does the value hold an integer that fits no attribute? */
+static bool is_too_low(const AttrExpr *x) {
+  if (x->kind == AX_INT) return x->integer < DIM_LEAST;
+  for (int i = 0; x->kind == AX_LIST && i < x->count; i++)
+    if (is_too_low(x->items[i])) return true;
+  return false;
+}
+
 /* What was probably meant by a value of the wrong kind. */
 static void hint_kind(Diag *d, const AttrSpec *spec, const AttrExpr *x) {
   bool ints = spec->type == AT_INTS || spec->type == AT_INT_OR_INTS;
   const Expr *e = x->kind == AX_EXPR ? x->expr : NULL;
-  if (ints && x->kind == AX_INT) {
+  if (is_too_low(x)) {
+    diag_hint(d, "an attribute's integers are at least %lld",
+              (long long)DIM_LEAST);
+  } else if (ints && x->kind == AX_INT) {
     diag_hint(d, "a list of one is written [%lld]", (long long)x->integer);
   } else if (ints && e && e->kind == EX_TUPLE) {
     diag_hint(d, "a list stands in brackets, as in [1, 2]");
@@ -160,7 +171,7 @@ static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
     const AttrExpr *item = x->items[i];
     if (item->kind == AX_INT) {
       items[i] = resolve_int(r, item->span, item->integer);
-      ints[i] = item->integer;
+      ints[i] = dim_of(item->integer);
     } else if (item->kind == AX_EXPR) {
       items[i] = resolve_expr(r, item->expr);
       ints[i] = dim_of_value(r->c, items[i]);
@@ -274,8 +285,8 @@ static bool holds_nothing(const AttrExpr *x) {
          (x->kind == AX_FLOAT && x->real == 0);
 }
 
-/* An attribute that has a value already; its second one may say nothing when
- * the first is an argument of the dyn. spelling. */
+/* The attribute has a value already.  A second value that equals the default is
+ * accepted when the first is an argument of the dyn. spelling. */
 static bool given_before(Resolver *r, const OpInfo *op, int i, const Attr *attr,
                          const Attrs *attrs, Given given) {
   bool named = given >> i & 1;

@@ -29,8 +29,6 @@ const TypeVar *const *resolve_type_params(Resolver *r, int count,
 
 /* --- Dimensions ---------------------------------------------------------- */
 
-static Dim resolve_dim(Resolver *r, const DimExpr *d);
-
 void report_no_dim(Resolver *r, Span span, const Name *name) {
   if (ptrmap_has(&r->no_dims, name)) return;
   ptrmap_put(&r->no_dims, name, (void *)name);
@@ -54,48 +52,59 @@ static Dim resolve_dim_name(Resolver *r, const DimExpr *d) {
   return DIM_ANY;
 }
 
-static Dim resolve_dim_infix(Resolver *r, const DimExpr *d) {
+static Dim resolve_dim_infix(Resolver *r, const DimExpr *d, Dim a, Dim b) {
   DimTable *t = types_dims(r->p->types);
-  Dim a = resolve_dim(r, d->left), b = resolve_dim(r, d->right);
   if (dim_is_any(a) || dim_is_any(b)) return DIM_ANY;
-  bool inexact = d->kind == DX_DIV && b == 0;
+  bool inexact = d->kind == DX_DIV && dim_is(b, 0);
   Dim result = d->kind == DX_ADD   ? dim_add(t, a, b)
                : d->kind == DX_SUB ? dim_sub(t, a, b)
                : d->kind == DX_MUL ? dim_mul(t, a, b)
                                    : dim_div_exact(t, a, b, &inexact);
-  if (dim_is_any(result)) {
+  if (dim_is_any(result) || dim_is_huge(result)) {
     diag_error(r->p->diags, E0115, d->span, "%s",
                inexact ? "the division is not exact"
                        : "this is too large for a dimension");
+    return DIM_ANY;
   }
   return result;
 }
 
-static Dim resolve_dim(Resolver *r, const DimExpr *d) {
-  switch (d->kind) {
-    case DX_NUMBER: return d->number;
-    case DX_ANY:
-    case DX_META: return DIM_ANY;
-    case DX_NAME: return resolve_dim_name(r, d);
-    default: return resolve_dim_infix(r, d);
+/* Evaluates the postfix order on a stack of dimensions: a sum may have any
+ * number of terms. */
+static Dim resolve_dim(Resolver *r, const DimExpr *root) {
+  VEC(Dim) done;
+  VEC_INIT(&done, r->p->mem);
+  DimExprs order;
+  VEC_INIT(&order, r->p->mem);
+  bool fits = dim_expr_postfix(root, &order) && VEC_RESERVE(&done, order.len);
+  for (size_t i = 0; fits && i < order.len; i++) {
+    const DimExpr *d = order.data[i];
+    Dim result = DIM_ANY;
+    if (d->left) {
+      Dim b = VEC_POP(&done), a = VEC_POP(&done);
+      result = resolve_dim_infix(r, d, a, b);
+    } else if (d->kind == DX_NUMBER) {
+      result = dim_of(d->number);
+    } else if (d->kind == DX_NAME) {
+      result = resolve_dim_name(r, d);
+    }
+    VEC_PUSH(&done, result);
   }
+  Dim whole = fits ? done.data[0] : DIM_ANY;
+  VEC_DONE(&order);
+  VEC_DONE(&done);
+  return whole;
 }
 
 static bool is_op_call(const Expr *e) {
   return e->kind == EX_CALL && e->count == 2 && e->call.callee->kind == EX_OP;
 }
 
-/* An int32 that does not wrap. */
-static Dim dim_of_infix(DimTable *t, int op, Dim a, Dim b) {
-  Dim d = DIM_ANY;
-  switch (op) {
-    case OP_ADD: d = dim_add(t, a, b); break;
-    case OP_SUBTRACT: d = dim_sub(t, a, b); break;
-    case OP_MULTIPLY: d = dim_mul(t, a, b); break;
-    default: break;
-  }
-  bool wraps = dim_is_number(d) && (d < INT32_MIN || d > INT32_MAX);
-  return wraps ? DIM_ANY : d;
+/* Sums of named dimensions are computed as int32, so a number must fit one. */
+static Dim dim_of_infix(DimTable *t, const OpInfo *op, Dim a, Dim b) {
+  Dim d = op->dim ? op->dim(t, a, b) : DIM_ANY;
+  bool wraps = dim_below(d, INT32_MIN) || dim_above(d, INT32_MAX);
+  return wraps || dim_is_huge(d) ? DIM_ANY : d;
 }
 
 static Dim dim_within(const Checker *c, const Expr *e, int depth) {
@@ -103,7 +112,7 @@ static Dim dim_within(const Checker *c, const Expr *e, int depth) {
   if (e->kind == EX_CONST && e->constant->rank == 0 &&
       dtype_is_int((DType)e->constant->dtype)) {
     if (depth > 0 && e->constant->dtype != DT_INT32) return DIM_ANY;
-    Dim d = tensor_i64_at(e->constant, 0);
+    Dim d = dim_of(tensor_i64_at(e->constant, 0));
     return dim_is_number(d) ? d : DIM_ANY;
   }
   if (e->kind == EX_VAR) {
@@ -113,7 +122,7 @@ static Dim dim_within(const Checker *c, const Expr *e, int depth) {
   if (!is_op_call(e) || depth == VALUE_DEPTH_MAX) return DIM_ANY;
   Dim a = dim_within(c, e->args[0], depth + 1);
   if (dim_is_any(a)) return DIM_ANY;
-  return dim_of_infix(dims, e->call.callee->op, a,
+  return dim_of_infix(dims, op_info(e->call.callee->op), a,
                       dim_within(c, e->args[1], depth + 1));
 }
 
@@ -135,7 +144,7 @@ static const Type *resolve_tensor(Resolver *r, const TypeExpr *t) {
   Dim dims[RANK_MAX];
   for (int i = 0; i < t->dim_count; i++) {
     dims[i] = resolve_dim(r, t->dims[i]);
-    if (!dim_is_number(dims[i]) || dims[i] >= 0) continue;
+    if (!dim_below(dims[i], 0)) continue;
     diag_error(r->p->diags, E0115, t->dims[i]->span,
                "a dimension cannot be negative");
     dims[i] = DIM_ANY;
@@ -236,7 +245,7 @@ static const Expr *read_dim(Resolver *r, const Expr *e, int axis) {
   for (int i = 0; i < attrs->op->attr_count; i++) {
     if (attrs->op->attrs[i].name != ATTR_axis) continue;
     attrs->values[i].state = AV_SET;
-    attrs->values[i].integer = 0;
+    attrs->values[i].integer = dim_of(0);
     attrs->values[i].count = COUNT_SCALAR;
   }
   return take;
@@ -258,7 +267,7 @@ static const Expr *find_dim(Resolver *r, const Type *t, const Expr *e,
                             Dim wanted) {
   if (t->kind == TY_TENSOR) {
     for (int i = 0; i < t->rank; i++)
-      if (t->dims[i] == wanted) return read_dim(r, e, i);
+      if (dim_same(t->dims[i], wanted)) return read_dim(r, e, i);
   }
   if (t->kind != TY_TUPLE) return NULL;
   for (int i = 0; i < t->count; i++) {

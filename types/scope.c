@@ -86,7 +86,7 @@ Ctor *find_ctor(Resolver *r, const Name *name) {
 
 /* --- Unknown names ------------------------------------------------------- */
 
-/* Nothing is near a name of whose mistake nothing will be shown. */
+/* No name is suggested when the message will not be shown. */
 static Suggestion suggestion(const Resolver *r, const Name *wanted) {
   Suggestion s = suggestion_for(wanted->text);
   if (diags_full(r->p->diags)) s.distance = 0;
@@ -100,13 +100,13 @@ static void offer_all(Suggestion *s, const PtrMap *names) {
   }
 }
 
-/* Offers what the maps that lie `map` bytes into the scopes hold. */
+/* Offers the names in the map that lies `map` bytes into each scope. */
 static void offer_scopes(Suggestion *s, const Scope *scope, size_t map) {
   for (; scope; scope = scope->outer)
     offer_all(s, (const PtrMap *)((const char *)scope + map));
 }
 
-/* The same, and what the library has of that kind. */
+/* The same, with the library's names of that kind. */
 static void offer_names(Resolver *r, Suggestion *s, char kind, size_t map) {
   offer_scopes(s, r->scope, map);
   if (r->p->offer_library) r->p->offer_library(kind, s);
@@ -116,7 +116,7 @@ static void hint_nearest(Diag *d, const Suggestion *s, const char *sigil) {
   if (s->best) diag_hint(d, "did you mean `%s%s`?", sigil, s->best);
 }
 
-/* Top-level `%x`s are known everywhere but in definitions. */
+/* Top-level `%x`s are known everywhere except in definitions. */
 static bool sees_locals(const Resolver *r) {
   return r->def->item->kind != ITEM_DEF;
 }

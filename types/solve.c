@@ -1,8 +1,9 @@
-/* Constraints: operators' rules, fields of tuples that are not known yet,
- * dimensions of instantiated signatures.  Each is run when it is made and
- * again whenever something that it looks at becomes better known; a rule never
- * fails on incomplete input, and what it answers only ever widens.  Mistakes
- * are reported at the end of a component, when nothing changes any more. */
+/* Constraints: operators' rules, fields of tuples whose type is not known yet,
+ * dimensions of instantiated signatures.  A worklist runs each when it is made,
+ * and again whenever a type that it depends on becomes better known.  A rule
+ * never fails on incomplete input, and its answers only rise in the lattice
+ * (dims.c), so the list runs dry.  Mistakes are reported at the end of a
+ * component, when nothing changes any more. */
 #include "types/infer.h"
 
 enum {
@@ -49,8 +50,8 @@ static void show_tensor(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
   }
 }
 
-/* Shared parts make a type's tree exponential: beyond the limit a tuple is
- * nothing that a rule looks into. */
+/* A type whose parts are shared is exponential as a tree.  Beyond the limit a
+ * rule sees an opaque tuple. */
 static void show_tuple(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
   in->shown += t->count;
   if (in->shown > SHOWN_MAX) return;
@@ -122,7 +123,7 @@ static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
   return RULE_OK;
 }
 
-/* What it sees and says lasts until the next is asked. */
+/* What the rule gets and gives lives until the next rule is asked. */
 static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
   arena_reset(&in->asked);
   in->shown = 0;
@@ -165,7 +166,7 @@ static Ty *made_type(Infer *in, const Constraint *c, const RuleType *t) {
   return ty_tensor(in, t->dtype, t->rank, dims);
 }
 
-/* The rule ran again: its dimensions join those that it gave before. */
+/* The rule ran again: its dimensions are joined with those it gave before. */
 static void join_made(Infer *in, const Constraint *c, Ty *t,
                       const RuleType *now) {
   t = ty_head(t);
@@ -178,9 +179,10 @@ static void join_made(Infer *in, const Constraint *c, Ty *t,
     slot_join(in, t->dims[i], now->dims[i], c->span);
 }
 
-/* Operands that the rule has worked out, such as the shapes of weights. */
+/* Types of operands that follow from the others, such as the shapes of
+ * weights. */
 static void fill_operands(Infer *in, Constraint *c, const RuleCall *call) {
-  if (!(c->op->flags & OP_INFERS)) return;
+  if (!c->op->infers) return;
   Why why = {.kind = WHY_OPERATOR, .span = c->span};
   for (int i = 1; i < c->count; i++) {
     Ty *t = ty_head(c->args[i]);
@@ -214,7 +216,7 @@ static void settle_rule(Infer *in, Constraint *c, const RuleCall *call) {
                (Why){.kind = WHY_OPERATOR, .span = c->span});
 }
 
-/* The result of what was reported, or follows from it. */
+/* The result after a report, or of an operand that was reported. */
 static void give_up(Infer *in, Constraint *c) {
   c->gone = true;
   Why why = {.kind = WHY_OPERATOR, .span = c->span};
@@ -268,11 +270,11 @@ static void run_op_value(Infer *in, Constraint *c) {
   run_rule(in, c);
 }
 
-/* Half of 3, two less than 1: no dimension. */
+/* A division with a remainder, or a negative result, is no dimension. */
 static bool is_impossible(const Constraint *c, const Dim *values, Dim d) {
   for (int i = 0; i < c->name_count; i++)
     if (!dim_is_number(values[i])) return false;
-  return !dim_is_number(d) || d < 0;
+  return !dim_is_number(d) || dim_below(d, 0);
 }
 
 static void run_form(Infer *in, Constraint *c) {
@@ -322,7 +324,7 @@ void constraint_start(Infer *in, Constraint *c) {
 
 /* --- The end of a component ---------------------------------------------- */
 
-/* The dimension of a signature that the call makes impossible. */
+/* The dimension of the signature that no argument could satisfy. */
 static void report_form(Infer *in, Constraint *c) {
   Dim values[FORM_NAMES_MAX];
   for (int i = 0; i < c->name_count; i++)
@@ -385,7 +387,7 @@ static Ty *tensor_of_rank(Infer *in, DType dtype, int rank) {
   return ty_tensor(in, dtype, rank, dims);
 }
 
-/* Would the rule, as things are, give what is wanted of it? */
+/* Would the rule, as far as its operands are known, give the wanted type? */
 static bool would_fit(Infer *in, Constraint *c) {
   RuleCall call;
   RuleStatus status = ask(in, c, &call);
@@ -416,7 +418,8 @@ static bool default_never(Infer *in, Constraint *c) {
   return false;
 }
 
-/* Reports the first that waits; what follows from it then goes silently. */
+/* Reports the first constraint that waits.  Errors that follow from it are not
+ * reported. */
 static bool report_waiting(Infer *in, bool last) {
   for (size_t i = 0; i < in->pending.len; i++) {
     Constraint *c = in->pending.data[i];

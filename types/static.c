@@ -1,17 +1,18 @@
-/* Is every shape known before the program runs?  types_static() answers for
- * the user's own texts.  Numbers and named dimensions are known: a name is
- * what the caller's tensors say.  What is not known is `?`.
+/* Is every shape known before the program runs?  types_static() answers for the
+ * user's own texts.  Numbers are known, and so are named dimensions, which a
+ * caller's tensors determine; `?` is not.
  *
- * A type holds `?` where one comes up (an operator whose result depends on a
- * value, a declaration that says so) or where one flows in.  Each place of the
- * first kind is reported, with notes that follow it to the definitions that
- * it reaches.  It reads types as the checker left them; see zonk.c. */
+ * A `?` arises in some places (an operator whose result depends on a value, a
+ * declaration that says so) and flows on to others.  Each place where one
+ * arises is reported, with notes that follow it to the definitions that it
+ * reaches.  The types are those that inference left (zonk.c). */
+#include "ir/walk.h"
 #include "ops/ops.h"
 #include "types/types.h"
 
 enum { CHAIN_MAX = 6 };
 
-/* An expression and what it stands in. */
+/* An expression with its parent. */
 typedef struct Node {
   const Expr *e;
   int up;             /* the index of its parent; -1: a definition's value */
@@ -23,7 +24,6 @@ typedef struct Static {
   PtrMap holds;    /* Type -> itself when it holds `?`, else the map */
   VEC(Node) nodes; /* parents before children */
   PtrMap uses;     /* Var or Global -> 1 + the index of its first use */
-  int parent;      /* while children are pushed */
   bool found;
 } Static;
 
@@ -57,12 +57,6 @@ static bool some_hold(Static *s, int count, const Expr *const *args) {
 
 /* --- The nodes ------------------------------------------------------------ */
 
-static void push_child(void *data, const Expr *e) {
-  Static *s = data;
-  const Global *home = s->nodes.data[s->parent].home;
-  VEC_PUSH(&s->nodes, (Node){e, s->parent, home});
-}
-
 static void note_use(Static *s, int at) {
   const Expr *e = s->nodes.data[at].e;
   const void *what = e->kind == EX_VAR      ? (const void *)e->var
@@ -72,14 +66,22 @@ static void note_use(Static *s, int at) {
   ptrmap_put(&s->uses, what, (void *)(intptr_t)(at + 1));
 }
 
+/* `up` is the node that was entered last and has not been left. */
 static void add_tree(Static *s, const Global *home, const Expr *root) {
-  size_t next = s->nodes.len;
-  VEC_PUSH(&s->nodes, (Node){root, -1, home});
-  for (; next < s->nodes.len; next++) {
-    s->parent = (int)next;
-    note_use(s, s->parent);
-    expr_children(s->nodes.data[next].e, push_child, s);
+  ExprWalk w;
+  int up = -1;
+  expr_walk_start(&w, s->p->mem, WALK_ENTER | WALK_LEAVE, root);
+  while (expr_walk_next(&w)) {
+    if (w.event == WALK_LEAVE) {
+      up = s->nodes.data[up].up;
+      continue;
+    }
+    VEC_PUSH(&s->nodes, (Node){w.at, up, home});
+    if (mem_exhausted(s->p->mem)) break;
+    up = (int)s->nodes.len - 1;
+    note_use(s, up);
   }
+  expr_walk_end(&w);
 }
 
 static void add_unit(Static *s, const Unit *u) {
@@ -136,7 +138,8 @@ static int note_var(Static *s, Diag *d, const Var *v) {
   return first_use(s, v);
 }
 
-/* The end of a definition's value: what it defines, and where that is used. */
+/* At the end of a definition's value: names the definition and goes on at its
+ * first use. */
 static int note_home(Static *s, Diag *d, const Global *g) {
   if (!g || !holds(s, g->type)) return -1;
   bool def = g->kind == GLOBAL_DEF;
@@ -146,8 +149,8 @@ static int note_home(Static *s, Diag *d, const Global *g) {
   return first_use(s, g);
 }
 
-/* From a node upward while the shape is part of the value, on at the first use
- * of what receives it; `at` -1: it goes nowhere. */
+/* Goes from a node upward while the shape is part of the value, then on at the
+ * first use of the variable that receives it; `at` -1: it goes nowhere. */
 static void follow(Static *s, Diag *d, int at) {
   for (int notes = 0; at >= 0 && notes < CHAIN_MAX;) {
     const Node *n = &s->nodes.data[at];
@@ -278,8 +281,8 @@ static void check_global(Static *s, const Global *g) {
          SAY(s, "`%s%s` is declared with `?`", global_sigil(g), g->name->text));
 }
 
-/* What no rule above accounts for, such as a dimension that nothing asks for;
- * every `?` is refused. */
+/* Reports a `?` that no rule above explains, such as a dimension that nothing
+ * determines, so that every `?` is refused. */
 static void check_rest(Static *s) {
   for (size_t i = 0; i < s->nodes.len && !s->found; i++) {
     const Expr *e = s->nodes.data[i].e;

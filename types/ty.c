@@ -1,5 +1,5 @@
-/* Types under construction: making them, also from finished types, and showing
- * them.  How they come to agree is in unify.c. */
+/* Types under construction: how they are made, also from finished types, and
+ * printed.  unify.c makes two of them equal. */
 #include "types/infer.h"
 
 enum { LEVEL_UNPLACED = UINT32_MAX };
@@ -49,7 +49,7 @@ Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims) {
   return *scalar;
 }
 
-/* One more than what it holds. */
+/* One more than the size of its largest part. */
 static uint16_t depth_over(const Ty *t) {
   int depth = 0;
   for (int i = 0; i < t->count; i++) {
@@ -102,7 +102,7 @@ Ty *ty_ref(Infer *in, Ty *content) {
   return ty_over(in, K_REF, 1, args);
 }
 
-Ty *ty_adt(Infer *in, const Adt *adt, Ty **args) {
+static Ty *ty_adt(Infer *in, const Adt *adt, Ty **args) {
   Ty *t = ty_over(in, K_ADT, adt->param_count, args);
   if (t->kind == K_ADT) t->adt = adt;
   return t;
@@ -120,7 +120,7 @@ Ty *ty_rigid(Infer *in, const TypeVar *var) {
 Ty *ty_of_tensor(Infer *in, const Tensor *t, Span span) {
   Slot **dims = ty_dims(in, t->rank);
   for (int i = 0; i < t->rank; i++)
-    dims[i] = slot_new(in, t->shape[i], false, span);
+    dims[i] = slot_new(in, dim_of(t->shape[i]), false, span);
   return ty_tensor(in, (DType)t->dtype, t->rank, dims);
 }
 

@@ -1,5 +1,5 @@
-/* The checker's driver: phases in order, and what joins the program when all
- * went well. */
+/* The checker's driver: its phases in order, and what is added to the program
+ * when none of them reported an error. */
 #include "types/types.h"
 
 #include <stdio.h>
@@ -164,19 +164,4 @@ const Type *types_quantify(TypeTable *table, const Type *t) {
   VEC_DONE(&f.vars);
   ptrmap_done(&f.seen);
   return t;
-}
-
-const Type *types_resolve(Program *p, const TypeExpr *t) {
-  Checker c;
-  checker_init(&c, p, p->last_unit);
-  Definition none = {.unit = p->last_unit, .scope = &p->user};
-  Resolver r;
-  resolver_init(&r, &c, &none);
-  const Type *type = resolve_type(&r, t);
-  if (type->has_meta)
-    diag_error(p->diags, E0202, t->span, "a type without holes is needed");
-  bool ok = went_well(&c) && !type->has_meta;
-  resolver_done(&r);
-  checker_done(&c);
-  return ok ? type : NULL;
 }

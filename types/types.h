@@ -31,8 +31,8 @@ bool types_check(Program *p, Unit *unit);
  * does not, in a tensor itself or a tuple's field; containers are not
  * traversed. */
 bool types_need_check(const Type *actual, const Type *expected);
-/* The same where it comes out of a container or a function: pattern variable,
- * ref_read, result of a call. */
+/* The same where a value comes out of a container or a function: pattern
+ * variable, ref_read, result of a call. */
 bool types_need_check_out(const Program *p, const Type *actual,
                           const Type *expected);
 /* Does it hold a number or a name, in a tensor itself or a tuple's field? */
@@ -49,7 +49,7 @@ void types_crossings(const Expr *e, CrossingFn visit, void *data);
  * entered?  The use leaves open what a named dimension is, and more than one
  * dimension of its parameters says. */
 bool types_use_binds(const Program *p, const Expr *use);
-/* Does the use put `?` for a name inside a container or function? */
+/* Does the use put `?` for a named dimension inside a container or function? */
 bool types_use_loosens(const Program *p, const Expr *use);
 
 /* --- Effects ------------------------------------------------------------- */
@@ -66,8 +66,5 @@ bool types_static(Program *p);
 /* A function type quantified over the parameters that are free in it; others
  * as they are. */
 const Type *types_quantify(TypeTable *table, const Type *t);
-
-/* A type from text such as an API call or `:type` may hand in. */
-const Type *types_resolve(Program *p, const TypeExpr *t);
 
 #endif

@@ -1,11 +1,11 @@
-/* How types come to agree.
+/* Unification, and the flow of values.
  *
  * ty_flow says that a value goes from one place to another.  Kinds, ranks and
- * dtypes have to be the same; the dimensions of the tensor itself, or of a
- * tuple's fields, flow.  So a variable that takes in a tensor gets a copy of
- * its type with dimensions of its own.  What lies in containers - the content
- * of a cell, arguments of data types, parameters and results of functions -
- * is the same on both sides: ty_unify. */
+ * dtypes must be equal; the dimensions of the tensor itself, or of a tuple's
+ * fields, flow (dims.c), so a variable that receives a tensor gets a copy of
+ * the type with dimensions of its own.  ty_unify makes two types equal: the
+ * types inside containers, which are the content of a cell, the arguments of
+ * data types, the parameters and results of functions. */
 #include "types/infer.h"
 
 static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow);
@@ -30,8 +30,9 @@ bool infer_enter(Infer *in) {
 
 static bool adjust_node(Infer *in, Ty *meta, Ty *t);
 
-/* Makes what `t` holds as shallow as `meta`.  False when that is impossible:
- * `t` holds the variable itself, or a type parameter of an inner scope. */
+/* Lowers the levels in `t` to that of `meta`.  False when that is impossible:
+ * `t` contains the variable itself (the occurs check), or a type parameter of
+ * an inner scope, which would escape (a skolem). */
 static bool adjust(Infer *in, Ty *meta, Ty *t) {
   t = ty_head(t);
   if (t->closed || t->mark == in->mark) return true;
@@ -83,7 +84,8 @@ static bool join_metas(Ty *a, Ty *b) {
   return true;
 }
 
-/* Everything that `t` still leaves open is not worth another message. */
+/* Marks as an error everything that `t` leaves open, so that no second message
+ * follows from it. */
 static void poison(Infer *in, Ty *t) {
   t = ty_head(t);
   if (t->closed || t->mark == in->mark) return;
@@ -139,7 +141,7 @@ static Ty *loose(Loose *l, Ty *t) {
   return made;
 }
 
-/* The variable becomes `t`, or, when a value flows, a copy of it. */
+/* Binds the variable to `t`, or, when a value flows, to a copy of it. */
 static bool bind(Infer *in, Ty *meta, Ty *t, Loose *flow) {
   if (!may_be(in, meta, t)) return false;
   if (flow) {
@@ -168,16 +170,34 @@ static bool agree_args(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   return true;
 }
 
-/* A polymorphic function fits each of its instances; where a polymorphic one
- * is wanted, it must fit for parameters that nothing is known of. */
-static bool agree_poly(Infer *in, Ty *from, Ty *to, Why *why) {
+/* Subsumption.  A polymorphic function that flows is instantiated; where a
+ * polymorphic function is wanted, its parameters are skolems, which the flowing
+ * function must fit whatever they are. */
+static bool flow_poly(Infer *in, Ty *from, Ty *to, Why *why) {
+  Ty **params;
   in->level++;
-  if (ty_is_poly(to)) to = ty_skolemise(in, to);
-  Ty **targs;
+  if (ty_is_poly(to)) to = ty_skolemise(in, to, &params);
   if (ty_is_poly(from))
-    from = ty_instantiate(in, from, from->param_count, from->params, &targs);
+    from = ty_instantiate(in, from, from->param_count, from->params, &params);
   bool ok = agree(in, from, to, why, false);
   in->level--;
+  return ok;
+}
+
+/* Polymorphic functions inside other types are not instantiated: they must be
+ * equal up to the names of their parameters. */
+static bool same_poly(Infer *in, Ty *from, Ty *to, Why *why) {
+  if (from->param_count != to->param_count) return conflict(in, from, to);
+  Ty **rigid, **targs;
+  in->level++;
+  Ty *b = ty_skolemise(in, to, &rigid);
+  Ty *a = ty_instantiate(in, from, from->param_count, from->params, &targs);
+  bool ok = agree(in, a, b, why, false);
+  in->level--;
+  for (int i = 0; ok && i < to->param_count; i++)
+    if (from->params[i]->is_dim != to->params[i]->is_dim ||
+        (!to->params[i]->is_dim && ty_head(targs[i]) != ty_head(rigid[i])))
+      return conflict(in, from, to);
   return ok;
 }
 
@@ -193,7 +213,7 @@ static bool agree_known(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
       return agree_args(in, from, to, why, false);
     default:
       if (ty_is_poly(from) || ty_is_poly(to))
-        return agree_poly(in, from, to, why);
+        return same_poly(in, from, to, why);
       return agree_args(in, from, to, why, false) &&
              agree(in, from->result, to->result, why, false);
   }
@@ -233,7 +253,13 @@ static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   return ok;
 }
 
-bool ty_flow(Infer *in, Ty *from, Ty *to, Why *why) {
+/* A value of type `from` goes where one of type `to` is expected. */
+static bool ty_flow(Infer *in, Ty *from, Ty *to, Why *why) {
+  from = ty_head(from);
+  to = ty_head(to);
+  bool fns = from->kind == K_FN && to->kind == K_FN && from != to;
+  if (fns && (ty_is_poly(from) || ty_is_poly(to)))
+    return flow_poly(in, from, to, why);
   return agree(in, from, to, why, true);
 }
 
@@ -241,9 +267,11 @@ bool ty_unify(Infer *in, Ty *a, Ty *b, Why *why) {
   return agree(in, a, b, why, false);
 }
 
-/* Dimensions are judged later, for which their reason is kept; a type without
- * variables and parameters has none. */
-bool require_flow(Infer *in, Ty *from, Ty *to, Why why) {
+typedef bool Agreement(Infer *in, Ty *from, Ty *to, Why *why);
+
+/* Dimensions are compared later, so their reason is kept.  A type without
+ * variables and parameters needs none. */
+static bool require(Infer *in, Ty *from, Ty *to, Why why, Agreement *agrees) {
   const Ty *a = ty_head(from), *b = ty_head(to);
   if (a == b) return true;
   why.found = from;
@@ -253,10 +281,18 @@ bool require_flow(Infer *in, Ty *from, Ty *to, Why why) {
     reason = ARENA_NEW(in->arena, Why);
     *reason = why;
   }
-  if (ty_flow(in, from, to, reason)) return true;
+  if (agrees(in, from, to, reason)) return true;
   report_mismatch(in, reason);
   in->mark++;
   poison(in, from);
   poison(in, to);
   return false;
+}
+
+bool require_flow(Infer *in, Ty *from, Ty *to, Why why) {
+  return require(in, from, to, why, ty_flow);
+}
+
+bool require_same(Infer *in, Ty *found, Ty *expected, Why why) {
+  return require(in, found, expected, why, ty_unify);
 }

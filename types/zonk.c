@@ -5,7 +5,7 @@
 
 typedef struct Zonk {
   Infer *in;
-  bool partly; /* unknown parts stay variables, and nothing is kept */
+  bool partly; /* variables that are not known stay, and nothing is kept */
   bool narrow; /* dimensions as they were first */
 } Zonk;
 
@@ -50,7 +50,7 @@ static const Type *zonk_new(Zonk *z, Ty *t) {
 
 /* A node's result is kept: for good, or for this walk. */
 static const Type *zonk_node(Zonk *z, Ty *t) {
-  t = ty_head(t);
+  t = z->partly ? ty_head(t) : ty_shorten(t);
   if (z->partly && t->shown && t->mark == z->in->mark) return t->shown;
   if (!z->partly && t->done) return t->done;
   if (!infer_enter(z->in)) return type_error(z->in->types);
@@ -65,7 +65,9 @@ static const Type *zonk_node(Zonk *z, Ty *t) {
   return made;
 }
 
-const Type *zonk(Infer *in, Ty *t) { return zonk_node(&(Zonk){.in = in}, t); }
+static const Type *zonk(Infer *in, Ty *t) {
+  return zonk_node(&(Zonk){.in = in}, t);
+}
 
 const Type *zonk_partly(Infer *in, Ty *t, bool narrow) {
   in->mark++;

@@ -19,19 +19,10 @@ static bool weight_order(const char *text, Conv *conv) {
   return true;
 }
 
-static bool output_padding_fits(const Attrs *attrs, int spatial) {
-  bool fits = window_count_is(attrs, ATTR_output_padding, spatial, false);
-  for (int k = SPATIAL_MAX - spatial; k < SPATIAL_MAX; k++) {
-    int64_t v = window_value(attrs, ATTR_output_padding, spatial, k, 0);
-    fits = fits && v >= 0 && v < (int64_t)1 << 31;
-  }
-  return fits;
-}
-
 const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
   *conv = (Conv){.transposed = transposed};
   conv->spatial = window_rank(attrs->op, ATTR_data_layout);
-  conv->groups = attr_int(attrs, ATTR_groups);
+  conv->groups = attr_number(attrs, ATTR_groups);
   if (!axis_order(attr_text(attrs, ATTR_data_layout), 'N', 'C', conv->spatial,
                   &conv->data))
     return "data_layout is an order of N, C and the spatial axes";
@@ -45,10 +36,10 @@ const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
     return "strides and dilation are at least 1, padding at least 0: one "
            "number, or one for each axis";
   if (!window_count_is(attrs, ATTR_kernel_size, conv->spatial, false) ||
-      (transposed && !output_padding_fits(attrs, conv->spatial)))
+      (transposed &&
+       !window_count_is(attrs, ATTR_output_padding, conv->spatial, false)))
     return "kernel_size and output_padding, at least 0, hold one number, or "
            "one for each axis";
-  if (conv->groups < 1) return "groups is at least 1";
   return NULL;
 }
 
@@ -64,7 +55,7 @@ static Dim weight_dim(RuleCall *c, int rank, int axis) {
 static bool is_depthwise(RuleCall *c, const Conv *conv) {
   Dim inputs = c->args[0].dims[conv->data.second];
   return !conv->transposed && conv->groups > 1 &&
-         dim_equal(inputs, conv->groups) == YES;
+         dim_equal(inputs, dim_of(conv->groups)) == YES;
 }
 
 static Dim channels_of(RuleCall *c, const Conv *conv) {
@@ -73,7 +64,7 @@ static Dim channels_of(RuleCall *c, const Conv *conv) {
   Dim own = weight_dim(c, conv->spatial + 2, conv->weight.first);
   Dim other = weight_dim(c, conv->spatial + 2, conv->weight.second);
   if (is_depthwise(c, conv)) return dim_mul(c->dims, own, other);
-  return conv->transposed ? dim_mul(c->dims, own, conv->groups) : own;
+  return conv->transposed ? dim_mul(c->dims, own, dim_of(conv->groups)) : own;
 }
 
 /* The weight's shape: (channels, inputs / groups, k...), of a transposed
@@ -82,9 +73,9 @@ static bool conv_weight(RuleCall *c, const Conv *conv, Dim channels) {
   const RuleType *x = &c->args[0];
   Dim inputs = x->dims[conv->data.second], dims[RANK_MAX];
   bool bad_inputs = false, bad_channels = false;
-  Dim group_inputs = dim_div_exact(c->dims, inputs, conv->groups, &bad_inputs);
-  Dim group_channels =
-      dim_div_exact(c->dims, channels, conv->groups, &bad_channels);
+  Dim groups = dim_of(conv->groups);
+  Dim group_inputs = dim_div_exact(c->dims, inputs, groups, &bad_inputs);
+  Dim group_channels = dim_div_exact(c->dims, channels, groups, &bad_channels);
   if (bad_inputs || bad_channels) {
     rule_error(c, E0209, 0,
                "%s input and %s output channels do not divide "
@@ -102,8 +93,8 @@ static bool conv_weight(RuleCall *c, const Conv *conv, Dim channels) {
   }
   for (int k = SPATIAL_MAX - conv->spatial; k < SPATIAL_MAX; k++) {
     int axis = conv->weight.spatial[k];
-    dims[axis] = window_value(c->attrs, ATTR_kernel_size, conv->spatial, k,
-                              weight_dim(c, conv->spatial + 2, axis));
+    dims[axis] = window_dim(c->attrs, ATTR_kernel_size, conv->spatial, k,
+                            weight_dim(c, conv->spatial + 2, axis));
   }
   return rule_expect(c, 1, x->dtype, conv->spatial + 2, dims);
 }
@@ -113,20 +104,30 @@ static Dim conv_length(RuleCall *c, const Conv *conv, int axis, Dim length,
                        Dim k) {
   const WindowAxis *a = &conv->axes[axis];
   DimTable *t = c->dims;
-  Dim reach = dim_add(t, dim_mul(t, dim_sub(t, k, 1), a->dilation), 1);
+  Dim one = dim_of(1), padding = dim_of(a->before + a->after);
+  Dim reach = dim_mul(t, dim_sub(t, k, one), dim_of(a->dilation));
+  reach = dim_add(t, reach, one);
   if (!conv->transposed) {
-    Dim room = dim_sub(t, dim_add(t, length, a->before + a->after), reach);
-    if (dim_is_number(room) && room < 0) return -1;
-    return dim_add(t, dim_div_floor(t, room, a->stride), 1);
+    Dim room = dim_sub(t, dim_add(t, length, padding), reach);
+    if (dim_below(room, 0)) return dim_of(-1);
+    return dim_add(t, dim_div_floor(t, room, a->stride), one);
   }
-  Dim full = dim_add(t, dim_mul(t, dim_sub(t, length, 1), a->stride), reach);
-  int64_t extra =
-      window_value(c->attrs, ATTR_output_padding, conv->spatial, axis, 0);
-  return dim_add(t, full, extra - a->before - a->after);
+  Dim full = dim_mul(t, dim_sub(t, length, one), dim_of(a->stride));
+  full = dim_add(t, full, reach);
+  Dim extra =
+      window_dim(c->attrs, ATTR_output_padding, conv->spatial, axis, dim_of(0));
+  return dim_sub(t, dim_add(t, full, extra), padding);
 }
 
 static RuleStatus conv_rule(RuleCall *c, bool transposed) {
   Conv conv;
+  int64_t groups;
+  if (!rule_windows(c) || !rule_number(c, ATTR_groups, 1, INT64_MAX, &groups))
+    return RULE_ERROR;
+  if (attr_is_set(c->attrs, ATTR_channels) &&
+      !rule_in_range(c, ATTR_channels, attr_int(c->attrs, ATTR_channels), 0,
+                     INT64_MAX))
+    return RULE_ERROR;
   const char *wrong = conv_of(c->attrs, transposed, &conv);
   if (wrong) return rule_error(c, E0303, -1, "%s", wrong);
   if (!rule_rank(c, 0, conv.spatial + 2) || !rule_class(c, 0, TAKES_NUMBER))
@@ -145,11 +146,11 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
   for (int k = SPATIAL_MAX - conv.spatial; k < SPATIAL_MAX; k++) {
     Dim size = c->args[1].dims[conv.weight.spatial[k]];
     Dim *to = &out[conv.out.spatial[k]];
-    if (dim_is_number(size) && size < 1)
+    if (dim_below(size, 1))
       return rule_error(c, E0209, 1, "the kernel %s has no elements",
                         rule_shape(c, 1));
     *to = conv_length(c, &conv, k, x->dims[conv.data.spatial[k]], size);
-    if (dim_is_number(*to) && *to < 0)
+    if (dim_below(*to, 0))
       return rule_error(c, E0209, 1,
                         "the kernel %s is larger than data %s "
                         "with its padding",
@@ -162,23 +163,35 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
  *   -------------------------------------------------------------------------
  *   nn.conv2d(x, w) :
  *     (n, o, floor((d + padding - dilation * (k - 1) - 1) / stride) + 1, t) */
-RuleStatus rule_conv(RuleCall *c) { return conv_rule(c, false); }
+RULE(conv,
+     "(n, c, d..., t), (o, c / groups, k..., t) -> (n, o, (d + padding - "
+     "dilation * (k - 1) - 1) / stride + 1, t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_conv(RuleCall *c) { return conv_rule(c, false); }
 
 /*   x : (n, c, d..., t)    w : (c, o / groups, k..., t)
  *   -------------------------------------------------------------------------
  *   nn.conv2d_transpose(x, w) : (n, o, (d - 1) * stride + dilation * (k - 1)
  *       + 1 - padding + output_padding, t)                                  */
-RuleStatus rule_conv_transpose(RuleCall *c) { return conv_rule(c, true); }
+RULE(conv_transpose,
+     "(n, c, d..., t), (c, o / groups, k..., t) -> (n, o, (d - 1) * stride + "
+     "dilation * (k - 1) + 1 - padding + output_padding, t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_conv_transpose(RuleCall *c) {
+  return conv_rule(c, true);
+}
 
 /* Is the gradient's shape that of the convolution with kernels of size k? */
 static bool grad_fits(RuleCall *c, const WindowAxis *axes, const Dim *k) {
   const Dim *g = c->args[0].dims, *x = c->args[1].dims;
+  DimTable *t = c->dims;
   bool fits = dim_equal(g[0], x[0]) != NO;
   for (int i = 0; i < 2; i++) {
     const WindowAxis *a = &axes[SPATIAL_MAX - 2 + i];
-    Dim room = dim_add(c->dims, x[2 + i], a->before + a->after - 1);
-    room = dim_sub(c->dims, room, dim_mul(c->dims, k[i] - 1, a->dilation));
-    Dim length = dim_add(c->dims, dim_div_floor(c->dims, room, a->stride), 1);
+    Dim one = dim_of(1), before_last = dim_sub(t, k[i], one);
+    Dim room = dim_add(t, x[2 + i], dim_of(a->before + a->after - 1));
+    room = dim_sub(t, room, dim_mul(t, before_last, dim_of(a->dilation)));
+    Dim length = dim_add(t, dim_div_floor(t, room, a->stride), one);
     fits = fits && dim_equal(g[2 + i], length) != NO;
   }
   if (fits) return true;
@@ -193,23 +206,26 @@ static bool grad_fits(RuleCall *c, const WindowAxis *axes, const Dim *k) {
 /*   g : (n, o, e..., t)    x : (n, c, d..., t)    e the result's shape
  *   -------------------------------------------------------------------
  *   nn.conv2d_backward_weight(g, x, kernel_size=k) : (o, c / groups, k, t)  */
-RuleStatus rule_conv_backward_weight(RuleCall *c) {
+RULE(conv_backward_weight,
+     "(n, o, e..., t), (n, c, d..., t) -> (o, c / groups, k..., t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_conv_backward_weight(RuleCall *c) {
   WindowAxis axes[SPATIAL_MAX];
   const AttrValue *k = attr_get(c->attrs, ATTR_kernel_size);
-  int64_t groups = attr_int(c->attrs, ATTR_groups);
-  if (!rule_rank(c, 0, 4) || !rule_rank(c, 1, 4) ||
+  int64_t groups;
+  if (!rule_number(c, ATTR_groups, 1, INT64_MAX, &groups) || !rule_windows(c) ||
+      !rule_rank(c, 0, 4) || !rule_rank(c, 1, 4) ||
       !rule_class(c, 0, TAKES_NUMBER) || !rule_same_dtype(c, 0, 1))
     return RULE_ERROR;
-  if (groups < 1 || k->count != 2 || k->ints[0] < 1 || k->ints[1] < 1 ||
-      !window_axes(c->attrs, 2, axes))
+  if (k->count != 2 || !window_axes(c->attrs, 2, axes))
     return rule_error(c, E0303, -1,
                       "kernel_size holds two numbers; these, "
                       "groups, strides and dilation are at least 1, padding "
                       "at least 0");
   Dim outputs = c->args[0].dims[1], inputs = c->args[1].dims[1];
   bool inexact = false;
-  dim_div_exact(c->dims, outputs, groups, &inexact);
-  Dim own = dim_div_exact(c->dims, inputs, groups, &inexact);
+  dim_div_exact(c->dims, outputs, dim_of(groups), &inexact);
+  Dim own = dim_div_exact(c->dims, inputs, dim_of(groups), &inexact);
   if (inexact)
     return rule_error(c, E0209, 0,
                       "%s input and %s output channels do not "

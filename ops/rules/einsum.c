@@ -148,7 +148,8 @@ static RuleStatus einsum_operand(RuleCall *c, const Einsum *e, int i,
 /*   xi : one axis for each letter of its term, equal letters equally long, or 1
  *   -----------------------------------------------------------------------
  *   einsum((x1, ..., xn), equation) : the lengths of the result's letters   */
-RuleStatus rule_einsum(RuleCall *c) {
+RULE(einsum, "shapes by letters -> the letters of the result");
+static RuleStatus rule_einsum(RuleCall *c) {
   Einsum e;
   int ranks[EINSUM_MAX] = {0}, count = c->args[0].count;
   for (int i = 0; i < count && i < EINSUM_MAX; i++)

@@ -8,23 +8,38 @@ static RuleStatus like_operand(RuleCall *c, int i, DType dtype) {
 /*   x : (d..., t)
  *   ------------------
  *   op(x) : (d..., t)                                                       */
-RuleStatus rule_same(RuleCall *c) {
-  return like_operand(c, 0, c->args[0].dtype);
-}
+RULE(same, "(d..., t) -> (d..., t)", .fits = FITS_ALWAYS);
+static RuleStatus rule_same(RuleCall *c) { return rule_result_alike(c); }
 
 static RuleStatus unary_of(RuleCall *c, TypeClass class) {
-  return rule_class(c, 0, class) ? rule_same(c) : RULE_ERROR;
+  return rule_class(c, 0, class) ? rule_result_alike(c) : RULE_ERROR;
 }
 
-RuleStatus rule_unary(RuleCall *c) { return unary_of(c, TAKES_NUMBER); }
-RuleStatus rule_unary_float(RuleCall *c) { return unary_of(c, TAKES_FLOAT); }
-RuleStatus rule_unary_bits(RuleCall *c) { return unary_of(c, TAKES_BITS); }
-RuleStatus rule_unary_bool(RuleCall *c) { return unary_of(c, TAKES_BOOL); }
+RULE(unary, "(d..., t) -> (d..., t), t numeric", .takes = TAKES_NUMBER,
+     .fits = FITS_ALWAYS);
+static RuleStatus rule_unary(RuleCall *c) { return unary_of(c, TAKES_NUMBER); }
+RULE(unary_float, "(d..., t) -> (d..., t), t floating-point",
+     .takes = TAKES_FLOAT, .fits = FITS_ALWAYS);
+static RuleStatus rule_unary_float(RuleCall *c) {
+  return unary_of(c, TAKES_FLOAT);
+}
+RULE(unary_bits, "(d..., t) -> (d..., t), t integer or bool",
+     .takes = TAKES_BITS, .fits = FITS_ALWAYS);
+static RuleStatus rule_unary_bits(RuleCall *c) {
+  return unary_of(c, TAKES_BITS);
+}
+RULE(unary_bool, "(d..., bool) -> (d..., bool)", .takes = TAKES_BOOL,
+     .fits = FITS_ALWAYS);
+static RuleStatus rule_unary_bool(RuleCall *c) {
+  return unary_of(c, TAKES_BOOL);
+}
 
 /*   x : (d..., t)    t floating-point
  *   ----------------------------------
  *   isnan(x) : (d..., bool)                                                 */
-RuleStatus rule_float_test(RuleCall *c) {
+RULE(float_test, "(d..., t) -> (d..., bool), t floating-point",
+     .takes = TAKES_FLOAT, .fits = FITS_ALWAYS, .gives_bool = true);
+static RuleStatus rule_float_test(RuleCall *c) {
   if (!rule_class(c, 0, TAKES_FLOAT)) return RULE_ERROR;
   return like_operand(c, 0, DT_BOOL);
 }
@@ -35,7 +50,8 @@ RuleStatus rule_float_test(RuleCall *c) {
  *
  * where ^ aligns the shapes at the right and, for each pair of dimensions,
  *   1 ^ d = d ^ 1 = d      d ^ d = d      ? ^ d = d ^ ? = d  (d not 1)      */
-RuleStatus rule_broadcast(RuleCall *c) {
+RULE(broadcast, "(a..., t), (b..., t) -> (a ^ b, t)", .fits = FITS_BROADCAST);
+static RuleStatus rule_broadcast(RuleCall *c) {
   RuleType out = {.dtype = c->args[0].dtype};
   if (!rule_same_dtype(c, 0, 1) || !rule_broadcast_pair(c, 0, 1, &out))
     return RULE_ERROR;
@@ -48,26 +64,38 @@ static RuleStatus broadcast_of(RuleCall *c, TypeClass class) {
   return rule_broadcast(c);
 }
 
-RuleStatus rule_broadcast_number(RuleCall *c) {
+RULE(broadcast_number, "(a..., t), (b..., t) -> (a ^ b, t), t numeric",
+     .takes = TAKES_NUMBER, .fits = FITS_BROADCAST);
+static RuleStatus rule_broadcast_number(RuleCall *c) {
   return broadcast_of(c, TAKES_NUMBER);
 }
-RuleStatus rule_broadcast_float(RuleCall *c) {
+RULE(broadcast_float, "(a..., t), (b..., t) -> (a ^ b, t), t floating-point",
+     .takes = TAKES_FLOAT, .fits = FITS_BROADCAST);
+static RuleStatus rule_broadcast_float(RuleCall *c) {
   return broadcast_of(c, TAKES_FLOAT);
 }
-RuleStatus rule_broadcast_bits(RuleCall *c) {
+RULE(broadcast_bits, "(a..., t), (b..., t) -> (a ^ b, t), t integer or bool",
+     .takes = TAKES_BITS, .fits = FITS_BROADCAST);
+static RuleStatus rule_broadcast_bits(RuleCall *c) {
   return broadcast_of(c, TAKES_BITS);
 }
-RuleStatus rule_broadcast_int(RuleCall *c) {
+RULE(broadcast_int, "(a..., t), (b..., t) -> (a ^ b, t), t integer",
+     .takes = TAKES_INT, .fits = FITS_BROADCAST);
+static RuleStatus rule_broadcast_int(RuleCall *c) {
   return broadcast_of(c, TAKES_INT);
 }
-RuleStatus rule_broadcast_bool(RuleCall *c) {
+RULE(broadcast_bool, "(a..., bool), (b..., bool) -> (a ^ b, bool)",
+     .takes = TAKES_BOOL, .fits = FITS_BROADCAST);
+static RuleStatus rule_broadcast_bool(RuleCall *c) {
   return broadcast_of(c, TAKES_BOOL);
 }
 
 /*   x : (a..., t)    y : (b..., t)
  *   -------------------------------
  *   less(x, y) : (a ^ b, bool)                                              */
-RuleStatus rule_compare(RuleCall *c) {
+RULE(compare, "(a..., t), (b..., t) -> (a ^ b, bool)", .fits = FITS_BROADCAST,
+     .gives_bool = true);
+static RuleStatus rule_compare(RuleCall *c) {
   RuleStatus status = rule_broadcast(c);
   c->result.dtype = DT_BOOL;
   return status;
@@ -76,7 +104,9 @@ RuleStatus rule_compare(RuleCall *c) {
 /*   p : (c..., u)    x : (a..., t)    y : (b..., t)
  *   ------------------------------------------------
  *   where(p, x, y) : (c ^ a ^ b, t)                                         */
-RuleStatus rule_where(RuleCall *c) {
+RULE(where, "(c..., u), (a..., t), (b..., t) -> (c ^ a ^ b, t)",
+     .fits = FITS_BROADCAST);
+static RuleStatus rule_where(RuleCall *c) {
   RuleType both = {.dtype = c->args[1].dtype};
   if (!rule_same_dtype(c, 1, 2) || !rule_broadcast_pair(c, 1, 2, &both))
     return RULE_ERROR;
@@ -92,21 +122,25 @@ RuleStatus rule_where(RuleCall *c) {
 /*   x : (d..., t)
  *   ----------------------------------
  *   cast(x, dtype=u) : (d..., u)                                            */
-RuleStatus rule_cast(RuleCall *c) {
+RULE(cast, "(d..., t) -> (d..., dtype)", .fits = FITS_ALWAYS);
+static RuleStatus rule_cast(RuleCall *c) {
   return like_operand(c, 0, attr_dtype(c->attrs, ATTR_dtype));
 }
 
 /*   x : (d..., t)    y : (e..., u)
  *   -------------------------------
  *   cast_like(x, y) : (d..., u)                                             */
-RuleStatus rule_cast_like(RuleCall *c) {
+RULE(cast_like, "(d..., t), (e..., u) -> (d..., u)", .fits = FITS_ALWAYS);
+static RuleStatus rule_cast_like(RuleCall *c) {
   return like_operand(c, 0, c->args[1].dtype);
 }
 
 /*   x : (d..., t)    |t| = |u|
  *   -----------------------------------
  *   reinterpret(x, dtype=u) : (d..., u)                                     */
-RuleStatus rule_reinterpret(RuleCall *c) {
+RULE(reinterpret, "(d..., t) -> (d..., dtype), both of one size",
+     .fits = FITS_ALWAYS);
+static RuleStatus rule_reinterpret(RuleCall *c) {
   DType from = c->args[0].dtype, to = attr_dtype(c->attrs, ATTR_dtype);
   if (dtype_size(from) != dtype_size(to))
     return rule_error(c, E0304, 0, "%s and %s differ in size", dtype_name(from),

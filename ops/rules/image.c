@@ -18,7 +18,9 @@ static bool resize_order(RuleCall *c, AxisOrder *order) {
 /*   x : (n, c, d..., t)
  *   ----------------------------------------------
  *   image.resize2d(x, size=s, out_dtype=u) : (n, c, s..., u)                */
-RuleStatus rule_resize(RuleCall *c) {
+RULE(resize, "(n, c, d..., t) -> (n, c, size..., t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_resize(RuleCall *c) {
   AxisOrder order;
   if (!resize_order(c, &order) || !rule_class(c, 0, TAKES_NUMBER))
     return RULE_ERROR;
@@ -31,7 +33,7 @@ RuleStatus rule_resize(RuleCall *c) {
   for (int k = SPATIAL_MAX - spatial; k < SPATIAL_MAX; k++) {
     Dim n = size->count < 0 ? DIM_ANY : size->ints[k - (SPATIAL_MAX - spatial)];
     int axis = order.spatial[k];
-    if (dim_is_number(n) && (n < 0 || (n > 0 && out.dims[axis] == 0)))
+    if (dim_below(n, 0) || (dim_above(n, 0) && dim_is(out.dims[axis], 0)))
       return rule_error(c, E0303, 0,
                         "axis %d of data %s cannot have length "
                         "%s",
@@ -47,15 +49,18 @@ RuleStatus rule_resize(RuleCall *c) {
 /* round(length * scale); `?` while either is not known. */
 static Dim scaled(Dim length, const AttrValue *scale, bool known) {
   if (!dim_is_number(length) || !known) return DIM_ANY;
-  double n = round((double)length * scale->real);
-  return n >= 0 && n < 0x1p31 ? (Dim)n : -1;
+  double from = (double)dim_value(length), n = round(from * scale->real);
+  return dim_of(n >= 0 && n < 0x1p31 ? (int64_t)n : -1);
 }
 
 /*   x : (n, c, h, w, t)
  *   ----------------------------------------------------------------------
  *   nn.upsampling(x, scale_h, scale_w) :
  *       (n, c, round(h * scale_h), round(w * scale_w), t)                   */
-RuleStatus rule_upsampling(RuleCall *c) {
+RULE(upsampling,
+     "(n, c, h, w, t) -> (n, c, h * scale_h, w * scale_w, t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_upsampling(RuleCall *c) {
   static const AttrName scales[2] = {ATTR_scale_h, ATTR_scale_w};
   AxisOrder order;
   if (!resize_order(c, &order) || !rule_class(c, 0, TAKES_NUMBER))
@@ -66,7 +71,7 @@ RuleStatus rule_upsampling(RuleCall *c) {
     int axis = order.spatial[k + 1];
     bool known = scale->operand < 0 || c->dims == NULL;
     out.dims[axis] = scaled(out.dims[axis], scale, known);
-    if (dim_is_number(out.dims[axis]) && out.dims[axis] < 0)
+    if (dim_below(out.dims[axis], 0))
       return rule_error(c, E0303, -1, "%s is out of range",
                         attr_name_text(scales[k]));
   }

@@ -5,16 +5,20 @@
  *   --------------------------------------------------------------
  *   take(x, i, axis=k) : (l, e, m, t)      axis None: x flattened
  *   with batch_dims=n the first n dims of x and i are one: (l, f, m, t)     */
-RuleStatus rule_take(RuleCall *c) {
+RULE(take, "(d..., t), (i..., int) -> (d with i in place of axis, t)",
+     .fits = FITS_UNBATCHED);
+static RuleStatus rule_take(RuleCall *c) {
   const RuleType *x = &c->args[0], *at = &c->args[1];
   if (!rule_class(c, 1, TAKES_INT)) return RULE_ERROR;
   if (!attr_is_set(c->attrs, ATTR_axis))
     return rule_result(c, x->dtype, at->rank, at->dims);
   int axis;
   if (!rule_axis(c, ATTR_axis, x->rank, &axis)) return RULE_ERROR;
-  int64_t batch = attr_int(c->attrs, ATTR_batch_dims);
-  if (batch < 0) batch += at->rank;
-  if (batch < 0 || batch > at->rank || batch > axis)
+  Dim batches = attr_int(c->attrs, ATTR_batch_dims);
+  int batch = -1;
+  if (!dim_below(batches, -at->rank) && !dim_above(batches, at->rank))
+    batch = axis_from(dim_value(batches), at->rank);
+  if (batch < 0 || batch > axis)
     return rule_error(c, E0303, 1,
                       "batch_dims is out of range for data %s "
                       "and indices %s",
@@ -30,7 +34,7 @@ RuleStatus rule_take(RuleCall *c) {
                         rule_shape(c, 0), rule_shape(c, 1));
     dims[i] = rule_meet(x->dims[i], at->dims[i]);
   }
-  for (int i = (int)batch; i < at->rank; i++) dims[rank++] = at->dims[i];
+  for (int i = batch; i < at->rank; i++) dims[rank++] = at->dims[i];
   for (int i = axis + 1; i < x->rank; i++) dims[rank++] = x->dims[i];
   return rule_result(c, x->dtype, rank, dims);
 }
@@ -40,9 +44,7 @@ static bool index_fits(RuleCall *c, int i, int axis) {
   const RuleType *x = &c->args[0], *at = &c->args[i];
   if (!rule_rank(c, i, x->rank)) return false;
   for (int k = 0; k < x->rank; k++) {
-    if (k == axis || !dim_is_number(at->dims[k]) || !dim_is_number(x->dims[k]))
-      continue;
-    if (at->dims[k] <= x->dims[k]) continue;
+    if (k == axis || !dim_less(x->dims[k], at->dims[k])) continue;
     rule_error(c, E0209, i, "`%s` %s does not fit into data %s",
                rule_arg_name(c, i), rule_shape(c, i), rule_shape(c, 0));
     return false;
@@ -53,7 +55,8 @@ static bool index_fits(RuleCall *c, int i, int axis) {
 /*   x : (d..., t)    i : (e..., int)    e[j] <= d[j] for j not k
  *   --------------------------------------------------------------
  *   gather(x, i, axis=k) : (e..., t)                                        */
-RuleStatus rule_gather(RuleCall *c) {
+RULE(gather, "(d..., t), (i..., int) -> (i..., t)");
+static RuleStatus rule_gather(RuleCall *c) {
   int axis;
   if (!rule_class(c, 1, TAKES_INT) ||
       !rule_axis(c, ATTR_axis, c->args[0].rank, &axis) ||
@@ -63,7 +66,7 @@ RuleStatus rule_gather(RuleCall *c) {
 }
 
 /* How many axes of data one index names: the first dim of the indices. */
-static RuleStatus index_depth(RuleCall *c, int64_t batch, int *depth) {
+static RuleStatus index_depth(RuleCall *c, int batch, int *depth) {
   const RuleType *x = &c->args[0], *at = &c->args[1];
   if (!rule_class(c, 1, TAKES_INT) || !rule_min_rank(c, 1, 1))
     return RULE_ERROR;
@@ -74,17 +77,17 @@ static RuleStatus index_depth(RuleCall *c, int64_t batch, int *depth) {
                       "the first dimension of the indices %s "
                       "decides the rank and must be known",
                       rule_shape(c, 1));
-  if (batch < 0 || batch > at->rank - 1 || n > x->rank - batch)
+  if (batch > at->rank - 1 || dim_above(n, x->rank - batch))
     return rule_error(c, E0209, 1,
                       "indices %s name more axes than data %s "
                       "has",
                       rule_shape(c, 1), rule_shape(c, 0));
-  *depth = (int)n;
+  *depth = (int)dim_value(n);
   return RULE_OK;
 }
 
 /* The shape of what indices (n, e...) pick from data. */
-static RuleStatus picked(RuleCall *c, int64_t batch, int *rank, Dim *dims) {
+static RuleStatus picked(RuleCall *c, int batch, int *rank, Dim *dims) {
   const RuleType *x = &c->args[0], *at = &c->args[1];
   int depth = 0;
   RuleStatus status = index_depth(c, batch, &depth);
@@ -99,8 +102,7 @@ static RuleStatus picked(RuleCall *c, int64_t batch, int *rank, Dim *dims) {
                         rule_shape(c, 1), rule_shape(c, 0));
     dims[i] = rule_meet(dims[i], x->dims[i]);
   }
-  for (int i = (int)batch + depth; i < x->rank; i++)
-    dims[(*rank)++] = x->dims[i];
+  for (int i = batch + depth; i < x->rank; i++) dims[(*rank)++] = x->dims[i];
   return RULE_OK;
 }
 
@@ -109,6 +111,7 @@ static bool index_rank_fits(RuleCall *c) {
   RuleType *at = &c->args[1];
   if (!attr_is_set(c->attrs, ATTR_index_rank) || at->rank < 1) return true;
   Dim n = attr_int(c->attrs, ATTR_index_rank);
+  if (!rule_in_range(c, ATTR_index_rank, n, 0, RANK_MAX)) return false;
   if (dim_equal(n, at->dims[0]) == NO) {
     rule_error(c, E0209, 1, "index_rank is %s, indices are %s",
                rule_dim_text(c, n), rule_shape(c, 1));
@@ -121,12 +124,14 @@ static bool index_rank_fits(RuleCall *c) {
 /*   x : (b, d1, ..., dn, m, t)    i : (n, b, e..., int)
  *   -----------------------------------------------------------
  *   gather_nd(x, i, batch_dims=rank of b) : (b, e..., m, t)                 */
-RuleStatus rule_gather_nd(RuleCall *c) {
+RULE(gather_nd, "(d..., t), (n, i...) -> (i..., d after n axes, t)");
+static RuleStatus rule_gather_nd(RuleCall *c) {
   if (!index_rank_fits(c)) return RULE_ERROR;
   int rank;
   Dim dims[2 * RANK_MAX];
-  int64_t batch = attr_int(c->attrs, ATTR_batch_dims);
-  RuleStatus status = picked(c, batch, &rank, dims);
+  int64_t batch;
+  if (!rule_number(c, ATTR_batch_dims, 0, RANK_MAX, &batch)) return RULE_ERROR;
+  RuleStatus status = picked(c, (int)batch, &rank, dims);
   if (status != RULE_OK) return status;
   return rule_result(c, c->args[0].dtype, rank, dims);
 }
@@ -134,20 +139,23 @@ RuleStatus rule_gather_nd(RuleCall *c) {
 /*   x : (d1, ..., dn, m, t)    i : (n, e..., int)    u : (e..., m, t)
  *   ------------------------------------------------------------------
  *   scatter_nd(x, i, u) : (d1, ..., dn, m, t)                               */
-RuleStatus rule_scatter_nd(RuleCall *c) {
+RULE(scatter_nd,
+     "(d..., t), (n, i...), (i..., d after n axes, t) -> (d..., t)");
+static RuleStatus rule_scatter_nd(RuleCall *c) {
   int rank;
   Dim dims[2 * RANK_MAX];
   if (!rule_same_dtype(c, 0, 2)) return RULE_ERROR;
   RuleStatus status = picked(c, 0, &rank, dims);
   if (status != RULE_OK) return status;
-  return rule_fits(c, 2, rank, dims) ? rule_same(c) : RULE_ERROR;
+  return rule_fits(c, 2, rank, dims) ? rule_result_alike(c) : RULE_ERROR;
 }
 
 /*   x : (d1, ..., dr, t)
  *   ---------------------------
  *   argwhere(x) : (?, r, int32)                                             */
-RuleStatus rule_argwhere(RuleCall *c) {
-  Dim dims[2] = {DIM_ANY, c->args[0].rank};
+RULE(argwhere, "(d..., t) -> (?, rank of d, int32)", .fits = FITS_ALWAYS);
+static RuleStatus rule_argwhere(RuleCall *c) {
+  Dim dims[2] = {DIM_ANY, dim_of(c->args[0].rank)};
   return rule_result(c, DT_INT32, 2, dims);
 }
 
@@ -155,11 +163,15 @@ RuleStatus rule_argwhere(RuleCall *c) {
  *   -------------------------------------------------------------------------
  *   unique(x) : values (n, t), first positions (n, int32), inverse (n, int32),
  *               how many (1, int32), and on request counts (n, int32)       */
-RuleStatus rule_unique(RuleCall *c) {
+RULE(unique,
+     "(n, t) -> ((n, t), (n, int32), (n, int32), (1, int32)[, (n, int32)])",
+     .fits = FITS_ALWAYS);
+static RuleStatus rule_unique(RuleCall *c) {
   if (!rule_rank(c, 0, 1)) return RULE_ERROR;
-  Dim n = c->args[0].dims[0], one = 1;
+  Dim n = c->args[0].dims[0], one = dim_of(1);
   bool counts = attr_bool(c->attrs, ATTR_return_counts);
   RuleType *fields = rule_result_tuple(c, counts ? 5 : 4);
+  if (!fields) return RULE_ERROR;
   fields[0] = rule_tensor(c->args[0].dtype, 1, &n);
   fields[1] = fields[2] = rule_tensor(DT_INT32, 1, &n);
   fields[3] = rule_tensor(DT_INT32, 1, &one);
@@ -170,7 +182,9 @@ RuleStatus rule_unique(RuleCall *c) {
 /*   x : (d1, ..., dr, t)    ik : (ek..., int)    k = 1 .. n    e = e1 ^ .. ^ en
  *   --------------------------------------------------------------------------
  *   adv_index((x, i1, ..., in)) : (e..., d(n+1), ..., dr, t)                */
-RuleStatus rule_adv_index(RuleCall *c) {
+RULE(adv_index,
+     "(d..., t), n times (ei..., int) -> (e1 ^ ... ^ en, d after n axes, t)");
+static RuleStatus rule_adv_index(RuleCall *c) {
   const RuleType *all = &c->args[0], *x = &all->fields[0];
   int n = all->count - 1, rank;
   if (n < 1 || n > x->rank)
@@ -197,28 +211,31 @@ RuleStatus rule_adv_index(RuleCall *c) {
 /*   x : (d..., t)    i : (e..., int)    u : (e..., t)    e[j] <= d[j], j not k
  *   --------------------------------------------------------------------------
  *   scatter_elements(x, i, u, axis=k) : (d..., t)                           */
-RuleStatus rule_scatter_elements(RuleCall *c) {
+RULE(scatter_elements, "(d..., t), (e..., int), (e..., t) -> (d..., t)");
+static RuleStatus rule_scatter_elements(RuleCall *c) {
   int axis;
   if (!rule_class(c, 1, TAKES_INT) || !rule_same_dtype(c, 0, 2) ||
       !rule_axis(c, ATTR_axis, c->args[0].rank, &axis) ||
       !index_fits(c, 1, axis) ||
       !rule_fits(c, 2, c->args[1].rank, c->args[1].dims))
     return RULE_ERROR;
-  return rule_same(c);
+  return rule_result_alike(c);
 }
 
 /*   x : (n, int)
  *   --------------------------------
  *   invert_permutation(x) : (n, int)                                        */
-RuleStatus rule_invert_permutation(RuleCall *c) {
+RULE(invert_permutation, "(n, int) -> (n, int)");
+static RuleStatus rule_invert_permutation(RuleCall *c) {
   if (!rule_rank(c, 0, 1) || !rule_class(c, 0, TAKES_INT)) return RULE_ERROR;
-  return rule_same(c);
+  return rule_result_alike(c);
 }
 
 /*   i : (d..., int)    r at most 1    shape : (n, int)
  *   ---------------------------------------------------
  *   unravel_index(i, shape) : (n, d..., int)                                */
-RuleStatus rule_unravel_index(RuleCall *c) {
+RULE(unravel_index, "(d..., int), (n, int) -> (n, d..., int)");
+static RuleStatus rule_unravel_index(RuleCall *c) {
   const RuleType *x = &c->args[0];
   if (!rule_class(c, 0, TAKES_INT) || !rule_class(c, 1, TAKES_INT) ||
       !rule_rank(c, 1, 1))

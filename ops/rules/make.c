@@ -31,7 +31,7 @@ RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank, Dim *dims) {
   RuleStatus status = rule_shape_attr(c, name, rank, dims);
   if (status != RULE_OK) return status;
   for (int i = 0; i < *rank; i++)
-    if (dim_is_number(dims[i]) && dims[i] < 0)
+    if (dim_below(dims[i], 0))
       return rule_error(c, E0303, -1, "`%s` holds a negative dimension, %s",
                         attr_name_text(name), rule_dim_text(c, dims[i]));
   return RULE_OK;
@@ -46,14 +46,16 @@ static RuleStatus filled(RuleCall *c, DType dtype) {
 
 /*   ------------------------------------
  *   zeros(shape=d, dtype=t) : (d..., t)                                     */
-RuleStatus rule_init(RuleCall *c) {
+RULE(init, "() -> (shape, dtype)");
+static RuleStatus rule_init(RuleCall *c) {
   return filled(c, attr_dtype(c->attrs, ATTR_dtype));
 }
 
 /*   v : t
  *   ---------------------------------------------------------
  *   full(v, shape=d, dtype=u) : (d..., u), u = t when left out              */
-RuleStatus rule_full(RuleCall *c) {
+RULE(full, "(t) -> (shape, dtype)");
+static RuleStatus rule_full(RuleCall *c) {
   DType dtype = attr_dtype(c->attrs, ATTR_dtype);
   if (!rule_rank(c, 0, 0)) return RULE_ERROR;
   return filled(c, dtype == DTYPE_NONE ? c->args[0].dtype : dtype);
@@ -62,9 +64,10 @@ RuleStatus rule_full(RuleCall *c) {
 /*   x : (d..., t)    v : t
  *   ------------------------------
  *   full_like(x, v) : (d..., t)                                             */
-RuleStatus rule_full_like(RuleCall *c) {
+RULE(full_like, "(d..., t), (t) -> (d..., t)", .fits = FITS_ALWAYS);
+static RuleStatus rule_full_like(RuleCall *c) {
   if (!rule_rank(c, 1, 0) || !rule_same_dtype(c, 0, 1)) return RULE_ERROR;
-  return rule_same(c);
+  return rule_result_alike(c);
 }
 
 static Dim value_of(const RuleType *t) {
@@ -72,20 +75,25 @@ static Dim value_of(const RuleType *t) {
 }
 
 static Dim arange_length(RuleCall *c, int n) {
-  Dim start = n > 1 ? value_of(&c->args[0]) : 0;
+  DimTable *t = c->dims;
+  Dim start = n > 1 ? value_of(&c->args[0]) : dim_of(0);
   Dim stop = value_of(&c->args[n > 1]);
-  Dim step = n > 2 ? value_of(&c->args[2]) : 1;
-  if (!dim_is_number(step) || step == 0) return DIM_ANY;
-  Dim length = dim_sub(c->dims, stop, start);
-  if (dim_is_number(length) && (length < 0) != (step < 0)) return 0;
-  if (step > 0) return dim_div_ceil(c->dims, length, step);
-  return dim_div_ceil(c->dims, dim_sub(c->dims, 0, length), -step);
+  Dim step = n > 2 ? value_of(&c->args[2]) : dim_of(1);
+  if (!dim_is_number(step) || dim_is(step, 0)) return DIM_ANY;
+  Dim length = dim_sub(t, stop, start);
+  bool down = dim_below(step, 0);
+  if (dim_is_number(length) && dim_below(length, 0) != down) return dim_of(0);
+  if (!down) return dim_div_ceil(t, length, dim_value(step));
+  Dim backwards = dim_sub(t, dim_of(0), step);
+  return dim_div_ceil(t, dim_sub(t, dim_of(0), length), dim_value(backwards));
 }
 
 /*   start, stop, step : t    n = ceil((stop - start) / step)
  *   ---------------------------------------------------------
  *   arange(start, stop, step) : (n, t)                                      */
-RuleStatus rule_arange(RuleCall *c) {
+RULE(arange, "(t), (t), (t) -> (ceil((stop - start) / step), t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_arange(RuleCall *c) {
   int n = rule_operands(c);
   for (int i = 0; i < n; i++)
     if (!rule_rank(c, i, 0) || !rule_class(c, i, TAKES_NUMBER) ||
@@ -105,30 +113,31 @@ static DType count_dtype(const RuleCall *c) {
 /*   x : (d1, ..., dr, t)
  *   ----------------------------------
  *   shape_of(x, dtype=u) : (r, u)                                           */
-RuleStatus rule_shape_of(RuleCall *c) {
-  Dim rank = c->args[0].rank;
+RULE(shape_of, "(d..., t) -> (rank of d, dtype)", .fits = FITS_ALWAYS);
+static RuleStatus rule_shape_of(RuleCall *c) {
+  Dim rank = dim_of(c->args[0].rank);
   return rule_result(c, count_dtype(c), 1, &rank);
 }
 
 /*   x : (d..., t)
  *   ----------------------------------
  *   ndarray_size(x, dtype=u) : u                                            */
-RuleStatus rule_ndarray_size(RuleCall *c) {
+RULE(ndarray_size, "(d..., t) -> ((), dtype)", .fits = FITS_ALWAYS);
+static RuleStatus rule_ndarray_size(RuleCall *c) {
   return rule_result(c, count_dtype(c), 0, NULL);
 }
 
 /*   i : (d..., int)    on, off : u    0 <= k <= rank of d
  *   ---------------------------------------------------------
  *   one_hot(i, on, off, depth=n, axis=k, dtype=t) : (d with n before k, t)  */
-RuleStatus rule_one_hot(RuleCall *c) {
+RULE(one_hot, "(d..., int), (), () -> (d with depth at axis, dtype)");
+static RuleStatus rule_one_hot(RuleCall *c) {
   const RuleType *x = &c->args[0];
   if (!rule_class(c, 0, TAKES_INT) || !rule_rank(c, 1, 0) ||
       !rule_rank(c, 2, 0) || !rule_same_dtype(c, 1, 2))
     return RULE_ERROR;
   Dim depth = attr_int(c->attrs, ATTR_depth);
-  if (dim_is_number(depth) && depth < 0)
-    return rule_error(c, E0303, -1, "`depth` is negative: %s",
-                      rule_dim_text(c, depth));
+  if (!rule_in_range(c, ATTR_depth, depth, 0, INT64_MAX)) return RULE_ERROR;
   int axis;
   if (!rule_axis(c, ATTR_axis, x->rank + 1, &axis)) return RULE_ERROR;
   Dim dims[RANK_MAX + 1];

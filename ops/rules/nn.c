@@ -43,7 +43,9 @@ static RuleStatus product_error(RuleCall *c, Dim *expected, int k) {
 /*   x : (d..., k, t)    w : (n, k, t)
  *   ----------------------------------------------------------
  *   nn.dense(x, w, units=n, out_dtype=u) : (d..., n, u), u = t by default   */
-RuleStatus rule_dense(RuleCall *c) {
+RULE(dense, "(d..., k, t), (units, k, t) -> (d..., units, t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_dense(RuleCall *c) {
   if (!rule_min_rank(c, 0, 1)) return RULE_ERROR;
   RuleType x = c->args[0];
   Dim expected[2] = {units_of(c, 2, 0), x.dims[x.rank - 1]};
@@ -58,7 +60,9 @@ RuleStatus rule_dense(RuleCall *c) {
 /*   a : (d..., m, k, t)    b : (k, n, t)    (either transposed on request)
  *   -----------------------------------------------------------------------
  *   nn.matmul(a, b) : (d..., m, n, t)                                       */
-RuleStatus rule_matmul(RuleCall *c) {
+RULE(matmul, "(d..., m, k, t), (k, n, t) -> (d..., m, n, t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_matmul(RuleCall *c) {
   bool ta = attr_bool(c->attrs, ATTR_transpose_a);
   bool tb = attr_bool(c->attrs, ATTR_transpose_b);
   if (!rule_min_rank(c, 0, ta ? 2 : 1)) return RULE_ERROR;
@@ -78,7 +82,9 @@ RuleStatus rule_matmul(RuleCall *c) {
 /*   a : (p, m, k, t)    b : (q, k, n, t)    p ^ q = r
  *   --------------------------------------------------
  *   nn.batch_matmul(a, b) : (r, m, n, t)   (either transposed on request)   */
-RuleStatus rule_batch_matmul(RuleCall *c) {
+RULE(batch_matmul, "(b, m, k, t), (b, k, n, t) -> (b, m, n, t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_batch_matmul(RuleCall *c) {
   if (!rule_rank(c, 0, 3) || !rule_rank(c, 1, 3) || !rule_same_dtype(c, 0, 1))
     return RULE_ERROR;
   const Dim *a = c->args[0].dims, *b = c->args[1].dims;
@@ -107,7 +113,8 @@ RuleStatus rule_batch_matmul(RuleCall *c) {
 /*   x : (d..., t)    b : (d[k], t)
  *   --------------------------------------
  *   nn.bias_add(x, b, axis=k) : (d..., t)                                   */
-RuleStatus rule_bias_add(RuleCall *c) {
+RULE(bias_add, "(d..., t), (d[axis], t) -> (d..., t)");
+static RuleStatus rule_bias_add(RuleCall *c) {
   int axis;
   if (!rule_axis(c, ATTR_axis, c->args[0].rank, &axis)) return RULE_ERROR;
   RuleType x = c->args[0];
@@ -119,20 +126,25 @@ RuleStatus rule_bias_add(RuleCall *c) {
 /*   x : (d..., t)    t floating-point    -r <= k < r
  *   -------------------------------------------------
  *   nn.softmax(x, axis=k) : (d..., t)                                       */
-RuleStatus rule_softmax(RuleCall *c) {
+RULE(softmax, "(d..., t) -> (d..., t), t floating-point, axis in range",
+     .takes = TAKES_FLOAT, .fits = FITS_ALWAYS);
+static RuleStatus rule_softmax(RuleCall *c) {
   int axis;
   if (!rule_class(c, 0, TAKES_FLOAT) ||
       !rule_axis(c, ATTR_axis, c->args[0].rank, &axis))
     return RULE_ERROR;
-  return rule_same(c);
+  return rule_result_alike(c);
 }
 
 /*   x : (d..., t)
  *   ---------------------------------------
  *   nn.dropout(x) : ((d..., t), (d..., t))                                  */
-RuleStatus rule_dropout(RuleCall *c) {
+RULE(dropout, "(d..., t) -> ((d..., t), (d..., t)), t floating-point",
+     .takes = TAKES_FLOAT, .fits = FITS_ALWAYS);
+static RuleStatus rule_dropout(RuleCall *c) {
   if (!rule_class(c, 0, TAKES_FLOAT)) return RULE_ERROR;
   RuleType *fields = rule_result_tuple(c, 2);
+  if (!fields) return RULE_ERROR;
   fields[0] = fields[1] = c->args[0];
   return RULE_OK;
 }
@@ -151,9 +163,14 @@ static bool channel_vectors(RuleCall *c, int n) {
 /*   x : (d..., t)    gamma, beta, mean, var : (d[k], t)
  *   ----------------------------------------------------------------------
  *   nn.batch_norm(x, ..., axis=k) : ((d..., t), (d[k], t), (d[k], t))       */
-RuleStatus rule_batch_norm(RuleCall *c) {
+RULE(batch_norm,
+     "(d..., t), 4 times (d[axis], t) -> ((d..., t), 2 times (d[axis], t)), t "
+     "floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_batch_norm(RuleCall *c) {
   if (!channel_vectors(c, 4)) return RULE_ERROR;
   RuleType *fields = rule_result_tuple(c, 3);
+  if (!fields) return RULE_ERROR;
   fields[0] = c->args[0];
   fields[1] = c->args[3];
   fields[2] = c->args[4];
@@ -163,14 +180,20 @@ RuleStatus rule_batch_norm(RuleCall *c) {
 /*   x : (d..., t)    gamma, beta : (d[k], t)
  *   -------------------------------------------------
  *   nn.layer_norm(x, gamma, beta, axis=k) : (d..., t)                       */
-RuleStatus rule_channel_norm(RuleCall *c) {
-  return channel_vectors(c, 2) ? rule_same(c) : RULE_ERROR;
+RULE(channel_norm,
+     "(d..., t), 2 times (d[axis], t) -> (d..., t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_channel_norm(RuleCall *c) {
+  return channel_vectors(c, 2) ? rule_result_alike(c) : RULE_ERROR;
 }
 
 /*   x : (n, d..., t)    gamma, beta : (d[k], t)    groups divide d[k], k > 0
  *   -------------------------------------------------------------------------
  *   nn.group_norm(x, gamma, beta, num_groups, axis=k) : (n, d..., t)        */
-RuleStatus rule_group_norm(RuleCall *c) {
+RULE(group_norm,
+     "(n, d..., t), 2 times (d[axis], t) -> (n, d..., t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_group_norm(RuleCall *c) {
   int axis;
   if (!channel_vectors(c, 2) ||
       !rule_axis(c, ATTR_axis, c->args[0].rank, &axis))
@@ -178,34 +201,40 @@ RuleStatus rule_group_norm(RuleCall *c) {
   if (axis == 0)
     return rule_error(c, E0302, -1, "axis 0 is the batch, not the channels");
   bool groups = c->op == op_info(OP_NN_GROUP_NORM), inexact = false;
-  if (groups)
-    dim_div_exact(c->dims, c->args[0].dims[axis],
-                  attr_int(c->attrs, ATTR_num_groups), &inexact);
-  if (inexact || (groups && attr_int(c->attrs, ATTR_num_groups) < 1))
+  if (groups) {
+    Dim n = attr_int(c->attrs, ATTR_num_groups);
+    if (!rule_in_range(c, ATTR_num_groups, n, 1, INT64_MAX)) return RULE_ERROR;
+    dim_div_exact(c->dims, c->args[0].dims[axis], n, &inexact);
+  }
+  if (inexact)
     return rule_error(c, E0303, 0,
                       "the channels of %s do not divide into "
                       "num_groups",
                       rule_shape(c, 0));
-  return rule_same(c);
+  return rule_result_alike(c);
 }
 
 /*   x : (d..., t)    axes in range
  *   -------------------------------------
  *   nn.l2_normalize(x, axis=S) : (d..., t)                                  */
-RuleStatus rule_l2_normalize(RuleCall *c) {
+RULE(l2_normalize, "(d..., t) -> (d..., t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_l2_normalize(RuleCall *c) {
   AxisSet set;
   if (!rule_class(c, 0, TAKES_FLOAT) ||
       !rule_axis_set(c, ATTR_axis, c->args[0].rank, &set))
     return RULE_ERROR;
-  return rule_same(c);
+  return rule_result_alike(c);
 }
 
 /*   x : (d..., t)    size odd, axis in range
  *   -----------------------------------------
  *   nn.lrn(x, size) : (d..., t)                                             */
-RuleStatus rule_lrn(RuleCall *c) {
-  int64_t size = attr_int(c->attrs, ATTR_size);
-  if (size < 1 || size % 2 == 0)
+RULE(lrn, "(d..., t) -> (d..., t), t floating-point", .takes = TAKES_FLOAT);
+static RuleStatus rule_lrn(RuleCall *c) {
+  int64_t size;
+  if (!rule_number(c, ATTR_size, 1, STEP_MOST, &size)) return RULE_ERROR;
+  if (size % 2 == 0)
     return rule_error(c, E0303, -1, "size is odd and at least 1");
   return rule_softmax(c);
 }
@@ -213,7 +242,9 @@ RuleStatus rule_lrn(RuleCall *c) {
 /*   x, y : (n, c, t)
  *   --------------------------
  *   nn.cross_entropy(x, y) : t                                              */
-RuleStatus rule_cross_entropy(RuleCall *c) {
+RULE(cross_entropy, "(n, c, t), (n, c, t) -> ((), t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_cross_entropy(RuleCall *c) {
   if (!rule_class(c, 0, TAKES_FLOAT) || !rule_same_dtype(c, 0, 1) ||
       !rule_rank(c, 0, 2) || !rule_fits(c, 1, 2, c->args[0].dims))
     return RULE_ERROR;
@@ -223,7 +254,11 @@ RuleStatus rule_cross_entropy(RuleCall *c) {
 /*   x : (n, c, d..., t)    y : (n, d..., int)    w : (c, t)
  *   ----------------------------------------------------------------
  *   nn.nll_loss(x, y, w) : t; with reduction="none" (n, d..., t)            */
-RuleStatus rule_nll_loss(RuleCall *c) {
+RULE(nll_loss,
+     "(n, c, d..., t), (n, d..., int), (c, t) -> ((), t) or (n, d..., t), t "
+     "floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_nll_loss(RuleCall *c) {
   RuleType x = c->args[0];
   if (!rule_class(c, 0, TAKES_FLOAT) || !rule_class(c, 1, TAKES_INT) ||
       !rule_same_dtype(c, 0, 2) || !rule_min_rank(c, 0, 2) ||
@@ -239,6 +274,8 @@ RuleStatus rule_nll_loss(RuleCall *c) {
 /*   x : (d..., t)    a : (d[k], t)
  *   -----------------------------------
  *   nn.prelu(x, a, axis=k) : (d..., t)                                      */
-RuleStatus rule_prelu(RuleCall *c) {
-  return channel_vectors(c, 1) ? rule_same(c) : RULE_ERROR;
+RULE(prelu, "(d..., t), (d[axis], t) -> (d..., t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_prelu(RuleCall *c) {
+  return channel_vectors(c, 1) ? rule_result_alike(c) : RULE_ERROR;
 }

@@ -21,7 +21,7 @@ static RuleStatus reduced(RuleCall *c, DType dtype) {
   int rank = 0;
   for (int i = 0; i < x->rank; i++) {
     bool is_reduced = set >> i & 1;
-    if (!is_reduced || keep) dims[rank++] = is_reduced ? 1 : x->dims[i];
+    if (!is_reduced || keep) dims[rank++] = is_reduced ? dim_of(1) : x->dims[i];
   }
   return rule_result(c, dtype, rank, dims);
 }
@@ -30,25 +30,38 @@ static RuleStatus reduced(RuleCall *c, DType dtype) {
  *   -------------------------------------------------------
  *   sum(x, axis=S) : (d without the axes in S, t)
  *   sum(x, axis=S, keepdims=True) : (d with 1 at S, t)                      */
-RuleStatus rule_reduce(RuleCall *c) { return reduced(c, c->args[0].dtype); }
+RULE(reduce, "(d..., t) -> (d without the reduced axes, t)",
+     .fits = FITS_ALWAYS);
+static RuleStatus rule_reduce(RuleCall *c) {
+  return reduced(c, c->args[0].dtype);
+}
 
-RuleStatus rule_reduce_number(RuleCall *c) {
+RULE(reduce_number, "(d..., t) -> (d without the reduced axes, t), t numeric",
+     .takes = TAKES_NUMBER, .fits = FITS_ALWAYS);
+static RuleStatus rule_reduce_number(RuleCall *c) {
   return rule_class(c, 0, TAKES_NUMBER) ? rule_reduce(c) : RULE_ERROR;
 }
 
-RuleStatus rule_reduce_bool(RuleCall *c) {
+RULE(reduce_bool, "(d..., bool) -> (d without the reduced axes, bool)",
+     .takes = TAKES_BOOL, .fits = FITS_ALWAYS);
+static RuleStatus rule_reduce_bool(RuleCall *c) {
   return rule_class(c, 0, TAKES_BOOL) ? rule_reduce(c) : RULE_ERROR;
 }
 
 /*   x : (d..., t)
  *   --------------------------------------------------
  *   argmax(x, axis=S) : (d without the axes in S, int32)                    */
-RuleStatus rule_reduce_arg(RuleCall *c) { return reduced(c, DT_INT32); }
+RULE(reduce_arg, "(d..., t) -> (d without the reduced axes, int32)",
+     .fits = FITS_ALWAYS);
+static RuleStatus rule_reduce_arg(RuleCall *c) { return reduced(c, DT_INT32); }
 
 /*   x : (d..., t)    mean : (d with 1 at S, t), or without the axes in S
  *   ---------------------------------------------------------------------
  *   variance(x, mean, axis=S) : (d without the axes in S, t)                */
-RuleStatus rule_variance(RuleCall *c) {
+RULE(variance,
+     "(d..., t), mean -> (d without the reduced axes, t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_variance(RuleCall *c) {
   if (!rule_class(c, 0, TAKES_FLOAT) || !rule_same_dtype(c, 0, 1))
     return RULE_ERROR;
   RuleType x = c->args[0], both = {.dtype = x.dtype};
@@ -65,7 +78,9 @@ RuleStatus rule_variance(RuleCall *c) {
  *   -----------------------------------------
  *   cumsum(x, axis=k) : (d..., t)
  *   cumsum(x)         : (product of d, t)                                   */
-RuleStatus rule_scan(RuleCall *c) {
+RULE(scan, "(d..., t) -> (d..., t); without axis (product of d, t)",
+     .fits = FITS_ALWAYS);
+static RuleStatus rule_scan(RuleCall *c) {
   const RuleType *x = &c->args[0];
   DType dtype = attr_dtype(c->attrs, ATTR_dtype);
   if (dtype == DTYPE_NONE) dtype = x->dtype;

@@ -77,12 +77,13 @@ static bool reshape_split(Reshape *r, int i) {
   if (i + 2 >= r->to->count) return reshape_bad(r, "-4 needs two numbers");
   Dim d = DIM_ANY, part[2] = {reshape_code(r, i + 1), reshape_code(r, i + 2)};
   if (!reshape_take(r, &d)) return false;
-  if (part[0] == -1 && part[1] == -1)
+  if (dim_is(part[0], -1) && dim_is(part[1], -1))
     return reshape_bad(r, "only one part after -4 may be -1");
   DimTable *t = r->call->dims;
   bool inexact = false;
   for (int k = 0; k < 2; k++)
-    if (part[k] == -1) part[k] = dim_div_exact(t, d, part[1 - k], &inexact);
+    if (dim_is(part[k], -1))
+      part[k] = dim_div_exact(t, d, part[1 - k], &inexact);
   if (inexact || dim_equal(dim_mul(t, part[0], part[1]), d) == NO)
     return reshape_bad(r,
                        "the two parts after -4 do not make up the "
@@ -93,17 +94,16 @@ static bool reshape_split(Reshape *r, int i) {
 static bool reshape_step(Reshape *r, int *i) {
   Dim code = reshape_code(r, *i);
   bool keeps_zero = !r->reverse && attr_bool(r->call->attrs, ATTR_allowzero);
-  switch (code) {
+  switch (dim_is_number(code) ? dim_value(code) : 1) {
     case 0:
-      return keeps_zero ? (r->next++, reshape_put(r, 0)) : reshape_copy(r);
+      return keeps_zero ? (r->next++, reshape_put(r, code)) : reshape_copy(r);
     case -1: return r->next++, reshape_put_unknown(r);
     case -2: return reshape_rest(r);
     case -3: return reshape_merge(r);
     case -4: *i += 2; return reshape_split(r, *i - 2);
     default: break;
   }
-  if (dim_is_number(code) && code < 0)
-    return reshape_bad(r, "the codes are -1 to -4");
+  if (dim_below(code, 0)) return reshape_bad(r, "the codes are -1 to -4");
   r->next++;
   return reshape_put(r, code);
 }
@@ -114,18 +114,20 @@ static bool reshape_finish(Reshape *r) {
   Dim all = dim_product(t, r->x->rank, r->x->dims);
   if (r->unknown < 0)
     return dim_equal(dim_product(t, r->rank, r->dims), all) != NO;
-  r->dims[r->unknown] = 1;
+  r->dims[r->unknown] = dim_of(1);
   Dim others = dim_product(t, r->rank, r->dims);
   bool inexact = false;
-  Dim rest = others == 0 ? 0 : dim_div_exact(t, all, others, &inexact);
+  bool empty = dim_is(others, 0);
+  Dim rest = empty ? dim_of(0) : dim_div_exact(t, all, others, &inexact);
   r->dims[r->unknown] = rest;
-  return !inexact && !(others == 0 && dim_equal(all, 0) == NO);
+  return !inexact && !(empty && dim_equal(all, dim_of(0)) == NO);
 }
 
 /*   x : (d..., t)    product of e = product of d
  *   ---------------------------------------------
  *   reshape(x, newshape=e) : (e..., t)                                      */
-RuleStatus rule_reshape(RuleCall *c) {
+RULE(reshape, "(d..., t) -> (newshape, t), as many elements");
+static RuleStatus rule_reshape(RuleCall *c) {
   const AttrValue *to = attr_get(c->attrs, ATTR_newshape);
   bool reverse = attr_bool(c->attrs, ATTR_reverse);
   int rank;
@@ -157,9 +159,10 @@ static bool range_end(RuleCall *c, AttrName name, int rank, int *end) {
   *end = rank;
   if (!attr_is_set(c->attrs, name)) return true;
   Dim v = attr_int(c->attrs, name);
-  if (v < 0) v += rank;
-  *end = (int)v;
-  if (v >= 0 && v <= rank) return true;
+  if (dim_is_number(v) && !dim_below(v, -rank) && !dim_above(v, rank)) {
+    *end = axis_from(dim_value(v), rank);
+    return true;
+  }
   rule_error(c, E0302, -1, "`%s` is out of range for rank %d",
              attr_name_text(name), rank);
   return false;
@@ -168,7 +171,8 @@ static bool range_end(RuleCall *c, AttrName name, int rank, int *end) {
 /*   x : (d..., t)    y : (e..., u)    product of d[lb:le] = that of e[rb:re]
  *   -------------------------------------------------------------------------
  *   reshape_like(x, y) : (d[:lb] e[rb:re] d[le:], t)                        */
-RuleStatus rule_reshape_like(RuleCall *c) {
+RULE(reshape_like, "(d..., t), (e..., u) -> (e..., t), as many elements");
+static RuleStatus rule_reshape_like(RuleCall *c) {
   const RuleType *x = &c->args[0], *y = &c->args[1];
   int lb, le, rb, re, rank = 0;
   if (!range_end(c, ATTR_lhs_begin, x->rank, &lb) ||
@@ -193,7 +197,8 @@ RuleStatus rule_reshape_like(RuleCall *c) {
 /*   x : (d1, ..., dr, t)    p a permutation of the axes, reversed by default
  *   -------------------------------------------------------------------------
  *   transpose(x, axes=p) : (d[p1], ..., d[pr], t)                           */
-RuleStatus rule_transpose(RuleCall *c) {
+RULE(transpose, "(d..., t) -> (d[axes]..., t)", .fits = FITS_ALWAYS);
+static RuleStatus rule_transpose(RuleCall *c) {
   const RuleType *x = &c->args[0];
   const AttrValue *axes = attr_get(c->attrs, ATTR_axes);
   Dim dims[RANK_MAX];
@@ -208,8 +213,9 @@ RuleStatus rule_transpose(RuleCall *c) {
                       rule_shape(c, 0));
   if (!rule_axis_set(c, ATTR_axes, x->rank, &set)) return RULE_ERROR;
   for (int i = 0; i < x->rank; i++) {
-    Dim axis = axes->ints[i];
-    dims[i] = x->dims[axis < 0 ? axis + x->rank : axis];
+    int axis;
+    if (!rule_axis_value(c, axes->ints[i], x->rank, &axis)) return RULE_ERROR;
+    dims[i] = x->dims[axis];
   }
   return rule_result(c, x->dtype, x->rank, dims);
 }
@@ -235,7 +241,8 @@ static RuleStatus squeeze_unknown(RuleCall *c, const AttrValue *axes) {
  *   ----------------------------------------------------
  *   squeeze(x, axis=S) : (d without the axes in S, t)
  *   squeeze(x)         : (d without its 1s, t)                              */
-RuleStatus rule_squeeze(RuleCall *c) {
+RULE(squeeze, "(d..., t) -> (d without axes of length 1, t)");
+static RuleStatus rule_squeeze(RuleCall *c) {
   const RuleType *x = &c->args[0];
   const AttrValue *axes = attr_get(c->attrs, ATTR_axis);
   bool named = axes->state == AV_SET;
@@ -254,10 +261,10 @@ RuleStatus rule_squeeze(RuleCall *c) {
                         "which dimensions of %s are 1 is not "
                         "known: name them with `axis`",
                         rule_shape(c, 0));
-    if (named && (set >> i & 1) && dim_equal(d, 1) == NO)
+    if (named && (set >> i & 1) && dim_equal(d, dim_of(1)) == NO)
       return rule_error(c, E0209, 0, "axis %d of %s is not 1", i,
                         rule_shape(c, 0));
-    bool drop = named ? set >> i & 1 : d == 1;
+    bool drop = named ? set >> i & 1 : dim_is(d, 1);
     if (!drop) dims[rank++] = d;
   }
   return rule_result(c, x->dtype, rank, dims);
@@ -266,13 +273,14 @@ RuleStatus rule_squeeze(RuleCall *c) {
 /*   x : (d..., t)    -r-1 <= k <= r
  *   --------------------------------------------------------------
  *   expand_dims(x, axis=k, num_newaxis=n) : (d with n 1s at k, t)            */
-RuleStatus rule_expand_dims(RuleCall *c) {
+RULE(expand_dims, "(d..., t) -> (d with axes of length 1, t)",
+     .fits = FITS_ALWAYS);
+static RuleStatus rule_expand_dims(RuleCall *c) {
   const RuleType *x = &c->args[0];
   Dim at = attr_int(c->attrs, ATTR_axis);
-  Dim count = attr_int(c->attrs, ATTR_num_newaxis);
-  if (!dim_is_number(count) || count < 0 || count > RANK_MAX - x->rank)
-    return rule_error(c, E0303, -1, "num_newaxis %s is out of range",
-                      rule_dim_text(c, count));
+  int64_t count;
+  if (!rule_number(c, ATTR_num_newaxis, 0, RANK_MAX - x->rank, &count))
+    return RULE_ERROR;
   int rank = x->rank + (int)count, axis = 0;
   Dim dims[RANK_MAX];
   if (dim_is_any(at)) {
@@ -281,7 +289,7 @@ RuleStatus rule_expand_dims(RuleCall *c) {
   }
   if (!rule_axis_value(c, at, x->rank + 1, &axis)) return RULE_ERROR;
   for (int i = 0, k = 0; i < rank; i++)
-    dims[i] = i >= axis && i < axis + count ? 1 : x->dims[k++];
+    dims[i] = i >= axis && i < axis + count ? dim_of(1) : x->dims[k++];
   return rule_result(c, x->dtype, rank, dims);
 }
 
@@ -292,7 +300,7 @@ static RuleStatus broadcast_into(RuleCall *c, int rank, const Dim *dims) {
   bool fits = rank >= x->rank;
   for (int i = 1; fits && i <= x->rank; i++) {
     Dim from = x->dims[x->rank - i], to = dims[rank - i];
-    fits = from == 1 || dim_equal(from, to) != NO;
+    fits = dim_is(from, 1) || dim_equal(from, to) != NO;
   }
   if (fits) return rule_result(c, x->dtype, rank, dims);
   return rule_error(c, E0203, 0, "shape %s does not broadcast to %s",
@@ -302,7 +310,8 @@ static RuleStatus broadcast_into(RuleCall *c, int rank, const Dim *dims) {
 /*   x : (d..., t)    d broadcasts to e
  *   ---------------------------------------
  *   broadcast_to(x, shape=e) : (e..., t)                                    */
-RuleStatus rule_broadcast_to(RuleCall *c) {
+RULE(broadcast_to, "(d..., t) -> (shape, t), d broadcasting to it");
+static RuleStatus rule_broadcast_to(RuleCall *c) {
   int rank;
   Dim dims[RANK_MAX];
   RuleStatus status = rule_result_shape(c, ATTR_shape, &rank, dims);
@@ -312,7 +321,8 @@ RuleStatus rule_broadcast_to(RuleCall *c) {
 /*   x : (d..., t)    y : (e..., u)    d broadcasts to e
  *   ----------------------------------------------------
  *   broadcast_to_like(x, y) : (e..., t)                                     */
-RuleStatus rule_broadcast_to_like(RuleCall *c) {
+RULE(broadcast_to_like, "(d..., t), (e..., u) -> (e..., t), d broadcasting");
+static RuleStatus rule_broadcast_to_like(RuleCall *c) {
   RuleType like = c->args[1];
   return broadcast_into(c, like.rank, like.dims);
 }
@@ -333,7 +343,8 @@ static RuleStatus collapse_into(RuleCall *c, int rank, const Dim *dims) {
 /*   x : (d..., t)    e broadcasts to d
  *   -----------------------------------------
  *   collapse_sum_to(x, shape=e) : (e..., t)                                 */
-RuleStatus rule_collapse_sum_to(RuleCall *c) {
+RULE(collapse_sum_to, "(d..., t) -> (shape, t), shape broadcasting to d");
+static RuleStatus rule_collapse_sum_to(RuleCall *c) {
   int rank;
   Dim dims[RANK_MAX];
   RuleStatus status = rule_result_shape(c, ATTR_shape, &rank, dims);
@@ -343,7 +354,9 @@ RuleStatus rule_collapse_sum_to(RuleCall *c) {
 /*   x : (d..., t)    y : (e..., u)    e broadcasts to d
  *   ----------------------------------------------------
  *   collapse_sum_like(x, y) : (e..., t)                                     */
-RuleStatus rule_collapse_sum_like(RuleCall *c) {
+RULE(collapse_sum_like,
+     "(d..., t), (e..., t) -> (e..., t), e broadcasting to d");
+static RuleStatus rule_collapse_sum_like(RuleCall *c) {
   RuleType like = c->args[1];
   return collapse_into(c, like.rank, like.dims);
 }
@@ -384,7 +397,8 @@ static bool has_fields(RuleCall *c) {
 /*   xi : (d..., ni at axis k, ..., t)    d equal off the axis
  *   ----------------------------------------------------------
  *   concatenate((x1, ..., xn), axis=k) : (d with n1 + ... + nn at k, t)     */
-RuleStatus rule_concatenate(RuleCall *c) {
+RULE(concatenate, "n times (d..., t) -> (d with the sum at axis, t)");
+static RuleStatus rule_concatenate(RuleCall *c) {
   const RuleType *all = &c->args[0];
   if (!has_fields(c)) return RULE_ERROR;
   int rank = all->fields[0].rank, axis;
@@ -402,7 +416,8 @@ RuleStatus rule_concatenate(RuleCall *c) {
 /*   x1, ..., xn : (d..., t)    -r-1 <= k <= r
  *   ------------------------------------------------
  *   stack((x1, ..., xn), axis=k) : (d with n before k, t)                   */
-RuleStatus rule_stack(RuleCall *c) {
+RULE(stack, "n times (d..., t) -> (d with n at axis, t)");
+static RuleStatus rule_stack(RuleCall *c) {
   const RuleType *all = &c->args[0];
   if (!has_fields(c)) return RULE_ERROR;
   int rank = all->fields[0].rank, axis;
@@ -410,17 +425,19 @@ RuleStatus rule_stack(RuleCall *c) {
   if (!fields_agree(c, -1, each) || !rule_axis(c, ATTR_axis, rank + 1, &axis))
     return RULE_ERROR;
   for (int i = 0; i <= rank; i++)
-    dims[i] = i == axis ? all->count : each[i - (i > axis)];
+    dims[i] = i == axis ? dim_of(all->count) : each[i - (i > axis)];
   return rule_result(c, all->fields[0].dtype, rank + 1, dims);
 }
 
-static RuleStatus split_evenly(RuleCall *c, int axis, int64_t parts) {
+enum { PARTS_MOST = 1 << 16 };
+
+static RuleStatus split_evenly(RuleCall *c, int axis) {
   RuleType x = c->args[0];
-  if (parts <= 0 || parts > 1 << 16)
-    return rule_error(c, E0303, -1, "cannot split into %lld parts",
-                      (long long)parts);
+  int64_t parts;
+  if (!rule_number(c, ATTR_indices_or_sections, 1, PARTS_MOST, &parts))
+    return RULE_ERROR;
   bool inexact = false;
-  Dim each = dim_div_exact(c->dims, x.dims[axis], parts, &inexact);
+  Dim each = dim_div_exact(c->dims, x.dims[axis], dim_of(parts), &inexact);
   if (inexact)
     return rule_error(c, E0209, 0,
                       "axis %d of %s does not split into %lld "
@@ -428,6 +445,7 @@ static RuleStatus split_evenly(RuleCall *c, int axis, int64_t parts) {
                       axis, rule_shape(c, 0), (long long)parts);
   x.dims[axis] = each;
   RuleType *fields = rule_result_tuple(c, (int)parts);
+  if (!fields) return RULE_ERROR;
   for (int64_t i = 0; i < parts; i++)
     fields[i] = rule_tensor(x.dtype, x.rank, x.dims);
   return RULE_OK;
@@ -435,13 +453,13 @@ static RuleStatus split_evenly(RuleCall *c, int axis, int64_t parts) {
 
 static RuleStatus split_at(RuleCall *c, int axis, const AttrValue *at) {
   RuleType x = c->args[0];
-  Dim length = x.dims[axis], from = 0;
+  Dim length = x.dims[axis], from = dim_of(0);
   RuleType *fields = rule_result_tuple(c, at->count + 1);
+  if (!fields) return RULE_ERROR;
   for (int i = 0; i <= at->count; i++) {
     Dim to = i < at->count ? at->ints[i] : length;
     Dim part = dim_sub(c->dims, to, from);
-    bool outside = dim_is_number(to) && dim_is_number(length) && to > length;
-    if (outside || (dim_is_number(part) && part < 0))
+    if (dim_less(length, to) || dim_below(part, 0))
       return rule_error(c, E0303, 0,
                         "positions %s do not ascend within axis "
                         "%d of %s",
@@ -458,14 +476,14 @@ static RuleStatus split_at(RuleCall *c, int axis, const AttrValue *at) {
  *   ---------------------------------------------------------------------
  *   split(x, n, axis=k)         : n times (d with d[k] / n at k, t)
  *   split(x, [p1, .., pn], k)   : lengths p1, p2 - p1, ..., d[k] - pn at k  */
-RuleStatus rule_split(RuleCall *c) {
+RULE(split, "(d..., t) -> (parts of d along axis, t)...");
+static RuleStatus rule_split(RuleCall *c) {
   const AttrValue *parts = attr_get(c->attrs, ATTR_indices_or_sections);
   int axis;
   if (!rule_min_rank(c, 0, 1) ||
       !rule_axis(c, ATTR_axis, c->args[0].rank, &axis))
     return RULE_ERROR;
-  if (parts->count == COUNT_SCALAR)
-    return split_evenly(c, axis, parts->integer);
+  if (parts->count == COUNT_SCALAR) return split_evenly(c, axis);
   return split_at(c, axis, parts);
 }
 
@@ -474,22 +492,23 @@ RuleStatus rule_split(RuleCall *c) {
 static RuleStatus slice_dim(RuleCall *c, int i, int axis, Dim *dim) {
   if (dim_is_hole(*dim)) return RULE_OK;
   SliceSpec s = slice_spec(c->attrs, i, *dim);
-  bool whole = s.begin == 0 && s.end == *dim && s.step == 1;
+  bool whole = dim_is(s.begin, 0) && dim_same(s.end, *dim) && dim_is(s.step, 1);
   if (whole) return RULE_OK;
-  if (s.step == 0) return rule_error(c, E0303, -1, "a stride of 0");
+  if (dim_is(s.step, 0)) return rule_error(c, E0303, -1, "a stride of 0");
   if (!dim_is_number(*dim) || !dim_is_number(s.begin) ||
       !dim_is_number(s.end) || !dim_is_number(s.step)) {
     *dim = DIM_ANY;
     return RULE_OK;
   }
   Slice slice;
-  if (!slice_bounds(*dim, s.begin, s.end, s.step, &slice))
+  if (!slice_bounds(dim_value(*dim), dim_value(s.begin), dim_value(s.end),
+                    dim_value(s.step), &slice))
     return rule_error(c, E0303, 0,
-                      "the slice %lld:%lld:%lld of axis %d of %s "
-                      "ends before it begins",
-                      (long long)s.begin, (long long)s.end, (long long)s.step,
-                      axis, rule_shape(c, 0));
-  *dim = slice.count;
+                      "the slice %s:%s:%s of axis %d of %s ends before it "
+                      "begins",
+                      rule_dim_text(c, s.begin), rule_dim_text(c, s.end),
+                      rule_dim_text(c, s.step), axis, rule_shape(c, 0));
+  *dim = dim_of(slice.count);
   return RULE_OK;
 }
 
@@ -497,7 +516,8 @@ static RuleStatus slice_dim(RuleCall *c, int i, int axis, Dim *dim) {
  *                    counted from the end when negative, then clipped
  *   --------------------------------------------------------------------
  *   strided_slice(x, begin, end, strides) : (n..., t)                       */
-RuleStatus rule_strided_slice(RuleCall *c) {
+RULE(strided_slice, "(d..., t) -> (lengths of the slices, t)");
+static RuleStatus rule_strided_slice(RuleCall *c) {
   RuleType x = c->args[0];
   int count = slice_count(c->attrs, x.rank);
   if (count > x.rank)
@@ -520,7 +540,8 @@ RuleStatus rule_strided_slice(RuleCall *c) {
 /*   x : (d..., t)    y : (e..., u)    e[k] <= d[k] for k in S, all by default
  *   --------------------------------------------------------------------------
  *   slice_like(x, y, axes=S) : (d with e[k] at k in S, t)                   */
-RuleStatus rule_slice_like(RuleCall *c) {
+RULE(slice_like, "(d..., t), (e..., u) -> (d with e at axes, t)");
+static RuleStatus rule_slice_like(RuleCall *c) {
   RuleType x = c->args[0], like = c->args[1];
   AxisSet set = 0;
   const AttrValue *axes = attr_get(c->attrs, ATTR_axes);
@@ -529,10 +550,7 @@ RuleStatus rule_slice_like(RuleCall *c) {
   if (!named) set = (1u << (x.rank < like.rank ? x.rank : like.rank)) - 1;
   for (int i = 0; i < x.rank; i++) {
     if (!(set >> i & 1)) continue;
-    bool fits = i < like.rank;
-    if (fits && dim_is_number(like.dims[i]) && dim_is_number(x.dims[i]))
-      fits = like.dims[i] <= x.dims[i];
-    if (!fits)
+    if (i >= like.rank || dim_less(x.dims[i], like.dims[i]))
       return rule_error(c, E0209, 1, "data %s is not as long as %s on axis %d",
                         rule_shape(c, 0), rule_shape(c, 1), i);
     x.dims[i] = like.dims[i];
@@ -545,7 +563,8 @@ RuleStatus rule_slice_like(RuleCall *c) {
 /*   x : (d..., t)    d and reps aligned at the right, padded with 1
  *   ----------------------------------------------------------------
  *   tile(x, reps=r) : (d * r, t)                                            */
-RuleStatus rule_tile(RuleCall *c) {
+RULE(tile, "(d..., t) -> (d * reps, t)");
+static RuleStatus rule_tile(RuleCall *c) {
   const RuleType *x = &c->args[0];
   int count;
   Dim reps[RANK_MAX], dims[RANK_MAX];
@@ -553,8 +572,8 @@ RuleStatus rule_tile(RuleCall *c) {
   if (status != RULE_OK) return status;
   int rank = count > x->rank ? count : x->rank;
   for (int i = 1; i <= rank; i++) {
-    Dim d = i <= x->rank ? x->dims[x->rank - i] : 1;
-    Dim r = i <= count ? reps[count - i] : 1;
+    Dim d = i <= x->rank ? x->dims[x->rank - i] : dim_of(1);
+    Dim r = i <= count ? reps[count - i] : dim_of(1);
     dims[rank - i] = dim_mul(c->dims, d, r);
   }
   return rule_result(c, x->dtype, rank, dims);
@@ -564,11 +583,11 @@ RuleStatus rule_tile(RuleCall *c) {
  *   -------------------------------------------------------
  *   repeat(x, n, axis=k) : (d with d[k] * n at k, t)
  *   repeat(x, n)         : (product of d * n, t)                            */
-RuleStatus rule_repeat(RuleCall *c) {
+RULE(repeat, "(d..., t) -> (d with d[axis] * repeats, t)", .fits = FITS_ALWAYS);
+static RuleStatus rule_repeat(RuleCall *c) {
   RuleType x = c->args[0];
   Dim times = attr_int(c->attrs, ATTR_repeats);
-  if (dim_is_number(times) && times < 0)
-    return rule_error(c, E0303, -1, "`repeats` is negative");
+  if (!rule_in_range(c, ATTR_repeats, times, 0, INT64_MAX)) return RULE_ERROR;
   if (!attr_is_set(c->attrs, ATTR_axis)) {
     Dim all = dim_product(c->dims, x.rank, x.dims);
     all = dim_mul(c->dims, all, times);
@@ -583,16 +602,18 @@ RuleStatus rule_repeat(RuleCall *c) {
 /*   x : (d..., t)    -r <= k < r
  *   ------------------------------
  *   reverse(x, axis=k) : (d..., t)                                          */
-RuleStatus rule_reverse(RuleCall *c) {
+RULE(reverse, "(d..., t) -> (d..., t), axis in range", .fits = FITS_ALWAYS);
+static RuleStatus rule_reverse(RuleCall *c) {
   int axis;
   if (!rule_axis(c, ATTR_axis, c->args[0].rank, &axis)) return RULE_ERROR;
-  return rule_same(c);
+  return rule_result_alike(c);
 }
 
 /*   x : (d..., t)    v : t    w : r pairs (before, after)
  *   ------------------------------------------------------
  *   nn.pad(x, v, pad_width=w) : (before + d + after, t)                     */
-RuleStatus rule_pad(RuleCall *c) {
+RULE(pad, "(d..., t), (t) -> (before + d + after, t)");
+static RuleStatus rule_pad(RuleCall *c) {
   RuleType x = c->args[0];
   const AttrValue *width = attr_get(c->attrs, ATTR_pad_width);
   if (rule_operands(c) > 1 &&
@@ -611,9 +632,13 @@ RuleStatus rule_pad(RuleCall *c) {
     }
     if (width->lists[i].count != 2)
       return rule_error(c, E0303, -1, "pad_width is a list of pairs");
-    for (int k = 0; k < 2; k++)
-      x.dims[i] = dim_add(c->dims, x.dims[i], width->lists[i].ints[k]);
-    if (dim_is_number(x.dims[i]) && x.dims[i] < 0)
+    for (int k = 0; k < 2; k++) {
+      Dim w = width->lists[i].ints[k];
+      if (!rule_in_range(c, ATTR_pad_width, w, -STEP_MOST, STEP_MOST))
+        return RULE_ERROR;
+      x.dims[i] = dim_add(c->dims, x.dims[i], w);
+    }
+    if (dim_below(x.dims[i], 0))
       return rule_error(c, E0303, -1,
                         "pad_width removes more than axis %d of "
                         "%s holds",

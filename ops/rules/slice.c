@@ -31,24 +31,37 @@ static Dim item(const Attrs *attrs, AttrName name, int i, Dim otherwise) {
   return v->state == AV_SET && i < v->count ? v->ints[i] : otherwise;
 }
 
+/* The end of a slice that goes down to the first element: -length - 1. */
+static Dim before_first(Dim length) {
+  return dim_sub(NULL, dim_of(-1), length);
+}
+
+/* begin + size; sizes beyond any length go as far as there is something. */
+static Dim end_of(Dim begin, Dim size) {
+  Dim end = dim_add(NULL, begin, size);
+  return dim_is_huge(end) ? dim_of(INT64_MAX) : end;
+}
+
 /* With slice_mode="size", `end` holds lengths, -1 meaning all the rest, and
  * strides do not count. */
 static SliceSpec sized_spec(SliceSpec s, Dim length) {
-  s.step = 1;
+  s.step = dim_of(1);
   if (!dim_is_number(s.end) || !dim_is_number(s.begin)) s.end = DIM_ANY;
-  else if (s.end < 0) s.end = length;
-  else if (s.begin >= 0) s.end += s.begin;
-  else s.end = dim_is_number(length) ? s.end + s.begin + length : DIM_ANY;
+  else if (dim_below(s.end, 0)) s.end = length;
+  else if (!dim_below(s.begin, 0)) s.end = end_of(s.begin, s.end);
+  else if (!dim_is_number(length)) s.end = DIM_ANY;
+  else s.end = end_of(dim_add(NULL, s.begin, length), s.end);
   return s;
 }
 
 SliceSpec slice_spec(const Attrs *attrs, int i, Dim length) {
   bool sizes = strcmp(attr_text(attrs, ATTR_slice_mode), "size") == 0;
-  SliceSpec s = {.step = item(attrs, ATTR_strides, i, 1)};
-  bool down = !sizes && dim_is_number(s.step) && s.step < 0;
-  s.begin = item(attrs, ATTR_begin, i, down ? length : 0);
-  Dim last = !down ? length : dim_is_number(length) ? -length - 1 : DIM_ANY;
-  s.end = item(attrs, ATTR_end, i, sizes ? -1 : last);
+  SliceSpec s = {.step = item(attrs, ATTR_strides, i, dim_of(1))};
+  bool down = !sizes && dim_below(s.step, 0);
+  s.begin = item(attrs, ATTR_begin, i, down ? length : dim_of(0));
+  Dim last = length;
+  if (down) last = dim_is_number(length) ? before_first(length) : DIM_ANY;
+  s.end = item(attrs, ATTR_end, i, sizes ? dim_of(-1) : last);
   return sizes ? sized_spec(s, length) : s;
 }
 
@@ -68,7 +81,7 @@ int slice_count(const Attrs *attrs, int rank) {
 
 Dim slice_axis(const Attrs *attrs, int i) {
   const AttrValue *axes = attr_get(attrs, ATTR_axes);
-  return axes->state == AV_SET && axes->count > 0 ? axes->ints[i] : i;
+  return axes->state == AV_SET && axes->count > 0 ? axes->ints[i] : dim_of(i);
 }
 
 void slices_of(const Attrs *attrs, int rank, const int64_t *shape,
@@ -76,9 +89,9 @@ void slices_of(const Attrs *attrs, int rank, const int64_t *shape,
   for (int i = 0; i < rank; i++) slices[i] = (Slice){0, 1, shape[i]};
   int count = slice_count(attrs, rank);
   for (int i = 0; i < count; i++) {
-    Dim axis = slice_axis(attrs, i);
-    if (axis < 0) axis += rank;
-    SliceSpec s = slice_spec(attrs, i, shape[axis]);
-    slice_bounds(shape[axis], s.begin, s.end, s.step, &slices[axis]);
+    int axis = axis_from(dim_value(slice_axis(attrs, i)), rank);
+    SliceSpec s = slice_spec(attrs, i, dim_of(shape[axis]));
+    slice_bounds(shape[axis], dim_value(s.begin), dim_value(s.end),
+                 dim_value(s.step), &slices[axis]);
   }
 }

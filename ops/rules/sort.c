@@ -6,7 +6,12 @@
 /*   x : (d..., t)    -r <= k < r
  *   ------------------------------
  *   sort(x, axis=k) : (d..., t)                                             */
-RuleStatus rule_sort(RuleCall *c) { return rule_reverse(c); }
+RULE(sort, "(d..., t) -> (d..., t), axis in range", .fits = FITS_ALWAYS);
+static RuleStatus rule_sort(RuleCall *c) {
+  int axis;
+  if (!rule_axis(c, ATTR_axis, c->args[0].rank, &axis)) return RULE_ERROR;
+  return rule_result_alike(c);
+}
 
 static DType index_dtype(const RuleCall *c) {
   DType dtype = attr_dtype(c->attrs, ATTR_dtype);
@@ -16,7 +21,8 @@ static DType index_dtype(const RuleCall *c) {
 /*   x : (d..., t)
  *   ----------------------------------------
  *   argsort(x, axis=k, dtype=u) : (d..., u)                                 */
-RuleStatus rule_argsort(RuleCall *c) {
+RULE(argsort, "(d..., t) -> (d..., dtype), axis in range", .fits = FITS_ALWAYS);
+static RuleStatus rule_argsort(RuleCall *c) {
   RuleStatus status = rule_sort(c);
   c->result.dtype = index_dtype(c);
   return status;
@@ -25,20 +31,22 @@ RuleStatus rule_argsort(RuleCall *c) {
 /*   x : (d..., t)    e = d with n at k    (n < 1: all of the axis)
  *   ---------------------------------------------------------------------
  *   topk(x, k=n, axis=k, ret_type="both", dtype=u) : ((e, t), (e, u))       */
-RuleStatus rule_topk(RuleCall *c) {
+RULE(topk, "(d..., t) -> ((d with k at axis, t), (the same, dtype))");
+static RuleStatus rule_topk(RuleCall *c) {
   RuleType x = c->args[0];
   int axis;
   if (!rule_axis(c, ATTR_axis, x.rank, &axis)) return RULE_ERROR;
   Dim k = attr_int(c->attrs, ATTR_k), length = x.dims[axis];
-  if (!dim_is_number(k) || k > 0) x.dims[axis] = k;
-  if (dim_is_number(k) && dim_is_number(length) && k > length)
-    return rule_error(c, E0303, 0, "k is %lld, axis %d of %s is shorter",
-                      (long long)k, axis, rule_shape(c, 0));
+  if (!dim_below(k, 1)) x.dims[axis] = k;
+  if (dim_less(length, k))
+    return rule_error(c, E0303, 0, "k is %s, axis %d of %s is shorter",
+                      rule_dim_text(c, k), axis, rule_shape(c, 0));
   RuleType values = rule_tensor(x.dtype, x.rank, x.dims);
   RuleType indices = rule_tensor(index_dtype(c), x.rank, x.dims);
   const char *what = attr_text(c->attrs, ATTR_ret_type);
   if (strcmp(what, "both") == 0) {
     RuleType *fields = rule_result_tuple(c, 2);
+    if (!fields) return RULE_ERROR;
     fields[0] = values;
     fields[1] = indices;
     return RULE_OK;
@@ -50,7 +58,8 @@ RuleStatus rule_topk(RuleCall *c) {
 /*   s : (n, t) or (d..., n, t)    v : (d..., m, t)
  *   ------------------------------------------------------
  *   searchsorted(s, v, dtype=u) : (d..., m, u)                              */
-RuleStatus rule_searchsorted(RuleCall *c) {
+RULE(searchsorted, "(n, t), (m..., t) -> (m..., dtype)");
+static RuleStatus rule_searchsorted(RuleCall *c) {
   const RuleType *s = &c->args[0], *v = &c->args[1];
   if (!rule_same_dtype(c, 0, 1) || !rule_min_rank(c, 0, 1)) return RULE_ERROR;
   bool fits = s->rank == 1 || s->rank == v->rank;

@@ -10,8 +10,7 @@ static bool compressed(RuleCall *c, int i) {
       !rule_rank(c, i + 2, 1) || !rule_fits(c, i + 1, 1, values->dims))
     return false;
   Dim starts = c->args[i + 2].dims[0];
-  bool good = (values->rank == 1 || values->rank == 3) &&
-              !(dim_is_number(starts) && starts < 1);
+  bool good = (values->rank == 1 || values->rank == 3) && !dim_below(starts, 1);
   if (!good)
     rule_error(c, E0208, i,
                "values %s and row starts %s are no compressed "
@@ -22,7 +21,7 @@ static bool compressed(RuleCall *c, int i) {
 
 /* Rows of the compressed matrix at operand i. */
 static Dim compressed_rows(RuleCall *c, int i) {
-  Dim rows = dim_sub(c->dims, c->args[i + 2].dims[0], 1);
+  Dim rows = dim_sub(c->dims, c->args[i + 2].dims[0], dim_of(1));
   const RuleType *values = &c->args[i];
   return values->rank == 3 ? dim_mul(c->dims, rows, values->dims[1]) : rows;
 }
@@ -30,7 +29,10 @@ static Dim compressed_rows(RuleCall *c, int i) {
 /*   x : (m, k, t)    w a compressed matrix of n rows and k columns
  *   -----------------------------------------------------------------
  *   nn.sparse_dense(x, w...) : (m, n, t); with sparse_lhs (n, m, t)         */
-RuleStatus rule_sparse_dense(RuleCall *c) {
+RULE(sparse_dense,
+     "(m, k, t), a compressed matrix (n, k) -> (m, n, t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_sparse_dense(RuleCall *c) {
   if (!rule_rank(c, 0, 2) || !rule_same_dtype(c, 0, 1) || !compressed(c, 1) ||
       !rule_class(c, 0, TAKES_FLOAT))
     return RULE_ERROR;
@@ -43,22 +45,25 @@ RuleStatus rule_sparse_dense(RuleCall *c) {
 /*   x : (m, n, t)    y a compressed matrix of m rows
  *   -------------------------------------------------
  *   nn.sparse_add(x, y...) : (m, n, t)                                      */
-RuleStatus rule_sparse_add(RuleCall *c) {
+RULE(sparse_add, "(m, n, t), a compressed matrix (m, n) -> (m, n, t)");
+static RuleStatus rule_sparse_add(RuleCall *c) {
   if (!rule_rank(c, 0, 2) || !rule_same_dtype(c, 0, 1) || !rule_rank(c, 1, 1) ||
       !compressed(c, 1))
     return RULE_ERROR;
   if (dim_equal(c->args[0].dims[0], compressed_rows(c, 1)) == NO)
     return rule_error(c, E0209, 3, "row starts %s for data %s",
                       rule_shape(c, 3), rule_shape(c, 0));
-  return rule_same(c);
+  return rule_result_alike(c);
 }
 
 /*   a square compressed matrix
  *   -------------------------------------------------------------
  *   nn.sparse_transpose(values, columns, starts) : the same types           */
-RuleStatus rule_sparse_transpose(RuleCall *c) {
+RULE(sparse_transpose, "a square compressed matrix -> another");
+static RuleStatus rule_sparse_transpose(RuleCall *c) {
   if (!rule_rank(c, 0, 1) || !compressed(c, 0)) return RULE_ERROR;
   RuleType *fields = rule_result_tuple(c, 3);
+  if (!fields) return RULE_ERROR;
   for (int i = 0; i < 3; i++) fields[i] = c->args[i];
   return RULE_OK;
 }
@@ -66,10 +71,11 @@ RuleStatus rule_sparse_transpose(RuleCall *c) {
 /*   i : (n, r, int), (n, int) or int    v : (n, t) or t    d : t
  *   -------------------------------------------------------------
  *   sparse_to_dense(i, v, d, output_shape=s) : (s..., t), of rank r or 1    */
-RuleStatus rule_sparse_to_dense(RuleCall *c) {
+RULE(sparse_to_dense, "(n, r, int), (n, t), (t) -> (output_shape, t)");
+static RuleStatus rule_sparse_to_dense(RuleCall *c) {
   const RuleType *at = &c->args[0];
   int rank;
-  Dim dims[RANK_MAX], r = at->rank == 2 ? at->dims[1] : 1;
+  Dim dims[RANK_MAX], r = at->rank == 2 ? at->dims[1] : dim_of(1);
   if (!rule_class(c, 0, TAKES_INT)) return RULE_ERROR;
   if (at->rank > 2 || c->args[1].rank > 1)
     return rule_error(c, E0208, 0, "indices %s and values %s", rule_shape(c, 0),
@@ -81,7 +87,7 @@ RuleStatus rule_sparse_to_dense(RuleCall *c) {
     return RULE_ERROR;
   RuleStatus status = rule_result_shape(c, ATTR_output_shape, &rank, dims);
   if (status != RULE_OK) return status;
-  if (dim_equal(r, rank) == NO)
+  if (dim_equal(r, dim_of(rank)) == NO)
     return rule_error(c, E0209, 0, "indices %s for a result of rank %d",
                       rule_shape(c, 0), rank);
   return rule_result(c, c->args[1].dtype, rank, dims);
@@ -91,7 +97,9 @@ RuleStatus rule_sparse_to_dense(RuleCall *c) {
  *   -----------------------------------------------------------------------
  *   sparse_fill_empty_rows(i, v, s, d) : ((?, r), (?, t), (?)), i and s's
  *   dtype in the first and last                                             */
-RuleStatus rule_sparse_fill_empty_rows(RuleCall *c) {
+RULE(sparse_fill_empty_rows,
+     "(n, r, int), (n, t), (r, int), (t) -> ((?, r, int), (?, t), (?, int))");
+static RuleStatus rule_sparse_fill_empty_rows(RuleCall *c) {
   const RuleType *at = &c->args[0], *v = &c->args[1];
   if (!rule_rank(c, 0, 2) || !rule_class(c, 0, TAKES_INT) ||
       !rule_fits(c, 1, 1, at->dims) || !rule_fits(c, 2, 1, at->dims + 1) ||
@@ -100,6 +108,7 @@ RuleStatus rule_sparse_fill_empty_rows(RuleCall *c) {
     return RULE_ERROR;
   Dim any = DIM_ANY;
   RuleType *fields = rule_result_tuple(c, 3);
+  if (!fields) return RULE_ERROR;
   fields[0] = rule_tensor(at->dtype, 2, (Dim[]){DIM_ANY, at->dims[1]});
   fields[1] = rule_tensor(v->dtype, 1, &any);
   fields[2] = rule_tensor(c->args[2].dtype, 1, &any);
@@ -109,13 +118,16 @@ RuleStatus rule_sparse_fill_empty_rows(RuleCall *c) {
 /*   i : (n, r, int)    s : (r, int)    e : (q, int)
  *   ------------------------------------------------------
  *   sparse_reshape(i, s, e) : ((n, q, int), (q, int))                       */
-RuleStatus rule_sparse_reshape(RuleCall *c) {
+RULE(sparse_reshape,
+     "(n, r, int), (r, int), (q, int) -> ((n, q, int), (q, int))");
+static RuleStatus rule_sparse_reshape(RuleCall *c) {
   const RuleType *at = &c->args[0], *to = &c->args[2];
   for (int i = 0; i < 3; i++)
     if (!rule_class(c, i, TAKES_INT) || !rule_rank(c, i, i == 0 ? 2 : 1))
       return RULE_ERROR;
   if (!rule_fits(c, 1, 1, at->dims + 1)) return RULE_ERROR;
   RuleType *fields = rule_result_tuple(c, 2);
+  if (!fields) return RULE_ERROR;
   fields[0] = rule_tensor(at->dtype, 2, (Dim[]){at->dims[0], to->dims[0]});
   fields[1] = *to;
   return RULE_OK;

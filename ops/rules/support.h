@@ -5,12 +5,26 @@
 
 #include "ops/ops.h"
 
+/* The row of a rule stands above its function, in any file of ops/rules/:
+ *
+ *   RULE(name, "operands -> results", further fields of RuleInfo);
+ *
+ * The text is what documentation shows: d... is any shape, t a dtype, ^ is
+ * broadcasting.  The build collects the names (rules.ids). */
+#define RULE(id, said, ...)                    \
+  static RuleStatus rule_##id(RuleCall *call); \
+  const RuleInfo rule_info_##id = {            \
+      .name = #id, .run = rule_##id, .text = said, __VA_ARGS__}
+
 /* --- Results ------------------------------------------------------------- */
 
 RuleType rule_tensor(DType dtype, int rank, const Dim *dims);
 /* Sets the result; RULE_OK unless the rank is too high. */
 RuleStatus rule_result(RuleCall *c, DType dtype, int rank, const Dim *dims);
-/* Makes the result a tuple and returns its `n` fields, to be set. */
+/* The result is of the first operand's type. */
+RuleStatus rule_result_alike(RuleCall *c);
+/* Makes the result a tuple and returns its `n` fields, to be set; NULL after
+ * reporting when memory runs out. */
 RuleType *rule_result_tuple(RuleCall *c, int n);
 
 /* --- Operands ------------------------------------------------------------ */
@@ -22,20 +36,27 @@ bool rule_min_rank(RuleCall *c, int i, int rank);
 bool rule_dtype(RuleCall *c, int i, DType dtype);
 bool rule_same_dtype(RuleCall *c, int i, int k);
 
-typedef enum TypeClass {
-  TAKES_FLOAT,
-  TAKES_INT,
-  TAKES_BITS,
-  TAKES_BOOL,
-  TAKES_NUMBER,
-  TAKES_SIGNED
-} TypeClass;
 bool rule_class(RuleCall *c, int i, TypeClass class);
 
 /* Operand `i` has this shape. */
 bool rule_fits(RuleCall *c, int i, int rank, const Dim *dims);
 /* The same and the dtype, after filling in what is not known of it. */
 bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims);
+
+/* --- Integer attributes -----------------------------------------------------
+ * An attribute's integers are Dims, which do no arithmetic by themselves: a
+ * rule computes with dim_add and its like, or asks for a number of a range
+ * that is small enough to compute with.  Each names the attribute, its value,
+ * and the range. */
+
+enum { STEP_MOST = INT32_MAX }; /* of strides, widths of windows, blocks */
+
+/* Nothing is said of what is not known before the program runs. */
+bool rule_in_range(RuleCall *c, AttrName name, Dim value, int64_t least,
+                   int64_t most);
+/* An attribute that is no expression. */
+bool rule_number(RuleCall *c, AttrName name, int64_t least, int64_t most,
+                 int64_t *number);
 
 /* --- Axes ---------------------------------------------------------------- */
 

@@ -33,12 +33,17 @@ bool axis_order(const char *text, char first, char second, int spatial,
   return found;
 }
 
-int64_t window_value(const Attrs *attrs, AttrName name, int spatial, int k,
-                     int64_t otherwise) {
+Dim window_dim(const Attrs *attrs, AttrName name, int spatial, int k,
+               Dim otherwise) {
   const AttrValue *v = attr_get(attrs, name);
   k -= SPATIAL_MAX - spatial;
   if (k < 0 || v->state != AV_SET || v->count < 1) return otherwise;
   return v->ints[v->count == 1 ? 0 : k % v->count];
+}
+
+int64_t window_value(const Attrs *attrs, AttrName name, int spatial, int k,
+                     int64_t otherwise) {
+  return dim_value(window_dim(attrs, name, spatial, k, dim_of(otherwise)));
 }
 
 static bool has_attr(const Attrs *attrs, AttrName name) {
@@ -55,8 +60,23 @@ bool window_count_is(const Attrs *attrs, AttrName name, int spatial,
          (both_sides && v->count == 2 * spatial);
 }
 
-static bool in_range(int64_t v, int64_t least) {
-  return v >= least && v < (int64_t)1 << 31;
+bool rule_windows(RuleCall *c) {
+  static const struct {
+    AttrName name;
+    int64_t least;
+  } all[] = {
+      {ATTR_strides, 1},     {ATTR_dilation, 1},    {ATTR_padding, 0},
+      {ATTR_pool_size, 1},   {ATTR_kernel_size, 1}, {ATTR_output_padding, 0},
+      {ATTR_output_size, 1},
+  };
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    if (!has_attr(c->attrs, all[k].name)) continue;
+    const AttrValue *v = attr_get(c->attrs, all[k].name);
+    for (int i = 0; v->state == AV_SET && i < v->count; i++)
+      if (!rule_in_range(c, all[k].name, v->ints[i], all[k].least, STEP_MOST))
+        return false;
+  }
+  return true;
 }
 
 /* Padding on both sides: one value, one for each axis, or all those before
@@ -67,7 +87,7 @@ static void padding_axis(const Attrs *attrs, int spatial, int k,
   a->before = window_value(attrs, ATTR_padding, spatial, k, 0);
   a->after = a->before;
   if (v->count == 2 * spatial && k >= SPATIAL_MAX - spatial)
-    a->after = v->ints[k - (SPATIAL_MAX - spatial) + spatial];
+    a->after = attr_item(v, k - (SPATIAL_MAX - spatial) + spatial);
 }
 
 bool window_axes(const Attrs *attrs, int spatial,
@@ -83,9 +103,6 @@ bool window_axes(const Attrs *attrs, int spatial,
     a->dilation =
         dilates ? window_value(attrs, ATTR_dilation, spatial, k, 1) : 1;
     padding_axis(attrs, spatial, k, a);
-    if (!in_range(a->stride, 1) || !in_range(a->dilation, 1) ||
-        !in_range(a->before, 0) || !in_range(a->after, 0))
-      return false;
   }
   return true;
 }
@@ -104,13 +121,14 @@ Tensor window_geometry(const Tensor *t, const AxisOrder *order) {
 
 /* --- Poolings ------------------------------------------------------------ */
 
-/* How many windows fit; with `ceil`, also one that sticks out at the end. */
+/* How many windows fit; with `ceil`, also one that sticks out at the end.  What
+ * rule_windows lets pass does not overflow. */
 static Dim window_count(DimTable *t, Dim length, const WindowAxis *a,
                         bool ceil) {
   int64_t reach = a->dilation * (a->size - 1) + 1;
-  Dim room = dim_add(t, length, a->before + a->after - reach);
-  if (ceil) room = dim_add(t, room, a->stride - 1);
-  return dim_add(t, dim_div_floor(t, room, a->stride), 1);
+  Dim room = dim_add(t, length, dim_of(a->before + a->after - reach));
+  if (ceil) room = dim_add(t, room, dim_of(a->stride - 1));
+  return dim_add(t, dim_div_floor(t, room, a->stride), dim_of(1));
 }
 
 static bool pool_order(RuleCall *c, int i, AxisOrder *order) {
@@ -130,11 +148,19 @@ static bool pool_order(RuleCall *c, int i, AxisOrder *order) {
 }
 
 static bool pool_axes(RuleCall *c, int spatial, WindowAxis *axes) {
+  if (!rule_windows(c)) return false;
   bool good = window_axes(c->attrs, spatial, axes) &&
               window_count_is(c->attrs, ATTR_pool_size, spatial, false);
+  Dim elements = dim_of(1);
   for (int k = 0; k < SPATIAL_MAX && good; k++) {
     axes[k].size = window_value(c->attrs, ATTR_pool_size, spatial, k, 1);
-    good = in_range(axes[k].size, 1);
+    elements = dim_mul(NULL, elements, dim_of(axes[k].size));
+  }
+  if (dim_is_huge(elements)) {
+    const AttrValue *v = attr_get(c->attrs, ATTR_pool_size);
+    rule_error(c, E0303, -1, "a window of `pool_size` %s is too large",
+               rule_dims_text(c, v->count, v->ints));
+    return false;
   }
   if (good) return true;
   rule_error(c, E0303, -1,
@@ -154,7 +180,7 @@ static bool pooled_shape(RuleCall *c, int i, RuleType *out) {
     int axis = order.spatial[k];
     if (axis < 0) continue;
     out->dims[axis] = window_count(c->dims, out->dims[axis], &axes[k], ceil);
-    if (!dim_is_number(out->dims[axis]) || out->dims[axis] > 0) continue;
+    if (!dim_below(out->dims[axis], 1)) continue;
     rule_error(c, E0209, i, "the window is larger than data %s",
                rule_shape(c, i));
     return false;
@@ -165,7 +191,9 @@ static bool pooled_shape(RuleCall *c, int i, RuleType *out) {
 /*   x : (n, c, d..., t)    w windows of size k * dilation fit into d + padding
  *   ---------------------------------------------------------------------------
  *   nn.max_pool2d(x, pool_size=k, ...) : (n, c, w..., t)                    */
-RuleStatus rule_pool(RuleCall *c) {
+RULE(pool, "(n, c, d..., t) -> (n, c, number of windows..., t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_pool(RuleCall *c) {
   RuleType out;
   if (!rule_class(c, 0, TAKES_NUMBER) || !pooled_shape(c, 0, &out))
     return RULE_ERROR;
@@ -175,7 +203,10 @@ RuleStatus rule_pool(RuleCall *c) {
 /*   g : the type of pool(x)    x : (n, c, d..., t)
  *   -----------------------------------------------
  *   nn.max_pool2d_grad(g, x) : (n, c, d..., t)                              */
-RuleStatus rule_pool_grad(RuleCall *c) {
+RULE(pool_grad,
+     "(the pooled type), (n, c, d..., t) -> (n, c, d..., t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_pool_grad(RuleCall *c) {
   RuleType out;
   if (!rule_class(c, 1, TAKES_FLOAT) || !rule_same_dtype(c, 1, 0) ||
       !pooled_shape(c, 1, &out) || !rule_fits(c, 0, out.rank, out.dims))
@@ -187,12 +218,15 @@ RuleStatus rule_pool_grad(RuleCall *c) {
  *   ----------------------------------------------------------------------
  *   nn.adaptive_avg_pool2d(x, output_size=o) : (n, c, o..., t)
  *   nn.global_avg_pool2d(x)                  : (n, c, 1..., t)              */
-RuleStatus rule_adaptive_pool(RuleCall *c) {
+RULE(adaptive_pool, "(n, c, d..., t) -> (n, c, output_size..., t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_adaptive_pool(RuleCall *c) {
   AxisOrder order;
   if (!rule_class(c, 0, TAKES_NUMBER) || !pool_order(c, 0, &order))
     return RULE_ERROR;
   RuleType out = c->args[0];
   bool global = !has_attr(c->attrs, ATTR_output_size);
+  if (!rule_windows(c)) return RULE_ERROR;
   if (!global &&
       !window_count_is(c->attrs, ATTR_output_size, out.rank - 2, false))
     return rule_error(c, E0303, -1,
@@ -201,14 +235,12 @@ RuleStatus rule_adaptive_pool(RuleCall *c) {
   for (int k = 0; k < SPATIAL_MAX; k++) {
     int axis = order.spatial[k];
     if (axis < 0) continue;
-    if (out.dims[axis] == 0)
+    if (dim_is(out.dims[axis], 0))
       return rule_error(c, E0209, 0, "data %s has no elements to pool",
                         rule_shape(c, 0));
-    out.dims[axis] = global ? 1
-                            : window_value(c->attrs, ATTR_output_size,
-                                           out.rank - 2, k, out.dims[axis]);
-    if (dim_is_number(out.dims[axis]) && !in_range(out.dims[axis], 1))
-      return rule_error(c, E0303, -1, "output_size is at least 1");
+    out.dims[axis] = global ? dim_of(1)
+                            : window_dim(c->attrs, ATTR_output_size,
+                                         out.rank - 2, k, out.dims[axis]);
   }
   return rule_result(c, out.dtype, out.rank, out.dims);
 }

@@ -6,7 +6,7 @@
 #ifndef OPS_RULES_WINDOW_H
 #define OPS_RULES_WINDOW_H
 
-#include "ops/attr.h"
+#include "ops/rule.h"
 
 enum { SPATIAL_MAX = 3 };
 
@@ -29,14 +29,22 @@ bool axis_order(const char *layout, char first, char second, int spatial,
 
 /* Axis k of the spatial axes D, H, W, from attributes that hold one value,
  * one for each axis, or (padding) two.  Missing ones are 1, padding 0.  False
- * when one is out of range.  `size` is left as it is. */
+ * when there are too many or too few; their values are rule_windows' matter.
+ * `size` is left as it is. */
 bool window_axes(const Attrs *attrs, int spatial, WindowAxis axes[SPATIAL_MAX]);
 /* Does a list attribute hold one value, one for each axis, or two? */
 bool window_count_is(const struct Attrs *attrs, AttrName name, int spatial,
                      bool both_sides);
-/* Value k of a list attribute of that kind, or `otherwise`. */
+/* Value k of a list attribute of that kind, or `otherwise`; the second of a
+ * complete record. */
+Dim window_dim(const Attrs *attrs, AttrName name, int spatial, int k,
+               Dim otherwise);
 int64_t window_value(const Attrs *attrs, AttrName name, int spatial, int k,
                      int64_t otherwise);
+
+/* Strides, dilation, padding and sizes, as far as the operator has them, are
+ * small enough to compute with.  Reports the first that is not. */
+bool rule_windows(RuleCall *c);
 
 /* Rank-5 geometry of a tensor in that order. */
 Tensor window_geometry(const Tensor *t, const AxisOrder *order);

@@ -6,7 +6,7 @@
 
 const char *const lanes_unary_names[] = {
 #define MATH_UNARY(name) #name,
-#include "ops/math/math.def"
+#include "kernels/math/math.def"
 };
 
 #ifdef __x86_64__

@@ -1,4 +1,4 @@
-/* The float32 functions of ops/math behind plain pointers, once for each
+/* The float32 functions of kernels/math behind plain pointers, once for each
    instruction set: the folders beside this file compile lanes.inc with their
    flags. For the tests that compare widths with each other and with a
    reference. */
@@ -10,7 +10,7 @@
 
 enum {
 #define MATH_UNARY(name) LANES_##name,
-#include "ops/math/math.def"
+#include "kernels/math/math.def"
   LANES_UNARY_COUNT
 };
 

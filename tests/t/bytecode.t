@@ -145,9 +145,9 @@ def @upto(%n: int32) -> List {
   if (%n == 0) { Nil } else { Cons(%n, @upto(%n - 1)) }
 }
 END
-like(dump_of($inc)->{'@inc'}[0]{code}, qr/spare1 .* cell2_in /s,
+like(dump_of($inc)->{'@inc'}[0]{code}, qr/reuse1 .* cell2_in /s,
      'a cell takes the memory of the one that was taken apart');
-unlike(dump_of(<<'END')->{'@one'}[0]{code}, qr/spare|_in/,
+unlike(dump_of(<<'END')->{'@one'}[0]{code}, qr/reuse|_in/,
 def @one(%l: List) -> (int32, int32, int32) {
   match (%l) { Cons(%x, _) => (%x, %x, %x), Nil => (0, 0, 0) }
 }
@@ -165,7 +165,7 @@ is(reused('{ let %l = @upto(10); @len(@inc(%l)) + @len(%l) };'), 0,
 is(reused('{ let %l = @upto(10); @len(@inc(Cons(0, %l))) + @len(%l) };'), 1,
    'those before a shared part');
 
-# --- Holes ------------------------------------------------------------------
+# --- Tail recursion modulo cons ---------------------------------------------
 
 $dump = dump_of($inc . <<'END');
 type Wide { Wide(int32, Wide, int32), End }
@@ -177,11 +177,11 @@ def @after(%n: int32) -> Wide {
 }
 END
 is_deeply([map { $_->{modes} } @{$dump->{'@inc'}}],
-          ['owned', 'owned whole hole'], 'an instance that grows a cell');
-like($dump->{'@inc'}[0]{code}, qr/tail .*\@inc growing$/m, 'is gone on as');
-like($dump->{'@inc'}[1]{code}, qr/graft .*\bloop /s, 'and loops');
+          ['owned', 'owned root hole'], 'an instance with the root and a hole');
+like($dump->{'@inc'}[0]{code}, qr/tail .*\@inc trmc$/m, 'is gone on as');
+like($dump->{'@inc'}[1]{code}, qr/fill_hole .*\bloop /s, 'and loops');
 like($dump->{'@wide'}[1]{code}, qr/\bloop /, 'with a variable behind the hole');
-unlike($dump->{'@after'}[0]{code}, qr/growing/,
+unlike($dump->{'@after'}[0]{code}, qr/trmc/,
        'but not when something is computed behind it');
 
 # --- Known functions --------------------------------------------------------
@@ -239,9 +239,9 @@ like(dump_of('def @fib(%n: int32) -> int32 '
          ->{'@fib'}[0]{code},
      qr/^ +3 +call_self r1 r2 ->-3 \@fib$/m, 'a call of the function itself');
 
-# --- Tuples that come back in registers -------------------------------------
+# --- Unboxed tuples ---------------------------------------------------------
 
-# How a function's instance that gives back parts looks, and its caller.
+# How the instance of a function that returns its tuple unboxed looks.
 my $pair = <<'END';
 def @pair(%n: int32, %l: List) -> (int32, List) { (%n + 1, Cons(%n, %l)) }
 END
@@ -265,15 +265,15 @@ like($dump->{'@pair'}[0]{code}, qr/cell2 .*cell2 .*\bret r/s, 'one builds it');
 like($dump->{'@pair'}[1]{code}, qr/\bret2 r/, 'one does not');
 for my $caller ('@apart', '@arms') {
   my $its = $dump->{$caller}[0]{code};
-  like($its, qr/call_parts r\d+ #2 \@pair apart \| r\d+ r\d+$/m,
-       "$caller takes the parts");
+  like($its, qr/call_unboxed r\d+ #2 \@pair unboxed \| r\d+ r\d+$/m,
+       "$caller takes the fields");
   unlike($its, qr/\bcell/, 'and builds nothing');
 }
-like($dump->{'@whole'}[0]{code}, qr/call_parts .*\bcell2 .*\bcell2 /s,
+like($dump->{'@whole'}[0]{code}, qr/call_unboxed .*\bcell2 .*\bcell2 /s,
      'who wants it whole builds it');
 like($dump->{'@last'}[0]{code}, qr/tail r\d+ #2 \@pair$/m,
      'a last call is one all the same');
-like($dump->{'@last'}[1]{code}, qr/tail r\d+ #2 \@pair apart$/m,
+like($dump->{'@last'}[1]{code}, qr/tail r\d+ #2 \@pair unboxed$/m,
      'in both instances');
 
 $dump = dump_of(<<'END');
@@ -291,21 +291,8 @@ def @uses(%f: fn(int32) -> (int32, int32), %n: int32) {
 END
 like($dump->{'@uses'}[0]{code}, qr/call r\d+ r\d+ $_\b/, "$_ comes whole")
   for '@given', '@called', '@many';
-like($dump->{'@uses'}[0]{code}, qr/call_parts r\d+ #4 \@four apart/,
-     'four come apart');
-like($dump->{'@four'}[-1]{code}, qr/ret_parts #4 \| r/, 'and leave so');
-
-# --- Products side by side --------------------------------------------------
-
-$code = modes_are('@step', 'borrowed borrowed', <<'END', 'weights of a module');
-param @w: Tensor[(8, 4), float32];
-let @v = zeros(shape=[8, 6], dtype="float32");
-def @step(%x: Tensor[(1, 4), float32], %h: Tensor[(1, 6), float32])
-  -> Tensor[(1, 8), float32] {
-  nn.dense(%x, @w) + nn.dense(%h, @v)
-}
-END
-like($code, qr/ constant .*\n.* global .*\n.* nn\.dense .*\n.* nn\.dense /,
-     'are fetched before the first product');
+like($dump->{'@uses'}[0]{code}, qr/call_unboxed r\d+ #4 \@four unboxed/,
+     'four are unboxed');
+like($dump->{'@four'}[-1]{code}, qr/ret_unboxed #4 \| r/, 'and leave so');
 
 done_testing;

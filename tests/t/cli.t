@@ -455,6 +455,13 @@ is_deeply([map { [@$_{qw(name type)}] }
            ['@f', 'fn (int32) -> int32']], 'check --json')
   or diag($run->{out});
 gives(rly('dump', '--bytecode', $defs), 0, qr/\@f/, '', 'dump --bytecode');
+gives(rly('passes'), 0, qr/^relay +\S.* Relay/m, '', 'passes');
+gives(rly('passes', 'static'), 0, qr/^  needs +types\n  gives +shapes$/m, '',
+      'passes NAME');
+gives(rly('passes', 'statik'), 1, '', qr/`statik`; did you mean `static`/,
+      'a pass that is nearly there');
+gives(rly('passes', '--json'), 0, qr/"gives": \["plain"\]/, '',
+      'passes --json');
 gives(rly('ops'), 0, qr/^nn\.dense +\S/m, '', 'ops');
 gives(rly('ops', 'nn.dense'), 0, qr/^nn\.dense\(data, weight/, '', 'ops NAME');
 gives(rly('ops', 'nn.dnse'), 1, '', qr/`nn.dnse`; did you mean `nn.dense`/,

@@ -76,6 +76,29 @@ gives(rly('--json', '--timeout', '0.2', '-e',
           'broadcast_to([1f], shape=[1000000000000])'), 3, qr/E0703/, '',
       '--timeout ends the text of a tensor');
 
+# Checking, and one kernel of the stepper, look at the clock, too.
+my $mutual = join ' and ', map {
+  "%f$_ = fn (%x) { %f" . ($_ + 1) % 100000 . '(%x) + 1 }';
+} 0 .. 99999;
+my $long = spew(scratch('mutual.rly'), "let $mutual; %f0(1)");
+for my $command (['check'], ['run'], ['step']) {
+  gives(rly(@$command, '--timeout', '0.05', $long), 3, '',
+        qr/\Aerror\[E0703\]: time limit of 0.05 s reached\n\z/,
+        "--timeout ends the checking of rly @$command");
+}
+gives(rly('step', '--timeout', '0.3', '-e', $endless{'one product'}), 3,
+      qr/E0703: time limit reached/, '', '--timeout ends a kernel of rly step');
+
+# A type of 2^512 parts is written in part.
+my $doubling = 'def @f0[A](%x: A) { (%x, %x) } ' . join ' ', map {
+  "def \@f$_\[A](%x: A) { \@f" . ($_ - 1) . '(@f' . ($_ - 1) . '(%x)) }';
+} 1 .. 9;
+my $doubled = spew(scratch('doubling.rly'), $doubling);
+my $types = rly('check', '--types', $doubled);
+ok($types->{status} == 0 && $types->{out} =~ /^\@f9 : .*\.\.\./m
+       && length $types->{out} < 1e7,
+   'check --types of types that double');
+
 # Of depth and memory.
 gives(rly('--max-depth', '1000', '-e', "$fib \@fib(2000)"), 3, '',
       qr/:1:\d+: error\[E0702\]: .*1000 calls\n.*\.\.\. 98\d frames \.\.\./s,

@@ -11,7 +11,9 @@ use Rly;
 use Test::More;
 
 my $page = slurp('docs/operators.md');
-my @names = slurp('ops/ops.def') =~ /^OP\(\w+, \.name = "([^"]+)"/mg;
+my @rows = @{json(rly('ops', '--json')->{out})};
+my @names = map { $_->{name} } @rows;
+my %row = map { $_->{name} => $_ } @rows;
 my %entry = map { /^(\S+)\n/ ? ($1 => $_) : () } split /^## /m, $page;
 
 gives(rly('ops', '--markdown'), 0, $page, '',
@@ -19,6 +21,59 @@ gives(rly('ops', '--markdown'), 0, $page, '',
 is_deeply([$page =~ /^## (\S+)$/mg], \@names, 'an entry for each row');
 my @bare = grep { $entry{$_} !~ m{^```rly\n.*;\n// expect.*?: \S}m } @names;
 is_deeply(\@bare, [], 'each with an example and what it shows');
+
+# --- The rows ---------------------------------------------------------------
+
+is_deeply(json(rly('ops', 'nn.dense', '--json')->{out}), [$row{'nn.dense'}],
+          '--json with a name is its row');
+gives(rly('ops', 'nn.dens', '--json'), 1, '', qr/did you mean `nn.dense`/,
+      'or says that there is none');
+my %fields = map { $_ => 1 } map { keys %$_ } @rows;
+is_deeply([grep { keys %$_ != keys %fields } @rows], [],
+          'every row has all ' . keys(%fields) . ' fields');
+is_deeply($row{clip}{attributes}[0],
+          {name => 'a_min', type => 'float', required => JSON::PP::true,
+           optional => JSON::PP::false, expression => JSON::PP::false,
+           words => []}, 'an attribute without a default');
+is_deeply([map { $_->{default} } @{$row{take}{attributes}}],
+          [0, undef, 'clip'], 'defaults');
+is_deeply($row{take}{attributes}[2]{words}, [qw(clip wrap fast)], 'words');
+
+# What rows say of operators, as properties that hold between fields.
+sub all_hold {
+  my ($what, $holds) = @_;
+  is_deeply([map { $_->{name} } grep { !$holds->($_) } @rows], [], $what);
+}
+all_hold('only element-wise operators and biases fuse', sub {
+  my ($r) = @_;
+  return !$r->{fusion} || $r->{reads} eq 'same' || $r->{fusion} eq 'bias';
+});
+all_hold('constants of a step are float attributes', sub {
+  my ($r) = @_;
+  my %type = map { $_->{name} => $_->{type} } @{$r->{attributes}};
+  return !grep { $type{$_} ne 'float' } @{$r->{params}};
+});
+all_hold('what reads no element counts no operation', sub {
+  return $_[0]{reads} ne 'none' || !$_[0]{flops};
+});
+all_hold('an index may be bent by a mode', sub {
+  my ($r) = @_;
+  return ($r->{fails} // '') ne 'index'
+    || grep { $_->{name} eq 'mode' } @{$r->{attributes}};
+});
+all_hold('a reduction names its axes, or has a shape to lose them', sub {
+  my ($r) = @_;
+  return $r->{reads} ne 'axes' || $r->{rule}{name} =~ /^(?:collapse|cross)/
+    || grep { $_->{name} eq 'axis' } @{$r->{attributes}};
+});
+all_hold('what is random draws from a key', sub {
+  my ($r) = @_;
+  return !$r->{random} || $r->{name} =~ /threefry_key$/
+    || $r->{operands}[0]{name} eq 'key';
+});
+all_hold('what prints is run by the machine', sub {
+  return !$_[0]{prints} || $_[0]{special};
+});
 
 # The numbers that the page expects of an operator's example, in order; those
 # of shapes and dtypes are left out.

@@ -78,10 +78,11 @@ session(":step let %a = { print(7); ref(4) }\n"
 
 # --- Mistakes -----------------------------------------------------------------
 
-session(":stae\n:zzzzz\n:load\n:info\n:type\n:bench 1 +\n:bench foo()\n",
+session(":stae\n:zzzzz\n:re\n:load\n:info\n:type\n:bench 1 +\n:bench foo()\n",
         '', <<'END', 'each is told what is amiss');
 no command `:stae`; did you mean `:state`?
-no command `:zzzzz`; :help lists them
+no command `:zzzzz`; `:help` lists them
+`:re` may mean `:reload` or `:restore` or `:reset`; write more of it
 :load: takes FILE
 :info: takes NAME
 :type: takes EXPR
@@ -96,6 +97,10 @@ session("let %w = [1f, 2f]\n:bench %w + %w\ndef \@f() { print(1); 2 }\n"
             . ":bench 1 / 0\n:bench (1; 2)\n",
         qr/^(?:min .*, median .* \(\d+ calls\)\n){2}\z/, qr/E0602/,
         ':bench takes items');
+
+# A command may be written by its letter, or by a beginning of its own.
+session(":t 1 + 1\n:ty 2f\n:type True\n", "int32\nfloat32\nbool\n", '',
+        'shortened commands');
 
 # --- What a name stands for ---------------------------------------------------
 

@@ -118,6 +118,20 @@ SKIP: {
   expect(qr/^rly> $/m, 'is given up by Ctrl-C');
   line('5', qr/^5$/m, 'and nothing of it remains');
 
+  # Readline asks before it lists much; Ctrl-C is an answer.
+  type("\t\t");
+  expect(qr/Display all \d+ possibilities\?/, 'a question');
+  type("\x03");
+  # The answer shows the prompt again, then the line is given up.
+  my $left = expect(qr/rly> .*^rly> \z/ms, 'is given up by Ctrl-C');
+  ok($left !~ /\a/, 'without a bell');
+  line('6', qr/^6$/m, 'and the prompt answers');
+  type("\x12");
+  expect(qr/reverse-i-search/, 'a search in the history');
+  type("\x03");
+  expect(qr/rly> .*^rly> \z/ms, 'is given up by Ctrl-C, too');
+  line('7', qr/^7$/m, 'and the prompt answers');
+
   line(':type @twice', qr/^fn \(int32\) -> int32$/m, ':type');
   line(':type 1 / 0', qr/^int32$/m, ':type does not evaluate');
   line(':type 1 + ', qr/error\[E0004\]/, ':type of half an expression');

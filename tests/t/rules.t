@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# Every rule of ops/rules.def has its section in tests/types/rules.rly: a
+# Every rule of ops/rules/ has its section in tests/types/rules.rly: a
 # program that is accepted, one that is refused, and one that `?` leaves to the
 # run, with a run that passes and one that does not.  And every diagnostic has
 # its words in some test.
@@ -11,18 +11,17 @@ use Test::More;
 
 # --- Rules ------------------------------------------------------------------
 
-my @rules = slurp('ops/rules.def') =~ /^RULE\((\w+),/mg;
+my $mode = $ENV{MODE} // 'release';
+sub ids { return slurp("build/$mode/gen/$_[0].ids") =~ /^ID\((\w+)\)$/mg }
+my @rules = ids('ops/rules');
 my %section = slurp('tests/types/rules.rly')
   =~ /^\/\/ rule: (\w+)\n(.*?)(?=^\/\/ rule:|\z)/msg;
 is_deeply([sort keys %section], [sort @rules], 'a section for each rule');
 
 # Which operators have the rule, and the section must use one of them.
 my %operators;
-for my $row (split /^OP\(/m, slurp('ops/ops.def')) {
-  my ($name) = $row =~ /\.name = "([^"]+)"/ or next;
-  my ($rule) = $row =~ /\.rule = rule_(\w+)/ or next;
-  push @{$operators{$rule}}, quotemeta $name;
-}
+push @{$operators{$_->{rule}{name}}}, quotemeta $_->{name}
+  for @{json(rly('ops', '--json')->{out})};
 
 for my $rule (@rules) {
   my $text = $section{$rule} // next;
@@ -50,7 +49,7 @@ for my $file (glob 'docs/DIAGNOSTICS.md tests/{run,ops,types,mistakes}/*.rly') {
 my $kind = qr/(?:error|warning)/;
 push @pins, slurp('docs/DIAGNOSTICS.md') =~ /^(?:\S.*: )?$kind\[(\w+)\]: \S/mg;
 my %pinned = map { $_ => 1 } @pins;
-my @codes = slurp('base/diag.def') =~ /^DIAG\((\w+),/mg;
+my @codes = ids('base/diag');
 is_deeply([grep { !$pinned{$_} } @codes], [],
           'the message of every code is pinned by a test');
 

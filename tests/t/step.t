@@ -126,7 +126,9 @@ is_deeply(moves(['step 10', 'out', 'out', 'step'], $fact)->[-1],
           'the end: nothing is left to do after 14 steps',
           'nothing goes on behind the end');
 is_deeply(moves(['s 2', '', 'b', 'nonsense'], $fact)->[-1], '3 variable',
-          'commands may be shortened; nothing is a step');
+          'commands have letters; nothing is a step');
+is_deeply(moves(['fo', 'u', 'st 3'], $fact)->[-1], '4 operator',
+          'and may be shortened');
 
 # --- Breakpoints ------------------------------------------------------------
 

@@ -6,7 +6,7 @@
                             with 1 all 2^32, which takes an hour
 
    Each set is compared with the widest of them. A NaN is the same
-   as any other. What a set leaves to the reference kernels is left out. */
+   as any other. */
 
 #include <math.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
-#include "ops/simd/simd.h"
+#include "kernels/isa.h"
 
 enum { BLOCK = 4096, SPARSE_STRIDE = 10007, WIDEST_ELEMENT = 8 };
 
@@ -27,9 +27,9 @@ typedef struct {
   DType to;
 } Function;
 
-static StripFn strip_of(const Simd *simd, Function f) {
-  return f.op == OP_CAST ? simd->cast(DT_FLOAT32, f.to)
-                         : simd->strip(f.op, DT_FLOAT32);
+static StripFn strip_of(const Isa *isa, Function f) {
+  return f.op == OP_CAST ? isa->casts[DT_FLOAT32][f.to]
+                         : isa->strips[DT_FLOAT32][f.op];
 }
 
 static const char *function_name(Function f) {
@@ -98,7 +98,7 @@ static Differences sweep(StripFn a, StripFn b, DType to, uint64_t stride) {
 /* --- All of them ----------------------------------------------------------*/
 
 typedef struct {
-  const Simd *const *sets;
+  const Isa *const *sets;
   int count;
   uint64_t stride;
   int tests; /* 0: reports as it goes; else the number of the last one */
@@ -106,15 +106,14 @@ typedef struct {
 
 /* Every set but the last against that. */
 static int compare_sets(Sweeps *all, Function f) {
-  const Simd *last = all->sets[all->count - 1];
+  const Isa *last = all->sets[all->count - 1];
   StripFn expected = strip_of(last, f);
   int failures = 0;
   for (int i = 0; expected && i < all->count - 1; i++) {
-    StripFn ours = strip_of(all->sets[i], f);
-    if (!ours) continue;
-    Differences d = sweep(ours, expected, f.to, all->stride);
+    Differences d =
+        sweep(strip_of(all->sets[i], f), expected, f.to, all->stride);
     printf("%sok %d - %s: %s as %s", d.count ? "not " : "", ++all->tests,
-           function_name(f), all->sets[i]->isa, last->isa);
+           function_name(f), all->sets[i]->name, last->name);
     if (d.count)
       printf(", but for %llu, the first of %a", (unsigned long long)d.count,
              (double)d.at);
@@ -125,16 +124,11 @@ static int compare_sets(Sweeps *all, Function f) {
   return failures;
 }
 
-static int gives_bool(int op) {
-  RuleFn rule = op_info(op)->rule;
-  return rule == rule_compare || rule == rule_float_test;
-}
-
 static int compare_all(Sweeps *all) {
   int failures = 0;
   for (int op = 0; op < OP_COUNT; op++) {
-    DType to = gives_bool(op) ? DT_BOOL : DT_FLOAT32;
-    if (op != OP_CAST && op_arg_count(op_info(op)) == 1)
+    DType to = op_rule(op_info(op))->gives_bool ? DT_BOOL : DT_FLOAT32;
+    if (op_info(op)->fusion != FUSION_CAST && op_arg_count(op_info(op)) == 1)
       failures += compare_sets(all, (Function){(OpId)op, to});
   }
   for (int to = 0; to < DTYPE_COUNT; to++)
@@ -150,15 +144,15 @@ static int is_wanted(const char *isa, char **names) {
 }
 
 int main(int argc, char **argv) {
-  const Simd *found[SIMD_MAX];
-  int available = simd_available(found), count = 0;
+  const Isa *found[ISA_MAX];
+  int available = isa_available(found), count = 0;
   uint64_t stride = argc > 1 ? strtoull(argv[1], NULL, 0) : SPARSE_STRIDE;
   if (stride == 0) {
     fputs("same: STRIDE is a number from 1 on\n", stderr);
     return 2;
   }
   for (int i = 0; i < available; i++)
-    if (is_wanted(found[i]->isa, argv + (argc > 1 ? 2 : 1)))
+    if (is_wanted(found[i]->name, argv + (argc > 1 ? 2 : 1)))
       found[count++] = found[i];
   return compare_all(&(Sweeps){found, count, stride, 0});
 }

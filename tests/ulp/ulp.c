@@ -1,4 +1,4 @@
-/* How far the float32 functions of ops/math lie from the truth, in units of
+/* How far the float32 functions of kernels/math lie from the truth, in units of
    the last place.
 
      ulp                   TAP: a sparse sweep of all floats, each function

@@ -3,9 +3,11 @@
  * for the last of these alone. */
 #include "include/rly.h"
 
+#include <math.h>
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/handles.h"
@@ -339,6 +341,50 @@ static void test_equality(void **state) {
   assert_false(same(v, 3, 5));
   assert_false(same(v, 3, 6));
   assert_false(rly_value_equal(v, NULL));
+  rly_value_free(v);
+  guest_end(&g);
+}
+
+/* A product that threads share, in a child of fork(2), too. */
+static void test_child_of_fork(void **state) {
+  (void)state;
+  Guest g;
+  rly_options options = {.threads = 2};
+  /* Else a region may be left out where the machine is busy. */
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+  guest_start(&g, &options,
+              "let @x = ones(shape=[500, 500], dtype=\"float32\");\n"
+              "def @main() { sum(nn.matmul(@x, @x)) }");
+  rly_value_free(call(&g, "main"));
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    rly_value *v = NULL;
+    rly_status status = rly_session_call(g.session, "main", 0, NULL, &v);
+    char *text = status == RLY_OK ? rly_value_text(v) : NULL;
+    _exit(!text || strcmp(text, "125000000f"));
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  rly_value_free(call(&g, "main"));
+  guest_end(&g);
+}
+
+/* Trees of 2^60 leaves, of 60 nodes each. */
+static void test_equality_of_shared(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "type T { L(int32), N(T, T) }\n"
+              "def @grow(%n: int32, %t: T) -> T {"
+              " if (%n == 0) { %t } else { @grow(%n - 1, N(%t, %t)) } }\n"
+              "def @main() { (@grow(60, L(1)), @grow(60, L(1)),"
+              " @grow(60, L(2)), @grow(59, N(L(1), L(1)))) }");
+  rly_value *v = call(&g, "main");
+  assert_true(same(v, 0, 1));
+  assert_false(same(v, 0, 2));
+  assert_true(same(v, 0, 3));
   rly_value_free(v);
   guest_end(&g);
 }
@@ -761,6 +807,9 @@ static void test_between_runs(void **state) {
   assert_int_equal(limits.max_memory, (size_t)1 << 40);
   limits.timeout = -1;
   assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_MISUSE);
+  limits.timeout = NAN;
+  assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_MISUSE);
+  assert_null(rly_context_new(&limits));
 
   assert_null(rly_session_profile(g.session));
   assert_int_equal(rly_session_set_profile(g.session, true), RLY_OK);
@@ -839,6 +888,8 @@ static void test_null_handles(void **state) {
   assert_int_equal(rly_program_add_text(NULL, "x", "1", 1, 0), RLY_MISUSE);
   assert_int_equal(rly_program_add_file(NULL, "x", 0), RLY_MISUSE);
   assert_false(rly_program_has_expressions(NULL));
+  assert_int_equal(rly_text_open(NULL, 0, NULL), 0);
+  assert_int_equal(rly_text_open("((", 2, NULL), 2);
   assert_null(rly_program_function(NULL, "f"));
   assert_int_equal(rly_function_param_count(NULL), 0);
   assert_null(rly_function_param_name(NULL, 0));
@@ -1035,6 +1086,84 @@ static void use_value(rly_context *cx, rly_value *v) {
   rly_value_free(field);
 }
 
+/* A session's limits are its own, and a fork's. */
+static void test_limits_of_sessions(void **state) {
+  (void)state;
+  static const char text[] =
+      "def @big(%n: int32) { sum(full(1f, shape=[2000000])) }";
+  rly_context *cx = rly_context_new(&(rly_options){.max_memory = 1 << 28});
+  rly_program *p = rly_program_new(cx);
+  assert_int_equal(rly_program_add_text(p, "test", text, strlen(text), 0),
+                   RLY_OK);
+  rly_session *bounded = rly_session_new(p, NULL);
+  rly_options limits = {
+      .max_memory = 1 << 20, .max_depth = 77, .timeout = 1000};
+  assert_int_equal(rly_session_set_limits(bounded, &limits), RLY_OK);
+  rly_session *other = rly_session_new(p, NULL);
+  rly_session *fork = rly_session_fork(bounded, NULL);
+  limits = rly_session_limits(fork);
+  assert_int_equal(limits.max_memory, 1 << 20);
+  assert_int_equal(limits.max_depth, 77);
+  assert_true(limits.timeout == 1000);
+  rly_session *all[] = {bounded, other, fork, bounded};
+  for (int i = 0; i < 4; i++) {
+    int32_t n = 1;
+    rly_value *x = rly_value_of_elements(all[i], "int32", 0, NULL, &n), *y;
+    rly_status wanted = all[i] == other ? RLY_OK : RLY_LIMIT;
+    assert_int_equal(rly_session_call(all[i], "big", 1, &x, &y), wanted);
+    if (wanted == RLY_OK) rly_value_free(y);
+    rly_value_free(x);
+  }
+  for (int i = 0; i < 3; i++) rly_session_free(all[i]);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
+/* Garbage in cycles is freed before a run is refused memory; and what a run
+ * that was refused leaves, with its session. */
+static void test_cycles_and_the_limit(void **state) {
+  (void)state;
+  static const char text[] =
+      "type Ring { Open, Closed(ref(Ring), Tensor[(100000), float32]) }\n"
+      "let @kept: ref(List[ref(Ring)]) = ref(Nil);\n"
+      "def @ring() -> ref(Ring) {\n"
+      "  let %c = ref(Open);\n"
+      "  ref_write(%c, Closed(%c, full(1f, shape=[100000])));\n"
+      "  %c\n"
+      "}\n"
+      "def @rings(%n: int32) -> int32 {\n"
+      "  let %c = @ring();\n"
+      "  if (%n == 0) { 0 } else { @rings(%n - 1) }\n"
+      "}\n"
+      "def @keep(%n: int32) -> int32 {\n"
+      "  ref_write(@kept, Cons(@ring(), ref_read(@kept)));\n"
+      "  if (%n == 0) { 0 } else { @keep(%n - 1) }\n"
+      "}\n";
+  rly_context *cx = rly_context_new(&(rly_options){.max_memory = 4 << 20});
+  rly_program *p = rly_program_new(cx);
+  assert_int_equal(rly_program_add_text(p, "test", text, strlen(text), 0),
+                   RLY_OK);
+  rly_session *first = rly_session_new(p, NULL);
+  size_t before = 0;
+  for (int round = 0; round < 3; round++) {
+    rly_session *s = rly_session_new(p, NULL);
+    for (int kept = 0; kept < 2; kept++) {
+      int32_t n = 100;
+      rly_value *x = rly_value_of_elements(s, "int32", 0, NULL, &n), *y;
+      assert_int_equal(rly_session_call(s, kept ? "keep" : "rings", 1, &x, &y),
+                       kept ? RLY_LIMIT : RLY_OK);
+      if (!kept) rly_value_free(y);
+      rly_value_free(x);
+    }
+    rly_session_free(s);
+    if (round == 0) before = cx->mem.live;
+    assert_int_equal(cx->mem.live, before);
+  }
+  rly_session_free(first);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
 /* Which allocation is to fail, counted from where the context, or the session,
  * begins; and whether there were as many. */
 typedef struct Failure {
@@ -1054,12 +1183,12 @@ static rly_status run_session(rly_program *p, const rly_function *entry,
                               Failure *f) {
   rly_session *s = rly_session_new(p, NULL);
   if (!s) return RLY_LIMIT;
-  failure_set(session_mem(s->vm), f->in_session);
+  failure_set(mem_root(session_store(s->vm)->heap.mem), f->in_session);
   rly_value *v;
   rly_status status = rly_session_call_bound(s, entry, &v);
   if (status == RLY_OK) use_value(p->cx, v);
   if (status == RLY_OK) rly_value_free(v);
-  failure_note(f, session_mem(s->vm));
+  failure_note(f, mem_root(session_store(s->vm)->heap.mem));
   rly_session_free(s);
   return status;
 }
@@ -1137,6 +1266,8 @@ int main(void) {
       cmocka_unit_test(test_steps),
       cmocka_unit_test(test_parts),
       cmocka_unit_test(test_equality),
+      cmocka_unit_test(test_equality_of_shared),
+      cmocka_unit_test(test_child_of_fork),
       cmocka_unit_test(test_equality_of_cycles),
       cmocka_unit_test(test_large_value),
       cmocka_unit_test(test_interrupted_text),
@@ -1150,6 +1281,8 @@ int main(void) {
       cmocka_unit_test(test_call_refused),
       cmocka_unit_test(test_bindings_refused),
       cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_limits_of_sessions),
+      cmocka_unit_test(test_cycles_and_the_limit),
       cmocka_unit_test(test_interrupt),
       cmocka_unit_test(test_freeing_is_put_off),
       cmocka_unit_test(test_between_runs),

@@ -125,22 +125,45 @@ static void arena_memory_is_zeroed_and_apart(void **state) {
   unit_mem_done(&m);
 }
 
-static void arena_draws_on_the_reserve(void **state) {
+/* Beyond the limit, small requests are granted as before. */
+static void arena_goes_beyond_the_limit(void **state) {
   (void)state;
   Mem m;
   Arena a;
   arena_init(&a, unit_mem(&m));
-  m.limit = 0;
-  for (int round = 0; round < 3; round++) {
+  m.limit = 10000;
+  for (int i = 0; i < 3000; i++)
+    assert_true(all_zero(arena_alloc(&a, 999), 999));
+  assert_true(mem_exhausted(&m));
+  assert_non_null(arena_alloc(&a, MEM_SMALL));
+  assert_non_null(arena_alloc(&a, m.live / 20));
+  assert_null(arena_alloc(&a, m.live / 8));
+  arena_done(&a);
+  unit_mem_done(&m);
+}
+
+/* When the system refuses, as often as it does, whatever stays. */
+static void arena_draws_on_the_reserve(void **state) {
+  (void)state;
+  Mem m;
+  Arena a, lasting;
+  arena_init(&a, unit_mem(&m));
+  arena_init(&lasting, &m);
+  for (int round = 0; round < 5; round++) {
+    m.fail_at = m.count + 1;
+    m.fail_more = SIZE_MAX;
     size_t served = 0;
+    assert_non_null(arena_alloc(&lasting, 3000));
     for (char *p; (p = arena_alloc(&a, 1000)); served += 1000)
       assert_true(all_zero(p, 1000));
     assert_true(mem_exhausted(&m));
     assert_true(served > MEM_RESERVE * 3 / 4);
     arena_done(&a);
+    m.fail_at = 0;
     mem_clear_exhausted(&m);
     assert_false(mem_exhausted(&m));
   }
+  arena_done(&lasting);
   unit_mem_done(&m);
 }
 
@@ -150,8 +173,13 @@ static void vectors_drop_what_does_not_fit(void **state) {
   VEC(int) v;
   VEC_INIT(&v, unit_mem(&m));
   for (int i = 0; i < 1000; i++) VEC_PUSH(&v, i);
-  for (int i = 0; i < 1000; i++) assert_int_equal(v.data[i], i);
   m.limit = 0;
+  for (int i = 1000; i < 9000; i++) VEC_PUSH(&v, i); /* beyond the limit */
+  for (int i = 0; i < 9000; i++) assert_int_equal(v.data[i], i);
+  assert_true(mem_exhausted(&m));
+  mem_clear_exhausted(&m);
+  m.fail_at = m.count + 1;
+  m.fail_more = SIZE_MAX;
   for (size_t cap = v.cap; v.len < cap;) VEC_PUSH(&v, 7);
   size_t full = v.len;
   VEC_PUSH(&v, 8);
@@ -160,6 +188,51 @@ static void vectors_drop_what_does_not_fit(void **state) {
   assert_true(mem_exhausted(&m));
   assert_false(VEC_RESERVE(&v, SIZE_MAX));
   VEC_DONE(&v);
+  unit_mem_done(&m);
+}
+
+static void children_count_in_their_parents(void **state) {
+  (void)state;
+  Mem m;
+  unit_mem(&m);
+  m.limit = 1000;
+  Mem *a = mem_child(&m, 600), *b = mem_child(a, SIZE_MAX);
+  void *p = mem_alloc(a, 500), *q = mem_alloc(b, 400);
+  assert_true(p && q);
+  assert_int_equal(m.live, 900);
+  assert_int_equal(a->live, 500);
+  assert_null(mem_alloc(a, 101)); /* its own limit */
+  assert_null(mem_alloc(b, 101)); /* that of all */
+  assert_ptr_equal(b->refuser, &m);
+  assert_int_equal(m.live, 900);
+  mem_raise_exhausted(a);
+  assert_true(mem_exhausted(a) && !mem_exhausted(b) && !mem_exhausted(&m));
+  /* A block may outlive the owner of its Mem, which then serves another. */
+  mem_leave(a);
+  Mem *c = mem_child(&m, SIZE_MAX);
+  assert_ptr_not_equal(c, a);
+  mem_free(a, p, 500);
+  Mem *d = mem_child(&m, 77);
+  assert_ptr_equal(d, a);
+  assert_true(d->limit == 77 && !mem_exhausted(d));
+  mem_free(b, q, 400);
+  mem_leave(b), mem_leave(c), mem_leave(d);
+  unit_mem_done(&m);
+}
+
+static void watchers_keep_what_they_saw(void **state) {
+  (void)state;
+  Mem m, *a;
+  a = mem_child(unit_mem(&m), SIZE_MAX);
+  a->watched[0] = &m;
+  assert_false(mem_exhausted(a));
+  mem_raise_exhausted(&m);
+  assert_true(mem_exhausted(a));
+  mem_clear_exhausted(&m);
+  assert_true(mem_exhausted(a));
+  mem_clear_exhausted(a);
+  assert_false(mem_exhausted(a));
+  mem_leave(a);
   unit_mem_done(&m);
 }
 
@@ -662,7 +735,10 @@ int main(void) {
       cmocka_unit_test(mem_is_shared_by_threads),
       cmocka_unit_test(mem_aligns),
       cmocka_unit_test(arena_memory_is_zeroed_and_apart),
+      cmocka_unit_test(arena_goes_beyond_the_limit),
       cmocka_unit_test(arena_draws_on_the_reserve),
+      cmocka_unit_test(children_count_in_their_parents),
+      cmocka_unit_test(watchers_keep_what_they_saw),
       cmocka_unit_test(vectors_drop_what_does_not_fit),
       cmocka_unit_test(pools_reuse_blocks),
       cmocka_unit_test(escaping),

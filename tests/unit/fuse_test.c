@@ -3,9 +3,9 @@
  * refused. */
 #include "tests/unit/unit.h"
 
-#include "ops/fuse.h"
-#include "ops/parallel.h"
-#include "ops/simd/simd.h"
+#include "kernels/fuse.h"
+#include "kernels/parallel.h"
+#include "kernels/isa.h"
 
 typedef struct Desk {
   Mem mem;
@@ -139,15 +139,15 @@ static void compare_lstm(Desk *d, DType dtype, int64_t rows, int64_t n,
 
 /* On every instruction set that the machine has. */
 static void on_each_isa(void (*check)(Desk *)) {
-  const Simd *tables[SIMD_MAX];
-  int count = simd_available(tables);
+  const Isa *tables[ISA_MAX];
+  int count = isa_available(tables);
   Desk d;
   desk_open(&d);
   for (int k = 0; k < count; k++) {
-    assert_true(simd_select(tables[k]->isa));
+    assert_true(isa_select(tables[k]->name));
     check(&d);
   }
-  assert_true(simd_select(NULL));
+  assert_true(isa_select(NULL));
   desk_close(&d);
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "include/rly.h"
-#include "ops/simd/select.h"
+#include "kernels/isa.h"
 #include "tests/unit/ops.h"
 
 static bool at_start;       /* of the pages; else their end */
@@ -106,9 +106,9 @@ static void run_otherwise(const OpCall *before, Tensor *const *copies,
     run_again(before, args, expected, "the same operands");
   for (size_t i = 0; i < LENGTH(layouts); i++)
     run_laid_out(before, copies, expected, &layouts[i]);
-  simd_select("reference");
+  isa_select("reference");
   run_again(before, args, expected, "the reference kernels");
-  simd_select(isa);
+  isa_select(isa);
 }
 
 bool __real_op_finish(OpCall *call);

@@ -3,7 +3,8 @@
  * constructors and matches, closures, faults.  Whole programs are tested by
  * the .rly files. */
 #include "base/pool.h"
-#include "interp/interp.h"
+#include "bytecode/code.h"
+#include "vm/session.h"
 #include "ops/ops.h"
 #include "tests/unit/program.h"
 
@@ -119,13 +120,14 @@ static const Type *unary(Build *b) {
 static RunStatus run_limited(Build *b, const Global *g, Limits limits,
                              int count, const int32_t *args, int32_t *result) {
   Code *code = code_new(b->w->program);
-  Session *s = session_new(code, limits, (SessionHooks){0}, &b->w->diags);
+  Session *s =
+      session_new(code, &b->w->mem, limits, (SessionHooks){0}, &b->w->diags);
   assert_non_null(s);
   Value values[4], v = {.bits = 0};
   for (int i = 0; i < count; i++) values[i].bits = (uint32_t)args[i];
   RunStatus status = session_call(s, g, count, values, &v);
   *result = v.i32;
-  size_t left = atomic_load(&session_mem(s)->live);
+  size_t left = atomic_load(&session_store(s)->heap.mem->live);
   assert_true(left > 0);
   session_free(s);
   code_free(code);
@@ -364,8 +366,9 @@ enum { SOME_CELLS = POOL_SANITIZED ? 100 : 20000 };
 /* The n-th allocation of the session fails: a limit, never a crash. */
 static bool survives_failure(Build *b, const Global *g, size_t n) {
   Code *code = code_new(b->w->program);
-  Session *s = session_new(code, (Limits){0}, (SessionHooks){0}, &b->w->diags);
-  Mem *m = session_mem(s);
+  Session *s = session_new(code, &b->w->mem, (Limits){0}, (SessionHooks){0},
+                           &b->w->diags);
+  Mem *m = session_store(s)->heap.mem;
   m->fail_at = atomic_load(&m->count) + n;
   Value arg = {.bits = SOME_CELLS}, v = {.bits = 0};
   RunStatus status = session_call(s, g, 1, &arg, &v);
@@ -384,9 +387,9 @@ static bool survives_lowering(Build *b, const Global *g, size_t n) {
   Mem *m = &b->w->mem;
   m->fail_at = atomic_load(&m->count) + n;
   Code *code = code_new(b->w->program);
-  Session *s =
-      !code ? NULL
-            : session_new(code, (Limits){0}, (SessionHooks){0}, &b->w->diags);
+  Session *s = !code ? NULL
+                     : session_new(code, &b->w->mem, (Limits){0},
+                                   (SessionHooks){0}, &b->w->diags);
   Value arg = {.bits = 10}, v = {.bits = 0};
   RunStatus status = !s ? RUN_LIMIT : session_call(s, g, 1, &arg, &v);
   assert_true(status == RUN_OK || status == RUN_LIMIT);

@@ -1,4 +1,4 @@
-/* The functions of ops/math: float64 against MPFR, special values against
+/* The functions of kernels/math: float64 against MPFR, special values against
    IEEE 754 and C's Annex F, every vector width against the others in every
    lane, conversions to 16 bits against MPFR. How far float32 results lie from
    the truth over the whole range is the subject of tests/ulp. */
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <mpfr.h>
 
-#include "ops/math/f64.h"
+#include "kernels/math/f64.h"
 #include "tensor/half.h"
 #include "tests/lanes/lanes.h"
 

@@ -10,7 +10,8 @@
 #ifndef TESTS_UNIT_OPS_H
 #define TESTS_UNIT_OPS_H
 
-#include "ops/ops.h"
+#include "kernels/call.h"
+#include "kernels/scalar.h"
 #include "tests/unit/unit.h"
 
 #include <ctype.h>
@@ -255,7 +256,7 @@ static inline AttrValue *call_attr(Call *c, AttrName name) {
   return v;
 }
 static inline void call_int(Call *c, AttrName name, int64_t value) {
-  call_attr(c, name)->integer = value;
+  call_attr(c, name)->integer = dim_of(value);
 }
 static inline void call_text(Call *c, AttrName name, const char *text) {
   call_attr(c, name)->text = text;
@@ -263,10 +264,13 @@ static inline void call_text(Call *c, AttrName name, const char *text) {
 static inline void call_dtype(Call *c, AttrName name, DType dtype) {
   call_attr(c, name)->dtype = dtype;
 }
-static inline void call_ints(Call *c, AttrName name, int n, const Dim *ints) {
+static inline void call_ints(Call *c, AttrName name, int n,
+                             const int64_t *ints) {
   AttrValue *v = call_attr(c, name);
+  Dim *dims = ARENA_ARRAY(&c->bench->arena, Dim, (size_t)n);
+  dims_of_shape(n, ints, dims);
   v->count = n;
-  v->ints = arena_copy(&c->bench->arena, ints, (size_t)n * sizeof *ints);
+  v->ints = dims;
 }
 
 /* Runs the call; its outs are dropped with the bench.  False with the fault

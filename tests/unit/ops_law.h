@@ -62,15 +62,18 @@ typedef struct Lengths {
 } Lengths;
 
 /* A number, b, n, or one times the other. */
-static inline Dim read_length(void *data, const char **p) {
-  const Lengths *l = data;
+static inline int64_t read_length(const Lengths *l, const char **p) {
   char *end;
-  Dim d = strtoll(*p, &end, 10);
+  int64_t d = strtoll(*p, &end, 10);
   if (end == *p) d = 1;
   if (*end == 'b') d *= l->b;
   if (*end == 'n') d *= l->n;
   *p = end + (*end == 'b' || *end == 'n');
   return d;
+}
+
+static inline Dim read_dim(void *lengths, const char **p) {
+  return dim_of(read_length(lengths, p));
 }
 
 static inline Tensor *literal(Trial *t, DType dtype, const char **p) {
@@ -174,7 +177,7 @@ static inline bool has_batch(const Operands *o) {
 static inline void law_attrs(const Trial *t, int64_t batch, const char *more,
                              Call *c) {
   Lengths l = {batch, t->n};
-  AttrReader r = {&t->b->arena, read_length, &l};
+  AttrReader r = {&t->b->arena, read_dim, &l};
   read_attrs(&r, t->law->attrs, &c->attrs);
   read_attrs(&r, more, &c->attrs);
 }

@@ -5,7 +5,7 @@
  * values, of parts of a batch, of other instruction sets and numbers of
  * threads.  Then the sequences of operations that the language prescribes,
  * written out here. */
-#include "ops/simd/simd.h"
+#include "kernels/isa.h"
 #include "tests/unit/ops_law.h"
 
 static const DType float_dtypes[] = {DT_FLOAT16, DT_BFLOAT16, DT_FLOAT32,
@@ -25,27 +25,11 @@ static void every_operator_is_here(void **state) {
   (void)state;
   each_law(note_operator);
   for (int i = 0; i < OP_COUNT; i++)
-    if (in_table[i] != (op_info(i)->kernel != NULL))
+    if (in_table[i] != (kernel_table[i] != NULL))
       fail_msg("%s: not in ops_law.def, or without a kernel", op_info(i)->name);
 }
 
 /* --- Dtypes -------------------------------------------------------------- */
-
-static const char *rule_text(RuleFn rule) {
-#define RULE(id, text) \
-  if (rule == rule_##id) return text;
-#include "ops/rules.def"
-#undef RULE
-  return NULL;
-}
-
-/* Is a dtype one of those that the text of a rule says it takes? */
-static bool said_to_take(const char *text, DType dtype) {
-  if (strstr(text, "t numeric")) return dtype != DT_BOOL;
-  if (strstr(text, "t floating-point")) return dtype_is_float(dtype);
-  if (strstr(text, "t integer or bool")) return !dtype_is_float(dtype);
-  return !strstr(text, "t integer") || dtype_is_int(dtype);
-}
 
 static void dtypes_of(const Law *law, const OpInfo *op) {
   for (int dtype = 0; dtype < DTYPE_COUNT && !law->only; dtype++) {
@@ -65,14 +49,14 @@ static void dtypes_of(const Law *law, const OpInfo *op) {
     c.op.args = c.args;
     c.op.attrs = &c.attrs;
     bool takes = op_infer(&c.op);
-    if (takes != said_to_take(rule_text(op->rule), (DType)dtype))
+    if (takes != dtype_is_in((DType)dtype, op_rule(op)->takes))
       fail_msg("%s %s %s", op->name, takes ? "takes" : "refuses",
                dtype_name((DType)dtype));
     bench_close(&b);
   }
 }
 
-/* What the documentation says of a rule is so. */
+/* The dtypes that a rule's row names are those that the rule lets pass. */
 static void rules_take_what_they_say(void **state) {
   (void)state;
   each_law(dtypes_of);
@@ -174,7 +158,7 @@ static void part(Trial *t, const Operands *o, const int *axes, int64_t from,
 static void parts(Trial *t, const Operands *o, const Call *whole) {
   for (int64_t i = 0; has_batch(o) && i < BATCH; i += 2)
     part(t, o, o->batch, i, 1, whole, t->law->axis, "a row of the batch");
-  if (!(t->op->flags & OP_ELEMENTWISE)) return;
+  if (!op_is_elementwise(t->op)) return;
   for (int64_t from = 1; from < t->n; from = 3 * from + 1)
     part(t, o, o->line, from, t->n - from, whole, whole->op.outs[0]->rank - 1,
          "the end of a line");
@@ -196,8 +180,8 @@ static void everywhere(Trial *t, const Operands *o, const Call *expected) {
 
 static void at_length(const Law *law, const OpInfo *op, DType dtype,
                       int64_t n) {
-  const Simd *tables[SIMD_MAX];
-  int count = simd_available(tables);
+  const Isa *tables[ISA_MAX];
+  int count = isa_available(tables);
   Bench b;
   bench_open(&b);
   Trial t = {.b = &b,
@@ -209,15 +193,15 @@ static void at_length(const Law *law, const OpInfo *op, DType dtype,
              .isa = "reference"};
   Operands o = operands_of(&t);
   Call expected;
-  assert_true(simd_select(t.isa));
+  assert_true(isa_select(t.isa));
   run(&t, &o, BATCH, "", &expected);
   everywhere(&t, &o, &expected);
   for (int i = 0; i < count; i++) {
-    t.isa = tables[i]->isa;
-    assert_true(simd_select(t.isa));
+    t.isa = tables[i]->name;
+    assert_true(isa_select(t.isa));
     everywhere(&t, &o, &expected);
   }
-  assert_true(simd_select(NULL));
+  assert_true(isa_select(NULL));
   bench_close(&b);
 }
 
@@ -294,7 +278,7 @@ static void sums_are_as_prescribed(void **state) {
 }
 
 static Tensor *reduced(Bench *b, const char *name, const Tensor *x, int n,
-                       const Dim *axes) {
+                       const int64_t *axes) {
   Call c = call(b, name);
   call_arg(&c, x);
   call_ints(&c, ATTR_axis, n, axes);
@@ -312,7 +296,7 @@ static void reductions_over_two_axes(void **state) {
   Bench b;
   bench_open(&b);
   Tensor *x = noise(&b, DT_FLOAT32, 3, (int64_t[]){7, 5, 9}, 8);
-  Tensor *both = reduced(&b, "sum", x, 2, (Dim[]){0, 2});
+  Tensor *both = reduced(&b, "sum", x, 2, (int64_t[]){0, 2});
   for (int64_t i = 0; i < 5; i++) {
     Tensor *slice =
         bench_own(&b, tensor_copy(&b.heap, part_of(&b, x, 1, i, 1)));
@@ -408,7 +392,7 @@ static void conv2d_is_as_prescribed(void **state) {
   Call c = call(&b, "nn.conv2d");
   call_arg(&c, x);
   call_arg(&c, w);
-  call_ints(&c, ATTR_padding, 1, (Dim[]){1});
+  call_ints(&c, ATTR_padding, 1, (int64_t[]){1});
   Tensor *out = call_run(&c);
   for (int64_t at = 0; at < 2 * 6 * 7; at++) {
     int64_t o = at / 42, row = at / 7 % 6, column = at % 7;

@@ -69,8 +69,12 @@ static inline int64_t most_elements(const OpCall *c) {
   for (int i = 0; i < fields; i++) {
     const RuleType *f = result_field(c, i);
     bool known = f->kind == RT_TENSOR && f->rank >= 0;
-    for (int k = 0; known && k < f->rank; k++) known = f->dims[k] >= 0;
-    if (known && shape_count(f->rank, f->dims, &n) && n > most) most = n;
+    for (int k = 0; known && k < f->rank; k++)
+      known = dim_above(f->dims[k], -1);
+    if (!known) continue;
+    int64_t shape[RANK_MAX];
+    shape_of_dims(f->rank, f->dims, shape);
+    if (shape_count(f->rank, shape, &n) && n > most) most = n;
   }
   return most;
 }

@@ -83,15 +83,17 @@ static void spoil_operand(Mischief *m, Call *c) {
   c->args[i] = ways[pick(m, LENGTH(ways))](m, c->args[i]);
 }
 
+static Dim odd_dim(Mischief *m) { return dim_of(odd_number(m)); }
+
 /* A list as long as it was, or of any length up to 9. */
 static void spoil_ints(Mischief *m, AttrValue *v) {
   Dim *ints = ARENA_ARRAY(&m->t->b->arena, Dim, 16);
   int n = v->state == AV_SET && v->count > 0 ? v->count : (int)pick(m, 10);
   for (int i = 0; i < n; i++)
-    ints[i] = v->ints && i < v->count ? v->ints[i] : odd_number(m);
-  if (n > 0) ints[pick(m, n)] = odd_number(m);
+    ints[i] = v->ints && i < v->count ? v->ints[i] : odd_dim(m);
+  if (n > 0) ints[pick(m, n)] = odd_dim(m);
   v->count = pick(m, 4) ? n : (int)pick(m, 10);
-  for (int i = n; i < v->count; i++) ints[i] = odd_number(m);
+  for (int i = n; i < v->count; i++) ints[i] = odd_dim(m);
   v->ints = ints;
 }
 
@@ -122,15 +124,15 @@ static void spoil_attr(Mischief *m, Call *c) {
   }
   v->state = AV_SET;
   switch (type) {
-    case AT_BOOL: v->integer = pick(m, 2); return;
-    case AT_INT: v->integer = odd_number(m); return;
+    case AT_BOOL: v->integer = dim_of(pick(m, 2)); return;
+    case AT_INT: v->integer = odd_dim(m); return;
     case AT_FLOAT: v->real = reals[pick(m, LENGTH(reals))]; return;
     case AT_STRING: v->text = texts[pick(m, LENGTH(texts))]; return;
     case AT_DTYPE: v->dtype = (DType)pick(m, DTYPE_COUNT); return;
     case AT_INTS: spoil_ints(m, v); return;
     case AT_LISTS: spoil_lists(m, v); return;
     case AT_INT_OR_INTS:
-      v->integer = odd_number(m);
+      v->integer = odd_dim(m);
       v->count = COUNT_SCALAR;
       return;
     case AT_IGNORED: return;

@@ -45,7 +45,7 @@ static Dim read_dim(void *bench, const char **p) {
     return dim_named(b->dims, name, name);
   }
   char *end;
-  Dim d = strtoll(*p, &end, 10);
+  Dim d = dim_of(strtoll(*p, &end, 10));
   assert_true(end > *p);
   *p = end;
   return d;
@@ -146,7 +146,7 @@ static void check_row(const Row *row) {
 #define CHECK_ROWS(rows) \
   for (size_t i = 0; i < LENGTH(rows); i++) check_row(&(rows)[i])
 
-/* --- Rows: relay.md 3.5 and rly.md, "Static semantics" ------------------- */
+/* --- Rows: docs/TYPES.md ------------------------------------------------- */
 
 static void broadcasting(void **state) {
   (void)state;
@@ -313,11 +313,14 @@ static void rows_are_complete(void **state) {
     const OpInfo *op = op_info(i);
     bool dyn;
     assert_int_equal(op_find(op->name, &dyn), i);
-    assert_non_null(op->rule);
+    assert_non_null(op_rule(op)->run);
     assert_non_null(op->doc);
     assert_non_null(op->formula);
     assert_non_null(op->example);
-    assert_int_equal(op->kernel == NULL, op->storage == STORE_SPECIAL);
+    assert_int_equal(!op_kernel(op), op->storage == STORE_SPECIAL);
+    assert_int_equal(op->special != SPECIAL_NONE, op->storage == STORE_SPECIAL);
+    if (op->view) assert_int_equal(op->storage, STORE_VIEW);
+    if (op->params[0]) assert_int_equal(op->fusion, FUSION_STEP);
     assert_true(op_arg_count(op) <= OP_ARGS_MAX);
     assert_true(op_attr_count(op) <= ATTRS_MAX);
   }

@@ -1,9 +1,9 @@
 /* Operators at the edges: wrapping, division by zero, shifts, casts, NaN,
  * signed zeros, ties, empty tensors, indices out of range, views that share
  * memory, interruption, running out of memory.  What is expected stands in
- * language/rly.md and numerics.md; the bulk of ordinary values is in the
+ * docs/LANGUAGE.md and docs/operators.md; the bulk of ordinary values is in the
  * conformance cases. */
-#include "ops/ref/walk.h"
+#include "kernels/ref/walk.h"
 #include "tests/unit/ops.h"
 
 static const Value none = {0};
@@ -321,7 +321,7 @@ static void a_view_on_a_bare_scalar_is_a_copy(void **state) {
   Tensor bare = tensor_on_bits(DT_INT32, &bits);
   Call c = call(&b, "broadcast_to");
   call_arg(&c, &bare);
-  call_ints(&c, ATTR_shape, 2, (Dim[]){2, 2});
+  call_ints(&c, ATTR_shape, 2, (int64_t[]){2, 2});
   Tensor *out = call_run(&c);
   assert_ints(out, 4, (int64_t[]){7, 7, 7, 7});
   bench_close(&b);
@@ -343,7 +343,7 @@ static void in_place(void **state) {
   c.op.outs = &x;
   c.op.out_count = 1;
   c.op.result = &type;
-  assert_true(c.op.op->kernel(&c.op));
+  assert_true(op_kernel(c.op.op)(&c.op));
   assert_same("add", x, expected);
   bench_close(&b);
 }
@@ -359,8 +359,8 @@ static void a_computed_shape(void **state) {
   call_arg(&c, noise(&b, DT_FLOAT32, 1, (int64_t[]){6}, 1));
   call_arg(&c, shape);
   AttrValue *v = call_attr(&c, ATTR_newshape);
-  assert_true(attr_bind_operand(&c.op.op->attrs[0], 1, DT_INT64, 1, (Dim[]){2},
-                                &b.arena, v));
+  assert_true(attr_bind_operand(&c.op.op->attrs[0], 1, DT_INT64, 1,
+                                (Dim[]){dim_of(2)}, &b.arena, v));
   assert_true(v->count == 2 && dim_is_any(v->ints[0]));
   Tensor *out = call_run(&c);
   assert_int_equal(out->shape[0], 3);
@@ -408,8 +408,10 @@ static void out_of_memory(Mem *mem) {
     Attrs attrs;
     attrs_defaults(op, &attrs);
     if (strcmp(names[i], "split") == 0)
-      attrs.values[0] = (AttrValue){
-          .state = AV_SET, .integer = 3, .operand = -1, .count = COUNT_SCALAR};
+      attrs.values[0] = (AttrValue){.state = AV_SET,
+                                    .integer = dim_of(3),
+                                    .operand = -1,
+                                    .count = COUNT_SCALAR};
     const Tensor *args[2] = {&x, strcmp(names[i], "take") ? &x : &at};
     OpCall c = {.op = op,
                 .attrs = &attrs,

@@ -152,6 +152,52 @@ static void test_sessions_at_once(void **state) {
   world_close(&w);
 }
 
+/* --- Traces ------------------------------------------------------------- */
+
+/* How often `what` stands in a file. */
+static int count_in(const char *path, const char *what) {
+  int count = 0;
+  char line[1024];
+  FILE *in = fopen(path, "r");
+  MUST(in);
+  while (fgets(line, sizeof line, in)) count += strstr(line, what) != NULL;
+  fclose(in);
+  return count;
+}
+
+/* A trace names every call, also where another session lowers the function
+ * between the call and the look at it. */
+static void *traced_session(void *data) {
+  World *w = data;
+  char path[] = "/tmp/rly-threads-XXXXXX";
+  int fd = mkstemp(path);
+  MUST(fd >= 0);
+  close(fd);
+  rly_session_options options = {.trace = path};
+  rly_session *s = rly_session_new(w->program, &options);
+  MUST(s);
+  pthread_barrier_wait(&w->start);
+  steps(s);
+  rly_value *y = NULL;
+  MUST(call(s, "slow", 20, &y) == RLY_OK);
+  rly_value_free(y);
+  rly_session_free(s);
+  MUST(count_in(path, "\"name\": \"@step\"") == STEPS);
+  MUST(count_in(path, "\"name\": \"@slow\"") >= 1);
+  unlink(path);
+  return NULL;
+}
+
+static void test_traces_at_once(void **state) {
+  (void)state;
+  for (int i = 0; i < ROUNDS; i++) {
+    World w;
+    world_open(&w);
+    start_threads(&w, traced_session);
+    world_close(&w);
+  }
+}
+
 /* --- One session for all ------------------------------------------------ */
 
 static void *shared_session(void *data) {
@@ -255,12 +301,65 @@ static void test_callback_to_another(void **state) {
   rly_value_free(y);
 }
 
+/* --- Without memory ------------------------------------------------------ */
+
+static const char hungry[] =
+    "type Ring { Open, Closed(ref(Ring), Tensor[(20000), float32]) }\n"
+    "def @tied(%x: Tensor[(20000), float32]) -> float32 {\n"
+    "  let %c = ref(Open);\n"
+    "  ref_write(%c, Closed(%c, %x + 1f));\n"
+    "  match (ref_read(%c)) { Open => 0f, Closed(_, %t) => sum(%t) }\n"
+    "}\n"
+    "def @all(%n: int32, %sum: float32) -> float32 {\n"
+    "  if (%n == 0) { %sum } else {\n"
+    "    @all(%n - 1, %sum + @tied(full(1f, shape=[20000])))\n"
+    "  }\n"
+    "}\n"
+    "def @main(%n: int32) -> float32 { @all(%n, 0f) }\n";
+
+/* All are refused memory again and again; who is not has the right sum. */
+static void *hungry_session(void *data) {
+  World *w = data;
+  pthread_barrier_wait(&w->start);
+  for (int i = 0; i < ROUNDS; i++) {
+    rly_session *s = rly_session_new(w->program, NULL);
+    if (!s) continue;
+    rly_value *y = NULL;
+    rly_status status = call(s, "main", 30, &y);
+    MUST(status == RLY_OK || status == RLY_LIMIT || status == RLY_MISUSE);
+    float sum;
+    if (status == RLY_OK) {
+      memcpy(&sum, rly_value_elements(y), sizeof sum);
+      MUST(sum == 30 * 40000.0f);
+    }
+    pthread_mutex_lock(&w->lock);
+    if (status == RLY_OK) w->finished++;
+    pthread_mutex_unlock(&w->lock);
+    rly_value_free(y);
+    rly_session_free(s);
+  }
+  return NULL;
+}
+
+static void test_sessions_without_memory(void **state) {
+  (void)state;
+  World w = {.cx = rly_context_new(&(rly_options){.max_memory = 1200000})};
+  w.program = host_program(w.cx, hungry);
+  pthread_barrier_init(&w.start, NULL, THREADS);
+  pthread_mutex_init(&w.lock, NULL);
+  start_threads(&w, hungry_session);
+  assert_true(w.finished > 0);
+  world_close(&w);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sessions_at_once),
+      cmocka_unit_test(test_traces_at_once),
       cmocka_unit_test(test_one_session),
       cmocka_unit_test(test_callback),
       cmocka_unit_test(test_callback_to_another),
+      cmocka_unit_test(test_sessions_without_memory),
   };
   return RUN_TESTS(tests);
 }

@@ -1,9 +1,12 @@
-/* The law among instruction sets: every overlay gives, bit for bit, what the
- * reference kernel gives, whatever the lengths, layouts and values. */
+/* The law among instruction sets: every table is complete, and gives bit for
+ * bit what the reference's loops give, whatever the lengths, layouts and
+ * values. Products and convolutions, whose drivers all tables share, are
+ * compared with the sums as the law prescribes them, written out here. */
 #include "tests/unit/unit.h"
 
-#include "ops/ref/product.h"
-#include "ops/simd/simd.h"
+#include "kernels/drive/elementwise.h"
+#include "kernels/drive/product.h"
+#include "kernels/isa.h"
 #include "tensor/tensor.h"
 
 #include <math.h>
@@ -51,56 +54,97 @@ static void fill_elements(DType dtype, char *at, int64_t n, uint64_t seed) {
 
 typedef struct Case Case;
 struct Case {
-  void (*run)(const Case *c, char *out); /* with the table in use */
-  DType dtype;                           /* of the results */
+  void (*run)(const Case *c, char *out);   /* with the table in use */
+  void (*truth)(const Case *c, char *out); /* NULL: what the reference gives */
+  DType dtype;                             /* of the results */
   int64_t count;
   const void *data;
 };
 
 /* The bytes of the results; what the case leaves alone stays 0x5a. */
-static char *run_case(const Case *c) {
+static char *run_case(const Case *c, void (*run)(const Case *, char *)) {
   size_t bytes = (size_t)c->count * dtype_size(c->dtype);
   char *out = malloc(bytes + 1);
   assert_non_null(out);
   memset(out, 0x5a, bytes);
-  c->run(c, out);
+  run(c, out);
   return out;
 }
 
-/* Runs the case by the reference kernels, then under each table. */
-static void compare(const Case *c, const char *what) {
-  const Simd *tables[SIMD_MAX];
-  int count = simd_available(tables);
-  assert_true(simd_select("reference"));
-  char *expected = run_case(c);
+/* Compares what the table gives with what is expected. */
+static void compare_with(const Case *c, const char *what, const Isa *isa,
+                         char *expected) {
+  assert_true(isa_select(isa->name));
+  char *got = run_case(c, c->run);
   Tensor e = tensor_on_data(c->dtype, 1, &c->count, expected);
-  for (int i = 0; i < count; i++) {
-    assert_true(simd_select(tables[i]->isa));
-    char *got = run_case(c);
-    Tensor g = tensor_on_data(c->dtype, 1, &c->count, got);
-    if (!tensor_same(&e, &g))
-      fail_msg("%s: %s differs from the reference", what, tables[i]->isa);
-    free(got);
-  }
-  assert_true(simd_select(NULL));
+  Tensor g = tensor_on_data(c->dtype, 1, &c->count, got);
+  if (!tensor_same(&e, &g)) fail_msg("%s: %s differs", what, isa->name);
+  free(got);
+}
+
+/* Runs the case under each table. */
+static void compare(const Case *c, const char *what) {
+  const Isa *tables[ISA_MAX];
+  int count = isa_available(tables);
+  assert_true(isa_select("reference"));
+  char *expected = run_case(c, c->truth ? c->truth : c->run);
+  if (c->truth) compare_with(c, what, &isa_reference, expected);
+  for (int i = 0; i < count; i++) compare_with(c, what, tables[i], expected);
+  assert_true(isa_select(NULL));
   free(expected);
+}
+
+/* What the reference has, every table has. */
+static void is_complete(const Isa *isa) {
+  const Isa *ref = &isa_reference;
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    for (int op = 0; op < OP_COUNT; op++)
+      if (!isa->strips[t][op] != !ref->strips[t][op])
+        fail_msg("%s: %s of %s", isa->name, op_info(op)->name,
+                 dtype_name((DType)t));
+    for (int to = 0; to < DTYPE_COUNT; to++) assert_non_null(isa->casts[t][to]);
+    for (int kind = 0; kind < REDUCE_KINDS; kind++) {
+      assert_non_null(isa->reducers[t][kind].row);
+      assert_non_null(isa->reducers[t][kind].columns);
+    }
+    assert_non_null(isa->where[dtype_size((DType)t)]);
+  }
+  for (int t = 0; t < FLOAT_TYPES; t++)
+    for (int kind = 0; kind < LINE_KINDS; kind++)
+      assert_non_null(isa->lines[t][kind]);
+  for (int t = 0; t < TILE_TYPES; t++) {
+    assert_non_null(isa->tiles[t]->row_pair);
+    for (int rows = 0; rows < TILE_ROWS; rows++) {
+      assert_non_null(isa->tiles[t]->tile[rows]);
+      assert_non_null(isa->tiles[t]->tile_at[rows]);
+    }
+  }
+  for (int t = 0; t < WIDE_TYPES; t++) assert_non_null(isa->products[t]);
+}
+
+static void test_complete(void **state) {
+  (void)state;
+  const Isa *tables[ISA_MAX];
+  int count = isa_available(tables);
+  is_complete(&isa_reference);
+  for (int i = 0; i < count; i++) is_complete(tables[i]);
 }
 
 static void test_choice(void **state) {
   (void)state;
-  const Simd *tables[SIMD_MAX];
-  int count = simd_available(tables);
+  const Isa *tables[ISA_MAX];
+  int count = isa_available(tables);
   assert_true(count >= 1);
   for (int i = 0; i < count; i++) {
-    assert_true(simd_select(tables[i]->isa));
-    assert_ptr_equal(simd_table(), tables[i]);
+    assert_true(isa_select(tables[i]->name));
+    assert_ptr_equal(isa_in_use(), tables[i]);
   }
-  assert_false(simd_select("z80"));
-  assert_ptr_equal(simd_table(), tables[count - 1]);
-  assert_true(simd_select("reference"));
-  assert_null(simd_table());
-  assert_true(simd_select(NULL));
-  assert_ptr_equal(simd_table(), tables[count - 1]);
+  assert_false(isa_select("z80"));
+  assert_ptr_equal(isa_in_use(), tables[count - 1]);
+  assert_true(isa_select("reference"));
+  assert_ptr_equal(isa_in_use(), &isa_reference);
+  assert_true(isa_select(NULL));
+  assert_ptr_equal(isa_in_use(), tables[count - 1]);
 }
 
 /* --- Products ------------------------------------------------------------ */
@@ -131,10 +175,39 @@ static size_t room(int64_t rows, int64_t columns) {
   return (size_t)((rows + 3) * (columns + 3));
 }
 
-static void run_product(const Case *c, char *out) {
-  const ProductCase *p = c->data;
+/* An element in the low bits, as what integers are accumulated in. */
+static uint64_t integer_at(const Matrix *x, int64_t row, int64_t column) {
+  int64_t at = row * x->row_step + column * x->column_step;
+  Value v = bits_load(x->dtype, x->data + at * (int64_t)dtype_size(x->dtype));
+  return dtype_size(x->dtype) == 8 ? v.u64 : (uint64_t)bits_to_i64(x->dtype, v);
+}
+
+static double float_at(const Matrix *x, int64_t row, int64_t column) {
+  int64_t at = row * x->row_step + column * x->column_step;
+  const char *data = x->data + at * (int64_t)dtype_size(x->dtype);
+  return bits_to_f64(x->dtype, bits_load(x->dtype, data));
+}
+
+static Value product_at(const Product *p, int64_t i, int64_t j) {
+  DType to = p->out.dtype;
+  double wide = 0;
+  float narrow = 0;
+  uint64_t whole = 0;
+  for (int64_t k = 0; k < p->k; k++)
+    if (!dtype_is_float(to))
+      whole += integer_at(&p->a, i, k) * integer_at(&p->b, k, j);
+    else if (to == DT_FLOAT64)
+      wide = fma(float_at(&p->a, i, k), float_at(&p->b, k, j), wide);
+    else
+      narrow = fmaf((float)float_at(&p->a, i, k), (float)float_at(&p->b, k, j),
+                    narrow);
+  if (!dtype_is_float(to)) return (Value){.u64 = whole};
+  return bits_from_f64(to, to == DT_FLOAT64 ? wide : (double)narrow);
+}
+
+static Product product_of_case(const ProductCase *p, char *out) {
   const Layout *l = &p->layout;
-  Product product = {
+  return (Product){
       .m = p->m,
       .n = p->n,
       .k = p->k,
@@ -142,19 +215,34 @@ static void run_product(const Case *c, char *out) {
       .b = matrix(p->from, p->b, p->k, p->n, l->b_turned, l->gap),
       .out = matrix(p->to, out, p->m, p->n, l->out_turned, l->gap),
   };
+}
+
+static void run_product(const Case *c, char *out) {
+  const ProductCase *p = c->data;
+  Product product = product_of_case(p, out);
   Mem mem;
   Heap heap;
   heap_init(&heap, unit_mem(&mem));
   mem.limit = p->memory;
-  /* Two threads, where the build has them, against the reference's one. */
-  OpCall call = {.heap = &heap, .threads = simd_table() ? 2 : 1};
+  OpCall call = {.heap = &heap, .threads = 2};
   assert_true(product_run(&call, &product));
   heap_done(&heap);
   unit_mem_done(&mem);
 }
 
+static void true_product(const Case *c, char *out) {
+  Product p = product_of_case(c->data, out);
+  int64_t size = (int64_t)dtype_size(c->dtype);
+  for (int64_t i = 0; i < p.m; i++)
+    for (int64_t j = 0; j < p.n; j++)
+      bits_store(c->dtype,
+                 out + (i * p.out.row_step + j * p.out.column_step) * size,
+                 product_at(&p, i, j));
+}
+
 static void compare_case(const ProductCase *p, const char *what) {
-  compare(&(Case){run_product, p->to, (int64_t)room(p->m, p->n), p}, what);
+  int64_t count = (int64_t)room(p->m, p->n);
+  compare(&(Case){run_product, true_product, p->to, count, p}, what);
 }
 
 static void compare_product(int64_t m, int64_t n, int64_t k, Layout layout,
@@ -274,12 +362,10 @@ typedef struct StripCase {
   Strip strip;
 } StripCase;
 
-static StripFn find_op(const StripCase *c) {
-  return elementwise_of(c->op, c->from).strip;
-}
+static StripFn find_op(const StripCase *c) { return strip_of(c->op, c->from); }
 
 static StripFn find_cast(const StripCase *c) {
-  return elementwise_cast(c->from, c->to).strip;
+  return strip_of_cast(c->from, c->to);
 }
 
 static void run_strip(const Case *c, char *out) {
@@ -298,7 +384,7 @@ static void compare_strip(StripCase *c, int64_t n, const int64_t step[3],
   c->strip.n = n;
   c->strip.out_step = out_step;
   memcpy(c->strip.step, step, sizeof c->strip.step);
-  compare(&(Case){run_strip, c->to, STRIP_LONGEST * STEP_MOST, c}, name);
+  compare(&(Case){run_strip, NULL, c->to, STRIP_LONGEST * STEP_MOST, c}, name);
 }
 
 /* Every length contiguous, and a few steps for some. */
@@ -327,21 +413,16 @@ static void make_operands(StripCase *c, const DType dtypes[OPERANDS]) {
   }
 }
 
-static bool gives_bool(OpId op) {
-  RuleFn rule = op_info((int)op)->rule;
-  return rule == rule_compare || rule == rule_float_test;
-}
-
 static void test_strips(void **state) {
   (void)state;
   for (size_t d = 0; d < LENGTH(strip_dtypes); d++)
     for (int op = 0; op < OP_COUNT; op++) {
       DType dtype = strip_dtypes[d];
-      if (!elementwise_of((OpId)op, dtype).strip) continue;
+      if (!strip_of((OpId)op, dtype)) continue;
       StripCase c = {.find = find_op,
                      .op = (OpId)op,
                      .from = dtype,
-                     .to = gives_bool((OpId)op) ? DT_BOOL : dtype};
+                     .to = op_rule(op_info(op))->gives_bool ? DT_BOOL : dtype};
       make_operands(&c, (DType[]){dtype, dtype, dtype});
       c.strip.params[0] = bits_from_f64(dtype, 0.25);
       c.strip.params[1] = bits_from_f64(dtype, 7);
@@ -355,7 +436,7 @@ static void test_casts(void **state) {
     for (int to = 0; to < DTYPE_COUNT; to++) {
       StripCase c = {
           .find = find_cast, .from = strip_dtypes[d], .to = (DType)to};
-      if (!elementwise_cast(c.from, c.to).strip) continue;
+      if (!strip_of_cast(c.from, c.to)) continue;
       make_operands(&c, (DType[]){c.from, c.from, c.from});
       compare_lengths(&c, dtype_name(c.to));
     }
@@ -367,8 +448,8 @@ enum { SIGMOIDS_LONG = 1500 };
 static void test_long_sigmoids(void **state) {
   (void)state;
   static const float rare[] = {NAN, 44.5f, -50, 100, -INFINITY, -104};
-  const Simd *found[SIMD_MAX];
-  int count = simd_available(found);
+  const Isa *found[ISA_MAX];
+  int count = isa_available(found);
   float x[SIGMOIDS_LONG], y[2][SIGMOIDS_LONG];
   for (int64_t n = 1; n <= SIGMOIDS_LONG; n += n < 200 ? 1 : 97) {
     for (int i = 0; i < SIGMOIDS_LONG; i++) x[i] = (float)(i % 401 - 200) / 7;
@@ -382,7 +463,7 @@ static void test_long_sigmoids(void **state) {
                  .out_step = 1,
                  .in = {(const char *)out},
                  .step = {1}};
-      assert_int_equal(found[l]->strip(OP_SIGMOID, DT_FLOAT32)(&s), 0);
+      assert_int_equal(found[l]->strips[DT_FLOAT32][OP_SIGMOID](&s), 0);
       for (int i = 0; i < SIGMOIDS_LONG; i++)
         if (!isnan(y[0][i]) || !isnan(out[i]))
           assert_memory_equal(&y[0][i], &out[i], sizeof *out);
@@ -450,7 +531,7 @@ static void run_line(const Case *c, char *out) {
   Tensor gamma = tensor_on_data(DT_FLOAT32, 1, &l->shape[l->axis], l->gamma);
   Tensor beta = tensor_on_data(DT_FLOAT32, 1, &l->shape[l->axis], l->beta);
   attrs_defaults(op_info((int)l->op), &attrs);
-  value_of(&attrs, ATTR_axis)->integer = l->axis;
+  value_of(&attrs, ATTR_axis)->integer = dim_of(l->axis);
   run_op(l->mem, &attrs, (const Tensor *[]){&x, &gamma, &beta}, out);
 }
 
@@ -463,7 +544,8 @@ static void compare_line(LineCase *l) {
   for (int i = 0; i < 4; i++) {
     l->axis = 1 + i % 2;
     l->turned = i > 1;
-    compare(&(Case){run_line, DT_FLOAT32, n, l}, op_info((int)l->op)->name);
+    compare(&(Case){run_line, NULL, DT_FLOAT32, n, l},
+            op_info((int)l->op)->name);
   }
   free(l->data);
   free(l->gamma);
@@ -500,6 +582,132 @@ static void set_pair(Attrs *attrs, AttrName name, const Dim *pair) {
   v->ints = pair;
 }
 
+/* A convolution as the law has it: sum over (i, kd, kh, kw) of the weight times
+ * the element of data that it meets, where padding takes part as 0. */
+typedef struct TrueConv {
+  int rank;
+  bool transposed;
+  const int64_t *data, *weight; /* shapes; the weight's in default order */
+  int64_t groups, stride[3], padding[3], dilation[3];
+  const char *layout;
+  const float *x, *w;
+} TrueConv;
+
+/* The strides, in the layout's order, of N, C and three spatial axes. */
+static void strides_of(const TrueConv *t, const int64_t shape[5],
+                       int64_t strides[5]) {
+  int64_t n = 1;
+  for (int axis = t->rank - 1, spatial = t->rank - 3; axis >= 0; axis--) {
+    char letter = t->layout   ? t->layout[axis]
+                  : axis == 0 ? 'N'
+                  : axis == 1 ? 'C'
+                              : 'S';
+    int own = letter == 'N' ? 0 : letter == 'C' ? 1 : 2 + spatial--;
+    strides[own] = n;
+    n *= shape[own];
+  }
+}
+
+/* Lengths of N, C and the spatial axes, from the layout's order. */
+static void lengths_of(const TrueConv *t, int64_t shape[5]) {
+  for (int axis = 0, spatial = 0; axis < t->rank; axis++) {
+    char letter = t->layout   ? t->layout[axis]
+                  : axis == 0 ? 'N'
+                  : axis == 1 ? 'C'
+                              : 'S';
+    shape[letter == 'N'   ? 0
+          : letter == 'C' ? 1
+                          : 2 + spatial++] = t->data[axis];
+  }
+}
+
+/* Where position p and kernel element k meet along an axis; -1: in padding, or
+ * between elements. */
+static int64_t met(const TrueConv *t, int axis, int64_t p, int64_t k,
+                   int64_t size, int64_t length) {
+  int64_t stride = t->stride[axis], dilation = t->dilation[axis];
+  int64_t before = t->padding[axis];
+  if (t->transposed) before = dilation * (size - 1) - before;
+  int64_t at = p * (t->transposed ? 1 : stride) + k * dilation - before;
+  if (t->transposed && (at < 0 || at % stride)) return -1;
+  if (t->transposed) at /= stride;
+  return at < length ? at : -1;
+}
+
+static float true_sum(const TrueConv *t, const int64_t in[5],
+                      const int64_t strides[5], const int64_t k[5],
+                      const int64_t at[5]) {
+  int spatial = t->rank - 2;
+  int64_t area = k[2] * k[3] * k[4], outputs = k[0] / t->groups;
+  int64_t inputs = in[1] / t->groups, group = at[1] / outputs;
+  float sum = 0;
+  for (int64_t i = 0; i < inputs; i++)
+    for (int64_t j = 0; j < area; j++) {
+      int64_t c = group * inputs + i, own = j;
+      int64_t offset = at[0] * strides[0] + c * strides[1];
+      int64_t w = t->transposed ? (c * outputs + at[1] % outputs) * area
+                                : (at[1] * inputs + i) * area;
+      bool inside = true;
+      for (int axis = spatial - 1; axis >= 0; axis--) {
+        int64_t m = met(t, axis, at[2 + axis], own % k[2 + axis], k[2 + axis],
+                        in[2 + axis]);
+        own /= k[2 + axis];
+        inside = inside && m >= 0;
+        offset += m * strides[2 + axis];
+      }
+      w += t->transposed ? area - 1 - j : j;
+      sum = fmaf(t->w[w], inside ? t->x[offset] : 0, sum);
+    }
+  return sum;
+}
+
+static void true_conv(const TrueConv *t, float *out) {
+  int64_t in[5] = {1, 1, 1, 1, 1}, made[5] = {1, 1, 1, 1, 1};
+  int64_t k[5] = {1, 1, 1, 1, 1}, from[5], to[5], count = 1;
+  lengths_of(t, in);
+  for (int i = 0; i < t->rank; i++) k[i] = t->weight[i];
+  if (t->transposed) k[0] = t->weight[1] * t->groups;
+  made[0] = in[0];
+  made[1] = k[0];
+  for (int i = 0; i < t->rank - 2; i++) {
+    int64_t reach = t->dilation[i] * (k[2 + i] - 1) + 1;
+    int64_t padding = 2 * t->padding[i];
+    made[2 + i] = t->transposed
+                      ? (in[2 + i] - 1) * t->stride[i] + reach - padding
+                      : (in[2 + i] + padding - reach) / t->stride[i] + 1;
+  }
+  strides_of(t, in, from);
+  strides_of(t, made, to);
+  for (int i = 0; i < 5; i++) count *= made[i];
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at[5], rest = i, place = 0;
+    for (int axis = 4; axis >= 0; axis--) {
+      at[axis] = rest % made[axis];
+      rest /= made[axis];
+      if (axis < t->rank) place += at[axis] * to[axis];
+    }
+    out[place] = true_sum(t, in, from, k, at);
+  }
+}
+
+static void true_conv2d(const Case *c, char *out) {
+  const ConvCase *v = c->data;
+  int64_t data[] = {2, CONV_INPUTS, v->size, v->size + 3};
+  int64_t weight[] = {CONV_OUTPUTS, CONV_INPUTS / v->groups, 3, 2};
+  true_conv(
+      &(TrueConv){
+          .rank = 4,
+          .data = data,
+          .weight = weight,
+          .groups = v->groups,
+          .stride = {dim_value(v->stride[0]), dim_value(v->stride[1])},
+          .padding = {dim_value(v->padding[0]), dim_value(v->padding[1])},
+          .dilation = {dim_value(v->dilation[0]), dim_value(v->dilation[1])},
+          .x = v->data,
+          .w = v->weight},
+      (float *)out);
+}
+
 static void run_conv(const Case *c, char *out) {
   const ConvCase *v = c->data;
   int64_t size[] = {2, CONV_INPUTS, v->size, v->size + 3};
@@ -509,7 +717,7 @@ static void run_conv(const Case *c, char *out) {
   set_pair(&attrs, ATTR_strides, v->stride);
   set_pair(&attrs, ATTR_padding, v->padding);
   set_pair(&attrs, ATTR_dilation, v->dilation);
-  value_of(&attrs, ATTR_groups)->integer = v->groups;
+  value_of(&attrs, ATTR_groups)->integer = dim_of(v->groups);
   Tensor data = tensor_on_data(DT_FLOAT32, 4, size, v->data);
   Tensor weight = tensor_on_data(DT_FLOAT32, 4, kernel, v->weight);
   run_op(v->mem, &attrs, (const Tensor *[]){&data, &weight}, out);
@@ -522,14 +730,14 @@ static void test_conv(void **state) {
   for (int i = 0; i < 64; i++) {
     ConvCase v = {.size = 6 + i % 13,
                   .groups = 1 + i % 2,
-                  .stride = {1 + i / 2 % 2, 1 + i / 4 % 2},
-                  .padding = {i / 8 % 3, i / 8 % 3},
-                  .dilation = {1 + i / 32, 1 + i / 16 % 2},
+                  .stride = {dim_of(1 + i / 2 % 2), dim_of(1 + i / 4 % 2)},
+                  .padding = {dim_of(i / 8 % 3), dim_of(i / 8 % 3)},
+                  .dilation = {dim_of(1 + i / 32), dim_of(1 + i / 16 % 2)},
                   .mem = &mem};
     int64_t count = 2 * CONV_OUTPUTS * (v.size + 4) * (v.size + 8);
     v.data = some_floats((size_t)count, 7, true);
     v.weight = some_floats(CONV_OUTPUTS * CONV_INPUTS * 6, 8, false);
-    compare(&(Case){run_conv, DT_FLOAT32, count, &v}, "nn.conv2d");
+    compare(&(Case){run_conv, true_conv2d, DT_FLOAT32, count, &v}, "nn.conv2d");
     free(v.data);
     free(v.weight);
   }
@@ -543,8 +751,8 @@ typedef struct OtherConv {
   int rank;
   int64_t data[5], weight[5];
   int64_t groups;
-  const char *layout;            /* NULL: the default */
-  Dim stride, padding, dilation; /* along every axis */
+  const char *layout;                /* NULL: the default */
+  int64_t stride, padding, dilation; /* along every axis */
 } OtherConv;
 
 static const OtherConv other_convs[] = {
@@ -572,10 +780,10 @@ typedef struct OtherCase {
   Mem *mem;
 } OtherCase;
 
-static void set_all(Attrs *attrs, AttrName name, int count, Dim value,
+static void set_all(Attrs *attrs, AttrName name, int count, int64_t value,
                     Dim values[5]) {
   AttrValue *v = value_of(attrs, name);
-  for (int i = 0; i < count; i++) values[i] = value;
+  for (int i = 0; i < count; i++) values[i] = dim_of(value);
   v->state = AV_SET;
   v->count = count;
   v->ints = values;
@@ -586,7 +794,7 @@ static void other_attrs(const OtherConv *v, Attrs *attrs, Dim values[3][5]) {
   set_all(attrs, ATTR_strides, v->rank - 2, v->stride, values[0]);
   set_all(attrs, ATTR_padding, v->rank - 2, v->padding, values[1]);
   set_all(attrs, ATTR_dilation, v->rank - 2, v->dilation, values[2]);
-  value_of(attrs, ATTR_groups)->integer = v->groups;
+  value_of(attrs, ATTR_groups)->integer = dim_of(v->groups);
   if (v->layout) value_of(attrs, ATTR_data_layout)->text = v->layout;
 }
 
@@ -600,6 +808,25 @@ static void run_other(const Case *c, char *out) {
   Tensor weight =
       tensor_on_data(DT_FLOAT32, o->conv->rank, o->conv->weight, o->weight);
   run_op(o->mem, &attrs, (const Tensor *[]){&data, &weight}, out);
+}
+
+static void true_other(const Case *c, char *out) {
+  const OtherCase *o = c->data;
+  const OtherConv *v = o->conv;
+  int64_t s = v->stride, p = v->padding, d = v->dilation;
+  true_conv(&(TrueConv){.rank = v->rank,
+                        .transposed = v->op == OP_NN_CONV1D_TRANSPOSE ||
+                                      v->op == OP_NN_CONV2D_TRANSPOSE,
+                        .data = v->data,
+                        .weight = v->weight,
+                        .groups = v->groups,
+                        .stride = {s, s, s},
+                        .padding = {p, p, p},
+                        .dilation = {d, d, d},
+                        .layout = v->layout,
+                        .x = o->data,
+                        .w = o->weight},
+            (float *)out);
 }
 
 static int64_t product_of(const int64_t *shape, int rank) {
@@ -626,7 +853,7 @@ static void test_other_convs(void **state) {
     OtherCase c = {v, NULL, NULL, &mem};
     c.data = some_floats((size_t)product_of(v->data, v->rank), i, true);
     c.weight = some_floats((size_t)product_of(v->weight, v->rank), 9, false);
-    compare(&(Case){run_other, DT_FLOAT32, room_for(v), &c},
+    compare(&(Case){run_other, true_other, DT_FLOAT32, room_for(v), &c},
             op_info((int)v->op)->name);
     free(c.data);
     free(c.weight);
@@ -637,6 +864,7 @@ static void test_other_convs(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_choice),
+      cmocka_unit_test(test_complete),
       cmocka_unit_test(test_product_lengths),
       cmocka_unit_test(test_product_layouts),
       cmocka_unit_test(test_product_long),

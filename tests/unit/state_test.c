@@ -64,7 +64,7 @@ static const char counter[] =
 
 /* --- The list ----------------------------------------------------------- */
 
-/* Paths, types and aliases, as interp/state.h says they are written. */
+/* Paths, types and aliases, as state/state.h says they are written. */
 static void assert_listed(const char *text, const char *const *rows) {
   Bench b;
   bench_open(&b, NULL, text);
@@ -332,17 +332,81 @@ static void test_save_and_load(void **state) {
   unlink(path);
 }
 
-/* The names that interp/state.h lays down, and the metadata. */
+/* A file of the first format, as the version before this one wrote it. */
+static void test_old_format(void **state) {
+  (void)state;
+  Bench b, c;
+  bench_open(&b, NULL, model);
+  bench_open(&c, NULL, model);
+  steps(b.session, 2);
+  char *then = seen(b.session);
+  rly_status status =
+      rly_session_load(c.session, "tests/unit/state_1.safetensors");
+  assert_int_equal(status, RLY_OK);
+  assert_seen(c.cx, c.session, then);
+  rly_text_free(b.cx, then);
+  bench_close(&b);
+  bench_close(&c);
+}
+
+static long file_size(const char *path) {
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  fseek(f, 0, SEEK_END);
+  long size = ftell(f);
+  fclose(f);
+  return size;
+}
+
+/* 60 nodes, each of which holds the one before it twice: a tree of 2^60. */
+static void test_sharing(void **state) {
+  (void)state;
+  static const char text[] =
+      "type T { L, N(T, T, (float32, bool, int8)) }\n"
+      "let @c = ref(L);\n"
+      "def @step() -> int32 {\n"
+      "  let %t = ref_read(@c);\n"
+      "  ref_write(@c, N(%t, %t, (-0.1f, True, -3i8))); 0\n"
+      "}\n"
+      "def @walk(%t: T, %left: bool, %n: int32) -> (float32, bool, int8, "
+      "int32)\n"
+      "{ match (%t) {\n"
+      "  L => (0f, False, 0i8, %n),\n"
+      "  N(%a, %b, %v) => { if (%n == 59) { (%v.0, %v.1, %v.2, %n) }\n"
+      "    else { @walk(if (%left) { %a } else { %b }, !%left, %n + 1) } }\n"
+      "} }\n"
+      "def @seen() { @walk(ref_read(@c), True, 0) }\n";
+  char path[32], again[32];
+  temporary(path);
+  temporary(again);
+  Bench b, c;
+  bench_open(&b, NULL, text);
+  bench_open(&c, NULL, text);
+  steps(b.session, 60);
+  char *then = seen(b.session);
+  assert_int_equal(rly_session_save(b.session, path), RLY_OK);
+  assert_true(file_size(path) < 10000);
+  assert_int_equal(rly_session_load(c.session, path), RLY_OK);
+  assert_seen(c.cx, c.session, then);
+  assert_int_equal(rly_session_save(c.session, again), RLY_OK);
+  assert_int_equal(file_size(again), file_size(path));
+  char *report = NULL;
+  assert_int_equal(rly_session_carry(b.session, c.session, &report), RLY_OK);
+  assert_string_equal(report, "kept\t@c\tref(T[])\n");
+  rly_text_free(c.cx, report);
+  assert_seen(c.cx, c.session, then);
+  rly_text_free(b.cx, then);
+  bench_close(&b);
+  bench_close(&c);
+  unlink(path);
+  unlink(again);
+}
+
+/* The names that state/state.h lays down, and the metadata. */
 static void test_file_names(void **state) {
   (void)state;
   static const char *const names[] = {
-      "@h",
-      "@both^.0",
-      "@both^.1",
-      "@log^#0",
-      "@log^#1",
-      "@log^.Cons.0.1",
-      "@log^.Cons.1.Cons.0.1",
+      "@h", "@both^.0", "@both^.1", "@log^.Cons.0.1", "@log^.Cons.1.Cons.0.1",
   };
   char path[32];
   temporary(path);
@@ -355,11 +419,11 @@ static void test_file_names(void **state) {
   assert_int_equal(rly_tensors_count(ts), LENGTH(names));
   for (size_t i = 0; i < LENGTH(names); i++)
     assert_string_equal(rly_tensors_name(ts, i), names[i]);
-  assert_string_equal(rly_tensors_metadata(ts, "format"), "1");
+  assert_string_equal(rly_tensors_metadata(ts, "format"), "2");
   assert_non_null(strstr(rly_tensors_metadata(ts, "types"),
                          "@h ref(Tensor[(2, 3), float32])\n"));
   assert_non_null(strstr(rly_tensors_metadata(ts, "skeletons"),
-                         "@log Cons((_, &3), Cons((_, &4), Nil))\n"));
+                         "@log Cons((#2, &3), Cons((#1, &4), Nil))\n"));
   rly_tensors_free(ts);
   bench_close(&b);
   unlink(path);
@@ -418,8 +482,8 @@ static void test_load_refused(void **state) {
  * whatever it was. */
 static void rewrite(rly_context *cx, const char *path, const char *key,
                     const char *value) {
-  static const char *const keys[] = {"format", "program", "types", "skeletons",
-                                     "checksum"};
+  static const char *const keys[] = {"format",    "program", "types",
+                                     "skeletons", "shared",  "checksum"};
   rly_tensors *from = NULL, *to = rly_tensors_new(cx);
   assert_int_equal(rly_tensors_read(cx, path, &from), RLY_OK);
   for (size_t i = 0; i < rly_tensors_count(from); i++) {
@@ -443,11 +507,12 @@ static void test_damage(void **state) {
   static const struct {
     const char *key, *value, *words;
   } rows[] = {
-      {"format", "2", "format"},
+      {"format", "3", "format"},
       {"format", NULL, "no session's state"},
       {"checksum", "0", "damaged"},
       {"types", "@n ref(int64)\n", "damaged"},
       {"skeletons", "@n (_)\n", "damaged"},
+      {"shared", "Nil\n", "damaged"},
   };
   char path[32];
   temporary(path);
@@ -491,6 +556,24 @@ static void test_lying_skeletons(void **state) {
       "Cons(_, Cons(_, ",
       "Cons(_, Nil, Nil)",
       "cons(_, Nil)",
+      "*",
+      "*0",
+      "Cons(#1, *)",
+      "Cons(#1, *0)",
+      "Cons(#1, *1)",
+      "Cons(#1, *2)",
+      "Cons(#1, *3)",
+      "Cons(#1, *4)",
+      "Cons(#1, *9)",
+      "Cons(*5, Nil)",
+      "Cons(#, Nil)",
+      "Cons(#g, Nil)",
+      "Cons(#100000000, Nil)",
+      "Cons(#00000000000000000, Nil)",
+      "#1",
+  };
+  static const char *const shared[] = {
+      "Cons(#1, *0)", "*2", "*1", "Nil)", "", "Cons(#2, Cons(#3, Nil))",
   };
   Bench b;
   bench_open(&b, NULL,
@@ -506,17 +589,21 @@ static void test_lying_skeletons(void **state) {
                        .diags = &b.session->diags,
                        .count = 1,
                        .cells = &cell,
+                       .shared_count = LENGTH(shared),
+                       .shared = shared,
                        .tensor = any_tensor,
                        .data = &t};
     if (state_unpack(&u)) fail_msg("`%s` was taken", lies[i]);
     assert_said(b.session, b.cx, "E0504");
   }
-  PackedCell right = {"@l", "ref(List[int32])", "Cons(_, Cons(_, Nil))"};
+  PackedCell right = {"@l", "ref(List[int32])", "Cons(_, Cons(#2a, *5))"};
   StateUnpacker u = {.session = b.session->vm,
                      .label = "it",
                      .diags = &b.session->diags,
                      .count = 1,
                      .cells = &right,
+                     .shared_count = LENGTH(shared),
+                     .shared = shared,
                      .tensor = any_tensor,
                      .data = &t};
   assert_true(state_unpack(&u));
@@ -743,6 +830,8 @@ int main(void) {
       cmocka_unit_test(test_fork),
       cmocka_unit_test(test_reset),
       cmocka_unit_test(test_save_and_load),
+      cmocka_unit_test(test_old_format),
+      cmocka_unit_test(test_sharing),
       cmocka_unit_test(test_file_names),
       cmocka_unit_test(test_function_is_not_saved),
       cmocka_unit_test(test_load_refused),

@@ -4,7 +4,8 @@
  * fuzz/ runs the language suite and generated programs on it. */
 #include <stdio.h>
 
-#include "interp/step.h"
+#include "smallstep/step.h"
+#include "types/types.h"
 #include "ops/ops.h"
 #include "parser/parser.h"
 #include "tests/unit/program.h"

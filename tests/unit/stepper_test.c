@@ -3,7 +3,7 @@
  * runs out anywhere is told and not lost.  tests/t/step.t has the texts. */
 #include <stdio.h>
 
-#include "interp/step_machine.h"
+#include "smallstep/step_machine.h"
 #include "parser/parser.h"
 #include "stepper/stepper.h"
 #include "tests/unit/program.h"

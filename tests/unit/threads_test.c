@@ -3,8 +3,8 @@
  * of them heed the request to stop. */
 #include "tests/unit/ops.h"
 
-#include "ops/pack.h"
-#include "ops/parallel.h"
+#include "kernels/pack.h"
+#include "kernels/parallel.h"
 
 /* --- What is shared ------------------------------------------------------ */
 
@@ -20,13 +20,15 @@ typedef struct Work {
   struct {
     AttrName name;
     int count;
-    Dim values[3];
+    int64_t values[3];
   } attrs[3];
 } Work;
 
-#define INTS(name, ...)                                                      \
-  {                                                                          \
-    ATTR_##name, sizeof((Dim[]){__VA_ARGS__}) / sizeof(Dim), { __VA_ARGS__ } \
+#define INTS(name, ...)                                                \
+  {                                                                    \
+    ATTR_##name, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), { \
+      __VA_ARGS__                                                      \
+    }                                                                  \
   }
 
 #define WORK(text, type, ...) \

@@ -1,6 +1,7 @@
 /* types/: what programs mean and which are refused.  Expected types and
  * messages follow from the language's description; each refused program names
- * its code, its line and words of its message. */
+ * its code, its line and words of its message.  It is linked with what stands
+ * below the kernels, so it also shows that checking needs none of them. */
 #include <stdio.h>
 
 #include "ops/ops.h"

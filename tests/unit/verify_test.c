@@ -1,6 +1,6 @@
-/* The verifier of code (interp/verify.h): small functions that are sound, then
- * each with one thing spoilt, which it has to find and name. */
-#include "interp/verify.h"
+/* The verifier of code (bytecode/verify.h): small functions that are sound,
+ * then each with one thing spoilt, which it has to find and name. */
+#include "bytecode/verify.h"
 #include "tests/unit/unit.h"
 
 /* --- Writing code ------------------------------------------------------- */
@@ -32,8 +32,8 @@ enum { UNITS = 16, LIVE = 4, NONE = NO_FLAW_REG };
 typedef struct Sample {
   uint32_t count, nregs, nparams;
   ParamMode params[2];
-  uint32_t part_count;
-  bool part_counted[RESULTS_MOST];
+  uint32_t result_count;
+  bool result_counted[RESULTS_MOST];
   Word units[UNITS];
   uint8_t counts[UNITS];
   LiveAt live_at[LIVE];
@@ -41,19 +41,28 @@ typedef struct Sample {
   uint16_t live[LIVE];
 } Sample;
 
-static bool verify(const Sample *s, Flaw *flaw) {
+static bool verify_within(const Sample *s, Mem *mem, Flaw *flaw) {
   Listing l = {.units = s->units,
                .count = s->count,
                .nregs = s->nregs,
                .nparams = s->nparams,
                .params = s->params,
-               .part_count = s->part_count,
-               .part_counted = s->part_counted,
+               .result_count = s->result_count,
+               .result_counted = s->result_counted,
                .counts = s->counts,
                .live_at = s->live_at,
                .live_at_count = s->live_at_count,
                .live = s->live};
-  return code_verify(&l, flaw);
+  return code_verify(&l, mem, flaw);
+}
+
+static bool verify(const Sample *s, Flaw *flaw) {
+  Mem mem;
+  assert_true(mem_init(&mem, SIZE_MAX));
+  bool sound = verify_within(s, &mem, flaw);
+  assert_int_equal(mem.live, 0);
+  mem_done(&mem);
+  return sound;
 }
 
 static void is_sound(const Sample *s) {
@@ -322,7 +331,7 @@ static Sample goes_on(void) {
                             I(move, 2, 0, 0),
                             I(constant, 3, 0, 0),
                             DATA(&takes),
-                            I(apply, 1, 2, 1),
+                            I(apply, 1, 2, 2),
                             DATA(0),
                             I(borrow, 2, 0, 0),
                             I(tail, 0, 2, 1),
@@ -342,7 +351,7 @@ static void test_closures(void **state) {
   s.counts[2] = false;
   is_flawed(&s, 3, "is called and no closure");
   s = goes_on();
-  s.units[4] = (Word)I(apply, 1, 4, 1);
+  s.units[4] = (Word)I(apply, 1, 4, 2);
   is_flawed(&s, 4, "is not in the window");
 }
 
@@ -403,27 +412,28 @@ static void test_pairs(void **state) {
   each_is_flawed(&s, list, LENGTH(list));
   s.counts[0] = 0;
   is_flawed(&s, 4, "is not held while the callee borrows it");
-  s.part_count = 2;
+  s.result_count = 2;
   s.counts[0] = 2;
   is_flawed(&s, NONE, "callers expect another number of results");
 }
 
-/* --- Results in parts --------------------------------------------------- */
+/* --- Unboxed results ---------------------------------------------------- */
 
-static Function gives2 = {.part_count = 2, .part_counted = {true, false}};
-static Function gives3 = {.part_count = 3, .part_counted = {false, true, true}};
+static Function gives2 = {.result_count = 2, .result_counted = {true, false}};
+static Function gives3 = {.result_count = 3,
+                          .result_counted = {false, true, true}};
 
-/* Takes a pair and gives it back in parts, as one of three. */
+/* Takes a pair unboxed and returns it as three values. */
 static Sample parts(void) {
   return (Sample){.count = 6,
                   .nregs = 4,
-                  .part_count = 3,
-                  .part_counted = {false, true, true},
-                  .units = {I(call_parts, 0, 3, 2),
+                  .result_count = 3,
+                  .result_counted = {false, true, true},
+                  .units = {I(call_unboxed, 0, 3, 2),
                             {.function = &gives2},
                             REGS(1, 2),
                             I(keep, 1, 0, 0),
-                            I(ret_parts, 0, 3, 0),
+                            I(ret_unboxed, 0, 3, 0),
                             REGS(2, 1, 1)}};
 }
 
@@ -431,7 +441,7 @@ static void test_results(void **state) {
   (void)state;
   static const Spoilt list[] = {
       {0, I(call, 1, 3, 2), NONE, "the callee gives other results"},
-      {0, I(call_parts, 0, 3, 3), NONE, "the callee gives other results"},
+      {0, I(call_unboxed, 0, 3, 3), NONE, "the callee gives other results"},
       {1, {.function = &gives3}, NONE, "the callee gives other results"},
       {2, REGS(1, 9), 9, "is not in the window"},
       {2, REGS(2, 1), 1, "is kept and holds nothing to keep"},
@@ -439,14 +449,14 @@ static void test_results(void **state) {
       {3, I(imm, 3, 0, 0), 1, "moves where it has no value"},
       {4, I(ret, 1, 0, 0), NONE, "callers expect another number of results"},
       {4, I(ret2, 1, 2, 0), NONE, "callers expect another number of results"},
-      {4, I(ret_parts, 0, 2, 0), NONE,
+      {4, I(ret_unboxed, 0, 2, 0), NONE,
        "callers expect another number of results"},
       {5, REGS(1, 1, 2), 1, "is a result of another kind than callers expect"},
       {5, REGS(2, 3, 1), 3, "moves where it has no value"},
   };
   Sample s = parts();
   each_is_flawed(&s, list, LENGTH(list));
-  s.part_count = 0;
+  s.result_count = 0;
   is_flawed(&s, NONE, "callers expect another number of results");
 }
 
@@ -460,13 +470,13 @@ static void test_results_of_tails(void **state) {
   };
   Sample s = {.count = 2,
               .nregs = 2,
-              .part_count = 2,
-              .part_counted = {true, false},
+              .result_count = 2,
+              .result_counted = {true, false},
               .units = {I(tail, 0, 1, 0), {.function = &gives2}}};
   each_is_flawed(&s, list, LENGTH(list));
-  s.part_counted[1] = true;
+  s.result_counted[1] = true;
   is_flawed(&s, NONE, "the callee gives other results");
-  s.part_count = 0;
+  s.result_count = 0;
   is_flawed(&s, NONE, "the callee gives other results");
 }
 
@@ -479,7 +489,7 @@ static Sample meets(void) {
       .nregs = 3,
       .nparams = 1,
       .params = {PARAM_OWNED},
-      .units = {I(unless_tag, 0, 0, 5), I(field, 1, 0, 1), I(spare1, 0, 1, 2),
+      .units = {I(unless_tag, 0, 0, 5), I(field, 1, 0, 1), I(reuse1, 0, 1, 2),
                 I(drop, 1, 0, 0), J(jump, 0, 3), I(drop, 0, 0, 0),
                 I(imm, 2, 0, 0), I(drop_maybe, 2, 0, 0), I(imm, 0, 1, 0),
                 I(ret, 0, 0, 0)},
@@ -576,6 +586,27 @@ static void test_sites(void **state) {
   is_flawed(&s, NONE, "the chain reads what it is not given");
 }
 
+/* --- Memory ------------------------------------------------------------- */
+
+/* Whichever request is refused, the code is neither sound nor flawed, and
+ * nothing stays behind. */
+static void test_memory(void **state) {
+  (void)state;
+  Sample s = meets();
+  size_t refused = 0;
+  for (bool sound = false; !sound; refused++) {
+    Mem mem;
+    Flaw flaw = {.rule = "?"};
+    assert_true(mem_init(&mem, SIZE_MAX));
+    mem.fail_at = mem.count + refused + 1;
+    sound = verify_within(&s, &mem, &flaw);
+    if (!sound) assert_null(flaw.rule);
+    assert_int_equal(mem.live, 0);
+    mem_done(&mem);
+  }
+  assert_true(refused > 3);
+}
+
 /* --- All ---------------------------------------------------------------- */
 
 int main(void) {
@@ -600,6 +631,7 @@ int main(void) {
       cmocka_unit_test(test_null),
       cmocka_unit_test(test_operators),
       cmocka_unit_test(test_sites),
+      cmocka_unit_test(test_memory),
   };
   return RUN_TESTS(tests);
 }

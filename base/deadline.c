@@ -1,0 +1,61 @@
+/* See deadline.h. */
+#include "base/deadline.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <time.h>
+
+static struct timespec time_in(double seconds) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  if (seconds > 1e9) seconds = 1e9; /* thirty years */
+  double whole = (double)(int64_t)seconds;
+  t.tv_sec += (time_t)whole;
+  t.tv_nsec += (long)((seconds - whole) * 1e9);
+  if (t.tv_nsec >= 1000000000) {
+    t.tv_sec++;
+    t.tv_nsec -= 1000000000;
+  }
+  return t;
+}
+
+static void *watch(void *data) {
+  Deadline *d = data;
+  struct timespec until = time_in(d->seconds);
+  int why = 0;
+  pthread_mutex_lock(&d->lock);
+  while (!d->done && why != ETIMEDOUT)
+    why = pthread_cond_timedwait(&d->wake, &d->lock, &until);
+  if (!d->done) {
+    d->over = true;
+    d->late(d->data);
+  }
+  pthread_mutex_unlock(&d->lock);
+  return NULL;
+}
+
+void deadline_start(Deadline *d, double seconds, void (*late)(void *data),
+                    void *data) {
+  *d = (Deadline){.seconds = seconds, .late = late, .data = data};
+  if (!(seconds > 0)) return;
+  pthread_condattr_t by;
+  pthread_condattr_init(&by);
+  pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
+  pthread_cond_init(&d->wake, &by);
+  pthread_condattr_destroy(&by);
+  pthread_mutex_init(&d->lock, NULL);
+  d->running = pthread_create(&d->thread, NULL, watch, d) == 0;
+}
+
+bool deadline_end(Deadline *d) {
+  if (!d->running) return d->over;
+  pthread_mutex_lock(&d->lock);
+  d->done = true;
+  pthread_cond_signal(&d->wake);
+  pthread_mutex_unlock(&d->lock);
+  pthread_join(d->thread, NULL);
+  pthread_mutex_destroy(&d->lock);
+  pthread_cond_destroy(&d->wake);
+  d->running = false;
+  return d->over;
+}

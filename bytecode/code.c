@@ -1,0 +1,309 @@
+/* The code of a program: its functions, made on demand, and the immortal
+ * cells that they refer to. */
+#include "bytecode/code.h"
+
+#include "kernels/pack.h"
+
+#include <stdlib.h>
+
+/* --- Types -------------------------------------------------------------- */
+
+int env_find(const Env *env, const TypeVar *v) {
+  for (int i = 0; env && i < env->count; i++)
+    if (env->vars[i] == v) return i;
+  return -1;
+}
+
+bool env_counted(const Env *env, const Type *type) {
+  if (type->kind != TY_VAR) return type_is_counted(type);
+  int i = env_find(env, type->var);
+  return i < 0 || env->counted[i];
+}
+
+const Type *env_type(Code *c, const Env *env, const Type *type) {
+  if (!env || !type->has_var) return type;
+  const TypeVar *vars[env->count + 1];
+  const Type *types[env->count + 1];
+  int n = 0;
+  for (int i = 0; i < env->count; i++) {
+    if (!env->types[i]) continue;
+    vars[n] = env->vars[i];
+    types[n++] = env->types[i];
+  }
+  if (n == 0) return type;
+  return type_substitute(c->program->types, type, n, vars, types, NULL);
+}
+
+/* --- Functions ---------------------------------------------------------- */
+
+static const char *function_name(Code *c, const InstanceKey *key) {
+  const Global *g = key->global;
+  if (key->kind == FUNCTION_STEP) return "top level";
+  if (!g) return "fn";
+  return arena_printf(&c->arena, "%s%s", global_sigil(g), g->name->text);
+}
+
+static Function *function_new(Code *c, const InstanceKey *key) {
+  Function *f = ARENA_NEW(&c->arena, Function);
+  f->key = *key;
+  f->name = function_name(c, key);
+  f->stub[0] = (Word){.op = INS_lower};
+  f->stub[1].function = f;
+  atomic_init(&f->code, f->stub);
+  function_params(c, f);
+  return f;
+}
+
+/* Where the map has a key: no NULL. */
+static const void *slot_of(const InstanceKey *key) {
+  return (const void *)(uintptr_t)(instance_key_hash(key) | 1);
+}
+
+static void add_instance(Code *c, Function *f) {
+  const void *slot = slot_of(&f->key);
+  f->next = ptrmap_get(&c->instances, slot);
+  ptrmap_put(&c->instances, slot, f);
+}
+
+Function *code_instance(Code *c, InstanceKey key) {
+  key.loose = c->loose;
+  key.stops = c->stops_anywhere;
+  Function *f = ptrmap_get(&c->instances, slot_of(&key));
+  while (f && !instance_key_equal(&f->key, &key)) f = f->next;
+  if (f) return f;
+  f = function_new(c, &key);
+  /* One that may lack something belongs to code that will be discarded. */
+  if (!VEC_RESERVE(&c->functions, 1) || mem_exhausted(c->mem)) return f;
+  VEC_PUSH(&c->functions, f);
+  c->sorted = false;
+  add_instance(c, f);
+  return f;
+}
+
+static void remove_instance(Code *c, Function *f) {
+  const void *slot = slot_of(&f->key);
+  Function *first = ptrmap_get(&c->instances, slot);
+  if (first == f && f->next) ptrmap_put(&c->instances, slot, f->next);
+  else if (first == f) ptrmap_remove(&c->instances, slot);
+  for (; first; first = first->next)
+    if (first->next == f) first->next = f->next;
+}
+
+void code_forget(Code *c, size_t known) {
+  while (c->functions.len > known) {
+    Function *f = VEC_POP(&c->functions);
+    remove_instance(c, f);
+  }
+  c->sorted = false;
+}
+
+bool code_refused(Code *c) {
+  if (!mem_exhausted(c->mem)) return false;
+  mem_clear_exhausted(c->mem);
+  return true;
+}
+
+Function *code_owning(Code *c, Function *f) {
+  InstanceKey key = f->key;
+  key.borrows = false;
+  return f->key.borrows ? code_instance(c, key) : f;
+}
+
+Function *code_trmc(Code *c, Function *f) {
+  InstanceKey key = f->key;
+  key.trmc = true;
+  return f->key.trmc ? f : code_instance(c, key);
+}
+
+/* Of a result that is a tuple of so many fields. */
+static bool has_unboxed_form(const Function *f) {
+  if (f->key.kind != FUNCTION_FN) return false;
+  const Type *result = f->key.expr->fn->body->type;
+  return result->kind == TY_TUPLE && result->count >= RESULTS_LEAST &&
+         result->count <= RESULTS_MOST;
+}
+
+Function *code_unboxed(Code *c, Function *f) {
+  InstanceKey key = f->key;
+  key.unboxed = true;
+  return f->key.unboxed || !has_unboxed_form(f) ? f : code_instance(c, key);
+}
+
+Function *code_knowing(Code *c, Function *f, Function *const *known) {
+  InstanceKey key = f->key;
+  key.known = known;
+  return code_instance(c, key);
+}
+
+Function *code_global(Code *c, const Global *g, const Env *env, bool checks) {
+  return code_instance(
+      c, (InstanceKey){.kind = FUNCTION_FN,
+                       .expr = g->value,
+                       .global = g,
+                       .env = env,
+                       .borrows = fn_borrowed(c, g->value) != NULL,
+                       .checks = checks});
+}
+
+Function *code_step(Code *c, const Expr *expr, const Global *global) {
+  return code_instance(
+      c, (InstanceKey){.kind = FUNCTION_STEP, .expr = expr, .global = global});
+}
+
+/* Closures in sessions point to instances, so these become the ones for a loose
+ * program. */
+void code_refresh(Code *c) {
+  if (c->loose == c->program->loose) return;
+  c->loose = c->program->loose;
+  ptrmap_done(&c->instances);
+  ptrmap_init(&c->instances, c->mem);
+  for (size_t i = 0; i < c->functions.len; i++) {
+    Function *f = c->functions.data[i];
+    f->key.loose = c->loose;
+    add_instance(c, f);
+    f->lowered = false;
+    atomic_store(&f->code, f->stub);
+  }
+  c->sorted = false;
+}
+
+static const Word *code_start(const Function *f) {
+  return atomic_load_explicit(&f->code, memory_order_acquire);
+}
+
+static int by_address(const void *a, const void *b) {
+  const Word *x = code_start(*(Function *const *)a);
+  const Word *y = code_start(*(Function *const *)b);
+  return (x > y) - (x < y);
+}
+
+static void sort_functions(Code *c) {
+  if (c->sorted || !c->functions.len) return;
+  qsort(c->functions.data, c->functions.len, sizeof *c->functions.data,
+        by_address);
+  c->sorted = true;
+}
+
+/* The last function whose code starts at `at` or before.  NULL: none. */
+static const Function *function_before(Code *c, const Word *at) {
+  size_t low = 0, high = c->functions.len;
+  sort_functions(c);
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (code_start(c->functions.data[middle]) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low ? c->functions.data[low - 1] : NULL;
+}
+
+/* What is live at the instruction `unit` units into the code of `f`. */
+static const LiveAt *live_at(const Function *f, uint32_t unit) {
+  uint32_t low = 0, high = f->live_at_count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (f->live_at[middle].at < unit) low = middle + 1;
+    else high = middle;
+  }
+  bool found = low < f->live_at_count && f->live_at[low].at == unit;
+  return found ? &f->live_at[low] : NULL;
+}
+
+/* A stub names its function.  It is not looked for by its address: by now
+ * another session may have lowered the function, which then starts elsewhere.
+ */
+CodePlace code_place(Code *c, const Word *at) {
+  CodePlace place = {.span = SPAN_NONE};
+  if (at->op == INS_lower) {
+    place.function = at[1].function;
+    return place;
+  }
+  pthread_mutex_lock(&c->lock);
+  const Function *f = function_before(c, at);
+  if (f && f->lowered && at < code_start(f) + f->unit_count) {
+    uint32_t unit = (uint32_t)(at - code_start(f));
+    place = (CodePlace){f, f->spans[unit], live_at(f, unit)};
+  }
+  pthread_mutex_unlock(&c->lock);
+  return place;
+}
+
+/* --- Immortal cells ----------------------------------------------------- */
+
+Cell *code_closure(Code *c, Function *f) {
+  if (!f->closure) {
+    f->closure = cell_immortal(&c->arena, 0, 1);
+    f->closure->fields[0].bits = (uint64_t)(uintptr_t)f;
+  }
+  return f->closure;
+}
+
+/* --- Code --------------------------------------------------------------- */
+
+#ifdef NDEBUG
+enum { VERIFIES = false };
+#else
+enum { VERIFIES = true };
+#endif
+
+Code *code_new(Program *p) {
+  Mem *mem = p->tables;
+  Code *c = mem_alloc_zeroed(mem, sizeof *c);
+  if (!c) return NULL;
+  c->program = p;
+  c->mem = mem;
+  c->verifies = VERIFIES;
+  arena_init(&c->arena, mem);
+  pthread_mutex_init(&c->lock, NULL);
+  ptrmap_init(&c->instances, mem);
+  ptrmap_init(&c->borrowed, mem);
+  ptrmap_init(&c->builds_tuple, mem);
+  VEC_INIT(&c->functions, mem);
+  VEC_INIT(&c->params, mem);
+  shared_values_init(&c->shared, &c->lock, p->types, &c->arena);
+  return c;
+}
+
+void code_stop_at_nans(Code *c) { c->stops_anywhere = true; }
+void code_verify_all(Code *c) { c->verifies = true; }
+
+void code_free(Code *c) {
+  if (!c) return;
+  for (size_t i = 0; i < c->params.len; i++)
+    if (c->params.data[i]) tensor_free(c->program->heap, c->params.data[i]);
+  VEC_DONE(&c->params);
+  shared_values_done(&c->shared);
+  VEC_DONE(&c->functions);
+  ptrmap_done(&c->instances);
+  ptrmap_done(&c->borrowed);
+  ptrmap_done(&c->builds_tuple);
+  pthread_mutex_destroy(&c->lock);
+  arena_done(&c->arena);
+  mem_free(c->mem, c, sizeof *c);
+}
+
+/* A header of its own, which is immortal: sessions share it. */
+bool code_bind_param(Code *c, const Global *param, Tensor *value) {
+  Heap *heap = c->program->heap;
+  Tensor *t =
+      tensor_view(heap, value, value->rank, value->shape, value->strides, 0);
+  if (!t) return false;
+  while (c->params.len <= (size_t)param->slot) {
+    size_t len = c->params.len;
+    VEC_PUSH(&c->params, NULL);
+    if (c->params.len == len) {
+      tensor_drop(heap, t);
+      return false;
+    }
+  }
+  ops_pack(t);
+  Tensor **slot = &c->params.data[param->slot];
+  if (*slot) tensor_free(heap, *slot);
+  t->obj.count = COUNT_IMMORTAL;
+  *slot = t;
+  return true;
+}
+
+const Tensor *code_param(const Code *c, const Global *param) {
+  return (size_t)param->slot < c->params.len ? c->params.data[param->slot]
+                                             : NULL;
+}

@@ -1,0 +1,243 @@
+/* Code: functions, and what the VM must know of their instructions (ins.h).
+ *
+ * A Function is one instance of a definition: of a global, a `fn`, a
+ * constructor or an operator used as a value, or a step of a script, for one
+ * combination of representations of the type parameters in scope.  It exists
+ * as soon as a call of it is lowered; its instructions are made when it is
+ * first entered (lower/), under the code's lock, and are immutable after. */
+#ifndef BYTECODE_CODE_H
+#define BYTECODE_CODE_H
+
+#include "bytecode/ins.h"
+#include "bytecode/instance.h"
+#include "kernels/fuse.h"
+#include "types/types.h"
+#include "value/value.h"
+
+/* --- Sites: what an instruction's word points to ------------------------ */
+
+/* Where one operand of an operator comes from. */
+typedef enum SourceKind {
+  FROM_TENSOR, /* a register holds a tensor */
+  FROM_BITS,   /* a register holds a scalar's bits */
+  FROM_TUPLE,  /* a register holds a tuple of those */
+} SourceKind;
+
+/* Axes of length 1 that the operator sees in addition: `count` from `axis` on,
+ * which makes `rank`.  Rank 0: it sees the source as it is. */
+typedef struct SourceView {
+  uint8_t rank, axis, count;
+} SourceView;
+
+typedef struct OpSource {
+  SourceKind kind;
+  DType dtype;      /* FROM_BITS */
+  SourceView view;  /* not of tuples */
+  const Type *type; /* of what the register holds */
+} OpSource;
+
+enum { NO_PLAN = UINT32_MAX };
+
+typedef struct OpSite {
+  const OpInfo *op;
+  const Attrs *attrs;
+  Span span;
+  uint32_t number;  /* of its plan (plan.h); NO_PLAN: results depend on more
+                       than shapes */
+  int source_count; /* registers read */
+  const OpSource *sources;
+  int arg_count; /* operands, tuples flattened */
+  int out_count; /* tensors produced */
+  bool sets_row; /* scatter_nd of one row, whose number is a scalar */
+  const Type *const *out_types; /* rank 0: the bits are taken */
+} OpSite;
+
+/* An input of a chain: a source, or what an operator shows of it that is not
+ * run: one of its even parts along an axis (split), or a row, whose number is
+ * another source (take). */
+typedef struct ChainInput {
+  const struct OpSite *view; /* that operator; NULL: the whole */
+  uint8_t source, axis;
+  uint8_t part, parts; /* parts 0: a row */
+  uint8_t index;       /* the source that has its number */
+} ChainInput;
+
+/* Element-wise operators that run as one (kernels/fuse.h).  Where the shapes
+ * that come up do not allow it, the members run one by one. */
+typedef struct ChainSite {
+  const Fuse *fuse;
+  uint32_t number;  /* of its plan (plan.h) */
+  int source_count; /* registers read */
+  const OpSource *sources;
+  const ChainInput *inputs;
+  const OpSite *const *members; /* a step each */
+  const Type *const *out_types;
+  int out_count;
+  const char *name; /* "multiply+add" */
+} ChainSite;
+
+typedef struct ScalarSite {
+  ScalarFn fn;
+  const OpInfo *op;
+  DType types[4]; /* of the result and the operands */
+} ScalarSite;
+
+/* A value of type `actual` must fit `expected`. */
+typedef struct CheckSite {
+  const Type *expected;
+  const char *what; /* "argument", "result", ... */
+  Span declared;    /* where the expected type stands */
+  int name_count;   /* named dimensions that the listed registers hold */
+  const void *const *names;
+} CheckSite;
+
+/* --- Functions ---------------------------------------------------------- */
+
+/* A function that prints is lowered for types of up to this many nodes; beyond
+ * (where it calls itself at ever larger ones) for their representation. */
+enum { SHOWN_TYPE_SIZE = 100 };
+
+/* What unwinding drops when instruction `at` is under way. */
+typedef struct LiveAt {
+  uint32_t at, first, count;
+} LiveAt;
+
+/* How a parameter is passed.  A borrowed one stays the caller's: the callee
+ * neither drops it nor moves it on, and the caller holds it until the call has
+ * returned. */
+typedef enum ParamMode {
+  PARAM_BITS, /* not counted */
+  PARAM_OWNED,
+  PARAM_BORROWED,
+} ParamMode;
+
+/* A tuple of this many fields is returned unboxed, each field in a register of
+ * its own, by the instance that direct calls use. */
+enum { RESULTS_LEAST = 2, RESULTS_MOST = 4 };
+
+typedef struct Function {
+  const Word *_Atomic code;
+  _Atomic uint32_t nregs; /* the window, outgoing area included */
+  uint32_t nparams;       /* `self` included */
+  const ParamMode *params;
+  uint32_t result_count; /* of an unboxed tuple; 0: one result, boxed */
+  bool result_counted[RESULTS_MOST];
+  bool lowered;
+  InstanceKey key;
+  const char *name;      /* in traces */
+  Cell *closure;         /* immortal, when it captures nothing */
+  struct Function *next; /* the next instance whose key has the same hash */
+  Word stub[2];          /* what `code` is at first */
+  uint32_t unit_count;
+  const Span *spans; /* one a unit */
+  uint32_t live_at_count;
+  const LiveAt *live_at; /* ascending */
+  const uint16_t *live;
+} Function;
+
+/* The code of a program, shared by its sessions: every function reached so far,
+ * one instance for each combination of representations of its type parameters.
+ */
+typedef struct Code {
+  Program *program;
+  bool stops_anywhere; /* any instruction may be where a run ends */
+  bool verifies;       /* code is looked at before it runs: verify.h */
+  Mem *mem;
+  Arena arena;
+  pthread_mutex_t lock;
+  PtrMap instances;    /* an InstanceKey's hash -> the first Function */
+  PtrMap borrowed;     /* a global's EX_FN -> bool for each parameter
+                          (lower/borrow.c) */
+  PtrMap builds_tuple; /* an EX_FN -> whether it builds its result, a tuple,
+                          itself (lower/unboxed.c) */
+  bool loose;          /* as the program was when code was last made */
+  VEC(Function *) functions;
+  bool sorted;          /* by address of their code */
+  VEC(Tensor *) params; /* by slot */
+  SharedValues shared;  /* under the lock, too */
+  uint32_t plan_count;  /* sites that have one in a session */
+} Code;
+
+/* --- Life --------------------------------------------------------------- */
+
+Code *code_new(Program *p); /* NULL when memory runs out */
+void code_free(Code *c);
+/* Binds a param's value (one reference is kept) before any session starts. */
+bool code_bind_param(Code *c, const Global *param, Tensor *value);
+const Tensor *code_param(const Code *c, const Global *param); /* or NULL */
+
+/* Before any code is made: runs may end at any instruction. */
+void code_stop_at_nans(Code *c);
+/* Looks whether the code made from now on is sound (verify.h), as debug builds
+ * do anyway; a function whose code is not ends the run with E0706. */
+void code_verify_all(Code *c);
+
+/* --- Instances ---------------------------------------------------------- */
+
+/* The instance of this key, made when there is none; what the code is for as a
+ * whole (loose, stops) is put into the key.  Under the lock, like what follows.
+ */
+Function *code_instance(Code *c, InstanceKey key);
+/* Forgets the functions made since there were `known`: memory ran out while the
+ * code that was to use them was made. */
+void code_forget(Code *c, size_t known);
+/* Did memory run out since the lock was taken?  The answer is given once. */
+bool code_refused(Code *c);
+/* The instance that direct calls use: it borrows what it need not own.  With
+ * `checks` it compares its arguments with its parameters' types: they bind
+ * named dimensions, or the callers are not known. */
+Function *code_global(Code *c, const Global *g, const Env *env, bool checks);
+/* What evaluates a step. */
+Function *code_step(Code *c, const Expr *expr, const Global *global);
+/* The same function in the instance that owns its parameters. */
+Function *code_owning(Code *c, Function *f);
+/* Makes all code anew when the program has become loose since: it has to check
+ * more.  Between runs. */
+void code_refresh(Code *c);
+/* The same function in the instance for tail recursion modulo cons, borrowing
+ * as much. */
+Function *code_trmc(Code *c, Function *f);
+/* The same function in the instance that returns its tuple unboxed; the
+ * function itself where its result is no tuple of that size. */
+Function *code_unboxed(Code *c, Function *f);
+/* The same function in the instance for calls that pass these functions, one
+ * for each parameter; NULL: any. */
+Function *code_knowing(Code *c, Function *f, Function *const *known);
+/* Are they one function, called in different ways? */
+static inline bool function_same(const Function *f, const Function *g) {
+  return instance_key_same_body(&f->key, &g->key);
+}
+
+/* What an address of code belongs to. */
+typedef struct CodePlace {
+  const Function *function; /* NULL: none */
+  Span span;                /* SPAN_NONE: the function is not lowered yet */
+  const LiveAt *live;       /* NULL: nothing is */
+} CodePlace;
+/* Takes the lock: other sessions may be lowering other functions. */
+CodePlace code_place(Code *c, const Word *at);
+
+/* The immortal closure of a function that captures nothing. */
+Cell *code_closure(Code *c, Function *f);
+
+/* Which of the parameters `v` is; -1: none of them. */
+int env_find(const Env *env, const TypeVar *v);
+bool env_counted(const Env *env, const Type *type);
+/* `type` with the parameters that `env` knows put in. */
+const Type *env_type(Code *c, const Env *env, const Type *type);
+
+/* Which parameters of a global function are borrowed (lower/borrow.c): a bool
+ * for each; NULL: none is. */
+const bool *fn_borrowed(Code *c, const Expr *fn);
+
+/* Does a function build the tuple that it returns itself, whichever way it ends
+ * (lower/unboxed.c)?  Then calls take it unboxed. */
+bool fn_builds_tuple(Code *c, const Function *f);
+
+/* Fills in what a new function's callers must know: its parameters. */
+void function_params(Code *c, Function *f);
+/* Makes the instructions of `f` (lower/function.c).  False after reporting why
+ * not to `diags`: too large, out of memory. */
+bool function_lower(Code *c, Function *f, Diags *diags);
+
+#endif

@@ -1,0 +1,92 @@
+/* Keys of instances.  The hash leaves out what rarely tells two apart. */
+#include "bytecode/instance.h"
+
+#include "base/hash.h"
+
+/* --- Equality ------------------------------------------------------------- */
+
+static bool env_equal(const Env *a, const Env *b) {
+  int n = a ? a->count : 0;
+  if (n != (b ? b->count : 0)) return false;
+  for (int i = 0; i < n; i++)
+    if (a->vars[i] != b->vars[i] || a->counted[i] != b->counted[i] ||
+        a->types[i] != b->types[i])
+      return false;
+  return true;
+}
+
+static bool free_var_equal(const FreeVar *a, const FreeVar *b) {
+  return a->var == b->var && a->captured == b->captured &&
+         a->counted == b->counted && a->general == b->general &&
+         a->known == b->known;
+}
+
+static bool group_equal(const FnGroup *a, const FnGroup *b) {
+  if (!a || !b) return a == b;
+  if (a->count != b->count || a->free_count != b->free_count) return false;
+  for (int i = 0; i < a->count; i++)
+    if (a->vars[i] != b->vars[i] || a->fns[i] != b->fns[i]) return false;
+  for (int i = 0; i < a->free_count; i++)
+    if (!free_var_equal(&a->free[i], &b->free[i])) return false;
+  return true;
+}
+
+static int known_count(const InstanceKey *key) {
+  return key->known ? key->expr->fn->param_count : 0;
+}
+
+static bool known_equal(const InstanceKey *a, const InstanceKey *b) {
+  if (!a->known || !b->known) return a->known == b->known;
+  for (int i = 0; i < known_count(a); i++)
+    if (a->known[i] != b->known[i]) return false;
+  return true;
+}
+
+bool instance_key_same_body(const InstanceKey *a, const InstanceKey *b) {
+  return a->kind == b->kind && a->expr == b->expr && a->ctor == b->ctor &&
+         a->global == b->global && a->checks == b->checks &&
+         a->loose == b->loose && a->stops == b->stops &&
+         env_equal(a->env, b->env) && group_equal(a->group, b->group) &&
+         known_equal(a, b);
+}
+
+bool instance_key_equal(const InstanceKey *a, const InstanceKey *b) {
+  return a->borrows == b->borrows && a->trmc == b->trmc &&
+         a->unboxed == b->unboxed && instance_key_same_body(a, b);
+}
+
+/* --- Hash ----------------------------------------------------------------- */
+
+static uint64_t env_hash(uint64_t hash, const Env *env) {
+  for (int i = 0; env && i < env->count; i++) {
+    hash = hash_add_pointer(hash, env->vars[i]);
+    hash = hash_add_pointer(hash, env->types[i]);
+    hash = hash_add_word(hash, env->counted[i]);
+  }
+  return hash;
+}
+
+static uint64_t group_hash(uint64_t hash, const FnGroup *group) {
+  for (int i = 0; group && i < group->free_count; i++) {
+    const FreeVar *v = &group->free[i];
+    hash = hash_add_pointer(hash, v->var);
+    hash = hash_add_pointer(hash, v->known);
+    hash = hash_add_word(hash, v->captured);
+  }
+  return hash;
+}
+
+uint64_t instance_key_hash(const InstanceKey *key) {
+  uint64_t flags = (uint64_t)key->kind << 6 | key->borrows << 5 |
+                   key->trmc << 4 | key->unboxed << 3 | key->checks << 2 |
+                   key->loose << 1 | key->stops;
+  uint64_t hash = hash_add_word(HASH_EMPTY, flags);
+  hash = hash_add_pointer(hash, key->expr);
+  hash = hash_add_pointer(hash, key->ctor);
+  hash = hash_add_pointer(hash, key->global);
+  hash = env_hash(hash, key->env);
+  hash = group_hash(hash, key->group);
+  for (int i = 0; i < known_count(key); i++)
+    hash = hash_add_pointer(hash, key->known[i]);
+  return hash;
+}

@@ -1,0 +1,84 @@
+/* The key of an instance: all that the code of a function depends on.
+ *
+ * One definition has an instance for each way in which its code differs: how
+ * the type parameters in scope are represented, what it captures, which
+ * functions it is given, how it is called, what it checks.  Two instances share
+ * code only when their keys are equal, so a fact that lowering uses belongs
+ * here.  A key is complete before its instance is made and does not change,
+ * but for the program's becoming loose (code_refresh). */
+#ifndef BYTECODE_INSTANCE_H
+#define BYTECODE_INSTANCE_H
+
+#include "ir/program.h"
+
+/* --- Parts ---------------------------------------------------------------- */
+
+/* How each type parameter in scope is represented; and, where something prints
+ * at it, which type it is. */
+typedef struct Env {
+  int count;
+  const TypeVar **vars;
+  bool *counted;
+  const Type **types; /* NULL entries: not known, or no matter */
+} Env;
+
+typedef enum FunctionKind {
+  FUNCTION_FN,   /* expr is an EX_FN */
+  FUNCTION_CTOR, /* builds a constructor's cell */
+  FUNCTION_OP,   /* expr is an EX_OP used as a value */
+  FUNCTION_STEP, /* evaluates expr */
+} FunctionKind;
+
+struct Function;
+
+/* A variable that a function uses and does not bind. */
+typedef struct FreeVar {
+  const Var *var;
+  bool captured; /* in a field of the closure */
+  bool counted;
+  const Expr *general;    /* a generalised let's value, lowered at uses */
+  struct Function *known; /* the function it is; NULL: not known */
+} FreeVar;
+
+/* The members of `let f = fn.. and g = fn..`, a recursive let, or one fn.
+ * Their closures capture the same values in the same order. */
+typedef struct FnGroup {
+  int count;
+  const Var *const *vars; /* the members' names; NULL entries: none */
+  const Expr *const *fns;
+  int free_count, capture_count;
+  const FreeVar *free;
+} FnGroup;
+
+/* --- The key -------------------------------------------------------------- */
+
+typedef struct InstanceKey {
+  FunctionKind kind;
+  const Expr *expr;     /* FN, OP, STEP */
+  const Ctor *ctor;     /* CTOR */
+  const Global *global; /* whose definition, or step, it is; NULL: none */
+  const Env *env;       /* NULL: no type parameters are in scope */
+  const FnGroup *group; /* NULL: it captures nothing */
+  /* For each parameter of an FN the function that it always is, or NULL; NULL:
+   * of none. */
+  struct Function *const *known;
+  /* It borrows its parameters where it can; else it owns what it is given, as
+   * whoever calls a closure expects. */
+  bool borrows;
+  /* Tail recursion modulo cons (lower/call.c): two parameters more, the root of
+   * what is being built, which it returns, and the address of its hole, where
+   * its own result belongs. */
+  bool trmc;
+  bool unboxed; /* it returns its tuple's fields, each in a register */
+  bool checks;  /* it compares its arguments with its parameters' types */
+  bool loose;   /* the program is: more is checked (ir/program.h) */
+  bool stops;   /* any instruction may be where a run ends (--nan-stop) */
+} InstanceKey;
+
+/* By contents: two lists of the same variables are equal. */
+bool instance_key_equal(const InstanceKey *a, const InstanceKey *b);
+uint64_t instance_key_hash(const InstanceKey *key);
+/* Equal but for how the function is called: borrows, trmc, unboxed. */
+bool instance_key_same_body(const InstanceKey *a, const InstanceKey *b);
+
+#endif

@@ -1,0 +1,166 @@
+/* Checks at run time, where values of unknown shape enter a place that knows
+ * more, and where functions are entered (types/crossing.c says which).  A
+ * named dimension is read when its function is entered and kept in a
+ * register, as a number; closures capture it like any variable. */
+#include "bytecode/lower/lower.h"
+
+enum { NAMES_MAX = 32 };
+
+/* --- Names --------------------------------------------------------------- */
+
+/* Those names of a type that have a register here. */
+typedef struct Names {
+  Lower *l;
+  int count;
+  const void *keys[NAMES_MAX];
+  Reg regs[NAMES_MAX];
+} Names;
+
+static void add_name(void *data, const void *key, const Name *name) {
+  (void)name;
+  Names *n = data;
+  const TypeVar *var = key;
+  Local *local = var->number ? local_get(n->l, var->number) : NULL;
+  for (int i = 0; i < n->count; i++)
+    if (n->keys[i] == key) return;
+  if (!local || n->count == NAMES_MAX) return;
+  n->keys[n->count] = key;
+  n->regs[n->count++] = local->reg;
+}
+
+static void each_name(const DimTable *dims, const Type *t,
+                      void (*visit)(void *, const void *, const Name *),
+                      void *data) {
+  if (t->kind == TY_TENSOR)
+    for (int i = 0; i < t->rank; i++) dim_names(dims, t->dims[i], visit, data);
+  else if (t->kind == TY_TUPLE && t->has_var)
+    for (int i = 0; i < t->count; i++) each_name(dims, t->args[i], visit, data);
+}
+
+void type_dim_names(const Lower *l, const Type *t,
+                    void (*visit)(void *, const void *, const Name *),
+                    void *data) {
+  each_name(types_dims(l->code->program->types), t, visit, data);
+}
+
+/* --- At a boundary ------------------------------------------------------- */
+
+static void put_check(Lower *l, Reg r, const Type *expected, const char *what,
+                      Span declared) {
+  Names names = {.l = l};
+  type_dim_names(l, expected, add_name, &names);
+  Arena *arena = &l->code->arena;
+  CheckSite *site = ARENA_NEW(arena, CheckSite);
+  const void **keys = ARENA_ARRAY(arena, const void *, (size_t)names.count + 1);
+  for (int i = 0; i < names.count; i++) keys[i] = names.keys[i];
+  *site = (CheckSite){expected, what, declared, names.count, keys};
+  put_word(l, INS_check, r, (uint32_t)names.count, 0, site);
+  for (int i = 0; i < names.count; i++) put_listed(l, 'u', names.regs[i]);
+}
+
+void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
+                 const char *what, Span declared) {
+  if (!expected || !types_need_check(actual, expected)) return;
+  put_check(l, r, expected, what, declared);
+}
+
+void lower_check_out(Lower *l, Reg r, const Type *actual, const Type *expected,
+                     const char *what, Span declared) {
+  const Program *p = l->code->program;
+  if (!types_need_check_out(p, actual, expected)) return;
+  put_check(l, r, expected, what, declared);
+}
+
+/* --- On entry ------------------------------------------------------------ */
+
+static bool binds(const Type *t, Dim wanted) {
+  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++)
+    if (dim_same(t->dims[i], wanted)) return true;
+  for (int i = 0; t->kind == TY_TUPLE && t->has_var && i < t->count; i++)
+    if (binds(t->args[i], wanted)) return true;
+  return false;
+}
+
+/* Reads the dimension `wanted` of a value in `r`, which lies in `root`. */
+static Reg read_name(Lower *l, const Type *t, Reg r, Reg root, Dim wanted) {
+  int i = 0;
+  if (t->kind == TY_TENSOR) {
+    while (!dim_same(t->dims[i], wanted)) i++;
+    Reg number = reg_new(l, false);
+    put(l, INS_dim, number, r, (uint32_t)i);
+    put_listed(l, 'u', root);
+    return number;
+  }
+  while (!binds(t->args[i], wanted)) i++;
+  Reg field = reg_of_type(l, t->args[i]);
+  put(l, INS_field, field, r, (uint32_t)(cell_offset(t->count) + i));
+  put_listed(l, 'u', root);
+  return read_name(l, t->args[i], field, root, wanted);
+}
+
+/* From the first parameter that has it as a dimension; gives its index. */
+static int bind_name(Lower *l, const Fn *fn, const TypeVar *var) {
+  DimTable *dims = types_dims(l->code->program->types);
+  Dim wanted = dim_named(dims, var->name, var);
+  for (int i = 0; i < fn->param_count; i++) {
+    const Type *t = fn->params[i]->type;
+    if (!binds(t, wanted)) continue;
+    Reg r = read_name(l, t, (Reg)i, (Reg)i, wanted);
+    local_put(l, var->number, LOCAL_REG)->reg = r;
+    return i;
+  }
+  return fn->param_count;
+}
+
+static int known_dims(const Type *t) {
+  int n = 0;
+  for (int i = 0; t->kind == TY_TENSOR && i < t->rank; i++)
+    n += !dim_is_any(t->dims[i]);
+  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++)
+    n += known_dims(t->args[i]);
+  return n;
+}
+
+/* A parameter all of whose known dimensions are names that it binds need not
+ * be compared. */
+void lower_entry(Lower *l, const Fn *fn) {
+  int *bound = ARENA_ARRAY(l->arena, int, (size_t)fn->param_count + 1);
+  for (int i = 0; i < fn->type_param_count; i++) {
+    const TypeVar *var = fn->type_vars[i];
+    if (var->is_dim && var->number) bound[bind_name(l, fn, var)]++;
+  }
+  if (!l->fn->key.checks) return;
+  for (int i = 0; i < fn->param_count; i++) {
+    const Var *param = fn->params[i];
+    if (known_dims(param->type) == bound[i]) continue;
+    lower_entry_param(l, (Reg)i, param->type, var_span(param));
+  }
+}
+
+void lower_entry_param(Lower *l, Reg r, const Type *type, Span span) {
+  l->span = span;
+  if (types_know_dims(type)) put_check(l, r, type, "parameter", SPAN_NONE);
+}
+
+/* --- Which functions do --------------------------------------------------- */
+
+static bool has_dims(const Fn *fn) {
+  for (int i = 0; i < fn->type_param_count; i++)
+    if (fn->type_vars[i]->is_dim) return true;
+  return false;
+}
+
+static bool knows_params(const Fn *fn) {
+  for (int i = 0; i < fn->param_count; i++)
+    if (types_know_dims(fn->params[i]->type)) return true;
+  return false;
+}
+
+bool use_checks(const Lower *l, const Expr *use) {
+  return types_use_binds(l->code->program, use);
+}
+
+bool value_checks(const Lower *l, const Expr *use, const Fn *fn) {
+  if (l->fn->key.loose) return knows_params(fn);
+  return has_dims(fn) && (l->poly || use_checks(l, use));
+}

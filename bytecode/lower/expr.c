@@ -1,0 +1,402 @@
+/* Expressions.  A value is lowered to where it is wanted; with DST_TAIL it is
+ * what the function returns, so a call there reuses the frame.  Nesting is
+ * bounded by the parser; chains of lets are one Block. */
+#include "bytecode/lower/lower.h"
+
+/* --- Results ------------------------------------------------------------ */
+
+static void put_results(Lower *l, const Reg *fields) {
+  uint32_t n = l->fn->result_count;
+  if (n == 2) {
+    put(l, INS_ret2, fields[0], fields[1], 0);
+    return;
+  }
+  put(l, INS_ret_unboxed, 0, n, 0);
+  for (uint32_t i = 0; i < n; i++) put_listed(l, 'p', fields[i]);
+}
+
+/* Returns the fields of the tuple in `from`. */
+static void return_fields(Lower *l, Reg from) {
+  const Function *f = l->fn;
+  Reg parts[RESULTS_MOST];
+  uint32_t counted = 0;
+  for (uint32_t i = 0; i < f->result_count; i++) {
+    counted += f->result_counted[i];
+    parts[i] = reg_new(l, f->result_counted[i]);
+    if (reg_is_borrowed(l, from)) reg_borrow(l, parts[i]);
+    put(l, INS_field, parts[i], from, i);
+    put_listed(l, 'u', from);
+  }
+  if (!reg_is_borrowed(l, from)) {
+    put(l, PSEUDO_open, from, counted, f->result_count);
+    for (uint32_t i = 0; i < f->result_count; i++) {
+      if (!f->result_counted[i]) continue;
+      put_listed(l, 'd', parts[i]);
+      VEC_LAST(&l->listed).field = (uint16_t)i;
+    }
+  }
+  put_results(l, parts);
+}
+
+Reg lower_finish(Lower *l, Reg from, Reg dst) {
+  if (dst == DST_ANY || dst == from) return from;
+  if (dst == DST_TAIL && l->fn->result_count) {
+    return_fields(l, from);
+    return NO_REG;
+  }
+  if (dst == DST_TAIL && l->fn->key.trmc) {
+    put(l, INS_ret_fill, l->root, l->hole, from);
+    return NO_REG;
+  }
+  if (dst == DST_TAIL) {
+    put(l, INS_ret, from, 0, 0);
+    return NO_REG;
+  }
+  put(l, INS_move, dst, from, 0);
+  return dst;
+}
+
+Reg lower_target(Lower *l, const Type *type, Reg dst) {
+  return dst == DST_ANY || dst == DST_TAIL ? reg_of_type(l, type) : dst;
+}
+
+/* --- Leaves ------------------------------------------------------------- */
+
+static Reg lower_const(Lower *l, const Expr *e, Reg dst) {
+  Reg r = lower_target(l, e->type, dst);
+  Tensor *t = e->constant;
+  if (t->rank == 0) put_bits(l, r, bits_load(t->dtype, t->data).bits);
+  else put_word(l, INS_constant, r, 0, 0, t);
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+/* A param is bound before any session starts, so it is a constant. */
+static void lower_param(Lower *l, const Global *g, Reg r) {
+  const Tensor *t = code_param(l->code, g);
+  if (t && t->rank == 0) put_bits(l, r, tensor_bits_at(t, 0).bits);
+  else put_word(l, INS_constant, r, 0, 0, t);
+}
+
+static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
+  const Global *g = e->g.global;
+  Function *f = global_function(l, e);
+  if (f) return lower_function_value(l, f, dst);
+  if (g->param_count > 0 && g->kind != GLOBAL_PARAM) {
+    const Env *outer = l->env;
+    l->env = env_bind(l, NULL, g->param_count, g->params, e->targs,
+                      g->effects & EFFECT_PRINT);
+    bool poly = l->poly;
+    l->poly |= use_checks(l, e);
+    Reg r = lower_expr(l, g->value, dst);
+    l->poly = poly;
+    l->env = outer;
+    return r;
+  }
+  Reg r = lower_target(l, e->type, dst);
+  if (g->kind == GLOBAL_PARAM) {
+    lower_param(l, g, r);
+  } else {
+    put(l, INS_global, r, is_counted(l, g->type), 0)->words[0] =
+        (uint64_t)g->slot;
+  }
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+static Reg lower_proj(Lower *l, const Expr *e, Reg dst) {
+  const Expr *tuple = e->args[0];
+  if (tuple->kind == EX_CALL && tuple->call.callee->kind == EX_OP &&
+      op_info(tuple->call.callee->op)->storage != STORE_SPECIAL)
+    return lower_op_field(l, tuple, (int)e->index, dst);
+  Reg r = lower_expr(l, tuple, DST_ANY);
+  l->span = e->span;
+  Reg field = lower_field(l, r, tuple->type->count, (int)e->index, e->type,
+                          dst == DST_TAIL ? DST_ANY : dst);
+  return lower_finish(l, field, dst);
+}
+
+/* --- Cells -------------------------------------------------------------- */
+
+Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
+                Reg dst) {
+  Reg field = lower_target(l, type, dst);
+  bool fresh = dst == DST_ANY || dst == DST_TAIL;
+  if (fresh && reg_is_borrowed(l, r)) reg_borrow(l, field);
+  int word = cell_offset(cell_size) + i;
+  put(l, INS_field, field, r, (uint32_t)word);
+  put_listed(l, 'u', r);
+  if (!l->regs.data[field].counted || reg_is_borrowed(l, field)) return field;
+  put(l, PSEUDO_open, r, UINT32_MAX, (uint32_t)cell_size);
+  put_listed(l, 'd', field);
+  VEC_LAST(&l->listed).field = (uint16_t)word;
+  return field;
+}
+
+static uint64_t small_header(const Lower *l, uint16_t tag, int n,
+                             const Reg *fields) {
+  union {
+    Obj obj;
+    uint64_t word;
+  } header = {.obj = {.count = 1, .tag = tag, .size = (uint16_t)n & 15}};
+  unsigned mask = 0;
+  for (int i = 0; i < n; i++)
+    mask |= (unsigned)l->regs.data[fields[i]].counted << i;
+  header.obj.mask = mask & 0xfff;
+  return header.word;
+}
+
+/* Of a big cell: the words that stand before its fields. */
+static const uint64_t *big_header(Lower *l, uint16_t tag, int n,
+                                  const Reg *fields) {
+  uint64_t *words =
+      ARENA_ARRAY(&l->code->arena, uint64_t, (size_t)cell_offset(n) + 1);
+  union {
+    Obj obj;
+    uint64_t word;
+  } header = {.obj = {.count = 1, .tag = tag, .size = SIZE_BIG}};
+  words[0] = header.word;
+  words[1] = (uint64_t)n;
+  for (int i = 0; i < n; i++)
+    words[2 + i / 64] |= (uint64_t)l->regs.data[fields[i]].counted << (i % 64);
+  return words;
+}
+
+static Reg lower_big_cell(Lower *l, uint16_t tag, int n, const Reg *fields,
+                          Reg dst) {
+  put_word(l, INS_big_cell, dst, (uint32_t)n, 0, big_header(l, tag, n, fields));
+  for (int i = 0; i < n; i++) put_listed(l, 'm', fields[i]);
+  return dst;
+}
+
+/* In the memory of reuse token `token`, or with NO_REG in new. */
+static void put_small_cell(Lower *l, Reg r, uint64_t header, int n,
+                           const Reg *fields, Reg token) {
+  int op = ins_of_cell(n, token != NO_REG);
+  if (n <= 2) {
+    put(l, op, r, fields[0], n > 1 ? fields[1] : 0)->words[0] = header;
+  } else {
+    put(l, op, r, (uint32_t)n, 0)->words[0] = header;
+    for (int i = 0; i < n; i++) put_listed(l, 'm', fields[i]);
+  }
+  if (token != NO_REG) put_listed(l, 'x', token);
+}
+
+Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst) {
+  if (dst == DST_TAIL && l->fn->result_count) {
+    put_results(l, fields);
+    return NO_REG;
+  }
+  Reg r = dst == DST_ANY || dst == DST_TAIL ? reg_new(l, true) : dst;
+  Reg end = dst == DST_TAIL ? DST_TAIL : r;
+  if (n == 0) {
+    put_word(l, INS_constant, r, 0, 0, shared_nullary(&l->code->shared, tag));
+    return lower_finish(l, r, end);
+  }
+  if (n > SIZE_SMALL_MAX) {
+    lower_big_cell(l, tag, n, fields, r);
+    return lower_finish(l, r, end);
+  }
+  put_small_cell(l, r, small_header(l, tag, n, fields), n, fields,
+                 token_take(l, n));
+  return lower_finish(l, r, end);
+}
+
+Reg lower_new_tuple(Lower *l, int n, const Reg *fields, Reg dst) {
+  Reg r = dst == DST_ANY ? reg_new(l, true) : dst;
+  put_small_cell(l, r, small_header(l, 0, n, fields), n, fields, NO_REG);
+  return r;
+}
+
+Reg lower_ctor_field(Lower *l, const Expr *e, int i) {
+  const Type *wanted = e->call.callee->type->args[i];
+  Reg r = lower_as(l, e->args[i], wanted, DST_ANY);
+  lower_check(l, r, e->args[i]->type, wanted, "field",
+              expr_declaration(e->call.callee));
+  return r;
+}
+
+Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst) {
+  Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
+  for (int i = 0; i < e->count; i++) {
+    fields[i] = e->kind == EX_CALL
+                    ? lower_ctor_field(l, e, i)
+                    : lower_as(l, e->args[i], e->type->args[i], DST_ANY);
+  }
+  l->span = e->span;
+  return lower_cell(l, tag, e->count, fields, dst);
+}
+
+/* --- Mutable cells ------------------------------------------------------ */
+
+static Reg lower_unit(Lower *l, Reg dst) {
+  return lower_cell(l, 0, 0, NULL, dst);
+}
+
+/* What a cell of `content` gets, by a ref or ref_write.  A view of little lets
+ * go of its buffer. */
+static Reg lower_content(Lower *l, const Expr *e, const Type *content) {
+  const Expr *value = e->args[e->kind == EX_WRITE];
+  Reg v = lower_as(l, value, content, DST_ANY);
+  lower_check(l, v, value->type, content, "content",
+              e->kind == EX_WRITE ? expr_declaration(e->args[0]) : SPAN_NONE);
+  l->span = e->span;
+  bool tensor = content->kind == TY_TENSOR || content->kind == TY_VAR;
+  if (!tensor || !is_counted(l, content)) return v;
+  Reg kept = lower_target(l, content, DST_ANY);
+  put(l, INS_compact, kept, v, 0);
+  return kept;
+}
+
+static Reg lower_ref(Lower *l, const Expr *e, Reg dst) {
+  const Type *content = e->type->args[0];
+  Reg v = lower_content(l, e, content);
+  Reg r = lower_target(l, e->type, dst);
+  uint32_t flags = is_counted(l, content) ? REF_COUNTED : 0;
+  if (flags && type_may_cycle(content)) flags |= REF_CYCLIC;
+  put(l, INS_ref, r, v, flags);
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
+  Reg ref = lower_expr(l, e->args[0], DST_ANY);
+  l->span = e->span;
+  Reg r = lower_target(l, e->type, dst);
+  put(l, INS_ref_read, r, ref, 0);
+  lower_check_out(l, r, e->args[0]->type->args[0], e->type, "content",
+                  expr_declaration(e->args[0]));
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
+  Reg ref = lower_expr(l, e->args[0], DST_ANY);
+  const Type *content = e->args[0]->type->args[0];
+  Reg v = lower_content(l, e, content);
+  put(l, INS_ref_write, ref, v, 0);
+  return lower_unit(l, dst);
+}
+
+/* --- Branches and blocks ------------------------------------------------ */
+
+/* A chain of `else if` is walked, not recursed into. */
+static Reg lower_if(Lower *l, const Expr *e, Reg dst) {
+  bool tail = dst == DST_TAIL;
+  const Type *type = e->type;
+  Reg r = tail ? DST_TAIL : lower_target(l, type, dst);
+  Label end = label_new(l);
+  size_t first = SIZE_MAX;
+  for (bool more = true; more; e = e->args[2]) {
+    Label otherwise = label_new(l);
+    lower_condition(l, e->args[0], otherwise);
+    size_t mark = lazy_mark(l);
+    if (first == SIZE_MAX) first = mark;
+    lower_as(l, e->args[1], type, r);
+    if (!tail) put_jump(l, end);
+    lazy_branch_done(l, mark);
+    put_label(l, otherwise);
+    more = e->args[2]->kind == EX_IF;
+  }
+  lower_as(l, e, type, r);
+  lazy_branch_done(l, first);
+  if (tail) return NO_REG;
+  lazy_join(l, first);
+  put_label(l, end);
+  return r;
+}
+
+static bool is_group_head(const Binding *b) {
+  return b->kind == BIND_LET && b->value->kind == EX_FN && !b->var->lazy;
+}
+
+static void lower_lazy(Lower *l, const Binding *b) {
+  Local *v = local_put(l, b->var, LOCAL_LAZY);
+  v->value = b->value;
+  v->lazy = LAZY_PENDING;
+  v->reg = reg_of_type(l, b->var->type);
+  l->regs.data[v->reg].nullable = true;
+  put_bits(l, v->reg, 0);
+  v->flag = reg_new(l, false);
+  put_bits(l, v->flag, 0);
+}
+
+static void lower_let(Lower *l, const Binding *b) {
+  if (b->var->lazy) {
+    lower_lazy(l, b);
+    return;
+  }
+  if (var_is_general(b->var, b->value)) {
+    local_put(l, b->var, LOCAL_GENERAL)->value = b->value;
+    return;
+  }
+  Reg r = lower_as(l, b->value, b->var->type, DST_ANY);
+  l->span = b->span;
+  lower_check(l, r, b->value->type, b->var->declared, "annotation",
+              b->var->span);
+  local_put(l, b->var, LOCAL_REG)->reg = r;
+}
+
+/* Lowers bindings[i] and what it is grouped with; gives the next one. */
+static int lower_binding(Lower *l, const Block *block, int i) {
+  const Binding *b = &block->bindings[i];
+  if (b->kind == BIND_ITEM) lower_expr(l, b->value, DST_ANY);
+  if (b->kind != BIND_LET) return i + 1;
+  int end = i + block_group(block, i);
+  if (is_group_head(b)) lower_group(l, b, end - i);
+  else lower_let(l, b);
+  return end;
+}
+
+static Reg lower_block(Lower *l, const Expr *e, Reg dst) {
+  const Block *block = e->block;
+  for (int i = 0; i < block->count;) i = lower_binding(l, block, i);
+  return lower_as(l, block->result, e->type, dst);
+}
+
+static Reg lower_var(Lower *l, const Expr *e, Reg dst) {
+  Local *v = local_get(l, e->var);
+  if (v && v->kind == LOCAL_GENERAL) {
+    const Env *outer = l->env;
+    bool poly = l->poly;
+    l->env = env_of_use(l, e);
+    l->poly |= use_checks(l, e);
+    Reg r = lower_general(l, e->var, v->value, dst);
+    l->poly = poly;
+    l->env = outer;
+    return r;
+  }
+  Reg r = v && v->kind == LOCAL_MEMBER ? lower_member(l, e)
+                                       : local_reg(l, e->var, e->span);
+  bool picks = v && v->kind == LOCAL_REG && e->targ_count > 0;
+  return picks ? lower_pick(l, r, e, dst) : lower_finish(l, r, dst);
+}
+
+static Reg lower_node(Lower *l, const Expr *e, Reg dst) {
+  l->span = e->span;
+  switch ((ExprKind)e->kind) {
+    case EX_CONST: return lower_const(l, e, dst);
+    case EX_GLOBAL: return lower_global(l, e, dst);
+    case EX_VAR: return lower_var(l, e, dst);
+    case EX_TUPLE: return lower_fields(l, 0, e, dst);
+    case EX_PROJ: return lower_proj(l, e, dst);
+    case EX_CALL: return lower_call(l, e, dst);
+    case EX_FN: return lower_fn(l, e, dst);
+    case EX_BLOCK: return lower_block(l, e, dst);
+    case EX_IF: return lower_if(l, e, dst);
+    case EX_MATCH: return lower_match(l, e, dst);
+    case EX_REF: return lower_ref(l, e, dst);
+    case EX_READ: return lower_read(l, e, dst);
+    case EX_WRITE: return lower_write(l, e, dst);
+    case EX_CTOR: return lower_ctor(l, e, dst);
+    case EX_OP: return lower_op_value(l, e, dst);
+    default: break;
+  }
+  assert(!"an expression that the checker lets pass");
+  return NO_REG;
+}
+
+/* A name that is used at an instance picks it by itself. */
+Reg lower_expr(Lower *l, const Expr *e, Reg dst) {
+  bool picks = e->targ_count > 0 &&
+               (e->kind == EX_CALL || e->kind == EX_PROJ || e->kind == EX_READ);
+  if (!picks) return lower_node(l, e, dst);
+  Reg poly = lower_node(l, e, DST_ANY);
+  return lower_pick(l, poly, e, dst);
+}

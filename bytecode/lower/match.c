@@ -1,0 +1,505 @@
+/* Matches become decision trees (Maranget, "Compiling Pattern Matching to Good
+ * Decision Trees", 2008): each constructor is tested at most once on a path.
+ * The next to be tested is always the first that the first row still has to
+ * test, so fields are looked at from left to right and from the outside in, as
+ * a reader expects and as the small-step machine does.
+ *
+ * A part is a piece of the scrutinee; a row is an arm with what is left to test
+ * of it.  The rows that are left when a part is known to be some constructor
+ * are those of a specialised matrix, in Maranget's terms.  Parts are read as
+ * views on the way down; at a leaf the arm is certain, and its cells are
+ * opened, so that what its variables name moves out of a scrutinee that nobody
+ * else holds.
+ *
+ * The tree is built first and then emitted: the code of an arm with one leaf
+ * stands at that leaf, and only arms with more are jumped to. */
+#include <string.h>
+
+#include "bytecode/lower/lower.h"
+
+enum { DEPTH_MAX = 4000, TREE_MAX = 1 << 18 };
+
+typedef struct Part {
+  Reg reg;
+  const struct Part *root; /* whose register is owned */
+  struct Part *parent;
+  int word;    /* which one behind the parent's header */
+  bool loaded; /* on the path that is being emitted */
+  struct FieldParts *fields;
+} Part;
+
+/* The fields of a part when it is this constructor; NULL: a tuple. */
+typedef struct FieldParts {
+  const Ctor *ctor;
+  Part **parts;
+  struct FieldParts *next;
+} FieldParts;
+
+typedef struct Test {
+  Part *part;
+  const Pattern *pattern; /* a PT_CTOR */
+} Test;
+
+typedef struct Row {
+  int arm, count;
+  Test *tests;
+} Row;
+
+typedef struct Node {
+  enum { NODE_LEAF, NODE_TEST, NODE_FAIL } kind;
+  int arm;
+  Part *part;
+  const Adt *adt;
+  int case_count;
+  const Ctor **ctors;
+  struct Node **cases;
+  struct Node *otherwise; /* NULL: the cases are all there are */
+} Node;
+
+typedef struct ArmInfo {
+  int leaves;
+  Label label;
+} ArmInfo;
+
+typedef struct Matcher {
+  Lower *l;
+  const Match *match;
+  const Type *type; /* of the scrutinee */
+  const Type *result;
+  Reg dst;
+  Label end;
+  ArmInfo *arms;
+  VEC(Part *) loaded; /* on this path */
+  size_t lazy, nodes;
+  Part *first;  /* shown when nothing matches */
+  Span keyword; /* blamed then */
+} Matcher;
+
+/* --- Places ------------------------------------------------------------- */
+
+static Part *part_root(Matcher *m, Reg reg) {
+  Part *p = ARENA_NEW(m->l->arena, Part);
+  *p = (Part){.reg = reg, .root = p, .loaded = true};
+  return p;
+}
+
+static Part *part_child(Matcher *m, Part *parent, int word, const Type *type) {
+  Part *p = ARENA_NEW(m->l->arena, Part);
+  *p = (Part){.reg = reg_of_type(m->l, type),
+              .root = parent->root,
+              .parent = parent,
+              .word = word};
+  if (reg_is_borrowed(m->l, p->root->reg)) reg_borrow(m->l, p->reg);
+  return p;
+}
+
+/* The parts of a constructor's or tuple's fields, the same for all arms. */
+static Part **field_parts(Matcher *m, Part *p, const Pattern *pattern) {
+  const Ctor *ctor = pattern->kind == PT_CTOR ? pattern->ctor : NULL;
+  for (FieldParts *f = p->fields; f; f = f->next)
+    if (f->ctor == ctor) return f->parts;
+  FieldParts *f = ARENA_NEW(m->l->arena, FieldParts);
+  f->ctor = ctor;
+  f->next = p->fields;
+  f->parts = ARENA_ARRAY(m->l->arena, Part *, (size_t)pattern->count + 1);
+  p->fields = f;
+  for (int i = 0; i < pattern->count; i++) {
+    f->parts[i] = part_child(m, p, cell_offset(pattern->count) + i,
+                             pattern->fields[i]->type);
+  }
+  return f->parts;
+}
+
+/* Reads a part, and what it is a part of, unless this path has. */
+static void load(Matcher *m, Part *p) {
+  Lower *l = m->l;
+  if (p->loaded) return;
+  load(m, p->parent);
+  put(l, INS_field, p->reg, p->parent->reg, (uint32_t)p->word);
+  put_listed(l, 'u', p->root->reg);
+  p->loaded = true;
+  VEC_PUSH(&m->loaded, p);
+}
+
+static void unload(Matcher *m, size_t mark) {
+  while (m->loaded.len > mark) VEC_POP(&m->loaded)->loaded = false;
+}
+
+/* --- Building the tree -------------------------------------------------- */
+
+static int test_count(const Pattern *p) {
+  if (p->kind == PT_CTOR) return 1;
+  int n = 0;
+  for (int i = 0; p->kind == PT_TUPLE && i < p->count; i++)
+    n += test_count(p->fields[i]);
+  return n;
+}
+
+/* The tests of a pattern at a part: those of a tuple are its fields'. */
+static void add_tests(Matcher *m, Row *row, Part *p, const Pattern *pattern) {
+  if (pattern->kind == PT_CTOR) {
+    row->tests[row->count++] = (Test){p, pattern};
+  } else if (pattern->kind == PT_TUPLE && test_count(pattern) > 0) {
+    Part **fields = field_parts(m, p, pattern);
+    for (int i = 0; i < pattern->count; i++)
+      add_tests(m, row, fields[i], pattern->fields[i]);
+  }
+}
+
+static const Test *find_test(const Row *row, const Part *p) {
+  for (int i = 0; i < row->count; i++)
+    if (row->tests[i].part == p) return &row->tests[i];
+  return NULL;
+}
+
+/* `row` when `p` is known to be the constructor of `test`. */
+static Row specialise(Matcher *m, const Row *row, const Test *test) {
+  const Pattern *pattern = test ? test->pattern : NULL;
+  size_t n = (size_t)row->count;
+  for (int i = 0; pattern && i < pattern->count; i++)
+    n += (size_t)test_count(pattern->fields[i]);
+  Row to = {.arm = row->arm, .tests = ARENA_ARRAY(m->l->arena, Test, n + 1)};
+  m->nodes += n;
+  if (pattern && n > (size_t)row->count) {
+    Part **fields = field_parts(m, test->part, pattern);
+    for (int i = 0; i < pattern->count; i++)
+      add_tests(m, &to, fields[i], pattern->fields[i]);
+  }
+  for (int i = 0; i < row->count; i++)
+    if (&row->tests[i] != test) to.tests[to.count++] = row->tests[i];
+  return to;
+}
+
+static Node *build(Matcher *m, int n, const Row *rows, int depth);
+
+/* The rows that remain when `p` is `ctor`, or with NULL one nobody names. */
+static Node *build_case(Matcher *m, int n, const Row *rows, const Part *p,
+                        const Ctor *ctor, int depth) {
+  Row *left = ARENA_ARRAY(m->l->arena, Row, (size_t)n + 1);
+  int count = 0;
+  for (int i = 0; i < n; i++) {
+    const Test *test = find_test(&rows[i], p);
+    if (test && test->pattern->ctor != ctor) continue;
+    left[count++] = test ? specialise(m, &rows[i], test) : rows[i];
+  }
+  return build(m, count, left, depth + 1);
+}
+
+static bool is_known(const Node *node, const Ctor *ctor) {
+  for (int i = 0; i < node->case_count; i++)
+    if (node->ctors[i] == ctor) return true;
+  return false;
+}
+
+static void build_test(Matcher *m, Node *node, int n, const Row *rows,
+                       int depth) {
+  Arena *arena = m->l->arena;
+  node->kind = NODE_TEST;
+  node->part = rows[0].tests[0].part;
+  node->adt = rows[0].tests[0].pattern->ctor->adt;
+  node->ctors = ARENA_ARRAY(arena, const Ctor *, (size_t)n + 1);
+  node->cases = ARENA_ARRAY(arena, Node *, (size_t)n + 1);
+  for (int i = 0; i < n; i++) {
+    const Test *test = find_test(&rows[i], node->part);
+    const Ctor *ctor = test ? test->pattern->ctor : NULL;
+    if (!ctor || is_known(node, ctor)) continue;
+    node->ctors[node->case_count] = ctor;
+    node->cases[node->case_count++] =
+        build_case(m, n, rows, node->part, ctor, depth);
+  }
+  if (node->case_count < node->adt->ctor_count)
+    node->otherwise = build_case(m, n, rows, node->part, NULL, depth);
+}
+
+static Node *build(Matcher *m, int n, const Row *rows, int depth) {
+  Node *node = ARENA_NEW(m->l->arena, Node);
+  m->nodes += (size_t)n + 1;
+  if (depth > DEPTH_MAX || m->nodes > TREE_MAX) m->l->too_large = true;
+  if (n == 0 || m->l->too_large) {
+    node->kind = NODE_FAIL;
+  } else if (rows[0].count == 0) {
+    node->kind = NODE_LEAF;
+    node->arm = rows[0].arm;
+    m->arms[node->arm].leaves++;
+  } else {
+    build_test(m, node, n, rows, depth);
+  }
+  return node;
+}
+
+/* --- Arms --------------------------------------------------------------- */
+
+static bool binds(const Pattern *p) {
+  if (p->kind == PT_VAR) return true;
+  for (int i = 0; i < p->count; i++)
+    if (binds(p->fields[i])) return true;
+  return false;
+}
+
+static void load_bound(Matcher *m, Part *p, const Pattern *pattern) {
+  if (!binds(pattern)) return;
+  load(m, p);
+  if (pattern->kind == PT_VAR) return;
+  Part **fields = field_parts(m, p, pattern);
+  for (int i = 0; i < pattern->count; i++)
+    load_bound(m, fields[i], pattern->fields[i]);
+}
+
+static void bind_var(Matcher *m, const Part *p, const Pattern *pattern) {
+  Lower *l = m->l;
+  l->span = pattern->span;
+  lower_check_out(l, p->reg, pattern->type, pattern->var->type, "pattern",
+                  pattern->var->span);
+  local_put(l, pattern->var, LOCAL_REG)->reg = p->reg;
+}
+
+static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
+                     Part **fields) {
+  Lower *l = m->l;
+  uint32_t counted = 0;
+  for (int i = 0; i < pattern->count; i++)
+    counted += l->regs.data[fields[i]->reg].counted;
+  bool small = pattern->count <= SIZE_SMALL_MAX;
+  Reg token = small ? token_put(l, pattern->count) : NO_REG;
+  put(l, PSEUDO_open, p->reg, counted, (uint32_t)pattern->count)->words[0] =
+      small ? token + 1 : 0;
+  for (int i = 0; i < pattern->count; i++) {
+    bool listed =
+        l->regs.data[fields[i]->reg].counted && binds(pattern->fields[i]);
+    if (!listed) continue;
+    put_listed(l, 'd', fields[i]->reg);
+    VEC_LAST(&l->listed).field = (uint16_t)fields[i]->word;
+  }
+}
+
+/* Opens the cells of a pattern from the outside in, and binds variables.  The
+ * fields of what is borrowed are, too. */
+static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
+  if (pattern->kind == PT_VAR) bind_var(m, p, pattern);
+  if (pattern->kind == PT_VAR || !binds(pattern)) return;
+  Part **fields = field_parts(m, p, pattern);
+  if (!reg_is_borrowed(m->l, p->reg)) put_open(m, p, pattern, fields);
+  for (int i = 0; i < pattern->count; i++)
+    open_pattern(m, fields[i], pattern->fields[i]);
+}
+
+/* The roots an arm's pattern stands for: one, or the fields of a tuple that
+ * is matched without being built. */
+typedef struct Roots {
+  int count; /* -1: the whole */
+  Part **parts;
+} Roots;
+
+typedef void (*ArmFn)(Matcher *m, Part *p, const Pattern *pattern);
+static void each_root(Matcher *m, const Roots *r, const Pattern *pattern,
+                      ArmFn f) {
+  if (r->count < 0) {
+    f(m, r->parts[0], pattern);
+    return;
+  }
+  for (int i = 0; pattern->kind == PT_TUPLE && i < r->count; i++)
+    f(m, r->parts[i], pattern->fields[i]);
+}
+
+static void emit_arm(Matcher *m, const Roots *roots, int arm) {
+  Lower *l = m->l;
+  const Arm *a = &m->match->arms[arm];
+  size_t tokens = l->tokens.len;
+  each_root(m, roots, a->pattern, open_pattern);
+  lower_as(l, a->body, m->result, m->dst);
+  token_leave(l, tokens);
+  if (m->dst != DST_TAIL) put_jump(l, m->end);
+  lazy_branch_done(l, m->lazy);
+}
+
+/* --- Emitting the tree -------------------------------------------------- */
+
+static void emit_node(Matcher *m, const Roots *roots, const Node *node);
+
+static void emit_leaf(Matcher *m, const Roots *roots, int arm) {
+  each_root(m, roots, m->match->arms[arm].pattern, load_bound);
+  if (m->arms[arm].leaves == 1) emit_arm(m, roots, arm);
+  else put_jump(m->l, m->arms[arm].label);
+}
+
+static void emit_fail(Matcher *m) {
+  m->l->span = m->keyword;
+  put_word(m->l, INS_no_match, m->first->reg, 0, 0, m->type);
+  put_listed(m->l, 'u', m->first->reg);
+}
+
+/* One case on its path: what it reads is not read for its siblings. */
+static void emit_case(Matcher *m, const Roots *roots, const Node *node) {
+  size_t mark = m->loaded.len;
+  emit_node(m, roots, node);
+  unload(m, mark);
+}
+
+/* Two ways: if not the one, the other. */
+static void emit_two(Matcher *m, const Roots *roots, const Node *node) {
+  const Node *other = node->otherwise ? node->otherwise : node->cases[1];
+  Label next = label_new(m->l);
+  put(m->l, INS_unless_tag, node->part->reg, (uint32_t)node->ctors[0]->tag,
+      next);
+  put_listed(m->l, 'u', node->part->root->reg);
+  emit_case(m, roots, node->cases[0]);
+  put_label(m->l, next);
+  emit_case(m, roots, other);
+}
+
+static int case_of(const Node *node, int tag) {
+  for (int i = 0; i < node->case_count; i++)
+    if (node->ctors[i]->tag == tag) return i;
+  return node->case_count;
+}
+
+static void emit_switch(Matcher *m, const Roots *roots, const Node *node) {
+  Lower *l = m->l;
+  int n = node->adt->ctor_count, k = node->case_count;
+  Label *labels = ARENA_ARRAY(l->arena, Label, (size_t)k + 1);
+  for (int i = 0; i <= k; i++) labels[i] = label_new(l);
+  put(l, INS_switch_tag, node->part->reg, (uint32_t)n, 0);
+  put_listed(l, 'u', node->part->root->reg);
+  for (int tag = 0; tag < n; tag++)
+    put_listed(l, 'j', labels[case_of(node, tag)]);
+  for (int i = 0; i < k; i++) {
+    put_label(l, labels[i]);
+    emit_case(m, roots, node->cases[i]);
+  }
+  if (!node->otherwise) return;
+  put_label(l, labels[k]);
+  emit_case(m, roots, node->otherwise);
+}
+
+static void emit_node(Matcher *m, const Roots *roots, const Node *node) {
+  if (node->kind == NODE_LEAF) {
+    emit_leaf(m, roots, node->arm);
+  } else if (node->kind == NODE_FAIL) {
+    emit_fail(m);
+  } else {
+    load(m, node->part);
+    int ways = node->case_count + (node->otherwise != NULL);
+    if (ways == 1) emit_node(m, roots, node->cases[0]);
+    else if (ways == 2) emit_two(m, roots, node);
+    else emit_switch(m, roots, node);
+  }
+}
+
+static void emit_shared_arms(Matcher *m, const Roots *roots) {
+  for (int i = 0; i < m->match->arm_count; i++) {
+    if (m->arms[i].leaves < 2) continue;
+    put_label(m->l, m->arms[i].label);
+    emit_arm(m, roots, i);
+  }
+}
+
+/* --- The scrutinee ------------------------------------------------------ */
+
+/* Does every arm match the fields of a tuple, or nothing of it? */
+static bool matches_fields(const Match *m) {
+  for (int i = 0; i < m->arm_count; i++) {
+    PatternKind kind = m->arms[i].pattern->kind;
+    if (kind != PT_TUPLE && kind != PT_WILD) return false;
+  }
+  return m->arm_count > 0;
+}
+
+/* A tuple of which every arm matches the fields need not be built. */
+bool match_is_split(const Expr *e) {
+  return e->args[0]->kind == EX_TUPLE && e->args[0]->count > 0 &&
+         matches_fields(e->match);
+}
+
+static Roots split_scrutinee(Matcher *m, const Expr *tuple) {
+  int n = tuple->count;
+  Roots roots = {n, ARENA_ARRAY(m->l->arena, Part *, (size_t)n)};
+  for (int i = 0; i < n; i++)
+    roots.parts[i] = part_root(m, lower_expr(m->l, tuple->args[i], DST_ANY));
+  m->type = tuple->args[0]->type;
+  return roots;
+}
+
+/* The fields of a tuple that a call has returned unboxed, and that the newest
+ * instruction has built: it is taken away again.  No arm can be missing, so no
+ * message will want to show the tuple. */
+static bool fresh_fields(Matcher *m, const Expr *value, Reg tuple,
+                         Roots *roots) {
+  Lower *l = m->l;
+  const Ins *ins = l->list.len ? &VEC_LAST(&l->list) : &l->sink;
+  Reg fields[SIZE_SMALL_MAX];
+  if (value->kind != EX_CALL || m->match->partial ||
+      !matches_fields(m->match) || ins->arg[0] != tuple ||
+      ins_reuse_token(l, ins) != NO_REG)
+    return false;
+  roots->count = ins_cell_fields(l, ins, fields);
+  if (roots->count < 2) return false;
+  roots->parts = ARENA_ARRAY(l->arena, Part *, (size_t)roots->count);
+  for (int i = 0; i < roots->count; i++)
+    roots->parts[i] = part_root(m, fields[i]);
+  l->list.len--;
+  return true;
+}
+
+static Roots scrutinee(Matcher *m, const Expr *e) {
+  const Expr *value = e->args[0];
+  Roots roots;
+  if (match_is_split(e)) {
+    roots = split_scrutinee(m, value);
+  } else {
+    Reg whole = lower_expr(m->l, value, DST_ANY);
+    m->type = value->type;
+    if (!fresh_fields(m, value, whole, &roots)) {
+      roots = (Roots){-1, ARENA_NEW(m->l->arena, Part *)};
+      roots.parts[0] = part_root(m, whole);
+    }
+  }
+  m->first = roots.parts[0];
+  return roots;
+}
+
+static Row *first_rows(Matcher *m, const Roots *roots) {
+  Lower *l = m->l;
+  int n = m->match->arm_count;
+  Row *rows = ARENA_ARRAY(l->arena, Row, (size_t)n + 1);
+  for (int i = 0; i < n; i++) {
+    const Pattern *pattern = m->match->arms[i].pattern;
+    rows[i].arm = i;
+    rows[i].tests =
+        ARENA_ARRAY(l->arena, Test, (size_t)test_count(pattern) + 1);
+    if (roots->count < 0) {
+      add_tests(m, &rows[i], roots->parts[0], pattern);
+      continue;
+    }
+    for (int k = 0; pattern->kind == PT_TUPLE && k < roots->count; k++)
+      add_tests(m, &rows[i], roots->parts[k], pattern->fields[k]);
+  }
+  return rows;
+}
+
+/* `match` or `match?`. */
+static Span keyword_of(const Expr *e) {
+  uint32_t len = (uint32_t)strlen(e->match->partial ? "match?" : "match");
+  return (Span){e->span.lo, e->span.lo + len};
+}
+
+Reg lower_match(Lower *l, const Expr *e, Reg dst) {
+  Matcher m = {
+      .l = l, .match = e->match, .result = e->type, .keyword = keyword_of(e)};
+  VEC_INIT(&m.loaded, l->code->mem);
+  int n = e->match->arm_count;
+  m.arms = ARENA_ARRAY(l->arena, ArmInfo, (size_t)n + 1);
+  for (int i = 0; i < n; i++) m.arms[i].label = label_new(l);
+  m.end = label_new(l);
+  Roots roots = scrutinee(&m, e);
+  m.dst = dst == DST_TAIL ? DST_TAIL : lower_target(l, e->type, dst);
+  m.lazy = lazy_mark(l);
+  Node *tree = build(&m, n, first_rows(&m, &roots), 0);
+  l->span = e->span;
+  emit_node(&m, &roots, tree);
+  emit_shared_arms(&m, &roots);
+  VEC_DONE(&m.loaded);
+  if (dst == DST_TAIL) return NO_REG;
+  lazy_join(l, m.lazy);
+  put_label(l, m.end);
+  return m.dst;
+}

@@ -1,0 +1,205 @@
+/* Operator calls.  On scalars they are instructions (scalar.c); on tensors
+ * they are an `op` with a site, which says what is called, where its
+ * operands come from and what its results are.  A tuple written out as an
+ * operand is never made. */
+#include "bytecode/lower/lower.h"
+
+/* The operands of a site under construction. */
+typedef struct Sources {
+  Lower *lower;
+  VEC(OpSource) list;
+  VEC(Reg) regs;
+  int args; /* flattened */
+} Sources;
+
+static void add_source(Sources *s, Reg r, const Type *type) {
+  type = env_type(s->lower->code, s->lower->env, type);
+  OpSource source = {.type = type};
+  if (type->kind == TY_TUPLE) {
+    source.kind = FROM_TUPLE;
+    s->args += type->count;
+  } else {
+    source.kind = type_is_scalar(type) ? FROM_BITS : FROM_TENSOR;
+    source.dtype = (DType)type->dtype;
+    s->args++;
+  }
+  VEC_PUSH(&s->list, source);
+  VEC_PUSH(&s->regs, r);
+}
+
+static void add_operand(Sources *s, const Expr *e, bool splice) {
+  Lower *l = s->lower;
+  if (splice && e->kind == EX_TUPLE)
+    for (int i = 0; i < e->count; i++) add_operand(s, e->args[i], false);
+  else add_source(s, lower_expr(l, e, DST_ANY), e->type);
+}
+
+/* Attributes that are expressions are operands like the others. */
+static void add_operands(Sources *s, const Expr *e, Reg first) {
+  const OpInfo *op = op_info(e->call.callee->op);
+  bool splice = !op->takes_any;
+  for (int i = 0; i < e->count; i++)
+    if (i == 0 && first != NO_REG) add_source(s, first, e->args[0]->type);
+    else add_operand(s, e->args[i], splice);
+}
+
+static void out_types(Lower *l, OpSite *site, const Type *result) {
+  bool tuple = result->kind == TY_TUPLE;
+  site->out_count = tuple ? result->count : 1;
+  const Type **types =
+      ARENA_ARRAY(&l->code->arena, const Type *, (size_t)site->out_count + 1);
+  for (int i = 0; i < site->out_count; i++)
+    types[i] = tuple ? result->args[i] : result;
+  site->out_types = types;
+}
+
+/* The record of a call that has none bound: the row's defaults. */
+static const Attrs *site_attrs(Lower *l, const OpInfo *op, const Attrs *bound) {
+  return bound ? bound : attrs_new(&l->code->arena, op);
+}
+
+/* A plan holds for operands of one shape.  There is none where an attribute
+ * is an operand: then results depend on values. */
+static uint32_t plan_number(Lower *l, const OpInfo *op, const Attrs *attrs) {
+  for (int i = 0; i < op->attr_count; i++)
+    if (attrs->values[i].operand >= 0) return NO_PLAN;
+  return op->storage == STORE_SPECIAL ? NO_PLAN : l->code->plan_count++;
+}
+
+static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,
+                        const Attrs *bound, const Type *result) {
+  Arena *arena = &l->code->arena;
+  OpSite *site = ARENA_NEW(arena, OpSite);
+  *site = (OpSite){.op = op,
+                   .attrs = site_attrs(l, op, bound),
+                   .span = l->span,
+                   .source_count = (int)s->list.len,
+                   .arg_count = s->args};
+  site->number = plan_number(l, op, site->attrs);
+  site->sources = VEC_TO_ARENA(&s->list, arena);
+  if (op->storage != STORE_SPECIAL) out_types(l, site, result);
+  return site;
+}
+
+/* The instruction; results go to `outs`. */
+static void put_site(Lower *l, const Sources *s, const OpSite *site,
+                     const Reg *outs) {
+  bool special = site->op->storage == STORE_SPECIAL;
+  put_word(l, special ? INS_special : INS_op, 0, 0, 0, site);
+  for (size_t i = 0; i < s->regs.len; i++) put_listed(l, 'u', s->regs.data[i]);
+  for (int i = 0; i < site->out_count; i++) put_listed(l, 'd', outs[i]);
+}
+
+static Sources op_sources(Lower *l) {
+  Sources s = {.lower = l};
+  VEC_INIT(&s.list, l->code->mem);
+  VEC_INIT(&s.regs, l->code->mem);
+  return s;
+}
+
+static void op_sources_done(Sources *s) {
+  VEC_DONE(&s->list);
+  VEC_DONE(&s->regs);
+}
+
+/* print, assert and fail give no tensor: () or, never reached, anything. */
+static Reg special_result(Lower *l, const Type *type, Reg dst) {
+  if (type_is_unit(type)) return lower_cell(l, 0, 0, NULL, dst);
+  Reg r = lower_target(l, type, dst);
+  if (type_is_scalar(type)) put_bits(l, r, 0);
+  else put_word(l, INS_constant, r, 0, 0, shared_nullary(&l->code->shared, 0));
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+/* Emits the call of a site; `outs` receives a register for each result. */
+static void lower_site(Lower *l, Sources *s, const OpInfo *op,
+                       const Attrs *bound, const Type *result, Reg dst,
+                       Reg **outs) {
+  OpSite *site = site_new(l, s, op, bound, result);
+  *outs = ARENA_ARRAY(l->arena, Reg, (size_t)site->out_count + 1);
+  bool direct = result->kind != TY_TUPLE;
+  for (int i = 0; i < site->out_count; i++)
+    (*outs)[i] = lower_target(l, site->out_types[i], direct ? dst : DST_ANY);
+  put_site(l, s, site, *outs);
+}
+
+static Reg lower_results(Lower *l, Sources *s, const OpInfo *op,
+                         const Attrs *bound, const Type *result, Reg dst) {
+  Reg *outs;
+  lower_site(l, s, op, bound, result, dst, &outs);
+  if (op->storage == STORE_SPECIAL) return special_result(l, result, dst);
+  if (result->kind == TY_TUPLE)
+    return lower_cell(l, 0, result->count, outs, dst);
+  return lower_finish(l, outs[0], dst == DST_TAIL ? DST_TAIL : outs[0]);
+}
+
+static Reg lower_tensor_op(Lower *l, const Expr *e, Reg first, Reg dst) {
+  Sources s = op_sources(l);
+  add_operands(&s, e, first);
+  l->span = e->span;
+  Reg r = lower_results(l, &s, op_info(e->call.callee->op), e->call.bound,
+                        e->type, dst);
+  op_sources_done(&s);
+  return r;
+}
+
+/* Field `index` of an operator's tuple, which is not built. */
+Reg lower_op_field(Lower *l, const Expr *e, int index, Reg dst) {
+  Sources s = op_sources(l);
+  add_operands(&s, e, NO_REG);
+  l->span = e->span;
+  Reg *outs;
+  lower_site(l, &s, op_info(e->call.callee->op), e->call.bound, e->type,
+             DST_ANY, &outs);
+  op_sources_done(&s);
+  return lower_finish(l, outs[index], dst);
+}
+
+/* One call whose first operand may be in a register already. */
+static Reg lower_one(Lower *l, const Expr *e, Reg first, Reg dst) {
+  ScalarFn fn = scalar_function(e);
+  if (!fn) return lower_tensor_op(l, e, first, dst);
+  Reg r = lower_target(l, e->type, dst);
+  lower_scalar(l, e, fn, first, r);
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
+static bool is_op_call(const Expr *e) {
+  return e->kind == EX_CALL && e->call.callee->kind == EX_OP && e->count > 0;
+}
+
+/* a + b + c ... is left-deep: the chain is walked, not recursed into. */
+Reg lower_op(Lower *l, const Expr *e, Reg dst) {
+  VEC(const Expr *) chain;
+  VEC_INIT(&chain, l->code->mem);
+  while (is_op_call(e) && is_op_call(e->args[0])) {
+    VEC_PUSH(&chain, e);
+    e = e->args[0];
+  }
+  Reg r = lower_one(l, e, NO_REG, chain.len ? DST_ANY : dst);
+  while (chain.len) {
+    const Expr *outer = VEC_POP(&chain);
+    r = lower_one(l, outer, r, chain.len ? DST_ANY : dst);
+  }
+  VEC_DONE(&chain);
+  return r;
+}
+
+/* --- Operators as values ------------------------------------------------ */
+
+/* The body of the function that an operator is as a value: its parameters are
+ * registers 0, 1, ... */
+void lower_op_body(Lower *l, const Expr *e) {
+  const Type *fn = e->type;
+  Sources s = op_sources(l);
+  for (int i = 0; i < fn->count; i++) add_source(&s, (Reg)i, fn->args[i]);
+  l->span = e->span;
+  lower_results(l, &s, op_info(e->op), NULL, fn->result, DST_TAIL);
+  op_sources_done(&s);
+}
+
+Reg lower_op_value(Lower *l, const Expr *e, Reg dst) {
+  Function *f = code_instance(
+      l->code, (InstanceKey){.kind = FUNCTION_OP, .expr = e, .env = l->env});
+  return lower_function_value(l, f, dst);
+}

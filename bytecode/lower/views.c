@@ -1,0 +1,137 @@
+/* Views that one operator reads are made by that operator on the C stack: a
+ * tensor with axes of length 1 more (expand_dims), or a scalar as a tensor
+ * of one element (reshape).  Neither can fail, so it does not matter when
+ * they are made. */
+#include "bytecode/lower/lower.h"
+
+typedef struct RegUse {
+  uint32_t reads;
+  uint32_t set;  /* where last, + 1 */
+  uint32_t view; /* the index of the view made there, + 1 */
+} RegUse;
+
+typedef struct Views {
+  Lower *l;
+  RegUse *uses;
+  uint32_t block; /* where it starts */
+} Views;
+
+static Operand *item(const Views *v, const Ins *i, int k) {
+  return &v->l->listed.data[i->list + (uint32_t)k];
+}
+
+/* --- Which are views ---------------------------------------------------- */
+
+/* A scalar as a tensor of rank `rank`; 0: it is none. */
+static int scalar_rank(const OpSite *site) {
+  const Type *to = site->out_types[0];
+  for (int i = 0; i < to->rank; i++)
+    if (!dim_is(to->dims[i], 1)) return 0;
+  return to->rank;
+}
+
+static bool is_view(const OpSite *site) {
+  if (!site || site->number == NO_PLAN || site->source_count != 1) return false;
+  const OpSource *from = &site->sources[0];
+  if (site->op->view == VIEW_AXES)
+    return from->kind == FROM_TENSOR && from->view.rank == 0;
+  return site->op->view == VIEW_RESHAPE && from->kind == FROM_BITS &&
+         scalar_rank(site) > 0;
+}
+
+/* The axes that are put in: `count` from `axis` on. */
+static SourceView view_of(const OpSite *site) {
+  int rank = site->out_types[0]->rank;
+  if (site->sources[0].kind == FROM_BITS)
+    return (SourceView){.rank = (uint8_t)rank, .count = (uint8_t)rank};
+  int count = rank - site->sources[0].type->rank;
+  int axis = attr_axis(site->attrs, ATTR_axis, rank - count + 1);
+  return (SourceView){
+      .rank = (uint8_t)rank, .axis = (uint8_t)axis, .count = (uint8_t)count};
+}
+
+/* --- The walk ----------------------------------------------------------- */
+
+/* The instruction that makes the view in `r`, if it stands in this block,
+ * `r` is read once, and the view's source has not been set since; else NULL. */
+static const Ins *view_in(const Views *v, Reg r) {
+  const RegUse *u = &v->uses[r];
+  if (u->view == 0 || u->view != u->set || u->view <= v->block || u->reads != 1)
+    return NULL;
+  const Ins *i = &v->l->list.data[u->view - 1];
+  return v->uses[item(v, i, 0)->reg].set < u->view ? i : NULL;
+}
+
+static void read_through(Views *v, Ins *i, OpSite *site, int k) {
+  Operand *operand = item(v, i, k);
+  Ins *view = (Ins *)view_in(v, operand->reg);
+  OpSource *sources = (OpSource *)site->sources;
+  const OpSite *from = ins_op_site(view);
+  sources[k] = from->sources[0];
+  sources[k].view = view_of(from);
+  operand->reg = item(v, view, 0)->reg;
+  view->op = PSEUDO_nothing;
+}
+
+static bool reads_view(const Views *v, const Ins *i, const OpSite *site) {
+  for (int k = 0; k < site->source_count; k++)
+    if (view_in(v, item(v, i, k)->reg)) return true;
+  return false;
+}
+
+/* Is it y[i] = row?  Then the index is a scalar seen as [1, 1] and the row
+ * is seen as (1, ...). */
+static bool sets_row(const OpSite *site) {
+  const OpSource *index = &site->sources[1], *row = &site->sources[2];
+  return site->op->sets_rows && attr_word(site->attrs, ATTR_mode) == 0 &&
+         site->sources[0].kind == FROM_TENSOR &&
+         site->sources[0].view.rank == 0 && index->kind == FROM_BITS &&
+         index->view.rank == 2 && row->kind == FROM_TENSOR &&
+         row->view.rank > 0 && row->view.axis == 0 && row->view.count == 1;
+}
+
+/* Lets an operator make the views it reads.  Its site is changed in a copy,
+ * for a chain may have the site as a member. */
+static void add_op(Views *v, Ins *i) {
+  const OpSite *old = ins_op_site(i);
+  if (!reads_view(v, i, old)) return;
+  Arena *arena = &v->l->code->arena;
+  OpSite *site = arena_copy(arena, old, sizeof *old);
+  OpSource *sources = arena_copy(
+      arena, old->sources, (size_t)old->source_count * sizeof *old->sources);
+  if (!site || !sources) return;
+  site->sources = sources;
+  for (int k = 0; k < site->source_count; k++)
+    if (view_in(v, item(v, i, k)->reg)) read_through(v, i, site, k);
+  site->sets_row = sets_row(site);
+  i->words[0] = (uint64_t)(uintptr_t)site;
+}
+
+static bool ends_block(Ins *i) {
+  return ins_row(i)->flags & (END | JOIN) || ins_target(i);
+}
+
+static void add_ins(Views *v, uint32_t at) {
+  Ins *i = &v->l->list.data[at];
+  if (ends_block(i)) v->block = at + 1;
+  const OpSite *site = ins_op_site(i);
+  if (site) add_op(v, i);
+  for (OperandWalk w = ins_operands(v->l, i); operand_next(&w);)
+    if (w.role & SETS) v->uses[w.now.reg].set = at + 1;
+  if (is_view(site)) v->uses[item(v, i, 1)->reg].view = at + 1;
+}
+
+void view_pass(Lower *l) {
+  Views v = {.l = l};
+  v.uses = ARENA_ARRAY(l->arena, RegUse, l->regs.len + 1);
+  if (!v.uses) {
+    l->failed = true;
+    return;
+  }
+  uint32_t n = (uint32_t)l->list.len;
+  for (uint32_t k = 0; k < n; k++)
+    for (OperandWalk w = ins_operands(l, &l->list.data[k]); operand_next(&w);)
+      if (w.role & USES) v.uses[w.now.reg].reads++;
+  for (uint32_t k = 0; k < n; k++) add_ins(&v, k);
+  put_away(l);
+}

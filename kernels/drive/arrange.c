@@ -1,0 +1,359 @@
+/* Kernels that arrange elements anew: each copies parts of its operand to
+ * parts of its result, both seen as strided tensors. */
+#include "kernels/kernel.h"
+#include "kernels/drive/elementwise.h"
+#include "kernels/drive/move.h"
+#include "kernels/ref/walk.h"
+#include "ops/rules/layout.h"
+#include "ops/rules/slice.h"
+
+#include <string.h>
+
+static int64_t ints_at(const OpCall *call, AttrName name, int i) {
+  return attr_item(attr_get(call->attrs, name), i);
+}
+
+/* Every step-th element of an axis, from `from` on: n of them. */
+static Tensor every(const Tensor *t, int axis, int64_t from, int64_t step,
+                    int64_t n) {
+  Tensor part = geometry_slice(t, axis, from, n);
+  if (n > 1) part.strides[axis] *= step;
+  return part;
+}
+
+/* --- Layouts ------------------------------------------------------------- */
+
+/* Splits each axis that the other layout splits, and puts the axes in the
+ * order of `names`: then both tensors show the same elements. */
+static void refine(const Layout *own, const Layout *other, const Tensor *t,
+                   Tensor *out) {
+  out->rank = 0;
+  for (char letter = 'A'; letter <= 'Z'; letter++) {
+    int axis = layout_axis(own, letter), block = layout_block(own, letter);
+    int theirs = layout_block(other, letter);
+    if (axis < 0) continue;
+    int64_t size = block >= 0    ? own->axes[block].block
+                   : theirs >= 0 ? other->axes[theirs].block
+                                 : 1;
+    bool split_here = block < 0 && size > 1;
+    int at = out->rank;
+    out->shape[at] = split_here ? t->shape[axis] / size : t->shape[axis];
+    out->strides[at] = t->strides[axis] * (split_here ? size : 1);
+    out->rank++;
+    if (block < 0 && theirs < 0) continue;
+    out->shape[at + 1] = size;
+    out->strides[at + 1] = block >= 0 ? t->strides[block] : t->strides[axis];
+    out->rank++;
+  }
+}
+
+/* At most one of the layouts has blocks. */
+static bool copy_between(const OpCall *call, const Layout *from,
+                         const Tensor *x, const Layout *to, const Tensor *y) {
+  Tensor source = *x, target = *y;
+  refine(from, to, x, &source);
+  refine(to, from, y, &target);
+  return copy_into(call, &target, &source);
+}
+
+/* The layout's outer axes, and how long they are without blocks. */
+static Layout unblocked(const Layout *l, const Tensor *x, int64_t *shape) {
+  Layout plain = {0};
+  for (int i = 0; i < l->rank; i++) {
+    if (l->axes[i].block > 0) continue;
+    int block = layout_block(l, l->axes[i].primal);
+    shape[plain.rank] = x->shape[i] * (block < 0 ? 1 : l->axes[block].block);
+    plain.axes[plain.rank++] = l->axes[i];
+  }
+  return plain;
+}
+
+bool kernel_layout_transform(OpCall *call) {
+  const Tensor *x = call->args[0], *out = call->outs[0];
+  Layout from, to;
+  int64_t shape[RANK_MAX], ignored[RANK_MAX];
+  layout_parse(attr_text(call->attrs, ATTR_src_layout), &from);
+  layout_parse(attr_text(call->attrs, ATTR_dst_layout), &to);
+  Layout plain = unblocked(&from, x, shape);
+  if (plain.rank == from.rank || unblocked(&to, out, ignored).rank == to.rank)
+    return copy_between(call, &from, x, &to, out);
+  Tensor *middle = tensor_new(call->heap, x->dtype, plain.rank, shape);
+  if (!middle) return op_out_of_memory(call);
+  bool whole = copy_between(call, &from, x, &plain, middle) &&
+               copy_between(call, &plain, middle, &to, out);
+  tensor_drop(call->heap, middle);
+  return whole;
+}
+
+/* --- Blocks -------------------------------------------------------------- */
+
+/* The part of the deep tensor's channels that block position (i, j) of the
+ * wide one holds.  DCR: the position counts slower than the channel. */
+static Tensor channels_of(const Tensor *deep, int axis, int64_t block,
+                          int64_t position, bool dcr) {
+  int64_t channels = deep->shape[axis] / (block * block);
+  if (dcr) return geometry_slice(deep, axis, position * channels, channels);
+  return every(deep, axis, position, block * block, channels);
+}
+
+static bool depth_space(OpCall *call, bool to_space) {
+  const Tensor *x = call->args[0], *out = call->outs[0];
+  const Tensor *deep = to_space ? x : out, *wide = to_space ? out : x;
+  int64_t block = attr_number(call->attrs, ATTR_block_size);
+  bool dcr = strcmp(attr_text(call->attrs, ATTR_mode), "DCR") == 0;
+  Layout l;
+  layout_parse(attr_text(call->attrs, ATTR_layout), &l);
+  int h = layout_axis(&l, 'H'), w = layout_axis(&l, 'W');
+  for (int64_t k = 0; k < block * block; k++) {
+    if (op_stopped(call)) return false;
+    Tensor part = channels_of(deep, layout_axis(&l, 'C'), block, k, dcr);
+    Tensor rows = every(wide, h, k / block, block, deep->shape[h]);
+    Tensor cells = every(&rows, w, k % block, block, deep->shape[w]);
+    Tensor *target = to_space ? &cells : &part;
+    if (!copy_into(call, target, to_space ? &part : &cells)) return false;
+  }
+  return true;
+}
+
+bool kernel_depth_to_space(OpCall *call) { return depth_space(call, true); }
+bool kernel_space_to_depth(OpCall *call) { return depth_space(call, false); }
+
+/* Position number `at` of the blocks, along block axis i. */
+static int64_t block_position(const AttrValue *block, int i, int64_t at) {
+  for (int k = block->count - 1; k > i; k--) at /= attr_item(block, k);
+  return at % attr_item(block, i);
+}
+
+static int64_t block_count(const AttrValue *block) {
+  int64_t count = 1;
+  for (int i = 0; i < block->count; i++) count *= attr_item(block, i);
+  return count;
+}
+
+/* The batches of block position `at` in the batched tensor, and the elements
+ * in the spread-out one, `before` elements of which are missing on each axis;
+ * both cut to what exists in either. */
+static void block_parts(const AttrValue *block, AttrName margins,
+                        const OpCall *call, int64_t at, Tensor *batched,
+                        Tensor *spread) {
+  int64_t batches = batched->shape[0] / block_count(block);
+  *batched = geometry_slice(batched, 0, at * batches, batches);
+  for (int i = 0; i < block->count; i++) {
+    int64_t size = attr_item(block, i), length = spread->shape[i + 1];
+    int64_t before = attr_item_of(attr_get(call->attrs, margins), i, 0);
+    int64_t first = block_position(block, i, at) - before;
+    int64_t skipped = first < 0 ? (-first + size - 1) / size : 0;
+    first += skipped * size;
+    int64_t n = first < length ? (length - first - 1) / size + 1 : 0;
+    *spread = every(spread, i + 1, n ? first : 0, size, n);
+    *batched = geometry_slice(batched, i + 1, n ? skipped : 0, n);
+  }
+}
+
+bool kernel_space_to_batch(OpCall *call) {
+  const AttrValue *block = attr_get(call->attrs, ATTR_block_shape);
+  Tensor *out = call->outs[0];
+  Value pad = bits_from_f64(out->dtype, attr_real(call->attrs, ATTR_pad_value));
+  if (tensor_count(out) == 0) return true;
+  if (!fill_with(call, out, pad)) return false;
+  for (int64_t k = 0; k < block_count(block); k++) {
+    if (op_stopped(call)) return false;
+    Tensor batched = *out, spread = *call->args[0];
+    block_parts(block, ATTR_paddings, call, k, &batched, &spread);
+    if (!copy_into(call, &batched, &spread)) return false;
+  }
+  return true;
+}
+
+bool kernel_batch_to_space(OpCall *call) {
+  const AttrValue *block = attr_get(call->attrs, ATTR_block_shape);
+  if (tensor_count(call->outs[0]) == 0) return true;
+  for (int64_t k = 0; k < block_count(block); k++) {
+    if (op_stopped(call)) return false;
+    Tensor batched = *call->args[0], spread = *call->outs[0];
+    block_parts(block, ATTR_crops, call, k, &batched, &spread);
+    if (!copy_into(call, &spread, &batched)) return false;
+  }
+  return true;
+}
+
+bool kernel_dilate(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Tensor to = *call->outs[0];
+  Value between =
+      bits_from_f64(to.dtype, attr_real(call->attrs, ATTR_dilation_value));
+  if (!fill_with(call, &to, between)) return false;
+  for (int i = 0; i < x->rank; i++)
+    to = every(&to, i, 0, ints_at(call, ATTR_strides, i), x->shape[i]);
+  if (!copy_into(call, &to, x)) return false;
+  return true;
+}
+
+/* --- Windows, grids ------------------------------------------------------ */
+
+bool kernel_sliding_window(OpCall *call) {
+  const Tensor *x = call->args[0];
+  const RuleType *to = call->result;
+  int windows = attr_get(call->attrs, ATTR_window_shape)->count;
+  int axis = x->rank - windows;
+  int64_t shape[RANK_MAX], strides[RANK_MAX];
+  for (int i = 0; i < x->rank; i++) {
+    strides[i] = x->strides[i];
+    if (i < axis) continue;
+    if (dim_above(to->dims[i], 1))
+      strides[i] *= ints_at(call, ATTR_strides, i - axis);
+    strides[i + windows] = x->strides[i];
+  }
+  shape_of_dims(to->rank, to->dims, shape);
+  Tensor view = geometry_of(x, to->rank, shape, strides, 0);
+  return view_out(call, 0, &view);
+}
+
+bool kernel_meshgrid(OpCall *call) {
+  bool xy = strcmp(attr_text(call->attrs, ATTR_indexing), "xy") == 0;
+  for (int i = 0; i < call->out_count; i++) {
+    const Tensor *x = call->args[i], *out = call->outs[i];
+    int64_t strides[RANK_MAX] = {0};
+    int axis = xy && i < 2 && call->out_count > 1 ? 1 - i : i;
+    strides[axis] = x->rank == 0 ? 0 : x->strides[0];
+    Tensor grid = geometry_of(x, out->rank, out->shape, strides, 0);
+    if (!copy_into(call, call->outs[i], &grid)) return false;
+  }
+  return true;
+}
+
+/* --- Sequences ----------------------------------------------------------- */
+
+bool kernel_reverse_sequence(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Tensor *out = call->outs[0];
+  int seq = attr_axis(call->attrs, ATTR_seq_axis, x->rank);
+  int batch = attr_axis(call->attrs, ATTR_batch_axis, x->rank);
+  if (!copy_into(call, out, x)) return false;
+  for (int64_t b = 0; b < x->shape[batch]; b++) {
+    if (op_stopped(call)) return false;
+    int64_t n = tensor_i64_at(call->args[1], b);
+    n = n < 0 ? 0 : n > x->shape[seq] ? x->shape[seq] : n;
+    if (n == 0) continue;
+    Tensor from = geometry_slice(x, batch, b, 1);
+    Tensor to = geometry_slice(out, batch, b, 1);
+    from = every(&from, seq, n - 1, -1, n);
+    to = geometry_slice(&to, seq, 0, n);
+    if (!copy_into(call, &to, &from)) return false;
+  }
+  return true;
+}
+
+bool kernel_sequence_mask(OpCall *call) {
+  Tensor *out = call->outs[0];
+  int seq = (int)attr_number(call->attrs, ATTR_axis), batch = 1 - seq;
+  Value mask =
+      bits_from_f64(out->dtype, attr_real(call->attrs, ATTR_mask_value));
+  if (!copy_unless_same(call, out, call->args[0])) return false;
+  for (int64_t b = 0; b < out->shape[batch]; b++) {
+    if (op_stopped(call)) return false;
+    int64_t n = tensor_i64_at(call->args[1], b);
+    n = n < 0 ? 0 : n > out->shape[seq] ? out->shape[seq] : n;
+    Tensor row = geometry_slice(out, batch, b, 1);
+    row = geometry_slice(&row, seq, n, out->shape[seq] - n);
+    if (!fill_with(call, &row, mask)) return false;
+  }
+  return true;
+}
+
+/* The end of the buffer moves to its front, the data follows. */
+bool kernel_fifo_buffer(OpCall *call) {
+  const Tensor *x = call->args[0], *buffer = call->args[1];
+  Tensor *out = call->outs[0];
+  int axis = attr_axis(call->attrs, ATTR_axis, x->rank);
+  int64_t n = x->shape[axis], kept = out->shape[axis] - n;
+  Tensor old = geometry_slice(buffer, axis, n, kept);
+  Tensor head = geometry_slice(out, axis, 0, kept);
+  Tensor tail = geometry_slice(out, axis, kept, n);
+  if (!copy_into(call, &head, &old)) return false;
+  if (!copy_into(call, &tail, x)) return false;
+  return true;
+}
+
+/* --- Diagonals, triangles, parts ----------------------------------------- */
+
+/* Row i of each matrix keeps the columns from i + k on, or up to there. */
+bool kernel_trilu(OpCall *call) {
+  Tensor *out = call->outs[0];
+  int rows = out->rank - 2, columns = out->rank - 1;
+  bool upper = attr_bool(call->attrs, ATTR_upper);
+  int64_t n = out->shape[columns], k = tensor_i64_at(call->args[1], 0);
+  k = k < -out->shape[rows] ? -out->shape[rows] : k > n ? n : k;
+  if (!copy_unless_same(call, out, call->args[0])) return false;
+  for (int64_t i = 0; i < out->shape[rows]; i++) {
+    if (op_stopped(call)) return false;
+    int64_t edge = i + k + !upper;
+    edge = edge < 0 ? 0 : edge > n ? n : edge;
+    Tensor row = geometry_slice(out, rows, i, 1);
+    row = upper ? geometry_slice(&row, columns, 0, edge)
+                : geometry_slice(&row, columns, edge, n - edge);
+    if (!fill_with(call, &row, (Value){0})) return false;
+  }
+  return true;
+}
+
+/* Diagonal k of the matrices in the last two axes, as one axis. */
+static Tensor diagonal_of(const Tensor *t, int64_t k) {
+  int rows = t->rank - 2, columns = t->rank - 1;
+  int64_t row = k < 0 ? -k : 0, column = k > 0 ? k : 0;
+  int64_t n = t->shape[rows] - row, m = t->shape[columns] - column;
+  Tensor d = geometry_slice(t, rows, row, 1);
+  d = geometry_slice(&d, columns, column, 1);
+  d.rank--;
+  d.shape[rows] = n < m ? n : m;
+  d.strides[rows] = t->strides[rows] + t->strides[columns];
+  return d;
+}
+
+/* Diagonals stand from the highest to the lowest, filled up to one length on
+ * the left when they are aligned at the right. */
+bool kernel_matrix_set_diag(OpCall *call) {
+  const Tensor *values = call->args[1];
+  Tensor *out = call->outs[0];
+  int64_t low = attr_number(call->attrs, ATTR_k1);
+  int64_t high = attr_number(call->attrs, ATTR_k2);
+  if (!copy_unless_same(call, out, call->args[0])) return false;
+  if (tensor_count(out) == 0) return true;
+  for (int64_t k = low; k <= high; k++) {
+    Tensor to = diagonal_of(out, k), from = *values;
+    int axis = out->rank - 2;
+    if (low < high) {
+      from = geometry_slice(&from, axis, high - k, 1);
+      from.rank--;
+      from.shape[axis] = values->shape[axis + 1];
+      from.strides[axis] = values->strides[axis + 1];
+    }
+    bool right = attr_bool(call->attrs, k >= 0 ? ATTR_super_diag_right_align
+                                               : ATTR_sub_diag_right_align);
+    int64_t n = to.shape[axis], spare = from.shape[axis] - n;
+    from = geometry_slice(&from, axis, right ? spare : 0, n);
+    if (!copy_into(call, &to, &from)) return false;
+  }
+  return true;
+}
+
+bool kernel_strided_set(OpCall *call) {
+  const Tensor *v = call->args[1];
+  Tensor *out = call->outs[0], part = *out;
+  for (int i = 0; i < out->rank; i++) {
+    int64_t bounds[3];
+    Slice s;
+    for (int k = 0; k < 3; k++) bounds[k] = tensor_i64_at(call->args[2 + k], i);
+    if (bounds[2] == 0) return op_fault(call, E0607, "a stride of 0");
+    slice_bounds(out->shape[i], bounds[0], bounds[1], bounds[2], &s);
+    if (s.count != v->shape[i])
+      return op_fault(call, E0603,
+                      "axis %d of the slice is %lld long, that of "
+                      "`v` %lld",
+                      i, (long long)s.count, (long long)v->shape[i]);
+    part = every(&part, i, s.count ? s.first : 0, s.step, s.count);
+  }
+  if (!copy_unless_same(call, out, call->args[0])) return false;
+  if (!copy_into(call, &part, v)) return false;
+  return true;
+}

@@ -1,0 +1,48 @@
+/* einsum, an element of the result at a time; the loops are in
+ * einsum_body.h. */
+#include "ops/rules/einsum.h"
+
+#include "kernels/kernel.h"
+
+typedef struct EinsumCall {
+  Einsum plan;
+  const Tensor *const *args;
+  int64_t lengths[EINSUM_LETTERS];
+  int64_t steps[EINSUM_MAX][EINSUM_LETTERS]; /* of each operand, by letter */
+  bool empty;                                /* nothing to sum over */
+} EinsumCall;
+
+/* The next index of letters from..to-1, the last fastest; false behind the
+ * end, when all of them are 0 again. */
+static bool next_index(const EinsumCall *e, int from, int to, int64_t *index) {
+  for (int k = to - 1; k >= from; k--) {
+    if (++index[k] < e->lengths[k]) return true;
+    index[k] = 0;
+  }
+  return false;
+}
+
+#define BODY "kernels/drive/einsum_body.h"
+#include "kernels/ref/each_sum.h"
+
+bool kernel_einsum(OpCall *call) {
+  EinsumCall e = {.args = call->args};
+  int ranks[EINSUM_MAX];
+  for (int i = 0; i < call->arg_count; i++) ranks[i] = call->args[i]->rank;
+  einsum_parse(attr_text(call->attrs, ATTR_equation), call->arg_count, ranks,
+               &e.plan);
+  for (int i = 0; i < EINSUM_LETTERS; i++) e.lengths[i] = 1;
+  for (int i = 0; i < e.plan.operands; i++)
+    for (int k = 0; k < e.plan.ranks[i]; k++) {
+      const Tensor *x = call->args[i];
+      int letter = e.plan.axes[i][k];
+      if (x->shape[k] == 1) continue;
+      e.lengths[letter] = x->shape[k];
+      e.steps[i][letter] += x->strides[k];
+    }
+  for (int k = 0; k < e.plan.letters; k++) e.empty |= e.lengths[k] == 0;
+  DType dtype = call->outs[0]->dtype;
+  if (dtype == DT_FLOAT64) return run_f64(call, &e);
+  if (dtype_is_float(dtype)) return run_f32(call, &e);
+  return (dtype_size(dtype) == 8 ? run_u64 : run_u32)(call, &e);
+}

@@ -1,0 +1,162 @@
+/* Element-wise operators, conversions and choices: strips over whole tensors,
+ * shared among threads.  What the strips compute is in ref/ and simd/. */
+#include "kernels/drive/elementwise.h"
+
+#include "kernels/kernel.h"
+#include "kernels/parallel.h"
+#include "kernels/ref/walk.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static const double FEW_OPERATIONS = 0.2;
+
+double elementwise_time(OpId op, DType dtype) {
+  OpFlops flops = op_info((int)op)->flops;
+  if (flops == FLOPS_NONE) return FEW_OPERATIONS;
+  bool overlaid = strip_of(op, dtype) != isa_reference.strips[dtype][op];
+  if (overlaid) return FEW_OPERATIONS;
+  return flops == FLOPS_FUNCTION ? 20 : 0.5;
+}
+
+/* --- Running ------------------------------------------------------------- */
+
+enum { STRIP = 1 << 14 }; /* elements between two looks at `stop` */
+
+bool elementwise_fault(OpCall *call, int code) {
+  return op_fault(call, (DiagCode)code,
+                  code == E0602 ? "division by zero" : "failed");
+}
+
+/* What threads share; each of them may find a fault. */
+typedef struct Strips {
+  const OpCall *call;
+  StripFn run;
+  Strip strip; /* but for what a run of the walk gives */
+  const Walk *walk;
+  atomic_int *fault;
+} Strips;
+
+/* One run of the walk, in pieces. */
+static bool run_strips(const Strips *all, Strip *s, const Walk *w) {
+  for (int64_t at = 0; at < w->n; at += STRIP) {
+    if (op_stopped(all->call)) return false;
+    s->n = w->n - at < STRIP ? w->n - at : STRIP;
+    s->out = w->data[0] + at * w->step[0] * w->size[0];
+    for (int k = 1; k < w->count; k++)
+      s->in[k - 1] = w->data[k] + at * w->step[k] * w->size[k];
+    int code = all->run(s);
+    if (code) return atomic_store(all->fault, code), false;
+  }
+  return true;
+}
+
+static bool run_walk(const Strips *all, Strip *s, Walk *w) {
+  while (walk_next(w))
+    if (!run_strips(all, s, w)) return false;
+  return true;
+}
+
+static bool run_share(const void *data, const Share *share) {
+  const Strips *all = data;
+  Walk w = walk_part(all->walk, share->from, share->to);
+  Strip s = all->strip;
+  return run_walk(all, &s, &w);
+}
+
+static void set_steps(Strip *s, const Walk *w) {
+  s->out_step = w->step[0];
+  for (int k = 1; k < w->count; k++) s->step[k - 1] = w->step[k];
+}
+
+/* Shared among threads where that pays. */
+static bool run_axes(Strips *all, Walk *w, double nanoseconds) {
+  int64_t pieces = walk_pieces(w);
+  double work = nanoseconds * (double)tensor_count(all->call->outs[0]);
+  int threads = parallel_threads(all->call, pieces, work);
+  return threads > 1 ? parallel_run(all->call, threads, pieces, run_share, all)
+                     : run_walk(all, &all->strip, w);
+}
+
+/* `nanoseconds` an element beside what moving it takes. */
+static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
+                      double nanoseconds) {
+  const int count = call->arg_count + 1;
+  const Tensor *operands[4] = {call->outs[0]};
+  for (int k = 1; k < count && k < 4; k++) operands[k] = call->args[k - 1];
+  atomic_int fault = 0;
+  Walk w;
+  Strips all; /* not cleared: that would be a good part of a small call */
+  all.call = call;
+  all.run = strip;
+  all.walk = &w;
+  all.fault = &fault;
+  if (params) memcpy(all.strip.params, params, sizeof all.strip.params);
+  nanoseconds += ELEMENT_MOVED;
+  bool one = walk_as_run(&w, count, operands) &&
+             parallel_threads(call, w.n, nanoseconds * (double)w.n) <= 1;
+  if (!one) walk_start(&w, count, operands);
+  set_steps(&all.strip, &w);
+  bool ok =
+      one ? run_strips(&all, &all.strip, &w) : run_axes(&all, &w, nanoseconds);
+  return fault ? elementwise_fault(call, fault) : ok;
+}
+
+bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]) {
+  return run_timed(call, strip, params, FEW_OPERATIONS);
+}
+
+static bool run_with(OpCall *call, const Value params[2]) {
+  OpId op = op_id(call->op);
+  DType dtype = (DType)call->args[0]->dtype;
+  StripFn strip = strip_of(op, dtype);
+  if (!strip)
+    return op_fault(call, E0304, "does not take %s", dtype_name(dtype));
+  double work = call->threads > 1 ? elementwise_time(op, dtype) : 0;
+  return run_timed(call, strip, params, work);
+}
+
+bool kernel_elementwise(OpCall *call) {
+  const AttrName *names = call->op->params;
+  Value params[OP_PARAMS_MAX] = {{.bits = 0}};
+  for (int i = 0; i < OP_PARAMS_MAX && names[i]; i++)
+    params[i] =
+        bits_from_f64(call->args[0]->dtype, attr_real(call->attrs, names[i]));
+  return run_with(call, names[0] ? params : NULL);
+}
+
+bool kernel_cast(OpCall *call) {
+  OpCall one = *call; /* cast_like has an operand that is not read */
+  one.arg_count = 1;
+  DType from = call->args[0]->dtype, to = call->outs[0]->dtype;
+  bool ok = elementwise_run(&one, strip_of_cast(from, to), NULL);
+  call->fault = one.fault;
+  return ok;
+}
+
+/* `where`: the condition is made bool first. */
+static bool as_bool(OpCall *call, const Tensor *t, Tensor **out) {
+  *out = tensor_new(call->heap, DT_BOOL, t->rank, t->shape);
+  if (!*out) return op_out_of_memory(call);
+  OpCall cast = *call;
+  cast.args = &t;
+  cast.arg_count = 1;
+  cast.outs = out;
+  return elementwise_run(&cast, strip_of_cast(t->dtype, DT_BOOL), NULL);
+}
+
+bool kernel_where(OpCall *call) {
+  Tensor *condition = NULL;
+  const Tensor *args[3] = {call->args[0], call->args[1], call->args[2]};
+  bool ok = true;
+  if (args[0]->dtype != DT_BOOL) {
+    ok = as_bool(call, args[0], &condition);
+    args[0] = condition;
+  }
+  OpCall choose = *call;
+  choose.args = args;
+  StripFn strip = strip_of_where(dtype_size(args[1]->dtype));
+  ok = ok && elementwise_run(&choose, strip, NULL);
+  if (condition) tensor_drop(call->heap, condition);
+  return ok;
+}

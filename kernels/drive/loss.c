@@ -1,0 +1,28 @@
+/* Losses: cross entropy, negative log likelihood.  The computations are in
+ * loss_body.h. */
+#include "kernels/kernel.h"
+#include "kernels/ref/loop.h"
+#include "kernels/ref/elementary.h"
+#include "kernels/ref/tile.h"
+
+#include <string.h>
+
+#define ID f32
+#define C float
+#include "kernels/ref/partial_sum.h"
+#include "kernels/drive/loss_body.h"
+#define ID f64
+#define C double
+#include "kernels/ref/partial_sum.h"
+#include "kernels/drive/loss_body.h"
+
+bool kernel_cross_entropy(OpCall *call) {
+  bool logits = call->op == op_info(OP_NN_CROSS_ENTROPY_WITH_LOGITS);
+  bool wide = call->args[0]->dtype == DT_FLOAT64;
+  return (wide ? cross_entropy_f64 : cross_entropy_f32)(call, logits);
+}
+
+bool kernel_nll_loss(OpCall *call) {
+  bool wide = call->args[0]->dtype == DT_FLOAT64;
+  return (wide ? nll_f64 : nll_f32)(call);
+}

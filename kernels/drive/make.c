@@ -1,0 +1,129 @@
+/* Kernels that make tensors from little: arange, shape_of, one_hot. */
+#include "kernels/kernel.h"
+#include "kernels/scalar.h"
+#include "kernels/drive/elementwise.h"
+#include "kernels/drive/move.h"
+
+#include <math.h>
+
+/* --- arange -------------------------------------------------------------- */
+
+/* ceil((stop - start) / step) for integers, of which uint64 is seen as int64;
+ * -1 when there is no such count. */
+static int64_t int_count(int64_t start, int64_t stop, int64_t step) {
+  __int128 span = (__int128)stop - start;
+  if (step == 0) return -1;
+  if (span == 0 || (span < 0) != (step < 0)) return 0;
+  __int128 count = (span + step - (step > 0 ? 1 : -1)) / step;
+  return count > INT64_MAX ? -1 : (int64_t)count;
+}
+
+static int64_t float_count(double start, double stop, double step) {
+  double count = ceil((stop - start) / step);
+  if (!(count < 0x1p62)) return -1;
+  return count < 0 ? 0 : (int64_t)count;
+}
+
+/* start, stop and step, 0 and 1 standing in for what is left out. */
+typedef struct Range {
+  Value start, stop, step;
+} Range;
+
+static Range range_of(const OpCall *call, int n, DType dtype) {
+  Value given[3];
+  for (int i = 0; i < n; i++) given[i] = bits_load(dtype, call->args[i]->data);
+  Range r = {.start = bits_from_i64(dtype, 0), .step = bits_from_i64(dtype, 1)};
+  if (n > 1) r.start = given[0];
+  r.stop = given[n > 1];
+  if (n > 2) r.step = given[2];
+  return r;
+}
+
+static int64_t range_count(DType dtype, Range r) {
+  if (dtype_is_float(dtype))
+    return float_count(bits_to_f64(dtype, r.start), bits_to_f64(dtype, r.stop),
+                       bits_to_f64(dtype, r.step));
+  return int_count(bits_to_i64(dtype, r.start), bits_to_i64(dtype, r.stop),
+                   bits_to_i64(dtype, r.step));
+}
+
+/* start + i * step, in the operands' dtype: each operation rounds or wraps as
+ * the operators `multiply` and `add` do. */
+static bool range_fill(OpCall *call, Tensor *out, DType dtype, Range r) {
+  ScalarFn add = op_scalar(OP_ADD, dtype, dtype);
+  ScalarFn multiply = op_scalar(OP_MULTIPLY, dtype, dtype);
+  ScalarFn convert = op_scalar(OP_CAST, dtype, out->dtype);
+  size_t size = dtype_size(out->dtype);
+  int fail = 0;
+  for (int64_t i = 0; i < out->shape[0]; i++) {
+    if (op_stopped(call)) return false;
+    Value at = bits_from_i64(dtype, i);
+    Value v = add(multiply(at, r.step, at, &fail), r.start, at, &fail);
+    bits_store(out->dtype, out->data + (size_t)i * size,
+               convert(v, v, v, &fail));
+  }
+  return true;
+}
+
+bool kernel_arange(OpCall *call) {
+  DType dtype = call->args[0]->dtype;
+  Range r = range_of(call, call->arg_count, dtype);
+  int64_t count = range_count(dtype, r);
+  if (count < 0)
+    return op_fault(call, E0607, "a step of 0, or too many elements");
+  Tensor *out = tensor_new(call->heap, call->result->dtype, 1, &count);
+  if (!out) return op_out_of_memory(call);
+  if (!range_fill(call, out, dtype, r)) {
+    tensor_drop(call->heap, out);
+    return false;
+  }
+  call->outs[0] = out;
+  return true;
+}
+
+/* --- Shapes -------------------------------------------------------------- */
+
+bool kernel_shape_of(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Tensor *out = call->outs[0];
+  for (int i = 0; i < x->rank; i++)
+    bits_store(out->dtype, out->data + (size_t)i * dtype_size(out->dtype),
+               bits_from_i64(out->dtype, x->shape[i]));
+  return true;
+}
+
+bool kernel_ndarray_size(OpCall *call) {
+  Tensor *out = call->outs[0];
+  bits_store(out->dtype, out->data,
+             bits_from_i64(out->dtype, tensor_count(call->args[0])));
+  return true;
+}
+
+/* --- one_hot ------------------------------------------------------------- */
+
+static Value converted(const Tensor *scalar, DType to) {
+  int fail = 0;
+  Value bits = bits_load(scalar->dtype, scalar->data);
+  return op_scalar(OP_CAST, scalar->dtype, to)(bits, bits, bits, &fail);
+}
+
+/* Indices that are no position along the new axis leave it off. */
+bool kernel_one_hot(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Tensor *out = call->outs[0];
+  int axis = attr_axis(call->attrs, ATTR_axis, out->rank);
+  Value on = converted(call->args[1], out->dtype);
+  Value off = converted(call->args[2], out->dtype);
+  if (!fill_with(call, out, off)) return false;
+  int64_t depth = out->shape[axis], inner = out->strides[axis];
+  int64_t n = tensor_count(x);
+  for (int64_t i = 0; i < n; i++) {
+    if (op_stopped(call)) return false;
+    int64_t at = tensor_i64_at(x, i);
+    if (at < 0 || at >= depth) continue;
+    int64_t place = (i / inner * depth + at) * inner + i % inner;
+    bits_store(out->dtype, out->data + place * (int64_t)dtype_size(out->dtype),
+               on);
+  }
+  return true;
+}

@@ -1,0 +1,166 @@
+/* See move.h; and the kernels that only copy, fill or choose. */
+#include "kernels/drive/move.h"
+
+#include "kernels/kernel.h"
+#include "kernels/parallel.h"
+#include "kernels/scalar.h"
+
+#include <string.h>
+#include <stdlib.h>
+
+/* --- Geometry ------------------------------------------------------------ */
+
+void geometry_set(Tensor *to, const Tensor *t, int rank, const int64_t *shape,
+                  const int64_t *strides, int64_t offset) {
+  to->obj = t->obj;
+  to->dtype = t->dtype;
+  to->rank = (uint8_t)rank;
+  to->buffer = t->buffer;
+  to->data = t->data + offset * (int64_t)dtype_size(t->dtype);
+  for (int i = 0; i < rank; i++) {
+    to->shape[i] = shape[i];
+    to->strides[i] = strides[i];
+  }
+}
+
+Tensor geometry_of(const Tensor *t, int rank, const int64_t *shape,
+                   const int64_t *strides, int64_t offset) {
+  Tensor v = *t;
+  geometry_set(&v, t, rank, shape, strides, offset);
+  return v;
+}
+
+Tensor geometry_slice(const Tensor *t, int axis, int64_t from, int64_t n) {
+  Tensor v = *t;
+  v.shape[axis] = n;
+  if (n > 0) v.data += from * t->strides[axis] * (int64_t)dtype_size(t->dtype);
+  return v;
+}
+
+Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape) {
+  int64_t strides[RANK_MAX];
+  for (int i = 0; i < rank; i++) {
+    int own = i - (rank - t->rank);
+    bool repeats = own < 0 || (t->shape[own] == 1 && shape[i] != 1);
+    strides[i] = repeats ? 0 : t->strides[own];
+  }
+  return geometry_of(t, rank, shape, strides, 0);
+}
+
+bool view_out(OpCall *call, int i, const Tensor *g) {
+  if (!g->buffer) return (call->outs[i] = copy_of(call, g)) != NULL;
+  call->outs[i] = tensor_view(call->heap, g, g->rank, g->shape, g->strides, 0);
+  return call->outs[i] != NULL || op_out_of_memory(call);
+}
+
+static const double NANOSECONDS = 0.05; /* to copy a byte */
+
+/* --- Copying and filling ------------------------------------------------- */
+
+enum { PIECE = 4 << 20 }; /* bytes between two looks at `stop` */
+
+/* The axis along which elements lie furthest apart; -1: there is but one. */
+static int widest_axis(const Tensor *t) {
+  int best = -1;
+  for (int i = 0; i < t->rank; i++) {
+    if (t->shape[i] == 1) continue;
+    if (best < 0 || llabs(t->strides[i]) > llabs(t->strides[best])) best = i;
+  }
+  return best;
+}
+
+/* One piece, or in turn the pieces of the axis that is outermost in memory, so
+ * that no piece touches all of the target's pages. */
+static bool copy_alone(const OpCall *call, Tensor *to, const Tensor *from) {
+  size_t bytes = tensor_bytes(to);
+  if (op_stopped(call)) return false;
+  int axis = widest_axis(to);
+  if (bytes <= PIECE || axis < 0) {
+    tensor_copy_into(to, from);
+    return true;
+  }
+  int64_t n = to->shape[axis], step = (int64_t)(PIECE / (bytes / (size_t)n));
+  if (step < 1) step = 1;
+  for (int64_t i = 0; i < n; i += step) {
+    int64_t count = n - i < step ? n - i : step;
+    Tensor part = geometry_slice(to, axis, i, count);
+    Tensor source = geometry_slice(from, axis, i, count);
+    if (!copy_alone(call, &part, &source)) return false;
+  }
+  return true;
+}
+
+/* Slices along the first axis that is long enough, or else the last. */
+typedef struct Copying {
+  const OpCall *call;
+  const Tensor *to, *from;
+  int axis;
+} Copying;
+
+static bool copy_share(const void *data, const Share *share) {
+  const Copying *c = data;
+  int64_t n = share->to - share->from;
+  Tensor to = geometry_slice(c->to, c->axis, share->from, n);
+  Tensor from = geometry_slice(c->from, c->axis, share->from, n);
+  return copy_alone(c->call, &to, &from);
+}
+
+bool copy_into(const OpCall *call, Tensor *to, const Tensor *from) {
+  Copying c = {call, to, from, 0};
+  double work = NANOSECONDS * (double)tensor_bytes(to);
+  while (c.axis < to->rank - 1 && to->shape[c.axis] < 16) c.axis++;
+  int64_t pieces = to->rank ? to->shape[c.axis] : 1;
+  int threads = parallel_threads(call, pieces, work);
+  if (threads > 1) return parallel_run(call, threads, pieces, copy_share, &c);
+  return copy_alone(call, to, from);
+}
+
+Tensor *copy_of(OpCall *call, const Tensor *t) {
+  Tensor *copy = tensor_new(call->heap, t->dtype, t->rank, t->shape);
+  if (!copy) return op_out_of_memory(call), NULL;
+  if (copy_into(call, copy, t)) return copy;
+  tensor_drop(call->heap, copy);
+  return NULL;
+}
+
+bool copy_unless_same(const OpCall *call, Tensor *out, const Tensor *from) {
+  return from == out || from->data == out->data || copy_into(call, out, from);
+}
+
+bool fill_with(const OpCall *call, Tensor *dst, Value bits) {
+  Tensor scalar = tensor_on_bits(dst->dtype, &bits);
+  Tensor repeated = geometry_broadcast(&scalar, dst->rank, dst->shape);
+  return copy_into(call, dst, &repeated);
+}
+
+bool kernel_copy(OpCall *call) {
+  Tensor from = *call->args[0];
+  from.dtype = call->outs[0]->dtype; /* reinterpret: another, as large */
+  return copy_unless_same(call, call->outs[0], &from);
+}
+
+bool kernel_identity(OpCall *call) {
+  for (int i = 0; i < call->arg_count; i++)
+    if (!view_out(call, i, call->args[i])) return false;
+  return true;
+}
+
+bool kernel_zeros(OpCall *call) {
+  return fill_with(call, call->outs[0], (Value){0});
+}
+
+bool kernel_ones(OpCall *call) {
+  Tensor *out = call->outs[0];
+  return fill_with(call, out, bits_from_i64(out->dtype, 1));
+}
+
+/* full(value) and full_like(data, value): the value comes last of those. */
+bool kernel_full(OpCall *call) {
+  bool like = call->op == op_info(OP_FULL_LIKE);
+  const Tensor *value = call->args[like ? 1 : 0];
+  DType to = call->outs[0]->dtype;
+  int fail = 0;
+  Value bits = bits_load(value->dtype, value->data);
+  ScalarFn convert = op_scalar(OP_CAST, value->dtype, to);
+  return fill_with(call, call->outs[0], convert(bits, bits, bits, &fail));
+}

@@ -1,0 +1,412 @@
+/* Products over panels, in float32 and in integers of 32 bits: the driver
+ * around the tiles of the table in use.  The right operand goes through the
+ * first-level cache a part of a panel at a time: BLOCK of its rows, met by
+ * every row of a.  Results hold the sums between parts, so blocking changes no
+ * bit. */
+#include "kernels/drive/product.h"
+
+#include "kernels/kernel.h"
+#include "kernels/pack.h"
+#include "kernels/parallel.h"
+#include "kernels/ref/tile.h"
+
+#include <string.h>
+
+enum {
+  BLOCK = 128,             /* rows of a panel: 32 KiB with PANEL columns */
+  BLOCK_LONG = 1024,       /* 256 KiB, in the second level */
+  ROWS_NEAR = 192,         /* rows of a, BLOCK_LONG wide, beside them */
+  ROWS_FAR = 1024,         /* in the third level */
+  ELEMENTS_NEAR = 1 << 16, /* of a that may stay in the second: 256 KiB */
+};
+
+/* --- Copying panels from a matrix ---------------------------------------- */
+
+static float *element(const Matrix *x, int64_t row, int64_t column) {
+  return (float *)x->data + row * x->row_step + column * x->column_step;
+}
+
+/* float32 for floats, uint32_t for what is no float. */
+static TileType type_of(DType dtype) {
+  return dtype_is_float(dtype) ? TILE_F32 : TILE_U32;
+}
+
+/* Are elements of the dtype what they are accumulated in? */
+static bool is_own(DType dtype) {
+  return dtype == DT_FLOAT32 || dtype == DT_INT32 || dtype == DT_UINT32;
+}
+
+static char *address(const Matrix *x, int64_t row, int64_t column) {
+  return x->data + (row * x->row_step + column * x->column_step) *
+                       (int64_t)dtype_size(x->dtype);
+}
+
+static void load_run(DType dtype, const char *from, int64_t step, int64_t n,
+                     float *to) {
+  if (type_of(dtype) == TILE_F32) tile_load_f32(dtype, from, step, n, to);
+  else tile_load_u32(dtype, from, step, n, (uint32_t *)to);
+}
+
+/* Along b's contiguous axis, if it has one. */
+static void convert_panel(const Matrix *b, int64_t k, int rows, int64_t n,
+                          int columns, float *panel, int width) {
+  float run[BLOCK];
+  if (b->row_step != 1 || rows > BLOCK) {
+    for (int i = 0; i < rows; i++)
+      load_run(b->dtype, address(b, k + i, n), b->column_step, columns,
+               panel + i * width);
+    return;
+  }
+  for (int j = 0; j < columns; j++) {
+    load_run(b->dtype, address(b, k, n + j), 1, rows, run);
+    for (int i = 0; i < rows; i++)
+      memcpy(panel + i * width + j, &run[i], sizeof *run);
+  }
+}
+
+static void copy_panel(const Matrix *b, int64_t k, int rows, int64_t n,
+                       int columns, float *panel, int width) {
+  int64_t shape[] = {rows, columns};
+  Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, element(b, k, n));
+  from.strides[0] = b->row_step;
+  from.strides[1] = b->column_step;
+  Tensor to = tensor_on_data(DT_FLOAT32, 2, shape, panel);
+  to.strides[0] = width;
+  tensor_copy_into(&to, &from);
+}
+
+static void fill_from_matrix(const void *source, int64_t k, int rows, int64_t n,
+                             int columns, float *panel) {
+  const Matrix *b = source;
+  int width = panel_width(columns);
+  (is_own(b->dtype) ? copy_panel : convert_panel)(b, k, rows, n, columns, panel,
+                                                  width);
+  for (int i = 0; i < rows && columns < width; i++)
+    memset(panel + i * width + columns, 0,
+           (size_t)(width - columns) * sizeof *panel);
+}
+
+Panels panels_of_matrix(const Matrix *b) {
+  return (Panels){.fill = fill_from_matrix, .source = b};
+}
+
+static int64_t at_most(int64_t a, int64_t most) { return a < most ? a : most; }
+
+/* --- One part of a panel by all rows of a -------------------------------- */
+
+/* Columns n .. n + columns of the results, rows k .. k + block.k of b. */
+typedef struct Part {
+  const Tiles *tiles;
+  const Product *p;
+  int64_t k, n;
+  int columns;
+  int64_t depth;  /* rows of b at a time */
+  float *scratch; /* room for so many of a panel that is not packed */
+  ProductBlock block;
+} Part;
+
+/* Results that are not side by side, or not whole groups of columns, are
+ * summed in a copy. */
+static void copy_results(const Part *part, int64_t row, int rows, float *sums,
+                         bool back) {
+  int64_t shape[] = {rows, part->columns};
+  const Matrix *out = &part->p->out;
+  Tensor results =
+      tensor_on_data(DT_FLOAT32, 2, shape, element(out, row, part->n));
+  results.strides[0] = out->row_step;
+  results.strides[1] = out->column_step;
+  Tensor copy = tensor_on_data(DT_FLOAT32, 2, shape, sums);
+  copy.strides[0] = PANEL;
+  tensor_copy_into(back ? &results : &copy, back ? &copy : &results);
+}
+
+static void run_rows(const Part *part, int64_t row, int rows) {
+  const Matrix *a = &part->p->a, *out = &part->p->out;
+  BlockFn *tile = part->tiles->tile[rows - 1];
+  ProductBlock b = part->block;
+  b.groups = panel_width(part->columns) / GROUP;
+  b.a = element(a, row, part->k);
+  b.c = element(out, row, part->n);
+  b.c_row = out->row_step;
+  if (out->column_step == 1 && part->columns % GROUP == 0) {
+    tile(&b);
+    return;
+  }
+  float sums[TILE_ROWS * PANEL];
+  if (b.more) copy_results(part, row, rows, sums, false);
+  b.c = sums;
+  b.c_row = PANEL;
+  tile(&b);
+  copy_results(part, row, rows, sums, true);
+}
+
+/* Rows from .. to, evenly in tiles of at most TILE_ROWS. */
+static bool run_part(const OpCall *call, const Part *part, int64_t from,
+                     int64_t to) {
+  for (int64_t row = from, tiles; row < to; row += (to - row) / tiles) {
+    if (op_stopped(call)) return false;
+    tiles = (to - row + TILE_ROWS - 1) / TILE_ROWS;
+    run_rows(part, row, (int)((to - row) / tiles));
+  }
+  return true;
+}
+
+/* --- Whole products ------------------------------------------------------ */
+
+/* The results that a thread computes. */
+typedef struct Region {
+  int64_t row, rows_end, column, columns_end;
+} Region;
+
+/* Points the part at its rows of b: in the packed panel, or copied now. */
+static void find_panel(Part *part, const Panels *b) {
+  int width = panel_width(part->columns);
+  part->block.b_row = width;
+  if (b->packed) {
+    part->block.b = b->packed + part->n * part->p->k + part->k * width;
+    return;
+  }
+  for (int64_t at = 0; at < part->block.k; at += BLOCK)
+    b->fill(b->source, part->k + at, (int)at_most(part->block.k - at, BLOCK),
+            part->n, part->columns, part->scratch + at * width);
+  part->block.b = part->scratch;
+}
+
+static int64_t panels_of(const Region *r) {
+  return (r->columns_end - r->column + PANEL - 1) / PANEL;
+}
+
+static int columns_from(const Region *r, int64_t n) {
+  return (int)at_most(r->columns_end - n, PANEL);
+}
+
+/* The part at part->k, part->n. */
+static bool run_piece(const OpCall *call, Part *part, const Panels *b,
+                      const Region *r) {
+  part->block.k = at_most(part->p->k - part->k, part->depth);
+  part->block.more = part->k > 0;
+  part->columns = columns_from(r, part->n);
+  find_panel(part, b);
+  return run_part(call, part, r->row, r->rows_end);
+}
+
+/* While the rows of a stay near, each panel goes through all of k at once, so
+ * that its results stay near, too. */
+static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
+                          const Region *r) {
+  int64_t panels = panels_of(r);
+  for (int64_t i = 0; i < panels; i++) {
+    part->n = r->column + PANEL * (b->backwards ? panels - 1 - i : i);
+    part->k = 0;
+    do {
+      if (!run_piece(call, part, b, r)) return false;
+      part->k += part->depth;
+    } while (part->k < part->p->k);
+  }
+  return true;
+}
+
+/* Otherwise a block of k after the other goes through all panels. */
+static bool run_by_blocks(const OpCall *call, Part *part, const Panels *b,
+                          const Region *r) {
+  for (part->k = 0; part->k < part->p->k; part->k += part->depth)
+    for (part->n = r->column; part->n < r->columns_end; part->n += PANEL)
+      if (!run_piece(call, part, b, r)) return false;
+  return true;
+}
+
+/* One row by the packed panel at part->n, and by the next in one go if both
+ * are whole. */
+static bool run_pair(const OpCall *call, Part *part, const Panels *b,
+                     const Region *r) {
+  const Matrix *out = &part->p->out;
+  if (r->columns_end - part->n >= 2 * PANEL && out->column_step == 1) {
+    if (op_stopped(call)) return false;
+    part->block.b = b->packed + part->n * part->p->k;
+    part->block.b_row = PANEL;
+    part->block.c = element(out, 0, part->n);
+    part->tiles->row_pair(&part->block);
+    return true;
+  }
+  for (int i = 0; i < 2 && part->n < r->columns_end; i++, part->n += PANEL) {
+    part->columns = columns_from(r, part->n);
+    find_panel(part, b);
+    if (!run_part(call, part, 0, 1)) return false;
+  }
+  return true;
+}
+
+/* One row by packed panels, each read from end to end. */
+static bool run_vector(const OpCall *call, Part *part, const Panels *b,
+                       const Region *r) {
+  ProductBlock *block = &part->block;
+  block->k = part->p->k;
+  block->a = element(&part->p->a, 0, 0);
+  block->b_next = PANEL * block->k;
+  int64_t pairs = (panels_of(r) + 1) / 2;
+  for (int64_t i = 0; i < pairs; i++) {
+    part->n = r->column + 2 * PANEL * (b->backwards ? pairs - 1 - i : i);
+    if (!run_pair(call, part, b, r)) return false;
+  }
+  return true;
+}
+
+/* Some rows of a at a time. */
+static bool run_rows_near(const OpCall *call, Part *part, const Panels *b,
+                          const Region *r, int64_t step) {
+  Region near = *r;
+  for (; near.row < r->rows_end; near.row = near.rows_end) {
+    near.rows_end = at_most(near.row + step, r->rows_end);
+    bool few = (near.rows_end - near.row) * part->p->k <= ELEMENTS_NEAR;
+    if (!(few ? run_by_panels : run_by_blocks)(call, part, b, &near))
+      return false;
+  }
+  return true;
+}
+
+/* Long parts of panels, each met by so many rows of a that what is added to
+ * results in between counts.  Without memory for one there are short ones. */
+static bool run_long(const OpCall *call, Part *part, const Panels *b,
+                     const Region *r) {
+  enum { BYTES = BLOCK_LONG * PANEL * sizeof(float) };
+  Mem *mem = call->heap->mem;
+  float *room = b->packed ? NULL : mem_alloc_aligned(mem, BYTES);
+  if (room) part->scratch = room;
+  if (room || b->packed) part->depth = BLOCK_LONG;
+  bool ok = run_rows_near(call, part, b, r, b->packed ? ROWS_NEAR : ROWS_FAR);
+  mem_free_aligned(mem, room, BYTES);
+  return ok;
+}
+
+static bool run_region(const OpCall *call, const Product *p, const Panels *b,
+                       const Region *r) {
+  float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
+  Part part = {.tiles = isa_in_use()->tiles[type_of(p->a.dtype)],
+               .p = p,
+               .depth = BLOCK,
+               .scratch = scratch};
+  int64_t rows = r->rows_end - r->row;
+  part.block.a_row = p->a.row_step;
+  part.block.a_step = p->a.column_step;
+  if (b->packed && p->m == 1 && p->k <= STOP_BLOCK)
+    return run_vector(call, &part, b, r);
+  if (p->k > BLOCK && rows * p->k > ELEMENTS_NEAR)
+    return run_long(call, &part, b, r);
+  return run_rows_near(call, &part, b, r, b->packed ? ROWS_NEAR : rows);
+}
+
+/* --- Threads -------------------------------------------------------------
+ * Each takes some of the panels, which are so copied but once; where there are
+ * few of them, some of the rows.  No sum is split. */
+
+typedef struct Shared {
+  const OpCall *call;
+  const Product *p;
+  const Panels *b;
+  int64_t parts; /* of the rows */
+} Shared;
+
+static int64_t pairs_of(const Product *p) {
+  return (p->n + 2 * PANEL - 1) / (2 * PANEL);
+}
+
+static bool run_columns(const void *data, const Share *share) {
+  const Shared *s = data;
+  bool back = s->b->backwards;
+  int64_t from = back ? pairs_of(s->p) - share->to : share->from;
+  int64_t to = from + share->to - share->from;
+  return run_region(s->call, s->p, s->b,
+                    &(Region){0, s->p->m, from * 2 * PANEL,
+                              at_most(to * 2 * PANEL, s->p->n)});
+}
+
+static bool run_some_rows(const void *data, const Share *share) {
+  const Shared *s = data;
+  int64_t tiles = (s->p->m + TILE_ROWS - 1) / TILE_ROWS;
+  int64_t from = tiles * share->from / s->parts * TILE_ROWS;
+  int64_t to = tiles * share->to / s->parts * TILE_ROWS;
+  return run_region(s->call, s->p, s->b,
+                    &(Region){from, at_most(to, s->p->m), 0, s->p->n});
+}
+
+bool product_of_panels(const OpCall *call, const Product *p, const Panels *b) {
+  int64_t pairs = pairs_of(p);
+  int64_t rows = p->m / (2 * TILE_ROWS);
+  int threads =
+      parallel_threads(call, pairs > rows ? pairs : rows, product_time(p));
+  Shared shared = {call, p, b, threads};
+  if (threads > 1 && pairs < 2 * threads)
+    return parallel_run(call, threads, threads, run_some_rows, &shared);
+  return parallel_run(call, threads, pairs, run_columns, &shared);
+}
+
+/* --- Products of matrices ------------------------------------------------ */
+
+/* Few columns make poor panels: then out^T = b^T a^T, the same sums. */
+enum { COLUMNS_FEW = GROUP / 2 };
+
+static Product turned(const Product *p) {
+  return (Product){.m = p->n,
+                   .n = p->m,
+                   .k = p->k,
+                   .a = matrix_transposed(p->b),
+                   .b = matrix_transposed(p->a),
+                   .out = matrix_transposed(p->out)};
+}
+
+/* Operands that are not what is accumulated in are converted first, and the
+ * results at the end. */
+static void load_matrix(StopFlag *stop, const Matrix *from, int64_t rows,
+                        int64_t columns, float *to) {
+  for (int64_t i = 0; i < rows; i++, to += columns) BLOCKS(stop, columns)
+  load_run(from->dtype, address(from, i, at), from->column_step, end - at,
+           to + at);
+}
+
+static void store_run(DType dtype, char *to, int64_t step, int64_t n,
+                      const float *from) {
+  if (type_of(dtype) == TILE_F32) tile_store_f32(dtype, to, step, n, from);
+  else tile_store_u32(dtype, to, step, n, (const uint32_t *)from);
+}
+
+static void store_matrix(StopFlag *stop, const Matrix *to, int64_t rows,
+                         int64_t columns, const float *from) {
+  for (int64_t i = 0; i < rows; i++, from += columns) BLOCKS(stop, columns)
+  store_run(to->dtype, address(to, i, at), to->column_step, end - at,
+            from + at);
+}
+
+static Matrix own_matrix(DType dtype, float *data, int64_t columns) {
+  DType own = type_of(dtype) == TILE_F32 ? DT_FLOAT32 : DT_UINT32;
+  return (Matrix){own, (char *)data, columns, 1};
+}
+
+static bool run_converted(OpCall *call, Product *p, const Panels *b) {
+  Matrix a = p->a, out = p->out;
+  size_t operand = is_own(a.dtype) ? 0 : (size_t)(p->m * p->k);
+  size_t results = is_own(out.dtype) ? 0 : (size_t)(p->m * p->n);
+  size_t bytes = (operand + results) * sizeof(float);
+  float *room = mem_alloc_aligned(call->heap->mem, bytes);
+  if (!room) return op_out_of_memory(call);
+  if (operand) p->a = own_matrix(a.dtype, room, p->k);
+  if (operand) load_matrix(call->stop, &a, p->m, p->k, room);
+  if (results) p->out = own_matrix(out.dtype, room + operand, p->n);
+  bool ok = product_of_panels(call, p, b);
+  if (ok && results) store_matrix(call->stop, &out, p->m, p->n, room + operand);
+  mem_free_aligned(call->heap->mem, room, bytes);
+  return ok;
+}
+
+bool product_by_panels(OpCall *call, const Product *p) {
+  Product own = p->n < COLUMNS_FEW && p->m > p->n ? turned(p) : *p;
+  Matrix b = own.b;
+  Panels panels = panels_of_matrix(&b);
+  Packed *packed = own.weights ? pack_find(own.weights, &b, own.k, own.n,
+                                           call->heap->mem, call->stop)
+                               : NULL;
+  if (packed) panels.packed = packed->panels;
+  if (packed) panels.backwards = pack_backwards(packed);
+  if (!is_own(own.a.dtype) || !is_own(own.out.dtype))
+    return run_converted(call, &own, &panels);
+  return product_of_panels(call, &own, &panels);
+}

@@ -1,0 +1,142 @@
+/* Matrix products: nn.dense, nn.matmul, nn.batch_matmul. */
+#include "kernels/drive/product.h"
+
+#include "kernels/kernel.h"
+#include "kernels/parallel.h"
+
+#include <string.h>
+
+bool product_run(OpCall *call, const Product *p) {
+  WideProductFn *const *wide = isa_in_use()->products;
+  DType in = p->a.dtype, out = p->out.dtype;
+  if (in == DT_FLOAT64 || out == DT_FLOAT64)
+    return wide[WIDE_F64](call->stop, p);
+  if (!dtype_is_float(in) && dtype_size(out) == 8)
+    return wide[WIDE_U64](call->stop, p);
+  return product_by_panels(call, p);
+}
+
+/* --- Kernels ------------------------------------------------------------- */
+
+/* Axes `row` and `column` of a tensor; -1 is an axis of length 1. */
+static Matrix matrix_of(const Tensor *t, int row, int column) {
+  return (Matrix){.dtype = t->dtype,
+                  .data = t->data,
+                  .row_step = row < 0 ? 0 : t->strides[row],
+                  .column_step = t->strides[column]};
+}
+
+static void matrix_move(Matrix *x, int64_t elements) {
+  x->data += elements * (int64_t)dtype_size(x->dtype);
+}
+
+/* Which operands are transposed, as a[m, k] and b[k, n] see them. */
+typedef struct Transposed {
+  bool a, b;
+} Transposed;
+
+static Transposed transposed_of(const OpCall *call) {
+  if (call->op == op_info(OP_NN_DENSE)) return (Transposed){false, true};
+  return (Transposed){attr_bool(call->attrs, ATTR_transpose_a),
+                      attr_bool(call->attrs, ATTR_transpose_b)};
+}
+
+static bool is_one_matrix(const Tensor *t) {
+  for (int i = 0; i < t->rank - 2; i++)
+    if (t->shape[i] != 1) return false;
+  return true;
+}
+
+/* The matrices in the last two axes; the first of them may be missing. */
+static Product last_axes(const OpCall *call) {
+  const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
+  Transposed t = transposed_of(call);
+  Product p = {.a = matrix_of(a, a->rank - 2, a->rank - 1),
+               .b = matrix_of(b, b->rank - 2, b->rank - 1),
+               .out = matrix_of(out, out->rank - 2, out->rank - 1)};
+  if (t.a) p.a = matrix_transposed(p.a);
+  if (t.b) p.b = matrix_transposed(p.b);
+  p.m = out->rank > 1 ? out->shape[out->rank - 2] : 1;
+  p.n = out->shape[out->rank - 1];
+  p.k = a->shape[a->rank - 1 - t.a];
+  if (is_one_matrix(b)) p.weights = b->buffer;
+  return p;
+}
+
+/* Leading axes that lie behind each other in data and result are one.  A
+ * single row joins any: what its step is tells nothing. */
+static int merge_rows(const Tensor *a, const Tensor *out, Product *p) {
+  int axis = out->rank - 3;
+  for (; axis >= 0; axis--) {
+    if (out->shape[axis] == 1) continue;
+    if (p->m == 1) {
+      p->a.row_step = a->strides[axis];
+      p->out.row_step = out->strides[axis];
+    }
+    bool joins = a->strides[axis] == p->m * p->a.row_step &&
+                 out->strides[axis] == p->m * p->out.row_step;
+    if (!joins) break;
+    p->m *= out->shape[axis];
+  }
+  return axis + 1;
+}
+
+/* The operands' steps along leading axis `axis`, 0 where one is repeated. */
+static int64_t lead_step(const Tensor *t, int axis, int rank) {
+  if (t->rank < rank || t->shape[axis] == 1) return 0;
+  return t->strides[axis];
+}
+
+/* Products of matrices that lie along leading axes. */
+typedef struct Leading {
+  OpCall call; /* of one of them */
+  Product first;
+  int axes;
+} Leading;
+
+static Product product_at(const Leading *l, int64_t i) {
+  const OpCall *call = &l->call;
+  const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
+  Product p = l->first;
+  for (int axis = l->axes - 1; axis >= 0; axis--) {
+    int64_t at = i % out->shape[axis];
+    matrix_move(&p.a, at * lead_step(a, axis, out->rank));
+    matrix_move(&p.b, at * lead_step(b, axis, out->rank));
+    matrix_move(&p.out, at * out->strides[axis]);
+    i /= out->shape[axis];
+  }
+  return p;
+}
+
+static bool run_products(const void *data, const Share *share) {
+  const Leading *l = data;
+  OpCall call = l->call;
+  for (int64_t i = share->from; i < share->to; i++) {
+    Product p = product_at(l, i);
+    if (!product_run(&call, &p)) return false;
+  }
+  return true;
+}
+
+/* Threads share the products, or each of those that are large. */
+static bool run_leading(OpCall *call, const Product *p, int axes) {
+  Leading all = {*call, *p, axes};
+  double work = product_time(p);
+  int64_t count = 1;
+  for (int i = 0; i < axes; i++) count *= call->outs[0]->shape[i];
+  int threads = 1;
+  if (parallel_threads(call, call->threads, work) < call->threads)
+    threads = parallel_threads(call, count, work * (double)count);
+  if (threads > 1) all.call.threads = 1;
+  return parallel_run(call, threads, count, run_products, &all);
+}
+
+bool kernel_product(OpCall *call) {
+  const Tensor *a = call->args[0], *out = call->outs[0];
+  if (tensor_count(out) == 0) return true;
+  Product p = last_axes(call);
+  bool shared = call->args[1]->rank < out->rank;
+  int lead = out->rank > 2 ? out->rank - 2 : 0;
+  if (shared && !transposed_of(call).a) lead = merge_rows(a, out, &p);
+  return lead ? run_leading(call, &p, lead) : product_run(call, &p);
+}

@@ -1,0 +1,299 @@
+/* Reductions over any axes, argmax and argmin, variance, scans, collapse_sum.
+ * The loops
+ * are the table's and those of ref/reduce.h.
+ *
+ * A result is computed by one of two ways that do the same operations in the
+ * same order: a row at a time, or, when the results lie side by side in
+ * memory, several of them at once. */
+#include "kernels/drive/elementwise.h"
+#include "kernels/drive/move.h"
+#include "kernels/kernel.h"
+#include "kernels/parallel.h"
+#include "kernels/ref/reduce.h"
+
+#include <string.h>
+
+static const double NANOSECONDS = 0.5; /* an element */
+
+/* --- Which axes ---------------------------------------------------------- */
+
+typedef struct Axes {
+  unsigned reduced, kept;
+  int64_t count; /* elements that make one result */
+} Axes;
+
+static Axes axes_of(const OpCall *call) {
+  const Tensor *x = call->args[0];
+  const AttrValue *named = attr_get(call->attrs, ATTR_axis);
+  unsigned all = (1u << x->rank) - 1, set = 0;
+  for (int i = 0; i < named->count; i++)
+    set |= 1u << axis_from(attr_item(named, i), x->rank);
+  if (named->count <= 0) set = all;
+  else if (attr_bool(call->attrs, ATTR_exclude)) set = all & ~set;
+  Axes axes = {.reduced = set, .kept = all & ~set, .count = 1};
+  for (int i = 0; i < x->rank; i++)
+    if (set >> i & 1) axes.count *= x->shape[i];
+  return axes;
+}
+
+/* The result with the reduced axes put back, so that both have one rank; a
+ * reduced axis is as long as in `x` and is not moved along. */
+static Tensor out_over(const Tensor *out, const Tensor *x, unsigned reduced,
+                       bool keepdims) {
+  int64_t strides[RANK_MAX];
+  for (int i = 0, own = 0; i < x->rank; i++) {
+    bool gone = reduced >> i & 1;
+    strides[i] = gone ? 0 : out->strides[keepdims ? i : own];
+    own += !gone;
+  }
+  return geometry_of(out, x->rank, x->shape, strides, 0);
+}
+
+/* --- Driving ------------------------------------------------------------- */
+
+static Walk at_address(const Walk *w, char *data) {
+  Walk moved = *w;
+  moved.data[0] = data;
+  return moved;
+}
+
+/* Threads share a walk over results, `count` elements being read. */
+static bool share_walk(const OpCall *call, const Walk *outer, int64_t count,
+                       ShareFn work, const void *data) {
+  int64_t pieces = walk_pieces(outer);
+  int threads = parallel_threads(call, pieces, NANOSECONDS * (double)count);
+  return parallel_run(call, threads, pieces, work, data);
+}
+
+typedef struct Reduction {
+  const OpCall *call;
+  const Reducer *reducer;
+  Walk inner, outer; /* along the elements of a result; along the results */
+  int64_t divisor;
+  bool side_by_side;
+} Reduction;
+
+/* Results that lie behind each other in both tensors. */
+static bool run_columns(const Reduction *r, const Walk *outer) {
+  for (int64_t j = 0; j < outer->n; j += REDUCE_COLUMNS) {
+    if (op_stopped(r->call)) return false;
+    int64_t left = outer->n - j;
+    int n = left < REDUCE_COLUMNS ? (int)left : REDUCE_COLUMNS;
+    Walk w = at_address(&r->inner, outer->data[0] + j * outer->size[0]);
+    r->reducer->columns(&w,
+                        outer->data[1] + j * outer->step[1] * outer->size[1],
+                        outer->step[1], n, r->divisor);
+  }
+  return true;
+}
+
+static bool run_rows(const Reduction *r, const Walk *outer) {
+  Walk w = r->inner;
+  for (int64_t j = 0; j < outer->n; j++) {
+    if (op_stopped(r->call)) return false;
+    w.data[0] = outer->data[0] + j * outer->step[0] * outer->size[0];
+    r->reducer->row(&w, outer->data[1] + j * outer->step[1] * outer->size[1],
+                    r->divisor);
+  }
+  return true;
+}
+
+static bool run_share(const void *data, const Share *share) {
+  const Reduction *r = data;
+  Walk outer = walk_part(&r->outer, share->from, share->to);
+  while (walk_next(&outer))
+    if (!(r->side_by_side ? run_columns : run_rows)(r, &outer)) return false;
+  return true;
+}
+
+static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
+                   const Tensor *out, Axes axes, int64_t divisor) {
+  Reduction r = {call, &isa_in_use()->reducers[x->dtype][kind],
+                 .divisor = divisor};
+  walk_axes(&r.inner, 1, &x, axes.reduced);
+  walk_heed(&r.inner, call->stop);
+  walk_axes(&r.outer, 2, (const Tensor *[]){x, out}, axes.kept);
+  r.side_by_side = r.outer.step[0] == 1 && r.outer.n > 1;
+  return share_walk(call, &r.outer, tensor_count(x), run_share, &r);
+}
+
+static ReduceKind kind_of(const OpInfo *op) {
+  switch ((int)op_id(op)) {
+    case OP_PROD: return REDUCE_PROD;
+    case OP_MAX:
+    case OP_ANY: return REDUCE_MAX;
+    case OP_MIN:
+    case OP_ALL: return REDUCE_MIN;
+    default: return REDUCE_SUM;
+  }
+}
+
+bool kernel_reduce(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Axes axes = axes_of(call);
+  bool is_mean = call->op == op_info(OP_MEAN);
+  if (is_mean && axes.count == 0 && !dtype_is_float(x->dtype) &&
+      tensor_count(call->outs[0]) > 0)
+    return op_fault(call, E0602, "division by zero: there are no elements");
+  Tensor out = out_over(call->outs[0], x, axes.reduced,
+                        attr_bool(call->attrs, ATTR_keepdims));
+  return reduce(call, kind_of(call->op), x, &out, axes,
+                is_mean ? axes.count : 1);
+}
+
+/* --- argmax, argmin ------------------------------------------------------ */
+
+typedef struct Choosing {
+  const OpCall *call;
+  ArgBest best;
+  Walk inner, outer; /* as of a reduction */
+  bool least, last;
+} Choosing;
+
+static bool choose_share(const void *data, const Share *share) {
+  const Choosing *c = data;
+  Walk outer = walk_part(&c->outer, share->from, share->to);
+  while (walk_next(&outer))
+    for (int64_t j = 0; j < outer.n; j++) {
+      if (op_stopped(c->call)) return false;
+      Walk w = at_address(&c->inner,
+                          outer.data[0] + j * outer.step[0] * outer.size[0]);
+      ((int32_t *)outer.data[1])[j * outer.step[1]] =
+          (int32_t)c->best(w, c->least, c->last);
+    }
+  return true;
+}
+
+bool kernel_arg_reduce(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Axes axes = axes_of(call);
+  if (axes.count == 0 && tensor_count(call->outs[0]) > 0)
+    return op_fault(call, E0607, "there are no elements to choose from");
+  Choosing c = {call, ref_arg_best[x->dtype],
+                .least = call->op == op_info(OP_ARGMIN),
+                .last = attr_bool(call->attrs, ATTR_select_last_index)};
+  Tensor out = out_over(call->outs[0], x, axes.reduced,
+                        attr_bool(call->attrs, ATTR_keepdims));
+  walk_axes(&c.inner, 1, &x, axes.reduced);
+  walk_heed(&c.inner, call->stop);
+  walk_axes(&c.outer, 2, (const Tensor *[]){x, &out}, axes.kept);
+  return share_walk(call, &c.outer, tensor_count(x), choose_share, &c);
+}
+
+/* --- variance ---------------------------------------------------------------
+ * A second pass over d = (x - mean)^2, each step rounded to the dtype. */
+
+/* out = a op b, through the element-wise kernels. */
+static bool combine(OpCall *call, OpId op, const Tensor *a, const Tensor *b,
+                    Tensor *out) {
+  OpCall one = *call;
+  one.args = (const Tensor *[]){a, b};
+  one.arg_count = 2;
+  one.outs = &out;
+  return elementwise_run(&one, strip_of(op, a->dtype), NULL);
+}
+
+bool kernel_variance(OpCall *call) {
+  const Tensor *x = call->args[0];
+  Axes axes = axes_of(call);
+  int64_t divisor = axes.count - attr_bool(call->attrs, ATTR_unbiased);
+  Tensor *square = tensor_new(call->heap, x->dtype, x->rank, x->shape);
+  if (!square) return op_out_of_memory(call);
+  Tensor out = out_over(call->outs[0], x, axes.reduced,
+                        attr_bool(call->attrs, ATTR_keepdims));
+  bool ok = combine(call, OP_SUBTRACT, x, call->args[1], square) &&
+            combine(call, OP_MULTIPLY, square, square, square) &&
+            reduce(call, REDUCE_SUM, square, &out, axes, 1);
+  tensor_drop(call->heap, square);
+  Value by = bits_from_i64(x->dtype, divisor);
+  Tensor count = tensor_on_bits(x->dtype, &by);
+  return ok && combine(call, OP_DIVIDE, call->outs[0], &count, call->outs[0]);
+}
+
+/* --- collapse_sum -------------------------------------------------------- */
+
+/* The axes along which the result is shorter are summed. */
+bool kernel_collapse_sum(OpCall *call) {
+  const Tensor *x = call->args[0], *to = call->outs[0];
+  Axes axes = {.count = 1};
+  int lead = x->rank - to->rank;
+  int64_t strides[RANK_MAX];
+  for (int i = 0; i < x->rank; i++) {
+    bool shorter = i < lead || to->shape[i - lead] != x->shape[i];
+    axes.reduced |= (unsigned)shorter << i;
+    strides[i] = shorter ? 0 : to->strides[i - lead];
+  }
+  axes.kept = ((1u << x->rank) - 1) & ~axes.reduced;
+  Tensor out = geometry_of(to, x->rank, x->shape, strides, 0);
+  return reduce(call, REDUCE_SUM, x, &out, axes, 1);
+}
+
+/* --- Scans --------------------------------------------------------------- */
+
+/* One line of `t` along `axis`, at the walk's element j. */
+static Tensor line_at(const Tensor *t, int axis, char *data) {
+  Tensor line = geometry_of(t, 1, &t->shape[axis], &t->strides[axis], 0);
+  line.data = data;
+  return line;
+}
+
+typedef struct Scanning {
+  const OpCall *call;
+  const Tensor *out, *x;
+  int axis;
+  Walk lines;
+} Scanning;
+
+static bool scan_share(const void *data, const Share *share) {
+  const Scanning *s = data;
+  const OpCall *call = s->call;
+  bool is_product = call->op == op_info(OP_CUMPROD);
+  bool exclusive = attr_bool(call->attrs, ATTR_exclusive);
+  Walk w = walk_part(&s->lines, share->from, share->to);
+  while (walk_next(&w))
+    for (int64_t j = 0; j < w.n; j++) {
+      if (op_stopped(call)) return false;
+      char *to = w.data[0] + j * w.step[0] * w.size[0];
+      char *from = w.data[1] + j * w.step[1] * w.size[1];
+      Tensor sums = line_at(s->out, s->axis, to);
+      Tensor line = line_at(s->x, s->axis, from);
+      ref_scans[s->out->dtype](call->stop, &line, &sums, is_product, exclusive);
+    }
+  return true;
+}
+
+static bool scan_axis(const OpCall *call, const Tensor *x, int axis) {
+  Scanning s = {call, call->outs[0], x, .axis = axis};
+  walk_axes(&s.lines, 2, (const Tensor *[]){s.out, x},
+            ((1u << x->rank) - 1) & ~(1u << axis));
+  return share_walk(call, &s.lines, tensor_count(x), scan_share, &s);
+}
+
+/* Scans run in the result's dtype: data of another is converted first. */
+static Tensor *converted(OpCall *call, const Tensor *x, DType to) {
+  Tensor *out = tensor_new(call->heap, to, x->rank, x->shape);
+  if (!out) return op_out_of_memory(call), NULL;
+  OpCall cast = *call;
+  cast.arg_count = 1;
+  cast.outs = &out;
+  if (elementwise_run(&cast, strip_of_cast(x->dtype, to), NULL)) return out;
+  tensor_drop(call->heap, out);
+  return NULL;
+}
+
+bool kernel_scan(OpCall *call) {
+  const Tensor *x = call->args[0];
+  bool flat = !attr_is_set(call->attrs, ATTR_axis);
+  Tensor *copy = NULL;
+  if (x->dtype != call->outs[0]->dtype || (flat && !tensor_is_contiguous(x))) {
+    copy = converted(call, x, call->outs[0]->dtype);
+    if (!copy) return false;
+    x = copy;
+  }
+  Tensor line =
+      geometry_of(x, 1, &(int64_t){tensor_count(x)}, &(int64_t){1}, 0);
+  int axis = flat ? 0 : attr_axis(call->attrs, ATTR_axis, x->rank);
+  bool ok = scan_axis(call, flat ? &line : x, axis);
+  if (copy) tensor_drop(call->heap, copy);
+  return ok;
+}

@@ -1,0 +1,562 @@
+/* See fuse.h. */
+#include "kernels/fuse.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "kernels/drive/elementwise.h"
+#include "kernels/kernel.h"
+#include "kernels/parallel.h"
+#include "kernels/ref/loop.h"
+
+/* --- Making a program ---------------------------------------------------- */
+
+void fuse_init(Fuse *f, int inputs) {
+  assert(inputs <= FUSE_INPUTS);
+  *f = (Fuse){.inputs = inputs, .nanoseconds = ELEMENT_MOVED};
+}
+
+/* The function that the operator's own kernel runs. */
+static StripFn step_strip(OpId op, DType dtype) {
+  switch (op_info((int)op)->fusion) {
+    case FUSION_STEP: return strip_of(op, dtype);
+    case FUSION_CHOICE: return strip_of_where(dtype_size(dtype));
+    case FUSION_NONE:
+    case FUSION_CAST:
+    case FUSION_BIAS: return NULL;
+  }
+  return NULL;
+}
+
+/* `operands` are of `dtype`, but for the condition of `where`. */
+static void note_inputs(Fuse *f, const FuseStep *step, DType dtype) {
+  for (int k = 0; k < 3; k++) {
+    int input = step->operands[k] - FUSE_STEPS;
+    bool chooses = op_info((int)step->op)->fusion == FUSION_CHOICE && k == 0;
+    if (input >= 0)
+      f->input_dtype[input] = (uint8_t)(chooses ? DT_BOOL : dtype);
+  }
+}
+
+static int add_step(Fuse *f, const FuseStep *step, DType dtype) {
+  if (!step->strip || f->steps == FUSE_STEPS) return -1;
+  note_inputs(f, step, dtype);
+  f->nanoseconds += elementwise_time(step->op, dtype);
+  f->step[f->steps] = *step;
+  f->step[f->steps].output = -1;
+  return f->steps++;
+}
+
+int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands) {
+  const OpInfo *info = op_info((int)op);
+  FuseStep step = {.op = op,
+                   .strip = step_strip(op, dtype),
+                   .operands = {-1, -1, -1},
+                   .dtype = op_rule(info)->gives_bool ? DT_BOOL : dtype};
+  int count = op_arg_count(info);
+  for (int i = 0; i < count && i < 3; i++) step.operands[i] = operands[i];
+  step.has_more = count > 2;
+  return add_step(f, &step, dtype);
+}
+
+int fuse_add_cast(Fuse *f, DType from, DType to, int operand) {
+  return add_step(f,
+                  &(FuseStep){.op = OP_CAST,
+                              .strip = strip_of_cast(from, to),
+                              .operands = {operand, -1, -1},
+                              .dtype = to},
+                  from);
+}
+
+int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
+                    const double params[OP_PARAMS_MAX]) {
+  FuseStep step = {.op = op,
+                   .strip = strip_of(op, dtype),
+                   .operands = {operand, -1, -1},
+                   .dtype = dtype,
+                   .has_more = true};
+  for (int i = 0; i < OP_PARAMS_MAX; i++)
+    step.params[i] = bits_from_f64(dtype, params[i]);
+  return add_step(f, &step, dtype);
+}
+
+bool fuse_output(Fuse *f, int step) {
+  if (f->outputs == FUSE_OUTPUTS || f->step[step].output >= 0) return false;
+  f->output_step[f->outputs] = (uint8_t)step;
+  f->step[step].output = (int8_t)f->outputs++;
+  return true;
+}
+
+/* The last step that reads each step's result. */
+static void find_last_uses(const Fuse *f, int *last) {
+  for (int i = 0; i < f->steps; i++) {
+    last[i] = f->step[i].output >= 0 ? f->steps : i;
+    for (int k = 0; k < 3; k++) {
+      int from = f->step[i].operands[k];
+      if (from >= 0 && from < FUSE_STEPS && last[from] < i) last[from] = i;
+    }
+  }
+}
+
+/* Until which step a slot is taken, and the size of the elements there. */
+typedef struct Slot {
+  int until;
+  size_t size;
+} Slot;
+
+/* A step may write over an operand that it reads last, if it is as large. */
+static bool slot_is_free(const Slot *slot, int step, size_t size) {
+  return slot->until < step || (slot->until == step && slot->size == size);
+}
+
+static bool find_slots(Fuse *f) {
+  int last[FUSE_STEPS];
+  Slot slots[FUSE_SLOTS];
+  find_last_uses(f, last);
+  f->slots = 0;
+  for (int k = 0; k < FUSE_SLOTS; k++) slots[k] = (Slot){.until = -1};
+  for (int i = 0; i < f->steps; i++) {
+    size_t size = dtype_size((DType)f->step[i].dtype);
+    int k = 0;
+    while (k < FUSE_SLOTS && !slot_is_free(&slots[k], i, size)) k++;
+    if (k == FUSE_SLOTS) return false;
+    slots[k] = (Slot){last[i], size};
+    f->step[i].slot = (int8_t)k;
+    if (f->slots <= k) f->slots = k + 1;
+  }
+  return true;
+}
+
+/* Places while it runs: of inputs, of outputs, of slots. */
+enum {
+  OUTPUT_PLACE = FUSE_INPUTS,
+  SLOT_PLACE = OUTPUT_PLACE + FUSE_OUTPUTS,
+  PLACES = SLOT_PLACE + FUSE_SLOTS
+};
+
+static int place_of_result(const FuseStep *s) {
+  return s->output >= 0 ? OUTPUT_PLACE + s->output : SLOT_PLACE + s->slot;
+}
+
+/* What an operator does not take is read, but for nothing. */
+static int place_of_operand(const Fuse *f, int from) {
+  if (from < 0) return 0;
+  return from < FUSE_STEPS ? f->step[from].to : from - FUSE_STEPS;
+}
+
+static void find_places(Fuse *f) {
+  for (int i = 0; i < f->steps; i++) {
+    FuseStep *s = &f->step[i];
+    s->to = (uint8_t)place_of_result(s);
+    for (int k = 0; k < 3; k++)
+      s->from[k] = (uint8_t)place_of_operand(f, s->operands[k]);
+  }
+}
+
+bool fuse_finish(Fuse *f) {
+  if (!find_slots(f)) return false;
+  find_places(f);
+  return f->outputs > 0;
+}
+
+/* --- Shapes -------------------------------------------------------------- */
+
+bool fuse_shape(const Fuse *f, const Tensor *const *args, int *rank,
+                int64_t shape[RANK_MAX]) {
+  *rank = 0;
+  for (int i = 0; i < f->inputs; i++)
+    if (args[i]->rank > *rank) *rank = args[i]->rank;
+  for (int axis = 0; axis < *rank; axis++) {
+    int64_t n = 1;
+    for (int i = 0; i < f->inputs; i++) {
+      int own = axis - (*rank - args[i]->rank);
+      int64_t m = own < 0 ? 1 : args[i]->shape[own];
+      if (n != 1 && m != 1 && n != m) return false;
+      if (m != 1) n = m;
+    }
+    shape[axis] = n;
+  }
+  return true;
+}
+
+/* Inputs and outputs along the axes of the result, those that lie behind each
+ * other everywhere merged. */
+enum { OPERANDS = FUSE_INPUTS + FUSE_OUTPUTS };
+
+typedef struct Grid {
+  int rank, operands;
+  int64_t n; /* elements of a run: the last axis */
+  int64_t runs;
+  int64_t shape[RANK_MAX];
+  int64_t steps[RANK_MAX][OPERANDS]; /* in bytes */
+} Grid;
+
+/* A run of a grid: where its operands begin. */
+typedef struct GridAt {
+  int64_t index[RANK_MAX];
+  char *data[OPERANDS];
+} GridAt;
+
+static int64_t step_along(const Tensor *t, const Tensor *out, int axis) {
+  int own = axis - (out->rank - t->rank);
+  if (own < 0 || (t->shape[own] == 1 && out->shape[axis] != 1)) return 0;
+  return t->strides[own] * (int64_t)dtype_size(t->dtype);
+}
+
+static bool merges(const Grid *g, const int64_t *steps, int64_t n) {
+  if (g->rank == 0) return false;
+  for (int k = 0; k < g->operands; k++)
+    if (g->steps[g->rank - 1][k] != steps[k] * n) return false;
+  return true;
+}
+
+static void grid_init(Grid *g, const Tensor *const *tensors, int count) {
+  const Tensor *out = tensors[count - 1];
+  g->rank = 0;
+  g->operands = count;
+  for (int axis = 0; axis < out->rank; axis++) {
+    int64_t n = out->shape[axis], *steps = g->steps[g->rank];
+    if (n == 1) continue;
+    for (int k = 0; k < count; k++)
+      steps[k] = step_along(tensors[k], out, axis);
+    if (!merges(g, steps, n)) {
+      g->shape[g->rank++] = n;
+      continue;
+    }
+    g->shape[g->rank - 1] *= n;
+    memcpy(g->steps[g->rank - 1], steps, (size_t)count * sizeof *steps);
+  }
+  g->n = g->rank ? g->shape[g->rank - 1] : 1;
+  g->runs = 1;
+  for (int i = 0; i < g->rank - 1; i++) g->runs *= g->shape[i];
+}
+
+/* Run number `run`. */
+static GridAt grid_at(const Grid *g, char *const *data, int64_t run) {
+  GridAt at;
+  memcpy(at.data, data, (size_t)g->operands * sizeof *data);
+  for (int i = g->rank - 2; i >= 0; i--) {
+    at.index[i] = run % g->shape[i];
+    run /= g->shape[i];
+    for (int k = 0; k < g->operands; k++)
+      at.data[k] += at.index[i] * g->steps[i][k];
+  }
+  return at;
+}
+
+/* Steps to the next run, behind the last to the first. */
+static void grid_next(const Grid *g, GridAt *at) {
+  for (int i = g->rank - 2; i >= 0; i--) {
+    bool more = ++at->index[i] < g->shape[i];
+    int64_t by = more ? 1 : 1 - g->shape[i];
+    for (int k = 0; k < g->operands; k++) at->data[k] += by * g->steps[i][k];
+    if (more) return;
+    at->index[i] = 0;
+  }
+}
+
+/* --- Running ------------------------------------------------------------- */
+
+/* Where a value lies along a run, or a tile of one. */
+typedef struct Spot {
+  char *data;
+  int64_t step; /* in elements, as strips want it */
+} Spot;
+
+/* Apart by more than their size, so that the same elements of two never have
+ * the same place in a page: loads would wait for stores to the other. */
+typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value) + 320]
+    __attribute__((aligned(64)));
+
+/* What is to be done.  Threads take shares of its tiles.  A fault ends its
+ * share, not the others, so that the one to be told is found: the first, as on
+ * one thread. */
+typedef struct Job {
+  const Fuse *fuse;
+  StopFlag *stop;
+  char *const *data; /* where operands begin */
+  const Grid *grid;  /* NULL: they are along a line */
+  const FuseLine *line;
+  unsigned late;          /* outputs that are written behind the last step:
+                             until then they are in their slots */
+  _Atomic int64_t *fault; /* the first: by share, step and code */
+} Job;
+
+/* A share of it. */
+typedef struct Run {
+  const Fuse *fuse;
+  StopFlag *stop;
+  int failed, code; /* which step did, and its fault; -1: none */
+  unsigned late;
+  Spot results[FUSE_OUTPUTS]; /* of the late ones */
+  Spot places[PLACES];
+} Run;
+
+bool fuse_may_replace(const Fuse *f, int output, int input) {
+  for (int i = f->output_step[output] + 1; i < f->steps; i++)
+    for (int k = 0; k < 3; k++)
+      if (f->step[i].operands[k] == FUSE_INPUT(input)) return false;
+  return true;
+}
+
+static bool same_elements(const Tensor *a, const Tensor *b) {
+  return a->data == b->data || (a->buffer && a->buffer == b->buffer);
+}
+
+static bool may_write(const Fuse *f, const OpCall *call, int output) {
+  for (int i = 0; i < f->inputs; i++)
+    if (same_elements(call->args[i], call->outs[output]) &&
+        !fuse_may_replace(f, output, i))
+      return false;
+  return true;
+}
+
+static DType output_dtype(const Fuse *f, int i) {
+  return (DType)f->step[f->output_step[i]].dtype;
+}
+
+static void run_init(Run *r, const Fuse *f, StopFlag *stop, char *slots) {
+  r->fuse = f;
+  r->stop = stop;
+  r->late = 0;
+  r->failed = -1;
+  for (int k = 0; k < f->slots; k++, slots += sizeof(Slots) / FUSE_SLOTS)
+    r->places[SLOT_PLACE + k] = (Spot){slots, 1};
+}
+
+static void set_output(Run *r, int i, Spot to) {
+  Spot *now = &r->places[OUTPUT_PLACE + i];
+  *now = to;
+  if (!(r->late >> i & 1)) return;
+  r->results[i] = to;
+  *now = r->places[SLOT_PLACE + r->fuse->step[r->fuse->output_step[i]].slot];
+}
+
+/* Without asking: a second operand that a step does not take is set, too. */
+static inline int run_step(const Spot *places, const FuseStep *step,
+                           int64_t n) {
+  Strip s;
+  s.n = n;
+  s.out = places[step->to].data;
+  s.out_step = places[step->to].step;
+  s.in[0] = places[step->from[0]].data;
+  s.step[0] = places[step->from[0]].step;
+  s.in[1] = places[step->from[1]].data;
+  s.step[1] = places[step->from[1]].step;
+  if (step->has_more) {
+    s.in[2] = places[step->from[2]].data;
+    s.step[2] = places[step->from[2]].step;
+    memcpy(s.params, step->params, sizeof s.params);
+  }
+  return step->strip(&s);
+}
+
+/* Outputs that had to wait until their inputs were read. */
+static void store_late(const Run *r, int64_t n) {
+  for (unsigned m = r->late; m; m &= m - 1) {
+    int i = __builtin_ctz(m);
+    DType dtype = output_dtype(r->fuse, i);
+    const Spot *from = &r->places[OUTPUT_PLACE + i], *to = &r->results[i];
+    Strip s = {.n = n,
+               .out = to->data,
+               .out_step = to->step,
+               .in = {from->data},
+               .step = {from->step}};
+    strip_of_cast(dtype, dtype)(&s);
+  }
+}
+
+static bool run_tile(Run *r, int64_t n) {
+  const Fuse *f = r->fuse;
+  if (stop_seen(r->stop)) return false;
+  for (int i = 0; i < f->steps; i++) {
+    int code = run_step(r->places, &f->step[i], n);
+    if (code) return r->failed = i, r->code = code, false;
+  }
+  if (r->late) store_late(r, n);
+  return true;
+}
+
+static void advance(Spot *p, DType dtype, int64_t tiles) {
+  p->data += p->step * (int64_t)dtype_size(dtype) * FUSE_TILE * tiles;
+}
+
+static void skip_tiles(Run *r, int64_t tiles) {
+  const Fuse *f = r->fuse;
+  for (int i = 0; i < f->inputs; i++)
+    advance(&r->places[i], (DType)f->input_dtype[i], tiles);
+  for (int i = 0; i < f->outputs; i++)
+    advance(r->late >> i & 1 ? &r->results[i] : &r->places[OUTPUT_PLACE + i],
+            output_dtype(f, i), tiles);
+}
+
+static bool run_tiles(Run *r, int64_t count) {
+  for (; count > FUSE_TILE; count -= FUSE_TILE) {
+    if (!run_tile(r, FUSE_TILE)) return false;
+    skip_tiles(r, 1);
+  }
+  return run_tile(r, count);
+}
+
+/* Tiles from .. to of a run of n elements, at the first of which it stands. */
+static bool run_part(Run *r, int64_t from, int64_t to, int64_t n) {
+  int64_t end = to * FUSE_TILE < n ? to * FUSE_TILE : n;
+  if (from) skip_tiles(r, from);
+  return run_tiles(r, end - from * FUSE_TILE);
+}
+
+/* --- Sharing ------------------------------------------------------------- */
+
+static const int64_t NO_FAULT = INT64_MAX;
+
+static int64_t tiles_in(int64_t n) { return (n + FUSE_TILE - 1) / FUSE_TILE; }
+
+/* A share that was stopped, or has met a fault.  No other has tiles between
+ * its own, so the number of its first one tells which fault comes first. */
+static bool end_share(const Job *job, const Share *share, const Run *r) {
+  if (r->failed < 0) return false;
+  int64_t step = share->from * FUSE_STEPS + r->failed;
+  int64_t fault = step * DIAG_CODE_COUNT + r->code;
+  int64_t first = atomic_load(job->fault);
+  while (fault < first &&
+         !atomic_compare_exchange_weak(job->fault, &first, fault)) {
+  }
+  return false;
+}
+
+static bool step_fault(const Fuse *f, OpCall *call, int step, int code) {
+  OpCall one = *call;
+  one.op = op_info((int)f->step[step].op);
+  elementwise_fault(&one, code);
+  call->fault = one.fault;
+  return false;
+}
+
+static bool first_fault(const Fuse *f, OpCall *call, int64_t fault, int *step) {
+  *step = (int)(fault / DIAG_CODE_COUNT % FUSE_STEPS);
+  return step_fault(f, call, *step, (int)(fault % DIAG_CODE_COUNT));
+}
+
+/* `n` elements altogether, by way of `work`: at once where they are few. */
+ALWAYS_INLINE bool run_job(Job *job, OpCall *call, ShareFn work, int64_t n,
+                           int64_t tiles, int *step) {
+  _Atomic int64_t fault = NO_FAULT;
+  double time = job->fuse->nanoseconds * (double)n;
+  job->stop = call->stop;
+  job->fault = &fault;
+  int threads = tiles > 1 ? parallel_threads(call, tiles, time) : 1;
+  if (threads > 1 ? parallel_run(call, threads, tiles, work, job)
+                  : work(job, &(Share){0, tiles, 0}))
+    return true;
+  *step = -1;
+  return fault != NO_FAULT && first_fault(job->fuse, call, fault, step);
+}
+
+/* --- On tensors ---------------------------------------------------------- */
+
+static int64_t step_on(const Grid *g, int k, DType dtype) {
+  int64_t bytes = g->rank ? g->steps[g->rank - 1][k] : 0;
+  return bytes / (int64_t)dtype_size(dtype);
+}
+
+/* Points at this run of the grid. */
+static void set_places(Run *r, const Grid *g, const GridAt *at) {
+  const Fuse *f = r->fuse;
+  for (int i = 0; i < f->inputs; i++)
+    r->places[i] = (Spot){at->data[i], step_on(g, i, (DType)f->input_dtype[i])};
+  for (int i = 0; i < f->outputs; i++) {
+    int k = f->inputs + i;
+    set_output(r, i, (Spot){at->data[k], step_on(g, k, output_dtype(f, i))});
+  }
+}
+
+static bool grid_share(const void *data, const Share *share) {
+  const Job *job = data;
+  const Grid *g = job->grid;
+  Slots slots;
+  Run r;
+  int64_t tiles = tiles_in(g->n), end;
+  int64_t run = share->from / tiles;
+  GridAt at = grid_at(g, job->data, run);
+  run_init(&r, job->fuse, job->stop, slots[0]);
+  r.late = job->late;
+  for (int64_t i = share->from; i < share->to; i = end, run++) {
+    end = (run + 1) * tiles < share->to ? (run + 1) * tiles : share->to;
+    set_places(&r, g, &at);
+    if (!run_part(&r, i - run * tiles, end - run * tiles, g->n))
+      return end_share(job, share, &r);
+    grid_next(g, &at);
+  }
+  return true;
+}
+
+bool fuse_run(const Fuse *f, OpCall *call, int *step) {
+  const Tensor *tensors[OPERANDS];
+  char *data[OPERANDS];
+  unsigned late = 0;
+  for (int i = 0; i < f->inputs; i++) tensors[i] = call->args[i];
+  for (int i = 0; i < f->outputs; i++) {
+    tensors[f->inputs + i] = call->outs[i];
+    if (!may_write(f, call, i)) late |= 1u << i;
+  }
+  int64_t count = tensor_count(call->outs[0]);
+  if (count == 0) return true;
+  Grid g;
+  grid_init(&g, tensors, f->inputs + f->outputs);
+  for (int k = 0; k < g.operands; k++) data[k] = tensors[k]->data;
+  Job job = {.fuse = f, .data = data, .grid = &g, .late = late};
+  return run_job(&job, call, grid_share, count, g.runs * tiles_in(g.n), step);
+}
+
+/* --- Along a line -------------------------------------------------------- */
+
+bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
+  Grid g;
+  int count = f->inputs + f->outputs;
+  grid_init(&g, tensors, count);
+  if (g.rank > 1) return false;
+  line->n = g.n;
+  for (int k = 0; k < count; k++)
+    line->steps[k] = step_on(&g, k, (DType)tensors[k]->dtype);
+  return true;
+}
+
+ALWAYS_INLINE void line_init(Run *r, const Fuse *f, StopFlag *stop,
+                             const FuseLine *line, char *const *data,
+                             char *slots) {
+  run_init(r, f, stop, slots);
+  for (int i = 0; i < f->inputs; i++)
+    r->places[i] = (Spot){data[i], line->steps[i]};
+  for (int i = 0; i < f->outputs; i++) {
+    int k = f->inputs + i;
+    r->places[OUTPUT_PLACE + i] = (Spot){data[k], line->steps[k]};
+  }
+}
+
+static bool line_share(const void *data, const Share *share) {
+  const Job *job = data;
+  Slots slots;
+  Run r;
+  line_init(&r, job->fuse, job->stop, job->line, job->data, slots[0]);
+  return run_part(&r, share->from, share->to, job->line->n) ||
+         end_share(job, share, &r);
+}
+
+/* What is small is the one tile that it has, without anything to be shared. */
+static bool run_one_tile(const Fuse *f, const FuseLine *line, char *const *data,
+                         OpCall *call, int *step) {
+  Slots slots;
+  Run r;
+  line_init(&r, f, call->stop, line, data, slots[0]);
+  if (run_tile(&r, line->n)) return true;
+  *step = r.failed;
+  return r.failed >= 0 && step_fault(f, call, r.failed, r.code);
+}
+
+bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,
+                   OpCall *call, int *step) {
+  if (line->n <= FUSE_TILE) return run_one_tile(f, line, data, call, step);
+  Job job = {.fuse = f, .data = data, .line = line};
+  return run_job(&job, call, line_share, line->n, tiles_in(line->n), step);
+}

@@ -1,0 +1,76 @@
+/* Which instruction set is in use.  The choice is the one thing that is global
+ * in the library; it never changes a result. */
+#include "kernels/isa.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Every table of the target, narrowest first, with what it asks of the CPU. */
+typedef struct Candidate {
+  const Isa *table;
+  bool (*runs)(void);
+} Candidate;
+
+static bool always(void) { return true; }
+
+#if defined __x86_64__
+extern const Isa isa_generic, isa_avx2, isa_avx512;
+
+static bool has_avx2(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void) {
+  return has_avx2() && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
+static const Candidate candidates[] = {
+    {&isa_generic, always},
+    {&isa_avx2, has_avx2},
+    {&isa_avx512, has_avx512},
+};
+#elif defined __aarch64__
+extern const Isa isa_neon;
+static const Candidate candidates[] = {{&isa_neon, always}};
+#else
+extern const Isa isa_generic;
+static const Candidate candidates[] = {{&isa_generic, always}};
+#endif
+
+enum { CANDIDATES = sizeof candidates / sizeof *candidates };
+
+static _Atomic(const Isa *) chosen; /* NULL: nothing was chosen yet */
+
+int isa_available(const Isa *found[ISA_MAX]) {
+  int count = 0;
+  for (int i = 0; i < CANDIDATES; i++)
+    if (candidates[i].runs()) found[count++] = candidates[i].table;
+  return count;
+}
+
+static const Isa *find(const char *name) {
+  const Isa *found[ISA_MAX];
+  int count = isa_available(found);
+  if (!name) return found[count - 1];
+  if (!strcmp(name, isa_reference.name)) return &isa_reference;
+  for (int i = 0; i < count; i++)
+    if (!strcmp(name, found[i]->name)) return found[i];
+  return NULL;
+}
+
+bool isa_select(const char *name) {
+  const Isa *table = find(name);
+  if (table) atomic_store_explicit(&chosen, table, memory_order_relaxed);
+  return table != NULL;
+}
+
+const Isa *isa_in_use(void) {
+  const Isa *table = atomic_load_explicit(&chosen, memory_order_relaxed);
+  if (__builtin_expect(table != NULL, 1)) return table;
+  isa_select(NULL);
+  return atomic_load_explicit(&chosen, memory_order_relaxed);
+}

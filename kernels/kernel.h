@@ -1,0 +1,22 @@
+/* What kernels share: their declarations, and the few things that each of them
+ * needs of its call. */
+#ifndef KERNELS_KERNEL_H
+#define KERNELS_KERNEL_H
+
+#include "kernels/call.h"
+#include "kernels/stop.h"
+
+/* A kernel that serves several operators is declared as often, which is C. */
+#define KERNEL(op, name) bool kernel_##name(OpCall *call);
+#define MACHINE(op)
+#include "kernels/kernels.def"
+#include "kernels/own.inc"
+#undef KERNEL
+#undef MACHINE
+
+/* Was the call asked to give up? */
+static inline bool op_stopped(const OpCall *call) {
+  return stop_seen(call->stop);
+}
+
+#endif

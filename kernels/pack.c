@@ -1,0 +1,139 @@
+/* See pack.h.  What hangs on a buffer is NULL, then a mark that it was used,
+ * then a list of packed forms that only grows, at its head. */
+#include "kernels/pack.h"
+
+#include "kernels/drive/product.h"
+
+typedef struct Form {
+  BufferExtra extra;
+  Mem *mem;          /* of the session that made it */
+  struct Form *next; /* NULL: the last */
+  const char *data;  /* the geometry */
+  DType dtype;
+  int64_t k, n, row_step, column_step;
+  Packed packed;
+} Form;
+
+/* --- Release ------------------------------------------------------------- */
+
+static void form_free(Form *f) {
+  mem_free_aligned(f->mem, f->packed.panels, f->packed.bytes);
+  mem_free(f->mem, f, sizeof *f);
+}
+
+static void release_list(BufferExtra *extra) {
+  for (Form *f = (Form *)extra, *next; f; f = next) {
+    next = f->next;
+    form_free(f);
+  }
+}
+
+static void release_nothing(BufferExtra *extra) { (void)extra; }
+
+/* The mark of a buffer that was used once. */
+static const BufferExtra used = {release_nothing};
+
+/* --- Packing ------------------------------------------------------------- */
+
+static bool same_geometry(const Form *f, const Matrix *b, int64_t k,
+                          int64_t n) {
+  return f->data == b->data && f->dtype == b->dtype && f->k == k && f->n == n &&
+         f->row_step == b->row_step && f->column_step == b->column_step;
+}
+
+/* Bytes of the panels; false when b repeats elements of a smaller buffer. */
+static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
+                     int64_t n, size_t *bytes) {
+  size_t elements;
+  if (!size_mul((size_t)k, (size_t)n, &elements) ||
+      elements > buffer->size / dtype_size(b->dtype))
+    return false;
+  size_t width = ((size_t)n + GROUP - 1) / GROUP * GROUP;
+  return size_mul((size_t)k * sizeof(float), width, bytes);
+}
+
+/* False when `stop` was seen. */
+static bool fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels,
+                        const _Atomic int *stop) {
+  Panels from = panels_of_matrix(b);
+  for (int64_t column = 0; column < n; column += PANEL) {
+    if (stop && atomic_load_explicit(stop, memory_order_relaxed)) return false;
+    int columns = n - column < PANEL ? (int)(n - column) : PANEL;
+    int width = panel_width(columns);
+    for (int64_t row = 0; row < k; row += PANEL) {
+      int rows = k - row < PANEL ? (int)(k - row) : PANEL;
+      from.fill(from.source, row, rows, column, columns,
+                panels + column * k + row * width);
+    }
+  }
+  return true;
+}
+
+static Form *form_new(const Buffer *buffer, const Matrix *b, int64_t k,
+                      int64_t n, Mem *mem, const _Atomic int *stop) {
+  size_t bytes;
+  if (!bytes_of(buffer, b, k, n, &bytes)) return NULL;
+  Form *f = mem_alloc(mem, sizeof *f);
+  if (!f) return NULL;
+  *f = (Form){.extra = {release_list},
+              .mem = mem,
+              .data = b->data,
+              .dtype = b->dtype,
+              .k = k,
+              .n = n,
+              .row_step = b->row_step,
+              .column_step = b->column_step,
+              .packed = {mem_alloc_aligned(mem, bytes), bytes, false}};
+  if (!f->packed.panels) return mem_free(mem, f, sizeof *f), NULL;
+  if (fill_panels(b, k, n, f->packed.panels, stop)) return f;
+  return form_free(f), NULL;
+}
+
+/* --- The list on the buffer ---------------------------------------------- */
+
+static Form *find(void *head, const Matrix *b, int64_t k, int64_t n) {
+  Form *f = head == (void *)&used ? NULL : head;
+  while (f && !same_geometry(f, b, k, n)) f = f->next;
+  return f;
+}
+
+/* Puts `own` at the head, unless another thread was faster with the same. */
+static Form *publish(Buffer *buffer, Form *own, void *head, const Matrix *b) {
+  for (;;) {
+    Form *other = find(head, b, own->k, own->n);
+    if (other) return form_free(own), other;
+    own->next = head == (void *)&used ? NULL : head;
+    if (atomic_compare_exchange_weak(&buffer->packed, &head, own)) return own;
+  }
+}
+
+Packed *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
+                  Mem *mem, const _Atomic int *stop) {
+  void *head = atomic_load(&buffer->packed);
+  if (!head &&
+      atomic_compare_exchange_strong(&buffer->packed, &head, (void *)&used))
+    return NULL;
+  Form *f = find(head, b, k, n);
+  if (f) return &f->packed;
+  Form *own = form_new(buffer, b, k, n, mem, stop);
+  return own ? &publish(buffer, own, head, b)->packed : NULL;
+}
+
+void ops_pack(const Tensor *t) {
+  void *none = NULL;
+  if (t->buffer)
+    atomic_compare_exchange_strong(&t->buffer->packed, &none, (void *)&used);
+}
+
+enum {
+  BYTES_NEAREST = 3 << 13
+}; /* that stay in the first level whatever the
+      order */
+
+/* Threads that ask at once may get the same answer, which is as good. */
+bool pack_backwards(Packed *p) {
+  if (p->bytes <= BYTES_NEAREST) return false;
+  bool now = atomic_load_explicit(&p->backwards, memory_order_relaxed);
+  atomic_store_explicit(&p->backwards, !now, memory_order_relaxed);
+  return now;
+}

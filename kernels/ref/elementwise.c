@@ -1,0 +1,79 @@
+/* See elementwise.h.  What each operator computes is in elementwise_*.def, the
+ * loops around it in elementwise_body.h; here they are compiled for each
+ * dtype.
+ *
+ * Conversions: floats to integers truncate and saturate, NaN gives 0 (to bool:
+ * True); integers wrap; rounding is to nearest even, once. */
+#include "kernels/ref/elementwise.h"
+
+#include "kernels/math/f64.h"
+#include "kernels/ref/elementary.h"
+#include "kernels/ref/loop.h"
+#include "kernels/ref/odd.h"
+#include "tensor/half.h"
+
+#include <string.h>
+
+enum { TILE = 256 };
+
+#define STRIPS_LINKAGE
+
+/* --- Operators ------------------------------------------------------------ */
+
+#define STRIPS ref_strips
+#define SCALARS scalars
+#define BODY "kernels/ref/elementwise_body.h"
+#define LIST "kernels/ref/elementwise_bool.def"
+#include "kernels/ref/each_bool.h"
+#undef LIST
+#define LIST "kernels/ref/elementwise_int.def"
+#include "kernels/ref/each_int.h"
+#undef LIST
+#define LIST "kernels/ref/elementwise_float.def"
+#include "kernels/ref/each_float.h"
+#undef LIST
+#undef BODY
+
+/* --- Conversions ---------------------------------------------------------- */
+
+#define CASTS ref_casts
+#define CAST_SCALARS cast_scalars
+#define BODY "kernels/ref/cast_body.h"
+#include "kernels/ref/each_bool.h"
+#include "kernels/ref/each_int.h"
+#include "kernels/ref/each_float.h"
+#undef BODY
+
+/* --- Choosing, by bytes of an element ------------------------------------- */
+
+#define WHERE ref_where
+#define ID 1
+#define T uint8_t
+#include "kernels/ref/where_body.h"
+#define ID 2
+#define T uint16_t
+#include "kernels/ref/where_body.h"
+#define ID 4
+#define T uint32_t
+#include "kernels/ref/where_body.h"
+#define ID 8
+#define T uint64_t
+#include "kernels/ref/where_body.h"
+
+/* --- Scalars -------------------------------------------------------------- */
+
+static const ScalarFn *const scalars[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = scalars_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+static const ScalarFn *const cast_scalars[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = cast_scalars_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+ScalarFn op_scalar(OpId op, DType dtype, DType to) {
+  return op == OP_CAST ? cast_scalars[dtype][to] : scalars[dtype][op];
+}

@@ -1,0 +1,33 @@
+/* See pool.h; the loops of each dtype are in pool_body.h. */
+#include "kernels/ref/pool.h"
+
+#include "kernels/ref/loop.h"
+
+enum { PARTS = 16 };
+
+#define BODY "kernels/ref/pool_body.h"
+#include "kernels/ref/each_int.h"
+#include "kernels/ref/each_float.h"
+
+/* By the class of the dtype: bool has no poolings, and only floats have
+ * gradients. */
+#define POOLS_B(id)
+#define POOLS_I(id) [DT_##id] = {pool_avg_##id, pool_max_##id},
+#define POOLS_U POOLS_I
+#define POOLS_F POOLS_I
+#define GRADS_B(id)
+#define GRADS_I(id)
+#define GRADS_U(id)
+#define GRADS_F(id) [DT_##id] = {grad_avg_##id, grad_max_##id},
+
+const PoolFn ref_pools[DTYPE_COUNT][2] = {
+#define DTYPE(id, name, suffix, type, bytes, class) POOLS_##class(id)
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+const PoolGradFn ref_pool_grads[DTYPE_COUNT][2] = {
+#define DTYPE(id, name, suffix, type, bytes, class) GRADS_##class(id)
+#include "tensor/dtype.def"
+#undef DTYPE
+};

@@ -1,0 +1,12 @@
+/* Products in plain C: the tiles of panels, and whole products in types of 64
+ * bits. */
+#ifndef KERNELS_REF_PRODUCT_H
+#define KERNELS_REF_PRODUCT_H
+
+#include "kernels/isa.h"
+
+extern const Tiles ref_tiles_f32, ref_tiles_u32;
+bool ref_product_f64(StopFlag *stop, const Product *p);
+bool ref_product_u64(StopFlag *stop, const Product *p);
+
+#endif

@@ -1,0 +1,34 @@
+/* See reduce.h; the loops of each dtype are in reduce_body.h and scan_body.h.
+ */
+#include "kernels/ref/reduce.h"
+
+#include "kernels/ref/loop.h"
+
+#include <string.h>
+
+enum { PARTS = 16 };
+
+#define REDUCERS ref_reducers
+#define REDUCERS_LINKAGE
+#define BODY "kernels/ref/reduce_body.h"
+#include "kernels/ref/each_bool.h"
+#include "kernels/ref/each_int.h"
+#include "kernels/ref/each_float.h"
+#undef BODY
+
+#define BODY "kernels/ref/scan_body.h"
+#include "kernels/ref/each_bool.h"
+#include "kernels/ref/each_int.h"
+#include "kernels/ref/each_float.h"
+
+const ArgBest ref_arg_best[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = arg_best_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+const Scan ref_scans[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = scan_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};

@@ -1,0 +1,25 @@
+/* Merging and searching the elements of one line, by dtype. */
+#ifndef KERNELS_REF_SORT_H
+#define KERNELS_REF_SORT_H
+
+#include "kernels/stop.h"
+#include "tensor/tensor.h"
+
+typedef struct Line {
+  DType dtype;
+  const char *data;
+  int64_t step, n; /* in elements */
+  bool descend;
+} Line;
+
+/* Merges order[from..middle) and order[middle..to) into `out`; of equals the
+ * left one first, and NaN last. */
+typedef void (*MergeFn)(const Line *line, StopFlag *stop, const int64_t *order,
+                        int64_t *out, int64_t from, int64_t middle, int64_t to);
+extern const MergeFn ref_merges[DTYPE_COUNT];
+
+/* How many elements of a sorted line come before `value`. */
+typedef int64_t (*SearchFn)(const Line *line, const char *value, bool right);
+extern const SearchFn ref_searches[DTYPE_COUNT];
+
+#endif

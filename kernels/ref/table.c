@@ -1,0 +1,64 @@
+/* The reference's table of inner loops: plain C, in the order that the law
+ * fixes.  Every other table is compared with this one. */
+#include "kernels/ref/elementwise.h"
+#include "kernels/ref/lines.h"
+#include "kernels/ref/product.h"
+#include "kernels/ref/reduce.h"
+
+static const StripFn *const strips[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = ref_strips_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+static const StripFn *const casts[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = ref_casts_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+static const StripFn where[WHERE_SIZES] = {
+    [1] = ref_where_1,
+    [2] = ref_where_2,
+    [4] = ref_where_4,
+    [8] = ref_where_8,
+};
+
+static const Reducer *const reducers[DTYPE_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = ref_reducers_##id,
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+
+#define LINES_IN(id)                                                \
+  {                                                                 \
+    [LINE_SOFTMAX] = ref_softmax_##id,                              \
+    [LINE_LOG_SOFTMAX] = ref_log_softmax_##id,                      \
+    [LINE_NORMALIZE] = ref_normalize_##id, [LINE_L2] = ref_l2_##id, \
+    [LINE_LRN] = ref_lrn_##id,                                      \
+  }
+static NormLineFn *const lines[FLOAT_TYPES][LINE_KINDS] = {
+    [IN_F32] = LINES_IN(f32),
+    [IN_F64] = LINES_IN(f64),
+};
+
+static const Tiles *const tiles[TILE_TYPES] = {
+    [TILE_F32] = &ref_tiles_f32,
+    [TILE_U32] = &ref_tiles_u32,
+};
+
+static WideProductFn *const products[WIDE_TYPES] = {
+    [WIDE_F64] = ref_product_f64,
+    [WIDE_U64] = ref_product_u64,
+};
+
+const Isa isa_reference = {
+    .name = "reference",
+    .strips = strips,
+    .casts = casts,
+    .where = where,
+    .reducers = reducers,
+    .lines = lines,
+    .tiles = tiles,
+    .products = products,
+};

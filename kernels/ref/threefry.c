@@ -1,0 +1,116 @@
+/* See threefry.h.  Salmon et al., "Parallel random numbers: as easy as 1, 2,
+ * 3" (2011) is the original; Relay differs in that a mix forms its second
+ * word from the first as already updated, and in that no key is added after
+ * the last round.  All sums are modulo 2^64. */
+#include "kernels/ref/threefry.h"
+
+#include <string.h>
+
+Threefry threefry_of_seed(uint64_t seed) {
+  return (Threefry){.key = {0, 0, 0, seed}, .mark = {(uint64_t)1 << 63, 0}};
+}
+
+Threefry threefry_load(const uint64_t words[10]) {
+  Threefry t;
+  memcpy(t.key, words, sizeof t.key);
+  memcpy(t.path, words + 4, sizeof t.path);
+  memcpy(t.counter, words + 6, sizeof t.counter);
+  memcpy(t.mark, words + 8, sizeof t.mark);
+  return t;
+}
+
+void threefry_store(const Threefry *t, uint64_t words[10]) {
+  memcpy(words, t->key, sizeof t->key);
+  memcpy(words + 4, t->path, sizeof t->path);
+  memcpy(words + 6, t->counter, sizeof t->counter);
+  memcpy(words + 8, t->mark, sizeof t->mark);
+}
+
+/* --- Blocks -------------------------------------------------------------- */
+
+static uint64_t rotated(uint64_t x, int by) { return x << by | x >> (64 - by); }
+
+static void mix(uint64_t *a, uint64_t *b, int by) {
+  *a += *b;
+  *b = (*a + *b) ^ rotated(*b, by);
+}
+
+/* Four words from one key and one counter. */
+static void threefry_block(const uint64_t key[4], const uint64_t counter[4],
+                           uint64_t x[4]) {
+  static const uint8_t turns[8][2] = {{14, 16}, {52, 57}, {23, 40}, {5, 37},
+                                      {25, 33}, {46, 12}, {58, 22}, {32, 32}};
+  uint64_t keys[5] = {key[0], key[1], key[2], key[3], 0x1BD11BDAA9FC1A22};
+  for (int i = 0; i < 4; i++) {
+    keys[4] ^= key[i];
+    x[i] = counter[i];
+  }
+  for (int round = 0; round < 20; round++) {
+    if (round % 4 == 0) {
+      for (int i = 0; i < 4; i++) x[i] += keys[(round / 4 + i) % 5];
+      x[3] += (uint64_t)(round / 4);
+    }
+    mix(&x[0], &x[1], turns[round % 8][0]);
+    mix(&x[2], &x[3], turns[round % 8][1]);
+    uint64_t second = x[1];
+    x[1] = x[3];
+    x[3] = second;
+  }
+}
+
+/* --- Keys ---------------------------------------------------------------- */
+
+/* The mark moves one bit to the right, over both words. */
+static void move_mark(Threefry *t) {
+  t->mark[1] = t->mark[1] >> 1 | t->mark[0] << 63;
+  t->mark[0] >>= 1;
+}
+
+static void take_mark(Threefry *t) {
+  t->path[0] |= t->mark[0];
+  t->path[1] |= t->mark[1];
+}
+
+/* When the counter would run over, the numbers come from a longer path. */
+void threefry_begin(Threefry *t, uint64_t n) {
+  if (t->counter[1] < UINT64_MAX - n) return;
+  take_mark(t);
+  t->counter[0] = t->counter[1] = 0;
+  move_mark(t);
+}
+
+/* Whole blocks count up in all four words; the rest, when n is no multiple of
+ * 4, has its offset added to the last word alone. */
+void threefry_words(const Threefry *t, uint64_t n, uint64_t block,
+                    uint64_t out[4]) {
+  uint64_t c[4] = {t->path[0], t->path[1], t->counter[0], t->counter[1]};
+  if (block < n / 4)
+    for (int i = 0; i < 4; i++) c[i] += block;
+  else c[3] += 4 * block;
+  threefry_block(t->key, c, out);
+}
+
+void threefry_advance(Threefry *t, uint64_t n) {
+  t->counter[0] = 0;
+  t->counter[1] += (n + 3) / 4 * 4;
+}
+
+/* The mark is used up: both keys start from a block. */
+static Threefry renewed(const Threefry *t) {
+  Threefry next = {.mark = {(uint64_t)1 << 62, 0}};
+  uint64_t c[4] = {t->path[0], t->path[1], t->counter[0], t->counter[1]};
+  threefry_block(t->key, c, next.key);
+  return next;
+}
+
+void threefry_split(const Threefry *t, Threefry *left, Threefry *right) {
+  if (t->mark[0] == 0) {
+    *left = *right = renewed(t);
+    right->path[0] = (uint64_t)1 << 63;
+    return;
+  }
+  *left = *right = *t;
+  take_mark(right);
+  move_mark(left);
+  move_mark(right);
+}

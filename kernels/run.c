@@ -1,0 +1,193 @@
+/* Running an operator on tensors: attributes completed, the rule asked for
+ * the result, results allocated or given an operand's elements, the kernel
+ * called.  The interpreter's own
+ * path does the same with what it knows in advance. */
+#include "kernels/call.h"
+#include "kernels/stop.h"
+#include "ops/rules/support.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool op_fault(OpCall *call, DiagCode code, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  call->fault.code = code;
+  call->fault.message =
+      arena_printf(call->arena, "`%s`: %s", call->op->name, text);
+  return false;
+}
+
+bool op_out_of_memory(OpCall *call) {
+  call->fault = (OpFault){.code = E0701};
+  return false;
+}
+
+Tensor *op_tensor_new(OpCall *call, const RuleType *type) {
+  int64_t shape[RANK_MAX];
+  shape_of_dims(type->rank, type->dims, shape);
+  Tensor *t = tensor_new(call->heap, type->dtype, type->rank, shape);
+  return t ? t : (op_out_of_memory(call), NULL);
+}
+
+/* --- The rule ------------------------------------------------------------ */
+
+static RuleType type_of(const Tensor *t) {
+  RuleType type = {.kind = RT_TENSOR, .dtype = t->dtype, .rank = t->rank};
+  dims_of_shape(t->rank, t->shape, type.dims);
+  return type;
+}
+
+/* How many of the call's tensors are the fields of its tuple operand; -1 when
+ * the row has none. */
+static int tuple_len(const OpCall *call) {
+  const OpInfo *op = call->op;
+  if (op_arg_count(op) == 0 || !op_arg(op, 0).tuple) return -1;
+  int others = op_arg_count(op) - 1;
+  for (int i = 0; i < op->attr_count; i++)
+    others += call->attrs->values[i].operand >= 0;
+  return call->arg_count - others;
+}
+
+/* The operands as the rule counts them, where a tuple is one. */
+typedef struct Operands {
+  int count;
+  RuleType *types;
+  const Tensor **tensors; /* NULL: the tuple */
+} Operands;
+
+/* False without memory: a tuple may have any number of fields. */
+static bool operands_of(OpCall *call, Operands *out) {
+  int fields = tuple_len(call), skip = fields < 0 ? 0 : fields;
+  Operands o = {.count = call->arg_count - skip + (fields >= 0)};
+  o.types = ARENA_ARRAY(call->arena, RuleType, (size_t)o.count + 1);
+  o.tensors = ARENA_ARRAY(call->arena, const Tensor *, (size_t)o.count + 1);
+  if (!o.types || !o.tensors) return false;
+  int at = 0;
+  if (fields >= 0) {
+    RuleType *types = ARENA_ARRAY(call->arena, RuleType, (size_t)fields + 1);
+    if (!types) return false;
+    for (int i = 0; i < fields; i++) types[i] = type_of(call->args[i]);
+    o.types[at++] = (RuleType){.kind = RT_TUPLE,
+                               .rank = -1,
+                               .count = fields,
+                               .dtype = DTYPE_NONE,
+                               .fields = types};
+  }
+  for (int i = skip; i < call->arg_count; i++, at++) {
+    o.types[at] = type_of(call->args[i]);
+    o.tensors[at] = call->args[i];
+  }
+  *out = o;
+  return true;
+}
+
+/* A broken rule when the program runs: a shape check that failed, unless it
+ * is more precise than that. */
+static bool rule_fault(OpCall *call, const RuleCall *rule) {
+  call->fault.code = rule->code == E0214 ? E0701 : E0603;
+  call->fault.message = rule->message;
+  return false;
+}
+
+bool op_infer(OpCall *call) {
+  Operands o;
+  if (!operands_of(call, &o)) return false;
+  const Attrs *attrs = attrs_complete(call->attrs, o.tensors, call->arena);
+  RuleCall *rule = ARENA_NEW(call->arena, RuleCall);
+  if (!attrs)
+    return op_fault(call, E0603, "an attribute's value is out of range");
+  call->attrs = attrs;
+  *rule = (RuleCall){.op = call->op,
+                     .attrs = attrs,
+                     .arena = call->arena,
+                     .count = o.count,
+                     .args = o.types};
+  if (rule_run(rule) != RULE_OK) return rule_fault(call, rule);
+  call->result = &rule->result;
+  return true;
+}
+
+/* --- Results ------------------------------------------------------------- */
+
+/* Has operand i, which ends here, the shape of the result, and room for it? */
+static bool may_write_over(const OpCall *call, int i, const RuleType *type) {
+  const Tensor *t = call->args[i];
+  if (t->dtype != type->dtype || t->rank != type->rank) return false;
+  for (int k = 0; k < t->rank; k++)
+    if (!dim_is(type->dims[k], t->shape[k])) return false;
+  return tensor_is_contiguous(t) && tensor_may_hold(t, tensor_bytes(t));
+}
+
+/* Does no other operand show these elements?  An element-wise operator may be
+ * given the very same tensor again. */
+static bool is_alone(const OpCall *call, int i, bool each) {
+  const Tensor *t = call->args[i];
+  for (int k = 0; k < call->arg_count; k++)
+    if (k != i && call->args[k]->buffer == t->buffer &&
+        !(each && call->args[k] == t))
+      return false;
+  return true;
+}
+
+/* An operand that becomes the result, or NULL. */
+static Tensor *operand_to_reuse(const OpCall *call, const RuleType *type) {
+  bool each = op_is_elementwise(call->op);
+  if (!(each || call->op->in_place)) return NULL;
+  int count = each ? call->arg_count : 1;
+  for (int i = 0; i < count && i < 32; i++)
+    if (call->ending >> i & 1 && may_write_over(call, i, type) &&
+        is_alone(call, i, each))
+      return tensor_keep((Tensor *)call->args[i]);
+  return NULL;
+}
+
+static bool make_out(OpCall *call, int i, const RuleType *type) {
+  if (call->ending && call->out_count == 1 &&
+      (call->outs[i] = operand_to_reuse(call, type)))
+    return true;
+  call->outs[i] = op_tensor_new(call, type);
+  return call->outs[i] != NULL;
+}
+
+static void drop_outs(OpCall *call) {
+  for (int i = 0; i < call->out_count; i++) {
+    if (call->outs[i]) tensor_drop(call->heap, call->outs[i]);
+    call->outs[i] = NULL;
+  }
+}
+
+static bool make_outs(OpCall *call) {
+  const RuleType *result = call->result;
+  bool is_tuple = result->kind == RT_TUPLE;
+  call->out_count = is_tuple ? result->count : 1;
+  if (!call->outs)
+    call->outs =
+        ARENA_ARRAY(call->arena, Tensor *, (size_t)call->out_count + 1);
+  if (!call->outs) return false;
+  if (call->op->storage != STORE_FILL) return true;
+  for (int i = 0; i < call->out_count; i++)
+    if (!make_out(call, i, is_tuple ? &result->fields[i] : result))
+      return drop_outs(call), false;
+  return true;
+}
+
+bool op_finish(OpCall *call) {
+  if (!make_outs(call)) return false;
+  bool done = op_kernel(call->op)(call);
+  if (done && !stop_seen(call->stop)) return true;
+  if (done || call->op->storage == STORE_FILL) drop_outs(call);
+  return false;
+}
+
+bool op_run(OpCall *call) {
+  call->fault = (OpFault){0};
+  call->outs = NULL;
+  if (!op_kernel(call->op))
+    return op_fault(call, E0607, "cannot be run outside a program");
+  return op_infer(call) && op_finish(call);
+}

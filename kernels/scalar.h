@@ -1,0 +1,15 @@
+/* Element-wise operators on rank-0 operands, bit for bit what the kernel gives
+ * for an element. */
+#ifndef KERNELS_SCALAR_H
+#define KERNELS_SCALAR_H
+
+#include "ops/ops.h"
+
+/* `fail` receives a fault code (E0602: division by zero); it is 0 otherwise. */
+typedef Value (*ScalarFn)(Value a, Value b, Value c, int *fail);
+
+/* NULL when the operator is not element-wise, has attributes that matter, or
+ * does not take this dtype (that of operand 0; `to` is the result's). */
+ScalarFn op_scalar(OpId op, DType dtype, DType to);
+
+#endif

@@ -1,0 +1,112 @@
+/* Strips, from the same source as the reference's: what differs is the flags,
+ * and that elementary functions go straight from operand to result where both
+ * are contiguous. */
+#include "kernels/simd/overlay.h"
+
+#include "kernels/math/f32.h"
+#include "kernels/ref/elementwise.h"
+#include "kernels/ref/odd.h"
+#include "tensor/half.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- Elementary functions ------------------------------------------------ */
+
+/* Vectors whose steps are interleaved, so that the processor finds enough to do
+ * at once within the instructions it looks ahead; registers bound it. */
+enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
+
+#define EACH(many) VEC_UNROLL for (int i = 0; i < (many); i++)
+
+#define F32_LOOP(map, name, many)                                            \
+  static void map(const float *x, float *y, int64_t n) {                     \
+    const int64_t step = (many)*V;                                           \
+    for (; n >= step; n -= step, x += step, y += step) {                     \
+      VF t[many];                                                            \
+      EACH(many) t[i] = vf_load(x + i * V);                                  \
+      EACH(many) t[i] = v##name(t[i]);                                       \
+      EACH(many) vf_store(y + i * V, t[i]);                                  \
+    }                                                                        \
+    for (; n >= V; n -= V, x += V, y += V) vf_store(y, v##name(vf_load(x))); \
+    if (n > 0) vf_store_n(y, v##name(vf_load_n(x, (int)n)), (int)n);         \
+  }
+
+#define F32_TILE(name) \
+  static void f32_tile_##name(float *x, int n) { f32_map_##name(x, x, n); }
+
+#define F32_MAP(name, many) F32_LOOP(f32_map_##name, name, many) F32_TILE(name)
+
+#define MATH_UNARY(name) F32_MAP(name, FLIGHT)
+#define MATH_WIDE(name) F32_MAP(name, 1)
+#ifdef __AVX512F__
+/* As far as f32_ahead_NAME gets, then what it left, some at a time. */
+#define MATH_QUOTIENT(name)                                         \
+  F32_LOOP(f32_plain_##name, name, FLIGHT)                          \
+  static void f32_map_##name(const float *x, float *y, int64_t n) { \
+    while (n > 0) {                                                 \
+      int64_t done = f32_ahead_##name(x, y, n), most = 16 * V;      \
+      int64_t left = n - done < most ? n - done : most;             \
+      f32_plain_##name(x + done, y + done, left);                   \
+      x += done + left;                                             \
+      y += done + left;                                             \
+      n -= done + left;                                             \
+    }                                                               \
+  }                                                                 \
+  F32_TILE(name)
+#include "kernels/simd/sigmoid.h"
+#endif
+#include "kernels/math/math.def"
+
+static void f32_tile_power(float *x, const float *y, int n) {
+  for (; n >= V; n -= V, x += V, y += V)
+    vf_store(x, vpower(vf_load(x), vf_load(y)));
+  if (n > 0) vf_store_n(x, vpower(vf_load_n(x, n), vf_load_n(y, n)), n);
+}
+
+/* --- Operators, conversions, choices -------------------------------------- */
+
+enum { TILE = 256 };
+
+#define STRIPS_LINKAGE static
+#define WIDE_ALONE /* of the integers */
+
+#define STRIPS strips
+#define MAP(function) f32_map_##function
+#define BODY "kernels/ref/elementwise_body.h"
+#define LIST "kernels/ref/elementwise_bool.def"
+#include "kernels/ref/each_bool.h"
+#undef LIST
+#define LIST "kernels/ref/elementwise_int.def"
+#include "kernels/ref/each_int.h"
+#undef LIST
+#define LIST "kernels/ref/elementwise_float.def"
+#include "kernels/simd/each_float.h"
+#undef LIST
+#undef BODY
+
+#define CASTS casts
+#define BODY "kernels/ref/cast_body.h"
+#include "kernels/ref/each_bool.h"
+#include "kernels/ref/each_int.h"
+#include "kernels/simd/each_float.h"
+#undef BODY
+
+#define WHERE where
+#define ID 4
+#define T uint32_t
+#include "kernels/ref/where_body.h"
+#define ID 8
+#define T uint64_t
+#include "kernels/ref/where_body.h"
+
+/* --- Their tables --------------------------------------------------------- */
+
+const StripFn *const ISA(strips)[DTYPE_COUNT] = OVERLAID(strips, ref_strips);
+const StripFn *const ISA(casts)[DTYPE_COUNT] = OVERLAID(casts, ref_casts);
+const StripFn ISA(where)[WHERE_SIZES] = {
+    [1] = ref_where_1,
+    [2] = ref_where_2,
+    [4] = where_4,
+    [8] = where_8,
+};

@@ -1,0 +1,87 @@
+/* Sixteen elements of a line at a time: as many as the law has partial
+ * results. */
+#ifndef KERNELS_SIMD_PART_H
+#define KERNELS_SIMD_PART_H
+
+#include "kernels/simd/overlay.h"
+
+/* PARTS elements: number i is lane i % V of vector i / V. */
+enum { PARTS = 16, VECTORS = PARTS / V };
+typedef struct Part {
+  VF of[VECTORS];
+} Part;
+
+/* Vector i of each Part named in the loop's body. */
+#define EACH_VECTOR VEC_UNROLL for (int i = 0; i < VECTORS; i++)
+
+VEC_FN Part part_set(float c) {
+  Part p;
+  EACH_VECTOR p.of[i] = vf_set(c);
+  return p;
+}
+
+VEC_FN Part part_load_all(const float *x) {
+  Part p;
+  EACH_VECTOR p.of[i] = vf_load(x + i * V);
+  return p;
+}
+
+/* Elements that are beyond the end of the line count as `rest`. */
+VEC_FN Part part_load(const float *x, int64_t left, float rest) {
+  if (left >= PARTS) return part_load_all(x);
+  float padded[PARTS];
+  for (int i = 0; i < PARTS; i++) padded[i] = rest;
+  memcpy(padded, x, (size_t)left * sizeof *x);
+  return part_load_all(padded);
+}
+
+VEC_FN void part_store(float *x, int64_t left, Part p) {
+  if (left >= PARTS) {
+    EACH_VECTOR vf_store(x + i * V, p.of[i]);
+    return;
+  }
+  memcpy(x, &p, (size_t)left * sizeof *x);
+}
+
+VEC_FN Part part_add(Part a, Part b) {
+  EACH_VECTOR a.of[i] += b.of[i];
+  return a;
+}
+
+VEC_FN Part part_square(Part a) {
+  EACH_VECTOR a.of[i] *= a.of[i];
+  return a;
+}
+
+VEC_FN Part part_max(Part a, Part b) {
+  EACH_VECTOR a.of[i] = vf_max(a.of[i], b.of[i]);
+  return a;
+}
+
+VEC_FN Part part_less(Part a, float c) {
+  EACH_VECTOR a.of[i] -= c;
+  return a;
+}
+
+VEC_FN Part part_over(Part a, float c) {
+  EACH_VECTOR a.of[i] /= c;
+  return a;
+}
+
+/* a * b + c, rounded twice */
+VEC_FN Part part_affine(Part a, const Part *b, const Part *c) {
+  if (b) EACH_VECTOR a.of[i] *= b->of[i];
+  if (c) EACH_VECTOR a.of[i] += c->of[i];
+  return a;
+}
+
+/* +8, +4, +2, +1 */
+VEC_FN float part_sum(Part p) {
+  float x[PARTS];
+  memcpy(x, &p, sizeof x);
+  for (int half = PARTS / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; k++) x[k] += x[k + half];
+  return x[0];
+}
+
+#endif

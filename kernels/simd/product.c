@@ -1,0 +1,37 @@
+/* The inner loops of products: a few rows of a by one panel of b, the sums in
+ * registers.  Around them:
+ * kernels/drive/panels.c. */
+#include "kernels/simd/overlay.h"
+
+/* How many vectors side by side, so that rows x that many sums, a vector of
+ * each column and a factor fit in the registers, and there are chains enough
+ * to hide the latency of a multiply-add. */
+#if defined __AVX512F__ || defined __ARM_FEATURE_FMA
+#define STRIP_OF(rows) ((rows) == 1 ? 8 : 4)
+#else
+#define STRIP_OF(rows) ((rows) == 1 ? 8 : (rows) <= 3 ? 4 : 2)
+#endif
+enum { STRIP_MAX = 8 };
+
+#define ID f32
+#define VT VF
+#define SET(p) vf_set(*(p))
+#define MULTIPLY_ADD(a, b, sum) vf_fma(a, b, sum)
+#include "kernels/simd/tile_body.h"
+
+VEC_FN VU vu_set(const float *p) {
+  uint32_t bits;
+  memcpy(&bits, p, sizeof bits);
+  return (VU){0} + bits;
+}
+
+#define ID u32
+#define VT VU
+#define SET(p) vu_set(p)
+#define MULTIPLY_ADD(a, b, sum) ((sum) + (a) * (b))
+#include "kernels/simd/tile_body.h"
+
+const Tiles *const ISA(tiles)[TILE_TYPES] = {
+    [TILE_F32] = &tiles_f32,
+    [TILE_U32] = &tiles_u32,
+};

@@ -1,0 +1,116 @@
+/* The inner loops of products in one type, called ID: vectors VT, SET(p) with
+ * *p in every lane of one, MULTIPLY_ADD(a, b, sum).  A ProductBlock's elements
+ * are float or, of the same size, uint32_t.  Included by product.c. */
+
+typedef struct FN(Sums) {
+  VT at[TILE_ROWS][STRIP_MAX];
+} FN(Sums);
+
+VEC_FN VT FN(load)(const float *x) { return (VT)vf_load(x); }
+
+VEC_FN void FN(sums_start)(const ProductBlock *b, FN(Sums) * s, int rows,
+                           int column, int n) {
+  VEC_UNROLL
+  for (int i = 0; i < rows; i++) VEC_UNROLL
+  for (int v = 0; v < n; v++)
+    s->at[i][v] =
+        b->more ? FN(load)(b->c + i * b->c_row + column + v * V) : (VT){0};
+}
+
+VEC_FN void FN(sums_store)(const ProductBlock *b, const FN(Sums) * s, int rows,
+                           int column, int n) {
+  VEC_UNROLL
+  for (int i = 0; i < rows; i++) VEC_UNROLL
+  for (int v = 0; v < n; v++)
+    vf_store(b->c + i * b->c_row + column + v * V, (VF)s->at[i][v]);
+}
+
+/* Columns column .. column + n * V of one panel, all of k. */
+VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
+                      bool by_offset) {
+  FN(Sums) s;
+  FN(sums_start)(b, &s, rows, column, n);
+  const float *from = b->b + column, *a = b->a;
+  for (int64_t k = 0; k < b->k; k++, a += b->a_step) {
+    const float *x = from + (by_offset ? b->offsets[k] : k * b->b_row);
+    VT column_of[STRIP_MAX];
+    VEC_UNROLL
+    for (int v = 0; v < n; v++) column_of[v] = FN(load)(x + v * V);
+    VEC_UNROLL
+    for (int i = 0; i < rows; i++) {
+      VT factor = SET(a + i * b->a_row);
+      VEC_UNROLL
+      for (int v = 0; v < n; v++)
+        s.at[i][v] = MULTIPLY_ADD(factor, column_of[v], s.at[i][v]);
+    }
+  }
+  FN(sums_store)(b, &s, rows, column, n);
+}
+
+/* The whole width, in strips as wide as the registers allow. */
+VEC_FN void FN(tile)(const ProductBlock *block, int rows, bool by_offset) {
+  const ProductBlock b = *block; /* which no store to c can change */
+  int vectors = b.groups * GROUP / V, wide = STRIP_OF(rows), v = 0;
+  for (; v + wide <= vectors; v += wide)
+    FN(strip)(&b, rows, v * V, wide, by_offset);
+  if (wide > 4 && v + 4 <= vectors)
+    FN(strip)(&b, rows, v * V, 4, by_offset), v += 4;
+  if (wide > 2 && v + 2 <= vectors)
+    FN(strip)(&b, rows, v * V, 2, by_offset), v += 2;
+  if (v < vectors) FN(strip)(&b, rows, v * V, 1, by_offset);
+}
+
+/* One row by two panels: eight sums at a time wherever they lie. */
+VEC_FN const float *FN(pair_at)(const ProductBlock *b, int column) {
+  return b->b + (column < PANEL ? column : column - PANEL + b->b_next);
+}
+
+VEC_FN void FN(pair_strip)(const ProductBlock *b, int column) {
+  FN(Sums) s;
+  const float *x[STRIP_MAX], *a = b->a;
+  VEC_UNROLL
+  for (int v = 0; v < STRIP_MAX; v++) x[v] = FN(pair_at)(b, column + v * V);
+  FN(sums_start)(b, &s, 1, column, STRIP_MAX);
+  for (int64_t k = 0, at = 0; k < b->k; k++, at += b->b_row, a += b->a_step) {
+    VT factor = SET(a);
+    VEC_UNROLL
+    for (int v = 0; v < STRIP_MAX; v++)
+      s.at[0][v] = MULTIPLY_ADD(factor, FN(load)(x[v] + at), s.at[0][v]);
+  }
+  FN(sums_store)(b, &s, 1, column, STRIP_MAX);
+}
+
+static void FN(row_pair)(const ProductBlock *block) {
+  const ProductBlock b = *block;
+  VEC_UNROLL
+  for (int column = 0; column < 2 * PANEL; column += STRIP_MAX * V)
+    FN(pair_strip)(&b, column);
+}
+
+#define TILE(rows)                                        \
+  static void FN(tile_##rows)(const ProductBlock *b) {    \
+    FN(tile)(b, rows, false);                             \
+  }                                                       \
+  static void FN(tile_at_##rows)(const ProductBlock *b) { \
+    FN(tile)(b, rows, true);                              \
+  }
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+#undef TILE
+
+static const Tiles FN(tiles) = {
+    .tile = {FN(tile_1), FN(tile_2), FN(tile_3), FN(tile_4), FN(tile_5),
+             FN(tile_6)},
+    .tile_at = {FN(tile_at_1), FN(tile_at_2), FN(tile_at_3), FN(tile_at_4),
+                FN(tile_at_5), FN(tile_at_6)},
+    .row_pair = FN(row_pair),
+};
+
+#undef ID
+#undef VT
+#undef SET
+#undef MULTIPLY_ADD

@@ -1,0 +1,178 @@
+/* Diagnostics for the host.  A context's and a session's are shown alike.  The
+ * context is locked, because finding lines and columns fills tables that all
+ * share. */
+#include <string.h>
+
+#include "lib/handles.h"
+
+/* --- Both alike --------------------------------------------------------- */
+
+/* What tells of an error may go beyond the limit. */
+static char *text_beyond(rly_context *cx, StrBuf *text) {
+  Mem mem = mem_local(&cx->mem);
+  char *copy = mem_overdraw(&mem, text->len + 1);
+  if (copy) memcpy(copy, strbuf_text(text), text->len + 1);
+  strbuf_done(text);
+  return copy;
+}
+
+static char *render_text(rly_context *cx, const Diags *diags, bool colour) {
+  Mem mem = mem_local(&cx->mem);
+  StrBuf out;
+  strbuf_init(&out, &mem);
+  context_lock(cx);
+  diags_render(diags, &cx->sources, colour, &out);
+  context_unlock(cx);
+  return text_beyond(cx, &out);
+}
+
+static char *render_json(rly_context *cx, const Diags *diags) {
+  Mem mem = mem_local(&cx->mem);
+  StrBuf out;
+  strbuf_init(&out, &mem);
+  context_lock(cx);
+  diags_render_json(diags, &cx->sources, &out);
+  context_unlock(cx);
+  return text_beyond(cx, &out);
+}
+
+static void fill_place(rly_context *cx, Span span, rly_place *out) {
+  Place p = sources_place(&cx->sources, span);
+  *out = (rly_place){
+      .file = p.file ? p.file->path : NULL,
+      .line = p.line,
+      .column = p.column,
+      .end_line = p.end_line,
+      .end_column = p.end_column,
+  };
+}
+
+static bool fill_one(rly_context *cx, const Diags *diags, size_t i,
+                     rly_diagnostic *out) {
+  if (!out || i >= diags->list.len) return false;
+  const Diag *d = diags->list.data[i];
+  *out = (rly_diagnostic){
+      .severity = d->severity == SEV_WARNING ? RLY_WARNING : RLY_ERROR,
+      .code = diag_code_text(d->code),
+      .message = d->message,
+      .caption = d->caption,
+      .hint = d->hint,
+      .note_count = d->notes.len,
+      .frame_count = d->frames.len,
+  };
+  fill_place(cx, d->span, &out->place);
+  return true;
+}
+
+static bool fill_note(rly_context *cx, const Diags *diags, size_t i, size_t k,
+                      rly_note *out) {
+  const Diag *d = i < diags->list.len ? diags->list.data[i] : NULL;
+  if (!out || !d || k >= d->notes.len + d->frames.len) return false;
+  bool frame = k >= d->notes.len;
+  size_t at = frame ? k - d->notes.len : k;
+  Span span = frame ? d->frames.data[at].span : d->notes.data[at].span;
+  out->message =
+      frame ? d->frames.data[at].function : d->notes.data[at].message;
+  fill_place(cx, span, &out->place);
+  return true;
+}
+
+/* --- A context's -------------------------------------------------------- */
+
+size_t rly_diagnostic_count(const rly_context *cx) {
+  if (!cx) return 0;
+  rly_context *locked = (rly_context *)cx;
+  context_lock(locked);
+  size_t count = cx->diags.list.len;
+  context_unlock(locked);
+  return count;
+}
+
+char *rly_diagnostics_text(rly_context *cx, bool colour) {
+  return cx ? render_text(cx, &cx->diags, colour) : NULL;
+}
+
+char *rly_diagnostics_json(rly_context *cx) {
+  return cx ? render_json(cx, &cx->diags) : NULL;
+}
+
+bool rly_diagnostic_get(rly_context *cx, size_t i, rly_diagnostic *out) {
+  if (!cx) return false;
+  context_lock(cx);
+  bool found = fill_one(cx, &cx->diags, i, out);
+  context_unlock(cx);
+  return found;
+}
+
+bool rly_diagnostic_note(rly_context *cx, size_t i, size_t k, rly_note *out) {
+  if (!cx) return false;
+  context_lock(cx);
+  bool found = fill_note(cx, &cx->diags, i, k, out);
+  context_unlock(cx);
+  return found;
+}
+
+void rly_diagnostics_clear(rly_context *cx) {
+  if (!cx) return;
+  context_lock(cx);
+  diags_clear(&cx->diags);
+  context_unlock(cx);
+}
+
+void rly_diagnostic_add(rly_context *cx, const char *code,
+                        const char *message) {
+  if (!cx || !code || !message) return;
+  DiagCode known = diag_code_find(code);
+  if (known == DIAG_CODE_COUNT) known = E0506;
+  context_lock(cx);
+  diag_error(&cx->diags, known, SPAN_NONE, "%s", message);
+  context_unlock(cx);
+}
+
+/* --- A session's -------------------------------------------------------- */
+
+size_t rly_session_diagnostic_count(rly_session *s) {
+  if (!session_hold(s)) return 0;
+  size_t count = s->diags.list.len;
+  session_release(s);
+  return count;
+}
+
+char *rly_session_diagnostics_text(rly_session *s, bool colour) {
+  if (!session_hold(s)) return NULL;
+  char *text = render_text(s->program->cx, &s->diags, colour);
+  session_release(s);
+  return text;
+}
+
+char *rly_session_diagnostics_json(rly_session *s) {
+  if (!session_hold(s)) return NULL;
+  char *text = render_json(s->program->cx, &s->diags);
+  session_release(s);
+  return text;
+}
+
+bool rly_session_diagnostic_get(rly_session *s, size_t i, rly_diagnostic *out) {
+  if (!session_hold(s)) return false;
+  context_lock(s->program->cx);
+  bool found = fill_one(s->program->cx, &s->diags, i, out);
+  context_unlock(s->program->cx);
+  session_release(s);
+  return found;
+}
+
+bool rly_session_diagnostic_note(rly_session *s, size_t i, size_t k,
+                                 rly_note *out) {
+  if (!session_hold(s)) return false;
+  context_lock(s->program->cx);
+  bool found = fill_note(s->program->cx, &s->diags, i, k, out);
+  context_unlock(s->program->cx);
+  session_release(s);
+  return found;
+}
+
+void rly_session_diagnostics_clear(rly_session *s) {
+  if (!session_hold(s)) return;
+  if (!s->running) diags_clear(&s->diags);
+  session_release(s);
+}

@@ -1,0 +1,209 @@
+/* Handles: how many hold one, whose turn it is, and the end of each.  A handle
+ * goes with the last that stands on it, so hosts may free in any order.  All
+ * else in lib/ stands on this file. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytecode/code.h"
+#include "lib/handles.h"
+
+void lock_init(pthread_mutex_t *lock) {
+  pthread_mutexattr_t how;
+  pthread_mutexattr_init(&how);
+  pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(lock, &how);
+  pthread_mutexattr_destroy(&how);
+}
+
+/* --- What the host is told ---------------------------------------------- */
+
+rly_status status_of_run(RunStatus status) {
+  static const rly_status of[] = {
+      [RUN_OK] = RLY_OK,
+      [RUN_ERROR] = RLY_RUNTIME,
+      [RUN_LIMIT] = RLY_LIMIT,
+      [RUN_INTERRUPTED] = RLY_INTERRUPTED,
+  };
+  return of[status];
+}
+
+Limits limits_of(const rly_context *cx) {
+  return (Limits){
+      .max_memory = cx->options.max_memory,
+      .max_depth = cx->options.max_depth,
+      .timeout = cx->options.timeout,
+      .threads = cx->options.threads ? cx->options.threads : 1,
+  };
+}
+
+rly_status status_of_failure(rly_context *cx, rly_status failed) {
+  if (!mem_exhausted(&cx->mem)) return failed;
+  if (atomic_load(&cx->late))
+    diag_error(&cx->diags, E0703, SPAN_NONE, "time limit of %g s reached",
+               cx->options.timeout);
+  else diag_error(&cx->diags, E0701, SPAN_NONE, "out of memory");
+  mem_clear_exhausted(&cx->mem); /* also what the report was refused */
+  return RLY_LIMIT;
+}
+
+rly_status program_failed(rly_program *p, rly_status failed) {
+  if (!mem_exhausted(p->mem)) return failed;
+  mem_clear_exhausted(p->mem);
+  mem_clear_exhausted(p->ir->tables);
+  mem_raise_exhausted(&p->cx->mem);
+  return status_of_failure(p->cx, failed);
+}
+
+rly_status session_failed(rly_session *s, rly_status failed) {
+  if (!mem_exhausted(s->mem)) return failed;
+  diag_error(&s->diags, E0701, SPAN_NONE, "out of memory");
+  mem_clear_exhausted(s->mem); /* also what the report was refused */
+  return RLY_LIMIT;
+}
+
+char *text_take(rly_context *cx, StrBuf *text) {
+  bool whole = !mem_exhausted(text->mem);
+  char *copy = whole ? mem_alloc(&cx->mem, text->len + 1) : NULL;
+  if (copy) memcpy(copy, strbuf_text(text), text->len + 1);
+  strbuf_done(text);
+  return copy;
+}
+
+/* --- Contexts ----------------------------------------------------------- */
+
+void context_keep(rly_context *cx) { atomic_fetch_add(&cx->refs, 1); }
+
+void context_drop(rly_context *cx) {
+  if (atomic_fetch_sub(&cx->refs, 1) > 1) return;
+  heap_done(&cx->heap);
+  diags_done(&cx->diags);
+  sources_done(&cx->sources);
+  names_done(&cx->names);
+  pthread_mutex_destroy(&cx->lock);
+  assert(atomic_load(&cx->mem.live) == 0);
+  mem_done(&cx->mem);
+  free(cx);
+}
+
+void context_lock(rly_context *cx) { pthread_mutex_lock(&cx->lock); }
+
+void context_unlock(rly_context *cx) { pthread_mutex_unlock(&cx->lock); }
+
+/* --- Programs ----------------------------------------------------------- */
+
+static void program_free_all(rly_program *p) {
+  rly_context *cx = p->cx;
+  if (p->code) code_free(p->code);
+  if (p->ir) program_free(p->ir);
+  for (size_t i = 0; i < p->bound.len; i++)
+    if (p->bound.data[i].tensor)
+      tensor_drop(&cx->heap, p->bound.data[i].tensor);
+  VEC_DONE(&p->bound);
+  arena_done(&p->arena);
+  mem_leave(p->mem);
+  mem_free(&cx->mem, p, sizeof *p);
+}
+
+void program_drop(rly_program *p) {
+  if (atomic_fetch_sub(&p->refs, 1) > 1) return;
+  rly_context *cx = p->cx;
+  context_lock(cx);
+  program_free_all(p);
+  context_unlock(cx);
+  context_drop(cx);
+}
+
+bool program_enter(rly_program *p) {
+  if (!p) return false;
+  context_lock(p->cx);
+  int none = 0;
+  if (!atomic_compare_exchange_strong(&p->holders, &none, -1)) {
+    context_unlock(p->cx);
+    return false;
+  }
+  /* Something that failed without a report is no concern of what follows. */
+  Mem *used[] = {&p->cx->mem, p->ir->tables, p->mem};
+  for (int i = 0; i < 3; i++)
+    if (mem_exhausted(used[i])) mem_clear_exhausted(used[i]);
+  return true;
+}
+
+void program_leave(rly_program *p) {
+  atomic_store(&p->holders, 0);
+  context_unlock(p->cx);
+}
+
+static void program_hold(rly_program *p) {
+  int n = atomic_load(&p->holders);
+  while (n < 0 || !atomic_compare_exchange_weak(&p->holders, &n, n + 1)) {
+    if (n >= 0) continue;
+    context_lock(p->cx); /* until the change is made */
+    context_unlock(p->cx);
+    n = atomic_load(&p->holders);
+  }
+}
+
+/* Keeps the program from being changed; waits while it is. */
+static void program_release(rly_program *p) {
+  atomic_fetch_sub(&p->holders, 1);
+}
+
+/* --- Sessions ----------------------------------------------------------- */
+
+static void close_trace(rly_session *s) {
+  if (!s->options.trace) return;
+  context_lock(s->program->cx);
+  file_out_close(&s->trace, true);
+  context_unlock(s->program->cx);
+}
+
+void session_shell_free(rly_session *s) {
+  rly_program *p = s->program;
+  diags_done(&s->diags);
+  pthread_mutex_destroy(&s->lock);
+  mem_leave(s->mem);
+  mem_free(&p->cx->mem, s, sizeof *s);
+  program_drop(p);
+}
+
+void session_keep(rly_session *s) { atomic_fetch_add(&s->refs, 1); }
+
+void session_drop(rly_session *s) {
+  if (atomic_fetch_sub(&s->refs, 1) > 1) return;
+  session_free(s->vm);
+  close_trace(s);
+  session_shell_free(s);
+}
+
+bool session_hold(rly_session *s) {
+  if (!s || pthread_mutex_trylock(&s->lock)) return false;
+  program_hold(s->program);
+  return true;
+}
+
+void session_release(rly_session *s) {
+  program_release(s->program);
+  pthread_mutex_unlock(&s->lock);
+}
+
+bool session_enter(rly_session *s) {
+  if (!session_hold(s)) return false;
+  if (s->running || s->freed) {
+    session_release(s);
+    return false;
+  }
+  s->running = true;
+  /* Something that failed without a report is no concern of what follows. */
+  if (mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);
+  session_keep(s); /* a callback may free it */
+  session_begin(s->vm);
+  return true;
+}
+
+void session_leave(rly_session *s) {
+  session_end(s->vm);
+  s->running = false;
+  session_release(s);
+  session_drop(s);
+}

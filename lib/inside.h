@@ -1,0 +1,24 @@
+/* The inside of what rly.h shows: the program as data, its types, its code, the
+ * operators' rows.
+ *
+ * Whoever evaluates a program includes include/rly.h and nothing else.  This
+ * header is for whoever shows a program: the commands of repl/ that print it,
+ * explain it or measure it, and a language server.  They look through handles
+ * at what is there and change nothing.  They hold the program or the session
+ * meanwhile: program_enter, session_hold (lib/handles.h). */
+#ifndef LIB_INSIDE_H
+#define LIB_INSIDE_H
+
+#include "base/utf8.h"
+#include "ir/print.h"
+#include "ir/walk.h"
+#include "lib/handles.h"
+#include "observe/observe.h"
+#include "ops/ops.h"
+#include "passes/cost.h"
+#include "passes/pass.h"
+#include "stepper/stepper.h"
+#include "tensor/facts.h"
+#include "types/types.h"
+
+#endif

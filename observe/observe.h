@@ -1,0 +1,34 @@
+/* Observation of a running session: counts of instructions, times and sizes of
+ * operators, traces of calls, the first NaN; and code as text. */
+#ifndef OBSERVE_OBSERVE_H
+#define OBSERVE_OBSERVE_H
+
+#include "vm/session.h"
+
+/* What is observed.  Observation changes no result. */
+typedef struct Observe {
+  bool count;   /* instructions, for session_stats() */
+  bool profile; /* for session_profile() */
+  bool nans;    /* E0608 at the first; needs code_stop_at_nans() */
+  /* Receives, in pieces, a file of Chrome's trace events. session_free() sends
+   * the end of the file.  NULL: no trace. */
+  void (*trace)(void *data, const char *text, size_t len);
+  void *data;
+} Observe;
+
+/* Starts observation.  To be called before the first run; returns false when
+ * memory runs out. */
+bool session_observe(Session *s, const Observe *what);
+/* Starts a new profile or ends the current one, between two runs.  Other
+ * observation continues. */
+bool session_set_profile(Session *s, bool on);
+/* The profile: calls, time, bytes and operations by source line and by
+ * operator. */
+void session_profile(Session *s, StrBuf *out);
+
+/* Writes the instructions of one function, or of all of the user's functions
+ * (NULL), each with its source line.  Returns false after reporting that a
+ * function has no code. */
+bool code_dump(Code *c, StrBuf *out, const Global *only);
+
+#endif

@@ -1,0 +1,45 @@
+/* Passes: from a unit to a unit, by a table (passes.def) and a runner that
+ * sees to what each of them needs. */
+#ifndef PASSES_PASS_H
+#define PASSES_PASS_H
+
+#include "ir/program.h"
+
+/* What is known of a unit (Unit.facts). */
+enum {
+  FACT_NAMES = 1,   /* its steps and definitions are in bound form */
+  FACT_TYPES = 2,   /* every expression has its type */
+  FACT_MATCHES = 4, /* a match has an arm for every value */
+  FACT_EFFECTS = 8, /* what calling each function can do */
+  FACT_SHAPES = 16, /* no shape depends on a value */
+  FACT_PLAIN = 32,  /* nothing in it that TVM does not read */
+};
+
+typedef struct PassInfo {
+  const char *name;
+  unsigned needs, gives, breaks; /* FACT_ */
+  const char *sentence;
+  Unit *(*run)(Program *p, Unit *unit);
+} PassInfo;
+extern const PassInfo pass_info[];
+extern const int pass_count;
+
+/* NULL: there is none of that name. */
+const PassInfo *pass_find(const char *name);
+/* "names, types", each in `quotes`: a set of facts. */
+void facts_print(StrBuf *out, unsigned facts, const char *quotes);
+
+/* Runs a pass, after those that give what it needs and the unit lacks.  NULL
+ * after reporting what stood in the way. */
+Unit *pass_run(Program *p, Unit *unit, const PassInfo *pass);
+
+/* The one way of a parsed unit into a program: of a text that is loaded, an
+ * entry of the prompt, definitions that are checked once more because something
+ * they use was defined anew.  True when the unit's definitions are in scope. On
+ * false the program is as before: the unit is gone, with those it imported, and
+ * why stands in the program's diagnostics. */
+bool unit_check(Program *p, Unit *unit);
+/* Is every shape in the program known?  Reports those that are not. */
+bool unit_is_static(Program *p, Unit *unit);
+
+#endif

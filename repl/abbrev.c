@@ -1,0 +1,60 @@
+/* Finds the row of a table that a possibly shortened word names. */
+#include "repl/abbrev.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/inside.h"
+
+static bool begins(CommandName w, const char *text, size_t n) {
+  return !strncmp(w.name, text, n);
+}
+
+/* "`:sn` may mean `:snapshot` or `:snooze`": lists every row that begins with
+ * the text. */
+static char *say_ambiguous(CommandNames words, const char *text, size_t n) {
+  char *said = NULL;
+  size_t size;
+  FILE *out = open_memstream(&said, &size);
+  if (!out) return NULL;
+  fprintf(out, "`%s%.*s` may mean", words.sigil, (int)n, text);
+  const char *between = "";
+  for (int i = 0; i < words.count; i++)
+    if (begins(words.at(i), text, n)) {
+      fprintf(out, "%s `%s%s`", between, words.sigil, words.at(i).name);
+      between = " or";
+    }
+  fputs("; write more of it", out);
+  fclose(out);
+  return said;
+}
+
+static char *say_unknown(CommandNames words, const char *text, size_t n) {
+  char *word = strndup(text, n), *said = NULL;
+  Suggestion near = suggestion_for(word ? word : "");
+  for (int i = 0; i < words.count; i++)
+    suggestion_offer(&near, words.at(i).name);
+  const char *end = near.best ? "`?" : "help` lists them";
+  int length = asprintf(&said, "no command `%s%.*s`; %s%s%s%s", words.sigil,
+                        (int)n, text, near.best ? "did you mean `" : "`",
+                        words.sigil, near.best ? near.best : "", end);
+  free(word);
+  return length < 0 ? NULL : said;
+}
+
+int command_find(CommandNames words, const char *text, size_t n, char **why) {
+  int found = -1, count = 0;
+  *why = NULL;
+  for (int i = 0; i < words.count; i++) {
+    CommandName w = words.at(i);
+    if (!begins(w, text, n)) continue;
+    if (w.name[n] == '\0' || (n == 1 && w.letter == text[0])) return i;
+    found = i;
+    count++;
+  }
+  if (count == 1) return found;
+  *why = count ? say_ambiguous(words, text, n) : say_unknown(words, text, n);
+  return -1;
+}

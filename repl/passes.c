@@ -1,0 +1,78 @@
+/* rly passes: the table of passes, or one of them. */
+#include "repl/passes.h"
+
+#include <string.h>
+
+static void put_facts(StrBuf *out, const char *word, unsigned facts) {
+  if (!facts) return;
+  strbuf_addf(out, "  %-7s", word);
+  facts_print(out, facts, "");
+  strbuf_add(out, "\n");
+}
+
+static void put_pass(StrBuf *out, const PassInfo *pass) {
+  strbuf_addf(out, "%s - %s\n\n", pass->name, pass->sentence);
+  put_facts(out, "needs", pass->needs);
+  put_facts(out, "gives", pass->gives);
+  put_facts(out, "breaks", pass->breaks);
+}
+
+static void put_json(StrBuf *out, const PassInfo *pass) {
+  strbuf_addf(out, "{\"name\": \"%s\", \"sentence\": \"", pass->name);
+  strbuf_add_escaped(out, pass->sentence, strlen(pass->sentence));
+  strbuf_add(out, "\", \"needs\": [");
+  facts_print(out, pass->needs, "\"");
+  strbuf_add(out, "], \"gives\": [");
+  facts_print(out, pass->gives, "\"");
+  strbuf_add(out, "], \"breaks\": [");
+  facts_print(out, pass->breaks, "\"");
+  strbuf_add(out, "]}");
+}
+
+static void put_all(const Cli *cli, StrBuf *out) {
+  for (int i = 0; i < pass_count; i++) {
+    if (cli->json) {
+      strbuf_add(out, i ? ",\n " : "[");
+      put_json(out, &pass_info[i]);
+    } else {
+      strbuf_addf(out, "%-8s%s\n", pass_info[i].name, pass_info[i].sentence);
+    }
+  }
+  if (cli->json) strbuf_add(out, "]\n");
+}
+
+const PassInfo *named_pass(Host *h, const char *name) {
+  const PassInfo *pass = pass_find(name);
+  if (pass) return pass;
+  Suggestion near = suggestion_for(name);
+  for (int i = 0; i < pass_count; i++)
+    suggestion_offer(&near, pass_info[i].name);
+  if (near.best)
+    host_usage(h, "no pass `%s`; did you mean `%s`?", name, near.best);
+  else host_usage(h, "no pass `%s`; rly passes lists them", name);
+  return NULL;
+}
+
+static int show_passes(Host *h) {
+  const TextList *names = &h->cli->words;
+  StrBuf out;
+  int status = 0;
+  strbuf_init(&out, h->program->ir->mem);
+  if (!names->count) put_all(h->cli, &out);
+  for (int i = 0; i < names->count && !status; i++) {
+    const PassInfo *pass = named_pass(h, names->items[i]);
+    if (!pass) {
+      status = 1;
+    } else if (h->cli->json) {
+      put_json(&out, pass);
+      strbuf_add(&out, "\n");
+    } else {
+      put_pass(&out, pass);
+    }
+  }
+  host_write(h, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+  return status;
+}
+
+int command_passes(const Cli *cli) { return host_run(cli, show_passes); }

@@ -1,0 +1,355 @@
+/* The small-step machine: finding the next redex.
+ *
+ * The children of an expression are evaluated in order, each with a frame that
+ * waits for its value; then a rule applies (step_rules.c).  Finding the redex
+ * is not a step, so step_next continues until a rule was applied. */
+#include "ir/walk.h"
+#include "smallstep/step_machine.h"
+
+#include <stdarg.h>
+
+const StepRuleInfo step_rule_info[REDUCE_COUNT] = {
+#define REDUCTION(id, text, says) [REDUCE_##id] = {text, says},
+#include "smallstep/step.def"
+#undef REDUCTION
+};
+
+bool step_fail(StepMachine *m, DiagCode code, Span span, const char *format,
+               ...) {
+  va_list args;
+  va_start(args, format);
+  VEC_CLEAR(&m->message);
+  strbuf_addv(&m->message, format, args);
+  va_end(args);
+  m->fault = (StepFault){code, span, strbuf_text(&m->message)};
+  m->outcome = STEP_ERROR;
+  return false;
+}
+
+/* --- Children ----------------------------------------------------------- */
+
+static bool has_callee(const Expr *e) {
+  if (e->kind != EX_CALL) return false;
+  return e->call.callee->kind != EX_OP && e->call.callee->kind != EX_CTOR;
+}
+
+const Expr *step_child(const Expr *e, int i) {
+  int args = e->kind == EX_IF ? 1 : e->count;
+  if (i < args) return e->args[i];
+  return i == args && has_callee(e) ? e->call.callee : NULL;
+}
+
+/* Evaluates child `i`; `done` has the values of the children before it. */
+static void evaluate_child(StepMachine *m, const Expr *e, int i, StepObj *env,
+                           StepObj *done) {
+  const Expr *next = step_child(e, i);
+  if (next) {
+    step_push(m, K_CHILD, e, i, env, done);
+    step_to_expr(m, next, env);
+    return;
+  }
+  m->now.env = env;
+  StepObj *args = step_gather(m, V_TUPLE, (uint32_t)i, done);
+  if (args) step_reduce(m, e, args);
+}
+
+/* The type that the value of child `i` must fit; NULL: none. */
+static const Type *wanted(const Expr *e, int i, const char **what) {
+  if (e->kind == EX_CALL && i < e->count) {
+    const Type *fn = e->call.callee->type;
+    bool ctor = e->call.callee->kind == EX_CTOR;
+    *what = ctor ? "field" : "argument";
+    bool is_op = e->call.callee->kind == EX_OP;
+    return is_op || fn->kind != TY_FN ? NULL : fn->args[i];
+  }
+  *what = "content";
+  if (e->kind == EX_REF) return e->type->args[0];
+  return e->kind == EX_WRITE && i == 1 ? e->args[0]->type->args[0] : NULL;
+}
+
+static void child_done(StepMachine *m, const StepObj *frame) {
+  const Expr *e = frame->expr;
+  int i = (int)frame->index;
+  const char *what;
+  const Type *expected = wanted(e, i, &what);
+  const Expr *done = step_child(e, i);
+  if (expected && !step_check(m, m->now.value, done->type, expected,
+                              frame->fields[ENV], what, done->span))
+    return;
+  StepObj *list = step_pair(m, L_DONE, NULL, frame->fields[DONE], m->now.value);
+  if (list) evaluate_child(m, e, i + 1, frame->fields[ENV], list);
+}
+
+/* --- Delayed nodes that a function captures ----------------------------- */
+
+/* The first graph node, from left to right, that `e` refers to and that has no
+ * value yet; NULL: none. */
+static StepObj *find_promise(StepMachine *m, const Expr *e, StepObj *env) {
+  ExprWalk w;
+  StepObj *found = NULL;
+  expr_walk_start(&w, &m->mem, WALK_ENTER, e);
+  while (!found && expr_walk_next(&w)) {
+    StepObj *v = w.at->kind == EX_VAR ? step_lookup(m, env, w.at->var) : NULL;
+    if (v && v->kind == V_PROMISE && !v->index) found = v;
+  }
+  expr_walk_end(&w);
+  return found;
+}
+
+/* The creation of a function uses the nodes that it captures, because a delayed
+ * node sinks into `if` and `match` but not into a function.  Returns true if
+ * one must be evaluated first. */
+static bool force_captured(StepMachine *m, const Expr *fn) {
+  if (m->promises == 0) return false;
+  StepObj *promise = find_promise(m, fn, m->now.env);
+  if (!promise) return false;
+  step_push(m, K_AGAIN, m->now.expr, m->now.at, m->now.env, NULL);
+  step_force(m, promise, fn->span);
+  return true;
+}
+
+/* --- Blocks ------------------------------------------------------------- */
+
+/* Continues with the binding after binding `i`. */
+static void block_at(StepMachine *m, const Expr *e, int i, StepObj *env) {
+  step_to_expr(m, e, env);
+  m->now.at = i;
+}
+
+static void delay(StepMachine *m, const Expr *e, const Binding *b) {
+  StepObj *promise = step_obj(m, V_PROMISE, 1);
+  if (!promise) return;
+  promise->expr = b->value;
+  promise->fields[CONTENT] = m->now.env;
+  m->promises++;
+  step_applied(m, REDUCE_DELAY, b->span);
+  block_at(m, e, m->now.at + 1,
+           step_pair(m, E_BIND, b->var, m->now.env, promise));
+}
+
+/* `let %f = fn ... and %g = fn ...`: mutually recursive functions. */
+static void bind_group(StepMachine *m, const Expr *e, const Binding *first) {
+  int end = m->now.at + 1;
+  const Block *block = e->block;
+  while (end < block->count && block->bindings[end].kind == BIND_AND) end++;
+  for (int i = m->now.at; i < end; i++)
+    if (force_captured(m, block->bindings[i].value)) return;
+  StepObj *group = step_obj(m, E_GROUP, 1);
+  if (!group) return;
+  group->bindings = first;
+  group->index = (uint32_t)(end - m->now.at);
+  group->fields[OUTER] = m->now.env;
+  step_applied(m, REDUCE_GROUP, first->span);
+  block_at(m, e, end, group);
+}
+
+static void enter_block(StepMachine *m, const Expr *e) {
+  const Block *block = e->block;
+  if (m->now.at == block->count) {
+    step_to_expr(m, block->result, m->now.env);
+    return;
+  }
+  const Binding *b = &block->bindings[m->now.at];
+  if (b->kind == BIND_FREE) {
+    block_at(m, e, m->now.at + 1, m->now.env);
+  } else if (b->kind == BIND_LET && b->var->lazy) {
+    delay(m, e, b);
+  } else if (b->kind == BIND_LET && b->value->kind == EX_FN) {
+    bind_group(m, e, b);
+  } else {
+    step_push(m, K_BINDING, e, m->now.at, m->now.env, NULL);
+    step_to_expr(m, b->value, m->now.env);
+  }
+}
+
+static void binding_done(StepMachine *m, const StepObj *frame) {
+  int i = (int)frame->index;
+  const Binding *b = &frame->expr->block->bindings[i];
+  StepObj *env = frame->fields[ENV];
+  if (b->kind == BIND_ITEM) {
+    step_applied(m, REDUCE_ITEM, b->span);
+    block_at(m, frame->expr, i + 1, env);
+    return;
+  }
+  if (b->var->declared &&
+      !step_check(m, m->now.value, b->value->type, b->var->declared, env,
+                  "annotation", b->value->span))
+    return;
+  step_applied(m, REDUCE_LET, b->span);
+  block_at(m, frame->expr, i + 1,
+           step_pair(m, E_BIND, b->var, env, m->now.value));
+}
+
+/* --- Expressions -------------------------------------------------------- */
+
+static void make_function(StepMachine *m, const Expr *e) {
+  if (force_captured(m, e)) return;
+  step_to_value(m, step_closure(m, e, m->now.env));
+}
+
+static void name_itself(StepMachine *m, const Expr *e) {
+  StepObj *v = step_obj(m, e->kind == EX_OP ? V_OP : V_CTOR, 0);
+  if (v && e->kind == EX_OP) v->expr = e;
+  if (v && e->kind == EX_CTOR) v->ctor = e->ctor;
+  step_to_value(m, v);
+}
+
+static void look_at(StepMachine *m, const Expr *e) {
+  switch ((ExprKind)e->kind) {
+    case EX_CONST:
+      step_to_value(m, step_tensor_take(m, tensor_keep(e->constant)));
+      break;
+    case EX_VAR: step_var(m, e); break;
+    case EX_GLOBAL: step_global(m, e); break;
+    case EX_DIM: step_dim(m, e); break;
+    case EX_FN: make_function(m, e); break;
+    case EX_OP:
+    case EX_CTOR: name_itself(m, e); break;
+    case EX_BLOCK: enter_block(m, e); break;
+    default: evaluate_child(m, e, 0, m->now.env, NULL); break;
+  }
+}
+
+/* --- Values ------------------------------------------------------------- */
+
+static void force_done(StepMachine *m, const StepObj *frame) {
+  StepObj *promise = frame->fields[DONE];
+  step_set(m, promise, m->now.value);
+}
+
+/* Checks a function's result against its annotation and against the type at its
+ * use. */
+static void result_done(StepMachine *m, const StepObj *frame) {
+  const Fn *fn = frame->expr->fn;
+  step_check(m, m->now.value, fn->body->type, fn->declared_result,
+             frame->fields[ENV], "result", fn->body->span);
+}
+
+static void called_done(StepMachine *m, const StepObj *frame) {
+  const Expr *call = frame->expr;
+  step_check_out(m, m->now.value, call->call.callee->type->result, call->type,
+                 frame->fields[ENV], "result", call->span);
+}
+
+static void define_done(StepMachine *m, const StepObj *frame) {
+  const Global *g = frame->global;
+  if (!step_check(m, m->now.value, g->value->type, g->type, NULL, "annotation",
+                  g->value->span))
+    return;
+  step_set_global(m, (size_t)g->slot, m->now.value);
+  step_applied(m, REDUCE_DEFINE, g->span);
+}
+
+/* Passes the value to the frame that waits for it. */
+static void resume(StepMachine *m) {
+  StepObj *frame = m->now.frames;
+  m->now.frames = frame->fields[BELOW];
+  if (frame->depth - 1 < m->low) m->low = frame->depth - 1;
+  switch ((StepObjKind)frame->kind) {
+    case K_CHILD: child_done(m, frame); break;
+    case K_BINDING: binding_done(m, frame); break;
+    case K_AGAIN:
+      block_at(m, frame->expr, (int)frame->index, frame->fields[ENV]);
+      break;
+    case K_FORCE: force_done(m, frame); break;
+    case K_CALLED: called_done(m, frame); break;
+    case K_RESULT: result_done(m, frame); break;
+    default: define_done(m, frame); break;
+  }
+}
+
+/* --- Running ------------------------------------------------------------ */
+
+static StepOutcome out_of_memory(StepMachine *m) {
+  step_fail(m, E0701, m->span, "out of memory");
+  return m->outcome = STEP_LIMIT;
+}
+
+StepOutcome step_next(StepMachine *m) {
+  if (step_is_behind(m)) return step_again(m);
+  m->applied = false;
+  bool ended = m->outcome != STEP_RULE;
+  while (m->outcome == STEP_RULE && !m->applied) {
+    step_reclaim(m);
+    m->redex = m->now;
+    if (m->now.expr) look_at(m, m->now.expr);
+    else if (m->now.frames) resume(m);
+    else m->outcome = STEP_VALUE;
+    arena_done(&m->scratch);
+    if (mem_exhausted(&m->mem)) return out_of_memory(m);
+  }
+  m->count += m->applied;
+  if (!ended) step_enter_record(m);
+  if (mem_exhausted(&m->mem)) return out_of_memory(m);
+  return m->outcome;
+}
+
+static void start(StepMachine *m, const Expr *e) {
+  m->job++;
+  m->outcome = STEP_RULE;
+  m->now.frames = m->now.value = NULL;
+  step_to_expr(m, e, NULL);
+}
+
+void step_start(StepMachine *m, const Step *step) {
+  start(m, step->expr);
+  if (step->kind != STEP_LET) return;
+  step_push(m, K_DEFINE, NULL, 0, NULL, NULL);
+  if (m->now.frames) m->now.frames->global = step->global;
+}
+
+void step_start_call(StepMachine *m, const Global *g, const StepValue *args) {
+  start(m, g->value->fn->body);
+  const Fn *fn = g->value->fn;
+  if (args && !step_enter(m, fn, args, &m->now.env)) return;
+  if (fn->declared_result &&
+      types_need_check(fn->body->type, fn->declared_result))
+    step_push(m, K_RESULT, g->value, 0, m->now.env, NULL);
+}
+
+StepRule step_rule(const StepMachine *m) { return m->rule; }
+Span step_span(const StepMachine *m) { return m->span; }
+uint64_t step_count(const StepMachine *m) { return m->count; }
+const StepValue *step_result(const StepMachine *m) { return m->now.value; }
+void step_give_up(StepMachine *m, bool stop) { atomic_store(&m->stop, stop); }
+
+const StepFault *step_fault(const StepMachine *m) { return &m->fault; }
+
+/* --- Life --------------------------------------------------------------- */
+
+StepMachine *step_new(Program *p, StepHost host) {
+  StepMachine *m = mem_alloc_zeroed(p->mem, sizeof *m);
+  if (!m) return NULL;
+  m->mem = mem_local(p->mem);
+  if (host.max_memory) m->mem.limit = host.max_memory;
+  m->program = p;
+  m->host = host;
+  heap_init(&m->heap, &m->mem);
+  arena_init(&m->scratch, &m->mem);
+  strbuf_init(&m->message, &m->mem);
+  VEC_INIT(&m->globals, &m->mem);
+  VEC_INIT(&m->entries, &m->mem);
+  VEC_INIT(&m->kept, &m->mem);
+  ptrmap_init(&m->imported, &m->mem);
+  arena_init(&m->arena, &m->mem);
+  VEC_INIT(&m->changes, &m->mem);
+  m->low = UINT32_MAX;
+  m->outcome = STEP_VALUE;
+  return m;
+}
+
+void step_free(StepMachine *m) {
+  if (!m) return;
+  Mem *mem = m->program->mem;
+  step_free_all(m);
+  VEC_DONE(&m->globals);
+  VEC_DONE(&m->entries);
+  VEC_DONE(&m->kept);
+  ptrmap_done(&m->imported);
+  arena_done(&m->arena);
+  VEC_DONE(&m->changes);
+  strbuf_done(&m->message);
+  arena_done(&m->scratch);
+  heap_done(&m->heap);
+  mem_free(mem, m, sizeof *m);
+}

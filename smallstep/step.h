@@ -1,0 +1,125 @@
+/* The small-step machine: a checked program's meaning, one rule at a time.
+ *
+ *   StepMachine *m = step_new(program, host);
+ *   step_start(m, &unit->steps[0]);
+ *   while (step_next(m) == STEP_RULE) { ... step_rule(m) ... }
+ *   step_print_json(m, &out, step_result(m));
+ *
+ * It interprets resolved and typed expressions as they are (ir/expr.h) and
+ * shares nothing with the VM but the operators' rules and kernels.  It is made
+ * to be obviously right, not fast: the VM is tested against it (fuzz/), and
+ * the stepper shows it at work.
+ *
+ * A state is an expression or a value, an environment and a stack of frames:
+ * what is being evaluated, what its variables mean, and where its value goes.
+ * All three are immutable linked objects, so an older state stays whole as
+ * long as someone holds it; only the contents of ref cells, of delayed graph
+ * nodes and of global values change.  Nothing recurses on the C stack over a
+ * program's data. */
+#ifndef SMALLSTEP_STEP_H
+#define SMALLSTEP_STEP_H
+
+#include "vm/session.h"
+
+typedef struct StepMachine StepMachine;
+/* A value: a tensor (also of rank 0), a tuple, a constructor with its fields, a
+ * function or a cell.  It is tagged, so no types are needed to read it. */
+typedef struct StepObj StepValue;
+
+typedef enum StepRule {
+#define REDUCTION(id, ...) REDUCE_##id,
+#include "smallstep/step.def"
+#undef REDUCTION
+  REDUCE_COUNT
+} StepRule;
+
+typedef struct StepRuleInfo {
+  const char *name, *sentence;
+} StepRuleInfo;
+extern const StepRuleInfo step_rule_info[REDUCE_COUNT];
+
+/* What the machine needs from its host. */
+typedef struct StepHost {
+  const Tensor *const *params; /* by slot; must outlive the machine */
+  /* A session that provides the values of globals that were not evaluated here;
+   * or NULL.  It must outlive the machine and must not run meanwhile. */
+  Session *session;
+  /* Receives the output of print and print_text; NULL: it is dropped. */
+  void (*write)(void *data, const char *text, size_t len);
+  void *data;
+  int width;         /* of the display form */
+  size_t max_memory; /* bytes; 0: no limit */
+} StepHost;
+
+typedef enum StepOutcome {
+  STEP_RULE,  /* a rule was applied; step_rule says which */
+  STEP_VALUE, /* nothing is left to evaluate; step_result has the value */
+  STEP_ERROR, /* a run-time error, in step_fault */
+  STEP_LIMIT, /* out of memory; step_fault has E0701 */
+} StepOutcome;
+
+typedef struct StepFault {
+  DiagCode code;
+  Span span;
+  const char *message; /* valid until the machine is started again */
+} StepFault;
+
+/* --- Life --------------------------------------------------------------- */
+
+/* A machine without global values; NULL when memory runs out.  The program must
+ * outlive the machine. */
+StepMachine *step_new(Program *p, StepHost host);
+void step_free(StepMachine *m);
+
+/* --- Running ------------------------------------------------------------ */
+
+/* Begins a step of a unit; a let's value is kept for later steps. */
+void step_start(StepMachine *m, const Step *step);
+/* Starts the call of a global function.  `args` is a tuple of its arguments, or
+ * NULL if it has none. */
+void step_start_call(StepMachine *m, const Global *g, const StepValue *args);
+/* A tuple for `count` arguments, and argument `i` set to a copy of a session's
+ * value.  They return NULL and false when memory runs out. */
+StepValue *step_arguments(StepMachine *m, int count);
+bool step_argument(StepMachine *m, StepValue *args, int i, Session *s,
+                   const Type *type, Value v);
+
+/* Applies one rule.  After any other outcome it returns the same outcome again
+ * until something is started. */
+StepOutcome step_next(StepMachine *m);
+
+/* The rule that was applied last, its place, and the number of rules
+ * applied. */
+StepRule step_rule(const StepMachine *m);
+Span step_span(const StepMachine *m);
+uint64_t step_count(const StepMachine *m);
+
+/* --- Back and forth (step_record.c) ------------------------------------- */
+
+/* Records the last `entries` calls of step_next or fewer.  If there are more,
+ * or if they hold more than a quarter of the machine's memory, the older half
+ * is dropped.  To be called before the first start. */
+void step_keep(StepMachine *m, size_t entries);
+/* Returns to the state before the last step_next. step_next then replays the
+ * record without evaluating anything again.  Returns false at the beginning of
+ * the record. */
+bool step_back(StepMachine *m);
+/* Whether the record continues from here.  If so, nothing may be started. */
+bool step_is_behind(const StepMachine *m);
+
+/* The result, valid until the next start. */
+const StepValue *step_result(const StepMachine *m);
+const StepFault *step_fault(const StepMachine *m);
+/* Whether a kernel at work, and each one after it, is to give up: then the step
+ * fails with E0703.  May be called from any thread. */
+void step_give_up(StepMachine *m, bool stop);
+
+/* --- Values ------------------------------------------------------------- */
+
+/* Display form, and the JSON of a value, as the VM writes them (a function
+ * shows the type that it was written with). */
+void step_print(const StepMachine *m, StrBuf *out, const StepValue *v,
+                int width);
+void step_print_json(const StepMachine *m, StrBuf *out, const StepValue *v);
+
+#endif

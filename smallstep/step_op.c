@@ -1,0 +1,152 @@
+/* Operators in the small-step machine: op_run applies rule and kernel, and four
+ * operators are carried out by the machine itself. */
+#include "kernels/call.h"
+#include "smallstep/step_machine.h"
+
+/* --- Kernels ------------------------------------------------------------ */
+
+/* Flattens tuple operands into their tensors. */
+static int count_tensors(int count, const StepObj *args) {
+  int n = 0;
+  for (int i = 0; i < count; i++) {
+    const StepObj *v = args->fields[i];
+    n += v->kind == V_TUPLE ? (int)v->count : 1;
+  }
+  return n;
+}
+
+static const Tensor **flatten(StepMachine *m, int count, const StepObj *args,
+                              int *n) {
+  *n = count_tensors(count, args);
+  const Tensor **out = ARENA_ARRAY(&m->scratch, const Tensor *, (size_t)*n + 1);
+  int at = 0;
+  for (int i = 0; out && i < count; i++) {
+    const StepObj *v = args->fields[i];
+    if (v->kind == V_TENSOR) out[at++] = v->tensor;
+    for (uint32_t k = 0; k < v->count; k++) out[at++] = v->fields[k]->tensor;
+  }
+  return out;
+}
+
+/* Makes one value of the results and takes over their tensors. */
+static StepObj *take_results(StepMachine *m, const OpCall *call) {
+  if (call->result->kind != RT_TUPLE) return step_tensor_take(m, call->outs[0]);
+  StepObj *tuple = step_obj(m, V_TUPLE, (uint32_t)call->out_count);
+  for (int i = 0; i < call->out_count; i++) {
+    StepObj *field = step_tensor_take(m, call->outs[i]);
+    if (tuple) tuple->fields[i] = field;
+  }
+  return tuple;
+}
+
+static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
+                       int count, const StepObj *args, Span span) {
+  OpCall call = {.op = op,
+                 .attrs = attrs,
+                 .heap = &m->heap,
+                 .arena = &m->scratch,
+                 .stop = &m->stop,
+                 .threads = 1};
+  call.args = flatten(m, count, args, &call.arg_count);
+  if (!call.args || mem_exhausted(&m->mem)) return;
+  if (op_run(&call)) {
+    step_applied(m, REDUCE_OPERATOR, span);
+    step_to_value(m, take_results(m, &call));
+  } else if (m->stop) {
+    step_fail(m, E0703, span, "time limit reached");
+    m->outcome = STEP_LIMIT;
+  } else if (call.fault.code == E0701) {
+    mem_raise_exhausted(&m->mem);
+  } else {
+    step_fail(m, call.fault.code, span, "%s", call.fault.message);
+  }
+}
+
+/* --- Effects ------------------------------------------------------------ */
+
+typedef struct Effect {
+  StepMachine *m;
+  const Attrs *attrs;
+  const StepObj *v; /* the operand, if there is one */
+  Span span;
+} Effect;
+
+static void done(const Effect *e, StepRule rule) {
+  step_applied(e->m, rule, e->span);
+  step_to_value(e->m, step_unit(e->m));
+}
+
+static void write_text(const Effect *e, StrBuf *text) {
+  const StepHost *host = &e->m->host;
+  if (host->write) host->write(host->data, strbuf_text(text), text->len);
+  strbuf_done(text);
+  done(e, REDUCE_PRINT);
+}
+
+static void run_print(const Effect *e) {
+  StrBuf text;
+  strbuf_init(&text, &e->m->mem);
+  int width = e->m->host.width;
+  step_print(e->m, &text, e->v, width ? width : 80);
+  strbuf_add_char(&text, '\n');
+  write_text(e, &text);
+}
+
+static void run_print_text(const Effect *e) {
+  const Tensor *t = e->v->tensor;
+  StrBuf text;
+  strbuf_init(&text, &e->m->mem);
+  for (int64_t i = 0, n = tensor_count(t); i < n; i++) {
+    int64_t c = tensor_i64_at(t, i);
+    if (t->dtype == DT_UINT8) strbuf_add_char(&text, (char)c);
+    else strbuf_add_code_point(&text, c);
+  }
+  write_text(e, &text);
+}
+
+static const char *message_of(const Effect *e) {
+  const AttrValue *v = attr_get(e->attrs, ATTR_message);
+  return v->state == AV_SET && v->text ? v->text : "";
+}
+
+static void run_assert(const Effect *e) {
+  if (tensor_bits_at(e->v->tensor, 0).b) {
+    done(e, REDUCE_ASSERT);
+    return;
+  }
+  const char *text = message_of(e);
+  step_fail(e->m, E0605, e->span, "assertion failed%s%s", *text ? ": " : "",
+            text);
+}
+
+static void run_fail(const Effect *e) {
+  const char *text = message_of(e);
+  step_fail(e->m, E0606, e->span, "%s", *text ? text : "failed");
+}
+
+typedef void (*EffectFn)(const Effect *e);
+
+static const EffectFn effects[SPECIAL_COUNT] = {
+    [SPECIAL_PRINT] = run_print,
+    [SPECIAL_PRINT_TEXT] = run_print_text,
+    [SPECIAL_ASSERT] = run_assert,
+    [SPECIAL_FAIL] = run_fail,
+};
+
+/* --- All operators ------------------------------------------------------ */
+
+void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
+                   int count, const StepObj *args, Span span) {
+  const OpInfo *info = op_info(op->op);
+  Attrs defaults;
+  if (!attrs) {
+    attrs_defaults(info, &defaults);
+    attrs = &defaults;
+  }
+  if (info->storage != STORE_SPECIAL) {
+    run_kernel(m, info, attrs, count, args, span);
+    return;
+  }
+  effects[info->special](
+      &(Effect){m, attrs, count > 0 ? args->fields[0] : NULL, span});
+}

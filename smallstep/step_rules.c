@@ -1,0 +1,297 @@
+/* The rules of the small-step machine, one for each kind of expression. */
+#include <assert.h>
+
+#include "smallstep/step_machine.h"
+
+/* --- Names -------------------------------------------------------------- */
+
+void step_force(StepMachine *m, StepObj *promise, Span span) {
+  step_push(m, K_FORCE, promise->expr, 0, NULL, promise);
+  step_applied(m, REDUCE_FORCE, span);
+  step_to_expr(m, promise->expr, promise->fields[CONTENT]);
+}
+
+/*   env(%x) = v              env(%0) = delayed e in env'
+ *   -----------              -----------------------------
+ *   %x  ->  v                %0  ->  e, whose value env(%0) keeps            */
+void step_var(StepMachine *m, const Expr *e) {
+  StepObj *v = step_lookup(m, m->now.env, e->var);
+  if (mem_exhausted(&m->mem)) return;
+  if (!v) {
+    const char *why =
+        m->host.session ? ": what it was captured at is not told" : "";
+    step_fail(m, E0108, e->span, "`%%%s` has no value%s", e->var->name->text,
+              why);
+  } else if (v->kind != V_PROMISE) {
+    step_applied(m, REDUCE_VAR, e->span);
+    step_to_value(m, v);
+  } else if (v->index) {
+    step_applied(m, REDUCE_VAR, e->span);
+    step_to_value(m, v->fields[CONTENT]);
+  } else {
+    step_force(m, v, e->span);
+  }
+}
+
+/* The value that a session was given.  A polymorphic function has none. */
+static StepObj *imported(StepMachine *m, const Global *g) {
+  if (!m->host.session) return NULL;
+  if (g->param_count > 0 && g->value->kind == EX_FN)
+    return step_closure(m, g->value, NULL);
+  StepObj *v = step_import_global(m, g);
+  if (v) step_set_global(m, (size_t)g->slot, v);
+  return v;
+}
+
+static StepObj *global_value(StepMachine *m, const Global *g) {
+  size_t slot = (size_t)g->slot;
+  switch (g->kind) {
+    case GLOBAL_DEF: return step_closure(m, g->value, NULL);
+    case GLOBAL_PARAM: {
+      const Tensor *t = m->host.params ? m->host.params[slot] : NULL;
+      return t ? step_tensor_take(m, tensor_copy(&m->heap, t)) : NULL;
+    }
+    default:
+      if (slot < m->globals.len && m->globals.data[slot])
+        return m->globals.data[slot];
+      return imported(m, g);
+  }
+}
+
+void step_global(StepMachine *m, const Expr *e) {
+  StepObj *v = global_value(m, e->g.global);
+  if (mem_exhausted(&m->mem)) return;
+  const Global *g = e->g.global;
+  if (!v && m->host.session && g->param_count > 0) { /* Nil and the like */
+    step_applied(m, REDUCE_GLOBAL, e->span);
+    step_to_expr(m, g->value, NULL);
+    return;
+  }
+  if (!v) {
+    step_fail(m, E0108, e->span, "`%s` has no value", e->g.name->text);
+    return;
+  }
+  step_applied(m, REDUCE_GLOBAL, e->span);
+  step_to_value(m, v);
+}
+
+static void to_int32(StepMachine *m, int64_t number) {
+  Value bits = bits_from_i64(DT_INT32, number);
+  Tensor *t = tensor_from_bits(&m->heap, DT_INT32, bits);
+  step_to_value(m, step_tensor_take(m, t));
+}
+
+void step_dim(StepMachine *m, const Expr *e) {
+  int64_t n = step_lookup_dim(m, m->now.env, e->dim_var);
+  if (n < 0) {
+    step_fail(m, E0108, e->span, "`%s` has no value", e->dim_var->name->text);
+    return;
+  }
+  step_applied(m, REDUCE_DIM, e->span);
+  to_int32(m, n);
+}
+
+/* --- Calls -------------------------------------------------------------- */
+
+/*   (fn (%x1, ..., %xn) { e })(v1, ..., vn)  ->  e[v1/%x1, ..., vn/%xn]      */
+static void call_closure(StepMachine *m, const Expr *call, StepObj *f,
+                         const StepObj *args) {
+  const Expr *e = f->expr;
+  const Fn *fn = e->fn;
+  StepObj *env = f->fields[ENV_OF];
+  if (!step_enter(m, fn, args, &env)) return;
+  if (fn->declared_result &&
+      types_need_check(fn->body->type, fn->declared_result))
+    step_push(m, K_RESULT, e, 0, env, NULL);
+  step_applied(m, REDUCE_CALL, call->span);
+  step_to_expr(m, fn->body, env);
+}
+
+/* Makes a constructor's value with the first `n` values as its fields. */
+static StepObj *data(StepMachine *m, const Ctor *ctor, int n,
+                     const StepObj *args) {
+  StepObj *o = step_obj(m, V_DATA, (uint32_t)n);
+  if (!o) return NULL;
+  o->ctor = ctor;
+  for (int i = 0; i < n; i++) o->fields[i] = args->fields[i];
+  return o;
+}
+
+/* In a loose program the value of a call is checked against the type of the
+ * call.  A tail call shares the check of the call before it. */
+static void await_result(StepMachine *m, const Expr *call) {
+  const Type *fn = call->call.callee->type;
+  if (fn->kind != TY_FN || fn->param_count > 0) return;
+  if (!m->program->loose && !types_need_check(fn->result, call->type)) return;
+  if (m->now.frames && m->now.frames->kind == K_CALLED) return;
+  step_push(m, K_CALLED, call, 0, m->now.env, NULL);
+}
+
+/* Arguments are checked where they are passed, and again on entry to the
+ * function, because its callers may know less than its parameters. */
+static bool check_arguments(StepMachine *m, const Expr *e,
+                            const StepObj *args) {
+  const Type *fn = e->call.callee->type;
+  if (fn->kind != TY_FN || fn->param_count > 0) return true;
+  for (int i = 0; i < e->count; i++)
+    if (!step_check(m, args->fields[i], e->args[i]->type, fn->args[i],
+                    m->now.env, "argument", e->args[i]->span))
+      return false;
+  return true;
+}
+
+static bool check_fields(StepMachine *m, const Ctor *ctor,
+                         const StepObj *args) {
+  for (int i = 0; i < ctor->field_count; i++)
+    if (!step_check_out(m, args->fields[i], ctor->fields[i], ctor->fields[i],
+                        NULL, "parameter", ctor->span))
+      return false;
+  return true;
+}
+
+static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
+  StepObj *f = args->fields[e->count];
+  await_result(m, e);
+  switch ((StepObjKind)f->kind) {
+    case V_CLOSURE: call_closure(m, e, f, args); break;
+    case V_OP:
+      step_operator(m, f->expr, NULL, e->count, args, f->expr->span);
+      break;
+    default:
+      if (!check_fields(m, f->ctor, args)) return;
+      step_applied(m, REDUCE_CONSTRUCT, e->span);
+      step_to_value(m, data(m, f->ctor, e->count, args));
+      break;
+  }
+}
+
+static void reduce_call(StepMachine *m, const Expr *e, StepObj *args) {
+  const Expr *callee = e->call.callee;
+  if (callee->kind != EX_OP && !check_arguments(m, e, args)) return;
+  if (callee->kind == EX_CTOR)
+    step_to_value(m, data(m, callee->ctor, e->count, args));
+  else if (callee->kind == EX_OP)
+    step_operator(m, callee, e->call.bound, e->count, args, e->span);
+  else call_value(m, e, args);
+}
+
+/* --- Branches ----------------------------------------------------------- */
+
+static bool is_true(const StepObj *v) { return tensor_bits_at(v->tensor, 0).b; }
+
+/*   if (True) {a} else {b}  ->  a        if (False) {a} else {b}  ->  b      */
+static void reduce_if(StepMachine *m, const Expr *e, StepObj *args) {
+  bool holds = is_true(args->fields[0]);
+  step_applied(m, holds ? REDUCE_IF_TRUE : REDUCE_IF_FALSE, e->span);
+  step_to_expr(m, e->args[holds ? 1 : 2], m->now.env);
+}
+
+/* Whether the pattern matches the value.  Binds its variables in *env.  The
+ * parser bounds the nesting of patterns. */
+static bool takes(StepMachine *m, const Pattern *p, StepObj *v, StepObj **env) {
+  if (p->kind == PT_CTOR && v->ctor != p->ctor) return false;
+  if (p->kind == PT_VAR) *env = step_pair(m, E_BIND, p->var, *env, v);
+  bool all = true;
+  for (int i = 0; all && i < p->count; i++)
+    all = takes(m, p->fields[i], v->fields[i], env);
+  return all;
+}
+
+/* Checks annotated variables against their shapes, from left to right. */
+static bool check_pattern(StepMachine *m, const Pattern *p, const StepObj *v,
+                          StepObj *env) {
+  if (p->kind == PT_VAR &&
+      !step_check_out(m, v, p->type, p->var->type, env, "pattern", p->span))
+    return false;
+  bool all = true;
+  for (int i = 0; all && i < p->count; i++)
+    all = check_pattern(m, p->fields[i], v->fields[i], env);
+  return all;
+}
+
+static void no_arm(StepMachine *m, const Expr *e, const StepObj *v) {
+  StrBuf text;
+  strbuf_init(&text, &m->mem);
+  step_print(m, &text, v, 80);
+  step_fail(m, E0601, e->span, "no arm of this match takes %s",
+            strbuf_text(&text));
+  strbuf_done(&text);
+}
+
+/*   p1, ..., pk-1 do not take v;  pk takes v with bindings b
+ *   ---------------------------------------------------------
+ *   match (v) { p1 => e1, ..., pn => en }  ->  ek[b]                         */
+static void reduce_match(StepMachine *m, const Expr *e, StepObj *args) {
+  StepObj *v = args->fields[0];
+  for (int i = 0; i < e->match->arm_count; i++) {
+    const Arm *arm = &e->match->arms[i];
+    StepObj *env = m->now.env;
+    if (!takes(m, arm->pattern, v, &env)) continue;
+    if (!check_pattern(m, arm->pattern, v, m->now.env)) return;
+    step_applied(m, REDUCE_MATCH, e->span);
+    step_to_expr(m, arm->body, env);
+    return;
+  }
+  no_arm(m, e, v);
+}
+
+/* --- Tuples and cells --------------------------------------------------- */
+
+static void reduce_tuple(StepMachine *m, const Expr *e, StepObj *args) {
+  (void)e;
+  step_to_value(m, args);
+}
+
+/*   (v0, ..., vn).i  ->  vi                                                  */
+static void reduce_projection(StepMachine *m, const Expr *e, StepObj *args) {
+  step_applied(m, REDUCE_PROJECT, e->span);
+  step_to_value(m, args->fields[0]->fields[e->index]);
+}
+
+static bool check_content(StepMachine *m, const Expr *value, const Expr *cell,
+                          const StepObj *v) {
+  return step_check(m, v, value->type, cell->type->args[0], m->now.env,
+                    "content", value->span);
+}
+
+static void reduce_ref(StepMachine *m, const Expr *e, StepObj *args) {
+  if (!check_content(m, e->args[0], e, args->fields[0])) return;
+  StepObj *cell = step_obj(m, V_CELL, 1);
+  if (cell) cell->fields[CONTENT] = args->fields[0];
+  if (cell) cell->index = ++m->cells;
+  step_applied(m, REDUCE_REF, e->span);
+  step_to_value(m, cell);
+}
+
+static void reduce_read(StepMachine *m, const Expr *e, StepObj *args) {
+  StepObj *v = args->fields[0]->fields[CONTENT];
+  if (!step_check_out(m, v, e->args[0]->type->args[0], e->type, m->now.env,
+                      "content", e->span))
+    return;
+  step_applied(m, REDUCE_READ, e->span);
+  step_to_value(m, v);
+}
+
+static void reduce_write(StepMachine *m, const Expr *e, StepObj *args) {
+  if (!check_content(m, e->args[1], e->args[0], args->fields[1])) return;
+  step_set(m, args->fields[0], args->fields[1]);
+  step_applied(m, REDUCE_WRITE, e->span);
+  step_to_value(m, step_unit(m));
+}
+
+/* --- All kinds ---------------------------------------------------------- */
+
+typedef void (*Reduce)(StepMachine *m, const Expr *e, StepObj *args);
+
+static const Reduce reductions[] = {
+    [EX_TUPLE] = reduce_tuple, [EX_PROJ] = reduce_projection,
+    [EX_CALL] = reduce_call,   [EX_IF] = reduce_if,
+    [EX_MATCH] = reduce_match, [EX_REF] = reduce_ref,
+    [EX_READ] = reduce_read,   [EX_WRITE] = reduce_write,
+    [EX_ERROR] = NULL,
+};
+
+void step_reduce(StepMachine *m, const Expr *e, StepObj *args) {
+  assert(reductions[e->kind] && "an expression that the checker lets pass");
+  reductions[e->kind](m, e, args);
+}

@@ -1,0 +1,365 @@
+/* The list of a session's cells, and snapshots of what they hold.  The walk
+ * keeps its own stack; what is shared is marked when it is met first. */
+#include "state/state.h"
+#include "vm/machine.h"
+
+#include <string.h>
+
+/* --- Paths -------------------------------------------------------------- */
+
+typedef enum StepInto {
+  INTO_ROOT,
+  INTO_FIELD,
+  INTO_CTOR,
+  INTO_CAPTURE,
+  INTO_CONTENT,
+} StepInto;
+
+typedef struct Path {
+  const struct Path *up;
+  StepInto into;
+  char sigil;
+  const char *name;
+  size_t index; /* of a field; of a name's repetition, from 1 */
+} Path;
+
+typedef struct Pending {
+  Obj *obj;
+  const Type *type; /* NULL: not known */
+  const Path *path;
+} Pending;
+
+typedef struct Scan {
+  Session *session;
+  StateList *list;
+  bool paths;
+  VEC(Pending) stack;
+  PtrMap seen;     /* shared objects that were met */
+  PtrMap verdicts; /* Type -> may it lead to a cell? */
+  size_t again;    /* shared objects that may be walked once more */
+} Scan;
+
+static const Path *path_new(Scan *c, Path path) {
+  if (!c->paths) return NULL;
+  Path *p = ARENA_NEW(&c->list->arena, Path);
+  if (p) *p = path;
+  return p;
+}
+
+static void path_step(StrBuf *out, const Path *p) {
+  switch (p->into) {
+    case INTO_ROOT: strbuf_addf(out, "%c%s", p->sigil, p->name); break;
+    case INTO_FIELD: strbuf_addf(out, ".%zu", p->index); break;
+    case INTO_CTOR: strbuf_addf(out, ".%s.%zu", p->name, p->index); break;
+    case INTO_CAPTURE: strbuf_addf(out, "{%%%s", p->name); break;
+    case INTO_CONTENT: strbuf_add_char(out, '^'); break;
+  }
+  if (p->into == INTO_ROOT || p->into == INTO_CAPTURE)
+    if (p->index > 1) strbuf_addf(out, "#%zu", p->index);
+  if (p->into == INTO_CAPTURE) strbuf_add_char(out, '}');
+}
+
+static const char *path_text(Scan *c, const Path *path) {
+  if (!c->paths) return NULL;
+  VEC(const Path *) steps;
+  VEC_INIT(&steps, c->session->mem);
+  for (const Path *p = path; p; p = p->up) VEC_PUSH(&steps, p);
+  StrBuf text;
+  strbuf_init(&text, c->session->mem);
+  while (steps.len) {
+    const Path *p = VEC_POP(&steps);
+    path_step(&text, p);
+  }
+  const char *copy =
+      arena_strndup(&c->list->arena, strbuf_text(&text), text.len);
+  strbuf_done(&text);
+  VEC_DONE(&steps);
+  return copy;
+}
+
+/* --- Types that may lead to a cell -------------------------------------- */
+
+typedef struct Reached {
+  const Type *type;
+  bool declared; /* within an ADT's declaration: its parameters are open */
+} Reached;
+
+typedef struct Search {
+  VEC(Reached) stack;
+  PtrMap seen; /* types, ADTs */
+} Search;
+
+static void reach(Search *s, const Type *type, bool declared) {
+  const void *key = (const char *)type + declared;
+  if (ptrmap_has(&s->seen, key)) return;
+  ptrmap_put(&s->seen, key, (void *)type);
+  VEC_PUSH(&s->stack, (Reached){type, declared});
+}
+
+static void reach_adt(Search *s, const Adt *adt) {
+  if (ptrmap_has(&s->seen, adt)) return;
+  ptrmap_put(&s->seen, adt, (void *)adt);
+  for (int i = 0; i < adt->ctor_count; i++)
+    for (int k = 0; k < adt->ctors[i].field_count; k++)
+      reach(s, adt->ctors[i].fields[k], true);
+}
+
+/* One type; is it a cell, a function, or a variable that may stand for one? */
+static bool reaches(Search *s, Reached r) {
+  switch (r.type->kind) {
+    case TY_TENSOR: return false;
+    case TY_VAR: return !r.declared;
+    case TY_ADT: reach_adt(s, r.type->adt); break;
+    case TY_TUPLE: break;
+    default: return true;
+  }
+  for (int i = 0; i < r.type->count; i++) reach(s, r.type->args[i], r.declared);
+  return false;
+}
+
+static bool search(Scan *c, const Type *type) {
+  Search s;
+  VEC_INIT(&s.stack, c->session->mem);
+  ptrmap_init(&s.seen, c->session->mem);
+  bool found = false;
+  reach(&s, type, false);
+  while (s.stack.len && !found) found = reaches(&s, VEC_POP(&s.stack));
+  VEC_DONE(&s.stack);
+  ptrmap_done(&s.seen);
+  return found;
+}
+
+static bool may_hold(Scan *c, const Type *type) {
+  static const char yes, no;
+  const void *known = ptrmap_get(&c->verdicts, type);
+  if (!known) {
+    known = search(c, type) ? &yes : &no;
+    ptrmap_put(&c->verdicts, type, (void *)known);
+  }
+  return known == &yes;
+}
+
+/* --- The walk ----------------------------------------------------------- */
+
+static const Type *known_type(const Type *type) {
+  return type && type->kind == TY_VAR ? NULL : type;
+}
+
+static void push(Scan *c, Obj *o, const Type *type, Path path) {
+  type = known_type(type);
+  if (!o || o->count < 0 || o->size == SIZE_TENSOR) return;
+  if (type && !may_hold(c, type)) return;
+  VEC_PUSH(&c->stack, (Pending){o, type, path_new(c, path)});
+}
+
+static void walk_closure(Scan *c, Cell *closure, const Path *path) {
+  const Function *f = (const Function *)(uintptr_t)closure->fields[0].bits;
+  const FnGroup *g = f->key.group;
+  if (!g) return;
+  bool packed = g->capture_count >= SIZE_SMALL_MAX; /* in a tuple */
+  Cell *from = packed ? closure->fields[1].cell : closure;
+  uint64_t at = packed ? 0 : 1;
+  for (int i = 0; i < g->free_count; i++) {
+    const FreeVar *v = &g->free[i];
+    if (!v->captured) continue;
+    size_t same = 1;
+    for (int k = 0; k < i; k++)
+      same += g->free[k].captured && g->free[k].var->name == v->var->name;
+    if (cell_field_counted(from, at))
+      push(c, cell_fields(from)[at].obj, v->var->type,
+           (Path){path, INTO_CAPTURE, '%', v->var->name->text, same});
+    at++;
+  }
+}
+
+static const Type *field_type(Scan *c, const Type *type, const Cell *cell,
+                              int i) {
+  if (!type || type->kind == TY_TUPLE) return type ? type->args[i] : NULL;
+  return value_ctor_field(&c->session->store, type, cell->obj.tag, i);
+}
+
+static void walk_fields(Scan *c, Cell *cell, const Type *type,
+                        const Path *path) {
+  Path step = {.up = path, .into = INTO_FIELD};
+  if (type && type->kind == TY_ADT) {
+    step.into = INTO_CTOR;
+    step.name = type->adt->ctors[cell->obj.tag].name->text;
+  }
+  for (uint64_t i = 0; i < cell_count(cell); i++) {
+    if (!cell_field_counted(cell, i)) continue;
+    step.index = (size_t)i;
+    push(c, cell_fields(cell)[i].obj, field_type(c, type, cell, (int)i), step);
+  }
+}
+
+static void walk_ref(Scan *c, Pending p) {
+  StateList *list = c->list;
+  RefCell *r = (RefCell *)p.obj;
+  uintptr_t known = (uintptr_t)ptrmap_get(&list->index, r);
+  if (known) {
+    if (c->paths && list->aliases.len < STATE_ALIASES_MOST)
+      VEC_PUSH(&list->aliases, (StateAlias){known - 1, path_text(c, p.path)});
+    return;
+  }
+  if (!VEC_RESERVE(&list->cells, 1)) return;
+  const char *path = path_text(c, p.path);
+  VEC_PUSH(&list->cells, (StateCell){.cell = r,
+                                     .type = p.type,
+                                     .path = path,
+                                     .nested = path && strchr(path, '^')});
+  obj_keep(&r->obj);
+  ptrmap_put(&list->index, r, (void *)(uintptr_t)list->cells.len);
+  if (r->obj.mask & REF_COUNTED)
+    push(c, r->content.obj, p.type ? p.type->args[0] : NULL,
+         (Path){.up = p.path, .into = INTO_CONTENT});
+}
+
+/* What is shared is walked once; for the sake of aliases, a few times more. */
+static bool walk_again(Scan *c, Obj *o) {
+  if (o->count == 1) return true;
+  if (ptrmap_has(&c->seen, o)) return c->paths && c->again && c->again--;
+  ptrmap_put(&c->seen, o, o);
+  return true;
+}
+
+static void walk_one(Scan *c, Pending p) {
+  if (p.obj->size == SIZE_REF) walk_ref(c, p);
+  else if (!walk_again(c, p.obj)) return;
+  else if (p.type && p.type->kind == TY_FN)
+    walk_closure(c, (Cell *)p.obj, p.path);
+  else walk_fields(c, (Cell *)p.obj, p.type, p.path);
+}
+
+/* Children are pushed in order, then turned round. */
+static void walk(Scan *c) {
+  while (c->stack.len && !mem_exhausted(c->session->mem) &&
+         !store_should_stop(&c->session->store)) {
+    Pending p = VEC_POP(&c->stack);
+    size_t first = c->stack.len;
+    walk_one(c, p);
+    for (size_t i = first, j = c->stack.len; i + 1 < j; i++) {
+      Pending moved = c->stack.data[i];
+      c->stack.data[i] = c->stack.data[--j];
+      c->stack.data[j] = moved;
+    }
+  }
+}
+
+/* Globals of one name (at the prompt a name can be given anew) are numbered. */
+static void walk_globals(Scan *c) {
+  const Session *s = c->session;
+  PtrMap names[2];
+  for (int i = 0; i < 2; i++) ptrmap_init(&names[i], s->mem);
+  for (size_t i = 0; i < s->value_count; i++) {
+    if (!s->values[i].defined) continue;
+    const Global *g = s->code->program->values.data[i];
+    bool local = g->kind == GLOBAL_LOCAL;
+    size_t same = (size_t)(uintptr_t)ptrmap_get(&names[local], g->name) + 1;
+    ptrmap_put(&names[local], g->name, (void *)(uintptr_t)same);
+    if (type_is_counted(g->type))
+      push(c, s->values[i].value.obj, g->type,
+           (Path){NULL, INTO_ROOT, local ? '%' : '@', g->name->text, same});
+    walk(c);
+  }
+  for (int i = 0; i < 2; i++) ptrmap_done(&names[i]);
+}
+
+/* --- The list ----------------------------------------------------------- */
+
+bool state_list(Session *s, bool paths, StateList *list) {
+  *list = (StateList){.session = s};
+  arena_init(&list->arena, s->mem);
+  VEC_INIT(&list->cells, s->mem);
+  VEC_INIT(&list->aliases, s->mem);
+  ptrmap_init(&list->index, s->mem);
+  Scan c = {
+      .session = s, .list = list, .paths = paths, .again = STATE_ALIASES_MOST};
+  VEC_INIT(&c.stack, s->mem);
+  ptrmap_init(&c.seen, s->mem);
+  ptrmap_init(&c.verdicts, s->mem);
+  walk_globals(&c);
+  VEC_DONE(&c.stack);
+  ptrmap_done(&c.seen);
+  ptrmap_done(&c.verdicts);
+  return !mem_exhausted(s->mem) && !store_should_stop(&s->store);
+}
+
+void state_list_done(StateList *list) {
+  for (size_t i = 0; i < list->cells.len; i++)
+    obj_drop(&list->session->store, &list->cells.data[i].cell->obj);
+  VEC_DONE(&list->cells);
+  VEC_DONE(&list->aliases);
+  ptrmap_done(&list->index);
+  arena_done(&list->arena);
+}
+
+const StateCell *state_find(const StateList *list, const char *path) {
+  for (size_t i = 0; i < list->cells.len; i++)
+    if (!strcmp(list->cells.data[i].path, path)) return &list->cells.data[i];
+  for (size_t i = 0; i < list->aliases.len; i++) {
+    const StateAlias *a = &list->aliases.data[i];
+    if (!strcmp(a->path, path)) return &list->cells.data[a->cell];
+  }
+  return NULL;
+}
+
+void cell_set_take(Session *s, RefCell *cell, Value content) {
+  Value old = cell->content;
+  cell->content = content;
+  if (cell->obj.mask & REF_COUNTED && old.obj) obj_drop(&s->store, old.obj);
+}
+
+/* --- Snapshots ---------------------------------------------------------- */
+
+struct Snapshot {
+  size_t count;
+  struct Held {
+    RefCell *cell;
+    Value content;
+  } held[];
+};
+
+static size_t snapshot_size(size_t count) {
+  return sizeof(Snapshot) + count * sizeof(struct Held);
+}
+
+static bool holds_counted(const RefCell *r) {
+  return r->obj.mask & REF_COUNTED;
+}
+
+static Snapshot *snapshot_of(const StateList *list) {
+  Snapshot *p = mem_alloc(list->session->mem, snapshot_size(list->cells.len));
+  if (!p) return NULL;
+  p->count = list->cells.len;
+  for (size_t i = 0; i < p->count; i++) {
+    RefCell *r = list->cells.data[i].cell;
+    obj_keep(&r->obj);
+    if (holds_counted(r)) obj_keep(r->content.obj);
+    p->held[i] = (struct Held){r, r->content};
+  }
+  return p;
+}
+
+Snapshot *session_snapshot(Session *s) {
+  StateList list;
+  Snapshot *p = state_list(s, false, &list) ? snapshot_of(&list) : NULL;
+  state_list_done(&list);
+  return p;
+}
+
+void session_restore(Session *s, const Snapshot *snapshot) {
+  for (size_t i = 0; i < snapshot->count; i++) {
+    struct Held h = snapshot->held[i];
+    if (holds_counted(h.cell)) obj_keep(h.content.obj);
+    cell_set_take(s, h.cell, h.content);
+  }
+}
+
+void snapshot_free(Session *s, Snapshot *snapshot) {
+  for (size_t i = 0; i < snapshot->count; i++) {
+    struct Held h = snapshot->held[i];
+    if (holds_counted(h.cell)) obj_drop(&s->store, h.content.obj);
+    obj_drop(&s->store, &h.cell->obj);
+  }
+  mem_free(s->mem, snapshot, snapshot_size(snapshot->count));
+}

@@ -1,0 +1,530 @@
+/* Skeletons and named tensors back to cells.  Everything is read and built
+ * before the first cell is written, directed by the types of the program that
+ * is to go on with it; what a skeleton says is never trusted. */
+#include "state/state.h"
+#include "vm/machine.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What becomes of one packed cell. */
+typedef struct Target {
+  const PackedCell *packed;
+  RefCell *cell;    /* one reference; NULL: none yet */
+  const Type *type; /* of the cell */
+  bool created;     /* not of the program: some content leads to it */
+  bool built;
+  Value content;
+} Target;
+
+/* A tuple or constructor, some of whose fields have been read. */
+typedef struct Open {
+  const Type *type;
+  int tag, count, filled;
+  const char *name; /* as in state_pack.c */
+  bool numbered;
+} Open;
+
+/* What skeletons share: built when the first of them leads to it. */
+typedef struct Part {
+  const Type *type; /* NULL: not built yet */
+  Value value;      /* one reference */
+  bool open;        /* being read */
+} Part;
+
+/* A skeleton that waits while a shared one that it leads to is read. */
+typedef struct Waiting {
+  const char *at;
+  size_t count, base;
+  size_t part; /* which is read instead */
+  Open head;
+} Waiting;
+
+typedef struct Builder {
+  StateUnpacker *u;
+  Session *s;
+  StateList list; /* of the session as it is */
+  Target *targets;
+  const StateCell **by_path;
+  VEC(size_t) wanted; /* targets whose content is to be read */
+  /* Reading one skeleton. */
+  Target *now;
+  const char *at;
+  Arena names;
+  VEC(Open) open;
+  size_t base; /* what is open below it belongs to skeletons that wait */
+  VEC(Waiting) waiting;
+  Part *parts;
+  VEC(Value) values; /* finished fields of what is open */
+  VEC(const Type *) types;
+  size_t count;
+  char why[256]; /* what does not fit */
+} Builder;
+
+static bool misfit(Builder *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool misfit(Builder *b, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(b->why, sizeof b->why, format, args);
+  va_end(args);
+  return false;
+}
+
+static bool short_of_memory(Builder *b) {
+  mem_raise_exhausted(b->s->mem);
+  return misfit(b, "memory is short");
+}
+
+static const char *type_text(Builder *b, const Type *type) {
+  StrBuf text;
+  strbuf_init(&text, b->s->mem);
+  type_print(b->s->code->program->types, &text, type, TYPE_TEXT_MOST);
+  const char *copy = arena_strndup(&b->names, strbuf_text(&text), text.len);
+  strbuf_done(&text);
+  return copy ? copy : "";
+}
+
+/* --- Tensors ------------------------------------------------------------ */
+
+static bool tensor_fits(Builder *b, const Tensor *t, const Type *type,
+                        const char *name) {
+  bool fits = t->dtype == type->dtype && t->rank == type->rank;
+  for (int i = 0; fits && i < t->rank; i++)
+    fits = !dim_is_number(type->dims[i]) || dim_is(type->dims[i], t->shape[i]);
+  if (fits) return true;
+  StrBuf text;
+  strbuf_init(&text, b->s->mem);
+  tensor_print_type(&text, t);
+  misfit(b, "`%s` is %s, not %s", name, strbuf_text(&text), type_text(b, type));
+  strbuf_done(&text);
+  return false;
+}
+
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Bits that the dtype does not have are refused, so that a bool is one. */
+static bool read_bits(Builder *b, const Type *type, Value *out) {
+  uint64_t bits = 0;
+  int digits = 0;
+  for (int d; (d = hex_digit(*++b->at)) >= 0 && digits < 17; digits++)
+    bits = bits << 4 | (uint64_t)d;
+  size_t size = dtype_size((DType)type->dtype);
+  uint64_t most = type->dtype == DT_BOOL ? 1
+                  : size == 8            ? UINT64_MAX
+                                         : ((uint64_t)1 << 8 * size) - 1;
+  if (digits < 1 || digits > 16 || bits > most)
+    return misfit(b, "its skeleton has no %s there",
+                  dtype_name((DType)type->dtype));
+  *out = bits_load((DType)type->dtype, &bits);
+  return true;
+}
+
+static bool read_tensor(Builder *b, const Type *type, const char *name,
+                        Value *out) {
+  if (*b->at++ != '_') return misfit(b, "its skeleton has no tensor there");
+  const Tensor *t = name ? b->u->tensor(b->u->data, name) : NULL;
+  if (!t) return misfit(b, "the tensor `%s` is missing", name ? name : "");
+  if (!tensor_fits(b, t, type, name)) return false;
+  if (type_is_scalar(type)) {
+    *out = tensor_bits_at(t, 0);
+    return true;
+  }
+  out->tensor = tensor_copy(&b->s->store.heap, t);
+  return out->tensor || short_of_memory(b);
+}
+
+/* --- Cells within content ----------------------------------------------- */
+
+/* A cell that the program does not have yet. */
+static RefCell *create_cell(Builder *b, const Type *type) {
+  const Type *content = type->args[0];
+  unsigned mask = type_is_counted(content) ? REF_COUNTED : 0;
+  if (mask && type_may_cycle(content)) mask |= REF_CYCLIC;
+  return ref_new(&b->s->store, mask, (Value){.bits = 0});
+}
+
+static bool read_ref(Builder *b, const Type *type, Value *out) {
+  if (*b->at++ != '&' || !isdigit((unsigned char)*b->at))
+    return misfit(b, "its skeleton has no cell there");
+  char *end;
+  unsigned long long i = strtoull(b->at, &end, 10);
+  b->at = end;
+  if (i >= b->u->count) return misfit(b, "its skeleton names no cell");
+  Target *t = &b->targets[i];
+  if (!t->cell) {
+    if (strcmp(t->packed->type, type_text(b, type)))
+      return misfit(b, "it leads to a cell of another type");
+    t->cell = create_cell(b, type);
+    if (!t->cell) return short_of_memory(b);
+    t->type = type;
+    t->created = true;
+    VEC_PUSH(&b->wanted, (size_t)i);
+  }
+  if (t->type != type) return misfit(b, "it leads to a cell of another type");
+  obj_keep(&t->cell->obj);
+  out->obj = &t->cell->obj;
+  return true;
+}
+
+/* --- Tuples and constructors -------------------------------------------- */
+
+static bool read_char(Builder *b, char c) {
+  if (*b->at != c) return misfit(b, "its skeleton lacks a `%c`", c);
+  b->at++;
+  return true;
+}
+
+static bool read_ctor(Builder *b, const Type *type, int *tag) {
+  size_t n = 0;
+  while (b->at[n] && !strchr("(), ", b->at[n])) n++;
+  const Adt *adt = type->adt;
+  for (int i = 0; i < adt->ctor_count; i++) {
+    const Name *name = adt->ctors[i].name;
+    if (name->len != n || memcmp(name->text, b->at, n)) continue;
+    b->at += n;
+    *tag = i;
+    return true;
+  }
+  return misfit(b, "`%s` has no constructor `%.*s`", adt->name->text,
+                (int)(n < 40 ? n : 40), b->at);
+}
+
+/* Reads the head of a tuple or constructor; one without fields is whole. */
+static bool read_head(Builder *b, Open o, bool *whole, Value *out) {
+  o.count = o.type->count;
+  *whole = false;
+  if (o.type->kind == TY_ADT) {
+    if (!read_ctor(b, o.type, &o.tag)) return false;
+    o.count = o.type->adt->ctors[o.tag].field_count;
+    o.numbered = true;
+  } else if (!o.count && (!read_char(b, '(') || !read_char(b, ')'))) {
+    return false;
+  }
+  if (!o.count) {
+    *whole = true;
+    return value_cell(&b->s->store, o.tag, 0, NULL, NULL, out) ||
+           short_of_memory(b);
+  }
+  if (!read_char(b, '(')) return false;
+  VEC_PUSH(&b->open, o);
+  return !mem_exhausted(b->s->mem) || short_of_memory(b);
+}
+
+/* A shared skeleton is read to its end: what led to it goes on. */
+static bool end_part(Builder *b, const Type *type, Value v) {
+  Waiting w = VEC_POP(&b->waiting);
+  Part *part = &b->parts[w.part];
+  part->open = false;
+  bool whole = !*b->at;
+  b->at = w.at;
+  b->count = w.count;
+  b->base = w.base;
+  if (!whole) {
+    value_drop(&b->s->store, type, v);
+    return misfit(b, "a shared skeleton is too long");
+  }
+  if (part->type) return true; /* of another type: this one is nobody else's */
+  value_keep(type, v);
+  part->type = type;
+  part->value = v;
+  return true;
+}
+
+/* Closes what is complete with this value; `done`: it was the outermost. */
+static bool add_field(Builder *b, const Type *type, Value v, bool *done,
+                      Value *out) {
+  for (;;) {
+    while (b->open.len == b->base && b->waiting.len)
+      if (!end_part(b, type, v)) return false;
+    if (!b->open.len) {
+      *done = true;
+      *out = v;
+      return true;
+    }
+    if (!VEC_RESERVE(&b->values, 1) || !VEC_RESERVE(&b->types, 1)) {
+      value_drop(&b->s->store, type, v);
+      return short_of_memory(b);
+    }
+    VEC_PUSH(&b->values, v);
+    VEC_PUSH(&b->types, type);
+    Open *o = &VEC_LAST(&b->open);
+    if (++o->filled < o->count) return read_char(b, ',') && read_char(b, ' ');
+    if (!read_char(b, ')')) return false;
+    size_t n = (size_t)o->count;
+    b->values.len -= n;
+    b->types.len -= n;
+    if (!value_cell(&b->s->store, o->tag, o->count,
+                    b->types.data + b->types.len,
+                    b->values.data + b->values.len, &v))
+      return short_of_memory(b);
+    type = o->type;
+    b->open.len--;
+  }
+}
+
+/* The field that comes next, as the head of one of its own. */
+static Open next_field(Builder *b) {
+  if (b->open.len == b->base) return VEC_LAST(&b->waiting).head;
+  const Open *o = &VEC_LAST(&b->open);
+  Open field = {.name = o->name, .numbered = o->numbered};
+  field.type = o->type->kind == TY_ADT
+                   ? value_ctor_field(&b->s->store, o->type, o->tag, o->filled)
+                   : o->type->args[o->filled];
+  if (!field.numbered)
+    field.name = arena_printf(&b->names, "%s.%d", o->name, o->filled);
+  return field;
+}
+
+/* `*k`: what was built, or else its skeleton, to be read first. */
+static bool read_shared(Builder *b, const Type *type, bool *whole, Value *out) {
+  if (!isdigit((unsigned char)b->at[1]))
+    return misfit(b, "its skeleton shares nothing there");
+  char *end;
+  unsigned long long k = strtoull(b->at + 1, &end, 10);
+  b->at = end;
+  if (k >= b->u->shared_count)
+    return misfit(b, "its skeleton shares what is missing");
+  Part *part = &b->parts[k];
+  if (part->type == type) {
+    value_keep(type, part->value);
+    *out = part->value;
+    return true;
+  }
+  if (part->open) return misfit(b, "a shared skeleton leads back to itself");
+  if (!*b->u->shared[k]) return misfit(b, "it held a function");
+  if (!VEC_RESERVE(&b->waiting, 1)) return short_of_memory(b);
+  Open head = {.type = type, .numbered = true};
+  head.name = arena_printf(&b->names, "*%llu", k);
+  VEC_PUSH(&b->waiting, (Waiting){.at = b->at,
+                                  .count = b->count,
+                                  .base = b->base,
+                                  .part = (size_t)k,
+                                  .head = head});
+  part->open = true;
+  b->at = b->u->shared[k];
+  b->count = 0;
+  b->base = b->open.len;
+  *whole = false;
+  return true;
+}
+
+/* --- One content -------------------------------------------------------- */
+
+/* A tensor or cell, or the head of something larger. */
+static bool read_value(Builder *b, Open o, bool *whole, Value *out) {
+  *whole = true;
+  bool object = o.type->kind == TY_TUPLE || o.type->kind == TY_ADT;
+  if (object && o.numbered && *b->at == '*')
+    return read_shared(b, o.type, whole, out);
+  switch (o.type->kind) {
+    case TY_TENSOR:
+      if (o.numbered && *b->at == '#' && type_is_scalar(o.type))
+        return read_bits(b, o.type, out);
+      if (o.numbered)
+        o.name = arena_printf(&b->names, "%s#%zu", o.name, b->count++);
+      return read_tensor(b, o.type, o.name, out);
+    case TY_REF: return read_ref(b, o.type, out);
+    case TY_TUPLE:
+    case TY_ADT: return read_head(b, o, whole, out);
+    default: return misfit(b, "it is to hold a function");
+  }
+}
+
+static bool read_all(Builder *b, Value *out) {
+  const Target *t = b->now;
+  if (!*b->at) return misfit(b, "it held a function");
+  const Type *content = t->type->args[0];
+  Open o = {.type = content, .name = t->packed->path};
+  if (content->kind != TY_TENSOR)
+    o.name = arena_printf(&b->names, "%s^", t->packed->path);
+  for (bool done = false; !done;) {
+    bool whole;
+    Value v;
+    if (store_should_stop(&b->s->store)) return misfit(b, "time is over");
+    if (!read_value(b, o, &whole, &v)) return false;
+    if (whole && !add_field(b, o.type, v, &done, out)) return false;
+    if (!done) o = next_field(b);
+  }
+  if (!*b->at) return true;
+  value_drop(&b->s->store, content, *out);
+  return misfit(b, "its skeleton is too long");
+}
+
+static bool read_content(Builder *b, Target *t) {
+  b->now = t;
+  b->at = t->packed->skeleton;
+  b->count = 0;
+  t->built = read_all(b, &t->content);
+  while (b->values.len)
+    value_drop(&b->s->store, VEC_POP(&b->types), VEC_POP(&b->values));
+  VEC_CLEAR(&b->open);
+  while (b->waiting.len) b->parts[VEC_POP(&b->waiting).part].open = false;
+  b->base = 0;
+  arena_done(&b->names);
+  return t->built;
+}
+
+/* --- Which cell is which ------------------------------------------------ */
+
+static int by_path(const void *a, const void *b) {
+  return strcmp((*(const StateCell *const *)a)->path,
+                (*(const StateCell *const *)b)->path);
+}
+
+static bool sort_cells(Builder *b) {
+  size_t n = b->list.cells.len;
+  b->by_path = arena_array(&b->list.arena, n + 1, sizeof *b->by_path);
+  if (!b->by_path) return false;
+  for (size_t i = 0; i < n; i++) b->by_path[i] = &b->list.cells.data[i];
+  qsort(b->by_path, n, sizeof *b->by_path, by_path);
+  return true;
+}
+
+static const StateCell *find_cell(const Builder *b, const char *path) {
+  StateCell key = {.path = path};
+  const StateCell *p = &key;
+  const StateCell **found =
+      bsearch(&p, b->by_path, b->list.cells.len, sizeof *b->by_path, by_path);
+  return found ? *found : NULL;
+}
+
+static void report(Builder *b, const char *what, const char *path,
+                   const char *why) {
+  if (b->u->report) strbuf_addf(b->u->report, "%s\t%s\t%s\n", what, path, why);
+}
+
+/* In strict mode an error; otherwise a line of the report. */
+static bool differs(Builder *b, const char *what, const char *path,
+                    const char *why) {
+  report(b, what, path, why);
+  if (b->u->report) return true;
+  diag_error(b->u->diags, E0504, SPAN_NONE,
+             "%s does not fit the program: "
+             "cell `%s`: %s",
+             b->u->label, path, why);
+  return false;
+}
+
+static bool is_nested(const char *path) { return strchr(path, '^'); }
+
+static bool match_one(Builder *b, size_t i) {
+  Target *t = &b->targets[i];
+  const PackedCell *packed = t->packed = &b->u->cells[i];
+  const StateCell *cell = find_cell(b, packed->path);
+  const char *type = cell && cell->type ? type_text(b, cell->type) : "";
+  if (cell && !strcmp(type, packed->type)) {
+    obj_keep(&cell->cell->obj);
+    t->cell = cell->cell;
+    t->type = cell->type;
+    VEC_PUSH(&b->wanted, i);
+    return true;
+  }
+  if (is_nested(packed->path)) return true;
+  char why[256];
+  if (!cell)
+    snprintf(why, sizeof why, "the program has none, of %s", packed->type);
+  else snprintf(why, sizeof why, "it is %s, and was %s", type, packed->type);
+  return differs(b, cell ? "changed" : "dropped", packed->path, why);
+}
+
+/* Cells of the program that the source does not have. */
+static bool match_rest(Builder *b) {
+  PtrMap found;
+  ptrmap_init(&found, b->s->mem);
+  bool ok = true;
+  for (size_t i = 0; i < b->u->count; i++) {
+    const StateCell *cell = find_cell(b, b->u->cells[i].path);
+    if (cell) ptrmap_put(&found, cell, b);
+  }
+  for (size_t i = 0; ok && i < b->list.cells.len; i++) {
+    const StateCell *cell = &b->list.cells.data[i];
+    if (!cell->nested && !ptrmap_has(&found, cell))
+      ok = differs(b, "added", cell->path, "it was not there before");
+  }
+  ptrmap_done(&found);
+  return ok;
+}
+
+static bool match_all(Builder *b) {
+  for (size_t i = 0; i < b->u->count; i++)
+    if (!match_one(b, i)) return false;
+  return match_rest(b);
+}
+
+/* --- All of it ---------------------------------------------------------- */
+
+static bool build_all(Builder *b) {
+  for (size_t i = 0; i < b->wanted.len; i++) { /* it grows meanwhile */
+    Target *t = &b->targets[b->wanted.data[i]];
+    bool fits = read_content(b, t);
+    bool top = !is_nested(t->packed->path);
+    if (store_should_stop(&b->s->store)) return false;
+    if (fits && top) report(b, "kept", t->packed->path, t->packed->type);
+    /* Without its content a new cell cannot be. */
+    if (!fits && (!b->u->report || t->created)) {
+      diag_error(b->u->diags, E0504, SPAN_NONE,
+                 "%s does not fit the program: "
+                 "cell `%s`: %s",
+                 b->u->label, t->packed->path, b->why);
+      return false;
+    }
+    if (!fits && top) report(b, "changed", t->packed->path, b->why);
+  }
+  return !store_should_stop(&b->s->store);
+}
+
+static void write_all(Builder *b) {
+  for (size_t i = 0; i < b->u->count; i++) {
+    Target *t = &b->targets[i];
+    if (t->built) cell_set_take(b->s, t->cell, t->content);
+    t->built = false;
+  }
+}
+
+static void builder_done(Builder *b) {
+  for (size_t i = 0; b->targets && i < b->u->count; i++) {
+    Target *t = &b->targets[i];
+    if (t->built) value_drop(&b->s->store, t->type->args[0], t->content);
+    if (t->cell) obj_drop(&b->s->store, &t->cell->obj);
+  }
+  for (size_t i = 0; b->parts && i < b->u->shared_count; i++) {
+    const Part *part = &b->parts[i];
+    if (part->type) value_drop(&b->s->store, part->type, part->value);
+  }
+  mem_free(b->s->mem, b->parts, b->u->shared_count * sizeof *b->parts);
+  mem_free(b->s->mem, b->targets, b->u->count * sizeof *b->targets);
+  VEC_DONE(&b->waiting);
+  VEC_DONE(&b->wanted);
+  VEC_DONE(&b->open);
+  VEC_DONE(&b->values);
+  VEC_DONE(&b->types);
+  arena_done(&b->names);
+  state_list_done(&b->list);
+}
+
+bool state_unpack(StateUnpacker *u) {
+  Builder b = {.u = u, .s = u->session};
+  Mem *mem = b.s->mem;
+  VEC_INIT(&b.wanted, mem);
+  VEC_INIT(&b.open, mem);
+  VEC_INIT(&b.waiting, mem);
+  VEC_INIT(&b.values, mem);
+  VEC_INIT(&b.types, mem);
+  arena_init(&b.names, mem);
+  bool ok = state_list(b.s, true, &b.list) && sort_cells(&b);
+  size_t bytes = 0;
+  ok = ok && size_mul(u->count, sizeof *b.targets, &bytes);
+  b.targets = ok ? mem_alloc_zeroed(mem, bytes) : NULL;
+  ok = ok && size_mul(u->shared_count, sizeof *b.parts, &bytes);
+  b.parts = ok ? mem_alloc_zeroed(mem, bytes) : NULL;
+  ok = b.targets && b.parts && match_all(&b) && build_all(&b);
+  if (ok) write_all(&b);
+  builder_done(&b);
+  return ok;
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env perl
+# A reader finds things by the README files: links lead to files that exist, the
+# answers to what people look for name what really stands there, and each room's
+# page says what the room may use, as tests/Rooms.pm has it.
+use strict;
+use warnings;
+use utf8;
+use FindBin;
+use lib "$FindBin::Bin/..";
+use File::Basename qw(dirname);
+use Rooms;
+use Test::More;
+
+sub text_of {
+  my ($file) = @_;
+  open my $in, '<:encoding(UTF-8)', $file or die "$file: $!\n";
+  local $/;
+  return <$in>;
+}
+
+# Every link of a page as [words, path], without what leads out of the tree.
+sub links_of {
+  my ($text) = @_;
+  $text =~ s/^```.*?^```//gms;
+  my @links;
+  while ($text =~ /\[([^][]+)\]\(([^()\s]+)\)/g) {
+    my ($words, $path) = ($1, $2 =~ s/#.*//r);
+    push @links, [$words, $path] if $path =~ m{[./]} && $path !~ /^\w+:/;
+  }
+  return @links;
+}
+
+my @pages = grep { !m{^build/} } split /\n/,
+            `find . -name '*.md' -not -path './build/*' -not -path './.git/*'`;
+my @dangling;
+for my $page (@pages) {
+  for my $link (links_of(text_of($page))) {
+    my $path = dirname($page) . "/$link->[1]";
+    push @dangling, "$page: $link->[1]" unless -e $path;
+  }
+}
+cmp_ok(scalar @pages, '>', 25, 'there are pages');
+is(join("\n", @dangling), '', 'every link leads somewhere');
+
+# A row of the top page: what is looked for, and links from the names of what is
+# found to the files where it stands.
+my $readme = text_of('README.md');
+for my $what ('broadcasting of `?`', 'tail calls', 'in-place reuse',
+              "the LSTM's product", 'Ctrl-C', 'a snapshot',
+              'the message for a wrong attribute') {
+  my ($answer) = $readme =~ /^\| \Q$what\E \| (.*) \|$/m;
+  ok($answer, "$what: README.md says where it is") or next;
+  my @links = links_of($answer);
+  my @wrong = grep {
+    my ($name) = $_->[0] =~ /^`(.+)`$/;
+    !$name || index(text_of($_->[1]), $name) < 0
+  } @links;
+  ok(@links, "$what: there is a link");
+  is(join(' ', map { "$_->[0] in $_->[1]" } @wrong), '',
+     "$what: the file has what is named");
+}
+
+for my $room (@rooms) {
+  my $page = text_of("$room/README.md");
+  my ($may, $not) = $page =~ /^May\suse\s(.*?)\.\s+
+                              Must\snot\s+know\s(.*)\Z/xms;
+  ok($may && $not, "$room/README.md says what it may use, must not know")
+    or next;
+  my %uses = $room eq 'repl' ? (include => 1, 'lib/inside.h' => 1)
+                             : %{$may_use{$room}};
+  my %said = map { s{/$}{}r => 1 } $may =~ /`([\w.\/]+)`/g;
+  is(join(' ', sort keys %said), join(' ', sort keys %uses),
+     "$room/README.md names the rooms of tests/Rooms.pm");
+}
+
+done_testing();

@@ -1,0 +1,203 @@
+/* Cycles, by trial deletion (Bacon & Rajan, "Concurrent Cycle Collection in
+ * Reference Counted Systems", 2001).
+ *
+ * Every cycle passes through a mutable cell whose content may lead back to it.
+ * The store lists these cells, and once there are many, looks for what only
+ * cycles keep alive.  Of all objects that the listed cells reach, an object is
+ * garbage if all of its references come from among them, unless an object that
+ * has others reaches it.  The threshold doubles with the cells that stay.
+ *
+ * A run that is refused memory looks, too, before it gives up.  There is no
+ * recursion. */
+#include "value/value.h"
+
+void cycle_add(Store *s, RefCell *r) {
+  r->prev = NULL;
+  r->next = s->cells;
+  if (s->cells) s->cells->prev = r;
+  s->cells = r;
+  s->cell_count++;
+}
+
+void cycle_remove(Store *s, RefCell *r) {
+  if (r->prev) r->prev->next = r->next;
+  else s->cells = r->next;
+  if (r->next) r->next->prev = r->prev;
+  s->cell_count--;
+}
+
+typedef struct Node {
+  Obj *obj;
+  int64_t inside; /* references from other nodes */
+  bool alive;
+} Node;
+
+typedef struct Trial {
+  Mem mem;
+  const _Atomic int *stop;
+  VEC(Node) nodes;
+  VEC(size_t) stack;
+  PtrMap index; /* Obj -> its node's index, plus 1 */
+} Trial;
+
+static Node *trial_node(Trial *t, Obj *o) {
+  uintptr_t i = (uintptr_t)ptrmap_get(&t->index, o);
+  return i ? &t->nodes.data[i - 1] : NULL;
+}
+
+static Node *trial_add(Trial *t, Obj *o) {
+  Node *known = trial_node(t, o);
+  if (known) return known;
+  size_t len = t->nodes.len;
+  VEC_PUSH(&t->nodes, (Node){.obj = o});
+  if (t->nodes.len == len) return NULL;
+  ptrmap_put(&t->index, o, (void *)(uintptr_t)(len + 1));
+  return &t->nodes.data[len];
+}
+
+/* Is the search to be given up? */
+static bool ended(const Trial *t) {
+  return mem_exhausted(&t->mem) ||
+         atomic_load_explicit(t->stop, memory_order_relaxed);
+}
+
+typedef void (*ChildFn)(Trial *t, Obj *child);
+
+static void each_child(Trial *t, Obj *o, ChildFn f) {
+  if (o->size == SIZE_REF) {
+    RefCell *r = (RefCell *)o;
+    if (o->mask & REF_COUNTED) f(t, r->content.obj);
+    return;
+  }
+  Cell *c = (Cell *)o;
+  for (uint64_t i = 0; i < cell_count(c); i++)
+    if (cell_field_counted(c, i)) f(t, cell_fields(c)[i].obj);
+}
+
+static bool is_candidate(const Obj *o) {
+  return o && o->count > 0 && o->size != SIZE_TENSOR;
+}
+
+static void count_child(Trial *t, Obj *child) {
+  if (!is_candidate(child)) return;
+  Node *n = trial_add(t, child);
+  if (n) n->inside++;
+}
+
+static void revive_child(Trial *t, Obj *child) {
+  Node *n = is_candidate(child) ? trial_node(t, child) : NULL;
+  if (!n || n->alive) return;
+  n->alive = true;
+  VEC_PUSH(&t->stack, (size_t)(n - t->nodes.data));
+}
+
+/* Marks what is reached from outside. */
+static void revive(Trial *t) {
+  for (size_t i = 0; i < t->nodes.len && !ended(t); i++) {
+    Node *n = &t->nodes.data[i];
+    if (n->obj->count <= n->inside || n->alive) continue;
+    n->alive = true;
+    VEC_PUSH(&t->stack, i);
+  }
+  while (t->stack.len && !ended(t)) {
+    size_t i = VEC_POP(&t->stack);
+    each_child(t, t->nodes.data[i].obj, revive_child);
+  }
+}
+
+static bool is_garbage_cell(const Node *n) {
+  return !n->alive && n->obj->size == SIZE_REF;
+}
+
+/* Lets go what a cell holds. */
+static void empty(Store *s, RefCell *r) {
+  Obj *content = r->obj.mask & REF_COUNTED ? r->content.obj : NULL;
+  r->obj.mask &= REF_CYCLIC;
+  if (content) obj_drop(s, content);
+}
+
+/* Empties the dead cells; counting frees the rest.  From the second loop on
+ * objects may be gone: only dead cells, which are held here, may be looked at.
+ * Returns how many there were. */
+static size_t sweep(Store *s, Trial *t) {
+  size_t dead = 0;
+  for (size_t i = 0; i < t->nodes.len; i++) {
+    Node *n = &t->nodes.data[i];
+    n->alive = !is_garbage_cell(n);
+    if (!n->alive) obj_keep(n->obj), dead++;
+  }
+  for (size_t i = 0; i < t->nodes.len; i++)
+    if (!t->nodes.data[i].alive) empty(s, (RefCell *)t->nodes.data[i].obj);
+  for (size_t i = 0; i < t->nodes.len; i++)
+    if (!t->nodes.data[i].alive) obj_drop(s, t->nodes.data[i].obj);
+  return dead;
+}
+
+static size_t search(Store *s, Trial *t) {
+  VEC_INIT(&t->nodes, &t->mem);
+  VEC_INIT(&t->stack, &t->mem);
+  ptrmap_init(&t->index, &t->mem);
+  for (RefCell *r = s->cells; r && !ended(t); r = r->next)
+    trial_add(t, &r->obj);
+  for (size_t i = 0; i < t->nodes.len && !ended(t); i++)
+    each_child(t, t->nodes.data[i].obj, count_child);
+  revive(t);
+  s->cycle_work += t->nodes.len;
+  size_t dead = ended(t) ? 0 : sweep(s, t);
+  VEC_DONE(&t->nodes);
+  VEC_DONE(&t->stack);
+  ptrmap_done(&t->index);
+  return dead;
+}
+
+/* Not while an object is half freed.  A request to stop ends the search, but
+ * not the sweep, which would leave dead cells half emptied. */
+static size_t collect(Store *s, Mem tables) {
+  Trial t = {.mem = tables, .stop = &s->stop};
+  size_t dead = s->dying ? 0 : search(s, &t);
+  s->cell_threshold = s->cell_count * 2;
+  if (s->cell_threshold < CYCLE_THRESHOLD) s->cell_threshold = CYCLE_THRESHOLD;
+  return dead;
+}
+
+/* The search's tables keep to the limits. */
+void cycle_collect(Store *s) {
+  Mem *mem = s->heap.mem, tables = mem_local(mem);
+  tables.limit = mem->limit > mem->live ? mem->limit - mem->live : 0;
+  collect(s, tables);
+}
+
+/* --- When memory runs out ------------------------------------------------ */
+
+enum { WORK_FREE = 1 << 20 };
+
+/* A run that lives on what it finds this way must not spend its time on it: the
+ * objects looked at are at most twice those that were made. */
+static bool relieve(void *owner) {
+  Store *s = owner;
+  if (!s->cells || s->cycle_work > WORK_FREE + 2 * s->heap.pool.allocations)
+    return false;
+  /* Nothing is left below the limit, so the tables lie beside it. */
+  Mem tables = {.limit = s->heap.mem->live / 8 + MEM_RESERVE};
+  store_relieve(s, false);
+  size_t dead = collect(s, tables);
+  store_relieve(s, true);
+  return dead > 0;
+}
+
+void store_relieve(Store *s, bool on) {
+  s->heap.pool.relieve = on ? relieve : NULL;
+  s->heap.pool.owner = s;
+}
+
+/* --- The end -------------------------------------------------------------- */
+
+/* Nobody holds a cell any more but cells. */
+void cycle_free_all(Store *s) {
+  for (RefCell *r = s->cells; r; r = r->next) obj_keep(&r->obj);
+  for (RefCell *r = s->cells; r; r = r->next) empty(s, r);
+  for (RefCell *r = s->cells, *next; r; r = next) {
+    next = r->next;
+    obj_drop(s, &r->obj);
+  }
+}

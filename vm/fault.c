@@ -1,0 +1,180 @@
+/* Run-time errors: the message, the calls that were under way, and the way
+ * out, which drops exactly what every frame owns. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "value/show.h"
+#include "vm/vm.h"
+
+/* --- Raising ------------------------------------------------------------ */
+
+static RunStatus status_of(DiagCode code) {
+  switch (code) {
+    case E0701:
+    case E0702:
+    case E0703:
+    case E0705: return RUN_LIMIT;
+    case E0704: return RUN_INTERRUPTED;
+    default: return RUN_ERROR;
+  }
+}
+
+static bool raise(Session *s, Span span, DiagCode code, const char *format,
+                  va_list args) {
+  char text[1024];
+  vsnprintf(text, sizeof text, format, args);
+  s->fault = diag_new(s->diags, SEV_RUNTIME, code, span, "%s", text);
+  s->status = status_of(code);
+  return false;
+}
+
+bool vm_fault(Session *s, DiagCode code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  raise(s, code_place(s->code, s->pc).span, code, format, args);
+  va_end(args);
+  return false;
+}
+
+bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format,
+                 ...) {
+  va_list args;
+  va_start(args, format);
+  raise(s, span, code, format, args);
+  va_end(args);
+  return false;
+}
+
+bool vm_out_of_memory(Session *s) {
+  Mem *mem = s->mem, *by = mem->refuser ? mem->refuser : mem_root(mem);
+  char asked[SIZE_TEXT], live[SIZE_TEXT], limit[SIZE_TEXT];
+  if (by->limit == SIZE_MAX) vm_fault(s, E0701, "out of memory");
+  else
+    vm_fault(s, E0701, "out of memory: %s more asked for, with %s of %s in use",
+             size_text(mem->refused, asked), size_text(by->live, live),
+             size_text(by->limit, limit));
+  mem_clear_exhausted(mem); /* also what the report was refused */
+  return false;
+}
+
+bool vm_stopped(Session *s) {
+  if (atomic_load(&s->store.stop) == STOP_TIMEOUT)
+    return vm_fault(s, E0703, "time limit of %g s reached", s->limits.timeout);
+  return vm_fault(s, E0704, "interrupted");
+}
+
+RunStatus session_stopped(Session *s, Span span) {
+  if (!store_should_stop(&s->store)) return RUN_OK;
+  if (mem_exhausted(s->mem)) vm_out_of_memory(s);
+  else vm_stopped(s);
+  if (s->fault) s->fault->span = span;
+  return s->status;
+}
+
+/* --- Faults that show values -------------------------------------------- */
+
+bool vm_no_match(Session *s, const Word *pc) {
+  const Type *type = pc[1].data;
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  value_print(&s->store, &text, type, s->regs[pc->a], 80, 8);
+  vm_fault(s, E0601, "no arm of this match takes %s", strbuf_text(&text));
+  VEC_CLEAR(&text);
+  type_print(s->code->program->types, &text, type, 200);
+  diag_caption(s->fault, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+  return false;
+}
+
+/* Named dimensions at a check. */
+enum { NAMES_MAX = 32 };
+
+/* Which dimension of `t` is not as expected; -1: none. */
+static int misfit(const Session *s, const Tensor *t, const Type *expected,
+                  DimValues names) {
+  DimTable *dims = types_dims(s->code->program->types);
+  for (int i = 0; i < expected->rank && i < t->rank; i++) {
+    Dim d = dim_number(dims, expected->dims[i], names);
+    if (!dim_is_hole(d) && !dim_is(d, t->shape[i])) return i;
+  }
+  return -1;
+}
+
+static void note_names(Session *s, DimValues names) {
+  for (int i = 0; i < names.count; i++) {
+    const TypeVar *var = names.keys[i];
+    diag_note(s->fault, var->number->span, "`%s` is bound here",
+              var->name->text);
+  }
+}
+
+static bool check_failed(Session *s, const CheckSite *site, const Tensor *t,
+                         const Type *expected, DimValues names) {
+  const DimTable *dims = types_dims(s->code->program->types);
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  strbuf_add(&text, "this value has shape ");
+  shape_print(&text, t->rank, t->shape);
+  strbuf_addf(&text, ", which does not fit the %s's ", site->what);
+  dims_print(dims, &text, expected->rank, expected->dims);
+  dims_where(dims, &text, expected->rank, expected->dims, names);
+  vm_fault(s, E0603, "%s", strbuf_text(&text));
+  if (span_exists(site->declared))
+    diag_note(s->fault, site->declared, "declared here");
+  note_names(s, names);
+  strbuf_done(&text);
+  return false;
+}
+
+/* A tensor itself, or a tuple's fields; nothing else is looked into. */
+static bool check_value(Session *s, const CheckSite *site, const Type *expected,
+                        Value v, DimValues names) {
+  if (expected->kind == TY_TENSOR && expected->rank > 0) {
+    return misfit(s, v.tensor, expected, names) < 0 ||
+           check_failed(s, site, v.tensor, expected, names);
+  }
+  if (expected->kind != TY_TUPLE) return true;
+  const Value *fields = cell_fields(v.cell);
+  for (int i = 0; i < expected->count; i++)
+    if (!check_value(s, site, expected->args[i], fields[i], names))
+      return false;
+  return true;
+}
+
+bool vm_check(Session *s, const Word *pc) {
+  const CheckSite *site = pc[1].data;
+  const uint16_t *regs = ins_list(pc);
+  Dim numbers[NAMES_MAX];
+  for (int i = 0; i < site->name_count; i++)
+    numbers[i] = dim_of(s->regs[regs[i]].i64);
+  s->stats.checks++;
+  return check_value(s, site, site->expected, s->regs[pc->a],
+                     (DimValues){site->name_count, site->names, numbers});
+}
+
+/* --- Unwinding ---------------------------------------------------------- */
+
+/* Drops what instruction `pc` leaves live in this window; names its frame. */
+static void unwind_frame(Session *s, const Word *pc, Value *regs) {
+  CodePlace place = code_place(s->code, pc);
+  const Function *f = place.function;
+  if (s->fault && f) {
+    bool first = s->fault->frame_count == 0; /* it may lie within `pc` */
+    diag_frame(s->fault, f->name, first ? s->fault->span : place.span);
+  }
+  const LiveAt *live = place.live;
+  for (uint32_t i = 0; live && i < live->count; i++) {
+    Obj *o = regs[f->live[live->first + i]].obj;
+    if (o) obj_drop(&s->store, o);
+  }
+}
+
+void vm_unwind(Session *s) {
+  unwind_frame(s, s->pc, s->regs);
+  while (s->frame_top > s->frames + 1) {
+    Frame *frame = --s->frame_top;
+    if (frame_leaves(frame)) session_leave_segment(s);
+    else unwind_frame(s, frame->pc - 2, frame->regs);
+  }
+  s->frame_top = s->frames;
+}

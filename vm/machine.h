@@ -1,0 +1,91 @@
+/* The machine: a session's state as it runs, for those who look into it.
+ *
+ * A frame is where to return to and the caller's registers.  Registers are a
+ * window of the value stack; a callee's window lies over the caller's outgoing
+ * area.  The value stack is a chain of segments; a call whose window does not
+ * fit gets a new one, and a frame of its own below it that leads back. */
+#ifndef VM_MACHINE_H
+#define VM_MACHINE_H
+
+#include <pthread.h>
+
+#include "base/deadline.h"
+#include "kernels/call.h"
+#include "vm/plan.h"
+#include "vm/session.h"
+
+typedef struct Frame {
+  const Word *pc; /* where to go on; the call stands two units before */
+  Value *regs;
+} Frame;
+
+typedef struct Segment {
+  struct Segment *below;
+  size_t count;
+  Value values[];
+} Segment;
+
+/* Why a run is asked to stop: what `stop` of its store is. */
+typedef enum StopReason { STOP_NOT, STOP_INTERRUPT, STOP_TIMEOUT } StopReason;
+
+typedef struct GlobalSlot {
+  Value value;
+  bool defined;
+} GlobalSlot;
+
+/* Who looks on.  A session that has an observer runs the loop as it is compiled
+ * a second time (observed.c), which counts instructions and calls these; other
+ * sessions pay nothing. */
+typedef struct Observer {
+  bool closely; /* step() is wanted, not the count alone */
+  /* Before the instruction at `pc`; the session's registers and frames are as
+   * it finds them.  False after setting a fault. */
+  bool (*step)(struct Observer *o, Session *s, const Word *pc);
+  /* The loop was left. */
+  void (*pause)(struct Observer *o, Session *s);
+  /* The session ends. */
+  void (*free)(struct Observer *o, Session *s);
+} Observer;
+
+struct Session {
+  Store store;
+  Code *code;
+  Mem *mem; /* the program's */
+  Limits limits;
+  SessionHooks hooks;
+  Diags *diags;
+  Arena scratch; /* of one operator call */
+  Crowd crowd;   /* that such calls have met */
+  Plans plans;   /* of tensor operators */
+  /* Values of `let @x` and `let %x`, by slot. */
+  GlobalSlot *values;
+  size_t value_count;
+  /* The stack. */
+  Frame *frames, *frame_top; /* frame_top: behind the last one in use */
+  size_t frame_cap;
+  _Atomic(Frame *) frame_limit; /* a call at or above looks what is up */
+  Segment *segment, *spare;
+  /* Where the loop stands when it is left.  `pc` and `regs` are not
+   * neighbours: gcc would make one vector of them throughout the loop. */
+  const Word *pc;
+  Value *stack_end; /* of the segment in use */
+  Value *regs;
+  Word entry[3];            /* what the bottom frame returns to */
+  Value left[RESULTS_MOST]; /* what returns from a segment */
+  Deadline deadline;
+  bool held;          /* between session_begin and session_end */
+  Observer *observer; /* NULL: nobody looks on */
+  RunStatus status;
+  Diag *fault; /* of this run, or NULL */
+  SessionStats stats;
+};
+
+/* Room for the values of that many globals; false when memory runs out. */
+bool session_values_reserve(Session *s, size_t count);
+
+/* A run-time error where the loop stands (s->pc).  Always false. */
+bool vm_fault(Session *s, DiagCode code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool vm_out_of_memory(Session *s);
+
+#endif

@@ -1,0 +1,40 @@
+/* See plan.h. */
+#include "vm/plan.h"
+
+#include <string.h>
+
+void plans_init(Plans *p, Mem *mem) { *p = (Plans){.mem = mem}; }
+
+void plans_done(Plans *p) {
+  for (size_t i = 0; i < p->count; i++) {
+    Plan *plan = p->by_number[i];
+    if (plan) mem_free(p->mem, plan, plan->size);
+  }
+  mem_free(p->mem, p->by_number, p->count * sizeof *p->by_number);
+  plans_init(p, p->mem);
+}
+
+static bool reserve(Plans *p, size_t count) {
+  if (count <= p->count) return true;
+  size_t cap = p->count * 2 > count ? p->count * 2 : count;
+  Plan **all = mem_resize(p->mem, p->by_number, p->count * sizeof *all,
+                          cap * sizeof *all);
+  if (!all) return false;
+  memset(all + p->count, 0, (cap - p->count) * sizeof *all);
+  p->by_number = all;
+  p->count = cap;
+  return true;
+}
+
+Plan *plan_renew(Plans *p, uint32_t number, size_t size) {
+  if (!reserve(p, (size_t)number + 1)) return NULL;
+  Plan *plan = p->by_number[number];
+  if (!plan || plan->size < size) {
+    if (plan) mem_free(p->mem, plan, plan->size);
+    p->by_number[number] = plan = mem_alloc(p->mem, size);
+    if (!plan) return NULL;
+    plan->size = size;
+  }
+  memset(plan + 1, 0, plan->size - sizeof *plan);
+  return plan;
+}

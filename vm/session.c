@@ -1,0 +1,241 @@
+/* Sessions: a heap, a stack and the values of global lets over shared code. */
+#include "vm/vm.h"
+
+#include "base/float_env.h"
+
+enum { DEPTH_DEFAULT = 10000000 };
+
+/* --- Life --------------------------------------------------------------- */
+
+void session_set_limits(Session *s, Limits limits) {
+  if (limits.max_depth == 0) limits.max_depth = DEPTH_DEFAULT;
+  if (limits.threads == 0) limits.threads = 1;
+  s->limits = limits;
+  s->mem->limit = limits.max_memory ? limits.max_memory : SIZE_MAX;
+  session_set_frame_limit(s);
+}
+
+Limits session_limits(const Session *s) { return s->limits; }
+
+Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
+                     Diags *diags) {
+  Session *s = mem_alloc_zeroed(mem, sizeof *s);
+  if (!s) return NULL;
+  s->code = code;
+  s->hooks = hooks;
+  s->diags = diags;
+  s->mem = mem;
+  session_set_limits(s, limits);
+  store_init(&s->store, s->mem, &code->shared);
+  arena_init(&s->scratch, s->mem);
+  plans_init(&s->plans, s->mem);
+  s->entry[0].op = INS_call;
+  s->entry[2].op = INS_halt;
+  if (session_stack_init(s)) return s;
+  session_free(s);
+  return NULL;
+}
+
+static void drop_values(Session *s) {
+  const Program *p = s->code->program;
+  for (size_t i = 0; i < s->value_count; i++) {
+    if (!s->values[i].defined) continue;
+    s->values[i].defined = false;
+    value_drop(&s->store, p->values.data[i]->type, s->values[i].value);
+  }
+}
+
+void session_free(Session *s) {
+  if (!s) return;
+  Mem *mem = s->mem;
+  if (s->observer) s->observer->free(s->observer, s);
+  atomic_store(&s->store.stop, STOP_NOT);
+  drop_values(s);
+  session_stack_done(s);
+  mem_free(s->mem, s->values, s->value_count * sizeof *s->values);
+  arena_done(&s->scratch);
+  plans_done(&s->plans);
+  store_done(&s->store);
+  mem_free(mem, s, sizeof *s);
+}
+
+Store *session_store(Session *s) { return &s->store; }
+
+SessionStats session_stats(const Session *s) {
+  SessionStats stats = s->stats;
+  stats.cells = s->store.heap.pool.allocations;
+  stats.buffers = s->store.heap.buffer_allocations;
+  const Mem *all = mem_root(s->mem);
+  stats.live_bytes = atomic_load(&all->live);
+  stats.peak_bytes = atomic_load(&all->peak);
+  return stats;
+}
+
+/* --- Runs --------------------------------------------------------------- */
+
+static void watch_begin(Session *s) {
+  atomic_store(&s->store.stop, STOP_NOT);
+  session_set_frame_limit(s);
+  watchdog_start(s);
+  store_free_rest(&s->store);
+}
+
+/* A request to stop that came after the end is forgotten. */
+static void watch_end(Session *s) {
+  watchdog_stop(s);
+  atomic_store(&s->store.stop, STOP_NOT);
+}
+
+void session_begin(Session *s) {
+  watch_begin(s);
+  s->held = true;
+}
+
+bool session_in_run(const Session *s) { return s->held; }
+
+void session_end(Session *s) {
+  s->held = false;
+  watch_end(s);
+}
+
+static void run_begin(Session *s) {
+  s->status = RUN_OK;
+  s->fault = NULL;
+  if (!s->held) watch_begin(s);
+  s->frame_top = s->frames;
+  s->regs = s->segment->values;
+  s->pc = s->entry;
+}
+
+static void run_end(Session *s) {
+  if (!s->held) watch_end(s);
+}
+
+/* A run that was stopped before its first instruction is reported at what it
+ * was to evaluate. */
+static void place_fault(Session *s, const Function *f) {
+  if (s->fault && !span_exists(s->fault->span) && f->key.expr)
+    s->fault->span = f->key.expr->span;
+}
+
+/* Calls `f`, whose arguments stand at regs[1] and on and are owned. */
+static RunStatus run(Session *s, Function *f, Value *result) {
+  FloatEnv host = float_env_enter();
+  s->regs[0] = (Value){.bits = 0};
+  store_relieve(&s->store, true);
+  bool ok = vm_call(s, f, s->regs + 1, s->entry + 2);
+  if (ok) ok = s->observer ? vm_run_observed(s) : vm_run(s);
+  else vm_unwind(s);
+  store_relieve(&s->store, false);
+  if (s->observer) s->observer->pause(s->observer, s);
+  if (!ok) place_fault(s, f);
+  run_end(s);
+  float_env_leave(host);
+  if (!ok) return s->status;
+  *result = s->segment->values[0];
+  return RUN_OK;
+}
+
+/* The host keeps its own references to the arguments: those that the
+ * function owns are kept once more. */
+static void pass(Session *s, const Function *f, int count, const Value *args) {
+  for (int i = 0; i < count; i++) {
+    s->regs[1 + i] = args[i];
+    if (f->params[i] == PARAM_OWNED) obj_keep(args[i].obj);
+  }
+}
+
+static RunStatus too_many(Session *s) {
+  vm_fault(s, E0705, "too many arguments");
+  run_end(s);
+  return s->status;
+}
+
+/* A run that ends before it has begun. */
+static RunStatus no_memory(Session *s) {
+  vm_out_of_memory(s);
+  run_end(s);
+  return s->status;
+}
+
+static bool fits(const Session *s, int count) {
+  return (size_t)count + 2 < s->segment->count;
+}
+
+RunStatus session_call(Session *s, const Global *g, int count,
+                       const Value *args, Value *result) {
+  Value fn;
+  if (g->value->kind != EX_FN && session_value(s, g, &fn))
+    return session_apply(s, g->type, fn, count, args, result);
+  run_begin(s);
+  if (!fits(s, count)) return too_many(s);
+  static const Env none;
+  pthread_mutex_lock(&s->code->lock);
+  code_refresh(s->code);
+  Function *f = code_global(s->code, g, &none, true);
+  bool refused = code_refused(s->code);
+  pthread_mutex_unlock(&s->code->lock);
+  if (refused) return no_memory(s);
+  pass(s, f, count, args);
+  return run(s, f, result);
+}
+
+RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
+                        const Value *args, Value *result) {
+  (void)fn_type;
+  run_begin(s);
+  if (!fits(s, count)) return too_many(s);
+  Function *f = (Function *)(uintptr_t)fn.cell->fields[0].bits;
+  pass(s, f, count, args);
+  s->regs[1 + count] = fn;
+  if (f->nparams > (uint32_t)count) obj_keep(fn.obj);
+  return run(s, f, result);
+}
+
+/* --- Global values ------------------------------------------------------ */
+
+bool session_values_reserve(Session *s, size_t count) {
+  if (count <= s->value_count) return true;
+  size_t cap = s->value_count * 2 > count ? s->value_count * 2 : count;
+  GlobalSlot *values = mem_resize(
+      s->mem, s->values, s->value_count * sizeof *values, cap * sizeof *values);
+  if (!values) return false;
+  for (size_t i = s->value_count; i < cap; i++) values[i].defined = false;
+  s->values = values;
+  s->value_count = cap;
+  return true;
+}
+
+static void define(Session *s, const Global *g, Value v) {
+  GlobalSlot *slot = &s->values[g->slot];
+  if (slot->defined) value_drop(&s->store, g->type, slot->value);
+  *slot = (GlobalSlot){v, true};
+}
+
+RunStatus session_step(Session *s, const Step *step, Value *result) {
+  const Global *g = step->global;
+  if (g && g->param_count > 0) return RUN_OK;
+  run_begin(s);
+  if (g && !session_values_reserve(s, (size_t)g->slot + 1)) return no_memory(s);
+  pthread_mutex_lock(&s->code->lock);
+  code_refresh(s->code);
+  Function *f = code_step(s->code, step->expr, g);
+  bool refused = code_refused(s->code);
+  pthread_mutex_unlock(&s->code->lock);
+  if (refused) return no_memory(s);
+  Value v;
+  RunStatus status = run(s, f, &v);
+  if (status != RUN_OK) return status;
+  if (g && step->kind == STEP_EXPR) value_keep(g->type, v);
+  if (g) define(s, g, v);
+  if (step->kind == STEP_EXPR) *result = v;
+  return RUN_OK;
+}
+
+bool session_value(const Session *s, const Global *g, Value *out) {
+  if (g->slot < 0 || (size_t)g->slot >= s->value_count ||
+      !s->values[g->slot].defined)
+    return false;
+  *out = s->values[g->slot].value;
+  return true;
+}

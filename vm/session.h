@@ -1,0 +1,80 @@
+/* Running checked programs: sessions, steps, calls.
+ *
+ * A program's code is shared and completed on demand; a session holds the
+ * values of `let @x` and `let %x`, the heap, the stack of frames, limits.
+ * Nothing here recurses on the C stack over the program's data or calls. */
+#ifndef VM_SESSION_H
+#define VM_SESSION_H
+
+#include "value/value.h"
+
+typedef struct Limits {
+  size_t max_memory;  /* bytes of the session; 0: its Mem's parent decides */
+  uint64_t max_depth; /* calls; 0: the default of 10,000,000 */
+  double timeout;     /* seconds for one run; 0: none */
+  int threads;
+} Limits;
+
+/* Why a run ended. */
+typedef enum RunStatus {
+  RUN_OK,
+  RUN_ERROR, /* a located run-time error, in the session's diags */
+  RUN_LIMIT, /* likewise: memory, depth, time */
+  RUN_INTERRUPTED,
+} RunStatus;
+
+typedef struct SessionHooks {
+  /* Where print and print_text go; `data` is passed through. */
+  void (*write)(void *data, const char *text, size_t len);
+  void *data;
+  int width; /* of the display form */
+} SessionHooks;
+
+typedef struct Session Session;
+typedef struct Code Code; /* bytecode/code.h */
+
+/* On a Mem of its own, which gets the limit.  NULL when memory runs out.
+ * Diagnostics of its runs go to `diags`. */
+Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
+                     Diags *diags);
+void session_free(Session *s);
+/* What its values live in. */
+Store *session_store(Session *s);
+void session_set_limits(Session *s, Limits limits);
+Limits session_limits(const Session *s);
+
+/* Makes the steps and calls up to session_end() one run: its time is counted
+ * in one, and a request to stop between two of them is not forgotten. */
+void session_begin(Session *s);
+void session_end(Session *s);
+
+/* Asks a running session to stop, from a signal handler or another thread. */
+void session_interrupt(Session *s);
+
+bool session_in_run(const Session *s);
+
+/* After long work on values that was given up (store_should_stop): reports at
+ * `span` why, and gives the status. */
+RunStatus session_stopped(Session *s, Span span);
+
+/* Evaluates one step of a checked unit: stores a let's value in its slot, or
+ * gives an expression's value as an owned result of type step->expr->type. */
+RunStatus session_step(Session *s, const Step *step, Value *result);
+
+/* Calls a global function.  Arguments are borrowed; the result is owned. */
+RunStatus session_call(Session *s, const Global *g, int count,
+                       const Value *args, Value *result);
+/* Calls a function value of a monomorphic type. */
+RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
+                        const Value *args, Value *result);
+
+/* A session's value of `let @x` (borrowed); false before it was evaluated. */
+bool session_value(const Session *s, const Global *g, Value *out);
+
+typedef struct SessionStats {
+  uint64_t instructions, cells, reused, tensors, buffers, checks;
+  size_t live_bytes, peak_bytes;
+} SessionStats;
+SessionStats session_stats(const Session *s);
+
+#endif

@@ -1,0 +1,557 @@
+/* The dispatch loop.  Handlers have a few lines; longer ones, and those that
+ * allocate in bulk or ask for types, are functions of vm_slow.c and vm_op.c. */
+#include "vm/vm.h"
+
+/* Computed goto where the compiler has it. */
+#if defined(__GNUC__) && !defined(RLY_SWITCH)
+#define GO() goto *labels[pc->op]
+#define CASE(name) L_##name
+#else
+#define GO() goto dispatch
+#define CASE(name) case INS_##name
+#endif
+
+/* The loop is compiled twice (observed.c). */
+#ifdef VM_OBSERVED
+#define vm_run vm_run_observed
+#define DISPATCH()                          \
+  do {                                      \
+    if (!observe(s, pc, R, fp)) goto fault; \
+    GO();                                   \
+  } while (0)
+#else
+#define DISPATCH() GO()
+#endif
+
+/* Goes on with the instruction that many units from this one: the one behind
+ * it, of which this is the length, or the target of a jump. */
+#define NEXT(units) \
+  do {              \
+    pc += (units);  \
+    DISPATCH();     \
+  } while (0)
+#define RARELY(condition) __builtin_expect((condition), 0)
+
+/* The length of an instruction with a site, and a list of its registers. */
+#define SITE_UNITS(Site)                                       \
+  (2 + (unsigned)(((const Site *)pc[1].data)->source_count +   \
+                  ((const Site *)pc[1].data)->out_count + 3) / \
+           4)
+
+/* The loop's state goes to the session and comes back. */
+#define SAVE() (s->pc = pc, s->regs = R, s->frame_top = fp)
+#define LOAD() (pc = s->pc, R = s->regs, fp = s->frame_top)
+#define SLOW(call)           \
+  do {                       \
+    SAVE();                  \
+    if (!(call)) goto fault; \
+  } while (0)
+
+#define A R[pc->a]
+#define B R[pc->b]
+#define C R[pc->c]
+#define IMM ((int16_t)pc->c)
+
+static inline Value of_u32(uint32_t v) { return (Value){.bits = v}; }
+static inline Value of_i32(int32_t v) { return (Value){.bits = (uint32_t)v}; }
+static inline Value of_i64(int64_t v) { return (Value){.i64 = v}; }
+static inline Value of_bool(bool v) { return (Value){.bits = v}; }
+static inline Value of_f64(double v) { return (Value){.f64 = v}; }
+static inline Value of_f32(float v) {
+  union {
+    float f;
+    uint32_t bits;
+  } u = {.f = v};
+  return (Value){.bits = u.bits};
+}
+
+/* The address of a hole as a value, and back. */
+static inline Value of_place(Value *at) {
+  return (Value){.bits = (uint64_t)(uintptr_t)at};
+}
+static inline Value *value_at(Value place) {
+  return (Value *)(uintptr_t)place.bits;
+}
+
+/* Two's complement: a division by -1 wraps, and its remainder is 0. */
+static inline int32_t div_i32(int32_t a, int32_t b) {
+  return b == -1 ? (int32_t) - (uint32_t)a : a / b;
+}
+static inline int32_t mod_i32(int32_t a, int32_t b) {
+  return b == -1 ? 0 : a % b;
+}
+static inline int64_t div_i64(int64_t a, int64_t b) {
+  return b == -1 ? (int64_t) - (uint64_t)a : a / b;
+}
+static inline int64_t mod_i64(int64_t a, int64_t b) {
+  return b == -1 ? 0 : a % b;
+}
+
+static inline const Word *function_code(const Function *f) {
+  return atomic_load_explicit(&f->code, memory_order_acquire);
+}
+static inline uint32_t function_regs(const Function *f) {
+  return atomic_load_explicit(&f->nregs, memory_order_relaxed);
+}
+static inline Frame *frame_limit(Session *s) {
+  return atomic_load_explicit(&s->frame_limit, memory_order_relaxed);
+}
+static inline bool is_stopped(Session *s) {
+  return atomic_load_explicit(&s->store.stop, memory_order_relaxed);
+}
+static inline Function *closure_function(Value closure) {
+  return (Function *)(uintptr_t)closure.cell->fields[0].bits;
+}
+
+static inline void cell_release(Session *s, Cell *c, size_t fields) {
+  pool_free(&s->store.heap.pool, c, sizeof(Cell) + fields * sizeof(Value));
+}
+
+/* Takes one reference off a cell, whatever its fields; was it the last? */
+static inline bool cell_dies(Cell *c) {
+  if (obj_unshared(&c->obj)) return true;
+  if (c->obj.count > 0) c->obj.count--;
+  return false;
+}
+/* Likewise; then the cell becomes a reuse token, which has no counted
+ * fields. */
+static inline bool cell_token(Cell *c) {
+  if (!cell_dies(c)) return false;
+  c->obj = (Obj){.count = 1, .size = c->obj.size};
+  return true;
+}
+
+/* A cell of `n` fields with this header; NULL when memory runs out. */
+static inline Cell *cell_new(Session *s, uint64_t header, size_t n) {
+  Cell *c = pool_alloc(&s->store.heap.pool, sizeof(Cell) + n * sizeof(Value));
+  if (c) *(uint64_t *)c = header;
+  return c;
+}
+
+/* Likewise, in the memory of a reuse token if it is not null. */
+static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
+                            size_t n) {
+  if (!token) return cell_new(s, header, n);
+  s->stats.reused++;
+  *(uint64_t *)token = header;
+  return token;
+}
+
+#define ARITHMETIC(t, type, member, unsigned_type)                             \
+  CASE(add_##t)                                                                \
+      : A = of_##t((type)((unsigned_type)B.member + (unsigned_type)C.member)); \
+  NEXT(1);                                                                     \
+  CASE(sub_##t)                                                                \
+      : A = of_##t((type)((unsigned_type)B.member - (unsigned_type)C.member)); \
+  NEXT(1);                                                                     \
+  CASE(mul_##t)                                                                \
+      : A = of_##t((type)((unsigned_type)B.member * (unsigned_type)C.member)); \
+  NEXT(1);
+
+#define INT_ARITHMETIC(t, type, unsigned_type)                       \
+  ARITHMETIC(t, type, t, unsigned_type)                              \
+  CASE(div_##t) : if (RARELY(C.t == 0)) goto zero;                   \
+  A = of_##t(div_##t(B.t, C.t));                                     \
+  NEXT(1);                                                           \
+  CASE(mod_##t) : if (RARELY(C.t == 0)) goto zero;                   \
+  A = of_##t(mod_##t(B.t, C.t));                                     \
+  NEXT(1);                                                           \
+  CASE(add_##t##_imm)                                                \
+      : A = of_##t((type)((unsigned_type)B.t + (unsigned_type)IMM)); \
+  NEXT(1);                                                           \
+  CASE(mul_##t##_imm)                                                \
+      : A = of_##t((type)((unsigned_type)B.t * (unsigned_type)IMM)); \
+  NEXT(1);                                                           \
+  CASE(div_##t##_imm) : A = of_##t(B.t / IMM);                       \
+  NEXT(1);                                                           \
+  CASE(mod_##t##_imm) : A = of_##t(B.t % IMM);                       \
+  NEXT(1);
+
+#define COMPARISON(t)                     \
+  CASE(lt_##t) : A = of_bool(B.t < C.t);  \
+  NEXT(1);                                \
+  CASE(le_##t) : A = of_bool(B.t <= C.t); \
+  NEXT(1);                                \
+  CASE(eq_##t) : A = of_bool(B.t == C.t); \
+  NEXT(1);
+
+/* At the end of a loop: goes where the head would go on.  Otherwise, and
+ * when the run is to stop, the `loop` behind goes to the head. */
+#define BACK(name, condition)                                               \
+  CASE(back_##name) : if ((condition) && !is_stopped(s)) NEXT(-(int)pc->c); \
+  NEXT(1);
+
+#define BRANCH(name, condition)               \
+  CASE(name) : NEXT((condition) ? pc->c : 1); \
+  BACK(name, condition)
+
+#define INT_BRANCHES(t)                          \
+  BRANCH(if_lt_##t, A.t < B.t)                   \
+  BRANCH(if_le_##t, A.t <= B.t)                  \
+  BRANCH(if_eq_##t, A.t == B.t)                  \
+  BRANCH(if_ne_##t, A.t != B.t)                  \
+  BRANCH(if_lt_##t##_imm, A.t < (int16_t)pc->b)  \
+  BRANCH(if_le_##t##_imm, A.t <= (int16_t)pc->b) \
+  BRANCH(if_gt_##t##_imm, A.t > (int16_t)pc->b)  \
+  BRANCH(if_ge_##t##_imm, A.t >= (int16_t)pc->b) \
+  BRANCH(if_eq_##t##_imm, A.t == (int16_t)pc->b) \
+  BRANCH(if_ne_##t##_imm, A.t != (int16_t)pc->b)
+
+#define FLOAT_BRANCHES(t)              \
+  BRANCH(if_lt_##t, A.t < B.t)         \
+  BRANCH(if_le_##t, A.t <= B.t)        \
+  BRANCH(if_eq_##t, A.t == B.t)        \
+  BRANCH(unless_lt_##t, !(A.t < B.t))  \
+  BRANCH(unless_le_##t, !(A.t <= B.t)) \
+  BRANCH(unless_eq_##t, !(A.t == B.t))
+
+/* Calls `callee`, whose arguments stand at `at`; its code starts at `start`. */
+#define ENTER(callee, start, at)                            \
+  do {                                                      \
+    Function *f = (callee);                                 \
+    Value *window = (at);                                   \
+    const Word *code = (start);                             \
+    if (RARELY(fp >= frame_limit(s) ||                      \
+               window + function_regs(f) > s->stack_end)) { \
+      SLOW(vm_call(s, f, window, pc + 2));                  \
+      LOAD();                                               \
+      DISPATCH();                                           \
+    }                                                       \
+    *fp++ = (Frame){pc + 2, R};                             \
+    R = window;                                             \
+    pc = code;                                              \
+    DISPATCH();                                             \
+  } while (0)
+
+/* A tail call: goes on as `callee`, with the c values at b as its arguments. */
+#define ENTER_TAIL(callee)                                              \
+  do {                                                                  \
+    Function *f = (callee);                                             \
+    for (unsigned i = 0; i < pc->c; i++) R[i] = R[pc->b + i];           \
+    SAVE();                                                             \
+    pc = function_code(f);                                              \
+    if (RARELY(is_stopped(s) || R + function_regs(f) > s->stack_end)) { \
+      if (!vm_tail_call(s, f)) goto fault;                              \
+      LOAD();                                                           \
+    }                                                                   \
+    DISPATCH();                                                         \
+  } while (0)
+
+#ifdef VM_OBSERVED
+static inline bool observe(Session *s, const Word *pc, Value *regs,
+                           Frame *top) {
+  Observer *o = s->observer;
+  s->stats.instructions++;
+  if (!o->closely) return true;
+  s->regs = regs;
+  s->frame_top = top;
+  return o->step(o, s, pc);
+}
+#endif
+
+bool vm_run(Session *s) {
+#if defined(__GNUC__) && !defined(RLY_SWITCH)
+  static const void *const labels[INS_COUNT] = {
+#define ID(name) &&L_##name,
+#include "bytecode/code.ids"
+#undef ID
+  };
+#endif
+  const Word *pc;
+  Value *R;
+  Frame *fp;
+  LOAD();
+  DISPATCH();
+#if !defined(__GNUC__) || defined(RLY_SWITCH)
+dispatch:
+  switch (pc->op) {
+#endif
+
+    /* --- Moving --- */
+    CASE(move) : A = B;
+    NEXT(1);
+    CASE(move2) : {
+      Value *to = &A;
+      Value first = B, second = C;
+      to[0] = first;
+      to[1] = second;
+      NEXT(1);
+    }
+    CASE(borrow) : A = B;
+    NEXT(1);
+    CASE(imm) : A = of_u32(pc->b);
+    NEXT(1);
+    CASE(constant) : A = pc[1].value;
+    NEXT(2);
+    CASE(keep) : obj_keep(A.obj);
+    NEXT(1);
+    CASE(drop) : obj_drop(&s->store, A.obj);
+    NEXT(1);
+    CASE(drop_maybe) : if (A.obj) obj_drop(&s->store, A.obj);
+    NEXT(1);
+    CASE(global) : SLOW(vm_global(s, pc));
+    NEXT(2);
+
+    /* --- Going on elsewhere --- */
+    CASE(jump) : NEXT(pc->jump);
+    CASE(loop) : if (RARELY(is_stopped(s))) SLOW(vm_stopped(s));
+    NEXT(pc->jump);
+    BRANCH(if_true, A.b)
+    BRANCH(unless, !A.b)
+    BRANCH(unless_tag, A.obj->tag != pc->b)
+    BACK(if_tag, A.obj->tag == pc->b)
+    CASE(switch_tag) : NEXT(pc[1 + A.obj->tag].word);
+    CASE(no_match) : SLOW(vm_no_match(s, pc));
+    NEXT(2);
+
+    /* --- Calls --- */
+    CASE(call)
+        : CASE(call_unboxed)
+        : ENTER(pc[1].function, function_code(f), R + pc->b);
+    CASE(call_self) : ENTER(pc[1].function, pc - pc->c, R + pc->b);
+    CASE(apply)
+        : ENTER(closure_function(R[pc->b + pc->c - 1]), function_code(f),
+                R + pc->b);
+    CASE(tail) : ENTER_TAIL(pc[1].function);
+    CASE(tail_apply) : ENTER_TAIL(closure_function(R[pc->b + pc->c - 1]));
+    CASE(ret) : {
+      Value v = A;
+      fp--;
+      pc = fp->pc;
+      R = fp->regs;
+      R[pc[-2].a] = v;
+      DISPATCH();
+    }
+    CASE(ret_imm) : {
+      Value v = of_u32(pc->a);
+      fp--;
+      pc = fp->pc;
+      R = fp->regs;
+      R[pc[-2].a] = v;
+      DISPATCH();
+    }
+    CASE(ret2) : {
+      Value v = A, w = B;
+      fp--;
+      pc = fp->pc;
+      R = fp->regs;
+      R[pc->regs[0]] = v;
+      R[pc->regs[1]] = w;
+      NEXT(1);
+    }
+    CASE(ret_unboxed) : {
+      Value fields[RESULTS_MOST];
+      unsigned n = pc->b;
+      for (unsigned i = 0; i < n; i++) fields[i] = R[pc[1].regs[i]];
+      fp--;
+      pc = fp->pc;
+      R = fp->regs;
+      for (unsigned i = 0; i < n; i++) R[pc->regs[i]] = fields[i];
+      NEXT(1);
+    }
+    CASE(ret_fill) : {
+      Value v = A;
+      *value_at(B) = C;
+      fp--;
+      pc = fp->pc;
+      R = fp->regs;
+      R[pc[-2].a] = v;
+      DISPATCH();
+    }
+    CASE(lower) : SLOW(vm_lower(s, pc[1].function));
+    LOAD();
+    DISPATCH();
+    CASE(leave) : SAVE();
+    vm_leave(s);
+    LOAD();
+    DISPATCH();
+    CASE(halt) : SAVE();
+    return true;
+
+    /* --- Cells --- */
+    CASE(cell1) : {
+      Cell *c = cell_new(s, pc[1].word, 1);
+      if (RARELY(!c)) goto no_memory;
+      c->fields[0] = B;
+      A.cell = c;
+      NEXT(2);
+    }
+    CASE(cell2) : {
+      Cell *c = cell_new(s, pc[1].word, 2);
+      if (RARELY(!c)) goto no_memory;
+      c->fields[0] = B;
+      c->fields[1] = C;
+      A.cell = c;
+      NEXT(2);
+    }
+    CASE(cell) : SLOW(vm_cell(s, pc, NULL));
+    NEXT(2 + (pc->b + 3) / 4);
+    CASE(cell1_in) : {
+      Cell *c = cell_in(s, R[pc[2].regs[0]].cell, pc[1].word, 1);
+      if (RARELY(!c)) goto no_memory;
+      c->fields[0] = B;
+      A.cell = c;
+      NEXT(3);
+    }
+    CASE(cell2_in) : {
+      Cell *c = cell_in(s, R[pc[2].regs[0]].cell, pc[1].word, 2);
+      if (RARELY(!c)) goto no_memory;
+      c->fields[0] = B;
+      c->fields[1] = C;
+      A.cell = c;
+      NEXT(3);
+    }
+    CASE(cell_in) : SLOW(vm_cell(s, pc, R[ins_list(pc)[pc->b]].cell));
+    NEXT(2 + (pc->b + 4) / 4);
+    CASE(big_cell) : SLOW(vm_big_cell(s, pc));
+    NEXT(2 + (pc->b + 3) / 4);
+    CASE(closure) : SLOW(vm_closure(s, pc));
+    NEXT(3 + (pc->b + 3) / 4);
+    CASE(sibling) : SLOW(vm_sibling(s, pc));
+    NEXT(2);
+    CASE(hole) : A = of_place(&B.cell->fields[pc->c]);
+    NEXT(1);
+    CASE(fill_hole) : {
+      Cell *c = C.cell;
+      value_at(B)->cell = c;
+      A = of_place(&c->fields[pc[1].word]);
+      NEXT(2);
+    }
+    CASE(field) : A = B.cell->fields[pc->c];
+    NEXT(1);
+    CASE(fields) : {
+      const Value *words = B.cell->fields;
+      Value first = words[0], second = words[1];
+      A = first;
+      C = second;
+      NEXT(1);
+    }
+    CASE(free_cell) : {
+      Cell *c = A.cell;
+      if (cell_dies(c)) cell_release(s, c, c->obj.size);
+      NEXT(1);
+    }
+    CASE(open1) : {
+      Cell *c = A.cell;
+      if (cell_dies(c)) cell_release(s, c, c->obj.size);
+      else obj_keep(B.obj);
+      NEXT(1);
+    }
+    CASE(open2) : {
+      Cell *c = A.cell;
+      if (cell_dies(c)) {
+        cell_release(s, c, c->obj.size);
+      } else {
+        obj_keep(B.obj);
+        obj_keep(C.obj);
+      }
+      NEXT(1);
+    }
+    CASE(open) : SAVE();
+    vm_open(s, pc, NULL);
+    NEXT(2 + (pc->b + 3) / 4);
+    CASE(reuse0) : {
+      Cell *c = A.cell;
+      B.cell = cell_token(c) ? c : NULL;
+      NEXT(1);
+    }
+    CASE(reuse1) : {
+      Cell *c = A.cell;
+      bool unique = cell_token(c);
+      if (!unique) obj_keep(B.obj);
+      C.cell = unique ? c : NULL;
+      NEXT(1);
+    }
+    CASE(reuse2) : {
+      Cell *c = A.cell;
+      bool unique = cell_token(c);
+      if (!unique) obj_keep(B.obj);
+      if (!unique) obj_keep(C.obj);
+      R[pc[1].regs[0]].cell = unique ? c : NULL;
+      NEXT(2);
+    }
+    CASE(reuse) : {
+      Value token;
+      SAVE();
+      vm_open(s, pc, &token);
+      C = token;
+      NEXT(2 + (pc->b + 3) / 4);
+    }
+
+    /* --- Mutable cells --- */
+    CASE(ref) : SLOW(vm_ref(s, pc));
+    NEXT(1);
+    CASE(ref_read) : {
+      RefCell *r = (RefCell *)B.obj;
+      if (r->obj.mask & REF_COUNTED) obj_keep(r->content.obj);
+      A = r->content;
+      NEXT(1);
+    }
+    CASE(compact) : SLOW(vm_compact(s, pc));
+    NEXT(1);
+    CASE(ref_write) : {
+      RefCell *r = (RefCell *)A.obj;
+      Value old = r->content;
+      r->content = B;
+      if (r->obj.mask & REF_COUNTED) obj_drop(&s->store, old.obj);
+      NEXT(1);
+    }
+
+    /* --- Tensors, whatever needs types --- */
+    CASE(op) : SLOW(vm_op(s, pc));
+    NEXT(SITE_UNITS(OpSite));
+    CASE(chain) : SLOW(vm_chain(s, pc));
+    NEXT(SITE_UNITS(ChainSite));
+    CASE(special) : SLOW(vm_special(s, pc));
+    NEXT(ins_length(pc));
+    CASE(scalar1) : SLOW(vm_scalar(s, pc, 1));
+    NEXT(2);
+    CASE(scalar2) : SLOW(vm_scalar(s, pc, 2));
+    NEXT(2);
+    CASE(scalar3) : SLOW(vm_scalar(s, pc, 3));
+    NEXT(3);
+    CASE(check) : SLOW(vm_check(s, pc));
+    NEXT(2 + (pc->b + 3) / 4);
+    CASE(dim) : A = of_i64(B.tensor->shape[pc->c]);
+    NEXT(1);
+
+    /* --- Arithmetic on scalars --- */
+    INT_ARITHMETIC(i32, int32_t, uint32_t)
+    INT_ARITHMETIC(i64, int64_t, uint64_t)
+    ARITHMETIC(f32, float, f32, float)
+    ARITHMETIC(f64, double, f64, double)
+    CASE(div_f32) : A = of_f32(B.f32 / C.f32);
+    NEXT(1);
+    CASE(div_f64) : A = of_f64(B.f64 / C.f64);
+    NEXT(1);
+    CASE(and_bool) : A = of_bool(B.b && C.b);
+    NEXT(1);
+    CASE(or_bool) : A = of_bool(B.b || C.b);
+    NEXT(1);
+    CASE(not_bool) : A = of_bool(!B.b);
+    NEXT(1);
+
+    /* --- Comparisons --- */
+    COMPARISON(i32)
+    COMPARISON(i64)
+    COMPARISON(f32)
+    COMPARISON(f64)
+    INT_BRANCHES(i32)
+    INT_BRANCHES(i64)
+    FLOAT_BRANCHES(f32)
+    FLOAT_BRANCHES(f64)
+#if !defined(__GNUC__) || defined(RLY_SWITCH)
+  }
+#endif
+
+zero:
+  SAVE();
+  vm_fault(s, E0602, "division by zero");
+  goto fault;
+no_memory:
+  SAVE();
+  vm_out_of_memory(s);
+fault:
+  vm_unwind(s);
+  return false;
+}

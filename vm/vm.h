@@ -1,0 +1,65 @@
+/* The inside of the machine: the loop, and its slow ways out. */
+#ifndef VM_VM_H
+#define VM_VM_H
+
+#include "vm/machine.h"
+
+/* --- The loop ----------------------------------------------------------- */
+
+/* Runs from s->pc until the bottom frame is left; false after a fault, with
+ * everything dropped. */
+bool vm_run(Session *s);
+/* The same of a session that has an observer (observed.c). */
+bool vm_run_observed(Session *s);
+
+/* The slow ways out of the loop.  Each is given its state in the session and
+ * leaves it there; false after setting a fault. */
+bool vm_call(Session *s, Function *f, Value *window, const Word *back);
+bool vm_tail_call(Session *s, Function *f);
+bool vm_lower(Session *s, Function *f);
+void vm_leave(Session *s);
+/* In the memory of a reuse token, or with NULL in new. */
+bool vm_cell(Session *s, const Word *pc, Cell *token);
+bool vm_big_cell(Session *s, const Word *pc);
+bool vm_closure(Session *s, const Word *pc);
+bool vm_sibling(Session *s, const Word *pc);
+/* Ends one reference of the cell; `token`, if given, receives its reuse
+ * token. */
+void vm_open(Session *s, const Word *pc, Value *token);
+bool vm_ref(Session *s, const Word *pc);
+bool vm_compact(Session *s, const Word *pc);
+bool vm_op(Session *s, const Word *pc);
+bool vm_chain(Session *s, const Word *pc);
+bool vm_special(Session *s, const Word *pc);
+bool vm_scalar(Session *s, const Word *pc, int operands);
+bool vm_check(Session *s, const Word *pc);
+bool vm_global(Session *s, const Word *pc);
+bool vm_no_match(Session *s, const Word *pc);
+
+/* --- The stack (vm_slow.c) ---------------------------------------------- */
+
+bool session_stack_init(Session *s);
+void session_stack_done(Session *s);
+/* Does a frame lead back to an earlier segment?  Then, while unwinding: */
+bool frame_leaves(const Frame *f);
+void session_leave_segment(Session *s);
+
+/* --- Faults ------------------------------------------------------------- */
+
+/* As vm_fault, in a part of what the instruction there stands for. */
+bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The fault of a stop flag that is up. */
+bool vm_stopped(Session *s);
+/* Drops what is live in every frame, completes the trace. */
+void vm_unwind(Session *s);
+
+/* --- Limits ------------------------------------------------------------- */
+
+void watchdog_start(Session *s);
+void watchdog_stop(Session *s);
+/* Sets the frame at which calls stop to look why: the stack is full, or the
+ * run is to stop.  To be set again when the frames move. */
+void session_set_frame_limit(Session *s);
+
+#endif

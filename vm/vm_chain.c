@@ -1,0 +1,441 @@
+/* Chains: element-wise operators that were fused (bytecode/lower/chain.c).
+ * When the operands have a shape that was not seen here before, a plan is
+ * made: whether the members' results are all of one shape, which operands
+ * may be written over, whether all elements lie along one line.  If the
+ * shapes do not allow one pass, the members run one by one: each makes a
+ * result of its own shape, or is the one that fails. */
+#include <assert.h>
+#include <string.h>
+
+#include "vm/vm.h"
+#include "kernels/drive/move.h"
+
+enum { OPERANDS = FUSE_INPUTS + FUSE_OUTPUTS };
+
+/* Where an input's first element is. */
+typedef struct InputPlace {
+  enum { ON_BITS, AT_OFFSET, AT_ROW } kind;
+  int64_t bytes; /* from the source's first element; a row's */
+} InputPlace;
+
+typedef struct ChainPlan {
+  Plan plan;
+  bool fused; /* the members run in one pass */
+  bool is_line;
+  uint8_t rank; /* of the results */
+  int64_t shape[RANK_MAX];
+  int64_t count;               /* of a result's elements */
+  uint16_t over[FUSE_OUTPUTS]; /* sources that a result may replace */
+  InputPlace places[FUSE_INPUTS];
+  FuseLine line;
+  int64_t key[]; /* each source's geometry */
+} ChainPlan;
+
+typedef struct Chain {
+  Session *s;
+  const ChainSite *site;
+  const uint16_t *list;
+  ChainPlan *plan;
+  unsigned taken; /* sources that the instruction drops */
+} Chain;
+
+static const Value *source_of(const Chain *c, int i) {
+  return &c->s->regs[c->list[i]];
+}
+
+static bool is_tensor(const Chain *c, int source) {
+  return c->site->sources[source].kind == FROM_TENSOR;
+}
+
+/* --- Planning ----------------------------------------------------------- */
+
+static size_t key_size(const Chain *c) {
+  size_t n = 0;
+  for (int i = 0; i < c->site->source_count; i++)
+    if (is_tensor(c, i)) n += 2 * (size_t)source_of(c, i)->tensor->rank;
+  return n * sizeof(int64_t);
+}
+
+static void write_key(const Chain *c) {
+  int64_t *key = c->plan->key;
+  for (int i = 0; i < c->site->source_count; i++)
+    if (is_tensor(c, i)) key = geometry_write(source_of(c, i)->tensor, key);
+}
+
+static bool plan_fits(const Chain *c) {
+  const int64_t *key = c->plan->key;
+  const OpSource *source = c->site->sources;
+  for (int i = 0; i < c->site->source_count; i++, source++) {
+    if (source->kind != FROM_TENSOR) continue;
+    const Tensor *t = source_of(c, i)->tensor;
+    if (!geometry_is(t, key)) return false;
+    key += 2 * t->rank;
+  }
+  return true;
+}
+
+/* Which row an input is; -1: there are none. */
+static int64_t row_number(const Chain *c, const ChainInput *in, int64_t n) {
+  DType dtype = c->site->sources[in->index].dtype;
+  const Value *v = source_of(c, in->index);
+  int64_t at = dtype == DT_INT32 ? v->i32 : bits_to_i64(dtype, *v);
+  return at < 0 && n > 0 ? 0 : at >= n ? n - 1 : at;
+}
+
+static bool row_view(const Chain *c, ChainInput in, Tensor *view) {
+  int64_t at = row_number(c, &in, view->shape[in.axis]);
+  if (at < 0) return false;
+  *view = geometry_slice(view, in.axis, at, 1);
+  view->rank--;
+  for (int i = in.axis; i < view->rank; i++) {
+    view->shape[i] = view->shape[i + 1];
+    view->strides[i] = view->strides[i + 1];
+  }
+  return true;
+}
+
+static bool part_view(ChainInput in, Tensor *view) {
+  int64_t n = view->shape[in.axis];
+  if (n % in.parts) return false;
+  n /= in.parts;
+  *view = geometry_slice(view, in.axis, n * in.part, n);
+  return true;
+}
+
+/* Input `i` as a tensor; false when a view that the chain absorbed cannot be
+ * made. */
+static bool input_view(const Chain *c, int i, Tensor *view) {
+  ChainInput in = c->site->inputs[i];
+  const Value *v = source_of(c, in.source);
+  if (!is_tensor(c, in.source)) {
+    *view = tensor_on_bits(c->site->sources[in.source].dtype, v);
+    return true;
+  }
+  *view = *v->tensor;
+  if (!in.view) return true;
+  return in.parts ? part_view(in, view) : row_view(c, in, view);
+}
+
+/* The shapes of inputs and of what steps give. */
+typedef struct Shape {
+  int rank;
+  int64_t dims[RANK_MAX];
+} Shape;
+
+static bool broadcast(Shape *to, const Shape *from) {
+  Shape both = {.rank = to->rank > from->rank ? to->rank : from->rank};
+  for (int i = 1; i <= both.rank; i++) {
+    int64_t a = i <= to->rank ? to->dims[to->rank - i] : 1;
+    int64_t b = i <= from->rank ? from->dims[from->rank - i] : 1;
+    if (a != b && a != 1 && b != 1) return false;
+    both.dims[both.rank - i] = a == 1 ? b : a;
+  }
+  *to = both;
+  return true;
+}
+
+static bool step_shapes(const Fuse *f, const Tensor *views, Shape *steps) {
+  for (int i = 0; i < f->steps; i++) {
+    steps[i] = (Shape){0};
+    for (int k = 0; k < 3 && f->step[i].operands[k] >= 0; k++) {
+      int from = f->step[i].operands[k];
+      Shape shape;
+      if (from < FUSE_STEPS) {
+        shape = steps[from];
+      } else {
+        const Tensor *t = &views[from - FUSE_STEPS];
+        shape.rank = t->rank;
+        memcpy(shape.dims, t->shape, sizeof shape.dims);
+      }
+      if (!broadcast(&steps[i], &shape)) return false;
+    }
+  }
+  return true;
+}
+
+static bool shape_is(const Shape *shape, int rank, const int64_t *dims) {
+  return shape->rank == rank &&
+         !memcmp(shape->dims, dims, (size_t)rank * sizeof *dims);
+}
+
+/* Do the results have one shape, to which all inputs broadcast? */
+static bool find_shape(const Chain *c, const Tensor *views) {
+  const Fuse *f = c->site->fuse;
+  Shape steps[FUSE_STEPS];
+  const Tensor *args[FUSE_INPUTS];
+  int rank;
+  for (int i = 0; i < f->inputs; i++) args[i] = &views[i];
+  if (!step_shapes(f, views, steps) ||
+      !fuse_shape(f, args, &rank, c->plan->shape))
+    return false;
+  c->plan->rank = (uint8_t)rank;
+  for (int i = 0; i < f->outputs; i++)
+    if (!shape_is(&steps[f->output_step[i]], rank, c->plan->shape))
+      return false;
+  return shape_count(rank, c->plan->shape, &c->plan->count) &&
+         c->plan->count > 0;
+}
+
+/* Is the input its whole source, and is no other input of that source? */
+static bool is_only_input(const ChainSite *site, int input) {
+  for (int i = 0; i < site->fuse->inputs; i++)
+    if (i != input && site->inputs[i].source == site->inputs[input].source)
+      return false;
+  return !site->inputs[input].view;
+}
+
+static bool may_replace(const Chain *c, const Tensor *out, int output,
+                        int input, const Tensor *view) {
+  return is_tensor(c, c->site->inputs[input].source) &&
+         view->dtype == out->dtype && shapes_equal(view, out) &&
+         tensor_is_contiguous(view) && is_only_input(c->site, input) &&
+         fuse_may_replace(c->site->fuse, output, input);
+}
+
+static InputPlace input_place(const Chain *c, int i, const Tensor *view) {
+  ChainInput in = c->site->inputs[i];
+  if (!is_tensor(c, in.source)) return (InputPlace){.kind = ON_BITS};
+  const Tensor *t = source_of(c, in.source)->tensor;
+  if (in.view && !in.parts) {
+    int64_t size = (int64_t)dtype_size(t->dtype);
+    return (InputPlace){AT_ROW, t->strides[in.axis] * size};
+  }
+  return (InputPlace){AT_OFFSET, view->data - t->data};
+}
+
+static void find_places(const Chain *c, const Tensor *views) {
+  const ChainSite *site = c->site;
+  const Fuse *f = site->fuse;
+  const Tensor *tensors[OPERANDS];
+  Tensor outs[FUSE_OUTPUTS];
+  char nothing;
+  for (int i = 0; i < f->inputs; i++) {
+    tensors[i] = &views[i];
+    c->plan->places[i] = input_place(c, i, &views[i]);
+  }
+  for (int o = 0; o < f->outputs; o++) {
+    outs[o] = tensor_on_data((DType)f->step[f->output_step[o]].dtype,
+                             c->plan->rank, c->plan->shape, &nothing);
+    tensors[f->inputs + o] = &outs[o];
+    for (int i = 0; i < f->inputs; i++)
+      if (may_replace(c, &outs[o], o, i, &views[i]))
+        c->plan->over[o] |= (uint16_t)(1u << site->inputs[i].source);
+  }
+  c->plan->is_line = fuse_line(f, tensors, &c->plan->line);
+}
+
+static bool make_plan(Chain *c) {
+  size_t size = sizeof(ChainPlan) + key_size(c);
+  c->plan = (ChainPlan *)plan_renew(&c->s->plans, c->site->number, size);
+  if (!c->plan) return vm_out_of_memory(c->s);
+  Tensor views[FUSE_INPUTS];
+  write_key(c);
+  c->plan->fused = true;
+  for (int i = 0; i < c->site->fuse->inputs; i++)
+    c->plan->fused &= input_view(c, i, &views[i]);
+  c->plan->fused = c->plan->fused && find_shape(c, views);
+  if (c->plan->fused) find_places(c, views);
+  return true;
+}
+
+/* --- Results ------------------------------------------------------------ */
+
+/* A source that ends here and that nobody else holds, to be written over
+ * with output `o`; NULL: there is none. */
+static Tensor *replaced(Chain *c, int o) {
+  for (unsigned m = c->plan->over[o] & c->taken; m; m &= m - 1) {
+    int source = __builtin_ctz(m);
+    Tensor *t = source_of(c, source)->tensor;
+    if (!tensor_may_hold(t, (size_t)c->plan->count * dtype_size(t->dtype)))
+      continue;
+    c->taken &= ~(1u << source);
+    return t;
+  }
+  return NULL;
+}
+
+typedef struct Outs {
+  Tensor *tensors[FUSE_OUTPUTS];
+  unsigned fresh; /* those that are new */
+} Outs;
+
+static void drop_fresh(Chain *c, Outs *outs) {
+  for (unsigned m = outs->fresh; m; m &= m - 1)
+    tensor_drop(&c->s->store.heap, outs->tensors[__builtin_ctz(m)]);
+}
+
+static bool make_outs(Chain *c, Outs *outs) {
+  const Fuse *f = c->site->fuse;
+  outs->fresh = 0;
+  for (int o = 0; o < f->outputs; o++) {
+    outs->tensors[o] = replaced(c, o);
+    if (outs->tensors[o]) continue;
+    DType dtype = (DType)f->step[f->output_step[o]].dtype;
+    outs->tensors[o] =
+        tensor_new(&c->s->store.heap, dtype, c->plan->rank, c->plan->shape);
+    if (!outs->tensors[o]) {
+      drop_fresh(c, outs);
+      return vm_out_of_memory(c->s);
+    }
+    outs->fresh |= 1u << o;
+  }
+  return true;
+}
+
+static void store(Chain *c, Tensor *const *outs) {
+  const uint16_t *to = c->list + c->site->source_count;
+  for (unsigned m = c->taken; m; m &= m - 1)
+    obj_drop(&c->s->store, c->s->regs[c->list[__builtin_ctz(m)]].obj);
+  for (int o = 0; o < c->site->out_count; o++)
+    c->s->regs[to[o]].tensor = outs[o];
+  c->s->stats.tensors += (uint64_t)c->site->out_count;
+}
+
+/* --- Running ------------------------------------------------------------ */
+
+static bool failed(Chain *c, const OpCall *call, Span span) {
+  Session *s = c->s;
+  if (call->fault.message)
+    return vm_fault_at(s, span, call->fault.code, "%s", call->fault.message);
+  return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
+}
+
+static char *input_data(const Chain *c, int i) {
+  const ChainInput *in = &c->site->inputs[i];
+  const InputPlace *place = &c->plan->places[i];
+  const Value *v = source_of(c, in->source);
+  if (place->kind == AT_OFFSET) return v->tensor->data + place->bytes;
+  if (place->kind == ON_BITS) return (char *)v;
+  int64_t at = row_number(c, in, v->tensor->shape[in->axis]);
+  return v->tensor->data + at * place->bytes;
+}
+
+static bool run_line(Chain *c, const Outs *outs, OpCall *call, int *step) {
+  const Fuse *f = c->site->fuse;
+  char *data[OPERANDS];
+  for (int i = 0; i < f->inputs; i++) data[i] = input_data(c, i);
+  for (int o = 0; o < f->outputs; o++)
+    data[f->inputs + o] = outs->tensors[o]->data;
+  return fuse_run_line(f, &c->plan->line, data, call, step);
+}
+
+static bool run_views(Chain *c, Outs *outs, OpCall *call, int *step) {
+  const Fuse *f = c->site->fuse;
+  Tensor views[FUSE_INPUTS];
+  const Tensor *args[FUSE_INPUTS];
+  for (int i = 0; i < f->inputs; i++) {
+    input_view(c, i, &views[i]);
+    args[i] = &views[i];
+  }
+  call->args = args;
+  call->outs = outs->tensors;
+  return fuse_run(f, call, step);
+}
+
+static bool run_fused(Chain *c) {
+  Outs outs;
+  unsigned taken = c->taken;
+  int step = -1;
+  OpCall call; /* as much of it as fuse.h asks for */
+  call.arena = &c->s->scratch;
+  call.stop = &c->s->store.stop;
+  call.threads = c->s->limits.threads;
+  call.crowd = &c->s->crowd;
+  call.fault.message = NULL;
+  if (!make_outs(c, &outs)) return false;
+  bool ok = c->plan->is_line ? run_line(c, &outs, &call, &step)
+                             : run_views(c, &outs, &call, &step);
+  if (ok) {
+    store(c, outs.tensors);
+    return true;
+  }
+  drop_fresh(c, &outs);
+  c->taken = taken;
+  failed(c, &call, c->site->members[step < 0 ? 0 : step]->span);
+  arena_reset(&c->s->scratch);
+  return false;
+}
+
+/* --- One by one --------------------------------------------------------- */
+
+/* Inputs as headers on the stack; results of members, owned. */
+typedef struct Unfused {
+  Tensor views[FUSE_INPUTS];
+  Tensor *results[FUSE_STEPS];
+} Unfused;
+
+/* Runs the operator of a view that cannot be made, so that it reports why. */
+static bool view_fault(Chain *c, int i) {
+  ChainInput in = c->site->inputs[i];
+  const OpSite *site = in.view;
+  Tensor index =
+      tensor_on_bits(c->site->sources[in.index].dtype, source_of(c, in.index));
+  const Tensor *args[] = {source_of(c, in.source)->tensor, &index};
+  OpCall call = {.op = site->op,
+                 .attrs = site->attrs,
+                 .arg_count = site->arg_count,
+                 .args = args,
+                 .heap = &c->s->store.heap,
+                 .arena = &c->s->scratch,
+                 .stop = &c->s->store.stop,
+                 .threads = 1};
+  bool ok = op_run(&call);
+  assert(!ok);
+  (void)ok;
+  failed(c, &call, site->span);
+  arena_reset(&c->s->scratch);
+  return false;
+}
+
+static bool run_member(Chain *c, Unfused *a, int i) {
+  const FuseStep *step = &c->site->fuse->step[i];
+  const OpSite *site = c->site->members[i];
+  const Tensor *args[3];
+  for (int k = 0; k < site->arg_count; k++) {
+    int from = step->operands[k];
+    args[k] =
+        from < FUSE_STEPS ? a->results[from] : &a->views[from - FUSE_STEPS];
+  }
+  OpCall call = {.op = site->op,
+                 .attrs = site->attrs,
+                 .arg_count = site->arg_count,
+                 .args = args,
+                 .heap = &c->s->store.heap,
+                 .arena = &c->s->scratch,
+                 .stop = &c->s->store.stop,
+                 .threads = c->s->limits.threads,
+                 .crowd = &c->s->crowd};
+  bool ok = op_run(&call);
+  if (ok) a->results[i] = call.outs[0];
+  if (!ok) failed(c, &call, site->span);
+  if (ok && mem_exhausted(c->s->mem)) mem_clear_exhausted(c->s->mem);
+  arena_reset(&c->s->scratch);
+  return ok;
+}
+
+static bool run_one_by_one(Chain *c) {
+  const Fuse *f = c->site->fuse;
+  Unfused a = {.results = {NULL}};
+  bool ok = true;
+  for (int i = 0; ok && i < f->inputs; i++)
+    ok = input_view(c, i, &a.views[i]) || view_fault(c, i);
+  for (int i = 0; ok && i < f->steps; i++) ok = run_member(c, &a, i);
+  Tensor *outs[FUSE_OUTPUTS];
+  for (int o = 0; ok && o < f->outputs; o++)
+    outs[o] = tensor_keep(a.results[f->output_step[o]]);
+  for (int i = 0; i < f->steps; i++)
+    if (a.results[i]) tensor_drop(&c->s->store.heap, a.results[i]);
+  if (ok) store(c, outs);
+  return ok;
+}
+
+bool vm_chain(Session *s, const Word *pc) {
+  const ChainSite *site = pc[1].data;
+  Chain c = {.s = s,
+             .site = site,
+             .list = ins_list(pc),
+             .taken = pc->a,
+             .plan = (ChainPlan *)plan_find(&s->plans, site->number)};
+  if ((!c.plan || !plan_fits(&c)) && !make_plan(&c)) return false;
+  return c.plan->fused ? run_fused(&c) : run_one_by_one(&c);
+}

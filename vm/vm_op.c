@@ -1,0 +1,364 @@
+/* Operators: operands from registers, the kernel, results to registers.  A
+ * scalar operand is viewed where it lies; a scalar result becomes bits. */
+#include <string.h>
+
+#include "value/show.h"
+#include "vm/vm.h"
+
+/* --- Operands ----------------------------------------------------------- */
+
+enum { NEAR = 8 }; /* operands and results that need no other room */
+
+typedef struct Operands {
+  const Tensor **args;
+  Tensor *headers; /* of scalars and views */
+  int count;
+  uint32_t ending; /* those that end with the call (OpCall) */
+  const Tensor *near_args[NEAR];
+  Tensor near_headers[NEAR];
+} Operands;
+
+static bool operands_init(Session *s, const OpSite *site, Operands *o) {
+  o->count = 0;
+  o->ending = 0;
+  o->args = o->near_args;
+  o->headers = o->near_headers;
+  if (site->arg_count <= NEAR) return true;
+  o->args = ARENA_ARRAY(&s->scratch, const Tensor *, (size_t)site->arg_count);
+  o->headers = ARENA_ARRAY(&s->scratch, Tensor, (size_t)site->arg_count);
+  return o->args && o->headers;
+}
+
+/* Of a header on the C stack; its shape is set as far as its rank goes. */
+static Tensor *set_header(Operands *o, DType dtype, Buffer *buffer,
+                          char *data) {
+  Tensor *t = &o->headers[o->count];
+  t->obj = (Obj){.count = COUNT_IMMORTAL, .size = SIZE_TENSOR};
+  t->dtype = (uint8_t)dtype;
+  t->rank = 0;
+  t->buffer = buffer;
+  t->data = data;
+  return t;
+}
+
+static void add_operand(Operands *o, const Type *type, const Value *v) {
+  o->args[o->count] = type_is_scalar(type)
+                          ? set_header(o, (DType)type->dtype, NULL, (char *)v)
+                          : v->tensor;
+  o->count++;
+}
+
+static void set_axis(Tensor *t, int64_t n, int64_t stride) {
+  t->shape[t->rank] = n;
+  t->strides[t->rank++] = stride;
+}
+
+/* Adds an operand that is its source with more axes, of length 1. */
+static void add_view(Operands *o, const OpSource *source, const Value *v) {
+  SourceView view = source->view;
+  const Tensor *from = source->kind == FROM_BITS ? NULL : v->tensor;
+  Tensor *t = from ? set_header(o, (DType)from->dtype, from->buffer, from->data)
+                   : set_header(o, source->dtype, NULL, (char *)v);
+  for (int i = 0; i < view.rank; i++) {
+    int own = i < view.axis ? i : i - view.count;
+    if (i >= view.axis && i < view.axis + view.count) set_axis(t, 1, 1);
+    else set_axis(t, from->shape[own], from->strides[own]);
+  }
+  o->args[o->count++] = t;
+}
+
+static void add_fields(Operands *o, const Type *type, const Value *v) {
+  const Value *fields = cell_fields(v->cell);
+  for (int k = 0; k < type->count; k++)
+    add_operand(o, type->args[k], &fields[k]);
+}
+
+static void add_source(Operands *o, const OpSource *source, const Value *v) {
+  if (source->kind == FROM_TUPLE) add_fields(o, source->type, v);
+  else if (source->view.rank > 0) add_view(o, source, v);
+  else add_operand(o, source->type, v);
+}
+
+/* `taken` has a bit for each source that the instruction drops. */
+static void gather(const Session *s, const OpSite *site, const uint16_t *list,
+                   unsigned taken, Operands *o) {
+  for (int i = 0; i < site->source_count; i++, taken >>= 1) {
+    const Value *v = &s->regs[list[i]];
+    const OpSource *source = &site->sources[i];
+    if (source->kind != FROM_TENSOR || source->view.rank > 0) {
+      add_source(o, source, v);
+      continue;
+    }
+    if (o->count < 32) o->ending |= (taken & 1) << o->count;
+    o->args[o->count++] = v->tensor;
+  }
+}
+
+/* --- Plans -------------------------------------------------------------- */
+
+/* What the rule answered for operands of these shapes. */
+typedef struct OpPlan {
+  Plan plan;
+  RuleType result;
+  int64_t key[]; /* the shapes; behind them the fields of a tuple's type */
+} OpPlan;
+
+static size_t key_length(const Operands *o) {
+  size_t n = 0;
+  for (int i = 0; i < o->count; i++) n += o->args[i]->rank;
+  return n;
+}
+
+static bool plan_fits(const OpPlan *plan, const Operands *o) {
+  const int64_t *key = plan->key;
+  for (int i = 0; i < o->count; i++) {
+    const Tensor *t = o->args[i];
+    int rank = t->rank;
+    for (int k = 0; k < rank; k++)
+      if (t->shape[k] != key[k]) return false;
+    key += rank;
+  }
+  return true;
+}
+
+/* Without memory for a plan the rule is asked again the next time. */
+static void plan_keep(Session *s, const OpSite *site, const Operands *o,
+                      const RuleType *result) {
+  if (site->number == NO_PLAN) return;
+  size_t length = key_length(o);
+  size_t fields = result->kind == RT_TUPLE ? (size_t)result->count : 0;
+  OpPlan *plan =
+      (OpPlan *)plan_renew(&s->plans, site->number,
+                           sizeof *plan + length * sizeof *plan->key +
+                               fields * sizeof *result->fields);
+  if (!plan) return;
+  int64_t *key = plan->key;
+  for (int i = 0; i < o->count; i++)
+    for (int k = 0; k < o->args[i]->rank; k++) *key++ = o->args[i]->shape[k];
+  plan->result = *result;
+  plan->result.fields = (RuleType *)key;
+  plan->result.value = NULL;
+  for (size_t i = 0; i < fields; i++)
+    plan->result.fields[i] = result->fields[i];
+}
+
+/* Sets what the kernel must know of the result. */
+static bool infer(Session *s, const OpSite *site, const Operands *o,
+                  OpCall *call) {
+  const OpPlan *plan = (const OpPlan *)plan_find(&s->plans, site->number);
+  if (plan && plan_fits(plan, o)) {
+    call->result = &plan->result;
+    return true;
+  }
+  if (!op_infer(call)) return false;
+  plan_keep(s, site, o, call->result);
+  return true;
+}
+
+/* --- Tensor operators --------------------------------------------------- */
+
+static bool op_failed(Session *s, const OpCall *call) {
+  if (call->fault.message)
+    return vm_fault(s, call->fault.code, "%s", call->fault.message);
+  return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
+}
+
+static bool gives_as_many(Session *s, const OpSite *site,
+                          const RuleType *result) {
+  int count = result->kind == RT_TUPLE ? result->count : 1;
+  if (count == site->out_count) return true;
+  return vm_fault(s, E0607, "`%s` gave %d results where %d were expected",
+                  site->op->name, count, site->out_count);
+}
+
+static void store_results(Session *s, const OpSite *site, const OpCall *call,
+                          const uint16_t *list) {
+  for (int i = 0; i < site->out_count; i++) {
+    Value *to = &s->regs[list[site->source_count + i]];
+    Tensor *t = call->outs[i];
+    if (type_is_scalar(site->out_types[i])) {
+      *to = tensor_bits_at(t, 0);
+      tensor_drop(&s->store.heap, t);
+    } else {
+      to->tensor = t;
+    }
+  }
+}
+
+static void drop_taken(Session *s, const uint16_t *list, unsigned taken) {
+  for (; taken; taken &= taken - 1)
+    obj_drop(&s->store, s->regs[list[__builtin_ctz(taken)]].obj);
+}
+
+/* Field by field: what a compiler makes of one that clears it costs as much as
+ * all the rest here. */
+static void set_call(Session *s, const OpSite *site, const Operands *o,
+                     OpCall *call) {
+  call->op = site->op;
+  call->attrs = site->attrs;
+  call->arg_count = o->count;
+  call->args = o->args;
+  call->ending = o->ending;
+  call->out_count = 0;
+  call->outs = NULL;
+  call->result = NULL;
+  call->heap = &s->store.heap;
+  call->arena = &s->scratch;
+  call->stop = &s->store.stop;
+  call->threads = s->limits.threads;
+  call->crowd = &s->crowd;
+  call->fault.message = NULL;
+}
+
+static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
+                     unsigned taken, Operands *o) {
+  Tensor *outs[NEAR];
+  OpCall call;
+  gather(s, site, list, taken, o);
+  set_call(s, site, o, &call);
+  if (site->out_count <= NEAR) call.outs = outs;
+  for (int i = 0; i < site->out_count && i < NEAR; i++) outs[i] = NULL;
+  if (!infer(s, site, o, &call)) return op_failed(s, &call);
+  if (!gives_as_many(s, site, call.result)) return false;
+  if (!op_finish(&call)) return op_failed(s, &call);
+  s->stats.tensors += (uint64_t)site->out_count;
+  store_results(s, site, &call, list);
+  drop_taken(s, list, taken);
+  return true;
+}
+
+/* --- Rows in place ------------------------------------------------------- */
+
+enum { ROW_NEAR = 1 << 16 }; /* bytes that are copied at once */
+
+/* The bytes of `row` where it has the shape of y's, and both tensors are runs
+ * of elements; else 0. */
+static int64_t row_bytes(const Tensor *y, const Tensor *row) {
+  int64_t n = 1;
+  if (y->rank != row->rank + 1 || y->dtype != row->dtype) return 0;
+  for (int i = row->rank - 1; i >= 0; i--) {
+    int64_t dim = row->shape[i];
+    bool dense = row->strides[i] == n && y->strides[i + 1] == n;
+    if (y->shape[i + 1] != dim || (dim != 1 && !dense)) return 0;
+    if (__builtin_mul_overflow(n, dim, &n)) return 0;
+  }
+  if (y->shape[0] != 1 && y->strides[0] != n) return 0;
+  return n <= ROW_NEAR ? n * (int64_t)dtype_size(y->dtype) : 0;
+}
+
+/* y[i] = row in place, as loops over time do at each step, without a call of
+ * the kernel.  False: the kernel has to do it, or to refuse. */
+static bool set_row(Session *s, const OpSite *site, const uint16_t *list,
+                    unsigned taken) {
+  Tensor *y = s->regs[list[0]].tensor;
+  const Tensor *row = s->regs[list[2]].tensor;
+  if (!(taken & 1) || y->buffer == row->buffer) return false;
+  if (!tensor_may_hold(y, tensor_bytes(y))) return false;
+  int64_t bytes = row_bytes(y, row);
+  int64_t at = bits_to_i64(site->sources[1].dtype, s->regs[list[1]]);
+  if (!bytes || at < 0 || at >= y->shape[0]) return false;
+  char *to = y->data + at * y->strides[0] * (int64_t)dtype_size(y->dtype);
+  memcpy(to, row->data, (size_t)bytes);
+  s->stats.tensors++;
+  drop_taken(s, list, taken & ~1u);
+  s->regs[list[site->source_count]].tensor = y;
+  return true;
+}
+
+bool vm_op(Session *s, const Word *pc) {
+  const OpSite *site = pc[1].data;
+  if (site->sets_row && set_row(s, site, ins_list(pc), pc->a)) return true;
+  Operands o;
+  bool ok = operands_init(s, site, &o)
+                ? run_site(s, site, ins_list(pc), pc->a, &o)
+                : vm_out_of_memory(s);
+  if (ok && mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);
+  arena_reset(&s->scratch);
+  return ok;
+}
+
+/* --- Operators without a kernel ----------------------------------------- */
+
+static void write_text(Session *s, const char *text, size_t len) {
+  if (s->hooks.write) s->hooks.write(s->hooks.data, text, len);
+}
+
+static bool special_print(Session *s, const OpSite *site, const Value *v) {
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  value_print(&s->store, &text, site->sources[0].type, *v,
+              s->hooks.width ? s->hooks.width : 80, VALUE_SHOWN);
+  strbuf_add_char(&text, '\n');
+  bool whole = !store_should_stop(&s->store);
+  if (whole) write_text(s, text.data, text.len);
+  strbuf_done(&text);
+  if (whole) return true;
+  return mem_exhausted(s->mem) ? vm_out_of_memory(s) : vm_stopped(s);
+}
+
+/* Code points, or UTF-8 when the elements are bytes. */
+static bool special_print_text(Session *s, const OpSite *site, const Value *v) {
+  (void)site;
+  const Tensor *t = v->tensor;
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  int64_t n = tensor_count(t);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t c = tensor_i64_at(t, i);
+    if (t->dtype == DT_UINT8) strbuf_add_char(&text, (char)c);
+    else strbuf_add_code_point(&text, c);
+  }
+  write_text(s, text.data, text.len);
+  strbuf_done(&text);
+  return !mem_exhausted(s->mem) || vm_out_of_memory(s);
+}
+
+static const char *message_of(const OpSite *site) {
+  const AttrValue *v = attr_get(site->attrs, ATTR_message);
+  return v->state == AV_SET && v->text && *v->text ? v->text : NULL;
+}
+
+static bool special_assert(Session *s, const OpSite *site, const Value *v) {
+  if (v->b) return true;
+  const char *message = message_of(site);
+  return vm_fault(s, E0605, "assertion failed%s%s", message ? ": " : "",
+                  message ? message : "");
+}
+
+static bool special_fail(Session *s, const OpSite *site, const Value *v) {
+  (void)v;
+  const char *message = message_of(site);
+  return vm_fault(s, E0606, "%s", message ? message : "failed");
+}
+
+typedef bool (*SpecialFn)(Session *s, const OpSite *site, const Value *v);
+
+static const SpecialFn specials[SPECIAL_COUNT] = {
+    [SPECIAL_PRINT] = special_print,
+    [SPECIAL_PRINT_TEXT] = special_print_text,
+    [SPECIAL_ASSERT] = special_assert,
+    [SPECIAL_FAIL] = special_fail,
+};
+
+bool vm_special(Session *s, const Word *pc) {
+  const OpSite *site = pc[1].data;
+  const Value *v = site->source_count ? &s->regs[ins_list(pc)[0]] : NULL;
+  return specials[site->op->special](s, site, v);
+}
+
+/* --- Scalars ------------------------------------------------------------ */
+
+bool vm_scalar(Session *s, const Word *pc, int operands) {
+  const ScalarSite *site = pc[1].data;
+  Value *R = s->regs, none = {.bits = 0};
+  int fail = 0;
+  Value v = site->fn(R[pc->b], operands > 1 ? R[pc->c] : none,
+                     operands > 2 ? R[ins_list(pc)[0]] : none, &fail);
+  if (fail) {
+    return vm_fault(s, (DiagCode)fail,
+                    fail == E0602 ? "`%s`: division by zero" : "`%s` failed",
+                    site->op->name);
+  }
+  R[pc->a] = v;
+  return true;
+}

@@ -1,0 +1,332 @@
+/* What the loop leaves to functions: calls that need more room, cells beyond
+ * two fields, closures, mutable cells. */
+#include <string.h>
+
+#include "vm/vm.h"
+
+enum {
+  SEGMENT_FIRST = (16 << 10) / sizeof(Value),
+  SEGMENT_MOST = (16 << 20) / sizeof(Value),
+  FRAMES_FIRST = 256,
+  FRAMES_SPARE = 2, /* a call in a new segment takes two frames */
+};
+
+/* Calls that stand in no program: a callee in a new segment returns to them.
+ * They take its result into left[0], or its fields into left, and then
+ * `leave`. */
+static const Word leave_code[3] = {
+    {.op = INS_call}, {.word = 0}, {.op = INS_leave}};
+static const Word leave_unboxed_code[4] = {
+    {.op = INS_call_unboxed, .c = RESULTS_MOST},
+    {.word = 0},
+    {.regs = {0, 1, 2, 3}},
+    {.op = INS_leave}};
+
+/* --- Frames ------------------------------------------------------------- */
+
+void session_set_frame_limit(Session *s) {
+  size_t usable = s->frame_cap ? s->frame_cap - FRAMES_SPARE : 0;
+  if (usable > s->limits.max_depth) usable = s->limits.max_depth + 1;
+  atomic_store(&s->frame_limit, s->frames + usable);
+  if (atomic_load(&s->store.stop)) atomic_store(&s->frame_limit, NULL);
+}
+
+static bool frames_grow(Session *s) {
+  uint64_t used = (uint64_t)(s->frame_top - s->frames);
+  if (used > s->limits.max_depth) {
+    return vm_fault(s, E0702, "recursion too deep: %llu calls",
+                    (unsigned long long)s->limits.max_depth);
+  }
+  if (used + FRAMES_SPARE < s->frame_cap) return true;
+  size_t cap = s->frame_cap ? s->frame_cap * 2 : FRAMES_FIRST;
+  if (cap > s->limits.max_depth + FRAMES_SPARE + 1)
+    cap = s->limits.max_depth + FRAMES_SPARE + 1;
+  Frame *frames = mem_resize(s->mem, s->frames, s->frame_cap * sizeof *frames,
+                             cap * sizeof *frames);
+  if (!frames) return vm_out_of_memory(s);
+  s->frames = frames;
+  s->frame_top = frames + used;
+  s->frame_cap = cap;
+  session_set_frame_limit(s);
+  return true;
+}
+
+/* --- Segments ----------------------------------------------------------- */
+
+static size_t segment_bytes(size_t count) {
+  return sizeof(Segment) + count * sizeof(Value);
+}
+
+static Segment *segment_new(Session *s, size_t least) {
+  Segment *spare = s->spare;
+  if (spare && spare->count >= least) {
+    s->spare = NULL;
+    return spare;
+  }
+  size_t count = s->segment ? s->segment->count * 2 : SEGMENT_FIRST;
+  if (count > SEGMENT_MOST) count = SEGMENT_MOST;
+  if (count < least) count = least;
+  Segment *g = mem_alloc(s->mem, segment_bytes(count));
+  if (!g && pool_relieve(&s->store.heap.pool))
+    g = mem_alloc(s->mem, segment_bytes(count));
+  if (g) g->count = count;
+  return g;
+}
+
+static void segment_free(Session *s, Segment *g) {
+  if (g) mem_free(s->mem, g, segment_bytes(g->count));
+}
+
+/* The next segment becomes the one in use; NULL when memory runs out. */
+static Value *segment_push(Session *s, size_t least) {
+  Segment *g = segment_new(s, least);
+  if (!g) return NULL;
+  g->below = s->segment;
+  s->segment = g;
+  s->stack_end = g->values + g->count;
+  return g->values;
+}
+
+/* Back to the one below; the largest is kept for the next time. */
+static void segment_pop(Session *s) {
+  Segment *g = s->segment;
+  s->segment = g->below;
+  s->stack_end = g->below ? g->below->values + g->below->count : NULL;
+  if (s->spare && s->spare->count >= g->count) {
+    segment_free(s, g);
+  } else {
+    segment_free(s, s->spare);
+    s->spare = g;
+  }
+}
+
+bool session_stack_init(Session *s) {
+  return segment_push(s, SEGMENT_FIRST) != NULL;
+}
+
+void session_stack_done(Session *s) {
+  while (s->segment) segment_pop(s);
+  segment_free(s, s->spare);
+  mem_free(s->mem, s->frames, s->frame_cap * sizeof *s->frames);
+}
+
+/* --- Calls -------------------------------------------------------------- */
+
+/* Drops the arguments of a call that will not happen. */
+static bool drop_args(Session *s, const Function *f, Value *window) {
+  for (uint32_t i = 0; i < f->nparams; i++)
+    if (f->params[i] == PARAM_OWNED) obj_drop(&s->store, window[i].obj);
+  return false;
+}
+
+/* Moves a window that does not fit to a new segment, which the frame on top
+ * returns through.  False when memory runs out. */
+static bool move_window(Session *s, const Function *f, Value *window) {
+  Value *fresh = segment_push(s, atomic_load(&f->nregs));
+  if (!fresh) return vm_out_of_memory(s);
+  memcpy(fresh, window, f->nparams * sizeof *fresh);
+  const Word *leave = f->result_count ? leave_unboxed_code : leave_code;
+  *s->frame_top++ = (Frame){leave + 2, s->left};
+  s->regs = fresh;
+  return true;
+}
+
+static bool fits(const Session *s, const Function *f, const Value *window) {
+  return window + atomic_load(&f->nregs) <= s->stack_end;
+}
+
+bool vm_call(Session *s, Function *f, Value *window, const Word *back) {
+  if (atomic_load(&s->store.stop)) {
+    vm_stopped(s);
+    return drop_args(s, f, window);
+  }
+  if (!frames_grow(s)) return drop_args(s, f, window);
+  *s->frame_top++ = (Frame){back, s->regs};
+  s->regs = window;
+  s->pc = atomic_load(&f->code);
+  if (fits(s, f, window) || move_window(s, f, window)) return true;
+  s->frame_top--;
+  s->regs = s->frame_top->regs;
+  s->pc = back - 2;
+  return drop_args(s, f, window);
+}
+
+bool vm_tail_call(Session *s, Function *f) {
+  Value *window = s->regs;
+  if (atomic_load(&s->store.stop)) {
+    vm_stopped(s);
+    return drop_args(s, f, window);
+  }
+  s->pc = atomic_load(&f->code);
+  if (fits(s, f, window)) return true;
+  if (frames_grow(s) && move_window(s, f, window)) return true;
+  return drop_args(s, f, window);
+}
+
+bool vm_lower(Session *s, Function *f) {
+  Code *c = s->code;
+  pthread_mutex_lock(&c->lock);
+  bool ok = f->lowered || function_lower(c, f, s->diags);
+  pthread_mutex_unlock(&c->lock);
+  if (!ok) {
+    s->status = RUN_LIMIT;
+    return drop_args(s, f, s->regs);
+  }
+  s->pc = atomic_load(&f->code);
+  if (fits(s, f, s->regs)) return true;
+  if (frames_grow(s) && move_window(s, f, s->regs)) return true;
+  return drop_args(s, f, s->regs);
+}
+
+void vm_leave(Session *s) {
+  segment_pop(s);
+  Frame *f = --s->frame_top;
+  s->pc = f->pc;
+  s->regs = f->regs;
+  if (s->pc[-2].op != INS_call_unboxed) {
+    s->regs[s->pc[-2].a] = s->left[0];
+    return;
+  }
+  for (unsigned i = 0; i < s->pc[-2].c; i++)
+    s->regs[s->pc->regs[i]] = s->left[i];
+  s->pc++;
+}
+
+bool frame_leaves(const Frame *f) {
+  return f->pc == leave_code + 2 || f->pc == leave_unboxed_code + 2;
+}
+
+/* While unwinding: as vm_leave, without a value. */
+void session_leave_segment(Session *s) { segment_pop(s); }
+
+/* --- Cells -------------------------------------------------------------- */
+
+static Cell *cell_alloc(Session *s, uint64_t header, size_t words) {
+  Cell *c = pool_alloc(&s->store.heap.pool, sizeof *c + words * sizeof(Value));
+  if (!c) {
+    vm_out_of_memory(s);
+    return NULL;
+  }
+  memcpy(c, &header, sizeof header);
+  return c;
+}
+
+static void fill(const Session *s, Value *to, const Word *pc, uint32_t n) {
+  const uint16_t *list = ins_list(pc);
+  for (uint32_t i = 0; i < n; i++) to[i] = s->regs[list[i]];
+}
+
+bool vm_cell(Session *s, const Word *pc, Cell *token) {
+  Cell *c = token ? token : cell_alloc(s, pc[1].word, pc->b);
+  if (!c) return false;
+  if (token) memcpy(c, &pc[1].word, sizeof pc[1].word);
+  s->stats.reused += token != NULL;
+  fill(s, c->fields, pc, pc->b);
+  s->regs[pc->a].cell = c;
+  return true;
+}
+
+/* Word 1 points to the words that stand before the fields. */
+bool vm_big_cell(Session *s, const Word *pc) {
+  const uint64_t *words = pc[1].data;
+  size_t before = 1 + (pc->b + 63u) / 64;
+  Cell *c = cell_alloc(s, words[0], before + pc->b);
+  if (!c) return false;
+  memcpy(c->fields, words + 1, before * sizeof *words);
+  fill(s, c->fields + before, pc, pc->b);
+  s->regs[pc->a].cell = c;
+  return true;
+}
+
+bool vm_closure(Session *s, const Word *pc) {
+  Cell *c = cell_alloc(s, pc[2].word, 1u + pc->b);
+  if (!c) return false;
+  c->fields[0].bits = pc[1].word;
+  fill(s, c->fields + 1, pc, pc->b);
+  s->regs[pc->a].cell = c;
+  return true;
+}
+
+bool vm_sibling(Session *s, const Word *pc) {
+  const Cell *from = s->regs[pc->b].cell;
+  Obj header = from->obj;
+  header.count = 1;
+  uint64_t word;
+  memcpy(&word, &header, sizeof word);
+  Cell *c = cell_alloc(s, word, header.size);
+  if (!c) return false;
+  c->fields[0].bits = pc[1].word;
+  for (unsigned i = 1; i < header.size; i++) {
+    c->fields[i] = from->fields[i];
+    if (header.mask >> i & 1) obj_keep(c->fields[i].obj);
+  }
+  s->regs[pc->a].cell = c;
+  return true;
+}
+
+/* The listed fields stay.  Of an unshared cell the others are dropped, of a
+ * shared one those that stay get a reference of their own. */
+void vm_open(Session *s, const Word *pc, Value *token) {
+  Cell *c = s->regs[pc->a].cell;
+  if (token) token->cell = NULL;
+  if (!obj_unshared(&c->obj)) {
+    if (c->obj.count > 0) c->obj.count--;
+    const uint16_t *list = ins_list(pc);
+    for (unsigned i = 0; i < pc->b; i++) obj_keep(s->regs[list[i]].obj);
+    return;
+  }
+  unsigned others = c->obj.mask & ~(unsigned)pc[1].word;
+  for (unsigned i = 0; i < c->obj.size; i++)
+    if (others >> i & 1) obj_drop(&s->store, c->fields[i].obj);
+  if (token) {
+    c->obj = (Obj){.count = 1, .size = c->obj.size};
+    token->cell = c;
+  } else {
+    pool_free(&s->store.heap.pool, c, cell_bytes(c));
+  }
+}
+
+bool vm_ref(Session *s, const Word *pc) {
+  Store *store = &s->store;
+  if (pc->c & REF_CYCLIC && store->cell_count >= store->cell_threshold)
+    cycle_collect(store);
+  RefCell *r = ref_new(store, pc->c, s->regs[pc->b]);
+  if (!r) return vm_out_of_memory(s);
+  s->regs[pc->a].obj = &r->obj;
+  return true;
+}
+
+enum { COMPACT_LEAST = 4096 }; /* bytes of a buffer; less is worth no copy */
+
+/* A cell may live long, and with it the whole buffer of a view in it. */
+static bool holds_much(const Tensor *t) {
+  size_t whole = t->buffer->size;
+  return whole >= COMPACT_LEAST && tensor_bytes(t) < whole / 2;
+}
+
+bool vm_compact(Session *s, const Word *pc) {
+  Value v = s->regs[pc->b];
+  if (v.obj->size == SIZE_TENSOR && holds_much(v.tensor)) {
+    Tensor *copy = tensor_copy(&s->store.heap, v.tensor);
+    if (!copy) return vm_out_of_memory(s);
+    tensor_drop(&s->store.heap, v.tensor);
+    v.tensor = copy;
+  }
+  s->regs[pc->a] = v;
+  return true;
+}
+
+/* --- Global values ------------------------------------------------------ */
+
+bool vm_global(Session *s, const Word *pc) {
+  uint64_t slot = pc[1].word;
+  if (slot >= s->value_count || !s->values[slot].defined) {
+    return vm_fault(s, E0108,
+                    "this value was never computed: evaluating it "
+                    "has failed, or was left to another session");
+  }
+  Value v = s->values[slot].value;
+  if (pc->b) obj_keep(v.obj);
+  s->regs[pc->a] = v;
+  return true;
+}

@@ -36,24 +36,42 @@ static void *alloc_large(Pool *p, size_t size) {
   return mem_alloc(p->mem, size);
 }
 
-static void *alloc_new(Pool *p, size_t size) {
-  if (size > POOL_MAX) return alloc_large(p, size);
-  size_t whole = (size + POOL_GRAIN - 1) / POOL_GRAIN * POOL_GRAIN;
-  if (whole == 0) whole = POOL_GRAIN;
-  if (whole > (size_t)(p->end - p->next) && !open_slab(p)) return NULL;
+static size_t grains(size_t size) {
+  return (size + POOL_GRAIN - 1) / POOL_GRAIN;
+}
+
+/* Cuts a block from the slab at hand, which has room for it. */
+static void *cut(Pool *p, size_t whole) {
   void *block = p->next;
   p->next += whole;
   return block;
 }
 
-void *pool_alloc_slow(Pool *p, size_t size) {
-  void *block = alloc_new(p, size);
+static void *alloc_new(Pool *p, size_t size, size_t whole) {
+  if (size > POOL_MAX) return alloc_large(p, size);
+  bool room = whole <= (size_t)(p->end - p->next) || open_slab(p);
+  return room ? cut(p, whole) : NULL;
+}
+
+/* A block of its own, a new slab, or what the session can give back. */
+static __attribute__((noinline)) void *alloc_more(Pool *p, size_t size,
+                                                  size_t whole) {
+  void *block = alloc_new(p, size, whole);
   if (block || !pool_relieve(p)) return block;
-  size_t class = (size + POOL_GRAIN - 1) / POOL_GRAIN;
-  if (class > POOL_CLASSES || !p->free[class]) return alloc_new(p, size);
+  size_t class = grains(size);
+  if (class > POOL_CLASSES || !p->free[class]) return alloc_new(p, size, whole);
   PoolBlock *freed = p->free[class];
   p->free[class] = freed->next;
   return freed;
+}
+
+/* Most calls find room in the slab: they must stay as short as they are, for a
+ * program that builds a tree makes one for each node. */
+void *pool_alloc_slow(Pool *p, size_t size) {
+  size_t whole = size ? grains(size) * POOL_GRAIN : POOL_GRAIN;
+  if (size > POOL_MAX || whole > (size_t)(p->end - p->next))
+    return alloc_more(p, size, whole);
+  return cut(p, whole);
 }
 
 void pool_free_large(Pool *p, void *block, size_t size) {

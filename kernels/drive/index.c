@@ -545,13 +545,11 @@ static const char *updates_of(OpCall *call, const Tensor *indices) {
 }
 
 /* Indices count from the end when negative. */
-bool kernel_scatter_elements(OpCall *call) {
+static bool scatter_elements(OpCall *call, OpId op) {
   const Tensor *indices = call->args[1];
   Tensor *out = call->outs[0];
   int axis = attr_axis(call->attrs, ATTR_axis, out->rank);
   int64_t count = tensor_count(indices);
-  bool adds = call->op == op_info(OP_SCATTER_ADD);
-  OpId op = adds ? OP_ADD : scatter_mode(call, ATTR_reduction);
   int64_t length = out->shape[axis], *all = indices_of(call, indices);
   if (!copy_unless_same(call, out, call->args[0])) return false;
   if (!all || !all_in_range(call, all, count, -length, length)) return false;
@@ -566,6 +564,12 @@ bool kernel_scatter_elements(OpCall *call) {
   }
   return updates != NULL;
 }
+
+bool kernel_scatter_elements(OpCall *call) {
+  return scatter_elements(call, scatter_mode(call, ATTR_reduction));
+}
+
+bool kernel_scatter_add(OpCall *call) { return scatter_elements(call, OP_ADD); }
 
 /* --- Permutations and positions ------------------------------------------ */
 

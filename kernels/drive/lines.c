@@ -217,9 +217,11 @@ static bool run_axis(OpCall *call, const RowCall *row) {
 }
 
 bool kernel_softmax(OpCall *call) {
-  bool is_log = call->op == op_info(OP_NN_LOG_SOFTMAX);
-  return run_axis(call,
-                  &(RowCall){.kind = is_log ? LINE_LOG_SOFTMAX : LINE_SOFTMAX});
+  return run_axis(call, &(RowCall){.kind = LINE_SOFTMAX});
+}
+
+bool kernel_nn_log_softmax(OpCall *call) {
+  return run_axis(call, &(RowCall){.kind = LINE_LOG_SOFTMAX});
 }
 
 bool kernel_lrn(OpCall *call) {

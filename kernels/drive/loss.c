@@ -16,13 +16,20 @@
 #include "kernels/ref/partial_sum.h"
 #include "kernels/drive/loss_body.h"
 
-bool kernel_cross_entropy(OpCall *call) {
-  bool logits = call->op == op_info(OP_NN_CROSS_ENTROPY_WITH_LOGITS);
+static bool cross_entropy(OpCall *call, bool logits) {
   bool wide = call->args[0]->dtype == DT_FLOAT64;
   return (wide ? cross_entropy_f64 : cross_entropy_f32)(call, logits);
 }
 
-bool kernel_nll_loss(OpCall *call) {
+bool kernel_nn_cross_entropy(OpCall *call) {
+  return cross_entropy(call, false);
+}
+
+bool kernel_nn_cross_entropy_with_logits(OpCall *call) {
+  return cross_entropy(call, true);
+}
+
+bool kernel_nn_nll_loss(OpCall *call) {
   bool wide = call->args[0]->dtype == DT_FLOAT64;
   return (wide ? nll_f64 : nll_f32)(call);
 }

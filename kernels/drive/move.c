@@ -154,13 +154,13 @@ bool kernel_ones(OpCall *call) {
   return fill_with(call, out, bits_from_i64(out->dtype, 1));
 }
 
-/* full(value) and full_like(data, value): the value comes last of those. */
-bool kernel_full(OpCall *call) {
-  bool like = call->op == op_info(OP_FULL_LIKE);
-  const Tensor *value = call->args[like ? 1 : 0];
+static bool full_of(OpCall *call, const Tensor *value) {
   DType to = call->outs[0]->dtype;
   int fail = 0;
   Value bits = bits_load(value->dtype, value->data);
   ScalarFn convert = op_scalar(OP_CAST, value->dtype, to);
   return fill_with(call, call->outs[0], convert(bits, bits, bits, &fail));
 }
+
+bool kernel_full(OpCall *call) { return full_of(call, call->args[0]); }
+bool kernel_full_like(OpCall *call) { return full_of(call, call->args[1]); }

@@ -35,12 +35,6 @@ typedef struct Transposed {
   bool a, b;
 } Transposed;
 
-static Transposed transposed_of(const OpCall *call) {
-  if (call->op == op_info(OP_NN_DENSE)) return (Transposed){false, true};
-  return (Transposed){attr_bool(call->attrs, ATTR_transpose_a),
-                      attr_bool(call->attrs, ATTR_transpose_b)};
-}
-
 static bool is_one_matrix(const Tensor *t) {
   for (int i = 0; i < t->rank - 2; i++)
     if (t->shape[i] != 1) return false;
@@ -48,9 +42,8 @@ static bool is_one_matrix(const Tensor *t) {
 }
 
 /* The matrices in the last two axes; the first of them may be missing. */
-static Product last_axes(const OpCall *call) {
+static Product last_axes(const OpCall *call, Transposed t) {
   const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
-  Transposed t = transposed_of(call);
   Product p = {.a = matrix_of(a, a->rank - 2, a->rank - 1),
                .b = matrix_of(b, b->rank - 2, b->rank - 1),
                .out = matrix_of(out, out->rank - 2, out->rank - 1)};
@@ -131,12 +124,22 @@ static bool run_leading(OpCall *call, const Product *p, int axes) {
   return parallel_run(call, threads, count, run_products, &all);
 }
 
-bool kernel_product(OpCall *call) {
+static bool run_product(OpCall *call, Transposed t) {
   const Tensor *a = call->args[0], *out = call->outs[0];
   if (tensor_count(out) == 0) return true;
-  Product p = last_axes(call);
+  Product p = last_axes(call, t);
   bool shared = call->args[1]->rank < out->rank;
   int lead = out->rank > 2 ? out->rank - 2 : 0;
-  if (shared && !transposed_of(call).a) lead = merge_rows(a, out, &p);
+  if (shared && !t.a) lead = merge_rows(a, out, &p);
   return lead ? run_leading(call, &p, lead) : product_run(call, &p);
+}
+
+bool kernel_nn_dense(OpCall *call) {
+  return run_product(call, (Transposed){.b = true});
+}
+
+bool kernel_matmul(OpCall *call) {
+  return run_product(call,
+                     (Transposed){attr_bool(call->attrs, ATTR_transpose_a),
+                                  attr_bool(call->attrs, ATTR_transpose_b)});
 }

@@ -117,28 +117,34 @@ static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
   return share_walk(call, &r.outer, tensor_count(x), run_share, &r);
 }
 
-static ReduceKind kind_of(const OpInfo *op) {
-  switch ((int)op_id(op)) {
-    case OP_PROD: return REDUCE_PROD;
-    case OP_MAX:
-    case OP_ANY: return REDUCE_MAX;
-    case OP_MIN:
-    case OP_ALL: return REDUCE_MIN;
-    default: return REDUCE_SUM;
-  }
-}
-
-bool kernel_reduce(OpCall *call) {
+/* Over the axes that the attributes name. */
+static bool reduce_named(OpCall *call, ReduceKind kind, Axes axes,
+                         int64_t divisor) {
   const Tensor *x = call->args[0];
-  Axes axes = axes_of(call);
-  bool is_mean = call->op == op_info(OP_MEAN);
-  if (is_mean && axes.count == 0 && !dtype_is_float(x->dtype) &&
-      tensor_count(call->outs[0]) > 0)
-    return op_fault(call, E0602, "division by zero: there are no elements");
   Tensor out = out_over(call->outs[0], x, axes.reduced,
                         attr_bool(call->attrs, ATTR_keepdims));
-  return reduce(call, kind_of(call->op), x, &out, axes,
-                is_mean ? axes.count : 1);
+  return reduce(call, kind, x, &out, axes, divisor);
+}
+
+bool kernel_sum(OpCall *call) {
+  return reduce_named(call, REDUCE_SUM, axes_of(call), 1);
+}
+bool kernel_prod(OpCall *call) {
+  return reduce_named(call, REDUCE_PROD, axes_of(call), 1);
+}
+bool kernel_max(OpCall *call) {
+  return reduce_named(call, REDUCE_MAX, axes_of(call), 1);
+}
+bool kernel_min(OpCall *call) {
+  return reduce_named(call, REDUCE_MIN, axes_of(call), 1);
+}
+
+bool kernel_mean(OpCall *call) {
+  Axes axes = axes_of(call);
+  if (axes.count == 0 && !dtype_is_float(call->args[0]->dtype) &&
+      tensor_count(call->outs[0]) > 0)
+    return op_fault(call, E0602, "division by zero: there are no elements");
+  return reduce_named(call, REDUCE_SUM, axes, axes.count);
 }
 
 /* --- argmax, argmin ------------------------------------------------------ */
@@ -164,13 +170,12 @@ static bool choose_share(const void *data, const Share *share) {
   return true;
 }
 
-bool kernel_arg_reduce(OpCall *call) {
+static bool arg_reduce(OpCall *call, bool least) {
   const Tensor *x = call->args[0];
   Axes axes = axes_of(call);
   if (axes.count == 0 && tensor_count(call->outs[0]) > 0)
     return op_fault(call, E0607, "there are no elements to choose from");
-  Choosing c = {call, ref_arg_best[x->dtype],
-                .least = call->op == op_info(OP_ARGMIN),
+  Choosing c = {call, ref_arg_best[x->dtype], .least = least,
                 .last = attr_bool(call->attrs, ATTR_select_last_index)};
   Tensor out = out_over(call->outs[0], x, axes.reduced,
                         attr_bool(call->attrs, ATTR_keepdims));
@@ -179,6 +184,9 @@ bool kernel_arg_reduce(OpCall *call) {
   walk_axes(&c.outer, 2, (const Tensor *[]){x, &out}, axes.kept);
   return share_walk(call, &c.outer, tensor_count(x), choose_share, &c);
 }
+
+bool kernel_argmax(OpCall *call) { return arg_reduce(call, false); }
+bool kernel_argmin(OpCall *call) { return arg_reduce(call, true); }
 
 /* --- variance ---------------------------------------------------------------
  * A second pass over d = (x - mean)^2, each step rounded to the dtype. */
@@ -241,14 +249,13 @@ typedef struct Scanning {
   const OpCall *call;
   const Tensor *out, *x;
   int axis;
+  bool is_product, exclusive;
   Walk lines;
 } Scanning;
 
 static bool scan_share(const void *data, const Share *share) {
   const Scanning *s = data;
   const OpCall *call = s->call;
-  bool is_product = call->op == op_info(OP_CUMPROD);
-  bool exclusive = attr_bool(call->attrs, ATTR_exclusive);
   Walk w = walk_part(&s->lines, share->from, share->to);
   while (walk_next(&w))
     for (int64_t j = 0; j < w.n; j++) {
@@ -257,13 +264,16 @@ static bool scan_share(const void *data, const Share *share) {
       char *from = w.data[1] + j * w.step[1] * w.size[1];
       Tensor sums = line_at(s->out, s->axis, to);
       Tensor line = line_at(s->x, s->axis, from);
-      ref_scans[s->out->dtype](call->stop, &line, &sums, is_product, exclusive);
+      ref_scans[s->out->dtype](call->stop, &line, &sums, s->is_product,
+                               s->exclusive);
     }
   return true;
 }
 
-static bool scan_axis(const OpCall *call, const Tensor *x, int axis) {
-  Scanning s = {call, call->outs[0], x, .axis = axis};
+static bool scan_axis(const OpCall *call, const Tensor *x, int axis,
+                      bool is_product) {
+  Scanning s = {call, call->outs[0], x, .axis = axis, .is_product = is_product};
+  s.exclusive = attr_bool(call->attrs, ATTR_exclusive);
   walk_axes(&s.lines, 2, (const Tensor *[]){s.out, x},
             ((1u << x->rank) - 1) & ~(1u << axis));
   return share_walk(call, &s.lines, tensor_count(x), scan_share, &s);
@@ -281,7 +291,7 @@ static Tensor *converted(OpCall *call, const Tensor *x, DType to) {
   return NULL;
 }
 
-bool kernel_scan(OpCall *call) {
+static bool scan(OpCall *call, bool is_product) {
   const Tensor *x = call->args[0];
   bool flat = !attr_is_set(call->attrs, ATTR_axis);
   Tensor *copy = NULL;
@@ -293,7 +303,10 @@ bool kernel_scan(OpCall *call) {
   Tensor line =
       geometry_of(x, 1, &(int64_t){tensor_count(x)}, &(int64_t){1}, 0);
   int axis = flat ? 0 : attr_axis(call->attrs, ATTR_axis, x->rank);
-  bool ok = scan_axis(call, flat ? &line : x, axis);
+  bool ok = scan_axis(call, flat ? &line : x, axis, is_product);
   if (copy) tensor_drop(call->heap, copy);
   return ok;
 }
+
+bool kernel_cumsum(OpCall *call) { return scan(call, false); }
+bool kernel_cumprod(OpCall *call) { return scan(call, true); }

@@ -238,18 +238,26 @@ static Method method_of(const char *text) {
   return is(text, "cubic") || is(text, "bicubic") ? CUBIC : LINEAR;
 }
 
-/* image.resize lacks what the others tell by three attributes. */
+static Resize resize_of(const Attrs *a) {
+  return (Resize){
+      .method = method_of(attr_text(a, ATTR_method)),
+      .coordinates = attr_text(a, ATTR_coordinate_transformation_mode),
+      .rounding = "",
+      .alpha = -0.5f};
+}
+
 bool kernel_resize(OpCall *call) {
+  Resize r = resize_of(call->attrs);
+  return run_resize(call, &r);
+}
+
+/* Those of one and two dimensions, which say more of how than image.resize. */
+bool kernel_resize_nd(OpCall *call) {
   const Attrs *a = call->attrs;
-  Resize r = {.method = method_of(attr_text(a, ATTR_method)),
-              .coordinates = attr_text(a, ATTR_coordinate_transformation_mode),
-              .rounding = "",
-              .alpha = -0.5f};
-  if (call->op != op_info(OP_RESIZE)) {
-    r.rounding = attr_text(a, ATTR_rounding_method);
-    r.alpha = (float)attr_real(a, ATTR_cubic_alpha);
-    r.cut_outside = attr_number(a, ATTR_cubic_exclude) != 0;
-  }
+  Resize r = resize_of(a);
+  r.rounding = attr_text(a, ATTR_rounding_method);
+  r.alpha = (float)attr_real(a, ATTR_cubic_alpha);
+  r.cut_outside = attr_number(a, ATTR_cubic_exclude) != 0;
   return run_resize(call, &r);
 }
 

@@ -122,9 +122,11 @@ static bool sort_call(OpCall *call, Sorted out) {
 }
 
 bool kernel_sort(OpCall *call) {
-  bool indices = call->op == op_info(OP_ARGSORT);
-  return sort_call(call, indices ? (Sorted){.indices = call->outs[0]}
-                                 : (Sorted){.values = call->outs[0]});
+  return sort_call(call, (Sorted){.values = call->outs[0]});
+}
+
+bool kernel_argsort(OpCall *call) {
+  return sort_call(call, (Sorted){.indices = call->outs[0]});
 }
 
 bool kernel_topk(OpCall *call) {

@@ -10,7 +10,14 @@ static const char *const codes[DIAG_CODE_COUNT] = {
 #undef DIAG
 };
 
+static const char *const titles[DIAG_CODE_COUNT] = {
+#define DIAG(code, title) [code] = title,
+#include "base/diag.def"
+#undef DIAG
+};
+
 const char *diag_code_text(DiagCode code) { return codes[code]; }
+const char *diag_code_title(DiagCode code) { return titles[code]; }
 
 DiagCode diag_code_find(const char *text) {
   DiagCode code = 0;

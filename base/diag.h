@@ -92,7 +92,8 @@ void diag_hint(Diag *d, const char *format, ...)
  * the user's own (as far as the sink's `sources` tell). */
 void diag_frame(Diag *d, const char *function, Span span);
 
-const char *diag_code_text(DiagCode code); /* "E0203" */
+const char *diag_code_text(DiagCode code);  /* "E0203" */
+const char *diag_code_title(DiagCode code); /* "operands do not broadcast" */
 /* The code of this spelling, or DIAG_CODE_COUNT. */
 DiagCode diag_code_find(const char *text);
 

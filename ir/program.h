@@ -84,6 +84,8 @@ typedef struct Unit {
   const MetaEntry *meta;
   Span meta_span;        /* the section's text, for printing it back */
   const char *meta_text; /* or one that the relay pass made; or NULL */
+  int unsaid_count;      /* annotations that the relay pass left out, since */
+  const Span *unsaid;    /* plain Relay has no words for their types */
   int comment_count;
   const Comment *comments;
   /* After checking: what to evaluate, in order. */

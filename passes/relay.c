@@ -220,6 +220,7 @@ static void relay_init(Relay *r, Program *p, const Unit *u) {
   VEC_INIT(&r->needs, p->mem);
   VEC_INIT(&r->hidden, p->mem);
   VEC_INIT(&r->constants, p->mem);
+  VEC_INIT(&r->unsaid, p->mem);
   ptrmap_init(&r->by_name, p->mem);
   ptrmap_init(&r->library, p->mem);
   ptrmap_init(&r->refused, p->mem);
@@ -237,6 +238,7 @@ static void relay_done(Relay *r) {
   for (size_t i = 0; i < r->constants.len; i++)
     tensor_drop(r->p->heap, r->constants.data[i]);
   VEC_DONE(&r->constants);
+  VEC_DONE(&r->unsaid);
   ptrmap_done(&r->by_name);
   ptrmap_done(&r->library);
   ptrmap_done(&r->refused);
@@ -260,6 +262,9 @@ static Unit *map_unit(Relay *r, Unit *u) {
   made->items = items;
   made->version_header = made->plain = true;
   made->meta_text = relay_section(r);
+  made->unsaid = arena_copy(r->arena, r->unsaid.data,
+                            r->unsaid.len * sizeof *r->unsaid.data);
+  made->unsaid_count = made->unsaid ? (int)r->unsaid.len : 0;
   return made;
 }
 

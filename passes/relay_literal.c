@@ -50,15 +50,21 @@ static const Expr *float_constant(Relay *r, const Expr *e, DType dtype,
   return dtype == DT_FLOAT32 ? inf : relay_cast(r, inf, dtype);
 }
 
+static const Expr *int64_constant(Relay *r, Span span, int64_t v) {
+  if (v > INT64_MIN) return scalar_i64(r, span, DT_INT64, v);
+  return difference(r, scalar_i64(r, span, DT_INT64, v + 1),
+                    scalar_i64(r, span, DT_INT64, 1));
+}
+
+/* A uint64 comes here as the int64 of the same bits: its cast wraps. */
 static const Expr *int_constant(Relay *r, const Expr *e, DType dtype,
                                 int64_t v) {
-  if (dtype == DT_INT64 && v == INT64_MIN) {
-    return difference(r, scalar_i64(r, e->span, DT_INT64, v + 1),
-                      scalar_i64(r, e->span, DT_INT64, 1));
-  }
+  if (dtype == DT_INT64 && v == INT64_MIN) return int64_constant(r, e->span, v);
   if (dtype == DT_INT16 || dtype == DT_INT32 || dtype == DT_INT64) return e;
-  bool small = v >= INT32_MIN && v <= INT32_MAX;
-  return relay_cast(r, scalar_i64(r, e->span, small ? DT_INT32 : DT_INT64, v),
+  bool small = v <= INT32_MAX && v >= (dtype == DT_UINT64 ? 0 : INT32_MIN);
+  return relay_cast(r,
+                    small ? scalar_i64(r, e->span, DT_INT32, v)
+                          : int64_constant(r, e->span, v),
                     dtype);
 }
 
@@ -66,9 +72,10 @@ const Expr *relay_constant(Relay *r, const Expr *e) {
   DType dtype = (DType)e->constant->dtype;
   Value bits = tensor_bits_at(e->constant, 0);
   if (dtype == DT_BOOL) return e;
-  return dtype_is_float(dtype)
-             ? float_constant(r, e, dtype, bits_to_f64(dtype, bits))
-             : int_constant(r, e, dtype, bits_to_i64(dtype, bits));
+  if (dtype_is_float(dtype))
+    return float_constant(r, e, dtype, bits_to_f64(dtype, bits));
+  bool wraps = dtype == DT_UINT64;
+  return int_constant(r, e, dtype, wraps ? bits.i64 : bits_to_i64(dtype, bits));
 }
 
 /* --- Tensor literals ------------------------------------------------------ */

@@ -30,6 +30,7 @@ typedef struct Relay {
   PtrMap refused;          /* uses of the library that were reported */
   PtrMap ctors;            /* names of the unit's constructors */
   VEC(Tensor *) constants; /* of the metadata section to be, owned */
+  VEC(Span) unsaid;        /* annotations left out, in the unit's own text */
   /* In the definition at hand: */
   const Needs *home;
   PtrMap locals; /* Name -> the Name that it prints as */

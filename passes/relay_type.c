@@ -47,7 +47,10 @@ static const TypeExpr *map_type(Relay *r, const TypeExpr *t) {
 }
 
 const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t) {
-  return t && has_words(t, true) ? map_type(r, t) : NULL;
+  if (!t) return NULL;
+  if (has_words(t, true)) return map_type(r, t);
+  if (!r->home || !r->home->used) VEC_PUSH(&r->unsaid, t->span);
+  return NULL;
 }
 
 const TypeExpr *relay_type(Relay *r, const TypeExpr *t) {

@@ -26,6 +26,33 @@ static bool reads_back(Host *h, const char *path, const Unit *unit,
   return false;
 }
 
+static bool checks(Host *h, const char *path, const char *text, size_t len) {
+  rly_program *p = rly_program_new(h->cx);
+  bool ok = p && rly_program_add_text(p, path, text, len, 0) == RLY_OK;
+  rly_program_free(p);
+  return ok;
+}
+
+/* Plain Relay has no words for the types of cells and of polymorphic functions.
+ * The relay pass leaves such an annotation out, for it may be inferred: without
+ * it, a program that checks must still do so. */
+static bool checks_back(Host *h, const char *path, const Unit *unit,
+                        const StrBuf *text) {
+  const SourceFile *source = unit->source;
+  if (!unit->unsaid_count || checks(h, path, strbuf_text(text), text->len) ||
+      !checks(h, path, source->text, source->len))
+    return true;
+  Diags *diags = h->program->ir->diags;
+  diags_clear(diags);
+  for (int i = 0; i < unit->unsaid_count; i++) {
+    Diag *d = diag_error(diags, E0508, unit->unsaid[i],
+                         "plain Relay cannot express this type");
+    diag_hint(d, "without %s, the program does not check",
+              unit->unsaid_count == 1 ? "it" : "these types");
+  }
+  return false;
+}
+
 static int format_file(Host *h, const char *path, const PassInfo *pass) {
   Unit *unit = program_parse_file(h->program, path);
   if (unit && pass) unit = pass_run(h->program->ir, unit, pass);
@@ -34,7 +61,8 @@ static int format_file(Host *h, const char *path, const PassInfo *pass) {
   strbuf_init(&out, h->program->ir->mem);
   unit_print(h->program->ir, unit, &out);
   int status = 1;
-  if (reads_back(h, path, unit, &out)) status = put_text(h, path, &out) ? 0 : 2;
+  if (reads_back(h, path, unit, &out) && checks_back(h, path, unit, &out))
+    status = put_text(h, path, &out) ? 0 : 2;
   strbuf_done(&out);
   return status;
 }

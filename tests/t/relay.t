@@ -58,6 +58,13 @@ becomes('', '1; 2;', '1; 2; ()', 'a semicolon at the end');
 
 becomes('', '(1.0, 1e2, 2f64, 3i64, 4i16)', '(1f, 100f, 2f64, 3i64, 4i16)',
         'numbers have the suffixes of Relay');
+becomes('', '(18446744073709551615u64, 9223372036854775807u64)',
+        '(cast(-1i64, dtype="uint64"),
+  cast(9223372036854775807i64, dtype="uint64"))',
+        'a uint64 beyond int64 wraps into place');
+becomes('', '9223372036854775808u64',
+        'cast(-9223372036854775807i64 - 1i64, dtype="uint64")',
+        'and so does the first that is');
 becomes('', '(1i8, 2u8, 3u64, 1bf16)', '(cast(1, dtype="int8"),
   cast(2, dtype="uint8"), cast(3, dtype="uint64"), cast(1f, dtype="bfloat16"))',
         'dtypes without a literal are casts');
@@ -320,5 +327,23 @@ for my $file (glob 'tests/conformance/lang/*.rly tests/conformance/ops/*.rly') {
 }
 is_deeply(\@changed, [], 'no program of the conformance suites changes');
 cmp_ok($count, '>', 200, 'which are many');
+
+# --- Types without words ----------------------------------------------------
+
+prints('def @f(%r: Ref[int32]) -> int32 { ref_write(%r, 4); ref_read(%r) } '
+           . '@f(ref(2))',
+       'def @f(%r) -> int32 { ref_write(%r, 4); ref_read(%r) } '
+           . 'def @main() { @f(ref(2)) }',
+       'the type of a cell is left out where it can be inferred');
+my $without = qr/  help: without it, the program does not check\n/;
+gives(rly('fmt', '--relay', spew($path, "def \@f(%r: Ref[int32]) -> int32 "
+          . "{ ref_read(%r) + 1 }\n\@f(ref(2))\n")), 1, '',
+      qr/p\.rly:1:12: error\[E0508\]: .* this type\n(.*\n){2}$without/,
+      'and named where it cannot');
+gives(rly('fmt', '--relay', spew($path,
+          "def \@g(%h: fn [A](A) -> A) -> int32 { %h(2f); %h(1) }\n"
+          . "\@g(fn [A](%x: A) -> A { %x })\n")), 1, '',
+      qr/p\.rly:1:12: error\[E0508\]: .* this type\n(.*\n){2}$without/,
+      'so is that of a polymorphic function');
 
 done_testing;

@@ -222,7 +222,9 @@ static Ty *call_function(Infer *in, const Expr *e, Ty *callee) {
     if (!args[i]) args[i] = infer_expr(in, e->args[i]);
     if (differs(args[i], param) && find_swapped(in, e, callee, args, i))
       return in->error;
-    require_flow(in, args[i], param, why_argument(e, i));
+    Why why = why_argument(e, i);
+    why.recursive = callee->monomorphic;
+    require_flow(in, args[i], param, why);
   }
   return callee->result;
 }

@@ -16,7 +16,7 @@ static void quantify_signature(Infer *in, Definition *d, const Fn *fn) {
   if (fn->type_param_count == 0 || d->type->kind != K_FN) return;
   Ty *t = ARENA_NEW(in->arena, Ty);
   *t = *d->type;
-  t->closed = false;
+  t->closed = t->monomorphic = false;
   t->param_count = fn->type_param_count;
   t->params = fn->type_vars;
   d->type = t;

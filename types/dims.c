@@ -135,13 +135,21 @@ static bool dims_differ(Infer *in, Dim a, Dim b) {
   return dim_is_number(difference) && !dim_is(difference, 0);
 }
 
+/* A call of a function within its component has the function's own dimensions:
+ * what is quantified over in types that are all written is not yet there. */
+static bool is_other_instance(const Edge *e, Dim from, Dim to) {
+  return e->why && e->why->recursive && !dim_is_any(from) &&
+         !dim_same(from, to);
+}
+
 /* Every number that flows into a free slot must be the same. */
 static void judge(Infer *in, const Edge *e) {
   const Slot *from = slot_root(e->from);
   Slot *to = slot_root(e->to);
   if (e->inner && !dim_same(from->value, to->value)) in->p->loose = true;
   if (to->fixed) {
-    if (dims_differ(in, from->value, to->value))
+    if (dims_differ(in, from->value, to->value) ||
+        is_other_instance(e, from->value, to->value))
       report_dims(in, e->why, from->value, to->value, to);
     return;
   }

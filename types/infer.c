@@ -218,8 +218,10 @@ Ty *fn_skeleton(Infer *in, const Fn *fn) {
   Ty **params = ty_array(in, fn->param_count);
   for (int i = 0; params && i < fn->param_count; i++)
     params[i] = declared_or_meta(in, fn->params[i]->declared);
-  return ty_fn(in, fn->param_count, params,
-               declared_or_meta(in, fn->declared_result));
+  Ty *t = ty_fn(in, fn->param_count, params,
+                declared_or_meta(in, fn->declared_result));
+  if (t->kind == K_FN) t->monomorphic = fn->type_param_count > 0;
+  return t;
 }
 
 /* The same function type, quantified over the written parameters. */
@@ -227,7 +229,7 @@ static Ty *quantified(Infer *in, const Fn *fn, Ty *skeleton) {
   if (fn->type_param_count == 0 || skeleton->kind != K_FN) return skeleton;
   Ty *t = ARENA_NEW(in->arena, Ty);
   *t = *skeleton;
-  t->closed = false;
+  t->closed = t->monomorphic = false;
   t->param_count = fn->type_param_count;
   t->params = fn->type_vars;
   return t;

@@ -71,7 +71,9 @@ typedef struct Ty {
     const Adt *adt;     /* K_ADT */
     const TypeVar *var; /* K_RIGID */
   };
-  int param_count; /* K_FN: quantified */
+  bool monomorphic; /* K_FN: has type parameters, but is seen from within its
+                       component, which is not quantified over yet */
+  int param_count;  /* K_FN: quantified */
   const TypeVar *const *params;
   Link *rules;       /* K_META: Constraints that wait for it */
   struct Ty *copy;   /* the current walk's */
@@ -108,6 +110,7 @@ struct Why {
   int index;
   Ty *found, *expected;
   bool reported;
+  bool recursive; /* WHY_ARGUMENT: of a call within the callee's component */
 };
 
 /* --- Constraints: rules and projections (solve.c) ------------------------ */

@@ -259,6 +259,13 @@ static void hint_transposed(Diag *d, const Why *why) {
   diag_hint(d, "it looks transposed: write transpose(...)");
 }
 
+static void hint_result_type(Diag *d, const Why *why) {
+  diag_hint(d,
+            "write the result type of `%s%s`: a function whose types are all "
+            "written may call itself at other dimensions",
+            why->sigil, why->name ? why->name->text : "fn");
+}
+
 void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot) {
   if (!why || why->reported) return;
   if (!why->found) {
@@ -276,7 +283,8 @@ void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot) {
   note_parts(in, d, why, expected);
   diag_note(d, SPAN_NONE, "dimensions %s and %s differ", dim_text(in, to),
             dim_text(in, from));
-  hint_transposed(d, why);
+  if (why->recursive) hint_result_type(d, why);
+  else hint_transposed(d, why);
 }
 
 /* --- Operators ----------------------------------------------------------- */

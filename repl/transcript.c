@@ -1,7 +1,10 @@
-/* What was entered, as one program that does the same: for :save.  Of names
- * that were defined anew only the last definition stays, also where a file that
- * was loaded has the one before; a result that something names later is a let
- * of that name. */
+/* What was entered, as one program that does the same: for :save.
+ *
+ * A name that was defined anew belongs to its last definition.  An earlier one
+ * stays where something was evaluated with it, under a name of its own: @f_1.
+ * A definition that uses it does, too, for it was checked again with the new
+ * one.  This holds also for what a loaded file defines.  A result that
+ * something names later is a let of that name. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,22 +71,80 @@ static bool is_part(const Unit *u, const Unit *of) {
   return u;
 }
 
-/* Does an import of the file still give what it gave? */
-static bool is_whole(const Program *p, const Unit *file) {
-  for (const Unit *u = p->units; u; u = u->next)
-    for (int i = 0; is_part(u, file) && i < u->item_count; i++)
-      if (!lives(p, &u->items[i])) return false;
-  return true;
+/* --- Earlier definitions -------------------------------------------------- */
+
+/* A definition that another has taken the place of, and that is still used. */
+typedef struct Version {
+  const Global *global;
+  const char *name; /* what it is called in the text: "f_1" */
+} Version;
+
+typedef struct Versions {
+  const Program *p;
+  VEC(Version) list;
+  PtrMap names; /* Global -> its name */
+} Versions;
+
+static bool is_earlier(const Program *p, const Global *g) {
+  return !g->library && g->kind != GLOBAL_LOCAL &&
+         scope_global(&p->user, g->name) != g;
+}
+
+static bool is_taken(const Versions *v, const char *text) {
+  const Name *name = name_of(v->p->names, text);
+  for (size_t i = 0; i < v->list.len; i++)
+    if (!strcmp(v->list.data[i].name, text)) return true;
+  return scope_global(&v->p->user, name);
+}
+
+static void add_version(Versions *v, const Global *g) {
+  if (ptrmap_has(&v->names, g)) return;
+  Arena *arena = (Arena *)&v->p->arena;
+  const char *name;
+  int n = 1;
+  do name = arena_printf(arena, "%s_%d", g->name->text, n++);
+  while (is_taken(v, name));
+  ptrmap_put(&v->names, g, (void *)name);
+  VEC_PUSH(&v->list, (Version){g, name});
+}
+
+static void find_versions_in(Versions *v, const Expr *root) {
+  ExprWalk walk;
+  expr_walk_start(&walk, v->p->mem, WALK_ENTER, root);
+  while (expr_walk_next(&walk))
+    if (walk.at->kind == EX_GLOBAL && is_earlier(v->p, walk.at->g.global))
+      add_version(v, walk.at->g.global);
+  expr_walk_end(&walk);
+}
+
+/* What is evaluated, what is defined, and what that uses in turn. */
+static void find_versions(Versions *v, const Repl *r) {
+  for (size_t i = 0; i < r->said_count; i++)
+    for (const Unit *u = v->p->units; u; u = u->next)
+      for (int k = 0; is_part(u, r->said[i].unit) && k < u->step_count; k++)
+        find_versions_in(v, u->steps[k].expr);
+  const PtrMap *live = &v->p->user.globals;
+  for (size_t i = 0; i < live->cap; i++) {
+    const Global *g = live->slots[i].key ? live->slots[i].value : NULL;
+    if (g && g->value) find_versions_in(v, g->value);
+  }
+  for (size_t i = 0; i < v->list.len; i++)
+    if (v->list.data[i].global->value)
+      find_versions_in(v, v->list.data[i].global->value);
+}
+
+static bool is_version_of(const Version *v, const Item *item) {
+  return item->kind != ITEM_TYPE && span_exists(item->name_span) &&
+         v->global->span.lo == item->name_span.lo;
 }
 
 /* --- Edits of a text ---------------------------------------------------- */
 
-/* Instead of `span`: `before`, the result's name if there is one, `behind`. */
+/* Instead of `span`: the three texts, one behind the other. */
 typedef struct Edit {
   Span span;
   int order; /* among those at one place */
-  const char *before, *behind;
-  const Global *result;
+  const char *before, *name, *behind;
 } Edit;
 
 typedef struct Writer {
@@ -91,11 +152,12 @@ typedef struct Writer {
   StrBuf *out;
   VEC(Edit) edits;
   PtrMap named; /* the results that later entries name */
+  Versions versions;
 } Writer;
 
-static void edit(Writer *w, Span span, const char *before, const Global *g,
+static void edit(Writer *w, Span span, const char *before, const char *name,
                  const char *behind) {
-  VEC_PUSH(&w->edits, (Edit){span, (int)w->edits.len, before, behind, g});
+  VEC_PUSH(&w->edits, (Edit){span, (int)w->edits.len, before, name, behind});
 }
 
 static int by_place(const void *a, const void *b) {
@@ -110,15 +172,20 @@ static bool is_result(const Global *g) {
 }
 
 /* Results get names of their own, because %it changes with each result. */
+static void edit_use(Writer *w, Span span, const Global *g) {
+  const char *version = ptrmap_get(&w->versions.names, g);
+  if (version) edit(w, span, "@", version, "");
+  if (!is_result(g)) return;
+  edit(w, span, "%", g->name->text, "");
+  ptrmap_put(&w->named, g, w);
+}
+
 static void edit_uses(Writer *w, const Expr *root) {
   ExprWalk walk;
   expr_walk_start(&walk, w->p->mem, WALK_ENTER, root);
-  while (expr_walk_next(&walk)) {
-    const Expr *e = walk.at;
-    if (e->kind != EX_GLOBAL || !is_result(e->g.global)) continue;
-    edit(w, e->span, "", e->g.global, "");
-    ptrmap_put(&w->named, e->g.global, w);
-  }
+  while (expr_walk_next(&walk))
+    if (walk.at->kind == EX_GLOBAL)
+      edit_use(w, walk.at->span, walk.at->g.global);
   expr_walk_end(&walk);
 }
 
@@ -127,12 +194,11 @@ static void edit_step(Writer *w, const Step *step) {
                ptrmap_has(&w->named, step->global);
   bool parens = step->expr->kind == EX_BLOCK;
   Span at = step->expr->span;
+  const char *name = names ? step->global->name->text : NULL;
   if (names)
-    edit(w, (Span){at.lo, at.lo}, "let ", step->global,
-         parens ? " = (" : " = ");
+    edit(w, (Span){at.lo, at.lo}, "let %", name, parens ? " = (" : " = ");
   edit_uses(w, step->expr);
-  if (names)
-    edit(w, (Span){at.hi, at.hi}, parens ? ");\n" : ";\n", step->global, "");
+  if (names) edit(w, (Span){at.hi, at.hi}, parens ? ");\n%" : ";\n%", name, "");
 }
 
 /* An item goes with its semicolon. */
@@ -150,48 +216,107 @@ static bool lacks_semicolon(const Unit *u, const Item *last) {
   return u->source->text[span.hi - 1 - u->source->base] != ';';
 }
 
+/* A definition under another name.  What a `let @x` is bound to is a step. */
+static void edit_version(Writer *w, const Item *item, const Version *v) {
+  edit(w, item->name_span, "@", v->name, "");
+  if (item->kind == ITEM_DEF) edit_uses(w, v->global->value);
+}
+
+/* The first of an item's versions, from `from` on; NULL: there is none. */
+static const Version *find_version(const Writer *w, const Item *item,
+                                   size_t *from) {
+  for (size_t i = *from; i < w->versions.list.len; i++)
+    if (is_version_of(&w->versions.list.data[i], item))
+      return *from = i + 1, &w->versions.list.data[i];
+  return NULL;
+}
+
+static void edit_item(Writer *w, const Unit *u, const Item *item) {
+  size_t from = 0;
+  const Version *earlier = find_version(w, item, &from);
+  const Global *g = item_global(w->p, item);
+  if (!lives(w->p, item) && earlier) edit_version(w, item, earlier);
+  else if (!lives(w->p, item)) edit(w, whole_item(u, item->span), "", "", "");
+  else if (item->kind == ITEM_DEF && g) edit_uses(w, g->value);
+}
+
 /* `imports`: those have been written. */
 static void edit_unit(Writer *w, const Unit *u, bool imports) {
   for (int i = 0; i < u->step_count; i++) edit_step(w, &u->steps[i]);
   for (int i = 0; i < u->item_count; i++) {
     const Item *item = &u->items[i];
     Span end = {item->span.hi, item->span.hi};
-    if (!lives(w->p, item) || (imports && item->kind == ITEM_IMPORT))
-      edit(w, whole_item(u, item->span), "", NULL, "");
-    else if (i == u->item_count - 1 && lacks_semicolon(u, item))
-      edit(w, end, ";", NULL, "");
+    if (imports && item->kind == ITEM_IMPORT)
+      edit(w, whole_item(u, item->span), "", "", "");
+    else edit_item(w, u, item);
+    if (i == u->item_count - 1 && lacks_semicolon(u, item))
+      edit(w, end, ";", "", "");
   }
 }
 
 /* --- Writing ------------------------------------------------------------ */
 
-static void put_edited(Writer *w, const SourceFile *f, uint32_t from) {
-  uint32_t at = from;
+/* The text of `span` with its edits. */
+static void put_edited(Writer *w, const SourceFile *f, Span span) {
+  uint32_t at = span.lo;
   if (w->edits.len)
     qsort(w->edits.data, w->edits.len, sizeof *w->edits.data, by_place);
   for (size_t i = 0; i < w->edits.len; i++) {
     const Edit *e = &w->edits.data[i];
-    if (e->span.lo < at || e->span.hi > f->base + f->len) continue;
+    if (e->span.lo < at || e->span.hi > span.hi) continue;
     strbuf_add_len(w->out, f->text + (at - f->base), e->span.lo - at);
     strbuf_add(w->out, e->before);
-    if (e->result) strbuf_addf(w->out, "%%%s", e->result->name->text);
+    strbuf_add(w->out, e->name);
     strbuf_add(w->out, e->behind);
     at = e->span.hi;
   }
-  strbuf_add_len(w->out, f->text + (at - f->base), f->base + f->len - at);
+  strbuf_add_len(w->out, f->text + (at - f->base), span.hi - at);
   VEC_CLEAR(&w->edits);
 }
 
+/* The versions of an item whose place it, or another version, has taken. */
+static void put_copies(Writer *w, const Unit *u, const Item *item) {
+  size_t from = 0;
+  const Version *v = find_version(w, item, &from);
+  if (v && !lives(w->p, item)) v = find_version(w, item, &from);
+  for (; v; v = find_version(w, item, &from)) {
+    edit_version(w, item, v);
+    put_edited(w, u->source, item->span);
+    strbuf_add(w->out, "\n");
+  }
+}
+
 static void put_unit(Writer *w, const Unit *u, bool imports) {
+  const SourceFile *f = u->source;
   edit_unit(w, u, imports);
   bool headed = u->version_header && u->item_count;
-  put_edited(w, u->source, headed ? u->items[0].span.lo : u->source->base);
+  put_edited(w, f,
+             (Span){headed ? u->items[0].span.lo : f->base, f->base + f->len});
   strbuf_add(w->out, "\n");
+  for (int i = 0; i < u->item_count; i++) put_copies(w, u, &u->items[i]);
+}
+
+/* Does an import of the file still give what it gave? */
+static bool is_whole(Writer *w, const Unit *file) {
+  bool whole = true;
+  for (const Unit *u = w->p->units; u && whole; u = u->next) {
+    if (!is_part(u, file)) continue;
+    for (int i = 0; i < u->step_count; i++) edit_uses(w, u->steps[i].expr);
+    for (int i = 0; i < u->item_count && whole; i++) {
+      size_t from = 0;
+      const Item *item = &u->items[i];
+      whole = lives(w->p, item) && !find_version(w, item, &from);
+      if (whole) edit_item(w, u, item);
+    }
+    whole &= w->edits.len == 0;
+    VEC_CLEAR(&w->edits);
+  }
+  return whole;
 }
 
 /* A file that is no longer what it was, and what it imports, as text. */
 static void put_file(Writer *w, const Said *said) {
-  if (is_whole(w->p, said->unit)) {
+  if (is_whole(w, said->unit)) {
     strbuf_addf(w->out, "import \"%s\";\n", said->file);
     return;
   }
@@ -202,8 +327,12 @@ static void put_file(Writer *w, const Said *said) {
 
 static void put_transcript(Repl *r, StrBuf *out) {
   Writer w = {.p = r->host->program->ir, .out = out};
+  w.versions.p = w.p;
   VEC_INIT(&w.edits, out->mem);
+  VEC_INIT(&w.versions.list, out->mem);
   ptrmap_init(&w.named, out->mem);
+  ptrmap_init(&w.versions.names, out->mem);
+  find_versions(&w.versions, r);
   for (size_t i = 0; i < r->said_count; i++)
     edit_unit(&w, r->said[i].unit, false);
   VEC_CLEAR(&w.edits); /* that was to see which results are named */
@@ -211,7 +340,9 @@ static void put_transcript(Repl *r, StrBuf *out) {
     if (r->said[i].file) put_file(&w, &r->said[i]);
     else put_unit(&w, r->said[i].unit, false);
   VEC_DONE(&w.edits);
+  VEC_DONE(&w.versions.list);
   ptrmap_done(&w.named);
+  ptrmap_done(&w.versions.names);
 }
 
 /* The text in canonical layout, if it is a program.  Where it is none, such as

@@ -306,7 +306,8 @@ gives(rly('run', $whole), 0, "2\n6\n8\n4\n4\n", '', 'and saved');
 like(slurp($whole), qr/^import ".*base\.rly";$/m, 'with the file');
 gives(rly('run', $again), 0, "2\n6\n8\n4\n4\n11\n", '',
       'which is text where a definition took the place of one of its own');
-like(slurp($again), qr{\Adef \@f_1\(\) \{ 1 \}\n\n?// of f\ndef \@g\(}, 'and all of it stays');
+like(slurp($again), qr{\Adef \@f_1\(\) \{ 1 \}\n\n?// of f\ndef \@g\(},
+     'and all of it stays');
 # Each print comes back, whichever definition it was made with.
 my $versions = <<'END';
 def @f(%x: int32) -> int32 { %x + 1 }

@@ -1,9 +1,11 @@
 #!/usr/bin/env perl
 # The changes that docs/HACKING.md walks through, each kept as a patch in
-# tests/guide/.  A patch is applied to a copy of the tree, which is built on
-# top of today's objects; then the program does what the patch says.  The
-# places that a change touches beside its documentation and tests, and the
-# objects that are compiled again, are counted, printed and bounded.
+# tests/guide/.  Each is applied to a copy of the tree.  The places that it
+# touches beside its documentation and tests are counted, and the objects that
+# make would compile for it alone; both are printed and bounded.  Then all are
+# applied to one copy, which is built once, since a row of a table that most of
+# the program includes compiles most of it; the program does what each patch
+# says.
 #
 # A patch begins with lines of the form `key: value`:
 #   places: the most hunks outside docs/ and tests/
@@ -12,7 +14,6 @@
 #   gives: a line that it prints; as many as there are lines
 use strict;
 use warnings;
-use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use Test::More;
 
@@ -32,11 +33,21 @@ sub text_of {
 # with their times, so that make compiles no more than it would here.
 sub copy_of_tree {
   my $tree = tempdir(CLEANUP => 1);
-  system(qq{(git ls-files -co --exclude-standard; find build/$mode }
-       . q{\( -name tests -o -name bench -o -name fuzz \) -prune -o -type f }
-       . qq{-print) | tar cf - -T - 2>/dev/null | tar xf - -C $tree}) == 0
+  system(q{(git ls-files -co --exclude-standard ':!tests/conformance'; find }
+       . qq{build/$mode } . q{\( -name tests -o -name bench -o -name fuzz \) }
+       . q{-prune -o -type f -print) | }
+       . qq{tar cf - -T - 2>/dev/null | tar xf - -C $tree}) == 0
     or die "the tree cannot be copied\n";
   return $tree;
+}
+
+# The same by links, for what replaces files and writes none in place: patch,
+# and make without its commands.
+sub links_to {
+  my ($tree) = @_;
+  my $links = tempdir(CLEANUP => 1);
+  system("cp -al $tree/. $links") == 0 or die "the copy cannot be linked\n";
+  return $links;
 }
 
 # What the head of a patch says: key => [values].
@@ -76,31 +87,56 @@ sub missing_from_guide {
   return @missing;
 }
 
+sub applies {
+  my ($tree, $patch, $what) = @_;
+  my $how = '-p1 -s -F0 --no-backup-if-mismatch';
+  is(system("patch -d $tree $how <$patch"), 0, $what);
+  return;
+}
+
+# The objects that make would compile in a tree.
+sub objects_to_compile {
+  my ($tree) = @_;
+  my @said = `cd $tree && MAKELEVEL=0 make -n MODE=$mode all 2>&1`;
+  is($?, 0, 'make -n') or diag(@said);
+  return scalar grep { /^echo "  cc  / } @said;
+}
+
+# What is out of date is no consequence of a patch.
+delete $ENV{MAKEFLAGS};
+is(system("MAKELEVEL=0 make -s MODE=$mode all >/dev/null"), 0, 'make');
+
 my $guide = text_of('docs/HACKING.md');
-for my $patch (sort glob 'tests/guide/*.patch') {
-  my ($name) = $patch =~ m{([^/]+)\.patch$};
-  my $text = text_of($patch);
-  my %head = head_of($text);
-  my $places = places_of($text);
-  cmp_ok($places, '<=', $head{places}[0], "$name: places touched: $places");
-  is(join("\n", missing_from_guide($text, $guide)), '',
+my $all = copy_of_tree();
+my @patches = map { {name => s{.*/|\.patch$}{}gr, path => $_,
+                     text => text_of($_), head_of(text_of($_))} }
+  sort glob 'tests/guide/*.patch';
+for my $patch (@patches) {
+  my $name = $patch->{name};
+  my $places = places_of($patch->{text});
+  cmp_ok($places, '<=', $patch->{places}[0], "$name: places touched: $places");
+  is(join("\n", missing_from_guide($patch->{text}, $guide)), '',
      "$name: the guide shows its lines");
 
-  my $tree = copy_of_tree();
-  my $how = '-p1 -s -F0 --no-backup-if-mismatch';
-  is(system("patch -d $tree $how <$patch"), 0, "$name: applies");
-  my $built = `cd $tree && MAKELEVEL=0 make MODE=$mode build/$mode/rly 2>&1`;
-  is($?, 0, "$name: builds") or diag($built);
-  my $objects = () = $built =~ /^  cc  /mg;
-  cmp_ok($objects, '<=', $head{objects}[0],
+  my $tree = links_to($all);
+  applies($tree, $patch->{path}, "$name: applies");
+  my $objects = objects_to_compile($tree);
+  cmp_ok($objects, '<=', $patch->{objects}[0],
          "$name: objects compiled again: $objects");
+}
+applies($all, $_->{path}, "$_->{name}: applies beside the others") for @patches;
 
-  local $ENV{PATH} = "$tree/build/$mode:$ENV{PATH}";
-  is(join('', map { `cd $tree && $_ 2>&1` } @{$head{try} // []}),
-     join('', map { "$_\n" } @{$head{gives} // []}),
+my $built = `cd $all && MAKELEVEL=0 make MODE=$mode all 2>&1`;
+is($?, 0, 'all of them build') or diag($built);
+
+$ENV{PATH} = "$all/build/$mode:$ENV{PATH}";
+for my $patch (@patches) {
+  my $name = $patch->{name};
+  is(join('', map { `cd $all && $_ 2>&1` } @{$patch->{try} // []}),
+     join('', map { "$_\n" } @{$patch->{gives} // []}),
      "$name: does what it says");
-  for my $test (tests_of($text)) {
-    my $said = `cd $tree && rly test $test 2>&1`;
+  for my $test (tests_of($patch->{text})) {
+    my $said = `cd $all && rly test $test 2>&1`;
     is($?, 0, "$name: $test") or diag($said);
   }
 }

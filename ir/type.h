@@ -20,7 +20,7 @@ typedef enum DimExprKind {
   DX_SUB,
   DX_MUL,
   DX_DIV,
-  DX_META, /* meta[tir.SizeVar][0]: read as `?` */
+  DX_META, /* meta[tir.SizeVar][0]: a name without one, or `?` */
 } DimExprKind;
 
 typedef struct DimExpr {

@@ -8,7 +8,7 @@
 /* What a name meant before an inner binding hid it. */
 typedef struct Hidden {
   PtrMap *map;
-  const Name *name;
+  const void *name;
   void *meaning; /* NULL: nothing */
 } Hidden;
 
@@ -21,6 +21,7 @@ typedef struct Resolver {
   Scope *scope;
   PtrMap vars;         /* Name -> Var */
   PtrMap type_vars;    /* Name -> TypeVar */
+  PtrMap size_vars;    /* MetaEntry of a SizeVar -> TypeVar */
   PtrMap no_dims;      /* Names reported by report_no_dim */
   PtrMap dims;         /* TypeVar of a named dimension -> DimRead */
   VEC(Hidden) hidden;  /* undone when a scope ends */
@@ -53,7 +54,7 @@ void resolver_done(Resolver *r);
 
 /* Binds a name until the scope that `mark` began ends. */
 size_t scope_mark(const Resolver *r);
-void scope_bind(Resolver *r, PtrMap *map, const Name *name, void *meaning);
+void scope_bind(Resolver *r, PtrMap *map, const void *name, void *meaning);
 void scope_end(Resolver *r, size_t mark);
 
 /* A new variable for one as parsed, its annotation resolved. */
@@ -93,6 +94,10 @@ void report_no_dim(Resolver *r, Span span, const Name *name);
 /* New TypeVars for declared parameters, bound until the scope ends. */
 const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params);
+/* The same for the SizeVars of the metadata section that are dimensions of its
+ * parameters: each is a Dim parameter that the text does not declare, unless an
+ * outer function has it. */
+void resolve_size_vars(Resolver *r, Fn *fn);
 /* A named dimension as a value: a let at the start of the body, if used. */
 typedef struct DimRead {
   Var *var;

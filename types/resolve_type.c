@@ -4,6 +4,8 @@
  * one where the annotation is used.  A Dim parameter is a form over its
  * TypeVar in shapes; as a value it is read, at the start of the body, from the
  * parameter whose type binds it. */
+#include <string.h>
+
 #include "types/resolve.h"
 
 enum { TYPE_ARGS_MAX = 1 << 16, VALUE_DEPTH_MAX = 32 };
@@ -25,6 +27,77 @@ const TypeVar *const *resolve_type_params(Resolver *r, int count,
     vars[i] = var;
   }
   return vars;
+}
+
+/* --- Size variables ------------------------------------------------------ */
+
+/* The entry that meta[tir.SizeVar][n] stands for; NULL: there is none. */
+static const MetaEntry *size_var_of(const Resolver *r, const DimExpr *d) {
+  if (d->kind != DX_META) return NULL;
+  const MetaEntry *m = find_meta(r->unit, d->name->text, d->number);
+  return m && m->kind == META_SIZE_VAR ? m : NULL;
+}
+
+/* As the reference called it; the text does not say it. */
+static const Name *size_var_name(const Resolver *r, const MetaEntry *m) {
+  for (int i = 0; i < m->attr_count; i++) {
+    const AttrExpr *v = m->attrs[i].value;
+    if (strcmp(m->attrs[i].name->text, "name") == 0 && v->kind == AX_STRING)
+      return name_of(r->p->names, v->text);
+  }
+  return m->key;
+}
+
+typedef struct SizeVar {
+  TypeParam param;
+  const TypeVar *var;
+} SizeVar;
+
+typedef VEC(SizeVar) SizeVars;
+
+static void add_size_var(Resolver *r, const DimExpr *d, SizeVars *found) {
+  const MetaEntry *m = size_var_of(r, d);
+  if (!m || ptrmap_has(&r->size_vars, m)) return;
+  const Name *name = size_var_name(r, m);
+  TypeVar *var = typevar_new(r->p->types, name, d->span, true);
+  scope_bind(r, &r->size_vars, m, var);
+  VEC_PUSH(found,
+           (SizeVar){{.name = name, .span = d->span, .is_dim = true}, var});
+}
+
+/* What binds a dimension: tensors, also in tuples. */
+static void find_size_vars(Resolver *r, const TypeExpr *root, SizeVars *found) {
+  VEC(const TypeExpr *) rest;
+  VEC_INIT(&rest, r->p->mem);
+  if (root) VEC_PUSH(&rest, root);
+  while (rest.len > 0) {
+    const TypeExpr *t = VEC_POP(&rest);
+    for (int i = 0; t->kind == TX_TENSOR && i < t->dim_count; i++)
+      add_size_var(r, t->dims[i], found);
+    for (int i = t->arg_count; t->kind == TX_TUPLE && i-- > 0;)
+      VEC_PUSH(&rest, t->args[i]);
+  }
+  VEC_DONE(&rest);
+}
+
+void resolve_size_vars(Resolver *r, Fn *fn) {
+  SizeVars found;
+  VEC_INIT(&found, r->p->mem);
+  for (int i = 0; i < fn->param_count; i++)
+    find_size_vars(r, fn->params[i]->annotation, &found);
+  size_t own = (size_t)fn->type_param_count, count = own + found.len;
+  TypeParam *params = ARENA_ARRAY(r->arena, TypeParam, count);
+  const TypeVar **vars = ARENA_ARRAY(r->arena, const TypeVar *, count);
+  bool more = found.len > 0 && params && vars;
+  for (size_t i = 0; more && i < count; i++) {
+    params[i] = i < own ? fn->type_params[i] : found.data[i - own].param;
+    vars[i] = i < own ? fn->type_vars[i] : found.data[i - own].var;
+  }
+  VEC_DONE(&found);
+  if (!more) return;
+  fn->type_params = params;
+  fn->type_vars = vars;
+  fn->type_param_count = (int)count;
 }
 
 /* --- Dimensions ---------------------------------------------------------- */
@@ -50,6 +123,12 @@ static Dim resolve_dim_name(Resolver *r, const DimExpr *d) {
     return dim_named(types_dims(r->p->types), d->name, var);
   report_no_dim(r, d->span, d->name);
   return DIM_ANY;
+}
+
+/* Where no parameter binds it, it says nothing. */
+static Dim resolve_size_var(Resolver *r, const DimExpr *d) {
+  const TypeVar *var = ptrmap_get(&r->size_vars, size_var_of(r, d));
+  return var ? dim_named(types_dims(r->p->types), var->name, var) : DIM_ANY;
 }
 
 static Dim resolve_dim_infix(Resolver *r, const DimExpr *d, Dim a, Dim b) {
@@ -87,6 +166,8 @@ static Dim resolve_dim(Resolver *r, const DimExpr *root) {
       result = dim_of(d->number);
     } else if (d->kind == DX_NAME) {
       result = resolve_dim_name(r, d);
+    } else if (size_var_of(r, d)) {
+      result = resolve_size_var(r, d);
     }
     VEC_PUSH(&done, result);
   }

@@ -16,6 +16,7 @@ void resolver_init(Resolver *r, Checker *c, Definition *def) {
                   .scope = def->scope};
   ptrmap_init(&r->vars, c->mem);
   ptrmap_init(&r->type_vars, c->mem);
+  ptrmap_init(&r->size_vars, c->mem);
   ptrmap_init(&r->no_dims, c->mem);
   ptrmap_init(&r->dims, c->mem);
   VEC_INIT(&r->hidden, c->mem);
@@ -25,6 +26,7 @@ void resolver_init(Resolver *r, Checker *c, Definition *def) {
 void resolver_done(Resolver *r) {
   ptrmap_done(&r->vars);
   ptrmap_done(&r->type_vars);
+  ptrmap_done(&r->size_vars);
   ptrmap_done(&r->no_dims);
   ptrmap_done(&r->dims);
   VEC_DONE(&r->hidden);
@@ -35,7 +37,7 @@ void resolver_done(Resolver *r) {
 
 size_t scope_mark(const Resolver *r) { return r->hidden.len; }
 
-void scope_bind(Resolver *r, PtrMap *map, const Name *name, void *meaning) {
+void scope_bind(Resolver *r, PtrMap *map, const void *name, void *meaning) {
   VEC_PUSH(&r->hidden, (Hidden){map, name, ptrmap_get(map, name)});
   ptrmap_put(map, name, meaning);
 }

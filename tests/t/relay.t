@@ -328,6 +328,34 @@ for my $file (glob 'tests/conformance/lang/*.rly tests/conformance/ops/*.rly') {
 is_deeply(\@changed, [], 'no program of the conformance suites changes');
 cmp_ok($count, '>', 200, 'which are many');
 
+# --- Size variables ---------------------------------------------------------
+
+my $size = 'Tensor[(meta[tir.SizeVar][0]), float32]';
+my $sizes = <<"END";
+def \@same(%x: $size, %y: $size) -> $size { %x + %y }
+
+def \@main(%x: Tensor[(?), float32], %y: Tensor[(?), float32]) {
+  \@same(%x, %y)
+}
+
+#[metadata]
+{"root": 1, "nodes": [
+  {"type_key": ""},
+  {"type_key": "Map", "keys": ["tir.SizeVar"], "data": [2]},
+  {"type_key": "Array", "data": [3]},
+  {"type_key": "tir.SizeVar", "attrs": {"dtype": "int64", "name": "n"}}
+], "b64ndarrays": [], "attrs": {"tvm_version": "0.9.0"}}
+END
+spew($path, $header . $sizes);
+gives(rly('check', '--types', $path), 0,
+      qr/^\@same : fn \[n: Dim\]\((Tensor\[\(n\), float32\](, )?){2}\)/, '',
+      'a size variable is a dimension of one name');
+gives(rly('run', $path, 'x=[1f, 2f]', 'y=[3f, 4f]'), 0,
+      "Tensor[(2), float32] [4.0, 6.0]\n", '', 'which two values share');
+gives(rly('run', $path, 'x=[1f]', 'y=[3f, 4f]'), 2, '',
+      qr/E0603.*where n is 1/, 'or are refused');
+like(rly('fmt', $path)->{out}, qr/\Q%x: $size/, 'it is printed as written');
+
 # --- Types without words ----------------------------------------------------
 
 prints('def @f(%r: Ref[int32]) -> int32 { ref_write(%r, 4); ref_read(%r) } '

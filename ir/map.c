@@ -5,8 +5,7 @@
 
 #include "ir/walk.h"
 
-/* --- Parts -----------------------------------------------------------------
- */
+/* --- Parts ---------------------------------------------------------------- */
 
 /* Expressions, variables, patterns and attribute values that a node has, in the
  * order in which the walk comes by.  The two lists must agree. */
@@ -199,8 +198,7 @@ static const AttrExpr *attr_over_results(ExprMap *m, const AttrExpr *x) {
   return copy;
 }
 
-/* --- The map ---------------------------------------------------------------
- */
+/* --- The map -------------------------------------------------------------- */
 
 void expr_map_start(ExprMap *m, Mem *mem, Arena *arena, const Expr *root) {
   *m = (ExprMap){.arena = arena};

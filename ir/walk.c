@@ -33,8 +33,7 @@ struct WalkFrame {
   uint8_t phase; /* of a block, an arm or a pattern */
 };
 
-/* --- Starting and ending ---------------------------------------------------
- */
+/* --- Starting and ending -------------------------------------------------- */
 
 void expr_walk_start(ExprWalk *w, Mem *mem, unsigned wanted, const Expr *root) {
   *w = (ExprWalk){.mem = mem, .wanted = wanted};
@@ -84,8 +83,7 @@ bool expr_walk_is_tail(const ExprWalk *w) {
   }
 }
 
-/* --- Events ----------------------------------------------------------------
- */
+/* --- Events --------------------------------------------------------------- */
 
 /* Those below return true when they have told one. */
 
@@ -151,8 +149,7 @@ static bool tell_binder(ExprWalk *w, WalkEvent event, const Expr *binder,
   return true;
 }
 
-/* --- Attributes and patterns -----------------------------------------------
- */
+/* --- Attributes and patterns ---------------------------------------------- */
 
 static bool step_attr(ExprWalk *w, WalkFrame *f) {
   const AttrExpr *x = f->node;
@@ -205,8 +202,7 @@ static bool step_unbind(ExprWalk *w, WalkFrame *f) {
          tell_binder(w, WALK_UNBIND, match, p->var, NULL, p);
 }
 
-/* --- Parts of expressions --------------------------------------------------
- */
+/* --- Parts of expressions ------------------------------------------------- */
 
 /* Each does one step of a node, and leaves it when none is left. */
 
@@ -321,8 +317,7 @@ static bool step_expr(ExprWalk *w, WalkFrame *f) {
   }
 }
 
-/* --- The walk --------------------------------------------------------------
- */
+/* --- The walk ------------------------------------------------------------- */
 
 static bool step(ExprWalk *w) {
   WalkFrame *f = &VEC_LAST(&w->frames);

@@ -17,8 +17,7 @@
 
 #include "ir/expr.h"
 
-/* --- Walking ---------------------------------------------------------------
- */
+/* --- Walking -------------------------------------------------------------- */
 
 /* What a walk tells of; a set of these says what its user wants to hear.
  *
@@ -95,8 +94,7 @@ bool expr_walk_end(ExprWalk *w);
  * the result of a block and the body of a fn. */
 bool expr_walk_is_tail(const ExprWalk *w);
 
-/* --- Mapping ---------------------------------------------------------------
- */
+/* --- Mapping -------------------------------------------------------------- */
 
 /* Makes an expression from another.  What does not change is kept, the same
  * nodes in the same places; a node whose parts change is copied with all else

@@ -12,8 +12,7 @@
 #include "kernels/strip.h"
 #include "ops/ops.h"
 
-/* --- Reductions ------------------------------------------------------------
- */
+/* --- Reductions ----------------------------------------------------------- */
 
 typedef enum ReduceKind {
   REDUCE_SUM,
@@ -33,8 +32,7 @@ typedef struct Reducer {
                   int64_t divisor);
 } Reducer;
 
-/* --- Lines: softmax and normalisations -------------------------------------
- */
+/* --- Lines: softmax and normalisations ------------------------------------ */
 
 typedef enum LineKind {
   LINE_SOFTMAX,
@@ -64,8 +62,7 @@ typedef struct NormLine {
 } NormLine;
 typedef void NormLineFn(const NormLine *line);
 
-/* --- Products ---------------------------------------------------------------
- */
+/* --- Products ------------------------------------------------------------- */
 
 enum {
   PANEL = 64,    /* columns of a panel of the right operand */
@@ -124,8 +121,7 @@ typedef struct Product {
 typedef bool WideProductFn(StopFlag *stop, const Product *p);
 typedef enum WideType { WIDE_F64, WIDE_U64, WIDE_TYPES } WideType;
 
-/* --- The tables -------------------------------------------------------------
- */
+/* --- The tables ----------------------------------------------------------- */
 
 /* A NULL says that the operator does not take the dtype; it is the same in
  * every table. */

@@ -284,8 +284,7 @@ static const Type *walk(Walk *c, const Expr *e) {
   return t;
 }
 
-/* --- By operator ------------------------------------------------------------
- */
+/* --- By operator ---------------------------------------------------------- */
 
 static int by_operator(const void *a, const void *b) {
   const CostRow *x = a, *y = b;

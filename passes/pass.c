@@ -6,8 +6,7 @@
 #include "passes/row.h"
 #include "types/types.h"
 
-/* --- Passes that look ------------------------------------------------------
- */
+/* --- Passes that look ----------------------------------------------------- */
 
 /* Takes out what was imported since `before` was the last unit. */
 static void drop_imports(Program *p, const Unit *before) {
@@ -29,8 +28,7 @@ Unit *pass_static(Program *p, Unit *unit) {
   return types_static(p) ? unit : NULL;
 }
 
-/* --- The table -------------------------------------------------------------
- */
+/* --- The table ------------------------------------------------------------ */
 
 typedef enum PassId {
 #define PASS(id, function, ...) PASS_##id,
@@ -63,8 +61,7 @@ void facts_print(StrBuf *out, unsigned facts, const char *quotes) {
   }
 }
 
-/* --- The runner ------------------------------------------------------------
- */
+/* --- The runner ----------------------------------------------------------- */
 
 static Unit *run_one(Program *p, Unit *unit, const PassInfo *pass) {
   unsigned facts = unit->facts;

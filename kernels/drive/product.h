@@ -22,8 +22,7 @@ static inline Matrix matrix_transposed(Matrix x) {
   return (Matrix){x.dtype, x.data, x.column_step, x.row_step};
 }
 
-/* --- Panels (panels.c) ------------------------------------------------------
- */
+/* --- Panels (panels.c) ---------------------------------------------------- */
 
 /* The right operand b[k, n] of a product, a part of a panel at a time; its
  * elements are float, or bits of uint32_t. */

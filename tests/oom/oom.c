@@ -178,8 +178,7 @@ static void sweep(const Case *c, size_t stride) {
            first.made, mistakes - before);
 }
 
-/* --- Limits ----------------------------------------------------------------
- */
+/* --- Limits --------------------------------------------------------------- */
 
 static void shrink(const Case *c, size_t most, int steps) {
   Run first = run(c, 0, 0);
@@ -198,8 +197,7 @@ static void shrink(const Case *c, size_t most, int steps) {
            steps, mistakes - before);
 }
 
-/* --- Main ------------------------------------------------------------------
- */
+/* --- Main ----------------------------------------------------------------- */
 
 static const char *const commands[][3] = {
     {"check", "--types"},   {"run"},  {"fmt"}, {"dump", "--ir"},

@@ -57,8 +57,7 @@ static void trace_is(World *w, const char *text, unsigned wanted,
   assert_string_equal(strbuf_text(&w->out), expected);
 }
 
-/* --- Events ----------------------------------------------------------------
- */
+/* --- Events --------------------------------------------------------------- */
 
 static void arguments_attributes_callee(void **state) {
   World *w = *state;
@@ -155,8 +154,7 @@ static void roots_can_be_added(void **state) {
   assert_string_equal(strbuf_text(&w->out), "< %m %a %b ");
 }
 
-/* --- Maps ------------------------------------------------------------------
- */
+/* --- Maps ----------------------------------------------------------------- */
 
 static Expr *number(World *w, int32_t value) {
   return expr_const(
@@ -294,8 +292,7 @@ static void shared_nodes_are_met_once(void **state) {
   assert_int_equal(made->kind, EX_CONST);
 }
 
-/* --- Depth -----------------------------------------------------------------
- */
+/* --- Depth ---------------------------------------------------------------- */
 
 static const Expr *call1(World *w, const Expr *callee, const Expr *arg) {
   const Expr **args = ARENA_ARRAY(&w->program->arena, const Expr *, 1);
@@ -381,8 +378,7 @@ static void blocks_are_walked_in_a_line(void **state) {
   assert_int_equal(made->block->bindings[MILLION - 1].value->kind, EX_CONST);
 }
 
-/* --- Memory ----------------------------------------------------------------
- */
+/* --- Memory --------------------------------------------------------------- */
 
 static void walk_and_map(Mem *m) {
   World w;

@@ -1,7 +1,7 @@
 /* Arenas: chunks of 4 KiB that double up to 1 MiB, cut from the front.  A big
- * request gets a chunk to itself, behind the open one, which stays open.  When
- * the limit is reached, chunks become small and go beyond it; when the system
- * refuses, they are cut from the Mem's reserve. */
+ * request gets a chunk of its own, linked behind the open one, which stays
+ * open.  At the limit, chunks become small and go beyond it; when the system
+ * refuses memory, they are cut from the Mem's reserve. */
 #include "base/arena.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 enum {
   CHUNK_MIN = 4 << 10,
   CHUNK_MAX = 1 << 20,
-  REQUEST_BIG = MEM_SMALL, /* beyond this a request may be refused */
+  REQUEST_BIG = MEM_SMALL, /* a request larger than this may be refused */
 };
 
 struct ArenaChunk {
   ArenaChunk *next;
-  size_t size;         /* with this header */
-  MemReserve *reserve; /* what it was cut from; NULL: the system's */
+  size_t size;         /* including this header */
+  MemReserve *reserve; /* where it was cut from; NULL: malloc */
 };
 
 void arena_init(Arena *a, Mem *mem) { *a = (Arena){.mem = mem}; }
@@ -30,7 +30,7 @@ void arena_done(Arena *a) {
   arena_init(a, a->mem);
 }
 
-/* One chunk of the least size is cleared and kept. */
+/* One chunk of the smallest size is cleared and kept. */
 void arena_reset(Arena *a) {
   ArenaChunk *c = a->chunks;
   if (!c) return;
@@ -49,7 +49,7 @@ static ArenaChunk *chunk_new(Mem *mem, size_t size) {
   return c;
 }
 
-/* Once memory has run out: room for one request, or a few small ones. */
+/* Used once memory has run out: room for this request, or a few small ones. */
 static ArenaChunk *last_chunk(Mem *mem, size_t request) {
   size_t size = request + sizeof(ArenaChunk);
   if (size < CHUNK_MIN) size = CHUNK_MIN;
@@ -60,7 +60,7 @@ static ArenaChunk *last_chunk(Mem *mem, size_t request) {
   return c;
 }
 
-/* A chunk for one request. */
+/* Allocates a chunk for this request alone. */
 static void *alloc_big(Arena *a, size_t size) {
   ArenaChunk *c = last_chunk(a->mem, size);
   if (!c) return NULL;
@@ -77,7 +77,7 @@ static size_t next_chunk_size(const Arena *a, size_t request) {
   return size < CHUNK_MAX ? size : CHUNK_MAX;
 }
 
-/* Opens a chunk with room for a request that is not big. */
+/* Opens a new chunk with room for a small request. */
 static bool open_chunk(Arena *a, size_t request) {
   ArenaChunk *c = chunk_new(a->mem, next_chunk_size(a, request));
   if (!c) {
@@ -117,7 +117,7 @@ void *arena_copy(Arena *a, const void *data, size_t size) {
 }
 
 char *arena_strndup(Arena *a, const char *text, size_t len) {
-  char *p = arena_alloc(a, len + 1); /* zeroed, so it ends with a NUL */
+  char *p = arena_alloc(a, len + 1); /* zeroed, so a NUL follows */
   if (p && len) memcpy(p, text, len);
   return p;
 }

@@ -17,11 +17,11 @@ typedef struct Arena {
 
 void arena_init(Arena *a, Mem *mem);
 void arena_done(Arena *a);
-/* Releases what was allocated, but may keep a small chunk for what comes. */
+/* Releases all allocations; may keep a small chunk for reuse. */
 void arena_reset(Arena *a);
 
-/* Zeroed, 8-byte aligned.  Requests up to MEM_SMALL do not fail (see mem.h, and
- * there for what happens when even the reserve is spent); larger ones may
+/* Zeroed, 8-byte aligned memory.  Requests up to MEM_SMALL do not fail (mem.h
+ * says why, and what happens when even the reserve is spent); larger ones may
  * return NULL. */
 void *arena_alloc(Arena *a, size_t size);
 

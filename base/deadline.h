@@ -1,5 +1,5 @@
-/* Deadlines.  A thread of its own waits for the time to be over, by a clock
- * that nobody sets, or for the work to end. */
+/* Deadlines.  A thread of its own waits on the monotonic clock until the time
+ * is over or the work has ended. */
 #ifndef BASE_DEADLINE_H
 #define BASE_DEADLINE_H
 
@@ -16,11 +16,11 @@ typedef struct Deadline {
   void *data;
 } Deadline;
 
-/* Calls `late(data)`, in another thread, when so many seconds are over before
- * deadline_end().  Without a limit (seconds <= 0) there is no thread. */
+/* Calls `late(data)` in another thread unless deadline_end() comes within so
+ * many seconds.  Without a limit (seconds <= 0) no thread is started. */
 void deadline_start(Deadline *d, double seconds, void (*late)(void *data),
                     void *data);
-/* `late` is not called any more.  Was it? */
+/* Ends the wait; `late` is not called after this.  True when it was called. */
 bool deadline_end(Deadline *d);
 
 #endif

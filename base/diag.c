@@ -50,7 +50,8 @@ void diags_done(Diags *s) {
   VEC_DONE(&s->list);
 }
 
-/* A place for one more, or the scratch when it will not be shown. */
+/* A slot for one more diagnostic, or the scratch slot when it will not be
+ * shown. */
 static Diag *diags_add(Diags *s, Severity severity) {
   size_t *count = severity == SEV_WARNING ? &s->warnings : &s->errors;
   if (++*count > DIAG_MAX) return &s->scratch;
@@ -122,8 +123,9 @@ static void fix_first_of_tail(Diag *d) {
   d->frames_fixed++;
 }
 
-/* The frames are the fixed ones and a tail, the outermost so far.  The tail's
- * first frame makes room for a new one, unless it is the user's innermost. */
+/* A trace keeps a fixed head and a tail of the outermost frames so far.  When
+ * the tail is full its first frame goes, unless that one is the user's
+ * innermost frame, which moves to the head. */
 static void shorten_tail(Diag *d) {
   DiagFrame *first = d->frames.data + d->frames_fixed;
   size_t tail = d->frames.len - d->frames_fixed;
@@ -136,8 +138,8 @@ static void shorten_tail(Diag *d) {
   }
 }
 
-/* A copy of the name, shared with the frames at hand: recursion repeats few
- * names very often. */
+/* Copies the name once and shares it with equal names of the kept frames:
+ * recursion repeats few names very often. */
 static const char *frame_name(Diag *d, const char *function) {
   for (size_t i = d->frames.len; i-- > 0;)
     if (!strcmp(d->frames.data[i].function, function))

@@ -42,39 +42,38 @@ typedef struct Diag {
   DiagCode code;
   Span span;
   const char *message;
-  const char *caption; /* NULL: none */
-  const char *hint;    /* NULL: none */
+  const char *caption; /* NULL for none */
+  const char *hint;    /* NULL for none */
   VEC(DiagNote) notes;
   VEC(DiagFrame) frames;
-  uint64_t frame_count;  /* calls in all; `frames` may hold fewer */
-  size_t frames_fixed;   /* leading frames that stay; the rest is the tail */
-  bool user_frame_fixed; /* is one of those the user's own code? */
+  uint64_t frame_count;  /* all calls; `frames` may hold fewer */
+  size_t frames_fixed;   /* leading frames that stay */
+  bool user_frame_fixed; /* is a frame of the user's own code among those? */
   struct Diags *sink;
 } Diag;
 
-/* So many errors, and as many warnings, are kept; of others, the number. */
+/* How many errors, and how many warnings, are kept; others are only counted. */
 enum { DIAG_MAX = 20, DIAG_MAX_TRACE = 20 };
 
 typedef struct Diags {
   Arena arena;
   VEC(Diag *) list;
-  size_t errors;      /* counted, also beyond DIAG_MAX */
-  size_t warnings;    /* the same */
-  Diag scratch;       /* what a dropped diagnostic writes to */
+  size_t errors;      /* counts also those beyond DIAG_MAX */
+  size_t warnings;    /* likewise */
+  Diag scratch;       /* receives the writes to a diagnostic that is dropped */
   SourceMap *sources; /* tells library frames apart in traces; may be NULL */
 } Diags;
 
-/* Would another error be dropped, so that its details are not worth finding? */
+/* Would another error be dropped?  Then its details need not be computed. */
 static inline bool diags_full(const Diags *s) { return s->errors > DIAG_MAX; }
 
-/* What is to be said when memory is gone needs a place by then: false when
- * there is none already.  The sink is to be done with in either case. */
+/* Allocates at once what reporting an exhausted memory will need; false when
+ * there is no room for that.  diags_done is due in either case. */
 bool diags_init(Diags *s, Mem *mem);
 void diags_done(Diags *s);
 void diags_clear(Diags *s);
 
-/* A new diagnostic, owned by the sink; never NULL.  Message texts are
- * copied. */
+/* A new diagnostic, owned by the sink; never NULL.  Texts are copied. */
 Diag *diag_new(Diags *s, Severity severity, DiagCode code, Span span,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 #define diag_error(s, code, span, ...) \
@@ -88,18 +87,17 @@ void diag_note(Diag *d, Span span, const char *format, ...)
 void diag_hint(Diag *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds the next call of the trace.  Call it for every frame, innermost first:
- * it keeps the first ten, the last ten and, between them, the innermost one of
- * the user's own (as far as the sink's `sources` tell). */
+ * it keeps the first ten, the last ten and, between them, the innermost frame
+ * of the user's own code (told by the sink's `sources`). */
 void diag_frame(Diag *d, const char *function, Span span);
 
 const char *diag_code_text(DiagCode code);  /* "E0203" */
 const char *diag_code_title(DiagCode code); /* "operands do not broadcast" */
-/* The code of this spelling, or DIAG_CODE_COUNT. */
+/* The code with this spelling; DIAG_CODE_COUNT for none. */
 DiagCode diag_code_find(const char *text);
 
-/* Rendering: text with source lines and carets (docs/DIAGNOSTICS.md), or one
- * line of JSON, its newline included.  Diagnostics print in the order of their
- * places. */
+/* Renders as text with source lines and carets (docs/DIAGNOSTICS.md), or as one
+ * line of JSON with its newline.  Diagnostics print in source order. */
 void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out);
 void diag_render_json(const Diag *d, SourceMap *sources, StrBuf *out);
 void diags_render(const Diags *s, SourceMap *sources, bool colour, StrBuf *out);

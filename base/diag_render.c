@@ -1,7 +1,7 @@
-/* Diagnostics as text with source lines and carets, and as JSON; the form of
- * both is a contract of the command line.  Nothing here trusts the source
- * text: control characters and invalid bytes are shown as U+FFFD, and the
- * marks below a line are placed by display width. */
+/* Diagnostics as text with source lines and carets, and as JSON.  Both forms
+ * are contracts of the command line.  The source text is not trusted: control
+ * characters and invalid bytes are shown as U+FFFD, and the marks below a line
+ * are placed by display width. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 
 enum {
   LINE_MOST = 200,  /* code points; longer lines are shown in part */
-  LINE_BEFORE = 60, /* of those, as many before the place */
-  GUTTER = 5,       /* the least width of a line number */
+  LINE_BEFORE = 60, /* code points shown before the place in such a line */
+  GUTTER = 5,       /* least width of the line numbers' column */
 };
 
 /* --- A source line with marks below it ----------------------------------- */
 
-/* The part of a line that is shown, and what is marked in it; bytes. */
+/* The part of a line that is shown, and the marked range in it, in bytes. */
 typedef struct Excerpt {
   const char *text;
   size_t len, mark_lo, mark_hi;
@@ -63,7 +63,7 @@ static Excerpt excerpt_of(const Place *place, SourceFile *f, Span span) {
   };
 }
 
-/* Text as it may be sent to a terminal. */
+/* Adds text that is safe to send to a terminal. */
 static void add_visible(StrBuf *out, const char *text, size_t len) {
   for (size_t i = 0, size; i < len; i += size) {
     uint32_t c = utf8_decode(text + i, len - i, &size);
@@ -74,7 +74,8 @@ static void add_visible(StrBuf *out, const char *text, size_t len) {
   }
 }
 
-/* A message may quote what a file holds, so it is no more to be trusted. */
+/* A message may quote a file's contents, so it is as untrusted as the
+ * source. */
 static void add_message(StrBuf *out, const char *before, const char *text,
                         const char *after) {
   strbuf_add(out, before);
@@ -177,7 +178,7 @@ void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out) {
 
 typedef struct Placed {
   const Diag *diag;
-  size_t order; /* of arrival, which decides between equal places */
+  size_t order; /* order of arrival; keeps the sort stable */
 } Placed;
 
 static int compare_placed(const void *a, const void *b) {
@@ -253,7 +254,7 @@ static void json_notes(const Diag *d, SourceMap *sources, StrBuf *out) {
   strbuf_add_char(out, ']');
 }
 
-/* Only a run-time error has a trace. */
+/* Only run-time errors have a trace. */
 static void json_trace(const Diag *d, SourceMap *sources, StrBuf *out) {
   if (!d->frames.len) return;
   strbuf_add(out, ", \"trace\": [");

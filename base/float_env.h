@@ -1,18 +1,20 @@
-/* What the law asks of the processor: rounding to nearest, subnormals kept, no
- * traps.  The host may have set it otherwise: the library sets it on entry,
- * and in its worker threads, and puts back what it found. */
+/* The floating-point environment that the law of bits requires: rounding to
+ * nearest, subnormals kept, no traps.  A host may have set another one.  The
+ * library sets this on entry and in its worker threads, and restores the host's
+ * on return. */
 #ifndef BASE_FLOAT_ENV_H
 #define BASE_FLOAT_ENV_H
 
 #include <stdint.h>
 
-/* The control register as it was found. */
+/* The control register's value on entry. */
 typedef uint64_t FloatEnv;
 
 #if defined __x86_64__
 #include <xmmintrin.h>
 
-/* Every exception masked; sticky flags are the host's and stay. */
+/* x86's MXCSR: all exceptions masked.  The sticky flags are the host's and
+ * stay. */
 enum { FLOAT_FLAGS = 0x3f, FLOAT_CONTROL = 0x1f80 };
 
 static inline FloatEnv float_env_enter(void) {

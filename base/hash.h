@@ -1,4 +1,4 @@
-/* Hashes with 64 bits, against accidents, not against malice: FNV-1a over bytes
+/* 64-bit hashes against accidents, not against an adversary: FNV-1a over bytes
  * for checksums and tables, and the same step over words for tables of
  * structs. */
 #ifndef BASE_HASH_H
@@ -15,12 +15,12 @@ static inline uint64_t hash_add(uint64_t hash, const void *bytes, size_t n) {
   return hash;
 }
 
-/* Of one run of bytes, for a table. */
+/* Hashes one run of bytes for a table. */
 static inline uint32_t hash_bytes(const void *bytes, size_t n) {
   return (uint32_t)hash_add(HASH_EMPTY, bytes, n);
 }
 
-/* A product carries upwards only, so the high half is folded into the low. */
+/* A product carries only upwards, so the high half is folded into the low. */
 static inline uint64_t hash_add_word(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
   return hash ^ hash >> 32;

@@ -1,5 +1,6 @@
-/* The counting allocator over malloc.  Where its callers go from a refusal is
- * told in mem.h; arenas and vectors are the ones that raise `exhausted`. */
+/* The counting allocator over malloc.  mem.h says what callers do when a
+ * request is refused; arenas and vectors are the ones that raise
+ * `exhausted`. */
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -10,11 +11,11 @@
 
 /* --- Life ---------------------------------------------------------------- */
 
-/* Bytes held back for arenas when the system refuses.  One that is not whole
- * when the next phase begins is replaced, and goes with the last of its bytes.
- * It begins with this header. */
+/* Bytes held back for arenas when the system refuses memory.  A reserve that
+ * has been cut is replaced when the next phase begins, and freed with the last
+ * of its bytes.  It begins with this header. */
 struct MemReserve {
-  size_t used, held; /* bytes cut off so far; of those, not yet given back */
+  size_t used, held; /* bytes cut so far, and bytes in use */
   bool replaced;
 };
 
@@ -23,7 +24,7 @@ enum { RESERVE_HEADER = (sizeof(MemReserve) + 15) / 16 * 16 };
 typedef struct MemRoot {
   pthread_mutex_t lock;
   MemReserve *reserve;
-  Mem *left; /* children that nobody owns */
+  Mem *left; /* children without an owner */
 } MemRoot;
 
 static MemReserve *reserve_new(void) {
@@ -52,8 +53,8 @@ void mem_done(Mem *m) {
   m->root = NULL;
 }
 
-/* The first child that nobody owns and no byte belongs to, taken off the list;
- * NULL: there is none. */
+/* Takes a child without owner and without live bytes off the list, for reuse;
+ * NULL when there is none. */
 static Mem *child_again(MemRoot *r) {
   for (Mem **link = &r->left; *link; link = &(*link)->next) {
     Mem *c = *link;
@@ -99,14 +100,14 @@ static bool mem_refuse(Mem *m, Mem *refuser, size_t size) {
   return false;
 }
 
-/* Counts the request; is it one that has to fail? */
+/* Counts the request.  Is it one that the test's settings make fail? */
 static bool must_fail(Mem *root) {
   size_t number =
       atomic_fetch_add_explicit(&root->count, 1, memory_order_relaxed) + 1;
   return root->fail_at && number - root->fail_at <= root->fail_more;
 }
 
-/* Enters the bytes in one Mem, if its limit allows. */
+/* Adds the bytes to one Mem, if its limit allows. */
 static bool enter(Mem *m, size_t size) {
   size_t limit = atomic_load_explicit(&m->limit, memory_order_relaxed);
   size_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
@@ -119,7 +120,7 @@ static bool enter(Mem *m, size_t size) {
   return true;
 }
 
-/* The same whatever the limit is. */
+/* As enter, whatever the limit is. */
 static void enter_beyond(Mem *m, size_t size) {
   size_t live = atomic_fetch_add_explicit(&m->live, size, memory_order_relaxed);
   if (!m->parent) raise_peak(m, live + size);
@@ -141,7 +142,8 @@ static bool mem_claim(Mem *m, size_t size) {
 static void mem_unclaim(Mem *m, size_t size) {
   Mem *root = mem_root(m);
   leave(root, size);
-  if (m != root) leave(m, size); /* the last look at it: mem_child() */
+  /* last: once its bytes are 0, mem_child may reuse `m` */
+  if (m != root) leave(m, size);
 }
 
 static bool claim_beyond(Mem *m, size_t size) {
@@ -152,7 +154,8 @@ static bool claim_beyond(Mem *m, size_t size) {
   return true;
 }
 
-/* What a claim bought: the block, or NULL and the claim undone. */
+/* Completes a claim: returns the block, or takes the claim back when malloc
+ * failed. */
 static void *claimed(Mem *m, void *p, size_t size) {
   if (!p) {
     mem_unclaim(m, size);
@@ -163,14 +166,14 @@ static void *claimed(Mem *m, void *p, size_t size) {
 
 /* --- Blocks -------------------------------------------------------------- */
 
-/* malloc(0) may be NULL, which here means failure. */
+/* malloc(0) may return NULL, which would read as failure. */
 static size_t nonzero(size_t size) { return size ? size : 1; }
 
 enum { HUGE_LEAST = 4 << 20, PAGE_MOST = 64 << 10 };
 
-/* Large blocks lie in huge pages where the system has them to give: they are
- * cleared at the first touch, and given back, in half of the time and in a
- * twentieth.  Of no account to what is in them, so a refusal is, too. */
+/* Asks for huge pages for large blocks.  First touch then takes half of the
+ * time, and release a twentieth.  It does not affect the contents, so failure
+ * is ignored. */
 static void *in_huge_pages(void *p, size_t size) {
 #ifdef MADV_HUGEPAGE
   uintptr_t from = ((uintptr_t)p + PAGE_MOST - 1) / PAGE_MOST * PAGE_MOST;
@@ -196,7 +199,8 @@ void *mem_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
   void *q = realloc(p, nonzero(new_size));
   if (!more) {
     mem_unclaim(m, old_size - new_size);
-    return q ? q : p; /* a block that cannot shrink is still large enough */
+    /* realloc refused to shrink; the old block is large enough */
+    return q ? q : p;
   }
   return claimed(m, q, more);
 }
@@ -268,16 +272,16 @@ void mem_reserve_return(Mem *m, MemReserve *from, size_t size) {
   if (gone) free(from);
 }
 
-/* It is raised here, too, for the other's may be cleared by its own user before
- * this one's has looked again. */
+/* Raised in `m` as well, because the user of the watched Mem may clear its flag
+ * before this Mem's user looks again. */
 bool mem_watched_exhausted(Mem *m) {
   for (int i = 0; i < 2 && m->watched[i]; i++)
     if (mem_exhausted(m->watched[i])) return mem_raise_exhausted(m), true;
   return false;
 }
 
-/* What lives on bytes of the reserve may live long, so what comes next gets
- * another one, if there is memory for it again. */
+/* Blocks cut from the reserve may live long, so the next phase gets a new
+ * reserve if the system has memory again. */
 void mem_clear_exhausted(Mem *m) {
   MemRoot *root = mem_root(m)->root;
   atomic_store_explicit(&m->exhausted, false, memory_order_relaxed);

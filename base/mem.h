@@ -43,36 +43,36 @@
 enum { MEM_RESERVE = 1 << 20, MEM_SMALL = 64 << 10 };
 
 typedef struct Mem {
-  struct Mem *parent;            /* NULL: a root */
-  struct Mem *watched[2];        /* mem_exhausted() asks these, too */
+  struct Mem *parent;            /* NULL for a root */
+  struct Mem *watched[2];        /* mem_exhausted() asks these as well */
   _Atomic size_t live;           /* bytes handed out and not yet returned */
-  _Atomic size_t limit;          /* of live bytes; SIZE_MAX: none */
-  _Atomic size_t refused;        /* bytes of the last request that failed */
-  _Atomic(struct Mem *) refuser; /* whose limit did not allow it */
+  _Atomic size_t limit;          /* of `live`; SIZE_MAX for none */
+  _Atomic size_t refused;        /* size of the last request that failed */
+  _Atomic(struct Mem *) refuser; /* the Mem whose limit refused it */
   _Atomic bool exhausted;
-  struct Mem *next; /* of the children that nobody owns */
-  /* Of a root: */
+  struct Mem *next; /* next in the root's list of children without an owner */
+  /* For a root: */
   _Atomic size_t peak;   /* the most `live` has been */
   _Atomic size_t count;  /* allocations made so far */
   _Atomic size_t pieces; /* of those, the ones that only the address sanitizer's
                             build makes: elsewhere they are cut from slabs */
   size_t fail_at;        /* the allocation of this number fails; 0: none does */
-  size_t fail_more;      /* and so many behind it */
-  struct MemRoot *root;  /* what is behind a lock; NULL: no reserve */
+  size_t fail_more;      /* and this many requests after it */
+  struct MemRoot *root;  /* the state behind a lock; NULL: no reserve */
 } Mem;
 
-/* A root; false when not even its reserve can be had. */
+/* Makes a root; false when not even its reserve can be allocated. */
 bool mem_init(Mem *m, size_t limit);
-/* Its children go with it. */
+/* Ends a root and all its children. */
 void mem_done(Mem *m);
 
-/* A Mem of its own below that of `m`'s root; NULL when memory runs out.  Blocks
- * may outlive its owner: after mem_leave the Mem stays until the root goes, and
- * serves another owner once all its bytes have been returned. */
+/* A Mem of its own below `m`'s root; NULL when memory runs out.  Blocks may
+ * outlive its owner: after mem_leave the Mem stays until the root ends, and is
+ * given to another owner once all its bytes have been returned. */
 Mem *mem_child(Mem *m, size_t limit);
 void mem_leave(Mem *child);
-/* The same for work that ends with the caller, who keeps the struct and returns
- * every byte. */
+/* A child for work that ends before the caller returns: the caller keeps the
+ * struct, and frees every byte. */
 static inline Mem mem_local(Mem *m);
 
 static inline Mem *mem_root(Mem *m) { return m->parent ? m->parent : m; }
@@ -81,8 +81,8 @@ static inline Mem mem_local(Mem *m) {
   return (Mem){.parent = mem_root(m), .limit = SIZE_MAX};
 }
 
-/* 16-byte aligned memory, or NULL.  `size` is passed back on release, so no
- * block carries a hidden size. */
+/* 16-byte aligned memory, or NULL.  The caller passes `size` again on release,
+ * so blocks carry no hidden header. */
 void *mem_alloc(Mem *m, size_t size);
 void *mem_alloc_zeroed(Mem *m, size_t size);
 void *mem_resize(Mem *m, void *p, size_t old_size, size_t new_size);
@@ -92,7 +92,7 @@ void mem_free(Mem *m, void *p, size_t size);
 void *mem_alloc_aligned(Mem *m, size_t size);
 void mem_free_aligned(Mem *m, void *p, size_t size);
 
-/* Allocations made so far below a root, the same in every build. */
+/* Allocations made so far below a root; the same number in every build. */
 static inline size_t mem_allocations(const Mem *m) {
   return atomic_load(&m->count) - atomic_load(&m->pieces);
 }
@@ -106,24 +106,24 @@ static inline bool mem_exhausted(const Mem *m) {
   return atomic_load_explicit(&m->exhausted, memory_order_relaxed) ||
          (m->watched[0] && mem_watched_exhausted((Mem *)m));
 }
-/* After the failed phase has been unwound and its arenas released. */
+/* Call it after the failed phase has been unwound and its arenas released. */
 void mem_clear_exhausted(Mem *m);
 
 /* --- For arenas, vectors and maps ---------------------------------------- */
 
-/* As mem_alloc_zeroed and mem_resize, beyond the limit if need be and the
- * request is small: then, and when the system refuses, they raise `exhausted`.
- */
+/* As mem_alloc_zeroed and mem_resize, but a small request may go beyond the
+ * limit.  Doing so, and a refusal by the system, raise `exhausted`. */
 void *mem_overdraw(Mem *m, size_t size);
 void *mem_overdraw_resize(Mem *m, void *p, size_t old_size, size_t new_size);
 
-/* 16-byte aligned zeroed bytes of the reserve, or NULL when it is spent; *from
- * is where they go back to.  Raises `exhausted`. */
+/* 16-byte aligned zeroed bytes of the reserve, or NULL when it is spent;
+ * `*from` receives the reserve to return them to.  Raises `exhausted`. */
 typedef struct MemReserve MemReserve;
 void *mem_reserve_take(Mem *m, size_t size, MemReserve **from);
 void mem_reserve_return(Mem *m, MemReserve *from, size_t size);
 
-/* Bytes with a unit, as flags read them: `12`, `1.5K`, `20M`; in `text`. */
+/* Byte counts as flags write them: `12`, `1.5K`, `20M`.  size_print needs
+ * SIZE_TEXT characters. */
 enum { SIZE_TEXT = 16 };
 const char *size_text(size_t bytes, char text[SIZE_TEXT]);
 

@@ -45,8 +45,8 @@ static bool names_grow(NameTable *t) {
   return true;
 }
 
-/* A name too long for the memory that is left is cut short; `exhausted` is
- * up then, so nobody will rely on it. */
+/* Without memory for the whole name it is cut short.  `exhausted` is up then,
+ * so nobody relies on the name. */
 static const Name *name_new(NameTable *t, const char *text, size_t len,
                             uint32_t hash) {
   Name *n = arena_alloc(&t->arena, sizeof *n + len + 1);
@@ -89,9 +89,10 @@ static size_t min3(size_t a, size_t b, size_t c) {
   return least < c ? least : c;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn `a`
- * into `b` (Damerau-Levenshtein, optimal string alignment).  rows[i % 3][j] is
- * the distance of the first i bytes of `a` from the first j of `b`. */
+/* The Damerau-Levenshtein distance (optimal string alignment): the number of
+ * insertions, deletions, replacements and swaps of neighbours that turn `a`
+ * into `b`.  rows[i % 3][j] is the distance from the first i bytes of `a` to
+ * the first j of `b`. */
 static size_t edit_distance(const char *a, size_t a_len, const char *b,
                             size_t b_len) {
   size_t rows[3][NAME_SHORT + 1];
@@ -116,7 +117,7 @@ void suggestion_offer(Suggestion *s, const char *candidate) {
   if (len > NAME_SHORT || other > NAME_SHORT) return;
   if ((len > other ? len - other : other - len) >= s->distance) return;
   size_t distance = edit_distance(s->wanted, len, candidate, other);
-  /* When nothing of the name is left it would be a guess. */
+  /* A candidate that shares no letter with the name would be a guess. */
   bool guess = distance > 0 && distance >= (len > other ? len : other);
   if (guess || distance >= s->distance) return;
   s->best = candidate;
@@ -137,8 +138,8 @@ static size_t ptrmap_home(const PtrMap *m, const void *key) {
   return (size_t)(h >> 32) & (m->cap - 1);
 }
 
-/* The entry of this key, or the empty one where it belongs; NULL in a map
- * that has none. */
+/* The entry with this key, or the empty entry where it belongs; NULL in a map
+ * without entries. */
 static struct PtrMapEntry *ptrmap_slot(const PtrMap *m, const void *key) {
   if (!m->cap) return NULL;
   size_t i = ptrmap_home(m, key);
@@ -160,8 +161,8 @@ static bool ptrmap_grow(PtrMap *m) {
 
 void ptrmap_put(PtrMap *m, const void *key, void *value) {
   assert(key);
-  /* Without memory the last quarter serves, up to the one empty entry that a
-   * search ends at. */
+  /* When the map cannot grow, it fills its last quarter, up to the one empty
+   * entry that ends every search. */
   if (m->len + 1 > m->cap / 4 * 3 && !ptrmap_grow(m) && m->len + 1 >= m->cap)
     return;
   struct PtrMapEntry *e = ptrmap_slot(m, key);
@@ -179,8 +180,8 @@ bool ptrmap_has(const PtrMap *m, const void *key) {
   return e && e->key;
 }
 
-/* Closes the gap: an entry further on moves up unless that would put it
- * before its home. */
+/* Deletion without tombstones (Knuth, TAOCP 6.4, algorithm R): each later entry
+ * of the run moves into the gap unless that would put it before its home. */
 void ptrmap_remove(PtrMap *m, const void *key) {
   struct PtrMapEntry *e = ptrmap_slot(m, key);
   if (!e || !e->key) return;

@@ -20,7 +20,7 @@ typedef struct NameTable {
 void names_init(NameTable *t, Mem *mem);
 void names_done(NameTable *t);
 
-/* The one Name of this spelling.  Never NULL (see mem.h on exhaustion). */
+/* The one Name with this spelling.  Never NULL (mem.h, on exhaustion). */
 const Name *name_intern(NameTable *t, const char *text, size_t len);
 const Name *name_of(NameTable *t, const char *text);
 
@@ -31,7 +31,7 @@ const Name *name_of(NameTable *t, const char *text);
  *   if (s.best) ...                                                      */
 typedef struct Suggestion {
   const char *wanted;
-  const char *best; /* borrowed from the caller; NULL: nothing close */
+  const char *best; /* borrowed from the caller; NULL when nothing is close */
   size_t distance;  /* edit distance with transpositions */
 } Suggestion;
 Suggestion suggestion_for(const char *wanted);
@@ -49,7 +49,7 @@ typedef struct PtrMap {
 void ptrmap_init(PtrMap *m, Mem *mem);
 void ptrmap_done(PtrMap *m);
 void ptrmap_put(PtrMap *m, const void *key, void *value);
-void *ptrmap_get(const PtrMap *m, const void *key); /* NULL: absent */
+void *ptrmap_get(const PtrMap *m, const void *key); /* NULL for an absent key */
 bool ptrmap_has(const PtrMap *m, const void *key);
 void ptrmap_remove(PtrMap *m, const void *key);
 

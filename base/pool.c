@@ -1,12 +1,13 @@
-/* Slabs and the slow paths of pool.h: what its free lists cannot serve. */
+/* Slabs, and the slow path of pool.h for requests that the free lists cannot
+ * serve. */
 #include "base/pool.h"
 
-/* The first is small, for there are sessions that need little. */
+/* The first slab is small because some sessions need little. */
 enum { SLAB_LEAST = 4 << 10, SLAB_MOST = 64 << 10 };
 
 typedef struct PoolSlab {
   struct PoolSlab *next;
-  size_t size; /* with this header */
+  size_t size; /* including this header */
 } PoolSlab;
 
 void pool_init(Pool *p, Mem *mem) { *p = (Pool){.mem = mem}; }

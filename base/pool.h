@@ -1,7 +1,8 @@
 /* Size-class free lists for the small objects of one session: cells, tensor
- * headers.  Used by one thread at a time.  Blocks up to POOL_MAX bytes are cut
- * from slabs; larger ones go to the Mem.  The caller passes sizes back.  Under
- * the address sanitizer all go to the Mem, so that it sees each of them. */
+ * headers.  One thread at a time uses a pool.  Blocks up to POOL_SMALL bytes
+ * are cut from slabs; larger ones come from the Mem.  The caller passes sizes
+ * back.  Under the address sanitizer all blocks come from the Mem, so that it
+ * sees each one. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
@@ -31,7 +32,8 @@ typedef struct Pool {
   Mem *mem;
   PoolBlock *free[POOL_CLASSES + 1]; /* by size / POOL_GRAIN, rounded up */
   struct PoolSlab *slabs;
-  /* Frees something where it can when memory runs out; NULL: nothing can be. */
+  /* Called when memory runs out: frees something and returns true, or returns
+   * false.  NULL when nothing can ever be freed. */
   bool (*relieve)(void *owner);
   void *owner;
   char *next, *end; /* the uncut part of the newest slab */
@@ -39,12 +41,12 @@ typedef struct Pool {
 } Pool;
 
 void pool_init(Pool *p, Mem *mem);
-/* Releases every slab, whatever is still in use of them. */
+/* Releases every slab, even with blocks in use. */
 void pool_done(Pool *p);
 
 void *pool_alloc_slow(Pool *p, size_t size);
 void pool_free_large(Pool *p, void *block, size_t size);
-/* False: there was nothing to free. */
+/* False when nothing could be freed. */
 static inline bool pool_relieve(Pool *p) {
   return p->relieve && p->relieve(p->owner);
 }

@@ -1,6 +1,6 @@
-/* Files, and the way from a byte offset to its line and column.  Offset 0
- * belongs to no file; each takes one offset more than its length, so that its
- * end is a place of its own. */
+/* Files, and the mapping from a byte offset to its line and column.  Offset 0
+ * belongs to no file.  Each file takes one offset more than its length, so that
+ * its end is a place distinct from the next file's start. */
 #include "base/source.h"
 
 #include <string.h>
@@ -47,13 +47,13 @@ static const char *line_end(const char *text, const char *end) {
   return newline ? newline : end;
 }
 
-/* A byte order mark is no part of the first line. */
+/* A byte order mark does not count as part of the first line. */
 static uint32_t first_line(const SourceFile *f) {
   return f->len >= 3 && !memcmp(f->text, "\xEF\xBB\xBF", 3) ? 3 : 0;
 }
 
-/* Finds the line starts.  Without the memory for them the file passes for one
- * long line. */
+/* Finds the line starts.  When there is no memory for them, the file counts as
+ * one long line. */
 static void index_lines(SourceFile *f) {
   const char *end = f->text + f->len;
   uint32_t count = 1;

@@ -9,7 +9,8 @@
 #include "base/name.h"
 #include "base/utf8.h"
 
-/* Bytes lo <= i < hi of the map.  {0, 0} is "nowhere": no text begins at 0. */
+/* Bytes lo <= i < hi of the map.  {0, 0} is "nowhere", since no text begins at
+ * offset 0. */
 typedef struct Span {
   uint32_t lo, hi;
 } Span;
@@ -29,38 +30,38 @@ typedef struct SourceFile {
   const char *text;      /* `len` bytes and a NUL */
   uint32_t len, base;    /* byte i of the text has offset base + i */
   bool library;          /* part of the standard library */
-  uint32_t lines_before; /* a part of a file: the lines that precede it */
-  uint32_t *lines;       /* offsets in `text` of line starts, built on demand */
+  uint32_t lines_before; /* for a part of a file: how many lines precede it */
+  uint32_t *lines;       /* offsets of line starts, on demand */
   uint32_t line_count;
-  Arena *arena; /* the map's, for `lines` */
+  Arena *arena; /* the map's arena, for `lines` */
 } SourceFile;
 
 typedef struct SourceMap {
-  pthread_mutex_t lock; /* of `files`: threads look up while one adds */
+  pthread_mutex_t lock; /* guards `files`: threads search while another adds */
   Arena arena;
-  VEC(SourceFile *) files; /* ascending base */
+  VEC(SourceFile *) files; /* by ascending base */
   uint32_t next_base;
 } SourceMap;
 
 void sources_init(SourceMap *m, Mem *mem);
 void sources_done(SourceMap *m);
 
-/* Adds a copy of the text.  NULL when 4 GiB of sources are exceeded or memory
- * ran out.  The result lives as long as the map. */
+/* Adds a copy of the text.  NULL when the sources exceed 4 GiB or memory ran
+ * out.  The result lives as long as the map. */
 SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
                         size_t len, bool library);
 
-/* A place as a person reads it; columns count code points from 1, and the end
- * is the place just behind the span. */
+/* A place as a person reads it.  Columns count code points from 1; the end is
+ * just behind the span. */
 typedef struct Place {
-  const SourceFile *file; /* NULL: nowhere */
+  const SourceFile *file; /* NULL for nowhere */
   uint32_t line, column, end_line, end_column;
 } Place;
 Place sources_place(SourceMap *m, Span span);
-SourceFile *sources_file(SourceMap *m, Span span); /* NULL: nowhere */
-/* Line `line` (from 1) without its end; `len` receives its length. */
+SourceFile *sources_file(SourceMap *m, Span span); /* NULL for nowhere */
+/* Line `line` (from 1) without its line break; `len` receives its length. */
 const char *source_line(SourceFile *f, uint32_t line, uint32_t *len);
-/* The text of a span; `len` receives its length. */
+/* The text under a span; `len` receives its length. */
 const char *sources_text(SourceMap *m, Span span, uint32_t *len);
 
 #endif

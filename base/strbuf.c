@@ -54,7 +54,7 @@ void strbuf_add_code_point(StrBuf *b, int64_t c) {
   strbuf_add_len(b, bytes, utf8_encode(c, bytes));
 }
 
-/* The letter of the short escape of `c`, or 0. */
+/* The letter of C's short escape for `c`, or 0. */
 static char short_escape(uint32_t c) {
   static const char letters[128] = {
       ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n',  ['\r'] = 'r',

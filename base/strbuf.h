@@ -1,4 +1,4 @@
-/* Growing text.  Always NUL-terminated once something was written. */
+/* Growing text.  A NUL follows the text once something was written. */
 #ifndef BASE_STRBUF_H
 #define BASE_STRBUF_H
 
@@ -19,10 +19,10 @@ void strbuf_add_repeat(StrBuf *b, char c, size_t n);
 void strbuf_addf(StrBuf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void strbuf_addv(StrBuf *b, const char *format, va_list args);
-/* The code point in UTF-8; U+FFFD for what is none. */
+/* Adds the code point in UTF-8, or U+FFFD when it is not a valid one. */
 void strbuf_add_code_point(StrBuf *b, int64_t c);
-/* `text` as the inside of a JSON or C string: quotes, backslashes and control
- * characters escaped; invalid UTF-8 becomes U+FFFD. */
+/* Adds `text` as the inside of a JSON or C string: quotes, backslashes and
+ * control characters escaped; invalid UTF-8 becomes U+FFFD. */
 void strbuf_add_escaped(StrBuf *b, const char *text, size_t len);
 
 /* The text so far; "" when nothing was written.  Valid until the next write. */

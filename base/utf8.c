@@ -1,6 +1,5 @@
-/* UTF-8, as strict as the standard: no overlong forms, no surrogates.  Who
- * reads files checks them with utf8_check; everything else must merely not
- * stumble over what is invalid. */
+/* UTF-8, as strict as RFC 3629: no overlong forms, no surrogates.  File readers
+ * check their text with utf8_check; all other code tolerates invalid bytes. */
 #include "base/utf8.h"
 
 #include <stdbool.h>
@@ -54,8 +53,8 @@ size_t utf8_count(const char *text, size_t len) {
   return count;
 }
 
-/* The blocks that matter from Unicode's EastAsianWidth.txt and the combining
- * marks; ascending. */
+/* The ranges in use from Unicode's EastAsianWidth.txt, and the combining marks,
+ * in ascending order. */
 static const struct WidthRange {
   uint32_t first, last;
   size_t width;

@@ -1,6 +1,6 @@
-/* UTF-8: decoding, encoding, checking, counting.  Text from outside may be
- * anything, so every function takes arbitrary bytes; each invalid byte counts
- * as one character. */
+/* UTF-8: decoding, encoding, checking, counting.  Every function accepts
+ * arbitrary bytes, since text comes from outside; each invalid byte counts as
+ * one character. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
@@ -8,23 +8,23 @@
 #include <stdint.h>
 
 #define UTF8_INVALID UINT32_MAX
-/* U+FFFD, which stands for what cannot be shown. */
+/* U+FFFD, shown in place of what cannot be shown. */
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
-/* The code point that starts at `text` (len > 0), or UTF8_INVALID; `size`
- * receives the bytes it takes, 1 when invalid. */
+/* The code point at `text` (len > 0), or UTF8_INVALID; `size` receives its
+ * length in bytes, 1 when invalid. */
 uint32_t utf8_decode(const char *text, size_t len, size_t *size);
 
-/* Writes the code point in up to 4 bytes and returns how many; what is none is
- * written as U+FFFD. */
+/* Writes the code point in up to 4 bytes and returns how many.  An invalid one
+ * is written as U+FFFD. */
 size_t utf8_encode(int64_t c, char out[4]);
 
 /* The byte offset of the first NUL or invalid UTF-8 in the text, or len. */
 size_t utf8_check(const char *text, size_t len);
-/* Code points in `len` bytes. */
+/* The number of code points in `len` bytes. */
 size_t utf8_count(const char *text, size_t len);
-/* Terminal cells that `len` bytes take: wide characters two, combining marks
- * none. */
+/* The terminal cells that `len` bytes take: wide characters two, combining
+ * marks none. */
 size_t utf8_width(const char *text, size_t len);
 
 #endif

@@ -1,9 +1,10 @@
-/* Growth of the vectors of vec.h: at least doubling, so pushes are cheap. */
+/* Growth of the vectors of vec.h: capacity at least doubles, so a push takes
+ * amortised constant time. */
 #include "base/vec.h"
 
 #include <string.h>
 
-/* Twice as many as now, but no fewer than needed; 0 on overflow. */
+/* Twice the capacity, but at least what is needed; 0 on overflow. */
 static size_t grown_capacity(size_t cap, size_t len, size_t extra) {
   size_t need;
   if (__builtin_add_overflow(len, extra, &need)) return 0;
@@ -11,8 +12,8 @@ static size_t grown_capacity(size_t cap, size_t len, size_t extra) {
   return twice > need ? twice : need;
 }
 
-/* The elements behind which the next request comes, beyond the limit: what is
- * needed now and a little more, for it is but a step to the end. */
+/* The capacity beyond the limit: what is needed now and a little more, since
+ * the phase ends at its next step. */
 static size_t last_capacity(size_t len, size_t extra, size_t size) {
   size_t most = MEM_SMALL / 4 / size, little = len / 16 + 8;
   return len + extra + (little < most ? little : most);
@@ -20,7 +21,7 @@ static size_t last_capacity(size_t len, size_t extra, size_t size) {
 
 bool vec_grow(Mem *mem, void **data, size_t *cap, size_t len, size_t extra,
               size_t size) {
-  /* `data` points to a pointer of another type: only memcpy may touch it. */
+  /* `data` points to a pointer of unknown type, so only memcpy may access it */
   void *old, *grown = NULL;
   memcpy(&old, data, sizeof old);
   size_t new_cap = grown_capacity(*cap, len, extra), bytes = 0;

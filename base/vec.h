@@ -27,7 +27,8 @@
   (mem_free((v)->mem, (v)->data, (v)->cap * sizeof *(v)->data), \
    (v)->data = NULL, (v)->len = (v)->cap = 0)
 
-/* Room for `n` more elements; false (and `exhausted`) when there is none. */
+/* Reserves room for `n` more elements; false, and `exhausted`, when there is
+ * none. */
 #define VEC_RESERVE(v, n)                                                    \
   ((v)->cap - (v)->len >= (size_t)(n) ||                                     \
    vec_grow((v)->mem, (void **)&(v)->data, &(v)->cap, (v)->len, (size_t)(n), \

@@ -1,5 +1,6 @@
-/* Values bound by name to `param`s and to an entry's parameters.  Everything
- * is checked before anything runs; what is missing is reported whole. */
+/* Binds values by name to `param`s and to an entry's parameters.  Every binding
+ * is checked before anything runs, and one message lists all that is
+ * missing. */
 #include <string.h>
 
 #include "bytecode/code.h"
@@ -51,7 +52,7 @@ rly_status rly_program_bind_tensor(rly_program *p, const char *name,
   return status;
 }
 
-/* The length of the NAME of `NAME=VALUE`; 0: a bare value. */
+/* The length of NAME in `NAME=VALUE`; 0 for a bare value. */
 static size_t name_length(const char *argument) {
   static const char letters[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
@@ -121,9 +122,9 @@ static void report_misfit(rly_program *p, const char *name, const Tensor *t,
   strbuf_done(&wanted);
 }
 
-/* The tensor bound to `name` as the type `declared` at `at` wants it; NULL
- * after reporting when it does not fit, or, with no report, when nothing is
- * bound. */
+/* The tensor bound to `name`, converted to the declared type.  NULL after
+ * reporting a value that does not fit, and NULL without a report when nothing
+ * is bound to the name. */
 static const Tensor *bound_tensor(rly_program *p, const char *name,
                                   const Type *declared, Span at) {
   Bound *b = find_bound(p, name);
@@ -139,7 +140,7 @@ static const Tensor *bound_tensor(rly_program *p, const char *name,
 
 /* --- Params ------------------------------------------------------------- */
 
-/* What is missing, gathered into one message. */
+/* Collects the missing names for one message. */
 typedef struct Missing {
   rly_program *p;
   Diag *diag;
@@ -147,7 +148,8 @@ typedef struct Missing {
 
 static void report_missing(Missing *m, const char *name, const Type *type,
                            Span span) {
-  if (mem_exhausted(m->p->ir->mem)) return; /* it may have been given */
+  /* a name may be lost, so any message could be wrong */
+  if (mem_exhausted(m->p->ir->mem)) return;
   if (!m->diag)
     m->diag = diag_error(m->p->ir->diags, E0503, SPAN_NONE,
                          "the program needs values that were not given");
@@ -158,7 +160,7 @@ static void report_missing(Missing *m, const char *name, const Type *type,
   strbuf_done(&text);
 }
 
-/* A param's default, evaluated once for all sessions. */
+/* Evaluates a param's default.  All sessions share the value. */
 static Tensor *default_value(rly_program *p, const Global *g) {
   Session *vm = session_new(p->code, p->mem, limits_of(p->cx),
                             (SessionHooks){0}, p->ir->diags);
@@ -213,8 +215,8 @@ bool params_complete(rly_program *p) {
 
 /* --- An entry's parameters ---------------------------------------------- */
 
-/* Gives names to bare values: they fill the parameters that the command line
- * does not name, in order. */
+/* Names the values given without a name: they go in order to the entry's
+ * parameters that no NAME=VALUE mentions. */
 static bool name_positional(rly_program *p, const rly_function *entry) {
   int next = 0, n = rly_function_param_count(entry);
   for (size_t i = 0; i < p->bound.len; i++) {
@@ -262,9 +264,9 @@ static bool check_entry(rly_program *p, const rly_function *entry,
   return ok;
 }
 
-/* Does anything of the program have this name: a param, or a parameter of
- * the entry (or, after a dot, one of its fields)?  Offers `near` the names
- * that it compares with. */
+/* Does the program have a param of this name, or the entry such a parameter
+ * (or, after a dot, a field of one)?  Every name compared is offered to `near`,
+ * for "did you mean". */
 static bool known_name(rly_program *p, const rly_function *entry,
                        const char *name, Suggestion *near) {
   for (size_t i = 0; i < p->ir->params.len; i++) {

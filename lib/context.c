@@ -1,4 +1,4 @@
-/* Contexts: what programs share. */
+/* Contexts: the memory, the sources and the options that programs share. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,13 +1,13 @@
-/* Diagnostics for the host.  A context's and a session's are shown alike.  The
- * context is locked, because finding lines and columns fills tables that all
- * share. */
+/* Diagnostics for the host, of a context or of a session.  Rendering locks the
+ * context, because it fills the line tables of the shared source map. */
 #include <string.h>
 
 #include "lib/handles.h"
 
 /* --- Both alike --------------------------------------------------------- */
 
-/* What tells of an error may go beyond the limit. */
+/* A message must reach the host even after memory ran out, so its text may go
+ * beyond the limit. */
 static char *text_beyond(rly_context *cx, StrBuf *text) {
   Mem mem = mem_local(&cx->mem);
   char *copy = mem_overdraw(&mem, text->len + 1);

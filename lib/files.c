@@ -1,5 +1,5 @@
-/* Files of tensors: which format a path means, and tensors by name as hosts
- * read, make and write them.  The formats themselves are io/'s. */
+/* Files of tensors: chooses the format by the path, and gives hosts the tensors
+ * by name.  io/ reads and writes the formats themselves. */
 #include <string.h>
 
 #include "io/npy.h"
@@ -10,7 +10,7 @@
 
 /* --- Formats ------------------------------------------------------------ */
 
-/* The name of the one tensor is the file's. */
+/* A .npy file holds one tensor without a name; the file's name serves. */
 static TensorFile *read_npy(const char *path, Heap *heap, Diags *diags) {
   const char *slash = strrchr(path, '/');
   const char *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
@@ -54,13 +54,13 @@ static bool write_safetensors(const TensorFile *f, const char *path,
 
 typedef struct Format {
   const char *extension;
-  const char *magic; /* what such a file begins with */
+  const char *magic; /* the bytes that a file of this format begins with */
   size_t magic_size;
   TensorFile *(*read)(const char *path, Heap *heap, Diags *diags);
   bool (*write)(const TensorFile *f, const char *path, Diags *diags);
 } Format;
 
-/* The first row is for what no other one fits. */
+/* The first row is the default, for a path that fits no other row. */
 static const Format formats[] = {
     {".safetensors", "", 0, safetensors_read, write_safetensors},
     {".npy", "\x93NUMPY", 6, read_npy, write_npy},
@@ -77,7 +77,8 @@ static const Format *format_by_extension(const char *path) {
   return NULL;
 }
 
-/* NULL after reporting when the file cannot be read. */
+/* The format by the first bytes of the file; NULL after reporting when the file
+ * cannot be read. */
 static const Format *format_by_magic(rly_context *cx, const char *path) {
   FileMap *map = file_map(&cx->mem, path, &cx->diags);
   if (!map) return NULL;

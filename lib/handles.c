@@ -1,6 +1,6 @@
-/* Handles: how many hold one, whose turn it is, and the end of each.  A handle
- * goes with the last that stands on it, so hosts may free in any order.  All
- * else in lib/ stands on this file. */
+/* Handles: reference counts, locks, and release.  A handle lives until the last
+ * handle that depends on it is freed, so hosts may free in any order. The rest
+ * of lib/ is built on this file. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,8 @@ rly_status status_of_failure(rly_context *cx, rly_status failed) {
     diag_error(&cx->diags, E0703, SPAN_NONE, "time limit of %g s reached",
                cx->options.timeout);
   else diag_error(&cx->diags, E0701, SPAN_NONE, "out of memory");
-  mem_clear_exhausted(&cx->mem); /* also what the report was refused */
+  /* the report itself may have been refused memory */
+  mem_clear_exhausted(&cx->mem);
   return RLY_LIMIT;
 }
 
@@ -58,7 +59,8 @@ rly_status program_failed(rly_program *p, rly_status failed) {
 rly_status session_failed(rly_session *s, rly_status failed) {
   if (!mem_exhausted(s->mem)) return failed;
   diag_error(&s->diags, E0701, SPAN_NONE, "out of memory");
-  mem_clear_exhausted(s->mem); /* also what the report was refused */
+  /* the report itself may have been refused memory */
+  mem_clear_exhausted(s->mem);
   return RLY_LIMIT;
 }
 
@@ -122,7 +124,7 @@ bool program_enter(rly_program *p) {
     context_unlock(p->cx);
     return false;
   }
-  /* Something that failed without a report is no concern of what follows. */
+  /* A failure that was never reported must not fail the next call. */
   Mem *used[] = {&p->cx->mem, p->ir->tables, p->mem};
   for (int i = 0; i < 3; i++)
     if (mem_exhausted(used[i])) mem_clear_exhausted(used[i]);
@@ -138,13 +140,14 @@ static void program_hold(rly_program *p) {
   int n = atomic_load(&p->holders);
   while (n < 0 || !atomic_compare_exchange_weak(&p->holders, &n, n + 1)) {
     if (n >= 0) continue;
-    context_lock(p->cx); /* until the change is made */
+    context_lock(p->cx); /* program_leave unlocks it after the change */
     context_unlock(p->cx);
     n = atomic_load(&p->holders);
   }
 }
 
-/* Keeps the program from being changed; waits while it is. */
+/* Holds the program as it is, so that no other thread changes it.  Waits for a
+ * change that is under way. */
 static void program_release(rly_program *p) {
   atomic_fetch_sub(&p->holders, 1);
 }
@@ -194,9 +197,9 @@ bool session_enter(rly_session *s) {
     return false;
   }
   s->running = true;
-  /* Something that failed without a report is no concern of what follows. */
+  /* A failure that was never reported must not fail the next call. */
   if (mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);
-  session_keep(s); /* a callback may free it */
+  session_keep(s); /* a callback may free the handle during the call */
   session_begin(s->vm);
   return true;
 }

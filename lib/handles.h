@@ -1,5 +1,5 @@
-/* What the handles of rly.h hold.  Who looks inside from elsewhere includes
- * lib/inside.h. */
+/* What the handles of rly.h contain.  Other rooms include lib/inside.h
+ * instead. */
 #ifndef LIB_HANDLES_H
 #define LIB_HANDLES_H
 
@@ -9,23 +9,23 @@
 #include "io/tensor_file.h"
 #include "state/state.h"
 
-/* Each handle counts those that stand on it, and goes with the last of them,
- * so hosts may free in any order. */
+/* Each handle counts the handles that depend on it and is released with the
+ * last of them, so hosts may free in any order. */
 struct rly_context {
   _Atomic int refs;
-  pthread_mutex_t lock; /* of all below but `mem`; recursive */
+  pthread_mutex_t lock; /* guards everything below but `mem`; recursive */
   Mem mem;
   NameTable names;
   SourceMap sources;
   Diags diags;
-  Heap heap; /* constants of programs, tensors of files */
+  Heap heap; /* holds constants of programs and tensors of files */
   rly_options options;
-  _Atomic bool late; /* memory is called exhausted because time is over */
+  _Atomic bool late; /* `mem` is exhausted because time is over */
 };
 
-/* What was bound to a name: a tensor, or text that waits to learn its type. */
+/* A value bound to a name: a tensor, or text whose dtype is not known yet. */
 typedef struct Bound {
-  const char *name; /* NULL: the entry's next parameter */
+  const char *name; /* NULL: the next parameter of the entry */
   Tensor *tensor;   /* owned; NULL: `text` */
   const char *text;
   bool strict; /* an unknown name is an error */
@@ -34,27 +34,27 @@ typedef struct Bound {
 struct rly_program {
   _Atomic int refs;
   rly_context *cx;
-  Mem *mem; /* its own below the context's */
-  /* How many hold the program as it is: sessions at work.  -1: it is being
-   * changed, under the context's lock. */
+  Mem *mem; /* a child of the context's */
+  /* The number of sessions that run on the program as it is; -1 while the
+   * program is being changed, under the context's lock. */
   _Atomic int holders;
   Program *ir;
   Code *code;
-  Unit *newest;     /* of the text added last; what it links comes after it */
+  Unit *newest;     /* of the newest text; linked library units follow it */
   VEC(Bound) bound; /* later entries win */
   Arena arena;      /* names and texts of `bound` */
-  _Atomic size_t params_given; /* of ir->params, those the code knows */
+  _Atomic size_t params_given; /* of ir->params, how many have a value */
 };
 
 struct rly_session {
   _Atomic int refs;
-  Mem *mem; /* its own below the context's, with its own limit */
+  Mem *mem; /* a child of the context's, with a limit of its own */
   rly_program *program;
   Session *vm;
   Diags diags;
-  pthread_mutex_t lock; /* of all this; recursive */
+  pthread_mutex_t lock; /* guards the whole session; recursive */
   bool running, freed;
-  Unit *last_run; /* the newest unit whose steps were evaluated */
+  Unit *last_run; /* the newest unit that was evaluated */
   rly_session_options options;
   FileOut trace; /* open while options.trace is set */
 };
@@ -62,10 +62,10 @@ struct rly_session {
 struct rly_value {
   rly_session *session;
   const Type *type;
-  Value value; /* one reference */
+  Value value; /* owned */
 };
 
-/* The header is the handle's own, so no heap is needed for it. */
+/* The tensor's header is part of the handle, so it needs no heap. */
 struct rly_tensor {
   rly_context *cx;
   Tensor tensor;
@@ -86,7 +86,7 @@ struct rly_tensors {
   TensorFile *file;
 };
 
-/* What the values of a session live in. */
+/* The store that a session's values live in. */
 static inline Store *store_of(const rly_session *s) {
   return session_store(s->vm);
 }
@@ -95,18 +95,19 @@ static inline Store *store_of(const rly_session *s) {
 
 rly_status status_of_run(RunStatus status);
 Limits limits_of(const rly_context *cx);
-/* `failed`, unless what failed did so for lack of memory: then RLY_LIMIT, after
- * reporting it; the context is usable again.  Whoever is refused memory by
- * mem_alloc or the heap raises `exhausted`, as arenas and vectors do. */
+/* Turns a failed call into its status: RLY_LIMIT, after reporting, when memory
+ * ran out, else `failed`.  Clears `exhausted`, so the context is usable again.
+ * A caller that is refused memory by mem_alloc or the heap raises `exhausted`
+ * itself, as arenas and vectors do. */
 rly_status status_of_failure(rly_context *cx, rly_status failed);
-/* The same of a program that nobody else uses. */
+/* As status_of_failure, for a program that no other thread uses. */
 rly_status program_failed(rly_program *p, rly_status failed);
-/* The same of a session, in its own diagnostics. */
+/* As status_of_failure, reporting to the session's own diagnostics. */
 rly_status session_failed(rly_session *s, rly_status failed);
-/* Whoever has it may lock it again. */
+/* Makes a recursive lock: the thread that holds it may lock it again. */
 void lock_init(pthread_mutex_t *lock);
-/* A copy of the text that rly_text_free takes; NULL when memory is short or ran
- * out while the text was made.  The text is released. */
+/* Copies the text for the host, who frees it with rly_text_free, and releases
+ * `text`.  NULL when memory is short or ran out while the text was built. */
 char *text_take(rly_context *cx, StrBuf *text);
 
 /* --- handles.c: turns ----------------------------------------------------- */
@@ -117,105 +118,112 @@ void context_lock(rly_context *cx);
 void context_unlock(rly_context *cx);
 
 void program_drop(rly_program *p);
-/* Before a program is changed, or its tables used, and after.  False for NULL
- * and while one of its sessions is at work. */
+/* program_enter and program_leave stand around every change of a program and
+ * every use of its tables.  program_enter is false for NULL and while one of
+ * the program's sessions runs. */
 bool program_enter(rly_program *p);
 void program_leave(rly_program *p);
 
 void session_keep(rly_session *s);
 void session_drop(rly_session *s);
-/* The end of a session that has no machine. */
+/* Frees a session that has no machine. */
 void session_shell_free(rly_session *s);
-/* Before and after whatever runs the session or changes its state.  False for
- * NULL, for one that was freed, and when it is at work already. */
+/* session_enter and session_leave stand around every call that runs the session
+ * or changes its state.  session_enter is false for NULL, for a freed session,
+ * and when the session is running already. */
 bool session_enter(rly_session *s);
 void session_leave(rly_session *s);
-/* The same for what looks at values; a session's own callbacks may, while it is
- * at work. */
+/* As session_enter, for calls that only look at values.  A callback of the
+ * session may make them while the session runs. */
 bool session_hold(rly_session *s);
 void session_release(rly_session *s);
 
 /* --- session.c ---------------------------------------------------------- */
 
-/* A session without its machine. */
+/* Makes a session without a machine. */
 rly_session *session_shell(rly_program *p, const rly_session_options *options);
 SessionHooks session_hooks(const rly_session_options *options);
-/* Has its runs looked at as its options say; false after reporting. */
+/* Installs the observers that the session's options ask for (--stats,
+ * --profile, --trace); false after reporting. */
 bool session_observed(rly_session *s);
-/* Evaluates what was added since the last time: `lets_only` leaves expressions
- * out, as a call does. */
+/* Evaluates the units added since the last time.  `lets_only` skips expression
+ * items: a call needs only the globals. */
 rly_status session_start(rly_session *s, bool lets_only);
-/* Binds the params that came with new texts; false after reporting. */
+/* Binds the params of newly added units; false after reporting. */
 bool session_params(rly_session *s);
-/* Argument `i` from what is bound to the parameter's name; the reference is
- * owned.  False after reporting. */
+/* Argument `i` of the entry, from the value bound to that parameter's name. The
+ * caller owns the reference.  False after reporting. */
 bool session_argument(rly_session *s, const rly_function *entry, int i,
                       Value *out);
-/* May a value of type `given` be passed as `wanted`? */
+/* May a value of type `given` be passed where `wanted` is declared? */
 bool passes_as(const Type *given, const Type *wanted);
 
 /* --- value.c ------------------------------------------------------------ */
 
-/* A handle on an owned value; NULL, with the value dropped, for lack of
- * memory. */
+/* Wraps an owned value in a handle.  When memory runs out the value is dropped
+ * and the result is NULL. */
 rly_value *value_handle_take(rly_session *s, const Type *type, Value v);
 
 /* --- context.c, tensor.c ------------------------------------------------ */
 
-/* Replaces a file's text in one step; false after reporting. */
+/* Replaces a file's text atomically (write, then rename); false after
+ * reporting. */
 bool file_replace(rly_context *cx, const char *path, const StrBuf *text);
 
-/* Do these arguments make a tensor? */
+/* Are these a known dtype, a rank up to RANK_MAX and non-negative
+ * dimensions? */
 bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
                      const void *elements, DType *found, int64_t *count);
-/* A handle on a tensor's elements, or on a row-major copy of them where they do
- * not lie so; NULL when memory is short. */
+/* A handle on a tensor's elements, or on a row-major copy of them when the
+ * tensor is not contiguous; NULL when memory runs out. */
 rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);
 
 /* --- stepper.c ---------------------------------------------------------- */
 
-/* A stepper over what the session has still to evaluate.  It sees the values
- * that the session has, and changes none of them; the session must outlive it
- * and stay as it is.  NULL after reporting. */
+/* A stepper over the units that the session has not evaluated yet.  It reads
+ * the session's values and changes none.  The session must outlive the stepper
+ * and must not run meanwhile.  NULL after reporting. */
 typedef struct Stepper Stepper;
 Stepper *session_stepper(rly_session *s);
-/* Adds the call of a function with what is bound to its parameters; false after
- * reporting. */
+/* Adds a call of the entry, with the values bound to its parameters; false
+ * after reporting. */
 bool session_step_call(rly_session *s, Stepper *st, const rly_function *f);
 
 /* --- files.c ------------------------------------------------------------ */
 
-/* The tensors of a file of any format; NULL after reporting. */
+/* Reads the tensors of a file of any known format; NULL after reporting. */
 TensorFile *tensors_read(rly_context *cx, const char *path);
-/* In the format that the path's extension names; false after reporting. */
+/* Writes in the format that the path's extension names; false after
+ * reporting. */
 bool tensors_write(const TensorFile *f, const char *path, Diags *diags);
 
 /* --- literal.c ---------------------------------------------------------- */
 
-/* A tensor literal or string as a tensor of dtype `want` (DTYPE_NONE: as the
- * language types it), or NULL after reporting against `label`. */
+/* Reads a tensor literal or a string as a tensor of dtype `want` (DTYPE_NONE:
+ * as the language types it).  NULL after reporting against `label`. */
 Tensor *literal_read(rly_program *p, const char *label, const char *text,
                      DType want);
 
 /* --- bind.c ------------------------------------------------------------- */
 
-/* Binds the params that came with newly added texts.  Reports what is
- * missing. */
+/* Binds the params of newly added texts, and reports those without a value. */
 bool params_complete(rly_program *p);
-/* A value of `type` from what is bound to `name` (a tuple's fields: name.0,
- * name.1 ...); the reference is owned.  False after reporting. */
+/* A value of `type` from what is bound to `name`; the fields of a tuple are
+ * bound as name.0, name.1 and so on.  The caller owns the reference.  False
+ * after reporting. */
 bool bound_value(rly_session *s, const char *name, const Type *type,
                  Value *out);
 
 /* --- program.c ---------------------------------------------------------- */
 
-/* A text's or file's unit, parsed and no more; NULL after reporting. */
+/* Parses a text or a file into a unit, without adding it to the program; NULL
+ * after reporting. */
 Unit *program_parse_text(rly_program *p, const char *path, const char *text,
                          size_t len);
 Unit *program_parse_file(rly_program *p, const char *path);
 
-/* Checks an expression and shows it, with its types, to `look`; nothing of it
- * stays in the program. */
+/* Checks an expression and passes it, with its types, to `look`.  The program
+ * does not keep the expression. */
 rly_status program_look_at(rly_program *p, const char *text, size_t len,
                            void (*look)(void *data, const Expr *e), void *data);
 

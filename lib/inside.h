@@ -1,11 +1,9 @@
 /* The inside of what rly.h shows: the program as data, its types, its code, the
- * operators' rows.
- *
- * Whoever evaluates a program includes include/rly.h and nothing else.  This
- * header is for whoever shows a program: the commands of repl/ that print it,
- * explain it or measure it, and a language server.  They look through handles
- * at what is there and change nothing.  They hold the program or the session
- * meanwhile: program_enter, session_hold (lib/handles.h). */
+ * operators' rows.  A host that evaluates programs includes include/rly.h and
+ * nothing else.  This header is for tools that show a program: the commands of
+ * repl/ that print, explain or measure it, and a language server.  They look
+ * through handles and change nothing.  They hold the program or the session
+ * while they look: program_enter, session_hold (lib/handles.h). */
 #ifndef LIB_INSIDE_H
 #define LIB_INSIDE_H
 

@@ -1,6 +1,6 @@
 /* Values given as text: `3`, `-0.5`, `[[1, 2], [3, 4]]`, `"text"`.  The
- * language's own parser reads them; only here a number without a suffix takes
- * the dtype that is wanted. */
+ * language's own parser reads them.  Unlike in a program, a number without a
+ * suffix takes the dtype that the parameter declares. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,11 +11,12 @@
 typedef struct Reading {
   rly_program *p;
   const char *label;
-  DType dtype; /* wanted; DTYPE_NONE until the first element decides */
+  /* the dtype asked for; DTYPE_NONE until the first element decides */
+  DType dtype;
   int rank;
   int64_t shape[RANK_MAX];
   Tensor *out;
-  int64_t next; /* the element to be written */
+  int64_t next; /* row-major index of the element to write */
 } Reading;
 
 static bool refuse(Reading *l, const Expr *e, const char *why) {
@@ -39,7 +40,8 @@ static bool find_shape(Reading *l, const Expr *e) {
 
 /* --- Elements ----------------------------------------------------------- */
 
-/* A number without a suffix is read again with that of the wanted dtype. */
+/* Reads a number without a suffix again, with the suffix of the wanted dtype,
+ * so that it is rounded once. */
 static bool plain_number(Reading *l, const Expr *e, const char *text,
                          uint32_t len, Value *bits) {
   static const char *const why[] = {
@@ -79,7 +81,8 @@ static bool element(Reading *l, const Expr *e) {
   return true;
 }
 
-/* At most RANK_MAX deep: find_shape has seen to it on the first path. */
+/* The recursion is at most RANK_MAX deep: find_shape has checked the depth on
+ * the first path. */
 static bool fill(Reading *l, const Expr *e, int depth) {
   if (depth == l->rank)
     return e->kind == EX_CONST && !e->constant->rank

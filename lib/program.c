@@ -1,5 +1,5 @@
-/* Programs: texts added one after the other, definitions of the library linked
- * as they are reached, imported files. */
+/* Programs: adds texts one after the other, links library definitions when they
+ * are first reached, imports files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static int entry_order(const void *key, const void *entry) {
   return order ? order : a->kind - b->kind;
 }
 
-/* Only the definition's own text is parsed; messages about it show the lines
- * of the file it stands in. */
+/* Parses one definition of the library.  The text is registered with its line
+ * number in the library's file, so that messages show the right place. */
 static Unit *library_unit(Program *p, char kind, const Name *name) {
   LibraryEntry key = {.name = name->text, .kind = kind};
   const LibraryEntry *e = bsearch(&key, library_entries, library_entry_count,
@@ -48,14 +48,14 @@ static void offer_library(char kind, Suggestion *s) {
 
 enum { MAX_IMPORT_DEPTH = 100 };
 
-/* `path` as seen from the file `from`. */
+/* Resolves `path` against the folder of the file `from`. */
 static const char *path_from(Arena *a, const char *from, const char *path) {
   const char *slash = strrchr(from, '/');
   if (path[0] == '/' || !slash) return path;
   return arena_printf(a, "%.*s/%s", (int)(slash - from), from, path);
 }
 
-/* Is the unit's text that of the file whose real path is `real`? */
+/* Was the unit read from the file whose real path is `real`? */
 static bool is_of_file(const Unit *u, const char *real) {
   char *path = realpath(u->source->path, NULL);
   bool same = path && !strcmp(path, real);
@@ -63,7 +63,7 @@ static bool is_of_file(const Unit *u, const char *real) {
   return same;
 }
 
-/* --safe: only files below the folder of the importing one. */
+/* --safe: a file may import only from its own folder and those below it. */
 static bool lies_below(const char *real, const char *from) {
   char *base = realpath(from, NULL);
   const char *slash = base ? strrchr(base, '/') : NULL;
@@ -78,7 +78,7 @@ static Unit *import_refused(Program *p, const Item *item, const char *why) {
   return NULL;
 }
 
-/* Why `from` may not import the file, or NULL. */
+/* The reason why `from` may not import the file, or NULL. */
 static const char *import_objection(Program *p, const Unit *from,
                                     const char *real) {
   struct rly_program *host = p->host;
@@ -98,7 +98,7 @@ static bool is_imported(const Program *p, const char *real) {
   return u;
 }
 
-/* NULL without a report: the file is part of the program already. */
+/* NULL without a report when the file is part of the program already. */
 static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
   const char *path = path_from(&p->arena, from->source->path, item->path);
   char *real = path ? realpath(path, NULL) : NULL;
@@ -173,8 +173,9 @@ static rly_status check(rly_program *p, Unit *unit) {
   return unit_check(p->ir, unit) ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 
-/* The parser and the checker ask everywhere whether memory is exhausted: that
- * ends them when time is over, too. */
+/* The deadline's callback.  The parser and the checker poll mem_exhausted
+ * everywhere, so marking memory as exhausted also ends them when time is
+ * over. */
 static void time_is_over(void *context) {
   rly_context *cx = context;
   atomic_store(&cx->late, true);
@@ -207,7 +208,8 @@ static rly_status add_text(rly_program *p, const char *path, const char *text,
   if (status != RLY_OK) return status;
   p->newest = unit;
   if (flags & RLY_RECHECK) program_redo(p, unit->source->base);
-  program_failed(p, RLY_OK); /* the text is there nevertheless */
+  /* the text stays added even when the report failed */
+  program_failed(p, RLY_OK);
   return RLY_OK;
 }
 
@@ -413,7 +415,8 @@ const rly_type *rly_type_field(const rly_type *t, int i) {
 
 /* --- The type of a text ------------------------------------------------- */
 
-/* What is polymorphic is shown with its parameters, not at an instance. */
+/* A polymorphic function is shown with its type parameters, not at one
+ * instance. */
 static const Type *general_type(rly_program *p, const Expr *e) {
   const Type *known = e->kind == EX_GLOBAL ? e->g.global->type : e->type;
   return types_quantify(p->ir->types, known);
@@ -432,8 +435,8 @@ static rly_status look_at(rly_program *p, const char *text, size_t len,
   return single ? RLY_OK : RLY_REFUSED;
 }
 
-/* The expression is checked as a unit of its own, which is taken out again; a
- * definition could not be. */
+/* Checks the expression as a unit of its own and takes the unit out again.
+ * Definitions are refused: other units could already refer to them. */
 rly_status program_look_at(rly_program *p, const char *text, size_t len,
                            void (*look)(void *data, const Expr *e),
                            void *data) {

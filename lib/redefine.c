@@ -1,24 +1,25 @@
-/* What a text defines anew: definitions of earlier texts that use it are
- * checked again, all at once, and from then on use what is new.  One that no
- * longer fits stays as it was and is reported.  Such a one is stale, and so is
- * a value that was computed with what has been replaced. */
+/* Redefinition at the prompt.  When a text defines a name again, the
+ * definitions of earlier texts that use the name are checked again, all at
+ * once, and then use the new one.  A definition that no longer fits is reported
+ * and keeps its old code.  It is marked stale, and so is a value that was
+ * computed with code since replaced. */
 #include <stdlib.h>
 
 #include "ir/walk.h"
 #include "lib/redefine.h"
 #include "passes/pass.h"
 
-/* A function, a type or a session's value that is in scope. */
+/* A function, a type or a global value that is still in scope. */
 typedef struct Live {
   Global *global; /* NULL: a type */
   const Adt *adt;
-  Span span;        /* of its name */
-  const Item *item; /* found when it is to be checked again */
+  Span span;        /* of the name */
+  const Item *item; /* found only when it has to be checked again */
   bool affected;
-  size_t first_use, end_use; /* of the uses */
+  size_t first_use, end_use; /* the slice of `uses` that belongs to it */
 } Live;
 
-/* A Global or an Adt that a live one mentions. */
+/* A Global or an Adt that a live definition mentions. */
 typedef struct Use {
   const void *what;
   bool is_type;
@@ -27,12 +28,12 @@ typedef struct Use {
 typedef struct Redo {
   rly_program *p;
   Program *ir;
-  uint32_t since; /* what stands behind it is new */
+  uint32_t since; /* offset in the sources where the newest text begins */
   VEC(Live) live;
   VEC(Use) uses;
-  PtrMap seen;     /* what the live one at hand has been found to use, and the
-                      types it mentions */
-  PtrMap affected; /* Global or Adt */
+  /* uses and types already recorded for the definition at hand */
+  PtrMap seen;
+  PtrMap affected; /* set of Global and Adt */
   bool any;
 } Redo;
 
@@ -48,8 +49,8 @@ static void use(Redo *r, const void *what, bool is_type) {
   if (first_time(r, what)) VEC_PUSH(&r->uses, (Use){what, is_type});
 }
 
-/* Types are as deep as the checker lets them be; each part is looked at
- * once. */
+/* The checker bounds the depth of types, so recursion is safe.  `seen` makes it
+ * linear for types that share parts. */
 static void use_type(Redo *r, const Type *t) {
   if (!t || !first_time(r, t)) return;
   if (t->kind == TY_ADT) use(r, t->adt, true);
@@ -120,8 +121,8 @@ static void find_live(Redo *r) {
 
 /* --- What is out of date -------------------------------------------------- */
 
-/* What has taken the place of what is used: `*name` is its name, `*span` where
- * it stands.  False: nothing has. */
+/* Finds the definition that replaced the one used: `*name` receives its name
+ * and `*span` its place.  False when the use is still current. */
 static bool replaced(const Redo *r, Use u, const Name **name, Span *span) {
   const Scope *user = &r->ir->user;
   if (u.is_type) {
@@ -136,7 +137,7 @@ static bool replaced(const Redo *r, Use u, const Name **name, Span *span) {
   return now && now != old && !now->library;
 }
 
-/* As it is written: `@f`, `T`. */
+/* The name as the language writes it: `@f`, `T`. */
 static const char *stale_by(Redo *r, const Live *l) {
   const Name *name;
   Span span;
@@ -158,7 +159,8 @@ static bool is_affected(const Redo *r, const Live *l) {
   return false;
 }
 
-/* A value is not computed once more. */
+/* Only functions and types are checked again: a value would have to be
+ * evaluated again, with its effects. */
 static bool can_be_redone(const Live *l) {
   return l->adt || l->global->kind == GLOBAL_DEF;
 }
@@ -188,7 +190,7 @@ static void find_item(const Program *ir, Live *l) {
   l->affected = l->item != NULL;
 }
 
-/* A unit of the affected ones' items, as they were parsed. */
+/* Builds a unit of the affected items from their parsed form. */
 static Unit *unit_again(Redo *r) {
   Unit *unit = unit_new(r->ir, r->p->newest->source);
   Item *items = ARENA_ARRAY(&unit->arena, Item, r->live.len);
@@ -223,7 +225,8 @@ static void report_stale(Redo *r, const Live *l, const char *by,
     diag_note(d, why->notes.data[i].span, "%s", why->notes.data[i].message);
 }
 
-/* Takes out those that have an error, or all when none is known to have. */
+/* Leaves out the definitions with an error, or all of them when no error can be
+ * attributed to one. */
 static void drop_culprits(Redo *r, const Diags *found) {
   bool known = false;
   for (size_t i = 0; i < r->live.len; i++)
@@ -240,7 +243,8 @@ static void drop_culprits(Redo *r, const Diags *found) {
   }
 }
 
-/* Checks what is affected, without those that do not fit. */
+/* Checks the affected definitions.  Those with errors are left out and the rest
+ * is tried again, until what remains checks. */
 static void check_again(Redo *r) {
   Diags found, *usual = r->ir->diags;
   diags_init(&found, r->ir->mem);

@@ -4,9 +4,9 @@
 
 #include "lib/handles.h"
 
-/* Checks again what uses a definition that the newest text, which begins at the
- * offset `since` of the sources, has replaced.  What does not fit is reported
- * as a warning, and marked: Global.stale. */
+/* Checks again every definition that uses one replaced by the newest text,
+ * which begins at offset `since` of the sources.  A definition that does not
+ * fit gets a warning and is marked Global.stale. */
 void program_redo(rly_program *p, uint32_t since);
 
 #endif

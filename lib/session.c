@@ -1,5 +1,5 @@
-/* Sessions: evaluating a program's texts, calling its functions.  One thread at
- * a time has a session; who comes second is told so. */
+/* Sessions: evaluate a program's texts and call its functions.  One thread at a
+ * time runs a session; a second one gets RLY_MISUSE. */
 #include "lib/handles.h"
 #include "observe/observe.h"
 
@@ -7,7 +7,7 @@
 
 static void write_trace(void *data, const char *text, size_t len) {
   rly_session *s = data;
-  fwrite(text, 1, len, s->trace.stream); /* closing tells of failures */
+  fwrite(text, 1, len, s->trace.stream); /* fclose reports a failed write */
 }
 
 static bool open_trace(rly_session *s) {
@@ -66,7 +66,7 @@ rly_session *rly_session_new(rly_program *p,
   return NULL;
 }
 
-/* Waits for a call that is under way elsewhere. */
+/* Waits for a call that another thread has under way. */
 void rly_session_free(rly_session *s) {
   if (!s) return;
   pthread_mutex_lock(&s->lock);
@@ -85,11 +85,12 @@ void rly_session_interrupt(rly_session *s) {
 typedef struct Shower {
   void (*show)(void *data, rly_value *value);
   void *data;
-  bool lets_only; /* a session starts; expressions are not asked for */
+  /* when a session starts or calls, expression items are not evaluated */
+  bool lets_only;
 } Shower;
 
-/* %it is the newest result that was reached: a failure leaves the one before
- * it. */
+/* %it names the newest result that was reached, so a failed unit leaves the
+ * result before it. */
 static void name_newest(Program *p, Global *result) {
   ptrmap_put(&p->user.locals, name_of(p->names, "it"), result);
 }
@@ -114,8 +115,9 @@ static rly_status run_unit(rly_session *s, const Unit *u, Shower shower) {
   return RLY_OK;
 }
 
-/* The program's binding reports to its diagnostics: meanwhile, the session's.
- * Ends with diags_back, where the session takes over that memory ran out. */
+/* Binding belongs to the program and reports to the program's diagnostics. This
+ * sends the reports to the session's until diags_back, where the session also
+ * takes over a shortage of memory. */
 static Diags *diags_here(rly_session *s) {
   context_lock(s->program->cx);
   Diags *usual = s->program->ir->diags;
@@ -143,7 +145,7 @@ bool session_params(rly_session *s) {
   return ok;
 }
 
-/* Evaluates the units that were added since the last time. */
+/* Evaluates the units added since the last time. */
 static rly_status run_pending(rly_session *s, Shower shower) {
   if (!session_params(s)) return session_failed(s, RLY_REFUSED);
   rly_status status = RLY_OK;
@@ -186,8 +188,8 @@ static void set_limits(rly_session *s, const rly_options *limits) {
 }
 
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
-  if (!limits || !(limits->timeout >= 0) || !session_hold(s)) /* NaN: no */
-    return RLY_MISUSE;
+  /* false for NaN */
+  if (!limits || !(limits->timeout >= 0) || !session_hold(s)) return RLY_MISUSE;
   bool idle = !s->running && !s->freed;
   if (idle) set_limits(s, limits);
   session_release(s);
@@ -213,7 +215,7 @@ static rly_status refuse_call(rly_session *s, const char *why) {
   return RLY_REFUSED;
 }
 
-/* What a call came to: a handle on its value. */
+/* The result of a call: its status and a handle on its value. */
 static rly_status give_take(rly_session *s, RunStatus status, const Type *type,
                             Value v, rly_value **result) {
   if (status != RUN_OK) return status_of_run(status);

@@ -15,14 +15,14 @@ static void report_unreadable(Diags *diags, const char *path, const char *why) {
   diag_error(diags, E0501, SPAN_NONE, "cannot read %s: %s", path, why);
 }
 
-/* Maps an open file; NULL with errno set.  An empty one maps to "". */
+/* Maps an open file; NULL with errno set.  An empty file maps to "". */
 static const char *map_bytes(int fd, size_t size) {
   if (size == 0) return "";
   void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
   return data == MAP_FAILED ? NULL : data;
 }
 
-/* Fills in data and size; else says why not. */
+/* Sets data and size, or returns the reason for a failure. */
 static const char *map_file(FileMap *map, const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return strerror(errno);
@@ -78,7 +78,7 @@ static bool is_special(const char *path) {
   return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
 }
 
-/* A link's target when there is one; its file is what is replaced. */
+/* The target of a symbolic link: the target is replaced, not the link. */
 static const char *resolved(Arena *arena, const char *path) {
   char *real = realpath(path, NULL);
   const char *copy = real ? real : path;
@@ -87,7 +87,7 @@ static const char *resolved(Arena *arena, const char *path) {
   return copy;
 }
 
-/* Opens a new file beside the real one; -1 with errno set. */
+/* Opens a new file in the same folder; -1 with errno set. */
 static int open_temporary(FileOut *out) {
   for (int i = 0; i < NAMES_TRIED; i++) {
     out->temporary = arena_printf(&out->arena, "%s.%ld.%d.tmp", out->real,
@@ -100,8 +100,8 @@ static int open_temporary(FileOut *out) {
   return -1;
 }
 
-/* The new file has the mode of the one that it replaces; a file that may not
- * be written is not replaced either. */
+/* Gives the new file the mode of the replaced one.  A read-only file is not
+ * replaced. */
 static bool keep_mode(int fd, const char *real) {
   struct stat info;
   if (stat(real, &info) != 0) return true;
@@ -133,7 +133,8 @@ bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags) {
   return false;
 }
 
-/* All bytes on the disk?  Closes the stream in any case. */
+/* Flushes to the disk and closes the stream in any case; true when both
+ * succeeded. */
 static bool flush_and_close(const FileOut *out) {
   bool fine = fflush(out->stream) == 0 && !ferror(out->stream);
   if (fine && out->temporary) fine = fsync(fileno(out->stream)) == 0;

@@ -1,4 +1,4 @@
-/* Files as a whole: mapped for reading, replaced in one step when written. */
+/* Whole files: mapped for reading, replaced atomically when written. */
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
@@ -6,8 +6,8 @@
 
 #include "base/diag.h"
 
-/* A file's bytes, read-only, shared by everything that points into them.
- * References may be dropped by any thread. */
+/* A file's bytes, read-only and reference counted; any thread may drop a
+ * reference. */
 typedef struct FileMap {
   _Atomic size_t count;
   Mem *mem;
@@ -15,28 +15,30 @@ typedef struct FileMap {
   size_t size;
 } FileMap;
 
-/* One reference, or NULL after reporting.  Only regular files. */
+/* An owned reference, or NULL after reporting.  Only regular files can be
+ * mapped. */
 FileMap *file_map(Mem *mem, const char *path, Diags *diags);
 void file_map_keep(FileMap *map);
-/* Takes a FileMap; of this type so that a Buffer can call it. */
+/* Drops a FileMap; takes a void * so that it can be a Buffer's `release`. */
 void file_map_drop(void *map);
 
-/* A file being written: a temporary one beside it that takes its place when
- * all went well, so that nobody ever sees half a file.  What exists and is no
- * regular file (a pipe, a device) is written directly. */
+/* A file being written.  The bytes go to a temporary file in the same folder,
+ * which is renamed over the old one at the end, so that no reader sees half a
+ * file.  A path that exists and is no regular file (a pipe, a device) is
+ * written directly. */
 typedef struct FileOut {
   FILE *stream;
   Arena arena;
-  const char *path;      /* what the user called it */
-  const char *real;      /* what is replaced, links resolved */
-  const char *temporary; /* NULL: written directly */
+  const char *path;      /* as the user wrote it */
+  const char *real;      /* the file to replace, links resolved */
+  const char *temporary; /* NULL when written directly */
   Diags *diags;
 } FileOut;
 
 /* False after reporting. */
 bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags);
-/* Completes the file when `fine`, else removes what was written.  False after
- * reporting when that failed, or a write before it. */
+/* Replaces the file when `fine`, else removes the temporary one.  False after
+ * reporting when that or an earlier write failed. */
 bool file_out_close(FileOut *out, bool fine);
 
 #endif

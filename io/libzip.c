@@ -1,10 +1,10 @@
-/* Finding libzip.  It stays in the process when it was loaded once, because
- * the libraries below it register handlers that outlive an unloading. */
+/* Loads libzip.  Once loaded it stays: the libraries it depends on register
+ * handlers that would outlive dlclose. */
 #include "io/libzip.h"
 
 #include <dlfcn.h>
 
-/* As upstream numbers it, and as Debian did before version 13. */
+/* Upstream's soname, and Debian's before version 13. */
 static const char *const names[] = {"libzip.so.5", "libzip.so.4"};
 
 static void *find_library(void) {
@@ -14,7 +14,7 @@ static void *find_library(void) {
   return library;
 }
 
-/* Is every function there? */
+/* Looks up every function; false when one is missing. */
 static bool find_functions(Libzip *z) {
   bool found = true;
 #define F(name)                                         \

@@ -1,5 +1,5 @@
-/* libzip, loaded when the first archive is met: it and the libraries that it
- * needs in turn take longer to start than everything else. */
+/* libzip, loaded with the first archive: starting it and the libraries it needs
+ * takes longer than the rest of the program's start. */
 #ifndef IO_LIBZIP_H
 #define IO_LIBZIP_H
 
@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 
-/* The functions of zip.h that are used, without their prefix. */
+/* The functions used of zip.h, without their prefix. */
 #define LIBZIP_FUNCTIONS(F)        \
   F(close)                         \
   F(discard)                       \

@@ -1,4 +1,4 @@
-/* Files of one array. */
+/* .npy files, which hold one array. */
 #include "io/npy.h"
 
 #include "io/npy_header.h"

@@ -5,9 +5,9 @@
 
 #include "io/tensor_file.h"
 
-/* The array, on a mapping of the file; a Fortran-ordered one by its strides.
- * Versions 1 to 3, little-endian; '<V2' is bfloat16, as ml_dtypes writes it.
- * NULL after reporting. */
+/* Reads the array on a mapping of the file; Fortran order becomes strides.
+ * Accepts versions 1 to 3, little-endian; '<V2' is bfloat16, as ml_dtypes
+ * writes it. NULL after reporting. */
 Tensor *npy_read(const char *path, Heap *heap, Diags *diags);
 
 /* Replaces the file: version 1, C order, 64-byte aligned.  False after

@@ -34,13 +34,13 @@ static const char *description_of(DType dtype) {
 
 /* --- The header's text --------------------------------------------------- */
 
-/* Reads on in the text of the dict; every step is false when something else
- * stands there. */
+/* A position in the dict's text.  Every scan_ function advances it, or returns
+ * false when the text is something else. */
 typedef struct Scan {
   const char *at, *end;
 } Scan;
 
-/* A piece of the text. */
+/* A slice of the text. */
 typedef struct Piece {
   const char *text;
   size_t len;
@@ -84,7 +84,7 @@ static bool scan_size(Scan *s, int64_t *n) {
     if (__builtin_mul_overflow(*n, 10, n) ||
         __builtin_add_overflow(*n, *s->at - '0', n))
       return false;
-  scan_char(s, 'L'); /* a long of Python 2 */
+  scan_char(s, 'L'); /* the suffix of Python 2's long integers */
   return s->at > start;
 }
 
@@ -104,7 +104,8 @@ static bool is_text(Piece piece, const char *text) {
   return strlen(text) == piece.len && !memcmp(text, piece.text, piece.len);
 }
 
-/* Single bytes have no order, which NumPy writes as '|'; '<' will do, too. */
+/* NumPy writes '|' as the byte order of one-byte types; '<' is accepted,
+ * too. */
 static bool scan_dtype(Scan *s, NpyHeader *h) {
   Piece piece;
   if (!scan_string(s, &piece) || piece.len < 2) return false;
@@ -134,7 +135,7 @@ static const struct Field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* One `key: value`; an explanation when it is wrong, else NULL. */
+/* Reads one `key: value`; NULL, or the reason why it is invalid. */
 static const char *scan_field(Scan *s, NpyHeader *h, unsigned *seen) {
   Piece key;
   if (!scan_string(s, &key) || !scan_char(s, ':'))
@@ -165,7 +166,7 @@ static const char *scan_dict(Scan *s, NpyHeader *h) {
 
 /* --- Reading ------------------------------------------------------------- */
 
-/* A length of two bytes in version 1, of four since. */
+/* The length field has two bytes in version 1 and four in later ones. */
 size_t npy_header_size(const char *prefix) {
   const unsigned char *bytes = (const unsigned char *)prefix;
   if (memcmp(bytes, MAGIC, MAGIC_SIZE)) return 0;
@@ -211,7 +212,7 @@ const char *npy_header_read(const char *bytes, size_t size, uint64_t total,
 
 /* --- Writing ------------------------------------------------------------- */
 
-/* The dict, with blanks and a newline behind it that align the data. */
+/* Adds the dict, then blanks and a newline that align the data. */
 static void add_dict(StrBuf *out, const Tensor *t) {
   strbuf_addf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (",
               description_of(t->dtype));

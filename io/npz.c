@@ -1,5 +1,5 @@
-/* Archives of arrays, through libzip.  npy_header.c reads and writes the
- * headers within. */
+/* Zip archives of arrays, through libzip.  npy_header.c reads and writes the
+ * headers of the arrays. */
 #include "io/npz.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 /* --- Reading ------------------------------------------------------------- */
 
 enum {
-  ARCHIVE_LEAST = 22,  /* bytes that even an empty archive takes */
-  DEFLATE_MOST = 1032, /* bytes that one deflated byte can stand for */
+  ARCHIVE_LEAST = 22,  /* size of an empty archive */
+  DEFLATE_MOST = 1032, /* deflate's largest ratio of compression */
 };
 
 /* An entry in the archive's directory; its name is in file->tensors. */
@@ -25,7 +25,7 @@ typedef struct Reader {
   const char *path;
   Libzip *zip;
   zip_t *archive;
-  uint64_t unclaimed; /* bytes of the archive that no entry's data takes */
+  uint64_t unclaimed; /* bytes of the archive not yet claimed by an entry */
   char *header;       /* room for NPY_HEADER_MOST bytes */
   TensorFile *file;
   VEC(Entry) entries;
@@ -38,8 +38,9 @@ static bool out_of_memory(const Reader *r) {
   return file_out_of_memory(r->diags, r->path);
 }
 
-/* Could so many compressed bytes stand for so many?  Entries that share their
- * data, as in archives that are bombs, would claim more than there is. */
+/* Is the entry's claimed size possible?  Deflate bounds the ratio.  Entries
+ * that overlap, as in zip bombs, would together claim more bytes than the
+ * archive has. */
 static bool check_sizes(Reader *r, const zip_stat_t *info) {
   uint64_t most = info->comp_size;
   if (info->comp_method == ZIP_CM_DEFLATE &&
@@ -68,7 +69,7 @@ static bool check_method(Reader *r, const zip_stat_t *info) {
                  info->name, info->comp_method);
 }
 
-/* NAME.npy */
+/* Adds the array's name: the entry's without .npy. */
 static bool add_name(Reader *r, const char *name) {
   size_t len = strlen(name);
   if (len < 5 || strcmp(name + len - 4, ".npy"))
@@ -100,10 +101,10 @@ static bool list_entries(Reader *r) {
   return tensor_file_check_names(r->file, r->path, "npz", r->diags);
 }
 
-/* One entry's bytes while they are read. */
+/* The bytes of an entry while they are read. */
 typedef struct Stream {
   Reader *reader;
-  const char *name; /* of the array */
+  const char *name; /* the array's */
   uint64_t size;
   zip_file_t *file;
 } Stream;
@@ -125,7 +126,7 @@ static bool stream_read(Stream *s, char *to, size_t size) {
   return true;
 }
 
-/* Nothing may follow; libzip compares the checksum when it says so. */
+/* The entry must end here.  At its end libzip compares the checksum. */
 static bool stream_ends(Stream *s) {
   char byte;
   zip_int64_t n = s->reader->zip->fread(s->file, &byte, 1);
@@ -191,8 +192,8 @@ static bool read_archive(Reader *r) {
   return true;
 }
 
-/* libzip works on the mapping; what it opened is given back by discard.  (To
- * libzip an empty file is an archive.) */
+/* Opens the archive on the mapping; discard closes it.  libzip would accept an
+ * empty file as an archive. */
 static bool open_archive(Reader *r, const FileMap *map) {
   zip_error_t error;
   if (map->size < ARCHIVE_LEAST)
@@ -238,7 +239,7 @@ TensorFile *npz_read(const char *path, Heap *heap, Diags *diags) {
 
 /* --- The stream as libzip sees it ----------------------------------------- */
 
-/* An empty archive that can be written to. */
+/* The stream that libzip writes a new archive to. */
 typedef struct Target {
   FILE *stream;
   Libzip *zip;
@@ -267,7 +268,8 @@ static zip_int64_t target_stat(Target *t, void *data, zip_uint64_t len) {
   return sizeof *info;
 }
 
-/* What libzip asks for; nothing is ever read, so that the rest is no work. */
+/* libzip's callback for writing.  The archive is new, so nothing is ever
+ * read. */
 static zip_int64_t target_do(void *target, void *data, zip_uint64_t len,
                              zip_source_cmd_t command) {
   Target *t = target;
@@ -293,7 +295,7 @@ static zip_int64_t target_do(void *target, void *data, zip_uint64_t len,
 typedef struct Writer {
   Libzip *zip;
   zip_t *archive;
-  Arena arena; /* names, headers, and elements that had to be gathered */
+  Arena arena; /* holds names, headers, and copies of strided elements */
 } Writer;
 
 /* The elements in row-major order, or NULL. */
@@ -306,8 +308,8 @@ static const char *contiguous_elements(Arena *arena, const Tensor *t) {
   return data;
 }
 
-/* The bytes of the .npy file, or NULL; they must live as long as the arena
- * and the tensor. */
+/* The bytes of the .npy file as a source for libzip, or NULL.  They must live
+ * as long as the arena and the tensor. */
 static zip_source_t *array_source(Writer *w, const Tensor *t) {
   StrBuf header;
   strbuf_init(&header, w->arena.mem);
@@ -348,7 +350,8 @@ static bool add_arrays(Writer *w, const NamedTensor *tensors, size_t n) {
   return w->zip->close(w->archive) == 0;
 }
 
-/* libzip writes no archive without entries: its end is all that it has. */
+/* libzip writes no archive without entries; such a file is only the end
+ * record. */
 static bool write_empty(FILE *stream) {
   static const char end[ARCHIVE_LEAST] = "PK\5\6";
   fwrite(end, 1, sizeof end, stream);

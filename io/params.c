@@ -2,8 +2,8 @@
  *
  *   u64 magic, u64 0, u64 n, n names (u64 length, bytes), u64 n, n arrays
  *
- * as of TVM's src/runtime/file_utils.cc (SaveParams).  tensor/ndarray.h lays
- * down the arrays. */
+ * as SaveParams does in TVM's src/runtime/file_utils.cc.  tensor/ndarray.h
+ * describes the arrays. */
 #include "io/params.h"
 
 #include <string.h>
@@ -11,14 +11,14 @@
 #include "base/utf8.h"
 #include "tensor/ndarray.h"
 
-enum { NAME_LEAST = 8 }; /* bytes that even an empty name takes */
+enum { NAME_LEAST = 8 }; /* size of an empty name */
 
 /* --- Reading ------------------------------------------------------------- */
 
 typedef struct Reader {
   const char *path;
   FileMap *map;
-  size_t at; /* bytes read */
+  size_t at; /* bytes read so far */
   TensorFile *file;
   Diags *diags;
 } Reader;
@@ -131,8 +131,8 @@ static void add_names(StrBuf *out, const NamedTensor *tensors, size_t n) {
   le64_add(out, n);
 }
 
-/* What precedes the first array is in `text`, which serves for every header
- * then. */
+/* `text` holds what precedes the first array, and is reused for each array's
+ * header. */
 static bool write_arrays(FILE *stream, StrBuf *text, const NamedTensor *tensors,
                          size_t n) {
   for (size_t i = 0; i < n; i++) {

@@ -5,11 +5,11 @@
 
 #include "io/tensor_file.h"
 
-/* What the eight bytes that a file begins with stand for. */
+/* The number in the first eight bytes of a file. */
 #define PARAMS_MAGIC UINT64_C(0xF7E58D4F05049CB7)
 
-/* The tensors of a file, on a mapping of it where their elements are aligned;
- * NULL after reporting.  Every size is checked against the bytes there are. */
+/* Reads the tensors, on a mapping of the file where their elements are aligned;
+ * NULL after reporting.  Every size is checked against the file's. */
 TensorFile *params_read(const char *path, Heap *heap, Diags *diags);
 
 /* Replaces the file.  False after reporting. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-  HEADER_MOST = 16 << 20, /* bytes; real headers take a few KB */
+  HEADER_MOST = 16 << 20, /* bytes; common headers take a few KB */
   LENGTH_SIZE = 8,
   DATA_ALIGNMENT = 64,
 };
@@ -34,7 +34,7 @@ static const char *format_dtype(DType dtype) {
 
 /* --- Reading ------------------------------------------------------------- */
 
-/* One tensor as the header describes it; bytes [begin, end) of the data. */
+/* One tensor as the header describes it, at bytes [begin, end) of the data. */
 typedef struct Entry {
   const char *name;
   DType dtype;
@@ -183,8 +183,8 @@ static int compare_entries(const void *a, const void *b) {
   return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* Puts the entries in the order of their bytes, which must be all bytes, each
- * once. */
+/* Sorts the entries by their offsets and checks that they cover the data
+ * without gap or overlap. */
 static bool check_coverage(Reader *r) {
   uint64_t at = 0, size = r->map->size - r->data_start;
   if (r->entries.len)
@@ -272,7 +272,7 @@ static void add_entry(StrBuf *out, const NamedTensor *entry, size_t begin) {
               begin + tensor_bytes(t));
 }
 
-/* The header, with blanks behind it that align the data. */
+/* Adds the header, padded with blanks that align the data. */
 static void add_header(StrBuf *out, const NamedTensor *tensors, size_t n,
                        const MetaPair *metadata, size_t metadata_n) {
   size_t offset = 0;
@@ -308,7 +308,7 @@ bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
   strbuf_init(&header, mem);
   add_header(&header, tensors, n, metadata, metadata_n);
   bool fine = false;
-  if (mem_exhausted(mem)) /* then the header has gaps */
+  if (mem_exhausted(mem)) /* the header would have gaps */
     diag_error(diags, E0507, SPAN_NONE, "cannot write %s: out of memory", path);
   else if (header.len > HEADER_MOST)
     diag_error(diags, E0507, SPAN_NONE,

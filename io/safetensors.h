@@ -8,13 +8,13 @@
 
 #include "io/tensor_file.h"
 
-/* The tensors of a file, on a mapping of it; NULL after reporting.  Nothing in
- * the file is believed: a header that does not describe exactly the bytes that
- * are there is refused. */
+/* Reads the tensors on a mapping of the file; NULL after reporting.  The file
+ * is untrusted: a header that does not describe exactly the bytes after it is
+ * refused. */
 TensorFile *safetensors_read(const char *path, Heap *heap, Diags *diags);
 
-/* Replaces the file; tensors in the order given, under names that must differ,
- * the first one 64-byte aligned.  False after reporting. */
+/* Replaces the file.  Tensors keep the given order, their names must differ,
+ * and the first one is 64-byte aligned.  False after reporting. */
 bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
                        const MetaPair *metadata, size_t metadata_n, Mem *mem,
                        Diags *diags);

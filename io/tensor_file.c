@@ -1,4 +1,4 @@
-/* What the tensor file formats share: the result's table, tensors on mapped
+/* Shared by the tensor file formats: the table of results, tensors on mapped
  * files, and writing elements. */
 #include "io/tensor_file.h"
 
@@ -73,7 +73,8 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, because a hostile file can hold millions of them. */
+/* Checked by sorting, in O(n log n): a hostile file can hold millions of
+ * names. */
 bool tensor_file_check_names(TensorFile *f, const char *path,
                              const char *format, Diags *diags) {
   VEC(const char *) names;
@@ -108,7 +109,7 @@ bool elements_are_valid(DType dtype, const char *data, size_t size) {
   return true;
 }
 
-/* A buffer on the mapping, with a reference to it. */
+/* A buffer on the mapping, which holds a reference to it. */
 static Buffer *borrow_elements(Heap *heap, const MappedElements *e) {
   const char *data = e->map->data + e->offset;
   file_map_keep(e->map);

@@ -1,5 +1,5 @@
-/* Files of named tensors, as the readers of safetensors and npz hand them out,
- * and what those readers share. */
+/* Files of named tensors, as the readers of safetensors and npz return them,
+ * and the code that these readers share. */
 #ifndef IO_TENSOR_FILE_H
 #define IO_TENSOR_FILE_H
 
@@ -17,18 +17,18 @@ typedef struct MetaPair {
 
 typedef struct TensorFile {
   Heap *heap;
-  Arena arena;              /* the texts */
-  VEC(NamedTensor) tensors; /* in the order of the file; one reference each */
+  Arena arena;              /* holds the names */
+  VEC(NamedTensor) tensors; /* in file order, owned */
   VEC(MetaPair) metadata;
 } TensorFile;
 
 /* Empty, or NULL when memory runs out. */
 TensorFile *tensor_file_new(Heap *heap);
-/* Drops the tensors; those that others keep stay alive. */
+/* Drops the tensors; a tensor that is referenced elsewhere stays alive. */
 void tensor_file_free(TensorFile *f);
 
-/* For readers, once the names are known and before a tensor is made: adds a
- * name whose tensor is still NULL; false when memory runs out. */
+/* For readers, before any tensor is made: adds a name with a NULL tensor; false
+ * when memory runs out. */
 bool tensor_file_add_name(TensorFile *f, const char *name, size_t len);
 /* False after reporting when two names are equal, or memory runs out. */
 bool tensor_file_check_names(TensorFile *f, const char *path,
@@ -43,8 +43,8 @@ bool file_invalid(Diags *diags, const char *path, const char *format,
                   const char *why, ...) __attribute__((format(printf, 4, 5)));
 bool file_out_of_memory(Diags *diags, const char *path);
 
-/* Where in a mapped file the elements of a tensor lie.  Its reader has checked
- * that they lie within it. */
+/* Where a tensor's elements lie in a mapped file.  The reader has checked that
+ * they lie inside it. */
 typedef struct MappedElements {
   FileMap *map;
   const char *path, *name; /* for messages; `name` may be NULL */
@@ -52,15 +52,15 @@ typedef struct MappedElements {
   DType dtype;
   int rank;
   const int64_t *shape;
-  const int64_t *strides; /* NULL: row-major */
+  const int64_t *strides; /* NULL for row-major */
 } MappedElements;
 
-/* A tensor on the mapping itself, which lives until the last such tensor goes;
- * a copy where the file puts elements off their alignment.  NULL after
- * reporting. */
+/* A tensor on the mapping, which lives until its last tensor is dropped; a copy
+ * when the file does not align the elements.  NULL after reporting. */
 Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags);
 
-/* Kernels rely on bools being 0 or 1; elements of other dtypes are valid. */
+/* Checks that bools are 0 or 1, as kernels require; other dtypes have no
+ * invalid elements. */
 bool elements_are_valid(DType dtype, const char *data, size_t size);
 
 /* Writes the elements in row-major order. */

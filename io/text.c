@@ -1,5 +1,5 @@
-/* Whole text files.  Sizes are not asked for beforehand: they lie for pipes
- * and devices, and may change while we read. */
+/* Whole text files.  The size is not asked for first: it is wrong for pipes and
+ * devices, and may change during the read. */
 #include "io/text.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 enum { READ_STEP = 64 << 10 };
 
-/* Reads to the end; false when something is wrong, with errno or 0. */
+/* Reads to the end; false on failure, with errno where there is one. */
 static bool read_all(FILE *file, StrBuf *out) {
   while (!feof(file)) {
     if (out->len > TEXT_MAX) {
@@ -25,7 +25,7 @@ static bool read_all(FILE *file, StrBuf *out) {
   return true;
 }
 
-/* The vector's memory, cut to size, as a string. */
+/* Hands over the vector's memory, cut to size, as a string. */
 static bool text_of(Mem *mem, StrBuf *bytes, char **text, size_t *len) {
   size_t old_size = bytes->cap;
   *len = bytes->len;

@@ -6,10 +6,10 @@
 
 enum { TEXT_MAX = 1 << 30 };
 
-/* The bytes of a file, pipe or device, and a NUL behind them: `len + 1` bytes
- * of `mem` that the caller owns.  Reports and returns false when the file
- * cannot be read, is larger than TEXT_MAX, or memory runs out.  What the bytes
- * mean is left to the caller (see utf8_check). */
+/* Reads the bytes of a file, pipe or device, and adds a NUL: `len + 1` bytes of
+ * `mem` that the caller owns.  False after reporting when the file cannot be
+ * read, is larger than TEXT_MAX, or memory runs out.  The bytes are not checked
+ * (see utf8_check). */
 bool text_read(Mem *mem, const char *path, char **text, size_t *len,
                Diags *diags);
 

@@ -1,5 +1,6 @@
-/* The list of a session's cells, and snapshots of what they hold.  The walk
- * keeps its own stack; what is shared is marked when it is met first. */
+/* Lists a session's cells, and takes snapshots of their contents.  The walk
+ * over values uses an explicit stack and marks each shared object when first
+ * met. */
 #include "state/state.h"
 #include "vm/machine.h"
 
@@ -20,12 +21,12 @@ typedef struct Path {
   StepInto into;
   char sigil;
   const char *name;
-  size_t index; /* of a field; of a name's repetition, from 1 */
+  size_t index; /* of a field; or which global of that name, from 1 */
 } Path;
 
 typedef struct Pending {
   Obj *obj;
-  const Type *type; /* NULL: not known */
+  const Type *type; /* NULL for an unknown type */
   const Path *path;
 } Pending;
 
@@ -34,9 +35,9 @@ typedef struct Scan {
   StateList *list;
   bool paths;
   VEC(Pending) stack;
-  PtrMap seen;     /* shared objects that were met */
+  PtrMap seen;     /* shared objects met so far */
   PtrMap verdicts; /* Type -> may it lead to a cell? */
-  size_t again;    /* shared objects that may be walked once more */
+  size_t again;    /* how many shared objects may be walked twice */
 } Scan;
 
 static const Path *path_new(Scan *c, Path path) {
@@ -81,7 +82,8 @@ static const char *path_text(Scan *c, const Path *path) {
 
 typedef struct Reached {
   const Type *type;
-  bool declared; /* within an ADT's declaration: its parameters are open */
+  /* inside an ADT's declaration, whose type parameters are open */
+  bool declared;
 } Reached;
 
 typedef struct Search {
@@ -104,7 +106,8 @@ static void reach_adt(Search *s, const Adt *adt) {
       reach(s, adt->ctors[i].fields[k], true);
 }
 
-/* One type; is it a cell, a function, or a variable that may stand for one? */
+/* Can a value of this one type be a cell or a function?  A type variable may
+ * stand for either. */
 static bool reaches(Search *s, Reached r) {
   switch (r.type->kind) {
     case TY_TENSOR: return false;
@@ -214,7 +217,8 @@ static void walk_ref(Scan *c, Pending p) {
          (Path){.up = p.path, .into = INTO_CONTENT});
 }
 
-/* What is shared is walked once; for the sake of aliases, a few times more. */
+/* A shared object is walked once.  A limited number are walked again, because
+ * other paths to their cells are aliases that the list shows. */
 static bool walk_again(Scan *c, Obj *o) {
   if (o->count == 1) return true;
   if (ptrmap_has(&c->seen, o)) return c->paths && c->again && c->again--;
@@ -230,7 +234,8 @@ static void walk_one(Scan *c, Pending p) {
   else walk_fields(c, (Cell *)p.obj, p.type, p.path);
 }
 
-/* Children are pushed in order, then turned round. */
+/* Depth-first, in order: a node's children are pushed from first to last, then
+ * reversed, so that the first is popped first. */
 static void walk(Scan *c) {
   while (c->stack.len && !mem_exhausted(c->session->mem) &&
          !store_should_stop(&c->session->store)) {
@@ -245,7 +250,7 @@ static void walk(Scan *c) {
   }
 }
 
-/* Globals of one name (at the prompt a name can be given anew) are numbered. */
+/* Globals that share a name (the prompt allows redefinition) are numbered. */
 static void walk_globals(Scan *c) {
   const Session *s = c->session;
   PtrMap names[2];

@@ -19,8 +19,9 @@
 /* --- The list ----------------------------------------------------------- */
 
 typedef struct StateCell {
-  RefCell *cell;    /* one reference */
-  const Type *type; /* of the cell; NULL: only a variable was known there */
+  RefCell *cell; /* owned */
+  /* the cell's type; NULL when only a type variable was known */
+  const Type *type;
   const char *path; /* NULL in a list without paths */
   bool nested;      /* reached through another cell */
 } StateCell;
@@ -30,7 +31,7 @@ typedef struct StateAlias {
   const char *path;
 } StateAlias;
 
-enum { STATE_ALIASES_MOST = 1000 }; /* later ones are left out */
+enum { STATE_ALIASES_MOST = 1000 }; /* further aliases are left out */
 
 typedef struct StateList {
   Session *session;
@@ -40,34 +41,37 @@ typedef struct StateList {
   PtrMap index; /* RefCell -> its index, plus 1 */
 } StateList;
 
-/* False when memory runs out or store_should_stop(); the list is to be released
- * in any case. */
+/* False when memory runs out or store_should_stop(); state_list_done is due in
+ * either case. */
 bool state_list(Session *s, bool paths, StateList *list);
 void state_list_done(StateList *list);
-/* By its path or an alias; NULL: none. */
+/* The cell with this path or alias; NULL for none. */
 const StateCell *state_find(const StateList *list, const char *path);
 
-/* Puts an owned value into a cell. */
+/* Replaces a cell's content by an owned value. */
 void cell_set_take(Session *s, RefCell *cell, Value content);
 
 /* --- Snapshots ---------------------------------------------------------- */
 
-/* What the cells held; shares it, so it costs a few words a cell.  Belongs to
- * its session. */
+/* The contents of all cells at one time.  It shares values with the session
+ * instead of copying them, so it takes a few words a cell.  It belongs to its
+ * session. */
 typedef struct Snapshot Snapshot;
-Snapshot *session_snapshot(Session *s); /* NULL: memory */
-/* Writes into the very cells that were there. */
+Snapshot *session_snapshot(Session *s); /* NULL when memory runs out. */
+/* Writes the contents back into the same cells. */
 void session_restore(Session *s, const Snapshot *snapshot);
 void snapshot_free(Session *s, Snapshot *snapshot);
 
 /* --- Copies (state_copy.c) ---------------------------------------------- */
 
-/* A session that goes on from here on its own: copies of all values, over the
- * same elements until one of the two writes.  NULL: memory. */
+/* A copy of the session that continues independently.  Values are copied;
+ * tensors share their elements until one side writes.  NULL when memory runs
+ * out. */
 Session *session_fork(const Session *s, Mem *mem, Limits limits,
                       SessionHooks hooks, Diags *diags);
-/* Gives each cell of `to` what the cell of the same path holds in `from`, a
- * session of the same code.  False: memory; nothing has changed. */
+/* Sets each cell of `to` to the content of the cell with the same path in
+ * `from`, a session of the same code.  False when memory runs out; then nothing
+ * has changed. */
 bool state_transplant(Session *from, Session *to);
 
 /* --- As text and tensors (state_pack.c, state_unpack.c) ----------------- */
@@ -91,34 +95,35 @@ typedef struct StatePacker {
   Diags *diags;
   Arena *arena; /* the texts */
   VEC(PackedCell) cells;
-  VEC(const char *) shared; /* skeletons; an empty one holds a function */
-  /* Takes a tensor, whose reference is its own; false: memory. */
+  /* skeletons of shared objects; empty for a function */
+  VEC(const char *) shared;
+  /* Takes an owned tensor; false when memory runs out. */
   bool (*tensor)(void *data, const char *name, Tensor *t);
   void *data;
-  bool lenient; /* a cell that cannot be packed has an empty skeleton */
+  bool lenient; /* give a cell that cannot be packed an empty skeleton */
 } StatePacker;
-/* False after reporting which cell holds a function, or when memory ran out or
+/* False after reporting a cell that holds a function, or when memory ran out or
  * store_should_stop(). */
 bool state_pack(StatePacker *p);
 
 typedef struct StateUnpacker {
   Session *session;
   Diags *diags;
-  const char *label; /* what messages call the source */
+  const char *label; /* the name of the source in messages */
   size_t count;
   const PackedCell *cells;
   size_t shared_count;
   const char *const *shared;
-  /* Borrowed, or NULL. */
+  /* Looks a tensor up by name: borrowed, or NULL. */
   const Tensor *(*tensor)(void *data, const char *name);
   void *data;
-  /* NULL: every cell must be there, of the same type.  Otherwise what fits is
-   * taken, and a line for each cell says `kept`, `changed`, `dropped` or
-   * `added`. */
+  /* NULL (strict): every cell must be in the source, with the same type.
+   * Otherwise whatever fits is taken, and a line for each cell says `kept`,
+   * `changed`, `dropped` or `added`. */
   StrBuf *report;
 } StateUnpacker;
-/* All cells that fit, or none: false after reporting why, or when memory ran
- * out or store_should_stop(). */
+/* Sets all cells that fit, or none: false after reporting the reason, or when
+ * memory ran out or store_should_stop(). */
 bool state_unpack(StateUnpacker *u);
 
 #endif

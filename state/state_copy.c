@@ -1,6 +1,5 @@
-/* Copies of values from one session to another: objects anew, elements shared
- * until one of the two writes.  What was shared, or led back to itself, does so
- * in the copy. */
+/* Copies values from one session to another.  Objects are copied; tensors share
+ * their elements until one side writes.  Sharing and cycles are preserved. */
 #include <string.h>
 
 #include "state/state.h"
@@ -9,8 +8,9 @@
 typedef struct Copier {
   const Session *from;
   Session *to;
-  PtrMap done;     /* what can be met again -> its copy */
-  VEC(Obj *) open; /* copies whose fields still lead to the originals */
+  /* original -> copy, for objects with more than one reference */
+  PtrMap done;
+  VEC(Obj *) open; /* copies whose fields still point to the originals */
   bool failed;
 } Copier;
 
@@ -33,7 +33,8 @@ static Obj *copy_tensor(Copier *c, const Tensor *t) {
   return copy ? &copy->obj : NULL;
 }
 
-/* The bytes of a cell, counted once; its fields are put right later. */
+/* Copies an object's bytes, with a count of one.  copy_rest replaces its
+ * fields. */
 static Obj *copy_shell(Copier *c, const Obj *o) {
   size_t size =
       o->size == SIZE_REF ? sizeof(RefCell) : cell_bytes((const Cell *)o);
@@ -49,7 +50,7 @@ static Obj *copy_shell(Copier *c, const Obj *o) {
   return copy;
 }
 
-/* One owned reference to the copy; NULL when memory ran out. */
+/* An owned reference to the copy; NULL when memory ran out. */
 static Obj *copy_of(Copier *c, Obj *o) {
   if (!o || o->count < 0) return o;
   bool shared = o->count > 1 || o->size == SIZE_REF;
@@ -79,8 +80,8 @@ static void copy_fields(Copier *c, Obj *o) {
     if (cell_field_counted(cell, i)) fields[i].obj = copy_of(c, fields[i].obj);
 }
 
-/* Everything that was copied is whole; false when memory ran out, with NULL in
- * the places of what is missing. */
+/* Completes every copy; false when memory ran out, with NULL for the missing
+ * parts. */
 static bool copy_rest(Copier *c) {
   while (c->open.len) {
     Obj *o = VEC_POP(&c->open);

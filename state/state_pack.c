@@ -1,21 +1,21 @@
-/* Cells to skeletons and named tensors.  What is still to be written stands on
- * a stack: values, and the text between them.  A first walk finds which objects
- * are reached twice; these are written apart, each once. */
+/* Packs cells into skeletons and named tensors.  An explicit stack holds what
+ * is left to write: values, and the text between them.  A first walk finds the
+ * objects reached twice; each of those is written once, on its own. */
 #include "state/state.h"
 #include "vm/machine.h"
 
 #include <string.h>
 
-/* A value, or text.  `name` is its path; within a constructor, the path of the
- * outermost one. */
+/* A value or a text.  `name` is the value's path, or inside a constructor the
+ * path of the outermost constructor. */
 typedef struct Piece {
-  const Type *type; /* NULL: text */
+  const Type *type; /* NULL for a text */
   Value value;
   const char *text, *name;
   bool numbered;
 } Piece;
 
-/* An object that is written apart, and the first cell that led to it. */
+/* An object written on its own, and the first cell that led to it. */
 typedef struct Shared {
   const Type *type;
   Value value;
@@ -28,15 +28,17 @@ typedef struct Writer {
   const StateCell *cell;
   StrBuf out;
   VEC(Piece) stack;
-  size_t count;       /* of the numbered tensors of the skeleton at hand */
-  bool refused;       /* the skeleton at hand */
-  PtrMap met;         /* an object -> `once`, `twice` or its Shared, plus 1 */
+  size_t count; /* numbered tensors so far in this skeleton */
+  bool refused; /* this skeleton cannot be written */
+  /* object -> `once`, `twice`, or index in `shared`, plus 1 */
+  PtrMap met;
   VEC(Shared) shared; /* by index */
 } Writer;
 
 enum { ONCE = 1, TWICE = 2, FIRST_SHARED = 3 };
 
-/* Types nest as deep as a program lets them grow, and are written whole. */
+/* The bound on a type's size: types are written in full, and a program can make
+ * them grow. */
 enum { TYPE_SIZE_MAX = 10000 };
 
 static bool refuse(Writer *w, const char *why) {
@@ -54,13 +56,14 @@ static bool goes_on(const Writer *w) {
 
 /* --- Sharing ------------------------------------------------------------ */
 
-/* Constants of the program have no count; they are as large as its text. */
+/* Program constants are immortal and have no count to tell sharing.  They are
+ * no larger than the program's text, so writing them twice is harmless. */
 static bool may_be_shared(const Obj *o) {
   return o->count > 1 && o->size != SIZE_REF && o->size != SIZE_TENSOR;
 }
 
-/* Marks what the content of a cell leads to.  Other cells are not entered:
- * they have skeletons of their own. */
+/* Marks every object that a cell's content leads to.  The walk does not enter
+ * other cells, which have skeletons of their own. */
 static bool find_shared(Writer *w, Obj *content) {
   VEC(Obj *) stack;
   VEC_INIT(&stack, w->packer->session->mem);
@@ -83,7 +86,8 @@ static bool find_shared(Writer *w, Obj *content) {
   return goes_on(w);
 }
 
-/* The index of what is written apart; SIZE_MAX: it is not. */
+/* The index of an object that is written on its own; SIZE_MAX for any other
+ * value. */
 static size_t shared_index(Writer *w, const Piece *p) {
   if (!p->numbered || !may_be_shared(p->value.obj)) return SIZE_MAX;
   uintptr_t met = (uintptr_t)ptrmap_get(&w->met, p->value.obj);
@@ -101,7 +105,7 @@ static void push_text(Writer *w, const char *text) {
   VEC_PUSH(&w->stack, (Piece){.text = text});
 }
 
-/* Fields from the last to the first, so that the first is on top. */
+/* Pushes fields from last to first, so that the first is popped first. */
 static void push_fields(Writer *w, const Piece *p, int n) {
   bool adt = p->type->kind == TY_ADT;
   push_text(w, ")");
@@ -171,7 +175,7 @@ static bool put_value(Writer *w, const Piece *p) {
   return true;
 }
 
-/* Writes the skeleton of one value into `out`. */
+/* Writes one value's skeleton into `out`. */
 static bool put_skeleton(Writer *w, const Piece *whole) {
   w->count = 0;
   w->refused = false;
@@ -192,7 +196,7 @@ static const char *text_of(StatePacker *p, StrBuf *text) {
   return arena_strndup(p->arena, strbuf_text(text), text->len);
 }
 
-/* A tensor alone is named as its cell. */
+/* A content that is a single tensor takes the cell's own name. */
 static const char *content_name(const Writer *w, const Type *content) {
   const char *path = w->cell->path;
   if (content->kind == TY_TENSOR)
@@ -214,7 +218,7 @@ static bool put_content(Writer *w) {
   return put_skeleton(w, &whole);
 }
 
-/* A cell that was refused but is to be listed: its skeleton is empty. */
+/* In lenient mode a cell that cannot be packed gets an empty skeleton. */
 static bool pack_cell(Writer *w) {
   StatePacker *p = w->packer;
   const char *path = w->cell->path;
@@ -234,7 +238,7 @@ static bool pack_cell(Writer *w) {
   return goes_on(w);
 }
 
-/* What is shared may lead to more that is, whose turn comes later. */
+/* Writing one shared object may add others to the end of the list. */
 static bool pack_shared(Writer *w, size_t i) {
   StatePacker *p = w->packer;
   Shared s = w->shared.data[i];

@@ -1,6 +1,6 @@
-/* Skeletons and named tensors back to cells.  Everything is read and built
- * before the first cell is written, directed by the types of the program that
- * is to go on with it; what a skeleton says is never trusted. */
+/* Builds cells from skeletons and named tensors.  All contents are read and
+ * built before the first cell is written.  The types of the running program
+ * direct the reading; a skeleton is untrusted input. */
 #include "state/state.h"
 #include "vm/machine.h"
 
@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What becomes of one packed cell. */
+/* The destination of one packed cell. */
 typedef struct Target {
   const PackedCell *packed;
-  RefCell *cell;    /* one reference; NULL: none yet */
-  const Type *type; /* of the cell */
-  bool created;     /* not of the program: some content leads to it */
+  RefCell *cell;    /* owned; NULL until it is known */
+  const Type *type; /* the cell's type */
+  bool created;     /* made here, because only some content refers to it */
   bool built;
   Value content;
 } Target;
 
-/* A tuple or constructor, some of whose fields have been read. */
+/* A tuple or constructor whose fields are being read. */
 typedef struct Open {
   const Type *type;
   int tag, count, filled;
@@ -27,40 +27,40 @@ typedef struct Open {
   bool numbered;
 } Open;
 
-/* What skeletons share: built when the first of them leads to it. */
+/* A shared object: built when the first skeleton refers to it. */
 typedef struct Part {
-  const Type *type; /* NULL: not built yet */
-  Value value;      /* one reference */
-  bool open;        /* being read */
+  const Type *type; /* NULL until it is built */
+  Value value;      /* owned */
+  bool open;        /* being built, so a reference to it is a cycle */
 } Part;
 
-/* A skeleton that waits while a shared one that it leads to is read. */
+/* A skeleton suspended while a shared one that it refers to is built. */
 typedef struct Waiting {
   const char *at;
   size_t count, base;
-  size_t part; /* which is read instead */
+  size_t part; /* the shared skeleton being built */
   Open head;
 } Waiting;
 
 typedef struct Builder {
   StateUnpacker *u;
   Session *s;
-  StateList list; /* of the session as it is */
+  StateList list; /* of the session before the change */
   Target *targets;
   const StateCell **by_path;
-  VEC(size_t) wanted; /* targets whose content is to be read */
-  /* Reading one skeleton. */
+  VEC(size_t) wanted; /* indices of the targets to read */
+  /* The state of reading one skeleton. */
   Target *now;
   const char *at;
   Arena names;
   VEC(Open) open;
-  size_t base; /* what is open below it belongs to skeletons that wait */
+  size_t base; /* entries of `open` below it belong to suspended skeletons */
   VEC(Waiting) waiting;
   Part *parts;
-  VEC(Value) values; /* finished fields of what is open */
+  VEC(Value) values; /* finished fields of the open entries */
   VEC(const Type *) types;
   size_t count;
-  char why[256]; /* what does not fit */
+  char why[256]; /* why the content does not fit */
 } Builder;
 
 static bool misfit(Builder *b, const char *format, ...)
@@ -108,7 +108,7 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Bits that the dtype does not have are refused, so that a bool is one. */
+/* Bits beyond the dtype's width are refused; a bool must be 0 or 1. */
 static bool read_bits(Builder *b, const Type *type, Value *out) {
   uint64_t bits = 0;
   int digits = 0;
@@ -141,7 +141,7 @@ static bool read_tensor(Builder *b, const Type *type, const char *name,
 
 /* --- Cells within content ----------------------------------------------- */
 
-/* A cell that the program does not have yet. */
+/* Makes a cell that the program does not have yet. */
 static RefCell *create_cell(Builder *b, const Type *type) {
   const Type *content = type->args[0];
   unsigned mask = type_is_counted(content) ? REF_COUNTED : 0;
@@ -195,7 +195,8 @@ static bool read_ctor(Builder *b, const Type *type, int *tag) {
                 (int)(n < 40 ? n : 40), b->at);
 }
 
-/* Reads the head of a tuple or constructor; one without fields is whole. */
+/* Reads the head of a tuple or constructor.  `*whole`: it has no fields, so
+ * `*out` is the value. */
 static bool read_head(Builder *b, Open o, bool *whole, Value *out) {
   o.count = o.type->count;
   *whole = false;
@@ -216,7 +217,7 @@ static bool read_head(Builder *b, Open o, bool *whole, Value *out) {
   return !mem_exhausted(b->s->mem) || short_of_memory(b);
 }
 
-/* A shared skeleton is read to its end: what led to it goes on. */
+/* A shared skeleton is complete: the suspended one continues. */
 static bool end_part(Builder *b, const Type *type, Value v) {
   Waiting w = VEC_POP(&b->waiting);
   Part *part = &b->parts[w.part];
@@ -229,14 +230,16 @@ static bool end_part(Builder *b, const Type *type, Value v) {
     value_drop(&b->s->store, type, v);
     return misfit(b, "a shared skeleton is too long");
   }
-  if (part->type) return true; /* of another type: this one is nobody else's */
+  /* built already at another type: this copy is not shared */
+  if (part->type) return true;
   value_keep(type, v);
   part->type = type;
   part->value = v;
   return true;
 }
 
-/* Closes what is complete with this value; `done`: it was the outermost. */
+/* Adds a field to the innermost open entry, and closes the entries that it
+ * completes.  `*done`: the outermost one is complete. */
 static bool add_field(Builder *b, const Type *type, Value v, bool *done,
                       Value *out) {
   for (;;) {
@@ -268,7 +271,7 @@ static bool add_field(Builder *b, const Type *type, Value v, bool *done,
   }
 }
 
-/* The field that comes next, as the head of one of its own. */
+/* The innermost open entry's next field, as the place to read. */
 static Open next_field(Builder *b) {
   if (b->open.len == b->base) return VEC_LAST(&b->waiting).head;
   const Open *o = &VEC_LAST(&b->open);
@@ -281,7 +284,8 @@ static Open next_field(Builder *b) {
   return field;
 }
 
-/* `*k`: what was built, or else its skeleton, to be read first. */
+/* `*k`: the shared value if it is built; else suspends this skeleton and starts
+ * on that one. */
 static bool read_shared(Builder *b, const Type *type, bool *whole, Value *out) {
   if (!isdigit((unsigned char)b->at[1]))
     return misfit(b, "its skeleton shares nothing there");
@@ -316,7 +320,7 @@ static bool read_shared(Builder *b, const Type *type, bool *whole, Value *out) {
 
 /* --- One content -------------------------------------------------------- */
 
-/* A tensor or cell, or the head of something larger. */
+/* Reads a tensor or a cell, or the head of a tuple or constructor. */
 static bool read_value(Builder *b, Open o, bool *whole, Value *out) {
   *whole = true;
   bool object = o.type->kind == TY_TUPLE || o.type->kind == TY_ADT;
@@ -399,7 +403,8 @@ static void report(Builder *b, const char *what, const char *path,
   if (b->u->report) strbuf_addf(b->u->report, "%s\t%s\t%s\n", what, path, why);
 }
 
-/* In strict mode an error; otherwise a line of the report. */
+/* Reports a difference: an error in strict mode, otherwise a line of the
+ * report. */
 static bool differs(Builder *b, const char *what, const char *path,
                     const char *why) {
   report(b, what, path, why);
@@ -433,7 +438,7 @@ static bool match_one(Builder *b, size_t i) {
   return differs(b, cell ? "changed" : "dropped", packed->path, why);
 }
 
-/* Cells of the program that the source does not have. */
+/* Handles the program's cells that the source does not have. */
 static bool match_rest(Builder *b) {
   PtrMap found;
   ptrmap_init(&found, b->s->mem);
@@ -460,13 +465,14 @@ static bool match_all(Builder *b) {
 /* --- All of it ---------------------------------------------------------- */
 
 static bool build_all(Builder *b) {
-  for (size_t i = 0; i < b->wanted.len; i++) { /* it grows meanwhile */
+  /* the loop's body may append to it */
+  for (size_t i = 0; i < b->wanted.len; i++) {
     Target *t = &b->targets[b->wanted.data[i]];
     bool fits = read_content(b, t);
     bool top = !is_nested(t->packed->path);
     if (store_should_stop(&b->s->store)) return false;
     if (fits && top) report(b, "kept", t->packed->path, t->packed->type);
-    /* Without its content a new cell cannot be. */
+    /* A new cell cannot exist without a content. */
     if (!fits && (!b->u->report || t->created)) {
       diag_error(b->u->diags, E0504, SPAN_NONE,
                  "%s does not fit the program: "

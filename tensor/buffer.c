@@ -1,27 +1,27 @@
-/* Buffers and the heaps they come from.  A buffer of our own is one block: the
- * header in the first 64 bytes, the elements behind it.  Freed blocks up to
- * 1 MiB, whose room is a power of two, wait in the heap that freed them, if its
- * Mem is theirs. */
+/* Buffers and the heaps they come from.  A buffer is one block: the header in
+ * its first 64 bytes, then the elements.  Blocks of up to 1 MiB have a power of
+ * two as their room; when freed they are kept for reuse by the heap that freed
+ * them, provided that they came from that heap's Mem. */
 #include <assert.h>
 
 #include "tensor/tensor.h"
 
 enum {
-  LINE = 64,           /* bytes of a cache line, and the least room */
-  CLASSES_KEPT = 15,   /* room for 64 << 14 bytes is the last one kept */
-  SPARE_MAX = 16 << 20 /* bytes that may wait for reuse */
+  LINE = 64,           /* bytes of a cache line; the smallest room */
+  CLASSES_KEPT = 15,   /* the largest room kept is 64 << 14 bytes */
+  SPARE_MAX = 16 << 20 /* bytes kept for reuse at most */
 };
 _Static_assert(sizeof(Buffer) <= LINE, "the header must fit in one line");
 _Static_assert((int)CLASSES_KEPT <= (int)BUFFER_CLASSES, "one list a class");
 
-/* The least that has room, or CLASSES_KEPT. */
+/* The smallest class with enough room, or CLASSES_KEPT. */
 static int size_class(size_t size) {
   if (size <= LINE) return 0;
   int class = 64 - __builtin_clzll((size - 1) / LINE);
   return class < CLASSES_KEPT ? class : CLASSES_KEPT;
 }
 
-/* The bytes of the block that holds a buffer of this size, of that class. */
+/* The size of the whole block for a buffer of this size and class. */
 static size_t class_bytes(int class, size_t size) {
   return LINE + (class < CLASSES_KEPT ? (size_t)LINE << class : size);
 }
@@ -72,8 +72,8 @@ static void give_spare(Heap *h, Buffer *b) {
   h->spare_bytes += bytes;
 }
 
-/* A new block; when memory is short, after the spare ones were let go, then
- * what the heap's owner can free. */
+/* Allocates a block.  When memory is short, first the kept blocks are freed,
+ * then whatever the heap's owner can free. */
 static Buffer *new_block(Heap *h, size_t bytes) {
   for (bool relieved = false;; relieved = true) {
     Buffer *b = mem_alloc_aligned(h->mem, bytes);
@@ -114,7 +114,7 @@ Buffer *buffer_borrow(Heap *h, const void *data, size_t size,
   return b;
 }
 
-/* Whoever holds the only reference need not lock the line to let it go. */
+/* The holder of the only reference needs no atomic decrement. */
 static bool is_last(Buffer *b) {
   int32_t count = atomic_load_explicit(&b->count, memory_order_acquire);
   assert(count > 0);

@@ -1,10 +1,9 @@
-/* Copying elements between any two geometries of one shape.
- *
- * Axes that lie behind each other on both sides are merged first.  What then
- * runs innermost is contiguous on both sides, or a transposition: contiguous
- * along one axis here and along another there.  Those go tile by tile, so that
- * each cache line is read and written once; everything else, element by
- * element. */
+/* Copies elements between any two geometries of one shape.  Axes that are
+ * contiguous to each other on both sides are merged first.  The rest is either
+ * contiguous on both sides, or a transposition: contiguous along one axis on
+ * one side and along another axis on the other.  Transpositions go tile by
+ * tile, so that each cache line is read and written once; everything else goes
+ * element by element. */
 #include <assert.h>
 #include <string.h>
 
@@ -48,8 +47,8 @@ static Axis plan_take(CopyPlan *p, int i) {
   return a;
 }
 
-/* Takes out the axis along which the result is contiguous, or else the last;
- * or one of length 1. */
+/* Removes from the plan the axis along which the result is contiguous; without
+ * one, the last axis; without axes, one of length 1. */
 static Axis plan_take_column(CopyPlan *p) {
   int i = p->rank - 1;
   if (i < 0) return (Axis){1, 1, 1};
@@ -57,7 +56,8 @@ static Axis plan_take_column(CopyPlan *p) {
   return plan_take(p, p->axes[i].dst == 1 ? i : p->rank - 1);
 }
 
-/* Takes out the axis along which the source is contiguous, if there is one. */
+/* Removes from the plan the axis along which the source is contiguous, if
+ * any. */
 static bool plan_take_contiguous(CopyPlan *p, Axis *a) {
   int i = p->rank - 1;
   while (i >= 0 && p->axes[i].src != 1) i--;
@@ -75,7 +75,8 @@ enum { SIDE = 16 };
 typedef struct Tile {
   char *dst;
   const char *src;
-  int64_t dst_step, src_step; /* between rows, between columns; elements */
+  /* between rows and between columns, in elements */
+  int64_t dst_step, src_step;
   int rows, columns;
 } Tile;
 
@@ -93,7 +94,8 @@ TILE_OF(uint32_t)
 TILE_OF(uint64_t)
 #undef TILE_OF
 
-/* Four-byte elements by squares, four vectors of four. */
+/* Four-byte elements are transposed in 4 x 4 squares, as four vectors of
+ * four. */
 typedef uint32_t Four __attribute__((vector_size(16)));
 
 static inline void square_transpose(Four r[4]) {
@@ -107,7 +109,8 @@ static inline void square_transpose(Four r[4]) {
   r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/* Through a copy of the tile, so that lines of dst are written whole. */
+/* Transposes through a local copy of the tile, so that whole lines of dst are
+ * written. */
 static void tile_fours(const Tile *t) {
   if (t->rows < SIDE || t->columns < SIDE) {
     tile_uint32_t(t);
@@ -146,7 +149,7 @@ COPY_STRIDED(uint32_t)
 COPY_STRIDED(uint64_t)
 #undef COPY_STRIDED
 
-/* By element size. */
+/* The functions for each element size. */
 static const struct {
   void (*run)(char *dst, int64_t dst_stride, const char *src,
               int64_t src_stride, int64_t n);
@@ -158,9 +161,9 @@ static const struct {
     [8] = {copy_uint64_t, tile_uint64_t},
 };
 
-/* One or two axes of a copy, the others standing still. */
+/* The innermost one or two axes of a copy. */
 typedef struct Inner {
-  size_t size; /* of an element */
+  size_t size; /* bytes an element */
   Axis row, column;
   bool transposed;
 } Inner;
@@ -193,7 +196,7 @@ static Inner plan_inner(CopyPlan *p, size_t size) {
   return c;
 }
 
-/* Steps to the next place in the outer axes; false behind the last. */
+/* Advances to the next position of the outer axes; false after the last. */
 static bool plan_next(const CopyPlan *p, int64_t *index, size_t size,
                       char **dst, const char **src) {
   for (int i = p->rank - 1; i >= 0; i--) {

@@ -1,12 +1,11 @@
-/* Named dimensions: polynomials over names with integer coefficients, kept in
- * a normal form and interned.  An exact division that leaves a remainder here,
- * as of n by 2, is a name of its own, a quotient; multiplied by its divisor it
- * gives the dividend back.
- *
- * A polynomial is a sorted list of monomials: higher degree first, then by
- * names in the order of their first appearance.  The order is preserved by
- * multiplication, which is what long division needs.  Forms are bounded; what
- * grows beyond the bounds, or overflows, is `?`. */
+/* Named dimensions: polynomials over names with integer coefficients, kept in a
+ * normal form and interned (hash consing).  An exact division that leaves a
+ * remainder, such as n / 2, becomes a new name, a quotient; multiplying by its
+ * divisor gives the dividend back.  A polynomial is a sorted list of monomials
+ * in graded lexicographic order: higher degree first, then by names in the
+ * order of their first appearance.  Multiplication preserves that order, as
+ * long division requires.  Forms are bounded; one that exceeds the bounds, or
+ * overflows, becomes `?`. */
 #include "tensor/dim.h"
 
 #include <assert.h>
@@ -18,7 +17,7 @@ enum {
   FACTORS_MAX = 6,
   TERMS_MAX = 16,
   POWER_MAX = 64,
-  QUOTIENT_DEPTH_MAX = 8, /* quotients of quotients */
+  QUOTIENT_DEPTH_MAX = 8, /* nesting of quotients in quotients */
   REDUCTIONS_MAX = 64,
 };
 
@@ -27,10 +26,10 @@ typedef struct Factor {
   uint32_t name, power;
 } Factor;
 
-/* A coefficient is never INT64_MIN, so that it can be negated. */
+/* The coefficient is never INT64_MIN, so it can be negated. */
 typedef struct Monomial {
   int64_t coefficient;
-  Factor factors[FACTORS_MAX]; /* ascending names */
+  Factor factors[FACTORS_MAX]; /* by ascending names */
 } Monomial;
 
 typedef struct Poly {
@@ -38,7 +37,7 @@ typedef struct Poly {
   Monomial terms[TERMS_MAX];
 } Poly;
 
-/* A form in the table. */
+/* An interned polynomial. */
 typedef struct Form {
   uint32_t hash;
   int len;
@@ -47,19 +46,19 @@ typedef struct Form {
 
 typedef struct DimName {
   const void *key;
-  const Name *name; /* NULL: a quotient, over / under */
+  const Name *name; /* NULL for a quotient, which is over / under */
   Dim over, under;
-  uint32_t next; /* another quotient with the same dividend; 0: none */
+  uint32_t next; /* next quotient with this dividend; 0 for none */
   int depth;
 } DimName;
 
 struct DimTable {
   Mem *mem;
   Arena arena;
-  VEC(DimName) names;      /* name i is at i - 1 */
+  VEC(DimName) names;      /* name number i is at i - 1 */
   VEC(const Form *) forms; /* form i has the handle DIM_FORM + i */
-  PtrMap ids;              /* from keys to name numbers */
-  PtrMap quotients;        /* from forms to the first quotient of each */
+  PtrMap ids;              /* key -> name number */
+  PtrMap quotients;        /* form -> its first quotient */
   uint32_t *slots;         /* open addressing; a form's number plus 1, or 0 */
   size_t cap;
 };
@@ -95,7 +94,8 @@ static uint32_t degree(const Monomial *m) {
   return sum;
 }
 
-/* Positive when `a` stands before `b`; 0 when only coefficients differ. */
+/* Positive when `a` comes before `b`; 0 when they differ only in
+ * coefficients. */
 static int compare_monomials(const Monomial *a, const Monomial *b) {
   uint32_t a_degree = degree(a), b_degree = degree(b);
   if (a_degree != b_degree) return a_degree > b_degree ? 1 : -1;
@@ -130,7 +130,7 @@ static bool monomial_mul(const Monomial *a, const Monomial *b, Monomial *out) {
          out->coefficient != INT64_MIN;
 }
 
-/* The power of a name in a monomial. */
+/* The exponent of a name in a monomial. */
 static uint32_t power_of(const Monomial *m, uint32_t name) {
   for (int i = 0; i < FACTORS_MAX; i++)
     if (m->factors[i].name == name) return m->factors[i].power;
@@ -156,7 +156,7 @@ static bool monomial_div(const Monomial *a, const Monomial *b, Monomial *out) {
 
 /* --- Polynomials: false when a bound is passed --------------------------- */
 
-/* Adds coefficient * m's product to p. */
+/* Adds one monomial to p. */
 static bool poly_add_term(Poly *p, const Monomial *m) {
   int i = 0, order = 1;
   while (i < p->len && (order = compare_monomials(&p->terms[i], m)) > 0) i++;
@@ -207,7 +207,7 @@ static bool poly_mul(Poly *p, const Poly *b) {
   return true;
 }
 
-/* Long division; false too when there is a remainder. */
+/* Polynomial long division; false on overflow and when a remainder is left. */
 static bool poly_div(Poly *p, const Poly *b) {
   Poly rest = *p;
   p->len = 0;
@@ -244,7 +244,7 @@ static Poly poly_of(const DimTable *t, Dim d) {
 
 static size_t terms_size(int len) { return (size_t)len * sizeof(Monomial); }
 
-/* The slot of this form, or the empty one where it belongs. */
+/* The slot of this form, or the empty slot where it belongs. */
 static uint32_t *form_slot(const DimTable *t, const Monomial *terms, int len,
                            uint32_t hash) {
   size_t i = hash & (t->cap - 1);
@@ -285,8 +285,7 @@ static bool is_constant(const Poly *p) {
   return p->len == 0 || (p->len == 1 && degree(&p->terms[0]) == 0);
 }
 
-/* The quotient in a monomial whose divisor divides the coefficient; NULL:
- * none. */
+/* A quotient in the monomial whose divisor divides the coefficient, or NULL. */
 static const DimName *reducible(const DimTable *t, const Monomial *m,
                                 uint32_t *id) {
   for (int i = 0; i < FACTORS_MAX && m->factors[i].name; i++) {
@@ -298,7 +297,7 @@ static const DimName *reducible(const DimTable *t, const Monomial *m,
   return NULL;
 }
 
-/* One k * (a / k) becomes a.  False when there is none, or no room. */
+/* Rewrites one k * (a / k) to a.  False when there is none, or no room. */
 static bool poly_reduce(const DimTable *t, Poly *p) {
   uint32_t id;
   for (int i = 0; i < p->len; i++) {
@@ -318,7 +317,7 @@ static bool poly_reduce(const DimTable *t, Poly *p) {
   return false;
 }
 
-/* The one Dim of a polynomial; `?` when memory runs out. */
+/* The interned Dim of a polynomial; `?` when memory runs out. */
 static Dim dim_of_poly(DimTable *t, Poly *p) {
   for (int i = 0; i < REDUCTIONS_MAX && poly_reduce(t, p); i++) {
   }
@@ -333,7 +332,8 @@ static Dim dim_of_poly(DimTable *t, Poly *p) {
   return (Dim){DIM_FORM + (int64_t)(*slot - 1)};
 }
 
-/* The number of the name with this key, new if need be; 0: no memory. */
+/* The number of the name with this key, made if need be; 0 when memory runs
+ * out. */
 static uint32_t name_id(DimTable *t, const Name *name, const void *key) {
   uintptr_t id = (uintptr_t)ptrmap_get(&t->ids, key);
   if (id) return (uint32_t)id;
@@ -364,8 +364,8 @@ static int quotient_depth(const DimTable *t, Dim d) {
   return depth;
 }
 
-/* The number of a / b, a or b a form, new if need be; 0: too deep, or no
- * memory. */
+/* The number of the quotient a / b, made if need be, where a or b is a form; 0
+ * when it nests too deep or memory runs out. */
 static uint32_t quotient_id(DimTable *t, Dim a, Dim b) {
   const Form *key = form_of(t, dim_is_form(a) ? a : b);
   uint32_t first = (uint32_t)(uintptr_t)ptrmap_get(&t->quotients, key);
@@ -382,8 +382,8 @@ static uint32_t quotient_id(DimTable *t, Dim a, Dim b) {
   return (uint32_t)t->names.len;
 }
 
-/* a / b, exact by definition, where neither long division nor arithmetic on
- * numbers says what it is. */
+/* a / b, exact by definition, when neither long division nor integer division
+ * gives a result. */
 static Dim dim_quotient(DimTable *t, Dim a, Dim b) {
   uint32_t id = quotient_id(t, a, b);
   if (!id) return DIM_ANY;
@@ -395,7 +395,7 @@ static Dim dim_quotient(DimTable *t, Dim a, Dim b) {
 
 typedef bool PolyOp(Poly *p, const Poly *b);
 
-/* At least one is no number. */
+/* Arithmetic where at least one operand is no number. */
 static Dim dim_symbolic(DimTable *t, Dim a, Dim b, PolyOp *op) {
   if (dim_is_hole(a) || dim_is_hole(b)) return DIM_HOLE;
   if (dim_is_huge(a) || dim_is_huge(b)) return DIM_HUGE;
@@ -487,7 +487,7 @@ typedef struct Substitution {
   const Dim *to;
 } Substitution;
 
-/* As deep as quotients of quotients. */
+/* Recurses over nested quotients, at most QUOTIENT_DEPTH_MAX deep. */
 static Dim substitute_name(DimTable *t, uint32_t id, const Substitution *s) {
   DimName name = t->names.data[id - 1];
   if (!name.name) {
@@ -522,7 +522,7 @@ Dim dim_substitute(DimTable *t, Dim d, int n, const void *const *keys,
   return dim_is_huge(sum) ? DIM_ANY : sum;
 }
 
-/* The names of a form, each once. */
+/* The names of a form, without repetition. */
 typedef struct NameList {
   int count;
   uint32_t ids[TERMS_MAX * FACTORS_MAX];
@@ -534,7 +534,7 @@ static void list_name(NameList *list, uint32_t id) {
   if (list->count < TERMS_MAX * FACTORS_MAX) list->ids[list->count++] = id;
 }
 
-/* As deep as quotients of quotients. */
+/* Recurses over nested quotients, at most QUOTIENT_DEPTH_MAX deep. */
 static void list_names(const DimTable *t, Dim d, NameList *list) {
   if (!dim_is_form(d)) return;
   const Form *f = form_of(t, d);
@@ -585,7 +585,8 @@ Dim dim_number(DimTable *t, Dim d, DimValues values) {
 
 /* --- Text ---------------------------------------------------------------- */
 
-/* How an operand of `/` reads: a divisor is one part, a dividend a product. */
+/* Prints an operand of `/`: parentheses go around a divisor unless it is a
+ * single factor, and around a dividend that is a sum. */
 static void print_operand(const DimTable *t, StrBuf *out, Dim d, bool divisor) {
   const Form *f = dim_is_form(d) ? form_of(t, d) : NULL;
   bool product = f && f->len == 1 && f->terms[0].coefficient > 0;
@@ -598,7 +599,8 @@ static void print_operand(const DimTable *t, StrBuf *out, Dim d, bool divisor) {
   if (!bare) strbuf_add_char(out, ')');
 }
 
-/* A name, or a quotient, which has parentheses unless it stands alone. */
+/* Prints a name or a quotient; a quotient gets parentheses unless it stands
+ * alone. */
 static void print_factor(const DimTable *t, StrBuf *out, uint32_t id,
                          bool alone) {
   const DimName *name = &t->names.data[id - 1];
@@ -613,7 +615,7 @@ static void print_factor(const DimTable *t, StrBuf *out, uint32_t id,
   if (!alone) strbuf_add_char(out, ')');
 }
 
-/* "n * n * 4"; the sign is the caller's. */
+/* Prints "n * n * 4"; the caller has printed the sign. */
 static void print_term(const DimTable *t, StrBuf *out, const Monomial *m) {
   uint64_t size =
       m->coefficient < 0 ? -(uint64_t)m->coefficient : (uint64_t)m->coefficient;
@@ -627,7 +629,8 @@ static void print_term(const DimTable *t, StrBuf *out, const Monomial *m) {
     strbuf_addf(out, "%s%llu", first ? "" : " * ", (unsigned long long)size);
 }
 
-/* What is added, then what is subtracted: "n - 1", "4 - n", "0 - n". */
+/* Prints the positive terms, then the negative ones: "n - 1", "4 - n", "0 -
+ * n". */
 static void print_form(const DimTable *t, StrBuf *out, const Form *f) {
   bool first = true;
   for (int i = 0; i < f->len; i++) {

@@ -11,7 +11,7 @@ const DTypeInfo dtype_info[DTYPE_COUNT + 1] = {
     [DTYPE_NONE] = {"?", "", 0, CLASS_B},
 };
 
-/* Relay's other spellings. */
+/* Relay's other names of dtypes. */
 static const struct {
   const char *name;
   DType dtype;

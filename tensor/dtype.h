@@ -11,7 +11,7 @@ typedef enum DType {
 #include "tensor/dtype.def"
 #undef DTYPE
   DTYPE_COUNT,
-  DTYPE_NONE = DTYPE_COUNT /* not known (yet) */
+  DTYPE_NONE = DTYPE_COUNT /* unknown */
 } DType;
 
 typedef enum DTypeClass { CLASS_B, CLASS_I, CLASS_U, CLASS_F } DTypeClass;
@@ -19,7 +19,7 @@ typedef enum DTypeClass { CLASS_B, CLASS_I, CLASS_U, CLASS_F } DTypeClass;
 typedef struct DTypeInfo {
   const char *name;   /* "float32" */
   const char *suffix; /* "f32" */
-  uint8_t size;       /* bytes an element */
+  uint8_t size;       /* bytes an element takes */
   DTypeClass class;
 } DTypeInfo;
 
@@ -34,8 +34,8 @@ static inline bool dtype_is_int(DType t) {
   return dtype_info[t].class == CLASS_I || dtype_info[t].class == CLASS_U;
 }
 
-/* "int32", and Relay's shorthands ("int", "uint", "float", "uint1", with an
- * optional "x1"); DTYPE_NONE when there is no such type. */
+/* The dtype by name: "int32", or Relay's shorthands ("int", "uint", "float",
+ * "uint1", with an optional "x1"); DTYPE_NONE for an unknown name. */
 DType dtype_find(const char *name, size_t len);
 
 /* The inclusive integer range of an integer or bool dtype. */

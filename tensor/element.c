@@ -6,8 +6,8 @@
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 
-/* Rank-0 values are the bytes of the element with zeros above, which is the
- * element in the low-order bytes. */
+/* A rank-0 value is the element's bytes with zeros above, so on a little-endian
+ * machine its low-order bytes are the element. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "values and files are little-endian");
 
@@ -34,7 +34,8 @@ void bits_store(DType dtype, void *at, Value bits) {
 /* --- Conversion -------------------------------------------------------------
  * The switches name every dtype, so that the compiler asks about a new one. */
 
-/* An integer or bool element as int64; uint64 keeps its bits. */
+/* An integer or bool element, sign- or zero-extended to int64; a uint64 keeps
+ * its bits. */
 static int64_t widened(DType dtype, Value bits) {
   int unused = 64 - 8 * (int)dtype_size(dtype);
   if (dtype_info[dtype].class != CLASS_I) return bits.i64;
@@ -61,8 +62,8 @@ double bits_to_f64(DType dtype, Value bits) {
   return (double)widened(dtype, bits);
 }
 
-/* Truncated and clamped to [least, most]; NaN gives 0.  The bounds of int64
- * and uint64 are no doubles, so they are compared as powers of two. */
+/* Truncates and clamps to [least, most]; NaN gives 0.  The greatest int64 and
+ * uint64 are not doubles, so powers of two serve as bounds. */
 static uint64_t saturated(double v, int64_t least, uint64_t most) {
   if (isnan(v)) return 0;
   if (v <= (double)least) return (uint64_t)least;
@@ -79,7 +80,7 @@ int64_t bits_to_i64(DType dtype, Value bits) {
   return widened(dtype, bits);
 }
 
-/* The low bytes that an element of this dtype has. */
+/* Wraps to the dtype's width. */
 static Value narrowed(DType dtype, uint64_t v) {
   return (Value){.bits = v & UINT64_MAX >> (64 - 8 * dtype_size(dtype))};
 }
@@ -105,8 +106,9 @@ Value bits_from_f64(DType dtype, double v) {
                   saturated(v, dtype_min_int(dtype), dtype_max_int(dtype)));
 }
 
-/* An integer as a double rounded to odd, so that rounding once more, to fewer
- * bits, gives what one rounding would. */
+/* An integer as a double, rounded to odd.  A second rounding, to fewer bits,
+ * then gives the same as one direct rounding (Boldo and Melquiond, "Emulation
+ * of FMA and correctly rounded sums", 2008). */
 static double f64_to_odd(int64_t v) {
   const int64_t low = 0x7FF, exact = (int64_t)1 << 53;
   if ((-exact <= v && v <= exact) || !(v & low)) return (double)v;

@@ -1,9 +1,9 @@
-/* A tensor in a few words. */
+/* A tensor's summary in one line. */
 #include "tensor/facts.h"
 
 #include <math.h>
 
-/* Of two numbers; integers beyond 2^53 are told apart, too. */
+/* Compares two elements that are numbers, integers beyond 2^53 exactly. */
 static bool is_less(DType dtype, Value a, Value b) {
   switch (dtype_info[dtype].class) {
     case CLASS_F: return bits_to_f64(dtype, a) < bits_to_f64(dtype, b);
@@ -55,7 +55,7 @@ TensorFacts tensor_facts(const Tensor *t) {
   return f;
 }
 
-/* An element without what tells its type. */
+/* Prints an element without a suffix for its type. */
 static void add_element(StrBuf *out, DType dtype, Value bits) {
   switch (dtype_info[dtype].class) {
     case CLASS_F: float_print(out, dtype, bits, false); break;

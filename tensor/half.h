@@ -33,8 +33,8 @@ static inline uint64_t shift_to_even(uint64_t x, int shift) {
   return quotient + (rest > half || (rest == half && (quotient & 1)));
 }
 
-/* Rounds a double to a 16-bit format with that many exponent bits.  A carry
- * out of the fraction moves on into the exponent, up to infinity. */
+/* Rounds a double to a 16-bit format with so many exponent bits.  A carry out
+ * of the fraction increments the exponent, up to infinity. */
 static inline uint16_t f64_to_16_bits(double v, int exponent_bits) {
   const int fraction_bits = 15 - exponent_bits;
   const int64_t most = (1 << exponent_bits) - 1, bias = most >> 1;
@@ -63,9 +63,9 @@ static inline uint16_t f64_to_16_bits(double v, int exponent_bits) {
 static inline uint16_t f64_to_f16(double v) { return f64_to_16_bits(v, 5); }
 static inline uint16_t f64_to_bf16(double v) { return f64_to_16_bits(v, 8); }
 
-/* A float is a double exactly, but this one is worth being quick.  Below
- * 2^-14 adding 1/2 leaves the rounded subnormal in the last bits; above, the
- * exponent is rebased and half a unit added, less one when even. */
+/* Converting through double would be right but slow, so this has its own code.
+ * Below 2^-14, adding 1/2 leaves the rounded subnormal in the last bits; above,
+ * the exponent is rebased and half a unit added, less one when even. */
 static inline uint16_t f32_to_f16(float v) {
   uint32_t bits = bits_of_f32(v), magnitude = bits & 0x7FFFFFFF, half;
   if (magnitude > 0x7F800000) half = 0x7E00 | (magnitude >> 13 & 0x3FF);
@@ -86,8 +86,8 @@ static inline float bf16_to_f32(uint16_t h) {
   return f32_of_bits((uint32_t)h << 16);
 }
 
-/* The bits, moved into place, read as a float 2^112 times too small; the
- * exponent of infinities and NaNs is then made the greatest. */
+/* Moves the bits into place, which reads as a float 2^112 times too small;
+ * infinities and NaNs then get the largest exponent. */
 static inline float f16_to_f32(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000) << 16;
   uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13;

@@ -1,5 +1,5 @@
-/* Reading and writing the bytes around an NDArray's elements.  They come from
- * outside: every size is checked before it is used. */
+/* Reads and writes the bytes around an NDArray's elements.  They are untrusted:
+ * every size is checked before use. */
 #include "tensor/ndarray.h"
 
 #include <endian.h>

@@ -13,22 +13,22 @@ typedef struct NdArray {
   DType dtype;
   int rank;
   int64_t shape[RANK_MAX];
-  const char *data; /* within the bytes that were read, at any alignment */
+  const char *data; /* inside the bytes that were read; unaligned */
   size_t size;
 } NdArray;
 
-/* Reads the array at the start of `size` bytes, which others may follow; NULL,
- * or what is wrong with them. */
+/* Reads the array at the start of `size` bytes; more may follow it.  NULL, or
+ * the reason why it is invalid. */
 const char *ndarray_read(const void *bytes, size_t size, NdArray *a);
-/* Copies the elements in the machine's order; a bool becomes 0 or 1. */
+/* Copies the elements in the machine's byte order; a bool becomes 0 or 1. */
 void ndarray_copy_elements(char *to, const NdArray *a);
 
-/* A whole array. */
+/* Writes a whole array. */
 void ndarray_add(StrBuf *out, const Tensor *t);
-/* Everything but the elements. */
+/* Writes everything before the elements. */
 void ndarray_add_header(StrBuf *out, const Tensor *t);
 
-/* The format's numbers, at any alignment. */
+/* The format's integers, at any alignment. */
 uint64_t le64_read(const void *at);
 void le64_add(StrBuf *out, uint64_t v);
 

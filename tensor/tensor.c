@@ -1,5 +1,5 @@
-/* Making tensors, and their geometry.  Buffers are in buffer.c, copying in
- * copy.c, elements in element.c, text in text.c. */
+/* Making tensors, and their geometry.  buffer.c has buffers, copy.c copying,
+ * element.c single elements, text.c text. */
 #include "tensor/tensor.h"
 
 #include <assert.h>
@@ -76,7 +76,7 @@ static void set_geometry(Tensor *t, int rank, const int64_t *shape,
   }
 }
 
-/* A counted header; consumes the reference to the buffer. */
+/* Makes a counted header; consumes the reference to the buffer. */
 static Tensor *header_take(Heap *h, DType dtype, Buffer *buffer, char *data) {
   Tensor *t = pool_alloc(&h->pool, sizeof *t);
   if (!t) {
@@ -90,7 +90,7 @@ static Tensor *header_take(Heap *h, DType dtype, Buffer *buffer, char *data) {
   return t;
 }
 
-/* Both at once, when there are elements; false also when they are too many. */
+/* Sets shape and row-major strides; false for an empty or too large tensor. */
 static bool set_row_major(Tensor *t, int rank, const int64_t *shape,
                           size_t *bytes) {
   int64_t count = 1, size;
@@ -107,7 +107,8 @@ static bool set_row_major(Tensor *t, int rank, const int64_t *shape,
   return true;
 }
 
-/* Sets the geometry and the bytes of its elements. */
+/* Sets the geometry of a new tensor; `*bytes` receives the size of its
+ * elements. */
 static bool set_new_geometry(Tensor *t, int rank, const int64_t *shape,
                              size_t *bytes) {
   int64_t count;
@@ -202,8 +203,8 @@ Runs runs_over(const Tensor *t) {
   };
 }
 
-/* Steps an index over `rank` axes, the last one fastest; the address moves
- * along.  False behind the end. */
+/* Advances a row-major index over `rank` axes, and the address with it.  False
+ * after the last. */
 static bool next_index(int rank, const int64_t *shape, const int64_t *strides,
                        int64_t size, int64_t *index, char **data) {
   for (int i = rank - 1; i >= 0; i--) {

@@ -23,17 +23,18 @@ typedef struct Buffer {
   _Atomic int32_t count;
   uint32_t flags;               /* BUFFER_... */
   size_t size;                  /* bytes of `data` */
-  char *data;                   /* 64-byte aligned when it is our own */
-  void (*release)(void *owner); /* for memory of others; may be NULL */
+  char *data;                   /* 64-byte aligned unless borrowed */
+  void (*release)(void *owner); /* for borrowed memory; may be NULL */
   void *owner;
   _Atomic(void *) packed; /* packed forms for products (see kernels/pack) */
-  Mem *mem;               /* whose block this is; sessions may share it */
+  /* where the block came from; may serve several sessions */
+  Mem *mem;
 } Buffer;
 
 enum { BUFFER_READONLY = 1, BUFFER_FOREIGN = 2 };
 
-/* What hangs on `packed` starts with this; the last drop of the buffer calls
- * `release`. */
+/* The header of whatever `packed` points to; dropping the buffer's last
+ * reference calls `release`. */
 typedef struct BufferExtra {
   void (*release)(struct BufferExtra *extra);
 } BufferExtra;
@@ -47,8 +48,9 @@ typedef struct Tensor {
   int64_t strides[RANK_MAX]; /* in elements; 0 or negative are allowed */
 } Tensor;
 
-/* Where a session's (or the front end's) headers and buffers come from.  Used
- * by one thread at a time.  Freed buffers are kept for reuse by size class. */
+/* The source of a session's (or the front end's) headers and buffers.  One
+ * thread at a time uses a heap.  Freed buffers are kept for reuse by size
+ * class. */
 enum { BUFFER_CLASSES = 24 };
 typedef struct Heap {
   Mem *mem;
@@ -63,17 +65,17 @@ void heap_done(Heap *h);
 
 /* --- Buffers ------------------------------------------------------------ */
 
-/* One reference, elements not cleared; NULL when memory runs out. */
+/* An owned buffer with uninitialised elements; NULL when memory runs out. */
 Buffer *buffer_new(Heap *h, size_t size);
-/* A read-only buffer over memory of others; `release(owner)` is called when
- * the last view goes. */
+/* A read-only buffer over borrowed memory; `release(owner)` is called when the
+ * last view is dropped. */
 Buffer *buffer_borrow(Heap *h, const void *data, size_t size,
                       void (*release)(void *), void *owner);
 static inline void buffer_keep(Buffer *b) {
   atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed);
 }
 void buffer_drop(Heap *h, Buffer *b);
-/* May the holder of the only view write into it? */
+/* May the holder of the only view write to the elements? */
 static inline bool buffer_writable(const Buffer *b) {
   return atomic_load_explicit(&b->count, memory_order_acquire) == 1 &&
          !(b->flags & BUFFER_READONLY) && !b->packed;
@@ -83,7 +85,7 @@ static inline bool buffer_writable(const Buffer *b) {
  * Each returns one owned reference, or NULL when memory runs out or the
  * element count overflows. */
 
-/* Contiguous, row-major, elements not cleared. */
+/* Contiguous, row-major, elements uninitialised. */
 Tensor *tensor_new(Heap *h, DType dtype, int rank, const int64_t *shape);
 Tensor *tensor_zeros(Heap *h, DType dtype, int rank, const int64_t *shape);
 /* A tensor on a whole buffer, whose reference it consumes, even on failure.
@@ -91,16 +93,16 @@ Tensor *tensor_zeros(Heap *h, DType dtype, int rank, const int64_t *shape);
 Tensor *tensor_on_buffer_take(Heap *h, DType dtype, int rank,
                               const int64_t *shape, const int64_t *strides,
                               Buffer *buffer);
-/* A view with the given geometry on `base`'s buffer, `offset` elements on
- * from base's first element.  Keeps the buffer, not `base`.  `strides` NULL:
+/* A view of `base`'s buffer with the given geometry, starting `offset` elements
+ * after base's first element.  Keeps the buffer, not `base`.  `strides` NULL:
  * row-major. */
 Tensor *tensor_view(Heap *h, const Tensor *base, int rank, const int64_t *shape,
                     const int64_t *strides, int64_t offset);
 /* A contiguous copy. */
 Tensor *tensor_copy(Heap *h, const Tensor *t);
-/* `t` itself when contiguous (one more reference), else a copy. */
+/* `t` itself, with one more reference, when contiguous; else a copy. */
 Tensor *tensor_contiguous(Heap *h, Tensor *t);
-/* A rank-0 tensor of the given bits: a header and a buffer, for hosts. */
+/* A counted rank-0 tensor of the given bits, for hosts. */
 Tensor *tensor_from_bits(Heap *h, DType dtype, Value bits);
 
 static inline Tensor *tensor_keep(Tensor *t) {
@@ -119,20 +121,20 @@ Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape, void *data);
 
 /* --- Geometry ----------------------------------------------------------- */
 
-/* The number of elements; false on a negative dim, or where they are too many.
- * Those of an empty tensor count as if its zeros were not there: then no
- * stride, and no product of some of a tensor's dims, ever overflows. */
+/* The number of elements; false on a negative dimension or an overflow.  An
+ * empty tensor is checked as if its zeros were absent, so that its strides and
+ * the products of some of its dimensions do not overflow either. */
 bool shape_count(int rank, const int64_t *shape, int64_t *count);
-/* The same, and the bytes they take. */
+/* As shape_count, and the bytes that the elements take. */
 bool shape_size(DType dtype, int rank, const int64_t *shape, int64_t *count,
                 size_t *bytes);
 int64_t tensor_count(const Tensor *t);
 static inline size_t tensor_bytes(const Tensor *t) {
   return (size_t)tensor_count(t) * dtype_size(t->dtype);
 }
-/* May a result of so many bytes be written over t, which ends here?  Nobody
- * else may show its elements; and a small part of a buffer would keep all of
- * the buffer alive. */
+/* May a result of so many bytes reuse the memory of t, whose last use this is?
+ * Not when another view shows the elements, nor when the result would keep a
+ * much larger buffer alive. */
 static inline bool tensor_may_hold(const Tensor *t, size_t bytes) {
   return obj_unshared(&t->obj) && t->buffer && buffer_writable(t->buffer) &&
          bytes >= t->buffer->size / 2;
@@ -141,10 +143,10 @@ void strides_row_major(int rank, const int64_t *shape, int64_t *strides);
 bool tensor_is_contiguous(const Tensor *t);
 bool shapes_equal(const Tensor *a, const Tensor *b);
 
-/* Walks the elements of a strided tensor in row-major order, in runs along
- * the innermost axis:
+/* An iterator over a strided tensor's elements in row-major order, in runs
+ * along the innermost axis:
  *   for (Runs r = runs_over(t); runs_next(&r);)
- *     r.data is the first of r.count elements, r.stride elements apart.   */
+ *     r.data is the first of r.count elements, r.stride elements apart. */
 typedef struct Runs {
   const Tensor *tensor;
   char *data;
@@ -157,31 +159,33 @@ bool runs_next(Runs *r);
 
 /* --- Elements ----------------------------------------------------------- */
 
-/* Element `i` in row-major order, as raw bits / converted (ints saturate). */
+/* Element `i` in row-major order, as raw bits or converted (integers
+ * saturate). */
 Value tensor_bits_at(const Tensor *t, int64_t i);
 double tensor_f64_at(const Tensor *t, int64_t i);
 int64_t tensor_i64_at(const Tensor *t, int64_t i);
 double bits_to_f64(DType dtype, Value bits);
 int64_t bits_to_i64(DType dtype, Value bits);
-/* As the language's `cast`: to floats rounds once, from floats to integers
- * truncates and saturates (NaN: 0), from integers to integers wraps. */
+/* Conversions as the language's `cast` does them: to floats rounds once, from
+ * floats to integers truncates and saturates (NaN gives 0), between integers
+ * wraps. */
 Value bits_from_f64(DType dtype, double v);
 Value bits_from_i64(DType dtype, int64_t v);
-/* Loads/stores one element at an address. */
+/* Loads and stores one element at an address. */
 Value bits_load(DType dtype, const void *at);
 void bits_store(DType dtype, void *at, Value bits);
 
-/* Copies elements (no conversion) into `dst` of the same dtype and shape;
- * either may be strided. */
+/* Copies elements without conversion into `dst`, of the same dtype and shape;
+ * both may be strided. */
 void tensor_copy_into(Tensor *dst, const Tensor *src);
-/* Bitwise, all NaNs counting as equal. */
+/* Equality of bits; any two NaNs are equal. */
 bool tensor_same(const Tensor *a, const Tensor *b);
 
 /* --- Text ------------------------------------------------------------------
  * A float prints as the shortest decimal that reads back to the same bits. */
 
-/* "0.1", "-0.0", "1e+30", "nan", "inf" - always with a point or exponent when
- * `point` is set. */
+/* "0.1", "-0.0", "1e+30", "nan", "inf".  With `point`, a decimal point or an
+ * exponent is always present. */
 void float_print(StrBuf *out, DType dtype, Value bits, bool point);
 /* A literal of the language: 1, 2i64, 0.5f, True, nanf. */
 void scalar_print_literal(StrBuf *out, DType dtype, Value bits);
@@ -191,12 +195,13 @@ void shape_print(StrBuf *out, int rank, const int64_t *shape);
 void tensor_print_type(StrBuf *out, const Tensor *t);
 /* Nested brackets fitted to `width` columns, long axes elided with "...". */
 void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent);
-/* Is long work to be given up?  Looked at now and then; NULL: it is not. */
+/* Asked now and then during long work: shall it end early?  NULL for never. */
 typedef struct GiveUp {
   bool (*asked)(const void *data);
   const void *data;
 } GiveUp;
-/* {"dtype": ..., "shape": [...], "data": [...]}, cut short when given up. */
+/* {"dtype": ..., "shape": [...], "data": [...]}, incomplete when `up` said to
+ * end. */
 void tensor_print_json(StrBuf *out, const Tensor *t, const GiveUp *up);
 
 #endif

@@ -1,6 +1,6 @@
-/* Tensors as text: shortest floats, literals, fitted blocks, JSON.  Floats go
- * through snprintf and strtod, used so that the locale's decimal point never
- * matters. */
+/* Tensors as text: shortest floats, literals, fitted blocks, JSON.  Floats use
+ * snprintf and strtod in ways that do not depend on the locale's decimal
+ * point. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 
 /* --- Shortest decimals --------------------------------------------------- */
 
-/* d.ddd * 10^exponent, by its significant digits. */
+/* d.ddd * 10^exponent; `digits` holds the significant digits. */
 typedef struct Decimal {
   char digits[20];
   int len, exponent;
 } Decimal;
 
-/* What the search for the shortest decimal needs to know of a float dtype:
- * numbers of up to `sure` digits survive the way there and back, so a shorter
- * one shows by its zeros; below `least_normal` that does not hold. */
+/* Facts of a float dtype for the search of the shortest decimal.  A decimal of
+ * up to `sure` digits survives the round trip through the dtype, so trailing
+ * zeros reveal a shorter one; below `least_normal` that does not hold. */
 typedef struct FloatForm {
   int sure;
   double least_normal;
@@ -45,7 +45,7 @@ static FloatForm float_form(DType dtype) {
   return (FloatForm){0};
 }
 
-/* The nearest decimal of `len` digits; v > 0. */
+/* The decimal of `len` digits nearest to v > 0. */
 static Decimal nearest_decimal(double v, int len) {
   char text[48];
   snprintf(text, sizeof text, "%.*e", len - 1, v);
@@ -57,7 +57,7 @@ static Decimal nearest_decimal(double v, int len) {
   return d;
 }
 
-/* The next decimal of as many digits. */
+/* The next larger decimal with as many digits. */
 static Decimal next_decimal(Decimal d) {
   int i = d.len - 1;
   for (; i >= 0 && d.digits[i] == '9'; i--) d.digits[i] = '0';
@@ -70,8 +70,8 @@ static Decimal next_decimal(Decimal d) {
   return d;
 }
 
-/* Does the decimal, read in this dtype, give v?  Written without a point it
- * means the same in every locale. */
+/* Does the decimal, read in this dtype, give v?  It is written without a point,
+ * so the locale does not matter. */
 static bool reads_back(const Decimal *d, DType dtype, double v) {
   char text[48];
   snprintf(text, sizeof text, "%se%d", d->digits, d->exponent - (d->len - 1));
@@ -113,7 +113,7 @@ static Decimal shortest_decimal(DType dtype, double v) {
 
 /* --- Scalars ------------------------------------------------------------- */
 
-/* Digits in place for exponents from -4 to 15, else scientific. */
+/* Positional for exponents from -4 to 15, otherwise scientific. */
 static void print_decimal(StrBuf *out, const Decimal *d, bool point) {
   int whole = d->exponent + 1; /* digits before the point */
   if (whole < -3 || whole > 16) {
@@ -159,7 +159,7 @@ static void int_print(StrBuf *out, DType dtype, Value bits) {
   else strbuf_addf(out, "%lld", (long long)bits_to_i64(dtype, bits));
 }
 
-/* As a block shows it. */
+/* Prints an element as blocks show it. */
 static void scalar_print(StrBuf *out, DType dtype, Value bits) {
   if (dtype == DT_BOOL) strbuf_add(out, bits.u8 ? "True" : "False");
   else if (dtype_is_float(dtype)) float_print(out, dtype, bits, true);
@@ -212,12 +212,12 @@ typedef struct Block {
   const Tensor *tensor;
   int64_t shown[RANK_MAX]; /* items shown of each axis */
   int width, indent;
-  int cell; /* columns of an element; 0: as it comes */
+  int cell; /* columns of an element; 0 for unaligned */
 } Block;
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The index of the k-th item shown, and whether "..." comes before it. */
+/* The index of the k-th item shown on an axis; `*elided`: "..." precedes it. */
 static int64_t shown_index(const Block *b, int axis, int64_t k, bool *elided) {
   int64_t n = b->tensor->shape[axis], shown = b->shown[axis];
   int64_t first = (shown + 1) / 2;
@@ -241,7 +241,7 @@ static void choose_outer_axes(Block *b) {
   } while (rows > ROWS_MOST && most > 2);
 }
 
-/* The widest of the elements below an axis that may be shown. */
+/* The widest of the shown elements below an axis. */
 static int widest(const Block *b, int axis, char *data, StrBuf *scratch) {
   const Tensor *t = b->tensor;
   int width = 0;
@@ -267,14 +267,15 @@ static int widest_cell(const Block *b) {
   return width;
 }
 
-/* Elements of that many columns, and ", " between, that fit beside the
+/* How many elements of that width, separated by ", ", fit beside the
  * brackets. */
 static int64_t cells_that_fit(const Block *b, int cell) {
   int room = b->width - b->indent - 2 * b->tensor->rank;
   return (room + 2) / (cell + 2);
 }
 
-/* Chooses what is shown of the innermost axis, and the width of its cells. */
+/* Chooses how much of the innermost axis is shown, and the width of its
+ * cells. */
 static void choose_rows(Block *b) {
   int last = b->tensor->rank - 1;
   int64_t n = b->tensor->shape[last];
@@ -285,7 +286,7 @@ static void choose_rows(Block *b) {
   int64_t fit = cells_that_fit(b, cell);
   if (!vector || n > fit) b->cell = cell;
   if (vector || n <= fit) return;
-  fit = fit > 3 ? fit - 1 : 2; /* one cell for the dots */
+  fit = fit > 3 ? fit - 1 : 2; /* one cell is for the dots */
   b->shown[last] = min_i64(n, fit);
 }
 
@@ -302,7 +303,7 @@ static void print_cell(const Block *b, const char *data) {
   size_t len = out->len - start, pad = 0;
   if ((size_t)b->cell > len) pad = (size_t)b->cell - len;
   strbuf_add_repeat(out, ' ', pad);
-  if (out->len != start + len + pad) return; /* memory ran out */
+  if (out->len != start + len + pad) return; /* the buffer ran out of memory */
   memmove(out->data + start + pad, out->data + start, len);
   memset(out->data + start, ' ', pad);
 }
@@ -325,7 +326,7 @@ static void print_row(const Block *b, char *data) {
   }
 }
 
-/* One recursion an axis, so at most RANK_MAX deep. */
+/* Recurses once for each axis, so at most RANK_MAX deep. */
 static void print_axis(const Block *b, int axis, char *data) {
   strbuf_add_char(b->out, '[');
   if (axis == b->tensor->rank - 1) {
@@ -372,7 +373,7 @@ static void json_scalar(StrBuf *out, DType dtype, Value bits) {
   }
 }
 
-enum { LOOK_EVERY = 4096 }; /* elements */
+enum { LOOK_EVERY = 4096 }; /* elements between two questions */
 
 static bool is_given_up(const GiveUp *up, int64_t done) {
   return up && done % LOOK_EVERY == 0 && up->asked(up->data);

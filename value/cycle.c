@@ -1,14 +1,11 @@
-/* Cycles, by trial deletion (Bacon & Rajan, "Concurrent Cycle Collection in
- * Reference Counted Systems", 2001).
- *
- * Every cycle passes through a mutable cell whose content may lead back to it.
- * The store lists these cells, and once there are many, looks for what only
- * cycles keep alive.  Of all objects that the listed cells reach, an object is
- * garbage if all of its references come from among them, unless an object that
- * has others reaches it.  The threshold doubles with the cells that stay.
- *
- * A run that is refused memory looks, too, before it gives up.  There is no
- * recursion. */
+/* Collects cycles by trial deletion (Bacon and Rajan, "Concurrent Cycle
+ * Collection in Reference Counted Systems", 2001).  Every cycle passes through
+ * a mutable cell whose content may lead back to it.  The store lists these
+ * cells.  Once there are many, a search counts, for each object that the listed
+ * cells reach, the references that come from other such objects.  An object
+ * with further references is alive, and so is all that it reaches; the rest is
+ * garbage.  The threshold doubles with the cells that survive.  A run that is
+ * refused memory also collects before it gives up.  Nothing recurses. */
 #include "value/value.h"
 
 void cycle_add(Store *s, RefCell *r) {
@@ -37,7 +34,7 @@ typedef struct Trial {
   const _Atomic int *stop;
   VEC(Node) nodes;
   VEC(size_t) stack;
-  PtrMap index; /* Obj -> its node's index, plus 1 */
+  PtrMap index; /* object -> index of its node, plus 1 */
 } Trial;
 
 static Node *trial_node(Trial *t, Obj *o) {
@@ -55,7 +52,7 @@ static Node *trial_add(Trial *t, Obj *o) {
   return &t->nodes.data[len];
 }
 
-/* Is the search to be given up? */
+/* Shall the search end early? */
 static bool ended(const Trial *t) {
   return mem_exhausted(&t->mem) ||
          atomic_load_explicit(t->stop, memory_order_relaxed);
@@ -91,7 +88,7 @@ static void revive_child(Trial *t, Obj *child) {
   VEC_PUSH(&t->stack, (size_t)(n - t->nodes.data));
 }
 
-/* Marks what is reached from outside. */
+/* Marks as alive all that is reachable from a node with outside references. */
 static void revive(Trial *t) {
   for (size_t i = 0; i < t->nodes.len && !ended(t); i++) {
     Node *n = &t->nodes.data[i];
@@ -109,16 +106,16 @@ static bool is_garbage_cell(const Node *n) {
   return !n->alive && n->obj->size == SIZE_REF;
 }
 
-/* Lets go what a cell holds. */
+/* Drops a cell's content. */
 static void empty(Store *s, RefCell *r) {
   Obj *content = r->obj.mask & REF_COUNTED ? r->content.obj : NULL;
   r->obj.mask &= REF_CYCLIC;
   if (content) obj_drop(s, content);
 }
 
-/* Empties the dead cells; counting frees the rest.  From the second loop on
- * objects may be gone: only dead cells, which are held here, may be looked at.
- * Returns how many there were. */
+/* Empties the dead cells; reference counting frees the rest.  After the first
+ * loop other objects may be gone, so only the dead cells, which are kept here,
+ * may be touched.  Returns their number. */
 static size_t sweep(Store *s, Trial *t) {
   size_t dead = 0;
   for (size_t i = 0; i < t->nodes.len; i++) {
@@ -150,8 +147,8 @@ static size_t search(Store *s, Trial *t) {
   return dead;
 }
 
-/* Not while an object is half freed.  A request to stop ends the search, but
- * not the sweep, which would leave dead cells half emptied. */
+/* Must not run while an object is half freed.  A request to stop ends the
+ * search, but not the sweep, which would leave dead cells half emptied. */
 static size_t collect(Store *s, Mem tables) {
   Trial t = {.mem = tables, .stop = &s->stop};
   size_t dead = s->dying ? 0 : search(s, &t);
@@ -160,7 +157,7 @@ static size_t collect(Store *s, Mem tables) {
   return dead;
 }
 
-/* The search's tables keep to the limits. */
+/* Within a run the search's tables respect the memory limit. */
 void cycle_collect(Store *s) {
   Mem *mem = s->heap.mem, tables = mem_local(mem);
   tables.limit = mem->limit > mem->live ? mem->limit - mem->live : 0;
@@ -171,13 +168,14 @@ void cycle_collect(Store *s) {
 
 enum { WORK_FREE = 1 << 20 };
 
-/* A run that lives on what it finds this way must not spend its time on it: the
- * objects looked at are at most twice those that were made. */
+/* Called when memory is refused.  To keep a run near its limit from collecting
+ * all the time, the objects visited are at most twice the objects allocated. */
 static bool relieve(void *owner) {
   Store *s = owner;
   if (!s->cells || s->cycle_work > WORK_FREE + 2 * s->heap.pool.allocations)
     return false;
-  /* Nothing is left below the limit, so the tables lie beside it. */
+  /* Nothing is left below the limit, so the tables get a small limit of their
+   * own. */
   Mem tables = {.limit = s->heap.mem->live / 8 + MEM_RESERVE};
   store_relieve(s, false);
   size_t dead = collect(s, tables);
@@ -192,7 +190,7 @@ void store_relieve(Store *s, bool on) {
 
 /* --- The end -------------------------------------------------------------- */
 
-/* Nobody holds a cell any more but cells. */
+/* At this point only other cells refer to cells. */
 void cycle_free_all(Store *s) {
   for (RefCell *r = s->cells; r; r = r->next) obj_keep(&r->obj);
   for (RefCell *r = s->cells; r; r = r->next) empty(s, r);

@@ -1,15 +1,14 @@
-/* Values as text: the display form and JSON; equality.  All walk with a stack
- * of their own, so depth does not matter, and look up from time to time whether
- * they are to stop.  A ref that is met again inside itself is shown by how many
- * refs outward it stands, 1 being the nearest. */
+/* Values as text: the display form and JSON; equality.  All walks use explicit
+ * stacks, so depth does not matter, and poll whether to stop.  A ref met inside
+ * itself is shown by its distance in refs outward, the nearest being 1. */
 #include <string.h>
 
 #include "value/show.h"
 
-/* A piece still to be written: text, a value, or the end of a ref. */
+/* A piece left to write: a text, a value, or the end of a ref. */
 typedef struct Piece {
-  const char *text; /* NULL: the value */
-  const Type *type; /* NULL, too: what `value` refers to has been written */
+  const char *text; /* NULL for a value */
+  const Type *type; /* NULL as well: the end of the ref `value` */
   Value value;
 } Piece;
 
@@ -19,8 +18,8 @@ typedef struct Show {
   int width;
   size_t limit, shown;
   VEC(Piece) stack; /* the next piece on top */
-  PtrMap open;      /* refs that may lead back here -> how far in they are */
-  uintptr_t depth;  /* refs around what is being written */
+  PtrMap open;      /* refs being written that may lead back -> their depth */
+  uintptr_t depth;  /* refs around the current place */
 } Show;
 
 static void push_text(Show *w, const char *text) {
@@ -44,7 +43,7 @@ static int field_count(const Type *type, Value v) {
   }
 }
 
-/* Pushes what stands between `open` and `close`, last field first. */
+/* Pushes `open`, the fields and `close` in reverse, for popping in order. */
 static void push_fields(Show *w, const Type *type, Value v, const char *open,
                         const char *close) {
   push_text(w, close);
@@ -56,7 +55,8 @@ static void push_fields(Show *w, const Type *type, Value v, const char *open,
   }
 }
 
-/* Which of the refs around this place it is, outward from 1; 0: none. */
+/* The distance outward to the ref `v` that surrounds this place, from 1; 0 when
+ * it does not. */
 static size_t cycle_of(const Show *w, Value v) {
   uintptr_t at = (uintptr_t)ptrmap_get(&w->open, v.obj);
   return at ? (size_t)(w->depth - at + 1) : 0;
@@ -202,15 +202,16 @@ typedef struct Pair {
   Value a, b;
 } Pair;
 
-/* Two walks side by side.  Refs that may lead back to themselves, and what is
- * shared on both sides, are put into one class when they meet, as if equal;
- * what meets within a class is not gone into again, so cycles end, shared parts
- * are compared once, and a difference is found elsewhere if at all (Hopcroft
- * and Karp's test of two automata). */
+/* Equality as two walks in step.  Refs that may form a cycle, and objects
+ * shared on both sides, are merged into one class when they meet, as if equal.
+ * A pair within a class is not entered again, so cycles end and shared parts
+ * are compared once; a real difference is still found elsewhere (Hopcroft and
+ * Karp's test of two automata, 1971). */
 typedef struct Compare {
   Store *s;
   VEC(Pair) stack;
-  PtrMap leader; /* ref -> another one of its class; absent: the leader */
+  /* union-find: ref -> another of its class; absent for the leader */
+  PtrMap leader;
 } Compare;
 
 static bool same_node(const Type *type, Value a, Value b) {
@@ -233,7 +234,7 @@ static const Obj *leader_of(const Compare *c, const Obj *o) {
   return o;
 }
 
-/* Are these refs of one class?  If not, they are from now on. */
+/* Are the two in one class?  If not, merges their classes. */
 static bool joined(Compare *c, const Obj *a, const Obj *b) {
   const Obj *x = leader_of(c, a), *y = leader_of(c, b);
   if (x == y) return true;
@@ -242,8 +243,7 @@ static bool joined(Compare *c, const Obj *a, const Obj *b) {
   return false;
 }
 
-/* What may lead back to itself, or is reached on many ways, is compared once.
- */
+/* A pair that may be cyclic or shared is entered only once. */
 static bool is_settled(Compare *c, Pair p) {
   if (!type_is_counted(p.type)) return false;
   const Obj *a = p.a.obj, *b = p.b.obj;

@@ -1,14 +1,15 @@
-/* Cells and references: making, keeping, dropping.
- *
- * Freeing needs no types, the header says which fields are counted, and no
- * stack: while the fields of a dead cell are worked through, its count holds
- * how far, and the field gone into holds the way back.  A store that is told to
- * stop puts the rest off, so that ten million cells do not hold it up. */
+/* Cells and references: making, keeping, dropping.  Freeing needs no types,
+ * since the header says which fields are counted, and no stack: like Deutsch,
+ * Schorr and Waite's marking (1967), it threads the way back through the dead
+ * cells.  A dead cell's count holds the index of the field being freed, and
+ * that field holds the parent.  A store that is told to stop defers the rest,
+ * so that freeing ten million cells does not delay it. */
 #include <string.h>
 
 #include "value/value.h"
 
-/* Bounded: an ADT counts as able to, which is right for all that matter. */
+/* Walks the type to a bounded depth.  An ADT counts as able to, which holds for
+ * all ADTs where it matters. */
 bool type_may_cycle(const Type *type) {
   if (type->kind == TY_TUPLE) {
     for (int i = 0; i < type->count; i++)
@@ -47,7 +48,7 @@ size_t cell_bytes(const Cell *c) {
 
 /* --- Freeing ------------------------------------------------------------ */
 
-/* The next counted field from `i` on; `n` when there is none. */
+/* The index of the next counted field, from `i` on; `n` for none. */
 static inline uint64_t next_counted(const Cell *c, uint64_t i, uint64_t n) {
   if (c->obj.size != SIZE_BIG) {
     unsigned left = (unsigned)c->obj.mask >> i;
@@ -57,7 +58,7 @@ static inline uint64_t next_counted(const Cell *c, uint64_t i, uint64_t n) {
   return i;
 }
 
-/* One reference less; is the object to be taken apart as a cell? */
+/* Drops one reference; true when the object must be taken apart as a cell. */
 static bool dies(Store *s, Obj *o) {
   if (o->count > 1) {
     o->count--;
@@ -93,8 +94,8 @@ static inline uint64_t object_count(Obj *o) {
   return o->size == SIZE_REF ? 1 : cell_count((Cell *)o);
 }
 
-/* Works on `o` from field `at`: gives the child that dies with it, or NULL
- * when it is done with. */
+/* Drops the fields of `o` from `at` on.  Returns a child that dies with it, at
+ * once, or NULL when all fields are done. */
 static Obj *next_dying(Store *s, Obj *o, uint64_t *at) {
   for (uint64_t i = object_next(o, *at); i < object_count(o);
        i = object_next(o, i + 1)) {
@@ -111,24 +112,23 @@ static bool is_last(Obj *o, uint64_t i) {
   return object_next(o, i + 1) >= object_count(o);
 }
 
-/* What was under way when the store was told to stop: `o` from field `at`
- * on, then what waits for it. */
+/* A suspended freeing: `o` from field `at` on, and its chain of parents. */
 typedef struct Dying {
   struct Dying *next;
   Obj *o, *parent;
   uint64_t at;
 } Dying;
 
-enum { FREE_BLOCK = 1 << 16 }; /* objects between two looks at `stop` */
+enum { FREE_BLOCK = 1 << 16 }; /* objects freed between two polls of `stop` */
 
 static bool is_stopped(const Store *s) {
   return atomic_load_explicit(&s->stop, memory_order_relaxed) != 0;
 }
 
-/* False: there is no memory, so it has to be freed now. */
+/* False when there is no memory to defer it: it must be freed now. */
 static bool put_off(Store *s, Obj *o, Obj *parent, uint64_t at) {
   bool (*relieve)(void *) = s->heap.pool.relieve;
-  s->heap.pool.relieve = NULL; /* not while `o` is half taken apart */
+  s->heap.pool.relieve = NULL; /* no collection while `o` is half taken apart */
   Dying *d = pool_alloc(&s->heap.pool, sizeof *d);
   s->heap.pool.relieve = relieve;
   if (!d) return false;
@@ -216,7 +216,9 @@ static void set_counted(Cell *c, int i) {
 
 static Cell *nullary(Store *s, int tag) {
   pthread_mutex_lock(s->shared->lock);
-  Cell *c = shared_nullary(s->shared, tag); /* there in any case */
+  /* A small request to an arena succeeds, if need be beyond the limit, and a
+   * cell that exists is no failure. */
+  Cell *c = shared_nullary(s->shared, tag);
   if (mem_exhausted(s->shared->arena->mem))
     mem_clear_exhausted(s->shared->arena->mem);
   pthread_mutex_unlock(s->shared->lock);
@@ -255,7 +257,8 @@ RefCell *ref_new(Store *s, unsigned flags, Value content) {
 
 static const Type *substituted(Store *s, const Type *type, uint32_t ctor,
                                uint32_t i) {
-  pthread_mutex_lock(s->shared->lock); /* stores share the table of types */
+  /* the sessions of a program share the table of types */
+  pthread_mutex_lock(s->shared->lock);
   const Type *field = type_substitute(
       s->shared->types, type->adt->ctors[ctor].fields[i],
       type->adt->param_count, type->adt->params, type->args, NULL);

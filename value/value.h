@@ -22,8 +22,9 @@ typedef struct Cell {
   Value fields[];
 } Cell;
 
-/* Flags of a RefCell, in `obj.mask`: the content is counted; it may lead back
- * here, so the cell is in its store's list for cycle.c. */
+/* Flags of a RefCell, in `obj.mask`.  REF_COUNTED: the content is a counted
+ * pointer.  REF_CYCLIC: it may lead back to the cell, so the cell is in its
+ * store's list for cycle.c. */
 enum { REF_COUNTED = 1, REF_CYCLIC = 2 };
 
 typedef struct RefCell {
@@ -35,7 +36,8 @@ typedef struct RefCell {
 /* Can a value of this type lead to a mutable cell or a function? */
 bool type_may_cycle(const Type *type);
 
-/* The fields of a cell: how many, the first, whether one is counted. */
+/* A cell's fields: their number, the first one, and whether field i is
+ * counted. */
 uint64_t cell_count(const Cell *c);
 Value *cell_fields(Cell *c);
 bool cell_field_counted(const Cell *c, uint64_t i);
@@ -43,50 +45,50 @@ size_t cell_bytes(const Cell *c);
 
 /* --- Where values live -------------------------------------------------- */
 
-/* What all stores of one program share: its types, and the immortal cells of
- * constructors without fields. */
+/* Shared by all stores of a program: its types, and the immortal cells of
+ * nullary constructors. */
 typedef struct SharedValues {
   pthread_mutex_t *lock; /* held while types are looked up or made */
   TypeTable *types;
   Arena *arena;
-  VEC(Cell *) nullary; /* by tag */
+  VEC(Cell *) nullary; /* indexed by tag */
 } SharedValues;
 
-/* All is borrowed. */
+/* Borrows all arguments. */
 void shared_values_init(SharedValues *v, pthread_mutex_t *lock,
                         TypeTable *types, Arena *arena);
 void shared_values_done(SharedValues *v);
-/* The immortal cell without fields of this tag.  Under the lock. */
+/* The immortal nullary cell of this tag.  Call it under the lock. */
 Cell *shared_nullary(SharedValues *v, int tag);
-/* An immortal cell of `fields` zeros, none of them counted. */
+/* An immortal cell of `fields` zeros, none counted. */
 Cell *cell_immortal(Arena *arena, int tag, int fields);
 
-/* A field's type at an instance of its type, once computed. */
+/* A field's type at an instance of its ADT, cached. */
 typedef struct FieldType {
   const Type *type, *field;
   uint32_t ctor, index;
 } FieldType;
 enum { FIELD_TYPES = 32 };
 
-/* All that the values of one session live in.  Of one thread, but for `stop`,
- * which any thread may set: while it is not 0, long work on values (freeing,
- * printing, comparing) ends early. */
+/* Owns the values of one session.  Used by one thread, except that any thread
+ * may set `stop`: while it is not 0, long work on values (freeing, printing,
+ * comparing) ends early. */
 typedef struct Store {
   Heap heap;
   _Atomic int stop;
-  int free_left;       /* objects to free until the next look at `stop` */
-  struct Dying *dying; /* whose freeing was put off, or NULL */
-  RefCell *cells;      /* those that may be part of a cycle */
+  int free_left;       /* objects to free before the next poll of `stop` */
+  struct Dying *dying; /* deferred freeing, or NULL */
+  RefCell *cells;      /* list of the cells that may be part of a cycle */
   size_t cell_count, cell_threshold;
-  uint64_t cycle_work; /* objects that searches have looked at */
+  uint64_t cycle_work; /* objects visited by searches so far */
   SharedValues *shared;
   FieldType field_types[FIELD_TYPES];
 } Store;
 
 void store_init(Store *s, Mem *mem, SharedValues *shared);
-/* Every value must have been dropped: frees what only cycles keep alive. */
+/* Every value must have been dropped.  Frees what only cycles keep alive. */
 void store_done(Store *s);
-/* Is long work to be given up: told to stop, or out of memory? */
+/* Shall long work end early: told to stop, or out of memory? */
 static inline bool store_should_stop(const Store *s) {
   return mem_exhausted(s->heap.mem) ||
          atomic_load_explicit(&s->stop, memory_order_relaxed);
@@ -94,46 +96,48 @@ static inline bool store_should_stop(const Store *s) {
 
 /* --- Ownership ---------------------------------------------------------- */
 
-/* Frees what the last reference led to, however deep; in a store that is told
- * to stop, the rest is put off until store_free_rest(). */
+/* Frees an object without references and all that dies with it, to any depth. A
+ * store that is told to stop defers the rest until store_free_rest(). */
 void obj_free(Store *s, Obj *o);
-/* Goes on with what was put off, again until told to stop. */
+/* Continues deferred freeing, until told to stop again. */
 void store_free_rest(Store *s);
 static inline void obj_drop(Store *s, Obj *o) {
   if (o->count > 1) o->count--;
   else if (o->count == 1) obj_free(s, o);
 }
 
-/* One more / one less reference to a value of this type. */
+/* Adds or drops one reference to a value of this type. */
 void value_keep(const Type *type, Value v);
 void value_drop(Store *s, const Type *type, Value v);
 
-/* A search for cycles is worth its time from so many cells on that may be part
- * of one. */
+/* The number of listed cells from which a search is worth its time. */
 enum { CYCLE_THRESHOLD = 10000 };
-/* Frees what only cycles keep alive (trial deletion). */
+/* Frees what only cycles keep alive, by trial deletion. */
 void cycle_collect(Store *s);
-/* From here on, a refused request of the heap collects and tries again; or no
- * longer.  Only while every reference is counted: within a run. */
+/* While on, a request that the heap refuses collects cycles and is tried again.
+ * Allowed only within a run, when every reference is counted. */
 void store_relieve(Store *s, bool on);
-/* At the end of a store: frees every cell, without any memory. */
+/* Frees every cell at the end of a store; needs no memory. */
 void cycle_free_all(Store *s);
 
 /* --- Making and reading ------------------------------------------------- */
 
-/* A tuple of owned fields; on failure (memory) they have been dropped. */
+/* Makes a tuple of owned fields.  When memory runs out the fields are dropped
+ * and the result is false. */
 bool value_tuple(Store *s, const Type *type, const Value *fields, Value *out);
-/* The same for a constructor, or any cell, of `n` fields of these types. */
+/* As value_tuple, for a constructor or any cell of `n` fields of these
+ * types. */
 bool value_cell(Store *s, int tag, int n, const Type *const *types,
                 const Value *fields, Value *out);
-/* A mutable cell with one reference that takes its content; `flags` says of
- * what kind it is.  NULL, and the content untouched, when memory runs out. */
+/* Makes a mutable cell with one reference and takes its content; `flags` are
+ * REF_ flags.  When memory runs out: NULL, and the content stays the
+ * caller's. */
 RefCell *ref_new(Store *s, unsigned flags, Value content);
-/* Enters a cell that was made by other means into the list for cycle.c. */
+/* Adds a cell that was made by other means to the list for cycle.c. */
 void cycle_add(Store *s, RefCell *r);
 void cycle_remove(Store *s, RefCell *r);
 
-/* The type of a constructor's field in a value of an ADT's type. */
+/* The type of a constructor's field, given the type of the whole value. */
 const Type *value_ctor_field(Store *s, const Type *type, int tag, int i);
 /* Field `i` of a tuple or constructor, or a ref's content: borrowed, with its
  * type. */

@@ -1,9 +1,9 @@
-/* The kernel of each operator, as a dense table by operator: the rows of
- * kernels.def, and for all other operators the kernels of their own names. */
+/* The kernel of each operator, as an array indexed by OpId: the rows of
+ * kernels.def, and for every other operator the kernel of its own name. */
 #include "kernels/kernel.h"
 
-/* A second row of one operator is an error of the compiler already
- * (-Woverride-init), so as many rows as operators leave none out. */
+/* Two rows for one operator do not compile (-Woverride-init), so equal numbers
+ * of rows and operators mean that no operator is missing. */
 enum {
   ROWS = 0
 #define KERNEL(op, name) +1

@@ -1,5 +1,5 @@
-/* Running an operator: the call as its kernel sees it, and the ways to make
- * one.  Which kernel an operator has is said in kernels.def. */
+/* A call of an operator, as its kernel sees it, and the functions that make
+ * such calls.  kernels.def says which kernel an operator has. */
 #ifndef KERNELS_CALL_H
 #define KERNELS_CALL_H
 
@@ -8,44 +8,47 @@
 /* Why a kernel failed. */
 typedef struct OpFault {
   DiagCode code;
-  const char *message; /* in the call's arena; NULL: nothing beyond the code */
+  const char *message; /* in the call's arena; NULL when the code says it all */
 } OpFault;
 
-/* What a session has met of other processes.  Threads that wait for each other
- * spin, some 10 ms at most; where another process has the core of one of them,
- * every region (parallel.h) lasts so long, however small.  After one that
- * mostly waited the caller works alone for a while, the longer the more of them
- * there were in a row.  Used by one thread at a time; begins as zeros.  Times
- * in nanoseconds. */
+/* Detects competition for the cores.  Threads of a region (parallel.h) spin
+ * while they wait for each other, for at most some 10 ms.  When another process
+ * occupies one of their cores, every region takes that long, however small.  So
+ * after a region that mostly waited the session works on one thread for a
+ * while, and for longer the more such regions came in a row (exponential
+ * backoff).  One thread at a time uses it; it starts as zeros.  Times are in
+ * nanoseconds. */
 typedef struct Crowd {
-  int64_t until; /* when to ask for threads again */
-  int64_t alone; /* for how long that was put off; 0: it was not */
-  enum { CROWD_UNKNOWN, CROWD_UNTOLD, CROWD_TOLD } told; /* how to wait */
+  int64_t until; /* work on one thread until this time */
+  int64_t alone; /* length of the last such while; 0 for none */
+  /* does the environment say how threads wait? */
+  enum { CROWD_UNKNOWN, CROWD_UNTOLD, CROWD_TOLD } told;
 } Crowd;
 
 typedef struct OpCall {
   const OpInfo *op;
-  const Attrs *attrs; /* complete */
-  int arg_count;      /* tuple operands are flattened */
+  const Attrs *attrs; /* with defaults filled in */
+  int arg_count;      /* the fields of a tuple operand count one by one */
   const Tensor *const *args;
   uint32_t ending; /* a bit for each operand nobody reads after the
                       call: a result may be written over it */
   int out_count;
-  Tensor **outs;          /* STORE_FILL: allocated; else NULL: to be set */
-  const RuleType *result; /* what the rule answered */
+  /* allocated when the row says STORE_FILL; else NULL, set by the kernel */
+  Tensor **outs;
+  const RuleType *result; /* the type that the rule computed */
   Heap *heap;
   Arena *arena;            /* scratch, released after the call */
-  const _Atomic int *stop; /* nonzero: give up soon (return false) */
+  const _Atomic int *stop; /* when nonzero the kernel returns false soon */
   int threads;
-  Crowd *crowd; /* NULL: threads are asked for whatever they meet */
+  Crowd *crowd; /* NULL: regions use threads without this check */
   OpFault fault;
 } OpCall;
 
-/* False after setting `fault`, or when `stop` was seen, or (E0701) when memory
- * ran out.  On false, outs that the kernel made have been dropped. */
+/* Returns false after setting `fault`, when it saw `stop`, or (E0701) when
+ * memory ran out; then it has dropped the outs that it made. */
 typedef bool (*KernelFn)(OpCall *call);
 
-/* NULL for an operator that the machine itself runs (STORE_SPECIAL). */
+/* NULL for an operator that the machine carries out itself (STORE_SPECIAL). */
 extern const KernelFn kernel_table[OP_COUNT];
 static inline KernelFn op_kernel(const OpInfo *op) {
   return kernel_table[op_id(op)];
@@ -54,19 +57,20 @@ static inline KernelFn op_kernel(const OpInfo *op) {
 bool op_fault(OpCall *call, DiagCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool op_out_of_memory(OpCall *call);
-/* A tensor of that type, whose dims are numbers; NULL with the fault set. */
+/* A new tensor of a type whose dims are all numbers; NULL with the fault
+ * set. */
 Tensor *op_tensor_new(OpCall *call, const RuleType *type);
 
-/* Runs rule and kernel on tensors: for the C API, folding and tests.  The
- * caller sets op, attrs (complete or not), args, heap, arena, stop, threads;
- * `outs` (in the arena) and `result` are set.  Results are owned; false with
- * the fault set. */
+/* Runs rule and kernel on tensors, for the C API, constant folding and tests.
+ * The caller sets op, attrs (defaults may be missing), args, heap, arena, stop
+ * and threads.  Sets `outs` (in the arena; the tensors are owned) and `result`.
+ * False with the fault set. */
 bool op_run(OpCall *call);
-/* Its first half: completes the attributes and runs the rule on the operands'
- * actual types.  Sets call->attrs and call->result. */
+/* The first half of op_run: fills in attributes and runs the rule on the
+ * operands' actual types.  Sets call->attrs and call->result. */
 bool op_infer(OpCall *call);
-/* Its second half: makes the results, in `outs` where the caller has room for
- * them, and runs the kernel. */
+/* The second half of op_run: allocates the results, in `outs` when the caller
+ * has set it, and runs the kernel. */
 bool op_finish(OpCall *call);
 
 #endif

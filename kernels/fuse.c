@@ -17,7 +17,7 @@ void fuse_init(Fuse *f, int inputs) {
   *f = (Fuse){.inputs = inputs, .nanoseconds = ELEMENT_MOVED};
 }
 
-/* The function that the operator's own kernel runs. */
+/* The strip function of the operator's own kernel. */
 static StripFn step_strip(OpId op, DType dtype) {
   switch (op_info((int)op)->fusion) {
     case FUSION_STEP: return strip_of(op, dtype);
@@ -29,7 +29,8 @@ static StripFn step_strip(OpId op, DType dtype) {
   return NULL;
 }
 
-/* `operands` are of `dtype`, but for the condition of `where`. */
+/* Records which inputs the step reads.  Operands are of `dtype`, except the
+ * condition of `where`. */
 static void note_inputs(Fuse *f, const FuseStep *step, DType dtype) {
   for (int k = 0; k < 3; k++) {
     int input = step->operands[k] - FUSE_STEPS;
@@ -88,7 +89,7 @@ bool fuse_output(Fuse *f, int step) {
   return true;
 }
 
-/* The last step that reads each step's result. */
+/* Finds for each step the last step that reads its result (liveness). */
 static void find_last_uses(const Fuse *f, int *last) {
   for (int i = 0; i < f->steps; i++) {
     last[i] = f->step[i].output >= 0 ? f->steps : i;
@@ -99,13 +100,14 @@ static void find_last_uses(const Fuse *f, int *last) {
   }
 }
 
-/* Until which step a slot is taken, and the size of the elements there. */
+/* The last step that needs the slot's value, and the size of its elements. */
 typedef struct Slot {
   int until;
   size_t size;
 } Slot;
 
-/* A step may write over an operand that it reads last, if it is as large. */
+/* A step may overwrite an operand that it is the last to read, if the sizes
+ * agree. */
 static bool slot_is_free(const Slot *slot, int step, size_t size) {
   return slot->until < step || (slot->until == step && slot->size == size);
 }
@@ -128,7 +130,7 @@ static bool find_slots(Fuse *f) {
   return true;
 }
 
-/* Places while it runs: of inputs, of outputs, of slots. */
+/* Places of values at run time: inputs, then outputs, then slots. */
 enum {
   OUTPUT_PLACE = FUSE_INPUTS,
   SLOT_PLACE = OUTPUT_PLACE + FUSE_OUTPUTS,
@@ -139,7 +141,8 @@ static int place_of_result(const FuseStep *s) {
   return s->output >= 0 ? OUTPUT_PLACE + s->output : SLOT_PLACE + s->slot;
 }
 
-/* What an operator does not take is read, but for nothing. */
+/* A missing operand gets some valid place, since run_step reads it without
+ * asking. */
 static int place_of_operand(const Fuse *f, int from) {
   if (from < 0) return 0;
   return from < FUSE_STEPS ? f->step[from].to : from - FUSE_STEPS;
@@ -180,19 +183,19 @@ bool fuse_shape(const Fuse *f, const Tensor *const *args, int *rank,
   return true;
 }
 
-/* Inputs and outputs along the axes of the result, those that lie behind each
- * other everywhere merged. */
+/* The inputs and outputs along the axes of the result, with axes merged where
+ * all are contiguous. */
 enum { OPERANDS = FUSE_INPUTS + FUSE_OUTPUTS };
 
 typedef struct Grid {
   int rank, operands;
-  int64_t n; /* elements of a run: the last axis */
+  int64_t n; /* elements of a run, which lies along the last axis */
   int64_t runs;
   int64_t shape[RANK_MAX];
-  int64_t steps[RANK_MAX][OPERANDS]; /* in bytes */
+  int64_t steps[RANK_MAX][OPERANDS]; /* strides in bytes */
 } Grid;
 
-/* A run of a grid: where its operands begin. */
+/* A run of a grid: the address of each operand. */
 typedef struct GridAt {
   int64_t index[RANK_MAX];
   char *data[OPERANDS];
@@ -232,7 +235,7 @@ static void grid_init(Grid *g, const Tensor *const *tensors, int count) {
   for (int i = 0; i < g->rank - 1; i++) g->runs *= g->shape[i];
 }
 
-/* Run number `run`. */
+/* The addresses of run number `run`. */
 static GridAt grid_at(const Grid *g, char *const *data, int64_t run) {
   GridAt at;
   memcpy(at.data, data, (size_t)g->operands * sizeof *data);
@@ -245,7 +248,7 @@ static GridAt grid_at(const Grid *g, char *const *data, int64_t run) {
   return at;
 }
 
-/* Steps to the next run, behind the last to the first. */
+/* Advances to the next run; from the last one back to the first. */
 static void grid_next(const Grid *g, GridAt *at) {
   for (int i = g->rank - 2; i >= 0; i--) {
     bool more = ++at->index[i] < g->shape[i];
@@ -258,38 +261,40 @@ static void grid_next(const Grid *g, GridAt *at) {
 
 /* --- Running ------------------------------------------------------------- */
 
-/* Where a value lies along a run, or a tile of one. */
+/* The position of a value along a run or a tile. */
 typedef struct Spot {
   char *data;
-  int64_t step; /* in elements, as strips want it */
+  int64_t step; /* in elements, as strips expect */
 } Spot;
 
-/* Apart by more than their size, so that the same elements of two never have
- * the same place in a page: loads would wait for stores to the other. */
+/* Slots are further apart than their size, so that equal elements of two slots
+ * never share their offset in a page (4 KiB aliasing): a load would wait for a
+ * store to the other slot. */
 typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value) + 320]
     __attribute__((aligned(64)));
 
-/* What is to be done.  Threads take shares of its tiles.  A fault ends its
- * share, not the others, so that the one to be told is found: the first, as on
- * one thread. */
+/* The work that threads share, tile by tile.  A fault ends one share, not the
+ * others, because the fault to report is the first in the order of one
+ * thread. */
 typedef struct Job {
   const Fuse *fuse;
   StopFlag *stop;
-  char *const *data; /* where operands begin */
-  const Grid *grid;  /* NULL: they are along a line */
+  char *const *data; /* address of each operand */
+  const Grid *grid;  /* NULL when the operands form a line */
   const FuseLine *line;
-  unsigned late;          /* outputs that are written behind the last step:
-                             until then they are in their slots */
-  _Atomic int64_t *fault; /* the first: by share, step and code */
+  unsigned late; /* outputs that are written behind the last step:
+                    until then they are in their slots */
+  /* least of the faults met: share, step and code packed in one word */
+  _Atomic int64_t *fault;
 } Job;
 
-/* A share of it. */
+/* The state of one share. */
 typedef struct Run {
   const Fuse *fuse;
   StopFlag *stop;
-  int failed, code; /* which step did, and its fault; -1: none */
+  int failed, code; /* the failed step and its fault code; -1 for none */
   unsigned late;
-  Spot results[FUSE_OUTPUTS]; /* of the late ones */
+  Spot results[FUSE_OUTPUTS]; /* addresses of the late outputs */
   Spot places[PLACES];
 } Run;
 
@@ -333,7 +338,7 @@ static void set_output(Run *r, int i, Spot to) {
   *now = r->places[SLOT_PLACE + r->fuse->step[r->fuse->output_step[i]].slot];
 }
 
-/* Without asking: a second operand that a step does not take is set, too. */
+/* Sets the second operand without asking whether the step has one. */
 static inline int run_step(const Spot *places, const FuseStep *step,
                            int64_t n) {
   Strip s;
@@ -352,7 +357,7 @@ static inline int run_step(const Spot *places, const FuseStep *step,
   return step->strip(&s);
 }
 
-/* Outputs that had to wait until their inputs were read. */
+/* Stores the outputs that had to wait until their inputs were read. */
 static void store_late(const Run *r, int64_t n) {
   for (unsigned m = r->late; m; m &= m - 1) {
     int i = __builtin_ctz(m);
@@ -399,7 +404,7 @@ static bool run_tiles(Run *r, int64_t count) {
   return run_tile(r, count);
 }
 
-/* Tiles from .. to of a run of n elements, at the first of which it stands. */
+/* Runs tiles from .. to of a run of n elements; `r` stands at the first one. */
 static bool run_part(Run *r, int64_t from, int64_t to, int64_t n) {
   int64_t end = to * FUSE_TILE < n ? to * FUSE_TILE : n;
   if (from) skip_tiles(r, from);
@@ -412,8 +417,8 @@ static const int64_t NO_FAULT = INT64_MAX;
 
 static int64_t tiles_in(int64_t n) { return (n + FUSE_TILE - 1) / FUSE_TILE; }
 
-/* A share that was stopped, or has met a fault.  No other has tiles between
- * its own, so the number of its first one tells which fault comes first. */
+/* Records the fault of a share that ended early.  Shares are contiguous ranges
+ * of tiles, so the share that starts first has the first fault. */
 static bool end_share(const Job *job, const Share *share, const Run *r) {
   if (r->failed < 0) return false;
   int64_t step = share->from * FUSE_STEPS + r->failed;
@@ -438,7 +443,7 @@ static bool first_fault(const Fuse *f, OpCall *call, int64_t fault, int *step) {
   return step_fault(f, call, *step, (int)(fault % DIAG_CODE_COUNT));
 }
 
-/* `n` elements altogether, by way of `work`: at once where they are few. */
+/* Runs `n` elements in all through `work`; on this thread when they are few. */
 ALWAYS_INLINE bool run_job(Job *job, OpCall *call, ShareFn work, int64_t n,
                            int64_t tiles, int *step) {
   _Atomic int64_t fault = NO_FAULT;
@@ -460,7 +465,7 @@ static int64_t step_on(const Grid *g, int k, DType dtype) {
   return bytes / (int64_t)dtype_size(dtype);
 }
 
-/* Points at this run of the grid. */
+/* Sets the places for one run of the grid. */
 static void set_places(Run *r, const Grid *g, const GridAt *at) {
   const Fuse *f = r->fuse;
   for (int i = 0; i < f->inputs; i++)
@@ -543,7 +548,7 @@ static bool line_share(const void *data, const Share *share) {
          end_share(job, share, &r);
 }
 
-/* What is small is the one tile that it has, without anything to be shared. */
+/* Runs a job of a single tile, without the cost of sharing it out. */
 static bool run_one_tile(const Fuse *f, const FuseLine *line, char *const *data,
                          OpCall *call, int *step) {
   Slots slots;

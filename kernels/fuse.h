@@ -1,7 +1,7 @@
-/* Chains of element-wise operators as one: a small program run tile by tile,
- * the values between its steps in a few KB that stay in the nearest cache.
- * Each step is the function that the operator's own kernel runs, so results
- * are the same bits, also where 16-bit floats round after every step.
+/* Chains of element-wise operators, fused: a small program that runs tile by
+ * tile, with the values between its steps in a few KB of first-level cache.
+ * Each step is the strip function of the operator's own kernel, so results are
+ * the same bits, also where 16-bit floats round after every step.
  *
  *   Fuse f;
  *   fuse_init(&f, 3);                                     // c, i, g
@@ -9,8 +9,8 @@
  *   int r = fuse_add(&f, OP_MULTIPLY, DT_FLOAT32, (int[]){e, FUSE_INPUT(0)});
  *   bool ok = r >= 0 && fuse_output(&f, r) && fuse_finish(&f);
  *
- * A program is made once and is then only read; any number of sessions may run
- * it at once. */
+ * A finished program is read-only; any number of sessions may run it at
+ * once. */
 #ifndef KERNELS_FUSE_H
 #define KERNELS_FUSE_H
 
@@ -24,31 +24,33 @@ enum {
   FUSE_INPUTS = 12,
   FUSE_OUTPUTS = 4,
   FUSE_STEPS = 32,
-  FUSE_SLOTS = 12, /* values between steps that are alive at one time */
-  FUSE_TILE = 256, /* elements */
+  FUSE_SLOTS = 12, /* values between steps that are live at one time */
+  FUSE_TILE = 256, /* elements of a tile */
 };
 
-/* Operands of steps: the program's inputs, and what fuse_add() returned. */
+/* Names an operand of a step: an input of the program; or the result of
+ * fuse_add(), which names that step's result. */
 #define FUSE_INPUT(i) (FUSE_STEPS + (i))
 
 typedef struct FuseStep {
   StripFn strip;
-  uint8_t from[3]; /* where operands are found while it runs (fuse.c) */
-  uint8_t to;      /* and where the result goes */
-  uint8_t dtype;   /* of the result */
-  int8_t output;   /* which it is; -1: none */
+  uint8_t from[3]; /* places of the operands at run time (fuse.c) */
+  uint8_t to;      /* place of the result */
+  uint8_t dtype;   /* dtype of the result */
+  int8_t output;   /* number of the output that it is; -1 for none */
   int8_t slot;
-  bool has_more; /* than two operands: a third, or params */
+  bool has_more; /* has a third operand, or params */
   OpId op;
-  int operands[3]; /* -1: there is none */
+  int operands[3]; /* -1 for none */
   Value params[OP_PARAMS_MAX];
 } FuseStep;
 
 typedef struct Fuse {
   int inputs, outputs, steps, slots;
-  double nanoseconds; /* that an element takes, through all steps */
+  double nanoseconds; /* time for an element, all steps together */
   uint8_t input_dtype[FUSE_INPUTS], output_step[FUSE_OUTPUTS];
-  FuseStep step[FUSE_STEPS]; /* a copy to keep ends with the last in use */
+  /* last, so that a copy can stop after the steps in use */
+  FuseStep step[FUSE_STEPS];
 } Fuse;
 
 void fuse_init(Fuse *f, int inputs);
@@ -57,49 +59,52 @@ static inline size_t fuse_size(const Fuse *f) {
 }
 
 /* Adds a step: an element-wise operator on operands of `dtype` (for `where`,
- * the dtype of what it chooses from, the condition being bool).  Returns what
- * names its result, or -1 when there is no room or no such function. */
+ * the dtype of the two choices; the condition is bool).  Returns the name of
+ * the result; -1 when there is no room, or no strip for this dtype. */
 int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands);
 int fuse_add_cast(Fuse *f, DType from, DType to, int operand);
-/* Of an operator whose row names attributes in `params`: their values. */
+/* As fuse_add, for an operator whose attributes are passed in `params`. */
 int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
                     const double params[OP_PARAMS_MAX]);
 
-/* Makes a step's result the next output; false when it is one, or no room. */
+/* Makes a step's result the next output; false when it is one already, or there
+ * is no room. */
 bool fuse_output(Fuse *f, int step);
 
-/* After the last step: finds places for values.  False when too many are
- * alive at one time; then the chain must be cut.  Or when nothing comes out. */
+/* Assigns slots after the last step.  False when too many values are live at
+ * one time (the caller must cut the chain), or when there is no output. */
 bool fuse_finish(Fuse *f);
 
-/* The shape to which the inputs broadcast: that of every output.  False when
- * they do not; run one by one, the operator to blame will say so. */
+/* The shape to which the inputs broadcast, which every output has.  False when
+ * they do not: running the operators one by one then finds the one to blame. */
 bool fuse_shape(const Fuse *f, const Tensor *const *args, int *rank,
                 int64_t shape[RANK_MAX]);
 
-/* May this output be written over that input?  Not while a step behind the
- * one that makes it reads the input.  (fuse_run() helps itself.) */
+/* May the caller pass this input's memory for that output?  Not while a step
+ * after the output's still reads the input.  (fuse_run() needs no such
+ * check.) */
 bool fuse_may_replace(const Fuse *f, int output, int input);
 
-/* Runs it on call->args, into call->outs, which have the shape of
- * fuse_shape().  Inputs may be any views; an output may be the very elements
- * of an input, in the same order, but not overlap one otherwise.  Threads
- * share the tiles.  Fails as kernels do; *step receives the one that failed
- * first, in the order of one thread, or -1. */
+/* Runs the program on call->args, into call->outs, which have the shape of
+ * fuse_shape().  Inputs may be any views.  An output may be exactly an input's
+ * elements in the same order, but must not overlap an input otherwise. Threads
+ * share the tiles.  Fails as kernels do; *step receives the first step that
+ * failed, in the order of one thread, or -1. */
 bool fuse_run(const Fuse *f, OpCall *call, int *step);
 
-/* Inputs and outputs that are one run: each steps on evenly. */
+/* Inputs and outputs that all form one run: each has a single stride. */
 typedef struct FuseLine {
   int64_t n;
-  int64_t steps[FUSE_INPUTS + FUSE_OUTPUTS]; /* in elements */
+  int64_t steps[FUSE_INPUTS + FUSE_OUTPUTS]; /* strides in elements */
 } FuseLine;
 
-/* That of inputs, then outputs; false when they do not merge into one. */
+/* The line of the inputs, then outputs; false when they do not merge into one
+ * run. */
 bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line);
 
-/* Runs along a line whose operands start at these addresses, each output only
- * where it may be written.  Of the call, `stop`, `threads` and `arena` are
- * looked at and the fault set. */
+/* Runs along a line whose operands start at these addresses; an output may
+ * overlap an input only as fuse_may_replace() allows.  Uses the call's `stop`,
+ * `threads` and `arena`, and sets its fault. */
 bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,
                    OpCall *call, int *step);
 

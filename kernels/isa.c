@@ -1,12 +1,13 @@
-/* Which instruction set is in use.  The choice is the one thing that is global
- * in the library; it never changes a result. */
+/* The choice of the instruction set.  It is the library's one piece of global
+ * state, and never changes a result. */
 #include "kernels/isa.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
-/* Every table of the target, narrowest first, with what it asks of the CPU. */
+/* A table of the build's target and what it needs of the CPU, narrowest
+ * first. */
 typedef struct Candidate {
   const Isa *table;
   bool (*runs)(void);
@@ -43,7 +44,7 @@ static const Candidate candidates[] = {{&isa_generic, always}};
 
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
-static _Atomic(const Isa *) chosen; /* NULL: nothing was chosen yet */
+static _Atomic(const Isa *) chosen; /* NULL until the first choice */
 
 int isa_available(const Isa *found[ISA_MAX]) {
   int count = 0;

@@ -1,10 +1,8 @@
-/* The inner loops in use.  Each instruction set has one table of them, and
- * every table is complete: what an instruction set does not speed up is the
- * reference's loop (ref/).  All tables give the same bits.
- *
- * Drivers (drive/) split a call into such loops and look them up here.  Loops
- * know pointers, steps and the request to stop; they know no call, no thread
- * and no other table. */
+/* The tables of inner loops.  Each instruction set has one, and every table is
+ * complete: where an instruction set has no faster loop, the table holds the
+ * reference's (ref/).  All tables give the same bits.  The drivers (drive/)
+ * split a call into such loops.  A loop knows pointers, strides and the flag to
+ * stop; it knows nothing of calls, threads or other tables. */
 #ifndef KERNELS_ISA_H
 #define KERNELS_ISA_H
 
@@ -22,9 +20,9 @@ typedef enum ReduceKind {
   REDUCE_KINDS
 } ReduceKind;
 
-/* A result, or up to REDUCE_COLUMNS that lie side by side, from a walk over
- * the elements that make (the first of) them; `divisor` is what each is
- * divided by at the end. */
+/* Reduces a walk over elements to one result, or to up to REDUCE_COLUMNS
+ * results that are contiguous, the walk being that of the first.  `divisor`
+ * divides each result at the end. */
 enum { REDUCE_COLUMNS = 64 };
 typedef struct Reducer {
   void (*row)(const Walk *w, char *out, int64_t divisor);
@@ -43,17 +41,18 @@ typedef enum LineKind {
   LINE_KINDS
 } LineKind;
 
-/* What lines, and products of 64 bits, are computed in. */
+/* The type that lines, and products in 64 bits, are computed in. */
 typedef enum FloatType { IN_F32, IN_F64, FLOAT_TYPES } FloatType;
 
-/* The elements of one line, contiguous, in the type that is computed with.
- * `out` may be `x`. */
+/* The contiguous elements of one line, in the type computed in.  `out` may be
+ * `x`. */
 typedef struct NormLine {
   StopFlag *stop;
   int64_t n;
   const void *x;
   void *out;
-  const void *gamma, *beta; /* LINE_NORMALIZE: n elements each, or NULL */
+  /* LINE_NORMALIZE: n elements each; NULL when absent */
+  const void *gamma, *beta;
   double epsilon;
   /* LINE_LRN */
   void *squares; /* room for n elements */
@@ -66,37 +65,38 @@ typedef void NormLineFn(const NormLine *line);
 
 enum {
   PANEL = 64,    /* columns of a panel of the right operand */
-  GROUP = 16,    /* a panel's width is a multiple of it */
-  TILE_ROWS = 6, /* rows whose sums fit in registers, beside a panel */
+  GROUP = 16,    /* the width of a panel is a multiple of this */
+  TILE_ROWS = 6, /* rows of a tile: their sums fit in the registers */
 };
 
-/* c[rows, columns] = a[rows, k] * b[k, columns], or that added to c: each sum
- * is one chain of (fused) multiply-adds over ascending k.  Steps are in
+/* c[rows, columns] = a[rows, k] * b[k, columns], or added to c.  Each sum is
+ * one chain of (fused) multiply-adds over ascending k.  Strides are in
  * elements, which are float or, of the same size, uint32_t. */
 typedef struct ProductBlock {
   int64_t k;
   const float *a;
   int64_t a_row, a_step;
-  int groups; /* of columns */
+  int groups; /* columns / GROUP */
   const float *b;
-  int64_t b_row, b_next;  /* b_next: from one panel to the next */
-  const int64_t *offsets; /* tile_at: row k lies at b + offsets[k] instead */
+  /* stride of rows; stride from one panel to the next */
+  int64_t b_row, b_next;
+  const int64_t *offsets; /* tile_at: row k is at b + offsets[k] */
   float *c;
   int64_t c_row;
-  bool more; /* go on from what c holds; else from +0 */
+  bool more; /* add to c; else start from +0 */
 } ProductBlock;
 typedef void BlockFn(const ProductBlock *b);
 
 typedef struct Tiles {
-  BlockFn *tile[TILE_ROWS];    /* by rows - 1 */
-  BlockFn *tile_at[TILE_ROWS]; /* the same by offsets */
-  BlockFn *row_pair;           /* one row, two whole panels */
+  BlockFn *tile[TILE_ROWS];    /* indexed by rows - 1 */
+  BlockFn *tile_at[TILE_ROWS]; /* the same, with offsets */
+  BlockFn *row_pair;           /* one row by two whole panels */
 } Tiles;
 
-/* What tiles are accumulated in. */
+/* The type that tiles are accumulated in. */
 typedef enum TileType { TILE_F32, TILE_U32, TILE_TYPES } TileType;
 
-/* A matrix as a product sees it: any strides, in elements. */
+/* A matrix as a product sees it, with any strides, in elements. */
 typedef struct Matrix {
   DType dtype;
   char *data;
@@ -116,41 +116,42 @@ typedef struct Product {
                       there is no such */
 } Product;
 
-/* A whole product in a type of 64 bits, which has no tiles; false when `stop`
- * was seen. */
+/* A whole product in a 64-bit type, which has no tiles; false when `stop` was
+ * set. */
 typedef bool WideProductFn(StopFlag *stop, const Product *p);
 typedef enum WideType { WIDE_F64, WIDE_U64, WIDE_TYPES } WideType;
 
 /* --- The tables ----------------------------------------------------------- */
 
-/* A NULL says that the operator does not take the dtype; it is the same in
+/* NULL means that the operator does not take the dtype; that is the same in
  * every table. */
 typedef struct Isa {
   const char *name;
-  const StripFn *const *strips;   /* by dtype of operand 0, then OpId */
-  const StripFn *const *casts;    /* from, to */
-  const StripFn *where;           /* by bytes of an element: 1, 2, 4, 8 */
-  const Reducer *const *reducers; /* by dtype, ReduceKind */
-  NormLineFn *const (*lines)[LINE_KINDS]; /* by FloatType */
-  const Tiles *const *tiles;              /* by TileType */
-  WideProductFn *const *products;         /* by WideType */
+  const StripFn *const *strips; /* [dtype of operand 0][OpId] */
+  const StripFn *const *casts;  /* [from][to] */
+  /* [bytes of an element]: 1, 2, 4, 8 */
+  const StripFn *where;
+  const Reducer *const *reducers;         /* [dtype][ReduceKind] */
+  NormLineFn *const (*lines)[LINE_KINDS]; /* [FloatType] */
+  const Tiles *const *tiles;              /* [TileType] */
+  WideProductFn *const *products;         /* [WideType] */
 } Isa;
 
 enum { WHERE_SIZES = sizeof(Value) + 1 };
 
 extern const Isa isa_reference;
 
-/* The table in use: the best that the machine has, unless another was chosen.
- */
+/* The table in use: the widest that the machine supports, unless isa_select
+ * chose. */
 const Isa *isa_in_use(void);
 
-/* Chooses a table for the whole process: "generic", "avx2", "avx512", "neon",
- * or "reference"; NULL: the best.  False when there is none of that name, or
- * the machine lacks what it needs. */
+/* Chooses a table for the whole process: "generic", "avx2", "avx512", "neon" or
+ * "reference"; NULL for the widest.  False for an unknown name, or when the
+ * machine lacks the instructions. */
 bool isa_select(const char *name);
 
-/* The tables beside the reference that this machine can run, narrowest first;
- * returns how many. */
+/* The tables besides the reference that this machine supports, narrowest first;
+ * returns their number. */
 enum { ISA_MAX = 4 };
 int isa_available(const Isa *found[ISA_MAX]);
 

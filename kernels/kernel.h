@@ -1,5 +1,4 @@
-/* What kernels share: their declarations, and the few things that each of them
- * needs of its call. */
+/* The declarations of all kernels, and what every kernel needs of its call. */
 #ifndef KERNELS_KERNEL_H
 #define KERNELS_KERNEL_H
 
@@ -14,7 +13,7 @@
 #undef KERNEL
 #undef MACHINE
 
-/* Was the call asked to give up? */
+/* Has the call been asked to stop? */
 static inline bool op_stopped(const OpCall *call) {
   return stop_seen(call->stop);
 }

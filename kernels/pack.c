@@ -1,14 +1,15 @@
-/* See pack.h.  What hangs on a buffer is NULL, then a mark that it was used,
- * then a list of packed forms that only grows, at its head. */
+/* See pack.h.  A buffer's `packed` is NULL; after the first use a mark; then a
+ * list of packed forms.  The list only grows, at its head, so readers need no
+ * lock. */
 #include "kernels/pack.h"
 
 #include "kernels/drive/product.h"
 
 typedef struct Form {
   BufferExtra extra;
-  Mem *mem;          /* of the session that made it */
-  struct Form *next; /* NULL: the last */
-  const char *data;  /* the geometry */
+  Mem *mem;          /* of the session that packed it */
+  struct Form *next; /* NULL for the last */
+  const char *data;  /* the geometry that was packed */
   DType dtype;
   int64_t k, n, row_step, column_step;
   Packed packed;
@@ -30,7 +31,7 @@ static void release_list(BufferExtra *extra) {
 
 static void release_nothing(BufferExtra *extra) { (void)extra; }
 
-/* The mark of a buffer that was used once. */
+/* Marks a buffer that was used once. */
 static const BufferExtra used = {release_nothing};
 
 /* --- Packing ------------------------------------------------------------- */
@@ -41,7 +42,8 @@ static bool same_geometry(const Form *f, const Matrix *b, int64_t k,
          f->row_step == b->row_step && f->column_step == b->column_step;
 }
 
-/* Bytes of the panels; false when b repeats elements of a smaller buffer. */
+/* Bytes of the panels; false when b is broadcast, so that packing would take
+ * much more memory than the buffer. */
 static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
                      int64_t n, size_t *bytes) {
   size_t elements;
@@ -52,7 +54,7 @@ static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
   return size_mul((size_t)k * sizeof(float), width, bytes);
 }
 
-/* False when `stop` was seen. */
+/* False when `stop` was set. */
 static bool fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels,
                         const _Atomic int *stop) {
   Panels from = panels_of_matrix(b);
@@ -97,7 +99,8 @@ static Form *find(void *head, const Matrix *b, int64_t k, int64_t n) {
   return f;
 }
 
-/* Puts `own` at the head, unless another thread was faster with the same. */
+/* Adds `own` to the list, unless another thread has added the same geometry
+ * first. */
 static Form *publish(Buffer *buffer, Form *own, void *head, const Matrix *b) {
   for (;;) {
     Form *other = find(head, b, own->k, own->n);
@@ -127,10 +130,10 @@ void ops_pack(const Tensor *t) {
 
 enum {
   BYTES_NEAREST = 3 << 13
-}; /* that stay in the first level whatever the
-      order */
+}; /* bytes that stay in the first-level cache in either order */
 
-/* Threads that ask at once may get the same answer, which is as good. */
+/* Threads that ask at the same time may get equal answers, which does no
+ * harm. */
 bool pack_backwards(Packed *p) {
   if (p->bytes <= BYTES_NEAREST) return false;
   bool now = atomic_load_explicit(&p->backwards, memory_order_relaxed);

@@ -1,7 +1,7 @@
-/* Running an operator on tensors: attributes completed, the rule asked for
- * the result, results allocated or given an operand's elements, the kernel
- * called.  The interpreter's own
- * path does the same with what it knows in advance. */
+/* Runs an operator on tensors: fills in attributes, asks the rule for the
+ * results' types, allocates results or reuses operands, calls the kernel.  The
+ * VM's own path (vm/vm_op.c) does the same with what lowering computed in
+ * advance. */
 #include "kernels/call.h"
 #include "kernels/stop.h"
 #include "ops/rules/support.h"
@@ -42,8 +42,8 @@ static RuleType type_of(const Tensor *t) {
   return type;
 }
 
-/* How many of the call's tensors are the fields of its tuple operand; -1 when
- * the row has none. */
+/* The number of tensors in the call's tuple operand; -1 when the row has
+ * none. */
 static int tuple_len(const OpCall *call) {
   const OpInfo *op = call->op;
   if (op_arg_count(op) == 0 || !op_arg(op, 0).tuple) return -1;
@@ -53,14 +53,14 @@ static int tuple_len(const OpCall *call) {
   return call->arg_count - others;
 }
 
-/* The operands as the rule counts them, where a tuple is one. */
+/* The operands as the rule counts them: a tuple is one operand. */
 typedef struct Operands {
   int count;
   RuleType *types;
-  const Tensor **tensors; /* NULL: the tuple */
+  const Tensor **tensors; /* NULL for the tuple */
 } Operands;
 
-/* False without memory: a tuple may have any number of fields. */
+/* False when memory runs out; a tuple may have any number of fields. */
 static bool operands_of(OpCall *call, Operands *out) {
   int fields = tuple_len(call), skip = fields < 0 ? 0 : fields;
   Operands o = {.count = call->arg_count - skip + (fields >= 0)};
@@ -86,8 +86,8 @@ static bool operands_of(OpCall *call, Operands *out) {
   return true;
 }
 
-/* A broken rule when the program runs: a shape check that failed, unless it
- * is more precise than that. */
+/* Reports a rule that failed at run time: as a failed shape check, unless the
+ * rule's own code is more precise. */
 static bool rule_fault(OpCall *call, const RuleCall *rule) {
   call->fault.code = rule->code == E0214 ? E0701 : E0603;
   call->fault.message = rule->message;
@@ -114,7 +114,7 @@ bool op_infer(OpCall *call) {
 
 /* --- Results ------------------------------------------------------------- */
 
-/* Has operand i, which ends here, the shape of the result, and room for it? */
+/* Operand i ends here: has it the shape of the result, and enough memory? */
 static bool may_write_over(const OpCall *call, int i, const RuleType *type) {
   const Tensor *t = call->args[i];
   if (t->dtype != type->dtype || t->rank != type->rank) return false;
@@ -123,8 +123,8 @@ static bool may_write_over(const OpCall *call, int i, const RuleType *type) {
   return tensor_is_contiguous(t) && tensor_may_hold(t, tensor_bytes(t));
 }
 
-/* Does no other operand show these elements?  An element-wise operator may be
- * given the very same tensor again. */
+/* Does no other operand view these elements?  An element-wise operator may be
+ * given the same tensor twice. */
 static bool is_alone(const OpCall *call, int i, bool each) {
   const Tensor *t = call->args[i];
   for (int k = 0; k < call->arg_count; k++)
@@ -134,7 +134,7 @@ static bool is_alone(const OpCall *call, int i, bool each) {
   return true;
 }
 
-/* An operand that becomes the result, or NULL. */
+/* An operand whose memory becomes the result, or NULL. */
 static Tensor *operand_to_reuse(const OpCall *call, const RuleType *type) {
   bool each = op_is_elementwise(call->op);
   if (!(each || call->op->in_place)) return NULL;

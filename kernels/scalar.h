@@ -1,11 +1,11 @@
-/* Element-wise operators on rank-0 operands, bit for bit what the kernel gives
- * for an element. */
+/* Element-wise operators on rank-0 operands, with the same bits as the kernel
+ * gives for an element. */
 #ifndef KERNELS_SCALAR_H
 #define KERNELS_SCALAR_H
 
 #include "ops/ops.h"
 
-/* `fail` receives a fault code (E0602: division by zero); it is 0 otherwise. */
+/* `fail` receives a fault code (E0602, division by zero); it starts as 0. */
 typedef Value (*ScalarFn)(Value a, Value b, Value c, int *fail);
 
 /* NULL when the operator is not element-wise, has attributes that matter, or

@@ -1,6 +1,5 @@
-/* Giving up when asked to: long loops look at a flag now and then.  What a
- * kernel leaves half done then nobody sees: op_finish() takes it back, so a
- * loop may simply end. */
+/* Cancellation: long loops poll a flag.  When it is set a loop may simply end,
+ * because op_finish() discards the unfinished result. */
 #ifndef KERNELS_STOP_H
 #define KERNELS_STOP_H
 
@@ -10,7 +9,7 @@
 
 typedef const _Atomic int StopFlag;
 
-/* `make late` is told of each look (tests/late). */
+/* `make late` counts the polls (tests/late). */
 #ifdef STOP_LOOKED
 void stop_looked(void);
 #else
@@ -23,15 +22,15 @@ static inline bool stop_seen(StopFlag *stop) {
   return atomic_load_explicit(stop, memory_order_relaxed) != 0;
 }
 
-enum { STOP_BLOCK = 1 << 16 }; /* elements between two looks */
+enum { STOP_BLOCK = 1 << 16 }; /* elements between two polls */
 
-/* Where the block of elements from `at` on ends, of `n`; 0 to give up. */
+/* The end of the block of elements that starts at `at`, of `n`; 0 to stop. */
 static inline int64_t block_end(StopFlag *stop, int64_t at, int64_t n) {
   if (stop_seen(stop)) return 0;
   return n - at > STOP_BLOCK ? at + STOP_BLOCK : n;
 }
 
-/* Blocks of n elements: from `at` to `end`. */
+/* Loops over n elements in blocks: from `at` to `end`. */
 #define BLOCKS(stop, n)     \
   for (int64_t at = 0, end; \
        at < (n) && (end = block_end((stop), at, (n))) > 0; at = end)

@@ -1,20 +1,20 @@
-/* Strips: what element-wise operators run on. */
+/* Strips: the runs that element-wise operators process. */
 #ifndef KERNELS_STRIP_H
 #define KERNELS_STRIP_H
 
 #include "tensor/tensor.h"
 
-/* A run of elements of each operand; steps are in elements. */
+/* A run of elements of each operand; strides are in elements. */
 typedef struct Strip {
   int64_t n;
   char *out;
   int64_t out_step;
   const char *in[3];
   int64_t step[3];
-  Value params[2]; /* attributes, as elements */
+  Value params[2]; /* attributes, as elements of the dtype */
 } Strip;
 
-/* 0, or the code of a fault. */
+/* Returns 0, or the code of a fault. */
 typedef int (*StripFn)(const Strip *s);
 
 #endif

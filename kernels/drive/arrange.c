@@ -1,5 +1,5 @@
-/* Kernels that arrange elements anew: each copies parts of its operand to
- * parts of its result, both seen as strided tensors. */
+/* Kernels that rearrange elements: each copies parts of its operand to parts of
+ * its result, both seen as strided tensors. */
 #include "kernels/kernel.h"
 #include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
@@ -13,7 +13,7 @@ static int64_t ints_at(const OpCall *call, AttrName name, int i) {
   return attr_item(attr_get(call->attrs, name), i);
 }
 
-/* Every step-th element of an axis, from `from` on: n of them. */
+/* A view of n elements of an axis, `step` apart, starting at `from`. */
 static Tensor every(const Tensor *t, int axis, int64_t from, int64_t step,
                     int64_t n) {
   Tensor part = geometry_slice(t, axis, from, n);
@@ -23,8 +23,8 @@ static Tensor every(const Tensor *t, int axis, int64_t from, int64_t step,
 
 /* --- Layouts ------------------------------------------------------------- */
 
-/* Splits each axis that the other layout splits, and puts the axes in the
- * order of `names`: then both tensors show the same elements. */
+/* Splits each axis that is split in the other layout, and orders the axes as in
+ * `names`.  Two tensors refined by the same names have equal shapes. */
 static void refine(const Layout *own, const Layout *other, const Tensor *t,
                    Tensor *out) {
   out->rank = 0;
@@ -47,7 +47,7 @@ static void refine(const Layout *own, const Layout *other, const Tensor *t,
   }
 }
 
-/* At most one of the layouts has blocks. */
+/* Copies from one layout to another; at most one of them has blocked axes. */
 static bool copy_between(const OpCall *call, const Layout *from,
                          const Tensor *x, const Layout *to, const Tensor *y) {
   Tensor source = *x, target = *y;
@@ -56,7 +56,7 @@ static bool copy_between(const OpCall *call, const Layout *from,
   return copy_into(call, &target, &source);
 }
 
-/* The layout's outer axes, and how long they are without blocks. */
+/* The layout without its inner (block) axes, and the resulting shape. */
 static Layout unblocked(const Layout *l, const Tensor *x, int64_t *shape) {
   Layout plain = {0};
   for (int i = 0; i < l->rank; i++) {
@@ -87,8 +87,9 @@ bool kernel_layout_transform(OpCall *call) {
 
 /* --- Blocks -------------------------------------------------------------- */
 
-/* The part of the deep tensor's channels that block position (i, j) of the
- * wide one holds.  DCR: the position counts slower than the channel. */
+/* The channels of the deep tensor that hold block position (i, j) of the wide
+ * one.  In mode DCR the position varies slower than the channel, in CRD
+ * faster. */
 static Tensor channels_of(const Tensor *deep, int axis, int64_t block,
                           int64_t position, bool dcr) {
   int64_t channels = deep->shape[axis] / (block * block);
@@ -118,7 +119,7 @@ static bool depth_space(OpCall *call, bool to_space) {
 bool kernel_depth_to_space(OpCall *call) { return depth_space(call, true); }
 bool kernel_space_to_depth(OpCall *call) { return depth_space(call, false); }
 
-/* Position number `at` of the blocks, along block axis i. */
+/* The coordinate along block axis i of block position number `at`. */
 static int64_t block_position(const AttrValue *block, int i, int64_t at) {
   for (int k = block->count - 1; k > i; k--) at /= attr_item(block, k);
   return at % attr_item(block, i);
@@ -130,9 +131,9 @@ static int64_t block_count(const AttrValue *block) {
   return count;
 }
 
-/* The batches of block position `at` in the batched tensor, and the elements
- * in the spread-out one, `before` elements of which are missing on each axis;
- * both cut to what exists in either. */
+/* The two parts that block position `at` pairs: batches of the batched tensor,
+ * and strided elements of the spread-out one.  `before` elements are missing on
+ * each axis of the spread-out tensor.  Both parts are cut to what exists. */
 static void block_parts(const AttrValue *block, AttrName margins,
                         const OpCall *call, int64_t at, Tensor *batched,
                         Tensor *spread) {
@@ -261,7 +262,7 @@ bool kernel_sequence_mask(OpCall *call) {
   return true;
 }
 
-/* The end of the buffer moves to its front, the data follows. */
+/* Shifts the buffer: its end moves to its front, then the data is appended. */
 bool kernel_fifo_buffer(OpCall *call) {
   const Tensor *x = call->args[0], *buffer = call->args[1];
   Tensor *out = call->outs[0];
@@ -277,7 +278,8 @@ bool kernel_fifo_buffer(OpCall *call) {
 
 /* --- Diagonals, triangles, parts ----------------------------------------- */
 
-/* Row i of each matrix keeps the columns from i + k on, or up to there. */
+/* Row i of each matrix keeps the columns >= i + k (upper) or <= i + k
+ * (lower). */
 bool kernel_trilu(OpCall *call) {
   Tensor *out = call->outs[0];
   int rows = out->rank - 2, columns = out->rank - 1;
@@ -297,7 +299,8 @@ bool kernel_trilu(OpCall *call) {
   return true;
 }
 
-/* Diagonal k of the matrices in the last two axes, as one axis. */
+/* Diagonal k of the matrices in the last two axes, as a view with one axis
+ * less. */
 static Tensor diagonal_of(const Tensor *t, int64_t k) {
   int rows = t->rank - 2, columns = t->rank - 1;
   int64_t row = k < 0 ? -k : 0, column = k > 0 ? k : 0;
@@ -310,8 +313,8 @@ static Tensor diagonal_of(const Tensor *t, int64_t k) {
   return d;
 }
 
-/* Diagonals stand from the highest to the lowest, filled up to one length on
- * the left when they are aligned at the right. */
+/* Diagonals are stored from the highest to the lowest, padded to equal length:
+ * on the left when they are aligned right. */
 bool kernel_matrix_set_diag(OpCall *call) {
   const Tensor *values = call->args[1];
   Tensor *out = call->outs[0];

@@ -1,8 +1,8 @@
 /* Batch normalisation in the type C (float or double) named ID; included by
  * lines.c. */
 
-/* One channel of batch normalisation: x * s + t, where s is one over the
- * standard deviation [times gamma], t = -mean * s [+ beta]. */
+/* One channel of batch normalisation is x * s + t, with s = gamma / sqrt(var +
+ * eps) and t = beta - mean * s (gamma and beta where given). */
 static void FN(channel_factors)(const ChannelNorm *norm, int64_t i, C *s,
                                 C *t) {
   C value[4]; /* gamma, beta, mean, variance */

@@ -1,12 +1,12 @@
-/* Convolutions as matrix products.  For a batch, a group and some positions
- * of the result, the elements that each position's window covers are copied
+/* Convolutions as matrix products (im2col).  For a batch, a group and a run of
+ * positions of the result, the elements under each position's window are copied
  * to a panel; the weights times the panel are the results there:
  *
  *   out[o, p] = sum_k weight[o, k] * panel[k, p]     k = (i, kd, kh, kw)
  *
- * so k runs in the law's order in every layout, and padding takes part as 0.
- * A transposed convolution is one over data with zeros between its elements,
- * with the kernel reversed. */
+ * so k ascends as the law requires in every layout, and padding takes part as
+ * 0.  A transposed convolution is a convolution of the data with zeros between
+ * its elements by the reversed kernel. */
 #include "ops/rules/conv.h"
 
 #include "kernels/kernel.h"
@@ -20,8 +20,8 @@ enum { POSITIONS = 128 }; /* columns of a panel */
 
 /* --- Panels -------------------------------------------------------------- */
 
-/* Where position o and kernel element k meet in the data; -1: in padding, or
- * between two elements. */
+/* The data index that position o and kernel element k meet; -1 in the padding
+ * and between the elements of spread data. */
 static int64_t meeting(const ConvAxis *a, int64_t o, int64_t k,
                        int64_t length) {
   int64_t at = o * a->stride + k * a->dilation - a->before;
@@ -33,7 +33,8 @@ static int64_t meeting(const ConvAxis *a, int64_t o, int64_t k,
   return at < length ? at : -1;
 }
 
-/* n elements from `at` of a line of `length`, 0 where there are none. */
+/* Copies n elements from index `at` of a line of `length`; those outside are
+ * 0. */
 static void line_part(const char *line, int64_t at, int64_t length, int64_t n,
                       int64_t size, char *row) {
   int64_t left = at < 0 ? -at : 0, right = at + n - length;
@@ -48,8 +49,8 @@ static void line_part(const char *line, int64_t at, int64_t length, int64_t n,
   if (right) memset(row + (n - right) * size, 0, (size_t)(right * size));
 }
 
-/* A run along the last axis: positions w .. w + n of the result, kernel
- * element k, `line` being the line of the data. */
+/* Fills one run of a panel row: positions w .. w + n along the last axis, for
+ * kernel element k.  `line` is the line of the data. */
 static void panel_run(const ConvPlan *p, const char *line, int64_t k, int64_t w,
                       int64_t n, char *row) {
   const Tensor *x = &p->data;
@@ -66,7 +67,7 @@ static void panel_run(const ConvPlan *p, const char *line, int64_t k, int64_t w,
   }
 }
 
-/* Where position number `i` of the result lies in it. */
+/* The coordinates of position number `i` of the result. */
 typedef struct Position {
   int64_t d, h, w;
 } Position;
@@ -76,8 +77,8 @@ static Position position_of(const Tensor *out, int64_t i) {
   return (Position){i / width / height, i / width % height, i % width};
 }
 
-/* One row of the panel: the element of input channel and kernel position
- * `k` for n positions of the result. */
+/* Fills one row of the panel: what kernel position `k` of an input channel
+ * meets at n positions of the result. */
 static void panel_row(const ConvPlan *p, const char *channel,
                       const int64_t k[3], Position at, int64_t n, char *row) {
   const Tensor *x = &p->data, *out = &p->out;
@@ -95,7 +96,8 @@ static void panel_row(const ConvPlan *p, const char *channel,
   }
 }
 
-/* The next kernel position (kd, kh, kw) of a channel; false: another one. */
+/* Advances to the next kernel position (kd, kh, kw); false after the last one
+ * of a channel. */
 static bool kernel_next(const int64_t size[3], int64_t k[3]) {
   for (int axis = 2; axis >= 0; axis--) {
     if (++k[axis] < size[axis]) return true;
@@ -104,12 +106,12 @@ static bool kernel_next(const int64_t size[3], int64_t k[3]) {
   return false;
 }
 
-/* Rows k .. k + rows of a group's matrix, columns first .. first + n, at
- * `panel`, whose rows are `step` elements apart. */
+/* Fills rows k .. k + rows and columns first .. first + n of a group's im2col
+ * matrix at `panel`, whose rows are `step` elements apart. */
 static void fill_rows(StopFlag *stop, const ConvPlan *p, int64_t batch,
                       int64_t group, int64_t k, int64_t rows, int64_t first,
                       int64_t n, char *panel, int64_t step) {
-  if (!rows) return; /* then there may be sizes of 0 to divide by */
+  if (!rows) return; /* sizes may be 0 then, and are divisors below */
   const Tensor *x = &p->data;
   const int64_t *size = p->weight->shape + 2; /* I / G, KD, KH, KW */
   int64_t bytes = (int64_t)dtype_size(x->dtype);
@@ -126,7 +128,7 @@ static void fill_rows(StopFlag *stop, const ConvPlan *p, int64_t batch,
   }
 }
 
-/* The same as a source of panels for products. */
+/* The im2col matrix as a source of panels. */
 typedef struct ConvPanels {
   const ConvPlan *plan;
   int64_t batch, group;
@@ -199,12 +201,13 @@ static bool run_plan(OpCall *call, ConvPlan *p) {
 
 /* --- Plans --------------------------------------------------------------- */
 
-/* The weight as (G, O / G, I / G, KD, KH, KW), I / G being `inputs`; reversed
- * along the kernel's axes for a transposed convolution. */
+/* A view of the weight as (G, O / G, I / G, KD, KH, KW), where I / G is
+ * `inputs`; reversed along the kernel's axes for a transposed convolution. */
 static Tensor weight_geometry(const Tensor *weight, const Conv *conv,
                               int64_t inputs) {
   Tensor w = window_geometry(weight, &conv->weight), g = w;
-  int split = conv->transposed ? 1 : 0; /* the axis that groups divide */
+  /* the axis that is divided into groups */
+  int split = conv->transposed ? 1 : 0;
   g.rank = 6;
   g.shape[0] = conv->groups;
   for (int i = 0; i < 5; i++) {
@@ -274,7 +277,8 @@ static void gradient_column(StopFlag *stop, const ConvPlan *p, int64_t input,
   }
 }
 
-/* Kernel position number j of one group: its column of the product. */
+/* Fills column j of a group's product: the elements that kernel position j
+ * meets. */
 static bool gradient_group(OpCall *call, const ConvPlan *p, const Tensor *grad,
                            int64_t group, char *column) {
   Tensor *out = call->outs[0];
@@ -297,7 +301,7 @@ static bool gradient_group(OpCall *call, const ConvPlan *p, const Tensor *grad,
   return true;
 }
 
-/* The gradient with axes (o, n, h, w), contiguous. */
+/* The gradient with axes (o, n, h, w), made contiguous. */
 static Tensor *gradient_rows(OpCall *call) {
   const Tensor *g = call->args[0];
   int64_t shape[4] = {g->shape[1], g->shape[0], g->shape[2], g->shape[3]};

@@ -1,4 +1,4 @@
-/* Convolutions as their drivers see them. */
+/* Convolutions, as their two drivers see them. */
 #ifndef KERNELS_DRIVE_CONV_H
 #define KERNELS_DRIVE_CONV_H
 
@@ -20,8 +20,8 @@ typedef struct ConvPlan {
   int64_t k;            /* I / G * KD * KH * KW */
 } ConvPlan;
 
-/* Convolutions of float32 that read an image in place (conv_image.c), where it
- * would not be hardly more than padding. */
+/* Convolutions of float32 that read an image in place (conv_image.c).  Refused
+ * when the image would be mostly padding. */
 bool conv_image_takes(const ConvPlan *p);
 bool conv_image_run(OpCall *call, const ConvPlan *p);
 

@@ -1,17 +1,16 @@
-/* Convolutions as matrix products that read the image in place.
+/* Convolutions as matrix products without im2col: they read the image in place.
  *
- * A band of rows of the result needs a band of rows of the data.  That is
- * copied once, with its padding, as an image in which, for each element of the
- * kernel, the elements that a run of positions meets lie side by side, a fixed
- * offset away:
+ * A band of rows of the result needs a band of rows of the data.  That band is
+ * copied once, with its padding, so that for each kernel element the data that
+ * a run of positions meets is contiguous, at a fixed offset:
  *
  *   out[o, p] = sum_k weight[o, k] * image[offsets[k] + p]
  *
- * so the inner loop is that of a product, with a table of offsets for the
- * rows of its right operand.  For that, lines of the result are as long as
- * those of the image; what lies behind their ends is computed and left out.
- * With a stride, the image holds for each remainder modulo the stride the
- * lines and columns that have it.  Padding takes part as 0. */
+ * The inner loop is that of a product, with a table of offsets for the rows of
+ * its right operand.  Lines of the result are therefore computed as long as
+ * those of the image, and what exceeds the real length is dropped.  With a
+ * stride s, the image is stored as s x s phases: for each remainder modulo s,
+ * the lines and columns that have it.  Padding takes part as 0. */
 #include "kernels/drive/conv.h"
 
 #include "kernels/drive/move.h"
@@ -22,26 +21,27 @@
 #include <string.h>
 
 enum {
-  BAND_FLOATS = 1 << 18, /* of an image: 1 MiB, in the second-level cache */
-  BLOCK_FLOATS = 6144,   /* of it that a block of k goes over, in the first */
+  BAND_FLOATS = 1 << 18, /* floats of an image: 1 MiB, the second-level cache */
+  BLOCK_FLOATS = 6144,   /* floats that a block of k reads: the first level */
   BLOCK_LEAST = 64,
-  BLOCK_MOST = 512,      /* of k */
-  WIDE = 512,            /* columns of a panel when there are few rows */
-  POSITIONS_WORTH = 512, /* of a band: else threads share the channels */
-  ROWS_MOST = 1 << 14,   /* of weights for an image: 4 MiB of sums */
-  CHANNELS_NEAR = 16,    /* of an image: whole cache lines of NHWC */
-  PADDING_MOST = 8,      /* times the data and the result */
+  BLOCK_MOST = 512,      /* rows of k in a block, at most */
+  WIDE = 512,            /* columns of a panel when the weights have few rows */
+  POSITIONS_WORTH = 512, /* a band with fewer: threads share channels instead */
+  ROWS_MOST = 1 << 14,   /* rows of weights at a time: 4 MiB of sums */
+  /* channels copied together: whole cache lines of NHWC */
+  CHANNELS_NEAR = 16,
+  PADDING_MOST = 8, /* largest image, relative to data and result */
 };
 
 /* --- Geometry ------------------------------------------------------------- */
 
-/* Rows or columns of the image.  Kernel element k has remainder number
- * k % remainders and is k * dilation / stride further on. */
+/* The rows or the columns of the image.  Kernel element k belongs to phase k %
+ * remainders, and there is shifted by k * dilation / stride. */
 typedef struct Lines {
   ConvAxis axis;
-  int64_t positions;  /* of the result, in this band */
-  int64_t reach;      /* of the last kernel element */
-  int64_t remainders; /* that are there */
+  int64_t positions;  /* positions of the result in this band */
+  int64_t reach;      /* shift of the last kernel element */
+  int64_t remainders; /* phases that occur */
   int64_t length;     /* positions + reach */
 } Lines;
 
@@ -71,28 +71,32 @@ static Lines lines_of(const ConvAxis *axis, int64_t positions, int64_t kernel) {
   return l;
 }
 
-/* One way through all that is to be computed: a band of one depth, of some of
- * the rows of some groups, of one batch. */
+/* The whole computation, cut into items: each item is a band of rows at one
+ * depth, for some of the rows of some groups, in one batch. */
 typedef struct Work {
   const OpCall *call;
   const ConvPlan *plan;
   const Tiles *tiles;
   Lines columns;
-  int64_t band;                                  /* rows of the result */
-  int64_t groups;                                /* that share an image */
-  int64_t rows;                                  /* of a group's weights */
-  int64_t bands, depths, row_parts, group_parts; /* how many there are */
-  int64_t channel;        /* floats of an image's channel */
-  int64_t width;          /* of a panel */
-  int64_t block;          /* of k */
-  const int64_t *offsets; /* by k, for a band of full height */
-  float *images;          /* one for each thread, and its sums */
-  int64_t room;           /* floats of such */
+  /* rows of the result in a band */
+  int64_t band;
+  /* groups that share an image */
+  int64_t groups;
+  /* rows of a group's weights in an item */
+  int64_t rows;
+  /* number of parts in each direction */
+  int64_t bands, depths, row_parts, group_parts;
+  int64_t channel;        /* floats of one channel of an image */
+  int64_t width;          /* columns of a panel */
+  int64_t block;          /* rows of k in a block */
+  const int64_t *offsets; /* offset of each k, for a band of full height */
+  float *images;          /* an image for each thread, with its sums */
+  int64_t room;           /* floats that one of them takes */
 } Work;
 
 typedef struct Item {
   const Work *work;
-  int64_t batch, group, depth, line, row; /* where it begins */
+  int64_t batch, group, depth, line, row; /* where the item begins */
   int64_t groups, rows;
   Lines lines;
   float *image, *sums;
@@ -100,14 +104,14 @@ typedef struct Item {
 
 /* --- Images --------------------------------------------------------------- */
 
-/* Where elements of the data go in a line of the image. */
+/* Maps elements of the data to a line of the image. */
 typedef struct Stretch {
   int64_t to, from, n, to_step, from_step;
 } Stretch;
 
 static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Remainder number r, from position `first` of the result on. */
+/* The mapping for phase r, from position `first` of the result on. */
 static Stretch stretch_of(const Lines *l, int64_t r, int64_t first,
                           int64_t length) {
   const ConvAxis *a = &l->axis;
@@ -125,7 +129,7 @@ static Stretch stretch_of(const Lines *l, int64_t r, int64_t first,
   return s;
 }
 
-/* A remainder of rows and one of columns, of one plane of all channels. */
+/* Copies one phase (of rows and of columns) of one plane, for all channels. */
 static void copy_plane(const Item *item, int64_t plane, Stretch y, Stretch x,
                        float *to) {
   const Work *w = item->work;
@@ -147,7 +151,8 @@ static void copy_plane(const Item *item, int64_t plane, Stretch y, Stretch x,
   if (shape[0] && y.n && x.n) copy_into(w->call, &image, &from);
 }
 
-/* The plane of the data that depth d and kernel element k meet in, or -1. */
+/* The plane of the data that depth d and kernel element k meet; -1 in
+ * padding. */
 static int64_t plane_of(const ConvPlan *p, int64_t d, int64_t k) {
   const ConvAxis *a = &p->axes[0];
   int64_t at = d * a->stride + k * a->dilation - a->before;
@@ -175,7 +180,8 @@ static void fill_image(const Item *item) {
   }
 }
 
-/* By k: kernel positions within a channel, then channels. */
+/* Computes the offset of each k: kernel positions within a channel, then
+ * channels. */
 static void fill_offsets(const Work *w, const Lines *rows, int64_t *offsets) {
   const int64_t *size = w->plan->weight->shape + 2; /* I / G, KD, KH, KW */
   const Lines *columns = &w->columns;
@@ -193,7 +199,7 @@ static void fill_offsets(const Work *w, const Lines *rows, int64_t *offsets) {
 
 /* --- Panels of one item --------------------------------------------------- */
 
-/* Positions p .. p + n of the band, from the sums to the result. */
+/* Copies positions p .. p + n of the band from the sums to the result. */
 static void store_sums(const Item *item, int64_t group, int64_t p, int64_t n) {
   const Work *w = item->work;
   const Tensor *out = &w->plan->out;
@@ -215,7 +221,7 @@ static void store_sums(const Item *item, int64_t group, int64_t p, int64_t n) {
   }
 }
 
-/* Rows of weights evenly in tiles of at most TILE_ROWS. */
+/* Splits the rows of weights evenly into tiles of at most TILE_ROWS. */
 static bool run_block(const Item *item, ProductBlock block) {
   int64_t rows = item->rows;
   for (int64_t row = 0, tiles, n; row < rows; row += n) {
@@ -229,7 +235,7 @@ static bool run_block(const Item *item, ProductBlock block) {
   return true;
 }
 
-/* Columns p .. p + n of one group's product. */
+/* Computes columns p .. p + n of one group's product. */
 static bool run_panel(const Item *item, int64_t group, int64_t p, int64_t n) {
   const Work *w = item->work;
   const ConvPlan *plan = w->plan;
@@ -268,14 +274,15 @@ static bool run_item(const Item *item) {
 
 /* --- All items ------------------------------------------------------------ */
 
-/* Part `i` of `parts` of a row of n, as where it begins and how long it is. */
+/* Part `i` of `parts` of n items: returns its start; `*length` is its
+ * length. */
 static int64_t part_of(int64_t n, int64_t parts, int64_t i, int64_t *length) {
   int64_t from = n * i / parts;
   *length = n * (i + 1) / parts - from;
   return from;
 }
 
-/* The most rows that an item has. */
+/* The largest number of rows of an item. */
 static int64_t rows_of_part(const Work *w) {
   return divided_up(w->rows, w->row_parts);
 }
@@ -309,7 +316,8 @@ static bool run_items(const void *data, const Share *share) {
   return true;
 }
 
-/* Bands of at most so many rows, all but the last as high. */
+/* Cuts the result into bands of equal height, at most `rows`; the last may be
+ * lower. */
 static void set_band(Work *w, int64_t rows) {
   const ConvPlan *p = w->plan;
   const int64_t *kernel = p->weight->shape + 3;
@@ -322,8 +330,8 @@ static void set_band(Work *w, int64_t rows) {
                lines.length * w->columns.length;
 }
 
-/* As many rows as let the image of `groups` stay near, and threads have
- * something to do. */
+/* Chooses the highest band whose image fits the cache and that leaves work for
+ * every thread. */
 static void choose_band(Work *w, int threads) {
   const ConvPlan *p = w->plan;
   int64_t inputs = w->groups * p->weight->shape[2];
@@ -368,7 +376,7 @@ static Work work_of(const OpCall *call, const ConvPlan *p, int threads) {
   return w;
 }
 
-/* Behind an image there is room for a panel that begins at its end. */
+/* Leaves room behind each image, because a panel may start at its end. */
 static bool make_room(Work *w, int threads, size_t *bytes) {
   Mem *mem = w->call->heap->mem;
   const ConvPlan *p = w->plan;
@@ -386,8 +394,7 @@ static bool make_room(Work *w, int threads, size_t *bytes) {
   return true;
 }
 
-/* Far apart elements of a kernel would make an image of hardly more than
- * padding. */
+/* False when wide dilation would make the image mostly padding. */
 static bool image_fits(const ConvPlan *p) {
   double area[3] = {1, 1, 1};
   for (int i = 3; i < 5; i++) {

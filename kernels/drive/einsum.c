@@ -1,5 +1,4 @@
-/* einsum, an element of the result at a time; the loops are in
- * einsum_body.h. */
+/* einsum, one element of the result at a time; einsum_body.h has the loops. */
 #include "ops/rules/einsum.h"
 
 #include "kernels/kernel.h"
@@ -8,12 +7,13 @@ typedef struct EinsumCall {
   Einsum plan;
   const Tensor *const *args;
   int64_t lengths[EINSUM_LETTERS];
-  int64_t steps[EINSUM_MAX][EINSUM_LETTERS]; /* of each operand, by letter */
-  bool empty;                                /* nothing to sum over */
+  /* strides of each operand, by letter */
+  int64_t steps[EINSUM_MAX][EINSUM_LETTERS];
+  bool empty; /* the sum has no terms */
 } EinsumCall;
 
-/* The next index of letters from..to-1, the last fastest; false behind the
- * end, when all of them are 0 again. */
+/* Advances the index over letters from..to-1 in row-major order.  After the
+ * last one they are 0 again and the result is false. */
 static bool next_index(const EinsumCall *e, int from, int to, int64_t *index) {
   for (int k = to - 1; k >= from; k--) {
     if (++index[k] < e->lengths[k]) return true;

@@ -1,6 +1,6 @@
 /* einsum in the accumulator type C, named ID; included by einsum.c. */
 
-/* The term of the sum at one index of all letters, added to `acc`. */
+/* Adds the product at one index of all letters to `acc`. */
 static C FN(add_term)(const EinsumCall *e, const int64_t *index, C acc) {
   C product = 1, x = 1;
   for (int i = 0; i < e->plan.operands; i++) {

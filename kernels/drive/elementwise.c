@@ -1,5 +1,5 @@
-/* Element-wise operators, conversions and choices: strips over whole tensors,
- * shared among threads.  What the strips compute is in ref/ and simd/. */
+/* Element-wise operators, conversions and `where`: runs strips over whole
+ * tensors and shares them among threads.  ref/ and simd/ have the strips. */
 #include "kernels/drive/elementwise.h"
 
 #include "kernels/kernel.h"
@@ -21,23 +21,23 @@ double elementwise_time(OpId op, DType dtype) {
 
 /* --- Running ------------------------------------------------------------- */
 
-enum { STRIP = 1 << 14 }; /* elements between two looks at `stop` */
+enum { STRIP = 1 << 14 }; /* elements between two polls of `stop` */
 
 bool elementwise_fault(OpCall *call, int code) {
   return op_fault(call, (DiagCode)code,
                   code == E0602 ? "division by zero" : "failed");
 }
 
-/* What threads share; each of them may find a fault. */
+/* Shared by the threads of a call; any of them may set a fault. */
 typedef struct Strips {
   const OpCall *call;
   StripFn run;
-  Strip strip; /* but for what a run of the walk gives */
+  Strip strip; /* complete but for the addresses of a run */
   const Walk *walk;
   atomic_int *fault;
 } Strips;
 
-/* One run of the walk, in pieces. */
+/* Runs one run of the walk, in strips. */
 static bool run_strips(const Strips *all, Strip *s, const Walk *w) {
   for (int64_t at = 0; at < w->n; at += STRIP) {
     if (op_stopped(all->call)) return false;
@@ -69,7 +69,7 @@ static void set_steps(Strip *s, const Walk *w) {
   for (int k = 1; k < w->count; k++) s->step[k - 1] = w->step[k];
 }
 
-/* Shared among threads where that pays. */
+/* Shares the walk among threads when that is faster. */
 static bool run_axes(Strips *all, Walk *w, double nanoseconds) {
   int64_t pieces = walk_pieces(w);
   double work = nanoseconds * (double)tensor_count(all->call->outs[0]);
@@ -78,7 +78,7 @@ static bool run_axes(Strips *all, Walk *w, double nanoseconds) {
                      : run_walk(all, &all->strip, w);
 }
 
-/* `nanoseconds` an element beside what moving it takes. */
+/* `nanoseconds` is the time for an element, beyond the time to move it. */
 static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
                       double nanoseconds) {
   const int count = call->arg_count + 1;
@@ -86,7 +86,7 @@ static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
   for (int k = 1; k < count && k < 4; k++) operands[k] = call->args[k - 1];
   atomic_int fault = 0;
   Walk w;
-  Strips all; /* not cleared: that would be a good part of a small call */
+  Strips all; /* not zeroed: that takes a good part of a small call */
   all.call = call;
   all.run = strip;
   all.walk = &w;
@@ -126,7 +126,7 @@ bool kernel_elementwise(OpCall *call) {
 }
 
 bool kernel_cast(OpCall *call) {
-  OpCall one = *call; /* cast_like has an operand that is not read */
+  OpCall one = *call; /* cast_like does not read its second operand */
   one.arg_count = 1;
   DType from = call->args[0]->dtype, to = call->outs[0]->dtype;
   bool ok = elementwise_run(&one, strip_of_cast(from, to), NULL);
@@ -134,7 +134,7 @@ bool kernel_cast(OpCall *call) {
   return ok;
 }
 
-/* `where`: the condition is made bool first. */
+/* `where` converts its condition to bool first. */
 static bool as_bool(OpCall *call, const Tensor *t, Tensor **out) {
   *out = tensor_new(call->heap, DT_BOOL, t->rank, t->shape);
   if (!*out) return op_out_of_memory(call);

@@ -1,5 +1,5 @@
-/* Kernels that look elements up or put them somewhere: take, gather,
- * gather_nd, scatter_nd, argwhere, unique.  Indices of any integer dtype. */
+/* Kernels that read or write elements by index: take, gather, gather_nd,
+ * scatter_nd, argwhere, unique.  Indices may have any integer dtype. */
 #include "kernels/kernel.h"
 #include "kernels/scalar.h"
 #include "kernels/parallel.h"
@@ -16,8 +16,8 @@ static bool out_of_range(OpCall *call, int64_t at, int64_t n) {
                   (long long)at, (long long)n);
 }
 
-/* The elements of an index tensor, row-major, in the call's arena; NULL when
- * memory is short. */
+/* The elements of an index tensor as int64, row-major, in the call's arena;
+ * NULL when memory runs out. */
 static int64_t *indices_of(OpCall *call, const Tensor *t) {
   int64_t *all = ARENA_ARRAY(call->arena, int64_t, (size_t)tensor_count(t) + 1);
   if (!all) return op_out_of_memory(call), NULL;
@@ -30,7 +30,7 @@ static int64_t *indices_of(OpCall *call, const Tensor *t) {
   return ok ? all : NULL;
 }
 
-/* Are all of them from `least` to n - 1? */
+/* Do all indices lie between `least` and n - 1? */
 static bool all_in_range(OpCall *call, const int64_t *indices, int64_t count,
                          int64_t least, int64_t n) {
   BLOCKS(call->stop, count)
@@ -40,7 +40,8 @@ static bool all_in_range(OpCall *call, const int64_t *indices, int64_t count,
   return !op_stopped(call);
 }
 
-/* Copies n elements of that size, `step` apart, or at places of their own. */
+/* Copies n elements of type T between a strided line and places given by
+ * index. */
 #define MOVE_ELEMENTS(T)                                                     \
   static void gather_##T(char *to, const char *from, const int64_t *places,  \
                          int64_t place_step, int64_t step, int64_t n) {      \
@@ -92,17 +93,19 @@ static void scatter_line(const OpCall *call, int64_t size, char *to,
                       place_step, step, end - at);
 }
 
-static const double NANOSECONDS = 1; /* an element */
+static const double NANOSECONDS = 1; /* time for an element */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-enum { SLICE_NEAR = 1 << 20 }; /* bytes that are copied without a look up */
+/* A slice of up to so many bytes is copied without polling `stop`. */
+enum { SLICE_NEAR = 1 << 20 };
 
 /* --- take ---------------------------------------------------------------- */
 
 typedef enum TakeMode { TAKE_CLIP, TAKE_WRAP, TAKE_FAST } TakeMode;
 
-/* The position that an index means on an axis of n elements. */
+/* Resolves an index on an axis of n elements by the mode: clip and wrap accept
+ * any index, fast refuses one that is out of range. */
 static bool take_position(OpCall *call, TakeMode mode, int64_t n, int64_t *at) {
   int64_t i = *at;
   if (n == 0 || (mode == TAKE_FAST && (i < 0 || i >= n)))
@@ -112,7 +115,7 @@ static bool take_position(OpCall *call, TakeMode mode, int64_t n, int64_t *at) {
   return true;
 }
 
-/* One row, as a view. */
+/* Takes a single row, as a view. */
 static bool take_row(OpCall *call, TakeMode mode, int axis) {
   const Tensor *x = call->args[0];
   int64_t at = tensor_i64_at(call->args[1], 0);
@@ -126,7 +129,7 @@ static bool take_row(OpCall *call, TakeMode mode, int axis) {
   return view_out(call, 0, &row);
 }
 
-/* The first `batch` axes at their position number `at`. */
+/* The part of a tensor at position number `at` of its first `batch` axes. */
 static Tensor batch_at(const Tensor *t, int batch, int64_t at) {
   Tensor part = *t;
   for (int i = batch - 1; i >= 0; i--) {
@@ -136,7 +139,7 @@ static Tensor batch_at(const Tensor *t, int batch, int64_t at) {
   return part;
 }
 
-/* The indices as positions along an axis of n elements. */
+/* All indices, resolved on an axis of n elements. */
 static int64_t *take_positions(OpCall *call, TakeMode mode, int64_t n) {
   const Tensor *indices = call->args[1];
   int64_t *all = indices_of(call, indices);
@@ -147,17 +150,17 @@ static int64_t *take_positions(OpCall *call, TakeMode mode, int64_t n) {
   return all;
 }
 
-/* Slices of the data, each what follows `axis`, in the order of the result:
- * for each place of the axes before it, one for each index. */
+/* Copies slices of the data in the order of the result.  A slice is what
+ * follows `axis`; each place before the axis takes one slice for each index. */
 typedef struct Taking {
   const OpCall *call;
   int axis;
-  int64_t per_batch; /* places before the axis, behind the batch's axes */
-  int64_t count;     /* of indices, in a batch */
+  int64_t per_batch; /* places before the axis, after the batch axes */
+  int64_t count;     /* indices in a batch */
   const int64_t *positions;
-  Tensor slice; /* the geometry of one */
+  Tensor slice; /* the geometry of a slice */
   char *out;
-  int64_t bytes; /* of one in the result */
+  int64_t bytes; /* bytes of a slice in the result */
   bool contiguous;
 } Taking;
 
@@ -172,7 +175,8 @@ static bool take_slice(const Taking *t, const char *from, char *to) {
   return copy_into(t->call, &out, &slice);
 }
 
-/* Slices of one place, n from `first` on; single elements go together. */
+/* Copies n slices of one place, from `first` on; slices of one element
+ * together. */
 static bool take_slices(const Taking *t, int64_t place, int64_t first,
                         int64_t n) {
   const Tensor *x = t->call->args[0];
@@ -223,7 +227,7 @@ static bool take_axis(OpCall *call, TakeMode mode, int axis, Tensor *out) {
                       take_share, &t);
 }
 
-/* Elements by their number in row-major order. */
+/* Takes elements by their row-major number. */
 typedef struct TakingFlat {
   const OpCall *call;
   const int64_t *positions;
@@ -273,8 +277,8 @@ bool kernel_take(OpCall *call) {
 
 /* --- gather -------------------------------------------------------------- */
 
-/* The places of a tensor that an index tensor of as many dims names, one along
- * `axis` for each of its elements, the other coordinates being its own. */
+/* The places that an index tensor of the same rank names: each index replaces
+ * the coordinate along `axis`, the other coordinates are the index's own. */
 typedef struct Named {
   const OpCall *call;
   const Tensor *indices, *tensor;
@@ -282,7 +286,8 @@ typedef struct Named {
   int axis;
 } Named;
 
-/* A line along the last axis: its first place, and the step to the next. */
+/* A line along the last axis: the address of its first place; `*step` to the
+ * next. */
 static char *named_line(const Named *n, int64_t line, int64_t *step) {
   const Tensor *t = n->tensor, *like = n->indices;
   int last = like->rank - 1;
@@ -351,13 +356,13 @@ static bool offset_at(OpCall *call, const Tensor *t, int batch, int64_t i,
   return true;
 }
 
-/* Parts of a tensor that indices name, and the rows of a contiguous one that
- * they meet there. */
+/* Parts of a tensor that indices name, each paired with a row of a contiguous
+ * tensor. */
 typedef struct Parts {
   Tensor part, row;
   char *first_part, *first_row;
-  size_t size, bytes; /* of an element, of a row */
-  bool dense;         /* both are runs of elements */
+  size_t size, bytes; /* bytes of an element, bytes of a row */
+  bool dense;         /* both are contiguous */
 } Parts;
 
 static void parts_init(Parts *p, const Tensor *t, int named,
@@ -374,7 +379,7 @@ static void parts_init(Parts *p, const Tensor *t, int named,
   p->dense = tensor_is_contiguous(&p->part);
 }
 
-/* The part at that offset, in elements, and row i. */
+/* Sets the pair: the part at `offset`, in elements, and row i. */
 static void parts_move(Parts *p, int64_t offset, int64_t i) {
   p->part.data = p->first_part + offset * (int64_t)p->size;
   p->row.data = p->first_row + i * (int64_t)p->bytes;
@@ -406,8 +411,8 @@ bool kernel_gather_nd(OpCall *call) {
   return true;
 }
 
-/* The operator that a mode combines with, in the order of the row's words;
- * OP_COPY: it replaces. */
+/* The operator that combines old and new elements in this mode, by the order of
+ * the words in the row; OP_COPY replaces. */
 static OpId scatter_mode(const OpCall *call, AttrName name) {
   static const OpId modes[] = {OP_COPY,    OP_ADD,     OP_MULTIPLY,
                                OP_MINIMUM, OP_MAXIMUM, OP_MEAN};
@@ -456,8 +461,8 @@ bool kernel_scatter_nd(OpCall *call) {
 
 /* --- adv_index, scatter_elements ----------------------------------------- */
 
-/* The part of data that the indices name at position number `i` of their
- * common shape, the first `rank` dims of the result. */
+/* The part of data named by the indices at position number `i` of their common
+ * shape, which is the first `rank` dims of the result. */
 static bool advanced_part(OpCall *call, int rank, int64_t i, Tensor *part) {
   const Tensor *x = call->args[0], *out = call->outs[0];
   int n = call->arg_count - 1;
@@ -496,7 +501,7 @@ bool kernel_adv_index(OpCall *call) {
   return true;
 }
 
-/* old (op) update; the mean is of the two: (old + update) / 2 */
+/* old (op) update; the mode `mean` gives (old + update) / 2 */
 static Value scatter_value(OpId op, DType dtype, Value old, Value update) {
   int fail = 0;
   OpId first = op == OP_MEAN ? OP_ADD : op;
@@ -507,7 +512,7 @@ static Value scatter_value(OpId op, DType dtype, Value old, Value update) {
                                             &fail);
 }
 
-/* One line of updates; each element in order, for places may be named twice. */
+/* Applies one line of updates in order, because a place may be named twice. */
 static void scatter_named(const Named *n, OpId op, int64_t line,
                           const char *updates) {
   int64_t size = (int64_t)dtype_size(n->tensor->dtype), step;
@@ -530,8 +535,8 @@ static void scatter_named(const Named *n, OpId op, int64_t line,
   }
 }
 
-/* The updates in the shape of the indices, contiguous; a copy, if need be, in
- * the arena. */
+/* The updates in the shape of the indices and contiguous; copied to the arena
+ * where necessary. */
 static const char *updates_of(OpCall *call, const Tensor *indices) {
   const Tensor *updates = call->args[2];
   Tensor part =
@@ -544,7 +549,7 @@ static const char *updates_of(OpCall *call, const Tensor *indices) {
   return copy_into(call, &copy, &part) ? room : NULL;
 }
 
-/* Indices count from the end when negative. */
+/* Negative indices count from the end. */
 static bool scatter_elements(OpCall *call, OpId op) {
   const Tensor *indices = call->args[1];
   Tensor *out = call->outs[0];
@@ -581,7 +586,7 @@ static void put_int(Tensor *out, int64_t i, int64_t v) {
 bool kernel_invert_permutation(OpCall *call) {
   const Tensor *x = call->args[0];
   int64_t n = x->shape[0];
-  bool *named = ARENA_ARRAY(call->arena, bool, (size_t)n + 1); /* cleared */
+  bool *named = ARENA_ARRAY(call->arena, bool, (size_t)n + 1); /* zeroed */
   if (!named) return op_out_of_memory(call);
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
@@ -598,7 +603,7 @@ bool kernel_invert_permutation(OpCall *call) {
   return true;
 }
 
-/* Row-major positions in a tensor of that shape, as coordinates. */
+/* Converts row-major positions in a shape to coordinates. */
 bool kernel_unravel_index(OpCall *call) {
   const Tensor *x = call->args[0], *shape = call->args[1];
   int64_t n = tensor_count(x), rank = shape->shape[0];
@@ -628,7 +633,7 @@ static bool is_true(const Tensor *t, int64_t i) {
   return op_scalar(OP_CAST, t->dtype, DT_BOOL)(v, v, v, &fail).b;
 }
 
-/* The coordinates of the elements that are true, a row each. */
+/* Writes the coordinates of the true elements, one row each. */
 static void put_places(StopFlag *stop, const Tensor *x, int32_t *row) {
   BLOCKS(stop, tensor_count(x))
   for (int64_t i = at; i < end; i++) {
@@ -658,7 +663,7 @@ bool kernel_argwhere(OpCall *call) {
 
 /* --- unique -------------------------------------------------------------- */
 
-/* Equal values: position `first` of the data is the first of `count`. */
+/* A set of equal values: `count` of them, the first at position `first`. */
 typedef struct Group {
   int64_t first, count, number;
 } Group;
@@ -676,7 +681,7 @@ static bool same_value(const Tensor *x, int64_t i, int64_t k) {
   return equal(a, b, a, &fail).b;
 }
 
-/* Groups in ascending order of their value. */
+/* Groups equal values by sorting; groups ascend by value. */
 static bool groups_of(OpCall *call, const Tensor *x, Groups *g) {
   int64_t n = x->shape[0];
   int64_t *room = ARENA_ARRAY(call->arena, int64_t, 2 * (size_t)n + 1);
@@ -696,7 +701,7 @@ static bool groups_of(OpCall *call, const Tensor *x, Groups *g) {
   return !op_stopped(call);
 }
 
-/* Numbers the groups: by value, or by where they come up first. */
+/* Numbers the groups: by value, or by first occurrence. */
 static void number_groups(StopFlag *stop, Groups *g, int64_t n, bool sorted) {
   int64_t next = 0;
   BLOCKS(stop, n)

@@ -1,9 +1,7 @@
-/* Layers that normalise: softmax and its logarithm; layer, group, instance
- * and batch normalisation; l2_normalize, lrn.
- *
- * This driver finds the lines and makes contiguous ones, in the type that is
- * computed with, of those that are not; the formulas are in ref/lines_body.h
- * and simd/lines.c. */
+/* Normalisations: softmax and log_softmax; layer, group, instance and batch
+ * normalisation; l2_normalize, lrn.  This driver finds the lines, and copies
+ * lines that are not contiguous into the type computed with.  ref/lines_body.h
+ * and simd/lines.c have the formulas. */
 #include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
 #include "kernels/kernel.h"
@@ -16,35 +14,36 @@
 #include <math.h>
 
 enum {
-  LINES_NEAR = 16, /* a cache line of lines that lie side by side */
+  LINES_NEAR = 16, /* neighbouring lines copied together: a cache line */
   LINE_LONG = 1 << 15,
 };
-static const double NANOSECONDS = 0.5; /* an element */
+static const double NANOSECONDS = 0.5; /* time for an element */
 
 /* --- Lines ---------------------------------------------------------------- */
 
-/* What is computed on lines. */
+/* What to compute on each line. */
 typedef struct RowCall {
   LineKind kind;
   double epsilon;
-  /* LINE_NORMALIZE: element i is of channel first + i / inner % channels. */
-  const Tensor *gamma, *beta; /* NULL: left out */
+  /* For LINE_NORMALIZE: element i belongs to channel first + i / inner %
+   * channels. */
+  const Tensor *gamma, *beta; /* NULL when absent */
   int64_t first, inner, channels;
-  /* LINE_LRN */
+  /* for LINE_LRN */
   int64_t size;
   double alpha, power, bias;
 } RowCall;
 
-/* The lines of a walk over the axes that are not theirs. */
+/* The lines of a call: a walk over the axes that are not part of a line. */
 typedef struct Lines {
   const OpCall *call;
   NormLineFn *run;
   NormLine line;
-  DType dtype, in; /* what they are of, and what is computed in */
+  DType dtype, in; /* dtype of the elements, type to compute in */
   Walk outer;
   Walk inner;    /* along one line */
-  int64_t near;  /* lines that are copied together */
-  int64_t room;  /* bytes of a thread's buffer */
+  int64_t near;  /* how many lines are copied together */
+  int64_t room;  /* bytes of one thread's buffer */
   char *buffers; /* of a thread each, for those, and for what a line needs
                     beside; NULL: none need be copied */
 } Lines;
@@ -61,7 +60,7 @@ static void store(DType in, DType to, char *out, int64_t step, int64_t n,
   else tile_store_f32(to, out, step, n, from);
 }
 
-/* A vector with one number for each channel as one for each element. */
+/* Expands a vector with one number a channel to one number an element. */
 static bool spread(OpCall *call, const Lines *l, const RowCall *row,
                    const Tensor *v, const void **out) {
   if (!v) return true;
@@ -82,7 +81,8 @@ static bool spread(OpCall *call, const Lines *l, const RowCall *row,
   return true;
 }
 
-/* Lines j .. j + count of a run, of the operand (0) or the result (1). */
+/* A view of lines j .. j + count of a run, of the operand (k = 0) or the
+ * result. */
 static Tensor lines_at(const Lines *l, const Walk *w, int64_t j, int count,
                        int which) {
   int lead = count > 1;
@@ -98,8 +98,8 @@ static Tensor lines_at(const Lines *l, const Walk *w, int64_t j, int count,
   return t;
 }
 
-/* Between lines and a buffer: tile by tile where they lie across, or else
- * converted one after the other. */
+/* Copies lines to or from a buffer: in tiles when neighbouring lines are
+ * interleaved, else converting one after the other. */
 static void copy_lines(const Lines *l, Tensor *lines, char *buffer, bool back) {
   Tensor copy = tensor_on_data(l->in, lines->rank, lines->shape, buffer);
   if (l->dtype == l->in) {
@@ -173,7 +173,8 @@ static bool make_buffers(Lines *l, int threads, int beside, size_t *bytes) {
   return l->buffers != NULL;
 }
 
-/* Every line of `x`: the elements over the axes in `set`, row-major. */
+/* Computes every line of `x`.  A line's elements are those over the axes in
+ * `set`, row-major. */
 static bool run_rows(OpCall *call, const Tensor *x, const Tensor *out,
                      unsigned set, const RowCall *row) {
   if (tensor_count(x) == 0) return true;
@@ -261,7 +262,7 @@ bool kernel_layer_norm(OpCall *call) {
   return run_axis(call, &row);
 }
 
-/* Lines are the elements of one batch and one group of channels. */
+/* A line is all elements of one batch and one group of channels. */
 static bool run_channel_groups(OpCall *call, int64_t groups) {
   const Tensor *x = call->args[0];
   int axis = axis_of(call);
@@ -288,7 +289,7 @@ bool kernel_instance_norm(OpCall *call) {
 
 /* --- Batch normalisation -------------------------------------------------- */
 
-static const double CHANNEL_NANOSECONDS = 1; /* an element */
+static const double CHANNEL_NANOSECONDS = 1; /* time for an element */
 
 typedef struct ChannelNorm {
   int axis;
@@ -325,7 +326,7 @@ bool kernel_dropout(OpCall *call) {
 
 /* --- A vector along an axis ---------------------------------------------- */
 
-/* data op vector, the vector repeated along all other axes. */
+/* data op vector, the vector broadcast along all other axes. */
 static bool with_vector(OpCall *call, OpId op) {
   const Tensor *x = call->args[0], *v = call->args[1];
   int64_t strides[RANK_MAX] = {0};

@@ -1,5 +1,5 @@
 /* Losses in the type C (float or double) named ID; included by loss.c.  The
- * terms are stored to an array and summed as every reduction is. */
+ * terms are stored in an array and summed like every reduction. */
 
 static bool FN(cross_entropy)(OpCall *call, bool logits) {
   const Tensor *x = call->args[0], *y = call->args[1];
@@ -17,7 +17,7 @@ static bool FN(cross_entropy)(OpCall *call, bool logits) {
   return true;
 }
 
-/* Terms -weight * prediction, and the weights, of each target. */
+/* Computes -weight * prediction, and the weight, of each target. */
 static bool FN(nll_terms)(OpCall *call, C *terms, C *weights) {
   const Tensor *x = call->args[0], *y = call->args[1], *w = call->args[2];
   int64_t n = tensor_count(y), classes = x->shape[1];

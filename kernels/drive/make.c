@@ -1,4 +1,5 @@
-/* Kernels that make tensors from little: arange, shape_of, one_hot. */
+/* Kernels that make tensors from scalars or shapes: arange, shape_of,
+ * one_hot. */
 #include "kernels/kernel.h"
 #include "kernels/scalar.h"
 #include "kernels/drive/elementwise.h"
@@ -8,8 +9,8 @@
 
 /* --- arange -------------------------------------------------------------- */
 
-/* ceil((stop - start) / step) for integers, of which uint64 is seen as int64;
- * -1 when there is no such count. */
+/* ceil((stop - start) / step) for integers, a uint64 taken as int64; -1 when
+ * the count is negative or does not fit. */
 static int64_t int_count(int64_t start, int64_t stop, int64_t step) {
   __int128 span = (__int128)stop - start;
   if (step == 0) return -1;
@@ -24,7 +25,7 @@ static int64_t float_count(double start, double stop, double step) {
   return count < 0 ? 0 : (int64_t)count;
 }
 
-/* start, stop and step, 0 and 1 standing in for what is left out. */
+/* start, stop and step, with the defaults 0 and 1. */
 typedef struct Range {
   Value start, stop, step;
 } Range;
@@ -47,8 +48,8 @@ static int64_t range_count(DType dtype, Range r) {
                    bits_to_i64(dtype, r.step));
 }
 
-/* start + i * step, in the operands' dtype: each operation rounds or wraps as
- * the operators `multiply` and `add` do. */
+/* Writes start + i * step in the operands' dtype; each operation rounds or
+ * wraps as `multiply` and `add` do. */
 static bool range_fill(OpCall *call, Tensor *out, DType dtype, Range r) {
   ScalarFn add = op_scalar(OP_ADD, dtype, dtype);
   ScalarFn multiply = op_scalar(OP_MULTIPLY, dtype, dtype);
@@ -107,7 +108,7 @@ static Value converted(const Tensor *scalar, DType to) {
   return op_scalar(OP_CAST, scalar->dtype, to)(bits, bits, bits, &fail);
 }
 
-/* Indices that are no position along the new axis leave it off. */
+/* An index outside the new axis gives a line of off values. */
 bool kernel_one_hot(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor *out = call->outs[0];

@@ -1,4 +1,4 @@
-/* See move.h; and the kernels that only copy, fill or choose. */
+/* See move.h; also the kernels that only copy, fill or choose. */
 #include "kernels/drive/move.h"
 
 #include "kernels/kernel.h"
@@ -53,13 +53,13 @@ bool view_out(OpCall *call, int i, const Tensor *g) {
   return call->outs[i] != NULL || op_out_of_memory(call);
 }
 
-static const double NANOSECONDS = 0.05; /* to copy a byte */
+static const double NANOSECONDS = 0.05; /* time to copy a byte */
 
 /* --- Copying and filling ------------------------------------------------- */
 
-enum { PIECE = 4 << 20 }; /* bytes between two looks at `stop` */
+enum { PIECE = 4 << 20 }; /* bytes between two polls of `stop` */
 
-/* The axis along which elements lie furthest apart; -1: there is but one. */
+/* The axis with the largest stride; -1 for a tensor of one element. */
 static int widest_axis(const Tensor *t) {
   int best = -1;
   for (int i = 0; i < t->rank; i++) {
@@ -69,8 +69,8 @@ static int widest_axis(const Tensor *t) {
   return best;
 }
 
-/* One piece, or in turn the pieces of the axis that is outermost in memory, so
- * that no piece touches all of the target's pages. */
+/* Copies a small tensor at once, and a large one by pieces of the axis that is
+ * outermost in memory, so that each piece touches few pages of the target. */
 static bool copy_alone(const OpCall *call, Tensor *to, const Tensor *from) {
   size_t bytes = tensor_bytes(to);
   if (op_stopped(call)) return false;
@@ -90,7 +90,8 @@ static bool copy_alone(const OpCall *call, Tensor *to, const Tensor *from) {
   return true;
 }
 
-/* Slices along the first axis that is long enough, or else the last. */
+/* The slices that threads share: along the first axis that is long enough, or
+ * else the last. */
 typedef struct Copying {
   const OpCall *call;
   const Tensor *to, *from;
@@ -135,7 +136,8 @@ bool fill_with(const OpCall *call, Tensor *dst, Value bits) {
 
 bool kernel_copy(OpCall *call) {
   Tensor from = *call->args[0];
-  from.dtype = call->outs[0]->dtype; /* reinterpret: another, as large */
+  /* for reinterpret: another dtype of equal size */
+  from.dtype = call->outs[0]->dtype;
   return copy_unless_same(call, call->outs[0], &from);
 }
 

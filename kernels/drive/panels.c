@@ -1,8 +1,8 @@
-/* Products over panels, in float32 and in integers of 32 bits: the driver
- * around the tiles of the table in use.  The right operand goes through the
- * first-level cache a part of a panel at a time: BLOCK of its rows, met by
- * every row of a.  Results hold the sums between parts, so blocking changes no
- * bit. */
+/* Products over panels, in float32 and in 32-bit integers: the driver around
+ * the tiles of the table in use.  A part of a panel (BLOCK rows of b) stays in
+ * the first-level cache while every row of a is multiplied by it, as in Goto
+ * and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008).
+ * The result holds the sums between parts, so blocking changes no bit. */
 #include "kernels/drive/product.h"
 
 #include "kernels/kernel.h"
@@ -13,11 +13,12 @@
 #include <string.h>
 
 enum {
-  BLOCK = 128,             /* rows of a panel: 32 KiB with PANEL columns */
-  BLOCK_LONG = 1024,       /* 256 KiB, in the second level */
-  ROWS_NEAR = 192,         /* rows of a, BLOCK_LONG wide, beside them */
-  ROWS_FAR = 1024,         /* in the third level */
-  ELEMENTS_NEAR = 1 << 16, /* of a that may stay in the second: 256 KiB */
+  BLOCK = 128,       /* rows of b in a part: 32 KiB with PANEL columns */
+  BLOCK_LONG = 1024, /* in a long part: 256 KiB, the second level */
+  ROWS_NEAR = 192,   /* rows of a, BLOCK_LONG wide, that fit beside it */
+  ROWS_FAR = 1024,   /* the same in the third level */
+  /* elements of a that may stay in the second: 256 KiB */
+  ELEMENTS_NEAR = 1 << 16,
 };
 
 /* --- Copying panels from a matrix ---------------------------------------- */
@@ -26,12 +27,12 @@ static float *element(const Matrix *x, int64_t row, int64_t column) {
   return (float *)x->data + row * x->row_step + column * x->column_step;
 }
 
-/* float32 for floats, uint32_t for what is no float. */
+/* TILE_F32 for floats, TILE_U32 for all other dtypes. */
 static TileType type_of(DType dtype) {
   return dtype_is_float(dtype) ? TILE_F32 : TILE_U32;
 }
 
-/* Are elements of the dtype what they are accumulated in? */
+/* Is the dtype the type that sums are accumulated in? */
 static bool is_own(DType dtype) {
   return dtype == DT_FLOAT32 || dtype == DT_INT32 || dtype == DT_UINT32;
 }
@@ -47,7 +48,7 @@ static void load_run(DType dtype, const char *from, int64_t step, int64_t n,
   else tile_load_u32(dtype, from, step, n, (uint32_t *)to);
 }
 
-/* Along b's contiguous axis, if it has one. */
+/* Converts a panel, running along b's contiguous axis if it has one. */
 static void convert_panel(const Matrix *b, int64_t k, int rows, int64_t n,
                           int columns, float *panel, int width) {
   float run[BLOCK];
@@ -94,19 +95,20 @@ static int64_t at_most(int64_t a, int64_t most) { return a < most ? a : most; }
 
 /* --- One part of a panel by all rows of a -------------------------------- */
 
-/* Columns n .. n + columns of the results, rows k .. k + block.k of b. */
+/* One part: columns n .. n + columns of the result, rows k .. k + block.k of
+ * b. */
 typedef struct Part {
   const Tiles *tiles;
   const Product *p;
   int64_t k, n;
   int columns;
-  int64_t depth;  /* rows of b at a time */
-  float *scratch; /* room for so many of a panel that is not packed */
+  int64_t depth;  /* rows of b in a part */
+  float *scratch; /* room for a part of a panel that is not packed */
   ProductBlock block;
 } Part;
 
-/* Results that are not side by side, or not whole groups of columns, are
- * summed in a copy. */
+/* Results that are strided, or not whole groups of columns, are summed in a
+ * copy; this copies to or from it. */
 static void copy_results(const Part *part, int64_t row, int rows, float *sums,
                          bool back) {
   int64_t shape[] = {rows, part->columns};
@@ -140,7 +142,8 @@ static void run_rows(const Part *part, int64_t row, int rows) {
   copy_results(part, row, rows, sums, true);
 }
 
-/* Rows from .. to, evenly in tiles of at most TILE_ROWS. */
+/* Multiplies rows from .. to of a, split evenly into tiles of at most
+ * TILE_ROWS. */
 static bool run_part(const OpCall *call, const Part *part, int64_t from,
                      int64_t to) {
   for (int64_t row = from, tiles; row < to; row += (to - row) / tiles) {
@@ -153,12 +156,13 @@ static bool run_part(const OpCall *call, const Part *part, int64_t from,
 
 /* --- Whole products ------------------------------------------------------ */
 
-/* The results that a thread computes. */
+/* The part of the result that one thread computes. */
 typedef struct Region {
   int64_t row, rows_end, column, columns_end;
 } Region;
 
-/* Points the part at its rows of b: in the packed panel, or copied now. */
+/* Points the part at its rows of b: in the packed panel, or in a copy made
+ * now. */
 static void find_panel(Part *part, const Panels *b) {
   int width = panel_width(part->columns);
   part->block.b_row = width;
@@ -180,7 +184,7 @@ static int columns_from(const Region *r, int64_t n) {
   return (int)at_most(r->columns_end - n, PANEL);
 }
 
-/* The part at part->k, part->n. */
+/* Computes the part at part->k, part->n for the region's rows. */
 static bool run_piece(const OpCall *call, Part *part, const Panels *b,
                       const Region *r) {
   part->block.k = at_most(part->p->k - part->k, part->depth);
@@ -190,8 +194,8 @@ static bool run_piece(const OpCall *call, Part *part, const Panels *b,
   return run_part(call, part, r->row, r->rows_end);
 }
 
-/* While the rows of a stay near, each panel goes through all of k at once, so
- * that its results stay near, too. */
+/* Panel by panel, each through all of k, so that its results stay in the cache.
+ * For when the rows of a also fit. */
 static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
                           const Region *r) {
   int64_t panels = panels_of(r);
@@ -206,7 +210,8 @@ static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
   return true;
 }
 
-/* Otherwise a block of k after the other goes through all panels. */
+/* Block by block of k, each through all panels.  For when the rows of a do not
+ * fit in the cache. */
 static bool run_by_blocks(const OpCall *call, Part *part, const Panels *b,
                           const Region *r) {
   for (part->k = 0; part->k < part->p->k; part->k += part->depth)
@@ -215,8 +220,8 @@ static bool run_by_blocks(const OpCall *call, Part *part, const Panels *b,
   return true;
 }
 
-/* One row by the packed panel at part->n, and by the next in one go if both
- * are whole. */
+/* Multiplies one row by the packed panel at part->n; when it and the next one
+ * are whole, by both at once. */
 static bool run_pair(const OpCall *call, Part *part, const Panels *b,
                      const Region *r) {
   const Matrix *out = &part->p->out;
@@ -236,7 +241,7 @@ static bool run_pair(const OpCall *call, Part *part, const Panels *b,
   return true;
 }
 
-/* One row by packed panels, each read from end to end. */
+/* Multiplies one row by packed panels, each read from end to end. */
 static bool run_vector(const OpCall *call, Part *part, const Panels *b,
                        const Region *r) {
   ProductBlock *block = &part->block;
@@ -251,7 +256,7 @@ static bool run_vector(const OpCall *call, Part *part, const Panels *b,
   return true;
 }
 
-/* Some rows of a at a time. */
+/* Takes as many rows of a at a time as stay in the cache. */
 static bool run_rows_near(const OpCall *call, Part *part, const Panels *b,
                           const Region *r, int64_t step) {
   Region near = *r;
@@ -264,8 +269,9 @@ static bool run_rows_near(const OpCall *call, Part *part, const Panels *b,
   return true;
 }
 
-/* Long parts of panels, each met by so many rows of a that what is added to
- * results in between counts.  Without memory for one there are short ones. */
+/* Uses long parts of panels when so many rows of a meet each part that adding
+ * to the results between parts takes noticeable time.  Uses short parts when
+ * there is no memory for a long one. */
 static bool run_long(const OpCall *call, Part *part, const Panels *b,
                      const Region *r) {
   enum { BYTES = BLOCK_LONG * PANEL * sizeof(float) };
@@ -303,7 +309,7 @@ typedef struct Shared {
   const OpCall *call;
   const Product *p;
   const Panels *b;
-  int64_t parts; /* of the rows */
+  int64_t parts; /* into which the rows are divided */
 } Shared;
 
 static int64_t pairs_of(const Product *p) {
@@ -342,7 +348,8 @@ bool product_of_panels(const OpCall *call, const Product *p, const Panels *b) {
 
 /* --- Products of matrices ------------------------------------------------ */
 
-/* Few columns make poor panels: then out^T = b^T a^T, the same sums. */
+/* With few columns a panel is mostly empty: then out^T = b^T a^T is computed,
+ * which has the same sums. */
 enum { COLUMNS_FEW = GROUP / 2 };
 
 static Product turned(const Product *p) {
@@ -354,8 +361,7 @@ static Product turned(const Product *p) {
                    .out = matrix_transposed(p->out)};
 }
 
-/* Operands that are not what is accumulated in are converted first, and the
- * results at the end. */
+/* Operands of another dtype are converted first, and the results at the end. */
 static void load_matrix(StopFlag *stop, const Matrix *from, int64_t rows,
                         int64_t columns, float *to) {
   for (int64_t i = 0; i < rows; i++, to += columns) BLOCKS(stop, columns)

@@ -1,5 +1,5 @@
-/* Poolings: maxima and means of windows, adaptive and global ones, and the
- * gradients of the two.  The loops over a window are in ref/pool.h. */
+/* Pooling: maximum and mean over windows, adaptive and global ones, and the
+ * gradients of both.  ref/pool.h has the loops over a window. */
 #include "kernels/kernel.h"
 #include "kernels/parallel.h"
 #include "kernels/ref/pool.h"
@@ -7,7 +7,7 @@
 #include "kernels/drive/move.h"
 #include "ops/rules/window.h"
 
-static const double NANOSECONDS = 10; /* a window, at least */
+static const double NANOSECONDS = 10; /* least time for a window */
 
 /* --- Windows ------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static PoolSpan adaptive_span(int64_t o, int64_t n, int64_t length) {
 }
 
 /* The part of a sliding window that lies in the data; `*counted` receives how
- * many of its elements lie in the data with its padding. */
+ * many of its elements lie in the padded data. */
 static PoolSpan sliding_span(const WindowAxis *a, int64_t o, int64_t length,
                              int64_t *counted) {
   int64_t first = o * a->stride - a->before, step = a->dilation;
@@ -61,8 +61,8 @@ static Window window_at(const PoolPlan *p, int64_t position) {
   return w;
 }
 
-/* Along each axis the windows that may touch the data, from the first on:
- * padding can be wider than any window. */
+/* For each axis, the range of windows that may overlap the data: padding can be
+ * wider than any window. */
 typedef struct Box {
   int64_t from[SPATIAL_MAX], n[SPATIAL_MAX];
 } Box;
@@ -85,7 +85,7 @@ static int64_t box_size(const Box *box) {
   return box->n[0] * box->n[1] * box->n[2];
 }
 
-/* Window number i of the box, counted among all. */
+/* The row-major position, among all windows, of window number i of the box. */
 static int64_t box_position(const Box *box, const PoolPlan *p, int64_t i) {
   int64_t at[SPATIAL_MAX];
   for (int k = SPATIAL_MAX - 1; k >= 0; k--) {
@@ -122,7 +122,8 @@ typedef struct Pooling {
   Box box;
 } Pooling;
 
-/* Channels of a batch, or of the next: each window goes over all of them. */
+/* Computes a share of the channels of all batches.  Each window goes over all
+ * of them before the next window is set up. */
 static bool run_share(const void *data, const Share *share) {
   const Pooling *all = data;
   const Tensor *x = &all->plan->data, *out = &all->plan->out;
@@ -148,7 +149,7 @@ static bool share_channels(const OpCall *call, const Tensor *out,
                       run, data);
 }
 
-/* What the windows outside the data hold. */
+/* Sets the windows that lie wholly in the padding. */
 static bool fill_empty(const OpCall *call, Tensor *out, PoolFn pool) {
   char value[sizeof(Value)];
   pool(out, out->data, &(Window){.divisor = 1}, value);

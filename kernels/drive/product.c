@@ -18,7 +18,8 @@ bool product_run(OpCall *call, const Product *p) {
 
 /* --- Kernels ------------------------------------------------------------- */
 
-/* Axes `row` and `column` of a tensor; -1 is an axis of length 1. */
+/* The matrix on axes `row` and `column` of a tensor; -1 is an axis of length
+ * 1. */
 static Matrix matrix_of(const Tensor *t, int row, int column) {
   return (Matrix){.dtype = t->dtype,
                   .data = t->data,
@@ -41,7 +42,8 @@ static bool is_one_matrix(const Tensor *t) {
   return true;
 }
 
-/* The matrices in the last two axes; the first of them may be missing. */
+/* The product of the matrices in the last two axes; an operand of rank 1 is a
+ * matrix of one row. */
 static Product last_axes(const OpCall *call, Transposed t) {
   const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
   Product p = {.a = matrix_of(a, a->rank - 2, a->rank - 1),
@@ -56,8 +58,8 @@ static Product last_axes(const OpCall *call, Transposed t) {
   return p;
 }
 
-/* Leading axes that lie behind each other in data and result are one.  A
- * single row joins any: what its step is tells nothing. */
+/* Merges leading axes that are contiguous in data and result into the rows.  A
+ * single row merges with any axis, since its stride is never used. */
 static int merge_rows(const Tensor *a, const Tensor *out, Product *p) {
   int axis = out->rank - 3;
   for (; axis >= 0; axis--) {
@@ -74,15 +76,15 @@ static int merge_rows(const Tensor *a, const Tensor *out, Product *p) {
   return axis + 1;
 }
 
-/* The operands' steps along leading axis `axis`, 0 where one is repeated. */
+/* An operand's stride along leading axis `axis`; 0 where it is broadcast. */
 static int64_t lead_step(const Tensor *t, int axis, int rank) {
   if (t->rank < rank || t->shape[axis] == 1) return 0;
   return t->strides[axis];
 }
 
-/* Products of matrices that lie along leading axes. */
+/* The products of all pairs of matrices along the leading axes. */
 typedef struct Leading {
-  OpCall call; /* of one of them */
+  OpCall call; /* a call with one pair as its operands */
   Product first;
   int axes;
 } Leading;
@@ -111,7 +113,7 @@ static bool run_products(const void *data, const Share *share) {
   return true;
 }
 
-/* Threads share the products, or each of those that are large. */
+/* Threads share the products; large products are shared out themselves. */
 static bool run_leading(OpCall *call, const Product *p, int axes) {
   Leading all = {*call, *p, axes};
   double work = product_time(p);

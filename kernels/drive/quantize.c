@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The number among scales or zero points that belongs to element i. */
+/* The scale or zero point that applies to element i. */
 static Value of_element(const OpCall *call, int operand, int64_t i) {
   const Tensor *x = call->args[0], *v = call->args[operand];
   if (v->rank == 0) return tensor_bits_at(v, 0);
@@ -21,7 +21,7 @@ static int64_t zero_of(const OpCall *call, int operand, int64_t i) {
   return of_element(call, operand, i).i32;
 }
 
-/* Limited to the range of the result's dtype. */
+/* Stores v clamped to the range of the result's dtype. */
 static void put(Tensor *out, int64_t i, int64_t v) {
   int64_t least = dtype_min_int(out->dtype);
   int64_t most = (int64_t)dtype_max_int(out->dtype);
@@ -58,8 +58,8 @@ bool kernel_dequantize(OpCall *call) {
   return true;
 }
 
-/* x * ratio in fixed point: 31 bits of the ratio's fraction, then a shift
- * that rounds halves up, or away from zero. */
+/* x * ratio in fixed point: 31 bits of the ratio's fraction, then a shift that
+ * rounds halves up or away from zero. */
 static int64_t fixed_multiply(int64_t x, double ratio, bool away) {
   int exponent;
   if (!(ratio > 0x1p-80) || ratio > 0x1p62) return 0;

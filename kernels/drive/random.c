@@ -1,4 +1,4 @@
-/* Kernels of the random generators; the generator is in threefry.c. */
+/* Kernels of the random generators; ref/threefry.c has the generator. */
 #include "kernels/kernel.h"
 #include "kernels/math/f64.h"
 #include "kernels/ref/threefry.h"
@@ -30,7 +30,7 @@ bool kernel_threefry_split(OpCall *call) {
   return true;
 }
 
-/* Numbers for outs[1] four at a time, the next key for outs[0]. */
+/* Writes numbers to outs[1], four at a time, and the next key to outs[0]. */
 typedef void (*PutWords)(OpCall *call, int64_t at, int n,
                          const uint64_t *words);
 

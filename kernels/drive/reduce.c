@@ -1,10 +1,7 @@
 /* Reductions over any axes, argmax and argmin, variance, scans, collapse_sum.
- * The loops
- * are the table's and those of ref/reduce.h.
- *
- * A result is computed by one of two ways that do the same operations in the
- * same order: a row at a time, or, when the results lie side by side in
- * memory, several of them at once. */
+ * The loops are in the table in use and in ref/reduce.h.  A result is computed
+ * a row at a time or, when results are contiguous in memory, several columns at
+ * once; both ways do the same operations in the same order. */
 #include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
 #include "kernels/kernel.h"
@@ -13,13 +10,13 @@
 
 #include <string.h>
 
-static const double NANOSECONDS = 0.5; /* an element */
+static const double NANOSECONDS = 0.5; /* time for an element */
 
 /* --- Which axes ---------------------------------------------------------- */
 
 typedef struct Axes {
   unsigned reduced, kept;
-  int64_t count; /* elements that make one result */
+  int64_t count; /* elements reduced to one result */
 } Axes;
 
 static Axes axes_of(const OpCall *call) {
@@ -36,8 +33,8 @@ static Axes axes_of(const OpCall *call) {
   return axes;
 }
 
-/* The result with the reduced axes put back, so that both have one rank; a
- * reduced axis is as long as in `x` and is not moved along. */
+/* A view of the result with the reduced axes put back with stride 0, so that
+ * both tensors have one shape. */
 static Tensor out_over(const Tensor *out, const Tensor *x, unsigned reduced,
                        bool keepdims) {
   int64_t strides[RANK_MAX];
@@ -57,7 +54,7 @@ static Walk at_address(const Walk *w, char *data) {
   return moved;
 }
 
-/* Threads share a walk over results, `count` elements being read. */
+/* Threads share a walk over results, each of which reads `count` elements. */
 static bool share_walk(const OpCall *call, const Walk *outer, int64_t count,
                        ShareFn work, const void *data) {
   int64_t pieces = walk_pieces(outer);
@@ -68,12 +65,12 @@ static bool share_walk(const OpCall *call, const Walk *outer, int64_t count,
 typedef struct Reduction {
   const OpCall *call;
   const Reducer *reducer;
-  Walk inner, outer; /* along the elements of a result; along the results */
+  Walk inner, outer; /* the elements of one result; the results */
   int64_t divisor;
   bool side_by_side;
 } Reduction;
 
-/* Results that lie behind each other in both tensors. */
+/* Reduces columns whose results are contiguous in both tensors. */
 static bool run_columns(const Reduction *r, const Walk *outer) {
   for (int64_t j = 0; j < outer->n; j += REDUCE_COLUMNS) {
     if (op_stopped(r->call)) return false;
@@ -117,7 +114,7 @@ static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
   return share_walk(call, &r.outer, tensor_count(x), run_share, &r);
 }
 
-/* Over the axes that the attributes name. */
+/* Reduces over the axes that the attributes name. */
 static bool reduce_named(OpCall *call, ReduceKind kind, Axes axes,
                          int64_t divisor) {
   const Tensor *x = call->args[0];
@@ -152,7 +149,7 @@ bool kernel_mean(OpCall *call) {
 typedef struct Choosing {
   const OpCall *call;
   ArgBest best;
-  Walk inner, outer; /* as of a reduction */
+  Walk inner, outer; /* as in Reduction */
   bool least, last;
 } Choosing;
 
@@ -191,7 +188,7 @@ bool kernel_argmin(OpCall *call) { return arg_reduce(call, true); }
 /* --- variance ---------------------------------------------------------------
  * A second pass over d = (x - mean)^2, each step rounded to the dtype. */
 
-/* out = a op b, through the element-wise kernels. */
+/* out = a op b, by the element-wise kernels. */
 static bool combine(OpCall *call, OpId op, const Tensor *a, const Tensor *b,
                     Tensor *out) {
   OpCall one = *call;
@@ -220,7 +217,8 @@ bool kernel_variance(OpCall *call) {
 
 /* --- collapse_sum -------------------------------------------------------- */
 
-/* The axes along which the result is shorter are summed. */
+/* Sums along the axes where the result is shorter: the inverse of
+ * broadcasting. */
 bool kernel_collapse_sum(OpCall *call) {
   const Tensor *x = call->args[0], *to = call->outs[0];
   Axes axes = {.count = 1};
@@ -238,7 +236,7 @@ bool kernel_collapse_sum(OpCall *call) {
 
 /* --- Scans --------------------------------------------------------------- */
 
-/* One line of `t` along `axis`, at the walk's element j. */
+/* The line of `t` along `axis` at the walk's current element. */
 static Tensor line_at(const Tensor *t, int axis, char *data) {
   Tensor line = geometry_of(t, 1, &t->shape[axis], &t->strides[axis], 0);
   line.data = data;
@@ -279,7 +277,7 @@ static bool scan_axis(const OpCall *call, const Tensor *x, int axis,
   return share_walk(call, &s.lines, tensor_count(x), scan_share, &s);
 }
 
-/* Scans run in the result's dtype: data of another is converted first. */
+/* Scans run in the result's dtype; other data is converted first. */
 static Tensor *converted(OpCall *call, const Tensor *x, DType to) {
   Tensor *out = tensor_new(call->heap, to, x->rank, x->shape);
   if (!out) return op_out_of_memory(call), NULL;

@@ -37,14 +37,14 @@ typedef struct Resize {
   Method method;
   const char *coordinates, *rounding;
   float alpha;
-  bool cut_outside; /* elements beyond the edge weigh nothing */
+  bool cut_outside; /* elements outside the data have weight 0 */
 } Resize;
 
 static bool is(const char *text, const char *word) {
   return strcmp(text, word) == 0;
 }
 
-/* Where coordinate o of n lies on an axis of `length`. */
+/* The coordinate in data of `length` for coordinate o of n. */
 static float source_of(const Resize *r, int64_t o, int64_t n, int64_t length) {
   float scale = (float)length / (float)n, x = (float)o;
   if (is(r->coordinates, "align_corners"))
@@ -55,8 +55,8 @@ static float source_of(const Resize *r, int64_t o, int64_t n, int64_t length) {
   return (x + 0.5f) * scale - 0.5f;
 }
 
-/* An empty method is "floor", but where corners align "round".  The margins
- * are Relay's. */
+/* Rounds by the method; an empty one means "floor", or "round" when corners are
+ * aligned.  The margins are Relay's. */
 static float rounded(const Resize *r, float x) {
   const char *how = r->rounding;
   if (!*how) how = is(r->coordinates, "align_corners") ? "round" : "floor";
@@ -117,11 +117,11 @@ static Taps taps_at(const Resize *r, int64_t o, int64_t n, int64_t length) {
 
 /* --- Running ------------------------------------------------------------- */
 
-enum { TAPS_NEAR = 4096 }; /* coordinates whose taps are found at a time */
+enum { TAPS_NEAR = 4096 }; /* coordinates whose taps are computed at a time */
 
-static const double NANOSECONDS = 10; /* an element */
+static const double NANOSECONDS = 10; /* time for an element */
 
-/* Some coordinates of the result along an axis, and their taps. */
+/* The taps of a run of coordinates of the result along an axis. */
 typedef struct TapsRun {
   int64_t first, count;
   Taps *taps;
@@ -202,7 +202,7 @@ static bool resize_share(const void *data, const Share *share) {
   return true;
 }
 
-/* The elements whose coordinates have their taps found. */
+/* Computes the elements whose coordinates have their taps ready. */
 static bool resize_runs(const OpCall *call, const ResizePlan *p) {
   int64_t n = p->out.shape[0] * p->out.shape[1];
   for (int k = 0; k < SPATIAL_MAX; k++) n *= p->runs[k].count;

@@ -1,6 +1,6 @@
-/* Resizing in the type C (float or double) named ID; included by resize.c.
- * A result is the weighted sum of the elements that its coordinates name,
- * along the last axis first, each sum in ascending order. */
+/* Resizing in the type C (float or double) named ID; included by resize.c. Each
+ * result is a weighted sum of its taps, summed along the last axis first, and
+ * along each axis in ascending order. */
 
 static C FN(weighted)(const Tensor *x, const char *at, const Taps *const *taps,
                       int axis) {

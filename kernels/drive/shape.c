@@ -1,12 +1,12 @@
-/* Kernels that show or move elements in another arrangement.  The first half
- * makes views; the rest copies, by way of views on the result. */
+/* Kernels that view or copy elements in another arrangement.  The first half
+ * makes views; the rest copies, through views on the result. */
 #include "kernels/kernel.h"
 #include "kernels/drive/move.h"
 #include "ops/rules/slice.h"
 
 #include <string.h>
 
-/* The shape that the rule gave: of the call, or of its field. */
+/* The shape that the rule computed, for result i of the call. */
 static const RuleType *result_type(const OpCall *call, int i) {
   const RuleType *r = call->result;
   return r->kind == RT_TUPLE ? &r->fields[i] : r;
@@ -95,7 +95,7 @@ bool kernel_strided_slice(OpCall *call) {
   slices_of(call->attrs, x->rank, x->shape, slices);
   for (int i = 0; i < x->rank; i++) {
     view.shape[i] = slices[i].count;
-    /* Of one element the step is of no account, and may be any number. */
+    /* the stride of an axis of length 1 is never used */
     view.strides[i] = slices[i].count > 1 ? x->strides[i] * slices[i].step : 1;
     if (tensor_count(x) > 0 && slices[i].count > 0)
       view.data +=
@@ -127,7 +127,7 @@ bool kernel_concatenate(OpCall *call) {
   return true;
 }
 
-/* Element `at` of axis `axis`, without that axis. */
+/* The element `at` of axis `axis`, as a view without that axis. */
 static Tensor row_of(const Tensor *t, int axis, int64_t at) {
   Tensor row = geometry_slice(t, axis, at, 1);
   row.rank--;
@@ -151,8 +151,8 @@ bool kernel_stack(OpCall *call) {
 
 /* --- Repeating ----------------------------------------------------------- */
 
-/* Fills axes 0..axis of a tiled result whose later axes are done: the part
- * that is there is copied behind itself. */
+/* Fills axes 0..axis of a tiled result whose later axes are complete, by
+ * copying the filled part after itself. */
 static bool tile_axis(const OpCall *call, Tensor *out, int axis, int64_t n) {
   for (int64_t at = n; at < out->shape[axis]; at += n) {
     Tensor from = geometry_slice(out, axis, 0, n);
@@ -167,7 +167,7 @@ bool kernel_tile(OpCall *call) {
   const Tensor *x = call->args[0];
   if (tensor_count(out) == 0) return true;
   Tensor padded = geometry_broadcast(x, out->rank, out->shape);
-  Tensor done = *out; /* the corner that is filled */
+  Tensor done = *out; /* the corner that is filled so far */
   int lead = out->rank - x->rank;
   for (int i = 0; i < out->rank; i++)
     padded.shape[i] = done.shape[i] = i < lead ? 1 : x->shape[i - lead];
@@ -180,7 +180,8 @@ bool kernel_tile(OpCall *call) {
   return true;
 }
 
-/* The result's axis seen as (n, repeats): every slice of it is a copy. */
+/* Sees the result's axis as (n, repeats): every slice of it is a copy of the
+ * data. */
 bool kernel_repeat(OpCall *call) {
   Tensor *out = call->outs[0];
   const Tensor *x = call->args[0];
@@ -218,7 +219,7 @@ static int64_t clamped(int64_t v, int64_t least, int64_t most) {
   return v < least ? least : v > most ? most : v;
 }
 
-/* The part of `out` that data fills, and the part of data that fits. */
+/* The part of `out` that data fills, and the part of data that fits there. */
 static void pad_centre(Tensor *to, Tensor *from, const AttrValue *width) {
   for (int i = 0; i < from->rank; i++) {
     int64_t before = attr_item_of(width, i, 0), n = from->shape[i];
@@ -229,7 +230,7 @@ static void pad_centre(Tensor *to, Tensor *from, const AttrValue *width) {
   }
 }
 
-/* Where position `at` of a padded axis of n elements comes from. */
+/* The source of position `at` on a padded axis of n elements. */
 static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
   if (mode == PAD_EDGE || n == 1) return clamped(at, 0, n - 1);
   bool symmetric = mode == PAD_SYMMETRIC;
@@ -238,7 +239,7 @@ static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
   return at < n ? at : period - at - symmetric;
 }
 
-/* Fills the margins of one axis from what lies between them. */
+/* Fills both margins of one axis from the elements between them. */
 static bool pad_margins(const OpCall *call, Tensor *out, int axis, PadMode mode,
                         int64_t before, int64_t n) {
   for (int64_t i = 0; i < out->shape[axis]; i++) {
@@ -251,8 +252,8 @@ static bool pad_margins(const OpCall *call, Tensor *out, int axis, PadMode mode,
   return true;
 }
 
-/* Edges and reflections of a cut axis are those of the data, so the pattern
- * is applied to the whole: no axis may be cut. */
+/* Edges and reflections of a cut axis are those of the whole data, so the
+ * pattern is applied to the data first.  pad_margins takes no cut axis. */
 static bool pad_from_data(OpCall *call, PadMode mode, const AttrValue *width) {
   Tensor *out = call->outs[0];
   const Tensor *x = call->args[0];

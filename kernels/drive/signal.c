@@ -1,5 +1,5 @@
-/* Fourier transforms, straight from their definition: sums in double, in
- * ascending order, rounded once. */
+/* Discrete Fourier transforms by their definition: sums in double, in ascending
+ * order, rounded once. */
 #include "kernels/kernel.h"
 #include "kernels/math/f64.h"
 #include "kernels/drive/move.h"
@@ -9,7 +9,7 @@ static void put(Tensor *out, int64_t i, double v) {
              bits_from_f64(out->dtype, v));
 }
 
-/* e^(2 pi i j / n) as cosine and sine, j reduced to the circle first. */
+/* e^(2 pi i j / n) as cosine and sine, with j reduced modulo n first. */
 typedef struct Turn {
   double cosine, sine;
 } Turn;
@@ -19,7 +19,7 @@ static Turn turn_of(int64_t j, int64_t n) {
   return (Turn){f64_cos(angle), f64_sin(angle)};
 }
 
-/* All n of them. */
+/* A table of all n of them. */
 static Turn *turns(OpCall *call, int64_t n) {
   Turn *all = ARENA_ARRAY(call->arena, Turn, (size_t)n + 1);
   if (!all) return op_out_of_memory(call), NULL;
@@ -52,8 +52,8 @@ bool kernel_dft(OpCall *call) {
   return true;
 }
 
-/* Frequency k of the frame that begins at element `from`, the window in its
- * middle. */
+/* Frequency k of the frame that begins at element `from`; the window is centred
+ * in the frame. */
 static void stft_element(const OpCall *call, const Turn *turn, int64_t from,
                          int64_t k, int64_t place) {
   const Tensor *x = call->args[0], *window = call->args[1];

@@ -1,4 +1,4 @@
-/* sort, argsort and topk, by a merge sort without recursion. */
+/* sort, argsort and topk, by a bottom-up merge sort. */
 #include "kernels/drive/sort.h"
 
 #include "kernels/kernel.h"
@@ -31,9 +31,9 @@ int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
 
 /* --- Kernels ------------------------------------------------------------- */
 
-static const double NANOSECONDS = 10; /* an element */
+static const double NANOSECONDS = 10; /* time for an element */
 
-/* The results that a call wants of a sorted line; either may be NULL. */
+/* The results computed from a sorted line; either may be NULL. */
 typedef struct Sorted {
   Tensor *values, *indices;
 } Sorted;
@@ -52,18 +52,19 @@ static void put_sorted(const Line *line, StopFlag *stop, const int64_t *order,
   }
 }
 
-/* The part of a result that belongs to line j of the walk. */
+/* The part of operand k that belongs to line j of the walk. */
 static char *line_of(const Walk *w, int k, int64_t j) {
   return w->data[k] + j * w->step[k] * w->size[k];
 }
 
 typedef struct Sorting {
   const OpCall *call;
-  Walk lines; /* of the data, the values, the indices */
-  Line line;  /* what all of them have in common */
+  Walk lines; /* operands: the data, the values, the indices */
+  Line line;  /* the geometry that all lines have */
   Sorted out;
-  int64_t kept, step; /* of a line in a result */
-  int64_t *room;      /* for two orders of each thread */
+  /* elements kept of a line, and their stride in a result */
+  int64_t kept, step;
+  int64_t *room; /* two permutations for each thread */
 } Sorting;
 
 static bool sort_line(const Sorting *s, const Walk *w, int64_t j,
@@ -140,7 +141,7 @@ bool kernel_topk(OpCall *call) {
 
 /* --- searchsorted -------------------------------------------------------- */
 
-/* The sequence for the row that value number `i` lies in. */
+/* The sorted row to search for value number `i`. */
 static Line sequence_of(const Tensor *s, const Tensor *values, int64_t i) {
   int last = s->rank - 1;
   Line line = {s->dtype, s->data, s->strides[last], s->shape[last], false};

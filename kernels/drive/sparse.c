@@ -1,11 +1,12 @@
-/* Kernels of sparse operators, on compressed matrices and on lists of
- * coordinates.  Row starts and columns are checked before they are used. */
+/* Kernels of sparse operators, on compressed sparse rows (CSR, BSR) and on
+ * coordinate lists (COO).  Row starts and columns are checked before use. */
 #include "kernels/kernel.h"
 #include "kernels/scalar.h"
 #include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
 
-/* Values, columns and row starts; values are blocks of rows x width. */
+/* A CSR matrix: values, columns and row starts; in BSR each value is a block of
+ * rows x width. */
 typedef struct Compressed {
   const Tensor *values, *columns, *starts;
   int64_t rows, width;
@@ -20,7 +21,8 @@ static bool column_fault(OpCall *call, int64_t column, int64_t n) {
                   (long long)n);
 }
 
-/* The starts ascend from 0 on and stay within the values. */
+/* Checks that row starts ascend from 0 and do not exceed the number of
+ * values. */
 static bool compressed_of(OpCall *call, int i, Compressed *w) {
   *w = (Compressed){call->args[i], call->args[i + 1], call->args[i + 2], 1, 1};
   int64_t stored = w->values->shape[0], n = w->starts->shape[0];
@@ -83,7 +85,7 @@ bool kernel_sparse_add(OpCall *call) {
   return true;
 }
 
-/* Column by column; within one, rows ascend. */
+/* Goes column by column; within a column rows ascend. */
 bool kernel_sparse_transpose(OpCall *call) {
   Compressed w;
   if (!compressed_of(call, 0, &w)) return false;
@@ -110,7 +112,7 @@ bool kernel_sparse_transpose(OpCall *call) {
 
 /* --- Coordinates --------------------------------------------------------- */
 
-/* The row-major position of coordinate number i among shape's. */
+/* The row-major position that coordinate number i has in a shape. */
 static bool position_of(OpCall *call, const Tensor *at, int64_t i,
                         const Tensor *out, int64_t *position) {
   int64_t rank = at->rank == 2 ? at->shape[1] : 1;
@@ -144,12 +146,13 @@ bool kernel_sparse_to_dense(OpCall *call) {
   return true;
 }
 
-/* A row of the coordinates: the i-th one's first number. */
+/* The row (first coordinate) of entry i. */
 static int64_t row_of(const Tensor *at, int64_t i) {
   return tensor_i64_at(at, i * at->shape[1]);
 }
 
-/* Leaves 1 for the rows that no coordinate has; returns how many. */
+/* `empty` starts as ones: sets the element of each row that has an entry to 0.
+ * Returns the number of empty rows. */
 static int64_t mark_empty(StopFlag *stop, const Tensor *places, Tensor *empty) {
   int64_t rows = empty->shape[0], count = rows;
   BLOCKS(stop, places->shape[0])
@@ -162,8 +165,8 @@ static int64_t mark_empty(StopFlag *stop, const Tensor *places, Tensor *empty) {
   return count;
 }
 
-/* Coordinates in their order, row by row; an empty row gets one entry with
- * the default in its first column. */
+/* Copies the entries row by row; an empty row gets one entry, the default in
+ * its first column. */
 static void fill_rows(OpCall *call) {
   const Tensor *places = call->args[0], *values = call->args[1];
   Tensor *indices = call->outs[0], *filled = call->outs[1];
@@ -227,7 +230,7 @@ static int64_t product_of(const Tensor *shape, bool skip_unknown) {
   return product;
 }
 
-/* Refuses a number that the result's dtype does not hold. */
+/* Stores v; fails when the result's dtype cannot hold it. */
 static bool put_whole(OpCall *call, Tensor *out, int64_t i, int64_t v) {
   Value bits = bits_from_i64(out->dtype, v);
   if (bits_to_i64(out->dtype, bits) != v)
@@ -237,7 +240,7 @@ static bool put_whole(OpCall *call, Tensor *out, int64_t i, int64_t v) {
   return true;
 }
 
-/* The new shape, -1 being what is left. */
+/* Computes the new shape; -1 stands for the remaining size. */
 static bool new_shape(OpCall *call) {
   const Tensor *to = call->args[2];
   int64_t all = product_of(call->args[1], false);

@@ -1,6 +1,6 @@
-/* Products with compressed matrices in the type C (float or double) named ID;
- * included by sparse.c.  acc = fma(value, x, acc) from +0, over a row's
- * values as they are stored, the columns of a block ascending. */
+/* Products with CSR and BSR matrices in the type C (float or double) named ID;
+ * included by sparse.c.  acc = fma(value, x, acc) from +0, over a row's values
+ * in the order stored, the columns of a block ascending. */
 
 static bool FN(dot)(OpCall *call, const Compressed *w, int64_t row,
                     const Tensor *x, int64_t line, C *out) {

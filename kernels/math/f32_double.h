@@ -56,7 +56,7 @@ VEC_FN VD vd_log(VD x) {
 
 /* --- Hyperbolic functions, and their inverses ------------------------------*/
 
-/* Below it two or three terms of the series are enough. */
+/* Below this, two or three terms of the series are enough. */
 #define WIDE_TINY 0x1p-6
 
 VEC_FN VD vd_sinh(VD x) {

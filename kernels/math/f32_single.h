@@ -40,7 +40,7 @@ VEC_FN VF vround(VF x) {
 
 VEC_FN VF vsqrt(VF x) { return vf_sqrt(x); }
 
-/* One over the rounded root. */
+/* One over the rounded root, so two roundings. */
 VEC_FN VF vrsqrt(VF x) { return 1 / vf_sqrt(x); }
 
 /* --- Exponential ----------------------------------------------------------*/

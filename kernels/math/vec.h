@@ -44,7 +44,8 @@ typedef uint64_t VUL __attribute__((vector_size(4 * V)));
 /* Constants stay in registers across a kernel's loop only if inlined. */
 #define VEC_FN static inline __attribute__((always_inline))
 
-/* Before a loop of a constant, small number of rounds: leave no loop. */
+/* Unrolls fully the loop that follows, which has a small constant number of
+ * iterations. */
 #ifdef __clang__
 #define VEC_UNROLL _Pragma("unroll")
 #else
@@ -250,7 +251,7 @@ VEC_FN VF vf_scale(VF x, VF n) {
 /* Adding it rounds to sixteenths; 16 n is then in the low bits. |n| < 2^17. */
 #define VF_16THS 0x1.8p19f
 
-/* Of 16 numbers that at 16 n modulo 16. */
+/* Picks, in each lane, one of 16 numbers: that at index 16 n modulo 16. */
 #if defined __AVX512F__
 VEC_FN VF vf_16th_of(const float *table, VF kept) {
   return _mm512_permutexvar_ps((__m512i)kept, _mm512_loadu_ps(table));

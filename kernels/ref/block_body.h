@@ -2,7 +2,7 @@
  * b, acc); included by product.c.  Its elements are C where they are said to be
  * float. */
 
-/* One row by a group of columns. */
+/* Multiplies one row by one group of columns. */
 static void FN(group)(const ProductBlock *b, int row, int group,
                       bool by_offset) {
   const C *a = (const C *)b->a + row * b->a_row;

@@ -1,6 +1,6 @@
-/* Conversions from one dtype to every other, included as elementwise_body.h
- * is: FN(CASTS) by the dtype of the result, FN(CAST_SCALARS) where that is
- * defined. */
+/* Conversions from one dtype to every other, included like elementwise_body.h:
+ * FN(CASTS) is indexed by the result's dtype, and so is FN(CAST_SCALARS) where
+ * it is defined. */
 
 #if CLASS_FLOAT
 #define TO_INT(D, least, most) \

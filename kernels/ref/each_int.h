@@ -8,8 +8,8 @@
  *   FN(name)     name_INT8
  *   CLASS_FLOAT, CLASS_SIGNED, CLASS_BOOL   0 or 1
  *
- * With WIDE_ALONE for int32 and int64 only, which are worth a build for each
- * instruction set. */
+ * With WIDE_ALONE, only for int32 and int64: the others are not worth a build
+ * for each instruction set. */
 #include "kernels/ref/loop.h"
 
 #define LOAD(x) (x)

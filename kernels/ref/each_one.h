@@ -1,5 +1,5 @@
-/* One round of each_int.h and its like: BODY for one dtype, then the slate
- * wiped.  C is T unless it was set. */
+/* Includes BODY for one dtype, for each_int.h and its like, and undefines the
+ * names after it.  C is T unless it was set. */
 #ifndef C
 #define C T
 #endif

@@ -1,6 +1,6 @@
-/* Elementary functions on tiles: f32_tile_exp(x, n) replaces n floats by
- * their exponentials, and so on for each row of math.def; f64_tile_exp for
- * doubles.  n may be anything; the same code does body and tail. */
+/* Elementary functions on tiles: f32_tile_exp(x, n) replaces n floats by their
+ * exponentials, and likewise for each row of math.def; f64_tile_exp for
+ * doubles. n may be any number; one code does body and tail. */
 #ifndef KERNELS_REF_ELEMENTARY_H
 #define KERNELS_REF_ELEMENTARY_H
 

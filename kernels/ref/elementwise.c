@@ -1,7 +1,5 @@
-/* See elementwise.h.  What each operator computes is in elementwise_*.def, the
- * loops around it in elementwise_body.h; here they are compiled for each
- * dtype.
- *
+/* See elementwise.h.  elementwise_*.def says what each operator computes, and
+ * elementwise_body.h has the loops; this file compiles them for each dtype.
  * Conversions: floats to integers truncate and saturate, NaN gives 0 (to bool:
  * True); integers wrap; rounding is to nearest even, once. */
 #include "kernels/ref/elementwise.h"

@@ -1,5 +1,5 @@
-/* Element-wise operators, conversions and choices in plain C: strips for the
- * reference's table, which other tables borrow from, and functions on scalars,
+/* Element-wise operators, conversions and `where` in plain C: the strips of the
+ * reference's table, from which other tables borrow, and functions on scalars,
  * of which there is one build. */
 #ifndef KERNELS_REF_ELEMENTWISE_H
 #define KERNELS_REF_ELEMENTWISE_H
@@ -13,7 +13,7 @@
 #include "tensor/dtype.def"
 #undef DTYPE
 
-/* By bytes of an element. */
+/* By the bytes of an element. */
 int ref_where_1(const Strip *s);
 int ref_where_2(const Strip *s);
 int ref_where_4(const Strip *s);

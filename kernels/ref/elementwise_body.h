@@ -18,7 +18,7 @@ ALWAYS_INLINE bool FN(below_zero)(C a) {
 #endif
 }
 
-/* The least integer divided by -1 wraps to itself. */
+/* The least integer divided by -1 wraps to itself; in C it would trap. */
 ALWAYS_INLINE C FN(int_divide)(C a, C b, int *fail) {
   if (b == 0) return *fail = E0602, (C)0;
   return CLASS_SIGNED && b == (C)-1 ? (C)(0 - (W)a) : (C)(a / b);
@@ -166,7 +166,7 @@ static int FN(strip_POWER)(const Strip *s) {
 }
 
 #ifdef SCALARS
-/* A scalar is a strip of one element. */
+/* A scalar operator is its strip on one element. */
 ALWAYS_INLINE Value FN(scalar_strip)(StripFn strip, Value a, Value b) {
   Value out = {0};
   Strip s = {.n = 1,

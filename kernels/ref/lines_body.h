@@ -1,13 +1,13 @@
 /* Lines in the type C (float or double) named ID; included by lines.c.  A line
- * comes contiguous, and is rounded to its dtype by whoever stores it.  The
- * result may take the operand's place. */
+ * is contiguous, and its results are rounded to the dtype by the caller.  The
+ * result may overwrite the operand. */
 
-/* Tiles of a line, for elementary functions: elements i .. i + n. */
+/* Loops over a line in tiles, for elementary functions: elements i .. i + n. */
 #define EACH_TILE(l)        \
   BLOCKS((l)->stop, (l)->n) \
   for (int64_t i = at, n; n = end - i < TILE ? end - i : TILE, i < end; i += n)
 
-/* NaN when there is one. */
+/* NaN when the line has one. */
 static C FN(line_max)(const NormLine *l) {
   const C *x = l->x;
   C best = -INFINITY;

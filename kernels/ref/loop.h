@@ -1,16 +1,16 @@
-/* What the sources of inner loops are written with. */
+/* Macros for the sources of inner loops. */
 #ifndef KERNELS_REF_LOOP_H
 #define KERNELS_REF_LOOP_H
 
-/* FN(name): the function of that name of the dtype ID (see each_int.h). */
+/* FN(name): name_ID, the function for the dtype ID (see each_int.h). */
 #define NAME_PASTE(name, id) name##_##id
 #define NAME_OF(name, id) NAME_PASTE(name, id)
 #define FN(name) NAME_OF(name, ID)
 
-/* Loops whose rounds do not depend on each other, even when the result is
- * written over an operand. */
+/* Marks a loop whose iterations are independent, even when the result
+ * overwrites an operand. */
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* some stay scalar */
+#pragma clang diagnostic ignored "-Wpass-failed" /* some loops stay scalar */
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An integer as a double rounded to odd, which keeps what rounding it once
- * more, to 16 bits, needs to know. */
+/* An integer as a double, rounded to odd: a second rounding, to 16 bits, then
+ * gives what one direct rounding would (Boldo and Melquiond, 2008). */
 static inline double unsigned_to_odd(uint64_t x) {
   const uint64_t low = 0x7FF;
   bool exact = x < (uint64_t)1 << 53 || !(x & low);

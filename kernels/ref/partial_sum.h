@@ -6,7 +6,8 @@ typedef struct FN(Partial) {
   C part[16];
 } FN(Partial);
 
-/* The next n elements; those before must be a multiple of 16. */
+/* Adds the next n elements; the number of elements before must be a multiple of
+ * 16. */
 static inline void FN(partial_add)(FN(Partial) * sum, const C *x, int64_t n) {
   enum { PARTS = 16 };
   int64_t i = 0;

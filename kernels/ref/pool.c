@@ -9,7 +9,7 @@ enum { PARTS = 16 };
 #include "kernels/ref/each_int.h"
 #include "kernels/ref/each_float.h"
 
-/* By the class of the dtype: bool has no poolings, and only floats have
+/* By the class of the dtype: bool has no pooling, and only floats have
  * gradients. */
 #define POOLS_B(id)
 #define POOLS_I(id) [DT_##id] = {pool_avg_##id, pool_max_##id},

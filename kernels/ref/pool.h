@@ -1,4 +1,4 @@
-/* Maxima and means of one window, and their gradients, by dtype. */
+/* Maximum and mean of one window, and their gradients, by dtype. */
 #ifndef KERNELS_REF_POOL_H
 #define KERNELS_REF_POOL_H
 
@@ -10,11 +10,11 @@ typedef struct PoolSpan {
   int64_t first, step, n;
 } PoolSpan;
 
-/* Those that lie in the data, and what a mean divides by. */
+/* The elements of a window that lie in the data, and the divisor of a mean. */
 typedef struct Window {
   PoolSpan axes[SPATIAL_MAX];
   int64_t divisor;
-  StopFlag *stop; /* NULL: it is small */
+  StopFlag *stop; /* NULL for a small window */
 } Window;
 
 static inline int64_t span_at(const PoolSpan *s, int64_t i) {
@@ -25,7 +25,7 @@ static inline int64_t window_size(const Window *w) {
   return w->axes[0].n * w->axes[1].n * w->axes[2].n;
 }
 
-/* Where element number i of a window lies in one channel of `t`. */
+/* The offset of element number i of a window in one channel of `t`. */
 static inline int64_t window_offset(const Window *w, int64_t i,
                                     const Tensor *t) {
   int64_t offset = 0;
@@ -41,7 +41,7 @@ typedef void (*PoolFn)(const Tensor *x, const char *channel, const Window *w,
                        char *out);
 extern const PoolFn ref_pools[DTYPE_COUNT][2];
 
-/* The gradient of either, added to `to`. */
+/* Adds the gradient of either to `to`. */
 typedef void (*PoolGradFn)(const Tensor *x, const char *channel,
                            const Window *w, const char *grad, const Tensor *to,
                            char *to_channel);

@@ -1,4 +1,4 @@
-/* Poolings of one dtype, included by pool.c through each_*.h.  Element r of a
+/* Pooling in one dtype, included by pool.c through each_*.h.  Element r of a
  * window, in row-major order, goes to partial result r mod 16. */
 
 #if CLASS_FLOAT
@@ -55,7 +55,7 @@ static void FN(pool_avg)(const Tensor *x, const char *channel, const Window *w,
 /* to[i] += v */
 ALWAYS_INLINE void FN(add_to)(T *to, C v) { *to = STORE(LOAD(*to) + v); }
 
-/* The gradient of a maximum goes to its first place. */
+/* The gradient of a maximum goes to the first element that has it. */
 static void FN(grad_max)(const Tensor *x, const char *channel, const Window *w,
                          const char *grad, const Tensor *to, char *to_channel) {
   int64_t best = -1, best_to = 0;

@@ -1,5 +1,5 @@
-/* Products in plain C: the tiles of panels, and whole products in types of 64
- * bits. */
+/* Products in plain C: the tiles of panels, and whole products in 64-bit
+ * types. */
 #ifndef KERNELS_REF_PRODUCT_H
 #define KERNELS_REF_PRODUCT_H
 

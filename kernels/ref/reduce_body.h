@@ -1,12 +1,11 @@
-/* Reductions of one dtype, included through each_*.h by reduce.c and, for each
- * instruction set, by simd/reduce.c; they are FN(REDUCERS).
- *
- * Element r of the reduced axes goes to partial result r mod 16, which starts
- * at the operation's neutral element; at the end +8, +4, +2, +1 join them. */
+/* Reductions of one dtype, as FN(REDUCERS); included through each_*.h by
+ * reduce.c and, for each instruction set, by simd/reduce.c.  Element r of the
+ * reduced axes goes to partial result r mod 16, which starts at the operation's
+ * neutral element; at the end +8, +4, +2, +1 join them. */
 
 #include "kernels/ref/reduce_join.h"
 
-/* A run of n elements, the first being number r of the reduced axes. */
+/* Adds a run of n elements, the first being number r of the reduced axes. */
 #define RUN(name, JOIN)                                                        \
   ALWAYS_INLINE void FN(run_##name)(C * part, int r, const T *x, int64_t step, \
                                     int64_t n) {                               \
@@ -26,7 +25,7 @@
     }                                                                          \
   }
 
-/* Rows: a whole result from the runs of a walk over the reduced axes. */
+/* Rows: computes one result from the runs of a walk over the reduced axes. */
 #define ROWS(name, JOIN, neutral)                                             \
   RUN(name, JOIN)                                                             \
   static C FN(join_##name)(C * part) {                                        \
@@ -48,7 +47,7 @@
     return FN(join_##name)(part);                                             \
   }
 
-/* Columns: results at once, when they lie side by side. */
+/* Columns: computes several results that are contiguous at once. */
 #define COLUMN_TILE(name, JOIN, neutral)                                  \
   static void FN(tile_##name)(Walk w, int columns, C *out) {              \
     C part[PARTS][REDUCE_COLUMNS];                                        \
@@ -79,7 +78,7 @@ REDUCTION(prod, MUL_OF, 1)
 REDUCTION(max, MAX_OF, LEAST)
 REDUCTION(min, MIN_OF, MOST)
 
-/* mean: the sum over the number of elements. */
+/* For the mean: the sum divided by the number of elements. */
 ALWAYS_INLINE C FN(finish)(C v, int64_t divisor) {
 #if CLASS_FLOAT
   return v / (C)divisor;

@@ -1,10 +1,10 @@
-/* What joins two partial results of one dtype; included, and undefined again,
- * by the bodies of reductions and scans. */
+/* Joins two partial results of one dtype; included, and undefined again, by the
+ * bodies of reductions and scans. */
 
 #if CLASS_FLOAT
 #define ADD_OF(a, b) (a + b)
 #define MUL_OF(a, b) (a * b)
-/* NaN wins wherever it stands.  No branch: these loops become vectors. */
+/* NaN wins in either position.  There is no branch, so that loops vectorise. */
 #define MAX_OF(a, b) (((a > b) | (a != a)) ? a : b)
 #define MIN_OF(a, b) (((a < b) | (a != a)) ? a : b)
 #elif CLASS_BOOL

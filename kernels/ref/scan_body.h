@@ -1,5 +1,5 @@
-/* Scans, and where the largest or smallest element is, of one dtype; included
- * by reduce.c through each_*.h. */
+/* Scans, argmax and argmin of one dtype; included by reduce.c through
+ * each_*.h. */
 
 #include "kernels/ref/reduce_join.h"
 

@@ -8,17 +8,17 @@
 typedef struct Line {
   DType dtype;
   const char *data;
-  int64_t step, n; /* in elements */
+  int64_t step, n; /* stride in elements, and length */
   bool descend;
 } Line;
 
-/* Merges order[from..middle) and order[middle..to) into `out`; of equals the
- * left one first, and NaN last. */
+/* Merges the sorted order[from..middle) and order[middle..to) into `out`.
+ * Stable: of equal elements the left one comes first.  NaN comes last. */
 typedef void (*MergeFn)(const Line *line, StopFlag *stop, const int64_t *order,
                         int64_t *out, int64_t from, int64_t middle, int64_t to);
 extern const MergeFn ref_merges[DTYPE_COUNT];
 
-/* How many elements of a sorted line come before `value`. */
+/* The number of elements of a sorted line that come before `value`. */
 typedef int64_t (*SearchFn)(const Line *line, const char *value, bool right);
 extern const SearchFn ref_searches[DTYPE_COUNT];
 

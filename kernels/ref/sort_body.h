@@ -1,7 +1,7 @@
 /* Sorting the positions of one line by its elements, included by sort.c
  * through each_*.h. */
 
-/* Must x come before y?  NaN comes last in either direction. */
+/* Does x come before y?  NaN comes last in either direction. */
 ALWAYS_INLINE bool FN(before)(C x, C y, bool descend) {
 #if CLASS_FLOAT
   if (x != x || y != y) return x == x;
@@ -9,8 +9,8 @@ ALWAYS_INLINE bool FN(before)(C x, C y, bool descend) {
   return descend ? x > y : x < y;
 }
 
-/* Merges order[from..middle) and order[middle..to) into `out`; of equals the
- * left one first. */
+/* Merges order[from..middle) and order[middle..to) into `out`; of equal
+ * elements the left one comes first. */
 static void FN(merge)(const Line *line, StopFlag *stop, const int64_t *order,
                       int64_t *out, int64_t from, int64_t middle, int64_t to) {
   const T *x = (const T *)line->data;
@@ -26,8 +26,8 @@ static void FN(merge)(const Line *line, StopFlag *stop, const int64_t *order,
   }
 }
 
-/* The number of elements before which `v` would be put: those less than it,
- * or, at the right, not greater. */
+/* Binary search: the number of elements less than `v`, or, on the right, not
+ * greater. */
 static int64_t FN(search)(const Line *line, const char *value, bool right) {
   const T *x = (const T *)line->data;
   C v = LOAD(*(const T *)value);

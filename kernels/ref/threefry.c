@@ -60,7 +60,7 @@ static void threefry_block(const uint64_t key[4], const uint64_t counter[4],
 
 /* --- Keys ---------------------------------------------------------------- */
 
-/* The mark moves one bit to the right, over both words. */
+/* Moves the mark one bit to the right, across both words. */
 static void move_mark(Threefry *t) {
   t->mark[1] = t->mark[1] >> 1 | t->mark[0] << 63;
   t->mark[0] >>= 1;
@@ -71,7 +71,8 @@ static void take_mark(Threefry *t) {
   t->path[1] |= t->mark[1];
 }
 
-/* When the counter would run over, the numbers come from a longer path. */
+/* When the counter would overflow, the path is extended and the counter
+ * restarts. */
 void threefry_begin(Threefry *t, uint64_t n) {
   if (t->counter[1] < UINT64_MAX - n) return;
   take_mark(t);
@@ -79,8 +80,8 @@ void threefry_begin(Threefry *t, uint64_t n) {
   move_mark(t);
 }
 
-/* Whole blocks count up in all four words; the rest, when n is no multiple of
- * 4, has its offset added to the last word alone. */
+/* Whole blocks add to all four words of the counter; for the rest, when n is no
+ * multiple of 4, the offset is added to the last word alone. */
 void threefry_words(const Threefry *t, uint64_t n, uint64_t block,
                     uint64_t out[4]) {
   uint64_t c[4] = {t->path[0], t->path[1], t->counter[0], t->counter[1]};
@@ -95,7 +96,7 @@ void threefry_advance(Threefry *t, uint64_t n) {
   t->counter[1] += (n + 3) / 4 * 4;
 }
 
-/* The mark is used up: both keys start from a block. */
+/* The path is full: both keys are derived from a block. */
 static Threefry renewed(const Threefry *t) {
   Threefry next = {.mark = {(uint64_t)1 << 62, 0}};
   uint64_t c[4] = {t->path[0], t->path[1], t->counter[0], t->counter[1]};

@@ -14,13 +14,13 @@ Threefry threefry_of_seed(uint64_t seed);
 Threefry threefry_load(const uint64_t words[10]);
 void threefry_store(const Threefry *t, uint64_t words[10]);
 
-/* The words of a request for n numbers, by position; and the key that
- * follows it.  threefry_begin comes first. */
+/* The words of a request for n numbers, by position, and the key after the
+ * request.  Call threefry_begin first. */
 void threefry_begin(Threefry *t, uint64_t n);
 void threefry_words(const Threefry *t, uint64_t n, uint64_t block,
                     uint64_t out[4]);
 void threefry_advance(Threefry *t, uint64_t n);
-/* Two keys in place of one. */
+/* Splits one key into two independent ones. */
 void threefry_split(const Threefry *t, Threefry *left, Threefry *right);
 
 #endif

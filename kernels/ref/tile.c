@@ -10,8 +10,8 @@
 #include "kernels/ref/each_int.h"
 #include "kernels/ref/each_float.h"
 
-/* The dtypes of a class that is computed with as floats, or as integers; each
- * row of dtype.def falls into one of the two. */
+/* Whether a dtype is computed with as floats or as integers; each class of
+ * dtype.def is one of the two. */
 #define FLOATS_B(id, call)
 #define FLOATS_I(id, call)
 #define FLOATS_U(id, call)

@@ -1,12 +1,13 @@
-/* Runs of elements as arrays of the type that is computed with: floats as
- * float or double, integers and bool as uint32_t or uint64_t, which wrap.
- * `step` is in elements.  Storing rounds to nearest even, or cuts off. */
+/* Loads and stores runs of elements as arrays of the type computed with: floats
+ * as float or double, integers and bool as uint32_t or uint64_t, which wrap.
+ * `step` is in elements.  A store rounds to nearest even, or truncates
+ * integers. */
 #ifndef KERNELS_REF_TILE_H
 #define KERNELS_REF_TILE_H
 
 #include "tensor/tensor.h"
 
-enum { TILE = 256 }; /* elements that kernels work on at a time */
+enum { TILE = 256 }; /* elements that kernels process at a time */
 
 #define TRANSFER(To, name)                                                  \
   void tile_load_##name(DType from, const char *x, int64_t step, int64_t n, \

@@ -1,7 +1,8 @@
 /* See walk.h. */
 #include "kernels/ref/walk.h"
 
-/* Operand k's stride along result axis `axis`: 0 where it is repeated. */
+/* The stride of operand k along the result's axis `axis`; 0 where it is
+ * broadcast. */
 static int64_t broadcast_step(const Tensor *t, const Tensor *out, int axis) {
   int own = axis - (out->rank - t->rank);
   if (own < 0 || (t->shape[own] == 1 && out->shape[axis] != 1)) return 0;
@@ -27,8 +28,8 @@ static void add_axis(Walk *w, const int64_t *steps, int64_t n) {
   for (int k = 0; k < w->count; k++) w->steps[k][w->rank - 1] = steps[k];
 }
 
-/* Only what will be used is set: all of a Walk is several cache lines, and
- * most calls are small. */
+/* Sets only what will be used: a whole Walk is several cache lines, and most
+ * calls are small. */
 static void start_empty(Walk *w, int count) {
   w->count = count;
   w->rank = 0;
@@ -92,7 +93,7 @@ void walk_start(Walk *w, int count, const Tensor *const *operands) {
 
 enum { PIECES_ENOUGH = 16 };
 
-/* The outermost axis that is long enough, or else the longest. */
+/* The outermost axis that is long enough to split, or else the longest. */
 static int axis_to_split(const Walk *w) {
   int best = 0;
   for (int i = 0; i < w->rank; i++) {
@@ -148,7 +149,8 @@ void walk_heed(Walk *w, StopFlag *stop) {
   if (stop && w->n > STOP_BLOCK) w->n = STOP_BLOCK;
 }
 
-/* The next block of the run, if there is one; else back to its start. */
+/* Advances to the next block of a long run; after the last, back to its
+ * start. */
 static bool next_block(Walk *w) {
   w->into += w->n;
   int64_t end =

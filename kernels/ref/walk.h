@@ -1,6 +1,6 @@
-/* Walking operands together: the shape is that of operand 0, the result; the
- * others broadcast to it.  Axes that lie behind each other in every operand
- * are merged, so a contiguous tensor of any rank is one run. */
+/* Walks several operands together.  The shape is that of operand 0, the result;
+ * the others broadcast to it.  Axes that are contiguous in every operand are
+ * merged, so a contiguous tensor of any rank is one run. */
 #ifndef KERNELS_REF_WALK_H
 #define KERNELS_REF_WALK_H
 
@@ -10,11 +10,11 @@
 enum { WALK_MAX = 6 };
 
 typedef struct Walk {
-  int count; /* operands */
+  int count; /* number of operands */
   int rank;
   int64_t shape[RANK_MAX];
-  int64_t steps[WALK_MAX][RANK_MAX]; /* in elements */
-  int64_t size[WALK_MAX];            /* bytes an element */
+  int64_t steps[WALK_MAX][RANK_MAX]; /* strides in elements */
+  int64_t size[WALK_MAX];            /* bytes of an element */
   int64_t index[RANK_MAX];
   bool started, done;
   /* The current run along the innermost axis: */
@@ -22,26 +22,25 @@ typedef struct Walk {
   char *data[WALK_MAX];
   int64_t step[WALK_MAX];
   StopFlag *stop;
-  int64_t into; /* with it: where in the whole run this one begins */
+  int64_t into; /* with `stop`: where in the whole run the block begins */
 } Walk;
 
 void walk_start(Walk *w, int count, const Tensor *const *operands);
 bool walk_next(Walk *w);
-/* The whole walk as its one and current run, where all operands lie contiguous
- * and alike: quicker by a good part of a small call. Nothing else is set, so
- * there is no next. False, with nothing done, where they do not. */
+/* A fast path for small calls: when all operands are contiguous and of one
+ * shape, sets the single run and nothing else, so walk_next() is not allowed.
+ * False, with nothing set, otherwise. */
 bool walk_as_run(Walk *w, int count, const Tensor *const *operands);
-/* A walk that was not begun looks at the flag from now on: long runs come in
- * blocks, and it ends early when the flag is up. */
+/* Makes a walk that has not begun poll the flag: long runs come in blocks, and
+ * the walk ends early when the flag is set. */
 void walk_heed(Walk *w, StopFlag *stop);
 
-/* For threads: how many pieces a walk that was not begun has along the axis
- * that suits best, and the walk over some of them. */
+/* For threads: the number of pieces of a walk that has not begun, along its
+ * most suitable axis, and the walk over some of the pieces. */
 int64_t walk_pieces(const Walk *w);
 Walk walk_part(const Walk *w, int64_t from, int64_t to);
 
-/* The same for one tensor's axes, some walked and the others left to the
- * caller: a walk over the axes in `set`. */
+/* A walk over only the axes in `set`; the others are left to the caller. */
 void walk_axes(Walk *w, int count, const Tensor *const *operands, unsigned set);
 
 #endif

@@ -1,4 +1,4 @@
-/* As kernels/ref/each_float.h, for float32 alone. */
+/* As kernels/ref/each_float.h, for float32 only. */
 #include "kernels/ref/loop.h"
 
 #include <math.h>

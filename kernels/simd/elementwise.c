@@ -1,6 +1,6 @@
-/* Strips, from the same source as the reference's: what differs is the flags,
- * and that elementary functions go straight from operand to result where both
- * are contiguous. */
+/* Strips, from the reference's source.  The differences are the compiler's
+ * flags, and that elementary functions read from operand to result directly
+ * when both are contiguous. */
 #include "kernels/simd/overlay.h"
 
 #include "kernels/math/f32.h"
@@ -13,8 +13,9 @@
 
 /* --- Elementary functions ------------------------------------------------ */
 
-/* Vectors whose steps are interleaved, so that the processor finds enough to do
- * at once within the instructions it looks ahead; registers bound it. */
+/* Vectors whose steps are interleaved, so that the processor finds enough
+ * independent instructions within its window; the number of registers bounds
+ * it. */
 enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 
 #define EACH(many) VEC_UNROLL for (int i = 0; i < (many); i++)
@@ -40,7 +41,8 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 #define MATH_UNARY(name) F32_MAP(name, FLIGHT)
 #define MATH_WIDE(name) F32_MAP(name, 1)
 #ifdef __AVX512F__
-/* As far as f32_ahead_NAME gets, then what it left, some at a time. */
+/* Runs f32_ahead_NAME as far as it gets, then interleaved vectors for the
+ * rest. */
 #define MATH_QUOTIENT(name)                                         \
   F32_LOOP(f32_plain_##name, name, FLIGHT)                          \
   static void f32_map_##name(const float *x, float *y, int64_t n) { \

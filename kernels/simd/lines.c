@@ -1,7 +1,7 @@
-/* One line of float32 at a time: softmax, its logarithm, normalisation by mean
+/* One line of float32 at a time: softmax, log_softmax, normalisation by mean
  * and variance.  The formulas and the order of sums are those of
- * kernels/ref/lines_body.h.  A line is passed over two or three times, and
- * results may take the place of the operand. */
+ * kernels/ref/lines_body.h.  A line is read two or three times, and results may
+ * overwrite the operand. */
 #include "kernels/simd/part.h"
 
 #include "kernels/math/f32.h"
@@ -12,15 +12,15 @@ VEC_FN Part part_exp(Part a) {
   return a;
 }
 
-/* Every PARTS elements of a line, from number i on. */
+/* Loops over PARTS elements of a line at a time, from number i on. */
 #define EACH_PART(l)        \
   BLOCKS((l)->stop, (l)->n) \
   for (int64_t i = at; i < end; i += PARTS)
 
 /* --- Softmax ------------------------------------------------------------- */
 
-/* Of a line with a NaN any number: its results are NaN whatever is taken off
- * before the exponential.  Two chains, since each waits for itself. */
+/* The maximum.  For a line with a NaN it may be any number, because all results
+ * are NaN whatever is subtracted.  Two accumulators hide the latency. */
 static float line_max(const NormLine *l) {
   const float *line = l->x;
   Part most = part_set(-__builtin_inff()), other = most;
@@ -41,7 +41,7 @@ static float line_max(const NormLine *l) {
   return best;
 }
 
-/* The sum of exp(x - most), each of which is stored when `out` is set. */
+/* The sum of exp(x - most); each term is stored when `out` is set. */
 VEC_FN float line_exp_sum(const NormLine *l, float most, float *out) {
   const float *line = l->x;
   Part sum = part_set(0);

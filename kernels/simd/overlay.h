@@ -1,6 +1,6 @@
-/* What each source of this folder starts with.  The Makefile compiles them for
- * one instruction set after the other, SIMD_ISA being its name; ISA(x) is x_
- * followed by it. */
+/* Every source of this folder starts with this header.  The Makefile compiles
+ * each source once for each instruction set, named SIMD_ISA; ISA(x) is x_
+ * followed by that name. */
 #ifndef KERNELS_SIMD_OVERLAY_H
 #define KERNELS_SIMD_OVERLAY_H
 
@@ -16,8 +16,8 @@
 #define ISA_QUOTED(isa) ISA_QUOTE(isa)
 #define ISA_TEXT ISA_QUOTED(SIMD_ISA)
 
-/* A row for each dtype: for those that programs use most this folder's own, for
- * the others the reference's. */
+/* A table by dtype: this folder's own rows for the dtypes used most, the
+ * reference's for the others. */
 #define OVERLAID(own, reference)                                          \
   {                                                                       \
     [DT_BOOL] = own##_BOOL, [DT_INT8] = reference##_INT8,                 \

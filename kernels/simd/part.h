@@ -1,4 +1,4 @@
-/* Sixteen elements of a line at a time: as many as the law has partial
+/* Sixteen elements of a line at a time, one for each of the law's partial
  * results. */
 #ifndef KERNELS_SIMD_PART_H
 #define KERNELS_SIMD_PART_H
@@ -11,7 +11,7 @@ typedef struct Part {
   VF of[VECTORS];
 } Part;
 
-/* Vector i of each Part named in the loop's body. */
+/* A loop over the vectors of the Parts named in its body. */
 #define EACH_VECTOR VEC_UNROLL for (int i = 0; i < VECTORS; i++)
 
 VEC_FN Part part_set(float c) {
@@ -26,7 +26,7 @@ VEC_FN Part part_load_all(const float *x) {
   return p;
 }
 
-/* Elements that are beyond the end of the line count as `rest`. */
+/* Loads PARTS elements; those beyond the end of the line are `rest`. */
 VEC_FN Part part_load(const float *x, int64_t left, float rest) {
   if (left >= PARTS) return part_load_all(x);
   float padded[PARTS];

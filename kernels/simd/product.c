@@ -1,11 +1,10 @@
-/* The inner loops of products: a few rows of a by one panel of b, the sums in
- * registers.  Around them:
- * kernels/drive/panels.c. */
+/* The inner loops of products: a few rows of a by one panel of b, with the sums
+ * in registers.  kernels/drive/panels.c has the loops around them. */
 #include "kernels/simd/overlay.h"
 
-/* How many vectors side by side, so that rows x that many sums, a vector of
- * each column and a factor fit in the registers, and there are chains enough
- * to hide the latency of a multiply-add. */
+/* Vectors side by side in a tile.  rows x that many sums, a vector for each
+ * column and one factor must fit in the registers, and there must be enough
+ * sums to hide the latency of a multiply-add. */
 #if defined __AVX512F__ || defined __ARM_FEATURE_FMA
 #define STRIP_OF(rows) ((rows) == 1 ? 8 : 4)
 #else

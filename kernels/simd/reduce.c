@@ -1,6 +1,6 @@
-/* Reductions, from the same source as the reference kernels, for the dtypes
- * that programs reduce most; and contiguous lines of float32, the sixteen
- * partial results of which are kept in registers. */
+/* Reductions, from the reference's source, for the dtypes that programs reduce
+ * most; and contiguous lines of float32, whose sixteen partial results stay in
+ * registers. */
 #include "kernels/simd/part.h"
 
 #include "kernels/ref/reduce.h"
@@ -17,7 +17,7 @@
 
 /* --- Lines of float32 ---------------------------------------------------- */
 
-/* Where a NaN was met; a maximum or minimum goes on without it. */
+/* Maximum or minimum without NaN, and a mask of where a NaN was met. */
 typedef struct Extreme {
   Part best;
   VI bad[VECTORS];
@@ -65,7 +65,7 @@ SUM_LINE(prod, part_times, 1)
 EXTREME_LINE(max, part_max, -__builtin_inff())
 EXTREME_LINE(min, part_min, __builtin_inff())
 
-/* Lines that are not contiguous go the reference's way. */
+/* Lines that are not contiguous take the reference's loop. */
 #define REDUCE_LINE(name)                                                \
   static void reduce_##name(const Walk *w, char *out, int64_t divisor) { \
     int64_t n = w->rank ? w->shape[0] : 1;                               \

@@ -1,15 +1,15 @@
-/* sigmoid with 512 bits, where a division of 16 lanes occupies the divider for
- * 10 cycles and all else the two multipliers for 7. So four vectors go from
- * step to step together, and four behind them at other steps, so that nothing
- * waits for what was only just begun; the divisions are spread over the round;
- * and one quotient in four is made by the multipliers. */
+/* sigmoid with 512-bit vectors.  A division of 16 lanes occupies the divider
+ * for 10 cycles, and all else the two multipliers for 7.  So the loop is
+ * software-pipelined: four vectors go through each step together, with four
+ * more one stage behind, and the divisions are spread over the round.  One
+ * quotient in four is computed by the multipliers instead. */
 #ifndef KERNELS_SIMD_SIGMOID_H
 #define KERNELS_SIMD_SIGMOID_H
 
 #include "kernels/math/f32.h"
 
-/* With n kept in units of 32, bit 30 of it says that |n| >= 64. Below, |x| <
- * 44, nothing need be clipped or scaled. */
+/* n is kept in units of 32, so bit 30 of it is set when |n| >= 64.  Below that,
+ * |x| < 44, nothing needs clipping or scaling. */
 #define SIGMOID_UNIT 0x1p-5f
 #define SIGMOID_MAGIC (VF_16THS + 127)
 #define SIGMOID_C F32_EXP2_BEND[0]
@@ -17,9 +17,10 @@
 enum { SIGMOIDS = 4, SIGMOIDS_ROUND = SIGMOIDS * V };
 
 typedef struct Sigmoids {
-  VF kept[SIGMOIDS], near[SIGMOIDS]; /* of those whose quotients are next */
-  VF later[SIGMOIDS];                /* kept, of those behind them */
-  VI seen;                           /* bit 30: some |n| was too large */
+  VF kept[SIGMOIDS], near[SIGMOIDS]; /* the vectors that are divided next */
+  VF later[SIGMOIDS];                /* the vectors one stage behind */
+  /* bit 30 of a lane: some |n| was too large */
+  VI seen;
 } Sigmoids;
 
 #define EACH_SIGMOID VEC_UNROLL for (int i = 0; i < SIGMOIDS; i++)
@@ -48,7 +49,8 @@ VEC_FN int sigmoids_beyond(const Sigmoids *s) {
   return _mm512_test_epi32_mask((__m512i)s->seen, bit) != 0;
 }
 
-/* Those at x have their quotients next, those at `later` are behind them. */
+/* Fills the pipeline: the vectors at x are divided next, those at `later` are
+ * one stage behind. */
 VEC_FN void sigmoids_start(Sigmoids *s, const float *x, const float *later) {
   VF n[SIGMOIDS];
   EACH_SIGMOID s->kept[i] = sigmoids_kept(x, i);
@@ -58,8 +60,8 @@ VEC_FN void sigmoids_start(Sigmoids *s, const float *x, const float *later) {
   s->seen = sigmoids_see((VI){0}, n);
 }
 
-/* The divider takes half of the lanes at a time. Reading them from memory
- * leaves the multipliers the instruction that would take them apart. */
+/* Divides in halves, which is how wide the divider is.  The upper half is read
+ * back from memory, because extracting it would occupy a multiplier's port. */
 VEC_FN void sigmoids_divide(VF sum, float *y) {
   const __m256 c = _mm256_set1_ps(SIGMOID_C);
   volatile union {
@@ -70,16 +72,15 @@ VEC_FN void sigmoids_divide(VF sum, float *y) {
   _mm256_storeu_ps(y + V / 2, c / lanes.half[1]);
 }
 
-/* c - a b, without what negating one of them would take. */
+/* c - a b in one instruction, without a negation. */
 VEC_FN VF sigmoids_less(VF c, VF a, VF b) { return _mm512_fnmadd_ps(a, b, c); }
 
-/* The quotients that are next to y; on with those behind them, which came from
- * x, and with those at `later`.
- *
- * The last quotient is made as Markstein (IBM J. Res. Dev. 34, 1990) has it: a
- * reciprocal of 14 bits, refined, and the quotient corrected by its remainder.
- * For this c that gives what a division gives for every sum whose quotient is
- * normal: all were tried. */
+/* One round of the pipeline: stores the quotients that are next to y, moves the
+ * vectors behind them on (they came from x), and takes in those at `later`. The
+ * last quotient is Markstein's (IBM J. Res. Dev. 34, 1990): a reciprocal of 14
+ * bits, refined, and the quotient corrected by its remainder.  For this c it
+ * equals the division's result for every sum whose quotient is normal; an
+ * exhaustive test has shown that. */
 VEC_FN void sigmoids_round(Sigmoids *s, const float *x, const float *later,
                            float *y) {
   const VF c = vf_set(SIGMOID_C);
@@ -100,9 +101,9 @@ VEC_FN void sigmoids_round(Sigmoids *s, const float *x, const float *later,
   s->seen = sigmoids_see(s->seen, n);
 }
 
-/* Up to the first |x| >= 44 or NaN, but for less than a round; how many
- * elements that was. Behind the end the last round is gone on with again, to no
- * avail and to no harm. */
+/* Processes elements up to the first |x| >= 44 or NaN, rounded down to whole
+ * rounds; returns how many.  At the end the pipeline is fed the last round
+ * again, whose results are not used. */
 static int64_t f32_ahead_sigmoid(const float *x, float *y, int64_t n) {
   const int64_t whole = n / SIGMOIDS_ROUND * SIGMOIDS_ROUND;
   if (whole == 0) return 0;

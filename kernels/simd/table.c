@@ -1,5 +1,5 @@
-/* Products in types of 64 bits, from the same source as the reference's; and
- * the table of the instruction set. */
+/* Products in 64-bit types, from the reference's source; and the table of the
+ * instruction set. */
 #include "kernels/simd/overlay.h"
 
 #include "kernels/ref/product.h"
@@ -22,7 +22,7 @@ enum { ROWS = 8, COLUMNS = 32, BLOCK = 128 };
 #undef C
 #undef MULTIPLY_ADD
 
-/* Where the instruction is missing, the C library's function is as good. */
+/* Without the instruction, the C library's function gives the same bits. */
 #if defined __AVX512F__ || defined __FMA__ || defined __ARM_FEATURE_FMA
 #define ID f64
 #define C double

@@ -1,6 +1,6 @@
-/* The inner loops of products in one type, called ID: vectors VT, SET(p) with
- * *p in every lane of one, MULTIPLY_ADD(a, b, sum).  A ProductBlock's elements
- * are float or, of the same size, uint32_t.  Included by product.c. */
+/* The inner loops of products in one type, called ID, included by product.c:
+ * vectors VT, SET(p) for *p in every lane, MULTIPLY_ADD(a, b, sum).  The
+ * elements of a ProductBlock are float or, of the same size, uint32_t. */
 
 typedef struct FN(Sums) {
   VT at[TILE_ROWS][STRIP_MAX];
@@ -25,7 +25,7 @@ VEC_FN void FN(sums_store)(const ProductBlock *b, const FN(Sums) * s, int rows,
     vf_store(b->c + i * b->c_row + column + v * V, (VF)s->at[i][v]);
 }
 
-/* Columns column .. column + n * V of one panel, all of k. */
+/* Computes columns column .. column + n * V of one panel, over all of k. */
 VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
                       bool by_offset) {
   FN(Sums) s;
@@ -47,9 +47,9 @@ VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
   FN(sums_store)(b, &s, rows, column, n);
 }
 
-/* The whole width, in strips as wide as the registers allow. */
+/* Computes the whole width, in strips as wide as the registers allow. */
 VEC_FN void FN(tile)(const ProductBlock *block, int rows, bool by_offset) {
-  const ProductBlock b = *block; /* which no store to c can change */
+  const ProductBlock b = *block; /* a copy: stores to c cannot alias it */
   int vectors = b.groups * GROUP / V, wide = STRIP_OF(rows), v = 0;
   for (; v + wide <= vectors; v += wide)
     FN(strip)(&b, rows, v * V, wide, by_offset);
@@ -60,7 +60,7 @@ VEC_FN void FN(tile)(const ProductBlock *block, int rows, bool by_offset) {
   if (v < vectors) FN(strip)(&b, rows, v * V, 1, by_offset);
 }
 
-/* One row by two panels: eight sums at a time wherever they lie. */
+/* Multiplies one row by two panels; these eight sums may lie in either. */
 VEC_FN const float *FN(pair_at)(const ProductBlock *b, int column) {
   return b->b + (column < PANEL ? column : column - PANEL + b->b_next);
 }

@@ -129,9 +129,9 @@ Function *code_unboxed(Code *c, Function *f) {
   return f->key.unboxed || !has_unboxed_form(f) ? f : code_instance(c, key);
 }
 
-Function *code_knowing(Code *c, Function *f, Function *const *known) {
+Function *code_specialised(Code *c, Function *f, Function *const *callees) {
   InstanceKey key = f->key;
-  key.known = known;
+  key.callees = callees;
   return code_instance(c, key);
 }
 
@@ -232,7 +232,7 @@ CodePlace code_place(Code *c, const Word *at) {
 Cell *code_closure(Code *c, Function *f) {
   if (!f->closure) {
     f->closure = cell_immortal(&c->arena, 0, 1);
-    f->closure->fields[0].bits = (uint64_t)(uintptr_t)f;
+    f->closure->fields[CLOSURE_CODE].bits = (uint64_t)(uintptr_t)f;
   }
   return f->closure;
 }

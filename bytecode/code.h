@@ -200,9 +200,9 @@ Function *code_trmc(Code *c, Function *f);
 /* The same function in the instance that returns its tuple unboxed; the
  * function itself where its result is no tuple of that size. */
 Function *code_unboxed(Code *c, Function *f);
-/* The same function in the instance for calls that pass these functions, one
- * for each parameter; NULL: any. */
-Function *code_knowing(Code *c, Function *f, Function *const *known);
+/* The instance specialised for calls that pass these functions, one for each
+ * parameter; NULL entries stand for any argument. */
+Function *code_specialised(Code *c, Function *f, Function *const *callees);
 /* Are they one function, called in different ways? */
 static inline bool function_same(const Function *f, const Function *g) {
   return instance_key_same_body(&f->key, &g->key);
@@ -217,6 +217,14 @@ typedef struct CodePlace {
 /* Takes the lock: other sessions may be lowering other functions. */
 CodePlace code_place(Code *c, const Word *at);
 
+/* The parts of a closure (instance.h has the layout): its function, and the
+ * cell that holds what it captured. */
+static inline Function *closure_function(const Cell *closure) {
+  return (Function *)(uintptr_t)closure->fields[CLOSURE_CODE].bits;
+}
+static inline Cell *captures_cell(const FnGroup *g, Cell *closure) {
+  return captures_packed(g) ? closure->fields[CLOSURE_CAPTURES].cell : closure;
+}
 /* The immortal closure of a function that captures nothing. */
 Cell *code_closure(Code *c, Function *f);
 

@@ -18,7 +18,7 @@ static bool env_equal(const Env *a, const Env *b) {
 static bool free_var_equal(const FreeVar *a, const FreeVar *b) {
   return a->var == b->var && a->captured == b->captured &&
          a->counted == b->counted && a->general == b->general &&
-         a->known == b->known;
+         a->callee == b->callee;
 }
 
 static bool group_equal(const FnGroup *a, const FnGroup *b) {
@@ -31,14 +31,14 @@ static bool group_equal(const FnGroup *a, const FnGroup *b) {
   return true;
 }
 
-static int known_count(const InstanceKey *key) {
-  return key->known ? key->expr->fn->param_count : 0;
+static int callee_count(const InstanceKey *key) {
+  return key->callees ? key->expr->fn->param_count : 0;
 }
 
-static bool known_equal(const InstanceKey *a, const InstanceKey *b) {
-  if (!a->known || !b->known) return a->known == b->known;
-  for (int i = 0; i < known_count(a); i++)
-    if (a->known[i] != b->known[i]) return false;
+static bool callees_equal(const InstanceKey *a, const InstanceKey *b) {
+  if (!a->callees || !b->callees) return a->callees == b->callees;
+  for (int i = 0; i < callee_count(a); i++)
+    if (a->callees[i] != b->callees[i]) return false;
   return true;
 }
 
@@ -47,7 +47,7 @@ bool instance_key_same_body(const InstanceKey *a, const InstanceKey *b) {
          a->global == b->global && a->checks == b->checks &&
          a->loose == b->loose && a->stops == b->stops &&
          env_equal(a->env, b->env) && group_equal(a->group, b->group) &&
-         known_equal(a, b);
+         callees_equal(a, b);
 }
 
 bool instance_key_equal(const InstanceKey *a, const InstanceKey *b) {
@@ -70,7 +70,7 @@ static uint64_t group_hash(uint64_t hash, const FnGroup *group) {
   for (int i = 0; group && i < group->free_count; i++) {
     const FreeVar *v = &group->free[i];
     hash = hash_add_pointer(hash, v->var);
-    hash = hash_add_pointer(hash, v->known);
+    hash = hash_add_pointer(hash, v->callee);
     hash = hash_add_word(hash, v->captured);
   }
   return hash;
@@ -86,7 +86,7 @@ uint64_t instance_key_hash(const InstanceKey *key) {
   hash = hash_add_pointer(hash, key->global);
   hash = env_hash(hash, key->env);
   hash = group_hash(hash, key->group);
-  for (int i = 0; i < known_count(key); i++)
-    hash = hash_add_pointer(hash, key->known[i]);
+  for (int i = 0; i < callee_count(key); i++)
+    hash = hash_add_pointer(hash, key->callees[i]);
   return hash;
 }

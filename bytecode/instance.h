@@ -10,6 +10,7 @@
 #define BYTECODE_INSTANCE_H
 
 #include "ir/program.h"
+#include "tensor/object.h"
 
 /* --- Parts ---------------------------------------------------------------- */
 
@@ -36,8 +37,8 @@ typedef struct FreeVar {
   const Var *var;
   bool captured; /* in a field of the closure */
   bool counted;
-  const Expr *general;    /* a generalised let's value, lowered at uses */
-  struct Function *known; /* the function it is; NULL: not known */
+  const Expr *general;     /* a generalised let's value, lowered at uses */
+  struct Function *callee; /* the one function it can be, or NULL */
 } FreeVar;
 
 /* The members of `let f = fn.. and g = fn..`, a recursive let, or one fn.
@@ -50,6 +51,21 @@ typedef struct FnGroup {
   const FreeVar *free;
 } FnGroup;
 
+/* The layout of a group's closures.  Field 0 of the cell is the Function.  The
+ * values of the captured free variables follow in fields 1, 2, ..., in the
+ * order of `free`.  Where a cell has no room for all of them (SIZE_SMALL_MAX
+ * fields), they are packed: a tuple holds them, and field 1 is that tuple. */
+enum { CLOSURE_CODE, CLOSURE_CAPTURES };
+
+static inline bool captures_packed(const FnGroup *g) {
+  return g->capture_count >= SIZE_SMALL_MAX;
+}
+
+/* The field of the first captured value, in the tuple or the closure. */
+static inline int captures_first(const FnGroup *g) {
+  return captures_packed(g) ? 0 : CLOSURE_CAPTURES;
+}
+
 /* --- The key -------------------------------------------------------------- */
 
 typedef struct InstanceKey {
@@ -59,9 +75,9 @@ typedef struct InstanceKey {
   const Global *global; /* whose definition, or step, it is; NULL: none */
   const Env *env;       /* NULL: no type parameters are in scope */
   const FnGroup *group; /* NULL: it captures nothing */
-  /* For each parameter of an FN the function that it always is, or NULL; NULL:
-   * of none. */
-  struct Function *const *known;
+  /* Specialisation on higher-order arguments: for each parameter of an FN the
+   * one function that callers pass, or NULL.  NULL: no parameter has one. */
+  struct Function *const *callees;
   /* It borrows its parameters where it can; else it owns what it is given, as
    * whoever calls a closure expects. */
   bool borrows;

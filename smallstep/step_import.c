@@ -93,9 +93,7 @@ static const Type *at_instance(const Import *im, const Instance *in,
 /* A variable whose type the closure does not determine gets no value. */
 static StepObj *captured(Import *im, const FnGroup *g, Cell *closure,
                          const Instance *in) {
-  bool packed = g->capture_count >= SIZE_SMALL_MAX; /* in a tuple */
-  Value *from = cell_fields(packed ? closure->fields[1].cell : closure);
-  if (!packed) from++;
+  Value *from = cell_fields(captures_cell(g, closure)) + captures_first(g);
   StepObj *env = NULL;
   for (int i = 0; i < g->free_count; i++) {
     const FreeVar *v = &g->free[i];
@@ -113,7 +111,7 @@ static StepObj *captured(Import *im, const FnGroup *g, Cell *closure,
 /* The expression that a variable stands for if it is not captured. */
 static const Expr *meant(const FreeVar *v) {
   if (v->captured) return NULL;
-  return v->known ? v->known->key.expr : v->general;
+  return v->callee ? v->callee->key.expr : v->general;
 }
 
 /* Functions that a closure need not capture, and the function's own group,
@@ -138,7 +136,7 @@ static StepObj *group(Import *im, const FnGroup *g, StepObj *env) {
 }
 
 static StepObj *function(Import *im, const Type *type, Value v) {
-  const Function *f = (const Function *)(uintptr_t)v.cell->fields[0].bits;
+  const Function *f = closure_function(v.cell);
   if (f->key.kind == FUNCTION_FN) {
     if (!f->key.group) return step_closure(im->m, f->key.expr, NULL);
     Instance in = {.count = 0};

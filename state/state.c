@@ -156,12 +156,11 @@ static void push(Scan *c, Obj *o, const Type *type, Path path) {
 }
 
 static void walk_closure(Scan *c, Cell *closure, const Path *path) {
-  const Function *f = (const Function *)(uintptr_t)closure->fields[0].bits;
+  const Function *f = closure_function(closure);
   const FnGroup *g = f->key.group;
   if (!g) return;
-  bool packed = g->capture_count >= SIZE_SMALL_MAX; /* in a tuple */
-  Cell *from = packed ? closure->fields[1].cell : closure;
-  uint64_t at = packed ? 0 : 1;
+  Cell *from = captures_cell(g, closure);
+  uint64_t at = (uint64_t)captures_first(g);
   for (int i = 0; i < g->free_count; i++) {
     const FreeVar *v = &g->free[i];
     if (!v->captured) continue;

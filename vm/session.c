@@ -185,7 +185,7 @@ RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
   (void)fn_type;
   run_begin(s);
   if (!fits(s, count)) return too_many(s);
-  Function *f = (Function *)(uintptr_t)fn.cell->fields[0].bits;
+  Function *f = closure_function(fn.cell);
   pass(s, f, count, args);
   s->regs[1 + count] = fn;
   if (f->nparams > (uint32_t)count) obj_keep(fn.obj);

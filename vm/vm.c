@@ -99,9 +99,6 @@ static inline Frame *frame_limit(Session *s) {
 static inline bool is_stopped(Session *s) {
   return atomic_load_explicit(&s->store.stop, memory_order_relaxed);
 }
-static inline Function *closure_function(Value closure) {
-  return (Function *)(uintptr_t)closure.cell->fields[0].bits;
-}
 
 static inline void cell_release(Session *s, Cell *c, size_t fields) {
   pool_free(&s->store.heap.pool, c, sizeof(Cell) + fields * sizeof(Value));
@@ -310,10 +307,10 @@ dispatch:
         : ENTER(pc[1].function, function_code(f), R + pc->b);
     CASE(call_self) : ENTER(pc[1].function, pc - pc->c, R + pc->b);
     CASE(apply)
-        : ENTER(closure_function(R[pc->b + pc->c - 1]), function_code(f),
+        : ENTER(closure_function(R[pc->b + pc->c - 1].cell), function_code(f),
                 R + pc->b);
     CASE(tail) : ENTER_TAIL(pc[1].function);
-    CASE(tail_apply) : ENTER_TAIL(closure_function(R[pc->b + pc->c - 1]));
+    CASE(tail_apply) : ENTER_TAIL(closure_function(R[pc->b + pc->c - 1].cell));
     CASE(ret) : {
       Value v = A;
       fp--;

@@ -23,9 +23,8 @@ Function *global_function(Lower *l, const Expr *use) {
   return f ? code_owning(l->code, f) : NULL;
 }
 
-/* The instance of a global function as a value, of a known callee; NULL: not
- * known.
- * `self` receives the closure to pass along, or NO_REG. */
+/* The one function that a callee can be, or NULL.  `self` receives the closure
+ * to pass along, or NO_REG. */
 static Function *known_callee(Lower *l, const Expr *callee, Reg *self) {
   *self = NO_REG;
   if (callee->kind == EX_GLOBAL) return known_global(l, callee, false);
@@ -37,8 +36,8 @@ static Function *known_callee(Lower *l, const Expr *callee, Reg *self) {
     return member_function(l, callee);
   }
   if (v->kind == LOCAL_REG && v->pinned) return v->pinned;
-  if (v->kind == LOCAL_REG && v->known) *self = v->reg;
-  return v->kind == LOCAL_REG || v->kind == LOCAL_CONST ? v->known : NULL;
+  if (v->kind == LOCAL_REG && v->callee) *self = v->reg;
+  return v->kind == LOCAL_REG || v->kind == LOCAL_CONST ? v->callee : NULL;
 }
 
 /* --- Known functions as arguments --------------------------------------- */
@@ -51,30 +50,30 @@ static Function *argument_function(Lower *l, const Expr *e) {
   if (e->kind != EX_VAR || e->targ_count > 0) return NULL;
   const Local *v = local_get(l, e->var);
   if (v && v->kind == LOCAL_REG) return v->pinned;
-  bool constant = v && v->kind == LOCAL_CONST && v->known;
-  return constant ? function_as_value(l, v->known) : NULL;
+  bool constant = v && v->kind == LOCAL_CONST && v->callee;
+  return constant ? function_as_value(l, v->callee) : NULL;
 }
 
-/* The instance of a global function for what this call passes to it, so that
- * it calls its argument directly, or has it inline. */
-static Function *knowing(Lower *l, const Expr *e, Function *f) {
+/* Specialises a global function for the functions that this call passes to it,
+ * so that it calls them directly, or inlines them. */
+static Function *specialised(Lower *l, const Expr *e, Function *f) {
   if (e->call.callee->kind != EX_GLOBAL) return f;
-  Function **known =
+  Function **callees =
       ARENA_ARRAY(&l->code->arena, Function *, (size_t)e->count + 1);
   bool any = false;
   for (int i = 0; i < e->count; i++) {
     const Type *param = f->key.expr->fn->params[i]->type;
     if (param->kind != TY_FN || param->param_count > 0) continue;
-    known[i] = argument_function(l, e->args[i]);
-    any |= known[i] != NULL;
+    callees[i] = argument_function(l, e->args[i]);
+    any |= callees[i] != NULL;
   }
-  return any ? code_knowing(l->code, f, known) : f;
+  return any ? code_specialised(l->code, f, callees) : f;
 }
 
 /* The callee, in the instance that this call wants. */
 static Function *callee_of(Lower *l, const Expr *e, Reg *self) {
   Function *f = known_callee(l, e->call.callee, self);
-  return f ? knowing(l, e, f) : NULL;
+  return f ? specialised(l, e, f) : NULL;
 }
 
 /* --- Arguments ---------------------------------------------------------- */

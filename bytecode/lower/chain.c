@@ -58,7 +58,7 @@ static Reg listed(const Chains *c, const Ins *i, int k) {
 }
 
 /* What the group knows of a register. */
-static RegUse *known(Chains *c, Reg r) {
+static RegUse *use_of(Chains *c, Reg r) {
   RegUse *u = &c->uses[r];
   if (u->group != c->groups) {
     u->group = c->groups;
@@ -218,7 +218,7 @@ static int view_number(Making *m, const View *v, int part) {
 /* The input or step that register `r` is for the chain; -1: there is no
  * room. */
 static int operand_number(Chains *c, Making *m, Reg r, const OpSource *source) {
-  const RegUse *u = known(c, r);
+  const RegUse *u = use_of(c, r);
   if (u->member >= m->from && u->member < m->to) {
     m->inner_reads[u->member - m->from]++;
     return u->member - m->from;
@@ -374,7 +374,7 @@ static bool has_unknown(const Type *t) {
 
 static bool reads_member(Chains *c, const Ins *i, const OpSite *site) {
   for (int k = 0; k < site->source_count; k++)
-    if (known(c, listed(c, i, k))->member >= 0) return true;
+    if (use_of(c, listed(c, i, k))->member >= 0) return true;
   return false;
 }
 
@@ -391,17 +391,17 @@ static bool joins(Chains *c, const Ins *i, const OpSite *site) {
 static void add_member(Chains *c, const Ins *i, const OpSite *site) {
   Group *g = &c->group;
   Reg result = listed(c, i, site->source_count);
-  if (!joins(c, i, site) || known(c, result)->is_read ||
-      known(c, result)->member >= 0)
+  if (!joins(c, i, site) || use_of(c, result)->is_read ||
+      use_of(c, result)->member >= 0)
     group_end(c);
   for (int k = 0; k < site->source_count; k++) {
-    RegUse *u = known(c, listed(c, i, k));
+    RegUse *u = use_of(c, listed(c, i, k));
     if (u->view >= 0) c->group.views[u->view].reads++;
     if (u->member < 0) u->is_read = true;
   }
   g->may_fail |= member_may_fail(site);
   g->divides |= divides_integers(site);
-  known(c, result)->member = g->count;
+  use_of(c, result)->member = g->count;
   g->members[g->count++] = *i;
 }
 
@@ -436,7 +436,7 @@ static void add_view(Chains *c, const Ins *i, const OpSite *site) {
   Group *g = &c->group;
   bool row = is_row(site);
   bool fails = row && has_unknown(site->sources[0].type);
-  if (known(c, listed(c, i, 0))->member >= 0 || g->view_count == VIEWS ||
+  if (use_of(c, listed(c, i, 0))->member >= 0 || g->view_count == VIEWS ||
       (fails && g->may_fail))
     group_end(c);
   g->may_fail |= fails;
@@ -445,11 +445,11 @@ static void add_view(Chains *c, const Ins *i, const OpSite *site) {
               .source = listed(c, i, 0),
               .index = row ? listed(c, i, 1) : NO_REG,
               .site = site};
-  known(c, v->source)->is_read = true;
-  if (row) known(c, v->index)->is_read = true;
+  use_of(c, v->source)->is_read = true;
+  if (row) use_of(c, v->index)->is_read = true;
   for (int k = 0; k < site->out_count; k++) {
     Reg part = listed(c, i, site->source_count + k);
-    RegUse *u = known(c, part);
+    RegUse *u = use_of(c, part);
     u->view = g->view_count;
     u->part = k;
     v->all_reads += c->uses[part].reads;
@@ -482,7 +482,7 @@ static void add_other(Chains *c, const Ins *i) {
   bool touches = false;
   for (OperandWalk w = ins_operands(c->l, i); operand_next(&w);) {
     if (!(w.role & REGISTER)) continue;
-    const RegUse *u = known(c, w.now.reg);
+    const RegUse *u = use_of(c, w.now.reg);
     touches |= u->member >= 0;
     touches |= w.role & SETS && (u->is_read || u->view >= 0);
   }

@@ -172,7 +172,7 @@ static FreeVar free_var(Lower *l, const Var *v) {
   FreeVar f = {.var = v, .counted = is_counted(l, v->type)};
   if (!local) return f;
   bool member = local->kind == LOCAL_MEMBER;
-  f.known = member ? group_member(l, v, false) : local->known;
+  f.callee = member ? group_member(l, v, false) : local->callee;
   if (local->kind == LOCAL_GENERAL) {
     f.general = local->value;
   } else {
@@ -228,19 +228,15 @@ static uint64_t closure_header(const FnGroup *g) {
     Obj obj;
     uint64_t word;
   } header = {
-      .obj = {.count = 1, .size = (uint16_t)(1 + g->capture_count) & 15}};
-  unsigned mask = 0, at = 1;
+      .obj = {.count = 1,
+              .size = (uint16_t)(captures_first(g) + g->capture_count) & 15}};
+  unsigned mask = 0, at = CLOSURE_CAPTURES;
   for (int i = 0; i < g->free_count; i++) {
     if (!g->free[i].captured) continue;
     mask |= (unsigned)g->free[i].counted << at++;
   }
   header.obj.mask = mask & 0xfff;
   return header.word;
-}
-
-/* Too much for one cell: what is captured goes into a tuple. */
-static bool is_packed(const FnGroup *g) {
-  return g->capture_count >= SIZE_SMALL_MAX;
 }
 
 static void put_captures(Lower *l, const FnGroup *g, Reg *regs) {
@@ -257,7 +253,9 @@ static Reg put_packed(Lower *l, Function *f, const Reg *captured, int n,
   union {
     Obj obj;
     uint64_t word;
-  } header = {.obj = {.count = 1, .size = 2, .mask = 2}};
+  } header = {.obj = {.count = 1,
+                      .size = CLOSURE_CAPTURES + 1,
+                      .mask = 1 << CLOSURE_CAPTURES}};
   Ins *ins = put_word(l, INS_closure, dst, 1, 0, f);
   ins->words[1] = header.word;
   put_listed(l, 'm', tuple);
@@ -274,7 +272,7 @@ static Reg put_closure(Lower *l, const FnGroup *g, Function *f, Reg dst) {
   int n = g->capture_count;
   Reg *captured = ARENA_ARRAY(l->arena, Reg, (size_t)n);
   put_captures(l, g, captured);
-  if (is_packed(g)) return put_packed(l, f, captured, n, r);
+  if (captures_packed(g)) return put_packed(l, f, captured, n, r);
   Ins *ins = put_word(l, INS_closure, r, (uint32_t)n, 0, f);
   ins->words[1] = closure_header(g);
   for (int i = 0; i < n; i++) put_listed(l, 'm', captured[i]);
@@ -291,7 +289,7 @@ Function *function_as_value(Lower *l, Function *f) {
   InstanceKey key = f->key;
   if (!key.loose || key.checks || key.kind != FUNCTION_FN) return f;
   key.borrows = key.trmc = key.unboxed = false;
-  key.known = NULL;
+  key.callees = NULL;
   key.checks = true;
   return code_instance(l->code, key);
 }
@@ -334,7 +332,7 @@ static void bind_member(Lower *l, const FnGroup *g, int i) {
   Reg r = constant ? NO_REG : put_closure(l, g, value, DST_ANY);
   Local *v = local_put(l, g->vars[i], constant ? LOCAL_CONST : LOCAL_REG);
   v->reg = r;
-  v->known = f;
+  v->callee = f;
 }
 
 void lower_group(Lower *l, const Binding *bindings, int count) {

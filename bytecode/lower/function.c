@@ -72,31 +72,25 @@ static void bind_params(Lower *l) {
   for (int i = 0; i < fn->param_count; i++) {
     Local *param = local_put(l, fn->params[i], LOCAL_REG);
     param->reg = (Reg)i;
-    param->pinned = f->key.known ? f->key.known[i] : NULL;
+    param->pinned = f->key.callees ? f->key.callees[i] : NULL;
   }
 }
 
-/* More captures than a closure's cell has fields are in a tuple, its field
- * 1. */
-static bool is_packed(const FnGroup *g) {
-  return g->capture_count >= SIZE_SMALL_MAX;
-}
-
-static Reg captures_cell(Lower *l, const FnGroup *g) {
-  if (!is_packed(g)) return l->self;
+static Reg captures_reg(Lower *l, const FnGroup *g) {
+  if (!captures_packed(g)) return l->self;
   Reg tuple = reg_new(l, true);
-  put(l, INS_field, tuple, l->self, 1);
+  put(l, INS_field, tuple, l->self, CLOSURE_CAPTURES);
   put(l, PSEUDO_open, l->self, 1, 2);
   put_listed(l, 'd', tuple);
-  VEC_LAST(&l->listed).field = 1;
+  VEC_LAST(&l->listed).field = CLOSURE_CAPTURES;
   return tuple;
 }
 
 /* Captured values are read from the closure once, before the head. */
 static void bind_captures(Lower *l, const FnGroup *g) {
-  Reg cell = captures_cell(l, g);
-  int n = g->capture_count, at = is_packed(g) ? 0 : 1, counted = 0;
-  int skip = is_packed(g) ? cell_offset(n) : 0;
+  Reg cell = captures_reg(l, g);
+  int n = g->capture_count, at = captures_first(g), counted = 0;
+  int skip = captures_packed(g) ? cell_offset(n) : 0;
   size_t first = l->carried.len;
   for (int i = 0; i < g->free_count; i++) {
     const FreeVar *v = &g->free[i];
@@ -106,13 +100,13 @@ static void bind_captures(Lower *l, const FnGroup *g) {
     put_listed(l, 'u', cell);
     Local *local = local_put(l, v->var, LOCAL_REG);
     local->reg = r;
-    local->known = v->known;
+    local->callee = v->callee;
     counted += v->counted;
     VEC_PUSH(&l->carried, r);
   }
   put(l, PSEUDO_open, cell, (uint32_t)counted,
-      (uint32_t)(is_packed(g) ? n : n + 1));
-  at = is_packed(g) ? 0 : 1;
+      (uint32_t)(captures_packed(g) ? n : n + 1));
+  at = captures_first(g);
   for (size_t k = first; k < l->carried.len; k++, at++) {
     if (!l->regs.data[l->carried.data[k]].counted) continue;
     put_listed(l, 'd', l->carried.data[k]);
@@ -132,7 +126,7 @@ static void bind_free(Lower *l) {
     Local *local =
         local_put(l, v->var, v->general ? LOCAL_GENERAL : LOCAL_CONST);
     local->value = v->general;
-    local->known = v->known;
+    local->callee = v->callee;
   }
   if (g->capture_count > 0) bind_captures(l, g);
 }

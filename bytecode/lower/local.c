@@ -51,7 +51,7 @@ Reg local_reg(Lower *l, const Var *var, Span span) {
     case LOCAL_REG: return v->reg;
     case LOCAL_MEMBER: return lower_own_member(l, var);
     case LOCAL_CONST:
-      return lower_function_value(l, function_as_value(l, v->known), DST_ANY);
+      return lower_function_value(l, function_as_value(l, v->callee), DST_ANY);
     case LOCAL_LAZY: return lazy_reg(l, v);
     case LOCAL_TOKEN:
     case LOCAL_GENERAL: break;

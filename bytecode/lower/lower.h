@@ -92,7 +92,7 @@ typedef struct Local {
   LocalKind kind;
   Reg reg;
   const Expr *value;       /* GENERAL, LAZY */
-  struct Function *known;  /* the function it is, when known */
+  struct Function *callee; /* the one function it can be, or NULL */
   struct Function *pinned; /* REG: likewise, in this instance only, and it
                               captures nothing */
   LazyState lazy;

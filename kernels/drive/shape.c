@@ -252,8 +252,8 @@ static bool pad_margins(const OpCall *call, Tensor *out, int axis, PadMode mode,
   return true;
 }
 
-/* Edges and reflections of a cut axis are those of the whole data, so the
- * pattern is applied to the data first.  pad_margins takes no cut axis. */
+/* Pads by copies of the data, axis after axis from the last, so that margins of
+ * several axes are filled, too.  Refuses to cut an axis (a negative width). */
 static bool pad_from_data(OpCall *call, PadMode mode, const AttrValue *width) {
   Tensor *out = call->outs[0];
   const Tensor *x = call->args[0];

@@ -85,7 +85,7 @@ static void all_keys(World *w, const Parts *p, InstanceKey keys[KEYS]) {
   KEY(checks = true);
   KEY(loose = true);
   KEY(stops = true);
-  KEY(known = one);
+  KEY(callees = one);
   KEY(env = env_of(w, p->var, true, NULL));
   KEY(env = env_of(w, p->var, false, NULL));
   KEY(env = env_of(w, p->var, false, p->i32));
@@ -94,7 +94,7 @@ static void all_keys(World *w, const Parts *p, InstanceKey keys[KEYS]) {
   KEY(group = group_of(w, p->fn, v, (FreeVar){.var = u}));
   KEY(group = group_of(w, p->fn, v, (FreeVar){.var = u, .captured = true}));
   KEY(group = group_of(w, p->fn, v, (FreeVar){.var = u, .counted = true}));
-  KEY(group = group_of(w, p->fn, v, (FreeVar){.var = u, .known = &known}));
+  KEY(group = group_of(w, p->fn, v, (FreeVar){.var = u, .callee = &known}));
   KEY(group = group_of(w, p->fn, v, (FreeVar){.var = u, .general = p->other}));
 #undef KEY
   assert_int_equal(n, KEYS);

@@ -129,7 +129,8 @@ fuzz_attrs := $(B)/fuzz/attrs
 
 .PHONY: all lib units deps deps-bench deps-neon ready demo examples test \
         check conformance serial neon lint format promote docs bench soak \
-        walk threads depth late fuzz fuzz-attrs install clean help FORCE
+        oom-tables walk threads depth late fuzz fuzz-attrs install clean help \
+        FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -167,7 +168,7 @@ $(oom): $(oom).o $(B)/tests/oom/main.o \
   $(filter-out $(B)/repl/main.o,$(call objects,$(rly_src))) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(patsubst %,-Xlinker --wrap=%,\
-	  malloc calloc realloc aligned_alloc) $^ $(LDLIBS) $(RLY_LIBS) -o $@
+	  malloc calloc realloc aligned_alloc free) $^ $(LDLIBS) $(RLY_LIBS) -o $@
 
 # So that the places it prints are those of the file.
 $(B)/tests/late/late: LDFLAGS += -no-pie
@@ -354,6 +355,16 @@ soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
 
 oom: $(oom)     ## every STRIDE-th allocation of every test script fails
 	@$< -v -s $(STRIDE) $(RLY_SCRIPTS)
+
+# MEM_SMALL is 512 bytes there, so that programs of a modest width have tables
+# that may be refused.
+oom-tables:     ## the same where each table beyond 512 bytes may be refused
+	@$(MAKE) --no-print-directory B=build/tight LOOKS=-DMEM_SMALL_BYTES=512 \
+	  build/tight/tests/oom/oom
+	@perl tests/oom/hostile wide > build/tight/wide.rly
+	@for command in check run fmt dump; do \
+	  build/tight/tests/oom/oom -v -s $(STRIDE) -c $$command \
+	    build/tight/wide.rly || exit 1; done
 
 walk: $(B)/tests/unit/walk_test ## the stepper over all conformance programs
 	@$< 0

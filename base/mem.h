@@ -40,7 +40,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MEM_RESERVE = 1 << 20, MEM_SMALL = 64 << 10 };
+/* `make oom-tables` sets it lower. */
+#ifndef MEM_SMALL_BYTES
+#define MEM_SMALL_BYTES (64 << 10)
+#endif
+enum { MEM_RESERVE = 1 << 20, MEM_SMALL = MEM_SMALL_BYTES };
 
 typedef struct Mem {
   struct Mem *parent;            /* NULL for a root */

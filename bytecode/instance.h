@@ -17,7 +17,7 @@
 /* How each type parameter in scope is represented; and, where something prints
  * at it, which type it is. */
 typedef struct Env {
-  int count;
+  int count, room;
   const TypeVar **vars;
   bool *counted;
   const Type **types; /* NULL entries: not known, or no matter */

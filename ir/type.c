@@ -180,8 +180,11 @@ static Type *copy_node(TypeTable *t, const Type *key) {
   return n;
 }
 
-/* The node equal to `key`, whose arrays are the caller's. */
+/* The node equal to `key`, whose arrays are the caller's; the error type where
+ * the caller had no memory for one. */
 static const Type *intern(TypeTable *t, Type key) {
+  if ((key.count && !key.args) || (key.param_count && !key.params))
+    return type_error(t);
   summarise(&key);
   if (key.has_meta) return copy_node(t, &key);
   uint32_t hash = hash_of(&key);

@@ -96,9 +96,11 @@ static bool rule_fault(OpCall *call, const RuleCall *rule) {
 
 bool op_infer(OpCall *call) {
   Operands o;
-  if (!operands_of(call, &o)) return false;
+  if (!operands_of(call, &o)) return op_out_of_memory(call);
   const Attrs *attrs = attrs_complete(call->attrs, o.tensors, call->arena);
   RuleCall *rule = ARENA_NEW(call->arena, RuleCall);
+  if (!rule || (!attrs && mem_exhausted(call->arena->mem)))
+    return op_out_of_memory(call);
   if (!attrs)
     return op_fault(call, E0603, "an attribute's value is out of range");
   call->attrs = attrs;
@@ -168,7 +170,7 @@ static bool make_outs(OpCall *call) {
   if (!call->outs)
     call->outs =
         ARENA_ARRAY(call->arena, Tensor *, (size_t)call->out_count + 1);
-  if (!call->outs) return false;
+  if (!call->outs) return op_out_of_memory(call);
   if (call->op->storage != STORE_FILL) return true;
   for (int i = 0; i < call->out_count; i++)
     if (!make_out(call, i, is_tuple ? &result->fields[i] : result))

@@ -155,7 +155,7 @@ static void program_release(rly_program *p) {
 /* --- Sessions ----------------------------------------------------------- */
 
 static void close_trace(rly_session *s) {
-  if (!s->options.trace) return;
+  if (!s->trace.stream) return; /* it may have failed to open */
   context_lock(s->program->cx);
   file_out_close(&s->trace, true);
   context_unlock(s->program->cx);

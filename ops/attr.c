@@ -82,7 +82,7 @@ int attr_word(const Attrs *attrs, AttrName name) {
 
 static const Dim *unknown_dims(Arena *arena, int64_t n) {
   Dim *dims = ARENA_ARRAY(arena, Dim, (size_t)n);
-  for (int64_t i = 0; i < n; i++) dims[i] = DIM_ANY;
+  for (int64_t i = 0; dims && i < n; i++) dims[i] = DIM_ANY;
   return dims;
 }
 
@@ -95,7 +95,7 @@ static int list_count(Dim n) {
 
 static bool bind_ints(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   v->count = rank == 0 ? 1 : list_count(dims[0]);
-  if (v->count > 0) v->ints = unknown_dims(arena, v->count);
+  if (v->count > 0 && !(v->ints = unknown_dims(arena, v->count))) v->count = 0;
   return rank <= 1;
 }
 
@@ -105,9 +105,11 @@ static bool bind_lists(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   int inner = list_count(dims[1]);
   if (v->count <= 0) return true;
   AttrValue *lists = ARENA_ARRAY(arena, AttrValue, (size_t)v->count);
+  if (!lists) v->count = 0;
   for (int i = 0; i < v->count; i++) {
     lists[i] = (AttrValue){.state = AV_SET, .operand = -1, .count = inner};
-    if (inner > 0) lists[i].ints = unknown_dims(arena, inner);
+    if (inner > 0 && !(lists[i].ints = unknown_dims(arena, inner)))
+      lists[i].count = 0;
   }
   v->lists = lists;
   return true;
@@ -144,6 +146,7 @@ static bool read_int(const Tensor *t, int64_t i, Dim *out) {
 static bool read_ints(const Tensor *t, int64_t from, int n, Arena *arena,
                       AttrValue *v) {
   Dim *ints = ARENA_ARRAY(arena, Dim, (size_t)n);
+  if (!ints) return false;
   for (int i = 0; i < n; i++)
     if (!read_int(t, from + i, &ints[i])) return false;
   v->count = n;
@@ -154,6 +157,7 @@ static bool read_ints(const Tensor *t, int64_t from, int n, Arena *arena,
 static bool read_lists(const Tensor *t, Arena *arena, AttrValue *v) {
   int rows = (int)t->shape[0], columns = (int)t->shape[1];
   AttrValue *lists = ARENA_ARRAY(arena, AttrValue, (size_t)rows);
+  if (!lists) return false;
   for (int i = 0; i < rows; i++) {
     lists[i] = (AttrValue){.state = AV_SET, .operand = -1};
     if (!read_ints(t, (int64_t)i * columns, columns, arena, &lists[i]))

@@ -35,7 +35,7 @@ static void declare_ctor(Checker *c, Scope *scope, Adt *adt, int tag,
 static const TypeVar *const *adt_params(Checker *c, const AdtDecl *decl) {
   const TypeVar **params =
       ARENA_ARRAY(&c->p->arena, const TypeVar *, (size_t)decl->param_count);
-  for (int i = 0; i < decl->param_count; i++) {
+  for (int i = 0; params && i < decl->param_count; i++) {
     const TypeParam *p = &decl->params[i];
     if (p->is_dim) {
       diag_error(c->p->diags, E0115, p->span,
@@ -61,6 +61,7 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
                .param_count = decl->param_count,
                .params = adt_params(c, decl),
                .ctor_count = decl->ctor_count};
+  if (!adt->params) adt->param_count = 0;
   adt->ctors = ARENA_ARRAY(arena, Ctor, (size_t)decl->ctor_count);
   if (!adt->ctors && decl->ctor_count > 0) adt->ctor_count = 0;
   ptrmap_put(&scope->adts, decl->name, adt);

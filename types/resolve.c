@@ -499,6 +499,7 @@ static const Expr *resolve_fn(Resolver *r, const Expr *e) {
   *fn = *e->fn;
   size_t mark = scope_mark(r);
   fn->type_vars = resolve_type_params(r, fn->type_param_count, fn->type_params);
+  if (!fn->type_vars) fn->type_param_count = 0;
   resolve_size_vars(r, fn);
   size_t params = scope_mark(r);
   Var **vars = ARENA_ARRAY(r->arena, Var *, (size_t)fn->param_count);

@@ -15,7 +15,7 @@ enum { TYPE_ARGS_MAX = 1 << 16, VALUE_DEPTH_MAX = 32 };
 const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params) {
   const TypeVar **vars = ARENA_ARRAY(r->arena, const TypeVar *, (size_t)count);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; vars && i < count; i++) {
     const TypeParam *p = &params[i];
     for (int k = 0; k < i; k++) {
       if (params[k].name != p->name) continue;

@@ -292,6 +292,7 @@ static void decide(Infer *in, const Expr *fn) {
   int n = fn->fn->param_count;
   uint32_t first = fn_first(in, fn);
   bool *borrowed = ARENA_ARRAY(&in->code->arena, bool, (size_t)n + 1);
+  if (!borrowed) return;
   for (int i = 0; i < n; i++) {
     borrowed[i] = type_is_counted(fn->fn->params[i]->type) &&
                   !in->nodes.data[first + (uint32_t)i].owned;

@@ -36,6 +36,11 @@ bool reg_is_borrowed(const Lower *l, Reg r) {
   return r < l->regs.len && l->regs.data[r].borrowed;
 }
 
+Reg lower_failed(Lower *l) {
+  l->failed = true;
+  return reg_new(l, true);
+}
+
 Label label_new(Lower *l) { return l->label_count++; }
 
 Ins *put(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c) {

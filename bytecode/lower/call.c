@@ -60,6 +60,7 @@ static Function *specialised(Lower *l, const Expr *e, Function *f) {
   if (e->call.callee->kind != EX_GLOBAL) return f;
   Function **callees =
       ARENA_ARRAY(&l->code->arena, Function *, (size_t)e->count + 1);
+  if (!known) return f;
   bool any = false;
   for (int i = 0; i < e->count; i++) {
     const Type *param = f->key.expr->fn->params[i]->type;
@@ -101,14 +102,19 @@ static bool is_lent(Lower *l, const Expr *e) {
   return v && v->kind == LOCAL_REG && reg_is_borrowed(l, v->reg);
 }
 
+/* Does the callee (NULL: a closure) borrow that parameter?  One without memory
+ * for its parameters has none. */
+static bool lends(const Function *f, int i) {
+  return f && f->params && f->params[i] == PARAM_BORROWED;
+}
+
 /* The instance for a tail call: one that borrows only what our caller holds,
  * since nothing can be dropped when the frame is gone. */
 static Function *tail_callee(Lower *l, const Expr *e, Function *f) {
   if (function_same(f, l->fn) && !l->fn->key.borrows)
     return code_owning(l->code, f);
   for (int i = 0; f->key.borrows && i < e->count; i++)
-    if (f->params[i] == PARAM_BORROWED && !is_lent(l, e->args[i]))
-      return code_owning(l->code, f);
+    if (lends(f, i) && !is_lent(l, e->args[i])) return code_owning(l->code, f);
   return f;
 }
 
@@ -121,7 +127,7 @@ static bool is_fresh(const Expr *e) {
  * all made for it (own.c sees which variables end here). */
 static Function *other_callee(Lower *l, const Expr *e, Function *f) {
   for (int i = 0; i < e->count; i++)
-    if (f->params[i] == PARAM_BORROWED && !is_fresh(e->args[i])) return f;
+    if (lends(f, i) && !is_fresh(e->args[i])) return f;
   return code_owning(l->code, f);
 }
 
@@ -131,10 +137,6 @@ static Reg argument(Lower *l, const Expr *e, int i, int place) {
   lower_as(l, e->args[i], wanted(e, i), r);
   check_argument(l, e, i, r);
   return r;
-}
-
-static bool lends(const Function *f, int i) {
-  return f && f->params[i] == PARAM_BORROWED;
 }
 
 /* Where an argument is passed, and, when the callee borrows it, where it
@@ -152,11 +154,12 @@ static Argument lent_argument(Lower *l, const Expr *e, int i, int place) {
   return (Argument){r, from};
 }
 
-/* Into places `base`, `base + 1`, ... of the outgoing area. */
+/* Into places `base`, `base + 1`, ... of the outgoing area, with room for two
+ * more; NULL where memory runs out. */
 static Argument *outgoing(Lower *l, const Expr *e, const Function *f,
                           int base) {
   Argument *args = ARENA_ARRAY(l->arena, Argument, (size_t)e->count + 2);
-  for (int i = 0; i < e->count; i++) {
+  for (int i = 0; args && i < e->count; i++) {
     args[i] = lends(f, i) ? lent_argument(l, e, i, base + i)
                           : (Argument){argument(l, e, i, base + i), NO_REG};
   }
@@ -217,6 +220,7 @@ static Reg call_known(Lower *l, const Expr *e, Function *f, Reg self, Reg dst) {
   int base = l->out, n = e->count + (self != NO_REG);
   l->out += n;
   Argument *args = outgoing(l, e, f, base);
+  if (!args) return lower_failed(l);
   l->span = e->span;
   if (self != NO_REG) {
     args[e->count] = (Argument){reg_out(l, base + e->count, true), NO_REG};
@@ -233,6 +237,7 @@ static Reg call_unknown(Lower *l, const Expr *e, Reg dst) {
   int base = l->out, n = e->count + 1;
   l->out += n;
   Argument *args = outgoing(l, e, NULL, base);
+  if (!args) return lower_failed(l);
   args[e->count] = (Argument){reg_out(l, base + e->count, true), NO_REG};
   lower_expr(l, e->call.callee, args[e->count].at);
   l->span = e->span;
@@ -276,9 +281,11 @@ static bool is_read_yet(const Lower *l, const Expr *e, const int *left, int n,
 
 /* In which order the arguments of a self tail call are computed: what has an
  * effect or may fail as it is written, then the others, each when nobody reads
- * any more the parameter that it becomes, so that it is computed in place. */
+ * any more the parameter that it becomes, so that it is computed in place.
+ * NULL where memory runs out. */
 static int *self_order(Lower *l, const Expr *e) {
   int *order = ARENA_ARRAY(l->arena, int, 2 * (size_t)e->count + 1);
+  if (!order) return NULL;
   int *left = order + e->count, n = 0, at = 0;
   bool own = l->fn->key.kind == FUNCTION_FN;
   for (int i = 0; i < e->count; i++)
@@ -295,9 +302,11 @@ static int *self_order(Lower *l, const Expr *e) {
   return order;
 }
 
+/* NULL where memory runs out. */
 static Reg *self_arguments(Lower *l, const Expr *e) {
   Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
   const int *order = self_order(l, e);
+  if (!regs || !order) return NULL;
   for (int k = 0; k < e->count; k++) {
     size_t before = l->regs.len;
     int i = order[k];
@@ -310,6 +319,7 @@ static Reg *self_arguments(Lower *l, const Expr *e) {
 
 static void call_self(Lower *l, const Expr *e) {
   Reg *regs = self_arguments(l, e);
+  if (!regs) return;
   l->span = e->span;
   put_self(l, regs, e->count);
 }
@@ -389,6 +399,7 @@ static Reg put_link(Lower *l, Reg cell, int hole, Reg to) {
 static void trmc_loop(Lower *l, const Expr *e, Reg *fields, int hole) {
   const Expr *call = e->args[hole];
   Reg *regs = self_arguments(l, call);
+  if (!regs) return;
   Reg cell = put_cell_with_hole(l, e, fields, hole);
   put_link(l, cell, hole, l->hole);
   l->span = call->span;
@@ -402,6 +413,7 @@ static void trmc_call(Lower *l, const Expr *call, Function *f, const Expr *e,
   int base = l->out, n = call->count;
   l->out += n + 2;
   Argument *args = outgoing(l, call, f, base);
+  if (!args) return;
   args[n] = (Argument){reg_out(l, base + n, true), NO_REG};
   args[n + 1] = (Argument){reg_out(l, base + n + 1, false), NO_REG};
   Reg root = l->root;
@@ -420,9 +432,11 @@ static void trmc_call(Lower *l, const Expr *call, Function *f, const Expr *e,
 static void lower_trmc(Lower *l, const Expr *e, int hole) {
   const Expr *call = e->args[hole];
   Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
-  for (int i = 0; i < hole; i++) fields[i] = lower_ctor_field(l, e, i);
+  for (int i = 0; fields && i < hole; i++)
+    fields[i] = lower_ctor_field(l, e, i);
   Function *f = tail_callee(l, call, called_self(l, call));
   f = code_trmc(l->code, f);
+  if (!fields) return;
   if (f == l->fn) trmc_loop(l, e, fields, hole);
   else trmc_call(l, call, f, e, fields, hole);
 }
@@ -451,6 +465,7 @@ static bool is_inlined(const Function *f) {
 static Reg lower_inline(Lower *l, const Expr *e, Function *f, Reg dst) {
   const Fn *fn = f->key.expr->fn;
   Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
+  if (!regs) return lower_failed(l);
   for (int i = 0; i < e->count; i++)
     regs[i] = lower_expr(l, e->args[i], DST_ANY);
   for (int i = 0; i < e->count; i++)

@@ -275,7 +275,7 @@ static const Type *const *chain_types(Chains *c, const Making *m) {
   const Fuse *f = &m->fuse;
   const Type **types =
       ARENA_ARRAY(&c->l->code->arena, const Type *, (size_t)f->outputs + 1);
-  for (int i = 0; i < f->outputs; i++) {
+  for (int i = 0; types && i < f->outputs; i++) {
     int step = m->from + f->output_step[i];
     types[i] = site_of(&c->group.members[step])->out_types[0];
   }

@@ -125,6 +125,7 @@ static int known_dims(const Type *t) {
  * be compared. */
 void lower_entry(Lower *l, const Fn *fn) {
   int *bound = ARENA_ARRAY(l->arena, int, (size_t)fn->param_count + 1);
+  if (!bound) return;
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeVar *var = fn->type_vars[i];
     if (var->is_dim && var->number) bound[bind_name(l, fn, var)]++;

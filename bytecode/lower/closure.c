@@ -19,13 +19,16 @@ static bool is_rebound(const TypeVar *v, int count,
 Env *env_new(Lower *l, int most) {
   Arena *arena = &l->code->arena;
   Env *env = ARENA_NEW(arena, Env);
+  env->room = most;
   env->vars = ARENA_ARRAY(arena, const TypeVar *, (size_t)most + 1);
   env->counted = ARENA_ARRAY(arena, bool, (size_t)most + 1);
   env->types = ARENA_ARRAY(arena, const Type *, (size_t)most + 1);
+  if (!env->vars || !env->counted || !env->types) env->room = 0;
   return env;
 }
 
 void env_add(Env *env, const TypeVar *v, bool counted, const Type *type) {
+  if (env->count == env->room) return;
   env->vars[env->count] = v;
   env->types[env->count] = type;
   env->counted[env->count++] = counted;
@@ -184,7 +187,7 @@ static FreeVar free_var(Lower *l, const Var *v) {
 
 static void group_captures(Lower *l, FnGroup *g, const FreeVars *f) {
   FreeVar *free = ARENA_ARRAY(&l->code->arena, FreeVar, f->used.len + 1);
-  for (size_t i = 0; i < f->used.len; i++) {
+  for (size_t i = 0; free && i < f->used.len; i++) {
     if (ptrmap_has(&f->bound, f->used.data[i])) continue;
     FreeVar v = free_var(l, f->used.data[i]);
     g->capture_count += v.captured;
@@ -271,6 +274,7 @@ static Reg put_closure(Lower *l, const FnGroup *g, Function *f, Reg dst) {
   }
   int n = g->capture_count;
   Reg *captured = ARENA_ARRAY(l->arena, Reg, (size_t)n);
+  if (!captured) return lower_failed(l);
   put_captures(l, g, captured);
   if (captures_packed(g)) return put_packed(l, f, captured, n, r);
   Ins *ins = put_word(l, INS_closure, r, (uint32_t)n, 0, f);
@@ -344,6 +348,7 @@ void lower_group(Lower *l, const Binding *bindings, int count) {
   Arena *arena = &l->code->arena;
   const Var **vars = ARENA_ARRAY(arena, const Var *, (size_t)count);
   const Expr **fns = ARENA_ARRAY(arena, const Expr *, (size_t)count);
+  if (!vars || !fns) return;
   for (int i = 0; i < count; i++) {
     vars[i] = bindings[i].var;
     fns[i] = bindings[i].value;

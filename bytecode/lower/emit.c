@@ -187,6 +187,7 @@ static void emit_self(Emit *e, const Ins *i) {
   Lower *l = e->l;
   uint32_t n = i->arg[0];
   Move *moves = ARENA_ARRAY(l->arena, Move, (size_t)n + 1);
+  if (!moves) return;
   int count = 0;
   for (uint32_t k = 0; k < n; k++) {
     uint16_t from = real(e, l->listed.data[i->list + k].reg);

@@ -144,7 +144,8 @@ static uint64_t small_header(const Lower *l, uint16_t tag, int n,
   return header.word;
 }
 
-/* Of a big cell: the words that stand before its fields. */
+/* Of a big cell: the words that stand before its fields; NULL where memory
+ * runs out. */
 static const uint64_t *big_header(Lower *l, uint16_t tag, int n,
                                   const Reg *fields) {
   uint64_t *words =
@@ -153,6 +154,7 @@ static const uint64_t *big_header(Lower *l, uint16_t tag, int n,
     Obj obj;
     uint64_t word;
   } header = {.obj = {.count = 1, .tag = tag, .size = SIZE_BIG}};
+  if (!words) return NULL;
   words[0] = header.word;
   words[1] = (uint64_t)n;
   for (int i = 0; i < n; i++)
@@ -216,6 +218,7 @@ Reg lower_ctor_field(Lower *l, const Expr *e, int i) {
 
 Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst) {
   Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
+  if (!fields) return lower_failed(l);
   for (int i = 0; i < e->count; i++) {
     fields[i] = e->kind == EX_CALL
                     ? lower_ctor_field(l, e, i)

@@ -39,6 +39,7 @@ void function_params(Code *c, Function *f) {
   int n = param_count(f);
   const bool *borrowed = f->key.borrows ? fn_borrowed(c, f->key.expr) : NULL;
   ParamMode *params = ARENA_ARRAY(&c->arena, ParamMode, (size_t)n + 4);
+  if (!params) return;
   for (int i = 0; i < n; i++) {
     params[i] = !env_counted(f->key.env, param_type(f, i)) ? PARAM_BITS
                 : borrowed && borrowed[i]                  ? PARAM_BORROWED
@@ -153,6 +154,7 @@ static Span result_span(const Fn *fn, const Expr *e) {
 static void lower_ctor_body(Lower *l) {
   int n = l->fn->key.ctor->field_count;
   Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
+  if (!fields) return;
   for (int i = 0; i < n; i++) {
     fields[i] = (Reg)i;
     if (!l->fn->key.checks) continue;

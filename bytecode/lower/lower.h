@@ -145,6 +145,8 @@ Reg reg_out(Lower *l, int place, bool counted);
  * as this call lasts; nobody else lends.  Is it so marked? */
 void reg_borrow(Lower *l, Reg r);
 bool reg_is_borrowed(const Lower *l, Reg r);
+/* Memory ran out: some register, for code that will be discarded. */
+Reg lower_failed(Lower *l);
 Label label_new(Lower *l);
 void put_label(Lower *l, Label at);
 Ins *put(Lower *l, int op, uint32_t a, uint32_t b, uint32_t c);

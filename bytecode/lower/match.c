@@ -93,7 +93,8 @@ static Part *part_child(Matcher *m, Part *parent, int word, const Type *type) {
   return p;
 }
 
-/* The parts of a constructor's or tuple's fields, the same for all arms. */
+/* The parts of a constructor's or tuple's fields, the same for all arms; NULL
+ * where memory runs out. */
 static Part **field_parts(Matcher *m, Part *p, const Pattern *pattern) {
   const Ctor *ctor = pattern->kind == PT_CTOR ? pattern->ctor : NULL;
   for (FieldParts *f = p->fields; f; f = f->next)
@@ -103,7 +104,7 @@ static Part **field_parts(Matcher *m, Part *p, const Pattern *pattern) {
   f->next = p->fields;
   f->parts = ARENA_ARRAY(m->l->arena, Part *, (size_t)pattern->count + 1);
   p->fields = f;
-  for (int i = 0; i < pattern->count; i++) {
+  for (int i = 0; f->parts && i < pattern->count; i++) {
     f->parts[i] = part_child(m, p, cell_offset(pattern->count) + i,
                              pattern->fields[i]->type);
   }
@@ -141,7 +142,7 @@ static void add_tests(Matcher *m, Row *row, Part *p, const Pattern *pattern) {
     row->tests[row->count++] = (Test){p, pattern};
   } else if (pattern->kind == PT_TUPLE && test_count(pattern) > 0) {
     Part **fields = field_parts(m, p, pattern);
-    for (int i = 0; i < pattern->count; i++)
+    for (int i = 0; fields && i < pattern->count; i++)
       add_tests(m, row, fields[i], pattern->fields[i]);
   }
 }
@@ -160,9 +161,10 @@ static Row specialise(Matcher *m, const Row *row, const Test *test) {
     n += (size_t)test_count(pattern->fields[i]);
   Row to = {.arm = row->arm, .tests = ARENA_ARRAY(m->l->arena, Test, n + 1)};
   m->nodes += n;
+  if (!to.tests) return m->l->failed = true, to;
   if (pattern && n > (size_t)row->count) {
     Part **fields = field_parts(m, test->part, pattern);
-    for (int i = 0; i < pattern->count; i++)
+    for (int i = 0; fields && i < pattern->count; i++)
       add_tests(m, &to, fields[i], pattern->fields[i]);
   }
   for (int i = 0; i < row->count; i++)
@@ -177,7 +179,8 @@ static Node *build_case(Matcher *m, int n, const Row *rows, const Part *p,
                         const Ctor *ctor, int depth) {
   Row *left = ARENA_ARRAY(m->l->arena, Row, (size_t)n + 1);
   int count = 0;
-  for (int i = 0; i < n; i++) {
+  m->l->failed |= !left;
+  for (int i = 0; left && i < n; i++) {
     const Test *test = find_test(&rows[i], p);
     if (test && test->pattern->ctor != ctor) continue;
     left[count++] = test ? specialise(m, &rows[i], test) : rows[i];
@@ -199,6 +202,10 @@ static void build_test(Matcher *m, Node *node, int n, const Row *rows,
   node->adt = rows[0].tests[0].pattern->ctor->adt;
   node->ctors = ARENA_ARRAY(arena, const Ctor *, (size_t)n + 1);
   node->cases = ARENA_ARRAY(arena, Node *, (size_t)n + 1);
+  if (!node->ctors || !node->cases) {
+    m->l->failed = true;
+    return;
+  }
   for (int i = 0; i < n; i++) {
     const Test *test = find_test(&rows[i], node->part);
     const Ctor *ctor = test ? test->pattern->ctor : NULL;
@@ -215,7 +222,7 @@ static Node *build(Matcher *m, int n, const Row *rows, int depth) {
   Node *node = ARENA_NEW(m->l->arena, Node);
   m->nodes += (size_t)n + 1;
   if (depth > DEPTH_MAX || m->nodes > TREE_MAX) m->l->too_large = true;
-  if (n == 0 || m->l->too_large) {
+  if (n == 0 || m->l->too_large || m->l->failed) {
     node->kind = NODE_FAIL;
   } else if (rows[0].count == 0) {
     node->kind = NODE_LEAF;
@@ -241,7 +248,7 @@ static void load_bound(Matcher *m, Part *p, const Pattern *pattern) {
   load(m, p);
   if (pattern->kind == PT_VAR) return;
   Part **fields = field_parts(m, p, pattern);
-  for (int i = 0; i < pattern->count; i++)
+  for (int i = 0; fields && i < pattern->count; i++)
     load_bound(m, fields[i], pattern->fields[i]);
 }
 
@@ -278,6 +285,7 @@ static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
   if (pattern->kind == PT_VAR) bind_var(m, p, pattern);
   if (pattern->kind == PT_VAR || !binds(pattern)) return;
   Part **fields = field_parts(m, p, pattern);
+  if (!fields) return;
   if (!reg_is_borrowed(m->l, p->reg)) put_open(m, p, pattern, fields);
   for (int i = 0; i < pattern->count; i++)
     open_pattern(m, fields[i], pattern->fields[i]);
@@ -357,6 +365,7 @@ static void emit_switch(Matcher *m, const Roots *roots, const Node *node) {
   Lower *l = m->l;
   int n = node->adt->ctor_count, k = node->case_count;
   Label *labels = ARENA_ARRAY(l->arena, Label, (size_t)k + 1);
+  if (!labels) return;
   for (int i = 0; i <= k; i++) labels[i] = label_new(l);
   put(l, INS_switch_tag, node->part->reg, (uint32_t)n, 0);
   put_listed(l, 'u', node->part->root->reg);
@@ -413,7 +422,7 @@ bool match_is_split(const Expr *e) {
 static Roots split_scrutinee(Matcher *m, const Expr *tuple) {
   int n = tuple->count;
   Roots roots = {n, ARENA_ARRAY(m->l->arena, Part *, (size_t)n)};
-  for (int i = 0; i < n; i++)
+  for (int i = 0; roots.parts && i < n; i++)
     roots.parts[i] = part_root(m, lower_expr(m->l, tuple->args[i], DST_ANY));
   m->type = tuple->args[0]->type;
   return roots;
@@ -434,12 +443,13 @@ static bool fresh_fields(Matcher *m, const Expr *value, Reg tuple,
   roots->count = ins_cell_fields(l, ins, fields);
   if (roots->count < 2) return false;
   roots->parts = ARENA_ARRAY(l->arena, Part *, (size_t)roots->count);
-  for (int i = 0; i < roots->count; i++)
+  for (int i = 0; roots->parts && i < roots->count; i++)
     roots->parts[i] = part_root(m, fields[i]);
   l->list.len--;
   return true;
 }
 
+/* Without parts where memory runs out. */
 static Roots scrutinee(Matcher *m, const Expr *e) {
   const Expr *value = e->args[0];
   Roots roots;
@@ -450,22 +460,24 @@ static Roots scrutinee(Matcher *m, const Expr *e) {
     m->type = value->type;
     if (!fresh_fields(m, value, whole, &roots)) {
       roots = (Roots){-1, ARENA_NEW(m->l->arena, Part *)};
-      roots.parts[0] = part_root(m, whole);
+      if (roots.parts) roots.parts[0] = part_root(m, whole);
     }
   }
-  m->first = roots.parts[0];
+  if (roots.parts) m->first = roots.parts[0];
   return roots;
 }
 
+/* NULL where memory runs out. */
 static Row *first_rows(Matcher *m, const Roots *roots) {
   Lower *l = m->l;
   int n = m->match->arm_count;
   Row *rows = ARENA_ARRAY(l->arena, Row, (size_t)n + 1);
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; rows && i < n; i++) {
     const Pattern *pattern = m->match->arms[i].pattern;
     rows[i].arm = i;
     rows[i].tests =
         ARENA_ARRAY(l->arena, Test, (size_t)test_count(pattern) + 1);
+    if (!rows[i].tests) return NULL;
     if (roots->count < 0) {
       add_tests(m, &rows[i], roots->parts[0], pattern);
       continue;
@@ -488,15 +500,19 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
   VEC_INIT(&m.loaded, l->code->mem);
   int n = e->match->arm_count;
   m.arms = ARENA_ARRAY(l->arena, ArmInfo, (size_t)n + 1);
-  for (int i = 0; i < n; i++) m.arms[i].label = label_new(l);
+  for (int i = 0; m.arms && i < n; i++) m.arms[i].label = label_new(l);
   m.end = label_new(l);
   Roots roots = scrutinee(&m, e);
+  Row *rows = roots.parts ? first_rows(&m, &roots) : NULL;
+  if (!m.arms || !rows) l->failed = true;
   m.dst = dst == DST_TAIL ? DST_TAIL : lower_target(l, e->type, dst);
   m.lazy = lazy_mark(l);
-  Node *tree = build(&m, n, first_rows(&m, &roots), 0);
+  Node *tree = build(&m, n, rows, 0);
   l->span = e->span;
-  emit_node(&m, &roots, tree);
-  emit_shared_arms(&m, &roots);
+  if (!l->failed) {
+    emit_node(&m, &roots, tree);
+    emit_shared_arms(&m, &roots);
+  }
   VEC_DONE(&m.loaded);
   if (dst == DST_TAIL) return NO_REG;
   lazy_join(l, m.lazy);

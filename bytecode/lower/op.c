@@ -48,6 +48,7 @@ static void out_types(Lower *l, OpSite *site, const Type *result) {
   site->out_count = tuple ? result->count : 1;
   const Type **types =
       ARENA_ARRAY(&l->code->arena, const Type *, (size_t)site->out_count + 1);
+  if (!types) site->out_count = 0;
   for (int i = 0; i < site->out_count; i++)
     types[i] = tuple ? result->args[i] : result;
   site->out_types = types;
@@ -111,13 +112,15 @@ static Reg special_result(Lower *l, const Type *type, Reg dst) {
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
-/* Emits the call of a site; `outs` receives a register for each result. */
+/* Emits the call of a site; `outs` receives a register for each result, unless
+ * memory runs out. */
 static void lower_site(Lower *l, Sources *s, const OpInfo *op,
                        const Attrs *bound, const Type *result, Reg dst,
                        Reg **outs) {
   OpSite *site = site_new(l, s, op, bound, result);
   *outs = ARENA_ARRAY(l->arena, Reg, (size_t)site->out_count + 1);
   bool direct = result->kind != TY_TUPLE;
+  if (!*outs) return;
   for (int i = 0; i < site->out_count; i++)
     (*outs)[i] = lower_target(l, site->out_types[i], direct ? dst : DST_ANY);
   put_site(l, s, site, *outs);
@@ -127,6 +130,7 @@ static Reg lower_results(Lower *l, Sources *s, const OpInfo *op,
                          const Attrs *bound, const Type *result, Reg dst) {
   Reg *outs;
   lower_site(l, s, op, bound, result, dst, &outs);
+  if (mem_exhausted(l->code->mem)) return lower_failed(l);
   if (op->storage == STORE_SPECIAL) return special_result(l, result, dst);
   if (result->kind == TY_TUPLE)
     return lower_cell(l, 0, result->count, outs, dst);
@@ -152,6 +156,7 @@ Reg lower_op_field(Lower *l, const Expr *e, int index, Reg dst) {
   lower_site(l, &s, op_info(e->call.callee->op), e->call.bound, e->type,
              DST_ANY, &outs);
   op_sources_done(&s);
+  if (mem_exhausted(l->code->mem)) return lower_failed(l);
   return lower_finish(l, outs[index], dst);
 }
 

@@ -324,6 +324,7 @@ static void own_open(Own *o, Ins i) {
   uint32_t n = 0;
   uint64_t mask = 0;
   Reg *live = ARENA_ARRAY(o->l->arena, Reg, (size_t)i.list_count + 1);
+  if (!live) return;
   for (uint32_t k = 0; k < i.list_count; k++) {
     Operand item = o->l->listed.data[i.list + k];
     if (!is_live(o, item.reg)) continue;

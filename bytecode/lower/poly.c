@@ -95,6 +95,7 @@ static Reg lower_poly(Lower *l, const Expr *e, const Type *type, Reg dst) {
   bool inner = l->poly;
   l->poly = true;
   Reg *closures = ARENA_ARRAY(l->arena, Reg, (size_t)1 << k);
+  if (!closures) return lower_failed(l);
   for (int mask = 0; mask < 1 << k; mask++) {
     Found found = {.count = k};
     for (int i = 0; i < k; i++) {
@@ -117,6 +118,7 @@ static Reg lower_constant(Lower *l, const Expr *e, const Type *type, Reg dst) {
   l->too_large |= k > POLY_MAX;
   int count = 1 << (k > POLY_MAX ? 0 : k);
   Reg *closures = ARENA_ARRAY(l->arena, Reg, (size_t)count);
+  if (!closures) return lower_failed(l);
   for (int i = 0; i < count; i++) closures[i] = closure;
   l->span = e->span;
   return lower_cell(l, 0, count, closures, dst);

@@ -6,12 +6,14 @@
  * each file runs first as it is, which counts its allocations, and then with
  * the n-th failing for n = 1, 1 + STRIDE, ...: once alone, once with all behind
  * it.  Each run is a process of its own.  It must end by itself,
- * either like the first or with the exit status of a limit and a message.
+ * either like the first or with the exit status of a limit and a message, and
+ * leave no block unfreed that the first did not.
  *
  * With -l BYTES each command runs under limits from so many bytes down to a
  * megabyte (--max-memory) instead. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +32,13 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *p);
 
 /* Shared with the parent: what a run has counted. */
 static struct Counts {
   _Atomic size_t made;    /* allocations */
   _Atomic size_t refused; /* of those, by us */
+  _Atomic size_t left;    /* of those, not freed when the program ends */
 } * counts;
 static size_t fail_at, fail_more;
 
@@ -45,24 +49,79 @@ static bool must_fail(void) {
   return fails;
 }
 
+/* The blocks not yet freed: a table with open addressing.  What a library has
+ * allocated is freed by us now and then, so not each free finds its block. */
+static struct Blocks {
+  pthread_mutex_t lock;
+  void **slots;
+  size_t used, left, cap; /* `used` counts the freed ones' slots, too */
+} blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static char freed; /* marks the slot of a block that was freed */
+
+static void **slot_of(void *p) {
+  size_t at = (uintptr_t)p / 16 * 0x9e3779b97f4a7c15u;
+  while (blocks.slots[at %= blocks.cap] && blocks.slots[at] != p) at++;
+  return &blocks.slots[at];
+}
+
+static void make_room(void) {
+  struct Blocks old = blocks;
+  if (2 * (old.used + 1) < old.cap) return;
+  blocks.cap = 1024 + 4 * old.left;
+  blocks.used = old.left;
+  blocks.slots = __real_calloc(blocks.cap, sizeof *blocks.slots);
+  if (!blocks.slots) abort();
+  for (size_t i = 0; i < old.cap; i++)
+    if (old.slots[i] && old.slots[i] != &freed)
+      *slot_of(old.slots[i]) = old.slots[i];
+  __real_free(old.slots);
+}
+
+static void *noted(void *p) {
+  if (!p) return NULL;
+  pthread_mutex_lock(&blocks.lock);
+  make_room();
+  *slot_of(p) = p;
+  blocks.used++, blocks.left++;
+  pthread_mutex_unlock(&blocks.lock);
+  return p;
+}
+
+static void forget(void *p) {
+  if (!p) return;
+  pthread_mutex_lock(&blocks.lock);
+  make_room();
+  void **slot = slot_of(p);
+  if (*slot) *slot = &freed, blocks.left--;
+  pthread_mutex_unlock(&blocks.lock);
+}
+
 void *__wrap_malloc(size_t size) {
-  return must_fail() ? NULL : __real_malloc(size);
+  return must_fail() ? NULL : noted(__real_malloc(size));
 }
 void *__wrap_calloc(size_t n, size_t size) {
-  return must_fail() ? NULL : __real_calloc(n, size);
+  return must_fail() ? NULL : noted(__real_calloc(n, size));
 }
 void *__wrap_realloc(void *p, size_t size) {
-  return must_fail() ? NULL : __real_realloc(p, size);
+  if (must_fail()) return NULL;
+  forget(p);
+  void *q = __real_realloc(p, size);
+  return noted(q ? q : p), q;
 }
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-  return must_fail() ? NULL : __real_aligned_alloc(alignment, size);
+  return must_fail() ? NULL : noted(__real_aligned_alloc(alignment, size));
+}
+void __wrap_free(void *p) {
+  forget(p);
+  __real_free(p);
 }
 
 /* --- One run -------------------------------------------------------------- */
 
 typedef struct Run {
   int status; /* of waitpid */
-  size_t made, refused;
+  size_t made, refused, left;
   uint64_t printed; /* a hash of standard output */
   bool said;        /* something on standard error */
 } Run;
@@ -92,7 +151,9 @@ static void child(const Case *c, int out, int err) {
   }
   int null = open("/dev/null", O_RDONLY);
   dup2(null, 0), dup2(out, 1), dup2(err, 2);
-  exit(rly_main(argc, argv));
+  int status = rly_main(argc, argv);
+  counts->left = blocks.left;
+  exit(status);
 }
 
 static FILE *scratch[2];
@@ -115,6 +176,7 @@ static Run run(const Case *c, size_t at, size_t more) {
   }
   r.made = counts->made;
   r.refused = counts->refused;
+  r.left = counts->left;
   r.printed = drain(fds[0], 14695981039346656037u);
   r.said = lseek(fds[1], 0, SEEK_END) > 0;
   return r;
@@ -125,12 +187,17 @@ static Run run(const Case *c, size_t at, size_t more) {
 enum { STATUS_LIMIT = 3 };
 
 static size_t runs, mistakes;
+static size_t only_at; /* the one allocation to fail; 0: all in turn */
 static bool verbose;
+
+static void say_words(const Case *c) {
+  printf("# ");
+  for (int i = 0; c->words[i]; i++) printf("%s ", c->words[i]);
+}
 
 static void say(const Case *c, const Run *r, const char *how, size_t n,
                 const char *what) {
-  printf("# ");
-  for (int i = 0; c->words[i]; i++) printf("%s ", c->words[i]);
+  say_words(c);
   printf("(%s %zu): %s", how, n, what);
   if (WIFSIGNALED(r->status)) printf(", signal %d", WTERMSIG(r->status));
   else printf(", exit status %d", WEXITSTATUS(r->status));
@@ -146,6 +213,7 @@ static void judge(const Case *c, const Run *first, const Run *r,
     say(c, r, how, n, "it crashed");
     return;
   }
+  if (r->left > first->left) say(c, r, how, n, "it left blocks unfreed");
   int status = WEXITSTATUS(r->status);
   /* `step` tells of its machine's faults where it shows the steps. */
   bool told =
@@ -160,6 +228,10 @@ static void judge(const Case *c, const Run *first, const Run *r,
 /* --- Failing allocations -------------------------------------------------- */
 
 static void sweep(const Case *c, size_t stride) {
+  if (only_at) { /* in this process, for a debugger */
+    fail_at = only_at, fail_more = 1;
+    child(c, 1, 2);
+  }
   Run first = run(c, 0, 0);
   if (WIFSIGNALED(first.status)) {
     say(c, &first, "as it is", 0, "it crashed");
@@ -170,12 +242,14 @@ static void sweep(const Case *c, size_t stride) {
   for (size_t n = 1; n <= first.made; n += step) {
     Run once = run(c, n, 0);
     judge(c, &first, &once, "allocation", n);
+    Run twice = run(c, n, 1);
+    judge(c, &first, &twice, "two allocations from", n);
     Run on = run(c, n, SIZE_MAX);
     judge(c, &first, &on, "allocations from", n);
   }
   if (verbose)
-    printf("# %s %s: %zu allocations, %zu mistakes\n", c->words[0], c->words[1],
-           first.made, mistakes - before);
+    say_words(c), printf("(%zu allocations): %zu mistakes\n", first.made,
+                         mistakes - before);
 }
 
 /* --- Limits --------------------------------------------------------------- */
@@ -193,15 +267,24 @@ static void shrink(const Case *c, size_t most, int steps) {
     judge(c, &first, &r, "limit", bytes);
   }
   if (verbose)
-    printf("# %s %s: %d limits, %zu mistakes\n", c->words[0], c->words[1],
-           steps, mistakes - before);
+    say_words(c),
+        printf("(%d limits): %zu mistakes\n", steps, mistakes - before);
 }
 
 /* --- Main ----------------------------------------------------------------- */
 
-static const char *const commands[][3] = {
-    {"check", "--types"},   {"run"},  {"fmt"}, {"dump", "--ir"},
-    {"dump", "--bytecode"}, {"step"},
+/* `test --promote`, which changes its file, is run only when asked for. */
+static const char *const commands[][WORDS] = {
+    {"check"},
+    {"check", "--types"},
+    {"run"},
+    {"fmt"},
+    {"fmt", "--relay"},
+    {"dump", "--ir"},
+    {"dump", "--bytecode"},
+    {"step"},
+    {"test", "--promote"},
+    {"run", "--stats", "--trace", "/dev/null"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -209,10 +292,11 @@ int main(int argc, char **argv) {
   size_t stride = 0, most = 0;
   int option, steps = 40;
   const char *only = NULL;
-  while ((option = getopt(argc, argv, "s:l:n:c:v")) != -1) {
+  while ((option = getopt(argc, argv, "s:l:n:c:f:v")) != -1) {
     if (option == 's') stride = strtoull(optarg, NULL, 10);
     if (option == 'l') most = strtoull(optarg, NULL, 10);
     if (option == 'n') steps = atoi(optarg);
+    if (option == 'f') only_at = strtoull(optarg, NULL, 10);
     if (option == 'c') only = optarg;
     if (option == 'v') verbose = true;
   }
@@ -223,10 +307,11 @@ int main(int argc, char **argv) {
   setenv("OMP_NUM_THREADS", "1", 1);
   for (int f = optind; f < argc; f++)
     for (int k = 0; k < COMMANDS; k++) {
-      if (only && strcmp(only, commands[k][0])) continue;
-      Case c = {{commands[k][0]}};
-      int n = 1;
-      if (commands[k][1]) c.words[n++] = commands[k][1];
+      bool asked = only && !strcmp(only, commands[k][0]);
+      if (only ? !asked : !strcmp(commands[k][0], "test")) continue;
+      Case c = {{0}};
+      int n = 0;
+      for (; commands[k][n]; n++) c.words[n] = commands[k][n];
       c.words[n] = argv[f];
       if (most) shrink(&c, most, steps);
       else sweep(&c, stride);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/inside.h"
 #include "repl/cli.h"
 #include "repl/test_console.h"
 #include "repl/test_file.h"
@@ -10,6 +11,7 @@
 /* The outcome of one case. */
 typedef struct Outcome {
   rly_status status;
+  bool lost;    /* memory ran out for a part of what follows */
   char *output; /* everything that was printed and shown */
   size_t output_len;
   char *last; /* the display form of the last value */
@@ -30,8 +32,12 @@ typedef struct TestRun {
 
 static void collect(void *data, const char *text, size_t len) {
   Outcome *o = ((TestRun *)data)->now;
-  char *longer = o ? realloc(o->output, o->output_len + len + 1) : NULL;
-  if (!longer) return;
+  if (!o) return;
+  char *longer = realloc(o->output, o->output_len + len + 1);
+  if (!longer) {
+    o->lost = true;
+    return;
+  }
   memcpy(longer + o->output_len, text, len);
   longer[o->output_len += len] = '\0';
   o->output = longer;
@@ -40,13 +46,17 @@ static void collect(void *data, const char *text, size_t len) {
 static void show(void *data, rly_value *value) {
   TestRun *t = data;
   char *text = rly_value_text(value);
-  if (!text) return;
+  if (!text) {
+    t->now->lost = true;
+    return;
+  }
   if (!rly_value_is_unit(value)) {
     collect(t, text, strlen(text));
     collect(t, "\n", 1);
   }
   free(t->now->last);
   t->now->last = strdup(text);
+  t->now->lost |= !t->now->last;
   rly_text_free(t->host.cx, text);
 }
 
@@ -111,8 +121,10 @@ static void run_case(TestRun *t, const char *path, const TestCase *c,
   free(text);
   bool runs = o->status == RLY_OK; /* warnings are then ignored */
   if (runs) o->status = rly_session_run(t->session, show, t);
+  if (o->lost) o->status = RLY_LIMIT;
   o->diagnostics = runs ? rly_session_diagnostics_text(t->session, false)
                         : rly_diagnostics_text(t->host.cx, false);
+  if (o->status != RLY_OK && !o->diagnostics) o->status = RLY_LIMIT;
   rly_diagnostics_clear(t->host.cx);
   rly_session_diagnostics_clear(t->session);
 }
@@ -210,8 +222,16 @@ static bool skipped(TestRun *t, const char *path, const TestCase *c) {
   return true;
 }
 
-static void run_cases(TestRun *t, const char *path, const TestFile *f,
+/* Only an answer may replace what is expected: not that memory or time ran out
+ * before there was one. */
+static bool is_answer(const Outcome *o) {
+  return o->status != RLY_LIMIT && o->status != RLY_INTERRUPTED;
+}
+
+/* False when the new text is not to be used. */
+static bool run_cases(TestRun *t, const char *path, const TestFile *f,
                       FILE *promoted) {
+  bool answered = true;
   int copied = 0;
   for (int i = 0; i < f->case_count; i++) {
     const TestCase *c = &f->cases[i];
@@ -219,6 +239,7 @@ static void run_cases(TestRun *t, const char *path, const TestFile *f,
     if (skipped(t, path, c)) continue;
     run_case(t, path, c, &o);
     if (promoted && c->kind != EXPECT_NOTHING && !passed(c, &o)) {
+      answered = answered && is_answer(&o);
       copy_lines(promoted, f, copied, c->expect_line);
       print_found(promoted, c, &o);
       copied = c->expect_line + c->expect_count;
@@ -228,6 +249,34 @@ static void run_cases(TestRun *t, const char *path, const TestFile *f,
     outcome_free(t, &o);
   }
   if (promoted) copy_lines(promoted, f, copied, f->line_count);
+  return answered;
+}
+
+static bool replace(TestRun *t, const char *path, const char *text,
+                    size_t len) {
+  StrBuf whole;
+  strbuf_init(&whole, &t->host.cx->mem);
+  strbuf_add_len(&whole, text, len);
+  bool ok = whole.len == len && file_replace(t->host.cx, path, &whole);
+  strbuf_done(&whole);
+  return ok;
+}
+
+/* The file with what was found in the place of what was expected, in one step:
+ * a new file takes its place.  Where nothing was found in another way than
+ * expected it stays as it is. */
+static bool promote(TestRun *t, const char *path, const TestFile *f,
+                    const char *before) {
+  char *text = NULL;
+  size_t len = 0;
+  FILE *out = open_memstream(&text, &len);
+  if (!out) return false;
+  bool answered = run_cases(t, path, f, out);
+  bool whole = !ferror(out) & (fclose(out) == 0);
+  if (whole && answered && strcmp(text, before))
+    whole = replace(t, path, text, len);
+  free(text);
+  return whole && answered;
 }
 
 static char *read_text(const char *path, const char **why) {
@@ -252,17 +301,21 @@ static bool start(TestRun *t) {
   return t->session != NULL;
 }
 
+static void failed(TestRun *t, const char *path, const char *why) {
+  t->failures++;
+  if (t->cli->promote) fprintf(stderr, "rly: %s: %s\n", path, why);
+  else printf("not ok %d - %s: %s\n", ++t->points, path, why);
+}
+
 static void run_file(TestRun *t, const char *path, char *text) {
-  TestFile f;
-  FILE *promoted = NULL;
-  if (!start(t) || !test_file_read(&f, path, text)) {
-    t->failures++;
-    printf("not ok %d - %s: out of memory\n", ++t->points, path);
-    return;
-  }
-  if (t->cli->promote) promoted = fopen(path, "w");
-  run_cases(t, path, &f, promoted);
-  if (promoted) fclose(promoted);
+  TestFile f = {0};
+  t->host = (Host){0};
+  t->session = NULL;
+  if (!start(t) || !test_file_read(&f, path, text))
+    failed(t, path, "out of memory");
+  else if (!t->cli->promote) run_cases(t, path, &f, NULL);
+  else if (!promote(t, path, &f, text))
+    failed(t, path, "left as it was: a limit ended a case");
   test_file_free(&f);
   free(t->typed);
   free(t->printed);
@@ -279,12 +332,8 @@ int command_test(const Cli *given) {
     const char *path = cli->words.items[i];
     const char *why;
     char *text = read_text(path, &why);
-    if (text) {
-      run_file(&t, path, text);
-    } else {
-      t.failures++;
-      printf("not ok %d - %s: %s\n", ++t.points, path, why);
-    }
+    if (text) run_file(&t, path, text);
+    else failed(&t, path, why);
     free(text);
   }
   if (!cli->promote) printf("1..%d\n", t.points);

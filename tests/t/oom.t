@@ -33,4 +33,27 @@ for my $program (qw(arms sum types names errors calls pairs lets)) {
 holds('names: each allocation of a run fails', '-s', 1, '-c', 'run',
       scratch('names.rly'));
 
+# Nodes of all kinds with 200 parts; whole tables of them in `make oom-tables`.
+my $wide = scratch('wide.rly');
+system("perl tests/oom/hostile wide > $wide") == 0 or die;
+holds('wide nodes: allocations of a run fail', '-s', 401, '-c', 'run', $wide);
+
+# An expectation is replaced by an answer or not at all.
+my $promoted = scratch('promote.rly');
+my ($before, $after) = map { "1 + 1;\n// expect: $_\n[1, 2] + 1;\n" } 7, 2;
+my %results;
+for (my $n = 1; $n < 1200; $n += 13) {
+  spew($promoted, $before);
+  my $status = system("$oom -f $n -c test $promoted >/dev/null 2>&1") >> 8;
+  my $now = slurp($promoted);
+  my $how = $now eq $after ? 'promoted' : $now eq $before ? 'kept' : $now;
+  $results{"$how, exit status $status"}++;
+}
+my @wrong = grep { !/^kept, exit status [13]$/ && !/^promoted, exit status 0$/ }
+    keys %results;
+ok(!@wrong && $results{'promoted, exit status 0'}
+     && $results{'kept, exit status 1'},
+   'out of memory, --promote leaves the file alone')
+    or diag(explain(\%results));
+
 done_testing();

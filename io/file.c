@@ -1,11 +1,14 @@
 /* Mapping files and replacing files, over POSIX. */
 #include "io/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,7 +68,9 @@ void file_map_drop(void *of) {
 
 /* --- Writing ------------------------------------------------------------- */
 
-enum { NAMES_TRIED = 100 };
+/* A temporary file lies beside the real one as NAME.DIGITS.tmp: so many random
+ * hexadecimal digits. */
+enum { DIGITS = 16, NAMES_TRIED = 100 };
 
 static bool report_unwritable(const FileOut *out, int error) {
   diag_error(out->diags, E0507, SPAN_NONE, "cannot write %s: %s", out->path,
@@ -87,16 +92,69 @@ static const char *resolved(Arena *arena, const char *path) {
   return copy;
 }
 
+/* Is it `name`, then DIGITS digits between dots, then "tmp"? */
+static bool is_temporary_of(const char *name, const char *entry) {
+  size_t len = strlen(name);
+  if (strncmp(entry, name, len) || entry[len] != '.') return false;
+  const char *digits = entry + len + 1;
+  return strspn(digits, "0123456789abcdef") == DIGITS &&
+         !strcmp(digits + DIGITS, ".tmp");
+}
+
+/* Removes a temporary file that nobody writes any more.  Its writer holds a
+ * lock on it, which ends with the process, however that ends. */
+static void remove_left(int folder, const char *entry) {
+  int fd =
+      openat(folder, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return;
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(folder, entry, 0);
+  close(fd);
+}
+
+/* The folder that a file lies in, to be read; -1 with errno set. */
+static int open_folder(FileOut *out, const char **name) {
+  const char *slash = strrchr(out->real, '/');
+  *name = slash ? slash + 1 : out->real;
+  size_t len = slash ? (size_t)(*name - out->real) : 1;
+  const char *folder = arena_strndup(&out->arena, slash ? out->real : ".", len);
+  return folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+/* What killed runs have left of this file. */
+static void remove_left_ones(FileOut *out) {
+  const char *name;
+  int fd = open_folder(out, &name);
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  if (!folder && fd >= 0) close(fd);
+  for (struct dirent *e; folder && (e = readdir(folder));)
+    if (is_temporary_of(name, e->d_name)) remove_left(fd, e->d_name);
+  if (folder) closedir(folder);
+}
+
+/* Has the file a name still?  Between its creation and its lock, another
+ * process may have taken it for one that was left. */
+static bool lock_own(int fd) {
+  struct stat info;
+  flock(fd, LOCK_EX); /* where a file system has no locks, nobody removes */
+  return fstat(fd, &info) == 0 && info.st_nlink > 0;
+}
+
 /* Opens a new file in the same folder; -1 with errno set. */
 static int open_temporary(FileOut *out) {
+  remove_left_ones(out);
   for (int i = 0; i < NAMES_TRIED; i++) {
-    out->temporary = arena_printf(&out->arena, "%s.%ld.%d.tmp", out->real,
-                                  (long)getpid(), i);
+    uint64_t draw;
+    if (getrandom(&draw, sizeof draw, 0) != sizeof draw) return -1;
+    out->temporary = arena_printf(&out->arena, "%s.%016llx.tmp", out->real,
+                                  (unsigned long long)draw);
     if (!out->temporary) break;
     int fd =
         open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    if (fd >= 0 && lock_own(fd)) return fd;
+    if (fd < 0 && errno != EEXIST) return -1;
+    if (fd >= 0) close(fd);
   }
+  errno = out->temporary ? EEXIST : ENOMEM;
   return -1;
 }
 
@@ -133,24 +191,33 @@ bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags) {
   return false;
 }
 
-/* Flushes to the disk and closes the stream in any case; true when both
- * succeeded. */
-static bool flush_and_close(const FileOut *out) {
-  bool fine = fflush(out->stream) == 0 && !ferror(out->stream);
-  if (fine && out->temporary) fine = fsync(fileno(out->stream)) == 0;
-  int error = errno;
-  if (fclose(out->stream) != 0 && fine) return false;
-  errno = error;
-  return fine;
+/* Flushes to the disk; true when that succeeded. */
+static bool flushed(const FileOut *out) {
+  if (fflush(out->stream) != 0 || ferror(out->stream)) return false;
+  return !out->temporary || fsync(fileno(out->stream)) == 0;
 }
 
+/* A file's new name lasts once its folder is on the disk.  Not every file
+ * system can be asked for that. */
+static void sync_folder(FileOut *out) {
+  const char *name;
+  int fd = open_folder(out, &name);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
+}
+
+/* The stream, and with it the lock, is closed last. */
 bool file_out_close(FileOut *out, bool fine) {
-  bool written = flush_and_close(out);
-  bool kept = fine && written;
+  bool written = flushed(out), kept = fine && written;
   if (kept && out->temporary)
     kept = written = rename(out->temporary, out->real) == 0;
-  if (fine && !written) report_unwritable(out, errno);
+  int error = errno;
   if (!kept && out->temporary) unlink(out->temporary);
+  if (kept && out->temporary) sync_folder(out);
+  if (fclose(out->stream) != 0 && written)
+    kept = written = false, error = errno;
+  if (fine && !written) report_unwritable(out, error);
   arena_done(&out->arena);
   return kept;
 }

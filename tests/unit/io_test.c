@@ -4,6 +4,7 @@
 #include "tests/unit/desk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "io/npy.h"
@@ -433,6 +434,39 @@ static void files_are_replaced_whole(void **state) {
   desk_close(&d);
 }
 
+/* What a killed writer has left goes with the next save; what is being written
+ * stays, and so does what only looks alike. */
+static void left_files_are_removed(void **state) {
+  (void)state;
+  static const char *const names[] = {"file.0123456789abcdef.tmp",
+                                      "file.0123456789abcde.tmp",
+                                      "other.0123456789abcdef.tmp"};
+  Desk d;
+  desk_open(&d);
+  char path[128];
+  write_bytes(&d, "old", 3);
+  for (int i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%s/%s", d.folder, names[i]);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+  }
+  FileOut first, second;
+  assert_true(file_out_open(&first, &d.mem, d.path, &d.diags));
+  assert_true(file_out_open(&second, &d.mem, d.path, &d.diags));
+  assert_string_not_equal(first.temporary, second.temporary);
+  assert_int_equal(access(first.temporary, F_OK), 0);
+  fputs("first", first.stream);
+  fputs("second", second.stream);
+  assert_true(file_out_close(&second, true));
+  assert_true(file_out_close(&first, true));
+  char bytes[16];
+  assert_int_equal(read_bytes(&d, bytes, sizeof bytes), 5);
+  for (int i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%s/%s", d.folder, names[i]);
+    assert_int_equal(unlink(path), i == 0 ? -1 : 0);
+  }
+  desk_close(&d);
+}
+
 /* --- When memory runs out ------------------------------------------------ */
 
 /* Whatever fails: an error and no file, or no error and the whole file. */
@@ -474,6 +508,7 @@ int main(void) {
       cmocka_unit_test(unreadable_files),
       cmocka_unit_test(failed_writes),
       cmocka_unit_test(files_are_replaced_whole),
+      cmocka_unit_test(left_files_are_removed),
       cmocka_unit_test(every_failing_allocation),
   };
   return RUN_TESTS(tests);

@@ -19,8 +19,8 @@
  * cannot be changed while one of its sessions is at work: RLY_MISUSE again.
  * rly_session_interrupt may be called from anywhere, signal handlers included.
  * A child of fork(2) has its own copy of all of this, provided that no call was
- * under way in another thread; once the parent has shared a kernel's work among
- * threads, the child does such work on one.
+ * under way in another thread.  Before each fork the OpenMP threads of the
+ * thread that forks end; parent and child start new ones as they need them.
  *
  * Functions that can fail return a status.  What went wrong is told by the
  * diagnostics: the session's, of functions that take a session or a value, the

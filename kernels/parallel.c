@@ -1,5 +1,6 @@
-/* See parallel.h.  Shares are several to a thread and taken as threads become
- * free, for cores are not alike when others use them, too. */
+/* See parallel.h.  There are several shares to a thread, taken as threads
+ * become free (dynamic scheduling), because cores differ in speed when other
+ * processes use them. */
 #include "kernels/parallel.h"
 
 /* --- Beside other processes ---------------------------------------------- */
@@ -25,7 +26,6 @@ void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
 #ifdef _OPENMP
 #include <omp.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -33,8 +33,9 @@ void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
 
 /* --- Regions -------------------------------------------------------------- */
 
-enum { SHARES = 4 };              /* for each thread */
-static const double WORTH = 50e3; /* nanoseconds of work for each thread */
+enum { SHARES = 4 }; /* to a thread */
+static const double WORTH =
+    50e3; /* nanoseconds of work to start a thread for */
 
 int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
   if (call->threads <= 1 || omp_in_parallel()) return 1;
@@ -51,7 +52,7 @@ static int64_t now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Who tells OpenMP how to wait has other processes in mind, or has none. */
+/* A user who tells OpenMP how to wait has considered other processes. */
 static bool is_told_to_wait(Crowd *c) {
   if (c->told == CROWD_UNKNOWN)
     c->told = getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")
@@ -81,26 +82,25 @@ static bool run_region(int threads, int64_t pieces, ShareFn work,
   return ok;
 }
 
-/* --- Children of fork(2) -------------------------------------------------- */
+/* --- fork(2) -------------------------------------------------------------- */
 
-/* A child has only the thread that forked.  Its copy of OpenMP's pool names
- * threads that it does not have, and a region would wait for them for ever; so
- * the child of a process that has had a region works on one thread. */
-static _Atomic bool is_child;
+/* A child has only the thread that forked.  Its copy of that thread's OpenMP
+ * pool would name workers that do not exist, and a region would wait for them
+ * for ever.  So the workers end before the fork, and parent and child each
+ * start new ones in their next region.  The handler is there from the start,
+ * because noting that a region has run would take mutable state. */
+static void end_workers(void) { omp_pause_resource_all(omp_pause_soft); }
 
-static void note_child(void) { atomic_store(&is_child, true); }
-
-static void watch_forks(void) { pthread_atfork(NULL, NULL, note_child); }
+__attribute__((constructor)) static void watch_forks(void) {
+  pthread_atfork(end_workers, NULL, NULL);
+}
 
 bool parallel_run(const OpCall *call, int threads, int64_t pieces, ShareFn work,
                   const void *data) {
-  static pthread_once_t watched = PTHREAD_ONCE_INIT;
   const Share all = {0, pieces, 0};
   Crowd *crowd = call->crowd;
   if (pieces <= 0) return true;
-  if (threads <= 1 || atomic_load_explicit(&is_child, memory_order_relaxed))
-    return work(data, &all);
-  pthread_once(&watched, watch_forks);
+  if (threads <= 1) return work(data, &all);
   int64_t start = now(), idle;
   if (crowd && crowd_is_near(crowd, start) && !is_told_to_wait(crowd))
     return work(data, &all);

@@ -3,6 +3,7 @@
  * for the last of these alone. */
 #include "include/rly.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <fenv.h>
 #include <stdio.h>
@@ -345,7 +346,15 @@ static void test_equality(void **state) {
   guest_end(&g);
 }
 
-/* A product that threads share, in a child of fork(2), too. */
+static int count_threads(void) {
+  int n = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  while (tasks && readdir(tasks)) n++;
+  if (tasks) closedir(tasks);
+  return n - 2; /* `.` and `..` */
+}
+
+/* A product that threads share, in a child of fork(2), too, and after it. */
 static void test_child_of_fork(void **state) {
   (void)state;
   Guest g;
@@ -356,18 +365,21 @@ static void test_child_of_fork(void **state) {
               "let @x = ones(shape=[500, 500], dtype=\"float32\");\n"
               "def @main() { sum(nn.matmul(@x, @x)) }");
   rly_value_free(call(&g, "main"));
+  int threads = count_threads();
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
     rly_value *v = NULL;
     rly_status status = rly_session_call(g.session, "main", 0, NULL, &v);
     char *text = status == RLY_OK ? rly_value_text(v) : NULL;
-    _exit(!text || strcmp(text, "125000000f"));
+    if (!text || strcmp(text, "125000000f")) _exit(1);
+    _exit(count_threads() == threads ? 0 : 2);
   }
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   rly_value_free(call(&g, "main"));
+  assert_int_equal(count_threads(), threads);
   guest_end(&g);
 }
 

@@ -113,7 +113,7 @@ gen_src := $(patsubst %.re,$(GEN)/%.c,$(wildcard parser/*.re)) \
 tables  := base/diag ops/ops bytecode/code bytecode/pseudo
 gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
            $(tables:%=$(GEN)/%.ids) $(GEN)/ops/rules.ids \
-           $(GEN)/kernels/own.inc \
+           $(GEN)/kernels/own.inc $(GEN)/kernels/ref/each.inc \
            $(GEN)/repl/diagnostics.inc \
            $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc
 
@@ -236,6 +236,20 @@ $(GEN)/%.ids: %.def
 # The names of the rules, whose rows stand above their functions.
 $(GEN)/ops/rules.ids: $(wildcard ops/rules/*.c)
 	+@mkdir -p $(@D); sed -n 's/^RULE(\([a-z0-9_]*\).*/ID(\1)/p' $^ | \
+	  { $(call update,$@); }
+
+# What kernels/ref/each_one.h is told of each dtype, row by row.  A suffix comes
+# last, since bool has none.
+$(GEN)/kernels/ref/each.inc: tensor/dtype.def
+	+@mkdir -p $(@D); $(CC) -E -P -x c $< "-DDTYPE(id, suffix, type, class, \
+	  form, exponent, in, loops, ...)=DTYPE id type ROW_##class \
+	  ROW_##form ROW_##in ROW_##loops suffix" | \
+	  awk '/^DTYPE/ { print "#define ID " $$2 "\n#define T " $$3; \
+	                  for (i = 4; i <= 7; i++) print "#define " $$i " 1"; \
+	                  print "#define SUFFIX " $$8; \
+	                  print "#include \"kernels/ref/each_one.h\""; \
+	                  print "#undef ID\n#undef T\n#undef SUFFIX"; \
+	                  for (i = 4; i <= 7; i++) print "#undef " $$i }' | \
 	  { $(call update,$@); }
 
 # A row KERNEL(OP, op) for each operator that kernels.def has no row of.

@@ -12,26 +12,6 @@ enum {
   DATA_ALIGNMENT = 64,
 };
 
-static const char *description_of(DType dtype) {
-  switch (dtype) {
-    case DT_BOOL: return "|b1";
-    case DT_INT8: return "|i1";
-    case DT_INT16: return "<i2";
-    case DT_INT32: return "<i4";
-    case DT_INT64: return "<i8";
-    case DT_UINT8: return "|u1";
-    case DT_UINT16: return "<u2";
-    case DT_UINT32: return "<u4";
-    case DT_UINT64: return "<u8";
-    case DT_FLOAT16: return "<f2";
-    case DT_BFLOAT16: return "<V2";
-    case DT_FLOAT32: return "<f4";
-    case DT_FLOAT64: return "<f8";
-    case DTYPE_NONE: break;
-  }
-  return NULL;
-}
-
 /* --- The header's text --------------------------------------------------- */
 
 /* A position in the dict's text.  Every scan_ function advances it, or returns
@@ -112,8 +92,9 @@ static bool scan_dtype(Scan *s, NpyHeader *h) {
   int i = 0;
   for (; i < DTYPE_COUNT; i++) {
     Piece kind = {piece.text + 1, piece.len - 1};
-    bool order = piece.text[0] == '<' || piece.text[0] == description_of(i)[0];
-    if (order && is_text(kind, description_of(i) + 1)) break;
+    const char *npy = dtype_info[i].npy;
+    bool order = piece.text[0] == '<' || piece.text[0] == npy[0];
+    if (order && is_text(kind, npy + 1)) break;
   }
   h->dtype = (DType)i;
   return h->dtype != DTYPE_NONE;
@@ -215,7 +196,7 @@ const char *npy_header_read(const char *bytes, size_t size, uint64_t total,
 /* Adds the dict, then blanks and a newline that align the data. */
 static void add_dict(StrBuf *out, const Tensor *t) {
   strbuf_addf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-              description_of(t->dtype));
+              dtype_info[t->dtype].npy);
   for (int i = 0; i < t->rank; i++)
     strbuf_addf(out, i + 1 < t->rank ? "%lld, " : "%lld",
                 (long long)t->shape[i]);

@@ -12,26 +12,6 @@ enum {
   DATA_ALIGNMENT = 64,
 };
 
-static const char *format_dtype(DType dtype) {
-  switch (dtype) {
-    case DT_BOOL: return "BOOL";
-    case DT_INT8: return "I8";
-    case DT_INT16: return "I16";
-    case DT_INT32: return "I32";
-    case DT_INT64: return "I64";
-    case DT_UINT8: return "U8";
-    case DT_UINT16: return "U16";
-    case DT_UINT32: return "U32";
-    case DT_UINT64: return "U64";
-    case DT_FLOAT16: return "F16";
-    case DT_BFLOAT16: return "BF16";
-    case DT_FLOAT32: return "F32";
-    case DT_FLOAT64: return "F64";
-    case DTYPE_NONE: break;
-  }
-  return NULL;
-}
-
 /* --- Reading ------------------------------------------------------------- */
 
 /* One tensor as the header describes it, at bytes [begin, end) of the data. */
@@ -103,7 +83,8 @@ static bool read_metadata(Reader *r, json_t *pairs) {
 
 static DType find_format_dtype(const char *text) {
   int i = 0;
-  while (i < DTYPE_COUNT && (!text || strcmp(format_dtype(i), text))) i++;
+  while (i < DTYPE_COUNT && (!text || strcmp(dtype_info[i].safetensors, text)))
+    i++;
   return (DType)i;
 }
 
@@ -265,7 +246,8 @@ static void add_metadata(StrBuf *out, const MetaPair *metadata, size_t n) {
 static void add_entry(StrBuf *out, const NamedTensor *entry, size_t begin) {
   const Tensor *t = entry->tensor;
   add_string(out, entry->name);
-  strbuf_addf(out, ":{\"dtype\":\"%s\",\"shape\":[", format_dtype(t->dtype));
+  strbuf_addf(out, ":{\"dtype\":\"%s\",\"shape\":[",
+              dtype_info[t->dtype].safetensors);
   for (int i = 0; i < t->rank; i++)
     strbuf_addf(out, "%s%lld", i ? "," : "", (long long)t->shape[i]);
   strbuf_addf(out, "],\"data_offsets\":[%zu,%zu]}", begin,

@@ -41,8 +41,8 @@ typedef enum LineKind {
   LINE_KINDS
 } LineKind;
 
-/* The type that lines, and products in 64 bits, are computed in. */
-typedef enum FloatType { IN_F32, IN_F64, FLOAT_TYPES } FloatType;
+/* Lines are computed in IN_F32 or IN_F64. */
+enum { FLOAT_TYPES = 2 };
 
 /* The contiguous elements of one line, in the type computed in.  `out` may be
  * `x`. */
@@ -132,7 +132,7 @@ typedef struct Isa {
   /* [bytes of an element]: 1, 2, 4, 8 */
   const StripFn *where;
   const Reducer *const *reducers;         /* [dtype][ReduceKind] */
-  NormLineFn *const (*lines)[LINE_KINDS]; /* [FloatType] */
+  NormLineFn *const (*lines)[LINE_KINDS]; /* [DTypeIn] */
   const Tiles *const *tiles;              /* [TileType] */
   WideProductFn *const *products;         /* [WideType] */
 } Isa;

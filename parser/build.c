@@ -78,14 +78,22 @@ static void report_number(Builder *b, Token t, LiteralStatus status,
   uint32_t suffix = literal_suffix(text, len);
   int shown = len < 40 ? (int)len : 40, left = (int)(len - suffix);
   Diags *diags = b->program->diags;
+  static const char suffixes[] =
+#define SUFFIX_B(suffix)
+#define SUFFIX_I(suffix) " " #suffix
+#define SUFFIX_U SUFFIX_I
+#define SUFFIX_F SUFFIX_I
+#define DTYPE(id, suffix, T, class, ...) SUFFIX_##class(suffix)
+#include "tensor/dtype.def"
+#undef DTYPE
+      ;
   switch (status) {
     case LITERAL_OK: return;
     case LITERAL_NO_SUCH_SUFFIX:
       diag_hint(diag_error(diags, E0003, t.span,
                            "`%.*s` is no number: there is no suffix `%.*s`",
                            shown, text, left < 40 ? left : 40, text + suffix),
-                "the suffixes are f f16 f32 f64 bf16 i i8 i16 i32 i64 "
-                "u8 u16 u32 u64");
+                "the suffixes are f i%s", suffixes);
       return;
     case LITERAL_NOT_AN_INTEGER:
       diag_error(diags, E0003, t.span,

@@ -84,7 +84,8 @@ static LiteralStatus read_float(const char *text, bool negative, Literal *out) {
     out->bits = (Value){.f32 = (float)flip_if(negative, (double)narrow)};
   else out->bits = bits_from_f64(out->dtype, flip_if(negative, v));
   double stored = bits_to_f64(out->dtype, out->bits);
-  bool fits = stored - stored == 0 && !(out->dtype == DT_FLOAT16 && v > 65504);
+  double most = dtype_info[out->dtype].literal_most;
+  bool fits = stored - stored == 0 && !(most && v > most);
   return fits ? LITERAL_OK : LITERAL_OUT_OF_RANGE;
 }
 

@@ -3,6 +3,8 @@
  * NUL that only marks its end.  literal.c decodes numbers and strings. */
 #include "parser/scan.h"
 
+#include "tensor/dtype.h"
+
 #include <string.h>
 
 /*!re2c
@@ -30,13 +32,15 @@ Scanner scanner_over(const char *text, uint32_t len) {
 /* How many bytes of `text` spell inff, nanf or one of their other widths as a
  * word of its own; 0 when they do not. */
 static uint32_t scan_special_float(const char *text, uint32_t len) {
-  static const char *const suffixes[] = {"f", "f16", "f32", "f64", "bf16"};
   if (len < 4 || (memcmp(text, "inf", 3) && memcmp(text, "nan", 3))) return 0;
   const char *slash = memchr(text, '/', len);
   uint32_t size = slash ? (uint32_t)(slash - text) : len;
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    uint32_t n = (uint32_t)strlen(suffixes[i]);
-    if (size == 3 + n && !memcmp(text + 3, suffixes[i], n)) return size;
+  if (size == 4 && text[3] == 'f') return size;
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    const char *suffix = dtype_info[i].suffix;
+    if (!dtype_is_float((DType)i)) continue;
+    if (size == 3 + strlen(suffix) && !memcmp(text + 3, suffix, size - 3))
+      return size;
   }
   return 0;
 }

@@ -39,7 +39,7 @@ static const Expr *float_constant(Relay *r, const Expr *e, DType dtype,
   if (isfinite(v)) {
     if (dtype == DT_FLOAT64 && v != 0 && fabs(v) < 0x1p-1022)
       relay_refuse(r, span, "a float64 as small as this");
-    if (dtype != DT_BFLOAT16) return e;
+    if (dtype_info[dtype].relay_literal) return e;
     return relay_cast(
         r, scalar(r, span, DT_FLOAT32, bits_from_f64(DT_FLOAT32, v)), dtype);
   }
@@ -60,7 +60,7 @@ static const Expr *int64_constant(Relay *r, Span span, int64_t v) {
 static const Expr *int_constant(Relay *r, const Expr *e, DType dtype,
                                 int64_t v) {
   if (dtype == DT_INT64 && v == INT64_MIN) return int64_constant(r, e->span, v);
-  if (dtype == DT_INT16 || dtype == DT_INT32 || dtype == DT_INT64) return e;
+  if (dtype_info[dtype].relay_literal) return e;
   bool small = v <= INT32_MAX && v >= (dtype == DT_UINT64 ? 0 : INT32_MIN);
   return relay_cast(r,
                     small ? scalar_i64(r, e->span, DT_INT32, v)

@@ -26,9 +26,8 @@ static void map_dims(Relay *r, TypeExpr *made) {
   made->dims = dims;
 }
 
-/* TVM would read a bare `bfloat16` as a data type. */
 static void map_tensor(Relay *r, TypeExpr *made) {
-  if (made->dtype == DT_BFLOAT16) made->scalar = false;
+  if (dtype_info[made->dtype].relay_wrapped) made->scalar = false;
   if (made->dim_count > 0) map_dims(r, made);
 }
 

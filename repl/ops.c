@@ -202,9 +202,8 @@ static const char page_head[] =
     "A signature names the operands, then the attributes with their defaults;\n"
     "`x?` may be left out, `x...` is a tuple. In types, `d...` is any number\n"
     "of dimensions, `a ^ b` what two shapes broadcast to, and `t` any dtype,\n"
-    "or what is said of it: floating-point is float16, bfloat16, float32 and\n"
-    "float64; integer int8 to int64 and uint8 to uint64; numeric is both, all\n"
-    "but bool.\n";
+    "or what is said of it: integer is int8 to int64 and uint8 to uint64;\n"
+    "numeric all but bool; floating-point one of";
 
 static void print_entry(const OpInfo *op) {
   printf("\n## %s\n\n`", op->name);
@@ -222,6 +221,13 @@ static void print_entry(const OpInfo *op) {
 
 static void print_page(void) {
   printf("%s", page_head);
+  const char *comma = "\n";
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    if (!dtype_is_float((DType)i)) continue;
+    printf("%s%s", comma, dtype_name((DType)i));
+    comma = ", ";
+  }
+  puts(".");
   for (int i = 0; i < OP_COUNT; i++) print_entry(op_info(i));
 }
 

@@ -8,41 +8,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/inside.h"
 #include "repl/stream.h"
 
 /* --- Elements ----------------------------------------------------------- */
 
-/* A row for each dtype.  For floats it gives the bits of the exponent and of
- * the fraction. */
+/* For floats the bits of the exponent and of the fraction; else 0. */
 typedef struct Kind {
   const char *dtype;
   size_t bytes;
   uint64_t exponent, fraction;
 } Kind;
 
-static const Kind kinds[] = {
-    {"bool", 1, 0, 0},
-    {"int8", 1, 0, 0},
-    {"uint8", 1, 0, 0},
-    {"int16", 2, 0, 0},
-    {"uint16", 2, 0, 0},
-    {"int32", 4, 0, 0},
-    {"uint32", 4, 0, 0},
-    {"int64", 8, 0, 0},
-    {"uint64", 8, 0, 0},
-    {"float16", 2, 0x7C00, 0x3FF},
-    {"bfloat16", 2, 0x7F80, 0x7F},
-    {"float32", 4, 0x7F800000, 0x7FFFFF},
-    {"float64", 8, 0x7FF0000000000000, 0xFFFFFFFFFFFFF},
-};
-
-static const Kind *kind_of(const char *dtype) {
-  const Kind *k = kinds;
-  while (strcmp(k->dtype, dtype)) k++;
-  return k;
+static Kind kind_of(const char *dtype) {
+  const DTypeInfo *info = &dtype_info[dtype_find(dtype, strlen(dtype))];
+  int magnitude = info->exponent_bits + info->fraction_bits;
+  uint64_t fraction = ((uint64_t)1 << info->fraction_bits) - 1;
+  uint64_t all = ((uint64_t)1 << magnitude) - 1;
+  return (Kind){dtype, info->size, all & ~fraction, fraction};
 }
 
-size_t dtype_bytes(const char *dtype) { return kind_of(dtype)->bytes; }
+size_t dtype_bytes(const char *dtype) { return kind_of(dtype).bytes; }
 
 static uint64_t element(const Kind *k, const char *data, size_t i) {
   uint64_t bits = 0;
@@ -151,7 +137,7 @@ rly_status sink_put(Sink *s, rly_value *y) {
   const char *data = rly_value_elements(y);
   size_t n = (size_t)rly_value_count(y);
   if (!data && n) return RLY_LIMIT;
-  const Kind *k = kind_of(rly_value_dtype(y));
+  Kind kind = kind_of(rly_value_dtype(y)), *k = &kind;
   count_odd(s, k, data, n);
   if (s->expected) compare(s, k, data, n);
   if (!s->stream) return RLY_OK;

@@ -3,12 +3,30 @@
 
 #include <string.h>
 
+/* By class: the bits of a value, and of a float's fraction. */
+#define BITS_B(T) 1
+#define BITS_I(T) (8 * sizeof(T))
+#define BITS_U BITS_I
+#define BITS_F BITS_I
+#define FRACTION_B(T, exponent) 0
+#define FRACTION_I FRACTION_B
+#define FRACTION_U FRACTION_B
+#define FRACTION_F(T, exponent) (8 * sizeof(T) - 1 - (exponent))
+
 const DTypeInfo dtype_info[DTYPE_COUNT + 1] = {
-#define DTYPE(id, name, suffix, type, size, class) \
-  [DT_##id] = {name, suffix, size, CLASS_##class},
+#define DTYPE(id, ending, T, letter, shape, exponent, arithmetic, loops, ...) \
+  [DT_##id] = {.suffix = #ending,                                             \
+               .size = sizeof(T),                                             \
+               .bits = BITS_##letter(T),                                      \
+               .class = CLASS_##letter,                                       \
+               .form = FORM_##shape,                                          \
+               .in = IN_##arithmetic,                                         \
+               .exponent_bits = exponent,                                     \
+               .fraction_bits = FRACTION_##letter(T, exponent),               \
+               __VA_ARGS__},
 #include "tensor/dtype.def"
 #undef DTYPE
-    [DTYPE_NONE] = {"?", "", 0, CLASS_B},
+    [DTYPE_NONE] = {.name = "?", .suffix = ""},
 };
 
 /* Relay's other names of dtypes. */
@@ -41,7 +59,6 @@ int64_t dtype_min_int(DType t) {
 }
 
 uint64_t dtype_max_int(DType t) {
-  if (t == DT_BOOL) return 1;
-  int value_bits = 8 * dtype_info[t].size - (dtype_info[t].class == CLASS_I);
+  int value_bits = dtype_info[t].bits - (dtype_info[t].class == CLASS_I);
   return UINT64_MAX >> (64 - value_bits);
 }

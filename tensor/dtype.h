@@ -15,12 +15,31 @@ typedef enum DType {
 } DType;
 
 typedef enum DTypeClass { CLASS_B, CLASS_I, CLASS_U, CLASS_F } DTypeClass;
+typedef enum DTypeForm { FORM_PLAIN, FORM_CODED } DTypeForm;
 
+/* What elements are computed in: float, double, or unsigned integers, which
+ * wrap. */
+typedef enum DTypeIn { IN_F32, IN_F64, IN_U32, IN_U64 } DTypeIn;
+
+/* The columns of dtype.def, and what only some rows say. */
 typedef struct DTypeInfo {
   const char *name;   /* "float32" */
   const char *suffix; /* "f32" */
   uint8_t size;       /* bytes an element takes */
+  uint8_t bits;       /* of its value: 1 for bool */
   DTypeClass class;
+  DTypeForm form;
+  DTypeIn in;
+  uint8_t exponent_bits, fraction_bits; /* of floats; else 0 */
+  double literal_most;     /* literals beyond it are refused, although rounding
+                              would find an element; 0: such are rounded */
+  const char *npy;         /* how files of NumPy name it: "<f4" */
+  const char *safetensors; /* "F32" */
+  uint8_t dlpack;          /* its type code in DLPack and TVM's arrays: 0 for
+                              integers, 1 unsigned, 2 float, 4 bfloat */
+  bool relay_literal;      /* plain Relay has literals of it; else casts */
+  bool relay_wrapped;      /* TVM takes its bare name for a data type's, so a
+                              scalar's type is written Tensor[(), ...] */
 } DTypeInfo;
 
 extern const DTypeInfo dtype_info[DTYPE_COUNT + 1];
@@ -33,6 +52,9 @@ static inline bool dtype_is_float(DType t) {
 static inline bool dtype_is_int(DType t) {
   return dtype_info[t].class == CLASS_I || dtype_info[t].class == CLASS_U;
 }
+
+/* What it is computed in. */
+static inline DTypeIn dtype_in(DType t) { return dtype_info[t].in; }
 
 /* The dtype by name: "int32", or Relay's shorthands ("int", "uint", "float",
  * "uint1", with an optional "x1"); DTYPE_NONE for an unknown name. */

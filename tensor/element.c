@@ -31,8 +31,7 @@ void bits_store(DType dtype, void *at, Value bits) {
   }
 }
 
-/* --- Conversion -------------------------------------------------------------
- * The switches name every dtype, so that the compiler asks about a new one. */
+/* --- Conversion ---------------------------------------------------------- */
 
 /* An integer or bool element, sign- or zero-extended to int64; a uint64 keeps
  * its bits. */
@@ -42,24 +41,25 @@ static int64_t widened(DType dtype, Value bits) {
   return (int64_t)(bits.u64 << unused) >> unused;
 }
 
+/* Switches over the rows of dtype.def take what they do from the columns class
+ * and form. */
+
+#define FROM_PLAIN(suffix, x) (x)
+#define FROM_CODED(suffix, x) suffix##_to_f32(x)
+
 double bits_to_f64(DType dtype, Value bits) {
   switch (dtype) {
-    case DT_FLOAT16: return f16_to_f32(bits.u16);
-    case DT_BFLOAT16: return bf16_to_f32(bits.u16);
-    case DT_FLOAT32: return bits.f32;
-    case DT_FLOAT64: return bits.f64;
-    case DT_UINT64: return (double)bits.u64;
-    case DT_BOOL:
-    case DT_INT8:
-    case DT_INT16:
-    case DT_INT32:
-    case DT_INT64:
-    case DT_UINT8:
-    case DT_UINT16:
-    case DT_UINT32:
+#define DTYPE(id, suffix, T, class, form, ...) \
+  case DT_##id: {                              \
+    T x;                                       \
+    memcpy(&x, &bits, sizeof x);               \
+    return (double)FROM_##form(suffix, x);     \
+  }
+#include "tensor/dtype.def"
+#undef DTYPE
     case DTYPE_NONE: break;
   }
-  return (double)widened(dtype, bits);
+  return 0;
 }
 
 /* Truncates and clamps to [least, most]; NaN gives 0.  The greatest int64 and
@@ -80,30 +80,34 @@ int64_t bits_to_i64(DType dtype, Value bits) {
   return widened(dtype, bits);
 }
 
-/* Wraps to the dtype's width. */
-static Value narrowed(DType dtype, uint64_t v) {
-  return (Value){.bits = v & UINT64_MAX >> (64 - 8 * dtype_size(dtype))};
-}
+/* The number x as an element of type T. */
+#define STORED(T, x)                       \
+  ({                                       \
+    T stored = (T)(x);                     \
+    Value bits = {0};                      \
+    memcpy(&bits, &stored, sizeof stored); \
+    bits;                                  \
+  })
+
+#define F64_TO_B(T, form, exponent) STORED(T, v != 0)
+#define F64_TO_I(T, form, exponent) \
+  STORED(T, saturated(v, dtype_min_int(dtype), dtype_max_int(dtype)))
+#define F64_TO_U F64_TO_I
+#define F64_TO_F(T, form, exponent) F64_TO_##form(T, exponent)
+#define F64_TO_PLAIN(T, exponent) STORED(T, v)
+#define F64_TO_CODED(T, exponent) \
+  STORED(T, f64_to_coded(v, 8 * sizeof(T), exponent))
 
 Value bits_from_f64(DType dtype, double v) {
   switch (dtype) {
-    case DT_FLOAT16: return (Value){.bits = f64_to_f16(v)};
-    case DT_BFLOAT16: return (Value){.bits = f64_to_bf16(v)};
-    case DT_FLOAT32: return (Value){.bits = bits_of_f32((float)v)};
-    case DT_FLOAT64: return (Value){.f64 = v};
-    case DT_BOOL: return (Value){.bits = v != 0};
-    case DT_INT8:
-    case DT_INT16:
-    case DT_INT32:
-    case DT_INT64:
-    case DT_UINT8:
-    case DT_UINT16:
-    case DT_UINT32:
-    case DT_UINT64:
+#define DTYPE(id, suffix, T, class, form, exponent, ...) \
+  case DT_##id:                                          \
+    return F64_TO_##class(T, form, exponent);
+#include "tensor/dtype.def"
+#undef DTYPE
     case DTYPE_NONE: break;
   }
-  return narrowed(dtype,
-                  saturated(v, dtype_min_int(dtype), dtype_max_int(dtype)));
+  return (Value){0};
 }
 
 /* An integer as a double, rounded to odd.  A second rounding, to fewer bits,
@@ -115,24 +119,23 @@ static double f64_to_odd(int64_t v) {
   return (double)((v & ~low) | (low + 1));
 }
 
+#define I64_TO_B(T, form) STORED(T, v != 0)
+#define I64_TO_I(T, form) STORED(T, v)
+#define I64_TO_U I64_TO_I
+#define I64_TO_F(T, form) I64_TO_##form(T)
+#define I64_TO_PLAIN(T) STORED(T, v)
+#define I64_TO_CODED(T) bits_from_f64(dtype, f64_to_odd(v))
+
 Value bits_from_i64(DType dtype, int64_t v) {
   switch (dtype) {
-    case DT_FLOAT32: return (Value){.bits = bits_of_f32((float)v)};
-    case DT_FLOAT64: return (Value){.f64 = (double)v};
-    case DT_FLOAT16:
-    case DT_BFLOAT16: return bits_from_f64(dtype, f64_to_odd(v));
-    case DT_BOOL: return (Value){.bits = v != 0};
-    case DT_INT8:
-    case DT_INT16:
-    case DT_INT32:
-    case DT_INT64:
-    case DT_UINT8:
-    case DT_UINT16:
-    case DT_UINT32:
-    case DT_UINT64:
+#define DTYPE(id, suffix, T, class, form, ...) \
+  case DT_##id:                                \
+    return I64_TO_##class(T, form);
+#include "tensor/dtype.def"
+#undef DTYPE
     case DTYPE_NONE: break;
   }
-  return narrowed(dtype, (uint64_t)v);
+  return (Value){0};
 }
 
 /* --- Elements of tensors ------------------------------------------------- */

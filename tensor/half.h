@@ -33,15 +33,16 @@ static inline uint64_t shift_to_even(uint64_t x, int shift) {
   return quotient + (rest > half || (rest == half && (quotient & 1)));
 }
 
-/* Rounds a double to a 16-bit format with so many exponent bits.  A carry out
- * of the fraction increments the exponent, up to infinity. */
-static inline uint16_t f64_to_16_bits(double v, int exponent_bits) {
-  const int fraction_bits = 15 - exponent_bits;
+/* Rounds a double to a format of so many bits, at most 16, some of which are
+ * the exponent's.  A carry out of the fraction increments the exponent, up to
+ * infinity. */
+static inline uint16_t f64_to_coded(double v, int all_bits, int exponent_bits) {
+  const int fraction_bits = all_bits - 1 - exponent_bits;
   const int64_t most = (1 << exponent_bits) - 1, bias = most >> 1;
   const uint64_t hidden = (uint64_t)1 << 52;
   uint64_t bits = bits_of_f64(v), fraction = bits & (hidden - 1);
   int64_t biased = (int64_t)(bits >> 52 & 0x7FF);
-  uint16_t sign = (uint16_t)(bits >> 63 << 15);
+  uint16_t sign = (uint16_t)(bits >> 63 << (all_bits - 1));
   uint16_t infinity = (uint16_t)(most << fraction_bits);
 
   if (biased == 0x7FF && fraction) {
@@ -60,8 +61,8 @@ static inline uint16_t f64_to_16_bits(double v, int exponent_bits) {
                                          shift < 63 ? (int)shift : 63));
 }
 
-static inline uint16_t f64_to_f16(double v) { return f64_to_16_bits(v, 5); }
-static inline uint16_t f64_to_bf16(double v) { return f64_to_16_bits(v, 8); }
+static inline uint16_t f64_to_f16(double v) { return f64_to_coded(v, 16, 5); }
+static inline uint16_t f64_to_bf16(double v) { return f64_to_coded(v, 16, 8); }
 
 /* Converting through double would be right but slow, so this has its own code.
  * Below 2^-14, adding 1/2 leaves the rounded subnormal in the last bits; above,

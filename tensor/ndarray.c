@@ -39,37 +39,11 @@ static void le32_add(StrBuf *out, uint32_t v) {
 
 /* --- Element types ------------------------------------------------------- */
 
-enum { CODE_INT, CODE_UINT, CODE_FLOAT, CODE_BFLOAT = 4 };
-
-typedef struct TypeCode {
-  uint8_t code, bits;
-} TypeCode;
-
-static TypeCode code_of(DType dtype) {
-  switch (dtype) {
-    case DT_BOOL: return (TypeCode){CODE_UINT, 1};
-    case DT_INT8: return (TypeCode){CODE_INT, 8};
-    case DT_INT16: return (TypeCode){CODE_INT, 16};
-    case DT_INT32: return (TypeCode){CODE_INT, 32};
-    case DT_INT64: return (TypeCode){CODE_INT, 64};
-    case DT_UINT8: return (TypeCode){CODE_UINT, 8};
-    case DT_UINT16: return (TypeCode){CODE_UINT, 16};
-    case DT_UINT32: return (TypeCode){CODE_UINT, 32};
-    case DT_UINT64: return (TypeCode){CODE_UINT, 64};
-    case DT_FLOAT16: return (TypeCode){CODE_FLOAT, 16};
-    case DT_BFLOAT16: return (TypeCode){CODE_BFLOAT, 16};
-    case DT_FLOAT32: return (TypeCode){CODE_FLOAT, 32};
-    case DT_FLOAT64: return (TypeCode){CODE_FLOAT, 64};
-    case DTYPE_NONE: break;
-  }
-  return (TypeCode){0};
-}
-
 static DType dtype_of(const uint8_t *type) {
   bool one_lane = type[2] == 1 && type[3] == 0;
   int i = 0;
   while (i < DTYPE_COUNT &&
-         (code_of(i).code != type[0] || code_of(i).bits != type[1]))
+         (dtype_info[i].dlpack != type[0] || dtype_info[i].bits != type[1]))
     i++;
   return one_lane ? (DType)i : DTYPE_NONE;
 }
@@ -110,13 +84,13 @@ void ndarray_copy_elements(char *to, const NdArray *a) {
 /* --- Writing ------------------------------------------------------------- */
 
 void ndarray_add_header(StrBuf *out, const Tensor *t) {
-  TypeCode type = code_of((DType)t->dtype);
+  const DTypeInfo *type = &dtype_info[t->dtype];
   le64_add(out, NDARRAY_MAGIC);
   le64_add(out, 0);
   le32_add(out, DEVICE_CPU);
   le32_add(out, 0);
   le32_add(out, t->rank);
-  le32_add(out, type.code | (uint32_t)type.bits << 8 | 1u << 16);
+  le32_add(out, type->dlpack | (uint32_t)type->bits << 8 | 1u << 16);
   for (int i = 0; i < t->rank; i++) le64_add(out, (uint64_t)t->shape[i]);
   le64_add(out, tensor_bytes(t));
 }

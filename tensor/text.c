@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/half.h"
 #include "tensor/tensor.h"
 
 /* --- Shortest decimals --------------------------------------------------- */
@@ -26,23 +25,11 @@ typedef struct FloatForm {
 } FloatForm;
 
 static FloatForm float_form(DType dtype) {
-  switch (dtype) {
-    case DT_FLOAT16: return (FloatForm){3, 0x1p-14};
-    case DT_BFLOAT16: return (FloatForm){2, 0x1p-126};
-    case DT_FLOAT32: return (FloatForm){6, 0x1p-126};
-    case DT_FLOAT64: return (FloatForm){15, 0x1p-1022};
-    case DT_BOOL:
-    case DT_INT8:
-    case DT_INT16:
-    case DT_INT32:
-    case DT_INT64:
-    case DT_UINT8:
-    case DT_UINT16:
-    case DT_UINT32:
-    case DT_UINT64:
-    case DTYPE_NONE: break;
-  }
-  return (FloatForm){0};
+  const DTypeInfo *info = &dtype_info[dtype];
+  int sure = info->fraction_bits * 30103 / 100000; /* log10(2) */
+  return (FloatForm){
+      .sure = sure > 0 ? sure : 1,
+      .least_normal = ldexp(1, 2 - (1 << (info->exponent_bits - 1)))};
 }
 
 /* The decimal of `len` digits nearest to v > 0. */
@@ -75,23 +62,9 @@ static Decimal next_decimal(Decimal d) {
 static bool reads_back(const Decimal *d, DType dtype, double v) {
   char text[48];
   snprintf(text, sizeof text, "%se%d", d->digits, d->exponent - (d->len - 1));
-  switch (dtype) {
-    case DT_FLOAT16: return f16_to_f32(f64_to_f16(strtod(text, NULL))) == v;
-    case DT_BFLOAT16: return bf16_to_f32(f64_to_bf16(strtod(text, NULL))) == v;
-    case DT_FLOAT32: return strtof(text, NULL) == v;
-    case DT_FLOAT64: return strtod(text, NULL) == v;
-    case DT_BOOL:
-    case DT_INT8:
-    case DT_INT16:
-    case DT_INT32:
-    case DT_INT64:
-    case DT_UINT8:
-    case DT_UINT16:
-    case DT_UINT32:
-    case DT_UINT64:
-    case DTYPE_NONE: break;
-  }
-  return false;
+  if (dtype == DT_FLOAT32) return strtof(text, NULL) == v; /* rounds once */
+  Value bits = bits_from_f64(dtype, strtod(text, NULL));
+  return bits_to_f64(dtype, bits) == v;
 }
 
 /* At a power of two the floats above lie wider apart than those below, so the

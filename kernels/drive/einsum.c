@@ -41,8 +41,10 @@ bool kernel_einsum(OpCall *call) {
       e.steps[i][letter] += x->strides[k];
     }
   for (int k = 0; k < e.plan.letters; k++) e.empty |= e.lengths[k] == 0;
-  DType dtype = call->outs[0]->dtype;
-  if (dtype == DT_FLOAT64) return run_f64(call, &e);
-  if (dtype_is_float(dtype)) return run_f32(call, &e);
-  return (dtype_size(dtype) == 8 ? run_u64 : run_u32)(call, &e);
+  static bool (*const run[])(OpCall *, const EinsumCall *) = {
+      [IN_F32] = run_f32,
+      [IN_F64] = run_f64,
+      [IN_U32] = run_u32,
+      [IN_U64] = run_u64};
+  return run[dtype_in(call->outs[0]->dtype)](call, &e);
 }

@@ -178,7 +178,7 @@ static bool make_buffers(Lines *l, int threads, int beside, size_t *bytes) {
 static bool run_rows(OpCall *call, const Tensor *x, const Tensor *out,
                      unsigned set, const RowCall *row) {
   if (tensor_count(x) == 0) return true;
-  bool wide = x->dtype == DT_FLOAT64, lrn = row->kind == LINE_LRN;
+  bool wide = dtype_in(x->dtype) == IN_F64, lrn = row->kind == LINE_LRN;
   Lines l = {.call = call,
              .run = isa_in_use()->lines[wide ? IN_F64 : IN_F32][row->kind],
              .line = {.stop = call->stop,
@@ -314,7 +314,7 @@ bool kernel_batch_norm(OpCall *call) {
   if (!copy_into(call, call->outs[1], call->args[3]) ||
       !copy_into(call, call->outs[2], call->args[4]))
     return false;
-  bool wide = call->args[0]->dtype == DT_FLOAT64;
+  bool wide = dtype_in(call->args[0]->dtype) == IN_F64;
   return (wide ? run_channels_f64 : run_channels_f32)(call, &norm);
 }
 

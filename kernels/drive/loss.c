@@ -17,7 +17,7 @@
 #include "kernels/drive/loss_body.h"
 
 static bool cross_entropy(OpCall *call, bool logits) {
-  bool wide = call->args[0]->dtype == DT_FLOAT64;
+  bool wide = dtype_in(call->args[0]->dtype) == IN_F64;
   return (wide ? cross_entropy_f64 : cross_entropy_f32)(call, logits);
 }
 
@@ -30,6 +30,6 @@ bool kernel_nn_cross_entropy_with_logits(OpCall *call) {
 }
 
 bool kernel_nn_nll_loss(OpCall *call) {
-  bool wide = call->args[0]->dtype == DT_FLOAT64;
+  bool wide = dtype_in(call->args[0]->dtype) == IN_F64;
   return (wide ? nll_f64 : nll_f32)(call);
 }

@@ -34,7 +34,7 @@ static TileType type_of(DType dtype) {
 
 /* Is the dtype the type that sums are accumulated in? */
 static bool is_own(DType dtype) {
-  return dtype == DT_FLOAT32 || dtype == DT_INT32 || dtype == DT_UINT32;
+  return dtype_info[dtype].form == FORM_PLAIN && dtype_size(dtype) == 4;
 }
 
 static char *address(const Matrix *x, int64_t row, int64_t column) {

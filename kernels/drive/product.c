@@ -9,9 +9,9 @@
 bool product_run(OpCall *call, const Product *p) {
   WideProductFn *const *wide = isa_in_use()->products;
   DType in = p->a.dtype, out = p->out.dtype;
-  if (in == DT_FLOAT64 || out == DT_FLOAT64)
+  if (dtype_in(in) == IN_F64 || dtype_in(out) == IN_F64)
     return wide[WIDE_F64](call->stop, p);
-  if (!dtype_is_float(in) && dtype_size(out) == 8)
+  if (!dtype_is_float(in) && dtype_in(out) == IN_U64)
     return wide[WIDE_U64](call->stop, p);
   return product_by_panels(call, p);
 }

@@ -80,7 +80,7 @@ static void put_uniform_f64(OpCall *call, int64_t at, int n,
 }
 
 bool kernel_random_uniform(OpCall *call) {
-  bool wide = call->outs[1]->dtype == DT_FLOAT64;
+  bool wide = dtype_in(call->outs[1]->dtype) == IN_F64;
   return generate(call, wide ? put_uniform_f64 : put_uniform_f32);
 }
 

@@ -160,7 +160,7 @@ static void resize_element(const ResizePlan *p, const int64_t index[5]) {
   Method method = p->how->method;
   const Tensor *x = &p->data, *out = &p->out;
   int64_t size = (int64_t)dtype_size(x->dtype), offset = 0;
-  bool wide = x->dtype == DT_FLOAT64 || out->dtype == DT_FLOAT64;
+  bool wide = dtype_in(x->dtype) == IN_F64 || dtype_in(out->dtype) == IN_F64;
   const Taps *taps[SPATIAL_MAX];
   const char *at =
       x->data + (index[0] * x->strides[0] + index[1] * x->strides[1]) * size;

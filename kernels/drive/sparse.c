@@ -59,7 +59,7 @@ bool kernel_sparse_dense(OpCall *call) {
   Compressed w;
   if (!compressed_of(call, 1, &w)) return false;
   bool lhs = attr_bool(call->attrs, ATTR_sparse_lhs);
-  bool wide = call->outs[0]->dtype == DT_FLOAT64;
+  bool wide = dtype_in(call->outs[0]->dtype) == IN_F64;
   return (wide ? sparse_dense_f64 : sparse_dense_f32)(call, &w, lhs);
 }
 

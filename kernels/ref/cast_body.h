@@ -2,23 +2,31 @@
  * FN(CASTS) is indexed by the result's dtype, and so is FN(CAST_SCALARS) where
  * it is defined. */
 
-#if CLASS_FLOAT
+#if IS_FLOAT
 #define TO_INT(D, least, most) \
   (x != x ? 0 : x <= (C)(least) ? (least) : x >= (C)(most) ? (most) : (D)x)
-#if WIDE
-#define TO_FLOAT16 f64_to_f16(x)
-#define TO_BFLOAT16 f64_to_bf16(x)
-#else
-#define TO_FLOAT16 f32_to_f16(x)
-#define TO_BFLOAT16 f32_to_bf16(x)
-#endif
 #else
 #define TO_INT(D, least, most) (D) x
-#define ODD(x) \
-  (CLASS_SIGNED ? signed_to_odd((int64_t)(x)) : unsigned_to_odd((uint64_t)(x)))
-#define TO_FLOAT16 f64_to_f16(ODD(x))
-#define TO_BFLOAT16 f64_to_bf16(ODD(x))
 #endif
+
+#if IS_FLOAT && !WIDE
+#define TO_CODED(D, suffix, exponent) f32_to_##suffix(x)
+#elif IS_FLOAT
+#define TO_CODED(D, suffix, exponent) \
+  (D) f64_to_coded(x, 8 * sizeof(D), exponent)
+#else
+#define ODD(x) \
+  (IS_SIGNED ? signed_to_odd((int64_t)(x)) : unsigned_to_odd((uint64_t)(x)))
+#define TO_CODED(D, suffix, exponent) \
+  (D) f64_to_coded(ODD(x), 8 * sizeof(D), exponent)
+#endif
+#define TO_PLAIN(D, suffix, exponent) (D) x
+
+/* By the class of the result. */
+#define TO_B(id, D, to, suffix, exponent) x != 0
+#define TO_I(id, D, to, suffix, exponent) TO_INT(D, id##_MIN, id##_MAX)
+#define TO_U(id, D, to, suffix, exponent) TO_INT(D, 0, id##_MAX)
+#define TO_F(id, D, to, suffix, exponent) to(D, suffix, exponent)
 
 #define CONVERSION_STRIP(id, D, expression)                                    \
   ALWAYS_INLINE D FN(to_##id)(C x) { return expression; }                      \
@@ -51,19 +59,10 @@
 #define CONVERSION CONVERSION_STRIP
 #endif
 
-CONVERSION(BOOL, uint8_t, x != 0)
-CONVERSION(INT8, int8_t, TO_INT(int8_t, INT8_MIN, INT8_MAX))
-CONVERSION(INT16, int16_t, TO_INT(int16_t, INT16_MIN, INT16_MAX))
-CONVERSION(INT32, int32_t, TO_INT(int32_t, INT32_MIN, INT32_MAX))
-CONVERSION(INT64, int64_t, TO_INT(int64_t, INT64_MIN, INT64_MAX))
-CONVERSION(UINT8, uint8_t, TO_INT(uint8_t, 0, UINT8_MAX))
-CONVERSION(UINT16, uint16_t, TO_INT(uint16_t, 0, UINT16_MAX))
-CONVERSION(UINT32, uint32_t, TO_INT(uint32_t, 0, UINT32_MAX))
-CONVERSION(UINT64, uint64_t, TO_INT(uint64_t, 0, UINT64_MAX))
-CONVERSION(FLOAT16, uint16_t, TO_FLOAT16)
-CONVERSION(BFLOAT16, uint16_t, TO_BFLOAT16)
-CONVERSION(FLOAT32, float, (float)x)
-CONVERSION(FLOAT64, double, x)
+#define DTYPE(id, suffix, D, class, form, exponent, ...) \
+  CONVERSION(id, D, TO_##class(id, D, TO_##form, suffix, exponent))
+#include "tensor/dtype.def"
+#undef DTYPE
 
 STRIPS_LINKAGE const StripFn FN(CASTS)[DTYPE_COUNT] = {
 #define DTYPE(id, ...) [DT_##id] = FN(cast_##id),
@@ -80,8 +79,12 @@ static const ScalarFn FN(CAST_SCALARS)[DTYPE_COUNT] = {
 #endif
 
 #undef TO_INT
-#undef TO_FLOAT16
-#undef TO_BFLOAT16
+#undef TO_CODED
+#undef TO_PLAIN
+#undef TO_B
+#undef TO_I
+#undef TO_U
+#undef TO_F
 #undef ODD
 #undef CONVERSION
 #undef CONVERSION_STRIP

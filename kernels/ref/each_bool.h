@@ -1,19 +1,9 @@
-/* Includes BODY for bool, with the names of each_int.h. */
+/* Includes BODY for bool: see each_one.h. */
 #include "kernels/ref/loop.h"
+#include "tensor/half.h"
 
-#define LOAD(x) (x)
-#define STORE(x) (x)
-#define CLASS_FLOAT 0
-#define CLASS_BOOL 1
-#define CLASS_SIGNED 0
-#define ID BOOL
-#define T uint8_t
-#define W uint32_t
-#define LEAST 0
-#define MOST 1
-#include "kernels/ref/each_one.h"
-#undef LOAD
-#undef STORE
-#undef CLASS_FLOAT
-#undef CLASS_BOOL
-#undef CLASS_SIGNED
+#include <math.h>
+
+#define EACH_BOOL 1
+#include "kernels/ref/each.inc"
+#undef EACH_BOOL

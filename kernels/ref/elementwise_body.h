@@ -8,9 +8,9 @@
  * MAP(function), where defined, is a loop of an elementary function straight
  * from contiguous operand to result. */
 
-#if !CLASS_FLOAT && !CLASS_BOOL
+#if !IS_FLOAT && !IS_BOOL
 ALWAYS_INLINE bool FN(below_zero)(C a) {
-#if CLASS_SIGNED
+#if IS_SIGNED
   return a < 0;
 #else
   (void)a;
@@ -21,12 +21,12 @@ ALWAYS_INLINE bool FN(below_zero)(C a) {
 /* The least integer divided by -1 wraps to itself; in C it would trap. */
 ALWAYS_INLINE C FN(int_divide)(C a, C b, int *fail) {
   if (b == 0) return *fail = E0602, (C)0;
-  return CLASS_SIGNED && b == (C)-1 ? (C)(0 - (W)a) : (C)(a / b);
+  return IS_SIGNED && b == (C)-1 ? (C)(0 - (W)a) : (C)(a / b);
 }
 
 ALWAYS_INLINE C FN(int_mod)(C a, C b, int *fail) {
   if (b == 0) return *fail = E0602, (C)0;
-  return CLASS_SIGNED && b == (C)-1 ? (C)0 : (C)(a % b);
+  return IS_SIGNED && b == (C)-1 ? (C)0 : (C)(a % b);
 }
 
 ALWAYS_INLINE C FN(int_floor_divide)(C a, C b, int *fail) {
@@ -127,7 +127,7 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
 
 /* --- Elementary functions, a tile at a time ------------------------------ */
 
-#if CLASS_FLOAT
+#if IS_FLOAT
 ALWAYS_INLINE void FN(load_tile)(C *tile, const char *from, int64_t step,
                                  int n) {
   const T *x = (const T *)from;
@@ -230,7 +230,7 @@ static Value FN(scalar_POWER)(Value a, Value b, Value c, int *fail) {
 
 STRIPS_LINKAGE const StripFn FN(STRIPS)[OP_COUNT] = {
 #include LIST
-#if CLASS_FLOAT
+#if IS_FLOAT
     ROW(POWER)
 #endif
 };
@@ -243,7 +243,7 @@ STRIPS_LINKAGE const StripFn FN(STRIPS)[OP_COUNT] = {
 
 static const ScalarFn FN(SCALARS)[OP_COUNT] = {
 #include LIST
-#if CLASS_FLOAT
+#if IS_FLOAT
     ROW(POWER)
 #endif
 };

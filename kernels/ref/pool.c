@@ -21,13 +21,13 @@ enum { PARTS = 16 };
 #define GRADS_F(id) [DT_##id] = {grad_avg_##id, grad_max_##id},
 
 const PoolFn ref_pools[DTYPE_COUNT][2] = {
-#define DTYPE(id, name, suffix, type, bytes, class) POOLS_##class(id)
+#define DTYPE(id, suffix, T, class, ...) POOLS_##class(id)
 #include "tensor/dtype.def"
 #undef DTYPE
 };
 
 const PoolGradFn ref_pool_grads[DTYPE_COUNT][2] = {
-#define DTYPE(id, name, suffix, type, bytes, class) GRADS_##class(id)
+#define DTYPE(id, suffix, T, class, ...) GRADS_##class(id)
 #include "tensor/dtype.def"
 #undef DTYPE
 };

@@ -1,7 +1,7 @@
 /* Pooling in one dtype, included by pool.c through each_*.h.  Element r of a
  * window, in row-major order, goes to partial result r mod 16. */
 
-#if CLASS_FLOAT
+#if IS_FLOAT
 #define ADD_OF(a, b) (a + b)
 #define MAX_OF(a, b) (a > b || a != a ? a : b)
 #else
@@ -42,16 +42,16 @@ static void FN(pool_max)(const Tensor *x, const char *channel, const Window *w,
 static void FN(pool_avg)(const Tensor *x, const char *channel, const Window *w,
                          char *out) {
   C sum = FN(window)(x, channel, w, false);
-#if CLASS_FLOAT
+#if IS_FLOAT
   *(T *)out = STORE(sum / (C)w->divisor);
-#elif CLASS_SIGNED
+#elif IS_SIGNED
   *(T *)out = (T)((int64_t)sum / w->divisor);
 #else
   *(T *)out = (T)((uint64_t)sum / (uint64_t)w->divisor);
 #endif
 }
 
-#if CLASS_FLOAT
+#if IS_FLOAT
 /* to[i] += v */
 ALWAYS_INLINE void FN(add_to)(T *to, C v) { *to = STORE(LOAD(*to) + v); }
 

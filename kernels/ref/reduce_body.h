@@ -80,9 +80,9 @@ REDUCTION(min, MIN_OF, MOST)
 
 /* For the mean: the sum divided by the number of elements. */
 ALWAYS_INLINE C FN(finish)(C v, int64_t divisor) {
-#if CLASS_FLOAT
+#if IS_FLOAT
   return v / (C)divisor;
-#elif CLASS_SIGNED
+#elif IS_SIGNED
   return (C)((int64_t)v / divisor);
 #else
   return (C)((uint64_t)v / (uint64_t)divisor);

@@ -1,13 +1,13 @@
 /* Joins two partial results of one dtype; included, and undefined again, by the
  * bodies of reductions and scans. */
 
-#if CLASS_FLOAT
+#if IS_FLOAT
 #define ADD_OF(a, b) (a + b)
 #define MUL_OF(a, b) (a * b)
 /* NaN wins in either position.  There is no branch, so that loops vectorise. */
 #define MAX_OF(a, b) (((a > b) | (a != a)) ? a : b)
 #define MIN_OF(a, b) (((a < b) | (a != a)) ? a : b)
-#elif CLASS_BOOL
+#elif IS_BOOL
 #define ADD_OF(a, b) (a | b)
 #define MUL_OF(a, b) (a & b)
 #define MAX_OF(a, b) (a | b)

@@ -8,7 +8,7 @@
  * the last. */
 
 ALWAYS_INLINE bool FN(beats)(C v, C best, bool least, bool last) {
-#if CLASS_FLOAT
+#if IS_FLOAT
   if (best != best) return last && v != v;
   if (v != v) return true;
 #endif

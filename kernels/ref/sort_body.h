@@ -3,7 +3,7 @@
 
 /* Does x come before y?  NaN comes last in either direction. */
 ALWAYS_INLINE bool FN(before)(C x, C y, bool descend) {
-#if CLASS_FLOAT
+#if IS_FLOAT
   if (x != x || y != y) return x == x;
 #endif
   return descend ? x > y : x < y;

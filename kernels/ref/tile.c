@@ -27,7 +27,7 @@
 void tile_load_f32(DType from, const char *x, int64_t step, int64_t n,
                    float *to) {
   switch (from) {
-#define DTYPE(id, name, suffix, type, bytes, class) \
+#define DTYPE(id, suffix, T, class, ...) \
   FLOATS_##class(id, load_f32_##id(x, step, n, to))
 #include "tensor/dtype.def"
 #undef DTYPE
@@ -38,7 +38,7 @@ void tile_load_f32(DType from, const char *x, int64_t step, int64_t n,
 void tile_store_f32(DType to, char *out, int64_t step, int64_t n,
                     const float *from) {
   switch (to) {
-#define DTYPE(id, name, suffix, type, bytes, class) \
+#define DTYPE(id, suffix, T, class, ...) \
   FLOATS_##class(id, store_f32_##id(out, step, n, from))
 #include "tensor/dtype.def"
 #undef DTYPE
@@ -49,7 +49,7 @@ void tile_store_f32(DType to, char *out, int64_t step, int64_t n,
 void tile_load_f64(DType from, const char *x, int64_t step, int64_t n,
                    double *to) {
   switch (from) {
-#define DTYPE(id, name, suffix, type, bytes, class) \
+#define DTYPE(id, suffix, T, class, ...) \
   FLOATS_##class(id, load_f64_##id(x, step, n, to))
 #include "tensor/dtype.def"
 #undef DTYPE
@@ -60,7 +60,7 @@ void tile_load_f64(DType from, const char *x, int64_t step, int64_t n,
 void tile_store_f64(DType to, char *out, int64_t step, int64_t n,
                     const double *from) {
   switch (to) {
-#define DTYPE(id, name, suffix, type, bytes, class) \
+#define DTYPE(id, suffix, T, class, ...) \
   FLOATS_##class(id, store_f64_##id(out, step, n, from))
 #include "tensor/dtype.def"
 #undef DTYPE
@@ -71,7 +71,7 @@ void tile_store_f64(DType to, char *out, int64_t step, int64_t n,
 void tile_load_u32(DType from, const char *x, int64_t step, int64_t n,
                    uint32_t *to) {
   switch (from) {
-#define DTYPE(id, name, suffix, type, bytes, class) \
+#define DTYPE(id, suffix, T, class, ...) \
   INTEGERS_##class(id, load_u32_##id(x, step, n, to))
 #include "tensor/dtype.def"
 #undef DTYPE
@@ -82,7 +82,7 @@ void tile_load_u32(DType from, const char *x, int64_t step, int64_t n,
 void tile_store_u32(DType to, char *out, int64_t step, int64_t n,
                     const uint32_t *from) {
   switch (to) {
-#define DTYPE(id, name, suffix, type, bytes, class) \
+#define DTYPE(id, suffix, T, class, ...) \
   INTEGERS_##class(id, store_u32_##id(out, step, n, from))
 #include "tensor/dtype.def"
 #undef DTYPE
@@ -93,7 +93,7 @@ void tile_store_u32(DType to, char *out, int64_t step, int64_t n,
 void tile_load_u64(DType from, const char *x, int64_t step, int64_t n,
                    uint64_t *to) {
   switch (from) {
-#define DTYPE(id, name, suffix, type, bytes, class) \
+#define DTYPE(id, suffix, T, class, ...) \
   INTEGERS_##class(id, load_u64_##id(x, step, n, to))
 #include "tensor/dtype.def"
 #undef DTYPE
@@ -104,7 +104,7 @@ void tile_load_u64(DType from, const char *x, int64_t step, int64_t n,
 void tile_store_u64(DType to, char *out, int64_t step, int64_t n,
                     const uint64_t *from) {
   switch (to) {
-#define DTYPE(id, name, suffix, type, bytes, class) \
+#define DTYPE(id, suffix, T, class, ...) \
   INTEGERS_##class(id, store_u64_##id(out, step, n, from))
 #include "tensor/dtype.def"
 #undef DTYPE

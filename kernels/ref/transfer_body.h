@@ -16,7 +16,7 @@
     for (int64_t i = 0; i < n; i++) out[i * step] = STORE((C)from[i]);   \
   }
 
-#if CLASS_FLOAT
+#if IS_FLOAT
 TRANSFER(float, f32)
 TRANSFER(double, f64)
 #else

@@ -71,7 +71,7 @@ static void f32_tile_power(float *x, const float *y, int n) {
 enum { TILE = 256 };
 
 #define STRIPS_LINKAGE static
-#define WIDE_ALONE /* of the integers */
+#define OVERLAID_ALONE 1
 
 #define STRIPS strips
 #define MAP(function) f32_map_##function
@@ -83,7 +83,7 @@ enum { TILE = 256 };
 #include "kernels/ref/each_int.h"
 #undef LIST
 #define LIST "kernels/ref/elementwise_float.def"
-#include "kernels/simd/each_float.h"
+#include "kernels/ref/each_float.h"
 #undef LIST
 #undef BODY
 
@@ -91,7 +91,7 @@ enum { TILE = 256 };
 #define BODY "kernels/ref/cast_body.h"
 #include "kernels/ref/each_bool.h"
 #include "kernels/ref/each_int.h"
-#include "kernels/simd/each_float.h"
+#include "kernels/ref/each_float.h"
 #undef BODY
 
 #define WHERE where
@@ -104,8 +104,18 @@ enum { TILE = 256 };
 
 /* --- Their tables --------------------------------------------------------- */
 
-const StripFn *const ISA(strips)[DTYPE_COUNT] = OVERLAID(strips, ref_strips);
-const StripFn *const ISA(casts)[DTYPE_COUNT] = OVERLAID(casts, ref_casts);
+const StripFn *const ISA(strips)[DTYPE_COUNT] = {
+#define DTYPE(id, suffix, T, class, form, exponent, in, loops, ...) \
+  [DT_##id] = loops(strips_##id, ref_strips_##id),
+#include "tensor/dtype.def"
+#undef DTYPE
+};
+const StripFn *const ISA(casts)[DTYPE_COUNT] = {
+#define DTYPE(id, suffix, T, class, form, exponent, in, loops, ...) \
+  [DT_##id] = loops(casts_##id, ref_casts_##id),
+#include "tensor/dtype.def"
+#undef DTYPE
+};
 const StripFn ISA(where)[WHERE_SIZES] = {
     [1] = ref_where_1,
     [2] = ref_where_2,

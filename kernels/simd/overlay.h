@@ -16,18 +16,10 @@
 #define ISA_QUOTED(isa) ISA_QUOTE(isa)
 #define ISA_TEXT ISA_QUOTED(SIMD_ISA)
 
-/* A table by dtype: this folder's own rows for the dtypes used most, the
- * reference's for the others. */
-#define OVERLAID(own, reference)                                          \
-  {                                                                       \
-    [DT_BOOL] = own##_BOOL, [DT_INT8] = reference##_INT8,                 \
-    [DT_INT16] = reference##_INT16, [DT_INT32] = own##_INT32,             \
-    [DT_INT64] = own##_INT64, [DT_UINT8] = reference##_UINT8,             \
-    [DT_UINT16] = reference##_UINT16, [DT_UINT32] = reference##_UINT32,   \
-    [DT_UINT64] = reference##_UINT64, [DT_FLOAT16] = reference##_FLOAT16, \
-    [DT_BFLOAT16] = reference##_BFLOAT16, [DT_FLOAT32] = own##_FLOAT32,   \
-    [DT_FLOAT64] = reference##_FLOAT64,                                   \
-  }
+/* Which loops a dtype has, by its column `loops`: this folder's own or the
+ * reference's. */
+#define OVERLAID(own, reference) own
+#define REFERENCE(own, reference) reference
 
 extern const StripFn *const ISA(strips)[DTYPE_COUNT];
 extern const StripFn *const ISA(casts)[DTYPE_COUNT];

@@ -7,13 +7,13 @@
 
 #include <string.h>
 
+#define OVERLAID_ALONE 1
 #define REDUCERS own
 #define REDUCERS_LINKAGE static
 #define BODY "kernels/ref/reduce_body.h"
 #include "kernels/ref/each_bool.h"
-#define WIDE_ALONE
 #include "kernels/ref/each_int.h"
-#include "kernels/simd/each_float.h"
+#include "kernels/ref/each_float.h"
 
 /* --- Lines of float32 ---------------------------------------------------- */
 
@@ -95,4 +95,9 @@ static const Reducer lines_FLOAT32[REDUCE_KINDS] = {
 /* --- The table ----------------------------------------------------------- */
 
 #define own_FLOAT32 lines_FLOAT32
-const Reducer *const ISA(reducers)[DTYPE_COUNT] = OVERLAID(own, ref_reducers);
+const Reducer *const ISA(reducers)[DTYPE_COUNT] = {
+#define DTYPE(id, suffix, T, class, form, exponent, in, loops, ...) \
+  [DT_##id] = loops(own_##id, ref_reducers_##id),
+#include "tensor/dtype.def"
+#undef DTYPE
+};

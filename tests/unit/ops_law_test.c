@@ -8,8 +8,15 @@
 #include "kernels/isa.h"
 #include "tests/unit/ops_law.h"
 
-static const DType float_dtypes[] = {DT_FLOAT16, DT_BFLOAT16, DT_FLOAT32,
-                                     DT_FLOAT64};
+#define FLOATS_B(id)
+#define FLOATS_I(id)
+#define FLOATS_U(id)
+#define FLOATS_F(id) DT_##id,
+static const DType float_dtypes[] = {
+#define DTYPE(id, suffix, T, class, ...) FLOATS_##class(id)
+#include "tensor/dtype.def"
+#undef DTYPE
+};
 enum { LONGEST = 70 };
 
 /* --- The table ----------------------------------------------------------- */

@@ -53,29 +53,74 @@ static void dtype_names(void **state) {
   assert_int_equal(dtype_max_int(DT_UINT16), 65535);
 }
 
-/* --- Halves -------------------------------------------------------------- */
+/* Every row says what files and other programs call its dtype, and no two say
+ * the same: by these it is found again. */
+static void rows_are_complete(void **state) {
+  (void)state;
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    const DTypeInfo *a = &dtype_info[i];
+    assert_non_null(a->name);
+    assert_non_null(a->npy);
+    assert_non_null(a->safetensors);
+    assert_int_equal(a->bits, a->class == CLASS_B ? 1 : 8 * a->size);
+    assert_int_equal(a->exponent_bits > 0, a->class == CLASS_F);
+    if (a->form == FORM_CODED) assert_int_equal(a->in, IN_F32);
+    for (int k = 0; k < i; k++) {
+      const DTypeInfo *b = &dtype_info[k];
+      assert_string_not_equal(a->name, b->name);
+      assert_string_not_equal(a->suffix, b->suffix);
+      assert_string_not_equal(a->npy, b->npy);
+      assert_string_not_equal(a->safetensors, b->safetensors);
+      assert_true(a->dlpack != b->dlpack || a->bits != b->bits);
+    }
+  }
+}
 
-typedef struct HalfFormat {
+/* --- Coded floats --------------------------------------------------------- */
+
+typedef struct Format {
   uint16_t infinity; /* every smaller pattern is a finite number */
+  uint16_t sign;
   float (*widen)(uint16_t);
   uint16_t (*narrow)(double);
   uint16_t (*narrow_f32)(float);
-} HalfFormat;
+} Format;
 
-static const HalfFormat formats[] = {
-    {0x7C00, f16_to_f32, f64_to_f16, f32_to_f16},
-    {0x7F80, bf16_to_f32, f64_to_bf16, f32_to_bf16},
+#define FORMAT_PLAIN(id, suffix, T, exponent)
+#define FORMAT_CODED(id, suffix, T, exponent)                             \
+  static float widen_##id(uint16_t h) { return suffix##_to_f32((T)h); }   \
+  static uint16_t narrow_f32_##id(float v) { return f32_to_##suffix(v); } \
+  static uint16_t narrow_##id(double v) {                                 \
+    return f64_to_coded(v, 8 * sizeof(T), exponent);                      \
+  }
+#define DTYPE(id, suffix, T, class, form, exponent, ...) \
+  FORMAT_##form(id, suffix, T, exponent)
+#include "tensor/dtype.def"
+#undef DTYPE
+
+#undef FORMAT_CODED
+#define FORMAT_CODED(id, suffix, T, exponent)                               \
+  {.infinity = ((1 << (exponent)) - 1) << (8 * sizeof(T) - 1 - (exponent)), \
+   .sign = 1 << (8 * sizeof(T) - 1),                                        \
+   .widen = widen_##id,                                                     \
+   .narrow = narrow_##id,                                                   \
+   .narrow_f32 = narrow_f32_##id},
+static const Format formats[] = {
+#define DTYPE(id, suffix, T, class, form, exponent, ...) \
+  FORMAT_##form(id, suffix, T, exponent)
+#include "tensor/dtype.def"
+#undef DTYPE
 };
 
 /* What a pattern stands for when rounding: infinity is one step behind the
  * largest number. */
-static double magnitude_of(const HalfFormat *f, uint16_t h) {
+static double magnitude_of(const Format *f, uint16_t h) {
   if (h < f->infinity) return f->widen(h);
   return 2 * (double)f->widen(h - 1) - f->widen(h - 2);
 }
 
 /* The pattern nearest to v >= 0, the even one of two. */
-static uint16_t nearest(const HalfFormat *f, double v) {
+static uint16_t nearest(const Format *f, double v) {
   uint16_t low = 0, high = f->infinity;
   while (high - low > 1) {
     uint16_t middle = (uint16_t)((low + high) / 2);
@@ -87,19 +132,19 @@ static uint16_t nearest(const HalfFormat *f, double v) {
   return below < above ? low : high;
 }
 
-static void check_rounding(const HalfFormat *f, double v) {
-  uint16_t expected = nearest(f, fabs(v)) | (signbit(v) ? 0x8000 : 0);
+static void check_rounding(const Format *f, double v) {
+  uint16_t expected = nearest(f, fabs(v)) | (signbit(v) ? f->sign : 0);
   assert_int_equal(f->narrow(v), expected);
   float single = (float)v;
-  expected = nearest(f, fabs((double)single)) | (signbit(v) ? 0x8000 : 0);
+  expected = nearest(f, fabs((double)single)) | (signbit(v) ? f->sign : 0);
   assert_int_equal(f->narrow_f32(single), expected);
 }
 
-static void halves_round_to_nearest_even(void **state) {
+static void coded_floats_round_to_nearest_even(void **state) {
   (void)state;
   uint64_t random = 3;
   for (size_t k = 0; k < LENGTH(formats); k++) {
-    const HalfFormat *f = &formats[k];
+    const Format *f = &formats[k];
     for (int i = 0; i < 20000; i++) {
       uint16_t h = (uint16_t)(unit_random(&random) % f->infinity);
       double v = magnitude_of(f, h), next = magnitude_of(f, h + 1);
@@ -117,13 +162,13 @@ static void halves_round_to_nearest_even(void **state) {
   }
 }
 
-static void halves_survive_widening(void **state) {
+static void coded_floats_survive_widening(void **state) {
   (void)state;
   for (size_t k = 0; k < LENGTH(formats); k++)
-    for (uint32_t h = 0; h <= 0xFFFF; h++) {
-      const HalfFormat *f = &formats[k];
+    for (uint32_t h = 0; h < 2u * formats[k].sign; h++) {
+      const Format *f = &formats[k];
       float wide = f->widen((uint16_t)h);
-      bool nan = (h & 0x7FFF) > f->infinity;
+      bool nan = (h & (f->sign - 1u)) > f->infinity;
       assert_int_equal(isnan(wide), nan);
       uint16_t back = f->narrow(wide), back_f32 = f->narrow_f32(wide);
       assert_true(nan ? isnan(f->widen(back)) : back == h);
@@ -943,8 +988,9 @@ static void survives_every_failing_allocation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(dtype_names),
-      cmocka_unit_test(halves_round_to_nearest_even),
-      cmocka_unit_test(halves_survive_widening),
+      cmocka_unit_test(rows_are_complete),
+      cmocka_unit_test(coded_floats_round_to_nearest_even),
+      cmocka_unit_test(coded_floats_survive_widening),
       cmocka_unit_test(conversions),
       cmocka_unit_test(integers_round_once),
       cmocka_unit_test(counting_elements),

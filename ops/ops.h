@@ -88,6 +88,12 @@ typedef enum OpRelay {
   RELAY_REPEATS, /* attributes that repeat the operands */
 } OpRelay;
 
+/* An operand that Relay casts to the dtype of another, where it differs.  The
+ * checker does, and warns (W0004).  Operand 0 stands for none. */
+typedef struct OpCast {
+  int8_t operand, like;
+} OpCast;
+
 /* What the machine itself does. */
 typedef enum OpSpecial {
   SPECIAL_NONE,
@@ -123,6 +129,7 @@ typedef struct OpInfo {
   OpLogic logic;
   OpSpecial special;
   OpRelay relay;
+  OpCast cast;
   const struct OpInfo *swapped;  /* what it is with operands swapped; or NULL */
   const struct OpInfo *negated;  /* what it is on integers, with operand 1
                                     negated; or NULL */

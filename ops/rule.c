@@ -35,6 +35,15 @@ RuleStatus rule_hint(RuleCall *c, const char *format, ...) {
   return RULE_ERROR;
 }
 
+/* Nobody hears a warning while the program runs. */
+void rule_warn(RuleCall *c, const char *format, ...) {
+  if (!c->dims) return;
+  va_list args;
+  va_start(args, format);
+  c->warning = text_in(c->arena, format, args);
+  va_end(args);
+}
+
 const char *rule_dims_text(RuleCall *c, int rank, const Dim *dims) {
   StrBuf text;
   strbuf_init(&text, c->arena->mem);

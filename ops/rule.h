@@ -43,6 +43,7 @@ typedef struct RuleCall {
   const char *message;
   const char *hint;
   int culprit, other;
+  const char *warning; /* with RULE_OK: what the reader should know, or NULL */
 } RuleCall;
 
 typedef RuleStatus (*RuleFn)(RuleCall *call);
@@ -52,6 +53,10 @@ RuleStatus rule_error(RuleCall *c, DiagCode code, int culprit,
                       const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 RuleStatus rule_hint(RuleCall *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Has the checker warn (W0004), in case the call is right. */
+void rule_warn(RuleCall *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Runs an operator's rule.  The message names the operator and shows operand

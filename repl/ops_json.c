@@ -285,6 +285,24 @@ static void add_params(StrBuf *out, const OpInfo *op) {
   strbuf_add_char(out, ']');
 }
 
+static void add_operand_name(StrBuf *out, const OpInfo *op, int i) {
+  OpArg arg = op_arg(op, i);
+  add_string(out, arg.name, (size_t)arg.len);
+}
+
+static void add_cast(StrBuf *out, const OpInfo *op) {
+  add_key(out, "cast");
+  if (op->cast.operand == 0) {
+    strbuf_add(out, "null");
+    return;
+  }
+  strbuf_add(out, "{\"operand\": ");
+  add_operand_name(out, op, op->cast.operand);
+  strbuf_add(out, ", \"like\": ");
+  add_operand_name(out, op, op->cast.like);
+  strbuf_add_char(out, '}');
+}
+
 static void add_row(StrBuf *out, const OpInfo *op) {
   strbuf_add_char(out, '{');
   add_text(out, "name", op->name);
@@ -304,6 +322,7 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   add_text(out, "logic", logic_word(op->logic));
   add_text(out, "special", special_word(op->special));
   add_text(out, "relay", relay_word(op->relay));
+  add_cast(out, op);
   add_text(out, "swapped", op->swapped ? op->swapped->name : NULL);
   add_text(out, "negated", op->negated ? op->negated->name : NULL);
   add_text(out, "fused_as", op->fused_as ? op->fused_as->name : NULL);

@@ -158,6 +158,8 @@ static void infer_init(Infer *in, Checker *c) {
   VEC_INIT(&in->queue, c->mem);
   VEC_INIT(&in->pending, c->mem);
   VEC_INIT(&in->failing, c->mem);
+  VEC_INIT(&in->warning, c->mem);
+  VEC_INIT(&in->casting, c->mem);
   VEC_INIT(&in->dirty, c->mem);
   VEC_INIT(&in->slots, c->mem);
   VEC_INIT(&in->edges, c->mem);
@@ -183,6 +185,8 @@ static void infer_done(Infer *in) {
   VEC_DONE(&in->queue);
   VEC_DONE(&in->pending);
   VEC_DONE(&in->failing);
+  VEC_DONE(&in->warning);
+  VEC_DONE(&in->casting);
   VEC_DONE(&in->dirty);
   VEC_DONE(&in->slots);
   VEC_DONE(&in->edges);

@@ -131,6 +131,8 @@ struct Constraint {
   bool queued, failed, gone; /* gone: reported, or no longer of interest */
   bool solved;               /* gave a result; runs again when a dim changes */
   bool watching;             /* woken by every slot that it looks at */
+  bool warned;               /* its rule has had a warning at some time */
+  bool casts;   /* C_RULE: the operand that the row's `cast` names */
   bool patient; /* of a global value: later text may determine it */
   int count;
   Ty **args;
@@ -194,6 +196,8 @@ typedef struct Infer {
   size_t head;
   VEC(Constraint *) pending; /* had no result at first */
   VEC(Constraint *) failing; /* failed at some time */
+  VEC(Constraint *) warning; /* have `warned` set */
+  VEC(Constraint *) casting; /* have `casts` set */
   VEC(Slot *) dirty;
   VEC(Slot *) slots; /* of the current component */
   VEC(Edge) edges;

@@ -123,6 +123,27 @@ static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
   return RULE_OK;
 }
 
+static bool holds_attribute(const Constraint *c, int operand) {
+  for (int i = 0; i < c->op->attr_count; i++)
+    if (c->attrs->values[i].operand == operand) return true;
+  return false;
+}
+
+/* The rule sees the operand that Relay casts as it will be. */
+static void cast_operand(Constraint *c, RuleCall *call) {
+  int i = c->op->cast.operand;
+  c->casts = false;
+  if (i == 0 || i >= c->count || !c->operands || holds_attribute(c, i)) return;
+  RuleType *x = &call->args[i];
+  DType to = call->args[c->op->cast.like].dtype;
+  if (x->kind != RT_TENSOR || to == DTYPE_NONE || x->dtype == to) return;
+  OpArg arg = op_arg(c->op, i);
+  rule_warn(call, "`%.*s` is %s and is cast to %s, as in Relay", arg.len,
+            arg.name, dtype_name(x->dtype), dtype_name(to));
+  x->dtype = to;
+  c->casts = true;
+}
+
 /* What the rule gets and gives lives until the next rule is asked. */
 static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
   arena_reset(&in->asked);
@@ -142,6 +163,7 @@ static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
     if (c->operands) call->args[i].value = known_value(in, c->operands[i]);
   }
   c->watching |= known;
+  cast_operand(c, call);
   RuleStatus status = bind_whole(in, c, call);
   return status == RULE_OK ? rule_run(call) : status;
 }
@@ -236,7 +258,10 @@ static void run_rule(Infer *in, Constraint *c) {
   bool failed = status == RULE_ERROR;
   if (failed && !c->failed) VEC_PUSH(&in->failing, c);
   c->failed = failed;
-  if (status == RULE_OK) settle_rule(in, c, &call);
+  if (status != RULE_OK) return;
+  if (call.warning && !c->warned) VEC_PUSH(&in->warning, c);
+  c->warned |= call.warning != NULL;
+  settle_rule(in, c, &call);
 }
 
 /* --- Other constraints --------------------------------------------------- */
@@ -432,6 +457,19 @@ static bool report_waiting(Infer *in, bool last) {
   return false;
 }
 
+/* What a rule warns of, now that all is known that will be. */
+static void report_warnings(Infer *in) {
+  for (size_t i = 0; i < in->warning.len; i++) {
+    Constraint *c = in->warning.data[i];
+    RuleCall call;
+    if (c->gone || ask(in, c, &call) != RULE_OK || !call.warning) continue;
+    diag_warning(in->p->diags, W0004, c->span, "`%s`: %s", c->op->name,
+                 call.warning);
+    if (c->casts) VEC_PUSH(&in->casting, c);
+  }
+  VEC_CLEAR(&in->warning);
+}
+
 static void forget_settled(Infer *in) {
   size_t kept = 0;
   for (size_t i = 0; i < in->pending.len; i++) {
@@ -447,6 +485,7 @@ void solve_finish(Infer *in, bool last) {
     if (mem_exhausted(in->mem)) return;
   } while (report_failing(in) || dims_fill_holes(in) ||
            report_waiting(in, last));
+  report_warnings(in);
   forget_settled(in);
   dims_finish(in);
 }

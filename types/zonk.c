@@ -175,6 +175,45 @@ static void expand_op_value(Infer *in, Expr *e) {
   e->fn = fn;
 }
 
+/* --- Operands that are cast ------------------------------------------------
+ */
+
+static const Expr *cast_of(Infer *in, const Expr *e, DType dtype) {
+  Arena *a = &in->p->arena;
+  const Expr **args = ARENA_ARRAY(a, const Expr *, 1);
+  Attrs *attrs = attrs_new(a, op_info(OP_CAST));
+  if (!args || !attrs) return e;
+  args[0] = e;
+  for (int i = 0; i < attrs->op->attr_count; i++) {
+    if (attrs->op->attrs[i].name != ATTR_dtype) continue;
+    attrs->values[i].state = AV_SET;
+    attrs->values[i].dtype = dtype;
+  }
+  Expr *callee = expr_new(a, EX_OP, e->span);
+  callee->op = OP_CAST;
+  Expr *made = expr_call(a, e->span, callee, 1, args);
+  made->call.bound = attrs;
+  made->type = type_tensor(in->types, dtype, e->type->rank, e->type->dims);
+  return made;
+}
+
+/* f(x, y) becomes f(x, cast(y)). */
+static void cast_operand(Infer *in, const Constraint *c) {
+  Expr *call = c->e;
+  OpCast cast = c->op->cast;
+  const Type *from = call->args[cast.operand]->type;
+  const Type *like = call->args[cast.like]->type;
+  const Expr **args =
+      ARENA_ARRAY(&in->p->arena, const Expr *, (size_t)call->count);
+  if (!args || !from || !like || from->kind != TY_TENSOR ||
+      like->kind != TY_TENSOR)
+    return;
+  for (int i = 0; i < call->count; i++) args[i] = call->args[i];
+  args[cast.operand] =
+      cast_of(in, call->args[cast.operand], (DType)like->dtype);
+  call->args = args;
+}
+
 static void note_loose(Infer *in) {
   for (size_t i = 0; i < in->typed.len && !in->p->loose; i++) {
     const Typed *t = &in->typed.data[i];
@@ -198,6 +237,8 @@ void zonk_program(Infer *in) {
   }
   for (size_t i = 0; i < in->c->defs.len; i++)
     fill_definition(in, in->c->defs.data[i]);
+  for (size_t i = 0; i < in->casting.len; i++)
+    cast_operand(in, in->casting.data[i]);
   note_loose(in);
   for (size_t i = 0; i < in->op_values.len; i++)
     expand_op_value(in, (Expr *)in->op_values.data[i]);

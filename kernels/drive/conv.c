@@ -240,6 +240,9 @@ static ConvAxis conv_axis(const Conv *conv, const WindowAxis *a, int64_t k) {
 static bool convolve(OpCall *call, bool transposed) {
   Conv conv;
   conv_of(call->attrs, transposed, &conv);
+  const Tensor *w = call->args[1];
+  conv_settle(&conv, dim_of(call->args[0]->shape[conv.data.second]),
+              dim_of(w->shape[0]), dim_of(w->shape[1]));
   ConvPlan p = {.groups = conv.groups};
   p.data = window_geometry(call->args[0], &conv.data);
   p.out = window_geometry(call->outs[0], &conv.out);

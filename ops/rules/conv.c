@@ -19,6 +19,25 @@ static bool weight_order(const char *text, Conv *conv) {
   return true;
 }
 
+static const char *kernel_layout(const Attrs *attrs, Conv *conv) {
+  const char *text = attr_text(attrs, ATTR_kernel_layout);
+  conv->either = conv->transposed && conv->spatial == 2 && !*text;
+  return conv->either ? "IOHW" : text;
+}
+
+bool conv_settle(Conv *conv, Dim inputs, Dim weight0, Dim weight1) {
+  if (!conv->either) return true;
+  Truth inputs_first = dim_equal(weight0, inputs);
+  Truth outputs_first = dim_equal(weight1, inputs);
+  if (inputs_first == MAYBE && outputs_first != NO) return false;
+  if (inputs_first == NO && outputs_first == MAYBE) return false;
+  if (inputs_first == NO && outputs_first == YES) {
+    conv->weight.first = 0;
+    conv->weight.second = 1;
+  }
+  return true;
+}
+
 const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
   *conv = (Conv){.transposed = transposed};
   conv->spatial = window_rank(attrs->op, ATTR_data_layout);
@@ -26,7 +45,7 @@ const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
   if (!axis_order(attr_text(attrs, ATTR_data_layout), 'N', 'C', conv->spatial,
                   &conv->data))
     return "data_layout is an order of N, C and the spatial axes";
-  if (!weight_order(attr_text(attrs, ATTR_kernel_layout), conv))
+  if (!weight_order(kernel_layout(attrs, conv), conv))
     return "kernel_layout is an order of O, I and the spatial axes";
   const char *out = attr_text(attrs, ATTR_out_layout);
   conv->out = conv->data;
@@ -119,6 +138,21 @@ static Dim conv_length(RuleCall *c, const Conv *conv, int axis, Dim length,
   return dim_sub(t, dim_add(t, full, extra), padding);
 }
 
+/* Which of its first two axes a weight has its inputs along.  False when that
+ * is not known. */
+static bool settle_weight(RuleCall *c, Conv *conv) {
+  Dim inputs = c->args[0].dims[conv->data.second];
+  Dim first = weight_dim(c, 4, 0), second = weight_dim(c, 4, 1);
+  if (!conv->either || dim_is_hole(first)) return true;
+  bool settled = conv_settle(conv, inputs, first, second);
+  if (dim_equal(first, inputs) == YES && dim_equal(second, inputs) == YES)
+    rule_warn(c,
+              "the weight %s is read as IOHW; in texts of TVM 0.9 it is "
+              "OIHW: say so by `kernel_layout`",
+              rule_shape(c, 1));
+  return settled;
+}
+
 static RuleStatus conv_rule(RuleCall *c, bool transposed) {
   Conv conv;
   int64_t groups;
@@ -132,8 +166,10 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
   if (wrong) return rule_error(c, E0303, -1, "%s", wrong);
   if (!rule_rank(c, 0, conv.spatial + 2) || !rule_class(c, 0, TAKES_NUMBER))
     return RULE_ERROR;
+  bool settled = settle_weight(c, &conv);
   Dim channels = channels_of(c, &conv);
-  if (!conv_weight(c, &conv, channels)) return RULE_ERROR;
+  if (!settled && !attr_is_set(c->attrs, ATTR_channels)) channels = DIM_ANY;
+  if (settled && !conv_weight(c, &conv, channels)) return RULE_ERROR;
   const RuleType *x = &c->args[0];
   DType dtype = attr_dtype(c->attrs, ATTR_out_dtype);
   if (dtype == DTYPE_NONE) dtype = x->dtype;

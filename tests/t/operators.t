@@ -75,6 +75,50 @@ all_hold('what prints is run by the machine', sub {
   return !$_[0]{prints} || $_[0]{special};
 });
 
+is_deeply($row{'nn.pad'}{cast}, {operand => 'pad_value', like => 'data'},
+          'an operand that is cast');
+
+# --- What is read as Relay reads it -----------------------------------------
+
+sub warns {
+  my ($program, $out, $warning) = @_;
+  gives(rly('-e', $program), 0, $out, qr/warning\[W0004\]: $warning/, $program);
+}
+my $relays = qr/is int32 and is cast to float32, as in Relay/;
+warns('nn.pad([1f, 2f], 7, pad_width=[[1, 1]])',
+      "Tensor[(4), float32] [7.0, 1.0, 2.0, 7.0]\n",
+      qr/`nn.pad`: `pad_value` $relays/);
+warns('dyn.nn.pad([1f, 2f], [[1, 1]], 7)',
+      "Tensor[(4), float32] [7.0, 1.0, 2.0, 7.0]\n", qr/.*$relays/);
+warns('let %n = 3; sparse_to_dense([0, 2], [1f, 2f], 9, output_shape=[%n])',
+      "Tensor[(3), float32] [1.0, 9.0, 2.0]\n",
+      qr/`sparse_to_dense`: `default_value` $relays/);
+gives(rly('-e', 'let %n = 3; sparse_to_dense([0], [1f], output_shape=[%n])'),
+      0, "Tensor[(3), float32] [1.0, 0.0, 0.0]\n", '',
+      'an attribute in its place is not cast');
+warns('stft([[1f, 2f]], [2, 2], n_fft=2, hop_length=2, win_length=2, '
+          . 'onesided=False)',
+      qr/\[\[\[\[\s*6\.0,\s*.0\.0\]\],\s*\[\[\s*-2\.0,/, qr/`stft`: `window`/);
+
+# A transposed convolution whose weight is written in either order.
+my $turned = 'def @f(%w: Tensor[(?, ?, ?, ?), float32]) { '
+    . 'nn.conv2d_transpose([[[[1f]], [[10f]]]], %w) } ';
+for my $weight ('[[[[1f]], [[2f]], [[3f]]], [[[4f]], [[5f]], [[6f]]]]',
+                '[[[[1f]], [[4f]]], [[[2f]], [[5f]]], [[[3f]], [[6f]]]]') {
+  my $sums = qr/\[\[\[\[41\.0\]\],\s*\[\[52\.0\]\],\s*\[\[63\.0\]\]\]\]/;
+  gives(rly('-e', "nn.conv2d_transpose([[[[1f]], [[10f]]]], $weight)"), 0,
+        $sums, '', 'the order that fits is meant');
+  gives(rly('-e', $turned . "\@f($weight)"), 0, $sums, '',
+        'also where it shows when the program runs');
+}
+warns('nn.conv2d_transpose([[[[1f]], [[10f]]]], '
+          . '[[[[1f]], [[2f]]], [[[3f]], [[4f]]]])',
+      qr/\[\[\[\[31\.0\]\],\s*\[\[42\.0\]\]\]\]/,
+      qr/.* is read as IOHW; in texts of TVM 0\.9 it is OIHW/);
+gives(rly('-e', 'nn.conv2d_transpose([[[[1f]], [[10f]]]], '
+              . '[[[[1f]], [[2f]]], [[[3f]], [[4f]]]], kernel_layout="OIHW")'),
+      0, qr/\[\[\[\[21\.0\]\],\s*\[\[43\.0\]\]\]\]/, '', 'or is said');
+
 # The numbers that the page expects of an operator's example, in order; those
 # of shapes and dtypes are left out.
 sub shown {

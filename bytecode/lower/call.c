@@ -60,7 +60,7 @@ static Function *specialised(Lower *l, const Expr *e, Function *f) {
   if (e->call.callee->kind != EX_GLOBAL) return f;
   Function **callees =
       ARENA_ARRAY(&l->code->arena, Function *, (size_t)e->count + 1);
-  if (!known) return f;
+  if (!callees) return f;
   bool any = false;
   for (int i = 0; i < e->count; i++) {
     const Type *param = f->key.expr->fn->params[i]->type;

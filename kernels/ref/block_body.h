@@ -22,6 +22,8 @@ static void FN(tile)(const ProductBlock *b, int rows, bool by_offset) {
     for (int g = 0; g < b->groups; g++) FN(group)(b, i, g, by_offset);
 }
 
+#include "kernels/ref/tiles_body.h"
+
 static void FN(row_pair)(const ProductBlock *block) {
   ProductBlock b = *block;
   b.groups = PANEL / GROUP;
@@ -31,29 +33,13 @@ static void FN(row_pair)(const ProductBlock *block) {
   FN(tile)(&b, 1, false);
 }
 
-#define TILE_OF(rows)                                     \
-  static void FN(tile_##rows)(const ProductBlock *b) {    \
-    FN(tile)(b, rows, false);                             \
-  }                                                       \
-  static void FN(tile_at_##rows)(const ProductBlock *b) { \
-    FN(tile)(b, rows, true);                              \
-  }
-TILE_OF(1)
-TILE_OF(2)
-TILE_OF(3)
-TILE_OF(4)
-TILE_OF(5)
-TILE_OF(6)
-#undef TILE_OF
-
 const Tiles FN(ref_tiles) = {
-    .tile = {FN(tile_1), FN(tile_2), FN(tile_3), FN(tile_4), FN(tile_5),
-             FN(tile_6)},
-    .tile_at = {FN(tile_at_1), FN(tile_at_2), FN(tile_at_3), FN(tile_at_4),
-                FN(tile_at_5), FN(tile_at_6)},
+    .tile = {EACH_TILE(tile)},
+    .tile_at = {EACH_TILE(tile_at)},
     .row_pair = FN(row_pair),
 };
 
+#undef EACH_TILE
 #undef ID
 #undef C
 #undef MULTIPLY_ADD

@@ -80,6 +80,8 @@ VEC_FN void FN(pair_strip)(const ProductBlock *b, int column) {
   FN(sums_store)(b, &s, 1, column, STRIP_MAX);
 }
 
+#include "kernels/ref/tiles_body.h"
+
 static void FN(row_pair)(const ProductBlock *block) {
   const ProductBlock b = *block;
   VEC_UNROLL
@@ -87,29 +89,13 @@ static void FN(row_pair)(const ProductBlock *block) {
     FN(pair_strip)(&b, column);
 }
 
-#define TILE(rows)                                        \
-  static void FN(tile_##rows)(const ProductBlock *b) {    \
-    FN(tile)(b, rows, false);                             \
-  }                                                       \
-  static void FN(tile_at_##rows)(const ProductBlock *b) { \
-    FN(tile)(b, rows, true);                              \
-  }
-TILE(1)
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
-#undef TILE
-
 static const Tiles FN(tiles) = {
-    .tile = {FN(tile_1), FN(tile_2), FN(tile_3), FN(tile_4), FN(tile_5),
-             FN(tile_6)},
-    .tile_at = {FN(tile_at_1), FN(tile_at_2), FN(tile_at_3), FN(tile_at_4),
-                FN(tile_at_5), FN(tile_at_6)},
+    .tile = {EACH_TILE(tile)},
+    .tile_at = {EACH_TILE(tile_at)},
     .row_pair = FN(row_pair),
 };
 
+#undef EACH_TILE
 #undef ID
 #undef VT
 #undef SET

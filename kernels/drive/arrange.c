@@ -101,7 +101,8 @@ static bool depth_space(OpCall *call, bool to_space) {
   const Tensor *x = call->args[0], *out = call->outs[0];
   const Tensor *deep = to_space ? x : out, *wide = to_space ? out : x;
   int64_t block = attr_number(call->attrs, ATTR_block_size);
-  bool dcr = strcmp(attr_text(call->attrs, ATTR_mode), "DCR") == 0;
+  const char *mode = attr_text(call->attrs, ATTR_mode);
+  bool dcr = !to_space || strcmp(mode, "DCR") == 0;
   Layout l;
   layout_parse(attr_text(call->attrs, ATTR_layout), &l);
   int h = layout_axis(&l, 'H'), w = layout_axis(&l, 'W');

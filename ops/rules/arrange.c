@@ -110,6 +110,9 @@ static RuleStatus depth_space(RuleCall *c, bool to_space) {
  *   nn.depth_to_space(x, block_size=b) : (n, c / b^2, h * b, w * b, t)      */
 RULE(depth_to_space, "(n, c, h, w, t) -> (n, c / b^2, h * b, w * b, t)");
 static RuleStatus rule_depth_to_space(RuleCall *c) {
+  const char *mode = attr_text(c->attrs, ATTR_mode);
+  if (strcmp(mode, "DCR") != 0 && strcmp(mode, "CRD") != 0)
+    rule_warn(c, "mode \"%s\" is read as \"CRD\", as in Relay", mode);
   return depth_space(c, true);
 }
 
@@ -118,6 +121,9 @@ static RuleStatus rule_depth_to_space(RuleCall *c) {
  *   nn.space_to_depth(x, block_size=b) : (n, c * b^2, h / b, w / b, t)      */
 RULE(space_to_depth, "(n, c, h, w, t) -> (n, c * b^2, h / b, w / b, t)");
 static RuleStatus rule_space_to_depth(RuleCall *c) {
+  const char *mode = attr_text(c->attrs, ATTR_mode);
+  if (strcmp(mode, "DCR") != 0)
+    rule_warn(c, "mode \"%s\" is read as \"DCR\", as in Relay", mode);
   return depth_space(c, false);
 }
 

@@ -93,6 +93,17 @@ static RuleStatus rule_sparse_to_dense(RuleCall *c) {
   return rule_result(c, c->args[1].dtype, rank, dims);
 }
 
+/* A scalar or, as Relay takes it, a vector that turns out to have one element.
+ */
+static bool one_element(RuleCall *c, int i) {
+  const RuleType *x = &c->args[i];
+  if (x->rank != 1 || dim_equal(x->dims[0], dim_of(1)) == NO)
+    return rule_rank(c, i, 0);
+  rule_warn(c, "of `%s` %s the one element is read, as in Relay",
+            rule_arg_name(c, i), rule_shape(c, i));
+  return true;
+}
+
 /*   i : (n, r, int64)    v : (n, t)    s : (r, int64)    d : t
  *   -----------------------------------------------------------------------
  *   sparse_fill_empty_rows(i, v, s, d) : ((?, r), (?, t), (?)), i and s's
@@ -103,7 +114,7 @@ static RuleStatus rule_sparse_fill_empty_rows(RuleCall *c) {
   const RuleType *at = &c->args[0], *v = &c->args[1];
   if (!rule_rank(c, 0, 2) || !rule_class(c, 0, TAKES_INT) ||
       !rule_fits(c, 1, 1, at->dims) || !rule_fits(c, 2, 1, at->dims + 1) ||
-      !rule_rank(c, 3, 0) || !rule_same_dtype(c, 1, 3) ||
+      !one_element(c, 3) || !rule_same_dtype(c, 1, 3) ||
       !rule_class(c, 2, TAKES_INT))
     return RULE_ERROR;
   Dim any = DIM_ANY;

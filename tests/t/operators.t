@@ -100,6 +100,22 @@ warns('stft([[1f, 2f]], [2, 2], n_fft=2, hop_length=2, win_length=2, '
           . 'onesided=False)',
       qr/\[\[\[\[\s*6\.0,\s*.0\.0\]\],\s*\[\[\s*-2\.0,/, qr/`stft`: `window`/);
 
+my $deep = '[[[[1f]], [[2f]], [[3f]], [[4f]], [[5f]], [[6f]], [[7f]], [[8f]]]]';
+my $wide = qr/\[\[\[\[1\.0,\ 2\.0\],\s*\[3\.0,\ 4\.0\]\],\s*
+              \[\[5\.0,\ 6\.0\],\s*\[7\.0,\ 8\.0\]\]\]\]/x;
+gives(rly('-e', "nn.depth_to_space($deep, block_size=2, mode=\"CRD\")"), 0,
+      $wide, '', 'a mode');
+warns("nn.depth_to_space($deep, block_size=2, mode=\"other\")", $wide,
+      qr/.*"other" is read as "CRD"/);
+warns('nn.space_to_depth([[[[1f, 2f], [3f, 4f]], [[5f, 6f], [7f, 8f]]]], '
+          . 'block_size=2, mode="CRD")',
+      qr/\[\[1\.0\]\],\s*\[\[5\.0\]\],\s*\[\[2\.0\]\],\s*\[\[6\.0\]\]/,
+      qr/.*"CRD" is read as "DCR"/);
+my $fill = 'sparse_fill_empty_rows([[0, 0]], [1f], [2, 2], ';
+warns("$fill\[9f])", qr/Tensor\[\(2\), float32\] \[1\.0, 9\.0\]/,
+      qr/.*`default_value` \(1\) the one element/);
+gives(rly('-e', "$fill\[9f, 8f])"), 1, '', qr/E0208/, 'but no two');
+
 # A transposed convolution whose weight is written in either order.
 my $turned = 'def @f(%w: Tensor[(?, ?, ?, ?), float32]) { '
     . 'nn.conv2d_transpose([[[[1f]], [[10f]]]], %w) } ';

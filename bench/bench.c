@@ -1,6 +1,7 @@
-/* Measures our program beside its peers and the machine itself, one line a
- * figure.  Machines are shared and noisy: a figure is the best of several
- * repeats, and what counts is its ratio to a peer's in the same run. */
+/* Measures our program beside its peers and the machine itself, and prints a
+ * line for each figure.  Machines are shared and noisy: a figure is the best of
+ * several repeats, and what counts is its ratio to a peer's figure of the same
+ * run. */
 #include "bench/bench.h"
 
 #include <libgen.h>
@@ -32,13 +33,14 @@ void bench_print(const char *name, double value, const char *unit) {
   fflush(stdout);
 }
 
-enum { TURNS = 100 }; /* at least, and for so long: */
+enum { TURNS = 100 }; /* turns at least, and seconds at least: */
 static const double TURNS_SECONDS = 10;
-/* So long a turn warms up, and as long it measures, by tries: short ones, as
- * are the times between what others do to a core. */
+/* A turn warms up for TURN_SECONDS and then measures as long.  Each try is
+ * short, so that some tries fall between the time slices that other processes
+ * take. */
 static const double TURN_SECONDS = 2e-3, TRY_SECONDS = 0.2e-3;
 
-/* Until the caches hold what the work goes over, not what another left. */
+/* Runs until the caches hold this work's data instead of another's. */
 static void warm_up(const Work *w) {
   double start = bench_now();
   do w->run(w->data);
@@ -101,7 +103,7 @@ const char *bench_path(const Bench *b, const char *file,
   return path;
 }
 
-/* Measures the group of that name, or all; false when there is none. */
+/* Measures the named group, or all; false for an unknown name. */
 static bool measure(Bench *b, const char *name) {
   bool found = false;
   for (int i = 0; i < GROUPS; i++) {
@@ -119,7 +121,7 @@ static int refuse(const char *name) {
   return 2;
 }
 
-/* bench [GROUP...], with the program's path in the variable RLY. */
+/* Usage: bench [GROUP...]; the variable RLY holds the program's path. */
 int main(int argc, char **argv) {
   char *self = strdup(argv[0]);
   Bench b = {.rly = getenv("RLY"), .dir = self ? dirname(self) : "."};

@@ -8,9 +8,9 @@
 #include "tests/process.h"
 
 typedef struct Bench {
-  const char *rly; /* the program that is measured */
-  const char *dir; /* below build/, for files made on the way */
-  bool failed;     /* some figure of ours could not be taken */
+  const char *rly; /* path of the program to measure */
+  const char *dir; /* below build/, for temporary files */
+  bool failed;     /* a figure of ours could not be measured */
 } Bench;
 
 /* --- Groups: each prints its figures and those of its peers --------------- */
@@ -28,21 +28,22 @@ void bench_limits(Bench *b);
 
 /* --- Timing --------------------------------------------------------------- */
 
-/* What is run again and again. */
+/* Work to be repeated and timed. */
 typedef struct Work {
   void (*run)(void *data);
   void *data;
-  const struct Work *beside; /* one before, whose tries are as long; or NULL */
-  int rounds;                /* that fill a try, */
-  double seconds;            /* and for how long */
-  double best;               /* seconds a round */
+  /* an earlier work whose tries last as long, or NULL */
+  const struct Work *beside;
+  int rounds;     /* rounds in a try, */
+  double seconds; /* and the seconds that they take */
+  double best;    /* seconds of the fastest round */
 } Work;
 
-/* Sets `best` of each, measured in turns: all see the same machine, and who
- * else uses it for a second or two spoils none of them. */
+/* Sets `best` of each work, measuring them in turns: all see the same machine,
+ * and another process's burst of a second or two spoils none. */
 void bench_turns(Work *works, int count);
 
-/* The machine as a peer: a run of fused multiply-adds, so many flops. */
+/* The machine as a peer: a run of a known number of fused multiply-adds. */
 void machine_fma(void *unused);
 double machine_fma_flops(void);
 
@@ -54,13 +55,13 @@ double bench_now(void);
 /* Prints `NAME<TAB>VALUE<TAB>UNIT`. */
 void bench_print(const char *name, double value, const char *unit);
 
-/* Runs a program that must end well within `seconds`.  A failure is told on
- * stderr under `name`, and `o` freed; a peer that is not installed is a failure
- * of this kind too, but none of ours. */
+/* Runs a program that should end well within `seconds`.  On failure prints the
+ * reason on stderr under `name` and frees `o`.  A peer that is not installed
+ * also fails, but does not count as a failure of ours. */
 bool bench_run(const char *name, const char *const argv[], double seconds,
                Outcome *o);
 
-/* A path below b->dir, in a buffer of the caller's. */
+/* A path below b->dir, in the caller's buffer. */
 enum { BENCH_PATH = 512 };
 const char *bench_path(const Bench *b, const char *file, char path[BENCH_PATH]);
 

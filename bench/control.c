@@ -1,5 +1,5 @@
-/* Control flow: programs whose tensors are scalars, against the bytecode
- * interpreters of OCaml and Lua.  Each side times itself, start-up excluded. */
+/* Control flow: programs on scalars, beside the bytecode interpreters of OCaml
+ * and Lua.  Each program times itself, without its start-up. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static void run_peer(const char *peer, const char *const argv[]) {
   outcome_free(&o);
 }
 
-/* ocamlc writes beside its source, so it is given a copy. */
+/* ocamlc writes its output beside the source, so it gets a copy. */
 static void run_ocaml(const Bench *b) {
   char source[BENCH_PATH], program[BENCH_PATH];
   bench_path(b, "control.ml", source);

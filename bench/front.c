@@ -1,5 +1,5 @@
-/* The front end on long programs, written here: parse and check, start-up
- * included.  OCaml's checker is the peer. */
+/* The front end on long generated programs: parse and check, start-up included.
+ * OCaml's type checker is the peer. */
 #include <stdio.h>
 
 #include "bench/bench.h"
@@ -7,7 +7,7 @@
 enum { LENGTH = 100000, RUNS = 3 };
 static const double SECONDS = 120;
 
-/* A chain of functions, no result type given, each calling the one before. */
+/* A chain of functions without result types, each calling the one before. */
 static void write_functions(FILE *f) {
   fprintf(f, "def @f0(%%x: int32) { add(%%x, 1) }\n");
   for (int i = 1; i < LENGTH; i++)
@@ -20,7 +20,7 @@ static void write_ocaml_functions(FILE *f) {
     fprintf(f, "let f%d x = f%d (x + %d)\n", i, i - 1, i);
 }
 
-/* One function of lets, each using the one before. */
+/* One function of many lets, each using the one before. */
 static void write_lets(FILE *f) {
   fprintf(f, "def @main(%%v0: int32) {\n");
   for (int i = 1; i < LENGTH; i++)
@@ -32,7 +32,7 @@ typedef struct Front {
   const char *name;
   const char *file;
   void (*write)(FILE *);
-  const char *checker; /* NULL: ours */
+  const char *checker; /* NULL for our own */
   const char *command;
 } Front;
 

@@ -1,4 +1,4 @@
-/* A program in this process, whose functions are called again and again. */
+/* A program in this process whose functions are called repeatedly. */
 #ifndef BENCH_GUEST_H
 #define BENCH_GUEST_H
 
@@ -18,23 +18,23 @@ typedef struct Guest {
   int count;
   rly_value *args[GUEST_ARGS];
   bool failed;
-  _Atomic bool printed; /* by a call under way; limits.c takes it back */
+  _Atomic bool printed; /* set by a call when it prints; limits.c clears it */
 } Guest;
 
-/* Loads a file.  False, with the reason on stderr, when it is refused; in any
- * case guest_end() is due. */
+/* Loads a file; false after printing why it is refused.  guest_end() is due in
+ * either case. */
 bool guest_start(Guest *g, const char *file, const char *entry);
 void guest_end(Guest *g);
 
-/* The next argument: an int32; numbers around 0 in a shape that ends with its
+/* Adds an argument: an int32, or numbers around 0 in a shape that ends at its
  * first 0. */
 void guest_int(Guest *g, int32_t value);
 void guest_tensor(Guest *g, const int64_t shape[GUEST_RANK]);
 
-/* One call; `guest` is a Guest, so that it may be a Work. */
+/* Makes one call; `guest` is a Guest, typed for use as a Work. */
 void guest_call(void *guest);
 
-/* How often memory was asked for so far. */
+/* The number of allocations so far. */
 size_t guest_allocations(const Guest *g);
 
 #endif

@@ -1,6 +1,6 @@
-/* The kernels of the operators that networks spend their time in, called
- * directly on preallocated results, in turns with what each is held against:
- * OpenBLAS where it has the same, else the machine. */
+/* The kernels of the operators that dominate networks, called directly with
+ * preallocated results, in turns with a peer: OpenBLAS where it has the
+ * operation, else the machine. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,12 +18,13 @@ typedef enum Unit { GFLOPS, GELEMENTS, MICROSECONDS, MILLISECONDS } Unit;
 typedef struct Figure {
   const char *name;
   OpId op;
-  int64_t shapes[3][RANK]; /* of the operands; the last dim not 0 ends one */
+  /* of the operands; a shape ends before its first 0 */
+  int64_t shapes[3][RANK];
   Unit unit;
-  double amount; /* flops or elements a round */
+  double amount; /* flops or elements in a round */
   void (*peer)(void *call);
   const char *peer_name;
-  bool packed, transposed; /* operand 1 is; operand 0 is */
+  bool packed, transposed; /* is operand 1 packed; is operand 0 transposed */
 } Figure;
 
 static void run_openblas(void *call), run_fma(void *call), run_copy(void *call);
@@ -78,8 +79,8 @@ static const Figure figures[] = {
 
 static const struct {
   const char *text;
-  double per_second; /* of the amount, where the figure is a rate */
-  double per_round;  /* of the time, where it is one */
+  double per_second; /* scales the amount, for figures that are rates */
+  double per_round;  /* scales the time, for figures that are times */
 } units[] = {
     [GFLOPS] = {"GFLOP/s", 1e-9, 0},
     [GELEMENTS] = {"Gelem/s", 1e-9, 0},
@@ -98,15 +99,15 @@ static void print(const char *name, const Figure *f, double seconds) {
 typedef struct Call {
   const Figure *figure;
   Heap heap;
-  Arena arena, scratch; /* the call's own; what a run takes */
+  Arena arena, scratch; /* for the call itself; for what a run allocates */
   Tensor *args[3], views[3];
-  const Tensor *operands[3]; /* the views */
+  const Tensor *operands[3]; /* views of the operands */
   Attrs attrs;
   OpCall op;
   const OpenBlas *blas;
 } Call;
 
-/* Numbers in (0, 1], of which every function here has a value. */
+/* Numbers in (0, 1], for which every function here has a value. */
 static Tensor *operand(Heap *h, const int64_t *shape) {
   int rank = 0;
   while (rank < RANK && shape[rank]) rank++;
@@ -123,7 +124,7 @@ static void transpose(Tensor *t) {
   t->strides[1] = step;
 }
 
-/* One on every side: results as large as the data. */
+/* Pads by one on every side, so that results are as large as the data. */
 static void set_padding(Attrs *attrs) {
   static const Dim ones[] = {{1}, {1}};
   AttrValue *padding = (AttrValue *)attr_get(attrs, ATTR_padding);
@@ -132,7 +133,7 @@ static void set_padding(Attrs *attrs) {
   padding->ints = ones;
 }
 
-/* Unless packing is meant, operands are seen without the buffer on which a
+/* Unless the figure is about packing, hides the operands' buffers, on which a
  * packed form would hang: OpenBLAS packs anew each time, too. */
 static bool prepare(Call *c) {
   const Figure *f = c->figure;
@@ -160,7 +161,7 @@ static bool prepare(Call *c) {
   return ok;
 }
 
-/* Into the results of the first run. */
+/* Writes into the results of the first run. */
 static void run_ours(void *data) {
   Call *c = data;
   op_kernel(c->op.op)(&c->op);
@@ -181,7 +182,7 @@ static void run_openblas(void *data) {
 
 static void run_fma(void *data) { machine_fma(data); }
 
-/* Of the figure's operand, 4 MB, to where its result goes. */
+/* Copies the figure's operand, 4 MB, to its result. */
 static void run_copy(void *data) {
   Call *c = data;
   Tensor *out = c->op.outs[0];
@@ -213,8 +214,8 @@ static void call_end(Call *c) {
 
 enum { FIGURES = sizeof figures / sizeof *figures };
 
-/* What of a figure's call is run: ours, and the peer where there is one;
- * nothing of one that failed before. */
+/* Adds the works of a figure: ours, and the peer's where there is one; none
+ * when one has failed before. */
 static int add_works(Work *works, Call *c) {
   const Figure *f = c->figure;
   if (!c->op.outs[0]) return 0;

@@ -1,5 +1,5 @@
-/* How long a program goes on after it was asked to stop: the worst of many
- * times, in loops over scalars and within one long kernel. */
+/* The time from a request to stop to the end of the program: the worst of many,
+ * in loops over scalars and inside one long kernel. */
 #include <pthread.h>
 #include <time.h>
 
@@ -10,7 +10,7 @@ enum { TIMES = 100, PROGRAMS = 3 };
 
 typedef struct Stopper {
   Guest *guest;
-  double after, asked; /* seconds; when it asked */
+  double after, asked; /* delay in seconds; the time of the request */
 } Stopper;
 
 static void pause_for(double seconds) {
@@ -18,8 +18,8 @@ static void pause_for(double seconds) {
   nanosleep(&pause, NULL);
 }
 
-/* Once the program is under way: what a session is told before concerns no
- * call, and a machine under load may take long to begin one. */
+/* Waits until the call has begun: a request before that would concern no call,
+ * and on a loaded machine a call may begin late. */
 static void *stop_later(void *data) {
   Stopper *s = data;
   while (!s->guest->printed) pause_for(1e-4);
@@ -29,7 +29,8 @@ static void *stop_later(void *data) {
   return NULL;
 }
 
-/* Seconds from the request to the end of the call; -1 after a failure. */
+/* Returns the seconds from the request to the end of the call; -1 on
+ * failure. */
 static double stop_once(Guest *g, double after) {
   Stopper s = {.guest = g, .after = after};
   pthread_t thread;
@@ -39,7 +40,7 @@ static double stop_once(Guest *g, double after) {
   rly_status status =
       rly_session_call(g->session, g->entry, g->count, g->args, &result);
   double ended = bench_now();
-  g->printed = true; /* it may have failed before */
+  g->printed = true; /* wakes the other thread if the call failed early */
   pthread_join(thread, NULL);
   rly_value_free(result);
   rly_session_diagnostics_clear(g->session);

@@ -1,6 +1,6 @@
-/* What the machine itself can do, on one core: fused multiply-adds, copies
- * within the second- and third-level caches, reads from the third.  The
- * kernels have one source, built once per instruction set. */
+/* What one core of the machine can do: fused multiply-adds, copies within the
+ * second- and third-level caches, reads from the third.  One source is built
+ * for each instruction set. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +11,15 @@
 #include "bench/bench.h"
 
 enum {
-  CHAINS = 12, /* independent sums: enough to hide an fma's latency */
+  CHAINS = 12, /* independent sums, enough to hide an fma's latency */
   ROUNDS = 2000000,
-  L2_BYTES = 256 << 10, /* of each of two buffers */
+  L2_BYTES = 256 << 10, /* bytes of each of two buffers */
   L3_BYTES = 4 << 20,
   TRIES = 25,
 };
 
-/* A number that depends on every result, so that none is optimised away. */
+/* Receives a value that depends on every result, so that none is optimised
+ * away. */
 static volatile float sink;
 
 typedef struct Kernels {
@@ -69,7 +70,7 @@ static const Kernels *best_kernels(void) {
   return &kernels_generic;
 }
 
-/* Billions per second of `amount`, done in the time since `start`. */
+/* `amount` per nanosecond since `start`. */
 static double rate(double amount, double start) {
   return amount / (bench_now() - start) * 1e-9;
 }
@@ -96,7 +97,7 @@ void machine_fma(void *unused) {
   best_kernels()->fma(ROUNDS_A_RUN);
 }
 
-/* A try passes over the buffers often enough to take milliseconds. */
+/* Bytes passed over in a try, so that it takes milliseconds. */
 enum { PASSED_BYTES = 256 << 20 };
 
 static double copy_rate(char *to, const char *from, size_t bytes) {

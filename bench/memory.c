@@ -1,5 +1,4 @@
-/* Memory: what a value, a recursion, one more session, a long chunk take
- * beyond what there was before. */
+/* Memory that a value, a recursion, another session and a long chunk take. */
 #include "bench/bench.h"
 #include "bench/guest.h"
 
@@ -13,8 +12,8 @@ static void print(const char *name, size_t bytes) {
   bench_print(name, (double)bytes * 1e-6, "MB");
 }
 
-/* The most that a call takes beyond what lives before it, and beyond what is
- * known to be given; its code is there from a call that takes less. */
+/* The peak of a call beyond what lived before it and what it is known to
+ * return. A smaller call before it has compiled its code. */
 static bool peak(const char *name, Guest *g, size_t given) {
   size_t before = live(g);
   guest_call(g);

@@ -1,4 +1,4 @@
-/* OpenBLAS, loaded when it is there. */
+/* OpenBLAS, loaded at run time when it is installed. */
 #ifndef BENCH_OPENBLAS_H
 #define BENCH_OPENBLAS_H
 
@@ -16,7 +16,8 @@ typedef struct OpenBlas {
   void (*set_threads)(int n);
 } OpenBlas;
 
-/* On one thread.  False, said on stderr under `group`, when there is none. */
+/* Loads it for one thread.  False when it is missing, after saying so on stderr
+ * under `group`. */
 bool openblas_load(OpenBlas *blas, const char *group);
 
 #endif

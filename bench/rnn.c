@@ -1,4 +1,4 @@
-/* Recurrent models, by the token or node, each in turns with OpenBLAS's product
+/* Recurrent models, timed for a token or node, in turns with OpenBLAS's product
  * of a vector with the recurrent weights alone. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@ enum { ARGS = 8, STEPS = 100 };
 
 typedef struct Figure {
   const char *name, *file, *entry;
-  int32_t number; /* the first argument; -1: there is none */
+  int32_t number; /* the first argument; -1 for none */
   int64_t shapes[ARGS][GUEST_RANK];
-  int parts; /* tokens or nodes of a call */
+  int parts; /* tokens or nodes in a call */
   const char *peer;
-  int m, n; /* of the peer's weights */
+  int m, n; /* size of the peer's weights */
 } Figure;
 
 #define LSTM_LOOP(I, H, file_name)                                         \
@@ -113,7 +113,7 @@ static void comparison_end(Comparison *c) {
   guest_end(&c->ours);
 }
 
-/* Nothing of what was refused. */
+/* Adds the works of a comparison; none when the program was refused. */
 static int add_works(Work *works, Comparison *c) {
   if (!c->started) return 0;
   works[0] = (Work){.run = guest_call, .data = &c->ours};
@@ -145,7 +145,7 @@ static bool compare(Comparison all[FIGURES]) {
   return ok;
 }
 
-/* Of calls with `steps` steps, once all is warm. */
+/* The allocations of a call with `steps` steps, after a first call. */
 static bool allocations(int32_t steps, size_t *count) {
   Figure f = figures[2];
   Guest g;

@@ -1,4 +1,4 @@
-/* How long a whole process takes to compute 1 + 1, in turns with Lua so that
+/* The time of a whole process that computes 1 + 1, in turns with Lua so that
  * both see the same machine. */
 #include <stdio.h>
 
@@ -9,7 +9,7 @@ enum { RUNS = 300 };
 typedef struct Contender {
   const char *name;
   const char *argv[4];
-  double best; /* seconds so far; negative once it has failed */
+  double best; /* fewest seconds so far; negative after a failure */
 } Contender;
 
 static void run_once(Contender *c) {

@@ -1,5 +1,5 @@
-/* What the machine adds to small work: an operator on four elements, a call of
- * a function of scalars; with all that a loop around it takes. */
+/* The VM's overhead on small work: an operator on four elements, a call of a
+ * function of scalars, each with the cost of the loop around it. */
 #include "bench/bench.h"
 #include "bench/guest.h"
 
@@ -8,7 +8,7 @@ static const int64_t FOUR[GUEST_RANK] = {4};
 
 static const struct {
   const char *name, *entry;
-  int tensors; /* of four elements */
+  int tensors; /* tensors of four elements */
 } figures[] = {
     {"vm.scalar_call", "calls", 0},
     {"vm.small_add_4", "adds", 2},

@@ -61,24 +61,24 @@ static int64_t hostile_number(Random *r) {
 
 /* --- An example taken apart ---------------------------------------------- */
 
-/* An argument of the call; integer number i of it is to be `numbers[i]`. */
+/* An argument of the call.  Its i-th integer is replaced by `numbers[i]`. */
 typedef struct Part {
   char text[512];
-  const AttrSpec *spec; /* NULL: an operand */
-  bool spoilt;          /* its integers are written anew, in int64 */
+  const AttrSpec *spec; /* NULL for an operand */
+  bool spoilt;          /* its integers are replaced, and written as int64 */
   int count;
   int64_t numbers[32];
 } Part;
 
-/* before ( part, ..., part ) behind */
+/* The example as text: before ( part, ..., part ) behind. */
 typedef struct Example {
   char before[512], behind[256];
   int count;
   Part parts[PARTS_MAX];
 } Example;
 
-/* The integer literal at `p`, 0 long when there is none; not a part of a
- * name, of a float, or of a string. */
+/* The length of the integer literal at `p`; 0 when there is none, or when the
+ * digits are part of a name, a float or a string. */
 static size_t integer_at(const char *text, const char *p) {
   const char *q = p + (*p == '-');
   if (!isdigit((unsigned char)*q)) return 0;
@@ -123,7 +123,7 @@ static bool add_part(Example *e, const OpInfo *op, const char *from,
   return true;
 }
 
-/* False when the example does not call the operator by its name. */
+/* Parses the example; false when it does not call the operator by its name. */
 static bool take_apart(const OpInfo *op, Example *e) {
   char call[128];
   snprintf(call, sizeof call, "%s(", op->name);
@@ -168,7 +168,7 @@ static void append_numbers(Random *r, char *text, size_t size, int n) {
   }
 }
 
-/* An attribute that the example lacks; none, when it has all. */
+/* Adds an integer attribute that the example lacks, if there is one. */
 static void add_attribute(Random *r, const OpInfo *op, Example *e) {
   if (op->attr_count == 0 || e->count == PARTS_MAX) return;
   const AttrSpec *a = &op->attrs[below(r, op->attr_count)];
@@ -195,7 +195,8 @@ static void spoil(Random *r, const OpInfo *op, Example *e) {
 
 /* --- Texts --------------------------------------------------------------- */
 
-/* The argument, its integers those of the list; in int64, so that any fits. */
+/* Writes the argument with its new integers; `wide` writes them as int64, so
+ * that any fits. */
 static void part_text(const Part *p, bool wide, char *out, size_t size) {
   size_t n = 0;
   int number = 0;
@@ -213,7 +214,8 @@ static void part_text(const Part *p, bool wide, char *out, size_t size) {
   out[n] = 0;
 }
 
-/* The type of a literal whose dims are hidden; false: it is none. */
+/* The type of a literal with its dims replaced by `?`; false when it has
+ * none. */
 static bool hidden_type(const char *literal, char *out, size_t size) {
   static const struct {
     const char *mark, *dtype;
@@ -234,7 +236,7 @@ static bool hidden_type(const char *literal, char *out, size_t size) {
   return true;
 }
 
-/* def @f(%p0: ..., ...) { before ... behind }  @f(...); */
+/* Writes def @f(%p0: ..., ...) { before ... behind }  @f(...); */
 static void program_text(const Example *e, bool hide, char *out, size_t size) {
   char call[4096] = "", params[2048] = "", args[4096] = "";
   int hidden = 0;
@@ -278,7 +280,7 @@ static void program_text(const Example *e, bool hide, char *out, size_t size) {
 
 /* --- Running ------------------------------------------------------------- */
 
-/* What a program gave; the values as text. */
+/* The result of a program, with its values as text. */
 typedef struct Outcome {
   rly_context *cx;
   rly_status status;
@@ -309,7 +311,7 @@ static void run(const char *text, const char *isa, Outcome *o) {
   rly_context_free(cx);
 }
 
-/* With every instruction set, what ran with the first. */
+/* Runs the program with every instruction set and compares with the first. */
 static bool agrees(const char *text, Outcome *first, Outcome *other) {
   const Isa *sets[ISA_MAX];
   int count = isa_available(sets);
@@ -335,7 +337,8 @@ typedef struct Options {
   bool show;
 } Options;
 
-/* What the parent reads when a child has crashed, and the children's sums. */
+/* Memory shared with the children: sums, and what the parent reads when one has
+ * crashed. */
 typedef struct Shared {
   char text[TEXT_MAX];
   long trials, ran, refused, limited;

@@ -24,11 +24,11 @@
 #include "tests/process.h"
 
 static const uint64_t MAX_STEPS = 300000;
-/* Seconds are the processor's, so that a busy machine changes nothing. */
+/* Seconds of processor time, so that a busy machine changes nothing. */
 enum { SECONDS = 20, TRIALS = 4000, CRASHED = DUEL_TOO_LONG + 1 };
-enum { BATCH = 32 }; /* generated programs a process */
-/* Now and then the least value of a type is written out as megabytes, since
- * each constructor holds two of the one before: such a program is left. */
+enum { BATCH = 32 }; /* generated programs run by one process */
+/* Skips a program whose text is longer.  The least value of a type can take
+ * megabytes, when each constructor holds two values of the one before. */
 enum { TEXT_MAX = 1 << 20 };
 
 typedef struct Options {
@@ -45,7 +45,7 @@ static void tell(const Duel *d) {
   fflush(stdout);
 }
 
-/* What the child does: never returns. */
+/* Runs in the child; never returns. */
 static void child_run(Mem *mem, const char *path, const char *text, size_t len,
                       bool show) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
@@ -54,7 +54,7 @@ static void child_run(Mem *mem, const char *path, const char *text, size_t len,
   duel_run(&d, path, text, len);
   if (show) tell(&d);
   duel_done(&d);
-  exit((int)d.outcome); /* through the leak checker, where there is one */
+  exit((int)d.outcome); /* exit, not _exit, so that the leak checker runs */
 }
 
 /* A DuelOutcome, or CRASHED. */
@@ -101,7 +101,7 @@ static void report(Hunt *h, Arena *a, GenProgram *p, uint64_t seed) {
   printf("--- program.rly\n%s---\n", strbuf_text(&h->text));
 }
 
-/* Does the program of this seed differ?  Counts the outcomes. */
+/* Does this seed's program differ?  Counts its outcome. */
 static bool hunt_one(Mem *mem, uint64_t seed, int size, uint64_t *counts) {
   Arena arena;
   arena_init(&arena, mem);
@@ -119,7 +119,7 @@ static bool hunt_one(Mem *mem, uint64_t seed, int size, uint64_t *counts) {
   return differs;
 }
 
-/* The outcome of a seed's program, in this process. */
+/* Runs a seed's program in this process and returns the outcome. */
 static int generated_outcome(Mem *mem, uint64_t seed, int size) {
   Arena arena;
   arena_init(&arena, mem);
@@ -141,15 +141,15 @@ static int generated_outcome(Mem *mem, uint64_t seed, int size) {
   return outcome;
 }
 
-/* What a child does with `n` seeds from `seed` on: never returns. */
+/* Runs `n` seeds from `seed` on in the child; never returns. */
 static void batch_run(Mem *mem, uint64_t seed, int n, int size, int *outcomes) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
   for (int i = 0; i < n; i++)
     outcomes[i] = generated_outcome(mem, seed + (uint64_t)i, size);
-  exit(0); /* through the leak checker, where there is one */
+  exit(0); /* exit, not _exit, so that the leak checker runs */
 }
 
-/* Did the batch end, and without a difference?  Counts its outcomes then. */
+/* True when the batch ended without a difference; counts its outcomes then. */
 static bool batch_agrees(Mem *mem, uint64_t seed, int n, int size,
                          int *outcomes, uint64_t *counts) {
   fflush(stdout);
@@ -228,7 +228,7 @@ static int run_file(Mem *mem, const char *path) {
 
 /* --- The command line --------------------------------------------------- */
 
-/* The number of options read, or -1: the command line makes no sense. */
+/* Returns the number of options read, or -1 for an invalid command line. */
 static int read_options(int argc, char **argv, Options *o) {
   int i = 1;
   for (; i < argc && !strncmp(argv[i], "--", 2); i++) {

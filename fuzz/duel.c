@@ -1,6 +1,6 @@
-/* Running one program by both machines.  The step machine goes first: when it
- * reaches its limit of steps the program is left alone, so the VM never runs
- * one that does not end. */
+/* Runs one program on both machines.  The step machine goes first.  A program
+ * that reaches its limit of steps is skipped, so the VM never runs one that
+ * does not end. */
 #include "fuzz/duel.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static void add_error(StrBuf *out, rly_context *cx, DiagCode code, Span span) {
 
 /* --- The step machine --------------------------------------------------- */
 
-/* Runs what was started; false at an error or a limit. */
+/* Runs a started machine to its end; false on an error or at a limit. */
 static bool step_to_end(Duel *d, rly_context *cx, StepMachine *m) {
   StepOutcome outcome;
   do {

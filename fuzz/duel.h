@@ -12,8 +12,8 @@
 typedef enum DuelOutcome {
   DUEL_SAME,
   DUEL_DIFFERENT,
-  DUEL_REFUSED,  /* the checker did not take it: `vm` says why */
-  DUEL_TOO_LONG, /* the machine reached the limit of steps or memory */
+  DUEL_REFUSED,  /* the checker refused it; `vm` says why */
+  DUEL_TOO_LONG, /* the step machine reached its limit of steps or memory */
 } DuelOutcome;
 
 typedef struct Duel {
@@ -27,8 +27,8 @@ typedef struct Duel {
 void duel_init(Duel *d, Mem *mem, uint64_t max_steps);
 void duel_done(Duel *d);
 
-/* Runs the text's expressions in order, or its @main.  `path` is what the
- * transcripts of refused programs show. */
+/* Runs the text's expressions in order, or its @main.  Messages about refused
+ * programs show `path`. */
 void duel_run(Duel *d, const char *path, const char *text, size_t len);
 
 #endif

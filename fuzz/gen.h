@@ -10,14 +10,14 @@
 
 #include "fuzz/generate.h"
 
-/* What may be named: a variable or a global function. */
+/* A name in scope: a variable or a global function. */
 typedef struct GenVar {
   const char *text;    /* %x3, @f1 */
-  const GenType *type; /* over `params` G_VARs */
+  const GenType *type; /* type parameters are G_VARs */
   int params;
-  const char *fuel; /* its first argument is fuel: what to pass; NULL: it
-                       takes none */
-  bool once;        /* a call of it spends g->calls */
+  /* the fuel to pass as first argument; NULL when it takes none */
+  const char *fuel;
+  bool once; /* a call of it costs one of g->calls */
 } GenVar;
 
 enum { GEN_PARAMS = 3, GEN_PALETTE = 6 };
@@ -27,14 +27,14 @@ typedef struct Gen {
   Mem *mem;
   uint64_t random;
   GenProgram *out;
-  VEC(GenVar) vars; /* in scope, the innermost last */
+  VEC(GenVar) vars; /* in scope, innermost last */
   VEC(GenAdt *) adts;
-  int budget; /* nodes that may still be made */
-  int depth;  /* of nesting */
-  int forced; /* bindings that the body under way still gets */
-  int calls;  /* of functions with fuel that this body may make */
+  int budget; /* number of nodes left to make */
+  int depth;  /* current depth of nesting */
+  int forced; /* bindings still to be made in the current body */
+  int calls;  /* calls of fueled functions left in this body */
   int next_name;
-  /* Types that the program prefers, so that what is bound is used, too. */
+  /* The program prefers these types, so that bound values are also used. */
   const GenType *palette[GEN_PALETTE];
   int palette_count;
   const GenType *rigid[GEN_PARAMS];
@@ -51,7 +51,7 @@ static inline bool gen_chance(Gen *g, int percent) {
   return gen_below(g, 100) < percent;
 }
 
-/* A row of a table of productions; `make` gives NULL where it cannot. */
+/* A production of the grammar; `make` returns NULL where it does not apply. */
 typedef struct GenRow {
   int weight;
   GenNode *(*make)(Gen *g, const GenType *t);
@@ -60,9 +60,9 @@ GenNode *gen_pick(Gen *g, const GenType *t, const GenRow *rows, size_t count);
 
 /* --- Making nodes ------------------------------------------------------- */
 
-/* The children follow: `$` in the text stand for them, in order. */
+/* A node whose children replace the `$`s in the text, in order. */
 GenNode *gen_node(Gen *g, const GenType *t, const char *text, int count, ...);
-/* Children that are collected first. */
+/* A list of children under construction. */
 typedef struct GenList {
   int count;
   GenNode *items[16];
@@ -86,30 +86,32 @@ const GenType *gen_adt_of(Arena *a, const GenAdt *adt,
                           const GenType *const *args);
 const GenType *gen_random_type(Gen *g, int depth);
 const GenType *gen_random_tensor(Gen *g);
-/* The text of an expression whose type others may not be able to tell, made to
- * say it; and of a constructor with `$` for its fields. */
+/* The text of an expression with its type ascribed, for places where inference
+ * may not find it.  The same for a constructor, with `$` for its fields. */
 const char *gen_ascribed(Arena *a, const GenType *t, const char *text);
 const char *gen_ctor_text(Arena *a, const GenType *t, const GenCtor *c);
-/* With every `?` made a number. */
+/* The type with every `?` replaced by a number. */
 const GenType *gen_concrete(Gen *g, const GenType *t);
-/* A constructor's field in an instance of its ADT. */
+/* The type of a constructor's field in an instance of its ADT. */
 const GenType *gen_field(Gen *g, const GenCtor *c, int i, const GenType *adt);
 
 /* --- Expressions -------------------------------------------------------- */
 
 GenNode *gen_expr(Gen *g, const GenType *t);
-GenNode *gen_leaf(Gen *g, const GenType *t); /* a variable, or plain */
+/* a variable, or the plainest expression */
+GenNode *gen_leaf(Gen *g, const GenType *t);
 GenNode *gen_tensor(Gen *g, const GenType *t);
 GenNode *gen_literal(Gen *g, const GenType *t);
-/* Bindings, then an expression: what stands between braces. */
+/* Bindings and an expression, as they stand between braces. */
 GenNode *gen_body(Gen *g, const GenType *t);
-/* The same with several bindings: a function's. */
+/* As gen_body with more bindings, for functions. */
 GenNode *gen_long_body(Gen *g, const GenType *t);
 GenNode *gen_if(Gen *g, const GenType *t);
 GenNode *gen_match(Gen *g, const GenType *t);
-/* `fn (...) -> T { ... }` of the type. */
+/* A function literal `fn (...) -> T { ... }` of the type. */
 GenNode *gen_fn(Gen *g, const GenType *t);
-/* A call of something in scope that gives a `t`; NULL: there is nothing. */
+/* A call of something in scope that returns a `t`; NULL when there is
+ * nothing. */
 GenNode *gen_call(Gen *g, const GenType *t);
 
 size_t gen_mark(const Gen *g);

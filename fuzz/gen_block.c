@@ -1,5 +1,5 @@
-/* Blocks: lets, functions that recur, graph variables, effects in sequence;
- * and matches, which bind, too. */
+/* Blocks: lets, recursive functions, graph variables, effects in sequence; and
+ * matches, which bind as well. */
 #include "fuzz/gen.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const GenType *unit(Gen *g) {
 
 /* --- Lets --------------------------------------------------------------- */
 
-/* A new name, or one that hides another. */
+/* A new name, or now and then one that shadows another. */
 static const char *variable_name(Gen *g) {
   if (g->vars.len && gen_chance(g, 10)) {
     const GenVar *v = &g->vars.data[gen_below(g, (int)g->vars.len)];
@@ -19,7 +19,7 @@ static const char *variable_name(Gen *g) {
   return gen_name(g, "%x");
 }
 
-/* With a share of the budget; the bindings that follow get the rest. */
+/* A bound value with a share of the budget; later bindings get the rest. */
 static GenNode *value_of(Gen *g, const GenType *t) {
   int kept = g->budget - g->budget / (g->forced + 1);
   g->budget -= kept;
@@ -56,7 +56,8 @@ static GenNode *make_graph(Gen *g, const GenType *t) {
   return gen_node(g, t, gen_textf(g, "%s = $;\n$", name), 2, value, rest);
 }
 
-/* A node that may only fail: it waits for a use that is reached. */
+/* A graph variable that fails when evaluated, which happens only at a use that
+ * is reached. */
 static GenNode *make_delayed(Gen *g, const GenType *t) {
   static const GenRow rests[] = {{4, gen_if}, {4, gen_match}, {2, gen_body}};
   const GenType *number = gen_scalar(g->arena, "int32");
@@ -277,7 +278,7 @@ typedef struct Arms {
   GenList children;
 } Arms;
 
-/* An arm with the constructor; with NULL, any pattern. */
+/* Adds an arm for the constructor, or for NULL an arm with any pattern. */
 static void add_arm(Arms *a, const GenCtor *c, bool refutable) {
   Gen *g = a->g;
   size_t mark = gen_mark(g);
@@ -288,8 +289,8 @@ static void add_arm(Arms *a, const GenCtor *c, bool refutable) {
   gen_unbind(g, mark);
 }
 
-/* Some particular arms, then those that take the rest (or, of a `match?`, most
- * of it). */
+/* Adds some specific arms, then arms that cover the rest (for `match?`, most of
+ * it). */
 static void add_arms(Arms *a, bool partial) {
   Gen *g = a->g;
   for (int i = gen_below(g, 3); i > 0; i--) add_arm(a, NULL, true);
@@ -301,7 +302,7 @@ static void add_arms(Arms *a, bool partial) {
   if (!adt || a->children.count == 1) add_arm(a, NULL, false);
 }
 
-/* A type that something in scope has, or a random one. */
+/* The type of something in scope, or a random one. */
 static const GenType *scrutinee_type(Gen *g) {
   const GenType *found = NULL;
   for (size_t i = 0; i < g->vars.len; i++) {

@@ -1,5 +1,6 @@
-/* Expressions of any type: what is in scope, what every type has (branches,
- * blocks, matches, calls, projections, reads), and what is its own. */
+/* Expressions of any type: variables in scope, the productions for every type
+ * (branches, blocks, matches, calls, projections, reads), and those of its
+ * own. */
 #include "fuzz/gen.h"
 
 #include <stdarg.h>
@@ -90,7 +91,7 @@ static bool serves(const GenVar *v, const GenType *t) {
   return gen_unify(v->type, t, to);
 }
 
-/* What a call of it may be made of; its result is `t`. */
+/* Can a call of this give a `t`? */
 static bool can_call(const Gen *g, const GenVar *v, const GenType *t) {
   const GenType *to[GEN_PARAMS] = {NULL};
   if (v->type->kind != G_FN || (v->once && g->calls <= 0)) return false;
@@ -104,7 +105,7 @@ static bool suits_as_value(const Gen *g, const GenVar *v, const GenType *t) {
   return serves(v, t);
 }
 
-/* One of those that suit, each as likely; NULL: there is none. */
+/* A random one of the variables that suit; NULL when none does. */
 static const GenVar *choose(Gen *g, const GenType *t, Suits suits) {
   const GenVar *chosen = NULL;
   int found = 0;
@@ -143,7 +144,7 @@ GenNode *gen_call(Gen *g, const GenType *t) {
 
 /* --- Functions ---------------------------------------------------------- */
 
-/* Now and then an annotation is left to inference. */
+/* Sometimes leaves an annotation to inference. */
 static char *parameters(Gen *g, const GenType *t) {
   char *text = gen_textf(g, "%s", "");
   bool annotated = gen_chance(g, 95);
@@ -220,7 +221,7 @@ static GenNode *make_tuple(Gen *g, const GenType *t) {
   return gen_node_of(g, t, texts[t->count], &fields);
 }
 
-/* The last constructor, which may be recursive, comes more often. */
+/* Prefers the last constructor, which may be recursive. */
 static GenNode *make_data(Gen *g, const GenType *t) {
   int which = gen_below(g, t->adt->count);
   if (gen_chance(g, 50)) which = t->adt->count - 1;
@@ -231,7 +232,7 @@ static GenNode *make_data(Gen *g, const GenType *t) {
   return gen_node_of(g, t, gen_ctor_text(g->arena, t, c), &fields);
 }
 
-/* A constructor of just this type, as a function. */
+/* A constructor of exactly this type, as a function. */
 static GenNode *make_ctor_value(Gen *g, const GenType *t) {
   const GenType *result = t->args[t->count - 1];
   if (result->kind != G_ADT) return NULL;
@@ -267,7 +268,7 @@ static const GenRow rows[] = {
     {3, make_applied},   {2, make_fail},
 };
 
-/* A constructor's value of leaves; recursive ones come to an end by chance. */
+/* A constructor applied to leaves.  Recursion ends by chance. */
 static GenNode *leaf_data(Gen *g, const GenType *t) {
   const GenCtor *c = &t->adt->ctors[gen_below(g, t->adt->count)];
   GenList fields = {0};
@@ -289,7 +290,7 @@ GenNode *gen_leaf(Gen *g, const GenType *t) {
 
 GenNode *gen_expr(Gen *g, const GenType *t) {
   if (g->budget <= 0 || g->depth >= DEPTH_MAX) return gen_leaf(g, t);
-  /* A third is kept for what comes after this expression. */
+  /* Keeps a third of the budget for what follows this expression. */
   int kept = g->budget / 3, forced = g->forced;
   g->budget -= kept + 1;
   g->forced = 0;

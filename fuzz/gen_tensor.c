@@ -1,5 +1,5 @@
-/* Expressions of tensor type.  All operators here are exact, so both machines
- * agree to the bit. */
+/* Expressions of tensor type.  All operators used are exact, so both machines
+ * must agree to the bit. */
 #include "fuzz/gen.h"
 
 #include <string.h>
@@ -106,7 +106,7 @@ static int class_of(const GenType *t) {
   return is(t, "float32") ? FLOATS : INTS;
 }
 
-/* One of two operands may be a scalar that is broadcast. */
+/* One of the two operands may be a scalar, which is broadcast. */
 static const GenType *operand_type(Gen *g, const GenType *t, bool may_differ) {
   if (!may_differ || t->rank == 0 || !gen_chance(g, 30)) return t;
   return gen_scalar(g->arena, t->name);
@@ -182,7 +182,7 @@ static GenNode *make_transpose(Gen *g, const GenType *t) {
   return gen_node(g, t, "transpose($, axes=[1, 0])", 1, gen_expr(g, from));
 }
 
-/* The same with axis 0 of another length. */
+/* The same type with another length of axis 0. */
 static const GenType *with_length(Gen *g, const GenType *t, int length) {
   GenType *made = ARENA_NEW(g->arena, GenType);
   *made = *t;
@@ -264,7 +264,7 @@ static GenNode *make_filled(Gen *g, const GenType *t) {
   return gen_node(g, t, gen_textf(g, "full($, shape=[%s])", shape), 1, value);
 }
 
-/* Lengths that are known only when the program runs. */
+/* A length that is known only at run time. */
 static GenNode *make_arange(Gen *g, const GenType *t) {
   if (t->rank != 1 || t->dims[0] != GEN_ANY || !is(t, "int32")) return NULL;
   GenNode *stop = gen_expr(g, gen_scalar(g->arena, "int32"));
@@ -273,7 +273,8 @@ static GenNode *make_arange(Gen *g, const GenType *t) {
 
 /* --- `?` and numbers ---------------------------------------------------- */
 
-/* A tensor of known shape through a function that forgets it. */
+/* A tensor of known shape, passed through a function whose result type forgets
+ * it. */
 static GenNode *make_forgotten(Gen *g, const GenType *t) {
   if (is_static(t)) return NULL;
   const char *type = gen_type_name(g, t);
@@ -283,7 +284,7 @@ static GenNode *make_forgotten(Gen *g, const GenType *t) {
                   1, from);
 }
 
-/* One of unknown shape where it has to be known: a check when it runs. */
+/* A tensor of unknown shape where a known one is required: a run-time check. */
 static GenNode *make_checked(Gen *g, const GenType *t) {
   if (t->rank == 0 || !is_static(t) || !gen_chance(g, 30)) return NULL;
   GenType *open = ARENA_NEW(g->arena, GenType);

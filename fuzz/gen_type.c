@@ -156,7 +156,7 @@ static bool mentions(const GenType *t, int param) {
   return found;
 }
 
-/* Do the constructor's fields say what all the ADT's parameters are? */
+/* Do the constructor's fields determine all parameters of the ADT? */
 static bool determines(const GenAdt *adt, const GenCtor *c) {
   for (int i = 0; i < adt->params; i++) {
     bool found = false;

@@ -103,8 +103,8 @@ static char *type_params(Gen *g, int count) {
   return gen_textf(g, "%s", texts[count]);
 }
 
-/* Its fields are written before it is in scope, so nothing is recursive but
- * through itself. */
+/* Makes an ADT.  Its fields are made before it enters scope, so only direct
+ * recursion occurs. */
 static void add_type(Gen *g) {
   GenAdt *adt = ARENA_NEW(g->arena, GenAdt);
   adt->name = gen_name(g, "D");
@@ -126,11 +126,11 @@ static void add_type(Gen *g) {
   add_item(g, gen_node(g, NULL, gen_textf(g, "%s}", text), 0));
 }
 
-/* What a function is, before its body is made. */
+/* A function's name and type, made before its body. */
 typedef struct Signature {
   const char *name;
   int params;
-  const GenType *type; /* over rigid parameters, fuel first */
+  const GenType *type; /* parameters are rigid; fuel comes first */
 } Signature;
 
 static const char *const rigid_names[GEN_PARAMS] = {"A", "B", "C"};
@@ -144,7 +144,7 @@ static void open_rigid(Gen *g, int count) {
   }
 }
 
-/* Rigid parameters to G_VARs: the type as its users see it. */
+/* Replaces rigid parameters by G_VARs: the type as callers see it. */
 static const GenType *generalise(Gen *g, const GenType *t) {
   GenType *made = ARENA_NEW(g->arena, GenType);
   *made = *t;

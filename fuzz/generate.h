@@ -9,10 +9,10 @@
 #include "fuzz/tree.h"
 
 typedef struct GenProgram {
-  VEC(GenNode *) items; /* types, functions, lets, expressions, in order */
+  VEC(GenNode *) items; /* types, functions, lets and expressions, in order */
 } GenProgram;
 
-/* The nodes live in the arena; `size` is about how many there are. */
+/* Makes about `size` nodes, in the arena. */
 void generate(Arena *a, Mem *mem, uint64_t seed, int size, GenProgram *out);
 void gen_program_done(GenProgram *p);
 void gen_program_text(const GenProgram *p, StrBuf *out);

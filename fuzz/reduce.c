@@ -1,5 +1,6 @@
-/* Reducing: every change that keeps the program of interest is kept.  What
- * does not type-check is of no interest, so nothing here looks at names. */
+/* Reduction (delta debugging): keeps every change after which the program is
+ * still of interest.  A program that does not type-check is not, so nothing
+ * here needs to know about names. */
 #include "fuzz/reduce.h"
 
 #include <string.h>
@@ -37,7 +38,8 @@ static void drop_items(Reducer *r) {
 
 /* --- Expressions -------------------------------------------------------- */
 
-/* Tries `candidate` in the slot; keeps it if it may. */
+/* Puts `candidate` in the slot, and keeps it if the program stays of
+ * interest. */
 static bool try_in(Reducer *r, GenNode **slot, GenNode *candidate) {
   GenNode *old = *slot;
   *slot = candidate;
@@ -46,7 +48,7 @@ static bool try_in(Reducer *r, GenNode **slot, GenNode *candidate) {
   return false;
 }
 
-/* A part of `n` of this type in its place, the outermost first. */
+/* Tries the parts of `n` that have its type in its place, outermost first. */
 static bool try_parts(Reducer *r, GenNode **slot, const GenNode *n,
                       const GenType *t) {
   for (int i = 0; i < n->count; i++) {

@@ -7,11 +7,11 @@
 typedef struct Interest {
   bool (*holds)(void *data, const GenProgram *p);
   void *data;
-  int trials; /* how many programs may still be tried */
+  int trials; /* number of programs that may still be tried */
 } Interest;
 
-/* Drops items, puts a part of an expression, or the plainest value, in its
- * place; until nothing helps or the trials are spent. */
+/* Drops items, and replaces expressions by one of their parts or the plainest
+ * value, until nothing helps or the trials are used up. */
 void reduce(Arena *a, GenProgram *p, Interest *interest);
 
 #endif

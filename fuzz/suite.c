@@ -1,6 +1,6 @@
-/* The language suite, for the small-step machine: a case that must run has to
- * reach the expected value, one that must fail has to fail at the expected
- * line.  Cases that the checker has to refuse are nothing to it. */
+/* The language suite on the small-step machine.  A case that must run has to
+ * reach the expected value; one that must fail at run time has to fail at the
+ * expected line.  Cases that the checker must refuse are skipped. */
 #include "fuzz/suite.h"
 
 #include <dirent.h>
@@ -45,7 +45,7 @@ static bool has_fault(const Duel *duel, const json_t *error, const char *path) {
   return at == json_integer_value(json_object_get(error, "line"));
 }
 
-/* Why the case fails; NULL: it does not. */
+/* The reason why the case fails, or NULL. */
 static const char *judge(const Duel *duel, const json_t *spec,
                          const char *path) {
   const char *expect = json_string_value(json_object_get(spec, "expect"));

@@ -1,5 +1,5 @@
-/* Types and trees of generated programs.  Types and nodes nest no deeper than
- * the generator makes them, so they are walked recursively. */
+/* Types and trees of generated programs.  Their depth is bounded by the
+ * generator, so recursion is safe. */
 #include "fuzz/tree.h"
 
 #include <string.h>

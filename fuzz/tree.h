@@ -1,6 +1,6 @@
-/* Generated programs as trees: types of the generator's own, and nodes of
- * text.  A node knows the type of the expression that it stands for, which is
- * all that the reducer (reduce.h) needs to try a simpler one in its place. */
+/* Generated programs as trees: the generator's own types, and nodes of text.  A
+ * node knows the type of its expression, which is all that the reducer
+ * (reduce.h) needs to replace it by a simpler one. */
 #ifndef FUZZ_TREE_H
 #define FUZZ_TREE_H
 
@@ -14,8 +14,8 @@ typedef enum GenKind {
   G_FN,     /* args, the result last */
   G_REF,    /* args[0] */
   G_ADT,    /* adt, args */
-  G_RIGID,  /* name: a type parameter of the function around */
-  G_VAR,    /* index: a type parameter of what is being used */
+  G_RIGID,  /* name: a rigid type parameter of the enclosing function */
+  G_VAR,    /* index: a type parameter to be instantiated */
 } GenKind;
 
 enum { GEN_RANK = 3, GEN_ARGS = 5, GEN_ANY = -1 };
@@ -24,9 +24,9 @@ typedef struct GenAdt GenAdt;
 typedef struct GenType GenType;
 struct GenType {
   GenKind kind;
-  const char *name; /* a dtype; a type parameter */
+  const char *name; /* a dtype, or a type parameter */
   int rank;
-  int dims[GEN_RANK]; /* GEN_ANY: `?` */
+  int dims[GEN_RANK]; /* GEN_ANY for `?` */
   const GenAdt *adt;
   int index;
   int count;
@@ -36,7 +36,7 @@ struct GenType {
 typedef struct GenCtor {
   const char *name;
   int count;
-  const GenType *fields[GEN_ARGS]; /* over the ADT's G_VARs */
+  const GenType *fields[GEN_ARGS]; /* may use the ADT's G_VARs */
 } GenCtor;
 
 enum { GEN_CTORS = 4 };
@@ -48,13 +48,13 @@ struct GenAdt {
 };
 
 bool gen_same(const GenType *a, const GenType *b);
-/* As the language writes it. */
+/* Prints the type as the language writes it. */
 void gen_type_text(StrBuf *out, const GenType *t);
 /* `t` with its G_VARs replaced. */
 const GenType *gen_substitute(Arena *a, const GenType *t,
                               const GenType *const *to);
-/* Finds what the G_VARs of `pattern` have to be for it to be `t`; entries of
- * `to` that are NULL are free.  False when there is no way. */
+/* Matches `pattern` with `t` and sets `to`, whose NULL entries are free; false
+ * when they do not match. */
 bool gen_unify(const GenType *pattern, const GenType *t, const GenType **to);
 
 static inline bool gen_is_scalar(const GenType *t) {
@@ -64,13 +64,13 @@ static inline bool gen_is_scalar(const GenType *t) {
 /* --- Nodes -------------------------------------------------------------- */
 
 typedef struct GenNode {
-  const GenType *type; /* NULL: not an expression */
+  const GenType *type; /* NULL when it is no expression */
   const char *text;    /* each `$` stands for the next child */
   int count;
   struct GenNode **children;
 } GenNode;
 
-/* The text of a tree; what is nested is bounded by the generator. */
+/* Prints a tree; the generator bounds its depth. */
 void gen_print(StrBuf *out, const GenNode *n);
 size_t gen_size(const GenNode *n);
 

@@ -1,14 +1,12 @@
-/* How long kernels go on after they were asked to stop: each operator of the
- * law's table, and of ops_long.def, is run once with lengths and once with a
- * batch as long as ELEMENTS allow, and the longest time between two looks at
- * the flag is printed, the worst last.  A build of its own (`make late`) tells
- * this program of each look, so that one run finds what asking at the worst
- * moment would.
+/* How long kernels go on after a request to stop.  Each operator of the law's
+ * table, and of ops_long.def, runs once with lengths and once with a batch as
+ * long as ELEMENTS allow.  The longest time between two polls of the flag is
+ * printed, the worst last.  A build of its own (`make late`) reports each poll
+ * to this program, so one run finds what a request at the worst moment would.
  *
  *   late [-d DTYPE] [-m MILLISECONDS] [-n ELEMENTS] [OPERATOR]...
  *
- * Those of less than MILLISECONDS are left out.  The places are for
- * addr2line. */
+ * Times below MILLISECONDS are left out.  The addresses are for addr2line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,7 +14,8 @@
 
 #include "tests/unit/ops_long.h"
 
-static const double LONG_ENOUGH = 3; /* seconds: then it is told to stop */
+/* seconds after which a call is asked to stop */
+static const double LONG_ENOUGH = 3;
 static double worth_telling = 10e-3;
 
 /* --- Looking ------------------------------------------------------------- */
@@ -28,14 +27,15 @@ static double now(clockid_t clock) {
 }
 
 typedef struct Gap {
-  double length, at;     /* seconds; since the call began */
-  const void *from, *to; /* the code that looked before and after */
+  /* seconds between two polls; seconds since the call began */
+  double length, at;
+  const void *from, *to; /* the code addresses of the two polls */
 } Gap;
 
-/* The processor's time, which other programs do not lengthen, is dear to ask
- * for: only when a millisecond has gone by. */
+/* The processor's time is unaffected by other programs but slow to ask for, so
+ * it is asked for only after a millisecond of wall time. */
 static struct {
-  double asked, last, began; /* by the wall; by the processor */
+  double asked, last, began; /* in wall time; in processor time */
   const void *place;
   Gap worst;
   _Atomic int stop;
@@ -85,7 +85,7 @@ static void note(const Trial *t, const char *what) {
   if (f.gap.length > worth_telling) VEC_PUSH(&findings, f);
 }
 
-/* The call, and the end of its results and its scratch memory. */
+/* Runs the call, and frees its results and its scratch memory. */
 static void measure(Trial *t) {
   Bench b;
   t->b = &b;

@@ -36,9 +36,9 @@ void __real_free(void *p);
 
 /* Shared with the parent: what a run has counted. */
 static struct Counts {
-  _Atomic size_t made;    /* allocations */
-  _Atomic size_t refused; /* of those, by us */
-  _Atomic size_t left;    /* of those, not freed when the program ends */
+  _Atomic size_t made;    /* allocations made */
+  _Atomic size_t refused; /* of those, refused by us */
+  _Atomic size_t left;    /* of those, not freed at the end of the program */
 } * counts;
 static size_t fail_at, fail_more;
 
@@ -49,15 +49,17 @@ static bool must_fail(void) {
   return fails;
 }
 
-/* The blocks not yet freed: a table with open addressing.  What a library has
- * allocated is freed by us now and then, so not each free finds its block. */
+/* The blocks not yet freed, in a table with open addressing.  Some blocks that
+ * are freed here were allocated inside a library, so not every free finds its
+ * block. */
 static struct Blocks {
   pthread_mutex_t lock;
   void **slots;
-  size_t used, left, cap; /* `used` counts the freed ones' slots, too */
+  /* `used` also counts the slots of freed blocks (tombstones) */
+  size_t used, left, cap;
 } blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static char freed; /* marks the slot of a block that was freed */
+static char freed; /* marks the slot of a freed block */
 
 static void **slot_of(void *p) {
   size_t at = (uintptr_t)p / 16 * 0x9e3779b97f4a7c15u;
@@ -120,16 +122,16 @@ void __wrap_free(void *p) {
 /* --- One run -------------------------------------------------------------- */
 
 typedef struct Run {
-  int status; /* of waitpid */
+  int status; /* as waitpid gives it */
   size_t made, refused, left;
   uint64_t printed; /* a hash of standard output */
-  bool said;        /* something on standard error */
+  bool said;        /* it wrote to standard error */
 } Run;
 
 enum { WORDS = 12 };
 
 typedef struct Case {
-  const char *words[WORDS]; /* behind the program's name */
+  const char *words[WORDS]; /* arguments after the program's name */
 } Case;
 
 static uint64_t drain(int fd, uint64_t hash) {
@@ -187,7 +189,7 @@ static Run run(const Case *c, size_t at, size_t more) {
 enum { STATUS_LIMIT = 3 };
 
 static size_t runs, mistakes;
-static size_t only_at; /* the one allocation to fail; 0: all in turn */
+static size_t only_at; /* the one allocation to fail; 0 for all, in turn */
 static bool verbose;
 
 static void say_words(const Case *c) {
@@ -205,7 +207,7 @@ static void say(const Case *c, const Run *r, const char *how, size_t n,
   mistakes++;
 }
 
-/* Did the run end like `first`, or say that memory ran out? */
+/* Did the run end like `first`, or report that memory ran out? */
 static void judge(const Case *c, const Run *first, const Run *r,
                   const char *how, size_t n) {
   runs++;
@@ -215,7 +217,7 @@ static void judge(const Case *c, const Run *first, const Run *r,
   }
   if (r->left > first->left) say(c, r, how, n, "it left blocks unfreed");
   int status = WEXITSTATUS(r->status);
-  /* `step` tells of its machine's faults where it shows the steps. */
+  /* `step` prints the faults of its machine among the steps. */
   bool told =
       r->said || (!strcmp(c->words[0], "step") && r->printed != first->printed);
   if (status == STATUS_LIMIT && !told) say(c, r, how, n, "it said nothing");
@@ -228,7 +230,7 @@ static void judge(const Case *c, const Run *first, const Run *r,
 /* --- Failing allocations -------------------------------------------------- */
 
 static void sweep(const Case *c, size_t stride) {
-  if (only_at) { /* in this process, for a debugger */
+  if (only_at) { /* in this process, so that a debugger can follow */
     fail_at = only_at, fail_more = 1;
     child(c, 1, 2);
   }
@@ -238,7 +240,7 @@ static void sweep(const Case *c, size_t stride) {
     return;
   }
   size_t before = mistakes, step = stride;
-  if (step == 0) step = 1 + first.made / 20; /* a sample */
+  if (step == 0) step = 1 + first.made / 20; /* a sample of about twenty */
   for (size_t n = 1; n <= first.made; n += step) {
     Run once = run(c, n, 0);
     judge(c, &first, &once, "allocation", n);
@@ -273,7 +275,7 @@ static void shrink(const Case *c, size_t most, int steps) {
 
 /* --- Main ----------------------------------------------------------------- */
 
-/* `test --promote`, which changes its file, is run only when asked for. */
+/* `test --promote` changes its file, so it runs only when named. */
 static const char *const commands[][WORDS] = {
     {"check"},
     {"check", "--types"},

@@ -1,6 +1,6 @@
 /* The C API as a host sees it: what works, what is refused, and that neither
- * senseless calls nor failing allocations do harm.  lib/handles.h is included
- * for the last of these alone. */
+ * misuse nor failing allocations do harm.  lib/handles.h is included only for
+ * the failing allocations. */
 #include "include/rly.h"
 
 #include <dirent.h>
@@ -77,7 +77,7 @@ static void assert_said(Guest *g, const char *words) {
   assert_int_equal(rly_diagnostic_count(g->cx), 0);
 }
 
-/* The same of the session, while the context has nothing to say. */
+/* As above for the session, when the context has no diagnostics. */
 static void assert_session_said(Guest *g, const char *words) {
   assert_int_equal(rly_diagnostic_count(g->cx), 0);
   assert_holds(g, rly_session_diagnostics_text(g->session, false), words);
@@ -777,7 +777,8 @@ static size_t interrupted(Guest *g) {
   return live_bytes(g);
 }
 
-/* What there is to free then the next run frees, or the session's end. */
+/* Values that could not be freed at once are freed by the next run, or when the
+ * session ends. */
 static void test_freeing_is_put_off(void **state) {
   (void)state;
   Guest g;
@@ -789,7 +790,7 @@ static void test_freeing_is_put_off(void **state) {
   guest_end(&g);
 }
 
-/* What a session is told between two runs. */
+/* A request to stop that arrives between two runs. */
 static void test_between_runs(void **state) {
   (void)state;
   Guest g;
@@ -1243,8 +1244,8 @@ static void test_failing_allocations(void **state) {
 
 /* --- The host's arithmetic ------------------------------------------------ */
 
-/* Whatever rounding the host has chosen: the library rounds to nearest, and
- * leaves the host its own. */
+/* Whatever rounding mode the host has chosen, the library rounds to nearest and
+ * restores the host's mode. */
 static void test_rounding(void **state) {
   (void)state;
   static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};

@@ -1,6 +1,6 @@
-/* io/: .npz and .params.  Valid files are laid out by hand here, from the
- * descriptions of zip (APPNOTE.TXT) and of TVM's format; lies are told by
- * patching them. */
+/* io/: .npz and .params.  Valid files are built by hand here, from the
+ * descriptions of zip (APPNOTE.TXT) and of TVM's format; invalid ones by
+ * patching valid ones. */
 #include "tests/unit/desk.h"
 
 #include <errno.h>
@@ -411,7 +411,7 @@ static void params_by_hand(void **state) {
   desk_close(&d);
 }
 
-/* One change each. */
+/* Each row changes one thing. */
 static void lying_params(void **state) {
   (void)state;
   static const struct {
@@ -515,7 +515,8 @@ typedef bool Write(const char *path, const NamedTensor *tensors, size_t n,
                    Mem *mem, Diags *diags);
 typedef TensorFile *Read(const char *path, Heap *heap, Diags *diags);
 
-/* Whatever fails: an error and no file, or no error and the whole file. */
+/* Whichever allocation fails: an error and no file, or no error and the whole
+ * file. */
 static void walk_failures(Write *write, Read *read) {
   for (size_t n = 1, count = 1; n <= count; n++) {
     Desk d;

@@ -317,8 +317,8 @@ static void utf8_code_points(void **state) {
   unit_mem_done(&m);
 }
 
-/* Offsets of the first fault; the cases are those of the Unicode standard,
- * table 3-7. */
+/* Offsets of the first invalid byte; the cases are those of the Unicode
+ * standard, table 3-7. */
 static void utf8_faults(void **state) {
   (void)state;
   static const struct {
@@ -579,7 +579,7 @@ static void odd_source_text(void **state) {
   unit_mem_done(&d.mem);
 }
 
-/* Of a long line only what surrounds the place is shown. */
+/* A long line is shown only around the place. */
 static void long_lines(void **state) {
   (void)state;
   Desk d;

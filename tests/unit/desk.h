@@ -1,4 +1,4 @@
-/* What tests of file formats share: a folder for each test, files of given
+/* Shared by the tests of file formats: a folder for each test, files with given
  * bytes, tensors of every dtype. */
 #ifndef TESTS_UNIT_DESK_H
 #define TESTS_UNIT_DESK_H
@@ -74,7 +74,7 @@ static inline void expect_error(Desk *d, DiagCode code, const char *why) {
 
 /* --- Tensors ------------------------------------------------------------- */
 
-/* One tensor of each dtype, among them a scalar, an empty one, a transposed
+/* One tensor of each dtype; among them are a scalar, an empty and a transposed
  * one. */
 static inline void fill_tensors(Desk *d, NamedTensor *tensors) {
   static const char *const names[DTYPE_COUNT] = {"a\"b", "%x/y", "\xC3\xA9"};

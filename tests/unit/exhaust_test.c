@@ -1,7 +1,7 @@
-/* types/exhaust: what is missing, which arms are useless, and the messages.
- * Matches are parsed, and their constructors bound here, so that nothing but
- * the search and its reports is under test.  Random matches are compared with
- * trying out every value. */
+/* types/exhaust: missing patterns, useless arms, and the messages.  Matches are
+ * parsed, and their constructors bound here, so that only the search and its
+ * reports are under test.  Random matches are compared with trying every
+ * value. */
 #include <stdio.h>
 
 #include "parser/parser.h"
@@ -81,7 +81,8 @@ static const Expr *parse_match(World *w, const char *text) {
   return e;
 }
 
-/* What exhaust_program says to the text, as `rly check` shows it. */
+/* The diagnostics of exhaust_program for the text, as `rly check` shows
+ * them. */
 static const char *report_on(World *w, const char *text) {
   Definition def = {.value = parse_match(w, text)}, *defs[] = {&def};
   Checker c = {.p = w->program, .mem = &w->mem};
@@ -392,7 +393,7 @@ static void many_columns_do_not_blow_up(void **state) {
   assert_true(strlen(found.missing[0]) < 2 * MISSING_TEXT_MAX);
 }
 
-/* One row of 20,000 tests makes a path as long. */
+/* A row of 20,000 tests makes a path of that length. */
 static void length_costs_no_stack(void **state) {
   World *w = *state;
   enum { N = 20000 };

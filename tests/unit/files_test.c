@@ -27,7 +27,7 @@ static const char *named(Table *t, const char *name) {
   return t->path;
 }
 
-/* Whatever a test left in the folder is a mistake. */
+/* A file that a test left in the folder is a mistake. */
 static void table_close(Table *t) {
   assert_int_equal(rmdir(t->folder), 0);
   rly_context_free(t->cx);
@@ -69,7 +69,7 @@ static rly_tensors *read_file(Table *t, const char *path) {
   return ts;
 }
 
-/* What each format begins with, by its own description. */
+/* The first bytes of each format, from its own description. */
 static void assert_begins(const char *path, const char *magic, size_t at) {
   char bytes[16] = {0};
   FILE *file = fopen(path, "rb");

@@ -1,6 +1,6 @@
-/* Fused chains: the bits that the operators give one by one, for any shapes,
- * views, tables, numbers of threads and in place; programs that do not fit are
- * refused. */
+/* Fused chains: they give the bits that the operators give one by one, for any
+ * shapes, views, instruction sets, numbers of threads and in place; programs
+ * that do not fit are refused. */
 #include "tests/unit/unit.h"
 
 #include "kernels/fuse.h"
@@ -37,7 +37,7 @@ static Tensor *numbers(Desk *d, DType dtype, int rank, const int64_t *shape) {
   return t;
 }
 
-/* One operator by its own kernel. */
+/* Runs one operator by its own kernel. */
 static Tensor *apply(Desk *d, OpId op, const Tensor *a, const Tensor *b) {
   Attrs attrs;
   attrs_defaults(op_info((int)op), &attrs);

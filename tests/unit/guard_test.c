@@ -71,7 +71,7 @@ void __wrap_mem_free_aligned(Mem *m, void *p, size_t size) {
 
 enum { GUARD_ARGS = 64 };
 
-/* What the call gives on these operands is what it gave. */
+/* Repeating the call on these operands gives the same results. */
 static void run_again(const OpCall *before, const Tensor *const *args,
                       const OpCall *expected, const char *how) {
   OpCall again = *before;

@@ -1,4 +1,5 @@
-/* What tests of sessions share: a program from text, over weights of 8 by 8. */
+/* Shared by the tests of sessions: a program from text, over weights of 8 by
+ * 8. */
 #ifndef TESTS_UNIT_HOST_H
 #define TESTS_UNIT_HOST_H
 

@@ -1,6 +1,6 @@
-/* io/: files that are right, files that lie, and what happens to files when
- * something goes wrong.  The bytes of valid files are written by hand from the
- * formats' descriptions. */
+/* io/: valid files, invalid files, and what happens to files when something
+ * goes wrong.  The bytes of valid files are written by hand from the formats'
+ * descriptions. */
 #include "tests/unit/desk.h"
 
 #include <errno.h>
@@ -434,8 +434,8 @@ static void files_are_replaced_whole(void **state) {
   desk_close(&d);
 }
 
-/* What a killed writer has left goes with the next save; what is being written
- * stays, and so does what only looks alike. */
+/* The next save removes what a killed writer has left, but neither a file that
+ * is being written nor one with a similar name. */
 static void left_files_are_removed(void **state) {
   (void)state;
   static const char *const names[] = {"file.0123456789abcdef.tmp",
@@ -469,7 +469,8 @@ static void left_files_are_removed(void **state) {
 
 /* --- When memory runs out ------------------------------------------------ */
 
-/* Whatever fails: an error and no file, or no error and the whole file. */
+/* Whichever allocation fails: an error and no file, or no error and the whole
+ * file. */
 static void every_failing_allocation(void **state) {
   (void)state;
   for (size_t n = 1, count = 1; n <= count; n++) {

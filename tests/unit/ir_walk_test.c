@@ -162,8 +162,8 @@ static Expr *number(World *w, int32_t value) {
       program_scalar(w->program, DT_INT32, bits_from_i64(DT_INT32, value)));
 }
 
-/* What the tests' map does: %a becomes 7, the tuple (7, e) becomes e, %x is
- * bound as %y, functions of no parameters are left as they are. */
+/* The mapping under test: %a becomes 7, the tuple (7, e) becomes e, %x is bound
+ * as %y, functions without parameters stay as they are. */
 static void map_event(World *w, ExprMap *m) {
   const Expr *e = m->walk.at;
   if (m->walk.event == WALK_ENTER && e->kind == EX_FN &&

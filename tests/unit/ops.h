@@ -113,7 +113,7 @@ static inline Tensor *lay_scattered(Heap *h, const Tensor *t) {
   return laid_out(h, wide, t, strides, offset);
 }
 
-/* One element further than the allocator puts a tensor. */
+/* Starts one element later than the allocator aligns it. */
 static inline Tensor *lay_shifted(Heap *h, const Tensor *t) {
   int64_t n = tensor_count(t) + 1, strides[RANK_MAX], step = 1;
   for (int i = t->rank; i-- > 0; step *= t->shape[i]) strides[i] = step;

@@ -60,7 +60,7 @@ static inline const RuleType *result_field(const OpCall *c, int i) {
   return c->result->kind == RT_TUPLE ? &c->result->fields[i] : c->result;
 }
 
-/* Of the largest operand or result. */
+/* The elements of the largest operand or result. */
 static inline int64_t most_elements(const OpCall *c) {
   int fields = c->result->kind == RT_TUPLE ? c->result->count : 1;
   int64_t most = 0, n;
@@ -79,7 +79,7 @@ static inline int64_t most_elements(const OpCall *c) {
   return most;
 }
 
-/* With these lengths; 0 when the rule refuses. */
+/* With these lengths; 0 when the rule refuses them. */
 static inline int64_t size_with(const Trial *t, int64_t b, int64_t n) {
   Bench bench;
   Trial small = *t;

@@ -116,8 +116,8 @@ static void test_no_memory(void **state) {
   unit_walk_failures(pack_once);
 }
 
-/* The same product with weights packed and not, several times, since large
- * ones are met from both ends in turns. */
+/* Repeats a product with weights packed and not; large ones are read from
+ * alternating ends. */
 static void compare_products(Heap *h, int64_t m, int64_t n, int64_t k,
                              int threads) {
   Tensor *a = ramp(h, m, k), *b = ramp(h, n, k);
@@ -210,7 +210,8 @@ static bool packs_batch(int64_t matrices) {
   return live[1] > live[0];
 }
 
-/* One matrix is likely to be weights; of many each would be used once. */
+/* A single matrix is likely to be weights and is packed; one of many would be
+ * used once and is not. */
 static void test_batches(void **state) {
   (void)state;
   assert_true(packs_batch(1));

@@ -1,7 +1,7 @@
 /* parser/: what is accepted and as which tree, what is refused and where, what
- * is merely incomplete, and that printing loses nothing.  The expected trees
- * and places are written by hand from the description of the language; the
- * tables' arrays come from an independent encoder. */
+ * is merely incomplete, and that printing loses nothing.  Expected trees and
+ * places are written by hand from the description of the language; the arrays
+ * of metadata tables come from an independent encoder. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -433,7 +433,7 @@ static const struct {
     {"1 2", E0004, 1, 3, "expected `;`"},
     {"%t.x", E0004, 1, 4, "expected a field's number"},
     {"1.2.3f", E0004, 1, 5, "found `3f`"},
-    /* What is never closed is reported where it opens. */
+    /* An unclosed bracket is reported where it opens. */
     {"def @f() {\n  g(1,\n 2\n}", E0004, 2, 4, "`(` is never closed"},
     {"def @f() {\n 1\ndef @g() { 2 }", E0004, 1, 10, "`{` is never closed"},
     {"[1,\n2", E0004, 1, 1, "expected `]` before the end"},
@@ -753,7 +753,7 @@ static void records_have_their_fields(void **state) {
   assert_int_equal(field(entry, "groups")->integer, 9);
 }
 
-/* Whatever one byte is changed to, the section is read or refused. */
+/* Whichever byte is changed, the section is read or refused. */
 static void damaged_metadata_does_no_harm(void **state) {
   World *w = *state;
   size_t len = sizeof metadata_text - 1, refused = 0;

@@ -1,5 +1,5 @@
-/* passes/: the runner sees to what a pass needs and keeps the facts of a unit;
- * a unit that is refused leaves nothing behind. */
+/* passes/: the runner provides the facts that a pass needs and keeps the facts
+ * of a unit; a refused unit leaves nothing behind. */
 #include "parser/parser.h"
 #include "passes/pass.h"
 #include "tests/unit/program.h"

@@ -50,7 +50,7 @@ static void stays(World *w, const char *text) { prints_as(w, text, text); }
 
 /* --- Expressions ------------------------------------------------------ */
 
-/* What is in canonical form already. */
+/* Texts that are in canonical form already. */
 static const char *const canonical[] = {
     "1 + 2 * 3 - 4 / 5;\n",
     "(1 + 2) * 3;\n",

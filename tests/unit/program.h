@@ -11,7 +11,7 @@ typedef struct World {
   SourceMap sources;
   Diags diags;
   Heap heap;
-  Program *program; /* NULL when memory was refused */
+  Program *program; /* NULL when memory ran out */
   StrBuf out;
 } World;
 

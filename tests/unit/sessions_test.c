@@ -92,7 +92,7 @@ static void start_threads(World *w, void *(*run)(void *)) {
 
 /* --- A session each ----------------------------------------------------- */
 
-/* What is shown and what fails, too, is the session's own. */
+/* Output and failures also belong to the session alone. */
 static void look(World *w, rly_session *s) {
   rly_value *y = NULL;
   MUST(rly_session_call(s, "logged", 0, NULL, &y) == RLY_OK);

@@ -54,9 +54,10 @@ static void fill_elements(DType dtype, char *at, int64_t n, uint64_t seed) {
 
 typedef struct Case Case;
 struct Case {
-  void (*run)(const Case *c, char *out);   /* with the table in use */
-  void (*truth)(const Case *c, char *out); /* NULL: what the reference gives */
-  DType dtype;                             /* of the results */
+  void (*run)(const Case *c, char *out); /* with the table in use */
+  /* NULL for the reference's results */
+  void (*truth)(const Case *c, char *out);
+  DType dtype; /* of the results */
   int64_t count;
   const void *data;
 };
@@ -94,7 +95,7 @@ static void compare(const Case *c, const char *what) {
   free(expected);
 }
 
-/* What the reference has, every table has. */
+/* Every table has all that the reference has. */
 static void is_complete(const Isa *isa) {
   const Isa *ref = &isa_reference;
   for (int t = 0; t < DTYPE_COUNT; t++) {
@@ -751,7 +752,7 @@ typedef struct OtherConv {
   int rank;
   int64_t data[5], weight[5];
   int64_t groups;
-  const char *layout;                /* NULL: the default */
+  const char *layout;                /* NULL for the default */
   int64_t stride, padding, dilation; /* along every axis */
 } OtherConv;
 

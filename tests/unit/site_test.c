@@ -185,8 +185,8 @@ static void test_place(void **state) {
   guest_end(&g);
 }
 
-/* What someone still sees is not written over: a variable used again, a part
- * of what is shown elsewhere, a constant, a value of the session. */
+/* A tensor that is still visible is not overwritten: a variable used again, a
+ * part of what another tensor shows, a constant, a value of the session. */
 static void test_shared(void **state) {
   (void)state;
   Guest g;
@@ -260,7 +260,8 @@ static void test_parameter(void **state) {
   guest_end(&g);
 }
 
-/* What fails half-way has changed nothing that is seen, and leaks nothing. */
+/* An operator that fails half-way has changed nothing visible, and leaks
+ * nothing. */
 static void test_failure(void **state) {
   (void)state;
   Guest g;

@@ -71,7 +71,7 @@ static void frame(long at, float x[WIDTH]) {
     x[i] = (float)(bits >> (8 * i) & 255) / 256 - 0.5f;
 }
 
-/* One step; what its result's bits come to. */
+/* Runs one step; returns a hash of its result's bits. */
 static uint32_t step(Soak *k, rly_session *s, long at) {
   float x[WIDTH];
   uint32_t bits[WIDTH];

@@ -1,7 +1,7 @@
-/* The state of sessions through rly.h: what is listed, and that setting,
+/* The state of sessions through rly.h: the list of cells, and that setting,
  * snapshots, forks, resets, files and other versions of a program do as they
- * say, whatever the state is made of.  lib/handles.h is included for the
- * allocation that is to fail. */
+ * say, whatever the state consists of.  lib/handles.h is included only to make
+ * an allocation fail. */
 #include "include/rly.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void assert_said(rly_session *s, rly_context *cx, const char *words) {
   rly_session_diagnostics_clear(s);
 }
 
-/* What a call of `name` gives, as text. */
+/* The result of a call of `name`, as text. */
 static void assert_gives(rly_context *cx, rly_session *s, const char *name,
                          const char *expected) {
   rly_value *v = NULL;

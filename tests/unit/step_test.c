@@ -1,7 +1,8 @@
-/* The small-step machine on programs whose meaning the language's description
- * tells: values, the order of effects, the rules by name, faults and their
- * places, limits.  Expected results are those of its tables and sentences.
- * fuzz/ runs the language suite and generated programs on it. */
+/* The small-step machine on programs whose meaning follows from the language's
+ * description: values, the order of effects, the rules by name, faults and
+ * their places, limits.  Expected results are taken from its tables and
+ * sentences.  fuzz/ runs the language suite and generated programs on this
+ * machine. */
 #include <stdio.h>
 
 #include "smallstep/step.h"

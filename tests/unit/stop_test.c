@@ -1,7 +1,7 @@
-/* Kernels that were told to stop before they began: each operator of the law's
- * table, with operands of some blocks, gives up, leaves nothing behind, and has
- * not written to the end of its results.  How long they go on
- * when told later, tests/late measures. */
+/* Kernels that were asked to stop before they began: each operator of the law's
+ * table, with operands of several blocks, gives up, leaves nothing behind, and
+ * has not written all of its results.  tests/late measures how long kernels go
+ * on when asked later. */
 #include "tests/unit/ops_long.h"
 
 #include "kernels/stop.h"

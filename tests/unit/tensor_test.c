@@ -112,8 +112,8 @@ static const Format formats[] = {
 #undef DTYPE
 };
 
-/* What a pattern stands for when rounding: infinity is one step behind the
- * largest number. */
+/* The value of a bit pattern for the purpose of rounding: infinity is one step
+ * beyond the largest number. */
 static double magnitude_of(const Format *f, uint16_t h) {
   if (h < f->infinity) return f->widen(h);
   return 2 * (double)f->widen(h - 1) - f->widen(h - 2);
@@ -412,7 +412,7 @@ static void freed_buffers_are_reused(void **state) {
   desk_close(&d);
 }
 
-/* What waits for reuse must not keep a program from running. */
+/* Buffers kept for reuse must not make a program run out of memory. */
 static void spare_buffers_yield_to_the_limit(void **state) {
   (void)state;
   Desk d;
@@ -511,7 +511,7 @@ static void known_floats(void **state) {
   desk_close(&d);
 }
 
-/* What libc makes of a text, rounded to the dtype. */
+/* libc's reading of a text, rounded to the dtype. */
 static Value parsed(DType dtype, const char *text) {
   if (dtype == DT_FLOAT32)
     return (Value){.bits = bits_of_f32(strtof(text, NULL))};
@@ -889,7 +889,7 @@ static void dim_substitution(void **state) {
   names_close(&x);
 }
 
-/* What long division cannot do exactly is a name of its own. */
+/* A long division with a remainder gives a quotient, a name of its own. */
 static void dim_quotients(void **state) {
   (void)state;
   Names x;
@@ -925,7 +925,7 @@ static void dim_quotients(void **state) {
   names_close(&x);
 }
 
-/* What passes the bounds of forms, or overflows, is unknown. */
+/* A form that exceeds the bounds, or overflows, is unknown. */
 static void dim_bounds(void **state) {
   (void)state;
   Names x;

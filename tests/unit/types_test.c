@@ -1,7 +1,8 @@
-/* types/: what programs mean and which are refused.  Expected types and
- * messages follow from the language's description; each refused program names
- * its code, its line and words of its message.  It is linked with what stands
- * below the kernels, so it also shows that checking needs none of them. */
+/* types/: the types of programs, and which programs are refused.  Expected
+ * types and messages follow from the language's description; each refused
+ * program names its code, its line and words of its message.  The test is
+ * linked only with rooms below the kernels, which shows that checking needs
+ * none of them. */
 #include <stdio.h>
 
 #include "ops/ops.h"
@@ -380,8 +381,8 @@ static const char *type_of(World *w, const char *name) {
   return g ? type_text(w, g->type) : "unknown";
 }
 
-/* As a REPL's entries: what was accepted stays, a refused entry leaves
- * nothing, a name may be given again. */
+/* As the entries of a prompt: an accepted entry stays, a refused one leaves
+ * nothing behind, a name may be given again. */
 static void test_entries(void **state) {
   World *w = *state;
   assert_true(check(w, "def @f(%x: int32) { %x } let %n = 5;"));

@@ -1,5 +1,5 @@
-/* What every unit test includes: cmocka, set to print TAP, and counting of
- * leaks through the Mem that a test works with. */
+/* Every unit test includes this: cmocka, set to print TAP, and a check for
+ * leaks through the Mem that a test uses. */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 

@@ -1,5 +1,5 @@
-/* The verifier of code (bytecode/verify.h): small functions that are sound,
- * then each with one thing spoilt, which it has to find and name. */
+/* The verifier of bytecode (bytecode/verify.h) on small functions: sound ones,
+ * and each again with one mistake, which it must find and name. */
 #include "bytecode/verify.h"
 #include "tests/unit/unit.h"
 
@@ -460,7 +460,7 @@ static void test_results(void **state) {
   is_flawed(&s, NONE, "callers expect another number of results");
 }
 
-/* What takes over the frame gives back what its callers expect. */
+/* A tail call returns what its caller's callers expect. */
 static void test_results_of_tails(void **state) {
   (void)state;
   static const Spoilt list[] = {
@@ -510,7 +510,8 @@ static void test_meeting(void **state) {
   is_flawed(&s, 1, "is read where it has no value");
 }
 
-/* What is moved has been asked for, so it is there. */
+/* A moved register was required to be set before the move, so its new place is
+ * set, too. */
 static void test_moving(void **state) {
   (void)state;
   Sample s = meets();

@@ -134,7 +134,7 @@ static void walk_back(Pass *p, Stepper *st) {
   p->walked = before;
 }
 
-/* False: it takes too many steps. */
+/* False when the program takes too many steps. */
 static bool walk(Pass *p) {
   rly_session *s = session_to(p, &p->walked);
   Stepper *st = session_stepper(s);

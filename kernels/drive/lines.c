@@ -330,7 +330,7 @@ bool kernel_dropout(OpCall *call) {
 static bool with_vector(OpCall *call, OpId op) {
   const Tensor *x = call->args[0], *v = call->args[1];
   int64_t strides[RANK_MAX] = {0};
-  strides[axis_of(call)] = v->strides[0];
+  strides[axis_of(call)] = v->shape[0] == 1 ? 0 : v->strides[0];
   Tensor spread = geometry_of(v, x->rank, x->shape, strides, 0);
   OpCall one = *call;
   one.args = (const Tensor *[]){x, &spread};

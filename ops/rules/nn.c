@@ -110,6 +110,14 @@ static RuleStatus rule_batch_matmul(RuleCall *c) {
   return product_result(c, 3, dims);
 }
 
+/* Does the vector, whose length was not known before, turn out to have one
+ * element?  It broadcasts then, as in Relay. */
+static bool is_late_scalar(const RuleCall *c) {
+  const RuleType *x = &c->args[0], *v = &c->args[1];
+  return !c->dims && v->rank == 1 && dim_is(v->dims[0], 1) &&
+         v->dtype == x->dtype;
+}
+
 /*   x : (d..., t)    b : (d[k], t)
  *   --------------------------------------
  *   nn.bias_add(x, b, axis=k) : (d..., t)                                   */
@@ -118,6 +126,7 @@ static RuleStatus rule_bias_add(RuleCall *c) {
   int axis;
   if (!rule_axis(c, ATTR_axis, c->args[0].rank, &axis)) return RULE_ERROR;
   RuleType x = c->args[0];
+  if (is_late_scalar(c)) return rule_result_alike(c);
   if (!rule_expect(c, 1, x.dtype, 1, &x.dims[axis])) return RULE_ERROR;
   x.dims[axis] = rule_meet(x.dims[axis], c->args[1].dims[0]);
   return rule_result(c, x.dtype, x.rank, x.dims);
@@ -277,5 +286,6 @@ static RuleStatus rule_nll_loss(RuleCall *c) {
 RULE(prelu, "(d..., t), (d[axis], t) -> (d..., t), t floating-point",
      .takes = TAKES_FLOAT);
 static RuleStatus rule_prelu(RuleCall *c) {
-  return channel_vectors(c, 1) ? rule_result_alike(c) : RULE_ERROR;
+  bool fits = is_late_scalar(c) || channel_vectors(c, 1);
+  return fits ? rule_result_alike(c) : RULE_ERROR;
 }

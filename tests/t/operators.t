@@ -116,6 +116,19 @@ warns("$fill\[9f])", qr/Tensor\[\(2\), float32\] \[1\.0, 9\.0\]/,
       qr/.*`default_value` \(1\) the one element/);
 gives(rly('-e', "$fill\[9f, 8f])"), 1, '', qr/E0208/, 'but no two');
 
+# A vector whose length is not known before may have one element.
+for my $row (['nn.bias_add', 'axis=1', '[[4.0, 7.0]]'],
+             ['nn.bias_add', 'axis=0', '[[4.0, 7.0]]'],
+             ['nn.prelu', 'axis=1', '[[-5.0, 2.0]]']) {
+  my ($op, $axis, $out) = @$row;
+  my $def = "def \@f(%b: Tensor[(?), float32]) "
+      . "{ $op([[-1f, 2f]], %b, $axis) } ";
+  gives(rly('-e', "$def\@f([5f])"), 0, "Tensor[(1, 2), float32] $out\n", '',
+        "$op along $axis, by one element");
+  gives(rly('-e', "$def\@f([5f, 6f, 7f])"), 2, '', qr/E0603.*must have shape/,
+        'or as many as the axis');
+}
+
 # A transposed convolution whose weight is written in either order.
 my $turned = 'def @f(%w: Tensor[(?, ?, ?, ?), float32]) { '
     . 'nn.conv2d_transpose([[[[1f]], [[10f]]]], %w) } ';

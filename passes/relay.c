@@ -115,6 +115,23 @@ static const Expr *script_body(Relay *r, const Expr *result) {
   return n ? expr_block(r->arena, result->span, n, lets, result) : result;
 }
 
+/* A function as mapped, with these parameters before its own. */
+static const Expr *with_inputs(Relay *r, const Expr *e, int count,
+                               Var *const *first) {
+  if (!e || count == 0) return e;
+  Expr *made = arena_copy(r->arena, e, sizeof *e);
+  Fn *fn = arena_copy(r->arena, e->fn, sizeof *e->fn);
+  size_t room = (size_t)count + (size_t)e->fn->param_count;
+  Var **params = ARENA_ARRAY(r->arena, Var *, room);
+  if (!made || !fn || !params) return NULL;
+  for (int i = 0; i < count; i++) params[i] = first[i];
+  for (int i = 0; i < fn->param_count; i++) params[count + i] = fn->params[i];
+  fn->params = params;
+  fn->param_count += count;
+  made->fn = fn;
+  return made;
+}
+
 /* A script's expression is the body of @main; a param's default becomes a
  * function of that name, for callers who want it. */
 static Item map_function(Relay *r, const Needs *needs) {
@@ -134,7 +151,7 @@ static Item map_function(Relay *r, const Needs *needs) {
   made.kind = ITEM_DEF;
   made.linked = needs->used != NULL;
   if (needs->item->kind != ITEM_EXPR) made.name = relay_global_name(r, needs);
-  made.expr = relay_fn(r, fn, count, first);
+  made.expr = with_inputs(r, relay_expr(r, fn), count, first);
   r->home = NULL;
   return made;
 }
@@ -219,6 +236,8 @@ static void relay_init(Relay *r, Program *p, const Unit *u) {
   VEC_INIT(&r->params, p->mem);
   VEC_INIT(&r->needs, p->mem);
   VEC_INIT(&r->hidden, p->mem);
+  VEC_INIT(&r->hidden_dims, p->mem);
+  VEC_INIT(&r->brackets, p->mem);
   VEC_INIT(&r->constants, p->mem);
   VEC_INIT(&r->unsaid, p->mem);
   ptrmap_init(&r->by_name, p->mem);
@@ -235,6 +254,8 @@ static void relay_init(Relay *r, Program *p, const Unit *u) {
 static void relay_done(Relay *r) {
   relay_inputs_done(r);
   VEC_DONE(&r->hidden);
+  VEC_DONE(&r->hidden_dims);
+  VEC_DONE(&r->brackets);
   for (size_t i = 0; i < r->constants.len; i++)
     tensor_drop(r->p->heap, r->constants.data[i]);
   VEC_DONE(&r->constants);

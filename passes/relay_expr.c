@@ -1,12 +1,11 @@
-/* Expressions.  Each construct is copied with its parts mapped; what sugar
- * stood for is what the node is, so dropping the mark writes it out.  Chains
- * that grow to the left are a loop, other nesting the parser's. */
+/* Expressions.  The map (ir/walk.h) goes over a definition on a stack of its
+ * own.  Behind a node, its mapped parts are at hand; what sugar stood for is
+ * what the node is, so dropping the mark writes it out. */
 #include <string.h>
 
+#include "ir/walk.h"
 #include "ops/ops.h"
 #include "passes/relay_map.h"
-
-enum { DEPTH_MAX = 2000 };
 
 /* --- Making nodes --------------------------------------------------------- */
 
@@ -53,16 +52,6 @@ Expr *relay_cast(Relay *r, const Expr *e, DType dtype) {
 
 const Expr *relay_parens(Relay *r, const Expr *e) {
   return expr_block(r->arena, e->span, 0, NULL, e);
-}
-
-/* What a `let` may bind: no match and no block as they are. */
-static const Expr *bound_value(Relay *r, const Expr *e) {
-  e = relay_expr(r, e);
-  if (e->kind == EX_MATCH) return relay_parens(r, e);
-  if (e->kind != EX_BLOCK || e->sugar != SUGAR_BRACES) return e;
-  Expr *made = copy_of(r, e);
-  made->sugar = SUGAR_NONE;
-  return made;
 }
 
 /* --- Names ---------------------------------------------------------------- */
@@ -152,132 +141,100 @@ static const Expr *map_ident(Relay *r, const Expr *e) {
 /* --- Calls ---------------------------------------------------------------- */
 
 /* The arguments, behind what the callee needs of params. */
-static void map_arguments(Relay *r, Expr *made, const Expr *e,
-                          const Expr *first) {
-  const Expr *callee = e->call.callee;
+static void add_inputs(Relay *r, Expr *made, const Expr *callee) {
   const Needs *needs = callee->kind == EX_GLOBAL
                            ? relay_callee(r, r->home, callee->g.name)
                            : NULL;
-  size_t room = r->params.len + (size_t)e->count;
+  if (!needs_inputs(r, needs)) return;
+  size_t room = r->params.len + (size_t)made->count;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, room);
   int n = 0;
-  for (size_t i = 0; args && needs && i < r->params.len; i++) {
+  for (size_t i = 0; args && i < r->params.len; i++) {
     if (!needs->params[i]) continue;
     args[n++] = map_input(r, r->params.data[i], callee->span);
   }
-  for (int i = 0; args && i < e->count; i++)
-    args[n++] = first && i == 0 ? first : relay_expr(r, e->args[i]);
+  for (int i = 0; args && i < made->count; i++) args[n++] = made->args[i];
   made->args = args;
   made->count = n;
 }
 
-/* `head`: the mapped callee, or the first operand of an operator. */
-static const Expr *map_call(Relay *r, const Expr *e, const Expr *head) {
-  const Expr *callee = e->call.callee;
+/* A callee that is not mapped as a value: an operator or a constructor stays,
+ * a definition may be called something else.  NULL: it is an expression. */
+static const Expr *map_callee(Relay *r, const Expr *e) {
+  if (e->kind == EX_IDENT) return e;
+  bool definition = e->kind == EX_GLOBAL && !find_input(r, e->g.name);
+  return definition ? rename_global(r, e) : NULL;
+}
+
+static void map_call(Relay *r, ExprMap *m) {
+  const Expr *callee = m->walk.at->call.callee;
   bool named = callee->kind == EX_IDENT;
   if (named) check_operator(r, callee);
-  if (named && is_operator(r, callee->name)) return relay_op_call(r, e, head);
-  Expr *made = copy_of(r, e);
-  relay_check_attrs(r, e->call.attr_count, e->call.attrs);
-  map_arguments(r, made, e, named ? head : NULL);
-  if (callee->kind == EX_GLOBAL && !find_input(r, callee->g.name))
-    made->call.callee = rename_global(r, callee);
-  else if (!named) made->call.callee = head ? head : relay_expr(r, callee);
-  return made;
+  if (named && is_operator(r, callee->name)) {
+    expr_map_put(m, relay_op_call(r, m->made));
+    return;
+  }
+  relay_check_attrs(r, m->made->call.attr_count, m->made->call.attrs);
+  add_inputs(r, expr_map_own(m), callee);
 }
 
 /* One projection, of what stands for itself. */
-static const Expr *map_projection(Relay *r, const Expr *e, const Expr *head) {
-  Expr *made = copy_of(r, e);
+static void map_projection(Relay *r, ExprMap *m) {
+  const Expr *of = m->made->args[0];
+  if (of->kind != EX_PROJ && of->kind != EX_CALL) return;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
-  if (!args) return e;
-  if (!head) head = relay_expr(r, e->args[0]);
-  bool postfix = head->kind == EX_PROJ || head->kind == EX_CALL;
-  args[0] = postfix ? relay_parens(r, head) : head;
-  made->args = args;
-  return made;
-}
-
-static const Expr *map_over(Relay *r, const Expr *e, const Expr *head) {
-  Expr *made = copy_of(r, e);
-  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
-  for (int i = 0; args && i < e->count; i++)
-    args[i] = i == 0 && head ? head : relay_expr(r, e->args[i]);
-  made->args = args;
-  made->sugar = SUGAR_NONE;
-  return made;
+  if (!args) return;
+  args[0] = relay_parens(r, of);
+  expr_map_own(m)->args = args;
 }
 
 /* --- Scopes --------------------------------------------------------------- */
 
-static void map_let(Relay *r, Binding *b) {
-  bool recursive = b->value->kind == EX_FN;
-  const Expr *value = recursive ? NULL : bound_value(r, b->value);
-  b->var = relay_bind(r, b->var);
-  b->value = recursive ? relay_expr(r, b->value) : value;
+static void map_binder(Relay *r, ExprMap *m) {
+  const Binding *b = m->walk.binding;
+  bool joined = m->walk.at->kind == EX_BLOCK && b->kind == BIND_AND;
+  if (joined) relay_refuse(r, b->span, "functions joined by `and`");
+  if (m->walk.var) expr_map_bind(m, relay_bind(r, m->walk.var));
+  else relay_graph(r, b->index);
 }
 
-static void map_binding(Relay *r, Binding *b) {
-  switch (b->kind) {
-    case BIND_LET: map_let(r, b); break;
-    case BIND_AND: relay_refuse(r, b->span, "functions joined by `and`"); break;
-    case BIND_ITEM: b->value = relay_expr(r, b->value); break;
-    case BIND_GRAPH:
-      b->value = bound_value(r, b->value);
-      b->index = relay_graph(r, b->index);
-      break;
-    case BIND_FREE: b->var = relay_bind(r, b->var); break;
-  }
+/* What a `let` may bind: no match and no block as they are. */
+static void map_bound_value(Relay *r, ExprMap *m) {
+  const Expr *e = m->made;
+  if (e->kind == EX_MATCH) expr_map_put(m, relay_parens(r, e));
+  else if (e->kind == EX_BLOCK && e->sugar == SUGAR_BRACES)
+    expr_map_own(m)->sugar = SUGAR_NONE;
 }
 
-static const Expr *map_block(Relay *r, const Expr *e) {
-  size_t scope = r->hidden.len;
-  Expr *made = copy_of(r, e);
-  Block *block = ARENA_NEW(r->arena, Block);
-  Binding *bindings = ARENA_ARRAY(r->arena, Binding, (size_t)e->block->count);
-  *block = *e->block;
-  if (!bindings) block->count = 0;
-  for (int i = 0; i < block->count && !mem_exhausted(r->p->mem); i++) {
-    bindings[i] = e->block->bindings[i];
-    map_binding(r, &bindings[i]);
-  }
-  block->bindings = bindings;
-  block->result = relay_expr(r, e->block->result);
-  relay_leave(r, scope);
-  made->block = block;
-  return made;
+/* Graph variables have other numbers in the whole text. */
+static void map_block(Relay *r, ExprMap *m) {
+  const Block *old = m->made->block;
+  bool graph = false;
+  for (int i = 0; i < old->count && !graph; i++)
+    graph = old->bindings[i].kind == BIND_GRAPH;
+  if (!graph) return;
+  Block *block = arena_copy(r->arena, old, sizeof *old);
+  Binding *b = arena_copy(r->arena, old->bindings,
+                          (size_t)old->count * sizeof *old->bindings);
+  if (!block || !b) return;
+  for (int i = 0; i < block->count; i++)
+    if (b[i].kind == BIND_GRAPH) b[i].index = relay_graph(r, b[i].index);
+  block->bindings = b;
+  expr_map_own(m)->block = block;
 }
 
-static const Pattern *map_pattern(Relay *r, const Pattern *p) {
-  Pattern *made = ARENA_NEW(r->arena, Pattern);
-  *made = *p;
-  if (p->kind == PT_VAR) made->var = relay_bind(r, p->var);
-  const Pattern **fields =
-      ARENA_ARRAY(r->arena, const Pattern *, (size_t)p->count);
-  if (!fields) made->count = 0;
-  for (int i = 0; i < made->count; i++)
-    fields[i] = map_pattern(r, p->fields[i]);
-  made->fields = fields;
-  return made;
-}
-
-static const Expr *map_match(Relay *r, const Expr *e) {
-  Expr *made = (Expr *)map_over(r, e, NULL);
-  Match *match = ARENA_NEW(r->arena, Match);
-  Arm *arms = ARENA_ARRAY(r->arena, Arm, (size_t)e->match->arm_count);
-  *match = *e->match;
-  if (!arms) match->arm_count = 0;
-  for (int i = 0; i < match->arm_count; i++) {
-    size_t scope = r->hidden.len;
-    arms[i] = e->match->arms[i];
-    arms[i].pattern = map_pattern(r, arms[i].pattern);
-    arms[i].body = relay_expr(r, arms[i].body);
-    arms[i].braces = true;
-    relay_leave(r, scope);
-  }
+/* Arms in braces. */
+static void map_match(Relay *r, ExprMap *m) {
+  const Match *old = m->made->match;
+  Match *match = arena_copy(r->arena, old, sizeof *old);
+  Arm *arms = arena_copy(r->arena, old->arms,
+                         (size_t)old->arm_count * sizeof *old->arms);
+  if (!match || !arms) return;
+  for (int i = 0; i < match->arm_count; i++) arms[i].braces = true;
   match->arms = arms;
+  Expr *made = expr_map_own(m);
+  made->sugar = SUGAR_NONE;
   made->match = match;
-  return made;
 }
 
 /* TVM knows attributes of a function by an undotted one that comes first. */
@@ -300,71 +257,80 @@ static const Attr *plain_first(Relay *r, int count, const Attr *attrs) {
   return made;
 }
 
-const Expr *relay_fn(Relay *r, const Expr *e, int count, Var *const *first) {
-  size_t scope = r->hidden.len;
-  Expr *made = copy_of(r, e);
-  Fn *fn = ARENA_NEW(r->arena, Fn);
-  *fn = *e->fn;
+static void map_fn(Relay *r, ExprMap *m) {
+  Fn *fn = arena_copy(r->arena, m->made->fn, sizeof *m->made->fn);
+  if (!fn) return;
   fn->type_params = relay_type_params(r, fn->type_param_count, fn->type_params,
                                       &fn->type_param_count);
-  size_t room = (size_t)count + (size_t)fn->param_count;
-  Var **params = ARENA_ARRAY(r->arena, Var *, room);
-  if (!params) return e;
-  for (int i = 0; i < count; i++) params[i] = first[i];
-  for (int i = 0; i < fn->param_count; i++)
-    params[count + i] = relay_bind(r, fn->params[i]);
-  fn->params = params;
-  fn->param_count += count;
-  const Expr **hidden = relay_dims_enter(r, e->fn, params + count);
   fn->result = relay_annotation(r, fn->result);
   relay_check_attrs(r, fn->attr_count, fn->attrs);
   fn->attrs = plain_first(r, fn->attr_count, fn->attrs);
-  fn->body = relay_expr(r, fn->body);
-  relay_dims_leave(r, e->fn, hidden);
-  relay_leave(r, scope);
-  made->fn = fn;
-  return made;
+  expr_map_own(m)->fn = fn;
+  relay_dims_leave(r, m->walk.at->fn);
 }
 
 /* --- All expressions ------------------------------------------------------ */
 
-static const Expr *map_node(Relay *r, const Expr *e, const Expr *head) {
+static bool in_bracket(const ExprMap *m) {
+  return m->walk.parent && m->walk.parent->kind == EX_BRACKET;
+}
+
+static void enter(Relay *r, ExprMap *m) {
+  const ExprWalk *w = &m->walk;
+  if (w->role == ROLE_BODY) relay_dims_enter(r, w->parent->fn);
+  const Expr *done = NULL;
+  if (w->role == ROLE_CALLEE) done = map_callee(r, w->at);
+  else if (w->at->kind == EX_BRACKET && !in_bracket(m))
+    done = relay_bracket_enter(r, w->at);
+  if (done) expr_map_put(m, done);
+}
+
+static const Expr *map_leaf(Relay *r, const ExprMap *m) {
+  const Expr *e = m->made;
   switch (e->kind) {
     case EX_LOCAL: return map_local(r, e);
     case EX_GRAPH: return map_graph(r, e);
     case EX_IDENT: return map_ident(r, e);
     case EX_GLOBAL: return map_global(r, e);
-    case EX_CONST: return relay_constant(r, e);
+    case EX_CONST:
+      return in_bracket(m) ? relay_element(r, e) : relay_constant(r, e);
     case EX_STRING: return relay_string(r, e);
-    case EX_BRACKET: return relay_bracket(r, e);
-    case EX_CALL: return map_call(r, e, head);
-    case EX_PROJ: return map_projection(r, e, head);
-    case EX_FN: return relay_fn(r, e, 0, NULL);
-    case EX_BLOCK: return map_block(r, e);
-    case EX_MATCH: return map_match(r, e);
-    case EX_META: return e;
-    default: return map_over(r, e, head);
+    case EX_BRACKET: return relay_bracket_leave(r, e, !in_bracket(m));
+    default: return e;
   }
 }
 
-/* A global's call is mapped as a whole. */
-static const Expr *spine(const Expr *e) {
-  bool global = e->kind == EX_CALL && e->call.callee->kind == EX_GLOBAL;
-  return global ? NULL : expr_spine(e);
+static void leave(Relay *r, ExprMap *m) {
+  switch (m->made->kind) {
+    case EX_CALL: map_call(r, m); break;
+    case EX_PROJ: map_projection(r, m); break;
+    case EX_FN: map_fn(r, m); break;
+    case EX_BLOCK: map_block(r, m); break;
+    case EX_MATCH: map_match(r, m); break;
+    case EX_TUPLE:
+    case EX_IF:
+    case EX_REF:
+    case EX_READ:
+    case EX_WRITE:
+      if (m->made->sugar) expr_map_own(m)->sugar = SUGAR_NONE;
+      break;
+    default: expr_map_put(m, map_leaf(r, m)); break;
+  }
+  if (m->walk.role != ROLE_VALUE) return;
+  const Block *block = m->walk.parent->block;
+  if (block->bindings[m->walk.index].kind != BIND_ITEM) map_bound_value(r, m);
 }
 
 const Expr *relay_expr(Relay *r, const Expr *e) {
-  if (r->depth >= DEPTH_MAX || mem_exhausted(r->p->mem)) {
-    if (r->depth >= DEPTH_MAX) relay_refuse(r, e->span, "so deep nesting");
-    return e;
+  ExprMap m;
+  expr_map_start(&m, r->p->mem, r->arena, e);
+  while (expr_map_next(&m)) {
+    switch ((int)m.walk.event) {
+      case WALK_ENTER: enter(r, &m); break;
+      case WALK_LEAVE: leave(r, &m); break;
+      case WALK_BIND: map_binder(r, &m); break;
+      case WALK_UNBIND: relay_leave(r, r->hidden.len - 1); break;
+    }
   }
-  r->depth++;
-  VEC(const Expr *) chain;
-  VEC_INIT(&chain, r->p->mem);
-  for (const Expr *next; (next = spine(e)); e = next) VEC_PUSH(&chain, e);
-  const Expr *done = map_node(r, e, NULL);
-  while (chain.len > 0) done = map_node(r, VEC_POP(&chain), done);
-  VEC_DONE(&chain);
-  r->depth--;
-  return done;
+  return expr_map_end(&m);
 }

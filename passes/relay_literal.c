@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/walk.h"
 #include "passes/relay_map.h"
 
 static const Expr *scalar(Relay *r, Span span, DType dtype, Value bits) {
@@ -105,22 +106,23 @@ static bool is_plain(const Relay *r, const Expr *e) {
   return dtype_is_int((DType)e->constant->dtype);
 }
 
-/* The dtype of a bracket's literals (DTYPE_NONE: all plain so far), and
- * whether a plain one needs 64 bits. */
-static DType find_dtype(const Relay *r, const Expr *e, bool *wide) {
+/* The dtype of a bracket's literals: the first that is not plain has it. */
+static DType find_dtype(const Relay *r, const Expr *e) {
   DType found = DTYPE_NONE;
-  for (int i = 0; i < e->count && found == DTYPE_NONE; i++) {
-    const Expr *item = e->args[i];
-    if (item->kind == EX_BRACKET) found = find_dtype(r, item, wide);
-    if (!is_number(item)) continue;
-    DType dtype = (DType)item->constant->dtype;
-    if (!is_plain(r, item)) found = dtype;
-    *wide |= dtype == DT_INT64;
+  bool wide = false; /* a plain one needs 64 bits */
+  ExprWalk w;
+  expr_walk_start(&w, r->p->mem, WALK_ENTER, e);
+  while (found == DTYPE_NONE && expr_walk_next(&w)) {
+    if (w.at->kind != EX_BRACKET) expr_walk_skip(&w);
+    if (!is_number(w.at)) continue;
+    DType dtype = (DType)w.at->constant->dtype;
+    if (!is_plain(r, w.at)) found = dtype;
+    wide |= dtype == DT_INT64;
   }
-  return found;
+  expr_walk_end(&w);
+  if (found != DTYPE_NONE) return found;
+  return wide ? DT_INT64 : DT_INT32;
 }
-
-static const Expr *rows(Relay *r, const Expr *e, DType dtype);
 
 bool relay_number(const Relay *r, const Expr *e, DType dtype, Value *bits) {
   if (!is_number(e)) return false;
@@ -132,27 +134,23 @@ bool relay_number(const Relay *r, const Expr *e, DType dtype, Value *bits) {
   return true;
 }
 
-static const Expr *element(Relay *r, const Expr *e, DType dtype) {
-  if (e->kind == EX_BRACKET) return rows(r, e, dtype);
-  if (!is_number(e)) return relay_expr(r, e);
+const Expr *relay_bracket_enter(Relay *r, const Expr *e) {
+  DType dtype = find_dtype(r, e);
+  const Expr *constant = relay_long_bracket(r, e, dtype);
+  if (!constant) VEC_PUSH(&r->brackets, dtype);
+  return constant;
+}
+
+const Expr *relay_element(Relay *r, const Expr *e) {
   Value bits;
+  DType dtype = r->brackets.len ? VEC_LAST(&r->brackets) : DTYPE_NONE;
   if (!relay_number(r, e, dtype, &bits)) return relay_constant(r, e);
   return relay_constant(r, scalar(r, e->span, dtype, bits));
 }
 
-static const Expr *rows(Relay *r, const Expr *e, DType dtype) {
-  const Expr **items = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
-  if (!items) return e;
-  for (int i = 0; i < e->count; i++) items[i] = element(r, e->args[i], dtype);
-  return relay_stack(r, e->span, e->count, items);
-}
-
-const Expr *relay_bracket(Relay *r, const Expr *e) {
-  bool wide = false;
-  DType dtype = find_dtype(r, e, &wide);
-  if (dtype == DTYPE_NONE) dtype = wide ? DT_INT64 : DT_INT32;
-  const Expr *constant = relay_long_bracket(r, e, dtype);
-  return constant ? constant : rows(r, e, dtype);
+const Expr *relay_bracket_leave(Relay *r, const Expr *e, bool outer) {
+  if (outer && r->brackets.len) r->brackets.len--;
+  return relay_stack(r, e->span, e->count, e->args);
 }
 
 /* --- Strings -------------------------------------------------------------- */

@@ -4,11 +4,15 @@
 
 #include "ir/program.h"
 
-/* What a name meant before it was bound anew. */
+/* A variable in scope, and what its name meant before. */
 typedef struct Hidden {
   const Name *name;
   void *meant;
+  const Var *var;
 } Hidden;
+
+/* A named dimension's value outside of the function at hand. */
+typedef const Expr *HiddenDim;
 
 /* A definition, and which of the unit's params it reaches. */
 typedef struct Needs {
@@ -22,7 +26,6 @@ typedef struct Relay {
   Program *p;
   const Unit *unit;
   Arena *arena;
-  int depth; /* of expressions within expressions */
   VEC(const Item *) params;
   VEC(Needs *) needs;
   PtrMap by_name;          /* a def's Name -> Needs */
@@ -35,6 +38,8 @@ typedef struct Relay {
   const Needs *home;
   PtrMap locals; /* Name -> the Name that it prints as */
   VEC(Hidden) hidden;
+  VEC(HiddenDim) hidden_dims;
+  VEC(DType) brackets; /* of the tensor literals under way, the outermost's */
   PtrMap taken;        /* names that some binder has */
   PtrMap suffixes;     /* Name -> the last suffix that it was given */
   PtrMap dims;         /* a named dimension in scope -> its value */
@@ -82,15 +87,14 @@ const TypeExpr *relay_type(Relay *r, const TypeExpr *t);
 const TypeParam *relay_type_params(Relay *r, int count, const TypeParam *params,
                                    int *kept);
 /* Named dimensions come into scope, with the value that each has in terms of
- * the parameters; what relay_dims_enter hid comes back. */
-const Expr **relay_dims_enter(Relay *r, const Fn *fn, Var *const *params);
-void relay_dims_leave(Relay *r, const Fn *fn, const Expr *const *hidden);
+ * the parameters, which were bound last; then what they hid comes back. */
+void relay_dims_enter(Relay *r, const Fn *fn);
+void relay_dims_leave(Relay *r, const Fn *fn);
 
 /* --- Expressions ---------------------------------------------------------- */
 
+/* NULL: memory ran out. */
 const Expr *relay_expr(Relay *r, const Expr *e);
-/* A function, with these parameters before its own. */
-const Expr *relay_fn(Relay *r, const Expr *e, int count, Var *const *first);
 
 /* An operator's call. */
 Expr *relay_op(Relay *r, Span span, const char *name, int count,
@@ -101,8 +105,8 @@ Expr *relay_with_dtype(Relay *r, Expr *call, DType dtype);
 void relay_check_attrs(Relay *r, int count, const Attr *attrs);
 Expr *relay_cast(Relay *r, const Expr *e, DType dtype);
 
-/* An operator's call as parsed, with its parts mapped: relay_op.c. */
-const Expr *relay_op_call(Relay *r, const Expr *e, const Expr *first);
+/* An operator's call whose parts are mapped: relay_op.c. */
+const Expr *relay_op_call(Relay *r, const Expr *e);
 /* An operator as a value: fn (%a) { op(%a) }. */
 const Expr *relay_op_value(Relay *r, const Expr *e);
 /* The printer puts a block without braces in parentheses. */
@@ -114,7 +118,12 @@ const Expr *relay_int(Relay *r, Span span, int64_t value);
 const Expr *relay_stack(Relay *r, Span span, int count,
                         const Expr *const *items);
 const Expr *relay_constant(Relay *r, const Expr *e);
-const Expr *relay_bracket(Relay *r, const Expr *e);
+/* A tensor literal.  Before its elements: what stands for all of it, or NULL.
+ * An element that is a constant.  After them, with those mapped; `outer`: it is
+ * no row of another. */
+const Expr *relay_bracket_enter(Relay *r, const Expr *e);
+const Expr *relay_element(Relay *r, const Expr *e);
+const Expr *relay_bracket_leave(Relay *r, const Expr *e, bool outer);
 const Expr *relay_string(Relay *r, const Expr *e);
 /* The number that `e` is as an element of a literal of `dtype`; false when it
  * is none. */

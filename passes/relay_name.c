@@ -27,6 +27,8 @@ void relay_names_reset(Relay *r) {
     ptrmap_init(maps[i], r->p->mem);
   }
   VEC_CLEAR(&r->hidden);
+  VEC_CLEAR(&r->hidden_dims);
+  VEC_CLEAR(&r->brackets);
 }
 
 static const Name *fresh(Relay *r, const Name *name) {
@@ -47,7 +49,7 @@ Var *relay_bind(Relay *r, const Var *v) {
   *made = *v;
   made->name = fresh(r, v->name);
   made->annotation = relay_annotation(r, v->annotation);
-  VEC_PUSH(&r->hidden, (Hidden){v->name, ptrmap_get(&r->locals, v->name)});
+  VEC_PUSH(&r->hidden, (Hidden){v->name, ptrmap_get(&r->locals, v->name), made});
   ptrmap_put(&r->locals, v->name, (void *)made->name);
   return made;
 }

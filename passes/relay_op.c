@@ -58,7 +58,7 @@ static bool is_computed(const AttrExpr *x) {
 
 /* An attribute's value as an operand. */
 static const Expr *as_operand(Relay *r, const AttrExpr *x) {
-  if (x->kind == AX_EXPR) return relay_expr(r, x->expr);
+  if (x->kind == AX_EXPR) return x->expr;
   if (x->kind == AX_INT) return relay_int(r, x->span, x->integer);
   if (x->kind != AX_LIST || x->count == 0) {
     relay_refuse(r, x->span, "this attribute beside one that is computed");
@@ -123,8 +123,7 @@ static void keep_attrs(Relay *r, Expr *made, const Expr *e, const OpInfo *op) {
 }
 
 /* dyn.reshape(%x, %shape): the words of the row's `dyn` in their order. */
-static const Expr *dyn_call(Relay *r, const Expr *e, const OpInfo *op,
-                            const Expr *const *operands) {
+static const Expr *dyn_call(Relay *r, const Expr *e, const OpInfo *op) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, OP_ARGS_MAX);
   int n = 0, used = 0;
   for (const char *word = op->dyn; args && *word;) {
@@ -134,7 +133,7 @@ static const Expr *dyn_call(Relay *r, const Expr *e, const OpInfo *op,
       args[n] = dyn_operand(r, e, spec, n > 0 ? &args[n - 1] : NULL);
       n++;
     } else if (used < e->count) {
-      args[n++] = operands[used++];
+      args[n++] = e->args[used++];
     }
     word += len + (word[len] == ' ');
   }
@@ -156,13 +155,13 @@ static bool is_complete(const Expr *e) {
 }
 
 /* The dtype that is written, or that a literal has. */
-static DType arange_dtype(const Expr *e, const Expr *const *operands) {
+static DType arange_dtype(const Expr *e) {
   const Attr *attr = find_attr(e, "dtype", 5);
   if (attr && attr->value->kind == AX_STRING)
     return dtype_find(attr->value->text, (size_t)attr->value->count);
   for (int i = 0; i < e->count; i++)
-    if (operands[i]->kind == EX_CONST)
-      return (DType)operands[i]->constant->dtype;
+    if (e->args[i]->kind == EX_CONST)
+      return (DType)e->args[i]->constant->dtype;
   return DTYPE_NONE;
 }
 
@@ -190,18 +189,17 @@ static AttrExpr as_attr(Relay *r, const Expr *e) {
 
 /* arange(start, stop, step, start=start, stop=stop, step=step, dtype="..."):
  * TVM's typing reads the attributes, and its kernel the operands. */
-static const Expr *arange_call(Relay *r, const Expr *e,
-                               const Expr *const *operands) {
-  DType dtype = arange_dtype(e, operands);
+static const Expr *arange_call(Relay *r, const Expr *e) {
+  DType dtype = arange_dtype(e);
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 3);
   if (dtype == DTYPE_NONE || !args) {
     relay_refuse(r, e->span, "an `arange` whose dtype is not written");
     return e;
   }
   const Expr *one = number(r, e->span, dtype, 1);
-  args[0] = e->count > 1 ? operands[0] : number(r, e->span, dtype, 0);
-  args[1] = operands[e->count > 1 ? 1 : 0];
-  args[2] = e->count > 2 ? operands[2] : one;
+  args[0] = e->count > 1 ? e->args[0] : number(r, e->span, dtype, 0);
+  args[1] = e->args[e->count > 1 ? 1 : 0];
+  args[2] = e->count > 2 ? e->args[2] : one;
   Expr *made = relay_op(r, e->span, "arange", 3, args);
   for (int i = 0; i < 3; i++)
     relay_with_attr(r, made, repeated[i], as_attr(r, args[i]));
@@ -215,11 +213,10 @@ static void repeat_attrs(Relay *r, Expr *made, const Expr *e) {
   for (size_t i = 0; attrs && i < count; i++) {
     attrs[i] = e->call.attrs[i];
     if (attrs[i].value->kind != AX_EXPR) continue;
+    if (attrs[i].value->expr->kind != EX_CALL) continue;
     AttrExpr *value = ARENA_NEW(r->arena, AttrExpr);
     *value = *attrs[i].value;
-    value->expr = relay_expr(r, value->expr);
-    if (value->expr->kind == EX_CALL)
-      value->expr = relay_parens(r, value->expr);
+    value->expr = relay_parens(r, value->expr);
     attrs[i].value = value;
   }
   made->call.attrs = attrs;
@@ -239,20 +236,15 @@ static bool has_computed(const Expr *e) {
   return false;
 }
 
-const Expr *relay_op_call(Relay *r, const Expr *e, const Expr *first) {
+const Expr *relay_op_call(Relay *r, const Expr *e) {
   bool dyn;
   const OpInfo *op = op_info(op_find(e->call.callee->name->text, &dyn));
   bool repeats = op->relay == RELAY_REPEATS;
-  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
-  for (int i = 0; args && i < e->count; i++)
-    args[i] = first && i == 0 ? first : relay_expr(r, e->args[i]);
-  if (repeats && !is_complete(e) && e->count > 0)
-    return arange_call(r, e, args);
+  if (repeats && !is_complete(e) && e->count > 0) return arange_call(r, e);
   bool computed = has_computed(e);
-  if (computed && !dyn && op->dyn) return dyn_call(r, e, op, args);
+  if (computed && !dyn && op->dyn) return dyn_call(r, e, op);
   Expr *made = expr_new(r->arena, EX_CALL, e->span);
   *made = *e;
-  made->args = args;
   if (e->sugar != SUGAR_INFIX) made->sugar = SUGAR_NONE;
   if (computed && repeats) repeat_attrs(r, made, e);
   else relay_check_attrs(r, e->call.attr_count, e->call.attrs);

@@ -109,33 +109,30 @@ static const Expr *find_dim(Relay *r, const Expr *e, const TypeExpr *t,
   return found;
 }
 
-static const Expr *dim_expr(Relay *r, const Fn *fn, Var *const *params,
-                            const Name *name) {
+static const Expr *dim_expr(Relay *r, const Fn *fn, const Name *name) {
   const Expr *found = NULL;
+  size_t first = r->hidden.len - (size_t)fn->param_count;
   for (int i = 0; i < fn->param_count && !found; i++) {
     Expr *e = expr_new(r->arena, EX_LOCAL, SPAN_NONE);
-    e->name = params[i]->name;
+    e->name = r->hidden.data[first + (size_t)i].var->name;
     found = find_dim(r, e, fn->params[i]->annotation, name);
   }
   return found ? found : expr_new(r->arena, EX_ERROR, SPAN_NONE);
 }
 
-const Expr **relay_dims_enter(Relay *r, const Fn *fn, Var *const *params) {
-  size_t count = (size_t)fn->type_param_count;
-  const Expr **hidden = ARENA_ARRAY(r->arena, const Expr *, count);
-  for (size_t i = 0; hidden && i < count; i++) {
+void relay_dims_enter(Relay *r, const Fn *fn) {
+  for (int i = 0; i < fn->type_param_count; i++) {
     const TypeParam *param = &fn->type_params[i];
-    hidden[i] = ptrmap_get(&r->dims, param->name);
-    if (!param->is_dim) continue;
-    ptrmap_put(&r->dims, param->name,
-               (void *)dim_expr(r, fn, params, param->name));
+    if (!param->is_dim || mem_exhausted(r->p->mem)) continue;
+    VEC_PUSH(&r->hidden_dims, ptrmap_get(&r->dims, param->name));
+    ptrmap_put(&r->dims, param->name, (void *)dim_expr(r, fn, param->name));
   }
-  return hidden;
 }
 
-void relay_dims_leave(Relay *r, const Fn *fn, const Expr *const *hidden) {
-  for (int i = 0; hidden && i < fn->type_param_count; i++) {
-    if (!fn->type_params[i].is_dim) continue;
-    ptrmap_put(&r->dims, fn->type_params[i].name, (void *)hidden[i]);
+void relay_dims_leave(Relay *r, const Fn *fn) {
+  for (int i = fn->type_param_count; i-- > 0;) {
+    const TypeParam *param = &fn->type_params[i];
+    if (!param->is_dim || mem_exhausted(r->p->mem)) continue;
+    ptrmap_put(&r->dims, param->name, (void *)VEC_POP(&r->hidden_dims));
   }
 }

@@ -121,6 +121,7 @@ typedef struct Pattern {
   const Name *name;        /* PT_CTOR, as written */
   const struct Ctor *ctor; /* PT_CTOR, once resolved */
   bool parens;             /* PT_CTOR written with (...) */
+  int height;              /* levels of patterns within it */
   int count;
   const struct Pattern *const *fields;
   const Type *type; /* filled in by the checker */

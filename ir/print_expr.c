@@ -1,7 +1,7 @@
 /* The printer's expressions.  Sugar comes back as it was written, parentheses
  * where precedence asks for them.  Chains that grow to the left (operators,
- * calls, projections) and chains of signs are loops; other nesting is the
- * parser's, which bounds it, and is recursion here. */
+ * calls, projections) and chains of signs are loops; other nesting is recursion
+ * on a split stack. */
 #include <string.h>
 
 #include "ir/printer.h"
@@ -18,9 +18,6 @@ enum {
   LEVEL_UNARY,
   LEVEL_POSTFIX,
 };
-
-/* Beyond what the parser admits; only what passes build can be deeper. */
-enum { MAX_DEPTH = 4000 };
 
 static const struct Operator {
   const char *name, *token;
@@ -322,16 +319,25 @@ static void print_comments_before(Printer *p, const Expr *e) {
   print_comments(p, parens ? print_first_token(p, at) : at);
 }
 
+typedef struct PrintCall {
+  Printer *p;
+  const Expr *e;
+} PrintCall;
+
+static void run_print(void *call) {
+  PrintCall *c = call;
+  print_expr(c->p, c->e);
+}
+
 void print_expr(Printer *p, const Expr *e) {
-  if (p->next_comment < p->comment_count) print_comments_before(p, e);
-  if (p->depth >= MAX_DEPTH || mem_exhausted(p->mem)) {
-    doc_text(&p->doc, "...");
+  if (mem_exhausted(p->mem)) return;
+  if (split_is_used_up(&p->stack)) {
+    split_call(&p->stack, run_print, &(PrintCall){p, e});
     return;
   }
-  p->depth++;
+  if (p->next_comment < p->comment_count) print_comments_before(p, e);
   Infix infix = as_infix(p, e);
   if (infix.token) print_infix(p, e, infix.level);
   else if (prefix_of(e)) print_prefix(p, e);
   else print_node(p, e);
-  p->depth--;
 }

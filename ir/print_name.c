@@ -6,6 +6,7 @@
 void printer_init(Printer *p, Mem *mem, const Program *program) {
   *p = (Printer){.mem = mem, .program = program};
   doc_init(&p->doc, mem);
+  split_start(&p->stack, mem);
   VEC_INIT(&p->spine, mem);
   VEC_INIT(&p->scope, mem);
   ptrmap_init(&p->names, mem);
@@ -15,6 +16,7 @@ void printer_init(Printer *p, Mem *mem, const Program *program) {
 
 void printer_done(Printer *p) {
   doc_done(&p->doc);
+  split_end(&p->stack);
   VEC_DONE(&p->spine);
   VEC_DONE(&p->scope);
   ptrmap_done(&p->names);

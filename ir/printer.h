@@ -6,6 +6,7 @@
 #ifndef IR_PRINTER_H
 #define IR_PRINTER_H
 
+#include "base/split.h"
 #include "ir/doc.h"
 #include "ir/print.h"
 
@@ -22,7 +23,7 @@ typedef struct Printer {
   bool run_ends_line;      /* and it is the end of the line */
   bool resolved;           /* variables are named by print_name.c, and binders
                               show the types that were found */
-  int depth;               /* of expressions within expressions */
+  SplitStack stack;        /* of the recursion over expressions */
   VEC(const Expr *) spine; /* scratch of the loops over left-deep chains */
   PtrMap names;            /* Var -> the Name it prints as */
   PtrMap in_scope;         /* Name -> itself, for names that are taken */

@@ -56,6 +56,7 @@ typedef struct TypeParam {
 typedef struct TypeExpr {
   TypeExprKind kind;
   Span span;
+  int height;  /* levels of types within it */
   bool scalar; /* TX_TENSOR written as a bare dtype */
   DType dtype; /* TX_TENSOR */
   int dim_count;

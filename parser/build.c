@@ -7,6 +7,16 @@
 #include "parser/grammar.h"
 #include "parser/literal.h"
 
+/* --- Nesting ------------------------------------------------------------ */
+
+int nesting_over(Builder *b, const char *what, Span span, int inner) {
+  if (inner == NESTING_MAX)
+    diag_error(b->program->diags, E0006, span,
+               "this %s is nested too deeply: more than %d levels", what,
+               NESTING_MAX);
+  return inner + 1;
+}
+
 /* --- Lists -------------------------------------------------------------- */
 
 List list_of(Builder *b, void *item) { return list_add(b, LIST_EMPTY, item); }
@@ -247,7 +257,7 @@ Expr *build_prefix(Builder *b, Token op, Expr *operand) {
 
 /* --- Calls -------------------------------------------------------------- */
 
-static const AttrExpr *attr_value(Builder *b, const Expr *e);
+static const AttrExpr *attr_value(Builder *b, const Expr *e, int depth);
 
 /* A last argument such as meta[relay.attrs.Conv2DAttrs][0] is the call's whole
  * record; only a constant is an argument. */
@@ -260,7 +270,7 @@ static List take_record(Builder *b, Expr *e, int *count, const void **args) {
   const Expr *last = args[*count - 1];
   if (!is_record(last)) return LIST_EMPTY;
   Attr *attr = ARENA_NEW(&b->scratch, Attr);
-  *attr = (Attr){.span = last->span, .value = attr_value(b, last)};
+  *attr = (Attr){.span = last->span, .value = attr_value(b, last, 0)};
   e->count = --*count;
   return list_of(b, attr);
 }
@@ -455,11 +465,11 @@ static void attr_meta(AttrExpr *x, const Expr *e) {
   x->integer = e->meta.index;
 }
 
-/* Brackets nest no deeper than NESTING_MAX. */
-static void attr_list(Builder *b, AttrExpr *x, const Expr *e) {
+static void attr_list(Builder *b, AttrExpr *x, const Expr *e, int depth) {
+  if (nesting_over(b, "list", e->span, depth) > NESTING_MAX) return;
   List items = LIST_EMPTY;
   for (int i = 0; i < e->count; i++)
-    items = list_add(b, items, (void *)attr_value(b, e->args[i]));
+    items = list_add(b, items, (void *)attr_value(b, e->args[i], depth + 1));
   x->kind = AX_LIST;
   x->items = list_pointers(b, items);
   x->count = list_count(items, x->items);
@@ -467,7 +477,7 @@ static void attr_list(Builder *b, AttrExpr *x, const Expr *e) {
 
 /* Literals, lists, None and metadata are kept as written; any other value is an
  * expression to be evaluated. */
-static const AttrExpr *attr_value(Builder *b, const Expr *e) {
+static const AttrExpr *attr_value(Builder *b, const Expr *e, int depth) {
   AttrExpr *x = ARENA_NEW(b->arena, AttrExpr);
   x->span = e->span;
   x->kind = is_none(e) ? AX_NONE : AX_EXPR;
@@ -475,14 +485,14 @@ static const AttrExpr *attr_value(Builder *b, const Expr *e) {
   if (e->kind == EX_CONST) attr_constant(x, e->constant);
   if (e->kind == EX_STRING) attr_string(x, e);
   if (e->kind == EX_META) attr_meta(x, e);
-  if (e->kind == EX_BRACKET) attr_list(b, x, e);
+  if (e->kind == EX_BRACKET) attr_list(b, x, e, depth);
   return x;
 }
 
 Attr *build_attr(Builder *b, Token key, Expr *value) {
   Attr *attr = ARENA_NEW(&b->scratch, Attr);
-  *attr =
-      (Attr){key.name, span_join(key.span, value->span), attr_value(b, value)};
+  *attr = (Attr){key.name, span_join(key.span, value->span),
+                 attr_value(b, value, 0)};
   return attr;
 }
 
@@ -498,6 +508,11 @@ static Pattern *pattern_new(Builder *b, PatternKind kind, Span span) {
 static Pattern *pattern_fields(Builder *b, Pattern *pattern, List fields) {
   pattern->fields = list_pointers(b, fields);
   pattern->count = list_count(fields, pattern->fields);
+  if (pattern->count == 0) return pattern;
+  int inner = 0;
+  for (int i = 0; i < pattern->count; i++)
+    if (pattern->fields[i]->height > inner) inner = pattern->fields[i]->height;
+  pattern->height = nesting_over(b, "pattern", pattern->span, inner);
   return pattern;
 }
 

@@ -35,6 +35,13 @@ typedef struct Builder {
   List items;
 } Builder;
 
+/* Types, patterns and lists of attributes are recursed over, here and in what
+ * follows, so they nest no deeper than this.  A level takes at most 250 bytes
+ * of stack.  Expressions nest as deep as memory goes (base/split.h). */
+enum { NESTING_MAX = 1000 };
+/* The height over parts of height `inner`; reports the first that is more. */
+int nesting_over(Builder *b, const char *what, Span span, int inner);
+
 /* --- Lists -------------------------------------------------------------- */
 
 static const List LIST_EMPTY = {NULL, NULL, 0};

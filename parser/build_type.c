@@ -20,11 +20,20 @@ static void type_args(Builder *b, TypeExpr *t, List args) {
   t->arg_count = list_count(args, t->args);
 }
 
+static TypeExpr *with_height(Builder *b, TypeExpr *t) {
+  if (!t->result && t->arg_count == 0) return t;
+  int inner = t->result ? t->result->height : 0;
+  for (int i = 0; i < t->arg_count; i++)
+    if (t->args[i]->height > inner) inner = t->args[i]->height;
+  t->height = nesting_over(b, "type", t->span, inner);
+  return t;
+}
+
 TypeExpr *build_type(Builder *b, TypeExprKind kind, Token open, List args,
                      Token close) {
   TypeExpr *t = type_new(b, kind, span_join(open.span, close.span));
   type_args(b, t, args);
-  return t;
+  return with_height(b, t);
 }
 
 static void unknown_dtype(Builder *b, Token dtype) {
@@ -55,7 +64,7 @@ TypeExpr *build_fn_type(Builder *b, Token keyword, List params, List args,
   t->param_count = list_count(params, t->params);
   type_args(b, t, args);
   t->result = result;
-  return t;
+  return with_height(b, t);
 }
 
 TypeExpr *build_named_type(Builder *b, Token name) {
@@ -74,7 +83,7 @@ TypeExpr *build_applied_type(Builder *b, Token name, List args, Token close) {
   t->brackets = true;
   type_args(b, t, args);
   if (t->arg_count == 1 && !strcmp(name.name->text, "Ref")) t->kind = TX_REF;
-  return t;
+  return with_height(b, t);
 }
 
 TypeParam *build_type_param(Builder *b, Token name, const Token *kind) {

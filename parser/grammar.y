@@ -7,15 +7,21 @@
 #undef NDEBUG
 #define NDEBUG
 #define YYNOERRORRECOVERY
+#include <limits.h>
+#include <stdlib.h>
+
 #include "parser/parse.h"
+/* grammar_feed grows the stack, by the program's Mem; lemon's own way is left
+ * without memory. */
+#define malloc(size) NULL
+#define realloc(old, size) NULL
 }
 
 %name          lemon_grammar
 %token_prefix  TK_
 %token_type    {Token}
 %extra_context {Parse *p}
-%stack_size    10000
-%stack_overflow { p->too_deep = true; }
+%stack_size    0
 %start_symbol  file
 
 %type version {int}
@@ -445,12 +451,46 @@ enum { REPLAY_MAX = 8 };
 
 size_t grammar_size(void) { return sizeof(yyParser); }
 
-void grammar_reset(Grammar *g, Parse *p) {
-  lemon_grammarInit(g, p);
+void grammar_start(Grammar *g, Parse *p) { lemon_grammarInit(g, p); }
+
+/* Keeps the stack's memory. */
+void grammar_reset(Grammar *g) {
+  yyParser *y = (yyParser *)g;
+  y->yytos = y->yystack;
+}
+
+void grammar_end(Grammar *g) {
+  yyParser *y = (yyParser *)g;
+  size_t size = (size_t)y->yystksz * sizeof *y->yystack;
+  if (y->yystack == &y->yystk0) return;
+  mem_free(y->p->builder.program->mem, y->yystack, size);
+}
+
+/* Room for what one token can push: itself, and what empty rules make. */
+static bool make_room(yyParser *y) {
+  int used = (int)(y->yytos - y->yystack) + 1, size = y->yystksz;
+  if (size - used > REPLAY_MAX) return true;
+  bool first = y->yystack == &y->yystk0, fits = size < INT_MAX / 4;
+  int grown = fits ? 2 * size + 4 * REPLAY_MAX : size;
+  Mem *mem = y->p->builder.program->mem;
+  yyStackEntry *stack = NULL;
+  if (fits)
+    stack = mem_resize(mem, first ? NULL : y->yystack,
+                       first ? 0 : (size_t)size * sizeof *stack,
+                       (size_t)grown * sizeof *stack);
+  if (!stack) {
+    mem_raise_exhausted(mem);
+    return false;
+  }
+  if (first) stack[0] = y->yystk0;
+  y->yystack = stack;
+  y->yytos = stack + used - 1;
+  y->yystksz = grown;
+  return true;
 }
 
 void grammar_feed(Grammar *g, Token token) {
-  lemon_grammar(g, token.kind, token);
+  if (make_room((yyParser *)g)) lemon_grammar(g, token.kind, token);
 }
 
 /* Replays the reductions that `kind` would cause, on an overlay of the state

@@ -144,7 +144,7 @@ static bool wants(const Parse *p, int kind) {
 }
 
 static int innermost(const Parse *p) {
-  return p->open_count ? p->open[p->open_count - 1].token.kind : TK_END;
+  return p->open.len ? VEC_LAST(&p->open).kind : TK_END;
 }
 
 /* Is there no newline between the last token and this one? */
@@ -172,7 +172,7 @@ static const char *type_hint(const Parse *p) {
   bool dtype = before == TK_RPAREN && found == TK_RBRACKET &&
                wants(p, TK_COMMA) && !wants(p, TK_PLUS);
   if (shape || dtype) return tensor_type;
-  if (found == TK_EQ && p->in_definition && p->open_count == 0)
+  if (found == TK_EQ && p->in_definition && p->open.len == 0)
     return "constructors stand in braces: type Shape { Disc(float32), Empty }";
   return NULL;
 }

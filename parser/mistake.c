@@ -181,8 +181,8 @@ static int closer_of(int opener) {
 }
 
 bool closes_open(const Parse *p, int kind) {
-  for (int i = 0; closes(kind) && i < p->open_count; i++)
-    if (closer_of(p->open[i].token.kind) == kind) return true;
+  for (size_t i = 0; closes(kind) && i < p->open.len; i++)
+    if (closer_of(p->open.data[i].kind) == kind) return true;
   return false;
 }
 
@@ -190,8 +190,8 @@ bool closes_open(const Parse *p, int kind) {
  * the text ends inside it, another kind of bracket closes, or a definition
  * begins. */
 static const Token *never_closed(const Parse *p) {
-  if (p->open_count == 0) return NULL;
-  const Token *opener = &p->open[p->open_count - 1].token;
+  if (p->open.len == 0) return NULL;
+  const Token *opener = &VEC_LAST(&p->open);
   int kind = p->token.kind;
   bool other = closes_open(p, kind) && kind != closer_of(opener->kind);
   return p->item_inside || kind == TK_END || other ? opener : NULL;
@@ -217,8 +217,8 @@ static void report_never_closed(const Parse *p, const Token *opener,
 /* A block that is empty, or ends in a binding. */
 static bool lacks_value(const Parse *p) {
   int before = p->previous.kind;
-  return p->token.kind == TK_RBRACE && p->open_count > 0 &&
-         p->open[p->open_count - 1].token.kind == TK_LBRACE &&
+  return p->token.kind == TK_RBRACE && p->open.len > 0 &&
+         VEC_LAST(&p->open).kind == TK_LBRACE &&
          (before == TK_SEMI || before == TK_LBRACE);
 }
 
@@ -228,11 +228,11 @@ static const char *general_hint(const Parse *p) {
   bool operand = token_begins_operand(p->token.kind);
   if (operand && grammar_expects(g, TK_COMMA))
     return "items of a list are separated by `,`";
-  int inside = p->open_count ? p->open[p->open_count - 1].token.kind : TK_END;
+  int inside = p->open.len ? VEC_LAST(&p->open).kind : TK_END;
   bool sequence = operand || inside == TK_LBRACE || inside == TK_END;
   if (sequence && grammar_expects(g, TK_SEMI)) {
-    return p->open_count ? "a `;` ends a let and each item of a sequence"
-                         : "an item ends with `;`";
+    return p->open.len ? "a `;` ends a let and each item of a sequence"
+                       : "an item ends with `;`";
   }
   if (operand && p->previous.kind == TK_COMMA && grammar_expects(g, TK_IDENT) &&
       grammar_expects(g, TK_RPAREN))
@@ -332,11 +332,6 @@ void mistake_unreadable(Parse *p) {
       return;
     default: report_bad_character(p);
   }
-}
-
-void mistake_too_deep(Parse *p) {
-  diag_error(p->builder.program->diags, E0006, p->token.span,
-             "nested too deeply: more than %d levels", NESTING_MAX);
 }
 
 /* --- The version header ------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* The driver: takes tokens from the scanner, asks the grammar whether each can
  * stand where it stands, and feeds it.  After a mistake it goes on at the next
- * item.  Nesting is counted here, for everything after recurses at most that
- * deep.  mistake.c words the messages. */
+ * item.  mistake.c words the messages. */
 #include "parser/parse.h"
 
 #include <string.h>
@@ -62,7 +61,7 @@ static void settle_sign(Parse *p) {
       span_at(p->builder.unit->source, p->scanner.lo, p->scanner.cur);
 }
 
-/* --- Nesting ------------------------------------------------------------ */
+/* --- Brackets ----------------------------------------------------------- */
 
 static bool opens(int kind) {
   return kind == TK_LPAREN || kind == TK_LBRACKET || kind == TK_LBRACE;
@@ -72,37 +71,16 @@ static bool closes(int kind) {
   return kind == TK_RPAREN || kind == TK_RBRACKET || kind == TK_RBRACE;
 }
 
-/* Is the token an operator before its operand, such as `!` or `match`? */
-static bool is_prefix(const Parse *p) {
-  switch (p->token.kind) {
-    case TK_BANG:
-    case TK_MATCH:
-    case TK_MATCH_PARTIAL: return true;
-    case TK_MINUS: return grammar_accepts(p->grammar, TK_BANG);
-    default: return false;
-  }
-}
-
-/* Counts the token; false when it nests too deeply. */
-static bool count_nesting(Parse *p) {
-  if (is_prefix(p)) return p->depth + ++p->prefixes <= NESTING_MAX;
-  if (opens(p->token.kind)) {
-    int weight = 1 + p->prefixes;
-    if (p->depth + weight > NESTING_MAX) return false;
-    p->open[p->open_count++] = (Opener){p->token, weight};
-    p->depth += weight;
-  } else if (closes(p->token.kind)) {
-    p->depth -= p->open[--p->open_count].weight;
-  }
-  p->prefixes = 0;
-  return true;
+static void count_bracket(Parse *p) {
+  if (opens(p->token.kind)) VEC_PUSH(&p->open, p->token);
+  else if (closes(p->token.kind)) p->open.len--;
 }
 
 /* --- Going on after a mistake ------------------------------------------- */
 
 static void restart(Parse *p) {
-  grammar_reset(p->grammar, p);
-  p->open_count = p->depth = p->prefixes = 0;
+  grammar_reset(p->grammar);
+  VEC_CLEAR(&p->open);
   p->in_definition = false;
   p->foreign.kind = TK_END;
 }
@@ -144,7 +122,7 @@ static bool begins_item(Parse *p) {
  * definition.  Leaves its first token in `p->token`. */
 static void recover(Parse *p) {
   bool stray = closes(p->token.kind) && !closes_open(p, p->token.kind);
-  int depth = p->open_count + stray;
+  size_t depth = p->open.len + stray;
   for (; !is_last(p->token.kind) && !out_of_memory(p); read_token(p)) {
     if (begins_item(p)) break;
     depth += opens(p->token.kind);
@@ -165,16 +143,12 @@ static size_t errors_so_far(const Parse *p) {
   return p->builder.program->diags->errors - p->errors_before;
 }
 
-/* Feeds a token that fits; false after reporting that it nests too deeply. */
-static bool feed(Parse *p) {
+/* Feeds a token that fits. */
+static void feed(Parse *p) {
   if (is_definition(p->token.kind)) p->in_definition = true;
-  bool shallow = count_nesting(p);
-  if (shallow) grammar_feed(p->grammar, p->token);
-  if (p->open_count == 0 && p->token.kind == TK_RBRACE)
-    p->in_definition = false;
-  p->too_deep |= !shallow;
-  if (p->too_deep) mistake_too_deep(p);
-  return !p->too_deep;
+  count_bracket(p);
+  grammar_feed(p->grammar, p->token);
+  if (p->open.len == 0 && p->token.kind == TK_RBRACE) p->in_definition = false;
 }
 
 static bool is_unreadable(int kind) { return kind > TK_SIGNED; }
@@ -186,10 +160,11 @@ static bool take_token(Parse *p) {
     return false;
   }
   settle_sign(p);
-  p->item_inside = p->open_count > 0 && begins_item(p);
+  p->item_inside = p->open.len > 0 && begins_item(p);
   if (!p->item_inside && grammar_accepts(p->grammar, p->token.kind)) {
     hint_watch(p);
-    return feed(p);
+    feed(p);
+    return true;
   }
   mistake_unexpected(p);
   return false;
@@ -207,7 +182,7 @@ static ParseStatus parse_tokens(Parse *p, ParseOptions options) {
     if (options.interactive && is_incomplete(p)) return PARSE_INCOMPLETE;
     bool last = is_last(p->token.kind);
     bool taken = take_token(p);
-    if (last || p->too_deep || errors_so_far(p) >= DIAG_MAX) break;
+    if (last || errors_so_far(p) >= DIAG_MAX) break;
     if (taken) read_token(p);
     else recover(p);
   }
@@ -234,8 +209,9 @@ static bool check_encoding(Program *p, const SourceFile *source) {
 }
 
 static ParseStatus parse_with(Parse *p, Unit *u, ParseOptions options) {
-  grammar_reset(p->grammar, p);
+  grammar_start(p->grammar, p);
   ParseStatus status = parse_tokens(p, options);
+  grammar_end(p->grammar);
   fill_unit(p, u);
   if (status == PARSE_OK && span_exists(u->meta_span) &&
       !metadata_read(p->builder.program, u))
@@ -248,6 +224,7 @@ static void parse_init(Parse *p, Program *program, Unit *u) {
                .builder = {program, u, &u->arena, {0}, {0}},
                .errors_before = program->diags->errors};
   arena_init(&p->builder.scratch, program->mem);
+  VEC_INIT(&p->open, program->mem);
   VEC_INIT(&p->comments, program->mem);
 }
 
@@ -263,6 +240,7 @@ ParseStatus parse_unit(Program *program, SourceFile *source,
     parse_init(p, program, u);
     p->grammar = grammar;
     status = parse_with(p, u, options);
+    VEC_DONE(&p->open);
     VEC_DONE(&p->comments);
     arena_done(&p->builder.scratch);
     if (status == PARSE_OK) *unit = u;

@@ -7,18 +7,8 @@
 #include "parser/parser.h"
 #include "parser/scan.h"
 
-/* Brackets, signs and matches that may be open at one time. */
-enum { NESTING_MAX = 1000 };
-
 /* Words that are known not to be foreign. */
 enum { PLAIN_MAX = 64 };
-
-/* An opening bracket and what it counts towards NESTING_MAX: itself and the
- * prefix operators before it. */
-typedef struct Opener {
-  Token token;
-  int weight;
-} Opener;
 
 typedef struct Grammar Grammar;
 
@@ -30,13 +20,9 @@ typedef struct Parse {
   Token previous, earlier;
   Token foreign; /* a word of another language began what is under way */
   const Name *plain[PLAIN_MAX]; /* words that are none, by their hashes */
-  Opener open[NESTING_MAX];
-  int open_count;
-  int depth;          /* the sum of the openers' weights */
-  int prefixes;       /* prefix operators just before `token` */
-  bool in_definition; /* the item under way began with def or type */
-  bool item_inside;   /* `token` begins an item although brackets are open */
-  bool too_deep;      /* reported, or the automaton's stack is full */
+  VEC(Token) open;              /* brackets */
+  bool in_definition;           /* the item under way began with def or type */
+  bool item_inside; /* `token` begins an item although brackets are open */
   size_t errors_before;
   VEC(Comment) comments;
   Span metadata;
@@ -45,12 +31,15 @@ typedef struct Parse {
 /* --- The automaton (grammar.y) ------------------------------------------ */
 
 size_t grammar_size(void);
-void grammar_reset(Grammar *g, Parse *p);
+/* Its stack, which comes from the program's Mem, is kept by a reset. */
+void grammar_start(Grammar *g, Parse *p);
+void grammar_reset(Grammar *g);
+void grammar_end(Grammar *g);
 /* Can a token of this kind be shifted now? */
 bool grammar_accepts(const Grammar *g, int kind);
 /* As itself, and not as a word that may also be a name. */
 bool grammar_expects(const Grammar *g, int kind);
-/* Only what it accepts. */
+/* Only what it accepts.  Raises `exhausted` when memory runs out. */
 void grammar_feed(Grammar *g, Token token);
 
 /* --- Mistakes (mistake.c) ----------------------------------------------- */
@@ -59,7 +48,6 @@ void grammar_feed(Grammar *g, Token token);
 void mistake_unexpected(Parse *p);
 /* Reports a token that the scanner could not read. */
 void mistake_unreadable(Parse *p);
-void mistake_too_deep(Parse *p);
 /* Is a bracket open that a token of this kind would close? */
 bool closes_open(const Parse *p, int kind);
 

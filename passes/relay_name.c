@@ -49,7 +49,8 @@ Var *relay_bind(Relay *r, const Var *v) {
   *made = *v;
   made->name = fresh(r, v->name);
   made->annotation = relay_annotation(r, v->annotation);
-  VEC_PUSH(&r->hidden, (Hidden){v->name, ptrmap_get(&r->locals, v->name), made});
+  VEC_PUSH(&r->hidden,
+           (Hidden){v->name, ptrmap_get(&r->locals, v->name), made});
   ptrmap_put(&r->locals, v->name, (void *)made->name);
   return made;
 }

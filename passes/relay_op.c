@@ -160,8 +160,7 @@ static DType arange_dtype(const Expr *e) {
   if (attr && attr->value->kind == AX_STRING)
     return dtype_find(attr->value->text, (size_t)attr->value->count);
   for (int i = 0; i < e->count; i++)
-    if (e->args[i]->kind == EX_CONST)
-      return (DType)e->args[i]->constant->dtype;
+    if (e->args[i]->kind == EX_CONST) return (DType)e->args[i]->constant->dtype;
   return DTYPE_NONE;
 }
 

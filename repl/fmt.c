@@ -10,9 +10,8 @@ static bool put_text(Host *h, const char *path, const StrBuf *text) {
   return true;
 }
 
-/* The formatted text must parse to the same program.  The one exception is a
- * program so deeply nested that the printer's parentheses exceed the parser's
- * limit. */
+/* The formatted text must parse to the same program.  If it does not, which is
+ * the printer's mistake, no file is overwritten. */
 static bool reads_back(Host *h, const char *path, const Unit *unit,
                        const StrBuf *text) {
   Program *p = h->program->ir;
@@ -21,8 +20,9 @@ static bool reads_back(Host *h, const char *path, const Unit *unit,
       program_parse_text(h->program, path, strbuf_text(text), text->len);
   if (again && unit_equal(p->mem, unit, again)) return true;
   if (mem_exhausted(p->mem)) return false;
-  diag_error(p->diags, E0006, SPAN_NONE,
-             "%s is nested too deeply to be formatted", path);
+  diag_error(p->diags, E0507, SPAN_NONE,
+             "%s would be another program in the text that rly made of it",
+             path);
   return false;
 }
 

@@ -65,7 +65,7 @@ static void infer_fn_definition(Infer *in, Definition *d, Ty *skeleton) {
 
 static void infer_value_definition(Infer *in, Definition *d) {
   if (!d->value) return;
-  bool value = !d->declared && is_value(d->value);
+  bool value = !d->declared && is_value(in->mem, d->value);
   in->level += value;
   Ty *found = infer_expr(in, d->value);
   in->level -= value;
@@ -101,7 +101,7 @@ static void generalise(Infer *in, Definition *d) {
     quantify_signature(in, d, d->value->fn);
     if (d->param_count > 0) return;
   }
-  if (!d->value || !is_value(d->value)) return;
+  if (!d->value || !is_value(in->mem, d->value)) return;
   d->param_count = ty_generalise(in, d->type, &d->params);
   Ty *t = ty_head(d->type);
   if (d->param_count == 0 || t->kind != K_FN) return;
@@ -167,6 +167,7 @@ static void infer_init(Infer *in, Checker *c) {
   ptrmap_init(&in->known, c->mem);
   ptrmap_init(&in->rigid_levels, c->mem);
   arena_init(&in->asked, c->mem);
+  split_start(&in->stack, c->mem);
   in->error = ARENA_NEW(in->arena, Ty);
   *in->error = (Ty){.kind = K_ERROR, .closed = true};
   in->unit = ty_tuple(in, 0, ty_array(in, 0));
@@ -194,6 +195,7 @@ static void infer_done(Infer *in) {
   ptrmap_done(&in->known);
   ptrmap_done(&in->rigid_levels);
   arena_done(&in->asked);
+  split_end(&in->stack);
 }
 
 static size_t component_size(const Definitions *all, size_t first) {

@@ -2,10 +2,12 @@
  * definitions after the other.  Over each function stands the rule that it
  * implements; s ~> t reads "a value of type s may go where t is expected"
  * (unify.c).  Calls are in call.c, patterns in pattern.c. */
+#include "ir/walk.h"
 #include "types/infer.h"
 
 static Ty *infer_node(Infer *in, const Expr *e, Ty *head);
 static Ty *infer_kept(Infer *in, const Expr *e);
+static Ty *infer_apart(Infer *in, const Expr *e, bool kept);
 
 static void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,
                          Ty **targs) {
@@ -281,25 +283,30 @@ static Ty *infer_fn_value(Infer *in, const Expr *e) {
 
 /* --- Lets ---------------------------------------------------------------- */
 
-static bool all_values(int count, const Expr *const *args) {
-  for (int i = 0; i < count; i++)
-    if (!is_value(args[i])) return false;
-  return true;
-}
-
-/* fn literals, constructors of such, and aliases: evaluating one has no effect
- * and makes no cell, so it may have several types. */
-bool is_value(const Expr *e) {
+/* Of one node of a value. */
+static bool may_be_in_value(const Expr *e) {
   switch (e->kind) {
     case EX_FN:
     case EX_VAR:
     case EX_GLOBAL:
-    case EX_CTOR: return true;
-    case EX_TUPLE: return all_values(e->count, e->args);
-    case EX_CALL:
-      return e->call.callee->kind == EX_CTOR && all_values(e->count, e->args);
+    case EX_CTOR:
+    case EX_TUPLE: return true;
+    case EX_CALL: return e->call.callee->kind == EX_CTOR;
     default: return false;
   }
+}
+
+/* fn literals, constructors of such, and aliases: evaluating one has no effect
+ * and makes no cell, so it may have several types. */
+bool is_value(Mem *mem, const Expr *e) {
+  bool value = true;
+  ExprWalk w;
+  expr_walk_start(&w, mem, WALK_ENTER, e);
+  while (value && expr_walk_next(&w)) {
+    value = may_be_in_value(w.at);
+    if (w.at->kind == EX_FN) expr_walk_skip(&w);
+  }
+  return expr_walk_end(&w) && value;
 }
 
 /* Quantifies what is free in a let's type and not in its environment. */
@@ -361,7 +368,7 @@ static void infer_let_fns(Infer *in, const Binding *group, int n) {
 
 static void infer_let(Infer *in, const Binding *b) {
   VarInfo *info = var_info(in, b->var);
-  bool value = !b->var->declared && is_value(b->value);
+  bool value = !b->var->declared && is_value(in->mem, b->value);
   in->level += value;
   Ty *found = infer_expr(in, b->value);
   in->level -= value;
@@ -441,6 +448,7 @@ static Ty *infer_node(Infer *in, const Expr *e, Ty *head) {
  *
  *   def @mk() { fn [A](%x: A) -> A { %x } } : fn () -> fn [A](A) -> A        */
 static Ty *infer_kept(Infer *in, const Expr *e) {
+  if (split_is_used_up(&in->stack)) return infer_apart(in, e, true);
   Ty *type;
   switch (e->kind) {
     case EX_FN:
@@ -485,7 +493,23 @@ static const Expr *check_poly_if(Infer *in, const Expr *e, Ty *wanted,
 /*   v a value    v : t, t generalised ~> forall A.... s
  *   ---------------------------------------------------
  *   v : forall A.... s                                                       */
+typedef struct PolyCall {
+  Infer *in;
+  const Expr *e;
+  Ty *wanted;
+  Why why;
+} PolyCall;
+
+static void run_poly(void *call) {
+  PolyCall *c = call;
+  check_poly(c->in, c->e, c->wanted, c->why);
+}
+
 void check_poly(Infer *in, const Expr *e, Ty *wanted, Why why) {
+  if (split_is_used_up(&in->stack)) {
+    split_call(&in->stack, run_poly, &(PolyCall){in, e, wanted, why});
+    return;
+  }
   if (e->kind == EX_IF && e->sugar != SUGAR_AND && e->sugar != SUGAR_OR)
     e = check_poly_if(in, e, wanted, why);
   why.span = e->span;
@@ -494,7 +518,7 @@ void check_poly(Infer *in, const Expr *e, Ty *wanted, Why why) {
     check_poly(in, e->block->result, wanted, why);
   } else if (e->kind == EX_MATCH) {
     check_poly_match(in, e, wanted, why);
-  } else if (is_value(e) || e->kind == EX_OP) {
+  } else if (is_value(in->mem, e) || e->kind == EX_OP) {
     in->level++;
     Ty *found = infer_expr(in, e);
     in->level--;
@@ -509,7 +533,28 @@ void check_poly(Infer *in, const Expr *e, Ty *wanted, Why why) {
   infer_record(in, e, wanted, 0, NULL);
 }
 
+typedef struct InferCall {
+  Infer *in;
+  const Expr *e;
+  bool kept;
+  Ty *type;
+} InferCall;
+
+static void run_infer(void *call) {
+  InferCall *c = call;
+  c->type = c->kept ? infer_kept(c->in, c->e) : infer_expr(c->in, c->e);
+}
+
+/* infer_expr or infer_kept, in a new piece of stack. */
+static Ty *infer_apart(Infer *in, const Expr *e, bool kept) {
+  InferCall call = {in, e, kept, in->error};
+  split_call(&in->stack, run_infer, &call);
+  return call.type;
+}
+
 Ty *infer_expr(Infer *in, const Expr *e) {
+  if (split_is_used_up(&in->stack)) return infer_apart(in, e, false);
+  if (mem_exhausted(in->mem)) return in->error;
   if (!expr_spine(e)) return infer_node(in, e, NULL);
   VEC(const Expr *) chain;
   VEC_INIT(&chain, in->mem);

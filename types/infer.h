@@ -9,6 +9,7 @@
 #ifndef TYPES_INFER_H
 #define TYPES_INFER_H
 
+#include "base/split.h"
 #include "types/check.h"
 
 /* --- Dimensions (dims.c) ------------------------------------------------- */
@@ -186,6 +187,7 @@ typedef struct Infer {
   TypeTable *types;
   Arena *arena;
   Mem *mem;
+  SplitStack stack; /* of the recursion over expressions */
   uint32_t level;
   uint32_t mark;
   uint32_t first_var; /* ids below it are of earlier runs */
@@ -348,7 +350,7 @@ bool fn_is_annotated(const Fn *fn);
 Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
              const Name *name);
 /* May what this evaluates to be generalised? */
-bool is_value(const Expr *e);
+bool is_value(Mem *mem, const Expr *e);
 VarInfo *var_info(Infer *in, const Var *var);
 
 /* --- Finishing (zonk.c) -------------------------------------------------- */

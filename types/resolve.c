@@ -8,8 +8,6 @@
  * operator chains, calls of calls, `else if`, blocks - is walked in loops. */
 #include "types/resolve.h"
 
-enum { DEPTH_MAX = 4000 };
-
 static const Expr *resolve_node(Resolver *r, const Expr *e, const Expr *head);
 
 /* --- Making nodes -------------------------------------------------------- */
@@ -551,20 +549,29 @@ static const Expr *resolve_node(Resolver *r, const Expr *e, const Expr *head) {
   }
 }
 
+typedef struct ResolveCall {
+  Resolver *r;
+  const Expr *e, *made;
+} ResolveCall;
+
+static void run_resolve(void *call) {
+  ResolveCall *c = call;
+  c->made = resolve_expr(c->r, c->e);
+}
+
 const Expr *resolve_expr(Resolver *r, const Expr *e) {
-  if (r->depth >= DEPTH_MAX || mem_exhausted(r->c->mem)) {
-    if (r->depth >= DEPTH_MAX)
-      diag_error(r->p->diags, E0006, e->span, "nested too deeply");
-    return resolve_error(r, e->span);
+  if (mem_exhausted(r->c->mem)) return resolve_error(r, e->span);
+  if (split_is_used_up(&r->stack)) {
+    ResolveCall call = {r, e, NULL};
+    bool run = split_call(&r->stack, run_resolve, &call);
+    return run ? call.made : resolve_error(r, e->span);
   }
-  r->depth++;
   VEC(const Expr *) chain;
   VEC_INIT(&chain, r->c->mem);
   for (const Expr *next; (next = expr_spine(e)); e = next) VEC_PUSH(&chain, e);
   const Expr *done = resolve_node(r, e, NULL);
   while (chain.len > 0) done = resolve_node(r, VEC_POP(&chain), done);
   VEC_DONE(&chain);
-  r->depth--;
   return done;
 }
 

@@ -3,6 +3,7 @@
 #ifndef TYPES_RESOLVE_H
 #define TYPES_RESOLVE_H
 
+#include "base/split.h"
 #include "types/check.h"
 
 /* What a name meant before an inner binding hid it. */
@@ -26,7 +27,7 @@ typedef struct Resolver {
   PtrMap dims;         /* TypeVar of a named dimension -> DimRead */
   VEC(Hidden) hidden;  /* undone when a scope ends */
   struct Homes *homes; /* of graph variables */
-  int depth;
+  SplitStack stack;
   /* What a hoisted graph variable's value refers to: it must mean the same
    * where its binding stands. */
   VEC(struct Watched {

@@ -21,6 +21,7 @@ void resolver_init(Resolver *r, Checker *c, Definition *def) {
   ptrmap_init(&r->dims, c->mem);
   VEC_INIT(&r->hidden, c->mem);
   VEC_INIT(&r->watched, c->mem);
+  split_start(&r->stack, c->mem);
 }
 
 void resolver_done(Resolver *r) {
@@ -31,6 +32,7 @@ void resolver_done(Resolver *r) {
   ptrmap_done(&r->dims);
   VEC_DONE(&r->hidden);
   VEC_DONE(&r->watched);
+  split_end(&r->stack);
 }
 
 /* --- Local names --------------------------------------------------------- */

@@ -395,8 +395,25 @@ static Reg lower_node(Lower *l, const Expr *e, Reg dst) {
   return NO_REG;
 }
 
+typedef struct LowerCall {
+  Lower *l;
+  const Expr *e;
+  Reg dst, made;
+} LowerCall;
+
+static void run_lower(void *call) {
+  LowerCall *c = call;
+  c->made = lower_expr(c->l, c->e, c->dst);
+}
+
 /* A name that is used at an instance picks it by itself. */
 Reg lower_expr(Lower *l, const Expr *e, Reg dst) {
+  if (split_is_used_up(&l->stack)) {
+    LowerCall call = {l, e, dst, NO_REG};
+    if (split_call(&l->stack, run_lower, &call)) return call.made;
+    l->failed = true;
+    return dst == DST_TAIL ? NO_REG : reg_new(l, false);
+  }
   bool picks = e->targ_count > 0 &&
                (e->kind == EX_CALL || e->kind == EX_PROJ || e->kind == EX_READ);
   if (!picks) return lower_node(l, e, dst);

@@ -228,6 +228,7 @@ static void lower_init(Lower *l, Code *c, Function *f, Arena *arena,
   VEC_INIT(&l->tokens, c->mem);
   VEC_INIT(&l->carried, c->mem);
   VEC_INIT(&l->live, c->mem);
+  split_start(&l->stack, c->mem);
   ptrmap_init(&l->locals, c->mem);
 }
 
@@ -239,6 +240,7 @@ static void lower_done(Lower *l) {
   VEC_DONE(&l->tokens);
   VEC_DONE(&l->carried);
   VEC_DONE(&l->live);
+  split_end(&l->stack);
   ptrmap_done(&l->locals);
 }
 

@@ -24,6 +24,7 @@
 
 #include <assert.h>
 
+#include "base/split.h"
 #include "bytecode/verify.h"
 
 /* --- The list ----------------------------------------------------------- */
@@ -119,6 +120,7 @@ typedef struct Lower {
   VEC(LazyChange) lazies; /* an undo log */
   VEC(Local *) tokens;    /* in scope, the innermost last */
   VEC(Reg) carried;       /* what a self tail call takes along: captures */
+  SplitStack stack;       /* of the recursion over expressions */
   Ins sink;               /* what is written when memory has run out */
   Reg self;               /* the running closure; NO_REG: none */
   Reg root, hole;         /* in a `trmc` instance: its last two

@@ -192,7 +192,24 @@ static void branch_connective(Lower *l, const Expr *e, bool is_and, bool sense,
   if (all) put_label(l, skip);
 }
 
+typedef struct BranchCall {
+  Lower *l;
+  const Expr *e;
+  bool sense;
+  Label to;
+} BranchCall;
+
+static void run_branch(void *call) {
+  BranchCall *c = call;
+  branch(c->l, c->e, c->sense, c->to);
+}
+
 static void branch(Lower *l, const Expr *e, bool sense, Label to) {
+  if (split_is_used_up(&l->stack)) {
+    BranchCall call = {l, e, sense, to};
+    l->failed |= !split_call(&l->stack, run_branch, &call);
+    return;
+  }
   bool is_and;
   const Expr *a, *b;
   while (e->kind == EX_CALL && e->call.callee->kind == EX_OP &&

@@ -1,9 +1,10 @@
 #!/usr/bin/env perl
 # Nothing that a file can make deep overflows the C stack: each way to nest
 # and each way to chain in the grammar, through the commands that take a
-# script, on a small stack.  Where the parser's nesting limit or a limit of
-# memory or time ends it, that is an answer, too.  `make depth` goes a million
-# deep with all commands; SHAPE='sum' picks shapes by name.
+# script, on a small stack.  Where the limit on types and patterns that nest or
+# a limit of memory or time ends it, that is an answer, too.  `make depth` goes
+# a million deep with all commands; SHAPE='sum' picks shapes by name.  What has
+# a value is also run, most of it a hundred thousand deep, and the value read.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -248,6 +249,9 @@ my @commands = ('check --types --effects', 'run', 'fmt', 'fmt --relay',
 # Its status as a shell gives it.
 sub status {
   my ($command, $path) = @_;
+  # The address sanitizer's own exit status is 1, which would be an answer.
+  local $ENV{ASAN_OPTIONS} =
+      join ':', grep { defined } $ENV{ASAN_OPTIONS}, 'exitcode=99';
   my $limits = '--max-memory 4G';
   $limits .= ' --timeout 20' if $command =~ /run|step/;
   system("ulimit -s $stack; exec $ENV{RLY} $command $limits $path "
@@ -264,5 +268,45 @@ for my $name (sort keys %shapes) {
   my @bad = grep { $_->[1] > 3 } map { [$_, status($_, $path)] } @chosen;
   ok(!@bad, "$name: " . ($all ? 'all commands' : "@chosen"))
     or diag(map { "$_->[0]: status $_->[1]\n" } @bad);
+}
+
+# --- Values ------------------------------------------------------------------
+
+# A shape, how deep it goes, and what it prints: text, or a pattern.  What keeps
+# a register for each level ends at 65,535 of them, with E0705.
+my @values = (
+  ['parentheses', 100_000, '1'],
+  ['blocks', 100_000, '1'],
+  ['negation', 100_000, '1'],
+  ['not', 100_001, 'False'],
+  ['negations apart', 100_001, '-1'],
+  ['sums to the right', 60_000, '60001'],
+  ['calls', 100_000, '1'],
+  ['operator calls', 100_001, '-1'],
+  ['constructors', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],
+  ['list', 60_000, qr/^Cons\(1, Cons\(1, .*\)\)$/],
+  ['called functions', 2_000, '1'], # their free variables: quadratic
+  ['conditions', 100_000, 'True'],
+  ['then', 100_000, '1'],
+  ['else', 100_000, '1'],
+  ['else if', 100_000, '1'],
+  ['scrutinees', 100_000, '1'],
+  ['arms in braces', 100_000, '1'],
+  ['reads', 100_000, '1'],
+  ['lets in blocks', 100_000, '1'],
+  ['lets as values', 100_000, '1'],
+  ['lets as bodies', 100_000, '1'],
+  ['lets as operands', 60_000, '60001'],
+  ['chain of +', 100_000, '100001'],
+  ['deep number', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],
+  ['deep calls', 100_000, '100000'],
+);
+for (@values) {
+  my ($name, $n, $value) = @$_;
+  next if defined $only && $name !~ /$only/;
+  my $path = spew(scratch('value.rly'), $shapes{$name}->($n));
+  my $text = `ulimit -s $stack; $ENV{RLY} run --timeout 60 $path 2>&1`;
+  my $right = ref $value ? $text =~ $value : $text eq "$value\n";
+  ok($right, "$name, $n deep: its value") or diag(substr $text, 0, 300);
 }
 done_testing();

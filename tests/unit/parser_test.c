@@ -627,29 +627,49 @@ static void length_is_not_limited(void **state) {
   check_length(w, "", "-", "1");
 }
 
-/* A thousand levels are accepted, one more is an error, and a million of them
- * cost no C stack. */
+/* BEFORE, then OPEN n times, MIDDLE, CLOSE n times, AFTER. */
+static char *nested(World *w, const char *const parts[5], size_t n) {
+  char *left = repeat(w, parts[0], parts[1], n, parts[2]);
+  char *whole = repeat(w, left, parts[3], n, parts[4]);
+  free(left);
+  return whole;
+}
+
 static void check_depth(World *w, const char *open, const char *middle,
                         const char *close) {
-  for (size_t n = 1000; n <= 1001; n++) {
-    char *left = repeat(w, "", open, n, middle);
-    char *whole = repeat(w, left, close, n, "");
+  char *whole =
+      nested(w, (const char *const[]){"", open, middle, close, ""}, 100000);
+  parse_ok(w, whole);
+  free(whole);
+}
+
+/* A thousand levels are accepted, one more is one error, and so are a hundred
+ * thousand. */
+static void check_limited_depth(World *w, const char *before, const char *open,
+                                const char *middle, const char *close,
+                                const char *after) {
+  static const size_t depths[] = {1000, 1001, 100000};
+  for (int i = 0; i < 3; i++) {
+    char *whole =
+        nested(w, (const char *const[]){before, open, middle, close, after},
+               depths[i]);
     Unit *u;
     diags_clear(&w->diags);
     ParseStatus status = parse_len(w, whole, strlen(whole), false, &u);
-    assert_int_equal(status, n == 1000 ? PARSE_OK : PARSE_ERRORS);
-    if (u == NULL) assert_int_equal(w->diags.list.data[0]->code, E0006);
-    free(left);
+    assert_int_equal(status, i == 0 ? PARSE_OK : PARSE_ERRORS);
+    assert_int_equal(w->diags.errors, i == 0 ? 0 : 1);
+    if (i > 0) assert_int_equal(w->diags.list.data[0]->code, E0006);
     free(whole);
   }
 }
 
-static void check_refused_depth(World *w, const char *text) {
+/* The end of the text is what is wrong, however deep it stands. */
+static void check_open_depth(World *w, const char *text) {
   char *whole = repeat(w, "", text, 1000000, "");
   Unit *u;
   diags_clear(&w->diags);
   assert_int_equal(parse_len(w, whole, strlen(whole), false, &u), PARSE_ERRORS);
-  assert_int_equal(w->diags.list.data[0]->code, E0006);
+  assert_int_equal(w->diags.list.data[0]->code, E0004);
   assert_int_equal(w->diags.errors, 1);
   free(whole);
 }
@@ -670,19 +690,32 @@ static void scanning_is_linear(void **state) {
   }
 }
 
-static void depth_is_limited(void **state) {
+static void depth_is_not_limited(void **state) {
   World *w = *state;
   check_depth(w, "(", "1", ")");
   check_depth(w, "[", "1", "]");
   check_depth(w, "{", "1", "}");
   check_depth(w, "!", "%x", "");
   check_depth(w, "- ", "%x", "");
-  check_refused_depth(w, "f(");
-  check_refused_depth(w, "!");
-  check_refused_depth(w, "-");
-  check_refused_depth(w, "match ");
-  check_refused_depth(w, "let %x = ");
-  check_refused_depth(w, "1 + let %x = 1; ");
+  check_depth(w, "if (%c) { ", "1", " } else { 2 }");
+  check_depth(w, "match %x { _ => ", "1", " }");
+  check_depth(w, "let %x = ", "1", "; %x");
+  check_open_depth(w, "f(");
+  check_open_depth(w, "!");
+  check_open_depth(w, "-");
+  check_open_depth(w, "match ");
+  check_open_depth(w, "let %x = ");
+  check_open_depth(w, "1 + let %x = 1; ");
+}
+
+static void depth_of_types_is_limited(void **state) {
+  World *w = *state;
+  check_limited_depth(w, "fn (%x: ", "(", "_", ",)", ") { 1 }");
+  check_limited_depth(w, "fn (%x: ", "List[", "_", "]", ") { 1 }");
+  check_limited_depth(w, "fn (%x: ", "fn () -> ", "_", "", ") { 1 }");
+  check_limited_depth(w, "match %x { ", "(", "_", ",)", " => 1 }");
+  check_limited_depth(w, "match %x { ", "S(", "_", ")", " => 1 }");
+  check_limited_depth(w, "f(%x, axis=", "[", "1", "]", ")");
 }
 
 /* --- Metadata ----------------------------------------------------------- */
@@ -1001,7 +1034,8 @@ int main(void) {
       WORLD_TEST(open_brackets_are_known),
       WORLD_TEST(length_is_not_limited),
       WORLD_TEST(scanning_is_linear),
-      WORLD_TEST(depth_is_limited),
+      WORLD_TEST(depth_is_not_limited),
+      WORLD_TEST(depth_of_types_is_limited),
       WORLD_TEST(metadata_is_decoded),
       WORLD_TEST(records_have_their_fields),
       WORLD_TEST(damaged_metadata_does_no_harm),

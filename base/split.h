@@ -1,0 +1,73 @@
+/* A split stack, for the recursion of C over what a user can make deep.
+ *
+ * Where a phase is a loop, it keeps a stack of its own (ir/walk.h).  The phases
+ * whose every rule looks at the parts of a node (names, inference, lowering,
+ * printing) recurse, and go on in a new piece of stack where the last one is
+ * used up.  Pieces come from a Mem, so memory alone bounds the depth, whatever
+ * stack the host's thread has.
+ *
+ *   typedef struct Call { Printer *p; const Expr *e; } Call;
+ *   static void run(void *call) { print(((Call *)call)->p, ...); }
+ *
+ *   void print(Printer *p, const Expr *e) {
+ *     if (split_is_used_up(&p->stack)) {
+ *       split_call(&p->stack, run, &(Call){p, e});
+ *       return;
+ *     }
+ *     ...
+ *
+ * A step of the recursion, from one look at the stack to the next, may take
+ * SPLIT_RESERVE bytes, with all that it calls.  That is room for recursion
+ * which has a bound of its own: over types under construction it is 2,000
+ * levels (types/infer.h) of up to 450 bytes, over types and patterns as written
+ * 1,000 (parser/build.h). */
+#ifndef BASE_SPLIT_H
+#define BASE_SPLIT_H
+
+#include <stdint.h>
+
+#include "base/mem.h"
+
+/* The address sanitizer's frames are some four times as large. */
+#ifdef __has_feature
+#define SPLIT_HAS(feature) __has_feature(feature)
+#else
+#define SPLIT_HAS(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || SPLIT_HAS(address_sanitizer)
+#define SPLIT_ASAN 1
+#else
+#define SPLIT_ASAN 0
+#endif
+
+enum {
+  SPLIT_SCALE = SPLIT_ASAN ? 4 : 1,
+  /* What is used of the stack that the recursion begins on. */
+  SPLIT_FIRST = SPLIT_SCALE * (48 << 10),
+  SPLIT_RESERVE = SPLIT_SCALE * (1 << 20),
+  SPLIT_PIECE = SPLIT_SCALE * (2 << 20),
+};
+
+typedef struct SplitPiece SplitPiece;
+
+typedef struct SplitStack {
+  Mem *mem;
+  uintptr_t low;     /* the piece at hand is used up below this address */
+  SplitPiece *spare; /* the last one that was left: it is needed soon again */
+} SplitStack;
+
+/* Begins at the caller's frame.  `mem` must outlive the stack. */
+void split_start(SplitStack *s, Mem *mem);
+void split_end(SplitStack *s);
+
+/* The address is taken as a number: the frames compared may lie in different
+ * pieces. */
+static inline bool split_is_used_up(const SplitStack *s) {
+  return (uintptr_t)__builtin_frame_address(0) < s->low;
+}
+
+/* Calls run(arg) in a new piece.  False, and `exhausted` is raised: there was
+ * no memory for one. */
+bool split_call(SplitStack *s, void (*run)(void *arg), void *arg);
+
+#endif

@@ -120,41 +120,33 @@ TensorFile *params_read(const char *path, Heap *heap, Diags *diags) {
 
 /* --- Writing ------------------------------------------------------------- */
 
-static void add_names(StrBuf *out, const NamedTensor *tensors, size_t n) {
-  le64_add(out, PARAMS_MAGIC);
-  le64_add(out, 0);
-  le64_add(out, n);
-  for (size_t i = 0; i < n; i++) {
-    le64_add(out, strlen(tensors[i].name));
-    strbuf_add(out, tensors[i].name);
-  }
-  le64_add(out, n);
-}
-
-/* `text` holds what precedes the first array, and is reused for each array's
- * header. */
-static bool write_arrays(FILE *stream, StrBuf *text, const NamedTensor *tensors,
-                         size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    ndarray_add_header(text, tensors[i].tensor);
-    if (mem_exhausted(text->mem)) return false;
-    fwrite(text->data, 1, text->len, stream);
-    tensor_write_elements(stream, tensors[i].tensor);
-    VEC_CLEAR(text);
-  }
-  fwrite(text->data, 1, text->len, stream);
-  return true;
-}
-
 bool params_write(const char *path, const NamedTensor *tensors, size_t n,
                   Mem *mem, Diags *diags) {
   FileOut out;
   if (!file_out_open(&out, mem, path, diags)) return false;
   StrBuf text;
   strbuf_init(&text, mem);
-  add_names(&text, tensors, n);
-  bool fine =
-      !mem_exhausted(mem) && write_arrays(out.stream, &text, tensors, n);
+  le64_add(&text, PARAMS_MAGIC);
+  le64_add(&text, 0);
+  le64_add(&text, n);
+  for (size_t i = 0; i < n; i++) {
+    le64_add(&text, strlen(tensors[i].name));
+    strbuf_add(&text, tensors[i].name);
+  }
+  le64_add(&text, n);
+
+  /* The first array's header is added to what precedes it; the buffer is then
+   * reused for each header. */
+  bool fine = !mem_exhausted(mem);
+  for (size_t i = 0; fine && i < n; i++) {
+    ndarray_add_header(&text, tensors[i].tensor);
+    fine = !mem_exhausted(mem);
+    if (!fine) break;
+    fwrite(text.data, 1, text.len, out.stream);
+    tensor_write_elements(out.stream, tensors[i].tensor);
+    VEC_CLEAR(&text);
+  }
+  if (fine) fwrite(text.data, 1, text.len, out.stream);
   if (!fine)
     diag_error(diags, E0507, SPAN_NONE, "cannot write %s: out of memory", path);
   strbuf_done(&text);

@@ -81,16 +81,12 @@ static bool read_metadata(Reader *r, json_t *pairs) {
   return true;
 }
 
-static DType find_format_dtype(const char *text) {
+static bool read_dtype(Reader *r, Entry *e, json_t *value) {
+  const char *text = json_string_value(value);
   int i = 0;
   while (i < DTYPE_COUNT && (!text || strcmp(dtype_info[i].safetensors, text)))
     i++;
-  return (DType)i;
-}
-
-static bool read_dtype(Reader *r, Entry *e, json_t *value) {
-  const char *text = json_string_value(value);
-  e->dtype = find_format_dtype(text);
+  e->dtype = (DType)i;
   if (e->dtype != DTYPE_NONE) return true;
   return invalid(r, "tensor `%s` has the dtype %s", e->name,
                  text ? text : "of no string");
@@ -203,18 +199,16 @@ static bool make_tensors(Reader *r) {
   return true;
 }
 
-static bool read_file(Reader *r) {
-  return read_header(r) && read_entries(r) && check_coverage(r) &&
-         make_tensors(r);
-}
-
 TensorFile *safetensors_read(const char *path, Heap *heap, Diags *diags) {
   Reader r = {.path = path, .diags = diags};
   r.map = file_map(heap->mem, path, diags);
   if (!r.map) return NULL;
   r.file = tensor_file_new(heap);
   VEC_INIT(&r.entries, heap->mem);
-  if (!(r.file ? read_file(&r) : out_of_memory(&r))) {
+  bool fine = r.file ? read_header(&r) && read_entries(&r) &&
+                           check_coverage(&r) && make_tensors(&r)
+                     : out_of_memory(&r);
+  if (!fine) {
     tensor_file_free(r.file);
     r.file = NULL;
   }

@@ -253,17 +253,6 @@ static bool check_entry_type(rly_program *p, const char *name, const Type *type,
   return false;
 }
 
-static bool check_entry(rly_program *p, const rly_function *entry,
-                        Missing *missing) {
-  const Global *g = (const Global *)entry;
-  bool ok = true;
-  for (int i = 0; i < rly_function_param_count(entry); i++)
-    ok &=
-        check_entry_type(p, rly_function_param_name(entry, i), g->type->args[i],
-                         g->value->fn->params[i]->span, missing);
-  return ok;
-}
-
 /* Does the program have a param of this name, or the entry such a parameter
  * (or, after a dot, a field of one)?  Every name compared is offered to `near`,
  * for "did you mean". */
@@ -283,13 +272,6 @@ static bool known_name(rly_program *p, const rly_function *entry,
   return false;
 }
 
-static void report_unknown(rly_program *p, const char *name,
-                           const Suggestion *near) {
-  Diag *d = diag_error(p->ir->diags, E0505, SPAN_NONE,
-                       "the program has nothing named `%s`", name);
-  if (near->best) diag_hint(d, "did you mean `%s`?", near->best);
-}
-
 static bool check_names(rly_program *p, const rly_function *entry) {
   bool ok = true;
   for (size_t i = 0; i < p->bound.len; i++) {
@@ -297,7 +279,9 @@ static bool check_names(rly_program *p, const rly_function *entry) {
     if (!b->strict || !b->name) continue;
     Suggestion near = suggestion_for(b->name);
     if (known_name(p, entry, b->name, &near)) continue;
-    report_unknown(p, b->name, &near);
+    Diag *d = diag_error(p->ir->diags, E0505, SPAN_NONE,
+                         "the program has nothing named `%s`", b->name);
+    if (near.best) diag_hint(d, "did you mean `%s`?", near.best);
     ok = false;
   }
   return ok;
@@ -307,7 +291,11 @@ static rly_status check_bindings(rly_program *p, const rly_function *entry) {
   Missing missing = {.p = p};
   bool ok = name_positional(p, entry) && check_names(p, entry);
   ok &= give_params(p, &missing);
-  if (entry) ok &= check_entry(p, entry, &missing);
+  const Global *g = (const Global *)entry;
+  for (int i = 0; i < rly_function_param_count(entry); i++)
+    ok &=
+        check_entry_type(p, rly_function_param_name(entry, i), g->type->args[i],
+                         g->value->fn->params[i]->span, &missing);
   return ok ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 
@@ -320,17 +308,6 @@ rly_status rly_program_bindings_check(rly_program *p,
 }
 
 /* --- Values ------------------------------------------------------------- */
-
-static bool tensor_value(rly_session *s, const Tensor *t, Value *out) {
-  if (t->rank == 0) {
-    *out = tensor_bits_at(t, 0);
-    return true;
-  }
-  out->tensor =
-      tensor_view(&store_of(s)->heap, t, t->rank, t->shape, t->strides, 0);
-  if (!out->tensor) mem_raise_exhausted(s->mem);
-  return out->tensor != NULL;
-}
 
 static bool tuple_value(rly_session *s, const char *name, const Type *type,
                         Value *out) {
@@ -348,5 +325,13 @@ bool bound_value(rly_session *s, const char *name, const Type *type,
                  Value *out) {
   if (type->kind == TY_TUPLE) return tuple_value(s, name, type, out);
   const Tensor *t = bound_tensor(s->program, name, type, SPAN_NONE);
-  return t && tensor_value(s, t, out);
+  if (!t) return false;
+  if (t->rank == 0) {
+    *out = tensor_bits_at(t, 0);
+    return true;
+  }
+  out->tensor =
+      tensor_view(&store_of(s)->heap, t, t->rank, t->shape, t->strides, 0);
+  if (!out->tensor) mem_raise_exhausted(s->mem);
+  return out->tensor != NULL;
 }

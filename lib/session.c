@@ -89,18 +89,16 @@ typedef struct Shower {
   bool lets_only;
 } Shower;
 
-/* %it names the newest result that was reached, so a failed unit leaves the
- * result before it. */
-static void name_newest(Program *p, Global *result) {
-  ptrmap_put(&p->user.locals, name_of(p->names, "it"), result);
-}
-
 static RunStatus run_step(rly_session *s, const Step *step, Shower shower) {
   rly_value v = {.session = s};
   if (shower.lets_only && step->kind == STEP_EXPR) return RUN_OK;
   RunStatus status = session_step(s->vm, step, &v.value);
   if (status != RUN_OK || step->kind != STEP_EXPR) return status;
-  if (step->global) name_newest(s->program->ir, step->global);
+  /* %it names the newest result that was reached, so a failed unit leaves the
+   * result before it. */
+  Program *p = s->program->ir;
+  if (step->global)
+    ptrmap_put(&p->user.locals, name_of(p->names, "it"), step->global);
   v.type = step->expr->type;
   if (shower.show) shower.show(shower.data, &v);
   value_drop(store_of(s), v.type, v.value);
@@ -179,19 +177,17 @@ rly_status rly_session_skip(rly_session *s) {
 
 /* --- Limits ------------------------------------------------------------- */
 
-static void set_limits(rly_session *s, const rly_options *limits) {
-  Limits wanted = session_limits(s->vm);
-  wanted.max_memory = limits->max_memory;
-  wanted.max_depth = limits->max_depth;
-  wanted.timeout = limits->timeout;
-  session_set_limits(s->vm, wanted);
-}
-
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
   /* false for NaN */
   if (!limits || !(limits->timeout >= 0) || !session_hold(s)) return RLY_MISUSE;
   bool idle = !s->running && !s->freed;
-  if (idle) set_limits(s, limits);
+  if (idle) {
+    Limits wanted = session_limits(s->vm);
+    wanted.max_memory = limits->max_memory;
+    wanted.max_depth = limits->max_depth;
+    wanted.timeout = limits->timeout;
+    session_set_limits(s->vm, wanted);
+  }
   session_release(s);
   return idle ? RLY_OK : RLY_MISUSE;
 }

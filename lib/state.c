@@ -65,21 +65,16 @@ const char *rly_state_path(const rly_state *st, size_t i) {
   return i < rly_state_count(st) ? st->list.cells.data[i].path : NULL;
 }
 
-static const char *type_text(rly_state *st, const Type *type) {
+const char *rly_state_type(rly_state *st, size_t i) {
+  const Type *type =
+      i < rly_state_count(st) ? st->list.cells.data[i].type : NULL;
+  if (!type || !session_hold(st->session)) return NULL;
   Mem mem = mem_local(st->session->mem);
   StrBuf out;
   strbuf_init(&out, &mem);
   type_print(st->session->program->ir->types, &out, type, TYPE_TEXT_MOST);
   const char *text = arena_strndup(&st->list.arena, strbuf_text(&out), out.len);
   strbuf_done(&out);
-  return text;
-}
-
-const char *rly_state_type(rly_state *st, size_t i) {
-  const Type *type =
-      i < rly_state_count(st) ? st->list.cells.data[i].type : NULL;
-  if (!type || !session_hold(st->session)) return NULL;
-  const char *text = type_text(st, type);
   session_release(st->session);
   return text;
 }

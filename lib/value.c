@@ -34,14 +34,10 @@ void rly_value_free(rly_value *v) {
   session_drop(s);
 }
 
-static rly_value *keep(rly_value *v) {
-  value_keep(v->type, v->value);
-  return value_handle_take(v->session, v->type, v->value);
-}
-
 rly_value *rly_value_keep(rly_value *v) {
   if (!v || !session_hold(v->session)) return NULL;
-  rly_value *kept = keep(v);
+  value_keep(v->type, v->value);
+  rly_value *kept = value_handle_take(v->session, v->type, v->value);
   session_release(v->session);
   return kept;
 }
@@ -145,18 +141,14 @@ int rly_value_field_count(const rly_value *v) {
   return c ? c->field_count : 0;
 }
 
-static rly_value *field_take(rly_value *v, int i) {
+rly_value *rly_value_field(rly_value *v, int i) {
+  if (!v || i < 0 || i >= rly_value_field_count(v) || !hold(v)) return NULL;
   const Type *type;
   Value field = value_field(store_of(v->session), v->type, v->value, i, &type);
   value_keep(type, field);
-  return value_handle_take(v->session, type, field);
-}
-
-rly_value *rly_value_field(rly_value *v, int i) {
-  if (!v || i < 0 || i >= rly_value_field_count(v) || !hold(v)) return NULL;
-  rly_value *field = field_take(v, i);
+  rly_value *handle = value_handle_take(v->session, type, field);
   session_release(v->session);
-  return field;
+  return handle;
 }
 
 /* --- Values from tensors ------------------------------------------------ */

@@ -73,15 +73,6 @@ static char *read_file(const char *path) {
   return text;
 }
 
-static bool run_editor(const char *path) {
-  const char *editor = getenv("VISUAL");
-  if (!editor || !*editor) editor = getenv("EDITOR");
-  char command[4200];
-  int n = snprintf(command, sizeof command, "%s '%s'",
-                   editor && *editor ? editor : "vi", path);
-  return n < (int)sizeof command && system(command) == 0;
-}
-
 /* Takes an entry from the user's editor, which starts with the text of the last
  * entry. */
 static void run_edit(Repl *r, const char *rest) {
@@ -95,7 +86,12 @@ static void run_edit(Repl *r, const char *rest) {
   const char *last = r->last ? r->last : "";
   bool ok = write(fd, last, strlen(last)) == (ssize_t)strlen(last);
   close(fd);
-  ok = ok && run_editor(path);
+  const char *editor = getenv("VISUAL");
+  if (!editor || !*editor) editor = getenv("EDITOR");
+  if (!editor || !*editor) editor = "vi";
+  char command[4200];
+  int n = snprintf(command, sizeof command, "%s '%s'", editor, path);
+  ok = ok && n < (int)sizeof command && system(command) == 0;
   char *text = ok ? read_file(path) : NULL;
   unlink(path);
   if (!ok) repl_refuse("edit", "the editor failed, so nothing is entered");
@@ -172,12 +168,6 @@ void repl_each_command(void (*visit)(void *data, const char *name),
   }
 }
 
-static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
-  bool needs = *c->args && *c->args != '[';
-  if (needs && !*rest) repl_refuse(c->name, "takes %s", c->args);
-  else c->run(r, rest);
-}
-
 static CommandName name_at(int i) {
   return (CommandName){table[i].name, table[i].letter};
 }
@@ -188,7 +178,10 @@ void repl_command(Repl *r, const char *line) {
   char *why;
   int at =
       command_find((CommandNames){":", TABLE_COUNT, name_at}, line, n, &why);
-  if (at >= 0) run_command(r, &table[at], rest);
-  else fprintf(stderr, "%s\n", why ? why : "rly: out of memory");
+  const ReplCommand *c = at >= 0 ? &table[at] : NULL;
+  if (!c) fprintf(stderr, "%s\n", why ? why : "rly: out of memory");
+  else if (!*rest && *c->args && *c->args != '[')
+    repl_refuse(c->name, "takes %s", c->args);
+  else c->run(r, rest);
   free(why);
 }

@@ -30,18 +30,13 @@ static bool follows(const Cursor *at, const char *what) {
   return at->start >= n && !strncmp(at->text + at->start - n, what, n);
 }
 
-/* The text after a command's name, or NULL if the line is not a command. */
-static const char *command_rest(const Cursor *at, size_t *len) {
-  const char *p = at->text + strspn(at->text, " ");
-  if (*p != ':' || memchr(at->text, '\n', at->start)) return NULL;
-  *len = strcspn(++p, " ");
-  return p;
-}
-
+/* Are the arguments of one of these commands being typed?  The line may have an
+ * abbreviation of the command. */
 static bool is_command(const Cursor *at, const char *names) {
-  size_t len;
-  const char *name = command_rest(at, &len);
-  if (!name || name + len > at->text + at->start || !len) return false;
+  const char *name = at->text + strspn(at->text, " ");
+  if (*name != ':' || memchr(at->text, '\n', at->start)) return false;
+  size_t len = strcspn(++name, " ");
+  if (name + len > at->text + at->start || !len) return false;
   for (const char *p = names; *p; p += strcspn(p, " "), p += *p == ' ')
     if (!strncmp(p, name, len)) return true;
   return false;
@@ -93,26 +88,23 @@ static void offer_operators(const Begun *b) {
   for (int i = 0; i < OP_COUNT; i++) offer(b, op_info(i)->name);
 }
 
-static void offer_words(const Begun *b) {
+static void offer_dtypes(const Begun *b) {
+  for (int i = 0; i < DTYPE_COUNT; i++) offer(b, dtype_name((DType)i));
+}
+
+static void offer_all(const Repl *r, const Begun *b, const Cursor *at) {
   static const char *const words[] = {
       "def",        "else",     "False",     "fn",     "if",
       "import",     "let",      "match",     "param",  "print",
       "ref",        "True",     "type",      "assert", "fail",
       "print_text", "ref_read", "ref_write", "Tensor",
   };
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) offer(b, words[i]);
-}
-
-static void offer_dtypes(const Begun *b) {
-  for (int i = 0; i < DTYPE_COUNT; i++) offer(b, dtype_name((DType)i));
-}
-
-static void offer_all(const Repl *r, const Begun *b, const Cursor *at) {
   bool sigil = *b->word == '@' || *b->word == '%';
   if (!sigil) {
     offer_attributes(b, at);
     offer_operators(b);
-    offer_words(b);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+      offer(b, words[i]);
     offer_dtypes(b);
   }
   rly_program_each_name(r->host->program, offer_name, (void *)b);

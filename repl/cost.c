@@ -10,7 +10,12 @@ static void say_row(Repl *r, const CostRow *s, const char *name) {
            s->cost.bytes, s->cost.allocated, name);
 }
 
-static void say_left_out(Repl *r, const Cost *c) {
+static void say_cost(Repl *r, const Cost *c) {
+  repl_say(r, "%10s %14s %14s %14s  operator\n", "calls", "flops", "bytes",
+           "allocated");
+  for (size_t i = 0; i < c->rows.len; i++)
+    say_row(r, &c->rows.data[i], c->rows.data[i].op->name);
+  say_row(r, &c->all, "in all");
   if (c->branches) repl_say(r, "of branches the dearer one is counted\n");
   if (c->recursive)
     repl_say(r, "a recursive call is counted once, without what it repeats\n");
@@ -20,15 +25,6 @@ static void say_left_out(Repl *r, const Cost *c) {
     repl_say(r, "%d operator%s left out, for want of a shape\n", c->unknown,
              c->unknown == 1 ? " is" : "s are");
   if (c->cut) repl_say(r, "the rest, which is too large to look at, is too\n");
-}
-
-static void say_cost(Repl *r, const Cost *c) {
-  repl_say(r, "%10s %14s %14s %14s  operator\n", "calls", "flops", "bytes",
-           "allocated");
-  for (size_t i = 0; i < c->rows.len; i++)
-    say_row(r, &c->rows.data[i], c->rows.data[i].op->name);
-  say_row(r, &c->all, "in all");
-  say_left_out(r, c);
 }
 
 static const Tensor *value_of(void *session, const Global *g) {

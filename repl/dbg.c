@@ -28,35 +28,16 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- Time --------------------------------------------------------------- */
-
-/* Frames that the last step pushed began when the step before it ended. */
-static void keep_starts(Dbg *d) {
-  uint32_t low = stepper_low(d->stepper), depth = stepper_depth(d->stepper);
-  if (low < d->starts.len) d->starts.len = low;
-  while (d->starts.len < depth && !mem_exhausted(d->starts.mem))
-    VEC_PUSH(&d->starts, d->before);
-  d->before = now();
-}
-
-static double time_of(const Dbg *d, uint32_t depth) {
-  return now() -
-         (depth - 1 < d->starts.len ? d->starts.data[depth - 1] : d->before);
-}
-
-static void add_seconds(StrBuf *out, double s) {
-  if (s < 1e-3) strbuf_addf(out, "  %.3g us", s * 1e6);
-  else if (s < 1) strbuf_addf(out, "  %.3g ms", s * 1e3);
-  else strbuf_addf(out, "  %.3g s", s);
-}
-
 /* --- Names -------------------------------------------------------------- */
 
 static void add_line(Dbg *d, const StepBound *b, StrBuf *out) {
-  double seconds = time_of(d, b->depth);
+  size_t frame = b->depth - 1;
+  double s =
+      now() - (frame < d->starts.len ? d->starts.data[frame] : d->before);
   stepper_print_bound(d->stepper, b, out);
-  add_seconds(out, seconds);
-  strbuf_add_char(out, '\n');
+  if (s < 1e-3) strbuf_addf(out, "  %.3g us\n", s * 1e6);
+  else if (s < 1) strbuf_addf(out, "  %.3g ms\n", s * 1e3);
+  else strbuf_addf(out, "  %.3g s\n", s);
 }
 
 static void put(Dbg *d, StrBuf *out) {
@@ -84,11 +65,6 @@ static void show_last(Dbg *d) {
   for (uint64_t i = d->count - kept; i < d->count; i++)
     put(d, &d->last[i % LAST_MOST]);
   d->count = 0;
-}
-
-static bool is_up(Dbg *d) {
-  if (++d->steps % ASK_EVERY) return false;
-  return host_was_interrupted() || (d->deadline > 0 && now() > d->deadline);
 }
 
 /* --- The end ------------------------------------------------------------ */
@@ -119,9 +95,16 @@ static void evaluate(Dbg *d) {
     stop = stepper_move(d->stepper, MOVE_STEP);
     if (stop == STOP_END || stop == STOP_LIMIT) break;
     stepper_each_bound(d->stepper, show, d);
-    keep_starts(d);
+    /* Frames that this step pushed began when the step before it ended. */
+    uint32_t low = stepper_low(d->stepper), depth = stepper_depth(d->stepper);
+    if (low < d->starts.len) d->starts.len = low;
+    while (d->starts.len < depth && !mem_exhausted(d->starts.mem))
+      VEC_PUSH(&d->starts, d->before);
+    d->before = now();
     if (stop == STOP_VALUE) show_value(d);
-    stopped = is_up(d);
+    if (++d->steps % ASK_EVERY == 0)
+      stopped =
+          host_was_interrupted() || (d->deadline > 0 && now() > d->deadline);
   }
   show_last(d);
   if (stopped)

@@ -38,29 +38,21 @@ static void tell_definition(Bounds *w) {
                       .span = g->span});
 }
 
-/* A delayed graph node is reported when it has its value. */
-static void remember(Stepper *s, const StepEntry *e) {
-  const Binding *b = &e->redex.expr->block->bindings[e->redex.at];
-  ptrmap_put(&s->delayed, b->value, (void *)b);
-}
-
-static void tell_node(Bounds *w, const StepChange *c) {
-  const Binding *b = ptrmap_get(&w->s->delayed, c->of->expr);
-  if (!b) return;
-  tell(w, (StepBound){.sigil = "%",
-                      .name = b->var->name->text,
-                      .type = b->var->type,
-                      .value = c->is,
-                      .depth = w->e->low + 1,
-                      .span = b->span});
-}
-
+/* Reports the delayed graph nodes that this step gave their values. */
 static void tell_nodes(Bounds *w) {
   const StepMachine *m = w->s->machine;
   size_t from = m->entry > 1 ? m->entries.data[m->entry - 2].changes : 0;
   for (size_t i = from; i < w->e->changes; i++) {
     const StepChange *c = &m->changes.data[i];
-    if (c->of && c->of->kind == V_PROMISE) tell_node(w, c);
+    if (!c->of || c->of->kind != V_PROMISE) continue;
+    const Binding *b = ptrmap_get(&w->s->delayed, c->of->expr);
+    if (!b) continue;
+    tell(w, (StepBound){.sigil = "%",
+                        .name = b->var->name->text,
+                        .type = b->var->type,
+                        .value = c->is,
+                        .depth = w->e->low + 1,
+                        .span = b->span});
   }
 }
 
@@ -73,7 +65,10 @@ void stepper_each_bound(Stepper *s,
   if (w.e->outcome != STEP_RULE) return;
   if (w.e->rule == REDUCE_LET) tell_let(&w);
   if (w.e->rule == REDUCE_DEFINE) tell_definition(&w);
-  if (w.e->rule == REDUCE_DELAY) remember(s, w.e);
+  if (w.e->rule != REDUCE_DELAY) return;
+  /* A delayed graph node is reported when it has its value. */
+  const Binding *b = &w.e->redex.expr->block->bindings[w.e->redex.at];
+  ptrmap_put(&s->delayed, b->value, (void *)b);
 }
 
 uint32_t stepper_low(const Stepper *s) { return stepper_entry(s)->low; }

@@ -17,29 +17,23 @@ static void add_text(StrBuf *out, const char *key, const StrBuf *text) {
   if (text->len) add_string(out, key, strbuf_text(text), text->len);
 }
 
-static void add_place(StrBuf *out, const Place *p) {
-  if (!p->file) return;
-  add_string(out, "file", p->file->path, strlen(p->file->path));
-  strbuf_addf(out, ", \"line\": %u, \"column\": %u", p->line, p->column);
-}
-
-/* Adds the text in three parts: before the redex, the redex, after it. */
-static void add_marked(StrBuf *out, const StepView *v) {
-  const char *text = strbuf_text(&v->text);
-  add_string(out, "before", text, v->lo);
-  add_string(out, "redex", text + v->lo, v->hi - v->lo);
-  add_string(out, "after", text + v->hi, v->text.len - v->hi);
-}
-
 void stepper_json(Stepper *s, StrBuf *out) {
   StepView v;
   stepper_view_init(&v, s->mem);
   stepper_view(s, &v);
   strbuf_addf(out, "{\"step\": %llu, \"rule\": \"%s\"",
               (unsigned long long)v.number, v.rule);
-  add_place(out, &v.place);
+  const Place *p = &v.place;
+  if (p->file) {
+    add_string(out, "file", p->file->path, strlen(p->file->path));
+    strbuf_addf(out, ", \"line\": %u, \"column\": %u", p->line, p->column);
+  }
   add_text(out, "in", &v.inside);
-  add_marked(out, &v);
+  /* The text has three parts: before the redex, the redex, after it. */
+  const char *text = strbuf_text(&v.text);
+  add_string(out, "before", text, v.lo);
+  add_string(out, "redex", text + v.lo, v.hi - v.lo);
+  add_string(out, "after", text + v.hi, v.text.len - v.hi);
   add_text(out, "where", &v.names);
   add_text(out, "says", &v.says);
   add_text(out, "cells", &v.cells);
@@ -163,22 +157,6 @@ static void add_program(StrBuf *out, const StepView *v) {
   add_left_out(out, cut.behind);
 }
 
-static void add_around(StrBuf *out, const StepView *v) {
-  for (size_t i = 0; i < v->around.len; i++)
-    add_element(out, "around", "_ in: ", &v->around.data[i]);
-  if (v->outer) {
-    strbuf_addf(out, "<p class=\"around\">and %llu more around that</p>\n",
-                (unsigned long long)v->outer);
-  }
-}
-
-static void add_passed(Stepper *s, StrBuf *out) {
-  uint64_t passed = stepper_passed(s);
-  if (!passed) return;
-  strbuf_addf(out, "<p class=\"left\">%llu step%s passed over</p>\n",
-              (unsigned long long)passed, passed == 1 ? "" : "s");
-}
-
 void stepper_page_step(Stepper *s, StrBuf *out) {
   const StepEntry *e = stepper_entry(s);
   StepView v;
@@ -193,10 +171,17 @@ void stepper_page_step(Stepper *s, StrBuf *out) {
   strbuf_addf(out, "\"%s>\n",
               e->outcome == STEP_ERROR ? " class=\"error\"" : "");
   add_heading(out, &v);
-  add_passed(s, out);
+  uint64_t passed = stepper_passed(s);
+  if (passed)
+    strbuf_addf(out, "<p class=\"left\">%llu step%s passed over</p>\n",
+                (unsigned long long)passed, passed == 1 ? "" : "s");
   add_program(out, &v);
   add_element(out, "names", "where ", &v.names);
-  add_around(out, &v);
+  for (size_t i = 0; i < v.around.len; i++)
+    add_element(out, "around", "_ in: ", &v.around.data[i]);
+  if (v.outer)
+    strbuf_addf(out, "<p class=\"around\">and %llu more around that</p>\n",
+                (unsigned long long)v.outer);
   add_element(out, "says", "", &v.says);
   add_element(out, "cells", "", &v.cells);
   strbuf_add(out, "</article>\n");

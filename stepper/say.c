@@ -171,23 +171,12 @@ static void say_if(Say *w) {
               : "The condition is False: the second branch is left.");
 }
 
-static int arm_taken(const Say *w) {
-  const Match *m = w->redex.expr->match;
-  int i = 0;
-  while (i + 1 < m->arm_count && m->arms[i].body != w->e->after.expr) i++;
-  return i;
-}
-
-static int count_bound(const StepObj *env, const StepObj *outer) {
-  int n = 0;
-  for (; env && env != outer; env = env->fields[OUTER]) n++;
-  return n;
-}
-
 /* Names the variables that the pattern bound; the environment has the last one
  * first. */
 static void say_bound(Say *w, const StepObj *env, const StepObj *outer) {
-  for (int n = count_bound(env, outer), i = 0; i < n; i++) {
+  int n = 0;
+  for (const StepObj *at = env; at && at != outer; at = at->fields[OUTER]) n++;
+  for (int i = 0; i < n; i++) {
     const StepObj *at = env;
     for (int k = i + 1; k < n; k++) at = at->fields[OUTER];
     const Var *var = at->key;
@@ -198,7 +187,9 @@ static void say_bound(Say *w, const StepObj *env, const StepObj *outer) {
 
 static void say_match(Say *w) {
   const Expr *e = w->redex.expr;
-  int i = arm_taken(w);
+  const Match *m = e->match;
+  int i = 0;
+  while (i + 1 < m->arm_count && m->arms[i].body != w->e->after.expr) i++;
   value(w, redex_child(&w->redex, 0), e->args[0]->type);
   strbuf_addf(w->out, " is taken by arm %d of %d, ", i + 1,
               e->match->arm_count);

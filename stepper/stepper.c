@@ -141,11 +141,6 @@ const Expr *redex_operator(const Redex *r) {
 
 /* --- Moving ------------------------------------------------------------- */
 
-static void start(StepMachine *m, const Job *job) {
-  if (job->step) step_start(m, job->step);
-  else step_start_call(m, job->entry, job->args);
-}
-
 bool stepper_ended(const Stepper *s) {
   const StepMachine *m = s->machine;
   if (step_is_behind(m) || m->outcome == STEP_RULE) return false;
@@ -156,15 +151,13 @@ bool stepper_ended(const Stepper *s) {
 static bool next_entry(Stepper *s) {
   StepMachine *m = s->machine;
   if (stepper_ended(s)) return false;
-  if (!step_is_behind(m) && m->outcome == STEP_VALUE)
-    start(m, &s->jobs.data[m->job]);
+  if (!step_is_behind(m) && m->outcome == STEP_VALUE) {
+    const Job *job = &s->jobs.data[m->job];
+    if (job->step) step_start(m, job->step);
+    else step_start_call(m, job->entry, job->args);
+  }
   step_next(m);
   return true;
-}
-
-static bool too_deep(const Stepper *s) {
-  const StepObj *top = s->machine->now.frames;
-  return s->max_depth && top && top->depth > s->max_depth;
 }
 
 static StepStop stop_of(StepOutcome outcome) {
@@ -194,7 +187,8 @@ static StepStop forth(Stepper *s, uint32_t low, bool each) {
     const StepEntry *e = stepper_entry(s);
     s->hit = select_break(s, e);
     if (s->hit) return STOP_BREAK;
-    if (too_deep(s)) {
+    const StepObj *top = m->now.frames;
+    if (s->max_depth && top && top->depth > s->max_depth) {
       step_fail(m, E0702, e->span, "more than %llu calls are under way",
                 (unsigned long long)s->max_depth);
       m->outcome = STEP_LIMIT;

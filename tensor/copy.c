@@ -20,6 +20,8 @@ typedef struct CopyPlan {
   Axis axes[RANK_MAX];
 } CopyPlan;
 
+/* Adds an axis to the plan, merged with the last one where the two are one run
+ * on both sides. */
 static void plan_axis(CopyPlan *p, Axis a) {
   Axis *last = &p->axes[p->rank - 1];
   if (a.n == 1) return;
@@ -30,13 +32,6 @@ static void plan_axis(CopyPlan *p, Axis a) {
     return;
   }
   p->axes[p->rank++] = a;
-}
-
-static CopyPlan copy_plan(const Tensor *dst, const Tensor *src) {
-  CopyPlan p = {0};
-  for (int i = 0; i < dst->rank; i++)
-    plan_axis(&p, (Axis){dst->shape[i], dst->strides[i], src->strides[i]});
-  return p;
 }
 
 static Axis plan_take(CopyPlan *p, int i) {
@@ -168,12 +163,6 @@ typedef struct Inner {
   bool transposed;
 } Inner;
 
-static void copy_run(const Inner *c, char *dst, const char *src) {
-  const Axis *a = &c->column;
-  if (a->dst == 1 && a->src == 1) memcpy(dst, src, (size_t)a->n * c->size);
-  else copies[c->size].run(dst, a->dst, src, a->src, a->n);
-}
-
 static void copy_transposed(const Inner *c, char *dst, const char *src) {
   int64_t size = (int64_t)c->size;
   Tile t = {.dst_step = c->row.dst, .src_step = c->column.src};
@@ -188,13 +177,6 @@ static void copy_transposed(const Inner *c, char *dst, const char *src) {
 }
 
 /* --- Whole copies -------------------------------------------------------- */
-
-static Inner plan_inner(CopyPlan *p, size_t size) {
-  Inner c = {.size = size, .column = plan_take_column(p)};
-  if (c.column.dst == 1 && c.column.src != 1)
-    c.transposed = plan_take_contiguous(p, &c.row);
-  return c;
-}
 
 /* Advances to the next position of the outer axes; false after the last. */
 static bool plan_next(const CopyPlan *p, int64_t *index, size_t size,
@@ -214,13 +196,23 @@ static bool plan_next(const CopyPlan *p, int64_t *index, size_t size,
 void tensor_copy_into(Tensor *dst, const Tensor *src) {
   assert(dst->dtype == src->dtype && shapes_equal(dst, src));
   if (tensor_count(dst) == 0) return;
-  CopyPlan p = copy_plan(dst, src);
-  Inner c = plan_inner(&p, dtype_size(dst->dtype));
+  CopyPlan p = {0};
+  for (int i = 0; i < dst->rank; i++)
+    plan_axis(&p, (Axis){dst->shape[i], dst->strides[i], src->strides[i]});
+
+  /* The innermost loop is a run, or two axes that are transposed. */
+  Inner c = {.size = dtype_size(dst->dtype), .column = plan_take_column(&p)};
+  if (c.column.dst == 1 && c.column.src != 1)
+    c.transposed = plan_take_contiguous(&p, &c.row);
+
+  const Axis *a = &c.column;
   int64_t index[RANK_MAX] = {0};
   char *to = dst->data;
   const char *from = src->data;
   do {
     if (c.transposed) copy_transposed(&c, to, from);
-    else copy_run(&c, to, from);
+    else if (a->dst == 1 && a->src == 1)
+      memcpy(to, from, (size_t)a->n * c.size);
+    else copies[c.size].run(to, a->dst, from, a->src, a->n);
   } while (plan_next(&p, index, c.size, &to, &from));
 }

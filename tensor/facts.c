@@ -71,15 +71,11 @@ static void add_count(StrBuf *out, int64_t n, const char *what) {
   if (n) strbuf_addf(out, ", %lld %s", (long long)n, what);
 }
 
-static void print_bools(StrBuf *out, const TensorFacts *f) {
-  strbuf_addf(out, "%lld True, %lld False", (long long)f->trues,
-              (long long)(f->count - f->trues));
-}
-
 void tensor_print_facts(StrBuf *out, const Tensor *t) {
   TensorFacts f = tensor_facts(t);
   if (t->dtype == DT_BOOL) {
-    print_bools(out, &f);
+    strbuf_addf(out, "%lld True, %lld False", (long long)f.trues,
+                (long long)(f.count - f.trues));
     return;
   }
   strbuf_addf(out, "%lld element%s", (long long)f.count,

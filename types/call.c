@@ -3,18 +3,6 @@
 
 /* --- Operators ----------------------------------------------------------- */
 
-/* Attributes that are one expression each, whose record follows from the type
- * of an operand. */
-static uint32_t whole_attrs(const OpInfo *op, const Attrs *attrs) {
-  uint32_t whole = 0;
-  for (int i = 0; i < op->attr_count; i++) {
-    const AttrValue *v = &attrs->values[i];
-    if (v->operand < 0) continue;
-    if (v->count < 0) whole |= (uint32_t)1 << i;
-  }
-  return whole;
-}
-
 /*   t1, ..., tn |- op's rule => t
  *   ------------------------------
  *   op(e1 : t1, ..., en : tn) : t                                            */
@@ -24,7 +12,12 @@ static Ty *infer_op_call(Infer *in, const Expr *e, Ty **args) {
   Constraint *c = constraint_new(in, C_RULE, e);
   c->op = op;
   c->attrs = (Attrs *)e->call.bound;
-  c->whole = whole_attrs(op, c->attrs);
+  /* Attributes that are one expression each, whose record follows from the type
+   * of an operand. */
+  for (int i = 0; i < op->attr_count; i++) {
+    const AttrValue *v = &c->attrs->values[i];
+    if (v->operand >= 0 && v->count < 0) c->whole |= (uint32_t)1 << i;
+  }
   c->count = e->count;
   c->args = args;
   c->operands = e->args;

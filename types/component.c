@@ -115,21 +115,17 @@ static void generalise(Infer *in, Definition *d) {
 
 /* --- Components ---------------------------------------------------------- */
 
-/* A later use may determine what is open in the type of a value.  It cannot for
- * a def's parameters and for an expression. */
-static bool all_values(Definition *const *members, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    ItemKind kind = members[i]->item->kind;
-    if (kind != ITEM_LET_GLOBAL && kind != ITEM_LET_LOCAL) return false;
-  }
-  return true;
-}
-
 static void infer_component(Infer *in, Definition **members, size_t n) {
   Ty **skeletons = ty_array(in, (int)n);
   if (!skeletons) return;
   in->level = 2;
-  in->patient = all_values(members, n);
+  /* A later use may determine what is open in the type of a value.  It cannot
+   * for a def's parameters and for an expression. */
+  in->patient = true;
+  for (size_t i = 0; i < n; i++) {
+    ItemKind kind = members[i]->item->kind;
+    in->patient &= kind == ITEM_LET_GLOBAL || kind == ITEM_LET_LOCAL;
+  }
   for (size_t i = 0; i < n; i++) declare(in, members[i], &skeletons[i]);
   for (size_t i = 0; i < n; i++)
     if (skeletons[i]) infer_fn_definition(in, members[i], skeletons[i]);
@@ -198,21 +194,16 @@ static void infer_done(Infer *in) {
   split_end(&in->stack);
 }
 
-static size_t component_size(const Definitions *all, size_t first) {
-  size_t n = 1;
-  while (first + n < all->len &&
-         all->data[first + n]->component == all->data[first]->component)
-    n++;
-  return n;
-}
-
 void infer_program(Checker *c) {
   Infer in;
   infer_init(&in, c);
   const Definitions *all = &c->components;
   for (size_t i = 0; in.vars.len > 0 && i < all->len;) {
     if (mem_exhausted(c->mem)) break;
-    size_t n = component_size(all, i);
+    size_t n = 1;
+    while (i + n < all->len &&
+           all->data[i + n]->component == all->data[i]->component)
+      n++;
     infer_component(&in, all->data + i, n);
     i += n;
   }

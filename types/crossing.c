@@ -152,20 +152,6 @@ static void compare(Instance *n, const Type *declared, const Type *used,
     compare(n, declared->result, used->result, deeper);
 }
 
-static bool has_dims(int count, const TypeVar *const *params) {
-  for (int i = 0; i < count; i++)
-    if (params[i]->is_dim) return true;
-  return false;
-}
-
-static const Type *declared_type(const Expr *use) {
-  switch (use->kind) {
-    case EX_GLOBAL: return use->g.global->type;
-    case EX_VAR: return use->var->type;
-    default: return NULL;
-  }
-}
-
 static void compare_fn(Instance *n, const Fn *fn, const Type *used) {
   for (int i = 0; i < fn->param_count && i < used->count; i++)
     compare(n, fn->params[i]->type, used->args[i], false);
@@ -173,7 +159,9 @@ static void compare_fn(Instance *n, const Fn *fn, const Type *used) {
 
 static Instance look_at_use(TypeTable *types, const Expr *use) {
   Instance n = {.types = types};
-  const Type *used = use->type, *declared = declared_type(use);
+  const Type *used = use->type, *declared = NULL;
+  if (use->kind == EX_GLOBAL) declared = use->g.global->type;
+  if (use->kind == EX_VAR) declared = use->var->type;
   if (!used || used->kind != TY_FN || used->param_count > 0) return n;
   if (use->kind == EX_FN) {
     n.count = use->fn->type_param_count;
@@ -182,7 +170,9 @@ static Instance look_at_use(TypeTable *types, const Expr *use) {
     n.count = declared->param_count;
     n.params = declared->params;
   }
-  if (!has_dims(n.count, n.params)) return n;
+  bool has_dims = false;
+  for (int i = 0; i < n.count; i++) has_dims |= n.params[i]->is_dim;
+  if (!has_dims) return n;
   if (use->kind == EX_FN) {
     compare_fn(&n, use->fn, used);
     return n;

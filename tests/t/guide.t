@@ -12,6 +12,7 @@
 #   objects: the most objects that are compiled again
 #   try: a command for the shell, in which `rly` is the program built
 #   gives: a line that it prints; as many as there are lines
+#   unit: a unit test that passes with it
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -135,6 +136,10 @@ for my $patch (@patches) {
   is(join('', map { `cd $all && $_ 2>&1` } @{$patch->{try} // []}),
      join('', map { "$_\n" } @{$patch->{gives} // []}),
      "$name: does what it says");
+  for my $unit (map { "build/$mode/tests/unit/$_" } @{$patch->{unit} // []}) {
+    my $said = `cd $all && (MAKELEVEL=0 make MODE=$mode $unit && $unit) 2>&1`;
+    is($?, 0, "$name: $unit") or diag($said);
+  }
   for my $test (tests_of($patch->{text})) {
     my $said = `cd $all && rly test $test 2>&1`;
     is($?, 0, "$name: $test") or diag($said);

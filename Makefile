@@ -318,7 +318,7 @@ deps-neon:      ## install the compiler and the emulator of `make neon`
 ready: deps
 
 examples: all   ## the example programs, against what is known of them
-	$(RLY) test $(wildcard examples/*/README.md)
+	$(RLY) test --shell $(wildcard examples/*/README.md)
 
 demo: ready     ## a character LSTM writes text
 	@$(MAKE) --no-print-directory all
@@ -352,7 +352,7 @@ format:         ## lay out all C code as .clang-format says
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
 promote: all $(conf) ## accept today's output as expected: then read the diff
-	$(RLY) test --promote $(RLY_TESTS)
+	$(RLY) test --promote --shell $(RLY_TESTS)
 	$(conf) --promote
 
 docs: all       ## docs/operators.md, from the table of operators

@@ -22,7 +22,7 @@ typedef struct Cli {
   ColorMode color;
   bool json, types, effects, statics, write, relay, ir, bytecode, time, stats;
   bool profile;
-  bool interactive, no_startup, promote, markdown, help, version;
+  bool interactive, no_startup, promote, shell, markdown, help, version;
   const char *entry, *outputs, *eval, *trace, *startup;
   const char *step, *init, *input, *tail, *output, *expect;
   const char *save_state, *load_state;
@@ -65,6 +65,7 @@ bool flags_parse(int command, const char *name, int argc, char **argv,
 void flags_print(FILE *out, int command);
 
 typedef struct Host {
+  size_t max_memory; /* bytes; never 0 */
   const Cli *cli;
   rly_context *cx;
   rly_program *program;

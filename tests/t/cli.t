@@ -504,14 +504,17 @@ rly> %x * 2
 7
 ```
 MD
-gives(rly('test', $page), 1,
+gives(rly('test', $page), 0, qr/^ok 2 - .* # SKIP --shell runs/m, '',
+      'test of a page runs no command unasked');
+gives(rly('test', '--shell', $page), 1,
       qr/^ok\ 1\ .*^not\ ok\ 2\ .*page\.md:4$
          .*^ok\ 3\ .*^ok\ 4\ .*^ok\ 5\ .*^ok\ 6\ .*
          ^not\ ok\ 7\ .*page\.md:21$/msx, '', 'test of a page');
-gives(rly('test', '--safe', $page), 0, qr/^ok 2 - .* # SKIP --safe$/m, '',
+gives(rly('test', '--safe', '--shell', $page), 0,
+      qr/^ok 2 - .* # SKIP --safe$/m, '',
       '... which --safe does not run');
-rly('test', '--promote', $page);
-gives(rly('test', $page), 0, qr/^1\.\.7$/m, '', '... promoted');
+rly('test', '--promote', '--shell', $page);
+gives(rly('test', '--shell', $page), 0, qr/^1\.\.7$/m, '', '... promoted');
 
 # --- Imports ----------------------------------------------------------------
 

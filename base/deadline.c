@@ -45,6 +45,11 @@ void deadline_start(Deadline *d, double seconds, void (*late)(void *data),
   pthread_condattr_destroy(&by);
   pthread_mutex_init(&d->lock, NULL);
   d->running = pthread_create(&d->thread, NULL, watch, d) == 0;
+  if (d->running) return;
+  pthread_mutex_destroy(&d->lock);
+  pthread_cond_destroy(&d->wake);
+  d->unwatched = d->over = true;
+  late(data);
 }
 
 bool deadline_end(Deadline *d) {

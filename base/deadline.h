@@ -11,13 +11,16 @@ typedef struct Deadline {
   pthread_mutex_t lock;
   pthread_cond_t wake;
   bool running, done, over;
+  bool unwatched; /* no thread could be made */
   double seconds;
   void (*late)(void *data);
   void *data;
 } Deadline;
 
 /* Calls `late(data)` in another thread unless deadline_end() comes within so
- * many seconds.  Without a limit (seconds <= 0) no thread is started. */
+ * many seconds.  Without a limit (seconds <= 0) no thread is started.  Where
+ * none can be made, `late` is called at once: no limit is dropped in silence.
+ */
 void deadline_start(Deadline *d, double seconds, void (*late)(void *data),
                     void *data);
 /* Ends the wait; `late` is not called after this.  True when it was called. */

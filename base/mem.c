@@ -219,6 +219,9 @@ void *mem_alloc_aligned(Mem *m, size_t size) {
 
 void mem_free_aligned(Mem *m, void *p, size_t size) { mem_free(m, p, size); }
 
+bool mem_hold(Mem *m, size_t size) { return mem_claim(m, size); }
+void mem_let_go(Mem *m, size_t size) { mem_unclaim(m, size); }
+
 /* --- Beyond the limit ---------------------------------------------------- */
 
 static bool mem_may_overdraw(const Mem *m, size_t size) {

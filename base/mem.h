@@ -96,6 +96,11 @@ void mem_free(Mem *m, void *p, size_t size);
 void *mem_alloc_aligned(Mem *m, size_t size);
 void mem_free_aligned(Mem *m, void *p, size_t size);
 
+/* Enters in the books what a library is about to allocate by itself; false
+ * where the limit does not allow it. */
+bool mem_hold(Mem *m, size_t size);
+void mem_let_go(Mem *m, size_t size);
+
 /* Allocations made so far below a root; the same number in every build. */
 static inline size_t mem_allocations(const Mem *m) {
   return atomic_load(&m->count) - atomic_load(&m->pieces);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 enum {
   HEADER_MOST = 16 << 20, /* bytes; common headers take a few KB */
   LENGTH_SIZE = 8,
@@ -28,6 +30,7 @@ typedef struct Reader {
   FileMap *map;
   uint64_t data_start;
   json_t *header;
+  size_t held; /* bytes entered for the header's tree */
   TensorFile *file;
   VEC(Entry) entries;
   Diags *diags;
@@ -51,6 +54,9 @@ static bool read_header(Reader *r) {
   if (len > HEADER_MOST)
     return invalid(r, "its header is larger than %d bytes", HEADER_MOST);
   r->data_start = LENGTH_SIZE + len;
+  size_t size = json_tree_size(r->map->data + LENGTH_SIZE, (size_t)len);
+  if (!mem_hold(r->map->mem, size)) return out_of_memory(r);
+  r->held = size;
   json_error_t error;
   r->header = json_loadb(r->map->data + LENGTH_SIZE, (size_t)len,
                          JSON_REJECT_DUPLICATES, &error);
@@ -214,6 +220,7 @@ TensorFile *safetensors_read(const char *path, Heap *heap, Diags *diags) {
   }
   VEC_DONE(&r.entries);
   json_decref(r.header);
+  mem_let_go(heap->mem, r.held);
   file_map_drop(r.map);
   return r.file;
 }

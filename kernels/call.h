@@ -21,6 +21,8 @@ typedef struct OpFault {
 typedef struct Crowd {
   int64_t until; /* work on one thread until this time */
   int64_t alone; /* length of the last such while; 0 for none */
+  int asked;     /* threads of the largest region so far; 0: none yet */
+  int given;     /* of those, the ones that the system could make */
   /* does the environment say how threads wait? */
   enum { CROWD_UNKNOWN, CROWD_UNTOLD, CROWD_TOLD } told;
 } Crowd;

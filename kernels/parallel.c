@@ -95,6 +95,36 @@ __attribute__((constructor)) static void watch_forks(void) {
   pthread_atfork(end_workers, NULL, NULL);
 }
 
+/* --- Threads that can be made --------------------------------------------- */
+
+static void *wait_for(void *lock) {
+  pthread_mutex_lock(lock);
+  pthread_mutex_unlock(lock);
+  return NULL;
+}
+
+/* How many threads, up to `wanted` with the calling one, the system gives at
+ * this time.  OpenMP's library ends the process when it cannot start a worker,
+ * so this is found out before a session's first region of so many. */
+static int threads_to_be_had(int wanted) {
+  pthread_t threads[PARALLEL_MAX];
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  int n = 0;
+  pthread_mutex_lock(&lock);
+  while (n < wanted - 1 &&
+         pthread_create(&threads[n], NULL, wait_for, &lock) == 0)
+    n++;
+  pthread_mutex_unlock(&lock);
+  for (int i = 0; i < n; i++) pthread_join(threads[i], NULL);
+  return n + 1;
+}
+
+static int threads_given(Crowd *c, int wanted) {
+  if (!c) return wanted;
+  if (c->asked < wanted) c->given = threads_to_be_had(c->asked = wanted);
+  return c->given < wanted ? c->given : wanted;
+}
+
 bool parallel_run(const OpCall *call, int threads, int64_t pieces, ShareFn work,
                   const void *data) {
   const Share all = {0, pieces, 0};
@@ -104,6 +134,8 @@ bool parallel_run(const OpCall *call, int threads, int64_t pieces, ShareFn work,
   int64_t start = now(), idle;
   if (crowd && crowd_is_near(crowd, start) && !is_told_to_wait(crowd))
     return work(data, &all);
+  threads = threads_given(crowd, threads);
+  if (threads <= 1) return work(data, &all);
   bool ok = run_region(threads, pieces, work, data, &idle);
   if (crowd) crowd_note(crowd, start, idle, now());
   return ok;

@@ -2,6 +2,7 @@
  * node's `data` lists indices of other nodes, its `attrs` map field names to
  * text.  The text comes from outside: every index and size is checked, and
  * the work is bounded.  metadata.h says how numbers in records are read. */
+#include "base/json.h"
 #include "parser/metadata.h"
 
 #include <jansson.h>
@@ -21,6 +22,7 @@ typedef struct Reader {
   size_t node_count;
   int values; /* decoded so far */
   bool failed;
+  size_t held; /* bytes entered for the document's tree */
 } Reader;
 
 /* When memory runs out the text is not blamed: the parser gives up. */
@@ -362,6 +364,12 @@ static json_t *load(Reader *r) {
   uint32_t start = r->unit->meta_span.lo - source->base;
   const char *text = strchr(source->text + start, ']') + 1;
   size_t len = source->len - (size_t)(text - source->text);
+  size_t size = json_tree_size(text, len);
+  if (!mem_hold(r->program->mem, size)) {
+    mem_raise_exhausted(r->program->mem);
+    return NULL;
+  }
+  r->held = size;
   json_error_t error;
   json_t *document = json_loadb(text, len, 0, &error);
   if (!document) {
@@ -379,5 +387,6 @@ bool metadata_read(Program *p, Unit *u) {
   json_t *document = load(&r);
   if (document) read_document(&r, document);
   json_decref(document);
+  mem_let_go(p->mem, r.held);
   return !stopped(&r);
 }

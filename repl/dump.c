@@ -1,6 +1,7 @@
 /* rly dump: the checked program, or its instructions. */
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/guard.h"
 
 static void dump_ir(Program *p, StrBuf *out) {
   for (const Unit *u = p->units; u; u = u->next)
@@ -13,7 +14,7 @@ static void dump_ir(Program *p, StrBuf *out) {
     }
 }
 
-static int dump_file(Host *h) {
+static int dump_named(Host *h) {
   const Cli *cli = h->cli;
   if (cli->words.count != 1) return host_usage(h, "dump needs one file");
   rly_status status = rly_program_add_file(h->program, cli->words.items[0], 0);
@@ -27,6 +28,13 @@ static int dump_file(Host *h) {
   if (whole) host_write(h, strbuf_text(&out), out.len);
   strbuf_done(&out);
   return whole ? 0 : host_out_of_memory(h);
+}
+
+static int dump_file(Host *h) {
+  guard_begin(h->cli, "listing the program");
+  int status = dump_named(h);
+  guard_end();
+  return status;
 }
 
 int command_dump(const Cli *cli) { return host_run(cli, dump_file); }

@@ -2,6 +2,7 @@
  * what a pass makes of the program. */
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/guard.h"
 #include "repl/passes.h"
 
 static bool put_text(Host *h, const char *path, const StrBuf *text) {
@@ -74,8 +75,11 @@ static int format_files(Host *h) {
   const PassInfo *pass = name ? named_pass(h, name) : NULL;
   if (name && !pass) return 1;
   int status = 0;
-  for (int i = 0; i < files->count && !status; i++)
+  for (int i = 0; i < files->count && !status; i++) {
+    guard_begin(h->cli, "formatting");
     status = format_file(h, files->items[i], pass);
+    guard_end();
+  }
   if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   host_report(h);
   return status;

@@ -40,7 +40,7 @@ bool host_init(Host *h, const Cli *cli) {
   rly_options options = cli->limits;
   if (!options.max_memory) options.max_memory = default_memory();
   if (!options.threads) options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  *h = (Host){.cli = cli};
+  *h = (Host){.cli = cli, .max_memory = options.max_memory};
   h->cx = rly_context_new(&options);
   h->program = h->cx ? rly_program_new(h->cx) : NULL;
   if (h->program) return true;

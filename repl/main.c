@@ -137,6 +137,7 @@ static bool choose_instruction_set(void) {
 
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the write */
   if (!choose_instruction_set()) return 1;
   int named;
   const Command *c = choose(argc - 1, argv + 1, &named);

@@ -5,16 +5,25 @@
 #include <unistd.h>
 
 #include "repl/cli.h"
+#include "repl/guard.h"
 
 /* --- Reading and binding ------------------------------------------------ */
 
-static char *read_stream(FILE *f, size_t *len) {
+enum { TEXT_MOST = 1 << 30 };
+
+/* NULL where memory runs out, or when the text takes more than `most` bytes. */
+static char *read_stream(FILE *f, size_t most, size_t *len) {
   size_t cap = 1 << 16;
   char *text = malloc(cap);
   *len = 0;
   for (size_t n; text && (n = fread(text + *len, 1, cap - *len, f)) > 0;) {
     *len += n;
-    char *more = *len == cap ? realloc(text, cap *= 2) : text;
+    bool full = *len == cap;
+    if (full && cap > most / 2) {
+      free(text);
+      return NULL;
+    }
+    char *more = full ? realloc(text, cap *= 2) : text;
     if (!more) free(text);
     text = more;
   }
@@ -23,14 +32,19 @@ static char *read_stream(FILE *f, size_t *len) {
 
 static rly_status add_stdin(Host *h) {
   size_t len;
-  char *text = read_stream(stdin, &len);
-  if (!text) return RLY_LIMIT;
+  /* The text lies beside the copy that the program makes of it. */
+  size_t most = h->max_memory / 2 < TEXT_MOST ? h->max_memory / 2 : TEXT_MOST;
+  char *text = read_stream(stdin, most, &len);
+  if (!text) {
+    rly_diagnostic_add(h->cx, "E0010", "standard input holds more than fits");
+    return RLY_LIMIT;
+  }
   rly_status status = rly_program_add_text(h->program, "<stdin>", text, len, 0);
   free(text);
   return status;
 }
 
-rly_status host_add_program(Host *h, int *args) {
+static rly_status add_program(Host *h, int *args) {
   const Cli *cli = h->cli;
   *args = 0;
   if (cli->eval)
@@ -42,6 +56,13 @@ rly_status host_add_program(Host *h, int *args) {
   return rly_program_add_file(h->program, cli->words.items[0], 0);
 }
 
+rly_status host_add_program(Host *h, int *args) {
+  guard_begin(h->cli, "reading the program");
+  rly_status status = add_program(h, args);
+  guard_end();
+  return status;
+}
+
 static rly_status bind_files(Host *h, const TextList *files) {
   rly_status status = RLY_OK;
   for (int i = 0; i < files->count && status == RLY_OK; i++)
@@ -49,12 +70,26 @@ static rly_status bind_files(Host *h, const TextList *files) {
   return status;
 }
 
-rly_status host_bind(Host *h, int first, const rly_function *entry) {
+static rly_status bind_all(Host *h, int first, const rly_function *entry) {
   rly_status status = bind_files(h, &h->cli->params);
   if (status == RLY_OK) status = bind_files(h, &h->cli->inputs);
   for (int i = first; i < h->cli->words.count && status == RLY_OK; i++)
     status = rly_program_bind_text(h->program, h->cli->words.items[i]);
   if (status == RLY_OK) status = rly_program_bindings_check(h->program, entry);
+  return status;
+}
+
+rly_status host_bind(Host *h, int first, const rly_function *entry) {
+  guard_begin(h->cli, "loading");
+  rly_status status = bind_all(h, first, entry);
+  guard_end();
+  return status;
+}
+
+static rly_status write_outputs(Host *h, rly_value *value) {
+  guard_begin(h->cli, "writing the outputs");
+  rly_status status = rly_value_write(value, h->cli->outputs);
+  guard_end();
   return status;
 }
 
@@ -78,8 +113,7 @@ static rly_status call_entry(Host *h, rly_session *s, const rly_function *entry,
   rly_value *result;
   rly_status status = rly_session_call_bound(s, entry, &result);
   if (status != RLY_OK) return status;
-  if (show && h->cli->outputs)
-    status = rly_value_write(result, h->cli->outputs);
+  if (show && h->cli->outputs) status = write_outputs(h, result);
   else if (show) status = host_put(h, result);
   rly_value_free(result);
   return status;
@@ -103,7 +137,7 @@ static rly_status run_items(Host *h, rly_session *s) {
   Shown shown = {.host = h};
   rly_status status = rly_session_run(s, show_and_keep, &shown);
   if (status == RLY_OK && h->cli->outputs && shown.last)
-    status = rly_value_write(shown.last, h->cli->outputs);
+    status = write_outputs(h, shown.last);
   rly_value_free(shown.last);
   return status;
 }

@@ -58,6 +58,9 @@ bool vm_out_of_memory(Session *s) {
 }
 
 bool vm_stopped(Session *s) {
+  if (atomic_load(&s->store.stop) == STOP_TIMEOUT && s->deadline.unwatched)
+    return vm_fault(s, E0703,
+                    "a time limit needs a thread, and none could be made");
   if (atomic_load(&s->store.stop) == STOP_TIMEOUT)
     return vm_fault(s, E0703, "time limit of %g s reached", s->limits.timeout);
   return vm_fault(s, E0704, "interrupted");

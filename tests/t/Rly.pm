@@ -39,11 +39,11 @@ sub redirect {
 }
 
 # Starts rly with these arguments; a hash before them may say where stdin comes
-# from (`in`, a text) and where stdout goes (`out`, a path; `to`, a handle).
+# from (`in`, a text; `in_file`, a path) and where stdout goes (`out`, a path; `to`, a handle).
 sub rly_start {
   my %how = ref $_[0] ? %{+shift} : ();
   my @args = @_;
-  my $in = spew(scratch('stdin'), $how{in} // '');
+  my $in = $how{in_file} // spew(scratch('stdin'), $how{in} // '');
   my $pid = fork // die "fork: $!\n";
   return $pid if $pid;
   redirect(*STDIN, '<', $in);

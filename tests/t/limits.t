@@ -89,6 +89,48 @@ for my $command (['check'], ['run'], ['step']) {
 gives(rly('step', '--timeout', '0.3', '-e', $endless{'one product'}), 3,
       qr/E0703: time limit reached/, '', '--timeout ends a kernel of rly step');
 
+# What cannot be asked to stop: a pipe that nobody writes, as the program and as
+# what it imports.
+my $pipe = scratch('pipe');
+system('mkfifo', $pipe) == 0 or die;
+my $imports = spew(scratch('imports.rly'), qq(import "pipe";\n1;\n));
+for ([qw(reading run), $pipe], [qw(reading run), $imports],
+     [qw(formatting fmt), $pipe]) {
+  my ($doing, $command, $file) = @$_;
+  gives(rly($command, '--timeout', '0.2', $file), 3, '',
+        qr/\Aerror\[E0703\]: time limit of 0.2 s reached while $doing.*\n\z/,
+        "--timeout ends $command of a pipe that nobody writes");
+}
+
+# Where no thread can be made a limit of time is not dropped in silence, and a
+# kernel works without threads.
+SKIP: {
+  skip 'sanitizers come before what is preloaded', 2
+      if ($ENV{MODE} // '') =~ /asan|tsan/;
+  my $source = spew(scratch('none.c'),
+      "#include <errno.h>\nint pthread_create() { return EAGAIN; }\n");
+  my $none = scratch('none.so');
+  system('cc', '-w', '-shared', '-fPIC', '-o', $none, $source) == 0 or die;
+  local $ENV{LD_PRELOAD} = $none;
+  gives(rly('--timeout', '2', '-e', '1'), 3, '',
+        qr/\Aerror\[E0703\]: a time limit needs a thread, and none could/,
+        '--timeout without a thread to be had');
+  gives(rly('--threads', '2', '-e', 'sum(nn.dense(ones(shape=[300, 300]), '
+            . 'ones(shape=[300, 300])))'), 0, "27000000f\n", '',
+        'a product without a thread to be had');
+}
+
+# A script without an end, and a header whose tree is 50 times as large.
+gives(rly({in_file => '/dev/zero'}, '--max-memory', '64M', '-'), 3, '',
+      qr/\Aerror\[E0010\]: standard input holds more than fits\n\z/,
+      'a script on stdin counts as memory');
+my $header = '{"a":' . '[[],[],[],[]],' x 1_000_000;
+my $file = spew(scratch('bomb.safetensors'),
+                 pack('Q<', length $header) . $header);
+gives(rly('--max-memory', '64M', '--params', $file, '-e', '1'), 1, '',
+      qr/\Aerror\[E0501\]: cannot read .*: out of memory\n\z/,
+      "a header's tree counts as memory");
+
 # A type of 2^512 parts is written in part.
 my $doubling = 'def @f0[A](%x: A) { (%x, %x) } ' . join ' ', map {
   "def \@f$_\[A](%x: A) { \@f" . ($_ - 1) . '(@f' . ($_ - 1) . '(%x)) }';

@@ -1,7 +1,11 @@
 /* The cost of an expression by abstract interpretation: the checked expression
  * is evaluated with types for values, and each call of an operator is logged
  * with the numbers that its row gives (ops/cost.h).  Where a function's type
- * leaves shapes open, the operators' own rules say what comes of them. */
+ * leaves shapes open, the operators' own rules compute the results' types.
+ *
+ * This is an evaluator, not a traversal: each expression returns a type, a call
+ * enters the callee's body, and branches are compared.  So it recurses itself
+ * and does not use ir/walk.h. */
 #include "passes/cost.h"
 
 #include <stdlib.h>

@@ -17,7 +17,9 @@
  * Parameters are nodes of a graph, and "owned" spreads from a callee's
  * parameters to the parameters that are passed to them.  The walk of a function
  * includes the functions that it reaches and that no walk has reached before,
- * so all walks together are linear. */
+ * so all walks together are linear.  The walk has a stack of its own, not that
+ * of ir/walk.h, because each expression inherits facts from its parent: whether
+ * its value moves, whether it is a tail, which matched cells are open. */
 #include "bytecode/lower/lower.h"
 #include "ir/walk.h"
 

@@ -1,6 +1,6 @@
 package Relay;
-# TVM's own reading of Relay text, as strict as it is: its scanner's greed, its
-# grammar without this project's extensions.  plain_relay($text) says what is
+# A parser of Relay text as strict as TVM's: with its scanner's longest match,
+# and without this project's extensions.  plain_relay($text) returns what is
 # wrong with a module, or ''.
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
 package Rly;
-# What the tests of the command line share: running rly, files, tensors.
+# Shared by the tests of the command line: running rly, files, tensors.
 use strict;
 use warnings;
 use Exporter qw(import);

@@ -14,7 +14,7 @@ is($?, 0, 'twenty programs an operator, each accepted or refused')
 like($said, qr/^[1-9]\d{3,} programs: [1-9]\d+ ran, [1-9]\d+ were refused/m,
      'of which some run and some are refused');
 
-# A row whose example does not call it by its name would not be looked at.
+# A row whose example does not call the operator by its name would be skipped.
 $said = `$attrs --count 20 nn.pad gather_nd 2>&1`;
 like($said, qr/^40 programs/m, 'each operator has its share');
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# What `rly dump --bytecode` and `rly run --stats` show of decisions that no
-# result shows: which parameters are borrowed, which cells reused, which calls
-# fill a hole or vanish.
+# Decisions of the compiler that no result shows, as `rly dump --bytecode` and
+# `rly run --stats` show them: which parameters are borrowed, which cells
+# reused, which calls fill a hole or vanish.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -29,8 +29,8 @@ sub dump_of {
   return \%found;
 }
 
-# The modes of a function's parameters in the instance that is shown first: the
-# one that direct calls use.
+# The modes of a function's parameters in the instance shown first, which direct
+# calls use.
 sub modes_are {
   my ($name, $want, $program, $why) = @_;
   my $dump = dump_of($program);
@@ -241,7 +241,7 @@ like(dump_of('def @fib(%n: int32) -> int32 '
 
 # --- Unboxed tuples ---------------------------------------------------------
 
-# How the instance of a function that returns its tuple unboxed looks.
+# The instance of a function that returns its tuple unboxed.
 my $pair = <<'END';
 def @pair(%n: int32, %l: List) -> (int32, List) { (%n + 1, Cons(%n, %l)) }
 END

@@ -174,7 +174,7 @@ def @g[m: Dim](%y: Tensor[(m, 3), float32]) {
 
 # --- Several files ----------------------------------------------------------
 
-# Each is a program of its own: one's names are not the other's.
+# Each file is a program of its own: it does not see the other's names.
 my $one = spew(scratch('one.rly'), "def \@id(%a: int32) { %a + 1 }\n");
 my $two = spew(scratch('two.rly'), "def \@f() { \@id(1f) }\n");
 my $bad = spew(scratch('bad.rly'), "def \@f() { \@none }\n");

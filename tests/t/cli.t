@@ -92,8 +92,8 @@ gives(rly('run', '--entry', 'g',
       0, "5\n", '', '--entry');
 gives(rly('run', '--entry', 'h', $three), 1, '', qr/E0102/, 'an unknown one');
 
-# An entry may have parameters of its type: named dimensions are bound by the
-# values given, and nothing of a type A can be given.
+# An entry may have parameters of its type: the given values bind named
+# dimensions, and no value can be given for a type A.
 my $dims = program(<<'END');
 def @main[n: Dim](%x: Tensor[(n), float32], %y: Tensor[(n), float32])
     -> Tensor[(n), float32] { %x + %y }
@@ -102,7 +102,8 @@ gives(rly('run', $dims, 'x=[1, 2]', 'y=[3, 4]'), 0,
       "Tensor[(2), float32] [4.0, 6.0]\n", '', 'named dimensions of an entry');
 gives(rly('run', $dims, 'x=[1, 2]', 'y=[3]'), 2, '', qr/E0603.*where n is 2/,
       'bound by the first that has them');
-# What a value does not fit is shown where it is declared, not where it is used.
+# A value that does not fit is reported where the parameter is declared, not
+# where it is used.
 my $loose = "type B { Box(Tensor[(3), int32]) }\n" .
             "def \@two() -> Tensor[(?), int32] { [1, 2] }\n" .
             "def \@f(%x: Tensor[(3), int32]) { %x }\n" .
@@ -478,7 +479,7 @@ gives(rly('test', $wrong), 1, qr/^not ok 1 .*^ok 2 /ms, qr//,
 gives(rly('test', '--promote', $wrong), 0, qr//, '', 'test --promote');
 is(slurp($wrong), $cases, 'writes what was found');
 
-# A page: commands and a session that goes on from block to block.
+# A page of commands, with a session that continues from block to block.
 my $page = spew(scratch('page.md'), <<'MD');
 ```console
 $ rly -e '1 + 1'

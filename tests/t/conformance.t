@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# The conformance runner judges rightly.  A stand-in for rly answers what the
-# "program" it is given tells it to; each row below says what the runner should
-# make of that.
+# The conformance runner judges correctly.  A stand-in for rly answers as the
+# "program" it is given says; each row below says what the runner should
+# conclude.
 use strict;
 use warnings;
 use Cwd qw(getcwd);

@@ -272,8 +272,8 @@ for my $name (sort keys %shapes) {
 
 # --- Values ------------------------------------------------------------------
 
-# A shape, how deep it goes, and what it prints: text, or a pattern.  What keeps
-# a register for each level ends at 65,535 of them, with E0705.
+# A shape, a depth, and the output: text, or a pattern.  A shape that keeps a
+# register for each level ends at 65,535 of them, with E0705.
 my @values = (
   ['parentheses', 100_000, '1'],
   ['blocks', 100_000, '1'],

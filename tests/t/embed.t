@@ -17,7 +17,7 @@ my %flags = (asan => '-fsanitize=address,undefined', cov => '--coverage');
 my $flags = '-std=c11 -Wall -Wextra -Werror ' . ($flags{$mode} // '');
 my @charlm = map { "examples/charlm/charlm.$_" } qw(rly safetensors);
 
-# Runs a shell's line; its status, and all that it says.
+# Runs a shell command; returns its status and all its output.
 sub run {
   my ($line) = @_;
   my $said = `$line 2>&1`;
@@ -30,7 +30,7 @@ sub builds {
   ok($status == 0, $name) or BAIL_OUT("$line\n$said");
 }
 
-# The mean surprise as the network itself, in float64, computed it.
+# The mean surprise as the original network computed it in float64.
 my $bytes = slurp('tests/reference/charlm_expected.safetensors');
 my $header = json(substr $bytes, 8, unpack 'Q<', $bytes);
 my $at = 8 + unpack('Q<', $bytes) +

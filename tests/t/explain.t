@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# Every diagnostic has its page, under its own title, and `rly explain` shows
-# it.  That the pages' examples do what they say, tests/t/programs.t checks.
+# Every diagnostic has a section of its own, under its title, and `rly explain`
+# prints it.  tests/t/programs.t checks the examples.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -23,8 +23,8 @@ my @unshown = grep {
 } @parts[1 .. $#parts];
 is_deeply([map { /^(\w+)/ } @unshown], [], 'each section shows the message');
 
-# And one that is mended: a program that runs, or a second command.  These no
-# small program runs into.
+# And a corrected example: a program that runs, or a second command.  No small
+# program reaches these codes.
 my %large = map { $_ => 1 } qw(E0010 E0704 E0705 E0706);
 my @unmended = grep {
   my ($code) = /^(\w+)/;
@@ -36,8 +36,8 @@ my @unmended = grep {
 } @parts[1 .. $#parts];
 is_deeply([map { /^(\w+)/ } @unmended], [], 'and one that is mended');
 
-# What the pages show of a terminal is what comes: every line of a block, in
-# order; others may stand between them.  In a line, with ... of: any number.
+# Terminal sessions on the page are real: every line of a block appears in
+# order, perhaps with others between.  In a line, ... stands for any number.
 sub shown_by {
   my ($block) = @_;
   my @commands = $block =~ /^\$ (.*)$/mg;

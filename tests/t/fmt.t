@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# rly fmt as one uses it on files: comments stay wherever they stand, lines end
-# in 80 columns, -w replaces the file whole and keeps what it was.
+# rly fmt on files: comments stay wherever they stand, lines end within 80
+# columns, -w replaces the file atomically and keeps its mode.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -42,8 +42,8 @@ sub with_comments {
   return $text;
 }
 
-# What is wrong with a text's formatting, if anything: comments in their order
-# are what they were, and formatting again changes nothing.
+# The reason why a text's formatting is wrong, or nothing: comments keep their
+# order, and formatting again changes nothing.
 sub trouble {
   my ($text, $count) = @_;
   my $run = formatted($text);

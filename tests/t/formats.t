@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# Files of tensors on the command line, made and read by others: archives that
-# Perl packs and, where it is there, Python opens.
+# Files of tensors on the command line, made and read by other programs:
+# archives that Perl packs and, where it is installed, Python opens.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -57,7 +57,7 @@ gives(rly($program, '--params', $bomb, 'x=[10, 20]'), 1, '',
 gives(rly('--max-memory', '12M', $program, '--params', $bomb, 'x=[10, 20]'),
       1, '', qr/E0501.*out of memory/, 'but it must fit into memory');
 
-# An archive that nobody can open: libzip is there in name only.
+# An archive when libzip cannot be loaded: the library found is a fake.
 spew(scratch("libzip.so.$_"), '') for 4, 5;
 {
   local $ENV{LD_LIBRARY_PATH} = scratch('');

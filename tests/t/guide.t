@@ -42,8 +42,8 @@ sub copy_of_tree {
   return $tree;
 }
 
-# The same by links, for what replaces files and writes none in place: patch,
-# and make without its commands.
+# The same by links, for tools that replace files and write none in place:
+# patch, and make -n.
 sub links_to {
   my ($tree) = @_;
   my $links = tempdir(CLEANUP => 1);
@@ -51,7 +51,7 @@ sub links_to {
   return $links;
 }
 
-# What the head of a patch says: key => [values].
+# The head of a patch: key => [values].
 sub head_of {
   my ($text) = @_;
   my %head;
@@ -103,7 +103,7 @@ sub objects_to_compile {
   return scalar grep { /^echo "  cc  / } @said;
 }
 
-# What is out of date is no consequence of a patch.
+# Objects that were out of date before do not count.
 delete $ENV{MAKEFLAGS};
 is(system("MAKELEVEL=0 make -s MODE=$mode all >/dev/null"), 0, 'make');
 

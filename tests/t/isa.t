@@ -9,7 +9,7 @@ use Test::More;
 
 my $runner = "build/$ENV{MODE}/tests/conformance/run";
 
-# The sets that this machine has, best first, as the program itself sees it.
+# The instruction sets of this machine, best first, as the program reports them.
 my @sets = grep {
   local $ENV{RLY_ISA} = $_;
   rly('-e', '1')->{status} == 0;

@@ -11,7 +11,7 @@ use Test::More;
 
 my $seed = 20;
 
-# 0 .. $n - 1, from a generator of our own: the same on every machine.
+# 0 .. $n - 1, from a generator of our own, the same on every machine.
 sub random {
   my ($n) = @_;
   $seed = ($seed * 1_103_515_245 + 12_345) % 2**31;
@@ -39,7 +39,7 @@ sub sizes {
   return \%size;
 }
 
-# Numbers in (-1, 1) by a formula of the language, other ones for each name.
+# Numbers in (-1, 1) by a formula of the language, different for each name.
 my $numbers = <<'RLY';
 def @numbers(%n: int32, %from: float32) -> Tensor[(?), float32] {
   sin(cast(arange(0, %n, 1), dtype="float32") * 1.7 + %from)
@@ -163,7 +163,7 @@ RLY
 
 # --- Runs -------------------------------------------------------------------
 
-# What the machine has; rly refuses the others.
+# The instruction sets of this machine; rly refuses the others.
 my @isas = grep {
   local $ENV{RLY_ISA} = $_;
   rly('-e', '1')->{status} == 0;

@@ -14,7 +14,7 @@ my $fib = 'def @fib(%n: int32) -> int32 '
 
 # --- Limits -----------------------------------------------------------------
 
-# Of time: what would take minutes, or for ever.
+# Time limits on programs that would take minutes, or for ever.
 my %endless = (
   'a loop' => 'def @f(%n: int32) -> int32 { @f(%n + 1) } @f(0)',
   'two functions that call each other' =>
@@ -76,7 +76,7 @@ gives(rly('--json', '--timeout', '0.2', '-e',
           'broadcast_to([1f], shape=[1000000000000])'), 3, qr/E0703/, '',
       '--timeout ends the text of a tensor');
 
-# Checking, and one kernel of the stepper, look at the clock, too.
+# Checking, and a single kernel of the stepper, also watch the clock.
 my $mutual = join ' and ', map {
   "%f$_ = fn (%x) { %f" . ($_ + 1) % 100000 . '(%x) + 1 }';
 } 0 .. 99999;
@@ -141,7 +141,7 @@ ok($types->{status} == 0 && $types->{out} =~ /^\@f9 : .*\.\.\./m
        && length $types->{out} < 1e7,
    'check --types of types that double');
 
-# Of depth and memory.
+# Limits of depth and memory.
 gives(rly('--max-depth', '1000', '-e', "$fib \@fib(2000)"), 3, '',
       qr/:1:\d+: error\[E0702\]: .*1000 calls\n.*\.\.\. 98\d frames \.\.\./s,
       '--max-depth, with the calls');
@@ -165,7 +165,8 @@ for my $what (sort keys %large) {
 
 # --- Cycles -----------------------------------------------------------------
 
-# A closure that its own cell holds, again and again: reclaimed on the way.
+# A closure held by its own cell, many times: cycles are collected during the
+# run.
 my $cycles = <<'END';
 type Knot { Loose, Tied(fn () -> int32) }
 def @tie(%n: int32, %acc: int32) -> int32 {

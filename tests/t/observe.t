@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# What a run can be asked to tell of itself: --stats, --profile, --trace,
-# --nan-stop.  None of it may change a result.
+# The reports of a run: --stats, --profile, --trace, --nan-stop.  None of them
+# may change a result.
 use strict;
 use warnings;
 use lib 'tests/t';

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# docs/operators.md is what the table of operators says.  `make test` runs its
-# examples; those values that take more than a look are computed again here,
-# from their definitions.
+# docs/operators.md is generated from the table of operators, and `make test`
+# runs its examples.  Here the less obvious values are computed again from their
+# definitions.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -39,7 +39,7 @@ is_deeply([map { $_->{default} } @{$row{take}{attributes}}],
           [0, undef, 'clip'], 'defaults');
 is_deeply($row{take}{attributes}[2]{words}, [qw(clip wrap fast)], 'words');
 
-# What rows say of operators, as properties that hold between fields.
+# Properties of the rows that relate several fields.
 sub all_hold {
   my ($what, $holds) = @_;
   is_deeply([map { $_->{name} } grep { !$holds->($_) } @rows], [], $what);
@@ -228,7 +228,7 @@ is_deeply([shown('random.threefry_generate')], \@words,
 near([shown($_)], $computed{$_}, 3e-7, "what $_ shows") for sort keys %computed;
 
 # --- Other names ------------------------------------------------------------
-# What an operator was called in other releases of Relay.
+# Names of operators in other releases of Relay.
 
 my @renamed = (
   ['_contrib_reverse_reshape([[1, 2], [3, 4]], newshape=[-1, 0])',

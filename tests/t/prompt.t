@@ -1,12 +1,12 @@
 #!/usr/bin/env perl
-# The prompt's commands, fed through a pipe: what each answers.
+# The prompt's commands, through a pipe: the answer to each.
 use strict;
 use warnings;
 use lib 'tests/t';
 use Rly;
 use Test::More;
 
-# What a session of these lines prints, and what it says on stderr.
+# Runs a session of these lines; returns its standard output and error.
 sub session {
   my ($lines, $out, $err, $name) = @_;
   gives(rly({in => $lines}, 'repl'), 0, $out, $err, $name);
@@ -52,7 +52,8 @@ session("$counter\@step()\n:snapshot $file\n:reset\n:restore $file\n\@step()\n",
 session("let \@k = ref(1);\n:restore $file\n", '', qr/E05\d\d/,
         'is refused where it does not fit');
 
-# A copy goes on on its own; a let that one of them evaluated, no other has.
+# A copy continues independently; a let that one of them evaluated is
+# unevaluated in the other.
 session(<<"END", "2\n3\nmain\ntry *\n3\n4\n", qr/E0108/, ':fork');
 $counter\@step()
 :fork try
@@ -68,8 +69,8 @@ END
 session("$counter:snapshot a\n:fork try\n:restore a\n", "snapshot a\n",
         qr/this session has no snapshot `a`/, 'a snapshot is one session\'s');
 
-# What a stepper has evaluated is so once more for the names that it makes; what
-# that prints is not printed again.
+# Code that a stepper has run is evaluated again for the names that it defines,
+# but its output is not printed again.
 session(":step let %a = { print(7); ref(4) }\n"
             . ":dbg let %b = { print(8); ref_write(%a, 5); 3 }\n"
             . "ref_read(%a) + %b\nprint(9)\n",

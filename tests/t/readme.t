@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# A reader finds things by the README files: links lead to files that exist, the
-# answers to what people look for name what really stands there, and each room's
-# page says what the room may use, as tests/Rooms.pm has it.
+# Readers find things by the README files: links lead to files that exist, the
+# answers to common questions name what really stands there, and each room's
+# page lists the rooms that it may use, as tests/Rooms.pm does.
 use strict;
 use warnings;
 use utf8;

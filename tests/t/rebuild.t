@@ -18,7 +18,7 @@ sub compiled {
   return map { /^echo "  cc +(.*)"$/ ? $1 : () } @said;
 }
 
-# What is not built today is no consequence of the edit.
+# Objects that were out of date before do not count.
 my %anyway = map { $_ => 1 } compiled();
 
 sub bounded {

@@ -25,7 +25,7 @@ sub with {
   return $call =~ s/\)((?:\.\d)?)$/$comma$name=$value)$1/r;
 }
 
-# What an attribute of a kind cannot be.
+# A value that an attribute of a kind cannot have.
 sub other_kind {
   my ($kind) = @_;
   return '"text"' if $kind =~ /^(?:integer|float|bool)/;

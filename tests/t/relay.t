@@ -13,7 +13,7 @@ my $header = "#[version = \"0.0.5\"]\n";
 my $path = scratch('p.rly');
 my $plain = scratch('plain.rly');
 
-# What the body of @main, with these parameters, becomes.
+# The result of `rly fmt --relay` for the body of @main, with these parameters.
 sub becomes {
   my ($params, $body, $expected, $name) = @_;
   prints("def \@main($params) { $body }", "def \@main($params) { $expected }",
@@ -304,7 +304,7 @@ refused('param @w: int32; def @f(%x: int32) { @w } def @g() { @map(@f, Nil) }',
 
 # --- Plain programs ---------------------------------------------------------
 
-# Every program of the conformance suites gives what it gave: the value of its
+# Every program of the conformance suites still gives the same: the value of its
 # @main, a run-time error, or, where @main has inputs, its types.
 sub answers {
   my ($file) = @_;

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 # The library's recurrent layers against PyTorch's results, and the programs of
-# bench/ against what is known of them or computed here in Perl's doubles.
+# bench/ against known results or results computed here in Perl's doubles.
 use strict;
 use warnings;
 use lib 'tests/t';

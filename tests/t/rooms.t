@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# Calls between rooms: what an object needs and another defines, as nm tells.
-# Each goes to a room that tests/Rooms.pm allows; neither rooms nor the files
-# of lib/ call in a circle; and no function is visible that nobody else uses.
+# Calls between rooms, from the symbols that nm lists.  Each goes to a room that
+# tests/Rooms.pm allows; neither rooms nor the files of lib/ call in a circle;
+# and no function is visible that no other file uses.
 use strict;
 use warnings;
 use FindBin;

@@ -48,9 +48,11 @@ static const Env *env_of(World *w, const TypeVar *var, bool counted,
                          const Type *type) {
   Arena *a = &w->program->arena;
   Env *env = ARENA_NEW(a, Env);
-  *env = (Env){1, arena_copy(a, &var, sizeof var),
-               arena_copy(a, &counted, sizeof counted),
-               arena_copy(a, &type, sizeof type)};
+  *env = (Env){.count = 1,
+               .room = 1,
+               .vars = arena_copy(a, &var, sizeof var),
+               .counted = arena_copy(a, &counted, sizeof counted),
+               .types = arena_copy(a, &type, sizeof type)};
   return env;
 }
 

@@ -284,20 +284,29 @@ static void lying_archives(void **state) {
   desk_close(&d);
 }
 
-static void npz_round_trip(void **state) {
-  (void)state;
+typedef bool WriteFile(const char *path, const NamedTensor *tensors, size_t n,
+                       Mem *mem, Diags *diags);
+typedef TensorFile *ReadFile(const char *path, Heap *heap, Diags *diags);
+
+/* A file without tensors, and one with a tensor of each dtype. */
+static void round_trip(WriteFile *write, ReadFile *read) {
   Desk d;
   desk_open(&d);
   NamedTensor tensors[DTYPE_COUNT];
   fill_tensors(&d, tensors);
   for (size_t n = 0; n <= DTYPE_COUNT; n += DTYPE_COUNT) {
-    assert_true(npz_write(d.path, tensors, n, &d.mem, &d.diags));
-    TensorFile *f = npz_read(d.path, &d.heap, &d.diags);
+    assert_true(write(d.path, tensors, n, &d.mem, &d.diags));
+    TensorFile *f = read(d.path, &d.heap, &d.diags);
     expect_tensors(f, tensors, n);
     tensor_file_free(f);
   }
   drop_tensors(&d, tensors);
   desk_close(&d);
+}
+
+static void npz_round_trip(void **state) {
+  (void)state;
+  round_trip(npz_write, npz_read);
 }
 
 /* Stored, dated January 1st 1980, of 128 + 2 bytes that make this array. */
@@ -475,18 +484,7 @@ static void cut_params(void **state) {
 
 static void params_round_trip(void **state) {
   (void)state;
-  Desk d;
-  desk_open(&d);
-  NamedTensor tensors[DTYPE_COUNT];
-  fill_tensors(&d, tensors);
-  for (size_t n = 0; n <= DTYPE_COUNT; n += DTYPE_COUNT) {
-    assert_true(params_write(d.path, tensors, n, &d.mem, &d.diags));
-    TensorFile *f = params_read(d.path, &d.heap, &d.diags);
-    expect_tensors(f, tensors, n);
-    tensor_file_free(f);
-  }
-  drop_tensors(&d, tensors);
-  desk_close(&d);
+  round_trip(params_write, params_read);
 }
 
 static void params_bytes(void **state) {

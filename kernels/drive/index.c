@@ -16,6 +16,13 @@ static bool out_of_range(OpCall *call, int64_t at, int64_t n) {
                   (long long)at, (long long)n);
 }
 
+/* Element i of an index tensor.  An unsigned one beyond int64 is as far out of
+ * range as the largest int64. */
+static int64_t index_at(const Tensor *t, int64_t i) {
+  int64_t at = tensor_i64_at(t, i);
+  return t->dtype == DT_UINT64 && at < 0 ? INT64_MAX : at;
+}
+
 /* The elements of an index tensor as int64, row-major, in the call's arena;
  * NULL when memory runs out. */
 static int64_t *indices_of(OpCall *call, const Tensor *t) {
@@ -27,6 +34,8 @@ static int64_t *indices_of(OpCall *call, const Tensor *t) {
   cast.arg_count = 1;
   cast.outs = (Tensor *[]){&to};
   bool ok = elementwise_run(&cast, strip_of_cast(t->dtype, DT_INT64), NULL);
+  for (int64_t i = 0; t->dtype == DT_UINT64 && i < tensor_count(t); i++)
+    if (all[i] < 0) all[i] = INT64_MAX;
   return ok ? all : NULL;
 }
 
@@ -115,11 +124,18 @@ static bool take_position(OpCall *call, TakeMode mode, int64_t n, int64_t *at) {
   return true;
 }
 
+/* The largest int64 may stand for a larger index; as bits it is itself. */
+static int64_t wrapped(const Tensor *indices, int64_t i, int64_t n) {
+  return n ? (int64_t)(tensor_bits_at(indices, i).u64 % (uint64_t)n) : 0;
+}
+
 /* Takes a single row, as a view. */
 static bool take_row(OpCall *call, TakeMode mode, int axis) {
   const Tensor *x = call->args[0];
-  int64_t at = tensor_i64_at(call->args[1], 0);
-  if (!take_position(call, mode, x->shape[axis], &at)) return false;
+  const Tensor *index = call->args[1];
+  int64_t n = x->shape[axis], at = index_at(index, 0);
+  if (at == INT64_MAX && mode == TAKE_WRAP) at = wrapped(index, 0, n);
+  if (!take_position(call, mode, n, &at)) return false;
   Tensor row = geometry_slice(x, axis, at, 1);
   row.rank--;
   for (int i = axis; i < row.rank; i++) {
@@ -145,8 +161,11 @@ static int64_t *take_positions(OpCall *call, TakeMode mode, int64_t n) {
   int64_t *all = indices_of(call, indices);
   if (!all) return NULL;
   BLOCKS(call->stop, tensor_count(indices))
-  for (int64_t i = at; i < end; i++)
+  for (int64_t i = at; i < end; i++) {
+    if (all[i] == INT64_MAX && mode == TAKE_WRAP)
+      all[i] = wrapped(indices, i, n);
     if (!take_position(call, mode, n, &all[i])) return NULL;
+  }
   return all;
 }
 
@@ -347,7 +366,7 @@ static bool offset_at(OpCall *call, const Tensor *t, int batch, int64_t i,
     rest /= t->shape[k];
   }
   for (int k = 0; k < n; k++) {
-    int64_t at = tensor_i64_at(indices, k * count + i);
+    int64_t at = index_at(indices, k * count + i);
     int axis = batch + k;
     if (at < 0 || at >= t->shape[axis])
       return out_of_range(call, at, t->shape[axis]);
@@ -469,7 +488,7 @@ static bool advanced_part(OpCall *call, int rank, int64_t i, Tensor *part) {
   *part = *x;
   for (int k = 0; k < n; k++) {
     Tensor index = geometry_broadcast(call->args[k + 1], rank, out->shape);
-    int64_t at = tensor_i64_at(&index, i);
+    int64_t at = index_at(&index, i);
     if (at < 0 || at >= x->shape[k]) return out_of_range(call, at, x->shape[k]);
     *part = geometry_slice(part, k, at, 1);
   }
@@ -590,7 +609,7 @@ bool kernel_invert_permutation(OpCall *call) {
   if (!named) return op_out_of_memory(call);
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
-    int64_t at = tensor_i64_at(x, i);
+    int64_t at = index_at(x, i);
     if (at < 0 || at >= n) return out_of_range(call, at, n);
     if (named[at])
       return op_fault(call, E0604,
@@ -609,7 +628,7 @@ bool kernel_unravel_index(OpCall *call) {
   int64_t n = tensor_count(x), rank = shape->shape[0];
   for (int64_t i = 0; i < n; i++) {
     if (op_stopped(call)) return false;
-    int64_t rest = tensor_i64_at(x, i), at = rest;
+    int64_t rest = index_at(x, i), at = rest;
     for (int64_t k = rank - 1; k >= 0; k--) {
       int64_t length = tensor_i64_at(shape, k);
       if (length <= 0 || rest < 0)

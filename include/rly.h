@@ -416,7 +416,8 @@ size_t rly_tensors_count(const rly_tensors *ts);
 const char *rly_tensors_name(const rly_tensors *ts, size_t i); /* or NULL */
 /* Shares the elements; owned, or NULL when there is no such name. */
 rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name);
-/* Shares the elements, too.  The name must be new and not empty. */
+/* Shares the elements, too.  The name must be new, not empty, UTF-8, and not
+ * `__metadata__`. */
 rly_status rly_tensors_add(rly_tensors *ts, const char *name,
                            const rly_tensor *t);
 /* Text that goes with the tensors, NULL when there is none under the key.

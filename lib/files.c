@@ -2,6 +2,7 @@
  * by name.  io/ reads and writes the formats themselves. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/params.h"
@@ -185,9 +186,16 @@ static rly_status add_tensor(rly_tensors *ts, const char *name,
   return status_of_failure(ts->cx, RLY_LIMIT);
 }
 
+/* Does a name read back as it was written?  JSON is UTF-8, and safetensors has
+ * a name of its own for text. */
+static bool is_writable(const char *name) {
+  size_t len = strlen(name);
+  return utf8_check(name, len) == len && strcmp(name, "__metadata__");
+}
+
 rly_status rly_tensors_add(rly_tensors *ts, const char *name,
                            const rly_tensor *t) {
-  if (!ts || !name || !*name || !t || t->cx != ts->cx ||
+  if (!ts || !name || !*name || !t || t->cx != ts->cx || !is_writable(name) ||
       tensor_file_find(ts->file, name))
     return RLY_MISUSE;
   context_lock(ts->cx);
@@ -204,7 +212,9 @@ const char *rly_tensors_metadata(const rly_tensors *ts, const char *key) {
 
 rly_status rly_tensors_add_metadata(rly_tensors *ts, const char *key,
                                     const char *value) {
-  if (!ts || !key || !value || tensor_file_metadata(ts->file, key))
+  if (!ts || !key || !value || utf8_check(key, strlen(key)) < strlen(key) ||
+      utf8_check(value, strlen(value)) < strlen(value) ||
+      tensor_file_metadata(ts->file, key))
     return RLY_MISUSE;
   Arena *arena = &ts->file->arena;
   MetaPair pair = {arena_strndup(arena, key, strlen(key)),

@@ -200,6 +200,10 @@ static void test_misuse(void **state) {
   assert_int_equal(rly_tensors_write(ts, NULL), RLY_MISUSE);
   assert_int_equal(rly_tensors_add(NULL, "x", x), RLY_MISUSE);
   assert_int_equal(rly_tensors_add(ts, NULL, x), RLY_MISUSE);
+  assert_int_equal(rly_tensors_add(ts, "\xff", x), RLY_MISUSE);
+  assert_int_equal(rly_tensors_add(ts, "__metadata__", x), RLY_MISUSE);
+  assert_int_equal(rly_tensors_add_metadata(ts, "\xff", "v"), RLY_MISUSE);
+  assert_int_equal(rly_tensors_add_metadata(ts, "k", "\xff"), RLY_MISUSE);
   assert_int_equal(rly_tensors_add(ts, "", x), RLY_MISUSE);
   assert_int_equal(rly_tensors_add(ts, "x", NULL), RLY_MISUSE);
   assert_int_equal(rly_tensors_add(ts, "x", foreign), RLY_MISUSE);

@@ -20,7 +20,7 @@ sub holds {
 holds("allocations fail in $_", '-s', 331, "tests/run/$_.rly")
     for qw(matches closures faults);
 
-for my $program (qw(arms sum types names errors calls pairs lets)) {
+for my $program (qw(arms sum types names errors calls deep pairs lets)) {
   my $file = scratch("$program.rly");
   system("perl tests/oom/hostile $program > $file") == 0 or die;
   holds("$program: check under limits", '-l', 16000000, '-n', 8, '-c', 'check',
@@ -32,6 +32,10 @@ for my $program (qw(arms sum types names errors calls pairs lets)) {
 # A tuple of 40,000 fields as an operand: its tables are no small requests.
 holds('names: each allocation of a run fails', '-s', 1, '-c', 'run',
       scratch('names.rly'));
+
+# Deep nesting, where pieces of stack are refused, too.
+holds('deep: allocations of a run fail', '-s', 401, '-c', 'run',
+      scratch('deep.rly'));
 
 # Nodes of all kinds with 200 parts; whole tables of them in `make oom-tables`.
 my $wide = scratch('wide.rly');

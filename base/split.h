@@ -18,9 +18,8 @@
  *
  * A step of the recursion, from one look at the stack to the next, may take
  * SPLIT_RESERVE bytes, with all that it calls.  That is room for recursion
- * which has a bound of its own: over types under construction it is 2,000
- * levels (types/infer.h) of up to 450 bytes, over types and patterns as written
- * 1,000 (parser/build.h). */
+ * which has a bound of its own: over types and patterns as written 1,000 levels
+ * (parser/build.h) of up to 250 bytes. */
 #ifndef BASE_SPLIT_H
 #define BASE_SPLIT_H
 
@@ -44,8 +43,8 @@ enum {
   SPLIT_SCALE = SPLIT_ASAN ? 4 : 1,
   /* What is used of the stack that the recursion begins on. */
   SPLIT_FIRST = SPLIT_SCALE * (48 << 10),
-  SPLIT_RESERVE = SPLIT_SCALE * (1 << 20),
-  SPLIT_PIECE = SPLIT_SCALE * (2 << 20),
+  SPLIT_RESERVE = SPLIT_SCALE * (512 << 10),
+  SPLIT_PIECE = SPLIT_SCALE * (1 << 20),
 };
 
 typedef struct SplitPiece SplitPiece;

@@ -114,12 +114,27 @@ static Ty *copy_node(Instance *s, Ty *t) {
   }
 }
 
+typedef struct CopyCall {
+  Instance *s;
+  Ty *t, *made;
+} CopyCall;
+
+static void run_copy(void *call) {
+  CopyCall *c = call;
+  c->made = copy(c->s, c->t);
+}
+
 /* What is shared stays shared: the copy of a node is kept in it for the time
  * of this walk. */
 static Ty *copy(Instance *s, Ty *t) {
   t = ty_head(t);
   if (t->closed) return t;
   if (t->mark == s->in->mark && t->copy) return t->copy;
+  if (split_is_used_up(&s->in->stack)) {
+    CopyCall call = {s, t, s->in->error};
+    split_call(&s->in->stack, run_copy, &call);
+    return call.made;
+  }
   if (!infer_enter(s->in)) return s->in->error;
   Ty *made = copy_node(s, t);
   s->in->depth--;
@@ -233,8 +248,24 @@ static bool is_waited_for(const Ty *meta) {
   return false;
 }
 
+static void quantify(Quantify *q, Ty *t);
+
+typedef struct QuantifyCall {
+  Quantify *q;
+  Ty *t;
+} QuantifyCall;
+
+static void run_quantify(void *call) {
+  QuantifyCall *c = call;
+  quantify(c->q, c->t);
+}
+
 static void quantify(Quantify *q, Ty *t) {
   Infer *in = q->in;
+  if (split_is_used_up(&in->stack)) {
+    split_call(&in->stack, run_quantify, &(QuantifyCall){q, t});
+    return;
+  }
   t = ty_shorten(t);
   if (t->closed || t->mark == in->mark) return;
   t->mark = in->mark;

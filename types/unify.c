@@ -28,7 +28,19 @@ bool infer_enter(Infer *in) {
 
 /* --- Binding variables --------------------------------------------------- */
 
+static bool adjust(Infer *in, Ty *meta, Ty *t);
 static bool adjust_node(Infer *in, Ty *meta, Ty *t);
+
+typedef struct AdjustCall {
+  Infer *in;
+  Ty *meta, *t;
+  bool ok;
+} AdjustCall;
+
+static void run_adjust(void *call) {
+  AdjustCall *c = call;
+  c->ok = adjust(c->in, c->meta, c->t);
+}
 
 /* Lowers the levels in `t` to that of `meta`.  False when that is impossible:
  * `t` contains the variable itself (the occurs check), or a type parameter of
@@ -36,6 +48,11 @@ static bool adjust_node(Infer *in, Ty *meta, Ty *t);
 static bool adjust(Infer *in, Ty *meta, Ty *t) {
   t = ty_head(t);
   if (t->closed || t->mark == in->mark) return true;
+  if (split_is_used_up(&in->stack)) {
+    AdjustCall call = {in, meta, t, true};
+    split_call(&in->stack, run_adjust, &call);
+    return call.ok;
+  }
   t->mark = in->mark;
   if (!infer_enter(in)) return true;
   bool ok = adjust_node(in, meta, t);
@@ -239,10 +256,27 @@ static bool have_agreed(const Ty *from, const Ty *to, bool flow) {
   return from->agreed == to && (flow || !from->agreed_flow);
 }
 
+typedef struct AgreeCall {
+  Infer *in;
+  Ty *from, *to;
+  Why *why;
+  bool flow, ok;
+} AgreeCall;
+
+static void run_agree(void *call) {
+  AgreeCall *c = call;
+  c->ok = agree(c->in, c->from, c->to, c->why, c->flow);
+}
+
 static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   from = ty_head(from);
   to = ty_head(to);
   if (from == to || have_agreed(from, to, flow)) return true;
+  if (split_is_used_up(&in->stack)) {
+    AgreeCall call = {in, from, to, why, flow, true};
+    split_call(&in->stack, run_agree, &call);
+    return call.ok;
+  }
   if (!infer_enter(in)) return true;
   bool ok = agree_heads(in, from, to, why, flow);
   in->depth--;

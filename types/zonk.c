@@ -48,8 +48,24 @@ static const Type *zonk_new(Zonk *z, Ty *t) {
   }
 }
 
+typedef struct ZonkCall {
+  Zonk *z;
+  Ty *t;
+  const Type *made;
+} ZonkCall;
+
+static void run_zonk(void *call) {
+  ZonkCall *c = call;
+  c->made = zonk_node(c->z, c->t);
+}
+
 /* A node's result is kept: for good, or for this walk. */
 static const Type *zonk_node(Zonk *z, Ty *t) {
+  if (split_is_used_up(&z->in->stack)) {
+    ZonkCall call = {z, t, type_error(z->in->types)};
+    split_call(&z->in->stack, run_zonk, &call);
+    return call.made;
+  }
   t = z->partly ? ty_head(t) : ty_shorten(t);
   if (z->partly && t->shown && t->mark == z->in->mark) return t->shown;
   if (!z->partly && t->done) return t->done;

@@ -409,47 +409,43 @@ static const Expr *resolve_if(Resolver *r, const Expr *e, const Expr *head) {
   return result;
 }
 
-static bool bound_since(const Resolver *r, size_t mark, const Name *name) {
-  for (size_t i = mark; i < r->hidden.len; i++)
-    if (r->hidden.data[i].name == name) return true;
-  return false;
-}
-
-/* Binds a parameter or a pattern's variable.  `%_` may repeat. */
-static void bind_once(Resolver *r, size_t mark, Var *var) {
+/* Binds a parameter or a pattern's variable; those of one list have the ids
+ * from `first` on.  `%_` may repeat. */
+static void bind_once(Resolver *r, uint32_t first, Var *var) {
   const char *text = var->name->text;
   bool blank = text[0] == '_' && !text[1];
-  if (!blank && bound_since(r, mark, var->name))
+  const Var *before = ptrmap_get(&r->vars, var->name);
+  if (!blank && before && before->id >= first)
     diag_error(r->p->diags, E0404, var->span, "`%%%s` is bound twice", text);
   scope_bind(r, &r->vars, var->name, var);
 }
 
 static const Pattern *resolve_pattern(Resolver *r, const Pattern *p,
-                                      size_t mark);
+                                      uint32_t first);
 
 static void resolve_fields(Resolver *r, Pattern *p, const Pattern *parsed,
-                           size_t mark) {
+                           uint32_t first) {
   const Pattern **fields =
       ARENA_ARRAY(r->arena, const Pattern *, (size_t)parsed->count);
   p->fields = fields;
   if (!fields) p->count = 0;
   for (int i = 0; i < p->count; i++)
-    fields[i] = resolve_pattern(r, parsed->fields[i], mark);
+    fields[i] = resolve_pattern(r, parsed->fields[i], first);
 }
 
 static const Pattern *resolve_pattern(Resolver *r, const Pattern *parsed,
-                                      size_t mark) {
+                                      uint32_t first) {
   Pattern *p = ARENA_NEW(r->arena, Pattern);
   *p = *parsed;
   if (p->kind == PT_VAR) {
     p->var = resolve_var(r, parsed->var);
-    bind_once(r, mark, p->var);
+    bind_once(r, first, p->var);
   }
   if (p->kind == PT_CTOR) {
     p->ctor = find_ctor(r, p->name);
     if (!p->ctor) unknown_ctor(r, p->span, p->name);
   }
-  if (p->count > 0) resolve_fields(r, p, parsed, mark);
+  if (p->count > 0) resolve_fields(r, p, parsed, first);
   return p;
 }
 
@@ -464,7 +460,8 @@ static const Expr *resolve_match(Resolver *r, const Expr *e) {
   for (int i = 0; i < match->arm_count; i++) {
     size_t mark = scope_mark(r);
     arms[i] = parsed->arms[i];
-    arms[i].pattern = resolve_pattern(r, parsed->arms[i].pattern, mark);
+    uint32_t first = r->p->next_var_id;
+    arms[i].pattern = resolve_pattern(r, parsed->arms[i].pattern, first);
     arms[i].body = resolve_body(r, parsed->arms[i].body);
     scope_end(r, mark);
   }
@@ -499,12 +496,12 @@ static const Expr *resolve_fn(Resolver *r, const Expr *e) {
   fn->type_vars = resolve_type_params(r, fn->type_param_count, fn->type_params);
   if (!fn->type_vars) fn->type_param_count = 0;
   resolve_size_vars(r, fn);
-  size_t params = scope_mark(r);
+  uint32_t first = r->p->next_var_id;
   Var **vars = ARENA_ARRAY(r->arena, Var *, (size_t)fn->param_count);
   if (!vars) fn->param_count = 0;
   for (int i = 0; i < fn->param_count; i++) {
     vars[i] = resolve_var(r, fn->params[i]);
-    bind_once(r, params, vars[i]);
+    bind_once(r, first, vars[i]);
   }
   fn->params = vars;
   if (fn->result) fn->declared_result = resolve_type(r, fn->result);

@@ -15,17 +15,19 @@ enum { TYPE_ARGS_MAX = 1 << 16, VALUE_DEPTH_MAX = 32 };
 const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params) {
   const TypeVar **vars = ARENA_ARRAY(r->arena, const TypeVar *, (size_t)count);
+  PtrMap seen;
+  ptrmap_init(&seen, r->c->mem);
   for (int i = 0; vars && i < count; i++) {
     const TypeParam *p = &params[i];
-    for (int k = 0; k < i; k++) {
-      if (params[k].name != p->name) continue;
+    if (ptrmap_has(&seen, p->name))
       diag_error(r->p->diags, E0404, p->span,
                  "the type parameter `%s` is declared twice", p->name->text);
-    }
+    ptrmap_put(&seen, p->name, (void *)p);
     TypeVar *var = typevar_new(r->p->types, p->name, p->span, p->is_dim);
     scope_bind(r, &r->type_vars, p->name, var);
     vars[i] = var;
   }
+  ptrmap_done(&seen);
   return vars;
 }
 

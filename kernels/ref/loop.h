@@ -2,7 +2,7 @@
 #ifndef KERNELS_REF_LOOP_H
 #define KERNELS_REF_LOOP_H
 
-/* FN(name): name_ID, the function for the dtype ID (see each_int.h). */
+/* FN(name): name_ID, the function for the dtype ID (see each_one.h). */
 #define NAME_PASTE(name, id) name##_##id
 #define NAME_OF(name, id) NAME_PASTE(name, id)
 #define FN(name) NAME_OF(name, ID)

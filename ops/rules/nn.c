@@ -196,6 +196,26 @@ static RuleStatus rule_channel_norm(RuleCall *c) {
   return channel_vectors(c, 2) ? rule_result_alike(c) : RULE_ERROR;
 }
 
+/* Vectors along an axis behind the batch. */
+static bool channels_of_batch(RuleCall *c, int *axis) {
+  if (!channel_vectors(c, 2) || !rule_axis(c, ATTR_axis, c->args[0].rank, axis))
+    return false;
+  if (*axis == 0)
+    rule_error(c, E0302, -1, "axis 0 is the batch, not the channels");
+  return *axis != 0;
+}
+
+/*   x : (n, d..., t)    gamma, beta : (d[k], t)    k > 0
+ *   -----------------------------------------------------
+ *   nn.instance_norm(x, gamma, beta, axis=k) : (n, d..., t)                 */
+RULE(instance_norm,
+     "(n, d..., t), 2 times (d[axis], t) -> (n, d..., t), t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_instance_norm(RuleCall *c) {
+  int axis;
+  return channels_of_batch(c, &axis) ? rule_result_alike(c) : RULE_ERROR;
+}
+
 /*   x : (n, d..., t)    gamma, beta : (d[k], t)    groups divide d[k], k > 0
  *   -------------------------------------------------------------------------
  *   nn.group_norm(x, gamma, beta, num_groups, axis=k) : (n, d..., t)        */
@@ -204,21 +224,14 @@ RULE(group_norm,
      .takes = TAKES_FLOAT);
 static RuleStatus rule_group_norm(RuleCall *c) {
   int axis;
-  if (!channel_vectors(c, 2) ||
-      !rule_axis(c, ATTR_axis, c->args[0].rank, &axis))
-    return RULE_ERROR;
-  if (axis == 0)
-    return rule_error(c, E0302, -1, "axis 0 is the batch, not the channels");
-  bool groups = c->op == op_info(OP_NN_GROUP_NORM), inexact = false;
-  if (groups) {
-    Dim n = attr_int(c->attrs, ATTR_num_groups);
-    if (!rule_in_range(c, ATTR_num_groups, n, 1, INT64_MAX)) return RULE_ERROR;
-    dim_div_exact(c->dims, c->args[0].dims[axis], n, &inexact);
-  }
+  bool inexact = false;
+  if (!channels_of_batch(c, &axis)) return RULE_ERROR;
+  Dim n = attr_int(c->attrs, ATTR_num_groups);
+  if (!rule_in_range(c, ATTR_num_groups, n, 1, INT64_MAX)) return RULE_ERROR;
+  dim_div_exact(c->dims, c->args[0].dims[axis], n, &inexact);
   if (inexact)
     return rule_error(c, E0303, 0,
-                      "the channels of %s do not divide into "
-                      "num_groups",
+                      "the channels of %s do not divide into num_groups",
                       rule_shape(c, 0));
   return rule_result_alike(c);
 }

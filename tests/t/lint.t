@@ -97,9 +97,10 @@ refuses('ops/rules/nn.c', "x = d.word;\n", 'arithmetic on an attribute');
 accepts('ops/rules/nn.c', "x = dim_value(k) % 2;\n");
 accepts('kernels/ref/nn.c', "x = attr_number(a, ATTR_k) + 1;\n");
 refuses('kernels/drive/loss.c', "b = call->op == op_info(OP_SUM);\n",
-        'a kernel asks');
+        'it asks');
 refuses('kernels/drive/loss.c', "switch ((int)op_id(call->op)) {\n",
-        'a kernel asks');
+        'it asks');
+refuses('ops/rules/nn.c', "b = c->op == op_info(OP_NN_LRN);\n", 'it asks');
 accepts('kernels/drive/loss.c', "if (op == OP_COPY) return old;\n");
 refuses('repl/main.c', 'x' x 81 . "\n", '81 columns');
 refuses('stdlib/nat.rly', 'x' x 81 . "\n", '81 columns');

@@ -3,6 +3,7 @@
  * its end is a place distinct from the next file's start. */
 #include "base/source.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 void sources_init(SourceMap *m, Mem *mem) {
@@ -18,26 +19,31 @@ void sources_done(SourceMap *m) {
   arena_done(&m->arena);
 }
 
-SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
-                        size_t len, bool library) {
+static SourceFile *add_locked(SourceMap *m, const char *path, const char *text,
+                              size_t len, bool library) {
   if (len >= UINT32_MAX - m->next_base) return NULL;
   SourceFile *f = ARENA_NEW(&m->arena, SourceFile);
-  if (!f) return NULL;
+  if (!f || !VEC_RESERVE(&m->files, 1)) return NULL;
   *f = (SourceFile){
       .path = arena_strndup(&m->arena, path, strlen(path)),
       .text = arena_strndup(&m->arena, text, len),
       .len = (uint32_t)len,
       .base = m->next_base,
       .library = library,
-      .arena = &m->arena,
+      .map = m,
   };
   if (!f->path || !f->text) return NULL;
+  VEC_PUSH(&m->files, f);
+  m->next_base += (uint32_t)len + 1;
+  return f;
+}
+
+SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
+                        size_t len, bool library) {
   pthread_mutex_lock(&m->lock);
-  bool room = VEC_RESERVE(&m->files, 1);
-  if (room) VEC_PUSH(&m->files, f);
-  if (room) m->next_base += (uint32_t)len + 1;
+  SourceFile *f = add_locked(m, path, text, len, library);
   pthread_mutex_unlock(&m->lock);
-  return room ? f : NULL;
+  return f;
 }
 
 /* --- Lines --------------------------------------------------------------- */
@@ -52,35 +58,45 @@ static uint32_t first_line(const SourceFile *f) {
   return f->len >= 3 && !memcmp(f->text, "\xEF\xBB\xBF", 3) ? 3 : 0;
 }
 
-/* Finds the line starts.  When there is no memory for them, the file counts as
- * one long line. */
 static void index_lines(SourceFile *f) {
   const char *end = f->text + f->len;
   uint32_t count = 1;
   for (const char *p = f->text; (p = line_end(p, end)) < end; p++) count++;
-  f->lines = ARENA_ARRAY(f->arena, uint32_t, count);
-  if (!f->lines) return;
-  f->line_count = count;
-  f->lines[0] = first_line(f);
+  uint32_t *lines = ARENA_ARRAY(&f->map->arena, uint32_t, count);
+  if (!lines) return;
+  lines[0] = first_line(f);
   const char *p = f->text;
   for (uint32_t i = 1; i < count; i++) {
     p = line_end(p, end) + 1;
-    f->lines[i] = (uint32_t)(p - f->text);
+    lines[i] = (uint32_t)(p - f->text);
   }
+  f->line_count = count;
+  atomic_store(&f->lines, lines);
+}
+
+/* The line starts, which whoever asks first finds; NULL without memory for
+ * them: the file counts as one long line. */
+static const uint32_t *lines_of(SourceFile *f) {
+  const uint32_t *known = atomic_load(&f->lines);
+  if (known) return known;
+  pthread_mutex_lock(&f->map->lock);
+  if (!atomic_load(&f->lines)) index_lines(f);
+  pthread_mutex_unlock(&f->map->lock);
+  return atomic_load(&f->lines);
 }
 
 static uint32_t line_start(SourceFile *f, uint32_t line) {
-  if (!f->lines) index_lines(f);
-  return f->lines && line <= f->line_count ? f->lines[line - 1] : 0;
+  const uint32_t *lines = lines_of(f);
+  return lines && line <= f->line_count ? lines[line - 1] : 0;
 }
 
 /* The last line that starts at or before `offset`. */
 static uint32_t line_at(SourceFile *f, uint32_t offset) {
-  if (!f->lines) index_lines(f);
-  uint32_t low = 1, high = f->lines ? f->line_count : 1;
+  const uint32_t *lines = lines_of(f);
+  uint32_t low = 1, high = lines ? f->line_count : 1;
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
-    if (f->lines[middle - 1] <= offset) low = middle;
+    if (lines[middle - 1] <= offset) low = middle;
     else high = middle - 1;
   }
   return low;

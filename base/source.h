@@ -31,13 +31,14 @@ typedef struct SourceFile {
   uint32_t len, base;    /* byte i of the text has offset base + i */
   bool library;          /* part of the standard library */
   uint32_t lines_before; /* for a part of a file: how many lines precede it */
-  uint32_t *lines;       /* offsets of line starts, on demand */
+  _Atomic(uint32_t *) lines; /* offsets of line starts, on demand */
   uint32_t line_count;
-  Arena *arena; /* the map's arena, for `lines` */
+  struct SourceMap *map; /* its lock and its arena serve for `lines` */
 } SourceFile;
 
 typedef struct SourceMap {
-  pthread_mutex_t lock; /* guards `files`: threads search while another adds */
+  /* guards `files` and `arena`: threads search while another adds */
+  pthread_mutex_t lock;
   Arena arena;
   VEC(SourceFile *) files; /* by ascending base */
   uint32_t next_base;

@@ -192,7 +192,9 @@ Function *code_step(Code *c, const Expr *expr, const Global *global);
 /* The same function in the instance that owns its parameters. */
 Function *code_owning(Code *c, Function *f);
 /* Makes all code anew when the program has become loose since: it has to check
- * more.  Between runs. */
+ * more.  Every run begins with it, under the lock.  A program changes only
+ * while no session runs, so the first run after a change does the work, and no
+ * other has begun by then. */
 void code_refresh(Code *c);
 /* The same function in the instance for tail recursion modulo cons, borrowing
  * as much. */

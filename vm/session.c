@@ -185,6 +185,9 @@ RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
   (void)fn_type;
   run_begin(s);
   if (!fits(s, count)) return too_many(s);
+  pthread_mutex_lock(&s->code->lock);
+  code_refresh(s->code); /* before another session does, while this one runs */
+  pthread_mutex_unlock(&s->code->lock);
   Function *f = closure_function(fn.cell);
   pass(s, f, count, args);
   s->regs[1 + count] = fn;

@@ -63,9 +63,10 @@ GenNode *gen_pick(Gen *g, const GenType *t, const GenRow *rows, size_t count);
 /* A node whose children replace the `$`s in the text, in order. */
 GenNode *gen_node(Gen *g, const GenType *t, const char *text, int count, ...);
 /* A list of children under construction. */
+enum { GEN_CHILDREN_MAX = 16 };
 typedef struct GenList {
   int count;
-  GenNode *items[16];
+  GenNode *items[GEN_CHILDREN_MAX];
 } GenList;
 GenNode *gen_node_of(Gen *g, const GenType *t, const char *text,
                      const GenList *children);

@@ -55,6 +55,7 @@ GenNode *gen_literal(Gen *g, const GenType *t) {
 static GenNode *make_stack(Gen *g, const GenType *t) {
   if (t->rank == 0 || g->budget < 8) return NULL;
   const GenType *whole = gen_concrete(g, t);
+  if (whole->dims[0] > GEN_CHILDREN_MAX) return NULL;
   const GenType *row =
       gen_tensor_of(g->arena, t->name, t->rank - 1, whole->dims + 1);
   GenList items = {0};

@@ -4,10 +4,11 @@
 
 #include "bytecode/code.h"
 
-#define ROW(name, operands, list, words, flags, meaning, ...)       \
-  {                                                                 \
-    name, operands, list, words, sizeof(words) - 1, flags, meaning, \
-        __VA_ARGS__                                                 \
+#define ROW(spelled, letters, variable, numbers, bits, says, ...)             \
+  {                                                                           \
+    .name = spelled, .operands = letters, .list = variable, .words = numbers, \
+    .word_count = sizeof(numbers) - 1, .flags = bits, .meaning = says,        \
+    __VA_ARGS__                                                               \
   }
 
 const InsInfo ins_info[INS_ROWS] = {

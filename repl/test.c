@@ -275,7 +275,8 @@ static bool promote(TestRun *t, const char *path, const TestFile *f,
   FILE *out = open_memstream(&text, &len);
   if (!out) return false;
   bool answered = run_cases(t, path, f, out);
-  bool whole = !ferror(out) & (fclose(out) == 0);
+  bool whole = !ferror(out);
+  whole = fclose(out) == 0 && whole;
   if (whole && answered && strcmp(text, before))
     whole = replace(t, path, text, len);
   free(text);

@@ -202,6 +202,9 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   BRANCH(unless_le_##t, !(A.t <= B.t)) \
   BRANCH(unless_eq_##t, !(A.t == B.t))
 
+/* Goes back to the caller's frame. */
+#define LEAVE() (fp--, pc = fp->pc, R = fp->regs)
+
 /* Calls `callee`, whose arguments stand at `at`; its code starts at `start`. */
 #define ENTER(callee, start, at)                            \
   do {                                                      \
@@ -313,25 +316,19 @@ dispatch:
     CASE(tail_apply) : ENTER_TAIL(closure_function(R[pc->b + pc->c - 1].cell));
     CASE(ret) : {
       Value v = A;
-      fp--;
-      pc = fp->pc;
-      R = fp->regs;
+      LEAVE();
       R[pc[-2].a] = v;
       DISPATCH();
     }
     CASE(ret_imm) : {
       Value v = of_u32(pc->a);
-      fp--;
-      pc = fp->pc;
-      R = fp->regs;
+      LEAVE();
       R[pc[-2].a] = v;
       DISPATCH();
     }
     CASE(ret2) : {
       Value v = A, w = B;
-      fp--;
-      pc = fp->pc;
-      R = fp->regs;
+      LEAVE();
       R[pc->regs[0]] = v;
       R[pc->regs[1]] = w;
       NEXT(1);
@@ -340,18 +337,14 @@ dispatch:
       Value fields[RESULTS_MOST];
       unsigned n = pc->b;
       for (unsigned i = 0; i < n; i++) fields[i] = R[pc[1].regs[i]];
-      fp--;
-      pc = fp->pc;
-      R = fp->regs;
+      LEAVE();
       for (unsigned i = 0; i < n; i++) R[pc->regs[i]] = fields[i];
       NEXT(1);
     }
     CASE(ret_fill) : {
       Value v = A;
       *value_at(B) = C;
-      fp--;
-      pc = fp->pc;
-      R = fp->regs;
+      LEAVE();
       R[pc[-2].a] = v;
       DISPATCH();
     }

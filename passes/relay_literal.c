@@ -57,7 +57,8 @@ static const Expr *int64_constant(Relay *r, Span span, int64_t v) {
                     scalar_i64(r, span, DT_INT64, 1));
 }
 
-/* A uint64 comes here as the int64 of the same bits: its cast wraps. */
+/* For a uint64, `v` is the int64 with the same bits: the cast of it to uint64
+ * wraps, which gives the number back. */
 static const Expr *int_constant(Relay *r, const Expr *e, DType dtype,
                                 int64_t v) {
   if (dtype == DT_INT64 && v == INT64_MIN) return int64_constant(r, e->span, v);

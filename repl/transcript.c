@@ -73,7 +73,7 @@ static bool is_part(const Unit *u, const Unit *of) {
 
 /* --- Earlier definitions -------------------------------------------------- */
 
-/* A definition that another has taken the place of, and that is still used. */
+/* An earlier definition of a name, which something in the text still uses. */
 typedef struct Version {
   const Global *global;
   const char *name; /* what it is called in the text: "f_1" */
@@ -117,7 +117,8 @@ static void find_versions_in(Versions *v, const Expr *root) {
   expr_walk_end(&walk);
 }
 
-/* What is evaluated, what is defined, and what that uses in turn. */
+/* Finds the earlier definitions that expressions and live definitions use, then
+ * those that these use in turn. */
 static void find_versions(Versions *v, const Repl *r) {
   for (size_t i = 0; i < r->said_count; i++)
     for (const Unit *u = v->p->units; u; u = u->next)
@@ -274,7 +275,8 @@ static void put_edited(Writer *w, const SourceFile *f, Span span) {
   VEC_CLEAR(&w->edits);
 }
 
-/* The versions of an item whose place it, or another version, has taken. */
+/* Writes the other versions of an item: the item stands in the text as its
+ * live definition or, if it has none, as its first version. */
 static void put_copies(Writer *w, const Unit *u, const Item *item) {
   size_t from = 0;
   const Version *v = find_version(w, item, &from);

@@ -135,8 +135,9 @@ static bool dims_differ(Infer *in, Dim a, Dim b) {
   return dim_is_number(difference) && !dim_is(difference, 0);
 }
 
-/* A call of a function within its component has the function's own dimensions:
- * what is quantified over in types that are all written is not yet there. */
+/* Does a recursive call pass a dimension other than the function's own?  Within
+ * its component a function is monomorphic unless all its types are written, so
+ * each recursive call must have the dimensions of the function itself. */
 static bool is_other_instance(const Edge *e, Dim from, Dim to) {
   return e->why && e->why->recursive && !dim_is_any(from) &&
          !dim_same(from, to);

@@ -127,7 +127,7 @@ static Dim resolve_dim_name(Resolver *r, const DimExpr *d) {
   return DIM_ANY;
 }
 
-/* Where no parameter binds it, it says nothing. */
+/* A size variable that no parameter binds is a plain `?`. */
 static Dim resolve_size_var(Resolver *r, const DimExpr *d) {
   const TypeVar *var = ptrmap_get(&r->size_vars, size_var_of(r, d));
   return var ? dim_named(types_dims(r->p->types), var->name, var) : DIM_ANY;

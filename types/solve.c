@@ -129,7 +129,7 @@ static bool holds_attribute(const Constraint *c, int operand) {
   return false;
 }
 
-/* The rule sees the operand that Relay casts as it will be. */
+/* Shows the rule the operand that Relay casts with the dtype of the cast. */
 static void cast_operand(Constraint *c, RuleCall *call) {
   int i = c->op->cast.operand;
   c->casts = false;

@@ -138,8 +138,8 @@ static Dim conv_length(RuleCall *c, const Conv *conv, int axis, Dim length,
   return dim_sub(t, dim_add(t, full, extra), padding);
 }
 
-/* Which of its first two axes a weight has its inputs along.  False when that
- * is not known. */
+/* Finds which of the weight's first two axes holds the input channels.  False
+ * when the dimensions do not tell that yet. */
 static bool settle_weight(RuleCall *c, Conv *conv) {
   Dim inputs = c->args[0].dims[conv->data.second];
   Dim first = weight_dim(c, 4, 0), second = weight_dim(c, 4, 1);

@@ -1,7 +1,15 @@
-/* Arenas: chunks of 4 KiB that double up to 1 MiB, cut from the front.  A big
- * request gets a chunk of its own, linked behind the open one, which stays
- * open.  At the limit, chunks become small and go beyond it; when the system
- * refuses memory, they are cut from the Mem's reserve. */
+/* Arenas: chunks of 4 KiB that double up to 1 MiB, cut from the front.
+ *
+ *   chunk   [header | used ........ | free ............]
+ *                                   ^ next             ^ end
+ *
+ * An allocation is a comparison and an addition.  Memory is zeroed when a chunk
+ * is made, so what it gives is zeroed, too.  A big request gets a chunk of its
+ * own, linked behind the open one, which stays open.
+ *
+ * At the limit, chunks become small and go beyond it; when the system refuses
+ * memory, they are cut from the Mem's reserve (mem.h says what makes that
+ * sound).  Doubling keeps their number logarithmic until they reach 1 MiB. */
 #include "base/arena.h"
 
 #include <stdio.h>
@@ -30,7 +38,9 @@ void arena_done(Arena *a) {
   arena_init(a, a->mem);
 }
 
-/* One chunk of the smallest size is cleared and kept. */
+/* One chunk of the smallest size is cleared and kept.  For scratch arenas,
+ * which are reset after each use: one small chunk is enough for most of them,
+ * so they do not go to malloc again.  Only what was used is cleared. */
 void arena_reset(Arena *a) {
   ArenaChunk *c = a->chunks;
   if (!c) return;
@@ -49,7 +59,9 @@ static ArenaChunk *chunk_new(Mem *mem, size_t size) {
   return c;
 }
 
-/* Used once memory has run out: room for this request, or a few small ones. */
+/* Used once memory has run out: room for this request, or a few small ones.
+ * First from malloc, beyond the limit if need be; then, for a small request
+ * only, from the reserve. */
 static ArenaChunk *last_chunk(Mem *mem, size_t request) {
   size_t size = request + sizeof(ArenaChunk);
   if (size < CHUNK_MIN) size = CHUNK_MIN;
@@ -60,7 +72,8 @@ static ArenaChunk *last_chunk(Mem *mem, size_t request) {
   return c;
 }
 
-/* Allocates a chunk for this request alone. */
+/* Allocates a chunk for this request alone.  The chunk is linked behind the
+ * first one, because the first one is where `next` points into. */
 static void *alloc_big(Arena *a, size_t size) {
   ArenaChunk *c = last_chunk(a->mem, size);
   if (!c) return NULL;
@@ -70,6 +83,7 @@ static void *alloc_big(Arena *a, size_t size) {
   return c + 1;
 }
 
+/* Twice the last; at least as much as is asked for. */
 static size_t next_chunk_size(const Arena *a, size_t request) {
   size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
   if (size < request + sizeof(ArenaChunk)) size = 2 * request;
@@ -92,6 +106,8 @@ static bool open_chunk(Arena *a, size_t request) {
   return true;
 }
 
+/* Sizes are rounded up to 8, which keeps `next` aligned; an empty request takes
+ * 8 bytes, so that every answer is an address of its own. */
 void *arena_alloc(Arena *a, size_t size) {
   if (size > SIZE_MAX / 2) {
     mem_raise_exhausted(a->mem);
@@ -130,6 +146,7 @@ char *arena_printf(Arena *a, const char *format, ...) {
   return text;
 }
 
+/* Formats twice: once for the length, once into the memory. */
 char *arena_vprintf(Arena *a, const char *format, va_list args) {
   va_list again;
   va_copy(again, args);

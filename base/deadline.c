@@ -1,10 +1,21 @@
-/* See deadline.h. */
+/* Deadlines: a thread that sleeps on a condition variable until the time is
+ * over or the work has ended.
+ *
+ * A timer signal would need a handler in a process that may be somebody else's;
+ * polling the clock in the work itself costs time in every loop.  A sleeping
+ * thread costs nothing until it wakes.
+ *
+ * The lock orders the two ends: either deadline_end() sets `done` first, and
+ * `late` is never called, or `late` has been called when deadline_end() gets
+ * the lock.  So nothing is reported late for work that is over. */
 #include "base/deadline.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <time.h>
 
+/* On the monotonic clock, which nobody sets.  The seconds are cut, as their
+ * conversion to time_t could overflow. */
 static struct timespec time_in(double seconds) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -19,6 +30,8 @@ static struct timespec time_in(double seconds) {
   return t;
 }
 
+/* The loop is for spurious wake-ups; `until` is a point in time, so waiting
+ * again waits for the rest. */
 static void *watch(void *data) {
   Deadline *d = data;
   struct timespec until = time_in(d->seconds);
@@ -52,6 +65,7 @@ void deadline_start(Deadline *d, double seconds, void (*late)(void *data),
   late(data);
 }
 
+/* Waits for the thread, so the Deadline may be on the caller's stack. */
 bool deadline_end(Deadline *d) {
   if (!d->running) return d->over;
   pthread_mutex_lock(&d->lock);

@@ -1,5 +1,13 @@
-/* Building diagnostics and the sink that owns them.  How they are shown is
- * in diag_render.c. */
+/* Building diagnostics and the sink that owns them.  How they are shown is in
+ * diag_render.c.
+ *
+ * A diagnostic that will not be shown is not built: beyond DIAG_MAX of a kind,
+ * and when memory has run out, the writes go to one scratch Diag (is_dropped),
+ * so that no caller has to ask whether there is one.  Errors and warnings are
+ * counted apart, so that warnings do not crowd out the error.
+ *
+ * Texts live in the sink's arena until diags_clear(); notes and frames are
+ * vectors of each Diag, since they grow while others are built. */
 #include "base/diag.h"
 
 #include <string.h>
@@ -19,6 +27,7 @@ static const char *const titles[DIAG_CODE_COUNT] = {
 const char *diag_code_text(DiagCode code) { return codes[code]; }
 const char *diag_code_title(DiagCode code) { return titles[code]; }
 
+/* Linear: there are some 80 codes, and nobody looks one up in a loop. */
 DiagCode diag_code_find(const char *text) {
   DiagCode code = 0;
   while (code < DIAG_CODE_COUNT && strcmp(codes[code], text)) code++;
@@ -27,6 +36,8 @@ DiagCode diag_code_find(const char *text) {
 
 /* --- The sink ------------------------------------------------------------ */
 
+/* Room for one diagnostic is reserved now: that memory has run out must be
+ * tellable later. */
 bool diags_init(Diags *s, Mem *mem) {
   *s = (Diags){0};
   arena_init(&s->arena, mem);
@@ -34,6 +45,7 @@ bool diags_init(Diags *s, Mem *mem) {
   return VEC_RESERVE(&s->list, 1);
 }
 
+/* The list's own memory is kept. */
 void diags_clear(Diags *s) {
   for (size_t i = 0; i < s->list.len; i++) {
     VEC_DONE(&s->list.data[i]->notes);
@@ -111,6 +123,7 @@ void diag_note(Diag *d, Span span, const char *format, ...) {
 
 enum { TRACE_HALF = DIAG_MAX_TRACE / 2 };
 
+/* Without a source map every frame counts as the user's. */
 static bool is_user_frame(const Diag *d, Span span) {
   SourceMap *sources = d->sink->sources;
   const SourceFile *f = sources ? sources_file(sources, span) : NULL;
@@ -148,6 +161,7 @@ static const char *frame_name(Diag *d, const char *function) {
   return copy ? copy : "?";
 }
 
+/* Constant work for each frame, however deep the recursion was. */
 void diag_frame(Diag *d, const char *function, Span span) {
   if (is_dropped(d)) return;
   const char *name = frame_name(d, function);

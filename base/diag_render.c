@@ -1,7 +1,16 @@
 /* Diagnostics as text with source lines and carets, and as JSON.  Both forms
  * are contracts of the command line.  The source text is not trusted: control
  * characters and invalid bytes are shown as U+FFFD, and the marks below a line
- * are placed by display width. */
+ * are placed by display width.
+ *
+ * What a diagnostic looks like:
+ *
+ *   f.rly:3:7: error[E0203]: operands of `add` do not broadcast   head
+ *       3 | %a + %b                                               line
+ *         | --   ^^ Tensor[(4), float32]                          marks
+ *         | this is Tensor[(3), float32]
+ *     note: ...        help: ...
+ *     in @f at f.rly:3:7                                          trace */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +156,7 @@ static void render_frame(const DiagFrame *frame, SourceMap *sources,
   strbuf_add_char(out, '\n');
 }
 
+/* Frames that were not kept, told by the jump in their numbers. */
 static void render_gap(uint64_t frames, StrBuf *out) {
   if (frames)
     strbuf_addf(out, "  ... %llu frame%s ...\n", (unsigned long long)frames,
@@ -190,6 +200,8 @@ static int compare_placed(const void *a, const void *b) {
 
 typedef VEC(Placed) PlacedList;
 
+/* Diagnostics are found in the order in which the checker works; people read a
+ * file from the top.  A vector of pointers is sorted, not the diagnostics. */
 static PlacedList in_order(const Diags *s, Mem *mem) {
   PlacedList placed;
   VEC_INIT(&placed, mem);
@@ -230,11 +242,13 @@ static void json_text(StrBuf *out, const char *key, const char *text) {
   strbuf_add_char(out, '"');
 }
 
+/* 0 stands for "no place", as lines and columns count from 1. */
 static void json_number(StrBuf *out, const char *key, uint32_t n) {
   if (n) strbuf_addf(out, ", \"%s\": %u", key, n);
   else strbuf_addf(out, ", \"%s\": null", key);
 }
 
+/* The keys that diagnostics, notes and frames have in common. */
 static void json_start(StrBuf *out, const Place *p) {
   json_text(out, "file", p->file ? p->file->path : NULL);
   json_number(out, "line", p->line);
@@ -269,6 +283,7 @@ static void json_trace(const Diag *d, SourceMap *sources, StrBuf *out) {
   strbuf_add_char(out, ']');
 }
 
+/* One line, so that a tool can read diagnostics as they come. */
 void diag_render_json(const Diag *d, SourceMap *sources, StrBuf *out) {
   Place p = sources_place(sources, d->span);
   strbuf_addf(out, "{\"severity\": \"%s\", \"code\": \"%s\", ",

@@ -9,6 +9,7 @@
 
 #define HASH_EMPTY 14695981039346656037u
 
+/* One byte at a time: h = (h xor byte) * prime. */
 static inline uint64_t hash_add(uint64_t hash, const void *bytes, size_t n) {
   const unsigned char *p = bytes;
   for (size_t i = 0; i < n; i++) hash = (hash ^ p[i]) * 1099511628211u;

@@ -1,6 +1,18 @@
 /* The counting allocator over malloc.  mem.h says what callers do when a
- * request is refused; arenas and vectors are the ones that raise
- * `exhausted`. */
+ * request is refused; arenas and vectors are the ones that raise `exhausted`.
+ *
+ * The books are atomic counters without a lock, for threads of a session
+ * allocate at once.  Two levels are entered one after the other, the root
+ * first; when the second refuses, the first is taken back.  `live` never
+ * exceeds a limit but by claim_beyond().
+ *
+ *   root (context)     live, limit, peak, count
+ *     child (program)  live, limit
+ *     child (session)  live, limit
+ *
+ * Children of a root that is left are on a list, since blocks may outlive their
+ * owners (tensors that a host holds); a child without live bytes is used
+ * again. */
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -86,6 +98,7 @@ void mem_leave(Mem *child) {
 
 /* --- The books ----------------------------------------------------------- */
 
+/* Another thread may have raised it further meanwhile; then its peak stands. */
 static void raise_peak(Mem *m, size_t live) {
   size_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
   while (live > peak && !atomic_compare_exchange_weak_explicit(
@@ -94,6 +107,7 @@ static void raise_peak(Mem *m, size_t live) {
   }
 }
 
+/* For the message: how much was asked for, and whose limit refused. */
 static bool mem_refuse(Mem *m, Mem *refuser, size_t size) {
   atomic_store_explicit(&m->refused, size, memory_order_relaxed);
   atomic_store_explicit(&m->refuser, refuser, memory_order_relaxed);
@@ -126,10 +140,13 @@ static void enter_beyond(Mem *m, size_t size) {
   if (!m->parent) raise_peak(m, live + size);
 }
 
+/* Release order: whoever reuses a child after its bytes are 0 must see what was
+ * written before. */
 static void leave(Mem *m, size_t size) {
   atomic_fetch_sub_explicit(&m->live, size, memory_order_release);
 }
 
+/* The root is asked first, as its limit is the one that all share. */
 static bool mem_claim(Mem *m, size_t size) {
   Mem *root = mem_root(m);
   if (must_fail(root)) return mem_refuse(m, root, size);
@@ -193,6 +210,8 @@ void *mem_alloc_zeroed(Mem *m, size_t size) {
   return claimed(m, in_huge_pages(calloc(1, nonzero(size)), size), size);
 }
 
+/* Growing claims the difference before, shrinking returns it after, so the
+ * books never show less than there is. */
 void *mem_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
   size_t more = new_size > old_size ? new_size - old_size : 0;
   if (more && !mem_claim(m, more)) return NULL;
@@ -211,6 +230,8 @@ void mem_free(Mem *m, void *p, size_t size) {
   mem_unclaim(m, size);
 }
 
+/* 64 bytes are a cache line and the widest vector.  aligned_alloc() wants a
+ * multiple of them. */
 void *mem_alloc_aligned(Mem *m, size_t size) {
   if (size > SIZE_MAX - 63 || !mem_claim(m, size)) return NULL;
   size_t whole_lines = (nonzero(size) + 63) / 64 * 64;
@@ -224,10 +245,14 @@ void mem_let_go(Mem *m, size_t size) { mem_unclaim(m, size); }
 
 /* --- Beyond the limit ---------------------------------------------------- */
 
+/* What may go beyond the limit: small requests, and those of up to a sixteenth
+ * of what is in use. */
 static bool mem_may_overdraw(const Mem *m, size_t size) {
   return size <= MEM_SMALL || size <= atomic_load(&m->live) / 16;
 }
 
+/* First within the limit, then beyond it; `exhausted` is up in the second
+ * case. */
 void *mem_overdraw(Mem *m, size_t size) {
   void *p = mem_alloc_zeroed(m, size);
   if (p) return p;
@@ -247,6 +272,7 @@ void *mem_overdraw_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
 
 static size_t in_grains(size_t size) { return (size + 15) & ~(size_t)15; }
 
+/* Cut from the front and never cut twice, until all of it is returned. */
 void *mem_reserve_take(Mem *m, size_t size, MemReserve **from) {
   MemRoot *root = mem_root(m)->root;
   mem_raise_exhausted(m);
@@ -265,6 +291,8 @@ void *mem_reserve_take(Mem *m, size_t size, MemReserve **from) {
   return bytes ? memset(bytes, 0, size) : NULL;
 }
 
+/* A reserve that is in use no more starts again from its beginning; one that
+ * was replaced goes. */
 void mem_reserve_return(Mem *m, MemReserve *from, size_t size) {
   MemRoot *root = mem_root(m)->root;
   pthread_mutex_lock(&root->lock);
@@ -298,6 +326,7 @@ void mem_clear_exhausted(Mem *m) {
   pthread_mutex_unlock(&root->lock);
 }
 
+/* Four digits and a unit: 1.5K, 20M. */
 const char *size_text(size_t bytes, char text[SIZE_TEXT]) {
   static const char *const units[] = {"", "K", "M", "G", "T"};
   double size = (double)bytes;

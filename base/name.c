@@ -1,5 +1,14 @@
-/* Interning, pointer maps and spelling suggestions.  Both tables use open
- * addressing with linear probing, at most three quarters full. */
+/* Interning, pointer maps and spelling suggestions.
+ *
+ * Both tables use open addressing with linear probing, at most three quarters
+ * full, with a capacity that is a power of two: a lookup is a hash, a mask and,
+ * on average, fewer than three looks at neighbours in memory.
+ *
+ *   slots    [ . | a | b | c | . ]      a search for c with home 1 looks
+ *                home                   at a, b, c; it ends at an empty slot
+ *
+ * Names are interned: one Name for each spelling, so everything behind the
+ * parser compares and hashes pointers.  They live as long as the table. */
 #include "base/name.h"
 
 #include <assert.h>
@@ -31,6 +40,8 @@ static const Name **name_slot(const NameTable *t, const char *text, size_t len,
   return &t->slots[i];
 }
 
+/* All names are put in anew, for their homes depend on the capacity; the hash
+ * is kept in each name, so no text is read again. */
 static bool names_grow(NameTable *t) {
   NameTable grown = *t;
   grown.cap = t->cap ? t->cap * 2 : TABLE_MIN;
@@ -61,6 +72,8 @@ static const Name *name_new(NameTable *t, const char *text, size_t len,
   return n;
 }
 
+/* The table may fill beyond three quarters where it cannot grow, up to the one
+ * empty slot that ends every search. */
 const Name *name_intern(NameTable *t, const char *text, size_t len) {
   uint32_t hash = hash_bytes(text, len);
   if (t->len + 1 > t->cap / 4 * 3 && !names_grow(t) && t->len + 1 >= t->cap)
@@ -79,6 +92,8 @@ const Name *name_of(NameTable *t, const char *text) {
 
 /* --- Suggestions --------------------------------------------------------- */
 
+/* How many edits may lie between a name and a suggestion: a third of its
+ * letters, at least one. */
 Suggestion suggestion_for(const char *wanted) {
   size_t len = strlen(wanted), most = len / 3 > 1 ? len / 3 : 1;
   return (Suggestion){.wanted = wanted, .distance = most + 1};
@@ -92,7 +107,8 @@ static size_t min3(size_t a, size_t b, size_t c) {
 /* The Damerau-Levenshtein distance (optimal string alignment): the number of
  * insertions, deletions, replacements and swaps of neighbours that turn `a`
  * into `b`.  rows[i % 3][j] is the distance from the first i bytes of `a` to
- * the first j of `b`. */
+ * the first j of `b`.  Three rows are enough: a swap looks two back.  O(a_len *
+ * b_len), of at most NAME_SHORT each. */
 static size_t edit_distance(const char *a, size_t a_len, const char *b,
                             size_t b_len) {
   size_t rows[3][NAME_SHORT + 1];
@@ -112,6 +128,8 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b,
   return rows[a_len % 3][b_len];
 }
 
+/* The difference of the lengths is a lower bound of the distance, so most
+ * candidates need no table. */
 void suggestion_offer(Suggestion *s, const char *candidate) {
   size_t len = strlen(s->wanted), other = strlen(candidate);
   if (len > NAME_SHORT || other > NAME_SHORT) return;
@@ -133,6 +151,8 @@ void ptrmap_done(PtrMap *m) {
   ptrmap_init(m, m->mem);
 }
 
+/* Fibonacci hashing (Knuth, TAOCP 6.4): the low bits of addresses are alike,
+ * the high bits of the product are not. */
 static size_t ptrmap_home(const PtrMap *m, const void *key) {
   uint64_t h = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
   return (size_t)(h >> 32) & (m->cap - 1);
@@ -147,6 +167,7 @@ static struct PtrMapEntry *ptrmap_slot(const PtrMap *m, const void *key) {
   return &m->slots[i];
 }
 
+/* The old slots are released only when the new ones are filled. */
 static bool ptrmap_grow(PtrMap *m) {
   PtrMap grown = {.mem = m->mem, .cap = m->cap ? m->cap * 2 : TABLE_MIN};
   grown.len = m->len;
@@ -170,6 +191,7 @@ void ptrmap_put(PtrMap *m, const void *key, void *value) {
   *e = (struct PtrMapEntry){key, value};
 }
 
+/* An empty entry has the value NULL. */
 void *ptrmap_get(const PtrMap *m, const void *key) {
   const struct PtrMapEntry *e = ptrmap_slot(m, key);
   return e ? e->value : NULL;

@@ -1,5 +1,15 @@
 /* Slabs, and the slow path of pool.h for requests that the free lists cannot
- * serve. */
+ * serve.
+ *
+ *   slab   [header | block | block | ... | uncut ..........]
+ *                                        ^ next            ^ end
+ *   free   [1] [2] [3] ...    a list for each size in grains of 8 bytes
+ *
+ * Blocks are never returned to the Mem one by one: a freed block goes to the
+ * list of its size, from where the next one of that size comes.  So a program
+ * that frees and makes cells of the same sizes allocates nothing, and a slab is
+ * never searched.  What is lost is memory that was once used in one size and is
+ * later wanted in another. */
 #include "base/pool.h"
 
 /* The first slab is small because some sessions need little. */
@@ -20,6 +30,7 @@ void pool_done(Pool *p) {
   pool_init(p, p->mem);
 }
 
+/* The rest of the slab before is left uncut; it is shorter than one block. */
 static bool open_slab(Pool *p) {
   size_t size = p->slabs ? p->slabs->size * 2 : SLAB_LEAST;
   if (size > SLAB_MOST) size = SLAB_MOST;
@@ -32,6 +43,8 @@ static bool open_slab(Pool *p) {
   return true;
 }
 
+/* `pieces` counts small blocks that only the sanitizer's build takes from
+ * malloc, so that numbers of allocations agree between builds. */
 static void *alloc_large(Pool *p, size_t size) {
   if (size <= POOL_SMALL) atomic_fetch_add(&mem_root(p->mem)->pieces, 1);
   return mem_alloc(p->mem, size);
@@ -54,7 +67,9 @@ static void *alloc_new(Pool *p, size_t size, size_t whole) {
   return room ? cut(p, whole) : NULL;
 }
 
-/* A block of its own, a new slab, or what the session can give back. */
+/* A block of its own, a new slab, or what the session can give back.  After a
+ * relief the block may be on a free list, where the fast path would have found
+ * it. */
 static __attribute__((noinline)) void *alloc_more(Pool *p, size_t size,
                                                   size_t whole) {
   void *block = alloc_new(p, size, whole);

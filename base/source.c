@@ -1,6 +1,14 @@
-/* Files, and the mapping from a byte offset to its line and column.  Offset 0
- * belongs to no file.  Each file takes one offset more than its length, so that
- * its end is a place distinct from the next file's start. */
+/* Files, and the mapping from a byte offset to its line and column.
+ *
+ *   offset   0  1 ........... 8  9 ........
+ *            -  file a, 7 bytes  file b ...        base of a: 1, of b: 9
+ *
+ * Offset 0 belongs to no file.  Each file takes one offset more than its
+ * length, so that its end is a place distinct from the next file's start.  A
+ * Span is two offsets of 32 bits, small enough to be in every expression; all
+ * of the sources together must fit into 4 GiB.
+ *
+ * Line starts of a file are found when its first place is printed, and kept. */
 #include "base/source.h"
 
 #include <stdatomic.h>
@@ -19,6 +27,7 @@ void sources_done(SourceMap *m) {
   arena_done(&m->arena);
 }
 
+/* The text is copied, so spans stay good whatever the caller does with his. */
 static SourceFile *add_locked(SourceMap *m, const char *path, const char *text,
                               size_t len, bool library) {
   if (len >= UINT32_MAX - m->next_base) return NULL;
@@ -58,6 +67,8 @@ static uint32_t first_line(const SourceFile *f) {
   return f->len >= 3 && !memcmp(f->text, "\xEF\xBB\xBF", 3) ? 3 : 0;
 }
 
+/* Two passes: to count and to note.  The pointer is stored last, so who sees it
+ * sees all of the lines. */
 static void index_lines(SourceFile *f) {
   const char *end = f->text + f->len;
   uint32_t count = 1;
@@ -75,7 +86,8 @@ static void index_lines(SourceFile *f) {
 }
 
 /* The line starts, which whoever asks first finds; NULL without memory for
- * them: the file counts as one long line. */
+ * them: the file counts as one long line.  The first look needs no lock; the
+ * second, under it, finds out whether another thread was faster. */
 static const uint32_t *lines_of(SourceFile *f) {
   const uint32_t *known = atomic_load(&f->lines);
   if (known) return known;
@@ -90,7 +102,8 @@ static uint32_t line_start(SourceFile *f, uint32_t line) {
   return lines && line <= f->line_count ? lines[line - 1] : 0;
 }
 
-/* The last line that starts at or before `offset`. */
+/* The last line that starts at or before `offset`.  Binary search.  low and
+ * high meet at the line. */
 static uint32_t line_at(SourceFile *f, uint32_t offset) {
   const uint32_t *lines = lines_of(f);
   uint32_t low = 1, high = lines ? f->line_count : 1;
@@ -102,6 +115,7 @@ static uint32_t line_at(SourceFile *f, uint32_t offset) {
   return low;
 }
 
+/* A carriage return before the newline is not part of the line. */
 const char *source_line(SourceFile *f, uint32_t line, uint32_t *len) {
   const char *start = f->text + line_start(f, line - f->lines_before);
   const char *end = line_end(start, f->text + f->len);
@@ -112,6 +126,8 @@ const char *source_line(SourceFile *f, uint32_t line, uint32_t *len) {
 
 /* --- Places -------------------------------------------------------------- */
 
+/* The last file whose base is at or before the offset, if the offset lies in
+ * it. */
 SourceFile *sources_file(SourceMap *m, Span span) {
   if (!span_exists(span)) return NULL;
   pthread_mutex_lock(&m->lock);
@@ -133,6 +149,8 @@ static Span span_within(const SourceFile *f, Span span) {
   return (Span){span.lo - f->base, hi - f->base};
 }
 
+/* Code points from the line's start, from 1; counting is linear in the line,
+ * and done only for what is printed. */
 static uint32_t column_at(SourceFile *f, uint32_t line, uint32_t offset) {
   uint32_t start = line_start(f, line);
   if (offset <= start) return 1;

@@ -1,6 +1,19 @@
-/* Pieces of stack, and the way from one to the next and back: a context of
- * ucontext.h, which keeps the signal mask.  The sanitizers are told, for they
- * have notes of their own on each stack. */
+/* Pieces of stack, and the way from one to the next and back (split.h says
+ * why).
+ *
+ * A piece is a block of a Mem with a context of ucontext.h, which keeps the
+ * signal mask:
+ *
+ *   low  [SplitPiece | ................ stack grows down <- ]  high
+ *
+ * getcontext() and makecontext() prepare a context whose stack is the piece;
+ * swapcontext() goes there, and when `enter` returns, uc_link leads back.  A
+ * switch costs a few system calls, as it saves the signal mask, once for each
+ * half megabyte of recursion.
+ *
+ * The sanitizers are told, for they have notes of their own on each stack.  The
+ * last piece that was left is kept: recursion that swings around its end would
+ * otherwise allocate at each swing. */
 #include "base/split.h"
 
 #include <ucontext.h>
@@ -84,6 +97,7 @@ static void enter(unsigned high, unsigned low) {
   leave_piece(p);
 }
 
+/* False only when the system refuses a context. */
 static bool go(SplitPiece *p) {
   if (getcontext(&p->here) != 0) return false;
   p->here.uc_stack = (stack_t){.ss_sp = piece_low(p), .ss_size = piece_size()};
@@ -98,6 +112,8 @@ static bool go(SplitPiece *p) {
   return gone;
 }
 
+/* The first stack is the host's, of unknown size: so only SPLIT_FIRST bytes of
+ * it are used. */
 void split_start(SplitStack *s, Mem *mem) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
   *s = (SplitStack){.mem = mem, .low = here - SPLIT_FIRST};
@@ -108,6 +124,8 @@ void split_end(SplitStack *s) {
   s->spare = NULL;
 }
 
+/* s->low is the address below which the new piece is used up: SPLIT_RESERVE
+ * above its end, for what a step may take. */
 bool split_call(SplitStack *s, void (*run)(void *arg), void *arg) {
   SplitPiece *p = s->spare ? s->spare : mem_alloc(s->mem, SPLIT_PIECE);
   s->spare = NULL;

@@ -1,5 +1,9 @@
 /* Growing text on top of vec.h.  A NUL always follows the last character, so
- * every write reserves one byte more than it adds. */
+ * every write reserves one byte more than it adds.
+ *
+ * Where memory runs out, a write is dropped and `exhausted` is raised in the
+ * Mem; who uses the text asks for that once, at its end, instead of after each
+ * write. */
 #include "base/strbuf.h"
 
 #include <stdio.h>
@@ -39,6 +43,7 @@ void strbuf_addf(StrBuf *b, const char *format, ...) {
   va_end(args);
 }
 
+/* Formats twice, for the length and then in place. */
 void strbuf_addv(StrBuf *b, const char *format, va_list args) {
   va_list again;
   va_copy(again, args);
@@ -63,6 +68,8 @@ static char short_escape(uint32_t c) {
   return c < sizeof letters ? letters[c] : 0;
 }
 
+/* The text may hold NULs and invalid bytes; what comes out is ASCII but for
+ * valid code points beyond it. */
 void strbuf_add_escaped(StrBuf *b, const char *text, size_t len) {
   for (size_t i = 0, size; i < len; i += size) {
     uint32_t c = utf8_decode(text + i, len - i, &size);

@@ -4,6 +4,15 @@
 
 #include <stdbool.h>
 
+/*   bytes   first     payload bits   least code point
+ *   1       00..7F    7
+ *   2       C2..DF    11             80
+ *   3       E0..EF    16             800
+ *   4       F0..F4    21             10000
+ *
+ * A form is refused when it is cut short, when a byte does not continue it
+ * (10xxxxxx), when a shorter form exists, and for surrogates and numbers beyond
+ * 10FFFF.  Then one byte is passed over, so decoding always goes on. */
 uint32_t utf8_decode(const char *text, size_t len, size_t *size) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   const unsigned char *s = (const unsigned char *)text;
@@ -22,6 +31,7 @@ uint32_t utf8_decode(const char *text, size_t len, size_t *size) {
   return c;
 }
 
+/* `more` is how many bytes follow the first, six bits each. */
 size_t utf8_encode(int64_t c, char out[4]) {
   static const uint32_t limits[] = {0x80, 0x800, 0x10000};
   static const uint8_t leads[] = {0, 0xC0, 0xE0, 0xF0};

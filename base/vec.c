@@ -1,5 +1,9 @@
 /* Growth of the vectors of vec.h: capacity at least doubles, so a push takes
- * amortised constant time. */
+ * amortised constant time.
+ *
+ * Vectors are the ones that go beyond a limit of memory (mem.h): a list must be
+ * as long as its builder believes.  Doubling a large list would overdraw by its
+ * own size, so beyond the limit it grows only a little. */
 #include "base/vec.h"
 
 #include <string.h>
@@ -19,6 +23,8 @@ static size_t last_capacity(size_t len, size_t extra, size_t size) {
   return len + extra + (little < most ? little : most);
 }
 
+/* Called by VEC_RESERVE when there is no room.  On failure the vector is as it
+ * was. */
 bool vec_grow(Mem *mem, void **data, size_t *cap, size_t len, size_t extra,
               size_t size) {
   /* `data` points to a pointer of unknown type, so only memcpy may access it */

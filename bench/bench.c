@@ -1,7 +1,19 @@
 /* Measures our program beside its peers and the machine itself, and prints a
- * line for each figure.  Machines are shared and noisy: a figure is the best of
- * several repeats, and what counts is its ratio to a peer's figure of the same
- * run. */
+ * line for each figure.
+ *
+ * Machines are shared and noisy: a figure is the best of several repeats, and
+ * what counts is its ratio to a peer's figure of the same run.
+ *
+ * How works are timed (bench_turns): in turns, each for a few milliseconds,
+ * over at least TURNS turns and TURNS_SECONDS seconds.
+ *
+ *   turn 1   ours  peer  next  ...
+ *   turn 2   ours  peer  next  ...          best of all tries of a work
+ *     a turn:  warm up | try try try ...    a try: `rounds` rounds
+ *
+ * So a burst of another process spoils some turns of every work and none of
+ * them wholly.  The best try, and not the mean, is compared: noise only ever
+ * adds time. */
 #include "bench/bench.h"
 
 #include <libgen.h>
@@ -53,6 +65,9 @@ static double time_of_try(const Work *w) {
   return (bench_now() - start) / w->rounds;
 }
 
+/* How many rounds make a try: as long as TRY_SECONDS, or as the try of the work
+ * beside which this one is measured, so that both have the same chance to fall
+ * between two interruptions. */
 static void calibrate(Work *w) {
   double least = w->beside ? w->beside->seconds : TRY_SECONDS;
   warm_up(w);
@@ -72,6 +87,7 @@ static void take_turn(Work *w) {
   } while (bench_now() - start < TURN_SECONDS);
 }
 
+/* Every work is calibrated before the first turn. */
 void bench_turns(Work *works, int count) {
   for (int i = 0; i < count; i++) calibrate(&works[i]);
   if (count == 0) return;
@@ -80,6 +96,7 @@ void bench_turns(Work *works, int count) {
     for (int k = 0; k < count; k++) take_turn(&works[k]);
 }
 
+/* A peer that is missing is no failure (STATUS_NOT_STARTED). */
 bool bench_run(const char *name, const char *const argv[], double seconds,
                Outcome *o) {
   *o = process_run(argv, seconds);

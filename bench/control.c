@@ -1,5 +1,10 @@
 /* Control flow: programs on scalars, beside the bytecode interpreters of OCaml
- * and Lua.  Each program times itself, without its start-up. */
+ * and Lua.
+ *
+ * Bytecode and not native code is the peer, as both run instructions one by
+ * one; Lua has no types, OCaml has, like ours.  Each program times itself,
+ * without its start-up, and its answer is checked, so that nothing is measured
+ * that did not compute.  peers/ has the counterparts, function by function. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +18,8 @@ typedef struct Program {
   const char *answer;
 } Program;
 
+/* Calls (fib), a loop by tail calls, lists, trees, and a search with many
+ * branches. */
 static const Program programs[] = {
     {"control.fib_30", "fib", {"30"}, "832040"},
     {"control.loop_10M", "loop", {"10000000", "0"}, "29999997"},
@@ -21,6 +28,7 @@ static const Program programs[] = {
     {"control.queens_8", "queens", {"8"}, "92"},
 };
 
+/* In one process, the least of which counts (`--repeat`). */
 static const char repeats[] = "10";
 static const double SECONDS = 300;
 
@@ -31,6 +39,7 @@ static bool read_min(const Text *err, double *ms) {
   return at != NULL;
 }
 
+/* A wrong answer counts as a failure and prints no figure. */
 static bool measure(Bench *b, const Program *p) {
   const char *argv[16] = {b->rly, "run", "bench/control.rly", "--entry",
                           p->entry};
@@ -65,6 +74,7 @@ static void print_peer(const Text *out, const char *peer) {
   }
 }
 
+/* A peer prints all of its figures in one run. */
 static void run_peer(const char *peer, const char *const argv[]) {
   char name[64];
   snprintf(name, sizeof name, "control@%s", peer);

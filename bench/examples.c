@@ -1,10 +1,18 @@
-/* The example programs as whole processes: start, weights and run. */
+/* The example programs as whole processes: start, weights and run.
+ *
+ * What a user waits for, in contrast to the other groups: reading the text,
+ * mapping the weights, checking, making code, and one evaluation.
+ *
+ * These are also the figures that nobody can improve by making one kernel
+ * faster: where start or checking is most of the time, they show it.  They have
+ * no peer, as there is no second implementation of the same programs. */
 #include "bench/bench.h"
 
 #include <stdio.h>
 
 enum { RUNS = 20, WORDS = 8 };
 
+/* Each example has a file of weights of its own name. */
 #define PARAMS(folder) "--params", "examples/" folder "/" folder ".safetensors"
 
 static const struct {
@@ -32,7 +40,9 @@ static const struct {
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
-/* Seconds of the fastest run; negative when one failed. */
+/* Seconds of the fastest run; negative when one failed.  The fastest and not
+ * the mean: what else runs on the machine can make a run slower, never
+ * faster. */
 static double best_run(const Bench *b, int example) {
   const char *argv[WORDS + 3] = {b->rly, "run"};
   for (int i = 0; i < WORDS; i++) argv[i + 2] = examples[example].args[i];

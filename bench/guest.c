@@ -1,4 +1,8 @@
-/* See guest.h. */
+/* A program in this process whose functions are called repeatedly (guest.h).
+ *
+ * Calls through rly.h instead of whole processes, so that a figure has neither
+ * start-up nor compilation in it: the first call makes the code, before the
+ * time counts (bench.c warms up). */
 #include "bench/guest.h"
 
 #include <stdio.h>
@@ -6,6 +10,8 @@
 
 #include "lib/handles.h"
 
+/* Whoever refused, context or session, has the message; the guest is of no use
+ * from then on. */
 static bool refused(Guest *g) {
   char *text = rly_diagnostic_count(g->cx)
                    ? rly_diagnostics_text(g->cx, false)
@@ -18,6 +24,8 @@ static bool refused(Guest *g) {
   return false;
 }
 
+/* What a program prints is not shown; that it printed is a signal
+ * (limits.c). */
 static void note_print(void *data, const char *text, size_t len) {
   (void)text, (void)len;
   ((Guest *)data)->printed = true;
@@ -40,6 +48,7 @@ void guest_end(Guest *g) {
   rly_context_free(g->cx);
 }
 
+/* The handle's tensor is kept by the value. */
 static void add(Guest *g, rly_tensor *t) {
   g->args[g->count++] = rly_value_of_tensor(g->session, t);
   rly_tensor_free(t);
@@ -49,6 +58,10 @@ void guest_int(Guest *g, int32_t value) {
   add(g, rly_tensor_new(g->cx, "int32", 0, NULL, &value));
 }
 
+/* Numbers between -2^-4 and 2^-4, by multiplication with a constant (Knuth's
+ * multiplicative hash): recurrent networks stay in the range where their
+ * functions curve.  The same numbers each time, so that a figure of today can
+ * be compared with one of last month. */
 void guest_tensor(Guest *g, const int64_t shape[GUEST_RANK]) {
   int rank = 0;
   size_t n = 1;
@@ -60,6 +73,7 @@ void guest_tensor(Guest *g, const int64_t shape[GUEST_RANK]) {
   free(elements);
 }
 
+/* A call that failed once is not repeated, or its message would be. */
 void guest_call(void *guest) {
   Guest *g = guest;
   rly_value *result = NULL;

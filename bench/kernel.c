@@ -1,6 +1,15 @@
 /* The kernels of the operators that dominate networks, called directly with
  * preallocated results, in turns with a peer: OpenBLAS where it has the
- * operation, else the machine. */
+ * operation, else the machine.
+ *
+ * No interpreter is in the figure.  What the peer does must be what ours does:
+ * one thread, float32, the same shapes, and packing of weights inside the time
+ * or outside for both.
+ *
+ *   figure            peer
+ *   products          OpenBLAS sgemm, sgemv
+ *   math, conv2d      as many fused multiply-adds as the machine can do
+ *   softmax, ...      one copy of the operand */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +39,8 @@ typedef struct Figure {
 static void run_openblas(void *call), run_fma(void *call), run_copy(void *call);
 
 #define FLOPS(m, n, k) (2.0 * (m) * (n) * (k))
+/* The rows of the table, one macro for each kind of figure; in each, the name
+ * holds the shape. */
 #define SGEMM(n)                                                             \
   {                                                                          \
     "kernel.sgemm_" #n, OP_NN_MATMUL, {{n, n}, {n, n}}, GFLOPS,              \
@@ -60,6 +71,9 @@ static void run_openblas(void *call), run_fma(void *call), run_copy(void *call);
         (op) == OP_COPY                                                        \
   }
 
+/* Sizes are those of common networks: square products, the products of one row
+ * that recurrent networks make, a convolution of a residual network, and
+ * vectors that fit the first-level cache (4,096 floats are 16 KB). */
 static const Figure figures[] = {
     SGEMM(256),
     SGEMM(512),
@@ -88,6 +102,8 @@ static const struct {
     [MILLISECONDS] = {"ms", 0, 1e3},
 };
 
+/* A rate has per_round 0, a time has per_second 0; so the sum is the one that
+ * counts. */
 static void print(const char *name, const Figure *f, double seconds) {
   double rate = f->amount * units[f->unit].per_second / seconds;
   double time = seconds * units[f->unit].per_round;
@@ -96,6 +112,7 @@ static void print(const char *name, const Figure *f, double seconds) {
 
 /* --- Running ours -------------------------------------------------------- */
 
+/* A figure made ready to run: the operands live as long as it. */
 typedef struct Call {
   const Figure *figure;
   Heap heap;
@@ -118,6 +135,8 @@ static Tensor *operand(Heap *h, const int64_t *shape) {
   return t;
 }
 
+/* A view: only the strides change places, so `copy` has to move elements
+ * across. */
 static void transpose(Tensor *t) {
   int64_t step = t->strides[0];
   t->strides[0] = t->strides[1];
@@ -134,7 +153,8 @@ static void set_padding(Attrs *attrs) {
 }
 
 /* Unless the figure is about packing, hides the operands' buffers, on which a
- * packed form would hang: OpenBLAS packs anew each time, too. */
+ * packed form would hang: OpenBLAS packs anew each time, too.  The first run,
+ * through op_run(), makes the results; later ones write over them. */
 static bool prepare(Call *c) {
   const Figure *f = c->figure;
   const OpInfo *op = op_info(f->op);
@@ -161,13 +181,15 @@ static bool prepare(Call *c) {
   return ok;
 }
 
-/* Writes into the results of the first run. */
+/* Writes into the results of the first run.  Scratch memory is part of the
+ * operation, so it is released within the time. */
 static void run_ours(void *data) {
   Call *c = data;
   op_kernel(c->op.op)(&c->op);
   if (c->scratch.chunks) arena_done(&c->scratch);
 }
 
+/* dense is x W^T, so sgemv with W as it lies. */
 static void run_openblas(void *data) {
   Call *c = data;
   const Tensor *a = c->args[0], *b = c->args[1];
@@ -189,12 +211,14 @@ static void run_copy(void *data) {
   memcpy(out->data, c->args[0]->data, (size_t)tensor_bytes(out));
 }
 
+/* The machine's peer is a rate, whatever the unit of ours. */
 static void print_peer(const Figure *f, double seconds) {
   if (f->peer == run_fma)
     bench_print(f->peer_name, machine_fma_flops() / seconds * 1e-9, "GFLOP/s");
   else print(f->peer_name, f, seconds);
 }
 
+/* Also after a failure call_end() is due. */
 static bool call_start(Call *c, const Figure *f, Mem *mem,
                        const OpenBlas *blas) {
   *c = (Call){.figure = f, .blas = blas};
@@ -224,6 +248,7 @@ static int add_works(Work *works, Call *c) {
   return f->peer == run_openblas && !c->blas ? 1 : 2;
 }
 
+/* All figures take turns together, so each is measured over the whole time. */
 static void compare(Call calls[FIGURES]) {
   Work works[2 * FIGURES];
   int count = 0;
@@ -237,6 +262,7 @@ static void compare(Call calls[FIGURES]) {
   }
 }
 
+/* Calls are static: they are large, and there is one benchmark. */
 void bench_kernel(Bench *b) {
   static Call calls[FIGURES];
   Mem mem;

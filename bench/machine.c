@@ -1,6 +1,10 @@
 /* What one core of the machine can do: fused multiply-adds, copies within the
  * second- and third-level caches, reads from the third.  One source is built
- * for each instruction set. */
+ * for each instruction set.
+ *
+ * These are the ceilings that kernels are compared with (the roofline model:
+ * Williams, Waterman and Patterson 2009): arithmetic is bounded by the rate of
+ * multiply-adds, everything else by the rate at which bytes move. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +33,10 @@ typedef struct Kernels {
 } Kernels;
 
 /* FMA(a, x, y) is a * x + y on vectors V.  The factor below 1 keeps the sums
- * finite and different starts keep them apart.  Reading takes CHAINS vectors
- * at a time and leaves out the rest. */
+ * finite and different starts keep them apart.  Reading takes CHAINS vectors at
+ * a time and leaves out the rest.  CHAINS sums are independent of each other:
+ * an fma takes 4 cycles and two can start in each, so 8 must be under way to
+ * keep the units busy, and 12 leave some room. */
 #define KERNELS(ISA, TARGET, V, FMA)                                          \
   TARGET static void fma_##ISA(long rounds) {                                 \
     V sum[CHAINS], x = (V){0} + 0.5f, y = (V){0} + 1.5f;                      \
@@ -61,6 +67,7 @@ KERNELS(avx2, AVX2, __m256, _mm256_fmadd_ps)
 KERNELS(avx512, AVX512, __m512, _mm512_fmadd_ps)
 #endif
 
+/* The widest that this processor has. */
 static const Kernels *best_kernels(void) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return &kernels_avx512;
@@ -75,6 +82,7 @@ static double rate(double amount, double start) {
   return amount / (bench_now() - start) * 1e-9;
 }
 
+/* Two operations, a product and a sum, for each element. */
 static double fma_rate(const Kernels *k) {
   double best = 0, flops = 2.0 * CHAINS * k->width * ROUNDS;
   for (int i = 0; i < TRIES; i++) {
@@ -88,6 +96,7 @@ static double fma_rate(const Kernels *k) {
 
 enum { ROUNDS_A_RUN = 1000 };
 
+/* For bench.c: a run of fixed length, as a work beside ours. */
 double machine_fma_flops(void) {
   return 2.0 * CHAINS * best_kernels()->width * ROUNDS_A_RUN;
 }
@@ -100,6 +109,8 @@ void machine_fma(void *unused) {
 /* Bytes passed over in a try, so that it takes milliseconds. */
 enum { PASSED_BYTES = 256 << 20 };
 
+/* The empty asm tells the compiler that both buffers may be read and written,
+ * so no pass is left out.  A copy counts its bytes twice, read and written. */
 static double copy_rate(char *to, const char *from, size_t bytes) {
   double best = 0;
   int passes = (int)(PASSED_BYTES / bytes);
@@ -115,6 +126,8 @@ static double copy_rate(char *to, const char *from, size_t bytes) {
   return best;
 }
 
+/* 4 MB lie in the third-level cache of every machine that this is meant for,
+ * and in the second of few. */
 static double read_rate(const Kernels *k, const float *data, size_t bytes) {
   double best = 0;
   int passes = (int)(PASSED_BYTES / bytes);

@@ -1,9 +1,15 @@
-/* Memory that a value, a recursion, another session and a long chunk take. */
+/* Memory that a value, a recursion, another session and a long chunk take.
+ *
+ * Figures are differences of what the context's Mem counts, so they are exact
+ * and the same on every machine: no process size, no page.  Everything is
+ * called once before, with a small argument, because the first call makes
+ * code. */
 #include "bench/bench.h"
 #include "bench/guest.h"
 
 enum { MILLION = 1000000, OUTPUT_T10000 = 10000 * 64 * sizeof(float) };
 
+/* Bytes in use now, by all that the context has. */
 static size_t live(const Guest *g) {
   return rly_session_stats(g->session).live_bytes;
 }
@@ -22,12 +28,17 @@ static bool peak(const char *name, Guest *g, size_t given) {
   return !g->failed;
 }
 
+/* Exchanges the first argument with the one behind the last: a small and a
+ * large one for the same parameter.  Both are made before anything is measured,
+ * so neither is in a figure. */
 static void swap_first(Guest *g) {
   rly_value *first = g->args[0];
   g->args[0] = g->args[g->count];
   g->args[g->count] = first;
 }
 
+/* A list of a million cells, or a million calls on the stack: bytes for each
+ * are the figure's, in MB. */
 static bool recursion(const char *name, const char *entry) {
   Guest g;
   bool ok = guest_start(&g, "bench/memory.rly", entry);
@@ -45,6 +56,8 @@ static bool recursion(const char *name, const char *entry) {
   return ok;
 }
 
+/* A long sequence (T = 10,000) through an LSTM layer, without its result: what
+ * the layer needs for itself must not grow with T. */
 static bool layer(void) {
   static const int64_t shapes[][GUEST_RANK] = {
       {10000, 1, 40}, {1, 64}, {1, 64}, {256, 40},
@@ -65,7 +78,9 @@ static bool layer(void) {
   return ok;
 }
 
-/* The second session of a program, after a call. */
+/* The second session of a program, after a call.  Its input is not counted.  A
+ * server has one program and a session for each client, so it needs this figure
+ * once for each of them. */
 static bool session(void) {
   static const int64_t row[GUEST_RANK] = {1, 512};
   Guest g, one_more;

@@ -1,4 +1,7 @@
-/* See openblas.h. */
+/* OpenBLAS, loaded at run time when it is installed (openblas.h).
+ *
+ * Its header is not needed: three functions and two constants of CBLAS are
+ * declared there.  One thread, as our kernels are measured with one. */
 #include "bench/openblas.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,8 @@
-/* OpenBLAS, loaded at run time when it is installed. */
+/* OpenBLAS, loaded at run time when it is installed.
+ *
+ * Not linked, since the benchmarks must also run where it is missing, and then
+ * print our own figures without the peer's.  The declarations are written out
+ * here, as its headers need not be there either. */
 #ifndef BENCH_OPENBLAS_H
 #define BENCH_OPENBLAS_H
 

@@ -1,5 +1,16 @@
 /* Recurrent models, timed for a token or node, in turns with OpenBLAS's product
- * of a vector with the recurrent weights alone. */
+ * of a vector with the recurrent weights alone.
+ *
+ * That product is what no implementation can leave out, so the ratio says how
+ * much all the rest costs: the other product, the gates, the loop, the
+ * interpreter.  Each model is written twice, as a loop of the language over
+ * time steps (lstm_loop) and as one operator for the sequence (lstm_layer).
+ *
+ * Two sizes, since they are slow for different reasons: 512 units have weights
+ * of 4 MB, and the time goes into fetching them; 64 units have 64 KB, which
+ * stay in the cache, and the time goes into everything around the product.  A
+ * change of the interpreter shows in the small one, a change of the kernels in
+ * the large one. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +20,7 @@
 
 enum { ARGS = 8, STEPS = 100 };
 
+/* `parts` is by what the time of a call is divided. */
 typedef struct Figure {
   const char *name, *file, *entry;
   int32_t number; /* the first argument; -1 for none */
@@ -18,6 +30,7 @@ typedef struct Figure {
   int m, n; /* size of the peer's weights */
 } Figure;
 
+/* I inputs, H units: the weights are (4H, I) and (4H, H), four gates each. */
 #define LSTM_LOOP(I, H, file_name)                                         \
   {                                                                        \
     "rnn.lstm_loop_" #I "_" #H "_step", file_name, "main", STEPS,          \
@@ -32,7 +45,9 @@ typedef struct Figure {
         STEPS, "rnn.lstm_layer_" #I "_" #H "_T100@openblas_sgemv", 4 * H, H \
   }
 
-/* The tree of depth 5 has 63 nodes. */
+/* The tree of depth 5 has 63 nodes.  Its peer is the product of the large LSTM,
+ * since none of a node's own products is most of its cost: it tells how fast
+ * the machine was, not what a node should take. */
 static const Figure figures[] = {
     LSTM_LOOP(300, 512, "bench/lstm_loop.rly"),
     LSTM_LAYER(300, 512, "large"),
@@ -57,12 +72,16 @@ typedef struct Product {
   float *weights, *x, *y;
 } Product;
 
+/* Aligned as OpenBLAS likes it.  Small integers times a power of two: no
+ * product is denormal, as those can take a processor a hundred times as
+ * long. */
 static float *numbers(int n) {
   float *x = aligned_alloc(64, ((size_t)n * sizeof *x + 63) / 64 * 64);
   for (int i = 0; x && i < n; i++) x[i] = (float)(i % 16) * 0x1p-6f;
   return x;
 }
 
+/* The recurrent weights of the model, with other numbers. */
 static bool product_start(Product *p, const OpenBlas *blas, int m, int n) {
   *p = (Product){.blas = blas,
                  .m = m,
@@ -87,12 +106,14 @@ static void run_product(void *data) {
 
 /* --- Figures ------------------------------------------------------------- */
 
+/* The number first, if there is one, then the tensors. */
 static void pass_args(Guest *g, const Figure *f) {
   if (f->number >= 0) guest_int(g, f->number);
   for (int i = 0; i < ARGS && f->shapes[i][0]; i++)
     guest_tensor(g, f->shapes[i]);
 }
 
+/* Ours and the peer, made ready. */
 typedef struct Comparison {
   const Figure *figure;
   Guest ours;
@@ -123,6 +144,7 @@ static int add_works(Work *works, Comparison *c) {
 
 enum { FIGURES = sizeof figures / sizeof *figures };
 
+/* A call handles `parts` tokens; the peer's product is that of one. */
 static bool print(const Comparison *c, const Work *works) {
   const Figure *f = c->figure;
   if (!c->started) return false;
@@ -145,7 +167,10 @@ static bool compare(Comparison all[FIGURES]) {
   return ok;
 }
 
-/* The allocations of a call with `steps` steps, after a first call. */
+/* The allocations of a call with `steps` steps, after a first call.  A step of
+ * a loop should allocate nothing once buffers are reused; the difference
+ * between many steps and few, divided by their number, says so.  The program is
+ * the small loop (figures[2]), where an allocation would weigh most. */
 static bool allocations(int32_t steps, size_t *count) {
   Figure f = figures[2];
   Guest g;
@@ -161,6 +186,7 @@ static bool allocations(int32_t steps, size_t *count) {
   return ok;
 }
 
+/* The figure is 0 where buffers are reused in every step. */
 static bool count_allocations(void) {
   size_t few, many;
   if (!allocations(2, &few) || !allocations(STEPS, &many)) return false;

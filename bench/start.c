@@ -1,5 +1,12 @@
 /* The time of a whole process that computes 1 + 1, in turns with Lua so that
- * both see the same machine. */
+ * both see the same machine.
+ *
+ * Each run is a fork, an exec, the dynamic loader, and the program's own start.
+ * 300 runs, the fastest of which counts.
+ *
+ * One run of each in turn, not 300 and 300: a machine that changes its speed in
+ * between would favour one of them.  Lua is the peer because its interpreter is
+ * known to start at once; what a script costs beyond it is ours to explain. */
 #include <stdio.h>
 
 #include "bench/bench.h"

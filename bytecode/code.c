@@ -1,5 +1,20 @@
-/* The code of a program: its functions, made on demand, and the immortal
- * cells that they refer to. */
+/* The code of a program: its functions, made on demand, and the immortal cells
+ * that they refer to.
+ *
+ *   a call's word --> Function --> code --> stub: [lower | Function]
+ *                                           until it is first entered, then
+ *                                           [unit | unit | ...]
+ *
+ * So lowering one function makes no other: a call of it needs a Function, whose
+ * code is a stub that makes the rest when the machine gets there.  `code` is
+ * published with a release store behind all that it belongs to, and never
+ * changes after, so sessions on other threads read it without the lock.
+ *
+ * Instances are hash-consed by their keys (instance.h): two calls that need the
+ * same code get one Function.  Functions live in the code's arena until the
+ * code goes; closures in sessions point to them.
+ *
+ * All that makes or looks up instances runs under the lock. */
 #include "bytecode/code.h"
 
 #include "kernels/pack.h"
@@ -20,6 +35,8 @@ bool env_counted(const Env *env, const Type *type) {
   return i < 0 || env->counted[i];
 }
 
+/* Only parameters whose types are known are put in; others stay, since code
+ * depends on their representation alone. */
 const Type *env_type(Code *c, const Env *env, const Type *type) {
   if (!env || !type->has_var) return type;
   const TypeVar *vars[env->count + 1];
@@ -89,6 +106,8 @@ static void remove_instance(Code *c, Function *f) {
     if (first->next == f) first->next = f->next;
 }
 
+/* Only the newest are taken off, in the reverse order, so what the list held
+ * before is as it was. */
 void code_forget(Code *c, size_t known) {
   while (c->functions.len > known) {
     Function *f = VEC_POP(&c->functions);
@@ -103,6 +122,8 @@ bool code_refused(Code *c) {
   return true;
 }
 
+/* The same key with one flag changed: instances of one definition are found by
+ * their keys and know nothing of one another. */
 Function *code_owning(Code *c, Function *f) {
   InstanceKey key = f->key;
   key.borrows = false;
@@ -177,6 +198,8 @@ static int by_address(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Sorted when asked for: addresses of code are looked up for traces and faults
+ * only. */
 static void sort_functions(Code *c) {
   if (c->sorted || !c->functions.len) return;
   qsort(c->functions.data, c->functions.len, sizeof *c->functions.data,
@@ -229,6 +252,8 @@ CodePlace code_place(Code *c, const Word *at) {
 
 /* --- Immortal cells ----------------------------------------------------- */
 
+/* One for each function, made at its first use as a value; it is never counted,
+ * so it costs nothing to hold. */
 Cell *code_closure(Code *c, Function *f) {
   if (!f->closure) {
     f->closure = cell_immortal(&c->arena, 0, 1);
@@ -245,6 +270,8 @@ enum { VERIFIES = false };
 enum { VERIFIES = true };
 #endif
 
+/* The tables' Mem holds code, too: it grows with what is run and not with what
+ * is loaded, and has no limit of its own. */
 Code *code_new(Program *p) {
   Mem *mem = p->tables;
   Code *c = mem_alloc_zeroed(mem, sizeof *c);

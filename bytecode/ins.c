@@ -1,5 +1,13 @@
 /* The table of instructions, and what follows from a row for an instruction:
- * its length, its list, its operands. */
+ * its length, its list, its operands.
+ *
+ *   unit 0     op | a | b | c             four parts of 16 bits
+ *   unit 1..   a word for each letter of the row's `words`
+ *   then       the list: four registers a unit, or a unit for each jump
+ *
+ * The dump, the verifier, the linear scan and the ownership pass all walk
+ * operands by the rows' letters, so an instruction that is added needs a row
+ * and a handler, and nothing else has to learn of it. */
 #include <string.h>
 
 #include "bytecode/code.h"
@@ -20,6 +28,8 @@ const InsInfo ins_info[INS_ROWS] = {
 #undef INS
 };
 
+/* A search of the whole table: lowering asks once for each operator that it
+ * meets. */
 InsCode ins_scalar(OpId op, DType dtype, const char *operands) {
   for (int i = 0; i < INS_COUNT; i++) {
     const InsInfo *row = &ins_info[i];
@@ -77,6 +87,7 @@ const uint8_t operand_roles[128] = {
     ['J'] = JUMPS,
 };
 
+/* A jump over b and c is one operand of 32 bits. */
 OperandWalk word_operands(const Word *at) {
   const InsInfo *info = &ins_info[at->op];
   bool far = info->operands[1] == 'J' || info->operands[1] == 'L';

@@ -1,4 +1,10 @@
-/* Keys of instances.  The hash leaves out what rarely tells two apart. */
+/* Keys of instances: equality by contents, and a hash.
+ *
+ * Lists in a key are compared element by element, since two uses that need the
+ * same code make lists of their own.  Pointers inside are compared as such:
+ * variables, expressions and functions have one identity each.  The hash leaves
+ * out what rarely tells two apart; whatever it includes must be equal where
+ * keys are. */
 #include "bytecode/instance.h"
 
 #include "base/hash.h"
@@ -21,6 +27,8 @@ static bool free_var_equal(const FreeVar *a, const FreeVar *b) {
          a->callee == b->callee;
 }
 
+/* Members are compared as well as what they capture: the same `fn` in another
+ * group has other siblings. */
 static bool group_equal(const FnGroup *a, const FnGroup *b) {
   if (!a || !b) return a == b;
   if (a->count != b->count || a->free_count != b->free_count) return false;
@@ -31,6 +39,7 @@ static bool group_equal(const FnGroup *a, const FnGroup *b) {
   return true;
 }
 
+/* The list has an entry for each parameter of the FN. */
 static int callee_count(const InstanceKey *key) {
   return key->callees ? key->expr->fn->param_count : 0;
 }

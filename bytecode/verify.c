@@ -1,8 +1,30 @@
-/* Soundness of code, by abstract interpretation: one walk over the units
- * with what is known of every register.  Where paths meet, the walk waits
- * until all have arrived and goes on with what holds on each of them.  The
- * rules stand in verify.h; what an instruction does to its operands is read
- * from its row. */
+/* Soundness of code, by abstract interpretation: one walk over the units with
+ * what is known of every register.  The rules stand in verify.h; what an
+ * instruction does to its operands is read from its row.
+ *
+ *   UNSET    nothing that may be read, as behind a move or a drop
+ *   BITS     a number, a truth value, an address
+ *   NOTHING  null where a counted value belongs: a hole, a lazy variable
+ *   VIEW     of what another register, or the caller, holds; it has no
+ *            reference unless it was kept
+ *   OWNED    one reference or more, which has to go somewhere on every path
+ *
+ * Where paths meet, the walk waits until all have arrived, and goes on with
+ * what holds on each of them (a join in the lattice of states):
+ *
+ *   the same kind         stays; views only if they are of one value
+ *   BITS and counted      UNSET
+ *   NOTHING and OWNED     OWNED, but maybe null
+ *   VIEW and OWNED        OWNED if both hold references, else UNSET
+ *   other references      a flaw: one path would leak or drop twice
+ *
+ * Code has no backward jump but the loop to the head, so each unit is walked
+ * once, in an order in which all its paths have been before.  The loop is not
+ * iterated to a fixpoint either: what comes back must be what the head had.
+ *
+ * A view is sound while the value that it was taken of is held.  Registers are
+ * used again, so a value is known by its `born` number and not by its
+ * register. */
 #include "bytecode/verify.h"
 
 #include <string.h>
@@ -57,6 +79,7 @@ typedef struct Verify {
   Flaw *flaw;
 } Verify;
 
+/* The first flaw ends the walk, and stays. */
 static bool wrong(Verify *v, uint32_t reg, const char *rule) {
   *v->flaw = (Flaw){v->at, reg, rule};
   return false;
@@ -76,14 +99,16 @@ static const InsInfo *info_at(const Verify *v) {
 
 static Slot *slot(Verify *v, uint32_t r) { return &v->now->slots[r]; }
 
-/* Notes a new value: its number. */
+/* Notes a new value: its number.  Number 0 is that of registers that were never
+ * set. */
 static uint32_t birth(Verify *v, Origin origin) {
   VEC_PUSH(&v->origins, origin);
   return (uint32_t)v->origins.len - 1;
 }
 
-/* Is there a value; and if it is a view, is the value that it is of still
- * held? */
+/* Is there a value; and if it is a view, is the value that it is of still held?
+ * Views of views are followed to the value that holds them all; chains are
+ * short, as set_view skips owners that are the caller's. */
 static bool stands(const Verify *v, const Slot *slots, const Slot *s) {
   while (s->kind == VIEW && s->refs == 0 && s->owner) {
     Origin of = {s->owner, s->since};
@@ -112,6 +137,7 @@ static bool release(Verify *v, uint32_t r) {
   return true;
 }
 
+/* A view that is kept holds a reference of its own from here on. */
 static bool keep(Verify *v, uint32_t r) {
   Slot *s = slot(v, r);
   if (!stands(v, v->now->slots, s) || (s->kind != VIEW && s->kind != OWNED))
@@ -121,6 +147,7 @@ static bool keep(Verify *v, uint32_t r) {
   return true;
 }
 
+/* Bits stay readable where they were; a counted value does not. */
 static bool move_out(Verify *v, uint32_t r) {
   Slot *s = slot(v, r);
   if (!stands(v, v->now->slots, s))
@@ -131,6 +158,7 @@ static bool move_out(Verify *v, uint32_t r) {
   return true;
 }
 
+/* The references that the register held must have gone before. */
 static bool set(Verify *v, uint32_t r, Slot to) {
   Slot *s = slot(v, r);
   if (s->refs > 0 && !s->maybe)
@@ -153,7 +181,8 @@ static bool set_value(Verify *v, uint32_t r, bool counted) {
   return counted ? set_owned(v, r) : set_bits(v, r);
 }
 
-/* Memory of a dead cell, or null. */
+/* Memory of a dead cell, or null.  A token may be null, and is dropped by an
+ * instruction that looks. */
 static bool set_token(Verify *v, uint32_t r) {
   return set(v, r, (Slot){.kind = OWNED, .refs = 1, .maybe = true});
 }
@@ -170,6 +199,7 @@ static bool set_view(Verify *v, uint32_t r, uint32_t of) {
 
 /* --- Instructions that are whole ---------------------------------------- */
 
+/* Operand D sets the register behind it, too. */
 static bool registers_exist(Verify *v) {
   for (OperandWalk o = word_operands(here(v)); operand_next(&o);) {
     uint32_t last = o.now.reg + (o.now.mode == 'D');
@@ -179,7 +209,7 @@ static bool registers_exist(Verify *v) {
   return true;
 }
 
-/* Finds where instructions start. */
+/* Finds where instructions start.  The walks rely on whole instructions. */
 static bool decode(Verify *v) {
   const Listing *l = v->l;
   for (v->at = 0; v->at < l->count; v->at += ins_length(here(v))) {
@@ -200,6 +230,7 @@ static bool is_start(const Verify *v, int64_t at) {
   return at >= 0 && at < v->l->count && v->marks[at] & START;
 }
 
+/* Counts an arrival for each path, as the walk will wait for that many. */
 static void reach(Verify *v, uint32_t at) {
   v->edges[at]++;
   if (v->marks[at] & REACHED) return;
@@ -217,7 +248,9 @@ static bool reach_loop(Verify *v) {
   return true;
 }
 
-/* An instruction that ends a loop has to go where the loop's head would go. */
+/* An instruction that ends a loop has to go where the loop's head would go.
+ * emit.c puts the negated condition of the head before the loop; here is the
+ * same rule, from the other side. */
 static bool check_back(Verify *v) {
   const Word *at = here(v), *loop = at + 1;
   int64_t head_at = (int64_t)v->at + 1 + loop->jump;
@@ -308,9 +341,10 @@ static void merge_views(Verify *v, Slot *a, const State *b, const Slot *from) {
   if (!same) *a = (Slot){.kind = a->refs ? OWNED : UNSET, .refs = a->refs};
 }
 
-/* What is known of register `r` on both paths, in `in_a`.  False when only
- * one of them holds a reference: it could be neither dropped nor kept
- * behind. */
+/* What is known of register `r` on both paths, in `in_a`.  False when only one
+ * of them holds a reference: it could be neither dropped nor kept behind.
+ * `stood` and `born` hold what was true of `a` before it is overwritten, since
+ * views look at their owners in it. */
 static bool merge_slot(Verify *v, State *in_a, const State *in_b, uint32_t r) {
   Slot *a = &in_a->slots[r];
   const Slot *b = &in_b->slots[r];
@@ -332,7 +366,8 @@ static bool merge_slot(Verify *v, State *in_a, const State *in_b, uint32_t r) {
   return true;
 }
 
-/* `a` becomes what is known where paths with `a` and with `b` meet. */
+/* `a` becomes what is known where paths with `a` and with `b` meet.  Views are
+ * given the owner's new number at the end, when all owners have theirs. */
 static bool merge(Verify *v, State *a, const State *b) {
   uint32_t n = v->l->nregs;
   for (uint32_t r = 0; r < n; r++) {
@@ -371,7 +406,8 @@ static bool arrive(Verify *v, uint32_t to) {
 }
 
 /* The loop comes back: every register that had a value at the head has one
- * again, and as many references are held. */
+ * again, and as many references are held.  Values may be others, as each turn
+ * makes new ones. */
 static bool arrive_at_head(Verify *v) {
   if (!v->head) return wrong(v, NO_FLAW_REG, "a loop comes from nowhere");
   for (uint32_t r = 0; r < v->l->nregs; r++) {
@@ -441,8 +477,10 @@ static bool is_counted(uint64_t word, unsigned field) {
   return header.mask >> field & 1;
 }
 
-/* Does the header fit the cell that the instruction makes?  The operands
- * that move become its fields; the function of a closure comes before them. */
+/* Does the header fit the cell that the instruction makes?  The operands that
+ * move become its fields; the function of a closure comes before them.  A field
+ * whose register and header disagree would be dropped as a pointer, or
+ * never. */
 static bool check_cell(Verify *v, const Word *at) {
   const Word *small = ins_word(at, 'h'), *big = ins_word(at, 'H');
   if (!small && !big) return true;
@@ -500,7 +538,8 @@ static bool pass_known(Verify *v, const Function *f, uint32_t window) {
   return true;
 }
 
-/* Hands all values over to a closure, which is the last of them. */
+/* Hands all values over to a closure, which is the last of them.  A closure's
+ * function owns all its parameters. */
 static bool pass_all(Verify *v, uint32_t window, uint32_t n) {
   if (n == 0 || window + n > v->l->nregs)
     return wrong(v, window, "is not in the window");
@@ -648,6 +687,8 @@ static bool set_results(Verify *v, const Word *at) {
   return true;
 }
 
+/* The order is that of the machine: arguments go over, the window is the
+ * callee's, and only then may the call fail. */
 static bool step_call(Verify *v, const Word *at) {
   if (!pass(v, at) || !leave_window(v, at->b) || !check_live(v)) return false;
   return info_at(v)->flags & END ? nothing_held(v) : set_results(v, at);
@@ -758,8 +799,9 @@ static bool leave_by_jumps(Verify *v) {
   return true;
 }
 
-/* Walks from a place where all paths have arrived to where others have yet
- * to. */
+/* Walks from a place where all paths have arrived to where others have yet to.
+ * The state of the running path is used in place and copied where paths
+ * part. */
 static bool walk_from(Verify *v, uint32_t at) {
   if (v->saved[at]) {
     state_free(v, v->now);
@@ -781,6 +823,8 @@ static bool walk_from(Verify *v, uint32_t at) {
   }
 }
 
+/* A borrowed parameter is a view of the caller's value: it stands as long as
+ * the call. */
 static void enter(Verify *v) {
   const Listing *l = v->l;
   for (uint32_t i = 0; i < l->nparams; i++) {
@@ -794,6 +838,8 @@ static void enter(Verify *v) {
   }
 }
 
+/* What is still marked as reached was waited for in vain: a backward jump that
+ * is no loop. */
 static bool walk(Verify *v) {
   enter(v);
   VEC_PUSH(&v->ready, 0);

@@ -6,13 +6,24 @@
  * attributes, the integers in both.  Each trial puts one or two numbers from
  * around 0, 2^31, 2^32, 2^62 and 2^63 in their places, or adds an integer
  * attribute that the example leaves out.  Every second trial hides what is
- * known before the program runs: operands become parameters of shape
- * (?, ..., ?), attributes that may be expressions become parameters, too.
+ * known before the program runs: operands become parameters of shape (?, ...,
+ * ?), attributes that may be expressions become parameters, too.
  *
  * A program may be refused or run; it may not crash, and what it gives is the
  * same with every instruction set.  Each operator has a process of its own.
  * Memory is limited, so that large shapes are refused, and so is time: what a
- * program that takes too long would give is not compared. */
+ * program that takes too long would give is not compared.
+ *
+ * How a program is made, for example of  take(data, indices, axis=0):
+ *
+ *   example    take([[1f, 2f], [3f, 4f]], [1, 0], axis=0)
+ *   parts      [[1f, 2f], [3f, 4f]]    [1, 0]    axis=0
+ *   spoilt     [[1f, 2f], [3f, 4f]]    [1i64, 4294967297i64]    axis=0
+ *   hidden     def @f(%p0: Tensor[(?, ?), float32], ...) { take(%p0, ...) }
+ *              @f([[1f, 2f], [3f, 4f]], ...);
+ *
+ * The reference kernels are the oracle: a value or a run-time error that they
+ * give, every instruction set must give. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +64,8 @@ static int64_t below(Random *r, int64_t n) {
   return (int64_t)((z ^ z >> 31) % (uint64_t)n);
 }
 
+/* A number from the list, give or take two: the places where 32 or 64 bits
+ * overflow, where a product of two lengths does, and 0. */
 static int64_t hostile_number(Random *r) {
   int64_t near = around[below(r, sizeof around / sizeof *around)];
   int64_t beside = below(r, 5) - 2;
@@ -70,7 +83,8 @@ typedef struct Part {
   int64_t numbers[32];
 } Part;
 
-/* The example as text: before ( part, ..., part ) behind. */
+/* The example as text: before ( part, ..., part ) behind.  Everything but the
+ * parts stays as it is in the row, so a trial is wrong in one place or two. */
 typedef struct Example {
   char before[512], behind[256];
   int count;
@@ -78,7 +92,8 @@ typedef struct Example {
 } Example;
 
 /* The length of the integer literal at `p`; 0 when there is none, or when the
- * digits are part of a name, a float or a string. */
+ * digits are part of a name, a float or a string.  A suffix such as i64 belongs
+ * to it. */
 static size_t integer_at(const char *text, const char *p) {
   const char *q = p + (*p == '-');
   if (!isdigit((unsigned char)*q)) return 0;
@@ -91,6 +106,7 @@ static size_t integer_at(const char *text, const char *p) {
   return (size_t)(q - p);
 }
 
+/* NULL: the row has no such attribute. */
 static const AttrSpec *spec_named(const OpInfo *op, const char *name,
                                   size_t len) {
   for (int i = 0; i < op->attr_count; i++) {
@@ -100,6 +116,8 @@ static const AttrSpec *spec_named(const OpInfo *op, const char *name,
   return NULL;
 }
 
+/* False for an example that is not of the form that is understood; the operator
+ * is then left out of the hunt. */
 static bool add_part(Example *e, const OpInfo *op, const char *from,
                      const char *to) {
   while (from < to && isspace((unsigned char)*from)) from++;
@@ -123,7 +141,8 @@ static bool add_part(Example *e, const OpInfo *op, const char *from,
   return true;
 }
 
-/* Parses the example; false when it does not call the operator by its name. */
+/* Parses the example; false when it does not call the operator by its name.
+ * Commas count only outside of brackets and strings. */
 static bool take_apart(const OpInfo *op, Example *e) {
   char call[128];
   snprintf(call, sizeof call, "%s(", op->name);
@@ -150,6 +169,7 @@ static bool take_apart(const OpInfo *op, Example *e) {
 
 /* --- Trials -------------------------------------------------------------- */
 
+/* One of its integers. */
 static void spoil_part(Random *r, Part *p) {
   p->spoilt = true;
   p->numbers[below(r, p->count)] = hostile_number(r);
@@ -160,6 +180,8 @@ static bool takes_integers(const AttrSpec *a) {
          a->type == AT_INT_OR_INTS;
 }
 
+/* At least one hostile number, and others that are small: an attribute of
+ * several numbers should not fail at the first. */
 static void append_numbers(Random *r, char *text, size_t size, int n) {
   for (int i = 0; i < n; i++) {
     size_t len = strlen(text);
@@ -187,6 +209,7 @@ static void add_attribute(Random *r, const OpInfo *op, Example *e) {
   e->count++;
 }
 
+/* One argument more than there are stands for an attribute that is added. */
 static void spoil(Random *r, const OpInfo *op, Example *e) {
   int i = (int)below(r, e->count + 1);
   if (i < e->count && e->parts[i].count > 0) spoil_part(r, &e->parts[i]);
@@ -196,7 +219,8 @@ static void spoil(Random *r, const OpInfo *op, Example *e) {
 /* --- Texts --------------------------------------------------------------- */
 
 /* Writes the argument with its new integers; `wide` writes them as int64, so
- * that any fits. */
+ * that any fits.  A float or a name that contains digits stays as it is
+ * (integer_at). */
 static void part_text(const Part *p, bool wide, char *out, size_t size) {
   size_t n = 0;
   int number = 0;
@@ -214,8 +238,8 @@ static void part_text(const Part *p, bool wide, char *out, size_t size) {
   out[n] = 0;
 }
 
-/* The type of a literal with its dims replaced by `?`; false when it has
- * none. */
+/* The type of a literal with its dims replaced by `?`; false when it has none.
+ * The dtype is found by the suffix of any element; brackets tell the rank. */
 static bool hidden_type(const char *literal, char *out, size_t size) {
   static const struct {
     const char *mark, *dtype;
@@ -236,7 +260,9 @@ static bool hidden_type(const char *literal, char *out, size_t size) {
   return true;
 }
 
-/* Writes def @f(%p0: ..., ...) { before ... behind }  @f(...); */
+/* Writes def @f(%p0: ..., ...) { before ... behind }  @f(...);  With `hide`,
+ * the call's arguments become parameters of a function, so that their shapes,
+ * or for attributes their values, are known only at run time. */
 static void program_text(const Example *e, bool hide, char *out, size_t size) {
   char call[4096] = "", params[2048] = "", args[4096] = "";
   int hidden = 0;
@@ -295,6 +321,8 @@ static void show_value(void *data, rly_value *v) {
   rly_text_free(o->cx, text);
 }
 
+/* Each program has a context of its own with the limits above; what it leaves
+ * is freed. */
 static void run(const char *text, const char *isa, Outcome *o) {
   isa_select(isa);
   *o = (Outcome){.status = RLY_LIMIT};
@@ -311,7 +339,8 @@ static void run(const char *text, const char *isa, Outcome *o) {
   rly_context_free(cx);
 }
 
-/* Runs the program with every instruction set and compares with the first. */
+/* Runs the program with every instruction set and compares with the first.
+ * Limits are not compared: one instruction set may be faster than another. */
 static bool agrees(const char *text, Outcome *first, Outcome *other) {
   const Isa *sets[ISA_MAX];
   int count = isa_available(sets);
@@ -345,6 +374,8 @@ typedef struct Shared {
   bool differs;
 } Shared;
 
+/* The numbers follow from the seed and the operator alone, so a finding can be
+ * repeated by its name. */
 static void hunt(const OpInfo *op, const Options *options, Shared *shared) {
   static Outcome first, other;
   static Example whole, e;
@@ -364,6 +395,8 @@ static void hunt(const OpInfo *op, const Options *options, Shared *shared) {
   }
 }
 
+/* A child for each operator: after a crash the text of the program is still in
+ * the shared memory, and the hunt goes on with the next operator. */
 static bool hunt_apart(const OpInfo *op, const Options *options,
                        Shared *shared) {
   fflush(stdout);

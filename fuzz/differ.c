@@ -7,9 +7,17 @@
  *   differ --conformance DIR                  runs the language suite
  *   differ FILE...                            runs these files
  *
- * Programs run in processes of their own, so that a crash or an endless loop
- * is a difference like any other: generated ones in batches and, where a batch
- * does not end well, one by one. */
+ * Programs run in processes of their own, so that a crash or an endless loop is
+ * a difference like any other: generated ones in batches and, where a batch
+ * does not end well, one by one.
+ *
+ * What counts as a difference: another output, another value, another error or
+ * another line of it; a crash; a run that does not end in SECONDS of processor
+ * time.  A program that the checker refuses, or that takes the step machine too
+ * long, is counted and left alone.
+ *
+ * A program that differs is reduced (reduce.h) as long as it differs in the
+ * same way, and printed with both transcripts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +48,7 @@ typedef struct Options {
 
 /* --- One program -------------------------------------------------------- */
 
+/* Both transcripts, the rules' first. */
 static void tell(const Duel *d) {
   printf("step:\n%sVM:\n%s", strbuf_text(&d->step), strbuf_text(&d->vm));
   fflush(stdout);
@@ -57,7 +66,8 @@ static void child_run(Mem *mem, const char *path, const char *text, size_t len,
   exit((int)d.outcome); /* exit, not _exit, so that the leak checker runs */
 }
 
-/* A DuelOutcome, or CRASHED. */
+/* A DuelOutcome, or CRASHED.  The exit status is the outcome, so nothing else
+ * needs to be sent back. */
 static int outcome_of(Mem *mem, const char *path, const char *text, size_t len,
                       bool show) {
   fflush(stdout);
@@ -79,6 +89,7 @@ typedef struct Hunt {
   int outcome;
 } Hunt;
 
+/* Runs the program as it is now, in a child. */
 static int hunt_outcome(Hunt *h, const GenProgram *p, bool show) {
   VEC_CLEAR(&h->text);
   gen_program_text(p, &h->text);
@@ -87,11 +98,14 @@ static int hunt_outcome(Hunt *h, const GenProgram *p, bool show) {
                     show);
 }
 
+/* The reducer's question: a crash must stay a crash and a difference a
+ * difference, or it could wander off to another mistake. */
 static bool still_differs(void *data, const GenProgram *p) {
   Hunt *h = data;
   return hunt_outcome(h, p, false) == h->outcome;
 }
 
+/* The reduced program is run once more, to be shown. */
 static void report(Hunt *h, Arena *a, GenProgram *p, uint64_t seed) {
   printf("seed %llu %s\n", (unsigned long long)seed,
          h->outcome == CRASHED ? "crashes" : "differs");
@@ -141,7 +155,8 @@ static int generated_outcome(Mem *mem, uint64_t seed, int size) {
   return outcome;
 }
 
-/* Runs `n` seeds from `seed` on in the child; never returns. */
+/* Runs `n` seeds from `seed` on in the child; never returns.  The outcomes go
+ * to memory that is shared with the parent. */
 static void batch_run(Mem *mem, uint64_t seed, int n, int size, int *outcomes) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
   for (int i = 0; i < n; i++)
@@ -149,7 +164,9 @@ static void batch_run(Mem *mem, uint64_t seed, int n, int size, int *outcomes) {
   exit(0); /* exit, not _exit, so that the leak checker runs */
 }
 
-/* True when the batch ended without a difference; counts its outcomes then. */
+/* True when the batch ended without a difference; counts its outcomes then.
+ * Batches save most of the forks; only one that does not end well is run again,
+ * seed by seed. */
 static bool batch_agrees(Mem *mem, uint64_t seed, int n, int size,
                          int *outcomes, uint64_t *counts) {
   fflush(stdout);
@@ -164,6 +181,8 @@ static bool batch_agrees(Mem *mem, uint64_t seed, int n, int size,
   return true;
 }
 
+/* A batch that does not agree is run again one by one, so that a crash is laid
+ * at the door of one seed. */
 static uint64_t hunt_batch(Mem *mem, uint64_t seed, int n, int size,
                            int *outcomes, uint64_t *counts) {
   if (batch_agrees(mem, seed, n, size, outcomes, counts)) return 0;
@@ -173,6 +192,7 @@ static uint64_t hunt_batch(Mem *mem, uint64_t seed, int n, int size,
   return found;
 }
 
+/* Seeds are numbered from o->seed on, so a run can be split among machines. */
 static int hunt(Mem *mem, const Options *o) {
   uint64_t counts[CRASHED + 1] = {0}, found = 0;
   int *outcomes = mmap(NULL, BATCH * sizeof *outcomes, PROT_READ | PROT_WRITE,
@@ -195,6 +215,7 @@ static int hunt(Mem *mem, const Options *o) {
   return found > 0;
 }
 
+/* The program of a seed, whole. */
 static int print_one(Mem *mem, const Options *o) {
   Arena arena;
   arena_init(&arena, mem);

@@ -1,6 +1,13 @@
-/* Runs one program on both machines.  The step machine goes first.  A program
- * that reaches its limit of steps is skipped, so the VM never runs one that
- * does not end. */
+/* Runs one program on both machines and compares what they leave.
+ *
+ * The step machine goes first.  A program that reaches its limit of steps is
+ * skipped, so the VM never runs one that does not end.  Both write a transcript
+ * (duel.h) in the same notation; a byte that differs is a difference.
+ *
+ * The step machine is the oracle because it is the simpler one: it applies the
+ * language's rules to the checked expressions as they stand.  What both share,
+ * the parser, the checker and the kernels, this test cannot find mistakes
+ * in. */
 #include "fuzz/duel.h"
 
 #include <string.h>
@@ -24,10 +31,15 @@ void duel_done(Duel *d) {
 
 /* --- Transcripts -------------------------------------------------------- */
 
+/* What programs print is part of the transcript. */
 static void write_to(void *data, const char *text, size_t len) {
   strbuf_add_len(data, text, len);
 }
 
+/* The code and the line, and not the message.  Compiled code knows a place for
+ * each instruction, the step machine one for each expression, so columns are
+ * not the same thing in both; lines are, and a program's author relies on
+ * them. */
 static void add_error(StrBuf *out, rly_context *cx, DiagCode code, Span span) {
   Place at = sources_place(&cx->sources, span);
   strbuf_addf(out, "%s at %s:%u\n", diag_code_text(code),
@@ -36,7 +48,8 @@ static void add_error(StrBuf *out, rly_context *cx, DiagCode code, Span span) {
 
 /* --- The step machine --------------------------------------------------- */
 
-/* Runs a started machine to its end; false on an error or at a limit. */
+/* Runs a started machine to its end; false on an error or at a limit.  A limit
+ * ends the duel: nothing is compared then. */
 static bool step_to_end(Duel *d, rly_context *cx, StepMachine *m) {
   StepOutcome outcome;
   do {
@@ -52,6 +65,7 @@ static bool step_to_end(Duel *d, rly_context *cx, StepMachine *m) {
   return outcome == STEP_VALUE;
 }
 
+/* As JSON, which both machines write of a value in the same way. */
 static void add_result(Duel *d, StepMachine *m) {
   step_print_json(m, &d->step, step_result(m));
   strbuf_add_char(&d->step, '\n');
@@ -68,11 +82,14 @@ static bool step_units(Duel *d, rly_program *p, StepMachine *m) {
   return true;
 }
 
+/* As rly run: a text without expressions is run by its @main. */
 static const Global *main_of(const rly_program *p) {
   if (rly_program_has_expressions(p)) return NULL;
   return scope_global(&p->ir->user, name_of(p->ir->names, "main"));
 }
 
+/* Memory is bounded, as its objects are large.  A limit that it alone reaches
+ * would be a difference of no interest, hence "too long" and no comparison. */
 static void run_step(Duel *d, rly_program *p) {
   StepHost host = {.write = write_to,
                    .data = &d->step,
@@ -112,6 +129,10 @@ static rly_status run_entry(Duel *d, rly_session *s, rly_program *p) {
   return RLY_OK;
 }
 
+/* An error is taken from the session's diagnostics; the last one ended the run.
+ * The VM is asked as a host would ask, through rly.h, so that what stands
+ * between a host and the machine is tested along with it: items in order, bound
+ * arguments, values as JSON. */
 static void run_vm(Duel *d, rly_program *p) {
   rly_session_options options = {.write = write_to, .data = &d->vm};
   rly_session *s = rly_session_new(p, &options);
@@ -128,6 +149,7 @@ static void run_vm(Duel *d, rly_program *p) {
 
 /* --- Both --------------------------------------------------------------- */
 
+/* The reason goes into the VM's transcript, for whoever runs a single file. */
 static void refused(Duel *d, rly_context *cx) {
   d->outcome = DUEL_REFUSED;
   char *text = rly_diagnostics_text(cx, false);
@@ -145,6 +167,10 @@ static void run_both(Duel *d, rly_program *p) {
   d->outcome = same ? DUEL_SAME : DUEL_DIFFERENT;
 }
 
+/* `verify`: the code is checked before it runs (bytecode/verify.h).  One
+ * thread, so that nothing depends on timing.  Everything is made anew for each
+ * program, the context as well: programs that share one could make each other
+ * differ, and no single text would show it again. */
 void duel_run(Duel *d, const char *path, const char *text, size_t len) {
   VEC_CLEAR(&d->vm);
   VEC_CLEAR(&d->step);

@@ -4,7 +4,23 @@
  *   gen_type.c    random types, plainest values
  *   gen_expr.c    expressions of any type
  *   gen_tensor.c  tensors and scalars
- *   gen_block.c   bindings, effects, matches */
+ *   gen_block.c   bindings, effects, matches
+ *
+ * How an expression grows, for a budget of a few nodes and the type int32:
+ *
+ *   gen_expr(int32)       picks gen_if, by the weights of gen_expr.c
+ *     gen_expr(bool)        make_own -> gen_tensor -> "($ < $)"
+ *       gen_expr(int32)       make_variable -> "%x3"
+ *       gen_expr(int32)       budget used up: gen_leaf -> "7"
+ *     gen_body(int32)       make_let: a value, %x4 in scope, the rest
+ *     gen_body(int32)       gen_call -> "@f1(2, $)"
+ *   text                  if ((%x3 < 7)) {
+ *                         let %x4 = ...; %x4 } else {
+ *                         @f1(2, ...) }
+ *
+ * A node is made after its children, and its text has a `$` for each.  All
+ * state is in Gen; nothing is undone but the scope (mark, unbind), so one state
+ * of the random numbers is one program. */
 #ifndef FUZZ_GEN_H
 #define FUZZ_GEN_H
 

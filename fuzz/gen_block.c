@@ -1,5 +1,14 @@
 /* Blocks: lets, recursive functions, graph variables, effects in sequence; and
- * matches, which bind as well. */
+ * matches, which bind as well.
+ *
+ * A production makes the bound value first, then puts the name into scope and
+ * makes the rest of the block, then takes the name out again: mark, bind,
+ * unbind.  So every name that is used is in scope, by construction.
+ *
+ * Recursion ends by fuel: a function of a group has an int32 in front, returns
+ * its base case at 0, and in every call inside passes one less.  `calls` bounds
+ * how many such calls a body holds, so the number of calls at run time is
+ * bounded, too. */
 #include "fuzz/gen.h"
 
 #include <string.h>
@@ -10,7 +19,8 @@ static const GenType *unit(Gen *g) {
 
 /* --- Lets --------------------------------------------------------------- */
 
-/* A new name, or now and then one that shadows another. */
+/* A new name, or now and then one that shadows another.  Shadowing is where a
+ * compiler that keeps variables by name goes wrong. */
 static const char *variable_name(Gen *g) {
   if (g->vars.len && gen_chance(g, 10)) {
     const GenVar *v = &g->vars.data[gen_below(g, (int)g->vars.len)];
@@ -19,7 +29,8 @@ static const char *variable_name(Gen *g) {
   return gen_name(g, "%x");
 }
 
-/* A bound value with a share of the budget; later bindings get the rest. */
+/* A bound value with a share of the budget; later bindings get the rest.  A
+ * block of k forced bindings gives each about 1/(k + 1) of what is left. */
 static GenNode *value_of(Gen *g, const GenType *t) {
   int kept = g->budget - g->budget / (g->forced + 1);
   g->budget -= kept;
@@ -28,6 +39,7 @@ static GenNode *value_of(Gen *g, const GenType *t) {
   return value;
 }
 
+/* What follows a binding, with its name in scope. */
 static GenNode *rest_with(Gen *g, const GenType *t, GenVar v) {
   size_t mark = gen_mark(g);
   gen_bind(g, v);
@@ -36,6 +48,8 @@ static GenNode *rest_with(Gen *g, const GenType *t, GenVar v) {
   return rest;
 }
 
+/* The annotation is sometimes left out, so that inference has something to
+ * do. */
 static GenNode *make_let(Gen *g, const GenType *t) {
   const GenType *type = gen_random_type(g, 2);
   GenNode *value = value_of(g, type);
@@ -48,6 +62,7 @@ static GenNode *make_let(Gen *g, const GenType *t) {
                   2, value, rest);
 }
 
+/* %3 = e;  a graph variable, as Relay's text has them. */
 static GenNode *make_graph(Gen *g, const GenType *t) {
   const GenType *type = gen_random_type(g, 2);
   GenNode *value = value_of(g, type);
@@ -57,7 +72,9 @@ static GenNode *make_graph(Gen *g, const GenType *t) {
 }
 
 /* A graph variable that fails when evaluated, which happens only at a use that
- * is reached. */
+ * is reached.  The rest is a branch as often as possible, so that the value is
+ * used on one path and not on another: there the two machines must agree on
+ * when it is evaluated. */
 static GenNode *make_delayed(Gen *g, const GenType *t) {
   static const GenRow rests[] = {{4, gen_if}, {4, gen_match}, {2, gen_body}};
   const GenType *number = gen_scalar(g->arena, "int32");
@@ -72,7 +89,8 @@ static GenNode *make_delayed(Gen *g, const GenType *t) {
   return gen_node(g, t, gen_textf(g, "%s = $;\n$", name), 2, value, rest);
 }
 
-/* Functions that the checker generalises. */
+/* Functions that the checker generalises.  Their types have parameters (G_VAR),
+ * so each use may be at another type. */
 static GenNode *make_general(Gen *g, const GenType *t) {
   static const struct {
     const char *text;
@@ -108,6 +126,7 @@ typedef struct Member {
   const GenType *type;
 } Member;
 
+/* (int32, T) -> R, the int32 being the fuel. */
 static Member random_member(Gen *g) {
   const GenType *args[] = {gen_scalar(g->arena, "int32"), gen_random_type(g, 1),
                            gen_random_type(g, 2)};
@@ -123,7 +142,8 @@ static void bind_members(Gen *g, const Member *m, int count, const char *fuel) {
   }
 }
 
-/* fn (%n: int32, %a: T) -> R { if (%n <= 0) { base } else { ... } } */
+/* fn (%n: int32, %a: T) -> R { if (%n <= 0) { base } else { ... } }  The base
+ * case is made with no calls allowed, and before the group is in scope. */
 static GenNode *member_fn(Gen *g, const Member *m, int count, int i) {
   const GenType *param = m[i].type->args[1], *result = m[i].type->args[2];
   const char *n = gen_name(g, "%n"), *a = gen_name(g, "%a");
@@ -149,6 +169,13 @@ static GenNode *member_fn(Gen *g, const Member *m, int count, int i) {
   return gen_node(g, m[i].type, text, 2, base, more);
 }
 
+/* One function, or two that call each other.  For a group of two, where b and m
+ * are expressions and $ marks what is made:
+ *
+ *   let %x1 = fn (%n2: int32, %a3: T) -> R {
+ *       if (%n2 <= 0) { b } else { m, may call %x1 and %x4 with %n2 - 1 } }
+ *   and %x4 = fn (%n5: int32, %a6: U) -> S { likewise };
+ *   rest, may call both with a number below 4 */
 static GenNode *make_group(Gen *g, const GenType *t) {
   if (g->budget < 12) return NULL;
   int count = 1 + gen_below(g, 2);
@@ -169,12 +196,16 @@ static GenNode *make_group(Gen *g, const GenType *t) {
 
 /* --- Effects ------------------------------------------------------------ */
 
+/* What is printed is compared, so a print is what shows in which order things
+ * were evaluated. */
 static GenNode *print_effect(Gen *g) {
   GenNode *v = value_of(g, gen_chance(g, 50) ? gen_scalar(g->arena, "int32")
                                              : gen_random_tensor(g));
   return gen_node(g, unit(g), "print($)", 1, v);
 }
 
+/* Prefers the type of a cell that is in scope, so that a write is seen by a
+ * later read. */
 static GenNode *write_effect(Gen *g) {
   const GenType *content = gen_random_type(g, 1);
   for (size_t i = 0; i < g->vars.len; i++) {
@@ -186,6 +217,7 @@ static GenNode *write_effect(Gen *g) {
   return gen_node(g, unit(g), "ref_write($, $)", 2, r, v);
 }
 
+/* An assertion is rare, for most fail and end the program. */
 static GenNode *gen_effect(Gen *g) {
   int kind = gen_below(g, 10);
   if (kind < 4) return print_effect(g);
@@ -209,6 +241,8 @@ static const GenRow bindings[] = {
     {3, make_group}, {7, make_sequence}, {2, make_general},
 };
 
+/* A third of the bodies ends here, unless bindings are still forced.  Forced
+ * ones stand one behind the other and do not count as nesting. */
 GenNode *gen_body(Gen *g, const GenType *t) {
   bool more = g->forced > 0 || !gen_chance(g, 35);
   if (g->budget <= 4 || g->depth > 10 || !more) return gen_expr(g, t);
@@ -221,6 +255,8 @@ GenNode *gen_body(Gen *g, const GenType *t) {
   return n ? n : gen_expr(g, t);
 }
 
+/* Two to eight bindings, so that registers, liveness and reuse of memory come
+ * under strain. */
 GenNode *gen_long_body(Gen *g, const GenType *t) {
   g->forced = 2 + gen_below(g, 7);
   GenNode *body = gen_body(g, t);
@@ -290,7 +326,8 @@ static void add_arm(Arms *a, const GenCtor *c, bool refutable) {
 }
 
 /* Adds some specific arms, then arms that cover the rest (for `match?`, most of
- * it). */
+ * it).  Constructors are covered one by one; a data type of one constructor, or
+ * a value of another type, gets an arm with any pattern. */
 static void add_arms(Arms *a, bool partial) {
   Gen *g = a->g;
   for (int i = gen_below(g, 3); i > 0; i--) add_arm(a, NULL, true);
@@ -319,6 +356,7 @@ static const GenType *scrutinee_type(Gen *g) {
   return gen_adt_of(g->arena, adt, args);
 }
 
+/* A partial match may fail at run time; then both machines must fail alike. */
 GenNode *gen_match(Gen *g, const GenType *t) {
   if (g->budget < 6) return NULL;
   Arms a = {.g = g, .scrutinee = scrutinee_type(g), .result = t};

@@ -1,6 +1,15 @@
 /* Expressions of any type: variables in scope, the productions for every type
- * (branches, blocks, matches, calls, projections, reads), and those of its
- * own. */
+ * (branches, blocks, matches, calls, projections, reads), and those of its own.
+ *
+ * Generation is directed by types, as in Palka et al., "Testing an optimising
+ * compiler by generating random lambda terms" (2011): to make an expression of
+ * type t, choose a production that can give a t, and make its parts of the
+ * types that it needs.  So programs are well typed by construction, but for
+ * inference, which may find less than the generator knows.
+ *
+ * Size is bounded by a budget of nodes, which each expression hands on to its
+ * parts, and by depth.  At the end of either there is a leaf: a variable, a
+ * literal, or the plainest value of the type. */
 #include "fuzz/gen.h"
 
 #include <stdarg.h>
@@ -11,6 +20,8 @@ enum { DEPTH_MAX = 14, LEAF_DEPTH = 18 };
 
 /* --- Chance (splitmix64) ------------------------------------------------ */
 
+/* One of our own, since rand() differs from system to system, and a seed that
+ * was reported on one machine has to give the same program on another. */
 uint64_t gen_next(Gen *g) {
   uint64_t z = g->random += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -18,6 +29,9 @@ uint64_t gen_next(Gen *g) {
   return z ^ (z >> 31);
 }
 
+/* Chooses by weight, and again where the production does not apply; NULL after
+ * twelve tries, then a leaf serves.  Asking each production first whether it
+ * applies would need the same tests twice, and they would come to differ. */
 GenNode *gen_pick(Gen *g, const GenType *t, const GenRow *rows, size_t count) {
   int total = 0;
   for (size_t i = 0; i < count; i++) total += rows[i].weight;
@@ -33,6 +47,7 @@ GenNode *gen_pick(Gen *g, const GenType *t, const GenRow *rows, size_t count) {
 
 /* --- Nodes -------------------------------------------------------------- */
 
+/* The list's nodes are copied, so the list may be on the stack. */
 GenNode *gen_node_of(Gen *g, const GenType *t, const char *text,
                      const GenList *children) {
   GenNode *n = ARENA_NEW(g->arena, GenNode);
@@ -80,12 +95,14 @@ size_t gen_mark(const Gen *g) { return g->vars.len; }
 void gen_bind(Gen *g, GenVar v) { VEC_PUSH(&g->vars, v); }
 void gen_unbind(Gen *g, size_t mark) { g->vars.len = mark; }
 
+/* A later variable of the same name shadows it. */
 static bool is_hidden(const Gen *g, size_t i) {
   for (size_t k = i + 1; k < g->vars.len; k++)
     if (!strcmp(g->vars.data[k].text, g->vars.data[i].text)) return true;
   return false;
 }
 
+/* Polymorphic ones at an instance. */
 static bool serves(const GenVar *v, const GenType *t) {
   const GenType *to[GEN_PARAMS] = {NULL};
   return gen_unify(v->type, t, to);
@@ -105,7 +122,9 @@ static bool suits_as_value(const Gen *g, const GenVar *v, const GenType *t) {
   return serves(v, t);
 }
 
-/* A random one of the variables that suit; NULL when none does. */
+/* A random one of the variables that suit; NULL when none does.  Reservoir
+ * sampling: the n-th that suits is taken with probability 1/n, so all are
+ * equally likely after one pass. */
 static const GenVar *choose(Gen *g, const GenType *t, Suits suits) {
   const GenVar *chosen = NULL;
   int found = 0;
@@ -117,6 +136,7 @@ static const GenVar *choose(Gen *g, const GenType *t, Suits suits) {
   return chosen;
 }
 
+/* A polymorphic one needs no mark: the checker finds the instance. */
 static GenNode *make_variable(Gen *g, const GenType *t) {
   const GenVar *v = choose(g, t, suits_as_value);
   return v ? gen_node(g, t, v->text, 0) : NULL;
@@ -124,6 +144,8 @@ static GenNode *make_variable(Gen *g, const GenType *t) {
 
 /* --- Calls -------------------------------------------------------------- */
 
+/* The result's type decides some of the type parameters; the others are chosen.
+ * `chosen` is copied, as making arguments may move the vector. */
 GenNode *gen_call(Gen *g, const GenType *t) {
   const GenVar *chosen = choose(g, t, can_call);
   if (!chosen) return NULL;
@@ -144,7 +166,8 @@ GenNode *gen_call(Gen *g, const GenType *t) {
 
 /* --- Functions ---------------------------------------------------------- */
 
-/* Sometimes leaves an annotation to inference. */
+/* Sometimes leaves an annotation to inference.  Not often, for a type may then
+ * not be inferred at all. */
 static char *parameters(Gen *g, const GenType *t) {
   char *text = gen_textf(g, "%s", "");
   bool annotated = gen_chance(g, 95);
@@ -158,6 +181,7 @@ static char *parameters(Gen *g, const GenType *t) {
   return text;
 }
 
+/* It sees all that is in scope around it, so most are closures. */
 GenNode *gen_fn(Gen *g, const GenType *t) {
   const GenType *result = t->args[t->count - 1];
   size_t mark = gen_mark(g);
@@ -171,7 +195,8 @@ GenNode *gen_fn(Gen *g, const GenType *t) {
                   1, body);
 }
 
-/* (fn (...) { ... })(...) */
+/* (fn (...) { ... })(...)  So a value gets into a function at once, which the
+ * compiler may see through. */
 static GenNode *make_applied(Gen *g, const GenType *t) {
   const GenType *args[] = {gen_random_type(g, 1), gen_random_type(g, 1), t};
   const GenType *fn = gen_compound(g->arena, G_FN, 3, args);
@@ -181,16 +206,19 @@ static GenNode *make_applied(Gen *g, const GenType *t) {
 
 /* --- What every type has ------------------------------------------------ */
 
+/* Both branches are bodies, so bindings end at their braces. */
 GenNode *gen_if(Gen *g, const GenType *t) {
   GenNode *c = gen_expr(g, gen_scalar(g->arena, "bool"));
   GenNode *a = gen_body(g, t), *b = gen_body(g, t);
   return gen_node(g, t, "if ($) {\n$ } else {\n$ }", 3, c, a, b);
 }
 
+/* In braces or in parentheses, which both open a scope. */
 static GenNode *make_block(Gen *g, const GenType *t) {
   return gen_node(g, t, gen_chance(g, 50) ? "{ $ }" : "($)", 1, gen_body(g, t));
 }
 
+/* Out of a tuple of two or three, at a random place. */
 static GenNode *make_projection(Gen *g, const GenType *t) {
   const GenType *fields[3];
   int count = 2 + gen_below(g, 2), at = gen_below(g, count);
@@ -200,11 +228,14 @@ static GenNode *make_projection(Gen *g, const GenType *t) {
   return gen_node(g, t, gen_textf(g, "($).%d", at), 1, tuple);
 }
 
+/* The cell is an expression like any other: mostly a variable, else one that is
+ * made, read and lost. */
 static GenNode *make_read(Gen *g, const GenType *t) {
   GenNode *ref = gen_expr(g, gen_compound(g->arena, G_REF, 1, &t));
   return gen_node(g, t, "ref_read($)", 1, ref);
 }
 
+/* Rare: what follows it is never reached. */
 static GenNode *make_fail(Gen *g, const GenType *t) {
   if (!gen_chance(g, 2)) return NULL;
   const char *text = gen_textf(g, "fail(message=\"%s\")", gen_name(g, "f"));
@@ -221,7 +252,8 @@ static GenNode *make_tuple(Gen *g, const GenType *t) {
   return gen_node_of(g, t, texts[t->count], &fields);
 }
 
-/* Prefers the last constructor, which may be recursive. */
+/* Prefers the last constructor, which may be recursive.  The first constructor
+ * is not recursive (tree.h), so values end. */
 static GenNode *make_data(Gen *g, const GenType *t) {
   int which = gen_below(g, t->adt->count);
   if (gen_chance(g, 50)) which = t->adt->count - 1;
@@ -246,6 +278,7 @@ static GenNode *make_ctor_value(Gen *g, const GenType *t) {
   return NULL;
 }
 
+/* A rigid type parameter has no values of its own: only variables. */
 static GenNode *make_own(Gen *g, const GenType *t) {
   switch (t->kind) {
     case G_TENSOR: return gen_tensor(g, t);
@@ -268,7 +301,8 @@ static const GenRow rows[] = {
     {3, make_applied},   {2, make_fail},
 };
 
-/* A constructor applied to leaves.  Recursion ends by chance. */
+/* A constructor applied to leaves.  Recursion ends by chance.  LEAF_DEPTH is
+ * deeper than DEPTH_MAX, so leaves may still nest a little. */
 static GenNode *leaf_data(Gen *g, const GenType *t) {
   const GenCtor *c = &t->adt->ctors[gen_below(g, t->adt->count)];
   GenList fields = {0};
@@ -279,6 +313,9 @@ static GenNode *leaf_data(Gen *g, const GenType *t) {
   return gen_node_of(g, t, gen_ctor_text(g->arena, t, c), &fields);
 }
 
+/* What serves when the budget or the depth is used up; it needs no budget
+ * itself.  A variable is preferred: a program of literals computes nothing that
+ * depends on anything. */
 GenNode *gen_leaf(Gen *g, const GenType *t) {
   bool named = gen_chance(g, 70) || t->kind == G_RIGID;
   GenNode *v = named ? make_variable(g, t) : NULL;
@@ -288,6 +325,8 @@ GenNode *gen_leaf(Gen *g, const GenType *t) {
   return gen_plain(g->arena, t);
 }
 
+/* A third is kept at each level; without that, the first operand of the first
+ * operator would use up the whole budget, and its neighbour be a leaf. */
 GenNode *gen_expr(Gen *g, const GenType *t) {
   if (g->budget <= 0 || g->depth >= DEPTH_MAX) return gen_leaf(g, t);
   /* Keeps a third of the budget for what follows this expression. */

@@ -1,9 +1,30 @@
-/* Expressions of tensor type.  All operators used are exact, so both machines
- * must agree to the bit. */
+/* Expressions of tensor type.
+ *
+ * All operators used are exact, so both machines must agree to the bit:
+ * integers, comparisons, moves, and of floats what is rounded in one way only.
+ * Elements include those at which such operators differ from naive code: -0,
+ * NaN, infinity, the least and the greatest integer.
+ *
+ * Shapes are small (up to 3 in each axis), since what is tested is how machines
+ * treat them, not kernels.  A dimension may be `?` (GEN_ANY): then lengths
+ * differ from run to run of the same code, and run-time checks come into play.
+ *
+ * A production makes a tensor of type t from operands whose types it works out
+ * backwards:
+ *
+ *   (2, 3) by transpose    from (3, 2)
+ *   (2, 3) by concatenate  from (1, 3) and (1, 3)
+ *   (3)    by sum, axis 0  from (k, 3)
+ *
+ * Working backwards never fails for want of an operand: whatever (3, 2) is,
+ * there is a way to make it, if only a literal.  The other direction, an
+ * operator on what happens to be there, would mostly give a tensor that nobody
+ * needs. */
 #include "fuzz/gen.h"
 
 #include <string.h>
 
+/* The same shape with another dtype. */
 static const GenType *like(Gen *g, const GenType *t, const char *dtype) {
   return gen_tensor_of(g->arena, dtype, t->rank, t->dims);
 }
@@ -20,6 +41,9 @@ static bool is_static(const GenType *t) {
 
 /* --- Literals ----------------------------------------------------------- */
 
+/* Mostly small numbers; extremes now and then.  Extremes everywhere would make
+ * everything overflow or NaN after three operators, and then all programs would
+ * compute the same. */
 static const char *literal(Gen *g, const char *dtype) {
   static const char *const ints[] = {"0",   "1",          "2",          "3",
                                      "-1",  "-2",         "5",          "7",
@@ -34,6 +58,7 @@ static const char *literal(Gen *g, const char *dtype) {
   return !strcmp(dtype, "int64") ? gen_textf(g, "%si64", text) : text;
 }
 
+/* [[1, 2], [3, 4]]: recursive over the axes. */
 static char *bracket(Gen *g, const GenType *t, int axis) {
   char *text = gen_textf(g, "[");
   for (int i = 0; i < t->dims[axis]; i++) {
@@ -44,6 +69,7 @@ static char *bracket(Gen *g, const GenType *t, int axis) {
   return gen_textf(g, "%s]", text);
 }
 
+/* Of a type with `?` the literal has some length, and its type is ascribed. */
 GenNode *gen_literal(Gen *g, const GenType *t) {
   if (t->rank == 0) return gen_node(g, t, literal(g, t->name), 0);
   const char *text = bracket(g, gen_concrete(g, t), 0);
@@ -78,6 +104,7 @@ typedef struct Elementwise {
   int operands, of;
 } Elementwise;
 
+/* With which dtypes an operator goes. */
 static const Elementwise elementwise[] = {
     {"($ + $)", 2, INTS | FLOATS},
     {"($ - $)", 2, INTS | FLOATS},
@@ -113,6 +140,8 @@ static const GenType *operand_type(Gen *g, const GenType *t, bool may_differ) {
   return gen_scalar(g->arena, t->name);
 }
 
+/* A row that does not go with the dtype gives NULL, and another production is
+ * tried. */
 static GenNode *make_elementwise(Gen *g, const GenType *t) {
   size_t count = sizeof elementwise / sizeof *elementwise;
   const Elementwise *row = &elementwise[gen_below(g, (int)count)];
@@ -123,6 +152,8 @@ static GenNode *make_elementwise(Gen *g, const GenType *t) {
   return gen_node(g, t, row->text, 2, first, second);
 }
 
+/* The result is bool, the operands are not: the one place where a dtype is
+ * chosen anew. */
 static GenNode *make_comparison(Gen *g, const GenType *t) {
   static const char *const texts[] = {"($ < $)",  "($ <= $)", "($ > $)",
                                       "($ >= $)", "($ == $)", "($ != $)"};
@@ -134,6 +165,8 @@ static GenNode *make_comparison(Gen *g, const GenType *t) {
   return gen_node(g, t, texts[gen_below(g, 6)], 2, left, right);
 }
 
+/* Of scalars only: && and || evaluate the right side or not, and both machines
+ * must do the same. */
 static GenNode *make_logic(Gen *g, const GenType *t) {
   if (!is(t, "bool") || t->rank) return NULL;
   GenNode *left = gen_expr(g, t), *right = gen_expr(g, t);
@@ -141,12 +174,15 @@ static GenNode *make_logic(Gen *g, const GenType *t) {
                   right);
 }
 
+/* Unlike `if`, this evaluates both of its values. */
 static GenNode *make_where(Gen *g, const GenType *t) {
   GenNode *c = gen_expr(g, like(g, t, "bool"));
   GenNode *x = gen_expr(g, t), *y = gen_expr(g, t);
   return gen_node(g, t, "where($, $, $)", 3, c, x, y);
 }
 
+/* From any dtype, NaN and negative numbers included: what they become is
+ * defined by the language. */
 static GenNode *make_cast(Gen *g, const GenType *t) {
   static const char *const dtypes[] = {"int32", "float32", "int64", "uint8",
                                        "bool"};
@@ -157,6 +193,8 @@ static GenNode *make_cast(Gen *g, const GenType *t) {
 
 /* --- Shapes ------------------------------------------------------------- */
 
+/* From a vector of as many elements; sometimes by the dynamic form, whose shape
+ * the checker does not see. */
 static GenNode *make_reshape(Gen *g, const GenType *t) {
   if (t->rank == 0 || !is_static(t)) return NULL;
   int count = 1, flat;
@@ -191,6 +229,7 @@ static const GenType *with_length(Gen *g, const GenType *t, int length) {
   return made;
 }
 
+/* The length is cut at a random place. */
 static GenNode *make_concatenate(Gen *g, const GenType *t) {
   if (t->rank == 0 || t->dims[0] == 1) return NULL;
   bool any = t->dims[0] == GEN_ANY;
@@ -201,6 +240,7 @@ static GenNode *make_concatenate(Gen *g, const GenType *t) {
   return gen_node(g, t, "concatenate(($, $), axis=0)", 2, a, b);
 }
 
+/* Takes one part of an operand that is so many times as long. */
 static GenNode *make_split(Gen *g, const GenType *t) {
   if (t->rank == 0 || t->dims[0] == GEN_ANY) return NULL;
   int parts = 1 + gen_below(g, 3);
@@ -211,6 +251,7 @@ static GenNode *make_split(Gen *g, const GenType *t) {
                   1, from);
 }
 
+/* Out of an operand that is longer by 0 or 1 on each side. */
 static GenNode *make_slice(Gen *g, const GenType *t) {
   if (t->rank == 0 || t->dims[0] == GEN_ANY) return NULL;
   int before = gen_below(g, 2), after = gen_below(g, 2);
@@ -221,6 +262,9 @@ static GenNode *make_slice(Gen *g, const GenType *t) {
                   1, from);
 }
 
+/* Any index will do: take clips it.  Hardly ever by mode "fast", which does not
+ * clip: an index that is out of range ends the program, and behind it nothing
+ * is tested. */
 static GenNode *make_take(Gen *g, const GenType *t) {
   if (t->rank == GEN_RANK) return NULL;
   int dims[GEN_RANK] = {gen_chance(g, 20) ? GEN_ANY : 1 + gen_below(g, 4)};
@@ -234,6 +278,7 @@ static GenNode *make_take(Gen *g, const GenType *t) {
       2, data, index);
 }
 
+/* No empty axes, as max and min have no value there. */
 static GenNode *make_reduce(Gen *g, const GenType *t) {
   static const char *const texts[] = {"sum($, axis=[0])", "max($, axis=[0])",
                                       "min($, axis=[0])"};
@@ -244,6 +289,7 @@ static GenNode *make_reduce(Gen *g, const GenType *t) {
   return gen_node(g, t, texts[gen_below(g, 3)], 1, gen_expr(g, from));
 }
 
+/* Only where the first axis is 1, since that is what expand_dims() makes. */
 static GenNode *make_expand(Gen *g, const GenType *t) {
   if (t->rank < 2 || t->dims[0] != 1) return NULL;
   const GenType *from =
@@ -265,7 +311,8 @@ static GenNode *make_filled(Gen *g, const GenType *t) {
   return gen_node(g, t, gen_textf(g, "full($, shape=[%s])", shape), 1, value);
 }
 
-/* A length that is known only at run time. */
+/* A length that is known only at run time.  Between 1 and 4, whatever the
+ * expression gives: an expression may give 2147483647. */
 static GenNode *make_arange(Gen *g, const GenType *t) {
   if (t->rank != 1 || t->dims[0] != GEN_ANY || !is(t, "int32")) return NULL;
   GenNode *stop = gen_expr(g, gen_scalar(g->arena, "int32"));
@@ -275,7 +322,9 @@ static GenNode *make_arange(Gen *g, const GenType *t) {
 /* --- `?` and numbers ---------------------------------------------------- */
 
 /* A tensor of known shape, passed through a function whose result type forgets
- * it. */
+ * it.  The function's result type has `?` where the operand's has a number, and
+ * nothing else of the checker's knowledge gets through it.  So everything
+ * behind must be prepared for any length. */
 static GenNode *make_forgotten(Gen *g, const GenType *t) {
   if (is_static(t)) return NULL;
   const char *type = gen_type_name(g, t);
@@ -285,7 +334,9 @@ static GenNode *make_forgotten(Gen *g, const GenType *t) {
                   1, from);
 }
 
-/* A tensor of unknown shape where a known one is required: a run-time check. */
+/* A tensor of unknown shape where a known one is required: a run-time check.
+ * In a few of them the shape does not fit: then both machines must report the
+ * same line. */
 static GenNode *make_checked(Gen *g, const GenType *t) {
   if (t->rank == 0 || !is_static(t) || !gen_chance(g, 30)) return NULL;
   GenType *open = ARENA_NEW(g->arena, GenType);
@@ -315,6 +366,8 @@ static const GenRow rows[] = {
     {3, make_forgotten},   {3, make_checked},
 };
 
+/* Weights prefer what combines well: element-wise operators, and comparisons,
+ * which make conditions. */
 GenNode *gen_tensor(Gen *g, const GenType *t) {
   return gen_pick(g, t, rows, sizeof rows / sizeof *rows);
 }

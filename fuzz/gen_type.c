@@ -1,4 +1,9 @@
-/* Types: their making, random ones, and the plainest value of each. */
+/* Types: their making, random ones, and the plainest value of each.
+ *
+ * Types are nodes of the program's arena, compared by structure (gen_same).
+ * Random types come mostly from the program's palette, a few types that it uses
+ * again and again: with types from all over, hardly any variable would ever
+ * suit. */
 #include "fuzz/gen.h"
 
 #include <string.h>
@@ -32,6 +37,9 @@ const GenType *gen_adt_of(Arena *a, const GenAdt *adt,
   return t;
 }
 
+/* A type with `?` stands for many; this is one of them.  Tensor[(?, 2), int32]
+ * may become (1, 2), (2, 2) or (3, 2): small, but not always the same, as a
+ * check that every length passes tests nothing. */
 const GenType *gen_concrete(Gen *g, const GenType *t) {
   GenType *made = ARENA_NEW(g->arena, GenType);
   *made = *t;
@@ -46,12 +54,17 @@ const GenType *gen_field(Gen *g, const GenCtor *c, int i, const GenType *adt) {
 
 /* --- Random types ------------------------------------------------------- */
 
+/* Repeated names are weights.  int32 is what lengths, indices and fuel are, and
+ * float32 what models are; the rest is there for the widths, one of them narrow
+ * and without a sign. */
 static const char *random_dtype(Gen *g) {
   static const char *const names[] = {"int32", "int32", "int32",   "bool",
                                       "int64", "uint8", "float32", "float32"};
   return names[gen_below(g, sizeof names / sizeof *names)];
 }
 
+/* One `?` in four axes: with more of them nearly everything would be checked
+ * during the run, and little by the checker. */
 const GenType *gen_random_tensor(Gen *g) {
   int rank = 1 + gen_below(g, 2), dims[GEN_RANK];
   for (int i = 0; i < rank; i++)
@@ -59,6 +72,7 @@ const GenType *gen_random_tensor(Gen *g) {
   return gen_tensor_of(g->arena, random_dtype(g), rank, dims);
 }
 
+/* Parts have one level less to nest in. */
 static const GenType *random_compound(Gen *g, GenKind kind, int count,
                                       int depth) {
   const GenType *args[GEN_ARGS];
@@ -66,6 +80,8 @@ static const GenType *random_compound(Gen *g, GenKind kind, int count,
   return gen_compound(g->arena, kind, count, args);
 }
 
+/* The library's List and Option are among them, and as likely as the program's
+ * own types. */
 static const GenType *random_adt(Gen *g, int depth) {
   const GenAdt *adt = g->adts.data[gen_below(g, (int)g->adts.len)];
   const GenType *args[GEN_ARGS];
@@ -73,6 +89,11 @@ static const GenType *random_adt(Gen *g, int depth) {
   return gen_adt_of(g->arena, adt, args);
 }
 
+/* `depth` is how deep compound types may still nest.  At the end of `depth`
+ * only tensors and scalars are left (kinds below 10), so types are finite.
+ * Inside a function with type parameters a quarter is one of those: a value of
+ * an unknown type can only be passed on, and it is the passing on that is
+ * tested. */
 const GenType *gen_random_type(Gen *g, int depth) {
   if (g->rigid_count && gen_chance(g, 25))
     return g->rigid[gen_below(g, g->rigid_count)];
@@ -89,6 +110,7 @@ const GenType *gen_random_type(Gen *g, int depth) {
 
 /* --- Plain values ------------------------------------------------------- */
 
+/* Room for one child more, as the arena has no empty arrays. */
 static GenNode *plain_node(Arena *a, const GenType *t, const char *text,
                            int count) {
   GenNode *n = ARENA_NEW(a, GenNode);
@@ -99,6 +121,7 @@ static GenNode *plain_node(Arena *a, const GenType *t, const char *text,
   return n;
 }
 
+/* Every dtype of random_dtype() must be here. */
 static const char *zero_of(const char *dtype) {
   static const struct {
     const char *dtype, *text;
@@ -111,6 +134,8 @@ static const char *zero_of(const char *dtype) {
   return zeros[i].text;
 }
 
+/* (fn () -> T { e })(): the language has no other form of ascription for any
+ * expression. */
 const char *gen_ascribed(Arena *a, const GenType *t, const char *text) {
   StrBuf type;
   strbuf_init(&type, a->mem);
@@ -120,6 +145,9 @@ const char *gen_ascribed(Arena *a, const GenType *t, const char *text) {
   return text;
 }
 
+/* zeros(...), of length 1 where the type leaves it open.  The type is ascribed
+ * there, or the checker would know the length 1 and the reducer would have
+ * changed the type, and with it perhaps the mistake. */
 static GenNode *plain_tensor(Arena *a, const GenType *t) {
   if (t->rank == 0) return plain_node(a, t, zero_of(t->name), 0);
   bool open = false;
@@ -134,6 +162,7 @@ static GenNode *plain_tensor(Arena *a, const GenType *t) {
   return plain_node(a, t, open ? gen_ascribed(a, t, text) : text, 0);
 }
 
+/* fn (%p0: T, ...) { plain }: parameters that nobody uses. */
 static GenNode *plain_fn(Arena *a, const GenType *t) {
   char *params = arena_printf(a, "%s", "");
   StrBuf type;
@@ -149,6 +178,7 @@ static GenNode *plain_fn(Arena *a, const GenType *t) {
   return n;
 }
 
+/* Does the parameter occur in the type? */
 static bool mentions(const GenType *t, int param) {
   bool found = t->kind == G_VAR && t->index == param;
   for (int i = 0; !found && i < t->count; i++)
@@ -156,7 +186,8 @@ static bool mentions(const GenType *t, int param) {
   return found;
 }
 
-/* Do the constructor's fields determine all parameters of the ADT? */
+/* Do the constructor's fields determine all parameters of the ADT?  Nil does
+ * not: its type has to be said. */
 static bool determines(const GenAdt *adt, const GenCtor *c) {
   for (int i = 0; i < adt->params; i++) {
     bool found = false;
@@ -167,6 +198,7 @@ static bool determines(const GenAdt *adt, const GenCtor *c) {
   return true;
 }
 
+/* Cons($, $), or with its type where the fields do not tell it. */
 const char *gen_ctor_text(Arena *a, const GenType *t, const GenCtor *c) {
   char *text = arena_printf(a, "%s", c->name);
   for (int i = 0; i < c->count; i++)
@@ -175,6 +207,7 @@ const char *gen_ctor_text(Arena *a, const GenType *t, const GenCtor *c) {
   return determines(t->adt, c) ? text : gen_ascribed(a, t, text);
 }
 
+/* The first constructor, which does not contain its own type. */
 static GenNode *plain_adt(Arena *a, const GenType *t) {
   const GenCtor *c = &t->adt->ctors[0];
   GenNode *n = plain_node(a, t, gen_ctor_text(a, t, c), c->count);
@@ -191,6 +224,8 @@ static GenNode *plain_tuple(Arena *a, const GenType *t) {
   return n;
 }
 
+/* What the reducer puts in place of an expression.  It ends: the first
+ * constructor of a data type is not recursive. */
 GenNode *gen_plain(Arena *a, const GenType *t) {
   switch (t->kind) {
     case G_TENSOR: return plain_tensor(a, t);

@@ -1,10 +1,33 @@
-/* Programs: data types, functions, global values, and what is evaluated. */
+/* Programs: data types, functions, global values, and what is evaluated.
+ *
+ *   type D0[A] { ... }                      up to two
+ *   def @d1[n: Dim](...) { ... }            sometimes: named dimensions
+ *   def @f2[A](%fuel: int32, ...) { ... }   up to four, calling each other
+ *   def @main() { ... }   or a script       evaluates something
+ *
+ * The size is shared out among the items; random numbers come from one state
+ * (splitmix64), so a seed is a program.
+ *
+ * One of size 20, with its first function left out (--print --seed 3):
+ *
+ *   def @main() {
+ *     let %x7 = fn [A](%p: A) -> A { %p };
+ *     %8 = (-2f * 0.5f);
+ *     let %x9 = fn () -> Option[int32] { (fn () -> Option[int32] { None })() };
+ *     ref_write(ref(zeros(shape=[2, 2], dtype="int32")), [[5, 0], [-1, -2]]);
+ *     if (where(False, True, True)) { [[2, 2147483647], [1, 2]] }
+ *     else { [[2147483647, 2], [-1, 7]] } }
+ *
+ * Nobody would write it, which is the point: a function that nothing calls, a
+ * cell that is written and lost, a value never asked for.  A compiler that
+ * leaves out, moves or shares any of them must do so without a trace. */
 #include "fuzz/gen.h"
 
 /* --- Types in short --------------------------------------------------------
  * i int32, b bool, u (), A B C parameters, La a list, Oa an option, Ra a ref,
  * Tnab.. a tuple of n, Fnab..r a function (n counts its result). */
 
+/* "F3F2ABLALB" is (fn (A) -> B, List[A]) -> List[B], the type of @map. */
 static const GenType *read_type(Gen *g, const char **at) {
   char c = *(*at)++;
   const GenType *args[GEN_ARGS];
@@ -47,6 +70,7 @@ static GenCtor *ctor_new(GenAdt *adt, const char *name) {
   return c;
 }
 
+/* The library's own data types, with the constructors in its order. */
 static void library_types(Gen *g) {
   GenAdt *list = adt_new(g, "List", 1), *option = adt_new(g, "Option", 1);
   ctor_new(list, "Nil");
@@ -60,6 +84,9 @@ static void library_types(Gen *g) {
   some->count = 1;
 }
 
+/* Polymorphic functions of higher order, which are hardest on instances.  They
+ * are called with functions that the generator makes, which print and write
+ * cells; so the library's order of evaluation is compared as well. */
 static void library_functions(Gen *g) {
   static const struct {
     const char *name, *type;
@@ -82,6 +109,7 @@ static void library_functions(Gen *g) {
 
 static void add_item(Gen *g, GenNode *n) { VEC_PUSH(&g->out->items, n); }
 
+/* A parameter, the type itself, or any type. */
 static const GenType *field_type(Gen *g, GenAdt *adt, bool may_recur) {
   GenType *v = ARENA_NEW(g->arena, GenType);
   if (adt->params && gen_chance(g, 45)) {
@@ -104,7 +132,8 @@ static char *type_params(Gen *g, int count) {
 }
 
 /* Makes an ADT.  Its fields are made before it enters scope, so only direct
- * recursion occurs. */
+ * recursion occurs.  The first constructor's fields do not mention it, so each
+ * type has finite values. */
 static void add_type(Gen *g) {
   GenAdt *adt = ARENA_NEW(g->arena, GenAdt);
   adt->name = gen_name(g, "D");
@@ -135,6 +164,7 @@ typedef struct Signature {
 
 static const char *const rigid_names[GEN_PARAMS] = {"A", "B", "C"};
 
+/* count 0 closes them again. */
 static void open_rigid(Gen *g, int count) {
   g->rigid_count = count;
   for (int i = 0; i < count; i++) {
@@ -144,7 +174,8 @@ static void open_rigid(Gen *g, int count) {
   }
 }
 
-/* Replaces rigid parameters by G_VARs: the type as callers see it. */
+/* Replaces rigid parameters by G_VARs: the type as callers see it.  Inside its
+ * body a parameter is one unknown type (rigid); to its callers it is any. */
 static const GenType *generalise(Gen *g, const GenType *t) {
   GenType *made = ARENA_NEW(g->arena, GenType);
   *made = *t;
@@ -155,6 +186,9 @@ static const GenType *generalise(Gen *g, const GenType *t) {
   return made;
 }
 
+/* Signatures of all functions are made before the first body, so they can call
+ * each other.  Parameters of a type parameter's type come first, since without
+ * one the body would have no value of that type at all. */
 static Signature random_signature(Gen *g) {
   const GenType *args[GEN_ARGS] = {gen_scalar(g->arena, "int32")};
   Signature s = {.name = gen_name(g, "@f"),
@@ -169,6 +203,8 @@ static Signature random_signature(Gen *g) {
   return s;
 }
 
+/* `fuel` is what a caller passes first: a number, or the caller's own less
+ * one. */
 static void bind_signatures(Gen *g, const Signature *s, int count,
                             const char *fuel) {
   for (int i = 0; i < count; i++) {
@@ -180,7 +216,8 @@ static void bind_signatures(Gen *g, const Signature *s, int count,
   }
 }
 
-/* def @f[A](%fuel: int32, %a: T, ...) -> R { ... } */
+/* def @f[A](%fuel: int32, %a: T, ...) -> R { ... }  As in gen_block.c, fuel
+ * bounds recursion: the base case at 0, one less in every call. */
 static void add_function(Gen *g, const Signature *s, int count, int i,
                          int budget) {
   const GenType *type = s[i].type, *result = type->args[type->count - 1];
@@ -209,8 +246,10 @@ static void add_function(Gen *g, const Signature *s, int count, int i,
   add_item(g, gen_node(g, NULL, text, 2, base, more));
 }
 
-/* def @d[n: Dim](%a: Tensor[(n), D], %b: Tensor[(n), D]) -> Tensor[(n), D]
- * { ... }: the body forgets that a dimension is n, so its result is checked. */
+/* def @d[n: Dim](%a: Tensor[(n), D], %b: Tensor[(n), D]) -> Tensor[(n), D] {
+ * ... }: the body forgets that a dimension is n, so its result is checked.  The
+ * length is 2, or `?`, for those who call it: then the two arguments may have
+ * different lengths, and the call must be refused during the run. */
 static void add_dim_function(Gen *g, int budget) {
   static const char *const dtypes[] = {"int32", "float32", "bool"};
   const char *name = gen_name(g, "@d"), *dtype = dtypes[gen_below(g, 3)];
@@ -241,6 +280,7 @@ static void add_dim_function(Gen *g, int budget) {
 
 /* --- What is evaluated -------------------------------------------------- */
 
+/* Up to six calls of fueled functions. */
 static void add_main(Gen *g, int budget) {
   const GenType *t = gen_random_type(g, 3);
   g->budget = budget;
@@ -272,6 +312,9 @@ static void add_script_item(Gen *g, int budget) {
   gen_bind(g, (GenVar){.text = name, .type = t});
 }
 
+/* A script's last item is an expression, so that there is a value to compare.
+ * Six in ten have a @main, as rly runs a file with one; the others are scripts,
+ * whose items are evaluated one by one. */
 static void add_evaluated(Gen *g, int budget) {
   if (gen_chance(g, 60)) {
     add_main(g, budget);
@@ -286,6 +329,9 @@ static void add_evaluated(Gen *g, int budget) {
 
 enum { SIGNATURES = 4 };
 
+/* Scalars always; lists, refs, functions and pairs often.  With int32 always
+ * among them, indices and lengths are never far; of the rest each program has
+ * its own mixture. */
 static void choose_palette(Gen *g) {
   static const char *const common[] = {"i", "i", "Li", "Ri", "F2ii", "T2ib"};
   for (int i = 0; i < GEN_PALETTE; i++) {
@@ -295,6 +341,7 @@ static void choose_palette(Gen *g) {
   g->palette_count = GEN_PALETTE;
 }
 
+/* The order is that of scope: what is made later may use what is there. */
 static void generate_all(Gen *g, int size) {
   library_types(g);
   library_functions(g);
@@ -310,6 +357,9 @@ static void generate_all(Gen *g, int size) {
   add_evaluated(g, size / (count ? 2 : 1));
 }
 
+/* All that it makes lives in `a`; the vectors of the generator itself do not.
+ * `size` is a budget of nodes, roughly; a few programs come out larger, since
+ * what was begun is always finished. */
 void generate(Arena *a, Mem *mem, uint64_t seed, int size, GenProgram *out) {
   VEC_INIT(&out->items, mem);
   Gen g = {.arena = a, .mem = mem, .random = seed, .out = out};
@@ -322,6 +372,7 @@ void generate(Arena *a, Mem *mem, uint64_t seed, int size, GenProgram *out) {
 
 void gen_program_done(GenProgram *p) { VEC_DONE(&p->items); }
 
+/* Items one below the other. */
 void gen_program_text(const GenProgram *p, StrBuf *out) {
   for (size_t i = 0; i < p->items.len; i++) {
     gen_print(out, p->items.data[i]);

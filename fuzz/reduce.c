@@ -1,6 +1,14 @@
-/* Reduction (delta debugging): keeps every change after which the program is
- * still of interest.  A program that does not type-check is not, so nothing
- * here needs to know about names. */
+/* Reduction of a program that shows a difference, by delta debugging (Zeller
+ * and Hildebrandt 2002) on its tree: keeps every change after which the program
+ * is still of interest.
+ *
+ * Two kinds of change, tried until neither helps: an item is dropped; an
+ * expression is replaced by one of its parts of the same type, or by the
+ * plainest value of its type.  Replacements have the type of what they replace,
+ * so most programs that are tried still check; one that does not is not of
+ * interest, so nothing here needs to know about names.
+ *
+ * Each trial is a run of both machines, and `trials` bounds them. */
 #include "fuzz/reduce.h"
 
 #include <string.h>
@@ -12,6 +20,7 @@ typedef struct Reducer {
   bool changed;
 } Reducer;
 
+/* Once the trials are used up nothing holds, so all loops end. */
 static bool holds(Reducer *r) {
   if (r->interest->trials <= 0) return false;
   r->interest->trials--;
@@ -22,6 +31,7 @@ static bool holds(Reducer *r) {
 
 /* --- Items -------------------------------------------------------------- */
 
+/* From the last item to the first, since later items use earlier ones. */
 static void drop_items(Reducer *r) {
   GenProgram *p = r->program;
   for (size_t i = p->items.len; i-- > 0;) {
@@ -60,6 +70,8 @@ static bool try_parts(Reducer *r, GenNode **slot, const GenNode *n,
   return false;
 }
 
+/* The plainest value first: where it will do, nothing below matters.  Then
+ * parts, as long as one fits; then the same for each child. */
 static void simplify(Reducer *r, GenNode **slot) {
   GenNode *n = *slot;
   if (n->type) {

@@ -1,6 +1,9 @@
-/* The language suite on the small-step machine.  A case that must run has to
- * reach the expected value; one that must fail at run time has to fail at the
- * expected line.  Cases that the checker must refuse are skipped. */
+/* The language suite on both machines.  A case that must run has to reach the
+ * expected value; one that must fail at run time has to fail at the expected
+ * line.  Cases that the checker must refuse are skipped.
+ *
+ * So the suite's expectations, which come from outside, test the step machine,
+ * and the step machine tests the VM. */
 #include "fuzz/suite.h"
 
 #include <dirent.h>
@@ -17,7 +20,8 @@ static const uint64_t MAX_STEPS = 200000000;
 
 enum { PATH_SIZE = 1024 };
 
-/* The last line of a transcript. */
+/* The last line of a transcript.  The value of the last expression, or the
+ * error. */
 static const char *last_line(const StrBuf *transcript) {
   const char *text = strbuf_text(transcript);
   const char *at = text + transcript->len;
@@ -26,6 +30,7 @@ static const char *last_line(const StrBuf *transcript) {
   return at;
 }
 
+/* With the suite's own tolerances (tests/conformance/value.h). */
 static bool has_result(const Duel *duel, const json_t *want) {
   json_t *got = json_loads(last_line(&duel->step), 0, NULL);
   Difference d;
@@ -34,8 +39,9 @@ static bool has_result(const Duel *duel, const json_t *want) {
   return same;
 }
 
-/* A fault in the library is located in the library; the suite names the line
- * of the call in the case's own file. */
+/* A fault in the library is located in the library; the suite names the line of
+ * the call in the case's own file.  That is checked only where the fault lies
+ * in the case's own file; elsewhere, that it failed must do. */
 static bool has_fault(const Duel *duel, const json_t *error, const char *path) {
   if (!duel->failed) return false;
   const char *line = last_line(&duel->step);
@@ -60,6 +66,7 @@ static const char *judge(const Duel *duel, const json_t *spec,
   return duel->outcome == DUEL_DIFFERENT ? "the machines differ" : NULL;
 }
 
+/* NAME.json says what is expected of NAME.rly. */
 static bool run_case(Mem *mem, const char *dir, const char *name) {
   char path[PATH_SIZE], spec_path[PATH_SIZE];
   int stem = (int)(strrchr(name, '.') - name);
@@ -90,6 +97,7 @@ static int is_spec(const struct dirent *entry) {
   return dot && !strcmp(dot, ".json");
 }
 
+/* In alphabetical order, so that two runs print the same. */
 int suite_run(Mem *mem, const char *dir) {
   struct dirent **entries;
   int count = scandir(dir, &entries, is_spec, alphasort), failed = 0;

@@ -1,11 +1,19 @@
 /* Types and trees of generated programs.  Their depth is bounded by the
- * generator, so recursion is safe. */
+ * generator, so recursion is safe.
+ *
+ * A program is a tree of texts: "if ($) { $ } else { $ }" with three children.
+ * So the printer knows no syntax, and the reducer can exchange any child for
+ * another of the same type.
+ *
+ *   text       if ($) { $ } else { $ }
+ *   children   ($ < $)   1   %x3        whose own texts are filled in */
 #include "fuzz/tree.h"
 
 #include <string.h>
 
 /* --- Types -------------------------------------------------------------- */
 
+/* Everything but the arguments. */
 static bool same_head(const GenType *a, const GenType *b) {
   if (a->kind != b->kind || a->count != b->count) return false;
   switch (a->kind) {
@@ -68,6 +76,7 @@ void gen_type_text(StrBuf *out, const GenType *t) {
   }
 }
 
+/* Types without arguments are shared and not copied. */
 const GenType *gen_substitute(Arena *a, const GenType *t,
                               const GenType *const *to) {
   if (t->kind == G_VAR) return to[t->index];
@@ -79,6 +88,9 @@ const GenType *gen_substitute(Arena *a, const GenType *t,
   return made;
 }
 
+/* One-sided: only the pattern has variables.  So the type of @map's result,
+ * List[B], against List[bool] sets B; the argument's A stays open, and whoever
+ * calls chooses it. */
 bool gen_unify(const GenType *pattern, const GenType *t, const GenType **to) {
   if (pattern->kind == G_VAR) {
     const GenType *known = to[pattern->index];
@@ -93,6 +105,7 @@ bool gen_unify(const GenType *pattern, const GenType *t, const GenType **to) {
 
 /* --- Nodes -------------------------------------------------------------- */
 
+/* The i-th `$` is the i-th child. */
 void gen_print(StrBuf *out, const GenNode *n) {
   int next = 0;
   for (const char *c = n->text; *c; c++)
@@ -100,6 +113,8 @@ void gen_print(StrBuf *out, const GenNode *n) {
     else strbuf_add_char(out, *c);
 }
 
+/* The measure by which the reducer tells a simplification.  Nodes and not
+ * characters, since a long name is no harder to read than a short one. */
 size_t gen_size(const GenNode *n) {
   size_t size = 1;
   for (int i = 0; i < n->count; i++) size += gen_size(n->children[i]);

@@ -1,4 +1,21 @@
-/* Mapping files and replacing files, over POSIX. */
+/* Mapping files and replacing files, over POSIX.
+ *
+ * A file that is replaced is whole at every moment, for every reader and after
+ * every crash:
+ *
+ *   1. NAME.DIGITS.tmp is created in the same folder (O_EXCL) and locked
+ *   2. the bytes are written to it
+ *   3. fsync: they are on the disk
+ *   4. rename over NAME: one step, old or new
+ *   5. fsync of the folder: the new name is on the disk
+ *
+ * Without 3, a crash after 4 could leave a new name with nothing in it.  The
+ * temporary file lies in the same folder because rename() works within one file
+ * system only.
+ *
+ * A run that was killed leaves its temporary file behind.  The next writer of
+ * the same file removes it: the lock says whether somebody still writes it, as
+ * it ends with the process, however that ends. */
 #include "io/file.h"
 
 #include <dirent.h>
@@ -18,14 +35,16 @@ static void report_unreadable(Diags *diags, const char *path, const char *why) {
   diag_error(diags, E0501, SPAN_NONE, "cannot read %s: %s", path, why);
 }
 
-/* Maps an open file; NULL with errno set.  An empty file maps to "". */
+/* Maps an open file; NULL with errno set.  An empty file, which mmap() refuses,
+ * maps to "".  What another process writes later may or may not show. */
 static const char *map_bytes(int fd, size_t size) {
   if (size == 0) return "";
   void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
   return data == MAP_FAILED ? NULL : data;
 }
 
-/* Sets data and size, or returns the reason for a failure. */
+/* Sets data and size, or returns the reason for a failure.  O_NONBLOCK: opening
+ * a pipe would wait for a writer; it is then refused as no regular file. */
 static const char *map_file(FileMap *map, const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return strerror(errno);
@@ -40,6 +59,7 @@ static const char *map_file(FileMap *map, const char *path) {
   return why;
 }
 
+/* The path may be a user's, so every failure is a diagnostic. */
 FileMap *file_map(Mem *mem, const char *path, Diags *diags) {
   FileMap *map = mem_alloc(mem, sizeof *map);
   if (!map) {
@@ -54,6 +74,8 @@ FileMap *file_map(Mem *mem, const char *path, Diags *diags) {
   return NULL;
 }
 
+/* One more reference needs no order; the last drop must see what all others did
+ * before theirs (acq_rel). */
 void file_map_keep(FileMap *map) {
   atomic_fetch_add_explicit(&map->count, 1, memory_order_relaxed);
 }
@@ -83,7 +105,8 @@ static bool is_special(const char *path) {
   return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
 }
 
-/* The target of a symbolic link: the target is replaced, not the link. */
+/* The target of a symbolic link: the target is replaced, not the link.  Where
+ * there is no such file yet, the path stays as it was written. */
 static const char *resolved(Arena *arena, const char *path) {
   char *real = realpath(path, NULL);
   const char *copy = real ? real : path;
@@ -102,7 +125,8 @@ static bool is_temporary_of(const char *name, const char *entry) {
 }
 
 /* Removes a temporary file that nobody writes any more.  Its writer holds a
- * lock on it, which ends with the process, however that ends. */
+ * lock on it, which ends with the process, however that ends.  O_NOFOLLOW and
+ * O_NONBLOCK, as the entry may be anything by now. */
 static void remove_left(int folder, const char *entry) {
   int fd =
       openat(folder, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -139,7 +163,9 @@ static bool lock_own(int fd) {
   return fstat(fd, &info) == 0 && info.st_nlink > 0;
 }
 
-/* Opens a new file in the same folder; -1 with errno set. */
+/* Opens a new file in the same folder; -1 with errno set.  64 random bits: two
+ * runs do not meet, and nobody can lay a trap under a name that he knows
+ * beforehand.  0666 is cut down by the umask, as for any new file. */
 static int open_temporary(FileOut *out) {
   remove_left_ones(out);
   for (int i = 0; i < NAMES_TRIED; i++) {
@@ -159,7 +185,8 @@ static int open_temporary(FileOut *out) {
 }
 
 /* Gives the new file the mode of the replaced one.  A read-only file is not
- * replaced. */
+ * replaced.  rename() alone would replace a file that the user made read-only,
+ * for it needs the right to write the folder only. */
 static bool keep_mode(int fd, const char *real) {
   struct stat info;
   if (stat(real, &info) != 0) return true;
@@ -176,6 +203,7 @@ static int open_replacement(FileOut *out) {
   return -1;
 }
 
+/* Nothing is left behind when this fails. */
 bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags) {
   *out = (FileOut){.path = path, .diags = diags};
   arena_init(&out->arena, mem);
@@ -207,7 +235,8 @@ static void sync_folder(FileOut *out) {
   close(fd);
 }
 
-/* The stream, and with it the lock, is closed last. */
+/* The stream, and with it the lock, is closed last.  An error of fclose()
+ * counts, too: it may be the first to tell of a full disk. */
 bool file_out_close(FileOut *out, bool fine) {
   bool written = flushed(out), kept = fine && written;
   if (kept && out->temporary)

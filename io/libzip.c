@@ -1,5 +1,9 @@
-/* Loads libzip.  Once loaded it stays: the libraries it depends on register
- * handlers that would outlive dlclose. */
+/* Loads libzip when the first archive is met, and looks up its functions.
+ *
+ * Linking it would make every start of the program load it and the libraries
+ * that it depends on, for a format that few runs touch.  Once loaded it stays
+ * (RTLD_NODELETE): those libraries register handlers that would outlive
+ * dlclose. */
 #include "io/libzip.h"
 
 #include <dlfcn.h>
@@ -25,6 +29,7 @@ static bool find_functions(Libzip *z) {
   return found;
 }
 
+/* `code` is that of the file's reading or writing, whichever asked. */
 bool libzip_load(Libzip *z, const char *path, DiagCode code, Diags *diags) {
   *z = (Libzip){.library = find_library()};
   if (z->library && find_functions(z)) return true;

@@ -7,7 +7,9 @@
 
 #include "base/diag.h"
 
-/* The functions used of zip.h, without their prefix. */
+/* The functions used of zip.h, without their prefix.  From this list come the
+ * struct's fields, with the types that zip.h declares, and the names that are
+ * looked up. */
 #define LIBZIP_FUNCTIONS(F)        \
   F(close)                         \
   F(discard)                       \

@@ -1,8 +1,18 @@
-/* .npy files, which hold one array. */
+/* .npy files, which hold one array: a header (npy_header.c), then the elements.
+ *
+ * Reading maps the file and makes a tensor on the mapping, so that an array of
+ * any size is read at no cost until it is used, and several processes share its
+ * pages.  The mapping is reference counted: the tensor's buffer holds it.
+ *
+ * That a mapped file is cut off by another program while it is in use cannot be
+ * helped here: the system then ends the process.  Reading everything into
+ * memory would be the only defence, at the price of all that a mapping is good
+ * for. */
 #include "io/npy.h"
 
 #include "io/npy_header.h"
 
+/* Fortran order is no copy but other strides (h.strides). */
 Tensor *npy_read(const char *path, Heap *heap, Diags *diags) {
   FileMap *map = file_map(heap->mem, path, diags);
   if (!map) return NULL;
@@ -26,6 +36,7 @@ Tensor *npy_read(const char *path, Heap *heap, Diags *diags) {
   return t;
 }
 
+/* Failed writes are seen by file_out_close(), so none is looked at here. */
 bool npy_write(const char *path, const Tensor *t, Mem *mem, Diags *diags) {
   FileOut out;
   if (!file_out_open(&out, mem, path, diags)) return false;

@@ -1,6 +1,15 @@
-/* The header of a .npy array: a prefix of magic, version and length, then the
- * text of a Python dict.  The format is described in NumPy's
- * numpy/lib/format.py.  npy.c and npz.c read what follows it. */
+/* The header of a .npy array.  The format is described in NumPy's
+ * numpy/lib/format.py.  npy.c and npz.c read what follows it.
+ *
+ *   \x93NUMPY  major minor  length    {'descr': '<f4', ...}      \n
+ *   6 bytes    1     1      2 or 4    the text of a Python dict, padded
+ *
+ * The dict is a Python literal; what NumPy writes of that is little, so a
+ * scanner for strings, words, numbers and tuples of numbers reads it.  Each of
+ * the three keys must be there once, in any order, and nothing else may.
+ *
+ * Files are not trusted: every number is bounded before it is used, and the
+ * size of the elements must be exactly what follows the header. */
 #include "io/npy_header.h"
 
 #include <string.h>
@@ -26,10 +35,13 @@ typedef struct Piece {
   size_t len;
 } Piece;
 
+/* strchr() also finds the NUL that ends its list, hence the second test. */
 static void skip_blanks(Scan *s) {
   while (s->at < s->end && strchr(" \t\n\r", *s->at) && *s->at) s->at++;
 }
 
+/* Blanks before the character are skipped, so "( 2 , 3 )" is read like "(2,
+ * 3)". */
 static bool scan_char(Scan *s, char c) {
   skip_blanks(s);
   if (s->at == s->end || *s->at != c) return false;
@@ -37,6 +49,7 @@ static bool scan_char(Scan *s, char c) {
   return true;
 }
 
+/* No escapes: no dtype or key has one. */
 static bool scan_string(Scan *s, Piece *piece) {
   skip_blanks(s);
   if (s->at == s->end || (*s->at != '\'' && *s->at != '"')) return false;
@@ -56,6 +69,7 @@ static bool scan_word(Scan *s, const char *word) {
   return true;
 }
 
+/* Overflow is refused rather than wrapped; a shape is never negative. */
 static bool scan_size(Scan *s, int64_t *n) {
   skip_blanks(s);
   const char *start = s->at;
@@ -68,6 +82,7 @@ static bool scan_size(Scan *s, int64_t *n) {
   return s->at > start;
 }
 
+/* (), (3,), (2, 3): a comma may end it, as it must for one size. */
 static bool scan_shape(Scan *s, NpyHeader *h) {
   if (!scan_char(s, '(')) return false;
   for (h->rank = 0; !scan_char(s, ')'); h->rank++) {
@@ -84,8 +99,8 @@ static bool is_text(Piece piece, const char *text) {
   return strlen(text) == piece.len && !memcmp(text, piece.text, piece.len);
 }
 
-/* NumPy writes '|' as the byte order of one-byte types; '<' is accepted,
- * too. */
+/* NumPy writes '|' as the byte order of one-byte types; '<' is accepted, too.
+ * Big-endian arrays (`>`) are refused. */
 static bool scan_dtype(Scan *s, NpyHeader *h) {
   Piece piece;
   if (!scan_string(s, &piece) || piece.len < 2) return false;
@@ -116,7 +131,8 @@ static const struct Field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* Reads one `key: value`; NULL, or the reason why it is invalid. */
+/* Reads one `key: value`; NULL, or the reason why it is invalid.  `seen` has a
+ * bit for each key. */
 static const char *scan_field(Scan *s, NpyHeader *h, unsigned *seen) {
   Piece key;
   if (!scan_string(s, &key) || !scan_char(s, ':'))
@@ -147,7 +163,9 @@ static const char *scan_dict(Scan *s, NpyHeader *h) {
 
 /* --- Reading ------------------------------------------------------------- */
 
-/* The length field has two bytes in version 1 and four in later ones. */
+/* The length field has two bytes in version 1 and four in later ones.  The
+ * result counts from the beginning of the file; it is not compared with
+ * anything yet. */
 size_t npy_header_size(const char *prefix) {
   const unsigned char *bytes = (const unsigned char *)prefix;
   if (memcmp(bytes, MAGIC, MAGIC_SIZE)) return 0;
@@ -169,6 +187,7 @@ static const char *check_elements(NpyHeader *h, uint64_t available) {
              : "its size is not what its shape and dtype need";
 }
 
+/* In elements: for Fortran order the first axis moves fastest. */
 static void set_strides(NpyHeader *h) {
   int64_t stride = 1;
   for (int i = 0; i < h->rank; i++) {
@@ -178,6 +197,7 @@ static void set_strides(NpyHeader *h) {
   if (!h->fortran) strides_row_major(h->rank, h->shape, h->strides);
 }
 
+/* `bytes` may end before the header does, as npz.c reads it in two steps. */
 const char *npy_header_read(const char *bytes, size_t size, uint64_t total,
                             NpyHeader *h) {
   *h = (NpyHeader){.size = size < NPY_PREFIX ? 0 : npy_header_size(bytes)};
@@ -193,7 +213,9 @@ const char *npy_header_read(const char *bytes, size_t size, uint64_t total,
 
 /* --- Writing ------------------------------------------------------------- */
 
-/* Adds the dict, then blanks and a newline that align the data. */
+/* Adds the dict, then blanks and a newline that align the data.  -(n + 1) % 64
+ * in unsigned arithmetic is how many blanks are missing to a multiple of 64,
+ * the newline counted. */
 static void add_dict(StrBuf *out, const Tensor *t) {
   strbuf_addf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (",
               dtype_info[t->dtype].npy);
@@ -205,6 +227,7 @@ static void add_dict(StrBuf *out, const Tensor *t) {
   strbuf_add_char(out, '\n');
 }
 
+/* The length is written last, into the place that was left for it. */
 void npy_header_add(StrBuf *out, const Tensor *t) {
   size_t length_at = MAGIC_SIZE + VERSION_SIZE;
   strbuf_add_len(out, MAGIC "\1\0\0\0", length_at + 2);

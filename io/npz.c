@@ -1,5 +1,15 @@
 /* Zip archives of arrays, through libzip.  npy_header.c reads and writes the
- * headers of the arrays. */
+ * headers of the arrays.
+ *
+ * Reading goes in two passes.  The first goes through the directory and refuses
+ * what cannot be read or cannot be true, before memory is allocated for any of
+ * it: encryption, unknown methods, and sizes beyond what deflate can give.  An
+ * archive of a few KB could otherwise claim terabytes (a zip bomb), also by
+ * entries that overlap.  The second reads each entry into a buffer of its
+ * claimed size, and refuses one that is shorter or longer.
+ *
+ * Elements are copied, as they are compressed or lie wherever the archive has
+ * them. */
 #include "io/npz.h"
 
 #include <errno.h>
@@ -21,6 +31,7 @@ typedef struct Entry {
   uint64_t index, size;
 } Entry;
 
+/* Lives on the stack of npz_read(), which frees all of it but `file`. */
 typedef struct Reader {
   const char *path;
   Libzip *zip;
@@ -40,7 +51,10 @@ static bool out_of_memory(const Reader *r) {
 
 /* Is the entry's claimed size possible?  Deflate bounds the ratio.  Entries
  * that overlap, as in zip bombs, would together claim more bytes than the
- * archive has. */
+ * archive has.  DEFLATE_MOST is the largest ratio that deflate's format can
+ * have: 258 bytes from 2 bits, so 1032 to 1.  An entry is allowed a size that
+ * is large, as long as it is possible: zeros do deflate well, and a network's
+ * first weights may be zeros. */
 static bool check_sizes(Reader *r, const zip_stat_t *info) {
   uint64_t most = info->comp_size;
   if (info->comp_method == ZIP_CM_DEFLATE &&
@@ -69,7 +83,8 @@ static bool check_method(Reader *r, const zip_stat_t *info) {
                  info->name, info->comp_method);
 }
 
-/* Adds the array's name: the entry's without .npy. */
+/* Adds the array's name: the entry's without .npy.  Names become names of
+ * params, so they must be texts. */
 static bool add_name(Reader *r, const char *name) {
   size_t len = strlen(name);
   if (len < 5 || strcmp(name + len - 4, ".npy"))
@@ -79,6 +94,7 @@ static bool add_name(Reader *r, const char *name) {
   return tensor_file_add_name(r->file, name, len - 4) || out_of_memory(r);
 }
 
+/* Fields that the directory does not have (info.valid) are not guessed. */
 static bool list_entry(Reader *r, uint64_t index) {
   const uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
                           ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
@@ -94,6 +110,7 @@ static bool list_entry(Reader *r, uint64_t index) {
   return true;
 }
 
+/* Names must differ, or an array could not be asked for. */
 static bool list_entries(Reader *r) {
   zip_int64_t n = r->zip->get_num_entries(r->archive, 0);
   for (zip_int64_t i = 0; i < n; i++)
@@ -115,6 +132,7 @@ static bool stream_damaged(Stream *s) {
   return invalid(s->reader, "entry `%s` is damaged: %s", s->name, why);
 }
 
+/* libzip may give less than was asked for. */
 static bool stream_read(Stream *s, char *to, size_t size) {
   while (size > 0) {
     zip_int64_t n = s->reader->zip->fread(s->file, to, size);
@@ -135,6 +153,7 @@ static bool stream_ends(Stream *s) {
          invalid(s->reader, "entry `%s` is longer than it claims", s->name);
 }
 
+/* First the prefix, which says how long the header is; then the rest of it. */
 static bool read_header(Stream *s, NpyHeader *h) {
   char *bytes = s->reader->header;
   if (!stream_read(s, bytes, NPY_PREFIX)) return false;
@@ -148,6 +167,7 @@ static bool read_header(Stream *s, NpyHeader *h) {
                          s->name, why);
 }
 
+/* A bool that is neither 0 nor 1 would break kernels, which rely on it. */
 static bool read_elements(Stream *s, const NpyHeader *h, char *data) {
   if (!stream_read(s, data, h->bytes) || !stream_ends(s)) return false;
   return elements_are_valid(h->dtype, data, h->bytes) ||
@@ -155,6 +175,7 @@ static bool read_elements(Stream *s, const NpyHeader *h, char *data) {
                  s->name);
 }
 
+/* The buffer is allocated here, after the sizes were found possible. */
 static Tensor *read_array(Stream *s) {
   Reader *r = s->reader;
   Heap *heap = r->file->heap;
@@ -193,7 +214,8 @@ static bool read_archive(Reader *r) {
 }
 
 /* Opens the archive on the mapping; discard closes it.  libzip would accept an
- * empty file as an archive. */
+ * empty file as an archive.  On failure the source is still ours; afterwards it
+ * is the archive's. */
 static bool open_archive(Reader *r, const FileMap *map) {
   zip_error_t error;
   if (map->size < ARCHIVE_LEAST)
@@ -216,6 +238,8 @@ static bool read_mapped(Reader *r, Heap *heap, const FileMap *map) {
   return open_archive(r, map) && read_archive(r);
 }
 
+/* Everything is taken down in the reverse order; the archive before the mapping
+ * that it reads. */
 TensorFile *npz_read(const char *path, Heap *heap, Diags *diags) {
   Libzip zip;
   Reader r = {.path = path, .zip = &zip, .diags = diags};
@@ -239,7 +263,8 @@ TensorFile *npz_read(const char *path, Heap *heap, Diags *diags) {
 
 /* --- The stream as libzip sees it ----------------------------------------- */
 
-/* The stream that libzip writes a new archive to. */
+/* The stream that libzip writes a new archive to.  A callback source, since
+ * libzip is to write to the stream of file.c and not to a path of its own. */
 typedef struct Target {
   FILE *stream;
   Libzip *zip;
@@ -268,8 +293,9 @@ static zip_int64_t target_stat(Target *t, void *data, zip_uint64_t len) {
   return sizeof *info;
 }
 
-/* libzip's callback for writing.  The archive is new, so nothing is ever
- * read. */
+/* libzip's callback for writing.  The archive is new, so nothing is ever read.
+ * The commands that are not listed are for reading, or say begin and commit,
+ * which a stream needs not know. */
 static zip_int64_t target_do(void *target, void *data, zip_uint64_t len,
                              zip_source_cmd_t command) {
   Target *t = target;
@@ -309,7 +335,8 @@ static const char *contiguous_elements(Arena *arena, const Tensor *t) {
 }
 
 /* The bytes of the .npy file as a source for libzip, or NULL.  They must live
- * as long as the arena and the tensor. */
+ * as long as the arena and the tensor.  Header and elements are two fragments:
+ * the elements are not copied to be put behind the header. */
 static zip_source_t *array_source(Writer *w, const Tensor *t) {
   StrBuf header;
   strbuf_init(&header, w->arena.mem);
@@ -325,6 +352,10 @@ static zip_source_t *array_source(Writer *w, const Tensor *t) {
   return w->zip->source_buffer_fragment_create(parts, 2, 0, NULL);
 }
 
+/* libzip takes the source when file_add() succeeds; until then it is ours to
+ * free.  Arrays are stored, not deflated, as float weights hardly get smaller;
+ * and all entries have the same date, so that the same tensors give the same
+ * file, byte for byte, whenever they are written. */
 static bool add_array(Writer *w, const NamedTensor *array) {
   enum { JANUARY_1980 = 1 << 5 | 1 };
   const char *name = arena_printf(&w->arena, "%s.npy", array->name);
@@ -350,14 +381,16 @@ static bool add_arrays(Writer *w, const NamedTensor *tensors, size_t n) {
   return w->zip->close(w->archive) == 0;
 }
 
-/* libzip writes no archive without entries; such a file is only the end
- * record. */
+/* libzip writes no archive without entries; such a file is only the end record.
+ * The rest of the 22 bytes is zero: no entries, no comment. */
 static bool write_empty(FILE *stream) {
   static const char end[ARCHIVE_LEAST] = "PK\5\6";
   fwrite(end, 1, sizeof end, stream);
   return true;
 }
 
+/* Closing the archive writes it; on a failure it is discarded instead, and
+ * file.c removes the temporary file. */
 static bool write_arrays(Libzip *zip, FileOut *out, const NamedTensor *tensors,
                          size_t n, Mem *mem) {
   if (n == 0) return write_empty(out->stream);
@@ -382,6 +415,7 @@ static bool write_arrays(Libzip *zip, FileOut *out, const NamedTensor *tensors,
   return fine;
 }
 
+/* libzip is loaded before the file is opened: without it nothing is touched. */
 bool npz_write(const char *path, const NamedTensor *tensors, size_t n, Mem *mem,
                Diags *diags) {
   Libzip zip;

@@ -1,9 +1,14 @@
 /* Reading and writing .params:
  *
- *   u64 magic, u64 0, u64 n, n names (u64 length, bytes), u64 n, n arrays
+ *   u64 magic | u64 0 | u64 n | n names (u64 length, bytes) | u64 n | n arrays
  *
- * as SaveParams does in TVM's src/runtime/file_utils.cc.  tensor/ndarray.h
- * describes the arrays. */
+ * as SaveParams does in TVM's src/runtime/file_utils.cc.  All numbers are
+ * little-endian.  tensor/ndarray.h describes the arrays, each of which has a
+ * header of its own with dtype and shape.
+ *
+ * Names and arrays are two lists of the same length; the i-th name belongs to
+ * the i-th array.  The file is mapped and read from front to back, and no
+ * length is used before it has been compared with what is left. */
 #include "io/params.h"
 
 #include <string.h>
@@ -32,6 +37,7 @@ static bool out_of_memory(const Reader *r) {
 
 static size_t bytes_left(const Reader *r) { return r->map->size - r->at; }
 
+/* `what` is what the message says is missing. */
 static bool read_u64(Reader *r, const char *what, uint64_t *v) {
   if (bytes_left(r) < sizeof *v)
     return invalid(r, "it ends before its %s", what);
@@ -47,6 +53,8 @@ static bool read_magic(Reader *r) {
   return read_u64(r, "names", &reserved);
 }
 
+/* The length is compared with what is left before it is used, so no sum can
+ * overflow. */
 static bool read_name(Reader *r) {
   uint64_t len;
   if (!read_u64(r, "last name", &len)) return false;
@@ -60,6 +68,8 @@ static bool read_name(Reader *r) {
   return tensor_file_add_name(r->file, name, (size_t)len) || out_of_memory(r);
 }
 
+/* Each name takes eight bytes at least, so a count that cannot be true is
+ * refused before the loop. */
 static bool read_names(Reader *r) {
   uint64_t n;
   if (!read_u64(r, "names", &n)) return false;
@@ -71,6 +81,8 @@ static bool read_names(Reader *r) {
   return tensor_file_check_names(r->file, r->path, "params", r->diags);
 }
 
+/* ndarray_read() checks header and sizes; where the elements lie aligned, the
+ * tensor is made on the mapping. */
 static bool read_array(Reader *r, NamedTensor *named) {
   NdArray a;
   const char *why = ndarray_read(r->map->data + r->at, bytes_left(r), &a);
@@ -90,6 +102,7 @@ static bool read_array(Reader *r, NamedTensor *named) {
   return named->tensor != NULL;
 }
 
+/* The file must end where the last array does. */
 static bool read_arrays(Reader *r) {
   uint64_t n;
   size_t names = r->file->tensors.len;
@@ -103,6 +116,7 @@ static bool read_arrays(Reader *r) {
          invalid(r, "its last %zu bytes belong to no array", bytes_left(r));
 }
 
+/* The mapping lives on in the tensors that were made on it. */
 TensorFile *params_read(const char *path, Heap *heap, Diags *diags) {
   Reader r = {.path = path, .diags = diags};
   r.map = file_map(heap->mem, path, diags);
@@ -120,6 +134,7 @@ TensorFile *params_read(const char *path, Heap *heap, Diags *diags) {
 
 /* --- Writing ------------------------------------------------------------- */
 
+/* Written in one pass: the header of each array is made when its turn comes. */
 bool params_write(const char *path, const NamedTensor *tensors, size_t n,
                   Mem *mem, Diags *diags) {
   FileOut out;

@@ -1,5 +1,19 @@
-/* Reading and writing safetensors.  jansson reads the header; everything it
- * says is checked here before a tensor is made. */
+/* Reading and writing safetensors (https://github.com/huggingface/safetensors).
+ *
+ *   u64 length | JSON header, `length` bytes | elements of all tensors
+ *                {"w": {"dtype": "F32",
+ *                       "shape": [2, 3],
+ *                       "data_offsets": [0, 24]}, ...}    offsets from here ^
+ *
+ * jansson reads the header; everything it says is checked here before a tensor
+ * is made: dtypes, shapes, offsets, and that the tensors cover the data without
+ * gap or overlap, as the format demands.  (A gap could hide data, and an
+ * overlap makes two tensors of one.)  Tensors lie on the mapped file, so a file
+ * of many GB is open at once and paged in as it is used.
+ *
+ * jansson allocates by itself, past the limit of memory; so a bound of what it
+ * will need is entered in the books first (json_tree_size), for a header may be
+ * 16 MB of brackets. */
 #include "io/safetensors.h"
 
 #include <jansson.h>
@@ -25,6 +39,7 @@ typedef struct Entry {
   uint64_t begin, end;
 } Entry;
 
+/* Lives on the stack of safetensors_read(). */
 typedef struct Reader {
   const char *path;
   FileMap *map;
@@ -43,6 +58,8 @@ static bool out_of_memory(const Reader *r) {
   return file_out_of_memory(r->diags, r->path);
 }
 
+/* JSON_REJECT_DUPLICATES: of two tensors with one name jansson would keep the
+ * last. */
 static bool read_header(Reader *r) {
   uint64_t len;
   if (r->map->size < LENGTH_SIZE)
@@ -70,6 +87,8 @@ static bool read_header(Reader *r) {
   return true;
 }
 
+/* A table of strings; a name like a tensor's, which is why no tensor may be
+ * called so. */
 static bool read_metadata(Reader *r, json_t *pairs) {
   Arena *arena = &r->file->arena;
   const char *key;
@@ -87,6 +106,7 @@ static bool read_metadata(Reader *r, json_t *pairs) {
   return true;
 }
 
+/* By the table of dtypes; what rly has no dtype for is refused. */
 static bool read_dtype(Reader *r, Entry *e, json_t *value) {
   const char *text = json_string_value(value);
   int i = 0;
@@ -98,6 +118,7 @@ static bool read_dtype(Reader *r, Entry *e, json_t *value) {
                  text ? text : "of no string");
 }
 
+/* json_is_integer() refuses 2.0 and true. */
 static bool read_shape(Reader *r, Entry *e, json_t *dims) {
   if (!json_is_array(dims))
     return invalid(r, "tensor `%s` has no shape", e->name);
@@ -114,6 +135,8 @@ static bool read_shape(Reader *r, Entry *e, json_t *dims) {
   return true;
 }
 
+/* The end is compared with the file's size first, so that the difference cannot
+ * wrap. */
 static bool read_offsets(Reader *r, Entry *e, json_t *offsets) {
   json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
   if (json_array_size(offsets) != 2 || !json_is_integer(begin) ||
@@ -127,6 +150,7 @@ static bool read_offsets(Reader *r, Entry *e, json_t *offsets) {
   return true;
 }
 
+/* The shape's product is computed with overflow checks. */
 static bool check_size(Reader *r, const Entry *e) {
   int64_t count;
   size_t bytes;
@@ -137,6 +161,7 @@ static bool check_size(Reader *r, const Entry *e) {
                  (unsigned long long)(e->end - e->begin));
 }
 
+/* In this order, since each step needs what the one before has checked. */
 static bool read_entry(Reader *r, const char *name, json_t *value) {
   Entry e = {.name = arena_strndup(&r->file->arena, name, strlen(name))};
   if (!e.name || !VEC_RESERVE(&r->entries, 1)) return out_of_memory(r);
@@ -149,6 +174,7 @@ static bool read_entry(Reader *r, const char *name, json_t *value) {
   return true;
 }
 
+/* In the order of the header; make_tensors() follows the order of the data. */
 static bool read_entries(Reader *r) {
   const char *name;
   json_t *value;
@@ -160,6 +186,7 @@ static bool read_entries(Reader *r) {
   return true;
 }
 
+/* By the beginning; of two that begin together, the empty one first. */
 static int compare_entries(const void *a, const void *b) {
   const Entry *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
@@ -167,7 +194,8 @@ static int compare_entries(const void *a, const void *b) {
 }
 
 /* Sorts the entries by their offsets and checks that they cover the data
- * without gap or overlap. */
+ * without gap or overlap.  O(n log n), as a file may describe hundreds of
+ * thousands of tensors. */
 static bool check_coverage(Reader *r) {
   uint64_t at = 0, size = r->map->size - r->data_start;
   if (r->entries.len)
@@ -184,6 +212,7 @@ static bool check_coverage(Reader *r) {
                                (unsigned long long)(size - at));
 }
 
+/* The mapping is shared by all of them and ends with the last. */
 static bool make_tensors(Reader *r) {
   if (!VEC_RESERVE(&r->file->tensors, r->entries.len)) return out_of_memory(r);
   for (size_t i = 0; i < r->entries.len; i++) {
@@ -205,6 +234,7 @@ static bool make_tensors(Reader *r) {
   return true;
 }
 
+/* One way out, which frees everything but the result. */
 TensorFile *safetensors_read(const char *path, Heap *heap, Diags *diags) {
   Reader r = {.path = path, .diags = diags};
   r.map = file_map(heap->mem, path, diags);
@@ -244,6 +274,7 @@ static void add_metadata(StrBuf *out, const MetaPair *metadata, size_t n) {
   strbuf_add_char(out, '}');
 }
 
+/* Offsets count from the end of the header. */
 static void add_entry(StrBuf *out, const NamedTensor *entry, size_t begin) {
   const Tensor *t = entry->tensor;
   add_string(out, entry->name);
@@ -255,7 +286,9 @@ static void add_entry(StrBuf *out, const NamedTensor *entry, size_t begin) {
               begin + tensor_bytes(t));
 }
 
-/* Adds the header, padded with blanks that align the data. */
+/* Adds the header, padded with blanks that align the data.  Blanks are allowed
+ * at the header's end, and the elements then begin at a multiple of 64
+ * bytes. */
 static void add_header(StrBuf *out, const NamedTensor *tensors, size_t n,
                        const MetaPair *metadata, size_t metadata_n) {
   size_t offset = 0;
@@ -271,6 +304,7 @@ static void add_header(StrBuf *out, const NamedTensor *tensors, size_t n,
   if (over) strbuf_add_repeat(out, ' ', DATA_ALIGNMENT - over);
 }
 
+/* Failed writes are seen when the file is closed. */
 static bool write_file(const char *path, const StrBuf *header,
                        const NamedTensor *tensors, size_t n, Mem *mem,
                        Diags *diags) {
@@ -284,6 +318,8 @@ static bool write_file(const char *path, const StrBuf *header,
   return file_out_close(&out, true);
 }
 
+/* The header is made whole before the file is opened: what cannot be written is
+ * refused with the old file in place. */
 bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
                        const MetaPair *metadata, size_t metadata_n, Mem *mem,
                        Diags *diags) {

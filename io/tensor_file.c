@@ -1,5 +1,9 @@
 /* Shared by the tensor file formats: the table of results, tensors on mapped
- * files, and writing elements. */
+ * files, and writing elements.
+ *
+ * A reader first lists all names with no tensors, then makes the tensors;
+ * tensor_file_free() takes a table in any state.  Lookups by name are linear,
+ * since a caller that looks up many sorts for itself (lib/state_file.c). */
 #include "io/tensor_file.h"
 
 #include <stdlib.h>
@@ -41,6 +45,7 @@ const char *tensor_file_metadata(const TensorFile *f, const char *key) {
 
 /* --- Messages ------------------------------------------------------------ */
 
+/* The one form of all messages about broken files. */
 bool file_invalid(Diags *diags, const char *path, const char *format,
                   const char *why, ...) {
   StrBuf text;
@@ -62,6 +67,7 @@ bool file_out_of_memory(Diags *diags, const char *path) {
 
 /* --- Names --------------------------------------------------------------- */
 
+/* The tensor comes later; until then the entry's is NULL. */
 bool tensor_file_add_name(TensorFile *f, const char *name, size_t len) {
   const char *copy = arena_strndup(&f->arena, name, len);
   if (!copy || !VEC_RESERVE(&f->tensors, 1)) return false;
@@ -102,6 +108,7 @@ static void report_elements(const MappedElements *e, Diags *diags,
              e->name ? e->name : "", close, why);
 }
 
+/* A pass over the bytes of bools; other dtypes have no invalid bit patterns. */
 bool elements_are_valid(DType dtype, const char *data, size_t size) {
   if (dtype != DT_BOOL) return true;
   for (size_t i = 0; i < size; i++)
@@ -118,12 +125,17 @@ static Buffer *borrow_elements(Heap *heap, const MappedElements *e) {
   return b;
 }
 
+/* For elements that the file does not align: kernels load them as their
+ * type. */
 static Buffer *copy_elements(Heap *heap, const MappedElements *e) {
   Buffer *b = buffer_new(heap, e->size);
   if (b && e->size) memcpy(b->data, e->map->data + e->offset, e->size);
   return b;
 }
 
+/* The kind of buffer is all that differs; both are released by dropping the
+ * tensor.  Mostly they are borrowed: the formats pad their headers so that
+ * elements are aligned, since others map them, too. */
 Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
   if (!elements_are_valid(e->dtype, e->map->data + e->offset, e->size)) {
     report_elements(e, diags, E0502, "a bool is neither 0 nor 1");
@@ -141,6 +153,8 @@ Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
 
 /* --- Writing ------------------------------------------------------------- */
 
+/* In the order of the indices, whatever the strides are.  Errors stay in the
+ * stream. */
 void tensor_write_elements(FILE *stream, const Tensor *t) {
   size_t size = dtype_size(t->dtype);
   if (tensor_is_contiguous(t)) {

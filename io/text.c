@@ -1,5 +1,11 @@
-/* Whole text files.  The size is not asked for first: it is wrong for pipes and
- * devices, and may change during the read. */
+/* Whole text files.
+ *
+ * The size is not asked for first: it is wrong for pipes and devices, and may
+ * change during the read.  The buffer doubles instead (vec.h), and is cut to
+ * size at the end.  TEXT_MAX bounds what a device without end can take.
+ *
+ * A program may thus come from `rly <(generate)`, a pipe in the form of a file,
+ * which has no size at all. */
 #include "io/text.h"
 
 #include <errno.h>
@@ -39,6 +45,8 @@ static bool text_of(Mem *mem, StrBuf *bytes, char **text, size_t *len) {
   return true;
 }
 
+/* errno is looked at right behind what failed, before anything else can change
+ * it. */
 bool text_read(Mem *mem, const char *path, char **text, size_t *len,
                Diags *diags) {
   StrBuf bytes;

@@ -1,5 +1,24 @@
-/* Building and rendering documents.  Rendering is two passes over the tokens:
- * backwards, to know how much each group needs; then forwards, writing. */
+/* Building and rendering documents (Oppen, "Prettyprinting", 1980; Wadler, "A
+ * prettier printer", 2003).
+ *
+ * A document is a flat sequence of tokens, in which groups are brackets:
+ *
+ *   OPEN "f(" INDENT soft "x," space "y" DEDENT soft ")" CLOSE
+ *
+ * where soft and space are lines that a flat group writes as nothing and a
+ * blank.
+ *
+ * Rendering is two passes over the tokens.  Backwards, to know how much each
+ * group needs; then forwards, writing.  A group is laid flat when the column
+ * that it begins at, and what it needs, fit the width.  What a group needs
+ * includes what follows it up to the next place that can break, such as the `;`
+ * behind a call, so a text that must stay on the line is counted with what it
+ * hangs on.
+ *
+ * Both passes look at each token once, with a stack of open groups, so the time
+ * is linear in the tokens and nothing recurs: a document may nest as deep as
+ * memory goes.  Vectors that cannot grow leave the Mem exhausted, and the text
+ * incomplete; the caller asks. */
 #include "ir/doc.h"
 
 #include <string.h>
@@ -55,6 +74,9 @@ static void push_text(Doc *d, const char *text, size_t len) {
 static bool takes_space_before(char c) { return !strchr(",;.)]", c); }
 static bool takes_space_after(char c) { return c && !strchr("([", c); }
 
+/* A blank that was asked for is written here, when it is known what follows:
+ * not before a closing bracket or a comma, not behind an opening bracket, and
+ * not at the beginning of a line. */
 void doc_text_len(Doc *d, const char *text, size_t len) {
   if (len == 0) return;
   if (d->space && d->line == NO_LINE && takes_space_before(text[0]) &&
@@ -82,6 +104,8 @@ void doc_textf(Doc *d, const char *format, ...) {
   if (text) doc_text(d, text);
 }
 
+/* One such text is the comma after the last constructor of a type, which only a
+ * broken list has. */
 void doc_text_if_broken(Doc *d, const char *text) {
   VEC_PUSH(&d->tokens, (DocToken){.kind = DOC_IF_BROKEN,
                                   .text = text,
@@ -96,6 +120,8 @@ void doc_word(Doc *d, const char *text) {
   doc_space(d);
 }
 
+/* Lines that follow one another become one, the strongest; `line` is its index
+ * until a text comes.  Before the first text of all there is no line. */
 void doc_line(Doc *d, LineKind kind) {
   d->space = false;
   if (!d->last) return;
@@ -132,7 +158,11 @@ void doc_hang(Doc *d) {
 
 void doc_unhang(Doc *d) { mark(d, DOC_UNHANG); }
 
+/* A comment at the end of a line may be found when the line's break has been
+ * written already; it is put before that.  Moving the tokens behind it costs as
+ * many as there are marks since the break, few. */
 void doc_trailing(Doc *d, const char *text, size_t len) {
+  /* NO_LINE: text is open on the line, so the comment simply follows it. */
   size_t at = d->line;
   if (at == NO_LINE) {
     doc_space(d);
@@ -173,6 +203,8 @@ typedef struct Measure {
                the next line that may break; hard: breaks from here on */
 } Measure;
 
+/* Seen from the right: a newline within the text ends what had been counted to
+ * the right of it, and counts as a hard break for the groups around. */
 static void measure_text(Measure *m, const DocToken *t) {
   const char *end = memchr(t->text, '\n', t->len);
   size_t len = end ? (size_t)(end - t->text) : t->len;
@@ -182,6 +214,8 @@ static void measure_text(Measure *m, const DocToken *t) {
   m->now.hard += end != NULL;
 }
 
+/* Its own need is a blank and what follows up to the next line, for
+ * LINE_FILL. */
 static void measure_line(Measure *m, const DocToken *t, size_t i) {
   m->need[i] = m->now.tail + 1;
   m->now.tail = 0;
@@ -189,6 +223,11 @@ static void measure_line(Measure *m, const DocToken *t, size_t i) {
   m->now.hard += t->line >= LINE_HARD;
 }
 
+/*   need = columns of the group when flat + tail behind its end
+ *
+ * A group with a hard break inside cannot be flat.  A firm group lets what is
+ * before it on its line count all of it, so that breaks before it come
+ * first. */
 static void measure_open(Measure *m, const DocToken *t, size_t i) {
   Mark end = VEC_POP(&m->ends);
   if (m->now.hard > end.hard) {
@@ -225,6 +264,7 @@ typedef struct Writer {
   VEC(size_t) hung; /* the indentation before each hanging text */
 } Writer;
 
+/* Outside of all groups lines break. */
 static bool in_broken(const Writer *w) {
   return w->broken.len == 0 || VEC_LAST(&w->broken);
 }
@@ -239,6 +279,7 @@ static bool fits(const Writer *w, uint64_t need) {
   return w->width == 0 || column + need <= w->width;
 }
 
+/* Indentation waits for a text, so that empty lines have no blanks. */
 static void write_text(Writer *w, const DocToken *t) {
   if (w->fresh) {
     w->column = indentation(w);
@@ -252,6 +293,7 @@ static void write_text(Writer *w, const DocToken *t) {
       (from > t->text ? 0 : w->column) + utf8_width(from, (size_t)(end - from));
 }
 
+/* A hard line within a flat group cannot be: its group needs TOO_WIDE. */
 static void write_line(Writer *w, const DocToken *t, uint64_t need) {
   bool breaks = t->line == LINE_FILL   ? !fits(w, need)
                 : t->line >= LINE_HARD ? true
@@ -266,6 +308,7 @@ static void write_line(Writer *w, const DocToken *t, uint64_t need) {
   }
 }
 
+/* A group inside a flat one is flat without being asked. */
 static void write_token(Writer *w, const DocToken *t, uint64_t need) {
   switch (t->kind) {
     case DOC_TEXT: write_text(w, t); break;

@@ -1,6 +1,8 @@
 /* Equality of programs up to the names of their locals, type parameters and
- * graph variables.  Spans, sugar, parentheses and what the checker found do
- * not count.
+ * graph variables (alpha equivalence).  Spans, sugar, parentheses and what the
+ * checker found do not count.
+ *
+ *   fn (%x) { %x + 1 }   ==   fn (%y) { add(%y, 1) }
  *
  * Both sides are walked in step: their walks must tell the same events, and
  * what is told must be the same.  When two binders meet, they are given the
@@ -49,6 +51,7 @@ static const void *graph_key(int64_t index) {
   return (const void *)((uintptr_t)index << 2 | 2);
 }
 
+/* NULL is put back where the name had no serial, which reads as not bound. */
 static void bind_one(Compare *c, PtrMap *map, const void *key) {
   VEC_PUSH(&c->undo, (Undo){map, key, ptrmap_get(map, key)});
   ptrmap_put(map, key, (void *)c->serial);
@@ -67,6 +70,8 @@ static void leave(Compare *c, size_t mark) {
   }
 }
 
+/* Bound on either side, a name must be bound to the same serial on both; free
+ * on both, it must be the same name. */
 static bool same_use(const Compare *c, const void *a, const void *b) {
   void *x = ptrmap_get(&c->a, a), *y = ptrmap_get(&c->b, b);
   return x || y ? x == y : a == b;
@@ -103,6 +108,7 @@ static bool same_dim(const Compare *c, const DimExpr *a, const DimExpr *b) {
   return same;
 }
 
+/* A type parameter and a dimension are different things. */
 static bool bind_type_params(Compare *c, int n, const TypeParam *a, int m,
                              const TypeParam *b) {
   if (n != m) return false;
@@ -166,10 +172,12 @@ static bool bind_vars(Compare *c, const Var *a, const Var *b) {
 
 /* --- Attributes and patterns ---------------------------------------------- */
 
+/* The comparison is by bits: NaN equals itself, and 0.0 is not -0.0. */
 static bool same_double(double a, double b) {
   return memcmp(&a, &b, sizeof a) == 0;
 }
 
+/* Lists nest no deeper than the parser lets them. */
 static bool same_attr_value(Compare *c, const AttrExpr *a, const AttrExpr *b) {
   if (a->kind != b->kind || a->count != b->count) return false;
   switch (a->kind) {
@@ -188,6 +196,7 @@ static bool same_attr_value(Compare *c, const AttrExpr *a, const AttrExpr *b) {
   return true;
 }
 
+/* The order in which attributes are written counts. */
 static bool same_attrs(Compare *c, int n, const Attr *a, int m, const Attr *b) {
   if (n != m) return false;
   for (int i = 0; i < n; i++)
@@ -279,6 +288,8 @@ static void leave_node(Compare *c, const Expr *e) {
     leave(c, c->undo.len - 2 * (size_t)e->fn->type_param_count);
 }
 
+/*   BIND     gives both variables the same serials, under two keys each
+ *   UNBIND   takes the four entries back */
 static bool same_event(Compare *c) {
   const ExprWalk *a = &c->left, *b = &c->right;
   if (a->event != b->event) return false;
@@ -382,6 +393,8 @@ static bool same_item(Compare *c, const Item *a, const Item *b) {
          same_adt(c, a->adt, b->adt) && same_expr(c, a->expr, b->expr);
 }
 
+/* Items are compared in their order, as that of evaluation is part of what a
+ * unit means. */
 bool unit_equal(Mem *mem, const Unit *a, const Unit *b) {
   Compare c;
   compare_init(&c, mem);

@@ -1,5 +1,9 @@
-/* Builders of expressions.  The parser, resolution and the passes fill in the
- * fields that belong to one kind. */
+/* Builders of expressions, and what many files ask of them.  The parser,
+ * resolution and the passes fill in the fields that belong to one kind.
+ *
+ * Nodes are zeroed by the arena, so a field that is not mentioned is NULL, 0 or
+ * false.  A node is a small request, which an arena never refuses; arrays of
+ * arguments may be refused, and then the caller's phase gives up. */
 #include "ir/program.h"
 
 Expr *expr_new(Arena *a, ExprKind kind, Span span) {
@@ -66,6 +70,8 @@ Span expr_declaration(const Expr *e) {
   }
 }
 
+/* The place where parameter i of a callee is declared, for notes; else where
+ * the callee is. */
 Span expr_parameter(const Expr *callee, int i) {
   const Expr *value =
       callee->kind == EX_GLOBAL ? callee->g.global->value : NULL;
@@ -97,6 +103,7 @@ int block_group(const Block *b, int first) {
   return n;
 }
 
+/* A function may name itself, and a group its members. */
 bool block_binds_first(const Block *b, int first) {
   const Binding *let = &b->bindings[first];
   return let->kind == BIND_LET &&

@@ -14,6 +14,7 @@ static const struct Row {
 #undef FOREIGN
 };
 
+/* Words in a row are separated by one blank. */
 static bool among(const char *words, const char *word, size_t len) {
   for (const char *at = words; *at;) {
     size_t n = strcspn(at, " ");

@@ -1,6 +1,14 @@
 /* The map: a walk that keeps what each part became on a stack, in the order of
  * the events.  Behind a node the results of its parts are compared with the
- * parts themselves; where one differs, the node is copied over the results. */
+ * parts themselves; where one differs, the node is copied over the results.
+ *
+ *   f(a, b), b mapped to c      results before LEAVE of the call: a c f
+ *                               parts of the node in the order:   a b f
+ *                               they differ: a copy f(a, c); results: f(a, c)
+ *
+ * So a map that changes nothing allocates nothing, and sharing survives where
+ * nothing below changed.  The work is linear in the tree, or with expr_map_once
+ * in the graph. */
 #include <string.h>
 
 #include "ir/walk.h"
@@ -25,6 +33,8 @@ static void list_bindings(ExprMap *m, const Block *block, int from, int to) {
   }
 }
 
+/* Parts are listed in the order of evaluation, which is that of the walk's
+ * events: arguments, attributes, callee. */
 static void list_parts(ExprMap *m, const Expr *e) {
   for (int i = 0; i < e->count; i++) list(m, e->args[i]);
   switch (e->kind) {
@@ -89,6 +99,8 @@ static void put_bindings(Binding *b, bool first, int from, int to,
   }
 }
 
+/* Groups are taken in the order in which list_bindings has put them: for
+ * functions all variables come first. */
 static const Block *put_block(Arena *a, const Block *old, Parts *parts) {
   Block *block = arena_copy(a, old, sizeof *old);
   Binding *b = arena_copy(a, old->bindings, (size_t)old->count * sizeof *b);
@@ -102,6 +114,7 @@ static const Block *put_block(Arena *a, const Block *old, Parts *parts) {
   return block;
 }
 
+/* An arm that shares its body takes what the arm before it became. */
 static const Match *put_match(Arena *a, const Match *old, Parts *parts) {
   Match *match = arena_copy(a, old, sizeof *old);
   Arm *arms = arena_copy(a, old->arms, (size_t)old->arm_count * sizeof *arms);
@@ -165,6 +178,7 @@ static const Expr *over_results(ExprMap *m, const Expr *e) {
   return same ? e : copy_over(m, e, made);
 }
 
+/* A pattern's results are its variable, or its fields. */
 static const Pattern *pattern_over_results(ExprMap *m, const Pattern *p) {
   size_t n = p->kind == PT_VAR ? 1 : (size_t)p->count;
   Parts made = take_results(m, n);
@@ -183,6 +197,7 @@ static const Pattern *pattern_over_results(ExprMap *m, const Pattern *p) {
   return copy;
 }
 
+/* Results of an attribute are those of its expression, or of its items. */
 static const AttrExpr *attr_over_results(ExprMap *m, const AttrExpr *x) {
   size_t n = x->kind == AX_EXPR ? 1 : x->kind == AX_LIST ? (size_t)x->count : 0;
   Parts made = take_results(m, n);
@@ -221,6 +236,7 @@ void expr_map_put(ExprMap *m, const Expr *e) {
 
 void expr_map_bind(ExprMap *m, Var *var) { m->put = var; }
 
+/* The first change copies the node; later ones find it copied. */
 Expr *expr_map_own(ExprMap *m) {
   if (m->made != m->walk.at) return (Expr *)m->made;
   Expr *copy = expr_new(m->arena, (ExprKind)m->made->kind, m->made->span);
@@ -267,6 +283,8 @@ static bool meet(ExprMap *m) {
   }
 }
 
+/* One event of the walk at a time; those of patterns and attributes are the
+ * map's own. */
 bool expr_map_next(ExprMap *m) {
   do {
     settle(m);

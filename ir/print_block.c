@@ -1,5 +1,15 @@
 /* Layout of blocks, functions, matches and patterns, which the printer puts
- * line by line. */
+ * line by line.
+ *
+ * In a parsed program variables print as written.  In a resolved one a binder
+ * is given a name first (print_bind), and scopes are left as they are in the
+ * text, so the order of the calls here is the order of scopes: parameters
+ * before the body, a let's variable before its value where the value may name
+ * it.
+ *
+ * Comments are added as the printer comes by their places: print_comments
+ * before a part, and before a closing bracket, so a comment at the end of a
+ * list stays inside of it. */
 #include "ir/printer.h"
 
 /* --- Lists in brackets ---------------------------------------------------- */
@@ -11,6 +21,8 @@ void print_list_open(Printer *p, const char *bracket) {
   doc_line_opening(&p->doc, LINE_SOFT);
 }
 
+/* The comma goes before each item but the first, so that a list needs no look
+ * ahead. */
 void print_comma(Printer *p, bool first) {
   if (first) return;
   doc_text(&p->doc, ",");
@@ -41,6 +53,7 @@ void print_braces_open(Printer *p, int count) {
   doc_line_opening(&p->doc, braces_line(count));
 }
 
+/* A broken list ends in a comma: adding an item then changes one line. */
 void print_braces_close(Printer *p, int count, uint32_t end) {
   if (count > 0) doc_text_if_broken(&p->doc, ",");
   print_comments(p, end);
@@ -66,6 +79,8 @@ static void print_let(Printer *p, const char *keyword, const Binding *b) {
   print_bound(p, b->value);
 }
 
+/* A group's members stand on lines of their own, with one semicolon behind the
+ * last. */
 static void print_binding(Printer *p, const Binding *b) {
   switch (b->kind) {
     case BIND_LET: print_let(p, "let", b); break;
@@ -109,6 +124,7 @@ static void print_block_line(Printer *p, Span next, bool one_line) {
   else print_line_between(p, next.lo);
 }
 
+/* A sequence that ends in `;` has () as its result, which is not written. */
 void print_block(Printer *p, const Block *b, bool one_line) {
   size_t scope = print_scope(p);
   one_line = one_line && !has_lets(b);
@@ -132,6 +148,7 @@ static bool has_items(const Expr *e) {
   return e->kind == EX_BLOCK && e->block->count > 0;
 }
 
+/* Braces of braces are written once: the parser drops what they would say. */
 void print_braced(Printer *p, const Expr *body, uint32_t end) {
   while (body->sugar == SUGAR_BRACES && !has_items(body))
     body = body->block->result;
@@ -178,6 +195,8 @@ static void print_result(Printer *p, const Expr *e) {
   }
 }
 
+/* Type parameters are in scope before the parameters' annotations, which
+ * mention them, and leave it last. */
 void print_fn_rest(Printer *p, const Expr *e, uint32_t end) {
   size_t scope = print_scope(p);
   print_type_params(p, e->fn->type_param_count, e->fn->type_params);
@@ -199,6 +218,7 @@ static void print_fields(Printer *p, const Pattern *pattern,
   print_list_close(p, close, 0);
 }
 
+/* A variable of a later alternative is one that the first has bound. */
 void print_pattern(Printer *p, const Pattern *pattern) {
   print_comments(p, pattern->span.lo);
   switch (pattern->kind) {

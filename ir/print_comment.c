@@ -8,6 +8,7 @@
 
 #include "ir/printer.h"
 
+/* The text has a NUL behind it, so loops over blanks end. */
 static const char *source_at(const Printer *p, uint32_t at) {
   return p->source->text + (at - p->source->base);
 }
@@ -95,6 +96,9 @@ static const char *with_plain_end(Printer *p, const char *text, size_t *len) {
   return made ? made : text;
 }
 
+/* A comment at the end of a line stays with what is before it; one on lines of
+ * its own keeps the empty line before it; `//` ends its line wherever it
+ * stands. */
 static void print_comment(Printer *p, int i) {
   Span span = p->comments[i].span;
   const char *text = source_at(p, span.lo);
@@ -150,6 +154,7 @@ void print_comments(Printer *p, uint32_t at) {
     print_comment(p, p->next_comment++);
 }
 
+/* At most one empty line is kept. */
 void print_line_between(Printer *p, uint32_t at) {
   bool comments = p->next_comment < p->comment_count &&
                   p->comments[p->next_comment].span.lo < at;

@@ -1,7 +1,13 @@
 /* The printer's expressions.  Sugar comes back as it was written, parentheses
- * where precedence asks for them.  Chains that grow to the left (operators,
- * calls, projections) and chains of signs are loops; other nesting is recursion
- * on a split stack. */
+ * where precedence asks for them: an operand is put in parentheses when it
+ * holds together less tightly than its place demands.
+ *
+ *   (a + b) * c      the place wants LEVEL_MULTIPLY, a + b is LEVEL_ADD
+ *   a - (b - c)      the right of `-` wants one level more than `-` has
+ *
+ * Chains that grow to the left (operators, calls, projections) and chains of
+ * signs are loops, with p->spine as their stack; other nesting is recursion on
+ * a split stack. */
 #include <string.h>
 
 #include "ir/printer.h"
@@ -44,6 +50,8 @@ typedef struct Infix {
   const Expr *left, *right;
 } Infix;
 
+/* A call that was written infix and has since been given attributes is written
+ * as a call. */
 static Infix infix_call(const Printer *p, const Expr *e) {
   const Expr *callee = e->call.callee;
   if (e->count != 2 || e->call.attr_count > 0) return (Infix){0};
@@ -71,6 +79,8 @@ static const char *prefix_of(const Expr *e) {
   return e->sugar == SUGAR_NEGATE ? "-" : e->sugar == SUGAR_NOT ? "!" : NULL;
 }
 
+/* What ends in braces could be an operand by the grammar, but reads badly, so
+ * it gets parentheses. */
 static int level_of(const Printer *p, const Expr *e) {
   Infix infix = as_infix(p, e);
   if (infix.token) return infix.level;
@@ -88,6 +98,7 @@ static bool is_bare_block(const Expr *e) {
   return e->kind == EX_BLOCK && e->sugar != SUGAR_BRACES;
 }
 
+/* A sequence in parentheses breaks like a list. */
 static void print_in_parens(Printer *p, const Expr *e) {
   if (is_bare_block(e)) {
     print_list_open(p, "(");

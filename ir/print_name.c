@@ -1,6 +1,13 @@
 /* Names for the variables of resolved programs.  There identity is the Var and
  * several in scope may share a spelling, so a binder gets the first of x, x1,
- * x2, ... that is free.  Names print as parsed in parsed programs. */
+ * x2, ... that is free.
+ *
+ *   let %x = 1; let %x = %x + 1; %x       as parsed
+ *   let %x = 1; let %x1 = %x + 1; %x1     as resolved
+ *
+ * A name is free again where its scope ends.  A type is printed where its text
+ * means that type: its names are in scope.  Names print as parsed in parsed
+ * programs. */
 #include "ir/printer.h"
 
 void printer_init(Printer *p, Mem *mem, const Program *program) {

@@ -1,5 +1,12 @@
-/* The printer's types, attributes and literals.  Types nest no deeper than the
- * parser lets them, so plain recursion will do. */
+/* The printer's types, attributes and literals.
+ *
+ * Types as written (TypeExpr) come back as they were; types that were found
+ * (Type) are text of one line (type_print.c).  Types nest no deeper than the
+ * parser lets them, so plain recursion will do; sums in dimensions may be long,
+ * and are not recursed over.
+ *
+ * Literals print so that they read back as the same bits, with the suffix that
+ * their dtype needs. */
 #include "base/utf8.h"
 #include "ir/printer.h"
 
@@ -37,6 +44,9 @@ static void push_operation(DimPieces *rest, const DimExpr *d, int level) {
   if (parens) VEC_PUSH(rest, (DimPiece){.text = "("});
 }
 
+/* Iterative, since a sum may have as many terms as the text has bytes.  Pieces
+ * are pushed from the last to the first; the right operand wants one level
+ * more, so a - (b - c) keeps its parentheses. */
 static void print_dim(Printer *p, const DimExpr *dim) {
   StrBuf text;
   strbuf_init(&text, p->mem);
@@ -62,6 +72,8 @@ static void print_dim(Printer *p, const DimExpr *dim) {
 
 /* --- Types ---------------------------------------------------------------- */
 
+/* A group in a firm group: a long list of types breaks after what stands before
+ * it on its line. */
 static void print_types(Printer *p, const char *open, int count,
                         const TypeExpr *const *types, const char *close) {
   doc_open_firm(&p->doc);
@@ -129,6 +141,7 @@ void print_type_expr(Printer *p, const TypeExpr *t) {
   }
 }
 
+/* On one line: a type that was found has no layout of its own. */
 void print_type(Printer *p, const Type *t) {
   StrBuf text;
   strbuf_init(&text, p->mem);
@@ -137,6 +150,8 @@ void print_type(Printer *p, const Type *t) {
   strbuf_done(&text);
 }
 
+/* In a resolved program the type that was found, where its text means that
+ * type; else what was written, if anything. */
 void print_annotation(Printer *p, const TypeExpr *written, const Type *found) {
   if (p->resolved && found) {
     doc_text(&p->doc, ":");
@@ -222,6 +237,7 @@ void print_string(Printer *p, const char *bytes, size_t len) {
 
 static void print_attr_value(Printer *p, const AttrExpr *x);
 
+/* Mostly lists of numbers, which fill their lines. */
 static void print_attr_list(Printer *p, const AttrExpr *x) {
   print_list_open(p, "[");
   for (int i = 0; i < x->count; i++) {

@@ -1,5 +1,17 @@
 /* The printer's entry points: units with their items, resolved definitions,
- * single expressions and patterns. */
+ * single expressions and patterns.
+ *
+ * Three texts come from here:
+ *
+ *   unit_print            a parsed unit, as `rly fmt` writes it: with comments,
+ *                         sugar and the order of its source
+ *   unit_print_checked    a checked one, as `rly dump --ir`: names of the
+ *                         printer's own, types at binders, imports in place
+ *   expr_print            one expression of either
+ *
+ * All read back as the same program.  A unit that a pass has made may have its
+ * items in another order than its source, and items of the library; comments
+ * move with their items (print_window), and linked items have none. */
 #include <string.h>
 
 #include "ir/printer.h"
@@ -28,6 +40,7 @@ static void print_ctors(Printer *p, const AdtDecl *adt, uint32_t end) {
   print_braces_close(p, adt->ctor_count, end);
 }
 
+/* `type T` and `type T {}` differ as written. */
 static void print_adt(Printer *p, const Item *item) {
   const AdtDecl *adt = item->adt;
   doc_open(&p->doc);
@@ -92,6 +105,7 @@ static void print_gap(Printer *p, const Item *before, const Item *item) {
   else print_line_between(p, item->span.lo);
 }
 
+/* The members of a group share the one behind the last. */
 static bool takes_semicolon(const Unit *u, int i) {
   const Item *item = &u->items[i];
   if (item->kind == ITEM_DEF || item->kind == ITEM_TYPE) return false;
@@ -133,6 +147,8 @@ static void print_linked(Printer *p, const Item *item) {
   p->comment_count = comments;
 }
 
+/* In the order of the source one pass over the comments will do.  Otherwise
+ * each item opens the window of its own, and after the last one the rest. */
 static void print_items(Printer *p, const Unit *u) {
   bool moved = !is_in_order(u);
   for (int i = 0; i < u->item_count && !mem_exhausted(p->mem); i++) {

@@ -1,5 +1,15 @@
 /* Programs: their units, their scopes and their constants.  What a definition
- * means is worked out in types/. */
+ * means is worked out in types/.
+ *
+ * Who owns what:
+ *
+ *   Program      its arena (globals, data types), table of types, and scopes
+ *   Unit         the arena of its tree; units are a list in order of loading
+ *   constants    tensors that expressions point to; immortal while the program
+ *                lives, so the machine need not count uses of them
+ *
+ * A unit that is dropped frees its tree; what it had put into the program's
+ * arena stays until the program goes. */
 #include "ir/program.h"
 
 /* --- Scopes --------------------------------------------------------------- */
@@ -57,6 +67,9 @@ Global *item_global(const Program *p, const Item *item) {
 
 /* --- Programs ------------------------------------------------------------- */
 
+/* The tables of types and dimensions have a Mem of their own below the
+ * program's, without a limit; the program's Mem watches it, so that running out
+ * there is seen here. */
 Program *program_new(Mem *mem, NameTable *names, SourceMap *sources,
                      Diags *diags, Heap *heap) {
   Program *p = mem_alloc_zeroed(mem, sizeof *p);
@@ -143,11 +156,15 @@ typedef struct Scalar {
   char room[2 * ELEMENT_ALIGN];
 } Scalar;
 
+/* A scalar's element is aligned as the data of every buffer is
+ * (tensor/tensor.h). */
 static char *aligned(char *p) {
   uintptr_t past = (uintptr_t)p % ELEMENT_ALIGN;
   return past ? p + (ELEMENT_ALIGN - past) : p;
 }
 
+/* In the arena and in one piece: a program has many, and they live as long as
+ * it. */
 struct Tensor *program_scalar(Program *p, DType dtype, Value bits) {
   Scalar *s = ARENA_NEW(&p->arena, Scalar);
   s->buffer = (Buffer){.count = 1,
@@ -162,6 +179,8 @@ struct Tensor *program_scalar(Program *p, DType dtype, Value bits) {
   return &s->tensor;
 }
 
+/* Room in the list comes first, so that nothing can fail once the tensor is
+ * immortal. */
 struct Tensor *program_constant_take(Program *p, struct Tensor *t) {
   if (!VEC_RESERVE(&p->constants, 1)) {
     tensor_drop(p->heap, t);

@@ -1,6 +1,12 @@
-/* Free variables and substitution of types.  Both walk a type as the DAG it is
- * (what is shared is visited once) with an explicit stack; the C stack grows
- * only with the nesting of quantified functions. */
+/* Free variables and substitution of types: capture-avoiding, and on the DAG.
+ *
+ *   (fn [A](A, B) -> A)[B := A]    is    fn [A'](A', A) -> A'
+ *
+ * What is shared is visited once, which a map from types to results sees to, so
+ * both are linear in the type as a DAG although its tree may be exponential.
+ * Interned types make the result shared, too.  An explicit stack replaces
+ * recursion; the C stack grows only with the nesting of quantified functions,
+ * which has a bound. */
 #include "ir/type.h"
 
 enum { MAX_QUANTIFIERS = 100 };
@@ -36,6 +42,7 @@ typedef struct Search {
   bool found;
 } Search;
 
+/* A variable that a function around it binds is not free. */
 static void meet_variable(Search *s, const TypeVar *var) {
   for (const Bound *b = s->bound; b && b->fn; b = b->outer)
     if (index_of(b->fn->param_count, b->fn->params, var) >= 0) return;
@@ -49,6 +56,9 @@ static void meet_dim_name(void *data, const void *key, const Name *name) {
 
 static void search_children(Search *s, const Type *root);
 
+/* Beyond the bound the answer is that it does occur, the safe one: then names
+ * are renamed that need not be.  `seen` begins afresh below, as what is free
+ * depends on what is bound. */
 static void search_quantified(Search *s, const Type *fn) {
   Bound inner = {s->bound, fn, s->bound ? s->bound->depth + 1 : 1};
   if (inner.depth > MAX_QUANTIFIERS) {
@@ -146,6 +156,7 @@ static const Type *subst_var(const Subst *s, const Type *t) {
   return i < 0 || t->var->is_dim ? t : s->to[i];
 }
 
+/* A form is replaced name by name and brought to its normal form again. */
 static const Type *subst_tensor(const Subst *s, const Type *t) {
   Dim dims[UINT8_MAX];
   for (int i = 0; i < t->rank; i++) {
@@ -221,6 +232,8 @@ static void keep_unhidden(Renaming *r, const Subst *s, const Type *fn) {
   }
 }
 
+/* Below the function another substitution holds, so its results are kept apart
+ * from the outer ones. */
 static const Type *subst_below(Subst *s, const Type *fn, const Renaming *r) {
   Subst inner = {.n = (int)r->vars.len,
                  .vars = r->vars.data,
@@ -273,6 +286,8 @@ static const Type *step(Subst *s, const Type *t) {
   return s->work.len > before ? NULL : rebuild(s, t);
 }
 
+/* A type on the stack is looked at twice: its parts are pushed the first time,
+ * and have results the second. */
 static const Type *run(Subst *s, const Type *type) {
   VEC_PUSH(&s->work, type);
   while (s->work.len > 0) {

@@ -56,6 +56,8 @@ struct TypeTable {
 
 enum { FIRST_CAP = 256 };
 
+/* Without slots there is nothing to put types into, so a table that cannot be
+ * made is not half made. */
 TypeTable *types_new(Mem *mem) {
   TypeTable *t = mem_alloc_zeroed(mem, sizeof *t);
   if (!t) return NULL;
@@ -81,6 +83,8 @@ DimTable *types_dims(TypeTable *t) { return t->dims; }
 
 /* --- Hashing -------------------------------------------------------------- */
 
+/* The multiplier is 2^64 divided by the golden ratio (Knuth's multiplicative
+ * hashing); both halves of the product are folded together. */
 static uint32_t hash_step(uint32_t hash, uint64_t word) {
   uint64_t mixed = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
   return (uint32_t)(mixed >> 32) ^ (uint32_t)mixed;
@@ -90,6 +94,8 @@ static uint32_t hash_pointer(uint32_t hash, const void *p) {
   return hash_step(hash, (uint64_t)(uintptr_t)p);
 }
 
+/* Parts are hashed by their addresses, which for interned types is their
+ * identity. */
 static uint32_t hash_of(const Type *k) {
   uint32_t h = hash_step(k->kind, (uint64_t)k->rank << 8 | k->dtype);
   for (int i = 0; i < k->rank; i++) h = hash_step(h, (uint64_t)k->dims[i].word);
@@ -143,6 +149,8 @@ static uint32_t add_saturating(uint32_t a, uint32_t b) {
   return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
+/* `size` saturates, since a type's tree may have 2^1000 nodes; it only decides
+ * what is too large to show. */
 static void absorb(Type *k, const Type *child) {
   k->size = add_saturating(k->size, child->size);
   k->has_var |= child->has_var;

@@ -68,6 +68,7 @@ void expr_walk_add(ExprWalk *w, const Expr *root) {
   push(w, FRAME_ROOT, root, ROLE_ROOT, 0);
 }
 
+/* The frame of the node just entered is on top; a leaf has none. */
 void expr_walk_skip(ExprWalk *w) {
   if (w->leaf) w->leaf = false;
   else w->frames.len--;
@@ -93,6 +94,8 @@ static bool was_met(ExprWalk *w, const Expr *e) {
   return false;
 }
 
+/* Most nodes are leaves, and a frame for each would cost more than their
+ * events. */
 static bool is_leaf(const Expr *e) {
   switch (e->kind) {
     case EX_CALL:
@@ -168,6 +171,7 @@ static bool step_attr(ExprWalk *w, WalkFrame *f) {
   return w->wanted & WALK_ATTR_END;
 }
 
+/* The pattern itself, its variable, its fields, its end: one at each call. */
 static bool step_pattern(ExprWalk *w, WalkFrame *f) {
   const Pattern *p = f->node;
   const Expr *match = expr_below(w, 1);
@@ -206,6 +210,7 @@ static bool step_unbind(ExprWalk *w, WalkFrame *f) {
 
 /* Each does one step of a node, and leaves it when none is left. */
 
+/* Steps: arguments (in step_expr), attributes, the callee, the end. */
 static bool step_call(ExprWalk *w, WalkFrame *f, const Expr *e) {
   int i = f->step++ - e->count;
   if (i == e->call.attr_count)
@@ -215,6 +220,8 @@ static bool step_call(ExprWalk *w, WalkFrame *f, const Expr *e) {
   return false;
 }
 
+/* Steps: n parameters, the body, n parameters out of scope in reverse, the
+ * end. */
 static bool step_fn(ExprWalk *w, WalkFrame *f, const Expr *e) {
   const Fn *fn = e->fn;
   int n = fn->param_count, i = f->step++;
@@ -224,6 +231,8 @@ static bool step_fn(ExprWalk *w, WalkFrame *f, const Expr *e) {
   return tell_binder(w, WALK_UNBIND, e, fn->params[2 * n - i], NULL, NULL);
 }
 
+/* Guard and body see the pattern's variables; an arm that shares them has
+ * neither.  Phases that have nothing to tell fall through to the next. */
 static bool step_match(ExprWalk *w, WalkFrame *f, const Expr *e) {
   enum { IN_PATTERNS = WALK_PATTERN | WALK_BIND | WALK_PATTERN_END };
   int i = f->first;
@@ -261,6 +270,12 @@ static bool bind_name(ExprWalk *w, WalkFrame *f, const Expr *e) {
   return tell_binder(w, WALK_BIND, e, b->var, b, NULL);
 }
 
+/*   let %x = e            AT_BINDING (e) -> AT_NAME (bind x) -> AT_BINDING
+ *   let %f = fn and ...   AT_GROUP_NAMES (all) -> AT_GROUP_VALUES (all)
+ *   behind the last       the result, then AT_UNBIND from the last to the first
+ *
+ * Users that do not ask for BIND need no phases of groups: values come in the
+ * same order. */
 static bool step_block(ExprWalk *w, WalkFrame *f, const Expr *e) {
   const Block *block = e->block;
   int i = f->step;
@@ -271,6 +286,7 @@ static bool step_block(ExprWalk *w, WalkFrame *f, const Expr *e) {
         f->phase = AT_UNBIND;
         return enter(w, block->result, e, ROLE_RESULT, i);
       }
+      /* Users that do not hear of binders need not have groups told apart. */
       if (w->wanted & WALK_BIND && block_binds_first(block, i)) {
         f->first = i;
         f->phase = AT_GROUP_NAMES;

@@ -1,4 +1,31 @@
-/* See fuse.h. */
+/* Chains of element-wise operators, run tile by tile; fuse.h has the interface
+ * and an example.
+ *
+ * A program is a list of steps in an order in which operands come before their
+ * uses.  fuse_finish() does what a compiler does for registers: it finds the
+ * last use of each step's result (liveness) and assigns slots by a linear scan
+ * (Poletto and Sarkar, 1999), so that a few slots of FUSE_TILE elements serve
+ * many steps, and all of them stay in the first-level cache.  At run time every
+ * value has a place:
+ *
+ *   places   | inputs 0..11 | outputs 12..15 | slots 16..27 |
+ *   a step   reads places from[0..2], writes place `to`, for one tile
+ *
+ * A step is one call of its operator's own strip function (strip.h), so a fused
+ * chain gives the same bits as its operators one by one.
+ *
+ * Operands lie in one of two ways.  A Line: each operand is one run with a
+ * stride, and a tile is a range of it.  A Grid: the operands broadcast or are
+ * strided, and the axes that merge in all of them are merged; tiles then lie
+ * along the innermost axis.  In both, tiles are independent and are shared out
+ * among threads.
+ *
+ * Outputs may be written over inputs.  An output whose memory is read by a step
+ * after its own is `late`: it is computed in its slot and copied out when the
+ * tile is done.
+ *
+ * A fault (integer division by zero) is reported as one thread would meet it
+ * first: of all shares' faults the one in the first share counts. */
 #include "kernels/fuse.h"
 
 #include <assert.h>
@@ -40,6 +67,8 @@ static void note_inputs(Fuse *f, const FuseStep *step, DType dtype) {
   }
 }
 
+/* Appends a step whose `strip` is known; -1 when there is none for the dtype,
+ * or no room. */
 static int add_step(Fuse *f, const FuseStep *step, DType dtype) {
   if (!step->strip || f->steps == FUSE_STEPS) return -1;
   note_inputs(f, step, dtype);
@@ -70,6 +99,8 @@ int fuse_add_cast(Fuse *f, DType from, DType to, int operand) {
                   from);
 }
 
+/* Parameters become elements of the dtype here, once, as kernel_elementwise()
+ * makes them at each call. */
 int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
                     const double params[OP_PARAMS_MAX]) {
   FuseStep step = {.op = op,
@@ -89,7 +120,9 @@ bool fuse_output(Fuse *f, int step) {
   return true;
 }
 
-/* Finds for each step the last step that reads its result (liveness). */
+/* Finds for each step the last step that reads its result (liveness).  An
+ * output lives to the end: when it is late, its slot holds it until then.  A
+ * result that nobody reads lives until its own step. */
 static void find_last_uses(const Fuse *f, int *last) {
   for (int i = 0; i < f->steps; i++) {
     last[i] = f->step[i].output >= 0 ? f->steps : i;
@@ -107,11 +140,14 @@ typedef struct Slot {
 } Slot;
 
 /* A step may overwrite an operand that it is the last to read, if the sizes
- * agree. */
+ * agree: it reads element i before it writes element i.  With other sizes it
+ * would overwrite elements that it has not read. */
 static bool slot_is_free(const Slot *slot, int step, size_t size) {
   return slot->until < step || (slot->until == step && slot->size == size);
 }
 
+/* Takes for each step the first slot that is free.  An output has a slot as
+ * well, in which it waits when it is late. */
 static bool find_slots(Fuse *f) {
   int last[FUSE_STEPS];
   Slot slots[FUSE_SLOTS];
@@ -157,6 +193,7 @@ static void find_places(Fuse *f) {
   }
 }
 
+/* Places are known only when all slots are. */
 bool fuse_finish(Fuse *f) {
   if (!find_slots(f)) return false;
   find_places(f);
@@ -165,6 +202,7 @@ bool fuse_finish(Fuse *f) {
 
 /* --- Shapes -------------------------------------------------------------- */
 
+/* Broadcasting from the last axis on: lengths agree or are 1. */
 bool fuse_shape(const Fuse *f, const Tensor *const *args, int *rank,
                 int64_t shape[RANK_MAX]) {
   *rank = 0;
@@ -201,12 +239,17 @@ typedef struct GridAt {
   char *data[OPERANDS];
 } GridAt;
 
+/* The operand's stride in bytes along an axis of the result; 0 where it is
+ * broadcast. */
 static int64_t step_along(const Tensor *t, const Tensor *out, int axis) {
   int own = axis - (out->rank - t->rank);
   if (own < 0 || (t->shape[own] == 1 && out->shape[axis] != 1)) return 0;
   return t->strides[own] * (int64_t)dtype_size(t->dtype);
 }
 
+/* Can the next axis, with these strides and n elements, join the last one?  For
+ * each operand a step along the last must be as long as n steps along the
+ * next. */
 static bool merges(const Grid *g, const int64_t *steps, int64_t n) {
   if (g->rank == 0) return false;
   for (int k = 0; k < g->operands; k++)
@@ -214,6 +257,8 @@ static bool merges(const Grid *g, const int64_t *steps, int64_t n) {
   return true;
 }
 
+/* The last tensor is an output, so its shape is the result's.  Merging goes
+ * from the outermost axis in: a merged axis takes the inner strides. */
 static void grid_init(Grid *g, const Tensor *const *tensors, int count) {
   const Tensor *out = tensors[count - 1];
   g->rank = 0;
@@ -298,6 +343,8 @@ typedef struct Run {
   Spot places[PLACES];
 } Run;
 
+/* The output is written when its step has run on the tile; a later step that
+ * reads the input would read results. */
 bool fuse_may_replace(const Fuse *f, int output, int input) {
   for (int i = f->output_step[output] + 1; i < f->steps; i++)
     for (int k = 0; k < 3; k++)
@@ -309,6 +356,8 @@ static bool same_elements(const Tensor *a, const Tensor *b) {
   return a->data == b->data || (a->buffer && a->buffer == b->buffer);
 }
 
+/* A view of the same buffer counts as the same elements, since whether two
+ * views overlap is not worth finding out. */
 static bool may_write(const Fuse *f, const OpCall *call, int output) {
   for (int i = 0; i < f->inputs; i++)
     if (same_elements(call->args[i], call->outs[output]) &&
@@ -330,6 +379,8 @@ static void run_init(Run *r, const Fuse *f, StopFlag *stop, char *slots) {
     r->places[SLOT_PLACE + k] = (Spot){slots, 1};
 }
 
+/* A late output is computed in its slot, and copied to `results` after the
+ * tile. */
 static void set_output(Run *r, int i, Spot to) {
   Spot *now = &r->places[OUTPUT_PLACE + i];
   *now = to;
@@ -338,7 +389,8 @@ static void set_output(Run *r, int i, Spot to) {
   *now = r->places[SLOT_PLACE + r->fuse->step[r->fuse->output_step[i]].slot];
 }
 
-/* Sets the second operand without asking whether the step has one. */
+/* Runs one step on a tile.  Sets the second operand without asking whether the
+ * step has one: its place is valid, and the strip function does not look. */
 static inline int run_step(const Spot *places, const FuseStep *step,
                            int64_t n) {
   Strip s;
@@ -357,7 +409,8 @@ static inline int run_step(const Spot *places, const FuseStep *step,
   return step->strip(&s);
 }
 
-/* Stores the outputs that had to wait until their inputs were read. */
+/* Stores the outputs that had to wait until their inputs were read, with a cast
+ * from the dtype to itself as the copy. */
 static void store_late(const Run *r, int64_t n) {
   for (unsigned m = r->late; m; m &= m - 1) {
     int i = __builtin_ctz(m);
@@ -372,6 +425,8 @@ static void store_late(const Run *r, int64_t n) {
   }
 }
 
+/* The steps in order; false when asked to stop, or with the step that
+ * failed. */
 static bool run_tile(Run *r, int64_t n) {
   const Fuse *f = r->fuse;
   if (stop_seen(r->stop)) return false;
@@ -387,6 +442,7 @@ static void advance(Spot *p, DType dtype, int64_t tiles) {
   p->data += p->step * (int64_t)dtype_size(dtype) * FUSE_TILE * tiles;
 }
 
+/* Moves the inputs and outputs on; slots stay where they are. */
 static void skip_tiles(Run *r, int64_t tiles) {
   const Fuse *f = r->fuse;
   for (int i = 0; i < f->inputs; i++)
@@ -396,6 +452,8 @@ static void skip_tiles(Run *r, int64_t tiles) {
             output_dtype(f, i), tiles);
 }
 
+/* `count` > 0 elements from the current place on.  The place after the last
+ * tile is not computed: it may lie beyond the memory. */
 static bool run_tiles(Run *r, int64_t count) {
   for (; count > FUSE_TILE; count -= FUSE_TILE) {
     if (!run_tile(r, FUSE_TILE)) return false;
@@ -417,8 +475,10 @@ static const int64_t NO_FAULT = INT64_MAX;
 
 static int64_t tiles_in(int64_t n) { return (n + FUSE_TILE - 1) / FUSE_TILE; }
 
-/* Records the fault of a share that ended early.  Shares are contiguous ranges
- * of tiles, so the share that starts first has the first fault. */
+/* Records the fault of a share that ended early, as one number that orders
+ * faults as one thread would meet them: the share's first tile, then the step.
+ * Shares are contiguous ranges of tiles, so the share that starts first has the
+ * first fault.  Within a share the tile is the first that failed. */
 static bool end_share(const Job *job, const Share *share, const Run *r) {
   if (r->failed < 0) return false;
   int64_t step = share->from * FUSE_STEPS + r->failed;
@@ -430,6 +490,7 @@ static bool end_share(const Job *job, const Share *share, const Run *r) {
   return false;
 }
 
+/* Words the fault as the step's operator would, in a copy of the call. */
 static bool step_fault(const Fuse *f, OpCall *call, int step, int code) {
   OpCall one = *call;
   one.op = op_info((int)f->step[step].op);
@@ -460,6 +521,7 @@ ALWAYS_INLINE bool run_job(Job *job, OpCall *call, ShareFn work, int64_t n,
 
 /* --- On tensors ---------------------------------------------------------- */
 
+/* Grids count bytes, strips elements. */
 static int64_t step_on(const Grid *g, int k, DType dtype) {
   int64_t bytes = g->rank ? g->steps[g->rank - 1][k] : 0;
   return bytes / (int64_t)dtype_size(dtype);
@@ -476,6 +538,7 @@ static void set_places(Run *r, const Grid *g, const GridAt *at) {
   }
 }
 
+/* Tiles are numbered over all runs; a share may begin and end within a run. */
 static bool grid_share(const void *data, const Share *share) {
   const Job *job = data;
   const Grid *g = job->grid;
@@ -496,6 +559,7 @@ static bool grid_share(const void *data, const Share *share) {
   return true;
 }
 
+/* Any output serves for the count, since all have one shape. */
 bool fuse_run(const Fuse *f, OpCall *call, int *step) {
   const Tensor *tensors[OPERANDS];
   char *data[OPERANDS];
@@ -516,6 +580,7 @@ bool fuse_run(const Fuse *f, OpCall *call, int *step) {
 
 /* --- Along a line -------------------------------------------------------- */
 
+/* One axis or none is left after merging: then every operand has one stride. */
 bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
   Grid g;
   int count = f->inputs + f->outputs;
@@ -527,6 +592,8 @@ bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
   return true;
 }
 
+/* The caller has ruled out late outputs (fuse_may_replace), so places are set
+ * once, without a look at `late`. */
 ALWAYS_INLINE void line_init(Run *r, const Fuse *f, StopFlag *stop,
                              const FuseLine *line, char *const *data,
                              char *slots) {

@@ -1,5 +1,11 @@
 /* The choice of the instruction set.  It is the library's one piece of global
- * state, and never changes a result. */
+ * state, and never changes a result: all tables give the same bits, so the
+ * choice may be made late, by any thread, and more than once.
+ *
+ * The candidates are those that the build's target has, narrowest first; each
+ * says whether this machine can run it.  The widest that it can is the default.
+ * One binary therefore serves machines with and without AVX-512, and nothing
+ * but these tables holds instructions beyond the target's baseline. */
 #include "kernels/isa.h"
 
 #include <stdatomic.h>
@@ -18,6 +24,9 @@ static bool always(void) { return true; }
 #if defined __x86_64__
 extern const Isa isa_generic, isa_avx2, isa_avx512;
 
+/* The compiler's builtin asks the CPU and whether the system saves the wide
+ * registers.  Each test names all that the Makefile's flags for this
+ * instruction set allow the compiler to use (ISA_avx2, ISA_avx512). */
 static bool has_avx2(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
@@ -46,6 +55,7 @@ enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
 static _Atomic(const Isa *) chosen; /* NULL until the first choice */
 
+/* For tests, which compare all tables that can run here. */
 int isa_available(const Isa *found[ISA_MAX]) {
   int count = 0;
   for (int i = 0; i < CANDIDATES; i++)
@@ -53,6 +63,8 @@ int isa_available(const Isa *found[ISA_MAX]) {
   return count;
 }
 
+/* The table of this name, NULL for the widest; NULL when this machine has none
+ * of the name.  The reference can always be chosen, for comparison. */
 static const Isa *find(const char *name) {
   const Isa *found[ISA_MAX];
   int count = isa_available(found);
@@ -69,6 +81,9 @@ bool isa_select(const char *name) {
   return table != NULL;
 }
 
+/* Relaxed loads are enough: tables are constants, so there is nothing behind
+ * the pointer to be ordered.  Two threads that choose for the first time choose
+ * the same. */
 const Isa *isa_in_use(void) {
   const Isa *table = atomic_load_explicit(&chosen, memory_order_relaxed);
   if (__builtin_expect(table != NULL, 1)) return table;

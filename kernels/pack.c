@@ -1,6 +1,19 @@
-/* See pack.h.  A buffer's `packed` is NULL; after the first use a mark; then a
- * list of packed forms.  The list only grows, at its head, so readers need no
- * lock. */
+/* Packed forms of products' right operands; pack.h says what they are.
+ *
+ * They hang on the buffer that holds the matrix, in its field `packed`:
+ *
+ *   NULL  --first use-->  &used  --second use-->  Form --> Form --> NULL
+ *                         (a mark)                one for each geometry
+ *
+ * The second use is the test because packing costs about as much as a product
+ * of one row: a matrix that is used once would never earn it back.  The list
+ * only grows, at its head and by compare-and-swap, so readers need no lock;
+ * forms are freed with the buffer, when nobody reads any more.  Two threads
+ * that pack the same geometry at once both pack it, and the second to publish
+ * frees its own.
+ *
+ * A buffer with packed forms is no longer writable (buffer_writable), so a form
+ * never gets stale. */
 #include "kernels/pack.h"
 
 #include "kernels/drive/product.h"
@@ -17,6 +30,9 @@ typedef struct Form {
 
 /* --- Release ------------------------------------------------------------- */
 
+/* A form's memory is counted by the session that packed it, but the form may be
+ * freed by another: a Mem outlives its owner as long as it has blocks
+ * (mem_leave). */
 static void form_free(Form *f) {
   mem_free_aligned(f->mem, f->packed.panels, f->packed.bytes);
   mem_free(f->mem, f, sizeof *f);
@@ -43,7 +59,8 @@ static bool same_geometry(const Form *f, const Matrix *b, int64_t k,
 }
 
 /* Bytes of the panels; false when b is broadcast, so that packing would take
- * much more memory than the buffer. */
+ * much more memory than the buffer, or when the size overflows.  The last panel
+ * is rounded up to whole groups. */
 static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
                      int64_t n, size_t *bytes) {
   size_t elements;
@@ -54,7 +71,15 @@ static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
   return size_mul((size_t)k * sizeof(float), width, bytes);
 }
 
-/* False when `stop` was set. */
+/* Copies b into panels.  Panel p starts at element p * PANEL * k, and has k
+ * rows of the panel's width:
+ *
+ *   b[k, n]      columns 0..63 | 64..127 | the rest, in whole groups of 16
+ *   panels       k x 64        | k x 64  | k x width
+ *
+ * so a product reads all of it in ascending order.  Copied in squares of PANEL
+ * x PANEL, since a source with long strides would else lose each cache line
+ * before it is used up.  False when `stop` was set. */
 static bool fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels,
                         const _Atomic int *stop) {
   Panels from = panels_of_matrix(b);
@@ -122,6 +147,7 @@ Packed *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
   return own ? &publish(buffer, own, head, b)->packed : NULL;
 }
 
+/* Leaves the mark, unless a mark or a list is there. */
 void ops_pack(const Tensor *t) {
   void *none = NULL;
   if (t->buffer)

@@ -1,10 +1,23 @@
 /* See parallel.h.  There are several shares to a thread, taken as threads
  * become free (dynamic scheduling), because cores differ in speed when other
- * processes use them. */
+ * processes use them.
+ *
+ * A session that works beside other processes would suffer from OpenMP's busy
+ * waiting: at the end of a region the threads spin for each other, and when one
+ * of them has lost its core, all wait for the system to give it back.  The
+ * Crowd of a session (call.h) measures that: a region in which the first thread
+ * to finish waited long, and for most of the region's time, is followed by a
+ * while on one thread, doubled each time in a row:
+ *
+ *   100 ms --> 200 ms --> ... --> 3.2 s --a region that did not wait--> 0
+ *
+ * Without OpenMP there is one thread, and everything below runs on it. */
 #include "kernels/parallel.h"
 
 /* --- Beside other processes ---------------------------------------------- */
 
+/* Nanoseconds: a wait that is counted as competition, and how long the session
+ * then works alone, at first and at most. */
 static const int64_t LONG_WAIT = 2 * 1000 * 1000;
 static const int64_t ALONE_LEAST = 100 * 1000 * 1000;
 static const int64_t ALONE_MOST = 3200ll * 1000 * 1000;
@@ -37,6 +50,9 @@ enum { SHARES = 4 }; /* to a thread */
 static const double WORTH =
     50e3; /* nanoseconds of work to start a thread for */
 
+/* One thread for each WORTH nanoseconds of work, since waking a thread and
+ * waiting for it costs some microseconds.  1 within a region: nested regions
+ * would only compete for the same cores. */
 int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
   if (call->threads <= 1 || omp_in_parallel()) return 1;
   double most = nanoseconds / WORTH;
@@ -61,6 +77,14 @@ static bool is_told_to_wait(Crowd *c) {
   return c->told == CROWD_TOLD;
 }
 
+/* Runs `count` shares of nearly equal size; share i is pieces i / count to (i +
+ * 1) / count of the whole.  *idle receives the time when the first thread found
+ * no more work.
+ *
+ * Every thread sets the floating-point environment and restores it, because
+ * rounding and the flushing of subnormals are a thread's own, and the law fixes
+ * both.  `ok` comes last in the conjunction, so that a share runs although
+ * another has failed. */
 static bool run_region(int threads, int64_t pieces, ShareFn work,
                        const void *data, int64_t *idle) {
   int64_t count = (int64_t)threads * SHARES, first = INT64_MAX;
@@ -97,6 +121,7 @@ __attribute__((constructor)) static void watch_forks(void) {
 
 /* --- Threads that can be made --------------------------------------------- */
 
+/* A thread that ends as soon as the lock is free. */
 static void *wait_for(void *lock) {
   pthread_mutex_lock(lock);
   pthread_mutex_unlock(lock);
@@ -119,12 +144,16 @@ static int threads_to_be_had(int wanted) {
   return n + 1;
 }
 
+/* Asks the system only when a session wants more threads than ever before, and
+ * believes the answer from then on. */
 static int threads_given(Crowd *c, int wanted) {
   if (!c) return wanted;
   if (c->asked < wanted) c->given = threads_to_be_had(c->asked = wanted);
   return c->given < wanted ? c->given : wanted;
 }
 
+/* The cheap reasons to stay on this thread come first: no work, one thread,
+ * competition, no more threads to be had. */
 bool parallel_run(const OpCall *call, int threads, int64_t pieces, ShareFn work,
                   const void *data) {
   const Share all = {0, pieces, 0};

@@ -1,7 +1,15 @@
-/* Runs an operator on tensors: fills in attributes, asks the rule for the
- * results' types, allocates results or reuses operands, calls the kernel.  The
- * VM's own path (vm/vm_op.c) does the same with what lowering computed in
- * advance. */
+/* Runs an operator on tensors, for the C API, constant folding and tests:
+ *
+ *   operands --> op_infer: attributes with defaults, the rule --> result types
+ *            --> make_outs: new tensors, or an operand that ends here
+ *            --> the kernel --> results, or a fault
+ *
+ * The machine's own path (vm/vm_op.c) does the same with what lowering computed
+ * in advance.
+ *
+ * Everything but the results lives in the call's arena, which the caller
+ * releases.  The results are owned references.  After a fault none is left:
+ * op_finish() drops what was made, whatever the kernel had written of it. */
 #include "kernels/call.h"
 #include "kernels/stop.h"
 #include "ops/rules/support.h"
@@ -10,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The message is copied to the arena, cut after 511 bytes: a fault outlives the
+ * kernel's frame, and kernels print no more than shapes and indices. */
 bool op_fault(OpCall *call, DiagCode code, const char *format, ...) {
   char text[512];
   va_list args;
@@ -94,6 +104,8 @@ static bool rule_fault(OpCall *call, const RuleCall *rule) {
   return false;
 }
 
+/* attrs_complete() answers NULL for two reasons; whether memory ran out tells
+ * them apart. */
 bool op_infer(OpCall *call) {
   Operands o;
   if (!operands_of(call, &o)) return op_out_of_memory(call);
@@ -163,6 +175,8 @@ static void drop_outs(OpCall *call) {
   }
 }
 
+/* A row that does not say STORE_FILL makes its results itself: views, and
+ * results whose shape depends on values.  For these the array is enough. */
 static bool make_outs(OpCall *call) {
   const RuleType *result = call->result;
   bool is_tuple = result->kind == RT_TUPLE;
@@ -178,6 +192,9 @@ static bool make_outs(OpCall *call) {
   return true;
 }
 
+/* A kernel that was asked to stop may return true with a result half written;
+ * it is dropped like any other, so kernels need not clean up.  A failed kernel
+ * that makes its own results has dropped them already. */
 bool op_finish(OpCall *call) {
   if (!make_outs(call)) return false;
   bool done = op_kernel(call->op)(call);

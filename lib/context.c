@@ -1,4 +1,7 @@
-/* Contexts: the memory, the sources and the options that programs share. */
+/* Contexts: the memory, the sources and the options that programs share.
+ *
+ * The context itself comes from malloc; all else is counted by its Mem, so that
+ * the limit holds for the sum of all programs, sessions and tensors of it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +16,13 @@ bool rly_instruction_set(const char *name) { return isa_select(name); }
 
 /* --- Life --------------------------------------------------------------- */
 
+/* A NaN compares as false, so it is refused like a negative number. */
 static bool sensible(const rly_options *o) {
   return !o || (o->threads >= 0 && o->timeout >= 0); /* false for NaN */
 }
 
+/* Each part is put into a state in which context_drop() can take it down before
+ * the first thing can fail. */
 rly_context *rly_context_new(const rly_options *options) {
   rly_context *cx = sensible(options) ? calloc(1, sizeof *cx) : NULL;
   if (!cx) return NULL;
@@ -44,10 +50,12 @@ void rly_context_free(rly_context *cx) {
 
 /* --- Text for the host -------------------------------------------------- */
 
+/* The size that mem_free() wants is the text's own, plus the NUL. */
 void rly_text_free(rly_context *cx, char *text) {
   if (cx && text) mem_free(&cx->mem, text, strlen(text) + 1);
 }
 
+/* Writes a file beside the old one and renames it (io/file.c). */
 bool file_replace(rly_context *cx, const char *path, const StrBuf *text) {
   FileOut out;
   if (!file_out_open(&out, &cx->mem, path, &cx->diags)) return false;

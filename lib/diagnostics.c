@@ -1,5 +1,15 @@
-/* Diagnostics for the host, of a context or of a session.  Rendering locks the
- * context, because it fills the line tables of the shared source map. */
+/* Diagnostics for the host, of a context or of a session.
+ *
+ * Rendering locks the context, because it fills the line tables of the shared
+ * source map.  A session's diagnostics are its own, so that two sessions do not
+ * mix their reports; their places are in the context's sources.
+ *
+ * The texts that hosts get are copies, and the places and messages of
+ * rly_diagnostic and rly_note are borrowed until the diagnostics are cleared.
+ *
+ * A host has three ways to them: the text that rly prints, JSON for an editor,
+ * or the parts one by one, for hosts that draw messages in a way of their own.
+ * All read the same list, so none can know less than another. */
 #include <string.h>
 
 #include "lib/handles.h"
@@ -16,6 +26,8 @@ static char *text_beyond(rly_context *cx, StrBuf *text) {
   return copy;
 }
 
+/* The colours and the width are the host's wish; a library does not look at
+ * terminals. */
 static char *render_text(rly_context *cx, const Diags *diags, bool colour) {
   Mem mem = mem_local(&cx->mem);
   StrBuf out;
@@ -36,6 +48,7 @@ static char *render_json(rly_context *cx, const Diags *diags) {
   return text_beyond(cx, &out);
 }
 
+/* Lines and columns from 1; zeros and NULL for a diagnostic without a place. */
 static void fill_place(rly_context *cx, Span span, rly_place *out) {
   Place p = sources_place(&cx->sources, span);
   *out = (rly_place){
@@ -47,6 +60,7 @@ static void fill_place(rly_context *cx, Span span, rly_place *out) {
   };
 }
 
+/* The texts are borrowed: they live until the diagnostics are cleared. */
 static bool fill_one(rly_context *cx, const Diags *diags, size_t i,
                      rly_diagnostic *out) {
   if (!out || i >= diags->list.len) return false;
@@ -64,6 +78,10 @@ static bool fill_one(rly_context *cx, const Diags *diags, size_t i,
   return true;
 }
 
+/* Notes and then the frames of the trace are numbered through: k below
+ * notes.len is a note.  One numbering, because a host that lists places does
+ * not mind which are which; one that does has frame_count and knows that they
+ * come last. */
 static bool fill_note(rly_context *cx, const Diags *diags, size_t i, size_t k,
                       rly_note *out) {
   const Diag *d = i < diags->list.len ? diags->list.data[i] : NULL;
@@ -79,6 +97,7 @@ static bool fill_note(rly_context *cx, const Diags *diags, size_t i, size_t k,
 
 /* --- A context's -------------------------------------------------------- */
 
+/* Locks although it only reads: another thread may be reporting. */
 size_t rly_diagnostic_count(const rly_context *cx) {
   if (!cx) return 0;
   rly_context *locked = (rly_context *)cx;
@@ -119,6 +138,7 @@ void rly_diagnostics_clear(rly_context *cx) {
   context_unlock(cx);
 }
 
+/* An unknown code counts as E0506, so that the message is not lost. */
 void rly_diagnostic_add(rly_context *cx, const char *code,
                         const char *message) {
   if (!cx || !code || !message) return;
@@ -138,6 +158,7 @@ size_t rly_session_diagnostic_count(rly_session *s) {
   return count;
 }
 
+/* The session is held, so no run adds to them meanwhile. */
 char *rly_session_diagnostics_text(rly_session *s, bool colour) {
   if (!session_hold(s)) return NULL;
   char *text = render_text(s->program->cx, &s->diags, colour);
@@ -171,6 +192,8 @@ bool rly_session_diagnostic_note(rly_session *s, size_t i, size_t k,
   return found;
 }
 
+/* Not while a run of this thread is under way (in a callback): the run may be
+ * writing to them. */
 void rly_session_diagnostics_clear(rly_session *s) {
   if (!session_hold(s)) return;
   if (!s->running) diags_clear(&s->diags);

@@ -1,5 +1,20 @@
 /* Files of tensors: chooses the format by the path, and gives hosts the tensors
- * by name.  io/ reads and writes the formats themselves. */
+ * by name.  io/ reads and writes the formats themselves.
+ *
+ * A format is a row: its extension, the bytes that its files begin with, and
+ * two functions.  When reading, the extension decides, and the first bytes only
+ * where it says nothing; when writing, the extension or the first row.
+ *
+ * Handles (rly_tensors) own a TensorFile; each tensor that is given out is a
+ * handle of its own that shares the elements.
+ *
+ * So `w.npz` is read as an archive whatever it holds, and when it holds
+ * something else, the message says that this is no archive.  A file named
+ * `weights`, or `weights.bin`, is looked into: PK at its beginning makes it an
+ * archive.  Believing the bytes more than the name would be kinder to files
+ * that are named wrongly, but then a damaged archive, whose first bytes are
+ * damaged, would be refused as a bad safetensors file, and its owner would look
+ * in the wrong place. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -11,7 +26,8 @@
 
 /* --- Formats ------------------------------------------------------------ */
 
-/* A .npy file holds one tensor without a name; the file's name serves. */
+/* A .npy file holds one tensor without a name; the file's name serves.  The
+ * extension is cut off, unless it is all there is (".npy"). */
 static TensorFile *read_npy(const char *path, Heap *heap, Diags *diags) {
   const char *slash = strrchr(path, '/');
   const char *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
@@ -28,6 +44,8 @@ static TensorFile *read_npy(const char *path, Heap *heap, Diags *diags) {
   return NULL;
 }
 
+/* A file that cannot hold all of the tensors is refused before anything is
+ * written. */
 static bool write_npy(const TensorFile *f, const char *path, Diags *diags) {
   if (f->tensors.len == 1)
     return npy_write(path, f->tensors.data[0].tensor, f->heap->mem, diags);
@@ -61,7 +79,9 @@ typedef struct Format {
   bool (*write)(const TensorFile *f, const char *path, Diags *diags);
 } Format;
 
-/* The first row is the default, for a path that fits no other row. */
+/* The first row is the default, for a path that fits no other row.  Its magic
+ * is empty, so it also fits every file that no other row fits; reading it then
+ * says what is wrong. */
 static const Format formats[] = {
     {".safetensors", "", 0, safetensors_read, write_safetensors},
     {".npy", "\x93NUMPY", 6, read_npy, write_npy},
@@ -79,7 +99,7 @@ static const Format *format_by_extension(const char *path) {
 }
 
 /* The format by the first bytes of the file; NULL after reporting when the file
- * cannot be read. */
+ * cannot be read.  From the last row to the first. */
 static const Format *format_by_magic(rly_context *cx, const char *path) {
   FileMap *map = file_map(&cx->mem, path, &cx->diags);
   if (!map) return NULL;
@@ -91,12 +111,15 @@ static const Format *format_by_magic(rly_context *cx, const char *path) {
   return &formats[i];
 }
 
+/* The extension is believed when it is a known one; the file is then refused by
+ * its reader, which can say what is wrong with it. */
 TensorFile *tensors_read(rly_context *cx, const char *path) {
   const Format *format = format_by_extension(path);
   if (!format) format = format_by_magic(cx, path);
   return format ? format->read(path, &cx->heap, &cx->diags) : NULL;
 }
 
+/* A path without a known extension is written as safetensors. */
 bool tensors_write(const TensorFile *f, const char *path, Diags *diags) {
   const Format *format = format_by_extension(path);
   if (!format) format = formats;
@@ -105,6 +128,7 @@ bool tensors_write(const TensorFile *f, const char *path, Diags *diags) {
 
 /* --- Tensors by name ---------------------------------------------------- */
 
+/* Takes the file. */
 static rly_tensors *tensors_take(rly_context *cx, TensorFile *f) {
   rly_tensors *ts = f ? mem_alloc(&cx->mem, sizeof *ts) : NULL;
   if (ts) *ts = (rly_tensors){.cx = cx, .file = f};
@@ -168,11 +192,15 @@ const char *rly_tensors_name(const rly_tensors *ts, size_t i) {
   return i < rly_tensors_count(ts) ? ts->file->tensors.data[i].name : NULL;
 }
 
+/* A handle of its own, which outlives the table. */
 rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name) {
   Tensor *t = ts && name ? tensor_file_find(ts->file, name) : NULL;
   return t ? tensor_handle(ts->cx, t) : NULL;
 }
 
+/* The name is added first, and gets its tensor when both could be made.  In
+ * this order a failure leaves the table as it was, and never with a name that
+ * has no tensor. */
 static rly_status add_tensor(rly_tensors *ts, const char *name,
                              const Tensor *t) {
   Tensor *view =
@@ -187,12 +215,14 @@ static rly_status add_tensor(rly_tensors *ts, const char *name,
 }
 
 /* Does a name read back as it was written?  JSON is UTF-8, and safetensors has
- * a name of its own for text. */
+ * a name of its own for text.  A NUL cannot occur, since names are C strings
+ * here. */
 static bool is_writable(const char *name) {
   size_t len = strlen(name);
   return utf8_check(name, len) == len && strcmp(name, "__metadata__");
 }
 
+/* A name may occur once: the formats are tables by name. */
 rly_status rly_tensors_add(rly_tensors *ts, const char *name,
                            const rly_tensor *t) {
   if (!ts || !name || !*name || !t || t->cx != ts->cx || !is_writable(name) ||
@@ -210,6 +240,7 @@ const char *rly_tensors_metadata(const rly_tensors *ts, const char *key) {
   return ts && key ? tensor_file_metadata(ts->file, key) : NULL;
 }
 
+/* Only safetensors has a place for such texts; other formats leave them out. */
 rly_status rly_tensors_add_metadata(rly_tensors *ts, const char *key,
                                     const char *value) {
   if (!ts || !key || !value || utf8_check(key, strlen(key)) < strlen(key) ||

@@ -1,6 +1,28 @@
-/* Handles: reference counts, locks, and release.  A handle lives until the last
- * handle that depends on it is freed, so hosts may free in any order. The rest
- * of lib/ is built on this file. */
+/* Handles: reference counts, locks, and release.  The rest of lib/ is built on
+ * this file.
+ *
+ * A handle lives until the last handle that depends on it is freed, so hosts
+ * may free in any order: each holds one reference to the one that it depends
+ * on.
+ *
+ *   context  <-  program  <-  session  <-  value, snapshot, state
+ *            <-  tensor, tensors
+ *
+ * Three locks keep threads apart, and are always taken in this order:
+ *
+ *   session   rly_session.lock    the whole session; trylock, so that a second
+ *                                 thread is refused instead of waiting
+ *   program   rly_program.holders no mutex but a count: n sessions run on it,
+ *                                 or -1: it is being changed
+ *   context   rly_context.lock    names, sources, diagnostics, the heap
+ *
+ * So a program is like a lock for readers and one writer: to run a session on
+ * it (session_hold) is to read, to add a text to it (program_enter) is to
+ * write.  A writer that finds readers is refused (RLY_MISUSE); a reader that
+ * finds a writer waits for it, for a change takes a bounded time.
+ *
+ * Mutexes are recursive, since a callback of a run (write, show) may ask for
+ * values of its own session. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +59,9 @@ Limits limits_of(const rly_context *cx) {
   };
 }
 
+/* The parser and the checker know one reason to end early, that memory is
+ * exhausted; a deadline raises the same flag (program.c), and `late` tells the
+ * two apart. */
 rly_status status_of_failure(rly_context *cx, rly_status failed) {
   if (!mem_exhausted(&cx->mem)) return failed;
   if (atomic_load(&cx->late))
@@ -48,6 +73,8 @@ rly_status status_of_failure(rly_context *cx, rly_status failed) {
   return RLY_LIMIT;
 }
 
+/* A program has a Mem of its own, and its type table has another; where any was
+ * refused, the report is the context's. */
 rly_status program_failed(rly_program *p, rly_status failed) {
   if (!mem_exhausted(p->mem)) return failed;
   mem_clear_exhausted(p->mem);
@@ -64,6 +91,8 @@ rly_status session_failed(rly_session *s, rly_status failed) {
   return RLY_LIMIT;
 }
 
+/* The host frees with a size that follows from the text, so the copy is exactly
+ * as long as that. */
 char *text_take(rly_context *cx, StrBuf *text) {
   bool whole = !mem_exhausted(text->mem);
   char *copy = whole ? mem_alloc(&cx->mem, text->len + 1) : NULL;
@@ -76,6 +105,8 @@ char *text_take(rly_context *cx, StrBuf *text) {
 
 void context_keep(rly_context *cx) { atomic_fetch_add(&cx->refs, 1); }
 
+/* The last one takes everything down.  The assertion finds a leak of the
+ * library itself. */
 void context_drop(rly_context *cx) {
   if (atomic_fetch_sub(&cx->refs, 1) > 1) return;
   heap_done(&cx->heap);
@@ -94,6 +125,7 @@ void context_unlock(rly_context *cx) { pthread_mutex_unlock(&cx->lock); }
 
 /* --- Programs ----------------------------------------------------------- */
 
+/* Code before the program that it was made from. */
 static void program_free_all(rly_program *p) {
   rly_context *cx = p->cx;
   if (p->code) code_free(p->code);
@@ -116,6 +148,9 @@ void program_drop(rly_program *p) {
   context_drop(cx);
 }
 
+/* 0 -> -1 in one step: fails when a session holds the program or when it is
+ * being changed by this very thread, in a callback.  Other threads wait for the
+ * context's lock. */
 bool program_enter(rly_program *p) {
   if (!p) return false;
   context_lock(p->cx);
@@ -136,6 +171,9 @@ void program_leave(rly_program *p) {
   context_unlock(p->cx);
 }
 
+/* Holds the program as it is, so that no other thread changes it.  Waits for a
+ * change that is under way: the thread that changes it has the context's lock
+ * until it is done, so to take that lock is to wait. */
 static void program_hold(rly_program *p) {
   int n = atomic_load(&p->holders);
   while (n < 0 || !atomic_compare_exchange_weak(&p->holders, &n, n + 1)) {
@@ -161,6 +199,7 @@ static void close_trace(rly_session *s) {
   context_unlock(s->program->cx);
 }
 
+/* The program comes last, since the session's Mem belongs to its context. */
 void session_shell_free(rly_session *s) {
   rly_program *p = s->program;
   diags_done(&s->diags);
@@ -172,6 +211,8 @@ void session_shell_free(rly_session *s) {
 
 void session_keep(rly_session *s) { atomic_fetch_add(&s->refs, 1); }
 
+/* The machine sends the end of a trace while it is freed, so the file is closed
+ * behind it. */
 void session_drop(rly_session *s) {
   if (atomic_fetch_sub(&s->refs, 1) > 1) return;
   session_free(s->vm);
@@ -179,6 +220,8 @@ void session_drop(rly_session *s) {
   session_shell_free(s);
 }
 
+/* trylock: whoever comes while another thread has the session is refused.  The
+ * same thread, in a callback, may enter again. */
 bool session_hold(rly_session *s) {
   if (!s || pthread_mutex_trylock(&s->lock)) return false;
   program_hold(s->program);
@@ -190,6 +233,8 @@ void session_release(rly_session *s) {
   pthread_mutex_unlock(&s->lock);
 }
 
+/* `running` refuses a call from within a callback, which session_hold() lets
+ * through: values may be looked at then, but nothing may be run. */
 bool session_enter(rly_session *s) {
   if (!session_hold(s)) return false;
   if (s->running || s->freed) {
@@ -204,6 +249,8 @@ bool session_enter(rly_session *s) {
   return true;
 }
 
+/* In the reverse order.  The last reference may be this one, so nothing of `s`
+ * is used behind session_drop(). */
 void session_leave(rly_session *s) {
   session_end(s->vm);
   s->running = false;

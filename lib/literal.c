@@ -1,6 +1,13 @@
-/* Values given as text: `3`, `-0.5`, `[[1, 2], [3, 4]]`, `"text"`.  The
- * language's own parser reads them.  Unlike in a program, a number without a
- * suffix takes the dtype that the parameter declares. */
+/* Values given as text: `3`, `-0.5`, `[[1, 2], [3, 4]]`, `"text"`.
+ *
+ * The language's own parser reads them, so they are written as in a program,
+ * and mistakes have their place in the text.  Unlike in a program, a number
+ * without a suffix takes the dtype that the parameter declares: `x=1` is right
+ * for a float32, and is rounded once, from its digits (plain_number), not by
+ * way of another dtype.
+ *
+ * Two passes over the parsed literal: the shape, from the first path down; then
+ * the elements, which must agree with it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +34,8 @@ static bool refuse(Reading *l, const Expr *e, const char *why) {
 
 /* --- Shape -------------------------------------------------------------- */
 
+/* [[1, 2], [3, 4]] has the shape (2, 2): the counts down the first elements.
+ * An empty row ends the path; what would lie below it does not exist. */
 static bool find_shape(Reading *l, const Expr *e) {
   for (l->rank = 0; e->kind == EX_BRACKET; e = e->args[0]) {
     if (l->rank == RANK_MAX) return refuse(l, e, "more than 8 brackets deep");
@@ -62,6 +71,8 @@ static bool plain_number(Reading *l, const Expr *e, const char *text,
   return true;
 }
 
+/* True and False, and numbers with a suffix, have a dtype of their own, which
+ * must be the declared one. */
 static bool is_plain_number(const char *text, uint32_t len) {
   return len && strchr("+-.0123456789", text[0]) &&
          literal_suffix(text, len) == len;
@@ -95,6 +106,7 @@ static bool fill(Reading *l, const Expr *e, int depth) {
   return true;
 }
 
+/* The bytes of the text, in UTF-8. */
 static Tensor *string_tensor(Reading *l, const Expr *e) {
   if (l->dtype != DTYPE_NONE && l->dtype != DT_UINT8) {
     refuse(l, e, "a string is a vector of uint8");

@@ -1,5 +1,22 @@
 /* Programs: adds texts one after the other, links library definitions when they
- * are first reached, imports files. */
+ * are first reached, imports files.
+ *
+ * A text goes through
+ *
+ *   sources_add    its bytes in the source map, under a path
+ *   parse_unit     a unit: the items as they were written
+ *   unit_check     names, types, effects; imports and library units join
+ *   program_redo   definitions that it replaced (only with RLY_RECHECK)
+ *
+ * and is part of the program as a whole or not at all.  Texts only add: a later
+ * one sees all earlier ones.
+ *
+ * The room ir/ knows neither files nor the library; what it needs of them is
+ * given to it as functions (program_fill).
+ *
+ * The library is a sorted table of definitions that the build made of stdlib/
+ * (library_entries).  A definition is parsed when a text first mentions its
+ * name, so a program pays for what it uses. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +32,7 @@
 
 /* --- The library -------------------------------------------------------- */
 
+/* Kinds (functions, types, constructors) have name spaces of their own. */
 static int entry_order(const void *key, const void *entry) {
   const LibraryEntry *a = key, *b = entry;
   int order = strcmp(a->name, b->name);
@@ -38,6 +56,7 @@ static Unit *library_unit(Program *p, char kind, const Name *name) {
   return unit;
 }
 
+/* For "did you mean": every name of that kind. */
 static void offer_library(char kind, Suggestion *s) {
   for (size_t i = 0; i < library_entry_count; i++)
     if (library_entries[i].kind == kind)
@@ -92,6 +111,9 @@ static const char *import_objection(Program *p, const Unit *from,
   return NULL;
 }
 
+/* A file that several import is part of the program once.  Two files that both
+ * import a third is the usual case; added twice, its types would be two types
+ * of one name, and a value made by the one file would not fit the other. */
 static bool is_imported(const Program *p, const char *real) {
   const Unit *u = p->units;
   while (u && (u->source->library || !is_of_file(u, real))) u = u->next;
@@ -116,6 +138,7 @@ static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
 
 static const char *op_name(int op) { return op_info(op)->name; }
 
+/* Called with the context locked, since names and sources are the context's. */
 static bool program_fill(rly_program *p) {
   rly_context *cx = p->cx;
   p->ir = program_new(p->mem, &cx->names, &cx->sources, &cx->diags, &cx->heap);
@@ -131,6 +154,9 @@ static bool program_fill(rly_program *p) {
   return p->code;
 }
 
+/* A failure at any point ends in rly_program_free(), which takes half-made
+ * programs.  The program's Mem watches the context's: a limit that the context
+ * has reached ends work on the program. */
 rly_program *rly_program_new(rly_context *cx) {
   if (!cx) return NULL;
   rly_program *p = mem_alloc_zeroed(&cx->mem, sizeof *p);
@@ -169,6 +195,7 @@ static rly_status parse(rly_program *p, const char *path, const char *text,
   return status == PARSE_OK ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 
+/* A program that was refused has no trace of the unit. */
 static rly_status check(rly_program *p, Unit *unit) {
   return unit_check(p->ir, unit) ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
@@ -182,6 +209,8 @@ static void time_is_over(void *context) {
   mem_raise_exhausted(&cx->mem);
 }
 
+/* When time was over, the flag that the deadline raised is put down again: the
+ * context is usable for the next text. */
 static rly_status parse_and_check(rly_program *p, const char *path,
                                   const char *text, size_t len, unsigned flags,
                                   Unit **unit) {
@@ -201,6 +230,7 @@ static rly_status parse_and_check(rly_program *p, const char *path,
   return status;
 }
 
+/* `newest` is set only for a text that is part of the program. */
 static rly_status add_text(rly_program *p, const char *path, const char *text,
                            size_t len, unsigned flags) {
   Unit *unit;
@@ -213,6 +243,7 @@ static rly_status add_text(rly_program *p, const char *path, const char *text,
   return RLY_OK;
 }
 
+/* The text is copied; it may be freed after this. */
 rly_status rly_program_add_text(rly_program *p, const char *path,
                                 const char *text, size_t len, unsigned flags) {
   if (!path || (!text && len) || !program_enter(p)) return RLY_MISUSE;
@@ -238,6 +269,7 @@ Unit *program_parse_file(rly_program *p, const char *path) {
   return unit;
 }
 
+/* The file's bytes are released as soon as the source map has its copy. */
 static rly_status add_file(rly_program *p, const char *path, unsigned flags) {
   char *text;
   size_t len;
@@ -256,6 +288,7 @@ rly_status rly_program_add_file(rly_program *p, const char *path,
   return status;
 }
 
+/* Reads the text as the lexer does, without a program. */
 size_t rly_text_open(const char *text, size_t len, const char **innermost) {
   const char *ignored;
   if (!innermost) innermost = &ignored;
@@ -293,6 +326,7 @@ static void visit_map(const NameVisit *v, const char *sigil,
   }
 }
 
+/* A name may be given twice, as a user's and as the library's. */
 void rly_program_each_name(const rly_program *p,
                            void (*visit)(void *data, const char *name),
                            void *data) {
@@ -315,6 +349,8 @@ static const Global *global_of(const rly_function *f) {
   return (const Global *)f;
 }
 
+/* NULL for a value that is a function without being written as one: its
+ * parameters have no names. */
 static const Fn *fn_of(const rly_function *f) {
   const Global *g = global_of(f);
   return g && g->value && g->value->kind == EX_FN ? g->value->fn : NULL;
@@ -326,6 +362,8 @@ static bool is_function(const Global *g) {
                (g->kind == GLOBAL_VALUE && g->type->kind == TY_FN));
 }
 
+/* A handle on a function is the global itself: it lives as long as the program,
+ * and needs no release. */
 const rly_function *rly_program_function(rly_program *p, const char *name) {
   if (!p || !name) return NULL;
   context_lock(p->cx);
@@ -334,6 +372,7 @@ const rly_function *rly_program_function(rly_program *p, const char *name) {
   return is_function(g) ? (const rly_function *)g : NULL;
 }
 
+/* Parameters with names, not those of the type. */
 int rly_function_param_count(const rly_function *f) {
   const Fn *fn = fn_of(f);
   return fn ? fn->param_count : 0;
@@ -357,6 +396,8 @@ char *rly_function_type_text(rly_program *p, const rly_function *f) {
 
 /* --- Types -------------------------------------------------------------- */
 
+/* Handles on types are the types themselves, which live in the program's
+ * table. */
 static const Type *type_of(const rly_type *t) { return (const Type *)t; }
 
 static const rly_type *handle_of(const Type *t) { return (const rly_type *)t; }
@@ -370,6 +411,7 @@ const rly_type *rly_function_result_type(const rly_function *f) {
   return f ? handle_of(global_of(f)->type->result) : NULL;
 }
 
+/* Kinds of types that only the checker sees are unknown to a host. */
 rly_kind rly_type_kind(const rly_type *t) {
   static const rly_kind of[] = {
       [TY_TENSOR] = RLY_TENSOR,   [TY_TUPLE] = RLY_TUPLE,
@@ -394,6 +436,7 @@ int rly_type_rank(const rly_type *t) {
   return type ? type->rank : -1;
 }
 
+/* -1 also for a dimension that is named or unknown. */
 int64_t rly_type_dim(const rly_type *t, int axis) {
   const Type *type = tensor_type(t);
   if (!type || axis < 0 || axis >= type->rank) return -1;

@@ -190,6 +190,8 @@ static void find_item(const Program *ir, Live *l) {
   l->affected = l->item != NULL;
 }
 
+/* --- Checking again ------------------------------------------------------- */
+
 /* Builds a unit of the affected items from their parsed form. */
 static Unit *unit_again(Redo *r) {
   Unit *unit = unit_new(r->ir, r->p->newest->source);
@@ -263,6 +265,8 @@ static void check_again(Redo *r) {
 
 /* --- Marks ---------------------------------------------------------------- */
 
+/* What still uses something that was replaced, by the newest text or since, by
+ * the definitions that were checked again. */
 static void mark_stale(Redo *r) {
   find_live(r);
   for (size_t i = 0; i < r->live.len; i++) {

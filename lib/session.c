@@ -1,5 +1,17 @@
 /* Sessions: evaluate a program's texts and call its functions.  One thread at a
- * time runs a session; a second one gets RLY_MISUSE. */
+ * time runs a session; a second one gets RLY_MISUSE.
+ *
+ * Every function here that runs something has the same form:
+ *
+ *   check the arguments         RLY_MISUSE, and nothing has changed
+ *   session_enter               takes the session, begins a run
+ *   do it                       statuses, diagnostics of the session
+ *   session_leave               ends the run, lets go
+ *
+ * A session evaluates units in the order in which the program got them;
+ * last_run is how far it has come.  A call first evaluates what is pending, but
+ * of that the lets only: a function may use them, and expressions are not what
+ * was asked for. */
 #include "lib/handles.h"
 #include "observe/observe.h"
 
@@ -10,6 +22,7 @@ static void write_trace(void *data, const char *text, size_t len) {
   fwrite(text, 1, len, s->trace.stream); /* fclose reports a failed write */
 }
 
+/* options.trace is NULL unless the file is open, so that closing it knows. */
 static bool open_trace(rly_session *s) {
   rly_context *cx = s->program->cx;
   const char *path = s->options.trace;
@@ -38,6 +51,8 @@ SessionHooks session_hooks(const rly_session_options *o) {
       .write = o->write, .data = o->data, .width = o->width ? o->width : 80};
 }
 
+/* The machine is made by whoever calls: from the program (rly_session_new) or
+ * from another session (lib/state.c). */
 rly_session *session_shell(rly_program *p, const rly_session_options *options) {
   rly_session *s = mem_alloc_zeroed(&p->cx->mem, sizeof *s);
   if (!s) return NULL;
@@ -76,6 +91,7 @@ void rly_session_free(rly_session *s) {
   if (!again) session_drop(s);
 }
 
+/* Takes no lock: it may be called from a signal handler. */
 void rly_session_interrupt(rly_session *s) {
   if (s) session_interrupt(s->vm);
 }
@@ -89,6 +105,9 @@ typedef struct Shower {
   bool lets_only;
 } Shower;
 
+/* The value is lent to `show` on the C stack; a host that wants it longer takes
+ * a handle of its own (rly_value_keep).  Long work on it may have been stopped
+ * (printing), which ends the run. */
 static RunStatus run_step(rly_session *s, const Step *step, Shower shower) {
   rly_value v = {.session = s};
   if (shower.lets_only && step->kind == STEP_EXPR) return RUN_OK;
@@ -159,6 +178,7 @@ rly_status session_start(rly_session *s, bool lets_only) {
   return run_pending(s, (Shower){.lets_only = lets_only});
 }
 
+/* Everything that is pending, in order, up to the first failure. */
 rly_status rly_session_run(rly_session *s,
                            void (*show)(void *data, rly_value *value),
                            void *data) {
@@ -168,6 +188,7 @@ rly_status rly_session_run(rly_session *s,
   return status;
 }
 
+/* last_unit is the newest of all, linked library units included. */
 rly_status rly_session_skip(rly_session *s) {
   if (!session_enter(s)) return RLY_MISUSE;
   s->last_run = s->program->ir->last_unit;
@@ -177,6 +198,7 @@ rly_status rly_session_skip(rly_session *s) {
 
 /* --- Limits ------------------------------------------------------------- */
 
+/* Refused while the session runs. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
   /* false for NaN */
   if (!limits || !(limits->timeout >= 0) || !session_hold(s)) return RLY_MISUSE;
@@ -206,6 +228,7 @@ rly_options rly_session_limits(rly_session *s) {
 
 /* --- Calls -------------------------------------------------------------- */
 
+/* What a host passes wrongly is E0504, with no place in any source. */
 static rly_status refuse_call(rly_session *s, const char *why) {
   diag_error(&s->diags, E0504, SPAN_NONE, "%s", why);
   return RLY_REFUSED;
@@ -224,6 +247,7 @@ static rly_status give_take(rly_session *s, RunStatus status, const Type *type,
   return RLY_OK;
 }
 
+/* A `let @f` may have failed; then there is no function to call. */
 static rly_status call(rly_session *s, const Global *g, int count,
                        const Value *args, rly_value **result) {
   Value v;
@@ -268,6 +292,8 @@ static bool take_arguments(rly_session *s, const Type *fn, int count,
   return true;
 }
 
+/* The arguments' values are borrowed from their handles for the time of the
+ * call. */
 static rly_status call_with(rly_session *s, const Global *g, int count,
                             rly_value *const *args, rly_value **result) {
   if (!g) return refuse_call(s, "no such function");
@@ -280,6 +306,7 @@ static rly_status call_with(rly_session *s, const Global *g, int count,
   return call(s, g, count, values, result);
 }
 
+/* By name: the function that the name now stands for. */
 rly_status rly_session_call(rly_session *s, const char *name, int count,
                             rly_value *const *args, rly_value **result) {
   if (!s || !name || !result || !are_own(s, count, args) || !session_enter(s))
@@ -295,6 +322,7 @@ static bool is_function(rly_program *p, const rly_function *f) {
   return f && rly_program_function(p, ((const Global *)f)->name->text) == f;
 }
 
+/* By handle: refused when the name has since been defined anew. */
 rly_status rly_session_call_function(rly_session *s, const rly_function *f,
                                      int count, rly_value *const *args,
                                      rly_value **result) {
@@ -306,6 +334,7 @@ rly_status rly_session_call_function(rly_session *s, const rly_function *f,
   return status;
 }
 
+/* A closure has no names for its parameters, so only its type is compared. */
 static rly_status call_value(rly_session *s, const rly_value *f, int count,
                              rly_value *const *args, rly_value **result) {
   if (f->type->kind != TY_FN) return refuse_call(s, "this is no function");
@@ -327,6 +356,7 @@ rly_status rly_value_call(rly_value *function, int count,
   return status;
 }
 
+/* A failure is reported to the session, though the binding is the program's. */
 bool session_argument(rly_session *s, const rly_function *entry, int i,
                       Value *out) {
   const Global *g = (const Global *)entry;
@@ -337,6 +367,8 @@ bool session_argument(rly_session *s, const rly_function *entry, int i,
   return found;
 }
 
+/* Values that were made for the arguments are dropped whatever happened, from
+ * the last to the first. */
 static rly_status call_bound(rly_session *s, const rly_function *entry,
                              rly_value **result) {
   rly_status started = session_start(s, true);
@@ -366,6 +398,7 @@ rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
 
 /* --- Figures ------------------------------------------------------------ */
 
+/* `allocations` are the context's, as tensors of hosts count, too. */
 rly_stats rly_session_stats(const rly_session *s) {
   rly_session *held = (rly_session *)s;
   if (!session_hold(held)) return (rly_stats){0};
@@ -399,6 +432,8 @@ rly_status rly_session_set_profile(rly_session *s, bool on) {
   return status;
 }
 
+/* The text is made in a Mem of its own: that it could not be made is no failure
+ * of the session. */
 char *rly_session_profile(rly_session *s) {
   if (!s || !s->options.profile || !session_hold(s)) return NULL;
   rly_context *cx = s->program->cx;

@@ -1,4 +1,15 @@
-/* A session's state as hosts list, read, write, remember and copy it. */
+/* A session's state as hosts list, read, write, remember and copy it.  state/
+ * does the work; here are handles, locks and messages.
+ *
+ * A list and a snapshot hold cells and values of the session, so they keep it
+ * alive, and freeing them takes its lock.  Each call first evaluates what is
+ * pending (begin): the cells that a text makes are there when one asks for
+ * them.
+ *
+ * A path names a cell by where it can be reached from, like `@acc` or `%m.0`,
+ * as the prompt's :state shows it.  It is the only name that a cell has which
+ * means something in another session, and so also the name under which a file
+ * keeps it. */
 #include <string.h>
 
 #include "lib/handles.h"
@@ -21,6 +32,7 @@ static rly_status out_of_memory(rly_session *s) {
 
 /* --- The list ----------------------------------------------------------- */
 
+/* state_list_done() is due whether or not the list is whole. */
 static rly_state *state_new(rly_session *s) {
   rly_state *st = mem_alloc(s->mem, sizeof *st);
   if (!st) {
@@ -65,6 +77,7 @@ const char *rly_state_path(const rly_state *st, size_t i) {
   return i < rly_state_count(st) ? st->list.cells.data[i].path : NULL;
 }
 
+/* The text lives in the list's arena. */
 const char *rly_state_type(rly_state *st, size_t i) {
   const Type *type =
       i < rly_state_count(st) ? st->list.cells.data[i].type : NULL;
@@ -79,6 +92,8 @@ const char *rly_state_type(rly_state *st, size_t i) {
   return text;
 }
 
+/* Aliases are few, so they are one list for all cells, gone through each
+ * time. */
 size_t rly_state_alias_count(const rly_state *st, size_t i) {
   size_t count = 0;
   for (size_t k = 0; st && k < st->list.aliases.len; k++)
@@ -86,6 +101,7 @@ size_t rly_state_alias_count(const rly_state *st, size_t i) {
   return count;
 }
 
+/* Counts k down through the aliases of cell i. */
 const char *rly_state_alias(const rly_state *st, size_t i, size_t k) {
   for (size_t n = 0; st && n < st->list.aliases.len; n++)
     if (st->list.aliases.data[n].cell == i && !k--)
@@ -113,6 +129,8 @@ static const StateCell *find(rly_session *s, const StateList *list,
   return NULL;
 }
 
+/* The value gets a reference of its own: the cell may be written while the host
+ * has it. */
 static rly_value *get(rly_session *s, const StateList *list, const char *path) {
   const StateCell *cell = find(s, list, path);
   if (!cell) return NULL;
@@ -123,6 +141,8 @@ static rly_value *get(rly_session *s, const StateList *list, const char *path) {
   return v;
 }
 
+/* The list is made for one lookup and freed: paths are names for people, not
+ * handles. */
 rly_value *rly_session_get(rly_session *s, const char *path) {
   rly_status status;
   if (!path || !begin(s, &status)) return NULL;
@@ -161,6 +181,8 @@ static rly_status refuse_type(rly_session *s, const char *path,
   return status;
 }
 
+/* Types are compared first, then lengths that the type leaves open in one and
+ * not in the other. */
 static rly_status set(rly_session *s, const StateList *list, const char *path,
                       const rly_value *v) {
   const StateCell *cell = find(s, list, path);
@@ -207,6 +229,9 @@ rly_snapshot *rly_session_snapshot(rly_session *s) {
   return handle;
 }
 
+/* Nothing is evaluated before: the snapshot's cells are those of its own time.
+ * Evaluating the pending `let`s would also be wrong as such: they may fail, and
+ * going back has to be possible just then. */
 rly_status rly_session_restore(rly_session *s, const rly_snapshot *snapshot) {
   if (!snapshot || snapshot->session != s || !session_enter(s))
     return RLY_MISUSE;
@@ -228,6 +253,8 @@ void rly_snapshot_free(rly_snapshot *snapshot) {
 
 /* --- Copies ------------------------------------------------------------- */
 
+/* The copy is as far as the original: what that has evaluated is not evaluated
+ * again. */
 static rly_session *fork_of(rly_session *s,
                             const rly_session_options *options) {
   rly_session *to = session_shell(s->program, options);
@@ -268,6 +295,8 @@ static rly_status reset(rly_session *s) {
   return status;
 }
 
+/* See reset(): lets are evaluated once more, with their effects on memory but
+ * without output. */
 rly_status rly_session_reset(rly_session *s) {
   rly_status status;
   if (!begin(s, &status)) return status;

@@ -1,12 +1,26 @@
 /* State in files, and from one version of a program to the next.
  *
- * A state file is safetensors.  Its metadata: `format` is 2; `program` the
- * signature, each global that is a value with its type; `types` and `skeletons`
- * have a line for each cell, in order, its path, a blank and its type or
- * skeleton; `shared` has a line for each skeleton that others lead to
- * (state/state.h); `checksum` covers all of these and the tensors.  A text that
- * is too long for a header is a tensor of bytes of its name; no cell's path is
- * one of these names.  Format 1, where nothing is shared, is read, too. */
+ * A state file is safetensors:
+ *
+ *   metadata  format      "2"
+ *             program     the signature: each global value with its type
+ *             types       a line for each cell, in order: path, blank, type
+ *             skeletons   likewise: path, blank, skeleton (state/state.h)
+ *             shared      a line for each skeleton that others lead to
+ *             checksum    of all of these and the tensors
+ *   tensors   those of the skeletons, by their names
+ *
+ * A text that is too long for a header is a tensor of bytes of its name; no
+ * cell's path is one of these names.  Format 1, where nothing is shared, is
+ * read, too.
+ *
+ * Saving packs the cells (state_pack) and writes; loading reads, compares and
+ * unpacks (state_unpack), which sets all cells or none.  To carry a state over
+ * to a changed program is the same without the file: what is packed from one
+ * session is unpacked in the other, leniently, with a report.
+ *
+ * Files are not trusted: the checksum tells damage, and everything behind it is
+ * read as if it could be anything. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +46,9 @@ static uint64_t add_tensor(uint64_t hash, const NamedTensor *entry) {
   return hash_add(hash, t->data, tensor_bytes(t));
 }
 
-/* Of everything but the checksum; tensors by name, whatever their order. */
+/* Of everything but the checksum; tensors by name, whatever their order.  The
+ * sums of the tensors are added, which no order changes.  FNV-1a finds damage,
+ * not malice. */
 static void checksum(const TensorFile *f, char text[17]) {
   static const char *const keys[] = {"format", "program", "types", "skeletons"};
   const char *shared = tensor_file_metadata(f, "shared");
@@ -64,6 +80,7 @@ typedef struct Pack {
   StatePacker packer;
 } Pack;
 
+/* Takes `t`.  Elements are made contiguous, as the format wants them. */
 static bool take_tensor(void *data, const char *name, Tensor *t) {
   TensorFile *f = data;
   Tensor *whole = tensor_contiguous(f->heap, t);
@@ -77,8 +94,8 @@ static bool take_tensor(void *data, const char *name, Tensor *t) {
   return false;
 }
 
-/* The session's cells as a table of tensors and texts; false after
- * reporting. */
+/* The session's cells as a table of tensors and texts; false after reporting.
+ * The tensors of the table are references to the session's. */
 static bool pack(Pack *p, rly_session *s, bool lenient) {
   *p = (Pack){.session = s, .file = tensor_file_new(&store_of(s)->heap)};
   if (!p->file) {
@@ -112,6 +129,7 @@ static void add_metadata(TensorFile *f, const char *key, const char *value) {
   VEC_PUSH(&f->metadata, pair);
 }
 
+/* For people who look into a file; loading compares cell by cell. */
 static void add_signature(Pack *p, StrBuf *out) {
   const Program *ir = p->session->program->ir;
   VEC_CLEAR(out);
@@ -127,6 +145,8 @@ static void add_signature(Pack *p, StrBuf *out) {
 
 enum { METADATA_MOST = 1 << 20 }; /* longer texts are tensors */
 
+/* A header of safetensors is read whole and as JSON, so it should stay
+ * small. */
 static void add_bytes(TensorFile *f, const char *name, const StrBuf *text) {
   int64_t size = (int64_t)text->len;
   Tensor *t = tensor_new(f->heap, DT_UINT8, 1, &size);
@@ -144,6 +164,7 @@ static void add_named(TensorFile *f, const char *name, const StrBuf *text) {
   else add_metadata(f, name, strbuf_text(text));
 }
 
+/* A path has no blank and no newline, a skeleton and a type have no newline. */
 static void add_lines(Pack *p, StrBuf *out, const char *name, bool types) {
   VEC_CLEAR(out);
   for (size_t i = 0; i < p->packer.cells.len; i++) {
@@ -155,6 +176,8 @@ static void add_lines(Pack *p, StrBuf *out, const char *name, bool types) {
   add_named(p->file, name, out);
 }
 
+/* Absent where nothing is shared, so that such files are as they were in format
+ * 1 but for the number. */
 static void add_shared(Pack *p, StrBuf *out) {
   VEC_CLEAR(out);
   for (size_t i = 0; i < p->packer.shared.len; i++) {
@@ -164,6 +187,7 @@ static void add_shared(Pack *p, StrBuf *out) {
   if (out->len) add_named(p->file, "shared", out);
 }
 
+/* The checksum is the last key, as it covers the others. */
 static rly_status write_pack(Pack *p, const char *path) {
   rly_session *s = p->session;
   TensorFile *f = p->file;
@@ -217,6 +241,7 @@ static int by_name(const void *a, const void *b) {
                 (*(const NamedTensor *const *)b)->name);
 }
 
+/* Skeletons name many tensors, so they are looked up by binary search. */
 static bool sort_tensors(Source *src) {
   size_t n = src->file->tensors.len;
   src->sorted = arena_array(&src->file->arena, n + 1, sizeof *src->sorted);
@@ -248,7 +273,8 @@ static bool find_line(const char *at, size_t *len) {
   return end;
 }
 
-/* The next line, cut into what stands before its first blank and the rest. */
+/* The next line, cut into what stands before its first blank and the rest.
+ * Types and skeletons have blanks; paths have none. */
 static bool next_line(Arena *a, const char **at, const char **path,
                       const char **rest) {
   size_t len;
@@ -261,6 +287,7 @@ static bool next_line(Arena *a, const char **at, const char **path,
   return *path && *rest;
 }
 
+/* Both lists name the same cells in the same order. */
 static bool read_cells(Source *src, const char *types, const char *skeletons) {
   Arena *a = &src->file->arena;
   while (*types) {
@@ -284,7 +311,8 @@ static bool read_shared(Source *src, const char *at) {
   return !*at;
 }
 
-/* One of the texts; NULL: there is none. */
+/* One of the texts; NULL: there is none.  A tensor of bytes stands for a text
+ * that was too long for the header. */
 static const char *text_named(Source *src, const char *name) {
   const char *text = tensor_file_metadata(src->file, name);
   const Tensor *t = text ? NULL : find_tensor(src, name);
@@ -292,6 +320,8 @@ static const char *text_named(Source *src, const char *name) {
   return arena_strndup(&src->file->arena, t->data, (size_t)t->shape[0]);
 }
 
+/* In this order: is it a state at all, of a known format, undamaged,
+ * consistent. */
 static bool read_source(Source *src, rly_session *s, const char *path) {
   const TensorFile *f = src->file;
   const char *version = tensor_file_metadata(f, "format");
@@ -316,6 +346,7 @@ static bool read_source(Source *src, rly_session *s, const char *path) {
   return invalid(s, path, "its lists of cells differ");
 }
 
+/* `report` NULL means strict: every cell must fit. */
 static bool unpack(rly_session *s, Source *src, const char *label,
                    StrBuf *report) {
   StateUnpacker u = {
@@ -333,6 +364,8 @@ static bool unpack(rly_session *s, Source *src, const char *label,
   return state_unpack(&u);
 }
 
+/* The file is read into the session's heap, and all of it is freed before the
+ * answer, whatever that is. */
 static rly_status load(rly_session *s, const char *path, StrBuf *report) {
   rly_status status = session_start(s, true);
   if (status != RLY_OK) return status;
@@ -371,6 +404,8 @@ static rly_status give_report(rly_session *s, rly_status status, StrBuf *text,
   return status;
 }
 
+/* Both sessions have been entered.  The tensors are shared between the two
+ * sides; what is unpacked copies them. */
 static rly_status carry(rly_session *from, rly_session *to, StrBuf *report) {
   rly_status status = session_start(from, true);
   if (status == RLY_OK) status = session_start(to, true);
@@ -395,6 +430,7 @@ static rly_status carry(rly_session *from, rly_session *to, StrBuf *report) {
   return status;
 }
 
+/* `from` is taken first; when `to` is busy, it is let go again. */
 rly_status rly_session_carry(rly_session *from, rly_session *to,
                              char **report) {
   if (!from || from == to || !session_enter(from)) return RLY_MISUSE;

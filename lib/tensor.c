@@ -1,4 +1,9 @@
-/* Tensors that the host makes and reads. */
+/* Tensors that the host makes and reads.
+ *
+ * A handle has the tensor's header in itself and a reference to a buffer; so it
+ * needs no heap, and several threads can make and free handles of one context
+ * without its lock.  Buffers count their references atomically and are shared
+ * by handles, sessions and files. */
 #include <string.h>
 
 #include "lib/handles.h"
@@ -12,7 +17,9 @@ static void release_buffer(rly_context *cx, Buffer *b) {
   heap_done(&heap);
 }
 
-/* Kernels rely on bools being 0 or 1. */
+/* Everything that a host may have got wrong: a name of no dtype, too many axes,
+ * lengths whose product overflows, no elements, and bools that are neither 0
+ * nor 1, as kernels rely on their being so. */
 bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
                      const void *elements, DType *found, int64_t *count) {
   if (!dtype || rank < 0 || rank > RANK_MAX || (rank && !shape)) return false;
@@ -73,6 +80,9 @@ rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
   return t;
 }
 
+/* The elements must lie where a dtype may (alignment).  `release` is set last:
+ * until the handle exists, the memory is still the caller's, and must not be
+ * released on failure. */
 rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
                               const int64_t *shape, const void *elements,
                               void (*release)(void *owner), void *owner) {

@@ -1,4 +1,18 @@
-/* Results: values as the host sees them. */
+/* Results: values as the host sees them.
+ *
+ * A handle is a value, its type and its session, of which it holds a reference.
+ * Values live in the session's heap, which one thread at a time may use, so
+ * everything that touches one holds the session (hold).  A host may look at
+ * values while the session runs, from a callback of that very run.
+ *
+ * Types say what a value is; they are static, so a tensor's type may leave
+ * dimensions open that the value has: rly_value_dim() asks the value.
+ *
+ * A host thus sees a value from outside, part by part, each part as a handle of
+ * its own: rly_value_field() of (1, [2f]) gives a handle on 1 and one on [2f],
+ * and the tuple may be freed before them.  That costs a count for each part
+ * that is asked for, and asks of the host only one rule: what it was given, it
+ * frees. */
 #include <stdio.h>
 
 #include "lib/handles.h"
@@ -34,6 +48,7 @@ void rly_value_free(rly_value *v) {
   session_drop(s);
 }
 
+/* A second handle, not a second count on the first: each is freed by itself. */
 rly_value *rly_value_keep(rly_value *v) {
   if (!v || !session_hold(v->session)) return NULL;
   value_keep(v->type, v->value);
@@ -113,6 +128,7 @@ char *rly_value_json(rly_value *v) {
   return text;
 }
 
+/* Values of two sessions are never equal: their cells are different cells. */
 bool rly_value_equal(const rly_value *a, const rly_value *b) {
   if (!a || !b || a->session != b->session || a->type != b->type || !hold(a))
     return false;
@@ -123,6 +139,7 @@ bool rly_value_equal(const rly_value *a, const rly_value *b) {
 
 /* --- Parts -------------------------------------------------------------- */
 
+/* The tag of the object is the constructor's number. */
 static const Ctor *ctor_of(const rly_value *v) {
   if (!v || v->type->kind != TY_ADT) return NULL;
   return &v->type->adt->ctors[v->value.obj->tag];
@@ -133,6 +150,7 @@ const char *rly_value_constructor(const rly_value *v) {
   return c ? c->name->text : NULL;
 }
 
+/* A cell has one field, its content. */
 int rly_value_field_count(const rly_value *v) {
   if (!v) return 0;
   if (v->type->kind == TY_REF) return 1;
@@ -141,6 +159,7 @@ int rly_value_field_count(const rly_value *v) {
   return c ? c->field_count : 0;
 }
 
+/* The field gets a reference of its own, so the whole may be freed. */
 rly_value *rly_value_field(rly_value *v, int i) {
   if (!v || i < 0 || i >= rly_value_field_count(v) || !hold(v)) return NULL;
   const Type *type;
@@ -176,6 +195,8 @@ static rly_value *value_of(rly_session *s, const Tensor *t, bool copied) {
   return value_handle_take(s, tensor_type(s, t), v);
 }
 
+/* The elements are shared with the host's tensor; a kernel never writes over a
+ * buffer that has two owners. */
 rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
   if (!s || !t || t->cx != s->program->cx || !session_hold(s)) return NULL;
   rly_value *v = s->freed ? NULL : value_of(s, &t->tensor, false);
@@ -210,6 +231,7 @@ int rly_value_rank(const rly_value *v) {
   return is_tensor(v) ? v->type->rank : -1;
 }
 
+/* A scalar has no header, so rank 0 never gets here. */
 int64_t rly_value_dim(const rly_value *v, int axis) {
   if (axis < 0 || axis >= rly_value_rank(v)) return -1;
   return v->value.tensor->shape[axis];
@@ -231,6 +253,7 @@ static const void *elements_of(rly_value *v) {
   return t->data;
 }
 
+/* Borrowed until the handle is freed. */
 const void *rly_value_elements(rly_value *v) {
   if (!is_tensor(v) || !hold(v)) return NULL;
   const void *elements = elements_of(v);
@@ -238,6 +261,7 @@ const void *rly_value_elements(rly_value *v) {
   return elements;
 }
 
+/* A scalar becomes a tensor of rank 0 for the time of the copy. */
 static rly_tensor *tensor_of(rly_value *v) {
   const Type *type = v->type;
   if (type->rank) return tensor_handle(context_of(v), v->value.tensor);
@@ -263,6 +287,8 @@ typedef struct Pending {
   Value value;
 } Pending;
 
+/* `open` finds refs that lead back to themselves, as their contents have no
+ * end. */
 typedef struct Writer {
   rly_value *v;
   TensorFile *file;
@@ -271,6 +297,10 @@ typedef struct Writer {
   const char *refused; /* why; NULL: it is not */
 } Writer;
 
+/* Leaves are numbered in order: out0, out1, ...  Only what is in a tensor is
+ * written: of (1f, Cons([2f, 3f], Nil)) the file has out0, a scalar, and out1,
+ * two elements.  The tuple and the list around them leave no trace; whoever
+ * reads the file knows what was written. */
 static void writer_tensor(Writer *w, const Type *type, Value value) {
   char name[32];
   int len = snprintf(name, sizeof name, "out%zu", w->file->tensors.len);
@@ -296,6 +326,10 @@ static void writer_fields(Writer *w, const Type *type, Value value) {
   }
 }
 
+/* A ref may occur twice beside itself (then it is written twice), but not
+ * within itself.  The map holds only the refs that are open, hence the entry
+ * without a type that is pushed below the contents: it is reached when they are
+ * done, and closes the ref. */
 static void writer_ref(Writer *w, Pending p) {
   if (ptrmap_has(&w->open, p.value.obj)) {
     w->refused =
@@ -317,6 +351,8 @@ static void writer_one(Writer *w, Pending p) {
   else writer_fields(w, p.type, p.value);
 }
 
+/* Depth first, from left to right, with an explicit stack.  The C stack would
+ * not do, as a list of a million tensors is a million constructors deep. */
 static void writer_collect(Writer *w) {
   VEC_PUSH(&w->stack, (Pending){w->v->type, w->v->value});
   while (w->stack.len && !w->refused &&
@@ -326,6 +362,8 @@ static void writer_collect(Writer *w) {
   }
 }
 
+/* In this order: a value that no file can hold, a request to stop, the
+ * writing. */
 static rly_status writer_finish(Writer *w, const char *path) {
   rly_session *s = w->v->session;
   if (w->refused) {
@@ -352,6 +390,8 @@ static rly_status write_value(rly_value *v, const char *path) {
   return status;
 }
 
+/* Every tensor of the value, wherever it stands: fields of tuples and
+ * constructors, contents of refs. */
 rly_status rly_value_write(rly_value *v, const char *path) {
   if (!path || !hold(v)) return RLY_MISUSE;
   rly_status status = write_value(v, path);

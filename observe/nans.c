@@ -1,6 +1,17 @@
 /* Finds the first NaN: stops a run at the operator that makes a NaN from
  * operands without one, and reports the element and the operands it was
- * computed from. */
+ * computed from.
+ *
+ *   `divide` makes a NaN at [0, 2] from 0f, 0f
+ *
+ * A NaN that an operand already held is not reported again: the first is the
+ * one to look for.  To tell, operands are examined before the operator runs and
+ * results afterwards, which costs a pass over each; so it is done only where
+ * the session was asked to.
+ *
+ * The code was made with runs that may end at any instruction
+ * (code_stop_at_nans), as a fault is raised here behind instructions that
+ * cannot fail otherwise. */
 #include <string.h>
 
 #include "observe/observer.h"
@@ -8,7 +19,8 @@
 
 /* --- The message -------------------------------------------------------- */
 
-/* The indices of element `i` of a tensor of this shape. */
+/* The indices of element `i` of a tensor of this shape.  Row-major: the last
+ * index moves fastest. */
 static void indices_of(const Tensor *t, int64_t i, int64_t *at) {
   for (int d = t->rank; d-- > 0;) {
     at[d] = i % t->shape[d];
@@ -16,7 +28,8 @@ static void indices_of(const Tensor *t, int64_t i, int64_t *at) {
   }
 }
 
-/* The element of an operand, broadcast to `out`, at these indices. */
+/* The element of an operand, broadcast to `out`, at these indices.  Aligned at
+ * the last axis; an axis of length 1 has one element for all. */
 static Value element_for(const Tensor *t, const Tensor *out,
                          const int64_t *at) {
   int64_t offset = 0;
@@ -28,6 +41,7 @@ static Value element_for(const Tensor *t, const Tensor *out,
                    t->data + offset * (int64_t)dtype_size((DType)t->dtype));
 }
 
+/* An operand that does not broadcast is shown by its type. */
 static bool broadcasts(const Tensor *t, const Tensor *out) {
   if (t->rank > out->rank) return false;
   for (int d = 0; d < t->rank; d++) {
@@ -44,7 +58,8 @@ static void add_operand(StrBuf *text, const Tensor *t, const Tensor *out,
   else tensor_print_type(text, t);
 }
 
-/* Reports "`name` gives a NaN [at [i, j]] from x, y". */
+/* Reports "`name` gives a NaN [at [i, j]] from x, y".  Only of an element-wise
+ * operator is it known which elements made the NaN. */
 static bool stop_at(Session *s, const OpWatch *w, const char *name,
                     bool elementwise, const Tensor *out, int64_t i) {
   StrBuf text;
@@ -67,6 +82,7 @@ static bool stop_at(Session *s, const OpWatch *w, const char *name,
 
 /* --- Operators ---------------------------------------------------------- */
 
+/* A scalar result is looked at where it lies in its register. */
 bool nans_check(Session *s, const OpWatch *w, const OpShape *shape) {
   for (int i = 0; i < shape->out_count; i++) {
     const Value *v = &s->regs[shape->list[shape->source_count + i]];
@@ -84,7 +100,8 @@ bool nans_check(Session *s, const OpWatch *w, const OpShape *shape) {
 /* --- Instructions on scalars -------------------------------------------- */
 
 /* The name of an instruction on scalars, and the dtypes of its result and
- * operands; NULL if it is another instruction. */
+ * operands; NULL if it is another instruction.  Comparisons that jump set no
+ * register and are none. */
 static const char *scalar_name(const Word *pc, DType *types) {
   const InsInfo *row = &ins_info[pc->op];
   const Word *word = ins_word(pc, 'S');
@@ -99,7 +116,7 @@ static const char *scalar_name(const Word *pc, DType *types) {
   return op_info((OpId)row->op)->name;
 }
 
-/* The operands of the instruction that are registers. */
+/* The operands of the instruction that are registers.  At most three. */
 static int operand_regs(const Word *pc, uint16_t regs[3]) {
   int n = 0;
   for (OperandWalk o = word_operands(pc); operand_next(&o);)
@@ -107,6 +124,7 @@ static int operand_regs(const Word *pc, uint16_t regs[3]) {
   return n;
 }
 
+/* The values are copied, for the result may be in a register of an operand. */
 bool nans_scalar_begin(Session *s, const Word *pc, OpWatch *w) {
   DType types[4];
   Arena *arena = &watch_of(s)->scratch;

@@ -1,6 +1,20 @@
 /* The work of an observed session before every instruction; operators are
  * observed before and after they run.  A session that only counts stops after
- * counting. */
+ * counting.
+ *
+ * The machine announces each instruction before it runs (vm/machine.h,
+ * Observer); nobody announces its end.  So what an operator gave is looked at
+ * when the next instruction is announced:
+ *
+ *   step(op)       op_begin: headers of the operands, bytes, the clock
+ *   step(next)     op_end: the results are in their registers now
+ *                  then next's own beginning
+ *
+ * An operator that raises a fault has no next instruction: pause() ends its
+ * watch (abandon).
+ *
+ * Profile, trace and the search for NaNs are independent; each that is on gets
+ * the same OpWatch. */
 #include <time.h>
 
 #include "observe/observer.h"
@@ -13,6 +27,8 @@ uint64_t observe_clock(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* An instruction without a place, as in code that stands for no text, has that
+ * of its function. */
 Span observe_place(Session *s, const Word *pc, StrBuf *out) {
   CodePlace at = code_place(s->code, pc);
   const Function *f = at.function;
@@ -25,6 +41,8 @@ Span observe_place(Session *s, const Word *pc, StrBuf *out) {
 
 /* --- Operators ---------------------------------------------------------- */
 
+/* Fused operators count as one, whose operations are the steps' on each element
+ * of the first result. */
 static void chain_shape(const Word *pc, OpShape *shape) {
   const ChainSite *site = pc[1].data;
   *shape = (OpShape){.name = site->name,
@@ -36,6 +54,7 @@ static void chain_shape(const Word *pc, OpShape *shape) {
                      .list = ins_list(pc)};
 }
 
+/* Operators and chains alike, so that nothing behind this asks which it is. */
 bool op_shape(const Word *pc, OpShape *shape) {
   if (pc->op == INS_chain) chain_shape(pc, shape);
   if (pc->op != INS_op) return pc->op == INS_chain;
@@ -55,6 +74,8 @@ static int tensors_of(const OpSource *source) {
   return source->kind == FROM_TUPLE ? source->type->count : 1;
 }
 
+/* The header is copied, because the operator may drop the tensor; bytes count
+ * for tensors only. */
 static void add_arg(OpWatch *w, const Type *type, const Value *v) {
   Tensor *t = &w->args[w->count++];
   if (type_is_scalar(type)) {
@@ -75,6 +96,7 @@ static void add_args(OpWatch *w, const OpSource *source, const Value *v) {
     add_arg(w, source->type->args[k], &fields[k]);
 }
 
+/* The memory of the operator before is used again. */
 static bool watch_init(Watch *o, const OpShape *shape) {
   size_t n = 1;
   for (int i = 0; i < shape->source_count; i++)
@@ -86,7 +108,8 @@ static bool watch_init(Watch *o, const OpShape *shape) {
 }
 
 /* Keeps a reference to each operand until the operator has run, so that no
- * operand is overwritten in place and all can be examined. */
+ * operand is overwritten in place and all can be examined.  That costs the
+ * reuse of memory, so it is done only for NaNs. */
 static void hold(Session *s, OpWatch *w, const OpShape *shape) {
   for (int i = 0; i < shape->source_count; i++) {
     w->kept[i] = s->regs[shape->list[i]];
@@ -97,6 +120,7 @@ static void hold(Session *s, OpWatch *w, const OpShape *shape) {
     w->clean &= tensor_first_nan(&w->args[i]) < 0;
 }
 
+/* The clock is read last, so that the preparation does not count. */
 static void op_begin(Session *s, const Word *pc, const OpShape *shape) {
   Watch *o = watch_of(s);
   OpWatch *w = &o->op;
@@ -108,7 +132,8 @@ static void op_begin(Session *s, const Word *pc, const OpShape *shape) {
   w->start = observe_clock();
 }
 
-/* Adds the bytes and operations of the results. */
+/* Adds the bytes and operations of the results.  A view moves nothing and
+ * computes nothing. */
 static void weigh(const Session *s, const OpWatch *w, const OpShape *shape,
                   double *bytes, double *flops) {
   bool view = shape->site && shape->site->op->storage == STORE_VIEW;
@@ -135,7 +160,8 @@ static void release(Session *s, const OpWatch *w, const OpShape *shape) {
 
 /* Restores the state as if the operator had failed: no results, and every
  * operand in its register.  Operands that the operator dropped (a bit each in
- * operand a) are given back. */
+ * operand a) are given back.  Unwinding then finds exactly what the code
+ * generator's list of live registers says (LiveAt). */
 static void take_back(Session *s, const OpWatch *w, const OpShape *shape) {
   for (int i = 0; i < shape->out_count; i++) {
     Value v = s->regs[shape->list[shape->source_count + i]];
@@ -149,7 +175,9 @@ static void take_back(Session *s, const OpWatch *w, const OpShape *shape) {
   }
 }
 
-/* Finishes the operator that ran last.  Returns false if a fault is raised. */
+/* Finishes the operator that ran last.  Returns false if a fault is raised.  It
+ * is not a watch any more when its checks run, or a fault in them would end it
+ * twice. */
 static bool op_end(Session *s) {
   Watch *o = watch_of(s);
   OpWatch w = o->op;
@@ -171,12 +199,15 @@ static bool op_end(Session *s) {
 
 /* --- Every instruction -------------------------------------------------- */
 
+/* Instructions on scalars matter only for NaNs. */
 static void look_ahead(Session *s, const Word *pc) {
   OpShape shape;
   if (op_shape(pc, &shape)) op_begin(s, pc, &shape);
   else if (watch_of(s)->what.nans) nans_scalar_begin(s, pc, &watch_of(s)->op);
 }
 
+/* The order matters: first what ended, then the calls that have begun or ended,
+ * then what begins. */
 static bool watch_step(Observer *observer, Session *s, const Word *pc) {
   Watch *o = (Watch *)observer;
   if (o->op.pc && !op_end(s)) return false;
@@ -203,10 +234,12 @@ static void watch_pause(Observer *observer, Session *s) {
 
 /* --- Life --------------------------------------------------------------- */
 
+/* Counting needs no call for each instruction. */
 static bool sees_closely(const Observe *what) {
   return what->profile || what->nans || what->trace;
 }
 
+/* Part of the session's end, or of switching everything off. */
 static void watch_free(Observer *observer, Session *s) {
   Watch *o = (Watch *)observer;
   s->observer = NULL;
@@ -227,6 +260,8 @@ bool session_observe(Session *s, const Observe *what) {
   return !what->trace || (o->trace = trace_new(s, what)) != NULL;
 }
 
+/* An observer is made for a profile alone and goes with it, so that the session
+ * is as fast as before. */
 bool session_set_profile(Session *s, bool on) {
   Observe none = {0};
   if (!s->observer && (!on || !session_observe(s, &none))) return !on;

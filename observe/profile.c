@@ -1,6 +1,18 @@
-/* The profile: calls, time, bytes and operations by source line and
- * operator.  The clock is read around operators and otherwise once in a while;
- * the time in between is shared among the instructions that ran. */
+/* The profile: calls, time, bytes and operations by source line and operator.
+ *
+ * Reading the clock takes longer than most instructions.  So it is read before
+ * and after each operator, and otherwise once in RECENT instructions; the time
+ * in between is shared equally among those that ran:
+ *
+ *   clock  i i i i i op               i i ...
+ *          |<- shared ->|<- the op's ->|
+ *
+ * A counter stands for one unit of code.  They are found by a direct-mapped
+ * cache of KNOWN entries in front of a map, since the same instructions come
+ * again and again.  Lines and operators are put together only when the profile
+ * is printed.
+ *
+ * What no memory was left for is counted in `spilled` and not shown. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +62,7 @@ void profile_free(Profile *p) {
 
 /* --- Counting ----------------------------------------------------------- */
 
+/* From the map, or new. */
 static Counter *counter_new(Profile *p, const Word *pc) {
   Counter *c = ptrmap_get(&p->counters, pc);
   if (c) return c;
@@ -61,6 +74,7 @@ static Counter *counter_new(Profile *p, const Word *pc) {
   return c;
 }
 
+/* Units are eight bytes, so the lowest three bits of an address say nothing. */
 static Counter *counter_of(Profile *p, const Word *pc) {
   size_t i = ((uintptr_t)pc >> 3) % KNOWN;
   if (p->known[i].pc != pc) {
@@ -70,7 +84,8 @@ static Counter *counter_of(Profile *p, const Word *pc) {
   return p->known[i].counter;
 }
 
-/* Shares the time up to `now` among the instructions. */
+/* Shares the time up to `now` among the instructions.  Without a clock from
+ * before (at the beginning of a run) the time is not known and counts as 0. */
 static void settle(Profile *p, uint64_t now) {
   double share = p->recent_count && p->clock
                      ? (double)(now - p->clock) / p->recent_count
@@ -80,6 +95,8 @@ static void settle(Profile *p, uint64_t now) {
   p->clock = now;
 }
 
+/* An operator's own time is measured by profile_op(); here the clock only ends
+ * the time of what ran before it. */
 void profile_step(Profile *p, const Word *pc) {
   OpShape shape;
   p->last = counter_of(p, pc);
@@ -110,6 +127,7 @@ typedef struct Row {
   double ns, bytes, flops;
 } Row;
 
+/* An instruction belongs to the line of its place. */
 static Row row_of(Session *s, const Counter *c) {
   OpShape shape;
   Row row = {.file = "",
@@ -147,7 +165,8 @@ static int by_time(const void *x, const void *y) {
 
 typedef int (*RowOrder)(const void *a, const void *b);
 
-/* Merges adjacent equal rows and returns how many are left. */
+/* Merges adjacent equal rows and returns how many are left.  Sorts first, so
+ * that equal rows are adjacent. */
 static size_t merge(Row *rows, size_t n, RowOrder order) {
   size_t kept = 0;
   qsort(rows, n, sizeof *rows, order);
@@ -192,6 +211,7 @@ static void add_table(StrBuf *out, const char *title, Row *rows, size_t n,
   for (size_t i = 0; i < n; i++) add_row(out, &rows[i], total, place);
 }
 
+/* The second table is made from the rows of the first. */
 void profile_print(Session *s, Profile *p, StrBuf *out) {
   VEC(Row) rows;
   VEC_INIT(&rows, p->mem);

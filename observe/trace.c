@@ -1,6 +1,20 @@
-/* Calls and operators over time, as Chrome's trace events (JSON): nested events
- * for calls, one event for each operator, and a counter of live bytes.  The
- * text is sent in pieces to a receiver that writes the file. */
+/* Calls and operators over time, as Chrome's trace events (the Trace Event
+ * Format, JSON): nested events for calls, one event for each operator, and a
+ * counter of live bytes.  The text is sent in pieces to a receiver that writes
+ * the file.
+ *
+ *   {"ph": "B", "name": "@f", ...}     a call begins
+ *   {"ph": "X", "name": "add", "dur"}  an operator
+ *   {"ph": "C", "name": "live bytes"}  the counter
+ *   {"ph": "E", ...}                   the call ends
+ *
+ * Nobody announces calls and returns; they are seen from the number of frames
+ * at each instruction.  `open` has the depths of the calls that have begun, so
+ * its length is the nesting of events and its last entry the innermost call.
+ *
+ * At most EVENTS_MOST events are written, so a file stays readable; those left
+ * out are counted at its end.  Ends of calls are always written, or the file
+ * would not nest. */
 #include <string.h>
 
 #include "observe/observer.h"
@@ -21,11 +35,13 @@ struct Trace {
                 frame */
 };
 
+/* The receiver may be slow; it gets 64 KB at a time. */
 static void flush(Trace *t) {
   t->what.trace(t->what.data, strbuf_text(&t->out), t->out.len);
   VEC_CLEAR(&t->out);
 }
 
+/* The file begins here and is a whole JSON text only after trace_free(). */
 Trace *trace_new(Session *s, const Observe *what) {
   Trace *t = mem_alloc_zeroed(s->mem, sizeof *t);
   if (!t) return NULL;
@@ -53,6 +69,7 @@ static void event(Trace *t, const char *phase, const char *name, uint64_t at) {
               micros(t, at));
 }
 
+/* Events end in the brace of the object. */
 static void event_end(Trace *t) {
   strbuf_add_char(&t->out, '}');
   if (t->out.len >= PIECE) flush(t);
@@ -76,6 +93,7 @@ static bool has_room(Trace *t) {
   return false;
 }
 
+/* At most every 100 us, and only when the number has changed. */
 static void add_counter(Trace *t, uint64_t now) {
   size_t live = atomic_load_explicit(&t->s->mem->live, memory_order_relaxed);
   if (live == t->live || now - t->counted < COUNTER_EVERY) return;
@@ -89,6 +107,7 @@ static void add_counter(Trace *t, uint64_t now) {
 
 /* --- Calls -------------------------------------------------------------- */
 
+/* An end needs no name: it belongs to the last beginning. */
 static void call_ends(Trace *t) {
   (void)VEC_POP(&t->open);
   event(t, "E", "", observe_clock());
@@ -108,7 +127,9 @@ static void call_begins(Trace *t, const Word *pc, uint32_t depth) {
 }
 
 /* Finds the call that the frame belongs to.  A frame deeper than the last open
- * call is a new call; so is the same frame after a tail call. */
+ * call is a new call; so is the same frame after a tail call.  A tail call
+ * keeps the frame, so the depth does not show it; `tail` remembers that the
+ * instruction before was one. */
 void trace_step(Trace *t, const Word *pc, const Frame *top) {
   uint32_t depth = (uint32_t)(top - t->s->frames);
   if (t->tail && t->open.len) call_ends(t);
@@ -118,6 +139,7 @@ void trace_step(Trace *t, const Word *pc, const Frame *top) {
   t->tail = flags & CALL && flags & END;
 }
 
+/* A complete event: its beginning and its duration in one. */
 void trace_op(Trace *t, const Word *pc, const char *name, uint64_t start,
               double bytes) {
   uint64_t now = observe_clock();
@@ -130,6 +152,7 @@ void trace_op(Trace *t, const Word *pc, const char *name, uint64_t start,
   add_counter(t, now);
 }
 
+/* The loop was left: whatever is open has ended, by a value or by a fault. */
 void trace_pause(Trace *t) {
   t->tail = false;
   while (t->open.len) call_ends(t);

@@ -1,6 +1,18 @@
 /* Attribute records: defaults, look-up by name, and the values that are known
- * only when the program runs.  What a row declares is in ops.def; how a call
- * is turned into a record is the checker's (types/). */
+ * only when the program runs.  What a row declares is in ops.def; how a call is
+ * turned into a record is the checker's (types/).
+ *
+ * A record has one value for each attribute of its row, in the row's order, and
+ * lives in an arena.  An attribute that the call gives as an expression goes
+ * through three states:
+ *
+ *   attrs_defaults      the row's default
+ *   attr_bind_operand   operand k holds it: what k's type tells is there (the
+ *                       number of items), the items themselves are `?`
+ *   attrs_complete      a copy in which the items are numbers
+ *
+ * The checker runs rules on the second kind, the machine on the third.  So a
+ * rule is written once: where it meets `?` it answers with what it can. */
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -14,6 +26,7 @@ static const char *const attr_names[ATTR_COUNT] = {
 
 const char *attr_name_text(AttrName name) { return attr_names[name]; }
 
+/* A linear search: names are looked up once for each attribute in a text. */
 AttrName attr_name_find(const char *text) {
   for (int i = ATTR_NONE + 1; i < ATTR_COUNT; i++)
     if (strcmp(attr_names[i], text) == 0) return (AttrName)i;
@@ -22,6 +35,8 @@ AttrName attr_name_find(const char *text) {
 
 /* --- Defaults ------------------------------------------------------------ */
 
+/* The row's initialisers tell the default.  Optional attributes are None unless
+ * the row gives a default that is not 0. */
 static AttrValue default_value(const AttrSpec *spec) {
   AttrValue v = {.state = AV_SET, .operand = -1, .count = COUNT_SCALAR};
   bool is_list = spec->type == AT_INTS || spec->type == AT_LISTS;
@@ -66,6 +81,8 @@ const AttrValue *attr_get(const Attrs *attrs, AttrName name) {
   return &attrs->values[i];
 }
 
+/* `words` is "a|b|c"; the answer is the position of the attribute's text in it,
+ * so a kernel can name the words by an enum in the same order. */
 int attr_word(const Attrs *attrs, AttrName name) {
   const AttrValue *v = attr_get(attrs, name);
   const char *p = attrs->op->attrs[v - attrs->values].words;
@@ -80,6 +97,7 @@ int attr_word(const Attrs *attrs, AttrName name) {
 
 /* --- Values from operands ------------------------------------------------ */
 
+/* n values that only the run will know; NULL when memory runs out. */
 static const Dim *unknown_dims(Arena *arena, int64_t n) {
   Dim *dims = ARENA_ARRAY(arena, Dim, (size_t)n);
   for (int64_t i = 0; dims && i < n; i++) dims[i] = DIM_ANY;
@@ -88,17 +106,22 @@ static const Dim *unknown_dims(Arena *arena, int64_t n) {
 
 enum { LIST_MAX = 1 << 10 }; /* no attribute needs more items */
 
+/* The number of items that a dimension tells.  A hostile one of 2^40 must not
+ * make a list that long: beyond LIST_MAX it counts as unknown, and the run
+ * refuses it. */
 static int list_count(Dim n) {
   bool known = dim_is_number(n) && !dim_below(n, 0) && !dim_above(n, LIST_MAX);
   return known ? (int)dim_value(n) : COUNT_UNKNOWN;
 }
 
+/* A vector, or a single number; its length is the number of items. */
 static bool bind_ints(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   v->count = rank == 0 ? 1 : list_count(dims[0]);
   if (v->count > 0 && !(v->ints = unknown_dims(arena, v->count))) v->count = 0;
   return rank <= 1;
 }
 
+/* A matrix: one list for each row, all of one length. */
 static bool bind_lists(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   if (rank != 2) return false;
   v->count = list_count(dims[0]);
@@ -115,6 +138,8 @@ static bool bind_lists(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   return true;
 }
 
+/* The operand's type must be that of the attribute: integers, unless the row
+ * takes floats; a float attribute takes floats alone. */
 bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
                        const Dim *dims, Arena *arena, AttrValue *value) {
   *value = (AttrValue){.state = AV_SET,
@@ -136,6 +161,8 @@ bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
   }
 }
 
+/* False where the value does not fit a Dim: unsigned beyond int64, and the most
+ * negative numbers, which stand for `?` and forms. */
 static bool read_int(const Tensor *t, int64_t i, Dim *out) {
   if (t->dtype == DT_UINT64 && tensor_bits_at(t, i).u64 > INT64_MAX)
     return false;
@@ -168,6 +195,8 @@ static bool read_lists(const Tensor *t, Arena *arena, AttrValue *v) {
   return true;
 }
 
+/* The value of operand t for an attribute of this type; false when it cannot be
+ * one.  LIST_MAX bounds what a hostile operand makes us read. */
 static bool read_operand(AttrType type, const Tensor *t, Arena *arena,
                          AttrValue *v) {
   int64_t n = tensor_count(t);
@@ -185,6 +214,8 @@ static bool read_operand(AttrType type, const Tensor *t, Arena *arena,
   }
 }
 
+/* Copies the record only when some attribute comes from an operand: for most
+ * calls there is nothing to do. */
 const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,
                             Arena *arena) {
   const OpInfo *op = attrs->op;

@@ -1,4 +1,8 @@
-/* Counting operations, from the shapes of a call's operands and result. */
+/* Counting operations, from the shapes of a call's operands and result.  The
+ * counts are those of the formula, not of the instructions that run: a
+ * multiply-add counts as two, an elementary function as one (FLOPS_FUNCTION
+ * tells those apart who measure time).  All in double, because counts exceed
+ * 2^63 before memory does. */
 #include "ops/cost.h"
 
 static double elements(const Tensor *t) { return (double)tensor_count(t); }
@@ -28,6 +32,8 @@ static double conv_transpose_flops(const Tensor *args) {
   return channels ? 2 * elements(&args[0]) * elements(&args[1]) / channels : 0;
 }
 
+/* An element-wise operator costs as much as the larger side: a broadcast makes
+ * more than it reads, a reduction reads more than it makes. */
 double op_flops(const OpInfo *op, const Attrs *attrs, int count,
                 const Tensor *args, const Tensor *out) {
   switch (op->flops) {
@@ -45,6 +51,7 @@ double op_flops(const OpInfo *op, const Attrs *attrs, int count,
   return 0;
 }
 
+/* Scalars are values in registers and move nothing. */
 static double bytes_of(int count, const Tensor *t) {
   double sum = 0;
   for (int i = 0; i < count; i++)

@@ -1,6 +1,20 @@
 /* What all rules share: running one, checking that its operands are tensors,
  * reporting mistakes.  The rules themselves are in ops/rules/, one file per
- * family. */
+ * family.
+ *
+ * A rule answers for types that are known in part:
+ *
+ *   RULE_OK      the result's type, with `?` where nothing better is known
+ *   RULE_WAIT    a rank or dtype that it needs is not known yet: ask again
+ *   RULE_ERROR   a message, and which operands it concerns
+ *
+ * It must be monotonic: what it says of a type with a hole, or `?`, must stay
+ * true when the hole is filled.  So a check fails only on what is certainly
+ * wrong (dim_equal(...) == NO), never on MAYBE; the run checks again when all
+ * dimensions are numbers.
+ *
+ * Messages are written in the call's arena, and name the operator as the user
+ * did. */
 #include "ops/rules/support.h"
 
 #include <stdarg.h>
@@ -9,6 +23,8 @@
 
 /* --- Mistakes ------------------------------------------------------------ */
 
+/* Formatted into the arena, cut after 511 bytes, so that no message grows with
+ * the program. */
 static const char *text_in(Arena *a, const char *format, va_list args) {
   char text[512];
   vsnprintf(text, sizeof text, format, args);
@@ -27,6 +43,7 @@ RuleStatus rule_error(RuleCall *c, DiagCode code, int culprit,
   return RULE_ERROR;
 }
 
+/* What to write instead; goes with the message of rule_error(). */
 RuleStatus rule_hint(RuleCall *c, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -57,6 +74,7 @@ const char *rule_shape(RuleCall *c, int i) {
   return rule_dims_text(c, c->args[i].rank, c->args[i].dims);
 }
 
+/* A form is printed by the table and stripped of its parentheses. */
 const char *rule_dim_text(RuleCall *c, Dim d) {
   if (dim_is_number(d))
     return arena_printf(c->arena, "%lld", (long long)dim_value(d));
@@ -64,6 +82,7 @@ const char *rule_dim_text(RuleCall *c, Dim d) {
   return arena_strndup(c->arena, text + 1, strlen(text) - 2);
 }
 
+/* An index beyond the named operands is a field of the last one, a tuple. */
 const char *rule_arg_name(RuleCall *c, int i) {
   int n = op_arg_count(c->op);
   OpArg arg = op_arg(c->op, i < n ? i : n - 1);
@@ -72,6 +91,7 @@ const char *rule_arg_name(RuleCall *c, int i) {
 
 /* --- Operands ------------------------------------------------------------ */
 
+/* Operands that hold attributes are not counted. */
 int rule_operands(const RuleCall *c) {
   int n = c->count;
   for (int i = 0; i < c->op->attr_count; i++)
@@ -79,6 +99,7 @@ int rule_operands(const RuleCall *c) {
   return n;
 }
 
+/* Rank and dtype must be known, dims need not. */
 static RuleStatus check_tensor(RuleCall *c, int i, const RuleType *t) {
   if (t->kind == RT_TUPLE || t->kind == RT_OTHER)
     return rule_error(
@@ -88,6 +109,8 @@ static RuleStatus check_tensor(RuleCall *c, int i, const RuleType *t) {
   return known ? RULE_OK : RULE_WAIT;
 }
 
+/* The hint is for the most frequent mistake with tuples: f(a, b) for f((a,
+ * b)). */
 static RuleStatus check_tuple(RuleCall *c, int i) {
   const RuleType *t = &c->args[i];
   if (t->kind == RT_UNKNOWN) return RULE_WAIT;
@@ -171,6 +194,9 @@ static RuleStatus check_words(RuleCall *c) {
   return RULE_OK;
 }
 
+/* Before the rule: operands are tensors of known rank and dtype, and attributes
+ * have values that they may have.  After it: the result has a size.  So a rule
+ * deals with neither. */
 RuleStatus rule_run(RuleCall *c) {
   c->culprit = c->other = -1;
   c->message = c->hint = NULL;
@@ -239,6 +265,8 @@ bool rule_dtype(RuleCall *c, int i, DType dtype) {
   return false;
 }
 
+/* The hint depends on the pair: bools are no numbers, and among numbers the
+ * float's suffix is the likely one. */
 bool rule_same_dtype(RuleCall *c, int i, int k) {
   DType a = c->args[i].dtype, b = c->args[k].dtype;
   if (a == b) return true;
@@ -265,6 +293,8 @@ static const char *class_words[] = {
     [TAKES_SIGNED] = "signed",
 };
 
+/* By class alone, so a new dtype belongs to the right sets without a change
+ * here. */
 bool dtype_is_in(DType t, TypeClass class) {
   DTypeClass of = dtype_info[t].class;
   switch (class) {
@@ -279,6 +309,7 @@ bool dtype_is_in(DType t, TypeClass class) {
   return false;
 }
 
+/* Integers do not become floats by themselves: the hint names the cast. */
 bool rule_class(RuleCall *c, int i, TypeClass class) {
   DType t = c->args[i].dtype;
   if (dtype_is_in(t, class)) return true;
@@ -289,6 +320,7 @@ bool rule_class(RuleCall *c, int i, TypeClass class) {
   return false;
 }
 
+/* Fails only where a dimension is certainly another. */
 bool rule_fits(RuleCall *c, int i, int rank, const Dim *dims) {
   RuleType *t = &c->args[i];
   if (t->rank == rank) {
@@ -302,6 +334,8 @@ bool rule_fits(RuleCall *c, int i, int rank, const Dim *dims) {
   return false;
 }
 
+/* Fills in what is not known of the operand (a weight's shape follows from the
+ * data's and the attributes), then checks it like any other. */
 bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims) {
   RuleType *t = &c->args[i];
   if (t->kind == RT_UNKNOWN)
@@ -319,6 +353,7 @@ bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims) {
 
 /* --- Integer attributes --------------------------------------------------- */
 
+/* Passes `?` and forms: the run will know. */
 bool rule_in_range(RuleCall *c, AttrName name, Dim value, int64_t least,
                    int64_t most) {
   if (!dim_is_number(value) && !dim_is_huge(value)) return true;
@@ -335,6 +370,7 @@ bool rule_in_range(RuleCall *c, AttrName name, Dim value, int64_t least,
   return false;
 }
 
+/* For attributes that are no expressions, hence always numbers. */
 bool rule_number(RuleCall *c, AttrName name, int64_t least, int64_t most,
                  int64_t *number) {
   Dim value = attr_int(c->attrs, name);
@@ -345,6 +381,7 @@ bool rule_number(RuleCall *c, AttrName name, int64_t least, int64_t most,
 
 /* --- Axes ---------------------------------------------------------------- */
 
+/* The range is -rank .. rank - 1, as in NumPy; a scalar has no axis at all. */
 bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis) {
   if (!dim_is_number(value) || dim_below(value, -rank) ||
       !dim_below(value, rank)) {
@@ -361,6 +398,8 @@ bool rule_axis(RuleCall *c, AttrName name, int rank, int *axis) {
   return rule_axis_value(c, attr_int(c->attrs, name), rank, axis);
 }
 
+/* Axes as bits, so sets cost nothing to pass; naming an axis twice is a
+ * mistake. */
 bool rule_axis_set(RuleCall *c, AttrName name, int rank, AxisSet *set) {
   const AttrValue *v = attr_get(c->attrs, name);
   *set = 0;
@@ -378,6 +417,8 @@ bool rule_axis_set(RuleCall *c, AttrName name, int rank, AxisSet *set) {
 
 /* --- Dimensions ---------------------------------------------------------- */
 
+/* Number over form over `?` over hole: the more definite of the two.  Meant for
+ * dims that have been found compatible. */
 Dim rule_meet(Dim a, Dim b) {
   if (dim_is_number(a)) return a;
   if (dim_is_number(b)) return b;
@@ -407,6 +448,8 @@ static Dim from_right(const RuleType *t, int i) {
   return i <= t->rank ? t->dims[t->rank - i] : dim_of(1);
 }
 
+/* Aligned at the right.  Two operands of rank up to RANK_MAX give no higher
+ * rank. */
 bool rule_broadcast_dims(const RuleType *a, const RuleType *b, RuleType *out) {
   int rank = a->rank > b->rank ? a->rank : b->rank;
   Dim dims[RANK_MAX];
@@ -431,6 +474,7 @@ static void hint_broadcast(RuleCall *c, const RuleType *a, const RuleType *b) {
             rule_dim_text(c, from_right(b, i)));
 }
 
+/* The message names both operands; the hint finds the dimensions to blame. */
 bool rule_broadcast_pair(RuleCall *c, int i, int k, RuleType *out) {
   RuleType a = c->args[i], b = c->args[k];
   if (rule_broadcast_dims(&a, &b, out)) return true;

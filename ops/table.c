@@ -1,5 +1,10 @@
-/* The operator table in memory: ops.def as rows, and the index that finds a
- * row by name.  Rules are in ops/rules/. */
+/* The operator table in memory: ops.def as rows, and the index that finds a row
+ * by name.  Rules are in ops/rules/.
+ *
+ * The table is a constant of the program.  ATTRS counts its own arguments, so
+ * that a row cannot disagree with its number of attributes; a field that a row
+ * does not set is 0, which is the most frequent value of each.  Rows refer to
+ * each other by address (.swapped, .real), so no name is looked up for that. */
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -37,6 +42,7 @@ int op_attr_count(const OpInfo *op) { return op->attr_count; }
 
 /* --- Arguments: "data weight bias?", "data*" ----------------------------- */
 
+/* The end of a word that ends at a blank or with the text. */
 static const char *word_end(const char *p) {
   while (*p && *p != ' ') p++;
   return p;
@@ -47,12 +53,16 @@ static const char *next_word(const char *p) {
   return p;
 }
 
+/* Counted each time, from a text of a few words: a row has no number that could
+ * disagree with it. */
 int op_arg_count(const OpInfo *op) {
   int n = 0;
   for (const char *p = op->args; *(p = next_word(p)); p = word_end(p)) n++;
   return n;
 }
 
+/* The name points into the row's text and is not terminated; its mark, `*` or
+ * `?`, is not part of it. */
 OpArg op_arg(const OpInfo *op, int i) {
   const char *p = next_word(op->args);
   for (; i > 0; i--) p = next_word(word_end(p));
@@ -96,6 +106,8 @@ static void index_add(const char *name, size_t len, int op) {
   *e = (IndexEntry){name, (uint16_t)len, (uint16_t)op};
 }
 
+/* Runs once, before the first look-up, whichever thread makes it (call_once);
+ * afterwards the index is only read. */
 static void index_build(void) {
   for (int op = 0; op < OP_COUNT; op++) {
     index_add(op_table[op].name, strlen(op_table[op].name), op);

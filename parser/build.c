@@ -1,5 +1,22 @@
-/* Nodes from tokens and parts.  Sugar is undone here and marked on the node,
- * so that the printer can restore it. */
+/* Nodes from tokens and parts: what the grammar's actions call, one function a
+ * construct.  build_type.c has types, dimensions and items.
+ *
+ * Sugar is undone here and marked on the node, so that later phases know fewer
+ * constructs and the printer can restore what was written:
+ *
+ *   a + b        add(a, b)                     SUGAR_INFIX
+ *   -a, !a       negative(a), logical_not(a)   SUGAR_NEGATE, SUGAR_NOT
+ *   a && b       if (a) {b} else {False}       SUGAR_AND
+ *   a |> f(b)    f(a, b)                       SUGAR_PIPE_CALL
+ *   a; b;        { a; b; () }                  SUGAR_UNIT
+ *
+ * Nodes live in the unit's arena, as long as the unit.  Lists under
+ * construction, and records that are copied into arrays at the end of a list
+ * (arms, bindings, attributes), live in b->scratch, which goes when parsing
+ * ends.
+ *
+ * No name is looked up here, and no type: a mistake found in this file is one
+ * of a token's text or of nesting. */
 #include "parser/build.h"
 
 #include <string.h>
@@ -9,6 +26,9 @@
 
 /* --- Nesting ------------------------------------------------------------ */
 
+/* Only the first level beyond the limit reports: what lies around it has a
+ * greater height, and passes.  The tree is still built, but no later phase sees
+ * it, for a text with an error gives no unit. */
 int nesting_over(Builder *b, const char *what, Span span, int inner) {
   if (inner == NESTING_MAX)
     diag_error(b->program->diags, E0006, span,
@@ -21,6 +41,7 @@ int nesting_over(Builder *b, const char *what, Span span, int inner) {
 
 List list_of(Builder *b, void *item) { return list_add(b, LIST_EMPTY, item); }
 
+/* A list knows its last cell, so left-recursive rules add in constant time. */
 List list_add(Builder *b, List list, void *item) {
   Cell *cell = ARENA_NEW(&b->scratch, Cell);
   cell->item = item;
@@ -81,6 +102,8 @@ Token token_dotted(Builder *b, Token left, Token right) {
 
 /* --- Literals ----------------------------------------------------------- */
 
+/* At most 40 bytes of the number are shown: it may be as long as the text.  The
+ * list of suffixes is made from the table of dtypes, so it cannot miss one. */
 static void report_number(Builder *b, Token t, LiteralStatus status,
                           DType dtype) {
   uint32_t len;
@@ -167,6 +190,8 @@ Expr *build_bool(Builder *b, Token word) {
   return build_truth(b, word.span, word.kind == TK_TRUE);
 }
 
+/* No escape is longer decoded than written, so the token's own length, which
+ * includes both quotes, is room enough for the text and the NUL behind it. */
 char *token_string(Builder *b, Token t, size_t *size) {
   uint32_t len, bad;
   const char *text = token_text(b, t, &len);
@@ -211,6 +236,8 @@ Expr *build_meta(Builder *b, Token key, Token index, Token close) {
 
 /* --- Operators ---------------------------------------------------------- */
 
+/* The operators' names, by token; a rule of the grammar admits no other tokens
+ * here. */
 static const char *const infix_names[] = {
     [TK_PLUS] = "add",     [TK_MINUS] = "subtract",   [TK_STAR] = "multiply",
     [TK_LT] = "less",      [TK_LE] = "less_equal",    [TK_SLASH] = "divide",
@@ -239,6 +266,8 @@ static Expr *build_short_circuit(Builder *b, Token op, Expr *left, Expr *right,
   return e;
 }
 
+/* The span runs from the left operand to the right one; messages about the
+ * operator alone have that of the callee, which is the token. */
 Expr *build_infix(Builder *b, Token op, Expr *left, Expr *right) {
   Span span = span_join(left->span, right->span);
   if (op.kind == TK_ANDAND || op.kind == TK_OROR)
@@ -265,6 +294,8 @@ static bool is_record(const Expr *e) {
   return e->kind == EX_META && strcmp(e->meta.name->text, "relay.Constant");
 }
 
+/* The record is taken off the arguments and put before the written attributes,
+ * where it fills the call's record first. */
 static List take_record(Builder *b, Expr *e, int *count, const void **args) {
   if (*count == 0) return LIST_EMPTY;
   const Expr *last = args[*count - 1];
@@ -311,6 +342,8 @@ Expr *build_parens(Token open, Expr *inside, Token close) {
 
 /* --- Functions, match, if ----------------------------------------------- */
 
+/* The span begins at the body here; the rule that knows the keyword widens it
+ * (grammar.y, build_def). */
 Expr *build_fn(Builder *b, List type_params, Args params,
                const TypeExpr *result, Expr *body, Token close) {
   Fn *fn = ARENA_NEW(b->arena, Fn);
@@ -360,6 +393,8 @@ Branch *build_branch(Builder *b, Token keyword, Expr *condition, Expr *then) {
   return branch;
 }
 
+/* From the last branch to the first: each is the else branch of the one before
+ * it. */
 Expr *build_if(Builder *b, List branches, Expr *otherwise, Token close) {
   Branch *array = list_structs(b, branches, sizeof(Branch));
   Expr *e = otherwise;
@@ -409,6 +444,8 @@ Binding *build_statement(Builder *b, Expr *value) {
   return build_binding(b, BIND_ITEM, value->span, NULL, value);
 }
 
+/* Never called without bindings: the grammar has a rule of its own for a
+ * sequence that is one expression. */
 Expr *build_sequence(Builder *b, List bindings, Expr *result) {
   const Binding *first = bindings.first->item;
   const Binding *array = list_structs(b, bindings, sizeof(Binding));
@@ -505,6 +542,9 @@ static Pattern *pattern_new(Builder *b, PatternKind kind, Span span) {
   return pattern;
 }
 
+/* A pattern's height is one more than that of its highest field, and `has_or`
+ * tells whether it has alternatives anywhere, so that most patterns need not be
+ * searched for them. */
 static Pattern *pattern_fields(Builder *b, Pattern *pattern, List fields) {
   pattern->fields = list_pointers(b, fields);
   pattern->count = list_count(fields, pattern->fields);

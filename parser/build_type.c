@@ -1,5 +1,13 @@
 /* Types, dimensions and top-level items from tokens and parts; build.c has the
- * rest of build.h. */
+ * rest of build.h.
+ *
+ * Nothing is resolved yet: a name in a type stays a name, except those of
+ * dtypes, which are fixed words.  So `int32` is the tensor type of rank 0 from
+ * here on, and a program cannot define a type of that name.
+ *
+ * Types recurse in later phases, on the C stack, so their nesting is bounded
+ * here (with_height).  Dimensions need no bound: they are sums and products
+ * that later phases evaluate on stacks of their own. */
 #include <string.h>
 
 #include "ir/foreign.h"
@@ -20,6 +28,8 @@ static void type_args(Builder *b, TypeExpr *t, List args) {
   t->arg_count = list_count(args, t->args);
 }
 
+/* The height of a type is one more than that of its highest part; a leaf has
+ * none. */
 static TypeExpr *with_height(Builder *b, TypeExpr *t) {
   if (!t->result && t->arg_count == 0) return t;
   int inner = t->result ? t->result->height : 0;
@@ -67,6 +77,8 @@ TypeExpr *build_fn_type(Builder *b, Token keyword, List params, List args,
   return with_height(b, t);
 }
 
+/* `scalar` remembers that the type was written as `float32` and not as
+ * Tensor[(), float32]. */
 TypeExpr *build_named_type(Builder *b, Token name) {
   TypeExpr *t = type_new(b, TX_NAME, name.span);
   t->name = name.name;
@@ -104,6 +116,8 @@ DimExpr *build_dim(Builder *b, DimExprKind kind, Token token) {
   return d;
 }
 
+/* The scanner takes a sign into the number where one may stand, so a negative
+ * one gets here. */
 DimExpr *build_dim_number(Builder *b, Token number) {
   DimExpr *d = build_dim(b, DX_NUMBER, number);
   d->number = token_integer(b, number);
@@ -138,6 +152,8 @@ DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right) {
 
 /* --- Items -------------------------------------------------------------- */
 
+/* Items are made in the scratch arena: fill_unit copies all of them into the
+ * unit's array. */
 static Item *item_new(Builder *b, ItemKind kind, Token first, Span last,
                       Token name) {
   Item *item = ARENA_NEW(&b->scratch, Item);
@@ -148,6 +164,8 @@ static Item *item_new(Builder *b, ItemKind kind, Token first, Span last,
   return item;
 }
 
+/* The function's span becomes the item's, so that a message about it shows its
+ * name. */
 Item *build_def(Builder *b, Token keyword, Token name, Expr *fn) {
   Item *item = item_new(b, ITEM_DEF, keyword, fn->span, name);
   item->expr = fn;
@@ -166,6 +184,8 @@ CtorDecl *build_ctor(Builder *b, Token name, const List *fields) {
   return ctor;
 }
 
+/* `ctors` NULL and an empty list differ in the text, `type T` and `type T {}`,
+ * and in the tree by `braces`. */
 Item *build_adt(Builder *b, Token keyword, Token name, List params,
                 const List *ctors, Token last) {
   AdtDecl *adt = ARENA_NEW(b->arena, AdtDecl);
@@ -214,6 +234,8 @@ Item *build_expr_item(Builder *b, Expr *value) {
   return item;
 }
 
+/* A group `let %f = ... and %g = ...` becomes one item for each variable,
+ * marked `continues`, so that items need no lists of their own. */
 static Item *local_let(Builder *b, const Binding *binding) {
   Item *item = ARENA_NEW(&b->scratch, Item);
   *item = (Item){.kind = ITEM_LET_LOCAL,

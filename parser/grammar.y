@@ -1,6 +1,21 @@
-// The grammar, for lemon: LALR(1), lists left-recursive, one constructor call
-// a rule (build.c).  The driver (parse.c) feeds tokens; before each it asks
-// grammar_accepts, so lemon's own error handling is never reached.
+// The grammar, for lemon (D. R. Hipp's parser generator): LALR(1), one
+// constructor call a rule (build.c).  The driver (parse.c) feeds tokens; before
+// each it asks grammar_accepts, so lemon's own error handling is never reached.
+//
+// Lists are left-recursive, so that a list of a million items needs no more of
+// the parser's stack than one of two.  A trailing comma is allowed wherever a
+// list ends (`comma`).
+//
+// The language has no separators between a sequence's bindings and its result,
+// and lets may stand where an expression is wanted.  That makes three kinds of
+// non-terminals of what reads like one:
+//
+//   seq      bindings and an expression, in braces or parentheses
+//   value    an expression, or a let that reaches as far as it can
+//   expr     an expression that operators can take as an operand
+//
+// Values of non-terminals live in scratch memory (lists, arms, bindings) or in
+// the unit's arena (nodes); none has a destructor, since both go as a whole.
 
 %include {
 /* Tracing would be mutable global state; errors are found before feeding. */
@@ -132,6 +147,7 @@ comma ::= COMMA.
 
 // --- Functions ---------------------------------------------------------------
 
+// From the type parameters on: a `def` and a `fn` differ in what stands before.
 fnrest(A) ::= tparams(T) LPAREN params(P) RPAREN result(R)
               LBRACE seq(E) RBRACE(Z). {
   A = build_fn(&p->builder, T, P, R, E, Z);
@@ -156,6 +172,7 @@ param(A) ::= LOCAL(N) braces annotation(T). {
 braces ::= .
 braces ::= LBRACE attrs comma RBRACE.
 
+// Marked TAIL, so that a `[` that follows begins the parameters.
 tparams(A) ::= . [TAIL] { A = LIST_EMPTY; }
 tparams(A) ::= LBRACKET RBRACKET. { A = LIST_EMPTY; }
 tparams(A) ::= LBRACKET tparam_list(L) comma RBRACKET. { A = L; }
@@ -219,6 +236,8 @@ annotation(A) ::= COLON type(T). { A = T; }
 
 // --- Expressions -------------------------------------------------------------
 
+// A prefix binds tighter than any infix: -a * b is (-a) * b.  Marks in brackets
+// give a rule the precedence of its operators, as it has several.
 expr(A) ::= operand(E). [TAIL] { A = E; }
 expr(A) ::= BANG|MINUS(O) expr(E). [BANG] {
   A = build_prefix(&p->builder, O, E);
@@ -262,6 +281,8 @@ expr(A) ::= expr(L) STAR|SLASH(O) tail(R). {
   A = build_infix(&p->builder, O, L, R);
 }
 
+// What stands alone, or is closed by its own brackets, and what follows it
+// directly: calls and projections.
 operand(A) ::= NUMBER(T). { A = build_number(&p->builder, T); }
 operand(A) ::= TRUE|FALSE(T). { A = build_bool(&p->builder, T); }
 operand(A) ::= STRING(T). { A = build_string(&p->builder, T); }
@@ -319,6 +340,7 @@ operand(A) ::= opname(N) DOT INDEX(I). {
   A = build_projection(&p->builder, name, I);
 }
 
+// nn.dense; the scanner makes the dots tokens of their own, as of %t.0.
 opname(A) ::= IDENT(N). { A = N; }
 opname(A) ::= opname(L) DOT IDENT(R). {
   A = token_dotted(&p->builder, L, R);
@@ -337,6 +359,8 @@ attrs(A) ::= attr(X). { A = list_of(&p->builder, X); }
 attrs(A) ::= attrs(L) COMMA attr(X). { A = list_add(&p->builder, L, X); }
 attr(A) ::= opname(N) EQ value(E). { A = build_attr(&p->builder, N, E); }
 
+// A block is no `seq` in braces of an `if` or a function: it has a mark, by
+// which the printer writes it again.
 block(A) ::= LBRACE(O) seq(E) RBRACE(Z). {
   A = build_block(&p->builder, O, E, Z);
 }
@@ -351,6 +375,8 @@ branches(A) ::= branches(L) ELSE IF(K) LPAREN seq(C) RPAREN
 
 // --- Match -------------------------------------------------------------------
 
+// Arms need no commas between them, which is why what ends an arm has rules of
+// its own.
 match(A) ::= MATCH|MATCH_PARTIAL(K) expr(E) LBRACE arms(L) RBRACE(Z). {
   A = build_match(&p->builder, K, E, L, Z);
 }
@@ -392,6 +418,7 @@ pattern_list(A) ::= pattern_list(L) COMMA pattern(P). {
 
 // --- Types -------------------------------------------------------------------
 
+// A dtype is an IDENT here: build_named_type tells it from other names.
 type(A) ::= UNDERSCORE(T). {
   A = build_type(&p->builder, TX_HOLE, T, LIST_EMPTY, T);
 }
@@ -443,6 +470,17 @@ dim(A) ::= LPAREN(O) dim(D) RPAREN(Z). {
 }
 
 // --- Asking before feeding ---------------------------------------------------
+//
+// Before an LALR parser shifts a token it may reduce by several rules, and some
+// of them by default, without having looked at the token.  When it then finds
+// that the token cannot be shifted, the state that knew what could follow is
+// gone.  So the reductions are replayed first, on states alone:
+//
+//   stack     s0 s1 s2 s3        reduce by a rule of two symbols
+//   overlay   s0 s1 | t          s2 and s3 popped by moving `base`, t pushed
+//
+// Nothing is copied but what is pushed, and that is little: a rule pushes one
+// state and pops as many as it has symbols, so only empty rules add to it.
 
 %code {
 

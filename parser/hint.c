@@ -1,6 +1,19 @@
-/* Hints for a text that does not parse: pairs of tokens that other languages
- * have, and what the grammar wants at this place.  The first that fits is
- * given. */
+/* Hints for a text that does not parse: words and pairs of tokens that other
+ * languages have, and what the grammar wants at this place.  The first that
+ * fits is given.
+ *
+ * A hint is a guess at what was meant, so it must be right nearly always or not
+ * be given.  What it may look at is small on purpose: the token that does not
+ * fit, the two before it, the innermost open bracket, and, through
+ * grammar_expects, which tokens could stand here.  The latter tells places
+ * apart without a copy of the grammar:
+ *
+ *   an expression may begin     expects NUMBER, not QUESTION
+ *   an operand has ended        expects PLUS
+ *   in a function's parameters  expects EQ and DOT, not PLUS
+ *   before a body               expects LBRACE, not NUMBER
+ *
+ * The order of the tables is that of how sure they are. */
 #include <string.h>
 
 #include "ir/foreign.h"
@@ -8,6 +21,8 @@
 
 /* --- Kinds of tokens ------------------------------------------------------ */
 
+/* What mistake.c folds into "an expression", and what may follow a name on its
+ * line where a call was meant. */
 bool token_begins_operand(int kind) {
   static const int kinds[] = {
       TK_NUMBER,   TK_IF,        TK_TRUE,     TK_FALSE,         TK_FN,
@@ -40,6 +55,8 @@ static bool is_word(int kind) { return kind == TK_IDENT || kind == TK_AND; }
 
 /* --- Words of other languages --------------------------------------------- */
 
+/* Words such as `return`, `while` and `lambda` stand in ir/foreign.def with
+ * what they are here. */
 static const char *keyword_hint(Parse *p, Token t) {
   if (!is_word(t.kind)) return NULL;
   uint32_t len;
@@ -47,6 +64,7 @@ static const char *keyword_hint(Parse *p, Token t) {
   return foreign_hint(text, len, FOREIGN_KEYWORD);
 }
 
+/* Dimensions begin with numbers, too, and are told apart by the `?`. */
 static bool begins_expression(const Parse *p) {
   return !ends_operand(p->previous.kind) &&
          grammar_expects(p->grammar, TK_NUMBER) &&
@@ -91,6 +109,8 @@ static const char
     equality[] = "equality is written %a == %b",
     tensor_type[] = "a tensor's type is written Tensor[(2, 3), float32]";
 
+/* The token that did not fit, after one that did.  `touching` keeps `a < <b>`
+ * and the like out. */
 static const struct Pair {
   int before, found;
   bool touching; /* no blank between them */
@@ -256,6 +276,8 @@ static const char *operand_hint(const Parse *p) {
   return follows && p->token.kind == TK_FATARROW ? fn_shape : NULL;
 }
 
+/* First what a single token decides; then the table, from constructs to mere
+ * pairs. */
 static const char *grammar_hint(const Parse *p) {
   static const char *(*const hints[])(const Parse *) = {
       body_hint,  type_hint,      field_hint,   match_hint,
@@ -340,6 +362,7 @@ static bool hint_call(const Parse *p, Diag *d, const char *name, int len) {
   return true;
 }
 
+/* What names the user's own words comes before what speaks in general. */
 void hint_add(Parse *p, Diag *d) {
   uint32_t len = 0;
   const char *name = "";

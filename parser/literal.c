@@ -1,5 +1,16 @@
 /* Numbers and strings, from their text to their values.  scan.re finds where a
- * number ends; this file decides what it means. */
+ * number ends; this file decides what it means.
+ *
+ *   --12.5e3f64      start 2, whole 4, suffix 8
+ *     | |   |
+ *     | |   suffix  f64: the dtype
+ *     | whole       .5e3: fraction and exponent
+ *     start         12: digits
+ *
+ * Integers are read by hand, as a magnitude of 64 bits and a sign, since no
+ * function of C reads both -2^63 and 2^64 - 1.  Floats are read by strtof and
+ * strtod, in the locale "C" whatever the host has set: both round correctly, so
+ * the value is the dtype's nearest to the text. */
 #define _GNU_SOURCE /* strtod_l */
 #include "parser/literal.h"
 
@@ -60,6 +71,7 @@ static DType suffix_dtype(const char *suffix, size_t len) {
   return DTYPE_NONE;
 }
 
+/* Zero is negated, too: -0.0 is a value of its own. */
 static double flip_if(bool negative, double v) { return negative ? -v : v; }
 
 double literal_f64(const char *text, char **end) {
@@ -77,6 +89,9 @@ static float literal_f32(const char *text) {
   return v;
 }
 
+/* Infinity minus infinity is NaN, so `stored - stored == 0` holds for finite
+ * values only: an overflow is refused, an underflow to zero is not.  Some
+ * dtypes refuse more, by the text's own value (literal_most, dtype.h). */
 static LiteralStatus read_float(const char *text, bool negative, Literal *out) {
   double v = literal_f64(text, NULL);
   float narrow = literal_f32(text);
@@ -89,6 +104,8 @@ static LiteralStatus read_float(const char *text, bool negative, Literal *out) {
   return fits ? LITERAL_OK : LITERAL_OUT_OF_RANGE;
 }
 
+/* inff32 and nanf64: three letters, then the suffix, which the scanner demands.
+ * A dtype without infinities stores NaN for them. */
 static LiteralStatus read_special(const char *text, uint32_t len, bool negative,
                                   Literal *out) {
   double v = text[0] == 'i' ? (double)__builtin_inff() : __builtin_nan("");
@@ -108,11 +125,14 @@ static bool read_magnitude(const char *text, uint32_t from, uint32_t to,
   return true;
 }
 
+/* The magnitude of the least integer is one more than that of the largest. */
 static bool int_fits(DType t, bool negative, uint64_t magnitude) {
   uint64_t most = negative ? -(uint64_t)dtype_min_int(t) : dtype_max_int(t);
   return magnitude <= most;
 }
 
+/* Bits above the dtype's width are cleared, as a Value of a narrow dtype has
+ * none. */
 static LiteralStatus read_int(const char *text, const Parts *p, Literal *out) {
   uint64_t magnitude;
   bool fits = read_magnitude(text, p->start, p->whole, &magnitude);
@@ -128,6 +148,8 @@ static LiteralStatus read_int(const char *text, const Parts *p, Literal *out) {
   return LITERAL_OK;
 }
 
+/* Without a suffix a fraction makes a float32, and an integer the narrower of
+ * int32 and int64 that holds it. */
 LiteralStatus literal_number(const char *text, uint32_t len, Literal *out) {
   Parts p = parts_of(text, len);
   if (p.whole == p.start)
@@ -212,6 +234,8 @@ static uint32_t read_escape(const char *text, uint32_t len, uint32_t *i,
   return 1;
 }
 
+/* Goes on after a bad escape, so that `out` is defined; only the first one is
+ * reported. */
 uint32_t literal_string(const char *text, uint32_t len, char *out,
                         uint32_t *bad) {
   uint32_t n = 0;

@@ -1,7 +1,21 @@
 /* The #[metadata] section.  TVM writes a graph of nodes as a JSON array; a
  * node's `data` lists indices of other nodes, its `attrs` map field names to
- * text.  The text comes from outside: every index and size is checked, and
- * the work is bounded.  metadata.h says how numbers in records are read. */
+ * text.
+ *
+ *   {"root": 1, "nodes": [
+ *      {"type_key": ""},                                       node 0: null
+ *      {"type_key": "Map", "keys": ["relay.Constant"], "data": [2]},
+ *      {"type_key": "Array", "data": [3]},                     its entries
+ *      {"type_key": "relay.Constant", "attrs": {"data": "0"}}],
+ *    "b64ndarrays": ["..."]}                                   array 0
+ *
+ * The root is a map from keys to arrays of entries, and meta[key][n] in the
+ * text is entry n of the key's array.
+ *
+ * The text comes from outside: every index and size is checked, and the work is
+ * bounded.  jansson does not take memory from the program's Mem, so the size of
+ * its tree is bounded from the text and entered there beforehand (load).
+ * metadata.h says how numbers in records are read. */
 #include "base/json.h"
 #include "parser/metadata.h"
 
@@ -42,6 +56,8 @@ static bool stopped(const Reader *r) {
 
 /* --- Nodes -------------------------------------------------------------- */
 
+/* NULL for an index that no node has; jansson's getters take a NULL object and
+ * answer NULL, so chains of them need no checks between. */
 static json_t *node_at(const Reader *r, int64_t index) {
   bool valid = index >= 0 && (size_t)index < r->node_count;
   return valid ? json_array_get(r->nodes, (size_t)index) : NULL;
@@ -80,6 +96,8 @@ static bool read_int(const char *text, int64_t *out) {
   return *end == '\0';
 }
 
+/* A number in a record that is also a member of some list is most likely not
+ * that record's: see read_field. */
 static void mark_listed(Reader *r) {
   for (size_t i = 0; i < r->node_count; i++) {
     const json_t *node = json_array_get(r->nodes, i);
@@ -99,8 +117,9 @@ static int base64_digit(char c) {
   return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* The decoded size, or SIZE_MAX when the text is no base64; `out` has room
- * for 3/4 of the text. */
+/* The decoded size, or SIZE_MAX when the text is no base64; `out` has room for
+ * 3/4 of the text.  RFC 4648, without line breaks.  Bits left over at the end
+ * are dropped, as their padding says. */
 static size_t base64_decode(const char *text, size_t len, uint8_t *out) {
   size_t n = 0;
   uint32_t bits = 0;
@@ -121,6 +140,8 @@ static size_t base64_decode(const char *text, size_t len, uint8_t *out) {
 
 /* --- Tensors ------------------------------------------------------------ */
 
+/* The array's own header says rank, shape and dtype (tensor/ndarray.h); it must
+ * account for all the bytes. */
 static Tensor *constant_of(Reader *r, const uint8_t *bytes, size_t size) {
   NdArray a;
   const char *problem = ndarray_read(bytes, size, &a);
@@ -167,6 +188,8 @@ static void string_value(Reader *r, AttrExpr *x, const char *text) {
   x->count = (int)strlen(x->text);
 }
 
+/* An IntImm's dtype is that of the attribute; a bool is an IntImm there,
+ * too. */
 static void int_value(AttrExpr *x, const json_t *node) {
   const char *value = node_attr(node, "value");
   const char *dtype = node_attr(node, "dtype");
@@ -233,6 +256,9 @@ static bool is_value_node(const Reader *r, int64_t index) {
   return false;
 }
 
+/* In this order: the index of a value, a plain integer, a float, and else a
+ * string.  Plain integers have no dtype, by which resolve_attr.c can still take
+ * 0 for None. */
 static const AttrExpr *read_field(Reader *r, const char *text) {
   int64_t number;
   if (read_int(text, &number)) {
@@ -257,6 +283,7 @@ static const AttrExpr *read_field(Reader *r, const char *text) {
   return x;
 }
 
+/* `span` and `_checked_type_` are of every node and no attributes. */
 static void read_fields(Reader *r, const json_t *node, MetaEntry *entry) {
   json_t *fields = json_object_get(node, "attrs");
   size_t n = json_object_size(fields), i = 0;
@@ -294,7 +321,8 @@ static void read_entry(Reader *r, const json_t *node, MetaEntry *entry) {
   }
 }
 
-/* The nodes of one key, in order. */
+/* The nodes of one key, in order.  `room` is what is left of the array for all
+ * keys: a damaged map may list one node twice. */
 static void read_key(Reader *r, const char *key, const json_t *list,
                      MetaEntry *entries, size_t room) {
   const Name *name = name_of(r->program->names, key);
@@ -358,7 +386,8 @@ static void read_document(Reader *r, const json_t *document) {
   read_map(r, map);
 }
 
-/* The JSON text behind the section's `#[metadata]`. */
+/* The JSON text behind the section's `#[metadata]`.  The parser found
+ * `#[metadata]`, so there is a `]`. */
 static json_t *load(Reader *r) {
   const SourceFile *source = r->unit->source;
   uint32_t start = r->unit->meta_span.lo - source->base;

@@ -1,5 +1,18 @@
 /* Messages about text that does not parse: the mistakes that the driver finds,
- * with exact lists of the tokens that could have stood there. */
+ * with exact lists of the tokens that could have stood there.
+ *
+ *   expected `,`, `)` or an operator, found `;`
+ *
+ * The list comes from the grammar itself: each kind of token is asked for
+ * (grammar_expects), and sets of kinds that always come together get one name.
+ * So it cannot disagree with what the parser takes.
+ *
+ * What is reported, in this order:
+ *
+ *   1. a word of another language that began what is under way
+ *   2. a parameter without its `%`
+ *   3. a bracket that is never closed, if the token shows it
+ *   4. the token, with what could stand in its place, and a hint (hint.c) */
 #include <string.h>
 
 #include "parser/parse.h"
@@ -94,6 +107,7 @@ static void expect(Expected *x, const char *name) {
   if (x->count < EXPECTED_MAX) x->names[x->count++] = name;
 }
 
+/* Only kinds that a message names are asked for: each question is a replay. */
 static void find_expected(const Parse *p, Expected *x) {
   *x = (Expected){0};
   for (size_t i = 0; i < sizeof token_names / sizeof *token_names; i++) {
@@ -148,6 +162,7 @@ static void expected_text(const Expected *x, StrBuf *out) {
 
 enum { FOUND_MAX = 40 };
 
+/* The first line of the token, at most FOUND_MAX bytes of it. */
 static void found_text(const Parse *p, Token t, StrBuf *out) {
   uint32_t len;
   const char *text = token_text(&p->builder, t, &len);
@@ -240,6 +255,7 @@ static const char *general_hint(const Parse *p) {
   return NULL;
 }
 
+/* A hint that knows the construct is better than the general ones. */
 static void report_unexpected(Parse *p, const char *expected,
                               const char *found) {
   bool valueless = lacks_value(p);
@@ -306,6 +322,8 @@ static const struct Meant {
     {'\r', "a carriage return stands only before a newline"},
 };
 
+/* The token of a bad character is one whole UTF-8 sequence, so that it prints.
+ * Control characters are shown as numbers: a terminal would obey them. */
 static void report_bad_character(Parse *p) {
   uint32_t len;
   const char *text = token_text(&p->builder, p->token, &len);
@@ -319,6 +337,8 @@ static void report_bad_character(Parse *p) {
     if (meant[i].character == *text) diag_hint(d, "%s", meant[i].hint);
 }
 
+/* An open comment or string reaches to the end of the text, so its beginning is
+ * shown. */
 void mistake_unreadable(Parse *p) {
   Span opener = {p->token.span.lo, p->token.span.lo + 1};
   Diags *diags = p->builder.program->diags;
@@ -336,6 +356,7 @@ void mistake_unreadable(Parse *p) {
 
 /* --- The version header ------------------------------------------------- */
 
+/* Blanks may stand before each part of the header. */
 static bool skip_text(const char **at, const char *wanted) {
   while (**at == ' ' || **at == '\t') ++*at;
   size_t len = strlen(wanted);
@@ -344,6 +365,8 @@ static bool skip_text(const char **at, const char *wanted) {
   return true;
 }
 
+/* The scanner takes any `#[...]` for a header; the only one that Relay's text
+ * has is its version. */
 void parse_version(Parse *p, Token header) {
   uint32_t len;
   const char *at = token_text(&p->builder, header, &len);

@@ -1,6 +1,28 @@
 /* The driver: takes tokens from the scanner, asks the grammar whether each can
  * stand where it stands, and feeds it.  After a mistake it goes on at the next
- * item.  mistake.c words the messages. */
+ * item.  mistake.c words the messages.
+ *
+ *   scan_next --> settle_sign --> grammar_plan --yes--> feed --+
+ *       ^                               | no                   |
+ *       |                               v                      |
+ *       |                       mistake_unexpected             |
+ *       |                               |                      |
+ *       +-- restart <-- recover <-------+                      |
+ *       +------------------------------------------------------+
+ *
+ * Asking first has three uses.  The error is found before the parser's default
+ * reductions have dropped the context, so the list of expected tokens is exact.
+ * Whether `-1` is one token or two depends on the place.  And a prompt can tell
+ * "wrong" from "not complete yet": everything fitted, and the end does not.
+ *
+ * Asking replays the token's reductions on a copy of states and notes the
+ * rules, which feeding then follows without looking them up again.  Parsing
+ * stays linear in the text.
+ *
+ * A Parse lives from parse_unit's first line to its last.  Its brackets and
+ * comments are vectors of the program's Mem, nodes go to the unit's arena,
+ * lists to a scratch arena.  A unit is handed out only for a text without
+ * mistakes. */
 #include "parser/parse.h"
 
 #include <string.h>
@@ -31,6 +53,9 @@ static const Name *token_name(Parse *p, int kind) {
   return name_intern(p->builder.program->names, lo, (size_t)(hi - lo));
 }
 
+/* Comments are kept aside, with their places, for the printer.  The metadata
+ * section is the end of the program's text: metadata.c reads it.  Two tokens
+ * back are remembered for hints. */
 static void read_token(Parse *p) {
   const SourceFile *source = p->builder.unit->source;
   p->earlier = p->previous;
@@ -71,6 +96,8 @@ static bool closes(int kind) {
   return kind == TK_RPAREN || kind == TK_RBRACKET || kind == TK_RBRACE;
 }
 
+/* Called for tokens that fit, so a closing bracket closes the last one
+ * opened. */
 static void count_bracket(Parse *p) {
   if (opens(p->token.kind)) VEC_PUSH(&p->open, p->token);
   else if (closes(p->token.kind)) p->open.len--;
@@ -133,6 +160,8 @@ static void recover(Parse *p) {
     read_token(p);
     break;
   }
+  /* What is left open at the end has been reported, or is not worth another
+   * report. */
   if (is_last(p->token.kind)) p->token.kind = TK_END;
   restart(p);
 }
@@ -176,6 +205,8 @@ static bool is_incomplete(Parse *p) {
   return p->token.kind != TK_END || !grammar_accepts(p->grammar, TK_END);
 }
 
+/* The last token is fed, too: it is the end, by which the grammar accepts the
+ * text.  Mistakes beyond DIAG_MAX would not be shown. */
 static ParseStatus parse_tokens(Parse *p, ParseOptions options) {
   for (read_token(p);;) {
     if (out_of_memory(p)) return PARSE_ERRORS;
@@ -199,6 +230,8 @@ static void fill_unit(Parse *p, Unit *u) {
   u->meta_span = p->metadata;
 }
 
+/* Once over the whole text, so that no later phase meets an invalid sequence or
+ * a NUL before the end. */
 static bool check_encoding(Program *p, const SourceFile *source) {
   size_t bad = utf8_check(source->text, source->len);
   if (bad == source->len) return true;
@@ -208,6 +241,8 @@ static bool check_encoding(Program *p, const SourceFile *source) {
   return false;
 }
 
+/* The metadata section is read last, as it names nothing of the text; whether
+ * uses of it are right is for types/ to say. */
 static ParseStatus parse_with(Parse *p, Unit *u, ParseOptions options) {
   grammar_start(p->grammar, p);
   ParseStatus status = parse_tokens(p, options);
@@ -228,6 +263,8 @@ static void parse_init(Parse *p, Program *program, Unit *u) {
   VEC_INIT(&p->comments, program->mem);
 }
 
+/* Only grammar.y knows the automaton's size, so it comes from the heap, as does
+ * the driver's state. */
 ParseStatus parse_unit(Program *program, SourceFile *source,
                        ParseOptions options, Unit **unit) {
   *unit = NULL;
@@ -267,6 +304,9 @@ static const char *opened_by(int kind) {
   }
 }
 
+/* Only scans: a prompt asks after each line, also in the middle of a mistake,
+ * where the grammar has nothing to say.  Depths beyond the array are counted
+ * and not named. */
 int parse_open_brackets(const char *text, uint32_t len,
                         const char **innermost) {
   const char *open[256] = {""}; /* from 1; what lies deeper is only counted */

@@ -1,7 +1,11 @@
-/* The cost of an expression by abstract interpretation: the checked expression
- * is evaluated with types for values, and each call of an operator is logged
- * with the numbers that its row gives (ops/cost.h).  Where a function's type
- * leaves shapes open, the operators' own rules compute the results' types.
+/* The cost of an expression by abstract interpretation (Cousot and Cousot,
+ * 1977): the checked expression is evaluated with types for values, and each
+ * call of an operator is logged with the numbers that its row gives
+ * (ops/cost.h).  Where a function's type leaves shapes open, the operators' own
+ * rules compute the results' types.
+ *
+ *   def @f(%x: Tensor[(?, 4), float32]) { nn.dense(%x, @w) }
+ *   @f(ones(shape=[8, 4], ...))      evaluates the body with %x: (8, 4)
  *
  * This is an evaluator, not a traversal: each expression returns a type, a call
  * enters the callee's body, and branches are compared.  So it recurses itself
@@ -102,6 +106,8 @@ static int add_headers(const Type *t, Tensor *to, int n) {
   return n;
 }
 
+/* An operator whose shapes are not all known is counted as unknown and adds
+ * nothing.  Special operators, such as print, have no cost in a table. */
 static void spend(Walk *c, const Expr *e, const Type **args,
                   const Type *result) {
   const OpInfo *op = op_info(e->call.callee->op);
@@ -137,6 +143,7 @@ static const Type *walk_op(Walk *c, const Expr *e) {
 
 /* --- Calls ---------------------------------------------------------------- */
 
+/* Also true where no more calls are looked at. */
 static bool is_active(const Walk *c, const Expr *fn) {
   for (int i = 0; i < c->active_count; i++)
     if (c->active[i] == fn) return true;
@@ -167,6 +174,8 @@ static const Expr *body_of(const Walk *c, const Expr *callee) {
   return value && value->kind == EX_FN ? value : NULL;
 }
 
+/* A function that is passed on is counted as a value, since how often its
+ * callee calls it is not known. */
 static const Type *walk_call(Walk *c, const Expr *e) {
   const Expr *callee = e->call.callee;
   if (callee->kind == EX_OP) return walk_op(c, e);
@@ -203,6 +212,8 @@ static void keep_dearer(Walk *c, size_t first, size_t second) {
   c->cost->rows.len = first + end - second;
 }
 
+/* The branches' types may differ in what is known of them; then inference's
+ * type stands. */
 static const Type *walk_if(Walk *c, const Expr *e) {
   walk(c, e->args[0]);
   size_t first = c->cost->rows.len;
@@ -213,6 +224,7 @@ static const Type *walk_if(Walk *c, const Expr *e) {
   return result == other ? result : e->type;
 }
 
+/* The rows of a guard count with what was kept of the arms before it. */
 static const Type *walk_match(Walk *c, const Expr *e) {
   walk(c, e->args[0]);
   size_t first = c->cost->rows.len;
@@ -276,6 +288,8 @@ static const Type *walk_kind(Walk *c, const Expr *e) {
   }
 }
 
+/* The types are interned, so a result is a pointer, and equal types are equal
+ * pointers. */
 static const Type *walk(Walk *c, const Expr *e) {
   if (c->depth == DEEP || c->nodes == NODES_MOST) {
     c->cost->cut = true;

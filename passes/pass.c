@@ -1,5 +1,15 @@
 /* The table of passes, its runner, and the passes that only look: what they
- * find out stands in types/. */
+ * find out stands in types/.
+ *
+ * A pass is a function from a unit to a unit, and a row of passes.def that says
+ * what it needs, gives and breaks, in facts.  The runner reads the rows:
+ *
+ *   run static:   needs types; the unit lacks them  ->  run check first
+ *   after relay:  breaks names and types            ->  facts: plain
+ *
+ * Since a row above gives what a row needs, one pass over the table, from the
+ * top, finds the order.  NULL from a pass ends the run; what stood in the way
+ * has been reported. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,7 +18,9 @@
 
 /* --- Passes that look ----------------------------------------------------- */
 
-/* Takes out what was imported since `before` was the last unit. */
+/* Takes out what was imported since `before` was the last unit.  Units form a
+ * list, the newest last; a text that does not hold takes along what it alone
+ * had brought in. */
 static void drop_imports(Program *p, const Unit *before) {
   Unit *next;
   for (Unit *u = before->next; u; u = next) {
@@ -17,6 +29,8 @@ static void drop_imports(Program *p, const Unit *before) {
   }
 }
 
+/* On failure nothing of the unit stays, so that the next text begins from the
+ * same program. */
 Unit *pass_check(Program *p, Unit *unit) {
   if (types_check(p, unit) && !mem_exhausted(p->mem)) return unit;
   drop_imports(p, unit);
@@ -24,6 +38,8 @@ Unit *pass_check(Program *p, Unit *unit) {
   return NULL;
 }
 
+/* Looks at the whole program, of which the unit is part: a shape may come from
+ * another text. */
 Unit *pass_static(Program *p, Unit *unit) {
   return types_static(p) ? unit : NULL;
 }
@@ -44,12 +60,14 @@ const PassInfo pass_info[] = {
 };
 const int pass_count = PASS_COUNT;
 
+/* A linear search: a command asks once. */
 const PassInfo *pass_find(const char *name) {
   for (int i = 0; i < PASS_COUNT; i++)
     if (strcmp(pass_info[i].name, name) == 0) return &pass_info[i];
   return NULL;
 }
 
+/* The words are in the order of the bits of pass.h. */
 void facts_print(StrBuf *out, unsigned facts, const char *quotes) {
   static const char *const words[] = {"names",   "types",  "matches",
                                       "effects", "shapes", "plain"};
@@ -63,6 +81,7 @@ void facts_print(StrBuf *out, unsigned facts, const char *quotes) {
 
 /* --- The runner ----------------------------------------------------------- */
 
+/* Facts are of the unit that the pass was given; it may give another. */
 static Unit *run_one(Program *p, Unit *unit, const PassInfo *pass) {
   unsigned facts = unit->facts;
   Unit *made = pass->run(p, unit);
@@ -70,6 +89,8 @@ static Unit *run_one(Program *p, Unit *unit, const PassInfo *pass) {
   return made;
 }
 
+/* A row above is run only for facts that the unit lacks, so checked units are
+ * not checked again. */
 Unit *pass_run(Program *p, Unit *unit, const PassInfo *pass) {
   for (const PassInfo *row = pass_info; unit && row < pass; row++)
     if (pass->needs & row->gives & ~unit->facts) unit = run_one(p, unit, row);

@@ -1,5 +1,10 @@
-/* Passes: from a unit to a unit, by a table (passes.def) and a runner that
- * sees to what each of them needs. */
+/* Passes: from a unit to a unit, by a table (passes.def) and a runner that sees
+ * to what each of them needs.
+ *
+ * A unit carries the set of facts that hold of it.  A pass that needs one which
+ * the unit lacks has the rows above it run first; one that breaks a fact takes
+ * it out of the set.  So a host asks for the pass that it wants, and not for an
+ * order. */
 #ifndef PASSES_PASS_H
 #define PASSES_PASS_H
 

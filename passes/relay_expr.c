@@ -1,6 +1,20 @@
-/* Expressions.  The map (ir/walk.h) goes over a definition on a stack of its
- * own.  Behind a node, its mapped parts are at hand; what sugar stood for is
- * what the node is, so dropping the mark writes it out. */
+/* Expressions in plain Relay.  The map (ir/walk.h) goes over a definition on a
+ * stack of its own, so that nesting costs no C stack.  Behind a node, its
+ * mapped parts are at hand; what sugar stood for is what the node is, so
+ * dropping the mark writes it out.
+ *
+ *   %x + @w                    add(%x, %w)           (@w a param)
+ *   %t.0.1                     (%t.0).1
+ *   List[1, 2]                 Cons(1, Cons(2, Nil()))
+ *   nn.relu as a value         fn (%data) { nn.relu(%data) }
+ *
+ * Before a node (`enter`) only what must not be mapped as a value is settled:
+ * callees, long tensor literals, `%input.1` as a name.  After it (`leave`) one
+ * function a kind rewrites it.  A node that does not change is not copied.
+ *
+ * Where TVM's grammar takes less than ours, an expression goes into
+ * parentheses; the printer writes a block without braces and bindings as
+ * such. */
 #include <string.h>
 
 #include "ir/walk.h"
@@ -22,6 +36,8 @@ Expr *relay_op(Relay *r, Span span, const char *name, int count,
   return expr_call(r->arena, span, callee, count, args);
 }
 
+/* Gives a call of a new list of attributes, as the old one may be the unit's
+ * own. */
 Expr *relay_with_attr(Relay *r, Expr *call, const char *name, AttrExpr value) {
   size_t count = (size_t)call->call.attr_count;
   Attr *attrs = ARENA_ARRAY(r->arena, Attr, count + 1);
@@ -43,6 +59,7 @@ Expr *relay_with_dtype(Relay *r, Expr *call, DType dtype) {
       (AttrExpr){.kind = AX_STRING, .text = name, .count = (int)strlen(name)});
 }
 
+/* cast(e, dtype="...") */
 Expr *relay_cast(Relay *r, const Expr *e, DType dtype) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
   if (args) args[0] = e;
@@ -77,18 +94,23 @@ static const Expr *map_input(Relay *r, const Item *param, Span span) {
   return made;
 }
 
+/* A library definition's `@w` is never the unit's param. */
 static const Item *find_input(const Relay *r, const Name *name) {
   for (size_t i = 0; !r->home->used && i < r->params.len; i++)
     if (r->params.data[i]->name == name) return r->params.data[i];
   return NULL;
 }
 
+/* Does the function reach a param?  Then it has more parameters in plain Relay
+ * than here, so it can be called only. */
 static bool needs_inputs(const Relay *r, const Needs *n) {
   for (size_t i = 0; n && i < r->params.len; i++)
     if (n->params[i]) return true;
   return false;
 }
 
+/* Definitions of the library may have had to take another name
+ * (relay_global_name). */
 static const Expr *rename_global(Relay *r, const Expr *e) {
   const Needs *n = relay_callee(r, r->home, e->g.name);
   const Name *name = n ? relay_global_name(r, n) : e->g.name;
@@ -98,6 +120,8 @@ static const Expr *rename_global(Relay *r, const Expr *e) {
   return made;
 }
 
+/* A param is a parameter of the definition at hand.  A function that reaches
+ * params would need them where it is called, which a value cannot say. */
 static const Expr *map_global(Relay *r, const Expr *e) {
   const Item *param = find_input(r, e->g.name);
   if (param) return map_input(r, param, e->span);
@@ -108,6 +132,7 @@ static const Expr *map_global(Relay *r, const Expr *e) {
   return rename_global(r, e);
 }
 
+/* Operators of this language that Relay has no like of. */
 static const char *const own_operators[] = {
     "print",
     "print_text",
@@ -122,6 +147,8 @@ static void check_operator(Relay *r, const Expr *e) {
   }
 }
 
+/* A constructor of the unit may have an operator's name; the library's texts do
+ * not see it. */
 static bool is_operator(const Relay *r, const Name *name) {
   bool dyn, hidden = !r->home->used && ptrmap_has(&r->ctors, name);
   return !hidden && op_find(name->text, &dyn) != OP_COUNT;
@@ -166,6 +193,8 @@ static const Expr *map_callee(Relay *r, const Expr *e) {
   return definition ? rename_global(r, e) : NULL;
 }
 
+/* A call of an operator is rewritten by relay_op.c; any other call loses its
+ * sugar and gets the callee's params before its arguments. */
 static void map_call(Relay *r, ExprMap *m) {
   const Expr *callee = m->walk.at->call.callee;
   bool named = callee->kind == EX_IDENT;
@@ -190,6 +219,8 @@ static void map_projection(Relay *r, ExprMap *m) {
 
 /* --- Scopes --------------------------------------------------------------- */
 
+/* The walk says where a variable comes into scope, and relay_expr when it
+ * goes. */
 static void map_binder(Relay *r, ExprMap *m) {
   const Binding *b = m->walk.binding;
   bool joined = m->walk.at->kind == EX_BLOCK && b->kind == BIND_AND;
@@ -257,6 +288,8 @@ static const Attr *plain_first(Relay *r, int count, const Attr *attrs) {
   return made;
 }
 
+/* Named dimensions go out of scope behind the body, and their parameters leave
+ * the list of type parameters. */
 static void map_fn(Relay *r, ExprMap *m) {
   Fn *fn = arena_copy(r->arena, m->made->fn, sizeof *m->made->fn);
   if (!fn) return;
@@ -300,6 +333,8 @@ static const Expr *map_leaf(Relay *r, const ExprMap *m) {
   }
 }
 
+/* Kinds that only lose their sugar share a case.  The value of a `let` is
+ * looked at once more, as what a let may bind depends on the place. */
 static void leave(Relay *r, ExprMap *m) {
   switch (m->made->kind) {
     case EX_CALL: map_call(r, m); break;

@@ -1,6 +1,15 @@
 /* Which functions reach which `param`s: directly, or through functions that
- * they name.  Each gets them as leading parameters, in the order of the
- * text.  What is reached of our library and is not in TVM's joins the text. */
+ * they name.  Each gets them as leading parameters, in the order of the text.
+ * What is reached of our library and is not in TVM's joins the text.
+ *
+ *   param @w: ...;                        def @f(%w, %x) { %x + %w }
+ *   def @f(%x) { %x + @w }       ==>      def @g(%w, %x) { @f(%w, %x) }
+ *   def @g(%x) { @f(%x) }
+ *
+ * It is a reachability problem over the graph of uses, solved by repeating
+ * until nothing changes.  Each definition has a row of flags, one a param.  The
+ * rounds go from the last definition to the first; a chain of calls up the text
+ * costs a round for each of its links. */
 #include <string.h>
 
 #include "ir/walk.h"
@@ -11,6 +20,7 @@ Needs *relay_callee(const Relay *r, const Needs *home, const Name *name) {
   return own ? own : ptrmap_get(&r->library, name);
 }
 
+/* Definitions of the library join the list while it is worked through. */
 static Needs *needs_new(Relay *r, const Item *item) {
   Needs *n = ARENA_NEW(r->arena, Needs);
   *n = (Needs){.item = item};
@@ -47,6 +57,7 @@ static Needs *link(Relay *r, const Needs *home, const Expr *use) {
   return NULL;
 }
 
+/* The library's texts know nothing of the unit's params. */
 static bool note_param(const Relay *r, Needs *n, const Name *name) {
   bool found = false;
   for (size_t i = 0; !n->used && i < r->params.len; i++) {
@@ -96,6 +107,7 @@ static void add_item(Relay *r, const Item *item) {
   if (item->kind == ITEM_DEF) ptrmap_put(&r->by_name, item->name, n);
 }
 
+/* Ends, as flags only rise: at most params times definitions rounds. */
 void relay_find_inputs(Relay *r) {
   for (int i = 0; i < r->unit->item_count; i++) add_item(r, &r->unit->items[i]);
   for (size_t i = 0; i < r->needs.len; i++) {

@@ -1,7 +1,15 @@
-/* Constants.  Relay has literals for bool and for integers and floats of 16,
- * 32 and 64 bits, short of the smallest int64, of infinities that are not
- * float32 and of NaN; the others are casts.  A tensor literal is a stack of
- * its elements. */
+/* Constants in plain Relay.  It has literals for bool and for integers and
+ * floats of 16, 32 and 64 bits, short of the smallest int64, of infinities that
+ * are not float32 and of NaN; the others are casts.  A tensor literal is a
+ * stack of its elements, a string the stack of its bytes.
+ *
+ *   7u8                cast(7, dtype="uint8")
+ *   -2^63 as int64     -9223372036854775807i64 - 1i64
+ *   nanf64             cast(inff - inff, dtype="float64")
+ *   [1, 2.5]           stack((1f, 2.5f), axis=0)
+ *
+ * Every rewriting gives the same bits: a cast of a float32 that holds the
+ * number is exact, and the cast of an int64 to uint64 wraps. */
 #include <math.h>
 #include <string.h>
 
@@ -34,6 +42,8 @@ static const Expr *difference(Relay *r, const Expr *a, const Expr *b) {
 
 /* --- Scalars -------------------------------------------------------------- */
 
+/* Dtypes without literals are narrower than float32, which therefore holds
+ * their numbers. */
 static const Expr *float_constant(Relay *r, const Expr *e, DType dtype,
                                   double v) {
   Span span = e->span;
@@ -51,6 +61,7 @@ static const Expr *float_constant(Relay *r, const Expr *e, DType dtype,
   return dtype == DT_FLOAT32 ? inf : relay_cast(r, inf, dtype);
 }
 
+/* The smallest int64 is a difference. */
 static const Expr *int64_constant(Relay *r, Span span, int64_t v) {
   if (v > INT64_MIN) return scalar_i64(r, span, DT_INT64, v);
   return difference(r, scalar_i64(r, span, DT_INT64, v + 1),
@@ -107,7 +118,8 @@ static bool is_plain(const Relay *r, const Expr *e) {
   return dtype_is_int((DType)e->constant->dtype);
 }
 
-/* The dtype of a bracket's literals: the first that is not plain has it. */
+/* The dtype of a bracket's literals: the first that is not plain has it.  The
+ * rule is that of types/resolve_op.c, over the parsed tree. */
 static DType find_dtype(const Relay *r, const Expr *e) {
   DType found = DTYPE_NONE;
   bool wide = false; /* a plain one needs 64 bits */
@@ -125,6 +137,7 @@ static DType find_dtype(const Relay *r, const Expr *e) {
   return wide ? DT_INT64 : DT_INT32;
 }
 
+/* A plain literal takes the dtype of the bracket; any other one has its own. */
 bool relay_number(const Relay *r, const Expr *e, DType dtype, Value *bits) {
   if (!is_number(e)) return false;
   DType own = (DType)e->constant->dtype;
@@ -135,6 +148,9 @@ bool relay_number(const Relay *r, const Expr *e, DType dtype, Value *bits) {
   return true;
 }
 
+/* The dtype is found once for the outermost bracket, and its rows share it: the
+ * stack in r->brackets has an entry for each literal under way, as an element
+ * may hold a literal of its own. */
 const Expr *relay_bracket_enter(Relay *r, const Expr *e) {
   DType dtype = find_dtype(r, e);
   const Expr *constant = relay_long_bracket(r, e, dtype);
@@ -156,6 +172,7 @@ const Expr *relay_bracket_leave(Relay *r, const Expr *e, bool outer) {
 
 /* --- Strings -------------------------------------------------------------- */
 
+/* A stack of nothing has no dtype. */
 static const Expr *no_bytes(Relay *r, Span span) {
   static const AttrExpr zero = {.kind = AX_INT, .dtype = DT_INT32};
   static const AttrExpr *const shape[] = {&zero};
@@ -168,6 +185,7 @@ static const Expr *no_bytes(Relay *r, Span span) {
       (AttrExpr){.kind = AX_STRING, .text = dtype, .count = sizeof dtype - 1});
 }
 
+/* One int32 for each byte, cast together: literals of uint8 are casts each. */
 const Expr *relay_string(Relay *r, const Expr *e) {
   size_t len = e->text.len;
   if (len == 0) return no_bytes(r, e->span);

@@ -1,6 +1,15 @@
 /* Long constants go to the metadata section, as TVM's own printer puts them:
  * nobody reads a stack of many numbers.  A text that has a section keeps it as
- * it is, and its literals stay stacks. */
+ * it is, and its literals stay stacks.
+ *
+ *   [1f, 2f, ...]      meta[relay.Constant][0], and in the section
+ *
+ *   nodes: 0 null, 1 the map {"relay.Constant": 2}, 2 the list [3, 4, ...],
+ *          3... the constants, then their device and an empty string
+ *   b64ndarrays: for each constant TVM's array format in base64
+ *
+ * parser/metadata.c reads the same.  The constants are owned by the Relay while
+ * it maps, and dropped with it: the text has their bytes. */
 #include <string.h>
 
 #include "passes/relay_map.h"
@@ -11,6 +20,7 @@ enum { LONG_LITERAL = 32 };
 
 /* --- The constants -------------------------------------------------------- */
 
+/* A vector that could not grow has not taken the tensor over. */
 static const Expr *constant_ref_take(Relay *r, Span span, Tensor *t) {
   Expr *e = expr_new(r->arena, EX_META, span);
   e->meta.name = name_of(r->p->names, "relay.Constant");
@@ -30,7 +40,8 @@ static Tensor *new_constant(Relay *r, DType dtype, int rank,
 
 /* --- Brackets ------------------------------------------------------------- */
 
-/* The shape that its first items have; false: it is short, or too deep. */
+/* The shape that its first items have; false: it is short, or too deep.  Only
+ * the first item at each depth is looked at; fill compares the others. */
 static bool find_shape(const Expr *e, int *rank, int64_t *shape) {
   int64_t count;
   for (*rank = 0; e->kind == EX_BRACKET; e = e->args[0]) {
@@ -87,6 +98,7 @@ const Expr *relay_long_string(Relay *r, const Expr *e) {
 
 /* --- The section ---------------------------------------------------------- */
 
+/* RFC 4648; `k > n` puts the padding: n bytes are n + 1 digits. */
 static void add_base64(StrBuf *out, const unsigned char *bytes, size_t len) {
   static const char digits[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,4 +1,4 @@
-/* Names of locals and graph variables.
+/* Names of locals, definitions and graph variables in plain Relay.
  *
  * TVM lets the first `let` of a chain leak out of its scope, where it hides the
  * wrong variables, so a name is bound once in a definition.  TVM's keywords are
@@ -19,6 +19,7 @@ static bool is_keyword(const Name *name) {
   return false;
 }
 
+/* graph_count stays: numbers of graph variables are those of the whole text. */
 void relay_names_reset(Relay *r) {
   PtrMap *const maps[] = {&r->locals, &r->taken, &r->suffixes, &r->dims,
                           &r->graph};
@@ -44,6 +45,7 @@ static const Name *fresh(Relay *r, const Name *name) {
   return made;
 }
 
+/* The annotation is mapped here, too, as it belongs to the binder. */
 Var *relay_bind(Relay *r, const Var *v) {
   Var *made = ARENA_NEW(r->arena, Var);
   *made = *v;
@@ -67,6 +69,8 @@ void relay_leave(Relay *r, size_t scope) {
   }
 }
 
+/* Numbers are given in the order in which the text is mapped.  Keys and values
+ * are shifted by one, since the map knows no NULL. */
 int64_t relay_graph(Relay *r, int64_t index) {
   const void *key = (const void *)(intptr_t)(index + 1);
   intptr_t number = (intptr_t)ptrmap_get(&r->graph, key);

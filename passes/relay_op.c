@@ -1,6 +1,12 @@
-/* Operators.  Relay wants attributes to be literals: a computed attribute
- * becomes an operand of the dyn. spelling.  arange repeats its operands as
- * attributes, and an operator as a value becomes a function. */
+/* Operators in plain Relay, which wants attributes to be literals.
+ *
+ *   reshape(%x, newshape=[%n, 2])       dyn.reshape(%x, stack((%n, 2), axis=0))
+ *   arange(0, %n)                       arange(0, %n, 1, start=0, stop=%n, ...)
+ *   negative as a value                 fn (%data) { negative(%data) }
+ *
+ * Which operators have a dyn. spelling, and which repeat their operands as
+ * attributes, their rows say (`dyn`, `relay`).  What has no words in either
+ * spelling is refused. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -17,6 +23,8 @@ static void check_string(Relay *r, Span span, const char *text, int count) {
   }
 }
 
+/* Literals inside of lists are looked at, too.  Metadata and None stay as they
+ * are written. */
 static void check_attr(Relay *r, const AttrExpr *x) {
   if (x->kind == AX_STRING) check_string(r, x->span, x->text, x->count);
   if (x->kind == AX_EXPR)
@@ -38,6 +46,7 @@ static const Attr *find_attr(const Expr *call, const char *name, int len) {
   return NULL;
 }
 
+/* A word of `dyn` that is no attribute is an operand. */
 static const AttrSpec *find_spec(const OpInfo *op, const char *name, int len) {
   for (int i = 0; i < op->attr_count; i++) {
     const char *text = attr_name_text(op->attrs[i].name);
@@ -47,6 +56,7 @@ static const AttrSpec *find_spec(const OpInfo *op, const char *name, int len) {
   return NULL;
 }
 
+/* A list is computed as soon as one of its elements is. */
 static bool is_computed(const AttrExpr *x) {
   bool found = x->kind == AX_EXPR;
   for (int i = 0; x->kind == AX_LIST && i < x->count && !found; i++)
@@ -70,7 +80,8 @@ static const Expr *as_operand(Relay *r, const AttrExpr *x) {
   return relay_stack(r, x->span, items ? x->count : 0, items);
 }
 
-/* The default of an attribute that is not written, as an operand. */
+/* The default of an attribute that is not written, as an operand.  An operand
+ * cannot be left out, so the row's default is written. */
 static const Expr *default_operand(Relay *r, Span span, const AttrSpec *spec) {
   if (spec->type == AT_INT) return relay_int(r, span, spec->integer);
   const Expr **items = ARENA_ARRAY(r->arena, const Expr *, 4);
@@ -122,7 +133,9 @@ static void keep_attrs(Relay *r, Expr *made, const Expr *e, const OpInfo *op) {
   made->call.attr_count = n;
 }
 
-/* dyn.reshape(%x, %shape): the words of the row's `dyn` in their order. */
+/* dyn.reshape(%x, %shape): the words of the row's `dyn` in their order.
+ * Operands keep their order; a word that names an attribute takes its value
+ * from the call, or from the row. */
 static const Expr *dyn_call(Relay *r, const Expr *e, const OpInfo *op) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, OP_ARGS_MAX);
   int n = 0, used = 0;
@@ -147,6 +160,8 @@ static const Expr *dyn_call(Relay *r, const Expr *e, const OpInfo *op) {
 
 static const char *const repeated[] = {"start", "stop", "step"};
 
+/* An `arange` that repeats its operands already, as TVM prints it, is left as
+ * it is. */
 static bool is_complete(const Expr *e) {
   bool all = e->count == 3;
   for (int i = 0; all && i < 3; i++)
@@ -235,6 +250,7 @@ static bool has_computed(const Expr *e) {
   return false;
 }
 
+/* The sugar of infix operators stays: Relay has it, too. */
 const Expr *relay_op_call(Relay *r, const Expr *e) {
   bool dyn;
   const OpInfo *op = op_info(op_find(e->call.callee->name->text, &dyn));
@@ -250,6 +266,8 @@ const Expr *relay_op_call(Relay *r, const Expr *e) {
   return with_shape_dtype(r, op, made);
 }
 
+/* The names of the parameters are new ones, since the function may stand where
+ * a variable of the operand's name is used. */
 const Expr *relay_op_value(Relay *r, const Expr *e) {
   bool dyn;
   const OpInfo *op = op_info(op_find(e->name->text, &dyn));

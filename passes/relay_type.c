@@ -1,5 +1,15 @@
-/* Types.  Relay cannot write cells and polymorphic functions, and takes a hole
- * only as a whole annotation.  Named dimensions become `?`. */
+/* Types in plain Relay, which cannot write cells and polymorphic functions, and
+ * takes a hole only as a whole annotation.
+ *
+ *   Tensor[(n, n + 1), float32]     Tensor[(?, ?), float32]
+ *   Pairs[int32]                    what the alias stands for
+ *   ref(int32)                      left out, where it may be: inferred there
+ *
+ * Annotations that are left out are noted with their places (`unsaid`), so that
+ * the host can say so.
+ *
+ * Recursion follows the nesting of types, which the parser bounds; aliases add
+ * to it and have a bound of their own. */
 #include "passes/relay_map.h"
 
 static bool has_words(const TypeExpr *t, bool whole) {
@@ -13,6 +23,7 @@ static bool has_words(const TypeExpr *t, bool whole) {
 
 static const TypeExpr *map_type(Relay *r, const TypeExpr *t);
 
+/* Numbers and metadata entries stay, names and sums of them do not. */
 static void map_dims(Relay *r, TypeExpr *made) {
   size_t count = (size_t)made->dim_count;
   const DimExpr **dims = ARENA_ARRAY(r->arena, const DimExpr *, count);
@@ -26,11 +37,14 @@ static void map_dims(Relay *r, TypeExpr *made) {
   made->dims = dims;
 }
 
+/* Some scalar dtypes are no words by themselves there: Tensor[(), uint8]. */
 static void map_tensor(Relay *r, TypeExpr *made) {
   if (dtype_info[made->dtype].relay_wrapped) made->scalar = false;
   if (made->dim_count > 0) map_dims(r, made);
 }
 
+/* Parameters of function types that are dimensions go, as has_words has let no
+ * others pass. */
 static const TypeExpr *map_type(Relay *r, const TypeExpr *t) {
   TypeExpr *made = ARENA_NEW(r->arena, TypeExpr);
   *made = *t;
@@ -58,6 +72,7 @@ const TypeExpr *relay_type(Relay *r, const TypeExpr *t) {
   return map_type(r, t);
 }
 
+/* Types stay parameters; dimensions are `?` wherever they are mentioned. */
 const TypeParam *relay_type_params(Relay *r, int count, const TypeParam *params,
                                    int *kept) {
   TypeParam *made = ARENA_ARRAY(r->arena, TypeParam, (size_t)count);
@@ -84,6 +99,8 @@ static const Expr *read_dim(Relay *r, const Expr *e, int axis) {
                          (AttrExpr){.kind = AX_INT, .dtype = DT_INT32});
 }
 
+/* Relay's grammar takes one projection of a name, so an inner one stands in
+ * parentheses. */
 static const Expr *field(Relay *r, const Expr *e, int index) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
   if (!args) return e;
@@ -109,6 +126,8 @@ static const Expr *find_dim(Relay *r, const Expr *e, const TypeExpr *t,
   return found;
 }
 
+/* The parameters were bound last, so they are the top of r->hidden.  EX_ERROR
+ * marks a dimension that no parameter has: a use of it is refused. */
 static const Expr *dim_expr(Relay *r, const Fn *fn, const Name *name) {
   const Expr *found = NULL;
   size_t first = r->hidden.len - (size_t)fn->param_count;
@@ -120,6 +139,8 @@ static const Expr *dim_expr(Relay *r, const Fn *fn, const Name *name) {
   return found ? found : expr_new(r->arena, EX_ERROR, SPAN_NONE);
 }
 
+/* What a dimension's name meant outside is kept on a stack for
+ * relay_dims_leave, which goes the other way round. */
 void relay_dims_enter(Relay *r, const Fn *fn) {
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeParam *param = &fn->type_params[i];

@@ -1,4 +1,16 @@
-/* Finds the row of a table that a possibly shortened word names. */
+/* Finds the row of a command table that a possibly shortened word names.
+ *
+ * Both tables (the prompt's commands.c and the stepper's step.c) are searched
+ * by the same rule.  A word names a row that is
+ *
+ *   1. called so as a whole:                 `:load`   -> load
+ *   2. given this very letter:               `:s`      -> step
+ *   3. the only one to begin so:             `:snap`   -> snapshot
+ *
+ * Rules 1 and 2 go before rule 3: a name may be the beginning of another
+ * (`param`, `params`) and can still be written, and `:s` keeps its meaning when
+ * a second command with that initial is added.  The tables have at most forty
+ * rows, so a linear search is faster than anybody can notice. */
 #include "repl/abbrev.h"
 
 #include <stdbool.h>
@@ -13,7 +25,8 @@ static bool begins(CommandName w, const char *text, size_t n) {
 }
 
 /* "`:sn` may mean `:snapshot` or `:snooze`": lists every row that begins with
- * the text. */
+ * the text.  The message names the candidates in the order of the table, so
+ * that the user can choose without asking for help. */
 static char *say_ambiguous(CommandNames words, const char *text, size_t n) {
   char *said = NULL;
   size_t size;
@@ -31,6 +44,10 @@ static char *say_ambiguous(CommandNames words, const char *text, size_t n) {
   return said;
 }
 
+/* "no command `:laod`; did you mean `:load`?", or, where no row is near enough
+ * (Suggestion, base/name.h), where the list is.  The word is copied because
+ * suggestions compare NUL-terminated texts and `text` goes on with the
+ * command's arguments. */
 static char *say_unknown(CommandNames words, const char *text, size_t n) {
   char *word = strndup(text, n), *said = NULL;
   Suggestion near = suggestion_for(word ? word : "");
@@ -50,6 +67,7 @@ int command_find(CommandNames words, const char *text, size_t n, char **why) {
   for (int i = 0; i < words.count; i++) {
     CommandName w = words.at(i);
     if (!begins(w, text, n)) continue;
+    /* A whole name or a letter decides at once, whatever else begins so. */
     if (w.name[n] == '\0' || (n == 1 && w.letter == text[0])) return i;
     found = i;
     count++;

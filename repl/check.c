@@ -1,5 +1,13 @@
-/* rly check: parses and checks without running.  Each file is a program of its
- * own. */
+/* rly check: parses and checks without running.
+ *
+ * Each file is a program of its own: it gets a host, hence a context, of its
+ * own, and nothing that one file defines is visible to the next.  That also
+ * keeps the diagnostics of a file together and lets `rly check *.rly` report
+ * all of them; the exit status is the worst one.
+ *
+ * With --types, --effects or --json the definitions of the user's texts follow,
+ * in the order of the text.  The library's are left out: only those that a
+ * program uses are linked, so they would make the list depend on that. */
 #include "lib/inside.h"
 #include "repl/cli.h"
 
@@ -18,6 +26,9 @@ static void print_line(Host *h, const Global *g, StrBuf *out) {
   strbuf_add_char(out, '\n');
 }
 
+/* One object of the array `definitions`.  A type or a name may contain any
+ * character that the source may, so both texts are escaped; effects are words
+ * of a fixed set and need none. */
 static void print_json(Host *h, const Global *g, StrBuf *out, bool first) {
   StrBuf text;
   strbuf_init(&text, out->mem);
@@ -54,6 +65,9 @@ static void print_definitions(Host *h) {
   strbuf_done(&out);
 }
 
+/* --static asks one question more, after the file was found correct: is every
+ * shape a number before the program runs?  Definitions are printed only for a
+ * file that passed, for an incorrect one has types that nobody chose. */
 static int check_file(Host *h, const char *path) {
   rly_status status = rly_program_add_file(h->program, path, 0);
   if (status == RLY_OK && h->cli->statics &&
@@ -78,6 +92,8 @@ static int check_one(const Cli *cli, const char *path) {
   return status;
 }
 
+/* Without a file, check_one(NULL) reports the usage error, so that --json has
+ * it as a diagnostic like any other. */
 int command_check(const Cli *cli) {
   const TextList *files = &cli->words;
   if (!files->count) return check_one(cli, NULL);

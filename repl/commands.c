@@ -1,4 +1,17 @@
-/* The prompt's commands: a table row and a function each. */
+/* The prompt's commands: a table row and a function each.
+ *
+ * A row holds all that is known of its command: the name, the letter, what it
+ * takes, the function and the sentence of `:help`.  Completion and the messages
+ * about unknown commands read the same table, so a command is added by its row
+ * and its function and nowhere else.
+ *
+ * `args` is shown as it stands, and its first character is read: a command
+ * whose args begin with a letter refuses to run without any; `[` says that they
+ * may be left out; "" that the command takes none.
+ *
+ * What a command does to the program or to the session is in other files
+ * (inspect.c, state.c, measure.c, ...); here are those about files, the editor
+ * and leaving. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +49,9 @@ static bool load(Repl *r, const char *path) {
   return true;
 }
 
+/* The words are kept whole, with the values for params, so that :reload repeats
+ * all of the command and not the path alone.  They are kept before loading: a
+ * file with a mistake is the one that the user mends and loads again. */
 static void run_load(Repl *r, const char *rest) {
   char *path = strdup(rest);
   if (!path) return;

@@ -1,6 +1,19 @@
-/* Completion: finds what may stand at the cursor, which is a command, an
- * attribute of the operator, a name in scope, an operator, a dtype or a
- * file.  The text is not parsed, because half of it is still to be typed. */
+/* Completion: finds what may stand at the cursor.
+ *
+ * The text cannot be parsed, because half of it is still to be typed.  Its
+ * tokens up to the word are read instead, with the brackets that are open and
+ * what stands in front of each.  So much tells the places apart:
+ *
+ *   :load ab|                  the command in front       -> files
+ *   nn.conv2d(x, st|           an operator's parentheses  -> its attributes
+ *   nn.conv2d(x, layout=|      an attribute               -> its values
+ *   cast(x, dtype="fl|         ... within a string        -> its words
+ *   import "li|                any other string           -> files
+ *   match (%x) { Co|           a match's arms             -> constructors
+ *
+ * Where the guess is wrong, the user is offered too much or too little, and
+ * nothing else happens.  All offers are filtered here by the beginning that was
+ * typed, so that who makes an offer just names everything there is. */
 #include "repl/complete.h"
 
 #include <ctype.h>

@@ -1,5 +1,11 @@
-/* :cost, what evaluating an expression will amount to (passes/cost.h), as a
- * table. */
+/* :cost, what evaluating an expression will amount to, as a table.
+ *
+ * First the expression is run by its shapes (step_run_shapes): on copies of the
+ * session's values, without computing large tensors, so that loops, recursion
+ * and functions that are passed as values are counted exactly.  Where elements
+ * that only a real run computes decide what comes next, the numbers follow from
+ * the text and its types instead (passes/cost.h), and what that leaves out is
+ * said in lines of their own below the table. */
 #include <string.h>
 
 #include "lib/inside.h"
@@ -27,6 +33,8 @@ static void say_cost(Repl *r, const Cost *c) {
   if (c->cut) repl_say(r, "the rest, which is too large to look at, is too\n");
 }
 
+/* The cost pass asks this for globals whose value decides a shape.  The tensor
+ * is borrowed; the session cannot run while the pass looks. */
 static const Tensor *value_of(void *session, const Global *g) {
   Value v;
   return session_value(session, g, &v) ? v.tensor : NULL;

@@ -69,6 +69,7 @@ static void show_last(Dbg *d) {
 
 /* --- The end ------------------------------------------------------------ */
 
+/* The value of an item, unless the first line of the tree has all of it. */
 static void show_value(Dbg *d) {
   StepMachine *m = stepper_machine(d->stepper);
   StrBuf out;
@@ -80,6 +81,8 @@ static void show_value(Dbg *d) {
   strbuf_done(&out);
 }
 
+/* The message goes through a diagnostic, so that it has the place in the
+ * source, as the same error has where the VM finds it. */
 static void show_fault(Dbg *d) {
   rly_context *cx = d->host->cx;
   const StepFault *f = step_fault(stepper_machine(d->stepper));
@@ -87,6 +90,8 @@ static void show_fault(Dbg *d) {
   host_report(d->host);
 }
 
+/* One round for each step.  Whether the time is over is asked every ASK_EVERY
+ * steps only. */
 static void evaluate(Dbg *d) {
   bool stopped = false;
   StepStop stop = STOP_STEP;

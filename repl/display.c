@@ -1,6 +1,27 @@
 /* How the prompt shows a value: on one line if it fits; otherwise a tensor as
  * facts and a block that fits the terminal, and a value with parts as a tree.
- * rly run prints the plain form (value/show.c). */
+ * rly run prints the plain form (value/show.c).
+ *
+ * A tree as the prompt draws it:
+ *
+ *   Node
+ *   |- Tensor[(2, 3), float32]  6 elements, min 0, max 5, mean 2.5
+ *   |  [[0.0, 1.0, 2.0],
+ *   |   [3.0, 4.0, 5.0]]
+ *   |- Cons of 1000 in a row
+ *   |  |- 1
+ *   |  |- ...
+ *   |  `- 1000
+ *   `- Node of 7 values          (closed: below the depth that fits)
+ *
+ * Everything here is bounded in time and in lines, whatever the value is: a
+ * list of ten million cells, a tree of any depth, a value that shares its parts
+ * exponentially often.  Sequences keep their first and last items only, trees
+ * are cut at a depth, and what is left out is counted up to COUNTED.  Nothing
+ * recurses over the value: children wait on an explicit stack.
+ *
+ * Values are read through the handles of rly.h.  A handle owns a reference;
+ * each function below frees those that it takes out of a node. */
 #include "repl/display.h"
 
 #include <math.h>
@@ -86,6 +107,7 @@ static void add_facts(const Display *d, StrBuf *out, const Tensor *t, int used,
   strbuf_done(&text);
 }
 
+/* A rank-0 tensor is a scalar and is shown like one, without facts. */
 static bool is_tensor(const rly_value *v) {
   return v->type->kind == TY_TENSOR && v->type->rank > 0;
 }
@@ -174,6 +196,9 @@ static int rest_field(rly_value *v) {
   return own == 1 && last ? n - 1 : -1;
 }
 
+/* Takes the handle.  Without memory for the stack the value is left out of the
+ * picture; text_take() sees at the end that memory ran out and refuses the
+ * text. */
 static void push(Tree *t, rly_value *v, int64_t left_out, int depth,
                  bool last) {
   size_t before = t->stack.len;
@@ -255,6 +280,8 @@ static void block_indent(const Tree *t, int depth, char *to) {
     strcat(to, !t->open[i] ? "   " : t->d->unicode ? "\u2502  " : "|  ");
 }
 
+/* "Node", "Cons of 1000 in a row", "tuple of 3", "ref".  The number of fields
+ * of a constructor is not said, for they stand below. */
 static void add_header(Tree *t, const rly_value *v, int64_t count,
                        bool sequence) {
   const char *name = rly_value_constructor(v);
@@ -289,6 +316,8 @@ static void add_cut(Tree *t, const char *text, int room) {
   if (text[end]) strbuf_add(t->out, "...");
 }
 
+/* In order of preference: a line, a block, a node with children, a node
+ * without, the beginning of a line. */
 static void add_value(Tree *t, const Node *node) {
   char indent[INDENT_MAX * 3];
   block_indent(t, node->depth, indent);

@@ -1,4 +1,10 @@
-/* rly dump: the checked program, or its instructions. */
+/* rly dump: the checked program, or its instructions, for people who look at
+ * what the checker and the code generator made of a text.
+ *
+ * The text of --ir is a program again: types and attributes are written out,
+ * names are resolved, and reading it back gives the same program (the
+ * conformance runner's mode dump/lang holds this to be true).  The listing of
+ * --bytecode is for reading only. */
 #include "lib/inside.h"
 #include "repl/cli.h"
 #include "repl/guard.h"
@@ -30,6 +36,8 @@ static int dump_named(Host *h) {
   return whole ? 0 : host_out_of_memory(h);
 }
 
+/* Printing and compiling do not look at a stop flag, so --timeout is kept by
+ * the guard (guard.h). */
 static int dump_file(Host *h) {
   guard_begin(h->cli, "listing the program");
   int status = dump_named(h);

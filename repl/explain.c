@@ -1,5 +1,13 @@
-/* rly explain [CODE] explains a diagnostic.  The text is the code's section of
- * docs/DIAGNOSTICS.md, which the build embeds. */
+/* rly explain [CODE | WORD] explains a diagnostic, or lists those about a word.
+ *
+ * The text is the code's section of docs/DIAGNOSTICS.md, which the build embeds
+ * as one string.  So the page in the repository and the answer at the terminal
+ * are one text; a test compares its headings with base/diag.def.
+ *
+ * A word is looked for in three ways, from the narrow to the wide: as a code
+ * (E0203, e0203, 203); in the headings; in the sections' text.  One hit is
+ * shown whole, several are listed, none gives the code whose spelling is
+ * nearest. */
 #include <ctype.h>
 #include <string.h>
 
@@ -21,10 +29,14 @@ static const char *next_section(const char *p) {
   return p ? p + 4 : NULL;
 }
 
+/* A heading of the first or second level ends a section; deeper ones belong to
+ * it. */
 static bool is_heading(const char *line) {
   return !strncmp(line, "# ", 2) || !strncmp(line, "## ", 3);
 }
 
+/* A code is compared by its length only, because a heading goes on with the
+ * title. */
 static const char *find_section(const char *code) {
   const char *p = next_section(page);
   while (p && strncmp(p, code, CODE_LEN)) p = next_section(p);

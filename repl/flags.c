@@ -1,4 +1,15 @@
-/* The command line's flags, from the table in flags.def. */
+/* The command line's flags, from the table in flags.def.
+ *
+ * A flag is a row: its text, the name of its value for the help, the kind of
+ * its value, the field of Cli that it sets, the commands that take it, and a
+ * sentence.  The kind says how the value is read and what the message calls it.
+ * The help text of a command, the search for a flag and the suggestion for a
+ * misspelt one go over the same rows.
+ *
+ * Words are read from left to right.  `--flag VALUE` and `--flag=VALUE` are the
+ * same; `--` ends the flags; a word such as `-1.5` is a number and so an
+ * argument, because programs take numbers.  Texts are borrowed from argv, which
+ * outlives every command. */
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
@@ -20,6 +31,8 @@ typedef enum FlagKind {
   COLOR
 } FlagKind;
 
+/* `field` is an offset in Cli, and `kind` says what type of field stands there:
+ * store() is the one place that relies on the two agreeing. */
 typedef struct Flag {
   const char *text, *value;
   FlagKind kind;
@@ -38,6 +51,8 @@ enum { FLAG_COUNT = sizeof flags / sizeof *flags };
 
 /* --- Values ------------------------------------------------------------- */
 
+/* strtoull() alone would accept blanks, a sign ("-1" is 2^64 - 1) and an empty
+ * text.  So the first character must be a digit. */
 bool read_count(const char *text, uint64_t *out) {
   char *end;
   errno = 0;
@@ -53,6 +68,9 @@ static bool ends_size(const char *text, bool unit) {
   return !*text;
 }
 
+/* A size of 0 is refused: in the options it means "no limit", which nobody
+ * means by `--max-memory 0`.  The bound is checked before the shift, which must
+ * not lose bits. */
 bool read_size(const char *text, size_t *out) {
   static const char units[] = "KMGT";
   char *end;
@@ -75,6 +93,8 @@ static bool read_threads(const char *text, int *out) {
   return true;
 }
 
+/* isfinite() refuses "inf" and "nan", which strtod() reads, and numbers that
+ * overflow; `> 0` refuses a limit that is over at once. */
 bool read_seconds(const char *text, double *out) {
   char *end;
   *out = strtod(text, &end);

@@ -5,6 +5,7 @@
 #include "repl/guard.h"
 #include "repl/passes.h"
 
+/* False after reporting; the exit status is then 2. */
 static bool put_text(Host *h, const char *path, const StrBuf *text) {
   if (h->cli->write) return file_replace(h->cx, path, text);
   host_write(h, strbuf_text(text), text->len);
@@ -27,6 +28,8 @@ static bool reads_back(Host *h, const char *path, const Unit *unit,
   return false;
 }
 
+/* In a program of its own, so that nothing that was formatted before is visible
+ * to it; the names of its diagnostics are those of the file. */
 static bool checks(Host *h, const char *path, const char *text, size_t len) {
   rly_program *p = rly_program_new(h->cx);
   bool ok = p && rly_program_add_text(p, path, text, len, 0) == RLY_OK;
@@ -68,6 +71,8 @@ static int format_file(Host *h, const char *path, const PassInfo *pass) {
   return status;
 }
 
+/* The first file that fails ends the command: with -w, a user wants to see the
+ * mistake before further files change. */
 static int format_files(Host *h) {
   const TextList *files = &h->cli->words;
   if (!files->count) return host_usage(h, "fmt needs a file");

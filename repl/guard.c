@@ -1,4 +1,13 @@
-/* See guard.h. */
+/* The time limit of work that cannot be asked to stop (guard.h): a thread waits
+ * for the deadline and ends the whole process.
+ *
+ * To end the process is safe here because of what is under guard: reading,
+ * printing and writing by rename leave either the old file or the new one.  It
+ * is also the only way, since the main thread may be inside read(2) on a pipe
+ * that nobody writes, or in jansson.
+ *
+ * The state is static because there is one process to end; guards do not
+ * nest. */
 #include "repl/guard.h"
 
 #include <stdio.h>
@@ -7,6 +16,9 @@
 
 #include "lib/inside.h"
 
+/* A program that runs is asked to stop at the limit itself and then reports
+ * where it was.  The grace gives it time to do so, for its message says more
+ * than this one. */
 #define GUARD_GRACE 0.5 /* seconds */
 
 static Deadline deadline;
@@ -14,7 +26,9 @@ static const char *work;
 static double limit; /* seconds */
 
 /* In the watching thread: the main one may be anywhere, so nothing is flushed
- * or freed.  A file half-written was not renamed yet. */
+ * or freed.  A file half-written was not renamed yet.  write(2) and _exit(2)
+ * are async-signal-safe and take no lock of stdio, which the main thread may
+ * hold.  exit() would run its handlers beside the main thread. */
 static void end_process(void *unused) {
   (void)unused;
   char text[160];

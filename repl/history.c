@@ -1,6 +1,15 @@
-/* The file of the history, $XDG_STATE_HOME/rly/history.  Each line is an entry,
- * with newlines written as `\n` and backslashes as `\\`.  Concurrent runs
- * append whole lines. */
+/* The file of the history, $XDG_STATE_HOME/rly/history.
+ *
+ * Each line is an entry, oldest first, with newlines written as `\n` and
+ * backslashes as `\\`: an entry of several lines is one line of the file.  An
+ * entry is appended as soon as it was read, so a run that is killed loses
+ * nothing.  O_APPEND makes each write(2) go to the end, whatever other runs
+ * have written meanwhile: concurrent runs append whole lines.
+ *
+ * The file only grows.  What is read of it is bounded: the newest MAX_ENTRIES
+ * different entries.  It may hold what a user typed, so it is made for that
+ * user alone (0600).  Nothing that goes wrong here is reported, because a
+ * prompt without history is still a prompt. */
 #include "repl/history.h"
 
 #include <fcntl.h>
@@ -16,7 +25,8 @@ enum { MAX_ENTRIES = 5000 };
 
 /* --- Lines -------------------------------------------------------------- */
 
-/* Decodes in place; the result is never longer than the line. */
+/* Decodes in place; the result is never longer than the line.  A backslash at
+ * the very end, which escaped() never writes, stands for itself. */
 static void unescape(char *line) {
   char *to = line;
   for (const char *p = line; *p; p++)
@@ -26,7 +36,8 @@ static void unescape(char *line) {
 }
 
 /* The encoded line with a newline at its end.  The caller frees it; NULL: out
- * of memory. */
+ * of memory.  Every byte may need two, and the newline and the NUL take two
+ * more. */
 static char *escaped(const char *entry) {
   char *line = malloc(2 * strlen(entry) + 2), *to = line;
   if (!line) return NULL;
@@ -53,7 +64,9 @@ static void forget(Lines *l, int i) {
   l->count--;
 }
 
-/* Keeps the newest of equal entries and drops the older ones. */
+/* Keeps the newest of equal entries and drops the older ones.  Takes the line.
+ * The search is linear: MAX_ENTRIES squared comparisons of mostly one byte,
+ * once in a run, for the fullest history. */
 static void keep(Lines *l, char *line) {
   for (int i = l->count; i-- > 0;)
     if (!strcmp(l->items[i], line)) {
@@ -64,6 +77,8 @@ static void keep(Lines *l, char *line) {
   l->items[l->count++] = line;
 }
 
+/* A copy is made of each line, since getline() reuses its buffer; empty lines
+ * say nothing. */
 static void read_lines(FILE *in, Lines *l) {
   char *line = NULL;
   size_t cap = 0;

@@ -1,5 +1,19 @@
 /* What every command needs around a context: limits from the machine, output
- * that notices failure, diagnostics, Ctrl-C. */
+ * that notices failure, diagnostics, Ctrl-C.
+ *
+ *   command_x(cli)
+ *     host_run(cli, work)
+ *       host_init     a context with its limits, a program
+ *       work(h)       adds texts, makes sessions, writes; gives a status
+ *       host_finish   flushes stdout; a failed write becomes the status
+ *       host_done
+ *
+ * The commands decide nothing about exit statuses but which rly_status a
+ * failure has; exit_status() and host_finish() make the number of it.
+ *
+ * Output goes through host_write(), which flushes each time: what a program
+ * prints is visible while it runs, and a reader that has gone is noticed at
+ * once instead of after much was computed for nobody. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,6 +43,9 @@ static size_t cgroup_memory(void) {
   return SIZE_MAX;
 }
 
+/* Three quarters of the memory that this process may use, so that a program
+ * which takes too much is stopped by rly, with a place in the source, and not
+ * by the kernel's out-of-memory killer. */
 static size_t default_memory(void) {
   size_t machine =
       (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
@@ -36,6 +53,7 @@ static size_t default_memory(void) {
   return (group < machine ? group : machine) / 4 * 3;
 }
 
+/* The flags' own values come first; what is left at 0 gets the machine's. */
 bool host_init(Host *h, const Cli *cli) {
   rly_options options = cli->limits;
   if (!options.max_memory) options.max_memory = default_memory();
@@ -56,6 +74,9 @@ void host_done(Host *h) {
 
 /* --- Interrupts --------------------------------------------------------- */
 
+/* State of the signal handler, which gets no argument.  A pointer's load and
+ * store are single instructions where rly runs, and rly_session_interrupt() may
+ * be called from a handler (rly.h). */
 static rly_session *volatile interruptible;
 static volatile sig_atomic_t interrupted;
 
@@ -82,6 +103,8 @@ void host_session_use(Host *h, rly_session *s) {
   h->session = interruptible = s;
 }
 
+/* The handler is installed here, for the first session and each later one: a
+ * command that runs nothing is ended by Ctrl-C as any program is. */
 rly_session *host_session(Host *h, bool observed) {
   const Cli *cli = h->cli;
   rly_session_options options = session_options(h);
@@ -97,12 +120,16 @@ rly_session *host_session(Host *h, bool observed) {
   return s;
 }
 
+/* Reading and clearing are two steps: a press that falls between them is not
+ * seen here, but has interrupted the session. */
 bool host_was_interrupted(void) {
   bool was = interrupted;
   interrupted = 0;
   return was;
 }
 
+/* The report comes first, because it may be about this session; then nothing
+ * refers to it any more, least of all the signal handler. */
 void host_session_free(Host *h, rly_session *s) {
   host_report(h);
   if (interruptible == s) interruptible = NULL;
@@ -176,6 +203,7 @@ int host_finish(Host *h, int status) {
   return 2;
 }
 
+/* program_failed() reports E0701 with the sizes and clears `exhausted`. */
 int host_out_of_memory(Host *h) {
   program_failed(h->program, RLY_OK);
   host_report(h);
@@ -192,6 +220,8 @@ int host_run(const Cli *cli, int (*work)(Host *h)) {
 
 /* --- Diagnostics -------------------------------------------------------- */
 
+/* 0 done, 1 refused, 2 run-time error, 3 a limit, 130 interrupted, as a shell
+ * counts a process that died of SIGINT (128 + 2). */
 int exit_status(rly_status status) {
   switch (status) {
     case RLY_OK: return 0;

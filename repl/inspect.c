@@ -1,4 +1,10 @@
-/* The prompt's commands that show what a name stands for. */
+/* The prompt's commands that show what a name stands for: :type, :kind,
+ * :effects, :info, :bytecode, :apropos.
+ *
+ * They look at the program and evaluate nothing.  The library's definitions are
+ * linked only once a text mentions them, so a name is looked up in two steps: a
+ * small text that mentions it is checked (reach, reach_adt), whose mistakes
+ * nobody sees; then the scope is asked. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -8,6 +14,7 @@
 
 /* --- Names -------------------------------------------------------------- */
 
+/* The first character says which scope; a name without one is no global's. */
 static const Global *find_global(const Program *p, const char *name) {
   const Name *bare = name_of(p->names, name + 1);
   if (*name == '%') return scope_local(&p->user, bare);
@@ -28,6 +35,7 @@ static const Global *global_of(Repl *r, const char *name) {
   return find_global(p, name);
 }
 
+/* Takes the text. */
 static void put_text(Repl *r, StrBuf *out) {
   host_write(r->host, strbuf_text(out), out->len);
   strbuf_done(out);
@@ -91,6 +99,8 @@ static void add_global(Repl *r, StrBuf *out, const char *name,
     strbuf_add_char(out, '\n');
   }
   add_value_facts(r, out, g);
+  /* It does not fit the new definition of `stale`, so it goes on with the
+   * earlier one (RLY_RECHECK). */
   if (g->stale)
     strbuf_addf(out, "  stale: made with an earlier `%s`\n", g->stale);
   add_place(p, out, g->span);
@@ -129,6 +139,8 @@ static void reach_adt(Repl *r, const char *name) {
   }
 }
 
+/* Only letters, digits and `_` go into the text that is checked: a user's word
+ * must not become syntax. */
 static bool is_word(const char *name) {
   return *name && !name[strspn(name,
                                "abcdefghijklmnopqrstuvwxyz_0123456789"
@@ -179,6 +191,8 @@ void inspect_kind(Repl *r, const char *type) {
   free(text);
 }
 
+/* Scopes are asked before operators: a name with a sigil is never an
+ * operator's, and a type hides none. */
 void inspect_info(Repl *r, const char *name) {
   const Program *p = r->host->program->ir;
   const Global *g = global_of(r, name);
@@ -217,6 +231,7 @@ typedef struct Search {
   int found;
 } Search;
 
+/* Looks for the word anywhere in the text, whatever the case of its letters. */
 static bool mentions(const char *text, const char *word) {
   size_t n = strlen(word);
   for (; text && *text; text++)
@@ -231,6 +246,9 @@ static void show_name(void *data, const char *name) {
   s->found++;
 }
 
+/* Operators are searched with their sentence and their aliases, definitions by
+ * name only.  `show_name` is called for names that are in scope or that the
+ * library would link. */
 void inspect_apropos(Repl *r, const char *word) {
   Search s = {.word = word};
   for (int i = 0; i < OP_COUNT && *word; i++) {

@@ -1,4 +1,13 @@
-/* The program's commands. */
+/* The program's commands: a table row each, and the choice among them.
+ *
+ *   rly WORD ...       the command of that name
+ *   rly FILE ...       rly run FILE ...
+ *   rly                the prompt, or the script on stdin (rly run decides)
+ *   rly -e 'ITEMS'     rly run -e
+ *
+ * A first word that is neither a command nor an existing file but resembles a
+ * command is taken for a misspelt one; anything else is a file, and `rly run`
+ * says what is wrong with it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +53,7 @@ static const Command *find_command(const char *name) {
   return NULL;
 }
 
+/* Suggestions follow base/name.h: within a third of the letters. */
 static const char *near_command(const char *word) {
   Suggestion near = suggestion_for(word);
   for (int i = 0; i < COMMAND_COUNT; i++)
@@ -60,11 +70,13 @@ static void say_no_command(const char *word) {
 
 /* --- Help --------------------------------------------------------------- */
 
+/* The command's flags are those rows of flags.def that name its bit. */
 static void help_on(const Command *c) {
   printf("rly %s %s - %s\n\n", c->name, c->words, c->help);
   flags_print(stdout, c->bit);
 }
 
+/* The exit statuses are said here because scripts depend on them. */
 static void help_all(void) {
   puts(
       "rly: a typed functional tensor IR\n\n"
@@ -135,6 +147,9 @@ static bool choose_instruction_set(void) {
   return false;
 }
 
+/* SIGPIPE would end the process without a word when a reader goes; ignored, the
+ * write fails with EPIPE and host_finish() decides.  The last fflush() is for
+ * output that was printed without a host, such as help. */
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the write */

@@ -1,4 +1,10 @@
-/* The prompt's commands that measure, and those that set bounds. */
+/* The prompt's commands that measure (:time, :bench, :profile), and :limit,
+ * which sets bounds.
+ *
+ * Times are wall-clock times of the monotonic clock.  :bench gives the fastest
+ * and the median call: the fastest is what the machine can do, the median what
+ * it usually does; a mean would be decided by the few calls that the system
+ * interrupted. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,12 +20,14 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* In the unit that gives one to three digits before the point. */
 static void print_seconds(const char *label, double s) {
   if (s < 1e-3) printf("%s%.3g us", label, s * 1e6);
   else if (s < 1) printf("%s%.3g ms", label, s * 1e3);
   else printf("%s%.3g s", label, s);
 }
 
+/* Includes parsing, checking and showing: what the user waited for. */
 void measure_time(Repl *r, const char *rest) {
   double start = now();
   if (!repl_submit(r, rest)) return;
@@ -75,6 +83,9 @@ void measure_bench(Repl *r, const char *expr) {
 
 /* --- Profiles ----------------------------------------------------------- */
 
+/* The profile is switched off again whatever happened, for it slows down every
+ * instruction.  The text is there even where the items failed: where time went
+ * until then. */
 void measure_profile(Repl *r, const char *items) {
   if (rly_session_set_profile(r->session, true) == RLY_OK) {
     repl_submit(r, items);
@@ -112,6 +123,8 @@ static bool read_limit(const char *rest, rly_options *to) {
   return false;
 }
 
+/* The limits change as a whole: either the line was understood, or nothing
+ * changes. */
 void measure_limit(Repl *r, const char *rest) {
   rly_options limits = rly_session_limits(r->session);
   if (!*rest) say_limits(r);

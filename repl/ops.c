@@ -170,6 +170,7 @@ static OpId operator_of(const char *name) {
   return id;
 }
 
+/* Everything of the row: signature, sentence, facts, example, namesakes. */
 bool ops_explain(const char *name) {
   OpId id = operator_of(name);
   if (id == OP_COUNT) return false;
@@ -205,6 +206,8 @@ static const char page_head[] =
     "or what is said of it: integer is int8 to int64 and uint8 to uint64;\n"
     "numeric all but bool; floating-point one of";
 
+/* The example is a code block with its expectation, in the form that `rly test`
+ * reads. */
 static void print_entry(const OpInfo *op) {
   printf("\n## %s\n\n`", op->name);
   print_signature(op);
@@ -219,6 +222,7 @@ static void print_entry(const OpInfo *op) {
   puts("```");
 }
 
+/* Entries in the order of the table, which is by topic. */
 static void print_page(void) {
   printf("%s", page_head);
   const char *comma = "\n";

@@ -1,8 +1,13 @@
-/* rly passes: the table of passes, or one of them. */
+/* rly passes: the table of passes (passes/), or one of them, as text or JSON.
+ *
+ * A pass is listed with its sentence and with the facts about a program that it
+ * needs, gives and breaks: from these a user sees which pass may follow
+ * which. */
 #include "repl/passes.h"
 
 #include <string.h>
 
+/* A row for each kind of fact that the pass has; none where it has none. */
 static void put_facts(StrBuf *out, const char *word, unsigned facts) {
   if (!facts) return;
   strbuf_addf(out, "  %-7s", word);
@@ -29,6 +34,7 @@ static void put_json(StrBuf *out, const PassInfo *pass) {
   strbuf_add(out, "]}");
 }
 
+/* A pass to a line in both forms. */
 static void put_all(const Cli *cli, StrBuf *out) {
   for (int i = 0; i < pass_count; i++) {
     if (cli->json) {
@@ -41,6 +47,7 @@ static void put_all(const Cli *cli, StrBuf *out) {
   if (cli->json) strbuf_add(out, "]\n");
 }
 
+/* Shared by `rly fmt --pass`, so an unknown name gets the same answer. */
 const PassInfo *named_pass(Host *h, const char *name) {
   const PassInfo *pass = pass_find(name);
   if (pass) return pass;
@@ -53,6 +60,8 @@ const PassInfo *named_pass(Host *h, const char *name) {
   return NULL;
 }
 
+/* All of the output is made before any is written: an unknown name among
+ * several prints what came before it and gives status 1. */
 static int show_passes(Host *h) {
   const TextList *names = &h->cli->words;
   StrBuf out;

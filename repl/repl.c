@@ -1,6 +1,21 @@
-/* The prompt.  It reads an entry, which may take several lines (the parser says
- * when it is complete), adds it to the program, evaluates it and shows the
- * values.  No error ends the session. */
+/* The prompt.  It reads an entry, adds it to the program, evaluates it and
+ * shows the values.  No error ends the session.
+ *
+ * An entry may take several lines; the parser says when it is complete:
+ *
+ *   "let %x = ("          RLY_INCOMPLETE: ask for another line
+ *   "let %x = (\n1)"      RLY_OK or a mistake: the entry is finished
+ *
+ * The text so far is parsed anew with each line.  That is quadratic in the
+ * lines of an entry, and far below what a person notices; in return nothing but
+ * rly_program_add_text() knows what an unfinished text is.
+ *
+ * A line that begins with `:` is a command (commands.c), unless an entry has
+ * been begun: then it belongs to the entry.  The start-up file is read by the
+ * same function (take_line) as typed lines are.
+ *
+ *   struct Repl     lives on the stack of repl_loop(), which frees all of it
+ *   host, session   are the caller's; further sessions are forks (state.c) */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +71,8 @@ bool repl_evaluate(Repl *r) {
   return status == RLY_OK;
 }
 
+/* A short text is formatted on the stack; a longer one is formatted once more,
+ * on the heap, since vsnprintf() tells its length only afterwards. */
 void repl_say(Repl *r, const char *format, ...) {
   char text[1024], *all = text;
   va_list args, again;
@@ -112,6 +129,9 @@ static rly_status add_startup(Repl *r, const char *text, unsigned flags) {
   return status;
 }
 
+/* Entries are called <1>, <2> and so on in messages.  Their results get the
+ * same numbers as names (%_1, %_2; the newest is %it, too), and definitions
+ * replace earlier ones. */
 static rly_status add_text(Repl *r, const char *text, unsigned flags) {
   char path[32];
   flags |= RLY_NAME_RESULTS | RLY_RECHECK;
@@ -147,6 +167,8 @@ static bool is_blank(const char *text) {
   return text[strspn(text, " \t\r\n")] == '\0';
 }
 
+/* The newline that entry_append() put behind the last line does not go into the
+ * history. */
 static void finish_entry(Repl *r) {
   r->entry.text[--r->entry.len] = '\0';
   if (r->tty && !r->startup) line_remember(r->entry.text);
@@ -154,6 +176,7 @@ static void finish_entry(Repl *r) {
   entry_clear(&r->entry);
 }
 
+/* An entry keeps empty lines inside; before it they are passed over. */
 static void take_line(Repl *r, const char *line) {
   bool fresh = r->entry.len == 0;
   if (fresh && is_blank(line)) return;
@@ -234,6 +257,10 @@ static void start_up(Repl *r, bool script) {
     read_startup(r, path);
 }
 
+/* Ends at the end of the input, at :quit and when stdout cannot be written.
+ * Ctrl-C gives up the entry that is being typed and nothing else.  An entry
+ * that is unfinished at the end of a pipe is submitted, so that its mistake is
+ * reported. */
 int repl_loop(Host *h, rly_session *s, bool script) {
   Repl r = {.host = h, .entry.number = 1, .tty = isatty(STDIN_FILENO)};
   if (!state_begin(&r, s)) return 3;
@@ -256,6 +283,7 @@ int repl_loop(Host *h, rly_session *s, bool script) {
     free(line);
   }
   if (r.entry.len) submit(&r, true);
+  /* After Ctrl-D the cursor still stands behind the prompt. */
   if (r.tty && !r.quit) putchar('\n');
   entry_clear(&r.entry);
   transcript_clear(&r);

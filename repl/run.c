@@ -1,4 +1,19 @@
-/* rly run FILE [ARGS], rly -e ITEMS: scripts and entries. */
+/* rly run FILE [ARGS], rly -e ITEMS: scripts and entries.  Also what other
+ * commands need for the same first steps: reading the program, finding the
+ * entry, binding values.
+ *
+ *   host_add_program    reads, parses and checks the text
+ *   host_find_entry     @main, --entry, or the items themselves
+ *   host_bind           gives params their values, from files and words
+ *   run_repeated        makes a session for each run, runs it and shows values
+ *
+ * Each phase begins only where the one before succeeded, so a program that does
+ * not check reads no files of weights.  Reading, binding and the writing of
+ * outputs are under guard (guard.h), for they do not look at a stop flag;
+ * running has a limit of its own.
+ *
+ * With --repeat every run has a new session: cells begin anew and no value of
+ * one run is seen by the next. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -93,6 +108,9 @@ static rly_status write_outputs(Host *h, rly_value *value) {
   return status;
 }
 
+/* A text with expressions at its top level is a script and is run as such;
+ * without any, it is a module whose @main is meant.  The prompt (-i) may follow
+ * a text that has neither. */
 bool host_find_entry(Host *h, const rly_function **entry) {
   const char *name = h->cli->entry;
   *entry = NULL;
@@ -160,6 +178,8 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* On stderr, so that the output of the program stays its own; a tab between the
+ * columns is for cut(1) and awk(1). */
 static void print_times(double *ms, uint64_t n) {
   qsort(ms, n, sizeof *ms, by_size);
   fprintf(stderr, "min\t%.4f ms\nmedian\t%.4f ms\n", ms[0], ms[n / 2]);
@@ -191,6 +211,8 @@ static void print_profile(Host *h, rly_session *s) {
   rly_text_free(h->cx, text);
 }
 
+/* Making and freeing the session is not part of the time; making code is part
+ * of the first run's. */
 static rly_status run_timed(Host *h, const rly_function *entry, bool show,
                             double *ms) {
   rly_session *s = host_session(h, show);
@@ -228,6 +250,9 @@ static int run_interactive(Host *h, const rly_function *entry) {
   return code;
 }
 
+/* Warnings are shown before the program prints anything.  `whole` says that the
+ * text is a program, `bound` that it can run: the prompt needs the first
+ * only. */
 static int run_program(Host *h) {
   const rly_function *entry;
   int args;

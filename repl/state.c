@@ -1,4 +1,18 @@
-/* The prompt's commands for the session's state: cells, snapshots and forks. */
+/* The prompt's commands for the session's state: cells, snapshots and forks.
+ *
+ *   :state, :set, :reset     cells by their paths (state/state.h)
+ *   :snapshot, :restore      the cells' contents, in memory by name or number,
+ *                            or in a file where the name ends in .safetensors
+ *   :fork                    a copy of the session, by name; `main` is first
+ *
+ * A snapshot belongs to the session that it was made in; restoring one in
+ * another session would put values into cells that are not there.  A fork
+ * shares the program: what is entered in one fork is added to the program of
+ * all, but is evaluated in that one alone, and the others skip it
+ * (state_others_skip).
+ *
+ * The lists are arrays of fixed length: a person keeps few names, and the
+ * oldest snapshot goes when there are KEPT_MAX. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +31,8 @@ static void say_content(Repl *r, const char *path) {
   rly_value_free(v);
 }
 
+/* "@net.w : ref(Tensor[(2), float32]) = ...", and below it the other paths that
+ * lead to the same cell. */
 static void say_cell(Repl *r, rly_state *st, size_t i) {
   const char *type = rly_state_type(st, i);
   repl_say(r, "%s : %s", rly_state_path(st, i), type ? type : "ref(?)");
@@ -40,6 +56,7 @@ void state_run_list(Repl *r, const char *path) {
   host_report(r->host);
 }
 
+/* The path ends at the first blank; the expression is the rest. */
 void state_run_set(Repl *r, const char *rest) {
   size_t n = strcspn(rest, " \t");
   const char *expr = rest + n + strspn(rest + n, " \t");
@@ -63,6 +80,7 @@ void state_run_reset(Repl *r, const char *rest) {
 
 /* --- Snapshots ---------------------------------------------------------- */
 
+/* A name of nothing but the extension is no file's. */
 static bool is_file(const char *name) {
   static const char end[] = ".safetensors";
   size_t n = strlen(name);
@@ -80,6 +98,7 @@ static Kept *find_kept(Repl *r, const char *name) {
   return NULL;
 }
 
+/* Moves the later ones down, so that the order stays that of making. */
 static void forget_kept(Repl *r, Kept *k) {
   free(k->name);
   rly_snapshot_free(k->snapshot);
@@ -115,6 +134,7 @@ void state_run_snapshot(Repl *r, const char *name) {
   host_report(r->host);
 }
 
+/* One format for both messages: `name` is "" where there is none to quote. */
 void state_run_restore(Repl *r, const char *name) {
   Kept *k = find_kept(r, name);
   if (is_file(name)) rly_session_load(r->session, name);
@@ -146,6 +166,7 @@ static void say_forks(Repl *r) {
     repl_say(r, "%s%s\n", r->forks[i].name, i == r->current ? " *" : "");
 }
 
+/* The fork becomes the current one, as `git checkout -b` does. */
 static void new_fork(Repl *r, const char *name) {
   if (r->fork_count == FORKS_MAX) {
     repl_refuse("fork", "%d sessions are the most there can be", FORKS_MAX);
@@ -183,6 +204,8 @@ bool state_begin(Repl *r, rly_session *s) {
   return r->forks[0].name;
 }
 
+/* Snapshots first, since they refer to sessions; then the forks.  forks[0] is
+ * the caller's session. */
 void state_end(Repl *r) {
   while (r->kept_count) forget_kept(r, &r->kept[0]);
   use_fork(r, 0);

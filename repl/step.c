@@ -1,6 +1,20 @@
 /* rly step, and :step at the prompt: commands, a table row and a function each,
- * that move a stepper and show the step it reaches.  At the prompt it works on
- * copies of the session's values. */
+ * that move a stepper and show the step it reaches.
+ *
+ * A stepper (stepper/) evaluates by the rules of the small-step machine and
+ * remembers its last states, so one can go back.  At the prompt it works on
+ * copies of the session's values; step_leave() says what becomes of the
+ * session.
+ *
+ * Commands come from one of four places, in this order:
+ *
+ *   --html FILE               none: all steps go to the page
+ *   a terminal                the prompt `step>`
+ *   a pipe with commands      lines of stdin, as if they were typed
+ *   a pipe without            none: the first --steps steps are shown
+ *
+ * The limit of time (--timeout) begins anew with each command: what counts is
+ * how long the machine works, not how long the user thinks. */
 #include "repl/step.h"
 
 #include <stdlib.h>
@@ -15,6 +29,9 @@
 
 enum { STEPS_SHOWN = 1000 };
 
+/* Lives on the stack of step_through(), which frees what it owns: the stepper
+ * and the view in `show`.  `deadline` is a thread that runs while a limit is in
+ * force. */
 typedef struct Walk {
   Host *host;
   Stepper *stepper;
@@ -45,6 +62,8 @@ static bool asked_to_stop(void *walk) {
 /* A kernel under way cannot ask how late it is: it is told. */
 static void time_is_over(void *machine) { step_give_up(machine, true); }
 
+/* The deadline of the command before is ended first; a deadline that was never
+ * started is zeros, which deadline_end() accepts. */
 static void begin_time(Walk *w) {
   double timeout = w->host->cli->limits.timeout;
   StepMachine *m = stepper_machine(w->stepper);
@@ -127,6 +146,7 @@ static void list_breaks(Walk *w) {
   if (n == 1) step_say(&w->show, "there are no breakpoints");
 }
 
+/* The text is kept by the stepper and shown as it was written. */
 static void run_break(Walk *w, const char *rest) {
   if (!*rest) {
     list_breaks(w);
@@ -237,6 +257,8 @@ static CommandName name_at(int i) {
   return (CommandName){table[i].name, table[i].letter};
 }
 
+/* Blanks around the line do not count.  An empty line is one step more, so that
+ * Enter alone walks on. */
 static void command(Walk *w, char *line) {
   line += strspn(line, " \t");
   for (size_t n = strlen(line); n && strchr(" \t\r\n", line[n - 1]);)
@@ -339,6 +361,8 @@ static bool from_pipe(Walk *w) {
   return any;
 }
 
+/* A fault that the user walked back from is no failure: how the last move ended
+ * is what counts. */
 static int status_of(const Walk *w) {
   StepMachine *m = stepper_machine(w->stepper);
   if (w->host->cli->html && !w->written) return 2;
@@ -378,6 +402,8 @@ static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
          (!entry || session_step_call(s, w->stepper, entry));
 }
 
+/* `piped` is true for rly step and false for :step, whose stdin is the
+ * prompt's: there further lines are entries, not commands of the stepper. */
 int step_through(Host *h, rly_session *s, const rly_function *entry,
                  bool piped) {
   Walk w = {.host = h};
@@ -407,6 +433,8 @@ bool step_add(Repl *r, const char *items) {
   return status == RLY_OK;
 }
 
+/* Definitions need no evaluation; expressions leave nothing behind that a later
+ * entry could name. */
 static bool has_lets(const rly_program *p) {
   for (const Unit *u = p->newest; u; u = u->next) {
     for (int i = 0; i < u->step_count; i++)
@@ -437,6 +465,8 @@ void step_run(Repl *r, const char *items) {
 
 /* --- rly step ----------------------------------------------------------- */
 
+/* line_init() gets a prompt without entries, for readline's completion looks at
+ * one. */
 static int step_program(Host *h) {
   const rly_function *entry = NULL;
   int args, status = 1;

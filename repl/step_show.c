@@ -1,4 +1,16 @@
-/* A step on the terminal, or as a line of JSON. */
+/* A step on the terminal, or as a line of JSON.
+ *
+ *   11 variable  f.rly:2:7  in @fact           number, rule, place, function
+ *       if ([[%n]] == 0) { 1 } else { ... }    the text, the redex marked
+ *       where %n = 1                           the variables in it
+ *       _ in: 2 * _  in @fact                  who waits for its value
+ *     `%n` is 1 (int32).                       the rule as a sentence
+ *
+ * The redex is underlined where there is colour; elsewhere it stands in the
+ * brackets U+27E6 and U+27E7.  Everything is laid out in one text and written
+ * at once, so that a reader of the pipe gets whole steps.  The texts themselves
+ * are the stepper's (StepView); here they are only cut to the screen: at most
+ * LINES_SHOWN lines, long lines near the mark. */
 #include "repl/step.h"
 
 #include <stdarg.h>
@@ -7,6 +19,8 @@
 
 #include "lib/inside.h"
 
+/* `show` prints all lines; NEAR is how many bytes around a mark stay of a very
+ * long line. */
 enum { LINES_SHOWN = 12, ALL_LINES = 1 << 20, NEAR = 300 };
 
 static const char MARK[] = "\e[1;4m", DIM[] = "\e[2m", BOLD[] = "\e[1m",
@@ -23,12 +37,15 @@ void step_show_init(StepShow *w, Host *h, Stepper *s) {
 
 void step_show_done(StepShow *w) { stepper_view_done(&w->view); }
 
+/* The escape sequence, or nothing. */
 static const char *style(const StepShow *w, const char *code) {
   return w->colour ? code : "";
 }
 
 /* --- Words -------------------------------------------------------------- */
 
+/* Texts live in the program's Mem; one that could not be built whole is not
+ * written. */
 static void begin(StepShow *w, StrBuf *out) {
   strbuf_init(out, w->host->program->ir->mem);
 }
@@ -38,6 +55,7 @@ static void end(StepShow *w, StrBuf *out) {
   strbuf_done(out);
 }
 
+/* A line about the steps and none of them, so it is dim. */
 void step_say(StepShow *w, const char *format, ...) {
   StrBuf text, out;
   va_list args;
@@ -77,6 +95,7 @@ static void add_words(StepShow *w, StrBuf *out, const char *before,
 
 /* --- A step ------------------------------------------------------------- */
 
+/* Written without subtraction: both are unsigned. */
 static bool is_near(size_t a, size_t b) { return a < b + NEAR && b < a + NEAR; }
 
 /* Shortens a very long line to the parts around its beginning and the ends of
@@ -147,6 +166,7 @@ static void add_head(StepShow *w, StrBuf *out) {
   strbuf_addf(out, "%s\n", style(w, PLAIN));
 }
 
+/* Who waits for this function's value, the innermost first. */
 static void add_around(StepShow *w, StrBuf *out) {
   const StepView *v = &w->view;
   for (size_t i = 0; i < v->around.len; i++)
@@ -157,6 +177,7 @@ static void add_around(StepShow *w, StrBuf *out) {
   }
 }
 
+/* The order in which a person reads: what happens where, to what, and why. */
 static void add_view(StepShow *w, StrBuf *out, size_t lines) {
   const StepView *v = &w->view;
   StepCut cut = stepper_cut(v, lines);
@@ -171,6 +192,7 @@ static void add_view(StepShow *w, StrBuf *out, size_t lines) {
   if (v->cells.len) add_words(w, out, "  ", strbuf_text(&v->cells), "");
 }
 
+/* The view is made anew each time; its buffers are the StepShow's. */
 static void show(StepShow *w, size_t lines) {
   StrBuf out;
   begin(w, &out);
@@ -252,6 +274,8 @@ static void say_why(StepShow *w, StepStop stop) {
   }
 }
 
+/* At the end of the program, at the beginning of the record and at a limit
+ * there is no new step to show. */
 void step_show_stop(StepShow *w, StepStop stop) {
   bool moved = stop != STOP_END && stop != STOP_START && stop != STOP_LIMIT;
   say_passed(w);

@@ -1,5 +1,14 @@
 /* Results of a stream: writes them, looks for NaNs, compares them with expected
- * results, and reports. */
+ * results, and reports how long steps took.
+ *
+ * Raw results are written and flushed at each step, so that a program behind a
+ * pipe can work on them at once.  A .npy file begins with its shape, which is
+ * known only at the end; its rows are gathered in a temporary file and copied
+ * behind the header (rly_tensors_write).  In both cases memory does not grow
+ * with the stream.
+ *
+ * Elements are looked at as bit patterns, for all dtypes alike: the table of
+ * dtypes says how many bits the exponent and the fraction have. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +29,8 @@ typedef struct Kind {
   uint64_t exponent, fraction;
 } Kind;
 
+/* Bits of a float: sign | exponent | fraction.  An integer has neither, so its
+ * masks are 0. */
 static Kind kind_of(const char *dtype) {
   const DTypeInfo *info = &dtype_info[dtype_find(dtype, strlen(dtype))];
   int magnitude = info->exponent_bits + info->fraction_bits;
@@ -30,6 +41,8 @@ static Kind kind_of(const char *dtype) {
 
 size_t dtype_bytes(const char *dtype) { return kind_of(dtype).bytes; }
 
+/* memcpy() because elements may lie at any address.  On a little-endian machine
+ * the bytes are the low ones of the word. */
 static uint64_t element(const Kind *k, const char *data, size_t i) {
   uint64_t bits = 0;
   memcpy(&bits, data + i * k->bytes, k->bytes);
@@ -77,6 +90,7 @@ static int open_expected(Sink *s, const char *path) {
   return s->expected ? 0 : host_usage(s->h, "%s holds no tensor", path);
 }
 
+/* What programs print goes to stderr where results have stdout. */
 int sink_open(Sink *s, Host *h, const char *output, const char *expect) {
   *s = (Sink){.h = h, .path = output};
   if (expect) {
@@ -102,6 +116,8 @@ static bool same_kind(Sink *s, rly_value *y) {
   return same;
 }
 
+/* In a .npy file results may differ in their number of rows and in nothing
+ * else; raw ones may differ in everything. */
 static rly_status note_kind(Sink *s, rly_value *y) {
   if (!*s->dtype) {
     snprintf(s->dtype, sizeof s->dtype, "%s", rly_value_dtype(y));
@@ -133,6 +149,8 @@ static void compare(Sink *s, const Kind *k, const char *data, size_t n) {
   }
 }
 
+/* The comparison comes before the writing, so it says the same without
+ * --output. */
 rly_status sink_put(Sink *s, rly_value *y) {
   const char *data = rly_value_elements(y);
   size_t n = (size_t)rly_value_count(y);
@@ -191,6 +209,7 @@ static rly_status write_npy(Sink *s) {
   return status;
 }
 
+/* Elements that never came count as differences, too. */
 static rly_status judge(Sink *s) {
   uint64_t count = (uint64_t)rly_tensor_count(s->expected);
   if (!s->differences && s->seen == count) return RLY_OK;
@@ -206,6 +225,8 @@ static rly_status judge(Sink *s) {
   return RLY_REFUSED;
 }
 
+/* Everything is freed whether or not the stream was fine; a file that was
+ * opened is closed, and its last error seen. */
 rly_status sink_close(Sink *s, bool fine) {
   rly_status status = RLY_OK;
   if (s->npy && s->stream && fine) status = write_npy(s);
@@ -231,6 +252,9 @@ static int box_of(double seconds) {
   return box < PULSE_BOXES ? box : PULSE_BOXES - 1;
 }
 
+/* A constant amount of work and memory for each step, however many there are.
+ * `settled` is the count of allocations after two steps: by then the code is
+ * made and buffers have their sizes, so what comes later is the step's own. */
 void pulse_beat(Pulse *p, double seconds, uint64_t allocations) {
   p->boxes[box_of(seconds)]++;
   if (seconds > p->max) p->max = seconds;

@@ -1,5 +1,18 @@
-/* rly test FILE...: runs files with expectations in comments and prints TAP.
- * --promote writes the actual results into the files instead. */
+/* rly test FILE...: runs files with expectations in comments and prints TAP
+ * (the Test Anything Protocol).  --promote writes the actual results into the
+ * files instead.
+ *
+ * A file is cut into cases (test_file.c): the lines up to an expectation.  All
+ * cases of a file are texts of one program and one session, so a case sees what
+ * earlier ones defined, and a case that fails does not end the file.  Code is
+ * verified before it runs (bytecode/verify.h), since tests should find mistakes
+ * of the code generator, too.
+ *
+ * In Markdown, commands and prompt entries are cases as well (test_console.c).
+ * They run as processes of their own, only where --shell allows it.
+ *
+ * Memory: an Outcome owns its texts; the run's `typed` and `printed` live as
+ * long as the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +43,8 @@ typedef struct TestRun {
 
 /* --- Running a case ----------------------------------------------------- */
 
+/* Called with what programs print, and by show() with values: `output` has both
+ * in their order.  Without a case under way the text is dropped. */
 static void collect(void *data, const char *text, size_t len) {
   Outcome *o = ((TestRun *)data)->now;
   if (!o) return;
@@ -43,6 +58,7 @@ static void collect(void *data, const char *text, size_t len) {
   o->output = longer;
 }
 
+/* The display form, a line for each value that is not (). */
 static void show(void *data, rly_value *value) {
   TestRun *t = data;
   char *text = rly_value_text(value);
@@ -95,6 +111,8 @@ static char *session_output(TestRun *t, const TestCase *c) {
   return mine;
 }
 
+/* Only what cannot be run at all is a failure here: that a command fails is
+ * part of what the page shows. */
 static void run_console(TestRun *t, const TestCase *c, Outcome *o) {
   *o = (Outcome){0};
   o->output = c->kind == EXPECT_COMMAND ? console_command(c->text)
@@ -106,6 +124,8 @@ static bool is_console(const TestCase *c) {
   return c->kind == EXPECT_COMMAND || c->kind == EXPECT_SESSION;
 }
 
+/* Which diagnostics count follows from where the case ended: at the text, or in
+ * the run.  A failure without any message is one for lack of memory. */
 static void run_case(TestRun *t, const char *path, const TestCase *c,
                      Outcome *o) {
   if (is_console(c)) {
@@ -166,6 +186,8 @@ static void print_commented(const char *head, const char *text) {
     printf("#   %.*s\n", (int)strcspn(text, "\n"), text);
 }
 
+/* The line reported is the one an editor should jump to: that of the
+ * expectation. */
 static void report(TestRun *t, const char *path, const TestCase *c,
                    const Outcome *o) {
   bool ok = passed(c, o);
@@ -190,6 +212,8 @@ static void print_error(FILE *out, const Outcome *o) {
             (int)strcspn(at, "\n"), at);
 }
 
+/* The form that test_file.c reads: "// expect: first line", then "//   " and
+ * further lines. */
 static void print_lines(FILE *out, const char *head, const char *text) {
   fprintf(out, "// expect%s:", head);
   const char *lead = " ";

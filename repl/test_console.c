@@ -1,5 +1,13 @@
 /* Runs the commands and prompt entries of a page as a reader would: in a shell,
- * in the folder where the tests run. */
+ * in the folder where the tests run.
+ *
+ * A command runs in a shell with stderr joined to stdout and stdin empty.
+ * Entries of the prompt are written to a file that becomes the stdin of `rly
+ * repl`.  `rly` is this very program, because its folder is put in front of
+ * PATH.
+ *
+ * What a page says is executed with the user's rights.  So the caller asks
+ * first whether that was wanted (--shell, and not --safe). */
 #include "repl/test_console.h"
 
 #include <stdbool.h>

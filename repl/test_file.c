@@ -1,4 +1,14 @@
-/* Cuts a file into test cases. */
+/* Cuts a file into test cases, and compares what was found with what is
+ * expected.  test_file.h shows the notation.
+ *
+ * The file is cut twice, by two readers that look at different lines:
+ * expectations in comments (cut_cases) and, in Markdown, blocks of `console`
+ * (cut_consoles).  Then the cases are sorted by their places.  Lines that are
+ * not a reader's own count as empty for it, so line numbers in messages are
+ * those of the file.
+ *
+ * All texts are owned by the TestFile.  A failed allocation makes the functions
+ * give false, -1 or NULL; what was made so far is freed by test_file_free(). */
 #include "repl/test_file.h"
 
 #include <ctype.h>
@@ -9,6 +19,7 @@
 
 /* --- Lines -------------------------------------------------------------- */
 
+/* A last line without a newline is a line, too. */
 static bool split_lines(TestFile *f, const char *text) {
   int count = 1;
   for (const char *p = text; *p; p++) count += *p == '\n';
@@ -125,6 +136,8 @@ static bool is_blank(const char *text) {
   return !text || text[strspn(text, " \t\r\n")] == '\0';
 }
 
+/* What stands behind the last expectation is a case without one: it must run.
+ * Unless it is blank, in which case it is dropped. */
 static bool cut_cases(TestFile *f, const Block *blocks) {
   TestCase *c = new_case(f, 0);
   for (int i = 0; c && i < f->line_count;) {
@@ -200,6 +213,7 @@ static int place(const TestCase *c) {
   return c->expect_line ? c->expect_line : c->first_line;
 }
 
+/* Examples come last: what they show may stand below them. */
 static int by_place(const void *a, const void *b) {
   return place(a) - place(b);
 }
@@ -225,6 +239,8 @@ void test_file_free(TestFile *f) {
 
 /* --- Comparison --------------------------------------------------------- */
 
+/* A number is compared as one only where both texts have one, so `inf` and
+ * `nan` are compared by their letters. */
 static bool number_at(const char *p, double *value, char **end) {
   bool starts =
       isdigit((unsigned char)*p) || (*p == '-' && isdigit((unsigned char)p[1]));
@@ -233,10 +249,13 @@ static bool number_at(const char *p, double *value, char **end) {
   return true;
 }
 
+/* A bound that is relative for large numbers and absolute for small ones. */
 static bool close_to(double a, double b, double tolerance) {
   return fabs(a - b) <= tolerance * (1 + fabs(b));
 }
 
+/* White space between the characters does not count at all: the shape of a
+ * printed block may change. */
 static bool same_text(const char *a, const char *b, double tolerance) {
   for (;;) {
     a += strspn(a, " \n\r\t");
@@ -315,6 +334,8 @@ static bool same_lines(const char *found, const char *expected) {
   return !*expected;
 }
 
+/* Errors are matched by their code and by a part of their text, so that an
+ * expectation may give as much as matters. */
 bool test_matches(const TestCase *c, const char *found) {
   if (c->kind == EXPECT_COMMAND || c->kind == EXPECT_SESSION)
     return same_lines(found, c->expected ? c->expected : "");

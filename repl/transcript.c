@@ -1,10 +1,28 @@
 /* What was entered, as one program that does the same: for :save.
  *
  * A name that was defined anew belongs to its last definition.  An earlier one
- * stays where something was evaluated with it, under a name of its own: @f_1.
- * A definition that uses it does, too, for it was checked again with the new
- * one.  This holds also for what a loaded file defines.  A result that
- * something names later is a let of that name. */
+ * stays where something was evaluated with it, under a name of its own:
+ *
+ *   rly> def @f(%x: int32) { %x + 1 }     def @f_1(%x: int32) { %x + 1 }
+ *   rly> @f(1)                            let %_1 = @f_1(1);
+ *                                         %_1;
+ *   rly> def @f(%x: int32) { %x * 2 }     def @f(%x: int32) { %x * 2 }
+ *   rly> @f(10) + %_1                     @f(10) + %_1;
+ *
+ * So does the earlier form of a definition that used it: RLY_RECHECK has given
+ * that definition a newer form, which uses the new one.  This holds also for
+ * what a loaded file defines.  A result that something names later becomes a
+ * let of that name.  A file that still is what it was when it was loaded
+ * becomes an import; otherwise its text is written out.
+ *
+ * How: the texts that were entered are copied with edits.  The parsed units say
+ * where names stand (spans), so an edit replaces exactly a name, a whole item
+ * or nothing (an insertion).  Comments and layout between the edits survive.
+ * The result is read as a program, to print it in canonical layout, or to say
+ * that it does not run.
+ *
+ * Units belong to the program and outlive the prompt; `said` lists those that
+ * were entered, in their order. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +40,7 @@ static void forget(Repl *r, size_t i) {
   r->said_count--;
 }
 
+/* Takes now.file.  A text without a unit has nothing to remember. */
 static void remember(Repl *r, Said now) {
   Said *longer = realloc(r->said, (r->said_count + 1) * sizeof *longer);
   if (longer) r->said = longer;
@@ -33,6 +52,8 @@ void transcript_add(Repl *r) {
   remember(r, (Said){.unit = r->host->program->newest});
 }
 
+/* The path is made absolute, so that the import works from any folder.  A file
+ * that is loaded again takes its last place only. */
 void transcript_add_file(Repl *r, const char *path) {
   char *real = realpath(path, NULL);
   for (size_t i = 0; real && i < r->said_count; i++)
@@ -97,6 +118,7 @@ static bool is_taken(const Versions *v, const char *text) {
   return scope_global(&v->p->user, name);
 }
 
+/* f_1, f_2, ...: the first that is free. */
 static void add_version(Versions *v, const Global *g) {
   if (ptrmap_has(&v->names, g)) return;
   Arena *arena = (Arena *)&v->p->arena;
@@ -167,6 +189,7 @@ static int by_place(const void *a, const void *b) {
   return place ? place : x->order - y->order;
 }
 
+/* %_1, %_2, ...: names that only the prompt gives. */
 static bool is_result(const Global *g) {
   return g->kind == GLOBAL_LOCAL && g->name->text[0] == '_' &&
          isdigit((unsigned char)g->name->text[1]);
@@ -190,6 +213,8 @@ static void edit_uses(Writer *w, const Expr *root) {
   expr_walk_end(&walk);
 }
 
+/* A result that something names:  e;  becomes  let %_1 = e; %_1;  so that its
+ * value is still shown.  A block gets parentheses. */
 static void edit_step(Writer *w, const Step *step) {
   bool names = step->kind == STEP_EXPR && step->global &&
                ptrmap_has(&w->named, step->global);
@@ -232,6 +257,8 @@ static const Version *find_version(const Writer *w, const Item *item,
   return NULL;
 }
 
+/* Three cases: an earlier definition that is still used is renamed; one that is
+ * not goes; a live one has the names in it edited. */
 static void edit_item(Writer *w, const Unit *u, const Item *item) {
   size_t from = 0;
   const Version *earlier = find_version(w, item, &from);
@@ -327,6 +354,8 @@ static void put_file(Writer *w, const Said *said) {
   put_unit(w, said->unit, true);
 }
 
+/* Two passes: the first edits all entries only to learn which results are named
+ * (w.named), for a name may be used long behind the entry that gives it. */
 static void put_transcript(Repl *r, StrBuf *out) {
   Writer w = {.p = r->host->program->ir, .out = out};
   w.versions.p = w.p;
@@ -365,6 +394,8 @@ static void put_program(Repl *r, const char *path, const StrBuf *text,
   rly_program_free(p);
 }
 
+/* "x": fails where the file exists, in one step with making it.  A file that
+ * could not be written whole is removed. */
 bool transcript_save(Repl *r, const char *path) {
   FILE *to = fopen(path, "wx");
   if (!to) return false;

@@ -1,4 +1,11 @@
-/* See user.h. */
+/* Where the user's own files are: the XDG Base Directory Specification.
+ *
+ *   state    $XDG_STATE_HOME/rly/    or ~/.local/state/rly/    the history
+ *   config   $XDG_CONFIG_HOME/rly/   or ~/.config/rly/         startup.rly
+ *
+ * As that specification demands, a variable whose value is not an absolute path
+ * counts as not set.  Where HOME is not absolute either, there is no place, and
+ * the program does without. */
 #include "repl/user.h"
 
 #include <stdio.h>
@@ -8,7 +15,8 @@
 
 enum { NAME_MOST = 32 };
 
-/* The folder's path. */
+/* The folder's path.  Room for a slash and a name of NAME_MOST stays behind it.
+ * Without a place n is USER_PATH_MAX, so the answer is false. */
 static bool folder(const char *variable, const char *below_home,
                    char path[USER_PATH_MAX]) {
   const char *base = getenv(variable), *home = getenv("HOME");
@@ -19,7 +27,9 @@ static bool folder(const char *variable, const char *below_home,
   return n < USER_PATH_MAX - NAME_MOST;
 }
 
-/* Makes a folder and its parents. */
+/* Makes a folder and its parents.  Each slash is cut to a NUL for a moment.
+ * Failures are not looked at: what matters is whether the file can then be
+ * opened.  0700, as the specification demands. */
 static void make_folders(char *path) {
   for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
     *p = '\0';

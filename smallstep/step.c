@@ -1,8 +1,27 @@
 /* The small-step machine: finding the next redex.
  *
+ * It is a CEK machine (Felleisen and Friedman 1986): a state is what is looked
+ * at (an expression or a value), its environment, and a stack of frames, each
+ * of which waits for a value:
+ *
+ *   state   n * fact(n - 1)   { n = 3 }   [1 + _]
+ *   push    n                 { n = 3 }   [_ * fact(n - 1)] [1 + _]
+ *   value   3                             [_ * fact(n - 1)] [1 + _]
+ *   push    fact(n - 1)       { n = 3 }   [3 * _] [1 + _]
+ *   ...
+ *
  * The children of an expression are evaluated in order, each with a frame that
- * waits for its value; then a rule applies (step_rules.c).  Finding the redex
- * is not a step, so step_next continues until a rule was applied. */
+ * waits for its value; a function that is called comes behind its arguments.
+ * When all have values, a rule applies (step_rules.c).  To push and to pop
+ * frames changes nothing that a reader of the program sees, so it is no step:
+ * step_next() goes on until a rule was applied.
+ *
+ * There is one object for everything (step_machine.h), so that states can be
+ * kept: frames and environments are linked lists that only grow at their ends.
+ *
+ * Memory: an allocation that fails raises `exhausted` and gives NULL, which may
+ * be stored and is not looked into; step_next() looks at the flag after each
+ * move and ends with STEP_LIMIT. */
 #include "ir/walk.h"
 #include "smallstep/step_machine.h"
 
@@ -14,6 +33,7 @@ const StepRuleInfo step_rule_info[REDUCE_COUNT] = {
 #undef REDUCTION
 };
 
+/* The message lives in a buffer of the machine, until the next failure. */
 bool step_fail(StepMachine *m, DiagCode code, Span span, const char *format,
                ...) {
   va_list args;
@@ -28,11 +48,15 @@ bool step_fail(StepMachine *m, DiagCode code, Span span, const char *format,
 
 /* --- Children ----------------------------------------------------------- */
 
+/* An operator or a constructor that is called by name is part of the call, not
+ * a function value that has to be evaluated. */
 static bool has_callee(const Expr *e) {
   if (e->kind != EX_CALL) return false;
   return e->call.callee->kind != EX_OP && e->call.callee->kind != EX_CTOR;
 }
 
+/* Of `if` only the condition is a child: the branches are what the rule chooses
+ * from. */
 const Expr *step_child(const Expr *e, int i) {
   int args = e->kind == EX_IF ? 1 : e->count;
   if (i < args) return e->args[i];
@@ -67,6 +91,8 @@ static const Type *wanted(const Expr *e, int i, const char **what) {
   return e->kind == EX_WRITE && i == 1 ? e->args[0]->type->args[0] : NULL;
 }
 
+/* A type may promise more than the checker could prove (a shape that is known
+ * at run time only), so each value is compared with it where it is passed. */
 static void child_done(StepMachine *m, const StepObj *frame) {
   const Expr *e = frame->expr;
   int i = (int)frame->index;
@@ -116,6 +142,8 @@ static void block_at(StepMachine *m, const Expr *e, int i, StepObj *env) {
   m->now.at = i;
 }
 
+/* A promise is an expression and its environment until it is evaluated, and
+ * then a value. */
 static void delay(StepMachine *m, const Expr *e, const Binding *b) {
   StepObj *promise = step_obj(m, V_PROMISE, 1);
   if (!promise) return;
@@ -143,6 +171,8 @@ static void bind_group(StepMachine *m, const Expr *e, const Binding *first) {
   block_at(m, e, end, group);
 }
 
+/* m->now.at is the number of the next binding: a block is looked at once for
+ * each of them. */
 static void enter_block(StepMachine *m, const Expr *e) {
   const Block *block = e->block;
   if (m->now.at == block->count) {
@@ -162,6 +192,10 @@ static void enter_block(StepMachine *m, const Expr *e) {
   }
 }
 
+/* The rules of a block:
+ *
+ *   let %x = v; e   ->  e, with %x = v
+ *   v; e            ->  e */
 static void binding_done(StepMachine *m, const StepObj *frame) {
   int i = (int)frame->index;
   const Binding *b = &frame->expr->block->bindings[i];
@@ -182,11 +216,13 @@ static void binding_done(StepMachine *m, const StepObj *frame) {
 
 /* --- Expressions -------------------------------------------------------- */
 
+/*    fn (...) { e }  in env   is the value   closure(fn, env) */
 static void make_function(StepMachine *m, const Expr *e) {
   if (force_captured(m, e)) return;
   step_to_value(m, step_closure(m, e, m->now.env));
 }
 
+/* An operator or a constructor that is used as a value. */
 static void name_itself(StepMachine *m, const Expr *e) {
   StepObj *v = step_obj(m, e->kind == EX_OP ? V_OP : V_CTOR, 0);
   if (v && e->kind == EX_OP) v->expr = e;
@@ -194,6 +230,8 @@ static void name_itself(StepMachine *m, const Expr *e) {
   step_to_value(m, v);
 }
 
+/* No rule applies to a constant, a function or a constructor: they are values
+ * already. */
 static void look_at(StepMachine *m, const Expr *e) {
   switch ((ExprKind)e->kind) {
     case EX_CONST:

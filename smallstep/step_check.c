@@ -1,6 +1,13 @@
 /* Run-time checks of the small-step machine: whether a tensor, or a tuple of
- * tensors, has the shape that a type states.  Named dimensions are bound to
- * numbers on entry to a function. */
+ * tensors, has the shape that a type states.
+ *
+ * Types have dimensions that are numbers, named, or unknown (`?`):
+ *
+ *   fn [n: Dim] (%x: Tensor[(n, 3), float32], %y: Tensor[(n), float32])
+ *
+ * On entry n is bound to the length of the first axis that is declared with it;
+ * then every parameter must fit its type with n put in.  Which values need a
+ * check at all was decided by the checker (types_need_check): most do not. */
 #include "smallstep/step_machine.h"
 
 /* --- Named dimensions as numbers ---------------------------------------- */
@@ -25,6 +32,8 @@ static void add_name(void *data, const void *key, const Name *name) {
   n->numbers[n->count++] = dim_of(number);
 }
 
+/* Only the names that occur in this type; more than NAMES_MAX are not looked
+ * at, so their dimensions fit anything. */
 static Names names_of(StepMachine *m, const Type *t, StepObj *env) {
   Names names = {.m = m, .env = env};
   for (int i = 0; i < t->rank; i++)
@@ -38,6 +47,7 @@ static DimValues values_of(const Names *n) {
 
 /* --- Fitting ------------------------------------------------------------ */
 
+/* A dimension that is no number even then fits any length. */
 static bool tensor_fits(StepMachine *m, const Tensor *t, const Type *expected,
                         StepObj *env) {
   if (t->rank != expected->rank) return false;
@@ -66,6 +76,8 @@ static const StepObj *misfit(StepMachine *m, const StepObj *v,
   return found;
 }
 
+/* *expected ends at the type of the tensor that does not fit, which the message
+ * quotes. */
 static bool check(StepMachine *m, const StepObj *v, const Type *expected,
                   StepObj *env, const char *what, Span span) {
   const StepObj *wrong = misfit(m, v, &expected, env);
@@ -129,6 +141,9 @@ static void bind_dim(StepMachine *m, const Fn *fn, const TypeVar *var,
   *env = step_pair(m, E_BIND, var, *env, number);
 }
 
+/*    args fit the declared types, with the dimensions they determine
+ *    ----------------------------------------------------------------
+ *    env  ->  env, n1 = ..., %x1 = v1, ..., %xk = vk */
 bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args,
                 StepObj **env) {
   for (int i = 0; i < fn->type_param_count; i++) {

@@ -1,5 +1,16 @@
 /* The heap of the small-step machine: a list of all objects, with mark and
- * sweep from the state when enough bytes are in use. */
+ * sweep (McCarthy 1960) from the state when enough bytes are in use.
+ *
+ * Reference counts would not do: environments of the record, frames and cells
+ * share freely and in cycles.  The roots are the state, the redex, the globals,
+ * what came from a session, and the record.  Marking uses a vector as its
+ * stack, so depth does not matter.
+ *
+ * A collection costs time in proportion to all objects; the next one comes when
+ * twice as many bytes are in use as survived, and 4 MB more.  So the cost for
+ * each byte that is allocated is constant on average.
+ *
+ * Nothing moves: an address is good for as long as the object is reachable. */
 #include "smallstep/step_machine.h"
 
 enum { THRESHOLD_LEAST = 4 << 20 };
@@ -10,6 +21,8 @@ static size_t obj_size(uint32_t count) {
   return sizeof(StepObj) + count * sizeof(StepObj *);
 }
 
+/* Fields are NULL before the object is in the list, so a collection may see it
+ * at any time. */
 StepObj *step_obj(StepMachine *m, StepObjKind kind, uint32_t count) {
   StepObj *o = pool_alloc(&m->heap.pool, obj_size(count));
   if (!o) return mem_raise_exhausted(&m->mem), NULL;
@@ -20,6 +33,8 @@ StepObj *step_obj(StepMachine *m, StepObjKind kind, uint32_t count) {
   return o;
 }
 
+/* The elements count in m->bytes, or a few large tensors would never start a
+ * collection. */
 StepObj *step_tensor_take(StepMachine *m, Tensor *t) {
   if (!t) return mem_raise_exhausted(&m->mem), NULL;
   StepObj *o = step_obj(m, V_TENSOR, 0);
@@ -39,6 +54,7 @@ StepObj *step_closure(StepMachine *m, const Expr *fn, StepObj *env) {
   return o;
 }
 
+/* An entry of an environment, or of a list of values. */
 StepObj *step_pair(StepMachine *m, StepObjKind kind, const void *key,
                    StepObj *outer, StepObj *bound) {
   StepObj *o = step_obj(m, kind, 2);
@@ -49,6 +65,8 @@ StepObj *step_pair(StepMachine *m, StepObjKind kind, const void *key,
   return o;
 }
 
+/* `depth` is the number of frames, so that the stepper can compare places in
+ * the stack without walking it. */
 void step_push(StepMachine *m, StepObjKind kind, const Expr *e, int index,
                StepObj *env, StepObj *done) {
   StepObj *o = step_obj(m, kind, FRAME_FIELDS);
@@ -62,6 +80,7 @@ void step_push(StepMachine *m, StepObjKind kind, const Expr *e, int index,
   m->now.frames = o;
 }
 
+/* The list has the last value first. */
 StepObj *step_gather(StepMachine *m, StepObjKind kind, uint32_t n,
                      const StepObj *done) {
   StepObj *o = step_obj(m, kind, n);
@@ -73,7 +92,8 @@ StepObj *step_gather(StepMachine *m, StepObjKind kind, uint32_t n,
 /* --- Environments ------------------------------------------------------- */
 
 /* A member of a group is a closure over the environment that binds the group,
- * so the members see one another and no object is cyclic. */
+ * so the members see one another and no object is cyclic.  Two lookups of one
+ * member give two closures; nothing in the language can tell them apart. */
 static StepObj *group_member(StepMachine *m, StepObj *env, const void *key) {
   for (uint32_t i = 0; i < env->index; i++) {
     const Binding *b = &env->bindings[i];
@@ -82,6 +102,8 @@ static StepObj *group_member(StepMachine *m, StepObj *env, const void *key) {
   return NULL;
 }
 
+/* Linear in the number of names in scope.  Variables are compared as pointers:
+ * the resolver gave each binding its own. */
 StepObj *step_lookup(StepMachine *m, StepObj *env, const void *key) {
   for (; env; env = env->fields[OUTER]) {
     StepObj *found = NULL;
@@ -92,7 +114,9 @@ StepObj *step_lookup(StepMachine *m, StepObj *env, const void *key) {
   return NULL;
 }
 
-/* In a function that came from a session, it is the value of a variable. */
+/* In a function that came from a session, it is the value of a variable.
+ * `var->number` is the variable that holds the dimension's number at run
+ * time. */
 int64_t step_lookup_dim(StepMachine *m, StepObj *env, const TypeVar *var) {
   const StepObj *n = step_lookup(m, env, var);
   if (n) return n->number;
@@ -104,6 +128,7 @@ int64_t step_lookup_dim(StepMachine *m, StepObj *env, const TypeVar *var) {
 
 typedef VEC(StepObj *) Marks;
 
+/* Marked when it is pushed, so an object is on the stack once. */
 static void mark(Marks *todo, StepObj *o) {
   if (!o || o->marked) return;
   o->marked = true;
@@ -139,6 +164,7 @@ static void mark_all(StepMachine *m, Marks *todo) {
   }
 }
 
+/* Objects that it refers to are freed by the sweep itself, in any order. */
 static void free_obj(StepMachine *m, StepObj *o) {
   m->bytes -= obj_size(o->count);
   if (o->kind == V_TENSOR) {
@@ -148,6 +174,7 @@ static void free_obj(StepMachine *m, StepObj *o) {
   pool_free(&m->heap.pool, o, obj_size(o->count));
 }
 
+/* Unlinks and frees what is not marked, and takes the marks off again. */
 static void sweep(StepMachine *m) {
   StepObj **link = &m->objects;
   while (*link) {
@@ -163,7 +190,8 @@ static void sweep(StepMachine *m) {
 }
 
 /* Returns false if marking ran out of memory; unmarked objects may then be in
- * use. */
+ * use.  Then the marks stay and the sweep is left out; step_next() ends the
+ * run. */
 static bool reclaim(StepMachine *m) {
   Marks todo;
   VEC_INIT(&todo, &m->mem);
@@ -175,7 +203,8 @@ static bool reclaim(StepMachine *m) {
   return true;
 }
 
-/* The record may hold a quarter of the memory limit. */
+/* The record may hold a quarter of the memory limit.  When it holds more, the
+ * older half goes, and again, until all fits or no record is left. */
 void step_reclaim(StepMachine *m) {
   if (m->bytes < m->threshold) return;
   size_t most = m->mem.limit / 4;
@@ -185,10 +214,13 @@ void step_reclaim(StepMachine *m) {
 
 /* --- Cells -------------------------------------------------------------- */
 
+/* The marks of a walk that was no collection. */
 static void unmark(StepMachine *m) {
   for (StepObj *o = m->objects; o; o = o->older) o->marked = false;
 }
 
+/* Marks as a collection would, but without the record: a cell that only an
+ * older state reaches does not count. */
 void step_each_cell(StepMachine *m,
                     void (*visit)(void *data, const StepObj *cell),
                     void *data) {

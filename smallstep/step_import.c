@@ -1,6 +1,21 @@
 /* Copies a session's values into the small-step machine, cells included, so
- * that stepping does not change the session.  Sharing is kept.  A closure
- * becomes a function over an environment of its captured variables. */
+ * that stepping does not change the session.
+ *
+ * A cell is copied once, however many ways lead to it, and so is written by all
+ * of them; other values cannot be told from their copies and are copied for
+ * each way.  Copies still to be made are on an explicit stack, each with the
+ * place that it goes to.
+ *
+ * A function is the difficult case: the VM's closure is a code pointer and an
+ * array of what was captured, without names, in the instance for some types.
+ * Here it becomes a V_CLOSURE over an environment:
+ *
+ *   closure [code][a][b]     code's group: free variables %a, %b, members %f
+ *      ->  E_GROUP { %f } -> E_BIND %b -> E_BIND %a -> NULL
+ *
+ * The types of captured values come from the variables, in which type
+ * parameters stand; what these are in this instance is found by comparing the
+ * function's type with the type at its use (match). */
 #include "smallstep/step_machine.h"
 #include "bytecode/code.h"
 
@@ -20,6 +35,7 @@ typedef struct Import {
   VEC(Wanted) todo;
 } Import;
 
+/* Copied rather than shared: the session may write over its own. */
 static StepObj *tensor(StepMachine *m, const Type *type, Value v) {
   return step_tensor_take(
       m, type_is_scalar(type)
@@ -27,6 +43,7 @@ static StepObj *tensor(StepMachine *m, const Type *type, Value v) {
              : tensor_copy(&m->heap, v.tensor));
 }
 
+/* Fields are filled in later, by import(). */
 static StepObj *fields_of(Import *im, StepObj *to, const Type *type, Value v) {
   for (uint32_t i = 0; to && i < to->count; i++) {
     Wanted w = {.into = to, .field = i};
@@ -43,6 +60,7 @@ static StepObj *data(Import *im, const Type *type, Value v) {
   return fields_of(im, o, type, v);
 }
 
+/* Entered into the map before its content is copied, so a cycle ends here. */
 static StepObj *ref(Import *im, const Type *type, Value v) {
   StepMachine *m = im->m;
   StepObj *cell = ptrmap_get(&m->imported, v.obj);
@@ -65,6 +83,8 @@ typedef struct Instance {
   const Type *types[INSTANCE_MOST];
 } Instance;
 
+/* The first answer counts; a function with more than INSTANCE_MOST parameters
+ * is not told all of its types. */
 static void add_instance(Instance *in, const TypeVar *var, const Type *type) {
   for (int i = 0; i < in->count; i++)
     if (in->vars[i] == var) return;
@@ -135,6 +155,7 @@ static StepObj *group(Import *im, const FnGroup *g, StepObj *env) {
   return o;
 }
 
+/* An operator or a constructor as a value has no environment. */
 static StepObj *function(Import *im, const Type *type, Value v) {
   const Function *f = closure_function(v.cell);
   if (f->key.kind == FUNCTION_FN) {
@@ -170,6 +191,8 @@ static StepObj *copy(Import *im, const Type *type, Value v) {
   }
 }
 
+/* A worklist, which ends because each entry copies one object of a finite
+ * value. */
 static StepObj *import(StepMachine *m, Session *s, const Type *type, Value v) {
   Import im = {.m = m, .session = s};
   VEC_INIT(&im.todo, &m->mem);

@@ -1,5 +1,9 @@
 /* Operators in the small-step machine: op_run applies rule and kernel, and four
- * operators are carried out by the machine itself. */
+ * operators are carried out by the machine itself.
+ *
+ * This is the one part that both machines share: typing rules and kernels
+ * (kernels/).  Everything about when an operator runs, and on what, is this
+ * machine's own. */
 #include "kernels/call.h"
 #include "smallstep/step_machine.h"
 
@@ -39,6 +43,8 @@ static StepObj *take_results(StepMachine *m, const OpCall *call) {
   return tuple;
 }
 
+/* A time limit that passed while the kernel worked ends the run (STEP_LIMIT),
+ * as a limit between two steps does. */
 static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
                        int count, const StepObj *args, Span span) {
   OpCall call = {.op = op,
@@ -71,6 +77,7 @@ typedef struct Effect {
   Span span;
 } Effect;
 
+/* An effect leaves (). */
 static void done(const Effect *e, StepRule rule) {
   step_applied(e->m, rule, e->span);
   step_to_value(e->m, step_unit(e->m));
@@ -135,6 +142,8 @@ static const EffectFn effects[SPECIAL_COUNT] = {
 
 /* --- All operators ------------------------------------------------------ */
 
+/* Where an operator is called as a value, it has no attributes but its
+ * defaults. */
 void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
                    int count, const StepObj *args, Span span) {
   const OpInfo *info = op_info(op->op);

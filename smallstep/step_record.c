@@ -1,14 +1,29 @@
 /* The record of the small-step machine: its last states, and moving back and
- * forth among them.  The record keeps old states alive; the list of changes
- * restores what changed in place.  So going back evaluates nothing, and going
- * forward again prints nothing twice. */
+ * forth among them.
+ *
+ *   entries   [ e1 | e2 | e3 | e4 | e5 ]
+ *                         ^ entry = 3: the machine stands behind e3
+ *   changes   [ c1 c2 | c3 | c4 ]
+ *                       ^ changed = 3: c4 is undone
+ *
+ * An entry holds two states (a few pointers each) and keeps them alive; they
+ * share all that they have in common.  What changes in place (cells, promises,
+ * globals) is in the list of changes, with the value before and the value
+ * after, and each entry says how many changes had been made by then.  So to go
+ * back is to set pointers and to undo some changes, and to go forward again to
+ * redo them: nothing is evaluated and nothing is printed twice.
+ *
+ * The record is bounded by step_keep() and by memory (step_heap.c): the older
+ * half is dropped, which moves the rest and so costs constant time for each
+ * entry on average. */
 #include "smallstep/step_machine.h"
 
 #include <string.h>
 
 /* --- Changes ------------------------------------------------------------ */
 
-/* The index of a promise says whether it holds a value. */
+/* The index of a promise says whether it holds a value.  Undoing an evaluation
+ * makes the promise wait again. */
 static void put(StepMachine *m, const StepChange *c, StepObj *content,
                 bool evaluated) {
   if (!c->of) {
@@ -19,6 +34,7 @@ static void put(StepMachine *m, const StepChange *c, StepObj *content,
   if (c->of->kind == V_PROMISE) c->of->index = evaluated;
 }
 
+/* Without a record nothing is noted down. */
 static void change(StepMachine *m, StepChange c) {
   put(m, &c, c.is, true);
   if (!m->keep) return;
@@ -37,6 +53,8 @@ void step_set_global(StepMachine *m, size_t slot, StepObj *value) {
   change(m, (StepChange){NULL, slot, m->globals.data[slot], value});
 }
 
+/* Undoes changes from the last, or redoes them from the first, until `end` of
+ * them are in force. */
 static void change_until(StepMachine *m, size_t end) {
   while (m->changed > end) {
     const StepChange *c = &m->changes.data[--m->changed];
@@ -52,6 +70,8 @@ static void change_until(StepMachine *m, size_t end) {
 
 void step_keep(StepMachine *m, size_t entries) { m->keep = entries; }
 
+/* Not while the machine stands in the past: step_next() goes on through the
+ * entries behind it. */
 bool step_forget(StepMachine *m) {
   size_t gone = (m->entries.len + 1) / 2;
   if (!gone || m->entry < m->entries.len) return false;
@@ -102,6 +122,7 @@ static void stand(StepMachine *m, size_t n) {
   change_until(m, e->changes);
 }
 
+/* The first entry has no state before it in the record. */
 bool step_back(StepMachine *m) {
   if (m->entry < 2) return false;
   stand(m, m->entry - 1);

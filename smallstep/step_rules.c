@@ -1,4 +1,13 @@
-/* The rules of the small-step machine, one for each kind of expression. */
+/* The rules of the small-step machine, one for each kind of expression.
+ *
+ * A rule is written above its function: premises over the line, the step under
+ * it.  env(%x) is the value of a name, e[v/%x] is e with %x bound to v; the
+ * machine binds in the environment instead of substituting in the text.
+ *
+ * Each function ends in one of three ways: step_applied() with the next state;
+ * the next state alone, for what is no step (a constructor's value is built
+ * where it stands); or step_fail() with the error that the VM reports in this
+ * place.  Tests compare the two (fuzz/differ.c). */
 #include <assert.h>
 
 #include "smallstep/step_machine.h"
@@ -43,6 +52,8 @@ static StepObj *imported(StepMachine *m, const Global *g) {
   return v;
 }
 
+/* A definition is a closure over nothing; a param is a tensor that the host
+ * gave; a let is what was evaluated here or, failing that, in the session. */
 static StepObj *global_value(StepMachine *m, const Global *g) {
   size_t slot = (size_t)g->slot;
   switch (g->kind) {
@@ -75,12 +86,16 @@ void step_global(StepMachine *m, const Expr *e) {
   step_to_value(m, v);
 }
 
+/* Named dimensions are int32 scalars in programs. */
 static void to_int32(StepMachine *m, int64_t number) {
   Value bits = bits_from_i64(DT_INT32, number);
   Tensor *t = tensor_from_bits(&m->heap, DT_INT32, bits);
   step_to_value(m, step_tensor_take(m, t));
 }
 
+/*   env(n) = 4
+ *   -----------
+ *   n  ->  4 */
 void step_dim(StepMachine *m, const Expr *e) {
   int64_t n = step_lookup_dim(m, m->now.env, e->dim_var);
   if (n < 0) {
@@ -149,6 +164,7 @@ static bool check_fields(StepMachine *m, const Ctor *ctor,
   return true;
 }
 
+/* The callee is the last of the children's values. */
 static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
   StepObj *f = args->fields[e->count];
   await_result(m, e);
@@ -165,6 +181,7 @@ static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
   }
 }
 
+/* Cons(1, Nil) is a value once its fields are; to build it is no step. */
 static void reduce_call(StepMachine *m, const Expr *e, StepObj *args) {
   const Expr *callee = e->call.callee;
   if (callee->kind != EX_OP && !check_arguments(m, e, args)) return;

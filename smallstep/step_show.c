@@ -1,5 +1,14 @@
-/* Values of the small-step machine as text.  The parts still to be written are
- * on an explicit stack, so depth does not matter. */
+/* Values of the small-step machine as text: the display form, and JSON, as the
+ * VM writes them (value/show.c), so that outputs can be compared.
+ *
+ * The parts still to be written are on an explicit stack, so depth does not
+ * matter: Cons(1, Nil) is pushed as the pieces
+ *
+ *   ")"  Nil  ", "  1  "("        (the next one on the right)
+ *
+ * A cell may lead back to itself.  The cells that enclose the place being
+ * written are in `open` with their depth; one that is met again is written as
+ * <cycle N>, N cells outward. */
 #include "smallstep/step_machine.h"
 
 #include <string.h>
@@ -73,6 +82,8 @@ static void show(const StepMachine *m, StrBuf *out, int width, const StepObj *v,
 
 /* --- Display form ------------------------------------------------------- */
 
+/* A block of one line follows its type behind a blank, others on lines of their
+ * own. */
 static void print_tensor(Show *w, const Tensor *t) {
   if (t->rank == 0) {
     scalar_print_literal(w->out, (DType)t->dtype, tensor_bits_at(t, 0));
@@ -88,6 +99,7 @@ static void print_tensor(Show *w, const Tensor *t) {
   strbuf_done(&block);
 }
 
+/* Functions show the type that they were written with. */
 static void print_function(Show *w, const Type *type) {
   strbuf_add_char(w->out, '<');
   type_print(w->m->program->types, w->out, type, 200);

@@ -1,6 +1,18 @@
-/* Lists a session's cells, and takes snapshots of their contents.  The walk
- * over values uses an explicit stack and marks each shared object when first
- * met. */
+/* Lists a session's cells, and takes snapshots of their contents.
+ *
+ * The walk starts at the globals, in the order of the text, and goes depth
+ * first through everything that they lead to.  It is directed by types where
+ * they are known, for paths need the names of constructors and variables, and
+ * by the objects' own masks where they are not (inside of polymorphic
+ * functions).  An explicit stack holds what is left to visit, so values may be
+ * arbitrarily deep, and shared objects are marked when first met, so the walk
+ * is linear in the value and not in the number of paths to it.
+ *
+ * Subtrees whose type cannot lead to a cell (a list of numbers, however long)
+ * are not entered: may_hold() answers that for each type once.
+ *
+ * A list owns one reference to each cell, and its paths in an arena; it shows
+ * one moment and does not follow the session. */
 #include "state/state.h"
 #include "vm/machine.h"
 
@@ -16,6 +28,8 @@ typedef enum StepInto {
   INTO_CONTENT,
 } StepInto;
 
+/* Paths share their beginnings: a path is a step and the path before it, and
+ * its text is made only for a cell. */
 typedef struct Path {
   const struct Path *up;
   StepInto into;
@@ -30,6 +44,8 @@ typedef struct Pending {
   const Path *path;
 } Pending;
 
+/* `seen`, `verdicts`: the keys are pointers; what the entries hold does not
+ * matter beyond being there. */
 typedef struct Scan {
   Session *session;
   StateList *list;
@@ -40,6 +56,7 @@ typedef struct Scan {
   size_t again;    /* how many shared objects may be walked twice */
 } Scan;
 
+/* A snapshot needs no paths, so none are made. */
 static const Path *path_new(Scan *c, Path path) {
   if (!c->paths) return NULL;
   Path *p = ARENA_NEW(&c->list->arena, Path);
@@ -47,6 +64,7 @@ static const Path *path_new(Scan *c, Path path) {
   return p;
 }
 
+/* @name, .2, .Cons.0, {%x}, ^: state.h has the grammar. */
 static void path_step(StrBuf *out, const Path *p) {
   switch (p->into) {
     case INTO_ROOT: strbuf_addf(out, "%c%s", p->sigil, p->name); break;
@@ -60,6 +78,7 @@ static void path_step(StrBuf *out, const Path *p) {
   if (p->into == INTO_CAPTURE) strbuf_add_char(out, '}');
 }
 
+/* The steps are linked from the last to the first, so they are turned round. */
 static const char *path_text(Scan *c, const Path *path) {
   if (!c->paths) return NULL;
   VEC(const Path *) steps;
@@ -91,6 +110,8 @@ typedef struct Search {
   PtrMap seen; /* types, ADTs */
 } Search;
 
+/* The key is the address of the type or, for a type in a declaration, the byte
+ * behind it: the same type may have to be looked at in both ways. */
 static void reach(Search *s, const Type *type, bool declared) {
   const void *key = (const char *)type + declared;
   if (ptrmap_has(&s->seen, key)) return;
@@ -98,6 +119,9 @@ static void reach(Search *s, const Type *type, bool declared) {
   VEC_PUSH(&s->stack, (Reached){type, declared});
 }
 
+/* Fields are looked at with their parameters open, once for each data type; the
+ * arguments are looked at by themselves (reaches).  So List[ref(T)] is found by
+ * its argument and not by instantiating its fields, and recursive types end. */
 static void reach_adt(Search *s, const Adt *adt) {
   if (ptrmap_has(&s->seen, adt)) return;
   ptrmap_put(&s->seen, adt, (void *)adt);
@@ -132,6 +156,8 @@ static bool search(Scan *c, const Type *type) {
   return found;
 }
 
+/* Verdicts are kept for the time of one scan: two static addresses stand for
+ * the answers. */
 static bool may_hold(Scan *c, const Type *type) {
   static const char yes, no;
   const void *known = ptrmap_get(&c->verdicts, type);
@@ -144,10 +170,13 @@ static bool may_hold(Scan *c, const Type *type) {
 
 /* --- The walk ----------------------------------------------------------- */
 
+/* A type variable says nothing. */
 static const Type *known_type(const Type *type) {
   return type && type->kind == TY_VAR ? NULL : type;
 }
 
+/* Immortal objects hold no cells, for cells are made at run time; tensors hold
+ * none either. */
 static void push(Scan *c, Obj *o, const Type *type, Path path) {
   type = known_type(type);
   if (!o || o->count < 0 || o->size == SIZE_TENSOR) return;
@@ -155,6 +184,8 @@ static void push(Scan *c, Obj *o, const Type *type, Path path) {
   VEC_PUSH(&c->stack, (Pending){o, type, path_new(c, path)});
 }
 
+/* Captured variables stand in the closure in the order of the group's list.
+ * Two of them may have one name; the n-th of a name is written {%x#n}. */
 static void walk_closure(Scan *c, Cell *closure, const Path *path) {
   const Function *f = closure_function(closure);
   const FnGroup *g = f->key.group;
@@ -174,12 +205,14 @@ static void walk_closure(Scan *c, Cell *closure, const Path *path) {
   }
 }
 
+/* NULL where the type of the whole is not known. */
 static const Type *field_type(Scan *c, const Type *type, const Cell *cell,
                               int i) {
   if (!type || type->kind == TY_TUPLE) return type ? type->args[i] : NULL;
   return value_ctor_field(&c->session->store, type, cell->obj.tag, i);
 }
 
+/* The mask of the object says which fields are counted, whatever the type. */
 static void walk_fields(Scan *c, Cell *cell, const Type *type,
                         const Path *path) {
   Path step = {.up = path, .into = INTO_FIELD};
@@ -194,6 +227,8 @@ static void walk_fields(Scan *c, Cell *cell, const Type *type,
   }
 }
 
+/* A cell that is known already gets an alias; a new one enters the list before
+ * its content is walked, so that a cycle comes back to it as an alias. */
 static void walk_ref(Scan *c, Pending p) {
   StateList *list = c->list;
   RefCell *r = (RefCell *)p.obj;
@@ -270,6 +305,7 @@ static void walk_globals(Scan *c) {
 
 /* --- The list ----------------------------------------------------------- */
 
+/* The list is complete or the answer is false. */
 bool state_list(Session *s, bool paths, StateList *list) {
   *list = (StateList){.session = s};
   arena_init(&list->arena, s->mem);
@@ -297,6 +333,8 @@ void state_list_done(StateList *list) {
   arena_done(&list->arena);
 }
 
+/* The prompt looks up one path at a time, so the search is linear;
+ * state_unpack.c, which looks up many, sorts. */
 const StateCell *state_find(const StateList *list, const char *path) {
   for (size_t i = 0; i < list->cells.len; i++)
     if (!strcmp(list->cells.data[i].path, path)) return &list->cells.data[i];
@@ -315,6 +353,9 @@ void cell_set_take(Session *s, RefCell *cell, Value content) {
 
 /* --- Snapshots ---------------------------------------------------------- */
 
+/* A pair for each cell.  The content is shared with the session, whose values
+ * never change in place while somebody else holds them (a kernel writes over a
+ * tensor only when nobody else has it), so taking a snapshot copies nothing. */
 struct Snapshot {
   size_t count;
   struct Held {
@@ -351,6 +392,7 @@ Snapshot *session_snapshot(Session *s) {
   return p;
 }
 
+/* The snapshot keeps its references: it may be restored again. */
 void session_restore(Session *s, const Snapshot *snapshot) {
   for (size_t i = 0; i < snapshot->count; i++) {
     struct Held h = snapshot->held[i];

@@ -1,5 +1,19 @@
 /* Copies values from one session to another.  Objects are copied; tensors share
- * their elements until one side writes.  Sharing and cycles are preserved. */
+ * their elements until one side writes.  Sharing and cycles are preserved.
+ *
+ * As in a copying collector (Cheney 1970) each object is first copied as a
+ * shell, byte for byte, whose fields still point to the originals; the shells
+ * that are still to be completed are on a list, here a stack.  A map takes the
+ * place of forwarding pointers, as the originals live on:
+ *
+ *   original  A -> B -> C        done   { B: B' }     (B has two references)
+ *   copies    A' -> B'           open   [ B' ]        (still leads to C)
+ *
+ * Objects with one reference need no entry in the map: they are met once.
+ *
+ * When memory runs out, copies that could not be made are NULL and the copying
+ * ends with false; what was made is dropped with the session or the moves that
+ * it was for. */
 #include <string.h>
 
 #include "state/state.h"
@@ -14,6 +28,7 @@ typedef struct Copier {
   bool failed;
 } Copier;
 
+/* Allocates in the session that receives. */
 static void copier_init(Copier *c, const Session *from, Session *to) {
   *c = (Copier){.from = from, .to = to};
   ptrmap_init(&c->done, to->mem);
@@ -27,6 +42,8 @@ static void copier_done(Copier *c) {
 
 /* --- One object --------------------------------------------------------- */
 
+/* A header in the new session's heap over the same buffer, which counts one
+ * more reference: whoever wants to write sees that it is shared. */
 static Obj *copy_tensor(Copier *c, const Tensor *t) {
   Tensor *copy =
       tensor_view(&c->to->store.heap, t, t->rank, t->shape, t->strides, 0);
@@ -68,6 +85,7 @@ static Obj *copy_of(Copier *c, Obj *o) {
 
 /* --- What it leads to --------------------------------------------------- */
 
+/* Replaces each counted field by an owned reference to its copy. */
 static void copy_fields(Copier *c, Obj *o) {
   if (o->size == SIZE_REF) {
     RefCell *r = (RefCell *)o;
@@ -107,6 +125,8 @@ static bool copy_globals(Copier *c) {
   return copy_rest(c);
 }
 
+/* The new session runs the same code and has limits, hooks and diagnostics of
+ * its own. */
 Session *session_fork(const Session *s, Mem *mem, Limits limits,
                       SessionHooks hooks, Diags *diags) {
   Session *to = session_new(s->code, mem, limits, hooks, diags);
@@ -129,6 +149,10 @@ typedef struct Move {
 
 typedef VEC(Move) Moves;
 
+/* Cells correspond by their paths.  Both lists are in the same order when the
+ * sessions have the same shape, so the next cell is tried first.  `done` starts
+ * with these pairs: where a content leads to a cell of `from`, its copy leads
+ * to that cell's partner. */
 static void find_moves(const StateList *from, const StateList *to, Moves *moves,
                        PtrMap *done) {
   for (size_t i = 0, k = 0; i < from->cells.len; i++) {
@@ -142,6 +166,8 @@ static void find_moves(const StateList *from, const StateList *to, Moves *moves,
   }
 }
 
+/* All contents are copied before the first cell is written, so a failure
+ * changes nothing. */
 static bool transplant(Copier *c, Moves *moves) {
   for (size_t i = 0; i < moves->len; i++) {
     Move *m = &moves->data[i];

@@ -1,6 +1,22 @@
-/* Packs cells into skeletons and named tensors.  An explicit stack holds what
- * is left to write: values, and the text between them.  A first walk finds the
- * objects reached twice; each of those is written once, on its own. */
+/* Packs cells into skeletons and named tensors: the text half of a state file
+ * (lib/state_file.c writes it).
+ *
+ *   @net : (Tensor[(2), float32], List[int32])     in a cell
+ *   skeleton  (_, Cons(#1, Cons(#2, Nil)))
+ *   tensors   @net^.0
+ *
+ * A skeleton is the value written as a term in which each tensor is `_`, each
+ * other cell is `&` and its index, and each scalar in a constructor its bits.
+ * state.h has the notation; state_unpack.c reads it.
+ *
+ * What constructors hold more than once is written once.  A first walk over all
+ * contents marks the objects that are met twice; the second walk writes `*k`
+ * for each of these, and k's own skeleton afterwards, which may bring further
+ * ones.  So a file grows with the objects and not with the paths to them, and
+ * reading it gives back the same sharing.
+ *
+ * An explicit stack holds what is left to write: values, and the text between
+ * them. */
 #include "state/state.h"
 #include "vm/machine.h"
 
@@ -15,7 +31,8 @@ typedef struct Piece {
   bool numbered;
 } Piece;
 
-/* An object written on its own, and the first cell that led to it. */
+/* An object written on its own, and the first cell that led to it.  The cell is
+ * for messages: what cannot be packed is said to be in it. */
 typedef struct Shared {
   const Type *type;
   Value value;
@@ -41,6 +58,7 @@ enum { ONCE = 1, TWICE = 2, FIRST_SHARED = 3 };
  * them grow. */
 enum { TYPE_SIZE_MAX = 10000 };
 
+/* Said once: the first reason ends the packing, unless it is lenient. */
 static bool refuse(Writer *w, const char *why) {
   w->refused = true;
   if (!w->packer->lenient)
@@ -49,6 +67,7 @@ static bool refuse(Writer *w, const char *why) {
   return false;
 }
 
+/* Asked in each step of each walk (base/mem.h, rule 3). */
 static bool goes_on(const Writer *w) {
   const Session *s = w->packer->session;
   return !mem_exhausted(s->mem) && !store_should_stop(&s->store);
@@ -63,7 +82,8 @@ static bool may_be_shared(const Obj *o) {
 }
 
 /* Marks every object that a cell's content leads to.  The walk does not enter
- * other cells, which have skeletons of their own. */
+ * other cells, which have skeletons of their own.  Only shared objects need a
+ * mark; others have one way in. */
 static bool find_shared(Writer *w, Obj *content) {
   VEC(Obj *) stack;
   VEC_INIT(&stack, w->packer->session->mem);
@@ -87,7 +107,10 @@ static bool find_shared(Writer *w, Obj *content) {
 }
 
 /* The index of an object that is written on its own; SIZE_MAX for any other
- * value. */
+ * value.  An object gets its index when it is first written, so indices are in
+ * the order of the text.  Only values below a constructor (`numbered`) are
+ * shared in this way: the parts of a tuple at the top have names of their own
+ * in the file. */
 static size_t shared_index(Writer *w, const Piece *p) {
   if (!p->numbered || !may_be_shared(p->value.obj)) return SIZE_MAX;
   uintptr_t met = (uintptr_t)ptrmap_get(&w->met, p->value.obj);
@@ -105,7 +128,8 @@ static void push_text(Writer *w, const char *text) {
   VEC_PUSH(&w->stack, (Piece){.text = text});
 }
 
-/* Pushes fields from last to first, so that the first is popped first. */
+/* Pushes fields from last to first, so that the first is popped first.  Each
+ * field's text follows it on the stack: "(" f0 ", " f1 ... ")". */
 static void push_fields(Writer *w, const Piece *p, int n) {
   bool adt = p->type->kind == TY_ADT;
   push_text(w, ")");
@@ -120,6 +144,9 @@ static void push_fields(Writer *w, const Piece *p, int n) {
   }
 }
 
+/* Scalars below a constructor stand in the text, since a list of a million
+ * numbers would otherwise be a million tensors.  `count` numbers the tensors of
+ * a skeleton in the order in which they are read back. */
 static bool put_tensor(Writer *w, const Piece *p) {
   Heap *heap = &w->packer->session->store.heap;
   const char *name = p->name;
@@ -151,6 +178,8 @@ static bool put_tuple(Writer *w, const Piece *p) {
   return true;
 }
 
+/* The list of cells is complete, so every cell that a content leads to has an
+ * index. */
 static bool put_ref(Writer *w, const Piece *p) {
   uintptr_t i = (uintptr_t)ptrmap_get(&w->list->index, p->value.obj);
   strbuf_addf(&w->out, "&%zu", (size_t)i - 1);
@@ -167,6 +196,8 @@ static bool put_whole(Writer *w, const Piece *p) {
   }
 }
 
+/* The outermost value of a skeleton is written whole (put_skeleton), or a
+ * shared object would stand for itself. */
 static bool put_value(Writer *w, const Piece *p) {
   bool object = p->type->kind == TY_TUPLE || p->type->kind == TY_ADT;
   size_t shared = object ? shared_index(w, p) : SIZE_MAX;
@@ -175,7 +206,8 @@ static bool put_value(Writer *w, const Piece *p) {
   return true;
 }
 
-/* Writes one value's skeleton into `out`. */
+/* Writes one value's skeleton into `out`.  The buffer and the stack are used
+ * again for each skeleton. */
 static bool put_skeleton(Writer *w, const Piece *whole) {
   w->count = 0;
   w->refused = false;
@@ -204,6 +236,8 @@ static const char *content_name(const Writer *w, const Type *content) {
   return arena_printf(w->packer->arena, "%s^", path);
 }
 
+/* Types are written in full, so that a file that is read much later can be
+ * compared with the program's. */
 static bool put_content(Writer *w) {
   const Type *type = w->cell->type;
   if (!type || type->args[0]->has_var)
@@ -218,7 +252,8 @@ static bool put_content(Writer *w) {
   return put_skeleton(w, &whole);
 }
 
-/* In lenient mode a cell that cannot be packed gets an empty skeleton. */
+/* In lenient mode a cell that cannot be packed gets an empty skeleton.  Then
+ * the path and the type are still there: reading can say what was lost. */
 static bool pack_cell(Writer *w) {
   StatePacker *p = w->packer;
   const char *path = w->cell->path;
@@ -251,6 +286,8 @@ static bool pack_shared(Writer *w, size_t i) {
   return goes_on(w);
 }
 
+/* Three passes: marks, cells, shared objects; the last list grows while it is
+ * gone through. */
 static bool pack_list(Writer *w) {
   const StateList *list = w->list;
   for (size_t i = 0; i < list->cells.len; i++) {

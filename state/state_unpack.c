@@ -1,6 +1,34 @@
-/* Builds cells from skeletons and named tensors.  All contents are read and
- * built before the first cell is written.  The types of the running program
- * direct the reading; a skeleton is untrusted input. */
+/* Builds cells from skeletons and named tensors (state_pack.c writes them).
+ * All contents are read and built before the first cell is written, so a state
+ * is set as a whole or not at all.
+ *
+ * The types of the running program direct the reading: at each place it is
+ * known what must come, and the text may only say which constructor, how many
+ * tensors, which cell.  A skeleton is untrusted input; whatever does not fit is
+ * a message and never an assumption.
+ *
+ * Three phases:
+ *
+ *   match_all   which packed cell is which cell of the program, by path and
+ *               type; what has no partner is a difference
+ *   build_all   reads the content of each wanted cell into new values
+ *   write_all   puts the contents into their cells
+ *
+ * A content is read by a machine with an explicit stack, since terms may be as
+ * deep as lists are long.  `open` holds the terms whose fields are being read,
+ * `values` the fields that are finished:
+ *
+ *   reading    Cons(#1, Cons(#2, |Nil))
+ *   open       [Cons, 1 of 2] [Cons, 1 of 2]
+ *   values     1  2
+ *
+ * Where `*k` is met for the first time, the skeleton at hand is suspended
+ * (Waiting) and k's is read on the same stacks, from `base` on; a part that is
+ * still being read when it is met again would be a cycle, which constructors
+ * cannot form.
+ *
+ * Cells that only a content leads to, and the program does not have yet, are
+ * made (create_cell) and their contents are wanted in turn: a worklist. */
 #include "state/state.h"
 #include "vm/machine.h"
 
@@ -65,6 +93,8 @@ typedef struct Builder {
 
 static bool misfit(Builder *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Notes why the content does not fit; who asked decides whether that is an
+ * error or a line of the report. */
 static bool misfit(Builder *b, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -78,6 +108,7 @@ static bool short_of_memory(Builder *b) {
   return misfit(b, "memory is short");
 }
 
+/* In an arena that is released with each content. */
 static const char *type_text(Builder *b, const Type *type) {
   StrBuf text;
   strbuf_init(&text, b->s->mem);
@@ -89,6 +120,7 @@ static const char *type_text(Builder *b, const Type *type) {
 
 /* --- Tensors ------------------------------------------------------------ */
 
+/* Dimensions that the type leaves open fit any length. */
 static bool tensor_fits(Builder *b, const Tensor *t, const Type *type,
                         const char *name) {
   bool fits = t->dtype == type->dtype && t->rank == type->rank;
@@ -125,6 +157,7 @@ static bool read_bits(Builder *b, const Type *type, Value *out) {
   return true;
 }
 
+/* Copied: the file's tensors are not the session's to change. */
 static bool read_tensor(Builder *b, const Type *type, const char *name,
                         Value *out) {
   if (*b->at++ != '_') return misfit(b, "its skeleton has no tensor there");
@@ -149,6 +182,8 @@ static RefCell *create_cell(Builder *b, const Type *type) {
   return ref_new(&b->s->store, mask, (Value){.bits = 0});
 }
 
+/* All references to one packed cell give one cell, whatever was met first; they
+ * must agree on its type. */
 static bool read_ref(Builder *b, const Type *type, Value *out) {
   if (*b->at++ != '&' || !isdigit((unsigned char)*b->at))
     return misfit(b, "its skeleton has no cell there");
@@ -180,6 +215,7 @@ static bool read_char(Builder *b, char c) {
   return true;
 }
 
+/* The name ends where a term's text goes on. */
 static bool read_ctor(Builder *b, const Type *type, int *tag) {
   size_t n = 0;
   while (b->at[n] && !strchr("(), ", b->at[n])) n++;
@@ -340,6 +376,8 @@ static bool read_value(Builder *b, Open o, bool *whole, Value *out) {
   }
 }
 
+/* Each round reads one value or one head; a stop is asked for in each, as the
+ * text may be long. */
 static bool read_all(Builder *b, Value *out) {
   const Target *t = b->now;
   if (!*b->at) return misfit(b, "it held a function");
@@ -360,6 +398,8 @@ static bool read_all(Builder *b, Value *out) {
   return misfit(b, "its skeleton is too long");
 }
 
+/* Whatever happened, the stacks are empty afterwards: fields that were read
+ * before a misfit are dropped, and parts that were open can be begun again. */
 static bool read_content(Builder *b, Target *t) {
   b->now = t;
   b->at = t->packed->skeleton;
@@ -381,6 +421,7 @@ static int by_path(const void *a, const void *b) {
                 (*(const StateCell *const *)b)->path);
 }
 
+/* A file has thousands of cells, so paths are looked up by binary search. */
 static bool sort_cells(Builder *b) {
   size_t n = b->list.cells.len;
   b->by_path = arena_array(&b->list.arena, n + 1, sizeof *b->by_path);
@@ -398,6 +439,7 @@ static const StateCell *find_cell(const Builder *b, const char *path) {
   return found ? *found : NULL;
 }
 
+/* Three columns with tabs between them: what, path, why. */
 static void report(Builder *b, const char *what, const char *path,
                    const char *why) {
   if (b->u->report) strbuf_addf(b->u->report, "%s\t%s\t%s\n", what, path, why);
@@ -416,8 +458,12 @@ static bool differs(Builder *b, const char *what, const char *path,
   return false;
 }
 
+/* A cell inside another one may be replaced by a new one with its content, so
+ * it may come and go without being a difference. */
 static bool is_nested(const char *path) { return strchr(path, '^'); }
 
+/* The same path and the same type, as text: the file's types are from another
+ * run of the program. */
 static bool match_one(Builder *b, size_t i) {
   Target *t = &b->targets[i];
   const PackedCell *packed = t->packed = &b->u->cells[i];
@@ -456,6 +502,7 @@ static bool match_rest(Builder *b) {
   return ok;
 }
 
+/* First the source's cells, then the program's own that are left. */
 static bool match_all(Builder *b) {
   for (size_t i = 0; i < b->u->count; i++)
     if (!match_one(b, i)) return false;
@@ -464,6 +511,8 @@ static bool match_all(Builder *b) {
 
 /* --- All of it ---------------------------------------------------------- */
 
+/* Strict: the first misfit is an error.  Otherwise it is a line of the report,
+ * and that cell keeps what it had. */
 static bool build_all(Builder *b) {
   /* the loop's body may append to it */
   for (size_t i = 0; i < b->wanted.len; i++) {
@@ -485,6 +534,7 @@ static bool build_all(Builder *b) {
   return !store_should_stop(&b->s->store);
 }
 
+/* Cannot fail.  The old contents are dropped. */
 static void write_all(Builder *b) {
   for (size_t i = 0; i < b->u->count; i++) {
     Target *t = &b->targets[i];
@@ -493,6 +543,8 @@ static void write_all(Builder *b) {
   }
 }
 
+/* After write_all() no target is `built`, so contents that were moved are not
+ * dropped. */
 static void builder_done(Builder *b) {
   for (size_t i = 0; b->targets && i < b->u->count; i++) {
     Target *t = &b->targets[i];

@@ -1,4 +1,14 @@
-/* Values in brief: on one line, of bounded depth and length. */
+/* Values in brief: on one line, of bounded depth and length.
+ *
+ *   3      [1, 2, 3]      Cons(1, Cons(2, ...))      @fact      cell#1
+ *
+ * and with their types, where the sentence of a step says what a value is:
+ *
+ *   3 (int32)      Tensor[(2), int32] [1, 2]      Nil (List[int32])
+ *
+ * The bound is on the text: once it is as wide as asked for, no further part
+ * begins, so the cost does not depend on the value.  Recursion is bounded by
+ * DEPTH_MOST. */
 #include "stepper/inside.h"
 
 #include <string.h>
@@ -38,6 +48,7 @@ typedef struct Brief {
 
 static void add(Brief *b, const StepObj *v);
 
+/* The depth counts before a part begins: what lies deeper is three dots. */
 static void add_fields(Brief *b, const StepObj *v, const char *close) {
   strbuf_add_char(b->out, '(');
   b->depth++;
@@ -100,6 +111,8 @@ static void typed_tensor(Stepper *s, StrBuf *out, const Tensor *t) {
   if (!add_elements(s, out, t, WIDTH)) brief_cut(out, len);
 }
 
+/* A tensor always has its actual type.  Other values have the checked one,
+ * unless that has open parameters; () needs none. */
 void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type) {
   if (v->kind == V_TENSOR) {
     typed_tensor(s, out, v->tensor);
@@ -116,6 +129,8 @@ void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type) {
 
 /* --- Functions ---------------------------------------------------------- */
 
+/* Binary search by the place of the function's text; several may begin at one
+ * place. */
 const Global *brief_global(const Stepper *s, const Expr *fn) {
   size_t lo = 0, hi = s->homes.len;
   while (lo < hi) {

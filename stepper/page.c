@@ -6,6 +6,7 @@
 
 /* --- JSON --------------------------------------------------------------- */
 
+/* The length is given, since a part of a text has no NUL. */
 static void add_string(StrBuf *out, const char *key, const char *text,
                        size_t len) {
   strbuf_addf(out, ", \"%s\": \"", key);
@@ -13,6 +14,7 @@ static void add_string(StrBuf *out, const char *key, const char *text,
   strbuf_add_char(out, '"');
 }
 
+/* An empty text has no key. */
 static void add_text(StrBuf *out, const char *key, const StrBuf *text) {
   if (text->len) add_string(out, key, strbuf_text(text), text->len);
 }

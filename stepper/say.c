@@ -1,5 +1,16 @@
 /* Describes a step in a sentence: the rule, the values that take part, their
- * types and shapes.  Also lists the cells and how they changed. */
+ * types and shapes.  Also lists the cells and how they changed.
+ *
+ * A function for each rule (the table `rules`), which finds what it speaks of
+ * in the step's redex and in the state after it:
+ *
+ *   operator   "`add` of 1 (int32) and 2 (int32) gives 3 (int32)."
+ *   match      "Cons(1, Nil) (List[int32]) is taken by arm 2 of 2,
+ *              `Cons(%h, %t)`, with %h = 1 (int32), ...: its body is left."
+ *
+ * The sentences are read by learners, so they name things as the text does and
+ * say what is left of the expression.  A rule that is added to step.def needs
+ * an entry in the table. */
 #include "stepper/inside.h"
 
 #include <limits.h>
@@ -19,6 +30,7 @@ static void value(Say *w, const StepObj *v, const Type *type) {
   brief_typed(w->s, w->out, v, type);
 }
 
+/* The text itself between quotation marks, without parentheses around it. */
 static void source(Say *w, Span span) {
   uint32_t len = 0;
   const char *t = sources_text(w->s->program->sources, span, &len);
@@ -38,6 +50,8 @@ static bool is_function(const StepObj *v) {
   return v->kind == V_CLOSURE || v->kind == V_OP || v->kind == V_CTOR;
 }
 
+/* A name may stand for a value or, as Nil does in a polymorphic definition, for
+ * an expression that is to be evaluated. */
 static void say_name(Say *w) {
   const StepObj *v = w->e->after.value;
   source(w, w->e->span);
@@ -54,6 +68,7 @@ static void say_name(Say *w) {
   text(w, ".");
 }
 
+/* Either a use of the node, or a function that captures it. */
 static void say_force(Say *w) {
   if (w->redex.expr->kind != EX_VAR) {
     text(w, "A function is made that captures a graph node");
@@ -66,6 +81,8 @@ static void say_force(Say *w) {
 
 /* --- Calls -------------------------------------------------------------- */
 
+/* By the global that it is, or by the name at the call; a function that was
+ * computed has none. */
 static void say_function(Say *w, const StepObj *f) {
   const Expr *callee = w->redex.expr->call.callee;
   const Global *g = brief_global(w->s, f->expr);
@@ -126,6 +143,8 @@ static void say_project(Say *w) {
 
 /* --- Blocks ------------------------------------------------------------- */
 
+/* The binding that a frame waited for, or the one that the block was looked at
+ * for. */
 static const Binding *binding(const Say *w) {
   const StepObj *f = w->redex.frame;
   int i = f ? (int)f->index : w->e->redex.at;
@@ -253,6 +272,7 @@ static void (*const rules[REDUCE_COUNT])(Say *w) = {
     [REDUCE_DEFINE] = say_define,
 };
 
+/* An entry that is no rule's is a value or an error. */
 void say_step(Stepper *s, const StepEntry *e, StrBuf *out) {
   Say w = {.s = s, .out = out, .e = e, .redex = redex_of(e)};
   if (e->outcome == STEP_RULE) {

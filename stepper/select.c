@@ -1,4 +1,15 @@
-/* Decides which steps are folded and where a move stops. */
+/* Decides which steps are folded and where a move stops.
+ *
+ * Both are questions about one entry of the record, answered from the entry
+ * alone.  So they have the same answer on the way back as on the way forward,
+ * and a page can say of each step which kinds it belongs to.
+ *
+ * The first character of a breakpoint says what it is:
+ *
+ *   %x @x      a name that is bound, a function that is entered
+ *   (2, 3)     the shape of an operator's result
+ *   nan        a NaN that the operands do not hold
+ *   otherwise  the operator of that name */
 #include "stepper/inside.h"
 
 #include <stdlib.h>
@@ -112,10 +123,12 @@ bool stepper_break(Stepper *s, const char *text) {
   return true;
 }
 
+/* `n` is counted from 1; for 0, n - 1 is larger than any length. */
 const char *stepper_break_text(const Stepper *s, size_t n) {
   return n - 1 < s->breaks.len ? s->breaks.data[n - 1].text : NULL;
 }
 
+/* `hit` points into the vector, whose elements move. */
 void stepper_break_remove(Stepper *s, size_t n) {
   if (n - 1 >= s->breaks.len) return;
   Break *b = &s->breaks.data[n - 1];
@@ -152,6 +165,8 @@ static bool binds_var(const StepEntry *e, const char *wanted) {
   return false;
 }
 
+/* A definition by its global, a call by the function that is entered or a
+ * parameter of it, a match or a let by its variables. */
 static bool binds(const Stepper *s, const StepEntry *e, const char *wanted) {
   const StepObj *frame = e->redex.frames;
   if (e->rule == REDUCE_DEFINE) {
@@ -192,6 +207,7 @@ static bool holds_nan(const StepObj *v) {
   return false;
 }
 
+/* The operands are looked at only when the result holds a NaN. */
 static bool makes_nan(const StepEntry *e) {
   if (!holds_nan(e->after.value)) return false;
   Redex r = redex_of(e);

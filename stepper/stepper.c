@@ -1,4 +1,21 @@
-/* The stepper's moves over the machine and its record. */
+/* The stepper's moves over the machine and its record.
+ *
+ * The machine (smallstep/) knows one way forward: the next rule.  A stepper
+ * adds a list of jobs (steps of units, calls) that it starts one after the
+ * other, and moves of several steps with a reason to end:
+ *
+ *   MOVE_STEP   the first step that is not folded
+ *   MOVE_OVER   the redex has its value
+ *   MOVE_OUT    the function has its result
+ *   MOVE_RUN    a breakpoint
+ *   MOVE_BACK   the step before, from the record
+ *
+ * Going forward inside the record replays it; only behind its end is anything
+ * evaluated (step_next).  All of a move's questions are asked of the entry that
+ * was reached, so they have the same answers on the way back and forth.
+ *
+ * Where it stands is always an entry of the record, of which KEPT_STEPS are
+ * kept. */
 #include "stepper/inside.h"
 
 #include <stdlib.h>
@@ -17,6 +34,8 @@ static int by_place(const void *a, const void *b) {
   return (x->span.lo > y->span.lo) - (x->span.lo < y->span.lo);
 }
 
+/* The functions of all units by their places, for "in @fact": sorted once, as
+ * definitions do not change while a stepper lives. */
 static void find_homes(Stepper *s) {
   const Program *p = s->program;
   for (const Unit *u = p->units; u; u = u->next) {
@@ -30,6 +49,7 @@ static void find_homes(Stepper *s) {
     qsort(s->homes.data, s->homes.len, sizeof *s->homes.data, by_place);
 }
 
+/* Without memory for all of it there is no stepper. */
 Stepper *stepper_new(Program *p, StepHost host) {
   Stepper *s = mem_alloc_zeroed(p->mem, sizeof *s);
   if (!s) return NULL;
@@ -105,6 +125,9 @@ uint64_t stepper_folded(const Stepper *s, StepFold kind) {
   return s->folded[kind];
 }
 
+/* Reads from the state what the rule was applied to.  Either an expression was
+ * looked at (a name, a block), or a frame received a value; then the frame says
+ * which expression it belongs to and how many of its children have values. */
 Redex redex_of(const StepEntry *e) {
   const StepState *at = &e->redex;
   if (at->expr) return (Redex){.expr = at->expr, .env = at->env};
@@ -117,6 +140,8 @@ Redex redex_of(const StepEntry *e) {
   return r;
 }
 
+/* The last child's value is the one that the frame received; the others are in
+ * the frame's list, the last of them first. */
 const StepObj *redex_child(const Redex *r, int i) {
   if (i == r->count - 1) return r->value;
   const StepObj *list = r->frame->fields[DONE];
@@ -141,6 +166,8 @@ const Expr *redex_operator(const Redex *r) {
 
 /* --- Moving ------------------------------------------------------------- */
 
+/* Neither in the past, nor in the middle of a job, nor with jobs to do; or
+ * after an error. */
 bool stepper_ended(const Stepper *s) {
   const StepMachine *m = s->machine;
   if (step_is_behind(m) || m->outcome == STEP_RULE) return false;
@@ -160,6 +187,7 @@ static bool next_entry(Stepper *s) {
   return true;
 }
 
+/* Each outcome of the machine as a reason to stop. */
 static StepStop stop_of(StepOutcome outcome) {
   static const StepStop of[] = {[STEP_RULE] = STOP_STEP,
                                 [STEP_VALUE] = STOP_VALUE,
@@ -204,6 +232,7 @@ static StepStop forth(Stepper *s, uint32_t low, bool each) {
   return STOP_END;
 }
 
+/* Breakpoints do not stop a way back. */
 static StepStop back(Stepper *s) {
   StepMachine *m = s->machine;
   while (step_back(m)) {
@@ -235,6 +264,8 @@ static uint32_t depth_out(const StepEntry *e) {
   return depth_of(text_boundary(&e->redex));
 }
 
+/* Where it does not stand at a step (before the first one, at a value), over
+ * and out are steps like any other. */
 StepStop stepper_move(Stepper *s, StepMove move) {
   const StepEntry *e = stepper_entry(s);
   s->passed = 0;

@@ -1,7 +1,27 @@
 /* The current text of the program: slices of the source in which every
- * evaluated part is replaced by its value.  The text is built from the inside
- * out: first the expression being evaluated, then frame by frame the
- * expressions that wait for it, up to the body of the function. */
+ * evaluated part is replaced by its value.
+ *
+ * The text is built from the inside out: first the expression being evaluated,
+ * then frame by frame the expressions that wait for it, up to the body of the
+ * function.
+ *
+ *   frames, innermost first    [2 * _]  [let %a = _; %a + 1]
+ *   looked at                  %n - 1
+ *   piece                      %n - 1
+ *   around [2 * _]             2 * %n - 1          source with edits
+ *   around [let ...]           let %a = 2 * %n - 1;
+ *                              %a + 1
+ *
+ * The piece carries a mark (lo, hi), the redex, which moves along as text is
+ * put around it.  So the reader sees the program that was written, with its own
+ * layout, and not a printout of the machine's state; nothing of the source is
+ * parsed again.
+ *
+ * Frames of another function end the text: the calls around it are shown on a
+ * line each (add_around), with `_` in the place of this function's value.
+ *
+ * All of it is bounded: text beyond TEXT_MOST bytes is not built, names are
+ * looked for in WALK_MOST nodes. */
 #include "ir/walk.h"
 #include "stepper/inside.h"
 
@@ -27,12 +47,14 @@ typedef struct Piece {
   size_t lo, hi;
 } Piece;
 
+/* The source's own text; nothing where the span is of no file. */
 static void add_slice(const Piece *p, StrBuf *out, Span span) {
   uint32_t len = 0;
   const char *text = sources_text(p->s->program->sources, span, &len);
   strbuf_add_len(out, text ? text : "", text ? len : 0);
 }
 
+/* Then the name is shown rather than the function's text. */
 bool text_is_name(const Expr *e, const StepObj *v) {
   if (v->kind != V_CLOSURE && v->kind != V_OP && v->kind != V_CTOR)
     return false;
@@ -40,6 +62,7 @@ bool text_is_name(const Expr *e, const StepObj *v) {
          e->kind == EX_CTOR;
 }
 
+/* Values are shown in brief; whoever wants all of one looks at it. */
 static void add_value(const Piece *p, StrBuf *out, const Expr *e,
                       const StepObj *v) {
   if (e && text_is_name(e, v)) add_slice(p, out, e->span);
@@ -67,6 +90,7 @@ static Span place_of(const Expr *parent, const Expr *child) {
   return stay ? (Span){span.lo + 1, span.hi - 1} : span;
 }
 
+/* `value` NULL: this is where the piece goes. */
 static void push_edit(Edits *edits, const Expr *parent, const Expr *child,
                       const StepObj *value) {
   VEC_PUSH(edits, (Edit){place_of(parent, child), child, value});
@@ -108,6 +132,7 @@ static void rewrite(Piece *p, Span span, const Edits *edits) {
   p->text = out;
 }
 
+/* The redex is all that has been built so far. */
 static void mark_all(Piece *p) {
   p->lo = 0;
   p->hi = p->text.len;
@@ -176,6 +201,7 @@ static void add_rest(Piece *p, const Block *b, int i) {
   add_slice(p, out, b->result->span);
 }
 
+/* The binding with its value's text replaced: `let %a = _`. */
 static void around_binding(Piece *p, const Expr *block, int i) {
   const Binding *b = &block->block->bindings[i];
   Edits edits;
@@ -185,6 +211,7 @@ static void around_binding(Piece *p, const Expr *block, int i) {
   VEC_DONE(&edits);
 }
 
+/* Shown as `let @x = ...;`, with what has been built so far. */
 static void around_definition(Piece *p, const Global *g) {
   StrBuf before;
   strbuf_init(&before, p->s->mem);
@@ -214,6 +241,7 @@ static bool belongs(const Expr *inner, const StepObj *f) {
   return to && (!inner || inner == to || within(inner->span, to->span));
 }
 
+/* Frames that only compare the value with a type show nothing. */
 static bool is_transparent(const StepObj *f) {
   return f->kind == K_CALLED || f->kind == K_RESULT;
 }
@@ -263,6 +291,8 @@ static const Expr *around_frames(Piece *p, const Expr *inner, const StepObj *f,
   return inner;
 }
 
+/* Of a block the redex is the next binding, with the rest of the block behind
+ * it; of any other expression, all of it. */
 static void add_looked_at(Piece *p, const StepState *at) {
   if (at->expr->kind != EX_BLOCK) {
     add_slice(p, &p->text, at->expr->span);
@@ -327,6 +357,8 @@ static void add_spelling(Stepper *s, StrBuf *out, const Expr *e) {
   strbuf_addf(out, "%s%s", bare ? "" : "%", e->var->name->text);
 }
 
+/* Each variable once, in the order of the text.  Functions are left out: their
+ * names say enough.  Beyond NAMES_MOST they are only counted. */
 static void show_name(Stepper *s, Names *names, const Expr *e, StepObj *env,
                       StrBuf *out) {
   StepObj *v = step_lookup(s->machine, env, e->var);
@@ -377,6 +409,8 @@ static void show_pending(Stepper *s, Names *names, const StepObj *f,
     show_names(s, names, e->match->arms[i].body, env, out);
 }
 
+/* Over the same frames as the text, so exactly the names that can be seen in
+ * it. */
 static void add_names(Stepper *s, const StepState *at, StrBuf *out) {
   Names names = {.left = WALK_MOST};
   ptrmap_init(&names.seen, s->mem);
@@ -409,6 +443,7 @@ static const Global *home_of(const Stepper *s, const Expr *e) {
   return h && within(e->span, h->span) ? h->global : NULL;
 }
 
+/* "@fact", or nothing at the top level. */
 static void add_home(Stepper *s, StrBuf *out, const Expr *e) {
   const Global *g = e ? home_of(s, e) : NULL;
   if (g) strbuf_addf(out, "@%s", g->name->text);
@@ -461,6 +496,7 @@ static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
   else strbuf_done(&line);
 }
 
+/* The innermost AROUND_MOST are shown, the others are counted. */
 static void add_around(Stepper *s, StepView *v, const StepState *at) {
   const StepObj *f = text_boundary(at);
   for (int i = 0; f && i < AROUND_MOST; f = behind(f), i++)

@@ -1,6 +1,11 @@
-/* Everything that a step shows. */
+/* Everything that a step shows, in one struct: what the terminal, the page and
+ * JSON lay out in their own ways.
+ *
+ * The texts are made by text.c and say.c; here they are put together, and long
+ * ones are cut.  A view owns its texts and is made anew for each step. */
 #include "stepper/inside.h"
 
+/* The list of the texts stands twice, here and in stepper_view_done(). */
 void stepper_view_init(StepView *v, Mem *mem) {
   *v = (StepView){.rule = ""};
   StrBuf *texts[] = {&v->text, &v->names, &v->inside, &v->says, &v->cells};
@@ -15,6 +20,7 @@ void stepper_view_done(StepView *v) {
   VEC_DONE(&v->around);
 }
 
+/* A step that ended in an error has applied no rule. */
 static const char *rule_of(const StepEntry *e) {
   switch (e->outcome) {
     case STEP_RULE: return step_rule_info[e->rule].name;
@@ -24,6 +30,7 @@ static const char *rule_of(const StepEntry *e) {
   }
 }
 
+/* The place of an error is the fault's, which may lie inside of the redex. */
 void stepper_view(Stepper *s, StepView *v) {
   Mem *mem = s->mem;
   const StepEntry *e = stepper_entry(s);

@@ -1,9 +1,24 @@
-/* Copies elements between any two geometries of one shape.  Axes that are
- * contiguous to each other on both sides are merged first.  The rest is either
- * contiguous on both sides, or a transposition: contiguous along one axis on
- * one side and along another axis on the other.  Transpositions go tile by
- * tile, so that each cache line is read and written once; everything else goes
- * element by element. */
+/* Copies elements between any two geometries of one shape: transpositions,
+ * slices, broadcasts (stride 0), reversals (negative strides).
+ *
+ * First the axes are turned into a plan: axes of length 1 disappear, and
+ * neighbours that are one run on both sides are merged.  A copy of (2, 3, 4)
+ * where both sides are row-major becomes a single axis of 24, which is one
+ * memcpy.  What is left is walked by an index over the outer axes, and the
+ * innermost loop takes one of four forms:
+ *
+ *   dst contiguous, src contiguous                    memcpy
+ *   dst contiguous, src repeats one element           fill
+ *   dst contiguous along one axis, src along another  tiles
+ *   anything else                                     element by element
+ *
+ * Tiles matter because a plain loop over a transposition touches a new cache
+ * line with each element on one side, and has lost that line before it comes to
+ * the line's next element.  A tile of SIDE x SIDE elements uses each line whole
+ * while it is in the cache.
+ *
+ * Nothing is allocated, and the elements are moved as unsigned integers of
+ * their size, so that the bits of NaNs survive. */
 #include <assert.h>
 #include <string.h>
 
@@ -34,6 +49,7 @@ static void plan_axis(CopyPlan *p, Axis a) {
   p->axes[p->rank++] = a;
 }
 
+/* Removes axis `i`; the others keep their order. */
 static Axis plan_take(CopyPlan *p, int i) {
   Axis a = p->axes[i];
   memmove(&p->axes[i], &p->axes[i + 1],
@@ -127,6 +143,8 @@ static void tile_fours(const Tile *t) {
 
 /* --- Runs ---------------------------------------------------------------- */
 
+/* One run of n > 0 elements, strides in elements.  The case of stride 0 has a
+ * loop of its own, because there the compiler can write whole vectors. */
 #define COPY_STRIDED(T)                                                \
   static void copy_##T(char *dst, int64_t dst_stride, const char *src, \
                        int64_t src_stride, int64_t n) {                \
@@ -163,6 +181,8 @@ typedef struct Inner {
   bool transposed;
 } Inner;
 
+/* Copies two axes tile by tile: dst is contiguous along `column` (index i), src
+ * along `row` (index j). */
 static void copy_transposed(const Inner *c, char *dst, const char *src) {
   int64_t size = (int64_t)c->size;
   Tile t = {.dst_step = c->row.dst, .src_step = c->column.src};
@@ -193,6 +213,8 @@ static bool plan_next(const CopyPlan *p, int64_t *index, size_t size,
   return false;
 }
 
+/* The empty tensor is answered first, since the innermost loops read a first
+ * element unasked. */
 void tensor_copy_into(Tensor *dst, const Tensor *src) {
   assert(dst->dtype == src->dtype && shapes_equal(dst, src));
   if (tensor_count(dst) == 0) return;

@@ -1,11 +1,29 @@
 /* Named dimensions: polynomials over names with integer coefficients, kept in a
- * normal form and interned (hash consing).  An exact division that leaves a
- * remainder, such as n / 2, becomes a new name, a quotient; multiplying by its
- * divisor gives the dividend back.  A polynomial is a sorted list of monomials
- * in graded lexicographic order: higher degree first, then by names in the
- * order of their first appearance.  Multiplication preserves that order, as
- * long division requires.  Forms are bounded; one that exceeds the bounds, or
- * overflows, becomes `?`. */
+ * normal form and interned (hash consing), so that two dimensions with the same
+ * normal form are the same word, and equality costs one comparison.
+ *
+ * A polynomial is a sum of monomials in graded lexicographic order: higher
+ * degree first, then by names in the order of their first appearance.
+ * Multiplication preserves that order, as long division requires.  With n named
+ * before m:
+ *
+ *   (n + 2) * (m + 1)      n * m + n + m * 2 + 2
+ *   (n * n - 1) / (n - 1)  n + 1, by long division
+ *   n / 2                  a quotient: a name of its own, printed "n / 2"
+ *   2 * (n / 2)            n, by reduction
+ *
+ * An exact division that leaves a remainder becomes a new name, the quotient of
+ * two forms.  It has a value only where the division is exact, which is what
+ * the operators that divide (reshape, split) ask for; so multiplying by the
+ * divisor gives the dividend back.
+ *
+ * Forms are bounded, because each occurs in the types of a whole program and a
+ * hostile one could make them grow with each layer.  One that exceeds the
+ * bounds, or overflows, becomes `?`: the checker then knows less, but what it
+ * knows stays true.  Memory that runs out gives `?` as well.
+ *
+ * The table owns its forms (in an arena) and lives as long as the types that
+ * mention them. */
 #include "tensor/dim.h"
 
 #include <assert.h>
@@ -44,6 +62,9 @@ typedef struct Form {
   Monomial terms[];
 } Form;
 
+/* Either a variable of the program, or a quotient.  A quotient's operands are
+ * Dims, at least one of them a form, so names and forms refer to each other;
+ * `depth` counts the nesting and bounds every recursion over it. */
 typedef struct DimName {
   const void *key;
   const Name *name; /* NULL for a quotient, which is over / under */
@@ -88,14 +109,18 @@ void dims_free(DimTable *t) {
 
 /* --- Monomials ----------------------------------------------------------- */
 
+/* At most FACTORS_MAX * POWER_MAX; monomial_mul() refuses to go beyond
+ * POWER_MAX in total. */
 static uint32_t degree(const Monomial *m) {
   uint32_t sum = 0;
   for (int i = 0; i < FACTORS_MAX; i++) sum += m->factors[i].power;
   return sum;
 }
 
-/* Positive when `a` comes before `b`; 0 when they differ only in
- * coefficients. */
+/* Graded lexicographic order.  Positive when `a` comes before `b`; 0 when they
+ * differ only in coefficients.  Where one has a name that the other lacks, the
+ * smaller name number comes first; an unused factor has number 0, but cannot
+ * meet a used one here, since the degrees are equal. */
 static int compare_monomials(const Monomial *a, const Monomial *b) {
   uint32_t a_degree = degree(a), b_degree = degree(b);
   if (a_degree != b_degree) return a_degree > b_degree ? 1 : -1;
@@ -107,6 +132,9 @@ static int compare_monomials(const Monomial *a, const Monomial *b) {
   return 0;
 }
 
+/* Merges two sorted lists of factors; the powers of a common name add up.
+ * False when the product has too many names, too high a degree, or a
+ * coefficient that overflows. */
 static bool monomial_mul(const Monomial *a, const Monomial *b, Monomial *out) {
   Factor merged[2 * FACTORS_MAX + 1] = {0};
   int i = 0, j = 0, n = 0;
@@ -137,7 +165,9 @@ static uint32_t power_of(const Monomial *m, uint32_t name) {
   return 0;
 }
 
-/* a / b, false when b does not divide a. */
+/* a / b, false when b does not divide a: neither the coefficient nor each
+ * name's power may leave a remainder.  A name of b that a lacks shows in the
+ * last line, where not all of b's degree was cancelled. */
 static bool monomial_div(const Monomial *a, const Monomial *b, Monomial *out) {
   *out = (Monomial){0};
   if (a->coefficient == INT64_MIN || a->coefficient % b->coefficient)
@@ -156,7 +186,9 @@ static bool monomial_div(const Monomial *a, const Monomial *b, Monomial *out) {
 
 /* --- Polynomials: false when a bound is passed --------------------------- */
 
-/* Adds one monomial to p. */
+/* Adds one monomial to p: finds its place in the order, joins it with an equal
+ * one, and drops the sum where it is 0, since a normal form has no zero
+ * terms. */
 static bool poly_add_term(Poly *p, const Monomial *m) {
   int i = 0, order = 1;
   while (i < p->len && (order = compare_monomials(&p->terms[i], m)) > 0) i++;
@@ -207,7 +239,10 @@ static bool poly_mul(Poly *p, const Poly *b) {
   return true;
 }
 
-/* Polynomial long division; false on overflow and when a remainder is left. */
+/* Polynomial long division; false on overflow and when a remainder is left.
+ * Each round cancels the leading term of `rest`, and adds only terms that are
+ * smaller in the order, so the division ends; when the leading term of b does
+ * not divide that of `rest`, nothing later can cancel it. */
 static bool poly_div(Poly *p, const Poly *b) {
   Poly rest = *p;
   p->len = 0;
@@ -229,6 +264,7 @@ static const Form *form_of(const DimTable *t, Dim d) {
   return t->forms.data[d.word - DIM_FORM];
 }
 
+/* A number is a polynomial of one term without names, 0 one without terms. */
 static Poly poly_of(const DimTable *t, Dim d) {
   Poly p = {0};
   if (dim_is_form(d)) {
@@ -244,7 +280,8 @@ static Poly poly_of(const DimTable *t, Dim d) {
 
 static size_t terms_size(int len) { return (size_t)len * sizeof(Monomial); }
 
-/* The slot of this form, or the empty slot where it belongs. */
+/* The slot of this form, or the empty slot where it belongs.  Linear probing;
+ * the table is never more than three quarters full, so the search ends. */
 static uint32_t *form_slot(const DimTable *t, const Monomial *terms, int len,
                            uint32_t hash) {
   size_t i = hash & (t->cap - 1);
@@ -257,6 +294,8 @@ static uint32_t *form_slot(const DimTable *t, const Monomial *terms, int len,
   return &t->slots[i];
 }
 
+/* Doubles the slots and enters all forms anew.  Forms are never removed, so
+ * there are no deleted slots to skip. */
 static bool forms_grow(DimTable *t) {
   size_t cap = t->cap ? t->cap * 2 : 64;
   uint32_t *slots = mem_overdraw(t->mem, cap * sizeof *slots);
@@ -285,7 +324,8 @@ static bool is_constant(const Poly *p) {
   return p->len == 0 || (p->len == 1 && degree(&p->terms[0]) == 0);
 }
 
-/* A quotient in the monomial whose divisor divides the coefficient, or NULL. */
+/* A quotient a / k in the monomial, with a number k that divides the
+ * coefficient, or NULL.  Its name number goes to *id. */
 static const DimName *reducible(const DimTable *t, const Monomial *m,
                                 uint32_t *id) {
   for (int i = 0; i < FACTORS_MAX && m->factors[i].name; i++) {
@@ -297,7 +337,13 @@ static const DimName *reducible(const DimTable *t, const Monomial *m,
   return NULL;
 }
 
-/* Rewrites one k * (a / k) to a.  False when there is none, or no room. */
+/* Rewrites one k * (a / k) to a, wherever in the polynomial it stands:
+ *
+ *   c * k * (a / k) * rest  =  c * a * rest
+ *
+ * The term is taken out and c * rest times the polynomial a put in.  False when
+ * there is none, or no room; the form then stays as it is, which is not wrong
+ * but may hide an equality. */
 static bool poly_reduce(const DimTable *t, Poly *p) {
   uint32_t id;
   for (int i = 0; i < p->len; i++) {
@@ -317,7 +363,8 @@ static bool poly_reduce(const DimTable *t, Poly *p) {
   return false;
 }
 
-/* The interned Dim of a polynomial; `?` when memory runs out. */
+/* The interned Dim of a polynomial; `?` when memory runs out.  A constant is a
+ * plain number, so a form always has a name in it. */
 static Dim dim_of_poly(DimTable *t, Poly *p) {
   for (int i = 0; i < REDUCTIONS_MAX && poly_reduce(t, p); i++) {
   }
@@ -365,7 +412,9 @@ static int quotient_depth(const DimTable *t, Dim d) {
 }
 
 /* The number of the quotient a / b, made if need be, where a or b is a form; 0
- * when it nests too deep or memory runs out. */
+ * when it nests too deep or memory runs out.  The quotients of one dividend
+ * (or, for a number over a form, of one divisor) hang in a list, since hardly
+ * any has more than one or two. */
 static uint32_t quotient_id(DimTable *t, Dim a, Dim b) {
   const Form *key = form_of(t, dim_is_form(a) ? a : b);
   uint32_t first = (uint32_t)(uintptr_t)ptrmap_get(&t->quotients, key);
@@ -395,7 +444,9 @@ static Dim dim_quotient(DimTable *t, Dim a, Dim b) {
 
 typedef bool PolyOp(Poly *p, const Poly *b);
 
-/* Arithmetic where at least one operand is no number. */
+/* Arithmetic where at least one operand is no number.  What is least known
+ * wins, in this order: a hole (it may still become anything), an overflow,
+ * `?`. */
 static Dim dim_symbolic(DimTable *t, Dim a, Dim b, PolyOp *op) {
   if (dim_is_hole(a) || dim_is_hole(b)) return DIM_HOLE;
   if (dim_is_huge(a) || dim_is_huge(b)) return DIM_HUGE;
@@ -434,6 +485,9 @@ Dim dim_mul(DimTable *t, Dim a, Dim b) {
   return number_or_huge(overflow, product);
 }
 
+/* Two numbers: an exact quotient or `?`.  Otherwise long division, and where it
+ * fails a quotient; `?` over or under anything stays `?`, and so does a
+ * division by 0, which no value of the names can make right. */
 Dim dim_div_exact(DimTable *t, Dim a, Dim b, bool *inexact) {
   if (!both_numbers(a, b)) {
     bool zero = dim_is(b, 0);
@@ -446,6 +500,8 @@ Dim dim_div_exact(DimTable *t, Dim a, Dim b, bool *inexact) {
   return DIM_ANY;
 }
 
+/* C's division truncates towards 0, so a negative remainder calls for one less.
+ * floor and ceil of a form are known only where the division is exact. */
 Dim dim_div_floor(DimTable *t, Dim a, int64_t b) {
   assert(b > 0);
   if (!dim_is_number(a)) return dim_symbolic(t, a, dim_of(b), poly_div);
@@ -464,6 +520,7 @@ Dim dim_product(DimTable *t, int n, const Dim *dims) {
   return product;
 }
 
+/* Forms that differ may be equal for some values of their names: MAYBE. */
 Truth dim_equal(Dim a, Dim b) {
   if (both_numbers(a, b)) return dim_same(a, b) ? YES : NO;
   bool overflowed = (dim_is_huge(a) && dim_is_number(b)) ||
@@ -472,6 +529,8 @@ Truth dim_equal(Dim a, Dim b) {
   return dim_same(a, b) && dim_is_form(a) ? YES : MAYBE;
 }
 
+/* A number and a form join to `?` although the form might equal the number: the
+ * join must not depend on values that only the run will know. */
 Dim dim_join(Dim a, Dim b, bool *clash) {
   if (dim_same(a, b) || dim_is_hole(b)) return a;
   if (dim_is_hole(a)) return b;
@@ -481,6 +540,7 @@ Dim dim_join(Dim a, Dim b, bool *clash) {
 
 /* --- Names --------------------------------------------------------------- */
 
+/* Simultaneous: `to` is not substituted into again, so names may be swapped. */
 typedef struct Substitution {
   int n;
   const void *const *keys;
@@ -500,6 +560,9 @@ static Dim substitute_name(DimTable *t, uint32_t id, const Substitution *s) {
   return dim_named(t, name.name, name.key);
 }
 
+/* The product over the factors, one multiplication for each power (at most
+ * POWER_MAX).  Built from dim_mul(), so it ends in a number, a form or `?` by
+ * the same rules as any other arithmetic. */
 static Dim substitute_term(DimTable *t, const Monomial *m,
                            const Substitution *s) {
   Dim product = dim_of(m->coefficient);
@@ -511,6 +574,8 @@ static Dim substitute_term(DimTable *t, const Monomial *m,
   return product;
 }
 
+/* Number arithmetic that overflows gives DIM_HUGE, which no type may hold; the
+ * substituted type says `?` instead. */
 Dim dim_substitute(DimTable *t, Dim d, int n, const void *const *keys,
                    const Dim *to) {
   if (!dim_is_form(d)) return d;
@@ -528,6 +593,8 @@ typedef struct NameList {
   uint32_t ids[TERMS_MAX * FACTORS_MAX];
 } NameList;
 
+/* A quotient's names may exceed the list's room; the names beyond it are not
+ * visited. */
 static void list_name(NameList *list, uint32_t id) {
   for (int i = 0; i < list->count; i++)
     if (list->ids[i] == id) return;
@@ -575,6 +642,8 @@ static void look_up(void *data, const void *key, const Name *name) {
   k->all = false;
 }
 
+/* Every name has a value, or else the answer is a hole; so the substitution
+ * computes with numbers only, and interns nothing. */
 Dim dim_number(DimTable *t, Dim d, DimValues values) {
   if (dim_is_number(d)) return d;
   Known known = {values, dim_is_form(d)};
@@ -629,8 +698,9 @@ static void print_term(const DimTable *t, StrBuf *out, const Monomial *m) {
     strbuf_addf(out, "%s%llu", first ? "" : " * ", (unsigned long long)size);
 }
 
-/* Prints the positive terms, then the negative ones: "n - 1", "4 - n", "0 -
- * n". */
+/* Prints the positive terms, then the negative ones: "n - 1", "4 - n", "0 - n".
+ * The language has no sign before a dimension, so a form without positive terms
+ * starts from 0, and the text can be read back. */
 static void print_form(const DimTable *t, StrBuf *out, const Form *f) {
   bool first = true;
   for (int i = 0; i < f->len; i++) {

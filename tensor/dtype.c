@@ -1,4 +1,12 @@
-/* The table of element types, from dtype.def, and their spellings. */
+/* The table of element types, from dtype.def, and their spellings.  A row
+ * states what cannot be derived (C type, class, exponent bits); the number of
+ * bits and the width of the fraction follow from these by macros chosen by the
+ * class's letter, so that no row can contradict itself.
+ *
+ * The language writes dtypes as Relay does: "float32", a few shorthands, and
+ * optionally "x1" for one lane.  Dtypes with several lanes are TVM's vectors
+ * for generated code; Relay's own programs compute on tensors of scalars, and
+ * so does this interpreter. */
 #include "tensor/dtype.h"
 
 #include <string.h>
@@ -44,6 +52,8 @@ static bool is_spelled(const char *name, const char *text, size_t len) {
   return strlen(name) == len && !memcmp(name, text, len);
 }
 
+/* Looks at every row: names come from source text and files, once each, and
+ * there are a dozen rows. */
 DType dtype_find(const char *name, size_t len) {
   if (len > 2 && !memcmp(name + len - 2, "x1", 2)) len -= 2;
   for (int i = 0; i < DTYPE_COUNT; i++)
@@ -58,6 +68,8 @@ int64_t dtype_min_int(DType t) {
   return INT64_MIN >> (64 - 8 * dtype_info[t].size);
 }
 
+/* 2^(value bits) - 1; a signed dtype has one bit less for values.  bool gives
+ * 1. */
 uint64_t dtype_max_int(DType t) {
   int value_bits = dtype_info[t].bits - (dtype_info[t].class == CLASS_I);
   return UINT64_MAX >> (64 - value_bits);

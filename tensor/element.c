@@ -1,5 +1,11 @@
 /* Single elements: loading, storing, and converting between dtypes as the
- * language's `cast` does.  Kernels have loops of their own. */
+ * language's `cast` does.  Here conversions are for constants, attributes,
+ * printing and files; kernels have loops of their own, generated from the same
+ * rows of dtype.def.
+ *
+ * double holds every float exactly, and int64 every integer but a uint64 of
+ * 2^63 or more, which keeps its bits.  A caller that goes by the right one of
+ * the two rounds once, in the last step. */
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +17,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "values and files are little-endian");
 
+/* A Value's high bytes stay 0, so two elements have the same bits when the
+ * whole 64 bits are equal. */
 Value bits_load(DType dtype, const void *at) {
   Value v = {0};
   switch (dtype_size(dtype)) {
@@ -47,6 +55,7 @@ static int64_t widened(DType dtype, Value bits) {
 #define FROM_PLAIN(suffix, x) (x)
 #define FROM_CODED(suffix, x) suffix##_to_f32(x)
 
+/* int64 and uint64 beyond 2^53 are rounded to nearest even. */
 double bits_to_f64(DType dtype, Value bits) {
   switch (dtype) {
 #define DTYPE(id, suffix, T, class, form, ...) \
@@ -71,6 +80,8 @@ static uint64_t saturated(double v, int64_t least, uint64_t most) {
   return v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
 }
 
+/* For shapes and counts, which saturate: -1.5 gives -1, 1e300 gives INT64_MAX,
+ * and so does a uint64 beyond INT64_MAX. */
 int64_t bits_to_i64(DType dtype, Value bits) {
   if (dtype_is_float(dtype)) {
     double v = bits_to_f64(dtype, bits);
@@ -98,6 +109,8 @@ int64_t bits_to_i64(DType dtype, Value bits) {
 #define F64_TO_CODED(T, exponent) \
   STORED(T, f64_to_coded(v, 8 * sizeof(T), exponent))
 
+/* One switch over the rows; each row's case takes its step from the columns
+ * class (F64_TO_B, I, U, F) and, for floats, form (PLAIN, CODED, FINITE). */
 Value bits_from_f64(DType dtype, double v) {
   switch (dtype) {
 #define DTYPE(id, suffix, T, class, form, exponent, ...) \
@@ -140,6 +153,8 @@ Value bits_from_i64(DType dtype, int64_t v) {
 
 /* --- Elements of tensors ------------------------------------------------- */
 
+/* Peels the index off axis by axis, the last axis fastest.  Two divisions an
+ * axis: for a few elements only; whole tensors are walked by runs_over(). */
 static const char *address(const Tensor *t, int64_t i) {
   int64_t offset = 0;
   for (int axis = t->rank - 1; axis >= 0; axis--) {

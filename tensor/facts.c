@@ -1,4 +1,9 @@
-/* A tensor's summary in one line. */
+/* A tensor's summary in one line, for the prompt and the stepper: "6 elements,
+ * -1 to 2.5, mean 0.5, 1 NaN".  One pass over the elements, in row-major order,
+ * with a sum in double; so the facts cost as much as one read of what is in
+ * memory: a view that repeats its elements is read as if it did not.
+ * The mean is for the eye: it may differ in its last digits from what an
+ * operator would compute in the tensor's own dtype. */
 #include "tensor/facts.h"
 
 #include <math.h>
@@ -14,6 +19,8 @@ static bool is_less(DType dtype, Value a, Value b) {
   return false;
 }
 
+/* Counts one element.  Infinities belong to the range, but not to the mean,
+ * which they would swallow; NaN belongs to neither. */
 static void take(TensorFacts *f, DType dtype, Value v, double *sum) {
   double x = bits_to_f64(dtype, v);
   if (isnan(x)) {
@@ -67,6 +74,7 @@ static void add_element(StrBuf *out, DType dtype, Value bits) {
   }
 }
 
+/* Zero is not worth a word. */
 static void add_count(StrBuf *out, int64_t n, const char *what) {
   if (n) strbuf_addf(out, ", %lld %s", (long long)n, what);
 }

@@ -1,5 +1,10 @@
-/* Reads and writes the bytes around an NDArray's elements.  They are untrusted:
- * every size is checked before use. */
+/* Reads and writes the bytes around an NDArray's elements.  They come from
+ * files and are untrusted: every size is checked before use, and the header's
+ * byte count must agree with its shape.
+ *
+ * Reading copies nothing: NdArray points into the caller's bytes, where the
+ * elements are unaligned, and ndarray_copy_elements() takes them out.  The
+ * format is little-endian on every machine. */
 #include "tensor/ndarray.h"
 
 #include <endian.h>
@@ -39,6 +44,9 @@ static void le32_add(StrBuf *out, uint32_t v) {
 
 /* --- Element types ------------------------------------------------------- */
 
+/* The dtype of a DLPack type (code, bits, lanes as u16); DTYPE_NONE for
+ * another, and for vectors.  The first row that fits wins; no two rows share
+ * code and bits. */
 static DType dtype_of(const uint8_t *type) {
   bool one_lane = type[2] == 1 && type[3] == 0;
   int i = 0;
@@ -50,6 +58,9 @@ static DType dtype_of(const uint8_t *type) {
 
 /* --- Reading ------------------------------------------------------------- */
 
+/* The order of the checks: the fixed part of the head and one more word, then
+ * the rank, then the whole head with its shape, then the elements.  A rank of 0
+ * has a head of exactly the first size. */
 const char *ndarray_read(const void *from, size_t size, NdArray *a) {
   const uint8_t *bytes = from;
   if (size < NDARRAY_SHAPE + 8) return "an array is cut short";
@@ -71,6 +82,8 @@ const char *ndarray_read(const void *from, size_t size, NdArray *a) {
   return NULL;
 }
 
+/* The language's bools are 0 or 1 in memory, and kernels rely on it; a file may
+ * hold any byte. */
 void ndarray_copy_elements(char *to, const NdArray *a) {
   size_t width = dtype_size(a->dtype);
   if (a->size) memcpy(to, a->data, a->size);
@@ -95,6 +108,7 @@ void ndarray_add_header(StrBuf *out, const Tensor *t) {
   le64_add(out, tensor_bytes(t));
 }
 
+/* Element by element, since the tensor may be strided. */
 void ndarray_add(StrBuf *out, const Tensor *t) {
   ndarray_add_header(out, t);
   DType dtype = (DType)t->dtype;

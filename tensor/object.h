@@ -55,6 +55,8 @@ typedef union Value {
 static inline void obj_keep(Obj *o) {
   if (o->count >= 0) o->count = (int32_t)((uint32_t)o->count + 1);
 }
+/* Is this reference the only one?  Then its holder may reuse the object in
+ * place.  An immortal object is never unshared. */
 static inline bool obj_unshared(const Obj *o) { return o->count == 1; }
 
 #endif

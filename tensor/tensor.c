@@ -1,5 +1,19 @@
 /* Making tensors, and their geometry.  buffer.c has buffers, copy.c copying,
- * element.c single elements, text.c text. */
+ * element.c single elements, text.c text.
+ *
+ * A tensor is a header and a reference to a buffer:
+ *
+ *   Tensor                     Buffer
+ *   | obj, dtype, rank   |  .-->| count, ... | elements |
+ *   | buffer ---------------'                ^
+ *   | data ----------------------------------' element (0, ..., 0)
+ *   | shape[], strides[] |
+ *
+ * Element (i, j, ...) lies at data + (i * strides[0] + j * strides[1] + ...) *
+ * size.  A view differs from its base in `data`, shape and strides alone, so
+ * reshaping a contiguous tensor, slicing, transposing and broadcasting (stride
+ * 0) move no element.  Headers are small and come from the heap's pool; each
+ * belongs to one session and is counted without atomics. */
 #include "tensor/tensor.h"
 
 #include <assert.h>
@@ -8,7 +22,9 @@
 
 /* --- Geometry ------------------------------------------------------------ */
 
-/* Elements of `each` bytes. */
+/* Elements of `each` bytes.  Zeros are left out of the product while it is
+ * checked, so that a shape such as (0, 2^62, 2^62) is refused: its row-major
+ * strides would overflow.  int64_t is the measure, since offsets are signed. */
 static bool sized(size_t each, int rank, const int64_t *shape, int64_t *count,
                   size_t *bytes) {
   bool empty = false;
@@ -33,12 +49,15 @@ bool shape_size(DType dtype, int rank, const int64_t *shape, int64_t *count,
   return sized(dtype_size(dtype), rank, shape, count, bytes);
 }
 
+/* Cannot overflow: the shape was checked when the tensor was made. */
 int64_t tensor_count(const Tensor *t) {
   int64_t count = 1;
   for (int i = 0; i < t->rank; i++) count *= t->shape[i];
   return count;
 }
 
+/* The last axis has stride 1.  In an empty tensor the axes before a zero have
+ * stride 0; nothing reads through them. */
 void strides_row_major(int rank, const int64_t *shape, int64_t *strides) {
   int64_t stride = 1;
   for (int i = rank - 1; i >= 0; i--) {
@@ -47,6 +66,9 @@ void strides_row_major(int rank, const int64_t *shape, int64_t *strides) {
   }
 }
 
+/* Row-major and dense?  The stride of an axis of length 1 is never used, so it
+ * may be anything; an empty tensor is contiguous.  `stride` is set to 0 once
+ * the answer is no, which keeps the product from overflowing. */
 bool tensor_is_contiguous(const Tensor *t) {
   int64_t stride = 1;
   bool dense = true;
@@ -76,7 +98,8 @@ static void set_geometry(Tensor *t, int rank, const int64_t *shape,
   }
 }
 
-/* Makes a counted header; consumes the reference to the buffer. */
+/* Makes a counted header; consumes the reference to the buffer, on failure
+ * too. */
 static Tensor *header_take(Heap *h, DType dtype, Buffer *buffer, char *data) {
   Tensor *t = pool_alloc(&h->pool, sizeof *t);
   if (!t) {
@@ -90,7 +113,9 @@ static Tensor *header_take(Heap *h, DType dtype, Buffer *buffer, char *data) {
   return t;
 }
 
-/* Sets shape and row-major strides; false for an empty or too large tensor. */
+/* Sets shape and row-major strides in one pass; false for an empty or too large
+ * tensor, which shape_size() then tells apart.  Most tensors made by a run are
+ * neither, and this is on the path of each of them. */
 static bool set_row_major(Tensor *t, int rank, const int64_t *shape,
                           size_t *bytes) {
   int64_t count = 1, size;
@@ -119,6 +144,7 @@ static bool set_new_geometry(Tensor *t, int rank, const int64_t *shape,
   return true;
 }
 
+/* The header comes first: tensor_free() takes it back without a buffer. */
 Tensor *tensor_new(Heap *h, DType dtype, int rank, const int64_t *shape) {
   size_t bytes;
   Tensor *t = header_take(h, dtype, NULL, NULL);
@@ -146,6 +172,7 @@ Tensor *tensor_on_buffer_take(Heap *h, DType dtype, int rank,
   return t;
 }
 
+/* The caller has checked that the geometry stays within the buffer. */
 Tensor *tensor_view(Heap *h, const Tensor *base, int rank, const int64_t *shape,
                     const int64_t *strides, int64_t offset) {
   char *data = base->data + offset * (int64_t)dtype_size(base->dtype);
@@ -176,6 +203,8 @@ void tensor_free(Heap *h, Tensor *t) {
   pool_free(&h->pool, t, sizeof *t);
 }
 
+/* An immortal count keeps tensor_keep() and tensor_drop() from touching a
+ * header on the C stack; without a buffer there is nothing to share. */
 Tensor tensor_on_data(DType dtype, int rank, const int64_t *shape, void *data) {
   Tensor t = {
       .obj = {.count = COUNT_IMMORTAL, .size = SIZE_TENSOR},
@@ -192,6 +221,7 @@ Tensor tensor_on_bits(DType dtype, const Value *bits) {
 
 /* --- Walking ------------------------------------------------------------- */
 
+/* A scalar is one run of one element; an empty tensor has no runs. */
 Runs runs_over(const Tensor *t) {
   int last = t->rank - 1;
   return (Runs){
@@ -203,8 +233,10 @@ Runs runs_over(const Tensor *t) {
   };
 }
 
-/* Advances a row-major index over `rank` axes, and the address with it.  False
- * after the last. */
+/* Advances a row-major index over `rank` axes, and the address with it, like an
+ * odometer: the last axis moves; one that ends is wound back to 0 and the axis
+ * before it moves.  False after the last.  Amortised, little more than one axis
+ * moves at each call. */
 static bool next_index(int rank, const int64_t *shape, const int64_t *strides,
                        int64_t size, int64_t *index, char **data) {
   for (int i = rank - 1; i >= 0; i--) {
@@ -227,6 +259,7 @@ bool runs_next(Runs *r) {
 
 /* --- Comparing ----------------------------------------------------------- */
 
+/* Equal bits, or two NaNs of whatever payload: -0.0 and 0.0 differ. */
 static bool same_bits(DType dtype, const char *a, const char *b) {
   Value x = bits_load(dtype, a), y = bits_load(dtype, b);
   return x.bits == y.bits ||

@@ -24,6 +24,9 @@ typedef struct FloatForm {
   double least_normal;
 } FloatForm;
 
+/* sure = floor(fraction bits * log10(2)): float32 6, float64 15, float16 3,
+ * bfloat16 2.  The least normal is 2^(2 - 2^(exponent bits - 1)), as in IEEE
+ * 754: 2^-126 for float32. */
 static FloatForm float_form(DType dtype) {
   const DTypeInfo *info = &dtype_info[dtype];
   int sure = info->fraction_bits * 30103 / 100000; /* log10(2) */
@@ -180,6 +183,7 @@ enum {
   ROWS_MOST = 32,    /* or to fewer, so that not many more rows are shown */
 };
 
+/* What is shown of a tensor, and how.  The steps below fill it in order. */
 typedef struct Block {
   StrBuf *out;
   const Tensor *tensor;
@@ -203,6 +207,9 @@ static char *item_address(const Block *b, int axis, char *data, int64_t i) {
   return data + i * t->strides[axis] * (int64_t)dtype_size(t->dtype);
 }
 
+/* Takes fewer and fewer items of each outer axis until few enough rows are
+ * left.  All outer axes shrink together, so that a tensor of many axes is not
+ * shown as a single slice. */
 static void choose_outer_axes(Block *b) {
   const Tensor *t = b->tensor;
   int64_t most = AXIS_MOST + 2, rows;
@@ -268,6 +275,8 @@ static void new_line(const Block *b, int depth) {
   strbuf_add_repeat(b->out, ' ', (size_t)(b->indent + depth));
 }
 
+/* Prints an element at the end of the text and then moves it right, by as many
+ * columns as it lacks: its width is known only once it is printed. */
 static void print_cell(const Block *b, const char *data) {
   StrBuf *out = b->out;
   DType dtype = b->tensor->dtype;
@@ -281,6 +290,8 @@ static void print_cell(const Block *b, const char *data) {
   memset(out->data + start, ' ', pad);
 }
 
+/* `dots` counts down, so that an elided item first prints "..." and then
+ * itself, and both take part in wrapping. */
 static void print_row(const Block *b, char *data) {
   int axis = b->tensor->rank - 1;
   int64_t per_line = axis == 0 ? cells_that_fit(b, b->cell) : INT64_MAX;
@@ -333,6 +344,7 @@ void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent) {
 
 /* --- JSON ---------------------------------------------------------------- */
 
+/* JSON has no infinities and no NaN: they are strings, "inf", "-inf", "nan". */
 static void json_scalar(StrBuf *out, DType dtype, Value bits) {
   if (dtype == DT_BOOL) {
     strbuf_add(out, bits.u8 ? "true" : "false");

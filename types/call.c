@@ -1,4 +1,15 @@
-/* Calls, projections, and operators as values. */
+/* Calls, projections, and operators as values.
+ *
+ * A call takes one of four ways, by what is known of its callee:
+ *
+ *   an operator    a constraint that runs the operator's rule (solve.c)
+ *   a function     each argument flows to its parameter
+ *   a variable     the callee becomes a function of new variables first
+ *   anything else  E0205
+ *
+ * The rest words messages about calls: the parameter's place in the callee's
+ * text, two arguments that are swapped, and no second report about an argument
+ * of a call that is wrong already. */
 #include "types/infer.h"
 
 /* --- Operators ----------------------------------------------------------- */
@@ -42,6 +53,8 @@ Ty *infer_op_value(Infer *in, const Expr *e) {
   return type;
 }
 
+/* A function value carries no attributes, so an operator that requires one
+ * needs a `fn` around it; optional ones have their defaults. */
 bool op_value_fits(Infer *in, Constraint *c, Ty *t) {
   const OpInfo *op = c->op;
   if (t->kind != K_FN) {
@@ -110,6 +123,8 @@ static Why why_argument(const Expr *e, int i) {
                .sigil = callee_sigil(e->call.callee)};
 }
 
+/* An argument for a polymorphic parameter is checked, all others are
+ * inferred. */
 static void check_arg(Infer *in, const Expr *e, int i, Ty *param) {
   Why why = why_argument(e, i);
   if (ty_is_poly(ty_head(param))) check_poly(in, e->args[i], param, why);
@@ -146,6 +161,8 @@ static Ty *call_no_function(Infer *in, const Expr *e, Ty *callee) {
 
 /* --- Swapped arguments ---------------------------------------------------- */
 
+/* A type parameter fits nothing but itself, but that is no sign of two
+ * arguments in the wrong order. */
 static bool is_known(const Ty *t) {
   return t->kind != K_META && t->kind != K_ERROR && t->kind != K_RIGID;
 }
@@ -222,6 +239,8 @@ static Ty *call_function(Infer *in, const Expr *e, Ty *callee) {
   return callee->result;
 }
 
+/* `head` is the type of a chain's inner part: of the first operand of an
+ * operator, of the callee in all other calls. */
 Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
   if (e->call.callee->kind == EX_OP) {
     Ty **args = ty_array(in, e->count);

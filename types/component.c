@@ -1,7 +1,19 @@
-/* Inference of a program, one strongly connected component after the
- * other.  Type variables have levels (Remy, 1992): level 1 belongs to global
- * values, whose types later text may determine, level 2 to the component at
- * hand. */
+/* Inference of a program, one strongly connected component of its definitions
+ * after the other, callees first (scc.c).
+ *
+ *   1. declare    each member gets a type that the others see: a function
+ *                 its skeleton, a value its annotation or a variable
+ *   2. infer      each body, at level 2
+ *   3. solve      until nothing changes; report what fails (solve_finish)
+ *   4. generalise what is left open, at level 1
+ *
+ * Type variables have levels (Remy, 1992): level 1 belongs to global values,
+ * whose types later text may determine, level 2 to the component at hand,
+ * deeper ones to lets.
+ *
+ * Within its component a function is monomorphic, as in ML, unless its types
+ * are all written: then its scheme is known from the start, and the members may
+ * use it at several types (polymorphic recursion). */
 #include "types/infer.h"
 
 #include <string.h>
@@ -12,6 +24,8 @@ static bool is_fn(const Definition *d) {
 
 /* --- Signatures ---------------------------------------------------------- */
 
+/* The node is copied, because the skeleton goes on as the monomorphic type that
+ * the body is checked against. */
 static void quantify_signature(Infer *in, Definition *d, const Fn *fn) {
   if (fn->type_param_count == 0 || d->type->kind != K_FN) return;
   Ty *t = ARENA_NEW(in->arena, Ty);
@@ -49,6 +63,8 @@ static const char *sigil_of_definition(const Definition *d) {
   return d->global ? global_sigil(d->global) : "";
 }
 
+/* An annotation beside a function, as in `let @f: fn (A) -> B = fn ...`, is
+ * what others see, so the inferred type has to flow to it. */
 static void infer_fn_definition(Infer *in, Definition *d, Ty *skeleton) {
   Ty *type = infer_fn(in, d->value, skeleton, sigil_of_definition(d),
                       name_of_definition(d));
@@ -63,6 +79,8 @@ static void infer_fn_definition(Infer *in, Definition *d, Ty *skeleton) {
   d->type = declared;
 }
 
+/* A param without a default has a declared type and nothing to infer.  The
+ * level is raised for values alone (see infer_let). */
 static void infer_value_definition(Infer *in, Definition *d) {
   if (!d->value) return;
   bool value = !d->declared && is_value(in->mem, d->value);
@@ -95,6 +113,8 @@ static void require_params(Infer *in, const Definition *d) {
   }
 }
 
+/* A function with written type parameters gets those and no others.  All else
+ * follows the value restriction (is_value). */
 static void generalise(Infer *in, Definition *d) {
   if (d->declared || ty_is_poly(ty_head(d->type))) return;
   if (is_fn(d)) {
@@ -115,6 +135,10 @@ static void generalise(Infer *in, Definition *d) {
 
 /* --- Components ---------------------------------------------------------- */
 
+/* Declarations come before all bodies, since members may call one another in
+ * either direction.  ty_keep_open comes last: what a global value still leaves
+ * open moves to level 1, from where later components can bind it but not
+ * quantify it. */
 static void infer_component(Infer *in, Definition **members, size_t n) {
   Ty **skeletons = ty_array(in, (int)n);
   if (!skeletons) return;
@@ -140,6 +164,8 @@ static void infer_component(Infer *in, Definition **members, size_t n) {
   }
 }
 
+/* The table of variables is indexed by id and made at its full size: resolution
+ * has numbered all variables of this run. */
 static void infer_init(Infer *in, Checker *c) {
   *in = (Infer){.c = c,
                 .p = c->p,

@@ -1,11 +1,16 @@
 /* Where values are looked at while the program runs.
  *
  * A tensor is checked where it crosses from an unknown dimension to a known
- * one.  What lies inside a container or behind a function value is not looked
- * into: where such a type was used at another with other dimensions the
- * program is loose (Program), and a tensor is checked as it comes out - as a
- * pattern's variable, by ref_read, as a result - and on its way into a
- * function that was called as a value.
+ * one:
+ *
+ *   fn (%x: Tensor[(?), float32]) { let %y: Tensor[(3), float32] = %x; ... }
+ *
+ * What lies inside a container or behind a function value is not looked into,
+ * for a list may be long and a function cannot be looked into at all.  Where
+ * such a type was used at another with other dimensions the program is loose
+ * (Program), and a tensor is checked as it comes out - as a pattern's variable,
+ * by ref_read, as a result - and on its way into a function that was called as
+ * a value.
  *
  * A named dimension is bound when its function is entered.  Where a use gives
  * `?` for it, the parameters that mention it are compared then. */
@@ -23,6 +28,13 @@ bool types_know_dims(const Type *t) {
   return false;
 }
 
+/*   a dimension of the expected type:    of the actual type:
+ *       ?                                any: no check
+ *       3, n                             the same: no check
+ *       3, n                             ? or another form: check
+ *
+ * Kinds that differ are none of its business: inference has let them pass, as
+ * with the error type. */
 bool types_need_check(const Type *actual, const Type *expected) {
   if (actual == expected || actual->kind != expected->kind) return false;
   if (actual->kind == TY_TENSOR) {
@@ -38,6 +50,8 @@ bool types_need_check(const Type *actual, const Type *expected) {
   return false;
 }
 
+/* In a loose program the actual type of what comes out says nothing, so
+ * everything that the expected type knows is checked. */
 bool types_need_check_out(const Program *p, const Type *actual,
                           const Type *expected) {
   return p->loose ? types_know_dims(expected)
@@ -56,6 +70,8 @@ static void meet(const Crossings *c, const Type *actual, const Type *expected,
   if (actual && expected) c->visit(c->data, actual, expected, out);
 }
 
+/* A polymorphic callee is seen at its instance, whose type is that of the
+ * callee's expression; an operator checks its operands itself, by its rule. */
 static void meet_call(const Crossings *c, const Expr *e) {
   const Type *fn = e->call.callee->type;
   if (e->call.callee->kind == EX_OP || !fn || fn->kind != TY_FN) return;
@@ -75,6 +91,8 @@ static const Type *content(const Expr *cell) {
   return cell->type && cell->type->kind == TY_REF ? cell->type->args[0] : NULL;
 }
 
+/* One case for each kind of node that hands a value to a place with a type of
+ * its own. */
 void types_crossings(const Expr *e, CrossingFn visit, void *data) {
   const Crossings c = {visit, data};
   switch (e->kind) {

@@ -1,5 +1,17 @@
-/* Declarations: the names that a unit's items bring into scope, before any
- * body is looked at, so that definitions may be used above their text. */
+/* Declarations: the names that a unit's items bring into scope, before any body
+ * is looked at, so that definitions may be used above their text.
+ *
+ * For each item there is left behind
+ *
+ *   type     an Adt with its constructors, and an AdtWork whose fields
+ *            resolve.c fills in
+ *   def, let, param, expression
+ *            a Definition in c->defs; those that are evaluated also in
+ *            c->steps, in the order of the text
+ *   import   the items of the other file, declared in its place
+ *
+ * What is made here for good lies in the program's arena, what only the checker
+ * needs in its own. */
 #include "types/resolve.h"
 
 /* --- Duplicates ---------------------------------------------------------- */
@@ -32,6 +44,8 @@ static void declare_ctor(Checker *c, Scope *scope, Adt *adt, int tag,
   ptrmap_put(&scope->ctors, decl->name, ctor);
 }
 
+/* Data types take types only: a Dim parameter is reported and goes on as a
+ * type. */
 static const TypeVar *const *adt_params(Checker *c, const AdtDecl *decl) {
   const TypeVar **params =
       ARENA_ARRAY(&c->p->arena, const TypeVar *, (size_t)decl->param_count);
@@ -46,6 +60,8 @@ static const TypeVar *const *adt_params(Checker *c, const AdtDecl *decl) {
   return params;
 }
 
+/* The type is in scope before its fields are looked at, so that types may
+ * mention themselves and one another. */
 static void declare_adt(Checker *c, Unit *unit, Scope *scope,
                         const AdtDecl *decl) {
   const Adt *old = ptrmap_get(&scope->adts, decl->name);
@@ -148,6 +164,7 @@ static void declare_item(Checker *c, Unit *unit, Scope *scope, int order) {
   }
 }
 
+/* Imports recurse, no deeper than lib/program.c lets them. */
 void declare_unit(Checker *c, Unit *unit, Scope *scope) {
   for (int i = 0; i < unit->item_count && !mem_exhausted(c->mem); i++)
     declare_item(c, unit, scope, i);

@@ -1,12 +1,28 @@
 /* Dimensions as a dataflow over a lattice of three levels, in which a slot only
  * rises.
  *
- *     hole  <  3, n, n + 1, ...  <  ?
+ *                   ?
+ *      /   /   /    |    \      \
+ *     0   1   2 ... n   n + 1   2 * n ...
+ *      \   \   \    |    /      /
+ *                 hole
+ *
+ * A hole is a dimension of which nothing is known yet; `?` is one that is known
+ * to vary, or to depend on values.  The middle holds numbers and forms over
+ * named dimensions.
  *
  * A value that flows into a free slot is joined with what the slot holds.  A
  * slot that a type declares is fixed: it keeps its value, and what flows into
  * it is judged when the component is done.  Two different numbers are an error,
- * and a `?` that meets a number is checked at run time. */
+ * and a `?` that meets a number is checked at run time (crossing.c).
+ *
+ * Slots are nodes of a graph, and flows its edges; dims_propagate is a worklist
+ * over it.  As a slot rises at most twice, the work is linear in the edges.
+ * Slots that unification made one are a union-find forest (slot_root), without
+ * ranks, since unions are rare beside flows.
+ *
+ * Edges of a component are kept until it is done, for only then can they be
+ * judged: whether 3 and `?` clash depends on what else flows. */
 #include "types/infer.h"
 
 Slot *slot_new(Infer *in, Dim value, bool fixed, Span from) {
@@ -19,6 +35,8 @@ Slot *slot_new(Infer *in, Dim value, bool fixed, Span from) {
   return s;
 }
 
+/* Adds in front: the order in which slots and rules are woken does not matter
+ * for the result, as joins commute. */
 static void link_push(Infer *in, Link **list, void *item) {
   Link *l = ARENA_NEW(in->arena, Link);
   *l = (Link){item, *list};
@@ -31,6 +49,8 @@ static void mark_dirty(Infer *in, Slot *s) {
   VEC_PUSH(&in->dirty, s);
 }
 
+/* Two numbers that clash leave the slot as it is.  The first one thus stays the
+ * slot's value, and judge() words the message. */
 void slot_join(Infer *in, Slot *s, Dim value, Span from) {
   s = slot_root(s);
   if (s->fixed) return;
@@ -42,11 +62,14 @@ void slot_join(Infer *in, Slot *s, Dim value, Span from) {
   mark_dirty(in, s);
 }
 
+/* A fixed slot never rises, so nothing has to wait for it. */
 void slot_watch(Infer *in, Slot *s, Constraint *c) {
   s = slot_root(s);
   if (!s->fixed) link_push(in, &s->rules, c);
 }
 
+/* Between two fixed slots nothing can flow, but the edge is kept to be
+ * judged. */
 static void flow(Infer *in, Slot *from, Slot *to, Why *why, bool inner) {
   from = slot_root(from);
   to = slot_root(to);
@@ -66,7 +89,9 @@ static void append(Link **list, Link *more) {
   *list = more;
 }
 
-/* Two free slots become one; a fixed slot stays apart. */
+/* Two free slots become one; a fixed slot stays apart.  A slot apart is joined
+ * by flows in both directions; they are marked `inner`, as no check at run time
+ * can look into a container, and a difference there makes the program loose. */
 void slot_unify(Infer *in, Slot *a, Slot *b, Why *why) {
   a = slot_root(a);
   b = slot_root(b);
@@ -78,6 +103,7 @@ void slot_unify(Infer *in, Slot *a, Slot *b, Why *why) {
     flow(in, b, a, why, true);
     return;
   }
+  /* What flows out of either, and who watches it, belongs to both now. */
   a->same = b;
   append(&a->out, b->out);
   append(&a->rules, b->rules);
@@ -88,6 +114,8 @@ void slot_unify(Infer *in, Slot *a, Slot *b, Why *why) {
   if (dim_same(old, b->value) && !dim_same(old, a->value)) mark_dirty(in, b);
 }
 
+/* The last slot to become dirty goes first; any order gives the same
+ * fixpoint. */
 void dims_propagate(Infer *in) {
   while (in->dirty.len > 0) {
     Slot *s = VEC_POP(&in->dirty);
@@ -112,8 +140,9 @@ static Dim wanted(const Slot *s) {
 }
 
 /* A slot without a value first takes that of a slot it flows to, so that an
- * argument takes its parameter's dimension.  If there is none, it becomes
- * `?`. */
+ * argument takes its parameter's dimension.  If there is none, it becomes `?`.
+ * It fills as much as it can in the first pass before it takes to the second: a
+ * hole that is widened to `?` early would widen all that it flows to. */
 bool dims_fill_holes(Infer *in) {
   bool filled = false;
   for (int pass = 0; pass < 2 && !filled; pass++) {
@@ -143,7 +172,9 @@ static bool is_other_instance(const Edge *e, Dim from, Dim to) {
          !dim_same(from, to);
 }
 
-/* Every number that flows into a free slot must be the same. */
+/* Every number that flows into a free slot must be the same.  Of two forms only
+ * their difference is judged, in dims_differ; a form and a number may agree at
+ * run time, where they are compared. */
 static void judge(Infer *in, const Edge *e) {
   const Slot *from = slot_root(e->from);
   Slot *to = slot_root(e->to);
@@ -163,6 +194,8 @@ static void judge(Infer *in, const Edge *e) {
     report_dims(in, e->why, from->value, to->seen, to);
 }
 
+/* The component's slots are fixed from now on.  Later components see them as
+ * declared, so a use cannot change the type of what it uses. */
 void dims_finish(Infer *in) {
   for (size_t i = 0; i < in->edges.len; i++) judge(in, &in->edges.data[i]);
   for (size_t i = 0; i < in->slots.len; i++) {

@@ -93,6 +93,7 @@ static bool pair_broadcasts(const Type *a, const Type *b) {
   return true;
 }
 
+/* Shapes broadcast together exactly if each two of them do. */
 static bool broadcasts(const OpUse *use) {
   for (int i = 0; i < use->count; i++) {
     if (operand(use, i)->kind != TY_TENSOR) return false;
@@ -117,6 +118,8 @@ static bool rule_is_safe(const OpUse *use) {
 
 /* --- All together ------------------------------------------------------- */
 
+/*   fails = an attribute is read at run time
+ *           or the kernel may fail or the rule may refuse the shapes */
 Effects op_effects(const OpUse *use) {
   bool safe =
       !has_attr_operand(use) && kernel_is_safe(use) && rule_is_safe(use);

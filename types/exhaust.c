@@ -1,8 +1,14 @@
-/* Matches: a `match` has an arm for every value of its scrutinee's type, and
- * in any match an arm that no value can reach deserves a warning.
+/* Matches: a `match` has an arm for every value of its scrutinee's type, and in
+ * any match an arm that no value can reach deserves a warning.
  *
- * exhaust_search.c finds the values and the arms; this file finds the matches
- * and words the messages. */
+ *   match (%l) { Cons(%x, Cons(_, _)) => ... }     E0401: `Nil`,
+ *                                                  `Cons(_, Nil)`
+ *   match (%l) { _ => ... Nil => ... }             W0001: the second
+ *
+ * These are the two questions of Maranget ("Warnings for pattern matching",
+ * 2007): is the match exhaustive, and is each arm useful?  exhaust_search.c
+ * answers both in one search; this file words the messages.  `match?` may leave
+ * values out, which then fail at run time. */
 #include <string.h>
 
 #include "ir/walk.h"
@@ -42,6 +48,8 @@ static bool is_checkable(const Expr *e) {
 
 /* --- Messages ----------------------------------------------------------- */
 
+/* An error about missing arms is one about the whole match; its keyword is
+ * shorter to underline. */
 static Span keyword_of(const Expr *match) {
   return (Span){match->span.lo, match->span.lo + (uint32_t)strlen("match")};
 }
@@ -53,6 +61,8 @@ static void list_missing(StrBuf *out, const Coverage *c, const char *after) {
   if (c->more) strbuf_add(out, ", ...");
 }
 
+/* At most MISSING_MAX values are named.  The hint repeats them in the form of
+ * arms, to be copied. */
 static void report_missing(Checker *c, const Expr *e, const Coverage *found) {
   bool many = found->missing_count > 1;
   StrBuf text, type;
@@ -107,12 +117,16 @@ static void report_unreachable(Checker *c, const Match *m, int arm) {
 
 /* --- Matches ------------------------------------------------------------ */
 
+/* Spares a match that is too complex for the search, but ends in an arm for
+ * everything. */
 static bool has_catch_all(const Match *m) {
   for (int i = 0; i < m->arm_count; i++)
     if (pattern_covers(m->arms[i].pattern, NULL)) return true;
   return false;
 }
 
+/* Where the search gave up, arms that it had not found useful yet may be
+ * useful; nothing is said of them. */
 static void check_match(Checker *c, const Expr *e) {
   if (!is_checkable(e)) return;
   Coverage found = match_coverage(c->mem, &c->arena, e->match);

@@ -40,6 +40,8 @@ typedef struct Test {
   const Pattern *pattern;
 } Test;
 
+/* A row whose arm has a guard is useful where it may take a value, but ends
+ * no matrix: the guard may refuse. */
 typedef struct Row {
   uint32_t arm;
   uint32_t tests;

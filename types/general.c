@@ -1,7 +1,22 @@
-/* Polymorphism: quantifying variables, and replacing what is quantified by
- * new variables at each use.  Levels (after Remy) say which variables belong
- * to the environment: those of a deeper level than the current one are free in
- * the value alone. */
+/* Polymorphism: quantifying variables, and replacing what is quantified by new
+ * variables at each use.
+ *
+ *   ty_generalise    a -> a           ~> forall A. A -> A
+ *   ty_instantiate   forall A. A -> A ~> b -> b, b new
+ *   ty_skolemise     forall A. A -> A ~> K -> K, K new and rigid
+ *
+ * Which variables may be quantified is told by levels (Remy, "Extension of ML
+ * type system with a sorted equational theory on types", 1992).  A variable has
+ * the level of the let in whose value it was made, and unification lowers it
+ * where it meets an outer variable (unify.c).  When the let is done, the
+ * variables of a deeper level than the current one are those that the
+ * environment does not mention, and nobody has to look through the environment
+ * to know.
+ *
+ * Copies share what they do not change: closed parts and parts without a
+ * quantified parameter are taken as they are, and a part that occurs twice in a
+ * type occurs twice in the copy.  Types are graphs, and as trees they may be
+ * exponential. */
 #include "types/infer.h"
 
 /* --- Instances ----------------------------------------------------------- */
@@ -159,6 +174,9 @@ static Ty *copy_body(Instance *s, Ty *t) {
   return made;
 }
 
+/* A Dim parameter is a slot that starts as a hole and takes what flows in; its
+ * place among the type arguments is filled with the unit type, so that the
+ * arguments still go by the parameters' indices. */
 Ty *ty_instantiate(Infer *in, Ty *t, int count, const TypeVar *const *params,
                    Ty ***targs) {
   Instance s = {.in = in, .count = count, .params = params};
@@ -210,6 +228,8 @@ Ty *ty_skolemise(Infer *in, Ty *t, Ty ***rigid) {
   return rename_params(in, t, in->level, params, rigid);
 }
 
+/* The parameters are renamed without a level: an alias of the literal's type
+ * may then stand outside the scope of the literal's own parameters. */
 Ty *ty_leave_scope(Infer *in, Ty *t) {
   const TypeVar **params = param_array(in, t->param_count);
   if (!params) return in->error;
@@ -240,6 +260,8 @@ static const Name *next_name(Infer *in) {
   return name_of(in->p->names, text);
 }
 
+/* A constraint that has not run may still bind the variable to something; what
+ * it gives at one use cannot differ from what it gives at another. */
 static bool is_waited_for(const Ty *meta) {
   for (const Link *l = meta->rules; l; l = l->next) {
     const Constraint *c = l->item;
@@ -260,6 +282,10 @@ static void run_quantify(void *call) {
   quantify(c->q, c->t);
 }
 
+/* Binds each variable of a deeper level to a rigid type over a new parameter.
+ * Binding it is what quantifies: the type is not copied, and every other type
+ * that mentions the variable sees the parameter, too.  Parameters come in the
+ * order of their first mention, by which instances are written. */
 static void quantify(Quantify *q, Ty *t) {
   Infer *in = q->in;
   if (split_is_used_up(&in->stack)) {
@@ -303,6 +329,8 @@ typedef struct Openness {
   uint32_t level; /* to give; 0: none */
 } Openness;
 
+/* Stops at nothing, so that all the open variables of a type receive the
+ * level. */
 static void look(Openness *o, Ty *t) {
   t = ty_shorten(t);
   if (t->closed || t->mark == o->in->mark) return;

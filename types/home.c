@@ -1,11 +1,12 @@
 /* Home scopes of graph variables.
  *
- * `%3 = e;` names a node; the node's home scope is the innermost function
- * body, `fn` body, `if` branch or match arm that holds all its uses.  It is
- * evaluated where its binding stands, if that is in the home scope; else just
- * before the item of the home scope that holds the first use.  A block that is
- * an item's whole value gives its items to the block around it when something
- * there uses its nodes; a binding deeper in an operand goes before the item.
+ * `%3 = e;` names a node of a graph, as Relay's printer writes shared
+ * expressions.  The node's home scope is the innermost function body, `fn`
+ * body, `if` branch or match arm that holds all its uses.  It is evaluated
+ * where its binding stands, if that is in the home scope; else just before the
+ * item of the home scope that holds the first use.  A block that is an item's
+ * whole value gives its items to the block around it when something there uses
+ * its nodes; a binding deeper in an operand goes before the item.
  *
  * Here the parsed body is walked once, and for each node the places of its uses
  * are noted.  Nodes are then placed from the last
@@ -68,6 +69,9 @@ struct Homes {
 
 /* --- Nodes by their numbers ---------------------------------------------- */
 
+/* Linear probing in a table at most half full.  The multiplier is odd, so it
+ * permutes the low bits, and indices that follow one another, as they mostly
+ * do, never collide. */
 static Node **index_slot(const Homes *h, int64_t index) {
   size_t i = (uint64_t)index * 0x9E3779B97F4A7C15u & (h->by_index.cap - 1);
   while (h->by_index.slots[i] && h->by_index.slots[i]->node.index != index)
@@ -124,6 +128,8 @@ static Spot *place_new(Homes *h, Spot *up, int item, const Expr *e) {
   return p;
 }
 
+/* A use above the definition finds no node; resolve.c reports it.  Uses are
+ * kept in the order of the text, as the first one matters. */
 static void note_use(Homes *h, const Expr *use, const Position *at) {
   Node *n = node_at(h, use->index);
   if (!n) return;
@@ -135,6 +141,8 @@ static void note_use(Homes *h, const Expr *use, const Position *at) {
   n->last_use = made;
 }
 
+/* A guard is evaluated only if its pattern took the value, so it is conditional
+ * like its arm. */
 static bool is_branch(const ExprWalk *w) {
   return w->role == ROLE_ARM ||
          (w->role == ROLE_ARG && w->parent->kind == EX_IF && w->index > 0);
@@ -161,6 +169,7 @@ static Position position_of(Homes *h, const ExprWalk *w) {
   return (Position){.place = scope};
 }
 
+/* A block that is a scope's body shares the scope's spot. */
 static void enter(Homes *h, const ExprWalk *w) {
   const Expr *e = w->at;
   Position at = position_of(h, w);
@@ -214,6 +223,8 @@ static bool is_live(Spot *place, int item) {
   return true;
 }
 
+/* The body of the definition is a scope, so the way outward always ends at
+ * one. */
 static const Spot *scope_of(Spot *place) {
   int item;
   while (!place->scope && outward(&place, &item)) {
@@ -272,6 +283,8 @@ static bool is_whole_item(const Spot *p) {
   return b->kind != BIND_AND && b->value == p->e;
 }
 
+/* Every block on the way must be all of its item: else an operand that is
+ * evaluated before the block would be evaluated after what the block binds. */
 static bool may_flatten(const Spot *from, const Spot *to) {
   for (; from != to; from = from->up)
     if (!is_whole_item(from)) return false;
@@ -290,6 +303,8 @@ static void prefer_binding(Homes *h, Node *n) {
   for (Spot *p = n->stands; flat && p != both; p = p->up) p->flat = true;
 }
 
+/* The home is the common place of all live uses, one after the other; its item
+ * is the first that holds a use. */
 static void place_node(Homes *h, Node *n) {
   for (const Use *use = n->uses; use; use = use->next) {
     if (!is_live(use->place, use->item)) continue;
@@ -316,6 +331,9 @@ static int item_count(const Spot *p) {
   return p->e->kind == EX_BLOCK ? p->e->block->count + 1 : 1;
 }
 
+/* Called from the last node to the first and adding in front, so nodes of one
+ * item come out in the order of their definitions, in which each sees those
+ * that it uses. */
 static void put_before(Homes *h, Node *n) {
   Spot *p = n->home;
   if (!p || stays(n)) return;
@@ -341,6 +359,8 @@ Homes *homes_find(Resolver *r, const Expr *body) {
   ptrmap_init(&h->by_use, mem);
   ptrmap_init(&h->by_binding, mem);
   walk_body(h, mem, body);
+  /* Uses in another node's value count where that node went, so later nodes are
+   * placed first. */
   for (size_t i = h->nodes.len; i-- > 0;) place_node(h, h->nodes.data[i]);
   for (size_t i = h->nodes.len; i-- > 0;) put_before(h, h->nodes.data[i]);
   return h;

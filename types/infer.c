@@ -1,7 +1,25 @@
-/* Types of expressions (after Hindley, Milner, Damas), one component of the
- * definitions after the other.  Over each function stands the rule that it
- * implements; s ~> t reads "a value of type s may go where t is expected"
- * (unify.c).  Calls are in call.c, patterns in pattern.c. */
+/* Types of expressions: algorithm W of Damas and Milner ("Principal
+ * type-schemes for functional programs", 1982), with levels in place of the
+ * sets of free variables.  Calls are in call.c, patterns in pattern.c, the
+ * order of the definitions in component.c.
+ *
+ * Over each function stands the rule that it implements.  In the rules
+ *
+ *   e : t     the expression e has type t
+ *   s ~> t    a value of type s may go where t is expected (unify.c)
+ *
+ * Three things are added to the textbook.  Dimensions flow beside the types and
+ * are never unified with what a value merely passes through (dims.c).  An
+ * operator's type is no scheme but a constraint, which runs as soon as enough
+ * is known of its operands (solve.c).  A parameter may be polymorphic; where
+ * one is wanted the argument is checked against the type instead of inferred
+ * (check_poly; compare Peyton Jones et al., "Practical type inference for
+ * arbitrary-rank types", 2007).
+ *
+ * The tree is only read here.  Each expression's Ty is noted in in->typed, and
+ * zonk.c turns the notes into finished types when all is known.  Recursion
+ * follows the nesting of the text on a split stack (base/split.h); chains of
+ * operators and calls are loops. */
 #include "ir/walk.h"
 #include "types/infer.h"
 
@@ -9,6 +27,9 @@ static Ty *infer_node(Infer *in, const Expr *e, Ty *head);
 static Ty *infer_kept(Infer *in, const Expr *e);
 static Ty *infer_apart(Infer *in, const Expr *e, bool kept);
 
+/* Notes the type of an expression, and the types that its use puts for the
+ * quantified parameters, if it is such a use.  Every node that infer_expr meets
+ * is noted once: a node without a note would have no type after the check. */
 static void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,
                          Ty **targs) {
   VEC_PUSH(&in->typed, (Typed){(Expr *)e, type, targ_count, targs});
@@ -49,6 +70,9 @@ static Ty *infer_var(Infer *in, const Expr *e) {
   return infer_use(in, e, info->type, info->param_count, info->params);
 }
 
+/* A global of this run has a type under construction; one of an earlier run,
+ * and of the library as far as it was linked before, has a finished type and
+ * needs no inference. */
 static Ty *infer_global(Infer *in, const Expr *e) {
   const Global *g = e->g.global;
   const Definition *d = g->definition;
@@ -112,6 +136,9 @@ static Ty *content_of(Infer *in, const Expr *cell) {
   return ok && t->kind != K_ERROR ? content : NULL;
 }
 
+/*   r : ref(t)
+ *   ------------------
+ *   ref_read(r) : t */
 static Ty *infer_read(Infer *in, const Expr *e) {
   Ty *content = content_of(in, e->args[0]);
   return content ? content : in->error;
@@ -199,6 +226,10 @@ static Ty *infer_match(Infer *in, const Expr *e) {
 
 /* --- Functions ----------------------------------------------------------- */
 
+/* A function whose types are all written has its scheme before its body is
+ * looked at.  Its own calls of itself may then use other instances of the
+ * scheme (polymorphic recursion, which is undecidable without annotations;
+ * Henglein, 1993). */
 bool fn_is_annotated(const Fn *fn) {
   if (!fn->declared_result || fn->declared_result->has_meta) return false;
   for (int i = 0; i < fn->param_count; i++) {
@@ -212,6 +243,9 @@ static Ty *declared_or_meta(Infer *in, const Type *declared) {
   return declared ? ty_of_type(in, declared) : ty_meta(in);
 }
 
+/* The type parameters receive the level of the scope that declares them: a
+ * variable from outside that scope must not be bound to a type that mentions
+ * them (unify.c refuses it as an escape). */
 Ty *fn_skeleton(Infer *in, const Fn *fn) {
   for (int i = 0; i < fn->type_param_count; i++) {
     ptrmap_put(&in->rigid_levels, fn->type_vars[i],
@@ -250,6 +284,7 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
     info->type = skeleton->args[i];
     info->named = true;
   }
+  /* A message about the result should point at the expression that gives it. */
   const Expr *last = fn->body;
   while (last->kind == EX_BLOCK) last = last->block->result;
   Why why = {
@@ -267,6 +302,8 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
   return type;
 }
 
+/* The level rises for a literal with type parameters, so that no variable made
+ * outside can take them on. */
 static Ty *infer_literal(Infer *in, const Expr *e) {
   bool poly = e->fn->type_param_count > 0;
   in->level += poly;
@@ -366,6 +403,12 @@ static void infer_let_fns(Infer *in, const Binding *group, int n) {
   }
 }
 
+/*   e : t    (e a value: t generalised)    x : t |- rest : u
+ *   ---------------------------------------------------------
+ *   let x = e; rest : u
+ *
+ * The level is raised only for values: what a computation leaves open stays a
+ * variable of the surroundings, which a later use determines. */
 static void infer_let(Infer *in, const Binding *b) {
   VarInfo *info = var_info(in, b->var);
   bool value = !b->var->declared && is_value(in->mem, b->value);
@@ -412,6 +455,9 @@ static Ty *infer_block(Infer *in, const Expr *e) {
 
 /* --- All expressions ----------------------------------------------------- */
 
+/* Expressions other than uses of names and literals of functions, which record
+ * their instances themselves.  `head` is the type of the first operand, or of
+ * the callee, where infer_expr has it already. */
 static Ty *infer_compound(Infer *in, const Expr *e, Ty *head) {
   switch (e->kind) {
     case EX_CONST: return ty_of_tensor(in, e->constant, e->span);
@@ -505,6 +551,12 @@ static void run_poly(void *call) {
   check_poly(c->in, c->e, c->wanted, c->why);
 }
 
+/*   v a value    v : t, t generalised ~> forall A.... s
+ *   ---------------------------------------------------
+ *   v : forall A.... s
+ *
+ * Checking descends through `if`, `match` and blocks to the expressions that
+ * give the value, since each of these must be as polymorphic as is wanted. */
 void check_poly(Infer *in, const Expr *e, Ty *wanted, Why why) {
   if (split_is_used_up(&in->stack)) {
     split_call(&in->stack, run_poly, &(PolyCall){in, e, wanted, why});
@@ -552,6 +604,9 @@ static Ty *infer_apart(Infer *in, const Expr *e, bool kept) {
   return call.type;
 }
 
+/* The spine of left-nested nodes, as of `%a + %b + %c`, may be as long as the
+ * program.  It is pushed from the outside in and typed from the inside out,
+ * where each node receives the type of the one below it as its head. */
 Ty *infer_expr(Infer *in, const Expr *e) {
   if (split_is_used_up(&in->stack)) return infer_apart(in, e, false);
   if (mem_exhausted(in->mem)) return in->error;

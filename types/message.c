@@ -1,5 +1,22 @@
 /* Messages about types: what was expected and what was found, the part that
- * differs, where each side comes from, and what would mend it. */
+ * differs, where each side comes from, and what would mend it.
+ *
+ *   error[E0201]: argument 1 of `@f`: expected ..., found ...    subject
+ *     2 | @f((1, 2))
+ *       |    ^^^^^^ (int32, int32)                  caption: what was found
+ *     1 | def @f(%t: (int32, bool)) -> ...
+ *       |        ----------------- the parameter    the other side
+ *   note: expected (int32, bool)                   the part that differs
+ *                          ^^^^
+ *            found (int32, int32)
+ *                          ^^^^^
+ *   note: int32 does not fit bool                  the innermost conflict
+ *   help: ...                                      a remedy, if one is likely
+ *
+ * Each reason (Why) has a subject and the name of its other side here.  A
+ * reason is reported once: dims_finish may meet it again for each dimension.
+ *
+ * Types print as far as they are known, with `_` for the rest. */
 #include "types/infer.h"
 
 #include <ctype.h>
@@ -61,6 +78,7 @@ static bool is_number(const Ty *t) {
   return t->kind == K_TENSOR && t->rank == 0 && t->dtype != DT_BOOL;
 }
 
+/* Looks at the text itself: the parser has turned the `;` into `()`. */
 static bool ends_in_semicolon(Infer *in, Span span) {
   uint32_t len;
   Span after = {span.hi, span.hi + 1};
@@ -86,6 +104,7 @@ static bool hint_truth(Diag *d, const Why *why, const Ty *found) {
   return true;
 }
 
+/* One hint at most, the most specific first. */
 static void hint_remedy(Infer *in, Diag *d, const Why *why) {
   const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
   if (hint_truth(d, why, found)) return;
@@ -113,6 +132,9 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
             dtype_name(wanted->dtype));
 }
 
+/* The code says what kind of mistake it is, which docs/DIAGNOSTICS.md explains:
+ * endless and escaping types first, then conditions, type parameters, ranks,
+ * and all others. */
 static DiagCode code_of(const Infer *in, const Why *why) {
   const Conflict *c = &in->conflict;
   if (c->kind == INFINITE) return E0210;
@@ -266,6 +288,8 @@ static void hint_result_type(Diag *d, const Why *why) {
             why->sigil, why->name ? why->name->text : "fn");
 }
 
+/* A reason without types is that of an instance, for a named dimension that
+ * received two numbers; then there are only the numbers to show. */
 void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot) {
   if (!why || why->reported) return;
   if (!why->found) {
@@ -337,6 +361,9 @@ static bool hint_no_tensor(Infer *in, Diag *d, Ty *t) {
   return true;
 }
 
+/* The rule names a culprit and the operand that it clashes with.  If the other
+ * one of the two is a literal that may follow, the message moves there: in `%x
+ * + 1` the 1 is what the user will change. */
 void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
   bool shown = c->operands && call->culprit >= 0 && call->culprit < c->count;
   Span span = shown ? c->operands[call->culprit]->span : c->span;
@@ -380,6 +407,7 @@ static void hint_operand_type(Diag *d, const Expr *e) {
   diag_note(d, e->var->span, "nothing determines its type");
 }
 
+/* A dimension that waits (C_FORM) says nothing to a user: it becomes `?`. */
 void report_stuck(Infer *in, Constraint *c) {
   Diags *diags = in->p->diags;
   if (c->kind == C_FORM) return;

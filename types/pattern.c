@@ -1,4 +1,11 @@
-/* Patterns: each is checked against the type of what it takes apart. */
+/* Patterns: each is checked against the type of what it takes apart, and binds
+ * its variables to the parts.
+ *
+ *   p : t    the pattern p fits values of type t
+ *
+ * A pattern that does not fit is reported, and its parts are checked against
+ * the error type, so that its variables have types and nothing more is reported
+ * about them. */
 #include "types/infer.h"
 
 static void wrong_fields(Infer *in, const Pattern *p, int wanted) {
@@ -10,6 +17,8 @@ static void wrong_fields(Infer *in, const Pattern *p, int wanted) {
   diag_note(d, ctor->span, "declared here");
 }
 
+/* Fields without a type, of a pattern that has too many, meet the error
+ * type. */
 static bool infer_fields(Infer *in, const Pattern *p, int count, Ty **types,
                          Span from) {
   for (int i = 0; i < p->count; i++)
@@ -38,6 +47,12 @@ static bool infer_ctor(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
   return fits;
 }
 
+/*   p1 : t1, ..., pn : tn
+ *   ----------------------------
+ *   (p1, ..., pn) : (t1, ..., tn)
+ *
+ * A scrutinee that is not known yet becomes a tuple of new variables: patterns
+ * determine types as uses do. */
 static bool infer_tuple(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
   Ty *t = ty_head(scrutinee);
   if (t->kind == K_META) {
@@ -69,6 +84,7 @@ static bool infer_pattern_var(Infer *in, const Pattern *p, Ty *scrutinee,
       (Why){.kind = WHY_PATTERN, .span = p->span, .other = from});
 }
 
+/* Recursion is bounded by the parser's limit on nested patterns. */
 bool infer_pattern(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
   VEC_PUSH(&in->patterns, (TypedPattern){(Pattern *)p, scrutinee});
   switch (p->kind) {

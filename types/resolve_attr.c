@@ -1,6 +1,18 @@
 /* Attributes as written to the record that rules and kernels read: defaults,
  * conversion by the kind that the row declares, and shape-like attributes that
- * are expressions, which become operands. */
+ * are expressions, which become operands.
+ *
+ *   written            record (AttrValue)
+ *   axis=1             state SET, integer 1
+ *   newshape=[2, %n]   state SET, ints [2, ?], operand 1: stack((2, %n))
+ *   axis=None          state NONE
+ *   not written        the row's default
+ *
+ * What is known of an expression stands in the record beside it, so that rules
+ * can tell ranks and some dimensions before the program runs (dim_of_value).
+ *
+ * `dtype` DTYPE_NONE in an AttrExpr marks an integer of a metadata section,
+ * whose records hold numbers and indices alike. */
 #include "types/resolve.h"
 
 #include <string.h>
@@ -24,12 +36,14 @@ static bool read_int(Resolver *r, const AttrExpr *x, AttrValue *v) {
   return x->kind == AX_INT && dim_is_number(v->integer);
 }
 
+/* An integer is a number, too: alpha=1. */
 static bool read_float(Resolver *r, const AttrExpr *x, AttrValue *v) {
   (void)r;
   v->real = x->kind == AX_FLOAT ? x->real : (double)x->integer;
   return x->kind == AX_FLOAT || x->kind == AX_INT;
 }
 
+/* 0 and 1 stand for False and True in metadata and in TVM's text. */
 static bool read_bool(Resolver *r, const AttrExpr *x, AttrValue *v) {
   (void)r;
   v->integer = dim_of(x->integer != 0);
@@ -43,6 +57,7 @@ static bool read_string(Resolver *r, const AttrExpr *x, AttrValue *v) {
   return true;
 }
 
+/* The empty string names none; lacks_dtype says where it may stand. */
 static bool read_dtype(Resolver *r, const AttrExpr *x, AttrValue *v) {
   (void)r;
   if (x->kind != AX_STRING) return false;
@@ -68,6 +83,7 @@ static bool read_int_or_ints(Resolver *r, const AttrExpr *x, AttrValue *v) {
   return x->kind == AX_LIST ? read_ints(r, x, v) : read_int(r, x, v);
 }
 
+/* A list of lists, such as pad_width=[[0, 0], [1, 1]]. */
 static bool read_lists(Resolver *r, const AttrExpr *x, AttrValue *v) {
   if (x->kind != AX_LIST) return false;
   AttrValue *lists = ARENA_ARRAY(r->arena, AttrValue, (size_t)x->count);
@@ -141,6 +157,8 @@ static void wrong_kind(Resolver *r, const OpInfo *op, const AttrSpec *spec,
 
 /* --- Expressions --------------------------------------------------------- */
 
+/* The operand's number is its index among the call's operands; bind_whole
+ * (solve.c) reads rank and length from its type. */
 void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
                     Attrs *attrs, Operands *operands) {
   AttrType type = op->attrs[i].type;
@@ -153,6 +171,7 @@ void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
   operands->items[operands->count++] = value;
 }
 
+/* Lists nest no deeper than the parser lets them. */
 static bool holds_expr(const AttrExpr *x) {
   if (x->kind != AX_LIST) return x->kind == AX_EXPR;
   for (int i = 0; i < x->count; i++)
@@ -194,6 +213,8 @@ static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
   return true;
 }
 
+/* An expression where the row takes none is a mistake of kind, as is a list for
+ * an attribute that is one number. */
 static void bind_expr_attr(Resolver *r, const OpInfo *op, int i,
                            const AttrExpr *x, Attrs *attrs,
                            Operands *operands) {
@@ -222,6 +243,9 @@ static bool lacks_dtype(const AttrSpec *spec, const AttrValue *v) {
          !(spec->text && !*spec->text);
 }
 
+/* The order matters: None and an ignored attribute are taken whatever their
+ * kind, an expression goes to the operands, and only what is left is read by
+ * its kind. */
 static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
                       Attrs *attrs, Operands *operands) {
   const AttrSpec *spec = &op->attrs[i];
@@ -262,6 +286,7 @@ static const char *known_attrs(Resolver *r, const OpInfo *op) {
   return text ? text : "it has none";
 }
 
+/* The nearest name, or all of them where none is near. */
 static void unknown_attr(Resolver *r, const OpInfo *op, const Attr *attr) {
   Diag *d =
       diag_error(r->p->diags, E0109, attr->span, "`%s` has no attribute `%s`",
@@ -316,6 +341,8 @@ static void bind_record(Resolver *r, const OpInfo *op, const AttrExpr *x,
              x->kind == AX_META ? x->text : "?", (long long)x->integer);
 }
 
+/* `attrs_type_key` names the class of the record in TVM's text, and says
+ * nothing that the operator does not. */
 static void bind_all(Resolver *r, const OpInfo *op, int count, const Attr *list,
                      Attrs *attrs, Operands *operands, Given *given) {
   for (int k = 0; k < count; k++) {
@@ -350,6 +377,8 @@ static void missing_attr(Resolver *r, const Expr *call, const OpInfo *op,
             shown_value[spec->type]);
 }
 
+/* Missing attributes are reported only if nothing else is wrong: a misspelt
+ * name would be reported twice, as unknown and as missing. */
 bool resolve_attrs(Resolver *r, const Expr *call, const OpInfo *op,
                    Attrs *attrs, Operands *operands) {
   Given given = 0;

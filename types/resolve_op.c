@@ -1,5 +1,19 @@
 /* Calls of operators: positional arguments to the operands of the row, in
- * either spelling, and tensor literals, which may be calls of `stack`. */
+ * either spelling, and literals: of tensors, which may be calls of `stack`, of
+ * lists and of strings.
+ *
+ * An operator is written in one of two ways,
+ *
+ *   reshape(%x, newshape=[2, -1])      operands, then attributes
+ *   dyn.reshape(%x, %shape)            attributes among the arguments
+ *
+ * and both become one record: the operands in the order of the row, an Attrs
+ * with its defaults filled in, and behind the operands those expressions that
+ * hold an attribute's value at run time (resolve_attr.c).
+ *
+ * A tensor literal is folded to a constant if nothing but literals is in it.
+ * That costs one pass for the shape and one for the elements, and no tree of
+ * its elements is kept. */
 #include "types/resolve.h"
 
 #include <string.h>
@@ -15,6 +29,7 @@ Expr *resolve_op_call(Resolver *r, Span span, OpId op, int count,
   return call;
 }
 
+/* The row's `dyn` lists the parameters of the dyn. spelling, between spaces. */
 static int word_count(const char *text) {
   int n = 0;
   for (size_t at = 0; text[at]; n++) {
@@ -113,6 +128,8 @@ static void bind_dyn(Resolver *r, const OpInfo *op, int count,
   }
 }
 
+/* The call keeps the places of the text for messages: its own span, and the
+ * operator's name as that of the callee. */
 const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
                              int count, const Expr *const *args) {
   const OpInfo *op = op_info(id);
@@ -163,6 +180,9 @@ static bool is_plain(Resolver *r, const Expr *e) {
   return dtype_is_int((DType)e->constant->dtype);
 }
 
+/* One literal of the first pass: which dtypes are there, and the first of each
+ * kind for messages.  Int64 is not a dtype that was written, only one that a
+ * large number needs. */
 static void scan_literal(Literals *l, const Expr *e) {
   DType dtype = (DType)e->constant->dtype;
   if (is_plain(l->r, e)) {
@@ -206,6 +226,8 @@ static void scan_rows(Literals *l, const Expr *e, int depth) {
   }
 }
 
+/* An unsuffixed literal takes the dtype of the others; scan_literal has refused
+ * all other differences. */
 static Value literal_bits(const Literals *l, const Expr *e) {
   const Tensor *t = e->constant;
   Value bits = tensor_bits_at(t, 0);
@@ -224,6 +246,8 @@ static void fill(Literals *l, const Expr *e) {
   }
 }
 
+/* The program takes the new tensor over, for as long as it lives.  Memory may
+ * run out at either step. */
 static const Expr *fold(Literals *l, const Expr *e) {
   Program *p = l->r->p;
   l->tensor = tensor_new(p->heap, l->dtype, l->rank, l->shape);
@@ -262,6 +286,8 @@ static const Expr *stack_of(Literals *l, const Expr *e) {
   return resolve_op_call(r, e->span, OP_STACK, 1, args);
 }
 
+/* Looks at the first row only: rows of other lengths are reported by
+ * scan_rows. */
 static bool has_no_elements(const Expr *e) {
   while (e->kind == EX_BRACKET && e->count > 0) e = e->args[0];
   return e->kind == EX_BRACKET;
@@ -274,6 +300,8 @@ const Expr *resolve_bracket(Resolver *r, const Expr *e) {
     diag_hint(d, "write zeros(shape=[0], dtype=\"float32\")");
     return resolve_error(r, e->span);
   }
+  /* One look at the whole bracket decides shape and dtype; then it is folded or
+   * stacked without looking back. */
   Literals l = {.r = r, .dtype = DTYPE_NONE, .all = true};
   scan_rows(&l, e, 0);
   if (l.failed) return resolve_error(r, e->span);

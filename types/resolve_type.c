@@ -1,9 +1,20 @@
 /* Types as written to types as meant, and named dimensions.
  *
- * A hole `_` becomes an inference variable without a place: infer.c gives it
- * one where the annotation is used.  A Dim parameter is a form over its
- * TypeVar in shapes; as a value it is read, at the start of the body, from the
- * parameter whose type binds it. */
+ *   Tensor[(n, 2 * n), float32]    a tensor type whose dimensions are forms
+ *                                  over the TypeVar of n (tensor/dim.h)
+ *   List[A]                        a data type at the TypeVar of A
+ *   Pairs[int32]                   an alias: what it stands for
+ *   _                              a hole: an inference variable
+ *
+ * A hole has no place yet: inference gives it a level where the annotation is
+ * used.  A Dim parameter is a form over its TypeVar in shapes; as a value it is
+ * read, at the start of the body, from the parameter whose type binds it:
+ *
+ *   fn [n: Dim](%x: Tensor[(n), float32]) { n + 1 }
+ *   fn [n: Dim](%x: ...) { let n = take(shape_of(%x), 0, axis=0); n + 1 }
+ *
+ * C recurses over types as deep as they are written, which the parser
+ * bounds. */
 #include <string.h>
 
 #include "types/resolve.h"
@@ -82,6 +93,7 @@ static void find_size_vars(Resolver *r, const TypeExpr *root, SizeVars *found) {
   VEC_DONE(&rest);
 }
 
+/* Written parameters keep their places; those of size variables follow them. */
 void resolve_size_vars(Resolver *r, Fn *fn) {
   SizeVars found;
   VEC_INIT(&found, r->p->mem);
@@ -104,6 +116,8 @@ void resolve_size_vars(Resolver *r, Fn *fn) {
 
 /* --- Dimensions ---------------------------------------------------------- */
 
+/* One report for each name in a definition: a name that is missing once is
+ * usually missing in each of its shapes. */
 void report_no_dim(Resolver *r, Span span, const Name *name) {
   if (ptrmap_has(&r->no_dims, name)) return;
   ptrmap_put(&r->no_dims, name, (void *)name);
@@ -133,9 +147,11 @@ static Dim resolve_size_var(Resolver *r, const DimExpr *d) {
   return var ? dim_named(types_dims(r->p->types), var->name, var) : DIM_ANY;
 }
 
+/* An operand that was reported is `?`, and passes without a second report. */
 static Dim resolve_dim_infix(Resolver *r, const DimExpr *d, Dim a, Dim b) {
   DimTable *t = types_dims(r->p->types);
   if (dim_is_any(a) || dim_is_any(b)) return DIM_ANY;
+  /* Division by 0 has no remainder to speak of, but is no dimension either. */
   bool inexact = d->kind == DX_DIV && dim_is(b, 0);
   Dim result = d->kind == DX_ADD   ? dim_add(t, a, b)
                : d->kind == DX_SUB ? dim_sub(t, a, b)
@@ -190,10 +206,15 @@ static Dim dim_of_infix(DimTable *t, const OpInfo *op, Dim a, Dim b) {
   return wraps || dim_is_huge(d) ? DIM_ANY : d;
 }
 
+/* Known are int32 literals, variables that hold named dimensions, and operators
+ * whose row can compute with dimensions (`dim`).  The depth bounds the work: an
+ * operand that is nested deeper is just not known. */
 static Dim dim_within(const Checker *c, const Expr *e, int depth) {
   DimTable *dims = types_dims(c->p->types);
   if (e->kind == EX_CONST && e->constant->rank == 0 &&
       dtype_is_int((DType)e->constant->dtype)) {
+    /* Inside a sum only int32 is computed as a dimension is; a literal alone
+     * may have any integer dtype. */
     if (depth > 0 && e->constant->dtype != DT_INT32) return DIM_ANY;
     Dim d = dim_of(tensor_i64_at(e->constant, 0));
     return dim_is_number(d) ? d : DIM_ANY;
@@ -244,6 +265,7 @@ static const Type **resolve_args(Resolver *r, const TypeExpr *t) {
   return args;
 }
 
+/* Data types, aliases and type variables, which take no arguments. */
 static bool check_arity(Resolver *r, const TypeExpr *t, const char *name,
                         int wanted) {
   if (t->arg_count == wanted) return true;
@@ -254,6 +276,8 @@ static bool check_arity(Resolver *r, const TypeExpr *t, const char *name,
   return false;
 }
 
+/* An alias is replaced by its meaning at once, so types that differ in aliases
+ * only are one type; messages show the meaning. */
 static const Type *resolve_adt(Resolver *r, const TypeExpr *t, const Adt *adt) {
   if (!check_arity(r, t, adt->name->text, adt->param_count))
     return error_type(r);
@@ -285,6 +309,7 @@ static const Type *resolve_ref(Resolver *r, const TypeExpr *t) {
   return type_ref(r->p->types, resolve_type(r, t->args[0]));
 }
 
+/* `fn [A](A) -> A` as an annotation: its parameters are known in it alone. */
 static const Type *resolve_fn_type(Resolver *r, const TypeExpr *t) {
   size_t mark = scope_mark(r);
   const TypeVar *const *params =
@@ -382,6 +407,12 @@ static const Expr *read_dim_param(Resolver *r, const Fn *fn, const TypeVar *var,
   return resolve_error(r, var->span);
 }
 
+/* Makes a variable and a way to read it for each Dim parameter; whether there
+ * is a let for it is decided when the body has been resolved (with_dim_reads).
+ * `number` is a second variable of the same name, an int64, that lowering binds
+ * when the function is entered: checks at run time compare dimensions with
+ * it.  It is not bound to what lies inside a cell or a data type, whose
+ * dimensions are not looked at when the function is entered. */
 void resolve_dim_params(Resolver *r, const Fn *fn) {
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeVar *type_var = fn->type_vars[i];

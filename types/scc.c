@@ -1,6 +1,19 @@
-/* Strongly connected components of the definitions (Tarjan), callees before
- * callers: each is inferred when all that it uses is known.  The search keeps
- * its own stack, for chains of calls are as long as programs. */
+/* Strongly connected components of the definitions, callees before callers:
+ * each is inferred when all that it uses is known.
+ *
+ * The algorithm is Tarjan's ("Depth-first search and linear graph algorithms",
+ * 1972).  `index` counts definitions in the order in which the search meets
+ * them; `low` is the least index known to be reachable through the definitions
+ * that are still on the stack.  A definition whose low is its own index closes
+ * a component, which is what lies above it on the stack.
+ *
+ *   @even -> @odd -> @even     indices 1, 2; low 1, 1: one component
+ *   @main -> @even             closed after it
+ *
+ * Tarjan closes a component only after all components that it reaches, which is
+ * the order that inference wants.  The search keeps its own stack of visits,
+ * since chains of calls are as long as programs.  It costs one step for each
+ * definition and each use. */
 #include "types/check.h"
 
 typedef struct Visit {
@@ -37,6 +50,8 @@ static void close_component(Search *s, const Definition *root) {
   s->stack.len = first;
 }
 
+/* All uses of a definition are visited: either a component is complete, or the
+ * definition hands what it reaches to the one that led here. */
 static void leave(Search *s) {
   Definition *d = VEC_POP(&s->visits).def;
   if (d->low == d->index) close_component(s, d);
@@ -45,6 +60,8 @@ static void leave(Search *s) {
   if (d->low < above->low) above->low = d->low;
 }
 
+/* One use of the definition on top.  One that is met again counts only while it
+ * is on the stack: else its component is closed, and it cannot reach back. */
 static void step(Search *s) {
   Visit *v = &VEC_LAST(&s->visits);
   if (v->next == v->def->uses.len) {

@@ -1,6 +1,19 @@
 /* Names in scope while a definition is resolved: local variables and type
  * parameters, which inner bindings hide for a while; and definitions, the
- * file's own before the library's, which is linked as it is reached. */
+ * file's own before the library's, which is linked as it is reached.
+ *
+ * A local name is one entry of a hash table.  Binding it notes the old meaning
+ * on a stack, and the end of a scope puts back what stands above the scope's
+ * mark:
+ *
+ *   { let %x = 1; { let %x = 2; %x } }     hidden: [%x: none] [%x: 1]
+ *
+ * So a look-up costs the same however deep scopes nest, and a scope costs as
+ * much as it binds.
+ *
+ * The second half of the file words what is said of unknown names.  A
+ * suggestion is made only if the message will be shown, as comparing a name
+ * with all others is the dearest part of it. */
 #include "types/resolve.h"
 
 #include <string.h>
@@ -39,6 +52,7 @@ void resolver_done(Resolver *r) {
 
 size_t scope_mark(const Resolver *r) { return r->hidden.len; }
 
+/* `map` is r->vars, r->type_vars or r->size_vars; all three share the stack. */
 void scope_bind(Resolver *r, PtrMap *map, const void *name, void *meaning) {
   VEC_PUSH(&r->hidden, (Hidden){map, name, ptrmap_get(map, name)});
   ptrmap_put(map, name, meaning);
@@ -82,6 +96,8 @@ Adt *find_adt(Resolver *r, const Name *name) {
   return adt;
 }
 
+/* Each call of an operator asks for a constructor of that name first; that the
+ * library has none is found once. */
 Ctor *find_ctor(Resolver *r, const Name *name) {
   Ctor *ctor = scope_ctor(r->scope, name);
   if (!ctor && link_library(r, 'C', name)) ctor = scope_ctor(r->scope, name);
@@ -223,6 +239,9 @@ static void offer_operators(Suggestion *s) {
   }
 }
 
+/* A bare word may be a constructor or an operator, a variable whose sigil was
+ * forgotten, a dtype, or a word of another language; the hints ask in the order
+ * of how sure they can be. */
 Expr *unknown_ident(Resolver *r, Span span, const Name *name) {
   bool dotted = strchr(name->text, '.') != NULL;
   Diag *d = diag_error(r->p->diags, E0103, span,
@@ -248,6 +267,8 @@ void unknown_ctor(Resolver *r, Span span, const Name *name) {
   else diag_hint(d, "a variable is written `%%%s`", name->text);
 }
 
+/* A capital letter alone is most likely a type parameter that was not declared,
+ * unless it is near to a type that exists. */
 void unknown_type(Resolver *r, Span span, const Name *name) {
   Diag *d =
       diag_error(r->p->diags, E0104, span, "there is no type `%s`", name->text);

@@ -1,9 +1,25 @@
 /* Constraints: operators' rules, fields of tuples whose type is not known yet,
  * dimensions of instantiated signatures.  A worklist runs each when it is made,
- * and again whenever a type that it depends on becomes better known.  A rule
- * never fails on incomplete input, and its answers only rise in the lattice
- * (dims.c), so the list runs dry.  Mistakes are reported at the end of a
- * component, when nothing changes any more. */
+ * and again whenever a type that it depends on becomes better known (a monotone
+ * dataflow problem; Kildall, 1973).
+ *
+ *   made --> queued --> run --+-- ok ----> solved, watches its dimensions
+ *               ^             +-- wait --> linked to the variable it lacks
+ *               |             +-- error -> failing, judged at the end
+ *               +-- woken by the variable or by a dimension that rose
+ *
+ * The list runs dry.  A rule never fails on incomplete input, its answers only
+ * rise in the lattice of dims.c, and a variable is bound at most once; so each
+ * variable and each slot wakes a constraint a bounded number of times.
+ *
+ * An error is not reported at once, for two reasons: a dimension that rises to
+ * `?` may make the operands fit after all, and the first error that a user
+ * reads should be the one that the others follow from.  Mistakes are reported
+ * at the end of a component, when nothing changes any more; each poisons its
+ * types, and solving goes on.
+ *
+ * Constraints live in the arena of inference.  A rule's view of its operands
+ * lives in in->asked, which the next rule's view overwrites. */
 #include "types/infer.h"
 
 enum {
@@ -20,6 +36,8 @@ Constraint *constraint_new(Infer *in, ConstraintKind kind, const Expr *e) {
   return c;
 }
 
+/* The queue holds each constraint at most once.  One that was reported, or that
+ * has nothing left to say, never enters it again. */
 void constraint_wake(Infer *in, Constraint *c) {
   if (c->queued || c->gone) return;
   c->queued = true;
@@ -40,6 +58,9 @@ static void wait_for(Infer *in, Ty *meta, Constraint *c) {
 
 static void show(Infer *in, Constraint *c, Ty *t, RuleType *out);
 
+/* A rule that looked at a dimension runs again when the dimension rises.  Once
+ * all operands are tensors or tuples the links exist (`watching`), and later
+ * runs add none. */
 static void show_tensor(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
   out->kind = RT_TENSOR;
   out->dtype = (DType)t->dtype;
@@ -84,6 +105,8 @@ static const Dim *known_value(Infer *in, const Expr *e) {
   return kept;
 }
 
+/* Looks one level into tuples, which is where operators such as concatenate
+ * have their operands. */
 static bool has_error(const Ty *t) {
   t = ty_head((Ty *)t);
   if (t->kind == K_ERROR) return true;
@@ -155,6 +178,7 @@ static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
                      .arena = &in->asked,
                      .culprit = -1,
                      .other = -1};
+  /* Showing an operand links the constraint to what is unknown in it. */
   call->args = ARENA_ARRAY(&in->asked, RuleType, (size_t)c->count);
   bool known = true;
   for (int i = 0; i < c->count; i++) {
@@ -221,6 +245,10 @@ static void fill_operands(Infer *in, Constraint *c, const RuleCall *call) {
   }
 }
 
+/* The first answer makes the result's type; later ones only raise its
+ * dimensions, since kind, dtype and rank never change between answers of one
+ * rule.  A result without a type is one that is never reached, as that of
+ * `fail`. */
 static void settle_rule(Infer *in, Constraint *c, const RuleCall *call) {
   fill_operands(in, c, call);
   if (c->made) {
@@ -247,6 +275,8 @@ static void give_up(Infer *in, Constraint *c) {
     require_flow(in, in->error, c->args[i], why);
 }
 
+/* An operand with an error has been reported, so the call is dropped without a
+ * word.  A failure is only noted: report_failing asks again at the end. */
 static void run_rule(Infer *in, Constraint *c) {
   for (int i = 0; i < c->count; i++) {
     if (!has_error(c->args[i])) continue;
@@ -266,6 +296,8 @@ static void run_rule(Infer *in, Constraint *c) {
 
 /* --- Other constraints --------------------------------------------------- */
 
+/* Runs when the tuple's type is known, at the latest when its component
+ * ends. */
 static void run_projection(Infer *in, Constraint *c) {
   Ty *t = ty_head(c->args[0]);
   if (t->kind == K_META) {
@@ -302,6 +334,10 @@ static bool is_impossible(const Constraint *c, const Dim *values, Dim d) {
   return !dim_is_number(d) || dim_below(d, 0);
 }
 
+/*   slot = form[v1/n1, ..., vk/nk], as soon as no vi is a hole
+ *
+ * A signature such as fn [n: Dim](Tensor[(n), t]) -> Tensor[(n + 1), t] makes
+ * one of these at each use; `?` for a name gives `?`. */
 static void run_form(Infer *in, Constraint *c) {
   Dim values[FORM_NAMES_MAX];
   for (int i = 0; i < c->name_count; i++) {
@@ -328,6 +364,9 @@ static void run(Infer *in, Constraint *c) {
   if (!c->gone) runners[c->kind](in, c);
 }
 
+/* Dimensions go first, as the next rule should see them as far up as they are
+ * known.  The queue is a list with a head, not a ring: its memory is that of
+ * one call of solve. */
 void solve(Infer *in) {
   while (in->head < in->queue.len || in->dirty.len > 0) {
     if (mem_exhausted(in->mem)) return;
@@ -338,6 +377,9 @@ void solve(Infer *in) {
   in->head = 0;
 }
 
+/* A constraint that could not run is linked to its own result, too.  That does
+ * not help it, but keeps ty_generalise from quantifying a variable that the
+ * constraint will determine. */
 void constraint_start(Infer *in, Constraint *c) {
   constraint_wake(in, c);
   solve(in);
@@ -405,6 +447,7 @@ static DType some_dtype(const Constraint *c) {
   return DT_FLOAT32;
 }
 
+/* Its dimensions are `?`: nobody will ever see the tensor. */
 static Ty *tensor_of_rank(Infer *in, DType dtype, int rank) {
   Slot **dims = ty_dims(in, rank);
   for (int i = 0; i < rank; i++)
@@ -470,6 +513,8 @@ static void report_warnings(Infer *in) {
   VEC_CLEAR(&in->warning);
 }
 
+/* What is still pending waits for text to come; all else need not be looked at
+ * again. */
 static void forget_settled(Infer *in) {
   size_t kept = 0;
   for (size_t i = 0; i < in->pending.len; i++) {
@@ -479,6 +524,11 @@ static void forget_settled(Infer *in) {
   in->pending.len = kept;
 }
 
+/* Order of the steps: definite failures first, since they explain the most;
+ * then holes in dimensions, which may let rules run that waited for them; then
+ * one constraint that waits, whose report may settle the others.  After each
+ * step that did something everything is solved again.  Warnings come last,
+ * because they depend on final types. */
 void solve_finish(Infer *in, bool last) {
   do {
     solve(in);

@@ -39,6 +39,8 @@ static bool look(Static *s, const Type *t) {
   return t->kind == TY_FN && holds(s, t->result);
 }
 
+/* The answer for each type is kept, as types are shared by many nodes; the map
+ * itself stands for "no", since NULL means "not asked yet". */
 static bool holds(Static *s, const Type *t) {
   if (!t) return false;
   const void *known = ptrmap_get(&s->holds, t);
@@ -57,6 +59,7 @@ static bool some_hold(Static *s, int count, const Expr *const *args) {
 
 /* --- The nodes ------------------------------------------------------------ */
 
+/* Only the first use that is met is kept: a note shows one way on, not all. */
 static void note_use(Static *s, int at) {
   const Expr *e = s->nodes.data[at].e;
   const void *what = e->kind == EX_VAR      ? (const void *)e->var
@@ -84,6 +87,8 @@ static void add_tree(Static *s, const Global *home, const Expr *root) {
   expr_walk_end(&w);
 }
 
+/* Items that are evaluated have their values as globals, or as steps where they
+ * have no name. */
 static void add_unit(Static *s, const Unit *u) {
   for (int i = 0; i < u->item_count; i++) {
     const Global *g = item_global(s->p, &u->items[i]);
@@ -186,6 +191,8 @@ static void report_declared(Static *s, int use, const Var *v) {
          SAY(s, "`%%%s` is declared with `?`", v->name->text));
 }
 
+/* An operator that computes its result's shape from data, or has an attribute
+ * that is an operand. */
 static bool takes_value(const Expr *call, const OpInfo *op) {
   if (op->storage == STORE_MAKE) return true;
   const Attrs *attrs = call->call.bound;
@@ -194,6 +201,9 @@ static bool takes_value(const Expr *call, const OpInfo *op) {
   return false;
 }
 
+/* An operator that only hands on the `?` of an operand is no source.  Of the
+ * library's definitions only the call is reported, since the user cannot change
+ * what is inside. */
 static void check_call(Static *s, int at, const Expr *e) {
   const Expr *callee = e->call.callee;
   bool flows = some_hold(s, e->count, e->args);
@@ -210,6 +220,7 @@ static void check_call(Static *s, int at, const Expr *e) {
   }
 }
 
+/* A declared `?` is a source only where the body would have known better. */
 static void check_fn(Static *s, int at, const Expr *e) {
   const Fn *fn = e->fn;
   for (int i = 0; i < fn->param_count; i++) {
@@ -243,6 +254,8 @@ static void check_pattern(Static *s, const Pattern *p) {
   for (int i = 0; i < p->count; i++) check_pattern(s, p->fields[i]);
 }
 
+/* Arms that agree would have handed the shape on; where they differ inference
+ * has widened it. */
 static void check_match(Static *s, int at, const Expr *e) {
   bool flows = holds(s, e->args[0]->type), arms = false;
   for (int i = 0; i < e->match->arm_count; i++) {

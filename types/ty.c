@@ -1,15 +1,32 @@
 /* Types under construction: how they are made, also from finished types, and
- * printed.  unify.c makes two of them equal. */
+ * printed.  unify.c makes two of them equal, zonk.c turns them into finished
+ * types.
+ *
+ * A node lives in the arena of inference, and all nodes are dropped together
+ * when checking is done.  Nodes are shared freely, since only a variable's link
+ * and the notes of walks ever change in them.  Two facts are kept in each node
+ * to spare walks:
+ *
+ *   closed   no variable, type parameter or dimension is below it, so
+ *            every copy of it would be equal to it
+ *   depth    of nesting as far as it was known when the node was made
+ *
+ * Both may be out of date once a variable below is bound.  `closed` then errs
+ * on the safe side (false), and ty_settle looks again. */
 #include "types/infer.h"
 
 enum { LEVEL_UNPLACED = UINT32_MAX };
 
+/* An arena never refuses a request as small as a node (base/mem.h), so makers
+ * of nodes do not look at the result. */
 static Ty *ty_new(Infer *in, TyKind kind) {
   Ty *t = ARENA_NEW(in->arena, Ty);
   t->kind = (uint8_t)kind;
   return t;
 }
 
+/* NULL when memory ran out, which is noted: callers go on with the error
+ * type. */
 Ty **ty_array(Infer *in, int count) {
   Ty **a = ARENA_ARRAY(in->arena, Ty *, (size_t)count + 1);
   return a ? a : (mem_raise_exhausted(in->mem), NULL);
@@ -42,6 +59,8 @@ static Ty *ty_tensor_new(Infer *in, DType dtype, int rank, Slot **dims) {
   return t;
 }
 
+/* Scalars are most of what programs compute with, and have no dimensions that
+ * could differ: there is one node for each dtype. */
 Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims) {
   if (rank > 0) return ty_tensor_new(in, dtype, rank, dims);
   Ty **scalar = &in->scalars[dtype];
@@ -60,6 +79,8 @@ static uint16_t depth_over(const Ty *t) {
   return (uint16_t)((result > depth ? result : depth) + 1);
 }
 
+/* A polymorphic function never counts as closed, since each use must
+ * instantiate it. */
 static bool is_closed(const Ty *t) {
   for (int i = 0; i < t->count; i++)
     if (!ty_head(t->args[i])->closed) return false;
@@ -73,6 +94,9 @@ void ty_settle(Ty *t) {
   t->closed = is_closed(t);
 }
 
+/* The depth is bounded where types are made, so that the walks over them, which
+ * recurse, are bounded too.  Text can double a type's depth with each line, as
+ * `let %b = (%a, %a)` does by a constant. */
 static Ty *ty_over(Infer *in, TyKind kind, int count, Ty **args) {
   if (!args) return in->error;
   Ty *t = ty_new(in, kind);
@@ -124,6 +148,8 @@ Ty *ty_of_tensor(Infer *in, const Tensor *t, Span span) {
   return ty_tensor(in, (DType)t->dtype, t->rank, dims);
 }
 
+/* What a finished type says of a dimension is fixed: values that flow in are
+ * judged by it and do not change it. */
 static Ty *convert_tensor(Infer *in, const Type *t) {
   Slot **dims = ty_dims(in, t->rank);
   for (int i = 0; i < t->rank; i++)
@@ -131,6 +157,8 @@ static Ty *convert_tensor(Infer *in, const Type *t) {
   return ty_tensor(in, (DType)t->dtype, t->rank, dims);
 }
 
+/* The first use of the annotation places the hole: its level is that of the
+ * scope which the use stands in. */
 static Ty *convert_hole(Infer *in, Ty *hole) {
   if (hole->level == LEVEL_UNPLACED) hole->level = in->level;
   return hole;

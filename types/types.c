@@ -1,5 +1,16 @@
 /* The checker's driver: its phases in order, and what is added to the program
- * when none of them reported an error. */
+ * when none of them reported an error.
+ *
+ *   resolve -> scc -> infer -> exhaust, effects -> join
+ *
+ * Errors do not stop the phases up to inference, which live with error types;
+ * matches and effects are looked at only in a program that is right so far.
+ * Memory that ran out stops everything.
+ *
+ * All or nothing: names enter p->user and slots are given only in join_program.
+ * Before that the new definitions are seen through the unit's own scope, so a
+ * unit with an error leaves the user's names as they were, and the prompt can
+ * go on. */
 #include "types/types.h"
 
 #include <stdio.h>
@@ -23,6 +34,8 @@ static void checker_init(Checker *c, Program *p, Unit *unit) {
   ptrmap_init(&c->dim_vars, c->mem);
 }
 
+/* A Definition lives in the checker's arena, so globals must not point to it
+ * any longer. */
 static void checker_done(Checker *c) {
   for (size_t i = 0; i < c->defs.len; i++) {
     Definition *d = c->defs.data[i];
@@ -84,6 +97,8 @@ static Global *name_result(Checker *c, const Definition *d) {
   return g;
 }
 
+/* What is to be evaluated, in the order of the text; imported files come where
+ * their import stands. */
 static void make_steps(Checker *c) {
   Unit *unit = c->unit;
   unit->steps = ARENA_ARRAY(&unit->arena, Step, c->steps.len);
@@ -148,6 +163,8 @@ static void find_free(Free *f, const Type *t) {
   if (t->kind == TY_FN) find_free(f, t->result);
 }
 
+/* Bound parameters are found as well, so each is asked whether the type
+ * mentions it freely. */
 const Type *types_quantify(TypeTable *table, const Type *t) {
   if (t->kind != TY_FN || t->param_count > 0 || !t->has_var) return t;
   Mem *mem = types_mem(table);

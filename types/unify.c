@@ -1,11 +1,28 @@
 /* Unification, and the flow of values.
  *
- * ty_flow says that a value goes from one place to another.  Kinds, ranks and
- * dtypes must be equal; the dimensions of the tensor itself, or of a tuple's
- * fields, flow (dims.c), so a variable that receives a tensor gets a copy of
- * the type with dimensions of its own.  ty_unify makes two types equal: the
- * types inside containers, which are the content of a cell, the arguments of
- * data types, the parameters and results of functions. */
+ * Two relations between types are decided here, in one walk.
+ *
+ *   s = t     ty_unify: the types are the same
+ *   s ~> t    ty_flow: a value of type s goes where t is expected
+ *
+ * In both, kinds, ranks and dtypes must be equal.  In a flow the dimensions of
+ * the tensor itself, and of a tuple's fields, flow (dims.c).  Types inside
+ * containers are made the same: the content of a cell, the arguments of data
+ * types, the parameters and results of functions.
+ *
+ * When a value flows to a variable, the variable receives a copy of the type
+ * with dimensions of its own, and each old dimension flows to the new one:
+ *
+ *   Tensor[(3), float32] ~> a      a := Tensor[(d), float32],  3 -> d
+ *
+ * So where a tensor of (3) and one of (?) are the branches of an `if`, the
+ * result is one of (?), and the first branch keeps its type.  A cell's content
+ * has one type for all who hold the cell, so there dimensions are made equal.
+ *
+ * Unification is Robinson's (1965), by links that are never undone: a conflict
+ * is reported and both types are poisoned, so that what was bound half-way does
+ * no harm.  The levels of variables are those of Remy (1992); see general.c.
+ * Recursion is over types, whose depth TYPE_DEPTH_MAX bounds. */
 #include "types/infer.h"
 
 static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow);
@@ -20,6 +37,10 @@ void infer_too_deep(Infer *in) {
   in->too_deep = true;
 }
 
+/* A type may be up to TYPE_DEPTH_MAX deep when it is made (ty.c), and grow
+ * deeper when variables inside are bound; walks allow for twice as much before
+ * they give up.  The caller then answers as if all were well: E0214 is reported
+ * once, at the end (zonk.c). */
 bool infer_enter(Infer *in) {
   if (in->depth < 2 * TYPE_DEPTH_MAX) return ++in->depth, true;
   infer_too_deep(in);
@@ -61,6 +82,8 @@ static bool adjust(Infer *in, Ty *meta, Ty *t) {
   return ok;
 }
 
+/* The conflict of an endless type keeps the whole types that may_be noted; that
+ * of an escape names the parameter. */
 static bool adjust_node(Infer *in, Ty *meta, Ty *t) {
   if (t == meta) {
     in->conflict.kind = INFINITE;
@@ -82,6 +105,8 @@ static bool may_be(Infer *in, Ty *meta, Ty *t) {
   return adjust(in, meta, t);
 }
 
+/* Constraints that waited for the variable run again: it has a structure
+ * now. */
 static void set_link(Infer *in, Ty *meta, Ty *t) {
   Link *rules = meta->rules;
   meta->link = t;
@@ -94,6 +119,8 @@ static void append_rules(Ty *to, Link *more) {
   *at = more;
 }
 
+/* Two variables become one of the outer level.  Nothing is woken, as nothing is
+ * better known than before. */
 static bool join_metas(Ty *a, Ty *b) {
   if (a->level < b->level) b->level = a->level;
   append_rules(b, a->rules);
@@ -171,6 +198,9 @@ static bool bind(Infer *in, Ty *meta, Ty *t, Loose *flow) {
 
 /* --- Agreement ----------------------------------------------------------- */
 
+/* Dimensions never make this false: what flowed is judged when its component is
+ * done (dims_finish), and only a clash of dtype or rank is a mismatch of
+ * types. */
 static bool agree_tensors(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   if (from->dtype != to->dtype || from->rank != to->rank)
     return conflict(in, from, to);
@@ -218,6 +248,8 @@ static bool same_poly(Infer *in, Ty *from, Ty *to, Why *why) {
   return ok;
 }
 
+/* Neither is a variable.  Only tuples hand the flow on to their parts: a tuple
+ * is taken apart and built without anyone else seeing it. */
 static bool agree_known(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   if (from->kind != to->kind) return conflict(in, from, to);
   switch (from->kind) {
@@ -236,6 +268,8 @@ static bool agree_known(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   }
 }
 
+/* The order matters: two variables join without a copy, an error swallows
+ * whatever it meets, and only then is a variable bound. */
 static bool agree_heads(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   if (from->kind == K_META && to->kind == K_META) return join_metas(from, to);
   if (from->kind == K_ERROR || to->kind == K_ERROR) {
@@ -268,6 +302,8 @@ static void run_agree(void *call) {
   c->ok = agree(c->in, c->from, c->to, c->why, c->flow);
 }
 
+/* Only success is remembered: a conflict ends the whole comparison.  Beyond the
+ * depth limit the answer is true, as infer_enter has noted the error. */
 static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   from = ty_head(from);
   to = ty_head(to);

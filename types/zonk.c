@@ -1,6 +1,19 @@
-/* The end of inference: types under construction become interned types, and
- * every expression, variable and global receives its own.  The lists that
- * inference kept make this a loop over nodes, not a walk over the tree. */
+/* The end of inference: types under construction become finished, interned
+ * types, and every expression, variable and global receives its own ("zonking"
+ * is GHC's word for it).
+ *
+ * The lists that inference kept, of expressions, variables and patterns, make
+ * this a loop over nodes and not a walk over the tree.  Each Ty is turned once:
+ * its result stays in the node, so that a type which a thousand expressions
+ * share costs one conversion.
+ *
+ * The same walk serves messages in the middle of inference (zonk_partly).
+ * Variables then stay variables and print as `_`, and results are forgotten
+ * after the walk, as the types are still changing.
+ *
+ * Two rewritings wait for final types and are done here: an operand that Relay
+ * casts receives its cast, and an operator that is used as a value becomes a
+ * function. */
 #include "types/infer.h"
 
 typedef struct Zonk {
@@ -11,6 +24,7 @@ typedef struct Zonk {
 
 static const Type *zonk_node(Zonk *z, Ty *t);
 
+/* Only messages meet holes; after dims_finish every slot has a value. */
 static const Type *zonk_tensor(Zonk *z, const Ty *t) {
   Dim dims[RANK_MAX];
   for (int i = 0; i < t->rank; i++) {
@@ -92,6 +106,8 @@ const Type *zonk_partly(Infer *in, Ty *t, bool narrow) {
 
 /* --- What nothing determines --------------------------------------------- */
 
+/* An open type that has been reported is poisoned, so that one variable gives
+ * one message however many names share it. */
 static void report_open(Infer *in, Span span, const char *sigil,
                         const Name *name, Ty *type) {
   if (!type || !ty_is_open(in, type)) return;
@@ -102,6 +118,9 @@ static void report_open(Infer *in, Span span, const char *sigil,
   require_flow(in, in->error, type, (Why){.kind = WHY_OPERATOR});
 }
 
+/* Only what has a name is reported.  An expression's type may stay open where
+ * no name mentions it, as the element's type of `@length(Nil)`: any type will
+ * do, and zonk_new takes the unit type. */
 static void report_all_open(Infer *in) {
   const Definitions *all = &in->c->components;
   for (size_t i = 0; i < all->len; i++) {
@@ -140,6 +159,7 @@ static void fill_expr(Infer *in, const Typed *t) {
   e->targs = targs;
 }
 
+/* A function's quantifier is in its type; VarInfo holds that of others. */
 static void fill_var(Infer *in, const VarInfo *info) {
   Var *var = info->var;
   if (!var || !info->type) return;
@@ -187,6 +207,7 @@ static void expand_op_value(Infer *in, Expr *e) {
   call->type = type->result;
   Fn *fn = ARENA_NEW(a, Fn);
   *fn = (Fn){.param_count = count, .params = params, .body = call};
+  /* The node itself changes, as others point to it. */
   e->kind = EX_FN;
   e->fn = fn;
 }
@@ -230,6 +251,8 @@ static void cast_operand(Infer *in, const Constraint *c) {
   call->args = args;
 }
 
+/* Instances that put `?` into a container make a program loose, as flows inside
+ * containers do (dims.c). */
 static void note_loose(Infer *in) {
   for (size_t i = 0; i < in->typed.len && !in->p->loose; i++) {
     const Typed *t = &in->typed.data[i];
@@ -243,6 +266,9 @@ static void report_depth(Infer *in) {
              "a type is nested too deeply here");
 }
 
+/* Open types are reported first, as filling in would hide them.  Casts need the
+ * types of operands, and operators as values those of the expressions, so both
+ * come after. */
 void zonk_program(Infer *in) {
   report_all_open(in);
   for (size_t i = 0; i < in->typed.len; i++) fill_expr(in, &in->typed.data[i]);

@@ -1,11 +1,21 @@
 /* Collects cycles by trial deletion (Bacon and Rajan, "Concurrent Cycle
- * Collection in Reference Counted Systems", 2001).  Every cycle passes through
- * a mutable cell whose content may lead back to it.  The store lists these
- * cells.  Once there are many, a search counts, for each object that the listed
- * cells reach, the references that come from other such objects.  An object
- * with further references is alive, and so is all that it reaches; the rest is
- * garbage.  The threshold doubles with the cells that survive.  A run that is
- * refused memory also collects before it gives up.  Nothing recurses. */
+ * Collection in Reference Counted Systems", 2001).
+ *
+ * Values are immutable, so every cycle passes through a mutable cell whose
+ * content may lead back to it (REF_CYCLIC, decided by type).  The store lists
+ * these cells.  Once there are many, a search takes as nodes the listed cells
+ * and all that they reach, and counts for each node the references that come
+ * from other nodes:
+ *
+ *   more references than come from nodes   alive: something outside holds it
+ *   reachable from a node that is alive    alive
+ *   any other                              garbage
+ *
+ * A search visits each node and each reference a few times.  The next one waits
+ * until there are twice as many cells as are left now, so that searches become
+ * rarer the more cells stay alive.  A run that is refused memory also collects
+ * before it gives up.  Nothing recurses: the nodes themselves are the
+ * worklist. */
 #include "value/value.h"
 
 void cycle_add(Store *s, RefCell *r) {
@@ -37,6 +47,8 @@ typedef struct Trial {
   PtrMap index; /* object -> index of its node, plus 1 */
 } Trial;
 
+/* The node of an object, or NULL.  Adding nodes moves them: the pointer is good
+ * until the next trial_add(). */
 static Node *trial_node(Trial *t, Obj *o) {
   uintptr_t i = (uintptr_t)ptrmap_get(&t->index, o);
   return i ? &t->nodes.data[i - 1] : NULL;
@@ -60,6 +72,7 @@ static bool ended(const Trial *t) {
 
 typedef void (*ChildFn)(Trial *t, Obj *child);
 
+/* Calls `f` for what each counted field points to. */
 static void each_child(Trial *t, Obj *o, ChildFn f) {
   if (o->size == SIZE_REF) {
     RefCell *r = (RefCell *)o;
@@ -71,10 +84,14 @@ static void each_child(Trial *t, Obj *o, ChildFn f) {
     if (cell_field_counted(c, i)) f(t, cell_fields(c)[i].obj);
 }
 
+/* Not an immortal object, whose references are not counted, and not a tensor,
+ * which leads nowhere. */
 static bool is_candidate(const Obj *o) {
   return o && o->count > 0 && o->size != SIZE_TENSOR;
 }
 
+/* Adds the child as a node when it is new, so the loop over the nodes that
+ * calls this goes on into it: breadth first. */
 static void count_child(Trial *t, Obj *child) {
   if (!is_candidate(child)) return;
   Node *n = trial_add(t, child);
@@ -106,16 +123,20 @@ static bool is_garbage_cell(const Node *n) {
   return !n->alive && n->obj->size == SIZE_REF;
 }
 
-/* Drops a cell's content. */
+/* Drops a cell's content.  The mask is cleared first: dropping may come back to
+ * this cell, which then holds nothing to drop again. */
 static void empty(Store *s, RefCell *r) {
   Obj *content = r->obj.mask & REF_COUNTED ? r->content.obj : NULL;
   r->obj.mask &= REF_CYCLIC;
   if (content) obj_drop(s, content);
 }
 
-/* Empties the dead cells; reference counting frees the rest.  After the first
- * loop other objects may be gone, so only the dead cells, which are kept here,
- * may be touched.  Returns their number. */
+/* Empties the dead cells; reference counting frees the rest.  Three passes,
+ * because freeing one dead object may free another: first each dead cell gets
+ * one more reference, which keeps it here until the end; then all are emptied,
+ * which breaks every cycle; then the references go.  After the first loop other
+ * objects may be gone, so only the dead cells may be touched.  Returns their
+ * number. */
 static size_t sweep(Store *s, Trial *t) {
   size_t dead = 0;
   for (size_t i = 0; i < t->nodes.len; i++) {
@@ -130,6 +151,8 @@ static size_t sweep(Store *s, Trial *t) {
   return dead;
 }
 
+/* Out of memory or told to stop, the search ends without a sweep: a graph that
+ * was not visited whole proves nothing dead, and garbage can wait. */
 static size_t search(Store *s, Trial *t) {
   VEC_INIT(&t->nodes, &t->mem);
   VEC_INIT(&t->stack, &t->mem);
@@ -190,7 +213,9 @@ void store_relieve(Store *s, bool on) {
 
 /* --- The end -------------------------------------------------------------- */
 
-/* At this point only other cells refer to cells. */
+/* At this point only other cells refer to cells: all values of the session have
+ * been dropped.  So all listed cells are emptied, each held by one more
+ * reference meanwhile, as in sweep(). */
 void cycle_free_all(Store *s) {
   for (RefCell *r = s->cells; r; r = r->next) obj_keep(&r->obj);
   for (RefCell *r = s->cells; r; r = r->next) empty(s, r);

@@ -1,6 +1,18 @@
 /* Values as text: the display form and JSON; equality.  All walks use explicit
- * stacks, so depth does not matter, and poll whether to stop.  A ref met inside
- * itself is shown by its distance in refs outward, the nearest being 1. */
+ * stacks, so depth does not matter, and poll whether to stop.
+ *
+ * Printing keeps a stack of pieces that are still to write: a value is popped,
+ * and pushes its brackets, commas and fields in reverse.  Of Cons(1, Nil):
+ *
+ *   out                stack, next piece first
+ *                      Cons(1, Nil)
+ *   Cons               "("  1  ", "  Nil  ")"
+ *   Cons(1             ", "  Nil  ")"
+ *   Cons(1, Nil)
+ *
+ * A ref met inside itself is shown by its distance in refs outward, the nearest
+ * being 1, so that the text stays finite and says which ref is meant: a ref
+ * that holds itself is ref(<cycle 1>). */
 #include <string.h>
 
 #include "value/show.h"
@@ -62,6 +74,8 @@ static size_t cycle_of(const Show *w, Value v) {
   return at ? (size_t)(w->depth - at + 1) : 0;
 }
 
+/* The ref is open until its end is popped.  Only a ref that may be part of a
+ * cycle is entered in the map, which spares the others the look-up's cost. */
 static void push_ref(Show *w, const Type *type, Value v, const char *open,
                      const char *close) {
   w->depth++;
@@ -77,6 +91,9 @@ static void close_ref(Show *w, Value v) {
 
 typedef void (*ShowFn)(Show *w, const Type *type, Value v);
 
+/* The loop of both forms: `one` writes what a node itself says and pushes the
+ * rest.  Beyond the limit every value left becomes "...", so brackets still
+ * balance and the cost is bounded by what is on the stack. */
 static void show_all(Show *w, const Type *type, Value v, ShowFn one) {
   VEC_INIT(&w->stack, w->s->heap.mem);
   ptrmap_init(&w->open, w->s->heap.mem);
@@ -100,6 +117,7 @@ static void show_all(Show *w, const Type *type, Value v, ShowFn one) {
 
 /* --- Display form ------------------------------------------------------- */
 
+/* A block of several lines begins on a line of its own, under its type. */
 static void show_tensor(Show *w, const Tensor *t) {
   tensor_print_type(w->out, t);
   StrBuf block;
@@ -162,6 +180,7 @@ static void json_ctor(Show *w, const Type *type, Value v) {
 
 static bool should_stop(const void *store) { return store_should_stop(store); }
 
+/* A scalar's header is made here, on the C stack, over its bits. */
 static void json_tensor(Show *w, const Type *type, Value v) {
   if (type->rank > 0) {
     tensor_print_json(w->out, v.tensor, &(GiveUp){should_stop, w->s});
@@ -214,6 +233,8 @@ typedef struct Compare {
   PtrMap leader;
 } Compare;
 
+/* Are the two equal but for their fields?  Tensors by type, shape and bits;
+ * constructors by tag; functions by identity. */
 static bool same_node(const Type *type, Value a, Value b) {
   switch (type->kind) {
     case TY_TENSOR: {
@@ -229,6 +250,8 @@ static bool same_node(const Type *type, Value a, Value b) {
   }
 }
 
+/* Follows the links to the leader.  No ranks: joined() keeps paths short by
+ * pointing both ends at the new leader. */
 static const Obj *leader_of(const Compare *c, const Obj *o) {
   for (const Obj *up; (up = ptrmap_get(&c->leader, o));) o = up;
   return o;
@@ -265,6 +288,8 @@ static void compare_fields(Compare *c, Pair p) {
   }
 }
 
+/* Pops pairs until one differs.  Both sides have the same static type, so one
+ * walk over the type serves both. */
 bool value_equal(Store *s, const Type *type, Value a, Value b) {
   Compare c = {.s = s};
   VEC_INIT(&c.stack, s->heap.mem);

@@ -1,15 +1,31 @@
-/* Cells and references: making, keeping, dropping.  Freeing needs no types,
- * since the header says which fields are counted, and no stack: like Deutsch,
- * Schorr and Waite's marking (1967), it threads the way back through the dead
- * cells.  A dead cell's count holds the index of the field being freed, and
- * that field holds the parent.  A store that is told to stop defers the rest,
- * so that freeing ten million cells does not delay it. */
+/* Cells and references: making, keeping, dropping.
+ *
+ * Freeing needs no types, since the header says which fields are counted, and
+ * no stack, since values may be nested without bound (a list of ten million
+ * conses): like Deutsch, Schorr and Waite's marking (Schorr and Waite, CACM
+ * 1967), it threads the way back through the dead cells.  A dead cell's count
+ * holds the index of the field being freed, and that field holds the parent:
+ *
+ *   going down       parent --field i--> o --field j--> child
+ *   counts           parent: i           o: j
+ *   what is stored   in field i the      in field j
+ *                    parent's parent     the parent
+ *
+ * A child in the last counted field needs no way back: its parent's memory is
+ * released before the child is entered, so a list is freed as a loop.
+ *
+ * A store that is told to stop defers the rest, so that freeing ten million
+ * cells does not delay it.  What is left hangs in `dying` until
+ * store_free_rest(). */
 #include <string.h>
 
 #include "value/value.h"
 
-/* Walks the type to a bounded depth.  An ADT counts as able to, which holds for
- * all ADTs where it matters. */
+/* Can a value of this type lead to a mutable cell?  A function may have
+ * captured one, and an ADT may hold one: only tensors, and tuples of such,
+ * cannot.  An ADT counts as able to without a look at its constructors.  Too
+ * often true costs a place in the store's list; too often false would leak.
+ * Recurses through tuple types to a depth that the checker bounds. */
 bool type_may_cycle(const Type *type) {
   if (type->kind == TY_TUPLE) {
     for (int i = 0; i < type->count; i++)
@@ -21,6 +37,8 @@ bool type_may_cycle(const Type *type) {
 
 /* --- Layout ------------------------------------------------------------- */
 
+/* The words of a big cell's mask, one bit a field; tensor/object.h has the
+ * layout. */
 static size_t mask_words(uint64_t n) { return (size_t)((n + 63) / 64); }
 
 uint64_t cell_count(const Cell *c) {
@@ -58,7 +76,9 @@ static inline uint64_t next_counted(const Cell *c, uint64_t i, uint64_t n) {
   return i;
 }
 
-/* Drops one reference; true when the object must be taken apart as a cell. */
+/* Drops one reference; true when the object must be taken apart as a cell.
+ * Tensors have no children, so they are freed here.  An immortal object's count
+ * is negative and stays. */
 static bool dies(Store *s, Obj *o) {
   if (o->count > 1) {
     o->count--;
@@ -70,6 +90,8 @@ static bool dies(Store *s, Obj *o) {
   return false;
 }
 
+/* A listed cell leaves the store's list with its memory: the list is not
+ * counted, so it may not point to freed cells. */
 static void release_memory(Store *s, Obj *o) {
   if (o->size == SIZE_REF) {
     RefCell *r = (RefCell *)o;
@@ -80,6 +102,7 @@ static void release_memory(Store *s, Obj *o) {
   }
 }
 
+/* A mutable cell is taken apart like a cell of one field. */
 static inline Value *object_fields(Obj *o) {
   return o->size == SIZE_REF ? &((RefCell *)o)->content
                              : cell_fields((Cell *)o);
@@ -94,8 +117,9 @@ static inline uint64_t object_count(Obj *o) {
   return o->size == SIZE_REF ? 1 : cell_count((Cell *)o);
 }
 
-/* Drops the fields of `o` from `at` on.  Returns a child that dies with it, at
- * once, or NULL when all fields are done. */
+/* Drops the fields of `o` from `*at` on, each one reference.  Returns the first
+ * child that dies with it, with its index in *at, or NULL when all fields are
+ * done. */
 static Obj *next_dying(Store *s, Obj *o, uint64_t *at) {
   for (uint64_t i = object_next(o, *at); i < object_count(o);
        i = object_next(o, i + 1)) {
@@ -125,7 +149,8 @@ static bool is_stopped(const Store *s) {
   return atomic_load_explicit(&s->stop, memory_order_relaxed) != 0;
 }
 
-/* False when there is no memory to defer it: it must be freed now. */
+/* Makes a note of where freeing was interrupted.  False when there is no memory
+ * for the note: then the rest must be freed now, which takes none. */
 static bool put_off(Store *s, Obj *o, Obj *parent, uint64_t at) {
   bool (*relieve)(void *) = s->heap.pool.relieve;
   s->heap.pool.relieve = NULL; /* no collection while `o` is half taken apart */
@@ -137,6 +162,10 @@ static bool put_off(Store *s, Obj *o, Obj *parent, uint64_t at) {
   return true;
 }
 
+/* Frees `o` from field `at` on, then what waits in the chain of `parent`.  The
+ * object's memory is released when no field is left that could need the way
+ * back. `free_left` persists from call to call, so that many small values are
+ * polled for as often as one large one. */
 static void take_apart(Store *s, Obj *o, Obj *parent, uint64_t at) {
   for (int left = s->free_left;; left--) {
     if (left <= 0) {
@@ -194,6 +223,8 @@ void value_drop(Store *s, const Type *type, Value v) {
 
 /* --- Making ----------------------------------------------------------- */
 
+/* A cell of n fields, all 0 and none counted, with one reference.  NULL when
+ * memory runs out. */
 static Cell *cell_alloc(Store *s, int tag, int n) {
   bool big = n > SIZE_SMALL_MAX;
   size_t before = big ? 1 + mask_words((uint64_t)n) : 0;
@@ -214,6 +245,9 @@ static void set_counted(Cell *c, int i) {
   else c->obj.mask |= (uint16_t)(1u << i) & 0xfff;
 }
 
+/* The immortal cell that stands for a constructor without fields; all sessions
+ * of a program share it, and being immortal it is never counted, so they need
+ * no atomics. */
 static Cell *nullary(Store *s, int tag) {
   pthread_mutex_lock(s->shared->lock);
   /* A small request to an arena succeeds, if need be beyond the limit, and a
@@ -225,6 +259,8 @@ static Cell *nullary(Store *s, int tag) {
   return c;
 }
 
+/* Owns the fields from the start: they go into the cell, or are dropped when
+ * there is none. */
 bool value_cell(Store *s, int tag, int n, const Type *const *types,
                 const Value *fields, Value *out) {
   Cell *c = n ? cell_alloc(s, tag, n) : nullary(s, tag);
@@ -255,6 +291,10 @@ RefCell *ref_new(Store *s, unsigned flags, Value content) {
 
 /* --- Reading ------------------------------------------------------------ */
 
+/* The declared type of a constructor's field, with the ADT's parameters
+ * replaced by the arguments of `type`.  May make a new type.  Exhaustion is
+ * carried from the shared table's Mem to the session's own, where the run that
+ * asked looks. */
 static const Type *substituted(Store *s, const Type *type, uint32_t ctor,
                                uint32_t i) {
   /* the sessions of a program share the table of types */
@@ -271,6 +311,10 @@ static const Type *substituted(Store *s, const Type *type, uint32_t ctor,
   return field;
 }
 
+/* Looks in a small direct-mapped cache first: printing or comparing a list asks
+ * for the same two fields at each cons, and a lock and a substitution each time
+ * would cost more than the rest.  Types are interned, so their addresses
+ * identify them.  An answer under exhausted memory is not kept. */
 const Type *value_ctor_field(Store *s, const Type *type, int tag, int i) {
   uint32_t ctor = (uint32_t)tag, index = (uint32_t)i;
   FieldType *known =
@@ -298,6 +342,7 @@ Value value_field(Store *s, const Type *type, Value v, int i,
 
 /* --- Stores ------------------------------------------------------------- */
 
+/* In an arena, so it lives as long as the program and is never freed. */
 Cell *cell_immortal(Arena *arena, int tag, int fields) {
   Cell *cell =
       arena_alloc(arena, sizeof *cell + (size_t)fields * sizeof(Value));
@@ -317,6 +362,9 @@ void shared_values_init(SharedValues *v, pthread_mutex_t *lock,
 
 void shared_values_done(SharedValues *v) { VEC_DONE(&v->nullary); }
 
+/* Tags count from 0 in each ADT and a cell without fields knows nothing of its
+ * ADT, so one cell for each tag serves all.  When the vector is out of memory,
+ * the cell made is not listed, and the next request makes another. */
 Cell *shared_nullary(SharedValues *v, int tag) {
   while (v->nullary.len <= (size_t)tag) {
     Cell *cell = cell_immortal(v->arena, (int)v->nullary.len, 0);
@@ -331,6 +379,7 @@ void store_init(Store *s, Mem *mem, SharedValues *shared) {
   heap_init(&s->heap, mem);
 }
 
+/* Deferred freeing first, told not to stop; then cycles; then their memory. */
 void store_done(Store *s) {
   atomic_store(&s->stop, 0);
   store_free_rest(s);

@@ -1,5 +1,16 @@
-/* Run-time errors: the message, the calls that were under way, and the way
- * out, which drops exactly what every frame owns. */
+/* Run-time errors: the message, the calls that were under way, and the way out,
+ * which drops exactly what every frame owns.
+ *
+ * A fault is raised in two halves.  vm_fault() makes the diagnostic, at the
+ * place of the instruction that s->pc points to, and returns false, which every
+ * function between it and the loop passes on.  The loop then calls vm_unwind(),
+ * which visits the frames from the innermost to the bottom, adds each to the
+ * trace, and drops the counted registers that are live there.
+ *
+ * What is live is not found by looking at registers, which may hold anything:
+ * the code generator wrote down for each instruction that may fail which
+ * registers own a reference while it is under way (LiveAt).  An instruction
+ * that fails must leave each of these registers owning one reference. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -8,6 +19,8 @@
 
 /* --- Raising ------------------------------------------------------------ */
 
+/* Limits and interrupts have a status of their own, because a host may raise
+ * the limit or try again; an error of the program will come again. */
 static RunStatus status_of(DiagCode code) {
   switch (code) {
     case E0701:
@@ -19,6 +32,7 @@ static RunStatus status_of(DiagCode code) {
   }
 }
 
+/* The text is cut at 1 KB. */
 static bool raise(Session *s, Span span, DiagCode code, const char *format,
                   va_list args) {
   char text[1024];
@@ -45,6 +59,9 @@ bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format,
   return false;
 }
 
+/* Says which limit refused: the session's or the context's.  A refusal by the
+ * system itself has no limit to tell.  The report is made before `exhausted` is
+ * cleared, since making it may be refused memory, too. */
 bool vm_out_of_memory(Session *s) {
   Mem *mem = s->mem, *by = mem->refuser ? mem->refuser : mem_root(mem);
   char asked[SIZE_TEXT], live[SIZE_TEXT], limit[SIZE_TEXT];
@@ -57,6 +74,8 @@ bool vm_out_of_memory(Session *s) {
   return false;
 }
 
+/* STOP_TIMEOUT comes from the watchdog, at the end of the limit or at once,
+ * when its thread could not be made. */
 bool vm_stopped(Session *s) {
   if (atomic_load(&s->store.stop) == STOP_TIMEOUT && s->deadline.unwatched)
     return vm_fault(s, E0703,
@@ -76,6 +95,8 @@ RunStatus session_stopped(Session *s, Span span) {
 
 /* --- Faults that show values -------------------------------------------- */
 
+/* The value is shown as far as its eighth part, in 80 columns, and its type
+ * stands below the source line. */
 bool vm_no_match(Session *s, const Word *pc) {
   const Type *type = pc[1].data;
   StrBuf text;
@@ -144,6 +165,12 @@ static bool check_value(Session *s, const CheckSite *site, const Type *expected,
   return true;
 }
 
+/* One instruction checks one value against one type:
+ *
+ *   Tensor[(n, 3), float32]  with n = 4 in a register   fits  (4, 3)
+ *
+ * The listed registers hold the numbers of the named dimensions.  Only shapes
+ * are compared, for the checker has proved the rest. */
 bool vm_check(Session *s, const Word *pc) {
   const CheckSite *site = pc[1].data;
   const uint16_t *regs = ins_list(pc);
@@ -172,6 +199,9 @@ static void unwind_frame(Session *s, const Word *pc, Value *regs) {
   }
 }
 
+/* A frame's return address stands two units behind its call.  Frames that lead
+ * to an earlier segment own nothing; frames[0] is the host's and has no
+ * instruction. */
 void vm_unwind(Session *s) {
   unwind_frame(s, s->pc, s->regs);
   while (s->frame_top > s->frames + 1) {

@@ -1,6 +1,17 @@
-/* Why a run is asked to stop, and when. */
+/* Why a run is asked to stop, and when.
+ *
+ * A request is two stores: the reason into store.stop, which loops, kernels and
+ * long work on values poll; and NULL into frame_limit, so that the next call
+ * sees it without a poll of its own.  Both are atomic stores, which a signal
+ * handler may make.  Calls and loops are the only ways for a program to go on
+ * for long, so each sees the request within a bounded time; kernels poll by
+ * themselves.
+ *
+ * The limit of time is a thread that sleeps (base/deadline.h), so a run pays
+ * nothing for having one. */
 #include "vm/vm.h"
 
+/* What it has evaluated aside is stopped with it. */
 static void stop(Session *s, StopReason reason) {
   atomic_store(&s->store.stop, (int)reason);
   atomic_store(&s->frame_limit, NULL);

@@ -1,4 +1,9 @@
-/* See plan.h. */
+/* Plans of tensor operators by the numbers of their sites (plan.h).
+ *
+ * An array that is indexed by the site's number, with an allocation for each
+ * plan that was made.  Numbers are given out when code is made, by all sessions
+ * of a program together, so the array may have gaps: sites that this session
+ * never came to. */
 #include "vm/plan.h"
 
 #include <string.h>
@@ -14,6 +19,7 @@ void plans_done(Plans *p) {
   plans_init(p, p->mem);
 }
 
+/* Doubles, so growing to n sites copies O(n) pointers; new entries are NULL. */
 static bool reserve(Plans *p, size_t count) {
   if (count <= p->count) return true;
   size_t cap = p->count * 2 > count ? p->count * 2 : count;
@@ -26,6 +32,8 @@ static bool reserve(Plans *p, size_t count) {
   return true;
 }
 
+/* A plan is kept when its memory is large enough for the new one: shapes that
+ * alternate do not allocate. */
 Plan *plan_renew(Plans *p, uint32_t number, size_t size) {
   if (!reserve(p, (size_t)number + 1)) return NULL;
   Plan *plan = p->by_number[number];

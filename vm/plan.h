@@ -27,7 +27,8 @@ static inline Plan *plan_find(const Plans *p, uint32_t number) {
  * held is lost.  NULL when memory runs out. */
 Plan *plan_renew(Plans *p, uint32_t number, size_t size);
 
-/* Is the tensor's geometry as written at `key`?  Its rank is known. */
+/* Is the tensor's geometry as written at `key`?  Its rank is known.  A key is
+ * shape and stride of each axis, in turn: [n0, s0, n1, s1, ...]. */
 static inline bool geometry_is(const Tensor *t, const int64_t *key) {
   for (int i = 0, rank = t->rank; i < rank; i++)
     if (t->shape[i] != key[2 * i] || t->strides[i] != key[2 * i + 1])

@@ -1,4 +1,19 @@
-/* Sessions: a heap, a stack and the values of global lets over shared code. */
+/* Sessions: a heap, a stack and the values of global lets over shared code.
+ *
+ *   session_step, session_call, session_apply      the host's ways in
+ *     run_begin    stack empty, no fault
+ *     run          the host's floating-point environment is put aside, the
+ *                  function is entered, the loop runs
+ *     run_end      the watchdog ends
+ *
+ * A run ends with the stack empty again, whether by a value, a fault or a
+ * request to stop; a session that failed can be used on.  Several steps may be
+ * made one run (session_begin, session_end), so that a limit of time counts for
+ * all of them.
+ *
+ * The code is shared: looking up a function may make one, so it is done under
+ * the code's lock.  Running needs no lock, for code is immutable once it is
+ * made. */
 #include "vm/vm.h"
 
 #include "base/float_env.h"
@@ -7,6 +22,8 @@ enum { DEPTH_DEFAULT = 10000000 };
 
 /* --- Life --------------------------------------------------------------- */
 
+/* 0 stands for the default in each field.  The limit of memory is the session's
+ * own Mem's; the context's holds besides. */
 void session_set_limits(Session *s, Limits limits) {
   if (limits.max_depth == 0) limits.max_depth = DEPTH_DEFAULT;
   if (limits.threads == 0) limits.threads = 1;
@@ -17,6 +34,8 @@ void session_set_limits(Session *s, Limits limits) {
 
 Limits session_limits(const Session *s) { return s->limits; }
 
+/* entry is the code of the bottom frame: a call that stands nowhere, whose
+ * result register is 0, and `halt` where it returns to. */
 Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
                      Diags *diags) {
   Session *s = mem_alloc_zeroed(mem, sizeof *s);
@@ -36,6 +55,7 @@ Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
   return NULL;
 }
 
+/* Types are needed to drop: a slot holds bits or a reference. */
 static void drop_values(Session *s) {
   const Program *p = s->code->program;
   for (size_t i = 0; i < s->value_count; i++) {
@@ -45,6 +65,9 @@ static void drop_values(Session *s) {
   }
 }
 
+/* The stop flag is put down first, or freeing would be put off for ever.  The
+ * order is that of dependence: values before the stack and the store that they
+ * live in. */
 void session_free(Session *s) {
   if (!s) return;
   Mem *mem = s->mem;
@@ -73,6 +96,9 @@ SessionStats session_stats(const Session *s) {
 
 /* --- Runs --------------------------------------------------------------- */
 
+/* What an earlier run left to free, because it was stopped, is freed first and
+ * counts in this run's time.  An aside's run is a part of its asker's, if that
+ * has one. */
 static void watch_begin(Session *s) {
   atomic_store(&s->store.stop, STOP_NOT);
   session_set_frame_limit(s);
@@ -98,6 +124,7 @@ void session_end(Session *s) {
   watch_end(s);
 }
 
+/* frame_top at frames: the frame that `run` pushes becomes frames[0]. */
 static void run_begin(Session *s) {
   s->status = RUN_OK;
   s->fault = NULL;
@@ -132,6 +159,7 @@ static RunStatus run(Session *s, Function *f, Value *result) {
   run_end(s);
   float_env_leave(host);
   if (!ok) return s->status;
+  /* `ret` put it into register 0 of the bottom frame. */
   *result = s->segment->values[0];
   return RUN_OK;
 }
@@ -162,6 +190,9 @@ static bool fits(const Session *s, int count) {
   return (size_t)count + 2 < s->segment->count;
 }
 
+/* A global that was bound by `let` to a function value is called as a value; a
+ * definition by its instance for callers that are not known, which checks its
+ * arguments. */
 RunStatus session_call(Session *s, const Global *g, int count,
                        const Value *args, Value *result) {
   Value fn;
@@ -180,6 +211,9 @@ RunStatus session_call(Session *s, const Global *g, int count,
   return run(s, f, result);
 }
 
+/* The closure itself is the argument behind the others, where the function's
+ * own code looks for its captures; only a function that has a parameter for it
+ * owns a reference. */
 RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
                         const Value *args, Value *result) {
   (void)fn_type;
@@ -197,6 +231,8 @@ RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
 
 /* --- Global values ------------------------------------------------------ */
 
+/* Slots are numbered by the program, so they may be many more than this session
+ * has defined. */
 bool session_values_reserve(Session *s, size_t count) {
   if (count <= s->value_count) return true;
   size_t cap = s->value_count * 2 > count ? s->value_count * 2 : count;
@@ -209,12 +245,16 @@ bool session_values_reserve(Session *s, size_t count) {
   return true;
 }
 
+/* A slot that is defined again (at the prompt) drops what it held. */
 static void define(Session *s, const Global *g, Value v) {
   GlobalSlot *slot = &s->values[g->slot];
   if (slot->defined) value_drop(&s->store, g->type, slot->value);
   *slot = (GlobalSlot){v, true};
 }
 
+/* A polymorphic value has no representation before it is used, so it has no
+ * step of its own.  A value that has a name and is shown as well has two
+ * owners: the slot and the caller. */
 RunStatus session_step(Session *s, const Step *step, Value *result) {
   const Global *g = step->global;
   if (g && g->param_count > 0) return RUN_OK;

@@ -1,5 +1,38 @@
 /* The dispatch loop.  Handlers have a few lines; longer ones, and those that
- * allocate in bulk or ask for types, are functions of vm_slow.c and vm_op.c. */
+ * allocate in bulk or ask for types, are functions of vm_slow.c, vm_op.c and
+ * vm_chain.c.
+ *
+ * A register machine (bytecode/code.def has its instructions).  Three locals
+ * are all of its state:
+ *
+ *   pc   the instruction at hand: four 16-bit parts op, a, b, c, then data
+ *   R    the running function's registers, a window of the value stack
+ *   fp   behind the last frame in use
+ *
+ *   value stack     [caller's registers | outgoing area ............]
+ *                                         [callee's registers | ...]
+ *                                         R
+ *   frames          ... {return address, caller's R}  fp
+ *
+ * The caller puts a call's arguments into its outgoing area, where they are the
+ * callee's first registers.  The frame has no place for the result: the return
+ * address is behind the call, so the call itself stands at pc[-2], and its
+ * operand a names the register (ret).
+ *
+ * Dispatch is threaded code (Bell 1973; Ertl and Gregg 2003): each handler ends
+ * in its own indirect jump, so the processor predicts it by the handler that it
+ * ends.  The labels come from the same list as the opcodes (code.ids), so a
+ * missing handler does not compile.
+ *
+ * Values carry no tags.  Which registers hold counted references is known where
+ * code is made, and written into it: keep, drop, open, and the lists of what is
+ * live where an instruction may fail (LiveAt).  So the loop itself never asks
+ * for the type of a value.
+ *
+ * Faults: a handler that fails saves the state and goes to `fault`, where
+ * vm_unwind() drops what every frame owns.  The state is in the session only
+ * when the loop is left or a function that needs it is called (SAVE, LOAD); in
+ * between it is in registers of the processor. */
 #include "vm/vm.h"
 
 /* Computed goto where the compiler has it. */
@@ -47,11 +80,14 @@
     if (!(call)) goto fault; \
   } while (0)
 
+/* The operands as registers, and c as a signed number. */
 #define A R[pc->a]
 #define B R[pc->b]
 #define C R[pc->c]
 #define IMM ((int16_t)pc->c)
 
+/* Scalars as values: the bits, with the bytes that are not used zero, so that
+ * two equal scalars are equal words. */
 static inline Value of_u32(uint32_t v) { return (Value){.bits = v}; }
 static inline Value of_i32(int32_t v) { return (Value){.bits = (uint32_t)v}; }
 static inline Value of_i64(int64_t v) { return (Value){.i64 = v}; }
@@ -87,6 +123,10 @@ static inline int64_t mod_i64(int64_t a, int64_t b) {
   return b == -1 ? 0 : a % b;
 }
 
+/* Another session may be lowering this function: its code is published by a
+ * store with release order after its registers' number, so who sees the new
+ * code and then reads that number sees the new one.  The frame limit and the
+ * stop flag are polled and need no order. */
 static inline const Word *function_code(const Function *f) {
   return atomic_load_explicit(&f->code, memory_order_acquire);
 }
@@ -134,6 +174,9 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   return token;
 }
 
+/* Integers wrap: the arithmetic is done without sign, where overflow is
+ * defined, and converted back.  For floats `unsigned_type` is the type
+ * itself. */
 #define ARITHMETIC(t, type, member, unsigned_type)                             \
   CASE(add_##t)                                                                \
       : A = of_##t((type)((unsigned_type)B.member + (unsigned_type)C.member)); \
@@ -145,6 +188,8 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
       : A = of_##t((type)((unsigned_type)B.member * (unsigned_type)C.member)); \
   NEXT(1);
 
+/* A divisor in the instruction is neither 0 nor -1 (code.def), so it needs no
+ * check. */
 #define INT_ARITHMETIC(t, type, unsigned_type)                       \
   ARITHMETIC(t, type, t, unsigned_type)                              \
   CASE(div_##t) : if (RARELY(C.t == 0)) goto zero;                   \
@@ -178,6 +223,8 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   CASE(back_##name) : if ((condition) && !is_stopped(s)) NEXT(-(int)pc->c); \
   NEXT(1);
 
+/* Where the condition does not hold, the next instruction is one unit
+ * further. */
 #define BRANCH(name, condition)               \
   CASE(name) : NEXT((condition) ? pc->c : 1); \
   BACK(name, condition)
@@ -194,6 +241,8 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   BRANCH(if_eq_##t##_imm, A.t == (int16_t)pc->b) \
   BRANCH(if_ne_##t##_imm, A.t != (int16_t)pc->b)
 
+/* Comparisons with NaN are false, so "not a < b" is no "a >= b" and has an
+ * instruction of its own. */
 #define FLOAT_BRANCHES(t)              \
   BRANCH(if_lt_##t, A.t < B.t)         \
   BRANCH(if_le_##t, A.t <= B.t)        \
@@ -238,6 +287,8 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   } while (0)
 
 #ifdef VM_OBSERVED
+/* The observer may look into the session, so the state is saved for it, except
+ * for pc, which is passed: s->pc stays at what the last slow call saved. */
 static inline bool observe(Session *s, const Word *pc, Value *regs,
                            Frame *top) {
   Observer *o = s->observer;
@@ -249,6 +300,8 @@ static inline bool observe(Session *s, const Word *pc, Value *regs,
 }
 #endif
 
+/* Compiled as vm_run and as vm_run_observed.  Returns false after a fault, with
+ * every frame dropped. */
 bool vm_run(Session *s) {
 #if defined(__GNUC__) && !defined(RLY_SWITCH)
   static const void *const labels[INS_COUNT] = {

@@ -1,9 +1,33 @@
-/* Chains: element-wise operators that were fused (bytecode/lower/chain.c).
- * When the operands have a shape that was not seen here before, a plan is
- * made: whether the members' results are all of one shape, which operands
- * may be written over, whether all elements lie along one line.  If the
- * shapes do not allow one pass, the members run one by one: each makes a
- * result of its own shape, or is the one that fails. */
+/* Chains: element-wise operators that were fused into one pass
+ * (bytecode/lower/chain.c; kernels/fuse.h runs them).
+ *
+ * When the operands have a geometry that was not seen here before, a plan is
+ * made: whether the members' results are all of one shape, which operands may
+ * be written over, whether all elements lie along one line.  From then on,
+ * until the geometry changes, running the chain takes no decisions:
+ *
+ *   plan.fused, is_line     fuse_run_line: addresses and strides
+ *   plan.fused              fuse_run: tensors, any strides
+ *   not fused               each member by its own kernel
+ *
+ * The last case is needed because fusing was decided from types, in which
+ * dimensions may be unknown: members may turn out to have results of different
+ * shapes (broadcasting within the chain), or not to fit at all.  Run one by
+ * one, each makes a result of its own shape, or is the one that fails and is
+ * named in the error.
+ *
+ * An input may be a view that the chain absorbed: a row of a source (take) or
+ * one of its even parts (split).  Those operators are not run; their inputs are
+ * addressed where they lie.  A part's address depends on the geometry, so it is
+ * in the plan; a row's depends on the index as well, so it is computed each
+ * time.
+ *
+ *   InputPlace   ON_BITS     a scalar in a register
+ *                AT_OFFSET   source data + bytes
+ *                AT_ROW      source data + row number * bytes
+ *
+ * The key of a plan is shape and strides of each source that is a tensor, in
+ * order. */
 #include <assert.h>
 #include <string.h>
 
@@ -31,6 +55,7 @@ typedef struct ChainPlan {
   int64_t key[]; /* each source's geometry */
 } ChainPlan;
 
+/* One execution of the instruction: on the C stack. */
 typedef struct Chain {
   Session *s;
   const ChainSite *site;
@@ -82,6 +107,8 @@ static int64_t row_number(const Chain *c, const ChainInput *in, int64_t n) {
   return at < 0 && n > 0 ? 0 : at >= n ? n - 1 : at;
 }
 
+/* The row's axis is sliced to length 1 and then dropped:  (5, 3) at row 2, axis
+ * 0  ->  (3), 2 * stride in. */
 static bool row_view(const Chain *c, ChainInput in, Tensor *view) {
   int64_t at = row_number(c, &in, view->shape[in.axis]);
   if (at < 0) return false;
@@ -94,6 +121,7 @@ static bool row_view(const Chain *c, ChainInput in, Tensor *view) {
   return true;
 }
 
+/* False where the axis does not divide evenly: split would fail. */
 static bool part_view(ChainInput in, Tensor *view) {
   int64_t n = view->shape[in.axis];
   if (n % in.parts) return false;
@@ -122,6 +150,9 @@ typedef struct Shape {
   int64_t dims[RANK_MAX];
 } Shape;
 
+/* NumPy's rule, from the last axis: lengths must be equal or 1.
+ *
+ *   (4, 1, 3) with (5, 1)  ->  (4, 5, 3) */
 static bool broadcast(Shape *to, const Shape *from) {
   Shape both = {.rank = to->rank > from->rank ? to->rank : from->rank};
   for (int i = 1; i <= both.rank; i++) {
@@ -134,6 +165,8 @@ static bool broadcast(Shape *to, const Shape *from) {
   return true;
 }
 
+/* Steps stand in the order of evaluation, so the shapes of a step's operands
+ * are known before it. */
 static bool step_shapes(const Fuse *f, const Tensor *views, Shape *steps) {
   for (int i = 0; i < f->steps; i++) {
     steps[i] = (Shape){0};
@@ -184,6 +217,9 @@ static bool is_only_input(const ChainSite *site, int input) {
   return !site->inputs[input].view;
 }
 
+/* An output may be written over an input that has its dtype and shape, lies in
+ * one piece, and is not read again after the output's step
+ * (fuse_may_replace). */
 static bool may_replace(const Chain *c, const Tensor *out, int output,
                         int input, const Tensor *view) {
   return is_tensor(c, c->site->inputs[input].source) &&
@@ -203,6 +239,8 @@ static InputPlace input_place(const Chain *c, int i, const Tensor *view) {
   return (InputPlace){AT_OFFSET, view->data - t->data};
 }
 
+/* `outs` are stand-ins for the results, which do not exist yet: fuse_line()
+ * looks at their shapes only, so their data points at nothing of interest. */
 static void find_places(const Chain *c, const Tensor *views) {
   const ChainSite *site = c->site;
   const Fuse *f = site->fuse;
@@ -224,6 +262,8 @@ static void find_places(const Chain *c, const Tensor *views) {
   c->plan->is_line = fuse_line(f, tensors, &c->plan->line);
 }
 
+/* The plan is made anew in place: what it held for the geometry before is
+ * lost. */
 static bool make_plan(Chain *c) {
   size_t size = sizeof(ChainPlan) + key_size(c);
   c->plan = (ChainPlan *)plan_renew(&c->s->plans, c->site->number, size);
@@ -264,6 +304,8 @@ static void drop_fresh(Chain *c, Outs *outs) {
     tensor_drop(&c->s->store.heap, outs->tensors[__builtin_ctz(m)]);
 }
 
+/* Each output in place of a source that ends here, or new.  A source is used
+ * once at most: it leaves `taken`. */
 static bool make_outs(Chain *c, Outs *outs) {
   const Fuse *f = c->site->fuse;
   outs->fresh = 0;
@@ -282,6 +324,7 @@ static bool make_outs(Chain *c, Outs *outs) {
   return true;
 }
 
+/* Sources that were not written over end here. */
 static void store(Chain *c, Tensor *const *outs) {
   const uint16_t *to = c->list + c->site->source_count;
   for (unsigned m = c->taken; m; m &= m - 1)
@@ -300,6 +343,7 @@ static bool failed(Chain *c, const OpCall *call, Span span) {
   return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
 }
 
+/* Where the input's first element is, this time. */
 static char *input_data(const Chain *c, int i) {
   const ChainInput *in = &c->site->inputs[i];
   const InputPlace *place = &c->plan->places[i];
@@ -332,6 +376,9 @@ static bool run_views(Chain *c, Outs *outs, OpCall *call, int *step) {
   return fuse_run(f, call, step);
 }
 
+/* On failure the new outputs go and `taken` is what it was, so all sources are
+ * still live for vm_unwind(); what has been written over one of them nobody
+ * reads any more. */
 static bool run_fused(Chain *c) {
   Outs outs;
   unsigned taken = c->taken;
@@ -387,6 +434,7 @@ static bool view_fault(Chain *c, int i) {
   return false;
 }
 
+/* Results of members are owned by `a` until run_one_by_one() drops them. */
 static bool run_member(Chain *c, Unfused *a, int i) {
   const FuseStep *step = &c->site->fuse->step[i];
   const OpSite *site = c->site->members[i];
@@ -413,6 +461,7 @@ static bool run_member(Chain *c, Unfused *a, int i) {
   return ok;
 }
 
+/* An output gets a reference of its own before the results are dropped. */
 static bool run_one_by_one(Chain *c) {
   const Fuse *f = c->site->fuse;
   Unfused a = {.results = {NULL}};

@@ -1,5 +1,25 @@
-/* Operators: operands from registers, the kernel, results to registers.  A
- * scalar operand is viewed where it lies; a scalar result becomes bits. */
+/* Operators: operands from registers, the kernel, results to registers.
+ *
+ *   gather          registers -> tensors; scalars are viewed where they lie
+ *   infer           the type of the result: the plan's, or the rule's
+ *   op_finish       allocates results, runs the kernel (kernels/call.h)
+ *   store_results   tensors -> registers; a scalar's bits are taken out
+ *   drop_taken      operands that end here
+ *
+ * A scalar in a register has no tensor: its operand is a header on the C stack
+ * whose data points at the register.  Such headers are immortal: keeping and
+ * dropping them counts nothing.
+ *
+ * Plans: the typing rule of an operator depends on the shapes of its operands
+ * (and on attributes, which are the site's).  As long as the shapes are those
+ * of the last time, its answer is taken from the plan; a loop over tensors of
+ * one shape infers once.  Sites whose result depends on elements have none
+ * (NO_PLAN).
+ *
+ * Operands that end with the instruction are told to the kernel
+ * (OpCall.ending), which may write its result over them.  They are dropped only
+ * after it has succeeded: when it fails they are still live, and vm_unwind()
+ * drops them. */
 #include <string.h>
 
 #include "value/show.h"
@@ -18,6 +38,8 @@ typedef struct Operands {
   Tensor near_headers[NEAR];
 } Operands;
 
+/* The arrays for up to NEAR operands are part of the struct, on the C stack;
+ * more come from the scratch arena, which the call resets at its end. */
 static bool operands_init(Session *s, const OpSite *site, Operands *o) {
   o->count = 0;
   o->ending = 0;
@@ -109,6 +131,7 @@ static size_t key_length(const Operands *o) {
   return n;
 }
 
+/* Ranks are not compared: the checker has fixed them. */
 static bool plan_fits(const OpPlan *plan, const Operands *o) {
   const int64_t *key = plan->key;
   for (int i = 0; i < o->count; i++) {
@@ -157,12 +180,16 @@ static bool infer(Session *s, const OpSite *site, const Operands *o,
 
 /* --- Tensor operators --------------------------------------------------- */
 
+/* In this order: the kernel's own error, a request to stop that it saw, and,
+ * where it says nothing, memory. */
 static bool op_failed(Session *s, const OpCall *call) {
   if (call->fault.message)
     return vm_fault(s, call->fault.code, "%s", call->fault.message);
   return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
 }
 
+/* The code was made for a fixed number of results; that the rule answers so
+ * with the actual shapes is checked here. */
 static bool gives_as_many(Session *s, const OpSite *site,
                           const RuleType *result) {
   int count = result->kind == RT_TUPLE ? result->count : 1;
@@ -210,6 +237,7 @@ static void set_call(Session *s, const OpSite *site, const Operands *o,
   call->fault.message = NULL;
 }
 
+/* Nothing in the registers changes before the kernel has succeeded. */
 static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
                      unsigned taken, Operands *o) {
   Tensor *outs[NEAR];
@@ -265,6 +293,8 @@ static bool set_row(Session *s, const OpSite *site, const uint16_t *list,
   return true;
 }
 
+/* An arena may have been refused memory although the operator succeeded by
+ * other means; then the flag is put down again. */
 bool vm_op(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
   if (site->sets_row && set_row(s, site, ins_list(pc), pc->a)) return true;
@@ -348,6 +378,8 @@ bool vm_special(Session *s, const Word *pc) {
 
 /* --- Scalars ------------------------------------------------------------ */
 
+/* An operator on scalars without an instruction of its own: its function is in
+ * the site.  It sets `fail` to the code of the error. */
 bool vm_scalar(Session *s, const Word *pc, int operands) {
   const ScalarSite *site = pc[1].data;
   Value *R = s->regs, none = {.bits = 0};

@@ -1,5 +1,25 @@
 /* What the loop leaves to functions: calls that need more room, cells beyond
- * two fields, closures, mutable cells. */
+ * two fields, closures, mutable cells.
+ *
+ * The value stack is a chain of segments, which are never moved: registers are
+ * addressed by pointers, and holes (places in cells) likewise.  A call whose
+ * window does not fit into the segment gets a new one, and two frames:
+ *
+ *   frames         ... {back, caller's R} {leave_code + 2, left}   fp
+ *   segment 1      [caller's registers | arguments ...]
+ *   segment 2      [arguments, the callee's other registers]       R
+ *
+ * The second frame leads back through instructions that stand in no program:
+ * the callee returns into s->left as if that were its caller's registers, and
+ * `leave` then pops the segment and hands the result on (vm_leave).  So `ret`
+ * needs no check for segments.
+ *
+ * Segments double from 16 KB to 16 MB.  The largest that was popped is kept
+ * (spare), so that a recursion which swings around a segment's end does not
+ * allocate at each swing.
+ *
+ * Frames are one array, which is moved when it grows; nothing points into it
+ * but fp, which is reloaded (LOAD). */
 #include <string.h>
 
 #include "vm/vm.h"
@@ -24,6 +44,15 @@ static const Word leave_unboxed_code[4] = {
 
 /* --- Frames ------------------------------------------------------------- */
 
+/* One limit that calls compare with, for three reasons to stop:
+ *
+ *   frames full       frames + cap - FRAMES_SPARE
+ *   depth reached     frames + max_depth + 1
+ *   stop asked for    NULL: every call is at or above it
+ *
+ * stop() (limits.c) sets the flag and then the limit; here the limit is set and
+ * then the flag is read.  Whichever comes first, one of the two sees the other,
+ * so a request is never lost. */
 void session_set_frame_limit(Session *s) {
   size_t usable = s->frame_cap ? s->frame_cap - FRAMES_SPARE : 0;
   if (usable > s->limits.max_depth) usable = s->limits.max_depth + 1;
@@ -57,6 +86,8 @@ static size_t segment_bytes(size_t count) {
   return sizeof(Segment) + count * sizeof(Value);
 }
 
+/* When memory runs out, cycles are collected once (pool_relieve), for they may
+ * be all that fills it. */
 static Segment *segment_new(Session *s, size_t least) {
   Segment *spare = s->spare;
   if (spare && spare->count >= least) {
@@ -100,6 +131,10 @@ static void segment_pop(Session *s) {
   }
 }
 
+/* malloc places the first segment behind the frames, which are half a page, so
+ * that a call's frame and its registers differ in the low 12 bits of their
+ * addresses.  Else the processor takes a load of one for a load of what was
+ * just stored in the other (fib: 8 % slower). */
 bool session_stack_init(Session *s) {
   return segment_push(s, SEGMENT_FIRST) != NULL;
 }
@@ -135,6 +170,12 @@ static bool fits(const Session *s, const Function *f, const Value *window) {
   return window + atomic_load(&f->nregs) <= s->stack_end;
 }
 
+/* Called where ENTER's comparisons failed, with the arguments in `window`.  A
+ * call that cannot happen drops its arguments: they have moved, so the caller's
+ * list of what is live no longer has them.
+ *
+ * Where memory for a segment is missing, the caller's frame was pushed already;
+ * it is popped again and pc goes back to the call, where unwinding begins. */
 bool vm_call(Session *s, Function *f, Value *window, const Word *back) {
   if (atomic_load(&s->store.stop)) {
     vm_stopped(s);
@@ -151,6 +192,8 @@ bool vm_call(Session *s, Function *f, Value *window, const Word *back) {
   return drop_args(s, f, window);
 }
 
+/* The window begins at R, with the arguments at its front.  A new segment here
+ * takes one frame: the caller's frame is the one to return to anyway. */
 bool vm_tail_call(Session *s, Function *f) {
   Value *window = s->regs;
   if (atomic_load(&s->store.stop)) {
@@ -163,6 +206,10 @@ bool vm_tail_call(Session *s, Function *f) {
   return drop_args(s, f, window);
 }
 
+/* A function's first code is a stub of one instruction, which leads here.
+ * Lowering happens under the code's lock; when several sessions come at once,
+ * the first one does it.  The stub's window had room for the parameters only,
+ * so the question whether the window fits is asked again. */
 bool vm_lower(Session *s, Function *f) {
   Code *c = s->code;
   pthread_mutex_lock(&c->lock);
@@ -178,6 +225,7 @@ bool vm_lower(Session *s, Function *f) {
   return drop_args(s, f, s->regs);
 }
 
+/* Does what ret, ret2 and ret_unboxed do, from `left` instead of registers. */
 void vm_leave(Session *s) {
   segment_pop(s);
   Frame *f = --s->frame_top;
@@ -201,6 +249,7 @@ void session_leave_segment(Session *s) { segment_pop(s); }
 
 /* --- Cells -------------------------------------------------------------- */
 
+/* A header is eight bytes, written as one word. */
 static Cell *cell_alloc(Session *s, uint64_t header, size_t words) {
   Cell *c = pool_alloc(&s->store.heap.pool, sizeof *c + words * sizeof(Value));
   if (!c) {
@@ -211,11 +260,14 @@ static Cell *cell_alloc(Session *s, uint64_t header, size_t words) {
   return c;
 }
 
+/* The listed registers move into the fields. */
 static void fill(const Session *s, Value *to, const Word *pc, uint32_t n) {
   const uint16_t *list = ins_list(pc);
   for (uint32_t i = 0; i < n; i++) to[i] = s->regs[list[i]];
 }
 
+/* `token` is null at run time where the cell that was to be reused is shared
+ * with somebody. */
 bool vm_cell(Session *s, const Word *pc, Cell *token) {
   Cell *c = token ? token : cell_alloc(s, pc[1].word, pc->b);
   if (!c) return false;
@@ -247,6 +299,8 @@ bool vm_closure(Session *s, const Word *pc) {
   return true;
 }
 
+/* Mutually recursive functions of one group capture the same values: a sibling
+ * is the same closure with another function. */
 bool vm_sibling(Session *s, const Word *pc) {
   const Cell *from = s->regs[pc->b].cell;
   Obj header = from->obj;
@@ -286,6 +340,9 @@ void vm_open(Session *s, const Word *pc, Value *token) {
   }
 }
 
+/* Only a cell that its own content may lead back to can be part of a cycle;
+ * such cells are on a list, and a search begins when the list has grown
+ * (value/cycle.c). */
 bool vm_ref(Session *s, const Word *pc) {
   Store *store = &s->store;
   if (pc->c & REF_CYCLIC && store->cell_count >= store->cell_threshold)
@@ -304,6 +361,8 @@ static bool holds_much(const Tensor *t) {
   return whole >= COMPACT_LEAST && tensor_bytes(t) < whole / 2;
 }
 
+/* Replaces a view that is about to be stored in a cell by a copy of its
+ * elements, where that frees at least half of the buffer. */
 bool vm_compact(Session *s, const Word *pc) {
   Value v = s->regs[pc->b];
   if (v.obj->size == SIZE_TENSOR && holds_much(v.tensor)) {
@@ -318,6 +377,8 @@ bool vm_compact(Session *s, const Word *pc) {
 
 /* --- Global values ------------------------------------------------------ */
 
+/* A slot may be undefined although the program was checked: its initialiser
+ * failed, was skipped, or belongs to another session. */
 bool vm_global(Session *s, const Word *pc) {
   uint64_t slot = pc[1].word;
   if (slot >= s->value_count || !s->values[slot].defined) {

@@ -1,6 +1,12 @@
 /* Building the list of instructions: registers, labels, the instructions
- * themselves.  When memory runs out they are written to a sink and `failed` is
- * set; the driver looks at it at the end. */
+ * themselves.
+ *
+ * Registers are virtual and as many as are asked for, each with what later
+ * phases must know of it (RegInfo).  Operands beyond three are listed behind
+ * the newest instruction, so they are put at once, before the next instruction.
+ *
+ * When memory runs out instructions are written to a sink and `failed` is set;
+ * callers need not look at each result, and the driver looks at the end. */
 #include "bytecode/lower/lower.h"
 
 bool is_counted(const Lower *l, const Type *type) {
@@ -21,6 +27,8 @@ Reg reg_of_type(Lower *l, const Type *type) {
   return reg_new(l, is_counted(l, type));
 }
 
+/* A register with a fixed place in the outgoing area, where a callee will find
+ * its argument. */
 Reg reg_out(Lower *l, int place, bool counted) {
   if (place >= l->max_out) l->max_out = place + 1;
   return reg_add(l,
@@ -75,6 +83,8 @@ void put_label(Lower *l, Label at) { put(l, PSEUDO_label, at, 0, 0); }
 
 void put_jump(Lower *l, Label to) { put(l, INS_jump, 0, to, 0); }
 
+/* Phases mark instructions as nothing while they walk the list, and take them
+ * out here, so that indices stay valid meanwhile. */
 void put_away(Lower *l) {
   size_t kept = 0;
   for (size_t k = 0; k < l->list.len; k++) {
@@ -84,6 +94,7 @@ void put_away(Lower *l) {
   l->list.len = kept;
 }
 
+/* Up to 16 bits stand in the instruction itself. */
 void put_bits(Lower *l, Reg dst, uint64_t bits) {
   if (bits <= UINT16_MAX) put(l, INS_imm, dst, (uint32_t)bits, 0);
   else put(l, INS_constant, dst, 0, 0)->words[0] = bits;
@@ -102,6 +113,7 @@ Reg *operand_place(Lower *l, Ins *i, uint32_t at) {
   return at < 3 ? &i->arg[at] : &l->listed.data[i->list + at - 3].reg;
 }
 
+/* A switch jumps by its list and has no target of this kind. */
 Label *ins_target(Ins *i) {
   for (int k = 0; k < 3; k++)
     if (operand_role(ins_row(i)->operands[k]) & JUMPS) return &i->arg[k];
@@ -112,6 +124,7 @@ const OpSite *ins_op_site(const Ins *i) {
   return i->op == INS_op ? (const OpSite *)(uintptr_t)i->words[0] : NULL;
 }
 
+/* An instruction that makes a small cell has its header in its first word. */
 int ins_cell_fields(const Lower *l, const Ins *i, Reg *fields) {
   int n = 0;
   if (ins_row(i)->words[0] != 'h') return 0;

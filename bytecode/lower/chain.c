@@ -57,7 +57,8 @@ static Reg listed(const Chains *c, const Ins *i, int k) {
   return c->l->listed.data[i->list + (uint32_t)k].reg;
 }
 
-/* What the group knows of a register. */
+/* What the group knows of a register.  Entries of an earlier group are stale
+ * and are reset when they are met: no group has to clear the table. */
 static RegUse *use_of(Chains *c, Reg r) {
   RegUse *u = &c->uses[r];
   if (u->group != c->groups) {
@@ -168,6 +169,7 @@ typedef struct Making {
   uint32_t inner_reads[FUSE_STEPS];
 } Making;
 
+/* Each register is read once, whatever number of members read it. */
 static int source_number(Making *m, Reg r, const OpSource *source) {
   for (int i = 0; i < m->source_count; i++)
     if (m->source_regs[i] == r) return i;
@@ -181,6 +183,7 @@ static bool same_input(ChainInput a, ChainInput b) {
   return a.view == b.view && a.source == b.source && a.part == b.part;
 }
 
+/* Two members that read the same part of a source share an input. */
 static int input_number(Making *m, ChainInput input) {
   for (int i = 0; i < m->fuse.inputs; i++)
     if (same_input(m->inputs[i], input)) return FUSE_INPUT(i);
@@ -242,6 +245,9 @@ static bool is_output(const Chains *c, const Making *m, int member) {
   return inner == 0 || c->uses[result_of(c, member)].reads > inner;
 }
 
+/* Operands are numbered while steps are added, so each member's inputs are
+ * known when its step is; outputs come last, when all inner reads have been
+ * counted. */
 static bool make_fuse(Chains *c, Making *m) {
   fuse_init(&m->fuse, 0);
   m->source_count = 0;
@@ -271,6 +277,7 @@ static const OpSite *const *copy_members(Chains *c, const Making *m) {
 
 static void put_out(Chains *c, const Ins *i) { VEC_PUSH(&c->out, *i); }
 
+/* Those of the members whose results leave the chain. */
 static const Type *const *chain_types(Chains *c, const Making *m) {
   const Fuse *f = &m->fuse;
   const Type **types =
@@ -282,6 +289,8 @@ static const Type *const *chain_types(Chains *c, const Making *m) {
   return types;
 }
 
+/* The name that traces and profiles show, as a chain has no place of its own in
+ * the text. */
 static const char *chain_name(Chains *c, const Making *m) {
   StrBuf name;
   strbuf_init(&name, c->l->code->mem);
@@ -295,6 +304,8 @@ static const char *chain_name(Chains *c, const Making *m) {
   return text;
 }
 
+/* The chain stands where the last member stood; its sources are read and its
+ * outputs defined there. */
 static void put_chain(Chains *c, const Making *m) {
   Lower *l = c->l;
   Arena *arena = &l->code->arena;
@@ -343,6 +354,8 @@ static void make_chain(Chains *c, int from, int to) {
 
 /* --- Groups ------------------------------------------------------------- */
 
+/* A view that others read, too, stays where it was put, and is read like any
+ * tensor. */
 static void group_end(Chains *c) {
   Group *g = &c->group;
   for (int i = 0; i < g->view_count; i++) {
@@ -378,6 +391,8 @@ static bool reads_member(Chains *c, const Ins *i, const OpSite *site) {
   return false;
 }
 
+/* All members have one shape, so that one loop runs them; of two that may
+ * divide by zero only one joins, so that the first to fail is known. */
 static bool joins(Chains *c, const Ins *i, const OpSite *site) {
   const Group *g = &c->group;
   if (g->count == 0) return true;
@@ -491,6 +506,8 @@ static void add_other(Chains *c, const Ins *i) {
   put_out(c, i);
 }
 
+/* Each instruction is one of three: a member, a view that may be absorbed, or
+ * one that the group has to let pass. */
 static void add_ins(Chains *c, const Ins *i) {
   const OpSite *site = site_of(i);
   if (can_be_member(site)) add_member(c, i, site);
@@ -507,6 +524,8 @@ static void write_back(Chains *c) {
     if (c->out.data[k].op != PSEUDO_nothing) VEC_PUSH(&l->list, c->out.data[k]);
 }
 
+/* Registers are read throughout the list before groups are made, to know which
+ * results nobody else needs. */
 void chain_pass(Lower *l) {
   Chains *c = ARENA_NEW(l->arena, Chains);
   if (c) c->uses = ARENA_ARRAY(l->arena, RegUse, l->regs.len + 1);

@@ -1,7 +1,12 @@
 /* Checks at run time, where values of unknown shape enter a place that knows
- * more, and where functions are entered (types/crossing.c says which).  A
- * named dimension is read when its function is entered and kept in a
- * register, as a number; closures capture it like any variable. */
+ * more, and where functions are entered (types/crossing.c says which).
+ *
+ *   def @f[n: Dim](%x: Tensor[(n), float32], %y: Tensor[(n), float32])
+ *
+ * On entry n is read from %x with `dim` and kept in a register as an int64; the
+ * instance that checks compares %y with it.  Closures capture such a register
+ * like any variable.  A check's site has the expected type, and lists the
+ * registers of the names in it. */
 #include "bytecode/lower/lower.h"
 
 enum { NAMES_MAX = 32 };
@@ -16,6 +21,7 @@ typedef struct Names {
   Reg regs[NAMES_MAX];
 } Names;
 
+/* Names beyond NAMES_MAX, and those without a register here, are left out. */
 static void add_name(void *data, const void *key, const Name *name) {
   (void)name;
   Names *n = data;

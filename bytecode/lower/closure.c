@@ -1,9 +1,18 @@
-/* Function values.  A closure is a cell: its function, then what it
- * captures; a closure that captures nothing is immortal.  The running
- * closure is its function's last parameter, so a recursive fn refers to
- * itself without a reference cycle.  Members of a recursive group capture
- * the same values in the same order, so any member's closure can be that
- * parameter for any other. */
+/* Function values (flat closures; Cardelli, "Compiling a functional language",
+ * 1984).
+ *
+ *   field 0      the Function
+ *   field 1..    what it captures, in the order of the group's list; all in one
+ *                tuple in field 1 where a cell has no room
+ *
+ * A closure that captures nothing is immortal, one for each Function.  The
+ * running closure is its function's last parameter, so a recursive fn refers to
+ * itself without a reference cycle.  Members of a recursive group capture the
+ * same values in the same order, so any member's closure can be that parameter
+ * for any other.
+ *
+ * What is known of a captured function goes along (FreeVar.callee): the
+ * instance can then call it directly, or not capture it at all. */
 #include "bytecode/lower/lower.h"
 #include "ir/walk.h"
 
@@ -16,6 +25,8 @@ static bool is_rebound(const TypeVar *v, int count,
   return false;
 }
 
+/* Room is 0 where memory ran out: nothing is added then, and the code is
+ * discarded. */
 Env *env_new(Lower *l, int most) {
   Arena *arena = &l->code->arena;
   Env *env = ARENA_NEW(arena, Env);
@@ -52,6 +63,7 @@ static void bind_param(Lower *l, Env *env, const TypeVar *v, const Type *targ,
   }
 }
 
+/* A parameter of the inner scope hides one of the outer. */
 const Env *env_bind(Lower *l, const Env *outer, int count,
                     const TypeVar *const *params, const Type *const *targs,
                     bool prints) {
@@ -121,6 +133,8 @@ static void note_name(void *data, const void *key, const Name *name) {
   if (var->number && local_get(f->lower, var->number)) note_use(f, var->number);
 }
 
+/* Where a check will be made inside the fn, the names in the expected type are
+ * used there, though no expression mentions them. */
 static void note_crossing(void *data, const Type *actual, const Type *expected,
                           bool out) {
   FreeVars *f = data;
@@ -142,6 +156,7 @@ static void note_checks(FreeVars *f, const Expr *e) {
   }
 }
 
+/* Dimensions that an inner fn declares are bound by it. */
 static void note_node(FreeVars *f, const Expr *e) {
   if (e->kind == EX_VAR) note_use(f, e->var);
   if (e->kind == EX_FN)
@@ -226,6 +241,7 @@ static Function *group_function(Lower *l, const FnGroup *g, int i,
 
 /* --- Closures ----------------------------------------------------------- */
 
+/* Field 0 is a Function and never counted. */
 static uint64_t closure_header(const FnGroup *g) {
   union {
     Obj obj;
@@ -289,6 +305,8 @@ Reg lower_function_value(Lower *l, Function *f, Reg dst) {
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
+/* In a loose program nobody knows who calls a value with what, so it is the
+ * instance that checks its arguments and owns them. */
 Function *function_as_value(Lower *l, Function *f) {
   InstanceKey key = f->key;
   if (!key.loose || key.checks || key.kind != FUNCTION_FN) return f;
@@ -318,6 +336,7 @@ Reg lower_fn(Lower *l, const Expr *e, Reg dst) {
   return lower_named_fn(l, NULL, e, dst);
 }
 
+/* Asked of arguments, which a specialised callee can call directly then. */
 Function *fn_without_captures(Lower *l, const Expr *e) {
   const FnGroup *g = single_group(l, NULL, e);
   if (g->capture_count > 0) return NULL;
@@ -339,6 +358,8 @@ static void bind_member(Lower *l, const FnGroup *g, int i) {
   v->callee = f;
 }
 
+/* The closures of a group are made one after the other; they do not refer to
+ * one another (INS_sibling makes a member's closure from any other's). */
 void lower_group(Lower *l, const Binding *bindings, int count) {
   if (var_is_general(bindings[0].var, bindings[0].value)) {
     for (int i = 0; i < count; i++)
@@ -372,6 +393,8 @@ static Function *group_member(Lower *l, const Var *v, bool checks) {
   return i < 0 ? NULL : group_function(l, g, i, checks);
 }
 
+/* The instance is that of the use: a group may call its members at other
+ * representations. */
 Function *member_function(Lower *l, const Expr *use) {
   const Env *outer = l->env;
   l->env = env_of_use(l, use);

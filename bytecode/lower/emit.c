@@ -34,6 +34,8 @@ typedef struct Emit {
   bool far;
 } Emit;
 
+/* Arguments of calls have their places behind all other registers of the
+ * frame. */
 static uint16_t real(const Emit *e, Reg r) {
   const RegInfo *info = &e->l->regs.data[r];
   if (info->out >= 0) return (uint16_t)(e->l->window + (uint32_t)info->out);
@@ -67,6 +69,7 @@ static bool is_written(const Ins *i, const Operand *item) {
   return *list && (item->mode == list[1] || item->mode == list[3]);
 }
 
+/* Four registers to a unit, the rest of the last one zero. */
 static void emit_list(Emit *e, const Ins *i) {
   Word packed = {.word = 0};
   uint32_t n = 0;
@@ -81,6 +84,8 @@ static void emit_list(Emit *e, const Ins *i) {
   if (n % 4) unit(e, packed, i->span);
 }
 
+/* A switch has a word for each of its ways, which counts from the switch
+ * itself. */
 static void emit_targets(Emit *e, const Ins *i, uint32_t from) {
   for (uint32_t k = 0; k < i->list_count; k++) {
     Operand item = e->l->listed.data[i->list + k];
@@ -107,6 +112,7 @@ static void emit_condition(Emit *e, const Ins *i, uint32_t at) {
   emit_jump(e, i, i->arg[2]);
 }
 
+/* What unwinding has to drop if the run ends at this instruction. */
 static void record_live(Emit *e, const Ins *i, uint32_t at) {
   const Lower *l = e->l;
   if (i->live_count == 0) return;
@@ -144,6 +150,8 @@ static void emit_moves(Emit *e, Move *moves, int n, Span span) {
       moves[i] = moves[--n];
       continue;
     }
+    /* Only cycles are left: break one by saving a register that is about to be
+     * overwritten. */
     uint16_t spare = (uint16_t)e->l->window;
     emit_move(e, (Move){spare, moves[0].to}, span);
     for (int k = 0; k < n; k++)
@@ -183,6 +191,8 @@ static void emit_back(Emit *e, Span span) {
        span);
 }
 
+/* The parameters are all set at once from values that may be other parameters:
+ * a parallel move. */
 static void emit_self(Emit *e, const Ins *i) {
   Lower *l = e->l;
   uint32_t n = i->arg[0];
@@ -210,7 +220,8 @@ static bool sets_counted(const Emit *e, const Ins *i) {
 }
 
 /* Is it a call of the running function, whose start is near enough for a
- * distance in 16 bits? */
+ * distance in 16 bits?  Such a call needs no word for the function: it is the
+ * running one. */
 static bool calls_self(const Emit *e, const Ins *i) {
   return i->op == INS_call && !e->far && i->words[0] == (uintptr_t)e->l->fn;
 }
@@ -301,6 +312,7 @@ static bool emit_two(Emit *e, size_t k) {
   return true;
 }
 
+/* Labels and the head are places and no units. */
 static void emit_ins(Emit *e, const Ins *i) {
   switch (i->op) {
     case PSEUDO_label: e->labels[i->arg[0]] = (uint32_t)e->units.len; break;
@@ -320,12 +332,15 @@ static bool jumps_to_next(const Lower *l, size_t k) {
   return false;
 }
 
+/* An instruction is one unit, at most two words, its list, and a long jump
+ * behind. */
 static size_t units_at_most(const Lower *l) {
   size_t n = 0;
   for (size_t k = 0; k < l->list.len; k++) n += 6 + l->list.data[k].list_count;
   return n;
 }
 
+/* Distances are counted in units.  All are known now: every label has come. */
 static void resolve(Emit *e) {
   for (size_t k = 0; k < e->fixups.len; k++) {
     Fixup f = e->fixups.data[k];
@@ -357,7 +372,8 @@ static bool verify(const Emit *e) {
   return !l->code->verifies || code_verify(&listing, l->code->mem, &l->flaw);
 }
 
-/* Hands the result over to the function. */
+/* Hands the result over to the function.  The code is stored last: a thread
+ * that sees it sees all that belongs to it. */
 static bool publish(Emit *e) {
   Function *f = e->l->fn;
   Arena *arena = &e->l->code->arena;
@@ -395,6 +411,8 @@ static void emit_done(Emit *e) {
   VEC_DONE(&e->live);
 }
 
+/* Nothing is published if memory ran out or the code has a flaw: the function
+ * keeps its stub. */
 bool emit_code(Lower *l) {
   Emit e;
   emit_init(&e, l);

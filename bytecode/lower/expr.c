@@ -1,6 +1,20 @@
-/* Expressions.  A value is lowered to where it is wanted; with DST_TAIL it is
- * what the function returns, so a call there reuses the frame.  Nesting is
- * bounded by the parser; chains of lets are one Block. */
+/* Expressions.  A value is lowered to where it is wanted:
+ *
+ *   DST_ANY     wherever it is already, or in a new register
+ *   a register  in that one: the branches of an `if` share one
+ *   DST_TAIL    out of the function; a call there reuses the frame
+ *
+ * So a value is not moved about: each expression decides at its end
+ * (lower_finish) whether a move or a return is due.
+ *
+ * Nesting is recursion on a split stack (base/split.h); chains of lets are one
+ * Block, chains of `else if` and of operators are loops.
+ *
+ * Cells are made by one function (lower_cell), which knows the three forms of a
+ * cell: none for constructors without fields, which are shared; small ones,
+ * whose header is one word of the instruction; big ones.  Whether a field's
+ * value is moved or kept is not decided here: own.c does, when it knows who
+ * reads it next. */
 #include "bytecode/lower/lower.h"
 
 /* --- Results ------------------------------------------------------------ */
@@ -38,6 +52,8 @@ static void return_fields(Lower *l, Reg from) {
   put_results(l, parts);
 }
 
+/* In a trmc instance a result does not leave as a value: it fills the hole of
+ * what has been built, whose root is returned. */
 Reg lower_finish(Lower *l, Reg from, Reg dst) {
   if (dst == DST_ANY || dst == from) return from;
   if (dst == DST_TAIL && l->fn->result_count) {
@@ -62,6 +78,8 @@ Reg lower_target(Lower *l, const Type *type, Reg dst) {
 
 /* --- Leaves ------------------------------------------------------------- */
 
+/* A scalar is bits in the instruction; a tensor is immortal, so its address
+ * is. */
 static Reg lower_const(Lower *l, const Expr *e, Reg dst) {
   Reg r = lower_target(l, e->type, dst);
   Tensor *t = e->constant;
@@ -77,6 +95,9 @@ static void lower_param(Lower *l, const Global *g, Reg r) {
   else put_word(l, INS_constant, r, 0, 0, t);
 }
 
+/* Three kinds: a definition is its closure, a generalised value is lowered anew
+ * at each use in the use's environment, and all others are read from the
+ * session's slot, or for params from the code. */
 static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
   const Global *g = e->g.global;
   Function *f = global_function(l, e);
@@ -102,6 +123,7 @@ static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
+/* A field of an operator's tuple needs no tuple. */
 static Reg lower_proj(Lower *l, const Expr *e, Reg dst) {
   const Expr *tuple = e->args[0];
   if (tuple->kind == EX_CALL && tuple->call.callee->kind == EX_OP &&
@@ -116,6 +138,8 @@ static Reg lower_proj(Lower *l, const Expr *e, Reg dst) {
 
 /* --- Cells -------------------------------------------------------------- */
 
+/* A field is read as a view and then owned by opening the cell; of a borrowed
+ * cell it stays a view. */
 Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
                 Reg dst) {
   Reg field = lower_target(l, type, dst);
@@ -131,6 +155,8 @@ Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
   return field;
 }
 
+/* Which fields are counted is known here, so dropping the cell needs no
+ * types. */
 static uint64_t small_header(const Lower *l, uint16_t tag, int n,
                              const Reg *fields) {
   union {
@@ -182,6 +208,8 @@ static void put_small_cell(Lower *l, Reg r, uint64_t header, int n,
   if (token != NO_REG) put_listed(l, 'x', token);
 }
 
+/* A token of a dead cell of the same size is taken if there is one in scope
+ * (local.c). */
 Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst) {
   if (dst == DST_TAIL && l->fn->result_count) {
     put_results(l, fields);
@@ -216,6 +244,8 @@ Reg lower_ctor_field(Lower *l, const Expr *e, int i) {
   return r;
 }
 
+/* Constants come last, so that Cons(1, Cons(2, ...)) holds no more of them in
+ * registers than are in one cell. */
 Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst) {
   Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
   if (!fields) return lower_failed(l);
@@ -249,6 +279,7 @@ static Reg lower_content(Lower *l, const Expr *e, const Type *content) {
   return kept;
 }
 
+/* Cells that can be part of a cycle are marked, for the collector of cycles. */
 static Reg lower_ref(Lower *l, const Expr *e, Reg dst) {
   const Type *content = e->type->args[0];
   Reg v = lower_content(l, e, content);
@@ -269,6 +300,7 @@ static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
+/* The old content is dropped by the machine, behind the store. */
 static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
   Reg ref = lower_expr(l, e->args[0], DST_ANY);
   const Type *content = e->args[0]->type->args[0];
@@ -309,6 +341,8 @@ static bool is_group_head(const Binding *b) {
   return b->kind == BIND_LET && b->value->kind == EX_FN && !b->var->lazy;
 }
 
+/* Null and a flag that says so: the value is made at its first use, wherever
+ * that is (local.c). */
 static void lower_lazy(Lower *l, const Binding *b) {
   Local *v = local_put(l, b->var, LOCAL_LAZY);
   v->value = b->value;
@@ -320,6 +354,7 @@ static void lower_lazy(Lower *l, const Binding *b) {
   put_bits(l, v->flag, 0);
 }
 
+/* A let that binds a variable of several types has no value of its own. */
 static void lower_let(Lower *l, const Binding *b) {
   if (b->var->lazy) {
     lower_lazy(l, b);
@@ -347,6 +382,7 @@ static int lower_binding(Lower *l, const Block *block, int i) {
   return end;
 }
 
+/* The bindings before the result are never in tail position. */
 static Reg lower_block(Lower *l, const Expr *e, Reg dst) {
   const Block *block = e->block;
   for (int i = 0; i < block->count;) i = lower_binding(l, block, i);
@@ -414,6 +450,8 @@ Reg lower_expr(Lower *l, const Expr *e, Reg dst) {
     l->failed = true;
     return dst == DST_TAIL ? NO_REG : reg_new(l, false);
   }
+  /* A polymorphic value that comes out of a call, a tuple or a cell is a cell
+   * of closures: the use takes the one of its instance. */
   bool picks = e->targ_count > 0 &&
                (e->kind == EX_CALL || e->kind == EX_PROJ || e->kind == EX_READ);
   if (!picks) return lower_node(l, e, dst);

@@ -1,5 +1,18 @@
 /* One function: its parameters, what it captured, its body, then the phases
- * that turn the list into code. */
+ * that turn the list into code.
+ *
+ *   registers   0 .. n-1        parameters, in their order
+ *               then            self (the running closure), if it captures
+ *               then            root and hole, in a trmc instance
+ *               then            what the prologue reads from the closure
+ *   head        where a self tail call comes back to; what the prologue has
+ *               read is carried along
+ *   body        with DST_TAIL
+ *
+ * function_lower() is called under the code's lock, when the function is first
+ * entered.  Its scratch lies in an arena of its own, and what is kept in the
+ * code's arena.  If memory runs out, functions that were made on the way are
+ * forgotten again, since the calls that were to use them are gone. */
 #include <string.h>
 
 #include "bytecode/lower/lower.h"
@@ -24,6 +37,7 @@ static const Type *param_type(const Function *f, int i) {
   }
 }
 
+/* A closure that captures nothing is immortal and need not be passed. */
 static bool has_self(const Function *f) {
   return f->key.group && f->key.group->capture_count > 0;
 }
@@ -35,6 +49,8 @@ static void set_unboxed_results(Function *f) {
     f->result_counted[i] = env_counted(f->key.env, result->args[i]);
 }
 
+/* Asked for when a Function is made, before it is lowered, for callers lay out
+ * their arguments by it. */
 void function_params(Code *c, Function *f) {
   int n = param_count(f);
   const bool *borrowed = f->key.borrows ? fn_borrowed(c, f->key.expr) : NULL;
@@ -87,7 +103,9 @@ static Reg captures_reg(Lower *l, const FnGroup *g) {
   return tuple;
 }
 
-/* Captured values are read from the closure once, before the head. */
+/* Captured values are read from the closure once, before the head.  Reading
+ * them once makes them registers like others; opening the closure then owns its
+ * fields where nobody else holds it. */
 static void bind_captures(Lower *l, const FnGroup *g) {
   Reg cell = captures_reg(l, g);
   int n = g->capture_count, at = captures_first(g), counted = 0;
@@ -116,6 +134,8 @@ static void bind_captures(Lower *l, const FnGroup *g) {
   VEC_PUSH(&l->carried, l->self);
 }
 
+/* What is not captured needs no register: members of the group, closures that
+ * capture nothing, generalised values. */
 static void bind_free(Lower *l) {
   const FnGroup *g = l->fn->key.group;
   if (!g) return;
@@ -134,6 +154,8 @@ static void bind_free(Lower *l) {
 
 /* --- The body ----------------------------------------------------------- */
 
+/* A result that has to be checked is no tail call: the check comes behind
+ * it. */
 static void lower_checked(Lower *l, const Expr *body, const Type *declared,
                           Span span) {
   if (!declared) declared = body->type;
@@ -269,7 +291,9 @@ static void join_chains(Lower *l) {
 }
 
 /* What is done to the list of instructions, in order.  One that was left
- * half-made for lack of memory is no input for the next. */
+ * half-made for lack of memory is no input for the next.  Chains absorb some
+ * views, so the others come behind them; ownership comes last, as it must know
+ * every read. */
 static bool run_passes(Lower *l) {
   static void (*const passes[])(Lower * l) = {
       tuple_pass,
@@ -297,6 +321,7 @@ static bool lower_phases(Lower *l) {
   return emit_code(l) || report_flaw(l);
 }
 
+/* What is reported is a run-time error of the session that came by. */
 bool function_lower(Code *c, Function *f, Diags *diags) {
   Arena arena;
   Lower l;

@@ -6,6 +6,8 @@
 
 Local *local_get(Lower *l, const Var *v) { return ptrmap_get(&l->locals, v); }
 
+/* A binder that is lowered twice, in a generalised value, puts a new entry in
+ * the place of the old. */
 Local *local_put(Lower *l, const Var *v, LocalKind kind) {
   Local *local = ARENA_NEW(l->arena, Local);
   *local = (Local){.kind = kind, .reg = NO_REG};
@@ -13,6 +15,7 @@ Local *local_put(Lower *l, const Var *v, LocalKind kind) {
   return local;
 }
 
+/* Every change goes to the undo log, by which branches take it back. */
 static void lazy_set(Lower *l, Local *v, LazyState state) {
   VEC_PUSH(&l->lazies, (LazyChange){v, v->lazy});
   v->lazy = state;
@@ -23,6 +26,9 @@ static void lazy_evaluate(Lower *l, Local *v) {
   put_bits(l, v->flag, 1);
 }
 
+/*   DONE      the register has it on every path to here
+ *   PENDING   no path has evaluated it: evaluate, set the flag
+ *   MAYBE     some have: test the flag, evaluate if it is not set */
 static Reg lazy_reg(Lower *l, Local *v) {
   if (v->lazy == LAZY_DONE) return v->reg;
   if (v->lazy == LAZY_PENDING) {
@@ -75,6 +81,8 @@ Reg token_put(Lower *l, int size) {
   return m->reg;
 }
 
+/* The innermost first.  Taking is a change like those of lazy variables, so
+ * each branch may take the token anew. */
 Reg token_take(Lower *l, int size) {
   for (size_t i = l->tokens.len; i-- > 0;) {
     Local *m = l->tokens.data[i];
@@ -85,6 +93,8 @@ Reg token_take(Lower *l, int size) {
   return NO_REG;
 }
 
+/* Behind the arm no new cell may take its token: another arm has not set the
+ * register. */
 void token_leave(Lower *l, size_t mark) {
   while (l->tokens.len > mark) (void)VEC_POP(&l->tokens);
 }
@@ -98,6 +108,8 @@ void lazy_branch_done(Lower *l, size_t mark) {
     l->lazies.data[i].local->lazy = l->lazies.data[i].former;
 }
 
+/* Behind a join of branches that may differ, all that any of them changed is
+ * perhaps done. */
 void lazy_join(Lower *l, size_t mark) {
   for (size_t i = mark; i < l->lazies.len; i++)
     l->lazies.data[i].local->lazy = LAZY_MAYBE;

@@ -128,6 +128,7 @@ static void unload(Matcher *m, size_t mark) {
 
 /* --- Building the tree -------------------------------------------------- */
 
+/* Patterns nest no deeper than the parser lets them. */
 static int test_count(const Pattern *p) {
   if (p->kind == PT_CTOR) return 1;
   int n = 0;
@@ -243,6 +244,7 @@ static bool binds(const Pattern *p) {
   return false;
 }
 
+/* Fields are read before anything is opened: an opened cell may be gone. */
 static void load_bound(Matcher *m, Part *p, const Pattern *pattern) {
   if (!binds(pattern)) return;
   load(m, p);
@@ -252,6 +254,8 @@ static void load_bound(Matcher *m, Part *p, const Pattern *pattern) {
     load_bound(m, fields[i], pattern->fields[i]);
 }
 
+/* A field that its constructor declares wider than the variable's type is
+ * compared here. */
 static void bind_var(Matcher *m, const Part *p, const Pattern *pattern) {
   Lower *l = m->l;
   l->span = pattern->span;
@@ -355,12 +359,14 @@ static void emit_two(Matcher *m, const Roots *roots, const Node *node) {
   emit_case(m, roots, other);
 }
 
+/* The number of cases stands for all constructors without one. */
 static int case_of(const Node *node, int tag) {
   for (int i = 0; i < node->case_count; i++)
     if (node->ctors[i]->tag == tag) return i;
   return node->case_count;
 }
 
+/* Constructors that no case names share the way of `otherwise`. */
 static void emit_switch(Matcher *m, const Roots *roots, const Node *node) {
   Lower *l = m->l;
   int n = node->adt->ctor_count, k = node->case_count;
@@ -394,6 +400,8 @@ static void emit_node(Matcher *m, const Roots *roots, const Node *node) {
   }
 }
 
+/* Some of the ways that lead here may have evaluated lazy variables in a
+ * guard. */
 static void emit_shared_arms(Matcher *m, const Roots *roots) {
   for (int i = 0; i < m->match->arm_count; i++) {
     if (m->arms[i].leaves < 2) continue;
@@ -494,6 +502,8 @@ static Span keyword_of(const Expr *e) {
   return (Span){e->span.lo, e->span.lo + len};
 }
 
+/* The tree is complete before the first instruction of it, since only then is
+ * it known which arms have one leaf. */
 Reg lower_match(Lower *l, const Expr *e, Reg dst) {
   Matcher m = {
       .l = l, .match = e->match, .result = e->type, .keyword = keyword_of(e)};

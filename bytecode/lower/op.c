@@ -1,7 +1,17 @@
-/* Operator calls.  On scalars they are instructions (scalar.c); on tensors
- * they are an `op` with a site, which says what is called, where its
- * operands come from and what its results are.  A tuple written out as an
- * operand is never made. */
+/* Operator calls.  On scalars they are instructions (scalar.c); on tensors they
+ * are an `op` with a site, which says what is called, where its operands come
+ * from and what its results are.
+ *
+ *   concatenate((%x, %y), axis=0)
+ *
+ *   op q, [x, y], [r]      q: concatenate; sources x, y: FROM_TENSOR;
+ *                          out_types: the call's type; number of its plan
+ *
+ * A tuple written out as an operand is never made: its fields are spliced in.
+ * A tuple of results is made, if at all, by a cell of its own behind the call.
+ *
+ * A site lives as long as the code.  Its number finds the plan that a session
+ * keeps for it: the shapes that came last and what was computed for them. */
 #include "bytecode/lower/lower.h"
 
 /* The operands of a site under construction. */
@@ -12,6 +22,8 @@ typedef struct Sources {
   int args; /* flattened */
 } Sources;
 
+/* Types are those of the instance, so an operand of a type parameter's type has
+ * its representation. */
 static void add_source(Sources *s, Reg r, const Type *type) {
   type = env_type(s->lower->code, s->lower->env, type);
   OpSource source = {.type = type};
@@ -43,6 +55,7 @@ static void add_operands(Sources *s, const Expr *e, Reg first) {
     else add_operand(s, e->args[i], splice);
 }
 
+/* The results' types decide which registers are counted. */
 static void out_types(Lower *l, OpSite *site, const Type *result) {
   bool tuple = result->kind == TY_TUPLE;
   site->out_count = tuple ? result->count : 1;

@@ -47,7 +47,8 @@ static void match_types(Lower *l, Found *f, const Type *type, const Type *other,
     match_types(l, f, type->result, other->result, depth + 1);
 }
 
-/* `env` and what was found, where `env` does not say. */
+/* `env` and what was found, where `env` does not say.  What `env` says wins: it
+ * is the running instance's. */
 static const Env *env_extend(Lower *l, const Env *env, const Found *f) {
   Env *to = env_new(l, (env ? env->count : 0) + f->count);
   for (int i = 0; env && i < env->count; i++)
@@ -85,6 +86,8 @@ static Reg lower_instance(Lower *l, const Expr *e, const Type *type) {
   return r;
 }
 
+/* 2^k instances are made, so k is bounded; more is E0705.  The environments
+ * differ in representation only; each closure captures for itself. */
 static Reg lower_poly(Lower *l, const Expr *e, const Type *type, Reg dst) {
   int k = type->param_count;
   if (k > POLY_MAX) {
@@ -137,6 +140,10 @@ static bool is_name_or_fn(const Expr *e) {
   }
 }
 
+/*   wanted polymorphic, e a name or fn      a cell of closures
+ *   wanted polymorphic, e monomorphic       the same closure in each field
+ *   wanted an instance, e a polymorphic fn  the fn in that instance
+ *   else                                    e as it is */
 Reg lower_as(Lower *l, const Expr *e, const Type *wanted, Reg dst) {
   bool poly = is_poly(wanted);
   if (poly && is_name_or_fn(e)) return lower_poly(l, e, wanted, dst);
@@ -146,6 +153,7 @@ Reg lower_as(Lower *l, const Expr *e, const Type *wanted, Reg dst) {
   return lower_expr(l, e, dst);
 }
 
+/* The index is computed when code is made: representations are known then. */
 Reg lower_pick(Lower *l, Reg poly, const Expr *e, Reg dst) {
   int mask = 0, k = e->targ_count < POLY_MAX ? e->targ_count : POLY_MAX;
   for (int i = 0; i < k; i++)

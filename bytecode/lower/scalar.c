@@ -1,4 +1,16 @@
-/* Operators on scalars: which instruction, if there is one of its own. */
+/* Operators on scalars: which instruction, if there is one of its own.
+ *
+ *   %a + %b         add_i32 r, a, b        an instruction of the table
+ *   %a - 3          add_i32_imm r, a, -3   with an immediate
+ *   if (%a > %b)    if_le_i32 a, b         integers: to the else branch
+ *   if (%a < %b)    unless_lt_f32 a, b     floats: likewise
+ *   exp(%x)         scalar1 r, x, site     by the operator's function
+ *
+ * Conditions are branches and no values: `if (a < b && c)` becomes two jumps,
+ * fused with their comparisons, and no truth value is ever in a register.
+ * A comparison of floats is not negated by taking the other sense, as NaN is
+ * neither less nor greater: the row names the jump that is taken just where the
+ * first is not. */
 #include "bytecode/lower/lower.h"
 
 /* --- Which instruction -------------------------------------------------- */
@@ -69,6 +81,8 @@ static void put_generic(Lower *l, const Expr *e, ScalarFn fn, Reg dst,
   if (n == 3) put_listed(l, 'u', regs[2]);
 }
 
+/* NULL also where there is no function for these dtypes: the call is one of an
+ * `op` then. */
 ScalarFn scalar_function(const Expr *e) {
   if (e->count < 1 || e->count > 3 || !type_is_scalar(e->type)) return NULL;
   for (int i = 0; i < e->count; i++)
@@ -135,6 +149,8 @@ enum { PLAIN_DEPTH = 6 };
 
 bool expr_is_plain(const Expr *e) { return is_plain(e, PLAIN_DEPTH); }
 
+/* What `&&` and `||` have become in the tree: an `if` one of whose branches is
+ * a literal. */
 static bool is_literal_bool(const Expr *e, bool value) {
   if (e->kind != EX_CONST || e->constant->dtype != DT_BOOL) return false;
   bool is_true = *(const uint8_t *)e->constant->data != 0;
@@ -204,6 +220,7 @@ static void run_branch(void *call) {
   branch(c->l, c->e, c->sense, c->to);
 }
 
+/* Negations only turn the sense. */
 static void branch(Lower *l, const Expr *e, bool sense, Label to) {
   if (split_is_used_up(&l->stack)) {
     BranchCall call = {l, e, sense, to};
@@ -227,6 +244,7 @@ static void branch(Lower *l, const Expr *e, bool sense, Label to) {
   }
 }
 
+/* Falls through where the condition holds: the then branch stands next. */
 void lower_condition(Lower *l, const Expr *e, Label otherwise) {
   branch(l, e, false, otherwise);
 }

@@ -85,6 +85,7 @@ static bool may_go(const Tuples *t, Reg r) {
   return true;
 }
 
+/* Renamings chain up when the fields of one tuple come from another's. */
 static Reg find(const Tuples *t, Reg r) {
   while (t->same_as[r] != NO_REG) r = t->same_as[r];
   return r;
@@ -95,7 +96,9 @@ static void rename_operands(Tuples *t, Ins *i) {
     if (w.role & REGISTER) *operand_place(t->l, i, w.at) = find(t, w.now.reg);
 }
 
-/* What the field is read into stands for the register from now on. */
+/* What the field is read into stands for the register from now on.  Where the
+ * field's register is set at several places it cannot be renamed; it is moved
+ * to instead. */
 static void replace_field(Tuples *t, Ins *i) {
   const Ins *cell = &t->l->list.data[t->uses[i->arg[1]].cell - 1];
   Reg fields[SIZE_SMALL_MAX];
@@ -115,6 +118,8 @@ static void remove_open(Tuples *t, Ins *i) {
   i->op = PSEUDO_nothing;
 }
 
+/* A cell that was to reuse the memory of one that is not made gets new
+ * memory. */
 static void build_anew(Tuples *t, Ins *i) {
   Reg token = makes_cell(i) ? ins_reuse_token(t->l, i) : NO_REG;
   if (token == NO_REG || !t->l->regs.data[token].missing) return;

@@ -20,6 +20,7 @@ typedef struct Ends {
   bool builds, other;
 } Ends;
 
+/* Each function is looked at once, so calls in circles end. */
 static void add_fn(Ends *n, const Expr *fn) {
   for (size_t i = 0; i < n->fns.len; i++)
     if (n->fns.data[i] == fn) return;
@@ -108,6 +109,7 @@ static bool look(Code *c, const Function *f) {
   return n.builds && !n.other;
 }
 
+/* The answer is kept by the function's expression, for all its instances. */
 bool fn_builds_tuple(Code *c, const Function *f) {
   if (f->key.kind != FUNCTION_FN ||
       f->key.expr->fn->body->type->kind != TY_TUPLE)

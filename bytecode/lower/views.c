@@ -107,6 +107,8 @@ static void add_op(Views *v, Ins *i) {
   i->words[0] = (uint64_t)(uintptr_t)site;
 }
 
+/* Views are followed within straight code: behind a jump another path may have
+ * set the source. */
 static bool ends_block(Ins *i) {
   return ins_row(i)->flags & (END | JOIN) || ins_target(i);
 }
@@ -121,6 +123,7 @@ static void add_ins(Views *v, uint32_t at) {
   if (is_view(site)) v->uses[item(v, i, 1)->reg].view = at + 1;
 }
 
+/* Two walks: how often registers are read, then which views are read once. */
 void view_pass(Lower *l) {
   Views v = {.l = l};
   v.uses = ARENA_ARRAY(l->arena, RegUse, l->regs.len + 1);

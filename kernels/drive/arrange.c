@@ -1,5 +1,15 @@
-/* Kernels that rearrange elements: each copies parts of its operand to parts of
- * its result, both seen as strided tensors. */
+/* Kernels that rearrange elements.  Each one describes a part of its operand
+ * and a part of its result as strided tensors of one shape, headers on the C
+ * stack that share the elements, and lets copy_into() do the rest: it merges
+ * axes, goes by tiles where a copy is a transposition, polls `stop` and shares
+ * large copies among threads.  So a kernel here is geometry alone:
+ *
+ *   depth_to_space   for each position in a block: channels -> a grid of cells
+ *   reverse_sequence for each batch: a run with a negative stride
+ *   trilu            for each row: the part to clear
+ *   set_diag         for each diagonal: an axis whose stride is row + column
+ *
+ * Kernels whose parts do not cover the result first copy or fill the whole. */
 #include "kernels/kernel.h"
 #include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
@@ -68,6 +78,9 @@ static Layout unblocked(const Layout *l, const Tensor *x, int64_t *shape) {
   return plain;
 }
 
+/* One copy where at most one layout has blocks.  Two blocked layouts may split
+ * an axis into unequal blocks, which no single pair of geometries describes;
+ * these go by way of the plain layout. */
 bool kernel_layout_transform(OpCall *call) {
   const Tensor *x = call->args[0], *out = call->outs[0];
   Layout from, to;
@@ -97,6 +110,9 @@ static Tensor channels_of(const Tensor *deep, int axis, int64_t block,
   return every(deep, axis, position, block * block, channels);
 }
 
+/* wide[n, c, h * block + i, w * block + j] and the channel of deep that belongs
+ * to (c, i * block + j), at (h, w), are one element; the direction says which
+ * side is copied.  One copy for each position in a block. */
 static bool depth_space(OpCall *call, bool to_space) {
   const Tensor *x = call->args[0], *out = call->outs[0];
   const Tensor *deep = to_space ? x : out, *wide = to_space ? out : x;
@@ -152,6 +168,7 @@ static void block_parts(const AttrValue *block, AttrName margins,
   }
 }
 
+/* Fills the result with the padding's value first: what the parts leave out. */
 bool kernel_space_to_batch(OpCall *call) {
   const AttrValue *block = attr_get(call->attrs, ATTR_block_shape);
   Tensor *out = call->outs[0];
@@ -179,6 +196,7 @@ bool kernel_batch_to_space(OpCall *call) {
   return true;
 }
 
+/* out[i * stride] = x[i], and the value between them elsewhere. */
 bool kernel_dilate(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor to = *call->outs[0];
@@ -193,6 +211,8 @@ bool kernel_dilate(OpCall *call) {
 
 /* --- Windows, grids ------------------------------------------------------ */
 
+/* A view: the windows overlap in memory.  An axis of windows steps by the
+ * stride, and each window's own axis by the data's step. */
 bool kernel_sliding_window(OpCall *call) {
   const Tensor *x = call->args[0];
   const RuleType *to = call->result;
@@ -211,6 +231,8 @@ bool kernel_sliding_window(OpCall *call) {
   return view_out(call, 0, &view);
 }
 
+/* Each vector along its axis of the grid, and with stride 0 along all others.
+ * In mode xy the first two vectors exchange their axes, as in NumPy. */
 bool kernel_meshgrid(OpCall *call) {
   bool xy = strcmp(attr_text(call->attrs, ATTR_indexing), "xy") == 0;
   for (int i = 0; i < call->out_count; i++) {
@@ -226,6 +248,8 @@ bool kernel_meshgrid(OpCall *call) {
 
 /* --- Sequences ----------------------------------------------------------- */
 
+/* Copies everything, then each sequence's first n elements again, backwards.
+ * Lengths are cut to the axis. */
 bool kernel_reverse_sequence(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor *out = call->outs[0];

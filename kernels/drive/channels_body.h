@@ -1,8 +1,14 @@
 /* Batch normalisation in the type C (float or double) named ID; included by
- * lines.c. */
+ * lines.c.
+ *
+ *   s = gamma / sqrt(variance + epsilon)       for each channel
+ *   t = beta - mean * s
+ *   out = x * s + t                            for each element, rounded twice
+ *
+ * Two operations an element instead of four.  Without `scale` gamma is 1,
+ * without `center` beta is 0. */
 
-/* One channel of batch normalisation is x * s + t, with s = gamma / sqrt(var +
- * eps) and t = beta - mean * s (gamma and beta where given). */
+/* The factors of channel i. */
 static void FN(channel_factors)(const ChannelNorm *norm, int64_t i, C *s,
                                 C *t) {
   C value[4]; /* gamma, beta, mean, variance */
@@ -20,6 +26,8 @@ static void FN(channel_factors)(const ChannelNorm *norm, int64_t i, C *s,
   if (norm->center) *t += value[1];
 }
 
+/* A run of the channel, through a tile of C, since 16-bit floats are rounded
+ * once, at the end. */
 static void FN(affine_run)(const Walk *w, DType dtype, C s, C t) {
   C tile[TILE];
   for (int64_t i = 0; i < w->n; i += TILE) {

@@ -134,6 +134,7 @@ typedef struct ConvPanels {
   int64_t batch, group;
 } ConvPanels;
 
+/* The columns that fill up the last group are 0. */
 static void fill_panel(const void *source, int64_t k, int rows, int64_t n,
                        int columns, float *panel) {
   const ConvPanels *c = source;
@@ -152,6 +153,8 @@ static Matrix matrix(const Tensor *t, int64_t offset, int64_t row_step,
   return (Matrix){t->dtype, t->data + offset * size, row_step, column_step};
 }
 
+/* One product for a batch and a group: O / G rows, one column for each
+ * position.  A result in a channels-last layout has column steps above 1. */
 static bool run_group(OpCall *call, const ConvPlan *p, int64_t batch,
                       int64_t group, char *panel) {
   const Tensor *out = &p->out;
@@ -185,6 +188,8 @@ static bool run_group(OpCall *call, const ConvPlan *p, int64_t batch,
   return true;
 }
 
+/* The weight has (G, O / G, I / G, KD, KH, KW), so all but the first two axes
+ * make k. */
 static bool run_plan(OpCall *call, ConvPlan *p) {
   const int64_t *w = p->weight->shape;
   size_t bytes = dtype_size(p->data.dtype);
@@ -230,6 +235,11 @@ static Tensor weight_geometry(const Tensor *weight, const Conv *conv,
   return g;
 }
 
+/* A transposed convolution scatters element i to i * stride + k * dilation -
+ * before.  Position o therefore gathers from those i with i * stride = o +
+ * before - k * dilation, which for the reversed kernel k' = K - 1 - k is the
+ * convolution of data spread by the stride, with dilation * (K - 1) - before in
+ * front. */
 static ConvAxis conv_axis(const Conv *conv, const WindowAxis *a, int64_t k) {
   if (!conv->transposed)
     return (ConvAxis){a->stride, a->dilation, a->before, 1};
@@ -237,6 +247,8 @@ static ConvAxis conv_axis(const Conv *conv, const WindowAxis *a, int64_t k) {
   return (ConvAxis){1, a->dilation, before, a->stride};
 }
 
+/* The kernels read rows of weights as runs, so the weight is copied unless the
+ * view happens to be contiguous. */
 static bool convolve(OpCall *call, bool transposed) {
   Conv conv;
   conv_of(call->attrs, transposed, &conv);
@@ -266,6 +278,8 @@ bool kernel_conv_transpose(OpCall *call) { return convolve(call, true); }
  * out[o, (i, kh, kw)] = sum over (n, h, w) of grad[o, (n, h, w)] * the element
  * of data that kernel position (i, kh, kw) meets there. */
 
+/* The column of the product: what kernel position k of an input channel meets,
+ * at every (batch, position). */
 static void gradient_column(StopFlag *stop, const ConvPlan *p, int64_t input,
                             const int64_t k[3], char *column) {
   const Tensor *x = &p->data;

@@ -7,10 +7,25 @@
  *   out[o, p] = sum_k weight[o, k] * image[offsets[k] + p]
  *
  * The inner loop is that of a product, with a table of offsets for the rows of
- * its right operand.  Lines of the result are therefore computed as long as
- * those of the image, and what exceeds the real length is dropped.  With a
- * stride s, the image is stored as s x s phases: for each remainder modulo s,
- * the lines and columns that have it.  Padding takes part as 0. */
+ * its right operand.  im2col copies each element as often as there are kernel
+ * elements that meet it, nine times for 3 x 3; here it is copied once.  A line
+ * of the image is `reach` longer than a line of the result, and positions are
+ * numbered along it, so that p + 1 is always the next element:
+ *
+ *   image, 3 x 3, padding 1      0 0 0 0 0 0     offsets  0  1  2
+ *                                0 a b c d 0              6  7  8
+ *                                0 e f g h 0             12 13 14
+ *   positions of a result 4 wide: 0 1 2 3 (4 5), 6 7 8 9 (10 11), ...
+ *
+ * Lines of the result are therefore computed as long as those of the image, and
+ * what exceeds the real length, in brackets, is dropped.  With a stride s, the
+ * image is stored as s x s phases: for each remainder modulo s, the lines and
+ * columns that have it.  Padding takes part as 0, and k ascends as in conv.c,
+ * so both give the same bits.
+ *
+ * The computation is cut into items (Work), which threads share: bands of rows,
+ * depths, groups, batches, and where these are too few, rows of weights.  Each
+ * thread has an image and sums of its own. */
 #include "kernels/drive/conv.h"
 
 #include "kernels/drive/move.h"
@@ -36,7 +51,9 @@ enum {
 /* --- Geometry ------------------------------------------------------------- */
 
 /* The rows or the columns of the image.  Kernel element k belongs to phase k %
- * remainders, and there is shifted by k * dilation / stride. */
+ * remainders, and there is shifted by k * dilation / stride.  With stride 2 and
+ * a kernel of 3: elements 0 and 2 are in phase 0, shifted by 0 and 1, element 1
+ * is in phase 1. */
 typedef struct Lines {
   ConvAxis axis;
   int64_t positions;  /* positions of the result in this band */
@@ -63,6 +80,7 @@ static int64_t shift_of(const Lines *l, int64_t k) {
   return k * l->axis.dilation / l->axis.stride;
 }
 
+/* The phases repeat after stride / gcd(stride, dilation) kernel elements. */
 static Lines lines_of(const ConvAxis *axis, int64_t positions, int64_t kernel) {
   int64_t period = axis->stride / common_divisor(axis->stride, axis->dilation);
   Lines l = {*axis, positions, .remainders = at_most(period, kernel)};
@@ -111,7 +129,10 @@ typedef struct Stretch {
 
 static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* The mapping for phase r, from position `first` of the result on. */
+/* The mapping for phase r, from position `first` of the result on.  Element
+ * `to` + i * to_step of the line is element `from` + i * from_step of the data,
+ * for n elements; what is not mapped is padding or a zero between spread
+ * elements. */
 static Stretch stretch_of(const Lines *l, int64_t r, int64_t first,
                           int64_t length) {
   const ConvAxis *a = &l->axis;
@@ -161,6 +182,9 @@ static int64_t plane_of(const ConvPlan *p, int64_t d, int64_t k) {
   return at < p->data.shape[2] ? at : -1;
 }
 
+/* Clears the image, then copies what is not padding, in the order in which
+ * fill_offsets() numbers it: for each kernel depth its plane, for each phase of
+ * rows and of columns its lines. */
 static void fill_image(const Item *item) {
   const Work *w = item->work;
   const Lines *rows = &item->lines, *columns = &w->columns;
@@ -261,6 +285,7 @@ static bool run_panel(const Item *item, int64_t group, int64_t p, int64_t n) {
   return true;
 }
 
+/* One image serves all groups of the item, and each panel of its positions. */
 static bool run_item(const Item *item) {
   const Work *w = item->work;
   int64_t n =
@@ -287,6 +312,8 @@ static int64_t rows_of_part(const Work *w) {
   return divided_up(w->rows, w->row_parts);
 }
 
+/* Unpacks item number i, rows of weights fastest: neighbouring items read the
+ * same band of the data. */
 static Item item_at(const Work *w, int64_t i, int worker) {
   const ConvPlan *p = w->plan;
   Item item = {.work = w};
@@ -350,6 +377,8 @@ static void choose_band(Work *w, int threads) {
   w->row_parts = at_least(w->row_parts, divided_up(w->rows, ROWS_MOST));
 }
 
+/* As many rows of k in a block as keep what they read in the first-level cache,
+ * in whole channels, within bounds. */
 static void choose_blocks(Work *w) {
   const int64_t *size = w->plan->weight->shape + 2;
   int64_t area = size[1] * size[2] * size[3];
@@ -359,6 +388,8 @@ static void choose_blocks(Work *w) {
   w->block = at_most(at_least(channels * area, BLOCK_LEAST), BLOCK_MOST);
 }
 
+/* A panel is wide where the weights have few rows, so that a call of a tile has
+ * enough to do. */
 static Work work_of(const OpCall *call, const ConvPlan *p, int threads) {
   Work w = {.call = call,
             .plan = p,

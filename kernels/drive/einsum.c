@@ -1,4 +1,17 @@
-/* einsum, one element of the result at a time; einsum_body.h has the loops. */
+/* einsum, one element of the result at a time; einsum_body.h has the loops.
+ *
+ * Every letter of the equation is an index.  The letters of the result come
+ * first, the summed ones after them, and each operand has a stride for every
+ * letter, 0 for a letter that it lacks:
+ *
+ *   "ij,jk->ik"    letters  i k j       result over (i, k), sum over j
+ *   a[2, 3]        steps    3 0 1
+ *   b[3, 4]        steps    0 1 4
+ *
+ * A letter twice in one operand has the sum of both strides, so that it walks
+ * the diagonal; an axis of length 1 is broadcast.  The order of the sum is that
+ * of the letters, row-major.  The cost is the product of all lengths: equations
+ * that are matrix products are faster as nn.matmul. */
 #include "ops/rules/einsum.h"
 
 #include "kernels/kernel.h"

@@ -1,4 +1,6 @@
-/* einsum in the accumulator type C, named ID; included by einsum.c. */
+/* einsum in the accumulator type C, named ID; included by einsum.c.  Over the
+ * summed letters, row-major: acc = fma(x1 * x2 * ..., xn, acc) from +0, the
+ * product of the first operands being rounded at each step. */
 
 /* Adds the product at one index of all letters to `acc`. */
 static C FN(add_term)(const EinsumCall *e, const int64_t *index, C acc) {
@@ -15,6 +17,8 @@ static C FN(add_term)(const EinsumCall *e, const int64_t *index, C acc) {
   return MULTIPLY_ADD(product, x, acc);
 }
 
+/* The index goes through the summed letters and is back at 0 after the last,
+ * ready for the next element.  An empty sum is 0. */
 static bool FN(run)(OpCall *call, const EinsumCall *e) {
   Tensor *out = call->outs[0];
   int64_t index[EINSUM_LETTERS] = {0};

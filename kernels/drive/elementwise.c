@@ -1,5 +1,13 @@
 /* Element-wise operators, conversions and `where`: runs strips over whole
- * tensors and shares them among threads.  ref/ and simd/ have the strips. */
+ * tensors and shares them among threads.  ref/ and simd/ have the strips.
+ *
+ * A walk (ref/walk.h) finds the runs along which all operands have constant
+ * strides.  Contiguous operands of one shape, by far the most frequent case,
+ * are a single run, and are recognised without a walk: on a small tensor the
+ * walk would cost as much as the work.  Threads share the pieces of the walk.
+ *
+ * The result may be an operand's own memory (kernels/run.c): element i of every
+ * operand is read before element i of the result is written. */
 #include "kernels/drive/elementwise.h"
 
 #include "kernels/kernel.h"
@@ -11,6 +19,8 @@
 
 static const double FEW_OPERATIONS = 0.2;
 
+/* Loops of the overlay take a fraction of a nanosecond; where there is none, an
+ * elementary function is computed one element at a time. */
 double elementwise_time(OpId op, DType dtype) {
   OpFlops flops = op_info((int)op)->flops;
   if (flops == FLOPS_NONE) return FEW_OPERATIONS;
@@ -78,7 +88,9 @@ static bool run_axes(Strips *all, Walk *w, double nanoseconds) {
                      : run_walk(all, &all->strip, w);
 }
 
-/* `nanoseconds` is the time for an element, beyond the time to move it. */
+/* `nanoseconds` is the time for an element, beyond the time to move it.  The
+ * strip function has its steps and parameters before the walk begins; for each
+ * run only the addresses change. */
 static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
                       double nanoseconds) {
   const int count = call->arg_count + 1;
@@ -116,6 +128,8 @@ static bool run_with(OpCall *call, const Value params[2]) {
   return run_timed(call, strip, params, work);
 }
 
+/* Attributes that are parameters, as of clip, become elements of operand 0's
+ * dtype; the row names them. */
 bool kernel_elementwise(OpCall *call) {
   const AttrName *names = call->op->params;
   Value params[OP_PARAMS_MAX] = {{.bits = 0}};
@@ -145,6 +159,7 @@ static bool as_bool(OpCall *call, const Tensor *t, Tensor **out) {
   return elementwise_run(&cast, strip_of_cast(t->dtype, DT_BOOL), NULL);
 }
 
+/* Chooses by the bits of elements of that size; nothing is computed. */
 bool kernel_where(OpCall *call) {
   Tensor *condition = NULL;
   const Tensor *args[3] = {call->args[0], call->args[1], call->args[2]};

@@ -1,5 +1,23 @@
 /* Kernels that read or write elements by index: take, gather, gather_nd,
- * scatter_nd, argwhere, unique.  Indices may have any integer dtype. */
+ * adv_index, scatter_nd, scatter_elements, argwhere, unique.  Indices may have
+ * any integer dtype.  What an index names:
+ *
+ *   take          a slice of an axis; all else is kept
+ *   gather        for each place of the indices, one element along the axis
+ *   gather_nd     by n coordinates, the part behind them; a column of indices
+ *   adv_index     the same, each coordinate from a tensor of its own
+ *
+ * and the same for writing: scatter_elements is gather's counterpart,
+ * scatter_nd that of gather_nd.
+ *
+ * take, gather and scatter_elements convert their indices to int64 once, check
+ * all of them, and then move elements without a check, so that the inner loops
+ * (MOVE_ELEMENTS) are a load, a load and a store.  They know sizes, not dtypes.
+ * The others move parts, and check each index when they come to it.
+ *
+ * take and gather are shared among threads.  Writing is not: a place may be
+ * named twice, and then the order of the updates decides, which is that of the
+ * indices. */
 #include "kernels/kernel.h"
 #include "kernels/scalar.h"
 #include "kernels/parallel.h"
@@ -24,7 +42,8 @@ static int64_t index_at(const Tensor *t, int64_t i) {
 }
 
 /* The elements of an index tensor as int64, row-major, in the call's arena;
- * NULL when memory runs out. */
+ * NULL when memory runs out or the call was asked to stop.  A uint64 of 2^63 or
+ * more becomes negative by the cast, and is put back to the largest int64. */
 static int64_t *indices_of(OpCall *call, const Tensor *t) {
   int64_t *all = ARENA_ARRAY(call->arena, int64_t, (size_t)tensor_count(t) + 1);
   if (!all) return op_out_of_memory(call), NULL;
@@ -114,7 +133,8 @@ enum { SLICE_NEAR = 1 << 20 };
 typedef enum TakeMode { TAKE_CLIP, TAKE_WRAP, TAKE_FAST } TakeMode;
 
 /* Resolves an index on an axis of n elements by the mode: clip and wrap accept
- * any index, fast refuses one that is out of range. */
+ * any index, fast refuses one that is out of range.  An axis without elements
+ * has nothing to take in any mode. */
 static bool take_position(OpCall *call, TakeMode mode, int64_t n, int64_t *at) {
   int64_t i = *at;
   if (n == 0 || (mode == TAKE_FAST && (i < 0 || i >= n)))
@@ -124,12 +144,14 @@ static bool take_position(OpCall *call, TakeMode mode, int64_t n, int64_t *at) {
   return true;
 }
 
-/* The largest int64 may stand for a larger index; as bits it is itself. */
+/* The index modulo n, computed on unsigned bits: here an index of INT64_MAX may
+ * stand for a larger uint64, which index_at() has cut. */
 static int64_t wrapped(const Tensor *indices, int64_t i, int64_t n) {
   return n ? (int64_t)(tensor_bits_at(indices, i).u64 % (uint64_t)n) : 0;
 }
 
-/* Takes a single row, as a view. */
+/* Takes a single row, as a view: a program that reads a row of its weights in
+ * each step copies nothing. */
 static bool take_row(OpCall *call, TakeMode mode, int axis) {
   const Tensor *x = call->args[0];
   const Tensor *index = call->args[1];
@@ -170,7 +192,14 @@ static int64_t *take_positions(OpCall *call, TakeMode mode, int64_t n) {
 }
 
 /* Copies slices of the data in the order of the result.  A slice is what
- * follows `axis`; each place before the axis takes one slice for each index. */
+ * follows `axis`; each place before the axis takes one slice for each index:
+ *
+ *   x (A, N, S...), indices (I...)   out (A, I..., S...)
+ *   place a, index i                 out[a, i, ...] = x[a, positions[i], ...]
+ *
+ * With batch axes in front, which data and indices share, each batch has its
+ * own `count` indices.  Pieces of work are slices of the result in order, so a
+ * share is a run of memory. */
 typedef struct Taking {
   const OpCall *call;
   int axis;
@@ -183,6 +212,7 @@ typedef struct Taking {
   bool contiguous;
 } Taking;
 
+/* A large slice goes through copy_into(), which polls `stop`. */
 static bool take_slice(const Taking *t, const char *from, char *to) {
   if (t->contiguous && t->bytes <= SLICE_NEAR) {
     memcpy(to, from, (size_t)t->bytes);
@@ -211,6 +241,7 @@ static bool take_slices(const Taking *t, int64_t place, int64_t first,
   return true;
 }
 
+/* A share may begin and end within a place. */
 static bool take_share(const void *data, const Share *share) {
   const Taking *t = data;
   for (int64_t i = share->from, end; i < share->to; i = end) {
@@ -222,6 +253,8 @@ static bool take_share(const void *data, const Share *share) {
   return true;
 }
 
+/* The slices are counted by bytes: a slice of no elements would divide by 0,
+ * but then the result is empty, too. */
 static bool take_axis(OpCall *call, TakeMode mode, int axis, Tensor *out) {
   const Tensor *x = call->args[0], *indices = call->args[1];
   int batch = attr_axis(call->attrs, ATTR_batch_dims, indices->rank);
@@ -246,13 +279,14 @@ static bool take_axis(OpCall *call, TakeMode mode, int axis, Tensor *out) {
                       take_share, &t);
 }
 
-/* Takes elements by their row-major number. */
+/* Takes elements by their row-major number, as take does without an axis. */
 typedef struct TakingFlat {
   const OpCall *call;
   const int64_t *positions;
   Tensor *out;
 } TakingFlat;
 
+/* Elements of a strided tensor are addressed one by one. */
 static bool flat_share(const void *data, const Share *share) {
   const TakingFlat *t = data;
   const Tensor *x = t->call->args[0];
@@ -278,6 +312,8 @@ static bool take_flat(OpCall *call, TakeMode mode, Tensor *out) {
       flat_share, &t);
 }
 
+/* The result is made here, not by the caller: a single row is a view
+ * (STORE_VIEW). */
 bool kernel_take(OpCall *call) {
   const Tensor *x = call->args[0];
   bool flat = !attr_is_set(call->attrs, ATTR_axis);
@@ -297,7 +333,9 @@ bool kernel_take(OpCall *call) {
 /* --- gather -------------------------------------------------------------- */
 
 /* The places that an index tensor of the same rank names: each index replaces
- * the coordinate along `axis`, the other coordinates are the index's own. */
+ * the coordinate along `axis`, the other coordinates are the index's own.
+ *
+ *   gather, axis 1    out[i, j, k] = x[i, at[i, j, k], k] */
 typedef struct Named {
   const OpCall *call;
   const Tensor *indices, *tensor;
@@ -306,7 +344,8 @@ typedef struct Named {
 } Named;
 
 /* A line along the last axis: the address of its first place; `*step` to the
- * next. */
+ * next.  Where the index replaces the last coordinate, the line itself does not
+ * move: step 0. */
 static char *named_line(const Named *n, int64_t line, int64_t *step) {
   const Tensor *t = n->tensor, *like = n->indices;
   int last = like->rank - 1;
@@ -319,6 +358,7 @@ static char *named_line(const Named *n, int64_t line, int64_t *step) {
   return t->data + offset * (int64_t)dtype_size(t->dtype);
 }
 
+/* A line of the result at a time; all indices are in range by now. */
 static bool gather_share(const void *data, const Share *share) {
   const Named *n = data;
   int64_t size = (int64_t)dtype_size(n->tensor->dtype), step;
@@ -376,7 +416,8 @@ static bool offset_at(OpCall *call, const Tensor *t, int batch, int64_t i,
 }
 
 /* Parts of a tensor that indices name, each paired with a row of a contiguous
- * tensor. */
+ * tensor.  Both headers have one shape and are set up once; for each index only
+ * their addresses change. */
 typedef struct Parts {
   Tensor part, row;
   char *first_part, *first_row;
@@ -438,7 +479,7 @@ static OpId scatter_mode(const OpCall *call, AttrName name) {
   return modes[attr_word(call->attrs, name)];
 }
 
-/* part = part op row */
+/* part = part op row: an element-wise operator in place. */
 static bool scatter_one(OpCall *call, OpId op, Parts *p) {
   if (op == OP_COPY) return parts_copy(call, p, &p->part, &p->row);
   OpCall one = *call;
@@ -462,6 +503,8 @@ static bool scatter_rows(OpCall *call, OpId op, Tensor *out,
   return true;
 }
 
+/* The result begins as a copy of the data, unless it is the data's own
+ * memory. */
 bool kernel_scatter_nd(OpCall *call) {
   const Tensor *updates = call->args[2];
   OpId op = scatter_mode(call, ATTR_mode);
@@ -481,7 +524,8 @@ bool kernel_scatter_nd(OpCall *call) {
 /* --- adv_index, scatter_elements ----------------------------------------- */
 
 /* The part of data named by the indices at position number `i` of their common
- * shape, which is the first `rank` dims of the result. */
+ * shape, which is the first `rank` dims of the result.  The index tensors
+ * broadcast to that shape. */
 static bool advanced_part(OpCall *call, int rank, int64_t i, Tensor *part) {
   const Tensor *x = call->args[0], *out = call->outs[0];
   int n = call->arg_count - 1;
@@ -505,6 +549,7 @@ static void row_like(const Tensor *t, int64_t i, const Tensor *part,
                i * tensor_count(part));
 }
 
+/* One part for each position of the common shape. */
 bool kernel_adv_index(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor *out = call->outs[0];
@@ -520,7 +565,8 @@ bool kernel_adv_index(OpCall *call) {
   return true;
 }
 
-/* old (op) update; the mode `mean` gives (old + update) / 2 */
+/* old (op) update; the mode `mean` gives (old + update) / 2 for each update in
+ * turn, as the reference does, not the mean of all. */
 static Value scatter_value(OpId op, DType dtype, Value old, Value update) {
   int fail = 0;
   OpId first = op == OP_MEAN ? OP_ADD : op;
@@ -555,7 +601,8 @@ static void scatter_named(const Named *n, OpId op, int64_t line,
 }
 
 /* The updates in the shape of the indices and contiguous; copied to the arena
- * where necessary. */
+ * where necessary.  They may be longer than the indices along any axis: what is
+ * beyond is not used. */
 static const char *updates_of(OpCall *call, const Tensor *indices) {
   const Tensor *updates = call->args[2];
   Tensor part =
@@ -602,6 +649,8 @@ static void put_int(Tensor *out, int64_t i, int64_t v) {
              bits_from_i64(out->dtype, v));
 }
 
+/* Checks that each position is named once: with n indices in range, the result
+ * is then complete. */
 bool kernel_invert_permutation(OpCall *call) {
   const Tensor *x = call->args[0];
   int64_t n = x->shape[0];
@@ -622,7 +671,9 @@ bool kernel_invert_permutation(OpCall *call) {
   return true;
 }
 
-/* Converts row-major positions in a shape to coordinates. */
+/* Converts row-major positions in a shape to coordinates, the last axis first.
+ * A rest that is left after the first axis means a position beyond the
+ * shape. */
 bool kernel_unravel_index(OpCall *call) {
   const Tensor *x = call->args[0], *shape = call->args[1];
   int64_t n = tensor_count(x), rank = shape->shape[0];
@@ -646,6 +697,7 @@ bool kernel_unravel_index(OpCall *call) {
 
 /* --- argwhere ------------------------------------------------------------ */
 
+/* Not zero: the language's cast to bool decides, so NaN is true. */
 static bool is_true(const Tensor *t, int64_t i) {
   Value v = tensor_bits_at(t, i);
   int fail = 0;
@@ -666,6 +718,7 @@ static void put_places(StopFlag *stop, const Tensor *x, int32_t *row) {
   }
 }
 
+/* Two passes: the number of true elements is the result's first dimension. */
 bool kernel_argwhere(OpCall *call) {
   const Tensor *x = call->args[0];
   int64_t n = tensor_count(x), shape[2] = {0, x->rank};
@@ -693,6 +746,7 @@ typedef struct Groups {
   int64_t *group_of; /* position in the data -> its group */
 } Groups;
 
+/* By the operator `equal`, so that NaN equals nothing and -0 is 0. */
 static bool same_value(const Tensor *x, int64_t i, int64_t k) {
   ScalarFn equal = op_scalar(OP_EQUAL, x->dtype, DT_BOOL);
   int fail = 0;
@@ -700,7 +754,9 @@ static bool same_value(const Tensor *x, int64_t i, int64_t k) {
   return equal(a, b, a, &fail).b;
 }
 
-/* Groups equal values by sorting; groups ascend by value. */
+/* Groups equal values by sorting; groups ascend by value.  The sort is stable,
+ * so the first member of a group is its first occurrence.  A NaN equals nothing
+ * and makes a group of its own. */
 static bool groups_of(OpCall *call, const Tensor *x, Groups *g) {
   int64_t n = x->shape[0];
   int64_t *room = ARENA_ARRAY(call->arena, int64_t, 2 * (size_t)n + 1);
@@ -720,7 +776,8 @@ static bool groups_of(OpCall *call, const Tensor *x, Groups *g) {
   return !op_stopped(call);
 }
 
-/* Numbers the groups: by value, or by first occurrence. */
+/* Numbers the groups: by value, or by first occurrence.  Each group is numbered
+ * where its first member is met. */
 static void number_groups(StopFlag *stop, Groups *g, int64_t n, bool sorted) {
   int64_t next = 0;
   BLOCKS(stop, n)
@@ -731,6 +788,7 @@ static void number_groups(StopFlag *stop, Groups *g, int64_t n, bool sorted) {
   }
 }
 
+/* The results have the length of the data; entries beyond the groups stay 0. */
 static void put_groups(const OpCall *call, const Groups *g) {
   const Tensor *x = call->args[0];
   int32_t *first = (int32_t *)call->outs[1]->data;
@@ -746,6 +804,7 @@ static void put_groups(const OpCall *call, const Groups *g) {
   }
 }
 
+/* Values, first positions, inverse, number of groups, and counts on request. */
 bool kernel_unique(OpCall *call) {
   const Tensor *x = call->args[0];
   int64_t n = x->shape[0];

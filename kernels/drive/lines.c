@@ -1,7 +1,19 @@
 /* Normalisations: softmax and log_softmax; layer, group, instance and batch
- * normalisation; l2_normalize, lrn.  This driver finds the lines, and copies
- * lines that are not contiguous into the type computed with.  ref/lines_body.h
- * and simd/lines.c have the formulas. */
+ * normalisation; l2_normalize, lrn.  This driver finds the lines, and
+ * ref/lines_body.h and simd/lines.c have the formulas.
+ *
+ * A line is what one formula goes over: the elements along one axis (softmax),
+ * or along several (group_norm).  The axes of the operand are divided into two
+ * walks: `inner` along a line, `outer` over the lines.  Loops want a line that
+ * is contiguous and in float or double:
+ *
+ *   contiguous, float32 or float64   run in place, from operand to result
+ *   anything else                    copied to a buffer, run there, copied back
+ *
+ * Neighbouring lines along a strided axis are interleaved in memory, so up to
+ * LINES_NEAR of them are copied together, as a transposition: each cache line
+ * is then read once, and not once for each line.  16-bit floats are converted
+ * on the way, and rounded once, at the end. */
 #include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
 #include "kernels/kernel.h"
@@ -60,7 +72,9 @@ static void store(DType in, DType to, char *out, int64_t step, int64_t n,
   else tile_store_f32(to, out, step, n, from);
 }
 
-/* Expands a vector with one number a channel to one number an element. */
+/* Expands a vector with one number a channel to one number an element, so that
+ * the loops have no notion of channels.  A vector that is such already, in the
+ * right type, is used as it is. */
 static bool spread(OpCall *call, const Lines *l, const RowCall *row,
                    const Tensor *v, const void **out) {
   if (!v) return true;
@@ -116,6 +130,7 @@ static void copy_lines(const Lines *l, Tensor *lines, char *buffer, bool back) {
     else load(l->in, l->dtype, w.data[0], w.step[0], w.n, buffer + at * size);
 }
 
+/* The result is computed in the buffer, over the operand's copy. */
 static void run_copied(const Lines *l, const Walk *w, int64_t j, int count,
                        char *buffer) {
   NormLine line = l->line;
@@ -162,6 +177,8 @@ static int64_t line_length(const Walk *w) {
   return n;
 }
 
+/* Room for each thread: the lines that are copied together, and `beside` lines
+ * more, which lrn needs for its squares.  Very long lines are copied singly. */
 static bool make_buffers(Lines *l, int threads, int beside, size_t *bytes) {
   l->near = l->line.n > LINE_LONG ? 1 : LINES_NEAR;
   size_t lines = (size_t)(l->near + beside);
@@ -174,7 +191,8 @@ static bool make_buffers(Lines *l, int threads, int beside, size_t *bytes) {
 }
 
 /* Computes every line of `x`.  A line's elements are those over the axes in
- * `set`, row-major. */
+ * `set`, row-major.  Threads share the lines; no line is split, so each sum is
+ * one sequence. */
 static bool run_rows(OpCall *call, const Tensor *x, const Tensor *out,
                      unsigned set, const RowCall *row) {
   if (tensor_count(x) == 0) return true;
@@ -234,6 +252,7 @@ bool kernel_lrn(OpCall *call) {
                                    .bias = attr_real(a, ATTR_bias)});
 }
 
+/* Without axes a line is the whole tensor. */
 bool kernel_l2_normalize(OpCall *call) {
   const Tensor *x = call->args[0];
   const AttrValue *axes = attr_get(call->attrs, ATTR_axis);
@@ -262,7 +281,9 @@ bool kernel_layer_norm(OpCall *call) {
   return run_axis(call, &row);
 }
 
-/* A line is all elements of one batch and one group of channels. */
+/* A line is all elements of one batch and one group of channels.  Goes over the
+ * lines once for each group, because gamma and beta belong to the group's
+ * channels. */
 static bool run_channel_groups(OpCall *call, int64_t groups) {
   const Tensor *x = call->args[0];
   int axis = axis_of(call);
@@ -305,6 +326,7 @@ typedef struct ChannelNorm {
 #define C double
 #include "kernels/drive/channels_body.h"
 
+/* Inference: mean and variance are operands, and pass through as results. */
 bool kernel_batch_norm(OpCall *call) {
   ChannelNorm norm = {.axis = axis_of(call),
                       .epsilon = attr_real(call->attrs, ATTR_epsilon),
@@ -318,6 +340,7 @@ bool kernel_batch_norm(OpCall *call) {
   return (wide ? run_channels_f64 : run_channels_f32)(call, &norm);
 }
 
+/* Inference: everything is kept, and the mask says so. */
 bool kernel_dropout(OpCall *call) {
   Tensor *kept = call->outs[1];
   return copy_into(call, call->outs[0], call->args[0]) &&
@@ -326,7 +349,8 @@ bool kernel_dropout(OpCall *call) {
 
 /* --- A vector along an axis ---------------------------------------------- */
 
-/* data op vector, the vector broadcast along all other axes. */
+/* data op vector, the vector broadcast along all other axes by strides of 0.
+ * Its axis need not be the last, so plain broadcasting would not do. */
 static bool with_vector(OpCall *call, OpId op) {
   const Tensor *x = call->args[0], *v = call->args[1];
   int64_t strides[RANK_MAX] = {0};

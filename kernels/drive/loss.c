@@ -1,5 +1,6 @@
 /* Losses: cross entropy, negative log likelihood.  The computations are in
- * loss_body.h. */
+ * loss_body.h, once for float and once for double.  A loss is one number for a
+ * whole batch, so its sum runs on one thread. */
 #include "kernels/kernel.h"
 #include "kernels/ref/loop.h"
 #include "kernels/ref/elementary.h"

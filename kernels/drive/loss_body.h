@@ -1,6 +1,8 @@
 /* Losses in the type C (float or double) named ID; included by loss.c.  The
- * terms are stored in an array and summed like every reduction. */
+ * terms are stored in an array and summed like every reduction: term r goes to
+ * partial sum r mod 16. */
 
+/* -sum(log(p) * y) / batch; with `logits`, p is a logarithm already. */
 static bool FN(cross_entropy)(OpCall *call, bool logits) {
   const Tensor *x = call->args[0], *y = call->args[1];
   int64_t n = tensor_count(x);
@@ -17,7 +19,10 @@ static bool FN(cross_entropy)(OpCall *call, bool logits) {
   return true;
 }
 
-/* Computes -weight * prediction, and the weight, of each target. */
+/* Computes -weight * prediction, and the weight, of each target.  Predictions
+ * are (N, classes, rest...), targets (N, rest...), so target i's prediction is
+ * in another line for each class.  A target equal to ignore_index has weight
+ * 0. */
 static bool FN(nll_terms)(OpCall *call, C *terms, C *weights) {
   const Tensor *x = call->args[0], *y = call->args[1], *w = call->args[2];
   int64_t n = tensor_count(y), classes = x->shape[1];
@@ -38,6 +43,8 @@ static bool FN(nll_terms)(OpCall *call, C *terms, C *weights) {
   return true;
 }
 
+/* reduction none: the terms; sum: their sum; mean: the sum divided by the sum
+ * of weights, which is NaN when all targets are ignored. */
 static bool FN(nll)(OpCall *call) {
   int64_t n = tensor_count(call->args[1]);
   const char *how = attr_text(call->attrs, ATTR_reduction);

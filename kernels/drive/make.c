@@ -1,5 +1,6 @@
 /* Kernels that make tensors from scalars or shapes: arange, shape_of,
- * one_hot. */
+ * ndarray_size, one_hot.  The length of arange depends on the operands' values,
+ * so it makes its result itself; the others fill what is given. */
 #include "kernels/kernel.h"
 #include "kernels/scalar.h"
 #include "kernels/drive/elementwise.h"
@@ -19,6 +20,8 @@ static int64_t int_count(int64_t start, int64_t stop, int64_t step) {
   return count > INT64_MAX ? -1 : (int64_t)count;
 }
 
+/* ceil((stop - start) / step); -1 for NaN (a step of 0 with equal ends) and for
+ * what no memory could hold; 0 when the step leads away from stop. */
 static int64_t float_count(double start, double stop, double step) {
   double count = ceil((stop - start) / step);
   if (!(count < 0x1p62)) return -1;
@@ -30,6 +33,7 @@ typedef struct Range {
   Value start, stop, step;
 } Range;
 
+/* Operands: stop; start, stop; start, stop, step. */
 static Range range_of(const OpCall *call, int n, DType dtype) {
   Value given[3];
   for (int i = 0; i < n; i++) given[i] = bits_load(dtype, call->args[i]->data);
@@ -49,7 +53,7 @@ static int64_t range_count(DType dtype, Range r) {
 }
 
 /* Writes start + i * step in the operands' dtype; each operation rounds or
- * wraps as `multiply` and `add` do. */
+ * wraps as `multiply` and `add` do.  A running sum would add up its errors. */
 static bool range_fill(OpCall *call, Tensor *out, DType dtype, Range r) {
   ScalarFn add = op_scalar(OP_ADD, dtype, dtype);
   ScalarFn multiply = op_scalar(OP_MULTIPLY, dtype, dtype);
@@ -66,6 +70,7 @@ static bool range_fill(OpCall *call, Tensor *out, DType dtype, Range r) {
   return true;
 }
 
+/* In the operands' dtype; the result may have another, converted at the end. */
 bool kernel_arange(OpCall *call) {
   DType dtype = call->args[0]->dtype;
   Range r = range_of(call, call->arg_count, dtype);
@@ -84,6 +89,7 @@ bool kernel_arange(OpCall *call) {
 
 /* --- Shapes -------------------------------------------------------------- */
 
+/* The rule has made the result as long as the rank. */
 bool kernel_shape_of(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor *out = call->outs[0];
@@ -102,13 +108,16 @@ bool kernel_ndarray_size(OpCall *call) {
 
 /* --- one_hot ------------------------------------------------------------- */
 
+/* A number as an element of the result, by `cast`. */
 static Value converted(const Tensor *scalar, DType to) {
   int fail = 0;
   Value bits = bits_load(scalar->dtype, scalar->data);
   return op_scalar(OP_CAST, scalar->dtype, to)(bits, bits, bits, &fail);
 }
 
-/* An index outside the new axis gives a line of off values. */
+/* An index outside the new axis gives a line of off values.  Element i of the
+ * operand lies at (i / inner, i % inner); the new axis stands between the
+ * two. */
 bool kernel_one_hot(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor *out = call->outs[0];

@@ -1,4 +1,12 @@
-/* See move.h; also the kernels that only copy, fill or choose. */
+/* See move.h; also the kernels that only copy, fill or choose.
+ *
+ * Geometry here is a Tensor on the C stack: a shape, strides and an address
+ * over another tensor's elements.  It holds no reference, so it costs nothing,
+ * and must not outlive the tensor that it looks at.
+ *
+ * Copies are tensor_copy_into()'s (tensor/copy.c), cut into pieces so that a
+ * request to stop is seen within milliseconds, and shared among threads when
+ * they are large.  Filling is copying a scalar that is broadcast. */
 #include "kernels/drive/move.h"
 
 #include "kernels/kernel.h"
@@ -30,6 +38,7 @@ Tensor geometry_of(const Tensor *t, int rank, const int64_t *shape,
   return v;
 }
 
+/* An empty slice does not move the address, which might leave the buffer. */
 Tensor geometry_slice(const Tensor *t, int axis, int64_t from, int64_t n) {
   Tensor v = *t;
   v.shape[axis] = n;
@@ -37,6 +46,8 @@ Tensor geometry_slice(const Tensor *t, int axis, int64_t from, int64_t n) {
   return v;
 }
 
+/* Shapes are aligned at their last axes; an axis of length 1 repeats by stride
+ * 0. */
 Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape) {
   int64_t strides[RANK_MAX];
   for (int i = 0; i < rank; i++) {
@@ -47,6 +58,8 @@ Tensor geometry_broadcast(const Tensor *t, int rank, const int64_t *shape) {
   return geometry_of(t, rank, shape, strides, 0);
 }
 
+/* Operands without a buffer are headers on the C stack, made for another kernel
+ * or for a scalar: nothing could keep their elements alive. */
 bool view_out(OpCall *call, int i, const Tensor *g) {
   if (!g->buffer) return (call->outs[i] = copy_of(call, g)) != NULL;
   call->outs[i] = tensor_view(call->heap, g, g->rank, g->shape, g->strides, 0);
@@ -70,7 +83,9 @@ static int widest_axis(const Tensor *t) {
 }
 
 /* Copies a small tensor at once, and a large one by pieces of the axis that is
- * outermost in memory, so that each piece touches few pages of the target. */
+ * outermost in memory, so that each piece touches few pages of the target.  A
+ * piece of one index along that axis may still be large, and is cut along the
+ * next: so it recurses at most once for each axis. */
 static bool copy_alone(const OpCall *call, Tensor *to, const Tensor *from) {
   size_t bytes = tensor_bytes(to);
   if (op_stopped(call)) return false;
@@ -116,6 +131,7 @@ bool copy_into(const OpCall *call, Tensor *to, const Tensor *from) {
   return copy_alone(call, to, from);
 }
 
+/* Owned by the caller. */
 Tensor *copy_of(OpCall *call, const Tensor *t) {
   Tensor *copy = tensor_new(call->heap, t->dtype, t->rank, t->shape);
   if (!copy) return op_out_of_memory(call), NULL;
@@ -128,12 +144,14 @@ bool copy_unless_same(const OpCall *call, Tensor *out, const Tensor *from) {
   return from == out || from->data == out->data || copy_into(call, out, from);
 }
 
+/* A scalar with all strides 0, copied. */
 bool fill_with(const OpCall *call, Tensor *dst, Value bits) {
   Tensor scalar = tensor_on_bits(dst->dtype, &bits);
   Tensor repeated = geometry_broadcast(&scalar, dst->rank, dst->shape);
   return copy_into(call, dst, &repeated);
 }
 
+/* In place where the operand's memory has become the result's. */
 bool kernel_copy(OpCall *call) {
   Tensor from = *call->args[0];
   /* for reinterpret: another dtype of equal size */
@@ -141,6 +159,7 @@ bool kernel_copy(OpCall *call) {
   return copy_unless_same(call, call->outs[0], &from);
 }
 
+/* Results are views, so nothing is copied for a checkpoint or an annotation. */
 bool kernel_identity(OpCall *call) {
   for (int i = 0; i < call->arg_count; i++)
     if (!view_out(call, i, call->args[i])) return false;
@@ -156,6 +175,7 @@ bool kernel_ones(OpCall *call) {
   return fill_with(call, out, bits_from_i64(out->dtype, 1));
 }
 
+/* The value is converted once, as a scalar, to the result's dtype. */
 static bool full_of(OpCall *call, const Tensor *value) {
   DType to = call->outs[0]->dtype;
   int fail = 0;

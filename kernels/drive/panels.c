@@ -1,8 +1,20 @@
 /* Products over panels, in float32 and in 32-bit integers: the driver around
- * the tiles of the table in use.  A part of a panel (BLOCK rows of b) stays in
- * the first-level cache while every row of a is multiplied by it, as in Goto
- * and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008).
- * The result holds the sums between parts, so blocking changes no bit. */
+ * the tiles of the table in use, after Goto and van de Geijn, "Anatomy of
+ * high-performance matrix multiplication" (2008).  From the outside in:
+ *
+ *   regions   threads take panels of b; where there are few, rows of a
+ *   panels    64 columns of b, one after the other         (run_by_panels)
+ *   parts     128 rows of a panel: 32 KiB, the first-level cache
+ *   tiles     up to 6 rows of a by the part, sums in registers
+ *
+ * A part stays in the cache while every row of a is multiplied by it.  The
+ * result holds the sums between parts, and each tile goes on from there, so
+ * blocking changes no bit: a sum is one chain over k, however it is cut.
+ *
+ * The right operand comes from packed panels (kernels/pack.h), which are read
+ * from end to end, or is copied part by part to a panel on the stack.  Results
+ * that do not fill whole groups of 16 columns, or are strided, are summed in a
+ * small copy.  Other dtypes are converted on the way in and out. */
 #include "kernels/drive/product.h"
 
 #include "kernels/kernel.h"
@@ -23,6 +35,7 @@ enum {
 
 /* --- Copying panels from a matrix ---------------------------------------- */
 
+/* For operands that are float or uint32_t, as `own` ones are. */
 static float *element(const Matrix *x, int64_t row, int64_t column) {
   return (float *)x->data + row * x->row_step + column * x->column_step;
 }
@@ -48,7 +61,8 @@ static void load_run(DType dtype, const char *from, int64_t step, int64_t n,
   else tile_load_u32(dtype, from, step, n, (uint32_t *)to);
 }
 
-/* Converts a panel, running along b's contiguous axis if it has one. */
+/* Converts a panel, running along b's contiguous axis if it has one.  Columns
+ * go through `run`, since the panel's rows are contiguous, not its columns. */
 static void convert_panel(const Matrix *b, int64_t k, int rows, int64_t n,
                           int columns, float *panel, int width) {
   float run[BLOCK];
@@ -76,6 +90,8 @@ static void copy_panel(const Matrix *b, int64_t k, int rows, int64_t n,
   tensor_copy_into(&to, &from);
 }
 
+/* The columns that fill up the last group are 0: their sums are computed and
+ * not stored. */
 static void fill_from_matrix(const void *source, int64_t k, int rows, int64_t n,
                              int columns, float *panel) {
   const Matrix *b = source;
@@ -122,6 +138,8 @@ static void copy_results(const Part *part, int64_t row, int rows, float *sums,
   tensor_copy_into(back ? &results : &copy, back ? &copy : &results);
 }
 
+/* Up to TILE_ROWS rows of a by the part.  The tile adds to c when `more` is
+ * set, so a copy of the sums must be loaded first. */
 static void run_rows(const Part *part, int64_t row, int rows) {
   const Matrix *a = &part->p->a, *out = &part->p->out;
   BlockFn *tile = part->tiles->tile[rows - 1];
@@ -143,7 +161,8 @@ static void run_rows(const Part *part, int64_t row, int rows) {
 }
 
 /* Multiplies rows from .. to of a, split evenly into tiles of at most
- * TILE_ROWS. */
+ * TILE_ROWS: 7 rows are 3 and 4, not 6 and 1, because a tile of few rows has
+ * too few sums to hide the latency of its multiply-adds. */
 static bool run_part(const OpCall *call, const Part *part, int64_t from,
                      int64_t to) {
   for (int64_t row = from, tiles; row < to; row += (to - row) / tiles) {
@@ -161,8 +180,9 @@ typedef struct Region {
   int64_t row, rows_end, column, columns_end;
 } Region;
 
-/* Points the part at its rows of b: in the packed panel, or in a copy made
- * now. */
+/* Points the part at its rows of b: in the packed panel, or in a copy made now.
+ * The packed panel of column n begins at n * k, since all panels before it are
+ * full. */
 static void find_panel(Part *part, const Panels *b) {
   int width = panel_width(part->columns);
   part->block.b_row = width;
@@ -195,7 +215,8 @@ static bool run_piece(const OpCall *call, Part *part, const Panels *b,
 }
 
 /* Panel by panel, each through all of k, so that its results stay in the cache.
- * For when the rows of a also fit. */
+ * For when the rows of a also fit.  The loop runs once for k = 0, so that the
+ * sums are stored: then all are +0. */
 static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
                           const Region *r) {
   int64_t panels = panels_of(r);
@@ -221,7 +242,7 @@ static bool run_by_blocks(const OpCall *call, Part *part, const Panels *b,
 }
 
 /* Multiplies one row by the packed panel at part->n; when it and the next one
- * are whole, by both at once. */
+ * are whole, by both at once: one row by one panel would be too few chains. */
 static bool run_pair(const OpCall *call, Part *part, const Panels *b,
                      const Region *r) {
   const Matrix *out = &part->p->out;
@@ -241,7 +262,9 @@ static bool run_pair(const OpCall *call, Part *part, const Panels *b,
   return true;
 }
 
-/* Multiplies one row by packed panels, each read from end to end. */
+/* Multiplies one row by packed panels, each read from end to end.  Such a
+ * product is bound by memory, so the panels are read in order, every second
+ * product backwards (pack_backwards). */
 static bool run_vector(const OpCall *call, Part *part, const Panels *b,
                        const Region *r) {
   ProductBlock *block = &part->block;
@@ -284,6 +307,8 @@ static bool run_long(const OpCall *call, Part *part, const Panels *b,
   return ok;
 }
 
+/* The shape decides: one row by packed panels; long parts where the sums would
+ * be loaded and stored too often; else short ones. */
 static bool run_region(const OpCall *call, const Product *p, const Panels *b,
                        const Region *r) {
   float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
@@ -316,6 +341,7 @@ static int64_t pairs_of(const Product *p) {
   return (p->n + 2 * PANEL - 1) / (2 * PANEL);
 }
 
+/* Pieces are pairs of panels, so that run_pair() finds whole ones. */
 static bool run_columns(const void *data, const Share *share) {
   const Shared *s = data;
   bool back = s->b->backwards;
@@ -335,6 +361,8 @@ static bool run_some_rows(const void *data, const Share *share) {
                     &(Region){from, at_most(to, s->p->m), 0, s->p->n});
 }
 
+/* Each thread copies the panels that it needs.  By columns every panel is
+ * copied once; by rows, once for each thread, but then there are few panels. */
 bool product_of_panels(const OpCall *call, const Product *p, const Panels *b) {
   int64_t pairs = pairs_of(p);
   int64_t rows = p->m / (2 * TILE_ROWS);
@@ -387,6 +415,7 @@ static Matrix own_matrix(DType dtype, float *data, int64_t columns) {
   return (Matrix){own, (char *)data, columns, 1};
 }
 
+/* An operand whose elements are of the own type is used as it is. */
 static bool run_converted(OpCall *call, Product *p, const Panels *b) {
   Matrix a = p->a, out = p->out;
   size_t operand = is_own(a.dtype) ? 0 : (size_t)(p->m * p->k);

@@ -1,5 +1,15 @@
 /* Pooling: maximum and mean over windows, adaptive and global ones, and the
- * gradients of both.  ref/pool.h has the loops over a window. */
+ * gradients of both.  ref/pool.h has the loops over a window.
+ *
+ * One, two and three dimensions are one case: window_geometry() sees every
+ * layout as (N, C, D, H, W), with axes of length 1 for those that are missing.
+ * A window is a span along each of D, H and W, cut to the data.  Threads share
+ * the channels of all batches, and each goes window by window, so that a
+ * window's spans are worked out once for all of its channels.
+ *
+ * Windows that lie wholly in the padding are not visited: padding may be as
+ * wide as a hostile program likes.  They all have one value, the neutral
+ * element, with which the result is filled first. */
 #include "kernels/kernel.h"
 #include "kernels/parallel.h"
 #include "kernels/ref/pool.h"
@@ -43,6 +53,8 @@ static PoolSpan sliding_span(const WindowAxis *a, int64_t o, int64_t length,
   return (PoolSpan){first + skipped * step, step, least(n, left)};
 }
 
+/* The window at a row-major position.  A mean's divisor is never 0: a window
+ * without elements has the sum 0, and the mean 0. */
 static Window window_at(const PoolPlan *p, int64_t position) {
   Window w = {.divisor = 1};
   int64_t padded = 1;
@@ -164,6 +176,7 @@ static bool run_pool(OpCall *call, const PoolPlan *p, PoolFn pool) {
   return share_channels(call, &p->out, &all.box, run_share, &all);
 }
 
+/* The gradient's plan takes the windows from the same attributes. */
 static PoolPlan plan_of(const OpCall *call, const Tensor *data,
                         const Tensor *out, bool adaptive) {
   PoolPlan p = {.adaptive = adaptive, .stop = call->stop};
@@ -201,6 +214,8 @@ typedef struct PoolGrad {
   PoolGradFn add;
 } PoolGrad;
 
+/* Windows overlap within a channel, so threads share channels, never
+ * windows. */
 static bool grad_share(const void *data, const Share *share) {
   const PoolGrad *g = data;
   const Tensor *x = &g->plan.data, *grad = &g->plan.out;
@@ -219,6 +234,7 @@ static bool grad_share(const void *data, const Share *share) {
   return true;
 }
 
+/* The target has the geometry of the data; a gradient adds up from 0. */
 static bool pool_grad(OpCall *call, bool is_max) {
   const Tensor *grad = call->args[0], *x = call->args[1];
   PoolGrad g = {.call = call,

@@ -1,4 +1,12 @@
-/* Matrix products: nn.dense, nn.matmul, nn.batch_matmul. */
+/* Matrix products: nn.dense, nn.matmul, nn.batch_matmul.  A kernel sees its
+ * operands as matrices with any strides (transposing is exchanging two strides)
+ * and calls product_run(), which picks the loop by dtype:
+ *
+ *   accumulated in float, uint32_t    panels and tiles (panels.c)
+ *   accumulated in double, uint64_t   whole products (Isa.products)
+ *
+ * Leading axes are batches.  Where the right operand has none, they are rows of
+ * one larger product, which packs its weights once. */
 #include "kernels/drive/product.h"
 
 #include "kernels/kernel.h"
@@ -6,6 +14,8 @@
 
 #include <string.h>
 
+/* The wider of operand and result decides: int8 operands with an int64 result
+ * are summed in 64 bits. */
 bool product_run(OpCall *call, const Product *p) {
   WideProductFn *const *wide = isa_in_use()->products;
   DType in = p->a.dtype, out = p->out.dtype;
@@ -59,7 +69,8 @@ static Product last_axes(const OpCall *call, Transposed t) {
 }
 
 /* Merges leading axes that are contiguous in data and result into the rows.  A
- * single row merges with any axis, since its stride is never used. */
+ * single row merges with any axis, since its stride is never used.  Returns the
+ * number of leading axes that are left. */
 static int merge_rows(const Tensor *a, const Tensor *out, Product *p) {
   int axis = out->rank - 3;
   for (; axis >= 0; axis--) {
@@ -89,6 +100,7 @@ typedef struct Leading {
   int axes;
 } Leading;
 
+/* The product of pair number i, in row-major order of the leading axes. */
 static Product product_at(const Leading *l, int64_t i) {
   const OpCall *call = &l->call;
   const Tensor *a = call->args[0], *b = call->args[1], *out = call->outs[0];
@@ -113,7 +125,8 @@ static bool run_products(const void *data, const Share *share) {
   return true;
 }
 
-/* Threads share the products; large products are shared out themselves. */
+/* Threads share the products; large products are shared out themselves.  Which
+ * of the two: when a single product is worth all threads, it gets them. */
 static bool run_leading(OpCall *call, const Product *p, int axes) {
   Leading all = {*call, *p, axes};
   double work = product_time(p);
@@ -126,6 +139,8 @@ static bool run_leading(OpCall *call, const Product *p, int axes) {
   return parallel_run(call, threads, count, run_products, &all);
 }
 
+/* With a transposed, rows are not one axis's steps from each other, so leading
+ * axes stay. */
 static bool run_product(OpCall *call, Transposed t) {
   const Tensor *a = call->args[0], *out = call->outs[0];
   if (tensor_count(out) == 0) return true;

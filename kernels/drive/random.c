@@ -1,4 +1,14 @@
-/* Kernels of the random generators; ref/threefry.c has the generator. */
+/* Kernels of the random generators; ref/threefry.c has the generator.
+ *
+ * Random numbers are values: an operator takes a key and returns numbers and
+ * the next key, so a program that is run again draws the same ones, and no
+ * state is hidden.  generate() makes blocks of four words; what an operator
+ * makes of them is a PutWords function:
+ *
+ *   threefry_generate   the words
+ *   uniform             a word a number: a fraction of the way from low to high
+ *   normal              two words a pair of numbers (Box and Muller, 1958)
+ *   multinomial         a word a draw */
 #include "kernels/kernel.h"
 #include "kernels/math/f64.h"
 #include "kernels/ref/threefry.h"
@@ -15,6 +25,7 @@ static void put_key(const Threefry *t, Tensor *out) {
   threefry_store(t, (uint64_t *)out->data);
 }
 
+/* A negative seed counts as its two's complement. */
 bool kernel_threefry_key(OpCall *call) {
   const Tensor *seed = call->args[0];
   Threefry t = threefry_of_seed((uint64_t)tensor_i64_at(seed, 0));
@@ -49,6 +60,7 @@ static bool generate(OpCall *call, PutWords put) {
   return true;
 }
 
+/* Words beyond the request are drawn and not used. */
 static void put_words(OpCall *call, int64_t at, int n, const uint64_t *words) {
   memcpy((uint64_t *)call->outs[1]->data + at, words,
          (size_t)n * sizeof *words);
@@ -88,10 +100,13 @@ bool kernel_random_uniform(OpCall *call) {
  * Box and Muller: two uniform numbers u, v of (0, 1) give
  * sqrt(-2 ln u) cos(2 pi v) and the same with the sine. */
 
+/* A number of (0, 1): 52 bits and a half, so that its logarithm is finite. */
 static double open_unit(uint64_t word) {
   return ((double)(word >> 12) + 0.5) * 0x1p-52;
 }
 
+/* Blocks have four words, so a pair never lies in two blocks.  In double, and
+ * rounded to the result's dtype once. */
 static void put_normal(OpCall *call, int64_t at, int n, const uint64_t *words) {
   Tensor *out = call->outs[1];
   double mean = tensor_f64_at(call->args[1], 0);
@@ -121,6 +136,8 @@ static double total_weight(StopFlag *stop, const Tensor *p, int64_t row,
   return total;
 }
 
+/* Sums in the same order as total_weight().  Where rounding makes the level
+ * equal to the total, no sum exceeds it, and the last class is drawn. */
 static int32_t drawn(StopFlag *stop, const Tensor *p, int64_t row,
                      int64_t classes, double u) {
   double level = u * total_weight(stop, p, row, classes), sum = 0;

@@ -1,7 +1,17 @@
 /* Reductions over any axes, argmax and argmin, variance, scans, collapse_sum.
- * The loops are in the table in use and in ref/reduce.h.  A result is computed
- * a row at a time or, when results are contiguous in memory, several columns at
- * once; both ways do the same operations in the same order. */
+ * The loops are in the table in use and in ref/reduce.h.
+ *
+ * The axes of the operand fall into those that are reduced and those that are
+ * kept, and a walk goes over each.  A result is computed a row at a time or,
+ * when results are contiguous in memory, several columns at once; both ways do
+ * the same operations in the same order:
+ *
+ *   sum over axis 1 of (r, c), row-major    rows: each a run of c elements
+ *   sum over axis 0                         columns: 64 results at a time, each
+ *                                           step reads 64 neighbours
+ *
+ * Read a column at a time, the second would touch a cache line for each
+ * element.  Threads share the results, never the terms of one. */
 #include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
 #include "kernels/kernel.h"
@@ -19,6 +29,7 @@ typedef struct Axes {
   int64_t count; /* elements reduced to one result */
 } Axes;
 
+/* No axes named means all; `exclude` means all others. */
 static Axes axes_of(const OpCall *call) {
   const Tensor *x = call->args[0];
   const AttrValue *named = attr_get(call->attrs, ATTR_axis);
@@ -34,7 +45,7 @@ static Axes axes_of(const OpCall *call) {
 }
 
 /* A view of the result with the reduced axes put back with stride 0, so that
- * both tensors have one shape. */
+ * both tensors have one shape and one walk goes over both. */
 static Tensor out_over(const Tensor *out, const Tensor *x, unsigned reduced,
                        bool keepdims) {
   int64_t strides[RANK_MAX];
@@ -48,6 +59,7 @@ static Tensor out_over(const Tensor *out, const Tensor *x, unsigned reduced,
 
 /* --- Driving ------------------------------------------------------------- */
 
+/* The same walk over another place of the operand. */
 static Walk at_address(const Walk *w, char *data) {
   Walk moved = *w;
   moved.data[0] = data;
@@ -70,7 +82,8 @@ typedef struct Reduction {
   bool side_by_side;
 } Reduction;
 
-/* Reduces columns whose results are contiguous in both tensors. */
+/* Reduces columns: neighbouring results read neighbouring elements,
+ * REDUCE_COLUMNS of them at a time. */
 static bool run_columns(const Reduction *r, const Walk *outer) {
   for (int64_t j = 0; j < outer->n; j += REDUCE_COLUMNS) {
     if (op_stopped(r->call)) return false;
@@ -84,6 +97,7 @@ static bool run_columns(const Reduction *r, const Walk *outer) {
   return true;
 }
 
+/* One result after the other, each over its own inner walk. */
 static bool run_rows(const Reduction *r, const Walk *outer) {
   Walk w = r->inner;
   for (int64_t j = 0; j < outer->n; j++) {
@@ -103,6 +117,9 @@ static bool run_share(const void *data, const Share *share) {
   return true;
 }
 
+/* Two walks: `inner` over the elements of one result, `outer` over the results.
+ * Where the outer walk's runs are contiguous in the operand, the results lie
+ * side by side and are computed together. */
 static bool reduce(OpCall *call, ReduceKind kind, const Tensor *x,
                    const Tensor *out, Axes axes, int64_t divisor) {
   Reduction r = {call, &isa_in_use()->reducers[x->dtype][kind],
@@ -136,6 +153,7 @@ bool kernel_min(OpCall *call) {
   return reduce_named(call, REDUCE_MIN, axes_of(call), 1);
 }
 
+/* For floats 0 / 0 is NaN; for integers it would trap. */
 bool kernel_mean(OpCall *call) {
   Axes axes = axes_of(call);
   if (axes.count == 0 && !dtype_is_float(call->args[0]->dtype) &&
@@ -167,6 +185,8 @@ static bool choose_share(const void *data, const Share *share) {
   return true;
 }
 
+/* Positions are int32, as in Relay; ties and NaN are ref/scan_body.h's
+ * matter. */
 static bool arg_reduce(OpCall *call, bool least) {
   const Tensor *x = call->args[0];
   Axes axes = axes_of(call);
@@ -188,7 +208,7 @@ bool kernel_argmin(OpCall *call) { return arg_reduce(call, true); }
 /* --- variance ---------------------------------------------------------------
  * A second pass over d = (x - mean)^2, each step rounded to the dtype. */
 
-/* out = a op b, by the element-wise kernels. */
+/* out = a op b, by the element-wise kernels; out may be a or b. */
 static bool combine(OpCall *call, OpId op, const Tensor *a, const Tensor *b,
                     Tensor *out) {
   OpCall one = *call;
@@ -198,6 +218,8 @@ static bool combine(OpCall *call, OpId op, const Tensor *a, const Tensor *b,
   return elementwise_run(&one, strip_of(op, a->dtype), NULL);
 }
 
+/* sum((x - mean)^2) / n, or n - 1 when unbiased; the mean is an operand.  The
+ * differences are stored, since each operation rounds to the dtype. */
 bool kernel_variance(OpCall *call) {
   const Tensor *x = call->args[0];
   Axes axes = axes_of(call);
@@ -251,6 +273,7 @@ typedef struct Scanning {
   Walk lines;
 } Scanning;
 
+/* A scan is sequential along its line; lines are shared out. */
 static bool scan_share(const void *data, const Share *share) {
   const Scanning *s = data;
   const OpCall *call = s->call;
@@ -289,6 +312,7 @@ static Tensor *converted(OpCall *call, const Tensor *x, DType to) {
   return NULL;
 }
 
+/* A scan without an axis goes over all elements in row-major order. */
 static bool scan(OpCall *call, bool is_product) {
   const Tensor *x = call->args[0];
   bool flat = !attr_is_set(call->attrs, ATTR_axis);

@@ -1,6 +1,6 @@
-/* image.resize1d, resize2d and resize, nn.upsampling.  Along each axis, a
- * coordinate of the result lies somewhere in the data; it names up to four
- * elements there, its taps, with their weights:
+/* image.resize1d, resize2d, resize3d and resize, nn.upsampling and
+ * upsampling3d.  Along each axis, a coordinate of the result lies somewhere in
+ * the data; it names up to four elements there, its taps, with their weights:
  *
  *   nearest   the element it rounds to
  *   linear    the two around it, by distance
@@ -85,6 +85,8 @@ static void cubic_weights(float x, float a, float w[4]) {
   w[3] = -a * x3 + a * x2;
 }
 
+/* Elements outside the data are the border's, or, with cut_outside, have no
+ * weight, and the others share it out. */
 static void cubic_taps(const Resize *r, float x, int64_t length, Taps *t) {
   int64_t first = (int64_t)floorf(x) - 1;
   float w[4], sum = 0;
@@ -98,6 +100,8 @@ static void cubic_taps(const Resize *r, float x, int64_t length, Taps *t) {
     add_tap(t, first + i, length, r->cut_outside ? w[i] / sum : w[i]);
 }
 
+/* An axis of one element that stays one has a single tap whatever the method,
+ * so a missing axis costs nothing.  Taps outside are moved to the border. */
 static Taps taps_at(const Resize *r, int64_t o, int64_t n, int64_t length) {
   Taps t = {0};
   if (length == n && n == 1) {
@@ -138,6 +142,7 @@ static int64_t run_length(const ResizePlan *p, int k, int64_t first) {
   return left < TAPS_NEAR ? left : TAPS_NEAR;
 }
 
+/* The first run is the longest, so its length is the room for all. */
 static bool make_room(OpCall *call, ResizePlan *p) {
   for (int k = 0; k < SPATIAL_MAX; k++) {
     size_t n = (size_t)run_length(p, k, 0);
@@ -156,6 +161,7 @@ static void find_taps(ResizePlan *p, int k, int64_t first) {
     run->taps[i] = taps_at(p->how, first + i, n, length);
 }
 
+/* Nearest copies the element's bits, unless the dtypes differ. */
 static void resize_element(const ResizePlan *p, const int64_t index[5]) {
   Method method = p->how->method;
   const Tensor *x = &p->data, *out = &p->out;
@@ -210,6 +216,8 @@ static bool resize_runs(const OpCall *call, const ResizePlan *p) {
                       n, resize_share, &(ResizeRuns){call, p});
 }
 
+/* Runs of D, H and W are nested, so at one time the taps of one run of each are
+ * in the tables. */
 static bool run_resize(OpCall *call, const Resize *r) {
   AxisOrder order;
   int spatial = window_rank(call->op, ATTR_layout);
@@ -233,6 +241,8 @@ static bool run_resize(OpCall *call, const Resize *r) {
   return true;
 }
 
+/* The rule has accepted the word; what is neither nearest nor linear is
+ * cubic. */
 static Method method_of(const char *text) {
   if (is(text, "nearest_neighbor")) return NEAREST;
   return is(text, "cubic") || is(text, "bicubic") ? CUBIC : LINEAR;
@@ -261,6 +271,7 @@ bool kernel_resize_nd(OpCall *call) {
   return run_resize(call, &r);
 }
 
+/* Nearest takes the element before a place, i / scale, unless corners align. */
 bool kernel_upsampling(OpCall *call) {
   Resize r = {.method = method_of(attr_text(call->attrs, ATTR_method)),
               .coordinates = "asymmetric",

@@ -1,7 +1,9 @@
-/* Resizing in the type C (float or double) named ID; included by resize.c. Each
- * result is a weighted sum of its taps, summed along the last axis first, and
- * along each axis in ascending order. */
+/* Resizing in the type C (float or double) named ID; included by resize.c.
+ * Each result is a weighted sum of its taps, summed along the last axis first,
+ * and along each axis in ascending order: a fixed order, as the law wants. */
 
+/* Recurses once for each axis.  A sum starts from its first term, not from 0,
+ * so that a single tap of weight 1 gives back -0. */
 static C FN(weighted)(const Tensor *x, const char *at, const Taps *const *taps,
                       int axis) {
   const Taps *t = taps[axis];

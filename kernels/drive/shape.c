@@ -1,5 +1,7 @@
 /* Kernels that view or copy elements in another arrangement.  The first half
- * makes views; the rest copies, through views on the result. */
+ * makes views: a header with new strides on the operand's buffer (view_out), so
+ * they cost the same for any size.  The rest copies, through views on the
+ * result. */
 #include "kernels/kernel.h"
 #include "kernels/drive/move.h"
 #include "ops/rules/slice.h"
@@ -14,6 +16,8 @@ static const RuleType *result_type(const OpCall *call, int i) {
 
 /* --- reshape, squeeze, expand_dims --------------------------------------- */
 
+/* The elements keep their row-major order, so of a contiguous operand the
+ * result is a view; of any other it is a view of a copy. */
 bool kernel_reshape(OpCall *call) {
   const Tensor *x = call->args[0];
   const RuleType *to = result_type(call, 0);
@@ -32,6 +36,7 @@ bool kernel_reshape(OpCall *call) {
   return ok;
 }
 
+/* Without axes the order is reversed. */
 bool kernel_transpose(OpCall *call) {
   const Tensor *x = call->args[0];
   const AttrValue *axes = attr_get(call->attrs, ATTR_axes);
@@ -46,6 +51,7 @@ bool kernel_transpose(OpCall *call) {
   return view_out(call, 0, &view);
 }
 
+/* A view: a repeated axis has stride 0. */
 bool kernel_broadcast_to(OpCall *call) {
   const RuleType *to = result_type(call, 0);
   int64_t shape[RANK_MAX];
@@ -59,6 +65,7 @@ static int axis_of(const OpCall *call, int rank) {
   return attr_axis(call->attrs, ATTR_axis, rank);
 }
 
+/* The same elements from the last one back, with a negative stride. */
 bool kernel_reverse(OpCall *call) {
   Tensor view = *call->args[0];
   int axis = axis_of(call, view.rank);
@@ -71,10 +78,14 @@ bool kernel_reverse(OpCall *call) {
 
 /* --- Slices -------------------------------------------------------------- */
 
+/* A view kernel makes its results, so after a failure it drops those it has
+ * made. */
 static void drop_parts(OpCall *call, int n) {
   while (n-- > 0) tensor_drop(call->heap, call->outs[n]);
 }
 
+/* Parts are views on the operand's buffer, which lives as long as any of
+ * them. */
 bool kernel_split(OpCall *call) {
   const Tensor *x = call->args[0];
   int axis = axis_of(call, x->rank);
@@ -88,6 +99,8 @@ bool kernel_split(OpCall *call) {
   return true;
 }
 
+/* A negative step makes a negative stride, from the first element that it
+ * takes. */
 bool kernel_strided_slice(OpCall *call) {
   const Tensor *x = call->args[0];
   Tensor view = *x;
@@ -113,6 +126,7 @@ bool kernel_slice_like(OpCall *call) {
 
 /* --- Joining ------------------------------------------------------------- */
 
+/* Each operand fills a slice of the result. */
 bool kernel_concatenate(OpCall *call) {
   Tensor *out = call->outs[0];
   int axis = axis_of(call, out->rank);
@@ -138,6 +152,7 @@ static Tensor row_of(const Tensor *t, int axis, int64_t at) {
   return row;
 }
 
+/* Each operand fills one index of the new axis. */
 bool kernel_stack(OpCall *call) {
   Tensor *out = call->outs[0];
   int axis = axis_of(call, out->rank);
@@ -152,7 +167,7 @@ bool kernel_stack(OpCall *call) {
 /* --- Repeating ----------------------------------------------------------- */
 
 /* Fills axes 0..axis of a tiled result whose later axes are complete, by
- * copying the filled part after itself. */
+ * copying the filled part after itself, n elements of the axis at a time. */
 static bool tile_axis(const OpCall *call, Tensor *out, int axis, int64_t n) {
   for (int64_t at = n; at < out->shape[axis]; at += n) {
     Tensor from = geometry_slice(out, axis, 0, n);
@@ -162,6 +177,15 @@ static bool tile_axis(const OpCall *call, Tensor *out, int axis, int64_t n) {
   return true;
 }
 
+/* The data goes to the corner of the result; then the filled corner is repeated
+ * along the last axis, the result of that along the axis before it, and so on:
+ *
+ *   a b . .      a b a b      a b a b
+ *   c d . .  ->  c d c d  ->  c d c d
+ *   . . . .      . . . .      a b a b
+ *   . . . .      . . . .      c d c d
+ *
+ * The copies get longer with each axis. */
 bool kernel_tile(OpCall *call) {
   Tensor *out = call->outs[0];
   const Tensor *x = call->args[0];
@@ -219,7 +243,8 @@ static int64_t clamped(int64_t v, int64_t least, int64_t most) {
   return v < least ? least : v > most ? most : v;
 }
 
-/* The part of `out` that data fills, and the part of data that fits there. */
+/* The part of `out` that data fills, and the part of data that fits there.  A
+ * negative width cuts the data. */
 static void pad_centre(Tensor *to, Tensor *from, const AttrValue *width) {
   for (int i = 0; i < from->rank; i++) {
     int64_t before = attr_item_of(width, i, 0), n = from->shape[i];
@@ -230,7 +255,12 @@ static void pad_centre(Tensor *to, Tensor *from, const AttrValue *width) {
   }
 }
 
-/* The source of position `at` on a padded axis of n elements. */
+/* The source of position `at` on a padded axis of n elements, `at` < 0 in
+ * front:
+ *
+ *   edge        a a | a b c | c c
+ *   reflect     c b | a b c | b a     period 2 (n - 1): the ends once
+ *   symmetric   b a | a b c | c b     period 2 n: the ends twice */
 static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
   if (mode == PAD_EDGE || n == 1) return clamped(at, 0, n - 1);
   bool symmetric = mode == PAD_SYMMETRIC;
@@ -239,7 +269,8 @@ static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
   return at < n ? at : period - at - symmetric;
 }
 
-/* Fills both margins of one axis from the elements between them. */
+/* Fills both margins of one axis from the n elements between them, a slice at a
+ * time; the loop jumps over what lies between. */
 static bool pad_margins(const OpCall *call, Tensor *out, int axis, PadMode mode,
                         int64_t before, int64_t n) {
   for (int64_t i = 0; i < out->shape[axis]; i++) {
@@ -276,6 +307,7 @@ static bool pad_from_data(OpCall *call, PadMode mode, const AttrValue *width) {
   return true;
 }
 
+/* Constant padding fills everything and copies the data over it. */
 static bool pad(OpCall *call, PadMode mode) {
   const AttrValue *width = attr_get(call->attrs, ATTR_pad_width);
   Tensor to = *call->outs[0], from = *call->args[0];
@@ -296,6 +328,7 @@ bool kernel_pad(OpCall *call) {
   return pad(call, (PadMode)attr_word(call->attrs, ATTR_pad_mode));
 }
 
+/* The words of this row are in another order than the modes. */
 bool kernel_mirror_pad(OpCall *call) {
   static const PadMode modes[] = {PAD_SYMMETRIC, PAD_REFLECT};
   return pad(call, modes[attr_word(call->attrs, ATTR_mode)]);

@@ -1,5 +1,12 @@
 /* Discrete Fourier transforms by their definition: sums in double, in ascending
- * order, rounded once. */
+ * order, rounded once.
+ *
+ *   X[k] = sum_j x[j] e^(-2 pi i j k / n),   x[j] = sum_k X[k] e^(...) / n
+ *
+ * n^2 terms; a fast transform would take n log n, but its roundings depend on
+ * how n factors, and the law fixes one order.  Only n angles occur, since j k
+ * is taken modulo n; they are tabled, and exact products keep their arguments
+ * small. */
 #include "kernels/kernel.h"
 #include "kernels/math/f64.h"
 #include "kernels/drive/move.h"
@@ -28,6 +35,7 @@ static Turn *turns(OpCall *call, int64_t n) {
   return all;
 }
 
+/* (x + i y)(cos + i sin) for each term; the inverse turns the other way. */
 bool kernel_dft(OpCall *call) {
   const Tensor *re = call->args[0], *im = call->args[1];
   int64_t n = re->shape[re->rank - 1], count = tensor_count(re);
@@ -72,6 +80,7 @@ static void stft_element(const OpCall *call, const Turn *turn, int64_t from,
   put(call->outs[0], place + 1, b / scale);
 }
 
+/* Results lie as (batch, frequency, frame, 2), the real part first. */
 bool kernel_stft(OpCall *call) {
   const Tensor *x = call->args[0], *out = call->outs[0];
   int64_t frames = out->shape[out->rank - 2], bins = out->shape[out->rank - 3];

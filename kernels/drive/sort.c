@@ -1,4 +1,10 @@
-/* sort, argsort and topk, by a bottom-up merge sort. */
+/* sort, argsort and topk, by a bottom-up merge sort on positions, which is
+ * stable and takes n log n steps whatever the data.  The merge is ref/sort.h's,
+ * one for each dtype; NaN comes last, ascending or descending.  searchsorted is
+ * a binary search.
+ *
+ * What is sorted is an array of positions, never the elements, so that one sort
+ * gives values and indices, and elements of any stride stay where they are. */
 #include "kernels/drive/sort.h"
 
 #include "kernels/kernel.h"
@@ -10,6 +16,10 @@
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* `order` and `scratch` have n positions each and change roles after each
+ * round; the result is in the one that is returned.  NULL when asked to stop.
+ *
+ *   width 1   merges pairs, 2 fours, 4 eights, ... until one run is left */
 int64_t *line_sort(const OpCall *call, const Line *line, int64_t *order,
                    int64_t *scratch) {
   int64_t n = line->n;
@@ -38,6 +48,7 @@ typedef struct Sorted {
   Tensor *values, *indices;
 } Sorted;
 
+/* The first n of the order, as values or as positions. */
 static void put_sorted(const Line *line, StopFlag *stop, const int64_t *order,
                        int64_t n, Tensor *out, char *to, int64_t step,
                        bool indices) {
@@ -67,6 +78,7 @@ typedef struct Sorting {
   int64_t *room; /* two permutations for each thread */
 } Sorting;
 
+/* `room` holds two permutations of the line. */
 static bool sort_line(const Sorting *s, const Walk *w, int64_t j,
                       int64_t *room) {
   StopFlag *stop = s->call->stop;
@@ -93,6 +105,9 @@ static bool sort_share(const void *data, const Share *share) {
   return true;
 }
 
+/* The walk wants three operands; where one result is missing, the other takes
+ * its place and is not written twice.  Threads share the lines, each with room
+ * of its own. */
 static bool sort_lines(OpCall *call, int axis, bool descend, Sorted out) {
   const Tensor *x = call->args[0];
   const Tensor *values = out.values ? out.values : out.indices;
@@ -116,6 +131,7 @@ static bool sort_lines(OpCall *call, int axis, bool descend, Sorted out) {
   return parallel_run(call, threads, pieces, sort_share, &s);
 }
 
+/* The attributes that all three share. */
 static bool sort_call(OpCall *call, Sorted out) {
   int axis = attr_axis(call->attrs, ATTR_axis, call->args[0]->rank);
   bool descend = !attr_bool(call->attrs, ATTR_is_ascend);
@@ -126,10 +142,12 @@ bool kernel_sort(OpCall *call) {
   return sort_call(call, (Sorted){.values = call->outs[0]});
 }
 
+/* The positions alone: no element is moved. */
 bool kernel_argsort(OpCall *call) {
   return sort_call(call, (Sorted){.indices = call->outs[0]});
 }
 
+/* The first k of a whole sort. */
 bool kernel_topk(OpCall *call) {
   const char *what = attr_text(call->attrs, ATTR_ret_type);
   if (call->out_count == 2)
@@ -141,7 +159,8 @@ bool kernel_topk(OpCall *call) {
 
 /* --- searchsorted -------------------------------------------------------- */
 
-/* The sorted row to search for value number `i`. */
+/* The sorted row to search for value number `i`: the only one, or that of the
+ * value's own line. */
 static Line sequence_of(const Tensor *s, const Tensor *values, int64_t i) {
   int last = s->rank - 1;
   Line line = {s->dtype, s->data, s->strides[last], s->shape[last], false};

@@ -1,5 +1,15 @@
 /* Kernels of sparse operators, on compressed sparse rows (CSR, BSR) and on
- * coordinate lists (COO).  Row starts and columns are checked before use. */
+ * coordinate lists (COO).  Row starts and columns are checked before use: they
+ * are data, and index other data.
+ *
+ *   a b . .     values   a b | c | d e        CSR: row r has the values from
+ *   . . c .     columns  0 1 | 2 | 0 3        starts[r] to starts[r + 1]
+ *   d . . e     starts   0 2 3 5
+ *
+ * In BSR every value is a block, and starts and columns count blocks.  In COO
+ * each value has its coordinates, in any order.
+ *
+ * These kernels are plain loops, made to be right rather than fast. */
 #include "kernels/kernel.h"
 #include "kernels/scalar.h"
 #include "kernels/drive/elementwise.h"
@@ -47,6 +57,7 @@ static bool compressed_of(OpCall *call, int i, Compressed *w) {
 #define BODY "kernels/drive/sparse_body.h"
 #include "kernels/ref/each_sum.h"
 
+/* Operands and results of any dtype, one element at a time. */
 static void put(Tensor *out, int64_t i, Value v) {
   bits_store(out->dtype, out->data + i * (int64_t)dtype_size(out->dtype), v);
 }
@@ -55,6 +66,8 @@ static void put_int(Tensor *out, int64_t i, int64_t v) {
   put(out, i, bits_from_i64(out->dtype, v));
 }
 
+/* Row starts are checked by compressed_of(), columns by the loop, since only it
+ * reads them all. */
 bool kernel_sparse_dense(OpCall *call) {
   Compressed w;
   if (!compressed_of(call, 1, &w)) return false;
@@ -129,6 +142,7 @@ static bool position_of(OpCall *call, const Tensor *at, int64_t i,
   return true;
 }
 
+/* Later values overwrite earlier ones at the same place. */
 bool kernel_sparse_to_dense(OpCall *call) {
   const Tensor *at = call->args[0], *values = call->args[1];
   Tensor *out = call->outs[0];
@@ -188,6 +202,7 @@ static void fill_rows(OpCall *call) {
   }
 }
 
+/* Each first coordinate is a row; without coordinates there is none. */
 static bool rows_in_range(OpCall *call, const Tensor *places, int64_t rows) {
   BLOCKS(call->stop, places->shape[0])
   for (int64_t i = at; i < end; i++)
@@ -197,6 +212,7 @@ static bool rows_in_range(OpCall *call, const Tensor *places, int64_t rows) {
   return !op_stopped(call);
 }
 
+/* Makes all three results, the second of which depends on the third. */
 bool kernel_sparse_fill_empty_rows(OpCall *call) {
   const Tensor *at = call->args[0];
   int64_t rows =
@@ -220,6 +236,8 @@ bool kernel_sparse_fill_empty_rows(OpCall *call) {
 
 /* --- sparse_reshape ------------------------------------------------------ */
 
+/* The number of elements, without the unknown dimension when `skip_unknown`; -1
+ * when it overflows or a dimension is negative. */
 static int64_t product_of(const Tensor *shape, bool skip_unknown) {
   int64_t product = 1;
   for (int64_t i = 0; i < shape->shape[0]; i++) {

@@ -25,7 +25,10 @@ static const double WIDE_EXP[] = {
     0x1.a16e3203c135fp-16, 0x1.7101b153f562bp-19,
 };
 
-/* 2^t. Clamping at +-250 changes no float32 result. */
+/* 2^t. Clamping at +-250 changes no float32 result. Adding the magic number
+   rounds t to an integer, which then stands in the low bits of the sum: shifted
+   into the exponent's place it is the scale. What is left of t is at most
+   1/2. */
 VEC_FN VD vd_exp2(VD t) {
   t = vd_max(vd_set(-250), vd_min(vd_set(250), t));
   VD whole = t + (VD_MAGIC + 1023);
@@ -42,7 +45,9 @@ static const double WIDE_LOG[] = {
     0x1.c62af907b9c3dp-3, 0x1.91174276e442cp-3,
 };
 
-/* x = 2^e m with m in [sqrt 1/2, sqrt 2). No argument is subnormal. */
+/* x = 2^e m with m in [sqrt 1/2, sqrt 2). No argument is subnormal: they are
+   floats, whose least is a normal double. The last three lines are for NaN and
+   infinity, negative numbers, and zeros. */
 VEC_FN VD vd_log(VD x) {
   VUL offset = (VUL)x + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
   VD e = (VD)((VL)(offset >> 52) + (VL)vd_set(VD_MAGIC)) - (VD_MAGIC + 1023);
@@ -59,6 +64,8 @@ VEC_FN VD vd_log(VD x) {
 /* Below this, two or three terms of the series are enough. */
 #define WIDE_TINY 0x1p-6
 
+/* (e^x - e^-x) / 2 cancels near 0, where a few terms of the series are exact
+   enough. Both are computed in every lane, and one is chosen. */
 VEC_FN VD vd_sinh(VD x) {
   VD e = vd_exp(x), z = x * x;
   VD near = x * (1 + z * (1.0 / 6 + z * (1.0 / 120)));
@@ -77,6 +84,7 @@ VEC_FN VD vd_asinh(VD x) {
   return vd_copysign(vd_select(a < WIDE_TINY, near, far), x);
 }
 
+/* (x - 1)(x + 1) rather than x^2 - 1, which would cancel near 1. */
 VEC_FN VD vd_acosh(VD x) {
   VD y = vd_log(x + vd_sqrt((x - 1) * (x + 1)));
   return vd_select(x < 1, vd_set(__builtin_nan("")), y);
@@ -100,6 +108,8 @@ typedef struct {
 /* From here on, or infinite, lanes are reduced one by one. */
 #define WIDE_LARGE 0x1p19
 
+/* Lanes from WIDE_LARGE on, one by one, exactly (f64_trig.c): rare, and as slow
+   as it must be. */
 VEC_FN Angle vd_angle_large(VD x, Angle a) {
   for (int i = 0; i < V / 2; i++) {
     if (__builtin_fabs(x[i]) < WIDE_LARGE) continue;
@@ -110,7 +120,8 @@ VEC_FN Angle vd_angle_large(VD x, Angle a) {
   return a;
 }
 
-/* pi/2 in two parts; the first has 32 bits, so its multiples are exact. */
+/* pi/2 in two parts; the first has 32 bits, so its multiples are exact, up to
+   WIDE_LARGE. The quadrant is in the low bits of `whole`. */
 VEC_FN Angle vd_angle(VD x) {
   VD whole = x * 0x1.45f306dc9c883p-1 + VD_MAGIC, n = whole - VD_MAGIC;
   VD r = x - n * 0x1.921fb544p+0 - n * 0x1.0b4611a626331p-34;
@@ -134,7 +145,8 @@ static const double WIDE_COS[] = {
     -0x1.241e9881d28fbp-22,
 };
 
-/* The sine of (quadrant * pi/2 + r). */
+/* The sine of (quadrant * pi/2 + r): odd quadrants take the cosine, and bit 1
+   of the quadrant becomes the sign. */
 VEC_FN VD vd_sin_angle(VL quadrant, VD r) {
   VD z = r * r;
   VD s = r * (1 + z * VD_POLY(z, WIDE_SIN)), c = 1 + z * VD_POLY(z, WIDE_COS);
@@ -158,6 +170,7 @@ static const double WIDE_TAN[] = {
     0x1.39238d36383aap-9, -0x1.2bb20c7d08509p-11, 0x1.f26541d19b8c5p-11,
 };
 
+/* tan(r + pi/2) = -1 / tan r. */
 VEC_FN VD vd_tan(VD x) {
   Angle a = vd_angle(x);
   VD z = a.r * a.r, t = a.r * (1 + z * VD_POLY(z, WIDE_TAN));
@@ -184,6 +197,8 @@ VEC_FN VD vd_asin(VD x) {
   return vd_copysign(vd_select(large, VD_PI / 2 - 2 * y, y), x);
 }
 
+/* pi/2 - asin x near 0; 2 asin sqrt((1 - |x|) / 2) near 1, and pi less that
+   near -1. Beyond 1 the root is NaN. */
 VEC_FN VD vd_acos(VD x) {
   VD a = vd_abs(x);
   VL large = a > 0.5;
@@ -192,6 +207,7 @@ VEC_FN VD vd_acos(VD x) {
   return vd_select(large, turned, VD_PI / 2 - vd_copysign(y, x));
 }
 
+/* A vector of floats, its lower and its upper half as vectors of doubles. */
 #define VF_BY_HALVES(name)                                       \
   VEC_FN VF v##name(VF x) {                                      \
     return vf_join(vd_##name(vd_low(x)), vd_##name(vd_high(x))); \
@@ -214,7 +230,9 @@ VF_BY_HALVES(acos)
    cases: the sign of y times theirs decides between 0 and infinity. */
 VEC_FN VD vd_power(VD x, VD y) { return vd_exp2(y * (vd_log(x) * VD_LOG2E)); }
 
-/* x^y with all the special cases of C's pow. */
+/* x^y with all the special cases of C's pow: |x|^y, then the sign of x where y
+   is an odd integer, NaN for a negative base and a fraction, and 1 for y = 0, x
+   = 1 and +-1 to an infinite power. */
 VEC_FN VF vpower(VF x, VF y) {
   const VF inf = vf_set(__builtin_inff()), one = vf_set(1);
   VF a = vf_abs(x), b = vf_abs(y), half = b * 0.5f;

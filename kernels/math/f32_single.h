@@ -21,6 +21,7 @@ VEC_FN VF vtrunc(VF x) {
   return vf_select(small, vf_copysign(y, x), x);
 }
 
+/* One less than truncation where that rounded up. */
 VEC_FN VF vfloor(VF x) {
   VF t = vtrunc(x);
   return vf_select(t > x, t - 1, t);
@@ -31,7 +32,8 @@ VEC_FN VF vceil(VF x) {
   return vf_copysign(vf_select(t < x, t + 1, t), x);
 }
 
-/* Halves away from zero. */
+/* Halves away from zero. x - t is exact, so 0.49999997 is not mistaken for a
+   half, as it would be by trunc(x + 0.5). */
 VEC_FN VF vround(VF x) {
   VF t = vtrunc(x);
   VF away = t + vf_copysign(vf_set(1), x);
@@ -66,6 +68,8 @@ typedef struct {
   VF kept, r;
 } ExpParts;
 
+/* n in sixteenths makes r so small that two terms of P are enough. The magic
+   number rounds x log2 e to sixteenths in the same multiply-add. */
 VEC_FN ExpParts vexp_parts(VF x, float magic) {
   VF kept = vf_fma(x, vf_set(F32_LOG2E), vf_set(magic)), n = kept - magic;
   VF r = vf_fma(n, vf_set(-F32_LN2_HIGH), x);
@@ -79,7 +83,8 @@ VEC_FN VF vexp_near(ExpParts e, const float *table) {
   return vf_fma(t, u, t);
 }
 
-/* Beyond -104 all is 0, beyond 89 infinite. */
+/* Beyond -104 all is 0, beyond 89 infinite. The bounds are the first operands
+   of vf_min and vf_max, which then return a NaN in x. */
 VEC_FN VF vexp(VF x) {
   x = vf_max(vf_set(-104), vf_min(vf_set(89), x));
   ExpParts e = vexp_parts(x, VF_16THS);
@@ -133,7 +138,9 @@ static const float F32_TANH[] = {
     0x1.4f5efp-6f,   -0x1.6970d2p-8f,
 };
 
-/* x + x^3 P(x^2) near zero, 1 - 2c / (c e^2x + c) elsewhere; 1 from 10 on. */
+/* x + x^3 P(x^2) near zero, 1 - 2c / (c e^2x + c) elsewhere; 1 from 10 on. Near
+   zero the second would cancel; from 0.625 on the result is above 1/2, and less
+   than a bit is lost. c is that of vsigmoid. */
 VEC_FN VF vtanh(VF x) {
   VF a = vf_min(vf_set(10), vf_abs(x)), z = a * a;
   VF near = vf_fma(a * z, VF_POLY(z, F32_TANH), a);
@@ -204,7 +211,8 @@ static const LogBase F32_LOG10 = {
 };
 
 /* log x = e log 2 + log (1 + f) for x = 2^e (1 + f). A part that is 0 is left
-   out, since 0 times the exponent of 0 would be NaN. */
+   out, since 0 times the exponent of 0 would be NaN. Smallest terms first: the
+   low parts, f^2 Q(f), f / ln b, then the octaves. */
 VEC_FN VF vlog_base(VF x, const LogBase *base) {
   VecSplit s = vf_split(x);
   VF f = s.m - 1, q = vf_fma(f, vf_poly(f, base->q + 1, 9), vf_set(base->q[0]));

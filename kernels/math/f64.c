@@ -59,7 +59,12 @@ static const double EXP[] = {
     0x1.2013edeacc341p-29,
 };
 
-/* |x| <= 1500; u is good to 2^-58. */
+/* |x| <= 1500; u is good to 2^-58.
+
+   Cody and Waite's reduction: x = n ln 2 + r, |r| <= ln(2) / 2, with ln 2 in
+   two parts so that n times the first is exact and the difference keeps its
+   bits. The result is 1 + u, not e^r: near 0, where e^x - 1 is wanted, u has no
+   leading 1 to cancel. */
 static Exp exp_kernel(DD x) {
   double n = __builtin_round(x.high * 0x1.71547652b82fep+0);
   DD second = dd_product(n, LN2_SECOND);
@@ -72,7 +77,8 @@ static Exp exp_kernel(DD x) {
   return (Exp){dd_fast_sum(u.high, u.low), (int)n};
 }
 
-/* e^x 2^shift, rounded. */
+/* e^x 2^shift, rounded. The high parts are added first and exactly, so that one
+   rounding is left. */
 static double exp_rounded(DD x, int shift) {
   Exp e = exp_kernel(x);
   DD sum = dd_fast_sum(1, e.u.high);
@@ -86,6 +92,8 @@ static DD exp_minus_1(double x) {
   return dd_add(dd_sum(scale, -1), dd_times(e.u, scale));
 }
 
+/* Beyond these bounds the result is infinite, or less than half the least
+   subnormal; within them the kernel's n fits. */
 double f64_exp(double x) {
   if (x != x) return x;
   if (x > 710) return INF;
@@ -93,7 +101,8 @@ double f64_exp(double x) {
   return exp_rounded((DD){x, 0}, 0);
 }
 
-/* With E = e^-|x|: 1 / (1 + E) or E / (1 + E). */
+/* With E = e^-|x|: 1 / (1 + E) or E / (1 + E). E never overflows, and the power
+   of two in E is put back last, so that it may underflow but once. */
 double f64_sigmoid(double x) {
   if (x != x) return x;
   if (__builtin_fabs(x) > 746) return x < 0 ? 0 : 1;
@@ -109,11 +118,13 @@ double f64_sigmoid(double x) {
 /* From here on the smaller exponential does not count. */
 #define HYPERBOLIC_LARGE 40
 
+/* e^x / 2, which is finite a little longer than e^x. */
 static double half_exp(double x) {
   return x > 711 ? INF : exp_rounded((DD){x, 0}, -1);
 }
 
-/* With t = e^|x| - 1: (t + t / (t + 1)) / 2. */
+/* With t = e^|x| - 1: (t + t / (t + 1)) / 2. e^x - e^-x itself would cancel
+   near 0. */
 double f64_sinh(double x) {
   double a = __builtin_fabs(x), y;
   if (x != x || a < 0x1p-28) return x;
@@ -126,6 +137,7 @@ double f64_sinh(double x) {
   return __builtin_copysign(y, x);
 }
 
+/* With E = e^|x|: (E + 1 / E) / 2. */
 double f64_cosh(double x) {
   double a = __builtin_fabs(x);
   if (x != x) return x;
@@ -134,7 +146,8 @@ double f64_cosh(double x) {
   return dd_add(e, dd_divide(DD_ONE, e)).high / 2;
 }
 
-/* With t = e^2|x| - 1: t / (t + 2). */
+/* With t = e^2|x| - 1: t / (t + 2). From 22 on the difference from 1 is less
+   than half an ulp. */
 double f64_tanh(double x) {
   double a = __builtin_fabs(x);
   if (x != x || a < 0x1p-28) return x;
@@ -156,6 +169,8 @@ static const double LOG[] = {
 static const DD TWO_THIRDS = {0x1.5555555555555p-1, 0x1.5555555555555p-55};
 static const DD TWO_FIFTHS = {0x1.999999999999ap-2, -0x1.999999999999ap-56};
 
+/* The first three coefficients carry double-double, the tail one double: |s| is
+   at most 0.172, so z^3 weighs the tail down by 2^-15. */
 static DD log_of_ratio(DD s) {
   DD z = dd_multiply(s, s);
   DD sum = dd_add(TWO_FIFTHS, (DD){z.high * F64_POLY(z.high, LOG), 0});
@@ -164,8 +179,13 @@ static DD log_of_ratio(DD s) {
   return dd_multiply(sum, s);
 }
 
-/* log(x.high + x.low) for positive finite x: x.high = 2^e m, with m between
-   the roots of 1/2 and 2, and s = (m - 1) / (m + 1). Good to 2^-68. */
+/* log(x.high + x.low) for positive finite x: x.high = 2^e m, with m between the
+   roots of 1/2 and 2, and s = (m - 1) / (m + 1). Good to 2^-68.
+
+   The offset makes the exponent field turn over at the root of 1/2 instead of
+   at 1, so that numbers near 1 have e = 0: with m in [1, 2), those just below 1
+   would be -ln 2 + log m, which cancels. Subnormals are scaled up first. x.low
+   enters to first order: log(1 + low / high) = low / high. */
 static DD log_kernel(DD x) {
   bool tiny = x.high < 0x1p-1022;
   uint64_t bits = bits_of(tiny ? x.high * 0x1p54 : x.high);
@@ -181,6 +201,7 @@ static DD log_kernel(DD x) {
 /* Where the kernel must not be asked: NaN, negative, zero, infinite. */
 static bool log_is_special(double x) { return !(x > 0 && x < INF); }
 
+/* NaN and infinity as they are. */
 static double log_special(double x) {
   return x < 0 ? NOT_A_NUMBER : x == 0 ? -INF : x;
 }
@@ -202,7 +223,9 @@ double f64_log10(double x) {
 
 /* --- Inverse hyperbolic functions -----------------------------------------*/
 
-/* log(x + sqrt(x^2 + sign)) for x > 0; from 2^30 on it is log 2 x. */
+/* log(x + sqrt(x^2 + sign)) for x > 0; from 2^30 on it is log 2 x. The square
+   is an exact double-double, so that near 1, where acosh is 0, x^2 - 1 keeps
+   its bits. */
 static double log_with_root(double x, double sign) {
   if (x == INF) return x;
   if (x > 0x1p30) return dd_add(log_kernel((DD){x, 0}), LN2).high;
@@ -249,6 +272,8 @@ static const double ERFCX[] = {
     0x1.39dfd53a90f1ep-18,  0x1.33a155fc3d349p-18,
 };
 
+/* x + x P(x^2) near 0; else 1 - erfc x, where erfc x is small and its error
+   shrinks with it; 1 from 6 on. */
 double f64_erf(double x) {
   double a = __builtin_fabs(x);
   if (a < 0.85) return __builtin_fma(x, F64_POLY(x * x, ERF_SMALL), x);
@@ -261,7 +286,9 @@ double f64_erf(double x) {
 
 /* --- Power ----------------------------------------------------------------*/
 
-/* x^y for finite x > 0 and y. Beyond 800 all is infinite or 0. */
+/* x^y for finite x > 0 and y. Beyond 800 all is infinite or 0. The logarithm is
+   good to 2^-68 of itself, so its product with y, below 2^10, is good to 2^-58:
+   an error of the exponent that the result shows as a relative one. */
 static double power_positive(double x, double y) {
   DD log = log_kernel((DD){x, 0});
   double size = log.high * y;
@@ -281,6 +308,8 @@ static double power_magnitude(double x, double y) {
   return (x > 1) == (y > 0) ? INF : 0;
 }
 
+/* The sign comes from x when y is an odd integer. Every double of 2^53 or more
+   is an even integer. */
 double f64_power(double x, double y) {
   if (y == 0 || x == 1) return 1;
   if (x != x || y != y) return NOT_A_NUMBER;
@@ -311,7 +340,9 @@ static Parts parts_of(double x) {
   return (Parts){fraction | 1ull << 52, exponent - 1075};
 }
 
-/* Long division, eleven binary digits of the quotient at a time. */
+/* Long division, eleven binary digits of the quotient at a time: the rest is
+   below 2^53, and shifted by 11 it still fits in 64 bits. At most 190 rounds,
+   whatever the quotient, whose digits are not kept. */
 double f64_trunc_mod(double a, double b) {
   double dividend = __builtin_fabs(a), divisor = __builtin_fabs(b);
   if (!(dividend < INF) || b == 0 || b != b) return NOT_A_NUMBER;

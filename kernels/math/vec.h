@@ -181,11 +181,12 @@ VEC_FN VF vf_join(VD low, VD high) {
 
 /* --- Fused multiply-add: a * b + c, rounded once ---------------------------*/
 
-/* a * b + c for floats widened to double, rounded to odd: the product is
-   exact, the sum's error is found by two-sum and, if there is one, the last
-   bit is made odd. Rounding that to float is then right, since a double has
-   more than two bits to spare (Boldo and Melquiond 2008). Infinite sums have
-   a NaN for error and stay. */
+/* a * b + c for floats widened to double, rounded to odd: the product is exact
+   (24 + 24 bits), the sum's error is found by two-sum and, if there is one, the
+   last bit is made odd. Rounding that to float is then right, since a double
+   has more than two bits to spare (Boldo and Melquiond 2008): a sum that lies
+   between two floats cannot be taken for their middle, whose last bit is even.
+   Infinite sums have a NaN for error and stay. */
 VEC_FN VD vd_fma_odd(VD a, VD b, VD c) {
   VD product = a * b, sum = product + c;
   VD part = sum - product;
@@ -235,8 +236,9 @@ VEC_FN VD vd_sqrt(VD x) {
 VEC_FN VF vf_exp2m(VF biased) { return (VF)((VU)biased << 23); }
 VEC_FN VF vf_exp2i(VF n) { return vf_exp2m(n + (VF_MAGIC + 127)); }
 
-/* x * 2^n, rounded once, for |x| in [0.5, 2) and an integral n, |n| <= 200:
-   the first of two factors leaves x normal, so only the second rounds. */
+/* x * 2^n, rounded once, for |x| in [0.5, 2) and an integral n, |n| <= 200: the
+   first of two factors leaves x normal, so only the second rounds. One factor
+   would not do, since 2^n itself may be no float. */
 VEC_FN VF vf_scale(VF x, VF n) {
 #ifdef __AVX512F__
   return _mm512_scalef_ps(x, n);
@@ -284,7 +286,9 @@ VEC_FN VF vf_16th_of(const float *table, VF kept) {
    VF_16THS: 5 bits, and as near 2^n as a straight line. */
 VEC_FN VF vf_exp2_line(VF biased) { return (VF)((VU)biased << 19); }
 
-/* x * 2^floor(n), rounded once, for |x| in [0.5, 2) and |n| <= 200. */
+/* x * 2^floor(n), rounded once, for |x| in [0.5, 2) and |n| <= 200. The whole
+   part of n is above its four bits of sixteenths; it is split in halves as in
+   vf_scale. */
 VEC_FN VF vf_scale_floor(VF x, VF kept) {
 #ifdef __AVX512F__
   return _mm512_scalef_ps(x, kept - VF_16THS);
@@ -318,6 +322,8 @@ VEC_FN VecSplit vf_split_normal(VF x) {
                     (VF)((bits & 0x7fffff) + VF_3_QUARTERS)};
 }
 
+/* The rare cases: subnormals are scaled up first; 0, infinity, NaN and negative
+   numbers are put in by selection. */
 VEC_FN VecSplit vf_split_any(VF x) {
   const VF one = vf_set(1), inf = vf_set(__builtin_inff());
   VI tiny = x < 0x1p-126f;
@@ -330,6 +336,8 @@ VEC_FN VecSplit vf_split_any(VF x) {
 }
 
 VEC_FN VecSplit vf_split(VF x) {
+  /* One comparison of the bits, as unsigned numbers, finds all that is not
+     positive and normal. */
   VI rare = (VU)x - 0x800000 >= 0x7f000000;
   if (__builtin_expect(vf_any(rare), 0)) return vf_split_any(x);
   return vf_split_normal(x);

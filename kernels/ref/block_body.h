@@ -1,8 +1,16 @@
 /* The products of a ProductBlock in the type C called ID, with MULTIPLY_ADD(a,
  * b, acc); included by product.c.  Its elements are C where they are said to be
- * float. */
+ * float.
+ *
+ * The law: each sum is one chain over ascending k, from +0 or, where a product
+ * is blocked over k, from the partial result that c holds.  So the order of
+ * rows, columns and blocks is free, and the overlay's tiles, which keep many
+ * such chains in registers, give the same bits. */
 
-/* Multiplies one row by one group of columns. */
+/* Multiplies one row by one group of columns: c[0..15] (+)= sum_k a[k] * b[k].
+ * Sixteen chains side by side, since one alone would wait for each
+ * multiply-add.  Row k of b is at b_row * k, or where `offsets` says (an image
+ * read in place). */
 static void FN(group)(const ProductBlock *b, int row, int group,
                       bool by_offset) {
   const C *a = (const C *)b->a + row * b->a_row;
@@ -24,6 +32,7 @@ static void FN(tile)(const ProductBlock *b, int rows, bool by_offset) {
 
 #include "kernels/ref/tiles_body.h"
 
+/* Two panels one after the other: here a pair is no faster. */
 static void FN(row_pair)(const ProductBlock *block) {
   ProductBlock b = *block;
   b.groups = PANEL / GROUP;

@@ -1,4 +1,7 @@
-/* See elementary.h; the functions themselves are in kernels/math. */
+/* See elementary.h; the functions themselves are in kernels/math.  float32 goes
+ * V elements at a time, whatever vectors the build's target has: the law lets
+ * the width change nothing.  The last vector is filled up with zeros, whose
+ * results are not stored.  float64 goes one by one. */
 #include "kernels/ref/elementary.h"
 
 #include "kernels/math/f32.h"

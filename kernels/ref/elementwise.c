@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+/* Elements that an elementary function is given at a time: 2 KB of doubles, on
+ * the stack. */
 enum { TILE = 256 };
 
 #define STRIPS_LINKAGE
@@ -72,6 +74,9 @@ static const ScalarFn *const cast_scalars[DTYPE_COUNT] = {
 #undef DTYPE
 };
 
+/* The machine's scalars and the kernels' elements come from one expression, so
+ * a value that is computed in a register has the bits that a tensor would
+ * hold. */
 ScalarFn op_scalar(OpId op, DType dtype, DType to) {
   return op == OP_CAST ? cast_scalars[dtype][to] : scalars[dtype][op];
 }

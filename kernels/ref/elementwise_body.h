@@ -5,10 +5,27 @@
  *   FN(STRIPS)   a StripFn for each operator
  *   FN(SCALARS)  a ScalarFn for each, where that is defined
  *
+ * LIST is included twice: first with macros that make functions, then with
+ * macros that make rows of these tables.  A row such as BINARY(ADD, a + b)
+ * becomes
+ *
+ *   of_ADD(a, b, p, q, fail)   the expression, in C
+ *   loop_ADD(s, i, j, k)       a loop with steps i, j and k, inlined
+ *   strip_ADD(s)               picks the loop: constants where steps are 1 or 0
+ *   scalar_ADD(a, b, c, fail)  the expression on one element's bits
+ *
+ * so that both give the same bits, and each common pair of steps has a loop
+ * that the compiler can turn into vectors.
+ *
+ * A result may overwrite an operand in the same order, since element i of the
+ * operands is read before element i is written.
+ *
  * MAP(function), where defined, is a loop of an elementary function straight
  * from contiguous operand to result. */
 
 #if !IS_FLOAT && !IS_BOOL
+/* A function, since for unsigned types the comparison alone would be a
+ * warning. */
 ALWAYS_INLINE bool FN(below_zero)(C a) {
 #if IS_SIGNED
   return a < 0;
@@ -18,35 +35,43 @@ ALWAYS_INLINE bool FN(below_zero)(C a) {
 #endif
 }
 
-/* The least integer divided by -1 wraps to itself; in C it would trap. */
+/* Truncating division.  A division by zero sets *fail and gives 0.  The least
+ * integer divided by -1 wraps to itself; in C it would trap. */
 ALWAYS_INLINE C FN(int_divide)(C a, C b, int *fail) {
   if (b == 0) return *fail = E0602, (C)0;
   return IS_SIGNED && b == (C)-1 ? (C)(0 - (W)a) : (C)(a / b);
 }
 
+/* The remainder with the sign of a: a - b * trunc(a / b). */
 ALWAYS_INLINE C FN(int_mod)(C a, C b, int *fail) {
   if (b == 0) return *fail = E0602, (C)0;
   return IS_SIGNED && b == (C)-1 ? (C)0 : (C)(a % b);
 }
 
+/* floor(a / b): one less than truncation where the signs differ and the
+ * division is not exact.  -7 / 2 gives -4. */
 ALWAYS_INLINE C FN(int_floor_divide)(C a, C b, int *fail) {
   bool apart = FN(below_zero)(a) != FN(below_zero)(b);
   bool exact = FN(int_mod)(a, b, fail) == 0;
   return (C)(FN(int_divide)(a, b, fail) - (apart && !exact));
 }
 
+/* The remainder with the sign of b: -7 mod 2 gives 1, 7 mod -2 gives -1. */
 ALWAYS_INLINE C FN(int_floor_mod)(C a, C b, int *fail) {
   C r = FN(int_mod)(a, b, fail);
   bool apart = r != 0 && FN(below_zero)(r) != FN(below_zero)(b);
   return apart ? (C)(r + b) : r;
 }
 
+/* A shift by the width or more, and by a negative number, which is a large one
+ * when taken as unsigned, leaves nothing but the sign. */
 ALWAYS_INLINE C FN(int_right_shift)(C a, C b) {
   if ((uint64_t)b < 8 * sizeof(T)) return (C)(a >> b);
   return FN(below_zero)(a) ? (C)-1 : (C)0;
 }
 #endif
 
+/* Attribute number i, stored as an element of the dtype. */
 ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
   T at;
   memcpy(&at, &s->params[i], sizeof at);
@@ -61,6 +86,9 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
     return (Out)(expression);                                    \
   }
 
+/* `second` is the second operand's element, or 0.  `fail` keeps the last fault,
+ * and the loop goes on: the result is discarded anyway, and a loop without an
+ * exit can become vectors. */
 #define STRIP_LOOP(op, OutT, PUT, second)                               \
   ALWAYS_INLINE int FN(loop_##op)(const Strip *s, int64_t i, int64_t j, \
                                   int64_t k) {                          \
@@ -81,6 +109,8 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
     return FN(loop_##op)(s, s->step[0], 0, s->out_step);                       \
   }
 
+/* The steps that occur: both operands contiguous, or one of them a scalar that
+ * is broadcast.  Whatever else there is takes the loop for any steps. */
 #define BINARY_STRIP(op, OutT, PUT)                                   \
   STRIP_LOOP(op, OutT, PUT, LOAD(y[n * j]))                           \
   static int FN(strip_##op)(const Strip *s) {                         \
@@ -140,6 +170,8 @@ ALWAYS_INLINE void FN(store_tile)(char *to, int64_t step, const C *tile,
   for (int i = 0; i < n; i++) out[i * step] = STORE(tile[i]);
 }
 
+/* Through a tile of C, which removes the steps and, of 16-bit floats, the
+ * coding; what runs on the tile is the same code for each of them. */
 static int FN(by_tile)(const Strip *s, void (*function)(C *, int)) {
   C tile[TILE];
   for (int64_t at = 0; at < s->n; at += TILE) {
@@ -152,6 +184,7 @@ static int FN(by_tile)(const Strip *s, void (*function)(C *, int)) {
   return 0;
 }
 
+/* Two tiles, since both operands may be strided or coded. */
 static int FN(strip_POWER)(const Strip *s) {
   C x[TILE], y[TILE];
   for (int64_t at = 0; at < s->n; at += TILE) {
@@ -181,6 +214,7 @@ static Value FN(scalar_POWER)(Value a, Value b, Value c, int *fail) {
   (void)c, (void)fail;
   return FN(scalar_strip)(FN(strip_POWER), a, b);
 }
+/* An elementary function gives a number the same bits in a vector of one. */
 #define SCALAR_MATH(op)                                                \
   static Value FN(scalar_##op)(Value a, Value b, Value c, int *fail) { \
     (void)b, (void)c, (void)fail;                                      \

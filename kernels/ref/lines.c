@@ -1,4 +1,5 @@
-/* See lines.h; the formulas are in lines_body.h. */
+/* See lines.h; the formulas are in lines_body.h.  They are computed in float or
+ * double; 16-bit floats are widened by the driver (drive/lines.c). */
 #include "kernels/ref/lines.h"
 
 #include "kernels/ref/elementary.h"

@@ -1,13 +1,18 @@
 /* Lines in the type C (float or double) named ID; included by lines.c.  A line
  * is contiguous, and its results are rounded to the dtype by the caller.  The
- * result may overwrite the operand. */
+ * result may overwrite the operand: each loop reads element i before it writes
+ * it, and what is needed later (a sum, the maximum) is kept aside.
+ *
+ * Sums are the law's (partial_sum.h), also where a line is taken in tiles: a
+ * tile begins at a multiple of 16, since TILE and STOP_BLOCK are multiples. */
 
-/* Loops over a line in tiles, for elementary functions: elements i .. i + n. */
+/* Loops over a line in tiles, for elementary functions: elements i .. i + n,
+ * with n <= TILE. */
 #define EACH_TILE(l)        \
   BLOCKS((l)->stop, (l)->n) \
   for (int64_t i = at, n; n = end - i < TILE ? end - i : TILE, i < end; i += n)
 
-/* NaN when the line has one. */
+/* The greatest element; NaN when the line has one, -infinity of none. */
 static C FN(line_max)(const NormLine *l) {
   const C *x = l->x;
   C best = -INFINITY;
@@ -17,7 +22,10 @@ static C FN(line_max)(const NormLine *l) {
   return best;
 }
 
-/* e = exp(x - max(x)); e / sum(e) */
+/* e = exp(x - max(x)); e / sum(e)
+ *
+ * The maximum is subtracted so that no exponential overflows, and at least one
+ * is 1, so the sum is not 0.  A line whose maximum is infinite gives NaN. */
 void FN(ref_softmax)(const NormLine *l) {
   const C *x = l->x;
   C *out = l->out, most = FN(line_max)(l);
@@ -32,7 +40,10 @@ void FN(ref_softmax)(const NormLine *l) {
   for (int64_t i = at; i < end; i++) out[i] /= all;
 }
 
-/* d = x - max(x); d - log(sum(exp(d))) */
+/* d = x - max(x); d - log(sum(exp(d)))
+ *
+ * Not the logarithm of softmax, which would be -infinity where exp
+ * underflows. */
 void FN(ref_log_softmax)(const NormLine *l) {
   const C *x = l->x;
   C *out = l->out, most = FN(line_max)(l), tile[TILE];
@@ -49,7 +60,9 @@ void FN(ref_log_softmax)(const NormLine *l) {
 }
 
 /* m = sum(x) / n; v = sum((x - m)^2) / n; (x - m) / sqrt(v + epsilon), then
- * times gamma, plus beta */
+ * times gamma, plus beta
+ *
+ * In two passes: sum(x^2) / n - m^2 would cancel where the mean is large. */
 void FN(ref_normalize)(const NormLine *l) {
   const C *x = l->x, *gamma = l->gamma, *beta = l->beta;
   C *out = l->out, tile[TILE], mean = FN(partial_sum)(l->stop, x, l->n);
@@ -87,7 +100,10 @@ void FN(ref_l2)(const NormLine *l) {
   for (int64_t i = at; i < end; i++) out[i] = x[i] / length;
 }
 
-/* x / (bias + alpha * sum(x^2 over `size` neighbours) / size) ^ power */
+/* x / (bias + alpha * sum(x^2 over `size` neighbours) / size) ^ power
+ *
+ * The neighbours are i - size / 2 to i + size / 2, those that exist.  Each
+ * window is summed anew: a running sum would depend on what was left behind. */
 void FN(ref_lrn)(const NormLine *l) {
   const C *x = l->x;
   C *out = l->out, *squares = l->squares, power = (C)l->power;

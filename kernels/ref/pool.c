@@ -1,4 +1,5 @@
-/* See pool.h; the loops of each dtype are in pool_body.h. */
+/* See pool.h; the loops of each dtype are in pool_body.h.  The tables are
+ * indexed by dtype, then by mean (0) or maximum (1). */
 #include "kernels/ref/pool.h"
 
 #include "kernels/ref/loop.h"

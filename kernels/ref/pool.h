@@ -10,7 +10,8 @@ typedef struct PoolSpan {
   int64_t first, step, n;
 } PoolSpan;
 
-/* The elements of a window that lie in the data, and the divisor of a mean. */
+/* The elements of a window that lie in the data, and the divisor of a mean.
+ * Pooling of lower rank has axes of length 1 in front. */
 typedef struct Window {
   PoolSpan axes[SPATIAL_MAX];
   int64_t divisor;

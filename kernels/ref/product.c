@@ -20,6 +20,8 @@
 
 /* --- Types of 64 bits ----------------------------------------------------- */
 
+/* A tile of results, and the block of k: a panel of 128 x 32 doubles is 32
+ * KB. */
 enum { ROWS = 8, COLUMNS = 32, BLOCK = 128 };
 
 #define WIDE_LINKAGE

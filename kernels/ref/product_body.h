@@ -18,6 +18,9 @@ static char *FN(at)(const Matrix *x, int64_t row, int64_t column) {
                        (int64_t)dtype_size(x->dtype);
 }
 
+/* Copies rows k .. k + blocks and columns n .. n + columns of b to the panel.
+ * Where b is not contiguous along n (a transposed matrix) it is read by
+ * columns. */
 static void FN(pack)(FN(Tile) * t, const Matrix *b, int64_t k, int blocks,
                      int64_t n, int columns) {
   if (b->column_step == 1) {
@@ -39,6 +42,9 @@ ALWAYS_INLINE void FN(accumulate)(C *restrict acc, const C *restrict row,
       acc[j] = MULTIPLY_ADD(row[i], panel[i][j], acc[j]);
 }
 
+/* Results m .. m + rows, n .. n + columns.  The panel's columns beyond
+ * `columns` are 0, so the inner loop has a constant width; their sums are not
+ * stored. */
 ALWAYS_INLINE void FN(tile)(StopFlag *stop, const Product *p, FN(Tile) * t,
                             int64_t m, int rows, int64_t n, int columns) {
   memset(t->acc, 0, sizeof t->acc);

@@ -1,5 +1,6 @@
 /* See reduce.h; the loops of each dtype are in reduce_body.h and scan_body.h.
- */
+ * The includes below make them once for each dtype, by its class: bool,
+ * integer, float. */
 #include "kernels/ref/reduce.h"
 
 #include "kernels/ref/loop.h"

@@ -1,11 +1,26 @@
 /* Reductions of one dtype, as FN(REDUCERS); included through each_*.h by
- * reduce.c and, for each instruction set, by simd/reduce.c.  Element r of the
- * reduced axes goes to partial result r mod 16, which starts at the operation's
- * neutral element; at the end +8, +4, +2, +1 join them. */
+ * reduce.c and, for each instruction set, by simd/reduce.c.
+ *
+ * The law: element r of the reduced axes, counted in row-major order, goes to
+ * partial result r mod 16, which starts at the operation's neutral element; at
+ * the end +8, +4, +2, +1 join them:
+ *
+ *   part[0..15]   0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
+ *   +8            0+8 1+9 ...  7+15
+ *   +4            0+4 ... 3+7        of these, and so on to part[0]
+ *
+ * Sixteen chains are enough for vectors of any width, and the order does not
+ * depend on that width.  Two loops keep it: ROWS, where the reduced elements
+ * lie along a run, and COLUMN_TILE, where the results do, so that memory is
+ * read in its own order either way.
+ *
+ * An empty reduction gives the neutral element: 0, 1, the least, the
+ * greatest. */
 
 #include "kernels/ref/reduce_join.h"
 
-/* Adds a run of n elements, the first being number r of the reduced axes. */
+/* Adds a run of n elements, the first being number r of the reduced axes: first
+ * up to a multiple of 16, then 16 at a time, then the rest. */
 #define RUN(name, JOIN)                                                        \
   ALWAYS_INLINE void FN(run_##name)(C * part, int r, const T *x, int64_t step, \
                                     int64_t n) {                               \
@@ -47,7 +62,8 @@
     return FN(join_##name)(part);                                             \
   }
 
-/* Columns: computes several results that are contiguous at once. */
+/* Columns: computes up to REDUCE_COLUMNS results that are contiguous, at once.
+ * Each has its own sixteen partial results: 4 KB of floats. */
 #define COLUMN_TILE(name, JOIN, neutral)                                  \
   static void FN(tile_##name)(Walk w, int columns, C *out) {              \
     C part[PARTS][REDUCE_COLUMNS];                                        \
@@ -78,7 +94,8 @@ REDUCTION(prod, MUL_OF, 1)
 REDUCTION(max, MAX_OF, LEAST)
 REDUCTION(min, MIN_OF, MOST)
 
-/* For the mean: the sum divided by the number of elements. */
+/* For the mean: the sum divided by the number of elements; else by 1.  Integers
+ * truncate. */
 ALWAYS_INLINE C FN(finish)(C v, int64_t divisor) {
 #if IS_FLOAT
   return v / (C)divisor;

@@ -1,4 +1,5 @@
-/* See sort.h; the loops of each dtype are in sort_body.h. */
+/* See sort.h; the loops of each dtype are in sort_body.h, and are made here for
+ * all of them.  What differs between dtypes is the comparison alone. */
 #include "kernels/ref/sort.h"
 
 #include "kernels/ref/loop.h"

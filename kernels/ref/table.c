@@ -1,10 +1,15 @@
 /* The reference's table of inner loops: plain C, in the order that the law
- * fixes.  Every other table is compared with this one. */
+ * fixes.  Every other table is compared with this one (tests/unit/simd_test.c),
+ * and takes from it the loops that it has no faster ones for.  Loops that no
+ * instruction set replaces, such as those of pooling and sorting, stand in no
+ * table and are called directly. */
 #include "kernels/ref/elementwise.h"
 #include "kernels/ref/lines.h"
 #include "kernels/ref/product.h"
 #include "kernels/ref/reduce.h"
 
+/* An array for each dtype, indexed by operator; NULL where the operator does
+ * not take the dtype. */
 static const StripFn *const strips[DTYPE_COUNT] = {
 #define DTYPE(id, ...) [DT_##id] = ref_strips_##id,
 #include "tensor/dtype.def"
@@ -17,6 +22,7 @@ static const StripFn *const casts[DTYPE_COUNT] = {
 #undef DTYPE
 };
 
+/* Indexed by size, with holes: there are no elements of 3 bytes. */
 static const StripFn where[WHERE_SIZES] = {
     [1] = ref_where_1,
     [2] = ref_where_2,
@@ -42,6 +48,8 @@ static NormLineFn *const lines[FLOAT_TYPES][LINE_KINDS] = {
     [IN_F64] = LINES_IN(f64),
 };
 
+/* Products in 32 bits go by tiles of panels, those in 64 bits are whole
+ * loops. */
 static const Tiles *const tiles[TILE_TYPES] = {
     [TILE_F32] = &ref_tiles_f32,
     [TILE_U32] = &ref_tiles_u32,

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+/* The first key: the path is empty, and the mark stands at its first bit. */
 Threefry threefry_of_seed(uint64_t seed) {
   return (Threefry){.key = {0, 0, 0, seed}, .mark = {(uint64_t)1 << 63, 0}};
 }
@@ -30,12 +31,16 @@ void threefry_store(const Threefry *t, uint64_t words[10]) {
 
 static uint64_t rotated(uint64_t x, int by) { return x << by | x >> (64 - by); }
 
+/* Relay's mix: the second word takes the first as already updated. */
 static void mix(uint64_t *a, uint64_t *b, int by) {
   *a += *b;
   *b = (*a + *b) ^ rotated(*b, by);
 }
 
-/* Four words from one key and one counter. */
+/* Four words from one key and one counter: 20 rounds of mixing, with a subkey
+ * added before every fourth.  The fifth key word is the parity of the others,
+ * so that a key of zeros does not leave the counter as it is.  `turns` are the
+ * paper's rotations; the words swap places after each round. */
 static void threefry_block(const uint64_t key[4], const uint64_t counter[4],
                            uint64_t x[4]) {
   static const uint8_t turns[8][2] = {{14, 16}, {52, 57}, {23, 40}, {5, 37},
@@ -66,13 +71,15 @@ static void move_mark(Threefry *t) {
   t->mark[0] >>= 1;
 }
 
+/* Writes a 1 at the mark: this key is the right branch of a split, or one that
+ * has used up its counter.  The left branch leaves a 0. */
 static void take_mark(Threefry *t) {
   t->path[0] |= t->mark[0];
   t->path[1] |= t->mark[1];
 }
 
 /* When the counter would overflow, the path is extended and the counter
- * restarts. */
+ * restarts, so no block is ever used twice. */
 void threefry_begin(Threefry *t, uint64_t n) {
   if (t->counter[1] < UINT64_MAX - n) return;
   take_mark(t);
@@ -91,12 +98,14 @@ void threefry_words(const Threefry *t, uint64_t n, uint64_t block,
   threefry_block(t->key, c, out);
 }
 
+/* The counter goes up by whole blocks, as many words as they hold. */
 void threefry_advance(Threefry *t, uint64_t n) {
   t->counter[0] = 0;
   t->counter[1] += (n + 3) / 4 * 4;
 }
 
-/* The path is full: both keys are derived from a block. */
+/* The path is full: the key proper is replaced by a block, and the path starts
+ * again behind its first bit, which tells the two sides apart. */
 static Threefry renewed(const Threefry *t) {
   Threefry next = {.mark = {(uint64_t)1 << 62, 0}};
   uint64_t c[4] = {t->path[0], t->path[1], t->counter[0], t->counter[1]};
@@ -104,6 +113,8 @@ static Threefry renewed(const Threefry *t) {
   return next;
 }
 
+/* A binary tree: left appends 0 to the path, right appends 1.  The paths of all
+ * keys that one key leads to differ, and so do their blocks. */
 void threefry_split(const Threefry *t, Threefry *left, Threefry *right) {
   if (t->mark[0] == 0) {
     *left = *right = renewed(t);

@@ -1,5 +1,6 @@
 /* Loading and storing runs of one dtype as another type, included by tile.c
- * through each_*.h. */
+ * through each_*.h.  The run of step 1 has a loop of its own when loading,
+ * which the compiler makes into vectors. */
 
 #define TRANSFER(To, name)                                               \
   static void FN(load_##name)(const char *from, int64_t step, int64_t n, \

@@ -1,14 +1,25 @@
-/* See walk.h. */
+/* See walk.h.  A walk's cost is in its set-up and in its runs, so the set-up
+ * does little and the runs are made long: axes of length 1 are left out, and
+ * neighbours that are one run in every operand are merged.
+ *
+ *   operands           a (4, 1, 3), b (4, 5, 3), out (4, 5, 3), row-major
+ *   steps along        0: 3 15 15     1: 0 3 3     2: 1 1 1
+ *   axes of the walk   0, 1 and 2: nothing merges, since a repeats along 1
+ *   runs               20 of 3 elements
+ *
+ * Steps are in elements; addresses move by step * size. */
 #include "kernels/ref/walk.h"
 
-/* The stride of operand k along the result's axis `axis`; 0 where it is
- * broadcast. */
+/* The stride of t along the result's axis `axis`; 0 where it is broadcast.
+ * Shapes are aligned at their last axes. */
 static int64_t broadcast_step(const Tensor *t, const Tensor *out, int axis) {
   int own = axis - (out->rank - t->rank);
   if (own < 0 || (t->shape[own] == 1 && out->shape[axis] != 1)) return 0;
   return t->strides[own];
 }
 
+/* Can an axis of n elements with these steps join the last one?  One step along
+ * the last must be n steps along the new one, in every operand. */
 static bool merges(const Walk *w, const int64_t *steps, int64_t n) {
   int last = w->rank - 1;
   if (last < 0) return false;
@@ -17,6 +28,7 @@ static bool merges(const Walk *w, const int64_t *steps, int64_t n) {
   return true;
 }
 
+/* Adds the next axis inward, or lets the last one take it in. */
 static void add_axis(Walk *w, const int64_t *steps, int64_t n) {
   if (n == 1) return;
   bool merged = merges(w, steps, n);
@@ -39,6 +51,9 @@ static void start_empty(Walk *w, int count) {
   w->into = 0;
 }
 
+/* The innermost axis becomes the run (n, step); the others are counted by
+ * `index`.  An axis without elements ends the walk before it begins, but the
+ * set-up goes on, so that the walk is well formed. */
 void walk_axes(Walk *w, int count, const Tensor *const *operands,
                unsigned set) {
   const Tensor *out = operands[0];
@@ -62,6 +77,7 @@ void walk_axes(Walk *w, int count, const Tensor *const *operands,
   for (int k = 0; k < count; k++) w->step[k] = w->steps[k][last];
 }
 
+/* The same shape and strides, so the same run. */
 static bool lies_like(const Tensor *t, const Tensor *out) {
   if (t->rank != out->rank) return false;
   for (int i = 0; i < out->rank; i++)
@@ -93,7 +109,9 @@ void walk_start(Walk *w, int count, const Tensor *const *operands) {
 
 enum { PIECES_ENOUGH = 16 };
 
-/* The outermost axis that is long enough to split, or else the longest. */
+/* The outermost axis that is long enough to split, or else the longest.  The
+ * outermost, so that each thread's part of memory is of one piece; long enough
+ * for several shares to a thread (parallel.c). */
 static int axis_to_split(const Walk *w) {
   int best = 0;
   for (int i = 0; i < w->rank; i++) {
@@ -103,6 +121,7 @@ static int axis_to_split(const Walk *w) {
   return best;
 }
 
+/* A walk of one element is one piece, an empty one none. */
 int64_t walk_pieces(const Walk *w) {
   if (w->done) return 0;
   return w->rank ? w->shape[axis_to_split(w)] : 1;
@@ -115,6 +134,9 @@ static void copy_operand(Walk *to, const Walk *from, int k) {
   for (int i = 0; i < from->rank; i++) to->steps[k][i] = from->steps[k][i];
 }
 
+/* A copy of the walk that starts `from` pieces along the axis and has only to -
+ * from of them.  Copied field by field: the struct has room for RANK_MAX axes
+ * and WALK_MAX operands, and few of either are in use. */
 Walk walk_part(const Walk *w, int64_t from, int64_t to) {
   Walk part;
   start_empty(&part, w->count);
@@ -140,17 +162,20 @@ static int64_t run_length(const Walk *w) {
   return w->rank ? w->shape[w->rank - 1] : 1;
 }
 
+/* Every operand by so many steps along the run. */
 static void move_along(Walk *w, int64_t by) {
   for (int k = 0; k < w->count; k++) w->data[k] += by * w->step[k] * w->size[k];
 }
 
+/* Only the first block is set here; next_block() goes on. */
 void walk_heed(Walk *w, StopFlag *stop) {
   w->stop = stop;
   if (stop && w->n > STOP_BLOCK) w->n = STOP_BLOCK;
 }
 
-/* Advances to the next block of a long run; after the last, back to its
- * start. */
+/* Advances to the next block of a long run; after the last, and when asked to
+ * stop, back to the run's start, from which walk_next() steps to the next
+ * run. */
 static bool next_block(Walk *w) {
   w->into += w->n;
   int64_t end =
@@ -166,6 +191,8 @@ static bool next_block(Walk *w) {
   return false;
 }
 
+/* An odometer: the axis next to the run moves; one that ends is wound back, and
+ * the axis before it moves. */
 bool walk_next(Walk *w) {
   if (w->done) return false;
   if (!w->started) return w->started = true;

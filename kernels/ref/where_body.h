@@ -1,5 +1,8 @@
 /* Choosing between elements of type T, the condition being bool; makes the
- * StripFn where_T. */
+ * StripFn where_T.  Only bits are moved, so there is one for each size of
+ * element.  Both choices are read before one is stored, so that the compiler
+ * may select in vectors; the constants are for operands that are contiguous or
+ * a broadcast scalar. */
 
 ALWAYS_INLINE int FN(where_loop)(const Strip *s, int64_t i, int64_t j,
                                  int64_t k, int64_t to) {

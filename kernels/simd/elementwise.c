@@ -1,6 +1,9 @@
-/* Strips, from the reference's source.  The differences are the compiler's
+/* Strips, from the reference's source (kernels/ref/elementwise_body.h),
+ * compiled with the flags of each instruction set.  The differences are these
  * flags, and that elementary functions read from operand to result directly
- * when both are contiguous. */
+ * when both are contiguous, several vectors at a time.  Bits cannot differ:
+ * vector functions give a lane the same bits at every width
+ * (kernels/math/vec.h), and the rest is IEEE arithmetic without contraction. */
 #include "kernels/simd/overlay.h"
 
 #include "kernels/math/f32.h"
@@ -20,6 +23,8 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 
 #define EACH(many) VEC_UNROLL for (int i = 0; i < (many); i++)
 
+/* y[i] = NAME(x[i]) over n elements: `many` vectors interleaved, then one at a
+ * time, then a part of one.  x and y are equal or do not overlap. */
 #define F32_LOOP(map, name, many)                                            \
   static void map(const float *x, float *y, int64_t n) {                     \
     const int64_t step = (many)*V;                                           \
@@ -38,6 +43,8 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 
 #define F32_MAP(name, many) F32_LOOP(f32_map_##name, name, many) F32_TILE(name)
 
+/* Functions that are computed in double occupy twice the registers, so theirs
+ * are not interleaved. */
 #define MATH_UNARY(name) F32_MAP(name, FLIGHT)
 #define MATH_WIDE(name) F32_MAP(name, 1)
 #ifdef __AVX512F__
@@ -60,6 +67,7 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 #endif
 #include "kernels/math/math.def"
 
+/* Of two arguments, so it has no place among the rows of math.def. */
 static void f32_tile_power(float *x, const float *y, int n) {
   for (; n >= V; n -= V, x += V, y += V)
     vf_store(x, vpower(vf_load(x), vf_load(y)));
@@ -94,6 +102,7 @@ enum { TILE = 256 };
 #include "kernels/ref/each_float.h"
 #undef BODY
 
+/* Choices of one and two bytes are the reference's. */
 #define WHERE where
 #define ID 4
 #define T uint32_t
@@ -104,6 +113,7 @@ enum { TILE = 256 };
 
 /* --- Their tables --------------------------------------------------------- */
 
+/* The column `loops` of dtype.def says which dtypes are worth their own. */
 const StripFn *const ISA(strips)[DTYPE_COUNT] = {
 #define DTYPE(id, suffix, T, class, form, exponent, in, loops, ...) \
   [DT_##id] = loops(strips_##id, ref_strips_##id),

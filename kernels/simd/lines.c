@@ -1,7 +1,13 @@
 /* One line of float32 at a time: softmax, log_softmax, normalisation by mean
  * and variance.  The formulas and the order of sums are those of
  * kernels/ref/lines_body.h.  A line is read two or three times, and results may
- * overwrite the operand. */
+ * overwrite the operand.
+ *
+ * Everything goes in Parts of sixteen elements, one for each of the law's
+ * partial sums, which therefore are the lanes of one Part and stay in
+ * registers.  The last Part of a line is filled up with elements that leave a
+ * sum as it is: x = -infinity under exp, x = mean under (x - mean)^2.  Adding
+ * +0 changes no partial sum, since these start from +0 and so are never -0. */
 #include "kernels/simd/part.h"
 
 #include "kernels/math/f32.h"
@@ -41,7 +47,8 @@ static float line_max(const NormLine *l) {
   return best;
 }
 
-/* The sum of exp(x - most); each term is stored when `out` is set. */
+/* The sum of exp(x - most); each term is stored when `out` is set.  In one
+ * pass: a Part is stored behind the place where the next one is read. */
 VEC_FN float line_exp_sum(const NormLine *l, float most, float *out) {
   const float *line = l->x;
   Part sum = part_set(0);
@@ -55,6 +62,8 @@ VEC_FN float line_exp_sum(const NormLine *l, float most, float *out) {
   return part_sum(sum);
 }
 
+/* Divides by the sum, as the formula says: multiplying by its reciprocal would
+ * round twice. */
 static void softmax(const NormLine *l) {
   float *out = l->out, sum = line_exp_sum(l, line_max(l), out);
   EACH_PART(l) {
@@ -64,6 +73,8 @@ static void softmax(const NormLine *l) {
   }
 }
 
+/* The terms of the sum are not needed again, and x - most is computed anew:
+ * cheaper than storing and reading it, and the same bits. */
 static void log_softmax(const NormLine *l) {
   const float *x = l->x;
   float *out = l->out, most = line_max(l);
@@ -96,6 +107,7 @@ static float line_square_sum(const NormLine *l, float mean) {
   return part_sum(sum);
 }
 
+/* Takes a root and divides by it, as the formula says. */
 static void normalize(const NormLine *l) {
   const float *x = l->x, *gamma = l->gamma, *beta = l->beta;
   float *out = l->out, n = (float)l->n, mean = line_sum(l) / n;
@@ -112,6 +124,7 @@ static void normalize(const NormLine *l) {
   }
 }
 
+/* The other lines are rare, and are the reference's. */
 NormLineFn *const ISA(lines)[FLOAT_TYPES][LINE_KINDS] = {
     [IN_F32] =
         {

@@ -1,5 +1,6 @@
 /* Sixteen elements of a line at a time, one for each of the law's partial
- * results. */
+ * results: a Part is one vector of AVX-512, two of AVX2, four of SSE2 or NEON.
+ * part_sum() joins its lanes as the law does, +8, +4, +2, +1, whatever V is. */
 #ifndef KERNELS_SIMD_PART_H
 #define KERNELS_SIMD_PART_H
 
@@ -26,7 +27,8 @@ VEC_FN Part part_load_all(const float *x) {
   return p;
 }
 
-/* Loads PARTS elements; those beyond the end of the line are `rest`. */
+/* Loads PARTS elements; those beyond the end of the line are `rest`, chosen by
+ * the caller to have no effect.  left > 0. */
 VEC_FN Part part_load(const float *x, int64_t left, float rest) {
   if (left >= PARTS) return part_load_all(x);
   float padded[PARTS];
@@ -35,6 +37,8 @@ VEC_FN Part part_load(const float *x, int64_t left, float rest) {
   return part_load_all(padded);
 }
 
+/* Stores the elements up to the end of the line; memory behind is not
+ * touched. */
 VEC_FN void part_store(float *x, int64_t left, Part p) {
   if (left >= PARTS) {
     EACH_VECTOR vf_store(x + i * V, p.of[i]);
@@ -53,11 +57,13 @@ VEC_FN Part part_square(Part a) {
   return a;
 }
 
+/* Lane by lane: a if a > b, else b; so b where either is NaN. */
 VEC_FN Part part_max(Part a, Part b) {
   EACH_VECTOR a.of[i] = vf_max(a.of[i], b.of[i]);
   return a;
 }
 
+/* Each lane less c, over c: a scalar is broadcast to the vector. */
 VEC_FN Part part_less(Part a, float c) {
   EACH_VECTOR a.of[i] -= c;
   return a;

@@ -4,7 +4,9 @@
 
 /* Vectors side by side in a tile.  rows x that many sums, a vector for each
  * column and one factor must fit in the registers, and there must be enough
- * sums to hide the latency of a multiply-add. */
+ * sums to hide the latency of a multiply-add: two start in a cycle and take
+ * four, so eight.  With 32 registers 6 x 4 sums, 4 columns and a factor are 29;
+ * with 16 registers 6 x 2, 2 and 1 are 15. */
 #if defined __AVX512F__ || defined __ARM_FEATURE_FMA
 #define STRIP_OF(rows) ((rows) == 1 ? 8 : 4)
 #else
@@ -18,6 +20,8 @@ enum { STRIP_MAX = 8 };
 #define MULTIPLY_ADD(a, b, sum) vf_fma(a, b, sum)
 #include "kernels/simd/tile_body.h"
 
+/* The same bits in every lane; through an integer, since a float might be a NaN
+ * whose bits a conversion would change. */
 VEC_FN VU vu_set(const float *p) {
   uint32_t bits;
   memcpy(&bits, p, sizeof bits);

@@ -1,6 +1,8 @@
 /* Reductions, from the reference's source, for the dtypes that programs reduce
  * most; and contiguous lines of float32, whose sixteen partial results stay in
- * registers. */
+ * registers as the lanes of a Part.  In the reference's loop they are an array
+ * that the compiler reads and writes for each step, because the phase in which
+ * a run begins is not known to it; a whole line begins at phase 0. */
 #include "kernels/simd/part.h"
 
 #include "kernels/ref/reduce.h"
@@ -17,7 +19,10 @@
 
 /* --- Lines of float32 ---------------------------------------------------- */
 
-/* Maximum or minimum without NaN, and a mask of where a NaN was met. */
+/* Maximum or minimum without NaN, and a mask of where a NaN was met.  The
+ * instructions forget a NaN at the next element, but the law lets it win
+ * (MAX_OF in kernels/ref/reduce_join.h), so it is noted beside and put back at
+ * the end. */
 typedef struct Extreme {
   Part best;
   VI bad[VECTORS];
@@ -39,11 +44,13 @@ VEC_FN Part part_spoilt(Extreme e) {
   return e.best;
 }
 
+/* Joins sixteen elements; x != x where they are NaN. */
 VEC_FN void meet(Extreme *e, Part x, Part (*join)(Part, Part)) {
   e->best = join(e->best, x);
   EACH_VECTOR e->bad[i] |= x.of[i] != x.of[i];
 }
 
+/* The neutral element fills up the last Part. */
 #define SUM_LINE(name, JOIN, neutral)                                  \
   static Part line_##name(StopFlag *stop, const float *x, int64_t n) { \
     Part all = part_set(neutral);                                      \
@@ -85,6 +92,7 @@ REDUCE_LINE(prod)
 REDUCE_LINE(max)
 REDUCE_LINE(min)
 
+/* Rows by the functions above, columns as the other dtypes have them. */
 static const Reducer lines_FLOAT32[REDUCE_KINDS] = {
     [REDUCE_SUM] = {reduce_sum, columns_sum_FLOAT32},
     [REDUCE_PROD] = {reduce_prod, columns_prod_FLOAT32},
@@ -94,6 +102,7 @@ static const Reducer lines_FLOAT32[REDUCE_KINDS] = {
 
 /* --- The table ----------------------------------------------------------- */
 
+/* The table below names own_FLOAT32 by its dtype. */
 #define own_FLOAT32 lines_FLOAT32
 const Reducer *const ISA(reducers)[DTYPE_COUNT] = {
 #define DTYPE(id, suffix, T, class, form, exponent, in, loops, ...) \

@@ -1,5 +1,7 @@
 /* Products in 64-bit types, from the reference's source; and the table of the
- * instruction set. */
+ * instruction set, whose other parts come from the files beside this one.  The
+ * constants are those of kernels/ref/product.c, though any would give the same
+ * bits. */
 #include "kernels/simd/overlay.h"
 
 #include "kernels/ref/product.h"

@@ -1,6 +1,19 @@
 /* The inner loops of products in one type, called ID, included by product.c:
  * vectors VT, SET(p) for *p in every lane, MULTIPLY_ADD(a, b, sum).  The
- * elements of a ProductBlock are float or, of the same size, uint32_t. */
+ * elements of a ProductBlock are float or, of the same size, uint32_t.
+ *
+ * A strip is a few rows by a few vectors of columns.  Its sums stay in
+ * registers over all of k; each step reads one vector for each column and one
+ * element for each row:
+ *
+ *                b[k]      x0   x1   x2   x3        n vectors
+ *    a[0][k]  in all lanes  s00  s01  s02  s03
+ *    a[1][k]  in all lanes  s10  s11  s12  s13       rows x n sums
+ *    ...
+ *
+ * so rows x n multiply-adds are done for rows + n loads.  `rows` and `n` are
+ * constants wherever these functions are inlined; else the sums would be in
+ * memory. */
 
 typedef struct FN(Sums) {
   VT at[TILE_ROWS][STRIP_MAX];
@@ -8,6 +21,7 @@ typedef struct FN(Sums) {
 
 VEC_FN VT FN(load)(const float *x) { return (VT)vf_load(x); }
 
+/* The sums begin at +0, or at what c holds when a product is continued. */
 VEC_FN void FN(sums_start)(const ProductBlock *b, FN(Sums) * s, int rows,
                            int column, int n) {
   VEC_UNROLL
@@ -65,6 +79,9 @@ VEC_FN const float *FN(pair_at)(const ProductBlock *b, int column) {
   return b->b + (column < PANEL ? column : column - PANEL + b->b_next);
 }
 
+/* One row is bound by the latency of its chains, so it takes eight vectors of
+ * columns at a time, from two panels where one has fewer.  No more than one
+ * element of a and eight vectors of b are read in each step. */
 VEC_FN void FN(pair_strip)(const ProductBlock *b, int column) {
   FN(Sums) s;
   const float *x[STRIP_MAX], *a = b->a;
@@ -82,6 +99,7 @@ VEC_FN void FN(pair_strip)(const ProductBlock *b, int column) {
 
 #include "kernels/ref/tiles_body.h"
 
+/* 2 * PANEL is a multiple of eight vectors, whatever V is. */
 static void FN(row_pair)(const ProductBlock *block) {
   const ProductBlock b = *block;
   VEC_UNROLL

@@ -17,6 +17,8 @@ static Dim primal_length(RuleCall *c, const Layout *l, char primal) {
                    : dim_mul(c->dims, length, dim_of(l->axes[inner].block));
 }
 
+/* Each axis of the result: a block has its length, an axis that is split has
+ * what is left, any other is as long as in the source without blocks. */
 static RuleStatus layout_dims(RuleCall *c, const Layout *from, const Layout *to,
                               Dim *dims) {
   for (int i = 0; i < to->rank; i++) {
@@ -87,6 +89,8 @@ static bool scale_axis(RuleCall *c, RuleType *x, int axis, Dim by,
   return false;
 }
 
+/* Channels are divided by b^2 and rows and columns multiplied by b, or the
+ * other way round.  The bound on b keeps b^2 within int32. */
 static RuleStatus depth_space(RuleCall *c, bool to_space) {
   RuleType x = c->args[0];
   Layout l;
@@ -143,6 +147,8 @@ static bool block_pair(RuleCall *c, AttrName name, int i, int count, Dim *sum) {
 
 /* No more blocks, nor longer ones, than a step may have. */
 
+/* The blocks of the axes after the first, one number each; their product must
+ * fit in 64 bits, since it counts batches. */
 static bool block_shape(RuleCall *c, const AttrValue **block) {
   *block = attr_get(c->attrs, ATTR_block_shape);
   if (!rule_min_rank(c, 0, 1)) return false;
@@ -208,6 +214,7 @@ static RuleStatus rule_batch_to_space(RuleCall *c) {
  *   ----------------------------------------------------
  *   nn.dilate(x, strides=s) : ((d - 1) * s + 1, t)                          */
 RULE(dilate, "(d..., t) -> ((d - 1) * strides + 1, t)");
+/* An axis without elements stays so: the formula would give 1 - s. */
 static RuleStatus rule_dilate(RuleCall *c) {
   RuleType x = c->args[0];
   const AttrValue *s = attr_get(c->attrs, ATTR_strides);
@@ -231,6 +238,8 @@ static RuleStatus rule_dilate(RuleCall *c) {
  *   sliding_window(x, axis=k, window_shape=w, strides=s) :
  *       (d..., floor((e - w) / s) + 1, w..., t)                             */
 RULE(sliding_window, "(d..., e..., t) -> (d..., number of windows, window, t)");
+/* The result may have up to twice the rank; rule_result() refuses what is more
+ * than RANK_MAX. */
 static RuleStatus rule_sliding_window(RuleCall *c) {
   const RuleType *x = &c->args[0];
   const AttrValue *w = attr_get(c->attrs, ATTR_window_shape);
@@ -371,6 +380,7 @@ static Dim longest_diagonal(DimTable *t, Dim m, Dim n, Dim low, Dim high) {
  *   -------------------------------------------------------------------------
  *   matrix_set_diag(x, y) : (d..., m, n, t)                                 */
 RULE(matrix_set_diag, "(d..., m, n, t), (d..., k, l, t) -> (d..., m, n, t)");
+/* Diagonal k starts in row -k or column k, so -m < k < n. */
 static RuleStatus rule_matrix_set_diag(RuleCall *c) {
   RuleType x = c->args[0];
   Dim low = attr_int(c->attrs, ATTR_k1), high = attr_int(c->attrs, ATTR_k2);

@@ -1,4 +1,13 @@
-/* Rules of convolutions. */
+/* Rules of convolutions.
+ *
+ *   data    (n, c, d...)           in the order that data_layout gives
+ *   weight  (o, c / groups, k...)  in that of kernel_layout
+ *   result  (n, o, e...)           e = windows of k that fit into d + padding
+ *
+ * The rule is written once for one, two and three dimensions, for every layout,
+ * and for both directions: Conv says where each axis stands, and Dims do the
+ * arithmetic, so that lengths may be names.  The weight's shape may be unknown;
+ * then it follows from channels, kernel_size and the data (`infers`). */
 #include "ops/rules/conv.h"
 
 #include "ops/rules/support.h"
@@ -19,12 +28,17 @@ static bool weight_order(const char *text, Conv *conv) {
   return true;
 }
 
+/* A transposed convolution of two dimensions without a layout is ambiguous: TVM
+ * 0.9 reads OIHW, later releases IOHW. */
 static const char *kernel_layout(const Attrs *attrs, Conv *conv) {
   const char *text = attr_text(attrs, ATTR_kernel_layout);
   conv->either = conv->transposed && conv->spatial == 2 && !*text;
   return conv->either ? "IOHW" : text;
 }
 
+/* Decides an ambiguous weight by its dims: IOHW, unless only OIHW has the input
+ * channels where they belong.  False while a dimension that would decide is not
+ * known. */
 bool conv_settle(Conv *conv, Dim inputs, Dim weight0, Dim weight1) {
   if (!conv->either) return true;
   Truth inputs_first = dim_equal(weight0, inputs);
@@ -38,6 +52,7 @@ bool conv_settle(Conv *conv, Dim inputs, Dim weight0, Dim weight1) {
   return true;
 }
 
+/* NULL, or what is wrong with the attributes, in words for the user. */
 const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
   *conv = (Conv){.transposed = transposed};
   conv->spatial = window_rank(attrs->op, ATTR_data_layout);
@@ -77,6 +92,7 @@ static bool is_depthwise(RuleCall *c, const Conv *conv) {
          dim_equal(inputs, dim_of(conv->groups)) == YES;
 }
 
+/* The number of output channels: the attribute, or what the weight tells. */
 static Dim channels_of(RuleCall *c, const Conv *conv) {
   if (attr_is_set(c->attrs, ATTR_channels))
     return attr_int(c->attrs, ATTR_channels);
@@ -245,6 +261,8 @@ static bool grad_fits(RuleCall *c, const WindowAxis *axes, const Dim *k) {
 RULE(conv_backward_weight,
      "(n, o, e..., t), (n, c, d..., t) -> (o, c / groups, k..., t), t numeric",
      .takes = TAKES_NUMBER);
+/* O and I / G as in the convolution whose weight this is; k is the
+ * attribute's. */
 static RuleStatus rule_conv_backward_weight(RuleCall *c) {
   WindowAxis axes[SPATIAL_MAX];
   const AttrValue *k = attr_get(c->attrs, ATTR_kernel_size);

@@ -1,4 +1,19 @@
-/* einsum: its equations, and its rule. */
+/* einsum: its equations, and its rule.
+ *
+ * An equation is parsed into numbers: the letters of the result are 0, 1, ...
+ * in its order, the summed letters come after them, in the order in which they
+ * come up.  An operand is then a list of letter numbers.  For operands of ranks
+ * 2 and 2:
+ *
+ *   "ij,jk->ik"    letters i 0, k 1, j 2    axes (0, 2), (2, 1)   rank 2
+ *
+ * Without "->" the result has the letters that occur once, in the order of the
+ * alphabet, as in NumPy.  "..." stands for the axes that an operand has beyond
+ * its letters, aligned at the last; they are letters of their own, numbered
+ * from the last, so that those of different operands meet and broadcast.
+ *
+ * The order of the letters fixes the order of the sum (kernels/drive/einsum.c),
+ * so the parser is part of the law. */
 #include "ops/rules/einsum.h"
 
 #include "ops/rules/support.h"
@@ -17,6 +32,8 @@ typedef struct Terms {
   bool has_result;
 } Terms;
 
+/* Terms are arrays of RANK_MAX + 1 characters, cleared, so they stay
+ * terminated. */
 static bool append(char *term, char letter) {
   size_t len = strlen(term);
   if (len == RANK_MAX) return false;
@@ -24,6 +41,8 @@ static bool append(char *term, char letter) {
   return true;
 }
 
+/* False for anything but letters, blanks, commas between operands, one "->" and
+ * one "..." a term. */
 static bool read_terms(const char *p, Terms *t) {
   *t = (Terms){.count = 1};
   for (; *p; p++) {
@@ -44,7 +63,8 @@ static bool read_terms(const char *p, Terms *t) {
   return true;
 }
 
-/* Puts the numbers of `n` axes where the term has REST. */
+/* Puts the numbers of `n` axes where the term has REST: n, ..., 2, 1, of which
+ * 1 is the last axis. */
 static bool expand(char *term, int n) {
   char *rest = strchr(term, REST), tail[RANK_MAX + 1];
   if (!rest) return true;
@@ -57,6 +77,8 @@ static bool expand(char *term, int n) {
   return true;
 }
 
+/* Each operand by its own number of axes, the result by the largest.  A result
+ * that is not written begins with them. */
 static bool expand_all(Terms *t, const int *ranks) {
   int most = 0;
   for (int i = 0; i < t->count; i++) {
@@ -93,6 +115,10 @@ static int letter_number(char *seen, int *count, char letter) {
   return (*count)++;
 }
 
+/* False when the equation is none for operands of these ranks.  When only their
+ * number differs the answer is true, with `operands` set, so that the rule can
+ * say so.  Letters of the result are numbered first; each must be new, and
+ * occur in an operand. */
 bool einsum_parse(const char *equation, int count, const int *ranks,
                   Einsum *e) {
   Terms t;
@@ -116,7 +142,8 @@ bool einsum_parse(const char *equation, int count, const int *ranks,
   return true;
 }
 
-/* A length, and another for the same letter: 1 goes with any. */
+/* A length, and another for the same letter: 1 goes with any.  The rules of
+ * broadcasting decide, on types of rank 1. */
 static bool same_letter(Dim *length, Dim other) {
   RuleType a = rule_tensor(DT_INT32, 1, length);
   RuleType b = rule_tensor(DT_INT32, 1, &other), both = a;

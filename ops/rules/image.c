@@ -1,10 +1,13 @@
-/* Rules of resizing. */
+/* Rules of operators on images: resizing, sampling, windows that are compared.
+ * Images are (n, c, h, w), or what the layout says; coordinates and boxes are
+ * operands, whose values a rule does not see, so the kernels check them. */
 #include "ops/rules/window.h"
 
 #include "ops/rules/support.h"
 
 #include <math.h>
 
+/* Where the axes of the layout stand, for data of that rank. */
 static bool resize_order(RuleCall *c, AxisOrder *order) {
   int spatial = window_rank(c->op, ATTR_layout);
   const char *layout = attr_text(c->attrs, ATTR_layout);
@@ -20,6 +23,7 @@ static bool resize_order(RuleCall *c, AxisOrder *order) {
  *   image.resize2d(x, size=s, out_dtype=u) : (n, c, s..., u)                */
 RULE(resize, "(n, c, d..., t) -> (n, c, size..., t), t numeric",
      .takes = TAKES_NUMBER);
+/* An axis without elements cannot get any: there is nothing to read. */
 static RuleStatus rule_resize(RuleCall *c) {
   AxisOrder order;
   if (!resize_order(c, &order) || !rule_class(c, 0, TAKES_NUMBER))
@@ -60,6 +64,8 @@ static Dim scaled(Dim length, const AttrValue *scale, bool known) {
 RULE(upsampling,
      "(n, c, h, w, t) -> (n, c, h * scale_h, w * scale_w, t), t numeric",
      .takes = TAKES_NUMBER);
+/* A factor that is an expression is known at run time only (dims is NULL
+ * then). */
 static RuleStatus rule_upsampling(RuleCall *c) {
   static const AttrName scales[2] = {ATTR_scale_h, ATTR_scale_w};
   AxisOrder order;

@@ -7,6 +7,8 @@
  *   with batch_dims=n the first n dims of x and i are one: (l, f, m, t)     */
 RULE(take, "(d..., t), (i..., int) -> (d with i in place of axis, t)",
      .fits = FITS_UNBATCHED);
+/* batch_dims counts axes of the indices, from the end when negative; data and
+ * indices must agree on them. */
 static RuleStatus rule_take(RuleCall *c) {
   const RuleType *x = &c->args[0], *at = &c->args[1];
   if (!rule_class(c, 1, TAKES_INT)) return RULE_ERROR;

@@ -1,4 +1,6 @@
-/* See layout.h. */
+/* See layout.h.  A layout's text has a letter for each axis, upper case outside
+ * and lower case for a block, whose length stands before it: NCHW4c,
+ * OIHW16i16o. */
 #include "ops/rules/layout.h"
 
 #include <ctype.h>
@@ -25,6 +27,8 @@ static bool layout_add(Layout *l, char letter, int64_t number) {
   return true;
 }
 
+/* False for what is no layout: a letter twice, a block without its axis or its
+ * length, a number at the end or a very large one, more than RANK_MAX axes. */
 bool layout_parse(const char *text, Layout *l) {
   int64_t number = 0;
   *l = (Layout){0};

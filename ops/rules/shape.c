@@ -1,5 +1,10 @@
 /* Rules of operators that move elements without changing them: reshaping,
- * joining, slicing, padding. */
+ * joining, slicing, padding.
+ *
+ * Most of the arithmetic is on dimensions that may be names: reshape divides
+ * one product by another (tensor/dim.h), joining adds lengths.  A slice whose
+ * bounds are not numbers has the length `?`, because clipping is no
+ * polynomial. */
 #include "ops/rules/slice.h"
 #include "ops/rules/support.h"
 
@@ -31,18 +36,21 @@ static bool reshape_bad(Reshape *r, const char *why) {
   return false;
 }
 
+/* Appends a dimension to the result. */
 static bool reshape_put(Reshape *r, Dim d) {
   if (r->rank == RANK_MAX) return reshape_bad(r, "too many dimensions");
   r->dims[r->rank++] = d;
   return true;
 }
 
+/* The place of -1 is filled in at the end, when all others are known. */
 static bool reshape_put_unknown(Reshape *r) {
   if (r->unknown >= 0) return reshape_bad(r, "only one -1 is possible");
   r->unknown = r->rank;
   return reshape_put(r, DIM_ANY);
 }
 
+/* Reads the next dimension of x: the next one to the left when reversed. */
 static bool reshape_take(Reshape *r, Dim *d) {
   if (r->next >= r->x->rank)
     return reshape_bad(r, "it refers to more dimensions than there are");
@@ -51,6 +59,7 @@ static bool reshape_take(Reshape *r, Dim *d) {
   return true;
 }
 
+/* Item i of newshape, from the side that the walk begins at. */
 static Dim reshape_code(const Reshape *r, int i) {
   return r->to->ints[r->reverse ? r->to->count - 1 - i : i];
 }
@@ -91,6 +100,9 @@ static bool reshape_split(Reshape *r, int i) {
   return reshape_put(r, part[0]) && reshape_put(r, part[1]);
 }
 
+/* One code; *i moves past what the code takes.  A code that is a name or `?` is
+ * a dimension: only numbers are codes.  Every code but -2, -3 and -4 passes
+ * over one dim of x, so that 0 means the dim at its own place. */
 static bool reshape_step(Reshape *r, int *i) {
   Dim code = reshape_code(r, *i);
   bool keeps_zero = !r->reverse && attr_bool(r->call->attrs, ATTR_allowzero);
@@ -127,6 +139,8 @@ static bool reshape_finish(Reshape *r) {
  *   ---------------------------------------------
  *   reshape(x, newshape=e) : (e..., t)                                      */
 RULE(reshape, "(d..., t) -> (newshape, t), as many elements");
+/* A newshape that is read from a tensor has items known at the run only, so
+ * none of them may be a code that takes or makes several dims. */
 static RuleStatus rule_reshape(RuleCall *c) {
   const AttrValue *to = attr_get(c->attrs, ATTR_newshape);
   bool reverse = attr_bool(c->attrs, ATTR_reverse);
@@ -172,6 +186,7 @@ static bool range_end(RuleCall *c, AttrName name, int rank, int *end) {
  *   -------------------------------------------------------------------------
  *   reshape_like(x, y) : (d[:lb] e[rb:re] d[le:], t)                        */
 RULE(reshape_like, "(d..., t), (e..., u) -> (e..., t), as many elements");
+/* The ranges may be empty, or end before they begin, which counts as empty. */
 static RuleStatus rule_reshape_like(RuleCall *c) {
   const RuleType *x = &c->args[0], *y = &c->args[1];
   int lb, le, rb, re, rank = 0;
@@ -242,6 +257,7 @@ static RuleStatus squeeze_unknown(RuleCall *c, const AttrValue *axes) {
  *   squeeze(x, axis=S) : (d without the axes in S, t)
  *   squeeze(x)         : (d without its 1s, t)                              */
 RULE(squeeze, "(d..., t) -> (d without axes of length 1, t)");
+/* Waits for holes, refuses `?`: the rank hangs on which dims are 1. */
 static RuleStatus rule_squeeze(RuleCall *c) {
   const RuleType *x = &c->args[0];
   const AttrValue *axes = attr_get(c->attrs, ATTR_axis);
@@ -275,6 +291,8 @@ static RuleStatus rule_squeeze(RuleCall *c) {
  *   expand_dims(x, axis=k, num_newaxis=n) : (d with n 1s at k, t)            */
 RULE(expand_dims, "(d..., t) -> (d with axes of length 1, t)",
      .fits = FITS_ALWAYS);
+/* num_newaxis is no expression, so the rank is always known; where the ones lie
+ * may not be, and then no dim is. */
 static RuleStatus rule_expand_dims(RuleCall *c) {
   const RuleType *x = &c->args[0];
   Dim at = attr_int(c->attrs, ATTR_axis);
@@ -295,6 +313,7 @@ static RuleStatus rule_expand_dims(RuleCall *c) {
 
 /* --- Broadcasting -------------------------------------------------------- */
 
+/* Aligned at the right: each dim of x is 1, or may be that of the result. */
 static RuleStatus broadcast_into(RuleCall *c, int rank, const Dim *dims) {
   const RuleType *x = &c->args[0];
   bool fits = rank >= x->rank;
@@ -327,6 +346,8 @@ static RuleStatus rule_broadcast_to_like(RuleCall *c) {
   return broadcast_into(c, like.rank, like.dims);
 }
 
+/* The inverse of broadcasting: `dims` must broadcast to x, and to nothing
+ * larger. */
 static RuleStatus collapse_into(RuleCall *c, int rank, const Dim *dims) {
   const RuleType *x = &c->args[0];
   RuleType to = rule_tensor(x->dtype, rank, dims), both = to;
@@ -398,6 +419,7 @@ static bool has_fields(RuleCall *c) {
  *   ----------------------------------------------------------
  *   concatenate((x1, ..., xn), axis=k) : (d with n1 + ... + nn at k, t)     */
 RULE(concatenate, "n times (d..., t) -> (d with the sum at axis, t)");
+/* The length along the axis is a sum, which may be of names: n + m. */
 static RuleStatus rule_concatenate(RuleCall *c) {
   const RuleType *all = &c->args[0];
   if (!has_fields(c)) return RULE_ERROR;
@@ -417,6 +439,8 @@ static RuleStatus rule_concatenate(RuleCall *c) {
  *   ------------------------------------------------
  *   stack((x1, ..., xn), axis=k) : (d with n before k, t)                   */
 RULE(stack, "n times (d..., t) -> (d with n at axis, t)");
+/* The new axis may also come last, so one more axis than the fields have is in
+ * range. */
 static RuleStatus rule_stack(RuleCall *c) {
   const RuleType *all = &c->args[0];
   if (!has_fields(c)) return RULE_ERROR;
@@ -431,6 +455,7 @@ static RuleStatus rule_stack(RuleCall *c) {
 
 enum { PARTS_MOST = 1 << 16 };
 
+/* PARTS_MOST bounds the tuple that a hostile number would make. */
 static RuleStatus split_evenly(RuleCall *c, int axis) {
   RuleType x = c->args[0];
   int64_t parts;
@@ -451,6 +476,7 @@ static RuleStatus split_evenly(RuleCall *c, int axis) {
   return RULE_OK;
 }
 
+/* Part i runs from position i - 1 to position i; the last one to the end. */
 static RuleStatus split_at(RuleCall *c, int axis, const AttrValue *at) {
   RuleType x = c->args[0];
   Dim length = x.dims[axis], from = dim_of(0);
@@ -489,6 +515,8 @@ static RuleStatus rule_split(RuleCall *c) {
 
 /* --- Slices -------------------------------------------------------------- */
 
+/* The length of one axis.  A slice that takes everything keeps the dimension,
+ * so that a name survives.  Otherwise bounds and length must be numbers. */
 static RuleStatus slice_dim(RuleCall *c, int i, int axis, Dim *dim) {
   if (dim_is_hole(*dim)) return RULE_OK;
   SliceSpec s = slice_spec(c->attrs, i, *dim);
@@ -517,6 +545,7 @@ static RuleStatus slice_dim(RuleCall *c, int i, int axis, Dim *dim) {
  *   --------------------------------------------------------------------
  *   strided_slice(x, begin, end, strides) : (n..., t)                       */
 RULE(strided_slice, "(d..., t) -> (lengths of the slices, t)");
+/* Axes that are not named keep their dims. */
 static RuleStatus rule_strided_slice(RuleCall *c) {
   RuleType x = c->args[0];
   int count = slice_count(c->attrs, x.rank);
@@ -564,6 +593,8 @@ static RuleStatus rule_slice_like(RuleCall *c) {
  *   ----------------------------------------------------------------
  *   tile(x, reps=r) : (d * r, t)                                            */
 RULE(tile, "(d..., t) -> (d * reps, t)");
+/* Aligned at the right, like shapes that broadcast; the shorter is padded with
+ * 1. */
 static RuleStatus rule_tile(RuleCall *c) {
   const RuleType *x = &c->args[0];
   int count;
@@ -613,6 +644,8 @@ static RuleStatus rule_reverse(RuleCall *c) {
  *   ------------------------------------------------------
  *   nn.pad(x, v, pad_width=w) : (before + d + after, t)                     */
 RULE(pad, "(d..., t), (t) -> (before + d + after, t)");
+/* pad_value is an operand in newer Relay and an attribute in older; both at
+ * once must not disagree. */
 static RuleStatus rule_pad(RuleCall *c) {
   RuleType x = c->args[0];
   const AttrValue *width = attr_get(c->attrs, ATTR_pad_width);

@@ -1,13 +1,25 @@
-/* See slice.h. */
+/* See slice.h.  Slices are Python's: negative bounds count from the end, bounds
+ * beyond the ends are clipped, and a negative step goes down.
+ *
+ *   [0 1 2 3 4]   1:4        1 2 3
+ *                 -3:        2 3 4
+ *                 ::2        0 2 4
+ *                 4:0:-1     4 3 2 1
+ *                 ::-1       4 3 2 1 0   the end is -length - 1 */
 #include "ops/rules/slice.h"
 
 #include <string.h>
 
+/* A bound counted from the end, then cut to what may be reached. */
 static int64_t clipped(int64_t at, int64_t length, int64_t low, int64_t high) {
   if (at < 0) at += length;
   return at < low ? low : at > high ? high : at;
 }
 
+/* Going up, bounds lie in 0 .. length; going down in -1 .. length - 1, where -1
+ * is the place before the first element.  The count is ceil(span / |step|), in
+ * unsigned arithmetic, so that the least int64 as a step is no overflow.  False
+ * when the slice goes backwards. */
 bool slice_bounds(int64_t length, int64_t begin, int64_t end, int64_t step,
                   Slice *slice) {
   bool down = step < 0;
@@ -54,6 +66,8 @@ static SliceSpec sized_spec(SliceSpec s, Dim length) {
   return s;
 }
 
+/* Begin, end and step of item i, with the defaults of a slice that goes up or
+ * down.  `?` where an item or the length is needed and not known. */
 SliceSpec slice_spec(const Attrs *attrs, int i, Dim length) {
   bool sizes = strcmp(attr_text(attrs, ATTR_slice_mode), "size") == 0;
   SliceSpec s = {.step = item(attrs, ATTR_strides, i, dim_of(1))};
@@ -65,6 +79,8 @@ SliceSpec slice_spec(const Attrs *attrs, int i, Dim length) {
   return sizes ? sized_spec(s, length) : s;
 }
 
+/* How many axes are sliced: those named, else as many as the longest list has;
+ * all of them when a list's length is not known. */
 int slice_count(const Attrs *attrs, int rank) {
   static const AttrName lists[] = {ATTR_begin, ATTR_end, ATTR_strides};
   const AttrValue *axes = attr_get(attrs, ATTR_axes);

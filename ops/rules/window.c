@@ -1,4 +1,11 @@
-/* Windows (window.h), and the rules of poolings. */
+/* Windows (window.h), and the rules of poolings.
+ *
+ * Attributes of windows are lists of one number for all axes, or one for each;
+ * padding may also have one for each side.  The functions below hide that: axis
+ * k of D, H, W has a WindowAxis, and axes that an operator lacks have size,
+ * stride and dilation 1.  Since a two-dimensional operator's axes are H and W,
+ * its lists begin at k = 1: k - (SPATIAL_MAX - spatial) is the index into
+ * them. */
 #include "ops/rules/window.h"
 
 #include "ops/rules/layout.h"
@@ -8,12 +15,15 @@
 
 /* --- Attributes ---------------------------------------------------------- */
 
+/* "NCHW" has two letters that are not spatial. */
 int window_rank(const OpInfo *op, AttrName layout) {
   for (int i = 0; i < op->attr_count; i++)
     if (op->attrs[i].name == layout) return (int)strlen(op->attrs[i].text) - 2;
   return 0;
 }
 
+/* The spatial letters must occur in the order D, H, W and side by side: NHWC
+ * and NCHW, but not NHCW.  Kernels merge spatial axes on that ground. */
 bool axis_order(const char *text, char first, char second, int spatial,
                 AxisOrder *order) {
   static const char letters[] = "DHW";
@@ -33,6 +43,8 @@ bool axis_order(const char *text, char first, char second, int spatial,
   return found;
 }
 
+/* A missing axis, attribute or item is `otherwise`; one number is for all
+ * axes. */
 Dim window_dim(const Attrs *attrs, AttrName name, int spatial, int k,
                Dim otherwise) {
   const AttrValue *v = attr_get(attrs, name);
@@ -60,6 +72,8 @@ bool window_count_is(const Attrs *attrs, AttrName name, int spatial,
          (both_sides && v->count == 2 * spatial);
 }
 
+/* The bounds keep what follows free of overflow: two numbers below 2^31
+ * multiply and add within int64. */
 bool rule_windows(RuleCall *c) {
   static const struct {
     AttrName name;
@@ -107,6 +121,7 @@ bool window_axes(const Attrs *attrs, int spatial,
   return true;
 }
 
+/* Axes that are missing have length 1, and stride 0, which is never used. */
 Tensor window_geometry(const Tensor *t, const AxisOrder *order) {
   Tensor g = *t;
   const int axes[5] = {order->first, order->second, order->spatial[0],
@@ -131,6 +146,8 @@ static Dim window_count(DimTable *t, Dim length, const WindowAxis *a,
   return dim_add(t, dim_div_floor(t, room, a->stride), dim_of(1));
 }
 
+/* Where the axes of the pooled operand i stand.  A pooling does not change the
+ * layout, so an out_layout may only repeat it. */
 static bool pool_order(RuleCall *c, int i, AxisOrder *order) {
   int spatial = window_rank(c->op, ATTR_layout);
   const char *layout = attr_text(c->attrs, ATTR_layout);
@@ -147,6 +164,8 @@ static bool pool_order(RuleCall *c, int i, AxisOrder *order) {
   return false;
 }
 
+/* The product of the sizes must fit in 64 bits as well, since kernels count the
+ * elements of a window. */
 static bool pool_axes(RuleCall *c, int spatial, WindowAxis *axes) {
   if (!rule_windows(c)) return false;
   bool good = window_axes(c->attrs, spatial, axes) &&
@@ -169,6 +188,8 @@ static bool pool_axes(RuleCall *c, int spatial, WindowAxis *axes) {
   return false;
 }
 
+/* The type of the pooled operand i: its spatial lengths become numbers of
+ * windows. */
 static bool pooled_shape(RuleCall *c, int i, RuleType *out) {
   AxisOrder order;
   WindowAxis axes[SPATIAL_MAX];

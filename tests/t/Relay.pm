@@ -2,6 +2,11 @@ package Relay;
 # A parser of Relay text as strict as TVM's: with its scanner's longest match,
 # and without this project's extensions.  plain_relay($text) returns what is
 # wrong with a module, or ''.
+#
+# It follows TVM's scanner in particular, where the surprises are: a number
+# followed at once by letters, a comment that nests, a name that may hold a
+# slash.  Being stricter than rly is the point; rly's own parser reads its
+# extensions as well and would accept what TVM does not.
 use strict;
 use warnings;
 use Exporter qw(import);

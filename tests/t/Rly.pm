@@ -1,5 +1,11 @@
 package Rly;
 # Shared by the tests of the command line: running rly, files, tensors.
+#
+# rly is started without a shell in between, so that no argument needs quoting
+# and a signal goes to rly itself.  Its output goes to files: a pipe that nobody
+# reads would stop a program that prints much, and the test with it.  Tensors
+# are packed and unpacked here, by a few lines of Perl that follow the format,
+# so that what rly writes is read by something that is not rly.
 use strict;
 use warnings;
 use Exporter qw(import);

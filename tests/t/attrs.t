@@ -2,6 +2,13 @@
 # A sample of what `make fuzz-attrs` hunts for: hostile numbers in the
 # attributes and operands of every operator neither crash a program nor make
 # instruction sets differ.
+#
+# Numbers of that kind reach arithmetic on shapes that no written test would
+# think of: a stride of 2^63 - 1, a negative axis one too far.  Nothing here
+# knows what the right answer is; it is enough that a refusal comes with a
+# message, and that what runs gives the same under every instruction set.  The
+# count of refusals is asked for as well, since a generator that made only bad
+# programs, or only good ones, would pass for ever and find nothing.
 use strict;
 use warnings;
 use Test::More;

@@ -1,6 +1,12 @@
 #!/usr/bin/env perl
 # The character model agrees with the network it was trained as:
 # charlm_expected.safetensors holds what that one computed in float64.
+#
+# The numbers came from outside: the network was trained and asked by another
+# program, and its logits were stored once.  A result that our own kernels had
+# written down would also repeat their mistakes.  Logits are compared within a
+# bound, since float32 adds in another order than float64; the text that is
+# generated is compared as such.
 use strict;
 use warnings;
 use lib 'tests/t';

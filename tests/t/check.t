@@ -1,6 +1,12 @@
 #!/usr/bin/env perl
 # rly check --static: is every shape known before the program runs, and if not,
 # where does the unknown come from and what does it reach?
+#
+# Both halves matter.  A report that a shape is unknown helps only with the
+# place where the unknown was born, often functions away, so the notes are
+# compared with their lines and not only the message.  What is said of known
+# shapes is nothing at all, and that is tested just as much: a warning that a
+# person learns to ignore would be worse than none.
 use strict;
 use warnings;
 use lib 'tests/t';

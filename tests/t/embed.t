@@ -1,6 +1,12 @@
 #!/usr/bin/env perl
 # librly as others use it: the programs of examples/embed, built against the
 # shared library and against what `make install` puts in place.
+#
+# They are built here with the flags of a stranger, -std=c11 -Wall -Wextra
+# -Werror and no folder of ours but include/, since a header that needs one of
+# ours, or a symbol that the library does not export, shows only to someone
+# outside.  What they compute is compared with the original network's mean, so
+# that a program which links but reads its parameters wrongly fails as well.
 use strict;
 use warnings;
 use lib 'tests/t';

@@ -1,6 +1,11 @@
 #!/usr/bin/env perl
 # Files of tensors on the command line, made and read by other programs:
 # archives that Perl packs and, where it is installed, Python opens.
+#
+# A writer and a reader of one project agree also where both are wrong: an
+# offset counted from the wrong byte, a field in the wrong order.  So no file
+# that rly reads here was written by rly, and what rly writes is taken apart by
+# programs that follow the format and know nothing of ours.
 use strict;
 use warnings;
 use lib 'tests/t';

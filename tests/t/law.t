@@ -3,6 +3,14 @@
 # step by step and a row of the batch alone give the same bits; so do every
 # instruction set of the machine, and one thread and two.  So do chains of
 # element-wise operators that are large enough for threads to share them.
+#
+# Why bits and not a bound: a stream may be cut anywhere, at a place that the
+# sender chooses and the model cannot see, so a difference of one bit between
+# two ways to cut would make a result depend on when packets happened to arrive,
+# and a fault could not be replayed.  The models are random because the
+# interesting chunkings are those nobody would write down, such as a chunk of
+# one step behind one of seven.  The generator of random numbers is our own, so
+# that a failure seen on one machine can be seen on any.
 use strict;
 use warnings;
 use lib 'tests/t';

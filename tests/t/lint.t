@@ -1,5 +1,11 @@
 #!/usr/bin/env perl
 # tests/lint finds in a small tree what it should, and nothing else.
+#
+# A check that never complains looks exactly like a tree that is in order; so
+# for each check there is a file that it must refuse, at its first line and with
+# the words expected, beside a file as close to it as possible that it must let
+# pass.  The trees are made in a temporary folder, since one of these files in
+# the real tree would make the real check fail.
 use strict;
 use warnings;
 use utf8;

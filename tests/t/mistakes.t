@@ -1,6 +1,12 @@
 #!/usr/bin/env perl
 # One mistake, one message: each program of tests/mistakes gives exactly one
 # diagnostic, with a hint.  That its words are right, `rly test` checks.
+#
+# A mistake that shows twice, or once and then ten times in what follows from
+# it, is one that people learn to skim; the first message is then lost among its
+# consequences.  The hint is asked for because these are mistakes that people do
+# make, and for each the next thing to write is known.  The comments are taken
+# out of the programs so that the checks see what a user would have typed.
 use strict;
 use warnings;
 use lib 'tests/t';

@@ -1,6 +1,12 @@
 #!/usr/bin/env perl
 # The reports of a run: --stats, --profile, --trace, --nan-stop.  None of them
 # may change a result.
+#
+# A report is switched on when something is wrong already, so it must be true
+# just then: of a run that is interrupted, of one that fails, of calls that
+# never return.  The values printed are the same in every row, with a report and
+# without, since a report that changed how the program runs would describe a
+# program that nobody runs.  Counts are compared, durations never.
 use strict;
 use warnings;
 use lib 'tests/t';

@@ -2,6 +2,10 @@
 # Readers find things by the README files: links lead to files that exist, the
 # answers to common questions name what really stands there, and each room's
 # page lists the rooms that it may use, as tests/Rooms.pm does.
+#
+# A page that names a file which has moved sends its reader away for good, and
+# no compiler reads it.  The lists of rooms stand twice, here for people and in
+# tests/Rooms.pm for the checks; so one is compared with the other.
 use strict;
 use warnings;
 use utf8;

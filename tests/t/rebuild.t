@@ -3,6 +3,12 @@
 # the unit tests.  `make -n -W FILE` tells what make would do if FILE were
 # changed now; the identifiers of a table (build/MODE/gen/*.ids) are written all
 # the same, and are the same as long as no row comes, goes or moves.
+#
+# Tables are included almost everywhere, so a dependency that is a little too
+# wide makes each edit of a row compile the whole program: nothing is wrong
+# then, only every day is slower.  Counting is done without compiling, and what
+# was out of date before is taken off, so that the numbers are of the edit
+# alone.
 use strict;
 use warnings;
 use Test::More;

@@ -1,6 +1,12 @@
 #!/usr/bin/env perl
 # The library's recurrent layers against PyTorch's results, and the programs of
 # bench/ against known results or results computed here in Perl's doubles.
+#
+# The layers' conventions are where recurrent code goes wrong: the order of the
+# gates, where the second bias goes, what a bidirectional layer does with its
+# last state.  All of these give plausible numbers when they are wrong.  So the
+# expected results are those of another implementation, stored with their inputs
+# under tests/reference/rnn/, and small enough to be kept.
 use strict;
 use warnings;
 use lib 'tests/t';

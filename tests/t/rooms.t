@@ -2,6 +2,12 @@
 # Calls between rooms, from the symbols that nm lists.  Each goes to a room that
 # tests/Rooms.pm allows; neither rooms nor the files of lib/ call in a circle;
 # and no function is visible that no other file uses.
+#
+# tests/lint checks what is included, but a function can be called through a
+# declaration written by hand, and an include does not say that anything is
+# called.  Symbols in the objects cannot be argued with.  The last rule keeps
+# files from growing doors that nobody uses: what is only called at home is
+# static.
 use strict;
 use warnings;
 use FindBin;

@@ -3,6 +3,11 @@
 # program that is accepted, one that is refused, and one that `?` leaves to the
 # run, with a run that passes and one that does not.  And every diagnostic has
 # its words in some test.
+#
+# The three programs are what a rule can get wrong: refuse something good, let
+# something bad pass, or decide when it does not know yet.  The third is the
+# easiest to forget, since a program of known shapes never gets there; that is
+# why a missing section is an error, and not only a failing one.
 use strict;
 use warnings;
 use lib 'tests/t';

@@ -1,6 +1,16 @@
 /* The C API as a host sees it: what works, what is refused, and that neither
  * misuse nor failing allocations do harm.  lib/handles.h is included only for
- * the failing allocations. */
+ * the failing allocations.
+ *
+ * What a host relies on: a call gives what the program computes; what is
+ * refused is told by a status and a diagnostic and changes nothing; handles may
+ * be freed in any order; limits belong to sessions; arguments that make no
+ * sense give RLY_MISUSE or NULL.  Tests speak to rly.h only, so that they hold
+ * for any host.
+ *
+ * A scenario that uses everything is run with its first, its second, ...
+ * allocation failing (unit.h): each run must end in a status, without a crash
+ * and without a leak, and the same handles must work afterwards. */
 #include "include/rly.h"
 
 #include <dirent.h>

@@ -1,6 +1,12 @@
 /* io/: .npz and .params.  Valid files are built by hand here, from the
  * descriptions of zip (APPNOTE.TXT) and of TVM's format; invalid ones by
- * patching valid ones. */
+ * patching valid ones.
+ *
+ * Bytes written by hand are an oracle that does not share our reader's
+ * mistakes: a file that we write and read back proves only that both agree.
+ * Invalid files are valid ones with one field changed, so each is wrong in one
+ * way, and the message must name that way.  Sizes that lie are the important
+ * ones: nothing may be allocated for what cannot be there. */
 #include "tests/unit/desk.h"
 
 #include <errno.h>

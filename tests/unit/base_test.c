@@ -1,6 +1,12 @@
 /* base/: the allocator and what is built on it, names, sources, diagnostics.
  * The expected texts of diagnostics are written by hand from the contract of
- * the command line. */
+ * the command line.
+ *
+ * These are the parts on which everything stands, so their contracts are pinned
+ * here alone and not by way of a program: bytes counted, limits held and
+ * overdrawn as mem.h allows, names unique, places right at every edge of a text
+ * (no newline at the end, carriage returns, invalid UTF-8, wide characters),
+ * traces cut in the middle. */
 #include "tests/unit/unit.h"
 
 #include <pthread.h>

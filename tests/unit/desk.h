@@ -1,5 +1,8 @@
 /* Shared by the tests of file formats: a folder for each test, files with given
- * bytes, tensors of every dtype. */
+ * bytes, tensors of every dtype.
+ *
+ * When a test closes its desk, the folder must be empty but for the one file:
+ * no temporary file is left behind, and no memory. */
 #ifndef TESTS_UNIT_DESK_H
 #define TESTS_UNIT_DESK_H
 

@@ -1,6 +1,11 @@
 /* types/effects: what calling a function can do, as the language's description
  * has it, and which graph variables are evaluated at their uses.  Programs are
- * parsed and checked whole. */
+ * parsed and checked whole.
+ *
+ * An effect that is not seen would let an optimiser drop or move what must
+ * stay, so each kind of expression is asked for by itself, then functions that
+ * call each other, then graph variables: only those whose evaluation nobody can
+ * notice but by an error or an endless loop may be put off. */
 #include "parser/parser.h"
 #include "tests/unit/program.h"
 #include "types/types.h"

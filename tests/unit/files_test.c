@@ -1,6 +1,9 @@
 /* The C API's files of tensors: each format by its extension and by its first
  * bytes, what is refused, and that misuse changes nothing.  io_test.c and
- * archive_test.c pin the bytes. */
+ * archive_test.c pin the bytes.
+ *
+ * Each format is written and read through the API, found by its extension and,
+ * without one, by its first bytes. */
 #include "include/rly.h"
 
 #include <stdio.h>

@@ -1,10 +1,16 @@
 /* Nothing is read or written outside a tensor, and the law holds.  Here every
- * buffer, and every packed form of one, ends, or begins, at a page that may
- * not be touched: the Makefile has the linker put __wrap_buffer_new in place
- * of buffer_new, and so on.  On such buffers run the example of each row of
- * the operator table and every conformance case of operators, with each
- * instruction set; __wrap_op_finish runs each operator again and otherwise, and
- * compares bits.  What the results should be, others check. */
+ * buffer, and every packed form of one, ends, or begins, at a page that may not
+ * be touched: the Makefile has the linker put __wrap_buffer_new in place of
+ * buffer_new, and so on.  On such buffers run the example of each row of the
+ * operator table and every conformance case of operators, with each instruction
+ * set; __wrap_op_finish runs each operator again and otherwise, and compares
+ * bits.  What the results should be, others check.
+ *
+ * Why so: a read beyond a tensor gives the right result nearly always, and the
+ * address sanitizer does not see it where the bytes belong to another live
+ * block.  A page that may not be touched ends the process at the very
+ * instruction.  Both ends are tried, in two runs, since a buffer can only lie
+ * against one page. */
 #include <glob.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,10 @@
 /* bytecode/instance: two instances whose facts differ never share code, and two
- * keys with the same contents are one instance. */
+ * keys with the same contents are one instance.
+ *
+ * Two keys that are wrongly equal would run code made for other types; two that
+ * are wrongly different would only make code twice.  So the table has one key
+ * for each fact that a key holds, all different, and each made twice from fresh
+ * parts. */
 #include "bytecode/code.h"
 #include "tests/unit/program.h"
 

@@ -1,7 +1,12 @@
 /* The virtual machine on small typed programs that are built by hand, so that
  * neither parser nor checker is in between: arithmetic, calls, tail calls,
- * constructors and matches, closures, faults.  Whole programs are tested by
- * the .rly files. */
+ * constructors and matches, closures, faults.  Whole programs are tested by the
+ * .rly files.
+ *
+ * Typed expressions are built node by node, as the checker would leave them: a
+ * failure here is one of lowering or of the machine.  Besides the values,
+ * limits are tried (calls without end, memory), and that a session leaves
+ * nothing behind. */
 #include "base/pool.h"
 #include "bytecode/code.h"
 #include "vm/session.h"

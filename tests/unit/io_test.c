@@ -1,6 +1,12 @@
 /* io/: valid files, invalid files, and what happens to files when something
  * goes wrong.  The bytes of valid files are written by hand from the formats'
- * descriptions. */
+ * descriptions.
+ *
+ * A file is untrusted input, so most of these files lie: headers longer than
+ * the file, offsets that overlap or leave gaps, lengths whose product
+ * overflows.  Each must be refused with a message that names the file and the
+ * reason.  Writing is tried where it cannot succeed (a full device, a folder
+ * that is not there), and no temporary file may be left (desk.h). */
 #include "tests/unit/desk.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* ir/: interned types, substitution, their text; comparing expressions; scopes
- * and constants.  Walks are ir_walk_test.c's, printing is print_test.c's. */
+ * and constants.  Walks are ir_walk_test.c's, printing is print_test.c's.
+ *
+ * Types are compared as pointers everywhere, so what matters most is that equal
+ * types are one object and different ones never are, also after substitution,
+ * at any size and depth. */
 #include "ir/print.h"
 #include "tests/unit/program.h"
 

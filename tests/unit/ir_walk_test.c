@@ -1,5 +1,9 @@
 /* ir/walk and ir/map: the order of events, scopes, skipping, stopping, what a
- * map keeps and what it makes, depth, and failing allocations. */
+ * map keeps and what it makes, depth, and failing allocations.
+ *
+ * Every pass over programs is written on these two, so their events are pinned
+ * one by one, as texts of what was entered and left.  Depth is tried far beyond
+ * any C stack. */
 #include "ir/print.h"
 #include "ir/walk.h"
 #include "parser/parser.h"

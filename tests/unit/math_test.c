@@ -1,7 +1,12 @@
 /* The functions of kernels/math: float64 against MPFR, special values against
-   IEEE 754 and C's Annex F, every vector width against the others in every
-   lane, conversions to 16 bits against MPFR. How far float32 results lie from
-   the truth over the whole range is the subject of tests/ulp. */
+ * IEEE 754 and C's Annex F, every vector width against the others in every
+ * lane, conversions to 16 bits against MPFR. How far float32 results lie from
+ * the truth over the whole range is the subject of tests/ulp.
+ *
+ * MPFR is the oracle, with 160 bits, rounded once: it shares no code with ours.
+ * Arguments are random bits at every scale, and the places where such functions
+ * go wrong: zeros, subnormals, halves, ends of ranges, arguments that are hard
+ * to reduce. */
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,14 @@
-/* The law: the bits of a result depend on the operator, its attributes and
- * the lengths it reduces over, and on nothing else.  Every operator with a
- * kernel is in ops_law.def; its results on contiguous operands, by the
- * reference kernels, are compared with those of other layouts of the same
- * values, of parts of a batch, of other instruction sets and numbers of
- * threads.  Then the sequences of operations that the language prescribes,
- * written out here. */
+/* The law: the bits of a result depend on the operator, its attributes and the
+ * lengths it reduces over, and on nothing else.  Every operator with a kernel
+ * is in ops_law.def; its results on contiguous operands, by the reference
+ * kernels, are compared with those of other layouts of the same values, of
+ * parts of a batch, of other instruction sets and numbers of threads.  Then the
+ * sequences of operations that the language prescribes, written out here.
+ *
+ * The law is what lets a session be cut into chunks, moved to another machine
+ * or run on more threads without a change in its results, so it is held to the
+ * bit.  A table and not a list of tests, so that no operator can be left out:
+ * every operator with a kernel must have a row. */
 #include "kernels/isa.h"
 #include "tests/unit/ops_law.h"
 

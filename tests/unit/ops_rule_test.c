@@ -1,8 +1,11 @@
-/* The typing rules on what a checker knows: numbers, `?`, names, holes, and
- * on mistakes.  Types are written "f32(2, ?, n)", "_" is a hole; a call is an
+/* The typing rules on what a checker knows: numbers, `?`, names, holes, and on
+ * mistakes.  Types are written "f32(2, ?, n)", "_" is a hole; a call is an
  * operator, operands and attributes:
  *
- *   {"nn.dense", "f32(2, n) f32(4, n)", "units=4", "f32(2, 4)"}            */
+ *   {"nn.dense", "f32(2, n) f32(4, n)", "units=4", "f32(2, 4)"}
+ *
+ * The rows are taken from the tables of docs/TYPES.md, so the document and the
+ * rules are held together. */
 #include "tests/unit/ops.h"
 
 typedef struct RuleBench {

@@ -2,7 +2,11 @@
  * signed zeros, ties, empty tensors, indices out of range, views that share
  * memory, interruption, running out of memory.  What is expected stands in
  * docs/LANGUAGE.md and docs/operators.md; the bulk of ordinary values is in the
- * conformance cases. */
+ * conformance cases.
+ *
+ * Each is a place where C, the hardware and the language differ, or where two
+ * implementations would choose differently: INT_MIN / -1, a shift by more than
+ * the width, the cast of a NaN, the maximum of nothing. */
 #include "kernels/ref/walk.h"
 #include "tests/unit/ops.h"
 

@@ -1,5 +1,9 @@
 /* Packed right operands: when they are made, that they hold what they should,
- * that products with them give the same bits, and who frees them. */
+ * that products with them give the same bits, and who frees them.
+ *
+ * A packed form hangs on its buffer and is found again by whoever uses the same
+ * weights; so it must be of the right geometry, made only for weights that come
+ * again, dropped with the buffer, and left out where memory is short. */
 #include "tests/unit/unit.h"
 
 #include "kernels/pack.h"

@@ -1,7 +1,12 @@
 /* parser/: what is accepted and as which tree, what is refused and where, what
  * is merely incomplete, and that printing loses nothing.  Expected trees and
  * places are written by hand from the description of the language; the arrays
- * of metadata tables come from an independent encoder. */
+ * of metadata tables come from an independent encoder.
+ *
+ * Three oracles: trees written by hand; a property, that printing a tree and
+ * parsing the text gives an equal tree, for the conformance programs and for
+ * random ones made of templates; and texts cut anywhere, which may be refused
+ * or incomplete but do no harm. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* passes/: the runner provides the facts that a pass needs and keeps the facts
- * of a unit; a refused unit leaves nothing behind. */
+ * of a unit; a refused unit leaves nothing behind.
+ *
+ * What single passes do is tested by programs and through fmt --pass; here is
+ * what all of them rely on. */
 #include "parser/parser.h"
 #include "passes/pass.h"
 #include "tests/unit/program.h"

@@ -1,7 +1,11 @@
 /* The printer: layout, sugar, comments and names.  Expected texts are written
  * by hand from the language's description and the reference's style; properties
  * (what is printed parses to an equal program and prints the same again) are
- * checked on every text here, also with comments strewn into it. */
+ * checked on every text here, also with comments strewn into it.
+ *
+ * A formatter overwrites people's files, so nothing may be lost: comments are
+ * strewn into each text and must all come out, and printing what was printed
+ * must change nothing. */
 #include "ir/print.h"
 #include "parser/parser.h"
 #include "tests/unit/program.h"

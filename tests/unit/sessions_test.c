@@ -1,5 +1,9 @@
 /* Sessions on threads: many at once over one program, one from many, and
- * changes to a program that is at work.  MODE=tsan watches for races. */
+ * changes to a program that is at work.  MODE=tsan watches for races.
+ *
+ * Results are compared with those of one session on one thread: threads must
+ * not be visible in them.  Misuse (two threads in one session, a callback that
+ * runs its own session) must be refused and not deadlock. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,11 @@
 /* The law among instruction sets: every table is complete, and gives bit for
  * bit what the reference's loops give, whatever the lengths, layouts and
  * values. Products and convolutions, whose drivers all tables share, are
- * compared with the sums as the law prescribes them, written out here. */
+ * compared with the sums as the law prescribes them, written out here.
+ *
+ * Lengths lie around those of vectors and tiles, since mistakes live where one
+ * ends; values include NaN and signed zeros, which instruction sets treat
+ * differently. */
 #include "tests/unit/unit.h"
 
 #include "kernels/drive/elementwise.h"

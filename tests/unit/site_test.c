@@ -1,5 +1,10 @@
 /* Tensor operators in programs, by what they allocate: results in place where
- * an operand ends, and only there; chains in one pass; no tuples in vain. */
+ * an operand ends, and only there; chains in one pass; no tuples in vain.
+ *
+ * Results do not show whether memory was reused, so allocations are counted
+ * (rly_session_stats).  A test that a result is in place has a sister in which
+ * it must not be: because somebody else holds the operand, or reads it
+ * later. */
 #include "include/rly.h"
 
 #include <stdio.h>

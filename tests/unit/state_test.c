@@ -1,7 +1,13 @@
 /* The state of sessions through rly.h: the list of cells, and that setting,
  * snapshots, forks, resets, files and other versions of a program do as they
  * say, whatever the state consists of.  lib/handles.h is included only to make
- * an allocation fail. */
+ * an allocation fail.
+ *
+ * A state that is loaded wrongly goes on computing, only wrongly; so loading
+ * either gives back all cells bit for bit, with their sharing and their cycles,
+ * or changes nothing.  Files are damaged in each of their parts; skeletons that
+ * lie are also read without a file, as a checksum is no defence against who can
+ * compute it. */
 #include "include/rly.h"
 
 #include <stdio.h>

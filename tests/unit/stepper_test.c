@@ -1,6 +1,10 @@
 /* The stepper and the record of the step machine: going back shows what was
  * shown before, whatever changes in place; what is forgotten; that memory which
- * runs out anywhere is told and not lost.  tests/t/step.t has the texts. */
+ * runs out anywhere is told and not lost.  tests/t/step.t has the texts.
+ *
+ * Transcripts of the way forth are compared with those of the way back and
+ * forth again, through cells, delayed nodes and globals, which change in place
+ * and must be put back. */
 #include <stdio.h>
 
 #include "smallstep/step_machine.h"

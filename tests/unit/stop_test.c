@@ -1,7 +1,10 @@
 /* Kernels that were asked to stop before they began: each operator of the law's
  * table, with operands of several blocks, gives up, leaves nothing behind, and
  * has not written all of its results.  tests/late measures how long kernels go
- * on when asked later. */
+ * on when asked later.
+ *
+ * A kernel that never looks at the flag makes Ctrl-C wait for it, however long
+ * it runs; here only that it looks is under test, so no clock is needed. */
 #include "tests/unit/ops_long.h"
 
 #include "kernels/stop.h"

@@ -1,6 +1,10 @@
 /* tensor/: conversions, views, copying, text, named dimensions.  Roundings are
  * compared with a search for the nearest neighbour, printed floats with what
- * libc reads, copies with element by element arithmetic on indices. */
+ * libc reads, copies with element by element arithmetic on indices.
+ *
+ * Rounding twice, or in the wrong direction on a tie, is the usual mistake of
+ * conversions.  A printed float must be the shortest text that reads back as
+ * the same bits: tried for all halves, and for random floats. */
 #include "tests/unit/unit.h"
 
 #include <locale.h>

@@ -1,6 +1,9 @@
 /* The law among numbers of threads: one thread gives what two and three give,
  * bit for bit, on tensors large enough that a kernel shares its work; and all
- * of them heed the request to stop. */
+ * of them heed the request to stop.
+ *
+ * The operands are large because kernels work alone on small ones.  The request
+ * to stop and an error in one thread must end all of them. */
 #include "tests/unit/ops.h"
 
 #include "kernels/pack.h"

@@ -38,7 +38,9 @@ static inline uint64_t unit_random(uint64_t *state) {
 }
 
 /* Runs `scenario` with the first, second, ... allocation failing until one run
- * needs no more of them.  It must neither crash nor leave a byte behind. */
+ * needs no more of them.  It must neither crash nor leave a byte behind.  So
+ * every path on which memory runs out is taken once, without a test having to
+ * know it. */
 static inline void unit_walk_failures(void (*scenario)(Mem *m)) {
   for (size_t n = 1;; n++) {
     Mem m;

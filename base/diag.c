@@ -57,13 +57,28 @@ void diags_clear(Diags *s) {
   s->warnings = 0;
 }
 
+DiagsMark diags_mark(const Diags *s) {
+  return (DiagsMark){s->list.len, s->errors, s->warnings};
+}
+
+void diags_return(Diags *s, DiagsMark mark) {
+  while (s->list.len > mark.count) {
+    Diag *d = VEC_POP(&s->list);
+    VEC_DONE(&d->notes);
+    VEC_DONE(&d->frames);
+  }
+  s->errors = mark.errors;
+  s->warnings = mark.warnings;
+}
+
 void diags_done(Diags *s) {
   diags_clear(s);
   VEC_DONE(&s->list);
 }
 
 /* A slot for one more diagnostic, or the scratch slot when it will not be
- * shown. */
+ * shown.  The count goes on beyond the maximum, for the line "12 more
+ * errors". */
 static Diag *diags_add(Diags *s, Severity severity) {
   size_t *count = severity == SEV_WARNING ? &s->warnings : &s->errors;
   if (++*count > DIAG_MAX) return &s->scratch;
@@ -138,7 +153,11 @@ static void fix_first_of_tail(Diag *d) {
 
 /* A trace keeps a fixed head and a tail of the outermost frames so far.  When
  * the tail is full its first frame goes, unless that one is the user's
- * innermost frame, which moves to the head. */
+ * innermost frame, which moves to the head.  Example with a half of 3, u the
+ * first user's frame, l frames of the library, from the innermost:
+ *
+ *   l l l   l u l l l l ...      head is full at 3; u moves to the head
+ *   l l l u | ... l l l          what is kept: 3, the u, and the last 3 */
 static void shorten_tail(Diag *d) {
   DiagFrame *first = d->frames.data + d->frames_fixed;
   size_t tail = d->frames.len - d->frames_fixed;
@@ -152,7 +171,8 @@ static void shorten_tail(Diag *d) {
 }
 
 /* Copies the name once and shares it with equal names of the kept frames:
- * recursion repeats few names very often. */
+ * recursion repeats few names very often.  At most 21 names are kept, so the
+ * search is short. */
 static const char *frame_name(Diag *d, const char *function) {
   for (size_t i = d->frames.len; i-- > 0;)
     if (!strcmp(d->frames.data[i].function, function))

@@ -73,6 +73,13 @@ bool diags_init(Diags *s, Mem *mem);
 void diags_done(Diags *s);
 void diags_clear(Diags *s);
 
+/* What is reported after the mark is taken back by returning to it. */
+typedef struct DiagsMark {
+  size_t count, errors, warnings;
+} DiagsMark;
+DiagsMark diags_mark(const Diags *s);
+void diags_return(Diags *s, DiagsMark mark);
+
 /* A new diagnostic, owned by the sink; never NULL.  Texts are copied. */
 Diag *diag_new(Diags *s, Severity severity, DiagCode code, Span span,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -96,11 +103,21 @@ const char *diag_code_title(DiagCode code); /* "operands do not broadcast" */
 /* The code with this spelling; DIAG_CODE_COUNT for none. */
 DiagCode diag_code_find(const char *text);
 
+/* For whom a text is made.  On a terminal of so many columns, excerpts of long
+ * lines are cut to fit, and messages are broken between words; 0: for a file,
+ * where excerpts are cut at 200 columns and messages are not broken. */
+typedef struct DiagLook {
+  bool colour;
+  size_t columns;
+} DiagLook;
+
 /* Renders as text with source lines and carets (docs/DIAGNOSTICS.md), or as one
- * line of JSON with its newline.  Diagnostics print in source order. */
-void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out);
+ * line of JSON with its newline.  Labels of one line stand below it together.
+ * Diagnostics print in source order. */
+void diag_render(const Diag *d, SourceMap *sources, DiagLook look, StrBuf *out);
 void diag_render_json(const Diag *d, SourceMap *sources, StrBuf *out);
-void diags_render(const Diags *s, SourceMap *sources, bool colour, StrBuf *out);
+void diags_render(const Diags *s, SourceMap *sources, DiagLook look,
+                  StrBuf *out);
 void diags_render_json(const Diags *s, SourceMap *sources, StrBuf *out);
 
 #endif

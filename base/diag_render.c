@@ -18,59 +18,15 @@
 #include "base/diag.h"
 
 enum {
-  LINE_MOST = 200,  /* code points; longer lines are shown in part */
-  LINE_BEFORE = 60, /* code points shown before the place in such a line */
+  UNLIMITED = 214,  /* columns where no width is given: 200 of a cut line */
+  LEAST = 30,       /* columns: narrower terminals wrap by themselves */
   GUTTER = 5,       /* least width of the line numbers' column */
+  DOTS = 3,         /* of `...`, where a line is cut */
+  MARKS_MOST = 8,   /* marks below one excerpt; more get one of their own */
+  LABEL_LEAST = 24, /* columns of a label's lines behind its marks */
 };
 
-/* --- A source line with marks below it ----------------------------------- */
-
-/* The part of a line that is shown, and the marked range in it, in bytes. */
-typedef struct Excerpt {
-  const char *text;
-  size_t len, mark_lo, mark_hi;
-  bool cut_before, cut_after;
-} Excerpt;
-
-/* The offset `n` code points after (before) `at`. */
-static size_t code_points_after(const char *text, size_t len, size_t at,
-                                size_t n) {
-  for (size_t size; n > 0 && at < len; n--) {
-    utf8_decode(text + at, len - at, &size);
-    at += size;
-  }
-  return at;
-}
-
-static size_t code_points_before(const char *text, size_t at, size_t n) {
-  for (; n > 0 && at > 0; n--)
-    while (--at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80) {
-    }
-  return at;
-}
-
-static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
-
-static Excerpt excerpt_of(const Place *place, SourceFile *f, Span span) {
-  uint32_t len;
-  const char *text = source_line(f, place->line, &len);
-  size_t start = (size_t)(text - f->text), offset = span.lo - f->base;
-  size_t lo = offset > start ? min_size(offset - start, len) : 0;
-  size_t hi = span.hi > span.lo ? lo + (span.hi - span.lo) : lo;
-  Excerpt e = {text, len, lo, min_size(hi, len), false, false};
-  if (utf8_count(text, len) <= LINE_MOST) return e;
-
-  size_t from = code_points_before(text, lo, LINE_BEFORE);
-  size_t to = code_points_after(text, len, from, LINE_MOST);
-  return (Excerpt){
-      .text = text + from,
-      .len = to - from,
-      .mark_lo = lo - from,
-      .mark_hi = min_size(e.mark_hi, to) - from,
-      .cut_before = from > 0,
-      .cut_after = to < len,
-  };
-}
+/* --- Text ---------------------------------------------------------------- */
 
 /* Adds text that is safe to send to a terminal. */
 static void add_visible(StrBuf *out, const char *text, size_t len) {
@@ -83,41 +39,241 @@ static void add_visible(StrBuf *out, const char *text, size_t len) {
   }
 }
 
-/* A message may quote a file's contents, so it is as untrusted as the
- * source. */
-static void add_message(StrBuf *out, const char *before, const char *text,
-                        const char *after) {
+/* Where the lines of a text stand: they end before column `most` (0: nowhere),
+ * and all but the first begin with `lead` and `indent` blanks. */
+typedef struct Margins {
+  size_t most;
+  const char *lead;
+  size_t indent;
+} Margins;
+
+/* Adds a text, of which `at` columns of the line are taken, and a newline.
+ * Lines are broken between words.  The text may quote a file, so it is as
+ * untrusted as the source. */
+static void add_words(StrBuf *out, size_t at, Margins m, const char *text) {
+  size_t start = strlen(m.lead) + m.indent;
+  for (bool first = true; *text; first = false) {
+    size_t blanks = strspn(text, " "), n = strcspn(text + blanks, " \n");
+    size_t width = utf8_width(text + blanks, n);
+    if (m.most && !first && at + blanks + width > m.most) {
+      strbuf_addf(out, "\n%s", m.lead);
+      strbuf_add_repeat(out, ' ', m.indent);
+      at = start;
+    } else {
+      strbuf_add_repeat(out, ' ', blanks);
+      at += blanks;
+    }
+    add_visible(out, text + blanks, n);
+    text += blanks + n;
+    at += width;
+    if (*text != '\n') continue;
+    strbuf_add_char(out, *text++);
+    at = 0;
+  }
+  strbuf_add_char(out, '\n');
+}
+
+/* A line of the message's own: what it is, and its text. */
+static void add_message(StrBuf *out, DiagLook look, size_t at,
+                        const char *before, const char *text) {
   strbuf_add(out, before);
-  add_visible(out, text, strlen(text));
-  strbuf_add(out, after);
+  add_words(out, at + strlen(before), (Margins){look.columns, "    ", 0}, text);
 }
 
-static void add_excerpt(StrBuf *out, const Excerpt *e, uint32_t line) {
-  strbuf_addf(out, "%*u |", GUTTER, line);
-  if (e->len) strbuf_add_char(out, ' ');
-  if (e->cut_before) strbuf_add(out, "...");
-  add_visible(out, e->text, e->len);
-  strbuf_add(out, e->cut_after ? "...\n" : "\n");
+/* --- Part of a source line ------------------------------------------------ */
+
+/* The bytes of a line from `from` to `to`, which are shown. */
+typedef struct Excerpt {
+  const char *line;
+  size_t len, from, to;
+  uint32_t number;
+} Excerpt;
+
+/* A range of bytes in a line that is marked, with the text behind its marks, or
+ * NULL; and the column of its marks and their number. */
+typedef struct Mark {
+  size_t lo, hi;
+  char sign;
+  const char *label;
+  size_t column, width;
+} Mark;
+
+typedef struct Marks {
+  Mark items[MARKS_MOST];
+  size_t count;
+} Marks;
+
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
+
+static Mark mark_of(SourceFile *f, uint32_t line, Span span, char sign,
+                    const char *label) {
+  uint32_t len;
+  const char *text = source_line(f, line, &len);
+  size_t start = (size_t)(text - f->text), offset = span.lo - f->base;
+  size_t lo = offset > start ? min_size(offset - start, len) : 0;
+  size_t hi = span.hi > span.lo ? min_size(lo + (span.hi - span.lo), len) : lo;
+  return (Mark){.lo = lo, .hi = hi, .sign = sign, .label = label};
 }
 
-static void add_marks(StrBuf *out, const Excerpt *e, uint32_t line, char mark,
-                      const char *caption) {
-  size_t gutter = (size_t)snprintf(NULL, 0, "%*u", GUTTER, line);
-  size_t before = utf8_width(e->text, e->mark_lo) + (e->cut_before ? 3 : 0);
-  size_t width = utf8_width(e->text + e->mark_lo, e->mark_hi - e->mark_lo);
-  strbuf_add_repeat(out, ' ', gutter);
-  strbuf_add(out, " | ");
-  strbuf_add_repeat(out, ' ', before);
-  strbuf_add_repeat(out, mark, width ? width : 1);
-  add_message(out, caption ? " " : "", caption ? caption : "", "\n");
+static size_t gutter_width(uint32_t line) {
+  return (size_t)snprintf(NULL, 0, "%*u | ", GUTTER, line);
 }
 
-static void render_line(StrBuf *out, SourceMap *sources, Span span, char mark,
-                        const char *caption) {
-  Place place = sources_place(sources, span);
-  Excerpt e = excerpt_of(&place, sources_file(sources, span), span);
-  add_excerpt(out, &e, place.line);
-  add_marks(out, &e, place.line, mark, caption);
+/* Goes back from byte `at` over at most so many columns. */
+static size_t columns_before(const char *text, size_t at, size_t columns) {
+  size_t from = at;
+  while (from > 0) {
+    size_t next = from - 1;
+    while (next > 0 && ((unsigned char)text[next] & 0xC0) == 0x80) next--;
+    if (utf8_width(text + next, at - next) > columns) break;
+    from = next;
+  }
+  return from;
+}
+
+/* The part that fits the terminal, with the first mark in it and, as far as
+ * there is room, the others. */
+static Excerpt excerpt_of(SourceFile *f, uint32_t line, const Marks *m,
+                          DiagLook look) {
+  uint32_t len;
+  const char *text = source_line(f, line, &len);
+  Excerpt e = {text, len, 0, len, line};
+  size_t columns = look.columns ? look.columns : UNLIMITED;
+  size_t gutter = gutter_width(line);
+  size_t room = max_size(columns, LEAST) - gutter;
+  if (utf8_width(text, len) <= room) return e;
+  room -= 2 * DOTS;
+  size_t lo = m->items[0].lo, hi = max_size(m->items[0].hi, lo);
+  for (size_t i = 1; i < m->count; i++) {
+    size_t low = min_size(lo, m->items[i].lo);
+    size_t high = max_size(hi, m->items[i].hi);
+    if (utf8_width(text + low, high - low) <= room) lo = low, hi = high;
+  }
+  if (utf8_width(text, hi) > room) {
+    size_t marked = min_size(utf8_width(text + lo, hi - lo), room);
+    size_t before = min_size(room * 3 / 10, room - marked);
+    e.from = columns_before(text, lo, before);
+  }
+  e.to = e.from + utf8_fit(text + e.from, len - e.from, room);
+  if (e.to == len) e.from = columns_before(text, len, room);
+  return e;
+}
+
+static void add_excerpt(StrBuf *out, const Excerpt *e) {
+  strbuf_addf(out, "%*u |", GUTTER, e->number);
+  if (e->to > e->from) strbuf_add_char(out, ' ');
+  if (e->from > 0) strbuf_add(out, "...");
+  add_visible(out, e->line + e->from, e->to - e->from);
+  strbuf_add(out, e->to < e->len ? "...\n" : "\n");
+}
+
+/* --- Marks below it ------------------------------------------------------ */
+
+static void place_mark(const Excerpt *e, Mark *m) {
+  size_t lo = max_size(min_size(m->lo, e->to), e->from);
+  size_t hi = max_size(min_size(m->hi, e->to), lo);
+  m->column =
+      utf8_width(e->line + e->from, lo - e->from) + (e->from > 0 ? DOTS : 0);
+  m->width = max_size(utf8_width(e->line + lo, hi - lo), 1);
+}
+
+static bool overlap(const Mark *a, const Mark *b) {
+  return a->column < b->column + b->width && b->column < a->column + a->width;
+}
+
+static int by_column(const void *a, const void *b) {
+  const Mark *x = a, *y = b;
+  return (x->column > y->column) - (x->column < y->column);
+}
+
+/* Moves those marks of `from` that do not overlap into a row. */
+static Marks take_row(Marks *from) {
+  Marks row = {.count = 0}, rest = {.count = 0};
+  for (size_t i = 0; i < from->count; i++) {
+    bool free = true;
+    for (size_t k = 0; k < row.count && free; k++)
+      free = !overlap(&row.items[k], &from->items[i]);
+    Marks *to = free ? &row : &rest;
+    to->items[to->count++] = from->items[i];
+  }
+  qsort(row.items, row.count, sizeof *row.items, by_column);
+  *from = rest;
+  return row;
+}
+
+/* A label that begins at column `at` of the line, behind the gutter's text
+ * `lead` and, in the same row, behind `gap`.  One that has little room there
+ * stands below, as far right as it fits. */
+static void add_label(StrBuf *out, DiagLook look, const char *lead, size_t at,
+                      const char *gap, const char *label) {
+  size_t gutter = strlen(lead), width = utf8_width(label, strlen(label));
+  size_t room = max_size(look.columns, LEAST) - gutter;
+  if (look.columns && at + width > room && at + LABEL_LEAST > room) {
+    at = width < room ? room - width : 0;
+    strbuf_addf(out, "\n%s", lead);
+    strbuf_add_repeat(out, ' ', at);
+  } else {
+    strbuf_add(out, gap);
+  }
+  Margins m = {look.columns, lead, at};
+  add_words(out, gutter + at, m, label);
+}
+
+/* A row of marks.  The last one's label stands behind it, the others' below,
+ * from right to left, each at its mark:
+ *
+ *     --   ^^ float32
+ *     this is int32 */
+static void add_row(StrBuf *out, DiagLook look, const char *lead,
+                    const Marks *row) {
+  size_t at = 0;
+  const Mark *last = &row->items[row->count - 1];
+  strbuf_add(out, lead);
+  for (const Mark *m = row->items; m <= last; m++) {
+    strbuf_add_repeat(out, ' ', m->column - at);
+    strbuf_add_repeat(out, m->sign, m->width);
+    at = m->column + m->width;
+  }
+  if (last->label) add_label(out, look, lead, at + 1, " ", last->label);
+  else strbuf_add_char(out, '\n');
+  for (const Mark *below = last; below-- > row->items;) {
+    if (!below->label) continue;
+    at = 0;
+    strbuf_add(out, lead);
+    for (const Mark *m = row->items; m < below; m++) {
+      if (!m->label) continue;
+      strbuf_add_repeat(out, ' ', m->column - at);
+      strbuf_add_char(out, '|');
+      at = m->column + 1;
+    }
+    strbuf_add_repeat(out, ' ', below->column - at);
+    add_label(out, look, lead, below->column, "", below->label);
+  }
+}
+
+/* A source line and, below it, the first of the marks and those others that are
+ * in the same part of the line.  `marks` keeps what is left. */
+static void render_line(StrBuf *out, SourceFile *f, uint32_t line,
+                        DiagLook look, Marks *marks) {
+  Excerpt e = excerpt_of(f, line, marks, look);
+  Marks shown = {.count = 0}, rest = {.count = 0};
+  for (size_t i = 0; i < marks->count; i++) {
+    const Mark *m = &marks->items[i];
+    bool inside = i == 0 || (m->lo >= e.from && m->lo <= e.to);
+    Marks *to = inside ? &shown : &rest;
+    to->items[to->count++] = *m;
+  }
+  for (size_t i = 0; i < shown.count; i++) place_mark(&e, &shown.items[i]);
+  add_excerpt(out, &e);
+  char lead[32];
+  int gutter = (int)gutter_width(line);
+  snprintf(lead, sizeof lead, "%*s | ", gutter - 3, "");
+  while (shown.count) {
+    Marks row = take_row(&shown);
+    add_row(out, look, lead, &row);
+  }
+  *marks = rest;
 }
 
 /* --- The parts of a diagnostic ------------------------------------------- */
@@ -126,26 +282,66 @@ static const char *severity_word(Severity severity) {
   return severity == SEV_WARNING ? "warning" : "error";
 }
 
-static void render_head(const Diag *d, SourceMap *sources, bool colour,
+static void render_head(const Diag *d, SourceMap *sources, DiagLook look,
                         StrBuf *out) {
   Place p = sources_place(sources, d->span);
+  size_t start = out->len;
   if (p.file) strbuf_addf(out, "%s:%u:%u: ", p.file->path, p.line, p.column);
   const char *on = d->severity == SEV_WARNING ? "\033[1;35m" : "\033[1;31m";
-  strbuf_addf(out, "%s%s[%s]%s", colour ? on : "", severity_word(d->severity),
-              diag_code_text(d->code), colour ? "\033[0m" : "");
-  add_message(out, ": ", d->message, "\n");
+  const char *text = strbuf_text(out);
+  size_t at = utf8_width(text + start, out->len - start);
+  const char *word = severity_word(d->severity);
+  const char *code = diag_code_text(d->code);
+  strbuf_addf(out, "%s%s[%s]%s", look.colour ? on : "", word, code,
+              look.colour ? "\033[0m" : "");
+  at += strlen(word) + strlen(code) + 2;
+  add_message(out, look, at, ": ", d->message);
 }
 
-static void render_note(const Diag *d, const DiagNote *note, SourceMap *sources,
-                        StrBuf *out) {
-  Place p = sources_place(sources, note->span);
-  if (!p.file) {
-    add_message(out, "  note: ", note->message, "\n");
+enum { SHARED_MOST = 64 }; /* notes that may stand below another's line */
+
+/* Shows a line with this mark and those of the notes from `from` on that are in
+ * the same line.  Bit i of `shown` says that note i was shown. */
+static void render_shared(const Diag *d, SourceMap *sources, DiagLook look,
+                          Span span, Mark first, size_t from, uint64_t *shown,
+                          StrBuf *out) {
+  SourceFile *f = sources_file(sources, span);
+  uint32_t line = sources_place(sources, span).line;
+  Marks marks = {.items = {first}, .count = 1};
+  for (size_t i = from; i < d->notes.len && i < SHARED_MOST; i++) {
+    const DiagNote *note = &d->notes.data[i];
+    Place p = sources_place(sources, note->span);
+    bool joins = p.file == f && p.line == line && !(*shown >> i & 1);
+    if (!joins || marks.count == MARKS_MOST) continue;
+    marks.items[marks.count++] =
+        mark_of(f, line, note->span, '-', note->message);
+    *shown |= (uint64_t)1 << i;
+  }
+  while (marks.count) render_line(out, f, line, look, &marks);
+}
+
+static void render_note(const Diag *d, size_t i, SourceMap *sources,
+                        DiagLook look, uint64_t *shown, StrBuf *out) {
+  const DiagNote *note = &d->notes.data[i];
+  SourceFile *f = sources_file(sources, note->span);
+  if (!f) {
+    add_message(out, look, 0, "  note: ", note->message);
     return;
   }
-  if (p.file != sources_file(sources, d->span))
-    strbuf_addf(out, "  %s:%u:%u:\n", p.file->path, p.line, p.column);
-  render_line(out, sources, note->span, '-', note->message);
+  Place p = sources_place(sources, note->span);
+  if (f != sources_file(sources, d->span))
+    strbuf_addf(out, "  %s:%u:%u:\n", f->path, p.line, p.column);
+  Mark mark = mark_of(f, p.line, note->span, '-', note->message);
+  render_shared(d, sources, look, note->span, mark, i + 1, shown, out);
+}
+
+static void render_place(const Diag *d, SourceMap *sources, DiagLook look,
+                         uint64_t *shown, StrBuf *out) {
+  SourceFile *f = sources_file(sources, d->span);
+  if (!f) return;
+  uint32_t line = sources_place(sources, d->span).line;
+  Mark mark = mark_of(f, line, d->span, '^', d->caption);
+  render_shared(d, sources, look, d->span, mark, 0, shown, out);
 }
 
 static void render_frame(const DiagFrame *frame, SourceMap *sources,
@@ -163,24 +359,49 @@ static void render_gap(uint64_t frames, StrBuf *out) {
                 frames == 1 ? "" : "s");
 }
 
+/* Calls from one place, as recursion makes them. */
+static bool same_frame(const DiagFrame *a, const DiagFrame *b) {
+  return a->span.lo == b->span.lo && a->span.hi == b->span.hi &&
+         !strcmp(a->function, b->function);
+}
+
+static void render_alike(uint64_t frames, StrBuf *out) {
+  if (frames)
+    strbuf_addf(out, "  ... %llu more like this\n", (unsigned long long)frames);
+}
+
+/* A run of frames alike is shown once and counted.  Nothing is known of frames
+ * that were not kept, so the first one after them is shown again. */
 static void render_trace(const Diag *d, SourceMap *sources, StrBuf *out) {
-  uint64_t expected = 0;
+  uint64_t expected = 0, alike = 0;
+  const DiagFrame *shown = NULL;
   for (size_t i = 0; i < d->frames.len; i++) {
     const DiagFrame *frame = &d->frames.data[i];
-    render_gap(frame->index - expected, out);
-    render_frame(frame, sources, out);
+    uint64_t gap = frame->index - expected;
     expected = frame->index + 1;
+    if (!gap && shown && same_frame(shown, frame)) {
+      alike++;
+      continue;
+    }
+    render_alike(alike, out);
+    alike = 0;
+    render_gap(gap, out);
+    render_frame(frame, sources, out);
+    shown = frame;
   }
+  render_alike(alike, out);
   render_gap(d->frame_count - expected, out);
 }
 
-void diag_render(const Diag *d, SourceMap *sources, bool colour, StrBuf *out) {
-  render_head(d, sources, colour, out);
-  if (sources_file(sources, d->span))
-    render_line(out, sources, d->span, '^', d->caption);
+void diag_render(const Diag *d, SourceMap *sources, DiagLook look,
+                 StrBuf *out) {
+  uint64_t shown = 0;
+  render_head(d, sources, look, out);
+  render_place(d, sources, look, &shown, out);
   for (size_t i = 0; i < d->notes.len; i++)
-    render_note(d, &d->notes.data[i], sources, out);
-  if (d->hint) add_message(out, "  help: ", d->hint, "\n");
+    if (i >= SHARED_MOST || !(shown >> i & 1))
+      render_note(d, i, sources, look, &shown, out);
+  if (d->hint) add_message(out, look, 0, "  help: ", d->hint);
   render_trace(d, sources, out);
 }
 
@@ -218,11 +439,11 @@ static void add_more(StrBuf *out, size_t count, const char *what) {
   strbuf_addf(out, "%zu more %s%s\n", more, what, more == 1 ? "" : "s");
 }
 
-void diags_render(const Diags *s, SourceMap *sources, bool colour,
+void diags_render(const Diags *s, SourceMap *sources, DiagLook look,
                   StrBuf *out) {
   PlacedList placed = in_order(s, out->mem);
   for (size_t i = 0; i < placed.len; i++)
-    diag_render(placed.data[i].diag, sources, colour, out);
+    diag_render(placed.data[i].diag, sources, look, out);
   add_more(out, s->errors, "error");
   add_more(out, s->warnings, "warning");
   VEC_DONE(&placed);

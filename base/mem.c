@@ -66,7 +66,8 @@ void mem_done(Mem *m) {
 }
 
 /* Takes a child without owner and without live bytes off the list, for reuse;
- * NULL when there is none. */
+ * NULL when there is none.  The list is as long as there are sessions whose
+ * values are still held. */
 static Mem *child_again(MemRoot *r) {
   for (Mem **link = &r->left; *link; link = &(*link)->next) {
     Mem *c = *link;
@@ -114,14 +115,18 @@ static bool mem_refuse(Mem *m, Mem *refuser, size_t size) {
   return false;
 }
 
-/* Counts the request.  Is it one that the test's settings make fail? */
+/* Counts the request.  Is it one that the test's settings make fail?  fail_at 0
+ * means never; the subtraction wraps for numbers before fail_at, which makes
+ * them large. */
 static bool must_fail(Mem *root) {
   size_t number =
       atomic_fetch_add_explicit(&root->count, 1, memory_order_relaxed) + 1;
   return root->fail_at && number - root->fail_at <= root->fail_more;
 }
 
-/* Adds the bytes to one Mem, if its limit allows. */
+/* Adds the bytes to one Mem, if its limit allows.  Compare and exchange: the
+ * check and the addition are one step.  `size > limit - live` cannot overflow,
+ * unlike live + size. */
 static bool enter(Mem *m, size_t size) {
   size_t limit = atomic_load_explicit(&m->limit, memory_order_relaxed);
   size_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
@@ -190,7 +195,8 @@ enum { HUGE_LEAST = 4 << 20, PAGE_MOST = 64 << 10 };
 
 /* Asks for huge pages for large blocks.  First touch then takes half of the
  * time, and release a twentieth.  It does not affect the contents, so failure
- * is ignored. */
+ * is ignored.  Addresses are cut to whole pages of the largest size a system
+ * uses, as madvise() wants them aligned. */
 static void *in_huge_pages(void *p, size_t size) {
 #ifdef MADV_HUGEPAGE
   uintptr_t from = ((uintptr_t)p + PAGE_MOST - 1) / PAGE_MOST * PAGE_MOST;
@@ -301,14 +307,6 @@ void mem_reserve_return(Mem *m, MemReserve *from, size_t size) {
   bool gone = !from->held && from->replaced;
   pthread_mutex_unlock(&root->lock);
   if (gone) free(from);
-}
-
-/* Raised in `m` as well, because the user of the watched Mem may clear its flag
- * before this Mem's user looks again. */
-bool mem_watched_exhausted(Mem *m) {
-  for (int i = 0; i < 2 && m->watched[i]; i++)
-    if (mem_exhausted(m->watched[i])) return mem_raise_exhausted(m), true;
-  return false;
 }
 
 /* Blocks cut from the reserve may live long, so the next phase gets a new

@@ -110,10 +110,18 @@ static inline size_t mem_allocations(const Mem *m) {
 static inline void mem_raise_exhausted(Mem *m) {
   atomic_store_explicit(&m->exhausted, true, memory_order_relaxed);
 }
-bool mem_watched_exhausted(Mem *m);
+static inline bool mem_exhausted_alone(const Mem *m) {
+  return atomic_load_explicit(&m->exhausted, memory_order_relaxed);
+}
+/* The same of `m` and of those that it watches, which watch none.  What they
+ * say is raised in `m` as well, because their user may clear it before the user
+ * of `m` looks again. */
 static inline bool mem_exhausted(const Mem *m) {
-  return atomic_load_explicit(&m->exhausted, memory_order_relaxed) ||
-         (m->watched[0] && mem_watched_exhausted((Mem *)m));
+  if (mem_exhausted_alone(m)) return true;
+  for (int i = 0; i < 2 && m->watched[i]; i++)
+    if (mem_exhausted_alone(m->watched[i]))
+      return mem_raise_exhausted((Mem *)m), true;
+  return false;
 }
 /* Call it after the failed phase has been unwound and its arenas released. */
 void mem_clear_exhausted(Mem *m);

@@ -2,7 +2,11 @@
  * check their text with utf8_check; all other code tolerates invalid bytes. */
 #include "base/utf8.h"
 
+#include <locale.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <string.h>
+#include <wchar.h>
 
 /*   bytes   first     payload bits   least code point
  *   1       00..7F    7
@@ -45,9 +49,24 @@ size_t utf8_encode(int64_t c, char out[4]) {
   return more + 1;
 }
 
+/* Eight bytes of ASCII without a NUL?  A byte's high bit shows in `word` when
+ * it is no ASCII, and is borrowed in the difference when it is 0 (Hacker's
+ * Delight, 6-1). */
+static bool is_ascii(const char *text) {
+  const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+  uint64_t word;
+  memcpy(&word, text, sizeof word);
+  return !((word | (word - ones)) & highs);
+}
+
+/* A NUL is refused as well: texts are C strings in many places. */
 size_t utf8_check(const char *text, size_t len) {
   size_t i = 0, size;
   for (; i < len; i += size) {
+    if (len - i >= 8 && is_ascii(text + i)) {
+      size = 8;
+      continue;
+    }
     uint32_t c = utf8_decode(text + i, len - i, &size);
     if (c == 0 || c == UTF8_INVALID) return i;
   }
@@ -63,30 +82,52 @@ size_t utf8_count(const char *text, size_t len) {
   return count;
 }
 
-/* The ranges in use from Unicode's EastAsianWidth.txt, and the combining marks,
- * in ascending order. */
-static const struct WidthRange {
-  uint32_t first, last;
-  size_t width;
-} width_ranges[] = {
-    {0x0300, 0x036F, 0},   {0x1100, 0x115F, 2},   {0x200B, 0x200F, 0},
-    {0x20D0, 0x20FF, 0},   {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2},
-    {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2},   {0xFE00, 0xFE0F, 0},
-    {0xFE30, 0xFE6F, 2},   {0xFF00, 0xFF60, 2},   {0xFFE0, 0xFFE6, 2},
-    {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
-};
+/* --- Widths --------------------------------------------------------------
+ * The C library keeps Unicode's tables of widths, by which terminals and other
+ * programs on the machine count as well, so that columns agree.  wcwidth reads
+ * them only in a UTF-8 locale, which the host's need not be: C.UTF-8 is chosen
+ * for the calling thread and for the time of one text. */
 
-static size_t code_point_width(uint32_t c) {
-  size_t n = sizeof width_ranges / sizeof *width_ranges;
-  if (c == UTF8_INVALID) return 1;
-  for (size_t i = 0; i < n && width_ranges[i].first <= c; i++)
-    if (c <= width_ranges[i].last) return width_ranges[i].width;
-  return 1;
+static locale_t utf8_locale;
+static pthread_once_t utf8_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_locale(void) {
+  utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-size_t utf8_width(const char *text, size_t len) {
+/* Controls and invalid bytes, which are shown as U+FFFD, have no width of
+ * their own: they count as 1. */
+static size_t code_point_width(uint32_t c) {
+  int width = c == UTF8_INVALID ? 1 : wcwidth((wchar_t)c);
+  return width < 0 ? 1 : (size_t)width;
+}
+
+/* Every character counts as 1 where the C library has no UTF-8 locale. */
+static size_t width_by_table(const char *text, size_t len) {
+  pthread_once(&utf8_locale_once, make_locale);
+  if (!utf8_locale) return utf8_count(text, len);
+  locale_t before = uselocale(utf8_locale);
   size_t width = 0, size;
   for (size_t i = 0; i < len; i += size)
     width += code_point_width(utf8_decode(text + i, len - i, &size));
+  uselocale(before);
   return width;
+}
+
+size_t utf8_width(const char *text, size_t len) {
+  for (size_t i = 0; i < len; i++)
+    if ((unsigned char)text[i] >= 0x80)
+      return i + width_by_table(text + i, len - i);
+  return len;
+}
+
+size_t utf8_fit(const char *text, size_t len, size_t columns) {
+  size_t at = 0, size;
+  for (; at < len; at += size) {
+    utf8_decode(text + at, len - at, &size);
+    size_t width = utf8_width(text + at, size);
+    if (width > columns) break;
+    columns -= width;
+  }
+  return at;
 }

@@ -24,7 +24,10 @@ size_t utf8_check(const char *text, size_t len);
 /* The number of code points in `len` bytes. */
 size_t utf8_count(const char *text, size_t len);
 /* The terminal cells that `len` bytes take: wide characters two, combining
- * marks none. */
+ * marks none, controls and invalid bytes one each. */
 size_t utf8_width(const char *text, size_t len);
+/* The length in bytes of the longest beginning that takes at most `columns`
+ * cells.  Marks that combine with its last character belong to it. */
+size_t utf8_fit(const char *text, size_t len, size_t columns);
 
 #endif

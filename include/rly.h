@@ -94,6 +94,10 @@ size_t rly_diagnostic_count(const rly_context *cx);
 /* All of them as rly prints them: text with source lines and carets, or a
  * line of JSON each.  To be released with rly_text_free. */
 char *rly_diagnostics_text(rly_context *cx, bool colour);
+/* Fits the texts, those of its sessions as well, to a terminal of so many
+ * columns: long lines are shown in part, and messages are broken between words.
+ * 0, as at first: lines are cut at 200 columns, and messages are not broken. */
+void rly_diagnostics_width(rly_context *cx, int columns);
 char *rly_diagnostics_json(rly_context *cx);
 void rly_diagnostics_clear(rly_context *cx);
 /* The i-th by its parts, which live until they are cleared; false: there is

@@ -17,7 +17,8 @@
 /* --- Both alike --------------------------------------------------------- */
 
 /* A message must reach the host even after memory ran out, so its text may go
- * beyond the limit. */
+ * beyond the limit.  mem_local() makes a Mem whose `exhausted` nobody else
+ * sees: that a message was long is no failure of the context. */
 static char *text_beyond(rly_context *cx, StrBuf *text) {
   Mem mem = mem_local(&cx->mem);
   char *copy = mem_overdraw(&mem, text->len + 1);
@@ -33,7 +34,8 @@ static char *render_text(rly_context *cx, const Diags *diags, bool colour) {
   StrBuf out;
   strbuf_init(&out, &mem);
   context_lock(cx);
-  diags_render(diags, &cx->sources, colour, &out);
+  DiagLook look = {.colour = colour, .columns = cx->columns};
+  diags_render(diags, &cx->sources, look, &out);
   context_unlock(cx);
   return text_beyond(cx, &out);
 }
@@ -105,6 +107,13 @@ size_t rly_diagnostic_count(const rly_context *cx) {
   size_t count = cx->diags.list.len;
   context_unlock(locked);
   return count;
+}
+
+void rly_diagnostics_width(rly_context *cx, int columns) {
+  if (!cx) return;
+  context_lock(cx);
+  cx->columns = columns > 0 ? (size_t)columns : 0;
+  context_unlock(cx);
 }
 
 char *rly_diagnostics_text(rly_context *cx, bool colour) {

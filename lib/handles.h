@@ -18,7 +18,8 @@ struct rly_context {
   NameTable names;
   SourceMap sources;
   Diags diags;
-  Heap heap; /* holds constants of programs and tensors of files */
+  size_t columns; /* of the terminal that shows diagnostics; 0: none does */
+  Heap heap;      /* holds constants of programs and tensors of files */
   rly_options options;
   _Atomic bool late; /* `mem` is exhausted because time is over */
 };

@@ -349,9 +349,35 @@ static void utf8_faults(void **state) {
   };
   for (size_t i = 0; i < LENGTH(rows); i++)
     assert_int_equal(utf8_check(rows[i].text, rows[i].len), rows[i].fault);
+  /* Eight bytes at a time: a fault is found at each place in them, and what is
+   * next to a fault by its number is none. */
+  char line[] = "0\x01\x7F 123456789abcdef0123456789";
+  const size_t len = sizeof line - 1;
+  assert_int_equal(utf8_check(line, len), len);
+  for (size_t i = 0; i < len; i++) {
+    char was = line[i];
+    line[i] = 0;
+    assert_int_equal(utf8_check(line, len), i);
+    line[i] = '\x80';
+    assert_int_equal(utf8_check(line, len), i);
+    line[i] = was;
+  }
   assert_int_equal(utf8_count("a\xE4\xBD\xA0\xFF", 5), 3);
   assert_int_equal(utf8_width("a\xE4\xBD\xA0", 4), 3);
   assert_int_equal(utf8_width("e\xCC\x81", 3), 1);
+  /* East_Asian_Width, and a mark outside of the first block of marks. */
+  assert_int_equal(utf8_width("\xF0\x9F\x9A\x80", 4), 2);
+  assert_int_equal(utf8_width("\xE2\x9C\x85", 3), 2);
+  assert_int_equal(utf8_width("\xD7\x91\xD6\x91", 4), 1);
+  assert_int_equal(utf8_width("\x1B\xC3\xA9\xFF", 4), 3);
+  assert_int_equal(utf8_fit("a\xE4\xBD\xA0"
+                            "b",
+                            5, 2),
+                   1);
+  assert_int_equal(utf8_fit("e\xCC\x81"
+                            "b",
+                            4, 1),
+                   3);
 }
 
 /* --- Names --------------------------------------------------------------- */
@@ -507,7 +533,7 @@ static const char program[] =
 
 static void expect_text(Desk *d, const char *text) {
   VEC_CLEAR(&d->out);
-  diags_render(&d->diags, &d->sources, false, &d->out);
+  diags_render(&d->diags, &d->sources, (DiagLook){0}, &d->out);
   assert_string_equal(strbuf_text(&d->out), text);
 }
 
@@ -536,7 +562,7 @@ static void diagnostic_text(void **state) {
       "  note: shapes are aligned at their ends\n"
       "  help: 3 and 4 are neither equal nor 1\n");
   VEC_CLEAR(&d.out);
-  diag_render(diag, &d.sources, true, &d.out);
+  diag_render(diag, &d.sources, (DiagLook){.colour = true}, &d.out);
   const char *head = "model.rly:3:10: \033[1;31merror[E0203]\033[0m: operands";
   assert_memory_equal(strbuf_text(&d.out), head, strlen(head));
   desk_close(&d);
@@ -605,6 +631,57 @@ static void long_lines(void **state) {
   unit_mem_done(&d.mem);
 }
 
+/* On a terminal the shown part, its marks and the words fit the columns. */
+static void diagnostics_fit_a_terminal(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d, unit_mem(&d.mem));
+  static char text[401];
+  memset(text, '.', 400);
+  memcpy(text + 300, "here", 4);
+  SourceFile *f = desk_add(&d, "f", text);
+  Diag *diag = diag_error(&d.diags, E0201, span_of(f, "here"),
+                          "expected Tensor[(2, 3), float32], found int32");
+  diag_caption(diag, "Tensor[(2, 3), float32], List[int32]");
+  diag_hint(diag, "one word after the other stands here in a row");
+  diags_render(&d.diags, &d.sources, (DiagLook){.columns = 40}, &d.out);
+  assert_string_equal(strbuf_text(&d.out),
+                      "f:1:301: error[E0201]: expected\n"
+                      "    Tensor[(2, 3), float32], found int32\n"
+                      "    1 | ..........here..................\n"
+                      "      |           ^^^^\n"
+                      "      | Tensor[(2, 3), float32],\n"
+                      "      | List[int32]\n"
+                      "  help: one word after the other stands\n"
+                      "    here in a row\n");
+  desk_close(&d);
+  unit_mem_done(&d.mem);
+}
+
+/* Labels of one line: beside one another, or below where marks overlap. */
+static void labels_share_a_line(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d, unit_mem(&d.mem));
+  SourceFile *f = desk_add(&d, "f", "aa \xE4\xBD\xA0 bb cc\nnext\n");
+  Diag *diag = diag_error(&d.diags, E0201, span_of(f, "bb"), "many");
+  diag_note(diag, span_of(f, "next"), "another line");
+  diag_note(diag, span_of(f, "aa"), "left");
+  diag_note(diag, span_of(f, "\xE4\xBD\xA0"), "wide");
+  diag_note(diag, span_of(f, "bb cc"), "over both");
+  expect_text(&d,
+              "f:1:6: error[E0201]: many\n"
+              "    1 | aa \xE4\xBD\xA0 bb cc\n"
+              "      | -- -- ^^\n"
+              "      | |  wide\n"
+              "      | left\n"
+              "      |       ----- over both\n"
+              "    2 | next\n"
+              "      | ---- another line\n");
+  desk_close(&d);
+  unit_mem_done(&d.mem);
+}
+
 static void errors_in_order_and_counted(void **state) {
   (void)state;
   Desk d;
@@ -628,7 +705,7 @@ static void errors_in_order_and_counted(void **state) {
   assert_int_equal(d.diags.errors, 23);
   assert_int_equal(d.diags.list.len, 2 * DIAG_MAX);
   VEC_CLEAR(&d.out);
-  diags_render(&d.diags, &d.sources, false, &d.out);
+  diags_render(&d.diags, &d.sources, (DiagLook){0}, &d.out);
   const char *text = strbuf_text(&d.out);
   const char *last = "3 more errors\n1 more warning\n";
   assert_string_equal(text + strlen(text) - strlen(last), last);
@@ -659,6 +736,18 @@ static size_t count_of(const char *text, const char *what) {
   return n;
 }
 
+/* The frames of a trace that are such a line, with those that are counted as
+ * being like it. */
+static size_t count_frames(const char *text, const char *line) {
+  size_t n = 0;
+  for (; (text = strstr(text, line)); text += strlen(line)) {
+    unsigned long more = 0;
+    sscanf(text + strlen(line), "  ... %lu more like this\n", &more);
+    n += 1 + more;
+  }
+  return n;
+}
+
 static void call_traces(void **state) {
   (void)state;
   static const struct {
@@ -677,12 +766,12 @@ static void call_traces(void **state) {
     Desk d;
     desk_open(&d, unit_mem(&d.mem));
     trace(&d, rows[i].inner, rows[i].outer);
-    diags_render(&d.diags, &d.sources, false, &d.out);
+    diags_render(&d.diags, &d.sources, (DiagLook){0}, &d.out);
     const char *text = strbuf_text(&d.out);
     assert_int_equal(count_of(text, "in @user at user.rly:1:1\n"), 1);
-    assert_int_equal(count_of(text, "in @inner at lib.rly:1:1\n"),
+    assert_int_equal(count_frames(text, "in @inner at lib.rly:1:1\n"),
                      rows[i].inner_shown);
-    assert_int_equal(count_of(text, "in @outer at lib.rly:1:1\n"),
+    assert_int_equal(count_frames(text, "in @outer at lib.rly:1:1\n"),
                      rows[i].outer_shown);
     size_t gaps = (rows[i].gap != NULL) + (rows[i].second_gap != NULL);
     assert_int_equal(count_of(text, "frames ..."), gaps);
@@ -720,7 +809,7 @@ static void report_something(Mem *m) {
     }
     Diag *diag = report_broadcast(&d, f);
     for (int i = 0; i < 30; i++) diag_frame(diag, "@f", span_of(f, "add"));
-    diags_render(&d.diags, &d.sources, false, &d.out);
+    diags_render(&d.diags, &d.sources, (DiagLook){0}, &d.out);
     diag_render_json(diag, &d.sources, &d.out);
   }
   ptrmap_done(&map);
@@ -758,6 +847,8 @@ int main(void) {
       cmocka_unit_test(diagnostic_json),
       cmocka_unit_test(odd_source_text),
       cmocka_unit_test(long_lines),
+      cmocka_unit_test(diagnostics_fit_a_terminal),
+      cmocka_unit_test(labels_share_a_line),
       cmocka_unit_test(errors_in_order_and_counted),
       cmocka_unit_test(call_traces),
       cmocka_unit_test(codes),

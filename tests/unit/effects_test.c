@@ -24,7 +24,7 @@ static Unit *check(World *w, const char *text) {
   assert_int_equal(parse_unit(w->program, source, (ParseOptions){false}, &u),
                    PARSE_OK);
   if (types_check(w->program, u)) return u;
-  diags_render(&w->diags, &w->sources, false, &w->out);
+  diags_render(&w->diags, &w->sources, (DiagLook){0}, &w->out);
   fail_msg("%s\n%s", text, strbuf_text(&w->out));
   return NULL;
 }

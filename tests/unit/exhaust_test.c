@@ -96,7 +96,7 @@ static const char *report_on(World *w, const char *text) {
   exhaust_program(&c);
   arena_done(&c.arena);
   VEC_CLEAR(&w->out);
-  diags_render(&w->diags, &w->sources, false, &w->out);
+  diags_render(&w->diags, &w->sources, (DiagLook){0}, &w->out);
   diags_clear(&w->diags);
   return strbuf_text(&w->out);
 }

@@ -27,7 +27,7 @@ static Unit *parse_ok(World *w, const char *text) {
   Unit *u;
   ParseStatus status = parse_len(w, text, strlen(text), false, &u);
   if (status == PARSE_OK) return u;
-  diags_render(&w->diags, &w->sources, false, &w->out);
+  diags_render(&w->diags, &w->sources, (DiagLook){0}, &w->out);
   fail_msg("%s\n%s", text, strbuf_text(&w->out));
   return NULL;
 }
@@ -482,7 +482,7 @@ static void check_mistake(World *w, size_t i) {
   assert_int_equal(status, PARSE_ERRORS);
   assert_null(u);
   VEC_CLEAR(&w->out);
-  diags_render(&w->diags, &w->sources, false, &w->out);
+  diags_render(&w->diags, &w->sources, (DiagLook){0}, &w->out);
   if (w->diags.errors != 1) fail_msg("%s", strbuf_text(&w->out));
   const Diag *d = w->diags.list.data[0];
   Place place = sources_place(&w->sources, d->span);

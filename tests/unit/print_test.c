@@ -18,7 +18,7 @@ static Unit *parse(World *w, const char *text) {
   Unit *unit;
   ParseStatus status = parse_unit(w->program, source, (ParseOptions){0}, &unit);
   if (status != PARSE_OK) {
-    diags_render(&w->diags, &w->sources, false, &w->out);
+    diags_render(&w->diags, &w->sources, (DiagLook){0}, &w->out);
     fail_msg("%s\n%s", text, strbuf_text(&w->out));
   }
   return unit;

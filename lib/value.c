@@ -101,7 +101,7 @@ char *rly_value_text(rly_value *v) {
   strbuf_init(&out, v->session->mem);
   int width = v->session->options.width;
   value_print(store_of(v->session), &out, v->type, v->value, width ? width : 80,
-              VALUE_SHOWN);
+              0, VALUE_SHOWN);
   char *text = value_text_take(v, &out);
   session_release(v->session);
   return text;

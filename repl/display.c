@@ -146,7 +146,7 @@ static void add_tensor(const Display *d, StrBuf *out, const rly_value *v,
   add_styled(d, out, STYLE_TYPE, strbuf_text(&text), text.len);
   add_facts(d, out, t, width_of(indent) + (int)text.len, indent);
   VEC_CLEAR(&text);
-  tensor_print_block(&text, t, d->width - width_of(indent), 0);
+  tensor_print_block(&text, t, d->width - width_of(indent), 0, 0);
   for (const char *line = strbuf_text(&text); line;) {
     const char *end = strchr(line, '\n');
     size_t n = end ? (size_t)(end - line) : strlen(line);

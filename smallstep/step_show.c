@@ -92,7 +92,7 @@ static void print_tensor(Show *w, const Tensor *t) {
   StrBuf block;
   strbuf_init(&block, w->out->mem);
   tensor_print_type(w->out, t);
-  tensor_print_block(&block, t, w->width, 0);
+  tensor_print_block(&block, t, w->width, 0, 0);
   const char *text = strbuf_text(&block);
   strbuf_add_char(w->out, strchr(text, '\n') ? '\n' : ' ');
   strbuf_add(w->out, text);

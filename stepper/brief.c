@@ -23,7 +23,7 @@ static bool add_elements(Stepper *s, StrBuf *out, const Tensor *t,
   if (tensor_count(t) > ELEMENTS_MOST) return false;
   StrBuf block;
   strbuf_init(&block, s->mem);
-  tensor_print_block(&block, t, (int)width + 1, 0);
+  tensor_print_block(&block, t, (int)width + 1, 0, 0);
   const char *text = strbuf_text(&block);
   bool fits = block.len <= width && !strchr(text, '\n');
   if (fits) strbuf_add(out, text);

@@ -36,11 +36,12 @@ typedef struct CopyPlan {
 } CopyPlan;
 
 /* Adds an axis to the plan, merged with the last one where the two are one run
- * on both sides. */
+ * on both sides: a step along `last` must be as long as a whole walk along `a`.
+ * For a.n == 1 the strides mean nothing. */
 static void plan_axis(CopyPlan *p, Axis a) {
-  Axis *last = &p->axes[p->rank - 1];
+  Axis *last = p->rank ? &p->axes[p->rank - 1] : NULL;
   if (a.n == 1) return;
-  if (p->rank && last->dst == a.n * a.dst && last->src == a.n * a.src) {
+  if (last && last->dst == a.n * a.dst && last->src == a.n * a.src) {
     last->n *= a.n;
     last->dst = a.dst;
     last->src = a.src;
@@ -59,7 +60,9 @@ static Axis plan_take(CopyPlan *p, int i) {
 }
 
 /* Removes from the plan the axis along which the result is contiguous; without
- * one, the last axis; without axes, one of length 1. */
+ * one, the last axis; without axes, one of length 1.  The innermost loop writes
+ * along it: a partly written cache line costs more than one that is partly
+ * read. */
 static Axis plan_take_column(CopyPlan *p) {
   int i = p->rank - 1;
   if (i < 0) return (Axis){1, 1, 1};
@@ -120,8 +123,11 @@ static inline void square_transpose(Four r[4]) {
   r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/* Transposes through a local copy of the tile, so that whole lines of dst are
- * written. */
+/* Transposes through a local copy of the tile, 16 lines of 64 bytes, so that
+ * whole lines of dst are written.  Rows of dst that lie a power of two apart
+ * fall into the same set of the cache; written four elements at a time, they
+ * may evict one another before they are full.  Tiles at the edges take the
+ * plain loop. */
 static void tile_fours(const Tile *t) {
   if (t->rows < SIDE || t->columns < SIDE) {
     tile_uint32_t(t);
@@ -198,7 +204,9 @@ static void copy_transposed(const Inner *c, char *dst, const char *src) {
 
 /* --- Whole copies -------------------------------------------------------- */
 
-/* Advances to the next position of the outer axes; false after the last. */
+/* Advances to the next position of the outer axes, like an odometer; false
+ * after the last.  An axis that ends is wound back by n - 1 steps, and the axis
+ * before it advances. */
 static bool plan_next(const CopyPlan *p, int64_t *index, size_t size,
                       char **dst, const char **src) {
   for (int i = p->rank - 1; i >= 0; i--) {

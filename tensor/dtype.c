@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-/* By class: the bits of a value, and of a float's fraction. */
+/* By class: the bits of a value, and of a float's fraction.  IEEE 754's layout:
+ * one bit of sign, `exponent` bits, the fraction. */
 #define BITS_B(T) 1
 #define BITS_I(T) (8 * sizeof(T))
 #define BITS_U BITS_I
@@ -37,7 +38,8 @@ const DTypeInfo dtype_info[DTYPE_COUNT + 1] = {
     [DTYPE_NONE] = {.name = "?", .suffix = ""},
 };
 
-/* Relay's other names of dtypes. */
+/* Relay's other names of dtypes, and those that everyone else gives to 8-bit
+ * floats. */
 static const struct {
   const char *name;
   DType dtype;
@@ -46,6 +48,8 @@ static const struct {
     {"uint", DT_UINT32},
     {"float", DT_FLOAT32},
     {"uint1", DT_BOOL},
+    {"float8_e4m3fn", DT_FLOAT8_E4M3},
+    {"float8_e5m2", DT_FLOAT8_E5M2},
 };
 
 static bool is_spelled(const char *name, const char *text, size_t len) {
@@ -63,6 +67,25 @@ DType dtype_find(const char *name, size_t len) {
   return DTYPE_NONE;
 }
 
+/* The length of `text` without the digits that end it. */
+static size_t without_digits(const char *text, size_t len) {
+  while (len > 0 && text[len - 1] >= '0' && text[len - 1] <= '9') len--;
+  return len;
+}
+
+const char *dtype_refusal(const char *name, size_t len) {
+  static const char custom[] = "custom[";
+  if (len >= sizeof custom - 1 && !memcmp(name, custom, sizeof custom - 1))
+    return "custom datatypes are registered with a build of TVM: change the "
+           "dtype to one that every program has, such as float32";
+  size_t lanes = without_digits(name, len);
+  if (lanes == len || lanes < 2 || name[lanes - 1] != 'x') return NULL;
+  if (dtype_find(name, lanes - 1) == DTYPE_NONE) return NULL;
+  return "elements are scalars: a vector's lanes are a last dimension of the "
+         "tensor, and its dtype is written without them";
+}
+
+/* -2^(bits - 1) by shifting the sign bit down; 0 for bool and unsigned. */
 int64_t dtype_min_int(DType t) {
   if (dtype_info[t].class != CLASS_I) return 0;
   return INT64_MIN >> (64 - 8 * dtype_info[t].size);

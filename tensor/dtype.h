@@ -15,7 +15,7 @@ typedef enum DType {
 } DType;
 
 typedef enum DTypeClass { CLASS_B, CLASS_I, CLASS_U, CLASS_F } DTypeClass;
-typedef enum DTypeForm { FORM_PLAIN, FORM_CODED } DTypeForm;
+typedef enum DTypeForm { FORM_PLAIN, FORM_CODED, FORM_FINITE } DTypeForm;
 
 /* What elements are computed in: float, double, or unsigned integers, which
  * wrap. */
@@ -59,6 +59,9 @@ static inline DTypeIn dtype_in(DType t) { return dtype_info[t].in; }
 /* The dtype by name: "int32", or Relay's shorthands ("int", "uint", "float",
  * "uint1", with an optional "x1"); DTYPE_NONE for an unknown name. */
 DType dtype_find(const char *name, size_t len);
+/* Why a dtype that the reference has is none here, such as float32x4; NULL: it
+ * is none there either. */
+const char *dtype_refusal(const char *name, size_t len);
 
 /* The inclusive integer range of an integer or bool dtype. */
 int64_t dtype_min_int(DType t);

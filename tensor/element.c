@@ -54,6 +54,7 @@ static int64_t widened(DType dtype, Value bits) {
 
 #define FROM_PLAIN(suffix, x) (x)
 #define FROM_CODED(suffix, x) suffix##_to_f32(x)
+#define FROM_FINITE FROM_CODED
 
 /* int64 and uint64 beyond 2^53 are rounded to nearest even. */
 double bits_to_f64(DType dtype, Value bits) {
@@ -71,8 +72,10 @@ double bits_to_f64(DType dtype, Value bits) {
   return 0;
 }
 
-/* Truncates and clamps to [least, most]; NaN gives 0.  The greatest int64 and
- * uint64 are not doubles, so powers of two serve as bounds. */
+/* Truncates and clamps to [least, most], and returns the low bits; NaN gives 0.
+ * The greatest int64 and uint64 are not doubles: as doubles they become 2^63
+ * and 2^64, which no element reaches, so `>=` is the right comparison.  Without
+ * the clamps the conversions would be undefined behaviour in C. */
 static uint64_t saturated(double v, int64_t least, uint64_t most) {
   if (isnan(v)) return 0;
   if (v <= (double)least) return (uint64_t)least;
@@ -91,7 +94,7 @@ int64_t bits_to_i64(DType dtype, Value bits) {
   return widened(dtype, bits);
 }
 
-/* The number x as an element of type T. */
+/* The number x as an element of type T, with zeros above it. */
 #define STORED(T, x)                       \
   ({                                       \
     T stored = (T)(x);                     \
@@ -108,6 +111,8 @@ int64_t bits_to_i64(DType dtype, Value bits) {
 #define F64_TO_PLAIN(T, exponent) STORED(T, v)
 #define F64_TO_CODED(T, exponent) \
   STORED(T, f64_to_coded(v, 8 * sizeof(T), exponent))
+#define F64_TO_FINITE(T, exponent) \
+  STORED(T, f64_to_finite(v, 8 * sizeof(T), exponent))
 
 /* One switch over the rows; each row's case takes its step from the columns
  * class (F64_TO_B, I, U, F) and, for floats, form (PLAIN, CODED, FINITE). */
@@ -138,6 +143,7 @@ static double f64_to_odd(int64_t v) {
 #define I64_TO_F(T, form) I64_TO_##form(T)
 #define I64_TO_PLAIN(T) STORED(T, v)
 #define I64_TO_CODED(T) bits_from_f64(dtype, f64_to_odd(v))
+#define I64_TO_FINITE I64_TO_CODED
 
 Value bits_from_i64(DType dtype, int64_t v) {
   switch (dtype) {

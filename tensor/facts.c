@@ -8,7 +8,9 @@
 
 #include <math.h>
 
-/* Compares two elements that are numbers, integers beyond 2^53 exactly. */
+/* Compares two elements that are numbers, not NaN.  Integers are compared as
+ * integers, so those beyond 2^53, which double cannot tell apart, compare
+ * exactly. */
 static bool is_less(DType dtype, Value a, Value b) {
   switch (dtype_info[dtype].class) {
     case CLASS_F: return bits_to_f64(dtype, a) < bits_to_f64(dtype, b);
@@ -35,6 +37,34 @@ static void take(TensorFacts *f, DType dtype, Value v, double *sum) {
   f->ordered = true;
 }
 
+/* The tensor without the axes of stride 0, each of which is one long instead,
+ * so that a broadcast view of 10^12 elements takes no longer to look at than
+ * what it repeats.  Returns how often each element is repeated. */
+static int64_t repeats(const Tensor *t, Tensor *once) {
+  int64_t times = 1;
+  *once = *t;
+  for (int i = 0; i < t->rank; i++) {
+    if (t->strides[i] || t->shape[i] < 2) continue;
+    times *= t->shape[i];
+    once->shape[i] = 1;
+  }
+  return times;
+}
+
+/* The row-major index in `t` of an element that has index 0 on all axes that
+ * `once` lacks. */
+static int64_t index_in(const Tensor *t, const Tensor *once, int64_t at) {
+  int64_t index = 0, step = 1;
+  for (int i = t->rank; i-- > 0;) {
+    index += at % once->shape[i] * step;
+    at /= once->shape[i];
+    step *= t->shape[i];
+  }
+  return index;
+}
+
+/* Watching a run for NaN asks this of every result, so contiguous float32, the
+ * common case, has a loop without conversions. */
 int64_t tensor_first_nan(const Tensor *t) {
   if (!dtype_is_float((DType)t->dtype)) return -1;
   int64_t n = tensor_count(t);
@@ -44,8 +74,10 @@ int64_t tensor_first_nan(const Tensor *t) {
       if (isnan(f[i])) return i;
     return -1;
   }
+  Tensor once;
+  if (n) n /= repeats(t, &once);
   for (int64_t i = 0; i < n; i++)
-    if (isnan(tensor_f64_at(t, i))) return i;
+    if (isnan(tensor_f64_at(&once, i))) return index_in(t, &once, i);
   return -1;
 }
 
@@ -54,11 +86,16 @@ TensorFacts tensor_facts(const Tensor *t) {
   DType dtype = (DType)t->dtype;
   int64_t size = (int64_t)dtype_size(dtype);
   double sum = 0;
-  for (Runs r = runs_over(t); runs_next(&r);)
+  if (f.count == 0) return f;
+  Tensor once;
+  int64_t times = repeats(t, &once);
+  for (Runs r = runs_over(&once); runs_next(&r);)
     for (int64_t i = 0; i < r.count; i++)
       take(&f, dtype, bits_load(dtype, r.data + i * r.stride * size), &sum);
-  f.finite = f.count - f.nans - f.infinities;
-  f.mean = f.finite ? sum / (double)f.finite : 0;
+  int64_t finite = f.count / times - f.nans - f.infinities;
+  f.mean = finite ? sum / (double)finite : 0;
+  f.nans *= times, f.infinities *= times, f.trues *= times;
+  f.finite = finite * times;
   return f;
 }
 

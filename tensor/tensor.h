@@ -189,12 +189,22 @@ bool tensor_same(const Tensor *a, const Tensor *b);
 void float_print(StrBuf *out, DType dtype, Value bits, bool point);
 /* A literal of the language: 1, 2i64, 0.5f, True, nanf. */
 void scalar_print_literal(StrBuf *out, DType dtype, Value bits);
+/* The same, of a float with at most so many significant digits; 0: as many as
+ * read back to it. */
+void scalar_print_rounded(StrBuf *out, DType dtype, Value bits, int digits);
 /* "(2, 3)", "(4)", "()". */
 void shape_print(StrBuf *out, int rank, const int64_t *shape);
 /* "Tensor[(2, 3), float32]", a scalar's plain "float32". */
 void tensor_print_type(StrBuf *out, const Tensor *t);
-/* Nested brackets fitted to `width` columns, long axes elided with "...". */
-void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent);
+/* Nested brackets fitted to `width` columns, long axes elided with "...",
+ * floats with at most so many significant digits; 0: as many as read back to
+ * them. */
+void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent,
+                        int digits);
+/* The same on one line, without padding: a small tensor whole, of a larger one
+ * its corner.  For ranks above 0.  False, and prints nothing, where that takes
+ * more than `width` columns. */
+bool tensor_print_line(StrBuf *out, const Tensor *t, int width);
 /* Asked now and then during long work: shall it end early?  NULL for never. */
 typedef struct GiveUp {
   bool (*asked)(const void *data);

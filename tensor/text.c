@@ -1,6 +1,21 @@
-/* Tensors as text: shortest floats, literals, fitted blocks, JSON.  Floats use
- * snprintf and strtod in ways that do not depend on the locale's decimal
- * point. */
+/* Tensors as text: shortest floats, literals, fitted blocks, JSON.
+ *
+ * A float prints as the shortest decimal that reads back to the same bits.  The
+ * search prints with more and more digits and reads each attempt back: the C
+ * library rounds correctly in both directions, so there are no tables of powers
+ * to maintain, as Grisu or Ryu have; printing is not where programs spend their
+ * time.  snprintf and strtod are used in ways that do not depend on the
+ * locale's decimal point.
+ *
+ * A block shows a tensor as nested brackets, fitted to a width:
+ *
+ *   [[1.0, 2.0, ..., 9.0],
+ *    [1.5, 2.5, ..., 9.5]]
+ *
+ * First it is decided how many items of each axis are shown, then how wide a
+ * cell is, from the elements that are shown, and then how many cells fit.  So
+ * the cost depends on what is shown, not on the size of the tensor. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +32,9 @@ typedef struct Decimal {
 } Decimal;
 
 /* Facts of a float dtype for the search of the shortest decimal.  A decimal of
- * up to `sure` digits survives the round trip through the dtype, so trailing
- * zeros reveal a shorter one; below `least_normal` that does not hold. */
+ * up to `sure` digits survives the round trip through the dtype (C's FLT_DIG),
+ * so trailing zeros reveal a shorter one; below `least_normal` there are fewer
+ * bits, and that does not hold. */
 typedef struct FloatForm {
   int sure;
   double least_normal;
@@ -47,7 +63,8 @@ static Decimal nearest_decimal(double v, int len) {
   return d;
 }
 
-/* The next larger decimal with as many digits. */
+/* The next larger decimal with as many digits: 1.99 becomes 2.00, 9.99 becomes
+ * 1.00 with the next exponent. */
 static Decimal next_decimal(Decimal d) {
   int i = d.len - 1;
   for (; i >= 0 && d.digits[i] == '9'; i--) d.digits[i] = '0';
@@ -70,8 +87,11 @@ static bool reads_back(const Decimal *d, DType dtype, double v) {
   return bits_to_f64(dtype, bits) == v;
 }
 
-/* At a power of two the floats above lie wider apart than those below, so the
- * decimal above v may read back when the nearest, below v, does not. */
+/* The shortest decimal that reads back to v > 0; of several, the nearest.  17
+ * digits suffice for float64, fewer for the others, so the loop always ends
+ * with an answer.  Decimals above v are tried as well: at a power of two the
+ * floats above lie wider apart than those below, so the decimal above v may
+ * read back when the nearest, below v, does not. */
 static Decimal shortest_decimal(DType dtype, double v) {
   FloatForm form = float_form(dtype);
   Decimal d;
@@ -112,7 +132,17 @@ static void print_decimal(StrBuf *out, const Decimal *d, bool point) {
   }
 }
 
-void float_print(StrBuf *out, DType dtype, Value bits, bool point) {
+/* The decimal that is shown of v > 0: the shortest that reads back or, where
+ * that has more than `digits`, the nearest of so many; 0: no bound. */
+static Decimal shown_decimal(DType dtype, double v, int digits) {
+  Decimal d = shortest_decimal(dtype, v);
+  if (digits && d.len > digits) d = nearest_decimal(v, digits);
+  while (d.len > 1 && d.digits[d.len - 1] == '0') d.len--;
+  return d;
+}
+
+static void float_print_rounded(StrBuf *out, DType dtype, Value bits,
+                                bool point, int digits) {
   double v = bits_to_f64(dtype, bits);
   if (isnan(v)) {
     strbuf_add(out, "nan");
@@ -124,9 +154,13 @@ void float_print(StrBuf *out, DType dtype, Value bits, bool point) {
   } else if (v == 0) {
     strbuf_add(out, point || signbit(v) ? "0.0" : "0");
   } else {
-    Decimal d = shortest_decimal(dtype, fabs(v));
+    Decimal d = shown_decimal(dtype, fabs(v), digits);
     print_decimal(out, &d, point);
   }
+}
+
+void float_print(StrBuf *out, DType dtype, Value bits, bool point) {
+  float_print_rounded(out, dtype, bits, point, 0);
 }
 
 static void int_print(StrBuf *out, DType dtype, Value bits) {
@@ -136,17 +170,23 @@ static void int_print(StrBuf *out, DType dtype, Value bits) {
 }
 
 /* Prints an element as blocks show it. */
-static void scalar_print(StrBuf *out, DType dtype, Value bits) {
+static void scalar_print(StrBuf *out, DType dtype, Value bits, int digits) {
   if (dtype == DT_BOOL) strbuf_add(out, bits.u8 ? "True" : "False");
-  else if (dtype_is_float(dtype)) float_print(out, dtype, bits, true);
+  else if (dtype_is_float(dtype))
+    float_print_rounded(out, dtype, bits, true, digits);
   else int_print(out, dtype, bits);
 }
 
-void scalar_print_literal(StrBuf *out, DType dtype, Value bits) {
-  if (dtype_is_float(dtype)) float_print(out, dtype, bits, false);
-  else scalar_print(out, dtype, bits);
+void scalar_print_rounded(StrBuf *out, DType dtype, Value bits, int digits) {
+  if (dtype_is_float(dtype))
+    float_print_rounded(out, dtype, bits, false, digits);
+  else scalar_print(out, dtype, bits, 0);
   if (dtype == DT_FLOAT32) strbuf_add(out, "f");
   else if (dtype != DT_INT32) strbuf_add(out, dtype_info[dtype].suffix);
+}
+
+void scalar_print_literal(StrBuf *out, DType dtype, Value bits) {
+  scalar_print_rounded(out, dtype, bits, 0);
 }
 
 /* --- Types --------------------------------------------------------------- */
@@ -189,12 +229,15 @@ typedef struct Block {
   const Tensor *tensor;
   int64_t shown[RANK_MAX]; /* items shown of each axis */
   int width, indent;
-  int cell; /* columns of an element; 0 for unaligned */
+  int digits; /* of a float, at most; 0: no bound */
+  int cell;   /* columns of an element; 0 for unaligned */
+  bool flat;  /* all on one line */
 } Block;
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The index of the k-th item shown on an axis; `*elided`: "..." precedes it. */
+/* The index of the k-th item shown on an axis; `*elided`: "..." precedes it.
+ * With 5 of 100 shown: 0, 1, 2, then "...", 98, 99. */
 static int64_t shown_index(const Block *b, int axis, int64_t k, bool *elided) {
   int64_t n = b->tensor->shape[axis], shown = b->shown[axis];
   int64_t first = (shown + 1) / 2;
@@ -221,13 +264,14 @@ static void choose_outer_axes(Block *b) {
   } while (rows > ROWS_MOST && most > 2);
 }
 
-/* The widest of the shown elements below an axis. */
+/* The widest of the shown elements below an axis, as printed.  Recurses once
+ * for each axis. */
 static int widest(const Block *b, int axis, char *data, StrBuf *scratch) {
   const Tensor *t = b->tensor;
   int width = 0;
   if (axis == t->rank) {
     VEC_CLEAR(scratch);
-    scalar_print(scratch, t->dtype, bits_load(t->dtype, data));
+    scalar_print(scratch, t->dtype, bits_load(t->dtype, data), b->digits);
     return (int)scratch->len;
   }
   for (int64_t k = 0; k < b->shown[axis]; k++) {
@@ -254,8 +298,10 @@ static int64_t cells_that_fit(const Block *b, int cell) {
   return (room + 2) / (cell + 2);
 }
 
-/* Chooses how much of the innermost axis is shown, and the width of its
- * cells. */
+/* Chooses how much of the innermost axis is shown, and the width of its cells.
+ * A vector on one line needs no alignment, so its cells stay as wide as their
+ * elements; a vector on several lines and the rows of a matrix are aligned in
+ * columns. */
 static void choose_rows(Block *b) {
   int last = b->tensor->rank - 1;
   int64_t n = b->tensor->shape[last];
@@ -271,6 +317,10 @@ static void choose_rows(Block *b) {
 }
 
 static void new_line(const Block *b, int depth) {
+  if (b->flat) {
+    strbuf_add_char(b->out, ' ');
+    return;
+  }
   strbuf_add_char(b->out, '\n');
   strbuf_add_repeat(b->out, ' ', (size_t)(b->indent + depth));
 }
@@ -281,7 +331,7 @@ static void print_cell(const Block *b, const char *data) {
   StrBuf *out = b->out;
   DType dtype = b->tensor->dtype;
   size_t start = out->len;
-  scalar_print(out, dtype, bits_load(dtype, data));
+  scalar_print(out, dtype, bits_load(dtype, data), b->digits);
   size_t len = out->len - start, pad = 0;
   if ((size_t)b->cell > len) pad = (size_t)b->cell - len;
   strbuf_add_repeat(out, ' ', pad);
@@ -310,11 +360,18 @@ static void print_row(const Block *b, char *data) {
   }
 }
 
+/* Of one item alone no last one is shown for the dots to stand before. */
+static void print_rest(const Block *b, int axis) {
+  if (b->shown[axis] == 1 && b->tensor->shape[axis] > 1)
+    strbuf_add(b->out, ", ...");
+}
+
 /* Recurses once for each axis, so at most RANK_MAX deep. */
 static void print_axis(const Block *b, int axis, char *data) {
   strbuf_add_char(b->out, '[');
   if (axis == b->tensor->rank - 1) {
     print_row(b, data);
+    print_rest(b, axis);
     strbuf_add_char(b->out, ']');
     return;
   }
@@ -328,11 +385,17 @@ static void print_axis(const Block *b, int axis, char *data) {
       else print_axis(b, axis + 1, item_address(b, axis, data, i));
     }
   }
+  print_rest(b, axis);
   strbuf_add_char(b->out, ']');
 }
 
-void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent) {
-  Block b = {.out = out, .tensor = t, .width = width, .indent = indent};
+void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent,
+                        int digits) {
+  Block b = {.out = out,
+             .tensor = t,
+             .width = width,
+             .indent = indent,
+             .digits = digits};
   if (t->rank == 0) {
     print_cell(&b, t->data);
     return;
@@ -340,6 +403,38 @@ void tensor_print_block(StrBuf *out, const Tensor *t, int width, int indent) {
   choose_outer_axes(&b);
   choose_rows(&b);
   print_axis(&b, 0, t->data);
+}
+
+/* Prints so many items of each axis; false, and prints nothing, when that takes
+ * more columns than `width`.  An element takes a column at least, so corners of
+ * more elements than that, eight items along eight axes, are not tried. */
+static bool print_corner(StrBuf *out, const Tensor *t, int64_t items,
+                         size_t width) {
+  Block b = {.out = out, .tensor = t, .flat = true};
+  size_t start = out->len;
+  size_t elements = 1;
+  for (int i = 0; i < t->rank; i++) {
+    b.shown[i] = min_i64(t->shape[i], items);
+    elements *= (size_t)b.shown[i];
+    if (elements > width) return false;
+  }
+  print_axis(&b, 0, t->data);
+  if (out->len - start <= width) return true;
+  out->data[out->len = start] = '\0';
+  return false;
+}
+
+/* Tries the whole tensor, then smaller and smaller corners, each printed and
+ * taken back when it is too wide. */
+bool tensor_print_line(StrBuf *out, const Tensor *t, int width) {
+  enum { ELEMENTS = 64, ITEMS = 8 };
+  assert(t->rank > 0);
+  size_t room = width > 0 ? (size_t)width : 0;
+  if (tensor_count(t) <= ELEMENTS && print_corner(out, t, ELEMENTS, room))
+    return true;
+  for (int64_t items = ITEMS; items > 0; items--)
+    if (print_corner(out, t, items, room)) return true;
+  return false;
 }
 
 /* --- JSON ---------------------------------------------------------------- */

@@ -27,7 +27,7 @@ typedef struct Piece {
 typedef struct Show {
   Store *s;
   StrBuf *out;
-  int width;
+  int width, digits;
   size_t limit, shown;
   VEC(Piece) stack; /* the next piece on top */
   PtrMap open;      /* refs being written that may lead back -> their depth */
@@ -122,7 +122,7 @@ static void show_tensor(Show *w, const Tensor *t) {
   tensor_print_type(w->out, t);
   StrBuf block;
   strbuf_init(&block, w->s->heap.mem);
-  tensor_print_block(&block, t, w->width, 0);
+  tensor_print_block(&block, t, w->width, 0, w->digits);
   bool lines = memchr(strbuf_text(&block), '\n', block.len) != NULL;
   strbuf_add_char(w->out, lines ? '\n' : ' ');
   strbuf_add(w->out, strbuf_text(&block));
@@ -144,7 +144,8 @@ static void show_ref(Show *w, const Type *type, Value v) {
 static void show_one(Show *w, const Type *type, Value v) {
   switch (type->kind) {
     case TY_TENSOR:
-      if (type->rank == 0) scalar_print_literal(w->out, (DType)type->dtype, v);
+      if (type->rank == 0)
+        scalar_print_rounded(w->out, (DType)type->dtype, v, w->digits);
       else show_tensor(w, v.tensor);
       break;
     case TY_TUPLE:
@@ -162,8 +163,9 @@ static void show_one(Show *w, const Type *type, Value v) {
 }
 
 void value_print(Store *s, StrBuf *out, const Type *type, Value v, int width,
-                 size_t limit) {
-  Show w = {.s = s, .out = out, .width = width, .limit = limit};
+                 int digits, size_t limit) {
+  Show w = {
+      .s = s, .out = out, .width = width, .digits = digits, .limit = limit};
   show_all(&w, type, v, show_one);
 }
 
@@ -266,7 +268,10 @@ static bool joined(Compare *c, const Obj *a, const Obj *b) {
   return false;
 }
 
-/* A pair that may be cyclic or shared is entered only once. */
+/* A pair that may be cyclic or shared is entered only once; the same object on
+ * both sides is equal to itself.  A tuple or constructor with one reference on
+ * either side cannot be met again by another way, so it is not worth an entry
+ * in the map. */
 static bool is_settled(Compare *c, Pair p) {
   if (!type_is_counted(p.type)) return false;
   const Obj *a = p.a.obj, *b = p.b.obj;
@@ -305,4 +310,41 @@ bool value_equal(Store *s, const Type *type, Value a, Value b) {
   VEC_DONE(&c.stack);
   ptrmap_done(&c.leader);
   return same && !store_should_stop(s);
+}
+
+/* --- Messages ------------------------------------------------------------ */
+
+/* A line break and what indents the next line become one blank. */
+static void add_on_one_line(StrBuf *out, const char *text) {
+  for (; *text; text++) {
+    bool breaks = *text == '\n';
+    strbuf_add_char(out, breaks ? ' ' : *text);
+    while (breaks && text[1] == ' ') text++;
+  }
+}
+
+/* Cuts at the beginning of a character. */
+static void cut(StrBuf *out) {
+  if (out->len <= MESSAGE_MOST) return;
+  size_t len = MESSAGE_MOST;
+  while (len > 0 && ((unsigned char)out->data[len] & 0xC0) == 0x80) len--;
+  out->len = len;
+  strbuf_add(out, "...");
+}
+
+void message_fill(StrBuf *out, const char *text, int count,
+                  void (*print)(void *of, StrBuf *out, int i), void *of) {
+  for (int i = 0; i < count && out->len <= MESSAGE_MOST; i++) {
+    const char *place = strstr(text, "{}");
+    if (!place) break;
+    StrBuf value;
+    strbuf_init(&value, out->mem);
+    print(of, &value, i);
+    strbuf_add_len(out, text, (size_t)(place - text));
+    add_on_one_line(out, strbuf_text(&value));
+    strbuf_done(&value);
+    text = place + 2;
+  }
+  strbuf_add(out, text);
+  cut(out);
 }

@@ -101,7 +101,7 @@ bool vm_no_match(Session *s, const Word *pc) {
   const Type *type = pc[1].data;
   StrBuf text;
   strbuf_init(&text, s->mem);
-  value_print(&s->store, &text, type, s->regs[pc->a], 80, 8);
+  value_print(&s->store, &text, type, s->regs[pc->a], 80, 0, 8);
   vm_fault(s, E0601, "no arm of this match takes %s", strbuf_text(&text));
   VEC_CLEAR(&text);
   type_print(s->code->program->types, &text, type, 200);
@@ -113,7 +113,9 @@ bool vm_no_match(Session *s, const Word *pc) {
 /* Named dimensions at a check. */
 enum { NAMES_MAX = 32 };
 
-/* Which dimension of `t` is not as expected; -1: none. */
+/* Which dimension of `t` is not as expected; -1: none.  A dimension is compared
+ * only where it is a number once the named dimensions have been put in; a hole
+ * (`?`) fits any. */
 static int misfit(const Session *s, const Tensor *t, const Type *expected,
                   DimValues names) {
   DimTable *dims = types_dims(s->code->program->types);
@@ -150,7 +152,8 @@ static bool check_failed(Session *s, const CheckSite *site, const Tensor *t,
   return false;
 }
 
-/* A tensor itself, or a tuple's fields; nothing else is looked into. */
+/* A tensor itself, or a tuple's fields; nothing else is looked into.  Tuples
+ * nest as deeply as the type was written, which the checker bounds. */
 static bool check_value(Session *s, const CheckSite *site, const Type *expected,
                         Value v, DimValues names) {
   if (expected->kind == TY_TENSOR && expected->rank > 0) {
@@ -184,7 +187,9 @@ bool vm_check(Session *s, const Word *pc) {
 
 /* --- Unwinding ---------------------------------------------------------- */
 
-/* Drops what instruction `pc` leaves live in this window; names its frame. */
+/* Drops what instruction `pc` leaves live in this window; names its frame.  A
+ * register that is live may still be null: the token of a cell that was shared,
+ * or a value on a path not taken. */
 static void unwind_frame(Session *s, const Word *pc, Value *regs) {
   CodePlace place = code_place(s->code, pc);
   const Function *f = place.function;

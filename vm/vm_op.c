@@ -317,7 +317,7 @@ static bool special_print(Session *s, const OpSite *site, const Value *v) {
   StrBuf text;
   strbuf_init(&text, s->mem);
   value_print(&s->store, &text, site->sources[0].type, *v,
-              s->hooks.width ? s->hooks.width : 80, VALUE_SHOWN);
+              s->hooks.width ? s->hooks.width : 80, 0, VALUE_SHOWN);
   strbuf_add_char(&text, '\n');
   bool whole = !store_should_stop(&s->store);
   if (whole) write_text(s, text.data, text.len);

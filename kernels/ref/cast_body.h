@@ -1,7 +1,18 @@
 /* Conversions from one dtype to every other, included like elementwise_body.h:
  * FN(CASTS) is indexed by the result's dtype, and so is FN(CAST_SCALARS) where
- * it is defined. */
+ * it is defined.
+ *
+ *   to bool       x != 0, so NaN is True
+ *   to integers   from floats: truncated, saturated, NaN gives 0
+ *                 from integers: the low bits (two's complement)
+ *   to floats     rounded to nearest even, once
+ *
+ * From is C, the type that the source is computed in, which holds it exactly.
+ * Where C does not lead to the result in one rounding (an int64 to float16 by
+ * way of double would round twice), the first step rounds to odd (odd.h). */
 
+/* The bounds are compared in C: where the greatest integer is no float it
+ * rounds up to a power of two, which `>=` treats as beyond the range. */
 #if IS_FLOAT
 #define TO_INT(D, least, most) \
   (x != x ? 0 : x <= (C)(least) ? (least) : x >= (C)(most) ? (most) : (D)x)
@@ -9,16 +20,20 @@
 #define TO_INT(D, least, most) (D) x
 #endif
 
-#if IS_FLOAT && !WIDE
-#define TO_CODED(D, suffix, exponent) f32_to_##suffix(x)
-#elif IS_FLOAT
-#define TO_CODED(D, suffix, exponent) \
-  (D) f64_to_coded(x, 8 * sizeof(D), exponent)
+#if IS_FLOAT
+#define ODD(x) (x)
 #else
 #define ODD(x) \
   (IS_SIGNED ? signed_to_odd((int64_t)(x)) : unsigned_to_odd((uint64_t)(x)))
+#endif
+#if IS_FLOAT && !WIDE
+#define TO_CODED(D, suffix, exponent) f32_to_##suffix(x)
+#define TO_FINITE TO_CODED
+#else
 #define TO_CODED(D, suffix, exponent) \
   (D) f64_to_coded(ODD(x), 8 * sizeof(D), exponent)
+#define TO_FINITE(D, suffix, exponent) \
+  (D) f64_to_finite(ODD(x), 8 * sizeof(D), exponent)
 #endif
 #define TO_PLAIN(D, suffix, exponent) (D) x
 
@@ -28,6 +43,8 @@
 #define TO_U(id, D, to, suffix, exponent) TO_INT(D, 0, id##_MAX)
 #define TO_F(id, D, to, suffix, exponent) to(D, suffix, exponent)
 
+/* The loop is inlined twice: with steps of 1, which the compiler makes into
+ * vectors, and with any steps. */
 #define CONVERSION_STRIP(id, D, expression)                                    \
   ALWAYS_INLINE D FN(to_##id)(C x) { return expression; }                      \
   ALWAYS_INLINE int FN(cast_loop_##id)(const Strip *s, int64_t i, int64_t k) { \
@@ -80,6 +97,7 @@ static const ScalarFn FN(CAST_SCALARS)[DTYPE_COUNT] = {
 
 #undef TO_INT
 #undef TO_CODED
+#undef TO_FINITE
 #undef TO_PLAIN
 #undef TO_B
 #undef TO_I

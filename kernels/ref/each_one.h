@@ -74,7 +74,7 @@
 #define MOST 1
 #endif
 
-#if ROW_CODED
+#if ROW_CODED || ROW_FINITE
 #define LOAD(x) NAME_OF(SUFFIX, to_f32)(x)
 #define STORE(x) NAME_OF(f32_to, SUFFIX)(x)
 #else

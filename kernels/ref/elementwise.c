@@ -22,17 +22,7 @@ enum { TILE = 256 };
 
 #define STRIPS ref_strips
 #define SCALARS scalars
-#define BODY "kernels/ref/elementwise_body.h"
-#define LIST "kernels/ref/elementwise_bool.def"
-#include "kernels/ref/each_bool.h"
-#undef LIST
-#define LIST "kernels/ref/elementwise_int.def"
-#include "kernels/ref/each_int.h"
-#undef LIST
-#define LIST "kernels/ref/elementwise_float.def"
-#include "kernels/ref/each_float.h"
-#undef LIST
-#undef BODY
+#include "kernels/ref/each_list.h"
 
 /* --- Conversions ---------------------------------------------------------- */
 

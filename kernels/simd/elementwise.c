@@ -48,8 +48,8 @@ enum { FLIGHT = V == 16 ? 4 : V == 8 ? 2 : 1 };
 #define MATH_UNARY(name) F32_MAP(name, FLIGHT)
 #define MATH_WIDE(name) F32_MAP(name, 1)
 #ifdef __AVX512F__
-/* Runs f32_ahead_NAME as far as it gets, then interleaved vectors for the
- * rest. */
+/* Runs f32_ahead_NAME as far as it gets, then interleaved vectors over the
+ * elements that made it stop, up to 16 vectors of them, and so on in turns. */
 #define MATH_QUOTIENT(name)                                         \
   F32_LOOP(f32_plain_##name, name, FLIGHT)                          \
   static void f32_map_##name(const float *x, float *y, int64_t n) { \
@@ -83,17 +83,7 @@ enum { TILE = 256 };
 
 #define STRIPS strips
 #define MAP(function) f32_map_##function
-#define BODY "kernels/ref/elementwise_body.h"
-#define LIST "kernels/ref/elementwise_bool.def"
-#include "kernels/ref/each_bool.h"
-#undef LIST
-#define LIST "kernels/ref/elementwise_int.def"
-#include "kernels/ref/each_int.h"
-#undef LIST
-#define LIST "kernels/ref/elementwise_float.def"
-#include "kernels/ref/each_float.h"
-#undef LIST
-#undef BODY
+#include "kernels/ref/each_list.h"
 
 #define CASTS casts
 #define BODY "kernels/ref/cast_body.h"

@@ -68,7 +68,7 @@ static void rows_are_complete(void **state) {
     assert_non_null(a->safetensors);
     assert_int_equal(a->bits, a->class == CLASS_B ? 1 : 8 * a->size);
     assert_int_equal(a->exponent_bits > 0, a->class == CLASS_F);
-    if (a->form == FORM_CODED) assert_int_equal(a->in, IN_F32);
+    if (a->form != FORM_PLAIN) assert_int_equal(a->in, IN_F32);
     for (int k = 0; k < i; k++) {
       const DTypeInfo *b = &dtype_info[k];
       assert_string_not_equal(a->name, b->name);
@@ -83,32 +83,44 @@ static void rows_are_complete(void **state) {
 /* --- Coded floats --------------------------------------------------------- */
 
 typedef struct Format {
-  uint16_t infinity; /* every smaller pattern is a finite number */
+  uint16_t beyond; /* what is too large; every smaller pattern is a number */
   uint16_t sign;
+  bool finite; /* `beyond` is a NaN, not infinity */
   float (*widen)(uint16_t);
   uint16_t (*narrow)(double);
   uint16_t (*narrow_f32)(float);
 } Format;
 
-#define FORMAT_PLAIN(id, suffix, T, exponent)
-#define FORMAT_CODED(id, suffix, T, exponent)                             \
+#define NARROW(id, suffix, T, exponent, narrow)                           \
   static float widen_##id(uint16_t h) { return suffix##_to_f32((T)h); }   \
   static uint16_t narrow_f32_##id(float v) { return f32_to_##suffix(v); } \
   static uint16_t narrow_##id(double v) {                                 \
-    return f64_to_coded(v, 8 * sizeof(T), exponent);                      \
+    return narrow(v, 8 * sizeof(T), exponent);                            \
   }
+#define FORMAT_PLAIN(id, suffix, T, exponent)
+#define FORMAT_CODED(id, suffix, T, exponent) \
+  NARROW(id, suffix, T, exponent, f64_to_coded)
+#define FORMAT_FINITE(id, suffix, T, exponent) \
+  NARROW(id, suffix, T, exponent, f64_to_finite)
 #define DTYPE(id, suffix, T, class, form, exponent, ...) \
   FORMAT_##form(id, suffix, T, exponent)
 #include "tensor/dtype.def"
 #undef DTYPE
 
 #undef FORMAT_CODED
-#define FORMAT_CODED(id, suffix, T, exponent)                               \
-  {.infinity = ((1 << (exponent)) - 1) << (8 * sizeof(T) - 1 - (exponent)), \
-   .sign = 1 << (8 * sizeof(T) - 1),                                        \
-   .widen = widen_##id,                                                     \
-   .narrow = narrow_##id,                                                   \
-   .narrow_f32 = narrow_f32_##id},
+#undef FORMAT_FINITE
+#define FORMAT(id, T, ...)           \
+  {.sign = 1 << (8 * sizeof(T) - 1), \
+   .widen = widen_##id,              \
+   .narrow = narrow_##id,            \
+   .narrow_f32 = narrow_f32_##id,    \
+   __VA_ARGS__},
+#define FORMAT_CODED(id, suffix, T, exponent) \
+  FORMAT(id, T,                               \
+         .beyond = ((1 << (exponent)) - 1)    \
+                   << (8 * sizeof(T) - 1 - (exponent)))
+#define FORMAT_FINITE(id, suffix, T, exponent) \
+  FORMAT(id, T, .finite = true, .beyond = (1 << (8 * sizeof(T) - 1)) - 1)
 static const Format formats[] = {
 #define DTYPE(id, suffix, T, class, form, exponent, ...) \
   FORMAT_##form(id, suffix, T, exponent)
@@ -116,16 +128,16 @@ static const Format formats[] = {
 #undef DTYPE
 };
 
-/* The value of a bit pattern for the purpose of rounding: infinity is one step
- * beyond the largest number. */
+/* The value of a bit pattern for the purpose of rounding: what is too large is
+ * one step beyond the largest number. */
 static double magnitude_of(const Format *f, uint16_t h) {
-  if (h < f->infinity) return f->widen(h);
+  if (h < f->beyond) return f->widen(h);
   return 2 * (double)f->widen(h - 1) - f->widen(h - 2);
 }
 
 /* The pattern nearest to v >= 0, the even one of two. */
 static uint16_t nearest(const Format *f, double v) {
-  uint16_t low = 0, high = f->infinity;
+  uint16_t low = 0, high = f->beyond;
   while (high - low > 1) {
     uint16_t middle = (uint16_t)((low + high) / 2);
     if (magnitude_of(f, middle) <= v) low = middle;
@@ -150,7 +162,7 @@ static void coded_floats_round_to_nearest_even(void **state) {
   for (size_t k = 0; k < LENGTH(formats); k++) {
     const Format *f = &formats[k];
     for (int i = 0; i < 20000; i++) {
-      uint16_t h = (uint16_t)(unit_random(&random) % f->infinity);
+      uint16_t h = (uint16_t)(unit_random(&random) % f->beyond);
       double v = magnitude_of(f, h), next = magnitude_of(f, h + 1);
       double half = v + (next - v) / 2;
       double sign = unit_random(&random) % 2 ? -1 : 1;
@@ -162,7 +174,7 @@ static void coded_floats_round_to_nearest_even(void **state) {
     }
     check_rounding(f, 1e-300);
     check_rounding(f, -0.0);
-    assert_int_equal(f->narrow(1e300), f->infinity);
+    assert_int_equal(f->narrow(1e300), f->beyond);
   }
 }
 
@@ -172,7 +184,8 @@ static void coded_floats_survive_widening(void **state) {
     for (uint32_t h = 0; h < 2u * formats[k].sign; h++) {
       const Format *f = &formats[k];
       float wide = f->widen((uint16_t)h);
-      bool nan = (h & (f->sign - 1u)) > f->infinity;
+      uint32_t magnitude = h & (f->sign - 1u);
+      bool nan = magnitude > f->beyond || (f->finite && magnitude == f->beyond);
       assert_int_equal(isnan(wide), nan);
       uint16_t back = f->narrow(wide), back_f32 = f->narrow_f32(wide);
       assert_true(nan ? isnan(f->widen(back)) : back == h);
@@ -181,6 +194,8 @@ static void coded_floats_survive_widening(void **state) {
   assert_true(f16_to_f32(0x3C00) == 1 && bf16_to_f32(0x3F80) == 1);
   assert_true(f16_to_f32(0x0001) == 0x1p-24f);
   assert_true(f16_to_f32(0x7BFF) == 65504);
+  assert_true(f8e5m2_to_f32(0x7B) == 57344 && f8e5m2_to_f32(1) == 0x1p-16f);
+  assert_true(f8e4m3_to_f32(0x7E) == 448 && f8e4m3_to_f32(1) == 0x1p-9f);
 }
 
 /* --- Conversions --------------------------------------------------------- */
@@ -633,7 +648,7 @@ static void literals(void **state) {
 static void check_block(Desk *d, const Tensor *t, int width, int indent,
                         const char *expected) {
   VEC_CLEAR(&d->out);
-  tensor_print_block(&d->out, t, width, indent);
+  tensor_print_block(&d->out, t, width, indent, 0);
   assert_string_equal(strbuf_text(&d->out), expected);
 }
 
@@ -690,7 +705,7 @@ static void blocks_stay_small(void **state) {
   float zero = 0;
   Tensor t = tensor_on_data(DT_FLOAT32, 4, shape, &zero);
   memset(t.strides, 0, sizeof t.strides);
-  tensor_print_block(&d.out, &t, 80, 0);
+  tensor_print_block(&d.out, &t, 80, 0, 0);
   int lines = 1, column = 0;
   for (const char *p = strbuf_text(&d.out); *p; p++) {
     lines += *p == '\n';
@@ -738,6 +753,36 @@ static void expect_facts(Desk *d, DType dtype, int n, const void *elements,
   tensor_print_facts(&d->out, t);
   assert_string_equal(strbuf_text(&d->out), text);
   tensor_drop(&d->heap, t);
+}
+
+/* A view's facts are those of all its elements, and are there at once however
+ * often it repeats them. */
+static void facts_of_views(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  Tensor *row = tensor_new(&d.heap, DT_FLOAT32, 2, (int64_t[]){1, 3});
+  assert_non_null(row);
+  memcpy(row->data, (float[]){4, NAN, 2}, 3 * sizeof(float));
+  Tensor view = *row;
+  view.shape[0] = 1000000000000;
+  view.strides[0] = 0;
+  tensor_print_facts(&d.out, &view);
+  assert_string_equal(strbuf_text(&d.out),
+                      "3000000000000 elements, 2 to 4, mean 3, "
+                      "1000000000000 NaN");
+  assert_int_equal(tensor_first_nan(&view), 1);
+  view = (Tensor){.dtype = DT_FLOAT32,
+                  .rank = 3,
+                  .data = row->data,
+                  .shape = {2, 1000000000000, 2},
+                  .strides = {1, 0, 0}};
+  assert_int_equal(tensor_first_nan(&view), 2000000000000);
+  view.shape[1] = 0;
+  assert_int_equal(tensor_first_nan(&view), -1);
+  assert_int_equal(tensor_facts(&view).count, 0);
+  tensor_drop(&d.heap, row);
+  desk_close(&d);
 }
 
 static void facts(void **state) {
@@ -961,7 +1006,7 @@ static void use_tensors(Mem *m) {
   Tensor *t = tensor_zeros(&heap, DT_FLOAT32, 2, shape);
   Tensor *row = t ? tensor_view(&heap, t, 1, shape + 1, NULL, 40) : NULL;
   Tensor *copy = row ? tensor_copy(&heap, row) : NULL;
-  if (copy) tensor_print_block(&out, copy, 80, 0);
+  if (copy) tensor_print_block(&out, copy, 80, 0, 0);
   if (t) tensor_print_json(&out, t, NULL);
   if (copy) tensor_drop(&heap, copy);
   if (row) tensor_drop(&heap, row);
@@ -1014,6 +1059,7 @@ int main(void) {
       cmocka_unit_test(blocks_stay_small),
       cmocka_unit_test(json),
       cmocka_unit_test(facts),
+      cmocka_unit_test(facts_of_views),
       cmocka_unit_test(dim_forms),
       cmocka_unit_test(dim_numbers),
       cmocka_unit_test(dim_substitution),

@@ -5,13 +5,13 @@ endif
 
 syntax case match
 
-syntax keyword rlyKeyword let and fn def type extern param import
+syntax keyword rlyKeyword let and fn def type extern param import with
 syntax keyword rlyConditional if else match
 syntax match rlyConditional /\<match?/
 syntax keyword rlyBoolean True False
 
 " Types: dtypes, Tensor and its relatives, constructors and ADTs.
-syntax match rlyType /\<\(bool\|float\(16\|32\|64\)\|bfloat16\)\>/
+syntax match rlyType /\<\(bool\|float\(16\|32\|64\)\|bfloat16\|e4m3_float8\|e5m2_float8\)\>/
 syntax match rlyType /\<u\=int\(8\|16\|32\|64\)\>/
 syntax keyword rlyType Tensor Ref Dim
 syntax match rlyConstructor /\<[A-Z]\w*\>/

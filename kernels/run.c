@@ -52,41 +52,59 @@ static RuleType type_of(const Tensor *t) {
   return type;
 }
 
-/* The number of tensors in the call's tuple operand; -1 when the row has
- * none. */
-static int tuple_len(const OpCall *call) {
+/* How many operands of the row are tuples.  They come first. */
+static int tuple_count(const OpInfo *op) {
+  int n = 0, count = op_arg_count(op);
+  while (n < count && op_arg(op, n).tuple) n++;
+  return n;
+}
+
+/* The number of tensors in the call's tuple operands, which are of one length;
+ * 0 when the row has none.  A call's operands are flat, so the length is what
+ * is left after the others, shared out among the tuples:
+ *
+ *   concatenate((a, b, c))        args  a b c            3 / 1 tuple
+ *   with an operand behind it     args  a b c x          (4 - 1) / 1
+ *
+ * The others are the row's operands that are no tuples, and the attributes that
+ * are given as operands. */
+static int tuple_len(const OpCall *call, int tuples) {
+  if (tuples == 0) return 0;
   const OpInfo *op = call->op;
-  if (op_arg_count(op) == 0 || !op_arg(op, 0).tuple) return -1;
-  int others = op_arg_count(op) - 1;
+  int others = op_arg_count(op) - tuples;
   for (int i = 0; i < op->attr_count; i++)
     others += call->attrs->values[i].operand >= 0;
-  return call->arg_count - others;
+  return (call->arg_count - others) / tuples;
 }
 
 /* The operands as the rule counts them: a tuple is one operand. */
 typedef struct Operands {
   int count;
   RuleType *types;
-  const Tensor **tensors; /* NULL for the tuple */
+  const Tensor **tensors; /* NULL for a tuple */
 } Operands;
 
-/* False when memory runs out; a tuple may have any number of fields. */
+/* The operands as the rule counts them.  False when memory runs out: a tuple
+ * may have any number of fields, so these arrays are not small requests
+ * (base/mem.h). */
 static bool operands_of(OpCall *call, Operands *out) {
-  int fields = tuple_len(call), skip = fields < 0 ? 0 : fields;
-  Operands o = {.count = call->arg_count - skip + (fields >= 0)};
+  int tuples = tuple_count(call->op), fields = tuple_len(call, tuples);
+  int skip = tuples * fields;
+  Operands o = {.count = call->arg_count - skip + tuples};
   o.types = ARENA_ARRAY(call->arena, RuleType, (size_t)o.count + 1);
   o.tensors = ARENA_ARRAY(call->arena, const Tensor *, (size_t)o.count + 1);
   if (!o.types || !o.tensors) return false;
   int at = 0;
-  if (fields >= 0) {
+  for (; at < tuples; at++) {
     RuleType *types = ARENA_ARRAY(call->arena, RuleType, (size_t)fields + 1);
     if (!types) return false;
-    for (int i = 0; i < fields; i++) types[i] = type_of(call->args[i]);
-    o.types[at++] = (RuleType){.kind = RT_TUPLE,
-                               .rank = -1,
-                               .count = fields,
-                               .dtype = DTYPE_NONE,
-                               .fields = types};
+    for (int i = 0; i < fields; i++)
+      types[i] = type_of(call->args[at * fields + i]);
+    o.types[at] = (RuleType){.kind = RT_TUPLE,
+                             .rank = -1,
+                             .count = fields,
+                             .dtype = DTYPE_NONE,
+                             .fields = types};
   }
   for (int i = skip; i < call->arg_count; i++, at++) {
     o.types[at] = type_of(call->args[i]);
@@ -128,7 +146,8 @@ bool op_infer(OpCall *call) {
 
 /* --- Results ------------------------------------------------------------- */
 
-/* Operand i ends here: has it the shape of the result, and enough memory? */
+/* Operand i ends here: has it the type of the result, and enough memory?  It
+ * must be contiguous, because results are. */
 static bool may_write_over(const OpCall *call, int i, const RuleType *type) {
   const Tensor *t = call->args[i];
   if (t->dtype != type->dtype || t->rank != type->rank) return false;
@@ -137,8 +156,10 @@ static bool may_write_over(const OpCall *call, int i, const RuleType *type) {
   return tensor_is_contiguous(t) && tensor_may_hold(t, tensor_bytes(t));
 }
 
-/* Does no other operand view these elements?  An element-wise operator may be
- * given the same tensor twice. */
+/* Does no other operand view these elements?  A kernel that writes over operand
+ * i while it still reads the same memory as another would read results.  An
+ * element-wise operator may be given the very same tensor twice: it has read
+ * element e of both before it writes e. */
 static bool is_alone(const OpCall *call, int i, bool each) {
   const Tensor *t = call->args[i];
   for (int k = 0; k < call->arg_count; k++)
@@ -148,7 +169,10 @@ static bool is_alone(const OpCall *call, int i, bool each) {
   return true;
 }
 
-/* An operand whose memory becomes the result, or NULL. */
+/* An operand whose memory becomes the result, or NULL.  Only an element-wise
+ * operator reads each element of any operand just before it writes that element
+ * of the result; an `in_place` row promises the same of its first operand.
+ * `ending` has 32 bits, one an operand. */
 static Tensor *operand_to_reuse(const OpCall *call, const RuleType *type) {
   bool each = op_is_elementwise(call->op);
   if (!(each || call->op->in_place)) return NULL;

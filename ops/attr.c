@@ -39,7 +39,8 @@ AttrName attr_name_find(const char *text) {
  * the row gives a default that is not 0. */
 static AttrValue default_value(const AttrSpec *spec) {
   AttrValue v = {.state = AV_SET, .operand = -1, .count = COUNT_SCALAR};
-  bool is_list = spec->type == AT_INTS || spec->type == AT_LISTS;
+  bool is_list = spec->type == AT_INTS || spec->type == AT_LISTS ||
+                 spec->type == AT_FLOATS;
   bool absent = spec->optional && !spec->integer && !spec->count;
   if (absent || spec->required) v.state = AV_NONE;
   v.integer = dim_of(spec->integer);
@@ -50,7 +51,8 @@ static AttrValue default_value(const AttrSpec *spec) {
     v.dtype = dtype_find(spec->text, strlen(spec->text));
   if (is_list || spec->count) {
     v.count = spec->count;
-    v.ints = spec->dims;
+    if (spec->type == AT_FLOATS) v.reals = spec->reals;
+    else v.ints = spec->dims;
   }
   return v;
 }
@@ -61,7 +63,8 @@ void attrs_defaults(const OpInfo *op, Attrs *attrs) {
     attrs->values[i] = default_value(&op->attrs[i]);
 }
 
-/* The record without the values that the row has no attributes for. */
+/* The record without the values that the row has no attributes for: most rows
+ * have a few of the ATTRS_MAX. */
 static size_t record_size(const OpInfo *op) {
   return offsetof(Attrs, values) + (size_t)op->attr_count * sizeof(AttrValue);
 }
@@ -72,6 +75,44 @@ Attrs *attrs_new(Arena *arena, const OpInfo *op) {
   return attrs;
 }
 
+bool attrs_have(const Attrs *attrs, AttrName name) {
+  for (int i = 0; i < attrs->op->attr_count; i++)
+    if (attrs->op->attrs[i].name == name) return true;
+  return false;
+}
+
+Attrs *attrs_shared(Arena *arena, const OpInfo *op, const Attrs *from) {
+  Attrs *attrs = attrs_new(arena, op);
+  for (int i = 0; i < op->attr_count; i++)
+    if (attrs_have(from, op->attrs[i].name))
+      attrs->values[i] = *attr_get(from, op->attrs[i].name);
+  return attrs;
+}
+
+/* A value to be written: it is set, and no operand's any more. */
+static AttrValue *settable(Attrs *attrs, AttrName name) {
+  AttrValue *v = &attrs->values[attr_get(attrs, name) - attrs->values];
+  v->state = AV_SET;
+  v->operand = -1;
+  return v;
+}
+
+void attr_set_number(Attrs *attrs, AttrName name, int64_t value) {
+  settable(attrs, name)->integer = dim_of(value);
+}
+void attr_set_real(Attrs *attrs, AttrName name, double value) {
+  settable(attrs, name)->real = value;
+}
+void attr_set_dtype(Attrs *attrs, AttrName name, DType value) {
+  settable(attrs, name)->dtype = value;
+}
+
+void attr_set_text(Attrs *attrs, AttrName name, const char *value) {
+  settable(attrs, name)->text = value;
+}
+
+/* A linear search over a few values; a name that the row lacks is a mistake of
+ * ours. */
 const AttrValue *attr_get(const Attrs *attrs, AttrName name) {
   int i = 0;
   while (attrs->op->attrs[i].name != name) {
@@ -147,8 +188,9 @@ bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
                        .integer = DIM_ANY,
                        .count = COUNT_SCALAR};
   if (spec->type == AT_IGNORED) return true;
-  bool is_real = spec->type == AT_FLOAT;
-  if (!(is_real ? dtype_is_float(dtype) : dtype_is_int(dtype))) return false;
+  bool is_float = dtype_is_float(dtype), wants = spec->type == AT_FLOAT;
+  if (is_float ? !wants && !spec->takes_float : wants || !dtype_is_int(dtype))
+    return false;
   switch (spec->type) {
     case AT_INT:
     case AT_FLOAT:
@@ -170,12 +212,20 @@ static bool read_int(const Tensor *t, int64_t i, Dim *out) {
   return dim_is_number(*out);
 }
 
+/* Items of a list given as floats must be whole.  A scalar is truncated, as the
+ * reference does. */
+static bool is_whole(const Tensor *t, int64_t i) {
+  return !dtype_is_float((DType)t->dtype) ||
+         tensor_f64_at(t, i) == (double)tensor_i64_at(t, i);
+}
+
 static bool read_ints(const Tensor *t, int64_t from, int n, Arena *arena,
                       AttrValue *v) {
   Dim *ints = ARENA_ARRAY(arena, Dim, (size_t)n);
   if (!ints) return false;
   for (int i = 0; i < n; i++)
-    if (!read_int(t, from + i, &ints[i])) return false;
+    if (!read_int(t, from + i, &ints[i]) || !is_whole(t, from + i))
+      return false;
   v->count = n;
   v->ints = ints;
   return true;

@@ -29,24 +29,28 @@ typedef enum AttrType {
   AT_INTS,        /* [1, 2] */
   AT_INT_OR_INTS, /* 2, or [1, 2] */
   AT_LISTS,       /* [[0, 1], [2, 3]] */
+  AT_FLOATS,      /* [0.5f, 2] */
   AT_IGNORED,     /* any value, not recorded: what Relay repeats */
 } AttrType;
 
 typedef struct AttrSpec {
   AttrName name;
   AttrType type;
-  bool required;   /* no default */
-  bool optional;   /* None is a value (and the default, unless given) */
-  bool expression; /* may be an expression: an int scalar or vector */
+  bool required;    /* no default */
+  bool optional;    /* None is a value (and the default, unless given) */
+  bool expression;  /* may be an expression: an int scalar or vector */
+  bool takes_float; /* which may have whole numbers of a float dtype; the part
+                       behind the point of a scalar does not count */
   /* The default: */
   int64_t integer; /* AT_INT, AT_BOOL */
   double real;
   const char *text;  /* AT_STRING; AT_DTYPE ("" : DTYPE_NONE) */
   const char *words; /* AT_STRING: what it may be, "a|b|c"; NULL: anything */
-  int count;         /* AT_INTS */
+  int count;         /* AT_INTS, AT_FLOATS */
   union {
     int64_t ints[4];
     Dim dims[4]; /* the same, as a record has them */
+    double reals[4];
   };
 } AttrSpec;
 
@@ -60,9 +64,10 @@ typedef struct AttrValue {
   double real;      /* AT_FLOAT */
   const char *text; /* AT_STRING */
   DType dtype;      /* AT_DTYPE */
-  int count;        /* items of ints or lists; COUNT_UNKNOWN */
+  int count;        /* items of ints, lists or reals; COUNT_UNKNOWN */
   const Dim *ints;  /* AT_INTS, AT_INT_OR_INTS */
   const struct AttrValue *lists; /* AT_LISTS: `count` values of AT_INTS */
+  const double *reals;           /* AT_FLOATS */
   int operand; /* which operand holds the value at run time; -1: none */
 } AttrValue;
 
@@ -80,6 +85,17 @@ void attrs_defaults(const struct OpInfo *op, Attrs *attrs);
  * a record is not copied by assignment. */
 Attrs *attrs_new(Arena *arena, const struct OpInfo *op);
 
+/* The defaults of another row, and what `from` says under the same names: the
+ * record of an operator that works inside of another.  It may be written by
+ * the functions below. */
+Attrs *attrs_shared(Arena *arena, const struct OpInfo *op, const Attrs *from);
+void attr_set_number(Attrs *attrs, AttrName name, int64_t value);
+void attr_set_real(Attrs *attrs, AttrName name, double value);
+void attr_set_dtype(Attrs *attrs, AttrName name, DType value);
+void attr_set_text(Attrs *attrs, AttrName name, const char *value);
+
+/* Does the row declare the attribute? */
+bool attrs_have(const Attrs *attrs, AttrName name);
 /* The value of an attribute that the row declares (asking for another is our
  * own mistake). */
 const AttrValue *attr_get(const Attrs *attrs, AttrName name);

@@ -4,6 +4,8 @@
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
+#include <string.h>
+
 #include "ops/rule.h"
 
 typedef enum OpId {
@@ -134,6 +136,8 @@ typedef struct OpInfo {
   const struct OpInfo *negated;  /* what it is on integers, with operand 1
                                     negated; or NULL */
   const struct OpInfo *fused_as; /* FUSION_BIAS: the step's operator */
+  const struct OpInfo *real;     /* of a quantized operator: the one on the
+                                    numbers that its operands stand for */
   Dim (*dim)(DimTable *table, Dim a, Dim b); /* the same on dimensions, for
                                                 values that types mention */
   bool in_place;     /* out may be operand 0 itself; of an element-wise operator
@@ -141,6 +145,8 @@ typedef struct OpInfo {
   bool prints;       /* an effect: it writes */
   bool identity;     /* out is operand 0 */
   bool takes_any;    /* operands need not be tensors */
+  bool fills;        /* operands beyond those of `args`, values of any type,
+                        stand for the `{}` of attribute `message` */
   bool infers;       /* the rule fills in operands after the first */
   bool sets_rows;    /* with one index, a copy of operand 0 in which operand 2
                         replaces a row, unless attribute `mode` combines them */
@@ -162,6 +168,14 @@ extern const OpInfo op_table[OP_COUNT + 1];
 /* The operator of a name or alias, `*dyn` telling whether it was the dyn.
  * spelling; OP_COUNT when there is none. */
 OpId op_find(const char *name, bool *dyn);
+/* `softmax` of `nn.softmax`. */
+static inline const char *op_last_part(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot ? dot + 1 : name;
+}
+/* Why an operator of Relay is not in the table, and what to write instead
+ * (refused.def); NULL: Relay has none of that name, or it is in the table. */
+const char *op_refused(const char *name);
 static inline const OpInfo *op_info(int id) { return &op_table[id]; }
 static inline OpId op_id(const OpInfo *op) { return (OpId)(op - op_table); }
 static inline const RuleInfo *op_rule(const OpInfo *op) {

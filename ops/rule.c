@@ -31,6 +31,12 @@ static const char *text_in(Arena *a, const char *format, va_list args) {
   return arena_strndup(a, text, strlen(text));
 }
 
+/* The operator that the user wrote, where a rule runs for another. */
+static const char *called(const RuleCall *c) {
+  return c->named ? c->named->name : c->op->name;
+}
+
+/* Names the operator in front; RULE_ERROR, so that a rule can end with it. */
 RuleStatus rule_error(RuleCall *c, DiagCode code, int culprit,
                       const char *format, ...) {
   va_list args;
@@ -39,7 +45,7 @@ RuleStatus rule_error(RuleCall *c, DiagCode code, int culprit,
   va_end(args);
   c->code = code;
   c->culprit = culprit;
-  c->message = arena_printf(c->arena, "`%s`: %s", c->op->name, text);
+  c->message = arena_printf(c->arena, "`%s`: %s", called(c), text);
   return RULE_ERROR;
 }
 
@@ -61,6 +67,18 @@ void rule_warn(RuleCall *c, const char *format, ...) {
   va_end(args);
 }
 
+/* A rule that runs another's on a changed call (blocks, quantized operators)
+ * passes on what that one said. */
+void rule_adopt(RuleCall *c, const RuleCall *inner) {
+  c->code = inner->code;
+  c->message = inner->message;
+  c->hint = inner->hint;
+  c->culprit = inner->culprit;
+  c->other = inner->other;
+  c->warning = inner->warning;
+}
+
+/* As types print shapes: "(2, n)"; in the call's arena. */
 const char *rule_dims_text(RuleCall *c, int rank, const Dim *dims) {
   StrBuf text;
   strbuf_init(&text, c->arena->mem);
@@ -133,9 +151,12 @@ static RuleStatus check_tuple(RuleCall *c, int i) {
  * Where the rule infers, only the first must be known. */
 static RuleStatus check_operands(RuleCall *c) {
   int plain = rule_operands(c);
+  bool tuples = strchr(c->op->args, '*');
+  int named = tuples ? op_arg_count(c->op) : 0;
   RuleStatus all = RULE_OK;
-  for (int i = 0; i < c->count; i++) {
-    bool tuple = i < plain && i < op_arg_count(c->op) && op_arg(c->op, i).tuple;
+  int count = c->op->fills ? op_arg_count(c->op) : c->count;
+  for (int i = 0; i < count; i++) {
+    bool tuple = i < plain && i < named && op_arg(c->op, i).tuple;
     RuleStatus one =
         tuple ? check_tuple(c, i) : check_tensor(c, i, &c->args[i]);
     if (one == RULE_ERROR) return one;
@@ -147,7 +168,8 @@ static RuleStatus check_operands(RuleCall *c) {
 
 /* No tensor has a dimension that overflowed, or as many bytes; those of an
  * empty one count as if its zeros were not there, so that no stride overflows.
- * At run time a dimension is `?` where only the kernel knows it. */
+ * At run time a dimension is `?` where only the kernel knows it.  This is what
+ * lets kernels multiply a result's dimensions without a check. */
 static RuleStatus check_size(RuleCall *c, const RuleType *t) {
   if (t->kind == RT_TUPLE) {
     for (int i = 0; i < t->count; i++)
@@ -183,9 +205,13 @@ static const char *words_text(RuleCall *c, const char *words) {
   return text;
 }
 
-static RuleStatus check_words(RuleCall *c) {
+/* A word is one of the row's, and no integer has overflowed. */
+static RuleStatus check_attrs(RuleCall *c) {
   for (int i = 0; i < c->op->attr_count; i++) {
     const AttrSpec *a = &c->op->attrs[i];
+    if (dim_is_huge(c->attrs->values[i].integer))
+      return rule_error(c, E0303, -1, "%s is out of range",
+                        attr_name_text(a->name));
     if (a->words && attr_word(c->attrs, a->name) < 0)
       return rule_error(c, E0303, -1, "%s is %s, not \"%s\"",
                         attr_name_text(a->name), words_text(c, a->words),
@@ -205,7 +231,7 @@ RuleStatus rule_run(RuleCall *c) {
     RuleStatus status = check_operands(c);
     if (status != RULE_OK) return status;
   }
-  if (check_words(c) != RULE_OK) return RULE_ERROR;
+  if (check_attrs(c) != RULE_OK) return RULE_ERROR;
   RuleStatus status = op_rule(c->op)->run(c);
   return status == RULE_OK ? check_size(c, &c->result) : status;
 }
@@ -428,7 +454,10 @@ Dim rule_meet(Dim a, Dim b) {
 }
 
 /*   1, d -> d    d, d -> d    n, 3 -> 3    n, m -> ?    ?, n -> ?
- * Where nothing else is known a name may be 1, and then gives way. */
+ *
+ * Where nothing else is known a name may be 1, and then gives way: n against m
+ * may turn out as either.  n against 3 must be 1 or 3, and both give 3.  False
+ * when they certainly differ. */
 static bool broadcast_dim(Dim a, Dim b, Dim *out) {
   if (dim_is(a, 1) || dim_is(b, 1)) {
     *out = dim_is(a, 1) ? b : a;
@@ -443,7 +472,8 @@ static bool broadcast_dim(Dim a, Dim b, Dim *out) {
   return true;
 }
 
-/* The i-th dimension from the right. */
+/* The i-th dimension from the right, from 1; 1 where there is none, since
+ * missing dims broadcast. */
 static Dim from_right(const RuleType *t, int i) {
   return i <= t->rank ? t->dims[t->rank - i] : dim_of(1);
 }
@@ -461,7 +491,8 @@ bool rule_broadcast_dims(const RuleType *a, const RuleType *b, RuleType *out) {
   return true;
 }
 
-/* Names the first dimensions from the right that do not fit. */
+/* Names the first dimensions from the right that do not fit; there are some,
+ * since the caller has found that the shapes do not broadcast. */
 static void hint_broadcast(RuleCall *c, const RuleType *a, const RuleType *b) {
   Dim met;
   int i = 1;
@@ -482,7 +513,7 @@ bool rule_broadcast_pair(RuleCall *c, int i, int k, RuleType *out) {
   c->culprit = k;
   c->message =
       arena_printf(c->arena, "operands of `%s` do not broadcast: %s and %s",
-                   c->op->name, rule_shape(c, i), rule_shape(c, k));
+                   called(c), rule_shape(c, i), rule_shape(c, k));
   c->other = i;
   hint_broadcast(c, &a, &b);
   return false;

@@ -32,6 +32,7 @@ typedef enum RuleStatus { RULE_OK, RULE_WAIT, RULE_ERROR } RuleStatus;
 
 typedef struct RuleCall {
   const struct OpInfo *op;
+  const struct OpInfo *named; /* what messages name; NULL: op */
   const Attrs *attrs;
   DimTable *dims; /* NULL at run time */
   Arena *arena;   /* for result.fields and the error's text */
@@ -58,6 +59,9 @@ RuleStatus rule_hint(RuleCall *c, const char *format, ...)
 /* Has the checker warn (W0004), in case the call is right. */
 void rule_warn(RuleCall *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Reports for `c` what a rule has reported that was run for it on another call:
+ * its error or its warning. */
+void rule_adopt(RuleCall *c, const RuleCall *inner);
 
 /* Runs an operator's rule.  The message names the operator and shows operand
  * types as types print: (2, 3), (4). */

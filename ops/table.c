@@ -90,7 +90,8 @@ typedef struct IndexEntry {
 static IndexEntry op_index[INDEX_SIZE];
 static once_flag op_index_once = ONCE_FLAG_INIT;
 
-/* The entry of a name, or the free one where it would stand. */
+/* The entry of a name, or the free one where it would stand.  Linear probing;
+ * the index is less than a third full, so a free entry is soon found. */
 static IndexEntry *index_slot(const char *name, size_t len) {
   uint32_t i = hash_bytes(name, len) % INDEX_SIZE;
   for (;; i = (i + 1) % INDEX_SIZE) {
@@ -120,6 +121,25 @@ static void index_build(void) {
   }
 }
 
+/* Linear, since it is asked only when a program is wrong already. */
+const char *op_refused(const char *name) {
+  static const struct {
+    const char *names, *why;
+  } rows[] = {
+#define REFUSED(names, why) {names, why},
+#include "ops/refused.def"
+#undef REFUSED
+  };
+  size_t len = strlen(name);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (const char *p = rows[i].names; *(p = next_word(p)); p = word_end(p))
+      if ((size_t)(word_end(p) - p) == len && memcmp(p, name, len) == 0)
+        return rows[i].why;
+  return NULL;
+}
+
+/* "dyn.reshape" is the row of "reshape" under its spelling with positional
+ * arguments, which only some rows have.  OP_COUNT when there is none. */
 OpId op_find(const char *name, bool *dyn) {
   call_once(&op_index_once, index_build);
   *dyn = strncmp(name, "dyn.", 4) == 0;

@@ -14,6 +14,13 @@ static void print_ints(const AttrSpec *a) {
   printf("]");
 }
 
+static void print_reals(const AttrSpec *a) {
+  printf("=[");
+  for (int i = 0; i < a->count; i++)
+    printf("%s%gf", i ? ", " : "", a->reals[i]);
+  printf("]");
+}
+
 static void print_default(const AttrSpec *a) {
   static const char *const bools[] = {"False", "True"};
   if (a->required) return;
@@ -30,6 +37,7 @@ static void print_default(const AttrSpec *a) {
     case AT_DTYPE: printf("=\"%s\"", a->text ? a->text : ""); return;
     case AT_INTS:
     case AT_LISTS: print_ints(a); return;
+    case AT_FLOATS: print_reals(a); return;
     case AT_IGNORED: printf("=None"); return;
   }
 }
@@ -60,6 +68,7 @@ static const char *const kinds[] = {
     [AT_INTS] = "integers",
     [AT_INT_OR_INTS] = "integer or integers",
     [AT_LISTS] = "lists of integers",
+    [AT_FLOATS] = "floats",
     [AT_IGNORED] = "not read",
 };
 

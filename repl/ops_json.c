@@ -2,6 +2,7 @@
  * tests and tools.  What a word means stands at its enum in ops/ops.h; no
  * switch has a default, so that the compiler names what a new one lacks. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/inside.h"
@@ -151,6 +152,7 @@ static const char *type_word(AttrType type) {
     case AT_INTS: return "ints";
     case AT_INT_OR_INTS: return "int or ints";
     case AT_LISTS: return "lists";
+    case AT_FLOATS: return "floats";
     case AT_IGNORED: return "ignored";
   }
   return NULL;
@@ -222,6 +224,19 @@ static void add_ints(StrBuf *out, const AttrSpec *a) {
 }
 
 /* None is null. */
+/* Each is a float32, in the fewest digits that give it back. */
+static void add_reals(StrBuf *out, const AttrSpec *a) {
+  strbuf_add_char(out, '[');
+  for (int i = 0; i < a->count; i++) {
+    char text[32];
+    int digits = 1;
+    do snprintf(text, sizeof text, "%.*g", digits, a->reals[i]);
+    while (strtof(text, NULL) != (float)a->reals[i] && digits++ < 9);
+    strbuf_addf(out, "%s%s", i ? ", " : "", text);
+  }
+  strbuf_add_char(out, ']');
+}
+
 static void add_default(StrBuf *out, const AttrSpec *a) {
   if (a->required) return;
   bool none = a->optional && !a->count && !a->integer && !a->text;
@@ -241,6 +256,7 @@ static void add_default(StrBuf *out, const AttrSpec *a) {
       break;
     case AT_INTS:
     case AT_LISTS: add_ints(out, a); break;
+    case AT_FLOATS: add_reals(out, a); break;
     case AT_IGNORED: break;
   }
 }

@@ -96,6 +96,19 @@ static bool read_lists(Resolver *r, const AttrExpr *x, AttrValue *v) {
   return true;
 }
 
+static bool read_floats(Resolver *r, const AttrExpr *x, AttrValue *v) {
+  if (x->kind != AX_LIST) return false;
+  double *reals = ARENA_ARRAY(r->arena, double, (size_t)x->count);
+  v->count = reals ? x->count : 0;
+  v->reals = reals;
+  for (int i = 0; i < v->count; i++) {
+    AttrValue item;
+    if (!read_float(r, x->items[i], &item)) return false;
+    reals[i] = item.real;
+  }
+  return true;
+}
+
 static const struct {
   bool (*read)(Resolver *r, const AttrExpr *x, AttrValue *v);
   const char *wanted;
@@ -108,6 +121,7 @@ static const struct {
     [AT_INTS] = {read_ints, "a list of integers such as [1, 2]"},
     [AT_INT_OR_INTS] = {read_int_or_ints, "an integer or a list of integers"},
     [AT_LISTS] = {read_lists, "a list of lists of integers"},
+    [AT_FLOATS] = {read_floats, "a list of numbers such as [0.5, 1]"},
 };
 
 /* Does the value hold an integer that fits no attribute? */
@@ -366,6 +380,7 @@ static const char *const shown_value[] = {
     [AT_INT] = "1",          [AT_FLOAT] = "1f",          [AT_BOOL] = "True",
     [AT_STRING] = "\"...\"", [AT_DTYPE] = "\"float32\"", [AT_INTS] = "[1, 2]",
     [AT_INT_OR_INTS] = "1",  [AT_LISTS] = "[[1, 2]]",
+    [AT_FLOATS] = "[0.5f, 1f]",
 };
 
 static void missing_attr(Resolver *r, const Expr *call, const OpInfo *op,

@@ -23,7 +23,8 @@ static int64_t ints_at(const OpCall *call, AttrName name, int i) {
   return attr_item(attr_get(call->attrs, name), i);
 }
 
-/* A view of n elements of an axis, `step` apart, starting at `from`. */
+/* A view of n elements of an axis, `step` apart, starting at `from`.  The
+ * stride of an axis of one element is never used, so it stays small. */
 static Tensor every(const Tensor *t, int axis, int64_t from, int64_t step,
                     int64_t n) {
   Tensor part = geometry_slice(t, axis, from, n);
@@ -33,8 +34,13 @@ static Tensor every(const Tensor *t, int axis, int64_t from, int64_t step,
 
 /* --- Layouts ------------------------------------------------------------- */
 
-/* Splits each axis that is split in the other layout, and orders the axes as in
- * `names`.  Two tensors refined by the same names have equal shapes. */
+/* Splits each axis that is split in the other layout, and orders the axes by
+ * their letters.  Two tensors refined by each other's layouts have equal
+ * shapes, so a copy between them is a change of layout:
+ *
+ *            C        H  N  W
+ *   NCHW     8 / 4, 4 H  N  W    of (N, 8, H, W)
+ *   NCHW4c   2, 4     H  N  W    of (N, 2, H, W, 4) */
 static void refine(const Layout *own, const Layout *other, const Tensor *t,
                    Tensor *out) {
   out->rank = 0;
@@ -66,7 +72,8 @@ static bool copy_between(const OpCall *call, const Layout *from,
   return copy_into(call, &target, &source);
 }
 
-/* The layout without its inner (block) axes, and the resulting shape. */
+/* The layout without its inner (block) axes, and the resulting shape: NCHW4c
+ * becomes NCHW, with four times as many channels. */
 static Layout unblocked(const Layout *l, const Tensor *x, int64_t *shape) {
   Layout plain = {0};
   for (int i = 0; i < l->rank; i++) {
@@ -100,9 +107,9 @@ bool kernel_layout_transform(OpCall *call) {
 
 /* --- Blocks -------------------------------------------------------------- */
 
-/* The channels of the deep tensor that hold block position (i, j) of the wide
- * one.  In mode DCR the position varies slower than the channel, in CRD
- * faster. */
+/* The channels of the deep tensor that hold block position number `position` of
+ * the wide one.  In mode DCR channel number position * C + c belongs to channel
+ * c, in CRD c * block^2 + position. */
 static Tensor channels_of(const Tensor *deep, int axis, int64_t block,
                           int64_t position, bool dcr) {
   int64_t channels = deep->shape[axis] / (block * block);
@@ -136,7 +143,30 @@ static bool depth_space(OpCall *call, bool to_space) {
 bool kernel_depth_to_space(OpCall *call) { return depth_space(call, true); }
 bool kernel_space_to_depth(OpCall *call) { return depth_space(call, false); }
 
-/* The coordinate along block axis i of block position number `at`. */
+/* Within an image, element i of the result is that at the same place of
+ * (offset, channel, h, w), where the image's elements in order are seen as
+ * (channel, h * stride, w * stride) and the offset chooses one of each square
+ * of stride * stride. */
+bool kernel_yolo_reorg(OpCall *call) {
+  const Tensor *x = call->args[0];
+  int64_t s = attr_number(call->attrs, ATTR_stride);
+  if (tensor_count(x) == 0) return true;
+  Tensor *copy = tensor_is_contiguous(x) ? NULL : copy_of(call, x);
+  if (!copy && !tensor_is_contiguous(x)) return false;
+  int64_t channels = x->shape[1] / (s * s), h = x->shape[2], w = x->shape[3];
+  int64_t shape[] = {x->shape[0], s, s, channels, h, w};
+  int64_t from[] = {x->shape[1] * h * w, w * s, 1, h * s * w * s, s * w * s, s};
+  int64_t to[6] = {[5] = 1};
+  for (int i = 5; i > 0; i--) to[i - 1] = to[i] * shape[i];
+  Tensor source = geometry_of(copy ? copy : x, 6, shape, from, 0);
+  Tensor target = geometry_of(call->outs[0], 6, shape, to, 0);
+  bool done = copy_into(call, &target, &source);
+  if (copy) tensor_drop(call->heap, copy);
+  return done;
+}
+
+/* The coordinate along block axis i of block position number `at`, in row-major
+ * order. */
 static int64_t block_position(const AttrValue *block, int i, int64_t at) {
   for (int k = block->count - 1; k > i; k--) at /= attr_item(block, k);
   return at % attr_item(block, i);
@@ -148,9 +178,14 @@ static int64_t block_count(const AttrValue *block) {
   return count;
 }
 
-/* The two parts that block position `at` pairs: batches of the batched tensor,
- * and strided elements of the spread-out one.  `before` elements are missing on
- * each axis of the spread-out tensor.  Both parts are cut to what exists. */
+/* The two parts that block position `at` pairs: a range of batches of the
+ * batched tensor, and elements a block apart of the spread-out one.  Along each
+ * axis, with `before` elements missing in front:
+ *
+ *   batched[., p, .]  =  spread[., p * size + offset - before, .]
+ *
+ * where offset is the coordinate of `at` in the block.  Both parts are cut to
+ * the p whose element exists; the rest of `batched` is padding. */
 static void block_parts(const AttrValue *block, AttrName margins,
                         const OpCall *call, int64_t at, Tensor *batched,
                         Tensor *spread) {
@@ -270,6 +305,24 @@ bool kernel_reverse_sequence(OpCall *call) {
   return true;
 }
 
+/* How many of the indices from 0 to `most` are below a length, compared in its
+ * dtype: an index beyond 2^11 is rounded when lengths are float16.  Rounding is
+ * monotonic, so a binary search finds the first index that is not below.  All
+ * are below where the length is NaN, since no comparison with it is true. */
+static int64_t count_below(const Tensor *lengths, int64_t i, int64_t most) {
+  DType dtype = (DType)lengths->dtype;
+  int64_t low = 0, high = most, n = tensor_i64_at(lengths, i);
+  if (!dtype_is_float(dtype)) return n < 0 ? 0 : n > most ? most : n;
+  double length = tensor_f64_at(lengths, i);
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    double index = bits_to_f64(dtype, bits_from_i64(dtype, middle));
+    if (index >= length) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 bool kernel_sequence_mask(OpCall *call) {
   Tensor *out = call->outs[0];
   int seq = (int)attr_number(call->attrs, ATTR_axis), batch = 1 - seq;
@@ -278,8 +331,7 @@ bool kernel_sequence_mask(OpCall *call) {
   if (!copy_unless_same(call, out, call->args[0])) return false;
   for (int64_t b = 0; b < out->shape[batch]; b++) {
     if (op_stopped(call)) return false;
-    int64_t n = tensor_i64_at(call->args[1], b);
-    n = n < 0 ? 0 : n > out->shape[seq] ? out->shape[seq] : n;
+    int64_t n = count_below(call->args[1], b, out->shape[seq]);
     Tensor row = geometry_slice(out, batch, b, 1);
     row = geometry_slice(&row, seq, n, out->shape[seq] - n);
     if (!fill_with(call, &row, mask)) return false;
@@ -303,8 +355,9 @@ bool kernel_fifo_buffer(OpCall *call) {
 
 /* --- Diagonals, triangles, parts ----------------------------------------- */
 
-/* Row i of each matrix keeps the columns >= i + k (upper) or <= i + k
- * (lower). */
+/* Row i of each matrix keeps the columns >= i + k (upper) or <= i + k (lower).
+ * `edge` is the first column on the right of the border; k is clamped first, so
+ * that the sum cannot overflow. */
 bool kernel_trilu(OpCall *call) {
   Tensor *out = call->outs[0];
   int rows = out->rank - 2, columns = out->rank - 1;
@@ -325,7 +378,8 @@ bool kernel_trilu(OpCall *call) {
 }
 
 /* Diagonal k of the matrices in the last two axes, as a view with one axis
- * less. */
+ * less: an element is followed by the one a row down and a column on.  k > 0
+ * lies above the main diagonal. */
 static Tensor diagonal_of(const Tensor *t, int64_t k) {
   int rows = t->rank - 2, columns = t->rank - 1;
   int64_t row = k < 0 ? -k : 0, column = k > 0 ? k : 0;
@@ -365,15 +419,23 @@ bool kernel_matrix_set_diag(OpCall *call) {
   return true;
 }
 
+/* Element i of a list that may be shorter than the tensor's rank. */
+static int64_t bound_at(const Tensor *list, int i, int64_t otherwise) {
+  return i < list->shape[0] ? tensor_i64_at(list, i) : otherwise;
+}
+
+/* The part is described first, and every axis checked, before anything is
+ * copied. */
 bool kernel_strided_set(OpCall *call) {
   const Tensor *v = call->args[1];
   Tensor *out = call->outs[0], part = *out;
   for (int i = 0; i < out->rank; i++) {
-    int64_t bounds[3];
     Slice s;
-    for (int k = 0; k < 3; k++) bounds[k] = tensor_i64_at(call->args[2 + k], i);
-    if (bounds[2] == 0) return op_fault(call, E0607, "a stride of 0");
-    slice_bounds(out->shape[i], bounds[0], bounds[1], bounds[2], &s);
+    int64_t n = out->shape[i], stride = bound_at(call->args[4], i, 1);
+    if (stride == 0) return op_fault(call, E0607, "a stride of 0");
+    int64_t begin = bound_at(call->args[2], i, stride > 0 ? 0 : n);
+    int64_t end = bound_at(call->args[3], i, stride > 0 ? n : -n - 1);
+    slice_bounds(n, begin, end, stride, &s);
     if (s.count != v->shape[i])
       return op_fault(call, E0603,
                       "axis %d of the slice is %lld long, that of "

@@ -5,11 +5,26 @@
  *   out[o, p] = sum_k weight[o, k] * panel[k, p]     k = (i, kd, kh, kw)
  *
  * so k ascends as the law requires in every layout, and padding takes part as
- * 0.  A transposed convolution is a convolution of the data with zeros between
- * its elements by the reversed kernel. */
+ * 0.  A kernel of 3 over a line of one channel, stride 1, padding 1:
+ *
+ *   data      a b c d
+ *   panel     0 a b c      kw = 0
+ *             a b c d      kw = 1
+ *             b c d 0      kw = 2
+ *             p = 0 1 2 3
+ *
+ * One, two and three dimensions are one case: missing axes have length 1, and
+ * strides hide the layout.  A transposed convolution is a convolution of the
+ * data with zeros between its elements by the reversed kernel.
+ *
+ * float32 goes through conv_image.c where that pays; otherwise panels are
+ * filled as the product asks for them (product_of_panels).  Other dtypes fill a
+ * panel of POSITIONS columns and multiply.  No Winograd and no Fourier
+ * transform: they are faster for some sizes, but sum in another order. */
 #include "ops/rules/conv.h"
 
 #include "kernels/kernel.h"
+#include "kernels/drive/blocks.h"
 #include "kernels/drive/conv.h"
 #include "kernels/drive/move.h"
 #include "kernels/drive/product.h"
@@ -20,8 +35,11 @@ enum { POSITIONS = 128 }; /* columns of a panel */
 
 /* --- Panels -------------------------------------------------------------- */
 
-/* The data index that position o and kernel element k meet; -1 in the padding
- * and between the elements of spread data. */
+/* The data index that position o and kernel element k meet:
+ *
+ *   o * stride + k * dilation - before, divided by spread
+ *
+ * -1 in the padding and between the elements of spread data. */
 static int64_t meeting(const ConvAxis *a, int64_t o, int64_t k,
                        int64_t length) {
   int64_t at = o * a->stride + k * a->dilation - a->before;
@@ -33,8 +51,8 @@ static int64_t meeting(const ConvAxis *a, int64_t o, int64_t k,
   return at < length ? at : -1;
 }
 
-/* Copies n elements from index `at` of a line of `length`; those outside are
- * 0. */
+/* Copies n elements from index `at` of a line of `length`; those outside are 0.
+ * The part may lie wholly before or behind the line. */
 static void line_part(const char *line, int64_t at, int64_t length, int64_t n,
                       int64_t size, char *row) {
   int64_t left = at < 0 ? -at : 0, right = at + n - length;
@@ -78,7 +96,9 @@ static Position position_of(const Tensor *out, int64_t i) {
 }
 
 /* Fills one row of the panel: what kernel position `k` of an input channel
- * meets at n positions of the result. */
+ * meets at n positions of the result, from `at` on.  Goes by runs along the
+ * result's last axis, so that the depth and height are worked out once for each
+ * run. */
 static void panel_row(const ConvPlan *p, const char *channel,
                       const int64_t k[3], Position at, int64_t n, char *row) {
   const Tensor *x = &p->data, *out = &p->out;
@@ -207,7 +227,11 @@ static bool run_plan(OpCall *call, ConvPlan *p) {
 /* --- Plans --------------------------------------------------------------- */
 
 /* A view of the weight as (G, O / G, I / G, KD, KH, KW), where I / G is
- * `inputs`; reversed along the kernel's axes for a transposed convolution. */
+ * `inputs`; reversed along the kernel's axes for a transposed convolution.
+ *
+ *   convolution   (O, I / G, ...)   O is divided into groups
+ *   transposed    (I, O / G, ...)   seen as (O / G, I), I is divided
+ *   depthwise     (I, M, ...)       each input has M outputs: G = I */
 static Tensor weight_geometry(const Tensor *weight, const Conv *conv,
                               int64_t inputs) {
   Tensor w = window_geometry(weight, &conv->weight), g = w;
@@ -271,8 +295,13 @@ static bool convolve(OpCall *call, bool transposed) {
   return ok;
 }
 
-bool kernel_conv(OpCall *call) { return convolve(call, false); }
-bool kernel_conv_transpose(OpCall *call) { return convolve(call, true); }
+static bool plain_conv(OpCall *call) { return convolve(call, false); }
+static bool plain_transposed(OpCall *call) { return convolve(call, true); }
+
+bool kernel_conv(OpCall *call) { return run_without_blocks(call, plain_conv); }
+bool kernel_conv_transpose(OpCall *call) {
+  return run_without_blocks(call, plain_transposed);
+}
 
 /* --- The weight's gradient --------------------------------------------------
  * out[o, (i, kh, kw)] = sum over (n, h, w) of grad[o, (n, h, w)] * the element
@@ -294,8 +323,9 @@ static void gradient_column(StopFlag *stop, const ConvPlan *p, int64_t input,
   }
 }
 
-/* Fills column j of a group's product: the elements that kernel position j
- * meets. */
+/* One column of the result at a time, as a product with one column: for kernel
+ * position j, the elements that it meets against all rows of the gradient.  The
+ * sums run over (n, h, w), and are as long as batch times positions. */
 static bool gradient_group(OpCall *call, const ConvPlan *p, const Tensor *grad,
                            int64_t group, char *column) {
   Tensor *out = call->outs[0];

@@ -13,6 +13,7 @@
 #include "kernels/kernel.h"
 #include "kernels/parallel.h"
 #include "kernels/ref/pool.h"
+#include "kernels/drive/blocks.h"
 #include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
 #include "ops/rules/window.h"
@@ -31,8 +32,8 @@ typedef struct PoolPlan {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Window number o of n over an axis: from floor(o * length / n) to
- * ceil((o + 1) * length / n). */
+/* Window number o of n over an axis: from floor(o * length / n) to ceil((o + 1)
+ * * length / n), as in Relay.  The products may exceed 64 bits. */
 static PoolSpan adaptive_span(int64_t o, int64_t n, int64_t length) {
   int64_t first = (int64_t)((__int128)o * length / n);
   int64_t last = (int64_t)(((__int128)(o + 1) * length - 1) / n);
@@ -40,7 +41,13 @@ static PoolSpan adaptive_span(int64_t o, int64_t n, int64_t length) {
 }
 
 /* The part of a sliding window that lies in the data; `*counted` receives how
- * many of its elements lie in the padded data. */
+ * many of its elements lie in the padded data.  With size 3, stride 2, one
+ * element of padding on each side, and a line of 5:
+ *
+ *   padded    . a b c d e .
+ *   o = 0     . a b            first 0, 2 elements, 3 counted
+ *   o = 1         b c d        first 1, 3 elements, 3 counted
+ *   o = 2             d e .    first 3, 2 elements, 3 counted */
 static PoolSpan sliding_span(const WindowAxis *a, int64_t o, int64_t length,
                              int64_t *counted) {
   int64_t first = o * a->stride - a->before, step = a->dilation;
@@ -74,7 +81,10 @@ static Window window_at(const PoolPlan *p, int64_t position) {
 }
 
 /* For each axis, the range of windows that may overlap the data: padding can be
- * wider than any window. */
+ * wider than any window.  Window o begins at o * stride - before and reaches
+ * dilation * (size - 1) further, so the first that touches is the least o with
+ * o * stride >= before - dilation * (size - 1), the last the greatest with o *
+ * stride <= length - 1 + before. */
 typedef struct Box {
   int64_t from[SPATIAL_MAX], n[SPATIAL_MAX];
 } Box;
@@ -161,7 +171,8 @@ static bool share_channels(const OpCall *call, const Tensor *out,
                       run, data);
 }
 
-/* Sets the windows that lie wholly in the padding. */
+/* Sets the windows that lie wholly in the padding: what the loop gives for a
+ * window of no elements. */
 static bool fill_empty(const OpCall *call, Tensor *out, PoolFn pool) {
   char value[sizeof(Value)];
   pool(out, out->data, &(Window){.divisor = 1}, value);
@@ -199,10 +210,23 @@ static bool pool(OpCall *call, bool is_max, bool adaptive) {
   return run_pool(call, &p, ref_pools[p.data.dtype][is_max]);
 }
 
-bool kernel_max_pool(OpCall *call) { return pool(call, true, false); }
-bool kernel_avg_pool(OpCall *call) { return pool(call, false, false); }
-bool kernel_adaptive_max_pool(OpCall *call) { return pool(call, true, true); }
-bool kernel_adaptive_avg_pool(OpCall *call) { return pool(call, false, true); }
+static bool max_pool(OpCall *call) { return pool(call, true, false); }
+static bool avg_pool(OpCall *call) { return pool(call, false, false); }
+static bool adaptive_max(OpCall *call) { return pool(call, true, true); }
+static bool adaptive_avg(OpCall *call) { return pool(call, false, true); }
+
+bool kernel_max_pool(OpCall *call) {
+  return run_without_blocks(call, max_pool);
+}
+bool kernel_avg_pool(OpCall *call) {
+  return run_without_blocks(call, avg_pool);
+}
+bool kernel_adaptive_max_pool(OpCall *call) {
+  return run_without_blocks(call, adaptive_max);
+}
+bool kernel_adaptive_avg_pool(OpCall *call) {
+  return run_without_blocks(call, adaptive_avg);
+}
 
 /* --- Gradients --------------------------------------------------------------
  * Windows in row-major order add to what they cover. */

@@ -53,6 +53,19 @@ static bool compressed_of(OpCall *call, int i, Compressed *w) {
   return !op_stopped(call);
 }
 
+/* Windows of an image: their side, and which axes are which. */
+typedef struct Windows {
+  int64_t side;
+  int channel, row; /* the columns' axis is behind the rows' */
+  bool first;       /* are channels before rows? */
+} Windows;
+
+static Windows windows_of(const OpCall *call) {
+  bool first = attr_word(call->attrs, ATTR_layout) == 1;
+  const AttrValue *side = attr_get(call->attrs, ATTR_kernel_size);
+  return (Windows){attr_item(side, 0), first ? 1 : 3, first ? 2 : 1, first};
+}
+
 #define FLOATS_ALONE
 #define BODY "kernels/drive/sparse_body.h"
 #include "kernels/ref/each_sum.h"
@@ -76,6 +89,16 @@ bool kernel_sparse_dense(OpCall *call) {
   return (wide ? sparse_dense_f64 : sparse_dense_f32)(call, &w, lhs);
 }
 
+bool kernel_sparse_conv2d(OpCall *call) {
+  Compressed w;
+  if (!compressed_of(call, 1, &w)) return false;
+  w.rows = w.values->shape[1];
+  bool wide = dtype_in(call->outs[0]->dtype) == IN_F64;
+  return (wide ? sparse_conv2d_f64 : sparse_conv2d_f32)(call, &w);
+}
+
+/* The sparse elements are added in the order stored, so one that is stored
+ * twice is added twice. */
 bool kernel_sparse_add(OpCall *call) {
   Compressed w;
   Tensor *out = call->outs[0];
@@ -98,7 +121,10 @@ bool kernel_sparse_add(OpCall *call) {
   return true;
 }
 
-/* Goes column by column; within a column rows ascend. */
+/* Goes column by column; within a column rows ascend.  The matrix must be
+ * square, since its own row starts give the number of rows of the result, and
+ * the rule knows no other.  A column beyond it is found at the end: its values
+ * were not placed. */
 bool kernel_sparse_transpose(OpCall *call) {
   Compressed w;
   if (!compressed_of(call, 0, &w)) return false;
@@ -166,7 +192,7 @@ static int64_t row_of(const Tensor *at, int64_t i) {
 }
 
 /* `empty` starts as ones: sets the element of each row that has an entry to 0.
- * Returns the number of empty rows. */
+ * Returns the number of empty rows, each of which will get one entry. */
 static int64_t mark_empty(StopFlag *stop, const Tensor *places, Tensor *empty) {
   int64_t rows = empty->shape[0], count = rows;
   BLOCKS(stop, places->shape[0])
@@ -180,7 +206,8 @@ static int64_t mark_empty(StopFlag *stop, const Tensor *places, Tensor *empty) {
 }
 
 /* Copies the entries row by row; an empty row gets one entry, the default in
- * its first column. */
+ * its first column.  Looks through all entries for each row, since they come in
+ * any order and keep theirs within a row. */
 static void fill_rows(OpCall *call) {
   const Tensor *places = call->args[0], *values = call->args[1];
   Tensor *indices = call->outs[0], *filled = call->outs[1];
@@ -258,7 +285,8 @@ static bool put_whole(OpCall *call, Tensor *out, int64_t i, int64_t v) {
   return true;
 }
 
-/* Computes the new shape; -1 stands for the remaining size. */
+/* Computes the new shape; -1 stands for the remaining size, and may occur
+ * once. */
 static bool new_shape(OpCall *call) {
   const Tensor *to = call->args[2];
   int64_t all = product_of(call->args[1], false);
@@ -278,25 +306,61 @@ static bool new_shape(OpCall *call) {
   return true;
 }
 
-bool kernel_sparse_reshape(OpCall *call) {
+/* Two shapes that are data, compared element by element. */
+static bool same_shape(const Tensor *a, const Tensor *b) {
+  if (a->shape[0] != b->shape[0]) return false;
+  for (int64_t i = 0; i < a->shape[0]; i++)
+    if (tensor_i64_at(a, i) != tensor_i64_at(b, i)) return false;
+  return true;
+}
+
+/* The row-major position of row i; coordinates may lie outside the shape. */
+static bool position_of_row(OpCall *call, int64_t i, int64_t *position) {
   const Tensor *at = call->args[0], *from = call->args[1];
-  int64_t r = from->shape[0], q = call->outs[1]->shape[0];
-  if (!new_shape(call)) return false;
-  for (int64_t i = 0; i < at->shape[0]; i++) {
-    int64_t position = 0;
-    if (op_stopped(call)) return false;
-    for (int64_t k = 0; k < r; k++) {
-      int64_t c = tensor_i64_at(at, i * r + k), n = tensor_i64_at(from, k);
-      if (c < 0 || c >= n)
+  int64_t r = from->shape[0];
+  *position = 0;
+  for (int64_t k = 0; k < r; k++) {
+    int64_t c = tensor_i64_at(at, i * r + k), n = tensor_i64_at(from, k);
+    if (__builtin_mul_overflow(*position, n, position) ||
+        __builtin_add_overflow(*position, c, position))
+      return op_fault(call, E0604, "a coordinate is too large");
+  }
+  return true;
+}
+
+/* The coordinates of a position in the new shape, the last first.  A position
+ * outside the shape is one of the rows before or behind those of the first
+ * axis, so quotients are rounded down and the first coordinate takes what is
+ * left. */
+static bool put_coordinates(OpCall *call, int64_t i, int64_t position) {
+  const Tensor *to = call->outs[1];
+  int64_t q = to->shape[0];
+  for (int64_t k = q - 1; k >= 0; k--) {
+    int64_t n = tensor_i64_at(to, k), c = position;
+    if (k > 0) {
+      if (n <= 0)
         return op_fault(call, E0604, "a coordinate lies outside the shape");
-      position = position * n + c;
+      c = position % n;
+      c += c < 0 ? n : 0;
+      position = position / n - (position % n < 0);
     }
-    for (int64_t k = q - 1; k >= 0; k--) {
-      int64_t n = tensor_i64_at(call->outs[1], k);
-      if (!put_whole(call, call->outs[0], i * q + k, position % n))
-        return false;
-      position /= n;
-    }
+    if (!put_whole(call, call->outs[0], i * q + k, c)) return false;
+  }
+  return true;
+}
+
+/* The same shape keeps the coordinates as they are, also those outside of
+ * it. */
+bool kernel_sparse_reshape(OpCall *call) {
+  const Tensor *at = call->args[0];
+  if (!new_shape(call)) return false;
+  if (same_shape(call->args[1], call->outs[1]))
+    return copy_into(call, call->outs[0], at);
+  for (int64_t i = 0; i < at->shape[0]; i++) {
+    int64_t position;
+    if (op_stopped(call) || !position_of_row(call, i, &position) ||
+        !put_coordinates(call, i, position))
+      return false;
   }
   return true;
 }

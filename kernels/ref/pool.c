@@ -10,16 +10,15 @@ enum { PARTS = 16 };
 #include "kernels/ref/each_int.h"
 #include "kernels/ref/each_float.h"
 
-/* By the class of the dtype: bool has no pooling, and only floats have
- * gradients. */
+/* By the class of the dtype: bool has no pooling. */
 #define POOLS_B(id)
 #define POOLS_I(id) [DT_##id] = {pool_avg_##id, pool_max_##id},
 #define POOLS_U POOLS_I
 #define POOLS_F POOLS_I
 #define GRADS_B(id)
-#define GRADS_I(id)
-#define GRADS_U(id)
-#define GRADS_F(id) [DT_##id] = {grad_avg_##id, grad_max_##id},
+#define GRADS_I(id) [DT_##id] = {grad_avg_##id, grad_max_##id},
+#define GRADS_U GRADS_I
+#define GRADS_F GRADS_I
 
 const PoolFn ref_pools[DTYPE_COUNT][2] = {
 #define DTYPE(id, suffix, T, class, ...) POOLS_##class(id)

@@ -1,7 +1,11 @@
-/* Pooling in one dtype, included by pool.c through each_*.h.  Element r of a
- * window, in row-major order, goes to partial result r mod 16. */
+/* Pooling in one dtype, included by pool.c through each_*.h: the maximum or
+ * mean of a window of up to three axes, d, h and v (as wide as the window's
+ * part that lies in the data).  Reductions, so the law's order: element r of
+ * the window, in row-major order, goes to partial result r mod 16; then +8, +4,
+ * +2, +1 join them.  Layouts differ in the strides alone. */
 
 #if IS_FLOAT
+/* NaN wins a maximum in either position, as in reduce_join.h. */
 #define ADD_OF(a, b) (a + b)
 #define MAX_OF(a, b) (a > b || a != a ? a : b)
 #else
@@ -9,6 +13,9 @@
 #define MAX_OF(a, b) (a > b ? a : b)
 #endif
 
+/* `is_max` is a constant in each caller, so the compiler makes two functions.
+ * A window without elements gives the neutral element.  Polls `stop` only where
+ * the window is large. */
 ALWAYS_INLINE C FN(window)(const Tensor *x, const char *channel,
                            const Window *w, bool is_max) {
   C part[PARTS];
@@ -51,11 +58,13 @@ static void FN(pool_avg)(const Tensor *x, const char *channel, const Window *w,
 #endif
 }
 
-#if IS_FLOAT
 /* to[i] += v */
-ALWAYS_INLINE void FN(add_to)(T *to, C v) { *to = STORE(LOAD(*to) + v); }
+ALWAYS_INLINE void FN(add_to)(T *to, C v) { *to = STORE(ADD_OF(LOAD(*to), v)); }
 
-/* The gradient of a maximum goes to the first element that has it. */
+/* The gradient of a maximum goes to the first element that has it: the rest are
+ * not greater.  A NaN is never greater than what came before, and nothing is
+ * greater than a NaN that comes first.  Windows overlap, so gradients add
+ * up. */
 static void FN(grad_max)(const Tensor *x, const char *channel, const Window *w,
                          const char *grad, const Tensor *to, char *to_channel) {
   int64_t best = -1, best_to = 0;
@@ -71,15 +80,21 @@ static void FN(grad_max)(const Tensor *x, const char *channel, const Window *w,
   if (best >= 0) FN(add_to)((T *)to_channel + best_to, LOAD(*(const T *)grad));
 }
 
+/* The gradient of a mean goes to each element in equal shares. */
 static void FN(grad_avg)(const Tensor *x, const char *channel, const Window *w,
                          const char *grad, const Tensor *to, char *to_channel) {
+#if IS_FLOAT
   C share = LOAD(*(const T *)grad) / (C)w->divisor;
+#elif IS_SIGNED
+  C share = (C)((int64_t)LOAD(*(const T *)grad) / w->divisor);
+#else
+  C share = (C)((uint64_t)LOAD(*(const T *)grad) / (uint64_t)w->divisor);
+#endif
   (void)x, (void)channel;
   BLOCKS(w->stop, window_size(w))
   for (int64_t i = at; i < end; i++)
     FN(add_to)((T *)to_channel + window_offset(w, i, to), share);
 }
-#endif
 
 #undef ADD_OF
 #undef MAX_OF

@@ -319,17 +319,22 @@ static RuleStatus rule_reverse_sequence(RuleCall *c) {
   return rule_result_alike(c);
 }
 
-/*   x : (d..., t)    n : (d[1 - k], int)    k is 0 or 1
- *   ----------------------------------------------------
+/*   x : (d..., t)    n : (d[1 - k], number)    k is 0 or 1
+ *   -------------------------------------------------------
  *   sequence_mask(x, n, axis=k) : (d..., t)                                 */
-RULE(sequence_mask, "(d..., t), (d[1 - axis], int) -> (d..., t)");
+RULE(sequence_mask, "(d..., t), (d[1 - axis], number) -> (d..., t)");
 static RuleStatus rule_sequence_mask(RuleCall *c) {
   const RuleType *x = &c->args[0];
   int64_t axis;
   if (!rule_number(c, ATTR_axis, 0, 1, &axis)) return RULE_ERROR;
-  if (!rule_min_rank(c, 0, 2) || !rule_class(c, 1, TAKES_INT) ||
+  if (!rule_min_rank(c, 0, 2) || !rule_class(c, 1, TAKES_NUMBER) ||
       !rule_fits(c, 1, 1, &x->dims[1 - axis]))
     return RULE_ERROR;
+  if (dtype_is_float(c->args[1].dtype))
+    rule_warn(c,
+              "`valid_length` is %s: what is at an index below it stays, as in "
+              "Relay",
+              dtype_name(c->args[1].dtype));
   return rule_result_alike(c);
 }
 
@@ -401,16 +406,25 @@ static RuleStatus rule_matrix_set_diag(RuleCall *c) {
   return rule_fits(c, 1, rank, x.dims) ? rule_result_alike(c) : RULE_ERROR;
 }
 
-/*   x : (d..., t)    v : (e..., t)    begin, end, strides : (r, int)
- *   -----------------------------------------------------------------
+/*   x : (d..., t)    v : (e..., t)    begin, end, strides : (n, int), n <= r
+ *   --------------------------------------------------------------------------
  *   strided_set(x, v, begin, end, strides) : (d..., t)                      */
-RULE(strided_set, "(d..., t), (e..., t), 3 times (r, int) -> (d..., t)");
+RULE(strided_set,
+     "(d..., t), (e..., t), 3 times (at most r, int) -> (d..., t)");
 static RuleStatus rule_strided_set(RuleCall *c) {
   const RuleType *x = &c->args[0];
-  Dim length = dim_of(x->rank);
+  Dim rank = dim_of(x->rank);
+  bool fewer = false;
   if (!rule_same_dtype(c, 0, 1) || !rule_rank(c, 1, x->rank)) return RULE_ERROR;
-  for (int i = 2; i < 5; i++)
-    if (!rule_class(c, i, TAKES_INT) || !rule_fits(c, i, 1, &length))
-      return RULE_ERROR;
+  for (int i = 2; i < 5; i++) {
+    if (!rule_class(c, i, TAKES_INT) || !rule_rank(c, i, 1)) return RULE_ERROR;
+    Dim length = c->args[i].dims[0];
+    if (dim_less(rank, length) && !rule_fits(c, i, 1, &rank)) return RULE_ERROR;
+    fewer |= dim_less(length, rank);
+  }
+  if (fewer)
+    rule_warn(c,
+              "axes without a begin, an end or a stride are taken from the "
+              "first element, to the last, by one, as in Relay");
   return rule_result_alike(c);
 }

@@ -10,12 +10,14 @@
  * then it follows from channels, kernel_size and the data (`infers`). */
 #include "ops/rules/conv.h"
 
+#include "ops/rules/blocks.h"
 #include "ops/rules/support.h"
 
 #include <string.h>
 
 /* The weight's letters.  Relay's releases call the kernel of a transposed
- * convolution OIW or OIDHW, and mean inputs first. */
+ * convolution OIW or OIDHW, and mean inputs first; for two dimensions the
+ * letters mean what they say. */
 static bool weight_order(const char *text, Conv *conv) {
   bool inputs_first =
       conv->transposed && conv->spatial != 2 && strncmp(text, "OI", 2) == 0;
@@ -70,14 +72,14 @@ const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
     return "strides and dilation are at least 1, padding at least 0: one "
            "number, or one for each axis";
   if (!window_count_is(attrs, ATTR_kernel_size, conv->spatial, false) ||
-      (transposed &&
-       !window_count_is(attrs, ATTR_output_padding, conv->spatial, false)))
+      (transposed && !window_count_is(attrs, ATTR_output_padding, conv->spatial,
+                                      conv->spatial == 1)))
     return "kernel_size and output_padding, at least 0, hold one number, or "
            "one for each axis";
   return NULL;
 }
 
-/* A dimension of the weight: from an attribute, else the weight's own. */
+/* A dimension of the weight; a hole while its type is not known. */
 static Dim weight_dim(RuleCall *c, int rank, int axis) {
   const RuleType *w = &c->args[1];
   bool known = w->kind == RT_TENSOR && w->rank == rank;
@@ -103,7 +105,8 @@ static Dim channels_of(RuleCall *c, const Conv *conv) {
 }
 
 /* The weight's shape: (channels, inputs / groups, k...), of a transposed
- * convolution (inputs, channels / groups, k...), in its layout's order. */
+ * convolution (inputs, channels / groups, k...), in its layout's order.  Checks
+ * a weight that is known, fills in one that is not. */
 static bool conv_weight(RuleCall *c, const Conv *conv, Dim channels) {
   const RuleType *x = &c->args[0];
   Dim inputs = x->dims[conv->data.second], dims[RANK_MAX];
@@ -134,19 +137,22 @@ static bool conv_weight(RuleCall *c, const Conv *conv, Dim channels) {
   return rule_expect(c, 1, x->dtype, conv->spatial + 2, dims);
 }
 
-/* The length of the result along an axis, from the kernel's k there. */
+/* The length of the result along an axis, from the kernel's k there:
+ *
+ *   convolution  floor((length + padding - reach) / stride) + 1
+ *   transposed   (length - 1) * stride + reach + output_padding - padding
+ *
+ * with reach = (k - 1) * dilation + 1.  The transposed length is that of the
+ * data from which the convolution would give `length`; output_padding chooses
+ * among the several that would. */
 static Dim conv_length(RuleCall *c, const Conv *conv, int axis, Dim length,
                        Dim k) {
   const WindowAxis *a = &conv->axes[axis];
   DimTable *t = c->dims;
+  if (!conv->transposed) return window_slides(t, length, k, a);
   Dim one = dim_of(1), padding = dim_of(a->before + a->after);
   Dim reach = dim_mul(t, dim_sub(t, k, one), dim_of(a->dilation));
   reach = dim_add(t, reach, one);
-  if (!conv->transposed) {
-    Dim room = dim_sub(t, dim_add(t, length, padding), reach);
-    if (dim_below(room, 0)) return dim_of(-1);
-    return dim_add(t, dim_div_floor(t, room, a->stride), one);
-  }
   Dim full = dim_mul(t, dim_sub(t, length, one), dim_of(a->stride));
   full = dim_add(t, full, reach);
   Dim extra =
@@ -169,7 +175,9 @@ static bool settle_weight(RuleCall *c, Conv *conv) {
   return settled;
 }
 
-static RuleStatus conv_rule(RuleCall *c, bool transposed) {
+/* The order matters for messages: attributes first, then the data, then the
+ * weight, then the lengths, so that a mistake is reported where it was made. */
+static RuleStatus plain_conv_rule(RuleCall *c, bool transposed) {
   Conv conv;
   int64_t groups;
   if (!rule_windows(c) || !rule_number(c, ATTR_groups, 1, INT64_MAX, &groups))
@@ -180,6 +188,11 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
     return RULE_ERROR;
   const char *wrong = conv_of(c->attrs, transposed, &conv);
   if (wrong) return rule_error(c, E0303, -1, "%s", wrong);
+  if (transposed && conv.spatial == 1 &&
+      attr_get(c->attrs, ATTR_output_padding)->count == 2)
+    rule_warn(c,
+              "of two numbers in `output_padding` the first counts, as in "
+              "Relay");
   if (!rule_rank(c, 0, conv.spatial + 2) || !rule_class(c, 0, TAKES_NUMBER))
     return RULE_ERROR;
   bool settled = settle_weight(c, &conv);
@@ -211,6 +224,11 @@ static RuleStatus conv_rule(RuleCall *c, bool transposed) {
   return rule_result(c, dtype, x->rank, out);
 }
 
+static RuleStatus plain_conv(RuleCall *c) { return plain_conv_rule(c, false); }
+static RuleStatus plain_transposed(RuleCall *c) {
+  return plain_conv_rule(c, true);
+}
+
 /*   x : (n, c, d..., t)    w : (o, c / groups, k..., t)
  *   -------------------------------------------------------------------------
  *   nn.conv2d(x, w) :
@@ -219,7 +237,9 @@ RULE(conv,
      "(n, c, d..., t), (o, c / groups, k..., t) -> (n, o, (d + padding - "
      "dilation * (k - 1) - 1) / stride + 1, t), t numeric",
      .takes = TAKES_NUMBER);
-static RuleStatus rule_conv(RuleCall *c) { return conv_rule(c, false); }
+static RuleStatus rule_conv(RuleCall *c) {
+  return rule_without_blocks(c, plain_conv);
+}
 
 /*   x : (n, c, d..., t)    w : (c, o / groups, k..., t)
  *   -------------------------------------------------------------------------
@@ -230,10 +250,12 @@ RULE(conv_transpose,
      "dilation * (k - 1) + 1 - padding + output_padding, t), t numeric",
      .takes = TAKES_NUMBER);
 static RuleStatus rule_conv_transpose(RuleCall *c) {
-  return conv_rule(c, true);
+  return rule_without_blocks(c, plain_transposed);
 }
 
-/* Is the gradient's shape that of the convolution with kernels of size k? */
+/* Is the gradient's shape that of the convolution with kernels of size k?  The
+ * kernel's size cannot be computed from the shapes, since the floor in the
+ * length loses it: several sizes give the same result. */
 static bool grad_fits(RuleCall *c, const WindowAxis *axes, const Dim *k) {
   const Dim *g = c->args[0].dims, *x = c->args[1].dims;
   DimTable *t = c->dims;
@@ -289,4 +311,75 @@ static RuleStatus rule_conv_backward_weight(RuleCall *c) {
   if (!grad_fits(c, axes, k->ints)) return RULE_ERROR;
   return rule_result(c, c->args[0].dtype, 4,
                      (Dim[]){outputs, own, k->ints[0], k->ints[1]});
+}
+
+/*   x : (n, c, d..., t)    w : (o, c / groups, k..., t)    e the result's d
+ *   offset : (n, 2 * k0 * k1 * deformable_groups, e..., t)
+ *   ----------------------------------------------------------------------
+ *   nn.deformable_conv2d(x, offset, w) : (n, o, e..., t)                    */
+RULE(deformable_conv,
+     "(n, c, d..., t), (n, 2 * elements of k * deformable_groups, e..., t), "
+     "(o, c / groups, k..., t) -> (n, o, e..., t), t floating-point",
+     .takes = TAKES_FLOAT);
+/* Offsets are inferred like the weight: their shape follows from the
+ * result's. */
+static RuleStatus rule_deformable_conv(RuleCall *c) {
+  Conv conv;
+  int64_t groups, shared;
+  DimTable *t = c->dims;
+  if (!rule_class(c, 0, TAKES_FLOAT) || !rule_windows(c) ||
+      !rule_number(c, ATTR_groups, 1, INT64_MAX, &groups) ||
+      !rule_number(c, ATTR_deformable_groups, 1, INT64_MAX, &shared))
+    return RULE_ERROR;
+  const char *wrong = conv_of(c->attrs, false, &conv);
+  if (wrong) return rule_error(c, E0303, -1, "%s", wrong);
+  const RuleType *x = &c->args[0], *w = &c->args[2];
+  if (!rule_rank(c, 0, 4)) return RULE_ERROR;
+  bool known = w->kind == RT_TENSOR && w->rank == 4;
+  Dim inputs = x->dims[conv.data.second];
+  Dim channels = known ? w->dims[conv.weight.first] : DIM_HOLE;
+  if (attr_is_set(c->attrs, ATTR_channels))
+    channels = attr_int(c->attrs, ATTR_channels);
+  bool inexact = false;
+  Dim own = dim_div_exact(t, inputs, dim_of(groups), &inexact);
+  dim_div_exact(t, channels, dim_of(groups), &inexact);
+  dim_div_exact(t, inputs, dim_of(shared), &inexact);
+  if (inexact)
+    return rule_error(c, E0209, 0,
+                      "%s input and %s output channels do not divide into "
+                      "%lld groups and %lld deformable groups",
+                      rule_dim_text(c, inputs), rule_dim_text(c, channels),
+                      (long long)groups, (long long)shared);
+  Dim weight[4], offset[4], out[4],
+      places = dim_mul(t, dim_of(2), dim_of(shared));
+  weight[conv.weight.first] = channels;
+  weight[conv.weight.second] = own;
+  for (int k = 1; k < SPATIAL_MAX; k++) {
+    int axis = conv.weight.spatial[k];
+    weight[axis] = window_dim(c->attrs, ATTR_kernel_size, 2, k,
+                              known ? w->dims[axis] : DIM_HOLE);
+  }
+  if (!rule_expect(c, 2, x->dtype, 4, weight)) return RULE_ERROR;
+  for (int k = 1; k < SPATIAL_MAX; k++) {
+    Dim size = c->args[2].dims[conv.weight.spatial[k]];
+    Dim length = x->dims[conv.data.spatial[k]];
+    Dim windows = window_slides(t, length, size, &conv.axes[k]);
+    if (dim_below(size, 1) || dim_below(windows, 0))
+      return rule_error(c, E0209, 2,
+                        "the kernel %s has no elements, or is larger than data "
+                        "%s with its padding",
+                        rule_shape(c, 2), rule_shape(c, 0));
+    places = dim_mul(t, places, size);
+    offset[conv.data.spatial[k]] = out[conv.out.spatial[k]] = windows;
+  }
+  offset[conv.data.first] = out[conv.out.first] = x->dims[conv.data.first];
+  offset[conv.data.second] = places;
+  out[conv.out.second] = c->args[2].dims[conv.weight.first];
+  if (!rule_expect(c, 1, x->dtype, 4, offset)) return RULE_ERROR;
+  DType dtype = attr_dtype(c->attrs, ATTR_out_dtype);
+  if (dtype == DTYPE_NONE) dtype = x->dtype;
+  if (!dtype_is_float(dtype))
+    return rule_error(c, E0304, -1, "cannot give %s from %s", dtype_name(dtype),
+                      dtype_name(x->dtype));
+  return rule_result(c, dtype, 4, out);
 }

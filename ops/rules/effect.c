@@ -1,4 +1,6 @@
 /* Rules of the operators that are run for what they do. */
+#include <string.h>
+
 #include "ops/rules/support.h"
 
 static RuleStatus unit(RuleCall *c) {
@@ -21,19 +23,37 @@ static RuleStatus rule_print_text(RuleCall *c) {
   return unit(c);
 }
 
-/*   x : bool
- *   ----------------
- *   assert(x) : ()                                                          */
-RULE(assert, "bool -> ()");
+/* Has the message as many `{}` as there are values for it?  Without values it
+ * has none: its braces are text. */
+static bool fills_message(RuleCall *c) {
+  int values = c->count - op_arg_count(c->op), places = 0;
+  const char *p = attr_text(c->attrs, ATTR_message);
+  while (values > 0 && p && (p = strstr(p, "{}"))) places++, p += 2;
+  if (places == values) return true;
+  rule_error(c, E0204, -1, "the message has %d `{}` for %d value%s", places,
+             values, values == 1 ? "" : "s");
+  rule_hint(c, "each `{}` stands for one value: message=\"depth {}\", %%depth");
+  return false;
+}
+
+/*   x : bool    v1, ..., vn : any types
+ *   ---------------------------------------------------
+ *   assert(x, message="... {} ...", v1, ..., vn) : ()                       */
+RULE(assert, "bool, values... -> ()");
 static RuleStatus rule_assert(RuleCall *c) {
-  if (!rule_dtype(c, 0, DT_BOOL) || !rule_rank(c, 0, 0)) return RULE_ERROR;
+  if (!rule_dtype(c, 0, DT_BOOL) || !rule_rank(c, 0, 0) || !fills_message(c))
+    return RULE_ERROR;
   return unit(c);
 }
 
-/*   -----------------------
- *   fail() : T    for any T, so nothing is said about it                    */
-RULE(fail, "() -> any type");
+/*   v1, ..., vn : any types
+ *   --------------------------------------------
+ *   fail(message="... {} ...", v1, ..., vn) : T
+ *
+ * for any T, so nothing is said about it. */
+RULE(fail, "values... -> any type");
 static RuleStatus rule_fail(RuleCall *c) {
+  if (!fills_message(c)) return RULE_ERROR;
   c->result = (RuleType){.kind = RT_UNKNOWN, .dtype = DTYPE_NONE, .rank = -1};
   return RULE_OK;
 }

@@ -224,6 +224,33 @@ static RuleStatus rule_scatter_elements(RuleCall *c) {
   return rule_result_alike(c);
 }
 
+/*   x : (d..., t)    i : (e..., int)    u : (f..., t)    e[j] <= f[j], and
+ *   e[j] <= d[j] for j not k
+ *   ------------------------------------------------------------------------
+ *   scatter_add(x, i, u, axis=k) : (d..., t)                                */
+RULE(scatter_add, "(d..., t), (e..., int), (f..., t) -> (d..., t), f >= e");
+static RuleStatus rule_scatter_add(RuleCall *c) {
+  const RuleType *at = &c->args[1], *updates = &c->args[2];
+  int axis;
+  bool more = false;
+  if (!rule_class(c, 1, TAKES_INT) || !rule_same_dtype(c, 0, 2) ||
+      !rule_axis(c, ATTR_axis, c->args[0].rank, &axis) ||
+      !index_fits(c, 1, axis) || !rule_rank(c, 2, at->rank))
+    return RULE_ERROR;
+  for (int k = 0; k < at->rank; k++) {
+    if (dim_less(updates->dims[k], at->dims[k]) &&
+        !rule_fits(c, 2, at->rank, at->dims))
+      return RULE_ERROR;
+    more |= dim_less(at->dims[k], updates->dims[k]);
+  }
+  if (more)
+    rule_warn(c,
+              "of `updates` %s only as many as there are indices, %s, are "
+              "added, as in Relay",
+              rule_shape(c, 2), rule_shape(c, 1));
+  return rule_result_alike(c);
+}
+
 /*   x : (n, int)
  *   --------------------------------
  *   invert_permutation(x) : (n, int)                                        */

@@ -1,4 +1,5 @@
 /* Rules of neural-network layers: products, normalisation, activations. */
+#include "ops/rules/blocks.h"
 #include "ops/rules/support.h"
 
 #include <string.h>
@@ -55,6 +56,15 @@ static RuleStatus rule_dense(RuleCall *c) {
                : RULE_ERROR;
   x.dims[x.rank - 1] = rule_meet(expected[0], c->args[1].dims[0]);
   return product_result(c, x.rank, x.dims);
+}
+
+/*   x : (m, k, t)    w : (n, k, t) in blocks of layout l
+ *   -------------------------------------------------------------
+ *   nn.contrib_dense_pack(x, w, weight_layout=l) : (m, n, t)                */
+RULE(dense_pack, "(m, k, t), (n, k, t) in blocks -> (m, n, t), t numeric",
+     .takes = TAKES_NUMBER);
+static RuleStatus rule_dense_pack(RuleCall *c) {
+  return rule_dense_in_blocks(c, rule_dense);
 }
 
 /*   a : (d..., m, k, t)    b : (k, n, t)    (either transposed on request)
@@ -299,6 +309,10 @@ static RuleStatus rule_nll_loss(RuleCall *c) {
 RULE(prelu, "(d..., t), (d[axis], t) -> (d..., t), t floating-point",
      .takes = TAKES_FLOAT);
 static RuleStatus rule_prelu(RuleCall *c) {
+  int axis;
+  if (!rule_class(c, 0, TAKES_FLOAT) ||
+      !rule_axis(c, ATTR_axis, c->args[0].rank, &axis))
+    return RULE_ERROR;
   bool fits = is_late_scalar(c) || channel_vectors(c, 1);
   return fits ? rule_result_alike(c) : RULE_ERROR;
 }

@@ -81,7 +81,7 @@ static bool reshape_merge(Reshape *r) {
          reshape_put(r, dim_mul(r->call->dims, a, b));
 }
 
-/* -4, a, b: a dim d as a * b, where a or b may be -1. */
+/* -4, a, b: a dim d as a * b, where a or b may be -1 and is then d / other. */
 static bool reshape_split(Reshape *r, int i) {
   if (i + 2 >= r->to->count) return reshape_bad(r, "-4 needs two numbers");
   Dim d = DIM_ANY, part[2] = {reshape_code(r, i + 1), reshape_code(r, i + 2)};
@@ -120,7 +120,9 @@ static bool reshape_step(Reshape *r, int *i) {
   return reshape_put(r, code);
 }
 
-/* Fills in the -1; false when the counts of elements cannot agree. */
+/* Fills in the -1; false when the counts of elements cannot agree.  With a 0
+ * among the others any length would do; 0 is chosen, for data that may be
+ * empty. */
 static bool reshape_finish(Reshape *r) {
   DimTable *t = r->call->dims;
   Dim all = dim_product(t, r->x->rank, r->x->dims);
@@ -678,4 +680,23 @@ static RuleStatus rule_pad(RuleCall *c) {
                         i, rule_shape(c, 0));
   }
   return rule_result(c, x.dtype, x.rank, x.dims);
+}
+
+/*   x : (d..., t)    s numbers, whose product is that of d
+ *   ------------------------------------------------------
+ *   vm.reshape_tensor(x, y, newshape=s) : (s..., t)                         */
+RULE(reshape_tensor, "(d..., t), (r, int) -> (newshape..., t)");
+static RuleStatus rule_reshape_tensor(RuleCall *c) {
+  const RuleType *x = &c->args[0];
+  const AttrValue *to = attr_get(c->attrs, ATTR_newshape);
+  if (!rule_class(c, 1, TAKES_INT)) return RULE_ERROR;
+  for (int i = 0; i < to->count; i++)
+    if (!rule_in_range(c, ATTR_newshape, to->ints[i], 0, INT64_MAX))
+      return RULE_ERROR;
+  Dim from = dim_product(c->dims, x->rank, x->dims);
+  if (to->count <= RANK_MAX &&
+      dim_equal(from, dim_product(c->dims, to->count, to->ints)) == NO)
+    return rule_error(c, E0209, 0, "%s has not the elements of newshape %s",
+                      rule_shape(c, 0), rule_dims_text(c, to->count, to->ints));
+  return rule_result(c, x->dtype, to->count, to->ints);
 }

@@ -42,6 +42,39 @@ static RuleStatus rule_sparse_dense(RuleCall *c) {
                      lhs ? (Dim[]){n, m} : (Dim[]){m, n});
 }
 
+/*   x : (b, h, w, k, t)    w blocks (s, r, t) or (s, r, c, t) of a compressed
+ *   matrix of n rows; its columns are those of kernels of one element, or of 3
+ *   by 3, which have a padding of 1
+ *   -------------------------------------------------------------------------
+ *   nn.sparse_conv2d(x, w...) : (b, h, w, n, t)                             */
+RULE(sparse_conv2d,
+     "(b, h, w, k, t), a compressed matrix (n, kernel * k) -> (b, h, w, n, t), "
+     "t floating-point",
+     .takes = TAKES_FLOAT);
+static RuleStatus rule_sparse_conv2d(RuleCall *c) {
+  RuleType out = c->args[0];
+  const RuleType *values = &c->args[1], *starts = &c->args[3];
+  const AttrValue *k = attr_get(c->attrs, ATTR_kernel_size);
+  if (!rule_class(c, 0, TAKES_FLOAT) || !rule_same_dtype(c, 0, 1) ||
+      !rule_rank(c, 0, 4) || !rule_class(c, 2, TAKES_INT) ||
+      !rule_class(c, 3, TAKES_INT) || !rule_rank(c, 3, 1))
+    return RULE_ERROR;
+  if ((values->rank != 2 && values->rank != 3) || dim_below(starts->dims[0], 1))
+    return rule_error(c, E0208, 1,
+                      "values %s and row starts %s are no compressed matrix of "
+                      "blocks",
+                      rule_shape(c, 1), rule_shape(c, 3));
+  if (!rule_fits(c, 2, 1, values->dims)) return RULE_ERROR;
+  bool odd = k->count == 2 && dim_same(k->ints[0], k->ints[1]) &&
+             (dim_is(k->ints[0], 1) || dim_is(k->ints[0], 3));
+  if (!odd)
+    return rule_error(c, E0303, -1, "`kernel_size` is [1, 1] or [3, 3]");
+  int axis = attr_word(c->attrs, ATTR_layout) == 0 ? 3 : 1;
+  Dim rows = dim_sub(c->dims, starts->dims[0], dim_of(1));
+  out.dims[axis] = dim_mul(c->dims, rows, values->dims[1]);
+  return rule_result(c, out.dtype, 4, out.dims);
+}
+
 /*   x : (m, n, t)    y a compressed matrix of m rows
  *   -------------------------------------------------
  *   nn.sparse_add(x, y...) : (m, n, t)                                      */

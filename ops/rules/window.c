@@ -8,6 +8,7 @@
  * them. */
 #include "ops/rules/window.h"
 
+#include "ops/rules/blocks.h"
 #include "ops/rules/layout.h"
 #include "ops/rules/support.h"
 
@@ -58,12 +59,6 @@ int64_t window_value(const Attrs *attrs, AttrName name, int spatial, int k,
   return dim_value(window_dim(attrs, name, spatial, k, dim_of(otherwise)));
 }
 
-static bool has_attr(const Attrs *attrs, AttrName name) {
-  for (int i = 0; i < attrs->op->attr_count; i++)
-    if (attrs->op->attrs[i].name == name) return true;
-  return false;
-}
-
 bool window_count_is(const Attrs *attrs, AttrName name, int spatial,
                      bool both_sides) {
   const AttrValue *v = attr_get(attrs, name);
@@ -79,12 +74,12 @@ bool rule_windows(RuleCall *c) {
     AttrName name;
     int64_t least;
   } all[] = {
-      {ATTR_strides, 1},     {ATTR_dilation, 1},    {ATTR_padding, 0},
-      {ATTR_pool_size, 1},   {ATTR_kernel_size, 1}, {ATTR_output_padding, 0},
-      {ATTR_output_size, 1},
+      {ATTR_strides, 1},        {ATTR_dilation, 1},    {ATTR_dilations, 1},
+      {ATTR_padding, 0},        {ATTR_pool_size, 1},   {ATTR_kernel_size, 1},
+      {ATTR_output_padding, 0}, {ATTR_output_size, 1},
   };
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-    if (!has_attr(c->attrs, all[k].name)) continue;
+    if (!attrs_have(c->attrs, all[k].name)) continue;
     const AttrValue *v = attr_get(c->attrs, all[k].name);
     for (int i = 0; v->state == AV_SET && i < v->count; i++)
       if (!rule_in_range(c, all[k].name, v->ints[i], all[k].least, STEP_MOST))
@@ -106,16 +101,18 @@ static void padding_axis(const Attrs *attrs, int spatial, int k,
 
 bool window_axes(const Attrs *attrs, int spatial,
                  WindowAxis axes[SPATIAL_MAX]) {
-  bool dilates = has_attr(attrs, ATTR_dilation);
-  if (!window_count_is(attrs, ATTR_strides, spatial, false) ||
+  AttrName dilation =
+      attrs_have(attrs, ATTR_dilations) ? ATTR_dilations : ATTR_dilation;
+  bool dilates = attrs_have(attrs, dilation);
+  bool strides = attrs_have(attrs, ATTR_strides);
+  if ((strides && !window_count_is(attrs, ATTR_strides, spatial, false)) ||
       !window_count_is(attrs, ATTR_padding, spatial, true) ||
-      (dilates && !window_count_is(attrs, ATTR_dilation, spatial, false)))
+      (dilates && !window_count_is(attrs, dilation, spatial, false)))
     return false;
   for (int k = 0; k < SPATIAL_MAX; k++) {
     WindowAxis *a = &axes[k];
-    a->stride = window_value(attrs, ATTR_strides, spatial, k, 1);
-    a->dilation =
-        dilates ? window_value(attrs, ATTR_dilation, spatial, k, 1) : 1;
+    a->stride = strides ? window_value(attrs, ATTR_strides, spatial, k, 1) : 1;
+    a->dilation = dilates ? window_value(attrs, dilation, spatial, k, 1) : 1;
     padding_axis(attrs, spatial, k, a);
   }
   return true;
@@ -134,10 +131,22 @@ Tensor window_geometry(const Tensor *t, const AxisOrder *order) {
   return g;
 }
 
+/* floor((length + padding - reach) / stride) + 1, where reach = (size - 1) *
+ * dilation + 1 elements are what a window spans.  For names only where the
+ * division is exact, else `?`. */
+Dim window_slides(DimTable *t, Dim length, Dim size, const WindowAxis *a) {
+  Dim one = dim_of(1), padding = dim_of(a->before + a->after);
+  Dim reach = dim_mul(t, dim_sub(t, size, one), dim_of(a->dilation));
+  Dim room = dim_add(t, length, padding);
+  room = dim_sub(t, room, dim_add(t, reach, one));
+  if (dim_below(room, 0)) return dim_of(-1);
+  return dim_add(t, dim_div_floor(t, room, a->stride), one);
+}
+
 /* --- Poolings ------------------------------------------------------------ */
 
 /* How many windows fit; with `ceil`, also one that sticks out at the end.  What
- * rule_windows lets pass does not overflow. */
+ * rule_windows lets pass does not overflow: reach is below 2^62. */
 static Dim window_count(DimTable *t, Dim length, const WindowAxis *a,
                         bool ceil) {
   int64_t reach = a->dilation * (a->size - 1) + 1;
@@ -214,24 +223,33 @@ static bool pooled_shape(RuleCall *c, int i, RuleType *out) {
  *   nn.max_pool2d(x, pool_size=k, ...) : (n, c, w..., t)                    */
 RULE(pool, "(n, c, d..., t) -> (n, c, number of windows..., t), t numeric",
      .takes = TAKES_NUMBER);
-static RuleStatus rule_pool(RuleCall *c) {
+static RuleStatus plain_pool(RuleCall *c) {
   RuleType out;
   if (!rule_class(c, 0, TAKES_NUMBER) || !pooled_shape(c, 0, &out))
     return RULE_ERROR;
   return rule_result(c, out.dtype, out.rank, out.dims);
 }
 
+static RuleStatus rule_pool(RuleCall *c) {
+  return rule_without_blocks(c, plain_pool);
+}
+
 /*   g : the type of pool(x)    x : (n, c, d..., t)
  *   -----------------------------------------------
  *   nn.max_pool2d_grad(g, x) : (n, c, d..., t)                              */
 RULE(pool_grad,
-     "(the pooled type), (n, c, d..., t) -> (n, c, d..., t), t floating-point",
-     .takes = TAKES_FLOAT);
+     "(the pooled type), (n, c, d..., t) -> (n, c, d..., t), t numeric",
+     .takes = TAKES_NUMBER);
+/* The gradient's shape is checked against the pooling's own rule. */
 static RuleStatus rule_pool_grad(RuleCall *c) {
   RuleType out;
-  if (!rule_class(c, 1, TAKES_FLOAT) || !rule_same_dtype(c, 1, 0) ||
+  if (!rule_class(c, 1, TAKES_NUMBER) || !rule_same_dtype(c, 1, 0) ||
       !pooled_shape(c, 1, &out) || !rule_fits(c, 0, out.rank, out.dims))
     return RULE_ERROR;
+  if (dtype_is_int(out.dtype))
+    rule_warn(c,
+              "gradients of integers are whole: shares of a window are "
+              "truncated, as in Relay");
   return rule_result(c, out.dtype, c->args[1].rank, c->args[1].dims);
 }
 
@@ -241,12 +259,14 @@ static RuleStatus rule_pool_grad(RuleCall *c) {
  *   nn.global_avg_pool2d(x)                  : (n, c, 1..., t)              */
 RULE(adaptive_pool, "(n, c, d..., t) -> (n, c, output_size..., t), t numeric",
      .takes = TAKES_NUMBER);
-static RuleStatus rule_adaptive_pool(RuleCall *c) {
+/* output_size may be longer than the data: then windows overlap, down to one
+ * element each.  Data without elements is refused. */
+static RuleStatus plain_adaptive(RuleCall *c) {
   AxisOrder order;
   if (!rule_class(c, 0, TAKES_NUMBER) || !pool_order(c, 0, &order))
     return RULE_ERROR;
   RuleType out = c->args[0];
-  bool global = !has_attr(c->attrs, ATTR_output_size);
+  bool global = !attrs_have(c->attrs, ATTR_output_size);
   if (!rule_windows(c)) return RULE_ERROR;
   if (!global &&
       !window_count_is(c->attrs, ATTR_output_size, out.rank - 2, false))
@@ -264,4 +284,8 @@ static RuleStatus rule_adaptive_pool(RuleCall *c) {
                                          out.rank - 2, k, out.dims[axis]);
   }
   return rule_result(c, out.dtype, out.rank, out.dims);
+}
+
+static RuleStatus rule_adaptive_pool(RuleCall *c) {
+  return rule_without_blocks(c, plain_adaptive);
 }

@@ -42,6 +42,10 @@ Dim window_dim(const Attrs *attrs, AttrName name, int spatial, int k,
 int64_t window_value(const Attrs *attrs, AttrName name, int spatial, int k,
                      int64_t otherwise);
 
+/* How many windows of `size` fit along an axis of this length; -1 when not
+ * one does. */
+Dim window_slides(DimTable *t, Dim length, Dim size, const WindowAxis *axis);
+
 /* Strides, dilation, padding and sizes, as far as the operator has them, are
  * small enough to compute with.  Reports the first that is not. */
 bool rule_windows(RuleCall *c);

@@ -192,11 +192,23 @@ static inline void read_lists(const AttrReader *r, const char **p,
   ++*p;
 }
 
+static inline void read_reals(const AttrReader *r, const char **p,
+                              AttrValue *v) {
+  double *reals = ARENA_ARRAY(r->arena, double, RANK_MAX);
+  v->count = 0;
+  for (*p = past_blanks(*p + 1); **p != ']'; *p = past_blanks(*p))
+    reals[v->count++] = strtod(*p, (char **)p);
+  v->reals = reals;
+  ++*p;
+}
+
 static inline void read_attr(const AttrReader *r, AttrType type, const char **p,
                              AttrValue *v) {
   *v = (AttrValue){.state = AV_SET, .operand = -1, .count = COUNT_SCALAR};
   if (type == AT_LISTS) {
     read_lists(r, p, v);
+  } else if (type == AT_FLOATS) {
+    read_reals(r, p, v);
   } else if (**p == '[') {
     read_ints(r, p, v);
   } else if (type == AT_STRING || type == AT_DTYPE) {

@@ -4,7 +4,15 @@
  *
  *   nearest   the element it rounds to
  *   linear    the two around it, by distance
- *   cubic     the two on either side, by the cubic with parameter alpha      */
+ *   cubic     the two on either side, by the cubic with parameter alpha
+ *
+ * An element of the result is the sum over the taps of D, H and W of the
+ * products of their weights and the elements: at most 64 terms.  The axes are
+ * independent of each other, so taps are worked out once for each coordinate,
+ * not for each element.  Coordinates and weights are float32 in every dtype, as
+ * in Relay; the sums are in the type that the data is computed in.
+ *
+ * Long axes go in runs of TAPS_NEAR coordinates, so the tables have a bound. */
 #include "kernels/kernel.h"
 #include "kernels/parallel.h"
 #include "kernels/ref/loop.h"
@@ -44,7 +52,13 @@ static bool is(const char *text, const char *word) {
   return strcmp(text, word) == 0;
 }
 
-/* The coordinate in data of `length` for coordinate o of n. */
+/* The coordinate in data of `length` for coordinate o of n.  Pixels are squares
+ * whose centres lie at 0.5, 1.5, ... (the half_pixel modes), or points
+ * (asymmetric, align_corners, where the first and last points coincide):
+ *
+ *   length 2 to n = 4   half_pixel     -0.25 0.25 0.75 1.25
+ *                       asymmetric      0    0.5  1    1.5
+ *                       align_corners   0    1/3  2/3  1 */
 static float source_of(const Resize *r, int64_t o, int64_t n, int64_t length) {
   float scale = (float)length / (float)n, x = (float)o;
   if (is(r->coordinates, "align_corners"))
@@ -76,7 +90,9 @@ static void add_tap(Taps *t, int64_t at, int64_t length, float weight) {
   t->weight[t->count++] = weight;
 }
 
-/* Keys, "Cubic convolution interpolation" (1981). */
+/* Keys, "Cubic convolution interpolation for digital image processing" (1981):
+ * the weights of the four elements around a place that is a fraction x behind
+ * the second.  They sum to 1, and a = -0.5 is exact for parabolas. */
 static void cubic_weights(float x, float a, float w[4]) {
   float x2 = x * x, x3 = x2 * x;
   w[0] = a * (x3 - 2 * x2 + x);
@@ -245,7 +261,9 @@ static bool run_resize(OpCall *call, const Resize *r) {
  * cubic. */
 static Method method_of(const char *text) {
   if (is(text, "nearest_neighbor")) return NEAREST;
-  return is(text, "cubic") || is(text, "bicubic") ? CUBIC : LINEAR;
+  bool linear =
+      is(text, "linear") || is(text, "bilinear") || is(text, "trilinear");
+  return linear ? LINEAR : CUBIC;
 }
 
 static Resize resize_of(const Attrs *a) {
@@ -261,7 +279,8 @@ bool kernel_resize(OpCall *call) {
   return run_resize(call, &r);
 }
 
-/* Those of one and two dimensions, which say more of how than image.resize. */
+/* image.resize1d, resize2d and resize3d, which say more of how than
+ * image.resize. */
 bool kernel_resize_nd(OpCall *call) {
   const Attrs *a = call->attrs;
   Resize r = resize_of(a);

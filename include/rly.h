@@ -314,6 +314,12 @@ rly_value *rly_session_get(rly_session *s, const char *path);
 /* Puts a value of the cell's type into it. */
 rly_status rly_session_set(rly_session *s, const char *path, rly_value *v);
 
+/* A cell of the host's own, which from now on belongs to the session's state:
+ * it is listed, read, saved, loaded and carried as `$name`.  So a state that is
+ * handed from step to step can be kept with that in cells.  The name has
+ * letters, digits, `_` and `.`. */
+rly_status rly_session_add_cell(rly_session *s, const char *name, rly_value *v);
+
 /* Remembers what the cells hold; NULL when the session is at work, or after
  * reporting.  Elements are shared, so it costs a few words a cell. */
 rly_snapshot *rly_session_snapshot(rly_session *s);

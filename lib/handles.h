@@ -158,6 +158,9 @@ bool session_argument(rly_session *s, const rly_function *entry, int i,
                       Value *out);
 /* May a value of type `given` be passed where `wanted` is declared? */
 bool passes_as(const Type *given, const Type *wanted);
+/* Does the tensor fit where the type that it is passed as has numbers?  (A
+ * wildcard fits any length.) */
+bool value_fits(const Type *type, Value v);
 
 /* --- value.c ------------------------------------------------------------ */
 
@@ -178,6 +181,10 @@ bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
 /* A handle on a tensor's elements, or on a row-major copy of them when the
  * tensor is not contiguous; NULL when memory runs out. */
 rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);
+
+/* A copy as rly_session_fork makes it, but nothing is evaluated before, and
+ * what it prints is dropped.  NULL after reporting. */
+rly_session *session_copy(rly_session *s);
 
 /* --- stepper.c ---------------------------------------------------------- */
 

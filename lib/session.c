@@ -271,6 +271,17 @@ bool passes_as(const Type *given, const Type *wanted) {
   return true;
 }
 
+/* The check is here since nothing later makes it: compiled code was made for
+ * the type of a cell or of a field and reads whatever is there. */
+bool value_fits(const Type *type, Value v) {
+  if (type->kind != TY_TENSOR || !type->rank) return true;
+  for (int i = 0; i < type->rank; i++)
+    if (dim_is_number(type->dims[i]) &&
+        !dim_is(type->dims[i], v.tensor->shape[i]))
+      return false;
+  return true;
+}
+
 /* Are these values, and the session's own? */
 static bool are_own(const rly_session *s, int count, rly_value *const *args) {
   if (count < 0 || (count && !args)) return false;

@@ -155,16 +155,6 @@ rly_value *rly_session_get(rly_session *s, const char *path) {
   return v;
 }
 
-/* Does the value fit where its type leaves dimensions open? */
-static bool fits(const Type *type, Value v) {
-  if (type->kind != TY_TENSOR || !type->rank) return true;
-  for (int i = 0; i < type->rank; i++)
-    if (dim_is_number(type->dims[i]) &&
-        !dim_is(type->dims[i], v.tensor->shape[i]))
-      return false;
-  return true;
-}
-
 static rly_status refuse_type(rly_session *s, const char *path,
                               const Type *cell, const rly_value *v) {
   const TypeTable *types = s->program->ir->types;
@@ -188,7 +178,7 @@ static rly_status set(rly_session *s, const StateList *list, const char *path,
   const StateCell *cell = find(s, list, path);
   if (!cell) return RLY_REFUSED;
   const Type *type = cell->type->args[0];
-  if (!passes_as(v->type, type) || !fits(type, v->value))
+  if (!passes_as(v->type, type) || !value_fits(type, v->value))
     return refuse_type(s, path, type, v);
   value_keep(type, v->value);
   cell_set_take(s->vm, cell->cell, v->value);
@@ -202,6 +192,41 @@ rly_status rly_session_set(rly_session *s, const char *path, rly_value *v) {
   if (state_list(s->vm, true, &list)) status = set(s, &list, path, v);
   else status = out_of_memory(s);
   state_list_done(&list);
+  session_leave(s);
+  return status;
+}
+
+/* The paths of a file stand in lines, with blanks behind them, and `^` means
+ * what a cell holds. */
+static bool is_cell_name(const char *name) {
+  size_t n = strspn(name,
+                    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                    "0123456789_.");
+  return n && !name[n];
+}
+
+static rly_status add_cell(rly_session *s, const char *text, rly_value *v) {
+  rly_program *p = s->program;
+  SharedValues *shared = store_of(s)->shared;
+  context_lock(p->cx);
+  const Name *name = name_of(p->ir->names, text);
+  context_unlock(p->cx);
+  pthread_mutex_lock(shared->lock);
+  const Type *type = name ? type_ref(shared->types, v->type) : NULL;
+  pthread_mutex_unlock(shared->lock);
+  if (name && state_has_cell(s->vm, name))
+    return refuse(s, text, "the state has such a cell already");
+  if (type && state_add_cell(s->vm, name, type, v->value)) return RLY_OK;
+  return out_of_memory(s);
+}
+
+rly_status rly_session_add_cell(rly_session *s, const char *name,
+                                rly_value *v) {
+  rly_status status;
+  if (!name || !is_cell_name(name) || !v || v->session != s ||
+      !begin(s, &status))
+    return RLY_MISUSE;
+  status = add_cell(s, name, v);
   session_leave(s);
   return status;
 }
@@ -267,6 +292,16 @@ static rly_session *fork_of(rly_session *s,
   return NULL;
 }
 
+rly_session *session_copy(rly_session *s) {
+  if (!session_enter(s)) return NULL;
+  rly_session_options options = {.width = s->options.width};
+  rly_session *to = fork_of(s, &options);
+  if (!to) session_failed(s, RLY_LIMIT);
+  session_leave(s);
+  return to;
+}
+
+/* What the host frees is independent of the original. */
 rly_session *rly_session_fork(rly_session *s,
                               const rly_session_options *options) {
   rly_status status;
@@ -277,7 +312,10 @@ rly_session *rly_session_fork(rly_session *s,
   return to;
 }
 
-/* The `let`s once more, in a session of their own that prints nothing. */
+/* The `let`s once more, in a session of their own that prints nothing.  Cells
+ * get their first contents by evaluating the lets in a fresh session and moving
+ * the contents over by path, so that cells keep their identity: whoever holds
+ * one sees the new content. */
 static rly_status reset(rly_session *s) {
   rly_session *fresh = rly_session_new(s->program, NULL);
   if (!fresh) return out_of_memory(s);

@@ -131,7 +131,13 @@ static void reach_adt(Search *s, const Adt *adt) {
 }
 
 /* Can a value of this one type be a cell or a function?  A type variable may
- * stand for either. */
+ * stand for either.
+ *
+ *   tensor         no
+ *   A, declared    no: its argument is looked at in its place
+ *   A, else        yes: nothing is known of it
+ *   tuple, ADT     as its parts
+ *   ref, fn        yes */
 static bool reaches(Search *s, Reached r) {
   switch (r.type->kind) {
     case TY_TENSOR: return false;
@@ -252,7 +258,8 @@ static void walk_ref(Scan *c, Pending p) {
 }
 
 /* A shared object is walked once.  A limited number are walked again, because
- * other paths to their cells are aliases that the list shows. */
+ * other paths to their cells are aliases that the list shows.  An object with a
+ * single reference is reached by one path only and needs no mark. */
 static bool walk_again(Scan *c, Obj *o) {
   if (o->count == 1) return true;
   if (ptrmap_has(&c->seen, o)) return c->paths && c->again && c->again--;
@@ -269,7 +276,8 @@ static void walk_one(Scan *c, Pending p) {
 }
 
 /* Depth-first, in order: a node's children are pushed from first to last, then
- * reversed, so that the first is popped first. */
+ * reversed, so that the first is popped first.  Ends early when memory runs out
+ * or a stop is asked for; the list is then not used. */
 static void walk(Scan *c) {
   while (c->stack.len && !mem_exhausted(c->session->mem) &&
          !store_should_stop(&c->session->store)) {
@@ -303,6 +311,17 @@ static void walk_globals(Scan *c) {
   for (int i = 0; i < 2; i++) ptrmap_done(&names[i]);
 }
 
+/* Behind the globals.  No global's path begins so, and no two have one name. */
+static void walk_host_cells(Scan *c) {
+  const Session *s = c->session;
+  for (size_t i = 0; i < s->host_cells.len; i++) {
+    const HostCell *h = &s->host_cells.data[i];
+    push(c, &h->cell->obj, h->type,
+         (Path){NULL, INTO_ROOT, '$', h->name->text, 1});
+    walk(c);
+  }
+}
+
 /* --- The list ----------------------------------------------------------- */
 
 /* The list is complete or the answer is false. */
@@ -318,6 +337,7 @@ bool state_list(Session *s, bool paths, StateList *list) {
   ptrmap_init(&c.seen, s->mem);
   ptrmap_init(&c.verdicts, s->mem);
   walk_globals(&c);
+  walk_host_cells(&c);
   VEC_DONE(&c.stack);
   ptrmap_done(&c.seen);
   ptrmap_done(&c.verdicts);
@@ -349,6 +369,28 @@ void cell_set_take(Session *s, RefCell *cell, Value content) {
   Value old = cell->content;
   cell->content = content;
   if (cell->obj.mask & REF_COUNTED && old.obj) obj_drop(&s->store, old.obj);
+}
+
+bool state_add_cell(Session *s, const Name *name, const Type *type,
+                    Value content) {
+  if (!VEC_RESERVE(&s->host_cells, 1)) return false;
+  RefCell *cell = cell_of_type(s, type, content);
+  if (!cell) return false;
+  value_keep(type->args[0], content);
+  VEC_PUSH(&s->host_cells, (HostCell){name, type, cell});
+  return true;
+}
+
+bool state_has_cell(const Session *s, const Name *name) {
+  for (size_t i = 0; i < s->host_cells.len; i++)
+    if (s->host_cells.data[i].name == name) return true;
+  return false;
+}
+
+RefCell *cell_of_type(Session *s, const Type *type, Value content) {
+  unsigned mask = type_is_counted(type->args[0]) ? REF_COUNTED : 0;
+  if (mask && type_may_cycle(type->args[0])) mask |= REF_CYCLIC;
+  return ref_new(&s->store, mask, content);
 }
 
 /* --- Snapshots ---------------------------------------------------------- */

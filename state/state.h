@@ -5,6 +5,7 @@
  * what it holds.  A path names one:
  *
  *   @name, %name   a global, a top-level local (the n-th of one name: @name#n)
+ *   $name          a cell that the host added
  *   .N             a tuple's field          .Cons.N  a constructor's
  *   {%x}           what a closure captured  ^        what a cell holds
  *
@@ -50,6 +51,16 @@ const StateCell *state_find(const StateList *list, const char *path);
 
 /* Replaces a cell's content by an owned value. */
 void cell_set_take(Session *s, RefCell *cell, Value content);
+/* A cell of this type, which takes its content; NULL, and the content stays the
+ * caller's, when memory runs out. */
+RefCell *cell_of_type(Session *s, const Type *type, Value content);
+
+/* Adds a cell to the state, behind those of the program, with a reference of
+ * its own to the content.  The name must be new.  False when memory runs
+ * out. */
+bool state_add_cell(Session *s, const Name *name, const Type *type,
+                    Value content);
+bool state_has_cell(const Session *s, const Name *name);
 
 /* --- Snapshots ---------------------------------------------------------- */
 

@@ -51,7 +51,7 @@ static Obj *copy_tensor(Copier *c, const Tensor *t) {
 }
 
 /* Copies an object's bytes, with a count of one.  copy_rest replaces its
- * fields. */
+ * fields.  The cell enters the list of the store that collects cycles. */
 static Obj *copy_shell(Copier *c, const Obj *o) {
   size_t size =
       o->size == SIZE_REF ? sizeof(RefCell) : cell_bytes((const Cell *)o);
@@ -67,7 +67,8 @@ static Obj *copy_shell(Copier *c, const Obj *o) {
   return copy;
 }
 
-/* An owned reference to the copy; NULL when memory ran out. */
+/* An owned reference to the copy; NULL when memory ran out.  Immortal objects
+ * belong to the program, which both sessions share. */
 static Obj *copy_of(Copier *c, Obj *o) {
   if (!o || o->count < 0) return o;
   bool shared = o->count > 1 || o->size == SIZE_REF;
@@ -110,6 +111,20 @@ static bool copy_rest(Copier *c) {
 
 /* --- Forks -------------------------------------------------------------- */
 
+static bool copy_host_cells(Copier *c) {
+  const Session *from = c->from;
+  for (size_t i = 0; i < from->host_cells.len; i++) {
+    HostCell h = from->host_cells.data[i];
+    if (!VEC_RESERVE(&c->to->host_cells, 1)) return false;
+    h.cell = (RefCell *)copy_of(c, &h.cell->obj);
+    if (!h.cell) return false;
+    VEC_PUSH(&c->to->host_cells, h);
+  }
+  return true;
+}
+
+/* Bits are copied as they are.  A slot whose copy could not be made counts as
+ * undefined, so that dropping the session finds nothing half-made in it. */
 static bool copy_globals(Copier *c) {
   const Session *from = c->from;
   if (!session_values_reserve(c->to, from->value_count)) return false;
@@ -122,7 +137,7 @@ static bool copy_globals(Copier *c) {
     }
     c->to->values[i] = slot;
   }
-  return copy_rest(c);
+  return copy_host_cells(c) && copy_rest(c);
 }
 
 /* The new session runs the same code and has limits, hooks and diagnostics of

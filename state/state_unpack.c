@@ -140,7 +140,8 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Bits beyond the dtype's width are refused; a bool must be 0 or 1. */
+/* Bits beyond the dtype's width are refused; a bool must be 0 or 1.  Counting
+ * to 17 is how a number of too many digits is noticed. */
 static bool read_bits(Builder *b, const Type *type, Value *out) {
   uint64_t bits = 0;
   int digits = 0;
@@ -174,12 +175,10 @@ static bool read_tensor(Builder *b, const Type *type, const char *name,
 
 /* --- Cells within content ----------------------------------------------- */
 
-/* Makes a cell that the program does not have yet. */
+/* Makes a cell that the program does not have yet.  The content is 0 until it
+ * has been built; nobody looks into the cell before. */
 static RefCell *create_cell(Builder *b, const Type *type) {
-  const Type *content = type->args[0];
-  unsigned mask = type_is_counted(content) ? REF_COUNTED : 0;
-  if (mask && type_may_cycle(content)) mask |= REF_CYCLIC;
-  return ref_new(&b->s->store, mask, (Value){.bits = 0});
+  return cell_of_type(b->s, type, (Value){.bits = 0});
 }
 
 /* All references to one packed cell give one cell, whatever was met first; they
@@ -232,7 +231,7 @@ static bool read_ctor(Builder *b, const Type *type, int *tag) {
 }
 
 /* Reads the head of a tuple or constructor.  `*whole`: it has no fields, so
- * `*out` is the value. */
+ * `*out` is the value.  Fields are then read one by one (add_field). */
 static bool read_head(Builder *b, Open o, bool *whole, Value *out) {
   o.count = o.type->count;
   *whole = false;
@@ -253,7 +252,8 @@ static bool read_head(Builder *b, Open o, bool *whole, Value *out) {
   return !mem_exhausted(b->s->mem) || short_of_memory(b);
 }
 
-/* A shared skeleton is complete: the suspended one continues. */
+/* A shared skeleton is complete: the suspended one continues.  It is kept as
+ * the part's value, for whoever refers to it next. */
 static bool end_part(Builder *b, const Type *type, Value v) {
   Waiting w = VEC_POP(&b->waiting);
   Part *part = &b->parts[w.part];
@@ -275,7 +275,10 @@ static bool end_part(Builder *b, const Type *type, Value v) {
 }
 
 /* Adds a field to the innermost open entry, and closes the entries that it
- * completes.  `*done`: the outermost one is complete. */
+ * completes.  `*done`: the outermost one is complete.  A value is finished.  It
+ * may be the last field of the innermost term, which is then a value itself,
+ * and so on outwards: hence the loop.  At the bottom of a shared skeleton the
+ * suspended one gets the value. */
 static bool add_field(Builder *b, const Type *type, Value v, bool *done,
                       Value *out) {
   for (;;) {
@@ -307,7 +310,8 @@ static bool add_field(Builder *b, const Type *type, Value v, bool *done,
   }
 }
 
-/* The innermost open entry's next field, as the place to read. */
+/* The innermost open entry's next field, as the place to read.  Where a shared
+ * skeleton begins, its head. */
 static Open next_field(Builder *b) {
   if (b->open.len == b->base) return VEC_LAST(&b->waiting).head;
   const Open *o = &VEC_LAST(&b->open);
@@ -321,7 +325,8 @@ static Open next_field(Builder *b) {
 }
 
 /* `*k`: the shared value if it is built; else suspends this skeleton and starts
- * on that one. */
+ * on that one.  One object may be shared at two types, when its own is
+ * polymorphic; then the skeleton is read once for each. */
 static bool read_shared(Builder *b, const Type *type, bool *whole, Value *out) {
   if (!isdigit((unsigned char)b->at[1]))
     return misfit(b, "its skeleton shares nothing there");

@@ -13,8 +13,10 @@
 
 /* What it has evaluated aside is stopped with it. */
 static void stop(Session *s, StopReason reason) {
-  atomic_store(&s->store.stop, (int)reason);
-  atomic_store(&s->frame_limit, NULL);
+  for (; s; s = atomic_load(&s->aside)) {
+    atomic_store(&s->store.stop, (int)reason);
+    atomic_store(&s->frame_limit, NULL);
+  }
 }
 
 static void time_is_over(void *session) { stop(session, STOP_TIMEOUT); }
@@ -24,5 +26,12 @@ void watchdog_start(Session *s) {
 }
 
 void watchdog_stop(Session *s) { deadline_end(&s->deadline); }
+
+/* Called after the aside has put its own flag down: a request is either seen in
+ * the asker here, or comes later and reaches the aside. */
+void session_stop_with(Session *aside) {
+  int reason = atomic_load(&aside->asker->store.stop);
+  if (reason != STOP_NOT) stop(aside, (StopReason)reason);
+}
 
 void session_interrupt(Session *s) { stop(s, STOP_INTERRUPT); }

@@ -33,6 +33,13 @@ typedef struct GlobalSlot {
   bool defined;
 } GlobalSlot;
 
+/* A cell that the host added to the state, under a name of its own. */
+typedef struct HostCell {
+  const Name *name;
+  const Type *type; /* of the cell */
+  RefCell *cell;    /* owned */
+} HostCell;
+
 /* Who looks on.  A session that has an observer runs the loop as it is compiled
  * a second time (observed.c), which counts instructions and calls these; other
  * sessions pay nothing. */
@@ -60,6 +67,7 @@ struct Session {
   /* Values of `let @x` and `let %x`, by slot. */
   GlobalSlot *values;
   size_t value_count;
+  VEC(HostCell) host_cells;
   /* The stack. */
   Frame *frames, *frame_top; /* frame_top: behind the last one in use */
   size_t frame_cap;
@@ -73,8 +81,10 @@ struct Session {
   Word entry[3];            /* what the bottom frame returns to */
   Value left[RESULTS_MOST]; /* what returns from a segment */
   Deadline deadline;
-  bool held;          /* between session_begin and session_end */
-  Observer *observer; /* NULL: nobody looks on */
+  bool held;                /* between session_begin and session_end */
+  _Atomic(Session *) aside; /* session_aside(): owned, or NULL */
+  Session *asker;           /* whose aside it is, or NULL */
+  Observer *observer;       /* NULL: nobody looks on */
   RunStatus status;
   Diag *fault; /* of this run, or NULL */
   SessionStats stats;

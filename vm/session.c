@@ -48,6 +48,7 @@ Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
   store_init(&s->store, s->mem, &code->shared);
   arena_init(&s->scratch, s->mem);
   plans_init(&s->plans, s->mem);
+  VEC_INIT(&s->host_cells, s->mem);
   s->entry[0].op = INS_call;
   s->entry[2].op = INS_halt;
   if (session_stack_init(s)) return s;
@@ -63,6 +64,10 @@ static void drop_values(Session *s) {
     s->values[i].defined = false;
     value_drop(&s->store, p->values.data[i]->type, s->values[i].value);
   }
+  while (s->host_cells.len) {
+    HostCell h = VEC_POP(&s->host_cells);
+    obj_drop(&s->store, &h.cell->obj);
+  }
 }
 
 /* The stop flag is put down first, or freeing would be put off for ever.  The
@@ -71,6 +76,7 @@ static void drop_values(Session *s) {
 void session_free(Session *s) {
   if (!s) return;
   Mem *mem = s->mem;
+  session_free(atomic_load(&s->aside));
   if (s->observer) s->observer->free(s->observer, s);
   atomic_store(&s->store.stop, STOP_NOT);
   drop_values(s);
@@ -78,8 +84,23 @@ void session_free(Session *s) {
   mem_free(s->mem, s->values, s->value_count * sizeof *s->values);
   arena_done(&s->scratch);
   plans_done(&s->plans);
+  VEC_DONE(&s->host_cells);
   store_done(&s->store);
   mem_free(mem, s, sizeof *s);
+}
+
+/* Published when it is whole, for stop() may look from a signal handler. */
+Session *session_aside(Session *s) {
+  Session *aside = atomic_load(&s->aside);
+  if (!aside) {
+    aside =
+        session_new(s->code, s->mem, s->limits, (SessionHooks){0}, s->diags);
+    if (!aside) return NULL;
+    aside->asker = s;
+    atomic_store(&s->aside, aside);
+  }
+  aside->limits = s->limits;
+  return aside;
 }
 
 Store *session_store(Session *s) { return &s->store; }
@@ -102,13 +123,15 @@ SessionStats session_stats(const Session *s) {
 static void watch_begin(Session *s) {
   atomic_store(&s->store.stop, STOP_NOT);
   session_set_frame_limit(s);
-  watchdog_start(s);
+  if (s->asker && s->asker->held) session_stop_with(s);
+  else watchdog_start(s);
   store_free_rest(&s->store);
 }
 
 /* A request to stop that came after the end is forgotten. */
 static void watch_end(Session *s) {
   watchdog_stop(s);
+  if (s->asker) session_stack_trim(s);
   atomic_store(&s->store.stop, STOP_NOT);
 }
 
@@ -145,7 +168,9 @@ static void place_fault(Session *s, const Function *f) {
     s->fault->span = f->key.expr->span;
 }
 
-/* Calls `f`, whose arguments stand at regs[1] and on and are owned. */
+/* Calls `f`, whose arguments stand at regs[1] and on and are owned.  The relief
+ * by collecting cycles is on only while the loop runs: then every reference is
+ * counted, so what seems dead is dead (store_relieve). */
 static RunStatus run(Session *s, Function *f, Value *result) {
   FloatEnv host = float_env_enter();
   s->regs[0] = (Value){.bits = 0};

@@ -38,6 +38,10 @@ typedef struct Code Code; /* bytecode/code.h */
 Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
                      Diags *diags);
 void session_free(Session *s);
+/* A session for what `s` needs evaluated apart from its own values.  It lives
+ * as long as `s`, takes from its Mem, and what stops `s` stops it: the limit of
+ * time, an interrupt.  Nothing is written.  NULL when memory runs out. */
+Session *session_aside(Session *s);
 /* What its values live in. */
 Store *session_store(Session *s);
 void session_set_limits(Session *s, Limits limits);

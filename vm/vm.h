@@ -40,6 +40,8 @@ bool vm_no_match(Session *s, const Word *pc);
 
 bool session_stack_init(Session *s);
 void session_stack_done(Session *s);
+/* Gives back what a deep run has left, between runs. */
+void session_stack_trim(Session *s);
 /* Does a frame lead back to an earlier segment?  Then, while unwinding: */
 bool frame_leaves(const Frame *f);
 void session_leave_segment(Session *s);
@@ -58,6 +60,8 @@ void vm_unwind(Session *s);
 
 void watchdog_start(Session *s);
 void watchdog_stop(Session *s);
+/* Stops an aside (session_aside) whose asker was told to stop. */
+void session_stop_with(Session *aside);
 /* Sets the frame at which calls stop to look why: the stack is full, or the
  * run is to stop.  To be set again when the frames move. */
 void session_set_frame_limit(Session *s);

@@ -99,7 +99,8 @@ static bool plan_fits(const Chain *c) {
   return true;
 }
 
-/* Which row an input is; -1: there are none. */
+/* Which row an input is; -1: there are none.  As `take` with mode clip does: an
+ * index below 0 is row 0, one beyond the end the last row. */
 static int64_t row_number(const Chain *c, const ChainInput *in, int64_t n) {
   DType dtype = c->site->sources[in->index].dtype;
   const Value *v = source_of(c, in->index);
@@ -191,7 +192,9 @@ static bool shape_is(const Shape *shape, int rank, const int64_t *dims) {
          !memcmp(shape->dims, dims, (size_t)rank * sizeof *dims);
 }
 
-/* Do the results have one shape, to which all inputs broadcast? */
+/* Do the results have one shape, to which all inputs broadcast?  A chain
+ * without elements is not fused: there is nothing to gain, and members may
+ * still have to fail. */
 static bool find_shape(const Chain *c, const Tensor *views) {
   const Fuse *f = c->site->fuse;
   Shape steps[FUSE_STEPS];
@@ -280,8 +283,10 @@ static bool make_plan(Chain *c) {
 
 /* --- Results ------------------------------------------------------------ */
 
-/* A source that ends here and that nobody else holds, to be written over
- * with output `o`; NULL: there is none. */
+/* A source that ends here and that nobody else holds, to be written over with
+ * output `o`; NULL: there is none.  `over` says which sources the plan allows,
+ * `taken` which of them end here; whether the tensor and its buffer are
+ * unshared can only be asked now. */
 static Tensor *replaced(Chain *c, int o) {
   for (unsigned m = c->plan->over[o] & c->taken; m; m &= m - 1) {
     int source = __builtin_ctz(m);
@@ -411,21 +416,28 @@ typedef struct Unfused {
   Tensor *results[FUSE_STEPS];
 } Unfused;
 
-/* Runs the operator of a view that cannot be made, so that it reports why. */
+static OpCall call_of(Chain *c, const OpSite *site, const Tensor **args) {
+  return (OpCall){.op = site->op,
+                  .attrs = site->attrs,
+                  .arg_count = site->arg_count,
+                  .args = args,
+                  .heap = &c->s->store.heap,
+                  .arena = &c->s->scratch,
+                  .stop = &c->s->store.stop,
+                  .threads = c->s->limits.threads,
+                  .crowd = &c->s->crowd};
+}
+
+/* Runs the operator of a view that cannot be made, so that it reports why.  So
+ * the message is the operator's own: the caller sees no difference between an
+ * absorbed view and one that was run. */
 static bool view_fault(Chain *c, int i) {
   ChainInput in = c->site->inputs[i];
   const OpSite *site = in.view;
   Tensor index =
       tensor_on_bits(c->site->sources[in.index].dtype, source_of(c, in.index));
   const Tensor *args[] = {source_of(c, in.source)->tensor, &index};
-  OpCall call = {.op = site->op,
-                 .attrs = site->attrs,
-                 .arg_count = site->arg_count,
-                 .args = args,
-                 .heap = &c->s->store.heap,
-                 .arena = &c->s->scratch,
-                 .stop = &c->s->store.stop,
-                 .threads = 1};
+  OpCall call = call_of(c, site, args);
   bool ok = op_run(&call);
   assert(!ok);
   (void)ok;
@@ -444,15 +456,7 @@ static bool run_member(Chain *c, Unfused *a, int i) {
     args[k] =
         from < FUSE_STEPS ? a->results[from] : &a->views[from - FUSE_STEPS];
   }
-  OpCall call = {.op = site->op,
-                 .attrs = site->attrs,
-                 .arg_count = site->arg_count,
-                 .args = args,
-                 .heap = &c->s->store.heap,
-                 .arena = &c->s->scratch,
-                 .stop = &c->s->store.stop,
-                 .threads = c->s->limits.threads,
-                 .crowd = &c->s->crowd};
+  OpCall call = call_of(c, site, args);
   bool ok = op_run(&call);
   if (ok) a->results[i] = call.outs[0];
   if (!ok) failed(c, &call, site->span);

@@ -27,7 +27,7 @@
 enum {
   SEGMENT_FIRST = (16 << 10) / sizeof(Value),
   SEGMENT_MOST = (16 << 20) / sizeof(Value),
-  FRAMES_FIRST = 256,
+  FRAMES_FIRST = 128,
   FRAMES_SPARE = 2, /* a call in a new segment takes two frames */
 };
 
@@ -60,6 +60,21 @@ void session_set_frame_limit(Session *s) {
   if (atomic_load(&s->store.stop)) atomic_store(&s->frame_limit, NULL);
 }
 
+/* mem_resize() may move the frames, so fp is saved as a distance. */
+static bool frames_resize(Session *s, size_t cap) {
+  size_t used = (size_t)(s->frame_top - s->frames);
+  Frame *frames = mem_resize(s->mem, s->frames, s->frame_cap * sizeof *frames,
+                             cap * sizeof *frames);
+  if (!frames) return false;
+  s->frames = frames;
+  s->frame_top = frames + used;
+  s->frame_cap = cap;
+  session_set_frame_limit(s);
+  return true;
+}
+
+/* At least FRAMES_SPARE frames are free afterwards.  The array never grows
+ * beyond what the depth limit can use. */
 static bool frames_grow(Session *s) {
   uint64_t used = (uint64_t)(s->frame_top - s->frames);
   if (used > s->limits.max_depth) {
@@ -67,17 +82,10 @@ static bool frames_grow(Session *s) {
                     (unsigned long long)s->limits.max_depth);
   }
   if (used + FRAMES_SPARE < s->frame_cap) return true;
-  size_t cap = s->frame_cap ? s->frame_cap * 2 : FRAMES_FIRST;
+  size_t cap = s->frame_cap * 2;
   if (cap > s->limits.max_depth + FRAMES_SPARE + 1)
     cap = s->limits.max_depth + FRAMES_SPARE + 1;
-  Frame *frames = mem_resize(s->mem, s->frames, s->frame_cap * sizeof *frames,
-                             cap * sizeof *frames);
-  if (!frames) return vm_out_of_memory(s);
-  s->frames = frames;
-  s->frame_top = frames + used;
-  s->frame_cap = cap;
-  session_set_frame_limit(s);
-  return true;
+  return frames_resize(s, cap) || vm_out_of_memory(s);
 }
 
 /* --- Segments ----------------------------------------------------------- */
@@ -136,13 +144,19 @@ static void segment_pop(Session *s) {
  * addresses.  Else the processor takes a load of one for a load of what was
  * just stored in the other (fib: 8 % slower). */
 bool session_stack_init(Session *s) {
-  return segment_push(s, SEGMENT_FIRST) != NULL;
+  return frames_resize(s, FRAMES_FIRST) && segment_push(s, SEGMENT_FIRST);
 }
 
 void session_stack_done(Session *s) {
   while (s->segment) segment_pop(s);
   segment_free(s, s->spare);
   mem_free(s->mem, s->frames, s->frame_cap * sizeof *s->frames);
+}
+
+void session_stack_trim(Session *s) {
+  frames_resize(s, FRAMES_FIRST);
+  segment_free(s, s->spare);
+  s->spare = NULL;
 }
 
 /* --- Calls -------------------------------------------------------------- */
@@ -155,7 +169,8 @@ static bool drop_args(Session *s, const Function *f, Value *window) {
 }
 
 /* Moves a window that does not fit to a new segment, which the frame on top
- * returns through.  False when memory runs out. */
+ * returns through.  False when memory runs out.  The arguments are copied; the
+ * other registers of a window have no value yet. */
 static bool move_window(Session *s, const Function *f, Value *window) {
   Value *fresh = segment_push(s, atomic_load(&f->nregs));
   if (!fresh) return vm_out_of_memory(s);
@@ -278,7 +293,12 @@ bool vm_cell(Session *s, const Word *pc, Cell *token) {
   return true;
 }
 
-/* Word 1 points to the words that stand before the fields. */
+/* Word 1 points to the words that stand before the fields.
+ *
+ *   [header][n][mask words: (n + 63) / 64][n fields]
+ *
+ * where n, the number of fields, and the mask are values in front of the fields
+ * (tensor/object.h, SIZE_BIG). */
 bool vm_big_cell(Session *s, const Word *pc) {
   const uint64_t *words = pc[1].data;
   size_t before = 1 + (pc->b + 63u) / 64;
@@ -290,6 +310,7 @@ bool vm_big_cell(Session *s, const Word *pc) {
   return true;
 }
 
+/* Field 0 is the function, the others are what it captured. */
 bool vm_closure(Session *s, const Word *pc) {
   Cell *c = cell_alloc(s, pc[2].word, 1u + pc->b);
   if (!c) return false;
@@ -319,7 +340,14 @@ bool vm_sibling(Session *s, const Word *pc) {
 }
 
 /* The listed fields stay.  Of an unshared cell the others are dropped, of a
- * shared one those that stay get a reference of their own. */
+ * shared one those that stay get a reference of their own.  Of a pattern's
+ * fields those that the arm uses stay alive, and the cell's own reference to
+ * them passes over to the registers.
+ *
+ *   unshared:  the cell dies; listed fields are now owned by registers,
+ *              the others are dropped; its memory is the token, or is freed
+ *   shared:    the cell lives on with one reference less; listed fields get
+ *              a reference of their own; the token is null */
 void vm_open(Session *s, const Word *pc, Value *token) {
   Cell *c = s->regs[pc->a].cell;
   if (token) token->cell = NULL;
@@ -355,7 +383,9 @@ bool vm_ref(Session *s, const Word *pc) {
 
 enum { COMPACT_LEAST = 4096 }; /* bytes of a buffer; less is worth no copy */
 
-/* A cell may live long, and with it the whole buffer of a view in it. */
+/* A cell may live long, and with it the whole buffer of a view in it.  A view
+ * of a small part keeps the whole buffer alive: a list of rows of a large
+ * matrix would hold each matrix. */
 static bool holds_much(const Tensor *t) {
   size_t whole = t->buffer->size;
   return whole >= COMPACT_LEAST && tensor_bytes(t) < whole / 2;

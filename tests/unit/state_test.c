@@ -173,6 +173,59 @@ static void test_get_and_set(void **state) {
   bench_close(&b);
 }
 
+static void set_number(rly_session *s, const char *path, int32_t n) {
+  rly_value *v = rly_value_of_elements(s, "int32", 0, NULL, &n);
+  assert_int_equal(rly_session_set(s, path, v), RLY_OK);
+  rly_value_free(v);
+}
+
+static int32_t number_in(rly_session *s, const char *path) {
+  rly_value *v = rly_session_get(s, path);
+  assert_non_null(v);
+  int32_t n = *(const int32_t *)rly_value_elements(v);
+  rly_value_free(v);
+  return n;
+}
+
+/* A host's cell is one of the state's: listed behind them, remembered, copied,
+ * and left alone by a reset, which knows nothing of it. */
+static void test_host_cell(void **state) {
+  (void)state;
+  Bench b;
+  bench_open(&b, NULL, counter);
+  rly_value *one =
+      rly_value_of_elements(b.session, "int32", 0, NULL, &(int32_t){1});
+  assert_int_equal(rly_session_add_cell(b.session, "h.left", one), RLY_OK);
+  assert_int_equal(rly_session_add_cell(b.session, "h.left", one), RLY_REFUSED);
+  assert_said(b.session, b.cx, "such a cell already");
+  static const char *const bad[] = {"", "a b", "a^", "@n", "a\n"};
+  for (int i = 0; i < 5; i++)
+    assert_int_equal(rly_session_add_cell(b.session, bad[i], one), RLY_MISUSE);
+  rly_value_free(one);
+  rly_state *list = rly_session_state(b.session);
+  assert_int_equal(rly_state_count(list), 2);
+  assert_string_equal(rly_state_path(list, 1), "$h.left");
+  assert_string_equal(rly_state_type(list, 1), "ref(int32)");
+  rly_state_free(list);
+  rly_snapshot *then = rly_session_snapshot(b.session);
+  set_number(b.session, "$h.left", 2);
+  rly_session *fork = rly_session_fork(b.session, NULL);
+  assert_non_null(fork);
+  assert_int_equal(number_in(fork, "$h.left"), 2);
+  set_number(fork, "$h.left", 3);
+  assert_int_equal(number_in(b.session, "$h.left"), 2);
+  assert_int_equal(rly_session_restore(b.session, then), RLY_OK);
+  assert_int_equal(number_in(b.session, "$h.left"), 1);
+  set_number(b.session, "@n", 7);
+  set_number(b.session, "$h.left", 7);
+  assert_int_equal(rly_session_reset(b.session), RLY_OK);
+  assert_int_equal(number_in(b.session, "@n"), 1);
+  assert_int_equal(number_in(b.session, "$h.left"), 7);
+  rly_snapshot_free(then);
+  rly_session_free(fork);
+  bench_close(&b);
+}
+
 /* --- Snapshots, forks, resets ------------------------------------------- */
 
 /* State of every kind: tensors, tuples, a list that grows, cells in it, a
@@ -832,6 +885,7 @@ int main(void) {
       cmocka_unit_test(test_paths),
       cmocka_unit_test(test_cycle),
       cmocka_unit_test(test_get_and_set),
+      cmocka_unit_test(test_host_cell),
       cmocka_unit_test(test_snapshot),
       cmocka_unit_test(test_fork),
       cmocka_unit_test(test_reset),

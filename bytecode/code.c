@@ -71,7 +71,8 @@ static Function *function_new(Code *c, const InstanceKey *key) {
   return f;
 }
 
-/* Where the map has a key: no NULL. */
+/* Where the map has a key: no NULL.  Keys of one hash are chained through
+ * `next`; the lowest bit keeps the hash from being NULL. */
 static const void *slot_of(const InstanceKey *key) {
   return (const void *)(uintptr_t)(instance_key_hash(key) | 1);
 }
@@ -136,7 +137,7 @@ Function *code_trmc(Code *c, Function *f) {
   return f->key.trmc ? f : code_instance(c, key);
 }
 
-/* Of a result that is a tuple of so many fields. */
+/* Only a tuple of so many fields is returned unboxed. */
 static bool has_unboxed_form(const Function *f) {
   if (f->key.kind != FUNCTION_FN) return false;
   const Type *result = f->key.expr->fn->body->type;
@@ -286,6 +287,7 @@ Code *code_new(Program *p) {
   ptrmap_init(&c->builds_tuple, mem);
   VEC_INIT(&c->functions, mem);
   VEC_INIT(&c->params, mem);
+  VEC_INIT(&c->param_tensors, mem);
   shared_values_init(&c->shared, &c->lock, p->types, &c->arena);
   return c;
 }
@@ -295,8 +297,9 @@ void code_verify_all(Code *c) { c->verifies = true; }
 
 void code_free(Code *c) {
   if (!c) return;
-  for (size_t i = 0; i < c->params.len; i++)
-    if (c->params.data[i]) tensor_free(c->program->heap, c->params.data[i]);
+  for (size_t i = 0; i < c->param_tensors.len; i++)
+    tensor_free(c->program->heap, c->param_tensors.data[i]);
+  VEC_DONE(&c->param_tensors);
   VEC_DONE(&c->params);
   shared_values_done(&c->shared);
   VEC_DONE(&c->functions);
@@ -308,29 +311,87 @@ void code_free(Code *c) {
   mem_free(c->mem, c, sizeof *c);
 }
 
-/* A header of its own, which is immortal: sessions share it. */
-bool code_bind_param(Code *c, const Global *param, Tensor *value) {
-  Heap *heap = c->program->heap;
-  Tensor *t =
-      tensor_view(heap, value, value->rank, value->shape, value->strides, 0);
-  if (!t) return false;
-  while (c->params.len <= (size_t)param->slot) {
-    size_t len = c->params.len;
-    VEC_PUSH(&c->params, NULL);
-    if (c->params.len == len) {
-      tensor_drop(heap, t);
-      return false;
-    }
+/* --- Params -------------------------------------------------------------- */
+
+/* A copy that sessions share: nothing in it is counted. */
+typedef struct Freeze {
+  Code *code;
+  PtrMap done;      /* an object -> its copy */
+  VEC(Cell *) todo; /* copies whose fields are still those of the original */
+} Freeze;
+
+/* A header of its own.  A session's elements go with the session. */
+static Tensor *freeze_tensor(Freeze *f, const Tensor *t) {
+  Heap *heap = f->code->program->heap;
+  bool own = t->buffer && t->buffer->mem == heap->mem;
+  Tensor *made = own ? tensor_view(heap, t, t->rank, t->shape, t->strides, 0)
+                     : tensor_copy(heap, t);
+  size_t len = f->code->param_tensors.len;
+  if (made) VEC_PUSH(&f->code->param_tensors, made);
+  if (made && f->code->param_tensors.len == len) {
+    tensor_drop(heap, made);
+    made = NULL;
   }
-  ops_pack(t);
-  Tensor **slot = &c->params.data[param->slot];
-  if (*slot) tensor_free(heap, *slot);
-  t->obj.count = COUNT_IMMORTAL;
-  *slot = t;
+  if (!made) return NULL;
+  ops_pack(made);
+  made->obj.count = COUNT_IMMORTAL;
+  return made;
+}
+
+static Cell *freeze_cell(Freeze *f, const Cell *c) {
+  Cell *made = arena_copy(&f->code->arena, c, cell_bytes(c));
+  if (!made) return NULL;
+  made->obj.count = COUNT_IMMORTAL;
+  VEC_PUSH(&f->todo, made);
+  return made;
+}
+
+static Value freeze(Freeze *f, Value v) {
+  void *made = v.obj->count < 0 ? v.obj : ptrmap_get(&f->done, v.obj);
+  if (!made) {
+    made = v.obj->size == SIZE_TENSOR ? (void *)freeze_tensor(f, v.tensor)
+                                      : freeze_cell(f, v.cell);
+    if (made) ptrmap_put(&f->done, v.obj, made);
+    else mem_raise_exhausted(f->code->mem);
+  }
+  return (Value){.obj = made};
+}
+
+/* An immortal object of a session is one of the program, or saturated: there
+ * are no others.  */
+static bool freeze_value(Code *c, const Type *type, Value *v) {
+  if (type_is_scalar(type)) return true;
+  Freeze f = {.code = c};
+  ptrmap_init(&f.done, c->mem);
+  VEC_INIT(&f.todo, c->mem);
+  *v = freeze(&f, *v);
+  while (f.todo.len && !mem_exhausted(c->mem)) {
+    Cell *cell = VEC_POP(&f.todo);
+    uint64_t n = cell_count(cell);
+    for (uint64_t i = 0; i < n && !mem_exhausted(c->mem); i++)
+      if (cell_field_counted(cell, i))
+        cell_fields(cell)[i] = freeze(&f, cell_fields(cell)[i]);
+  }
+  ptrmap_done(&f.done);
+  VEC_DONE(&f.todo);
+  return !mem_exhausted(c->mem);
+}
+
+bool code_bind_param(Code *c, const Global *param, Value value) {
+  size_t slot = (size_t)param->slot;
+  if (!freeze_value(c, param->type, &value)) return false;
+  while (c->params.len <= slot) {
+    size_t len = c->params.len;
+    VEC_PUSH(&c->params, (ParamValue){0});
+    if (c->params.len == len) return false;
+  }
+  c->params.data[slot] = (ParamValue){true, value};
   return true;
 }
 
-const Tensor *code_param(const Code *c, const Global *param) {
-  return (size_t)param->slot < c->params.len ? c->params.data[param->slot]
-                                             : NULL;
+/* NULL: the host has not bound it. */
+const Value *code_param(const Code *c, const Global *param) {
+  size_t slot = (size_t)param->slot;
+  bool given = slot < c->params.len && c->params.data[slot].given;
+  return given ? &c->params.data[slot].value : NULL;
 }

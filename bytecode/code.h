@@ -138,6 +138,11 @@ typedef struct Function {
 /* The code of a program, shared by its sessions: every function reached so far,
  * one instance for each combination of representations of its type parameters.
  */
+typedef struct ParamValue {
+  bool given;
+  Value value;
+} ParamValue;
+
 typedef struct Code {
   Program *program;
   bool stops_anywhere; /* any instruction may be where a run ends */
@@ -152,19 +157,23 @@ typedef struct Code {
                           itself (lower/unboxed.c) */
   bool loose;          /* as the program was when code was last made */
   VEC(Function *) functions;
-  bool sorted;          /* by address of their code */
-  VEC(Tensor *) params; /* by slot */
-  SharedValues shared;  /* under the lock, too */
-  uint32_t plan_count;  /* sites that have one in a session */
+  bool sorted;                 /* by address of their code */
+  VEC(ParamValue) params;      /* by slot */
+  VEC(Tensor *) param_tensors; /* the tensors in them, immortal */
+  SharedValues shared;         /* under the lock, too */
+  uint32_t plan_count;         /* sites that have one in a session */
 } Code;
 
 /* --- Life --------------------------------------------------------------- */
 
 Code *code_new(Program *p); /* NULL when memory runs out */
 void code_free(Code *c);
-/* Binds a param's value (one reference is kept) before any session starts. */
-bool code_bind_param(Code *c, const Global *param, Tensor *value);
-const Tensor *code_param(const Code *c, const Global *param); /* or NULL */
+/* Binds a param to an immortal copy of the value, which holds tensors, tuples
+ * and constructors, before any session starts.  Elements of the program's own
+ * heap are shared with the copy.  False when memory runs out. */
+bool code_bind_param(Code *c, const Global *param, Value value);
+/* The value; NULL: it has none yet. */
+const Value *code_param(const Code *c, const Global *param);
 
 /* Before any code is made: runs may end at any instruction. */
 void code_stop_at_nans(Code *c);

@@ -48,7 +48,8 @@ const Word *ins_word(const Word *at, char letter) {
   return found ? at + 1 + (found - words) : NULL;
 }
 
-/* What a count in the column `list` stands for. */
+/* What a count in the column `list` stands for.  A count that stands in neither
+ * operand nor row is that of the site in the word. */
 static uint32_t list_count(const Word *at, char count) {
   const Word *op = ins_word(at, 'q'), *chain = ins_word(at, 'Q');
   switch (count) {
@@ -101,7 +102,7 @@ Operand word_listed(const OperandWalk *o, uint32_t k) {
   const char *list = o->info->list;
   char mode = k < list_count(o->word, list[0]) ? list[1] : list[3];
   const Word *first = o->word + 1 + o->info->word_count;
-  bool jumps = mode == 'j';
-  return (Operand){.mode = mode,
-                   .reg = jumps ? (uint32_t)first[k].word : first->regs[k]};
+  uint32_t reg =
+      mode == 'j' ? (uint32_t)first[k].word : first[k / 4].regs[k % 4];
+  return (Operand){.mode = mode, .reg = reg};
 }

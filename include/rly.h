@@ -140,7 +140,8 @@ bool rly_session_diagnostic_note(rly_session *s, size_t i, size_t k,
 /* --- Programs ----------------------------------------------------------- */
 
 enum {
-  RLY_INTERACTIVE = 1,  /* answer RLY_INCOMPLETE for text that ends early */
+  RLY_INTERACTIVE = 1,  /* answer RLY_INCOMPLETE for text that ends early, or
+                           is a doc comment without its definition */
   RLY_NAME_RESULTS = 2, /* later texts may name the values of expressions:
                            %_1, %_2 ... and, the newest, %it */
   RLY_RECHECK = 4,      /* definitions of earlier texts that use what this one
@@ -165,6 +166,13 @@ rly_status rly_program_add_file(rly_program *p, const char *path,
  * constant string: "(", "{", "[", "/" "*" or "\""; "" where nothing is open, or
  * more than 255 are.  It needs no program and no lock. */
 size_t rly_text_open(const char *text, size_t len, const char **innermost);
+/* Gives the next text with RLY_NAME_RESULTS a number n above 0: its first
+ * result is %_n then, and others are %_n_2, %_n_3 and so on.  Without numbers,
+ * results are counted through all texts. */
+void rly_program_number(rly_program *p, int n);
+/* Would rly_program_add_text answer RLY_INCOMPLETE to this text, which has a
+ * NUL behind its `len` bytes?  Nothing is added or reported. */
+bool rly_text_unfinished(rly_program *p, const char *text, size_t len);
 /* Does the newest text hold top-level expressions?  (Otherwise it is its @main
  * that is meant to run.) */
 bool rly_program_has_expressions(const rly_program *p);

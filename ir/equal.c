@@ -7,7 +7,11 @@
  * Both sides are walked in step: their walks must tell the same events, and
  * what is told must be the same.  When two binders meet, they are given the
  * same serial number, each under its own name; two uses are equal when their
- * names have the same number, or no number and the same spelling. */
+ * names have the same number, or no number and the same spelling.  An undo log
+ * takes numbers back where scopes end, so the work is linear in the smaller of
+ * the two.
+ *
+ * The printer is tested by this: what it prints must read back equal. */
 #include <string.h>
 
 #include "ir/print.h"
@@ -87,6 +91,7 @@ static bool same_dim_node(const Compare *c, const DimExpr *a,
   if (a->kind != b->kind) return false;
   switch (a->kind) {
     case DX_NUMBER: return a->number == b->number;
+    case DX_SPLAT:
     case DX_NAME: return same_use(c, type_key(a->name), type_key(b->name));
     case DX_META: return same_name(a->name, b->name) && a->number == b->number;
     default: return true;
@@ -113,7 +118,7 @@ static bool bind_type_params(Compare *c, int n, const TypeParam *a, int m,
                              const TypeParam *b) {
   if (n != m) return false;
   for (int i = 0; i < n; i++) {
-    if (a[i].is_dim != b[i].is_dim) return false;
+    if (a[i].kind != b[i].kind) return false;
     bind(c, type_key(a[i].name), type_key(b[i].name));
   }
   return true;
@@ -131,6 +136,10 @@ static bool same_types(Compare *c, int n, const TypeExpr *const *a, int m,
 
 static bool same_tensor_type(Compare *c, const TypeExpr *a, const TypeExpr *b) {
   if (a->dtype != b->dtype || a->dim_count != b->dim_count) return false;
+  if (!a->dtype_name != !b->dtype_name) return false;
+  if (a->dtype_name &&
+      !same_use(c, type_key(a->dtype_name), type_key(b->dtype_name)))
+    return false;
   for (int i = 0; i < a->dim_count; i++)
     if (!same_dim(c, a->dims[i], b->dims[i])) return false;
   return true;
@@ -151,6 +160,7 @@ static bool same_type(Compare *c, const TypeExpr *a, const TypeExpr *b) {
   if (!a || !b) return a == b;
   if (a->kind != b->kind) return false;
   switch (a->kind) {
+    case TX_DIM:
     case TX_TENSOR: return same_tensor_type(c, a, b);
     case TX_FN: return same_fn_type(c, a, b);
     case TX_NAME:
@@ -163,7 +173,8 @@ static bool same_type(Compare *c, const TypeExpr *a, const TypeExpr *b) {
 
 /* --- Binders -------------------------------------------------------------- */
 
-/* In either form: uses have the Var after resolution, its name before. */
+/* Binds variables in either form of a program: uses have the Var after
+ * resolution, its name before. */
 static bool bind_vars(Compare *c, const Var *a, const Var *b) {
   bind(c, a, b);
   bind(c, local_key(a->name), local_key(b->name));
@@ -243,6 +254,19 @@ static bool same_text(const Expr *a, const Expr *b) {
          memcmp(a->text.bytes, b->text.bytes, a->text.len) == 0;
 }
 
+static const Name *list_name(const Expr *e) {
+  const Expr *head = e->list.head;
+  return head->kind == EX_CTOR ? head->ctor->name : head->name;
+}
+
+static bool same_match(const Match *a, const Match *b) {
+  bool same = a->partial == b->partial && a->arm_count == b->arm_count;
+  for (int i = 0; same && i < a->arm_count; i++)
+    same = !a->arms[i].guard == !b->arms[i].guard &&
+           a->arms[i].shares == b->arms[i].shares;
+  return same;
+}
+
 /* Compares two nodes of one kind, without their parts. */
 static bool same_head(Compare *c, const Expr *a, const Expr *b) {
   switch (a->kind) {
@@ -255,16 +279,18 @@ static bool same_head(Compare *c, const Expr *a, const Expr *b) {
     case EX_CONST: return tensor_same(a->constant, b->constant);
     case EX_GLOBAL: return same_name(a->g.name, b->g.name);
     case EX_PROJ: return a->index == b->index;
+    case EX_FIELD: return same_name(a->field.name, b->field.name);
+    case EX_LIST: return same_name(list_name(a), list_name(b));
     case EX_CALL:
       return same_attrs(c, a->call.attr_count, a->call.attrs,
                         b->call.attr_count, b->call.attrs);
     case EX_FN: return same_fn(c, a->fn, b->fn);
     case EX_BLOCK: return same_block(a->block, b->block);
-    case EX_MATCH:
-      return a->match->partial == b->match->partial &&
-             a->match->arm_count == b->match->arm_count;
+    case EX_MATCH: return same_match(a->match, b->match);
     case EX_VAR: return same_use(c, a->var, b->var);
-    case EX_CTOR: return same_name(a->ctor->name, b->ctor->name);
+    case EX_CTOR:
+      return a->ctor == b->ctor ||
+             (a->ctor && b->ctor && same_name(a->ctor->name, b->ctor->name));
     case EX_OP: return a->op == b->op;
     case EX_DIM:
       return same_use(c, type_key(a->dim_var->name),
@@ -273,13 +299,19 @@ static bool same_head(Compare *c, const Expr *a, const Expr *b) {
   }
 }
 
+/* {a with f = b} is a call of what it does not name. */
+static bool is_with(const Expr *e) { return e->sugar == SUGAR_WITH; }
+
 static bool same_node(Compare *c, const Expr *a, const Expr *b) {
-  return a->kind == b->kind && a->count == b->count && same_head(c, a, b);
+  return a->kind == b->kind && a->count == b->count &&
+         is_with(a) == is_with(b) && same_head(c, a, b);
 }
 
 static bool same_pattern(const Pattern *a, const Pattern *b) {
   return a->kind == b->kind && a->count == b->count &&
-         (a->kind != PT_CTOR || same_name(a->name, b->name));
+         same_name(a->label, b->label) &&
+         (a->kind != PT_CTOR || same_name(a->name, b->name)) &&
+         (a->kind != PT_LITERAL || tensor_same(a->constant, b->constant));
 }
 
 /* Each type parameter was bound under two names. */
@@ -314,7 +346,8 @@ static bool next_event(ExprWalk *w) {
   return false;
 }
 
-/* Do both tell the same events?  Running out of memory makes nothing equal. */
+/* Do both tell the same events?  Running out of memory makes nothing equal.  As
+ * many events on both sides: one that goes on alone is longer. */
 static bool in_step(Compare *c, unsigned wanted, const Expr *a, const Expr *b,
                     bool (*same_event)(Compare *c)) {
   expr_walk_start(&c->left, c->mem, wanted, a);
@@ -365,19 +398,29 @@ bool expr_equal(Mem *mem, const Expr *a, const Expr *b) {
 
 /* --- Units ---------------------------------------------------------------- */
 
+static bool same_labels(const CtorDecl *a, const CtorDecl *b) {
+  if (!a->labels || !b->labels) return a->labels == b->labels;
+  for (int i = 0; i < a->field_count; i++)
+    if (!same_name(a->labels[i].name, b->labels[i].name)) return false;
+  return true;
+}
+
 static bool same_ctor(Compare *c, const CtorDecl *a, const CtorDecl *b) {
   return same_name(a->name, b->name) &&
-         same_types(c, a->field_count, a->fields, b->field_count, b->fields);
+         same_types(c, a->field_count, a->fields, b->field_count, b->fields) &&
+         same_labels(a, b);
 }
 
 static bool same_adt(Compare *c, const AdtDecl *a, const AdtDecl *b) {
   if (!a || !b) return a == b;
+  if (!a->meaning != !b->meaning) return false;
   size_t mark = c->undo.len;
   bool same =
       a->is_extern == b->is_extern && a->ctor_count == b->ctor_count &&
       bind_type_params(c, a->param_count, a->params, b->param_count, b->params);
   for (int i = 0; same && i < a->ctor_count; i++)
     same = same_ctor(c, &a->ctors[i], &b->ctors[i]);
+  if (same && a->meaning) same = same_type(c, a->meaning, b->meaning);
   leave(c, mark);
   return same;
 }

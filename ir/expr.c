@@ -61,6 +61,16 @@ Span var_span(const Var *var) {
                          : var->span;
 }
 
+int ctor_field(const Ctor *ctor, const Name *name) {
+  for (int i = 0; ctor->labels && i < ctor->field_count; i++)
+    if (ctor->labels[i].name == name) return i;
+  return -1;
+}
+
+const Ctor *ctor_nil(const Ctor *cons) {
+  return &cons->adt->ctors[1 - cons->tag];
+}
+
 Span expr_declaration(const Expr *e) {
   switch (e->kind) {
     case EX_VAR: return var_span(e->var);
@@ -83,13 +93,15 @@ Span expr_parameter(const Expr *callee, int i) {
 
 static const Expr *call_spine(const Expr *e) {
   ExprKind callee = e->call.callee->kind;
+  if (e->sugar == SUGAR_WITH) return e->args[0];
   if (callee != EX_OP && callee != EX_IDENT) return e->call.callee;
   return e->sugar != SUGAR_NONE && e->count > 0 ? e->args[0] : NULL;
 }
 
 const Expr *expr_spine(const Expr *e) {
   switch (e->kind) {
-    case EX_PROJ: return e->args[0];
+    case EX_PROJ:
+    case EX_FIELD: return e->args[0];
     case EX_IF:
       return e->sugar == SUGAR_AND || e->sugar == SUGAR_OR ? e->args[0] : NULL;
     case EX_CALL: return call_spine(e);

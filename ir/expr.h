@@ -23,10 +23,13 @@ typedef enum ExprKind {
   EX_META,    /* meta[key][n] name, index */
   EX_STRING,  /* "text"       text: uint8 UTF-8 vector */
   EX_BRACKET, /* [a, [b, c]]  args: a tensor literal or a stack */
+  /* Before the types are known: */
+  EX_FIELD, /* a.weight     args[0], field */
   /* In every form: */
   EX_CONST,  /* a tensor     constant */
   EX_GLOBAL, /* @f           name, then global */
   EX_TUPLE,  /* (a, b)       args */
+  EX_LIST,   /* List[a, b]   args, list */
   EX_PROJ,   /* a.0          args[0], index */
   EX_CALL,   /* f(a, key=v)  callee, args, attrs */
   EX_FN,     /* fn (..) {..} fn */
@@ -47,16 +50,23 @@ typedef enum ExprKind {
 /* How a desugared node was written, so that it prints back the same way. */
 typedef enum Sugar {
   SUGAR_NONE,
-  SUGAR_INFIX,   /* a + b as call add(a, b) */
-  SUGAR_NEGATE,  /* -a as negative(a) */
-  SUGAR_NOT,     /* !a as logical_not(a) */
-  SUGAR_AND,     /* a && b as if (a) {b} else {False} */
-  SUGAR_OR,      /* a || b as if (a) {True} else {b} */
-  SUGAR_ELSE_IF, /* this if stands after `else` without braces */
-  SUGAR_UNIT,    /* the () that a `;` after the last item gives */
-  SUGAR_CTOR,    /* Nil written for Nil() */
-  SUGAR_BRACES,  /* a block that was written with braces of its own */
-  SUGAR_GRAPH,   /* a let made from a graph variable */
+  SUGAR_INFIX,     /* a + b as call add(a, b) */
+  SUGAR_NEGATE,    /* -a as negative(a) */
+  SUGAR_NOT,       /* !a as logical_not(a) */
+  SUGAR_AND,       /* a && b as if (a) {b} else {False} */
+  SUGAR_OR,        /* a || b as if (a) {True} else {b} */
+  SUGAR_ELSE_IF,   /* this if stands after `else` without braces */
+  SUGAR_UNIT,      /* the () that a `;` after the last item gives */
+  SUGAR_CTOR,      /* Nil written for Nil() */
+  SUGAR_BRACES,    /* a block that was written with braces of its own */
+  SUGAR_GRAPH,     /* a let made from a graph variable */
+  SUGAR_BRACKET,   /* [a, b] as stack((a, b)) */
+  SUGAR_LIST,      /* the same of an attribute's list: n=[a, 2] */
+  SUGAR_SPLAT,     /* the name of a shape, s..., in an attribute's list */
+  SUGAR_PIPE,      /* a |> f as call f(a) */
+  SUGAR_PIPE_CALL, /* a |> f(b) as call f(a, b) */
+  SUGAR_WITH,      /* {a with f = b} as call C(a, f=b) of the constructor that
+                      a has, which is NULL until the types are known */
 } Sugar;
 
 typedef struct Expr Expr;
@@ -74,8 +84,9 @@ typedef struct Var {
   uint32_t id; /* unique in the program */
   bool lazy;   /* a graph node that may only fail or diverge: evaluated at the
                   first use that is reached (docs/LANGUAGE.md) */
-  uint8_t effects; /* a function's: what calling it can do, with EFFECT_KNOWN
+  uint16_t effects; /* a function's: what calling it can do, with EFFECT_KNOWN
                       (program.h); 0: not known, so anything */
+  bool is_dim;      /* a named dimension that a function reads as a value */
 } Var;
 
 /* --- Attributes as written ---------------------------------------------- */
@@ -112,26 +123,49 @@ typedef struct Attr {
 
 /* --- Patterns, arms, bindings ------------------------------------------- */
 
-typedef enum PatternKind { PT_WILD, PT_VAR, PT_CTOR, PT_TUPLE } PatternKind;
+typedef enum PatternKind {
+  PT_WILD,
+  PT_VAR,
+  PT_CTOR,
+  PT_TUPLE,
+  PT_LITERAL, /* 0, True: what equals it */
+  PT_OR,      /* p | q: what one of `fields` takes; only before resolution */
+} PatternKind;
 
 typedef struct Pattern {
   PatternKind kind;
   Span span;
   Var *var;                /* PT_VAR */
   const Name *name;        /* PT_CTOR, as written */
-  const struct Ctor *ctor; /* PT_CTOR, once resolved */
+  const struct Ctor *ctor; /* PT_CTOR and PT_LITERAL, once resolved */
+  struct Tensor *constant; /* PT_LITERAL: a scalar */
   bool parens;             /* PT_CTOR written with (...) */
+  bool has_or;             /* is or holds a PT_OR */
+  bool again;              /* PT_VAR that an alternative before has bound */
+  const Name *label;       /* C(label=p): the field that it takes, before
+                              resolution; NULL: by position */
   int height;              /* levels of patterns within it */
   int count;
   const struct Pattern *const *fields;
   const Type *type; /* filled in by the checker */
 } Pattern;
 
+/* The patterns without PT_OR that a parsed one stands for, in order.  False:
+ * they are too many, and there are more than those in `out`. */
+enum { ALTERNATIVES_MAX = 4096 };
+typedef VEC(const Pattern *) Patterns;
+bool pattern_alternatives(Mem *mem, Arena *arena, const Pattern *whole,
+                          Patterns *out);
+
+/* Once resolved, each alternative of an or-pattern is an arm of its own, and
+ * those that follow the first share its guard, body and variables. */
 typedef struct Arm {
   Span span;
   const Pattern *pattern;
+  const Expr *guard; /* a bool scalar; NULL: none */
   const Expr *body;
   bool braces;
+  bool shares; /* an alternative: the body is that of the arm before it */
 } Arm;
 
 typedef struct Match {
@@ -174,8 +208,12 @@ typedef struct Fn {
   const TypeExpr *result; /* NULL: none */
   const Type *declared_result;
   const Expr *body;
-  uint8_t effects; /* of calling it, as in Var; by the checker */
+  uint16_t effects; /* of calling it, as in Var; by the checker */
 } Fn;
+
+/* Which branches of an `if` may be taken, by each time that it was checked:
+ * functions of shapes are, once for each instance (types/branch.c). */
+enum { BRANCH_THEN = 1, BRANCH_ELSE = 2, BRANCH_BOTH = 4 };
 
 /* --- Nodes -------------------------------------------------------------- */
 
@@ -200,15 +238,31 @@ struct Expr {
     } meta;        /* META */
     int64_t index; /* PROJ, GRAPH */
     struct {
+      const Name *name;
+      Span span;                 /* of the name */
+      const struct Ctor *ctor;   /* whose field it is, by the checker */
+      const struct Expr *parsed; /* of a resolved node: where it tells that */
+    } field;                     /* FIELD */
+    struct {
+      const struct Expr *parsed; /* of a resolved node: where `seen` is told */
+      uint8_t seen;              /* BRANCH_ bits, by the checker */
+    } branch;                    /* IF */
+    struct {
       const char *bytes;
       size_t len;
     } text; /* STRING */
     struct {
       const Expr *callee;
       int attr_count;
+      int late; /* how many of the arguments stand behind the attributes */
       const Attr *attrs;
       const struct Attrs *bound; /* an operator call's record (ops/attr.h) */
     } call;
+    struct {
+      const Expr *head;      /* the type's name; then its constructor of an
+                                element and a list, an EX_CTOR */
+      struct Tensor *packed; /* scalar literals: instead of args, a vector */
+    } list;                  /* LIST */
     const Fn *fn;
     const Block *block;
     const Match *match;
@@ -236,6 +290,10 @@ Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);
 /* The variable with its annotation. */
 Span var_span(const Var *var);
+/* The index of the constructor's field of that name; -1: it has none. */
+int ctor_field(const struct Ctor *ctor, const Name *name);
+/* The constructor of a list literal's end: that of two which is not `cons`. */
+const struct Ctor *ctor_nil(const struct Ctor *cons);
 /* Where what `e` names is declared, and where the function that it names says
  * what argument `i` has to be; SPAN_NONE: it names nothing. */
 Span expr_declaration(const Expr *e);

@@ -54,8 +54,10 @@ static void list_parts(ExprMap *m, const Expr *e) {
       break;
     case EX_MATCH:
       for (int i = 0; i < e->match->arm_count; i++) {
-        list(m, e->match->arms[i].pattern);
-        list(m, e->match->arms[i].body);
+        const Arm *arm = &e->match->arms[i];
+        list(m, arm->pattern);
+        if (arm->guard && !arm->shares) list(m, arm->guard);
+        if (!arm->shares) list(m, arm->body);
       }
       break;
     default: break;
@@ -121,6 +123,12 @@ static const Match *put_match(Arena *a, const Match *old, Parts *parts) {
   if (!match || (!arms && old->arm_count > 0)) return NULL;
   for (int i = 0; i < old->arm_count; i++) {
     arms[i].pattern = TAKE(parts);
+    if (arms[i].shares) {
+      arms[i].guard = arms[i - 1].guard;
+      arms[i].body = arms[i - 1].body;
+      continue;
+    }
+    if (arms[i].guard) arms[i].guard = TAKE(parts);
     arms[i].body = TAKE(parts);
   }
   match->arms = arms;
@@ -167,7 +175,9 @@ static Parts take_results(ExprMap *m, size_t n) {
   return m->results.data + m->results.len;
 }
 
-/* Takes the results of the node's parts, and gives the node over them. */
+/* Takes the results of the node's parts, and gives the node over them.  The old
+ * parts are listed above the new ones for the comparison, and both come off
+ * together. */
 static const Expr *over_results(ExprMap *m, const Expr *e) {
   size_t end = m->results.len;
   list_parts(m, e);
@@ -245,7 +255,8 @@ Expr *expr_map_own(ExprMap *m) {
   return copy;
 }
 
-/* The event that the user has seen is over: its result goes on the stack. */
+/* The event that the user has seen is over: its result goes on the stack.  BIND
+ * is settled with the old variable unless the user has bound another. */
 static void settle(ExprMap *m) {
   const ExprWalk *w = &m->walk;
   const void *result = m->put;
@@ -265,7 +276,8 @@ static void settle(ExprMap *m) {
     ptrmap_put(&m->done, w->at, (void *)result);
 }
 
-/* True when the event is the user's to see. */
+/* True when the event is the user's to see.  A node that was mapped before is
+ * not entered again after expr_map_once: what it became is put at once. */
 static bool meet(ExprMap *m) {
   ExprWalk *w = &m->walk;
   switch ((int)w->event) {

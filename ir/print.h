@@ -1,6 +1,7 @@
 /* Programs as text.  Canonical: what is printed parses back to an equal
  * program, and printing that gives the same text.  Sugar and comments of
- * parsed units are kept; resolved programs print too (for `dump --ir`). */
+ * parsed units are kept; resolved programs print too (for `dump --ir`), and
+ * read back. */
 #ifndef IR_PRINT_H
 #define IR_PRINT_H
 
@@ -10,11 +11,16 @@ enum { PRINT_WIDTH = 80 };
 
 /* The unit as parsed, in canonical layout. */
 void unit_print(const Program *p, const Unit *u, StrBuf *out);
-/* A resolved definition, with types on binders where known. */
-void global_print(const Program *p, const Global *g, StrBuf *out);
+/* The unit as checked, of which nothing is left to be inferred where the
+ * language has words for it: with types on binders, attributes as they were
+ * bound, and the units that it imports in their places.  It reads back as the
+ * same program. */
+void unit_print_checked(const Program *p, const Unit *u, StrBuf *out);
 void expr_print(const Program *p, const Expr *e, StrBuf *out);
 void pattern_print(const Program *p, const Pattern *pattern, StrBuf *out);
 void type_expr_print(StrBuf *out, const TypeExpr *t);
+/* A definition's type, whole; as written where it has instances. */
+void global_type_print(const Program *p, const Global *g, StrBuf *out);
 
 /* Equal as programs: items in order, names of definitions, types, and
  * expressions up to renaming. */

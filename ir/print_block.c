@@ -71,11 +71,24 @@ void print_bound(Printer *p, const Expr *value) {
   doc_unhang(&p->doc);
 }
 
+/* A value has a type with parameters by itself: as an annotation that type may
+ * ask for more. */
+void print_let_type(Printer *p, const TypeExpr *written, const Type *found,
+                    const Expr *value) {
+  bool quantified = found && found->kind == TY_FN && found->param_count > 0;
+  if (quantified && value) found = NULL;
+  print_annotation(p, written, found);
+}
+
 static void print_let(Printer *p, const char *keyword, const Binding *b) {
   doc_word(&p->doc, keyword);
   print_var(p, b->var);
-  print_annotation(p, b->var->annotation, b->var->type);
-  if (b->var->lazy) doc_word(&p->doc, "/* lazy */");
+  print_let_type(p, b->var->annotation, b->var->type, b->value);
+  print_bound(p, b->value);
+}
+
+static void print_graph(Printer *p, const Binding *b) {
+  print_var(p, b->var);
   print_bound(p, b->value);
 }
 
@@ -83,7 +96,10 @@ static void print_let(Printer *p, const char *keyword, const Binding *b) {
  * last. */
 static void print_binding(Printer *p, const Binding *b) {
   switch (b->kind) {
-    case BIND_LET: print_let(p, "let", b); break;
+    case BIND_LET:
+      if (print_is_graph(p, b)) print_graph(p, b);
+      else print_let(p, "let", b);
+      break;
     case BIND_AND: print_let(p, "and", b); break;
     case BIND_ITEM: print_expr(p, b->value); break;
     case BIND_GRAPH:
@@ -112,9 +128,17 @@ static void bind_group(Printer *p, const Block *b, int i) {
   }
 }
 
+/* The first binding that is printed.  Those before it read named dimensions,
+ * which the text names themselves. */
+static int first_shown(const Block *b) {
+  int i = 0;
+  while (i < b->count && b->bindings[i].var && b->bindings[i].var->is_dim) i++;
+  return i;
+}
+
 /* A let always stands on a line of its own. */
 static bool has_lets(const Block *b) {
-  for (int i = 0; i < b->count; i++)
+  for (int i = first_shown(b); i < b->count; i++)
     if (b->bindings[i].kind != BIND_ITEM) return true;
   return false;
 }
@@ -128,16 +152,17 @@ static void print_block_line(Printer *p, Span next, bool one_line) {
 void print_block(Printer *p, const Block *b, bool one_line) {
   size_t scope = print_scope(p);
   one_line = one_line && !has_lets(b);
-  for (int i = 0; i < b->count && !mem_exhausted(p->mem); i++) {
+  int first = first_shown(b);
+  for (int i = first; i < b->count && !mem_exhausted(p->mem); i++) {
     const Binding *binding = &b->bindings[i];
-    if (i > 0) print_block_line(p, binding->span, one_line);
+    if (i > first) print_block_line(p, binding->span, one_line);
     print_comments(p, binding->span.lo);
     bind_group(p, b, i);
     print_binding(p, binding);
     if (!continues(b, i + 1)) print_semicolon(p, binding->span);
   }
   if (b->result->sugar != SUGAR_UNIT) {
-    if (b->count > 0) print_block_line(p, b->result->span, one_line);
+    if (b->count > first) print_block_line(p, b->result->span, one_line);
     print_expr(p, b->result);
   }
   print_leave(p, scope);
@@ -145,13 +170,18 @@ void print_block(Printer *p, const Block *b, bool one_line) {
 
 /* A block whose items stand on lines of their own. */
 static bool has_items(const Expr *e) {
-  return e->kind == EX_BLOCK && e->block->count > 0;
+  return e->kind == EX_BLOCK && e->block->count > first_shown(e->block);
+}
+
+/* A block of braces or of named dimensions alone. */
+static bool is_mere_braces(const Expr *e) {
+  return e->kind == EX_BLOCK && !has_items(e) &&
+         (e->sugar == SUGAR_BRACES || e->block->count > 0);
 }
 
 /* Braces of braces are written once: the parser drops what they would say. */
 void print_braced(Printer *p, const Expr *body, uint32_t end) {
-  while (body->sugar == SUGAR_BRACES && !has_items(body))
-    body = body->block->result;
+  while (is_mere_braces(body)) body = body->block->result;
   LineKind line = has_items(body) ? LINE_HARD : LINE_SPACE;
   doc_word(&p->doc, "{");
   doc_indent(&p->doc);
@@ -166,6 +196,16 @@ void print_braced(Printer *p, const Expr *body, uint32_t end) {
 
 /* --- Functions ------------------------------------------------------------ */
 
+/* Does it refer to the metadata section, which a resolved program lacks?  A
+ * function's attributes have no effect. */
+static bool is_of_metadata(const AttrExpr *x) {
+  for (int i = 0; x->kind == AX_LIST && i < x->count; i++)
+    if (is_of_metadata(x->items[i])) return true;
+  return x->kind == AX_META;
+}
+
+/* Parameters are bound here, for the body and for the parameters to the
+ * right. */
 static void print_params(Printer *p, const Fn *fn) {
   print_list_open(p, "(");
   for (int i = 0; i < fn->param_count; i++) {
@@ -176,9 +216,11 @@ static void print_params(Printer *p, const Fn *fn) {
     print_var(p, v);
     print_annotation(p, v->annotation, v->type);
   }
+  int before = fn->param_count;
   for (int i = 0; i < fn->attr_count; i++) {
-    print_comma(p, fn->param_count + i == 0);
-    print_attr(p, &fn->attrs[i]);
+    if (p->resolved && is_of_metadata(fn->attrs[i].value)) continue;
+    print_comma(p, before++ == 0);
+    print_attr(p, &fn->attrs[i], "=");
   }
   print_list_close(p, ")", 0);
 }
@@ -186,7 +228,7 @@ static void print_params(Printer *p, const Fn *fn) {
 static void print_result(Printer *p, const Expr *e) {
   const Type *found =
       e->type && e->type->kind == TY_FN ? e->type->result : NULL;
-  if (p->resolved && found) {
+  if (p->resolved && found && print_can_say(p, found)) {
     doc_word(&p->doc, "->");
     print_type(p, found);
   } else if (e->fn->result) {
@@ -199,10 +241,15 @@ static void print_result(Printer *p, const Expr *e) {
  * mention them, and leave it last. */
 void print_fn_rest(Printer *p, const Expr *e, uint32_t end) {
   size_t scope = print_scope(p);
+  int vars = p->resolved ? e->fn->type_param_count : 0;
+  const TypeVar **hidden =
+      ARENA_ARRAY(&p->doc.arena, const TypeVar *, (size_t)vars);
+  print_bind_types(p, vars, e->fn->type_vars, hidden);
   print_type_params(p, e->fn->type_param_count, e->fn->type_params);
   print_params(p, e->fn);
   print_result(p, e);
   print_braced(p, e->fn->body, end);
+  print_leave_types(p, vars, e->fn->type_vars, hidden);
   print_leave(p, scope);
 }
 
@@ -221,10 +268,11 @@ static void print_fields(Printer *p, const Pattern *pattern,
 /* A variable of a later alternative is one that the first has bound. */
 void print_pattern(Printer *p, const Pattern *pattern) {
   print_comments(p, pattern->span.lo);
+  if (pattern->label) doc_textf(&p->doc, "%s=", pattern->label->text);
   switch (pattern->kind) {
     case PT_WILD: doc_text(&p->doc, "_"); break;
     case PT_VAR:
-      print_bind(p, pattern->var);
+      if (!pattern->again) print_bind(p, pattern->var);
       print_var(p, pattern->var);
       print_annotation(p, pattern->var->annotation, pattern->var->type);
       break;
@@ -234,6 +282,14 @@ void print_pattern(Printer *p, const Pattern *pattern) {
       break;
     case PT_TUPLE:
       print_fields(p, pattern, pattern->count == 1 ? ",)" : ")");
+      break;
+    case PT_LITERAL: print_constant(p, pattern->constant); break;
+    case PT_OR:
+      for (int i = 0; i < pattern->count; i++) {
+        if (i > 0) doc_word(&p->doc, "|");
+        if (i > 0) doc_line(&p->doc, LINE_SPACE);
+        print_pattern(p, pattern->fields[i]);
+      }
       break;
   }
 }
@@ -255,11 +311,23 @@ static void print_arm_body(Printer *p, const Expr *body) {
   doc_dedent(&p->doc);
 }
 
-static void print_arm(Printer *p, const Arm *arm) {
+/* The alternatives that share the arm follow it. */
+static void print_arm(Printer *p, const Match *m, int i) {
+  const Arm *arm = &m->arms[i];
   size_t scope = print_scope(p);
   print_comments(p, arm->span.lo);
   doc_open(&p->doc);
   print_pattern(p, arm->pattern);
+  for (i++; i < m->arm_count && m->arms[i].shares; i++) {
+    doc_word(&p->doc, "|");
+    doc_line(&p->doc, LINE_SPACE);
+    print_pattern(p, m->arms[i].pattern);
+  }
+  if (arm->guard) {
+    doc_word(&p->doc, "if");
+    doc_space(&p->doc);
+    print_expr(p, arm->guard);
+  }
   doc_word(&p->doc, "=>");
   if (arm->braces || has_items(arm->body))
     print_braced(p, arm->body, arm->span.hi);
@@ -283,8 +351,9 @@ void print_match(Printer *p, const Expr *e) {
   print_scrutinee(p, e->args[0]);
   print_braces_open(p, m->arm_count);
   for (int i = 0; i < m->arm_count; i++) {
+    if (m->arms[i].shares) continue;
     print_comma(p, i == 0);
-    print_arm(p, &m->arms[i]);
+    print_arm(p, m, i);
   }
   print_braces_close(p, m->arm_count, e->span.hi);
   doc_close(&p->doc);

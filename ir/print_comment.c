@@ -163,7 +163,7 @@ void print_line_between(Printer *p, uint32_t at) {
 }
 
 uint32_t print_find(const Printer *p, uint32_t from, uint32_t end, char c) {
-  if (!p->source) return from;
+  if (!p->source || from < p->source->base) return from;
   uint32_t last = p->source->base + p->source->len;
   if (end > last) end = last;
   int comment = comment_after(p, from);

@@ -15,6 +15,7 @@
 /* How tightly an expression holds together, loosest first. */
 enum {
   LEVEL_LOOSE, /* blocks, if, match, fn: in parentheses as an operand */
+  LEVEL_PIPE,
   LEVEL_OR,
   LEVEL_AND,
   LEVEL_EQUAL,
@@ -71,6 +72,9 @@ static Infix as_infix(const Printer *p, const Expr *e) {
     case SUGAR_INFIX: return infix_call(p, e);
     case SUGAR_AND: return (Infix){"&&", LEVEL_AND, e->args[0], e->args[1]};
     case SUGAR_OR: return (Infix){"||", LEVEL_OR, e->args[0], e->args[2]};
+    case SUGAR_PIPE:
+    case SUGAR_PIPE_CALL:
+      return (Infix){"|>", LEVEL_PIPE, e->args[0], e->call.callee};
     default: return (Infix){0};
   }
 }
@@ -116,8 +120,54 @@ static void print_operand(Printer *p, const Expr *e, int level) {
   else print_expr(p, e);
 }
 
+/* A resolved call of an operator has its attributes in its record. */
+static int attrs_of(Printer *p, const Expr *call, const Attr **attrs,
+                    int *operands) {
+  const Program *program = p->program;
+  *attrs = call->call.attrs;
+  *operands = call->count;
+  if (!p->resolved || !call->call.bound || !program->attrs_written)
+    return call->call.attr_count;
+  return program->attrs_written(&p->doc.arena, program->names, call, attrs,
+                                operands);
+}
+
+/* `name=b` in a call, `name = b` behind `with`. */
+static void print_arguments(Printer *p, const Expr *call) {
+  const Attr *attrs;
+  int operands, attr_count = attrs_of(p, call, &attrs, &operands);
+  int first = call->sugar == SUGAR_PIPE_CALL;
+  int early = operands - call->call.late;
+  print_list_open(p, "(");
+  for (int i = first; i < early; i++) {
+    print_comma(p, i == first);
+    print_expr(p, call->args[i]);
+  }
+  for (int i = 0; i < attr_count; i++) {
+    print_comma(p, early + i == first);
+    print_attr(p, &attrs[i], "=");
+  }
+  for (int i = early; i < operands; i++) {
+    print_comma(p, false);
+    print_expr(p, call->args[i]);
+  }
+  print_list_close(p, ")", call->span.hi);
+}
+
+/* The right side of `|>`, whose arguments lack the first. */
+static void print_pipe_target(Printer *p, const Expr *e) {
+  const Expr *callee = e->call.callee;
+  bool call = e->sugar == SUGAR_PIPE_CALL;
+  bool chain = callee->kind == EX_CALL || callee->kind == EX_PROJ;
+  bool bare = callee->kind == EX_PROJ || callee->kind == EX_READ;
+  if (level_of(p, callee) < LEVEL_POSTFIX || (!call && chain && !bare))
+    print_in_parens(p, callee);
+  else print_expr(p, callee);
+  if (call) print_arguments(p, e);
+}
+
 /* The operators of one level in a row: a + b - c.  They break all or none,
- * after the operator. */
+ * after the operator; `|>` begins its line. */
 static void print_infix(Printer *p, const Expr *e, int level) {
   size_t base = p->spine.len;
   Infix infix = as_infix(p, e);
@@ -130,7 +180,14 @@ static void print_infix(Printer *p, const Expr *e, int level) {
   print_operand(p, e, level);
   doc_indent(&p->doc);
   while (p->spine.len > base) {
-    infix = as_infix(p, VEC_POP(&p->spine));
+    const Expr *link = VEC_POP(&p->spine);
+    infix = as_infix(p, link);
+    if (level == LEVEL_PIPE) {
+      doc_line(&p->doc, LINE_SPACE);
+      doc_word(&p->doc, infix.token);
+      print_pipe_target(p, link);
+      continue;
+    }
     doc_word(&p->doc, infix.token);
     doc_line(&p->doc, LINE_SPACE);
     print_operand(p, infix.right, level + 1);
@@ -139,9 +196,17 @@ static void print_infix(Printer *p, const Expr *e, int level) {
   doc_close(&p->doc);
 }
 
+/* The bracket whose elements the call stacks; NULL: it was written as a call.
+ */
+static const Expr *bracket_of(const Expr *e) {
+  bool bracket = e->sugar == SUGAR_BRACKET || e->sugar == SUGAR_LIST;
+  return bracket ? e->args[0] : NULL;
+}
+
 static bool is_postfix(const Printer *p, const Expr *e) {
-  return (e->kind == EX_CALL && !as_infix(p, e).token && !prefix_of(e)) ||
-         e->kind == EX_PROJ;
+  return (e->kind == EX_CALL && !as_infix(p, e).token && !prefix_of(e) &&
+          !bracket_of(e) && e->sugar != SUGAR_WITH) ||
+         e->kind == EX_PROJ || e->kind == EX_FIELD;
 }
 
 static bool is_number(const Expr *e) {
@@ -175,36 +240,51 @@ static void print_prefix(Printer *p, const Expr *e) {
 
 /* --- Calls and projections ------------------------------------------------ */
 
-static void print_arguments(Printer *p, const Expr *call) {
-  print_list_open(p, "(");
-  for (int i = 0; i < call->count; i++) {
-    print_comma(p, i == 0);
-    print_expr(p, call->args[i]);
-  }
-  for (int i = 0; i < call->call.attr_count; i++) {
-    print_comma(p, call->count + i == 0);
-    print_attr(p, &call->call.attrs[i]);
-  }
-  print_list_close(p, ")", call->span.hi);
+/* (%t.0).weight: without the parentheses that is one name. */
+static bool keeps_parens(const Expr *link, const Expr *e) {
+  return link->kind == EX_FIELD && e->parens &&
+         (e->kind == EX_PROJ || e->kind == EX_FIELD || e->kind == EX_LOCAL ||
+          e->kind == EX_GLOBAL);
 }
 
 /* f(a).0(b): the head, then one link after the other. */
 static void print_postfix(Printer *p, const Expr *e) {
   size_t base = p->spine.len;
-  while (is_postfix(p, e)) {
+  bool parens = false;
+  while (is_postfix(p, e) && !parens) {
     VEC_PUSH(&p->spine, e);
+    const Expr *link = e;
     e = e->kind == EX_CALL ? e->call.callee : e->args[0];
+    parens = keeps_parens(link, e);
   }
   const Expr *first = p->spine.len > base ? VEC_LAST(&p->spine) : NULL;
-  if (first && first->kind == EX_PROJ && is_number(e)) print_in_parens(p, e);
+  bool number = first && first->kind == EX_PROJ && is_number(e);
+  if (number || parens) print_in_parens(p, e);
   else print_operand(p, e, LEVEL_POSTFIX);
   while (p->spine.len > base) {
     const Expr *link = VEC_POP(&p->spine);
     bool last = p->spine.len == base;
     if (link->kind == EX_PROJ)
       doc_textf(&p->doc, ".%lld", (long long)link->index);
+    else if (link->kind == EX_FIELD)
+      doc_textf(&p->doc, ".%s", link->field.name->text);
     else if (link->sugar != SUGAR_CTOR || !last) print_arguments(p, link);
   }
+}
+
+/* {a with f = b}: the parts behind `with` break all or none. */
+static void print_with(Printer *p, const Expr *e) {
+  print_list_open(p, "{");
+  print_expr(p, e->args[0]);
+  doc_word(&p->doc, "with");
+  doc_indent(&p->doc);
+  for (int i = 0; i < e->call.attr_count; i++) {
+    if (i > 0) doc_text(&p->doc, ",");
+    doc_line(&p->doc, LINE_SPACE);
+    print_attr(p, &e->call.attrs[i], " = ");
+  }
+  doc_dedent(&p->doc);
+  print_list_close(p, "}", e->span.hi);
 }
 
 /* --- Everything else ------------------------------------------------------ */
@@ -229,6 +309,14 @@ static void print_bracket(Printer *p, const Expr *e) {
     print_expr(p, e->args[i]);
   }
   print_list_close(p, "]", e->span.hi);
+}
+
+static void print_list(Printer *p, const Expr *e) {
+  const Expr *head = e->list.head;
+  bool resolved = head->kind == EX_CTOR;
+  doc_text(&p->doc, (resolved ? head->ctor->adt->name : head->name)->text);
+  if (e->list.packed) print_constant(p, e->list.packed);
+  else print_bracket(p, e);
 }
 
 /* The closing brace of a branch.  A branch that a pass made may have none. */
@@ -282,7 +370,10 @@ static void print_leaf(Printer *p, const Expr *e) {
   switch (e->kind) {
     case EX_LOCAL: doc_textf(d, "%%%s", e->name->text); break;
     case EX_GRAPH: doc_textf(d, "%%%lld", (long long)e->index); break;
-    case EX_IDENT: doc_text(d, e->name->text); break;
+    case EX_IDENT:
+      doc_text(d, e->name->text);
+      if (e->sugar == SUGAR_SPLAT) doc_text(d, "...");
+      break;
     case EX_META: print_meta(p, e->meta.name->text, e->meta.index); break;
     case EX_STRING: print_string(p, e->text.bytes, e->text.len); break;
     case EX_CONST: print_constant(p, e->constant); break;
@@ -298,8 +389,10 @@ static void print_leaf(Printer *p, const Expr *e) {
 static void print_node(Printer *p, const Expr *e) {
   switch (e->kind) {
     case EX_BRACKET: print_bracket(p, e); break;
+    case EX_LIST: print_list(p, e); break;
     case EX_TUPLE: print_args(p, "(", e, e->count == 1 ? ",)" : ")"); break;
     case EX_CALL:
+    case EX_FIELD:
     case EX_PROJ: print_postfix(p, e); break;
     case EX_FN: print_fn(p, e); break;
     case EX_BLOCK: print_block_expr(p, e); break;
@@ -350,5 +443,7 @@ void print_expr(Printer *p, const Expr *e) {
   Infix infix = as_infix(p, e);
   if (infix.token) print_infix(p, e, infix.level);
   else if (prefix_of(e)) print_prefix(p, e);
+  else if (bracket_of(e)) print_bracket(p, bracket_of(e));
+  else if (e->sugar == SUGAR_WITH) print_with(p, e);
   else print_node(p, e);
 }

@@ -19,6 +19,7 @@ void printer_init(Printer *p, Mem *mem, const Program *program) {
   ptrmap_init(&p->names, mem);
   ptrmap_init(&p->in_scope, mem);
   ptrmap_init(&p->suffixes, mem);
+  ptrmap_init(&p->type_vars, mem);
 }
 
 void printer_done(Printer *p) {
@@ -29,17 +30,15 @@ void printer_done(Printer *p) {
   ptrmap_done(&p->names);
   ptrmap_done(&p->in_scope);
   ptrmap_done(&p->suffixes);
+  ptrmap_done(&p->type_vars);
 }
 
-/* The name of a binder, or the name with the suffix `n`.  The number of a graph
- * variable cannot name a let, so a letter is put before it. */
+/* The name of a binder, or the name with the suffix `n`. */
 static const Name *spelling(const Printer *p, const Name *name, uintptr_t n) {
-  bool digit = name->text[0] >= '0' && name->text[0] <= '9';
-  if (n == 0 && !digit) return name;
+  if (n == 0) return name;
   StrBuf text;
   strbuf_init(&text, p->mem);
-  strbuf_addf(&text, "%s%s", digit ? "v" : "", name->text);
-  if (n > 0) strbuf_addf(&text, "%s%ju", digit ? "_" : "", (uintmax_t)n);
+  strbuf_addf(&text, "%s%ju", name->text, (uintmax_t)n);
   const Name *made = name_of(p->program->names, strbuf_text(&text));
   strbuf_done(&text);
   return made;
@@ -58,8 +57,19 @@ static const Name *free_name(Printer *p, const Name *name) {
   return found;
 }
 
+/* A graph variable keeps its number, which is its own in the definition. */
+static bool is_number(const Name *name) {
+  return name->text[0] >= '0' && name->text[0] <= '9';
+}
+
+bool print_is_graph(const Printer *p, const Binding *b) {
+  return p->resolved && b->sugar == SUGAR_GRAPH && is_number(b->var->name);
+}
+
+/* Named dimensions and graph variables keep their spelling: the text binds them
+ * in its own way. */
 void print_bind(Printer *p, const Var *v) {
-  if (!p->resolved) return;
+  if (!p->resolved || v->is_dim || is_number(v->name)) return;
   const Name *name = free_name(p, v->name);
   ptrmap_put(&p->names, v, (void *)name);
   ptrmap_put(&p->in_scope, name, (void *)name);
@@ -74,5 +84,94 @@ void print_leave(Printer *p, size_t scope) {
 
 void print_var(Printer *p, const Var *v) {
   const Name *name = ptrmap_get(&p->names, v);
-  doc_textf(&p->doc, "%%%s", (name ? name : v->name)->text);
+  const char *sigil = v->is_dim ? "" : "%";
+  doc_textf(&p->doc, "%s%s", sigil, (name ? name : v->name)->text);
+}
+
+/* --- Types ---------------------------------------------------------------- */
+
+void print_bind_types(Printer *p, int count, const TypeVar *const *vars,
+                      const TypeVar **hidden) {
+  for (int i = 0; hidden && i < count; i++) {
+    hidden[i] = ptrmap_get(&p->type_vars, vars[i]->name);
+    ptrmap_put(&p->type_vars, vars[i]->name, (void *)vars[i]);
+  }
+}
+
+/* Goes in the reverse order, as one name may be bound twice in a list. */
+void print_leave_types(Printer *p, int count, const TypeVar *const *vars,
+                       const TypeVar *const *hidden) {
+  for (int i = hidden ? count : 0; i-- > 0;) {
+    ptrmap_remove(&p->type_vars, vars[i]->name);
+    if (hidden[i]) ptrmap_put(&p->type_vars, vars[i]->name, (void *)hidden[i]);
+  }
+}
+
+/* The type of a binder is left out where it is larger or deeper. */
+enum { SAID_PARTS_MOST = 1 << 14, SAID_DEPTH_MOST = 500 };
+
+typedef struct Saying {
+  Printer *p;
+  bool known; /* every name means what the type means */
+} Saying;
+
+static void see_dim(void *data, const void *key, const Name *name) {
+  Saying *s = data;
+  s->known &= ptrmap_get(&s->p->type_vars, name) == key;
+}
+
+static bool can_say_dims(Printer *p, const Type *t) {
+  Saying s = {p, true};
+  for (int i = 0; i < t->rank; i++) {
+    Dim d = t->dims[i];
+    if (dim_is_form(d))
+      dim_names(types_dims(p->program->types), d, see_dim, &s);
+    else s.known &= dim_is_number(d) || dim_is_any(d);
+  }
+  return s.known;
+}
+
+static bool can_say(Printer *p, const Type *t, int depth);
+
+static bool can_say_parts(Printer *p, const Type *t, int depth) {
+  for (int i = 0; i < t->count; i++)
+    if (!can_say(p, t->args[i], depth)) return false;
+  return t->kind != TY_FN || can_say(p, t->result, depth);
+}
+
+/* A function type that declares parameters has them in scope. */
+static bool can_say_fn(Printer *p, const Type *t, int depth) {
+  const TypeVar **hidden =
+      ARENA_ARRAY(&p->doc.arena, const TypeVar *, (size_t)t->param_count);
+  print_bind_types(p, t->param_count, t->params, hidden);
+  bool said = hidden && can_say_parts(p, t, depth);
+  print_leave_types(p, t->param_count, t->params, hidden);
+  return said;
+}
+
+/* The error type and inference variables have no text that would be read as
+ * them. */
+static bool can_say(Printer *p, const Type *t, int depth) {
+  if (depth > SAID_DEPTH_MOST) return false;
+  switch (t->kind) {
+    case TY_DIM:
+    case TY_TENSOR: return can_say_dims(p, t);
+    case TY_FN: return can_say_fn(p, t, depth + 1);
+    case TY_VAR: return ptrmap_get(&p->type_vars, t->var->name) == t->var;
+    case TY_ADT:
+      return scope_adt(&p->program->user, t->adt->name) == t->adt &&
+             !ptrmap_has(&p->type_vars, t->adt->name) &&
+             can_say_parts(p, t, depth + 1);
+    case TY_TUPLE:
+    case TY_REF: return can_say_parts(p, t, depth + 1);
+    case TY_ERROR:
+    case TY_META: break;
+  }
+  return false;
+}
+
+/* An annotation that would be read as another type, or not at all, is left out:
+ * inference finds it again. */
+bool print_can_say(Printer *p, const Type *t) {
+  return t->size <= SAID_PARTS_MOST && can_say(p, t, 0);
 }

@@ -33,7 +33,9 @@ typedef struct DimPiece {
 
 typedef VEC(DimPiece) DimPieces;
 
-/* The pieces of an operation, the last one first. */
+/* The pieces of an operation, the last one first.  Subtraction and division are
+ * read from the left, so an operand on the right at the same level is put in
+ * parentheses. */
 static void push_operation(DimPieces *rest, const DimExpr *d, int level) {
   const struct DimOp *op = &dim_ops[d->kind];
   bool parens = op->level < level;
@@ -62,6 +64,7 @@ static void print_dim(Printer *p, const DimExpr *dim) {
       strbuf_addf(&text, "%lld", (long long)d->number);
     else if (d->kind == DX_ANY) strbuf_add_char(&text, '?');
     else if (d->kind == DX_NAME) strbuf_add(&text, d->name->text);
+    else if (d->kind == DX_SPLAT) strbuf_addf(&text, "%s...", d->name->text);
     else
       strbuf_addf(&text, "meta[%s][%lld]", d->name->text, (long long)d->number);
   }
@@ -91,12 +94,18 @@ static void print_tensor_type(Printer *p, const TypeExpr *t) {
     doc_text(&p->doc, dtype_name(t->dtype));
     return;
   }
+  const char *dtype =
+      t->dtype_name ? t->dtype_name->text : dtype_name(t->dtype);
+  if (t->whole) {
+    doc_textf(&p->doc, "Tensor[%s, %s]", t->dims[0]->name->text, dtype);
+    return;
+  }
   doc_text(&p->doc, "Tensor[(");
   for (int i = 0; i < t->dim_count; i++) {
     if (i > 0) doc_text(&p->doc, ", ");
     print_dim(p, t->dims[i]);
   }
-  doc_textf(&p->doc, "), %s]", dtype_name(t->dtype));
+  doc_textf(&p->doc, "), %s]", dtype);
 }
 
 void print_type_params(Printer *p, int count, const TypeParam *params) {
@@ -105,7 +114,8 @@ void print_type_params(Printer *p, int count, const TypeParam *params) {
   for (int i = 0; i < count; i++) {
     print_comma(p, i == 0);
     doc_text(&p->doc, params[i].name->text);
-    if (params[i].is_dim) doc_text(&p->doc, ": Dim");
+    const char *kind = kind_info[params[i].kind].word;
+    if (*kind) doc_textf(&p->doc, ": %s", kind);
   }
   print_list_close(p, "]", 0);
 }
@@ -138,6 +148,7 @@ void print_type_expr(Printer *p, const TypeExpr *t) {
       break;
     case TX_NAME: print_applied_type(p, t); break;
     case TX_HOLE: doc_text(&p->doc, "_"); break;
+    case TX_DIM: print_dim(p, t->dims[0]); break;
   }
 }
 
@@ -153,7 +164,7 @@ void print_type(Printer *p, const Type *t) {
 /* In a resolved program the type that was found, where its text means that
  * type; else what was written, if anything. */
 void print_annotation(Printer *p, const TypeExpr *written, const Type *found) {
-  if (p->resolved && found) {
+  if (p->resolved && found && print_can_say(p, found)) {
     doc_text(&p->doc, ":");
     doc_space(&p->doc);
     print_type(p, found);
@@ -170,6 +181,11 @@ void type_expr_print(StrBuf *out, const TypeExpr *t) {
   print_type_expr(&p, t);
   doc_render(&p.doc, 0, out);
   printer_done(&p);
+}
+
+void global_type_print(const Program *program, const Global *g, StrBuf *out) {
+  if (g->scheme) type_expr_print(out, g->scheme);
+  else type_print(program->types, out, g->type, TYPE_TEXT_MOST);
 }
 
 /* --- Literals ------------------------------------------------------------- */
@@ -191,7 +207,8 @@ static void print_empty_tensor(Printer *p, const Tensor *t) {
 }
 
 /* The elements below one index on each of the first `axis` axes, of which
- * `*next` is the first. */
+ * `*next` is the first.  Rows break together, numbers fill their lines.  C
+ * recurses as deep as the tensor has axes. */
 static void print_elements(Printer *p, const Tensor *t, int axis,
                            int64_t *next) {
   if (axis == t->rank) {
@@ -265,11 +282,11 @@ static void print_attr_value(Printer *p, const AttrExpr *x) {
   }
 }
 
-void print_attr(Printer *p, const Attr *attr) {
+void print_attr(Printer *p, const Attr *attr, const char *sign) {
   print_comments(p, attr->span.lo);
   if (attr->name) {
     doc_text(&p->doc, attr->name->text);
-    doc_text(&p->doc, "=");
+    doc_text(&p->doc, sign);
   }
   print_attr_value(p, attr->value);
 }

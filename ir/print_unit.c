@@ -26,6 +26,10 @@ static void print_ctor(Printer *p, const CtorDecl *c) {
   print_list_open(p, "(");
   for (int i = 0; i < c->field_count; i++) {
     print_comma(p, i == 0);
+    if (c->labels) {
+      print_comments(p, c->labels[i].span.lo);
+      doc_textf(&p->doc, "%s: ", c->labels[i].name->text);
+    }
     print_type_expr(p, c->fields[i]);
   }
   print_list_close(p, ")", 0);
@@ -47,6 +51,12 @@ static void print_adt(Printer *p, const Item *item) {
   doc_text(&p->doc, adt->is_extern ? "extern type " : "type ");
   doc_text(&p->doc, adt->name->text);
   print_type_params(p, adt->param_count, adt->params);
+  if (adt->meaning) {
+    doc_word(&p->doc, "=");
+    doc_hang(&p->doc);
+    print_type_expr(p, adt->meaning);
+    doc_unhang(&p->doc);
+  }
   if (adt->braces || adt->ctor_count > 0) print_ctors(p, adt, item->span.hi);
   doc_close(&p->doc);
 }
@@ -108,7 +118,8 @@ static void print_gap(Printer *p, const Item *before, const Item *item) {
 /* The members of a group share the one behind the last. */
 static bool takes_semicolon(const Unit *u, int i) {
   const Item *item = &u->items[i];
-  if (item->kind == ITEM_DEF || item->kind == ITEM_TYPE) return false;
+  if (item->kind == ITEM_DEF) return false;
+  if (item->kind == ITEM_TYPE && !item->adt->meaning) return false;
   return i + 1 == u->item_count || !item[1].continues;
 }
 
@@ -227,22 +238,88 @@ static void print_resolved_def(Printer *p, const Global *g) {
   doc_close(&p->doc);
 }
 
-static void print_resolved_value(Printer *p, const Global *g) {
-  doc_textf(&p->doc, "%s%s", global_keywords[g->kind], g->name->text);
-  print_annotation(p, g->annotation, g->type);
+static void print_resolved_value(Printer *p, const Global *g, bool continues) {
+  const char *keyword = continues ? "and @" : global_keywords[g->kind];
+  if (continues && g->kind == GLOBAL_LOCAL) keyword = "and %";
+  doc_textf(&p->doc, "%s%s", keyword, g->name->text);
+  print_let_type(p, g->annotation, g->type, g->value);
   if (g->value) print_bound(p, g->value);
-  doc_text(&p->doc, ";");
 }
 
-void global_print(const Program *program, const Global *g, StrBuf *out) {
+/* --- Checked programs ----------------------------------------------------- */
+
+/* The names of a session's values are taken where those are in scope. */
+static void keep_locals(Printer *p) {
+  const PtrMap *locals = &p->program->user.locals;
+  for (size_t i = 0; i < locals->cap; i++) {
+    const void *name = locals->slots[i].key;
+    if (name) ptrmap_put(&p->in_scope, name, (void *)name);
+  }
+}
+
+static const Unit *imported_by(const Program *program, const Item *item) {
+  const Unit *u = program->units;
+  while (u && u->import != item) u = u->next;
+  return u;
+}
+
+typedef struct Checked {
+  const Program *program;
+  StrBuf *out;
+  const Step *steps; /* those that are still to be printed */
+  bool after_def;    /* the item before is a definition */
+} Checked;
+
+/* Is the item evaluated by a step? */
+static bool is_step(const Item *item) {
+  return item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL ||
+         item->kind == ITEM_EXPR;
+}
+
+static void print_checked_item(Printer *p, const Item *item, const Step *step) {
+  const Global *g = step ? step->global : item_global(p->program, item);
+  if (step) keep_locals(p);
+  p->resolved = !(g && g->scheme);
+  switch (item->kind) {
+    case ITEM_DEF:
+      if (g->scheme) print_def(p, item);
+      else print_resolved_def(p, g);
+      break;
+    case ITEM_TYPE: print_adt(p, item); break;
+    case ITEM_EXPR: print_expr(p, step->expr); break;
+    default: print_resolved_value(p, g, item->continues); break;
+  }
+}
+
+/* Each item has a printer of its own, since names of locals begin afresh in
+ * each. */
+static void add_checked_item(Checked *c, const Unit *u, int i) {
+  const Item *item = &u->items[i];
+  bool def = item->kind == ITEM_DEF;
+  if ((def || c->after_def) && c->out->len > 0) strbuf_add_char(c->out, '\n');
+  c->after_def = def;
   Printer p;
-  printer_init(&p, out->mem, program);
+  printer_init(&p, c->out->mem, c->program);
   p.resolved = true;
-  if (g->kind == GLOBAL_DEF) print_resolved_def(&p, g);
-  else print_resolved_value(&p, g);
+  print_checked_item(&p, item, is_step(item) ? c->steps++ : NULL);
+  if (takes_semicolon(u, i)) doc_text(&p.doc, ";");
   doc_line(&p.doc, LINE_HARD);
-  doc_render(&p.doc, PRINT_WIDTH, out);
+  doc_render(&p.doc, PRINT_WIDTH, c->out);
   printer_done(&p);
+}
+
+/* Imports are written out where they stood, so a dump is one text. */
+static void add_checked_items(Checked *c, const Unit *u) {
+  for (int i = 0; i < u->item_count && !mem_exhausted(c->out->mem); i++) {
+    bool import = u->items[i].kind == ITEM_IMPORT;
+    const Unit *from = import ? imported_by(c->program, &u->items[i]) : NULL;
+    if (from) add_checked_items(c, from);
+    else if (!import) add_checked_item(c, u, i);
+  }
+}
+
+void unit_print_checked(const Program *program, const Unit *u, StrBuf *out) {
+  add_checked_items(&(Checked){program, out, u->steps, false}, u);
 }
 
 /* Is there a name in it that is not bound to its variable? */

@@ -29,6 +29,7 @@ typedef struct Printer {
   PtrMap in_scope;         /* Name -> itself, for names that are taken */
   PtrMap suffixes;         /* Name -> the last suffix that it was given */
   VEC(const Name *) scope; /* the same, to leave scopes again */
+  PtrMap type_vars;        /* Name -> the TypeVar that it means here */
 } Printer;
 
 void printer_init(Printer *p, Mem *mem, const Program *program);
@@ -58,7 +59,11 @@ void print_type_params(Printer *p, int count, const TypeParam *params);
 void print_type(Printer *p, const Type *t);
 /* `: T`: the annotation, or in a resolved program the type that was found. */
 void print_annotation(Printer *p, const TypeExpr *written, const Type *found);
-void print_attr(Printer *p, const Attr *attr);
+/* The same of what a let binds to `value`. */
+void print_let_type(Printer *p, const TypeExpr *written, const Type *found,
+                    const Expr *value);
+/* `sign` stands between the name and the value. */
+void print_attr(Printer *p, const Attr *attr, const char *sign);
 void print_string(Printer *p, const char *bytes, size_t len);
 void print_meta(Printer *p, const char *key, int64_t index);
 void print_constant(Printer *p, const struct Tensor *t);
@@ -104,5 +109,18 @@ size_t print_scope(const Printer *p);
 void print_leave(Printer *p, size_t scope);
 /* `%x` as the variable is called. */
 void print_var(Printer *p, const Var *v);
+/* A graph variable, of which the resolved program has made a let. */
+bool print_is_graph(const Printer *p, const Binding *b);
+
+/* Brings type parameters into scope; `hidden` has room for what their names
+ * meant before, to which print_leave_types goes back.  NULL: there was no
+ * memory for it. */
+void print_bind_types(Printer *p, int count, const TypeVar *const *vars,
+                      const TypeVar **hidden);
+void print_leave_types(Printer *p, int count, const TypeVar *const *vars,
+                       const TypeVar *const *hidden);
+/* Does the text of the type mean that type here?  All names in it are in scope,
+ * and the parser reads types as deep. */
+bool print_can_say(Printer *p, const Type *t);
 
 #endif

@@ -65,6 +65,14 @@ Global *item_global(const Program *p, const Item *item) {
   }
 }
 
+const Expr *global_body(const Global *g) {
+  return g->instances ? g->instances->value : g->value;
+}
+
+const Global *global_of_text(const Global *g) {
+  return g->instance_of ? g->instance_of : g;
+}
+
 /* --- Programs ------------------------------------------------------------- */
 
 /* The tables of types and dimensions have a Mem of their own below the
@@ -88,6 +96,7 @@ Program *program_new(Mem *mem, NameTable *names, SourceMap *sources,
   VEC_INIT(&p->params, mem);
   VEC_INIT(&p->values, mem);
   VEC_INIT(&p->constants, mem);
+  VEC_INIT(&p->replaced, mem);
   if (p->types) return p;
   program_free(p);
   return NULL;
@@ -111,6 +120,7 @@ void program_free(Program *p) {
   drop_constants(p);
   VEC_DONE(&p->params);
   VEC_DONE(&p->values);
+  VEC_DONE(&p->replaced);
   scope_done(&p->user);
   scope_done(&p->library);
   types_free(p->types);

@@ -19,15 +19,23 @@ typedef enum ItemKind {
   ITEM_IMPORT,     /* import "p.rly";       path */
 } ItemKind;
 
+/* A field's name where it is declared. */
+typedef struct FieldName {
+  const Name *name;
+  Span span;
+} FieldName;
+
 typedef struct CtorDecl {
   const Name *name;
   Span span;
   bool parens; /* written with (...) */
   int field_count;
   const TypeExpr *const *fields;
+  const FieldName *labels; /* of all fields; NULL: they have no names */
 } CtorDecl;
 
 typedef struct AdtDecl {
+  const TypeExpr *meaning; /* type T = ...: an alias; NULL: a data type */
   const Name *name;
   Span span; /* of the name */
   bool is_extern, braces;
@@ -92,6 +100,7 @@ typedef struct Unit {
   int step_count;
   struct Step *steps;
   const struct Unit *importer; /* NULL: it was not imported */
+  const Item *import;          /* the importer's item */
   struct Unit *next;
 } Unit;
 
@@ -103,14 +112,25 @@ typedef struct Ctor {
   const struct Adt *adt;
   int tag; /* its index among the ADT's constructors */
   int field_count;
-  const Type *const *fields; /* over the ADT's parameters */
-  const Type *type;          /* fn [A..](fields) -> T[A..] */
+  const FieldName *labels;      /* of the fields; NULL: they have no names */
+  const Type *const *fields;    /* over the ADT's parameters */
+  const Type *type;             /* fn [A..](fields) -> T[A..] */
+  const struct Tensor *literal; /* the value that a literal pattern takes */
 } Ctor;
+
+/* A data type, an alias of a type, or the literals of one dtype in a match:
+ * False and True, or numbers, of which the first stands for all others. */
 
 typedef struct Adt {
   const Name *name;
   Span span;
   bool is_extern, library;
+  bool literals; /* the constructors are literals */
+  bool open;     /* of numbers: the first constructor is any other number */
+  bool is_alias;
+  const Type *meaning; /* of an alias, over its parameters; NULL: not resolved
+                          yet, and `pending` says what it is */
+  const void *pending; /* types/'s */
   int param_count;
   const TypeVar *const *params;
   int ctor_count;
@@ -125,7 +145,7 @@ typedef enum GlobalKind {
 } GlobalKind;
 
 /* What evaluating something can do; a set of EFFECT_ bits. */
-typedef uint8_t Effects;
+typedef uint16_t Effects;
 enum {
   EFFECT_READ = 1, /* reads state */
   EFFECT_WRITE = 2,
@@ -136,6 +156,9 @@ enum {
   EFFECT_PARAM = 64,  /* calls functions it was given: theirs, too */
   EFFECT_ALL = 63,    /* of a function that nothing is known of */
   EFFECT_KNOWN = 128, /* in Var and Fn: the others have been found */
+  EFFECT_SHOW = 256,  /* an error's message shows values.  What prints or shows
+                         is compiled for the types of its values */
+  EFFECT_SHOWS = EFFECT_PRINT | EFFECT_SHOW,
 };
 
 typedef struct Global {
@@ -148,14 +171,30 @@ typedef struct Global {
   const Type *type;  /* a generalised value's parameters are below */
   int param_count;
   const TypeVar *const *params;
-  Effects effects; /* of calling it (def, function value) */
-  int slot;        /* PARAM: index among the program's params; VALUE, LOCAL:
-                      index among a session's values; DEF: -1 */
+  /* A function with parameters that are solved by instance (ir/kind.def) has
+   * neither value nor type, but a scheme, its type as written, and instances,
+   * which have both and are in no scope. */
+  const TypeExpr *scheme;           /* NULL: it is no such function */
+  struct Global *instances;         /* the newest first */
+  struct Global *next_instance;     /* of the same function */
+  const struct Global *instance_of; /* or NULL */
+  struct Generic *generic;          /* types/'s, of such a function */
+  struct Instance *instance;        /* types/'s, of an instance */
+  Effects effects;                  /* of calling it (def, function value) */
+  int slot; /* PARAM: index among the program's params; VALUE, LOCAL:
+               index among a session's values; DEF: -1 */
   struct Definition *definition; /* the checker's, while it is checked */
   const char *stale; /* what it uses and has since been defined anew, as it is
                         written; NULL: nothing */
   void *code;        /* bytecode/'s, by instantiation */
 } Global;
+
+/* A Global or an Adt. */
+typedef struct Named {
+  const Name *name;
+  const void *what;
+  bool is_type;
+} Named;
 
 typedef enum StepKind { STEP_LET, STEP_EXPR } StepKind;
 typedef struct Step {
@@ -188,10 +227,14 @@ typedef struct Program {
   Unit *units, *last_unit;
   Scope user, library;
   bool name_results; /* of expressions: %_1, %_2 ... */
-  int result_count;
+  int result_count;  /* of those named; of the entry, where it has a number */
+  int entry;         /* the number of the entry that is added; 0: none */
   VEC(Global *) params;           /* by slot */
   VEC(Global *) values;           /* by slot */
   VEC(struct Tensor *) constants; /* what program_constant_take was given */
+  /* What lost its name to a later text of the user, the latest last, until
+   * lib/redefine.c has looked at who uses it. */
+  VEC(Named) replaced;
   uint32_t next_var_id;
   /* The type of a container or function was used at one with other dimensions:
    * types do not tell what comes out of one (types/crossing.c). */
@@ -207,6 +250,11 @@ typedef struct Program {
   void *host; /* lib/'s, for the two above */
   /* The spelling of an OpId, for printing resolved programs.  Set by lib/. */
   const char *(*op_name)(int op);
+  /* The attributes of a checked call of an operator, as they would be written,
+   * without those at their defaults.  The first `*operands` arguments of the
+   * call are positional; the others are values of attributes.  Set by lib/. */
+  int (*attrs_written)(Arena *arena, NameTable *names, const Expr *call,
+                       const Attr **attrs, int *operands);
 } Program;
 
 /* An empty program over what the caller owns and keeps alive; NULL when memory
@@ -220,6 +268,10 @@ Unit *unit_new(Program *p, SourceFile *source);
 /* Removes and frees the newest unit (it was refused). */
 void program_drop_unit(Program *p, Unit *u);
 
+/* Relay's text of a lone expression becomes the function @main whose parameters
+ * are its free variables (ir/fragment.c). */
+void fragment_to_main(Program *p, Unit *u);
+
 void scope_init(Scope *s, Scope *outer, Mem *mem);
 void scope_done(Scope *s);
 Global *scope_global(const Scope *s, const Name *name); /* outward; or NULL */
@@ -229,7 +281,16 @@ Ctor *scope_ctor(const Scope *s, const Name *name);
 
 /* What an item of the user's own texts defines; NULL when it is no value. */
 Global *item_global(const Program *p, const Item *item);
+/* Its value; of a function with instances, that of one of them: they differ in
+ * their types only. */
+const Expr *global_body(const Global *g);
+/* The definition that a text means: of an instance, its function. */
+const Global *global_of_text(const Global *g);
 const char *global_sigil(const Global *g); /* "%" of a session's value */
+
+/* The expression that an attribute's value was written as, for the field of a
+ * constructor. */
+const Expr *attr_as_expr(Program *p, Arena *a, const AttrExpr *x);
 
 /* An immortal constant of the program, from raw bits or from a tensor of its
  * heap that becomes the program's; freed with the program.  NULL, with the

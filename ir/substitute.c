@@ -74,7 +74,7 @@ static void search_quantified(Search *s, const Type *fn) {
 static void search_node(Search *s, const Type *t, TypeStack *stack) {
   if (t->kind == TY_VAR) {
     meet_variable(s, t->var);
-  } else if (t->kind == TY_TENSOR) {
+  } else if (t->rank > 0) {
     for (int i = 0; i < t->rank; i++)
       if (dim_is_form(t->dims[i]))
         dim_names(types_dims(s->types), t->dims[i], meet_dim_name, s);
@@ -153,7 +153,7 @@ static const Type *result_of(const Subst *s, const Type *t) {
 
 static const Type *subst_var(const Subst *s, const Type *t) {
   int i = index_of(s->n, s->vars, t->var);
-  return i < 0 || t->var->is_dim ? t : s->to[i];
+  return i < 0 || t->var->kind == KIND_DIM ? t : s->to[i];
 }
 
 /* A form is replaced name by name and brought to its normal form again. */
@@ -165,10 +165,12 @@ static const Type *subst_tensor(const Subst *s, const Type *t) {
                   : dim_substitute(types_dims(s->types), t->dims[i], s->n,
                                    (const void *const *)s->vars, s->dims);
   }
-  return type_tensor(s->types, t->dtype, t->rank, dims);
+  return t->kind == TY_DIM ? type_dim(s->types, dims[0])
+                           : type_tensor(s->types, t->dtype, t->rank, dims);
 }
 
-/* The node again, over its children's results. */
+/* The node again, over its children's results.  Interning gives the old node
+ * back where no part changed. */
 static const Type *rebuild(Subst *s, const Type *t) {
   VEC_CLEAR(&s->parts);
   for (int i = 0; i < t->count; i++)
@@ -191,9 +193,10 @@ static bool clashes(const Subst *s, const Type *fn) {
   for (int i = 0; i < s->n; i++) {
     const TypeVar *var = s->vars[i];
     if (index_of(fn->param_count, fn->params, var) >= 0) return true;
-    Dim dim = var->is_dim ? s->dims[i] : DIM_ANY;
-    const Type *in =
-        var->is_dim ? type_tensor(s->types, DT_BOOL, 1, &dim) : s->to[i];
+    Dim dim = var->kind == KIND_DIM ? s->dims[i] : DIM_ANY;
+    const Type *in = var->kind == KIND_DIM
+                         ? type_tensor(s->types, DT_BOOL, 1, &dim)
+                         : s->to[i];
     if (type_mentions(s->types, in, fn->param_count, fn->params)) return true;
   }
   return false;
@@ -212,11 +215,11 @@ static void rename_params(Renaming *r, const Subst *s, const Type *fn) {
   for (int i = 0; i < fn->param_count; i++) {
     const TypeVar *old = fn->params[i];
     const TypeVar *made =
-        typevar_new(s->types, old->name, old->span, old->is_dim);
+        typevar_new(s->types, old->name, old->span, old->kind);
     VEC_PUSH(&r->params, made);
     VEC_PUSH(&r->vars, old);
     VEC_PUSH(&r->to, type_var(s->types, made));
-    VEC_PUSH(&r->dims, old->is_dim
+    VEC_PUSH(&r->dims, old->kind == KIND_DIM
                            ? dim_named(types_dims(s->types), old->name, made)
                            : DIM_ANY);
   }
@@ -227,8 +230,8 @@ static void keep_unhidden(Renaming *r, const Subst *s, const Type *fn) {
     const TypeVar *var = s->vars[i];
     if (index_of(fn->param_count, fn->params, var) >= 0) continue;
     VEC_PUSH(&r->vars, var);
-    VEC_PUSH(&r->to, var->is_dim ? NULL : s->to[i]);
-    VEC_PUSH(&r->dims, var->is_dim ? s->dims[i] : DIM_ANY);
+    VEC_PUSH(&r->to, var->kind == KIND_DIM ? NULL : s->to[i]);
+    VEC_PUSH(&r->dims, var->kind == KIND_DIM ? s->dims[i] : DIM_ANY);
   }
 }
 
@@ -276,7 +279,7 @@ static const Type *subst_clashing(Subst *s, const Type *fn) {
 /* The result for a node, or NULL when children were put on the stack first. */
 static const Type *step(Subst *s, const Type *t) {
   if (t->kind == TY_VAR) return subst_var(s, t);
-  if (t->kind == TY_TENSOR) return subst_tensor(s, t);
+  if (t->kind == TY_TENSOR || t->kind == TY_DIM) return subst_tensor(s, t);
   if (t->param_count > 0 && clashes(s, t)) return subst_clashing(s, t);
   size_t before = s->work.len;
   for (int i = child_count(t) - 1; i >= 0; i--) {
@@ -306,9 +309,15 @@ const Type *type_substitute(TypeTable *t, const Type *type, int n,
                             const TypeVar *const *vars, const Type *const *to,
                             const Dim *dims) {
   if (n == 0 || !type->has_var) return type;
-  Subst s = {.n = n, .vars = vars, .to = to, .dims = dims};
+  VEC(Dim) args;
+  VEC_INIT(&args, types_mem(t));
+  for (int i = 0; !dims && i < n; i++)
+    VEC_PUSH(&args, to[i] && to[i]->kind == TY_DIM ? to[i]->dims[0] : DIM_ANY);
+  bool fits = dims || !mem_exhausted(types_mem(t));
+  Subst s = {.n = n, .vars = vars, .to = to, .dims = dims ? dims : args.data};
   subst_init(&s, t);
-  const Type *result = run(&s, type);
+  const Type *result = fits ? run(&s, type) : type_error(t);
   subst_done(&s);
+  VEC_DONE(&args);
   return result;
 }

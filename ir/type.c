@@ -249,6 +249,15 @@ const Type *type_var(TypeTable *t, const TypeVar *var) {
   return intern(t, (Type){.kind = TY_VAR, .var = var});
 }
 
+const Type *type_dim(TypeTable *t, Dim dim) {
+  return intern(t, (Type){.kind = TY_DIM, .rank = 1, .dims = &dim});
+}
+
+const Type *type_param(TypeTable *t, const TypeVar *var) {
+  return var->kind == KIND_DIM ? type_dim(t, dim_named(t->dims, var->name, var))
+                               : type_var(t, var);
+}
+
 const Type *type_error(TypeTable *t) {
   return intern(t, (Type){.kind = TY_ERROR});
 }
@@ -257,9 +266,10 @@ const Type *type_meta(TypeTable *t, void *meta) {
   return intern(t, (Type){.kind = TY_META, .meta = meta});
 }
 
-TypeVar *typevar_new(TypeTable *t, const Name *name, Span span, bool is_dim) {
+TypeVar *typevar_new(TypeTable *t, const Name *name, Span span,
+                     ParamKind kind) {
   TypeVar *var = ARENA_NEW(&t->arena, TypeVar);
-  *var = (TypeVar){.name = name, .span = span, .is_dim = is_dim};
+  *var = (TypeVar){.name = name, .span = span, .kind = kind};
   return var;
 }
 

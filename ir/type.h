@@ -5,6 +5,7 @@
 
 #include "base/source.h"
 #include "base/vec.h"
+#include "ir/kind.h"
 #include "tensor/dim.h"
 #include "tensor/tensor.h"
 
@@ -20,14 +21,15 @@ typedef enum DimExprKind {
   DX_SUB,
   DX_MUL,
   DX_DIV,
-  DX_META, /* meta[tir.SizeVar][0]: a name without one, or `?` */
+  DX_META,  /* meta[tir.SizeVar][0]: a name without one, or `?` */
+  DX_SPLAT, /* s...: the dimensions of a shape */
 } DimExprKind;
 
 typedef struct DimExpr {
   DimExprKind kind;
   Span span;
-  int64_t number;                     /* DX_NUMBER; the index of DX_META */
-  const Name *name;                   /* DX_NAME; the key of DX_META */
+  int64_t number;   /* DX_NUMBER; the index of DX_META */
+  const Name *name; /* DX_NAME, DX_SPLAT; the key of DX_META */
   const struct DimExpr *left, *right; /* of an operator; else NULL */
 } DimExpr;
 
@@ -44,13 +46,14 @@ typedef enum TypeExprKind {
   TX_REF,    /* Ref[A], ref(A) */
   TX_NAME,   /* a type variable, or an ADT applied to arguments */
   TX_HOLE,   /* _ */
+  TX_DIM,    /* 4, n + 1: a dimension, as an argument of a data type */
 } TypeExprKind;
 
-/* A declared type parameter: `A`, or `n: Dim`. */
+/* A declared parameter: `A`, or `n: Dim`. */
 typedef struct TypeParam {
   const Name *name;
   Span span;
-  bool is_dim;
+  ParamKind kind;
 } TypeParam;
 
 typedef struct TypeExpr {
@@ -59,6 +62,10 @@ typedef struct TypeExpr {
   int height;  /* levels of types within it */
   bool scalar; /* TX_TENSOR written as a bare dtype */
   DType dtype; /* TX_TENSOR */
+  const Name
+      *dtype_name; /* TX_TENSOR: a parameter that is its dtype, or NULL */
+  Span dtype_span; /* of that name */
+  bool whole;      /* written Tensor[s, d], its shape one name */
   int dim_count;
   const DimExpr *const *dims;
   const Name *name; /* TX_NAME */
@@ -82,20 +89,26 @@ typedef enum TypeKind {
   TY_VAR,   /* a declared or generalised type parameter */
   TY_ERROR, /* unifies with everything, after a reported mistake */
   TY_META,  /* an inference variable; none is left after checking */
+  TY_DIM,   /* a dimension that is an argument of a data type, no type */
 } TypeKind;
 
 /* A type parameter: identity is the pointer. */
 typedef struct TypeVar {
   const Name *name;
   Span span;
-  bool is_dim;
+  ParamKind kind;
   struct Var *number; /* of a function's Dim parameter: stands for its value
                          while the program runs, an int64 */
+  /* The argument, in an instance: of a Shape `rank` dimensions, of a kind of
+   * dtypes the dtype. */
+  DType dtype;
+  int rank;
+  const struct TypeVar *const *axes;
 } TypeVar;
 
 typedef struct Type {
   TypeKind kind;
-  uint8_t rank;  /* TY_TENSOR */
+  uint8_t rank;  /* TY_TENSOR; 1 of a TY_DIM */
   uint8_t dtype; /* TY_TENSOR: a DType */
   bool has_var;  /* mentions a TypeVar that is free in it */
   bool has_meta; /* mentions an inference variable: not interned */
@@ -103,7 +116,7 @@ typedef struct Type {
   uint32_t size; /* nodes in the type as a tree, saturating */
   int count;     /* tuple fields, fn or ADT arguments; 1 for a ref */
   const struct Type *const *args;
-  const Dim *dims;           /* TY_TENSOR: `rank` of them */
+  const Dim *dims;           /* TY_TENSOR, TY_DIM: `rank` of them */
   const struct Type *result; /* TY_FN */
   int param_count;           /* TY_FN: quantified parameters */
   const TypeVar *const *params;
@@ -129,9 +142,12 @@ const Type *type_ref(TypeTable *t, const Type *content);
 const Type *type_adt(TypeTable *t, const struct Adt *adt, int count,
                      const Type *const *args);
 const Type *type_var(TypeTable *t, const TypeVar *var);
+const Type *type_dim(TypeTable *t, Dim dim);
+/* The parameter as an argument of its own. */
+const Type *type_param(TypeTable *t, const TypeVar *var);
 const Type *type_error(TypeTable *t);
 const Type *type_meta(TypeTable *t, void *meta);
-TypeVar *typevar_new(TypeTable *t, const Name *name, Span span, bool is_dim);
+TypeVar *typevar_new(TypeTable *t, const Name *name, Span span, ParamKind kind);
 Mem *types_mem(const TypeTable *t);
 
 /* Does one of `vars` occur free in `type`?  With n = 0: does any variable? */
@@ -139,7 +155,8 @@ bool type_mentions(TypeTable *t, const Type *type, int n,
                    const TypeVar *const *vars);
 
 /* `type` with `vars[i]` replaced by `to[i]` (entries that are Dim parameters
- * are replaced by `dims[i]`).  Linear in the type as a DAG; captures nothing:
+ * are replaced by `dims[i]`, or where `dims` is NULL by the TY_DIM that to[i]
+ * is).  Linear in the type as a DAG; captures nothing:
  * quantified parameters that `to` or `dims` mention are renamed.  Inference
  * variables stay, so resolve solved ones first.  Where quantifiers clash more
  * than a hundred deep, or memory is exhausted, the result is the error type. */

@@ -43,8 +43,9 @@ static void print_tensor(Printer *p, const Type *t) {
 static void print_params(Printer *p, const Type *fn) {
   for (int i = 0; i < fn->param_count; i++) {
     const TypeVar *v = fn->params[i];
-    strbuf_addf(p->out, "%s%s%s", i ? ", " : "[", v->name->text,
-                v->is_dim ? ": Dim" : "");
+    const char *kind = kind_info[v->kind].word;
+    strbuf_addf(p->out, "%s%s%s%s", i ? ", " : "[", v->name->text,
+                *kind ? ": " : "", kind);
   }
   if (fn->param_count > 0) strbuf_add_char(p->out, ']');
 }
@@ -56,7 +57,9 @@ static void print_fn(Printer *p, const Type *fn) {
   later_list(p, "(", fn->count, fn->args, ") -> ");
 }
 
-/* Writes the head of a type and puts its parts on the stack. */
+/* Writes the head of a type and puts its parts on the stack.  A type's text is
+ * written as far as its first part; the rest is pushed from the last to the
+ * first. */
 static void print_node(Printer *p, const Type *t) {
   switch (t->kind) {
     case TY_TENSOR: print_tensor(p, t); break;
@@ -70,6 +73,9 @@ static void print_node(Printer *p, const Type *t) {
       later_list(p, "[", t->count, t->args, "]");
       break;
     case TY_VAR: strbuf_add(p->out, t->var->name->text); break;
+    case TY_DIM:
+      dim_print(types_dims((TypeTable *)p->types), p->out, t->dims[0]);
+      break;
     case TY_ERROR:
     case TY_META: strbuf_add_char(p->out, '_'); break;
   }

@@ -22,7 +22,7 @@ typedef enum BlockPhase {
 } BlockPhase;
 
 /* Steps of an arm. */
-typedef enum ArmPhase { AT_PATTERN, AT_BODY, AT_ARM_END } ArmPhase;
+typedef enum ArmPhase { AT_PATTERN, AT_GUARD, AT_BODY, AT_ARM_END } ArmPhase;
 
 struct WalkFrame {
   const void *node; /* an Expr, a Pattern or an AttrExpr */
@@ -52,20 +52,23 @@ bool expr_walk_end(ExprWalk *w) {
   return !w->failed;
 }
 
-static bool push(ExprWalk *w, FrameKind kind, const void *node, WalkRole role,
-                 int index) {
-  size_t len = w->frames.len;
-  VEC_PUSH(&w->frames, (WalkFrame){.node = node,
-                                   .index = index,
-                                   .kind = (uint8_t)kind,
-                                   .role = (uint8_t)role});
-  if (w->frames.len > len) return true;
-  w->failed = true;
-  return false;
+/* Each step pushes one frame at most, and there is room for it before the step
+ * is made (expr_walk_next).  So no step has to ask. */
+static inline void push(ExprWalk *w, FrameKind kind, const void *node,
+                        WalkRole role, int index) {
+  w->frames.data[w->frames.len++] = (WalkFrame){.node = node,
+                                                .index = index,
+                                                .kind = (uint8_t)kind,
+                                                .role = (uint8_t)role};
+}
+
+static __attribute__((noinline)) bool make_room(ExprWalk *w) {
+  w->failed |= !VEC_RESERVE(&w->frames, 1);
+  return !w->failed;
 }
 
 void expr_walk_add(ExprWalk *w, const Expr *root) {
-  push(w, FRAME_ROOT, root, ROLE_ROOT, 0);
+  if (make_room(w)) push(w, FRAME_ROOT, root, ROLE_ROOT, 0);
 }
 
 /* The frame of the node just entered is on top; a leaf has none. */
@@ -108,11 +111,11 @@ static bool is_leaf(const Expr *e) {
 
 /* Goes on to a part of the node under way.  A leaf gets no frame; until it is
  * left, `leaf` is set. */
-static bool enter(ExprWalk *w, const Expr *e, const Expr *parent, WalkRole role,
-                  int index) {
+static inline bool enter(ExprWalk *w, const Expr *e, const Expr *parent,
+                         WalkRole role, int index) {
   if (w->once && was_met(w, e)) return false;
   w->leaf = is_leaf(e);
-  if (!w->leaf && !push(w, FRAME_EXPR, e, role, index)) return false;
+  if (!w->leaf) push(w, FRAME_EXPR, e, role, index);
   if (!w->leaf && !(w->wanted & WALK_ENTER)) return false;
   w->at = e;
   w->parent = parent;
@@ -225,9 +228,13 @@ static bool step_call(ExprWalk *w, WalkFrame *f, const Expr *e) {
 static bool step_fn(ExprWalk *w, WalkFrame *f, const Expr *e) {
   const Fn *fn = e->fn;
   int n = fn->param_count, i = f->step++;
-  if (i < n) return tell_binder(w, WALK_BIND, e, fn->params[i], NULL, NULL);
-  if (i == n) return enter(w, fn->body, e, ROLE_BODY, 0);
-  if (i > 2 * n) return leave(w, f);
+  if (i < n && w->wanted & WALK_BIND)
+    return tell_binder(w, WALK_BIND, e, fn->params[i], NULL, NULL);
+  if (i <= n) {
+    f->step = n + 1;
+    return enter(w, fn->body, e, ROLE_BODY, 0);
+  }
+  if (i > 2 * n || !(w->wanted & WALK_UNBIND)) return leave(w, f);
   return tell_binder(w, WALK_UNBIND, e, fn->params[2 * n - i], NULL, NULL);
 }
 
@@ -240,10 +247,15 @@ static bool step_match(ExprWalk *w, WalkFrame *f, const Expr *e) {
   const Arm *arm = &e->match->arms[i];
   switch ((ArmPhase)f->phase) {
     case AT_PATTERN:
-      f->phase = AT_BODY;
+      f->phase = arm->shares ? AT_ARM_END : AT_GUARD;
       if (w->wanted & IN_PATTERNS)
         push(w, FRAME_PATTERN, arm->pattern, ROLE_ARM, i);
-      return false;
+      if (w->wanted & IN_PATTERNS || arm->shares) return false;
+      __attribute__((fallthrough));
+    case AT_GUARD:
+      f->phase = AT_BODY;
+      if (arm->guard) return enter(w, arm->guard, e, ROLE_GUARD, i);
+      __attribute__((fallthrough));
     case AT_BODY:
       f->phase = AT_ARM_END;
       return enter(w, arm->body, e, ROLE_ARM, i);
@@ -318,7 +330,8 @@ static bool step_block(ExprWalk *w, WalkFrame *f, const Expr *e) {
   return false;
 }
 
-static bool step_expr(ExprWalk *w, WalkFrame *f) {
+/* Arguments first, which most nodes have nothing but. */
+static inline bool step_expr(ExprWalk *w, WalkFrame *f) {
   const Expr *e = f->node;
   if (f->step < e->count) {
     int i = f->step++;
@@ -335,7 +348,7 @@ static bool step_expr(ExprWalk *w, WalkFrame *f) {
 
 /* --- The walk ------------------------------------------------------------- */
 
-static bool step(ExprWalk *w) {
+static inline bool step(ExprWalk *w) {
   WalkFrame *f = &VEC_LAST(&w->frames);
   switch ((FrameKind)f->kind) {
     case FRAME_EXPR: return step_expr(w, f);
@@ -350,19 +363,16 @@ static bool step(ExprWalk *w) {
 }
 
 bool expr_walk_next(ExprWalk *w) {
-  bool told = false;
   w->failed |= mem_exhausted(w->mem);
-  while (!told) {
-    if (w->failed) return false;
+  if (w->failed) return false;
+  for (;;) {
     if (w->leaf) {
       w->leaf = false;
       w->event = WALK_LEAVE;
-      told = w->wanted & WALK_LEAVE;
-    } else if (w->frames.len > 0) {
-      told = step(w);
-    } else {
-      return false;
+      if (w->wanted & WALK_LEAVE) return true;
     }
+    if (w->frames.len == 0) return false;
+    if (w->frames.len == w->frames.cap && !make_room(w)) return false;
+    if (step(w)) return true;
   }
-  return true;
 }

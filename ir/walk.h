@@ -27,7 +27,9 @@
  *   let %f = fn1 and %g = fn2; e
  *                           BIND f, BIND g, fn1, fn2, e, UNBIND g, UNBIND f
  *   %0 = e1; e2             e1, BIND with no `var`, e2
- *   match (e) { p => e1 }   e, PATTERN p and BIND of its variables, e1, UNBIND
+ *   match (e) { p if g => e1 }
+ *                           e, PATTERN p and BIND of its variables, g, e1,
+ *                           UNBIND; of an arm that shares its body only p
  *
  * BIND and UNBIND pair like brackets.  A graph variable has no scope of its
  * own, so its BIND, which comes where it is defined, has no UNBIND. */
@@ -52,6 +54,7 @@ typedef enum WalkRole {
   ROLE_VALUE,  /* of binding `index` of a block */
   ROLE_RESULT, /* of a block; `index` is the number of its bindings */
   ROLE_ARM,    /* the body of arm `index` of a match */
+  ROLE_GUARD,  /* the guard of arm `index` of a match */
 } WalkRole;
 
 typedef struct WalkFrame WalkFrame;

@@ -179,7 +179,9 @@ static Tensor *default_value(rly_program *p, const Global *g) {
 }
 
 static bool set_param(rly_program *p, const Global *g, const Tensor *t) {
-  if (code_bind_param(p->code, g, (Tensor *)t)) return true;
+  Value v = type_is_scalar(g->type) ? tensor_bits_at(t, 0)
+                                    : (Value){.tensor = (Tensor *)t};
+  if (code_bind_param(p->code, g, v)) return true;
   mem_raise_exhausted(p->ir->mem);
   return false;
 }

@@ -41,9 +41,10 @@ struct rly_program {
   _Atomic int holders;
   Program *ir;
   Code *code;
-  Unit *newest;     /* of the newest text; linked library units follow it */
-  VEC(Bound) bound; /* later entries win */
-  Arena arena;      /* names and texts of `bound` */
+  Unit *newest;      /* of the newest text; linked library units follow it */
+  struct Uses *uses; /* what uses what (redefine.c), or NULL */
+  VEC(Bound) bound;  /* later entries win */
+  Arena arena;       /* names and texts of `bound` */
   _Atomic size_t params_given; /* of ir->params, how many have a value */
 };
 

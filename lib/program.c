@@ -23,6 +23,7 @@
 
 #include "bytecode/code.h"
 #include "io/text.h"
+#include "ir/print.h"
 #include "lib/redefine.h"
 #include "ops/ops.h"
 #include "parser/parser.h"
@@ -67,14 +68,17 @@ static void offer_library(char kind, Suggestion *s) {
 
 enum { MAX_IMPORT_DEPTH = 100 };
 
-/* Resolves `path` against the folder of the file `from`. */
+/* Resolves `path` against the folder of the file `from`.  A path that is
+ * absolute stays; a file without a folder imports from where the program
+ * runs. */
 static const char *path_from(Arena *a, const char *from, const char *path) {
   const char *slash = strrchr(from, '/');
   if (path[0] == '/' || !slash) return path;
   return arena_printf(a, "%.*s/%s", (int)(slash - from), from, path);
 }
 
-/* Was the unit read from the file whose real path is `real`? */
+/* Was the unit read from the file whose real path is `real`?  Real paths are
+ * compared, so links and `..` do not make one file two. */
 static bool is_of_file(const Unit *u, const char *real) {
   char *path = realpath(u->source->path, NULL);
   bool same = path && !strcmp(path, real);
@@ -82,7 +86,24 @@ static bool is_of_file(const Unit *u, const char *real) {
   return same;
 }
 
-/* --safe: a file may import only from its own folder and those below it. */
+/* --safe: a file may import only from its own folder and those below it.  What
+ * the path says is looked at first, so that nothing is told of files outside,
+ * not even whether they are there; then where links lead.  depth counts folders
+ * below the importing one; where it would become negative, the path has left
+ * it: a/../../b does. */
+static bool says_outside(const char *path) {
+  if (*path == '/') return true;
+  int depth = 0;
+  for (const char *at = path; depth >= 0 && *at;) {
+    size_t n = strcspn(at, "/");
+    if (n == 2 && !strncmp(at, "..", 2)) depth--;
+    else if (n && !(n == 1 && *at == '.')) depth++;
+    at += n + (at[n] == '/');
+  }
+  return depth < 0;
+}
+
+/* The prefix ends at a slash, so /home/a is not below /home/ab. */
 static bool lies_below(const char *real, const char *from) {
   char *base = realpath(from, NULL);
   const char *slash = base ? strrchr(base, '/') : NULL;
@@ -97,12 +118,14 @@ static Unit *import_refused(Program *p, const Item *item, const char *why) {
   return NULL;
 }
 
+static const char outside[] = "it lies outside the importing folder";
+
 /* The reason why `from` may not import the file, or NULL. */
 static const char *import_objection(Program *p, const Unit *from,
                                     const char *real) {
   struct rly_program *host = p->host;
   if (host->cx->options.safe && !lies_below(real, from->source->path))
-    return "it lies outside the importing folder";
+    return outside;
   int depth = 0;
   for (const Unit *u = from; u; u = u->importer) {
     if (is_of_file(u, real)) return "it imports itself";
@@ -120,8 +143,13 @@ static bool is_imported(const Program *p, const char *real) {
   return u;
 }
 
-/* NULL without a report when the file is part of the program already. */
+/* NULL without a report when the file is part of the program already.
+ * realpath() fails for a file that is not there, which is the usual mistake;
+ * its errno is the message. */
 static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
+  const rly_program *host = p->host;
+  if (host->cx->options.safe && says_outside(item->path))
+    return import_refused(p, item, outside);
   const char *path = path_from(&p->arena, from->source->path, item->path);
   char *real = path ? realpath(path, NULL) : NULL;
   if (!real) return import_refused(p, item, strerror(errno));
@@ -130,7 +158,7 @@ static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
   free(real);
   if (why) return import_refused(p, item, why);
   Unit *unit = done ? NULL : program_parse_file(p->host, path);
-  if (unit) unit->importer = from;
+  if (unit) unit->importer = from, unit->import = item;
   return unit;
 }
 
@@ -148,6 +176,7 @@ static bool program_fill(rly_program *p) {
   p->ir->offer_library = offer_library;
   p->ir->import = import_unit;
   p->ir->op_name = op_name;
+  p->ir->attrs_written = types_written_attrs;
   p->code = code_new(p->ir);
   if (p->code && cx->options.nan_stop) code_stop_at_nans(p->code);
   if (p->code && cx->options.verify) code_verify_all(p->code);
@@ -182,6 +211,19 @@ void rly_program_free(rly_program *p) {
 
 /* --- Texts -------------------------------------------------------------- */
 
+/* Is the text a doc comment whose definition is still to come?  An empty line
+ * ends it.  At the prompt a text is taken as soon as it is complete, and a
+ * comment alone is complete: without this, `/// Adds one.` would be a text of
+ * its own, and the `def` on the next line another, with nothing said about
+ * it. */
+static bool doc_waits(const Unit *u) {
+  if (u->item_count || !u->comment_count) return false;
+  Span last = u->comments[u->comment_count - 1].span;
+  const char *text = u->source->text + (last.lo - u->source->base);
+  const char *end = u->source->text + (last.hi - u->source->base);
+  return !strncmp(text, "///", 3) && strspn(end, "\n") < 2;
+}
+
 static rly_status parse(rly_program *p, const char *path, const char *text,
                         size_t len, unsigned flags, Unit **unit) {
   SourceFile *source =
@@ -192,6 +234,10 @@ static rly_status parse(rly_program *p, const char *path, const char *text,
   ParseOptions options = {.interactive = flags & RLY_INTERACTIVE};
   ParseStatus status = parse_unit(p->ir, source, options, unit);
   if (status == PARSE_INCOMPLETE) return RLY_INCOMPLETE;
+  if (status == PARSE_OK && options.interactive && doc_waits(*unit)) {
+    program_drop_unit(p->ir, *unit);
+    return RLY_INCOMPLETE;
+  }
   return status == PARSE_OK ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 
@@ -201,8 +247,10 @@ static rly_status check(rly_program *p, Unit *unit) {
 }
 
 /* The deadline's callback.  The parser and the checker poll mem_exhausted
- * everywhere, so marking memory as exhausted also ends them when time is
- * over. */
+ * everywhere, so marking memory as exhausted also ends them when time is over.
+ * Called by the deadline's thread; both stores are atomic.  A flag of its own
+ * for time would need a test beside each of those, and a loop that was given
+ * only one of the two would show in no test. */
 static void time_is_over(void *context) {
   rly_context *cx = context;
   atomic_store(&cx->late, true);
@@ -234,10 +282,11 @@ static rly_status parse_and_check(rly_program *p, const char *path,
 static rly_status add_text(rly_program *p, const char *path, const char *text,
                            size_t len, unsigned flags) {
   Unit *unit;
+  size_t replaced = p->ir->replaced.len;
   rly_status status = parse_and_check(p, path, text, len, flags, &unit);
   if (status != RLY_OK) return status;
   p->newest = unit;
-  if (flags & RLY_RECHECK) program_redo(p, unit->source->base);
+  if (flags & RLY_RECHECK) program_redo(p, replaced);
   /* the text stays added even when the report failed */
   program_failed(p, RLY_OK);
   return RLY_OK;
@@ -297,6 +346,43 @@ size_t rly_text_open(const char *text, size_t len, const char **innermost) {
   return (size_t)parse_open_brackets(text, (uint32_t)len, innermost);
 }
 
+void rly_program_number(rly_program *p, int n) {
+  if (n <= 0 || !program_enter(p)) return;
+  p->ir->entry = n;
+  p->ir->result_count = 0;
+  program_leave(p);
+}
+
+/* Parses the text on trial: what is reported goes to diagnostics of its own,
+ * and the unit is dropped. */
+static bool is_unfinished(rly_program *p, const char *text, uint32_t len) {
+  SourceFile source = {.path = "", .text = text, .len = len, .base = 1};
+  ParseOptions options = {.interactive = true};
+  Diags *diags = p->ir->diags, unheard;
+  bool unfinished = false;
+  if (diags_init(&unheard, p->mem)) {
+    Unit *unit = NULL;
+    p->ir->diags = &unheard;
+    unfinished = parse_unit(p->ir, &source, options, &unit) == PARSE_INCOMPLETE;
+    if (unit) {
+      unfinished = doc_waits(unit);
+      program_drop_unit(p->ir, unit);
+    }
+    p->ir->diags = diags;
+  }
+  diags_done(&unheard);
+  return unfinished;
+}
+
+bool rly_text_unfinished(rly_program *p, const char *text, size_t len) {
+  if (!text || len > UINT32_MAX || !program_enter(p)) return false;
+  bool unfinished = is_unfinished(p, text, (uint32_t)len);
+  program_failed(p, RLY_OK);
+  program_leave(p);
+  return unfinished;
+}
+
+/* Of the newest text only: what an imported file evaluates does not count. */
 bool rly_program_has_expressions(const rly_program *p) {
   const Unit *u = p ? p->newest : NULL;
   for (int i = 0; u && i < u->step_count; i++)
@@ -358,8 +444,9 @@ static const Fn *fn_of(const rly_function *f) {
 
 /* A definition, or a `let @f` whose value is a function. */
 static bool is_function(const Global *g) {
-  return g && (g->kind == GLOBAL_DEF ||
-               (g->kind == GLOBAL_VALUE && g->type->kind == TY_FN));
+  return g && !g->scheme &&
+         (g->kind == GLOBAL_DEF ||
+          (g->kind == GLOBAL_VALUE && g->type->kind == TY_FN));
 }
 
 /* A handle on a function is the global itself: it lives as long as the program,
@@ -418,6 +505,7 @@ rly_kind rly_type_kind(const rly_type *t) {
       [TY_ADT] = RLY_CONSTRUCTOR, [TY_REF] = RLY_REF,
       [TY_FN] = RLY_FUNCTION,     [TY_VAR] = RLY_UNKNOWN,
       [TY_ERROR] = RLY_UNKNOWN,   [TY_META] = RLY_UNKNOWN,
+      [TY_DIM] = RLY_UNKNOWN,
   };
   return t ? of[type_of(t)->kind] : RLY_UNKNOWN;
 }
@@ -499,8 +587,29 @@ static void show_type(void *shown, const Expr *e) {
   s->text = type_text(s->p, general_type(s->p, e));
 }
 
+/* The text names a function that has instances, so no one type. */
+static const Global *scheme_named(rly_program *p, const char *text,
+                                  size_t len) {
+  if (len < 2 || *text != '@') return NULL;
+  const Name *name = name_intern(p->ir->names, text + 1, len - 1);
+  const Global *g = scope_global(&p->ir->user, name);
+  return g && g->scheme ? g : NULL;
+}
+
+static char *scheme_text(rly_program *p, const Global *g) {
+  StrBuf out;
+  strbuf_init(&out, p->ir->mem);
+  global_type_print(p->ir, g, &out);
+  return text_take(p->cx, &out);
+}
+
 char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
   Shown s = {p, NULL};
+  if (!text || !program_enter(p)) return NULL;
+  const Global *g = scheme_named(p, text, len);
+  if (g) s.text = scheme_text(p, g);
+  program_leave(p);
+  if (g) return s.text;
   program_look_at(p, text, len, show_type, &s);
   return s.text;
 }

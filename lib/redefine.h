@@ -4,9 +4,13 @@
 
 #include "lib/handles.h"
 
-/* Checks again every definition that uses one replaced by the newest text,
- * which begins at offset `since` of the sources.  A definition that does not
- * fit gets a warning and is marked Global.stale. */
-void program_redo(rly_program *p, uint32_t since);
+/* Checks again every definition that uses one replaced by the newest text: by
+ * it, Program.replaced holds those from `first` on.  A definition that does not
+ * fit gets a warning and is marked Global.stale.  Program.replaced is empty
+ * afterwards. */
+void program_redo(rly_program *p, size_t first);
+
+/* Frees a program's record of what its definitions use; NULL is fine. */
+void uses_free(struct Uses *uses);
 
 #endif

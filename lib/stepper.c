@@ -13,7 +13,7 @@ Stepper *session_stepper(rly_session *s) {
   Limits limits = session_limits(s->vm);
   if (!session_params(s)) return NULL;
   StepHost host = {
-      .params = (const Tensor *const *)p->code->params.data,
+      .code = p->code,
       .session = s->vm,
       .write = s->options.write,
       .data = s->options.data,

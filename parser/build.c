@@ -56,7 +56,8 @@ List list_join(List a, List z) {
 }
 
 /* Room for the list.  When memory ran out the list is cut to nothing; the
- * driver then gives up. */
+ * driver then gives up.  Callers take the length from list_count, which answers
+ * 0 for the missing array. */
 static void *list_room(Builder *b, List *list, size_t size) {
   void *room =
       list->count ? arena_array(b->arena, (size_t)list->count, size) : NULL;
@@ -93,11 +94,28 @@ static Span span_of(Token first, Token last) {
   return span_join(first.span, last.span);
 }
 
-Token token_dotted(Builder *b, Token left, Token right) {
-  const char *text =
-      arena_printf(&b->scratch, "%s.%s", left.name->text, right.name->text);
+/* `nn.dense` is three tokens, since `%t.0` has the same dot; the grammar joins
+ * them. */
+static Token token_joined(Builder *b, Token left, const char *text, size_t len,
+                          Token right) {
+  size_t head = left.name->len, whole = head + 1 + len;
+  char *joined = arena_alloc(&b->scratch, whole);
+  if (!joined) return left;
+  memcpy(joined, left.name->text, head);
+  joined[head] = '.';
+  memcpy(joined + head + 1, text, len);
   return (Token){left.kind, span_of(left, right),
-                 name_of(b->program->names, text)};
+                 name_intern(b->program->names, joined, whole)};
+}
+
+Token token_dotted(Builder *b, Token left, Token right) {
+  return token_joined(b, left, right.name->text, right.name->len, right);
+}
+
+Token token_indexed(Builder *b, Token name, Token index) {
+  uint32_t len;
+  const char *digits = token_text(b, index, &len);
+  return token_joined(b, name, digits, len, index);
 }
 
 /* --- Literals ----------------------------------------------------------- */
@@ -158,7 +176,8 @@ int64_t token_integer(Builder *b, Token t) {
   return 0;
 }
 
-/* The digits of a projection or a graph variable. */
+/* The digits of a projection or a graph variable.  Digits alone, without sign
+ * or suffix, from byte `skip` on. */
 static int64_t read_index(Builder *b, Token t, uint32_t skip) {
   uint32_t len;
   const char *text = token_text(b, t, &len);
@@ -277,6 +296,44 @@ Expr *build_infix(Builder *b, Token op, Expr *left, Expr *right) {
                         SUGAR_INFIX);
 }
 
+/* The value goes before the arguments of a call that stands on the right by
+ * itself; anything else is a function, which is called with it.  The grammar
+ * takes any expression on the right, since its own rule would only say
+ * "expected"; this says why `|> %x + 1` is refused.  A `fn` is marked as being
+ * in parentheses, which the printer needs to write it as a callee. */
+Expr *build_pipe(Builder *b, Token op, Expr *left, Expr *right) {
+  Span span = span_join(left->span, right->span);
+  bool call = right->kind == EX_CALL && !right->parens && !right->sugar;
+  bool takes = right->parens || right->kind == EX_IDENT ||
+               right->kind == EX_LOCAL || right->kind == EX_GLOBAL ||
+               right->kind == EX_GRAPH || right->kind == EX_FN ||
+               right->kind == EX_PROJ || right->kind == EX_BLOCK ||
+               right->kind == EX_READ;
+  if (!call && !takes) {
+    Diag *d = diag_error(b->program->diags, E0011, right->span,
+                         "`|>` passes a value to a function, and this is none");
+    diag_note(d, op.span, "this `|>` reaches as far right as it can");
+    diag_hint(d, right->sugar ? "put what comes before it in parentheses: "
+                                "(%%x |> @f) + 1"
+                              : "write a function or a call of one: "
+                                "%%x |> @f, %%x |> nn.softmax(axis=1)");
+    return left;
+  }
+  if (right->kind == EX_FN) right->parens = true;
+  List args = list_of(b, left);
+  for (int i = 0; call && i < right->count; i++)
+    args = list_add(b, args, (void *)right->args[i]);
+  const void *list = list_pointers(b, args);
+  Expr *e = expr_call(b->arena, span, call ? right->call.callee : right,
+                      list_count(args, list), list);
+  if (call) {
+    e->call.attrs = right->call.attrs;
+    e->call.attr_count = right->call.attr_count;
+  }
+  e->sugar = call ? SUGAR_PIPE_CALL : SUGAR_PIPE;
+  return e;
+}
+
 Expr *build_prefix(Builder *b, Token op, Expr *operand) {
   Span span = span_join(op.span, operand->span);
   bool is_not = op.kind == TK_BANG;
@@ -307,11 +364,15 @@ static List take_record(Builder *b, Expr *e, int *count, const void **args) {
 }
 
 Expr *build_call(Builder *b, Expr *callee, Args args, Token close) {
-  const void **list = list_pointers(b, args.list);
-  int count = list_count(args.list, list);
+  int late = args.values.count;
+  List all = list_join(args.list, args.values);
+  const void **list = list_pointers(b, all);
+  int count = list_count(all, list);
   Expr *e = expr_call(b->arena, span_join(callee->span, close.span), callee,
                       count, (const Expr *const *)list);
-  List attrs = list_join(take_record(b, e, &count, list), args.attrs);
+  e->call.late = count ? late : 0;
+  List record = late ? LIST_EMPTY : take_record(b, e, &count, list);
+  List attrs = list_join(record, args.attrs);
   e->call.attrs = list_structs(b, attrs, sizeof(Attr));
   e->call.attr_count = list_count(attrs, e->call.attrs);
   return e;
@@ -326,6 +387,36 @@ Expr *build_projection(Builder *b, Expr *operand, Token index) {
   return e;
 }
 
+/* `%t .weight`, and `%t.0 .weight`: without the blank they are one name.  The
+ * parentheses keep them apart. */
+static bool is_dotted(const Expr *e) {
+  while (!e->parens && (e->kind == EX_PROJ || e->kind == EX_FIELD))
+    e = e->args[0];
+  return !e->parens && (e->kind == EX_LOCAL || e->kind == EX_GLOBAL);
+}
+
+Expr *build_field_of(Builder *b, Expr *operand, Token name) {
+  Expr *e = expr_new(b->arena, EX_FIELD, span_join(operand->span, name.span));
+  if (is_dotted(operand)) operand->parens = true;
+  e->args = list_pointers(b, list_of(b, operand));
+  e->count = 1;
+  e->field.name = name.name;
+  e->field.span = name.span;
+  return e;
+}
+
+Expr *build_with(Builder *b, Token open, Expr *value, Token keyword, List attrs,
+                 Token close) {
+  Expr *callee = expr_new(b->arena, EX_CTOR, keyword.span);
+  List one = list_of(b, value);
+  Expr *e = expr_call(b->arena, span_of(open, close), callee, one.count,
+                      list_pointers(b, one));
+  e->call.attrs = list_structs(b, attrs, sizeof(Attr));
+  e->call.attr_count = list_count(attrs, e->call.attrs);
+  e->sugar = SUGAR_WITH;
+  return e;
+}
+
 Expr *build_over(Builder *b, ExprKind kind, Token open, List args,
                  Token close) {
   Expr *e = expr_new(b->arena, kind, span_of(open, close));
@@ -334,6 +425,14 @@ Expr *build_over(Builder *b, ExprKind kind, Token open, List args,
   return e;
 }
 
+Expr *build_list(Builder *b, Token name, List elements, Token close) {
+  Expr *e = build_over(b, EX_LIST, name, elements, close);
+  e->list.head = build_name(b, EX_IDENT, name);
+  return e;
+}
+
+/* Parentheses are a mark on the node inside and widen its span; they make no
+ * node. */
 Expr *build_parens(Token open, Expr *inside, Token close) {
   inside->parens = true;
   inside->span = span_of(open, close);
@@ -380,10 +479,14 @@ static const Expr *without_braces(Expr *block) {
   return block;
 }
 
-Arm *build_arm(Builder *b, const Pattern *pattern, Expr *body, bool braces) {
+Arm *build_arm(Builder *b, const Pattern *pattern, Expr *guard, Expr *body,
+               bool braces) {
   Arm *arm = ARENA_NEW(&b->scratch, Arm);
-  *arm = (Arm){span_join(pattern->span, body->span), pattern,
-               braces ? without_braces(body) : body, braces};
+  *arm = (Arm){.span = span_join(pattern->span, body->span),
+               .pattern = pattern,
+               .guard = guard,
+               .body = braces ? without_braces(body) : body,
+               .braces = braces};
   return arm;
 }
 
@@ -513,7 +616,8 @@ static void attr_list(Builder *b, AttrExpr *x, const Expr *e, int depth) {
 }
 
 /* Literals, lists, None and metadata are kept as written; any other value is an
- * expression to be evaluated. */
+ * expression to be evaluated.  A value that is both, such as [1, %n], is a list
+ * with an expression in it; resolve_attr.c makes an operand of it. */
 static const AttrExpr *attr_value(Builder *b, const Expr *e, int depth) {
   AttrExpr *x = ARENA_NEW(b->arena, AttrExpr);
   x->span = e->span;
@@ -549,9 +653,12 @@ static Pattern *pattern_fields(Builder *b, Pattern *pattern, List fields) {
   pattern->fields = list_pointers(b, fields);
   pattern->count = list_count(fields, pattern->fields);
   if (pattern->count == 0) return pattern;
+  pattern->has_or = pattern->kind == PT_OR;
   int inner = 0;
   for (int i = 0; i < pattern->count; i++)
     if (pattern->fields[i]->height > inner) inner = pattern->fields[i]->height;
+  for (int i = 0; i < pattern->count; i++)
+    pattern->has_or |= pattern->fields[i]->has_or;
   pattern->height = nesting_over(b, "pattern", pattern->span, inner);
   return pattern;
 }
@@ -567,6 +674,20 @@ Pattern *build_pattern_var(Builder *b, Token name, const TypeExpr *annotation) {
   return pattern;
 }
 
+Pattern *build_literal_pattern(Builder *b, Token token, const Expr *literal) {
+  Pattern *pattern = pattern_new(b, PT_LITERAL, token.span);
+  pattern->constant = literal->constant;
+  return pattern;
+}
+
+Pattern *build_or_pattern(Builder *b, List alternatives) {
+  Pattern * or = pattern_new(b, PT_OR, SPAN_NONE);
+  pattern_fields(b, or, alternatives);
+  if (or->count > 0)
+    or->span = span_join(or->fields[0]->span, or->fields[or->count - 1]->span);
+  return or ;
+}
+
 Pattern *build_ctor_pattern(Builder *b, Token name) {
   Pattern *pattern = pattern_new(b, PT_CTOR, name.span);
   pattern->name = name.name;
@@ -578,6 +699,13 @@ Pattern *build_ctor_fields(Builder *b, Token name, List fields, Token close) {
   pattern->span = span_of(name, close);
   pattern->parens = true;
   return pattern_fields(b, pattern, fields);
+}
+
+Pattern *build_labelled_pattern(Builder *b, Token name, Pattern *pattern) {
+  (void)b;
+  pattern->label = name.name;
+  pattern->span = span_join(name.span, pattern->span);
+  return pattern;
 }
 
 Pattern *build_tuple_pattern(Builder *b, Token open, List fields, Token close) {

@@ -46,6 +46,15 @@ TypeExpr *build_type(Builder *b, TypeExprKind kind, Token open, List args,
   return with_height(b, t);
 }
 
+/* Whether a parameter of that name is in scope is resolution's business. */
+static bool may_be_parameter(const Builder *b, const Name *name) {
+  const Cell *at = b->dtypes.first;
+  while (at && at->item != name) at = at->next;
+  return at;
+}
+
+/* The best hint that there is: why this dtype is left out, what another
+ * system's name for it is here, and else the nearest name. */
 static void unknown_dtype(Builder *b, Token dtype) {
   Diag *d = diag_error(b->program->diags, E0104, dtype.span,
                        "`%s` is no element type", dtype.name->text);
@@ -53,17 +62,41 @@ static void unknown_dtype(Builder *b, Token dtype) {
   for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
   const char *hint =
       foreign_hint(dtype.name->text, strlen(dtype.name->text), FOREIGN_TYPE);
-  if (hint) diag_hint(d, "%s", hint);
+  const char *refusal = dtype_refusal(dtype.name->text, dtype.name->len);
+  if (refusal) diag_hint(d, "%s", refusal);
+  else if (hint) diag_hint(d, "%s", hint);
   else if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
 }
 
+Token token_custom(Builder *b, Token word, Token name, Token bits) {
+  uint32_t len;
+  const char *digits = token_text(b, bits, &len);
+  const char *text = arena_printf(&b->scratch, "%s[%s]%.*s", word.name->text,
+                                  name.name->text, (int)len, digits);
+  return (Token){word.kind, span_join(word.span, bits.span),
+                 name_of(b->program->names, text)};
+}
+
+/* A tensor of an unknown dtype stays in the tree, with DTYPE_NONE: the report
+ * keeps the text from giving a unit. */
 TypeExpr *build_tensor_type(Builder *b, Token open, List dims, Token dtype,
                             Token close) {
   TypeExpr *t = type_new(b, TX_TENSOR, span_join(open.span, close.span));
   t->dims = list_pointers(b, dims);
   t->dim_count = list_count(dims, t->dims);
   t->dtype = dtype_find(dtype.name->text, dtype.name->len);
-  if (t->dtype == DTYPE_NONE) unknown_dtype(b, dtype);
+  if (t->dtype != DTYPE_NONE) return t;
+  t->dtype_name = dtype.name;
+  t->dtype_span = dtype.span;
+  if (!may_be_parameter(b, dtype.name)) unknown_dtype(b, dtype);
+  return t;
+}
+
+TypeExpr *build_tensor_of(Builder *b, Token open, Token shape, Token dtype,
+                          Token close) {
+  List dims = list_of(b, build_dim(b, DX_SPLAT, shape));
+  TypeExpr *t = build_tensor_type(b, open, dims, dtype, close);
+  t->whole = t->dim_count == 1;
   return t;
 }
 
@@ -98,13 +131,47 @@ TypeExpr *build_applied_type(Builder *b, Token name, List args, Token close) {
   return with_height(b, t);
 }
 
+TypeExpr *build_dim_arg(Builder *b, DimExpr *dim) {
+  TypeExpr *t = type_new(b, TX_DIM, dim->span);
+  t->dims = list_pointers(b, list_of(b, dim));
+  t->dim_count = t->dims ? 1 : 0;
+  return t;
+}
+
+TypeExpr *build_meta_type(Builder *b, Token key, Token close) {
+  static const char *const keys[] = {"IncompleteType", "relay.IncompleteType"};
+  Span span = span_join(key.span, close.span);
+  const char *text = key.name->text;
+  if (strcmp(text, keys[0]) && strcmp(text, keys[1])) {
+    Diag *d = diag_error(b->program->diags, E0004, span,
+                         "expected a type, found `meta[%s]`", text);
+    diag_hint(d,
+              "of the metadata section only meta[%s][0] may stand for a type",
+              keys[0]);
+  }
+  return type_new(b, TX_HOLE, span);
+}
+
+static void unknown_kind(Builder *b, TypeParam *param, const Token *kind) {
+  param->kind = KIND_TYPE;
+  Diag *d = diag_error(b->program->diags, E0004, kind->span,
+                       "expected the kind of a parameter, such as `Dim`, found "
+                       "`%s`",
+                       kind->name->text);
+  Suggestion s = suggestion_for(kind->name->text);
+  for (int i = 0; i < KIND_COUNT; i++) suggestion_offer(&s, kind_info[i].word);
+  if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
+}
+
+/* `A` is a type; what follows a colon is a kind of ir/kind.def. */
 TypeParam *build_type_param(Builder *b, Token name, const Token *kind) {
   TypeParam *param = ARENA_NEW(&b->scratch, TypeParam);
-  *param = (TypeParam){name.name, name.span, kind != NULL};
-  if (kind && strcmp(kind->name->text, "Dim")) {
-    diag_error(b->program->diags, E0004, kind->span,
-               "expected `Dim`, found `%s`", kind->name->text);
-  }
+  *param = (TypeParam){name.name, name.span, KIND_TYPE};
+  if (!kind) return param;
+  param->kind = kind_find(kind->name->text);
+  if (param->kind == KIND_COUNT) unknown_kind(b, param, kind);
+  if (kind_info[param->kind].member)
+    b->dtypes = list_add(b, b->dtypes, (void *)name.name);
   return param;
 }
 
@@ -173,14 +240,48 @@ Item *build_def(Builder *b, Token keyword, Token name, Expr *fn) {
   return item;
 }
 
+Field *build_field(Builder *b, const Token *name, const TypeExpr *type) {
+  Field *field = ARENA_NEW(&b->scratch, Field);
+  field->type = type;
+  if (name) field->label = (FieldName){name->name, name->span};
+  return field;
+}
+
+/* All fields have names, or none has. */
+static void check_labels(Builder *b, const Field *first, const Field *field) {
+  if (!first->label.name == !field->label.name) return;
+  bool named = field->label.name != NULL;
+  Span span = named ? field->label.span : field->type->span;
+  Diag *d = diag_error(b->program->diags, E0012, span,
+                       named ? "this field has a name, the first has none"
+                             : "this field has no name, the first has one");
+  diag_hint(d,
+            "name all fields of a constructor or none: "
+            "Linear(weight: float32, bias: float32)");
+}
+
+static void ctor_fields(Builder *b, CtorDecl *ctor, List fields) {
+  size_t count = (size_t)fields.count;
+  const Field *first = fields.first ? fields.first->item : NULL;
+  const TypeExpr **types = ARENA_ARRAY(b->arena, const TypeExpr *, count);
+  FieldName *labels = ARENA_ARRAY(b->arena, FieldName, count);
+  int n = 0;
+  for (Cell *c = fields.first; types && labels && c; c = c->next) {
+    const Field *field = c->item;
+    check_labels(b, first, field);
+    types[n] = field->type;
+    labels[n++] = field->label;
+  }
+  ctor->fields = types;
+  ctor->field_count = n;
+  if (n > 0 && first->label.name) ctor->labels = labels;
+}
+
 CtorDecl *build_ctor(Builder *b, Token name, const List *fields) {
   CtorDecl *ctor = ARENA_NEW(&b->scratch, CtorDecl);
   *ctor = (CtorDecl){
       .name = name.name, .span = name.span, .parens = fields != NULL};
-  if (fields) {
-    ctor->fields = list_pointers(b, *fields);
-    ctor->field_count = list_count(*fields, ctor->fields);
-  }
+  if (fields) ctor_fields(b, ctor, *fields);
   return ctor;
 }
 
@@ -201,6 +302,14 @@ Item *build_adt(Builder *b, Token keyword, Token name, List params,
   }
   Item *item = item_new(b, ITEM_TYPE, keyword, last.span, name);
   item->adt = adt;
+  return item;
+}
+
+Item *build_alias(Builder *b, Token keyword, Token name, List params,
+                  const TypeExpr *meaning) {
+  Item *item = build_adt(b, keyword, name, params, NULL, name);
+  item->span = span_join(keyword.span, meaning->span);
+  ((AdtDecl *)item->adt)->meaning = meaning;
   return item;
 }
 

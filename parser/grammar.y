@@ -30,6 +30,13 @@
  * without memory. */
 #define malloc(size) NULL
 #define realloc(old, size) NULL
+/* lemon's own loop, in whose place grammar_feed stands. */
+static void lemon_grammar(void *, int, Token) __attribute__((unused));
+/* grammar_feed calls it, once for each rule that reduces, and nobody else does;
+ * gcc finds it too large to inline unasked.  It returns a YYACTIONTYPE. */
+struct yyParser;
+static inline unsigned short yy_reduce(struct yyParser *, unsigned, int, Token,
+                                       Parse *) __attribute__((always_inline));
 }
 
 %name          lemon_grammar
@@ -60,20 +67,32 @@
 %type annotation {TypeExpr *}
 %type result {TypeExpr *}
 %type dim {DimExpr *}
+%type sum {DimExpr *}
+%type term {DimExpr *}
+%type targ {TypeExpr *}
 %type pattern {Pattern *}
+%type plain {Pattern *}
+%type guard {Expr *}
 %type arm {Arm *}
 %type attr {Attr *}
 %type param {Var *}
 %type tparam {TypeParam *}
 %type ctor {CtorDecl *}
+%type ctor_field {Field *}
+%type part {Pattern *}
 
-// Words that are keywords only where the grammar wants them.
-%fallback IDENT AND PARAM IMPORT TENSOR.
+// Words that are keywords only where the grammar wants them.  Elsewhere lemon
+// takes them as IDENT, so operators and constructors may have these names.
+%fallback IDENT AND PARAM IMPORT TENSOR WITH.
 
 // From loose to tight.  TAIL: what ends an expression; ARM: what ends an arm.
-// The last line continues whatever can be continued.
+// The last line continues whatever can be continued: after an operand, `(`
+// makes a call, and the rules marked TAIL lose to it.  An arm's block ends the
+// arm (ARM is tighter than TAIL): `(` after it begins the next pattern.
+%left BAR.
 %nonassoc TAIL.
 %nonassoc ARM.
+%left PIPE.
 %left OROR.
 %left ANDAND.
 %left EQEQ NE.
@@ -81,7 +100,7 @@
 %left PLUS MINUS.
 %left STAR SLASH.
 %right BANG.
-%nonassoc IDENT LOCAL LPAREN LBRACE LBRACKET DOT.
+%nonassoc IDENT LOCAL UNDERSCORE LPAREN LBRACE LBRACKET DOT NUMBER TRUE FALSE.
 
 // --- Files -------------------------------------------------------------------
 
@@ -107,10 +126,14 @@ item(A) ::= EXTERN(K) TYPE IDENT(N) tparams(P). {
   A = list_of(&p->builder, build_adt(&p->builder, K, N, P, NULL, N));
 }
 
-// What a semicolon ends, unless it is the last of the text.
+// What a semicolon ends, unless it is the last of the text.  Lets at top level
+// are items of their own and no bindings: their names outlive the item.
 open(A) ::= let_group(L). { A = build_local_lets(&p->builder, L); }
 open(A) ::= LET(K) GLOBAL(N) annotation(T) EQ value(E). {
   A = list_of(&p->builder, build_global_let(&p->builder, K, N, T, E));
+}
+open(A) ::= TYPE(K) IDENT(N) tparams(P) EQ type(T). {
+  A = list_of(&p->builder, build_alias(&p->builder, K, N, P, T));
 }
 open(A) ::= PARAM(K) GLOBAL(N) COLON type(T). {
   A = list_of(&p->builder, build_input(&p->builder, K, N, T, NULL));
@@ -138,8 +161,18 @@ ctor_list(A) ::= ctor_list(L) COMMA ctor(C). {
   A = list_add(&p->builder, L, C);
 }
 ctor(A) ::= IDENT(N). { A = build_ctor(&p->builder, N, NULL); }
-ctor(A) ::= IDENT(N) LPAREN types(F) RPAREN. {
+ctor(A) ::= IDENT(N) LPAREN ctor_fields(F) RPAREN. {
   A = build_ctor(&p->builder, N, &F);
+}
+ctor_fields(A) ::= . { A = LIST_EMPTY; }
+ctor_fields(A) ::= ctor_field_list(L) comma. { A = L; }
+ctor_field_list(A) ::= ctor_field(F). { A = list_of(&p->builder, F); }
+ctor_field_list(A) ::= ctor_field_list(L) COMMA ctor_field(F). {
+  A = list_add(&p->builder, L, F);
+}
+ctor_field(A) ::= type(T). { A = build_field(&p->builder, NULL, T); }
+ctor_field(A) ::= IDENT(N) COLON type(T). {
+  A = build_field(&p->builder, &N, T);
 }
 
 comma ::= .
@@ -158,16 +191,21 @@ result(A) ::= arrow type(T). { A = T; }
 arrow ::= ARROW.
 arrow ::= MINUS GT.
 
-params(A) ::= . { A = (Args){LIST_EMPTY, LIST_EMPTY}; }
-params(A) ::= param_list(L) comma. { A = (Args){L, LIST_EMPTY}; }
-params(A) ::= attrs(B) comma. { A = (Args){LIST_EMPTY, B}; }
-params(A) ::= param_list(L) COMMA attrs(B) comma. { A = (Args){L, B}; }
+params(A) ::= . { A = (Args){LIST_EMPTY, LIST_EMPTY, LIST_EMPTY}; }
+params(A) ::= param_list(L) comma. { A = (Args){L, LIST_EMPTY, LIST_EMPTY}; }
+params(A) ::= attrs(B) comma. { A = (Args){LIST_EMPTY, B, LIST_EMPTY}; }
+params(A) ::= param_list(L) COMMA attrs(B) comma. {
+  A = (Args){L, B, LIST_EMPTY};
+}
 param_list(A) ::= param(V). { A = list_of(&p->builder, V); }
 param_list(A) ::= param_list(L) COMMA param(V). {
   A = list_add(&p->builder, L, V);
 }
 param(A) ::= LOCAL(N) braces annotation(T). {
   A = build_var(&p->builder, N, T);
+}
+param(A) ::= LOCAL(N) DOT INDEX(I) annotation(T). {
+  A = build_var(&p->builder, token_indexed(&p->builder, N, I), T);
 }
 braces ::= .
 braces ::= LBRACE attrs comma RBRACE.
@@ -188,7 +226,11 @@ tparam(A) ::= IDENT(N) COLON IDENT(K). {
 // --- Sequences and bindings --------------------------------------------------
 
 // `lets` ends in a binding and needs an expression yet; `done` ends in an
-// expression and its semicolon.
+// expression and its semicolon, and may be the whole: its value is then ().
+//
+//   let %x = 1; f(%x); %x     lets "let %x = 1;", done "... f(%x);", expr
+//   f(%x);                    done
+//   let %x = 1;               lets, which a closing brace does not fit
 seq(A) ::= expr(E). { A = E; }
 seq(A) ::= lets(L) expr(E). { A = build_sequence(&p->builder, L, E); }
 seq(A) ::= done(L) expr(E). { A = build_sequence(&p->builder, L, E); }
@@ -227,6 +269,10 @@ let_group(A) ::= let_group(L) AND(K) LOCAL(N) annotation(T) EQ value(E). {
 graph_binding(A) ::= GRAPH(N) EQ value(E) SEMI. {
   A = list_of(&p->builder, build_graph_binding(&p->builder, N, E));
 }
+graph_binding(A) ::= FREE_VAR(K) LOCAL(N) DOT INDEX(I) annotation(T) SEMI. {
+  Token name = token_indexed(&p->builder, N, I);
+  A = list_of(&p->builder, build_free_var(&p->builder, K, name, T));
+}
 graph_binding(A) ::= FREE_VAR(K) LOCAL(N) annotation(T) SEMI. {
   A = list_of(&p->builder, build_free_var(&p->builder, K, N, T));
 }
@@ -241,6 +287,9 @@ annotation(A) ::= COLON type(T). { A = T; }
 expr(A) ::= operand(E). [TAIL] { A = E; }
 expr(A) ::= BANG|MINUS(O) expr(E). [BANG] {
   A = build_prefix(&p->builder, O, E);
+}
+expr(A) ::= expr(L) PIPE(O) expr(R). {
+  A = build_pipe(&p->builder, O, L, R);
 }
 expr(A) ::= expr(L) OROR(O) expr(R). {
   A = build_infix(&p->builder, O, L, R);
@@ -286,17 +335,27 @@ expr(A) ::= expr(L) STAR|SLASH(O) tail(R). {
 operand(A) ::= NUMBER(T). { A = build_number(&p->builder, T); }
 operand(A) ::= TRUE|FALSE(T). { A = build_bool(&p->builder, T); }
 operand(A) ::= STRING(T). { A = build_string(&p->builder, T); }
+operand(A) ::= UNDERSCORE(N). {
+  A = build_name(&p->builder, EX_IDENT, N);
+}
 operand(A) ::= LOCAL(N). { A = build_name(&p->builder, EX_LOCAL, N); }
 operand(A) ::= GLOBAL(N). { A = build_name(&p->builder, EX_GLOBAL, N); }
 operand(A) ::= GRAPH(N). { A = build_graph_ref(&p->builder, N); }
 operand(A) ::= opname(N). [TAIL] {
   A = build_name(&p->builder, EX_IDENT, N);
 }
+operand(A) ::= IDENT(N) ELLIPSIS. {
+  A = build_name(&p->builder, EX_IDENT, N);
+  A->sugar = SUGAR_SPLAT;
+}
 operand(A) ::= META(K) LBRACKET NUMBER(I) RBRACKET(Z). {
   A = build_meta(&p->builder, K, I, Z);
 }
 operand(A) ::= LBRACKET(O) elements(L) RBRACKET(Z). {
   A = build_over(&p->builder, EX_BRACKET, O, L, Z);
+}
+operand(A) ::= opname(N) LBRACKET elements(L) RBRACKET(Z). {
+  A = build_list(&p->builder, N, L, Z);
 }
 operand(A) ::= LPAREN(O) RPAREN(Z). {
   A = build_over(&p->builder, EX_TUPLE, O, LIST_EMPTY, Z);
@@ -335,6 +394,12 @@ operand(A) ::= operand(F) LPAREN call_args(X) RPAREN(Z). {
 operand(A) ::= operand(E) DOT INDEX(I). {
   A = build_projection(&p->builder, E, I);
 }
+operand(A) ::= operand(E) DOT IDENT(N). {
+  A = build_field_of(&p->builder, E, N);
+}
+operand(A) ::= LBRACE(O) expr(E) WITH(K) attrs(B) comma RBRACE(Z). {
+  A = build_with(&p->builder, O, E, K, B, Z);
+}
 operand(A) ::= opname(N) DOT INDEX(I). {
   Expr *name = build_name(&p->builder, EX_IDENT, N);
   A = build_projection(&p->builder, name, I);
@@ -351,10 +416,16 @@ elements(A) ::= seqs(L) comma. { A = L; }
 seqs(A) ::= seq(E). { A = list_of(&p->builder, E); }
 seqs(A) ::= seqs(L) COMMA seq(E). { A = list_add(&p->builder, L, E); }
 
-call_args(A) ::= . { A = (Args){LIST_EMPTY, LIST_EMPTY}; }
-call_args(A) ::= seqs(L) comma. { A = (Args){L, LIST_EMPTY}; }
-call_args(A) ::= attrs(B) comma. { A = (Args){LIST_EMPTY, B}; }
-call_args(A) ::= seqs(L) COMMA attrs(B) comma. { A = (Args){L, B}; }
+call_args(A) ::= . { A = (Args){LIST_EMPTY, LIST_EMPTY, LIST_EMPTY}; }
+call_args(A) ::= seqs(L) comma. { A = (Args){L, LIST_EMPTY, LIST_EMPTY}; }
+call_args(A) ::= attrs(B) comma. { A = (Args){LIST_EMPTY, B, LIST_EMPTY}; }
+call_args(A) ::= attrs(B) COMMA seqs(V) comma. {
+  A = (Args){LIST_EMPTY, B, V};
+}
+call_args(A) ::= seqs(L) COMMA attrs(B) comma. { A = (Args){L, B, LIST_EMPTY}; }
+call_args(A) ::= seqs(L) COMMA attrs(B) COMMA seqs(V) comma. {
+  A = (Args){L, B, V};
+}
 attrs(A) ::= attr(X). { A = list_of(&p->builder, X); }
 attrs(A) ::= attrs(L) COMMA attr(X). { A = list_add(&p->builder, L, X); }
 attr(A) ::= opname(N) EQ value(E). { A = build_attr(&p->builder, N, E); }
@@ -387,26 +458,43 @@ arm_list(A) ::= arm_list(L) arm(X). { A = list_add(&p->builder, L, X); }
 arm_list(A) ::= arm_list(L) COMMA arm(X). {
   A = list_add(&p->builder, L, X);
 }
-arm(A) ::= pattern(P) FATARROW seq(E). {
-  A = build_arm(&p->builder, P, E, false);
+arm(A) ::= pattern(P) guard(G) FATARROW seq(E). {
+  A = build_arm(&p->builder, P, G, E, false);
 }
 // A tuple pattern may follow these two: it is not taken for a call.
-arm(A) ::= pattern(P) FATARROW block(E). [ARM] {
-  A = build_arm(&p->builder, P, E, true);
+arm(A) ::= pattern(P) guard(G) FATARROW block(E). [ARM] {
+  A = build_arm(&p->builder, P, G, E, true);
 }
-arm(A) ::= pattern(P) FATARROW match(E). [ARM] {
-  A = build_arm(&p->builder, P, E, false);
+arm(A) ::= pattern(P) guard(G) FATARROW match(E). [ARM] {
+  A = build_arm(&p->builder, P, G, E, false);
 }
+guard(A) ::= . { A = NULL; }
+guard(A) ::= IF expr(E). { A = E; }
 
-pattern(A) ::= UNDERSCORE(T). { A = build_wildcard(&p->builder, T); }
-pattern(A) ::= LOCAL(N) annotation(T). {
+// Alternatives are one list and not a tree, as an or-pattern has no inside.
+pattern(A) ::= plain(P). { A = P; }
+pattern(A) ::= alternatives(L). { A = build_or_pattern(&p->builder, L); }
+alternatives(A) ::= plain(L) BAR plain(R). {
+  A = list_add(&p->builder, list_of(&p->builder, L), R);
+}
+alternatives(A) ::= alternatives(L) BAR plain(R). {
+  A = list_add(&p->builder, L, R);
+}
+plain(A) ::= UNDERSCORE(T). { A = build_wildcard(&p->builder, T); }
+plain(A) ::= LOCAL(N) annotation(T). {
   A = build_pattern_var(&p->builder, N, T);
 }
-pattern(A) ::= IDENT(N). { A = build_ctor_pattern(&p->builder, N); }
-pattern(A) ::= IDENT(N) LPAREN patterns(L) RPAREN(Z). {
+plain(A) ::= NUMBER(T). {
+  A = build_literal_pattern(&p->builder, T, build_number(&p->builder, T));
+}
+plain(A) ::= TRUE|FALSE(T). {
+  A = build_literal_pattern(&p->builder, T, build_bool(&p->builder, T));
+}
+plain(A) ::= IDENT(N). { A = build_ctor_pattern(&p->builder, N); }
+plain(A) ::= IDENT(N) LPAREN parts(L) RPAREN(Z). {
   A = build_ctor_fields(&p->builder, N, L, Z);
 }
-pattern(A) ::= LPAREN(O) patterns(L) RPAREN(Z). {
+plain(A) ::= LPAREN(O) patterns(L) RPAREN(Z). {
   A = build_tuple_pattern(&p->builder, O, L, Z);
 }
 patterns(A) ::= . { A = LIST_EMPTY; }
@@ -416,11 +504,26 @@ pattern_list(A) ::= pattern_list(L) COMMA pattern(P). {
   A = list_add(&p->builder, L, P);
 }
 
+// The fields of a constructor, by position or by name.
+parts(A) ::= . { A = LIST_EMPTY; }
+parts(A) ::= part_list(L) comma. { A = L; }
+part_list(A) ::= part(P). { A = list_of(&p->builder, P); }
+part_list(A) ::= part_list(L) COMMA part(P). {
+  A = list_add(&p->builder, L, P);
+}
+part(A) ::= pattern(P). { A = P; }
+part(A) ::= IDENT(N) EQ pattern(P). {
+  A = build_labelled_pattern(&p->builder, N, P);
+}
+
 // --- Types -------------------------------------------------------------------
 
 // A dtype is an IDENT here: build_named_type tells it from other names.
 type(A) ::= UNDERSCORE(T). {
   A = build_type(&p->builder, TX_HOLE, T, LIST_EMPTY, T);
+}
+type(A) ::= META(K) LBRACKET NUMBER RBRACKET(Z). {
+  A = build_meta_type(&p->builder, K, Z);
 }
 type(A) ::= LPAREN(O) types(L) RPAREN(Z). {
   A = build_type(&p->builder, TX_TUPLE, O, L, Z);
@@ -435,10 +538,43 @@ type(A) ::= TENSOR(K) LBRACKET LPAREN dims(D) RPAREN COMMA IDENT(T)
             RBRACKET(Z). {
   A = build_tensor_type(&p->builder, K, D, T, Z);
 }
+type(A) ::= TENSOR(K) LBRACKET IDENT(S) COMMA IDENT(T) RBRACKET(Z). {
+  A = build_tensor_of(&p->builder, K, S, T, Z);
+}
+type(A) ::= TENSOR(K) LBRACKET LPAREN dims(D) RPAREN COMMA IDENT(T)
+            LBRACKET IDENT(C) RBRACKET NUMBER(B) RBRACKET(Z). {
+  Token dtype = token_custom(&p->builder, T, C, B);
+  A = build_tensor_type(&p->builder, K, D, dtype, Z);
+}
 type(A) ::= IDENT(N). { A = build_named_type(&p->builder, N); }
-type(A) ::= IDENT(N) LBRACKET types(L) RBRACKET(Z). {
+type(A) ::= IDENT(N) LBRACKET targs(L) RBRACKET(Z). {
   A = build_applied_type(&p->builder, N, L, Z);
 }
+// Arguments of a data type: types, and dimensions.  A name alone is read as a
+// type; what it is, its declaration says.
+targs(A) ::= . { A = LIST_EMPTY; }
+targs(A) ::= targ_list(L) comma. { A = L; }
+targ_list(A) ::= targ(T). { A = list_of(&p->builder, T); }
+targ_list(A) ::= targ_list(L) COMMA targ(T). {
+  A = list_add(&p->builder, L, T);
+}
+targ(A) ::= type(T). { A = T; }
+targ(A) ::= NUMBER(T). {
+  A = build_dim_arg(&p->builder, build_dim_number(&p->builder, T));
+}
+targ(A) ::= QUESTION(T). {
+  A = build_dim_arg(&p->builder, build_dim(&p->builder, DX_ANY, T));
+}
+targ(A) ::= sum(D). { A = build_dim_arg(&p->builder, D); }
+sum(A) ::= term(L) PLUS|MINUS(O) dim(R). [PLUS] {
+  A = build_dim_infix(&p->builder, O, L, R);
+}
+sum(A) ::= term(L) STAR|SLASH(O) dim(R). [STAR] {
+  A = build_dim_infix(&p->builder, O, L, R);
+}
+term(A) ::= sum(D). { A = D; }
+term(A) ::= NUMBER(T). { A = build_dim_number(&p->builder, T); }
+term(A) ::= IDENT(N). { A = build_dim(&p->builder, DX_NAME, N); }
 types(A) ::= . { A = LIST_EMPTY; }
 types(A) ::= type_list(L) comma. { A = L; }
 type_list(A) ::= type(T). { A = list_of(&p->builder, T); }
@@ -451,6 +587,12 @@ dims(A) ::= dim_list(L) comma. { A = L; }
 dim_list(A) ::= dim(D). { A = list_of(&p->builder, D); }
 dim_list(A) ::= dim_list(L) COMMA dim(D). {
   A = list_add(&p->builder, L, D);
+}
+dim_list(A) ::= IDENT(N) ELLIPSIS. {
+  A = list_of(&p->builder, build_dim(&p->builder, DX_SPLAT, N));
+}
+dim_list(A) ::= dim_list(L) COMMA IDENT(N) ELLIPSIS. {
+  A = list_add(&p->builder, L, build_dim(&p->builder, DX_SPLAT, N));
 }
 dim(A) ::= NUMBER(T). { A = build_dim_number(&p->builder, T); }
 dim(A) ::= QUESTION(T). { A = build_dim(&p->builder, DX_ANY, T); }
@@ -527,43 +669,60 @@ static bool make_room(yyParser *y) {
   return true;
 }
 
-void grammar_feed(Grammar *g, Token token) {
-  if (make_room((yyParser *)g)) lemon_grammar(g, token.kind, token);
-}
-
 /* Replays the reductions that `kind` would cause, on an overlay of the state
- * stack: states below `base` are the parser's own, those above in `pushed`.
- * True when it can then be shifted, in *state. */
-static bool replay(const Grammar *g, int kind, YYACTIONTYPE *state) {
+ * stack: states below `base` are the parser's own, those above in `pushed`. */
+bool grammar_plan(const Grammar *g, int kind, GrammarPlan *plan) {
   const yyStackEntry *base = ((const yyParser *)g)->yytos;
-  YYACTIONTYPE pushed[REPLAY_MAX];
-  int count = 0;
-  for (*state = base->stateno;;) {
-    YYACTIONTYPE action = yy_find_shift_action((YYCODETYPE)kind, *state);
-    if (action < YY_MIN_REDUCE) {
-      return action <= YY_MAX_SHIFTREDUCE || action == YY_ACCEPT_ACTION;
-    }
+  YYACTIONTYPE pushed[REPLAY_MAX], state = base->stateno, action;
+  int count = 0, rules = 0;
+  for (;;) {
+    action = yy_find_shift_action((YYCODETYPE)kind, state);
+    if (action < YY_MIN_REDUCE) break;
     int rule = action - YY_MIN_REDUCE, pops = -yyRuleInfoNRhs[rule];
+    if (rules < PLAN_MAX) plan->rules[rules] = (uint16_t)rule;
+    rules++;
     int own = pops < count ? pops : count;
     count -= own;
     base -= pops - own;
-    *state = count ? pushed[count - 1] : base->stateno;
-    *state = yy_find_reduce_action(*state, yyRuleInfoLhs[rule]);
+    state = count ? pushed[count - 1] : base->stateno;
+    state = yy_find_reduce_action(state, yyRuleInfoLhs[rule]);
     assert(count < REPLAY_MAX);
-    pushed[count++] = *state;
+    pushed[count++] = state;
   }
+  plan->rule_count = rules;
+  plan->state = state;
+  plan->action = action;
+  return action <= YY_MAX_SHIFTREDUCE || action == YY_ACCEPT_ACTION;
+}
+
+/* In the place of lemon's own loop, which would look up once more what the
+ * replay has found.  Only rules that the plan had no room for are looked up
+ * here. */
+void grammar_feed(Grammar *g, const Token *token, const GrammarPlan *plan) {
+  yyParser *y = (yyParser *)g;
+  YYCODETYPE kind = (YYCODETYPE)token->kind;
+  if (!make_room(y)) return;
+  for (int i = 0; i < plan->rule_count; i++) {
+    YYACTIONTYPE rule =
+        i < PLAN_MAX ? plan->rules[i]
+                     : yy_find_shift_action(kind, y->yytos->stateno) -
+                           YY_MIN_REDUCE;
+    yy_reduce(y, rule, kind, *token, y->p);
+  }
+  if (plan->action == YY_ACCEPT_ACTION) y->yytos--;
+  else yy_shift(y, (YYACTIONTYPE)plan->action, kind, *token);
 }
 
 bool grammar_accepts(const Grammar *g, int kind) {
-  YYACTIONTYPE state;
-  return replay(g, kind, &state);
+  GrammarPlan plan;
+  return grammar_plan(g, kind, &plan);
 }
 
 bool grammar_expects(const Grammar *g, int kind) {
-  YYACTIONTYPE state;
-  if (!replay(g, kind, &state)) return false;
-  bool accepted = state > YY_MAX_SHIFT;
-  return accepted || yy_lookahead[yy_shift_ofst[state] + kind] == kind;
+  GrammarPlan plan;
+  if (!grammar_plan(g, kind, &plan)) return false;
+  bool accepted = plan.state > YY_MAX_SHIFT;
+  return accepted || yy_lookahead[yy_shift_ofst[plan.state] + kind] == kind;
 }
 
 }

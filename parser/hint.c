@@ -72,7 +72,9 @@ static bool begins_expression(const Parse *p) {
 }
 
 /* Does a word of another language begin an expression here?  Programs repeat
- * their words, so those that are in no table are remembered. */
+ * their words, so those that are in no table are remembered.  The cache is
+ * indexed by the name's hash and holds one name a place; names are interned, so
+ * comparing pointers is comparing names. */
 static bool is_foreign(Parse *p, Token t) {
   const Name **plain = &p->plain[t.name->hash % PLAIN_MAX];
   if (*plain == t.name || !begins_expression(p)) return false;
@@ -136,6 +138,8 @@ static const struct Pair {
     {TK_ARROW, TK_LOCAL, false, fn_shape},
     {TK_ARROW, TK_LBRACE, false, fn_shape},
     {TK_LET, TK_LPAREN, false, tuple_let},
+    {OPERAND, TK_BAR, false,
+     "the operator is `||`, or logical_or and bitwise_or"},
     {OPERAND, TK_QUESTION, false, choice},
     {OPERAND, TK_IF, false, choice},
     {OPERAND, TK_LBRACKET, false, element},
@@ -175,7 +179,8 @@ static bool on_one_line(const Parse *p) {
   return !memchr(text + lo, '\n', hi - lo);
 }
 
-/* After the parameters of a function, or `if` and its condition. */
+/* Hints at what follows the parameters of a function, or `if` and its
+ * condition. */
 static const char *body_hint(const Parse *p) {
   int found = p->token.kind;
   if (!wants(p, TK_LBRACE) || wants(p, TK_NUMBER)) return NULL;
@@ -197,7 +202,7 @@ static const char *type_hint(const Parse *p) {
   return NULL;
 }
 
-/* In parameters, where a bare name begins an attribute. */
+/* Hints for places among parameters, where a bare name begins an attribute. */
 static const char *parameter_hint(const Parse *p) {
   int before = p->previous.kind, found = p->token.kind;
   if (before == TK_GLOBAL && p->earlier.kind == TK_DEF)
@@ -215,18 +220,31 @@ static const char *parameter_hint(const Parse *p) {
   if (p->previous.kind != TK_IDENT || !wants(p, TK_EQ) || !wants(p, TK_DOT) ||
       wants(p, TK_PLUS))
     return NULL;
+  if (innermost(p) == TK_LBRACE)
+    return "a changed copy is written {%x with field = value}";
   return p->token.kind == TK_LOCAL
              ? "the type of a parameter follows it: %x: int32"
              : "a parameter is written %x, an attribute x=1";
 }
 
-/* Among the types of a constructor's fields. */
+/* Hints for places among the types of a constructor's fields. */
 static const char *field_hint(const Parse *p) {
-  int found = p->token.kind;
-  bool named = found == TK_COLON || found == TK_LOCAL;
-  bool types = wants(p, TK_COMMA) && !wants(p, TK_PLUS) && !wants(p, TK_COLON);
-  return p->previous.kind == TK_IDENT && named && types
-             ? "a field has a type and no name: Disc(float32)"
+  int before = p->previous.kind, found = p->token.kind;
+  bool begins = before == TK_LPAREN || before == TK_COMMA;
+  bool type = wants(p, TK_TENSOR) && wants(p, TK_UNDERSCORE);
+  if (found == TK_LOCAL && begins && type && p->in_definition &&
+      !wants(p, TK_LOCAL))
+    return "the name of a field has no `%`: Disc(radius: float32)";
+  bool types = wants(p, TK_COMMA) && wants(p, TK_COLON) && !wants(p, TK_PLUS);
+  bool name = found == TK_LOCAL || found == TK_IDENT;
+  return before == TK_IDENT && name && types
+             ? "a field is written with its type: Disc(radius: float32)"
+             : NULL;
+}
+
+static const char *copy_hint(const Parse *p) {
+  return p->token.kind == TK_WITH
+             ? "a changed copy has braces of its own: {%x with field = value}"
              : NULL;
 }
 
@@ -248,8 +266,10 @@ static const char *colon_hint(const Parse *p) {
   return after == ':'   ? "a list is written Cons(1, Cons(2, Nil))"
          : after == '=' ? "a variable is bound by let %x = 1; what a "
                           "cell holds is set by ref_write(%r, 1)"
-                        : "a type stands where a name is bound: "
-                          "let %x: int32 = 1;";
+         : p->previous.kind == TK_IDENT && wants(p, TK_EQ)
+             ? "a named field or attribute is written x=1"
+             : "a type stands where a name is bound: "
+               "let %x: int32 = 1;";
 }
 
 /* Separators and brackets in places where they have no meaning. */
@@ -280,7 +300,7 @@ static const char *operand_hint(const Parse *p) {
  * pairs. */
 static const char *grammar_hint(const Parse *p) {
   static const char *(*const hints[])(const Parse *) = {
-      body_hint,  type_hint,      field_hint,   match_hint,
+      body_hint,  type_hint,      copy_hint,    match_hint,
       colon_hint, separator_hint, operand_hint, pair_hint,
   };
   if (wants(p, TK_ELSE)) {
@@ -291,10 +311,8 @@ static const char *grammar_hint(const Parse *p) {
     return "an `else` follows the brace of its `if`";
   if (p->previous.kind == TK_IF)
     return "a condition stands in parentheses: if (%c) { 1 } else { 2 }";
-  if (wants(p, TK_INDEX)) {
-    return "a tuple's fields are .0, .1 and so on; an operator is called: "
-           "exp(%x)";
-  }
+  if (wants(p, TK_INDEX))
+    return "a tuple's fields are .0, .1 and so on, a constructor's have names";
   for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
     const char *hint = hints[i](p);
     if (hint) return hint;
@@ -316,6 +334,11 @@ static bool hint_equals(Parse *p, Diag *d, const char *name, int len) {
   int before = p->previous.kind;
   bool named = before == TK_LOCAL || before == TK_IDENT;
   bool binding = begins_item_or_line(p) && innermost(p) != TK_LPAREN;
+  bool field = before == TK_LOCAL && memchr(name, '.', (size_t)len);
+  if (field || p->earlier.kind == TK_DOT) {
+    diag_hint(d, "a field is changed in a copy: let %%y = {%%x with f = 1};");
+    return true;
+  }
   if (named && binding)
     diag_hint(d, "a variable is bound by let %%%.*s = ...;", len, name);
   else if (before == TK_GLOBAL && binding)
@@ -370,6 +393,7 @@ void hint_add(Parse *p, Diag *d) {
     name = token_text(&p->builder, p->previous, &len);
   if (p->previous.kind == TK_LOCAL) name++, len--;
   const char *word = parameter_hint(p);
+  if (!word) word = field_hint(p);
   if (!word) word = keyword_hint(p, p->token);
   if (word) {
     diag_hint(d, "%s", word);

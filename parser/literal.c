@@ -15,6 +15,7 @@
 #include "parser/literal.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ static uint32_t skip_digits(const char *text, uint32_t i, uint32_t len) {
   return i;
 }
 
-/* Of `e+5` at i: its end, or i when that is no exponent. */
+/* The end of an exponent such as `e+5` that begins at i; i where there is
+ * none. */
 static uint32_t skip_exponent(const char *text, uint32_t i, uint32_t len) {
   if (i == len || (text[i] != 'e' && text[i] != 'E')) return i;
   uint32_t digits = i + 1;
@@ -39,7 +41,7 @@ static uint32_t skip_exponent(const char *text, uint32_t i, uint32_t len) {
 }
 
 /* A number in its parts: [start, whole) digits, [whole, suffix) fraction and
- * exponent. */
+ * exponent.  An odd number of minus signs negates: `--1` is 1. */
 typedef struct Parts {
   bool negative;
   uint32_t start, whole, suffix;
@@ -81,7 +83,9 @@ double literal_f64(const char *text, char **end) {
   return v;
 }
 
-/* Converted straight from the text, so that the value is rounded once. */
+/* Converted straight from the text, so that the value is rounded once.  Through
+ * a double the last bit could be wrong: a text just above the middle between
+ * two floats may round to the middle first, and then to the even one. */
 static float literal_f32(const char *text) {
   locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   float v = strtof_l(text, NULL, c);
@@ -111,7 +115,8 @@ static LiteralStatus read_special(const char *text, uint32_t len, bool negative,
   double v = text[0] == 'i' ? (double)__builtin_inff() : __builtin_nan("");
   out->dtype = suffix_dtype(text + 3, len - 3);
   out->bits = bits_from_f64(out->dtype, flip_if(negative, v));
-  return LITERAL_OK;
+  bool lost = v == v && isnan(bits_to_f64(out->dtype, out->bits));
+  return lost ? LITERAL_OUT_OF_RANGE : LITERAL_OK;
 }
 
 /* The digits' value, or false when it exceeds 64 bits. */
@@ -186,7 +191,10 @@ static int read_digits(const char *text, uint32_t len, uint32_t *i, int base,
   return n;
 }
 
-/* Writes a code point in UTF-8 and returns its length; 0: there is none. */
+/* Writes a code point in UTF-8 and returns its length; 0: there is none.
+ * Surrogates are no code points of their own.  The first byte has as many
+ * leading ones as there are bytes: 0xF0 << (4 - n), cut to eight bits, is 0xC0,
+ * 0xE0 and 0xF0. */
 static uint32_t put_utf8(char *out, uint32_t c) {
   if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return 0;
   if (c < 0x80) {
@@ -200,7 +208,9 @@ static uint32_t put_utf8(char *out, uint32_t c) {
   return n;
 }
 
-/* \x41 and \101 are bytes, \u00e9 and \U0001f600 code points. */
+/* \x41 and \101 are bytes, \u00e9 and \U0001f600 code points.  `i` is left
+ * behind the last digit; 0 says that digits are missing or too many bits are
+ * asked for. */
 static uint32_t numeric_escape(const char *text, uint32_t len, uint32_t *i,
                                char *out) {
   uint32_t value;

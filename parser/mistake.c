@@ -33,6 +33,7 @@ static const struct TokenName {
     {TK_EQ, "`=`"},
     {TK_ARROW, "`->`"},
     {TK_FATARROW, "`=>`"},
+    {TK_BAR, "`|`"},
     {TK_LPAREN, "`(`"},
     {TK_LBRACKET, "`[`"},
     {TK_LBRACE, "`{`"},
@@ -56,6 +57,7 @@ static const struct TokenName {
     {TK_INDEX, "a field's number"},
     {TK_STRING, "a string"},
     {TK_META, "`meta[...]`"},
+    {TK_ELLIPSIS, "`...`"},
     {TK_PLUS, "`+`"},
     {TK_MINUS, "`-`"},
     {TK_STAR, "`*`"},
@@ -74,23 +76,23 @@ static const struct TokenSet {
     {"a definition, a `let` or an expression",
      {TK_DEF, TK_TYPE, TK_PARAM, TK_LET, TK_NUMBER},
      {TK_DEF, TK_TYPE, TK_EXTERN, TK_PARAM, TK_IMPORT, TK_LET, TK_FREE_VAR,
-      TK_VERSION}},
+      TK_VERSION, TK_UNDERSCORE}},
     {"an expression",
      {TK_NUMBER, TK_IF, TK_TRUE, TK_FN},
-     {TK_LET, TK_FREE_VAR}},
+     {TK_LET, TK_FREE_VAR, TK_UNDERSCORE}},
     {"a type",
      {TK_TENSOR, TK_UNDERSCORE, TK_FN},
-     {TK_TENSOR, TK_UNDERSCORE, TK_FN, TK_IDENT, TK_LPAREN, TK_REF}},
+     {TK_TENSOR, TK_UNDERSCORE, TK_FN, TK_IDENT, TK_LPAREN, TK_REF, TK_META}},
     {"a pattern",
      {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN},
-     {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN}},
+     {TK_UNDERSCORE, TK_LOCAL, TK_IDENT, TK_LPAREN, TK_NUMBER}},
     {"a dimension",
      {TK_QUESTION, TK_NUMBER, TK_IDENT},
      {TK_QUESTION, TK_NUMBER, TK_IDENT, TK_META, TK_LPAREN}},
     {"an operator",
      {TK_STAR, TK_LT, TK_ANDAND},
-     {TK_OROR, TK_ANDAND, TK_EQEQ, TK_NE, TK_LT, TK_LE, TK_GT, TK_GE, TK_PLUS,
-      TK_MINUS, TK_STAR, TK_SLASH, TK_LPAREN, TK_DOT}},
+     {TK_PIPE, TK_OROR, TK_ANDAND, TK_EQEQ, TK_NE, TK_LT, TK_LE, TK_GT, TK_GE,
+      TK_PLUS, TK_MINUS, TK_STAR, TK_SLASH, TK_LPAREN, TK_DOT}},
 };
 
 /* --- What could stand here ---------------------------------------------- */
@@ -125,7 +127,9 @@ static bool has_all(const Expected *x, const struct TokenSet *set) {
   return true;
 }
 
-/* Puts one name for each set that is possible as a whole. */
+/* Puts one name for each set that is possible as a whole.  A larger set comes
+ * first in the table and takes away the members of the smaller ones.  What
+ * begins an operand is part of each set with expressions, and of no other. */
 static void fold_sets(Expected *x, const char **folded, int *count) {
   for (size_t i = 0; i < sizeof token_sets / sizeof *token_sets; i++) {
     const struct TokenSet *set = &token_sets[i];
@@ -150,7 +154,7 @@ static void list_expected(const Parse *p, Expected *x) {
   for (int i = 0; i < count; i++) expect(x, folded[i]);
 }
 
-/* "`,`, `)` or an operator" */
+/* "`,`, `)` or an operator"  The last two are joined by "or". */
 static void expected_text(const Expected *x, StrBuf *out) {
   for (int i = 0; i < x->count; i++) {
     if (i > 0) strbuf_add(out, i + 1 < x->count ? ", " : " or ");
@@ -203,7 +207,8 @@ bool closes_open(const Parse *p, int kind) {
 
 /* The innermost bracket that is never closed, as the unexpected token shows:
  * the text ends inside it, another kind of bracket closes, or a definition
- * begins. */
+ * begins.  A closing bracket of the right kind that just does not fit here says
+ * nothing of the kind. */
 static const Token *never_closed(const Parse *p) {
   if (p->open.len == 0) return NULL;
   const Token *opener = &VEC_LAST(&p->open);
@@ -229,7 +234,8 @@ static void report_never_closed(const Parse *p, const Token *opener,
   diag_note(d, place_of(p), "here could stand %s", expected);
 }
 
-/* A block that is empty, or ends in a binding. */
+/* A block that is empty, or ends in a binding.  `{ }` and `{ let %x = 1; }`:
+ * every block has a value. */
 static bool lacks_value(const Parse *p) {
   int before = p->previous.kind;
   return p->token.kind == TK_RBRACE && p->open.len > 0 &&
@@ -251,7 +257,7 @@ static const char *general_hint(const Parse *p) {
   }
   if (operand && p->previous.kind == TK_COMMA && grammar_expects(g, TK_IDENT) &&
       grammar_expects(g, TK_RPAREN))
-    return "attributes, `name=value`, come last";
+    return "attributes and named fields, `name=value`, come last";
   return NULL;
 }
 
@@ -272,6 +278,24 @@ static void report_unexpected(Parse *p, const char *expected,
   if (general) diag_hint(d, "%s", general);
 }
 
+/* `x: int32` among the parameters of a definition: the name is amiss, not what
+ * follows it.  A function's attributes stand there, too: x=1. */
+static bool report_bare_parameter(Parse *p) {
+  const Grammar *g = p->grammar;
+  bool bare = p->previous.kind == TK_IDENT && p->token.kind != TK_LOCAL &&
+              p->in_definition && grammar_expects(g, TK_EQ) &&
+              grammar_expects(g, TK_DOT) && !grammar_expects(g, TK_PLUS);
+  if (!bare) return false;
+  uint32_t len;
+  const char *text = token_text(&p->builder, p->previous, &len);
+  Diag *d = diag_error(p->builder.program->diags, E0004, p->previous.span,
+                       "expected a variable `%%%.*s`, found `%.*s`", (int)len,
+                       text, (int)len, text);
+  diag_hint(d, "a parameter is written %%%.*s, an attribute x=1", (int)len,
+            text);
+  return true;
+}
+
 /* A word such as `return` explains every mistake that follows from it. */
 static bool report_foreign(Parse *p) {
   Token word;
@@ -285,10 +309,32 @@ static bool report_foreign(Parse *p) {
   return true;
 }
 
+/* `@main = primfn(...)`: what TVM prints of a module that it has lowered.  The
+ * token at fault is the `=`, so the word behind it is read from the source. */
+static bool report_tir(Parse *p) {
+  static const char word[] = "primfn";
+  if (p->token.kind != TK_EQ || p->previous.kind != TK_GLOBAL) return false;
+  uint32_t len;
+  const char *text = token_text(&p->builder, p->token, &len) + len;
+  text += strspn(text, " \t\r\n");
+  if (strncmp(text, word, strlen(word)) != 0) return false;
+  const char *name = token_text(&p->builder, p->previous, &len);
+  Diag *d =
+      diag_error(p->builder.program->diags, E0004, p->previous.span,
+                 "`%.*s` is a function of TIR, not of Relay", (int)len, name);
+  diag_hint(d,
+            "TIR is what TVM makes of Relay when it compiles: loops that write "
+            "into buffers, which have no value here; give the module as it is "
+            "before tvm.build or tvm.lower");
+  return true;
+}
+
+/* Texts of messages are built in the program's Mem and freed here; diagnostics
+ * keep copies. */
 void mistake_unexpected(Parse *p) {
   StrBuf expected, found;
   Mem *mem = p->builder.program->mem;
-  if (report_foreign(p)) return;
+  if (report_foreign(p) || report_bare_parameter(p) || report_tir(p)) return;
   strbuf_init(&expected, mem);
   strbuf_init(&found, mem);
   Expected x;
@@ -309,7 +355,6 @@ static const struct Meant {
   const char *hint;
 } meant[] = {
     {'&', "the operator is `&&`, or logical_and and bitwise_and"},
-    {'|', "the operator is `||`, or logical_or and bitwise_or"},
     {'%', "a variable is written %x, a remainder mod(%a, %b)"},
     {'^', "exclusive or is written bitwise_xor(%a, %b)"},
     {'~', "a complement is written bitwise_not(%a)"},

@@ -44,9 +44,11 @@ static const Name *token_name(Parse *p, int kind) {
     case TK_GLOBAL: lo++; break;
     case TK_META: lo += strlen("meta["), hi--; break;
     case TK_IDENT:
+    case TK_UNDERSCORE:
     case TK_AND:
     case TK_PARAM:
     case TK_IMPORT:
+    case TK_WITH:
     case TK_TENSOR: break;
     default: return NULL;
   }
@@ -77,7 +79,9 @@ static void read_token(Parse *p) {
   }
 }
 
-/* A minus sign belongs to a number only where a number may stand. */
+/* A minus sign belongs to a number only where a number may stand.  `%x -1` is a
+ * difference and `f(-1)` a literal: the scanner cannot know, the grammar's
+ * state does. */
 static void settle_sign(Parse *p) {
   if (p->token.kind != TK_SIGNED) return;
   bool number = grammar_accepts(p->grammar, TK_NUMBER);
@@ -124,7 +128,8 @@ static bool is_definition(int kind) {
   return kind == TK_DEF || kind == TK_TYPE || kind == TK_EXTERN;
 }
 
-/* The kind of the token after `p->token`. */
+/* The kind of the token after `p->token`.  On a copy of the scanner, which is a
+ * few pointers. */
 static int peek(const Parse *p) {
   Scanner after = p->scanner;
   int kind;
@@ -145,8 +150,11 @@ static bool begins_item(Parse *p) {
 }
 
 /* Skips to the next item: one whose first word shows it, or the text after a
- * semicolon outside of all brackets, or after the brace that ends a
- * definition.  Leaves its first token in `p->token`. */
+ * semicolon outside of all brackets, or after the brace that ends a definition.
+ * Leaves its first token in `p->token`.  It counts brackets on the way, so that
+ * a semicolon inside of what is skipped ends nothing.  A stray closer counts as
+ * one more open bracket, which it then closes.  The grammar starts afresh, as
+ * its stack may end anywhere in an item. */
 static void recover(Parse *p) {
   bool stray = closes(p->token.kind) && !closes_open(p, p->token.kind);
   size_t depth = p->open.len + stray;
@@ -173,33 +181,38 @@ static size_t errors_so_far(const Parse *p) {
 }
 
 /* Feeds a token that fits. */
-static void feed(Parse *p) {
+static void feed(Parse *p, const GrammarPlan *plan) {
   if (is_definition(p->token.kind)) p->in_definition = true;
   count_bracket(p);
-  grammar_feed(p->grammar, p->token);
+  grammar_feed(p->grammar, &p->token, plan);
   if (p->open.len == 0 && p->token.kind == TK_RBRACE) p->in_definition = false;
 }
 
 static bool is_unreadable(int kind) { return kind > TK_SIGNED; }
 
-/* Takes the token, or reports what is wrong with it. */
+/* Takes the token, or reports what is wrong with it.  A word that begins an
+ * item while brackets are open is refused although it might fit: `def` inside a
+ * body nearly always means that a brace is missing, and the message names that
+ * brace (never_closed). */
 static bool take_token(Parse *p) {
   if (is_unreadable(p->token.kind)) {
     mistake_unreadable(p);
     return false;
   }
   settle_sign(p);
+  GrammarPlan plan;
   p->item_inside = p->open.len > 0 && begins_item(p);
-  if (!p->item_inside && grammar_accepts(p->grammar, p->token.kind)) {
+  if (!p->item_inside && grammar_plan(p->grammar, p->token.kind, &plan)) {
     hint_watch(p);
-    feed(p);
+    feed(p, &plan);
     return true;
   }
   mistake_unexpected(p);
   return false;
 }
 
-/* Is the text an incomplete program?  Only when nothing was wrong so far. */
+/* Is the text an incomplete program?  Only when nothing was wrong so far.  An
+ * open comment or string is incomplete at any place. */
 static bool is_incomplete(Parse *p) {
   if (errors_so_far(p) > 0 || !is_last(p->token.kind)) return false;
   return p->token.kind != TK_END || !grammar_accepts(p->grammar, TK_END);
@@ -256,7 +269,7 @@ static ParseStatus parse_with(Parse *p, Unit *u, ParseOptions options) {
 
 static void parse_init(Parse *p, Program *program, Unit *u) {
   *p = (Parse){.scanner = scanner_over(u->source->text, u->source->len),
-               .builder = {program, u, &u->arena, {0}, {0}},
+               .builder = {program, u, &u->arena, {0}, {0}, {0}},
                .errors_before = program->diags->errors};
   arena_init(&p->builder.scratch, program->mem);
   VEC_INIT(&p->open, program->mem);
@@ -321,4 +334,55 @@ int parse_open_brackets(const char *text, uint32_t len,
   } while (!is_last(kind));
   *innermost = depth < most ? open[depth] : "";
   return depth;
+}
+
+static TokenLook look_of(int kind) {
+  switch (kind) {
+    case TK_LET:
+    case TK_FN:
+    case TK_DEF:
+    case TK_IF:
+    case TK_ELSE:
+    case TK_TYPE:
+    case TK_MATCH:
+    case TK_MATCH_PARTIAL:
+    case TK_EXTERN:
+    case TK_FREE_VAR:
+    case TK_REF:
+    case TK_REF_READ:
+    case TK_REF_WRITE:
+    case TK_AND:
+    case TK_PARAM:
+    case TK_IMPORT: return LOOK_KEYWORD;
+    case TK_LOCAL:
+    case TK_GRAPH: return LOOK_LOCAL;
+    case TK_GLOBAL: return LOOK_GLOBAL;
+    case TK_IDENT:
+    case TK_TENSOR: return LOOK_WORD;
+    case TK_TRUE:
+    case TK_FALSE:
+    case TK_NUMBER:
+    case TK_INDEX:
+    case TK_SIGNED:
+    case TK_META: return LOOK_NUMBER;
+    case TK_STRING:
+    case TK_OPEN_STRING: return LOOK_STRING;
+    case TK_COMMENT:
+    case TK_OPEN_COMMENT:
+    case TK_VERSION:
+    case TK_METADATA: return LOOK_COMMENT;
+    case TK_BAD_CHARACTER: return LOOK_BAD;
+    default: break;
+  }
+  if (closes(kind)) return LOOK_CLOSE;
+  return opened_by(kind) ? LOOK_OPEN : LOOK_MARK;
+}
+
+void parse_each_token(const char *text, uint32_t len,
+                      void (*visit)(void *data, TokenLook look, size_t lo,
+                                    size_t hi),
+                      void *data) {
+  Scanner s = scanner_over(text, len);
+  for (int kind; (kind = scan_next(&s)) != TK_END;)
+    visit(data, look_of(kind), (size_t)(s.lo - text), (size_t)(s.cur - text));
 }

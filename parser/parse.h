@@ -30,6 +30,16 @@ typedef struct Parse {
 
 /* --- The automaton (grammar.y) ------------------------------------------ */
 
+/* How a token will be taken: the rules by which the parser reduces first, in
+ * order, the state that it is in then, and what happens to the token.  A token
+ * may end any number of constructs at once; the plan holds the first rules and
+ * counts all. */
+enum { PLAN_MAX = 16 };
+typedef struct GrammarPlan {
+  int rule_count, state, action;
+  uint16_t rules[PLAN_MAX];
+} GrammarPlan;
+
 size_t grammar_size(void);
 /* Its stack, which comes from the program's Mem, is kept by a reset. */
 void grammar_start(Grammar *g, Parse *p);
@@ -37,10 +47,13 @@ void grammar_reset(Grammar *g);
 void grammar_end(Grammar *g);
 /* Can a token of this kind be shifted now? */
 bool grammar_accepts(const Grammar *g, int kind);
+/* The same, and by which reductions: valid until the next token is fed. */
+bool grammar_plan(const Grammar *g, int kind, GrammarPlan *plan);
 /* As itself, and not as a word that may also be a name. */
 bool grammar_expects(const Grammar *g, int kind);
-/* Only what it accepts.  Raises `exhausted` when memory runs out. */
-void grammar_feed(Grammar *g, Token token);
+/* Only a token that fits, with its plan.  Raises `exhausted` when memory runs
+ * out. */
+void grammar_feed(Grammar *g, const Token *token, const GrammarPlan *plan);
 
 /* --- Mistakes (mistake.c) ----------------------------------------------- */
 

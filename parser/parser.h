@@ -29,4 +29,27 @@ ParseStatus parse_unit(Program *p, SourceFile *source, ParseOptions options,
  * nothing is open, or more than is kept track of. */
 int parse_open_brackets(const char *text, uint32_t len, const char **innermost);
 
+/* What a token is to a reader. */
+typedef enum TokenLook {
+  LOOK_KEYWORD,
+  LOOK_LOCAL,  /* %x */
+  LOOK_GLOBAL, /* @f */
+  LOOK_WORD,   /* an operator, a type, a constructor, an attribute */
+  LOOK_NUMBER,
+  LOOK_STRING,
+  LOOK_COMMENT,
+  LOOK_OPEN, /* a bracket that opens, one that closes */
+  LOOK_CLOSE,
+  LOOK_MARK, /* punctuation */
+  LOOK_BAD,
+} TokenLook;
+
+/* Gives the tokens of a text, right or wrong, by their ranges of bytes.  `text`
+ * has a NUL behind its `len` bytes.  A token that nothing ends, such as an open
+ * string, reaches to the end of the text. */
+void parse_each_token(const char *text, uint32_t len,
+                      void (*visit)(void *data, TokenLook look, size_t lo,
+                                    size_t hi),
+                      void *data);
+
 #endif

@@ -20,6 +20,9 @@
   // A slash belongs to a name, except directly before one of % @ / and *.
   word   = letter (alnum | "/" alnum)*;
   plain  = [^%@/*\x00];
+  // A name behind a sigil may have parts: `fc.weight`, `layers.0.b`.  A number
+  // that no word follows is a projection.
+  part   = ("." digit+)* "." word;
   number = digit+ ("." digit*)? ([eE] [+-]? digit+)? (letter alnum*)?;
 */
 
@@ -72,12 +75,15 @@ static int scan_string(Scanner *s) {
   }
 }
 
-/* After a dot: digits are a field's index.  TK_END: none stand here. */
+/* After a dot: digits are a field's index, and a word is a name, even if it is
+ * a keyword elsewhere.  TK_END: neither stands here. */
 static int scan_index(Scanner *s) {
-  const char *YYMARKER;
+  const char *YYMARKER, *YYCTXMARKER;
   /*!re2c
     digit+        { return TK_INDEX; }
     digit+ alnum+ { return TK_NUMBER; }
+    word          { return TK_IDENT; }
+    word "/" / plain { return TK_IDENT; }
     $             { return TK_END; }
     *             { s->cur = s->lo; return TK_END; }
   */
@@ -149,6 +155,7 @@ static int scan_name(Scanner *s) {
     "and"       { return TK_AND; }
     "param"     { return TK_PARAM; }
     "import"    { return TK_IMPORT; }
+    "with"      { return TK_WITH; }
     "True"      { return TK_TRUE; }
     "False"     { return TK_FALSE; }
     "Tensor"    { return TK_TENSOR; }
@@ -156,10 +163,10 @@ static int scan_name(Scanner *s) {
 
     word                      { return scan_word(s); }
     word "/" / plain          { return scan_word(s); }
-    "%" word                  { return TK_LOCAL; }
-    "%" word "/" / plain      { return TK_LOCAL; }
-    "@" word                  { return TK_GLOBAL; }
-    "@" word "/" / plain      { return TK_GLOBAL; }
+    "%" word part*            { return TK_LOCAL; }
+    "%" word part* "/" / plain { return TK_LOCAL; }
+    "@" word part*            { return TK_GLOBAL; }
+    "@" word part* "/" / plain { return TK_GLOBAL; }
     "%" digit+                { return TK_GRAPH; }
     "meta[" [^[\]\n\x00]* "]" { return TK_META; }
     number                    { return TK_NUMBER; }
@@ -183,6 +190,7 @@ static int scan_mark(Scanner *s) {
     ";"  { return TK_SEMI; }
     ":"  { return TK_COLON; }
     "."  { return TK_DOT; }
+    "..." { return TK_ELLIPSIS; }
     "?"  { return TK_QUESTION; }
     "="  { return TK_EQ; }
     "->" { return TK_ARROW; }
@@ -199,6 +207,8 @@ static int scan_mark(Scanner *s) {
     "&&" { return TK_ANDAND; }
     "||" { return TK_OROR; }
     "!"  { return TK_BANG; }
+    "|"  { return TK_BAR; }
+    "|>" { return TK_PIPE; }
 
     ["]                               { return scan_string(s); }
     "//" [^\n\x00]*                   { return TK_COMMENT; }

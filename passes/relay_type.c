@@ -15,7 +15,7 @@
 static bool has_words(const TypeExpr *t, bool whole) {
   if (t->kind == TX_REF || (t->kind == TX_HOLE && !whole)) return false;
   for (int i = 0; i < t->param_count; i++)
-    if (!t->params[i].is_dim) return false;
+    if (t->params[i].kind != KIND_DIM) return false;
   for (int i = 0; i < t->arg_count; i++)
     if (!has_words(t->args[i], false)) return false;
   return !t->result || has_words(t->result, false);
@@ -78,7 +78,7 @@ const TypeParam *relay_type_params(Relay *r, int count, const TypeParam *params,
   TypeParam *made = ARENA_ARRAY(r->arena, TypeParam, (size_t)count);
   *kept = 0;
   for (int i = 0; made && i < count; i++)
-    if (!params[i].is_dim) made[(*kept)++] = params[i];
+    if (params[i].kind != KIND_DIM) made[(*kept)++] = params[i];
   return made;
 }
 
@@ -144,7 +144,7 @@ static const Expr *dim_expr(Relay *r, const Fn *fn, const Name *name) {
 void relay_dims_enter(Relay *r, const Fn *fn) {
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeParam *param = &fn->type_params[i];
-    if (!param->is_dim || mem_exhausted(r->p->mem)) continue;
+    if (param->kind != KIND_DIM || mem_exhausted(r->p->mem)) continue;
     VEC_PUSH(&r->hidden_dims, ptrmap_get(&r->dims, param->name));
     ptrmap_put(&r->dims, param->name, (void *)dim_expr(r, fn, param->name));
   }
@@ -153,7 +153,7 @@ void relay_dims_enter(Relay *r, const Fn *fn) {
 void relay_dims_leave(Relay *r, const Fn *fn) {
   for (int i = fn->type_param_count; i-- > 0;) {
     const TypeParam *param = &fn->type_params[i];
-    if (!param->is_dim || mem_exhausted(r->p->mem)) continue;
+    if (param->kind != KIND_DIM || mem_exhausted(r->p->mem)) continue;
     ptrmap_put(&r->dims, param->name, (void *)VEC_POP(&r->hidden_dims));
   }
 }

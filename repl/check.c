@@ -11,13 +11,14 @@
 #include "lib/inside.h"
 #include "repl/cli.h"
 
-/* Prints `@name : type`; with --effects, `@name : type ! effects`. */
+/* Prints `@name : type`; with --effects, `@name : type ! effects`.  The sigil
+ * is printed because `@x` and `%x` may both be defined. */
 static void print_line(Host *h, const Global *g, StrBuf *out) {
   Program *p = h->program->ir;
   strbuf_addf(out, "%s%s", global_sigil(g), g->name->text);
   if (h->cli->types) {
     strbuf_add(out, " : ");
-    type_print(p->types, out, g->type, TYPE_TEXT_MOST);
+    global_type_print(p, g, out);
   }
   if (h->cli->effects) {
     strbuf_add(out, " ! ");
@@ -32,7 +33,7 @@ static void print_line(Host *h, const Global *g, StrBuf *out) {
 static void print_json(Host *h, const Global *g, StrBuf *out, bool first) {
   StrBuf text;
   strbuf_init(&text, out->mem);
-  type_print(h->program->ir->types, &text, g->type, TYPE_TEXT_MOST);
+  global_type_print(h->program->ir, g, &text);
   strbuf_addf(out, "%s{\"name\": \"%s%s\", \"type\": \"", first ? "" : ", ",
               global_sigil(g), g->name->text);
   strbuf_add_escaped(out, strbuf_text(&text), text.len);
@@ -42,7 +43,9 @@ static void print_json(Host *h, const Global *g, StrBuf *out, bool first) {
   strbuf_done(&text);
 }
 
-/* Prints the definitions of the user's own texts in their order. */
+/* Prints the definitions of the user's own texts in their order.  Nothing is
+ * written before the whole text is there: where memory runs out half-way,
+ * stdout stays empty instead of receiving JSON that no tool can read. */
 static void print_definitions(Host *h) {
   Program *p = h->program->ir;
   StrBuf out;

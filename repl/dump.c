@@ -9,17 +9,9 @@
 #include "repl/cli.h"
 #include "repl/guard.h"
 
-static void dump_ir(Program *p, StrBuf *out) {
-  for (const Unit *u = p->units; u; u = u->next)
-    for (int i = 0; i < u->item_count; i++) {
-      const Item *item = &u->items[i];
-      const Scope *scope = u->source->library ? &p->library : &p->user;
-      if (item->kind != ITEM_DEF) continue;
-      global_print(p, scope_global(scope, item->name), out);
-      strbuf_add(out, "\n\n");
-    }
-}
-
+/* The listing compiles all of the user's functions, which takes memory in
+ * proportion to the program.  Nothing is written unless all of it could be
+ * made. */
 static int dump_named(Host *h) {
   const Cli *cli = h->cli;
   if (cli->words.count != 1) return host_usage(h, "dump needs one file");
@@ -28,7 +20,8 @@ static int dump_named(Host *h) {
   if (status != RLY_OK) return exit_status(status);
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
-  if (cli->ir || !cli->bytecode) dump_ir(h->program->ir, &out);
+  if (cli->ir || !cli->bytecode)
+    unit_print_checked(h->program->ir, h->program->newest, &out);
   bool coded = !cli->bytecode || code_dump(h->program->code, &out, NULL);
   bool whole = coded && !mem_exhausted(out.mem);
   if (whole) host_write(h, strbuf_text(&out), out.len);

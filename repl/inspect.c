@@ -21,7 +21,8 @@ static const Global *find_global(const Program *p, const char *name) {
   return *name == '@' ? scope_global(&p->user, bare) : NULL;
 }
 
-/* Links a name of the library by checking a text that mentions it. */
+/* Links a name of the library by checking a text that mentions it.  A `%x` is
+ * always the user's own, so it is in scope or nowhere. */
 static void reach(Repl *r, const char *name) {
   rly_program *p = r->host->program;
   char *text = *name == '@' ? rly_program_type_of(p, name, strlen(name)) : NULL;
@@ -52,7 +53,8 @@ void inspect_type(Repl *r, const char *expr) {
 }
 
 /* Prints the effects of evaluating an expression and, if its value is a
- * function, the effects of calling it. */
+ * function, the effects of calling it.  The effects of a name itself are none,
+ * so for a name of a function only the call is worth telling. */
 static void say_effects(void *repl, const Expr *e) {
   Repl *r = repl;
   const Program *p = r->host->program->ir;
@@ -79,7 +81,10 @@ static void add_place(const Program *p, StrBuf *out, Span span) {
                 at.column);
 }
 
-/* Prints the facts of a tensor that the session holds. */
+/* Prints the facts of a tensor that the session holds.  A definition is a
+ * function, and what a param is bound to belongs to the program: neither has a
+ * value in the session.  `v` is a handle on the stack that borrows the value;
+ * it is never freed. */
 static void add_value_facts(Repl *r, StrBuf *out, const Global *g) {
   rly_value v = {.session = r->session, .type = g->type};
   Display d = repl_display(r);
@@ -91,9 +96,9 @@ static void add_global(Repl *r, StrBuf *out, const char *name,
                        const Global *g) {
   const Program *p = r->host->program->ir;
   strbuf_addf(out, "%s : ", name);
-  type_print(p->types, out, g->type, TYPE_TEXT_MOST);
+  global_type_print(p, g, out);
   strbuf_add_char(out, '\n');
-  if (g->type->kind == TY_FN) {
+  if (g->scheme || g->type->kind == TY_FN) {
     strbuf_add(out, "  effects: ");
     effects_print(out, g->effects);
     strbuf_add_char(out, '\n');
@@ -114,7 +119,9 @@ static void add_adt(const Program *p, StrBuf *out, const Adt *adt) {
   for (int i = 0; i < adt->ctor_count; i++) {
     strbuf_addf(out, "  %s", adt->ctors[i].name->text);
     for (int k = 0; k < adt->ctors[i].field_count; k++) {
+      const FieldName *labels = adt->ctors[i].labels;
       strbuf_add(out, k ? ", " : "(");
+      if (labels) strbuf_addf(out, "%s: ", labels[k].name->text);
       type_print(p->types, out, adt->ctors[i].fields[k], TYPE_TEXT_MOST);
     }
     strbuf_add(out, adt->ctors[i].field_count ? "),\n" : ",\n");
@@ -124,7 +131,9 @@ static void add_adt(const Program *p, StrBuf *out, const Adt *adt) {
 }
 
 /* Links a type of the library, or the type of a constructor, by mentioning it
- * with `_` for each parameter. */
+ * with `_` for each parameter.  How many parameters the type has is not known
+ * yet, so every number up to three is tried.  A constructor is mentioned as an
+ * expression. */
 static void reach_adt(Repl *r, const char *name) {
   static const char *const uses[] = {"%s", "fn (%%_: %s) { () }",
                                      "fn (%%_: %s[_]) { () }",
@@ -156,7 +165,8 @@ static const Adt *find_adt(Repl *r, const char *name) {
   return c ? c->adt : scope_adt(&p->user, n);
 }
 
-/* A type that needs arguments has a kind that is a function. */
+/* A type that needs arguments has a kind that is a function.  Tensor and ref
+ * are of the language, the others are declared. */
 static bool say_constructor_kind(Repl *r, const char *name) {
   if (!strcmp(name, "Tensor")) {
     repl_say(r, "Tensor : fn (Shape, DType) -> Type\n");
@@ -174,7 +184,10 @@ static bool say_constructor_kind(Repl *r, const char *name) {
   return true;
 }
 
-/* Accepts anything that may be written as the type of a parameter. */
+/* Accepts anything that may be written as the type of a parameter.  A type that
+ * needs no arguments is checked as a parameter's annotation, which accepts
+ * every type and evaluates nothing; its mistakes are then told with their
+ * place. */
 void inspect_kind(Repl *r, const char *type) {
   rly_program *p = r->host->program;
   size_t len = strlen(type) + 24;

@@ -60,7 +60,7 @@ static bool asked_to_stop(void *walk) {
 }
 
 /* A kernel under way cannot ask how late it is: it is told. */
-static void time_is_over(void *machine) { step_give_up(machine, true); }
+static void time_is_over(void *machine) { step_give_up(machine); }
 
 /* The deadline of the command before is ended first; a deadline that was never
  * started is zeros, which deadline_end() accepts. */
@@ -68,7 +68,7 @@ static void begin_time(Walk *w) {
   double timeout = w->host->cli->limits.timeout;
   StepMachine *m = stepper_machine(w->stepper);
   deadline_end(&w->deadline);
-  step_give_up(m, false);
+  step_begin_time(m, timeout);
   w->until = timeout > 0 ? now() + timeout : 0;
   deadline_start(&w->deadline, timeout, time_is_over, m);
 }

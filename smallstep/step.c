@@ -63,7 +63,8 @@ const Expr *step_child(const Expr *e, int i) {
   return i == args && has_callee(e) ? e->call.callee : NULL;
 }
 
-/* Evaluates child `i`; `done` has the values of the children before it. */
+/* Evaluates child `i`; `done` has the values of the children before it.  The
+ * list is gathered into a tuple when it is complete: args[i] is child i. */
 static void evaluate_child(StepMachine *m, const Expr *e, int i, StepObj *env,
                            StepObj *done) {
   const Expr *next = step_child(e, i);
@@ -77,7 +78,8 @@ static void evaluate_child(StepMachine *m, const Expr *e, int i, StepObj *env,
   if (args) step_reduce(m, e, args);
 }
 
-/* The type that the value of child `i` must fit; NULL: none. */
+/* The type that the value of child `i` must fit; NULL: none.  Operators check
+ * their operands themselves, by their typing rules. */
 static const Type *wanted(const Expr *e, int i, const char **what) {
   if (e->kind == EX_CALL && i < e->count) {
     const Type *fn = e->call.callee->type;
@@ -109,7 +111,7 @@ static void child_done(StepMachine *m, const StepObj *frame) {
 /* --- Delayed nodes that a function captures ----------------------------- */
 
 /* The first graph node, from left to right, that `e` refers to and that has no
- * value yet; NULL: none. */
+ * value yet; NULL: none.  Names that `e` binds itself are not in `env`. */
 static StepObj *find_promise(StepMachine *m, const Expr *e, StepObj *env) {
   ExprWalk w;
   StepObj *found = NULL;
@@ -124,7 +126,9 @@ static StepObj *find_promise(StepMachine *m, const Expr *e, StepObj *env) {
 
 /* The creation of a function uses the nodes that it captures, because a delayed
  * node sinks into `if` and `match` but not into a function.  Returns true if
- * one must be evaluated first. */
+ * one must be evaluated first.  K_AGAIN brings the machine back to where it
+ * was, which then asks again: each time one promise less.  Programs without
+ * delayed nodes pay one comparison. */
 static bool force_captured(StepMachine *m, const Expr *fn) {
   if (m->promises == 0) return false;
   StepObj *promise = find_promise(m, fn, m->now.env);
@@ -155,7 +159,9 @@ static void delay(StepMachine *m, const Expr *e, const Binding *b) {
            step_pair(m, E_BIND, b->var, m->now.env, promise));
 }
 
-/* `let %f = fn ... and %g = fn ...`: mutually recursive functions. */
+/* `let %f = fn ... and %g = fn ...`: mutually recursive functions.  One object
+ * binds all of the group; its members are made when they are looked up
+ * (step_heap.c). */
 static void bind_group(StepMachine *m, const Expr *e, const Binding *first) {
   int end = m->now.at + 1;
   const Block *block = e->block;
@@ -256,7 +262,7 @@ static void force_done(StepMachine *m, const StepObj *frame) {
 }
 
 /* Checks a function's result against its annotation and against the type at its
- * use. */
+ * use.  The value stays; result_done() and called_done() only compare it. */
 static void result_done(StepMachine *m, const StepObj *frame) {
   const Fn *fn = frame->expr->fn;
   step_check(m, m->now.value, fn->body->type, fn->declared_result,
@@ -278,7 +284,9 @@ static void define_done(StepMachine *m, const StepObj *frame) {
   step_applied(m, REDUCE_DEFINE, g->span);
 }
 
-/* Passes the value to the frame that waits for it. */
+/* Passes the value to the frame that waits for it.  m->low notes how far down
+ * the stack went since the last step: the stepper tells from it which frames
+ * were left. */
 static void resume(StepMachine *m) {
   StepObj *frame = m->now.frames;
   m->now.frames = frame->fields[BELOW];
@@ -292,6 +300,8 @@ static void resume(StepMachine *m) {
     case K_FORCE: force_done(m, frame); break;
     case K_CALLED: called_done(m, frame); break;
     case K_RESULT: result_done(m, frame); break;
+    case K_ARMS: step_arms(m, frame); break;
+    case K_GUARD: step_guard(m, frame); break;
     default: define_done(m, frame); break;
   }
 }
@@ -310,6 +320,7 @@ StepOutcome step_next(StepMachine *m) {
   while (m->outcome == STEP_RULE && !m->applied) {
     step_reclaim(m);
     m->redex = m->now;
+    if (m->watch) m->watch(m->watch_data, m);
     if (m->now.expr) look_at(m, m->now.expr);
     else if (m->now.frames) resume(m);
     else m->outcome = STEP_VALUE;
@@ -349,7 +360,12 @@ StepRule step_rule(const StepMachine *m) { return m->rule; }
 Span step_span(const StepMachine *m) { return m->span; }
 uint64_t step_count(const StepMachine *m) { return m->count; }
 const StepValue *step_result(const StepMachine *m) { return m->now.value; }
-void step_give_up(StepMachine *m, bool stop) { atomic_store(&m->stop, stop); }
+void step_begin_time(StepMachine *m, double limit) {
+  m->time_limit = limit;
+  atomic_store(&m->stop, false);
+}
+
+void step_give_up(StepMachine *m) { atomic_store(&m->stop, true); }
 
 const StepFault *step_fault(const StepMachine *m) { return &m->fault; }
 

@@ -19,6 +19,7 @@
 #ifndef SMALLSTEP_STEP_H
 #define SMALLSTEP_STEP_H
 
+#include "ops/cost.h"
 #include "vm/session.h"
 
 typedef struct StepMachine StepMachine;
@@ -40,7 +41,7 @@ extern const StepRuleInfo step_rule_info[REDUCE_COUNT];
 
 /* What the machine needs from its host. */
 typedef struct StepHost {
-  const Tensor *const *params; /* by slot; must outlive the machine */
+  const struct Code *code; /* has the values of params; or NULL */
   /* A session that provides the values of globals that were not evaluated here;
    * or NULL.  It must outlive the machine and must not run meanwhile. */
   Session *session;
@@ -94,6 +95,26 @@ StepRule step_rule(const StepMachine *m);
 Span step_span(const StepMachine *m);
 uint64_t step_count(const StepMachine *m);
 
+/* --- Runs by shapes (step_shapes.c) --------------------------------------- */
+
+/* An abstract run: what controls a program is computed, large tensors have a
+ * shape only. */
+typedef struct StepShapes {
+  /* Is told of each operator's call, tuples flattened; the tensors of what was
+   * not computed have no elements to read. */
+  void (*call)(void *data, const OpInfo *op, const Attrs *attrs, int count,
+               const Tensor *args, int out_count, const Tensor *outs);
+  bool (*asked)(void *data); /* whether to give up, now and then */
+  void *data;
+  uint64_t calls; /* of functions */
+  bool unknown;   /* it ended where elements that were not computed decide */
+  bool stopped;   /* `asked` ended it */
+} StepShapes;
+
+/* Runs a checked expression.  Nothing is printed.  True: it came to its value;
+ * else step_fault says why it did not. */
+bool step_run_shapes(StepMachine *m, const Expr *e, StepShapes *shapes);
+
 /* --- Back and forth (step_record.c) ------------------------------------- */
 
 /* Records the last `entries` calls of step_next or fewer.  If there are more,
@@ -110,9 +131,14 @@ bool step_is_behind(const StepMachine *m);
 /* The result, valid until the next start. */
 const StepValue *step_result(const StepMachine *m);
 const StepFault *step_fault(const StepMachine *m);
-/* Whether a kernel at work, and each one after it, is to give up: then the step
- * fails with E0703.  May be called from any thread. */
-void step_give_up(StepMachine *m, bool stop);
+/* Begins a limit of time, in seconds, that the caller watches; 0 is none. */
+void step_begin_time(StepMachine *m, double limit);
+/* Tells a kernel at work, and each one until the next limit begins, to give up:
+ * then the step fails with E0703.  May be called from any thread. */
+void step_give_up(StepMachine *m);
+
+/* Is it the scalar False? */
+bool step_is_false(const StepValue *v);
 
 /* --- Values ------------------------------------------------------------- */
 

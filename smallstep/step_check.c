@@ -125,7 +125,9 @@ static int64_t find_dim(const Type *type, const StepObj *v, Dim wanted) {
   return found;
 }
 
-/* Binds a Dim parameter to the dimension of the first parameter that has it. */
+/* Binds a Dim parameter to the dimension of the first parameter that has it.
+ * -1 where no parameter determines it: a use of it in the program is an error
+ * then (step_dim). */
 static void bind_dim(StepMachine *m, const Fn *fn, const TypeVar *var,
                      const StepObj *args, StepObj **env) {
   DimTable *dims = types_dims(m->program->types);
@@ -148,7 +150,7 @@ bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args,
                 StepObj **env) {
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeVar *var = fn->type_vars[i];
-    if (var->is_dim) bind_dim(m, fn, var, args, env);
+    if (var->kind == KIND_DIM && var->number) bind_dim(m, fn, var, args, env);
   }
   for (int i = 0; i < fn->param_count; i++) {
     const Var *param = fn->params[i];

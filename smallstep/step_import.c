@@ -93,7 +93,10 @@ static void add_instance(Instance *in, const TypeVar *var, const Type *type) {
   in->types[in->count++] = type;
 }
 
-/* The checker bounds the nesting of types. */
+/* The checker bounds the nesting of types.
+ *
+ *   open    fn (List[A]) -> A        actual  fn (List[int32]) -> int32
+ *   gives   A = int32 */
 static void match(Instance *in, const Type *open, const Type *actual) {
   if (open->kind == TY_VAR) add_instance(in, open->var, actual);
   if (open->kind != actual->kind || open->count != actual->count) return;
@@ -110,7 +113,8 @@ static const Type *at_instance(const Import *im, const Instance *in,
                          in->types, dims);
 }
 
-/* A variable whose type the closure does not determine gets no value. */
+/* A variable whose type the closure does not determine gets no value.  Its use
+ * is then reported as an error (step_var). */
 static StepObj *captured(Import *im, const FnGroup *g, Cell *closure,
                          const Instance *in) {
   Value *from = cell_fields(captures_cell(g, closure)) + captures_first(g);
@@ -209,6 +213,13 @@ StepObj *step_import_global(StepMachine *m, const Global *g) {
   Value v;
   Session *s = m->host.session;
   return s && session_value(s, g, &v) ? import(m, s, g->type, v) : NULL;
+}
+
+/* Made once for each use: the machine's objects are counted by their own
+ * collector. */
+StepObj *step_import_param(StepMachine *m, const Global *g) {
+  const Value *v = m->host.code ? code_param(m->host.code, g) : NULL;
+  return v ? import(m, m->host.session, g->type, *v) : NULL;
 }
 
 StepValue *step_arguments(StepMachine *m, int count) {

@@ -7,17 +7,19 @@
  *   step_heap.c    objects, environments, their reclamation
  *   step_record.c  the states that were, and the way back to them
  *   step_import.c  a session's values
+ *   step_shapes.c  runs without large tensors
  *   step_show.c    values as text */
 #ifndef SMALLSTEP_STEP_MACHINE_H
 #define SMALLSTEP_STEP_MACHINE_H
 
 #include "smallstep/step.h"
+#include "kernels/call.h"
 #include "ops/ops.h"
 #include "types/types.h"
 
 typedef enum StepObjKind {
   /* Values. */
-  V_TENSOR,  /* tensor */
+  V_TENSOR,  /* tensor; index: 1 where it has a shape only */
   V_TUPLE,   /* fields */
   V_DATA,    /* ctor; fields */
   V_CLOSURE, /* expr, an EX_FN; fields: ENV_OF */
@@ -41,6 +43,9 @@ typedef enum StepObjKind {
   K_CALLED,  /* for the result of a call, to check it against the call's type */
   K_RESULT,  /* for the result of a function, to check it against its declared
                 type */
+  K_ARMS,    /* for the scrutinee of a match whose first `index` arms did not
+                take it */
+  K_GUARD,   /* for the guard of arm `index`; DONE has the scrutinee */
   K_DEFINE,  /* for the value of `global` */
 } StepObjKind;
 
@@ -102,8 +107,9 @@ struct StepMachine {
   StepHost host;
   Mem mem;
   Heap heap;
-  Arena scratch;    /* of one rule */
-  _Atomic int stop; /* nonzero: a kernel at work gives up */
+  Arena scratch;     /* of one rule */
+  double time_limit; /* in seconds; the message of a kernel that gave up */
+  _Atomic int stop;  /* nonzero: a kernel at work gives up */
   /* The state: an expression, or with expr NULL a value. */
   StepState now;
   StepState
@@ -121,8 +127,8 @@ struct StepMachine {
   StepObj *objects;  /* the newest */
   size_t bytes;      /* bytes of objects; a view counts as a copy */
   size_t threshold;  /* the number of bytes that starts a collection */
-  uint32_t promises; /* the number of cells made so far */
-  uint32_t cells;    /* likewise */
+  uint32_t promises; /* the number of promises made so far */
+  uint32_t cells;    /* the number of cells made so far */
   /* What was copied from a session. */
   PtrMap imported;     /* a session's cell -> its copy, a V_CELL */
   VEC(StepObj *) kept; /* the copies */
@@ -134,6 +140,11 @@ struct StepMachine {
   size_t entry;      /* entries up to the current state */
   size_t changed;    /* changes up to the current state */
   uint32_t low, job; /* of the next entry */
+  /* Called before the machine looks at an expression or hands on a value, at
+   * every move, also those that are no step; NULL: nobody watches. */
+  void (*watch)(void *data, const StepMachine *m);
+  void *watch_data;
+  StepShapes *shapes; /* of an abstract run; else NULL */
 };
 
 /* --- Objects (step_heap.c) -------------------------------------------------
@@ -184,6 +195,8 @@ bool step_forget(StepMachine *m);
 
 /* The value of a global in the host's session; NULL: it has none. */
 StepObj *step_import_global(StepMachine *m, const Global *g);
+/* The value of a param; NULL: it has none. */
+StepObj *step_import_param(StepMachine *m, const Global *g);
 
 /* --- The state ---------------------------------------------------------- */
 
@@ -212,12 +225,24 @@ void step_global(StepMachine *m, const Expr *e);
 void step_dim(StepMachine *m, const Expr *e);
 /* `args` is a V_TUPLE of the children's values, the callee's last. */
 void step_reduce(StepMachine *m, const Expr *e, StepObj *args);
+/* A match's frame has the value that it waits for: K_ARMS, K_GUARD. */
+void step_arms(StepMachine *m, const StepObj *frame);
+void step_guard(StepMachine *m, const StepObj *frame);
 /* Evaluates a promise; the top frame receives its value. */
 void step_force(StepMachine *m, StepObj *promise, Span span);
 
 /* Calls an operator with the first `count` of the values. */
 void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
                    int count, const StepObj *args, Span span);
+
+/* The results of a call that was made. */
+StepObj *step_results_take(StepMachine *m, const OpCall *call);
+/* An operator's call in an abstract run (step_shapes.c). */
+void step_shapes_operator(StepMachine *m, OpCall *call, int count,
+                          const StepObj *args, Span span);
+/* Before elements of the value decide how the run goes on: false, with the run
+ * ended, where they were not computed. */
+bool step_decides(StepMachine *m, const StepObj *v, Span span);
 
 /* --- Checks (step_check.c) ---------------------------------------------- */
 

@@ -6,10 +6,12 @@
  * machine's own. */
 #include "kernels/call.h"
 #include "smallstep/step_machine.h"
+#include "value/show.h"
 
 /* --- Kernels ------------------------------------------------------------ */
 
-/* Flattens tuple operands into their tensors. */
+/* Flattens tuple operands into their tensors.  concatenate((a, b), axis=0) has
+ * one operand, which is a tuple of two. */
 static int count_tensors(int count, const StepObj *args) {
   int n = 0;
   for (int i = 0; i < count; i++) {
@@ -32,8 +34,10 @@ static const Tensor **flatten(StepMachine *m, int count, const StepObj *args,
   return out;
 }
 
-/* Makes one value of the results and takes over their tensors. */
-static StepObj *take_results(StepMachine *m, const OpCall *call) {
+/* Makes one value of the results and takes over their tensors.  Every tensor is
+ * taken over even where memory for the tuple is missing, since
+ * step_tensor_take() drops what it cannot keep. */
+StepObj *step_results_take(StepMachine *m, const OpCall *call) {
   if (call->result->kind != RT_TUPLE) return step_tensor_take(m, call->outs[0]);
   StepObj *tuple = step_obj(m, V_TUPLE, (uint32_t)call->out_count);
   for (int i = 0; i < call->out_count; i++) {
@@ -55,11 +59,15 @@ static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
                  .threads = 1};
   call.args = flatten(m, count, args, &call.arg_count);
   if (!call.args || mem_exhausted(&m->mem)) return;
+  if (m->shapes) {
+    step_shapes_operator(m, &call, count, args, span);
+    return;
+  }
   if (op_run(&call)) {
     step_applied(m, REDUCE_OPERATOR, span);
-    step_to_value(m, take_results(m, &call));
+    step_to_value(m, step_results_take(m, &call));
   } else if (m->stop) {
-    step_fail(m, E0703, span, "time limit reached");
+    step_fail(m, E0703, span, "time limit of %g s reached", m->time_limit);
     m->outcome = STEP_LIMIT;
   } else if (call.fault.code == E0701) {
     mem_raise_exhausted(&m->mem);
@@ -74,6 +82,8 @@ typedef struct Effect {
   StepMachine *m;
   const Attrs *attrs;
   const StepObj *v; /* the operand, if there is one */
+  const StepObj *args;
+  int count, operands; /* all, and those of the row */
   Span span;
 } Effect;
 
@@ -111,25 +121,33 @@ static void run_print_text(const Effect *e) {
   write_text(e, &text);
 }
 
-static const char *message_of(const Effect *e) {
+/* The values that fill in a message are the last ones.  An abstract run has
+ * shapes alone. */
+static void print_shown(void *of, StrBuf *out, int i) {
+  const Effect *e = of;
+  if (e->m->shapes) strbuf_add_char(out, '_');
+  else step_print(e->m, out, e->args->fields[e->operands + i], MESSAGE_MOST);
+}
+
+static void fail_with(const Effect *e, DiagCode code, const char *before,
+                      const char *otherwise) {
   const AttrValue *v = attr_get(e->attrs, ATTR_message);
-  return v->state == AV_SET && v->text ? v->text : "";
+  StrBuf text;
+  strbuf_init(&text, &e->m->mem);
+  message_fill(&text, v->state == AV_SET && v->text ? v->text : "",
+               e->count - e->operands, print_shown, (void *)e);
+  if (text.len == 0) step_fail(e->m, code, e->span, "%s", otherwise);
+  else step_fail(e->m, code, e->span, "%s%s", before, strbuf_text(&text));
+  strbuf_done(&text);
 }
 
 static void run_assert(const Effect *e) {
-  if (tensor_bits_at(e->v->tensor, 0).b) {
-    done(e, REDUCE_ASSERT);
-    return;
-  }
-  const char *text = message_of(e);
-  step_fail(e->m, E0605, e->span, "assertion failed%s%s", *text ? ": " : "",
-            text);
+  bool unknown = e->v->index && e->m->shapes; /* an abstract run believes it */
+  if (unknown || tensor_bits_at(e->v->tensor, 0).b) done(e, REDUCE_ASSERT);
+  else fail_with(e, E0605, "assertion failed: ", "assertion failed");
 }
 
-static void run_fail(const Effect *e) {
-  const char *text = message_of(e);
-  step_fail(e->m, E0606, e->span, "%s", *text ? text : "failed");
-}
+static void run_fail(const Effect *e) { fail_with(e, E0606, "", "failed"); }
 
 typedef void (*EffectFn)(const Effect *e);
 
@@ -152,10 +170,21 @@ void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
     attrs_defaults(info, &defaults);
     attrs = &defaults;
   }
+  bool prints = info->storage == STORE_SPECIAL && info->prints;
+  if (m->shapes && prints) {
+    step_applied(m, REDUCE_PRINT, span);
+    step_to_value(m, step_unit(m));
+    return;
+  }
   if (info->storage != STORE_SPECIAL) {
     run_kernel(m, info, attrs, count, args, span);
     return;
   }
-  effects[info->special](
-      &(Effect){m, attrs, count > 0 ? args->fields[0] : NULL, span});
+  effects[info->special](&(Effect){.m = m,
+                                   .attrs = attrs,
+                                   .v = count > 0 ? args->fields[0] : NULL,
+                                   .args = args,
+                                   .count = count,
+                                   .operands = op_arg_count(info),
+                                   .span = span});
 }

@@ -42,7 +42,8 @@ void step_var(StepMachine *m, const Expr *e) {
   }
 }
 
-/* The value that a session was given.  A polymorphic function has none. */
+/* The value that a session was given.  A polymorphic function has none.  It is
+ * looked up once: from then on the machine has a copy. */
 static StepObj *imported(StepMachine *m, const Global *g) {
   if (!m->host.session) return NULL;
   if (g->param_count > 0 && g->value->kind == EX_FN)
@@ -58,10 +59,7 @@ static StepObj *global_value(StepMachine *m, const Global *g) {
   size_t slot = (size_t)g->slot;
   switch (g->kind) {
     case GLOBAL_DEF: return step_closure(m, g->value, NULL);
-    case GLOBAL_PARAM: {
-      const Tensor *t = m->host.params ? m->host.params[slot] : NULL;
-      return t ? step_tensor_take(m, tensor_copy(&m->heap, t)) : NULL;
-    }
+    case GLOBAL_PARAM: return step_import_param(m, g);
     default:
       if (slot < m->globals.len && m->globals.data[slot])
         return m->globals.data[slot];
@@ -108,7 +106,9 @@ void step_dim(StepMachine *m, const Expr *e) {
 
 /* --- Calls -------------------------------------------------------------- */
 
-/*   (fn (%x1, ..., %xn) { e })(v1, ..., vn)  ->  e[v1/%x1, ..., vn/%xn]      */
+/*   (fn (%x1, ..., %xn) { e })(v1, ..., vn)  ->  e[v1/%x1, ..., vn/%xn]
+ * A declared result is checked when the body has its value, by a frame below
+ * it. */
 static void call_closure(StepMachine *m, const Expr *call, StepObj *f,
                          const StepObj *args) {
   const Expr *e = f->expr;
@@ -133,7 +133,8 @@ static StepObj *data(StepMachine *m, const Ctor *ctor, int n,
 }
 
 /* In a loose program the value of a call is checked against the type of the
- * call.  A tail call shares the check of the call before it. */
+ * call.  A tail call shares the check of the call before it.  Else a loop by
+ * tail calls would push a frame for each round. */
 static void await_result(StepMachine *m, const Expr *call) {
   const Type *fn = call->call.callee->type;
   if (fn->kind != TY_FN || fn->param_count > 0) return;
@@ -198,15 +199,27 @@ static bool is_true(const StepObj *v) { return tensor_bits_at(v->tensor, 0).b; }
 
 /*   if (True) {a} else {b}  ->  a        if (False) {a} else {b}  ->  b      */
 static void reduce_if(StepMachine *m, const Expr *e, StepObj *args) {
+  if (!step_decides(m, args->fields[0], e->args[0]->span)) return;
   bool holds = is_true(args->fields[0]);
   step_applied(m, holds ? REDUCE_IF_TRUE : REDUCE_IF_FALSE, e->span);
   step_to_expr(m, e->args[holds ? 1 : 2], m->now.env);
 }
 
+/* Is the value equal to a literal?  0 equals -0. */
+static bool is_literal(const Ctor *ctor, const StepObj *v) {
+  DType dtype = (DType)v->tensor->dtype;
+  Value a = tensor_bits_at(v->tensor, 0), b = tensor_bits_at(ctor->literal, 0);
+  if (dtype_is_float(dtype))
+    return bits_to_f64(dtype, a) == bits_to_f64(dtype, b);
+  return bits_to_i64(dtype, a) == bits_to_i64(dtype, b);
+}
+
 /* Whether the pattern matches the value.  Binds its variables in *env.  The
- * parser bounds the nesting of patterns. */
+ * parser bounds the nesting of patterns.  Variables that an arm bound before it
+ * failed to match are forgotten with its *env. */
 static bool takes(StepMachine *m, const Pattern *p, StepObj *v, StepObj **env) {
   if (p->kind == PT_CTOR && v->ctor != p->ctor) return false;
+  if (p->kind == PT_LITERAL && !is_literal(p->ctor, v)) return false;
   if (p->kind == PT_VAR) *env = step_pair(m, E_BIND, p->var, *env, v);
   bool all = true;
   for (int i = 0; all && i < p->count; i++)
@@ -214,7 +227,20 @@ static bool takes(StepMachine *m, const Pattern *p, StepObj *v, StepObj **env) {
   return all;
 }
 
-/* Checks annotated variables against their shapes, from left to right. */
+/* In an abstract run: are the numbers known that the pattern's literals are
+ * compared with? */
+static bool literals_known(StepMachine *m, const Pattern *p, const StepObj *v) {
+  if (p->kind == PT_CTOR && v->ctor != p->ctor) return true;
+  if (p->kind == PT_LITERAL) return step_decides(m, v, p->span);
+  bool known = true;
+  for (int i = 0; known && i < p->count; i++)
+    known = literals_known(m, p->fields[i], v->fields[i]);
+  return known;
+}
+
+/* Checks annotated variables against their shapes, from left to right.  After
+ * `takes`, so that a shape that does not fit is an error of the arm and no
+ * reason to try the next. */
 static bool check_pattern(StepMachine *m, const Pattern *p, const StepObj *v,
                           StepObj *env) {
   if (p->kind == PT_VAR &&
@@ -237,14 +263,24 @@ static void no_arm(StepMachine *m, const Expr *e, const StepObj *v) {
 
 /*   p1, ..., pk-1 do not take v;  pk takes v with bindings b
  *   ---------------------------------------------------------
- *   match (v) { p1 => e1, ..., pn => en }  ->  ek[b]                         */
-static void reduce_match(StepMachine *m, const Expr *e, StepObj *args) {
-  StepObj *v = args->fields[0];
-  for (int i = 0; i < e->match->arm_count; i++) {
+ *   match (v) { p1 => e1, ..., pn => en }  ->  ek[b]
+ *
+ * Where pk has a guard, gk[b] is evaluated first; if it does not hold, the
+ * arms behind pk are tried.  Begins with arm `i`. */
+static void match_from(StepMachine *m, const Expr *e, StepObj *v, int i) {
+  StepObj *outer = m->now.env;
+  for (; i < e->match->arm_count; i++) {
     const Arm *arm = &e->match->arms[i];
-    StepObj *env = m->now.env;
+    StepObj *env = outer;
+    if (m->shapes && !literals_known(m, arm->pattern, v)) return;
     if (!takes(m, arm->pattern, v, &env)) continue;
-    if (!check_pattern(m, arm->pattern, v, m->now.env)) return;
+    if (!check_pattern(m, arm->pattern, v, outer)) return;
+    if (arm->guard) {
+      StepObj *list = step_pair(m, L_DONE, NULL, NULL, v);
+      step_push(m, K_GUARD, e, i, outer, list);
+      step_to_expr(m, arm->guard, env);
+      return;
+    }
     step_applied(m, REDUCE_MATCH, e->span);
     step_to_expr(m, arm->body, env);
     return;
@@ -252,11 +288,63 @@ static void reduce_match(StepMachine *m, const Expr *e, StepObj *args) {
   no_arm(m, e, v);
 }
 
+static void reduce_match(StepMachine *m, const Expr *e, StepObj *args) {
+  match_from(m, e, args->fields[0], 0);
+}
+
+void step_arms(StepMachine *m, const StepObj *frame) {
+  m->now.env = frame->fields[ENV];
+  match_from(m, frame->expr, m->now.value, (int)frame->index);
+}
+
+void step_guard(StepMachine *m, const StepObj *frame) {
+  const Expr *e = frame->expr;
+  const Arm *arm = &e->match->arms[frame->index];
+  StepObj *v = frame->fields[DONE]->fields[BOUND], *env = frame->fields[ENV];
+  if (!step_decides(m, m->now.value, arm->guard->span)) return;
+  if (is_true(m->now.value)) {
+    takes(m, arm->pattern, v, &env);
+    step_applied(m, REDUCE_MATCH, e->span);
+    step_to_expr(m, arm->body, env);
+    return;
+  }
+  step_applied(m, REDUCE_GUARD, arm->guard->span);
+  step_push(m, K_ARMS, e, (int)frame->index + 1, env, NULL);
+  step_to_value(m, v);
+}
+
 /* --- Tuples and cells --------------------------------------------------- */
 
 static void reduce_tuple(StepMachine *m, const Expr *e, StepObj *args) {
   (void)e;
   step_to_value(m, args);
+}
+
+static StepObj *scalar_at(StepMachine *m, const Tensor *t, int64_t i) {
+  DType dtype = (DType)t->dtype;
+  Tensor *scalar = tensor_from_bits(&m->heap, dtype, tensor_bits_at(t, i));
+  return step_tensor_take(m, scalar);
+}
+
+/* Builds the list from its end. */
+static void reduce_list(StepMachine *m, const Expr *e, StepObj *args) {
+  const Ctor *cons = e->list.head->ctor;
+  const Type *element = e->list.head->type->args[0];
+  const Tensor *packed = e->list.packed;
+  for (int i = 0; i < e->count; i++)
+    if (!step_check(m, args->fields[i], e->args[i]->type, element, m->now.env,
+                    "field", e->args[i]->span))
+      return;
+  StepObj *list = data(m, ctor_nil(cons), 0, NULL);
+  for (int64_t i = packed ? tensor_count(packed) : e->count; i-- > 0 && list;) {
+    StepObj *cell = step_obj(m, V_DATA, 2);
+    if (!cell) return;
+    cell->ctor = cons;
+    cell->fields[0] = packed ? scalar_at(m, packed, i) : args->fields[i];
+    cell->fields[1] = list;
+    list = cell;
+  }
+  step_to_value(m, list);
 }
 
 /*   (v0, ..., vn).i  ->  vi                                                  */
@@ -301,11 +389,11 @@ static void reduce_write(StepMachine *m, const Expr *e, StepObj *args) {
 typedef void (*Reduce)(StepMachine *m, const Expr *e, StepObj *args);
 
 static const Reduce reductions[] = {
-    [EX_TUPLE] = reduce_tuple, [EX_PROJ] = reduce_projection,
-    [EX_CALL] = reduce_call,   [EX_IF] = reduce_if,
-    [EX_MATCH] = reduce_match, [EX_REF] = reduce_ref,
-    [EX_READ] = reduce_read,   [EX_WRITE] = reduce_write,
-    [EX_ERROR] = NULL,
+    [EX_TUPLE] = reduce_tuple,     [EX_LIST] = reduce_list,
+    [EX_PROJ] = reduce_projection, [EX_CALL] = reduce_call,
+    [EX_IF] = reduce_if,           [EX_MATCH] = reduce_match,
+    [EX_REF] = reduce_ref,         [EX_READ] = reduce_read,
+    [EX_WRITE] = reduce_write,     [EX_ERROR] = NULL,
 };
 
 void step_reduce(StepMachine *m, const Expr *e, StepObj *args) {

@@ -41,7 +41,9 @@ static void later(Show *w, const StepObj *v, const char *open,
 }
 
 /* Writes a cell's content.  A cell met inside itself is written as the number
- * of enclosing cells up to it. */
+ * of enclosing cells up to it.  The piece `closes` stands behind the content on
+ * the stack, so the cell counts as open for exactly as long as its content is
+ * written. */
 static void later_cell(Show *w, const StepObj *v, const char *open,
                        const char *close) {
   ptrmap_put(&w->open, v, (void *)++w->depth);
@@ -159,4 +161,9 @@ static void json_one(Show *w, const StepObj *v) {
 
 void step_print_json(const StepMachine *m, StrBuf *out, const StepValue *v) {
   show(m, out, 0, v, json_one);
+}
+
+bool step_is_false(const StepValue *v) {
+  return v->kind == V_TENSOR && v->tensor->rank == 0 &&
+         v->tensor->dtype == DT_BOOL && !tensor_i64_at(v->tensor, 0);
 }

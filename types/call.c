@@ -16,7 +16,11 @@
 
 /*   t1, ..., tn |- op's rule => t
  *   ------------------------------
- *   op(e1 : t1, ..., en : tn) : t                                            */
+ *   op(e1 : t1, ..., en : tn) : t
+ *
+ * Where the rule could answer at once its own type is given out: the result's
+ * variable holds a copy of it (unify.c).  An identity on anything, such as
+ * annotation.stop_fusion, needs no rule: it has the type of its operand. */
 static Ty *infer_op_call(Infer *in, const Expr *e, Ty **args) {
   const OpInfo *op = op_info(e->call.callee->op);
   if (op->identity && op->takes_any) return args[0];
@@ -38,7 +42,8 @@ static Ty *infer_op_call(Infer *in, const Expr *e, Ty **args) {
 }
 
 /* `negative` where a function is wanted: \x. negative(x) at the type that the
- * place gives. */
+ * place gives.  The type is a variable until the place binds it; zonk.c writes
+ * the function out. */
 Ty *infer_op_value(Infer *in, const Expr *e) {
   Constraint *c = constraint_new(in, C_OP_VALUE, e);
   c->op = op_info(e->op);
@@ -103,7 +108,7 @@ static const char *callee_text(Infer *in, const Expr *callee) {
                               name->text);
 }
 
-static void wrong_count(Infer *in, const Expr *e, int wanted) {
+void wrong_count(Infer *in, const Expr *e, int wanted) {
   const Expr *callee = e->call.callee;
   const char *few = e->count < wanted ? "few" : "many";
   Diag *d = diag_error(in->p->diags, E0204, e->span,
@@ -114,8 +119,13 @@ static void wrong_count(Infer *in, const Expr *e, int wanted) {
   if (e->count < wanted) diag_hint(d, "there is no partial application");
 }
 
-static Why why_argument(const Expr *e, int i) {
+/* Names the callee and the parameter's place; a callee without a name is "this
+ * function". */
+Why why_argument(const Expr *e, int i) {
+  const Expr *callee = e->call.callee;
+  bool labels = callee->kind == EX_CTOR && callee->ctor->labels;
   return (Why){.kind = WHY_ARGUMENT,
+               .label = labels ? callee->ctor->labels[i].name : NULL,
                .span = e->args[i]->span,
                .other = expr_parameter(e->call.callee, i),
                .index = i,
@@ -195,7 +205,8 @@ static void report_swapped(Infer *in, const Expr *e, const Ty *callee, int i,
 
 /* Argument `i` does not fit its parameter.  If it fits a later parameter, whose
  * argument fits here, one message names both, and the other arguments are not
- * checked. */
+ * checked.  All later arguments are inferred meanwhile, each once:
+ * call_function uses what is in `args`. */
 static bool find_swapped(Infer *in, const Expr *e, const Ty *callee, Ty **args,
                          int i) {
   Ty *const *params = callee->args;
@@ -215,7 +226,9 @@ static bool find_swapped(Infer *in, const Expr *e, const Ty *callee, Ty **args,
 
 /*   e1 : t1, ..., en : tn    f : fn (t1, ..., tn) -> t
  *   ----------------------------------------------------
- *   f(e1, ..., en) : t                                                       */
+ *   f(e1, ..., en) : t
+ *
+ * An argument for a polymorphic parameter is checked instead, in its turn. */
 static Ty *call_function(Infer *in, const Expr *e, Ty *callee) {
   if (e->count != callee->count) {
     wrong_count(in, e, callee->count);
@@ -249,6 +262,8 @@ Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
     return args ? infer_op_call(in, e, args) : in->error;
   }
   Ty *callee = ty_head(head ? head : infer_expr(in, e->call.callee));
+  if (e->call.callee->kind == EX_GLOBAL && e->call.callee->g.global->generic)
+    return infer_generic_call(in, e, callee);
   if (ty_is_poly(callee)) {
     Ty **targs;
     callee =

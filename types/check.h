@@ -20,6 +20,7 @@ typedef struct Definition {
   const Expr *value;    /* in bound form; NULL: a param without a default */
   Span span;
   VEC(struct Definition *) uses;
+  struct Instance *instance; /* it is one of a generic function; or NULL */
   /* scc.c: */
   int index, low, component; /* 0: not seen yet */
   bool on_stack;
@@ -31,11 +32,51 @@ typedef struct Definition {
 
 typedef VEC(Definition *) Definitions;
 
+/* `_` where an expression should stand. */
+typedef struct Hole {
+  Span span;
+  int count;
+  Var **vars;      /* the local variables in scope */
+  bool in_def;     /* the top level's are not */
+  struct Ty *type; /* once it was met by inference */
+  bool reported;
+} Hole;
+
+/* --- Functions that are checked by instance ------------------------------ */
+
+/* A `def` with parameters of kinds such as Shape and Float (ir/kind.def).  Its
+ * text is resolved, inferred and lowered once for each combination of their
+ * arguments that is used, as a definition of its own.  Its type is written
+ * out, so a use needs nothing of the instance's body. */
+typedef struct Generic {
+  Global *global;
+  const Item *item;
+  Unit *unit;
+  bool refused; /* something is wrong with its declaration, */
+  bool failed;  /* or with an instance: both were reported */
+} Generic;
+
+typedef struct Instance {
+  Generic *of;
+  const KindArg *args; /* one for each parameter of the text */
+  Global *global;
+  Definition *def; /* in the run of the checker that made it */
+  Span asked;      /* the use that asked for it first; none: its definition */
+  const struct Instance *asker; /* the instance in which that stands */
+  /* What resolving it added: variables, and nodes that may sink. */
+  uint32_t first_var, end_var;
+  size_t first_sinking, end_sinking, first_match, end_match;
+} Instance;
+
 /* A graph variable's let whose first use lies inside an `if` or `match`. */
 typedef struct Sinking {
   Var *var;
   const Expr *value;
 } Sinking;
+
+/* Nodes of which one is the leftmost part of the other, from the outside in.
+ * Whoever pushes to the checker's leaves it as it was. */
+typedef VEC(const Expr *) Spine;
 
 /* --- The checker --------------------------------------------------------- */
 
@@ -51,9 +92,17 @@ typedef struct Checker {
   VEC(Definition *) steps;
   VEC(struct AdtWork *) adts; /* whose constructors' fields are to come */
   size_t adts_resolved;
+  int alias_depth; /* aliases of aliases that are being resolved */
   PtrMap dim_vars; /* Var that holds a named dimension -> TypeVar */
+  Spine spine;     /* of the expressions under way */
+  PtrMap no_ctors; /* names of which the library has no constructor, a set */
   VEC(Sinking) sinking;
-  Definitions components; /* in order of inference */
+  VEC(const Expr *) matches; /* resolved ones, an outer one first */
+  Definitions components;    /* in order of inference */
+  VEC(Hole *) holes; /* an EX_ERROR's index is one more than its place */
+  int component_count;
+  VEC(Generic *) generics;   /* that this unit declares */
+  VEC(Instance *) instances; /* made in this run */
   size_t errors_before;
   uint32_t first_var; /* ids of variables below it are of earlier runs */
   struct Infer *infer;
@@ -68,20 +117,37 @@ static inline bool unit_is_library(const Unit *u) {
  * dimension, sums, differences and products of such; else `?`. */
 Dim dim_of_value(const Checker *c, const Expr *e);
 
+/* Takes the run's instances from `first` on out of the program again: they
+ * cannot be, or the unit was refused. */
+void instances_forget(Checker *c, size_t first);
+
 /* --- Phases -------------------------------------------------------------- */
 
 /* Declares the unit's names and resolves everything that is reached. */
 void resolve_program(Checker *c);
+/* Reports a list literal of a type that is no list's. */
+void report_no_list(Program *p, const Adt *adt, Span span);
 
-/* Sorts the definitions into components, callees before callers:
- * c->components, each definition's `component`. */
+/* Adds a definition, which is to be resolved next. */
+Definition *definition_new(Checker *c, Unit *unit, Scope *scope,
+                           const Item *item, int order);
+/* Resolves what has been added since, and what that reaches. */
+void resolve_new(Checker *c);
+/* Resolves definition `at`, the next one. */
+void resolve_definition(Checker *c, size_t at);
+
+/* Sorts the definitions that are in no component yet into components, callees
+ * before callers: c->components, each definition's `component`. */
 void scc_sort(Checker *c);
+/* Sorts all of them again: instances have added uses. */
+void scc_sort_again(Checker *c);
 
 /* Types of everything; afterwards every Expr, Var and Global has its own. */
 void infer_program(Checker *c);
 /* An inference variable for a `_` in an annotation (a struct Ty). */
 void *infer_hole(Checker *c);
 
+/* Do all matches take every value?  They are typed. */
 void exhaust_program(Checker *c);
 void effects_program(Checker *c);
 

@@ -38,10 +38,7 @@ static void quantify_signature(Infer *in, Definition *d, const Fn *fn) {
   d->params = t->params;
 }
 
-/* The type by which the other members of the component see a definition while
- * it is inferred.  *skeleton receives a function's type before it is
- * quantified. */
-static void declare(Infer *in, Definition *d, Ty **skeleton) {
+void definition_declare(Infer *in, Definition *d, Ty **skeleton) {
   *skeleton = NULL;
   if (is_fn(d)) {
     *skeleton = d->type = fn_skeleton(in, d->value->fn);
@@ -93,12 +90,14 @@ static void infer_value_definition(Infer *in, Definition *d) {
              .sigil = sigil_of_definition(d)};
   if (d->item->annotation) why.other = d->item->annotation->span;
   if (d->declared) require_flow(in, found, d->type, why);
-  else ty_unify(in, d->type, found, &why);
+  else require_same(in, found, d->type, why);
 }
 
 /* --- Generalising -------------------------------------------------------- */
 
-/* Nothing after the component can determine the parameters of a def. */
+/* Nothing after the component can determine the parameters of a def.  The
+ * parameter is poisoned after the report, so that no use of it is reported,
+ * too. */
 static void require_params(Infer *in, const Definition *d) {
   const Fn *fn = d->value->fn;
   for (int i = 0; i < fn->param_count; i++) {
@@ -108,7 +107,7 @@ static void require_params(Infer *in, const Definition *d) {
     Diag *diag =
         diag_error(in->p->diags, E0202, var->span,
                    "the type of `%%%s` cannot be inferred", var->name->text);
-    hint_annotation(diag, "%", var->name);
+    hint_annotation(in, diag, "%", var->name, t);
     require_flow(in, in->error, t, (Why){.kind = WHY_OPERATOR});
   }
 }
@@ -150,11 +149,21 @@ static void infer_component(Infer *in, Definition **members, size_t n) {
     ItemKind kind = members[i]->item->kind;
     in->patient &= kind == ITEM_LET_GLOBAL || kind == ITEM_LET_LOCAL;
   }
-  for (size_t i = 0; i < n; i++) declare(in, members[i], &skeletons[i]);
+  /* All members have a type before any body is looked at. */
   for (size_t i = 0; i < n; i++)
+    definition_declare(in, members[i], &skeletons[i]);
+  size_t first = in->p->diags->list.len, errors = in->p->diags->errors;
+  for (size_t i = 0; i < n; i++) {
+    in->home = members[i];
     if (skeletons[i]) infer_fn_definition(in, members[i], skeletons[i]);
     else infer_value_definition(in, members[i]);
+  }
   solve_finish(in, false);
+  for (size_t i = 0; i < n && in->p->diags->errors > errors; i++) {
+    if (!members[i]->instance) continue;
+    instance_failed(in, members[i]->instance, first);
+    break;
+  }
   in->level = 1;
   for (size_t i = 0; i < n; i++) {
     Definition *d = members[i];
@@ -186,6 +195,7 @@ static void infer_init(Infer *in, Checker *c) {
   VEC_INIT(&in->slots, c->mem);
   VEC_INIT(&in->edges, c->mem);
   VEC_INIT(&in->op_values, c->mem);
+  VEC_INIT(&in->late_vars, c->mem);
   ptrmap_init(&in->known, c->mem);
   ptrmap_init(&in->rigid_levels, c->mem);
   arena_init(&in->asked, c->mem);
@@ -203,6 +213,7 @@ static void infer_init(Infer *in, Checker *c) {
 
 static void infer_done(Infer *in) {
   VEC_DONE(&in->vars);
+  VEC_DONE(&in->late_vars);
   VEC_DONE(&in->typed);
   VEC_DONE(&in->patterns);
   VEC_DONE(&in->queue);
@@ -220,18 +231,40 @@ static void infer_done(Infer *in) {
   split_end(&in->stack);
 }
 
+/* The components from `first` on.  Their definitions may ask for instances,
+ * which are not among them. */
+static void infer_components(Infer *in, size_t first) {
+  const Definitions *all = &in->c->components;
+  size_t end = all->len;
+  for (size_t i = first; i < end && !mem_exhausted(in->mem);) {
+    size_t n = 1;
+    while (i + n < end &&
+           all->data[i + n]->component == all->data[i]->component)
+      n++;
+    const Instance *instance = all->data[i]->instance;
+    bool failed = instance && instance->of->failed;
+    if (!failed) infer_component(in, all->data + i, n);
+    i += n;
+  }
+}
+
+void infer_new(Infer *in) {
+  Checker *c = in->c;
+  do {
+    size_t first = c->components.len;
+    scc_sort(c);
+    infer_components(in, first);
+  } while (c->components.len < c->defs.len && !mem_exhausted(in->mem));
+}
+
+/* Components are runs of one number in c->components.  The last solve_finish
+ * ends the patience with global values that no text determined. */
 void infer_program(Checker *c) {
   Infer in;
   infer_init(&in, c);
-  const Definitions *all = &c->components;
-  for (size_t i = 0; in.vars.len > 0 && i < all->len;) {
-    if (mem_exhausted(c->mem)) break;
-    size_t n = 1;
-    while (i + n < all->len &&
-           all->data[i + n]->component == all->data[i]->component)
-      n++;
-    infer_component(&in, all->data + i, n);
-    i += n;
+  if (in.vars.len > 0) {
+    infer_new(&in);
+    check_generics(&in);
   }
   solve_finish(&in, true);
   if (!mem_exhausted(c->mem)) zonk_program(&in);

@@ -13,7 +13,12 @@
  * a value.
  *
  * A named dimension is bound when its function is entered.  Where a use gives
- * `?` for it, the parameters that mention it are compared then. */
+ * `?` for it, the parameters that mention it are compared then.
+ *
+ * Lowering and the stepper ask at each place as they meet it.  types_crossings
+ * lists the places of a node for those who only want to know of them:
+ * effects.c, since a check may fail, and closures, which capture the named
+ * dimensions that checks compare with. */
 #include "types/check.h"
 
 enum { NAMES_MAX = 16 };
@@ -97,6 +102,10 @@ void types_crossings(const Expr *e, CrossingFn visit, void *data) {
   const Crossings c = {visit, data};
   switch (e->kind) {
     case EX_CALL: meet_call(&c, e); break;
+    case EX_LIST:
+      for (int i = 0; i < e->count; i++)
+        meet(&c, e->args[i]->type, e->list.head->type->args[0], false);
+      break;
     case EX_REF: meet(&c, e->args[0]->type, content(e), false); break;
     case EX_READ: meet(&c, content(e->args[0]), e->type, true); break;
     case EX_WRITE:
@@ -123,25 +132,30 @@ void types_crossings(const Expr *e, CrossingFn visit, void *data) {
 /* --- Uses of functions with named dimensions ----------------------------- */
 
 /* The parameters' types of a function, as declared and at a use. */
-typedef struct Instance {
+typedef struct NamedUse {
   TypeTable *types;
   int count;
   const TypeVar *const *params;
   bool bound[NAMES_MAX]; /* met alone, as a dimension */
   bool binds;            /* something has to be compared */
   bool inside;           /* a `?` lies in a container or function */
-} Instance;
+} NamedUse;
 
-static int bare_name(const Instance *n, Dim d) {
+/* Only the first NAMES_MAX names are told apart; for those beyond, the answer
+ * is that there is something to compare, which is safe. */
+static int bare_name(const NamedUse *n, Dim d) {
   for (int i = 0; i < n->count && i < NAMES_MAX; i++) {
     const TypeVar *v = n->params[i];
-    if (v->is_dim && dim_same(d, dim_named(types_dims(n->types), v->name, v)))
+    if (v->kind == KIND_DIM &&
+        dim_same(d, dim_named(types_dims(n->types), v->name, v)))
       return i;
   }
   return -1;
 }
 
-static void compare_tensor(Instance *n, const Type *declared, const Type *used,
+/* The first parameter that has the name alone binds it, which needs no
+ * comparison; each further mention, and each form over it, does. */
+static void compare_tensor(NamedUse *n, const Type *declared, const Type *used,
                            bool inside) {
   for (int i = 0; i < declared->rank; i++) {
     if (!dim_is_form(declared->dims[i]) || !dim_is_any(used->dims[i])) continue;
@@ -154,12 +168,12 @@ static void compare_tensor(Instance *n, const Type *declared, const Type *used,
 }
 
 /* Types are as deep as the checker lets them be. */
-static void compare(Instance *n, const Type *declared, const Type *used,
+static void compare(NamedUse *n, const Type *declared, const Type *used,
                     bool inside) {
   if (declared == used || !declared->has_var || declared->kind != used->kind ||
       declared->count != used->count)
     return;
-  if (declared->kind == TY_TENSOR) {
+  if (declared->kind == TY_TENSOR || declared->kind == TY_DIM) {
     if (declared->rank == used->rank) compare_tensor(n, declared, used, inside);
     return;
   }
@@ -170,13 +184,15 @@ static void compare(Instance *n, const Type *declared, const Type *used,
     compare(n, declared->result, used->result, deeper);
 }
 
-static void compare_fn(Instance *n, const Fn *fn, const Type *used) {
+static void compare_fn(NamedUse *n, const Fn *fn, const Type *used) {
   for (int i = 0; i < fn->param_count && i < used->count; i++)
     compare(n, fn->params[i]->type, used->args[i], false);
 }
 
-static Instance look_at_use(TypeTable *types, const Expr *use) {
-  Instance n = {.types = types};
+/* The result binds nothing when the function is entered, so only what it holds
+ * inside containers counts. */
+static NamedUse look_at_use(TypeTable *types, const Expr *use) {
+  NamedUse n = {.types = types};
   const Type *used = use->type, *declared = NULL;
   if (use->kind == EX_GLOBAL) declared = use->g.global->type;
   if (use->kind == EX_VAR) declared = use->var->type;
@@ -189,7 +205,7 @@ static Instance look_at_use(TypeTable *types, const Expr *use) {
     n.params = declared->params;
   }
   bool has_dims = false;
-  for (int i = 0; i < n.count; i++) has_dims |= n.params[i]->is_dim;
+  for (int i = 0; i < n.count; i++) has_dims |= n.params[i]->kind == KIND_DIM;
   if (!has_dims) return n;
   if (use->kind == EX_FN) {
     compare_fn(&n, use->fn, used);

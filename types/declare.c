@@ -29,6 +29,25 @@ static bool is_duplicate(Checker *c, const PtrMap *map, const Name *name,
 
 /* --- Types --------------------------------------------------------------- */
 
+static void check_labels(Checker *c, const CtorDecl *decl) {
+  PtrMap seen;
+  ptrmap_init(&seen, c->mem);
+  for (int i = 0; decl->labels && i < decl->field_count; i++) {
+    const FieldName *label = &decl->labels[i], *first;
+    if (!label->name) continue;
+    first = ptrmap_get(&seen, label->name);
+    ptrmap_put(&seen, label->name, (void *)label);
+    if (!first) continue;
+    Diag *d = diag_error(c->p->diags, E0105, label->span,
+                         "the field `%s` is defined twice", label->name->text);
+    diag_note(d, first->span, "first defined here");
+    diag_hint(d, "each field of a constructor has a name of its own");
+  }
+  ptrmap_done(&seen);
+}
+
+/* A constructor's tag is its place in the declaration; code knows the
+ * constructor by it. */
 static void declare_ctor(Checker *c, Scope *scope, Adt *adt, int tag,
                          const CtorDecl *decl) {
   Ctor *ctor = &adt->ctors[tag];
@@ -36,7 +55,9 @@ static void declare_ctor(Checker *c, Scope *scope, Adt *adt, int tag,
                  .span = decl->span,
                  .adt = adt,
                  .tag = tag,
-                 .field_count = decl->field_count};
+                 .field_count = decl->field_count,
+                 .labels = decl->labels};
+  check_labels(c, decl);
   const Ctor *old = ptrmap_get(&scope->ctors, decl->name);
   if (is_duplicate(c, &scope->ctors, decl->name, decl->span,
                    old ? old->span : SPAN_NONE, "constructor `"))
@@ -51,11 +72,13 @@ static const TypeVar *const *adt_params(Checker *c, const AdtDecl *decl) {
       ARENA_ARRAY(&c->p->arena, const TypeVar *, (size_t)decl->param_count);
   for (int i = 0; params && i < decl->param_count; i++) {
     const TypeParam *p = &decl->params[i];
-    if (p->is_dim) {
-      diag_error(c->p->diags, E0115, p->span,
-                 "a data type takes no `Dim` parameters");
+    if (kind_info[p->kind].solve == SOLVE_INSTANCE) {
+      diag_error(c->p->diags, E0115, p->span, "%s takes no `%s` parameters",
+                 decl->meaning ? "an alias" : "a data type",
+                 kind_info[p->kind].word);
     }
-    params[i] = typevar_new(c->p->types, p->name, p->span, false);
+    params[i] = typevar_new(c->p->types, p->name, p->span,
+                            p->kind == KIND_DIM ? KIND_DIM : KIND_TYPE);
   }
   return params;
 }
@@ -74,6 +97,7 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
                .span = decl->span,
                .is_extern = decl->is_extern,
                .library = unit_is_library(unit),
+               .is_alias = decl->meaning != NULL,
                .param_count = decl->param_count,
                .params = adt_params(c, decl),
                .ctor_count = decl->ctor_count};
@@ -84,7 +108,8 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
   for (int i = 0; i < adt->ctor_count; i++)
     declare_ctor(c, scope, adt, i, &decl->ctors[i]);
   AdtWork *work = ARENA_NEW(&c->arena, AdtWork);
-  *work = (AdtWork){adt, decl, unit, scope};
+  *work = (AdtWork){adt, decl, unit, scope, false};
+  if (adt->is_alias) adt->pending = work;
   VEC_PUSH(&c->adts, work);
 }
 
@@ -97,8 +122,10 @@ static const GlobalKind kind_of_item[] = {
     [ITEM_LET_LOCAL] = GLOBAL_LOCAL,
 };
 
-static Definition *definition_new(Checker *c, Unit *unit, Scope *scope,
-                                  const Item *item, int order) {
+/* `order` is the place of the item in its file, by which E0108 tells whether a
+ * value is used above its text. */
+Definition *definition_new(Checker *c, Unit *unit, Scope *scope,
+                           const Item *item, int order) {
   Definition *d = ARENA_NEW(&c->arena, Definition);
   *d = (Definition){.item = item,
                     .unit = unit,
@@ -121,6 +148,116 @@ static Global *global_new(Checker *c, const Unit *unit, const Item *item) {
   return g;
 }
 
+/* --- Functions that are checked by instance ------------------------------ */
+
+static bool fn_is_generic(const Fn *fn) {
+  for (int i = 0; i < fn->type_param_count; i++)
+    if (kind_info[fn->type_params[i].kind].solve == SOLVE_INSTANCE) return true;
+  return false;
+}
+
+/* Does a value of the type say what the parameter is?  A shape must be the only
+ * one that a tensor's dimensions hold, or be known from another tensor. */
+static bool determines(const TypeExpr *t, const Name *name, bool shape) {
+  if (t->kind == TX_TENSOR) {
+    bool found = !shape && t->dtype_name == name;
+    for (int i = 0; i < t->dim_count; i++)
+      found |=
+          shape && t->dims[i]->kind == DX_SPLAT && t->dims[i]->name == name;
+    return found;
+  }
+  if (t->kind == TX_NAME && t->name == name) return !shape;
+  for (int i = 0; i < t->arg_count; i++)
+    if (determines(t->args[i], name, shape)) return true;
+  return t->result && determines(t->result, name, shape);
+}
+
+static bool is_determined(const Fn *fn, const TypeParam *p) {
+  bool shape = p->kind == KIND_SHAPE;
+  for (int i = 0; i < fn->param_count; i++) {
+    const TypeExpr *t = fn->params[i]->annotation;
+    if (t && determines(t, p->name, shape)) return true;
+  }
+  return fn->result && determines(fn->result, p->name, shape);
+}
+
+/* A use knows the types of its arguments, not the body. */
+static bool is_written(const TypeExpr *t) {
+  if (!t || t->kind == TX_HOLE) return false;
+  for (int i = 0; i < t->arg_count; i++)
+    if (!is_written(t->args[i])) return false;
+  return !t->result || is_written(t->result);
+}
+
+static void require_types(Checker *c, Generic *g) {
+  const Fn *fn = g->item->expr->fn;
+  const char *name = g->item->name->text;
+  for (int i = 0; i < fn->param_count; i++) {
+    if (is_written(fn->params[i]->annotation)) continue;
+    g->refused = true;
+    Diag *d = diag_error(c->p->diags, E0202, fn->params[i]->span,
+                         "the type of `%%%s` must be written out: `@%s` is "
+                         "checked for each shape and dtype by itself",
+                         fn->params[i]->name->text, name);
+    diag_hint(d, "write `%%%s: Tensor[s, d]`, or the like",
+              fn->params[i]->name->text);
+  }
+  if (is_written(fn->result)) return;
+  g->refused = true;
+  Diag *d = diag_error(c->p->diags, E0202, g->item->name_span,
+                       "the result type of `@%s` must be written out: it is "
+                       "checked for each shape and dtype by itself",
+                       name);
+  diag_hint(d, "write `-> Tensor[s, d]`, or the like, before the body");
+}
+
+static void require_determined(Checker *c, Generic *g) {
+  const Fn *fn = g->item->expr->fn;
+  for (int i = 0; i < fn->type_param_count; i++) {
+    const TypeParam *p = &fn->type_params[i];
+    if (kind_info[p->kind].solve != SOLVE_INSTANCE) continue;
+    if (is_determined(fn, p)) continue;
+    g->refused = true;
+    Diag *d = diag_error(c->p->diags, E0115, p->span,
+                         "no parameter says what `%s` is, %s", p->name->text,
+                         kind_info[p->kind].meaning);
+    if (p->kind == KIND_SHAPE)
+      diag_hint(d, "a shape stands in a parameter's type: Tensor[%s, float32]",
+                p->name->text);
+    else
+      diag_hint(d, "a dtype stands in a parameter's type: Tensor[(2), %s]",
+                p->name->text);
+  }
+}
+
+/* fn [s: Shape, ...](...) -> ... */
+static const TypeExpr *scheme_of(Checker *c, const Expr *e) {
+  const Fn *fn = e->fn;
+  TypeExpr *t = ARENA_NEW(&c->p->arena, TypeExpr);
+  const TypeExpr **args =
+      ARENA_ARRAY(&c->p->arena, const TypeExpr *, (size_t)fn->param_count);
+  *t = (TypeExpr){.kind = TX_FN,
+                  .span = e->span,
+                  .arg_count = args ? fn->param_count : 0,
+                  .args = args,
+                  .result = fn->result,
+                  .param_count = fn->type_param_count,
+                  .params = fn->type_params};
+  for (int i = 0; i < t->arg_count; i++) args[i] = fn->params[i]->annotation;
+  return t;
+}
+
+static void declare_generic(Checker *c, Unit *unit, const Item *item,
+                            Global *global) {
+  Generic *g = ARENA_NEW(&c->p->arena, Generic);
+  *g = (Generic){.global = global, .item = item, .unit = unit};
+  global->generic = g;
+  global->scheme = scheme_of(c, item->expr);
+  require_types(c, g);
+  require_determined(c, g);
+  VEC_PUSH(&c->generics, g);
+}
+
 /* A top-level `let %x` may be hidden by a later one: its name is bound when
  * its turn comes (resolve.c).  All other globals are declared at once. */
 static void declare_global(Checker *c, Unit *unit, Scope *scope,
@@ -130,6 +267,12 @@ static void declare_global(Checker *c, Unit *unit, Scope *scope,
   if (!local && is_duplicate(c, &scope->globals, item->name, item->name_span,
                              old ? old->span : SPAN_NONE, "`@"))
     return;
+  if (item->kind == ITEM_DEF && fn_is_generic(item->expr->fn)) {
+    Global *g = global_new(c, unit, item);
+    ptrmap_put(&scope->globals, item->name, g);
+    declare_generic(c, unit, item, g);
+    return;
+  }
   Definition *d = definition_new(c, unit, scope, item, order);
   d->global = global_new(c, unit, item);
   d->global->definition = d;

@@ -26,7 +26,8 @@ typedef struct Search {
   Effects found;
   VEC(Effects) outside; /* found around the functions and items under way */
   bool recursive;       /* the component mentions one of its own */
-  bool changed;
+  bool changed;         /* since the pass began */
+  bool asked; /* for the effects of one of the component's own globals */
   bool again; /* something was asked for before all of it was found */
   bool idle;  /* an item has none, as far as is known */
   bool warns; /* effects are known: of such items */
@@ -42,11 +43,29 @@ static bool takes_functions(const Type *t) {
 }
 
 /* Effects that are written down only grow. */
-static void raise(Search *s, uint8_t *to, Effects e) {
+static void raise(Search *s, uint16_t *to, Effects e) {
   if ((*to | e) == *to) return;
   s->changed = true;
   s->again |= *to & EFFECT_KNOWN;
   *to |= e;
+}
+
+/* The same of a global.  Nobody has to ask again who has not asked yet. */
+static void raise_global(Search *s, Global *g, Effects e) {
+  if ((g->effects | e) == g->effects) return;
+  s->changed = true;
+  s->again |= s->asked;
+  g->effects |= e;
+}
+
+/* A mention of one of the component's own functions makes it recursive.  That
+ * calling it may diverge is noted before anybody asks, so that a function with
+ * no effects but this one is searched once. */
+static void meet_global(Search *s, Global *g) {
+  const Definition *d = s->c ? g->definition : NULL;
+  if (!d || d->component != s->component) return;
+  if (is_function(g->type)) g->effects |= EFFECT_DIVERGE;
+  s->recursive = s->asked = true;
 }
 
 /* A tensor that crosses from `?` to a number is checked. */
@@ -62,7 +81,7 @@ static void cross(void *data, const Type *actual, const Type *expected,
 
 /* The effects written down.  While a search still writes, these are the ones
  * found so far. */
-static Effects noted(Search *s, uint8_t effects) {
+static Effects noted(Search *s, Effects effects) {
   bool known = effects & EFFECT_KNOWN;
   if (!known && !s->c) return EFFECT_ALL;
   s->again |= !known;
@@ -87,7 +106,7 @@ static Effects body_effects(Search *s, const Expr *e) {
   switch (e->kind) {
     case EX_FN: return noted(s, e->fn->effects);
     case EX_VAR: return noted(s, e->var->effects);
-    case EX_GLOBAL: return e->g.global->effects;
+    case EX_GLOBAL: meet_global(s, e->g.global); return e->g.global->effects;
     case EX_CTOR: return 0;
     case EX_OP:
       return op_effects(&(OpUse){.op = op_info(e->op),
@@ -164,12 +183,6 @@ static void meet_var(Search *s, Var *var) {
     raise(s, &var->effects, EFFECT_DIVERGE);
 }
 
-static void meet_global(Search *s, const Global *g) {
-  if (!s->c) return;
-  const Definition *d = g->definition;
-  if (d && d->component == s->component) s->recursive = s->again = true;
-}
-
 /* From here on effects are collected separately, up to end_apart. */
 static void begin_apart(Search *s) {
   VEC_PUSH(&s->outside, s->found);
@@ -234,14 +247,22 @@ static bool is_item(const ExprWalk *w) {
          w->parent->block->bindings[w->index].kind == BIND_ITEM;
 }
 
+/* Of a node without parts, only that it is a binding's value matters when it is
+ * left. */
+static void pass_leaf(ExprWalk *w) {
+  if (w->role != ROLE_VALUE) expr_walk_skip(w);
+}
+
 /* What a node adds besides its parts. */
 static void enter(Search *s, ExprWalk *w) {
   const Expr *e = w->at;
   if (s->c && is_item(w)) begin_apart(s);
   if (e->kind != EX_FN) types_crossings(e, cross, s);
   switch (e->kind) {
-    case EX_VAR: meet_var(s, e->var); break;
-    case EX_GLOBAL: meet_global(s, e->g.global); break;
+    case EX_VAR: meet_var(s, e->var), pass_leaf(w); break;
+    case EX_GLOBAL: meet_global(s, e->g.global), pass_leaf(w); break;
+    case EX_CONST:
+    case EX_OP: pass_leaf(w); break;
     case EX_FN:
       if (s->c) enter_fn(s, e);
       else expr_walk_skip(w);
@@ -300,19 +321,24 @@ static void note_global(Search *s, const Definition *d) {
   Global *g = d->global;
   if (!g || !is_function(g->type)) return;
   Effects e = callable(s, d->value);
-  raise(s, &g->effects, s->recursive ? e | EFFECT_DIVERGE : e);
+  raise_global(s, g, s->recursive ? e | EFFECT_DIVERGE : e);
 }
 
 /* One pass over a component, definitions [from, to).  Is another one needed?
- * Where nothing recurs the first finds all. */
+ * Where nothing was asked for before it was known, the first finds all. */
 static bool search_component(Search *s, size_t from, size_t to) {
-  s->changed = s->again = s->idle = false;
+  bool was_recursive = s->recursive;
+  s->changed = s->asked = s->again = s->idle = false;
   for (size_t i = from; i < to; i++) {
     const Definition *d = s->c->components.data[i];
     if (!d->value) continue;
     search(s, d->value);
     note_global(s, d);
   }
+  /* Those that were noted before the first mention. */
+  for (size_t i = from; s->recursive && !was_recursive && i < to; i++)
+    if (s->c->components.data[i]->value)
+      note_global(s, s->c->components.data[i]);
   return s->changed && s->again;
 }
 
@@ -325,9 +351,10 @@ static void mark_lazy(Checker *c) {
     changed = false;
     for (size_t i = 0; i < c->sinking.len; i++) {
       const Sinking *s = &c->sinking.data[i];
-      if (s->var->lazy) continue;
+      bool dropped = !s->value->type; /* in a branch that is never taken */
+      if (s->var->lazy || dropped) continue;
       Effects e = expr_effects(c->p, s->value);
-      s->var->lazy = e && !(e & ~(EFFECT_FAIL | EFFECT_DIVERGE));
+      s->var->lazy = e && !(e & ~(EFFECT_FAIL | EFFECT_DIVERGE | EFFECT_SHOW));
       changed |= s->var->lazy;
     }
   }

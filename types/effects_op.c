@@ -15,7 +15,8 @@ typedef bool (*DimTest)(Dim d);
 
 static bool is_positive(Dim d) { return dim_above(d, 0); }
 
-/* Do all dimensions of the tensors in a type pass? */
+/* Do all dimensions of the tensors in a type pass?  Kinds other than tensors
+ * and tuples have no dimensions that an operator reads. */
 static bool all_dims(const Type *t, DimTest test) {
   if (t->kind == TY_TUPLE) {
     for (int i = 0; i < t->count; i++)
@@ -123,5 +124,7 @@ static bool rule_is_safe(const OpUse *use) {
 Effects op_effects(const OpUse *use) {
   bool safe =
       !has_attr_operand(use) && kernel_is_safe(use) && rule_is_safe(use);
-  return (use->op->prints ? EFFECT_PRINT : 0) | (safe ? 0 : EFFECT_FAIL);
+  bool shows = use->op->fills && use->count > op_arg_count(use->op);
+  return (use->op->prints ? EFFECT_PRINT : 0) | (shows ? EFFECT_SHOW : 0) |
+         (safe ? 0 : EFFECT_FAIL);
 }

@@ -11,19 +11,21 @@
  * values out, which then fail at run time. */
 #include <string.h>
 
-#include "ir/walk.h"
 #include "types/check.h"
 #include "types/exhaust.h"
 
 /* --- What was reported before ------------------------------------------- */
 
-/* Does the pattern fit its type? */
+/* Does the pattern fit its type?  Inference has reported what does not fit, and
+ * the search relies on constructors and numbers of fields that do. */
 static bool is_sound(const Pattern *p) {
   if (p->kind == PT_WILD || p->kind == PT_VAR) return true;
   const Type *t = p->type;
   if (!t) return false;
   if (p->kind == PT_TUPLE) {
     if (t->kind != TY_TUPLE || t->count != p->count) return false;
+  } else if (p->kind == PT_LITERAL) {
+    return p->ctor && type_is_scalar(t) && t->dtype == p->constant->dtype;
   } else {
     if (!p->ctor || t->kind != TY_ADT || t->adt != p->ctor->adt) return false;
     if (p->count != p->ctor->field_count) return false;
@@ -40,6 +42,7 @@ static bool is_checkable(const Expr *e) {
   for (int i = 0; i < e->match->arm_count; i++) {
     const Pattern *p = e->match->arms[i].pattern;
     if (!is_sound(p)) return false;
+    if (p->kind == PT_LITERAL && !type_is_scalar(t)) return false;
     if (p->kind == PT_CTOR && (t->kind != TY_ADT || t->adt != p->ctor->adt))
       return false;
   }
@@ -78,6 +81,10 @@ static void report_missing(Checker *c, const Expr *e, const Coverage *found) {
   VEC_CLEAR(&text);
   list_missing(&text, found, " => ...");
   bool any = strcmp(found->missing[0], "_") == 0;
+  if (found->guarded)
+    diag_note(d, SPAN_NONE,
+              "an arm with a guard may refuse what its pattern takes, so it "
+              "leaves that to the arms below");
   diag_hint(d, "write the missing arm%s, %s%s", many ? "s" : "",
             strbuf_text(&text), any ? "" : ", or one for `_`");
   strbuf_done(&text);
@@ -95,18 +102,29 @@ static void report_too_complex(Checker *c, const Expr *e) {
 static bool pattern_covers(const Pattern *a, const Pattern *b) {
   if (a->kind == PT_WILD || a->kind == PT_VAR) return true;
   if (b && (b->kind != a->kind || b->ctor != a->ctor)) b = NULL;
-  if (!b && a->kind == PT_CTOR && a->ctor->adt->ctor_count > 1) return false;
+  bool tests = a->kind == PT_CTOR || a->kind == PT_LITERAL;
+  if (!b && tests && a->ctor->adt->ctor_count > 1) return false;
   for (int i = 0; i < a->count; i++)
     if (!pattern_covers(a->fields[i], b ? b->fields[i] : NULL)) return false;
   return true;
 }
 
+/* Does the arm share its body with another? */
+static bool is_alternative(const Match *m, int arm) {
+  return m->arms[arm].shares ||
+         (arm + 1 < m->arm_count && m->arms[arm + 1].shares);
+}
+
+/* Names the first arm that alone takes all that this one would; often there is
+ * none, and only several together do. */
 static void report_unreachable(Checker *c, const Match *m, int arm) {
   const Pattern *p = m->arms[arm].pattern;
-  Diag *d =
-      diag_warning(c->p->diags, W0001, p->span, "arm can never be reached");
+  Diag *d = diag_warning(c->p->diags, W0001, p->span,
+                         is_alternative(m, arm)
+                             ? "this alternative can never be reached"
+                             : "arm can never be reached");
   for (int i = 0; i < arm; i++) {
-    if (!pattern_covers(m->arms[i].pattern, p)) continue;
+    if (m->arms[i].guard || !pattern_covers(m->arms[i].pattern, p)) continue;
     diag_note(d, m->arms[i].pattern->span,
               "this arm takes every value that would reach it");
     return;
@@ -121,7 +139,8 @@ static void report_unreachable(Checker *c, const Match *m, int arm) {
  * everything. */
 static bool has_catch_all(const Match *m) {
   for (int i = 0; i < m->arm_count; i++)
-    if (pattern_covers(m->arms[i].pattern, NULL)) return true;
+    if (!m->arms[i].guard && pattern_covers(m->arms[i].pattern, NULL))
+      return true;
   return false;
 }
 
@@ -139,12 +158,6 @@ static void check_match(Checker *c, const Expr *e) {
 }
 
 void exhaust_program(Checker *c) {
-  ExprWalk w;
-  expr_walk_start(&w, c->mem, WALK_ENTER, NULL);
-  for (size_t i = 0; i < c->defs.len; i++) {
-    if (c->defs.data[i]->value) expr_walk_add(&w, c->defs.data[i]->value);
-    while (expr_walk_next(&w))
-      if (w.at->kind == EX_MATCH) check_match(c, w.at);
-  }
-  expr_walk_end(&w);
+  for (size_t i = 0; i < c->matches.len && !mem_exhausted(c->mem); i++)
+    check_match(c, c->matches.data[i]);
 }

@@ -19,6 +19,7 @@ typedef struct Coverage {
   int missing_count;
   const char *missing[MISSING_MAX]; /* values that no arm takes, as patterns */
   bool more;                        /* there are others */
+  bool guarded; /* some arm has a guard: it covers nothing for certain */
 } Coverage;
 
 /* Looks at the arms of a match; a partial one is not asked what is missing.

@@ -127,7 +127,7 @@ static bool open_tuple(Search *s, uint32_t place, int count) {
 static void add_pattern(Search *s, TestList *list, uint32_t place,
                         const Pattern *p) {
   if (s->stopped) return;
-  if (p->kind == PT_CTOR) add_test(s, list, place, p);
+  if (p->kind == PT_CTOR || p->kind == PT_LITERAL) add_test(s, list, place, p);
   if (p->kind != PT_TUPLE || !open_tuple(s, place, p->count)) return;
   uint32_t fields = s->places.data[place].fields;
   for (int i = 0; i < p->count; i++)
@@ -171,7 +171,7 @@ static void print_field(Search *s, const Part *p, int i) {
   else print_place(s, &s->places.data[p->fields + (uint32_t)i]);
 }
 
-/* As deep as the patterns are. */
+/* Recurses as deep as the patterns are. */
 static void print_place(Search *s, const Part *p) {
   if (!p->ctor && !p->tuple) {
     strbuf_add_char(&s->text, '_');
@@ -197,6 +197,7 @@ static int tag_of(uint64_t key) { return (int)(key >> 32) - 1; }
 static const Ctor *unasked_from(Search *s, const Node *n, int tag) {
   for (size_t i = n->asking; i < n->marks.keys; i++)
     tag += tag_of(s->keys.data[i]) == tag;
+  if (n->adt->open && tag > 0) return NULL; /* one stands for all numbers */
   return tag < n->adt->ctor_count ? &n->adt->ctors[tag] : NULL;
 }
 
@@ -207,6 +208,11 @@ static void assume(Search *s, const Node *n, const Ctor *ctor,
   p->ctor = ctor;
   p->count = ctor ? ctor->field_count : 0;
   p->fields = fields;
+}
+
+/* Does the row's arm take every value that is left? */
+static bool takes_all(const Search *s, Row row) {
+  return row.tests == NONE && !s->match->arms[row.arm].guard;
 }
 
 /* The next choice of constructors for the places that are left open, counted
@@ -322,7 +328,7 @@ static void push_node(Search *s, size_t from, size_t to) {
 /* Is the matrix decided?  A row without tests takes every value that is left,
  * and ends its matrix. */
 static bool is_settled(const Search *s, size_t from, size_t to) {
-  bool covered = s->rows.data[to - 1].tests == NONE;
+  bool covered = takes_all(s, s->rows.data[to - 1]);
   if (!covered && !s->match->partial && !s->found->more) return false;
   for (size_t i = from; i < to; i++)
     if (!s->found->useful[s->rows.data[i].arm]) return false;
@@ -333,9 +339,12 @@ static bool is_settled(const Search *s, size_t from, size_t to) {
 static void enter(Search *s, size_t from) {
   size_t to = s->rows.len;
   if (s->stopped) return;
-  if (from == to) add_missing(s);
-  else if (s->rows.data[from].tests == NONE)
+  while (from < to && s->rows.data[from].tests == NONE) {
     s->found->useful[s->rows.data[from].arm] = true;
+    if (takes_all(s, s->rows.data[from])) return;
+    from++; /* its guard may refuse */
+  }
+  if (from == to) add_missing(s);
   else if (!is_settled(s, from, to)) push_node(s, from, to);
 }
 
@@ -343,7 +352,7 @@ static void enter(Search *s, size_t from) {
 static bool push_row(Search *s, Row row) {
   s->work++;
   VEC_PUSH(&s->rows, row);
-  return row.tests != NONE;
+  return !takes_all(s, row);
 }
 
 /* The branch of one constructor: the rows of keys [from, to) that ask for it,
@@ -419,6 +428,8 @@ static void walk_tree(Search *s, const Mem *mem) {
 static void first_matrix(Search *s) {
   new_places(s, 1);
   bool more = true;
+  for (int i = 0; i < s->match->arm_count; i++)
+    s->found->guarded |= s->match->arms[i].guard != NULL;
   for (int i = 0; i < s->match->arm_count && more && !s->stopped; i++) {
     TestList list = {NONE, NONE};
     add_pattern(s, &list, 0, s->match->arms[i].pattern);

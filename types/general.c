@@ -21,17 +21,18 @@
 
 /* --- Instances ----------------------------------------------------------- */
 
-typedef struct Instance {
+typedef struct Copying {
   Infer *in;
   int count;
   const TypeVar *const *params;
   Ty **targs;   /* of type parameters */
   Slot **slots; /* of Dim parameters */
-} Instance;
+} Copying;
 
-static Ty *copy(Instance *s, Ty *t);
+static Ty *copy(Copying *s, Ty *t);
 
-static int param_index(const Instance *s, const TypeVar *var) {
+/* A linear search: functions have few parameters. */
+static int param_index(const Copying *s, const TypeVar *var) {
   for (int i = 0; i < s->count; i++)
     if (s->params[i] == var) return i;
   return -1;
@@ -39,7 +40,7 @@ static int param_index(const Instance *s, const TypeVar *var) {
 
 /* The names of a form that are replaced. */
 typedef struct FormNames {
-  const Instance *instance;
+  const Copying *instance;
   int count;
   int indices[FORM_NAMES_MAX];
 } FormNames;
@@ -51,8 +52,11 @@ static void find_name(void *data, const void *key, const Name *name) {
   if (i >= 0 && f->count < FORM_NAMES_MAX) f->indices[f->count++] = i;
 }
 
-/* A slot whose value follows from those of the names. */
-static Slot *form_slot(Instance *s, Dim form, const FormNames *f) {
+/* A slot whose value follows from those of the names.  The constraint writes
+ * into a slot of its own, which flows to the one that is given out.  Values
+ * thus meet the form's result on an edge with the reason of the use, and a
+ * dimension that does not fit is reported there. */
+static Slot *form_slot(Copying *s, Dim form, const FormNames *f) {
   Infer *in = s->in;
   Constraint *c = constraint_new(in, C_FORM, NULL);
   c->names = ARENA_ARRAY(in->arena, const void *, (size_t)f->count);
@@ -72,7 +76,10 @@ static Slot *form_slot(Instance *s, Dim form, const FormNames *f) {
   return out;
 }
 
-static Slot *copy_slot(Instance *s, Slot *slot) {
+/* Three cases: a dimension without a replaced name is shared with the
+ * signature, a name alone is the slot that stands for the name, and a form such
+ * as n + 1 gets a constraint. */
+static Slot *copy_slot(Copying *s, Slot *slot) {
   slot = slot_root(slot);
   if (!dim_is_form(slot->value)) return slot;
   DimTable *dims = types_dims(s->in->types);
@@ -85,17 +92,21 @@ static Slot *copy_slot(Instance *s, Slot *slot) {
   return form_slot(s, slot->value, &f);
 }
 
-static Ty *copy_tensor(Instance *s, Ty *t) {
+static Ty *copy_tensor(Copying *s, Ty *t) {
   Slot **dims = ty_dims(s->in, t->rank);
   bool same = true;
   for (int i = 0; i < t->rank; i++) {
     dims[i] = copy_slot(s, t->dims[i]);
     same &= dims[i] == slot_root(t->dims[i]);
   }
-  return same ? t : ty_tensor(s->in, (DType)t->dtype, t->rank, dims);
+  if (same) return t;
+  return t->kind == K_DIM ? ty_dim(s->in, dims[0])
+                          : ty_tensor(s->in, (DType)t->dtype, t->rank, dims);
 }
 
-static Ty *copy_parts(Instance *s, Ty *t) {
+/* The notes that walks leave in a node belong to the old one and are cleared in
+ * the copy. */
+static Ty *copy_parts(Copying *s, Ty *t) {
   Ty **args = ty_array(s->in, t->count);
   if (!args) return s->in->error;
   bool same = true;
@@ -116,10 +127,11 @@ static Ty *copy_parts(Instance *s, Ty *t) {
   return made;
 }
 
-static Ty *copy_node(Instance *s, Ty *t) {
+static Ty *copy_node(Copying *s, Ty *t) {
   switch (t->kind) {
     case K_META:
     case K_ERROR: return t;
+    case K_DIM:
     case K_TENSOR: return copy_tensor(s, t);
     case K_RIGID: {
       int i = param_index(s, t->var);
@@ -130,7 +142,7 @@ static Ty *copy_node(Instance *s, Ty *t) {
 }
 
 typedef struct CopyCall {
-  Instance *s;
+  Copying *s;
   Ty *t, *made;
 } CopyCall;
 
@@ -139,9 +151,9 @@ static void run_copy(void *call) {
   c->made = copy(c->s, c->t);
 }
 
-/* What is shared stays shared: the copy of a node is kept in it for the time
- * of this walk. */
-static Ty *copy(Instance *s, Ty *t) {
+/* What is shared stays shared: the copy of a node is kept in it for the time of
+ * this walk.  A mark tells copies of this walk from those of earlier ones. */
+static Ty *copy(Copying *s, Ty *t) {
   t = ty_head(t);
   if (t->closed) return t;
   if (t->mark == s->in->mark && t->copy) return t->copy;
@@ -158,8 +170,10 @@ static Ty *copy(Instance *s, Ty *t) {
   return made;
 }
 
-/* The type itself, for a polymorphic function what it quantifies over. */
-static Ty *copy_body(Instance *s, Ty *t) {
+/* The type itself, for a polymorphic function what it quantifies over.  Its
+ * outermost node is copied even if nothing below it changes, since it loses its
+ * quantifier. */
+static Ty *copy_body(Copying *s, Ty *t) {
   s->in->mark++;
   t = ty_head(t);
   if (!ty_is_poly(t)) return copy(s, t);
@@ -179,12 +193,12 @@ static Ty *copy_body(Instance *s, Ty *t) {
  * arguments still go by the parameters' indices. */
 Ty *ty_instantiate(Infer *in, Ty *t, int count, const TypeVar *const *params,
                    Ty ***targs) {
-  Instance s = {.in = in, .count = count, .params = params};
+  Copying s = {.in = in, .count = count, .params = params};
   s.targs = ty_array(in, count);
   s.slots = ARENA_ARRAY(in->arena, Slot *, (size_t)count);
   if (!s.targs || (count > 0 && !s.slots)) return in->error;
   for (int i = 0; i < count; i++) {
-    if (params[i]->is_dim) {
+    if (params[i]->kind == KIND_DIM) {
       s.slots[i] = slot_new(in, DIM_HOLE, false, SPAN_NONE);
       s.targs[i] = in->unit;
     } else {
@@ -199,17 +213,17 @@ Ty *ty_instantiate(Infer *in, Ty *t, int count, const TypeVar *const *params,
  * that they may not leave, 0 for none. */
 static Ty *rename_params(Infer *in, Ty *t, int level, const TypeVar **params,
                          Ty ***rigid) {
-  Instance s = {.in = in, .count = t->param_count, .params = t->params};
+  Copying s = {.in = in, .count = t->param_count, .params = t->params};
   s.targs = ty_array(in, s.count);
   s.slots = ARENA_ARRAY(in->arena, Slot *, (size_t)s.count);
   if (!s.targs || !s.slots) return in->error;
   for (int i = 0; i < s.count; i++) {
     const TypeVar *old = t->params[i];
-    params[i] = typevar_new(in->types, old->name, old->span, old->is_dim);
+    params[i] = typevar_new(in->types, old->name, old->span, old->kind);
     if (level)
       ptrmap_put(&in->rigid_levels, params[i], (void *)(uintptr_t)level);
     s.targs[i] = ty_rigid(in, params[i]);
-    Dim dim = old->is_dim
+    Dim dim = old->kind == KIND_DIM
                   ? dim_named(types_dims(in->types), old->name, params[i])
                   : DIM_ANY;
     s.slots[i] = slot_new(in, dim, true, old->span);
@@ -297,7 +311,7 @@ static void quantify(Quantify *q, Ty *t) {
   t->mark = in->mark;
   if (t->kind == K_META) {
     if (t->level <= in->level || is_waited_for(t)) return;
-    TypeVar *var = typevar_new(in->types, next_name(in), SPAN_NONE, false);
+    TypeVar *var = typevar_new(in->types, next_name(in), SPAN_NONE, KIND_TYPE);
     t->link = ty_rigid(in, var);
     VEC_PUSH(&q->params, var);
     return;

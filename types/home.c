@@ -8,11 +8,26 @@
  * whole value gives its items to the block around it when something there uses
  * its nodes; a binding deeper in an operand goes before the item.
  *
- * Here the parsed body is walked once, and for each node the places of its uses
- * are noted.  Nodes are then placed from the last
- * to the first: what is used in another node's value is used where that node
- * went, and what only an unused node uses is unused.  resolve.c asks what
- * goes before which item. */
+ *   add({ %0 = abs(%x); %0 }, %0)             home: before the add
+ *   if (%c) { %0 = abs(%x); %0 } else { 1 }   home: the branch
+ *
+ * The places of a body form a tree of Spots, and a position is a Spot and the
+ * number of an item in it.  A node's uses are positions, and its home is their
+ * lowest common ancestor:
+ *
+ *   body            [0: let %a]  [1: if]  [2: result]
+ *                                   |
+ *                     branch 1 -----+----- branch 2
+ *                     [use of %3]          [use of %3]      home: body, item 1
+ *
+ * The body is walked once, and for each node the places of its uses are noted.
+ * Nodes are then placed from the last to the first: what is used in another
+ * node's value is used where that node went, and what only an unused node uses
+ * is unused.  Definitions stand above uses, so when a node is placed all nodes
+ * that use it have been.
+ *
+ * resolve.c asks what goes before which item.  A walk outward costs the depth
+ * of nesting, so placing costs uses times depth. */
 #include "ir/walk.h"
 #include "types/resolve.h"
 
@@ -94,7 +109,8 @@ static Node *node_at(const Homes *h, int64_t index) {
   return h->by_index.cap ? *index_slot(h, index) : NULL;
 }
 
-/* `value` is where its value was found to lie. */
+/* `value` is where its value was found to lie.  `place` and `item` are where
+ * the binding stands. */
 static void define(Homes *h, const Binding *b, Spot *place, int item,
                    Spot *value) {
   Node *first = node_at(h, b->index);
@@ -144,7 +160,7 @@ static void note_use(Homes *h, const Expr *use, const Position *at) {
 /* A guard is evaluated only if its pattern took the value, so it is conditional
  * like its arm. */
 static bool is_branch(const ExprWalk *w) {
-  return w->role == ROLE_ARM ||
+  return w->role == ROLE_ARM || w->role == ROLE_GUARD ||
          (w->role == ROLE_ARG && w->parent->kind == EX_IF && w->index > 0);
 }
 
@@ -233,7 +249,9 @@ static const Spot *scope_of(Spot *place) {
 }
 
 /* The innermost place that holds both; *item receives the earlier of the items
- * that they lie in. */
+ * that they lie in.  Marks the way outward from one position, goes outward from
+ * the other to the first mark, and brings the first one there.  A fresh mark
+ * for each call needs no clearing. */
 static Spot *common(Homes *h, Spot *a, int a_item, Spot *b, int b_item,
                     int *item) {
   uint32_t mark = ++h->mark;

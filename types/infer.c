@@ -37,18 +37,35 @@ static void infer_record(Infer *in, const Expr *e, Ty *type, int targ_count,
 
 VarInfo *var_info(Infer *in, const Var *var) {
   size_t i = var->id - in->first_var;
-  if (i >= in->vars.len) return &in->vars.data[0];
+  size_t late = i - in->vars.len;
+  if (i >= in->vars.len)
+    return late < in->late_vars.len ? in->late_vars.data[late]
+                                    : &in->vars.data[0];
   in->vars.data[i].var = (Var *)var;
   return &in->vars.data[i];
+}
+
+Var *var_late(Infer *in, const Name *name, Span span) {
+  Var *var = var_new(&in->p->arena, name, span, NULL);
+  var->id = in->p->next_var_id++;
+  if (var->id - in->first_var < in->vars.len) return var;
+  VarInfo *info = ARENA_NEW(in->arena, VarInfo);
+  *info = (VarInfo){.var = var};
+  VEC_PUSH(&in->late_vars, info);
+  return var;
 }
 
 /* --- Uses ---------------------------------------------------------------- */
 
 /*   x : forall A.... t
  *   -------------------
- *   x : t[s/A...]                                                            */
-static Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
-                     const TypeVar *const *params) {
+ *   x : t[s/A...]
+ *
+ * The quantifier stands beside the type where a let or a definition generalised
+ * it, and in the type itself where it was written: a parameter declared `fn
+ * [A](A) -> A` has no other. */
+Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
+              const TypeVar *const *params) {
   if (param_count == 0 && ty_is_poly(ty_head(type))) {
     param_count = ty_head(type)->param_count;
     params = ty_head(type)->params;
@@ -80,7 +97,7 @@ static Ty *infer_global(Infer *in, const Expr *e) {
     Ty *type = d->type ? d->type : in->error;
     return infer_use(in, e, type, d->param_count, d->params);
   }
-  if (!g->type) return in->error;
+  if (!g->type) return g->generic ? infer_generic(in, e) : in->error;
   return infer_use(in, e, ty_of_type(in, g->type), g->param_count, g->params);
 }
 
@@ -100,9 +117,53 @@ static Ty *infer_tuple(Infer *in, const Expr *e) {
   return ty_tuple(in, e->count, fields);
 }
 
+/* Is its second field the type that it makes, at the type's own parameters?
+ * In `type D[A] { C(A, D[int32]), N }` the rest is a D of another type, so C
+ * makes no list of A. */
+static bool is_cons(const Ctor *ctor) {
+  const Type *rest = ctor->type ? ctor->fields[1] : NULL;
+  if (!rest || rest->kind != TY_ADT || rest->adt != ctor->adt) return false;
+  for (int i = 0; i < rest->count; i++)
+    if (rest->args[i]->kind != TY_VAR ||
+        rest->args[i]->var != ctor->adt->params[i])
+      return false;
+  return true;
+}
+
+/*   C : fn (t, T) -> T    e1 : s1, ..., en : sn    si ~> t
+ *   --------------------------------------------------------
+ *   T[e1, ..., en] : T
+ *
+ * The elements of a packed list are scalars of one dtype in one tensor, so a
+ * single flow checks all of them. */
+static Ty *infer_list(Infer *in, const Expr *e) {
+  const Ctor *ctor = e->list.head->ctor;
+  Ty *cons = ty_head(infer_expr(in, e->list.head));
+  if (ctor->type && !is_cons(ctor))
+    report_no_list(in->p, ctor->adt, e->list.head->span);
+  bool list = cons->kind == K_FN && is_cons(ctor);
+  Ty *element = list ? cons->args[0] : in->error;
+  const Tensor *packed = e->list.packed;
+  Why why = {.kind = WHY_ELEMENT, .span = e->span};
+  if (packed) {
+    const Type *scalar = type_scalar(in->types, (DType)packed->dtype);
+    require_flow(in, ty_of_type(in, scalar), element, why);
+  }
+  for (int i = 0; i < e->count; i++) {
+    why.span = e->args[i]->span;
+    why.other = i > 0 ? e->args[0]->span : SPAN_NONE;
+    why.index = i;
+    require_flow(in, infer_expr(in, e->args[i]), element, why);
+  }
+  return list ? cons->result : in->error;
+}
+
 /*   e : (t0, ..., tn)
  *   ------------------
- *   e.i : ti                                                                 */
+ *   e.i : ti
+ *
+ * A tuple that is not known yet, such as a parameter without an annotation,
+ * leaves a constraint behind that waits for it. */
 static Ty *infer_proj(Infer *in, const Expr *e, Ty *head) {
   Ty *tuple = ty_head(head ? head : infer_expr(in, e->args[0]));
   if (tuple->kind != K_META) return infer_projection(in, e, tuple);
@@ -161,7 +222,9 @@ static Ty *infer_write(Infer *in, const Expr *e) {
 
 /* --- Branches ------------------------------------------------------------ */
 
-/* One branch's value goes into the common result. */
+/* One branch's value goes into the common result.  A message about a block
+ * should point at the value that does not fit, and that is the block's last
+ * expression. */
 static void join_branch(Infer *in, const Expr *branch, Ty *result, WhyKind kind,
                         const Expr *first) {
   Why why = {.kind = kind, .span = branch->span};
@@ -171,7 +234,9 @@ static void join_branch(Infer *in, const Expr *branch, Ty *result, WhyKind kind,
 }
 
 /* a && b and a || b: `if`s of which one branch is a literal.  Where one operand
- * is no bool scalar the others likely are none either. */
+ * is no bool scalar the others likely are none either.  `a && b` is `if (a) {b}
+ * else {False}` and `a || b` is `if (a) {True} else {b}`, so the second operand
+ * as written is argument 1 or 2. */
 static Ty *infer_logical(Infer *in, const Expr *e, Ty *head) {
   int second = e->sugar == SUGAR_AND ? 1 : 2;
   bool fits = true;
@@ -188,7 +253,10 @@ static Ty *infer_logical(Infer *in, const Expr *e, Ty *head) {
 
 /*   c : bool    a : s1    b : s2    s1 ~> t    s2 ~> t
  *   ---------------------------------------------------
- *   if (c) {a} else {b} : t                                                  */
+ *   if (c) {a} else {b} : t
+ *
+ * A chain of `else if` is one loop with one result type, so its length costs
+ * neither C stack nor a chain of variables. */
 static Ty *infer_if(Infer *in, const Expr *e, Ty *head) {
   if (e->sugar == SUGAR_AND || e->sugar == SUGAR_OR)
     return infer_logical(in, e, head);
@@ -201,16 +269,27 @@ static Ty *infer_if(Infer *in, const Expr *e, Ty *head) {
     join_branch(in, rest->args[1], result, WHY_BRANCHES, first);
     rest = rest->args[2];
     head = NULL;
-    if (rest->kind != EX_IF || rest->sugar != SUGAR_ELSE_IF) break;
+    if (rest->kind != EX_IF || rest->sugar != SUGAR_ELSE_IF ||
+        infer_decided(in, rest))
+      break;
     infer_record(in, rest, result, 0, NULL);
   }
   join_branch(in, rest, result, WHY_BRANCHES, first);
   return result;
 }
 
+static void infer_guard(Infer *in, const Expr *guard) {
+  if (!guard) return;
+  require_flow(in, infer_expr(in, guard), in->boolean,
+               (Why){.kind = WHY_CONDITION, .span = guard->span});
+}
+
 /*   e : s    p1, ..., pn : s    e1 ~> t, ..., en ~> t
  *   --------------------------------------------------
- *   match (e) { p1 => e1, ..., pn => en } : t                                */
+ *   match (e) { p1 => e1, ..., pn => en } : t
+ *
+ * Arms that came from one or-pattern share variables and body: each
+ * alternative's pattern is checked, the body only once. */
 static Ty *infer_match(Infer *in, const Expr *e) {
   const Match *m = e->match;
   Ty *scrutinee = infer_expr(in, e->args[0]);
@@ -219,6 +298,8 @@ static Ty *infer_match(Infer *in, const Expr *e) {
     bool fits =
         infer_pattern(in, m->arms[i].pattern, scrutinee, e->args[0]->span);
     if (!fits) scrutinee = in->error; /* the other arms likely do not, too */
+    if (m->arms[i].shares) continue;
+    infer_guard(in, m->arms[i].guard);
     join_branch(in, m->arms[i].body, result, WHY_ARMS, m->arms[0].body);
   }
   return result;
@@ -274,7 +355,11 @@ static Ty *quantified(Infer *in, const Fn *fn, Ty *skeleton) {
 /*   x1 : t1, ..., xn : tn |- e : s    s ~> t
  *   -------------------------------------------------------
  *   fn [A...](x1: t1, ..., xn: tn) -> t {e}
- *     : fn [A...](t1, ..., tn) -> t                                          */
+ *     : fn [A...](t1, ..., tn) -> t
+ *
+ * A named function without a written result may return a polymorphic function;
+ * infer_kept lets it.  A result that is written as polymorphic is checked
+ * instead. */
 Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
              const Name *name) {
   const Fn *fn = e->fn;
@@ -320,22 +405,28 @@ static Ty *infer_fn_value(Infer *in, const Expr *e) {
 
 /* --- Lets ---------------------------------------------------------------- */
 
-/* Of one node of a value. */
+/* May this node occur in a value?  is_value asks it of each node. */
 static bool may_be_in_value(const Expr *e) {
   switch (e->kind) {
     case EX_FN:
     case EX_VAR:
     case EX_GLOBAL:
     case EX_CTOR:
-    case EX_TUPLE: return true;
-    case EX_CALL: return e->call.callee->kind == EX_CTOR;
+    case EX_TUPLE:
+    case EX_LIST: return true;
+    case EX_CALL:
+      return e->call.callee->kind == EX_CTOR && e->sugar != SUGAR_WITH;
     default: return false;
   }
 }
 
 /* fn literals, constructors of such, and aliases: evaluating one has no effect
- * and makes no cell, so it may have several types. */
+ * and makes no cell, so it may have several types.  This is the value
+ * restriction (Wright, "Simple imperative polymorphism", 1995): `let %r =
+ * ref(Nil)` at two types would let a program write an int32 and read a float32.
+ * The walk does not enter fn bodies, which are not evaluated here. */
 bool is_value(Mem *mem, const Expr *e) {
+  if (e->kind == EX_FN || !may_be_in_value(e)) return e->kind == EX_FN;
   bool value = true;
   ExprWalk w;
   expr_walk_start(&w, mem, WALK_ENTER, e);
@@ -346,7 +437,9 @@ bool is_value(Mem *mem, const Expr *e) {
   return expr_walk_end(&w) && value;
 }
 
-/* Quantifies what is free in a let's type and not in its environment. */
+/* Quantifies what is free in a let's type and not in its environment.  A
+ * function's type then carries its quantifier as a written one does; for other
+ * types, such as that of `Nil`, the variable alone does. */
 static void generalise(Infer *in, VarInfo *info) {
   Ty *t = ty_head(info->type);
   if (ty_is_poly(t)) return;
@@ -371,7 +464,12 @@ static void require_annotation(Infer *in, const Binding *b, Ty *found,
 
 /*   f : t |- fn... : t    g : generalised t |- e : u
  *   --------------------------------------------------
- *   let f = fn...; e : u                                                     */
+ *   let f = fn...; e : u
+ *
+ * Constraints are solved before the level falls again: a rule that can run now
+ * may bind a variable that would otherwise be quantified.  Inside the group a
+ * function is seen at its skeleton, hence at one instance, unless its types are
+ * all written. */
 static void infer_let_fns(Infer *in, const Binding *group, int n) {
   in->level++;
   Ty **skeletons = ty_array(in, n);
@@ -410,11 +508,11 @@ static void infer_let_fns(Infer *in, const Binding *group, int n) {
  * The level is raised only for values: what a computation leaves open stays a
  * variable of the surroundings, which a later use determines. */
 static void infer_let(Infer *in, const Binding *b) {
-  VarInfo *info = var_info(in, b->var);
   bool value = !b->var->declared && is_value(in->mem, b->value);
   in->level += value;
   Ty *found = infer_expr(in, b->value);
   in->level -= value;
+  VarInfo *info = var_info(in, b->var);
   info->type = found;
   info->named = true;
   if (b->var->declared) {
@@ -463,20 +561,26 @@ static Ty *infer_compound(Infer *in, const Expr *e, Ty *head) {
     case EX_CONST: return ty_of_tensor(in, e->constant, e->span);
     case EX_OP: return infer_op_value(in, e);
     case EX_TUPLE: return infer_tuple(in, e);
+    case EX_LIST: return infer_list(in, e);
     case EX_PROJ: return infer_proj(in, e, head);
-    case EX_CALL: return infer_call(in, e, head);
+    case EX_FIELD: return infer_field(in, e, head);
+    case EX_CALL:
+      if (e->sugar == SUGAR_WITH) return infer_field(in, e, head);
+      return infer_call(in, e, head);
     case EX_BLOCK: return infer_block(in, e);
     case EX_IF: return infer_if(in, e, head);
     case EX_MATCH: return infer_match(in, e);
     case EX_REF: return infer_ref(in, e);
     case EX_READ: return infer_read(in, e);
     case EX_WRITE: return infer_write(in, e);
+    case EX_ERROR: return hole_type(in, e);
     default: return in->error;
   }
 }
 
 static Ty *infer_node(Infer *in, const Expr *e, Ty *head) {
   in->at = e->span;
+  if (e->kind == EX_IF && infer_decided(in, e)) return infer_expr(in, e);
   switch (e->kind) {
     case EX_VAR: return infer_var(in, e);
     case EX_GLOBAL: return infer_global(in, e);
@@ -506,7 +610,10 @@ static Ty *infer_kept(Infer *in, const Expr *e) {
       infer_block_bindings(in, e->block);
       type = infer_kept(in, e->block->result);
       break;
-    case EX_CALL: type = infer_compound(in, e, NULL); break;
+    case EX_CALL:
+      if (e->sugar == SUGAR_WITH) return infer_expr(in, e);
+      type = infer_compound(in, e, NULL);
+      break;
     default: return infer_expr(in, e);
   }
   infer_record(in, e, type, 0, NULL);
@@ -520,6 +627,8 @@ static void check_poly_match(Infer *in, const Expr *e, Ty *wanted, Why why) {
     bool fits =
         infer_pattern(in, m->arms[i].pattern, scrutinee, e->args[0]->span);
     if (!fits) scrutinee = in->error;
+    if (m->arms[i].shares) continue;
+    infer_guard(in, m->arms[i].guard);
     check_poly(in, m->arms[i].body, wanted, why);
   }
 }
@@ -528,6 +637,8 @@ static void check_poly_match(Infer *in, const Expr *e, Ty *wanted, Why why) {
 static const Expr *check_poly_if(Infer *in, const Expr *e, Ty *wanted,
                                  Why why) {
   for (; e->kind == EX_IF; e = e->args[2]) {
+    while (e->kind == EX_IF && infer_decided(in, e)) continue;
+    if (e->kind != EX_IF) break;
     require_flow(in, infer_expr(in, e->args[0]), in->boolean,
                  (Why){.kind = WHY_CONDITION, .span = e->args[0]->span});
     check_poly(in, e->args[1], wanted, why);
@@ -536,9 +647,6 @@ static const Expr *check_poly_if(Infer *in, const Expr *e, Ty *wanted,
   return e;
 }
 
-/*   v a value    v : t, t generalised ~> forall A.... s
- *   ---------------------------------------------------
- *   v : forall A.... s                                                       */
 typedef struct PolyCall {
   Infer *in;
   const Expr *e;
@@ -611,11 +719,11 @@ Ty *infer_expr(Infer *in, const Expr *e) {
   if (split_is_used_up(&in->stack)) return infer_apart(in, e, false);
   if (mem_exhausted(in->mem)) return in->error;
   if (!expr_spine(e)) return infer_node(in, e, NULL);
-  VEC(const Expr *) chain;
-  VEC_INIT(&chain, in->mem);
-  for (const Expr *next; (next = expr_spine(e)); e = next) VEC_PUSH(&chain, e);
+  Spine *spine = &in->c->spine;
+  size_t mark = spine->len;
+  for (const Expr *next; (next = expr_spine(e)); e = next) VEC_PUSH(spine, e);
   Ty *type = infer_node(in, e, NULL);
-  while (chain.len > 0) type = infer_node(in, VEC_POP(&chain), type);
-  VEC_DONE(&chain);
+  /* From here outward each node receives the type of its leftmost part. */
+  while (spine->len > mark) type = infer_node(in, VEC_POP(spine), type);
   return type;
 }

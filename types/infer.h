@@ -23,7 +23,7 @@ typedef struct Link {
 } Link;
 
 typedef struct Slot {
-  struct Slot *same; /* it is one with that one */
+  struct Slot *same; /* the slot that it was merged into; NULL: none */
   Dim value;
   Dim seen;     /* the final check: the number that flowed in first, */
   Span seen_at; /* and the value that brought it */
@@ -51,6 +51,7 @@ typedef enum TyKind {
   K_REF,
   K_ADT,
   K_RIGID, /* a type parameter, inside what it is declared for */
+  K_DIM,   /* a dimension, an argument of a data type: one slot */
   K_ERROR,
 } TyKind;
 
@@ -58,15 +59,15 @@ enum { TYPE_DEPTH_MAX = 1000 };
 
 typedef struct Ty {
   uint8_t kind;
-  uint8_t rank, dtype; /* K_TENSOR */
-  bool closed;         /* holds neither variables nor type parameters */
+  uint8_t rank, dtype; /* K_TENSOR; K_DIM has rank 1 */
+  bool closed;         /* holds no variable, type parameter or dimension */
   uint16_t depth;      /* of nesting, as far as it was known */
   int count;           /* of args */
   uint32_t mark;       /* the walk that saw it last */
   uint32_t level;      /* K_META, K_RIGID: how deep it was made */
   struct Ty **args;    /* K_TUPLE, K_FN, K_REF, K_ADT */
   union {
-    Slot **dims;        /* K_TENSOR */
+    Slot **dims;        /* K_TENSOR, K_DIM */
     struct Ty *result;  /* K_FN */
     struct Ty *link;    /* K_META */
     const Adt *adt;     /* K_ADT */
@@ -93,6 +94,7 @@ typedef enum WhyKind {
   WHY_RESULT,     /* name: the function, or NULL */
   WHY_BRANCHES,
   WHY_ARMS,
+  WHY_ELEMENT, /* of a list literal; index: which */
   WHY_CONDITION,
   WHY_LOGICAL, /* an operand of && or || */
   WHY_CELL,    /* ref_write */
@@ -107,6 +109,7 @@ struct Why {
   Span span;  /* the value that flows */
   Span other; /* what it has to agree with; may be SPAN_NONE */
   const Name *name;
+  const Name *label; /* WHY_ARGUMENT: of a constructor's field; or NULL */
   const char *sigil; /* of the name: "@", "%" or "" */
   int index;
   Ty *found, *expected;
@@ -120,7 +123,9 @@ typedef enum ConstraintKind {
   C_RULE,     /* an operator's call */
   C_OP_VALUE, /* an operator as a value: a C_RULE once its type is known */
   C_PROJ,     /* a field of a tuple that is not known yet */
+  C_FIELD,    /* a named field, or a changed copy, of a value that is not */
   C_FORM,     /* a dimension of an instantiated signature */
+  C_INSTANCE, /* a use of a function that is checked by instance */
 } ConstraintKind;
 
 enum { FORM_NAMES_MAX = 16 };
@@ -144,6 +149,9 @@ struct Constraint {
   Attrs *attrs;
   uint32_t whole; /* attributes that are one expression each */
   int index;      /* C_PROJ */
+  /* C_INSTANCE: e is the use */
+  const Expr *call;        /* of which it is the callee; NULL: it is a value */
+  struct Definition *home; /* in which it stands */
   /* C_FORM: slot = form with names replaced by the slots' values */
   Slot *slot;
   Dim form;
@@ -192,6 +200,7 @@ typedef struct Infer {
   uint32_t mark;
   uint32_t first_var; /* ids below it are of earlier runs */
   VEC(VarInfo) vars;
+  VEC(VarInfo *) late_vars; /* with the ids behind those of `vars` */
   VEC(Typed) typed;
   VEC(TypedPattern) patterns;
   VEC(Constraint *) queue; /* to be run; `head` are done */
@@ -209,11 +218,12 @@ typedef struct Infer {
   Conflict conflict;
   Ty *error, *unit, *boolean;
   Ty *scalars[DTYPE_COUNT + 1];
-  Arena asked;  /* what the rule at hand sees and says */
-  int shown;    /* fields of tuples that it sees */
-  bool patient; /* in a component of global values */
-  int names;    /* of generalised parameters */
-  int depth;    /* of the current walk over types */
+  Arena asked;      /* what the rule at hand sees and says */
+  int shown;        /* fields of tuples that it sees */
+  bool patient;     /* in a component of global values */
+  Definition *home; /* the one at hand */
+  int names;        /* of generalised parameters */
+  int depth;        /* of the current walk over types */
   bool too_deep;
   Span at, deep_at; /* the node at hand; where it was too deep */
   Why *use;         /* of the polymorphic use at hand */
@@ -225,6 +235,7 @@ Ty *ty_meta(Infer *in);
 /* With the dims of ty_dims; of rank 0, one node for each dtype. */
 Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims);
 Slot **ty_dims(Infer *in, int rank);
+Ty *ty_dim(Infer *in, Slot *slot);
 Ty *ty_tuple(Infer *in, int count, Ty **fields);
 Ty *ty_fn(Infer *in, int count, Ty **args, Ty *result);
 Ty *ty_ref(Infer *in, Ty *content);
@@ -317,6 +328,8 @@ Ty *ty_leave_scope(Infer *in, Ty *t);
 
 Constraint *constraint_new(Infer *in, ConstraintKind kind, const Expr *e);
 void constraint_wake(Infer *in, Constraint *c);
+/* It runs again when the variable is known. */
+void constraint_wait(Infer *in, Ty *meta, Constraint *c);
 /* Runs it for the first time; it is remembered when it has to wait. */
 void constraint_start(Infer *in, Constraint *c);
 /* Wakes what waits for a variable that is known now. */
@@ -330,6 +343,9 @@ void solve_finish(Infer *in, bool last);
 /* --- Expressions (infer.c, call.c, pattern.c) ---------------------------- */
 
 Ty *infer_expr(Infer *in, const Expr *e);
+/* A use of something polymorphic, at new arguments for its parameters. */
+Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
+              const TypeVar *const *params);
 /* Requires that `e` is a polymorphic function of type `wanted`.  Only values
  * generalise, in the branches and at the end of blocks, too; what else there is
  * must be polymorphic by itself. */
@@ -337,6 +353,8 @@ void check_poly(Infer *in, const Expr *e, Ty *wanted, Why why);
 Ty *infer_call(Infer *in, const Expr *e, Ty *head);
 Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple);
 Ty *infer_op_value(Infer *in, const Expr *e);
+Why why_argument(const Expr *call, int i);
+void wrong_count(Infer *in, const Expr *call, int wanted);
 /* Can the operator be a value of this type?  Reports when not. */
 bool op_value_fits(Infer *in, Constraint *c, Ty *t);
 /* False when it does not fit, which was reported. */
@@ -352,6 +370,40 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
 /* May what this evaluates to be generalised? */
 bool is_value(Mem *mem, const Expr *e);
 VarInfo *var_info(Infer *in, const Var *var);
+/* A variable that the text does not have. */
+Var *var_late(Infer *in, const Name *name, Span span);
+
+/* --- Named fields (field.c) ----------------------------------------------- */
+
+/* Once the type of e in `e.b` and `{e with b = v}` is known, the node becomes a
+ * match on e. */
+Ty *infer_field(Infer *in, const Expr *e, Ty *head);
+/* The same of a node that waited: `t` is the type of its first argument. */
+Ty *infer_known_field(Infer *in, const Expr *e, Ty *t);
+/* Has the `if` a condition that shapes decide (branch.c)?  Then it has become
+ * the branch that is taken. */
+bool infer_decided(Infer *in, const Expr *e);
+
+/* --- Functions that are checked by instance (instance.c) ------------------ */
+
+Ty *infer_generic(Infer *in, const Expr *use);
+Ty *infer_generic_call(Infer *in, const Expr *call, Ty *callee);
+void run_instance(Infer *in, Constraint *c);
+void report_no_instance(Infer *in, const Constraint *c);
+/* The instance's body is wrong: says of the diagnostics from `first` on which
+ * use asked for it. */
+void instance_failed(Infer *in, const Instance *inst, size_t first);
+/* Each generic function that nothing uses is tried at some instances. */
+void check_generics(Infer *in);
+
+/* --- Components (component.c) -------------------------------------------- */
+
+/* The type by which the other members of the component, and uses of an
+ * instance, see a definition.  *skeleton receives a function's type before it
+ * is quantified. */
+void definition_declare(Infer *in, Definition *d, Ty **skeleton);
+/* Sorts and infers the definitions that are in no component yet. */
+void infer_new(Infer *in);
 
 /* --- Finishing (zonk.c) -------------------------------------------------- */
 
@@ -360,6 +412,16 @@ const Type *zonk_partly(Infer *in, Ty *t, bool narrow);
 /* Fills in every type; variables that nothing determines are reported. */
 void zonk_program(Infer *in);
 
+/* --- Holes (hole.c) ------------------------------------------------------ */
+
+/* The type of an EX_ERROR: a variable where it is a hole. */
+Ty *hole_type(Infer *in, const Expr *e);
+/* Reports the holes met so far, once each, and gives up what waits for them. */
+void holes_finish(Infer *in);
+/* Would the constraint's rule take `t` for the variable that is its operand
+ * `i`, and then give what is wanted of it? */
+bool constraint_takes(Infer *in, Constraint *c, int i, Ty *t);
+
 /* --- Messages (message.c) ------------------------------------------------ */
 
 void report_mismatch(Infer *in, Why *why);
@@ -367,9 +429,13 @@ void report_mismatch(Infer *in, Why *why);
 void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot);
 void report_rule(Infer *in, Constraint *c, const RuleCall *call);
 void report_stuck(Infer *in, Constraint *c);
-/* How what is in a value of `t` is got at; false when nothing is. */
+/* Hints how to get at what is inside a value of `t`; false when there is no
+ * way that is worth a hint. */
 bool hint_inside(Diag *d, Ty *t);
-/* That a type has to be written: of a variable ("%") or a global ("@"). */
-void hint_annotation(Diag *d, const char *sigil, const Name *name);
+/* Hints that a type has to be written: that of a variable ("%") or a global
+ * ("@").  The example is what is known of it (NULL: nothing), with int32 for
+ * the rest. */
+void hint_annotation(Infer *in, Diag *d, const char *sigil, const Name *name,
+                     Ty *known);
 
 #endif

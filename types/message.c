@@ -34,12 +34,16 @@ static const char *of_name(Infer *in, const Why *why, const char *what) {
 static const char *subject(Infer *in, const Why *why) {
   switch (why->kind) {
     case WHY_ARGUMENT:
-      return of_name(in, why,
-                     arena_printf(in->arena, "argument %d", why->index + 1));
+      return of_name(
+          in, why,
+          why->label
+              ? arena_printf(in->arena, "the field `%s`", why->label->text)
+              : arena_printf(in->arena, "argument %d", why->index + 1));
     case WHY_ANNOTATION: return of_name(in, why, "the value");
     case WHY_RESULT: return of_name(in, why, "the result");
     case WHY_BRANCHES: return "the branches of an `if` have one type";
     case WHY_ARMS: return "the arms of a `match` have one type";
+    case WHY_ELEMENT: return "the elements of a list have one type";
     case WHY_CONDITION: return "a condition is a bool scalar";
     case WHY_LOGICAL: return "`&&` and `||` join bool scalars";
     case WHY_CELL: return "a cell keeps its content's type";
@@ -52,16 +56,15 @@ static const char *subject(Infer *in, const Why *why) {
 }
 
 static const char *const other_side[] = {
-    [WHY_ARGUMENT] = "the parameter",
-    [WHY_ANNOTATION] = "declared here",
-    [WHY_RESULT] = "declared here",
-    [WHY_BRANCHES] = "the other branch",
-    [WHY_ARMS] = "the first arm",
-    [WHY_CELL] = "the cell",
-    [WHY_OPERATOR] = NULL,
+    [WHY_ARGUMENT] = "the parameter", [WHY_ANNOTATION] = "declared here",
+    [WHY_RESULT] = "declared here",   [WHY_BRANCHES] = "the other branch",
+    [WHY_ARMS] = "the first arm",     [WHY_ELEMENT] = "the first element",
+    [WHY_CELL] = "the cell",          [WHY_OPERATOR] = NULL,
 };
 
-/* `1` where a float is wanted is `1f`: says so of a literal at `span`. */
+/* `1` where a float is wanted is `1f`: says so of a literal at `span`.  With
+ * `d` NULL it only answers whether it would.  A literal that is too long to be
+ * one number is left alone, as is one with a suffix. */
 static bool hint_literal(Infer *in, Diag *d, Span span, DType wanted) {
   uint32_t len;
   const char *text = sources_text(in->p->sources, span, &len);
@@ -70,7 +73,7 @@ static bool hint_literal(Infer *in, Diag *d, Span span, DType wanted) {
   for (uint32_t i = 0; digits && i < len; i++)
     digits = text[i] && strchr(allowed, text[i]) != NULL;
   const char *suffix = wanted == DT_FLOAT32 ? "f" : dtype_info[wanted].suffix;
-  if (digits) diag_hint(d, "write `%.*s%s`", (int)len, text, suffix);
+  if (d && digits) diag_hint(d, "write `%.*s%s`", (int)len, text, suffix);
   return digits;
 }
 
@@ -87,7 +90,7 @@ static bool ends_in_semicolon(Infer *in, Span span) {
   return len > 0 && *text == ';';
 }
 
-/* Where a bool scalar is wanted. */
+/* The remedy where a bool scalar is wanted. */
 static bool hint_truth(Diag *d, const Why *why, const Ty *found) {
   bool logical = why->kind == WHY_LOGICAL;
   if ((!logical && why->kind != WHY_CONDITION) || found->kind != K_TENSOR)
@@ -148,6 +151,17 @@ static DiagCode code_of(const Infer *in, const Why *why) {
              : E0201;
 }
 
+/* Two types of one name: a text that was entered later has taken it. */
+static void note_namesakes(Diag *d, const Adt *a, const Adt *b) {
+  if (a == b || a->name != b->name) return;
+  const Adt *old = a->span.lo < b->span.lo ? a : b;
+  diag_note(d, old->span, "the %s was made with this `%s`",
+            old == a ? "value" : "other side", a->name->text);
+  diag_note(d, (old == a ? b : a)->span, "which was entered anew here");
+}
+
+/* The conflict holds the innermost parts that do not fit.  They are worth a
+ * line when they are not the whole types. */
 static void note_difference(Infer *in, Diag *d, const Why *why) {
   const Conflict *c = &in->conflict;
   if (c->kind == INFINITE) {
@@ -155,6 +169,10 @@ static void note_difference(Infer *in, Diag *d, const Why *why) {
   } else if (c->kind == ESCAPES) {
     diag_note(d, SPAN_NONE, "the type parameter `%s` is not known there",
               ty_text(in, c->found));
+  } else if (ty_head(c->found)->kind == K_ADT &&
+             ty_head(c->expected)->kind == K_ADT &&
+             ty_head(c->found)->adt->name == ty_head(c->expected)->adt->name) {
+    note_namesakes(d, ty_head(c->found)->adt, ty_head(c->expected)->adt);
   } else if (ty_head(c->found) != ty_head(why->found)) {
     diag_note(d, SPAN_NONE, "%s does not fit %s", ty_text(in, c->found),
               ty_text(in, c->expected));
@@ -171,7 +189,8 @@ typedef struct Part {
 static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* What is left of `text` without `before` and `after` bytes that another text
- * shares, in whole words. */
+ * shares, in whole words.  Cutting through `float32` and `float64` would mark
+ * "32" and "64". */
 static Part part_of(const char *text, size_t before, size_t after) {
   Part p = {before, strlen(text) - after};
   while (p.from && in_word(text[p.from - 1]) && in_word(text[p.from])) p.from--;
@@ -182,7 +201,9 @@ static Part part_of(const char *text, size_t before, size_t after) {
 
 enum { AROUND = 24 }; /* what is shown on each side of the part */
 
-/* `LABEL TEXT` and a line of carets below the part. */
+/* `LABEL TEXT` and a line of carets below the part.  The width of the prefix
+ * that the note gets when it is printed is counted in, so the carets stand
+ * under the text. */
 static void add_marked(StrBuf *out, const char *label, const char *text,
                        Part p) {
   size_t n = strlen(text), from = p.from > AROUND ? p.from - AROUND : 0;
@@ -196,7 +217,8 @@ static void add_marked(StrBuf *out, const char *label, const char *text,
 }
 
 /* Shows both types with the part marked in which they differ, unless they
- * differ as a whole. */
+ * differ as a whole.  The two texts are compared from both ends; what is
+ * between is the part. */
 static void note_parts(Infer *in, Diag *d, const Why *why, const char *a) {
   const char *b = ty_text(in, why->found);
   size_t before = 0, after = 0, n = strlen(a), m = strlen(b);
@@ -233,6 +255,14 @@ static void report_pattern(Infer *in, Why *why) {
     diag_note(d, why->other, "this is what is matched: %s",
               ty_text(in, why->found));
   }
+  const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
+  if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
+  if (found->rank > 0)
+    diag_hint(d,
+              "only a scalar is compared with a literal: ask of a tensor in "
+              "a guard, `%%x if all(%%x == ...) => ...`");
+  else if (found->dtype != wanted->dtype)
+    hint_literal(in, d, why->span, (DType)found->dtype);
 }
 
 void report_mismatch(Infer *in, Why *why) {
@@ -268,7 +298,8 @@ static void note_first(Infer *in, Diag *d, const Why *why, const Slot *slot) {
             dim_text(in, slot->seen));
 }
 
-/* Weights of the layout that other systems keep: (inputs, outputs). */
+/* Weights of the layout that other systems keep: (inputs, outputs).  Both sizes
+ * must be known, and each must be the other's: (3, 4) for (4, 3). */
 static void hint_transposed(Diag *d, const Why *why) {
   const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
   if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
@@ -313,7 +344,7 @@ void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot) {
 
 /* --- Operators ----------------------------------------------------------- */
 
-/* Where a variable that is an operand got its type. */
+/* Shows where an operand that is a variable got its type. */
 static void note_operand(Infer *in, Diag *d, const Constraint *c, int i) {
   const Expr *e = c->operands[i];
   if (e->kind != EX_VAR) return;
@@ -321,13 +352,12 @@ static void note_operand(Infer *in, Diag *d, const Constraint *c, int i) {
             ty_text(in, c->args[i]));
 }
 
-/* Operands of two dtypes, one of them a literal that may take the other's. */
-static bool hint_operand(Infer *in, Diag *d, const Constraint *c,
-                         const RuleCall *call) {
-  int i = call->culprit, k = call->other;
+/* Of operands of two dtypes, is `i` a literal that may take the dtype of `k`?
+ * Then `d`, if it is not NULL, says how. */
+static bool may_follow(Infer *in, Diag *d, const Constraint *c,
+                       const RuleCall *call, int i, int k) {
   if (call->code != E0207 || !c->operands || i < 0 || k < 0) return false;
-  return hint_literal(in, d, c->operands[i]->span, call->args[k].dtype) ||
-         hint_literal(in, d, c->operands[k]->span, call->args[i].dtype);
+  return hint_literal(in, d, c->operands[i]->span, call->args[k].dtype);
 }
 
 bool hint_inside(Diag *d, Ty *t) {
@@ -365,18 +395,21 @@ static bool hint_no_tensor(Infer *in, Diag *d, Ty *t) {
  * one of the two is a literal that may follow, the message moves there: in `%x
  * + 1` the 1 is what the user will change. */
 void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
-  bool shown = c->operands && call->culprit >= 0 && call->culprit < c->count;
-  Span span = shown ? c->operands[call->culprit]->span : c->span;
+  int i = call->culprit, k = call->other;
+  bool other = !may_follow(in, NULL, c, call, i, k) &&
+               may_follow(in, NULL, c, call, k, i);
+  if (other) i = call->other, k = call->culprit;
+  bool shown = c->operands && i >= 0 && i < c->count;
+  Span span = shown ? c->operands[i]->span : c->span;
   Diag *d = diag_error(in->p->diags, call->code, span, "%s", call->message);
   if (shown) {
-    diag_caption(d, "%s", ty_text(in, c->args[call->culprit]));
-    note_operand(in, d, c, call->culprit);
+    diag_caption(d, "%s", ty_text(in, c->args[i]));
+    note_operand(in, d, c, i);
   }
-  if (c->operands && call->other >= 0 && call->other < c->count)
-    note_operand(in, d, c, call->other);
-  if (hint_operand(in, d, c, call)) return;
+  if (c->operands && k >= 0 && k < c->count) note_operand(in, d, c, k);
+  if (may_follow(in, d, c, call, i, k)) return;
   bool no_tensor = call->code == E0212 && shown;
-  if (no_tensor && hint_no_tensor(in, d, c->args[call->culprit])) return;
+  if (no_tensor && hint_no_tensor(in, d, c->args[i])) return;
   if (call->hint) diag_hint(d, "%s", call->hint);
 }
 
@@ -396,14 +429,55 @@ static const char *operand_types(Infer *in, const Constraint *c) {
   return text;
 }
 
-void hint_annotation(Diag *d, const char *sigil, const Name *name) {
-  diag_hint(d, "annotate `%s%s`, as in %s%s: int32", sigil, name->text, sigil,
-            name->text);
+/* The example is a type that can be copied: holes become int32. */
+void hint_annotation(Infer *in, Diag *d, const char *sigil, const Name *name,
+                     Ty *known) {
+  StrBuf example;
+  strbuf_init(&example, in->mem);
+  for (const char *at = known ? ty_text(in, known) : "_"; *at; at++) {
+    bool hole = *at == '_' && !in_word(at[1]) &&
+                (example.len == 0 || !in_word(VEC_LAST(&example)));
+    if (hole) strbuf_add(&example, "int32");
+    else strbuf_add_char(&example, *at);
+  }
+  diag_hint(d, "annotate `%s%s`, as in %s%s: %s", sigil, name->text, sigil,
+            name->text, strbuf_text(&example));
+  strbuf_done(&example);
 }
 
-static void hint_operand_type(Diag *d, const Expr *e) {
+static void hint_operand_type(Infer *in, Diag *d, const Expr *e) {
   if (e->kind != EX_VAR) return;
-  hint_annotation(d, "%", e->var->name);
+  hint_annotation(in, d, "%", e->var->name, NULL);
+  diag_note(d, e->var->span, "nothing determines its type");
+}
+
+/* A type in scope that has the field. */
+static const Adt *type_with_field(Infer *in, const Name *field) {
+  for (const Scope *s = &in->c->scope; s; s = s->outer)
+    for (size_t i = 0; i < s->adts.cap; i++) {
+      const Adt *adt = s->adts.slots[i].key ? s->adts.slots[i].value : NULL;
+      if (adt && adt->ctor_count == 1 && ctor_field(adt->ctors, field) >= 0)
+        return adt;
+    }
+  return NULL;
+}
+
+static void hint_field_type(Infer *in, Diag *d, const Expr *field) {
+  bool with = field->sugar == SUGAR_WITH;
+  const Name *name = with ? field->call.attrs[0].name : field->field.name;
+  const Adt *adt = type_with_field(in, name);
+  const Expr *e = field->args[0];
+  if (e->kind != EX_VAR || !adt) {
+    hint_operand_type(in, d, e);
+    return;
+  }
+  const char *var = e->var->name->text, *holes = "";
+  for (int i = 0; i < adt->param_count; i++)
+    holes = arena_printf(in->arena, "%s%s_", holes, i ? ", " : "");
+  diag_hint(d,
+            *holes ? "annotate `%%%s`, as in %%%s: %s[%s]"
+                   : "annotate `%%%s`, as in %%%s: %s",
+            var, var, adt->name->text, holes);
   diag_note(d, e->var->span, "nothing determines its type");
 }
 
@@ -411,6 +485,10 @@ static void hint_operand_type(Diag *d, const Expr *e) {
 void report_stuck(Infer *in, Constraint *c) {
   Diags *diags = in->p->diags;
   if (c->kind == C_FORM) return;
+  if (c->kind == C_INSTANCE) {
+    report_no_instance(in, c);
+    return;
+  }
   if (c->kind == C_OP_VALUE) {
     Diag *d = diag_error(diags, E0202, c->span,
                          "the type at which `%s` is "
@@ -419,15 +497,19 @@ void report_stuck(Infer *in, Constraint *c) {
     diag_hint(d, "write a `fn` with annotated parameters");
     return;
   }
-  if (c->kind == C_PROJ) {
+  if (c->kind == C_PROJ || c->kind == C_FIELD) {
     Diag *d = diag_error(diags, E0202, c->span,
-                         "the type of this tuple is not known");
-    hint_operand_type(d, c->e->args[0]);
+                         c->kind == C_PROJ
+                             ? "the type of this tuple is not known"
+                             : "the type of the value whose field this is is "
+                               "not known");
+    if (c->kind == C_FIELD) hint_field_type(in, d, c->e);
+    else hint_operand_type(in, d, c->e->args[0]);
     return;
   }
   int i = unknown_operand(in, c);
   Diag *d = diag_error(diags, E0202, c->span,
                        "the operands of `%s` are not known well enough: (%s)",
                        c->op->name, operand_types(in, c));
-  if (i >= 0 && c->operands) hint_operand_type(d, c->operands[i]);
+  if (i >= 0 && c->operands) hint_operand_type(in, d, c->operands[i]);
 }

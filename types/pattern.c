@@ -73,9 +73,26 @@ static bool infer_tuple(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
   return fits;
 }
 
+/*   scrutinee : t, the literal's dtype
+ *   ----------------------------------
+ *   literal : t                                                              */
+static bool infer_literal_pattern(Infer *in, const Pattern *p, Ty *scrutinee,
+                                  Span from) {
+  Ty *type = ty_of_tensor(in, p->constant, p->span);
+  return require_flow(
+      in, scrutinee, type,
+      (Why){.kind = WHY_PATTERN, .span = p->span, .other = from});
+}
+
+/* The variable's first place gives it its type; in the other alternatives of an
+ * or-pattern (`again`) what it takes has to flow to that type. */
 static bool infer_pattern_var(Infer *in, const Pattern *p, Ty *scrutinee,
                               Span from) {
   VarInfo *info = var_info(in, p->var);
+  if (p->again && info->type)
+    return require_flow(
+        in, scrutinee, info->type,
+        (Why){.kind = WHY_PATTERN, .span = p->span, .other = from});
   info->type = scrutinee;
   if (!p->var->declared) return true;
   info->type = ty_of_type(in, p->var->declared);
@@ -91,6 +108,7 @@ bool infer_pattern(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
     case PT_VAR: return infer_pattern_var(in, p, scrutinee, from);
     case PT_CTOR: return infer_ctor(in, p, scrutinee, from);
     case PT_TUPLE: return infer_tuple(in, p, scrutinee, from);
+    case PT_LITERAL: return infer_literal_pattern(in, p, scrutinee, from);
     default: return true;
   }
 }

@@ -1,12 +1,25 @@
-/* Resolution of expressions: names become variables, globals, constructors
- * and operators; graph variables become lets at their homes (home.c); calls of
- * operators get their records (resolve_op.c).  The parsed tree stays as it is;
- * a new one is built beside it.
+/* Resolution of expressions: names become variables, globals, constructors and
+ * operators; graph variables become lets at their homes (home.c); calls of
+ * operators get their records (resolve_op.c, resolve_attr.c).
  *
- * Recursion follows the nesting of the text, which is bounded here for this
- * and every later phase.  What a program can make long without nesting - flat
- * operator chains, calls of calls, `else if`, blocks - is walked in loops. */
+ *   parsed     add(%x, nn.dense(%1, @w, units=4))
+ *   resolved   OP_ADD(Var 7, OP_DENSE(Var 9, Global w) {units: 4})
+ *
+ * The parsed tree stays as it is, since the printer and the prompt still read
+ * it; a new one is built beside it, in the unit's arena.  After this phase no
+ * name is looked up again.  A mistake leaves an EX_ERROR, which has every type,
+ * and resolution goes on.
+ *
+ * Recursion follows the nesting of the text, on a split stack.  What a program
+ * can make long without nesting - flat operator chains, calls of calls, `else
+ * if`, blocks - is walked in loops.
+ *
+ * Scopes: a block, an arm, a branch and a function each end what they bind
+ * (scope.c).  A definition's uses of other definitions are collected on the
+ * way; they are the edges of the call graph (scc.c). */
 #include "types/resolve.h"
+
+#include <string.h>
 
 static const Expr *resolve_node(Resolver *r, const Expr *e, const Expr *head);
 
@@ -14,6 +27,25 @@ static const Expr *resolve_node(Resolver *r, const Expr *e, const Expr *head);
 
 Expr *resolve_error(Resolver *r, Span span) {
   return expr_new(r->arena, EX_ERROR, span);
+}
+
+/* `_` as an expression.  What is in scope is known only now, and the type only
+ * after inference, which finds the hole by the node's index. */
+static Expr *resolve_hole(Resolver *r, Span span) {
+  Expr *e = resolve_error(r, span);
+  Arena *a = &r->c->arena;
+  Hole *hole = ARENA_NEW(a, Hole);
+  Var **vars = ARENA_ARRAY(a, Var *, r->vars.len + 1);
+  if (!hole || !vars) return e;
+  *hole = (Hole){
+      .span = span, .vars = vars, .in_def = r->def->item->kind == ITEM_DEF};
+  for (size_t i = 0; i < r->vars.cap; i++) {
+    Var *var = r->vars.slots[i].key ? r->vars.slots[i].value : NULL;
+    if (var && !var->is_dim) vars[hole->count++] = var;
+  }
+  VEC_PUSH(&r->c->holes, hole);
+  e->index = (int64_t)r->c->holes.len;
+  return e;
 }
 
 Expr *resolve_var_use(Resolver *r, Span span, Var *var) {
@@ -46,6 +78,39 @@ static const Expr *const *resolve_args(Resolver *r, const Expr *e,
 
 /* --- Names --------------------------------------------------------------- */
 
+/* `%net.weight` where nothing has that name: field `weight` of what the longest
+ * beginning names.  The parsed node becomes the field's, which is written the
+ * same. */
+static bool dotted_field(Resolver *r, const Expr *e, const Name *name,
+                         bool (*is_bound)(Resolver *r, const Name *name)) {
+  for (size_t len = name->len; len-- > 0;) {
+    if (name->text[len] != '.') continue;
+    const Name *head = name_intern(r->p->names, name->text, len);
+    if (!is_bound(r, head)) continue;
+    field_split(r, (Expr *)e, head, name->text + len);
+    return true;
+  }
+  return false;
+}
+
+static bool is_local(Resolver *r, const Name *name) {
+  bool in_def = r->def->item->kind == ITEM_DEF;
+  return ptrmap_has(&r->vars, name) || (!in_def && scope_local(r->scope, name));
+}
+
+/* A function has no fields, so `@f.x` is a misspelt name. */
+static bool is_global(Resolver *r, const Name *name) {
+  const Global *g = find_global(r, name);
+  return g && g->kind != GLOBAL_DEF;
+}
+
+static bool is_hole(const Expr *ident) {
+  return !strcmp(ident->name->text, "_");
+}
+
+/* A local variable, or a top-level `let %x` where the text is no definition.
+ * While the value of a hoisted graph variable is resolved, uses of variables
+ * bound outside of it are noted, for check_hoisted. */
 static const Expr *resolve_local(Resolver *r, const Expr *e) {
   Var *var = ptrmap_get(&r->vars, e->name);
   if (var) {
@@ -55,7 +120,10 @@ static const Expr *resolve_local(Resolver *r, const Expr *e) {
   }
   bool in_def = r->def->item->kind == ITEM_DEF;
   Global *g = in_def ? NULL : scope_local(r->scope, e->name);
-  if (!g) return unknown_local(r, e);
+  if (!g) {
+    bool field = dotted_field(r, e, e->name, is_local);
+    return field ? resolve_expr(r, e) : unknown_local(r, e);
+  }
   Expr *use = node_like(r, e, EX_GLOBAL);
   use->g.name = e->name;
   use->g.global = g;
@@ -65,7 +133,9 @@ static const Expr *resolve_local(Resolver *r, const Expr *e) {
 }
 
 /* A value may be named only below its `let`; a function may name itself, and
- * the functions of its group one another. */
+ * the functions of its group one another.  A group `let @f = fn ... and @g = fn
+ * ...` is in the order of the text and marked `continues`; its first function's
+ * place counts for all. */
 static bool has_no_value_yet(const Resolver *r, const Definition *used) {
   if (used->global->kind != GLOBAL_VALUE || used->unit != r->unit) return false;
   const Item *items = r->unit->items;
@@ -79,7 +149,10 @@ static bool has_no_value_yet(const Resolver *r, const Definition *used) {
 
 static const Expr *resolve_global(Resolver *r, const Expr *e) {
   Global *g = find_global(r, e->g.name);
-  if (!g) return unknown_global(r, e);
+  if (!g) {
+    bool field = dotted_field(r, e, e->g.name, is_global);
+    return field ? resolve_expr(r, e) : unknown_global(r, e);
+  }
   Expr *use = node_like(r, e, EX_GLOBAL);
   use->g.name = e->g.name;
   use->g.global = g;
@@ -94,6 +167,9 @@ static const Expr *resolve_global(Resolver *r, const Expr *e) {
   return use;
 }
 
+/* Without a node the variable is not defined above this use; with a node that
+ * has no let yet, its own value mentions it, which was reported where it is
+ * defined. */
 static const Expr *resolve_graph(Resolver *r, const Expr *e) {
   const GraphNode *node = homes_node(r->homes, e);
   if (node && node->var) return resolve_var_use(r, e->span, node->var);
@@ -111,7 +187,8 @@ static Expr *ctor_node(Resolver *r, Span span, const Ctor *ctor) {
   return e;
 }
 
-/* A constructor without fields, named alone, is called. */
+/* A constructor without fields, named alone, is called.  Nil is a value, Cons a
+ * function: that is how both read in types. */
 static const Expr *ctor_value(Resolver *r, const Expr *e, const Ctor *ctor) {
   Expr *node = ctor_node(r, e->span, ctor);
   if (ctor->field_count > 0) return node;
@@ -120,23 +197,32 @@ static const Expr *ctor_value(Resolver *r, const Expr *e, const Ctor *ctor) {
   return call;
 }
 
-/* The value of a named dimension; NULL when the name is not one. */
-static const Expr *dim_expr(Resolver *r, const Expr *e) {
-  const TypeVar *var = ptrmap_get(&r->type_vars, e->name);
-  DimRead *read = var && var->is_dim ? ptrmap_get(&r->dims, var) : NULL;
+Expr *resolve_dim_value(Resolver *r, Span span, const TypeVar *dim) {
+  DimRead *read = ptrmap_get(&r->dims, dim);
   if (!read) return NULL;
   read->used = true;
-  return resolve_var_use(r, e->span, read->var);
+  return resolve_var_use(r, span, read->var);
 }
 
+/* The value of a name that is a dimension; NULL when it is none. */
+static const Expr *dim_expr(Resolver *r, const Expr *e) {
+  const TypeVar *var = ptrmap_get(&r->type_vars, e->name);
+  bool dim = var && var->kind == KIND_DIM && e->sugar != SUGAR_SPLAT;
+  return dim ? resolve_dim_value(r, e->span, var) : NULL;
+}
+
+/* A bare word is looked up as a named dimension, a constructor and an operator,
+ * in this order: the innermost scope first.  The `dyn.` spelling of an operator
+ * takes attributes as arguments, so it is no value. */
 static const Expr *resolve_ident(Resolver *r, const Expr *e) {
+  if (is_hole(e)) return resolve_hole(r, e->span);
   const Expr *dim = dim_expr(r, e);
   if (dim) return dim;
   const Ctor *ctor = find_ctor(r, e->name);
   if (ctor) return ctor_value(r, e, ctor);
   bool dyn;
   OpId op = op_find(e->name->text, &dyn);
-  if (op == OP_COUNT || dyn) {
+  if (op == OP_COUNT || dyn || e->sugar == SUGAR_SPLAT) {
     if (!ptrmap_has(&r->type_vars, e->name) &&
         !ptrmap_has(&r->no_dims, e->name))
       return unknown_ident(r, e->span, e->name);
@@ -173,14 +259,34 @@ static const Expr *call_of(Resolver *r, const Expr *e, const Expr *callee,
   return call;
 }
 
+/* Only what fills in a message may stand behind it. */
+static bool may_be_late(Resolver *r, const Expr *e) {
+  const Expr *callee = e->call.callee;
+  bool dyn;
+  if (callee->kind == EX_IDENT) {
+    OpId op = op_find(callee->name->text, &dyn);
+    if (op != OP_COUNT && op_info(op)->fills) return true;
+  }
+  const Expr *first = e->args[e->count - e->call.late];
+  Diag *d = diag_error(r->p->diags, E0004, first->span,
+                       "expected `name=value` behind what is given by name");
+  diag_hint(d, "attributes and named fields, `name=value`, come last");
+  return false;
+}
+
+/* The number of operands is checked before they are resolved, so that a call
+ * with too many does not also report what is in them. */
 static const Expr *resolve_named_call(Resolver *r, const Expr *e,
                                       const Expr *head) {
   const Expr *name = e->call.callee;
+  if (is_hole(name))
+    return call_of(r, e, resolve_hole(r, name->span), resolve_args(r, e, head));
   const Expr *dim = dim_expr(r, name);
   const Ctor *ctor = dim ? NULL : find_ctor(r, name->name);
   if (dim || ctor) {
     const Expr *callee = dim ? dim : ctor_node(r, name->span, ctor);
-    return call_of(r, e, callee, resolve_args(r, e, head));
+    const Expr *call = call_of(r, e, callee, resolve_args(r, e, head));
+    return ctor && e->call.attr_count ? resolve_fields(r, e, call) : call;
   }
   bool dyn;
   OpId op = op_find(name->name->text, &dyn);
@@ -192,7 +298,11 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
   return resolve_operator(r, e, op, dyn, e->count, args);
 }
 
+/* `head` is the resolved callee of a chain f(x)(y)(z), whose calls nest on the
+ * left; in resolve_named_call it is the first operand, as of a + b + c. */
 static const Expr *resolve_call(Resolver *r, const Expr *e, const Expr *head) {
+  if (e->call.late && !may_be_late(r, e)) return resolve_error(r, e->span);
+  if (e->sugar == SUGAR_WITH) return resolve_with(r, e, head);
   if (e->call.callee->kind == EX_IDENT) return resolve_named_call(r, e, head);
   const Expr *const *args = resolve_args(r, e, NULL);
   const Expr *callee = head ? head : resolve_expr(r, e->call.callee);
@@ -229,7 +339,8 @@ static const Expr *block_of(Resolver *r, Bindings *out, const Expr *result,
 static const Expr *resolve_items(Resolver *r, const Expr *e, Bindings *out);
 
 /* The value of an item; if it is a block whose nodes are used around it, its
- * items go before. */
+ * items go before.  The scope still ends with the block: its items join those
+ * around it, its names do not. */
 static const Expr *resolve_value(Resolver *r, const Expr *e, Bindings *out) {
   if (e->kind != EX_BLOCK || !homes_flat(r->homes, e))
     return resolve_expr(r, e);
@@ -239,7 +350,10 @@ static const Expr *resolve_value(Resolver *r, const Expr *e, Bindings *out) {
   return value;
 }
 
-/* A graph variable becomes a let; its value is resolved where the let goes. */
+/* A graph variable becomes a let; its value is resolved where the let goes.  A
+ * node that leaves the place of its binding is resolved at its home, where
+ * other variables may be in scope: uses of variables older than this moment are
+ * noted in `watched`, for the place of the binding to compare. */
 static void emit_node(Resolver *r, GraphNode *node, Bindings *out) {
   const Binding *b = node->binding;
   uint32_t outer = r->watch_below;
@@ -262,7 +376,12 @@ static void emit_before(Resolver *r, const Expr *e, int item, Bindings *out) {
 }
 
 /* The binding of a node that was hoisted out of here: every name in its value
- * must mean here what it means at its home. */
+ * must mean here what it means at its home.
+ *
+ *   if (%c) { let %x = 2; %1 = negative(%x); %1 } else { %1 }
+ *
+ * Both branches use %1, so its home is before the `if`, where %x is another
+ * one. */
 static void check_hoisted(Resolver *r, const Binding *b) {
   const GraphNode *node = homes_defined(r->homes, b);
   if (!node || !node->var) return;
@@ -298,7 +417,8 @@ static void check_group(Resolver *r, const Binding *group, int n) {
 }
 
 /* A fn literal sees its own name, and those of its group; any other value sees
- * what the name meant before. */
+ * what the name meant before.  The values of a group are resolved after all its
+ * variables are bound; a single value that is no function before its own is. */
 static void resolve_let_group(Resolver *r, const Binding *group, int n,
                               Bindings *out) {
   bool recursive = n > 1 || group[0].value->kind == EX_FN;
@@ -347,7 +467,9 @@ static void resolve_binding(Resolver *r, const Block *block, int i, int n,
   }
 }
 
-/* The items of a block; gives its result. */
+/* The items of a block; gives its result.  Nodes whose home is this block go
+ * before the item that uses them first, in the order in which homes_before has
+ * them. */
 static const Expr *resolve_items(Resolver *r, const Expr *e, Bindings *out) {
   const Block *block = e->block;
   for (int i = 0; i < block->count && !mem_exhausted(r->c->mem);) {
@@ -360,16 +482,21 @@ static const Expr *resolve_items(Resolver *r, const Expr *e, Bindings *out) {
   return resolve_value(r, block->result, out);
 }
 
+/* A block that binds nothing disappears, unless it was written in braces of its
+ * own, which the printer keeps. */
 static const Expr *resolve_block(Resolver *r, const Expr *e) {
   size_t mark = scope_mark(r);
   Bindings out;
   VEC_INIT(&out, r->c->mem);
   const Expr *result = resolve_items(r, e, &out);
   scope_end(r, mark);
-  return block_of(r, &out, result, e);
+  bool bare = out.len == 0 && e->sugar == SUGAR_NONE;
+  if (bare) VEC_DONE(&out);
+  return bare ? result : block_of(r, &out, result, e);
 }
 
-/* The body of a scope: graph variables may have their home in it. */
+/* The body of a scope: graph variables may have their home in it.  A scope that
+ * is no block becomes one, if a node has to be evaluated in it. */
 static const Expr *resolve_body(Resolver *r, const Expr *e) {
   if (e->kind == EX_BLOCK || !homes_before(r->homes, e, 0))
     return resolve_expr(r, e);
@@ -383,89 +510,51 @@ static const Expr *resolve_body(Resolver *r, const Expr *e) {
 
 /* --- Scopes -------------------------------------------------------------- */
 
-/* `else if` goes on in the loop; its nodes are joined from the last. */
+/* `else if` goes on in the loop; each node is put in the place that the one
+ * before has for it.  The loop ends early at an `else if` that has a node
+ * before its condition: then the rest is a block in the else branch. */
 static const Expr *resolve_if(Resolver *r, const Expr *e, const Expr *head) {
-  VEC(Expr *) chain;
-  VEC_INIT(&chain, r->c->mem);
-  const Expr *rest = e;
+  const Expr *rest = e, *first = NULL, **place = &first;
   do {
     Expr *made = node_like(r, rest, EX_IF);
+    made->branch.parsed = rest;
     const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 3);
     args[0] = head ? head : resolve_expr(r, rest->args[0]);
     args[1] = resolve_body(r, rest->args[1]);
     made->args = args;
     made->count = 3;
-    VEC_PUSH(&chain, made);
+    *place = made;
+    place = &args[2];
     rest = rest->args[2];
     head = NULL;
   } while (rest->kind == EX_IF && rest->sugar == SUGAR_ELSE_IF &&
            !homes_before(r->homes, rest, 0));
-  const Expr *result = resolve_body(r, rest);
-  for (size_t i = chain.len; i-- > 0;) {
-    ((const Expr **)chain.data[i]->args)[2] = result;
-    result = chain.data[i];
-  }
-  VEC_DONE(&chain);
-  return result;
+  *place = resolve_body(r, rest);
+  return first;
 }
 
-/* Binds a parameter or a pattern's variable; those of one list have the ids
- * from `first` on.  `%_` may repeat. */
-static void bind_once(Resolver *r, uint32_t first, Var *var) {
-  const char *text = var->name->text;
-  bool blank = text[0] == '_' && !text[1];
-  const Var *before = ptrmap_get(&r->vars, var->name);
-  if (!blank && before && before->id >= first)
-    diag_error(r->p->diags, E0404, var->span, "`%%%s` is bound twice", text);
-  scope_bind(r, &r->vars, var->name, var);
-}
-
-static const Pattern *resolve_pattern(Resolver *r, const Pattern *p,
-                                      uint32_t first);
-
-static void resolve_fields(Resolver *r, Pattern *p, const Pattern *parsed,
-                           uint32_t first) {
-  const Pattern **fields =
-      ARENA_ARRAY(r->arena, const Pattern *, (size_t)parsed->count);
-  p->fields = fields;
-  if (!fields) p->count = 0;
-  for (int i = 0; i < p->count; i++)
-    fields[i] = resolve_pattern(r, parsed->fields[i], first);
-}
-
-static const Pattern *resolve_pattern(Resolver *r, const Pattern *parsed,
-                                      uint32_t first) {
-  Pattern *p = ARENA_NEW(r->arena, Pattern);
-  *p = *parsed;
-  if (p->kind == PT_VAR) {
-    p->var = resolve_var(r, parsed->var);
-    bind_once(r, first, p->var);
-  }
-  if (p->kind == PT_CTOR) {
-    p->ctor = find_ctor(r, p->name);
-    if (!p->ctor) unknown_ctor(r, p->span, p->name);
-  }
-  if (p->count > 0) resolve_fields(r, p, parsed, first);
-  return p;
-}
-
+/* One parsed arm may become several, which share guard and body
+ * (resolve_pattern.c). */
 static const Expr *resolve_match(Resolver *r, const Expr *e) {
-  const Match *parsed = e->match;
   Expr *made = node_like(r, e, EX_MATCH);
+  VEC_PUSH(&r->c->matches, made);
   made->args = resolve_args(r, e, NULL);
   made->count = 1;
-  Match *match = ARENA_NEW(r->arena, Match);
-  Arm *arms = ARENA_ARRAY(r->arena, Arm, (size_t)parsed->arm_count);
-  *match = (Match){parsed->partial, arms ? parsed->arm_count : 0, arms};
-  for (int i = 0; i < match->arm_count; i++) {
+  ArmList list;
+  arms_begin(&list, r, e->match);
+  for (int i = 0; i < e->match->arm_count; i++) {
+    const Arm *parsed = &e->match->arms[i];
     size_t mark = scope_mark(r);
-    arms[i] = parsed->arms[i];
-    uint32_t first = r->p->next_var_id;
-    arms[i].pattern = resolve_pattern(r, parsed->arms[i].pattern, first);
-    arms[i].body = resolve_body(r, parsed->arms[i].body);
+    size_t first = arms_add(&list, parsed);
+    const Expr *guard = parsed->guard ? resolve_body(r, parsed->guard) : NULL;
+    const Expr *body = resolve_body(r, parsed->body);
+    for (size_t k = first; k < list.arms.len; k++) {
+      list.arms.data[k].guard = guard;
+      list.arms.data[k].body = body;
+    }
     scope_end(r, mark);
   }
-  made->match = match;
+  made->match = arms_end(&list);
   return made;
 }
 
@@ -488,6 +577,9 @@ static const Expr *with_dim_reads(Resolver *r, const Fn *fn, const Expr *body) {
   return block_of(r, &out, body, at);
 }
 
+/* The order is that of scopes: type parameters, then parameters, whose
+ * annotations mention them, then the result's type, then reads of named
+ * dimensions, which mention parameters, then the body. */
 static const Expr *resolve_fn(Resolver *r, const Expr *e) {
   Expr *made = node_like(r, e, EX_FN);
   Fn *fn = ARENA_NEW(r->arena, Fn);
@@ -495,7 +587,9 @@ static const Expr *resolve_fn(Resolver *r, const Expr *e) {
   size_t mark = scope_mark(r);
   fn->type_vars = resolve_type_params(r, fn->type_param_count, fn->type_params);
   if (!fn->type_vars) fn->type_param_count = 0;
-  resolve_size_vars(r, fn);
+  if (r->def->instance && e == r->def->item->expr)
+    resolve_instance_params(r, fn);
+  if (r->unit->meta_count > 0) resolve_size_vars(r, fn);
   uint32_t first = r->p->next_var_id;
   Var **vars = ARENA_ARRAY(r->arena, Var *, (size_t)fn->param_count);
   if (!vars) fn->param_count = 0;
@@ -515,20 +609,36 @@ static const Expr *resolve_fn(Resolver *r, const Expr *e) {
 
 /* --- All expressions ----------------------------------------------------- */
 
+/* The variable `input.1` where there is no `%input` to project; else NULL.  The
+ * operand of a projection is resolved before it, so this looks ahead. */
+static Var *indexed_var(Resolver *r, const Expr *e, int64_t index) {
+  if (e->kind != EX_LOCAL || ptrmap_has(&r->vars, e->name)) return NULL;
+  const char *text =
+      arena_printf(&r->c->arena, "%s.%lld", e->name->text, (long long)index);
+  return text ? ptrmap_get(&r->vars, name_of(r->p->names, text)) : NULL;
+}
+
 static const Expr *resolve_over(Resolver *r, const Expr *e, const Expr *head) {
   Expr *made = node_like(r, e, e->kind);
   made->args = resolve_args(r, e, head);
   made->count = made->args ? e->count : 0;
   if (e->kind == EX_PROJ) made->index = e->index;
+  if (e->kind == EX_FIELD) {
+    made->field = e->field;
+    made->field.parsed = e;
+  }
   return made;
 }
 
+/* Resolves one node.  `head` is what its leftmost child was resolved to, if the
+ * loop of resolve_expr has been there. */
 static const Expr *resolve_node(Resolver *r, const Expr *e, const Expr *head) {
   switch (e->kind) {
     case EX_LOCAL: return resolve_local(r, e);
     case EX_GRAPH: return resolve_graph(r, e);
     case EX_IDENT: return resolve_ident(r, e);
     case EX_META: return resolve_meta(r, e);
+    case EX_LIST: return resolve_list(r, e);
     case EX_STRING: return resolve_string(r, e);
     case EX_BRACKET: return resolve_bracket(r, e);
     case EX_GLOBAL: return resolve_global(r, e);
@@ -556,6 +666,9 @@ static void run_resolve(void *call) {
   c->made = resolve_expr(c->r, c->e);
 }
 
+/* The spine of leftmost children is pushed from the outside in and resolved
+ * from the inside out.  A split stack that cannot grow means that memory ran
+ * out. */
 const Expr *resolve_expr(Resolver *r, const Expr *e) {
   if (mem_exhausted(r->c->mem)) return resolve_error(r, e->span);
   if (split_is_used_up(&r->stack)) {
@@ -563,26 +676,24 @@ const Expr *resolve_expr(Resolver *r, const Expr *e) {
     bool run = split_call(&r->stack, run_resolve, &call);
     return run ? call.made : resolve_error(r, e->span);
   }
-  VEC(const Expr *) chain;
-  VEC_INIT(&chain, r->c->mem);
-  for (const Expr *next; (next = expr_spine(e)); e = next) VEC_PUSH(&chain, e);
-  const Expr *done = resolve_node(r, e, NULL);
-  while (chain.len > 0) done = resolve_node(r, VEC_POP(&chain), done);
-  VEC_DONE(&chain);
+  Spine *spine = &r->c->spine;
+  size_t mark = spine->len;
+  for (const Expr *next; (next = expr_spine(e)); e = next) VEC_PUSH(spine, e);
+  Var *indexed = spine->len > mark && VEC_LAST(spine)->kind == EX_PROJ
+                     ? indexed_var(r, e, VEC_LAST(spine)->index)
+                     : NULL;
+  const Expr *done = indexed ? resolve_var_use(r, VEC_POP(spine)->span, indexed)
+                             : resolve_node(r, e, NULL);
+  while (spine->len > mark) done = resolve_node(r, VEC_POP(spine), done);
   return done;
 }
 
 /* --- Definitions --------------------------------------------------------- */
 
-static void check_param_type(Resolver *r) {
-  const Type *t = r->def->declared;
-  if (!t || t->kind == TY_TENSOR || t->kind == TY_ERROR) return;
-  diag_error(r->p->diags, E0212, r->def->item->annotation->span,
-             "a `param` is a tensor or a scalar");
-}
-
 /* A top-level `let %x`, with the group that it begins: functions see their own
- * names. */
+ * names.  It is called twice for each: with `before` for functions, which see
+ * themselves, and after the value for all others, which see what the name meant
+ * so far. */
 static void bind_top_local(Resolver *r, size_t at, bool before) {
   const Definition *d = r->def;
   if (d->item->kind != ITEM_LET_LOCAL) return;
@@ -600,20 +711,21 @@ static void bind_top_local(Resolver *r, size_t at, bool before) {
   }
 }
 
-/* Of `let ... and ...`: as in blocks, all are functions. */
+/* All members of a top-level `let ... and ...` are functions, as in blocks. */
 static void check_top_group(Resolver *r) {
   const Item *item = r->def->item, *end = r->unit->items + r->unit->item_count;
   bool grouped = item->continues || (item + 1 < end && item[1].continues);
   if (grouped && item->expr->kind != EX_FN) wants_fn(r, item->expr->span);
 }
 
-static void resolve_definition(Checker *c, size_t at) {
+/* Homes are sought only in units with graph variables: most texts have none,
+ * and the walk costs as much as the definition is long. */
+void resolve_definition(Checker *c, size_t at) {
   Definition *d = c->defs.data[at];
   Resolver r;
   resolver_init(&r, c, d);
   const Item *item = d->item;
   if (item->annotation) d->declared = resolve_type(&r, item->annotation);
-  if (item->kind == ITEM_PARAM) check_param_type(&r);
   if (item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL)
     check_top_group(&r);
   bind_top_local(&r, at, true);
@@ -627,6 +739,8 @@ static void resolve_definition(Checker *c, size_t at) {
   resolver_done(&r);
 }
 
+/* A constructor is a function from its fields to its type, over the type's
+ * parameters: Cons : fn [A](A, List[A]) -> List[A]. */
 static void resolve_ctor(Resolver *r, Ctor *ctor, const CtorDecl *decl,
                          const Type *result) {
   const Type **fields =
@@ -644,28 +758,92 @@ static void resolve_ctor(Resolver *r, Ctor *ctor, const CtorDecl *decl,
                        ctor->field_count, fields, result);
 }
 
-static void resolve_adt_fields(Checker *c, const AdtWork *work) {
-  Definition none = {.unit = work->unit, .scope = work->scope};
-  Resolver r;
-  resolver_init(&r, c, &none);
-  Adt *adt = work->adt;
+/* A resolver for the text of a type's declaration, and the type's parameters as
+ * arguments. */
+static const Type **adt_resolver(Resolver *r, Checker *c, Definition *none,
+                                 const AdtWork *work) {
+  *none = (Definition){.unit = work->unit, .scope = work->scope};
+  resolver_init(r, c, none);
+  const Adt *adt = work->adt;
   const Type **args =
       ARENA_ARRAY(&c->arena, const Type *, (size_t)adt->param_count);
   for (int i = 0; args && i < adt->param_count; i++) {
     const TypeVar *var = adt->params[i];
-    ptrmap_put(&r.type_vars, var->name, (void *)var);
-    args[i] = type_var(c->p->types, var);
+    ptrmap_put(&r->type_vars, var->name, (void *)var);
+    args[i] = type_param(c->p->types, var);
   }
+  return args;
+}
+
+static const Type *alias_meaning(Checker *c, const AdtWork *work) {
+  Definition none;
+  Resolver r;
+  adt_resolver(&r, c, &none, work);
+  const TypeExpr *text = work->decl->meaning;
+  const Type *meaning = resolve_type(&r, text);
+  if (meaning->has_meta) {
+    diag_error(c->p->diags, E0202, text->span,
+               "the type that an alias stands for must be written out");
+    meaning = type_error(c->p->types);
+  }
+  resolver_done(&r);
+  return meaning;
+}
+
+/* Aliases that name aliases below them are resolved on the way, so deep. */
+enum { ALIAS_DEPTH_MAX = 200 };
+
+/* `busy` finds an alias that reaches itself.  C recurses here from alias to
+ * alias, and the text does not bound that by its nesting, so a depth does. */
+const Type *resolve_alias(Checker *c, Adt *alias) {
+  AdtWork *work = (AdtWork *)alias->pending;
+  if (alias->meaning) return alias->meaning;
+  const Type *meaning = type_error(c->p->types);
+  if (work->busy) {
+    Diag *d = diag_error(c->p->diags, E0118, alias->span,
+                         "the alias `%s` stands for itself", alias->name->text);
+    diag_hint(d, "a type that holds itself is a data type: type %s { ... }",
+              alias->name->text);
+  } else if (c->alias_depth == ALIAS_DEPTH_MAX) {
+    diag_error(c->p->diags, E0006, alias->span,
+               "aliases stand for aliases below them more than %d deep",
+               ALIAS_DEPTH_MAX);
+  } else {
+    work->busy = true;
+    c->alias_depth++;
+    meaning = alias_meaning(c, work);
+    c->alias_depth--;
+  }
+  if (!alias->meaning) alias->meaning = meaning;
+  return alias->meaning;
+}
+
+static void resolve_adt_fields(Checker *c, const AdtWork *work) {
+  Adt *adt = work->adt;
+  if (adt->is_alias) {
+    resolve_alias(c, adt);
+    return;
+  }
+  Definition none;
+  Resolver r;
+  const Type **args = adt_resolver(&r, c, &none, work);
   const Type *result = type_adt(c->p->types, adt, adt->param_count, args);
   for (int i = 0; i < adt->ctor_count; i++)
     resolve_ctor(&r, &adt->ctors[i], &work->decl->ctors[i], result);
   resolver_done(&r);
 }
 
-/* Resolving links the library on demand, so the lists grow meanwhile. */
 void resolve_program(Checker *c) {
+  fragment_to_main(c->p, c->unit);
   Scope *scope = unit_is_library(c->unit) ? &c->p->library : &c->scope;
   declare_unit(c, c->unit, scope);
+  resolve_new(c);
+}
+
+/* Resolving links the library on demand, so the lists grow meanwhile.  Types go
+ * first in each round: a definition may need the fields of a constructor that
+ * has just been linked. */
+void resolve_new(Checker *c) {
   bool more = true;
   while (more && !mem_exhausted(c->mem)) {
     more = false;

@@ -47,6 +47,25 @@ Expr *resolve_var_use(Resolver *r, Span span, Var *var);
 Expr *resolve_op_call(Resolver *r, Span span, OpId op, int count,
                       const Expr *const *args);
 Expr *resolve_int(Resolver *r, Span span, int64_t value);
+/* The value of a named dimension; NULL: it has none here. */
+Expr *resolve_dim_value(Resolver *r, Span span, const TypeVar *dim);
+
+/* --- Named fields (resolve_field.c) -------------------------------------- */
+
+/* Makes the node, a name with dots, the fields `path` (".layers.0.bias") of the
+ * name `head`. */
+void field_split(Resolver *r, Expr *e, const Name *head, const char *path);
+/* A call of a constructor with fields by name: `call` has the others, which are
+ * resolved. */
+const Expr *resolve_fields(Resolver *r, const Expr *e, const Expr *call);
+/* A changed copy, of `head` if that is given: `with` over values that may be
+ * evaluated in any order. */
+const Expr *resolve_with(Resolver *r, const Expr *e, const Expr *head);
+/* The fields of a constructor's pattern in order, `_` for those that are not
+ * named.  They are resolved. */
+void resolve_labels(Resolver *r, Pattern *p);
+/* Reports a field that the constructor does not have. */
+void unknown_field(Program *p, const Ctor *ctor, const Name *name, Span span);
 
 /* --- Scopes (scope.c) ---------------------------------------------------- */
 
@@ -73,6 +92,38 @@ Expr *unknown_ident(Resolver *r, Span span, const Name *name);
 void unknown_ctor(Resolver *r, Span span, const Name *name);
 void unknown_type(Resolver *r, Span span, const Name *name);
 
+/* --- Patterns (resolve_pattern.c) ---------------------------------------- */
+
+/* Binds a parameter or a pattern's variable; those of one list have the ids
+ * from `first` on.  `%_` may repeat. */
+void bind_once(Resolver *r, uint32_t first, Var *var);
+
+/* A variable of an arm's first alternative: has the one at hand bound it? */
+typedef struct TakenName {
+  Var *var;
+  bool taken;
+} TakenName;
+
+typedef VEC(TakenName) Names;
+
+/* The arms of a match under construction. */
+typedef struct ArmList {
+  Resolver *r;
+  const Match *parsed;
+  VEC(Arm) arms;
+  Patterns alternatives; /* of the arm at hand, as parsed */
+  Names names;
+  Adt *literals[DTYPE_COUNT]; /* NULL: no literal of the dtype yet */
+  PtrMap known;               /* a literal's name -> Ctor */
+} ArmList;
+
+void arms_begin(ArmList *list, Resolver *r, const Match *parsed);
+/* Adds an arm for each alternative of a parsed one, without guard and body;
+ * its variables are bound until the scope ends.  Gives the first one's index.
+ */
+size_t arms_add(ArmList *list, const Arm *parsed);
+const Match *arms_end(ArmList *list);
+
 /* --- Declarations (declare.c) -------------------------------------------- */
 
 /* An ADT whose constructors' fields still have to be resolved. */
@@ -81,20 +132,27 @@ typedef struct AdtWork {
   const AdtDecl *decl;
   Unit *unit;
   Scope *scope;
+  bool busy; /* an alias that is being resolved */
 } AdtWork;
 
 void declare_unit(Checker *c, Unit *unit, Scope *scope);
 
 /* --- Types (resolve_type.c) ---------------------------------------------- */
 
+/* What an alias stands for, over its parameters; after a report the error
+ * type. */
+const Type *resolve_alias(Checker *c, Adt *alias);
 /* The meaning of a written type; holes are inference variables of
  * undetermined level, named dimensions forms over their TypeVars. */
 const Type *resolve_type(Resolver *r, const TypeExpr *t);
-/* That the name is none of a dimension: once for each in a definition. */
+/* Reports that the name is no dimension, once for each name in a definition. */
 void report_no_dim(Resolver *r, Span span, const Name *name);
 /* New TypeVars for declared parameters, bound until the scope ends. */
 const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params);
+/* Puts what an instance of a generic function has in the place of parameters of
+ * its text: none for a dtype, for a shape one for each dimension. */
+void resolve_instance_params(Resolver *r, Fn *fn);
 /* The same for the SizeVars of the metadata section that are dimensions of its
  * parameters: each is a Dim parameter that the text does not declare, unless an
  * outer function has it. */
@@ -111,9 +169,9 @@ void resolve_dim_params(Resolver *r, const Fn *fn);
 
 /* --- Operator calls (resolve_op.c, resolve_attr.c) ----------------------- */
 
-/* A call of `op` as parsed, its operands and attributes bound. */
-/* Reports a call with too few or too many operands. */
+/* False after reporting a call with too few or too many operands. */
 bool check_operator_arity(Resolver *r, const Expr *e, OpId id, bool dyn);
+/* A call of `op` as parsed, its operands and attributes bound. */
 const Expr *resolve_operator(Resolver *r, const Expr *e, OpId op, bool dyn,
                              int count, const Expr *const *args);
 /* Operands under construction. */
@@ -130,6 +188,7 @@ void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
                     Attrs *attrs, Operands *operands);
 /* A bracket: one constant, or a `stack`. */
 const Expr *resolve_bracket(Resolver *r, const Expr *e);
+const Expr *resolve_list(Resolver *r, const Expr *e);
 const Expr *resolve_string(Resolver *r, const Expr *e);
 const MetaEntry *find_meta(const Unit *unit, const char *key, int64_t index);
 

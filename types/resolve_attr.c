@@ -109,6 +109,7 @@ static bool read_floats(Resolver *r, const AttrExpr *x, AttrValue *v) {
   return true;
 }
 
+/* The message names what is wanted by the same row that reads it. */
 static const struct {
   bool (*read)(Resolver *r, const AttrExpr *x, AttrValue *v);
   const char *wanted;
@@ -132,8 +133,16 @@ static bool is_too_low(const AttrExpr *x) {
   return false;
 }
 
+/* Is the text the name of a parameter that is a dtype? */
+static bool names_dtype(Resolver *r, const AttrExpr *x) {
+  if (x->kind != AX_STRING) return false;
+  const TypeVar *var = ptrmap_get(&r->type_vars, name_of(r->p->names, x->text));
+  return var && kind_info[var->kind].member;
+}
+
 /* What was probably meant by a value of the wrong kind. */
-static void hint_kind(Diag *d, const AttrSpec *spec, const AttrExpr *x) {
+static void hint_kind(Resolver *r, Diag *d, const AttrSpec *spec,
+                      const AttrExpr *x) {
   bool ints = spec->type == AT_INTS || spec->type == AT_INT_OR_INTS;
   const Expr *e = x->kind == AX_EXPR ? x->expr : NULL;
   if (is_too_low(x)) {
@@ -147,11 +156,16 @@ static void hint_kind(Diag *d, const AttrSpec *spec, const AttrExpr *x) {
     diag_hint(d, "a dtype stands in quotes: \"%s\"", e->name->text);
   } else if (spec->type == AT_STRING && e && e->kind == EX_IDENT) {
     diag_hint(d, "a string stands in quotes: \"%s\"", e->name->text);
+  } else if (spec->type == AT_DTYPE && names_dtype(r, x)) {
+    diag_hint(d, "the name of a parameter stands without quotes: write %s=%s",
+              attr_name_text(spec->name), x->text);
   } else if (spec->type == AT_DTYPE && x->kind == AX_STRING) {
     Suggestion s = suggestion_for(x->text);
     for (int i = 0; i < DTYPE_COUNT; i++) suggestion_offer(&s, dtype_name(i));
     const char *hint = foreign_hint(x->text, strlen(x->text), FOREIGN_TYPE);
-    if (s.best) diag_hint(d, "did you mean \"%s\"?", s.best);
+    const char *refusal = dtype_refusal(x->text, (size_t)x->count);
+    if (refusal) diag_hint(d, "%s", refusal);
+    else if (s.best) diag_hint(d, "did you mean \"%s\"?", s.best);
     else if (hint) diag_hint(d, "%s", hint);
   } else if (e && !spec->expression) {
     diag_hint(d,
@@ -166,7 +180,7 @@ static void wrong_kind(Resolver *r, const OpInfo *op, const AttrSpec *spec,
   Diag *d = diag_error(
       r->p->diags, E0111, x->span, "attribute `%s` of `%s` must be %s",
       attr_name_text(spec->name), op->name, readers[spec->type].wanted);
-  hint_kind(d, spec, x);
+  hint_kind(r, d, spec, x);
 }
 
 /* --- Expressions --------------------------------------------------------- */
@@ -193,38 +207,95 @@ static bool holds_expr(const AttrExpr *x) {
   return false;
 }
 
-/* [%t, 0, n]: the operand is the stack of all; what is known stands in the
- * record, too. */
-static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
-                      Operands *operands) {
-  const Expr **items = ARENA_ARRAY(r->arena, const Expr *, (size_t)x->count);
-  Dim *ints = ARENA_ARRAY(r->arena, Dim, (size_t)x->count);
-  if (!items || !ints) return false;
-  for (int i = 0; i < x->count; i++) {
-    const AttrExpr *item = x->items[i];
-    if (item->kind == AX_INT) {
-      items[i] = resolve_int(r, item->span, item->integer);
-      ints[i] = dim_of(item->integer);
-    } else if (item->kind == AX_EXPR) {
-      items[i] = resolve_expr(r, item->expr);
-      ints[i] = dim_of_value(r->c, items[i]);
-    } else {
-      return false;
-    }
+/* The parameter that a name means; NULL: none. */
+static const TypeVar *named_param(const Resolver *r, const AttrExpr *x) {
+  const Expr *e = x->kind == AX_EXPR ? x->expr : NULL;
+  if (!e || e->kind != EX_IDENT) return NULL;
+  return ptrmap_get(&r->type_vars, e->name);
+}
+
+/* The shape that stands for a whole list, `s`, or for items of one, `s...`. */
+static const TypeVar *named_shape(const Resolver *r, const AttrExpr *x,
+                                  bool item) {
+  const TypeVar *var = named_param(r, x);
+  if (!var || var->kind != KIND_SHAPE) return NULL;
+  return (x->expr->sugar == SUGAR_SPLAT) == item ? var : NULL;
+}
+
+/* The items of a list under construction: what is computed, and what is known
+ * of it. */
+typedef struct Items {
+  VEC(const Expr *) exprs;
+  VEC(Dim) known;
+} Items;
+
+static void add_item(Items *list, const Expr *e, Dim known) {
+  VEC_PUSH(&list->exprs, e);
+  VEC_PUSH(&list->known, known);
+}
+
+static void add_axes(Resolver *r, Items *list, Span span,
+                     const TypeVar *shape) {
+  for (int i = 0; i < shape->rank; i++) {
+    const Expr *axis = resolve_dim_value(r, span, shape->axes[i]);
+    if (axis) add_item(list, axis, dim_of_value(r->c, axis));
   }
-  Expr *tuple = expr_new(r->arena, EX_TUPLE, x->span);
-  tuple->args = items;
-  tuple->count = x->count;
+}
+
+static bool add_items(Resolver *r, Items *list, const AttrExpr *item) {
+  const TypeVar *shape = named_shape(r, item, true);
+  if (shape) {
+    add_axes(r, list, item->span, shape);
+    return true;
+  }
+  if (item->kind == AX_INT) {
+    add_item(list, resolve_int(r, item->span, item->integer),
+             dim_of(item->integer));
+  } else if (item->kind == AX_EXPR) {
+    const Expr *e = resolve_expr(r, item->expr);
+    add_item(list, e, dim_of_value(r->c, e));
+  }
+  return item->kind == AX_INT || item->kind == AX_EXPR;
+}
+
+/* A shape that has no dimensions is a literal. */
+static void set_list(Resolver *r, Span span, Items *list, AttrValue *v,
+                     Operands *operands) {
+  int count = (int)list->exprs.len;
+  *v = (AttrValue){.state = AV_SET,
+                   .operand = count ? operands->count : -1,
+                   .dtype = DTYPE_NONE,
+                   .integer = DIM_ANY,
+                   .count = count,
+                   .ints = VEC_TO_ARENA(&list->known, r->arena)};
+  if (!v->ints) v->count = 0;
+  if (count == 0) return;
+  Expr *tuple = expr_new(r->arena, EX_TUPLE, span);
+  tuple->args = VEC_TO_ARENA(&list->exprs, r->arena);
+  tuple->count = tuple->args ? count : 0;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
   args[0] = tuple;
-  *v = (AttrValue){.state = AV_SET,
-                   .operand = operands->count,
-                   .integer = DIM_ANY,
-                   .count = x->count,
-                   .ints = ints};
-  operands->items[operands->count++] =
-      resolve_op_call(r, x->span, OP_STACK, 1, args);
-  return true;
+  Expr *stack = resolve_op_call(r, span, OP_STACK, 1, args);
+  stack->sugar = SUGAR_LIST;
+  operands->items[operands->count++] = stack;
+}
+
+/* [%t, 0, n]: the operand is the stack of all; what is known stands in the
+ * record, too.  `s` alone is the list of its dimensions. */
+static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
+                      Operands *operands) {
+  Items list;
+  VEC_INIT(&list.exprs, r->c->mem);
+  VEC_INIT(&list.known, r->c->mem);
+  bool fits = true;
+  const TypeVar *shape = named_shape(r, x, false);
+  if (shape) add_axes(r, &list, x->span, shape);
+  for (int i = 0; !shape && fits && i < x->count; i++)
+    fits = add_items(r, &list, x->items[i]);
+  if (fits) set_list(r, x->span, &list, v, operands);
+  VEC_DONE(&list.exprs);
+  VEC_DONE(&list.known);
+  return fits;
 }
 
 /* An expression where the row takes none is a mistake of kind, as is a list for
@@ -236,7 +307,7 @@ static void bind_expr_attr(Resolver *r, const OpInfo *op, int i,
   bool list = spec->type == AT_INTS || spec->type == AT_INT_OR_INTS;
   if (!spec->expression || (x->kind == AX_LIST && !list)) {
     wrong_kind(r, op, spec, x);
-  } else if (x->kind == AX_EXPR) {
+  } else if (x->kind == AX_EXPR && !(list && named_shape(r, x, false))) {
     const Expr *value = resolve_expr(r, x->expr);
     attr_bind_expr(r, op, i, value, attrs, operands);
   } else if (!bind_list(r, x, &attrs->values[i], operands)) {
@@ -270,6 +341,11 @@ static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
     if (!spec->optional) wrong_kind(r, op, spec, x);
     return;
   }
+  const TypeVar *param = named_param(r, x);
+  if (spec->type == AT_DTYPE && param && kind_info[param->kind].member) {
+    *v = (AttrValue){.state = AV_SET, .operand = -1, .dtype = param->dtype};
+    return;
+  }
   if (holds_expr(x)) {
     bind_expr_attr(r, op, i, x, attrs, operands);
     return;
@@ -288,7 +364,8 @@ static int find_attr(const OpInfo *op, const Name *name) {
   return -1;
 }
 
-/* "its attributes are `a`, `b`" */
+/* "its attributes are `a`, `b`"  Those that are read for Relay's sake and
+ * ignored are not offered. */
 static const char *known_attrs(Resolver *r, const OpInfo *op) {
   const char *text = NULL;
   for (int i = 0; i < op->attr_count; i++) {
@@ -341,7 +418,9 @@ static bool given_before(Resolver *r, const OpInfo *op, int i, const Attr *attr,
 static void bind_all(Resolver *r, const OpInfo *op, int count, const Attr *list,
                      Attrs *attrs, Operands *operands, Given *given);
 
-/* meta[relay.attrs.X][n] stands for all the attributes of the record. */
+/* meta[relay.attrs.X][n] stands for all the attributes of the record.  An entry
+ * of the metadata section is looked up, not copied: several calls may name one
+ * record. */
 static void bind_record(Resolver *r, const OpInfo *op, const AttrExpr *x,
                         Attrs *attrs, Operands *operands, Given *given) {
   const MetaEntry *m =
@@ -377,9 +456,14 @@ static void bind_all(Resolver *r, const OpInfo *op, int count, const Attr *list,
 }
 
 static const char *const shown_value[] = {
-    [AT_INT] = "1",          [AT_FLOAT] = "1f",          [AT_BOOL] = "True",
-    [AT_STRING] = "\"...\"", [AT_DTYPE] = "\"float32\"", [AT_INTS] = "[1, 2]",
-    [AT_INT_OR_INTS] = "1",  [AT_LISTS] = "[[1, 2]]",
+    [AT_INT] = "1",
+    [AT_FLOAT] = "1f",
+    [AT_BOOL] = "True",
+    [AT_STRING] = "\"...\"",
+    [AT_DTYPE] = "\"float32\"",
+    [AT_INTS] = "[1, 2]",
+    [AT_INT_OR_INTS] = "1",
+    [AT_LISTS] = "[[1, 2]]",
     [AT_FLOATS] = "[0.5f, 1f]",
 };
 

@@ -16,6 +16,7 @@
  * its elements is kept. */
 #include "types/resolve.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* --- Calls --------------------------------------------------------------- */
@@ -39,9 +40,10 @@ static int word_count(const char *text) {
   return n;
 }
 
-static int required_args(const OpInfo *op) {
-  int n = 0;
-  for (int i = 0; i < op_arg_count(op); i++) n += !op_arg(op, i).optional;
+/* How many of the operator's `count` arguments a call cannot leave out. */
+static int required_args(const OpInfo *op, int count) {
+  int n = count;
+  for (const char *p = op->args; (p = strchr(p, '?')); p++) n--;
   return n;
 }
 
@@ -74,8 +76,9 @@ static void wrong_count(Resolver *r, const Expr *e, const OpInfo *op, int least,
                         int most) {
   Span span = e->call.callee->span;
   const char *few = e->count < least ? "few" : "many";
-  const char *wanted = least == most
-                           ? arena_printf(r->arena, "%d", most)
+  const char *wanted = least == most ? arena_printf(r->arena, "%d", most)
+                       : most == INT_MAX
+                           ? arena_printf(r->arena, "%d or more", least)
                            : arena_printf(r->arena, "%d to %d", least, most);
   Diag *d = diag_error(r->p->diags, E0204, span,
                        "too %s arguments for `%s`: expected %s, found %d", few,
@@ -85,8 +88,8 @@ static void wrong_count(Resolver *r, const Expr *e, const OpInfo *op, int least,
 
 bool check_operator_arity(Resolver *r, const Expr *e, OpId id, bool dyn) {
   const OpInfo *op = op_info(id);
-  int least = required_args(op);
-  int most = dyn ? word_count(op->dyn) : op_arg_count(op);
+  int count = op_arg_count(op), least = required_args(op, count);
+  int most = dyn ? word_count(op->dyn) : op->fills ? INT_MAX : count;
   if (least <= e->count && e->count <= most) return true;
   wrong_count(r, e, op, least, most);
   return false;
@@ -111,7 +114,8 @@ static int attr_index(const OpInfo *op, const char *word, int len) {
 }
 
 /* dyn.X(data, newshape): positional arguments are operands and attributes; the
- * operands of the call come first. */
+ * operands of the call come first.  Two passes: operands must have their final
+ * numbers before an attribute's value is appended behind them. */
 static void bind_dyn(Resolver *r, const OpInfo *op, int count,
                      const Expr *const *args, Attrs *attrs, Operands *out) {
   for (int pass = 0; pass < 2; pass++) {
@@ -137,6 +141,7 @@ const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
   ((Expr *)call->call.callee)->span = e->call.callee->span;
   call->sugar = e->sugar;
   call->parens = e->parens;
+  call->call.late = e->call.late;
   Attrs *attrs = (Attrs *)call->call.bound;
   Operands operands = {.count = 0};
   if (dyn) bind_dyn(r, op, count, args, attrs, &operands);
@@ -157,9 +162,11 @@ const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
 
 typedef struct Literals {
   Resolver *r;
-  DType dtype; /* of those with a suffix; DTYPE_NONE: there is none */
-  bool wide;   /* an unsuffixed one needs int64 */
-  bool all;    /* nothing else is in the bracket */
+  DType dtype;       /* of those with a suffix; DTYPE_NONE: there is none */
+  bool wide;         /* an unsuffixed one needs int64 */
+  const Expr *plain; /* the first unsuffixed one, and a bool; or NULL */
+  const Expr *truth;
+  bool all; /* nothing else is in the bracket */
   int rank;
   int64_t shape[RANK_MAX];
   Tensor *tensor;
@@ -185,8 +192,10 @@ static bool is_plain(Resolver *r, const Expr *e) {
  * large number needs. */
 static void scan_literal(Literals *l, const Expr *e) {
   DType dtype = (DType)e->constant->dtype;
+  if (dtype == DT_BOOL && !l->truth) l->truth = e;
   if (is_plain(l->r, e)) {
     l->wide |= dtype == DT_INT64;
+    if (!l->plain) l->plain = e;
   } else if (l->dtype == DTYPE_NONE) {
     l->dtype = dtype;
   } else if (l->dtype != dtype) {
@@ -197,7 +206,19 @@ static void scan_literal(Literals *l, const Expr *e) {
   }
 }
 
-/* Every row at one depth has the length of the first. */
+/* A number is no bool, though it has no suffix. */
+static void refuse_mixed(Literals *l) {
+  if (!l->plain || !l->truth || l->failed) return;
+  Diag *d = diag_error(l->r->p->diags, E0207, l->plain->span,
+                       "this element is a number, others are bool");
+  diag_note(d, l->truth->span, "as this one");
+  diag_hint(d, "write True or False, or 1 and 0 for all of them");
+  l->failed = true;
+}
+
+/* Every row at one depth has the length of the first.  C recurses no deeper
+ * than RANK_MAX.  `rank` is found at the first way down; `depth + 1 < rank` at
+ * an element then means that rows and elements stand side by side. */
 static void scan_rows(Literals *l, const Expr *e, int depth) {
   if (depth == RANK_MAX) {
     diag_error(l->r->p->diags, E0208, e->span,
@@ -261,7 +282,8 @@ static const Expr *fold(Literals *l, const Expr *e) {
   return resolve_error(l->r, e->span);
 }
 
-/* A bracket with other elements: stack((a, b, ...)). */
+/* A bracket with other elements: stack((a, b, ...)).  Rows nest at most
+ * RANK_MAX deep, which scan_rows has checked. */
 static const Expr *stack_of(Literals *l, const Expr *e) {
   Resolver *r = l->r;
   const Expr **items = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
@@ -283,7 +305,9 @@ static const Expr *stack_of(Literals *l, const Expr *e) {
   tuple->count = e->count;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
   args[0] = tuple;
-  return resolve_op_call(r, e->span, OP_STACK, 1, args);
+  Expr *stack = resolve_op_call(r, e->span, OP_STACK, 1, args);
+  stack->sugar = SUGAR_BRACKET;
+  return stack;
 }
 
 /* Looks at the first row only: rows of other lengths are reported by
@@ -304,9 +328,92 @@ const Expr *resolve_bracket(Resolver *r, const Expr *e) {
    * stacked without looking back. */
   Literals l = {.r = r, .dtype = DTYPE_NONE, .all = true};
   scan_rows(&l, e, 0);
+  refuse_mixed(&l);
   if (l.failed) return resolve_error(r, e->span);
   if (l.dtype == DTYPE_NONE) l.dtype = l.wide ? DT_INT64 : DT_INT32;
   return l.all ? fold(&l, e) : stack_of(&l, e);
+}
+
+/* --- List literals ------------------------------------------------------- */
+
+void report_no_list(Program *p, const Adt *adt, Span span) {
+  Diag *d = diag_error(p->diags, E0117, span, "`%s` is no type of lists",
+                       adt->name->text);
+  diag_note(d, adt->span, "it is defined here");
+  diag_hint(d, adt->is_alias
+                   ? "a literal names the data type, no alias: List[1, 2]"
+                   : "one has two constructors: of an element and a list, and "
+                     "of nothing");
+}
+
+/* `x[1]` of a variable %x. */
+static void report_index(Resolver *r, const Expr *head) {
+  const char *name = head->name->text;
+  Diag *d =
+      diag_error(r->p->diags, E0104, head->span, "there is no type `%s`", name);
+  diag_hint(d, "an element of `%%%s` is take(%%%s, 0, axis=0)", name, name);
+}
+
+/* The type's constructor of an element and a list; NULL after a report.  What
+ * its fields are is looked at when they are resolved (infer.c).  Any type with
+ * two constructors, one of two fields and one of none, can be written so:
+ * List[1, 2], and a user's own lists. */
+static const Ctor *list_ctor(Resolver *r, const Expr *head) {
+  const Adt *adt = find_adt(r, head->name);
+  if (!adt) {
+    bool local = ptrmap_has(&r->vars, head->name);
+    if (!local) unknown_type(r, head->span, head->name);
+    else report_index(r, head);
+    return NULL;
+  }
+  for (int i = 0; adt->ctor_count == 2 && i < 2; i++)
+    if (adt->ctors[i].field_count == 2 && adt->ctors[1 - i].field_count == 0)
+      return &adt->ctors[i];
+  report_no_list(r->p, adt, head->span);
+  return NULL;
+}
+
+static bool are_scalars(const Expr *e) {
+  for (int i = 0; i < e->count; i++)
+    if (!is_literal(e->args[i]) ||
+        e->args[i]->constant->dtype != e->args[0]->constant->dtype)
+      return false;
+  return e->count > 0;
+}
+
+/* Scalar literals of one dtype become one constant. */
+static Tensor *packed_elements(Resolver *r, const Expr *e) {
+  Literals l = {.r = r, .rank = 1, .shape = {e->count}};
+  l.dtype = (DType)e->args[0]->constant->dtype;
+  l.tensor = tensor_new(r->p->heap, l.dtype, l.rank, l.shape);
+  if (!l.tensor) return NULL;
+  l.next = l.tensor->data;
+  fill(&l, e);
+  return program_constant_take(r->p, l.tensor);
+}
+
+/* A long list of numbers is one tensor until it is evaluated, so its elements
+ * cost no nodes. */
+const Expr *resolve_list(Resolver *r, const Expr *e) {
+  const Ctor *cons = list_ctor(r, e->list.head);
+  if (!cons) return resolve_error(r, e->span);
+  Expr *head = expr_new(r->arena, EX_CTOR, e->list.head->span);
+  head->ctor = cons;
+  Expr *made = expr_new(r->arena, EX_LIST, e->span);
+  made->parens = e->parens;
+  made->list.head = head;
+  if (are_scalars(e)) {
+    made->list.packed = packed_elements(r, e);
+    if (made->list.packed) return made;
+    mem_raise_exhausted(r->p->mem);
+    return resolve_error(r, e->span);
+  }
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
+  for (int i = 0; args && i < e->count; i++)
+    args[i] = resolve_expr(r, e->args[i]);
+  made->args = args;
+  made->count = args ? e->count : 0;
+  return made;
 }
 
 /* A string is the uint8 vector of its bytes. */

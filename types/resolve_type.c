@@ -23,9 +23,68 @@ enum { TYPE_ARGS_MAX = 1 << 16, VALUE_DEPTH_MAX = 32 };
 
 /* --- Type parameters ----------------------------------------------------- */
 
+/* The dimensions of a shape: parameters of the instance, s.0, s.1, ... */
+static void add_axes(Resolver *r, TypeVar *var) {
+  const TypeVar **axes =
+      ARENA_ARRAY(r->arena, const TypeVar *, (size_t)var->rank);
+  if (!axes) var->rank = 0;
+  for (int i = 0; i < var->rank; i++) {
+    const char *text = arena_printf(&r->c->arena, "%s.%d", var->name->text, i);
+    axes[i] = typevar_new(r->p->types, name_of(r->p->names, text), var->span,
+                          KIND_DIM);
+  }
+  var->axes = axes;
+}
+
+/* What the parameter stands for in the instance at hand. */
+static void take_argument(Resolver *r, TypeVar *var, const TypeParam *p, int i,
+                          bool own) {
+  var->dtype = DTYPE_NONE;
+  if (own) {
+    KindArg arg = r->def->instance->args[i];
+    var->rank = arg.rank;
+    var->dtype = arg.dtype;
+    if (var->kind == KIND_SHAPE) add_axes(r, var);
+    return;
+  }
+  Diag *d = diag_error(r->p->diags, E0122, p->span,
+                       "only a `def` takes a parameter of the kind `%s`",
+                       kind_info[p->kind].word);
+  diag_hint(d, "inside a `def`, a `fn` may use the parameters of the `def`");
+}
+
+/* The function's own parameters without those of the instance, and the
+ * dimensions of its shapes. */
+void resolve_instance_params(Resolver *r, Fn *fn) {
+  size_t most = 0;
+  for (int i = 0; i < fn->type_param_count; i++)
+    most += 1 + (size_t)fn->type_vars[i]->rank;
+  TypeParam *params = ARENA_ARRAY(r->arena, TypeParam, most);
+  const TypeVar **vars = ARENA_ARRAY(r->arena, const TypeVar *, most);
+  int n = 0;
+  for (int i = 0; params && vars && i < fn->type_param_count; i++) {
+    const TypeVar *var = fn->type_vars[i];
+    if (kind_info[var->kind].solve != SOLVE_INSTANCE) {
+      params[n] = fn->type_params[i];
+      vars[n++] = var;
+    }
+    for (int k = 0; k < var->rank; k++) {
+      const TypeVar *axis = var->axes[k];
+      params[n] = (TypeParam){axis->name, axis->span, KIND_DIM};
+      vars[n++] = axis;
+    }
+  }
+  fn->type_params = params;
+  fn->type_vars = vars;
+  fn->type_param_count = n;
+}
+
+/* Parameters are bound in a scope of the caller's, which ends it. */
 const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params) {
   const TypeVar **vars = ARENA_ARRAY(r->arena, const TypeVar *, (size_t)count);
+  const Instance *instance = r->def->instance;
+  bool own = instance && params == instance->of->item->expr->fn->type_params;
   PtrMap seen;
   ptrmap_init(&seen, r->c->mem);
   for (int i = 0; vars && i < count; i++) {
@@ -34,7 +93,9 @@ const TypeVar *const *resolve_type_params(Resolver *r, int count,
       diag_error(r->p->diags, E0404, p->span,
                  "the type parameter `%s` is declared twice", p->name->text);
     ptrmap_put(&seen, p->name, (void *)p);
-    TypeVar *var = typevar_new(r->p->types, p->name, p->span, p->is_dim);
+    TypeVar *var = typevar_new(r->p->types, p->name, p->span, p->kind);
+    if (kind_info[p->kind].solve == SOLVE_INSTANCE)
+      take_argument(r, var, p, i, own);
     scope_bind(r, &r->type_vars, p->name, var);
     vars[i] = var;
   }
@@ -44,14 +105,17 @@ const TypeVar *const *resolve_type_params(Resolver *r, int count,
 
 /* --- Size variables ------------------------------------------------------ */
 
-/* The entry that meta[tir.SizeVar][n] stands for; NULL: there is none. */
+/* The entry that meta[tir.SizeVar][n] stands for; NULL: there is none.  TVM
+ * writes a symbolic dimension as an entry of the metadata section, which the
+ * signature mentions without a declaration. */
 static const MetaEntry *size_var_of(const Resolver *r, const DimExpr *d) {
   if (d->kind != DX_META) return NULL;
   const MetaEntry *m = find_meta(r->unit, d->name->text, d->number);
   return m && m->kind == META_SIZE_VAR ? m : NULL;
 }
 
-/* As the reference called it; the text does not say it. */
+/* The name that TVM gave the variable, which the program's text does not
+ * mention. */
 static const Name *size_var_name(const Resolver *r, const MetaEntry *m) {
   for (int i = 0; i < m->attr_count; i++) {
     const AttrExpr *v = m->attrs[i].value;
@@ -72,13 +136,15 @@ static void add_size_var(Resolver *r, const DimExpr *d, SizeVars *found) {
   const MetaEntry *m = size_var_of(r, d);
   if (!m || ptrmap_has(&r->size_vars, m)) return;
   const Name *name = size_var_name(r, m);
-  TypeVar *var = typevar_new(r->p->types, name, d->span, true);
+  TypeVar *var = typevar_new(r->p->types, name, d->span, KIND_DIM);
   scope_bind(r, &r->size_vars, m, var);
   VEC_PUSH(found,
-           (SizeVar){{.name = name, .span = d->span, .is_dim = true}, var});
+           (SizeVar){{.name = name, .span = d->span, .kind = KIND_DIM}, var});
 }
 
-/* What binds a dimension: tensors, also in tuples. */
+/* What binds a dimension: tensors, also in tuples.  An explicit stack, as
+ * tuples of tuples may nest.  Fields are pushed in reverse, so that variables
+ * are found in the order of the text. */
 static void find_size_vars(Resolver *r, const TypeExpr *root, SizeVars *found) {
   VEC(const TypeExpr *) rest;
   VEC_INIT(&rest, r->p->mem);
@@ -122,20 +188,37 @@ void report_no_dim(Resolver *r, Span span, const Name *name) {
   if (ptrmap_has(&r->no_dims, name)) return;
   ptrmap_put(&r->no_dims, name, (void *)name);
   const TypeVar *var = ptrmap_get(&r->type_vars, name);
+  if (var && var->kind == KIND_DIM) {
+    Diag *d = diag_error(r->p->diags, E0115, span,
+                         "nothing says what the dimension `%s` is when the "
+                         "program runs",
+                         name->text);
+    diag_note(d, var->span, "here");
+    diag_hint(d,
+              "as a value, it must stand in the type of a tensor, also in a "
+              "cell or in a data type with one constructor");
+    return;
+  }
   Diag *d = diag_error(r->p->diags, E0115, span,
-                       var ? "`%s` is declared as a type, not as a dimension"
+                       var ? "`%s` is declared as %s, not as a dimension"
                            : "there is no dimension `%s`",
-                       name->text);
+                       name->text, var ? kind_info[var->kind].meaning : "");
   if (var) diag_note(d, var->span, "here");
-  diag_hint(d,
-            var ? "a dimension is declared so: [%s: Dim]"
-                : "declare it as a parameter: [%s: Dim]",
-            name->text);
+  if (var && var->kind == KIND_SHAPE)
+    diag_hint(d,
+              "a shape stands in a type, (%s...), or for a list of an "
+              "operator, shape=%s or newshape=[%s..., 1]",
+              name->text, name->text, name->text);
+  else
+    diag_hint(d,
+              var ? "a dimension is declared so: [%s: Dim]"
+                  : "declare it as a parameter: [%s: Dim]",
+              name->text);
 }
 
 static Dim resolve_dim_name(Resolver *r, const DimExpr *d) {
   const TypeVar *var = ptrmap_get(&r->type_vars, d->name);
-  if (var && var->is_dim)
+  if (var && var->kind == KIND_DIM)
     return dim_named(types_dims(r->p->types), d->name, var);
   report_no_dim(r, d->span, d->name);
   return DIM_ANY;
@@ -166,9 +249,17 @@ static Dim resolve_dim_infix(Resolver *r, const DimExpr *d, Dim a, Dim b) {
   return result;
 }
 
+/* A dimension that is no sum. */
+static Dim resolve_term(Resolver *r, const DimExpr *d) {
+  if (d->kind == DX_NUMBER) return dim_of(d->number);
+  if (d->kind == DX_NAME) return resolve_dim_name(r, d);
+  return size_var_of(r, d) ? resolve_size_var(r, d) : DIM_ANY;
+}
+
 /* Evaluates the postfix order on a stack of dimensions: a sum may have any
  * number of terms. */
 static Dim resolve_dim(Resolver *r, const DimExpr *root) {
+  if (!root->left) return resolve_term(r, root);
   VEC(Dim) done;
   VEC_INIT(&done, r->p->mem);
   DimExprs order;
@@ -176,18 +267,12 @@ static Dim resolve_dim(Resolver *r, const DimExpr *root) {
   bool fits = dim_expr_postfix(root, &order) && VEC_RESERVE(&done, order.len);
   for (size_t i = 0; fits && i < order.len; i++) {
     const DimExpr *d = order.data[i];
-    Dim result = DIM_ANY;
     if (d->left) {
       Dim b = VEC_POP(&done), a = VEC_POP(&done);
-      result = resolve_dim_infix(r, d, a, b);
-    } else if (d->kind == DX_NUMBER) {
-      result = dim_of(d->number);
-    } else if (d->kind == DX_NAME) {
-      result = resolve_dim_name(r, d);
-    } else if (size_var_of(r, d)) {
-      result = resolve_size_var(r, d);
+      VEC_PUSH(&done, resolve_dim_infix(r, d, a, b));
+    } else {
+      VEC_PUSH(&done, resolve_term(r, d));
     }
-    VEC_PUSH(&done, result);
   }
   Dim whole = fits ? done.data[0] : DIM_ANY;
   VEC_DONE(&order);
@@ -199,7 +284,8 @@ static bool is_op_call(const Expr *e) {
   return e->kind == EX_CALL && e->count == 2 && e->call.callee->kind == EX_OP;
 }
 
-/* Sums of named dimensions are computed as int32, so a number must fit one. */
+/* Sums of named dimensions are computed as int32, so a number must fit one.
+ * What would wrap around at run time is not known here. */
 static Dim dim_of_infix(DimTable *t, const OpInfo *op, Dim a, Dim b) {
   Dim d = op->dim ? op->dim(t, a, b) : DIM_ANY;
   bool wraps = dim_below(d, INT32_MIN) || dim_above(d, INT32_MAX);
@@ -238,22 +324,97 @@ Dim dim_of_value(const Checker *c, const Expr *e) {
 
 static const Type *error_type(Resolver *r) { return type_error(r->p->types); }
 
+/* The shape that `s...` means; NULL after a report. */
+static const TypeVar *resolve_splat(Resolver *r, const DimExpr *d) {
+  const TypeVar *var = ptrmap_get(&r->type_vars, d->name);
+  if (var && var->kind == KIND_SHAPE) return var;
+  Diag *diag =
+      diag_error(r->p->diags, E0115, d->span,
+                 var ? "`%s` is %s, not a shape" : "there is no shape `%s`",
+                 d->name->text, var ? kind_info[var->kind].meaning : "");
+  if (var) diag_note(diag, var->span, "here");
+  diag_hint(diag, "a shape is a parameter of a `def`: [%s: Shape]",
+            d->name->text);
+  return NULL;
+}
+
+static DType resolve_dtype(Resolver *r, const TypeExpr *t) {
+  if (!t->dtype_name) return t->dtype;
+  const TypeVar *var = ptrmap_get(&r->type_vars, t->dtype_name);
+  if (var && kind_info[var->kind].member) return var->dtype;
+  Diag *d =
+      diag_error(r->p->diags, E0104, t->dtype_span,
+                 var ? "`%s` is %s, not a dtype" : "`%s` is no element type",
+                 t->dtype_name->text, var ? kind_info[var->kind].meaning : "");
+  if (var) diag_note(d, var->span, "here");
+  diag_hint(d, "a dtype is a parameter of a `def`: [%s: Float]",
+            t->dtype_name->text);
+  return DTYPE_NONE;
+}
+
+static Dim resolve_plain_dim(Resolver *r, const DimExpr *written) {
+  Dim d = resolve_dim(r, written);
+  if (!dim_below(d, 0)) return d;
+  diag_error(r->p->diags, E0115, written->span,
+             "a dimension cannot be negative");
+  return DIM_ANY;
+}
+
 static const Type *resolve_tensor(Resolver *r, const TypeExpr *t) {
-  if (t->dim_count > RANK_MAX) {
+  Dim dims[RANK_MAX];
+  int rank = 0;
+  bool known = true;
+  for (int i = 0; i < t->dim_count; i++) {
+    const DimExpr *d = t->dims[i];
+    const TypeVar *shape = d->kind == DX_SPLAT ? resolve_splat(r, d) : NULL;
+    int count = shape ? shape->rank : 1;
+    known &= shape || d->kind != DX_SPLAT;
+    for (int k = 0; shape && k < count && rank + k < RANK_MAX; k++)
+      dims[rank + k] = dim_named(types_dims(r->p->types), shape->axes[k]->name,
+                                 shape->axes[k]);
+    if (!shape && known && rank < RANK_MAX)
+      dims[rank] = resolve_plain_dim(r, d);
+    rank += count;
+  }
+  if (rank > RANK_MAX) {
     diag_error(r->p->diags, E0115, t->span,
-               "a tensor has at most %d dimensions, not %d", RANK_MAX,
-               t->dim_count);
+               "a tensor has at most %d dimensions, not %d", RANK_MAX, rank);
     return error_type(r);
   }
-  Dim dims[RANK_MAX];
-  for (int i = 0; i < t->dim_count; i++) {
-    dims[i] = resolve_dim(r, t->dims[i]);
-    if (!dim_below(dims[i], 0)) continue;
-    diag_error(r->p->diags, E0115, t->dims[i]->span,
-               "a dimension cannot be negative");
-    dims[i] = DIM_ANY;
+  DType dtype = resolve_dtype(r, t);
+  if (!known || dtype == DTYPE_NONE) return error_type(r);
+  return type_tensor(r->p->types, dtype, rank, dims);
+}
+
+/* Layer[4], Layer[n], Layer[?]: `_` is `?`. */
+static const Type *resolve_dim_arg(Resolver *r, const TypeExpr *t,
+                                   const TypeVar *param) {
+  TypeTable *types = r->p->types;
+  if (t->kind == TX_DIM)
+    return type_dim(types, resolve_plain_dim(r, t->dims[0]));
+  if (t->kind == TX_HOLE) return type_dim(types, DIM_ANY);
+  if (t->kind == TX_NAME && !t->brackets) {
+    DimExpr name = {.kind = DX_NAME, .span = t->span, .name = t->name};
+    return type_dim(types, resolve_dim_name(r, &name));
   }
-  return type_tensor(r->p->types, t->dtype, t->dim_count, dims);
+  Diag *d =
+      diag_error(r->p->diags, E0115, t->span,
+                 "`%s` is a dimension; this is a type", param->name->text);
+  diag_note(d, param->span, "declared here");
+  return type_dim(types, DIM_ANY);
+}
+
+/* The arguments of a data type, each by its parameter's kind. */
+static const Type **resolve_adt_args(Resolver *r, const TypeExpr *t,
+                                     const Adt *adt) {
+  const Type **args =
+      ARENA_ARRAY(&r->c->arena, const Type *, (size_t)t->arg_count + 1);
+  if (!args || t->arg_count > TYPE_ARGS_MAX) return NULL;
+  for (int i = 0; i < t->arg_count; i++)
+    args[i] = adt->params[i]->kind == KIND_DIM
+                  ? resolve_dim_arg(r, t->args[i], adt->params[i])
+                  : resolve_type(r, t->args[i]);
+  return args;
 }
 
 /* The arguments as meant; NULL when memory ran out. */
@@ -281,16 +442,22 @@ static bool check_arity(Resolver *r, const TypeExpr *t, const char *name,
 static const Type *resolve_adt(Resolver *r, const TypeExpr *t, const Adt *adt) {
   if (!check_arity(r, t, adt->name->text, adt->param_count))
     return error_type(r);
-  const Type **args = resolve_args(r, t);
+  const Type **args = resolve_adt_args(r, t, adt);
   if (!args) return error_type(r);
+  if (adt->is_alias)
+    return type_substitute(r->p->types, resolve_alias(r->c, (Adt *)adt),
+                           adt->param_count, adt->params, args, NULL);
   return type_adt(r->p->types, adt, t->arg_count, args);
 }
 
 static const Type *resolve_named(Resolver *r, const TypeExpr *t) {
   const TypeVar *var = ptrmap_get(&r->type_vars, t->name);
-  if (var && var->is_dim) {
-    diag_error(r->p->diags, E0104, t->span, "`%s` is a dimension, not a type",
-               t->name->text);
+  if (var && kind_info[var->kind].member && var->dtype != DTYPE_NONE &&
+      !t->brackets)
+    return type_scalar(r->p->types, var->dtype);
+  if (var && var->kind != KIND_TYPE) {
+    diag_error(r->p->diags, E0104, t->span, "`%s` is %s, not a type",
+               t->name->text, kind_info[var->kind].meaning);
     return error_type(r);
   }
   if (var) {
@@ -303,7 +470,8 @@ static const Type *resolve_named(Resolver *r, const TypeExpr *t) {
   return error_type(r);
 }
 
-/* `Ref[T]` is a cell unless the program has a type of that name. */
+/* `Ref[T]` is a cell unless the program has a type of that name.  So Relay
+ * texts that declare a type `Ref` of their own keep it. */
 static const Type *resolve_ref(Resolver *r, const TypeExpr *t) {
   if (t->name && find_adt(r, t->name)) return resolve_named(r, t);
   return type_ref(r->p->types, resolve_type(r, t->args[0]));
@@ -335,13 +503,19 @@ const Type *resolve_type(Resolver *r, const TypeExpr *t) {
     case TX_REF: return resolve_ref(r, t);
     case TX_NAME: return resolve_named(r, t);
     case TX_HOLE: return type_meta(r->p->types, infer_hole(r->c));
+    case TX_DIM:
+      diag_error(r->p->diags, E0104, t->span,
+                 "this is a dimension; a type is expected here");
+      break;
   }
   return error_type(r);
 }
 
 /* --- Named dimensions as values ------------------------------------------ */
 
-/* The value `e`'s dimension `axis`: take(shape_of(e), axis, axis=0). */
+/* The value `e`'s dimension `axis`: take(shape_of(e), axis, axis=0).  The call
+ * is made resolved: nothing resolves it again.  `axis=0` is set, as `take`
+ * without an axis flattens. */
 static const Expr *read_dim(Resolver *r, const Expr *e, int axis) {
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 2);
   const Expr **of = ARENA_ARRAY(r->arena, const Expr *, 1);
@@ -370,7 +544,9 @@ static const Expr *project(Resolver *r, const Expr *e, int index) {
 }
 
 /* How to read the dimension that `wanted` is from a value `e` of this type;
- * NULL when the type does not bind it. */
+ * NULL when the type does not bind it.  A dimension within a form, as n in
+ * Tensor[(n + 1)], does not bind: only a dimension that is the name itself can
+ * be read. */
 static const Expr *find_dim(Resolver *r, const Type *t, const Expr *e,
                             Dim wanted) {
   if (t->kind == TY_TENSOR) {
@@ -386,23 +562,143 @@ static const Expr *find_dim(Resolver *r, const Type *t, const Expr *e,
   return NULL;
 }
 
+/* Aliases of aliases make types that are exponential as trees. */
+enum { SEARCHED_MOST = 1 << 16 };
+
+static bool is_searched(const Type *declared) {
+  return declared && declared->has_var && declared->size <= SEARCHED_MOST;
+}
+
+enum { INSIDE_MAX = 8 }; /* cells and data types within one another */
+
+static const Expr *find_inside(Resolver *r, const Type *t, const Expr *e,
+                               Dim wanted, int depth);
+
+static const Expr *find_in_cell(Resolver *r, const Type *t, const Expr *e,
+                                Dim wanted, int depth) {
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
+  args[0] = e;
+  Expr *content = expr_new(r->arena, EX_READ, e->span);
+  content->args = args;
+  content->count = 1;
+  return find_inside(r, t->args[0], content, wanted, depth + 1);
+}
+
+/* match (e) { C(_, %field, _) => ... } of a type with one constructor. */
+static const Expr *match_field(Resolver *r, const Expr *e, const Ctor *ctor,
+                               int field, Var *var, const Expr *body) {
+  const Pattern **fields =
+      ARENA_ARRAY(r->arena, const Pattern *, (size_t)ctor->field_count);
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
+  if (!fields) return resolve_error(r, e->span);
+  for (int i = 0; i < ctor->field_count; i++) {
+    Pattern *p = ARENA_NEW(r->arena, Pattern);
+    *p = (Pattern){.kind = i == field ? PT_VAR : PT_WILD, .span = e->span};
+    if (i == field) p->var = var;
+    fields[i] = p;
+  }
+  Pattern *whole = ARENA_NEW(r->arena, Pattern);
+  *whole = (Pattern){.kind = PT_CTOR,
+                     .span = e->span,
+                     .name = ctor->name,
+                     .ctor = ctor,
+                     .count = ctor->field_count,
+                     .fields = fields};
+  Arm *arm = ARENA_NEW(r->arena, Arm);
+  *arm = (Arm){.span = e->span, .pattern = whole, .body = body};
+  Match *match = ARENA_NEW(r->arena, Match);
+  *match = (Match){.arm_count = 1, .arms = arm};
+  args[0] = e;
+  Expr *made = expr_new(r->arena, EX_MATCH, e->span);
+  made->args = args;
+  made->count = 1;
+  made->match = match;
+  return made;
+}
+
+static const Expr *find_in_fields(Resolver *r, const Type *t, const Expr *e,
+                                  Dim wanted, int depth) {
+  const Adt *adt = t->adt;
+  const Ctor *ctor = &adt->ctors[0];
+  if (adt->ctor_count != 1 || !ctor->type) return NULL;
+  for (int i = 0; i < ctor->field_count; i++) {
+    const Type *field =
+        type_substitute(r->p->types, ctor->fields[i], adt->param_count,
+                        adt->params, t->args, NULL);
+    if (!field->has_var) continue;
+    Var *var = var_new(r->arena, name_of(r->p->names, "field"), e->span, NULL);
+    var->id = r->p->next_var_id++;
+    const Expr *use = resolve_var_use(r, e->span, var);
+    const Expr *found = find_inside(r, field, use, wanted, depth + 1);
+    if (found) return match_field(r, e, ctor, i, var, found);
+  }
+  return NULL;
+}
+
+/* The same through cells and data types with one constructor. */
+static const Expr *find_inside(Resolver *r, const Type *t, const Expr *e,
+                               Dim wanted, int depth) {
+  const Expr *found = find_dim(r, t, e, wanted);
+  if (found || depth == INSIDE_MAX) return found;
+  if (t->kind == TY_REF) return find_in_cell(r, t, e, wanted, depth);
+  if (t->kind == TY_ADT) return find_in_fields(r, t, e, wanted, depth);
+  for (int i = 0; t->kind == TY_TUPLE && !found && i < t->count; i++)
+    found = find_inside(r, t->args[i], project(r, e, i), wanted, depth + 1);
+  return found;
+}
+
+/* Does the type hold the dimension alone, not only within a function?  Types
+ * are as deep as they are written. */
+static bool holds_dim(const Type *t, Dim wanted) {
+  for (int i = 0; i < t->rank; i++)
+    if (dim_same(t->dims[i], wanted)) return true;
+  for (int i = 0; t->kind != TY_FN && i < t->count; i++)
+    if (holds_dim(t->args[i], wanted)) return true;
+  return false;
+}
+
+/* How to read the dimension inside a cell or a data type; NULL when it cannot
+ * be read there, as in a list, which may be empty. */
+static bool read_dim_inside(Resolver *r, const Fn *fn, Dim wanted,
+                            const Expr **value) {
+  bool held = false;
+  *value = NULL;
+  for (int i = 0; i < fn->param_count && !*value; i++) {
+    Var *param = fn->params[i];
+    if (!is_searched(param->declared)) continue;
+    if (!holds_dim(param->declared, wanted)) continue;
+    held = true;
+    const Expr *use = resolve_var_use(r, param->span, param);
+    *value = find_inside(r, param->declared, use, wanted, 0);
+  }
+  return held;
+}
+
+/* The parameters are tried in their order; `where` receives the place of the
+ * one that binds the dimension, for messages at run time.  Parameters that lack
+ * the dimension cost a look at their type and nothing of the arena: thousands
+ * of dimensions in thousands of parameters would fill it. */
 static const Expr *read_dim_param(Resolver *r, const Fn *fn, const TypeVar *var,
                                   Span *where) {
   Dim wanted = dim_named(types_dims(r->p->types), var->name, var);
   for (int i = 0; i < fn->param_count; i++) {
     Var *param = fn->params[i];
-    if (!param->declared || !param->declared->has_var) continue;
+    if (!is_searched(param->declared)) continue;
+    if (!holds_dim(param->declared, wanted)) continue;
     const Expr *use = resolve_var_use(r, param->span, param);
     const Expr *found = find_dim(r, param->declared, use, wanted);
     *where = var_span(param);
     if (found) return found;
   }
+  *where = SPAN_NONE;
+  const Expr *inside;
+  if (read_dim_inside(r, fn, wanted, &inside)) return inside;
   Diag *d =
       diag_error(r->p->diags, E0115, var->span,
                  "no parameter binds the dimension `%s`", var->name->text);
   diag_hint(d,
-            "it must stand alone in a parameter's tensor type: "
-            "Tensor[(%s), ...]",
+            "it must stand alone in a parameter's type: Tensor[(%s), ...], or "
+            "as an argument of a data type",
             var->name->text);
   return resolve_error(r, var->span);
 }
@@ -415,16 +711,20 @@ static const Expr *read_dim_param(Resolver *r, const Fn *fn, const TypeVar *var,
  * dimensions are not looked at when the function is entered. */
 void resolve_dim_params(Resolver *r, const Fn *fn) {
   for (int i = 0; i < fn->type_param_count; i++) {
+    if (mem_exhausted(r->p->mem)) return;
     const TypeVar *type_var = fn->type_vars[i];
-    if (!type_var->is_dim) continue;
+    if (type_var->kind != KIND_DIM) continue;
     Span where = type_var->span;
     const Expr *value = read_dim_param(r, fn, type_var, &where);
+    if (!value) continue;
     Var *var = var_new(r->arena, type_var->name, type_var->span, NULL);
     var->id = r->p->next_var_id++;
+    var->is_dim = true;
     DimRead *read = ARENA_NEW(&r->c->arena, DimRead);
     *read = (DimRead){.var = var, .value = value};
     ptrmap_put(&r->dims, type_var, read);
     ptrmap_put(&r->c->dim_vars, var, (void *)type_var);
+    if (!span_exists(where)) continue;
     Var *number = var_new(r->arena, type_var->name, where, NULL);
     number->type = type_scalar(r->p->types, DT_INT64);
     ((TypeVar *)type_var)->number = number;

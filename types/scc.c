@@ -35,7 +35,7 @@ static void enter(Search *s, Definition *d) {
   VEC_PUSH(&s->visits, (Visit){d, 0});
 }
 
-/* The members keep the order of their text, which the stack has. */
+/* The members keep the order in which the search met them. */
 static void close_component(Search *s, const Definition *root) {
   size_t first = s->stack.len;
   while (s->stack.data[first - 1] != root) first--;
@@ -75,13 +75,22 @@ static void step(Search *s) {
 }
 
 void scc_sort(Checker *c) {
-  Search s = {.c = c};
+  Search s = {.c = c, .component = c->component_count};
   VEC_INIT(&s.visits, c->mem);
   VEC_INIT(&s.stack, c->mem);
-  for (size_t i = 0; i < c->defs.len && !mem_exhausted(c->mem); i++) {
+  /* Each one before is in a component. */
+  size_t first = c->components.len;
+  for (size_t i = first; i < c->defs.len && !mem_exhausted(c->mem); i++) {
     if (!c->defs.data[i]->index) enter(&s, c->defs.data[i]);
     while (s.visits.len > 0 && !mem_exhausted(c->mem)) step(&s);
   }
+  c->component_count = s.component;
   VEC_DONE(&s.visits);
   VEC_DONE(&s.stack);
+}
+
+void scc_sort_again(Checker *c) {
+  for (size_t i = 0; i < c->defs.len; i++) c->defs.data[i]->index = 0;
+  VEC_CLEAR(&c->components);
+  scc_sort(c);
 }

@@ -75,7 +75,9 @@ Var *resolve_var(Resolver *r, const Var *parsed) {
 
 /* --- Definitions --------------------------------------------------------- */
 
-/* Links the library's definition of a name; false when it has none. */
+/* Links the library's definition of a name; false when it has none.  Only the
+ * text of that definition is parsed and declared; it joins the list that
+ * resolve_program is working through. */
 static bool link_library(Resolver *r, char kind, const Name *name) {
   Program *p = r->p;
   Unit *unit = p->find_in_library ? p->find_in_library(p, kind, name) : NULL;
@@ -100,8 +102,11 @@ Adt *find_adt(Resolver *r, const Name *name) {
  * library has none is found once. */
 Ctor *find_ctor(Resolver *r, const Name *name) {
   Ctor *ctor = scope_ctor(r->scope, name);
-  if (!ctor && link_library(r, 'C', name)) ctor = scope_ctor(r->scope, name);
-  return ctor;
+  PtrMap *missing = &r->c->no_ctors;
+  if (ctor || ptrmap_has(missing, name)) return ctor;
+  if (link_library(r, 'C', name)) return scope_ctor(r->scope, name);
+  ptrmap_put(missing, name, missing);
+  return NULL;
 }
 
 /* --- Unknown names ------------------------------------------------------- */
@@ -222,17 +227,13 @@ static bool hint_word(Diag *d, const Name *name) {
 }
 
 /* An operator with the same last part, as softmax of nn.softmax and zeros of
- * np.zeros, is the one. */
-static const char *last_part(const char *name) {
-  const char *dot = strrchr(name, '.');
-  return dot ? dot + 1 : name;
-}
-
+ * np.zeros, is the one.  Distance 0 marks such a match as exact, which no later
+ * offer beats. */
 static void offer_operators(Suggestion *s) {
   for (int i = 0; i < OP_COUNT; i++) {
     const char *name = op_info(i)->name;
     suggestion_offer(s, name);
-    if (s->distance == 0 || strcmp(last_part(name), last_part(s->wanted)))
+    if (s->distance == 0 || strcmp(op_last_part(name), op_last_part(s->wanted)))
       continue;
     s->best = name;
     s->distance = 0;
@@ -243,6 +244,13 @@ static void offer_operators(Suggestion *s) {
  * forgotten, a dtype, or a word of another language; the hints ask in the order
  * of how sure they can be. */
 Expr *unknown_ident(Resolver *r, Span span, const Name *name) {
+  const char *why = op_refused(name->text);
+  if (why) {
+    Diag *d = diag_error(r->p->diags, E0103, span,
+                         "Relay's operator `%s` is not here", name->text);
+    diag_hint(d, "%s", why);
+    return resolve_error(r, span);
+  }
   bool dotted = strchr(name->text, '.') != NULL;
   Diag *d = diag_error(r->p->diags, E0103, span,
                        dotted ? "there is no operator `%s`"
@@ -279,8 +287,14 @@ void unknown_type(Resolver *r, Span span, const Name *name) {
   const char *hint = foreign_hint(name->text, strlen(name->text), FOREIGN_TYPE);
   char first = name->text[0];
   bool letter = first >= 'A' && first <= 'Z' && name->len == 1;
-  if (hint) diag_hint(d, "%s", hint);
-  else if (letter && !s.best) {
+  const char *refusal = dtype_refusal(name->text, name->len);
+  if (refusal) diag_hint(d, "%s", refusal);
+  else if (hint) diag_hint(d, "%s", hint);
+  else if (find_ctor(r, name)) {
+    diag_hint(d,
+              "it is a constructor; constructors stand in braces: "
+              "type Shape { Disc(float32), Empty }");
+  } else if (letter && !s.best) {
     diag_hint(d, "a type parameter is declared: fn [%c](%%x: %c) { %%x }",
               first, first);
   } else hint_nearest(d, &s, "");

@@ -48,7 +48,9 @@ void wake_waiting(Infer *in, Link *rules) {
   for (Link *l = rules; l; l = l->next) constraint_wake(in, l->item);
 }
 
-static void wait_for(Infer *in, Ty *meta, Constraint *c) {
+/* Hangs the constraint on the variable; unify.c wakes it when the variable is
+ * bound, and carries it over when two variables become one. */
+void constraint_wait(Infer *in, Ty *meta, Constraint *c) {
   Link *l = ARENA_NEW(in->arena, Link);
   *l = (Link){c, meta->rules};
   meta->rules = l;
@@ -90,7 +92,7 @@ static void show(Infer *in, Constraint *c, Ty *t, RuleType *out) {
     case K_TUPLE: show_tuple(in, c, t, out); break;
     case K_META:
       out->kind = RT_UNKNOWN;
-      wait_for(in, t, c);
+      constraint_wait(in, t, c);
       break;
     default: break;
   }
@@ -116,7 +118,9 @@ static bool has_error(const Ty *t) {
 }
 
 /* Attributes that are expressions take their rank and length from the type of
- * their operand. */
+ * their operand.  The record is rewritten at each run, from the operand as it
+ * is known then; the written form and the operand's number are kept across
+ * that. */
 static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
   for (int i = 0; i < c->op->attr_count; i++) {
     if (!(c->whole >> i & 1)) continue;
@@ -131,6 +135,9 @@ static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
                                   &in->p->arena, v);
     v->operand = operand;
     v->integer = form;
+    if (fits && spec->takes_float && dtype_is_float(t->dtype))
+      rule_warn(call, "`%s` is %s and is read as an integer, as in Relay",
+                attr_name_text(spec->name), dtype_name(t->dtype));
     if (!fits) {
       const char *name = attr_name_text(spec->name);
       rule_error(call, E0111, operand, "`%s` cannot be a %s", name,
@@ -152,7 +159,9 @@ static bool holds_attribute(const Constraint *c, int operand) {
   return false;
 }
 
-/* Shows the rule the operand that Relay casts with the dtype of the cast. */
+/* Shows the rule the operand that Relay casts with the dtype of the cast.
+ * Nothing is cast here: the rule merely sees what it will get, and zonk.c puts
+ * the cast into the tree if the call still needs it when all is known. */
 static void cast_operand(Constraint *c, RuleCall *call) {
   int i = c->op->cast.operand;
   c->casts = false;
@@ -225,8 +234,9 @@ static void join_made(Infer *in, const Constraint *c, Ty *t,
     slot_join(in, t->dims[i], now->dims[i], c->span);
 }
 
-/* Types of operands that follow from the others, such as the shapes of
- * weights. */
+/* Types of operands that follow from the others, such as the shapes of weights.
+ * An operand without a type receives the whole type, one with a structure only
+ * the dimensions that it lacks: what was written is never overwritten. */
 static void fill_operands(Infer *in, Constraint *c, const RuleCall *call) {
   if (!c->op->infers) return;
   Why why = {.kind = WHY_OPERATOR, .span = c->span};
@@ -301,7 +311,7 @@ static void run_rule(Infer *in, Constraint *c) {
 static void run_projection(Infer *in, Constraint *c) {
   Ty *t = ty_head(c->args[0]);
   if (t->kind == K_META) {
-    wait_for(in, t, c);
+    constraint_wait(in, t, c);
     return;
   }
   c->solved = c->gone = true;
@@ -309,11 +319,22 @@ static void run_projection(Infer *in, Constraint *c) {
                (Why){.kind = WHY_OPERATOR, .span = c->span});
 }
 
+static void run_field(Infer *in, Constraint *c) {
+  Ty *t = ty_head(c->args[0]);
+  if (t->kind == K_META) {
+    constraint_wait(in, t, c);
+    return;
+  }
+  c->solved = c->gone = true;
+  require_flow(in, infer_known_field(in, c->e, t), c->result,
+               (Why){.kind = WHY_OPERATOR, .span = c->span});
+}
+
 /* An operator as a value: a rule over its function type's parts. */
 static void run_op_value(Infer *in, Constraint *c) {
   Ty *t = ty_head(c->args[0]);
   if (t->kind == K_META) {
-    wait_for(in, t, c);
+    constraint_wait(in, t, c);
     return;
   }
   if (t->kind == K_ERROR || !op_value_fits(in, c, t)) {
@@ -327,7 +348,8 @@ static void run_op_value(Infer *in, Constraint *c) {
   run_rule(in, c);
 }
 
-/* A division with a remainder, or a negative result, is no dimension. */
+/* A division with a remainder, or a negative result, is no dimension.  Only
+ * numbers decide: with a name in it a form may still turn out to be exact. */
 static bool is_impossible(const Constraint *c, const Dim *values, Dim d) {
   for (int i = 0; i < c->name_count; i++)
     if (!dim_is_number(values[i])) return false;
@@ -355,10 +377,9 @@ static void run_form(Infer *in, Constraint *c) {
 
 static void run(Infer *in, Constraint *c) {
   static void (*const runners[])(Infer *, Constraint *) = {
-      [C_RULE] = run_rule,
-      [C_OP_VALUE] = run_op_value,
-      [C_PROJ] = run_projection,
-      [C_FORM] = run_form,
+      [C_RULE] = run_rule,       [C_OP_VALUE] = run_op_value,
+      [C_PROJ] = run_projection, [C_FIELD] = run_field,
+      [C_FORM] = run_form,       [C_INSTANCE] = run_instance,
   };
   c->queued = false;
   if (!c->gone) runners[c->kind](in, c);
@@ -386,7 +407,7 @@ void constraint_start(Infer *in, Constraint *c) {
   if (c->solved || c->gone) return;
   VEC_PUSH(&in->pending, c);
   Ty *result = c->result ? ty_head(c->result) : NULL;
-  if (result && result->kind == K_META) wait_for(in, result, c);
+  if (result && result->kind == K_META) constraint_wait(in, result, c);
 }
 
 /* --- The end of a component ---------------------------------------------- */
@@ -466,8 +487,27 @@ static bool would_fit(Infer *in, Constraint *c) {
   return call.result.rank == wanted->rank;
 }
 
+bool constraint_takes(Infer *in, Constraint *c, int i, Ty *t) {
+  Ty *meta = ty_head(c->args[i]);
+  RuleCall call;
+  t = ty_head(t);
+  if (meta == t) return false;
+  if (meta->kind != K_META || t->kind == K_META) return true;
+  meta->link = t;
+  RuleStatus status = ask(in, c, &call);
+  meta->link = NULL;
+  const Ty *wanted = c->result ? ty_head(c->result) : meta;
+  if (status != RULE_OK || call.result.kind != RT_TENSOR ||
+      wanted->kind != K_TENSOR)
+    return status != RULE_ERROR;
+  return call.result.rank == wanted->rank &&
+         call.result.dtype == (DType)wanted->dtype;
+}
+
 /* An operand that never has a value, as of `1 + fail()`, is a tensor of the
- * least rank that the rule lets pass. */
+ * least rank that the rule lets pass.  Each rank is tried by linking the
+ * variable for the length of one question; nothing is bound until a rank fits,
+ * and nothing follows links with compression meanwhile (ty_shorten). */
 static bool default_never(Infer *in, Constraint *c) {
   if (c->kind != C_RULE) return false;
   for (int i = 0; i < c->count; i++) {
@@ -487,7 +527,9 @@ static bool default_never(Infer *in, Constraint *c) {
 }
 
 /* Reports the first constraint that waits.  Errors that follow from it are not
- * reported. */
+ * reported.  Before the end of the unit (`last`) a constraint on a global value
+ * is left alone: `let @cell = ref(Nil)` gets its element's type from a later
+ * line. */
 static bool report_waiting(Infer *in, bool last) {
   for (size_t i = 0; i < in->pending.len; i++) {
     Constraint *c = in->pending.data[i];
@@ -531,6 +573,8 @@ static void forget_settled(Infer *in) {
  * because they depend on final types. */
 void solve_finish(Infer *in, bool last) {
   do {
+    solve(in);
+    holes_finish(in);
     solve(in);
     if (mem_exhausted(in->mem)) return;
   } while (report_failing(in) || dims_fill_holes(in) ||

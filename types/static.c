@@ -5,7 +5,19 @@
  * A `?` arises in some places (an operator whose result depends on a value, a
  * declaration that says so) and flows on to others.  Each place where one
  * arises is reported, with notes that follow it to the definitions that it
- * reaches.  The types are those that inference left (zonk.c). */
+ * reaches:
+ *
+ *   let %i = argwhere(%x);     E0306: the shape that `argwhere` gives depends
+ *   @f(%i)                     on a value; note: so `%i` is Tensor[(?, 1), ...]
+ *
+ * The types are those that inference left (zonk.c), so this is one look at each
+ * node and no analysis of its own.  All expressions are put into one list,
+ * parents before children, each with the index of its parent: from a node the
+ * shape is then followed upward without a walk.
+ *
+ * An expression is a source if its type holds `?` while nothing that flows into
+ * it does.  Where the rules find no source at all, check_rest reports the first
+ * node whose type holds `?`, so that no such program passes. */
 #include "ir/walk.h"
 #include "ops/ops.h"
 #include "types/types.h"
@@ -69,7 +81,8 @@ static void note_use(Static *s, int at) {
   ptrmap_put(&s->uses, what, (void *)(intptr_t)(at + 1));
 }
 
-/* `up` is the node that was entered last and has not been left. */
+/* `up` is the node that was entered last and has not been left.  A node's index
+ * plus one is what the map of uses holds, since 0 would be NULL. */
 static void add_tree(Static *s, const Global *home, const Expr *root) {
   ExprWalk w;
   int up = -1;
@@ -93,6 +106,8 @@ static void add_unit(Static *s, const Unit *u) {
   for (int i = 0; i < u->item_count; i++) {
     const Global *g = item_global(s->p, &u->items[i]);
     if (g && g->value) add_tree(s, g, g->value);
+    for (const Global *of = g ? g->instances : NULL; of; of = of->next_instance)
+      add_tree(s, of, of->value);
   }
   for (int i = 0; i < u->step_count; i++)
     if (u->steps[i].kind == STEP_EXPR) add_tree(s, NULL, u->steps[i].expr);
@@ -124,7 +139,9 @@ static const Var *receiver(Static *s, const Pattern *p) {
   return NULL;
 }
 
-/* The variable that a child's value is bound to in its parent, if any. */
+/* The variable that a child's value is bound to in its parent, if any.  NULL as
+ * well where the shape ends here: the variable's type may know it by an
+ * annotation. */
 static const Var *bound_to(Static *s, const Expr *parent, const Expr *child) {
   const Var *v = NULL;
   if (parent->kind == EX_BLOCK) {
@@ -155,7 +172,8 @@ static int note_home(Static *s, Diag *d, const Global *g) {
 }
 
 /* Goes from a node upward while the shape is part of the value, then on at the
- * first use of the variable that receives it; `at` -1: it goes nowhere. */
+ * first use of the variable that receives it; `at` -1: it goes nowhere.  At
+ * most CHAIN_MAX notes: a shape may go through the whole program. */
 static void follow(Static *s, Diag *d, int at) {
   for (int notes = 0; at >= 0 && notes < CHAIN_MAX;) {
     const Node *n = &s->nodes.data[at];
@@ -260,7 +278,7 @@ static void check_match(Static *s, int at, const Expr *e) {
   bool flows = holds(s, e->args[0]->type), arms = false;
   for (int i = 0; i < e->match->arm_count; i++) {
     const Arm *arm = &e->match->arms[i];
-    if (!flows) check_pattern(s, arm->pattern);
+    if (!flows && !arm->shares) check_pattern(s, arm->pattern);
     arms |= holds(s, arm->body->type);
   }
   if (holds(s, e->type) && !arms)

@@ -38,7 +38,9 @@ Ty *ty_meta(Infer *in) {
   return t;
 }
 
-/* Made while annotations are resolved, before inference begins. */
+/* Made while annotations are resolved, before inference begins.  Levels do not
+ * exist yet, so the variable has none until its annotation is used
+ * (convert_hole). */
 void *infer_hole(Checker *c) {
   Ty *t = ARENA_NEW(&c->arena, Ty);
   t->kind = K_META;
@@ -68,6 +70,15 @@ Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims) {
   return *scalar;
 }
 
+Ty *ty_dim(Infer *in, Slot *slot) {
+  Slot **dims = ty_dims(in, 1);
+  if (!dims) return in->error;
+  dims[0] = slot;
+  Ty *t = ty_tensor_new(in, DTYPE_NONE, 1, dims);
+  t->kind = K_DIM;
+  return t;
+}
+
 /* One more than the size of its largest part. */
 static uint16_t depth_over(const Ty *t) {
   int depth = 0;
@@ -89,7 +100,9 @@ static bool is_closed(const Ty *t) {
 }
 
 void ty_settle(Ty *t) {
-  if (t->kind == K_META || t->kind == K_RIGID || t->kind == K_TENSOR) return;
+  if (t->kind == K_META || t->kind == K_RIGID || t->kind == K_TENSOR ||
+      t->kind == K_DIM)
+    return;
   t->depth = depth_over(t);
   t->closed = is_closed(t);
 }
@@ -186,13 +199,16 @@ static Ty *convert(Infer *in, const Type *t) {
   switch (t->kind) {
     case TY_TENSOR: return convert_tensor(in, t);
     case TY_VAR: return ty_rigid(in, t->var);
+    case TY_DIM: return ty_dim(in, slot_new(in, t->dims[0], true, SPAN_NONE));
     case TY_ERROR: return in->error;
     case TY_META: return convert_hole(in, t->meta);
     default: return convert_parts(in, t);
   }
 }
 
-/* Types are as deep as the text nests, which resolution bounds. */
+/* Types are as deep as the text nests, which resolution bounds.  Finished types
+ * are interned, so types without holes are converted once in a run; those with
+ * holes are made anew around the holes, which are the same nodes each time. */
 Ty *ty_of_type(Infer *in, const Type *t) {
   if (t->has_meta) return convert(in, t);
   Ty *known = ptrmap_get(&in->known, t);

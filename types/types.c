@@ -30,8 +30,14 @@ static void checker_init(Checker *c, Program *p, Unit *unit) {
   VEC_INIT(&c->steps, c->mem);
   VEC_INIT(&c->adts, c->mem);
   VEC_INIT(&c->sinking, c->mem);
+  VEC_INIT(&c->matches, c->mem);
+  VEC_INIT(&c->holes, c->mem);
+  VEC_INIT(&c->spine, c->mem);
   VEC_INIT(&c->components, c->mem);
+  VEC_INIT(&c->generics, c->mem);
+  VEC_INIT(&c->instances, c->mem);
   ptrmap_init(&c->dim_vars, c->mem);
+  ptrmap_init(&c->no_ctors, c->mem);
 }
 
 /* A Definition lives in the checker's arena, so globals must not point to it
@@ -47,8 +53,14 @@ static void checker_done(Checker *c) {
   VEC_DONE(&c->steps);
   VEC_DONE(&c->adts);
   VEC_DONE(&c->sinking);
+  VEC_DONE(&c->matches);
+  VEC_DONE(&c->holes);
+  VEC_DONE(&c->spine);
   VEC_DONE(&c->components);
+  VEC_DONE(&c->generics);
+  VEC_DONE(&c->instances);
   ptrmap_done(&c->dim_vars);
+  ptrmap_done(&c->no_ctors);
   arena_done(&c->arena);
 }
 
@@ -61,6 +73,25 @@ static void merge_names(PtrMap *to, const PtrMap *from) {
   }
 }
 
+/* Notes which definitions lose their names to those of the unit, the library's
+ * among them. */
+static void note_replaced(Checker *c) {
+  Program *p = c->p;
+  const PtrMap *globals = &c->scope.globals, *adts = &c->scope.adts;
+  for (size_t i = 0; i < globals->cap; i++) {
+    const Name *name = globals->slots[i].key;
+    const Global *old = name ? scope_global(&p->user, name) : NULL;
+    if (old) VEC_PUSH(&p->replaced, (Named){name, old, false});
+  }
+  for (size_t i = 0; i < adts->cap; i++) {
+    const Name *name = adts->slots[i].key;
+    const Adt *old = name ? scope_adt(&p->user, name) : NULL;
+    if (old) VEC_PUSH(&p->replaced, (Named){name, old, true});
+  }
+}
+
+/* A value's slot is its index in p->values, a param's that in p->params; a
+ * session keeps their values by it. */
 static void give_slot(Program *p, Global *g) {
   if (g->kind == GLOBAL_PARAM) {
     g->slot = (int)p->params.len;
@@ -77,13 +108,18 @@ static bool can_be_named(const Type *t) {
   return !unit && !t->has_var && !(t->kind == TY_FN && t->param_count);
 }
 
-/* A name for an expression's result, or NULL. */
+/* A name for an expression's result, or NULL.  Entry 3 of the prompt has `_3`
+ * and, should it have more results, `_3_2`, `_3_3`; without entries they are
+ * counted, `_1`, `_2`.  A result that is () or polymorphic gets none. */
 static Global *name_result(Checker *c, const Definition *d) {
   Program *p = c->p;
   const Type *type = d->value->type;
   if (!p->name_results || !can_be_named(type)) return NULL;
-  char text[24];
-  snprintf(text, sizeof text, "_%d", ++p->result_count);
+  char text[32];
+  int count = ++p->result_count;
+  bool first = !p->entry || count == 1;
+  if (first) snprintf(text, sizeof text, "_%d", p->entry ? p->entry : count);
+  else snprintf(text, sizeof text, "_%d_%d", p->entry, count);
   Global *g = ARENA_NEW(&p->arena, Global);
   if (!g) return NULL;
   *g = (Global){.kind = GLOBAL_LOCAL,
@@ -116,12 +152,17 @@ static void make_steps(Checker *c) {
 
 static void join_program(Checker *c) {
   Scope *user = &c->p->user;
+  note_replaced(c);
   merge_names(&user->globals, &c->scope.globals);
   merge_names(&user->locals, &c->scope.locals);
   merge_names(&user->adts, &c->scope.adts);
   merge_names(&user->ctors, &c->scope.ctors);
   for (size_t i = 0; i < c->defs.len; i++)
     if (c->defs.data[i]->global) give_slot(c->p, c->defs.data[i]->global);
+  for (size_t i = 0; i < c->instances.len; i++) {
+    const Global *g = c->instances.data[i]->global;
+    ((Global *)g->instance_of)->effects |= g->effects;
+  }
   make_steps(c);
 }
 
@@ -129,18 +170,57 @@ static bool went_well(const Checker *c) {
   return c->p->diags->errors == c->errors_before && !mem_exhausted(c->mem);
 }
 
+/* --- Types of params ----------------------------------------------------- */
+
+/* Does a value of the type hold tensors and nothing else?  Of a data type the
+ * declared fields are looked at once, and then the arguments; of types with
+ * shared parts, each part once. */
+static bool is_data(const Type *t, PtrMap *seen) {
+  if (t->kind == TY_FN || t->kind == TY_REF) return false;
+  if (ptrmap_has(seen, t)) return true;
+  ptrmap_put(seen, t, (void *)t);
+  bool data = true;
+  for (int i = 0; i < t->count && data; i++) data = is_data(t->args[i], seen);
+  if (t->kind != TY_ADT || ptrmap_has(seen, t->adt)) return data;
+  ptrmap_put(seen, t->adt, (void *)t->adt);
+  for (int i = 0; i < t->adt->ctor_count && data; i++)
+    for (int k = 0; k < t->adt->ctors[i].field_count && data; k++)
+      data = is_data(t->adt->ctors[i].fields[k], seen);
+  return data && !t->adt->is_extern;
+}
+
+static void check_params(Checker *c) {
+  for (size_t i = 0; i < c->defs.len; i++) {
+    const Definition *d = c->defs.data[i];
+    if (d->item->kind != ITEM_PARAM || !d->declared) continue;
+    PtrMap seen;
+    ptrmap_init(&seen, c->mem);
+    if (!is_data(d->declared, &seen)) {
+      Diag *diag = diag_error(c->p->diags, E0212, d->item->annotation->span,
+                              "a `param` holds tensors: its type has no "
+                              "functions and no cells");
+      diag_hint(diag, "what is no tensor is a value: let @x = ...;");
+    }
+    ptrmap_done(&seen);
+  }
+}
+
+/* The order is forced: inference needs components, components need uses, and
+ * uses come from resolution. */
 bool types_check(Program *p, Unit *unit) {
   Checker c;
   checker_init(&c, p, unit);
   resolve_program(&c);
-  if (!mem_exhausted(c.mem)) scc_sort(&c);
+  if (went_well(&c)) check_params(&c);
   if (!mem_exhausted(c.mem)) infer_program(&c);
+  if (c.instances.len > 0 && went_well(&c)) scc_sort_again(&c);
   if (went_well(&c)) {
     exhaust_program(&c);
     effects_program(&c);
   }
   bool ok = went_well(&c);
   if (ok) join_program(&c);
+  else instances_forget(&c, 0);
   checker_done(&c);
   return ok;
 }

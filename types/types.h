@@ -63,6 +63,32 @@ void effects_print(StrBuf *out, Effects e);
  * one is not, E0306 says where that comes from and what it reaches. */
 bool types_static(Program *p);
 
+/* The attributes of a checked call of an operator, for Program's
+ * `attrs_written`. */
+int types_written_attrs(Arena *a, NameTable *names, const Expr *call,
+                        const Attr **attrs, int *operands);
+
+/* How well a value of one type serves where another is wanted (fit.c). */
+typedef enum TypeFit {
+  FIT_NOT,
+  FIT_PARTLY, /* where the type wanted is instantiated, too */
+  FIT_MORE,   /* it is more general than what is wanted */
+  FIT_SAME,   /* up to the names of type parameters */
+} TypeFit;
+/* `wanted` is closed, or a function type with its parameters. */
+TypeFit types_fit(TypeTable *types, const Type *found, const Type *wanted);
+
+/* The text of the function of which a global is an instance, and what stands
+ * for one of its parameters: a Shape's rank, or a dtype. */
+typedef struct KindArg {
+  bool known;
+  int rank;
+  DType dtype;
+  int from; /* types/'s: the argument of the use that says so */
+} KindArg;
+const Item *types_instance_item(const Global *instance);
+KindArg types_instance_arg(const Global *instance, int param);
+
 /* A function type quantified over the parameters that are free in it; others
  * as they are. */
 const Type *types_quantify(TypeTable *table, const Type *t);

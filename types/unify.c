@@ -65,7 +65,10 @@ static void run_adjust(void *call) {
 
 /* Lowers the levels in `t` to that of `meta`.  False when that is impossible:
  * `t` contains the variable itself (the occurs check), or a type parameter of
- * an inner scope, which would escape (a skolem). */
+ * an inner scope, which would escape (a skolem).  All three are one walk, as
+ * each has to see every part.  Marks make it linear in the type's graph: a part
+ * that is shared is entered once.  Closed parts hold no variable and need no
+ * walk at all. */
 static bool adjust(Infer *in, Ty *meta, Ty *t) {
   t = ty_head(t);
   if (t->closed || t->mark == in->mark) return true;
@@ -129,7 +132,8 @@ static bool join_metas(Ty *a, Ty *b) {
 }
 
 /* Marks as an error everything that `t` leaves open, so that no second message
- * follows from it. */
+ * follows from it.  The error type fits everything, and a constraint that sees
+ * it gives up without a message. */
 static void poison(Infer *in, Ty *t) {
   t = ty_head(t);
   if (t->closed || t->mark == in->mark) return;
@@ -172,7 +176,9 @@ static Ty *loose_tuple(Loose *l, const Ty *t) {
   return ty_tuple(l->in, t->count, fields);
 }
 
-/* Tuples are copied down to their tensors; what was shared stays shared. */
+/* Tuples are copied down to their tensors; what was shared stays shared.  Data
+ * types, cells and functions are not copied: their contents have one type for
+ * all who hold them.  Closed types have no dimensions that could differ. */
 static Ty *loose(Loose *l, Ty *t) {
   t = ty_head(t);
   if (t->closed || (t->kind != K_TENSOR && t->kind != K_TUPLE)) return t;
@@ -219,7 +225,14 @@ static bool agree_args(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
 
 /* Subsumption.  A polymorphic function that flows is instantiated; where a
  * polymorphic function is wanted, its parameters are skolems, which the flowing
- * function must fit whatever they are. */
+ * function must fit whatever they are.
+ *
+ *   s[a/A] = t[k/B]    a new variables, k new skolems
+ *   -------------------------------------------------
+ *   forall A. s ~> forall B. t
+ *
+ * The level is one deeper meanwhile, so that no variable from outside can be
+ * bound to a skolem k. */
 static bool flow_poly(Infer *in, Ty *from, Ty *to, Why *why) {
   Ty **params;
   in->level++;
@@ -232,7 +245,9 @@ static bool flow_poly(Infer *in, Ty *from, Ty *to, Why *why) {
 }
 
 /* Polymorphic functions inside other types are not instantiated: they must be
- * equal up to the names of their parameters. */
+ * equal up to the names of their parameters.  Instantiating one and skolemising
+ * the other finds a substitution; the loop asks that it is the identity on
+ * parameters, in their order. */
 static bool same_poly(Infer *in, Ty *from, Ty *to, Why *why) {
   if (from->param_count != to->param_count) return conflict(in, from, to);
   Ty **rigid, **targs;
@@ -242,8 +257,9 @@ static bool same_poly(Infer *in, Ty *from, Ty *to, Why *why) {
   bool ok = agree(in, a, b, why, false);
   in->level--;
   for (int i = 0; ok && i < to->param_count; i++)
-    if (from->params[i]->is_dim != to->params[i]->is_dim ||
-        (!to->params[i]->is_dim && ty_head(targs[i]) != ty_head(rigid[i])))
+    if (from->params[i]->kind != to->params[i]->kind ||
+        (to->params[i]->kind != KIND_DIM &&
+         ty_head(targs[i]) != ty_head(rigid[i])))
       return conflict(in, from, to);
   return ok;
 }
@@ -254,6 +270,7 @@ static bool agree_known(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   if (from->kind != to->kind) return conflict(in, from, to);
   switch (from->kind) {
     case K_TENSOR: return agree_tensors(in, from, to, why, flow);
+    case K_DIM: slot_unify(in, from->dims[0], to->dims[0], why); return true;
     case K_TUPLE: return agree_args(in, from, to, why, flow);
     case K_REF: return agree_args(in, from, to, why, false);
     case K_RIGID: return from->var == to->var || conflict(in, from, to);
@@ -285,7 +302,8 @@ static bool agree_heads(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
 }
 
 /* Shared parts make a type's tree exponential: a pair that was just looked at
- * is remembered. */
+ * is remembered.  Agreement of a flow is weaker than equality, so a pair that
+ * flowed is looked at again when it must be equal. */
 static bool have_agreed(const Ty *from, const Ty *to, bool flow) {
   return from->agreed == to && (flow || !from->agreed_flow);
 }

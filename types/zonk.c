@@ -32,7 +32,9 @@ static const Type *zonk_tensor(Zonk *z, const Ty *t) {
     Dim d = z->narrow ? slot_first(slot) : slot->value;
     dims[i] = dim_is_hole(d) ? DIM_ANY : d;
   }
-  return type_tensor(z->in->types, (DType)t->dtype, t->rank, dims);
+  return t->kind == K_DIM
+             ? type_dim(z->in->types, dims[0])
+             : type_tensor(z->in->types, (DType)t->dtype, t->rank, dims);
 }
 
 static const Type *zonk_parts(Zonk *z, const Ty *t) {
@@ -57,6 +59,7 @@ static const Type *zonk_new(Zonk *z, Ty *t) {
     case K_META: return z->partly ? type_meta(types, t) : type_unit(types);
     case K_ERROR: return z->partly ? type_meta(types, t) : type_error(types);
     case K_RIGID: return type_var(types, t->var);
+    case K_DIM:
     case K_TENSOR: return zonk_tensor(z, t);
     default: return zonk_parts(z, t);
   }
@@ -114,7 +117,7 @@ static void report_open(Infer *in, Span span, const char *sigil,
   Diag *d = diag_error(in->p->diags, E0202, span,
                        "the type of `%s%s` cannot be inferred: %s", sigil,
                        name->text, ty_text(in, type));
-  hint_annotation(d, sigil, name);
+  hint_annotation(in, d, sigil, name, type);
   require_flow(in, in->error, type, (Why){.kind = WHY_OPERATOR});
 }
 
@@ -181,7 +184,8 @@ static void fill_definition(Infer *in, const Definition *d) {
 
 /* --- Operators as values ------------------------------------------------- */
 
-/* `negative` at fn (int32) -> int32 becomes fn (%x) {negative(%x)}. */
+/* `negative` at fn (int32) -> int32 becomes fn (%x) {negative(%x)}.  Later
+ * phases thus know no operators as values. */
 static void expand_op_value(Infer *in, Expr *e) {
   const Type *type = e->type;
   Arena *a = &in->p->arena;
@@ -212,8 +216,7 @@ static void expand_op_value(Infer *in, Expr *e) {
   e->fn = fn;
 }
 
-/* --- Operands that are cast ------------------------------------------------
- */
+/* --- Operands that are cast ---------------------------------------------- */
 
 static const Expr *cast_of(Infer *in, const Expr *e, DType dtype) {
   Arena *a = &in->p->arena;
@@ -273,6 +276,8 @@ void zonk_program(Infer *in) {
   report_all_open(in);
   for (size_t i = 0; i < in->typed.len; i++) fill_expr(in, &in->typed.data[i]);
   for (size_t i = 0; i < in->vars.len; i++) fill_var(in, &in->vars.data[i]);
+  for (size_t i = 0; i < in->late_vars.len; i++)
+    fill_var(in, in->late_vars.data[i]);
   for (size_t i = 0; i < in->patterns.len; i++) {
     TypedPattern p = in->patterns.data[i];
     p.pattern->type = zonk(in, p.type);

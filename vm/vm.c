@@ -65,13 +65,17 @@
   } while (0)
 #define RARELY(condition) __builtin_expect((condition), 0)
 
-/* The length of an instruction with a site, and a list of its registers. */
+/* The length of an instruction with a site, and a list of its registers.  The
+ * same as ins_length(), without the walk over the row: tensor operators are
+ * frequent. */
 #define SITE_UNITS(Site)                                       \
   (2 + (unsigned)(((const Site *)pc[1].data)->source_count +   \
                   ((const Site *)pc[1].data)->out_count + 3) / \
            4)
 
-/* The loop's state goes to the session and comes back. */
+/* The loop's state goes to the session and comes back.  SLOW is for calls that
+ * may fail; they are given all three, because a fault needs them for its place
+ * and its trace. */
 #define SAVE() (s->pc = pc, s->regs = R, s->frame_top = fp)
 #define LOAD() (pc = s->pc, R = s->regs, fp = s->frame_top)
 #define SLOW(call)           \
@@ -109,7 +113,9 @@ static inline Value *value_at(Value place) {
   return (Value *)(uintptr_t)place.bits;
 }
 
-/* Two's complement: a division by -1 wraps, and its remainder is 0. */
+/* Two's complement: a division by -1 wraps, and its remainder is 0.  a / -1 is
+ * computed as 0 - a without sign, for INT_MIN / -1 traps on x86 and is
+ * undefined in C.  A division by 0 is caught before. */
 static inline int32_t div_i32(int32_t a, int32_t b) {
   return b == -1 ? (int32_t) - (uint32_t)a : a / b;
 }
@@ -144,28 +150,35 @@ static inline void cell_release(Session *s, Cell *c, size_t fields) {
   pool_free(&s->store.heap.pool, c, sizeof(Cell) + fields * sizeof(Value));
 }
 
-/* Takes one reference off a cell, whatever its fields; was it the last? */
+/* Takes one reference off a cell, whatever its fields; was it the last?  An
+ * immortal cell (count < 0) never dies. */
 static inline bool cell_dies(Cell *c) {
   if (obj_unshared(&c->obj)) return true;
   if (c->obj.count > 0) c->obj.count--;
   return false;
 }
-/* Likewise; then the cell becomes a reuse token, which has no counted
- * fields. */
+/* Likewise; then the cell becomes a reuse token, which has no counted fields.
+ * The counted fields have been taken over by whoever opened the cell; the size
+ * stays, for freeing. */
 static inline bool cell_token(Cell *c) {
   if (!cell_dies(c)) return false;
   c->obj = (Obj){.count = 1, .size = c->obj.size};
   return true;
 }
 
-/* A cell of `n` fields with this header; NULL when memory runs out. */
+/* A cell of `n` fields with this header; NULL when memory runs out.  The header
+ * is a word of the instruction: count 1, tag, size and mask, put together when
+ * the code was made. */
 static inline Cell *cell_new(Session *s, uint64_t header, size_t n) {
   Cell *c = pool_alloc(&s->store.heap.pool, sizeof(Cell) + n * sizeof(Value));
   if (c) *(uint64_t *)c = header;
   return c;
 }
 
-/* Likewise, in the memory of a reuse token if it is not null. */
+/* Likewise, in the memory of a reuse token if it is not null.  Reuse as in
+ * Perceus (Reinking, Xie, de Moura and Leijen 2021): where a cell dies and one
+ * of the same size is made on the same path, the memory goes from one to the
+ * other. */
 static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
                             size_t n) {
   if (!token) return cell_new(s, header, n);
@@ -217,8 +230,9 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   CASE(eq_##t) : A = of_bool(B.t == C.t); \
   NEXT(1);
 
-/* At the end of a loop: goes where the head would go on.  Otherwise, and
- * when the run is to stop, the `loop` behind goes to the head. */
+/* At the end of a loop: goes where the head would go on.  Otherwise, and when
+ * the run is to stop, the `loop` behind goes to the head.  A loop so takes one
+ * jump a round, and still sees the flag in every round. */
 #define BACK(name, condition)                                               \
   CASE(back_##name) : if ((condition) && !is_stopped(s)) NEXT(-(int)pc->c); \
   NEXT(1);
@@ -254,7 +268,11 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
 /* Goes back to the caller's frame. */
 #define LEAVE() (fp--, pc = fp->pc, R = fp->regs)
 
-/* Calls `callee`, whose arguments stand at `at`; its code starts at `start`. */
+/* Calls `callee`, whose arguments stand at `at`; its code starts at `start`.
+ * Two comparisons decide: fp against the frame limit, which stands for three
+ * questions at once (are the frames full, is the depth reached, was a stop
+ * asked for: session_set_frame_limit), and the window against the end of the
+ * segment.  Where either fails, vm_call() finds out which. */
 #define ENTER(callee, start, at)                            \
   do {                                                      \
     Function *f = (callee);                                 \
@@ -272,7 +290,11 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
     DISPATCH();                                             \
   } while (0)
 
-/* A tail call: goes on as `callee`, with the c values at b as its arguments. */
+/* A tail call: goes on as `callee`, with the c values at b as its arguments.
+ * The arguments move down to the front of the window, from lower to higher
+ * registers: b is at least as high as where they go, so none is overwritten
+ * before it moved.  No frame is pushed, so the frame limit is not looked at;
+ * the stop flag is. */
 #define ENTER_TAIL(callee)                                              \
   do {                                                                  \
     Function *f = (callee);                                             \
@@ -448,6 +470,8 @@ dispatch:
     NEXT(2 + (pc->b + 4) / 4);
     CASE(big_cell) : SLOW(vm_big_cell(s, pc));
     NEXT(2 + (pc->b + 3) / 4);
+    CASE(cells) : SLOW(vm_cells(s, pc));
+    NEXT(3);
     CASE(closure) : SLOW(vm_closure(s, pc));
     NEXT(3 + (pc->b + 3) / 4);
     CASE(sibling) : SLOW(vm_sibling(s, pc));

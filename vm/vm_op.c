@@ -75,7 +75,11 @@ static void set_axis(Tensor *t, int64_t n, int64_t stride) {
   t->strides[t->rank++] = stride;
 }
 
-/* Adds an operand that is its source with more axes, of length 1. */
+/* Adds an operand that is its source with more axes, of length 1.  An axis of
+ * length 1 may have any stride; 1 is written.  Shapes and strides of the
+ * source's own axes are copied around it:
+ *
+ *   source (3, 4), axis 1, count 1  ->  view (3, 1, 4) */
 static void add_view(Operands *o, const OpSource *source, const Value *v) {
   SourceView view = source->view;
   const Tensor *from = source->kind == FROM_BITS ? NULL : v->tensor;
@@ -101,7 +105,9 @@ static void add_source(Operands *o, const OpSource *source, const Value *v) {
   else add_operand(o, source->type, v);
 }
 
-/* `taken` has a bit for each source that the instruction drops. */
+/* `taken` has a bit for each source that the instruction drops.  Operand a has
+ * sixteen bits, so only the first sixteen sources can be taken; OpCall.ending
+ * has thirty-two, by operand. */
 static void gather(const Session *s, const OpSite *site, const uint16_t *list,
                    unsigned taken, Operands *o) {
   for (int i = 0; i < site->source_count; i++, taken >>= 1) {
@@ -144,7 +150,9 @@ static bool plan_fits(const OpPlan *plan, const Operands *o) {
   return true;
 }
 
-/* Without memory for a plan the rule is asked again the next time. */
+/* Without memory for a plan the rule is asked again the next time.  The fields
+ * of a tuple's type are copied behind the key, so that the plan is one block;
+ * result.value, which points into the rule's own memory, is not kept. */
 static void plan_keep(Session *s, const OpSite *site, const Operands *o,
                       const RuleType *result) {
   if (site->number == NO_PLAN) return;
@@ -257,10 +265,12 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
 
 /* --- Rows in place ------------------------------------------------------- */
 
-enum { ROW_NEAR = 1 << 16 }; /* bytes that are copied at once */
+enum { ROW_NEAR = 1 << 16 }; /* elements that are copied at once */
 
 /* The bytes of `row` where it has the shape of y's, and both tensors are runs
- * of elements; else 0. */
+ * of elements; else 0.  Walks the axes from the last: each stride must be the
+ * product of the lengths behind it, in both tensors.  0 also for a row that is
+ * too large to copy without looking at the stop flag, and for an empty one. */
 static int64_t row_bytes(const Tensor *y, const Tensor *row) {
   int64_t n = 1;
   if (y->rank != row->rank + 1 || y->dtype != row->dtype) return 0;
@@ -275,7 +285,10 @@ static int64_t row_bytes(const Tensor *y, const Tensor *row) {
 }
 
 /* y[i] = row in place, as loops over time do at each step, without a call of
- * the kernel.  False: the kernel has to do it, or to refuse. */
+ * the kernel.  False: the kernel has to do it, or to refuse.  The conditions in
+ * their order: y ends here and may be written; the row is not a part of y
+ * itself; nobody else holds y or its buffer; the layouts agree; the index is in
+ * range. */
 static bool set_row(Session *s, const OpSite *site, const uint16_t *list,
                     unsigned taken) {
   Tensor *y = s->regs[list[0]].tensor;
@@ -313,10 +326,13 @@ static void write_text(Session *s, const char *text, size_t len) {
   if (s->hooks.write) s->hooks.write(s->hooks.data, text, len);
 }
 
-static bool special_print(Session *s, const OpSite *site, const Value *v) {
+/* The text is made whole before it is written, so a stop in the middle of a
+ * large value prints nothing of it. */
+static bool special_print(Session *s, const OpSite *site,
+                          const uint16_t *list) {
   StrBuf text;
   strbuf_init(&text, s->mem);
-  value_print(&s->store, &text, site->sources[0].type, *v,
+  value_print(&s->store, &text, site->sources[0].type, s->regs[list[0]],
               s->hooks.width ? s->hooks.width : 80, 0, VALUE_SHOWN);
   strbuf_add_char(&text, '\n');
   bool whole = !store_should_stop(&s->store);
@@ -327,9 +343,10 @@ static bool special_print(Session *s, const OpSite *site, const Value *v) {
 }
 
 /* Code points, or UTF-8 when the elements are bytes. */
-static bool special_print_text(Session *s, const OpSite *site, const Value *v) {
+static bool special_print_text(Session *s, const OpSite *site,
+                               const uint16_t *list) {
   (void)site;
-  const Tensor *t = v->tensor;
+  const Tensor *t = s->regs[list[0]].tensor;
   StrBuf text;
   strbuf_init(&text, s->mem);
   int64_t n = tensor_count(t);
@@ -343,25 +360,52 @@ static bool special_print_text(Session *s, const OpSite *site, const Value *v) {
   return !mem_exhausted(s->mem) || vm_out_of_memory(s);
 }
 
-static const char *message_of(const OpSite *site) {
+/* The values that fill in a message, behind the operands of the row. */
+typedef struct Shown {
+  Session *s;
+  const OpSite *site;
+  const uint16_t *list;
+  int first;
+} Shown;
+
+static void print_shown(void *of, StrBuf *out, int i) {
+  const Shown *shown = of;
+  int at = shown->first + i;
+  value_print(&shown->s->store, out, shown->site->sources[at].type,
+              shown->s->regs[shown->list[at]], MESSAGE_MOST, 0, VALUE_SHOWN);
+}
+
+/* Raises the error with its message, or with `otherwise` if that is empty. */
+static bool fail_with(Session *s, const OpSite *site, const uint16_t *list,
+                      DiagCode code, const char *before,
+                      const char *otherwise) {
+  Shown shown = {s, site, list, op_arg_count(site->op)};
   const AttrValue *v = attr_get(site->attrs, ATTR_message);
-  return v->state == AV_SET && v->text && *v->text ? v->text : NULL;
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  message_fill(&text, v->state == AV_SET && v->text ? v->text : "",
+               site->source_count - shown.first, print_shown, &shown);
+  if (mem_exhausted(s->mem)) vm_out_of_memory(s);
+  else if (store_should_stop(&s->store)) vm_stopped(s);
+  else if (text.len == 0) vm_fault(s, code, "%s", otherwise);
+  else vm_fault(s, code, "%s%s", before, strbuf_text(&text));
+  strbuf_done(&text);
+  return false;
 }
 
-static bool special_assert(Session *s, const OpSite *site, const Value *v) {
-  if (v->b) return true;
-  const char *message = message_of(site);
-  return vm_fault(s, E0605, "assertion failed%s%s", message ? ": " : "",
-                  message ? message : "");
+static bool special_assert(Session *s, const OpSite *site,
+                           const uint16_t *list) {
+  return s->regs[list[0]].b ||
+         fail_with(s, site, list, E0605,
+                   "assertion failed: ", "assertion failed");
 }
 
-static bool special_fail(Session *s, const OpSite *site, const Value *v) {
-  (void)v;
-  const char *message = message_of(site);
-  return vm_fault(s, E0606, "%s", message ? message : "failed");
+static bool special_fail(Session *s, const OpSite *site, const uint16_t *list) {
+  return fail_with(s, site, list, E0606, "", "failed");
 }
 
-typedef bool (*SpecialFn)(Session *s, const OpSite *site, const Value *v);
+/* What the language calls operators and no kernel can do: they have effects. */
+typedef bool (*SpecialFn)(Session *s, const OpSite *site, const uint16_t *list);
 
 static const SpecialFn specials[SPECIAL_COUNT] = {
     [SPECIAL_PRINT] = special_print,
@@ -372,8 +416,7 @@ static const SpecialFn specials[SPECIAL_COUNT] = {
 
 bool vm_special(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
-  const Value *v = site->source_count ? &s->regs[ins_list(pc)[0]] : NULL;
-  return specials[site->op->special](s, site, v);
+  return specials[site->op->special](s, site, ins_list(pc));
 }
 
 /* --- Scalars ------------------------------------------------------------ */

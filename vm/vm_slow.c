@@ -310,6 +310,24 @@ bool vm_big_cell(Session *s, const Word *pc) {
   return true;
 }
 
+/* The list so far is in the register of its end, which is dropped if memory
+ * runs out.  For list literals of numbers, which would otherwise take an
+ * instruction for each element.  Built from the end, so that each cell is
+ * complete when it is made. */
+bool vm_cells(Session *s, const Word *pc) {
+  const Tensor *t = pc[2].value.tensor;
+  Value *rest = &s->regs[pc->b];
+  for (int64_t i = tensor_count(t); i-- > 0;) {
+    Cell *c = cell_alloc(s, pc[1].word, 2);
+    if (!c) return false;
+    c->fields[0] = tensor_bits_at(t, i);
+    c->fields[1] = *rest;
+    rest->cell = c;
+  }
+  s->regs[pc->a] = *rest;
+  return true;
+}
+
 /* Field 0 is the function, the others are what it captured. */
 bool vm_closure(Session *s, const Word *pc) {
   Cell *c = cell_alloc(s, pc[2].word, 1u + pc->b);

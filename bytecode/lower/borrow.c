@@ -17,9 +17,7 @@
  * Parameters are nodes of a graph, and "owned" spreads from a callee's
  * parameters to the parameters that are passed to them.  The walk of a function
  * includes the functions that it reaches and that no walk has reached before,
- * so all walks together are linear.  The walk has a stack of its own, not that
- * of ir/walk.h, because each expression inherits facts from its parent: whether
- * its value moves, whether it is a tail, which matched cells are open. */
+ * so all walks together are linear. */
 #include "bytecode/lower/lower.h"
 #include "ir/walk.h"
 
@@ -41,12 +39,14 @@ typedef struct Opened {
   int size;
 } Opened;
 
-typedef struct Visit {
-  const Expr *e;
-  bool moves; /* its value goes where it is owned */
-  bool tail;
+/* What an expression inherits from those around it. */
+typedef struct Fate {
+  bool moves;    /* its value goes where it is owned */
+  bool tail;     /* its value is that of the function */
+  bool split;    /* a match on a tuple that is never made, or that tuple */
+  bool captured; /* it is part of a closure */
   const Opened *opened;
-} Visit;
+} Fate;
 
 typedef struct Infer {
   Code *code;
@@ -57,9 +57,9 @@ typedef struct Infer {
   VEC(Node) nodes;
   VEC(Edge) edges;
   VEC(uint32_t) owned; /* to be spread */
-  VEC(Visit) stack;
-  PtrMap firsts; /* EX_FN -> its first node, plus 1 */
-  PtrMap roots;  /* Var -> the parameter it is a part of, plus 1 */
+  VEC(Fate) fates;     /* of the expressions under way */
+  PtrMap firsts;       /* EX_FN -> its first node, plus 1 */
+  PtrMap roots;        /* Var -> the parameter it is a part of, plus 1 */
 } Infer;
 
 /* No parameter.  It is beyond every node, as are nodes for which there was
@@ -116,25 +116,7 @@ static void bind_root(Infer *in, const Var *v, uint32_t root) {
   ptrmap_put(&in->roots, v, (void *)(uintptr_t)(root + 1));
 }
 
-/* --- The walk ----------------------------------------------------------- */
-
-static void visit(Infer *in, const Visit *from, const Expr *e, bool moves,
-                  bool tail) {
-  VEC_PUSH(&in->stack, (Visit){e, moves, tail, from->opened});
-}
-
-static void visit_args(Infer *in, const Visit *v, bool moves) {
-  for (int i = 0; i < v->e->count; i++)
-    visit(in, v, v->e->args[i], moves, false);
-}
-
-/* A cell is made: it could reuse an opened cell of its size, if that is
- * owned. */
-static void visit_cell(Infer *in, const Visit *v) {
-  for (const Opened *o = v->opened; o && v->e->count > 0; o = o->outer)
-    if (o->size == v->e->count) set_owned(in, o->root);
-  visit_args(in, v, true);
-}
+/* --- Fates -------------------------------------------------------------- */
 
 static void open_pattern(Infer *in, const Pattern *p, uint32_t root,
                          const Opened **opened) {
@@ -154,64 +136,66 @@ static void open_part(Infer *in, const Expr *part, const Pattern *p,
   if (root != NO_ROOT) open_pattern(in, p, root, opened);
 }
 
-static void visit_match(Infer *in, const Visit *v) {
-  const Expr *value = v->e->args[0];
-  bool split = match_is_split(v->e);
-  for (int i = 0; i < v->e->match->arm_count; i++) {
-    const Arm *arm = &v->e->match->arms[i];
-    Visit inside = *v;
-    if (!split) open_part(in, value, arm->pattern, &inside.opened);
-    else if (arm->pattern->kind == PT_TUPLE)
-      for (int k = 0; k < value->count; k++)
-        open_part(in, value->args[k], arm->pattern->fields[k], &inside.opened);
-    visit(in, &inside, arm->body, true, v->tail);
-  }
-  for (int k = 0; split && k < value->count; k++)
-    visit(in, v, value->args[k], false, false);
-  if (!split) visit(in, v, value, false, false);
+static const Opened *open_arm(Infer *in, const Expr *match, int i, Fate f) {
+  const Expr *value = match->args[0];
+  const Pattern *p = match->match->arms[i].pattern;
+  if (!f.split) open_part(in, value, p, &f.opened);
+  else if (p->kind == PT_TUPLE)
+    for (int k = 0; k < value->count; k++)
+      open_part(in, value->args[k], p->fields[k], &f.opened);
+  return f.opened;
 }
 
-static void visit_block(Infer *in, const Visit *v) {
-  const Block *block = v->e->block;
-  for (int i = 0; i < block->count; i++) {
-    const Binding *b = &block->bindings[i];
-    if (b->kind == BIND_FREE) continue;
-    uint32_t root = b->kind == BIND_LET ? root_of(in, b->value) : NO_ROOT;
-    if (root != NO_ROOT) bind_root(in, b->var, root);
-    else visit(in, v, b->value, b->kind != BIND_ITEM, false);
-  }
-  visit(in, v, block->result, v->moves, v->tail);
+static bool op_owns(const OpInfo *op, const Expr *arg) {
+  return (op->storage == STORE_VIEW || op->in_place) &&
+         arg->type->kind == TY_TENSOR;
 }
 
-/* A parameter that is passed on is owned if the callee's parameter is. */
-static void visit_known(Infer *in, const Visit *v, const Expr *fn) {
-  const bool *decided = ptrmap_get(&in->code->borrowed, fn);
-  uint32_t first = decided ? NO_ROOT : fn_first(in, fn);
-  for (int i = 0; i < v->e->count; i++) {
-    uint32_t root = root_of(in, v->e->args[i]);
-    bool self = v->tail && fn == in->fn;
-    if (root == NO_ROOT) {
-      if (self) set_owned(in, first + (uint32_t)i);
-      visit(in, v, v->e->args[i], true, false);
-    } else if (decided) {
-      if (!decided[i]) set_owned(in, root);
-    } else {
-      add_edge(in, first + (uint32_t)i, root);
-      if (self) add_edge(in, root, first + (uint32_t)i);
-    }
+/* Does the value of a part, which is no tail, go where it is owned? */
+static bool part_moves(const ExprWalk *w, const Fate *around) {
+  const Expr *e = w->parent;
+  switch (e->kind) {
+    case EX_CALL:
+      if (w->role == ROLE_CALLEE) return false;
+      return e->call.callee->kind != EX_OP ||
+             op_owns(op_info(e->call.callee->op), w->at);
+    case EX_TUPLE: return !around->split;
+    case EX_BLOCK: return e->block->bindings[w->index].kind != BIND_ITEM;
+    case EX_LIST:
+    case EX_REF: return true;
+    case EX_WRITE: return w->index == 1;
+    default: return false;
   }
 }
 
-static bool wants_operands(const OpInfo *op) {
-  return op->storage == STORE_VIEW || op->in_place;
+static Fate fate_at(Infer *in, const ExprWalk *w) {
+  const Fate body = {.moves = true, .tail = true};
+  bool within = w->parent && in->fates.len;
+  Fate around = within ? VEC_LAST(&in->fates) : body, f = around;
+  if (within && w->parent->kind == EX_FN) f.captured = true;
+  if (f.captured) return f;
+  f.split = within && w->parent->kind == EX_MATCH && w->role == ROLE_ARG &&
+            around.split;
+  if (w->at->kind == EX_MATCH) f.split = match_is_split(w->at);
+  if (!within) return f;
+  if (expr_walk_is_tail(w)) {
+    f.moves |= w->role != ROLE_RESULT;
+    if (w->role == ROLE_ARM)
+      f.opened = open_arm(in, w->parent, w->index, around);
+  } else {
+    f.moves = part_moves(w, &around);
+    f.tail = false;
+  }
+  return f;
 }
 
-static void visit_op(Infer *in, const Visit *v) {
-  bool moves = wants_operands(op_info(v->e->call.callee->op));
-  for (int i = 0; i < v->e->count; i++) {
-    const Expr *arg = v->e->args[i];
-    visit(in, v, arg, moves && arg->type->kind == TY_TENSOR, false);
-  }
+/* --- The walk ----------------------------------------------------------- */
+
+/* A cell of `size` fields is made: it could reuse an opened cell of its size,
+ * if that is owned. */
+static void make_cell(Infer *in, int size, const Fate *f) {
+  for (const Opened *o = f->opened; o && size > 0; o = o->outer)
+    if (o->size == size) set_owned(in, o->root);
 }
 
 static const Expr *known_fn(const Expr *callee) {
@@ -222,57 +206,61 @@ static const Expr *known_fn(const Expr *callee) {
              : NULL;
 }
 
-static void visit_call(Infer *in, const Visit *v) {
-  const Expr *callee = v->e->call.callee, *fn = known_fn(callee);
-  if (callee->kind == EX_OP) {
-    visit_op(in, v);
-  } else if (callee->kind == EX_CTOR) {
-    visit_cell(in, v);
-  } else if (fn) {
-    visit_known(in, v, fn);
-  } else {
-    visit_args(in, v, true);
-    visit(in, v, callee, false, false);
+/* A parameter that is passed on is owned if the callee's parameter is. */
+static void call_known(Infer *in, const Expr *e, const Expr *fn, bool self) {
+  const bool *decided = ptrmap_get(&in->code->borrowed, fn);
+  uint32_t first = decided ? NO_ROOT : fn_first(in, fn);
+  for (int i = 0; i < e->count; i++) {
+    uint32_t root = root_of(in, e->args[i]);
+    if (root == NO_ROOT) {
+      if (self) set_owned(in, first + (uint32_t)i);
+    } else if (decided) {
+      if (!decided[i]) set_owned(in, root);
+    } else {
+      add_edge(in, first + (uint32_t)i, root);
+      if (self) add_edge(in, root, first + (uint32_t)i);
+    }
   }
 }
 
-/* A closure captures what its function mentions. */
-static void visit_fn(Infer *in, const Expr *fn) {
-  ExprWalk w;
-  expr_walk_start(&w, in->code->mem, WALK_ENTER, fn);
-  while (expr_walk_next(&w))
-    if (w.at->kind == EX_VAR) set_owned(in, root_of(in, w.at));
-  expr_walk_end(&w);
+static void enter_call(Infer *in, const Expr *e, const Fate *f) {
+  const Expr *fn = known_fn(e->call.callee);
+  if (e->call.callee->kind == EX_CTOR) make_cell(in, e->count, f);
+  if (fn) call_known(in, e, fn, f->tail && fn == in->fn);
 }
 
-static void visit_one(Infer *in, Visit v) {
-  const Expr *e = v.e;
-  if (e->kind == EX_VAR || e->kind == EX_PROJ) {
-    uint32_t root = root_of(in, e);
-    bool counted = type_is_counted(e->type);
-    if (root != NO_ROOT && v.moves && counted) set_owned(in, root);
-    if (root == NO_ROOT && e->kind == EX_PROJ) visit_args(in, &v, false);
-    return;
-  }
-  switch ((ExprKind)e->kind) {
-    case EX_FN: visit_fn(in, e); break;
-    case EX_TUPLE: visit_cell(in, &v); break;
-    case EX_CALL: visit_call(in, &v); break;
-    case EX_BLOCK: visit_block(in, &v); break;
-    case EX_MATCH: visit_match(in, &v); break;
-    case EX_IF:
-      visit(in, &v, e->args[0], false, false);
-      visit(in, &v, e->args[1], true, v.tail);
-      visit(in, &v, e->args[2], true, v.tail);
-      break;
-    case EX_REF: visit_args(in, &v, true); break;
-    case EX_READ: visit_args(in, &v, false); break;
-    case EX_WRITE:
-      visit(in, &v, e->args[0], false, false);
-      visit(in, &v, e->args[1], true, false);
-      break;
-    default: break;
-  }
+/* Is the parameter's part an argument, or the value of a let?  The call has
+ * linked an argument to the callee's parameter; a let makes its variable a part
+ * of the same parameter. */
+static bool is_passed_on(Infer *in, const ExprWalk *w, uint32_t root) {
+  const Expr *e = w->parent;
+  if (!e) return false;
+  if (e->kind == EX_CALL)
+    return w->role == ROLE_ARG && known_fn(e->call.callee);
+  if (w->role != ROLE_VALUE) return false;
+  const Binding *b = &e->block->bindings[w->index];
+  if (b->kind == BIND_LET) bind_root(in, b->var, root);
+  return b->kind == BIND_LET;
+}
+
+static void enter_part(Infer *in, const ExprWalk *w, const Fate *f) {
+  uint32_t root = root_of(in, w->at);
+  bool owned = f->captured ? w->at->kind == EX_VAR
+                           : f->moves && type_is_counted(w->at->type) &&
+                                 !is_passed_on(in, w, root);
+  if (owned) set_owned(in, root);
+}
+
+/* False: its parts are of no interest. */
+static bool enter(Infer *in, const ExprWalk *w, const Fate *f) {
+  const Expr *e = w->at;
+  bool part = root_of(in, e) != NO_ROOT;
+  if (part) enter_part(in, w, f);
+  if (f->captured) return true;
+  if (e->kind == EX_TUPLE && !f->split) make_cell(in, e->count, f);
+  if (e->kind == EX_LIST && e->count > 0) make_cell(in, 2, f);
+  if (e->kind == EX_CALL) enter_call(in, e, f);
+  return !part;
 }
 
 static void walk_fn(Infer *in, const Expr *fn) {
@@ -280,11 +268,19 @@ static void walk_fn(Infer *in, const Expr *fn) {
   in->first = fn_first(in, fn);
   for (int i = 0; i < fn->fn->param_count; i++)
     bind_root(in, fn->fn->params[i], in->first + (uint32_t)i);
-  VEC_PUSH(&in->stack, (Visit){.e = fn->fn->body, .moves = true, .tail = true});
-  while (in->stack.len) {
-    Visit v = VEC_POP(&in->stack);
-    visit_one(in, v);
+  ExprWalk w;
+  VEC_CLEAR(&in->fates);
+  expr_walk_start(&w, in->code->mem, WALK_ENTER | WALK_LEAVE, fn->fn->body);
+  while (expr_walk_next(&w)) {
+    if (w.event == WALK_LEAVE) {
+      in->fates.len--;
+      continue;
+    }
+    Fate f = fate_at(in, &w);
+    if (enter(in, &w, &f)) VEC_PUSH(&in->fates, f);
+    else expr_walk_skip(&w);
   }
+  expr_walk_end(&w);
 }
 
 /* --- Answers ------------------------------------------------------------ */
@@ -310,7 +306,7 @@ static void infer_init(Infer *in, Code *c) {
   VEC_INIT(&in->nodes, c->mem);
   VEC_INIT(&in->edges, c->mem);
   VEC_INIT(&in->owned, c->mem);
-  VEC_INIT(&in->stack, c->mem);
+  VEC_INIT(&in->fates, c->mem);
   ptrmap_init(&in->firsts, c->mem);
   ptrmap_init(&in->roots, c->mem);
 }
@@ -320,7 +316,7 @@ static void infer_done(Infer *in) {
   VEC_DONE(&in->nodes);
   VEC_DONE(&in->edges);
   VEC_DONE(&in->owned);
-  VEC_DONE(&in->stack);
+  VEC_DONE(&in->fates);
   ptrmap_done(&in->firsts);
   ptrmap_done(&in->roots);
   arena_done(&in->arena);

@@ -87,7 +87,9 @@ static bool binds(const Type *t, Dim wanted) {
   return false;
 }
 
-/* Reads the dimension `wanted` of a value in `r`, which lies in `root`. */
+/* Reads the dimension `wanted` of a value in `r`, which lies in `root`.  The
+ * path to the first place that has the dimension, by fields of tuples.  `root`
+ * is listed so that the views on the way stay alive. */
 static Reg read_name(Lower *l, const Type *t, Reg r, Reg root, Dim wanted) {
   int i = 0;
   if (t->kind == TY_TENSOR) {
@@ -134,7 +136,7 @@ void lower_entry(Lower *l, const Fn *fn) {
   if (!bound) return;
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeVar *var = fn->type_vars[i];
-    if (var->is_dim && var->number) bound[bind_name(l, fn, var)]++;
+    if (var->kind == KIND_DIM && var->number) bound[bind_name(l, fn, var)]++;
   }
   if (!l->fn->key.checks) return;
   for (int i = 0; i < fn->param_count; i++) {
@@ -153,7 +155,7 @@ void lower_entry_param(Lower *l, Reg r, const Type *type, Span span) {
 
 static bool has_dims(const Fn *fn) {
   for (int i = 0; i < fn->type_param_count; i++)
-    if (fn->type_vars[i]->is_dim) return true;
+    if (fn->type_vars[i]->kind == KIND_DIM) return true;
   return false;
 }
 

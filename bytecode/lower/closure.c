@@ -51,7 +51,8 @@ const Type *env_shown(Lower *l, const Type *targ) {
 }
 
 /* A use inside the definitions that it recurs with has no type arguments: its
- * parameters are those of the running instance. */
+ * parameters are those of the running instance.  Types themselves are kept only
+ * for functions that print, since code depends on representations alone. */
 static void bind_param(Lower *l, Env *env, const TypeVar *v, const Type *targ,
                        bool prints) {
   int i = targ ? -1 : env_find(l->env, v);
@@ -72,7 +73,7 @@ const Env *env_bind(Lower *l, const Env *outer, int count,
     if (!is_rebound(outer->vars[i], count, params))
       env_add(env, outer->vars[i], outer->counted[i], outer->types[i]);
   for (int i = 0; i < count; i++) {
-    if (params[i]->is_dim) continue;
+    if (params[i]->kind == KIND_DIM) continue;
     bind_param(l, env, params[i], targs ? targs[i] : NULL, prints);
   }
   return env;
@@ -98,7 +99,7 @@ const Env *env_of_use(Lower *l, const Expr *use) {
   int n = var_params(use->var, &params);
   if (n == 0 || !use->targs) return l->env;
   return env_bind(l, l->env, n, params, use->targs,
-                  use->var->effects & EFFECT_PRINT);
+                  use->var->effects & EFFECT_SHOWS);
 }
 
 /* --- Free variables ----------------------------------------------------- */
@@ -184,7 +185,10 @@ static Function *group_member(Lower *l, const Var *v, bool checks);
 
 /* --- Groups ------------------------------------------------------------- */
 
-/* A free variable of a group as the enclosing function sees it. */
+/* A free variable of a group as the enclosing function sees it.  Not captured
+ * are closures that capture nothing, generalised lets, whose own free variables
+ * were added in their place, and siblings where the running function has no
+ * closure. */
 static FreeVar free_var(Lower *l, const Var *v) {
   Local *local = local_get(l, v);
   FreeVar f = {.var = v, .counted = is_counted(l, v->type)};
@@ -211,7 +215,8 @@ static void group_captures(Lower *l, FnGroup *g, const FreeVars *f) {
   g->free = free;
 }
 
-/* A group of fns with their names (NULL: none). */
+/* A group of fns with their names (NULL: none).  The members are walked as one,
+ * so all of them capture what any of them uses. */
 static FnGroup *group_new(Lower *l, int count, const Var *const *vars,
                           const Expr *const *fns) {
   FnGroup *g = ARENA_NEW(&l->code->arena, FnGroup);

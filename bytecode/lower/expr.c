@@ -29,7 +29,10 @@ static void put_results(Lower *l, const Reg *fields) {
   for (uint32_t i = 0; i < n; i++) put_listed(l, 'p', fields[i]);
 }
 
-/* Returns the fields of the tuple in `from`. */
+/* Returns the fields of the tuple in `from`.  Counted fields are read as views
+ * first; opening the tuple then makes them owned, without counting where nobody
+ * else holds the tuple.  Fields of a borrowed tuple are borrowed, too, and are
+ * kept by the return. */
 static void return_fields(Lower *l, Reg from) {
   const Function *f = l->fn;
   Reg parts[RESULTS_MOST];
@@ -90,9 +93,9 @@ static Reg lower_const(Lower *l, const Expr *e, Reg dst) {
 
 /* A param is bound before any session starts, so it is a constant. */
 static void lower_param(Lower *l, const Global *g, Reg r) {
-  const Tensor *t = code_param(l->code, g);
-  if (t && t->rank == 0) put_bits(l, r, tensor_bits_at(t, 0).bits);
-  else put_word(l, INS_constant, r, 0, 0, t);
+  const Value *v = code_param(l->code, g);
+  if (v && type_is_scalar(g->type)) put_bits(l, r, v->bits);
+  else put_word(l, INS_constant, r, 0, 0, v ? v->obj : NULL);
 }
 
 /* Three kinds: a definition is its closure, a generalised value is lowered anew
@@ -105,7 +108,7 @@ static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
   if (g->param_count > 0 && g->kind != GLOBAL_PARAM) {
     const Env *outer = l->env;
     l->env = env_bind(l, NULL, g->param_count, g->params, e->targs,
-                      g->effects & EFFECT_PRINT);
+                      g->effects & EFFECT_SHOWS);
     bool poly = l->poly;
     l->poly |= use_checks(l, e);
     Reg r = lower_expr(l, g->value, dst);
@@ -170,8 +173,8 @@ static uint64_t small_header(const Lower *l, uint16_t tag, int n,
   return header.word;
 }
 
-/* Of a big cell: the words that stand before its fields; NULL where memory
- * runs out. */
+/* The words that stand before the fields of a big cell; NULL where memory runs
+ * out. */
 static const uint64_t *big_header(Lower *l, uint16_t tag, int n,
                                   const Reg *fields) {
   uint64_t *words =
@@ -195,7 +198,8 @@ static Reg lower_big_cell(Lower *l, uint16_t tag, int n, const Reg *fields,
   return dst;
 }
 
-/* In the memory of reuse token `token`, or with NO_REG in new. */
+/* Makes the cell in the memory of reuse token `token`, or with NO_REG in new
+ * memory. */
 static void put_small_cell(Lower *l, Reg r, uint64_t header, int n,
                            const Reg *fields, Reg token) {
   int op = ins_of_cell(n, token != NO_REG);
@@ -249,13 +253,70 @@ Reg lower_ctor_field(Lower *l, const Expr *e, int i) {
 Reg lower_fields(Lower *l, uint16_t tag, const Expr *e, Reg dst) {
   Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
   if (!fields) return lower_failed(l);
-  for (int i = 0; i < e->count; i++) {
-    fields[i] = e->kind == EX_CALL
-                    ? lower_ctor_field(l, e, i)
-                    : lower_as(l, e->args[i], e->type->args[i], DST_ANY);
+  for (int late = 0; late < 2; late++) {
+    for (int i = 0; i < e->count; i++) {
+      if ((e->args[i]->kind == EX_CONST) != late) continue;
+      fields[i] = e->kind == EX_CALL
+                      ? lower_ctor_field(l, e, i)
+                      : lower_as(l, e->args[i], e->type->args[i], DST_ANY);
+    }
   }
   l->span = e->span;
   return lower_cell(l, tag, e->count, fields, dst);
+}
+
+/* --- Lists --------------------------------------------------------------- */
+
+enum { ELEMENT, REST };
+
+/* All in one instruction. */
+static Reg lower_packed(Lower *l, const Expr *e, Reg nil) {
+  const Ctor *cons = e->list.head->ctor;
+  Reg fields[] = {[ELEMENT] = reg_new(l, false), [REST] = nil};
+  Reg made = reg_new(l, true);
+  Ins *i = put(l, INS_cells, made, nil, 0);
+  i->words[0] = small_header(l, (uint16_t)cons->tag, 2, fields);
+  i->words[1] = (uint64_t)(uintptr_t)e->list.packed;
+  return made;
+}
+
+static Reg lower_element(Lower *l, const Expr *e, int i) {
+  const Type *wanted = e->list.head->type->args[0];
+  Reg r = lower_as(l, e->args[i], wanted, DST_ANY);
+  lower_check(l, r, e->args[i]->type, wanted, "field",
+              expr_declaration(e->list.head));
+  return r;
+}
+
+/* A cell for each element as it is evaluated, with a hole that the next cell
+ * fills, so that a long list takes no more registers than a short one. */
+static Reg lower_elements(Lower *l, const Expr *e, Reg nil) {
+  uint16_t tag = (uint16_t)e->list.head->ctor->tag;
+  Reg first = nil, hole = NO_REG;
+  for (int i = 0; i < e->count; i++) {
+    Reg fields[] = {[ELEMENT] = lower_element(l, e, i), [REST] = nil};
+    l->span = e->span;
+    if (i + 1 < e->count) {
+      fields[REST] = reg_new(l, true);
+      l->regs.data[fields[REST]].nullable = true;
+      put_bits(l, fields[REST], 0);
+    }
+    Reg cell = lower_cell(l, tag, 2, fields, DST_ANY);
+    Reg next = reg_new(l, false);
+    if (i == 0) put(l, INS_hole, next, cell, REST);
+    else put(l, INS_fill_hole, next, hole, cell)->words[0] = REST;
+    if (i == 0) first = cell;
+    hole = next;
+  }
+  return first;
+}
+
+static Reg lower_list(Lower *l, const Expr *e, Reg dst) {
+  uint16_t end = (uint16_t)ctor_nil(e->list.head->ctor)->tag;
+  Reg nil = lower_cell(l, end, 0, NULL, DST_ANY);
+  Reg list =
+      e->list.packed ? lower_packed(l, e, nil) : lower_elements(l, e, nil);
+  return lower_finish(l, list, dst);
 }
 
 /* --- Mutable cells ------------------------------------------------------ */
@@ -265,7 +326,8 @@ static Reg lower_unit(Lower *l, Reg dst) {
 }
 
 /* What a cell of `content` gets, by a ref or ref_write.  A view of little lets
- * go of its buffer. */
+ * go of its buffer.  A small view of a large tensor would keep the whole buffer
+ * for as long as the cell lives. */
 static Reg lower_content(Lower *l, const Expr *e, const Type *content) {
   const Expr *value = e->args[e->kind == EX_WRITE];
   Reg v = lower_as(l, value, content, DST_ANY);
@@ -414,6 +476,7 @@ static Reg lower_node(Lower *l, const Expr *e, Reg dst) {
     case EX_GLOBAL: return lower_global(l, e, dst);
     case EX_VAR: return lower_var(l, e, dst);
     case EX_TUPLE: return lower_fields(l, 0, e, dst);
+    case EX_LIST: return lower_list(l, e, dst);
     case EX_PROJ: return lower_proj(l, e, dst);
     case EX_CALL: return lower_call(l, e, dst);
     case EX_FN: return lower_fn(l, e, dst);

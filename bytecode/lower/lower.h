@@ -206,6 +206,10 @@ bool expr_is_plain(const Expr *e);
 /* Evaluates condition `e`: goes on behind here if it holds, else at
  * `otherwise`. */
 void lower_condition(Lower *l, const Expr *e, Label otherwise);
+/* Goes on behind here if the scalar in `r` equals the literal, else at
+ * `otherwise`. */
+void lower_unless_literal(Lower *l, Reg r, const Tensor *literal,
+                          Label otherwise);
 
 /* --- Checks at run time (check.c) ---------------------------------------- */
 

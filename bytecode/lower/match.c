@@ -37,7 +37,7 @@ typedef struct FieldParts {
 
 typedef struct Test {
   Part *part;
-  const Pattern *pattern; /* a PT_CTOR */
+  const Pattern *pattern; /* a PT_CTOR or PT_LITERAL */
 } Test;
 
 typedef struct Row {
@@ -46,19 +46,23 @@ typedef struct Row {
 } Row;
 
 typedef struct Node {
-  enum { NODE_LEAF, NODE_TEST, NODE_FAIL } kind;
+  enum { NODE_LEAF, NODE_GUARD, NODE_TEST, NODE_FAIL } kind;
   int arm;
   Part *part;
   const Adt *adt;
   int case_count;
   const Ctor **ctors;
   struct Node **cases;
-  struct Node *otherwise; /* NULL: the cases are all there are */
+  struct Node *otherwise; /* NULL: the cases are all there are; of a guard:
+                             where it does not hold */
 } Node;
 
 typedef struct ArmInfo {
   int leaves;
   Label label;
+  int head;   /* the first of the alternatives that it is one of */
+  int group;  /* of a head: leaves of alternatives that bind variables */
+  Label body; /* of a head with such: where the body stands */
 } ArmInfo;
 
 typedef struct Matcher {
@@ -71,8 +75,10 @@ typedef struct Matcher {
   ArmInfo *arms;
   VEC(Part *) loaded; /* on this path */
   size_t lazy, nodes;
-  Part *first;  /* shown when nothing matches */
-  Span keyword; /* blamed then */
+  bool guarded;  /* some arm has a guard */
+  PtrMap shared; /* a variable of alternatives -> Reg */
+  Part *first;   /* shown when nothing matches */
+  Span keyword;  /* blamed then */
 } Matcher;
 
 /* --- Places ------------------------------------------------------------- */
@@ -130,7 +136,7 @@ static void unload(Matcher *m, size_t mark) {
 
 /* Patterns nest no deeper than the parser lets them. */
 static int test_count(const Pattern *p) {
-  if (p->kind == PT_CTOR) return 1;
+  if (p->kind == PT_CTOR || p->kind == PT_LITERAL) return 1;
   int n = 0;
   for (int i = 0; p->kind == PT_TUPLE && i < p->count; i++)
     n += test_count(p->fields[i]);
@@ -139,7 +145,7 @@ static int test_count(const Pattern *p) {
 
 /* The tests of a pattern at a part: those of a tuple are its fields'. */
 static void add_tests(Matcher *m, Row *row, Part *p, const Pattern *pattern) {
-  if (pattern->kind == PT_CTOR) {
+  if (pattern->kind == PT_CTOR || pattern->kind == PT_LITERAL) {
     row->tests[row->count++] = (Test){p, pattern};
   } else if (pattern->kind == PT_TUPLE && test_count(pattern) > 0) {
     Part **fields = field_parts(m, p, pattern);
@@ -154,7 +160,8 @@ static const Test *find_test(const Row *row, const Part *p) {
   return NULL;
 }
 
-/* `row` when `p` is known to be the constructor of `test`. */
+/* `row` when `p` is known to be the constructor of `test`.  The new tests come
+ * before the others of the row, so fields are looked at from the outside in. */
 static Row specialise(Matcher *m, const Row *row, const Test *test) {
   const Pattern *pattern = test ? test->pattern : NULL;
   size_t n = (size_t)row->count;
@@ -175,24 +182,77 @@ static Row specialise(Matcher *m, const Row *row, const Test *test) {
 
 static Node *build(Matcher *m, int n, const Row *rows, int depth);
 
-/* The rows that remain when `p` is `ctor`, or with NULL one nobody names. */
-static Node *build_case(Matcher *m, int n, const Row *rows, const Part *p,
-                        const Ctor *ctor, int depth) {
-  Row *left = ARENA_ARRAY(m->l->arena, Row, (size_t)n + 1);
-  int count = 0;
+/* Which rows ask for which constructor of one part.  Rows are chained, so that
+ * a case costs as much as the rows that remain of it, and not all of them: a
+ * match of 20,000 arms on as many constructors is one pass.  A chain is named
+ * by its first row. */
+typedef struct Chains {
+  const Part *part;
+  PtrMap heads; /* constructor -> the first row that asks for it */
+  int open;     /* the first that does not ask, or -1 */
+  int *next;    /* row -> the next of its chain, or -1 */
+  int *last;    /* head -> the last row of its chain */
+} Chains;
+
+static void chain_add(Chains *c, int head, int row) {
+  if (row != head) c->next[c->last[head]] = row;
+  c->last[head] = row;
+  c->next[row] = -1;
+}
+
+/* False where memory runs out. */
+static bool chain_rows(Matcher *m, Chains *c, int n, const Row *rows) {
+  Arena *arena = m->l->arena;
+  c->next = ARENA_ARRAY(arena, int, (size_t)n + 1);
+  c->last = ARENA_ARRAY(arena, int, (size_t)n + 1);
+  for (int i = 0; c->next && c->last && i < n; i++) {
+    const Test *test = find_test(&rows[i], c->part);
+    const Ctor *ctor = test ? test->pattern->ctor : NULL;
+    const Row *head = ctor ? ptrmap_get(&c->heads, ctor) : NULL;
+    if (!ctor && c->open < 0) c->open = i;
+    if (ctor && !head) ptrmap_put(&c->heads, ctor, (void *)(head = &rows[i]));
+    chain_add(c, ctor ? (int)(head - rows) : c->open, i);
+  }
+  return c->next && c->last && !mem_exhausted(m->l->code->mem);
+}
+
+static size_t chain_length(const Chains *c, int head) {
+  size_t n = 0;
+  for (int i = head; i >= 0; i = c->next[i]) n++;
+  return n;
+}
+
+/* The rows that remain when the part is the constructor whose chain begins at
+ * `asking`, or with -1 one nobody names: those that ask for it and those that
+ * do not ask, in their order. */
+static Node *build_case(Matcher *m, const Chains *c, const Row *rows,
+                        int asking, int depth) {
+  int open = c->open, count = 0;
+  size_t n = chain_length(c, asking) + chain_length(c, open);
+  Row *left = ARENA_ARRAY(m->l->arena, Row, n + 1);
   m->l->failed |= !left;
-  for (int i = 0; left && i < n; i++) {
-    const Test *test = find_test(&rows[i], p);
-    if (test && test->pattern->ctor != ctor) continue;
-    left[count++] = test ? specialise(m, &rows[i], test) : rows[i];
+  while (!m->l->failed && (asking >= 0 || open >= 0)) {
+    bool asks = asking >= 0 && (open < 0 || asking < open);
+    const Row *row = &rows[asks ? asking : open];
+    left[count++] = asks ? specialise(m, row, find_test(row, c->part)) : *row;
+    if (asks) asking = c->next[asking];
+    else open = c->next[open];
   }
   return build(m, count, left, depth + 1);
 }
 
-static bool is_known(const Node *node, const Ctor *ctor) {
-  for (int i = 0; i < node->case_count; i++)
-    if (node->ctors[i] == ctor) return true;
-  return false;
+/* The cases stand in the order in which the rows name them. */
+static void build_cases(Matcher *m, Node *node, int n, const Row *rows,
+                        Chains *c, int depth) {
+  for (int i = 0; i < n && !m->l->failed; i++) {
+    const Test *test = find_test(&rows[i], node->part);
+    const Ctor *ctor = test ? test->pattern->ctor : NULL;
+    if (!ctor || ptrmap_get(&c->heads, ctor) != &rows[i]) continue;
+    node->ctors[node->case_count] = ctor;
+    node->cases[node->case_count++] = build_case(m, c, rows, i, depth);
+  }
+  if (node->case_count < node->adt->ctor_count)
+    node->otherwise = build_case(m, c, rows, -1, depth);
 }
 
 static void build_test(Matcher *m, Node *node, int n, const Row *rows,
@@ -203,35 +263,42 @@ static void build_test(Matcher *m, Node *node, int n, const Row *rows,
   node->adt = rows[0].tests[0].pattern->ctor->adt;
   node->ctors = ARENA_ARRAY(arena, const Ctor *, (size_t)n + 1);
   node->cases = ARENA_ARRAY(arena, Node *, (size_t)n + 1);
-  if (!node->ctors || !node->cases) {
-    m->l->failed = true;
-    return;
-  }
-  for (int i = 0; i < n; i++) {
-    const Test *test = find_test(&rows[i], node->part);
-    const Ctor *ctor = test ? test->pattern->ctor : NULL;
-    if (!ctor || is_known(node, ctor)) continue;
-    node->ctors[node->case_count] = ctor;
-    node->cases[node->case_count++] =
-        build_case(m, n, rows, node->part, ctor, depth);
-  }
-  if (node->case_count < node->adt->ctor_count)
-    node->otherwise = build_case(m, n, rows, node->part, NULL, depth);
+  Chains chains = {.part = node->part, .open = -1};
+  ptrmap_init(&chains.heads, m->l->code->mem);
+  if (node->ctors && node->cases && chain_rows(m, &chains, n, rows))
+    build_cases(m, node, n, rows, &chains, depth);
+  else m->l->failed = true;
+  ptrmap_done(&chains.heads);
 }
 
+static bool binds(const Pattern *p);
+
+/* The first row takes the value, unless its guard refuses.  Alternatives that
+ * bind nothing are the same arm. */
+static void build_leaf(Matcher *m, Node *node, int n, const Row *rows,
+                       int depth) {
+  int arm = rows[0].arm, head = m->arms[arm].head;
+  bool grouped = head != arm || (arm + 1 < m->match->arm_count &&
+                                 m->match->arms[arm + 1].shares);
+  bool named = binds(m->match->arms[arm].pattern);
+  node->kind = m->match->arms[arm].guard ? NODE_GUARD : NODE_LEAF;
+  node->arm = grouped && !named ? head : arm;
+  m->arms[node->arm].leaves++;
+  if (grouped && named) m->arms[head].group++;
+  if (node->kind == NODE_GUARD)
+    node->otherwise = build(m, n - 1, rows + 1, depth + 1);
+}
+
+/* Too deep or too large a tree is reported as such (E0705); the nodes made so
+ * far are dropped with the arena. */
 static Node *build(Matcher *m, int n, const Row *rows, int depth) {
   Node *node = ARENA_NEW(m->l->arena, Node);
   m->nodes += (size_t)n + 1;
+  m->l->failed |= mem_exhausted(m->l->code->mem);
   if (depth > DEPTH_MAX || m->nodes > TREE_MAX) m->l->too_large = true;
-  if (n == 0 || m->l->too_large || m->l->failed) {
-    node->kind = NODE_FAIL;
-  } else if (rows[0].count == 0) {
-    node->kind = NODE_LEAF;
-    node->arm = rows[0].arm;
-    m->arms[node->arm].leaves++;
-  } else {
-    build_test(m, node, n, rows, depth);
-  }
+  if (n == 0 || m->l->too_large || m->l->failed) node->kind = NODE_FAIL;
+  else if (rows[0].count == 0) build_leaf(m, node, n, rows, depth);
+  else build_test(m, node, n, rows, depth);
   return node;
 }
 
@@ -313,25 +380,131 @@ static void each_root(Matcher *m, const Roots *r, const Pattern *pattern,
     f(m, r->parts[i], pattern->fields[i]);
 }
 
+static void emit_body(Matcher *m, int arm) {
+  Lower *l = m->l;
+  lower_as(l, m->match->arms[arm].body, m->result, m->dst);
+  if (m->dst != DST_TAIL) put_jump(l, m->end);
+}
+
+/* Calls `visit` for each variable of a pattern, from left to right. */
+static void each_var(Matcher *m, const Pattern *p,
+                     void (*visit)(Matcher *m, Var *var)) {
+  if (p->kind == PT_VAR) visit(m, p->var);
+  for (int i = 0; i < p->count; i++) each_var(m, p->fields[i], visit);
+}
+
+/* The register in which every alternative leaves a variable for the body they
+ * share.  Made when the first alternative that is emitted leaves its
+ * variables. */
+static Reg shared_reg(Matcher *m, const Var *var) {
+  Reg *reg = ptrmap_get(&m->shared, var);
+  if (reg) return *reg;
+  reg = ARENA_NEW(m->l->arena, Reg);
+  *reg = reg_of_type(m->l, var->type);
+  ptrmap_put(&m->shared, var, reg);
+  return *reg;
+}
+
+static void leave_var(Matcher *m, Var *var) {
+  lower_finish(m->l, local_reg(m->l, var, var->span), shared_reg(m, var));
+}
+
+static void take_var(Matcher *m, Var *var) {
+  local_put(m->l, var, LOCAL_REG)->reg = shared_reg(m, var);
+}
+
+/* An alternative whose variables others bind, too: the body stands at one
+ * place. */
+static bool leaves_group(const Matcher *m, int arm) {
+  const ArmInfo *head = &m->arms[m->arms[arm].head];
+  return head->group > 1 && binds(m->match->arms[arm].pattern);
+}
+
 static void emit_arm(Matcher *m, const Roots *roots, int arm) {
   Lower *l = m->l;
   const Arm *a = &m->match->arms[arm];
   size_t tokens = l->tokens.len;
   each_root(m, roots, a->pattern, open_pattern);
-  lower_as(l, a->body, m->result, m->dst);
+  if (leaves_group(m, arm)) {
+    each_var(m, a->pattern, leave_var);
+    put_jump(l, m->arms[m->arms[arm].head].body);
+  } else {
+    emit_body(m, arm);
+  }
   token_leave(l, tokens);
-  if (m->dst != DST_TAIL) put_jump(l, m->end);
   lazy_branch_done(l, m->lazy);
 }
 
 /* --- Emitting the tree -------------------------------------------------- */
 
 static void emit_node(Matcher *m, const Roots *roots, const Node *node);
+static void emit_case(Matcher *m, const Roots *roots, const Node *node);
 
 static void emit_leaf(Matcher *m, const Roots *roots, int arm) {
   each_root(m, roots, m->match->arms[arm].pattern, load_bound);
   if (m->arms[arm].leaves == 1) emit_arm(m, roots, arm);
   else put_jump(m->l, m->arms[arm].label);
+}
+
+/* --- Guards ------------------------------------------------------------- */
+
+/* A variable during its guard: the arm is not certain, so nothing moves out of
+ * a cell, and what the variable names is borrowed from it. */
+static void lend_var(Matcher *m, Part *p, const Pattern *pattern) {
+  Lower *l = m->l;
+  Reg reg = p->reg;
+  l->span = pattern->span;
+  if (p->parent && l->regs.data[reg].counted) {
+    load(m, p->parent);
+    reg = reg_of_type(l, pattern->type);
+    reg_borrow(l, reg);
+    put(l, INS_field, reg, p->parent->reg, (uint32_t)p->word);
+    put_listed(l, 'u', p->root->reg);
+  } else {
+    load(m, p);
+  }
+  lower_check_out(l, reg, pattern->type, pattern->var->type, "pattern",
+                  pattern->var->span);
+  local_put(l, pattern->var, LOCAL_REG)->reg = reg;
+}
+
+static void lend_pattern(Matcher *m, Part *p, const Pattern *pattern) {
+  if (!binds(pattern)) return;
+  if (pattern->kind == PT_VAR) {
+    lend_var(m, p, pattern);
+    return;
+  }
+  Part **fields = field_parts(m, p, pattern);
+  for (int i = 0; fields && i < pattern->count; i++)
+    lend_pattern(m, fields[i], pattern->fields[i]);
+}
+
+/* The roots outlive the guard, whose variables look into them. */
+static void keep_roots(Matcher *m, const Roots *roots) {
+  int n = roots->count < 0 ? 1 : roots->count;
+  for (int i = 0; i < n; i++) put_listed(m->l, 'u', roots->parts[i]->reg);
+}
+
+/* What the guard evaluates of lazy variables is there on both ways behind it,
+ * and not on the ways that do not lead by it. */
+static void emit_guard(Matcher *m, const Roots *roots, const Node *node) {
+  Lower *l = m->l;
+  const Arm *arm = &m->match->arms[node->arm];
+  Label refused = label_new(l);
+  size_t outer = m->lazy;
+  each_root(m, roots, arm->pattern, lend_pattern);
+  Reg holds = lower_expr(l, arm->guard, DST_ANY);
+  l->span = arm->guard->span;
+  put(l, INS_unless, holds, 0, refused);
+  keep_roots(m, roots);
+  m->lazy = lazy_mark(l);
+  size_t mark = m->loaded.len;
+  emit_leaf(m, roots, node->arm);
+  unload(m, mark);
+  put_label(l, refused);
+  emit_case(m, roots, node->otherwise);
+  m->lazy = outer;
+  lazy_branch_done(l, outer);
 }
 
 static void emit_fail(Matcher *m) {
@@ -347,7 +520,8 @@ static void emit_case(Matcher *m, const Roots *roots, const Node *node) {
   unload(m, mark);
 }
 
-/* Two ways: if not the one, the other. */
+/* Two ways: if not the one, the other.  A switch on two constructors is one
+ * jump. */
 static void emit_two(Matcher *m, const Roots *roots, const Node *node) {
   const Node *other = node->otherwise ? node->otherwise : node->cases[1];
   Label next = label_new(m->l);
@@ -386,8 +560,31 @@ static void emit_switch(Matcher *m, const Roots *roots, const Node *node) {
   emit_case(m, roots, node->otherwise);
 }
 
+/* Literals are compared with one after the other. */
+static void emit_literals(Matcher *m, const Roots *roots, const Node *node) {
+  Lower *l = m->l;
+  const Part *p = node->part;
+  bool is_bool = !node->adt->open;
+  for (int i = 0; i < node->case_count; i++) {
+    bool last = i + 1 == node->case_count && !node->otherwise;
+    Label next = label_new(l);
+    const Ctor *ctor = node->ctors[i];
+    if (last) {
+    } else if (is_bool) {
+      put(l, ctor->tag ? INS_unless : INS_if_true, p->reg, 0, next);
+    } else {
+      lower_unless_literal(l, p->reg, ctor->literal, next);
+    }
+    emit_case(m, roots, node->cases[i]);
+    put_label(l, next);
+  }
+  if (node->otherwise) emit_case(m, roots, node->otherwise);
+}
+
 static void emit_node(Matcher *m, const Roots *roots, const Node *node) {
-  if (node->kind == NODE_LEAF) {
+  if (node->kind == NODE_GUARD) {
+    emit_guard(m, roots, node);
+  } else if (node->kind == NODE_LEAF) {
     emit_leaf(m, roots, node->arm);
   } else if (node->kind == NODE_FAIL) {
     emit_fail(m);
@@ -395,6 +592,7 @@ static void emit_node(Matcher *m, const Roots *roots, const Node *node) {
     load(m, node->part);
     int ways = node->case_count + (node->otherwise != NULL);
     if (ways == 1) emit_node(m, roots, node->cases[0]);
+    else if (node->adt->literals) emit_literals(m, roots, node);
     else if (ways == 2) emit_two(m, roots, node);
     else emit_switch(m, roots, node);
   }
@@ -404,9 +602,19 @@ static void emit_node(Matcher *m, const Roots *roots, const Node *node) {
  * guard. */
 static void emit_shared_arms(Matcher *m, const Roots *roots) {
   for (int i = 0; i < m->match->arm_count; i++) {
-    if (m->arms[i].leaves < 2) continue;
-    put_label(m->l, m->arms[i].label);
-    emit_arm(m, roots, i);
+    if (m->arms[i].leaves > 1) {
+      put_label(m->l, m->arms[i].label);
+      if (m->guarded) lazy_join(m->l, m->lazy);
+      emit_arm(m, roots, i);
+    }
+  }
+  for (int i = 0; i < m->match->arm_count; i++) {
+    if (m->arms[i].group < 2) continue;
+    put_label(m->l, m->arms[i].body);
+    if (m->guarded) lazy_join(m->l, m->lazy);
+    each_var(m, m->match->arms[i].pattern, take_var);
+    emit_body(m, i);
+    lazy_branch_done(m->l, m->lazy);
   }
 }
 
@@ -508,9 +716,17 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
   Matcher m = {
       .l = l, .match = e->match, .result = e->type, .keyword = keyword_of(e)};
   VEC_INIT(&m.loaded, l->code->mem);
+  ptrmap_init(&m.shared, l->code->mem);
   int n = e->match->arm_count;
   m.arms = ARENA_ARRAY(l->arena, ArmInfo, (size_t)n + 1);
-  for (int i = 0; m.arms && i < n; i++) m.arms[i].label = label_new(l);
+  for (int i = 0; m.arms && i < n; i++) {
+    const Arm *arm = &e->match->arms[i];
+    m.arms[i].label = label_new(l);
+    m.arms[i].head = arm->shares ? m.arms[i - 1].head : i;
+    if (arm->shares && m.arms[i].head == i - 1)
+      m.arms[i - 1].body = label_new(l);
+    m.guarded |= arm->guard != NULL;
+  }
   m.end = label_new(l);
   Roots roots = scrutinee(&m, e);
   Row *rows = roots.parts ? first_rows(&m, &roots) : NULL;
@@ -524,6 +740,7 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
     emit_shared_arms(&m, &roots);
   }
   VEC_DONE(&m.loaded);
+  ptrmap_done(&m.shared);
   if (dst == DST_TAIL) return NO_REG;
   lazy_join(l, m.lazy);
   put_label(l, m.end);

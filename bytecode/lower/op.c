@@ -46,10 +46,12 @@ static void add_operand(Sources *s, const Expr *e, bool splice) {
   else add_source(s, lower_expr(l, e, DST_ANY), e->type);
 }
 
-/* Attributes that are expressions are operands like the others. */
+/* Attributes that are expressions are operands like the others.  `first` is
+ * operand 0 where a chain has lowered it.  Operators that take anything see a
+ * tuple as it is. */
 static void add_operands(Sources *s, const Expr *e, Reg first) {
   const OpInfo *op = op_info(e->call.callee->op);
-  bool splice = !op->takes_any;
+  bool splice = !op->takes_any && !op->fills;
   for (int i = 0; i < e->count; i++)
     if (i == 0 && first != NO_REG) add_source(s, first, e->args[0]->type);
     else add_operand(s, e->args[i], splice);
@@ -116,7 +118,9 @@ static void op_sources_done(Sources *s) {
   VEC_DONE(&s->regs);
 }
 
-/* print, assert and fail give no tensor: () or, never reached, anything. */
+/* print, assert and fail give no tensor: () or, never reached, anything.  The
+ * result of `fail` is never used, but later code expects a register of its
+ * kind. */
 static Reg special_result(Lower *l, const Type *type, Reg dst) {
   if (type_is_unit(type)) return lower_cell(l, 0, 0, NULL, dst);
   Reg r = lower_target(l, type, dst);

@@ -248,3 +248,33 @@ static void branch(Lower *l, const Expr *e, bool sense, Label to) {
 void lower_condition(Lower *l, const Expr *e, Label otherwise) {
   branch(l, e, false, otherwise);
 }
+
+void lower_unless_literal(Lower *l, Reg r, const Tensor *literal,
+                          Label otherwise) {
+  DType dtype = (DType)literal->dtype;
+  Value bits = bits_load(dtype, literal->data);
+  InsCode immediate = ins_scalar(OP_EQUAL, dtype, "uij");
+  Form form = form_of(op_info(OP_EQUAL), dtype, "uuj");
+  int64_t value = dtype_is_float(dtype) ? 0 : bits_to_i64(dtype, bits);
+  bool small =
+      !dtype_is_float(dtype) && value > INT16_MIN && value <= INT16_MAX;
+  if (immediate != INS_COUNT && small) {
+    Form is = opposite_of((Form){immediate, false});
+    put(l, is.ins, r, (uint32_t)value, otherwise);
+    return;
+  }
+  Reg right = reg_new(l, false), holds = reg_new(l, false);
+  put_bits(l, right, bits.bits);
+  if (form.ins != INS_COUNT) {
+    form = opposite_of(form);
+    put(l, form.ins, form.swapped ? right : r, form.swapped ? r : right,
+        otherwise);
+    return;
+  }
+  ScalarSite *site = ARENA_NEW(&l->code->arena, ScalarSite);
+  *site = (ScalarSite){op_scalar(OP_EQUAL, dtype, DT_BOOL),
+                       op_info(OP_EQUAL),
+                       {DT_BOOL, dtype, dtype}};
+  put_word(l, INS_scalar2, holds, r, right, site);
+  put(l, INS_unless, holds, 0, otherwise);
+}

@@ -1,7 +1,7 @@
 /* The conformance suites, run through the command line as a user would: reads
  * the options, makes one trial a case on all cores, reports.  What a case says
  * and when it passes stands in README.md; the trials are in ops.c, lang.c and
- * fmt.c. */
+ * printed.c. */
 #include <dirent.h>
 #include <getopt.h>
 #include <pthread.h>
@@ -28,6 +28,8 @@ static const Suite suites[] = {
     {"ops", HOME "/ops", ops_trial},
     {"fmt/lang", HOME "/lang", fmt_lang_trial},
     {"fmt/ops", HOME "/ops", fmt_ops_trial},
+    {"dump/lang", HOME "/lang", dump_lang_trial},
+    {"dump/ops", HOME "/ops", dump_ops_trial},
 };
 enum { SUITES = sizeof suites / sizeof *suites };
 

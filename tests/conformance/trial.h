@@ -1,5 +1,5 @@
-/* A trial: one program of the suites put to the test.  ops.c, lang.c and fmt.c
- * hold the three kinds; run.c decides which to make and counts. */
+/* A trial: one program of the suites put to the test.  ops.c, lang.c and
+ * printed.c hold the three kinds; run.c decides which to make and counts. */
 #ifndef TESTS_CONFORMANCE_TRIAL_H
 #define TESTS_CONFORMANCE_TRIAL_H
 
@@ -10,7 +10,7 @@ typedef struct Trial {
   const char *program;  /* the .rly file given to it */
   const char *expected; /* path of what is expected, without its extension */
   const char *scratch;  /* prefix of files that the trial may write */
-  bool formatted;       /* by `rly fmt`: lines and columns are not compared */
+  bool formatted;       /* printed by rly: lines and columns are not compared */
 } Trial;
 
 typedef struct Verdict {
@@ -24,6 +24,8 @@ bool ops_trial(const Trial *t, Verdict *v);
 bool lang_trial(const Trial *t, Verdict *v);
 bool fmt_ops_trial(const Trial *t, Verdict *v);
 bool fmt_lang_trial(const Trial *t, Verdict *v);
+bool dump_ops_trial(const Trial *t, Verdict *v);
+bool dump_lang_trial(const Trial *t, Verdict *v);
 
 /* Whether the case expects that the program is refused before it runs. */
 bool lang_expects_refusal(const Trial *t);

@@ -2,6 +2,12 @@
 # The conformance runner judges correctly.  A stand-in for rly answers as the
 # "program" it is given says; each row below says what the runner should
 # conclude.
+#
+# Were the runner tested with the real program, all its cases would pass, which
+# is the one verdict that needs no judgement.  The stand-in can print a wrong
+# value or type, accept what should be refused, fail with the wrong code or end
+# with another status, and each of these must be found and named: a runner that
+# lets one slip makes the whole suite worthless without anybody seeing it.
 use strict;
 use warnings;
 use Cwd qw(getcwd);
@@ -23,7 +29,7 @@ sub spew {
 
 # A program of the stand-in has lines COMMAND|STATUS|STDOUT|STDERR; what `run`
 # prints goes to the file after --outputs, if there is one; in what it prints, ;
-# is |.  A program without a line for fmt is formatted as it is.
+# is |.  A program without a line for fmt or dump is printed as it is.
 spew('rly', <<'END');
 #!/usr/bin/env perl
 my ($command, $file, %option) = (@ARGV[0, 1], @ARGV[2 .. $#ARGV], '');
@@ -49,11 +55,12 @@ chmod 0755, 'rly';
 my %why;  # by case: '' or what the runner's reason should hold
 
 sub lang {
-  my ($name, $program, $spec, $why, $why_fmt) = @_;
+  my ($name, $program, $spec, $why, $why_fmt, $why_dump) = @_;
   spew("tests/conformance/lang/$name.rly", $program);
   spew("tests/conformance/lang/$name.json", $spec);
   $why{"lang/$name"} = $why;
   $why{"fmt/lang/$name"} = $why_fmt // $why;
+  $why{"dump/lang/$name"} = $why_dump // $why;
 }
 
 # A case of type `T` with the value in the first argument.
@@ -112,9 +119,9 @@ my $said = 'FILE:3:7: error[E0203]: operands (2,  3) and (4)';
 lang('error', "run|1||$said\n", error_spec('type-error', 3, 7, '"(2, 3)"'),
      '');
 lang('error_line', "run|1||$said\n", error_spec('type-error', 4, 'null', ''),
-     'does not name error_line.rly:4:', '');
+     'does not name error_line.rly:4:', '', '');
 lang('error_column', "run|1||$said\n", error_spec('type-error', 3, 8, ''),
-     'does not name error_column.rly:3:8:', '');
+     'does not name error_column.rly:3:8:', '', '');
 lang('error_case', "run|2||$said\n",
      error_spec('runtime-error', 3, 'null', '"OPERANDS"'), '');
 lang('error_words', "run|1||$said\n",
@@ -127,6 +134,8 @@ lang('error_status', "run|1||$said\n",
      error_spec('runtime-error', 3, 'null', ''), 'exit status 1, not 2');
 lang('error_unformatted', "run|1||$said\nfmt|1||$said\n",
      error_spec('parse-error', 3, 'null', ''), '');
+lang('error_undumped', "run|1||$said\ndump|1||$said\n",
+     error_spec('type-error', 3, 'null', ''), '');
 lang('crash', "run|139||\n", error_spec('type-error', 3, 'null', ''),
      'exit status 139');
 
@@ -136,6 +145,12 @@ lang('fmt_refuses', $fine . "fmt|1||no\n", ok_spec($unit), '',
 lang('fmt_moves', $fine . "fmt|0|x\\nfmt;0;y\\n|\n", ok_spec($unit), '',
      'formatting twice');
 lang('fmt_changes', $fine . "fmt|0|run;0;[];\\n|\n", ok_spec($unit), '',
+     'value [], not {"tuple":[]}');
+lang('dump_refuses', $fine . "dump|1||no\n", ok_spec($unit), '', '',
+     'exit status 1, not 0: no');
+lang('dump_moves', $fine . "dump|0|x\\ndump;0;y\\n|\n", ok_spec($unit), '', '',
+     'dumping twice');
+lang('dump_changes', $fine . "dump|0|run;0;[];\\n|\n", ok_spec($unit), '', '',
      'value [], not {"tuple":[]}');
 
 # One operator case: the file expected, and the one that the stand-in writes.
@@ -155,7 +170,7 @@ sub ops {
   my ($name, $written, $expected, $why) = @_;
   spew("tests/conformance/ops/$name.safetensors", $expected);
   spew("tests/conformance/ops/$name.rly", 'run|0|', $written, "|\n");
-  $why{"ops/$name"} = $why{"fmt/ops/$name"} = $why;
+  $why{"$_$name"} = $why for qw(ops/ fmt/ops/ dump/ops/);
 }
 my $pair = floats('F32', 2, 1, 2);
 ops('same', $pair, $pair, '');

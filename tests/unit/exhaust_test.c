@@ -88,11 +88,11 @@ static const Expr *parse_match(World *w, const char *text) {
 /* The diagnostics of exhaust_program for the text, as `rly check` shows
  * them. */
 static const char *report_on(World *w, const char *text) {
-  Definition def = {.value = parse_match(w, text)}, *defs[] = {&def};
+  const Expr *matches[] = {parse_match(w, text)};
   Checker c = {.p = w->program, .mem = &w->mem};
   arena_init(&c.arena, &w->mem);
-  c.defs.data = defs;
-  c.defs.len = 1;
+  c.matches.data = matches;
+  c.matches.len = 1;
   exhaust_program(&c);
   arena_done(&c.arena);
   VEC_CLEAR(&w->out);

@@ -9,9 +9,9 @@
 
 /* --- Help with types ----------------------------------------------------- */
 
-static TypeVar *var_named(World *w, const char *name, bool is_dim) {
+static TypeVar *var_named(World *w, const char *name, ParamKind kind) {
   return typevar_new(w->program->types, name_of(&w->names, name), SPAN_NONE,
-                     is_dim);
+                     kind);
 }
 
 static const Type *i32(World *w) {
@@ -97,7 +97,7 @@ static void inference_variables_are_fresh(void **state) {
 
 static void exponential_types_are_small(void **state) {
   World *w = *state;
-  const TypeVar *a = var_named(w, "A", false);
+  const TypeVar *a = var_named(w, "A", KIND_TYPE);
   const Type *big = doubled(w, var(w, a), 60);
   assert_int_equal(big->size, UINT32_MAX);
   assert_int_equal(doubled(w, i32(w), 3)->size, 15);
@@ -110,7 +110,7 @@ static void exponential_types_are_small(void **state) {
 static void deep_types_cost_no_stack(void **state) {
   World *w = *state;
   enum { DEPTH = 100000 };
-  const TypeVar *a = var_named(w, "A", false);
+  const TypeVar *a = var_named(w, "A", KIND_TYPE);
   const Type *t = var(w, a), *expected = i32(w);
   for (int i = 0; i < DEPTH; i++) {
     t = type_ref(w->program->types, t);
@@ -123,7 +123,8 @@ static void deep_types_cost_no_stack(void **state) {
 
 static void free_variables(void **state) {
   World *w = *state;
-  const TypeVar *a = var_named(w, "A", false), *b = var_named(w, "B", false);
+  const TypeVar *a = var_named(w, "A", KIND_TYPE),
+                *b = var_named(w, "B", KIND_TYPE);
   TypeTable *t = w->program->types;
   const Type *id = poly(w, a, var(w, a), var(w, a));
   assert_true(var(w, a)->has_var);
@@ -139,7 +140,7 @@ static void free_variables(void **state) {
 static void named_dims_are_variables(void **state) {
   World *w = *state;
   TypeTable *t = w->program->types;
-  const TypeVar *n = var_named(w, "n", true);
+  const TypeVar *n = var_named(w, "n", KIND_DIM);
   Dim dim = dim_named(types_dims(t), n->name, n), four = dim_of(4);
   Dim dims[] = {dim, dim_of(2)};
   const Type *tensor = type_tensor(t, DT_INT32, 2, dims);
@@ -152,7 +153,8 @@ static void named_dims_are_variables(void **state) {
 
 static void substitution_captures_nothing(void **state) {
   World *w = *state;
-  const TypeVar *a = var_named(w, "A", false), *b = var_named(w, "B", false);
+  const TypeVar *a = var_named(w, "A", KIND_TYPE),
+                *b = var_named(w, "B", KIND_TYPE);
   const Type *fn = poly(w, b, var(w, a), var(w, b));
   const Type *result = replace(w, fn, a, var(w, b));
   assert_int_equal(result->kind, TY_FN);
@@ -164,7 +166,7 @@ static void substitution_captures_nothing(void **state) {
 
 static void substitution_leaves_bound_alone(void **state) {
   World *w = *state;
-  const TypeVar *a = var_named(w, "A", false);
+  const TypeVar *a = var_named(w, "A", KIND_TYPE);
   const Type *id = poly(w, a, var(w, a), var(w, a));
   const Type *both = pair(w, id, var(w, a));
   assert_ptr_equal(replace(w, both, a, i32(w)), pair(w, id, i32(w)));
@@ -173,7 +175,8 @@ static void substitution_leaves_bound_alone(void **state) {
 static void types_print_as_relay_does(void **state) {
   World *w = *state;
   TypeTable *t = w->program->types;
-  const TypeVar *a = var_named(w, "A", false), *n = var_named(w, "n", true);
+  const TypeVar *a = var_named(w, "A", KIND_TYPE),
+                *n = var_named(w, "n", KIND_DIM);
   const TypeVar *params[] = {a, n};
   Adt nat = {.name = name_of(&w->names, "nat")};
   Adt list = {.name = name_of(&w->names, "List")};
@@ -392,7 +395,7 @@ static void build_something(Mem *m) {
   memcpy(&w.mem, m, sizeof *m);
   world_open(&w);
   if (w.program) {
-    const TypeVar *a = var_named(&w, "A", false);
+    const TypeVar *a = var_named(&w, "A", KIND_TYPE);
     const Type *t = doubled(&w, var(&w, a), 20);
     t = replace(&w, poly(&w, a, t, t), a, i32(&w));
     type_print(w.program->types, &w.out, t, 100);

@@ -98,10 +98,13 @@ static void dump_block(StrBuf *out, const Block *b) {
 }
 
 static void dump_pattern(StrBuf *out, const Pattern *p) {
+  if (p->label) strbuf_addf(out, "%s=", p->label->text);
   switch (p->kind) {
     case PT_WILD: strbuf_add_char(out, '_'); return;
     case PT_VAR: strbuf_addf(out, "%%%s", p->var->name->text); return;
     case PT_CTOR: strbuf_add(out, p->name->text); break;
+    case PT_LITERAL: strbuf_add(out, "literal"); return;
+    case PT_OR: strbuf_add(out, "or"); break;
     case PT_TUPLE: break;
   }
   if (p->kind == PT_CTOR && !p->parens) return;
@@ -156,6 +159,12 @@ static void dump(StrBuf *out, const Expr *e) {
       dump(out, e->args[0]);
       strbuf_add(out, ")");
       break;
+    case EX_FIELD:
+      strbuf_add(out, "(field ");
+      dump(out, e->args[0]);
+      strbuf_addf(out, " %s)", e->field.name->text);
+      break;
+    case EX_CTOR: strbuf_add(out, "with"); break;
     case EX_CALL: dump_call(out, e); break;
     case EX_FN: dump_fn(out, e->fn); break;
     case EX_BLOCK: dump_block(out, e->block); break;
@@ -381,8 +390,8 @@ static void types_have_their_parts(void **state) {
   const Item *def = &parse_ok(w, items_text)->items[10];
   const Fn *fn = def->expr->fn;
   assert_int_equal(fn->type_param_count, 2);
-  assert_false(fn->type_params[0].is_dim);
-  assert_true(fn->type_params[1].is_dim);
+  assert_int_equal(fn->type_params[0].kind, KIND_TYPE);
+  assert_int_equal(fn->type_params[1].kind, KIND_DIM);
   assert_int_equal(fn->attr_count, 1);
   assert_string_equal(fn->attrs[0].name->text, "a.b");
   static const TypeExprKind kinds[] = {TX_TENSOR, TX_REF, TX_REF, TX_FN,
@@ -428,15 +437,17 @@ static const struct {
     {"{ let %x = 1 %x }", E0004, 1, 14,
      "expected `;`, `and` or an operator, found `%x`"},
     {"def @f(%x: ) { 1 }", E0004, 1, 12, "expected a type, found `)`"},
-    {"match %x { 1 => 2 }", E0004, 1, 12, "expected `}` or a pattern"},
-    {"match %x { A -> 1 }", E0004, 1, 14, "expected `=>` or `(`"},
+    {"match %x { 1 + 2 => 3 }", E0004, 1, 14, "expected"},
+    {"match %x { A -> 1 }", E0004, 1, 14, "expected `=>`, `|`, `(` or `if`"},
     {"fn (%x: Tensor[(%y), bool]) {1}", E0004, 1, 17,
      "expected `)` or a dimension"},
-    {"f(a=1, 2)", E0004, 1, 8, "expected `)` or a name"},
+    {"f(a=1, 2, b=3)", E0004, 1, 12, "expected"},
     {";", E0004, 1, 1, "expected a definition, a `let` or an expression"},
     {"if (%c) {1}", E0004, 1, 12, "expected `else`"},
     {"1 2", E0004, 1, 3, "expected `;`"},
-    {"%t.x", E0004, 1, 4, "expected a field's number"},
+    {"(1, 2).(", E0004, 1, 8, "expected a name or a field's number"},
+    {"type P { P(a: bool, int32) }", E0012, 1, 21, "has no name"},
+    {"{%p with}", E0004, 1, 9, "expected a name"},
     {"1.2.3f", E0004, 1, 5, "found `3f`"},
     /* An unclosed bracket is reported where it opens. */
     {"def @f() {\n  g(1,\n 2\n}", E0004, 2, 4, "`(` is never closed"},
@@ -470,7 +481,7 @@ static const struct {
     {"#[fast] 1", E0005, 1, 1, "#[fast]"},
     {"fn (%x: Tensor[(-2), bool]) {1}", E0115, 1, 17, "negative"},
     {"fn (%x: Tensor[(2), real]) {1}", E0104, 1, 21, "`real`"},
-    {"fn [n: Shape]() {1}", E0004, 1, 8, "`Dim`"},
+    {"fn [n: Size]() {1}", E0004, 1, 8, "`Dim`"},
     {"1\n#[metadata]\n{", E0007, 3, 2, "JSON"},
 };
 

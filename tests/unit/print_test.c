@@ -404,9 +404,8 @@ static Expr *use(World *w, Var *v) {
   return e;
 }
 
-/* A let that `lazy` makes one of graph nodes. */
-static Binding let_of(Var *v, const Expr *value) {
-  return (Binding){.kind = BIND_LET, .var = v, .value = value};
+static Binding let_of(Var *v, const Expr *value, Sugar sugar) {
+  return (Binding){.kind = BIND_LET, .var = v, .value = value, .sugar = sugar};
 }
 
 static const char *op_spelling(int op) { return op == 7 ? "add" : "tanh"; }
@@ -430,26 +429,23 @@ static void variables_of_one_name_print_apart(void **state) {
   Var *inner = var_new(arena(w), x, SPAN_NONE, NULL);
   Var *node = var_new(arena(w), zero, SPAN_NONE, NULL);
   inner->type = type_scalar(w->program->types, DT_INT32);
-  node->lazy = true;
   const Expr *sum = op_call(w, 7, SUGAR_INFIX, use(w, outer), use(w, inner));
   Binding bindings[] = {
-      let_of(inner, use(w, outer)),
-      let_of(node, op_call(w, 8, SUGAR_NONE, sum, NULL)),
+      let_of(inner, use(w, outer), SUGAR_NONE),
+      let_of(node, op_call(w, 8, SUGAR_NONE, sum, NULL), SUGAR_GRAPH),
   };
   Fn fn = {.param_count = 1,
            .params = &outer,
            .body = expr_block(arena(w), SPAN_NONE, 2, bindings, use(w, node))};
   Expr *value = expr_new(arena(w), EX_FN, SPAN_NONE);
   value->fn = &fn;
-  Global g = {
-      .kind = GLOBAL_DEF, .name = name_of(&w->names, "f"), .value = value};
-  global_print(w->program, &g, &w->out);
+  expr_print(w->program, value, &w->out);
   assert_string_equal(strbuf_text(&w->out),
-                      "def @f(%x) {\n"
+                      "fn (%x) {\n"
                       "  let %x1: int32 = %x;\n"
-                      "  let %v0 /* lazy */ = tanh(%x + %x1);\n"
-                      "  %v0\n"
-                      "}\n");
+                      "  %0 = tanh(%x + %x1);\n"
+                      "  %0\n"
+                      "}");
 }
 
 static void constants_print_as_literals(void **state) {

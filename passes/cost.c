@@ -9,7 +9,14 @@
  *
  * This is an evaluator, not a traversal: each expression returns a type, a call
  * enters the callee's body, and branches are compared.  So it recurses itself
- * and does not use ir/walk.h. */
+ * and does not use ir/walk.h.  Three bounds keep it finite and within the C
+ * stack: the depth of expressions, the number of nodes looked at (bodies are
+ * entered again at each call, so their number may be exponential in the text),
+ * and the number of calls under way.  What they cut off is noted in the Cost,
+ * never guessed.
+ *
+ * A function is not entered while it is being evaluated: how often it recurs
+ * depends on values. */
 #include "passes/cost.h"
 
 #include <stdlib.h>
@@ -75,7 +82,9 @@ static const Type *from_rule(Walk *c, const RuleType *t) {
   return fields ? type_tuple(types, t->count, fields) : NULL;
 }
 
-/* What an operator gives for operands of these types. */
+/* What an operator gives for operands of these types.  A type that is known
+ * already is kept, as inference may know more than the rule can tell from
+ * shapes, such as the value of an attribute. */
 static const Type *op_result(Walk *c, const Expr *e, const Type **args) {
   RuleCall call = {.op = op_info(e->call.callee->op),
                    .attrs = e->call.bound,
@@ -94,7 +103,9 @@ static const Type *op_result(Walk *c, const Expr *e, const Type **args) {
 
 /* --- Operators ------------------------------------------------------------ */
 
-/* The headers of all tensors in a type; gives how many there are now. */
+/* The headers of all tensors in a type; gives how many there are now.  A header
+ * has no data: costs depend on shapes and dtypes.  Operands beyond PARTS_MOST,
+ * of a long tuple, are left out. */
 static int add_headers(const Type *t, Tensor *to, int n) {
   if (t->kind == TY_TUPLE)
     for (int i = 0; i < t->count; i++) n = add_headers(t->args[i], to, n);
@@ -150,7 +161,9 @@ static bool is_active(const Walk *c, const Expr *fn) {
   return c->active_count == CALLS_MOST;
 }
 
-/* Arguments are known by now. */
+/* Arguments are known by now.  The parameters' types are put for good: the next
+ * call of the function overwrites them, and a closure that is entered later
+ * sees the last ones, an estimate. */
 static const Type *enter(Walk *c, const Expr *e, const Expr *fn,
                          const Type **args) {
   if (is_active(c, fn)) {
@@ -165,7 +178,8 @@ static const Type *enter(Walk *c, const Expr *e, const Expr *fn,
   return is_known(e->type) || result->has_var ? e->type : result;
 }
 
-/* The function that is called, or NULL. */
+/* The function that is called, or NULL.  Known are literals, lets of literals,
+ * and definitions; all else may be any function. */
 static const Expr *body_of(const Walk *c, const Expr *callee) {
   if (callee->kind == EX_FN) return callee;
   if (callee->kind == EX_VAR) return ptrmap_get(&c->bodies, callee->var);
@@ -198,8 +212,9 @@ static double worth(const Walk *c, size_t from, size_t to) {
   return sum;
 }
 
-/* Of what was logged from `first` to `second`, and from there on, the dearer
- * stays. */
+/* Keeps the dearer of two branches: of what was logged from `first` to
+ * `second`, and of what was logged from there on.  The rows are a log in the
+ * order of evaluation, so a branch is a range of it. */
 static void keep_dearer(Walk *c, size_t first, size_t second) {
   size_t end = c->cost->rows.len;
   c->cost->branches = true;
@@ -229,6 +244,8 @@ static const Type *walk_match(Walk *c, const Expr *e) {
   walk(c, e->args[0]);
   size_t first = c->cost->rows.len;
   for (int i = 0; i < e->match->arm_count; i++) {
+    if (e->match->arms[i].shares) continue;
+    if (e->match->arms[i].guard) walk(c, e->match->arms[i].guard);
     size_t second = c->cost->rows.len;
     walk(c, e->match->arms[i].body);
     if (i) keep_dearer(c, first, second);
@@ -279,6 +296,7 @@ static const Type *walk_kind(Walk *c, const Expr *e) {
     case EX_BLOCK: return walk_block(c, e->block);
     case EX_IF: return walk_if(c, e);
     case EX_MATCH: return walk_match(c, e);
+    case EX_LIST:
     case EX_REF:
     case EX_READ:
     case EX_WRITE:
@@ -324,8 +342,10 @@ static void add_row(CostRow *to, const CostRow *s) {
   to->cost.allocated += s->cost.allocated;
 }
 
-/* A row for each operator, the dearest first. */
-static void sum_up(Cost *cost) {
+/* A row for each operator, the dearest first.  Sorting twice costs n log n of
+ * the calls; there may be a million of these, and the operators are some
+ * hundreds. */
+void cost_sum(Cost *cost) {
   size_t kept = 0;
   CostRow *s = cost->rows.data;
   if (cost->rows.len) qsort(s, cost->rows.len, sizeof *s, by_operator);
@@ -337,15 +357,30 @@ static void sum_up(Cost *cost) {
   for (size_t i = 0; i < kept; i++) add_row(&cost->all, &s[i]);
 }
 
+void cost_init(Cost *cost, Mem *mem) {
+  *cost = (Cost){.unknown = 0};
+  VEC_INIT(&cost->rows, mem);
+}
+
+/* Few operators occur in a program, however often. */
+void cost_add(Cost *cost, const OpInfo *op, OpCost of) {
+  CostRow row = {.op = op, .calls = 1, .cost = of};
+  for (size_t i = 0; i < cost->rows.len; i++) {
+    if (cost->rows.data[i].op != op) continue;
+    add_row(&cost->rows.data[i], &row);
+    return;
+  }
+  VEC_PUSH(&cost->rows, row);
+}
+
 void cost_of(Cost *cost, const Program *p, const Expr *e, CostValues values) {
   Walk c = {.p = p, .values = values, .cost = cost};
-  *cost = (Cost){.unknown = 0};
+  cost_init(cost, p->mem);
   arena_init(&c.arena, p->mem);
   ptrmap_init(&c.types, p->mem);
   ptrmap_init(&c.bodies, p->mem);
-  VEC_INIT(&cost->rows, p->mem);
   walk(&c, e);
-  sum_up(cost);
+  cost_sum(cost);
   ptrmap_done(&c.bodies);
   ptrmap_done(&c.types);
   arena_done(&c.arena);

@@ -1,5 +1,10 @@
 /* What evaluating an expression amounts to, by the shapes that are known before
- * anything runs: operations on numbers, bytes moved, bytes allocated. */
+ * anything runs: operations on numbers, bytes moved, bytes allocated.
+ *
+ * The numbers are an estimate that can be explained: they are the sums of what
+ * each operator's row says of its shapes, for one evaluation.  What cannot be
+ * known without running is left out and counted, so that a host can say how
+ * much of the program the sums stand for. */
 #ifndef PASSES_COST_H
 #define PASSES_COST_H
 
@@ -30,6 +35,12 @@ typedef struct CostValues {
   const Tensor *(*find)(void *data, const Global *g);
   void *data;
 } CostValues;
+
+/* Sums of calls that the host counts itself: cost_add() for each, and then
+ * cost_sum(), before the rows are read.  cost_done() frees them. */
+void cost_init(Cost *cost, Mem *mem);
+void cost_add(Cost *cost, const OpInfo *op, OpCost of);
+void cost_sum(Cost *cost);
 
 /* Of an expression that is checked.  cost_done() frees the rows. */
 void cost_of(Cost *cost, const Program *p, const Expr *e, CostValues values);

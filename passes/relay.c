@@ -1,6 +1,20 @@
-/* Items of a unit in plain Relay: types, then functions, then the one `extern
- * type` that TVM reads.  `param`s become parameters; a script that is one
- * expression becomes @main.  What else a script holds has no words there. */
+/* Items of a unit in plain Relay, the text that TVM 0.9 reads: types, then
+ * functions, then the one `extern type` that TVM reads.  `param`s become
+ * parameters; a script that is one expression becomes @main.  What else a
+ * script holds has no words there.
+ *
+ * The parsed tree is mapped, not the checked one: what is written should stay
+ * what was written, as far as it can.  The steps, for each function:
+ *
+ *   relay_input.c    which params it reaches, directly or by calls
+ *   relay_match.c    literals, alternatives and guards out of its matches
+ *   relay_expr.c     sugar, names, constants, attributes: one map of the tree
+ *   relay_type.c     annotations: aliases written out, named dimensions `?`
+ *   relay_meta.c     long constants to the metadata section
+ *
+ * A construct that Relay lacks is refused with E0508 at its place, and the map
+ * goes on, so that one run reports all of them.  The result shares with the
+ * unit what did not change; both live in the unit's arena. */
 #include "passes/row.h"
 
 #include <stdarg.h>
@@ -9,7 +23,8 @@
 
 #include "passes/relay_map.h"
 
-/* Of the library, which the text uses there: one message for each use. */
+/* Refuses a part of the library that the text uses: one message for each
+ * use. */
 static void refuse_linked(Relay *r, Span span, const char *what) {
   const Expr *used = r->home->used;
   if (ptrmap_has(&r->refused, used)) return;
@@ -20,6 +35,8 @@ static void refuse_linked(Relay *r, Span span, const char *what) {
   diag_note(d, span, "in `@%s`", r->home->item->name->text);
 }
 
+/* In a definition of the library that was linked, the place is the text's own
+ * use of it: the user cannot change the library. */
 void relay_refuse(Relay *r, Span span, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -33,7 +50,8 @@ void relay_refuse(Relay *r, Span span, const char *format, ...) {
 
 /* --- Types ---------------------------------------------------------------- */
 
-/* Such names begin a dtype there. */
+/* Such names begin a dtype there: TVM's parser would take `type integer` for
+ * one. */
 static void check_type_name(Relay *r, const AdtDecl *adt) {
   static const char *const dtypes[] = {"bool", "float", "int", "uint"};
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
@@ -42,6 +60,7 @@ static void check_type_name(Relay *r, const AdtDecl *adt) {
   }
 }
 
+/* A field's type cannot be left out, so it must have words (relay_type). */
 static CtorDecl map_ctor(Relay *r, const CtorDecl *ctor) {
   CtorDecl made = *ctor;
   const TypeExpr **fields =
@@ -50,14 +69,19 @@ static CtorDecl map_ctor(Relay *r, const CtorDecl *ctor) {
   for (int i = 0; i < made.field_count; i++)
     fields[i] = relay_type(r, ctor->fields[i]);
   made.fields = fields;
+  made.labels = NULL;
   return made;
 }
 
+/* The item and its declaration are copied, as the unit as parsed keeps its
+ * own. */
 static Item map_adt(Relay *r, const Item *item) {
   Item made = *item;
   AdtDecl *adt = ARENA_NEW(r->arena, AdtDecl);
   *adt = *item->adt;
   check_type_name(r, adt);
+  adt->params =
+      relay_type_params(r, adt->param_count, adt->params, &adt->param_count);
   CtorDecl *ctors = ARENA_ARRAY(r->arena, CtorDecl, (size_t)adt->ctor_count);
   if (!ctors) adt->ctor_count = 0;
   for (int i = 0; i < adt->ctor_count; i++)
@@ -69,6 +93,9 @@ static Item map_adt(Relay *r, const Item *item) {
 
 /* --- Functions ------------------------------------------------------------ */
 
+/* The param's name is bound as a local, which makes it unique, and unbound at
+ * once: only uses of the param go by the item (map_input), so a local of the
+ * same name in the text still means itself. */
 static Var *input_var(Relay *r, const Item *param, Span where) {
   Var v = {.name = param->name, .span = where, .annotation = param->annotation};
   Var *made = relay_bind(r, &v);
@@ -98,7 +125,8 @@ static const Expr *fn_around(Relay *r, const Expr *body,
   return e;
 }
 
-/* The `let %x`s of a script, and its expression. */
+/* The `let %x`s of a script, and its expression.  They stay lets, in the order
+ * of the text. */
 static const Expr *script_body(Relay *r, const Expr *result) {
   size_t count = (size_t)r->unit->item_count;
   Binding *lets = ARENA_ARRAY(r->arena, Binding, count);
@@ -115,7 +143,9 @@ static const Expr *script_body(Relay *r, const Expr *result) {
   return n ? expr_block(r->arena, result->span, n, lets, result) : result;
 }
 
-/* A function as mapped, with these parameters before its own. */
+/* A function as mapped, with these parameters before its own.
+ *
+ *   @f(%x), reaching @w and @b  ==>  @f(%w, %b, %x) */
 static const Expr *with_inputs(Relay *r, const Expr *e, int count,
                                Var *const *first) {
   if (!e || count == 0) return e;
@@ -133,7 +163,9 @@ static const Expr *with_inputs(Relay *r, const Expr *e, int count,
 }
 
 /* A script's expression is the body of @main; a param's default becomes a
- * function of that name, for callers who want it. */
+ * function of that name, for callers who want it.  Names are reset, since
+ * uniqueness is one definition's matter.  Matches go first: what they make is
+ * sugar that the map of expressions writes out. */
 static Item map_function(Relay *r, const Needs *needs) {
   Item made = *needs->item;
   relay_names_reset(r);
@@ -151,7 +183,8 @@ static Item map_function(Relay *r, const Needs *needs) {
   made.kind = ITEM_DEF;
   made.linked = needs->used != NULL;
   if (needs->item->kind != ITEM_EXPR) made.name = relay_global_name(r, needs);
-  made.expr = with_inputs(r, relay_expr(r, fn), count, first);
+  const Expr *plain = relay_matches(r, relay_fields(r, fn));
+  made.expr = with_inputs(r, relay_expr(r, plain), count, first);
   r->home = NULL;
   return made;
 }
@@ -162,11 +195,14 @@ static bool is_extern(const Item *item) {
   return item->kind == ITEM_TYPE && item->adt->is_extern;
 }
 
+/* Aliases have been written out where they are used, and `extern type`s come
+ * last: TVM's parser takes one, at the end. */
 static int add_types(Relay *r, Item *out, int n, bool externs) {
   int first = n;
   for (int i = 0; i < r->unit->item_count; i++) {
     const Item *item = &r->unit->items[i];
     if (item->kind != ITEM_TYPE || is_extern(item) != externs) continue;
+    if (item->adt->meaning) continue;
     if (externs && n > first)
       relay_refuse(r, item->span, "a second `extern type`");
     out[n++] = map_adt(r, item);
@@ -180,7 +216,10 @@ static int add_functions(Relay *r, Item *out, int n) {
   return n;
 }
 
+/* Names of constructors are needed before bodies are mapped: such a name hides
+ * an operator of the same spelling. */
 static void declare_ctors(Relay *r, const AdtDecl *adt) {
+  if (adt->meaning) ptrmap_put(&r->aliases, adt->name, (void *)adt);
   for (int i = 0; i < adt->ctor_count; i++) {
     const Name *name = adt->ctors[i].name;
     ptrmap_put(&r->ctors, name, (void *)name);
@@ -196,6 +235,7 @@ static void check_expression(Relay *r, const Item *item, int *seen) {
   }
 }
 
+/* Without one there is no @main that a `let` could go into. */
 static bool has_expression(const Relay *r) {
   for (int i = 0; i < r->unit->item_count; i++)
     if (r->unit->items[i].kind == ITEM_EXPR) return true;
@@ -213,6 +253,7 @@ static void check_let(Relay *r, const Item *item, int expressions) {
   }
 }
 
+/* Looks at what the items are; what is in them is for the map to refuse. */
 static void check_items(Relay *r) {
   int expressions = 0;
   for (int i = 0; i < r->unit->item_count; i++) {
@@ -231,8 +272,8 @@ static void check_items(Relay *r) {
 
 /* --- Units ---------------------------------------------------------------- */
 
-static void relay_init(Relay *r, Program *p, const Unit *u) {
-  *r = (Relay){.p = p, .unit = u, .arena = (Arena *)&u->arena};
+static void relay_init(Relay *r, Program *p, const Unit *u, Arena *arena) {
+  *r = (Relay){.p = p, .unit = u, .arena = arena};
   VEC_INIT(&r->params, p->mem);
   VEC_INIT(&r->needs, p->mem);
   VEC_INIT(&r->hidden, p->mem);
@@ -244,6 +285,9 @@ static void relay_init(Relay *r, Program *p, const Unit *u) {
   ptrmap_init(&r->library, p->mem);
   ptrmap_init(&r->refused, p->mem);
   ptrmap_init(&r->ctors, p->mem);
+  ptrmap_init(&r->adts, p->mem);
+  ptrmap_init(&r->aliases, p->mem);
+  ptrmap_init(&r->type_args, p->mem);
   ptrmap_init(&r->locals, p->mem);
   ptrmap_init(&r->taken, p->mem);
   ptrmap_init(&r->suffixes, p->mem);
@@ -264,6 +308,9 @@ static void relay_done(Relay *r) {
   ptrmap_done(&r->library);
   ptrmap_done(&r->refused);
   ptrmap_done(&r->ctors);
+  ptrmap_done(&r->adts);
+  ptrmap_done(&r->aliases);
+  ptrmap_done(&r->type_args);
   ptrmap_done(&r->locals);
   ptrmap_done(&r->taken);
   ptrmap_done(&r->suffixes);
@@ -271,6 +318,8 @@ static void relay_done(Relay *r) {
   ptrmap_done(&r->graph);
 }
 
+/* Items grow by the linked definitions of the library, and shrink by what
+ * became part of @main. */
 static Unit *map_unit(Relay *r, Unit *u) {
   Unit *made = ARENA_NEW(r->arena, Unit);
   *made = *r->unit;
@@ -291,11 +340,20 @@ static Unit *map_unit(Relay *r, Unit *u) {
 
 /* Sugar is written out, `param`s become parameters, locals get names of their
  * own, what Relay's grammar wants in parentheses stands in a block without
- * bindings.  Comments are left out, for some that we read TVM does not. */
+ * bindings.  Comments are left out, for some that we read TVM does not.  NULL
+ * after a refusal: then there is no text that TVM reads as the same program. */
 Unit *pass_relay(Program *p, Unit *u) {
   size_t errors = p->diags->errors;
+  bool names_fields = relay_names_fields(u);
+  bool checked = !names_fields && !relay_may_decide(p, u);
+  if (!checked && !(u->facts & FACT_TYPES) && !unit_check(p, u)) return NULL;
+  fragment_to_main(p, u);
+  Arena *arena = &u->arena;
+  u = relay_instances(p, u);
+  if (!u) return NULL;
   Relay r;
-  relay_init(&r, p, u);
+  relay_init(&r, p, u, arena);
+  r.names_fields = names_fields;
   relay_find_inputs(&r);
   check_items(&r);
   Unit *made = mem_exhausted(p->mem) ? NULL : map_unit(&r, u);

@@ -204,6 +204,7 @@ static void map_call(Relay *r, ExprMap *m) {
     return;
   }
   relay_check_attrs(r, m->made->call.attr_count, m->made->call.attrs);
+  expr_map_own(m)->sugar = SUGAR_NONE;
   add_inputs(r, expr_map_own(m), callee);
 }
 
@@ -237,7 +238,8 @@ static void map_bound_value(Relay *r, ExprMap *m) {
     expr_map_own(m)->sugar = SUGAR_NONE;
 }
 
-/* Graph variables have other numbers in the whole text. */
+/* Graph variables have other numbers in the whole text.  The binder was given
+ * its number when the walk met it; this writes it into the block. */
 static void map_block(Relay *r, ExprMap *m) {
   const Block *old = m->made->block;
   bool graph = false;
@@ -302,17 +304,88 @@ static void map_fn(Relay *r, ExprMap *m) {
   relay_dims_leave(r, m->walk.at->fn);
 }
 
+/* --- List literals -------------------------------------------------------- */
+
+static const AdtDecl *type_in(const Unit *unit, const Name *name) {
+  for (int i = 0; unit && i < unit->item_count; i++) {
+    const Item *item = &unit->items[i];
+    if (item->kind == ITEM_TYPE && item->name == name) return item->adt;
+  }
+  return NULL;
+}
+
+/* The type's declaration, in the text or in the library; NULL: none.  The
+ * answer is kept, also that there is none: the library is parsed for it. */
+const AdtDecl *relay_find_type(Relay *r, const Name *name) {
+  Program *p = r->p;
+  if (!ptrmap_has(&r->adts, name)) {
+    const AdtDecl *found = type_in(r->unit, name);
+    if (!found && p->find_in_library)
+      found = type_in(p->find_in_library(p, 'T', name), name);
+    ptrmap_put(&r->adts, name, (void *)found);
+  }
+  return ptrmap_get(&r->adts, name);
+}
+
+/* The constructor with that number of fields. */
+static const Name *ctor_of(const AdtDecl *adt, int fields) {
+  for (int i = 0; adt && adt->ctor_count == 2 && i < 2; i++)
+    if (adt->ctors[i].field_count == fields) return adt->ctors[i].name;
+  return NULL;
+}
+
+static Expr *named(Relay *r, Span span, const Name *name) {
+  Expr *e = expr_new(r->arena, EX_IDENT, span);
+  e->name = name;
+  return e;
+}
+
+/* `List[a, b]` is Cons(a, Cons(b, Nil)).  Built from the last element to the
+ * first, in a loop. */
+static void map_list(Relay *r, ExprMap *m) {
+  const Expr *e = m->made;
+  const AdtDecl *adt = relay_find_type(r, e->list.head->name);
+  const Name *cons = ctor_of(adt, 2), *nil = ctor_of(adt, 0);
+  if (!cons || !nil) {
+    relay_refuse(r, e->span, "a list of a type that is not defined here");
+    return;
+  }
+  const Expr *list = named(r, e->span, nil);
+  for (int i = e->count; i-- > 0;) {
+    Span span = span_join(e->args[i]->span, e->span);
+    const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 2);
+    args[0] = e->args[i];
+    args[1] = list;
+    list = expr_call(r->arena, span, named(r, span, cons), 2, args);
+  }
+  expr_map_put(m, list);
+}
+
 /* --- All expressions ------------------------------------------------------ */
 
 static bool in_bracket(const ExprMap *m) {
   return m->walk.parent && m->walk.parent->kind == EX_BRACKET;
 }
 
+/* `%input.1` as the name of a variable, where there is no `%input`. */
+static const Expr *indexed_local(Relay *r, const Expr *e) {
+  const Expr *of = e->args[0];
+  if (of->kind != EX_LOCAL || ptrmap_get(&r->locals, of->name)) return NULL;
+  const char *text =
+      arena_printf(r->arena, "%s.%lld", of->name->text, (long long)e->index);
+  const Name *name = text ? name_of(r->p->names, text) : NULL;
+  if (!name || !ptrmap_get(&r->locals, name)) return NULL;
+  Expr *made = expr_new(r->arena, EX_LOCAL, e->span);
+  made->name = relay_local(r, name);
+  return made;
+}
+
 static void enter(Relay *r, ExprMap *m) {
   const ExprWalk *w = &m->walk;
   if (w->role == ROLE_BODY) relay_dims_enter(r, w->parent->fn);
   const Expr *done = NULL;
-  if (w->role == ROLE_CALLEE) done = map_callee(r, w->at);
+  if (w->at->kind == EX_PROJ) done = indexed_local(r, w->at);
+  if (!done && w->role == ROLE_CALLEE) done = map_callee(r, w->at);
   else if (w->at->kind == EX_BRACKET && !in_bracket(m))
     done = relay_bracket_enter(r, w->at);
   if (done) expr_map_put(m, done);
@@ -342,6 +415,7 @@ static void leave(Relay *r, ExprMap *m) {
     case EX_FN: map_fn(r, m); break;
     case EX_BLOCK: map_block(r, m); break;
     case EX_MATCH: map_match(r, m); break;
+    case EX_LIST: map_list(r, m); break;
     case EX_TUPLE:
     case EX_IF:
     case EX_REF:
@@ -356,7 +430,53 @@ static void leave(Relay *r, ExprMap *m) {
   if (block->bindings[m->walk.index].kind != BIND_ITEM) map_bound_value(r, m);
 }
 
+/* May shapes decide an `if`?  There is one, and a name that may be a
+ * dimension's or that of `shape_of`. */
+static void find_decidable(Program *p, const Expr *e, bool *branch,
+                           bool *shape) {
+  ExprWalk w;
+  expr_walk_start(&w, p->mem, WALK_ENTER, e);
+  while (!(*branch && *shape) && expr_walk_next(&w)) {
+    *branch |= w.at->kind == EX_IF;
+    if (w.at->kind == EX_IDENT)
+      *shape |= w.role != ROLE_CALLEE ||
+                !strcmp(op_last_part(w.at->name->text), "shape_of");
+  }
+  expr_walk_end(&w);
+}
+
+bool relay_may_decide(Program *p, const Unit *u) {
+  bool branch = false, shape = false;
+  for (int i = 0; i < u->item_count && !(branch && shape); i++)
+    if (u->items[i].expr) find_decidable(p, u->items[i].expr, &branch, &shape);
+  return branch && shape;
+}
+
+/* Of an `if` that shapes decide the branch that is taken, since the other need
+ * not fit.  Where the instances of a function differ there is no such branch.
+ */
+static const Expr *without_decided(Relay *r, const Expr *e) {
+  ExprMap m;
+  expr_map_start(&m, r->p->mem, r->arena, e);
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE || m.made->kind != EX_IF) continue;
+    uint8_t seen = m.made->branch.seen;
+    if (seen == 0 || seen == BRANCH_BOTH) continue;
+    if (seen != BRANCH_THEN && seen != BRANCH_ELSE) {
+      relay_refuse(r, m.made->span,
+                   "an `if` that each shape of a function decides");
+      continue;
+    }
+    const Expr *taken = m.made->args[seen == BRANCH_THEN ? 1 : 2];
+    bool alone = expr_walk_is_tail(&m.walk) || m.walk.role == ROLE_VALUE;
+    expr_map_put(&m, alone ? taken : relay_parens(r, taken));
+  }
+  return expr_map_end(&m);
+}
+
 const Expr *relay_expr(Relay *r, const Expr *e) {
+  e = without_decided(r, e);
+  if (!e) return NULL;
   ExprMap m;
   expr_map_start(&m, r->p->mem, r->arena, e);
   while (expr_map_next(&m)) {

@@ -49,6 +49,11 @@ static Needs *link(Relay *r, const Needs *home, const Expr *use) {
   for (int i = 0; i < unit->item_count; i++) {
     const Item *item = &unit->items[i];
     if (item->kind != ITEM_DEF || item->name != name) continue;
+    if (relay_is_generic(item))
+      relay_refuse(r, use->span,
+                   "the library's `@%s`, whose shapes are not "
+                   "known here",
+                   name->text);
     Needs *n = needs_new(r, item);
     n->used = home->used ? home->used : use;
     ptrmap_put(&r->library, name, n);

@@ -1,4 +1,10 @@
-/* What the files that map a unit to plain Relay share. */
+/* What the files that map a unit to plain Relay share: the state of one run of
+ * the pass, which lives on the stack of pass_relay, and the parts of the map by
+ * file.
+ *
+ * What is made lies in the unit's arena and may point into the unit as parsed.
+ * Maps and vectors belong to the run.  The second half of Relay is that of the
+ * definition at hand, and begins afresh with each (relay_names_reset). */
 #ifndef PASSES_RELAY_MAP_H
 #define PASSES_RELAY_MAP_H
 
@@ -32,6 +38,10 @@ typedef struct Relay {
   PtrMap library;          /* the same of the library's that TVM's lacks */
   PtrMap refused;          /* uses of the library that were reported */
   PtrMap ctors;            /* names of the unit's constructors */
+  PtrMap adts;             /* Name -> AdtDecl, of list literals */
+  PtrMap aliases;          /* Name -> AdtDecl */
+  bool names_fields;       /* a type of the text has named fields */
+  PtrMap type_args;        /* an alias's parameter -> TypeExpr, mapped */
   VEC(Tensor *) constants; /* of the metadata section to be, owned */
   VEC(Span) unsaid;        /* annotations left out, in the unit's own text */
   /* In the definition at hand: */
@@ -50,6 +60,14 @@ typedef struct Relay {
 /* Reports what plain Relay cannot say. */
 void relay_refuse(Relay *r, Span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* --- Functions of shapes and dtypes (relay_instance.c) ------------------- */
+
+/* Has the function parameters of such kinds? */
+bool relay_is_generic(const Item *item);
+/* The unit with a function for each of their instances that it uses: the same
+ * unit where it uses none; NULL after a report. */
+Unit *relay_instances(Program *p, Unit *u);
 
 /* --- Params (relay_input.c) ----------------------------------------------- */
 
@@ -70,7 +88,10 @@ Var *relay_bind(Relay *r, const Var *v);
 const Name *relay_local(const Relay *r, const Name *name);
 void relay_leave(Relay *r, size_t scope);
 /* A definition's name, which is no keyword either. */
-const Name *relay_global_name(const Relay *r, const Needs *n);
+const Name *relay_global_name(Relay *r, const Needs *n);
+/* A fresh name.  It may be spelt like a name of the text; binding it, like any
+ * other, renames it then. */
+const Name *relay_own_name(Relay *r, const char *text);
 /* A local name that nothing in the definition has. */
 const Name *relay_fresh(Relay *r, const char *name);
 /* The number that stands for `%index` in the whole text. */
@@ -83,6 +104,8 @@ int64_t relay_graph(Relay *r, int64_t index);
 const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t);
 /* A type that cannot be left out; reports when there are no words for it. */
 const TypeExpr *relay_type(Relay *r, const TypeExpr *t);
+/* A data type's declaration, in the text or in the library; NULL: none. */
+const AdtDecl *relay_find_type(Relay *r, const Name *name);
 /* The parameters that are no dimensions. */
 const TypeParam *relay_type_params(Relay *r, int count, const TypeParam *params,
                                    int *kept);
@@ -95,6 +118,16 @@ void relay_dims_leave(Relay *r, const Fn *fn);
 
 /* NULL: memory ran out. */
 const Expr *relay_expr(Relay *r, const Expr *e);
+/* The same expression without literals, alternatives and guards in its
+ * matches: relay_match.c. */
+const Expr *relay_matches(Relay *r, const Expr *e);
+
+/* The same expression without names of fields, of which the checker has found
+ * the constructors: relay_field.c. */
+const Expr *relay_fields(Relay *r, const Expr *e);
+bool relay_names_fields(const Unit *u);
+/* May an `if` of the text be decided by shapes?  The checker says which are. */
+bool relay_may_decide(Program *p, const Unit *u);
 
 /* An operator's call. */
 Expr *relay_op(Relay *r, Span span, const char *name, int count,

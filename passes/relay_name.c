@@ -3,7 +3,14 @@
  * TVM lets the first `let` of a chain leak out of its scope, where it hides the
  * wrong variables, so a name is bound once in a definition.  TVM's keywords are
  * no names even after a `%`, and its graph variables share one table for the
- * whole text. */
+ * whole text.
+ *
+ *   let %x = 1; let %x = %x + 1; %x      let %x = 1; let %x_1 = %x + 1; %x_1
+ *   %ref, %fc.weight                     %ref_1, %fc_weight
+ *
+ * `locals` maps a name of the text to its name now; leaving a scope puts back
+ * what the name meant before, from the stack `hidden`.  `taken` only grows
+ * within a definition, so a name is never used again, also after its scope. */
 #include <string.h>
 
 #include "passes/relay_map.h"
@@ -32,7 +39,18 @@ void relay_names_reset(Relay *r) {
   VEC_CLEAR(&r->brackets);
 }
 
+/* TVM reads `%fc.weight` as a projection.  The name is one of the table, also
+ * where relay_own_name made it. */
+static const Name *without_dots(Relay *r, const Name *name) {
+  char *text = arena_strndup(r->arena, name->text, name->len);
+  for (char *dot = text; dot && (dot = strchr(dot, '.'));) *dot = '_';
+  return text ? name_of(r->p->names, text) : name;
+}
+
+/* The last suffix of each name is remembered, so that a name bound a thousand
+ * times is not tried a thousand times at each. */
 static const Name *fresh(Relay *r, const Name *name) {
+  name = without_dots(r, name);
   const Name *made = name;
   intptr_t suffix = (intptr_t)ptrmap_get(&r->suffixes, name);
   while (is_keyword(made) || ptrmap_has(&r->taken, made)) {
@@ -62,6 +80,13 @@ const Name *relay_local(const Relay *r, const Name *name) {
   return now ? now : name;
 }
 
+/* A copy of the name has an address of its own, and addresses are what the maps
+ * compare: so it is another name that is spelt the same. */
+const Name *relay_own_name(Relay *r, const char *text) {
+  const Name *like = name_of(r->p->names, text);
+  return arena_copy(r->arena, like, sizeof *like + like->len + 1);
+}
+
 void relay_leave(Relay *r, size_t scope) {
   while (r->hidden.len > scope) {
     Hidden h = VEC_POP(&r->hidden);
@@ -87,9 +112,13 @@ static bool is_defined(const Relay *r, const Name *name) {
 
 /* A definition of the text keeps its name; a library definition of that name
  * gets another. */
-const Name *relay_global_name(const Relay *r, const Needs *n) {
+const Name *relay_global_name(Relay *r, const Needs *n) {
   const Name *name = n->item->name, *made = name;
   bool hidden = n->used && ptrmap_has(&r->by_name, name);
+  if (strchr(name->text, '.')) {
+    name = made = without_dots(r, name);
+    hidden = is_defined(r, made);
+  }
   for (int suffix = 1; hidden || is_keyword(made); suffix++) {
     made = name_of(r->p->names,
                    arena_printf(r->arena, "%s_%d", name->text, suffix));

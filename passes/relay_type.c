@@ -12,8 +12,16 @@
  * to it and have a bound of their own. */
 #include "passes/relay_map.h"
 
+static bool has_splat(const TypeExpr *t) {
+  for (int i = 0; i < t->dim_count; i++)
+    if (t->dims[i]->kind == DX_SPLAT) return true;
+  return false;
+}
+
+/* `whole`: the type is an annotation by itself, where a hole may stand. */
 static bool has_words(const TypeExpr *t, bool whole) {
   if (t->kind == TX_REF || (t->kind == TX_HOLE && !whole)) return false;
+  if (t->kind == TX_TENSOR && (t->dtype_name || has_splat(t))) return false;
   for (int i = 0; i < t->param_count; i++)
     if (t->params[i].kind != KIND_DIM) return false;
   for (int i = 0; i < t->arg_count; i++)
@@ -52,21 +60,85 @@ static const TypeExpr *map_type(Relay *r, const TypeExpr *t) {
   if (t->kind == TX_TENSOR) map_tensor(r, made);
   const TypeExpr **args =
       ARENA_ARRAY(r->arena, const TypeExpr *, (size_t)t->arg_count);
-  for (int i = 0; args && i < t->arg_count; i++)
-    args[i] = map_type(r, t->args[i]);
+  const AdtDecl *adt = t->kind == TX_NAME && t->arg_count > 0
+                           ? relay_find_type(r, t->name)
+                           : NULL;
+  made->arg_count = 0;
+  for (int i = 0; args && i < t->arg_count; i++) {
+    bool dim = adt && i < adt->param_count && adt->params[i].kind == KIND_DIM;
+    if (!dim) args[made->arg_count++] = map_type(r, t->args[i]);
+  }
   made->args = args;
+  if (adt && made->arg_count == 0) made->brackets = false;
   if (t->result) made->result = map_type(r, t->result);
   return made;
 }
 
+/* --- Aliases -------------------------------------------------------------- */
+
+enum { ALIASES_MAX = 500 }; /* within one another; each goes a level deeper */
+
+static const TypeExpr *write_out(Relay *r, const TypeExpr *t, int depth);
+
+/* An alias's parameters stand for the arguments, which are written out.
+ * Arguments are written out before they are put for the parameters, so their
+ * own names are not taken for the alias's.  What the parameters' names meant
+ * before comes back in the reverse order. */
+static const TypeExpr *alias_meaning(Relay *r, const AdtDecl *alias,
+                                     const TypeExpr *t, int depth) {
+  size_t count = (size_t)alias->param_count;
+  void **hidden = ARENA_ARRAY(r->arena, void *, count);
+  for (size_t i = 0; hidden && i < count; i++) {
+    const Name *name = alias->params[i].name;
+    hidden[i] = ptrmap_get(&r->type_args, name);
+    ptrmap_put(&r->type_args, name, (void *)t->args[i]);
+  }
+  const TypeExpr *made = write_out(r, alias->meaning, depth + 1);
+  for (size_t i = count; hidden && i-- > 0;)
+    ptrmap_put(&r->type_args, alias->params[i].name, hidden[i]);
+  return made;
+}
+
+/* Gives `t` itself where nothing in it can change. */
+static const TypeExpr *write_out(Relay *r, const TypeExpr *t, int depth) {
+  bool named = t->kind == TX_NAME;
+  const TypeExpr *known =
+      named && !t->brackets ? ptrmap_get(&r->type_args, t->name) : NULL;
+  if (known) return known;
+  const AdtDecl *alias = named ? ptrmap_get(&r->aliases, t->name) : NULL;
+  if (depth > ALIASES_MAX)
+    relay_refuse(r, t->span, "aliases of aliases as deep as this");
+  if (depth > ALIASES_MAX || (!alias && t->arg_count == 0 && !t->result))
+    return t;
+  TypeExpr *made = arena_copy(r->arena, t, sizeof *t);
+  const TypeExpr **args =
+      ARENA_ARRAY(r->arena, const TypeExpr *, (size_t)t->arg_count);
+  if (!made || (!args && t->arg_count > 0)) return t;
+  for (int i = 0; i < t->arg_count; i++)
+    args[i] = write_out(r, t->args[i], depth);
+  made->args = args;
+  if (t->result) made->result = write_out(r, t->result, depth);
+  bool fits = alias && alias->param_count == made->arg_count;
+  return fits ? alias_meaning(r, alias, made, depth) : made;
+}
+
+/* The type without aliases. */
+static const TypeExpr *without_aliases(Relay *r, const TypeExpr *t) {
+  return r->aliases.len > 0 ? write_out(r, t, 0) : t;
+}
+
+/* --- Types as annotations ------------------------------------------------- */
+
 const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t) {
   if (!t) return NULL;
+  t = without_aliases(r, t);
   if (has_words(t, true)) return map_type(r, t);
   if (!r->home || !r->home->used) VEC_PUSH(&r->unsaid, t->span);
   return NULL;
 }
 
 const TypeExpr *relay_type(Relay *r, const TypeExpr *t) {
+  t = without_aliases(r, t);
   if (!has_words(t, false))
     relay_refuse(r, t->span, "this type, which cannot be left out");
   return map_type(r, t);

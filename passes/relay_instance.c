@@ -1,0 +1,356 @@
+/* Functions of shapes and dtypes, which plain Relay lacks: each instance that
+ * the program uses becomes a function of its own, as text.  Only the checker
+ * knows which uses mean which instance, so a program with such functions is
+ * checked first; its other parts are mapped as they are written. */
+#include <string.h>
+
+#include "ir/walk.h"
+#include "passes/pass.h"
+#include "passes/relay_map.h"
+#include "types/types.h"
+
+typedef struct Instances {
+  Program *p;
+  Unit *unit;
+  Arena *arena;
+  VEC(const Global *) found; /* instances, in the order of their uses */
+  PtrMap met;                /* the same */
+  PtrMap places; /* the instance in whose body uses stand, or this struct ->
+                    PtrMap: where a use's text begins -> the instance */
+  VEC(PtrMap *) maps;
+} Instances;
+
+/* --- What needs it ------------------------------------------------------- */
+
+bool relay_is_generic(const Item *item) {
+  if (item->kind != ITEM_DEF) return false;
+  const Fn *fn = item->expr->fn;
+  for (int i = 0; i < fn->type_param_count; i++)
+    if (kind_info[fn->type_params[i].kind].solve == SOLVE_INSTANCE) return true;
+  return false;
+}
+
+static bool defines(const Unit *u, const Name *name) {
+  for (int i = 0; i < u->item_count; i++)
+    if (u->items[i].kind == ITEM_DEF && u->items[i].name == name) return true;
+  return false;
+}
+
+/* Is it a function of the library that is checked by instance? */
+static bool library_is_generic(Program *p, const Name *name) {
+  Unit *unit = p->find_in_library ? p->find_in_library(p, '@', name) : NULL;
+  for (int i = 0; unit && i < unit->item_count; i++)
+    if (unit->items[i].name == name && relay_is_generic(&unit->items[i]))
+      return true;
+  return false;
+}
+
+static bool uses_generic(Program *p, const Unit *u) {
+  bool found = false;
+  PtrMap seen;
+  ptrmap_init(&seen, p->mem);
+  ExprWalk w;
+  expr_walk_start(&w, p->mem, WALK_ENTER, NULL);
+  for (int i = 0; i < u->item_count; i++) {
+    found |= relay_is_generic(&u->items[i]);
+    if (u->items[i].expr) expr_walk_add(&w, u->items[i].expr);
+    while (!found && expr_walk_next(&w)) {
+      const Name *name = w.at->kind == EX_GLOBAL ? w.at->g.name : NULL;
+      if (!name || ptrmap_has(&seen, name)) continue;
+      ptrmap_put(&seen, name, (void *)name);
+      found = !defines(u, name) && library_is_generic(p, name);
+    }
+  }
+  expr_walk_end(&w);
+  ptrmap_done(&seen);
+  return found;
+}
+
+/* --- Which instances there are ------------------------------------------- */
+
+static PtrMap *uses_in(Instances *s, const Global *home) {
+  const void *key = home ? (const void *)home : s;
+  PtrMap *map = ptrmap_get(&s->places, key);
+  if (map) return map;
+  map = ARENA_NEW(s->arena, PtrMap);
+  ptrmap_init(map, s->p->mem);
+  ptrmap_put(&s->places, key, map);
+  VEC_PUSH(&s->maps, map);
+  return map;
+}
+
+/* Spans begin at 1 and more, so that none is the NULL of a map's key. */
+static const void *place_key(Span span) {
+  return (const void *)(uintptr_t)(span.lo + 1);
+}
+
+static void find_uses(Instances *s, const Global *home, const Expr *value) {
+  ExprWalk w;
+  expr_walk_start(&w, s->p->mem, WALK_ENTER, value);
+  while (expr_walk_next(&w)) {
+    const Global *g = w.at->kind == EX_GLOBAL ? w.at->g.global : NULL;
+    if (!g || !g->instance_of) continue;
+    ptrmap_put(uses_in(s, home), place_key(w.at->span), (void *)g);
+    if (ptrmap_has(&s->met, g)) continue;
+    ptrmap_put(&s->met, g, (void *)g);
+    VEC_PUSH(&s->found, g);
+  }
+  expr_walk_end(&w);
+}
+
+/* An instance of the text's own functions that nothing uses stays, so that the
+ * function does not vanish. */
+static void find_own(Instances *s, const Global *g) {
+  for (const Global *of = g->instances; of; of = of->next_instance) {
+    if (ptrmap_has(&s->met, of)) continue;
+    ptrmap_put(&s->met, of, (void *)of);
+    VEC_PUSH(&s->found, of);
+  }
+}
+
+static void find_instances(Instances *s) {
+  const Unit *u = s->unit;
+  for (int i = 0; i < u->item_count; i++) {
+    const Global *g = item_global(s->p, &u->items[i]);
+    if (g && g->scheme) find_own(s, g);
+    else if (g && g->value) find_uses(s, NULL, g->value);
+  }
+  for (int i = 0; i < u->step_count; i++) find_uses(s, NULL, u->steps[i].expr);
+  for (size_t i = 0; i < s->found.len; i++)
+    find_uses(s, s->found.data[i], s->found.data[i]->value);
+}
+
+/* --- An instance as text -------------------------------------------------- */
+
+/* The function at hand; of other definitions only uses change. */
+typedef struct Writing {
+  Instances *s;
+  const Global *home; /* NULL: no instance */
+  const Fn *fn;       /* as the function is written */
+} Writing;
+
+/* The parameter of that name which the instance solves, or -1. */
+static int solved_param(const Writing *w, const Name *name) {
+  for (int i = 0; w->home && name && i < w->fn->type_param_count; i++)
+    if (w->fn->type_params[i].name == name &&
+        kind_info[w->fn->type_params[i].kind].solve == SOLVE_INSTANCE)
+      return i;
+  return -1;
+}
+
+/* s.0, s.1: no text has such names. */
+static const Name *axis_name(const Writing *w, const Name *shape, int i) {
+  return name_of(w->s->p->names,
+                 arena_printf(w->s->arena, "%s.%d", shape->text, i));
+}
+
+static void write_dims(const Writing *w, TypeExpr *made) {
+  VEC(const DimExpr *) dims;
+  VEC_INIT(&dims, w->s->p->mem);
+  for (int i = 0; i < made->dim_count; i++) {
+    const DimExpr *d = made->dims[i];
+    int param = d->kind == DX_SPLAT ? solved_param(w, d->name) : -1;
+    if (param < 0) VEC_PUSH(&dims, d);
+    int rank = param < 0 ? 0 : types_instance_arg(w->home, param).rank;
+    for (int k = 0; k < rank; k++) {
+      DimExpr *axis = ARENA_NEW(w->s->arena, DimExpr);
+      *axis = (DimExpr){
+          .kind = DX_NAME, .span = d->span, .name = axis_name(w, d->name, k)};
+      VEC_PUSH(&dims, axis);
+    }
+  }
+  made->dims = dims.len ? VEC_TO_ARENA(&dims, w->s->arena) : NULL;
+  made->dim_count = made->dims ? (int)dims.len : 0;
+  made->whole = false;
+  VEC_DONE(&dims);
+}
+
+static const TypeExpr *write_type(const Writing *w, const TypeExpr *t) {
+  if (!t || !w->home) return t;
+  TypeExpr *made = arena_copy(w->s->arena, t, sizeof *t);
+  const TypeExpr **args =
+      ARENA_ARRAY(w->s->arena, const TypeExpr *, (size_t)t->arg_count);
+  if (!made || (!args && t->arg_count)) return t;
+  int dtype = solved_param(w, t->kind == TX_TENSOR ? t->dtype_name : NULL);
+  if (t->kind == TX_TENSOR) write_dims(w, made);
+  if (dtype >= 0) {
+    made->dtype = types_instance_arg(w->home, dtype).dtype;
+    made->dtype_name = NULL;
+  }
+  int scalar = t->kind == TX_NAME ? solved_param(w, t->name) : -1;
+  if (scalar >= 0) {
+    made->kind = TX_TENSOR;
+    made->scalar = true;
+    made->dtype = types_instance_arg(w->home, scalar).dtype;
+  }
+  for (int i = 0; i < t->arg_count; i++) args[i] = write_type(w, t->args[i]);
+  made->args = args;
+  made->result = write_type(w, t->result);
+  return made;
+}
+
+static void write_params(const Writing *w, Fn *fn) {
+  VEC(TypeParam) params;
+  VEC_INIT(&params, w->s->p->mem);
+  for (int i = 0; i < w->fn->type_param_count; i++) {
+    TypeParam p = w->fn->type_params[i];
+    bool solved = solved_param(w, p.name) >= 0;
+    if (!solved) VEC_PUSH(&params, p);
+    int rank = solved ? types_instance_arg(w->home, i).rank : 0;
+    for (int k = 0; k < rank; k++)
+      VEC_PUSH(&params, (TypeParam){axis_name(w, p.name, k), p.span, KIND_DIM});
+  }
+  fn->type_params = params.len ? VEC_TO_ARENA(&params, w->s->arena) : NULL;
+  fn->type_param_count = fn->type_params ? (int)params.len : 0;
+  VEC_DONE(&params);
+}
+
+/* --- Attributes ----------------------------------------------------------- */
+
+static const AttrExpr *axis_attr(const Writing *w, const AttrExpr *x, int i) {
+  Expr *e = expr_new(w->s->arena, EX_IDENT, x->span);
+  e->name = axis_name(w, x->expr->name, i);
+  AttrExpr *made = ARENA_NEW(w->s->arena, AttrExpr);
+  *made = (AttrExpr){.kind = AX_EXPR, .span = x->span, .expr = e};
+  return made;
+}
+
+/* The parameter that the value names, or -1. */
+static int attr_param(const Writing *w, const AttrExpr *x) {
+  bool named = x->kind == AX_EXPR && x->expr->kind == EX_IDENT;
+  return named ? solved_param(w, x->expr->name) : -1;
+}
+
+typedef VEC(const AttrExpr *) AttrItems;
+
+static void write_item(const Writing *w, const AttrExpr *x, AttrItems *out) {
+  int param = attr_param(w, x);
+  int rank = param < 0 ? 0 : types_instance_arg(w->home, param).rank;
+  if (param < 0) VEC_PUSH(out, x);
+  for (int i = 0; i < rank; i++) VEC_PUSH(out, axis_attr(w, x, i));
+}
+
+/* shape=s, newshape=[s..., 1], dtype=d */
+static const AttrExpr *write_attr(const Writing *w, const AttrExpr *x) {
+  int param = attr_param(w, x);
+  bool shape = param >= 0 && w->fn->type_params[param].kind == KIND_SHAPE;
+  if (param < 0 && x->kind != AX_LIST) return x;
+  AttrExpr *made = arena_copy(w->s->arena, x, sizeof *x);
+  if (!made) return x;
+  if (param >= 0 && !shape) {
+    const char *name = dtype_name(types_instance_arg(w->home, param).dtype);
+    *made = (AttrExpr){.kind = AX_STRING,
+                       .span = x->span,
+                       .text = name,
+                       .count = (int)strlen(name)};
+    return made;
+  }
+  AttrItems items;
+  VEC_INIT(&items, w->s->p->mem);
+  if (shape) write_item(w, x, &items);
+  for (int i = 0; !shape && i < x->count; i++)
+    write_item(w, x->items[i], &items);
+  *made = (AttrExpr){.kind = AX_LIST, .span = x->span};
+  made->items = items.len ? VEC_TO_ARENA(&items, w->s->arena) : NULL;
+  made->count = made->items ? (int)items.len : 0;
+  VEC_DONE(&items);
+  return made;
+}
+
+static void write_attrs(const Writing *w, ExprMap *m) {
+  Expr *call = expr_map_own(m);
+  size_t count = (size_t)call->call.attr_count;
+  Attr *attrs =
+      arena_copy(w->s->arena, call->call.attrs, count * sizeof *attrs);
+  for (size_t i = 0; attrs && i < count; i++)
+    attrs[i].value = write_attr(w, attrs[i].value);
+  if (attrs) call->call.attrs = attrs;
+}
+
+/* --- Expressions ---------------------------------------------------------- */
+
+static void write_use(const Writing *w, ExprMap *m) {
+  const Global *g =
+      ptrmap_get(uses_in(w->s, w->home), place_key(m->made->span));
+  if (g) expr_map_own(m)->g.name = g->name;
+}
+
+static void write_fn(const Writing *w, ExprMap *m) {
+  Fn *fn = arena_copy(w->s->arena, m->made->fn, sizeof *m->made->fn);
+  if (!fn) return;
+  fn->result = write_type(w, fn->result);
+  if (m->walk.at->fn == w->fn) write_params(w, fn);
+  expr_map_own(m)->fn = fn;
+}
+
+static void write_var(const Writing *w, ExprMap *m) {
+  const Var *old = m->walk.var;
+  if (!old || !old->annotation) return;
+  Var *made = arena_copy(w->s->arena, old, sizeof *old);
+  if (!made) return;
+  made->annotation = write_type(w, old->annotation);
+  expr_map_bind(m, made);
+}
+
+/* Parsed expressions name what they use, so variables may be made anew. */
+static const Expr *write_expr(Instances *s, const Global *home, const Expr *e) {
+  Writing w = {.s = s, .home = home, .fn = home ? e->fn : NULL};
+  ExprMap m;
+  expr_map_start(&m, s->p->mem, s->arena, e);
+  while (expr_map_next(&m)) {
+    if (home && m.walk.event == WALK_BIND) write_var(&w, &m);
+    if (m.walk.event != WALK_LEAVE) continue;
+    if (m.made->kind == EX_GLOBAL) write_use(&w, &m);
+    else if (home && m.made->kind == EX_CALL && m.made->call.attr_count)
+      write_attrs(&w, &m);
+    else if (home && m.made->kind == EX_FN) write_fn(&w, &m);
+  }
+  return expr_map_end(&m);
+}
+
+/* --- The unit ------------------------------------------------------------- */
+
+static Item instance_item(Instances *s, const Global *g) {
+  Item made = *types_instance_item(g);
+  made.name = g->name;
+  made.linked = true;
+  made.expr = write_expr(s, g, made.expr);
+  return made;
+}
+
+static Unit *write_unit(Instances *s) {
+  Unit *made = arena_copy(s->arena, s->unit, sizeof *s->unit);
+  size_t most = (size_t)s->unit->item_count + s->found.len;
+  Item *items = ARENA_ARRAY(s->arena, Item, most);
+  if (!made || !items) return NULL;
+  int n = 0;
+  for (int i = 0; i < s->unit->item_count; i++) {
+    Item item = s->unit->items[i];
+    if (relay_is_generic(&item)) continue;
+    if (item.expr) item.expr = write_expr(s, NULL, item.expr);
+    items[n++] = item;
+  }
+  for (size_t i = 0; i < s->found.len; i++)
+    items[n++] = instance_item(s, s->found.data[i]);
+  made->items = items;
+  made->item_count = n;
+  return mem_exhausted(s->p->mem) ? NULL : made;
+}
+
+Unit *relay_instances(Program *p, Unit *u) {
+  if (!uses_generic(p, u)) return u;
+  if (!(u->facts & FACT_TYPES) && !unit_check(p, u)) return NULL;
+  Instances s = {.p = p, .unit = u, .arena = &u->arena};
+  VEC_INIT(&s.found, p->mem);
+  VEC_INIT(&s.maps, p->mem);
+  ptrmap_init(&s.met, p->mem);
+  ptrmap_init(&s.places, p->mem);
+  find_instances(&s);
+  Unit *made = write_unit(&s);
+  for (size_t i = 0; i < s.maps.len; i++) ptrmap_done(s.maps.data[i]);
+  VEC_DONE(&s.found);
+  VEC_DONE(&s.maps);
+  ptrmap_done(&s.met);
+  ptrmap_done(&s.places);
+  return made;
+}

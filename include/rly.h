@@ -52,6 +52,7 @@ typedef struct rly_function rly_function;
 typedef struct rly_type rly_type;
 typedef struct rly_state rly_state;
 typedef struct rly_snapshot rly_snapshot;
+typedef struct rly_layout rly_layout;
 
 typedef enum rly_status {
   RLY_OK = 0,
@@ -81,6 +82,8 @@ typedef struct rly_options {
   bool nan_stop;      /* a run ends where an operator makes the first NaN from
                          operands without one; slow */
   bool verify;        /* looks at the code that is made before it runs */
+  bool strict; /* rly_program_bindings_check refuses tensors of files that the
+                  program has no use for, and params left at their defaults */
 } rly_options;
 
 /* `options` may be NULL.  NULL when memory cannot be had. */
@@ -369,6 +372,9 @@ bool rly_value_is_unit(const rly_value *v);
  * `<cycle N>`, in JSON {"cycle": N}: the N-th ref outward.  NULL with a
  * diagnostic when memory runs out or rly_session_interrupt was called. */
 char *rly_value_text(rly_value *v);
+/* The display form for so many columns (0: the session's), with floats of at
+ * most so many significant digits (0: as many as read back to them). */
+char *rly_value_text_fit(rly_value *v, int width, int digits);
 char *rly_value_type_text(rly_value *v);
 char *rly_value_json(rly_value *v);
 /* Of one session and type, and equal in structure?  Tensors are compared bit
@@ -395,6 +401,34 @@ const void *rly_value_elements(rly_value *v);        /* or NULL */
  * file as out0, out1, ..., in a format as of rly_tensors_write. */
 rly_status rly_value_write(rly_value *v, const char *path);
 
+/* --- Values by their parts ----------------------------------------------
+ * What a type's values are made of, named by path: of a tuple `x` the parts are
+ * `x.0` and `x.1`, of a constructor with named fields `x.left`, of one without
+ * `x.0`; the value of an Option is `x` itself and may be missing. */
+
+typedef enum rly_parts {
+  RLY_TENSORS, /* down to tensors; a type with lists or choices is refused */
+  RLY_PIECES,  /* tuples and sole constructors are taken apart, no others */
+} rly_parts;
+
+/* `name` begins the paths; with "" they begin below it.  *out is owned, and
+ * untouched unless RLY_OK. */
+rly_status rly_layout_new(rly_program *p, const rly_type *t, const char *name,
+                          rly_parts what, rly_layout **out);
+void rly_layout_free(rly_layout *l);
+size_t rly_layout_count(const rly_layout *l);
+/* Of part i; they live as long as the program. */
+const char *rly_layout_path(const rly_layout *l, size_t i);
+const rly_type *rly_layout_type(const rly_layout *l, size_t i);
+bool rly_layout_optional(const rly_layout *l, size_t i);
+/* A value of the type from all its parts, which are borrowed; NULL stands for
+ * one that is missing.  NULL after reporting one that does not fit. */
+rly_value *rly_layout_build(const rly_layout *l, rly_session *s,
+                            rly_value *const *parts);
+/* The parts of a value of the type, owned; NULL where one is missing. */
+rly_status rly_layout_split(const rly_layout *l, rly_value *v,
+                            rly_value **parts);
+
 /* --- Tensors ------------------------------------------------------------ */
 
 /* dtypes by name, "float32".  `shape` has `rank` (at most 8) dims.  Elements
@@ -415,6 +449,12 @@ int64_t rly_tensor_dim(const rly_tensor *t, int axis); /* -1: no such axis */
 int64_t rly_tensor_count(const rly_tensor *t);
 /* Row-major elements; valid as long as the tensor. */
 const void *rly_tensor_data(const rly_tensor *t);
+
+/* A tensor from the text of a literal, which rly_program_bind_text takes, too.
+ * `dtype` is that of unsuffixed numbers; NULL: as in a program.  Owned; NULL
+ * after reporting. */
+rly_tensor *rly_program_literal(rly_program *p, const char *dtype,
+                                const char *text);
 
 /* --- Tensors by name -------------------------------------------------------
  * What a file of tensors holds.  The file's extension tells its format:

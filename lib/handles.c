@@ -29,6 +29,7 @@
 
 #include "bytecode/code.h"
 #include "lib/handles.h"
+#include "lib/redefine.h"
 
 void lock_init(pthread_mutex_t *lock) {
   pthread_mutexattr_t how;
@@ -129,6 +130,7 @@ void context_unlock(rly_context *cx) { pthread_mutex_unlock(&cx->lock); }
 static void program_free_all(rly_program *p) {
   rly_context *cx = p->cx;
   if (p->code) code_free(p->code);
+  uses_free(p->uses);
   if (p->ir) program_free(p->ir);
   for (size_t i = 0; i < p->bound.len; i++)
     if (p->bound.data[i].tensor)
@@ -184,8 +186,7 @@ static void program_hold(rly_program *p) {
   }
 }
 
-/* Holds the program as it is, so that no other thread changes it.  Waits for a
- * change that is under way. */
+/* Ends one hold. */
 static void program_release(rly_program *p) {
   atomic_fetch_sub(&p->holders, 1);
 }

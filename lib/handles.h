@@ -1,5 +1,16 @@
-/* What the handles of rly.h contain.  Other rooms include lib/inside.h
- * instead. */
+/* What the handles of rly.h contain.  Other rooms include lib/inside.h instead.
+ *
+ * A handle is a struct that a host knows by pointer only.  Each holds a
+ * reference to the one that it depends on, and most have a lock or lean on one:
+ *
+ *   rly_context    lock: names, sources, diagnostics, heap
+ *     rly_program    holders: readers (sessions) or one writer (a text)
+ *       rly_session    lock: everything of the session
+ *         rly_value, rly_snapshot, rly_state
+ *     rly_tensor     atomic counts only
+ *     rly_tensors    the context's lock
+ *
+ * handles.c says in which order locks are taken. */
 #ifndef LIB_HANDLES_H
 #define LIB_HANDLES_H
 
@@ -29,7 +40,8 @@ typedef struct Bound {
   const char *name; /* NULL: the next parameter of the entry */
   Tensor *tensor;   /* owned; NULL: `text` */
   const char *text;
-  bool strict; /* an unknown name is an error */
+  bool strict;      /* an unknown name is an error */
+  const char *file; /* that it was read from, or NULL */
 } Bound;
 
 struct rly_program {
@@ -45,7 +57,8 @@ struct rly_program {
   struct Uses *uses; /* what uses what (redefine.c), or NULL */
   VEC(Bound) bound;  /* later entries win */
   Arena arena;       /* names and texts of `bound` */
-  _Atomic size_t params_given; /* of ir->params, how many have a value */
+  /* So many of ir->params, from the first on, have a value; others may. */
+  _Atomic size_t params_given;
 };
 
 struct rly_session {
@@ -56,7 +69,7 @@ struct rly_session {
   Diags diags;
   pthread_mutex_t lock; /* guards the whole session; recursive */
   bool running, freed;
-  Unit *last_run; /* the newest unit that was evaluated */
+  const Unit *last_run; /* the newest unit that was evaluated */
   rly_session_options options;
   FileOut trace; /* open while options.trace is set */
 };
@@ -151,8 +164,11 @@ bool session_observed(rly_session *s);
 /* Evaluates the units added since the last time.  `lets_only` skips expression
  * items: a call needs only the globals. */
 rly_status session_start(rly_session *s, bool lets_only);
-/* Binds the params of newly added units; false after reporting. */
-bool session_params(rly_session *s);
+/* params_for(), reporting to the session. */
+rly_status session_params(rly_session *s, const Unit *from, bool lets_only,
+                          const Expr *call);
+/* The first unit that the session has not evaluated; NULL: there is none. */
+const Unit *session_pending(const rly_session *s);
 /* Argument `i` of the entry, from the value bound to that parameter's name. The
  * caller owns the reference.  False after reporting. */
 bool session_argument(rly_session *s, const rly_function *entry, int i,
@@ -182,6 +198,8 @@ bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
 /* A handle on a tensor's elements, or on a row-major copy of them when the
  * tensor is not contiguous; NULL when memory runs out. */
 rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);
+
+/* --- state.c ------------------------------------------------------------ */
 
 /* A copy as rly_session_fork makes it, but nothing is evaluated before, and
  * what it prints is dropped.  NULL after reporting. */
@@ -215,10 +233,57 @@ Tensor *literal_read(rly_program *p, const char *label, const char *text,
 
 /* --- bind.c ------------------------------------------------------------- */
 
-/* Binds the params of newly added texts, and reports those without a value. */
-bool params_complete(rly_program *p);
-/* A value of `type` from what is bound to `name`; the fields of a tuple are
- * bound as name.0, name.1 and so on.  The caller owns the reference.  False
+/* The newest binding of a name, or NULL. */
+Bound *find_bound(rly_program *p, const char *name);
+/* The tensor bound to `name`, converted to the declared type.  NULL after
+ * reporting a value that does not fit, and NULL without a report when nothing
+ * is bound to the name.  `at` is the declaration's place. */
+const Tensor *bound_tensor(rly_program *p, const char *name,
+                           const Type *declared, Span at);
+/* The same of a binding that was found. */
+const Tensor *bound_fit(rly_program *p, Bound *b, const char *name,
+                        const Type *declared, Span at);
+/* Is a value bound to the name by the bindings from number `from` on? */
+bool bound_since(const rly_program *p, const char *name, size_t from);
+/* --- path.c ------------------------------------------------------------- */
+
+/* Does the param hold tensors by path, in a tuple or a data type? */
+bool param_has_parts(const Global *g);
+/* Does the name lead to a tensor in such a param? */
+bool param_has_path(rly_program *p, const Global *g, const char *name);
+/* Does a param, or a part of one, have the name? */
+bool name_is_param(rly_program *p, const char *name);
+/* Offers the paths of its tensors, for a name that leads to none. */
+void param_offer_paths(rly_program *p, const Global *g, const char *name,
+                       Suggestion *near);
+/* --- missing.c ---------------------------------------------------------- */
+
+/* Collects names without a value for one message. */
+typedef struct Missing {
+  rly_program *p;
+  Diag *diag;
+  bool files_told; /* what the files hold */
+} Missing;
+
+void report_missing(Missing *m, const char *name, const Type *type, Span span);
+
+/* --- parts.c ------------------------------------------------------------ */
+
+/* Is something bound to a part of it? */
+bool param_is_bound(rly_program *p, const Global *g);
+
+/* A value in the store, which the caller owns, of such a param.  False after
+ * reporting; `missing` collects what is not bound. */
+bool param_value(rly_program *p, const Global *g, Store *store,
+                 Missing *missing, Value *out);
+/* The same of the parts below a path.  `store` NULL: no value is made.
+ * `missing` NULL: what is missing is not reported. */
+bool path_value(rly_program *p, const char *path, const Type *type, Span at,
+                Store *store, Missing *missing, Value *out);
+/* As bound_since, of a param or of a part of it. */
+bool param_bound_since(rly_program *p, const Global *g, size_t from);
+/* A value of `type` from what is bound to `name`; the parts of a tuple or a
+ * data type are bound by paths (path.c).  The caller owns the reference.  False
  * after reporting. */
 bool bound_value(rly_session *s, const char *name, const Type *type,
                  Value *out);
@@ -235,5 +300,27 @@ Unit *program_parse_file(rly_program *p, const char *path);
  * does not keep the expression. */
 rly_status program_look_at(rly_program *p, const char *text, size_t len,
                            void (*look)(void *data, const Expr *e), void *data);
+
+/* --- params.c ----------------------------------------------------------- */
+
+bool param_is_given(const rly_program *p, const Global *g);
+
+/* Gives every param what is bound to its name.  False after reporting what
+ * does not fit; `missing` collects the params that have neither a value nor a
+ * default. */
+bool params_bound(rly_program *p, Missing *missing);
+/* Gives a value, which may be the default, to each param that is reachable
+ * from the steps of the units from `from` on (NULL: none; only the lets, if
+ * `lets_only`) and from `call`, the value of a function that is to be called,
+ * or NULL.  Defaults are evaluated for `asker`; where one fails, the status is
+ * that of its run. */
+rly_status params_for(rly_program *p, const Unit *from, bool lets_only,
+                      const Expr *call, Session *asker);
+
+/* --- entry.c ------------------------------------------------------------ */
+
+/* Do the bindings from number `from` on fit the params that they name?  Takes
+ * them back and reports where one does not, or names nothing. */
+bool bindings_fit(rly_program *p, size_t from);
 
 #endif

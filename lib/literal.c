@@ -50,7 +50,8 @@ static bool find_shape(Reading *l, const Expr *e) {
 /* --- Elements ----------------------------------------------------------- */
 
 /* Reads a number without a suffix again, with the suffix of the wanted dtype,
- * so that it is rounded once. */
+ * so that it is rounded once.  A bool has no number, and a number that is an
+ * integer by its dtype may not have a point. */
 static bool plain_number(Reading *l, const Expr *e, const char *text,
                          uint32_t len, Value *bits) {
   static const char *const why[] = {
@@ -130,6 +131,20 @@ static Tensor *literal_tensor(Reading *l, const Expr *e) {
   return NULL;
 }
 
+rly_tensor *rly_program_literal(rly_program *p, const char *dtype,
+                                const char *text) {
+  DType want = dtype ? dtype_find(dtype, strlen(dtype)) : DTYPE_NONE;
+  if (!text || (dtype && want == DTYPE_NONE) || !program_enter(p)) return NULL;
+  Tensor *t = literal_read(p, text, text, want);
+  rly_tensor *handle = t ? tensor_handle(p->cx, t) : NULL;
+  if (t) tensor_drop(p->ir->heap, t);
+  if (!handle) program_failed(p, RLY_REFUSED);
+  program_leave(p);
+  return handle;
+}
+
+/* The text becomes a source of the context's, called "argument x", so that
+ * messages can show it. */
 Tensor *literal_read(rly_program *p, const char *label, const char *text,
                      DType want) {
   const char *path = arena_printf(&p->arena, "argument %s", label);

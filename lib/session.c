@@ -81,7 +81,9 @@ rly_session *rly_session_new(rly_program *p,
   return NULL;
 }
 
-/* Waits for a call that another thread has under way. */
+/* Waits for a call that another thread has under way.  The handle may be freed
+ * twice by mistake as long as others keep the session; then the second time
+ * does nothing. */
 void rly_session_free(rly_session *s) {
   if (!s) return;
   pthread_mutex_lock(&s->lock);
@@ -134,7 +136,10 @@ static rly_status run_unit(rly_session *s, const Unit *u, Shower shower) {
 
 /* Binding belongs to the program and reports to the program's diagnostics. This
  * sends the reports to the session's until diags_back, where the session also
- * takes over a shortage of memory. */
+ * takes over a shortage of memory.  The context's lock is held in between, as
+ * this changes what belongs to all.  Without it, what a session lacks would be
+ * reported to the program, where the host that called the session does not
+ * look, and where the reports of several sessions would mix. */
 static Diags *diags_here(rly_session *s) {
   context_lock(s->program->cx);
   Diags *usual = s->program->ir->diags;
@@ -153,20 +158,32 @@ static void diags_back(rly_session *s, Diags *usual) {
   context_unlock(s->program->cx);
 }
 
-bool session_params(rly_session *s) {
+/* Nothing to do for a program whose params all have values: one comparison. */
+rly_status session_params(rly_session *s, const Unit *from, bool lets_only,
+                          const Expr *call) {
   rly_program *p = s->program;
-  if (p->params_given == p->ir->params.len) return true;
+  if (p->params_given == p->ir->params.len) return RLY_OK;
   Diags *usual = diags_here(s);
-  bool ok = params_complete(p);
+  rly_status status = params_for(p, from, lets_only, call, s->vm);
   diags_back(s, usual);
-  return ok;
+  return status == RLY_OK ? RLY_OK : session_failed(s, status);
 }
 
-/* Evaluates the units added since the last time. */
+const Unit *session_pending(const rly_session *s) {
+  return s->last_run ? s->last_run->next : s->program->ir->units;
+}
+
+/* Evaluates the units added since the last time.  Where a param that they need
+ * has no value, they are refused together, and for good.  last_run is set
+ * before a unit runs, so a unit that failed is not evaluated again, and its
+ * later steps never are. */
 static rly_status run_pending(rly_session *s, Shower shower) {
-  if (!session_params(s)) return session_failed(s, RLY_REFUSED);
-  rly_status status = RLY_OK;
-  Unit *u = s->last_run ? s->last_run->next : s->program->ir->units;
+  const Unit *u = session_pending(s);
+  rly_status status = session_params(s, u, shower.lets_only, NULL);
+  if (status != RLY_OK) {
+    s->last_run = s->program->ir->last_unit;
+    return status;
+  }
   for (; u && status == RLY_OK; u = u->next) {
     s->last_run = u;
     status = run_unit(s, u, shower);
@@ -251,6 +268,8 @@ static rly_status give_take(rly_session *s, RunStatus status, const Type *type,
 static rly_status call(rly_session *s, const Global *g, int count,
                        const Value *args, rly_value **result) {
   Value v;
+  rly_status ready = session_params(s, NULL, false, g->value);
+  if (ready != RLY_OK) return ready;
   if (g->value->kind != EX_FN && !session_value(s->vm, g, &v))
     return refuse_call(s, "the function's value was never computed");
   RunStatus status = session_call(s->vm, g, count, args, &v);
@@ -258,7 +277,12 @@ static rly_status call(rly_session *s, const Global *g, int count,
 }
 
 /* Equal types are one pointer; tensors may differ where a dimension is not
- * known statically (a wrong one is refused when the call starts). */
+ * known statically (a wrong one is refused when the call starts).
+ *
+ *   given                   wanted
+ *   int32                   int32                   passes: the same pointer
+ *   Tensor[(4), float32]    Tensor[(?), float32]    passes
+ *   Tensor[(?), float32]    Tensor[(4), float32]    does not */
 bool passes_as(const Type *given, const Type *wanted) {
   if (given == wanted) return true;
   if (given->kind != TY_TENSOR || wanted->kind != TY_TENSOR) return false;
@@ -328,7 +352,10 @@ rly_status rly_session_call(rly_session *s, const char *name, int count,
   return status;
 }
 
-/* Is this one of the program's functions, and not another's? */
+/* Is this one of the program's functions, and not another's?  The handle is
+ * looked up by its name and compared, as a handle is the address of the
+ * definition: when the name means another definition now, the old one's code
+ * may refer to what is replaced, too. */
 static bool is_function(rly_program *p, const rly_function *f) {
   return f && rly_program_function(p, ((const Global *)f)->name->text) == f;
 }

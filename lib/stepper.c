@@ -11,7 +11,8 @@ static void add_steps(Stepper *st, const Unit *from) {
 Stepper *session_stepper(rly_session *s) {
   rly_program *p = s->program;
   Limits limits = session_limits(s->vm);
-  if (!session_params(s)) return NULL;
+  const Unit *from = session_pending(s);
+  if (session_params(s, from, false, NULL) != RLY_OK) return NULL;
   StepHost host = {
       .code = p->code,
       .session = s->vm,
@@ -26,7 +27,7 @@ Stepper *session_stepper(rly_session *s) {
     return NULL;
   }
   stepper_max_depth(st, limits.max_depth);
-  add_steps(st, s->last_run ? s->last_run->next : p->ir->units);
+  add_steps(st, from);
   return st;
 }
 
@@ -47,6 +48,7 @@ static StepValue *import_arguments(rly_session *s, Stepper *st, const Global *g,
 
 bool session_step_call(rly_session *s, Stepper *st, const rly_function *f) {
   const Global *g = (const Global *)f;
+  if (session_params(s, NULL, false, g->value) != RLY_OK) return false;
   StepValue *args = import_arguments(s, st, g, rly_function_param_count(f));
   if (args) stepper_add_call(st, g, args);
   return args;

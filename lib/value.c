@@ -95,13 +95,16 @@ static bool hold(const rly_value *v) {
   return true;
 }
 
-char *rly_value_text(rly_value *v) {
+/* Printing polls the stop flag, for a value may be of any size. */
+char *rly_value_text(rly_value *v) { return rly_value_text_fit(v, 0, 0); }
+
+char *rly_value_text_fit(rly_value *v, int width, int digits) {
   if (!hold(v)) return NULL;
   StrBuf out;
   strbuf_init(&out, v->session->mem);
-  int width = v->session->options.width;
+  if (width <= 0) width = v->session->options.width;
   value_print(store_of(v->session), &out, v->type, v->value, width ? width : 80,
-              0, VALUE_SHOWN);
+              digits > 0 ? digits : 0, VALUE_SHOWN);
   char *text = value_text_take(v, &out);
   session_release(v->session);
   return text;
@@ -172,7 +175,7 @@ rly_value *rly_value_field(rly_value *v, int i) {
 
 /* --- Values from tensors ------------------------------------------------ */
 
-/* Sessions share the table of types. */
+/* Sessions share the table of types.  So a lookup takes their lock. */
 static const Type *tensor_type(rly_session *s, const Tensor *t) {
   SharedValues *shared = store_of(s)->shared;
   Dim dims[RANK_MAX];
@@ -183,7 +186,10 @@ static const Type *tensor_type(rly_session *s, const Tensor *t) {
   return type;
 }
 
-/* A value of `t`, whose elements are shared, or copied to the session. */
+/* A value of `t`, whose elements are shared, or copied to the session. `copied`
+ * is for memory that the host goes on using.  A scalar is no tensor in the
+ * machine but the bits of its number, so it is read at once and nothing is
+ * shared or copied. */
 static rly_value *value_of(rly_session *s, const Tensor *t, bool copied) {
   Heap *heap = &store_of(s)->heap;
   Value v;
@@ -242,7 +248,10 @@ int64_t rly_value_count(const rly_value *v) {
   return v->type->rank ? tensor_count(v->value.tensor) : 1;
 }
 
-/* Elements that do not lie row-major are copied so, once. */
+/* Elements that do not lie row-major are copied so, once.  The copy replaces
+ * the value's tensor, so the address stays good as long as the handle.  A
+ * transposed matrix, for example, is a view with its strides exchanged until a
+ * host asks for its elements. */
 static const void *elements_of(rly_value *v) {
   if (!v->type->rank) return &v->value;
   Heap *heap = &store_of(v->session)->heap;

@@ -223,6 +223,68 @@ static void test_elements(void **state) {
   guest_end(&g);
 }
 
+/* Values made of their parts, and taken apart again. */
+static void test_layout(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "type Pair { Pair(left: Tensor[(2), int32], "
+              "right: Option[(int32, int32)]) }\n"
+              "def @f(%p: Pair, %l: List[int32]) -> Pair { %p }\n");
+  const rly_function *f = rly_program_function(g.program, "f");
+  const rly_type *pair = rly_function_result_type(f);
+  const rly_type *list = rly_function_param_type(f, 1);
+  rly_layout *l = NULL, *pieces = NULL;
+  static const char *const paths[] = {"p.left", "p.right.0", "p.right.1"};
+  assert_int_equal(rly_layout_new(g.program, pair, "p", RLY_TENSORS, &l),
+                   RLY_OK);
+  assert_int_equal(rly_layout_count(l), 3);
+  for (size_t i = 0; i < 3; i++) {
+    assert_string_equal(rly_layout_path(l, i), paths[i]);
+    assert_int_equal(rly_layout_optional(l, i), i > 0);
+  }
+  assert_int_equal(rly_type_dim(rly_layout_type(l, 0), 0), 2);
+  int32_t elements[] = {1, 2, 3};
+  rly_value *two = rly_value_of_elements(g.session, "int32", 1, (int64_t[]){2},
+                                         elements),
+            *three = rly_value_of_elements(g.session, "int32", 1,
+                                           (int64_t[]){3}, elements),
+            *one = rly_value_of_elements(g.session, "int32", 0, NULL, elements);
+  rly_value *apart[3];
+  rly_value *whole =
+      rly_layout_build(l, g.session, (rly_value *[]){two, NULL, NULL});
+  assert_int_equal(rly_layout_split(l, whole, apart), RLY_OK);
+  assert_true(rly_value_equal(apart[0], two));
+  assert_null(apart[1]);
+  assert_null(apart[2]);
+  rly_value_free(apart[0]);
+  rly_value_free(whole);
+  whole = rly_layout_build(l, g.session, (rly_value *[]){two, one, one});
+  assert_text(&g, rly_value_text(whole),
+              "Pair(Tensor[(2), int32] [1, 2], Some((1, 1)))");
+  assert_int_equal(rly_layout_split(l, two, apart), RLY_MISUSE);
+  rly_value_free(whole);
+  /* Half of an option, a tensor of another length, one that is missing. */
+  assert_null(rly_layout_build(l, g.session, (rly_value *[]){two, one, NULL}));
+  assert_null(
+      rly_layout_build(l, g.session, (rly_value *[]){three, NULL, NULL}));
+  assert_null(rly_layout_build(l, g.session, (rly_value *[]){NULL, one, one}));
+  assert_int_equal(rly_session_diagnostic_count(g.session), 3);
+  rly_session_diagnostics_clear(g.session);
+  assert_int_equal(rly_layout_new(g.program, list, "l", RLY_TENSORS, &pieces),
+                   RLY_REFUSED);
+  rly_diagnostics_clear(g.cx);
+  assert_int_equal(rly_layout_new(g.program, list, "l", RLY_PIECES, &pieces),
+                   RLY_OK);
+  assert_int_equal(rly_layout_count(pieces), 1);
+  rly_layout_free(pieces);
+  rly_layout_free(l);
+  rly_value_free(one);
+  rly_value_free(two);
+  rly_value_free(three);
+  guest_end(&g);
+}
+
 /* A function that gives its closures, which share a cell. */
 static void test_value_call(void **state) {
   (void)state;
@@ -698,8 +760,6 @@ static void test_bindings_refused(void **state) {
   assert_true(strstr(text, "`a`") && strstr(text, "`b`"));
   rly_text_free(g.cx, text);
   rly_diagnostics_clear(g.cx);
-  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_REFUSED);
-  assert_session_said(&g, "error[E0503]");
   assert_int_equal(rly_program_bind_text(g.program, "b=[1, 2, 3]"), RLY_OK);
   assert_int_equal(rly_program_bindings_check(g.program, NULL), RLY_REFUSED);
   assert_said(&g, "(3)");
@@ -709,6 +769,49 @@ static void test_bindings_refused(void **state) {
   assert_int_equal(rly_program_bind_text(g.program, "c=5"), RLY_OK);
   assert_int_equal(rly_program_bindings_check(g.program, NULL), RLY_REFUSED);
   assert_said(&g, "`c`");
+  guest_end(&g);
+}
+
+static void count_shown(void *data, rly_value *value) {
+  (void)value;
+  ++*(int *)data;
+}
+
+/* A param without a value stands in the way of its uses alone, and what was
+ * refused is not run later. */
+static void test_params_when_used(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "param @a: int32;\n"
+              "param @b: int32 = @a + 1;\n"
+              "def @inner() { @a * 2 }\n"
+              "def @outer(%x: int32) { %x + @inner() }\n"
+              "def @other(%x: int32) { %x + 1 }\n");
+  int shown = 0;
+  rly_value *result = NULL, *one = rly_value_of_elements(g.session, "int32", 0,
+                                                         NULL, (int32_t[]){1});
+  assert_int_equal(rly_session_run(g.session, count_shown, &shown), RLY_OK);
+  assert_int_equal(rly_session_call(g.session, "other", 1, &one, &result),
+                   RLY_OK);
+  rly_value_free(result);
+  result = NULL;
+  assert_int_equal(rly_session_call(g.session, "outer", 1, &one, &result),
+                   RLY_REFUSED);
+  assert_session_said(&g, "error[E0503]");
+  assert_null(result);
+  assert_int_equal(add(&g, "1; @b; 2"), RLY_OK);
+  assert_int_equal(add(&g, "3"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, count_shown, &shown),
+                   RLY_REFUSED);
+  rly_session_diagnostics_clear(g.session);
+  assert_int_equal(rly_program_bind_text(g.program, "a=5"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, count_shown, &shown), RLY_OK);
+  assert_int_equal(shown, 0);
+  assert_int_equal(add(&g, "@b + @outer(1)"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, count_shown, &shown), RLY_OK);
+  assert_int_equal(shown, 1);
+  rly_value_free(one);
   guest_end(&g);
 }
 
@@ -1285,6 +1388,7 @@ int main(void) {
       cmocka_unit_test(test_signature),
       cmocka_unit_test(test_types),
       cmocka_unit_test(test_elements),
+      cmocka_unit_test(test_layout),
       cmocka_unit_test(test_value_call),
       cmocka_unit_test(test_steps),
       cmocka_unit_test(test_parts),
@@ -1303,6 +1407,7 @@ int main(void) {
       cmocka_unit_test(test_diagnostic_parts),
       cmocka_unit_test(test_call_refused),
       cmocka_unit_test(test_bindings_refused),
+      cmocka_unit_test(test_params_when_used),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_limits_of_sessions),
       cmocka_unit_test(test_cycles_and_the_limit),

@@ -1,0 +1,194 @@
+/* Doc comments are no part of the program's tree: they are read from the text
+ * above a definition, whether it is the user's or the library's.
+ *
+ * A definition has no field for its doc comment, which costs nothing where
+ * nobody asks for it.  To find it is to walk back from the definition's first
+ * byte, line by line, as long as lines begin with `///`.
+ *
+ * Nothing is copied: a DefinitionText points into the source map or into the
+ * embedded library. */
+#include "lib/doc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stdlib/library.h"
+
+/* --- The comment above a definition --------------------------------------- */
+
+/* Blanks before the slashes do not count. */
+static bool is_doc_line(const char *line, const char *end) {
+  while (line < end && (*line == ' ' || *line == '\t')) line++;
+  return end - line >= 3 && !strncmp(line, "///", 3);
+}
+
+/* Finds the lines of `///` that end right above the line of `at`.  A definition
+ * that does not begin its line has none. */
+static void find_doc(const char *text, const char *at, DefinitionText *out) {
+  const char *end = at;
+  while (end > text && (end[-1] == ' ' || end[-1] == '\t')) end--;
+  const char *from = end;
+  while (from > text && from[-1] == '\n') {
+    const char *line = from - 1;
+    while (line > text && line[-1] != '\n') line--;
+    if (!is_doc_line(line, from - 1)) break;
+    from = line;
+  }
+  out->doc = from;
+  out->doc_len = (size_t)(end - from);
+}
+
+/* --- The user's definitions ---------------------------------------------- */
+
+static bool declares_ctor(const AdtDecl *adt, const char *name) {
+  for (int i = 0; i < adt->ctor_count; i++)
+    if (!strcmp(adt->ctors[i].name->text, name)) return true;
+  return false;
+}
+
+/* `name` has its sigil; a constructor is found by its type, which documents
+ * it. */
+static bool item_defines(const Item *item, const char *name) {
+  bool global = *name == '@', local = *name == '%';
+  switch (item->kind) {
+    case ITEM_DEF:
+    case ITEM_PARAM:
+    case ITEM_LET_GLOBAL: return global && !strcmp(item->name->text, name + 1);
+    case ITEM_LET_LOCAL: return local && !strcmp(item->name->text, name + 1);
+    case ITEM_TYPE:
+      return !strcmp(item->adt->name->text, name) ||
+             declares_ctor(item->adt, name);
+    default: return false;
+  }
+}
+
+static void from_item(rly_program *p, const Unit *u, const Item *item,
+                      const char *name, DefinitionText *out) {
+  const SourceFile *f = u->source;
+  const char *at = f->text + (item->span.lo - f->base);
+  bool sigil = *name == '@' || *name == '%';
+  *out = (DefinitionText){
+      .sigil = *name == '@' ? "@"
+               : sigil      ? "%"
+                            : "",
+      .name = sigil ? item->name->text : item->adt->name->text,
+      .text = at,
+      .len = item->span.hi - item->span.lo,
+      .path = f->path,
+      .line = sources_place(p->ir->sources, item->span).line,
+  };
+  find_doc(f->text, at, out);
+}
+
+/* All units are gone through, since the newest definition of a name is the
+ * last. */
+static bool find_in_units(rly_program *p, const char *name,
+                          DefinitionText *out) {
+  bool found = false;
+  for (const Unit *u = p->ir->units; u; u = u->next) {
+    if (!u->source || u->source->library) continue;
+    for (int i = 0; i < u->item_count; i++) {
+      if (!item_defines(&u->items[i], name)) continue;
+      from_item(p, u, &u->items[i], name, out);
+      found = true;
+    }
+  }
+  return found;
+}
+
+/* --- The library's ------------------------------------------------------- */
+
+static void from_entry(const LibraryEntry *e, DefinitionText *out) {
+  const LibraryFile *f = &library_files[e->file];
+  *out = (DefinitionText){
+      .sigil = e->kind == '@' ? "@" : "",
+      .name = e->name,
+      .text = f->text + e->offset,
+      .len = e->len,
+      .path = f->path,
+      .line = e->lines_before + 1,
+      .library = true,
+  };
+  find_doc(f->text, out->text, out);
+}
+
+/* The table is sorted by name, but one lookup for a person may take its
+ * time. */
+static bool find_in_library(const char *name, DefinitionText *out) {
+  bool global = *name == '@';
+  for (size_t i = 0; i < library_entry_count; i++) {
+    const LibraryEntry *e = &library_entries[i];
+    if ((e->kind == '@') != global || strcmp(e->name, name + global)) continue;
+    from_entry(e, out);
+    return true;
+  }
+  return false;
+}
+
+/* The user's definitions go before the library's, as in the scope. */
+bool program_definition(rly_program *p, const char *name, DefinitionText *out) {
+  if (!program_enter(p)) return false;
+  bool found = find_in_units(p, name, out) || find_in_library(name, out);
+  program_leave(p);
+  return found;
+}
+
+/* In the order of the files, in which related functions stand together. */
+static int by_place(const void *a, const void *b) {
+  const LibraryEntry *x = *(const LibraryEntry *const *)a;
+  const LibraryEntry *y = *(const LibraryEntry *const *)b;
+  if (x->file != y->file) return x->file < y->file ? -1 : 1;
+  return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* A template's copies are files of one path, one after the other. */
+static bool is_copy(const LibraryEntry *e) {
+  return e->file > 0 &&
+         !strcmp(library_files[e->file].path, library_files[e->file - 1].path);
+}
+
+/* Constructors are left out: their type's text has them. */
+void library_each_definition(rly_program *p, bool all,
+                             void (*visit)(void *data, const DefinitionText *d),
+                             void *data) {
+  VEC(const LibraryEntry *) sorted;
+  VEC_INIT(&sorted, p->mem);
+  for (size_t i = 0; i < library_entry_count; i++) {
+    const LibraryEntry *e = &library_entries[i];
+    if (e->kind != 'C' && (all || !is_copy(e))) VEC_PUSH(&sorted, e);
+  }
+  if (sorted.len) qsort(sorted.data, sorted.len, sizeof *sorted.data, by_place);
+  for (size_t i = 0; i < sorted.len; i++) {
+    DefinitionText d;
+    from_entry(sorted.data[i], &d);
+    visit(data, &d);
+  }
+  VEC_DONE(&sorted);
+}
+
+/* --- As text ------------------------------------------------------------- */
+
+/* Takes off the slashes and one blank behind them. */
+void doc_print(StrBuf *out, const DefinitionText *d, const char *indent) {
+  const char *end = d->doc + d->doc_len;
+  for (const char *line = d->doc; line < end;) {
+    size_t n = strcspn(line, "\n");
+    const char *text = line + strspn(line, " \t") + 3;
+    text += *text == ' ';
+    size_t len = text < line + n ? (size_t)(line + n - text) : 0;
+    if (len) strbuf_add(out, indent);
+    strbuf_add_len(out, text, len);
+    strbuf_add_char(out, '\n');
+    line += n + 1;
+  }
+}
+
+void definition_print_head(StrBuf *out, const DefinitionText *d) {
+  size_t len = d->len;
+  if (!strncmp(d->text, "def", 3)) {
+    len = strcspn(d->text, "{");
+    if (len > d->len) len = d->len;
+  }
+  while (len && strchr(" \t\r\n", d->text[len - 1])) len--;
+  strbuf_add_len(out, d->text, len);
+}

@@ -1,0 +1,199 @@
+/* Do the bound values fit the `param`s and the entry's parameters?  This is
+ * checked before anything runs, and one message lists all that is missing.
+ *
+ * The order of the questions matters for what a user is told:
+ *
+ *   name_positional   values without a name get that of a parameter
+ *   check_names       names that nothing has: a slip of the hand
+ *   check_strictly    --strict: tensors without use, params left to defaults
+ *   params_bound      each param's value is found, read, compared
+ *   check_entry_type  each parameter's, field by field of a tuple
+ *
+ * A slip of the hand is told first, as the value that is missing elsewhere is
+ * usually the one that was misspelt. */
+#include <string.h>
+
+#include "lib/handles.h"
+
+/* Names the values given without a name: they go in order to the entry's
+ * parameters that no NAME=VALUE mentions.  A parameter that a file has a tensor
+ * for may still be given a value without a name, as files do not count as
+ * mentions (strict). */
+static bool name_positional(rly_program *p, const rly_function *entry) {
+  int next = 0, n = rly_function_param_count(entry);
+  for (size_t i = 0; i < p->bound.len; i++) {
+    Bound *b = &p->bound.data[i];
+    if (b->name) continue;
+    const char *name = NULL;
+    for (; next < n && !name; next++) {
+      const char *param = rly_function_param_name(entry, next);
+      const Bound *other = find_bound(p, param);
+      if (!other || !other->strict) name = param;
+    }
+    if (!name) {
+      diag_error(p->ir->diags, E0505, SPAN_NONE,
+                 "more arguments than the entry has parameters (%d)", n);
+      return false;
+    }
+    b->name = name;
+  }
+  return true;
+}
+
+/* bound_tensor() is silent only when nothing is bound; that is what the list of
+ * missing values is for. */
+static bool check_entry_type(rly_program *p, const char *name, const Type *type,
+                             Span span, Missing *missing) {
+  size_t errors = p->ir->diags->errors;
+  Value none;
+  if (type->kind != TY_TENSOR)
+    return path_value(p, name, type, span, NULL, missing, &none);
+  if (bound_tensor(p, name, type, span)) return true;
+  if (p->ir->diags->errors == errors) report_missing(missing, name, type, span);
+  return false;
+}
+
+/* Does the program have a param of this name, or the entry such a parameter
+ * (or, after a dot, a field of one)?  Every name compared is offered to `near`,
+ * for "did you mean". */
+static bool known_name(rly_program *p, const rly_function *entry,
+                       const char *name, Suggestion *near) {
+  for (size_t i = 0; i < p->ir->params.len; i++) {
+    const Global *g = p->ir->params.data[i];
+    const char *param = g->name->text;
+    if (param_has_parts(g)) {
+      if (param_has_path(p, g, name)) return true;
+      param_offer_paths(p, g, name, near);
+      continue;
+    }
+    if (!strcmp(param, name)) return true;
+    suggestion_offer(near, param);
+  }
+  for (int i = 0; entry && i < rly_function_param_count(entry); i++) {
+    const char *param = rly_function_param_name(entry, i);
+    size_t stem = strlen(param); /* a parameter's name may have dots, too */
+    if (!strncmp(param, name, stem) && (!name[stem] || name[stem] == '.'))
+      return true;
+    suggestion_offer(near, param);
+  }
+  return false;
+}
+
+static void hint_name(rly_program *p, Diag *d, const char *name,
+                      const Suggestion *near) {
+  if (near->best) {
+    diag_hint(d, "did you mean `%s`?", near->best);
+    return;
+  }
+  for (size_t i = 0; i < p->ir->params.len; i++) {
+    const Global *g = p->ir->params.data[i];
+    if (param_has_parts(g) && !strcmp(g->name->text, name))
+      diag_hint(d, "its tensors are bound by their paths, as %s.0 or %s.weight",
+                name, name);
+  }
+}
+
+/* Of the bindings from number `from` on.  Only those that were given one by
+ * one; a file may hold more than the program needs. */
+static bool check_names(rly_program *p, const rly_function *entry,
+                        size_t from) {
+  bool ok = true;
+  for (size_t i = from; i < p->bound.len; i++) {
+    const Bound *b = &p->bound.data[i];
+    if (!b->strict || !b->name) continue;
+    Suggestion near = suggestion_for(b->name);
+    if (known_name(p, entry, b->name, &near)) continue;
+    Diag *d = diag_error(p->ir->diags, E0505, SPAN_NONE,
+                         "the program has nothing named `%s`", b->name);
+    hint_name(p, d, b->name, &near);
+    ok = false;
+  }
+  return ok;
+}
+
+/* Takes bindings back, the newest first. */
+static void unbind(rly_program *p, size_t from) {
+  while (p->bound.len > from) {
+    Bound b = VEC_POP(&p->bound);
+    if (b.tensor) tensor_drop(p->ir->heap, b.tensor);
+  }
+}
+
+/* For the prompt: the new bindings and those params only.  A param that was
+ * declared again stands for its newest declaration. */
+bool bindings_fit(rly_program *p, size_t from) {
+  bool ok = check_names(p, NULL, from);
+  for (size_t i = 0; ok && i < p->ir->params.len; i++) {
+    const Global *g = p->ir->params.data[i];
+    const char *name = g->name->text;
+    if (scope_global(&p->ir->user, g->name) != g || param_has_parts(g))
+      continue;
+    if (bound_since(p, name, from))
+      ok = bound_tensor(p, name, g->type, g->span);
+  }
+  if (!ok) unbind(p, from);
+  return ok;
+}
+
+/* Has every tensor of a file a param, or a parameter of the entry, of its name?
+ * One message lists those without. */
+static bool all_used(rly_program *p, const rly_function *entry) {
+  Diag *d = NULL;
+  for (size_t i = 0; i < p->bound.len; i++) {
+    const Bound *b = &p->bound.data[i];
+    Suggestion near = suggestion_for(b->name);
+    if (!b->file || known_name(p, entry, b->name, &near)) continue;
+    if (!d)
+      d = diag_error(p->ir->diags, E0505, SPAN_NONE,
+                     "the program has no use for tensors of %s", b->file);
+    diag_note(d, SPAN_NONE, near.best ? "`%s`; did you mean `%s`?" : "`%s`",
+              b->name, near.best);
+  }
+  return !d;
+}
+
+/* Is every param bound to a value, so that no default is used?  One message
+ * lists those that are not. */
+static bool no_defaults(rly_program *p) {
+  Diag *d = NULL;
+  for (size_t i = 0; i < p->ir->params.len; i++) {
+    const Global *g = p->ir->params.data[i];
+    bool bound = param_has_parts(g) ? param_is_bound(p, g)
+                                    : find_bound(p, g->name->text) != NULL;
+    if (!g->value || bound) continue;
+    if (!d)
+      d = diag_error(p->ir->diags, E0503, SPAN_NONE,
+                     "params would be left at their defaults");
+    diag_note(d, g->span, "`%s`", g->name->text);
+  }
+  return !d;
+}
+
+static bool check_strictly(rly_program *p, const rly_function *entry) {
+  if (!p->cx->options.strict) return true;
+  bool used = all_used(p, entry), given = no_defaults(p);
+  return used && given;
+}
+
+/* `ok &=` and not `&&`: all mistakes are reported, not the first only, except
+ * that names must be known before anything can be compared. */
+static rly_status check_bindings(rly_program *p, const rly_function *entry) {
+  Missing missing = {.p = p};
+  bool ok = name_positional(p, entry) && check_names(p, entry, 0);
+  ok &= check_strictly(p, entry);
+  ok &= params_bound(p, &missing);
+  const Global *g = (const Global *)entry;
+  for (int i = 0; i < rly_function_param_count(entry); i++)
+    ok &=
+        check_entry_type(p, rly_function_param_name(entry, i), g->type->args[i],
+                         g->value->fn->params[i]->span, &missing);
+  return ok ? RLY_OK : program_failed(p, RLY_REFUSED);
+}
+
+rly_status rly_program_bindings_check(rly_program *p,
+                                      const rly_function *entry) {
+  if (!program_enter(p)) return RLY_MISUSE;
+  rly_status status = check_bindings(p, entry);
+  program_leave(p);
+  return status;
+}

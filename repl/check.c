@@ -72,7 +72,7 @@ static void print_definitions(Host *h) {
  * shape a number before the program runs?  Definitions are printed only for a
  * file that passed, for an incorrect one has types that nobody chose. */
 static int check_file(Host *h, const char *path) {
-  rly_status status = rly_program_add_file(h->program, path, 0);
+  rly_status status = host_add_file(h, path);
   if (status == RLY_OK && h->cli->statics &&
       !unit_is_static(h->program->ir, h->program->newest))
     status = RLY_REFUSED;

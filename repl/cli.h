@@ -10,7 +10,7 @@
 enum { LIST_MAX = 1024 };
 
 typedef struct TextList {
-  const char *items[LIST_MAX];
+  const char **items; /* room for all words of the command line */
   int count;
 } TextList;
 
@@ -24,12 +24,12 @@ typedef struct Cli {
   bool profile;
   bool interactive, no_startup, promote, shell, markdown, help, version;
   const char *entry, *outputs, *eval, *trace, *startup;
-  const char *step, *init, *input, *tail, *output, *expect;
-  const char *save_state, *load_state;
+  const char *step, *init, *tail;
+  const char *save_state, *load_state, *carry, *reset_on;
   const char *fold, *html, *pass;
-  uint64_t frame, hop;
   uint64_t repeat, steps;
   TextList params, inputs, breaks;
+  TextList input, output, expect, frame, hop; /* of streams */
   TextList words; /* the words that are not flags: files, arguments */
 } Cli;
 
@@ -47,7 +47,8 @@ enum {
   IN_STREAM = 512,
   IN_STEP = 1024,
   IN_PASSES = 2048,
-  IN_ALL = 4095,
+  IN_DOC = 4096,
+  IN_ALL = 8191,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -57,6 +58,9 @@ bool read_count(const char *text, uint64_t *out);
 bool read_size(const char *text, size_t *out);
 bool read_seconds(const char *text, double *out);
 
+/* A command line of `argc` words, still to be read; free() it.  NULL when
+ * memory runs out. */
+Cli *cli_new(int argc);
 /* Fills `cli` from the words after the command's name.  Returns false after
  * printing a usage error. */
 bool flags_parse(int command, const char *name, int argc, char **argv,
@@ -75,7 +79,8 @@ typedef struct Host {
   size_t known; /* how many of the next bytes are not shown, because they were
                    shown before */
   bool said;    /* something was reported */
-  int write_error; /* errno of stdout (closed pipe, full disk); 0: none */
+  char last_code[8]; /* of the last error that was reported; "" for none */
+  int write_error;   /* errno of stdout (closed pipe, full disk); 0: none */
 } Host;
 
 /* Runs a command with a host of its own.  `work` returns the exit status, which
@@ -98,6 +103,10 @@ void host_report_aside(Host *h);
 /* Reports a usage error; returns the exit status 1. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The whole of stdin, owned; NULL after reporting. */
+char *host_stdin(Host *h, size_t *len);
+/* Adds a file's text; `-` is stdin. */
+rly_status host_add_file(Host *h, const char *path);
 /* Adds the program's text from -e, a file or stdin. *args is the index of the
  * first word after it. */
 rly_status host_add_program(Host *h, int *args);
@@ -127,6 +136,10 @@ rly_status host_put(Host *h, rly_value *value);
 void host_show(void *host, rly_value *value);
 /* Flushes stdout: `status`, or 2 when output could not be written. */
 int host_finish(Host *h, int status);
+/* Is the stream a terminal?  Stdout is, while the pager has redirected it. */
+bool is_terminal(FILE *stream);
+/* Stdout is redirected, but meant for this descriptor. */
+void host_stdout_leads_to(int fd);
 bool use_color(const Cli *cli, FILE *stream);
 /* The width of the terminal, or 80. */
 int terminal_width(void);
@@ -144,11 +157,18 @@ int command_repl(const Cli *cli);
 int command_stream(const Cli *cli);
 int command_step(const Cli *cli);
 int command_passes(const Cli *cli);
+int command_doc(const Cli *cli);
 
 /* Prints an operator (false after saying that there is none of that name), and
- * the list of all operators. */
+ * the list of operators: those whose name or alias has this beginning, or else
+ * this part; "": all.  False after saying that there are none. */
 bool ops_explain(const char *name);
-void ops_list(void);
+bool ops_list(const char *part);
+/* Does an operator have the name, or one that ends so? */
+bool ops_has(const char *name);
+/* Prints what a diagnostic's code means, or lists those about a word.  False
+ * after saying that there is none. */
+bool explain(const char *word);
 /* Rows [from, to) of the table, as a JSON array of objects. */
 void ops_print_json(int from, int to);
 

@@ -31,7 +31,7 @@ static void run_help(Repl *r, const char *rest);
 
 static void run_ops(Repl *r, const char *rest) {
   (void)r, (void)rest;
-  ops_list();
+  ops_list("");
 }
 
 static void run_doc(Repl *r, const char *rest) {

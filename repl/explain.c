@@ -9,7 +9,9 @@
  * shown whole, several are listed, none gives the code whose spelling is
  * nearest. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/inside.h"
 #include "repl/cli.h"
@@ -23,7 +25,8 @@ static const char page[] =
 
 /* --- Sections ----------------------------------------------------------- */
 
-/* The code after the next "## ", or NULL after the last section. */
+/* The code after the next "## ", or NULL after the last section.  Sections are
+ * found by scanning: the page has some 40 KB and is read once in a process. */
 static const char *next_section(const char *p) {
   p = strstr(p, "\n## ");
   return p ? p + 4 : NULL;
@@ -43,7 +46,8 @@ static const char *find_section(const char *code) {
   return p;
 }
 
-/* How many leading characters of a section's code agree with `code`. */
+/* In how many places the two codes agree: 4 for E0302 and E0312.  Among equals
+ * the first of the page is taken. */
 static int likeness(const char *section, const char *code) {
   int n = 0;
   for (int i = 0; i < CODE_LEN && code[i]; i++) n += section[i] == code[i];
@@ -65,8 +69,9 @@ static void print_line(const char *line) {
   printf("%.*s\n", (int)line_length(line), line);
 }
 
-/* Prints up to the next heading.  Fenced blocks are indented instead of
- * fenced. */
+/* Prints up to the next heading.  Fenced blocks are indented instead of fenced.
+ * `gap` delays an empty line until a line follows it, so that an empty line at
+ * the end of a section is not printed. */
 static void print_section(const char *line) {
   bool fenced = false, gap = false;
   do {
@@ -89,8 +94,14 @@ static int list_codes(void) {
   return 0;
 }
 
-/* Accepts `e0203` for E0203. */
+/* Accepts `e0203` and `203` for E0203.  Longer words are cut, since no code is
+ * longer; find_section() is not asked for them. */
 static void read_code(const char *word, char code[CODE_LEN + 1]) {
+  size_t digits = strspn(word, "0123456789");
+  if (digits && digits < CODE_LEN && !word[digits]) {
+    snprintf(code, CODE_LEN + 1, "E%04d", atoi(word));
+    return;
+  }
   int n = 0;
   while (n < CODE_LEN && word[n]) {
     code[n] = (char)toupper((unsigned char)word[n]);
@@ -99,17 +110,61 @@ static void read_code(const char *word, char code[CODE_LEN + 1]) {
   code[n] = '\0';
 }
 
-int command_explain(const Cli *cli) {
-  if (!cli->words.count) return list_codes();
-  const char *word = cli->words.items[0];
+/* --- Words -------------------------------------------------------------- */
+
+static bool mentions(const char *text, size_t len, const char *word) {
+  size_t n = strlen(word);
+  for (size_t i = 0; n && i + n <= len; i++)
+    if (!strncasecmp(text + i, word, n)) return true;
+  return false;
+}
+
+static size_t section_length(const char *section) {
+  const char *next = next_section(section);
+  return next ? (size_t)(next - 4 - section) : strlen(section);
+}
+
+/* Lists the sections whose title, or else whose text, has the word; how many
+ * there are.  `*only` is the last of them.  Two passes, because one hit is to
+ * be shown and several are to be listed: how many there are is known only after
+ * the first. */
+static int list_mentions(const char *word, bool titles, const char **only) {
+  int count = 0;
+  for (const char *p = next_section(page); p; p = next_section(p)) {
+    size_t len = titles ? line_length(p) : section_length(p);
+    if (!mentions(p, len, word)) continue;
+    *only = p;
+    count++;
+  }
+  for (const char *p = next_section(page); p && count > 1; p = next_section(p))
+    if (mentions(p, titles ? line_length(p) : section_length(p), word))
+      print_line(p);
+  return count;
+}
+
+static bool explain_word(const char *word) {
+  const char *only = NULL;
+  int count = list_mentions(word, true, &only);
+  if (!count) count = list_mentions(word, false, &only);
+  if (count == 1) print_section(only);
+  return count;
+}
+
+bool explain(const char *word) {
   char code[CODE_LEN + 1];
   read_code(word, code);
-  const char *section = strlen(word) == CODE_LEN ? find_section(code) : NULL;
-  if (!section) {
-    fprintf(stderr, "rly: no diagnostic `%s`; did you mean %.*s?\n", word,
-            CODE_LEN, nearest_section(code));
-    return 1;
+  const char *section = strlen(word) <= CODE_LEN ? find_section(code) : NULL;
+  if (section) {
+    print_section(section);
+    return true;
   }
-  print_section(section);
-  return 0;
+  if (!strpbrk(word, "0123456789") && explain_word(word)) return true;
+  fprintf(stderr, "rly: no diagnostic `%s`; did you mean %.*s?\n", word,
+          CODE_LEN, nearest_section(code));
+  return false;
+}
+
+int command_explain(const Cli *cli) {
+  if (!cli->words.count) return list_codes();
+  return explain(cli->words.items[0]) ? 0 : 1;
 }

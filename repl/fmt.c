@@ -1,5 +1,15 @@
 /* rly fmt: canonical text, to stdout or back into the file; with --pass, of
- * what a pass makes of the program. */
+ * what a pass makes of the program.
+ *
+ * A formatter that overwrites files must not lose a program.  So the text is
+ * read back before it is used, and must be equal to what was read at first; and
+ * the new text replaces the file by a rename, which happens whole or not at
+ * all.  Comments are part of the parsed unit.
+ *
+ * --relay is the pass `relay`, under the name that people look for. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "lib/inside.h"
 #include "repl/cli.h"
 #include "repl/guard.h"
@@ -39,7 +49,9 @@ static bool checks(Host *h, const char *path, const char *text, size_t len) {
 
 /* Plain Relay has no words for the types of cells and of polymorphic functions.
  * The relay pass leaves such an annotation out, for it may be inferred: without
- * it, a program that checks must still do so. */
+ * it, a program that checks must still do so.  Only where the pass left out
+ * something is the question asked, for it costs two runs of the checker.  A
+ * program that did not check before is not blamed on the pass. */
 static bool checks_back(Host *h, const char *path, const Unit *unit,
                         const StrBuf *text) {
   const SourceFile *source = unit->source;
@@ -57,8 +69,24 @@ static bool checks_back(Host *h, const char *path, const Unit *unit,
   return false;
 }
 
+/* `-` is the text on stdin, which --write cannot put back. */
+static Unit *parse_stdin(Host *h) {
+  size_t len;
+  if (h->cli->write) {
+    rly_diagnostic_add(h->cx, "E0501", "--write needs a file, and - is stdin");
+    return NULL;
+  }
+  char *text = host_stdin(h, &len);
+  Unit *unit =
+      text ? program_parse_text(h->program, "<stdin>", text, len) : NULL;
+  free(text);
+  return unit;
+}
+
+/* 1: the text was refused; 2: it could not be written. */
 static int format_file(Host *h, const char *path, const PassInfo *pass) {
-  Unit *unit = program_parse_file(h->program, path);
+  bool named = strcmp(path, "-") != 0;
+  Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
   if (unit && pass) unit = pass_run(h->program->ir, unit, pass);
   if (!unit) return 1;
   StrBuf out;

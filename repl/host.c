@@ -24,10 +24,13 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/pager.h"
 
 /* --- Limits ------------------------------------------------------------- */
 
-/* The memory limit of the process's control group, or SIZE_MAX. */
+/* The memory limit of the process's control group, or SIZE_MAX.  The first path
+ * is of cgroup v2, the second of v1.  In a group without a limit the file holds
+ * "max", which is no number. */
 static size_t cgroup_memory(void) {
   static const char *const paths[] = {
       "/sys/fs/cgroup/memory.max",
@@ -139,21 +142,41 @@ void host_session_free(Host *h, rly_session *s) {
 
 /* --- Output ------------------------------------------------------------- */
 
-int terminal_width(void) {
+static int stdout_fd = STDOUT_FILENO;
+
+void host_stdout_leads_to(int fd) { stdout_fd = fd; }
+
+static int descriptor_of(FILE *stream) {
+  return stream == stdout ? stdout_fd : fileno(stream);
+}
+
+bool is_terminal(FILE *stream) { return isatty(descriptor_of(stream)); }
+
+enum { WIDTH_LEAST = 20, WIDTH = 80 };
+
+/* The columns of a terminal; 0: the stream is none, or does not
+ * know them. */
+static int columns_of(FILE *stream) {
   struct winsize size;
-  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ||
-      size.ws_col < 20)
-    return 80;
-  return size.ws_col;
+  int fd = descriptor_of(stream);
+  return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+/* Below 20 columns nothing can be laid out. */
+int terminal_width(void) {
+  int columns = columns_of(stdout);
+  return columns < WIDTH_LEAST ? WIDTH : columns;
 }
 
 bool use_color(const Cli *cli, FILE *stream) {
   if (cli->color != COLOR_AUTO) return cli->color == COLOR_ALWAYS;
-  const char *no = getenv("NO_COLOR");
-  return isatty(fileno(stream)) && !(no && *no);
+  const char *no = getenv("NO_COLOR"), *type = getenv("TERM");
+  bool dumb = type && !strcmp(type, "dumb");
+  return is_terminal(stream) && !(no && *no) && !dumb;
 }
 
-/* Stops the run if nobody can read its output any more. */
+/* Stops the run if nobody can read its output any more.  errno of the first
+ * failure is kept, since a later one may only follow from it. */
 static void give_up_writing(Host *h) {
   if (h->write_error) return;
   h->write_error = errno ? errno : EIO;
@@ -167,10 +190,13 @@ void host_write(void *host, const char *text, size_t len) {
   if (fwrite(text, 1, len, to) != len || fflush(to)) give_up_writing(h);
 }
 
-/* Receives the output of programs. */
+/* Receives the output of programs.  Output that was already shown is left out:
+ * :step shows what a stepper prints, and then the session evaluates the same
+ * items once more. */
 static void host_print(void *host, const char *text, size_t len) {
   Host *h = host;
   size_t skip = h->known < len ? h->known : len;
+  if (skip < len) pager_stop();
   h->known -= skip;
   h->printed += len;
   if (skip < len) host_write(h, text + skip, len - skip);
@@ -190,7 +216,9 @@ rly_status host_put(Host *h, rly_value *value) {
 void host_show(void *host, rly_value *value) { host_put(host, value); }
 
 /* Reports a failure to write, except a closed pipe: a reader that left (`rly
- * ... | head`) needs no message. */
+ * ... | head`) needs no message.  A status that says more (refused, run-time
+ * error) is not replaced; 130 is, when it was not the user who interrupted but
+ * give_up_writing(). */
 int host_finish(Host *h, int status) {
   if (status == 3 && !h->said) fputs("rly: out of memory\n", stderr);
   errno = 0;
@@ -239,8 +267,16 @@ static void put_report(Host *h, char *text, bool json) {
   rly_text_free(h->cx, text);
 }
 
+/* Remembers the code for `:explain`. */
+static void note_code(Host *h, const rly_diagnostic *d) {
+  if (d->severity == RLY_ERROR)
+    snprintf(h->last_code, sizeof h->last_code, "%s", d->code);
+}
+
 static void report_context(Host *h, bool json) {
+  rly_diagnostic d;
   if (!rly_diagnostic_count(h->cx)) return;
+  for (size_t i = 0; rly_diagnostic_get(h->cx, i, &d); i++) note_code(h, &d);
   put_report(h,
              json ? rly_diagnostics_json(h->cx)
                   : rly_diagnostics_text(h->cx, use_color(h->cli, stderr)),
@@ -257,6 +293,9 @@ static void report_session(Host *h, bool json) {
     return;
   }
   bool colour = use_color(h->cli, stderr);
+  rly_diagnostic d;
+  for (size_t i = 0; rly_session_diagnostic_get(s, i, &d); i++)
+    note_code(h, &d);
   put_report(h,
              json ? rly_session_diagnostics_json(s)
                   : rly_session_diagnostics_text(s, colour),
@@ -265,6 +304,7 @@ static void report_session(Host *h, bool json) {
 }
 
 static void report(Host *h, bool json) {
+  rly_diagnostics_width(h->cx, columns_of(stderr));
   report_context(h, json);
   report_session(h, json);
 }

@@ -32,9 +32,11 @@ static const Command commands[] = {
     {"fmt", "FILE", IN_FMT, command_fmt, "print as canonical text"},
     {"dump", "FILE", IN_DUMP, command_dump, "show a program's insides"},
     {"ops", "[NAME]", IN_OPS, command_ops, "list operators, or explain one"},
+    {"doc", "[NAME...]", IN_DOC, command_doc,
+     "list the library, or print what its comments say of names"},
     {"passes", "[NAME]", IN_PASSES, command_passes,
      "list passes over programs, or explain one"},
-    {"explain", "[CODE]", IN_EXPLAIN, command_explain,
+    {"explain", "[CODE | WORD]", IN_EXPLAIN, command_explain,
      "what a diagnostic means, with examples"},
     {"test", "FILE...", IN_TEST, command_test,
      "run files with expectations in comments"},
@@ -122,7 +124,7 @@ static const Command *choose(int argc, char **argv, int *named) {
 }
 
 static int run_command(const Command *c, bool named, int argc, char **argv) {
-  Cli *cli = calloc(1, sizeof *cli);
+  Cli *cli = cli_new(argc);
   if (!cli) {
     fputs("rly: out of memory\n", stderr);
     return 3;
@@ -136,7 +138,9 @@ static int run_command(const Command *c, bool named, int argc, char **argv) {
   return status;
 }
 
-/* RLY_ISA chooses the kernels' instruction set. */
+/* RLY_ISA chooses the kernels' instruction set.  It is a variable and no flag
+ * because it concerns the whole process, before any context exists, and because
+ * tests set it for commands that they do not write. */
 static bool choose_instruction_set(void) {
   const char *isa = getenv("RLY_ISA");
   if (!isa || !*isa || rly_instruction_set(isa)) return true;

@@ -1,62 +1,73 @@
 /* rly ops: the operator table as documentation, for a terminal and as the page
- * docs/operators.md.  The texts are those of ops/ops.def and ops/rules/. */
+ * docs/operators.md.
+ *
+ * The texts are those of ops/ops.def and ops/rules/; nothing about an operator
+ * is written here.  `rly ops NAME`, `:doc NAME` and the page are three layouts
+ * of the same facts (struct Style), so they cannot tell different things.  The
+ * examples of the page are run by `rly test`. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/ops.h"
 
 /* --- Signatures ---------------------------------------------------------- */
 
-static void print_ints(const AttrSpec *a) {
-  printf("=[");
+/* A default of integers, as an attribute is written. */
+static void put_ints(FILE *out, const AttrSpec *a) {
+  fputs("=[", out);
   for (int i = 0; i < a->count; i++)
-    printf("%s%lld", i ? ", " : "", (long long)a->ints[i]);
-  printf("]");
+    fprintf(out, "%s%lld", i ? ", " : "", (long long)a->ints[i]);
+  fputc(']', out);
 }
 
-static void print_reals(const AttrSpec *a) {
-  printf("=[");
+static void put_reals(FILE *out, const AttrSpec *a) {
+  fputs("=[", out);
   for (int i = 0; i < a->count; i++)
-    printf("%s%gf", i ? ", " : "", a->reals[i]);
-  printf("]");
+    fprintf(out, "%s%gf", i ? ", " : "", a->reals[i]);
+  fputc(']', out);
 }
 
-static void print_default(const AttrSpec *a) {
+/* A required attribute has no default; an optional one without a value is None.
+ * Floats get the suffix `f` of the language's literals. */
+void ops_put_default(FILE *out, const AttrSpec *a) {
   static const char *const bools[] = {"False", "True"};
   if (a->required) return;
   if (a->optional && !a->count && !a->integer && !a->text) {
-    printf("=None");
+    fputs("=None", out);
     return;
   }
   switch (a->type) {
     case AT_INT:
-    case AT_INT_OR_INTS: printf("=%lld", (long long)a->integer); return;
-    case AT_FLOAT: printf("=%gf", a->real); return;
-    case AT_BOOL: printf("=%s", bools[a->integer != 0]); return;
+    case AT_INT_OR_INTS: fprintf(out, "=%lld", (long long)a->integer); return;
+    case AT_FLOAT: fprintf(out, "=%gf", a->real); return;
+    case AT_BOOL: fprintf(out, "=%s", bools[a->integer != 0]); return;
     case AT_STRING:
-    case AT_DTYPE: printf("=\"%s\"", a->text ? a->text : ""); return;
+    case AT_DTYPE: fprintf(out, "=\"%s\"", a->text ? a->text : ""); return;
     case AT_INTS:
-    case AT_LISTS: print_ints(a); return;
-    case AT_FLOATS: print_reals(a); return;
-    case AT_IGNORED: printf("=None"); return;
+    case AT_LISTS: put_ints(out, a); return;
+    case AT_FLOATS: put_reals(out, a); return;
+    case AT_IGNORED: fputs("=None", out); return;
   }
 }
 
-static void print_signature(const OpInfo *op) {
-  printf("%s(", op->name);
+void ops_put_signature(FILE *out, const OpInfo *op) {
+  fprintf(out, "%s(", op->name);
   int n = op_arg_count(op);
   for (int i = 0; i < n; i++) {
     OpArg arg = op_arg(op, i);
-    printf("%s%.*s%s", i ? ", " : "", arg.len, arg.name,
-           arg.tuple      ? "..."
-           : arg.optional ? "?"
-                          : "");
+    fprintf(out, "%s%.*s%s", i ? ", " : "", arg.len, arg.name,
+            arg.tuple      ? "..."
+            : arg.optional ? "?"
+                           : "");
   }
   for (int i = 0; i < op_attr_count(op); i++) {
-    printf("%s%s", n || i ? ", " : "", attr_name_text(op->attrs[i].name));
-    print_default(&op->attrs[i]);
+    fprintf(out, "%s%s", n || i ? ", " : "", attr_name_text(op->attrs[i].name));
+    ops_put_default(out, &op->attrs[i]);
   }
-  printf(")");
+  if (op->fills) fputs(", values...", out);
+  fputc(')', out);
 }
 
 static const char *const kinds[] = {
@@ -72,19 +83,19 @@ static const char *const kinds[] = {
     [AT_IGNORED] = "not read",
 };
 
-/* Describes the values of an attribute: its words, or its kind. */
-static void print_kind(StrBuf *out, const AttrSpec *a) {
-  strbuf_add(out, attr_name_text(a->name));
-  strbuf_add(out, " ");
-  if (!a->words) strbuf_add(out, kinds[a->type]);
+/* An attribute with a closed set of words shows them; the words of a row are
+ * separated by `|`, and an empty one, which stands for leaving the attribute
+ * out, is passed over. */
+void ops_put_kind(FILE *out, const AttrSpec *a) {
+  if (!a->words) fputs(kinds[a->type], out);
   for (const char *p = a->words; p && *p;) {
     size_t len = strcspn(p, "|");
-    strbuf_add_len(out, p, len);
-    if (len > 0 && p[len]) strbuf_add(out, " | ");
+    fwrite(p, 1, len, out);
+    if (len > 0 && p[len]) fputs(" | ", out);
     p += len + (p[len] == '|');
   }
-  if (a->expression) strbuf_add(out, " or expression");
-  if (a->optional) strbuf_add(out, " or None");
+  if (a->expression) fputs(" or expression", out);
+  if (a->optional) fputs(" or None", out);
 }
 
 /* --- Texts --------------------------------------------------------------- */
@@ -92,7 +103,8 @@ static void print_kind(StrBuf *out, const AttrSpec *a) {
 enum { COLUMNS = 79 };
 
 /* Prints the words of `text` from this column on, with `indent` before each
- * further line. */
+ * further line.  Words are not cut, so a word longer than the line stands alone
+ * on one. */
 static void print_wrapped(int column, const char *text, const char *indent) {
   for (bool first = true; *text; first = false) {
     int n = (int)strcspn(text, " ");
@@ -122,7 +134,8 @@ static void print_fact(const Style *s, const char *label, const char *text) {
   printf("%s\n", s->quote);
 }
 
-/* dyn.topk(data, k) */
+/* dyn.topk(data, k)  Relay's dynamic variant takes attributes of the static one
+ * as operands. */
 static void print_dyn(const Style *s, const OpInfo *op) {
   if (!op->dyn) return;
   printf("%salso: %sdyn.%s(", s->bullet, s->quote, op->name);
@@ -140,17 +153,16 @@ static void print_shows(const char *before, const char *indent,
 }
 
 static void print_attributes(const Style *s, const OpInfo *op) {
-  Mem mem;
-  StrBuf text;
-  if (op->attr_count == 0 || !mem_init(&mem, SIZE_MAX)) return;
-  strbuf_init(&text, &mem);
+  char *text = NULL;
+  size_t len;
+  FILE *out = op->attr_count ? open_memstream(&text, &len) : NULL;
+  if (!out) return;
   for (int i = 0; i < op->attr_count; i++) {
-    if (i > 0) strbuf_add(&text, ", ");
-    print_kind(&text, &op->attrs[i]);
+    fprintf(out, "%s%s ", i ? ", " : "", attr_name_text(op->attrs[i].name));
+    ops_put_kind(out, &op->attrs[i]);
   }
-  print_fact(s, "attributes", strbuf_text(&text));
-  strbuf_done(&text);
-  mem_done(&mem);
+  if (!fclose(out)) print_fact(s, "attributes", text);
+  free(text);
 }
 
 static void print_facts(const Style *s, const OpInfo *op) {
@@ -161,7 +173,41 @@ static void print_facts(const Style *s, const OpInfo *op) {
   print_dyn(s, op);
 }
 
+/* `softmax` is nn.softmax: of the operators that end so the one of the shortest
+ * name.  So people find an operator by the name it has in other libraries. */
+static OpId operator_ending_in(const char *name) {
+  OpId found = OP_COUNT;
+  for (int i = 0; i < OP_COUNT; i++) {
+    const char *full = op_info(i)->name;
+    if (strcmp(op_last_part(full), name)) continue;
+    if (found == OP_COUNT || strlen(full) < strlen(op_info(found)->name))
+      found = (OpId)i;
+  }
+  return found;
+}
+
+/* The operators whose names end as this one's. */
+static void print_namesakes(const OpInfo *op) {
+  const char *label = "  see also: ";
+  for (int i = 0; i < OP_COUNT; i++) {
+    const OpInfo *other = op_info(i);
+    if (other == op ||
+        strcmp(op_last_part(other->name), op_last_part(op->name)))
+      continue;
+    printf("%s%s", label, other->name);
+    label = ", ";
+  }
+  if (*label == ',') putchar('\n');
+}
+
+/* In order: one that Relay has and rly refuses, with the reason; a definition's
+ * name, which is no operator's; a misspelt one. */
 static void report_unknown(const char *name) {
+  const char *why = op_refused(name);
+  if (why) {
+    fprintf(stderr, "rly: Relay's operator `%s` is not here: %s\n", name, why);
+    return;
+  }
   fprintf(stderr, "rly: no operator `%s`", name);
   Suggestion near = suggestion_for(name);
   for (int i = 0; i < OP_COUNT; i++) suggestion_offer(&near, op_info(i)->name);
@@ -175,6 +221,7 @@ static void report_unknown(const char *name) {
 static OpId operator_of(const char *name) {
   bool dyn;
   OpId id = op_find(name, &dyn);
+  if (id == OP_COUNT) id = operator_ending_in(name);
   if (id == OP_COUNT) report_unknown(name);
   return id;
 }
@@ -184,21 +231,50 @@ bool ops_explain(const char *name) {
   OpId id = operator_of(name);
   if (id == OP_COUNT) return false;
   const OpInfo *op = op_info(id);
-  print_signature(op);
+  ops_put_signature(stdout, op);
   printf("\n  ");
   print_wrapped(2, op->doc, "  ");
   puts("");
   print_facts(&terminal, op);
   printf("  example: %s\n", op->example);
   print_shows("    ", "    ", op->shows);
+  print_namesakes(op);
   return true;
 }
 
-void ops_list(void) {
+bool ops_has(const char *name) {
+  bool dyn;
+  return op_find(name, &dyn) != OP_COUNT ||
+         operator_ending_in(name) != OP_COUNT;
+}
+
+static bool begins(const char *name, const char *part) {
+  return !strncmp(name, part, strlen(part));
+}
+
+static bool has(const char *name, const char *part) {
+  return strstr(name, part) != NULL;
+}
+
+/* Lists the operators whose names stand in that relation to `part`; how many
+ * they are. */
+static int list_where(bool (*fits)(const char *name, const char *part),
+                      const char *part) {
+  int count = 0;
   for (int i = 0; i < OP_COUNT; i++) {
-    int n = printf("%s", op_info(i)->name);
-    printf("%*s%s\n", n < 26 ? 26 - n : 1, "", op_info(i)->doc);
+    const OpInfo *op = op_info(i);
+    if (!fits(op->name, part)) continue;
+    int n = printf("%s", op->name);
+    printf("%*s%s\n", n < 26 ? 26 - n : 1, "", op->doc);
+    count++;
   }
+  return count;
+}
+
+bool ops_list(const char *part) {
+  if (list_where(begins, part) || list_where(has, part)) return true;
+  fprintf(stderr, "rly: no operator's name has `%s` in it\n", part);
+  return false;
 }
 
 /* --- The page ------------------------------------------------------------ */
@@ -219,7 +295,7 @@ static const char page_head[] =
  * reads. */
 static void print_entry(const OpInfo *op) {
   printf("\n## %s\n\n`", op->name);
-  print_signature(op);
+  ops_put_signature(stdout, op);
   printf("`\n\n");
   print_wrapped(0, op->doc, "");
   printf("\n\n");
@@ -255,6 +331,6 @@ int command_ops(const Cli *cli) {
   if (cli->json) return print_json(cli);
   if (cli->words.count) return !ops_explain(cli->words.items[0]);
   if (cli->markdown) print_page();
-  else ops_list();
+  else ops_list("");
   return 0;
 }

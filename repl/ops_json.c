@@ -1,6 +1,12 @@
 /* rly ops --json: the rows of the operator table with all their fields, for
- * tests and tools.  What a word means stands at its enum in ops/ops.h; no
- * switch has a default, so that the compiler names what a new one lacks. */
+ * tests and tools.
+ *
+ * What a word means stands at its enum in ops/ops.h.  No switch has a default,
+ * so that the compiler names what a new enumerator lacks; NULL becomes null,
+ * which says that the field does not apply.  Tests read the keys
+ * (tests/t/operators.t, defaults.t, rules.t).
+ *
+ * The array is written a row to a line, which diff and grep like. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +16,7 @@
 
 /* --- Words ---------------------------------------------------------------- */
 
+/* How the result comes to its memory. */
 static const char *storage_word(OpStorage storage) {
   switch (storage) {
     case STORE_FILL: return "fill";
@@ -20,6 +27,7 @@ static const char *storage_word(OpStorage storage) {
   return NULL;
 }
 
+/* Which elements of an operand one element of the result depends on. */
 static const char *reads_word(OpReads reads) {
   switch (reads) {
     case READS_ANY: return "any";
@@ -37,6 +45,7 @@ static const char *reads_word(OpReads reads) {
   return NULL;
 }
 
+/* Whether the operator may be a step of a chain. */
 static const char *fusion_word(OpFusion fusion) {
   switch (fusion) {
     case FUSION_NONE: return NULL;
@@ -48,6 +57,7 @@ static const char *fusion_word(OpFusion fusion) {
   return NULL;
 }
 
+/* How op_cost() counts its operations. */
 static const char *flops_word(OpFlops flops) {
   switch (flops) {
     case FLOPS_NONE: return NULL;
@@ -60,12 +70,14 @@ static const char *flops_word(OpFlops flops) {
   return NULL;
 }
 
-/* The bytes that op_cost() counts. */
+/* The bytes that op_cost() counts.  An operator that gives a view moves
+ * nothing. */
 static const char *bytes_word(const OpInfo *op) {
   if (op->storage == STORE_VIEW || op->storage == STORE_SPECIAL) return NULL;
   return op->reads == READS_NONE ? "results" : "operands and results";
 }
 
+/* Why it may fail at run time although it was checked. */
 static const char *fails_word(OpFails fails) {
   switch (fails) {
     case FAILS_NEVER: return NULL;
@@ -119,6 +131,7 @@ static const char *special_word(OpSpecial special) {
   return NULL;
 }
 
+/* The dtypes that its rule accepts. */
 static const char *takes_word(TypeClass takes) {
   switch (takes) {
     case TAKES_ANY: return "any";
@@ -132,6 +145,7 @@ static const char *takes_word(TypeClass takes) {
   return NULL;
 }
 
+/* When the rule can answer without knowing all dimensions. */
 static const char *fits_word(RuleFits fits) {
   switch (fits) {
     case FITS_KNOWN: return "known";
@@ -160,7 +174,9 @@ static const char *type_word(AttrType type) {
 
 /* --- Values --------------------------------------------------------------- */
 
-/* `"key": `, behind a comma unless it is the first of an object. */
+/* `"key": `, behind a comma unless it is the first of an object.  The last
+ * character written tells whether this is the first, so no caller has to
+ * count. */
 static void add_key(StrBuf *out, const char *key) {
   char last = out->data[out->len - 1];
   strbuf_addf(out, "%s\"%s\": ", last == '{' ? "" : ", ", key);
@@ -183,7 +199,8 @@ static void add_bool(StrBuf *out, const char *key, bool value) {
   strbuf_add(out, value ? "true" : "false");
 }
 
-/* The parts of a text between separators, as an array; NULL: of none. */
+/* The parts of a text between separators, as an array; NULL: of none.  Used for
+ * aliases ("a b") and words ("a|b"). */
 static void add_list(StrBuf *out, const char *key, const char *text, char by) {
   const char separators[] = {by, '\0'};
   bool first = true;
@@ -201,6 +218,7 @@ static void add_list(StrBuf *out, const char *key, const char *text, char by) {
 
 /* --- A row ---------------------------------------------------------------- */
 
+/* In the order of a call. */
 static void add_operands(StrBuf *out, const OpInfo *op) {
   add_key(out, "operands");
   strbuf_add_char(out, '[');
@@ -223,7 +241,6 @@ static void add_ints(StrBuf *out, const AttrSpec *a) {
   strbuf_add_char(out, ']');
 }
 
-/* None is null. */
 /* Each is a float32, in the fewest digits that give it back. */
 static void add_reals(StrBuf *out, const AttrSpec *a) {
   strbuf_add_char(out, '[');
@@ -237,6 +254,8 @@ static void add_reals(StrBuf *out, const AttrSpec *a) {
   strbuf_add_char(out, ']');
 }
 
+/* None is null.  %.17g gives every double back exactly.  A required attribute
+ * has no key `default` at all. */
 static void add_default(StrBuf *out, const AttrSpec *a) {
   if (a->required) return;
   bool none = a->optional && !a->count && !a->integer && !a->text;
@@ -261,6 +280,8 @@ static void add_default(StrBuf *out, const AttrSpec *a) {
   }
 }
 
+/* `type` is what kind of literal it takes; `words` the literals, where they are
+ * a closed set. */
 static void add_attributes(StrBuf *out, const OpInfo *op) {
   add_key(out, "attributes");
   strbuf_add_char(out, '[');
@@ -279,6 +300,7 @@ static void add_attributes(StrBuf *out, const OpInfo *op) {
   strbuf_add_char(out, ']');
 }
 
+/* `text` is the rule as a person reads it. */
 static void add_rule(StrBuf *out, const RuleInfo *rule) {
   add_key(out, "rule");
   strbuf_add_char(out, '{');
@@ -290,6 +312,8 @@ static void add_rule(StrBuf *out, const RuleInfo *rule) {
   strbuf_add_char(out, '}');
 }
 
+/* Attributes that the kernel of an element-wise operator takes as numbers, in
+ * the order in which it takes them. */
 static void add_params(StrBuf *out, const OpInfo *op) {
   add_key(out, "params");
   strbuf_add_char(out, '[');
@@ -306,6 +330,8 @@ static void add_operand_name(StrBuf *out, const OpInfo *op, int i) {
   add_string(out, arg.name, (size_t)arg.len);
 }
 
+/* Operand 0 is the one that others are cast like, so 0 as `operand` means
+ * none. */
 static void add_cast(StrBuf *out, const OpInfo *op) {
   add_key(out, "cast");
   if (op->cast.operand == 0) {
@@ -319,6 +345,7 @@ static void add_cast(StrBuf *out, const OpInfo *op) {
   strbuf_add_char(out, '}');
 }
 
+/* Every field of the row, in the order of OpInfo's topics. */
 static void add_row(StrBuf *out, const OpInfo *op) {
   strbuf_add_char(out, '{');
   add_text(out, "name", op->name);
@@ -347,6 +374,7 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   add_bool(out, "prints", op->prints);
   add_bool(out, "identity", op->identity);
   add_bool(out, "takes_any", op->takes_any);
+  add_bool(out, "fills", op->fills);
   add_bool(out, "infers", op->infers);
   add_bool(out, "sets_rows", op->sets_rows);
   add_bool(out, "packs", op->packs);
@@ -361,6 +389,7 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   strbuf_add_char(out, '}');
 }
 
+/* A Mem of its own, without a limit, as in ops.c: there may be no context. */
 void ops_print_json(int from, int to) {
   Mem mem;
   StrBuf out;

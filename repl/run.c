@@ -26,7 +26,9 @@
 
 enum { TEXT_MOST = 1 << 30 };
 
-/* NULL where memory runs out, or when the text takes more than `most` bytes. */
+/* NULL where memory runs out, or when the text takes more than `most` bytes.
+ * The buffer doubles, so copying is linear in all; `most` is compared before
+ * doubling, which so cannot overflow. */
 static char *read_stream(FILE *f, size_t most, size_t *len) {
   size_t cap = 1 << 16;
   char *text = malloc(cap);
@@ -45,18 +47,29 @@ static char *read_stream(FILE *f, size_t most, size_t *len) {
   return text;
 }
 
-static rly_status add_stdin(Host *h) {
-  size_t len;
+/* The bound keeps a pipe without end from taking all memory before the first
+ * look at a limit. */
+char *host_stdin(Host *h, size_t *len) {
   /* The text lies beside the copy that the program makes of it. */
   size_t most = h->max_memory / 2 < TEXT_MOST ? h->max_memory / 2 : TEXT_MOST;
-  char *text = read_stream(stdin, most, &len);
-  if (!text) {
+  char *text = read_stream(stdin, most, len);
+  if (!text)
     rly_diagnostic_add(h->cx, "E0010", "standard input holds more than fits");
-    return RLY_LIMIT;
-  }
+  return text;
+}
+
+static rly_status add_stdin(Host *h) {
+  size_t len;
+  char *text = host_stdin(h, &len);
+  if (!text) return RLY_LIMIT;
   rly_status status = rly_program_add_text(h->program, "<stdin>", text, len, 0);
   free(text);
   return status;
+}
+
+rly_status host_add_file(Host *h, const char *path) {
+  return strcmp(path, "-") ? rly_program_add_file(h->program, path, 0)
+                           : add_stdin(h);
 }
 
 static rly_status add_program(Host *h, int *args) {
@@ -67,8 +80,7 @@ static rly_status add_program(Host *h, int *args) {
                                 strlen(cli->eval), 0);
   if (!cli->words.count) return add_stdin(h);
   *args = 1;
-  if (!strcmp(cli->words.items[0], "-")) return add_stdin(h);
-  return rly_program_add_file(h->program, cli->words.items[0], 0);
+  return host_add_file(h, cli->words.items[0]);
 }
 
 rly_status host_add_program(Host *h, int *args) {
@@ -85,11 +97,39 @@ static rly_status bind_files(Host *h, const TextList *files) {
   return status;
 }
 
+/* The length of `NAME=`, if a word before this one has it, too; else 0.  The
+ * name ends at `=`; a `[` or a quotation mark before it belongs to a value
+ * without a name.  Names are compared with their `=`, so `x` is not taken for
+ * the beginning of `xs`. */
+static size_t given_before(const Cli *cli, int first, int i) {
+  const char *word = cli->words.items[i];
+  size_t n = strcspn(word, "=[\"") + 1;
+  if (word[n - 1] != '=') return 0;
+  for (int k = first; k < i; k++)
+    if (!strncmp(cli->words.items[k], word, n)) return n;
+  return 0;
+}
+
+/* Between files the later binding wins, because files are layered on purpose;
+ * that a word is given twice is a slip of the hand. */
+static rly_status bind_word(Host *h, int first, int i) {
+  const char *word = h->cli->words.items[i];
+  size_t twice = given_before(h->cli, first, i);
+  if (!twice) return rly_program_bind_text(h->program, word);
+  char text[120];
+  snprintf(text, sizeof text, "`%.*s` is given twice",
+           (int)(twice > 80 ? 80 : twice - 1), word);
+  rly_diagnostic_add(h->cx, "E0505", text);
+  return RLY_REFUSED;
+}
+
+/* The order of binding is the order of precedence, from the lowest: --params,
+ * --inputs, words. */
 static rly_status bind_all(Host *h, int first, const rly_function *entry) {
   rly_status status = bind_files(h, &h->cli->params);
   if (status == RLY_OK) status = bind_files(h, &h->cli->inputs);
   for (int i = first; i < h->cli->words.count && status == RLY_OK; i++)
-    status = rly_program_bind_text(h->program, h->cli->words.items[i]);
+    status = bind_word(h, first, i);
   if (status == RLY_OK) status = rly_program_bindings_check(h->program, entry);
   return status;
 }
@@ -150,7 +190,8 @@ static void show_and_keep(void *data, rly_value *value) {
 }
 
 /* Runs the items of the text.  Each expression's value is printed in its turn;
- * --outputs writes the value of the last one. */
+ * --outputs writes the value of the last one.  The last value is kept by a
+ * reference of its own, for the run drops each value after it was shown. */
 static rly_status run_items(Host *h, rly_session *s) {
   Shown shown = {.host = h};
   rly_status status = rly_session_run(s, show_and_keep, &shown);
@@ -226,7 +267,8 @@ static rly_status run_timed(Host *h, const rly_function *entry, bool show,
   return status;
 }
 
-/* The first run prints; the others are only timed. */
+/* The first run prints; the others are only timed.  The list of times is
+ * bounded, not the patience: more runs than RUNS_MAX are not made. */
 static rly_status run_repeated(Host *h, const rly_function *entry) {
   enum { RUNS_MAX = 1000000 };
   uint64_t n = h->cli->repeat ? h->cli->repeat : 1;
@@ -240,10 +282,14 @@ static rly_status run_repeated(Host *h, const rly_function *entry) {
   return status;
 }
 
-static int run_interactive(Host *h, const rly_function *entry) {
+/* The prompt follows the program, also one whose values are not all given:
+ * what needs them is then refused there. */
+static int run_interactive(Host *h, const rly_function *entry, bool bound) {
   rly_session *s = host_session(h, true);
   if (!s) return 3;
-  rly_status status = run_once(h, s, entry, true);
+  rly_status status = RLY_OK;
+  if (bound) status = run_once(h, s, entry, true);
+  else rly_session_skip(s);
   host_report(h);
   int code = status == RLY_OK ? repl_loop(h, s, true) : exit_status(status);
   host_session_free(h, s);
@@ -258,10 +304,15 @@ static int run_program(Host *h) {
   int args;
   rly_status status = host_add_program(h, &args);
   if (status == RLY_OK && !host_find_entry(h, &entry)) status = RLY_REFUSED;
-  if (status == RLY_OK) status = host_bind(h, args, entry);
-  if (status == RLY_OK) host_report_aside(h);
-  if (status == RLY_OK && h->cli->interactive) return run_interactive(h, entry);
-  if (status == RLY_OK) status = run_repeated(h, entry);
+  bool whole = status == RLY_OK;
+  if (whole) status = host_bind(h, args, entry);
+  bool bound = status == RLY_OK;
+  if (bound) host_report_aside(h);
+  if (whole && h->cli->interactive) {
+    host_report(h);
+    return run_interactive(h, entry, bound);
+  }
+  if (bound) status = run_repeated(h, entry);
   host_report(h);
   return exit_status(status);
 }

@@ -1,72 +1,72 @@
-/* rly stream FILE.rly: a step function is fed frame by frame, from a file or a
- * pipe, for as long as there is input.  Memory does not grow with it.
+/* rly stream FILE.rly: a step function is fed frame by frame, from files or
+ * pipes, for as long as there is input.  Memory does not grow with it.
  *
- * The step is (x) -> y with its state in cells, or (x, s) -> (y, s).  A frame
- * is --frame rows of axis 0; the next begins --hop rows later.  Ctrl-C ends the
- * stream behind the step that is under way, as the end of the input would; a
- * second one interrupts the step. */
-#include <errno.h>
-#include <fcntl.h>
+ * The step is (x, ...) -> y with its state in cells, or (x, ..., s) -> (y, s).
+ * Its inputs are the tensors that its parameters are made of, its outputs those
+ * that y is made of, by their paths (rly_layout): of a parameter `%x` that is a
+ * pair `x.0` and `x.1`, of a result that has named fields `left` and `right`.
+ * An Option takes nothing once its input has ended, and gives nothing to its
+ * output.
+ *
+ * Ctrl-C ends the stream behind the step that is under way, as the end of the
+ * input would, but without the tail; a second one interrupts the step.  So the
+ * state that is saved at the end is one between two steps.
+ *
+ * The types are checked before the first byte is read: element type, rank and
+ * the length of a row are fixed, and only axis 0 may be open. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "repl/cli.h"
 #include "repl/stream.h"
-
-typedef enum Tail { TAIL_PAD, TAIL_DROP, TAIL_SHORT } Tail;
-
-/* The layout of a frame. */
-typedef struct Shape {
-  const char *dtype;
-  int rank;
-  int64_t dims[8]; /* of x; dims[0] is set at each call */
-  size_t row;      /* bytes of one row of axis 0 */
-  bool open;       /* whether axis 0 may have any length */
-} Shape;
-
-typedef struct Input {
-  int fd;           /* -1: `data` */
-  const char *data; /* of a .npy that was mapped */
-  size_t left;      /* bytes of it */
-  rly_tensors *file;
-  rly_tensor *tensor;
-} Input;
 
 typedef struct Stream {
   Host *h;
   rly_session *session;
   const rly_function *step;
-  rly_value *state; /* the type of s in (x, s) -> (y, s); otherwise NULL */
-  Shape shape;
-  Input in;
-  int64_t frame, hop;
+  int params;          /* of the step, without the state */
+  rly_layout **inputs; /* of each of them */
+  rly_layout *result;  /* of y */
+  rly_value *state;    /* s in (x, s) -> (y, s); otherwise NULL */
+  /* its parts, for reading the state from a file and writing it */
+  rly_layout *parts;
+  rly_value **pieces;
+  rly_value **args; /* room for all of the step's arguments */
+  Feed *feeds;      /* of the step's inputs, then of the control track */
+  Sink *sinks;
+  rly_value **given, **results; /* of one step; NULL: none */
+  size_t feed_count, sink_count;
+  char *track_name;
+  size_t fed; /* feed_count, and 1 for the track */
+  /* --reset-on: what is looked at before a step, for which value (NULL: NaN),
+   * and what the state begins anew with */
+  Feed *control;
+  rly_tensor *signal;
+  rly_snapshot *beginning;
   Tail tail;
-  char *window; /* room for `frame` rows */
-  int64_t have,
-      unseen; /* rows in the window; of these, rows that no frame has had */
-  Sink sink;
   Pulse pulse;
 } Stream;
 
 /* --- Interrupts --------------------------------------------------------- */
 
 static rly_session *volatile running;
-static volatile sig_atomic_t asked; /* how many */
+volatile sig_atomic_t stream_asked;
 
+/* The first signal asks; from the second on the session is interrupted, too. */
 static void on_signal(int signal) {
   (void)signal;
   rly_session *s = running;
-  if (asked++ && s) rly_session_interrupt(s);
+  if (stream_asked++ && s) rly_session_interrupt(s);
 }
 
+/* Without SA_RESTART: a read(2) that waits for input returns with EINTR, and
+ * feed_fill() sees that a stop was asked for. */
 static void catch_signals(rly_session *s) {
   struct sigaction action = {.sa_handler = on_signal};
   running = s;
-  asked = 0;
+  stream_asked = 0;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
 }
@@ -81,56 +81,20 @@ static int refuse(Stream *st, const char *why) {
   return status;
 }
 
-static bool is_tensor(const rly_type *t) {
-  return rly_type_kind(t) == RLY_TENSOR;
-}
-
-/* Checks that the step is (x) -> y or, with a state, (x, s) -> (y, s). */
-static bool fits_step(const Stream *st, bool with_state) {
-  const rly_type *x = rly_function_param_type(st->step, 0);
-  const rly_type *s = rly_function_param_type(st->step, 1);
+/* Whether the step is (x, ...) -> y or, with a state, (x, ..., s) -> (y, s);
+ * counts the x. */
+static bool fits_step(Stream *st, bool with_state) {
   const rly_type *y = rly_function_result_type(st->step);
-  if (!is_tensor(x) || rly_function_param_type(st->step, 2)) return false;
-  if (!with_state) return !s && is_tensor(y);
-  return s && rly_type_kind(y) == RLY_TUPLE && rly_type_field_count(y) == 2 &&
-         is_tensor(rly_type_field(y, 0)) && rly_type_field(y, 1) == s;
+  int n = 0;
+  while (rly_function_param_type(st->step, n)) n++;
+  st->params = n - with_state;
+  if (st->params < 1) return false;
+  return !with_state ||
+         (rly_type_kind(y) == RLY_TUPLE && rly_type_field_count(y) == 2 &&
+          rly_type_field(y, 1) == rly_function_param_type(st->step, n - 1));
 }
 
-/* Sets the frame's layout from the type.  Returns 0 or an exit status. */
-static int find_shape(Stream *st) {
-  const rly_type *x = rly_function_param_type(st->step, 0);
-  Shape *s = &st->shape;
-  *s = (Shape){.dtype = rly_type_dtype(x), .rank = rly_type_rank(x)};
-  s->row = dtype_bytes(s->dtype);
-  for (int i = 0; i < s->rank; i++) {
-    s->dims[i] = rly_type_dim(x, i);
-    if (i && s->dims[i] < 0)
-      return refuse(st,
-                    "must say how large a row is: only its first "
-                    "dimension may be open");
-    if (i && __builtin_mul_overflow(s->row, (size_t)s->dims[i], &s->row))
-      return refuse(st, "has rows larger than memory");
-  }
-  s->open = s->rank && s->dims[0] < 0;
-  if (!s->rank) s->dims[0] = 1;
-  return s->row ? 0 : refuse(st, "has rows without elements");
-}
-
-static int find_frame(Stream *st) {
-  const Cli *cli = st->h->cli;
-  st->frame = (int64_t)cli->frame;
-  if (!st->frame) st->frame = st->shape.open ? 1 : st->shape.dims[0];
-  if (st->frame < 1 || (!st->shape.open && st->frame != st->shape.dims[0]))
-    return refuse(st, "takes another number of rows than --frame says");
-  st->hop = cli->hop ? (int64_t)cli->hop : st->frame;
-  size_t bytes;
-  if (st->hop < 1 ||
-      __builtin_mul_overflow((size_t)st->frame, st->shape.row, &bytes))
-    return refuse(st, "has frames larger than memory");
-  st->window = malloc(bytes);
-  return st->window ? 0 : 3;
-}
-
+/* pad is the default, because every step takes a whole frame. */
 static int find_tail(Stream *st) {
   static const char *const names[] = {"pad", "drop", "short"};
   const char *name = st->h->cli->tail ? st->h->cli->tail : "pad";
@@ -139,8 +103,9 @@ static int find_tail(Stream *st) {
   if (i == 3)
     return host_usage(st->h, "--tail is pad, drop or short, not %s", name);
   st->tail = (Tail)i;
-  if (st->tail == TAIL_SHORT && !st->shape.open)
-    return refuse(st, "takes no short frame: its first dimension is fixed");
+  for (size_t k = 0; k < st->feed_count; k++)
+    if (st->tail == TAIL_SHORT && st->feeds[k].path && !st->feeds[k].shape.open)
+      return refuse(st, "takes no short frame: its first dimension is fixed");
   return 0;
 }
 
@@ -152,7 +117,8 @@ static int find_init(Stream *st) {
   if (!name) return 0;
   if (!init) return host_usage(st->h, "there is no function `@%s`", name);
   if (rly_function_param_count(init) == 0 &&
-      rly_function_result_type(init) == rly_function_param_type(st->step, 1))
+      rly_function_result_type(init) ==
+          rly_function_param_type(st->step, st->params))
     return 0;
   char *text = rly_function_type_text(st->h->program, init);
   int status = host_usage(st->h,
@@ -163,120 +129,319 @@ static int find_init(Stream *st) {
   return status;
 }
 
+/* --- Inputs and outputs --------------------------------------------------- */
+
+static const char *feed_name(const void *data, size_t i) {
+  return ((const Feed *)data)[i].name;
+}
+
+static const char *result_name(const void *data, size_t i) {
+  const char *path = rly_layout_path(data, i);
+  return *path ? path : "result"; /* of a y that is one tensor */
+}
+
+/* A function that a `let` holds has no names for its parameters. */
+static int find_layouts(Stream *st) {
+  rly_program *p = st->h->program;
+  st->inputs = calloc((size_t)st->params, sizeof *st->inputs);
+  st->args = calloc((size_t)st->params + 1, sizeof *st->args);
+  if (!st->inputs || !st->args) return 3;
+  for (int i = 0; i < st->params; i++) {
+    char number[16];
+    snprintf(number, sizeof number, "%d", i);
+    const char *name = rly_function_param_name(st->step, i);
+    rly_status status =
+        rly_layout_new(p, rly_function_param_type(st->step, i),
+                       name ? name : number, RLY_TENSORS, &st->inputs[i]);
+    if (status != RLY_OK) return exit_status(status);
+    st->feed_count += rly_layout_count(st->inputs[i]);
+  }
+  const rly_type *y = rly_function_result_type(st->step);
+  if (st->h->cli->init) y = rly_type_field(y, 0);
+  rly_status status = rly_layout_new(p, y, "", RLY_TENSORS, &st->result);
+  st->sink_count = rly_layout_count(st->result);
+  return exit_status(status);
+}
+
+static int find_feed(Stream *st, Feed *f, const rly_layout *l, size_t i) {
+  const Cli *cli = st->h->cli;
+  *f = (Feed){.h = st->h,
+              .fd = -1,
+              .name = rly_layout_path(l, i),
+              .optional = rly_layout_optional(l, i),
+              .path = value_for(&cli->input, rly_layout_path(l, i))};
+  if (!f->path && st->feed_count == 1) f->path = "-";
+  if (!f->path && !f->optional)
+    return host_usage(st->h, "nothing is fed to `%s`: --input %s=FILE%s",
+                      f->name, f->name,
+                      cli->init ? "" : "; a step's state needs --init");
+  return feed_shape(f, rly_layout_type(l, i));
+}
+
+/* --- The control of --reset-on -------------------------------------------- */
+
+/* A name that is no input's is that of a track: one byte a frame, of which the
+ * step knows nothing. */
+static int find_track(Stream *st) {
+  const char *text = st->h->cli->reset_on;
+  size_t len;
+  if (!text) return 0;
+  named_value(text, &len);
+  if (!len && st->feed_count > 1)
+    return host_usage(st->h, "--reset-on %s: say of which input, as NAME=%s",
+                      text, text);
+  Feed *track = &st->feeds[st->feed_count];
+  st->control = len ? track : st->feeds;
+  for (size_t i = 0; len && i < st->feed_count; i++)
+    if (strlen(st->feeds[i].name) == len &&
+        !strncmp(st->feeds[i].name, text, len))
+      st->control = &st->feeds[i];
+  if (st->control != track) return 0;
+  st->track_name = strndup(text, len);
+  st->fed = st->feed_count + 1;
+  *track = (Feed){.h = st->h, .fd = -1, .name = st->track_name};
+  return track->name ? 0 : 3;
+}
+
+/* A control frame has a place of its own in the input, so that it ends one
+ * sequence and begins another. */
+static int find_control(Stream *st) {
+  const char *text = st->h->cli->reset_on;
+  size_t len;
+  Feed *f = st->control;
+  if (!f) return 0;
+  if (f == &st->feeds[st->feed_count]) {
+    f->path = value_for(&st->h->cli->input, f->name);
+    if (!f->path)
+      return host_usage(st->h,
+                        "--reset-on %s: the step has no input `%s`; a track "
+                        "beside its inputs needs --input %s=FILE",
+                        text, f->name, f->name);
+    int status = feed_track(f);
+    if (status) return status;
+  }
+  if (!f->path || f->hop < f->frame)
+    return host_usage(st->h,
+                      f->path ? "--reset-on %s: frames that overlap hold none "
+                                "that is control alone; give a track beside "
+                                "the inputs"
+                              : "--reset-on %s: nothing is fed to that input",
+                      text);
+  const char *value = named_value(text, &len);
+  if (!strcmp(value, "nan") && is_float(f->shape.dtype)) return 0;
+  st->signal = rly_program_literal(st->h->program, f->shape.dtype, value);
+  if (!st->signal) return 1;
+  if (rly_tensor_rank(st->signal) == 0) return 0;
+  return host_usage(st->h, "--reset-on %s: the value is one number", text);
+}
+
+/* The names first: a file for an input that the step does not have is told
+ * before one that is missing elsewhere. */
+static int find_feeds(Stream *st) {
+  const Cli *cli = st->h->cli;
+  const TextList *lists[] = {&cli->input, &cli->frame, &cli->hop};
+  static const char *const flags[] = {"--input", "--frame", "--hop"};
+  st->feeds = calloc(st->feed_count + 1, sizeof *st->feeds); /* the track */
+  st->given = calloc(st->feed_count + 1, sizeof *st->given);
+  if (!st->feeds || !st->given) return 3;
+  if (!st->feed_count) return refuse(st, "takes no tensors");
+  size_t n = 0;
+  for (int i = 0; i < st->params; i++)
+    for (size_t k = 0; k < rly_layout_count(st->inputs[i]); k++)
+      st->feeds[n++].name = rly_layout_path(st->inputs[i], k);
+  st->fed = n;
+  int status = find_track(st);
+  NameList names = {st->h, "input", st->fed, feed_name, st->feeds};
+  for (int i = 0; !status && i < 3; i++)
+    status = check_names(&names, flags[i], lists[i], i > 0);
+  n = 0;
+  for (int i = 0; i < st->params; i++)
+    for (size_t k = 0; !status && k < rly_layout_count(st->inputs[i]); k++)
+      status = find_feed(st, &st->feeds[n++], st->inputs[i], k);
+  return status ? status : find_control(st);
+}
+
+static int find_sinks(Stream *st) {
+  const Cli *cli = st->h->cli;
+  NameList names = {st->h, "output", st->sink_count, result_name, st->result};
+  int status = check_names(&names, "--output", &cli->output, false);
+  if (!status) status = check_names(&names, "--expect", &cli->expect, false);
+  st->sinks = calloc(st->sink_count + 1, sizeof *st->sinks);
+  st->results = calloc(st->sink_count + 1, sizeof *st->results);
+  return st->sinks && st->results ? status : 3;
+}
+
+/* --- State in files ------------------------------------------------------- */
+
+static void free_all(rly_value **values, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    rly_value_free(values[i]);
+    values[i] = NULL;
+  }
+}
+
+/* The state that a step takes is kept as that of cells is, each part of a tuple
+ * or of a sole constructor in a cell of its own (rly_session_add_cell), so that
+ * a changed program can carry over those that it still has. */
+static int find_parts(Stream *st) {
+  const Cli *cli = st->h->cli;
+  if (!cli->init || !(cli->save_state || cli->load_state || cli->carry))
+    return 0;
+  const char *name = rly_function_param_name(st->step, st->params);
+  rly_status status = rly_layout_new(
+      st->h->program, rly_function_param_type(st->step, st->params),
+      name ? name : "state", RLY_PIECES, &st->parts);
+  if (status != RLY_OK) return exit_status(status);
+  st->pieces = calloc(rly_layout_count(st->parts) + 1, sizeof *st->pieces);
+  return st->pieces ? 0 : 3;
+}
+
+/* The path of a part's cell. */
+static char *cell_path(const Stream *st, size_t i) {
+  const char *path = rly_layout_path(st->parts, i);
+  char *text = malloc(strlen(path) + 2);
+  if (text) sprintf(text, "$%s", path);
+  return text;
+}
+
+/* Puts the state into the cells; `first`: into new ones. */
+static rly_status keep_parts(Stream *st, bool first) {
+  if (!st->parts) return RLY_OK;
+  rly_status status = rly_layout_split(st->parts, st->state, st->pieces);
+  size_t n = rly_layout_count(st->parts);
+  for (size_t i = 0; status == RLY_OK && i < n; i++) {
+    char *path = cell_path(st, i);
+    if (!path) status = RLY_LIMIT;
+    else if (first)
+      status = rly_session_add_cell(st->session, path + 1, st->pieces[i]);
+    else status = rly_session_set(st->session, path, st->pieces[i]);
+    free(path);
+  }
+  free_all(st->pieces, n);
+  return status;
+}
+
+/* Makes the state of what the cells hold. */
+static rly_status take_parts(Stream *st) {
+  if (!st->parts) return RLY_OK;
+  size_t n = rly_layout_count(st->parts);
+  bool all = true;
+  for (size_t i = 0; all && i < n; i++) {
+    char *path = cell_path(st, i);
+    st->pieces[i] = path ? rly_session_get(st->session, path) : NULL;
+    all = st->pieces[i] != NULL;
+    free(path);
+  }
+  rly_value *state =
+      all ? rly_layout_build(st->parts, st->session, st->pieces) : NULL;
+  free_all(st->pieces, n);
+  if (!state) return RLY_LIMIT;
+  rly_value_free(st->state);
+  st->state = state;
+  return RLY_OK;
+}
+
+/* What became of each cell goes to stderr, a line for each. */
+static rly_status carry(Stream *st) {
+  char *report = NULL;
+  rly_status status =
+      rly_session_carry_file(st->session, st->h->cli->carry, &report);
+  if (report) fputs(report, stderr);
+  rly_text_free(st->h->cx, report);
+  return status;
+}
+
+/* The first mistake is reported, from the step to the tail. */
 static int find_step(Stream *st) {
   const Cli *cli = st->h->cli;
   const char *name = cli->step ? cli->step : "step";
   st->step = rly_program_function(st->h->program, name);
   if (!st->step) return host_usage(st->h, "there is no function `@%s`", name);
   if (!fits_step(st, cli->init != NULL))
-    return refuse(st, cli->init ? "must be (x, s) -> (y, s), x and y tensors"
-                                : "must be (x) -> y, tensors both; one that "
-                                  "takes a state needs --init");
-  if (cli->init && (cli->save_state || cli->load_state))
+    return refuse(st, cli->init ? "must be (x, s) -> (y, s)"
+                                : "must take an input: (x) -> y");
+  if (cli->load_state && cli->carry)
     return host_usage(st->h,
-                      "--save-state and --load-state are for state in "
-                      "cells; this step takes its own");
+                      "--load-state takes a state whole, --carry what fits: "
+                      "give one of them");
   int status = find_init(st);
-  if (!status) status = find_shape(st);
-  if (!status) status = find_frame(st);
+  if (!status) status = find_layouts(st);
+  if (!status) status = find_feeds(st);
+  if (!status) status = find_parts(st);
+  if (!status) status = find_sinks(st);
   return status ? status : find_tail(st);
 }
 
-/* --- Input -------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------- */
 
-static bool ends_in(const char *path, const char *end) {
-  size_t n = strlen(path), m = strlen(end);
-  return n >= m && !strcmp(path + n - m, end);
-}
-
-/* Decides whether the input's tensors are the frame's rows or whole frames. */
-static bool rows_fit(const Stream *st, const rly_tensor *t) {
-  const Shape *s = &st->shape;
-  int rank = rly_tensor_rank(t), first = rank == s->rank + 1 ? 0 : 1;
-  if (strcmp(rly_tensor_dtype(t), s->dtype)) return false;
-  if (!s->rank) return rank == 1;
-  if (rank != s->rank && first) return false;
-  for (int i = first; i < s->rank; i++)
-    if (rly_tensor_dim(t, i + 1 - first) != (i ? s->dims[i] : st->frame))
-      return false;
-  return true;
-}
-
-static int open_npy(Stream *st, const char *path) {
-  Input *in = &st->in;
-  rly_status status = rly_tensors_read(st->h->cx, path, &in->file);
-  if (status != RLY_OK) return exit_status(status);
-  in->tensor = rly_tensors_get(in->file, rly_tensors_name(in->file, 0));
-  if (!in->tensor) return 3;
-  if (!rows_fit(st, in->tensor))
-    return refuse(st, "takes other rows than the input has");
-  in->data = rly_tensor_data(in->tensor);
-  in->left =
-      (size_t)rly_tensor_count(in->tensor) * dtype_bytes(st->shape.dtype);
-  return 0;
-}
-
-static int open_input(Stream *st) {
-  const char *path = st->h->cli->input ? st->h->cli->input : "-";
-  st->in.fd = -1;
-  if (ends_in(path, ".npy")) return open_npy(st, path);
-  st->in.fd =
-      strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-  if (st->in.fd >= 0) return 0;
-  char message[512];
-  snprintf(message, sizeof message, "cannot read %s: %s", path,
-           strerror(errno));
-  rly_diagnostic_add(st->h->cx, "E0501", message);
-  return 1;
-}
-
-static void close_input(Stream *st) {
-  if (st->in.fd > STDIN_FILENO) close(st->in.fd);
-  rly_tensor_free(st->in.tensor);
-  rly_tensors_free(st->in.file);
-}
-
-/* Reads some bytes: 0 at the end, -1 with errno on an error. */
-static ssize_t read_some(Input *in, char *to, size_t n) {
-  if (in->fd >= 0) return read(in->fd, to, n);
-  if (n > in->left) n = in->left;
-  memcpy(to, in->data, n);
-  in->data += n;
-  in->left -= n;
-  return (ssize_t)n;
-}
-
-/* Reads `n` bytes, or fewer if the input ends or a stop is requested; -1: it
- * cannot be read. */
-static ssize_t read_all(Input *in, char *to, size_t n) {
-  size_t done = 0;
-  while (done < n && !asked) {
-    ssize_t got = read_some(in, to + done, n - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return -1;
-    if (got == 0) break;
-    done += (size_t)got;
+static int note_outputs(Stream *st, Files *files) {
+  const Cli *cli = st->h->cli;
+  int status = 0;
+  for (int i = 0; !status && i < cli->output.count; i++) {
+    size_t len;
+    const char *path = named_value(cli->output.items[i], &len);
+    status = files_add(files, st->h, path, "an output", true);
   }
-  return (ssize_t)done;
+  return status;
 }
 
-static rly_status bad_input(Stream *st, const char *why) {
-  char message[512];
-  snprintf(message, sizeof message, "the input cannot be used: %s", why);
-  rly_diagnostic_add(st->h->cx, "E0502", message);
-  return RLY_RUNTIME;
+/* Files that are read once, of which the state may be written, too: it is
+ * replaced whole at the end.  A raw output is emptied when it is opened. */
+static int note_read(Stream *st, Files *files) {
+  const Cli *cli = st->h->cli;
+  const char *state = cli->carry ? cli->carry : cli->load_state;
+  int status = 0;
+  if (state)
+    status = files_add(files, st->h, state, "a state to begin with", false);
+  for (int i = 0; !status && i < cli->expect.count; i++) {
+    size_t len;
+    const char *path = named_value(cli->expect.items[i], &len);
+    status = files_add(files, st->h, path, "what is expected", false);
+  }
+  for (int i = 0; !status && i < cli->params.count; i++)
+    status = files_add(files, st->h, cli->params.items[i], "a file of params",
+                       false);
+  if (!status)
+    status = files_add(files, st->h, cli->words.items[0], "the program", false);
+  return status ? status : note_outputs(st, files);
 }
 
-/* Reads rows into the window after those in it. *rows is less than `wanted` at
- * the end of the input. */
-static rly_status read_rows(Stream *st, int64_t wanted, int64_t *rows) {
-  size_t row = st->shape.row;
-  ssize_t got = read_all(&st->in, st->window + (size_t)st->have * row,
-                         (size_t)wanted * row);
-  if (got < 0) return bad_input(st, strerror(errno));
-  *rows = got / (ssize_t)row;
-  if ((size_t)got % row && !asked) return bad_input(st, "it ends within a row");
-  return RLY_OK;
+/* All files are compared before the first is opened: opening one to write it
+ * empties it. */
+static int note_files(Stream *st) {
+  const Cli *cli = st->h->cli;
+  Files files = {0}, others = {0};
+  int status = 0;
+  for (size_t i = 0; !status && i < st->fed; i++)
+    if (st->feeds[i].path)
+      status = files_add(&files, st->h, st->feeds[i].path, "an input", false);
+  if (!status) status = note_outputs(st, &files);
+  if (!status && cli->save_state)
+    status = files_add(&files, st->h, cli->save_state, "the state to be saved",
+                       true);
+  if (!status) status = note_read(st, &others);
+  files_done(&files);
+  files_done(&others);
+  return status;
+}
+
+static int open_feeds(Stream *st) {
+  int status = note_files(st);
+  for (size_t i = 0; !status && i < st->fed; i++)
+    if (st->feeds[i].path) status = feed_open(&st->feeds[i]);
+  return status;
+}
+
+static int open_sinks(Stream *st) {
+  const Cli *cli = st->h->cli;
+  int status = 0;
+  for (size_t i = 0; !status && i < st->sink_count; i++) {
+    const char *name = result_name(st->result, i);
+    status = sink_open(&st->sinks[i], st->h, value_for(&cli->output, name),
+                       value_for(&cli->expect, name));
+    st->sinks[i].name = name;
+  }
+  return status;
 }
 
 /* --- Steps -------------------------------------------------------------- */
@@ -287,7 +452,8 @@ static double seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The y of the step's result.  The new state replaces the old one. */
+/* The y of the step's result.  The new state replaces the old one.  The handles
+ * of its fields have references of their own, so the tuple goes. */
 static rly_value *take_result(Stream *st, rly_value *result) {
   if (!st->state || !result) return result;
   rly_value *y = rly_value_field(result, 0);
@@ -298,120 +464,199 @@ static rly_value *take_result(Stream *st, rly_value *result) {
   return y;
 }
 
-static rly_status call(Stream *st, rly_value *x, rly_value **y) {
-  rly_value *args[] = {x, st->state}, *result = NULL;
+/* Only the call is timed, not the reading or the writing. */
+static rly_status call(Stream *st, rly_value **y) {
+  rly_value *result = NULL;
+  st->args[st->params] = st->state;
   double start = seconds();
   rly_status status = rly_session_call_function(
-      st->session, st->step, st->state ? 2 : 1, args, &result);
+      st->session, st->step, st->params + (st->state != NULL), st->args,
+      &result);
   pulse_beat(&st->pulse, seconds() - start,
              rly_session_stats(st->session).allocations);
   *y = take_result(st, result);
   return status == RLY_OK && !*y ? RLY_LIMIT : status;
 }
 
-/* Runs one frame on the window's first `rows` rows. */
-static rly_status step(Stream *st, int64_t rows) {
-  if (st->shape.rank) st->shape.dims[0] = rows;
-  rly_value *y = NULL;
-  rly_value *x = rly_value_of_elements(
-      st->session, st->shape.dtype, st->shape.rank, st->shape.dims, st->window);
-  if (!x) return bad_input(st, "a bool is neither 0 nor 1");
-  rly_status status = call(st, x, &y);
-  rly_value_free(x);
-  if (status == RLY_OK) status = sink_put(&st->sink, y);
-  rly_value_free(y);
-  return status;
-}
-
-/* Advances the window by one hop and skips the rows between frames. */
-static rly_status advance(Stream *st, bool *end) {
-  size_t row = st->shape.row;
-  st->unseen = 0;
-  if (st->hop < st->frame) {
-    st->have = st->frame - st->hop;
-    memmove(st->window, st->window + (size_t)st->hop * row,
-            (size_t)st->have * row);
-    return RLY_OK;
+/* What was reported says why there is no argument. */
+static rly_status give(Stream *st) {
+  size_t n = 0;
+  for (size_t i = 0; i < st->feed_count; i++) {
+    if (st->feeds[i].filled == FRAME_NONE) continue;
+    st->given[i] = feed_value(&st->feeds[i], st->session, st->tail);
+    if (!st->given[i]) return RLY_RUNTIME;
   }
-  st->have = 0;
-  for (int64_t gap = st->hop - st->frame; gap && !*end;) {
-    int64_t wanted = gap < st->frame ? gap : st->frame, rows;
-    rly_status status = read_rows(st, wanted, &rows);
-    if (status != RLY_OK) return status;
-    *end = rows < wanted;
-    gap -= rows;
+  for (int i = 0; i < st->params; i++) {
+    st->args[i] = rly_layout_build(st->inputs[i], st->session, &st->given[n]);
+    if (!st->args[i]) return RLY_RUNTIME;
+    n += rly_layout_count(st->inputs[i]);
   }
   return RLY_OK;
 }
 
-/* Handles the rows that remain when the input ends. */
-static rly_status finish(Stream *st) {
-  if (!st->unseen || st->tail == TAIL_DROP || asked) return RLY_OK;
-  if (st->tail == TAIL_SHORT) return step(st, st->have);
-  size_t row = st->shape.row;
-  memset(st->window + (size_t)st->have * row, 0,
-         (size_t)(st->frame - st->have) * row);
-  return step(st, st->frame);
+static rly_status put(Stream *st, rly_value *y) {
+  rly_status status = rly_layout_split(st->result, y, st->results);
+  for (size_t i = 0; status == RLY_OK && i < st->sink_count; i++)
+    if (st->results[i]) status = sink_put(&st->sinks[i], st->results[i]);
+  free_all(st->results, st->sink_count);
+  return status;
 }
 
-static rly_status run(Stream *st) {
-  bool end = false;
-  while (!end && !asked) {
-    int64_t rows, wanted = st->frame - st->have;
-    rly_status status = read_rows(st, wanted, &rows);
-    if (status != RLY_OK) return status;
-    st->have += rows;
-    st->unseen += rows;
-    end = rows < wanted;
-    if (!end) status = step(st, st->frame);
-    if (!end && status == RLY_OK) status = advance(st, &end);
-    if (status != RLY_OK) return status;
+/* One frame of all inputs. */
+static rly_status step(Stream *st) {
+  rly_value *y = NULL;
+  rly_status status = give(st);
+  if (status == RLY_OK) status = call(st, &y);
+  free_all(st->args, (size_t)st->params);
+  free_all(st->given, st->feed_count);
+  if (status == RLY_OK) status = put(st, y);
+  rly_value_free(y);
+  return status;
+}
+
+/* Inputs must end at the same frame.  An option may end before the others, and
+ * then is none; where all inputs are options, the last one decides.  *last:
+ * there is no frame. */
+static rly_status compare_ends(Stream *st, bool *last) {
+  Feed *done = NULL, *on = NULL;
+  for (size_t i = 0; i < st->fed; i++) {
+    Feed *f = &st->feeds[i];
+    if (f->filled != FRAME_NONE) on = f;
+    else if (!f->optional && !done) done = f;
   }
-  return finish(st);
+  *last = !on;
+  if (!done || !on) return RLY_OK;
+  return feed_bad(done, "it ends after %llu frames, but input `%s` goes on",
+                  (unsigned long long)done->frames, on->name);
+}
+
+/* Cells hold again what they would in a new session, and the state is what
+ * --init gives; what was loaded is forgotten. */
+static rly_status reset(Stream *st) {
+  const Cli *cli = st->h->cli;
+  rly_status status = rly_session_restore(st->session, st->beginning);
+  pulse_reset(&st->pulse);
+  if (status != RLY_OK || !cli->init) return status;
+  rly_value *state = NULL;
+  status = rly_session_call(st->session, cli->init, 0, NULL, &state);
+  if (status != RLY_OK) return status;
+  rly_value_free(st->state);
+  st->state = state;
+  return RLY_OK;
+}
+
+/* A frame of an input that is control is not given to the step; beside a track
+ * the step has a frame of its own. */
+static rly_status step_or_reset(Stream *st) {
+  Feed *f = st->control;
+  if (!f || f->filled != FRAME_WHOLE ||
+      !feed_holds(f, st->signal ? rly_tensor_data(st->signal) : NULL))
+    return step(st);
+  rly_status status = reset(st);
+  bool track = f == &st->feeds[st->feed_count];
+  return track && status == RLY_OK ? step(st) : status;
+}
+
+/* Reads a frame of each input, gives them to the step, and goes on. */
+static rly_status run(Stream *st) {
+  rly_status status = RLY_OK;
+  while (!stream_asked) {
+    bool last;
+    for (size_t i = 0; status == RLY_OK && i < st->fed; i++)
+      status = feed_fill(&st->feeds[i], st->tail);
+    if (status != RLY_OK || stream_asked) break;
+    status = compare_ends(st, &last);
+    if (status == RLY_OK && !last) status = step_or_reset(st);
+    if (status != RLY_OK || last) break;
+    for (size_t i = 0; status == RLY_OK && i < st->fed; i++)
+      if (st->feeds[i].path) status = feed_advance(&st->feeds[i]);
+    if (status != RLY_OK) break;
+  }
+  return status;
 }
 
 /* --- The command -------------------------------------------------------- */
 
 static rly_status start_state(Stream *st) {
   const Cli *cli = st->h->cli;
+  rly_status status = RLY_OK;
   if (cli->init)
-    return rly_session_call(st->session, cli->init, 0, NULL, &st->state);
-  if (cli->load_state) return rly_session_load(st->session, cli->load_state);
-  return RLY_OK;
+    status = rly_session_call(st->session, cli->init, 0, NULL, &st->state);
+  if (status == RLY_OK && cli->reset_on) {
+    st->beginning = rly_session_snapshot(st->session);
+    if (!st->beginning) status = RLY_LIMIT;
+  }
+  if (status == RLY_OK) status = keep_parts(st, true);
+  if (status != RLY_OK || !(cli->load_state || cli->carry)) return status;
+  status =
+      cli->carry ? carry(st) : rly_session_load(st->session, cli->load_state);
+  return status == RLY_OK ? take_parts(st) : status;
 }
 
-/* An interrupted step may have written some of its cells only. */
+static bool is_gone(const Stream *st) {
+  for (size_t i = 0; i < st->sink_count; i++)
+    if (st->sinks[i].gone) return true;
+  return false;
+}
+
+/* An interrupted step may have written some of its cells only.  Where the
+ * output's reader has gone, the steps are whole, and the state is worth
+ * keeping. */
 static rly_status save_state(Stream *st, rly_status status) {
   const char *path = st->h->cli->save_state;
-  if (!path || (status != RLY_OK && !st->sink.gone)) return status;
-  rly_status saved = rly_session_save(st->session, path);
+  if (!path || (status != RLY_OK && !is_gone(st))) return status;
+  rly_status saved = keep_parts(st, false);
+  if (saved == RLY_OK) saved = rly_session_save(st->session, path);
   return saved == RLY_OK ? status : RLY_RUNTIME;
 }
 
+/* The state is saved before the outputs are closed, and the report on time
+ * comes last, whatever failed. */
 static int stream_in(Stream *st) {
   rly_status status = start_state(st);
   if (status == RLY_OK) status = run(st);
   status = save_state(st, status);
-  rly_status written = sink_close(&st->sink, status == RLY_OK);
-  if (status == RLY_OK) status = written;
+  for (size_t i = 0; i < st->sink_count; i++) {
+    rly_status written = sink_close(&st->sinks[i], status == RLY_OK);
+    if (status == RLY_OK) status = written;
+  }
   host_report(st->h);
-  pulse_report(&st->pulse, &st->sink, st->h->cli->json);
-  return status == RLY_OK && asked ? 130 : exit_status(status);
+  pulse_report(&st->pulse, st->sinks, st->sink_count, st->h->cli->json);
+  return status == RLY_OK && stream_asked ? 130 : exit_status(status);
 }
 
 static int stream_session(Stream *st) {
   rly_session *s = st->session = host_session(st->h, false);
   if (!s) return 3;
   catch_signals(s);
-  int status =
-      sink_open(&st->sink, st->h, st->h->cli->output, st->h->cli->expect);
+  int status = open_sinks(st);
   if (!status) status = stream_in(st);
   running = NULL;
   rly_value_free(st->state);
+  rly_snapshot_free(st->beginning);
   host_session_free(st->h, s);
   return status;
 }
 
+static void free_stream(Stream *st) {
+  for (size_t i = 0; st->feeds && i < st->fed; i++) feed_close(&st->feeds[i]);
+  for (int i = 0; st->inputs && i < st->params; i++)
+    rly_layout_free(st->inputs[i]);
+  rly_layout_free(st->result);
+  rly_layout_free(st->parts);
+  free(st->pieces);
+  rly_tensor_free(st->signal);
+  free(st->track_name);
+  free(st->inputs);
+  free(st->args);
+  free(st->feeds);
+  free(st->given);
+  free(st->sinks);
+  free(st->results);
+}
+
+/* Each find_... and open_... gives 0 or an exit status; what was opened is
+ * closed on the way out. */
 static int stream_program(Stream *st) {
   const Cli *cli = st->h->cli;
   if (!cli->words.count)
@@ -423,16 +668,15 @@ static int stream_program(Stream *st) {
   if (added == RLY_OK) added = host_bind(st->h, 1, NULL);
   int status = exit_status(added);
   if (!status) status = find_step(st);
-  if (!status) status = open_input(st);
+  if (!status) status = open_feeds(st);
   if (!status) status = stream_session(st);
   host_report(st->h);
-  close_input(st);
-  free(st->window);
+  free_stream(st);
   return status;
 }
 
 static int stream_on(Host *h) {
-  Stream st = {.h = h, .in.fd = -1};
+  Stream st = {.h = h};
   return stream_program(&st);
 }
 

@@ -1,13 +1,132 @@
-/* What a stream writes and measures, between stream.c and stream_out.c. */
+/* What the files of `rly stream` share: stream.c runs the steps, stream_in.c
+ * reads frames, stream_out.c writes and measures results. */
 #ifndef REPL_STREAM_H
 #define REPL_STREAM_H
 
+#include <signal.h>
+#include <sys/stat.h>
+
 #include "repl/cli.h"
+
+/* --- Names --------------------------------------------------------------- */
+
+/* Values of --input, --output, --expect, --frame and --hop are `NAME=VALUE` or
+ * plain.  The value behind a name, which is `*len` bytes long; a name has only
+ * letters, digits, `_` and `.`, and begins with no `.`. */
+const char *named_value(const char *text, size_t *len);
+/* The value for the input or output, or NULL; plain ones are for all. */
+const char *value_for(const TextList *list, const char *name);
+/* Inputs or outputs as names; `what` is "input" or "output". */
+typedef struct NameList {
+  Host *h;
+  const char *what;
+  size_t count;
+  const char *(*name)(const void *data, size_t i);
+  const void *data;
+} NameList;
+/* Does each value of the flag name one, and no two the same?  A plain value is
+ * for the only one, unless it is a file of several tensors or, `for_all`, meant
+ * for all.  0, or an exit status after reporting. */
+int check_names(const NameList *names, const char *flag, const TextList *list,
+                bool for_all);
+
+/* --- Files --------------------------------------------------------------- */
+
+bool ends_in(const char *path, const char *end);
+/* Is it a file of several tensors? */
+bool is_archive(const char *path);
+
+/* Which file a path leads to, whether it is there already or not. */
+typedef struct FileEnd {
+  const char *path, *what; /* as the messages call it: "an input" */
+  bool known, written;
+  struct stat info; /* of the file, or of the folder that it will be in */
+  const char *base; /* its name there; NULL: it exists */
+} FileEnd;
+
+enum { FILES_MAX = 3 * LIST_MAX };
+typedef struct Files {
+  FileEnd *all;
+  size_t count;
+} Files;
+
+/* Notes that the stream reads or writes the file.  0, or an exit status after
+ * reporting that it cannot while it does what was noted before: of two ends of
+ * one file at least one is in the way, unless both read a regular file. */
+int files_add(Files *p, Host *h, const char *path, const char *what,
+              bool written);
+void files_done(Files *p);
+
+/* --- Inputs -------------------------------------------------------------- */
+
+typedef enum Tail { TAIL_PAD, TAIL_DROP, TAIL_SHORT } Tail;
+
+/* The layout of a frame.  A rank-0 x is a row of one element. */
+typedef struct Shape {
+  const char *dtype;
+  int rank;
+  int64_t dims[8]; /* of x; dims[0] is set at each call */
+  size_t row;      /* bytes of one row of axis 0 */
+  bool open;       /* whether axis 0 may have any length */
+} Shape;
+
+/* How much of a frame there is. */
+typedef enum Filled { FRAME_WHOLE, FRAME_PART, FRAME_NONE } Filled;
+
+/* One input.  A file descriptor or memory: a .npy file is mapped, and reading
+ * it copies from the mapping. */
+typedef struct Feed {
+  Host *h;
+  const char *name, *path; /* path NULL: nothing is fed to this option */
+  bool optional;
+  Shape shape;
+  int64_t frame, hop;
+  int fd;           /* -1: `data` */
+  const char *data; /* of a file that was mapped */
+  size_t left;      /* bytes of it */
+  rly_tensors *file;
+  rly_tensor *tensor;
+  char *window; /* room for `frame` rows */
+  /* rows in the window; of these, rows that no frame has had */
+  int64_t have, unseen;
+  bool ended;
+  Filled filled;
+  uint64_t frames; /* that were given */
+  size_t read;     /* bytes */
+} Feed;
+
+/* How many signals asked for an end. */
+extern volatile sig_atomic_t stream_asked;
+
+/* The frame's layout from the type of the step's input, and from the flags.  0,
+ * or an exit status after reporting. */
+int feed_shape(Feed *f, const rly_type *t);
+/* The same of one byte a frame. */
+int feed_track(Feed *f);
+int feed_open(Feed *f);
+void feed_close(Feed *f);
+/* Reads until the window holds a frame, or the input ends. */
+rly_status feed_fill(Feed *f, Tail tail);
+/* The frame as a value; NULL after reporting. */
+rly_value *feed_value(Feed *f, rly_session *s, Tail tail);
+/* Is every element of the frame this one; NULL: NaN? */
+bool feed_holds(const Feed *f, const void *element);
+/* Moves the window on to the next frame. */
+rly_status feed_advance(Feed *f);
+/* An error of the input, with its name and file. */
+rly_status feed_bad(Feed *f, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* --- Results ------------------------------------------------------------- */
 
 /* Bytes of an element. */
 size_t dtype_bytes(const char *dtype);
+bool is_float(const char *dtype);
+/* Are all `n` elements this one, bit by bit; NULL: a NaN? */
+bool elements_are(const char *dtype, const char *data, size_t n,
+                  const void *element);
 
-/* Where results go. */
+/* Where the results of one output go. */
 typedef struct Sink {
   Host *h;
   const char *path; /* NULL: nowhere */
@@ -19,6 +138,7 @@ typedef struct Sink {
   int64_t dims[8]; /* dims[0]: of all results together */
   uint64_t nans, infinities;
   /* What is expected; `seen` bytes of it have been compared. */
+  const char *name;
   rly_tensors *file;
   rly_tensor *expected;
   uint64_t seen, differences, first;
@@ -37,9 +157,11 @@ typedef struct Pulse {
   uint64_t steps, boxes[PULSE_BOXES];
   double max;                    /* seconds */
   uint64_t settled, allocations; /* after two steps; now */
+  uint64_t since, resets;        /* steps since the last reset; how many */
 } Pulse;
 void pulse_beat(Pulse *p, double seconds, uint64_t allocations);
+void pulse_reset(Pulse *p);
 /* On stderr. */
-void pulse_report(const Pulse *p, const Sink *k, bool json);
+void pulse_report(const Pulse *p, const Sink *sinks, size_t count, bool json);
 
 #endif

@@ -22,10 +22,13 @@
 
 /* --- Elements ----------------------------------------------------------- */
 
-/* For floats the bits of the exponent and of the fraction; else 0. */
+/* For floats the bits of the exponent and of the fraction; else 0.  A NaN has
+ * all bits of the exponent and one of the fraction; an infinity none of the
+ * fraction.  Where there are no infinities a NaN has all bits of both. */
 typedef struct Kind {
   const char *dtype;
   size_t bytes;
+  bool finite;
   uint64_t exponent, fraction;
 } Kind;
 
@@ -36,7 +39,11 @@ static Kind kind_of(const char *dtype) {
   int magnitude = info->exponent_bits + info->fraction_bits;
   uint64_t fraction = ((uint64_t)1 << info->fraction_bits) - 1;
   uint64_t all = ((uint64_t)1 << magnitude) - 1;
-  return (Kind){dtype, info->size, all & ~fraction, fraction};
+  return (Kind){.dtype = dtype,
+                .bytes = info->size,
+                .finite = info->form == FORM_FINITE,
+                .exponent = all & ~fraction,
+                .fraction = fraction};
 }
 
 size_t dtype_bytes(const char *dtype) { return kind_of(dtype).bytes; }
@@ -49,14 +56,30 @@ static uint64_t element(const Kind *k, const char *data, size_t i) {
   return bits;
 }
 
+static bool is_odd(const Kind *k, uint64_t bits) {
+  return k->exponent && (bits & k->exponent) == k->exponent;
+}
+
 static bool is_nan(const Kind *k, uint64_t bits) {
-  return k->exponent && (bits & k->exponent) == k->exponent &&
-         bits & k->fraction;
+  uint64_t fraction = bits & k->fraction;
+  return is_odd(k, bits) && (k->finite ? fraction == k->fraction : fraction);
 }
 
 static bool is_infinite(const Kind *k, uint64_t bits) {
-  return k->exponent && (bits & k->exponent) == k->exponent &&
-         !(bits & k->fraction);
+  return is_odd(k, bits) && !k->finite && !(bits & k->fraction);
+}
+
+bool is_float(const char *dtype) { return kind_of(dtype).exponent; }
+
+bool elements_are(const char *dtype, const char *data, size_t n,
+                  const void *wanted) {
+  Kind k = kind_of(dtype);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t bits = element(&k, data, i);
+    if (wanted ? bits != element(&k, wanted, 0) : !is_nan(&k, bits))
+      return false;
+  }
+  return true;
 }
 
 static void count_odd(Sink *s, const Kind *k, const char *data, size_t n) {
@@ -70,11 +93,7 @@ static void count_odd(Sink *s, const Kind *k, const char *data, size_t n) {
 
 /* --- Opening ------------------------------------------------------------ */
 
-static bool ends_in(const char *path, const char *end) {
-  size_t n = strlen(path), m = strlen(end);
-  return n >= m && !strcmp(path + n - m, end);
-}
-
+/* 2 is the exit status for output that cannot be written. */
 static int unwritable(Sink *s) {
   char message[512];
   snprintf(message, sizeof message, "cannot write %s: %s", s->path,
@@ -99,6 +118,8 @@ int sink_open(Sink *s, Host *h, const char *output, const char *expect) {
   }
   if (!output) return 0;
   s->npy = ends_in(output, ".npy");
+  if (is_archive(output))
+    return host_usage(h, "%s: results are written raw or as .npy", output);
   bool out = !strcmp(output, "-");
   s->stream = s->npy ? tmpfile() : out ? stdout : fopen(output, "wb");
   if (out) h->print_to = stderr;
@@ -134,7 +155,9 @@ static rly_status note_kind(Sink *s, rly_value *y) {
   return RLY_OK;
 }
 
-/* All NaNs compare as equal. */
+/* All NaNs compare as equal.  What the sign and the payload of a NaN are is
+ * left open by IEEE 754 for most operations.  Elements behind the end of what
+ * is expected are differences. */
 static void compare(Sink *s, const Kind *k, const char *data, size_t n) {
   const char *wanted = rly_tensor_data(s->expected);
   bool kind = !strcmp(rly_tensor_dtype(s->expected), k->dtype);
@@ -182,7 +205,9 @@ static rly_status write_tensor(Sink *s, const void *data) {
   return status;
 }
 
-/* The results so far, read back from the temporary file. */
+/* The results so far, read back from the temporary file.  Mapped rather than
+ * read: the results may be larger than memory.  An empty file cannot be
+ * mapped. */
 static rly_status write_npy(Sink *s) {
   struct stat info;
   if (!*s->dtype) { /* no rows */
@@ -217,9 +242,9 @@ static rly_status judge(Sink *s) {
   uint64_t missing = s->seen < count ? count - s->seen : 0;
   char message[256];
   snprintf(message, sizeof message,
-           "%llu of %llu elements are not as "
+           "%.60s: %llu of %llu elements are not as "
            "expected, the first of them element %llu",
-           (unsigned long long)(s->differences + missing),
+           s->name, (unsigned long long)(s->differences + missing),
            (unsigned long long)count, (unsigned long long)s->first);
   rly_diagnostic_add(s->h->cx, "E0506", message);
   return RLY_REFUSED;
@@ -244,8 +269,8 @@ rly_status sink_close(Sink *s, bool fine) {
 
 /* --- The pulse ---------------------------------------------------------- */
 
-/* Histogram boxes from 1 ns on, each 2^(1/32) times as wide as the one
- * before. */
+/* Histogram boxes from 1 ns on, each 2^(1/32) times as wide as the one before.
+ * 40 octaves reach 2^40 ns, 18 minutes; longer steps fall into the last box. */
 static int box_of(double seconds) {
   double octaves = log2(seconds * 1e9);
   int box = octaves > 0 ? (int)(octaves * PULSE_OCTAVE) : 0;
@@ -259,10 +284,17 @@ void pulse_beat(Pulse *p, double seconds, uint64_t allocations) {
   p->boxes[box_of(seconds)]++;
   if (seconds > p->max) p->max = seconds;
   p->allocations = allocations;
+  p->since++;
   if (++p->steps == 2) p->settled = allocations;
 }
 
-/* The upper end, in microseconds, of the box in which the share is reached. */
+void pulse_reset(Pulse *p) {
+  p->since = 0;
+  p->resets++;
+}
+
+/* The upper end, in microseconds, of the box in which the share is reached.  So
+ * it is at most 2^(1/32) - 1 = 2.2 % too large, and never above the maximum. */
 static double quantile(const Pulse *p, double share) {
   uint64_t below = 0;
   int box = 0;
@@ -275,27 +307,39 @@ static double quantile(const Pulse *p, double share) {
 
 typedef unsigned long long Number;
 
-static void report_json(const Pulse *p, const Sink *k, uint64_t fresh) {
+/* Quantiles are left out where no step was made: they have no value then. */
+static void report_json(const Pulse *p, uint64_t nans, uint64_t infinities,
+                        uint64_t fresh) {
   fprintf(stderr, "{\"steps\": %llu", (Number)p->steps);
+  if (p->resets) fprintf(stderr, ", \"resets\": %llu", (Number)p->resets);
   if (p->steps)
     fprintf(stderr, ", \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f",
             quantile(p, 0.5), quantile(p, 0.99), p->max * 1e6);
   fprintf(stderr,
           ", \"allocations\": %llu, \"nans\": %llu, "
           "\"infinities\": %llu}\n",
-          (Number)fresh, (Number)k->nans, (Number)k->infinities);
+          (Number)fresh, (Number)nans, (Number)infinities);
 }
 
-static void report_text(const Pulse *p, const Sink *k, uint64_t fresh) {
-  fprintf(stderr, "steps since reset\t%llu\n", (Number)p->steps);
+static void report_text(const Pulse *p, uint64_t nans, uint64_t infinities,
+                        uint64_t fresh) {
+  fprintf(stderr, "steps since reset\t%llu\n", (Number)p->since);
+  if (p->resets)
+    fprintf(stderr, "steps\t%llu\nresets\t%llu\n", (Number)p->steps,
+            (Number)p->resets);
   if (p->steps)
     fprintf(stderr, "p50\t%.1f us\np99\t%.1f us\nmax\t%.1f us\n",
             quantile(p, 0.5), quantile(p, 0.99), p->max * 1e6);
   fprintf(stderr, "allocations after two steps\t%llu\nNaN\t%llu\nInf\t%llu\n",
-          (Number)fresh, (Number)k->nans, (Number)k->infinities);
+          (Number)fresh, (Number)nans, (Number)infinities);
 }
 
-void pulse_report(const Pulse *p, const Sink *k, bool json) {
+void pulse_report(const Pulse *p, const Sink *sinks, size_t count, bool json) {
   uint64_t fresh = p->steps > 2 ? p->allocations - p->settled : 0;
-  (json ? report_json : report_text)(p, k, fresh);
+  uint64_t nans = 0, infinities = 0;
+  for (size_t i = 0; i < count; i++) {
+    nans += sinks[i].nans;
+    infinities += sinks[i].infinities;
+  }
+  (json ? report_json : report_text)(p, nans, infinities, fresh);
 }

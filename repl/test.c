@@ -99,11 +99,14 @@ static bool extend(char **text, const char *more) {
 }
 
 /* The prompt entries of a file are one session.  The session is run again up to
- * this case; the case's output is what follows the output of the earlier
- * ones. */
+ * this case; the case's output is what follows the output of the earlier ones.
+ * The prompt cannot be asked for the state it had, so it starts again for each
+ * case; a page has few of them. */
 static char *session_output(TestRun *t, const TestCase *c) {
   size_t before = t->printed ? strlen(t->printed) : 0;
-  char *all = extend(&t->typed, c->text) ? console_session(t->typed) : NULL;
+  char *all = extend(&t->typed, c->text)
+                  ? console_session(t->typed, t->cli->limits.timeout)
+                  : NULL;
   if (!all || strlen(all) < before) return all;
   char *mine = strdup(all + before);
   free(t->printed);
@@ -115,8 +118,9 @@ static char *session_output(TestRun *t, const TestCase *c) {
  * part of what the page shows. */
 static void run_console(TestRun *t, const TestCase *c, Outcome *o) {
   *o = (Outcome){0};
-  o->output = c->kind == EXPECT_COMMAND ? console_command(c->text)
-                                        : session_output(t, c);
+  o->output = c->kind == EXPECT_COMMAND
+                  ? console_command(c->text, t->cli->limits.timeout)
+                  : session_output(t, c);
   o->status = o->output ? RLY_OK : RLY_LIMIT;
 }
 
@@ -159,7 +163,8 @@ static void outcome_free(TestRun *t, Outcome *o) {
 /* --- Judging ------------------------------------------------------------ */
 
 /* The text to compare with the expectation; NULL if the case ended in another
- * way than expected. */
+ * way than expected.  A refusal where a run-time error was expected does not
+ * match by accident of its text, and the other way round. */
 static const char *found_text(const TestCase *c, const Outcome *o) {
   bool ok = o->status == RLY_OK, refused = o->status == RLY_REFUSED;
   switch (c->kind) {
@@ -203,7 +208,8 @@ static void report(TestRun *t, const char *path, const TestCase *c,
 /* --- Promoting ---------------------------------------------------------- */
 
 /* The message of the first diagnostic, as "E0203: operands ..." for
- * `error[E0203]: operands`. */
+ * `error[E0203]: operands`.  The hint and the place are left out: they would
+ * make an expectation fail with every change of a line. */
 static void print_error(FILE *out, const Outcome *o) {
   const char *at = o->diagnostics ? strstr(o->diagnostics, "error[") : NULL;
   bool runtime = o->status != RLY_REFUSED;
@@ -232,6 +238,23 @@ static void print_found(FILE *out, const TestCase *c, const Outcome *o) {
   else print_lines(out, "", o->last ? o->last : "");
 }
 
+/* What was found, as the file is to have it; NULL when memory is short.  The
+ * lines of an example stand in a doc comment. */
+static char *found_lines(const TestCase *c, const Outcome *o) {
+  char *text = NULL, *led = NULL;
+  size_t len = 0;
+  FILE *out = open_memstream(&text, &len);
+  if (out) print_found(out, c, o);
+  if (out && fclose(out)) text = NULL;
+  if (!c->example || !text) return text;
+  out = open_memstream(&led, &len);
+  for (char *p = text; out && *p; p += strcspn(p, "\n"), p += *p == '\n')
+    fprintf(out, "///     %.*s\n", (int)strcspn(p, "\n"), p);
+  if (out && fclose(out)) led = NULL;
+  free(text);
+  return led;
+}
+
 /* Copies the file's lines from `from` to `to` - 1. */
 static void copy_lines(FILE *out, const TestFile *f, int from, int to) {
   for (int i = from; i < to; i++) fprintf(out, "%s\n", f->lines[i]);
@@ -255,27 +278,46 @@ static bool is_answer(const Outcome *o) {
   return o->status != RLY_LIMIT && o->status != RLY_INTERRUPTED;
 }
 
-/* False when the new text is not to be used. */
-static bool run_cases(TestRun *t, const char *path, const TestFile *f,
-                      FILE *promoted) {
-  bool answered = true;
+static int by_line(const void *a, const void *b) {
+  const TestCase *x = a, *y = b;
+  return x->expect_line - y->expect_line;
+}
+
+/* Writes the file with what was found.  `copied` is the first line of the file
+ * that has not been written yet; lines between expectations are copied as they
+ * are. */
+static void write_promoted(FILE *out, TestFile *f) {
   int copied = 0;
+  if (f->case_count)
+    qsort(f->cases, (size_t)f->case_count, sizeof *f->cases, by_line);
   for (int i = 0; i < f->case_count; i++) {
     const TestCase *c = &f->cases[i];
+    if (!c->found) continue;
+    copy_lines(out, f, copied, c->expect_line);
+    fputs(c->found, out);
+    copied = c->expect_line + c->expect_count;
+  }
+  copy_lines(out, f, copied, f->line_count);
+}
+
+/* False when the new text is not to be used. */
+static bool run_cases(TestRun *t, const char *path, TestFile *f,
+                      FILE *promoted) {
+  bool answered = true;
+  for (int i = 0; i < f->case_count; i++) {
+    TestCase *c = &f->cases[i];
     Outcome o;
     if (skipped(t, path, c)) continue;
     run_case(t, path, c, &o);
     if (promoted && c->kind != EXPECT_NOTHING && !passed(c, &o)) {
-      answered = answered && is_answer(&o);
-      copy_lines(promoted, f, copied, c->expect_line);
-      print_found(promoted, c, &o);
-      copied = c->expect_line + c->expect_count;
+      c->found = found_lines(c, &o);
+      answered = answered && is_answer(&o) && c->found;
     } else if (!promoted) {
       report(t, path, c, &o);
     }
     outcome_free(t, &o);
   }
-  if (promoted) copy_lines(promoted, f, copied, f->line_count);
+  if (promoted) write_promoted(promoted, f);
   return answered;
 }
 
@@ -291,8 +333,9 @@ static bool replace(TestRun *t, const char *path, const char *text,
 
 /* The file with what was found in the place of what was expected, in one step:
  * a new file takes its place.  Where nothing was found in another way than
- * expected it stays as it is. */
-static bool promote(TestRun *t, const char *path, const TestFile *f,
+ * expected it stays as it is.  A limit that ended a case makes all of it void:
+ * the results of later cases could follow from what did not happen. */
+static bool promote(TestRun *t, const char *path, TestFile *f,
                     const char *before) {
   char *text = NULL;
   size_t len = 0;

@@ -10,13 +10,20 @@
  * first whether that was wanted (--shell, and not --safe). */
 #include "repl/test_console.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Puts this program's folder first in PATH.  Returns false on failure. */
+/* Puts this program's folder first in PATH.  Returns false on failure.  Once
+ * only: a PATH that begins with the folder is left as it is. */
 static bool find_ourselves(void) {
   char self[4096];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -34,40 +41,135 @@ static bool find_ourselves(void) {
   return ok;
 }
 
-/* Reads a stream to its end.  The caller frees the text. */
-static char *read_stream(FILE *in) {
-  char *text = NULL;
-  size_t cap = 0;
-  ssize_t n = getdelim(&text, &cap, '\0', in);
-  if (n >= 0) return text;
-  free(text);
-  return calloc(1, 1);
+/* --- A command and its processes -------------------------------------------
+ *
+ * The shell and what it starts are one process group, which ends as a whole: at
+ * the limit of time, when they print too much, and when rly itself is told to
+ * end, for a key pressed at the terminal reaches the group of rly alone. */
+
+enum { OUTPUT_MAX = 64 << 20 }; /* bytes that a command may print */
+
+static volatile sig_atomic_t group; /* of the command that runs; 0: none */
+
+/* Ends the command's processes, then this one in the way the signal does. */
+static void on_end(int signal_number) {
+  if (group) kill(-group, SIGKILL);
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
 }
 
-/* Runs `command` with the file `in` as its stdin. */
-static char *run(const char *command, const char *in) {
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+enum { END_COUNT = sizeof ends / sizeof *ends };
+
+static void watch_ends(struct sigaction before[END_COUNT]) {
+  struct sigaction action = {.sa_handler = on_end};
+  for (int i = 0; i < END_COUNT; i++) sigaction(ends[i], &action, &before[i]);
+}
+
+static void unwatch_ends(const struct sigaction before[END_COUNT]) {
+  for (int i = 0; i < END_COUNT; i++) sigaction(ends[i], &before[i], NULL);
+}
+
+/* In the child: becomes the shell. */
+static _Noreturn void become_shell(const char *line, int out) {
+  setpgid(0, 0);
+  dup2(out, STDOUT_FILENO);
+  execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+  _exit(127);
+}
+
+static double seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Is there something to read, or the end, before the time is up?  Without a
+ * limit `until` is 0. */
+static bool wait_for_output(int in, double until) {
+  for (;;) {
+    double left = until > 0 ? until - seconds_now() : 0;
+    if (until > 0 && left <= 0) return false;
+    struct pollfd fd = {.fd = in, .events = POLLIN};
+    int wait = until <= 0   ? -1
+               : left > 1e6 ? 1000000000
+                            : (int)(left * 1e3) + 1;
+    int ready = poll(&fd, 1, wait);
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+/* Reads what the command prints into `text`.  The reason why it had to be
+ * ended, or NULL. */
+static const char *collect(int in, double until, FILE *text) {
+  size_t len = 0;
+  while (wait_for_output(in, until)) {
+    char piece[65536];
+    ssize_t n = read(in, piece, sizeof piece);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return NULL;
+    len += (size_t)n;
+    if (len > OUTPUT_MAX) return "it prints more than 64 MiB";
+    fwrite(piece, 1, (size_t)n, text);
+  }
+  return "the time limit was reached";
+}
+
+/* What the line prints, as a text to be freed; NULL when it cannot be run. */
+static char *output_of(const char *line, double timeout) {
+  int ends_of_pipe[2];
+  if (pipe2(ends_of_pipe, O_CLOEXEC)) return NULL;
+  char *text = NULL;
+  size_t len = 0;
+  FILE *out = open_memstream(&text, &len);
+  struct sigaction before[END_COUNT];
+  watch_ends(before);
+  pid_t shell = out ? fork() : -1;
+  if (shell == 0) become_shell(line, ends_of_pipe[1]);
+  close(ends_of_pipe[1]);
+  if (shell > 0) {
+    setpgid(shell, shell); /* here, too: whichever of the two comes first */
+    group = shell;
+    double until = timeout > 0 ? seconds_now() + timeout : 0;
+    const char *why = collect(ends_of_pipe[0], until, out);
+    if (why) kill(-shell, SIGKILL);
+    while (waitpid(shell, NULL, 0) < 0 && errno == EINTR) continue;
+    group = 0;
+    if (why) fprintf(out, "rly: the command was ended: %s\n", why);
+  }
+  unwatch_ends(before);
+  close(ends_of_pipe[0]);
+  if (out && fclose(out) == 0 && shell > 0) return text;
+  free(text);
+  return NULL;
+}
+
+/* Runs `command` with the file `in` as its stdin.  `exec` in the first line
+ * redirects the shell itself, hence all commands behind it.  The file's name is
+ * ours ("/dev/null", or made by mkstemp), so the quotation marks hold. */
+static char *run(const char *command, const char *in, double timeout) {
   size_t len = strlen(command) + strlen(in) + 32;
   char *line = find_ourselves() ? malloc(len) : NULL;
   if (!line) return NULL;
   snprintf(line, len, "exec 2>&1 <'%s'\n%s", in, command);
-  FILE *stream = popen(line, "r");
+  char *text = output_of(line, timeout);
   free(line);
-  if (!stream) return NULL;
-  char *text = read_stream(stream);
-  pclose(stream);
   return text;
 }
 
-char *console_command(const char *command) { return run(command, "/dev/null"); }
+char *console_command(const char *command, double timeout) {
+  return run(command, "/dev/null", timeout);
+}
 
-char *console_session(const char *entries) {
+char *console_session(const char *entries, double timeout) {
   char path[] = "/tmp/rly-session-XXXXXX";
   int fd = mkstemp(path);
   if (fd < 0) return NULL;
   size_t len = strlen(entries);
   bool written = write(fd, entries, len) == (ssize_t)len;
   close(fd);
-  char *text = written ? run("rly repl", path) : NULL;
+  char *text = written ? run("rly repl", path, timeout) : NULL;
   unlink(path);
   return text;
 }

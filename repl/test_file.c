@@ -42,7 +42,8 @@ static Block block_of(const char *fence) {
   return strcmp(fence, "```console") ? BLOCK_NONE : BLOCK_CONSOLE;
 }
 
-/* Sets the kind of every line.  In Markdown, only fenced lines count. */
+/* Sets the kind of every line.  In Markdown, only fenced lines count.  A fence
+ * that is not closed reaches to the end of the file, as Markdown has it. */
 static Block *blocks_of_lines(const TestFile *f, const char *path) {
   size_t n = strlen(path);
   bool markdown = n > 3 && !strcmp(path + n - 3, ".md"), inside = false;
@@ -70,7 +71,8 @@ static const char *expectation(const char *line) {
   return after(line + strspn(line, " "), "// expect");
 }
 
-/* Reads `[E0203]`, if it stands here. */
+/* Reads `[E0203]`, if it stands here.  A text that is longer than any code is
+ * passed over, and then every code matches. */
 static const char *read_code(TestCase *c, const char *p) {
   if (*p != '[') return p;
   size_t n = strcspn(p, "]");
@@ -79,7 +81,8 @@ static const char *read_code(TestCase *c, const char *p) {
   return p + n + (p[n] == ']');
 }
 
-/* Reads the head, `error[E0203]: `, and returns the text after it. */
+/* Reads the head, `error[E0203]: `, and returns the text after it.  `~` without
+ * a number is a tolerance of 1e-5. */
 static const char *read_head(TestCase *c, const char *p) {
   const char *rest;
   c->kind = EXPECT_VALUE;
@@ -158,6 +161,44 @@ static bool cut_cases(TestFile *f, const Block *blocks) {
   return c != NULL;
 }
 
+/* --- Examples of doc comments -------------------------------------------- */
+
+static const char example_lead[] = "///     ";
+
+/* Reads the example at line `i`, up to the end of its expectation or of the
+ * example.  Returns the line after it, or -1. */
+static int read_example(TestFile *f, const Block *blocks, int i) {
+  TestCase *c = new_case(f, i);
+  if (!c) return -1;
+  c->example = true;
+  for (; i < f->line_count && blocks[i] == BLOCK_RLY; i++) {
+    const char *line = f->lines[i] + strspn(f->lines[i], " ");
+    const char *text = after(line, example_lead), *more = NULL;
+    if (!text) break;
+    bool expects = expectation(text) != NULL;
+    if (c->expected && expects) break;
+    if (c->expected && !(more = after(text, "//   "))) break;
+    if (expects) c->expect_line = i;
+    if (!append(expects || c->expected ? &c->expected : &c->text,
+                expects       ? read_head(c, expectation(text))
+                : c->expected ? more
+                              : text))
+      return -1;
+  }
+  if (c->expected) c->expect_count = i - c->expect_line;
+  return i;
+}
+
+static bool cut_examples(TestFile *f, const Block *blocks) {
+  for (int i = 0; i >= 0 && i < f->line_count;) {
+    const char *line = f->lines[i] + strspn(f->lines[i], " ");
+    bool begins = blocks[i] == BLOCK_RLY && after(line, example_lead);
+    i = begins ? read_example(f, blocks, i) : i + 1;
+    if (i < 0) return false;
+  }
+  return true;
+}
+
 /* --- Commands and sessions ---------------------------------------------- */
 
 static const char *command_line(const char *line) { return after(line, "$ "); }
@@ -175,7 +216,9 @@ static bool is_input(const char *line) {
 }
 
 /* Reads the typed lines at `i` and the output below them.  A command whose line
- * ends in a backslash continues.  Returns the line after them, or -1. */
+ * ends in a backslash continues.  Returns the line after them, or -1.  The
+ * output ends at the next input or at the end of the block; blank lines belong
+ * to it. */
 static int read_console(TestFile *f, const Block *blocks, int i) {
   bool command = command_line(f->lines[i]) != NULL, more = true;
   TestCase *c = new_case(f, i);
@@ -215,13 +258,16 @@ static int place(const TestCase *c) {
 
 /* Examples come last: what they show may stand below them. */
 static int by_place(const void *a, const void *b) {
-  return place(a) - place(b);
+  const TestCase *x = a, *y = b;
+  if (x->example != y->example) return x->example - y->example;
+  return place(x) - place(y);
 }
 
 bool test_file_read(TestFile *f, const char *path, const char *text) {
   *f = (TestFile){0};
   Block *blocks = split_lines(f, text) ? blocks_of_lines(f, path) : NULL;
-  bool ok = blocks && cut_cases(f, blocks) && cut_consoles(f, blocks);
+  bool ok = blocks && cut_cases(f, blocks) && cut_examples(f, blocks) &&
+            cut_consoles(f, blocks);
   free(blocks);
   if (ok) qsort(f->cases, (size_t)f->case_count, sizeof *f->cases, by_place);
   return ok;
@@ -232,6 +278,7 @@ void test_file_free(TestFile *f) {
   for (int i = 0; i < f->case_count; i++) {
     free(f->cases[i].text);
     free(f->cases[i].expected);
+    free(f->cases[i].found);
   }
   free(f->lines);
   free(f->cases);
@@ -311,7 +358,10 @@ static const char *next_line(const char *text) {
   return text + (*text == '\n');
 }
 
-/* A line of three dots matches as few lines as possible. */
+/* A line of three dots matches as few lines as possible.  That is the usual
+ * matching of wildcards with one point to return to: a later line of dots makes
+ * the earlier one final, because matching fewer lines there can never hurt.  In
+ * the worst case it takes the product of the two lengths. */
 static bool same_lines(const char *found, const char *expected) {
   const char *dots = NULL,
              *from = NULL; /* where to try again after a mismatch */

@@ -13,6 +13,15 @@
  *
  * A longer text goes on in comment lines that begin with three blanks.
  *
+ * Lines of a doc comment with five blanks or more behind `///` are examples,
+ * which run after all of the file:
+ *
+ *   /// Twice as much.
+ *   ///
+ *   ///     @twice(3)
+ *   ///     // expect: 6
+ *   def @twice(%n: int32) -> int32 { %n * 2 }
+ *
  * In Markdown the fenced `rly` blocks are one such file.  A fenced `console`
  * block shows commands behind `$ `, or entries at the prompt behind `rly> `
  * and `  ... `, each followed by what it prints; a line of three dots stands
@@ -42,6 +51,8 @@ typedef struct TestCase {
   double tolerance; /* relative and absolute; 0: exact */
   char *expected;
   int expect_line, expect_count; /* its lines in the file */
+  bool example;                  /* of a doc comment */
+  char *found; /* lines to be written in place of those; NULL: they stay */
 } TestCase;
 
 typedef struct TestFile {

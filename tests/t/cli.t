@@ -1,5 +1,11 @@
 #!/usr/bin/env perl
 # The contract of the command line: what goes where, and the exit status.
+#
+# Scripts are written against this contract: values and nothing else on stdout,
+# everything that is said about the run on stderr, and an exit status by the
+# kind of failure, so that a caller need not read English.  Hence both streams
+# and the status are compared in every row.  Where the words of a message are
+# not the point, a pattern stands for them.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -270,6 +276,34 @@ result_is(rly(@run, '--inputs', $in, $params), [3, 7],
 result_is(rly(@run, '--inputs', $in, $params, 'x=[[0, 1]]'), [3, 5],
           'and loses against the command line');
 
+# A file of other weights: what it holds instead.
+my $weights = program('param @w: Tensor[(2), float32];
+param @bias: Tensor[(2), float32] = [0f, 0f];
+@w + @bias;');
+my %file = map { my ($name, @tensors) = @$_;
+                 ($name => spew(scratch("$name.safetensors"),
+                                safetensors(map { [@$_, [2], [1, 2]] }
+                                            @tensors))) }
+  ['case', ['W', 'F32']], ['prefix', ['model.w', 'F32']],
+  ['near', ['ww', 'F32']], ['other', ['a', 'F32'], ['b', 'F32']],
+  ['more', ['w', 'F32'], ['biass', 'F32']];
+gives(rly($weights, '--params', $file{case}), 1, '',
+      qr/case.safetensors holds `W`: Tensor\[\(2\), float32\]/, "case");
+gives(rly($weights, '--params', $file{prefix}), 1, '', qr/holds `model\.w`/,
+      'a prefix');
+gives(rly($weights, '--params', $file{near}), 1, '', qr/holds `ww`/, 'a slip');
+gives(rly($weights, '--params', $file{other}), 1, '',
+      qr/note: the files hold a, b$/m, 'nothing like it');
+gives(rly($weights, '--params', $file{more}), 0, qr/1\.0, 2\.0/, '',
+      'a default, and a tensor without use');
+gives(rly('run', '--strict', $weights, '--params', $file{more}), 1, '',
+      qr/E0505.*more.safetensors\n.*`biass`; did you mean `bias`.*E0503.*bias/s,
+      '... are refused by --strict');
+gives(rly('run', '--strict', $weights, '--params', $file{more}, 'bias=[1, 1]'),
+      1, '', qr/E0505/, '... each');
+
+gives(rly($params, 'x=1', 'x=2'), 1, '', qr/E0505.*`x` is given twice/,
+      'a value given twice');
 gives(rly($params), 1, '', qr/E0503(?=.*\bw\b)(?=.*\bb\b)(?=.*\bx\b)/s,
       'all that is missing is listed');
 unlike(rly($params)->{err}, qr/`n`/, 'but nothing with a default');
@@ -435,6 +469,21 @@ isnt($run->{out}, $ugly, 'and changes something');
 my $once = $run->{out};
 is(rly('fmt', program($once))->{out}, $once, 'fmt is idempotent');
 gives(rly(program($once)), 0, "3\n", '', 'and keeps the meaning');
+gives(rly({in => 'def @f(%x:int32){%x}'}, 'fmt', '-'), 0,
+      "def \@f(%x: int32) { %x }\n", '', 'fmt - takes stdin');
+gives(rly({in => '1'}, 'fmt', '-w', '-'), 1, '', qr/E0501.*stdin/,
+      'which it cannot write');
+gives(rly({in => 'def @f(%x: int32) { %y }'}, 'check', '-'), 1, '',
+      qr/^<stdin>:1:21: error\[E0101\]/, 'check - takes stdin');
+# --safe tells nothing of files outside, not even whether they are there.
+for my $outside ('/etc/passwd', '/no/such/file', '../no/such/file', '..',
+                 './../x.rly', 'a/../../x.rly') {
+  gives(rly('run', '--safe', program("import \"$outside\";")), 1, '',
+        qr/E0112.*: it lies outside the importing folder/, "not $outside");
+}
+gives(rly('run', '--safe', program('import "a/../none.rly";')), 1, '',
+      qr/E0112.*No such file/, 'but of those inside');
+gives(rly('run', '-h'), 0, qr/^rly run FILE/, '', '-h is --help');
 gives(rly('fmt', '-w', $ugly_file), 0, '', '', 'fmt -w');
 is(slurp($ugly_file), $once, 'writes the file');
 my $broken = program('def @f(');
@@ -465,6 +514,9 @@ gives(rly('passes', '--json'), 0, qr/"gives": \["plain"\]/, '',
       'passes --json');
 gives(rly('ops'), 0, qr/^nn\.dense +\S/m, '', 'ops');
 gives(rly('ops', 'nn.dense'), 0, qr/^nn\.dense\(data, weight/, '', 'ops NAME');
+gives(rly('ops', 'softmax'), 0, qr/^nn\.softmax\(data, axis/, '',
+      'ops with the last part of a name');
+gives(rly('ops', 'dnse'), 1, '', qr/no operator `dnse`/, '... that is none');
 gives(rly('ops', 'nn.dnse'), 1, '', qr/`nn.dnse`; did you mean `nn.dense`/,
       'a misspelt operator');
 gives(rly('ops', 'nn.none'), 1, '', qr/no operator `nn.none`/,

@@ -1,6 +1,10 @@
 #!/usr/bin/env perl
 # Every diagnostic has a section of its own, under its title, and `rly explain`
 # prints it.  tests/t/programs.t checks the examples.
+#
+# A code is what people search for, so none may lead nowhere.  Sections and
+# codes are compared as lists, in both directions: a code without a section is
+# as wrong as a section whose code is gone.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -64,6 +68,12 @@ gives(rly('explain', 'E0203'), 0,
 unlike(rly('explain', 'E0203')->{out}, qr/E0204|```/, 'and no more than that');
 is(rly('explain', 'e0203')->{out}, rly('explain', 'E0203')->{out},
    'small letters will do');
+is(rly('explain', '203')->{out}, rly('explain', 'E0203')->{out},
+   'the number alone');
+gives(rly("explain", "broadcast"), 0, qr{^E0203 }, "", "by a word");
+gives(rly('explain', 'dimension'), 0, qr/^E0115 .*\nE0209 .*\n\z/, '',
+      'by a word of several');
+gives(rly('explain', 'xyzzy'), 1, '', qr/no diagnostic `xyzzy`/, 'of none');
 gives(rly('explain', 'E0299'), 1, '', qr/no diagnostic `E0299`.*E0209/,
       'an unknown code: the nearest one');
 gives(rly('explain', 'E02030'), 1, '', qr/did you mean E0203\?/,

@@ -1,6 +1,15 @@
 #!/usr/bin/env perl
 # rly stream: frames from files and pipes, tails, state, what ends a stream,
 # and its report.
+#
+# Frames are raw bytes, packed here by Perl, and outputs are compared byte by
+# byte with what Perl packs: what counts is where a number starts, and a helper
+# of ours could hide an error in that.  Much of it is about ends, as that is
+# where streams break: input that stops within a row, a reader that went away, a
+# state file that is damaged, Ctrl-C between two frames, when what was done must
+# be on its way and the state fit to go on from.  The pipe gets pieces of 3, 1,
+# 9 and 11 bytes because the system promises no more than that some bytes
+# arrive.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -93,11 +102,128 @@ ok($run->{status} == 0 && $out eq pack('f<*', map { -$_ } unpack 'f<*', $input),
 ($run, $out) = stream($input, '--step', 'same');
 ok($run->{status} == 0 && $out eq $input, 'a step on scalars');
 
+my $got = scratch('got.npy');
+
+# --- Several inputs and outputs -----------------------------------------------
+
+my $several = spew(scratch('several.rly'), <<'END');
+type Pair { Pair(left: Tensor[(?, 2), float32], right: int32) }
+type Two { Two(sum: Tensor[(?, 2), float32], loud: Option[int32]) }
+let @count = ref(0);
+// The sum where there is something to add; how many frames were loud.
+def @step(%a: Pair, %b: (Tensor[(?, 2), float32],),
+          %c: Option[int32]) -> Two {
+  match (%a) {
+    Pair(%x, %n) => {
+      let %more = match (%c) { Some(%v) => %v, None => 0 };
+      ref_write(@count, ref_read(@count) + %n + %more);
+      Two(%x + %b.0, if (%n > 0) { Some(ref_read(@count)) } else { None })
+    }
+  }
+}
+def @maybe(%x: int32) -> Option[(int32, int32)] {
+  if (%x > 2) { Some((%x, -%x)) } else { None }
+}
+def @pairs[n: Dim](%x: Tensor[(n), float32], %y: Tensor[(n), float32])
+    -> Tensor[(n), float32] { %x + %y }
+def @tuple[n: Dim](%p: (Tensor[(n), float32], Tensor[(n), float32]))
+    -> Tensor[(n), float32] { %p.0 + %p.1 }
+def @wrap(%x: (Option[(int32,)],)) -> int32 { 1 }
+def @list(%x: List[int32]) -> int32 { 0 }
+def @nothing(%x: int32) -> () { print_text("seen\n") }
+END
+my $left = spew(scratch('left'), pack 'f<*', 1 .. 12);
+my $right = spew(scratch('right'), pack 'l<*', 1, 0, 2, 0, 0, 3);
+my $b = npy(scratch('b.npy'), '<f4', '6, 2',
+            pack 'f<*', map { $_ / 2 } 1 .. 12);
+my $c = spew(scratch('c'), pack 'l<*', 10, 20, 30);
+my ($sum, $loud) = (scratch('sum'), scratch('loud'));
+my @feed = ('stream', $several, '--input', "a.left=$left", '--input',
+            "a.right=$right", '--input', "b.0=$b");
+my @out = ('--output', "sum=$sum", '--output', "loud=$loud");
+sub several {
+  my ($wanted, $name, @flags) = @_;
+  my $run = rly(@feed, @out, @flags);
+  is($run->{status}, 0, "$name: exit 0") or diag($run->{err});
+  is_deeply([[unpack 'f<*', slurp($sum)], [unpack 'l<*', slurp($loud)]],
+            $wanted, $name);
+}
+my @sum12 = map { $_ * 1.5 } 1 .. 12;
+several([\@sum12, [1, 3, 6]], 'structs, tuples and options, by name');
+several([\@sum12, [11, 63, 66]], 'an option that ends before the others',
+        '--input', "c=$c");
+gives(rly(@feed, '--frame', 'a.left=2', '--hop', 'a.left=1', '--frame',
+          'b.0=2', '--hop', 'b.0=1', '--tail', 'drop'), 2, '',
+      qr/E0502.*`a.left`.*left\): it ends after 5 frames, but.*`a.right` goes/s,
+      'inputs of different lengths');
+several([[map { @$_ } map { [@sum12[$_ * 2 .. $_ * 2 + 1]] } 0 .. 5],
+         [1, 3, 6]], 'a frame of each', '--frame', 'a.left=1');
+
+$run = rly({in => pack 'l<*', 1 .. 4}, 'stream', $several, '--step', 'maybe',
+           '--output', "0=$sum", '--output', "1=$loud");
+is(slurp($sum) . slurp($loud), pack('l<*', 3, 4, -3, -4),
+   'none: no output for the frame') or diag($run->{err});
+$run = rly({in => pack 'l<*', 1 .. 400}, 'stream', $several, '--step', 'wrap',
+           '--output', "result=$got.raw");
+like($run->{err}, qr/two steps\t0$/m, 'parts are put together without memory');
+$run = rly({in => pack 'l<*', 1 .. 4}, 'stream', $several, '--step', 'maybe',
+           '--output', "1=$got");
+ok(slurp($got) =~ /'shape': \(2,\)/, 'a .npy of those frames that gave some');
+$run = rly({in => pack 'l<*', 1, 2}, 'stream', $several, '--step', 'nothing');
+is($run->{out}, "seen\nseen\n", 'a step that gives nothing');
+
+# What the types leave open the frames must agree on.
+my $ones = spew(scratch('ones'), pack 'f<*', (1) x 6);
+my @named = ('stream', $several, '--frame', '2');
+$run = rly(@named, '--step', 'pairs', '--input', "x=$left", '--input',
+           "y=$ones", '--frame', 'y=1');
+gives($run, 2, '', qr/E0\d+/, 'a dimension of one name in two inputs');
+$run = rly(@named, '--step', 'tuple', '--input', "p.0=$left", '--input',
+           "p.1=$ones", '--frame', 'p.1=1');
+gives($run, 2, '', qr/E0\d+/, 'and within a tuple');
+
+sub misused {
+  my ($pattern, $name, @flags) = @_;
+  gives(rly(@feed, @flags), 1, '', $pattern, $name);
+}
+misused(qr/E0506.*no input `d`; it has `a.left`, /, 'no such input', '--input',
+        "d=$c");
+misused(qr/E0506.*for which input/, 'an input without a name', '--input', $c);
+misused(qr/E0506.*is given twice/, 'an input twice', '--input', "b.0=$b");
+misused(qr/E0506.*for which output/, 'an output without a name', '--output',
+        scratch('o'));
+misused(qr/E0506.*no output `y`; it has `sum`, `loud`/, 'no such output',
+        '--expect', "y=$b");
+misused(qr/E0506.*an input and an output/, 'an output that is an input',
+        '--output', "sum=$left");
+misused(qr/E0506.*an output and an output/, 'one file for two outputs',
+        map { ('--output', "$_=" . scratch('new')) } 'sum', 'loud');
+misused(qr/E0506.*the program and an output/, 'an output that is the program',
+        '--output', "sum=$several");
+misused(qr/E0506.*expected and an output/, 'or what is expected',
+        map { ($_, 'sum=' . scratch('same.npy')) } '--output', '--expect');
+misused(qr/E0506.*raw or as .npy/, 'an output in a file of several tensors',
+        '--output', 'sum=' . scratch('o.npz'));
+misused(qr/E0506.*an output and the state/, 'and for the state', '--output',
+        "sum=$sum", '--save-state', $sum);
+is(slurp($left), pack('f<*', 1 .. 12), 'the input is as it was');
+gives(rly('stream', $several, '--input', "b.0=$b"), 1, '',
+      qr/nothing is fed to `a.left`/, 'an input without a file');
+gives(rly({in => ''}, @feed[0 .. 1], '--input', 'a.left=-', '--input',
+          'a.right=-', '--input', "b.0=$b"), 1, '',
+      qr/each would get a part/, 'two inputs from one pipe');
+gives(rly({in => ''}, 'stream', $several, '--step', 'list'), 1, '',
+      qr/E0504.*`x` is of type List.*fixed number/, 'a list is no input');
+SKIP: {
+  skip 'no /dev/full', 1 unless -c '/dev/full';
+  gives(rly(@feed, '--output', 'sum=/dev/full'), 2, '',
+        qr/E0507.*full: No space/, 'a full disk');
+}
+
 # --- .npy -------------------------------------------------------------------
 
 my $x = npy(scratch('x.npy'), '<f4', '50, 2', $input);
 my $y = npy(scratch('y.npy'), '<f4', '50, 2', $expected);
-my $got = scratch('got.npy');
 my @stream = ('stream', $program, '--input', $x);
 $run = rly(@stream, '--expect', $y, '--output', $got);
 is($run->{status}, 0, '.npy in and out, as expected') or diag($run->{err});
@@ -152,9 +278,102 @@ is_deeply([sort grep { !/^__/ } keys %{tensors($state)}], ['@acc'],
 spew($state, substr(slurp($state), 0, -1) . 'x');
 gives((stream($input, '--load-state', $state))[0], 1, '', qr/E0502.*damaged/,
       'a damaged state is refused');
-gives((stream($input, '--step', 'pure', '--init', 'zero', '--save-state',
-               $state))[0], 1, '', qr/for state in cells/,
-      'a state that is handed on is not in cells');
+my @pure = ('--step', 'pure', '--init', 'zero');
+($first) = (stream(substr($input, 0, 160), @pure, '--save-state', $state))[1];
+($run, $second) = stream(substr($input, 160), @pure, '--load-state', $state);
+ok($first . $second eq $expected, 'a state that is handed on, likewise')
+  or diag($run->{err});
+is_deeply([sort grep { !/^__/ } keys %{tensors($state)}], ['$s', '@acc'],
+          'it stands beside the cells');
+gives((stream($input, '--load-state', $state))[0], 1, '', qr/\$s/,
+      'a step without it refuses the state');
+gives((stream($input, @pure, '--load-state', $state, '--carry', $state))[0], 1,
+      '', qr/give one of them/, 'a state is loaded or carried');
+
+# --- Changed programs ---------------------------------------------------------
+
+# Cells, and a state with fields: two that stay, one whose type is another, one
+# that goes and one that comes.
+sub changing {
+  my ($fields, $init, $cells) = @_;
+  my $next = join ', ', map { $_ eq 'sum' ? '%s.sum + %x' : "%s.$_" }
+                        $fields =~ /(\w+):/g;
+  return spew(scratch('changing.rly'), <<"END");
+type Memory { Memory($fields) }
+$cells
+def \@init() -> Memory { Memory($init) }
+def \@step(%x: int32, %s: Memory) -> (int32, Memory) {
+  ref_write(\@frames, ref_read(\@frames) + 1);
+  (%s.sum + %x + 1000 * ref_read(\@frames), Memory($next))
+}
+END
+}
+sub changed {
+  my ($bytes, $program, @flags) = @_;
+  my $run = rly({in => $bytes}, 'stream', $program, '--init', 'init',
+                '--output', '-', @flags);
+  return ($run, [unpack 'l<*', $run->{out}]);
+}
+my @before = ('sum: int32, peak: int32, old: int32', '0, 1, 2',
+              'let @frames = ref(0); let @gone = ref(1f);');
+($run, my $sums) = changed(pack('l<*', 1, 2, 3), changing(@before),
+                           '--save-state', $state);
+is_deeply($sums, [1001, 2003, 3006], 'a program with a state')
+  or diag($run->{err});
+my $after = changing('fresh: float32, peak: float32, sum: int32', '7f, 1f, 0',
+                     'let @frames = ref(0); let @come = ref(1f);');
+($run, $sums) = changed(pack('l<*', 4, 5), $after, '--carry', $state);
+is_deeply($sums, [4010, 5015], 'and what it has become goes on')
+  or diag($run->{err});
+my %said = map { reverse split /\t/ } $run->{err} =~ /^(\w+\t[\$\@]\S+)/mg;
+is_deeply(\%said, {'@frames' => 'kept', '$s.sum' => 'kept',
+                   '$s.peak' => 'changed', '$s.old' => 'dropped',
+                   '@gone' => 'dropped', '$s.fresh' => 'added',
+                   '@come' => 'added'}, 'the report names each cell')
+  or diag($run->{err});
+($run) = changed('', $after, '--load-state', $state);
+is($run->{status}, 1, 'loading it whole is refused');
+($run, $sums) = changed(pack('l<*', 4, 5), changing(@before), '--carry',
+                        $state);
+is_deeply($sums, [4010, 5015], 'the same program carries all of it');
+unlike($run->{err}, qr/changed|dropped|added/, 'and says so');
+($run) = changed('', $after, '--carry', scratch('nowhere'));
+is($run->{status}, 1, 'no such state');
+
+# --- Control frames -----------------------------------------------------------
+
+# A stream with control frames is the streams between them, one after another.
+my @cuts = (0, 7, 8, 20, 50);
+my ($cut, $track, $apart) = ('', '', '');
+for my $i (1 .. $#cuts) {
+  my @part = map { @$_ } @x[$cuts[$i - 1] .. $cuts[$i] - 1];
+  $cut .= pack 'f<*', (-1, -1) x ($i > 1), @part;
+  $track .= ($i > 1 ? "\1" : "\0") . "\0" x (@part / 2 - 1);
+  $apart .= (stream(pack 'f<*', @part))[1];
+}
+for my $flags (['--reset-on', '-1'], ['--reset-on', 'x=-1'],
+               [@pure, '--reset-on', '-1'], [@pure, '--reset-on', 'x=-1f']) {
+  ($run, $out) = stream($cut, @$flags);
+  ok($out eq $apart, "@$flags") or diag($run->{err});
+}
+like($run->{err}, qr/\Asteps since reset\t30\nsteps\t50\nresets\t3\n/,
+     'the report counts resets');
+spew(scratch('track'), $track);
+for my $form ([], \@pure) {
+  ($run, $out) = stream($input, @$form, '--input', 'x=-', '--input',
+                        'cut=' . scratch('track'), '--reset-on', 'cut=1');
+  ok($out eq $apart, "a track beside the inputs: @$form") or diag($run->{err});
+}
+my ($one, $not) = map { pack 'f<*', ($_) x 2 } -1, -sin(9 ** 9 ** 9);
+(my $nan = $cut) =~ s/\Q$one\E/$not/g;
+ok((stream($nan, '--reset-on', 'nan'))[1] eq $apart, 'frames of NaN');
+for ([qr/no input `y`.*--input y=FILE/, 'y=1'], [qr/E0504/, 'what'],
+     [qr/overlap/, -1, '--step', 'window', '--frame', 2, '--hop', 1],
+     [qr/one number/, '[1, 2]']) {
+  my ($pattern, @flags) = @$_;
+  gives((stream($input, '--reset-on', @flags))[0], 1, '', $pattern,
+        "refused: --reset-on @flags");
+}
 
 # --- What is refused --------------------------------------------------------
 
@@ -164,7 +383,8 @@ sub refused {
 }
 refused(qr/no function `\@none`/, 'no such step', '--step', 'none');
 refused(qr/only its first/, 'rows of unknown size', '--step', 'big');
-refused(qr/--init/, 'a state without --init', '--step', 'pure');
+refused(qr/nothing is fed to `x`.*--init/, 'a state without --init', '--step',
+        'pure');
 refused(qr/number of rows/, 'another frame than the step takes', '--frame', 3);
 refused(qr/pad, drop or short/, 'an unknown tail', '--tail', 'cut');
 refused(qr/no short frame/, 'a short tail of fixed frames', '--tail', 'short');

@@ -19,6 +19,7 @@
 #include "io/file.h"
 #include "io/tensor_file.h"
 #include "state/state.h"
+#include "stepper/stepper.h"
 
 /* Each handle counts the handles that depend on it and is released with the
  * last of them, so hosts may free in any order. */
@@ -209,12 +210,32 @@ rly_session *session_copy(rly_session *s);
 
 /* A stepper over the units that the session has not evaluated yet.  It reads
  * the session's values and changes none.  The session must outlive the stepper
- * and must not run meanwhile.  NULL after reporting. */
-typedef struct Stepper Stepper;
-Stepper *session_stepper(rly_session *s);
-/* Adds a call of the entry, with the values bound to its parameters; false
- * after reporting. */
-bool session_step_call(rly_session *s, Stepper *st, const rly_function *f);
+ * and must not run meanwhile.  NULL after reporting, or with the session's Mem
+ * exhausted; then *status is that of the param's default that failed, or
+ * RLY_REFUSED.  `status` may be NULL. */
+Stepper *session_stepper(rly_session *s, rly_status *status);
+/* Adds a call of the entry, with the values bound to its parameters; else the
+ * status says why not, after reporting. */
+rly_status session_step_call(rly_session *s, Stepper *st,
+                             const rly_function *f);
+
+/* A stepper over the steps of one unit, which the session has evaluated or
+ * failed to, with the values that it has now. */
+Stepper *session_stepper_of(rly_session *s, const Unit *unit);
+/* Does evaluating the unit change cells? */
+bool unit_writes(const rly_program *p, const Unit *unit);
+/* Evaluates an expression among the variables of a function under way
+ * (stepper/frames.c).  Its diagnostics are the context's; what fails while it
+ * runs stands in `why`.  An expression that changes cells is refused.  False
+ * when it has no value. */
+bool session_step_evaluate(rly_session *s, Stepper *st, size_t level,
+                           const char *text,
+                           void (*take)(void *data, const StepValue *v),
+                           void *data, StrBuf *why);
+/* The same of a condition: is it True?  What is wrong with it counts as True,
+ * and `why` says it. */
+bool session_step_holds(rly_session *s, Stepper *st, const char *condition,
+                        StrBuf *why);
 
 /* --- files.c ------------------------------------------------------------ */
 

@@ -1,34 +1,68 @@
-/* Steppers over what a session would run, with the values that it has. */
+/* Steppers over what a session would run, with the values that it has.
+ *
+ * The stepper gets the program, the params' tensors and the session as a source
+ * of values; it copies what it needs of these when it needs it
+ * (smallstep/step_import.c) and changes none.  Output goes where the session's
+ * would go.
+ *
+ * A call of the entry is the last job, behind the steps that are pending: its
+ * arguments are made by the session and copied into the machine. */
+#include <string.h>
+
 #include "bytecode/code.h"
 #include "lib/handles.h"
-#include "stepper/stepper.h"
+#include "types/types.h"
 
 static void add_steps(Stepper *st, const Unit *from) {
   for (const Unit *u = from; u; u = u->next)
     for (int i = 0; i < u->step_count; i++) stepper_add(st, &u->steps[i]);
 }
 
-Stepper *session_stepper(rly_session *s) {
+/* Params get their values first, as before a run. */
+static Stepper *new_stepper(rly_session *s, const Unit *from, bool silent,
+                            rly_status *status) {
   rly_program *p = s->program;
   Limits limits = session_limits(s->vm);
-  const Unit *from = session_pending(s);
-  if (session_params(s, from, false, NULL) != RLY_OK) return NULL;
+  rly_status ready = session_params(s, from, false, NULL);
+  if (status) *status = ready == RLY_OK ? RLY_REFUSED : ready;
+  if (ready != RLY_OK) return NULL;
   StepHost host = {
       .code = p->code,
       .session = s->vm,
-      .write = s->options.write,
+      .write = silent ? NULL : s->options.write,
       .data = s->options.data,
       .width = s->options.width,
       .max_memory = limits.max_memory,
   };
   Stepper *st = stepper_new(p->ir, host);
   if (!st) {
-    session_failed(s, RLY_LIMIT);
+    mem_raise_exhausted(s->mem);
     return NULL;
   }
   stepper_max_depth(st, limits.max_depth);
-  add_steps(st, from);
   return st;
+}
+
+Stepper *session_stepper(rly_session *s, rly_status *status) {
+  const Unit *from = session_pending(s);
+  Stepper *st = new_stepper(s, from, false, status);
+  if (st) add_steps(st, from);
+  return st;
+}
+
+/* What it prints was printed when the unit was evaluated. */
+Stepper *session_stepper_of(rly_session *s, const Unit *unit) {
+  Stepper *st = new_stepper(s, NULL, true, NULL);
+  for (int i = 0; st && i < unit->step_count; i++)
+    stepper_add(st, &unit->steps[i]);
+  return st;
+}
+
+bool unit_writes(const rly_program *p, const Unit *unit) {
+  bool writes = false;
+  for (int i = 0; i < unit->step_count && !writes; i++)
+    writes = expr_effects(p->ir, unit->steps[i].expr) & EFFECT_WRITE;
+  return writes;
 }
 
 /* The arguments as a tuple of the machine's values. */
@@ -46,10 +80,95 @@ static StepValue *import_arguments(rly_session *s, Stepper *st, const Global *g,
   return args;
 }
 
-bool session_step_call(rly_session *s, Stepper *st, const rly_function *f) {
+rly_status session_step_call(rly_session *s, Stepper *st,
+                             const rly_function *f) {
   const Global *g = (const Global *)f;
-  if (session_params(s, NULL, false, g->value) != RLY_OK) return false;
+  rly_status ready = session_params(s, NULL, false, g->value);
+  if (ready != RLY_OK) return ready;
   StepValue *args = import_arguments(s, st, g, rly_function_param_count(f));
   if (args) stepper_add_call(st, g, args);
-  return args;
+  return args ? RLY_OK : RLY_REFUSED;
+}
+
+/* --- Expressions among the variables of a function under way ------------- */
+
+static bool in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         (c >= '0' && c <= '9');
+}
+
+/* Has the text named the variable before `at`? */
+static bool is_named(const char *text, const char *at, size_t len) {
+  for (const char *p = text; p < at; p++)
+    if (*p == '%' && !strncmp(p + 1, at + 1, len) && !in_name(p[1 + len]))
+      return true;
+  return false;
+}
+
+/* `fn (%x: int32) {` and the expression on a line of its own, so that messages
+ * show nothing else.  A variable without a value stays free. */
+static void add_function(Stepper *st, size_t level, const char *text,
+                         StrBuf *out) {
+  const char *between = "";
+  StrBuf type;
+  strbuf_add(out, "fn (");
+  for (const char *p = strchr(text, '%'); p; p = strchr(p + 1, '%')) {
+    size_t n = 0;
+    while (in_name(p[1 + n])) n++;
+    strbuf_init(&type, out->mem);
+    if (n && !is_named(text, p, n) &&
+        stepper_level_type(st, level, p + 1, n, &type)) {
+      strbuf_addf(out, "%s%%%.*s", between, (int)n, p + 1);
+      if (type.len) strbuf_addf(out, ": %s", strbuf_text(&type));
+      between = ", ";
+    }
+    strbuf_done(&type);
+  }
+  strbuf_addf(out, ") {\n%s\n}", text);
+}
+
+typedef struct Look {
+  rly_program *program;
+  Stepper *stepper;
+  size_t level;
+  void (*take)(void *data, const StepValue *v);
+  void *data;
+  StrBuf *why;
+  bool ok;
+} Look;
+
+static void evaluate_checked(void *look, const Expr *e) {
+  Look *l = look;
+  if (e->kind != EX_FN) return;
+  if (expr_effects(l->program->ir, e->fn->body) & EFFECT_WRITE)
+    strbuf_add(l->why, "it would change a cell");
+  else
+    l->ok = stepper_evaluate(l->stepper, l->level, e, l->take, l->data, l->why);
+}
+
+bool session_step_evaluate(rly_session *s, Stepper *st, size_t level,
+                           const char *text,
+                           void (*take)(void *data, const StepValue *v),
+                           void *data, StrBuf *why) {
+  rly_program *p = s->program;
+  StrBuf whole;
+  Look l = {p, st, level, take, data, why, false};
+  strbuf_init(&whole, p->mem);
+  add_function(st, level, text, &whole);
+  program_look_at(p, strbuf_text(&whole), whole.len, evaluate_checked, &l);
+  strbuf_done(&whole);
+  return l.ok;
+}
+
+static void take_truth(void *truth, const StepValue *v) {
+  *(bool *)truth = step_is_false(v) ? false : true;
+}
+
+bool session_step_holds(rly_session *s, Stepper *st, const char *condition,
+                        StrBuf *why) {
+  bool truth = true;
+  if (!session_step_evaluate(s, st, 0, condition, take_truth, &truth, why) &&
+      !why->len)
+    strbuf_add(why, "it is no expression here");
+  return truth;
 }

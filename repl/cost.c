@@ -7,21 +7,91 @@
  * the text and its types instead (passes/cost.h), and what that leaves out is
  * said in lines of their own below the table. */
 #include <string.h>
+#include <time.h>
 
 #include "lib/inside.h"
 #include "repl/repl.h"
+
+/* Moves of the machine between two questions are 1024: a few seconds. */
+enum { QUESTIONS_MOST = 4000 };
+
+typedef struct Count {
+  Repl *repl;
+  Stepper *stepper; /* NULL: there is none */
+  Cost cost;
+  double deadline; /* 0: none */
+  int questions;
+} Count;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static void say_row(Repl *r, const CostRow *s, const char *name) {
   repl_say(r, "%10.0f %14.0f %14.0f %14.0f  %s\n", s->calls, s->cost.flops,
            s->cost.bytes, s->cost.allocated, name);
 }
 
-static void say_cost(Repl *r, const Cost *c) {
+static void say_rows(Repl *r, const Cost *c) {
   repl_say(r, "%10s %14s %14s %14s  operator\n", "calls", "flops", "bytes",
            "allocated");
   for (size_t i = 0; i < c->rows.len; i++)
     say_row(r, &c->rows.data[i], c->rows.data[i].op->name);
   say_row(r, &c->all, "in all");
+}
+
+/* --- By shapes ------------------------------------------------------------ */
+
+static void count_call(void *count, const OpInfo *op, const Attrs *attrs,
+                       int arg_count, const Tensor *args, int out_count,
+                       const Tensor *outs) {
+  Count *c = count;
+  cost_add(&c->cost, op, op_cost(op, attrs, arg_count, args, out_count, outs));
+}
+
+static bool asked_to_stop(void *count) {
+  Count *c = count;
+  if (++c->questions == QUESTIONS_MOST) return true;
+  return host_was_interrupted() || (c->deadline > 0 && now() > c->deadline);
+}
+
+static void say_place(Repl *r, Span span) {
+  Place at = sources_place(r->host->program->ir->sources, span);
+  if (at.file) repl_say(r, ", at %s:%u:%u", at.file->path, at.line, at.column);
+  repl_say(r, "\n");
+}
+
+/* True: the numbers are those of the run. */
+static bool by_shapes(Count *c, const Expr *e) {
+  Repl *r = c->repl;
+  StepShapes shapes = {.call = count_call, .asked = asked_to_stop, .data = c};
+  StepMachine *m = stepper_machine(c->stepper);
+  bool ran = step_run_shapes(m, e, &shapes);
+  const StepFault *f = step_fault(m);
+  cost_sum(&c->cost);
+  if (ran || shapes.stopped) {
+    say_rows(r, &c->cost);
+    if (shapes.calls)
+      repl_say(r, "functions are called %llu time%s\n",
+               (unsigned long long)shapes.calls, shapes.calls == 1 ? "" : "s");
+    if (shapes.stopped)
+      repl_say(r, "stopped after %llu steps: what is counted is up to there\n",
+               (unsigned long long)step_count(m));
+    return true;
+  }
+  if (shapes.unknown)
+    repl_say(r, "what happens depends on values that only a run computes");
+  else repl_say(r, "it would fail: %s", f->message ? f->message : "");
+  say_place(r, f->span);
+  return false;
+}
+
+/* --- By types ------------------------------------------------------------- */
+
+static void say_left_out(Repl *r, const Cost *c) {
+  repl_say(r, "so each call is counted once, as its types tell\n");
   if (c->branches) repl_say(r, "of branches the dearer one is counted\n");
   if (c->recursive)
     repl_say(r, "a recursive call is counted once, without what it repeats\n");
@@ -40,16 +110,34 @@ static const Tensor *value_of(void *session, const Global *g) {
   return session_value(session, g, &v) ? v.tensor : NULL;
 }
 
-static void look(void *repl, const Expr *e) {
-  Repl *r = repl;
+static void by_types(Count *c, const Expr *e) {
+  Repl *r = c->repl;
   Cost cost;
   cost_of(&cost, r->host->program->ir, e,
           (CostValues){value_of, r->session->vm});
-  say_cost(r, &cost);
+  say_rows(r, &cost);
+  say_left_out(r, &cost);
   cost_done(&cost);
 }
 
+/* Called by program_look_at() with the checked expression, which the program
+ * does not keep: to ask what something costs adds no definition and no
+ * result. */
+static void look(void *count, const Expr *e) {
+  Count *c = count;
+  if (!by_shapes(c, e)) by_types(c, e);
+}
+
 void cost_run(Repl *r, const char *expr) {
-  program_look_at(r->host->program, expr, strlen(expr), look, r);
+  double timeout = rly_session_limits(r->session).timeout;
+  Count c = {.repl = r,
+             .stepper = session_stepper(r->session, NULL),
+             .deadline = timeout > 0 ? now() + timeout : 0};
+  cost_init(&c.cost, r->host->program->ir->mem);
+  host_was_interrupted(); /* earlier interrupts do not count */
+  if (c.stepper)
+    program_look_at(r->host->program, expr, strlen(expr), look, &c);
   host_report(r->host);
+  cost_done(&c.cost);
+  stepper_free(c.stepper);
 }

@@ -1,23 +1,29 @@
-/* :dbg shows the value of each name in the order of evaluation, with its type,
- * facts about the value and the time it took.  The small-step machine evaluates
- * on copies of the session's values.  The lines shown before a failure stay. */
-#include <stdio.h>
+/* :dbg shows the parts of an expression with their values, as a tree.
+ *
+ * The small-step machine (smallstep/) evaluates, on copies of the session's
+ * values; stepper/tree.c watches it and says what the parts are.  step_leave()
+ * then lets the session itself evaluate what defines names.  The tree of an
+ * item is drawn when the item has its value, or when its evaluation failed or
+ * was stopped: then some parts have no value. */
+#include <string.h>
 #include <time.h>
 
 #include "lib/inside.h"
 #include "repl/repl.h"
 #include "repl/step.h"
 
-/* How many bindings are shown from the beginning, and how many from the end. */
-enum { SHOWN_MOST = 1000, LAST_MOST = 20, ASK_EVERY = 1024 };
+enum { ASK_EVERY = 1024 };
+/* Seconds from which on it is said how long a part took: so many that one
+ * notices, or what is printed would differ from run to run. */
+static const double LONG = 1;
 
 typedef struct Dbg {
   Host *host;
+  Display display;
   Stepper *stepper;
-  double before;          /* the time at which the step before ended */
-  VEC(double) starts;     /* start times of frames, the outermost first */
-  uint64_t count;         /* number of bindings so far */
-  StrBuf last[LAST_MOST]; /* a ring of the lines after SHOWN_MOST */
+  StepTree *tree;
+  StrBuf out, value; /* the drawing; the value of the item */
+  bool open[DISPLAY_DEPTH_MOST + 2];
   uint64_t steps;
   double deadline; /* 0: none */
 } Dbg;
@@ -28,43 +34,55 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- Names -------------------------------------------------------------- */
-
-static void add_line(Dbg *d, const StepBound *b, StrBuf *out) {
-  size_t frame = b->depth - 1;
-  double s =
-      now() - (frame < d->starts.len ? d->starts.data[frame] : d->before);
-  stepper_print_bound(d->stepper, b, out);
-  if (s < 1e-3) strbuf_addf(out, "  %.3g us\n", s * 1e6);
-  else if (s < 1) strbuf_addf(out, "  %.3g ms\n", s * 1e3);
-  else strbuf_addf(out, "  %.3g s\n", s);
+static void clear(StrBuf *b) {
+  VEC_CLEAR(b);
+  strbuf_add(b, "");
 }
 
-static void put(Dbg *d, StrBuf *out) {
-  host_write(d->host, strbuf_text(out), out->len);
-  VEC_CLEAR(out);
+/* --- A line --------------------------------------------------------------- */
+
+static void add(Dbg *d, Style style, const char *text) {
+  display_styled(&d->display, &d->out, style, text, strlen(text));
 }
 
-static void show(void *dbg, const StepBound *b) {
+/* Infinities and NaN are what one looks for. */
+static void add_value(Dbg *d, const char *value) {
+  bool alarm = strcasestr(value, "nan") || strstr(value, "inf");
+  add(d, STYLE_FACT, " => ");
+  if (alarm) add(d, STYLE_ALARM, value);
+  else strbuf_add(&d->out, value);
+}
+
+static void add_part(void *dbg, const StepPart *p) {
   Dbg *d = dbg;
-  if (b->library) return;
-  StrBuf *line = &d->last[d->count % LAST_MOST];
-  VEC_CLEAR(line);
-  add_line(d, b, line);
-  if (d->count++ < SHOWN_MOST) put(d, line);
+  char text[64];
+  display_lead(&d->display, &d->out, d->open, p->level, p->last);
+  strbuf_add(&d->out, p->label);
+  if (p->value) add_value(d, p->value);
+  if (p->failed) add(d, STYLE_ALARM, " => fails");
+  if (!p->level && p->value) {
+    clear(&d->value);
+    strbuf_add(&d->value, p->value);
+  }
+  snprintf(text, sizeof text, "  [%s]", p->effects);
+  if (*p->effects) add(d, STYLE_NAME, text);
+  snprintf(text, sizeof text, "  ... %s", p->note);
+  if (*p->note) add(d, STYLE_FACT, text);
+  snprintf(text, sizeof text, "  %.3g s", p->seconds);
+  if (p->seconds >= LONG) add(d, STYLE_FACT, text);
+  strbuf_add_char(&d->out, '\n');
 }
 
-/* Says how many lines were left out, and prints the last of them. */
-static void show_last(Dbg *d) {
-  uint64_t left = d->count > SHOWN_MOST ? d->count - SHOWN_MOST : 0;
-  uint64_t kept = left < LAST_MOST ? left : LAST_MOST;
-  if (left > kept) {
-    printf("... %llu more bindings\n", (unsigned long long)(left - kept));
-    fflush(stdout);
-  }
-  for (uint64_t i = d->count - kept; i < d->count; i++)
-    put(d, &d->last[i % LAST_MOST]);
-  d->count = 0;
+static void put(Dbg *d) {
+  host_write(d->host, strbuf_text(&d->out), d->out.len);
+  clear(&d->out);
+}
+
+static void show_tree(Dbg *d) {
+  clear(&d->value);
+  stepper_tree_each(d->tree, add_part, d);
+  stepper_tree_clear(d->tree);
+  put(d);
 }
 
 /* --- The end ------------------------------------------------------------ */
@@ -72,13 +90,13 @@ static void show_last(Dbg *d) {
 /* The value of an item, unless the first line of the tree has all of it. */
 static void show_value(Dbg *d) {
   StepMachine *m = stepper_machine(d->stepper);
-  StrBuf out;
-  show_last(d);
-  strbuf_init(&out, d->starts.mem);
-  step_print(m, &out, step_result(m), terminal_width());
-  strbuf_add_char(&out, '\n');
-  put(d, &out);
-  strbuf_done(&out);
+  step_print(m, &d->out, step_result(m), d->display.width);
+  if (!strcmp(strbuf_text(&d->out), strbuf_text(&d->value))) {
+    clear(&d->out);
+    return;
+  }
+  strbuf_add_char(&d->out, '\n');
+  put(d);
 }
 
 /* The message goes through a diagnostic, so that it has the place in the
@@ -95,41 +113,38 @@ static void show_fault(Dbg *d) {
 static void evaluate(Dbg *d) {
   bool stopped = false;
   StepStop stop = STOP_STEP;
-  d->before = now();
   while (!stopped && stop != STOP_END && stop != STOP_LIMIT) {
-    stop = stepper_move(d->stepper, MOVE_STEP);
-    if (stop == STOP_END || stop == STOP_LIMIT) break;
-    stepper_each_bound(d->stepper, show, d);
-    /* Frames that this step pushed began when the step before it ended. */
-    uint32_t low = stepper_low(d->stepper), depth = stepper_depth(d->stepper);
-    if (low < d->starts.len) d->starts.len = low;
-    while (d->starts.len < depth && !mem_exhausted(d->starts.mem))
-      VEC_PUSH(&d->starts, d->before);
-    d->before = now();
-    if (stop == STOP_VALUE) show_value(d);
+    stop = stepper_tree_step(d->tree);
+    if (stop == STOP_VALUE) {
+      show_tree(d);
+      show_value(d);
+    }
     if (++d->steps % ASK_EVERY == 0)
       stopped =
           host_was_interrupted() || (d->deadline > 0 && now() > d->deadline);
   }
-  show_last(d);
+  show_tree(d);
   if (stopped)
     fprintf(stderr, "stopped after %llu steps\n", (unsigned long long)d->steps);
   else if (step_fault(stepper_machine(d->stepper))->message) show_fault(d);
 }
 
 void dbg_run(Repl *r, const char *items) {
-  double timeout = r->host->cli->limits.timeout;
-  Dbg d = {.host = r->host, .deadline = timeout > 0 ? now() + timeout : 0};
+  double timeout = rly_session_limits(r->session).timeout;
+  Dbg d = {.host = r->host,
+           .display = repl_display(r),
+           .deadline = timeout > 0 ? now() + timeout : 0};
   if (!step_add(r, items)) return;
-  Mem *mem = r->host->program->ir->mem;
-  VEC_INIT(&d.starts, mem);
-  for (int i = 0; i < LAST_MOST; i++) strbuf_init(&d.last[i], mem);
+  strbuf_init(&d.out, r->host->program->ir->mem);
+  strbuf_init(&d.value, r->host->program->ir->mem);
   host_was_interrupted(); /* earlier interrupts do not count */
-  d.stepper = session_stepper(r->session);
-  if (d.stepper) evaluate(&d);
+  d.stepper = session_stepper(r->session, NULL);
+  if (d.stepper) d.tree = stepper_tree_new(d.stepper, d.display.width);
+  if (d.tree) evaluate(&d);
+  stepper_tree_free(d.tree);
   stepper_free(d.stepper);
-  VEC_DONE(&d.starts);
   session_failed(r->session, RLY_OK);
-  for (int i = 0; i < LAST_MOST; i++) strbuf_done(&d.last[i]);
+  strbuf_done(&d.value);
+  strbuf_done(&d.out);
   step_leave(r);
 }

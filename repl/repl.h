@@ -4,6 +4,8 @@
 
 #include "repl/cli.h"
 #include "repl/display.h"
+#include "repl/frames.h"
+#include "repl/settings.h"
 
 /* The lines typed so far of the current entry. */
 typedef struct Entry {
@@ -31,7 +33,14 @@ typedef struct Kept {
   rly_snapshot *snapshot;
 } Kept;
 
-enum { FORKS_MAX = 16, KEPT_MAX = 64 };
+/* What is shown again when it changes. */
+typedef struct Watch {
+  char *words;
+  char *shown;   /* the text shown last; NULL: none */
+  uint64_t hash; /* of what it depended on then */
+} Watch;
+
+enum { FORKS_MAX = 16, KEPT_MAX = 64, BREAKS_MAX = 64, WATCHES_MAX = 16 };
 
 typedef struct Repl {
   Host *host;
@@ -47,11 +56,20 @@ typedef struct Repl {
   const char
       *startup; /* the start-up file while it is being read; otherwise NULL */
   int line;     /* the line of it, from 0, on which the entry begins */
+  Settings settings;
   bool tty, quit;
+  Frames frames;             /* where a run-time error stopped */
+  const struct Unit *failed; /* the last entry, if it ended with one */
+  rly_session *before;       /* the session as it was, if that changes cells */
+  bool cells_gone;           /* it does, and there is no such copy */
+  char *breaks[BREAKS_MAX];  /* :break */
+  int break_count;
+  Watch watches[WATCHES_MAX];
+  int watch_count;
 } Repl;
 
 /* Evaluates the text added last and shows its values.  Returns false after
- * reporting a failure. */
+ * reporting a failure; what is left of the text is not evaluated later. */
 bool repl_evaluate(Repl *r);
 /* Adds a complete text and evaluates it. */
 bool repl_submit(Repl *r, const char *text);
@@ -62,6 +80,9 @@ rly_value *repl_value(Repl *r, const char *text);
 Display repl_display(const Repl *r);
 /* Runs a command line, without its colon. */
 void repl_command(Repl *r, const char *line);
+/* May a command read, write or edit files?  --safe forbids it to text that
+ * comes by a pipe.  False after reporting. */
+bool repl_may_use_files(Repl *r, const char *command);
 /* Gives every command's name, with its colon. */
 void repl_each_command(void (*visit)(void *data, const char *name), void *data);
 
@@ -80,6 +101,8 @@ void transcript_add_file(Repl *r, const char *path);
  * false, with errno: it cannot be written. */
 bool transcript_save(Repl *r, const char *path);
 void transcript_clear(Repl *r);
+/* Lists the entries by their numbers. */
+void transcript_list(Repl *r, const char *rest);
 
 /* --- state.c: what the session remembers -------------------------------- */
 
@@ -102,23 +125,78 @@ void measure_bench(Repl *r, const char *expr);
 void measure_profile(Repl *r, const char *items);
 void measure_limit(Repl *r, const char *rest);
 
+/* --- params.c: values for params ---------------------------------------- */
+
+void params_run_one(Repl *r, const char *rest);
+void params_run_file(Repl *r, const char *path);
+/* The length of the path in `PATH NAME=VALUE ...`. */
+size_t params_behind(const char *rest);
+/* Binds the words of such a text; false after reporting. */
+bool params_bind_words(Repl *r, const char *words);
+
 /* --- step.c ------------------------------------------------------------- */
 
 void step_run(Repl *r, const char *items);
 /* Before and after items are evaluated by a stepper. */
 bool step_add(Repl *r, const char *items);
 void step_leave(Repl *r);
+/* :break and :delete, breakpoints of entries to come. */
+void step_run_break(Repl *r, const char *where);
+void step_run_delete(Repl *r, const char *rest);
+/* With breakpoints, steps through the newest text before it is evaluated; it
+ * stops where one is met.  False: it is not to be evaluated. */
+bool step_breaks(Repl *r);
+void step_breaks_clear(Repl *r);
 /* dbg.c */
 void dbg_run(Repl *r, const char *items);
+
+/* --- frames.c: functions under way at an error ---------------------------- */
+
+void frames_run_where(Repl *r, const char *rest);
+void frames_run_up(Repl *r, const char *rest);
+void frames_run_down(Repl *r, const char *rest);
+void frames_run_leave(Repl *r, const char *rest);
+/* Before the newest text is evaluated, and after it failed. */
+void frames_prepare(Repl *r);
+void frames_failed(Repl *r);
+void frames_forget(Repl *r);
+/* Takes an expression while something is stopped; false: it is none, or
+ * nothing is. */
+bool frames_take(Repl *r, const char *text);
 
 /* --- cost.c: what evaluating something would amount to ------------------ */
 
 void cost_run(Repl *r, const char *expr);
 
-/* --- plot.c: vectors and matrices as drawings ---------------------------- */
+/* --- plot.c: numbers as drawings ------------------------------------------ */
 
 void plot_run_plot(Repl *r, const char *words);
 void plot_run_heat(Repl *r, const char *words);
+void plot_run_hist(Repl *r, const char *words);
+/* What the command (`plot`, `heat` or `hist`) would draw in the terminal; false
+ * after reporting. */
+bool plot_text(Repl *r, const char *command, const char *words, StrBuf *out);
+/* Is it one of these? */
+bool plot_draws(const char *command);
+
+/* --- watch.c: what is shown again when it changes ------------------------- */
+
+void watch_run(Repl *r, const char *words);
+void watch_run_stop(Repl *r, const char *rest);
+/* After each entry and each command. */
+void watch_look(Repl *r);
+void watch_clear(Repl *r);
+
+/* --- doc.c: what is written about a name -------------------------------- */
+
+void doc_run(Repl *r, const char *name);
+void doc_source(Repl *r, const char *name);
+void doc_names(Repl *r, const char *pattern);
+void doc_explain(Repl *r, const char *code);
+
+/* --- find.c: functions by type ------------------------------------------- */
+
+void find_run(Repl *r, const char *type);
 
 /* --- inspect.c: what a name stands for ---------------------------------- */
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "lib/inside.h"
+#include "repl/frames.h"
 #include "repl/line.h"
 #include "repl/repl.h"
 #include "repl/abbrev.h"
@@ -36,7 +37,8 @@ typedef struct Walk {
   Host *host;
   Stepper *stepper;
   StepShow show;
-  double until; /* 0: for ever */
+  Frames frames; /* what is looked at */
+  double until;  /* 0: for ever */
   Deadline deadline;
   bool written;  /* whether the page was written */
   StepStop last; /* why the last forward move ended */
@@ -59,7 +61,9 @@ static bool asked_to_stop(void *walk) {
   return host_was_interrupted() || time_is_up(walk);
 }
 
-/* A kernel under way cannot ask how late it is: it is told. */
+/* A kernel under way cannot ask how late it is: it is told.  Between two steps
+ * time_is_up() is asked; within a step only another thread can tell the
+ * kernel. */
 static void time_is_over(void *machine) { step_give_up(machine); }
 
 /* The deadline of the command before is ended first; a deadline that was never
@@ -75,7 +79,10 @@ static void begin_time(Walk *w) {
 
 /* --- Moves -------------------------------------------------------------- */
 
-/* Reports why a move was stopped: an interrupt or the time limit. */
+/* Reports why a move was stopped: an interrupt or the time limit.  STOP_ASKED
+ * means that asked_to_stop() was true, for one reason or the other.  The clock
+ * decides which: when the time is over as well, the limit is what is reported,
+ * as it gives the exit status. */
 static StepStop stopped(Walk *w, StepStop stop) {
   unsigned long long steps = stepper_number(w->stepper);
   if (stop != STOP_ASKED) return stop;
@@ -84,9 +91,8 @@ static StepStop stopped(Walk *w, StepStop stop) {
     return stop;
   }
   step_say(&w->show,
-           "stopped after %llu steps: E0703: the time limit of %g "
-           "s was reached",
-           steps, w->host->cli->limits.timeout);
+           "stopped after %llu steps: E0703: time limit of %g s reached", steps,
+           w->host->cli->limits.timeout);
   w->host->said = true;
   return STOP_LIMIT;
 }
@@ -95,9 +101,11 @@ static bool goes_on(StepStop stop) {
   return stop == STOP_STEP || stop == STOP_VALUE;
 }
 
-/* Makes up to `count` moves, until one is stopped. */
+/* Makes up to `count` moves, until one is stopped.  Each of the `count` moves
+ * is shown, as if the command had been given so often. */
 static void move(Walk *w, StepMove kind, uint64_t count) {
   StepStop stop = STOP_STEP;
+  w->frames.level = 0;
   begin_time(w);
   for (uint64_t i = 0; i < count && goes_on(stop); i++) {
     stop = stepper_move(w->stepper, kind);
@@ -108,7 +116,8 @@ static void move(Walk *w, StepMove kind, uint64_t count) {
   w->last = stop;
 }
 
-/* Reads the number in `rest`; an empty text means 1. */
+/* Reads the number in `rest`; an empty text means 1.  So is what is no number:
+ * `step x` makes a step. */
 static uint64_t count_in(const char *rest) {
   uint64_t n;
   return *rest && read_count(rest, &n) && n ? n : 1;
@@ -129,11 +138,32 @@ static void run_out(Walk *w, const char *rest) {
   move(w, MOVE_OUT, 1);
 }
 
-/* Runs on through the values of all items. */
+/* Runs on through the values of all items.  A value ends an item, not the
+ * program. */
 static void run_run(Walk *w, const char *rest) {
   (void)rest;
   do move(w, MOVE_RUN, 1);
   while (w->last == STOP_VALUE);
+}
+
+/* To the step of that number, back or forth. */
+static void run_goto(Walk *w, const char *rest) {
+  uint64_t n, at = stepper_number(w->stepper);
+  if (!read_count(rest, &n) || !n) {
+    step_say(&w->show, "goto takes the number of a step");
+    return;
+  }
+  StepStop stop = STOP_STEP;
+  bool back = n < at;
+  w->frames.level = 0;
+  begin_time(w);
+  while (goes_on(stop) && (back ? stepper_number(w->stepper) > n
+                                : stepper_number(w->stepper) < n)) {
+    stop = stopped(w, stepper_move(w->stepper, back ? MOVE_BACK : MOVE_STEP));
+    if (mem_exhausted(w->host->program->mem)) stop = STOP_LIMIT;
+  }
+  step_show_stop(&w->show, stop);
+  w->last = stop;
 }
 
 /* --- Breakpoints and folding -------------------------------------------- */
@@ -151,7 +181,9 @@ static void run_break(Walk *w, const char *rest) {
   if (!*rest) {
     list_breaks(w);
   } else if (!stepper_break(w->stepper, rest)) {
-    step_say(&w->show, "`%s` is no %%name, @name, operator, (shape) or nan",
+    step_say(&w->show,
+             "`%s` is no %%name, @name, operator, (shape), nan or "
+             "FILE:LINE",
              rest);
   }
 }
@@ -171,8 +203,9 @@ static void list_folds(Walk *w) {
   }
 }
 
-/* Folds or unfolds the kinds in `words`, separated by blanks or
- * commas.  Returns false if one is unknown. */
+/* Folds or unfolds the kinds in `words`, separated by blanks or commas.
+ * Returns false if one is unknown.  Known kinds are set even where another is
+ * unknown. */
 static bool set_folds(Walk *w, const char *rest, bool on) {
   char words[256], *at = words;
   bool known = true;
@@ -208,6 +241,33 @@ static void run_cells(Walk *w, const char *rest) {
   step_show_cells(&w->show);
 }
 
+/* --- Functions under way ------------------------------------------------ */
+
+static bool looks(Walk *w) {
+  bool stands = stepper_level_count(w->stepper) > 0;
+  if (!stands) step_say(&w->show, "no function is under way");
+  return stands;
+}
+
+static void run_where(Walk *w, const char *rest) {
+  (void)rest;
+  if (looks(w)) frames_where(&w->frames);
+}
+
+static void run_up(Walk *w, const char *rest) {
+  (void)rest;
+  if (looks(w)) frames_move(&w->frames, 1);
+}
+
+static void run_down(Walk *w, const char *rest) {
+  (void)rest;
+  if (looks(w)) frames_move(&w->frames, -1);
+}
+
+static void run_print(Walk *w, const char *rest) {
+  if (looks(w)) frames_evaluate(&w->frames, rest);
+}
+
 static void run_quit(Walk *w, const char *rest) {
   (void)rest;
   w->quit = true;
@@ -230,15 +290,22 @@ static const StepCommand table[] = {
     {"over", 'o', "", run_over, "to where what is marked has its value"},
     {"out", 0, "", run_out, "to where the function has its value"},
     {"back", 'b', "[N]", run_back, "the step before, or N"},
+    {"goto", 'g', "N", run_goto, "to the step of that number"},
     {"run", 'r', "", run_run, "to a breakpoint, or the end"},
     {"break", 0, "[WHERE]", run_break,
-     "stop at %name, @name, an operator, (2, 3), nan; or list them"},
+     "stop at %name, @name, an operator, (2, 3), nan, FILE:LINE, each perhaps "
+     "with `if EXPR`; or list them"},
     {"delete", 'd', "N", run_delete, "take a breakpoint away"},
     {"fold", 0, "[KINDS]", run_fold,
      "pass steps over, and count them; or list"},
     {"unfold", 0, "[KINDS]", run_unfold, "show them again"},
     {"show", 0, "", run_show, "this step, with all of its text"},
     {"cells", 'c', "", run_cells, "the cells and what they hold"},
+    {"where", 'w', "", run_where, "the functions under way"},
+    {"up", 0, "", run_up, "look at the function that called it"},
+    {"down", 0, "", run_down, "look at the one that it called"},
+    {"print", 'p', "EXPR", run_print,
+     "the value of an expression there; an expression alone, too"},
     {"help", 'h', "", run_help, "this list"},
     {"quit", 'q', "", run_quit, "leave"},
 };
@@ -269,6 +336,12 @@ static void command(Walk *w, char *line) {
     run_step(w, "");
     return;
   }
+  /* What does not begin with a word is an expression. */
+  size_t word = strspn(line, "abcdefghijklmnopqrstuvwxyz");
+  if (!word || (word < n && line[word] != ' ')) {
+    run_print(w, line);
+    return;
+  }
   char *why;
   int at =
       command_find((CommandNames){"", TABLE_COUNT, name_at}, line, n, &why);
@@ -283,7 +356,8 @@ static uint64_t steps_most(const Walk *w) {
   return w->host->cli->steps ? w->host->cli->steps : STEPS_SHOWN;
 }
 
-/* Shows every step up to a maximum and says why the steps end. */
+/* Shows every step up to a maximum and says why the steps end.  Used where
+ * nobody can give commands.  Breakpoints stop it, like the end. */
 static void all_steps(Walk *w) {
   begin_time(w);
   for (uint64_t n = steps_most(w);
@@ -313,32 +387,42 @@ static void add_end(Walk *w, StrBuf *out) {
   }
 }
 
-/* Writes all steps as a page.  Breakpoints do not apply. */
+/* Writes all steps as a page.  Breakpoints do not apply.  Steps are added to
+ * one text, which is written at the end by a rename; a limit of memory leaves
+ * an older page as it was. */
 static void page(Walk *w) {
   rly_program *p = w->host->program;
   const Cli *cli = w->host->cli;
-  StrBuf out, why;
-  strbuf_init(&out, p->ir->mem);
+  StepPage *page =
+      stepper_page_new(w->stepper, cli->eval ? cli->eval : cli->words.items[0]);
+  bool fits = page;
+  StrBuf why;
   strbuf_init(&why, p->ir->mem);
-  stepper_page_begin(&out, cli->eval ? cli->eval : cli->words.items[0]);
   begin_time(w);
   for (uint64_t n = steps_most(w);
-       n-- > 0 && !stepper_ended(w->stepper) && !asked_to_stop(w);) {
+       fits && n-- > 0 && !stepper_ended(w->stepper) && !asked_to_stop(w);) {
     w->last = stepper_move(w->stepper, MOVE_STEP);
     if (w->last != STOP_END && w->last != STOP_LIMIT)
-      stepper_page_step(w->stepper, &out);
+      fits = stepper_page_step(page);
   }
-  add_end(w, &why);
-  stepper_page_end(&out, strbuf_text(&why));
+  if (fits) add_end(w, &why);
+  else
+    strbuf_addf(&why,
+                "Stopped after %llu steps, for a page must be readable: --fold "
+                "KINDS leaves steps out.",
+                (unsigned long long)stepper_number(w->stepper));
+  const StrBuf *text = page ? stepper_page_end(page, strbuf_text(&why)) : NULL;
   step_say(&w->show, "%s", strbuf_text(&why));
-  w->written = !mem_exhausted(p->mem) && file_replace(p->cx, cli->html, &out);
-  strbuf_done(&out);
+  w->written =
+      text && !mem_exhausted(p->mem) && file_replace(p->cx, cli->html, text);
+  stepper_page_free(page);
   strbuf_done(&why);
 }
 
-static void from_terminal(Walk *w) {
-  move(w, MOVE_STEP, 1);
-  while (!w->quit && !w->host->write_error) {
+/* `to_end`: up to the end of what is stepped through. */
+static void take_commands(Walk *w, bool to_end) {
+  while (!w->quit && !w->host->write_error &&
+         !(to_end && stepper_ended(w->stepper))) {
     bool interrupted;
     char *line = line_read("step> ", 0, &interrupted);
     if (!line) break;
@@ -347,7 +431,14 @@ static void from_terminal(Walk *w) {
   }
 }
 
-/* Returns false if there are none. */
+static void from_terminal(Walk *w) {
+  if (!w->host->cli->fold) stepper_fold(w->stepper, "names", true);
+  move(w, MOVE_STEP, 1);
+  take_commands(w, false);
+}
+
+/* Returns false if there are none.  The first line is read before the first
+ * step is shown, since a pipe without any line gets all_steps() instead. */
 static bool from_pipe(Walk *w) {
   char *line = NULL;
   size_t cap = 0;
@@ -384,22 +475,41 @@ static bool take_flags(Walk *w, const Cli *cli) {
   }
   for (int i = 0; i < cli->breaks.count; i++) {
     if (stepper_break(w->stepper, cli->breaks.items[i])) continue;
-    host_usage(w->host, "`%s` is no %%name, @name, operator, (shape) or nan",
+    host_usage(w->host,
+               "`%s` is no %%name, @name, operator, (shape), nan or FILE:LINE",
                cli->breaks.items[i]);
     return false;
   }
   return true;
 }
 
-static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
+/* Flags that name something unknown are refused before the first step. */
+/* Of a breakpoint.  One that cannot be judged stops. */
+static bool condition_holds(void *walk, const char *condition) {
+  Walk *w = walk;
+  StrBuf why;
+  strbuf_init(&why, w->host->program->ir->mem);
+  bool holds =
+      session_step_holds(w->frames.session, w->stepper, condition, &why);
+  host_report(w->host);
+  if (why.len) step_say(&w->show, "%s: %s", condition, strbuf_text(&why));
+  strbuf_done(&why);
+  return holds;
+}
+
+/* RLY_OK, or why there is nothing to step through, after reporting. */
+static rly_status prepare(Walk *w, const rly_function *entry, rly_session *s) {
   const Cli *cli = w->host->cli;
   host_was_interrupted(); /* earlier interrupts do not count */
-  w->stepper = session_stepper(s);
-  if (!w->stepper) return false;
+  rly_status status;
+  w->stepper = session_stepper(s, &status);
+  if (!w->stepper) return status;
   stepper_when_to_stop(w->stepper, asked_to_stop, w);
+  stepper_when_it_holds(w->stepper, condition_holds, w);
   step_show_init(&w->show, w->host, w->stepper);
-  return take_flags(w, cli) &&
-         (!entry || session_step_call(s, w->stepper, entry));
+  w->frames = (Frames){w->host, s, w->stepper, 0};
+  if (!take_flags(w, cli)) return RLY_REFUSED;
+  return entry ? session_step_call(s, w->stepper, entry) : RLY_OK;
 }
 
 /* `piped` is true for rly step and false for :step, whose stdin is the
@@ -407,8 +517,9 @@ static bool prepare(Walk *w, const rly_function *entry, rly_session *s) {
 int step_through(Host *h, rly_session *s, const rly_function *entry,
                  bool piped) {
   Walk w = {.host = h};
-  int status = 1;
-  if (prepare(&w, entry, s)) {
+  rly_status ready = prepare(&w, entry, s);
+  int status = exit_status(ready);
+  if (ready == RLY_OK) {
     if (piped && h->cli->html) page(&w);
     else if (isatty(STDIN_FILENO)) from_terminal(&w);
     else if (!piped || !from_pipe(&w)) all_steps(&w);
@@ -423,7 +534,8 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
 
 /* --- :step --------------------------------------------------------------- */
 
-/* Adds items as the next to be evaluated.  Returns false after reporting. */
+/* Adds items as the next to be evaluated.  Returns false after reporting.
+ * `printed` counts from here what the stepper prints, see step_leave(). */
 bool step_add(Repl *r, const char *items) {
   rly_program *p = r->host->program;
   rly_status status =
@@ -444,8 +556,10 @@ static bool has_lets(const rly_program *p) {
 }
 
 /* The stepper worked on copies, so the session evaluates items that define
- * names once more.  Output and errors were already shown and are not
- * repeated. */
+ * names once more.  Output and errors were already shown and are not repeated.
+ * `known` tells the host to leave out as many bytes of output as the stepper
+ * has printed.  Items without a let are skipped, as their value has been
+ * seen. */
 void step_leave(Repl *r) {
   Host *h = r->host;
   host_report(h);
@@ -463,13 +577,89 @@ void step_run(Repl *r, const char *items) {
   step_leave(r);
 }
 
+/* --- Breakpoints of the prompt ------------------------------------------- */
+
+/* Is it one?  A stepper over nothing reads it. */
+static bool is_break(Repl *r, const char *where) {
+  Stepper *st = session_stepper(r->session, NULL);
+  bool ok = st && stepper_break(st, where);
+  stepper_free(st);
+  return ok;
+}
+
+void step_run_break(Repl *r, const char *where) {
+  for (int i = 0; !*where && i < r->break_count; i++)
+    repl_say(r, "%d  %s\n", i + 1, r->breaks[i]);
+  if (!*where && !r->break_count) repl_say(r, "there are no breakpoints\n");
+  if (!*where) return;
+  char *text = strdup(where);
+  if (!text || r->break_count == BREAKS_MAX || !is_break(r, where)) {
+    repl_refuse("break",
+                "`%s` is no %%name, @name, operator, (shape), nan or "
+                "FILE:LINE, perhaps with `if EXPR`",
+                where);
+    free(text);
+    return;
+  }
+  r->breaks[r->break_count++] = text;
+}
+
+void step_run_delete(Repl *r, const char *rest) {
+  uint64_t n;
+  if (!read_count(rest, &n) || !n || n > (uint64_t)r->break_count) {
+    repl_refuse("delete", "there is no breakpoint `%s`", rest);
+    return;
+  }
+  free(r->breaks[n - 1]);
+  r->break_count--;
+  memmove(r->breaks + n - 1, r->breaks + n,
+          (size_t)(r->break_count - (int)n + 1) * sizeof *r->breaks);
+}
+
+void step_breaks_clear(Repl *r) {
+  while (r->break_count) free(r->breaks[--r->break_count]);
+}
+
+/* Moves in silence to where a breakpoint is met. */
+static bool meets_break(Walk *w) {
+  do {
+    begin_time(w);
+    w->last = stepper_move(w->stepper, MOVE_RUN);
+  } while (w->last == STOP_VALUE);
+  return w->last == STOP_BREAK;
+}
+
+/* The entry is evaluated by small steps first, on copies of the session's
+ * values, and then by the session, which does not repeat what was printed. */
+bool step_breaks(Repl *r) {
+  Host *h = r->host;
+  Walk w = {.host = h};
+  if (!r->break_count) return true;
+  h->printed = 0;
+  bool ready = prepare(&w, NULL, r->session) == RLY_OK;
+  for (int i = 0; ready && i < r->break_count; i++)
+    stepper_break(w.stepper, r->breaks[i]);
+  while (ready && !w.quit && meets_break(&w)) {
+    step_show_stop(&w.show, w.last);
+    if (isatty(STDIN_FILENO)) take_commands(&w, true);
+  }
+  deadline_end(&w.deadline);
+  if (w.stepper) step_show_done(&w.show);
+  stepper_free(w.stepper);
+  session_failed(r->session, RLY_OK);
+  host_report(h);
+  if (w.quit) rly_session_skip(r->session);
+  h->known = h->printed;
+  return !w.quit;
+}
+
 /* --- rly step ----------------------------------------------------------- */
 
 /* line_init() gets a prompt without entries, for readline's completion looks at
  * one. */
 static int step_program(Host *h) {
   const rly_function *entry = NULL;
-  int args, status = 1;
+  int args, status = 3;
   if (!h->cli->eval && !h->cli->words.count)
     return host_usage(h, "step needs a file, or -e ITEMS");
   rly_status added = host_add_program(h, &args);

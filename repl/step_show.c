@@ -31,7 +31,7 @@ void step_show_init(StepShow *w, Host *h, Stepper *s) {
                   .stepper = s,
                   .json = h->cli->json,
                   .colour = use_color(h->cli, stdout)};
-  if (isatty(STDOUT_FILENO)) w->width = (size_t)terminal_width();
+  if (is_terminal(stdout)) w->width = (size_t)terminal_width();
   stepper_view_init(&w->view, h->program->ir->mem);
 }
 
@@ -73,7 +73,9 @@ void step_say(StepShow *w, const char *format, ...) {
 }
 
 /* Prints `before` and the text.  On a terminal, long text is broken between
- * words and continues with more indentation. */
+ * words and continues with more indentation.  Words that are wider than the
+ * line stand alone; blanks between words are kept, since they may separate
+ * columns. */
 static void add_words(StepShow *w, StrBuf *out, const char *before,
                       const char *text, const char *code) {
   size_t indent = strspn(before, " ") + 2, at = strlen(before);
@@ -99,35 +101,37 @@ static void add_words(StepShow *w, StrBuf *out, const char *before,
 static bool is_near(size_t a, size_t b) { return a < b + NEAR && b < a + NEAR; }
 
 /* Shortens a very long line to the parts around its beginning and the ends of
- * the mark, at whole characters.  An omitted part runs from `at` to its
- * `end`. */
-static size_t skip_far(const StepView *v, size_t from, size_t at, size_t end) {
-  const char *text = strbuf_text(&v->text);
+ * the mark, at whole characters.  An omitted part runs from `at` to its `end`.
+ * 0x80 to 0xBF are continuation bytes of UTF-8. */
+static size_t skip_far(const StepText *t, size_t from, size_t at, size_t end) {
+  const char *text = strbuf_text(&t->text);
   while (at < end && text[at] != '\n' &&
          ((text[at] & 0xC0) == 0x80 ||
-          !(is_near(at, from) || is_near(at, v->lo) || is_near(at, v->hi))))
+          !(is_near(at, from) || is_near(at, t->lo) || is_near(at, t->hi))))
     at++;
   return at;
 }
 
 /* Prints one line of the text, up to `end`.  Where the mark continues from the
  * line before, the indentation is not underlined.  Returns the start of the
- * next line. */
+ * next line.  The mark may begin and end anywhere: in the middle of the line,
+ * in the line before, behind the last character.  So both ends are looked for
+ * at each byte, and the loop runs once more at `end`. */
 static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
-  const StepView *v = &w->view;
-  const char *text = strbuf_text(&v->text);
-  bool marked = v->hi > v->lo;
+  const StepText *t = &w->view.now;
+  const char *text = strbuf_text(&t->text);
+  bool marked = t->hi > t->lo;
   size_t from = at;
   strbuf_add(out, "    ");
-  for (; at < end && at != v->lo && text[at] == ' '; at++)
+  for (; at < end && at != t->lo && text[at] == ' '; at++)
     strbuf_add_char(out, ' ');
-  if (v->lo < at && at < v->hi) strbuf_add(out, style(w, MARK));
+  if (t->lo < at && at < t->hi) strbuf_add(out, style(w, MARK));
   for (;; at++) {
-    if (marked && at == v->lo) strbuf_add(out, w->colour ? MARK : "\u27e6");
-    if (marked && at == v->hi) strbuf_add(out, w->colour ? PLAIN : "\u27e7");
+    if (marked && at == t->lo) strbuf_add(out, w->colour ? MARK : "\u27e6");
+    if (marked && at == t->hi) strbuf_add(out, w->colour ? PLAIN : "\u27e7");
     if (at == end || text[at] == '\n') break;
     size_t next =
-        w->whole || (text[at] & 0xC0) == 0x80 ? at : skip_far(v, from, at, end);
+        w->whole || (text[at] & 0xC0) == 0x80 ? at : skip_far(t, from, at, end);
     if (next > at) {
       strbuf_add(out, " ... ");
       at = next - 1;
@@ -135,7 +139,7 @@ static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
     }
     strbuf_add_char(out, text[at]);
   }
-  if (v->lo <= at && at < v->hi) strbuf_add(out, style(w, PLAIN));
+  if (t->lo <= at && at < t->hi) strbuf_add(out, style(w, PLAIN));
   strbuf_add_char(out, '\n');
   return at + 1;
 }
@@ -143,7 +147,7 @@ static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
 /* Prints the lines from `from` to `to`.  The marked part is underlined if there
  * is colour, and in brackets otherwise. */
 static void add_text(StepShow *w, StrBuf *out, size_t from, size_t to) {
-  if (!w->view.text.len) return;
+  if (!w->view.now.text.len) return;
   for (size_t at = from; at <= to;) at = add_line(w, out, at, to);
 }
 
@@ -180,7 +184,7 @@ static void add_around(StepShow *w, StrBuf *out) {
 /* The order in which a person reads: what happens where, to what, and why. */
 static void add_view(StepShow *w, StrBuf *out, size_t lines) {
   const StepView *v = &w->view;
-  StepCut cut = stepper_cut(v, lines);
+  StepCut cut = stepper_cut(&v->now, lines);
   add_head(w, out);
   add_elided(w, out, cut.before);
   add_text(w, out, cut.from, cut.to);

@@ -13,28 +13,17 @@
 
 #include <string.h>
 
-enum { DEPTH_MOST = 8, ELEMENTS_MOST = 64, WIDTH = 48, TYPE_WIDTH = 100000 };
+#include "tensor/facts.h"
+
+enum { DEPTH_MOST = 8, PARTS_MOST = 16, WIDTH = 64, TYPE_WIDTH = 100000 };
 
 /* --- Tensors ------------------------------------------------------------ */
 
-/* Adds the elements if they fit on the line; otherwise returns false. */
-static bool add_elements(Stepper *s, StrBuf *out, const Tensor *t,
-                         size_t width) {
-  if (tensor_count(t) > ELEMENTS_MOST) return false;
-  StrBuf block;
-  strbuf_init(&block, s->mem);
-  tensor_print_block(&block, t, (int)width + 1, 0, 0);
-  const char *text = strbuf_text(&block);
-  bool fits = block.len <= width && !strchr(text, '\n');
-  if (fits) strbuf_add(out, text);
-  strbuf_done(&block);
-  return fits;
-}
-
-static void add_tensor(Stepper *s, StrBuf *out, const Tensor *t, size_t width) {
+/* The elements if they fit into a line of that width, otherwise the type. */
+static void add_tensor(StrBuf *out, const Tensor *t, size_t width) {
   if (t->rank == 0)
     scalar_print_literal(out, (DType)t->dtype, tensor_bits_at(t, 0));
-  else if (!add_elements(s, out, t, width)) tensor_print_type(out, t);
+  else if (!tensor_print_line(out, t, (int)width)) tensor_print_type(out, t);
 }
 
 /* --- Everything --------------------------------------------------------- */
@@ -77,7 +66,7 @@ static void add_function(Brief *b, const StepObj *v) {
 static void add(Brief *b, const StepObj *v) {
   size_t room = b->end > b->out->len ? b->end - b->out->len : 0;
   switch ((StepObjKind)v->kind) {
-    case V_TENSOR: add_tensor(b->s, b->out, v->tensor, room); break;
+    case V_TENSOR: add_tensor(b->out, v->tensor, room); break;
     case V_TUPLE: add_fields(b, v, v->count == 1 ? ",)" : ")"); break;
     case V_DATA:
       strbuf_add(b->out, v->ctor->name->text);
@@ -99,28 +88,98 @@ void brief_cut(StrBuf *out, size_t len) {
 
 /* --- With types --------------------------------------------------------- */
 
-static void typed_tensor(Stepper *s, StrBuf *out, const Tensor *t) {
+/* Of a tensor that is not shown whole the facts follow. */
+static void typed_tensor(StrBuf *out, const Tensor *t) {
   if (t->rank == 0) {
-    add_tensor(s, out, t, WIDTH);
+    add_tensor(out, t, WIDTH);
     strbuf_addf(out, " (%s)", dtype_name((DType)t->dtype));
     return;
   }
   tensor_print_type(out, t);
   size_t len = out->len;
   strbuf_add_char(out, ' ');
-  if (!add_elements(s, out, t, WIDTH)) brief_cut(out, len);
+  if (!tensor_print_line(out, t, WIDTH)) brief_cut(out, len);
+  if (out->len > len && !strstr(out->data + len, "...")) return;
+  strbuf_add(out, " (");
+  tensor_print_facts(out, t);
+  strbuf_add_char(out, ')');
+}
+
+/* What a value's type is while the program runs, as far as the value tells:
+ * inside a polymorphic function the checked type is List[A].  NULL: it does not
+ * tell, as Nil does not. */
+static const Type *type_of(Stepper *s, const StepObj *v, int depth);
+
+/* Finds types for the parameters of a data type from one of its values.
+ *
+ *   Cons(1, Nil) of type List[A], field `head: A`  gives  A = int32
+ *
+ * The search goes into the data type's own values, for the first may not tell
+ * (Cons(Nil, ...)), but no deeper than `depth`. */
+static void learn(Stepper *s, const Adt *adt, const Type **args,
+                  const Type *declared, const StepObj *v, int depth) {
+  for (int i = 0; declared->kind == TY_VAR && i < adt->param_count; i++)
+    if (declared->var == adt->params[i] && !args[i])
+      args[i] = type_of(s, v, depth);
+  bool same = declared->kind == TY_ADT && declared->adt == adt;
+  if (!same || v->kind != V_DATA || depth == 0) return;
+  for (uint32_t i = 0; i < v->count; i++)
+    learn(s, adt, args, v->ctor->fields[i], v->fields[i], depth - 1);
+}
+
+/* All parameters must be found, or the type is not told at all. */
+static const Type *type_of_data(Stepper *s, const StepObj *v, int depth) {
+  const Adt *adt = v->ctor->adt;
+  int n = adt->param_count;
+  const Type *args[PARTS_MOST] = {NULL};
+  if (n > PARTS_MOST) return NULL;
+  for (uint32_t i = 0; i < v->count; i++)
+    learn(s, adt, args, v->ctor->fields[i], v->fields[i], depth);
+  for (int i = 0; i < n; i++)
+    if (!args[i]) return NULL;
+  return type_adt(s->program->types, adt, n, args);
+}
+
+static const Type *type_of_tuple(Stepper *s, const StepObj *v, int depth) {
+  const Type *fields[PARTS_MOST];
+  if (v->count > PARTS_MOST) return NULL;
+  for (uint32_t i = 0; i < v->count; i++)
+    if (!(fields[i] = type_of(s, v->fields[i], depth))) return NULL;
+  return type_tuple(s->program->types, (int)v->count, fields);
+}
+
+/* A closure over type parameters has no one type. */
+static const Type *type_of(Stepper *s, const StepObj *v, int depth) {
+  Dim dims[RANK_MAX];
+  if (depth-- == 0) return NULL;
+  switch ((StepObjKind)v->kind) {
+    case V_TENSOR:
+      dims_of_shape(v->tensor->rank, v->tensor->shape, dims);
+      return type_tensor(s->program->types, (DType)v->tensor->dtype,
+                         v->tensor->rank, dims);
+    case V_TUPLE: return type_of_tuple(s, v, depth);
+    case V_DATA: return type_of_data(s, v, depth);
+    case V_CLOSURE: return v->expr->type->has_var ? NULL : v->expr->type;
+    default: return NULL;
+  }
+}
+
+const Type *brief_type(Stepper *s, const StepObj *v) {
+  return type_of(s, v, DEPTH_MOST);
 }
 
 /* A tensor always has its actual type.  Other values have the checked one,
  * unless that has open parameters; () needs none. */
 void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type) {
   if (v->kind == V_TENSOR) {
-    typed_tensor(s, out, v->tensor);
+    typed_tensor(out, v->tensor);
     return;
   }
   brief_value(s, out, v, WIDTH);
   if (v->kind == V_CLOSURE) type = v->expr->type;
   if (v->kind == V_TUPLE && v->count == 0) return;
+  if (type && type->has_var && v->kind != V_CLOSURE)
+    type = type_of(s, v, DEPTH_MOST);
   if (!type) return;
   strbuf_add(out, " (");
   type_print(s->program->types, out, type, TYPE_WIDTH);

@@ -16,11 +16,15 @@ typedef enum BreakKind {
   BREAK_OP,
   BREAK_SHAPE,
   BREAK_NAN,
+  BREAK_LINE,
 } BreakKind;
 
 typedef struct Break {
   BreakKind kind;
-  char *text; /* the text of the breakpoint as it was given; owned */
+  char *text;       /* the text of the breakpoint as it was given; owned */
+  size_t condition; /* where in the text it begins; 0: there is none */
+  unsigned line;    /* BREAK_LINE: in the file whose path ends in `path` */
+  size_t path_len;
   int op, rank;
   int64_t shape[RANK_MAX];
 } Break;
@@ -43,8 +47,9 @@ struct Stepper {
   const Break *hit;
   bool (*asked)(void *data);
   void *asked_data;
+  bool (*holds)(void *data, const char *condition);
+  void *holds_data;
   uint64_t max_depth;
-  PtrMap delayed; /* a graph node's expression -> its Binding */
 };
 
 /* The redex of a rule: what it is applied to. */
@@ -72,6 +77,9 @@ const StepObj *redex_callee(const Redex *r);
 bool select_takes(const Stepper *s, const StepEntry *e, StepFold kind);
 /* The first folded kind that the step belongs to; FOLD_COUNT: none. */
 StepFold select_fold(const Stepper *s, const StepEntry *e);
+/* The environment that the rule's bindings are put in front of: for a call, the
+ * function's own. */
+const StepObj *select_env_before(const StepEntry *e);
 /* The first breakpoint that the entry meets, or NULL. */
 const Break *select_break(const Stepper *s, const StepEntry *e);
 
@@ -82,6 +90,8 @@ void brief_value(Stepper *s, StrBuf *out, const StepObj *v, int width);
 /* The same with its type: "3 (int32)", "Tensor[(2), int32] [1, 2]".  `type` is
  * the static type, used where the value does not determine its own; or NULL. */
 void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type);
+/* The type that the value itself tells; NULL: it does not. */
+const Type *brief_type(Stepper *s, const StepObj *v);
 /* Truncates the text to `len`. */
 void brief_cut(StrBuf *out, size_t len);
 /* The global whose function this is, or NULL. */
@@ -94,11 +104,45 @@ bool text_is_name(const Expr *e, const StepObj *v);
 /* The end of the current function at `state`: the first frame of another
  * function; NULL: none. */
 const StepObj *text_boundary(const StepState *state);
+/* The first frame after those of the function that waits at `f`. */
+const StepObj *text_behind(const StepObj *f);
+/* The expression that frame `f` waits for; NULL if it is no part of the frame's
+ * text. */
+const Expr *text_awaited(const StepObj *f);
+/* The global whose text contains `e`, or NULL. */
+const Global *text_home(const Stepper *s, const Expr *e);
 void text_view(Stepper *s, const StepEntry *e, StepView *v);
+/* The text after the rule, and the function that it is the body of. */
+void text_becomes(Stepper *s, const StepEntry *e, StepText *out,
+                  StrBuf *inside);
+
+/* --- frames.c ------------------------------------------------------------ */
+
+/* A function under way: its environment, and the expression that it evaluates
+ * or waits for. */
+typedef struct StepLevel {
+  StepObj *env;
+  const Expr *at; /* NULL: a definition's value */
+  Span span;
+} StepLevel;
+
+/* Level `n`, 0 the innermost, after the names that the step binds are bound.
+ * False: there is no such level. */
+bool frames_level(Stepper *s, size_t n, StepLevel *out);
+/* Calls `visit` for each variable of the environment that is not hidden by a
+ * newer one, the newest first, until it returns false. */
+void frames_each_var(Stepper *s, StepObj *env,
+                     bool (*visit)(void *data, const Var *var,
+                                   const StepObj *value),
+                     void *data);
 
 /* --- say.c --------------------------------------------------------------- */
 
 void say_step(Stepper *s, const StepEntry *e, StrBuf *out);
 void say_cells(Stepper *s, const StepEntry *e, StrBuf *out);
+/* The cell that the step made or wrote to, and what it held before (NULL: it is
+ * new).  NULL: none. */
+const StepObj *say_changed(const Stepper *s, const StepEntry *e,
+                           const StepObj **was);
 
 #endif

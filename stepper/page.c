@@ -1,6 +1,21 @@
-/* Steps for other programs: a self-contained page in HTML, and lines of
- * JSON. */
-#include "stepper/inside.h"
+/* Steps for other programs: a self-contained page in HTML, and lines of JSON.
+ *
+ * The page is one file: the style and the script are embedded by the build, and
+ * nothing is loaded.  Every step is an <article> in the text itself, so the
+ * page can be read, searched and printed without the script, which shows one
+ * step at a time, folds by `data-kinds`, finds words, moves the current source
+ * to the step's side and draws tensors.
+ *
+ *   <article id="step-12" data-kinds="names" data-file="m.rly" data-line="3">
+ *     <h2> number, rule, place     <pre> text with <mark class="redex">
+ *     <p class="names"> ...        <p class="says"> the sentence
+ *     <pre> what becomes of it, with <mark class="contractum">
+ *     <div class="side"> calls, names, cells
+ *
+ * Everything that comes from the program goes through html_add() or
+ * strbuf_add_escaped(): names and strings of a source are not trusted.  All
+ * parts of a step are of bounded length, and so is the page. */
+#include "stepper/page.h"
 
 #include <string.h>
 
@@ -19,6 +34,21 @@ static void add_text(StrBuf *out, const char *key, const StrBuf *text) {
   if (text->len) add_string(out, key, strbuf_text(text), text->len);
 }
 
+/* What stands in the redex's place after the rule. */
+static void add_contractum(Stepper *s, StrBuf *out) {
+  StepText t = {.lo = 0};
+  StrBuf inside;
+  strbuf_init(&t.text, s->mem);
+  strbuf_init(&inside, s->mem);
+  stepper_becomes(s, &t, &inside);
+  if (stepper_at(s) == STEP_RULE)
+    add_string(out, "contractum", strbuf_text(&t.text) + t.lo, t.hi - t.lo);
+  strbuf_done(&t.text);
+  strbuf_done(&inside);
+}
+
+/* The keys are those that docs/STEPPER.md lists; `before`, `redex` and `after`
+ * put together are the text. */
 void stepper_json(Stepper *s, StrBuf *out) {
   StepView v;
   stepper_view_init(&v, s->mem);
@@ -32,13 +62,15 @@ void stepper_json(Stepper *s, StrBuf *out) {
   }
   add_text(out, "in", &v.inside);
   /* The text has three parts: before the redex, the redex, after it. */
-  const char *text = strbuf_text(&v.text);
-  add_string(out, "before", text, v.lo);
-  add_string(out, "redex", text + v.lo, v.hi - v.lo);
-  add_string(out, "after", text + v.hi, v.text.len - v.hi);
+  const StepText *t = &v.now;
+  const char *text = strbuf_text(&t->text);
+  add_string(out, "before", text, t->lo);
+  add_string(out, "redex", text + t->lo, t->hi - t->lo);
+  add_string(out, "after", text + t->hi, t->text.len - t->hi);
   add_text(out, "where", &v.names);
   add_text(out, "says", &v.says);
   add_text(out, "cells", &v.cells);
+  add_contractum(s, out);
   if (stepper_passed(s)) {
     strbuf_addf(out, ", \"passed\": %llu",
                 (unsigned long long)stepper_passed(s));
@@ -53,7 +85,14 @@ void stepper_json(Stepper *s, StrBuf *out) {
 
 /* --- HTML --------------------------------------------------------------- */
 
-enum { PAGE_LINES = 40 };
+enum {
+  PAGE_LINES = 40,
+  NEAR_MOST = 2000, /* bytes of text on each side of the mark */
+  MARK_MOST = 4000, /* of what is marked */
+  PART_MOST = 4000, /* of a sentence */
+  TITLE_MOST = 200,
+  PAGE_MOST = 64 << 20,
+};
 
 static const char style[] =
 #include "stepper/page.css.inc"
@@ -62,23 +101,11 @@ static const char script[] =
 #include "stepper/page.js.inc"
     ;
 
-static void add_html(StrBuf *out, const char *text, size_t len) {
-  for (size_t i = 0; i < len; i++) {
-    switch (text[i]) {
-      case '&': strbuf_add(out, "&amp;"); break;
-      case '<': strbuf_add(out, "&lt;"); break;
-      case '>': strbuf_add(out, "&gt;"); break;
-      case '"': strbuf_add(out, "&quot;"); break;
-      default: strbuf_add_char(out, text[i]); break;
-    }
-  }
-}
-
 static void add_element(StrBuf *out, const char *class, const char *before,
                         const StrBuf *text) {
   if (!text->len) return;
   strbuf_addf(out, "<p class=\"%s\">%s", class, before);
-  add_html(out, strbuf_text(text), text->len);
+  html_add_cut(out, text, PART_MOST);
   strbuf_add(out, "</p>\n");
 }
 
@@ -94,20 +121,23 @@ static void add_folds(StrBuf *out) {
   strbuf_add(out, "</div>\n");
 }
 
-void stepper_page_begin(StrBuf *out, const char *title) {
+static void begin_page(StrBuf *out, const char *title) {
+  StrBuf text = {.data = (char *)title, .len = strlen(title)};
   strbuf_add(out,
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
              "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
              "content=\"width=device-width, initial-scale=1\">\n<title>");
-  add_html(out, title, strlen(title));
+  html_add_cut(out, &text, TITLE_MOST);
   strbuf_addf(out,
               "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
               "<header>\n<h1>",
               style);
-  add_html(out, title, strlen(title));
+  html_add_cut(out, &text, TITLE_MOST);
   strbuf_add(out,
-             "</h1>\n<p>How it is evaluated: each step replaces what is "
-             "marked.</p>\n</header>\n<nav hidden>\n"
+             "</h1>\n<p>How it is evaluated: each step replaces "
+             "<mark class=\"redex\">what is marked</mark> by "
+             "<mark class=\"contractum\">what becomes of it</mark>.</p>\n"
+             "</header>\n<nav hidden>\n"
              "<button id=\"back\">&#8592; back</button>\n"
              "<button id=\"forth\">step &#8594;</button>\n"
              "<input id=\"slider\" type=\"range\" min=\"0\" value=\"0\" "
@@ -119,17 +149,39 @@ void stepper_page_begin(StrBuf *out, const char *title) {
   strbuf_add(out, "</nav>\n<main>\n");
 }
 
+StepPage *stepper_page_new(Stepper *s, const char *title) {
+  StepPage *p = mem_alloc_zeroed(s->mem, sizeof *p);
+  if (!p) return NULL;
+  p->stepper = s;
+  p->mem = s->mem;
+  strbuf_init(&p->text, p->mem);
+  VEC_INIT(&p->lines, p->mem);
+  heats_init(&p->heats, p->mem, &s->machine->heap);
+  begin_page(&p->text, title);
+  return p;
+}
+
+void stepper_page_free(StepPage *p) {
+  if (!p) return;
+  strbuf_done(&p->text);
+  VEC_DONE(&p->lines);
+  heats_done(&p->heats);
+  mem_free(p->mem, p, sizeof *p);
+}
+
+/* --- A step -------------------------------------------------------------- */
+
 static void add_heading(StrBuf *out, const StepView *v) {
   strbuf_addf(out, "<h2>%llu <b>%s</b>", (unsigned long long)v->number,
               v->rule);
   if (v->place.file) {
     strbuf_add(out, "<small>");
-    add_html(out, v->place.file->path, strlen(v->place.file->path));
+    html_add(out, v->place.file->path, strlen(v->place.file->path));
     strbuf_addf(out, ":%u:%u</small>", v->place.line, v->place.column);
   }
   if (v->inside.len) {
     strbuf_add(out, "<small>in ");
-    add_html(out, strbuf_text(&v->inside), v->inside.len);
+    html_add_cut(out, &v->inside, TITLE_MOST);
     strbuf_add(out, "</small>");
   }
   strbuf_add(out, "</h2>\n");
@@ -144,40 +196,97 @@ static void add_left_out(StrBuf *out, size_t lines) {
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-static void add_program(StrBuf *out, const StepView *v) {
-  const char *text = strbuf_text(&v->text);
-  StepCut cut = stepper_cut(v, PAGE_LINES);
-  size_t hi = least(v->hi, cut.to);
+/* The end of the character that byte `at` belongs to, no further than `to`. */
+static size_t whole(const char *text, size_t at, size_t to) {
+  while (at < to && (text[at] & 0xC0) == 0x80) at++;
+  return at;
+}
+
+/* The mark may reach beyond the lines that are shown; then it ends with
+ * them. */
+static void add_program(StrBuf *out, const StepText *t, const char *class) {
+  const char *text = strbuf_text(&t->text);
+  StepCut cut = stepper_cut(t, PAGE_LINES);
+  size_t from = cut.from, to = cut.to;
+  if (t->lo > from + NEAR_MOST) from = whole(text, t->lo - NEAR_MOST, t->lo);
+  size_t hi = least(t->hi, to);
+  if (hi > t->lo + MARK_MOST) hi = whole(text, t->lo + MARK_MOST, hi);
+  if (to > hi + NEAR_MOST) to = whole(text, hi + NEAR_MOST, to);
   add_left_out(out, cut.before);
-  strbuf_add(out, "<pre>");
-  add_html(out, text + cut.from, v->lo - cut.from);
-  strbuf_add(out, "<mark>");
-  add_html(out, text + v->lo, hi - v->lo);
+  strbuf_addf(out, "<pre>%s", from > cut.from ? "... " : "");
+  html_add(out, text + from, t->lo - from);
+  strbuf_addf(out, "<mark class=\"%s\">", class);
+  html_add(out, text + t->lo, hi - t->lo);
   strbuf_add(out, "</mark>");
-  add_html(out, text + hi, cut.to - hi);
-  strbuf_add(out, "</pre>\n");
+  html_add(out, text + hi, to - hi);
+  strbuf_addf(out, "%s</pre>\n", to < cut.to ? " ..." : "");
   add_left_out(out, cut.behind);
 }
 
-void stepper_page_step(Stepper *s, StrBuf *out) {
-  const StepEntry *e = stepper_entry(s);
-  StepView v;
-  stepper_view_init(&v, s->mem);
-  stepper_view(s, &v);
-  strbuf_addf(out, "<article data-step=\"%llu\" data-kinds=\"",
-              (unsigned long long)v.number);
+/* A rule that binds a name at the end of a definition leaves no text at all. */
+static void add_becomes(StepPage *p, const StepView *v) {
+  StepText t = {.lo = 0};
+  StrBuf inside;
+  strbuf_init(&t.text, p->mem);
+  strbuf_init(&inside, p->mem);
+  stepper_becomes(p->stepper, &t, &inside);
+  const char *now = strbuf_text(&inside);
+  strbuf_add(&p->text, "<div class=\"becomes\"><p>and becomes");
+  if (t.text.len && strcmp(now, strbuf_text(&v->inside))) {
+    strbuf_add(&p->text, inside.len ? ", in " : ", outside of functions");
+    html_add(&p->text, now, inside.len);
+  }
+  if (t.hi == t.lo)
+    strbuf_addf(&p->text, ": nothing is left in its place%s",
+                t.text.len ? ", what follows is" : "");
+  strbuf_add(&p->text, "</p>\n");
+  if (t.text.len) add_program(&p->text, &t, "contractum");
+  strbuf_add(&p->text, "</div>\n");
+  strbuf_done(&t.text);
+  strbuf_done(&inside);
+}
+
+static void begin_article(StepPage *p, const StepEntry *e, const StepView *v) {
+  StrBuf *out = &p->text;
+  p->articles++;
+  if (e->outcome == STEP_RULE)
+    strbuf_addf(out, "<article id=\"step-%llu\"",
+                (unsigned long long)v->number);
+  else strbuf_addf(out, "<article id=\"end-%u\"", p->articles);
+  strbuf_addf(out, " data-step=\"%llu\" data-kinds=\"",
+              (unsigned long long)v->number);
   for (StepFold kind = 0; kind < FOLD_COUNT; kind++) {
-    if (e->outcome != STEP_RULE || !select_takes(s, e, kind)) continue;
+    if (e->outcome != STEP_RULE || !select_takes(p->stepper, e, kind)) continue;
     strbuf_addf(out, "%s ", step_fold_info[kind].name);
   }
-  strbuf_addf(out, "\"%s>\n",
-              e->outcome == STEP_ERROR ? " class=\"error\"" : "");
+  strbuf_add_char(out, '"');
+  const Place *at = &v->place;
+  if (at->file) {
+    strbuf_add(out, " data-file=\"");
+    html_add(out, at->file->path, strlen(at->file->path));
+    strbuf_addf(out, "\" data-line=\"%u\" data-from=\"%u\" data-to=\"%u\"",
+                at->line, at->column,
+                at->end_line == at->line ? at->end_column : 0);
+    VEC_PUSH(&p->lines, (PageLine){at->file, at->line});
+  }
+  strbuf_addf(out, "%s>\n", e->outcome == STEP_ERROR ? " class=\"error\"" : "");
+}
+
+bool stepper_page_step(StepPage *p) {
+  StrBuf *out = &p->text;
+  const StepEntry *e = stepper_entry(p->stepper);
+  StepView v;
+  if (out->len + p->heats.text.len > PAGE_MOST) return false;
+  stepper_view_init(&v, p->mem);
+  stepper_view(p->stepper, &v);
+  begin_article(p, e, &v);
   add_heading(out, &v);
-  uint64_t passed = stepper_passed(s);
+  uint64_t passed = stepper_passed(p->stepper);
   if (passed)
     strbuf_addf(out, "<p class=\"left\">%llu step%s passed over</p>\n",
                 (unsigned long long)passed, passed == 1 ? "" : "s");
-  add_program(out, &v);
+  strbuf_add(out, "<div class=\"text\">\n");
+  add_program(out, &v.now, "redex");
   add_element(out, "names", "where ", &v.names);
   for (size_t i = 0; i < v.around.len; i++)
     add_element(out, "around", "_ in: ", &v.around.data[i]);
@@ -185,17 +294,23 @@ void stepper_page_step(Stepper *s, StrBuf *out) {
     strbuf_addf(out, "<p class=\"around\">and %llu more around that</p>\n",
                 (unsigned long long)v.outer);
   add_element(out, "says", "", &v.says);
-  add_element(out, "cells", "", &v.cells);
+  if (e->outcome == STEP_RULE) add_becomes(p, &v);
+  strbuf_add(out, "</div>\n");
+  panel_add(p, e);
   strbuf_add(out, "</article>\n");
   stepper_view_done(&v);
+  return true;
 }
 
-void stepper_page_end(StrBuf *out, const char *why) {
-  strbuf_add(out,
-             "<article class=\"next\" id=\"becomes\" hidden>"
-             "<p>and becomes</p><pre></pre></article>\n"
-             "</main>\n<footer>");
-  add_html(out, why, strlen(why));
-  strbuf_addf(out, "</footer>\n<script>\n%s</script>\n</body>\n</html>\n",
+const StrBuf *stepper_page_end(StepPage *p, const char *why) {
+  StrBuf *out = &p->text;
+  strbuf_add(out, "</main>\n<footer>");
+  html_add(out, why, strlen(why));
+  strbuf_add(out, "</footer>\n<div id=\"sources\">\n");
+  html_add_sources(out, &p->lines);
+  strbuf_add(out, "</div>\n<script type=\"application/json\" id=\"heats\">[\n");
+  strbuf_add_len(out, strbuf_text(&p->heats.text), p->heats.text.len);
+  strbuf_addf(out, "]</script>\n<script>\n%s</script>\n</body>\n</html>\n",
               script);
+  return out;
 }

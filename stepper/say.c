@@ -191,7 +191,7 @@ static void say_if(Say *w) {
 }
 
 /* Names the variables that the pattern bound; the environment has the last one
- * first. */
+ * first.  A chain of n entries is walked n times; patterns bind few names. */
 static void say_bound(Say *w, const StepObj *env, const StepObj *outer) {
   int n = 0;
   for (const StepObj *at = env; at && at != outer; at = at->fields[OUTER]) n++;
@@ -204,20 +204,45 @@ static void say_bound(Say *w, const StepObj *env, const StepObj *outer) {
   }
 }
 
+/* The number of arms as written: alternatives are one arm.  The parser makes an
+ * arm of each alternative in `A | B => e`; all but the first `share` its
+ * body. */
+static int written_arms(const Match *m, int count) {
+  int n = 0;
+  for (int i = 0; i < count; i++) n += !m->arms[i].shares;
+  return n;
+}
+
+/* The arm is found by its body, which the state after the step looks at; behind
+ * a guard the frame has its number. */
 static void say_match(Say *w) {
   const Expr *e = w->redex.expr;
   const Match *m = e->match;
+  const StepObj *frame = w->redex.frame;
   int i = 0;
   while (i + 1 < m->arm_count && m->arms[i].body != w->e->after.expr) i++;
+  if (frame && frame->kind == K_GUARD) i = (int)frame->index;
   value(w, redex_child(&w->redex, 0), e->args[0]->type);
-  strbuf_addf(w->out, " is taken by arm %d of %d, ", i + 1,
-              e->match->arm_count);
-  source(w, e->match->arms[i].pattern->span);
+  strbuf_addf(w->out, " is taken by arm %d of %d, ", written_arms(m, i + 1),
+              written_arms(m, m->arm_count));
+  Span pattern = m->arms[i].pattern->span;
+  for (; i + 1 < m->arm_count && m->arms[i + 1].shares; i++)
+    pattern = span_join(pattern, m->arms[i + 1].pattern->span);
+  source(w, pattern);
   if (w->e->after.env != w->redex.env) {
     text(w, ", with ");
     say_bound(w, w->e->after.env, w->redex.env);
   }
   text(w, ": its body is left.");
+}
+
+static void say_guard(Say *w) {
+  const Match *m = w->redex.expr->match;
+  const Arm *arm = &m->arms[w->redex.frame->index];
+  text(w, "The guard ");
+  source(w, arm->guard->span);
+  strbuf_addf(w->out, " of arm %d does not hold: the arms below it are tried.",
+              written_arms(m, (int)w->redex.frame->index + 1));
 }
 
 /* --- Cells -------------------------------------------------------------- */
@@ -235,7 +260,8 @@ static void say_read(Say *w) {
   text(w, ".");
 }
 
-/* The change that the entry made last; NULL: none. */
+/* The change that the entry made last; NULL: none.  It is this step's own, as a
+ * write changes exactly one cell. */
 static const StepChange *last_change(const Stepper *s, const StepEntry *e) {
   return e->changes ? &s->machine->changes.data[e->changes - 1] : NULL;
 }
@@ -267,9 +293,9 @@ static void (*const rules[REDUCE_COUNT])(Say *w) = {
     [REDUCE_LET] = say_let,           [REDUCE_GROUP] = say_group,
     [REDUCE_DELAY] = say_delay,       [REDUCE_ITEM] = say_item,
     [REDUCE_IF_TRUE] = say_if,        [REDUCE_IF_FALSE] = say_if,
-    [REDUCE_MATCH] = say_match,       [REDUCE_REF] = say_ref,
-    [REDUCE_READ] = say_read,         [REDUCE_WRITE] = say_write,
-    [REDUCE_DEFINE] = say_define,
+    [REDUCE_MATCH] = say_match,       [REDUCE_GUARD] = say_guard,
+    [REDUCE_REF] = say_ref,           [REDUCE_READ] = say_read,
+    [REDUCE_WRITE] = say_write,       [REDUCE_DEFINE] = say_define,
 };
 
 /* An entry that is no rule's is a value or an error. */
@@ -315,7 +341,9 @@ static void add_cell(const CellList *l, const StepObj *cell) {
   if (cell == l->changed && !l->was) strbuf_add(l->out, " (new)");
 }
 
-/* Adds at most `most` cells, among them the one that changed. */
+/* Adds at most `most` cells, among them the one that changed.  They come from
+ * the newest to the oldest and are popped from the end, so they are listed by
+ * their numbers. */
 static void add_cells(CellList *l, const char *between, int most) {
   int shown = 0, left = 0;
   VEC_INIT(&l->cells, l->s->mem);
@@ -333,19 +361,22 @@ static void add_cells(CellList *l, const char *between, int most) {
   VEC_DONE(&l->cells);
 }
 
+const StepObj *say_changed(const Stepper *s, const StepEntry *e,
+                           const StepObj **was) {
+  *was = NULL;
+  if (e->outcome != STEP_RULE) return NULL;
+  if (e->rule == REDUCE_REF) return e->after.value;
+  if (e->rule != REDUCE_WRITE) return NULL;
+  const StepChange *c = last_change(s, e);
+  *was = c->was;
+  return c->of;
+}
+
+/* Only where this step made or changed one. */
 void say_cells(Stepper *s, const StepEntry *e, StrBuf *out) {
   CellList l = {.s = s, .out = out};
-  if (e->outcome != STEP_RULE) return;
-  if (e->rule == REDUCE_WRITE) {
-    const StepChange *c = last_change(s, e);
-    l.changed = c->of;
-    l.was = c->was;
-  } else if (e->rule == REDUCE_REF) {
-    l.changed = e->after.value;
-  } else {
-    return;
-  }
-  add_cells(&l, ", ", CELLS_MOST);
+  l.changed = say_changed(s, e, &l.was);
+  if (l.changed) add_cells(&l, ", ", CELLS_MOST);
 }
 
 void stepper_cells(Stepper *s, StrBuf *out) {

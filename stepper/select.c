@@ -85,7 +85,8 @@ bool stepper_fold(Stepper *s, const char *name, bool on) {
 
 /* --- Breakpoints as text ------------------------------------------------ */
 
-/* (2, 3), (2,), () */
+/* (2, 3), (2,), ()  More numbers than a tensor can have axes are refused, and
+ * so is a sign. */
 static bool read_shape(const char *text, Break *b) {
   for (text++; *text && *text != ')';) {
     char *end;
@@ -97,11 +98,24 @@ static bool read_shape(const char *text, Break *b) {
   return !strcmp(text, ")");
 }
 
+/* model.rly:12 */
+static bool read_line(const char *text, Break *b) {
+  const char *colon = strrchr(text, ':');
+  char *end;
+  if (!colon || colon == text || colon[1] < '0' || colon[1] > '9') return false;
+  unsigned long line = strtoul(colon + 1, &end, 10);
+  b->kind = BREAK_LINE;
+  b->path_len = (size_t)(colon - text);
+  b->line = (unsigned)line;
+  return !*end && line && line <= UINT32_MAX;
+}
+
 static bool read_break(const char *text, Break *b) {
   bool dyn;
+  if (read_line(text, b)) return true;
   if (*text == '%' || *text == '@') {
     b->kind = BREAK_NAME;
-    return text[1] != '\0';
+    return text[1] && !strchr(text, ' ');
   }
   if (*text == '(') {
     b->kind = BREAK_SHAPE;
@@ -112,13 +126,28 @@ static bool read_break(const char *text, Break *b) {
   return b->kind == BREAK_NAN || b->op != OP_COUNT;
 }
 
+/* The condition stays in the text, for the list of breakpoints. */
+static bool read_conditional(char *text, Break *b) {
+  char *condition = strstr(text, " if ");
+  if (!condition) return read_break(text, b);
+  *condition = '\0';
+  bool ok = read_break(text, b);
+  *condition = ' ';
+  b->condition = (size_t)(condition - text) + 4;
+  return ok;
+}
+
+/* The text is kept as it was written, to be listed. */
 bool stepper_break(Stepper *s, const char *text) {
   Break b = {.rank = 0};
   size_t size = strlen(text) + 1;
-  if (!read_break(text, &b) || !VEC_RESERVE(&s->breaks, 1)) return false;
-  b.text = mem_alloc(s->mem, size);
+  b.text = VEC_RESERVE(&s->breaks, 1) ? mem_alloc(s->mem, size) : NULL;
   if (!b.text) return false;
   memcpy(b.text, text, size);
+  if (!read_conditional(b.text, &b)) {
+    mem_free(s->mem, b.text, size);
+    return false;
+  }
   VEC_PUSH(&s->breaks, b);
   return true;
 }
@@ -141,19 +170,25 @@ void stepper_break_remove(Stepper *s, size_t n) {
 /* --- Where they are met ------------------------------------------------- */
 
 static bool is_called(const Name *name, char sigil, const char *wanted) {
-  return name && *wanted == sigil && !strcmp(name->text, wanted + 1);
+  size_t n = name ? name->len : 0;
+  return name && *wanted == sigil && !strncmp(name->text, wanted + 1, n) &&
+         (!wanted[1 + n] || wanted[1 + n] == ' ');
 }
 
-/* The variables that the rule bound, which are those of its new environment. */
-static bool binds_var(const StepEntry *e, const char *wanted) {
-  const StepObj *env = e->after.env, *old = e->redex.env;
+const StepObj *select_env_before(const StepEntry *e) {
   if (e->rule == REDUCE_CALL) {
     const Redex r = redex_of(e);
     const StepObj *callee = redex_callee(&r);
-    old = callee ? callee->fields[ENV_OF] : NULL;
-  } else if (!e->redex.expr && e->redex.frames) {
-    old = e->redex.frames->fields[ENV];
+    return callee ? callee->fields[ENV_OF] : NULL;
   }
+  bool received = !e->redex.expr && e->redex.frames;
+  return received ? e->redex.frames->fields[ENV] : e->redex.env;
+}
+
+/* The variables that the rule bound, which are those of its new environment.
+ * They are the entries in front of the old environment. */
+static bool binds_var(const StepEntry *e, const char *wanted) {
+  const StepObj *env = e->after.env, *old = select_env_before(e);
   for (; env && env != old; env = env->fields[OUTER]) {
     for (uint32_t i = 0; env->kind == E_GROUP && i < env->index; i++)
       if (is_called(env->bindings[i].var->name, '%', wanted)) return true;
@@ -216,7 +251,25 @@ static bool makes_nan(const StepEntry *e) {
   return true;
 }
 
+/* Does the step stand in the line, and the one before it in another, or in
+ * another call?  A file is meant by the end of its path. */
+static bool comes_to(const Stepper *s, const StepEntry *e, const Break *b) {
+  const StepMachine *m = s->machine;
+  Place p = sources_place(s->program->sources, e->span);
+  if (!p.file || p.line != b->line) return false;
+  size_t n = strlen(p.file->path);
+  if (n < b->path_len) return false;
+  const char *end = p.file->path + n - b->path_len;
+  if (strncmp(end, b->text, b->path_len) || (n > b->path_len && end[-1] != '/'))
+    return false;
+  const StepEntry *before = m->entry > 1 ? e - 1 : NULL;
+  if (!before || before->rule == REDUCE_CALL) return true;
+  Place q = sources_place(s->program->sources, before->span);
+  return q.file != p.file || q.line != p.line;
+}
+
 static bool meets(const Stepper *s, const StepEntry *e, const Break *b) {
+  if (b->kind == BREAK_LINE) return comes_to(s, e, b);
   if (b->kind == BREAK_NAME) return binds(s, e, b->text);
   if (b->kind == BREAK_OP) {
     const Redex r = redex_of(e);
@@ -227,8 +280,14 @@ static bool meets(const Stepper *s, const StepEntry *e, const Break *b) {
   return b->kind == BREAK_NAN ? makes_nan(e) : has_shape(e->after.value, b);
 }
 
+static bool holds(const Stepper *s, const Break *b) {
+  return !b->condition || !s->holds ||
+         s->holds(s->holds_data, b->text + b->condition);
+}
+
 const Break *select_break(const Stepper *s, const StepEntry *e) {
   for (size_t i = 0; i < s->breaks.len; i++)
-    if (meets(s, e, &s->breaks.data[i])) return &s->breaks.data[i];
+    if (meets(s, e, &s->breaks.data[i]) && holds(s, &s->breaks.data[i]))
+      return &s->breaks.data[i];
   return NULL;
 }

@@ -58,7 +58,6 @@ Stepper *stepper_new(Program *p, StepHost host) {
   VEC_INIT(&s->jobs, s->mem);
   VEC_INIT(&s->breaks, s->mem);
   VEC_INIT(&s->homes, s->mem);
-  ptrmap_init(&s->delayed, s->mem);
   s->machine = step_new(p, host);
   find_homes(s);
   if (s->machine && !mem_exhausted(s->mem)) {
@@ -76,7 +75,6 @@ void stepper_free(Stepper *s) {
   VEC_DONE(&s->jobs);
   VEC_DONE(&s->breaks);
   VEC_DONE(&s->homes);
-  ptrmap_done(&s->delayed);
   mem_free(s->mem, s, sizeof *s);
 }
 
@@ -93,6 +91,13 @@ void stepper_add_call(Stepper *s, const Global *g, const StepValue *args) {
 void stepper_when_to_stop(Stepper *s, bool (*asked)(void *data), void *data) {
   s->asked = asked;
   s->asked_data = data;
+}
+
+void stepper_when_it_holds(Stepper *s,
+                           bool (*holds)(void *data, const char *condition),
+                           void *data) {
+  s->holds = holds;
+  s->holds_data = data;
 }
 
 void stepper_max_depth(Stepper *s, uint64_t depth) { s->max_depth = depth; }
@@ -137,6 +142,8 @@ Redex redex_of(const StepEntry *e) {
   r.expr = f->kind == K_DEFINE ? NULL : f->expr;
   r.env = f->fields[ENV];
   if (f->kind == K_CHILD) r.count = (int)f->index + 1;
+  if (f->kind == K_ARMS) r.count = 1;
+  if (f->kind == K_GUARD) r.count = 2; /* the scrutinee and the guard */
   return r;
 }
 
@@ -174,7 +181,8 @@ bool stepper_ended(const Stepper *s) {
   return m->outcome != STEP_VALUE || m->job == s->jobs.len;
 }
 
-/* Advances by one entry of the record.  Returns false if there is none. */
+/* Advances by one entry of the record.  Returns false if there is none.  m->job
+ * counts the jobs that were started, so it is the index of the next. */
 static bool next_entry(Stepper *s) {
   StepMachine *m = s->machine;
   if (stepper_ended(s)) return false;
@@ -206,7 +214,16 @@ static bool is_silent(const Stepper *s) {
 
 /* A move ends at the first step at which fewer than `low` frames were left on
  * the way.  With `low` UINT32_MAX it ends at the first step that is not folded;
- * with `low` 0 it never ends by itself. */
+ * with `low` 0 it never ends by itself.  Each round: an entry; silent ones do
+ * not count; values and errors end every move; then breakpoints, which count
+ * before folding, so that a folded step can be stopped at; then the depth.
+ *
+ *   the move is over when the stack has been shallower than `low`
+ *   (entry.low), which it is when the frame that waits for the redex
+ *   has received a value
+ *
+ * A step that is passed over is counted, and every ASK_EVERY of them the host
+ * is asked whether to go on. */
 static StepStop forth(Stepper *s, uint32_t low, bool each) {
   StepMachine *m = s->machine;
   while (next_entry(s)) {
@@ -214,6 +231,7 @@ static StepStop forth(Stepper *s, uint32_t low, bool each) {
     if (m->outcome != STEP_RULE) return stop_of(m->outcome);
     const StepEntry *e = stepper_entry(s);
     s->hit = select_break(s, e);
+    e = stepper_entry(s); /* a condition may have dropped old entries */
     if (s->hit) return STOP_BREAK;
     const StepObj *top = m->now.frames;
     if (s->max_depth && top && top->depth > s->max_depth) {
@@ -251,7 +269,9 @@ static uint32_t depth_of(const StepObj *frame) {
 }
 
 /* The redex has its value when the frame below it has been left.  In a block
- * that frame stays, so the frame of the next binding is taken. */
+ * that frame stays, so the frame of the next binding is taken.  For an
+ * expression that frame is the top one now; for a frame that received a value,
+ * the one below it. */
 static uint32_t depth_over(const StepEntry *e) {
   const StepObj *frames = e->redex.frames;
   if (e->redex.expr)

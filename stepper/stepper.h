@@ -15,8 +15,8 @@
  *   stepper.c  moves           select.c  what is folded, where it stops
  *   text.c     program text    brief.c   values and types, in brief
  *   say.c      a sentence      view.c    all of that of a step
- *   bound.c    names and what they got
- *   page.c     steps as an HTML page, as JSON */
+ *   tree.c     parts and their values      frames.c  functions under way
+ *   page.c     steps as an HTML page, as JSON (page.h) */
 #ifndef STEPPER_STEPPER_H
 #define STEPPER_STEPPER_H
 
@@ -59,8 +59,9 @@ bool stepper_folds(const Stepper *s, StepFold kind);
 
 /* Adds a breakpoint: `%x` and `@x` stop where the name is bound or called, `(2,
  * 3)` where an operator gives a tensor of this shape, `nan` where an operator
- * gives a NaN and was given none, and an operator's name where it is
- * applied.  Returns false for any other text. */
+ * gives a NaN and was given none, an operator's name where it is applied, and
+ * `FILE:LINE` where evaluation comes to that line.  ` if EXPR` may follow; it
+ * is asked by stepper_when_it_holds.  Returns false for any other text. */
 bool stepper_break(Stepper *s, const char *text);
 /* The text of breakpoint `n`, counted from 1; NULL: there are fewer. */
 const char *stepper_break_text(const Stepper *s, size_t n);
@@ -98,6 +99,11 @@ uint64_t stepper_folded(const Stepper *s, StepFold kind);
 /* Sets a function that is called every few steps of a move; if it returns true,
  * the move ends with STOP_ASKED. */
 void stepper_when_to_stop(Stepper *s, bool (*asked)(void *data), void *data);
+/* Sets a function that says whether a breakpoint's condition holds in the
+ * innermost function; without one it does. */
+void stepper_when_it_holds(Stepper *s,
+                           bool (*holds)(void *data, const char *condition),
+                           void *data);
 /* With more frames than this a move ends with STOP_LIMIT. */
 void stepper_max_depth(Stepper *s, uint64_t depth);
 
@@ -113,9 +119,14 @@ uint64_t stepper_reach(const Stepper *s);
 
 /* --- What there is to see ------------------------------------------------ */
 
+/* The body of a function, rewritten so far, and what is marked in it. */
+typedef struct StepText {
+  StrBuf text;
+  size_t lo, hi;
+} StepText;
+
 typedef struct StepView {
-  StrBuf text;   /* the body of the current function, rewritten so far */
-  size_t lo, hi; /* the redex in it */
+  StepText now;  /* marks the redex */
   StrBuf names;  /* "%n = 3, %acc = [1, 2]": the variables in the text */
   StrBuf inside; /* "@fact"; "" at the top level */
   VEC(StrBuf)
@@ -134,45 +145,80 @@ void stepper_view_done(StepView *v);
 void stepper_view(Stepper *s, StepView *v);
 /* All cells that the state reaches, one on each line. */
 void stepper_cells(Stepper *s, StrBuf *out);
+/* What the rule made of it: marks the contractum, all that stands in the
+ * redex's place, and says in which function ("@fact").  Empty where nothing is
+ * left or no rule was applied. */
+void stepper_becomes(Stepper *s, StepText *out, StrBuf *inside);
 /* Cuts the text to `lines` lines around the mark.  Returns how many lines are
  * left out before and after. */
 typedef struct StepCut {
   size_t from, to;       /* bytes of the text */
   size_t before, behind; /* lines */
 } StepCut;
-StepCut stepper_cut(const StepView *v, size_t lines);
+StepCut stepper_cut(const StepText *t, size_t lines);
 
-/* --- Names (bound.c) ------------------------------------------------------ */
+/* --- Functions under way (frames.c) -------------------------------------- */
 
-/* A let, a graph node or a definition that has received its value. */
-typedef struct StepBound {
-  const char *sigil, *name;
-  const Type *type;
-  const StepValue *value;
-  Span span;
-  bool library;   /* whether it stands in the library */
-  uint32_t depth; /* depth of the frame that waited for the value */
-} StepBound;
+/* How many there are at the step or the error at hand; 0 is the innermost. */
+size_t stepper_level_count(Stepper *s);
+/* "@f at model.rly:5:3" and, on lines of their own, the parameters' values, or
+ * with `all` those of all variables.  False: there is no such level. */
+bool stepper_level_print(Stepper *s, size_t level, bool all, StrBuf *out);
+/* The type of a variable's value at the level; nothing is added where the value
+ * does not tell.  False: there is no such variable. */
+bool stepper_level_type(Stepper *s, size_t level, const char *name, size_t len,
+                        StrBuf *out);
+/* Evaluates the body of a checked EX_FN whose parameters are variables of the
+ * level.  The steps are not recorded, and the machine then stands where it
+ * stood; what it writes to cells stays written.  False, with the reason in
+ * `why`, when it fails. */
+bool stepper_evaluate(Stepper *s, size_t level, const Expr *fn,
+                      void (*take)(void *data, const StepValue *v), void *data,
+                      StrBuf *why);
 
-/* The bindings of the step just reached.  They must be asked for at every
- * step. */
-void stepper_each_bound(Stepper *s,
-                        void (*visit)(void *data, const StepBound *b),
-                        void *data);
-/* "%x : Tensor[(2), float32] = [1.0, 3.0]  2 elements, 1.0 to 3.0, mean 2" */
-void stepper_print_bound(Stepper *s, const StepBound *b, StrBuf *out);
-/* The number of frames, and the least number of frames since the step before
- * (UINT32_MAX: no frame was left). */
-uint32_t stepper_depth(const Stepper *s);
-uint32_t stepper_low(const Stepper *s);
+/* --- Trees (tree.c) ------------------------------------------------------ */
+
+/* The parts of an item as they are evaluated, for :dbg.  It watches the
+ * machine until it is freed, so the stepper must outlive it. */
+typedef struct StepTree StepTree;
+
+/* A line of the tree, in the order of evaluation, a part before its own parts.
+ * The texts are valid until the tree changes. */
+typedef struct StepPart {
+  int level;           /* 0: the item itself */
+  bool last;           /* no further part of the same whole follows */
+  const char *label;   /* program text, on one line */
+  const char *value;   /* NULL: it has none, or none yet */
+  const char *effects; /* "reads, writes"; "" */
+  const char *note;    /* what is left out; "" */
+  double seconds;      /* from its beginning to its value */
+  bool failed;         /* here evaluation ended, without a value */
+} StepPart;
+
+/* Lines of at most about `width` columns.  NULL when memory runs out. */
+StepTree *stepper_tree_new(Stepper *s, int width);
+void stepper_tree_free(StepTree *t);
+/* Makes a step; what it evaluates becomes part of the tree. */
+StepStop stepper_tree_step(StepTree *t);
+void stepper_tree_each(StepTree *t,
+                       void (*visit)(void *data, const StepPart *p),
+                       void *data);
+/* Forgets all parts, before the next item. */
+void stepper_tree_clear(StepTree *t);
 
 /* --- Pages (page.c) ------------------------------------------------------ */
 
-/* The beginning of the page; the current step; the end of the page, which says
- * why there are no more steps. */
-void stepper_page_begin(StrBuf *out, const char *title);
-void stepper_page_step(Stepper *s, StrBuf *out);
-void stepper_page_end(StrBuf *out, const char *why);
+typedef struct StepPage StepPage;
+
+/* A page that tells of the steps it is given; NULL when memory runs out.  To be
+ * freed before its stepper. */
+StepPage *stepper_page_new(Stepper *s, const char *title);
+void stepper_page_free(StepPage *p);
+/* Adds the current step.  False: the page is as long as a page may be. */
+bool stepper_page_step(StepPage *p);
+/* Ends the page, which says why there are no more steps, and returns its text:
+ * the page's own. */
+const StrBuf *stepper_page_end(StepPage *p, const char *why);
 
 /* The current step as one line of JSON with its newline. */
 void stepper_json(Stepper *s, StrBuf *out);

@@ -29,7 +29,7 @@
 #include <string.h>
 
 enum {
-  VALUE_WIDTH = 40,
+  VALUE_WIDTH = 64,
   NAME_WIDTH = 40,
   NAMES_MOST = 8,
   AROUND_MOST = 2,
@@ -83,7 +83,8 @@ static bool within(Span inner, Span outer) {
          inner.hi <= outer.hi;
 }
 
-/* Parentheses are replaced with their contents, except those of `match (e)`. */
+/* Parentheses are replaced with their contents, except those of `match (e)`.
+ * `match (e)` needs its parentheses whatever stands in them. */
 static Span place_of(const Expr *parent, const Expr *child) {
   Span span = child->span;
   bool stay = parent && parent->kind == EX_MATCH && child->parens;
@@ -101,7 +102,10 @@ static int by_place(const void *a, const void *b) {
   return (x->span.lo > y->span.lo) - (x->span.lo < y->span.lo);
 }
 
-/* Replaces the piece by `span` with the edits applied; the mark moves along. */
+/* Replaces the piece by `span` with the edits applied; the mark moves along.
+ * Edits that overlap an earlier one, or lie outside, are passed over.  If the
+ * piece finds no place (its source is elsewhere: a graph node's), it stays as
+ * it is and the text around it is left out. */
 static void rewrite(Piece *p, Span span, const Edits *edits) {
   StrBuf out;
   strbuf_init(&out, p->s->mem);
@@ -141,7 +145,8 @@ static void mark_all(Piece *p) {
 /* --- Nodes -------------------------------------------------------------- */
 
 /* Wraps the piece in a node: the children before `index` have values, and the
- * piece stands for child `index`. */
+ * piece stands for child `index`.  `done` has the values of the children before
+ * it, the last first. */
 static void around_child(Piece *p, const Expr *e, int index,
                          const StepObj *done) {
   Edits edits;
@@ -153,6 +158,20 @@ static void around_child(Piece *p, const Expr *e, int index,
   VEC_DONE(&edits);
 }
 
+/* Wraps the piece in a match, whose scrutinee or a guard it stands for.  An arm
+ * is shown as it was written, with the rest of the match. */
+static void around_match(Piece *p, const StepObj *f, const Expr *awaited) {
+  const Expr *e = f->expr;
+  bool guard = f->kind == K_GUARD;
+  Edits edits;
+  VEC_INIT(&edits, p->s->mem);
+  if (guard) push_edit(&edits, e, e->args[0], f->fields[DONE]->fields[BOUND]);
+  push_edit(&edits, guard ? NULL : e, awaited, NULL);
+  rewrite(p, e->span, &edits);
+  VEC_DONE(&edits);
+}
+
+/* Puts text on both sides of the piece and moves the mark. */
 static void put_in(Piece *p, const char *before, const char *behind) {
   StrBuf out;
   strbuf_init(&out, p->s->mem);
@@ -166,7 +185,8 @@ static void put_in(Piece *p, const char *before, const char *behind) {
 }
 
 /* A block inside another expression gets its braces back, because its span had
- * them. */
+ * them.  Each line gets two more blanks, so the mark moves by two for each line
+ * before it. */
 static void put_in_braces(Piece *p) {
   const char *text = strbuf_text(&p->text);
   size_t lines_to_lo = 1, lines_to_hi = 1;
@@ -224,19 +244,22 @@ static void around_definition(Piece *p, const Global *g) {
 
 /* The expression that frame `f` waits for; NULL if it is no part of the frame's
  * text. */
-static const Expr *awaited(const StepObj *f) {
+const Expr *text_awaited(const StepObj *f) {
   switch ((StepObjKind)f->kind) {
     case K_CHILD: return step_child(f->expr, (int)f->index);
     case K_BINDING: return f->expr->block->bindings[f->index].value;
+    case K_ARMS: return f->expr->args[0];
+    case K_GUARD: return f->expr->match->arms[f->index].guard;
     case K_DEFINE: return f->global->value;
     default: return NULL;
   }
 }
 
 /* Whether the text of `inner` is part of the frame's text.  A value's is
- * (NULL), the body of a function is not. */
+ * (NULL), the body of a function is not.  Compared by spans: a function's body
+ * lies in its definition, not in the call that waits for it. */
 static bool belongs(const Expr *inner, const StepObj *f) {
-  const Expr *to = awaited(f);
+  const Expr *to = text_awaited(f);
   if (f->kind == K_DEFINE && !to) return true;
   return to && (!inner || inner == to || within(inner->span, to->span));
 }
@@ -247,7 +270,7 @@ static bool is_transparent(const StepObj *f) {
 }
 
 /* Passes the frames from `f` on that belong to one function.  Returns the first
- * frame that does not, or NULL. */
+ * frame that does not, or NULL.  A definition has nothing around it. */
 static const StepObj *pass(const Expr *inner, const StepObj *f) {
   for (; f; f = f->fields[BELOW]) {
     if (is_transparent(f)) continue;
@@ -263,7 +286,9 @@ const StepObj *text_boundary(const StepState *state) {
 }
 
 /* Adds the text of the frames to the piece.  With `first`, the rule applies to
- * the first of them.  Returns the outermost expression. */
+ * the first of them.  Returns the outermost expression.  A block is shown as
+ * its remaining lines.  When it stands inside another expression, its braces
+ * were part of the span that is replaced, so they are put back. */
 static const Expr *around_frames(Piece *p, const Expr *inner, const StepObj *f,
                                  bool first) {
   bool block = inner && inner->kind == EX_BLOCK;
@@ -280,6 +305,9 @@ static const Expr *around_frames(Piece *p, const Expr *inner, const StepObj *f,
     inner = f->expr;
     if (f->kind == K_CHILD) {
       around_child(p, inner, (int)f->index, f->fields[DONE]);
+      if (first) mark_all(p);
+    } else if (f->kind == K_ARMS || f->kind == K_GUARD) {
+      around_match(p, f, text_awaited(f));
       if (first) mark_all(p);
     } else {
       around_binding(p, inner, (int)f->index);
@@ -322,8 +350,10 @@ static size_t common_indent(const char *text) {
   return least == SIZE_MAX ? 0 : least;
 }
 
-/* Removes the common indentation and moves the mark along. */
-static void outdent(Piece *p, StepView *v) {
+/* Removes the common indentation and moves the mark along.  The first line
+ * begins where the slice began, in the middle of a line, so its indentation is
+ * not counted. */
+static void outdent(Piece *p, StepText *v) {
   const char *text = strbuf_text(&p->text);
   size_t n = common_indent(text);
   v->lo = p->lo;
@@ -392,7 +422,8 @@ static void show_block(Stepper *s, Names *names, const Block *b, int i,
   show_names(s, names, b->result, env, out);
 }
 
-/* Children that have not been looked at. */
+/* Children that have not been looked at.  Those before have become values and
+ * are in the text as such. */
 static void show_pending(Stepper *s, Names *names, const StepObj *f,
                          StrBuf *out) {
   const Expr *e = f->expr, *child;
@@ -402,11 +433,13 @@ static void show_pending(Stepper *s, Names *names, const StepObj *f,
     show_block(s, names, e->block, i, env, out);
     return;
   }
+  if (f->kind == K_ARMS || f->kind == K_GUARD) i = 1;
   while ((child = step_child(e, i++))) show_names(s, names, child, env, out);
   for (i = 1; e->kind == EX_IF && i < 3; i++)
     show_names(s, names, e->args[i], env, out);
   for (i = 0; e->kind == EX_MATCH && i < e->match->arm_count; i++)
-    show_names(s, names, e->match->arms[i].body, env, out);
+    if (!e->match->arms[i].shares)
+      show_names(s, names, e->match->arms[i].body, env, out);
 }
 
 /* Over the same frames as the text, so exactly the names that can be seen in
@@ -432,7 +465,7 @@ static void add_names(Stepper *s, const StepState *at, StrBuf *out) {
 /* --- Functions ---------------------------------------------------------- */
 
 /* The global whose text contains `e`, or NULL. */
-static const Global *home_of(const Stepper *s, const Expr *e) {
+const Global *text_home(const Stepper *s, const Expr *e) {
   size_t lo = 0, hi = s->homes.len;
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
@@ -445,7 +478,7 @@ static const Global *home_of(const Stepper *s, const Expr *e) {
 
 /* "@fact", or nothing at the top level. */
 static void add_home(Stepper *s, StrBuf *out, const Expr *e) {
-  const Global *g = e ? home_of(s, e) : NULL;
+  const Global *g = e ? text_home(s, e) : NULL;
   if (g) strbuf_addf(out, "@%s", g->name->text);
 }
 
@@ -469,8 +502,10 @@ static void add_line(StrBuf *out, const Piece *p) {
   if (to < p->text.len) strbuf_add(out, " ...");
 }
 
-/* The first frame after those of the function that waits at `f`. */
-static const StepObj *behind(const StepObj *f) {
+/* The first frame after those of the function that waits at `f`.  A graph
+ * node's evaluation is a frame of its own (K_FORCE), above that of whoever
+ * needed the node. */
+const StepObj *text_behind(const StepObj *f) {
   if (f->kind != K_FORCE) return pass(NULL, f);
   f = f->fields[BELOW];
   return f && f->kind == K_AGAIN ? f->fields[BELOW] : f;
@@ -487,7 +522,7 @@ static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
   const Expr *top = NULL;
   if (f->kind != K_FORCE) top = around_frames(&p, NULL, f, false);
   add_line(&line, &p);
-  if (top && home_of(s, top)) {
+  if (top && text_home(s, top)) {
     strbuf_add(&line, "  in ");
     add_home(s, &line, top);
   }
@@ -499,33 +534,52 @@ static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
 /* The innermost AROUND_MOST are shown, the others are counted. */
 static void add_around(Stepper *s, StepView *v, const StepState *at) {
   const StepObj *f = text_boundary(at);
-  for (int i = 0; f && i < AROUND_MOST; f = behind(f), i++)
+  for (int i = 0; f && i < AROUND_MOST; f = text_behind(f), i++)
     add_waiting(s, v, f);
-  for (; f; f = behind(f)) v->outer++;
+  for (; f; f = text_behind(f)) v->outer++;
 }
 
 /* --- The whole ---------------------------------------------------------- */
 
 static bool is_rule(const StepEntry *e) { return e->outcome == STEP_RULE; }
 
-void text_view(Stepper *s, const StepEntry *e, StepView *v) {
-  const StepState *at = &e->redex;
+/* The text of a state, in which the piece begins with the expression that is
+ * looked at or the value that was received.  Where the value has just been
+ * received, the redex is the node that gets it, so the mark is set on the first
+ * frame's text (`first`).  Returns the outermost expression. */
+static const Expr *add_state(Stepper *s, const StepState *at, bool first,
+                             bool whole, StepText *out) {
   Piece p = {.s = s};
   strbuf_init(&p.text, s->mem);
-  const Expr *top = at->expr;
   if (at->expr) {
     add_looked_at(&p, at);
   } else {
     const StepObj *f = at->frames;
-    const Expr *from = f && f->kind == K_CHILD ? awaited(f) : NULL;
+    const Expr *from = f && f->kind == K_CHILD ? text_awaited(f) : NULL;
     add_value(&p, &p.text, from, at->value);
-    mark_all(&p);
   }
-  bool first = !at->expr && e->outcome != STEP_VALUE;
-  top = around_frames(&p, at->expr, at->frames, first);
-  outdent(&p, v);
+  if (whole || !at->expr) mark_all(&p);
+  const Expr *top = around_frames(&p, at->expr, at->frames, first);
+  outdent(&p, out);
   strbuf_done(&p.text);
+  return top;
+}
+
+void text_view(Stepper *s, const StepEntry *e, StepView *v) {
+  const StepState *at = &e->redex;
+  bool first = !at->expr && e->outcome != STEP_VALUE;
+  const Expr *top = add_state(s, at, first, false, &v->now);
   add_names(s, at, &v->names);
   add_home(s, &v->inside, top);
   if (is_rule(e) || e->outcome == STEP_ERROR) add_around(s, v, at);
+}
+
+/* The contractum is all that the state after the rule looks at.  A rule that
+ * binds a name or drops a value leaves nothing in its place, and what is marked
+ * is empty: the rest of the block follows. */
+void text_becomes(Stepper *s, const StepEntry *e, StepText *out,
+                  StrBuf *inside) {
+  if (!is_rule(e) || e->rule == REDUCE_DEFINE) return;
+  add_home(s, inside, add_state(s, &e->after, false, true, out));
+  if (select_takes(s, e, FOLD_LETS)) out->hi = out->lo;
 }

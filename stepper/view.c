@@ -8,13 +8,13 @@
 /* The list of the texts stands twice, here and in stepper_view_done(). */
 void stepper_view_init(StepView *v, Mem *mem) {
   *v = (StepView){.rule = ""};
-  StrBuf *texts[] = {&v->text, &v->names, &v->inside, &v->says, &v->cells};
+  StrBuf *texts[] = {&v->now.text, &v->names, &v->inside, &v->says, &v->cells};
   for (int i = 0; i < 5; i++) strbuf_init(texts[i], mem);
   VEC_INIT(&v->around, mem);
 }
 
 void stepper_view_done(StepView *v) {
-  StrBuf *texts[] = {&v->text, &v->names, &v->inside, &v->says, &v->cells};
+  StrBuf *texts[] = {&v->now.text, &v->names, &v->inside, &v->says, &v->cells};
   for (int i = 0; i < 5; i++) strbuf_done(texts[i]);
   for (size_t i = 0; i < v->around.len; i++) strbuf_done(&v->around.data[i]);
   VEC_DONE(&v->around);
@@ -46,6 +46,11 @@ void stepper_view(Stepper *s, StepView *v) {
   v->place = sources_place(s->program->sources, span);
 }
 
+void stepper_becomes(Stepper *s, StepText *out, StrBuf *inside) {
+  const StepEntry *e = stepper_entry(s);
+  if (e) text_becomes(s, e, out, inside);
+}
+
 /* --- Long texts --------------------------------------------------------- */
 
 static size_t line_start(const char *text, size_t at) {
@@ -53,9 +58,9 @@ static size_t line_start(const char *text, size_t at) {
   return at;
 }
 
-static size_t line_end(const StepView *v, size_t at) {
-  const char *text = strbuf_text(&v->text);
-  while (at < v->text.len && text[at] != '\n') at++;
+static size_t line_end(const StepText *t, size_t at) {
+  const char *text = strbuf_text(&t->text);
+  while (at < t->text.len && text[at] != '\n') at++;
   return at;
 }
 
@@ -65,16 +70,18 @@ static size_t count_lines(const char *text, size_t from, size_t to) {
   return n;
 }
 
-/* A third of the lines stand before the mark. */
-StepCut stepper_cut(const StepView *v, size_t lines) {
-  const char *text = strbuf_text(&v->text);
-  StepCut c = {.from = line_start(text, v->lo)};
+/* A third of the lines stand before the mark.  The window ends at the last line
+ * if the text is shorter; a mark that is longer than the window shows its
+ * beginning. */
+StepCut stepper_cut(const StepText *t, size_t lines) {
+  const char *text = strbuf_text(&t->text);
+  StepCut c = {.from = line_start(text, t->lo)};
   for (size_t i = 0; i < lines / 3 && c.from > 0; i++)
     c.from = line_start(text, c.from - 1);
-  c.to = line_end(v, c.from);
-  for (size_t i = 1; i < lines && c.to < v->text.len; i++)
-    c.to = line_end(v, c.to + 1);
+  c.to = line_end(t, c.from);
+  for (size_t i = 1; i < lines && c.to < t->text.len; i++)
+    c.to = line_end(t, c.to + 1);
   c.before = count_lines(text, 0, c.from);
-  c.behind = count_lines(text, c.to, v->text.len);
+  c.behind = count_lines(text, c.to, t->text.len);
   return c;
 }

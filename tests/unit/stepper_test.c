@@ -68,8 +68,8 @@ static void see(World *w, Stepper *s, Seen *seen) {
   strbuf_init(&text, &w->mem);
   stepper_view(s, &v);
   strbuf_addf(&text, "%llu %s %s [%zu %zu] %s %s %s\n",
-              (unsigned long long)v.number, v.rule, strbuf_text(&v.text), v.lo,
-              v.hi, strbuf_text(&v.names), strbuf_text(&v.says),
+              (unsigned long long)v.number, v.rule, strbuf_text(&v.now.text),
+              v.now.lo, v.now.hi, strbuf_text(&v.names), strbuf_text(&v.says),
               strbuf_text(&v.cells));
   stepper_cells(s, &text);
   if (VEC_RESERVE(seen, 1)) VEC_PUSH(seen, text);

@@ -1,0 +1,64 @@
+/* The inside of the page: what its files share.
+ *
+ *   page.c    the file from its head to its end; an <article> for each step
+ *   panel.c   what stands beside a step: calls, names, cells
+ *   heat.c    larger tensors, to be opened and drawn
+ *   html.c    text as HTML; the sources */
+#ifndef STEPPER_PAGE_H
+#define STEPPER_PAGE_H
+
+#include "stepper/inside.h"
+
+/* --- html.c -------------------------------------------------------------- */
+
+/* Adds text of the program, which is not trusted: what HTML would read as its
+ * own is escaped, control characters and marks that reverse the direction of
+ * writing become U+FFFD.  Quotation marks too, as it also writes attributes. */
+void html_add(StrBuf *out, const char *text, size_t len);
+/* The same of at most `most` bytes, cut at a whole character. */
+void html_add_cut(StrBuf *out, const StrBuf *text, size_t most);
+
+/* A line of a file in which a step stands. */
+typedef struct PageLine {
+  const SourceFile *file;
+  uint32_t line;
+} PageLine;
+typedef VEC(PageLine) PageLines;
+
+/* Adds the lines around `lines`, file by file; sorts them. */
+void html_add_sources(StrBuf *out, PageLines *lines);
+
+/* --- heat.c -------------------------------------------------------------- */
+
+/* The tensors that the page can draw, each once. */
+typedef struct Heats {
+  Heap *heap;
+  VEC(Tensor *) kept; /* one reference each, so that no other takes its place */
+  VEC(StrBuf) captions; /* theirs, as far as asked for */
+  PtrMap numbers;       /* tensor -> its number, from 1 */
+  StrBuf text;          /* their elements, a JSON object each */
+  size_t bytes;         /* of the tensors kept */
+} Heats;
+
+void heats_init(Heats *h, Mem *mem, Heap *heap);
+void heats_done(Heats *h);
+/* Adds figures for the larger tensors in a value, each named by the way to it
+ * (".0").  Returns how many. */
+int heats_add_figures(Heats *h, StrBuf *out, const StepObj *v);
+
+/* --- panel.c ------------------------------------------------------------- */
+
+/* The page under construction (stepper.h). */
+struct StepPage {
+  Stepper *stepper;
+  Mem *mem;
+  StrBuf text;
+  Heats heats;
+  PageLines lines;
+  uint32_t articles;
+};
+
+/* Adds all of the panels of the step at hand. */
+void panel_add(StepPage *p, const StepEntry *e);
+
+#endif

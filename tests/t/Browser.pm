@@ -1,0 +1,161 @@
+package Browser;
+# A page in Debian's chromium, without a window, as a user meets it: keys,
+# clicks, two widths.
+#
+#   my $page = Browser->open('file:///tmp/out.html', 1200, 800);
+#   is($page->js('document.title'), 'out');
+#   $page->key('ArrowRight');
+#
+# The browser is told what to do by its debugging protocol over a pipe: JSON
+# messages with a NUL behind each, its file descriptor 3 to it and 4 from it.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use JSON::PP ();
+use MIME::Base64 ();
+use POSIX ();
+
+my $json = JSON::PP->new->utf8->allow_nonref;
+my $program = '/usr/bin/chromium';
+my $pid;
+
+sub installed { return -x $program }
+
+# A user of number 0 gets no sandbox from chromium.
+sub start {
+  my ($down_read, $down_write, $up_read, $up_write);
+  pipe $down_read, $down_write or die "pipe: $!\n";
+  pipe $up_read, $up_write or die "pipe: $!\n";
+  $pid = fork // die "fork: $!\n";
+  if (!$pid) {
+    # Copies above 9 first: 3 and 4 may be ends of these pipes.
+    my ($in, $out) = (POSIX::dup2(fileno $down_read, 10),
+                      POSIX::dup2(fileno $up_write, 11));
+    POSIX::dup2($in, 3);
+    POSIX::dup2($out, 4);
+    CORE::open(STDERR, '>', '/dev/null');
+    exec($program, '--headless', '--disable-gpu', '--remote-debugging-pipe',
+         "--user-data-dir=$_[0]", $> ? () : '--no-sandbox', 'about:blank')
+      or POSIX::_exit(127);
+  }
+  CORE::close($_) for $down_read, $up_write;
+  $down_write->autoflush;
+  return ($down_write, $up_read);
+}
+
+sub open {
+  my ($class, $url, $wide, $high) = @_;
+  my ($to, $from) = start(tempdir(CLEANUP => 1));
+  my $self = bless {to => $to, from => $from, id => 0}, $class;
+  my $target = $self->call('Target.createTarget', {url => 'about:blank'});
+  my $session = $self->call('Target.attachToTarget',
+      {targetId => $target->{targetId}, flatten => JSON::PP::true});
+  $self->{session} = $session->{sessionId};
+  $self->call($_) for qw(Page.enable Runtime.enable);
+  $self->width($wide, $high);
+  $self->load($url);
+  return $self;
+}
+
+# Sends a request and waits for its answer; what happens meanwhile is kept.
+sub call {
+  my ($self, $method, $params) = @_;
+  my $id = ++$self->{id};
+  my %request = (id => $id, method => $method, params => $params // {});
+  $request{sessionId} = $self->{session} if $self->{session};
+  print {$self->{to}} $json->encode(\%request), "\0";
+  while (my $answer = $self->message) {
+    next if ($answer->{id} // 0) != $id;
+    die "$method: $answer->{error}{message}\n" if $answer->{error};
+    return $answer->{result};
+  }
+  die "$method: the browser is gone\n";
+}
+
+sub message {
+  my ($self) = @_;
+  local $/ = "\0";
+  defined(my $text = readline $self->{from}) or return;
+  chop $text;
+  my $message = $json->decode($text);
+  push @{$self->{events}}, $message->{method} if $message->{method};
+  return $message;
+}
+
+# Until the page and its scripts are there.
+sub load {
+  my ($self, $url) = @_;
+  $self->{events} = [];
+  $self->call('Page.navigate', {url => $url});
+  while (!grep { $_ eq 'Page.loadEventFired' } @{$self->{events}}) {
+    $self->message or die "$url: the browser is gone\n";
+  }
+  return;
+}
+
+sub width {
+  my ($self, $wide, $high) = @_;
+  $self->call('Emulation.setDeviceMetricsOverride',
+              {width => $wide, height => $high, deviceScaleFactor => 1,
+               mobile => JSON::PP::false});
+  return;
+}
+
+# The value of an expression.
+sub js {
+  my ($self, $text) = @_;
+  my $got = $self->call('Runtime.evaluate',
+                        {expression => $text, returnByValue => JSON::PP::true});
+  die "$text: $got->{exceptionDetails}{exception}{description}\n"
+    if $got->{exceptionDetails};
+  return $got->{result}{value};
+}
+
+# Until an expression is true.
+sub wait_for {
+  my ($self, $text) = @_;
+  local $SIG{ALRM} = sub { die "waited in vain for $text\n" };
+  alarm 60;
+  1 until $self->js("!!($text)");
+  alarm 0;
+  return;
+}
+
+sub key {
+  my ($self, $key) = @_;
+  $self->call('Input.dispatchKeyEvent',
+              {type => $_, key => $key, code => $key}) for qw(keyDown keyUp);
+  return;
+}
+
+# Clicks the middle of what a selector finds.
+sub click {
+  my ($self, $selector) = @_;
+  my $at = $self->js("(() => { const e = document.querySelector('$selector');"
+    . ' e.scrollIntoView({block: "center"});'
+    . ' const b = e.getBoundingClientRect();'
+    . ' return [b.x + b.width / 2, b.y + b.height / 2] })()');
+  $self->call('Input.dispatchMouseEvent',
+              {type => $_, x => $at->[0], y => $at->[1], button => 'left',
+               clickCount => 1}) for qw(mousePressed mouseReleased);
+  return;
+}
+
+# A picture of what is seen, as a file, to be looked at.
+sub picture {
+  my ($self, $path) = @_;
+  my $got = $self->call('Page.captureScreenshot', {format => 'png'});
+  CORE::open(my $out, '>:raw', $path) or die "$path: $!\n";
+  print $out MIME::Base64::decode_base64($got->{data});
+  close $out or die "$path: $!\n";
+  return;
+}
+
+sub quit {
+  my ($self) = @_;
+  eval { $self->call('Browser.close') };
+  waitpid $pid, 0;
+  return;
+}
+
+1;

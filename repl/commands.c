@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "repl/abbrev.h"
+#include "repl/pager.h"
 #include "repl/repl.h"
 
 typedef struct ReplCommand {
@@ -25,39 +26,48 @@ typedef struct ReplCommand {
   const char *args;
   void (*run)(Repl *r, const char *rest);
   const char *help;
+  const char *example; /* lines that show it at work; NULL: it takes nothing */
 } ReplCommand;
 
 static void run_help(Repl *r, const char *rest);
 
 static void run_ops(Repl *r, const char *rest) {
-  (void)r, (void)rest;
-  ops_list("");
-}
-
-static void run_doc(Repl *r, const char *rest) {
   (void)r;
-  ops_explain(rest);
+  ops_list(rest);
 }
 
 /* --- Files -------------------------------------------------------------- */
 
-static bool load(Repl *r, const char *path) {
-  rly_status status = rly_program_add_file(r->host->program, path, RLY_RECHECK);
+/* `rest` is the file's path and values for its params.  Parses and checks the
+ * file as a whole before anything of it runs.  RLY_RECHECK lets its definitions
+ * replace earlier ones of the same name; what used those is checked again.
+ * Where a value for a param does not fit, the file's items are skipped: they
+ * are in the program, but to evaluate them without their params would only
+ * repeat the message. */
+static bool load(Repl *r, const char *rest) {
+  if (!repl_may_use_files(r, "load")) return false;
+  char *path = strndup(rest, params_behind(rest));
+  rly_status status =
+      path ? rly_program_add_file(r->host->program, path, RLY_RECHECK)
+           : RLY_LIMIT;
   host_report(r->host);
-  if (status != RLY_OK || !repl_evaluate(r)) return false;
-  transcript_add_file(r, path);
-  return true;
+  bool ok = status == RLY_OK && params_bind_words(r, rest);
+  if (status == RLY_OK && !ok) rly_session_skip(r->session);
+  ok = ok && repl_evaluate(r);
+  if (ok) transcript_add_file(r, path);
+  free(path);
+  return ok;
 }
 
 /* The words are kept whole, with the values for params, so that :reload repeats
  * all of the command and not the path alone.  They are kept before loading: a
  * file with a mistake is the one that the user mends and loads again. */
 static void run_load(Repl *r, const char *rest) {
-  char *path = strdup(rest);
-  if (!path) return;
+  char *words = strdup(rest);
+  if (!words) return;
   free(r->loaded);
-  r->loaded = path;
-  load(r, path);
+  r->loaded = words;
+  load(r, words);
 }
 
 static void run_reload(Repl *r, const char *rest) {
@@ -66,17 +76,15 @@ static void run_reload(Repl *r, const char *rest) {
   else fputs("nothing was loaded; :load FILE does\n", stderr);
 }
 
-static void run_params(Repl *r, const char *rest) {
-  rly_program_bind_file(r->host->program, rest);
-  host_report(r->host);
-}
-
-/* Refuses to overwrite a file that exists. */
+/* Refuses to overwrite a file that exists.  The file is opened with "x"
+ * (transcript.c), so the check and the creation are one step. */
 static void run_save(Repl *r, const char *rest) {
+  if (!repl_may_use_files(r, "save")) return;
   if (!transcript_save(r, rest)) perror(*rest ? rest : ":save FILE");
 }
 
-/* Reads a whole file.  The caller frees the text. */
+/* Reads a whole file.  The caller frees the text.  getdelim() up to a NUL,
+ * which no text has, reads all of the file in one call. */
 static char *read_file(const char *path) {
   FILE *in = fopen(path, "r");
   char *text = NULL;
@@ -90,11 +98,17 @@ static char *read_file(const char *path) {
 }
 
 /* Takes an entry from the user's editor, which starts with the text of the last
- * entry. */
+ * entry.  The file is made by mkstemps(), which creates it for this user alone;
+ * the name consists of letters and digits, so putting the path in '...' for the
+ * shell is safe.  $VISUAL and $EDITOR may hold options ("code -w"), which is
+ * why the shell splits the command.  An editor that fails, or whose text is
+ * blank, enters nothing. */
 static void run_edit(Repl *r, const char *rest) {
   (void)rest;
+  if (!repl_may_use_files(r, "edit")) return;
   char path[] = "/tmp/rly-edit-XXXXXX.rly";
   int fd = mkstemps(path, 4);
+  pager_stop();
   if (fd < 0) {
     perror(":edit");
     return;
@@ -115,6 +129,23 @@ static void run_edit(Repl *r, const char *rest) {
   free(text);
 }
 
+/* --- Settings ----------------------------------------------------------- */
+
+static void list_settings(Repl *r) {
+  char line[80];
+  for (int i = 0; settings_line(&r->settings, i, line); i++)
+    repl_say(r, "%s\n", line);
+}
+
+/* `:set depth 5`, or `:set @n 40`, which is a cell. */
+static void run_set(Repl *r, const char *rest) {
+  const char *why;
+  if (!*rest) list_settings(r);
+  else if (*rest == '@' || *rest == '%') state_run_set(r, rest);
+  else if (!settings_change(&r->settings, rest, &why))
+    repl_refuse("set", "%s", why);
+}
+
 /* --- Leaving ------------------------------------------------------------ */
 
 static void run_quit(Repl *r, const char *rest) {
@@ -123,57 +154,102 @@ static void run_quit(Repl *r, const char *rest) {
 }
 
 static const ReplCommand table[] = {
-    {"help", 'h', "", run_help, "this list"},
-    {"ops", 0, "", run_ops, "the operators"},
-    {"doc", 'd', "NAME", run_doc, "what an operator does"},
-    {"apropos", 0, "WORD", inspect_apropos, "operators and names about a word"},
+    {"help", 'h', "[COMMAND]", run_help, "this list, or more about one command",
+     ":help cost\n:help"},
+    {"ops", 0, "[PART]", run_ops,
+     "the operators, or those of a part of the name", ":ops nn\n:ops scatter"},
+    {"doc", 'd', "NAME", doc_run, "what an operator, a function or a type does",
+     ":doc softmax\n:doc @map\n:doc List"},
+    {"source", 0, "NAME", doc_source, "the text of a definition",
+     ":source @foldl"},
+    {"find", 0, "TYPE", find_run, "functions of that type, or that give it",
+     ":find fn (List[A]) -> A\n:find fn (Tensor[(n), float32]) -> int32\n"
+     ":find List[int32]"},
+    {"names", 0, "[PATTERN]", doc_names, "what you have defined, with types",
+     ":names\n:names w*"},
+    {"explain", 0, "[CODE]", doc_explain,
+     "what an error means; without a code, the last one",
+     ":explain\n:explain E0203\n:explain broadcast"},
+    {"apropos", 0, "WORD", inspect_apropos, "operators and names about a word",
+     ":apropos softmax"},
     {"type", 't', "EXPR", inspect_type,
-     "the type of an expression, not evaluated"},
+     "the type of an expression, not evaluated",
+     ":type @map\n:type nn.relu([1f, -1f])"},
     {"kind", 'k', "TYPE", inspect_kind,
-     "what a type is, or what it is applied to"},
+     "what a type is, or what it is applied to",
+     ":kind List\n:kind List[int32]"},
     {"effects", 0, "EXPR", inspect_effects,
-     "what evaluating it, or a call, does"},
-    {"info", 'i', "NAME", inspect_info, "a name's type, effects and place"},
-    {"bytecode", 0, "NAME", inspect_bytecode, "the instructions of a function"},
-    {"load", 'l', "FILE", run_load,
-     "add a file's definitions and run its items"},
-    {"reload", 'r', "", run_reload, "load the last file again"},
-    {"params", 0, "FILE", run_params, "bind `param`s to a file's tensors"},
-    {"save", 0, "FILE", run_save, "write what was entered, to be run again"},
-    {"edit", 'e', "", run_edit, "write an entry in $EDITOR"},
+     "what evaluating it, or a call, does", ":effects print(1)"},
+    {"info", 'i', "NAME", inspect_info, "a name's type, effects and place",
+     ":info %x\n:info @lstm"},
+    {"bytecode", 0, "NAME", inspect_bytecode, "the instructions of a function",
+     ":bytecode @sum"},
+    {"load", 'l', "FILE [x=VALUE]", run_load,
+     "add a file's definitions and run its items",
+     ":load model.rly\n:load scale.rly x=[1, 2]"},
+    {"reload", 'r', "", run_reload, "load the last file again", NULL},
+    {"param", 0, "NAME = VALUE", params_run_one, "give a `param` its value",
+     ":param x = [1, 2]"},
+    {"params", 0, "FILE", params_run_file, "give `param`s a file's tensors",
+     ":params weights.safetensors"},
+    {"entries", 0, "", transcript_list, "what was entered, by number", NULL},
+    {"save", 0, "FILE", run_save, "write what was entered, to be run again",
+     ":save session.rly"},
+    {"edit", 'e', "", run_edit, "write an entry in $EDITOR", NULL},
     {"state", 0, "[PATH]", state_run_list,
-     "the cells that the session remembers"},
-    {"set", 0, "PATH EXPR", state_run_set, "put a value into one"},
-    {"snapshot", 0, "[NAME]", state_run_snapshot, "remember the cells' values"},
-    {"restore", 0, "[NAME]", state_run_restore, "put them back"},
-    {"fork", 0, "[NAME]", state_run_fork, "go on in a copy, or go back: main"},
-    {"reset", 0, "", state_run_reset, "give every cell what it began with"},
+     "the cells that the session remembers", ":state\n:state %m"},
+    {"set", 0, "[WHAT VALUE]", run_set,
+     "choose what is shown, or put a value into a cell",
+     ":set\n:set depth 5\n:set width 100\n:set pager off\n:set @n 40"},
+    {"snapshot", 0, "[NAME]", state_run_snapshot, "remember the cells' values",
+     ":snapshot before\n:snapshot state.safetensors"},
+    {"restore", 0, "[NAME]", state_run_restore, "put them back",
+     ":restore before"},
+    {"fork", 0, "[NAME]", state_run_fork, "go on in a copy, or go back: main",
+     ":fork try\n:fork main"},
+    {"reset", 0, "", state_run_reset, "give every cell what it began with",
+     NULL},
     {"step", 's', "ITEMS", step_run,
-     "show how they are evaluated, step by step"},
+     "show how they are evaluated, step by step", ":step @sum(List[1, 2])"},
+    {"where", 'w', "", frames_run_where,
+     "the functions under way where a run-time error stopped", ":where"},
+    {"up", 0, "", frames_run_up, "look at the function that called it", ":up"},
+    {"down", 0, "", frames_run_down, "look at the one that it called", ":down"},
+    {"leave", 0, "", frames_run_leave, "look at none of them any more",
+     ":leave"},
+    {"break", 0, "[WHERE]", step_run_break,
+     "stop entries where that is met, or list breakpoints",
+     ":break @f\n:break model.rly:12 if %n > 3\n:break nan"},
+    {"delete", 0, "N", step_run_delete, "take a breakpoint away", ":delete 1"},
     {"dbg", 0, "ITEMS", dbg_run,
-     "evaluate, and show what each name is bound to"},
-    {"time", 0, "ITEMS", measure_time, "evaluate, and say how long it took"},
+     "evaluate, and show the parts with their values",
+     ":dbg nn.relu(nn.dense(%x, %w))\n:dbg let %x = 2; %x * 3"},
+    {"time", 0, "ITEMS", measure_time, "evaluate, and say how long it took",
+     ":time nn.matmul(%a, %b)"},
     {"bench", 0, "EXPR", measure_bench,
-     "evaluate it, or call a function, often"},
+     "evaluate it, or call a function, often", ":bench @sum(@range(1000))"},
     {"profile", 0, "ITEMS", measure_profile,
-     "evaluate, and say where time went"},
-    {"cost", 0, "EXPR", cost_run, "operations and bytes, before it runs"},
-    {"plot", 0, "[F.svg] EXPR", plot_run_plot, "draw a vector as a line"},
-    {"heat", 0, "[F.svg] EXPR", plot_run_heat, "draw a matrix by shades"},
-    {"limit", 0, "[WHAT N]", measure_limit, "bound memory, depth or timeout"},
-    {"quit", 'q', "", run_quit, "leave"},
+     "evaluate, and say where time went", ":profile @f(%x)"},
+    {"cost", 0, "EXPR", cost_run, "operations and bytes, before it runs",
+     ":cost nn.matmul(%a, %b)"},
+    {"plot", 0, "[F.svg] EXPR, ...", plot_run_plot, "draw vectors as lines",
+     ":plot sin(arange(0f, 6f, 0.1f))\n:plot sin(%t), cos(%t)\n"
+     ":plot sine.svg %x"},
+    {"heat", 0, "[F.svg] EXPR, ...", plot_run_heat,
+     "draw matrices, or vectors over time, by shades",
+     ":heat %w\n:heat w.svg %w\n:heat List[[1f, 0f], [0f, 1f]]"},
+    {"hist", 0, "[F.svg] EXPR, ...", plot_run_hist,
+     "draw how often elements are how large", ":hist %w\n:hist w.svg %w, %u"},
+    {"watch", 0, "[EXPR]", watch_run,
+     "show it again when what it depends on is defined anew",
+     ":watch %x * %w\n:watch :plot %w, tanh(%w)\n:watch"},
+    {"unwatch", 0, "[N]", watch_run_stop, "watch it, or all, no more",
+     ":unwatch 1\n:unwatch"},
+    {"limit", 0, "[WHAT N]", measure_limit, "bound memory, depth or timeout",
+     ":limit\n:limit memory 1G\n:limit timeout 5"},
+    {"quit", 'q', "", run_quit, "leave", NULL},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
-
-static void run_help(Repl *r, const char *rest) {
-  (void)r, (void)rest;
-  for (int i = 0; i < TABLE_COUNT; i++) {
-    char letter[] = {':', table[i].letter, '\0'};
-    int n = printf(":%s %s", table[i].name, table[i].args);
-    printf("%*s%-4s%s\n", n < 20 ? 20 - n : 1, "",
-           table[i].letter ? letter : "", table[i].help);
-  }
-}
 
 void repl_each_command(void (*visit)(void *data, const char *name),
                        void *data) {
@@ -188,16 +264,65 @@ static CommandName name_at(int i) {
   return (CommandName){table[i].name, table[i].letter};
 }
 
-void repl_command(Repl *r, const char *line) {
-  size_t n = strcspn(line, " \t");
-  const char *rest = line + n + strspn(line + n, " \t");
+/* The command that the first `n` bytes name, perhaps by a beginning or a
+ * letter; NULL after saying why there is none. */
+static const ReplCommand *find_command(const char *word, size_t n) {
   char *why;
   int at =
-      command_find((CommandNames){":", TABLE_COUNT, name_at}, line, n, &why);
-  const ReplCommand *c = at >= 0 ? &table[at] : NULL;
-  if (!c) fprintf(stderr, "%s\n", why ? why : "rly: out of memory");
-  else if (!*rest && *c->args && *c->args != '[')
-    repl_refuse(c->name, "takes %s", c->args);
-  else c->run(r, rest);
+      command_find((CommandNames){":", TABLE_COUNT, name_at}, word, n, &why);
+  if (at < 0) fprintf(stderr, "%s\n", why ? why : "rly: out of memory");
   free(why);
+  return at >= 0 ? &table[at] : NULL;
+}
+
+static void help_all(void) {
+  for (int i = 0; i < TABLE_COUNT; i++) {
+    char letter[] = {':', table[i].letter, '\0'};
+    int n = printf(":%s %s", table[i].name, table[i].args);
+    printf("%*s%-4s%s\n", n < 24 ? 24 - n : 1, "",
+           table[i].letter ? letter : "", table[i].help);
+  }
+}
+
+static void help_on(Repl *r, const ReplCommand *c) {
+  repl_say(r, ":%s %s", c->name, c->args);
+  if (c->letter) repl_say(r, "%salso :%c", *c->args ? "   " : "  ", c->letter);
+  repl_say(r, "\n  %s\n", c->help);
+  for (const char *p = c->example; p && *p; p += *p == '\n') {
+    size_t n = strcspn(p, "\n");
+    repl_say(r, "    %.*s\n", (int)n, p);
+    p += n;
+  }
+}
+
+static void run_help(Repl *r, const char *rest) {
+  rest += *rest == ':';
+  size_t n = strcspn(rest, " \t");
+  const ReplCommand *c = n ? find_command(rest, n) : NULL;
+  if (c) help_on(r, c);
+  else if (!n) help_all();
+}
+
+static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
+  if (!*rest && *c->args && *c->args != '[') {
+    repl_refuse(c->name, "takes %s", c->args);
+    return;
+  }
+  bool paged = pager_begin(r->settings.pager && !r->startup);
+  c->run(r, rest);
+  if (paged) pager_end();
+}
+
+/* `line` is what stands behind the colon.  A command that needs words and got
+ * none says what it takes.  Completion leaves a space behind the last word,
+ * which is no part of it. */
+void repl_command(Repl *r, const char *line) {
+  size_t n = strcspn(line, " \t"), end = strlen(line);
+  size_t begin = n + strspn(line + n, " \t");
+  const ReplCommand *c = find_command(line, n);
+  while (end > begin && strchr(" \t", line[end - 1])) end--;
+  char *rest = c ? strndup(line + begin, end - begin) : NULL;
+  if (rest) run_command(r, c, rest);
+  else if (c) repl_refuse(c->name, "out of memory");
+  free(rest);
 }

@@ -1,18 +1,36 @@
-/* Readline's shim.  `make READLINE=0` builds without it. */
+/* Readline's shim: one line or entry from the user.  `make READLINE=0` builds
+ * without readline, and input that is no terminal is read without it as well.
+ * What editing entries of several lines takes is edit.c.
+ *
+ * Three things need care, and most of this file is about them:
+ *
+ *   - Ctrl-C.  Readline's own handling is switched off.  The signal is blocked
+ *     while readline works and let in by ppoll() alone, at the one place where
+ *     it waits for a key.  So the handler only sets a flag, readline is never
+ *     interrupted in the middle of its data, and the line ends as if Enter had
+ *     been pressed.
+ *   - Words.  Completion needs the whole entry, of which readline has only the
+ *     last line, and file names end at other characters than names do.
+ *   - Allocation.  What is given to readline (completions) it frees; what it
+ *     gives (the line) the caller frees. */
 #include "repl/line.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "repl/pager.h"
+
 #if RLY_READLINE
 #include <readline/history.h>
 #include <readline/readline.h>
 
+#include "repl/edit.h"
 #include "repl/history.h"
 #endif
 
@@ -40,6 +58,8 @@ static char *plain_line(const char *prompt) {
 /* Readline's hooks take no argument, so the prompt's state is kept here. */
 static const Repl *repl;
 static int indentation;
+static bool edits_entries;
+static volatile sig_atomic_t resized;
 
 /* --- Completion --------------------------------------------------------- */
 
@@ -47,12 +67,16 @@ static int indentation;
 static char **offered;
 static size_t offered_count, offered_next;
 
+/* A word may be a dtype, a name and a keyword at once; readline would list it
+ * so often. */
 static bool was_offered(const char *word) {
   for (size_t i = 0; i < offered_count; i++)
     if (!strcmp(offered[i], word)) return true;
   return false;
 }
 
+/* Called for some thousand words at most, so growing by one and searching
+ * linearly do not show. */
 static void take_offer(void *data, const char *word) {
   (void)data;
   if (was_offered(word)) return;
@@ -68,7 +92,8 @@ static char *next_offer(const char *word, int state) {
   return offered_next < offered_count ? offered[offered_next++] : NULL;
 }
 
-/* The entry up to the cursor.  The caller frees it. */
+/* The entry up to the cursor.  The caller frees it.  `end` counts bytes of
+ * readline's buffer. */
 static char *text_to_cursor(int end) {
   size_t before = repl->entry.len;
   char *text = malloc(before + (size_t)end + 1);
@@ -79,6 +104,17 @@ static char *text_to_cursor(int end) {
   return text;
 }
 
+/* What readline adds behind a completion that is the only one: the quotation
+ * mark that ends a string; a blank behind a command or a file; nothing behind a
+ * name, since a parenthesis or a dot may follow. */
+static int character_behind(const Cursor *at, bool files, char **matches) {
+  if (complete_in_string(at)) return '"';
+  bool blank = files || !matches || matches[1] || matches[0][0] == ':';
+  return blank ? ' ' : '\0';
+}
+
+/* Readline's entry point.  rl_attempted_completion_over keeps readline from
+ * trying file names by itself where nothing else fits. */
 static char **complete(const char *word, int start, int end) {
   char *text = text_to_cursor(end);
   if (!text) return NULL;
@@ -86,17 +122,17 @@ static char **complete(const char *word, int start, int end) {
   bool files = complete_files(&at);
   offered_count = offered_next = 0;
   if (!files) complete_words(repl, &at, take_offer, NULL);
-  free(text);
   rl_attempted_completion_over = !files;
   char **matches = rl_completion_matches(
       word, files ? rl_filename_completion_function : next_offer);
-  rl_completion_append_character =
-      files || !matches || matches[1] || matches[0][0] == ':' ? ' ' : '\0';
+  rl_completion_append_character = character_behind(&at, files, matches);
+  free(text);
   return matches;
 }
 
 /* Inside a file name, characters that end a word elsewhere are part of the
- * word. */
+ * word.  Readline calls this before it looks for the word's beginning, so the
+ * beginning is found here first, by the characters that end a file name. */
 static char *break_characters(void) {
   char *text = text_to_cursor(rl_point);
   Cursor at = {text, text ? strlen(text) : 0};
@@ -111,7 +147,8 @@ static char *break_characters(void) {
 /* The key that readline is given after Ctrl-C until the line ends: Enter, which
  * also ends a search of the history.  A question such as "Display all 500
  * possibilities?" refuses Enter with a bell and asks again, so there every
- * other key is an `n`. */
+ * other key is an `n`.  `answered` alternates only while such a question is
+ * open. */
 static int key_that_ends(void) {
   static bool answered;
   bool searches = RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH);
@@ -119,16 +156,23 @@ static int key_that_ends(void) {
   return answered ? 'n' : '\r';
 }
 
-/* A key.  Ctrl-C, which is let in only while this waits, ends the line:
- * whoever reads it knows that it is given up. */
+/* A key.  Ctrl-C, which is let in only while this waits, ends the line: whoever
+ * reads it knows that it is given up.  sigdelset() on the mask that is in
+ * force, instead of an empty mask: other signals that the process has blocked
+ * stay blocked.  ppoll() changes the mask and waits in one step, so that no
+ * Ctrl-C falls between a check of `pressed` and the wait. */
 static int read_key(FILE *in) {
   unsigned char key;
   sigset_t open;
   sigprocmask(SIG_SETMASK, NULL, &open);
   sigdelset(&open, SIGINT);
+  sigdelset(&open, SIGWINCH);
   while (!pressed) {
     struct pollfd wait = {.fd = fileno(in), .events = POLLIN};
-    if (ppoll(&wait, 1, NULL, &open) <= 0) continue;
+    int ready = ppoll(&wait, 1, NULL, &open);
+    if (resized && edits_entries) edit_resized();
+    resized = 0;
+    if (ready <= 0) continue;
     ssize_t n = read(wait.fd, &key, 1);
     if (n == 1) return key;
     if (n == 0 || errno != EINTR) return EOF;
@@ -143,31 +187,51 @@ static int insert_indent(void) {
 
 static void recall(const char *entry) { add_history(entry); }
 
+static bool was_pressed(void) { return pressed; }
+
+/* Readline catches no signals itself (rl_catch_signals), or its handlers would
+ * replace ours.  Bracketed paste keeps a pasted text of several lines from
+ * being submitted line by line. */
 void line_init(const Repl *r) {
   repl = r;
   if (!r->tty) return;
   rl_catch_signals = 0;
+  rl_readline_name = "rly";
   rl_getc_function = read_key;
   rl_startup_hook = insert_indent;
   rl_attempted_completion_function = complete;
   rl_completion_word_break_hook = break_characters;
   rl_variable_bind("enable-bracketed-paste", "on");
+  edits_entries = isatty(STDOUT_FILENO) && edit_init(r, was_pressed);
   history_load(recall);
 }
 
-static char *edited_line(const char *prompt) {
-  sigset_t interrupt, before;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  sigprocmask(SIG_BLOCK, &interrupt, &before);
-  char *line = readline(prompt);
+bool line_edits_entries(void) { return edits_entries; }
+
+static void on_resize(int signal) {
+  (void)signal;
+  resized = 1;
+}
+
+/* SIGINT and SIGWINCH are blocked from here on and open in read_key() only. */
+static char *edited(const char *prompt, bool whole) {
+  sigset_t signals, before;
+  struct sigaction mine = {.sa_handler = on_resize}, theirs;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGWINCH);
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  sigaction(SIGWINCH, &mine, &theirs);
+  char *line = edits_entries ? edit_read(prompt, whole) : readline(prompt);
+  if (pressed) edit_drop_paste();
+  sigaction(SIGWINCH, &theirs, NULL);
   sigprocmask(SIG_SETMASK, &before, NULL);
   return line;
 }
 
-static char *read_line(const char *prompt, int indent) {
+static char *read_text(const char *prompt, int indent, bool whole) {
   indentation = indent;
-  return isatty(STDIN_FILENO) ? edited_line(prompt) : plain_line(prompt);
+  return isatty(STDIN_FILENO) ? edited(prompt, whole) : plain_line(prompt);
 }
 
 /* An entry equal to the previous one is not added to the history again. */
@@ -182,8 +246,10 @@ void line_remember(const char *entry) {
 
 void line_init(const Repl *r) { (void)r; }
 
-static char *read_line(const char *prompt, int indent) {
-  (void)indent;
+bool line_edits_entries(void) { return false; }
+
+static char *read_text(const char *prompt, int indent, bool whole) {
+  (void)indent, (void)whole;
   return plain_line(prompt);
 }
 
@@ -191,17 +257,37 @@ void line_remember(const char *entry) { (void)entry; }
 
 #endif
 
+static pthread_t reader; /* the thread that reads keys */
+
+/* While the reader looks elsewhere it blocks SIGINT, and the signal may come to
+ * a thread that OpenMP keeps.  From there it is passed on, to stay pending
+ * until the reader waits for a key; only the reader sets the flag, or a signal
+ * passed on late would end the next line, too.  pthread_kill() may be called in
+ * a handler. */
 static void on_press(int signal) {
-  (void)signal;
-  pressed = 1;
+  if (pthread_equal(pthread_self(), reader)) pressed = 1;
+  else pthread_kill(reader, signal);
 }
 
-char *line_read(const char *prompt, int indent, bool *interrupted) {
+/* The command's own handler is put back afterwards: while a program runs,
+ * Ctrl-C is host.c's. */
+static char *read_until_pressed(const char *prompt, int indent, bool whole,
+                                bool *interrupted) {
   struct sigaction mine = {.sa_handler = on_press}, before;
+  pager_stop();
+  reader = pthread_self();
   sigaction(SIGINT, &mine, &before);
   pressed = 0;
-  char *line = read_line(prompt, indent);
+  char *line = read_text(prompt, indent, whole);
   sigaction(SIGINT, &before, NULL);
   *interrupted = pressed;
   return line;
+}
+
+char *line_read(const char *prompt, int indent, bool *interrupted) {
+  return read_until_pressed(prompt, indent, false, interrupted);
+}
+
+char *line_read_entry(const char *prompt, bool *interrupted) {
+  return read_until_pressed(prompt, 0, true, interrupted);
 }

@@ -1,4 +1,5 @@
-/* Reads one line from the user, by readline or from plain input. */
+/* Reads from the user: whole entries where the terminal lets them be edited in
+ * place, otherwise line by line, by readline or from plain input. */
 #ifndef REPL_LINE_H
 #define REPL_LINE_H
 
@@ -6,13 +7,18 @@
 
 #include "repl/complete.h"
 
-/* Prepares editing at a terminal: history, and completion for `r`, which must
- * outlive the last line. */
+/* Prepares editing at a terminal: keys, history, and completion for `r`, which
+ * must outlive the last line. */
 void line_init(const Repl *r);
-/* A line without its newline, which the caller frees; NULL at the end of
- * input.  It begins with `indent` blanks, which the user may delete.  If
+/* A line without its newline, which the caller frees; NULL at the end of input.
+ * It begins with `indent` blanks, which the user may delete.  If
  * `*interrupted` is set, Ctrl-C was pressed and the line is to be discarded. */
 char *line_read(const char *prompt, int indent, bool *interrupted);
+/* Can entries of several lines be edited in place?  Not in a build without
+ * readline, and not on a terminal whose cursor cannot move up. */
+bool line_edits_entries(void);
+/* The same as line_read for a whole entry, with newlines between its lines. */
+char *line_read_entry(const char *prompt, bool *interrupted);
 /* Adds a whole entry to the history. */
 void line_remember(const char *entry);
 

@@ -1,35 +1,42 @@
-/* :plot draws a series as a line and :heat a matrix by shades, in the terminal
- * or as an SVG file.  If there are more elements than columns, a column of a
- * line shows the range of its elements, and a cell of a matrix their mean. */
+/* :plot draws series as lines, :heat matrices by shades, :hist how elements
+ * are distributed, in the terminal or as an SVG file (plot_svg.c).
+ *
+ * If there are more elements than columns, a column of a line shows the range
+ * of its elements, and a cell of a matrix their mean: a peak of one element
+ * stays visible in a line of a million.  With fewer elements than columns a
+ * line interpolates, linearly.
+ *
+ * In the terminal a line is drawn in Braille characters, each a cell of 2 x 4
+ * dots; without UTF-8 in `*`, a cell of 1 x 1:
+ *
+ *   1 8      U+2800 + the sum of the bits that are set; so
+ *   2 16     1 + 2 + 4 + 64 is the left column of dots
+ *   4 32
+ *   64 128
+ *
+ * Several lines differ in their colours; without colours each has a mark of its
+ * own.  A matrix is drawn in the 256-colour palette, or in blocks of four
+ * shades, or in ten ASCII characters.  Elements that are not finite take no
+ * part in ranges and means; where there are only such, the line has a gap and
+ * the cell a mark of its own.
+ *
+ * A drawing takes memory for all elements as doubles (series.h), and time in
+ * proportion to them; the picture itself is of bounded size. */
+#include "repl/plot.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/inside.h"
-#include "repl/display.h"
-#include "repl/repl.h"
-
 enum {
   PLOT_ROWS = 12,
   HEAT_ROWS = 32,
   LABEL = 11, /* in the terminal */
-  SVG_WIDTH = 640,
-  SVG_HEIGHT = 320,
-  SVG_EDGE = 48,
-  SVG_CELLS = 256,
+  COLUMNS_MOST = 120
 };
-
-/* A series (one row) or a matrix, as doubles. */
-typedef struct Grid {
-  double *at;
-  int64_t rows, columns;
-  double min, max; /* of the finite elements; min > max: there are none */
-} Grid;
-
-typedef struct Range {
-  double lo, hi; /* lo > hi: there is no finite element */
-} Range;
+/* Whole numbers beyond that are no longer distinct. */
+static const double WHOLE_MOST = 1e15;
 
 /* --- Values --------------------------------------------------------------- */
 
@@ -43,36 +50,11 @@ static const Range nothing = {DBL_MAX, -DBL_MAX};
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Drops the axes of length 1.  Returns false if too many axes remain. */
-static bool grid_shape(const Tensor *t, int most, Grid *g) {
-  int64_t dims[2] = {1, 1};
-  int rank = 0;
-  for (int i = 0; i < t->rank; i++) {
-    if (t->shape[i] == 1 && t->rank > most) continue;
-    if (rank == most) return false;
-    dims[rank++] = t->shape[i];
-  }
-  g->rows = most == 1 ? 1 : dims[0];
-  g->columns = most == 1 ? dims[0] : dims[1];
-  return rank > 0 && g->rows > 0 && g->columns > 0;
-}
-
-static bool grid_of(const rly_value *v, int most, Grid *g) {
-  bool fits = v->type->kind == TY_TENSOR && v->type->rank > 0 &&
-              grid_shape(v->value.tensor, most, g);
-  if (!fits) return false;
-  int64_t count = g->rows * g->columns;
-  g->at = malloc((size_t)count * sizeof *g->at);
-  Range all = nothing;
-  for (int64_t i = 0; g->at && i < count; i++)
-    widen(&all, g->at[i] = tensor_f64_at(v->value.tensor, i));
-  g->min = all.lo;
-  g->max = all.hi;
-  return g->at;
-}
-
-/* The position of x between the minimum and the maximum, from 0 to 1. */
-static double share(const Grid *g, double x) {
+/* The position of x between the minimum and the maximum, from 0 to 1.  x / 2 -
+ * min / 2, and not (x - min) / 2: with max = 1e308 and min = -1e308 the
+ * difference is infinite.  A series of equal elements is drawn in the
+ * middle. */
+double plot_share(const Series *g, double x) {
   if (g->max <= g->min) return 0.5;
   double half = x / 2 - g->min / 2; /* the difference may overflow */
   return half / (g->max / 2 - g->min / 2);
@@ -81,8 +63,11 @@ static double share(const Grid *g, double x) {
 /* --- Series --------------------------------------------------------------- */
 
 /* The value of a short series in column `k` of `n`, by linear interpolation
- * between the two nearest elements. */
-static double between(const Grid *g, int64_t k, int64_t n) {
+ * between the two nearest elements.  Element i of n lies at column i * (columns
+ * - 1) / (n - 1).  A column that lies nearest to an element shows that very
+ * element, so that peaks keep their height although columns fall between
+ * elements. */
+static double between(const Series *g, int64_t k, int64_t n) {
   double columns = (double)(n - 1), last = (double)(g->columns - 1);
   double at = n > 1 ? (double)k * last / columns : 0;
   int64_t nearest = (int64_t)(at + 0.5), i = (int64_t)at;
@@ -93,8 +78,10 @@ static double between(const Grid *g, int64_t k, int64_t n) {
 }
 
 /* The range of values in column `k` of `n`.  For a long series, the range of
- * the elements that fall into the column. */
-static Range column(const Grid *g, int64_t k, int64_t n) {
+ * the elements that fall into the column.  Columns divide the elements evenly:
+ * column k has the elements from k * count / n on, up to where column k + 1
+ * begins. */
+Range plot_column(const Series *g, int64_t k, int64_t n) {
   Range r = nothing;
   int64_t count = g->columns;
   if (count <= n) {
@@ -108,8 +95,18 @@ static Range column(const Grid *g, int64_t k, int64_t n) {
   return r;
 }
 
+int plot_columns(const SeriesList *l, const Series *g, int n) {
+  int64_t longest = 1;
+  for (int i = 0; i < l->count; i++)
+    if (l->items[i].columns > longest) longest = l->items[i].columns;
+  if (g->columns == longest) return n;
+  double share = (double)(g->columns - 1) / (double)(longest - 1);
+  return (int)(share * (n - 1) + 0.5) + 1;
+}
+
 /* The same range, extended to meet the column before it, so that the line has
- * no gaps. */
+ * no gaps.  A column of a steep line may lie wholly above the one before; then
+ * it is extended down to that one's highest dot. */
 static Range joined(Range now, Range before) {
   if (now.lo > now.hi || before.lo > before.hi) return now;
   if (now.lo > before.hi) now.lo = before.hi;
@@ -117,80 +114,156 @@ static Range joined(Range now, Range before) {
   return now;
 }
 
-/* A bitmap of dots in cells of `wide` x `high` dots. */
+/* A bitmap of dots in cells of `wide` x `high` dots.  Of the lines that cross a
+ * cell it shows the last one. */
 typedef struct Canvas {
-  uint8_t *cells;
+  uint8_t *cells, *owner;
   int columns, wide, high;
 } Canvas;
 
 /* The bits of Braille's dots (U+2800 and on) by column and row. */
 static const uint8_t dots[2][4] = {{1, 2, 4, 64}, {8, 16, 32, 128}};
 
-static void set_dot(Canvas *c, int x, int y) {
-  uint8_t *cell = &c->cells[y / c->high * c->columns + x / c->wide];
-  *cell |= dots[x % c->wide][y % c->high];
+static void set_dot(Canvas *c, int x, int y, int owner) {
+  int at = y / c->high * c->columns + x / c->wide;
+  if (c->owner[at] != owner) c->cells[at] = 0;
+  c->owner[at] = (uint8_t)owner;
+  c->cells[at] |= dots[x % c->wide][y % c->high];
 }
 
-static int row_of(const Grid *g, double x, int rows) {
-  int from_below = (int)(share(g, x) * (rows - 1) + 0.5);
+/* Row 0 is the highest. */
+static int row_of(const Series *g, double x, int rows) {
+  int from_below = (int)(plot_share(g, x) * (rows - 1) + 0.5);
   return rows - 1 - from_below;
 }
 
-static void draw(const Grid *g, Canvas *c) {
-  int n = c->columns * c->wide, rows = PLOT_ROWS * c->high;
+/* The ranges that are joined are the columns' own, not the extended ones: else
+ * a line would grow thicker from column to column. */
+static void draw(const Series *g, int n, Canvas *c, int owner) {
+  int rows = PLOT_ROWS * c->high;
   Range before = nothing;
   for (int x = 0; x < n; x++) {
-    Range own = column(g, x, n), r = joined(own, before);
+    Range own = plot_column(g, x, n), r = joined(own, before);
     before = own;
     if (r.lo > r.hi) continue;
     for (int y = row_of(g, r.hi, rows); y <= row_of(g, r.lo, rows); y++)
-      set_dot(c, x, y);
+      set_dot(c, x, y, owner);
   }
 }
 
 static void add_label(StrBuf *out, bool shown, double x) {
   char text[32] = "";
-  if (shown) snprintf(text, sizeof text, "%.4g", x);
+  int n = shown ? snprintf(text, sizeof text, "%.4g", x) : 0;
+  if (n >= LABEL) snprintf(text, sizeof text, "%.3g", x);
   strbuf_addf(out, "%*s ", LABEL - 1, text);
 }
 
-static void add_canvas(const Display *d, StrBuf *out, const Grid *g,
+/* How each line is told from the others. */
+static const char *const colours[SERIES_MOST] = {
+    "\033[36m", "\033[33m", "\033[35m", "\033[32m",
+    "\033[34m", "\033[31m", "\033[96m", "\033[93m"};
+static const char marks[] = "*+ox#@%=";
+
+static bool has_dots(const Display *d, const SeriesList *l) {
+  return d->unicode && (l->count == 1 || d->colour);
+}
+
+static void add_cell(const Display *d, StrBuf *out, const SeriesList *l,
+                     const Canvas *c, int at) {
+  uint8_t cell = c->cells[at], owner = c->owner[at];
+  bool new_colour = d->colour && cell && l->count > 1;
+  if (new_colour) strbuf_add(out, colours[owner]);
+  if (!cell) strbuf_add_char(out, ' ');
+  else if (has_dots(d, l)) strbuf_add_code_point(out, 0x2800 + cell);
+  else strbuf_add_char(out, marks[owner]);
+}
+
+/* The axis has the greatest value at the first row, the least at the last;
+ * below stand the first and the last index. */
+static void add_canvas(const Display *d, StrBuf *out, const SeriesList *l,
                        const Canvas *c) {
+  int64_t longest = 0;
+  for (int i = 0; i < l->count; i++)
+    if (l->items[i].columns > longest) longest = l->items[i].columns;
   for (int y = 0; y < PLOT_ROWS; y++) {
     bool end = y == 0 || y == PLOT_ROWS - 1;
-    add_label(out, end, y ? g->min : g->max);
+    add_label(out, end, y ? l->items[0].min : l->items[0].max);
     strbuf_add(out, !d->unicode ? "|" : end ? "\u2524" : "\u2502");
-    if (d->colour) strbuf_add(out, "\033[36m");
-    for (int x = 0; x < c->columns; x++) {
-      uint8_t cell = c->cells[y * c->columns + x];
-      if (!d->unicode || !cell) strbuf_add_char(out, cell ? '*' : ' ');
-      else strbuf_add_code_point(out, 0x2800 + cell);
-    }
+    if (d->colour) strbuf_add(out, colours[0]);
+    for (int x = 0; x < c->columns; x++)
+      add_cell(d, out, l, c, y * c->columns + x);
     strbuf_add(out, d->colour ? "\033[0m\n" : "\n");
   }
   strbuf_addf(out, "%*s 0%*lld\n", LABEL, "", c->columns - 1,
-              (long long)g->columns - 1);
+              (long long)longest - 1);
 }
 
-static void plot(const Display *d, StrBuf *out, const Grid *g) {
+/* A line for each series, with the range of its own. */
+static void add_legend(const Display *d, StrBuf *out, const SeriesList *l,
+                       const Range *own) {
+  for (int i = 0; i < l->count; i++) {
+    const Series *g = &l->items[i];
+    char text[160];
+    const char *line = d->unicode ? "\u2501\u2501" : "--";
+    if (d->colour)
+      strbuf_addf(out, "  %s%s\033[0m ", colours[i],
+                  has_dots(d, l) ? line : (char[]){marks[i], '\0'});
+    else strbuf_addf(out, "  %c ", marks[i]);
+    int n = snprintf(text, sizeof text, "%s  min %.4g, max %.4g", g->label,
+                     own[i].lo, own[i].hi);
+    if (own[i].lo > own[i].hi)
+      n = snprintf(text, sizeof text, "%s  nothing finite", g->label);
+    else if (g->odd)
+      snprintf(text + n, sizeof text - (size_t)n, ", %lld not finite",
+               (long long)g->odd);
+    strbuf_add_len(out, text,
+                   utf8_fit(text, strlen(text),
+                            (size_t)(d->width > 20 ? d->width - 6 : 14)));
+    strbuf_add_char(out, '\n');
+  }
+}
+
+/* All series get the range of all; `own` receives their own ones. */
+static void join_ranges(SeriesList *l, Range own[SERIES_MOST]) {
+  Range all = nothing;
+  for (int i = 0; i < l->count; i++) {
+    own[i] = (Range){l->items[i].min, l->items[i].max};
+    if (own[i].lo > own[i].hi) continue;
+    widen(&all, own[i].lo);
+    widen(&all, own[i].hi);
+  }
+  for (int i = 0; i < l->count; i++) {
+    l->items[i].min = all.lo;
+    l->items[i].max = all.hi;
+  }
+}
+
+static void plot(const Display *d, StrBuf *out, SeriesList *l) {
+  bool fine = has_dots(d, l);
   Canvas c = {.columns = d->width - LABEL - 2,
-              .wide = d->unicode ? 2 : 1,
-              .high = d->unicode ? 4 : 1};
-  if (c.columns > 120) c.columns = 120;
+              .wide = fine ? 2 : 1,
+              .high = fine ? 4 : 1};
+  Range own[SERIES_MOST];
+  if (c.columns > COLUMNS_MOST) c.columns = COLUMNS_MOST;
   if (c.columns < 2) c.columns = 2;
-  c.cells = calloc(PLOT_ROWS, (size_t)c.columns);
+  c.cells = calloc(2 * PLOT_ROWS, (size_t)c.columns);
   if (!c.cells) return;
-  draw(g, &c);
-  add_canvas(d, out, g, &c);
+  c.owner = c.cells + PLOT_ROWS * c.columns;
+  join_ranges(l, own);
+  for (int i = 0; i < l->count; i++) {
+    const Series *g = &l->items[i];
+    draw(g, plot_columns(l, g, c.columns * c.wide), &c, i);
+  }
+  add_canvas(d, out, l, &c);
+  if (l->count > 1) add_legend(d, out, l, own);
   free(c.cells);
 }
 
 /* --- Matrices ------------------------------------------------------------- */
 
-/* The mean of the finite elements of cell (y, x) of h x w; NaN if there are
- * none. */
-static double cell_mean(const Grid *g, int64_t y, int64_t h, int64_t x,
-                        int64_t w) {
+/* Rows y * rows / h up to (y + 1) * rows / h: each element belongs to
+ * one cell, and none is empty, since h <= rows and w <= columns. */
+double plot_cell(const Series *g, int64_t y, int64_t h, int64_t x, int64_t w) {
   double sum = 0;
   int64_t n = 0;
   for (int64_t i = y * g->rows / h; i < (y + 1) * g->rows / h; i++)
@@ -223,126 +296,156 @@ static void add_shade(const Display *d, StrBuf *out, double share, int wide) {
 }
 
 /* Draws a legend: the shades between the minimum and the maximum. */
-static void add_scale(const Display *d, StrBuf *out, const Grid *g) {
+static void add_scale(const Display *d, StrBuf *out, const Series *g) {
+  if (g->min > g->max) {
+    strbuf_add(out, "nothing finite\n");
+    return;
+  }
   strbuf_addf(out, "%.4g ", g->min);
   for (int i = 0; i < RAMP; i++) add_shade(d, out, i / (RAMP - 1.0), 1);
   if (d->colour) strbuf_add(out, "\033[0m");
   strbuf_addf(out, " %.4g\n", g->max);
 }
 
-static void heat(const Display *d, StrBuf *out, const Grid *g) {
+/* Where there are several drawings, each has its name above it. */
+static void add_name(const Display *d, StrBuf *out, const SeriesList *l,
+                     const Series *g) {
+  if (l->count == 1) return;
+  size_t n = utf8_fit(g->label, strlen(g->label), (size_t)d->width);
+  display_styled(d, out, STYLE_NAME, g->label, n);
+  strbuf_add_char(out, '\n');
+}
+
+/* A cell is two characters wide where there is room, so that it is about as
+ * wide as it is high. */
+static void add_map(const Display *d, StrBuf *out, const Series *g) {
   int wide = g->columns * 2 < d->width ? 2 : 1;
   int64_t w = least(g->columns, (d->width - 1) / wide);
   int64_t h = least(g->rows, HEAT_ROWS);
   for (int64_t y = 0; y < h; y++) {
     for (int64_t x = 0; x < w; x++) {
-      double mean = cell_mean(g, y, h, x, w);
-      add_shade(d, out, isnan(mean) ? NAN : share(g, mean), wide);
+      double mean = plot_cell(g, y, h, x, w);
+      add_shade(d, out, isnan(mean) ? NAN : plot_share(g, mean), wide);
     }
     strbuf_add(out, d->colour ? "\033[0m\n" : "\n");
   }
   add_scale(d, out, g);
 }
 
-/* --- SVG ------------------------------------------------------------------ */
-
-static void svg_begin(StrBuf *out, int width, int height) {
-  strbuf_addf(out,
-              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-              "height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-              "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-              width, height);
-}
-
-static void svg_text(StrBuf *out, int x, int y, const char *anchor,
-                     double value) {
-  strbuf_addf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%.4g</text>\n",
-              x, y, anchor, value);
-}
-
-/* Draws one path, which is interrupted where no element is finite. */
-static void svg_line(StrBuf *out, const Grid *g) {
-  int wide = SVG_WIDTH - 2 * SVG_EDGE, high = SVG_HEIGHT - 2 * SVG_EDGE;
-  int n = (int)least(g->columns, wide);
-  bool down = false;
-  strbuf_add(out, "<path fill=\"none\" stroke=\"#1f77b4\" d=\"");
-  for (int x = 0; x < n; x++) {
-    Range r = column(g, x, n);
-    bool none = r.lo > r.hi;
-    for (int end = 0; end < 2 && !none; end++, down = true)
-      if (!end || r.hi > r.lo)
-        strbuf_addf(out, "%c%.2f %.2f ", down ? 'L' : 'M',
-                    SVG_EDGE + (n > 1 ? (double)x * wide / (n - 1) : 0),
-                    SVG_EDGE + (1 - share(g, end ? r.hi : r.lo)) * high);
-    if (none) down = false;
+static void heat(const Display *d, StrBuf *out, SeriesList *l) {
+  for (int i = 0; i < l->count; i++) {
+    add_name(d, out, l, &l->items[i]);
+    add_map(d, out, &l->items[i]);
   }
-  strbuf_add(out, "\"/>\n");
 }
 
-static void plot_svg(StrBuf *out, const Grid *g) {
-  int right = SVG_WIDTH - SVG_EDGE, low = SVG_HEIGHT - SVG_EDGE;
-  svg_begin(out, SVG_WIDTH, SVG_HEIGHT);
-  strbuf_addf(out,
-              "<path fill=\"none\" stroke=\"#888\" d=\"M%d %d V%d H%d\"/>"
-              "\n",
-              SVG_EDGE, SVG_EDGE, low, right);
-  svg_line(out, g);
-  svg_text(out, SVG_EDGE - 4, SVG_EDGE + 4, "end", g->max);
-  svg_text(out, SVG_EDGE - 4, low, "end", g->min);
-  svg_text(out, SVG_EDGE, low + 16, "middle", 0);
-  svg_text(out, right, low + 16, "middle", (double)(g->columns - 1));
-  strbuf_add(out, "</svg>\n");
+/* --- Histograms ----------------------------------------------------------- */
+
+bool plot_is_whole(const Series *g) {
+  if (!(g->max - g->min < WHOLE_MOST)) return false;
+  for (int64_t i = 0; i < g->columns; i++)
+    if (isfinite(g->at[i]) && g->at[i] != floor(g->at[i])) return false;
+  return true;
 }
 
-/* Five colours of viridis, interpolated linearly. */
-static void svg_colour(StrBuf *out, double share) {
-  static const uint8_t stops[5][3] = {{68, 1, 84},
-                                      {59, 82, 139},
-                                      {33, 145, 140},
-                                      {94, 201, 98},
-                                      {253, 231, 37}};
-  if (isnan(share)) {
-    strbuf_add(out, "#d00000");
-    return;
+/* Intervals of a whole number's width where all elements are whole, so that
+ * none has more of them than its neighbour.  The greatest element lies in the
+ * last interval. */
+Bins plot_bins(const Series *g, bool whole) {
+  Bins b = {.count = BINS_MOST};
+  double range = g->max - g->min; /* may overflow; only `whole` asks it */
+  if (g->min > g->max) return (Bins){.count = 0};
+  if (whole) b.width = ceil((range + 1) / BINS_MOST);
+  if (whole) b.count = (int)ceil((range + 1) / b.width);
+  if (g->min == g->max) b.count = 1;
+  for (int64_t i = 0; i < g->columns; i++) {
+    double x = g->at[i];
+    if (!isfinite(x)) continue;
+    double at = whole ? (x - g->min) / b.width : plot_share(g, x) * b.count;
+    int k = at < b.count ? (int)at : b.count - 1;
+    if (++b.in[k] > b.most) b.most = b.in[k];
   }
-  int i = share < 1 ? (int)(share * 4) : 3;
-  double rest = share * 4 - i;
-  strbuf_add_char(out, '#');
-  for (int k = 0; k < 3; k++)
-    strbuf_addf(out, "%02x",
-                (int)(stops[i][k] * (1 - rest) + stops[i + 1][k] * rest + 0.5));
+  return b;
 }
 
-static void heat_svg(StrBuf *out, const Grid *g) {
-  int w = (int)least(g->columns, SVG_CELLS), h = (int)least(g->rows, SVG_CELLS);
-  int most = w > h ? w : h, side = SVG_WIDTH / most ? SVG_WIDTH / most : 1;
-  svg_begin(out, w * side, h * side + 24);
-  for (int y = 0; y < h; y++)
-    for (int x = 0; x < w; x++) {
-      double mean = cell_mean(g, y, h, x, w);
-      strbuf_addf(out,
-                  "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                  "fill=\"",
-                  x * side, y * side, side, side);
-      svg_colour(out, isnan(mean) ? NAN : share(g, mean));
-      strbuf_add(out, "\"/>\n");
-    }
-  svg_text(out, 0, h * side + 16, "start", g->min);
-  svg_text(out, w * side, h * side + 16, "end", g->max);
-  strbuf_add(out, "</svg>\n");
+/* A bar in eighths of a character, or in whole ones. */
+static void add_bar(const Display *d, StrBuf *out, double share, int columns) {
+  int eighths = (int)(share * columns * 8 + 0.5);
+  if (share > 0 && !eighths) eighths = 1;
+  if (d->colour) strbuf_add(out, colours[0]);
+  for (; eighths >= 8; eighths -= 8)
+    strbuf_add(out, d->unicode ? "\u2588" : "#");
+  if (eighths && d->unicode) strbuf_add_code_point(out, 0x2590 - eighths);
+  else if (eighths >= 4) strbuf_add_char(out, '#');
+  if (d->colour) strbuf_add(out, "\033[0m");
 }
+
+/* Each line begins with where its interval does; the last interval ends at the
+ * greatest element, which stands below it. */
+static void add_bins(const Display *d, StrBuf *out, const Series *g) {
+  bool whole = plot_is_whole(g);
+  Bins b = plot_bins(g, whole);
+  int columns = d->width - LABEL - 14;
+  if (columns < 8) columns = 8;
+  if (columns > COLUMNS_MOST / 2) columns = COLUMNS_MOST / 2;
+  for (int i = 0; i < b.count; i++) {
+    double share = (double)i / b.count;
+    add_label(
+        out, true,
+        whole ? g->min + i * b.width : g->min * (1 - share) + g->max * share);
+    strbuf_add(out, d->unicode ? "\u2502" : "|");
+    add_bar(d, out, (double)b.in[i] / (double)b.most, columns);
+    strbuf_addf(out, " %lld\n", (long long)b.in[i]);
+  }
+  if (!b.count) strbuf_add(out, "nothing finite\n");
+  if (whole || b.count < 2) return;
+  add_label(out, true, g->max);
+  strbuf_add(out, d->unicode ? "\u2575\n" : "'\n");
+}
+
+static void hist(const Display *d, StrBuf *out, SeriesList *l) {
+  for (int i = 0; i < l->count; i++) {
+    add_name(d, out, l, &l->items[i]);
+    add_bins(d, out, &l->items[i]);
+  }
+}
+
+static void lines_svg(StrBuf *out, SeriesList *l) {
+  Range own[SERIES_MOST];
+  join_ranges(l, own);
+  plot_svg_lines(out, l);
+}
+
+static void maps_svg(StrBuf *out, SeriesList *l) { plot_svg_maps(out, l); }
+static void bars_svg(StrBuf *out, SeriesList *l) { plot_svg_bars(out, l); }
 
 /* --- Commands ------------------------------------------------------------- */
 
 typedef struct Drawing {
-  const char *command, *wants;
-  int rank;
-  void (*terminal)(const Display *d, StrBuf *out, const Grid *g);
-  void (*svg)(StrBuf *out, const Grid *g);
+  const char *command;
+  SeriesForm form;
+  void (*terminal)(const Display *d, StrBuf *out, SeriesList *l);
+  void (*svg)(StrBuf *out, SeriesList *l);
 } Drawing;
 
+static const Drawing drawings[] = {
+    {"plot", SERIES_LINES, plot, lines_svg},
+    {"heat", SERIES_MAPS, heat, maps_svg},
+    {"hist", SERIES_BAGS, hist, bars_svg},
+};
+enum { DRAWING_COUNT = sizeof drawings / sizeof *drawings };
+
+static const Drawing *find_drawing(const char *command) {
+  for (int i = 0; i < DRAWING_COUNT; i++)
+    if (!strcmp(drawings[i].command, command)) return &drawings[i];
+  return NULL;
+}
+
+bool plot_draws(const char *command) { return find_drawing(command); }
+
 /* The file name FILE.svg at the beginning of the words, or NULL; *expr is the
- * text after it.  The caller frees the name. */
+ * text after it.  The caller frees the name.  The extension is what tells a
+ * file from an expression: no expression ends so. */
 static char *svg_file(const char *words, const char **expr) {
   size_t n = strcspn(words, " \t");
   *expr = words;
@@ -351,42 +454,66 @@ static char *svg_file(const char *words, const char **expr) {
   return strndup(words, n);
 }
 
-static void show_grid(Repl *r, const Drawing *how, rly_value *v, const Grid *g,
-                      const char *file) {
+/* The facts of a tensor stand below its drawing; those of lines, in the
+ * legend. */
+static void add_drawing(Repl *r, const Drawing *how, rly_value *v,
+                        SeriesList *l, StrBuf *out) {
   Display d = repl_display(r);
-  StrBuf out;
-  strbuf_init(&out, &r->host->cx->mem);
-  if (file) {
-    how->svg(&out, g);
-    file_replace(r->host->cx, file, &out);
-  } else {
-    how->terminal(&d, &out, g);
-    display_facts(&d, &out, v);
-    repl_say(r, "%s", strbuf_text(&out));
-  }
-  strbuf_done(&out);
+  how->terminal(&d, out, l);
+  if (l->count == 1 || how->form != SERIES_LINES) display_facts(&d, out, v);
 }
 
-static void run_drawing(Repl *r, const Drawing *how, const char *words) {
-  const char *expr;
-  char *file = svg_file(words, &expr);
-  rly_value *v = repl_value(r, expr);
-  Grid g = {0};
-  if (v && !grid_of(v, how->rank, &g))
-    repl_refuse(how->command, "takes %s that is not empty", how->wants);
-  else if (v && g.min > g.max)
-    repl_refuse(how->command, "no element is finite");
-  else if (v) show_grid(r, how, v, &g, file);
-  host_report(r->host);
-  free(g.at);
+/* A file is replaced as a whole (file_replace), so a failed write leaves the
+ * old drawing.  Everything that was taken is freed at the end. */
+static bool draw_value(Repl *r, const Drawing *how, rly_value *v,
+                       const char *words, const char *file, StrBuf *out) {
+  SeriesList l = {.form = how->form};
+  bool ok = series_collect(&l, v, words);
+  if (!ok) repl_refuse(how->command, "%s", l.why);
+  else if (file) {
+    how->svg(out, &l);
+    file_replace(r->host->cx, file, out);
+  } else {
+    add_drawing(r, how, v, &l, out);
+  }
+  series_free(&l);
+  return ok;
+}
+
+bool plot_text(Repl *r, const char *command, const char *words, StrBuf *out) {
+  char *expr = series_expression(words);
+  rly_value *v = expr ? repl_value(r, expr) : NULL;
+  bool ok = v && draw_value(r, find_drawing(command), v, words, NULL, out);
   rly_value_free(v);
+  free(expr);
+  return ok;
+}
+
+static void run_drawing(Repl *r, const char *command, const char *words) {
+  const char *rest;
+  char *file = svg_file(words, &rest);
+  bool may = !file || repl_may_use_files(r, command);
+  char *expr = may ? series_expression(rest) : NULL;
+  rly_value *v = expr ? repl_value(r, expr) : NULL;
+  StrBuf out;
+  strbuf_init(&out, &r->host->cx->mem);
+  if (v) draw_value(r, find_drawing(command), v, rest, file, &out);
+  if (!file) repl_say(r, "%s", strbuf_text(&out));
+  strbuf_done(&out);
+  host_report(r->host);
+  rly_value_free(v);
+  free(expr);
   free(file);
 }
 
 void plot_run_plot(Repl *r, const char *words) {
-  run_drawing(r, &(Drawing){"plot", "a vector", 1, plot, plot_svg}, words);
+  run_drawing(r, "plot", words);
 }
 
 void plot_run_heat(Repl *r, const char *words) {
-  run_drawing(r, &(Drawing){"heat", "a matrix", 2, heat, heat_svg}, words);
+  run_drawing(r, "heat", words);
+}
+
+void plot_run_hist(Repl *r, const char *words) {
+  run_drawing(r, "hist", words);
 }

@@ -23,6 +23,7 @@
 
 #include "repl/cli.h"
 #include "repl/line.h"
+#include "repl/pager.h"
 #include "repl/repl.h"
 #include "repl/user.h"
 
@@ -48,26 +49,46 @@ static void entry_clear(Entry *e) {
 /* --- Evaluation --------------------------------------------------------- */
 
 Display repl_display(const Repl *r) {
-  return (Display){.width = terminal_width(),
+  const Settings *set = &r->settings;
+  return (Display){.width = set->width ? set->width : terminal_width(),
+                   .depth = set->depth,
+                   .rows = set->rows,
+                   .digits = set->precision,
                    .colour = use_color(r->host->cli, stdout),
                    .unicode = display_unicode()};
 }
 
-/* The run that calls this sees that it was stopped. */
+/* The run that calls this sees that it was stopped.  A text that could not be
+ * made (NULL) shows nothing: display_text() was stopped, which the run
+ * reports. */
 static void repl_show(void *repl, rly_value *v) {
   Repl *r = repl;
   char *text = NULL;
   Display d = repl_display(r);
   if (r->host->cli->json) host_put(r->host, v);
   else text = display_text(&d, v);
+  bool paged = text && pager_begin(r->settings.pager);
   if (text) repl_say(r, "%s", text);
+  if (paged) pager_end();
   rly_text_free(r->host->cx, text);
 }
 
-bool repl_evaluate(Repl *r) {
-  rly_status status = rly_session_run(r->session, repl_show, r);
+/* After a failure the rest of the text is skipped, in this session and in the
+ * forks, which never evaluate what was entered here. */
+static rly_status run(Repl *r, void (*show)(void *, rly_value *), void *data) {
+  rly_status status = rly_session_run(r->session, show, data);
+  if (status != RLY_OK) rly_session_skip(r->session);
   host_report(r->host);
   state_others_skip(r);
+  return status;
+}
+
+bool repl_evaluate(Repl *r) {
+  frames_prepare(r);
+  if (!step_breaks(r)) return false;
+  rly_status status = run(r, repl_show, r);
+  r->host->known = 0;
+  if (status == RLY_RUNTIME) frames_failed(r);
   return status == RLY_OK;
 }
 
@@ -96,6 +117,13 @@ void repl_refuse(const char *command, const char *format, ...) {
   va_end(args);
 }
 
+bool repl_may_use_files(Repl *r, const char *command) {
+  bool may = !r->host->cli->limits.safe || r->tty || r->startup;
+  if (!may)
+    repl_refuse(command, "--safe: no files, where input is no terminal");
+  return may;
+}
+
 static void keep_shown(void *value, rly_value *shown) {
   rly_value **kept = value;
   rly_value_free(*kept);
@@ -106,9 +134,8 @@ rly_value *repl_value(Repl *r, const char *text) {
   rly_value *v = NULL;
   rly_status status = rly_program_add_text(r->host->program, "<expression>",
                                            text, strlen(text), 0);
-  if (status == RLY_OK) status = rly_session_run(r->session, keep_shown, &v);
-  host_report(r->host);
-  state_others_skip(r);
+  if (status == RLY_OK) status = run(r, keep_shown, &v);
+  else host_report(r->host);
   if (status == RLY_OK && !v) fputs("expected an expression\n", stderr);
   if (status == RLY_OK) return v;
   rly_value_free(v);
@@ -134,33 +161,52 @@ static rly_status add_startup(Repl *r, const char *text, unsigned flags) {
  * replace earlier ones. */
 static rly_status add_text(Repl *r, const char *text, unsigned flags) {
   char path[32];
+  if (r->startup) return add_startup(r, text, flags | RLY_RECHECK);
   flags |= RLY_NAME_RESULTS | RLY_RECHECK;
-  if (r->startup) return add_startup(r, text, flags);
+  rly_program_number(r->host->program, r->entry.number);
   snprintf(path, sizeof path, "<%d>", r->entry.number);
   return rly_program_add_text(r->host->program, path, text, strlen(text),
                               flags);
 }
 
+/* Does the newest entry, which succeeded or failed, take its number?  One that
+ * failed does if it defines something, since messages show the place of a
+ * definition. */
+static bool takes_number(const Repl *r, bool ok) {
+  const struct Unit *u = r->host->program->newest;
+  if (ok) return true;
+  for (int i = 0; i < u->item_count; i++)
+    if (u->items[i].kind != ITEM_EXPR) return true;
+  return false;
+}
+
+/* The last text is kept for :edit whether or not it was right: a mistake is
+ * what one wants to edit.  An entry that failed and left nothing behind gives
+ * its number to the next, so that numbers have no holes. */
 static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
   rly_status status = add_text(r, text, flags);
   if (status == RLY_INCOMPLETE) return status;
   free(r->last);
   r->last = strdup(text);
   host_report(r->host);
-  if (status == RLY_OK && repl_evaluate(r)) transcript_add(r);
+  if (status != RLY_OK) return status;
+  bool ok = repl_evaluate(r);
+  if (ok) transcript_add(r);
+  if (!r->startup) r->entry.number += takes_number(r, ok);
   return status;
 }
 
-/* Returns true if the entry is finished, with or without a mistake. */
+/* Returns true if the entry is finished, with or without a mistake.  At the end
+ * of the input nothing more can come, so an unfinished entry is a mistake like
+ * any other and is reported. */
 static bool submit(Repl *r, bool at_end) {
   unsigned flags = at_end ? 0 : RLY_INTERACTIVE;
+  if (frames_take(r, r->entry.text)) return true;
   return evaluate_text(r, r->entry.text, flags) != RLY_INCOMPLETE;
 }
 
 bool repl_submit(Repl *r, const char *text) {
-  bool ok = evaluate_text(r, text, 0) == RLY_OK;
-  r->entry.number++;
-  return ok;
+  return evaluate_text(r, text, 0) == RLY_OK;
 }
 
 static bool is_blank(const char *text) {
@@ -172,7 +218,6 @@ static bool is_blank(const char *text) {
 static void finish_entry(Repl *r) {
   r->entry.text[--r->entry.len] = '\0';
   if (r->tty && !r->startup) line_remember(r->entry.text);
-  r->entry.number += !r->startup;
   entry_clear(&r->entry);
 }
 
@@ -183,6 +228,7 @@ static void take_line(Repl *r, const char *line) {
   if (fresh && line[strspn(line, " ")] == ':') {
     if (r->tty && !r->startup) line_remember(line);
     repl_command(r, line + strspn(line, " ") + 1);
+    watch_look(r);
     return;
   }
   if (!entry_append(&r->entry, line)) {
@@ -190,6 +236,7 @@ static void take_line(Repl *r, const char *line) {
     entry_clear(&r->entry);
   } else if (submit(r, false)) {
     finish_entry(r);
+    watch_look(r);
   }
 }
 
@@ -199,14 +246,20 @@ enum { INDENT = 2 };
 
 static char *first_line(const Repl *r, bool *interrupted) {
   char prompt[64];
-  if (!r->current) return line_read("rly> ", 0, interrupted);
-  snprintf(prompt, sizeof prompt, "%.40s> ", r->forks[r->current].name);
-  return line_read(prompt, 0, interrupted);
+  const char *name = r->current ? r->forks[r->current].name : "rly";
+  snprintf(prompt, sizeof prompt, "%.40s> ", name);
+  if (r->frames.stepper) {
+    char frame[48];
+    frames_name(&r->frames, frame, sizeof frame);
+    snprintf(prompt, sizeof prompt, "rly %s> ", *frame ? frame : "stopped");
+  }
+  return line_edits_entries() ? line_read_entry(prompt, interrupted)
+                              : line_read(prompt, 0, interrupted);
 }
 
-/* Reads the next line of the entry.  The first line's prompt is `rly> `, or the
- * name of the current fork; a further line shows the innermost open bracket and
- * is indented. */
+/* Reads an entry, or the next line of one.  The first line's prompt is `rly> `,
+ * or the name of the current fork; a further line shows the innermost open
+ * bracket and is indented. */
 static char *next_line(const Repl *r, bool *interrupted) {
   char prompt[] = "  ... ";
   const char *innermost;
@@ -217,14 +270,24 @@ static char *next_line(const Repl *r, bool *interrupted) {
   return line_read(prompt, INDENT * (int)depth, interrupted);
 }
 
+/* What is given up by Ctrl-C can be recalled and finished. */
+static void give_up(Repl *r, const char *line) {
+  if (line && entry_append(&r->entry, line)) {
+    r->entry.text[--r->entry.len] = '\0';
+    if (!is_blank(r->entry.text)) line_remember(r->entry.text);
+  }
+  entry_clear(&r->entry);
+}
+
 static void greet(const Repl *r) {
   if (r->tty)
-    printf("rly %s.  :help lists the commands, :quit or Ctrl-D leaves.\n",
+    printf("rly %s.  :help lists the commands, Ctrl-D leaves.\n",
            rly_version());
 }
 
 /* Evaluates the start-up file as if its lines were typed.  Mistakes are
- * reported, and reading continues. */
+ * reported, and reading continues.  The user's own file may be missing; a file
+ * that --startup names may not. */
 static void read_startup(Repl *r, const char *path) {
   FILE *in = fopen(path, "r");
   char *line = NULL;
@@ -262,7 +325,10 @@ static void start_up(Repl *r, bool script) {
  * that is unfinished at the end of a pipe is submitted, so that its mistake is
  * reported. */
 int repl_loop(Host *h, rly_session *s, bool script) {
-  Repl r = {.host = h, .entry.number = 1, .tty = isatty(STDIN_FILENO)};
+  Repl r = {.host = h,
+            .settings = settings_initial,
+            .entry.number = 1,
+            .tty = isatty(STDIN_FILENO)};
   if (!state_begin(&r, s)) return 3;
   line_init(&r);
   greet(&r);
@@ -274,7 +340,7 @@ int repl_loop(Host *h, rly_session *s, bool script) {
     bool interrupted;
     char *line = next_line(&r, &interrupted);
     if (interrupted) {
-      entry_clear(&r.entry);
+      give_up(&r, line);
       free(line);
       continue;
     }
@@ -287,6 +353,9 @@ int repl_loop(Host *h, rly_session *s, bool script) {
   if (r.tty && !r.quit) putchar('\n');
   entry_clear(&r.entry);
   transcript_clear(&r);
+  frames_forget(&r);
+  step_breaks_clear(&r);
+  watch_clear(&r);
   state_end(&r);
   free(r.last);
   free(r.loaded);
@@ -304,7 +373,7 @@ static int prompt(Host *h) {
   int status = exit_status(bind_params(h));
   host_report(h);
   rly_session *s = status ? NULL : host_session(h, false);
-  if (!s) return status;
+  if (!s) return status ? status : 3;
   status = repl_loop(h, s, false);
   host_session_free(h, s);
   return status;

@@ -20,7 +20,9 @@
 
 /* --- The list ----------------------------------------------------------- */
 
-/* Prints the content of a cell, or nothing if its type is not known. */
+/* Prints the content of a cell, or nothing if its type is not known.  The
+ * diagnostics are cleared because "the type is not known" is no answer that
+ * anyone asked for here. */
 static void say_content(Repl *r, const char *path) {
   rly_value *v = rly_session_get(r->session, path);
   Display d = repl_display(r);
@@ -88,7 +90,7 @@ static bool is_file(const char *name) {
 }
 
 /* The session's snapshot of that name, or its newest snapshot if `name` is
- * empty; NULL: there is none. */
+ * empty; NULL: there is none.  From the newest to the oldest. */
 static Kept *find_kept(Repl *r, const char *name) {
   for (int i = r->kept_count; i-- > 0;) {
     Kept *k = &r->kept[i];
@@ -107,7 +109,8 @@ static void forget_kept(Repl *r, Kept *k) {
 }
 
 /* Adds a snapshot.  It replaces one of the same name; without a name it gets
- * the next number. */
+ * the next number.  Takes the snapshot.  The name is copied before anything is
+ * dropped: without memory for it the old one of that name stays. */
 static void keep(Repl *r, const char *name, rly_snapshot *snapshot) {
   char count[16];
   snprintf(count, sizeof count, "%d", r->kept_count + 1);
@@ -126,7 +129,7 @@ static void keep(Repl *r, const char *name, rly_snapshot *snapshot) {
 
 void state_run_snapshot(Repl *r, const char *name) {
   if (is_file(name)) {
-    rly_session_save(r->session, name);
+    if (repl_may_use_files(r, "snapshot")) rly_session_save(r->session, name);
   } else {
     rly_snapshot *snapshot = rly_session_snapshot(r->session);
     if (snapshot) keep(r, name, snapshot);
@@ -137,6 +140,7 @@ void state_run_snapshot(Repl *r, const char *name) {
 /* One format for both messages: `name` is "" where there is none to quote. */
 void state_run_restore(Repl *r, const char *name) {
   Kept *k = find_kept(r, name);
+  if (is_file(name) && !repl_may_use_files(r, "restore")) return;
   if (is_file(name)) rly_session_load(r->session, name);
   else if (k) rly_session_restore(r->session, k->snapshot);
   else

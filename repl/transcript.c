@@ -24,6 +24,7 @@
  * Units belong to the program and outlive the prompt; `said` lists those that
  * were entered, in their order. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,9 +68,36 @@ void transcript_clear(Repl *r) {
   r->said = NULL;
 }
 
+/* --- Listing -------------------------------------------------------------- */
+
+/* A path is `<3>` of an entry; of anything else it is a file's. */
+static int number_of(const Unit *u) {
+  int n = 0;
+  return sscanf(u->source->path, "<%d>", &n) == 1 ? n : 0;
+}
+
+void transcript_list(Repl *r, const char *rest) {
+  (void)rest;
+  for (size_t i = 0; i < r->said_count; i++) {
+    const Said *said = &r->said[i];
+    const SourceFile *f = said->unit->source;
+    int n = number_of(said->unit);
+    if (said->file) repl_say(r, "     :load %s\n", said->file);
+    if (!n) continue;
+    repl_say(r, "%4d ", n);
+    for (const char *line = f->text, *end = line + f->len; line < end;) {
+      size_t len = strcspn(line, "\n");
+      repl_say(r, "%s%.*s\n", line == f->text ? "" : "     ", (int)len, line);
+      line += len + 1;
+    }
+  }
+}
+
 /* --- What still counts -------------------------------------------------- */
 
-/* Has nothing that was entered later taken its name? */
+/* Has nothing that was entered later taken its name?  Definitions are told
+ * apart by the offset of their name in the source map, which two texts never
+ * share. */
 static bool lives(const Program *p, const Item *item) {
   switch (item->kind) {
     case ITEM_DEF:
@@ -134,13 +162,15 @@ static void find_versions_in(Versions *v, const Expr *root) {
   ExprWalk walk;
   expr_walk_start(&walk, v->p->mem, WALK_ENTER, root);
   while (expr_walk_next(&walk))
-    if (walk.at->kind == EX_GLOBAL && is_earlier(v->p, walk.at->g.global))
-      add_version(v, walk.at->g.global);
+    if (walk.at->kind == EX_GLOBAL &&
+        is_earlier(v->p, global_of_text(walk.at->g.global)))
+      add_version(v, global_of_text(walk.at->g.global));
   expr_walk_end(&walk);
 }
 
 /* Finds the earlier definitions that expressions and live definitions use, then
- * those that these use in turn. */
+ * those that these use in turn.  The list grows while the last loop goes over
+ * it: a worklist.  Each global enters once (ptrmap), so it ends. */
 static void find_versions(Versions *v, const Repl *r) {
   for (size_t i = 0; i < r->said_count; i++)
     for (const Unit *u = v->p->units; u; u = u->next)
@@ -149,11 +179,11 @@ static void find_versions(Versions *v, const Repl *r) {
   const PtrMap *live = &v->p->user.globals;
   for (size_t i = 0; i < live->cap; i++) {
     const Global *g = live->slots[i].key ? live->slots[i].value : NULL;
-    if (g && g->value) find_versions_in(v, g->value);
+    if (g && global_body(g)) find_versions_in(v, global_body(g));
   }
   for (size_t i = 0; i < v->list.len; i++)
-    if (v->list.data[i].global->value)
-      find_versions_in(v, v->list.data[i].global->value);
+    if (global_body(v->list.data[i].global))
+      find_versions_in(v, global_body(v->list.data[i].global));
 }
 
 static bool is_version_of(const Version *v, const Item *item) {
@@ -163,7 +193,9 @@ static bool is_version_of(const Version *v, const Item *item) {
 
 /* --- Edits of a text ---------------------------------------------------- */
 
-/* Instead of `span`: the three texts, one behind the other. */
+/* Instead of `span`: the three texts, one behind the other.  `order` keeps
+ * insertions at one place in the order in which they were asked for, since
+ * qsort() is not stable. */
 typedef struct Edit {
   Span span;
   int order; /* among those at one place */
@@ -195,7 +227,8 @@ static bool is_result(const Global *g) {
          isdigit((unsigned char)g->name->text[1]);
 }
 
-/* Results get names of their own, because %it changes with each result. */
+/* Results get names of their own, because %it changes with each result.
+ * `named` is a set; which value its entries have does not matter. */
 static void edit_use(Writer *w, Span span, const Global *g) {
   const char *version = ptrmap_get(&w->versions.names, g);
   if (version) edit(w, span, "@", version, "");
@@ -209,7 +242,7 @@ static void edit_uses(Writer *w, const Expr *root) {
   expr_walk_start(&walk, w->p->mem, WALK_ENTER, root);
   while (expr_walk_next(&walk))
     if (walk.at->kind == EX_GLOBAL)
-      edit_use(w, walk.at->span, walk.at->g.global);
+      edit_use(w, walk.at->span, global_of_text(walk.at->g.global));
   expr_walk_end(&walk);
 }
 
@@ -242,10 +275,11 @@ static bool lacks_semicolon(const Unit *u, const Item *last) {
   return u->source->text[span.hi - 1 - u->source->base] != ';';
 }
 
-/* A definition under another name.  What a `let @x` is bound to is a step. */
+/* A definition under another name.  What a `let @x` is bound to is a step.  So
+ * that text gets its edits from edit_step(). */
 static void edit_version(Writer *w, const Item *item, const Version *v) {
   edit(w, item->name_span, "@", v->name, "");
-  if (item->kind == ITEM_DEF) edit_uses(w, v->global->value);
+  if (item->kind == ITEM_DEF) edit_uses(w, global_body(v->global));
 }
 
 /* The first of an item's versions, from `from` on; NULL: there is none. */
@@ -265,7 +299,7 @@ static void edit_item(Writer *w, const Unit *u, const Item *item) {
   const Global *g = item_global(w->p, item);
   if (!lives(w->p, item) && earlier) edit_version(w, item, earlier);
   else if (!lives(w->p, item)) edit(w, whole_item(u, item->span), "", "", "");
-  else if (item->kind == ITEM_DEF && g) edit_uses(w, g->value);
+  else if (item->kind == ITEM_DEF && g) edit_uses(w, global_body(g));
 }
 
 /* `imports`: those have been written. */
@@ -284,7 +318,8 @@ static void edit_unit(Writer *w, const Unit *u, bool imports) {
 
 /* --- Writing ------------------------------------------------------------ */
 
-/* The text of `span` with its edits. */
+/* The text of `span` with its edits.  Edits that lie inside an earlier one (a
+ * name in an item that goes) are passed over.  The list is empty afterwards. */
 static void put_edited(Writer *w, const SourceFile *f, Span span) {
   uint32_t at = span.lo;
   if (w->edits.len)
@@ -325,7 +360,9 @@ static void put_unit(Writer *w, const Unit *u, bool imports) {
   for (int i = 0; i < u->item_count; i++) put_copies(w, u, &u->items[i]);
 }
 
-/* Does an import of the file still give what it gave? */
+/* Does an import of the file still give what it gave?  An import gives the
+ * file's text as it is, so no edit may be needed in it: no definition replaced,
+ * no name that means another version. */
 static bool is_whole(Writer *w, const Unit *file) {
   bool whole = true;
   for (const Unit *u = w->p->units; u && whole; u = u->next) {
@@ -343,7 +380,8 @@ static bool is_whole(Writer *w, const Unit *file) {
   return whole;
 }
 
-/* A file that is no longer what it was, and what it imports, as text. */
+/* A file that is no longer what it was, and what it imports, as text.  Its
+ * imports come first, as they did when it was loaded. */
 static void put_file(Writer *w, const Said *said) {
   if (is_whole(w, said->unit)) {
     strbuf_addf(w->out, "import \"%s\";\n", said->file);
@@ -377,7 +415,8 @@ static void put_transcript(Repl *r, StrBuf *out) {
 }
 
 /* The text in canonical layout, if it is a program.  Where it is none, such as
- * when a let was called and then made anew, that is told. */
+ * when a let was called and then made anew, that is told.  The transcript is
+ * then written as it is, for the user to mend. */
 static void put_program(Repl *r, const char *path, const StrBuf *text,
                         StrBuf *out) {
   rly_program *p = rly_program_new(r->host->cx);

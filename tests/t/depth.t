@@ -87,6 +87,7 @@ my %shapes = (
   'operator calls' => nest('negative(', '1', ')'),
   'constructors' => nest('S(', 'Z', ')', $nat),
   'list' => nest('Cons(1, ', 'Nil', ')'),
+  'list literals' => nest('List[', '1', ']'),
   'functions' => nest('fn (%x: int32) { ', '1', ' }'),
   'generic functions' => nest('fn [A](%x: A) { ', '1', ' }'),
   'called functions' => nest('(fn (%x: int32) { ', '1', ' })(1)'),
@@ -220,6 +221,8 @@ my %shapes = (
       backwards('type T0 { T0 } ', 'type T<i> { T<i>(T<j>) } ', '1'),
   'constructors of a type' => chain('type T { T0', ', T<i>', '} 1'),
   'fields of a constructor' => chain('type T { T(int32', ', int32', ')} 1'),
+  'list literal' => chain('@length(List[1', ', 1', '])'),
+  'list of sums' => chain('@length(List[1 + 1', ', 1 + 1', '])'),
   'items' => chain('', '1; ', '1'),
   'global lets' =>
       chain('let @x0 = 1; ', 'let @x<i> = @x<j> + 1; ', '@x<n>'),
@@ -284,7 +287,9 @@ my @values = (
   ['calls', 100_000, '1'],
   ['operator calls', 100_001, '-1'],
   ['constructors', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],
-  ['list', 60_000, qr/^Cons\(1, Cons\(1, .*\)\)$/],
+  ['list', 100_000, qr/^Cons\(1, Cons\(1, .*\)\)$/],
+  ['list literal', 1_000_000, '1000001'],
+  ['list of sums', 300_000, '300001'],
   ['called functions', 2_000, '1'], # their free variables: quadratic
   ['conditions', 100_000, 'True'],
   ['then', 100_000, '1'],

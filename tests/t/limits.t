@@ -1,6 +1,13 @@
 #!/usr/bin/env perl
 # Nothing hangs: every limit, and Ctrl-C, ends whatever is under way, with an
 # exit status of its own and a message that says where.
+#
+# The programs here would run for minutes, or for ever, or fill the memory.
+# Each stands for a place where a clock must be watched: a loop of calls, one
+# large kernel, the checking of types, an import from a pipe that nobody writes,
+# a value that is long to print.  A limit that one of those places ignores is no
+# limit, and the test would hang there.  Times are compared only with generous
+# bounds or with each other, since the machine that runs this may be busy.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -76,18 +83,20 @@ gives(rly('--json', '--timeout', '0.2', '-e',
           'broadcast_to([1f], shape=[1000000000000])'), 3, qr/E0703/, '',
       '--timeout ends the text of a tensor');
 
-# Checking, and a single kernel of the stepper, also watch the clock.
+# Checking, and a single kernel of the stepper, also watch the clock.  On a busy
+# machine the limit may be reached before the checking begins.
 my $mutual = join ' and ', map {
   "%f$_ = fn (%x) { %f" . ($_ + 1) % 100000 . '(%x) + 1 }';
 } 0 .. 99999;
 my $long = spew(scratch('mutual.rly'), "let $mutual; %f0(1)");
 for my $command (['check'], ['run'], ['step']) {
-  gives(rly(@$command, '--timeout', '0.05', $long), 3, '',
-        qr/\Aerror\[E0703\]: time limit of 0.05 s reached\n\z/,
+  gives(rly(@$command, '--timeout', '0.2', $long), 3, '',
+        qr/\Aerror\[E0703\]: time limit of 0.2 s reached(?: while .*)?\n\z/,
         "--timeout ends the checking of rly @$command");
 }
 gives(rly('step', '--timeout', '0.3', '-e', $endless{'one product'}), 3,
-      qr/E0703: time limit reached/, '', '--timeout ends a kernel of rly step');
+      qr/E0703: time limit of 0\.3 s reached/, '',
+      '--timeout ends a kernel of rly step');
 
 # What cannot be asked to stop: a pipe that nobody writes, as the program and as
 # what it imports.
@@ -101,6 +110,27 @@ for ([qw(reading run), $pipe], [qw(reading run), $imports],
         qr/\Aerror\[E0703\]: time limit of 0.2 s reached while $doing.*\n\z/,
         "--timeout ends $command of a pipe that nobody writes");
 }
+
+# The commands of a page, with what they started, which would keep the pipe open
+# for longer than the shell that is ended.
+my $page = spew(scratch('page.md'), <<'END');
+```console
+$ sleep 1000 & sleep 1000
+```
+```console
+$ yes
+```
+```console
+$ echo done
+done
+```
+END
+my $tests = rly('test', '--shell', '--timeout', '3', $page);
+is($tests->{status}, 1, '--timeout ends the commands of a page');
+like($tests->{out}, qr/\Anot ok 1 .*the command was ended: the time limit/s,
+     '... and says so');
+like($tests->{out}, qr/not ok 2 .*the command was ended: .*\nok 3 /s,
+     '... of one that prints without an end, too');
 
 # Where no thread can be made a limit of time is not dropped in silence, and a
 # kernel works without threads.
@@ -163,6 +193,26 @@ for my $what (sort keys %large) {
         "--max-memory ends $what");
 }
 
+# A param's default is evaluated for a session: its limits hold, and the status
+# tells a limit and an error of the program from a value that is not there.
+my $defaults = 'def @f(%n: int32) -> int32 { @f(%n + 1) } '
+    . 'param @endless: int32 = @f(0); param @again: int32 = @f(1); '
+    . 'param @large: Tensor[(?), int8] = ones(shape=[99000000], dtype="int8"); '
+    . 'param @wrong: int32 = 1 / 0; ';
+for my $command ('run', 'step') {
+  gives(rly($command, '--timeout', '0.3', '-e',
+            "$defaults \@endless + \@again"), 3, '',
+        qr/\A\S[^\n]* error\[E0703\](?!.*error\[).*in \@f/s,
+        "--timeout ends a param's default, once, under rly $command");
+  gives(rly($command, '--max-memory', '30M', '-e', "$defaults sum(\@large)"),
+        3, '', qr/error\[E0701\]: out of memory: 94/,
+        "--max-memory, too, under rly $command");
+  gives(rly($command, '-e', "$defaults \@wrong"), 2, '', qr/error\[E0602\]/,
+        "a default that fails under rly $command");
+  gives(rly($command, '-e', "$defaults 1"), 0, qr/1\n\z/, '',
+        "rly $command evaluates only the defaults that it needs");
+}
+
 # --- Cycles -----------------------------------------------------------------
 
 # A closure held by its own cell, many times: cycles are collected during the
@@ -186,6 +236,26 @@ my ($few, $many) = map {
 ok($many < 1.5 * $few, 'ten times as many take no more memory')
     or diag("$few bytes, $many bytes");
 
+# --- Long sessions ----------------------------------------------------------
+
+# The processor time of an entry does not grow with the definitions that are
+# there: eight times as many entries take eight times as long, not 64 times.
+my @entries = (sub { "def \@f$_[0](%x: int32) -> int32 { %x + $_[0] }\n" },
+               sub { "def \@f(%x: int32) -> int32 { %x }\n"
+                     . "def \@g(%x: int32) -> int32 { \@f(%x) + $_[0] }\n" });
+for my $entry (@entries) {
+  my ($short, $long) = map {
+    my $text = join '', map { $entry->($_) } 1 .. $_;
+    my $before = (times)[2];
+    my $run = rly({in => $text}, 'repl');
+    is($run->{status}, 0, "$_ entries");
+    (times)[2] - $before;
+  } 4000, 32000;
+  ok($long < 30 * ($short + 0.01),
+     'eight times as many take no 30 times as long')
+      or diag("$short s, $long s");
+}
+
 # --- Interrupts -------------------------------------------------------------
 
 # Ctrl-C once the program has said that it is about to begin.
@@ -200,6 +270,20 @@ sub interrupted {
         "Ctrl-C ends $what");
 }
 
+
 interrupted($_, '-e', "print(0);\n$endless{$_}") for sort keys %endless;
+
+# An entry of its own, since params get their values before all of an entry.
+unlink scratch('stdout');
+my $asked = rly_start({in => "print(0);\n$defaults\n\@endless\n1 + 1\n"},
+                      'repl');
+select undef, undef, undef, 0.02 until -s scratch('stdout');
+# An interrupt that comes before the entry is evaluated is forgotten.
+until (-s scratch('stderr')) {
+  kill INT => $asked;
+  select undef, undef, undef, 0.1;
+}
+gives(rly_wait($asked), 0, "0\n2\n", qr/error\[E0704\].*in \@f/s,
+      "Ctrl-C ends a param's default");
 
 done_testing();

@@ -2,6 +2,12 @@
 # docs/operators.md is generated from the table of operators, and `make test`
 # runs its examples.  Here the less obvious values are computed again from their
 # definitions.
+#
+# An example's value is easily copied from what the program printed; such a one
+# says that nothing has changed, not that it was right.  The second computation
+# is in Perl, in doubles and from the textbook's formula, with no line shared
+# with the kernels; a mistake would have to be made twice, in two languages, to
+# pass.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -93,6 +99,32 @@ warns('dyn.nn.pad([1f, 2f], [[1, 1]], 7)',
 warns('let %n = 3; sparse_to_dense([0, 2], [1f, 2f], 9, output_shape=[%n])',
       "Tensor[(3), float32] [1.0, 9.0, 2.0]\n",
       qr/`sparse_to_dense`: `default_value` $relays/);
+warns('dyn.topk([3, 1, 2], 2.9, ret_type="values")',
+      "Tensor[(2), int32] [3, 2]\n", qr/`topk`: `k` is float32 and is read/);
+warns('dyn.tile([1, 2], [2f])', "Tensor[(4), int32] [1, 2, 1, 2]\n",
+      qr/`tile`: `reps` is float32 and is read as an integer, as in Relay/);
+warns('sequence_mask([[1, 2]], [0.5, 0.0])', "Tensor[(1, 2), int32] [[1, 0]]\n",
+      qr/.*`valid_length` is float32: what is at an index below it stays/);
+warns('strided_set([1, 2, 3], [8, 9], [1], [3], '
+          . 'zeros(shape=[0], dtype="int8"))',
+      "Tensor[(3), int32] [1, 8, 9]\n",
+      qr/.*axes without a begin, an end or a stride are taken from the first/);
+warns('strided_set([1, 2], [8, 9], zeros(shape=[0], dtype="int8"), '
+          . 'zeros(shape=[0], dtype="int8"), [-1])',
+      "Tensor[(2), int32] [9, 8]\n", qr/`strided_set`: axes without/);
+warns('scatter_add([1, 1], [1], [5, 6])', "Tensor[(2), int32] [1, 6]\n",
+      qr/.*`updates` \(2\) only as many as there are indices, \(1\), are/);
+warns('nn.conv1d_transpose([[[1f]]], [[[1f]]], output_padding=[1, 7])',
+      "Tensor[(1, 1, 2), float32] [[[1.0, 0.0]]]\n",
+      qr/.*of two numbers in `output_padding` the first counts, as in Relay/);
+warns('nn.avg_pool2d_grad([[[[5u8]]]], [[[[1u8, 3u8]]]], '
+          . 'pool_size=[1, 2])',
+      "Tensor[(1, 1, 1, 2), uint8] [[[[2, 2]]]]\n",
+      qr/.*shares of a window are truncated, as in Relay/);
+gives(rly('-e', 'dyn.tile([1, 2], [1.5])'), 2, '', qr/error\[E0603\].*`tile`/s,
+      'a fraction of a repetition');
+gives(rly('-e', 'reshape([1, 2], newshape=[2.0])'), 1, '', qr/error\[E0111\]/,
+      'other lists are of integers');
 gives(rly('-e', 'let %n = 3; sparse_to_dense([0], [1f], output_shape=[%n])'),
       0, "Tensor[(3), float32] [1.0, 0.0, 0.0]\n", '',
       'an attribute in its place is not cast');

@@ -1,5 +1,11 @@
 #!/usr/bin/env perl
 # The prompt's commands, through a pipe: the answer to each.
+#
+# A pipe is the plain way to test what a command says: no echo, no editing, no
+# timing, so output can be compared to the letter.  What needs a terminal is in
+# repl.t, and what needs eyes, sizes and colours, in terminal.t.  A session is
+# one piece of text, since a command's answer mostly depends on what was entered
+# before it.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -74,23 +80,40 @@ session("$counter:snapshot a\n:fork try\n:restore a\n", "snapshot a\n",
 session(":step let %a = { print(7); ref(4) }\n"
             . ":dbg let %b = { print(8); ref_write(%a, 5); 3 }\n"
             . "ref_read(%a) + %b\nprint(9)\n",
-        qr/\A7\n1 print .*\nthe end[^\n]*\n8\n%b : int32 = 3[^\n]*\n8\n9\n\z/s,
+        qr/\A7\n1 print .*\nthe end[^\n]*\n8\nlet %b = .* => 3\n.*\n8\n9\n\z/s,
         '', 'what a stepper printed');
+
+# Text that comes by a pipe is nobody's own: --safe keeps it from files.
+my $kept_out = scratch('kept_out');
+mkdir $kept_out;
+my @files = (":load $kept_out/a.rly", ":save $kept_out/b.rly", ':edit',
+             ":params $kept_out/c.npz", ":param x = \@$kept_out/d.npy",
+             ":snapshot $kept_out/e.safetensors",
+             ":restore $kept_out/f.safetensors", ":plot $kept_out/g.svg [1f]",
+             ":heat $kept_out/h.svg [[1f]]");
+{
+  my $run = rly({in => join("\n", @files, '1 + 1', '')}, 'repl', '--safe');
+  is($run->{out}, "2\n", '--safe: a pipe goes on');
+  my @refused = $run->{err} =~ /^:(\w+): --safe: no files/mg;
+  is_deeply(\@refused, [map { /^:(\w+)/ } @files], '... without its files');
+  is_deeply([glob "$kept_out/*"], [], '... none of which is written');
+}
 
 # --- Mistakes -----------------------------------------------------------------
 
-session(":stae\n:zzzzz\n:re\n:load\n:info\n:type\n:bench 1 +\n:bench foo()\n",
+session(":stae\n:zzzzz\n:re\n:load\n:info\n:type\n:bench 1 + ]\n:bench foo()\n",
         '', <<'END', 'each is told what is amiss');
 no command `:stae`; did you mean `:state`?
 no command `:zzzzz`; `:help` lists them
 `:re` may mean `:reload` or `:restore` or `:reset`; write more of it
-:load: takes FILE
+:load: takes FILE [x=VALUE]
 :info: takes NAME
 :type: takes EXPR
-<type>:1:4: error[E0004]: expected an expression, found the end of the text
-    1 | 1 +
-      |    ^
-<type>:1:1: error[E0103]: `foo` is no constructor and no operator
+<expression>:1:5: error[E0004]: expected an expression, found `]`
+    1 | 1 + ]
+      |     ^
+  help: no bracket is open that it closes
+<expression>:1:1: error[E0103]: `foo` is no constructor and no operator
     1 | foo()
       | ^^^
 END
@@ -102,6 +125,26 @@ session("let %w = [1f, 2f]\n:bench %w + %w\ndef \@f() { print(1); 2 }\n"
 # A command may be written by its letter, or by a beginning of its own.
 session(":t 1 + 1\n:ty 2f\n:type True\n", "int32\nfloat32\nbool\n", '',
         'shortened commands');
+
+# An entry, its result and the messages about it share a number, which those
+# that fail and define nothing leave to the next.
+session("1 + 2\nlet %x = 5\n%x * 2\n1 / 0\n)\n%zz\n%_3 + %_1\n1; 2\n"
+            . "%_5_2 + %_5\nlet %y = 1 / 0\n%zz\n:entries\n", <<'END',
+3
+10
+13
+1
+2
+3
+   1 1 + 2
+   2 let %x = 5
+   3 %x * 2
+   4 %_3 + %_1
+   5 1; 2
+   6 %_5_2 + %_5
+END
+        qr/^<4>.*E0602.*^<4>.*E0004.*^<4>.*E0101.*^<7>.*E0602.*^<8>.*E0101/ms,
+        'numbers of entries');
 
 # --- What a name stands for ---------------------------------------------------
 
@@ -159,13 +202,46 @@ session("$down\n\@down(3)\n\@down(40)\n",
         'a list as the sequence that it is');
 my $nat = "type N { Z, S(N) }\ndef \@n(%k: int32) -> N "
         . "{ if (%k == 0) { Z } else { S(\@n(%k - 1)) } }\n";
-session("$nat\@n(200000)\n", qr/\AS\n└─ S\n.*└─ S\(S\(.*\.\.\.\n\z/s, '',
-        'what is deep is cut off');
+session("$nat\@n(200000)\n", qr/\AS\n└─ S\n.*└─ S of 199988 values\n\z/s,
+        '', 'what is deep is counted');
+my $tree = "type T { N, L(T, int32, T) }\ndef \@t(%d: int32) -> T "
+         . "{ if (%d == 0) { N } else { L(\@t(%d - 1), %d, \@t(%d - 1)) } }\n";
+session("$tree\@t(12)\n", qr/\AL\n(?!.*\.\.\.).*
+        ^├─\ 12\n└─\ L\n(?:.*\n)+?\ {9}└─\ L\ of\ 765\ values\n\z/msx, '',
+        'all branches equally deep');
 gives(rly({in => "$matrix\n%m\n"}, 'repl', '--json'), 0,
       qr/^\{"dtype": "int32", "shape": \[2, 3\].*\}$/, '', '--json stays JSON');
 gives(rly({in => "$matrix\nCons(%m, Nil)\n"}, 'repl', '--color=always'), 0,
       qr/^\e\[1mCons\e\[0m.*\e\[36mTensor\[\(2, 3\), int32\]\e\[0m/s, '',
       'colours where they are asked for');
+
+# --- Settings ----------------------------------------------------------------
+
+session(":set depth 1\n(1, (2, ones(shape=[2, 2], dtype=\"int8\")))\n:set\n",
+        "tuple of 2\n├─ 1\n└─ tuple of 2 values\n"
+            . "depth      1       levels of a tree\n"
+            . "rows       64      rows of a value\n"
+            . "width      auto    columns of a value\n"
+            . "precision  all     significant digits of floats\n"
+            . "pager      on      for what is longer than the screen\n", '',
+        ':set shows and changes settings');
+session(":set depth 21\n:set depth x\n:set pager\n:set tiefe 3\n", '', <<'END',
+:set: depth takes 1 to 20
+:set: depth takes 1 to 20
+:set: pager takes on or off
+:set: takes depth, rows, width, precision or pager, or a cell's path and a value
+END
+        '... to what they take');
+# 2/3 and 20000/3, rounded by hand.
+session(":set precision 3\n2f / 3f\n[2f / 3f, 20000f / 3f, 0.5f]\n"
+            . ":set precision all\n2f / 3f\n",
+        "0.667f\nTensor[(3), float32] [0.667, 6670.0, 0.5]\n0.6666667f\n", '',
+        '... and floats to so many digits');
+my $set = spew(scratch('set.rly'), ":set width 30\n");
+gives(rly({in => "arange(0f, 9f, 1f)\n"}, 'repl', '--startup', $set), 0,
+      "Tensor[(9), float32]\n  9 elements, min 0, max 8, mean 4\n"
+          . "[0.0, 1.0, 2.0, 3.0, 4.0, 5.0,\n 6.0, 7.0, 8.0]\n", '',
+      '... also in the start-up file');
 
 # --- Drawings -----------------------------------------------------------------
 
@@ -181,7 +257,7 @@ is($rows[13], '  2 elements, min 0, max 1, mean 0.5', 'and the facts');
 session(":plot [1f, 0f/0f, 3f]\n:plot 3\n:plot zeros(shape=[0], dtype=\"int8\")"
             . "\n:heat [[0f / 0f]]\n:plot [\n",
         qr/ 3 elements, min 1, max 3, mean 2, 1 NaN$/,
-        qr/:plot:\ takes\ a\ vector.*:plot:\ takes\ a\ vector
+        qr/:plot:\ a\ single\ number.*:plot:\ there\ are\ no\ elements
            .*:heat:\ no\ element\ is\ finite.*E0004/sx,
         ':plot of what is no series');
 session(":heat reshape(arange(0, 4, 1), newshape=[2, 2])\n", <<'END', '',
@@ -198,6 +274,107 @@ like(slurp($svg), qr{^<svg .* d="M48\.00 272\.00 L592\.00 48\.00 "/>.*</svg>}s,
 session(":heat $svg reshape(arange(0, 4, 1), newshape=[2, 2])\n"
             . ":heat /none/x.svg [[1f]]\n", '', qr/E050\d/, ':heat, too');
 is(() = slurp($svg) =~ /<rect x=/g, 4, 'replaces it whole');
+
+# Several series, lists over time, how elements are distributed.
+my $two = rly({in => ":plot [0f, 1f, 2f], [2f, 0f]\n"}, 'repl')->{out};
+@rows = split /\n/, $two;
+like($rows[0], qr/^ {9}2 ┤\++ +\*+$/, 'two series have one scale');
+like($rows[12], qr/^ {12}0 +2$/, '... and one axis');
+is($rows[13], '  * [0f, 1f, 2f]  min 0, max 2', 'the legend names them');
+is($rows[14], '  + [2f, 0f]  min 0, max 2', '... all');
+like($rows[11], qr/^ {9}0 ┤\*+ *\++ *$/, 'the shorter one ends earlier');
+my $gates = 'List[([0f, 1f], 1f), ([1f, 0f], 3f), ([1f, 0f], nanf)]';
+session(":heat $gates\n", <<'END', '', ':heat of a list is over time');
+.0
+  ████
+██    
+0    ░░░▒▒▓▓▓███ 1
+.1
+  ██??
+1    ░░░▒▒▓▓▓███ 3
+END
+my $lists = rly({in => ":plot List[3, 1, 2]\n:plot ref([1f, 2f])\n"
+                     . ":plot [[1, 2, 3], [3, 2, 1]]\n"}, 'repl')->{out};
+like($lists, qr/^ +3 ┤.*^ {12}0 +2\n {9}2 ┤.*^  \* \[0\]  .*^  \+ \[1\]  /ms,
+     ':plot of a list, of a cell, of rows');
+my ($full, $third) = ('█' x 55, '█' x 18);
+session(":hist [1, 1, 3, 1]\n", <<"END", '', ':hist of whole numbers');
+         1 │$full 3
+         2 │ 0
+         3 │$third▍ 1
+  4 elements, min 1, max 3, mean 1.5
+END
+my $hist = rly({in => ":hist [0f, 1f, nanf, 0.01f], [[2f], [2f]]\n"
+                    . ":hist [-1.7e308f64, 1.7e308f64]\n"}, 'repl')->{out};
+@rows = split /\n/, $hist;
+is_deeply([@rows[0, 1, 2, 17 .. 19]],
+          ['[0f, 1f, nanf, 0.01f]', "         0 │$full 2", '    0.0625 │ 0',
+           '         1 ╵', '[[2f], [2f]]', "         2 │$full 2"],
+          '... of others');
+is_deeply([@rows[20, 21, 36]],
+          [" -1.7e+308 │$full 1", '-1.49e+308 │ 0', '  1.7e+308 ╵'],
+          '... whose range is no number');
+session(":plot ones(shape=[2, 3, 4], dtype=\"int8\")\n:plot Nil\n"
+            . ":plot Some(3)\n:plot ones(shape=[20, 3], dtype=\"int8\")\n"
+            . ":plot \@map\n"
+            . ":plot ones(shape=[100000000], dtype=\"int8\")\n:plot 1 / 0\n"
+            . ":hist List[(1, True, Nil)]\n:heat 1f, 2f\n", '',
+        qr/more\ than\ two\ axes.*no\ elements.*takes\ tensors,\ lists.*
+           ^:plot:\ takes\ a\ vector.*^:plot:.*too\ many\ elements.*E0602.*
+           ^:hist:\ the\ elements\ are\ no.*^:heat:\ a\ single/smx,
+        'what cannot be drawn');
+session(":plot $svg [0f, 1f], [1f < 2f, False]\n", '', '', 'several to a file');
+like(slurp($svg), qr{#1f77b4.*#ff7f0e.*>\[1f &lt; 2f, False\]</text>}s,
+     '... with a legend');
+session(":hist $svg [1, 1, 2]\n", '', '', ':hist to a file');
+is(() = slurp($svg) =~ /<rect x=/g, 2, '... with a bar for each number');
+
+# --- Watches -----------------------------------------------------------------
+
+session("let %w = 2;\nlet %y = %w * 10;\nlet %z = %y + 1;\n:watch %z\n:watch\n"
+            . "let %w = 3;\n%y\nlet %other = 1;\nlet %y = 7;\n", <<'END', '',
+watch 1: %z
+21
+1  %z
+watch 1: %z
+31
+30
+watch 1: %z
+8
+END
+        ':watch computes again what lies between');
+session("def \@f(%n: int32) { %n * 2 }\nlet \@g = 4;\ndef \@h() { \@f(\@g) }\n"
+            . "let %k = \@h();\n:watch %k\ndef \@f(%n: int32) { %n * 3 }\n"
+            . "let \@g = 5;\ntype T { A, B }\n", <<'END', '',
+watch 1: %k
+8
+watch 1: %k
+12
+watch 1: %k
+15
+END
+        '... also through functions');
+session("$counter:watch ref_read(\@n)\n\@step()\n1\n:set \@n 9\n",
+        qr/\Awatch 1: .*\n1\n2\nwatch 1: .*\n2\n1\nwatch 1: .*\n9\n\z/, '',
+        '... shows cells when they change');
+session("let %a = 1;\nlet %p = { print(%a); %a };\nlet %r = ref(%a);\n"
+            . "let %b = 1;\nlet %c = %b;\nlet %b = %c + 1;\n"
+            . ":watch (%p, ref_read(%r), %b)\nlet %a = 2;\nlet %c = 5;\n",
+        qr/\A1\nwatch.*\n\(1,\ 1,\ 2\)\nwatch.*\n\(1,\ 1,\ 2\)\n
+           watch.*\n\(1,\ 1,\ 6\)\n\z/x, '',
+        '... leaves effects alone, and values of circles');
+session(":watch print(1)\n:watch %none\n:watch :help\n:watch 1 +\n:unwatch 1\n"
+            . "let %v = [1f];\n:watch :plot %v\nlet %v = 1f;\nlet %v = 0;\n"
+            . ":unwatch 1\n:watch\nlet %v = [2f];\n:watch @{['1 + ' x 20]}\n",
+        qr/\Awatch 1: :plot %v\n +1 ┤(?:.*\n)+nothing is watched\n\z/,
+        qr/^:watch:\ this\ writes.*E0101.*^:watch:\ takes.*E0004.*^:unwatch:
+           .*^:plot:\ a\ single.*^:plot:\ a\ single.*E0004/smx,
+        'what cannot be watched');
+{
+  my $all = join '', map { ":watch $_\n" } 1 .. 17;
+  my $run = rly({in => $all}, 'repl');
+  like($run->{err}, qr/\A:watch: 16 are watched/, '... nor so much');
+}
 
 # --- The start-up file --------------------------------------------------------
 
@@ -271,6 +448,16 @@ def @t(%t: T) { match (%t) { A(%x) => %x, _ => 0 } }
 @u(V(A(3)))
 END
         'types, too');
+session(<<'END', "1\n7\n", qr/\A<3>:1:26: warning\[W0003\].*`Y` is not.*\z/s,
+type A { X(int32) }
+type B = A
+def @f(%b: B) -> int32 { match (%b) { X(%n) => %n } }
+@f(X(1))
+type A { X(int32), Y }
+def @f(%b: B) -> int32 { match (%b) { X(%n) => %n, Y => 7 } }
+@f(Y)
+END
+        'an alias means the new type');
 
 # --- Limits and measures ------------------------------------------------------
 
@@ -281,7 +468,7 @@ session("$deep:limit depth 100\n\@d(1000)\n:limit depth none\n\@d(1000)\n",
 session(":limit memory 64M\nsum(zeros(shape=[1000, 100000], dtype=\"int32\"))\n"
             . ":limit memory 3G\n:limit timeout 2.5\n:limit\n",
         "memory 3G\ndepth 10000000\ntimeout 2.5\n", qr/E0701/, ':limit memory');
-session("$deep:limit timeout 0.01\ndef \@l() -> int32 { \@l() }\n\@l()\n7\n",
+session("$deep:limit timeout 0.2\ndef \@l() -> int32 { \@l() }\n\@l()\n7\n",
         "7\n", qr/E0703/, ':limit timeout');
 session(":limit space 3\n:limit depth x\n", '',
         qr/(:limit: takes memory BYTES.*\n){2}/, ':limit says what it takes');
@@ -305,23 +492,164 @@ my $table = <<'END';
          2          33024          13312           2048  in all
 END
 session("$weights:cost nn.relu(nn.dense(%x, %w))\n:cost \@layer(%x, %w)\n",
-        $table . $table, '', ':cost, also where a function leaves shapes open');
-session("$weights:cost if (True) { %x } else { \@layer(%x, %x) }\n",
-        qr/ nn\.dense\n.* in all
-of branches the dearer one is counted\n\z/s, '',
-        '... of two branches the dearer');
-session("def \@r(%n: int32) -> int32 { \@r(%n - 1) }\n:cost \@r(3)\n"
-            . ":cost \@map(fn (%v: int32) { %v }, Nil)\n"
+        "$table${table}functions are called 1 time\n", '',
+        ':cost, also where a function leaves shapes open');
+# An LSTM of 7 steps, 2 sequences, 3 inputs, 5 units: each step multiplies by
+# (4 * 5, 3 + 5) weights, a multiplication and an addition for each, and applies
+# three sigmoids and two tanh.
+my ($steps, $ones) = (7, 'ones(shape=');
+my $lstm = "\@lstm(${ones}[7, 2, 3], dtype=\"float32\"), "
+    . join(', ', map { "${ones}[$_], dtype=\"float32\")" }
+               '2, 5', '2, 5', '20, 3', '20, 5', '20', '20') . ')';
+my $cost = rly({in => ":cost $lstm\n"}, 'repl')->{out};
+my %row = map { reverse /^ +(\d+ +\d+) .* (\S+)$/ } split /\n/, $cost;
+like($row{'nn.dense'}, qr/^\d+ +@{[2 * $steps * 2 * 20 * (3 + 5)]}$/,
+     ':cost runs an LSTM by its shapes: products');
+like($row{sigmoid}, qr/^21 +@{[21 * 2 * 5]}$/, '... functions');
+like($row{tanh}, qr/^14 +@{[14 * 2 * 5]}$/, '... of each step');
+like($cost, qr/^functions are called \d+ times\n\z/m,
+     '... and nothing is left out');
+session("def \@fact(%n: int32) -> int32 {"
+            . " if (%n <= 1) { 1 } else { %n * \@fact(%n - 1) } }\n"
+            . ":cost \@fact(5)\n"
+            . ":cost \@map(fn (%v: int32) { print(%v); %v + 1 },"
+            . " List[1, 2, 3])\nlet \@c = ref(0);\n:cost ref_write(\@c, 5)\n"
+            . "\@c\n", <<'END', '', '... recursion, functions as values');
+     calls          flops          bytes      allocated  operator
+         5              5              0              0  less_equal
+         4              4              0              0  subtract
+         4              4              0              0  multiply
+        13             13              0              0  in all
+functions are called 5 times
+     calls          flops          bytes      allocated  operator
+         3              3              0              0  add
+         3              3              0              0  in all
+functions are called 7 times
+     calls          flops          bytes      allocated  operator
+         0              0              0              0  in all
+ref(0)
+END
+my $big = "sum(${ones}[100, 100], dtype=\"float32\"))";
+session("$weights:cost if ($big > 0f) { %x } else { \@layer(%x, %x) }\n",
+        qr/\Awhat\ happens\ depends\ on\ values.*,\ at\ <type>:1:5\n
+           .*\ nn\.dense\n.*\ in\ all\n
+           so\ each\ call\ is\ counted\ once,\ as\ its\ types\ tell\n
+           of\ branches\ the\ dearer\ one\ is\ counted\n\z/sx, '',
+        '... what values decide is said');
+session("def \@r(%v: float32, %f: fn (float32) -> float32) -> float32 {"
+            . " if (%v < 1f) { %v } else { \@r(%f(%v), %f) } }\n"
+            . ":cost \@r($big, fn (%v: float32) { %v / 2f })\n"
             . "def \@u(%t: Tensor[(?), float32]) { %t + %t }\n"
             . ":cost fn (%t: Tensor[(?), float32]) { \@u(%t) }([1f])\n"
-            . ":cost negative(argwhere([1, 0]))\n:cost 1 +\n",
+            . ":cost negative(argwhere([1, 0]))\n:cost 1 +\n:cost 1 / 0\n"
+            . "param \@p: Tensor[(3), float32];\n:cost \@p + \@p\n",
         qr/a\ recursive\ call\ is\ counted\ once.*functions\ that\ are\ passed
-           .*\ 4\ .*\ add\n
-           .*^2\ operators\ are\ left\ out,\ for\ want\ of\ a\ shape/msx,
-        qr/E0004/, '... and what it cannot know');
+           .*\ 12\ +4\ +add\n
+           .*^\ +1\ +1\ +8\ +4\ +negative\n
+           .*^it\ would\ fail:\ .*division\ by\ zero,\ at\ <type>:1:1\n
+           .*^it\ would\ fail:\ `p`\ has\ no\ value.*\ add\n/msx,
+        qr/E0004/, '... and what fails');
+my $huge = '1000000, 1000000';
+session("def \@r(%n: int32) -> int32 { \@r(%n + 1) }\n:limit timeout 0.1\n"
+            . ":cost \@r(3)\n:cost ${ones}[$huge], dtype=\"float32\") * 2f\n"
+            . ":cost ${ones}[$huge, $huge], dtype=\"float32\")\n",
+        qr/\ add\n.*^functions\ are\ called\ \d+\ times\n
+           stopped\ after\ \d+\ steps:\ what\ is
+           .*^\ +1\ +1000000000000\ .*\ multiply\n/msx, qr/E0/,
+        '... never ends, or would not fit');
 # 6 of 4 bytes, read and written.
 session("let %x = arange(0f, 6f, 1f);\n:cost negative(%x)\n",
         qr/^\ +1\ +6\ +48\ +24\ \ negative\n/mx, '',
         '... and a shape that only the value has');
+
+# --- What is written about a name ---------------------------------------------
+
+session(":doc \@hd\n:doc map\n:doc relu\n:doc List\n:doc \@mpa\n",
+        qr/^def\ \@hd\[A\].*^def\ \@map\[A,\ B\].*^nn\.relu\(data\)
+           .*^type\ List\[A\]\ \{/msx,
+        qr/^nothing is called `\@mpa` here; did you mean `\@map`\?$/, ':doc');
+session("/// One.\n/// Two.\n\n1\n/// Three.\ndef \@f() { 3 }\n:doc \@f\n"
+            . ":source f\nlet %v = [1, 2];\n:doc %v\n",
+        "1\ndef \@f()\n  Three.\n// <3>:2\n/// Three.\ndef \@f() { 3 }\n"
+            . "%v : Tensor[(2), int32]\n"
+            . "  no doc comment: lines of `///` above the definition, <4>:1, "
+            . "are one\n",
+        '', 'a doc comment waits for its definition, unless a line is empty');
+session(":names\ndef \@f() { 1 }\nlet %wa = 2;\ntype T { A }\n:names\n"
+            . ":names w*\n:names zz\n3\n:names _*\n",
+        "type T\n%wa : int32\n\@f : fn () -> int32\n%wa : int32\n3\n"
+            . "%_4 : int32\n",
+        "nothing is defined yet\nnothing of yours is called `zz`\n", ':names');
+session(":explain\n1 +* 2\n:explain\n:explain 203\n:explain zzz\n",
+        qr/^E0004 .*^E0203 /ms,
+        qr/no error yet.*error\[E0004\].*no diagnostic `zzz`/s, ':explain');
+session(":help cost\n:help :q\n:help zz\n",
+        qr/\A:cost EXPR\n  \S.*\n    :cost \S.*\n:quit   also :q\n  leave\n\z/,
+        qr/no command `:zz`/, ':help CMD');
+session(":ops image.res\n:ops zz\n", qr/\Aimage\.resize1d .*image\.resize /s,
+        qr/no operator's name has `zz`/, ':ops PART');
+
+session(":doc \@hd \t\n", qr/\Adef \@hd/, '', 'a space that completion leaves');
+session("assert(1 > 2)\n", '', qr/E0605\]: assertion failed\n/,
+        'an assertion without words says one thing');
+
+# --- Search by type, holes ---------------------------------------------------
+
+session(":find fn(List[X]) -> X\n",
+        qr/\A\@hd : fn \[A\]\(List\[A\]\) -> A\nof types that can be .*
+\@length : fn \[A\]\(List\[A\]\) -> int32\n\@sum : .*
+\@tensor_array_concat_float32 : .*\n\@tensor_array_stack_float32 : .*\n\z/,
+        '', ':find, up to names');
+session("def \@mine(%xs: List[int32]) -> int32 { 1 }\n"
+            . ":find fn(List[int32]) -> int32\n", <<'END', '', '... and wider');
+@mine : fn (List[int32]) -> int32
+@sum : fn (List[int32]) -> int32
+more general:
+@hd : fn [A](List[A]) -> A
+@length : fn [A](List[A]) -> int32
+END
+session(":find fn(Tensor[(k, j), float32]) -> List[Tensor[(j), float32]]\n"
+            . ":find nat\n",
+        qr/^\@unstack_vectors : .*^\@nat_add : /ms, '',
+        ':find by shapes, by result');
+session(":find fn(uint16, uint16) -> float64\n:find fn(Foo) -> 1\n:find\n", '',
+        qr/^no function has such a type\n.*E0004.*:find: takes TYPE/ms,
+        ':find refuses');
+session("let %v = [1f, 2f];\nlet %n = True;\nnn.relu(_)\n"
+            . "if (_) { 1 } else { 2 }\n",
+        '', qr/E0215.*`data`\ of\ `nn\.relu`.*in\ scope\ fit.*`%v`
+               .*E0215.*of\ type\ bool.*in\ scope\ fits\ `%n`\ \(bool\)/sx,
+        'a hole says what is wanted and what fits');
+
+# --- Stopped, not dead --------------------------------------------------------
+
+my $inner = <<'END';
+def @inner(%x: Tensor[(?), float32], %n: int32) -> Tensor[(?), float32] {
+  let %y = %x * 2f;
+  if (%n == 0) { assert(sum(%y) < 0f, message="no"); %y }
+  else { @inner(%y, %n - 1) + 1f }
+}
+def @outer(%k: int32) { let %w = @inner([1f, 2f], %k); sum(%w) }
+END
+session("$inner\@outer(40)\n:where\n", qr/\A>\ \ 0\ \ \@inner\ at\ <1>:3:18
+          \n\ +%n\ =\ 0\ \(int32\)\n.*^\ \ \ 1\ \ \@inner\ at\ <1>:4:\d+\n.*
+          ^\ +\.\.\.\ 39\ more\ like\ this\n\ \ 41\ \ \@outer\ at\ .*
+          %k\ =\ 40\ \(int32\)\n\z/msx,
+        qr/E0605[^!]*\n  in \@inner at <1>:3:18\n  in .*
+  \.\.\. 8 more like this\n/,
+        ':where lists functions, those alike once; so does the trace');
+session("$inner\@outer(1)\n:where\nsum(%y)\n%n + 10\n:up\n%n + 10\n%nope\n"
+            . ":down\n:down\nlet %z = 5;\n%z\n:up\n",
+        qr/^12f\n10\n>  1  \@inner.*^11\n>  0.*^5\n\z/ms,
+        qr/variable\ `%nope`.*the\ innermost\ function.*
+           nothing\ is\ stopped/msx, ':up and :down, and expressions there');
+session("let \@c = ref(5);\n"
+            . "def \@bump() { ref_write(\@c, 6); 1 / (ref_read(\@c) - 6) }\n"
+            . "\@bump()\n:where\nref_read(\@c)\nref_write(\@c, 3)\n:leave\n"
+            . "ref_read(\@c)\n",
+        qr/\A> .*\n6\n6\n\z/, qr/E0602.*would change a cell/s,
+        'an entry that changes cells is seen again on a copy');
+session(":where\n1\n:where\n:leave\n", "1\n",
+        qr/\A(nothing is stopped.*\n){3}\z/, 'nothing is stopped');
 
 done_testing();

@@ -1,0 +1,200 @@
+/* :find TYPE searches the functions in scope and those of the library by type,
+ * as Hoogle does for Haskell: first those of that type up to the names of its
+ * parameters, then more general ones, then those that fit where the type is
+ * instantiated, too.  For a type that is no function's it finds the functions
+ * that give such a value. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/inside.h"
+#include "repl/repl.h"
+
+enum { SHOWN_MOST = 30, PARAMS_MOST = 16 };
+
+/* --- The type that is looked for ----------------------------------------- */
+
+/* The names of a written type that nothing declares: `A` and, within a shape,
+ * `n`. */
+typedef struct Params {
+  struct {
+    const char *name;
+    size_t len;
+    bool dim;
+  } at[PARAMS_MOST];
+  int count;
+} Params;
+
+static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static void add_param(Params *p, const char *name, size_t len, bool dim) {
+  for (int i = 0; i < p->count; i++)
+    if (p->at[i].len == len && !strncmp(p->at[i].name, name, len)) return;
+  if (p->count == PARAMS_MOST) return;
+  p->at[p->count].name = name;
+  p->at[p->count].len = len;
+  p->at[p->count++].dim = dim;
+}
+
+/* A capital letter, perhaps with digits, that names no type. */
+static bool is_type_param(rly_program *p, const char *word, size_t len) {
+  char text[64];
+  DefinitionText d;
+  if (len >= sizeof text || !isupper((unsigned char)*word)) return false;
+  for (size_t i = 1; i < len; i++)
+    if (!isdigit((unsigned char)word[i])) return false;
+  snprintf(text, sizeof text, "%.*s", (int)len, word);
+  return !program_definition(p, text, &d);
+}
+
+static void find_params(rly_program *p, const char *type, Params *out) {
+  bool tensor = false;
+  int shape = 0; /* brackets open within a shape */
+  for (const char *at = type; *at;) {
+    size_t n = 0;
+    while (is_name(at[n])) n++;
+    if (shape && (*at == '(' || *at == ')')) shape += *at == '(' ? 1 : -1;
+    else if (tensor && *at == '(') shape = 1;
+    if (n && !isdigit((unsigned char)*at)) {
+      if (shape) add_param(out, at, n, true);
+      else if (is_type_param(p, at, n)) add_param(out, at, n, false);
+    }
+    tensor =
+        n ? n == 6 && !strncmp(at, "Tensor", 6) : tensor && strchr("[ ", *at);
+    at += n ? n : 1;
+  }
+}
+
+/* `fn (List[A]) -> A` as `fn [A](List[A]) -> A`; a type that is no function's
+ * as the result of one. */
+static void add_wanted(StrBuf *out, const char *type, const Params *params) {
+  const char *rest = type;
+  bool fn = !strncmp(type, "fn", 2) && !is_name(type[2]);
+  if (fn) rest += 2 + strspn(type + 2, " ");
+  strbuf_add(out, "fn ");
+  if (*rest != '[' || !fn) {
+    for (int i = 0; i < params->count; i++)
+      strbuf_addf(out, "%s%.*s%s", i ? ", " : "[", (int)params->at[i].len,
+                  params->at[i].name, params->at[i].dim ? ": Dim" : "");
+    if (params->count) strbuf_add_char(out, ']');
+  }
+  strbuf_add(out, fn ? "" : "() -> ");
+  strbuf_add(out, rest);
+}
+
+typedef struct Wanted {
+  const Type *type; /* a function's, with its parameters */
+  bool result;      /* only its result is looked for */
+} Wanted;
+
+static void take_type(void *wanted, const Expr *e) {
+  Wanted *w = wanted;
+  if (e->type->kind == TY_FN && e->type->count == 1) w->type = e->type->args[0];
+}
+
+static bool read_wanted(Repl *r, const char *type, Wanted *out) {
+  rly_program *p = r->host->program;
+  Params params = {.count = 0};
+  StrBuf text;
+  strbuf_init(&text, p->ir->mem);
+  find_params(p, type, &params);
+  strbuf_add(&text, "fn (%_: ");
+  add_wanted(&text, type, &params);
+  strbuf_add(&text, ") { () }");
+  *out = (Wanted){.result = strncmp(type, "fn", 2) || is_name(type[2])};
+  program_look_at(p, strbuf_text(&text), text.len, take_type, out);
+  host_report(r->host);
+  strbuf_done(&text);
+  return out->type && out->type->kind == TY_FN;
+}
+
+/* --- The functions that fit ----------------------------------------------- */
+
+typedef struct Candidate {
+  const char *name;
+  const Type *type;
+  TypeFit fit;
+  bool library;
+} Candidate;
+
+typedef struct Finds {
+  Repl *repl;
+  Wanted wanted;
+  VEC(Candidate) found;
+} Finds;
+
+static void consider(Finds *f, const Global *g) {
+  TypeTable *types = f->repl->host->program->ir->types;
+  const Type *t = g->type, *wanted = f->wanted.type;
+  if (!t || t->kind != TY_FN) return;
+  if (f->wanted.result) {
+    t = type_fn(types, 0, NULL, 0, NULL, t->result);
+    /* A function that gives anything gives this, too, which tells nothing. */
+    if (t->result->kind == TY_VAR) return;
+  }
+  TypeFit fit = types_fit(types, t, wanted);
+  if (fit != FIT_NOT)
+    VEC_PUSH(&f->found, ((Candidate){g->name->text, g->type, fit, g->library}));
+}
+
+static void consider_scope(Finds *f, const PtrMap *names) {
+  for (size_t i = 0; i < names->cap; i++)
+    if (names->slots[i].key && names->slots[i].value)
+      consider(f, names->slots[i].value);
+}
+
+/* Checking a text that names a function of the library links it. */
+static void link_function(void *finds, const DefinitionText *d) {
+  Finds *f = finds;
+  rly_program *p = f->repl->host->program;
+  char name[128];
+  int n = snprintf(name, sizeof name, "%s%s", d->sigil, d->name);
+  if (*d->sigil != '@' || n >= (int)sizeof name) return;
+  rly_text_free(p->cx, rly_program_type_of(p, name, (size_t)n));
+}
+
+static int by_fit(const void *a, const void *b) {
+  const Candidate *x = a, *y = b;
+  if (x->fit != y->fit) return x->fit > y->fit ? -1 : 1;
+  if (x->library != y->library) return x->library - y->library;
+  return strcmp(x->name, y->name);
+}
+
+static void say_matches(Repl *r, Finds *f) {
+  static const char *const heads[] = {
+      [FIT_PARTLY] = "of types that can be made to fit:\n",
+      [FIT_MORE] = "more general:\n",
+      [FIT_SAME] = "",
+  };
+  StrBuf out;
+  TypeFit last = FIT_SAME;
+  strbuf_init(&out, r->host->program->ir->mem);
+  for (size_t i = 0; i < f->found.len && i < SHOWN_MOST; i++) {
+    const Candidate *m = &f->found.data[i];
+    if (m->fit != last) strbuf_add(&out, heads[m->fit]);
+    last = m->fit;
+    strbuf_addf(&out, "@%s : ", m->name);
+    type_print(r->host->program->ir->types, &out, m->type, TYPE_TEXT_MOST);
+    strbuf_add_char(&out, '\n');
+  }
+  if (f->found.len > SHOWN_MOST)
+    strbuf_addf(&out, "... and %zu more\n", f->found.len - SHOWN_MOST);
+  host_write(r->host, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+}
+
+void find_run(Repl *r, const char *type) {
+  rly_program *p = r->host->program;
+  Finds f = {.repl = r};
+  if (!read_wanted(r, type, &f.wanted)) return;
+  VEC_INIT(&f.found, p->ir->mem);
+  library_each_definition(p, false, link_function, &f);
+  rly_diagnostics_clear(r->host->cx);
+  consider_scope(&f, &p->ir->user.globals);
+  consider_scope(&f, &p->ir->library.globals);
+  if (f.found.len)
+    qsort(f.found.data, f.found.len, sizeof *f.found.data, by_fit);
+  else fputs("no function has such a type\n", stderr);
+  say_matches(r, &f);
+  VEC_DONE(&f.found);
+}

@@ -1,8 +1,8 @@
 # The build of rly.  What it makes lies below build/MODE/, a mirror of the
 # source folders; what re2c, lemon and embed generate, in build/MODE/gen/.
 #
-#   make [MODE=release|debug|asan|tsan|cov] [CC=clang] [READLINE=0] [OPENMP=0]
-#        [V=1]
+#   make [MODE=release|debug|asan|tsan|cov|guided] [CC=clang] [READLINE=0]
+#        [OPENMP=0] [V=1]
 #   make help
 
 MODE     ?= release
@@ -28,6 +28,8 @@ PACKAGES       := gcc libc6-dev perl re2c lemon libjansson-dev libzip-dev \
                   libreadline-dev libcmocka-dev libmpfr-dev \
                   clang-format
 BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
+GUIDED_PACKAGES := clang libclang-rt-dev
+BROWSER_PACKAGES := chromium
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 # --- Version ----------------------------------------------------------------
@@ -44,7 +46,12 @@ OPT_asan    := -O1 -g -fno-omit-frame-pointer \
                -fsanitize=address,undefined -fno-sanitize-recover=all
 OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage
-$(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan, tsan or cov))
+# clang takes NULL + 0 for an overflow of pointers; it has become valid (N3322).
+OPT_guided  := -O1 -g -fno-omit-frame-pointer \
+               -fsanitize=fuzzer-no-link,address,undefined \
+               -fno-sanitize=pointer-overflow \
+               -fno-sanitize-recover=all
+$(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan, tsan, cov or guided))
 
 CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE) $(LOOKS)
 CFLAGS   := -std=gnu11 $(OPT_$(MODE)) -ffp-contract=off \
@@ -127,10 +134,10 @@ fuzz_attrs := $(B)/fuzz/attrs
 
 # --- Building ---------------------------------------------------------------
 
-.PHONY: all lib units deps deps-bench deps-neon ready demo examples test \
-        check conformance serial neon lint format promote docs bench soak \
-        oom-tables walk threads depth late fuzz fuzz-attrs install clean help \
-        FORCE
+.PHONY: all lib units deps deps-bench deps-neon deps-browser ready demo \
+        examples test check conformance serial neon lint format promote docs \
+        bench soak oom-tables walk threads depth late fuzz fuzz-attrs guided \
+        deps-guided install clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -314,16 +321,28 @@ deps-bench:     ## install the peers that `make bench` compares with
 deps-neon:      ## install the compiler and the emulator of `make neon`
 	@.ci/deps $(NEON_PACKAGES)
 
+deps-browser:   ## install the browser that shows the stepper's page to a test
+	@.ci/deps $(BROWSER_PACKAGES)
+
+deps-guided:    ## install the compiler and the fuzzer of `make guided`
+	@.ci/deps $(GUIDED_PACKAGES)
+
 # A second make, so that nothing is built before the tools are there.
 ready: deps
 
 examples: all   ## the example programs, against what is known of them
 	$(RLY) test --shell $(wildcard examples/*/README.md)
 
-demo: ready     ## a character LSTM writes text
+charlm := examples/charlm
+demo: ready     ## a character LSTM writes text, and how it reads is checked
 	@$(MAKE) --no-print-directory all
-	$(RLY) run examples/charlm/charlm.rly \
-	  --params examples/charlm/charlm.safetensors
+	@$(RLY) run $(charlm)/charlm.rly --params $(charlm)/charlm.safetensors \
+	  temperature=0.5
+	@$(RLY) run $(charlm)/law.rly --params $(charlm)/charlm.safetensors
+	@printf '%s\n' '' 'Now type:' '  $(RLY)' \
+	  '  $(RLY) step --html steps.html docs/tutorial/scale.rly x=[1]' \
+	  "  $(RLY) run $(charlm)/charlm.rly \\" \
+	  "    --params $(charlm)/charlm.safetensors prompt='\"You may\"'"
 
 test: ready     ## every test; MODE=asan for the same under the sanitizers
 	@$(MAKE) --no-print-directory check
@@ -355,12 +374,17 @@ promote: all $(conf) ## accept today's output as expected: then read the diff
 	$(RLY) test --promote --shell $(RLY_TESTS)
 	$(conf) --promote
 
-docs: all       ## docs/operators.md, from the table of operators
+docs: all       ## docs/operators.md, library.md, relay.md, from the sources
 	$(RLY) ops --markdown > docs/operators.md
+	$(RLY) doc --markdown > docs/library.md
+	perl docs/relay.pl $(RLY) docs/relay.md > $(B)/relay.md
+	mv $(B)/relay.md docs/relay.md
 
 N    ?= 1000
 SEED ?= 1
 SIZE ?= 400
+TIME ?= 60
+TARGET ?= prompt
 FRAMES ?= 10000000
 STRIDE ?= 1
 RLY_SCRIPTS ?= $(wildcard tests/run/*.rly tests/conformance/lang/*.rly)
@@ -396,6 +420,17 @@ threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 
 fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 	@$(differ) --count $(N) --seed $(SEED) --size $(SIZE)
+
+# libFuzzer comes with clang.  The corpus is kept between runs.
+guided: all     ## fuzzing by coverage: TARGET=prompt or files, TIME seconds
+	@command -v clang > /dev/null || \
+	  { echo 'make guided needs clang: make deps-guided'; exit 1; }
+	@$(MAKE) --no-print-directory MODE=guided CC=clang \
+	  build/guided/fuzz/guided/$(TARGET)
+	@sh fuzz/guided/run $(TARGET) $(TIME) $(SEED)
+
+$(B)/fuzz/guided/%: $(B)/fuzz/guided/%.o $(LIB)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 fuzz-attrs: $(fuzz_attrs) ## N programs an operator, of hostile numbers
 	@$(fuzz_attrs) --count $(N) --seed $(SEED)

@@ -1,0 +1,94 @@
+/* Coverage-guided fuzzing of files: the bytes are read as a file of tensors, of
+ * each format by its suffix, and as a session's saved state.
+ *
+ *   the first byte   which of the suffixes below, modulo their number
+ *   then             the file
+ *
+ * What is read is written in each format that takes it, and read again.  No
+ * file may crash, leak, hang, or take memory beyond the limit. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "include/rly.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const suffixes[] = {".npy",    ".npz",  ".safetensors",
+                                       ".params", ".json", ".state"};
+enum { SUFFIX_COUNT = sizeof suffixes / sizeof *suffixes, STATE = 5 };
+
+static const char program[] =
+    "type Tree { Leaf, Node(Tree, Tensor[(?), float32], Tree) }\n"
+    "let @n = ref(0); let @t = ref(Leaf); let @l = ref(List[1f, 2f]);\n"
+    "let @w = ref(zeros(shape=[2, 3], dtype=\"float32\"));\n"
+    "let @u = ref((True, 1i64)); let @o = ref(Some([1u8]));\n";
+
+static bool write_file(const char *path, const uint8_t *data, size_t size) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) return false;
+  bool ok = write(fd, data, size) == (ssize_t)size;
+  close(fd);
+  return ok;
+}
+
+static void load_state(rly_context *cx, const char *path) {
+  rly_program *p = rly_program_new(cx);
+  bool ok =
+      p && rly_program_add_text(p, "p", program, strlen(program), 0) == RLY_OK;
+  rly_session *s = ok ? rly_session_new(p, NULL) : NULL;
+  if (s && rly_session_run(s, NULL, NULL) == RLY_OK) {
+    char *report = NULL;
+    if (rly_session_load(s, path) != RLY_OK)
+      rly_session_carry_file(s, path, &report);
+    rly_text_free(cx, report);
+    char saved[64];
+    snprintf(saved, sizeof saved, "/tmp/rly-guided-%d.saved", (int)getpid());
+    /* what was loaded can be saved, and what was saved loads */
+    if (rly_session_save(s, saved) == RLY_OK &&
+        rly_session_load(s, saved) != RLY_OK)
+      abort();
+    unlink(saved);
+  }
+  rly_session_free(s);
+  rly_program_free(p);
+}
+
+static void read_tensors(rly_context *cx, const char *path) {
+  rly_tensors *all = NULL;
+  if (rly_tensors_read(cx, path, &all) != RLY_OK) return;
+  for (size_t i = 0; i < rly_tensors_count(all); i++) {
+    const char *name = rly_tensors_name(all, i);
+    rly_tensor_free(name ? rly_tensors_get(all, name) : NULL);
+  }
+  char again[64];
+  for (int i = 1; i < 4; i++) {
+    snprintf(again, sizeof again, "/tmp/rly-guided-%d.again%s", (int)getpid(),
+             suffixes[i]);
+    if (rly_tensors_write(all, again) == RLY_OK) {
+      rly_tensors *back = NULL;
+      if (rly_tensors_read(cx, again, &back) == RLY_OK) rly_tensors_free(back);
+    }
+    unlink(again);
+  }
+  rly_tensors_free(all);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 1) return 0;
+  int kind = *data % SUFFIX_COUNT;
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/rly-guided-%d%s", (int)getpid(),
+           suffixes[kind]);
+  if (!write_file(path, data + 1, size - 1)) return 0;
+  rly_options options = {.max_memory = 64 << 20, .timeout = 2};
+  rly_context *cx = rly_context_new(&options);
+  if (cx && kind == STATE) load_state(cx, path);
+  else if (cx) read_tensors(cx, path);
+  rly_context_free(cx);
+  unlink(path);
+  return 0;
+}

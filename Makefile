@@ -145,6 +145,10 @@ all: $(RLY)     ## build/MODE/rly (the default)
 lib: $(LIB) $(SO) ## build/MODE/librly.a and librly.so
 units: $(units) ## the C unit tests, without running them
 
+# The tables hold thousands of pointers, which a program at any address must
+# relocate when it starts; packed, these relocations are read with fewer page
+# faults (`make bench BENCH=start`: 1.41 ms instead of 1.49).
+$(RLY): LDFLAGS += $(if $(x86),-Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(RLY_LIBS) -o $@

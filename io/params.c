@@ -7,13 +7,12 @@
  * header of its own with dtype and shape.
  *
  * Names and arrays are two lists of the same length; the i-th name belongs to
- * the i-th array.  The file is mapped and read from front to back, and no
- * length is used before it has been compared with what is left. */
+ * the i-th array.  The file is mapped and read from front to back. */
 #include "io/params.h"
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "io/cursor.h"
 #include "tensor/ndarray.h"
 
 enum { NAME_LEAST = 8 }; /* size of an empty name */
@@ -21,114 +20,93 @@ enum { NAME_LEAST = 8 }; /* size of an empty name */
 /* --- Reading ------------------------------------------------------------- */
 
 typedef struct Reader {
-  const char *path;
-  FileMap *map;
-  size_t at; /* bytes read so far */
+  Cursor at;
   TensorFile *file;
-  Diags *diags;
 } Reader;
 
-#define invalid(r, ...) \
-  file_invalid((r)->diags, (r)->path, "params", __VA_ARGS__)
-
 static bool out_of_memory(const Reader *r) {
-  return file_out_of_memory(r->diags, r->path);
-}
-
-static size_t bytes_left(const Reader *r) { return r->map->size - r->at; }
-
-/* `what` is what the message says is missing. */
-static bool read_u64(Reader *r, const char *what, uint64_t *v) {
-  if (bytes_left(r) < sizeof *v)
-    return invalid(r, "it ends before its %s", what);
-  *v = le64_read(r->map->data + r->at);
-  r->at += sizeof *v;
-  return true;
+  return file_out_of_memory(r->at.diags, r->at.path);
 }
 
 static bool read_magic(Reader *r) {
   uint64_t magic, reserved;
-  if (!read_u64(r, "magic number", &magic)) return false;
-  if (magic != PARAMS_MAGIC) return invalid(r, "it does not begin as one");
-  return read_u64(r, "names", &reserved);
-}
-
-/* The length is compared with what is left before it is used, so no sum can
- * overflow. */
-static bool read_name(Reader *r) {
-  uint64_t len;
-  if (!read_u64(r, "last name", &len)) return false;
-  if (len > bytes_left(r))
-    return invalid(r, "a name would take %llu bytes, but %zu follow",
-                   (unsigned long long)len, bytes_left(r));
-  const char *name = r->map->data + r->at;
-  if (utf8_check(name, (size_t)len) != len)
-    return invalid(r, "a name is not UTF-8");
-  r->at += (size_t)len;
-  return tensor_file_add_name(r->file, name, (size_t)len) || out_of_memory(r);
+  if (!cursor_u64(&r->at, "magic number", &magic)) return false;
+  if (magic != PARAMS_MAGIC)
+    return cursor_invalid(&r->at, "it does not begin as one");
+  return cursor_u64(&r->at, "names", &reserved);
 }
 
 /* Each name takes eight bytes at least, so a count that cannot be true is
  * refused before the loop. */
 static bool read_names(Reader *r) {
+  Cursor *at = &r->at;
   uint64_t n;
-  if (!read_u64(r, "names", &n)) return false;
-  if (n > bytes_left(r) / NAME_LEAST)
-    return invalid(r, "%llu names do not fit into its %zu bytes",
-                   (unsigned long long)n, r->map->size);
-  for (uint64_t i = 0; i < n; i++)
-    if (!read_name(r)) return false;
-  return tensor_file_check_names(r->file, r->path, "params", r->diags);
+  if (!cursor_u64(at, "names", &n)) return false;
+  if (n > cursor_left(at) / NAME_LEAST)
+    return cursor_invalid(at, "%llu names do not fit into its %zu bytes",
+                          (unsigned long long)n, at->map->size);
+  for (uint64_t i = 0; i < n; i++) {
+    const char *name;
+    size_t len;
+    if (!cursor_name(at, &name, &len)) return false;
+    if (!tensor_file_add_name(r->file, name, len)) return out_of_memory(r);
+  }
+  return tensor_file_check_names(r->file, at->path, at->format, at->diags);
 }
 
 /* ndarray_read() checks header and sizes; where the elements lie aligned, the
  * tensor is made on the mapping. */
 static bool read_array(Reader *r, NamedTensor *named) {
+  Cursor *at = &r->at;
   NdArray a;
-  const char *why = ndarray_read(r->map->data + r->at, bytes_left(r), &a);
-  if (why) return invalid(r, "`%s`: %s", named->name, why);
+  const char *why = ndarray_read(at->map->data + at->at, cursor_left(at), &a);
+  if (why) return cursor_invalid(at, "`%s`: %s", named->name, why);
   MappedElements elements = {
-      .map = r->map,
-      .path = r->path,
+      .map = at->map,
+      .path = at->path,
       .name = named->name,
-      .offset = (size_t)(a.data - r->map->data),
+      .offset = (size_t)(a.data - at->map->data),
       .size = a.size,
       .dtype = a.dtype,
       .rank = a.rank,
       .shape = a.shape,
   };
-  r->at = elements.offset + a.size;
-  named->tensor = tensor_of_mapping(r->file->heap, &elements, r->diags);
+  at->at = elements.offset + a.size;
+  named->tensor = tensor_of_mapping(r->file->heap, &elements, at->diags);
   return named->tensor != NULL;
 }
 
 /* The file must end where the last array does. */
 static bool read_arrays(Reader *r) {
+  Cursor *at = &r->at;
   uint64_t n;
   size_t names = r->file->tensors.len;
-  if (!read_u64(r, "arrays", &n)) return false;
+  if (!cursor_u64(at, "arrays", &n)) return false;
   if (n != names)
-    return invalid(r, "it has %zu names, but %llu arrays", names,
-                   (unsigned long long)n);
+    return cursor_invalid(at, "it has %zu names, but %llu arrays", names,
+                          (unsigned long long)n);
   for (size_t i = 0; i < names; i++)
     if (!read_array(r, &r->file->tensors.data[i])) return false;
-  return !bytes_left(r) ||
-         invalid(r, "its last %zu bytes belong to no array", bytes_left(r));
+  return !cursor_left(at) ||
+         cursor_invalid(at, "its last %zu bytes belong to no array",
+                        cursor_left(at));
 }
 
 /* The mapping lives on in the tensors that were made on it. */
 TensorFile *params_read(const char *path, Heap *heap, Diags *diags) {
-  Reader r = {.path = path, .diags = diags};
-  r.map = file_map(heap->mem, path, diags);
-  if (!r.map) return NULL;
-  r.file = tensor_file_new(heap);
+  FileMap *map = file_map(heap->mem, path, diags);
+  if (!map) return NULL;
+  Reader r = {
+      .at = {.path = path, .format = "params", .map = map, .diags = diags},
+      .file = tensor_file_new(heap),
+  };
   if (!r.file) {
     out_of_memory(&r);
   } else if (!read_magic(&r) || !read_names(&r) || !read_arrays(&r)) {
     tensor_file_free(r.file);
     r.file = NULL;
   }
-  file_map_drop(r.map);
+  file_map_drop(map);
   return r.file;
 }
 

@@ -109,10 +109,7 @@ static bool read_metadata(Reader *r, json_t *pairs) {
 /* By the table of dtypes; what rly has no dtype for is refused. */
 static bool read_dtype(Reader *r, Entry *e, json_t *value) {
   const char *text = json_string_value(value);
-  int i = 0;
-  while (i < DTYPE_COUNT && (!text || strcmp(dtype_info[i].safetensors, text)))
-    i++;
-  e->dtype = (DType)i;
+  e->dtype = text ? dtype_find_in_files(text) : DTYPE_NONE;
   if (e->dtype != DTYPE_NONE) return true;
   return invalid(r, "tensor `%s` has the dtype %s", e->name,
                  text ? text : "of no string");

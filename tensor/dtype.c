@@ -97,3 +97,9 @@ uint64_t dtype_max_int(DType t) {
   int value_bits = dtype_info[t].bits - (dtype_info[t].class == CLASS_I);
   return UINT64_MAX >> (64 - value_bits);
 }
+
+DType dtype_find_in_files(const char *name) {
+  int i = 0;
+  while (i < DTYPE_COUNT && strcmp(dtype_info[i].safetensors, name)) i++;
+  return (DType)i;
+}

@@ -59,6 +59,9 @@ static inline DTypeIn dtype_in(DType t) { return dtype_info[t].in; }
 /* The dtype by name: "int32", or Relay's shorthands ("int", "uint", "float",
  * "uint1", with an optional "x1"); DTYPE_NONE for an unknown name. */
 DType dtype_find(const char *name, size_t len);
+/* By the name in files of weights, "BF16"; DTYPE_NONE for one that names no
+ * dtype of ours. */
+DType dtype_find_in_files(const char *name);
 /* Why a dtype that the reference has is none here, such as float32x4; NULL: it
  * is none there either. */
 const char *dtype_refusal(const char *name, size_t len);

@@ -458,7 +458,9 @@ rly_tensor *rly_program_literal(rly_program *p, const char *dtype,
 
 /* --- Tensors by name -------------------------------------------------------
  * What a file of tensors holds.  The file's extension tells its format:
- * .safetensors, .npz, .params (TVM's), .npy (one tensor, named as the file).
+ * .safetensors, .npz, .params (TVM's), .npy (one tensor, named as the file);
+ * read only: .gguf (tensors that are not quantized), .json (the index of a
+ * model in several .safetensors files, which lie beside it).
  * Any other file is read as what it begins like, and written as .safetensors.
  * Archives (.npz) need libzip, which is loaded when the first one is met. */
 

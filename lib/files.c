@@ -18,10 +18,12 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "io/gguf.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/params.h"
 #include "io/safetensors.h"
+#include "io/shards.h"
 #include "lib/handles.h"
 
 /* --- Formats ------------------------------------------------------------ */
@@ -71,9 +73,17 @@ static bool write_safetensors(const TensorFile *f, const char *path,
                            diags);
 }
 
+static bool write_none(const TensorFile *f, const char *path, Diags *diags) {
+  (void)f;
+  diag_error(diags, E0507, SPAN_NONE,
+             "cannot write %s: files of this kind are only read", path);
+  return false;
+}
+
 typedef struct Format {
   const char *extension;
-  const char *magic; /* the bytes that a file of this format begins with */
+  const char *magic; /* the bytes that such a file begins with; NULL where they
+                      * do not tell it from others */
   size_t magic_size;
   TensorFile *(*read)(const char *path, Heap *heap, Diags *diags);
   bool (*write)(const TensorFile *f, const char *path, Diags *diags);
@@ -88,6 +98,8 @@ static const Format formats[] = {
     {".npz", "PK", 2, npz_read, write_npz},
     {".params", "\xB7\x9C\x04\x05\x4F\x8D\xE5\xF7", 8, params_read,
      write_params},
+    {".gguf", "GGUF", 4, gguf_read, write_none},
+    {".json", NULL, 0, shards_read, write_none},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -104,7 +116,7 @@ static const Format *format_by_magic(rly_context *cx, const char *path) {
   FileMap *map = file_map(&cx->mem, path, &cx->diags);
   if (!map) return NULL;
   int i = FORMATS - 1;
-  while (i > 0 && (map->size < formats[i].magic_size ||
+  while (i > 0 && (!formats[i].magic || map->size < formats[i].magic_size ||
                    memcmp(map->data, formats[i].magic, formats[i].magic_size)))
     i--;
   file_map_drop(map);

@@ -74,6 +74,160 @@ spew(scratch("libzip.so.$_"), '') for 4, 5;
   ok(!-e scratch('no.npz'), 'or half of one');
 }
 
+# --- GGUF -------------------------------------------------------------------
+# llama.cpp's format, put together here from ggml's description of it.
+
+sub name { return pack 'Q</a', $_[0] }
+
+# Rows [name, dimensions from the innermost, type, packed elements]; `change`
+# alters one field on the way.
+sub gguf {
+  my ($tensors, %change) = @_;
+  my @pairs = (name('general.architecture') . pack('L<', 8) . name('llama'),
+               name('numbers') . pack('L<L<Q<l<*', 9, 5, 2, -1, 7),
+               name('words') . pack('L<L<Q<', 9, 8, 2) . name('a') . name(''),
+               name('exact') . pack('L<d<', 12, 0.5), @{$change{pairs} // []});
+  my $alignment = $change{alignment} // 32;
+  my ($list, $data) = ('', '');
+  for (@$tensors) {
+    my ($name, $dims, $type, $elements) = @$_;
+    $data .= "\0" x (-length($data) % $alignment);
+    $list .= name($name) . pack('L<Q<*', scalar @$dims, @$dims)
+             . pack('L<Q<', $type, $change{offset} // length $data);
+    $data .= $elements;
+  }
+  my $head = 'GGUF' . pack('L<', $change{version} // 3)
+             . pack('Q<Q<', $change{tensors} // scalar @$tensors,
+                    $change{count} // scalar @pairs) . join('', @pairs) . $list;
+  return $head . "\0" x (-length($head) % $alignment) . $data;
+}
+
+my $named = spew(scratch('named.rly'), <<'END');
+param @blk.0.w: Tensor[(2, 3), float32];
+param @half: Tensor[(2), float16];
+param @brain: Tensor[(), bfloat16];
+param @none: Tensor[(0, 4), int32];
+def @main() { (@blk.0.w, @half, @brain, @none) }
+END
+my $held = "(Tensor[(2, 3), float32]\n[[1.0, 2.0, 3.0],\n [4.0, 5.0, 6.0]], "
+           . "Tensor[(2), float16] [0.5, -2.0], 1.5bf16, "
+           . "Tensor[(0, 4), int32] [])\n";
+my @rows = (['blk.0.w', [3, 2], 0, pack 'f<*', 1 .. 6],
+            ['half', [2], 1, pack 'S<*', 0x3800, 0xC000],
+            ['none', [4, 0], 26, ''],
+            ['brain', [], 30, pack 'S<', 0x3FC0]);
+
+sub reads_gguf {
+  my ($bytes, $status, $out, $err, $name) = @_;
+  my $path = spew(scratch('m.gguf'), $bytes);
+  gives(rly($named, '--params', $path), $status, $out, $err, $name);
+}
+reads_gguf(gguf(\@rows), 0, $held, '', 'a GGUF file');
+reads_gguf(gguf(\@rows, version => 2), 0, $held, '', 'version 2');
+reads_gguf(gguf(\@rows, alignment => 64,
+                pairs => [name('general.alignment') . pack('L<L<', 4, 64)]),
+           0, $held, '', 'another alignment');
+gives(rly($named, '--params', spew(scratch('unnamed'), gguf(\@rows))), 0, $held,
+      '', 'told by its first bytes');
+
+my $most = ~0;
+for (['begin as one', 'GGML' . substr gguf(\@rows), 4],
+     ['big-endian', gguf(\@rows, version => 3 << 24)],
+     ['of version 1', gguf(\@rows, version => 1)],
+     ['of version 4', gguf(\@rows, version => 4)],
+     ['of version 0', gguf(\@rows, version => 0)],
+     ['tensors do not fit', gguf(\@rows, tensors => $most)],
+     ['pairs do not fit', gguf(\@rows, count => $most)],
+     ['before its last elements', gguf(\@rows, tensors => 5)],
+     ['unknown type 13', gguf(\@rows, pairs => [name('x') . pack('L<', 13)])],
+     ['unknown type 9',
+      gguf(\@rows, pairs => [name('x') . pack('L<L<Q<', 9, 9, 1)])],
+     ['before its last value',
+      gguf(\@rows, pairs => [name('x') . pack('L<L<Q<', 9, 12, $most)])],
+     ['before its last value',
+      gguf(\@rows, pairs => [name('x') . pack('L<L<Q<', 9, 8, $most)])],
+     ['3, is no power of two',
+      gguf(\@rows, pairs => [name('general.alignment') . pack('L<L<', 4, 3)])],
+     ['0, is no power of two',
+      gguf(\@rows, pairs => [name('general.alignment') . pack('L<L<', 4, 0)])],
+     ['not of type uint32',
+      gguf(\@rows,
+           pairs => [name('general.alignment') . pack('L<Q<', 10, 32)])],
+     ['two of its tensors are named `half`', gguf([@rows, $rows[1]])],
+     ['does not follow', gguf(\@rows, offset => 32)],
+     ['rank 9', gguf([['w', [(1) x 9], 0, '']])],
+     ['unknown type 4', gguf([['w', [1], 4, '']])],
+     ['unknown type 4294967295', gguf([['w', [1], 0xFFFFFFFF, '']])],
+     ['larger than memory', gguf([['w', [$most], 0, '']])],
+     ['larger than memory', gguf([['w', [(1 << 31) x 3], 0, '']])],
+     ['before its last elements', gguf([['w', [1 << 40], 0, '']])],
+     ['not UTF-8', gguf([["\xFF", [1], 0, '']])]) {
+  my ($why, $bytes) = @$_;
+  reads_gguf($bytes, 1, '', qr/E0502.*\Q$why\E/, "GGUF: $why");
+}
+reads_gguf(gguf([['blk.0.w', [3, 2], 12, '']]), 1, '',
+           qr/E0502.*`blk.0.w` is quantized as Q4_K\n.*without quantizing/,
+           'a quantized tensor, by the name of its type');
+
+# Cut anywhere but in the last padding, of which there is none.
+my $whole = gguf(\@rows);
+is_deeply([grep {
+             my $run = rly($named, '--params',
+                           spew(scratch('cut.gguf'), substr $whole, 0, $_));
+             $run->{status} != 1 || $run->{err} !~ /E0502.*GGUF file/
+           } map { 4 * $_ } 0 .. length($whole) / 4 - 1],
+          [], 'a GGUF file that was cut');
+
+# --- Shards -----------------------------------------------------------------
+
+sub index_of { return json_text({weight_map => {@_}}) }
+sub json_text { return JSON::PP->new->canonical->encode($_[0]) }
+
+my $pair = spew(scratch('pair.rly'),
+                "param \@a: Tensor[(2), float32];\nparam \@b: int32;\n"
+                . "def \@main() { (\@a, \@b) }\n");
+spew(scratch('m-1.safetensors'), safetensors(['a', 'F32', [2], [1, 2]]));
+spew(scratch('m-2.safetensors'), safetensors(['b', 'I32', [], [3]]));
+spew(scratch('tied.safetensors'),
+     safetensors(['b', 'I32', [], [3]], ['a', 'F32', [2], [8, 9]]));
+my @both = (a => 'm-1.safetensors', b => 'm-2.safetensors');
+
+sub reads_index {
+  my ($text, $status, $out, $err, $name) = @_;
+  my $path = spew(scratch('m.safetensors.index.json'), $text);
+  gives(rly($pair, '--params', $path), $status, $out, $err, $name);
+}
+my $sum = "(Tensor[(2), float32] [1.0, 2.0], 3)\n";
+reads_index(json_text({metadata => {total_size => 12}, weight_map => {@both}}),
+            0, $sum, '', 'an index of shards');
+reads_index(index_of(@both, b => 'tied.safetensors'), 0, $sum, '',
+            'a tensor that two shards hold is read where the index says');
+for ([index_of(@both, c => 'm-2.safetensors'), '`c` is not in m-2.safetensors'],
+     [index_of(a => 'm-1.safetensors', b => 'm-1.safetensors'),
+      '`b` is not in m-1.safetensors'],
+     [index_of(b => 'tied.safetensors'),
+      'does not name `a`, a tensor of tied.safetensors'],
+     [index_of(a => '../m-1.safetensors'), '`a` is said to be in no file'],
+     [index_of(a => ''), '`a` is said to be in no file'],
+     [index_of(a => {file => 'm-1.safetensors'}),
+      '`a` is said to be in no file'],
+     ['{"weight_map": {"a": "x", "a": "y"}}', 'names one thing twice'],
+     ['{"weight_map": ' . '[' x 100_000, 'is not JSON'],
+     ['{"weight_map": []}', 'no table `weight_map`'],
+     ['[]', 'no table `weight_map`'], ['', 'is not JSON']) {
+  my ($text, $why) = @$_;
+  reads_index($text, 1, '', qr/E0502.*index.*\Q$why\E/, "an index: $why");
+}
+reads_index(index_of(a => 'nowhere.safetensors'), 1, '',
+            qr/E0501.*nowhere\.safetensors/, 'a shard that is not there');
+
+for my $read_only ('o.gguf', 'o.json') {
+  gives(rly($program, '--params', scratch('w.npy'), 'x=[10, 20]', '--outputs',
+            scratch($read_only)), 2, '', qr/E0507.*only read/,
+        "$read_only is not written");
+  ok(!-e scratch($read_only), 'nor begun');
+}
+
 # --- Writing ----------------------------------------------------------------
 
 sub writes {

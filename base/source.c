@@ -8,7 +8,10 @@
  * Span is two offsets of 32 bits, small enough to be in every expression; all
  * of the sources together must fit into 4 GiB.
  *
- * Line starts of a file are found when its first place is printed, and kept. */
+ * Line starts of a file are found when its first place is printed, and kept.
+ * So are marks, which count the code points before every 256th byte: all of a
+ * large program may stand on one line, and a listing asks for the column of
+ * each instruction. */
 #include "base/source.h"
 
 #include <stdatomic.h>
@@ -85,13 +88,28 @@ static void index_lines(SourceFile *f) {
   atomic_store(&f->lines, lines);
 }
 
-/* The line starts, which whoever asks first finds; NULL without memory for
- * them: the file counts as one long line.  The first look needs no lock; the
- * second, under it, finds out whether another thread was faster. */
+/* A mark stands where a code point begins, up to three bytes late. */
+static void index_marks(SourceFile *f) {
+  uint32_t count = f->len / SOURCE_MARK + 1;
+  SourceMark *marks = ARENA_ARRAY(&f->map->arena, SourceMark, count);
+  if (!marks) return;
+  uint32_t at = 0, before = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    for (size_t size; at < i * SOURCE_MARK; at += (uint32_t)size, before++)
+      utf8_decode(f->text + at, f->len - at, &size);
+    marks[i] = (SourceMark){at, before};
+  }
+  atomic_store(&f->marks, marks);
+}
+
+/* The line starts, which whoever asks first finds, with the marks; NULL without
+ * memory for them: the file counts as one long line.  The first look needs no
+ * lock; the second, under it, finds out whether another thread was faster. */
 static const uint32_t *lines_of(SourceFile *f) {
   const uint32_t *known = atomic_load(&f->lines);
   if (known) return known;
   pthread_mutex_lock(&f->map->lock);
+  if (!atomic_load(&f->marks)) index_marks(f);
   if (!atomic_load(&f->lines)) index_lines(f);
   pthread_mutex_unlock(&f->map->lock);
   return atomic_load(&f->lines);
@@ -149,12 +167,21 @@ static Span span_within(const SourceFile *f, Span span) {
   return (Span){span.lo - f->base, hi - f->base};
 }
 
-/* Code points from the line's start, from 1; counting is linear in the line,
- * and done only for what is printed. */
+/* Code points before a byte, counted from the last mark at or before it. */
+static uint32_t code_points_before(SourceFile *f, uint32_t offset) {
+  const SourceMark *marks = atomic_load(&f->marks);
+  SourceMark mark = {0, 0};
+  uint32_t i = offset / SOURCE_MARK;
+  if (marks) mark = marks[marks[i].at > offset ? i - 1 : i];
+  return mark.before +
+         (uint32_t)utf8_count(f->text + mark.at, offset - mark.at);
+}
+
+/* Code points from the line's start, from 1. */
 static uint32_t column_at(SourceFile *f, uint32_t line, uint32_t offset) {
   uint32_t start = line_start(f, line);
   if (offset <= start) return 1;
-  return (uint32_t)utf8_count(f->text + start, offset - start) + 1;
+  return code_points_before(f, offset) - code_points_before(f, start) + 1;
 }
 
 Place sources_place(SourceMap *m, Span span) {

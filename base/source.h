@@ -25,15 +25,23 @@ static inline Span span_join(Span a, Span b) {
   return (Span){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
 }
 
+/* Code points that precede byte `at`, the first of one. */
+typedef struct SourceMark {
+  uint32_t at, before;
+} SourceMark;
+
+enum { SOURCE_MARK = 256 };
+
 typedef struct SourceFile {
   const char *path;      /* as messages show it */
   const char *text;      /* `len` bytes and a NUL */
   uint32_t len, base;    /* byte i of the text has offset base + i */
   bool library;          /* part of the standard library */
   uint32_t lines_before; /* for a part of a file: how many lines precede it */
-  _Atomic(uint32_t *) lines; /* offsets of line starts, on demand */
+  _Atomic(uint32_t *) lines;   /* offsets of line starts, on demand */
+  _Atomic(SourceMark *) marks; /* SOURCE_MARK bytes apart, on demand */
   uint32_t line_count;
-  struct SourceMap *map; /* its lock and its arena serve for `lines` */
+  struct SourceMap *map; /* its lock and arena serve for `lines`, `marks` */
 } SourceFile;
 
 typedef struct SourceMap {

@@ -611,6 +611,35 @@ static void odd_source_text(void **state) {
   unit_mem_done(&d.mem);
 }
 
+/* Columns are counted from marks, at most SOURCE_MARK + 3 bytes before the
+ * place: a place in a long line costs what one in a short line does.  Each of
+ * them is what counting from the line's start gives. */
+static void columns_of_a_long_line(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d, unit_mem(&d.mem));
+  static const char piece[] = "a\xC3\xA4\xE4\xBD\xA0\xFF\xF0\x9F\x98\x80";
+  StrBuf text;
+  strbuf_init(&text, &d.mem);
+  strbuf_add(&text, "\xEF\xBB\xBFone\n");
+  size_t start = text.len;
+  for (int i = 0; i < 500; i++) strbuf_add(&text, piece);
+  SourceFile *f = desk_add(&d, "f", strbuf_text(&text));
+  uint32_t column = 1;
+  for (size_t at = start, size; at < text.len; at += size, column++) {
+    uint32_t lo = f->base + (uint32_t)at;
+    Place p = sources_place(&d.sources, (Span){lo, lo + 1});
+    assert_int_equal(p.line, 2);
+    assert_int_equal(p.column, column);
+    utf8_decode(f->text + at, f->len - at, &size);
+  }
+  for (uint32_t i = 0; i <= f->len / SOURCE_MARK; i++)
+    assert_in_range(f->marks[i].at, i * SOURCE_MARK, i * SOURCE_MARK + 3);
+  strbuf_done(&text);
+  desk_close(&d);
+  unit_mem_done(&d.mem);
+}
+
 /* A long line is shown only around the place. */
 static void long_lines(void **state) {
   (void)state;
@@ -846,6 +875,7 @@ int main(void) {
       cmocka_unit_test(diagnostic_text),
       cmocka_unit_test(diagnostic_json),
       cmocka_unit_test(odd_source_text),
+      cmocka_unit_test(columns_of_a_long_line),
       cmocka_unit_test(long_lines),
       cmocka_unit_test(diagnostics_fit_a_terminal),
       cmocka_unit_test(labels_share_a_line),

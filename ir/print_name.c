@@ -44,15 +44,22 @@ static const Name *spelling(const Printer *p, const Name *name, uintptr_t n) {
   return made;
 }
 
+/* A session's values are not copied into in_scope: each item of a checked
+ * program has a printer of its own, and all of the values in its scope. */
+static bool is_taken(const Printer *p, const Name *name) {
+  return ptrmap_has(&p->in_scope, name) ||
+         (p->beside_locals && ptrmap_has(&p->program->user.locals, name));
+}
+
 /* Suffixes only grow, so that a hundred thousand variables of one name take
  * linear time. */
 static const Name *free_name(Printer *p, const Name *name) {
   const Name *found = spelling(p, name, 0);
-  if (!ptrmap_has(&p->in_scope, found)) return found;
+  if (!is_taken(p, found)) return found;
   uintptr_t n = (uintptr_t)ptrmap_get(&p->suffixes, name);
   do {
     found = spelling(p, name, ++n);
-  } while (ptrmap_has(&p->in_scope, found) && !mem_exhausted(p->mem));
+  } while (is_taken(p, found) && !mem_exhausted(p->mem));
   ptrmap_put(&p->suffixes, name, (void *)n);
   return found;
 }

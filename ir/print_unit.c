@@ -248,15 +248,6 @@ static void print_resolved_value(Printer *p, const Global *g, bool continues) {
 
 /* --- Checked programs ----------------------------------------------------- */
 
-/* The names of a session's values are taken where those are in scope. */
-static void keep_locals(Printer *p) {
-  const PtrMap *locals = &p->program->user.locals;
-  for (size_t i = 0; i < locals->cap; i++) {
-    const void *name = locals->slots[i].key;
-    if (name) ptrmap_put(&p->in_scope, name, (void *)name);
-  }
-}
-
 static const Unit *imported_by(const Program *program, const Item *item) {
   const Unit *u = program->units;
   while (u && u->import != item) u = u->next;
@@ -278,7 +269,7 @@ static bool is_step(const Item *item) {
 
 static void print_checked_item(Printer *p, const Item *item, const Step *step) {
   const Global *g = step ? step->global : item_global(p->program, item);
-  if (step) keep_locals(p);
+  p->beside_locals = step != NULL;
   p->resolved = !(g && g->scheme);
   switch (item->kind) {
     case ITEM_DEF:

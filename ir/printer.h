@@ -23,6 +23,8 @@ typedef struct Printer {
   bool run_ends_line;      /* and it is the end of the line */
   bool resolved;           /* variables are named by print_name.c, and binders
                               show the types that were found */
+  bool beside_locals;      /* a session's values are in scope: their names are
+                              taken */
   SplitStack stack;        /* of the recursion over expressions */
   VEC(const Expr *) spine; /* scratch of the loops over left-deep chains */
   PtrMap names;            /* Var -> the Name it prints as */

@@ -15,6 +15,7 @@
  * stands at that leaf, and only arms with more are jumped to. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "bytecode/lower/lower.h"
 
 enum { DEPTH_MAX = 4000, TREE_MAX = 1 << 18 };
@@ -25,14 +26,14 @@ typedef struct Part {
   struct Part *parent;
   int word;    /* which one behind the parent's header */
   bool loaded; /* on the path that is being emitted */
-  struct FieldParts *fields;
 } Part;
 
 /* The fields of a part when it is this constructor; NULL: a tuple. */
 typedef struct FieldParts {
+  const Part *of;
   const Ctor *ctor;
   Part **parts;
-  struct FieldParts *next;
+  struct FieldParts *next; /* whose key has the same hash */
 } FieldParts;
 
 typedef struct Test {
@@ -74,6 +75,8 @@ typedef struct Matcher {
   Label end;
   ArmInfo *arms;
   VEC(Part *) loaded; /* on this path */
+  PtrMap fields;      /* the hash of a part and a constructor -> the first
+                         FieldParts */
   size_t lazy, nodes;
   bool guarded;  /* some arm has a guard */
   PtrMap shared; /* a variable of alternatives -> Reg */
@@ -99,17 +102,24 @@ static Part *part_child(Matcher *m, Part *parent, int word, const Type *type) {
   return p;
 }
 
+/* Where the map has the fields of a part: no NULL. */
+static const void *slot_of(const Part *p, const Ctor *ctor) {
+  uint64_t hash = hash_add_pointer(hash_add_pointer(HASH_EMPTY, p), ctor);
+  return (const void *)(uintptr_t)(hash | 1);
+}
+
 /* The parts of a constructor's or tuple's fields, the same for all arms; NULL
  * where memory runs out. */
 static Part **field_parts(Matcher *m, Part *p, const Pattern *pattern) {
   const Ctor *ctor = pattern->kind == PT_CTOR ? pattern->ctor : NULL;
-  for (FieldParts *f = p->fields; f; f = f->next)
-    if (f->ctor == ctor) return f->parts;
+  const void *slot = slot_of(p, ctor);
+  FieldParts *first = ptrmap_get(&m->fields, slot);
+  for (FieldParts *f = first; f; f = f->next)
+    if (f->of == p && f->ctor == ctor) return f->parts;
   FieldParts *f = ARENA_NEW(m->l->arena, FieldParts);
-  f->ctor = ctor;
-  f->next = p->fields;
+  *f = (FieldParts){.of = p, .ctor = ctor, .next = first};
   f->parts = ARENA_ARRAY(m->l->arena, Part *, (size_t)pattern->count + 1);
-  p->fields = f;
+  ptrmap_put(&m->fields, slot, f);
   for (int i = 0; f->parts && i < pattern->count; i++) {
     f->parts[i] = part_child(m, p, cell_offset(pattern->count) + i,
                              pattern->fields[i]->type);
@@ -533,24 +543,19 @@ static void emit_two(Matcher *m, const Roots *roots, const Node *node) {
   emit_case(m, roots, other);
 }
 
-/* The number of cases stands for all constructors without one. */
-static int case_of(const Node *node, int tag) {
-  for (int i = 0; i < node->case_count; i++)
-    if (node->ctors[i]->tag == tag) return i;
-  return node->case_count;
-}
-
 /* Constructors that no case names share the way of `otherwise`. */
 static void emit_switch(Matcher *m, const Roots *roots, const Node *node) {
   Lower *l = m->l;
   int n = node->adt->ctor_count, k = node->case_count;
   Label *labels = ARENA_ARRAY(l->arena, Label, (size_t)k + 1);
-  if (!labels) return;
+  Label *by_tag = ARENA_ARRAY(l->arena, Label, (size_t)n + 1);
+  if (!labels || !by_tag) return;
   for (int i = 0; i <= k; i++) labels[i] = label_new(l);
+  for (int tag = 0; tag < n; tag++) by_tag[tag] = labels[k];
+  for (int i = 0; i < k; i++) by_tag[node->ctors[i]->tag] = labels[i];
   put(l, INS_switch_tag, node->part->reg, (uint32_t)n, 0);
   put_listed(l, 'u', node->part->root->reg);
-  for (int tag = 0; tag < n; tag++)
-    put_listed(l, 'j', labels[case_of(node, tag)]);
+  for (int tag = 0; tag < n; tag++) put_listed(l, 'j', by_tag[tag]);
   for (int i = 0; i < k; i++) {
     put_label(l, labels[i]);
     emit_case(m, roots, node->cases[i]);
@@ -716,6 +721,7 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
   Matcher m = {
       .l = l, .match = e->match, .result = e->type, .keyword = keyword_of(e)};
   VEC_INIT(&m.loaded, l->code->mem);
+  ptrmap_init(&m.fields, l->code->mem);
   ptrmap_init(&m.shared, l->code->mem);
   int n = e->match->arm_count;
   m.arms = ARENA_ARRAY(l->arena, ArmInfo, (size_t)n + 1);
@@ -740,6 +746,7 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
     emit_shared_arms(&m, &roots);
   }
   VEC_DONE(&m.loaded);
+  ptrmap_done(&m.fields);
   ptrmap_done(&m.shared);
   if (dst == DST_TAIL) return NO_REG;
   lazy_join(l, m.lazy);

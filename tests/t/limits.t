@@ -256,6 +256,33 @@ for my $entry (@entries) {
       or diag("$short s, $long s");
 }
 
+# --- Long programs -----------------------------------------------------------
+
+# What each command does grows with the program and not with its square: 60,000
+# of anything, all of them on one line, took minutes where it did.
+my $many_of = 60000;
+sub repeated { my ($f) = @_; return join ' ', map { $f->($_) } 1 .. $many_of }
+my %long_programs = (
+  'arms' => 'type T { ' . repeated(sub { "C$_[0](int32), " })
+      . '} def @f(%x: T) -> int32 { match (%x) { '
+      . repeated(sub { "C$_[0](%y) => %y + $_[0], " }) . '} } @f(C1(1));',
+  'lets' => repeated(sub { "let %x$_[0] = $_[0];" }) . '%x1;',
+  'functions' => repeated(sub { "def \@f$_[0](%x: int32) -> int32 { %x }" })
+      . '@f1(1);',
+  'types' => repeated(sub { "type T$_[0] { C$_[0] }" }) . 'C1;',
+  'fields' => '(' . repeated(sub { "$_[0]," }) . ');',
+  'terms' => '0 ' . repeated(sub { "+ $_[0]" }) . ';',
+);
+for my $what (sort keys %long_programs) {
+  my $long = spew(scratch('long.rly'), $long_programs{$what});
+  for my $command (['check'], ['fmt'], ['dump', '--ir'], ['dump', '--bytecode'],
+                   ['run']) {
+    my $run = rly(@$command, '--timeout', '60', $long);
+    is($run->{status}, 0, "rly @$command of $many_of $what")
+        or diag(substr $run->{err}, 0, 500);
+  }
+}
+
 # --- Interrupts -------------------------------------------------------------
 
 # Ctrl-C once the program has said that it is about to begin.

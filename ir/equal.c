@@ -288,9 +288,8 @@ static bool same_head(Compare *c, const Expr *a, const Expr *b) {
     case EX_BLOCK: return same_block(a->block, b->block);
     case EX_MATCH: return same_match(a->match, b->match);
     case EX_VAR: return same_use(c, a->var, b->var);
-    case EX_CTOR:
-      return a->ctor == b->ctor ||
-             (a->ctor && b->ctor && same_name(a->ctor->name, b->ctor->name));
+    case EX_CTOR: /* NULL: of {a with f = b}, before the types are known */
+      return !a->ctor || !b->ctor || same_name(a->ctor->name, b->ctor->name);
     case EX_OP: return a->op == b->op;
     case EX_DIM:
       return same_use(c, type_key(a->dim_var->name),

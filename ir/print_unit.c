@@ -147,13 +147,15 @@ static void open_window(Printer *p, const Unit *u, Span own) {
 }
 
 /* The item comes from another text than the comments. */
-static void print_linked(Printer *p, const Item *item) {
+static void print_linked(Printer *p, const Unit *u, int i) {
   const SourceFile *source = p->source;
+  const Item *item = &u->items[i];
   int comments = p->comment_count;
   p->source = NULL;
   p->comment_count = 0;
-  doc_line(&p->doc, LINE_BLANK);
+  if (i > 0) print_gap(p, item - 1, item);
   print_item(p, item);
+  if (takes_semicolon(u, i)) print_semicolon(p, item->span);
   p->source = source;
   p->comment_count = comments;
 }
@@ -165,7 +167,7 @@ static void print_items(Printer *p, const Unit *u) {
   for (int i = 0; i < u->item_count && !mem_exhausted(p->mem); i++) {
     const Item *item = &u->items[i];
     if (item->linked) {
-      print_linked(p, item);
+      print_linked(p, u, i);
       continue;
     }
     if (moved && i > 0) print_comments(p, UINT32_MAX);

@@ -55,7 +55,7 @@ typedef struct Item {
   const AdtDecl *adt;
   const char *path;
   bool continues; /* LET: joined to the item before it by `and` */
-  bool linked;    /* a pass took it from the library: not of this text */
+  bool linked;    /* a pass made it, or took it from another text */
 } Item;
 
 typedef struct Comment {

@@ -6,7 +6,9 @@
  * the new text replaces the file by a rename, which happens whole or not at
  * all.  Comments are part of the parsed unit.
  *
- * --relay is the pass `relay`, under the name that people look for. */
+ * --relay is the pass `relay`, under the name that people look for.  After
+ * --functional and --stateful comes a second pass, over the text that the first
+ * has made: a program of its own, with names and types of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,11 +86,7 @@ static Unit *parse_stdin(Host *h) {
 }
 
 /* 1: the text was refused; 2: it could not be written. */
-static int format_file(Host *h, const char *path, const PassInfo *pass) {
-  bool named = strcmp(path, "-") != 0;
-  Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
-  if (unit && pass) unit = pass_run(h->program->ir, unit, pass);
-  if (!unit) return 1;
+static int format_unit(Host *h, const char *path, const Unit *unit) {
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
   unit_print(h->program->ir, unit, &out);
@@ -99,12 +97,43 @@ static int format_file(Host *h, const char *path, const PassInfo *pass) {
   return status;
 }
 
+/* What `relay` makes of the unit's text, in a program of its own, which has not
+ * seen the definitions that the text replaces.  Places in the text are no
+ * places in the file, so it goes by another name. */
+static int format_functional(Host *h, const char *path, const Unit *unit) {
+  rly_program *first = h->program, *second = rly_program_new(h->cx);
+  if (!second) return 1;
+  StrBuf text;
+  strbuf_init(&text, first->ir->mem);
+  unit_print(first->ir, unit, &text);
+  h->program = second;
+  unit =
+      program_parse_text(second, "<functional>", strbuf_text(&text), text.len);
+  if (unit) unit = pass_run(second->ir, (Unit *)unit, pass_find("relay"));
+  int status = unit ? format_unit(h, path, unit) : 1;
+  h->program = first;
+  strbuf_done(&text);
+  rly_program_free(second);
+  return status;
+}
+
+static int format_file(Host *h, const char *path, const PassInfo *pass) {
+  bool named = strcmp(path, "-") != 0;
+  Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
+  if (unit && pass) unit = pass_run(h->program->ir, unit, pass);
+  if (!unit) return 1;
+  return h->cli->functional ? format_functional(h, path, unit)
+                            : format_unit(h, path, unit);
+}
+
 /* The first file that fails ends the command: with -w, a user wants to see the
  * mistake before further files change. */
 static int format_files(Host *h) {
   const TextList *files = &h->cli->words;
   if (!files->count) return host_usage(h, "fmt needs a file");
-  const char *name = h->cli->relay ? "relay" : h->cli->pass;
+  const char *name = h->cli->relay        ? "relay"
+                     : h->cli->functional ? "functional"
+                                          : h->cli->pass;
   const PassInfo *pass = name ? named_pass(h, name) : NULL;
   if (name && !pass) return 1;
   int status = 0;

@@ -1,0 +1,304 @@
+/* A module whose state lies in cells, as functions of an explicit state:
+ *
+ *   let @count = ref(1);               def @init() { let %count: int32 = 1;
+ *   def @next(%by: int32) {                          %count }
+ *     ref_write(@count,                def @next(%by: int32, %state: int32) {
+ *       ref_read(@count) + %by);  ==>    let %count = %state + %by;
+ *     ref_read(@count)                   (%count, %count)
+ *   }                                  }
+ *
+ * The state is the tuple of all global values, in the order of the text; of
+ * one, that value itself.  `@init` gives the first.  A function that changes
+ * the state takes it last and gives `(value, state)`; one that only reads it
+ * takes it; all others stay as they are.  The expressions of a script become
+ * @main.
+ *
+ * Cells that a program makes while it runs stay cells: plain Relay has them.
+ * What cannot be followed is refused, each with its place.
+ *
+ *   functional_reach.c   who touches the state
+ *   functional_map.c     functions with the state threaded through */
+#include "passes/functional.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "passes/row.h"
+
+/* The parts of the state's type as a tree: types nest without a limit where
+ * they are inferred, and what is written recurses over them. */
+enum { STATE_TYPE_MOST = 4096 };
+
+void functional_refuse(Functional *f, Span span, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char what[200];
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  diag_error(f->p->diags, E0508, span, "an explicit state cannot express %s",
+             what);
+}
+
+/* --- Types as written
+ * --------------------------------------------------------- */
+
+static const DimExpr *write_dim(Functional *f, Dim dim, Span span) {
+  DimExpr *made = ARENA_NEW(f->arena, DimExpr);
+  *made = (DimExpr){.kind = DX_ANY, .span = span};
+  if (!dim_is_number(dim)) return made;
+  made->kind = DX_NUMBER;
+  made->number = dim_value(dim);
+  return made;
+}
+
+/* A type without parameters, of a size that was looked at.  Anything else is
+ * refused, once for each cell, and `_` stands for it. */
+static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
+                                  bool *sayable) {
+  TypeExpr *made = ARENA_NEW(f->arena, TypeExpr);
+  *made = (TypeExpr){.kind = TX_HOLE, .span = span, .height = 1};
+  bool parts = t->kind == TY_TUPLE || t->kind == TY_ADT || t->kind == TY_FN;
+  if (t->kind == TY_TENSOR) {
+    made->kind = TX_TENSOR;
+    made->dtype = (DType)t->dtype;
+    made->scalar = t->rank == 0;
+    const DimExpr **dims = ARENA_ARRAY(f->arena, const DimExpr *, t->rank);
+    for (int i = 0; dims && i < t->rank; i++)
+      dims[i] = write_dim(f, t->dims[i], span);
+    made->dims = dims;
+    made->dim_count = dims ? t->rank : 0;
+  }
+  *sayable &= (parts || t->kind == TY_TENSOR) && t->param_count == 0;
+  if (!parts || !*sayable) return made;
+  const TypeExpr **args =
+      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)t->count);
+  made->arg_count = args ? t->count : 0;
+  made->args = args;
+  int within = 0;
+  for (int i = 0; i < made->arg_count; i++) {
+    args[i] = write_type(f, t->args[i], span, sayable);
+    if (args[i]->height > within) within = args[i]->height;
+  }
+  made->kind = t->kind == TY_TUPLE ? TX_TUPLE
+               : t->kind == TY_ADT ? TX_NAME
+                                   : TX_FN;
+  if (t->kind == TY_ADT) {
+    made->name = t->adt->name;
+    made->brackets = t->count > 0;
+  }
+  if (t->kind == TY_FN) {
+    made->result = write_type(f, t->result, span, sayable);
+    if (made->result->height > within) within = made->result->height;
+  }
+  made->height = within + 1;
+  return made;
+}
+
+/* Do values of several shapes fit the type? */
+static bool has_any(const TypeExpr *t) {
+  for (int i = 0; i < t->dim_count; i++)
+    if (t->dims[i]->kind == DX_ANY) return true;
+  for (int i = 0; i < t->arg_count; i++)
+    if (has_any(t->args[i])) return true;
+  return t->result && has_any(t->result);
+}
+
+/* --- The state
+ * ---------------------------------------------------------------- */
+
+static void add_cell(Functional *f, const Item *item) {
+  const Global *g = item_global(f->p, item);
+  if (!g || !g->type) return;
+  Cell *c = ARENA_NEW(f->arena, Cell);
+  bool is_ref = g->type->kind == TY_REF;
+  const Type *type = is_ref ? g->type->args[0] : g->type;
+  *c = (Cell){.index = (int)f->cells.len, .item = item, .is_ref = is_ref};
+  c->initial = item->expr;
+  if (is_ref && item->expr->kind == EX_REF) c->initial = item->expr->args[0];
+  else if (is_ref)
+    functional_refuse(f, item->expr->span,
+                      "a cell that is not made here, by `ref`");
+  bool sayable = type->size <= STATE_TYPE_MOST && g->param_count == 0;
+  if (sayable) c->type = write_type(f, type, item->name_span, &sayable);
+  if (!sayable)
+    functional_refuse(
+        f, item->name_span,
+        "a value with a cell in it, or of a type with parameters");
+  c->loose = sayable && has_any(c->type);
+  ptrmap_put(&f->cell_of, item->name, c);
+  VEC_PUSH(&f->cells, c);
+}
+
+static void find_state_type(Functional *f) {
+  size_t count = f->cells.len;
+  const TypeExpr **args = ARENA_ARRAY(f->arena, const TypeExpr *, count);
+  if (!args || count == 0) return;
+  int within = 0;
+  for (size_t i = 0; i < count; i++) {
+    args[i] = f->cells.data[i]->type;
+    if (args[i] && args[i]->height > within) within = args[i]->height;
+  }
+  TypeExpr *made = ARENA_NEW(f->arena, TypeExpr);
+  *made = (TypeExpr){.kind = TX_TUPLE,
+                     .span = f->cells.data[0]->item->name_span,
+                     .height = within + 1,
+                     .arg_count = (int)count,
+                     .args = args};
+  f->state_type = count == 1 ? args[0] : made;
+}
+
+/* --- Items
+ * -------------------------------------------------------------------- */
+
+static const Unit *imported(const Unit *u, const Item *import) {
+  for (const Unit *of = u->next; of; of = of->next)
+    if (of->import == import) return of;
+  return NULL;
+}
+
+/* Imported texts stand in the place of their `import`. */
+static void add_items(Functional *f, const Unit *u) {
+  typedef struct Place {
+    const Unit *unit;
+    int next;
+  } Place;
+  VEC(Place) places;
+  VEC_INIT(&places, f->p->mem);
+  VEC_PUSH(&places, (Place){.unit = u});
+  while (places.len) {
+    Place *at = &VEC_LAST(&places);
+    if (at->next == at->unit->item_count) {
+      places.len--;
+      continue;
+    }
+    const Item *item = &at->unit->items[at->next++];
+    const Unit *of = item->kind == ITEM_IMPORT ? imported(u, item) : NULL;
+    if (of) VEC_PUSH(&places, (Place){.unit = of});
+    else if (item->kind != ITEM_IMPORT) VEC_PUSH(&f->items, item);
+    if (of && of->meta_count)
+      functional_refuse(f, item->span, "an import with metadata");
+  }
+  VEC_DONE(&places);
+}
+
+/* Steps are in the order of the texts' items. */
+static void add_shown(Functional *f, const Unit *u) {
+  int step = 0;
+  for (int i = 0; i < u->item_count; i++) {
+    const Item *item = &u->items[i];
+    if (item->kind != ITEM_EXPR) continue;
+    while (step < u->step_count && u->steps[step].kind != STEP_EXPR) step++;
+    if (step == u->step_count) return;
+    ptrmap_put(&f->shown, item, (void *)u->steps[step++].expr->type);
+  }
+}
+
+bool functional_is_unit(const Functional *f, const Item *item) {
+  const Type *t = ptrmap_get(&f->shown, item);
+  return t && type_is_unit(t);
+}
+
+/* The first state is there before the script, which is one function. */
+static void check_items(Functional *f) {
+  const Name *init = name_of(f->p->names, "init");
+  const Name *main = name_of(f->p->names, "main");
+  const Item *script = NULL;
+  for (size_t i = 0; i < f->items.len; i++) {
+    const Item *item = f->items.data[i];
+    bool in_script = item->kind == ITEM_EXPR || item->kind == ITEM_LET_LOCAL;
+    if (in_script && !script) script = item;
+    if (item->kind == ITEM_LET_GLOBAL) {
+      if (script)
+        functional_refuse(f, item->name_span,
+                          "a global value behind an expression");
+      add_cell(f, item);
+    }
+    if (item->kind == ITEM_DEF && item->name == init)
+      functional_refuse(f, item->name_span,
+                        "a function called `@init`, which "
+                        "gives the first state");
+  }
+  for (size_t i = 0; script && i < f->items.len; i++)
+    if (f->items.data[i]->kind == ITEM_DEF && f->items.data[i]->name == main)
+      functional_refuse(f, script->span,
+                        "an expression at top level besides `@main`");
+}
+
+/* --- Units
+ * -------------------------------------------------------------------- */
+
+static Item def_item(Functional *f, const char *name, const Expr *fn) {
+  return (Item){.kind = ITEM_DEF,
+                .span = fn->span,
+                .name_span = fn->span,
+                .name = name_of(f->p->names, name),
+                .expr = fn,
+                .linked = true};
+}
+
+/* The text's own items with what became of them; @init comes before the first
+ * function, @main last. */
+static Unit *map_unit(Functional *f, const Unit *u) {
+  Unit *made = ARENA_NEW(f->arena, Unit);
+  *made = *u;
+  made->comment_count = made->step_count = 0;
+  Item *items = ARENA_ARRAY(f->arena, Item, f->items.len + 2);
+  const Expr *init = functional_init(f);
+  if (!items || !init) return NULL;
+  int n = 0;
+  bool has_init = false;
+  for (size_t i = 0; i < f->items.len; i++) {
+    Item item = *f->items.data[i];
+    bool value = item.kind == ITEM_LET_GLOBAL;
+    if ((value || item.kind == ITEM_DEF) && !has_init) {
+      items[n++] = def_item(f, "init", init);
+      has_init = true;
+    }
+    bool mapped =
+        item.kind == ITEM_DEF || (item.kind == ITEM_PARAM && item.expr);
+    if (mapped && !(item.expr = functional_def(f, item.expr))) return NULL;
+    bool kept = item.kind == ITEM_DEF || item.kind == ITEM_TYPE ||
+                item.kind == ITEM_PARAM;
+    item.linked = true;
+    if (kept) items[n++] = item;
+  }
+  const Expr *main = f->script ? functional_script(f) : NULL;
+  if (main) items[n++] = def_item(f, "main", main);
+  made->items = items;
+  made->item_count = n;
+  return made;
+}
+
+/* A text without global values has no state: it stays. */
+Unit *pass_functional(Program *p, Unit *u) {
+  size_t errors = p->diags->errors;
+  Functional f = {.p = p, .arena = &u->arena};
+  PtrMap *const maps[] = {&f.cell_of, &f.defs,  &f.fun_of, &f.shown,
+                          &f.callee,  &f.touch, &f.writer};
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+    ptrmap_init(maps[i], p->mem);
+  VEC_INIT(&f.items, p->mem);
+  VEC_INIT(&f.cells, p->mem);
+  VEC_INIT(&f.funs, p->mem);
+  VEC_INIT(&f.uses, p->mem);
+  add_items(&f, u);
+  add_shown(&f, u);
+  bool state = false;
+  for (size_t i = 0; i < f.items.len; i++)
+    state |= f.items.data[i]->kind == ITEM_LET_GLOBAL;
+  Unit *made = u;
+  if (state) {
+    check_items(&f);
+    if (p->diags->errors == errors) functional_reach(&f);
+    find_state_type(&f);
+    made = p->diags->errors == errors ? map_unit(&f, u) : NULL;
+  }
+  for (size_t i = 0; i < f.funs.len; i++) VEC_DONE(&f.funs.data[i]->callers);
+  VEC_DONE(&f.items);
+  VEC_DONE(&f.cells);
+  VEC_DONE(&f.funs);
+  VEC_DONE(&f.uses);
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
+  bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);
+  return ok ? made : NULL;
+}

@@ -1,0 +1,358 @@
+#!/usr/bin/env perl
+# rly fmt --functional: a module whose state lies in cells, as functions of an
+# explicit state.
+#
+# What is written has to compute what the module computes.  So each module is
+# run twice, in a session by calls that stand below it, and as functions by the
+# same calls with the state handed on, and what is printed must be the same,
+# byte for byte.  The text of the pass alone is compared, and the plain Relay
+# that `relay` makes of it.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Relay;
+use Rly;
+use Test::More;
+
+my $path = scratch('p.rly');
+my $made = scratch('made.rly');
+
+sub words {
+  my $text = join ' ', split ' ', $_[0];
+  return $text =~ s/(?<=\() | (?=\))//gr;
+}
+
+sub prints {
+  my ($program, $expected, $name) = @_;
+  my $run = rly('fmt', '--functional', spew($path, $program));
+  is(words($run->{out}), words("#[version = \"0.0.5\"]\n$expected"), $name)
+    or diag($run->{err});
+  is(plain_relay($run->{out}), '', "$name: TVM's grammar");
+}
+
+my $cannot = 'an explicit state cannot express';
+
+sub refused {
+  my ($program, $place, $what, $name) = @_;
+  gives(rly('fmt', '--functional', spew($path, $program)), 1, '',
+        qr/p\.rly:$place: error\[E0508\]: $cannot \Q$what\E\n/, $name);
+}
+
+# --- What is written --------------------------------------------------------
+
+my $counter = <<'END';
+let @count = ref(1);
+def @next(%by: int32) -> int32 {
+  ref_write(@count, ref_read(@count) + %by);
+  ref_read(@count)
+}
+def @peek() { ref_read(@count) }
+def @twice(%x: int32) { %x * 2 }
+END
+
+prints($counter, <<'END', 'one cell: the state is what it holds');
+def @init() { let %count: int32 = 1; %count }
+def @next(%by: int32, %state: int32) -> (int32, int32) {
+  let %count = %state + %by;
+  (%count, %count)
+}
+def @peek(%state: int32) { %state }
+def @twice(%x: int32) { %x * 2 }
+END
+
+prints(<<'END', <<'END', 'cells and other values; a branch that writes');
+let @a = ref((1, 2f));
+let @k = 5;
+def @f(%x: int32) {
+  if (%x > @k) { ref_write(@a, (%x, 0f)) } else { () };
+  (ref_read(@a)).0
+}
+END
+def @init() {
+  let %a: (int32, float32) = (1, 2f);
+  let %k: int32 = 5;
+  (%a, %k)
+}
+def @f(%x: int32, %state: ((int32, float32), int32)) {
+  let %r = if (%x > %state.1) {
+    let %a = (%x, 0f);
+    ((), (%a, %state.1))
+  } else { ((), %state) };
+  let %state_1 = %r.1;
+  ((%state_1.0).0, %state_1)
+}
+END
+
+prints("param \@w: int32;\nlet \@a = ref(\@w);\n"
+       . 'def @f() { ref_write(@a, ref_read(@a) * @w) }', <<'END',
+def @init(%w: int32) { let %a: int32 = %w; %a }
+def @f(%w: int32, %state: int32) { let %a = %state * %w; ((), %a) }
+END
+       'a param is a parameter, before the others');
+
+prints('def @f(%x: int32) { %x }', 'def @f(%x: int32) { %x }',
+       'a module without cells stays');
+
+prints(<<'END', <<'END', 'a script is @main');
+let @a = ref(0);
+let %x = 3;
+ref_write(@a, %x);
+ref_read(@a) + 1;
+ref_read(@a);
+END
+def @init() { let %a: int32 = 0; %a }
+def @main(%state: int32) {
+  let %x = 3;
+  let %v = %x + 1;
+  ((%v, %x), %x)
+}
+END
+
+# --- The same values --------------------------------------------------------
+
+# Calls are [NAME, ARGUMENTS]; of a name that ends in `!`, the call changes the
+# state.  %first are arguments that `relay` puts before the others, by name; no
+# hash: plain Relay has no words for the module.
+sub runs_as {
+  my ($name, $module, $calls, $first) = @_;
+  $first = {} if @_ < 4;
+  my $calls_of = sub {
+    my ($by_name, $init) = @_;
+    my ($text, $s) = ("let %s0 = \@init($init);\n", 0);
+    for my $call (@$calls) {
+      my ($f, @args) = @$call;
+      my $writes = $f =~ s/!$//;
+      push @args, "%s$s";
+      unshift @args, $by_name->{$f} if $by_name->{$f};
+      my $all = join ', ', @args;
+      my $next = $s + 1;
+      $text .= $writes ? "let %r$next = \@$f($all);\n%r$next.0;\n"
+                         . "let %s$next = %r$next.1;\n"
+                       : "\@$f($all);\n";
+      $s = $next if $writes;
+    }
+    return $text;
+  };
+  my $session = join '', map {
+    my ($f, @args) = @$_;
+    sprintf "\@%s(%s);\n", $f =~ s/!$//r, join ', ', @args;
+  } @$calls;
+  my $want = rly('run', spew($path, $module, $session));
+  is($want->{status}, 0, "$name: the session") or diag($want->{err});
+  spew($path, $module);
+  for my $how ('--pass=functional', $first ? '--functional' : ()) {
+    my $run = rly('fmt', split(/=/, $how), $path);
+    my %first = $how eq '--functional' ? %$first : ();
+    spew($made, $run->{out}, $calls_of->(\%first, $first{init} // ''));
+    my $got = rly('run', $made);
+    is($got->{out}, $want->{out}, "$name: $how") or diag($run->{err},
+                                                         $got->{err});
+  }
+}
+
+runs_as('a counter', $counter,
+        [['next!', 2], ['peek'], ['next!', -7], ['next!', 9], ['peek']]);
+
+runs_as('the order of evaluation', <<'END', [map { ['f!', $_] } 1 .. 4]);
+let @log = ref(Nil);
+let @n = ref(0);
+def @note(%x: int32) -> int32 {
+  ref_write(@log, Cons(%x, ref_read(@log)));
+  ref_write(@n, ref_read(@n) + 1);
+  ref_read(@n) * 10 + %x
+}
+def @read() { ref_read(@n) }
+type P { P(a: int32, b: int32) }
+def @f(%x: int32) {
+  let %a = (@note(1), @read(), @note(2), @read() + @note(%x));
+  let %b = { let %a = @note(4); %a * 2 } + %a.0 * { ref_write(@n, 7); @read() };
+  let %c = P(b=@note(5), a=@note(6) + @read());
+  let %d = {%c with a = @note(7)};
+  let %e = [@read(), 3];
+  let %g = match (Some(@note(8))) {
+    Some(%y) if %y > @read() => @note(%y),
+    None | Some(_) => 0,
+  };
+  let %h = if (@note(9) > 50 && @note(10) > 0) { @note(11) } else if (%x > 2) {
+    @read()
+  } else { -1 };
+  let %i = fn (%p: int32) { %p + @note(12) };
+  let %w = reshape(arange(6), newshape=[@note(0) * 0 + 2, @read() * 0 + 3]);
+  (%a, %b, %c.a, %c.b, %d.a, %e, %g, %h, %i(%i(1)), %w |> sum(axis=[1]),
+   ref_read(@log))
+}
+END
+
+runs_as('recursion, local and mutual', <<'END',
+let @even = ref(0);
+let @odd = ref(0);
+def @is_even(%n: int32) -> bool {
+  ref_write(@even, ref_read(@even) + 1);
+  if (%n == 0) { True } else { @is_odd(%n - 1) }
+}
+def @is_odd(%n: int32) -> bool {
+  ref_write(@odd, ref_read(@odd) + 1);
+  if (%n == 0) { False } else { @is_even(%n - 1) }
+}
+def @main(%n: int32) {
+  let %own = ref(0);
+  let %down = fn (%i: int32) -> int32 {
+    if (%i == 0) { ref_read(%own) } else { ref_write(%own, %i); %up(%i - 1) }
+  }
+  and %up = fn (%i: int32) -> int32 {
+    ref_write(@odd, ref_read(@odd) + 1);
+    %down(%i)
+  };
+  (@is_even(%n), %down(%n), ref_read(@even), ref_read(@odd))
+}
+END
+        [['main!', 5], ['main!', 100000]], undef);
+
+runs_as('a state of several shapes', <<'END',
+let @rows: Ref[Tensor[(?, 2), float32]] =
+  ref(zeros(shape=[0, 2], dtype="float32"));
+def @push(%x: Tensor[(1, 2), float32]) -> Tensor[(2), float32] {
+  if (take(shape_of(ref_read(@rows)), 0) >= 2) {
+    ref_write(@rows, zeros(shape=[0, 2], dtype="float32"))
+  } else { ref_write(@rows, concatenate((ref_read(@rows), %x), axis=0)) };
+  sum(ref_read(@rows), axis=[0])
+}
+END
+        [map { ['push!', "[[$_.5f, 2f]]"] } 1 .. 5]);
+
+runs_as('functions and lists in the state', <<'END',
+let @f = ref(fn (%x: int32) -> int32 { %x + 1 });
+let @all: Ref[List[(int32, bool)]] = ref(Nil);
+def @apply(%x: int32) -> int32 {
+  let %y = (ref_read(@f))(%x);
+  ref_write(@f, fn (%z: int32) -> int32 { %z * %y });
+  ref_write(@all, Cons((%y, %y > 3), ref_read(@all)));
+  %y
+}
+def @list() { ref_read(@all) }
+END
+        [['apply!', 4], ['apply!', 5], ['list'], ['apply!', 6], ['list']]);
+
+runs_as('first values that read and write', <<'END',
+let @a = ref(1);
+let @b = ref({ ref_write(@a, 5); ref_read(@a) + 1 });
+let @c = ref_read(@b) * ref_read(@a);
+def @get() { (ref_read(@a), ref_read(@b), @c) }
+def @f() { ref_write(@b, @c) }
+END
+        [['get'], ['f!'], ['get']]);
+
+# An LSTM of the library, in chunks; `relay` gives the weights as parameters.
+{
+  my $ones = 'ones(shape=[8, 1], dtype="float32"), '
+    . 'ones(shape=[8, 2], dtype="float32")';
+  runs_as('a stateful LSTM', slurp('docs/tutorial/lstm.rly'),
+          [['predict!', '[[[0.3f]], [[-2f]]]'], ['predict!', '[[[0.7f]]]'],
+           ['reset!'], ['predict!', '[[[0.3f]], [[-2f]], [[0.7f]]]']],
+          {predict => $ones});
+}
+
+# --- Examples ---------------------------------------------------------------
+
+sub functional {
+  my ($file) = @_;
+  my $run = rly('fmt', '--pass', 'functional', $file);
+  is($run->{status}, 0, $file) or diag($run->{err});
+  return $run->{out};
+}
+
+my @weights = ('--params', 'examples/charlm/charlm.safetensors');
+my $how = {in => 'This program is free software: you can'};
+my $stream = 'examples/charlm/stream.rly';
+my $want = rly($how, 'stream', $stream, @weights, '--output', '-');
+my $got = rly($how, 'stream', spew($made, functional($stream)), '--init',
+              'init', @weights, '--output', '-');
+is($got->{out}, $want->{out}, 'the character LSTM says the same');
+is(length $got->{out}, length $how->{in}, 'to each character');
+
+@weights = map { ('--params', "examples/transducer/$_.safetensors") }
+  qw(transducer long);
+my $transducer = 'examples/transducer/transducer.rly';
+$want = rly('run', $transducer, @weights);
+spew($made, functional($transducer), 'let %r = (@main(@init())).0;',
+     '%r.0; %r.1; %r.2;');
+$got = rly('run', $made, @weights);
+is($got->{out}, $want->{out}, 'the transducer hears the same');
+like($got->{out}, qr/^Cons.*\nTrue\n\z/s, 'which is something');
+is(rly('fmt', '--functional', $_)->{status}, 0, "$_ in plain Relay")
+  for $stream, $transducer;
+
+# --- What is refused --------------------------------------------------------
+
+refused("let \@a = ref(0);\n"
+        . 'def @f() { @map(fn (%x: int32) { ref_write(@a, %x) }, Nil) }',
+        '2:17', 'a function that uses the state, as a value',
+        'a fn that writes');
+refused("$counter\ndef \@f() { \@map(\@next, Nil) }", '9:17',
+        'a function that uses the state, as a value', 'a def that writes');
+refused("let \@a = ref(0);\ndef \@f() { let %r = \@a; ref_read(%r) }", '2:21',
+        'the cell `@a` where it is neither read nor written', 'an alias');
+refused("let \@a = (ref(0), 1);\ndef \@f() { \@a.1 }", '1:5',
+        'a value with a cell in it, or of a type with parameters',
+        'a cell in a tuple');
+refused("def \@make() { ref(0) }\nlet \@a = \@make();", '2:10',
+        'a cell that is not made here, by `ref`', 'a cell of a function');
+refused("let \@a = ref(0);\ndef \@f() { %0 = ref_read(\@a); %0 }", '2:17',
+        'a graph variable that uses the state', 'a graph variable');
+refused($counter . 'def @f() { match (1) { %x if @next(1) > 0 => 1, _ => 2 } }',
+        '8:30', 'a guard that changes the state', 'a guard that writes');
+refused($counter . 'def @f() { [@next(1), 2] }', '8:13',
+        'an element in brackets that changes the state', 'a bracket');
+refused("let \@a = ref(0);\nref_read(\@a);\nlet \@b = ref(0);", '3:5',
+        'a global value behind an expression', 'a cell behind an expression');
+refused("let \@a = ref(0);\ndef \@init() { 1 }", '2:5',
+        'a function called `@init`, which gives the first state', '@init');
+refused("let \@a = ref(0);\ndef \@main() { 1 }\n2;", '3:1',
+        'an expression at top level besides `@main`', 'two mains');
+refused(<<'END', '3:14',
+let @a = ref(0);
+def @f() { ref_read(@a) + 1 }
+let @b = ref(@f());
+let @c = ref(0);
+END
+        'a first value that uses the state before all of it is there',
+        'a call before the end');
+gives(rly('fmt', '--functional', spew($path, "let \@a = ref(0);\n"
+          . 'def @f() { print(1); ref_read(@a) }')), 1, '',
+      qr/<functional>:\d+:\d+: error\[E0508\]: plain Relay .* operator `print`/,
+      'what plain Relay cannot express');
+gives(rly('fmt', '--functional', spew($path, 'def @f() { 1 + 2f }')), 1, '',
+      qr/error\[E02/, 'a program that does not check');
+
+# --- Hostile text -----------------------------------------------------------
+
+my $cell = "let \@c = ref(0);\ndef \@n() -> int32 "
+  . "{ ref_write(\@c, ref_read(\@c) + 1); ref_read(\@c) }\n"
+  . "def \@id(%x: int32) -> int32 { ref_write(\@c, %x); %x }\n";
+my $n = 20000;
+my %deep = (
+  calls => 'def @f() -> int32 { ' . '@id(' x $n . '1' . ')' x $n . ' }',
+  sum => 'def @f() -> int32 { ' . '@n() + ' x $n . '1 }',
+  ifs => 'def @f() -> int32 { ' . 'if (@n() > 0) { ' x $n . '1'
+    . ' } else { 2 }' x $n . ' }',
+  blocks => 'def @f() -> int32 { ' . '{ @n(); ' x $n . '1' . ' }' x $n . ' }',
+  lets => 'def @f() -> int32 { ' . 'let %x = @n(); ' x $n . '%x }',
+  functions => 'def @f() -> int32 { ' . 'let %g = fn () -> int32 { ' x $n
+    . '@n()' . ' }; %g()' x $n . ' }',
+  chain => join('', map { my $j = $_ + 1; "def \@f$_() -> int32 { \@f$j() }\n" }
+                    1 .. $n) . 'def @f' . ($n + 1) . '() -> int32 { @n() }',
+);
+for my $name (sort keys %deep) {
+  my $run = rly('fmt', '--pass', 'functional', '--max-memory', '2G',
+                spew($path, $cell, $deep{$name}));
+  is($run->{status}, 0, "$name, $n deep") or diag($run->{err});
+  my $little = rly('fmt', '--pass', 'functional', '--max-memory', '16M', $path);
+  like($little->{status}, qr/^[013]$/, "$name, in little memory");
+}
+my $cells = join '', map { "let \@c$_ = ref($_);\n" } 1 .. 3000;
+my $writes = join '', map { "ref_write(\@c$_, 1); " } 1 .. 3000;
+my $run = rly('fmt', '--functional',
+              spew($path, $cells, "def \@f() { $writes }"));
+is($run->{status}, 0, 'thousands of cells') or diag($run->{err});
+
+done_testing;

@@ -136,7 +136,10 @@ void diag_note(Diag *d, Span span, const char *format, ...) {
 
 /* --- The call trace ------------------------------------------------------ */
 
-enum { TRACE_HALF = DIAG_MAX_TRACE / 2 };
+enum {
+  TRACE_HALF = DIAG_MAX_TRACE / 2,
+  CYCLE_MOST = 4, /* functions that call each other in turns */
+};
 
 /* Without a source map every frame counts as the user's. */
 static bool is_user_frame(const Diag *d, Span span) {
@@ -145,10 +148,17 @@ static bool is_user_frame(const Diag *d, Span span) {
   return !sources || (f && !f->library);
 }
 
-static void fix_first_of_tail(Diag *d) {
-  if (is_user_frame(d, d->frames.data[d->frames_fixed].span))
-    d->user_frame_fixed = true;
-  d->frames_fixed++;
+/* How many lines stand or fall with the one that begins the tail. */
+static size_t first_of_tail(const Diag *d) {
+  const DiagFrame *first = &d->frames.data[d->frames_fixed];
+  return first->block ? first->block : 1;
+}
+
+static bool begins_with_user_frame(const Diag *d) {
+  size_t n = first_of_tail(d);
+  for (size_t i = 0; i < n; i++)
+    if (is_user_frame(d, d->frames.data[d->frames_fixed + i].span)) return true;
+  return false;
 }
 
 /* A trace keeps a fixed head and a tail of the outermost frames so far.  When
@@ -159,15 +169,22 @@ static void fix_first_of_tail(Diag *d) {
  *   l l l   l u l l l l ...      head is full at 3; u moves to the head
  *   l l l u | ... l l l          what is kept: 3, the u, and the last 3 */
 static void shorten_tail(Diag *d) {
-  DiagFrame *first = d->frames.data + d->frames_fixed;
-  size_t tail = d->frames.len - d->frames_fixed;
-  if (d->frames_fixed < TRACE_HALF ||
-      (!d->user_frame_fixed && is_user_frame(d, first->span))) {
-    fix_first_of_tail(d);
-  } else {
-    memmove(first, first + 1, (tail - 1) * sizeof *first);
-    d->frames.len--;
+  size_t n = first_of_tail(d);
+  bool user = !d->user_frame_fixed && begins_with_user_frame(d);
+  if (d->frames_fixed < TRACE_HALF || user) {
+    d->user_frame_fixed |= user;
+    d->frames_fixed += n;
+    return;
   }
+  DiagFrame *first = d->frames.data + d->frames_fixed;
+  size_t rest = d->frames.len - d->frames_fixed - n;
+  memmove(first, first + n, rest * sizeof *first);
+  d->frames.len -= n;
+}
+
+static void keep_frame(Diag *d, DiagFrame frame) {
+  if (d->frames.len - d->frames_fixed >= TRACE_HALF) shorten_tail(d);
+  VEC_PUSH(&d->frames, frame);
 }
 
 /* Copies the name once and shares it with equal names of the kept frames:
@@ -181,10 +198,66 @@ static const char *frame_name(Diag *d, const char *function) {
   return copy ? copy : "?";
 }
 
+/* --- Lines that repeat --- */
+
+/* Calls from one place, as recursion makes them. */
+static bool same_frame(const DiagFrame *a, const DiagFrame *b) {
+  return a->span.lo == b->span.lo && a->span.hi == b->span.hi &&
+         !strcmp(a->function, b->function);
+}
+
+static DiagFrame *cycle_start(const Diag *d) {
+  return d->frames.data + d->frames.len - d->cycle;
+}
+
+static bool continues_cycle(Diag *d, const DiagFrame *frame) {
+  DiagFrame *block = cycle_start(d);
+  if (!same_frame(&block[d->cycled % d->cycle], frame)) return false;
+  block->repeats = ++d->cycled / d->cycle;
+  return true;
+}
+
+/* What was begun of one more repetition becomes lines of its own. */
+static void leave_cycle(Diag *d) {
+  DiagFrame block[CYCLE_MOST];
+  size_t begun = d->cycle ? (size_t)(d->cycled % d->cycle) : 0;
+  if (begun) memcpy(block, cycle_start(d), begun * sizeof *block);
+  d->cycle = 0;
+  for (size_t i = 0; i < begun; i++) {
+    uint64_t index = d->frame_count - 1 - begun + i;
+    keep_frame(d, (DiagFrame){block[i].function, block[i].span, index, 0, 0});
+  }
+}
+
+/* Do the last n lines say what the n before them say, each one call? */
+static bool is_repeated(const Diag *d, size_t n) {
+  if (d->frames.len < 2 * n) return false;
+  const DiagFrame *a = d->frames.data + d->frames.len - 2 * n;
+  for (size_t i = 0; i < 2 * n; i++)
+    if (a[i].block || a[i].index != a->index + i) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!same_frame(&a[i], &a[n + i])) return false;
+  return true;
+}
+
+static void enter_cycle(Diag *d) {
+  size_t n = 1;
+  while (n <= CYCLE_MOST && !is_repeated(d, n)) n++;
+  if (n > CYCLE_MOST) return;
+  d->frames.len -= n;
+  size_t others = d->frames.len - n;
+  if (d->frames_fixed > others) d->frames_fixed = others;
+  d->cycle = d->cycled = n;
+  cycle_start(d)->block = n;
+  cycle_start(d)->repeats = 1;
+}
+
 /* Constant work for each frame, however deep the recursion was. */
 void diag_frame(Diag *d, const char *function, Span span) {
   if (is_dropped(d)) return;
-  const char *name = frame_name(d, function);
-  if (d->frames.len - d->frames_fixed == TRACE_HALF) shorten_tail(d);
-  VEC_PUSH(&d->frames, (DiagFrame){name, span, d->frame_count++});
+  DiagFrame frame = {frame_name(d, function), span, d->frame_count++, 0, 0};
+  if (d->cycle && continues_cycle(d, &frame)) return;
+  leave_cycle(d);
+  keep_frame(d, frame);
+  enter_cycle(d);
 }

@@ -30,11 +30,15 @@ typedef struct DiagNote {
   const char *message;
 } DiagNote;
 
-/* One line of a run-time error's call trace, innermost first. */
+/* One line of a run-time error's call trace, innermost first.  Recursion makes
+ * lines alike: `block` of them, of which this is the first, were met `repeats`
+ * times more before the next line. */
 typedef struct DiagFrame {
   const char *function; /* "@f", "fn", or "top level" */
   Span span;            /* the call that was under way in it */
   uint64_t index;       /* calls further in */
+  size_t block;         /* 0: none begins here */
+  uint64_t repeats;
 } DiagFrame;
 
 typedef struct Diag {
@@ -48,6 +52,8 @@ typedef struct Diag {
   VEC(DiagFrame) frames;
   uint64_t frame_count;  /* all calls; `frames` may hold fewer */
   size_t frames_fixed;   /* leading frames that stay */
+  size_t cycle;          /* the last so many frames are being repeated; 0 */
+  uint64_t cycled;       /* calls of that repetition so far */
   bool user_frame_fixed; /* is a frame of the user's own code among those? */
   struct Diags *sink;
 } Diag;

@@ -359,37 +359,30 @@ static void render_gap(uint64_t frames, StrBuf *out) {
                 frames == 1 ? "" : "s");
 }
 
-/* Calls from one place, as recursion makes them. */
-static bool same_frame(const DiagFrame *a, const DiagFrame *b) {
-  return a->span.lo == b->span.lo && a->span.hi == b->span.hi &&
-         !strcmp(a->function, b->function);
+/* Two lines that repeat once are shown again: they are no longer than a count
+ * of them. */
+static void render_repeats(const DiagFrame *block, SourceMap *sources,
+                           StrBuf *out) {
+  unsigned long long n = block->repeats;
+  if (block->block == 1) strbuf_addf(out, "  ... %llu more like this\n", n);
+  else if (n > 1)
+    strbuf_addf(out, "  ... these %zu again, %llu times\n", block->block, n);
+  else
+    for (size_t i = 0; i < block->block; i++)
+      render_frame(&block[i], sources, out);
 }
 
-static void render_alike(uint64_t frames, StrBuf *out) {
-  if (frames)
-    strbuf_addf(out, "  ... %llu more like this\n", (unsigned long long)frames);
-}
-
-/* A run of frames alike is shown once and counted.  Nothing is known of frames
- * that were not kept, so the first one after them is shown again. */
 static void render_trace(const Diag *d, SourceMap *sources, StrBuf *out) {
-  uint64_t expected = 0, alike = 0;
-  const DiagFrame *shown = NULL;
-  for (size_t i = 0; i < d->frames.len; i++) {
-    const DiagFrame *frame = &d->frames.data[i];
-    uint64_t gap = frame->index - expected;
-    expected = frame->index + 1;
-    if (!gap && shown && same_frame(shown, frame)) {
-      alike++;
-      continue;
-    }
-    render_alike(alike, out);
-    alike = 0;
-    render_gap(gap, out);
-    render_frame(frame, sources, out);
-    shown = frame;
+  uint64_t expected = 0;
+  for (size_t i = 0; i < d->frames.len;) {
+    const DiagFrame *first = &d->frames.data[i];
+    size_t n = first->block ? first->block : 1;
+    render_gap(first->index - expected, out);
+    for (size_t k = 0; k < n; k++) render_frame(&first[k], sources, out);
+    if (first->block) render_repeats(first, sources, out);
+    expected = first->index + n * (1 + first->repeats);
+    i += n;
   }
-  render_alike(alike, out);
   render_gap(d->frame_count - expected, out);
 }
 
@@ -464,8 +457,8 @@ static void json_text(StrBuf *out, const char *key, const char *text) {
 }
 
 /* 0 stands for "no place", as lines and columns count from 1. */
-static void json_number(StrBuf *out, const char *key, uint32_t n) {
-  if (n) strbuf_addf(out, ", \"%s\": %u", key, n);
+static void json_number(StrBuf *out, const char *key, uint64_t n) {
+  if (n) strbuf_addf(out, ", \"%s\": %llu", key, (unsigned long long)n);
   else strbuf_addf(out, ", \"%s\": null", key);
 }
 
@@ -499,6 +492,10 @@ static void json_trace(const Diag *d, SourceMap *sources, StrBuf *out) {
     json_text(out, "function", d->frames.data[i].function);
     strbuf_add(out, ", ");
     json_start(out, &p);
+    if (d->frames.data[i].block) {
+      json_number(out, "block", d->frames.data[i].block);
+      json_number(out, "repeats", d->frames.data[i].repeats);
+    }
     strbuf_add_char(out, '}');
   }
   strbuf_add_char(out, ']');

@@ -125,6 +125,8 @@ bool rly_diagnostic_get(rly_context *cx, size_t i, rly_diagnostic *out);
 typedef struct rly_note {
   const char *message;
   rly_place place;
+  size_t block; /* of a call: it and the next block - 1 were met ...; or 0 */
+  unsigned long long repeats; /* ... so many times more */
 } rly_note;
 bool rly_diagnostic_note(rly_context *cx, size_t i, size_t k, rly_note *out);
 /* Adds one of the host's own: a usage error, an unreadable file. */

@@ -90,10 +90,18 @@ static bool fill_note(rly_context *cx, const Diags *diags, size_t i, size_t k,
   if (!out || !d || k >= d->notes.len + d->frames.len) return false;
   bool frame = k >= d->notes.len;
   size_t at = frame ? k - d->notes.len : k;
-  Span span = frame ? d->frames.data[at].span : d->notes.data[at].span;
-  out->message =
-      frame ? d->frames.data[at].function : d->notes.data[at].message;
-  fill_place(cx, span, &out->place);
+  out->block = 0;
+  out->repeats = 0;
+  if (frame) {
+    const DiagFrame *call = &d->frames.data[at];
+    out->message = call->function;
+    out->block = call->block;
+    out->repeats = call->repeats;
+    fill_place(cx, call->span, &out->place);
+  } else {
+    out->message = d->notes.data[at].message;
+    fill_place(cx, d->notes.data[at].span, &out->place);
+  }
   return true;
 }
 

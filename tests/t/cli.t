@@ -446,8 +446,15 @@ gives(rly('--timeout', '0.1', $endless), 3, '', qr/E0703/, '--timeout');
 my $deep = program("def \@f(\%n: int32) -> int32 { 1 + \@f(\%n + 1) }\n",
                    "\@f(0);\n");
 gives(rly('--max-depth', '1000', $deep), 3, '',
-      qr/E0702.*\n(?=.*  \.\.\. \d+ frames \.\.\.\n)/s,
-      '--max-depth, and a trace cut to its ends');
+      qr/E0702.*  \.\.\. 999 more like this\n  in top level/s,
+      '--max-depth, and a trace that counts what repeats');
+my $turns = program((map { "def \@f$_(\%n: int32) -> int32 { 1 + \@f"
+                           . ($_ + 1) % 30 . "(\%n + 1) }\n" } 0 .. 29),
+                    "\@f0(0);\n");
+gives(rly('--max-depth', '1000', $turns), 3, '',
+      qr/E0702(?s:.*?)\n(?:\ \ in\ \S+\ at .*\n){10}
+         \ \ \.\.\.\ 981\ frames\ \.\.\.\n(?:\ \ in\ \S.*\n){10}\z/x,
+      '... and is cut to its ends');
 gives(rly('--max-memory', '50M', $deep), 3, '', qr/E070[12]/,
       '--max-memory, for calls');
 gives(rly('--max-memory', '50M', '-e',

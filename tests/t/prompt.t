@@ -636,7 +636,7 @@ session("$inner\@outer(40)\n:where\n", qr/\A>\ \ 0\ \ \@inner\ at\ <1>:3:18
           ^\ +\.\.\.\ 39\ more\ like\ this\n\ \ 41\ \ \@outer\ at\ .*
           %k\ =\ 40\ \(int32\)\n\z/msx,
         qr/E0605[^!]*\n  in \@inner at <1>:3:18\n  in .*
-  \.\.\. 8 more like this\n/,
+  \.\.\. 39 more like this\n/,
         ':where lists functions, those alike once; so does the trace');
 session("$inner\@outer(1)\n:where\nsum(%y)\n%n + 10\n:up\n%n + 10\n%nope\n"
             . ":down\n:down\nlet %z = 5;\n%z\n:up\n",

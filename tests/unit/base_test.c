@@ -759,53 +759,81 @@ static Diag *trace(Desk *d, int inner, int outer) {
   return diag;
 }
 
-static size_t count_of(const char *text, const char *what) {
-  size_t n = 0;
-  for (; (text = strstr(text, what)); text += strlen(what)) n++;
-  return n;
+static const char *traced(Desk *d) {
+  diags_render(&d->diags, &d->sources, (DiagLook){0}, &d->out);
+  return strbuf_text(&d->out);
 }
 
-/* The frames of a trace that are such a line, with those that are counted as
- * being like it. */
-static size_t count_frames(const char *text, const char *line) {
-  size_t n = 0;
-  for (; (text = strstr(text, line)); text += strlen(line)) {
-    unsigned long more = 0;
-    sscanf(text + strlen(line), "  ... %lu more like this\n", &more);
-    n += 1 + more;
-  }
-  return n;
-}
-
+/* Recursion, in the library and around it. */
 static void call_traces(void **state) {
   (void)state;
   static const struct {
     int inner, outer;
-    size_t inner_shown, outer_shown;
-    const char *gap, *second_gap;
+    const char *text;
   } rows[] = {
-      {0, 0, 0, 0, NULL, NULL},
-      {12, 7, 12, 7, NULL, NULL},
-      {0, 30, 0, 19, "  ... 11 frames ...\n", NULL},
-      {300000, 0, 19, 0, "  ... 299981 frames ...\n", NULL},
-      {300000, 500, 10, 10, "  ... 299990 frames ...\n  in @user",
-       "  ... 490 frames ...\n  in @outer"},
+      {0, 0, "  in @user at user.rly:1:1\n"},
+      {2, 1,
+       "  in @inner at lib.rly:1:1\n  ... 1 more like this\n"
+       "  in @user at user.rly:1:1\n  in @outer at lib.rly:1:1\n"},
+      {300000, 500,
+       "  in @inner at lib.rly:1:1\n  ... 299999 more like this\n"
+       "  in @user at user.rly:1:1\n"
+       "  in @outer at lib.rly:1:1\n  ... 499 more like this\n"},
   };
   for (size_t i = 0; i < LENGTH(rows); i++) {
     Desk d;
     desk_open(&d, unit_mem(&d.mem));
     trace(&d, rows[i].inner, rows[i].outer);
-    diags_render(&d.diags, &d.sources, (DiagLook){0}, &d.out);
-    const char *text = strbuf_text(&d.out);
-    assert_int_equal(count_of(text, "in @user at user.rly:1:1\n"), 1);
-    assert_int_equal(count_frames(text, "in @inner at lib.rly:1:1\n"),
-                     rows[i].inner_shown);
-    assert_int_equal(count_frames(text, "in @outer at lib.rly:1:1\n"),
-                     rows[i].outer_shown);
-    size_t gaps = (rows[i].gap != NULL) + (rows[i].second_gap != NULL);
-    assert_int_equal(count_of(text, "frames ..."), gaps);
-    if (rows[i].gap) assert_non_null(strstr(text, rows[i].gap));
-    if (rows[i].second_gap) assert_non_null(strstr(text, rows[i].second_gap));
+    assert_string_equal(strchr(traced(&d), '\n') + 1, rows[i].text);
+    desk_close(&d);
+    unit_mem_done(&d.mem);
+  }
+}
+
+/* Calls of functions named by letters, and the lines of their trace: (4) more
+ * alike, (2 of 4) a block of two lines four times more, [6] left out. */
+static void repeated_calls(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {
+      {"fg", "fg"},
+      {"ffg", "f(1)g"},
+      {"fgfg", "fgfg"},
+      {"fgfgfg", "fg(2 of 2)"},
+      {"xfgfgfgfy", "xfg(2 of 2)fy"},
+      {"fghfghfghfgz", "fgh(3 of 2)fgz"},
+      {"abcdabcdabcdabcd", "abcd(4 of 3)"},
+      {"abcdeabcdeabcde", "abcdeabcdeabcde"},
+      {"fffgggfff", "f(2)g(2)f(2)"},
+      {"ffgffgffg", "f(1)gf(1)gf(1)g"},
+      {"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ABCDEFGHIJ[6]QRSTUVWXYZ"},
+      {"ABCDEFGHIJKLMNfgfgfgfgfgOPQRSTUV", "ABCDEFGHIJ[4]fg(2 of 4)OPQRSTUV"},
+      {"ABCDEFGHIJKLMNfgfgfgfgfgOPQRSTUVW", "ABCDEFGHIJ[14]OPQRSTUVW"},
+      {"ABCDEFGHIJKLMNfgfgfgfgfgOPQRSTUVWXYZ", "ABCDEFGHIJ[16]QRSTUVWXYZ"},
+      {"ABCDEFGHIJfgfgfgfgKLMNOPQRSTUVWXYZ", "ABCDEFGHIJ[14]QRSTUVWXYZ"},
+  };
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    Desk d;
+    desk_open(&d, unit_mem(&d.mem));
+    Diag *diag = diag_new(&d.diags, SEV_RUNTIME, E0606, SPAN_NONE, "oops");
+    for (const char *c = rows[i][0]; *c; c++)
+      diag_frame(diag, (char[]){*c, 0}, SPAN_NONE);
+    char got[100] = "";
+    for (char *line = strchr(traced(&d), '\n') + 1, *end; *line; line = end) {
+      char name, part[30];
+      unsigned long n, block;
+      if (sscanf(line, "  in %c", &name) == 1)
+        snprintf(part, sizeof part, "%c", name);
+      else if (sscanf(line, "  ... these %lu again, %lu", &block, &n) == 2)
+        snprintf(part, sizeof part, "(%lu of %lu)", block, n);
+      else if (sscanf(line, "  ... %lu frames%c", &n, &name) == 2)
+        snprintf(part, sizeof part, "[%lu]", n);
+      else if (sscanf(line, "  ... %lu more like this", &n) == 1)
+        snprintf(part, sizeof part, "(%lu)", n);
+      else fail_msg("%s", line);
+      strncat(got, part, sizeof got - strlen(got) - 1);
+      end = strchr(line, '\n') + 1;
+    }
+    assert_string_equal(got, rows[i][1]);
     desk_close(&d);
     unit_mem_done(&d.mem);
   }
@@ -881,6 +909,7 @@ int main(void) {
       cmocka_unit_test(labels_share_a_line),
       cmocka_unit_test(errors_in_order_and_counted),
       cmocka_unit_test(call_traces),
+      cmocka_unit_test(repeated_calls),
       cmocka_unit_test(codes),
       cmocka_unit_test(survives_every_failing_allocation),
   };

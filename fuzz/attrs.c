@@ -272,7 +272,7 @@ static void program_text(const Example *e, bool hide, char *out, size_t size) {
     part_text(p, false, text, sizeof text);
     const char *value = p->spec ? strchr(text, '=') + 1 : text;
     bool by_name = hide && !p->spec && hidden_type(value, type, sizeof type);
-    if (hide && p->spec && p->spec->expression && p->spec->type != AT_FLOAT &&
+    if (hide && p->spec && attr_may_be_computed(p->spec->type) &&
         p->count > 0) {
       by_name = true;
       part_text(p, true, text, sizeof text);

@@ -115,9 +115,13 @@ static bool operands_of(OpCall *call, Operands *out) {
 }
 
 /* Reports a rule that failed at run time: as a failed shape check, unless the
- * rule's own code is more precise. */
-static bool rule_fault(OpCall *call, const RuleCall *rule) {
-  call->fault.code = rule->code == E0214 ? E0701 : E0603;
+ * rule's own code is more precise.  What is wrong with the value of an
+ * attribute that was computed has the code that it has for a literal. */
+static bool rule_fault(OpCall *call, const RuleCall *rule, bool computed) {
+  bool value = rule->code == E0302 || rule->code == E0303;
+  call->fault.code = rule->code == E0214 ? E0701
+                     : computed && value ? rule->code
+                                         : E0603;
   call->fault.message = rule->message;
   return false;
 }
@@ -133,13 +137,19 @@ bool op_infer(OpCall *call) {
     return op_out_of_memory(call);
   if (!attrs)
     return op_fault(call, E0603, "an attribute's value is out of range");
+  /* Values that came from operands are in the record now, so the rule and the
+   * kernel see the operands of the row alone. */
+  int held = 0;
+  for (int i = 0; attrs != call->attrs && i < call->op->attr_count; i++)
+    held += call->attrs->values[i].operand >= 0;
   call->attrs = attrs;
+  call->arg_count -= held;
   *rule = (RuleCall){.op = call->op,
                      .attrs = attrs,
                      .arena = call->arena,
-                     .count = o.count,
+                     .count = o.count - held,
                      .args = o.types};
-  if (rule_run(rule) != RULE_OK) return rule_fault(call, rule);
+  if (rule_run(rule) != RULE_OK) return rule_fault(call, rule, held > 0);
   call->result = &rule->result;
   return true;
 }
@@ -227,10 +237,16 @@ bool op_finish(OpCall *call) {
   return false;
 }
 
+/* The call's record and operands are as before, so that it may run again. */
 bool op_run(OpCall *call) {
+  const Attrs *attrs = call->attrs;
+  int count = call->arg_count;
   call->fault = (OpFault){0};
   call->outs = NULL;
   if (!op_kernel(call->op))
     return op_fault(call, E0607, "cannot be run outside a program");
-  return op_infer(call) && op_finish(call);
+  bool done = op_infer(call) && op_finish(call);
+  call->attrs = attrs;
+  call->arg_count = count;
+  return done;
 }

@@ -138,6 +138,28 @@ int attr_word(const Attrs *attrs, AttrName name) {
 
 /* --- Values from operands ------------------------------------------------ */
 
+bool attr_may_be_computed(AttrType type) {
+  switch (type) {
+    case AT_INT:
+    case AT_FLOAT:
+    case AT_BOOL:
+    case AT_INTS:
+    case AT_INT_OR_INTS:
+    case AT_LISTS:
+    case AT_FLOATS: return true;
+    case AT_STRING:
+    case AT_DTYPE:
+    case AT_IGNORED: return false;
+  }
+  return false;
+}
+
+bool attrs_have_operands(const Attrs *attrs) {
+  for (int i = 0; i < attrs->op->attr_count; i++)
+    if (attrs->values[i].operand >= 0) return true;
+  return false;
+}
+
 /* n values that only the run will know; NULL when memory runs out. */
 static const Dim *unknown_dims(Arena *arena, int64_t n) {
   Dim *dims = ARENA_ARRAY(arena, Dim, (size_t)n);
@@ -162,6 +184,18 @@ static bool bind_ints(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   return rank <= 1;
 }
 
+/* Floats have no `?`: until the run each stands as 0. */
+static bool bind_floats(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
+  if (rank != 1) return false;
+  v->count = list_count(dims[0]);
+  if (v->count <= 0) return true;
+  double *reals = ARENA_ARRAY(arena, double, (size_t)v->count);
+  if (!reals) v->count = 0;
+  for (int i = 0; i < v->count; i++) reals[i] = 0;
+  v->reals = reals;
+  return true;
+}
+
 /* A matrix: one list for each row, all of one length. */
 static bool bind_lists(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   if (rank != 2) return false;
@@ -179,8 +213,20 @@ static bool bind_lists(int rank, const Dim *dims, Arena *arena, AttrValue *v) {
   return true;
 }
 
-/* The operand's type must be that of the attribute: integers, unless the row
- * takes floats; a float attribute takes floats alone. */
+/* The dtypes whose values an attribute of this type can have.  An integer is a
+ * number, too, as it is in a literal. */
+static bool takes_dtype(const AttrSpec *spec, DType dtype) {
+  switch (spec->type) {
+    case AT_BOOL: return dtype == DT_BOOL;
+    case AT_FLOAT:
+    case AT_FLOATS: return dtype != DT_BOOL;
+    default:
+      return dtype_is_int(dtype) ||
+             (spec->takes_float && dtype_is_float(dtype));
+  }
+}
+
+/* The operand's type must be that of the attribute. */
 bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
                        const Dim *dims, Arena *arena, AttrValue *value) {
   *value = (AttrValue){.state = AV_SET,
@@ -188,17 +234,17 @@ bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
                        .integer = DIM_ANY,
                        .count = COUNT_SCALAR};
   if (spec->type == AT_IGNORED) return true;
-  bool is_float = dtype_is_float(dtype), wants = spec->type == AT_FLOAT;
-  if (is_float ? !wants && !spec->takes_float : wants || !dtype_is_int(dtype))
-    return false;
+  if (!takes_dtype(spec, dtype)) return false;
   switch (spec->type) {
     case AT_INT:
     case AT_FLOAT:
+    case AT_BOOL:
       return rank == 0 || (rank == 1 && dim_equal(dims[0], dim_of(1)) != NO);
     case AT_INT_OR_INTS:
       return rank == 0 || bind_ints(rank, dims, arena, value);
     case AT_INTS: return bind_ints(rank, dims, arena, value);
     case AT_LISTS: return bind_lists(rank, dims, arena, value);
+    case AT_FLOATS: return bind_floats(rank, dims, arena, value);
     default: return false;
   }
 }
@@ -231,6 +277,15 @@ static bool read_ints(const Tensor *t, int64_t from, int n, Arena *arena,
   return true;
 }
 
+static bool read_floats(const Tensor *t, int n, Arena *arena, AttrValue *v) {
+  double *reals = ARENA_ARRAY(arena, double, (size_t)n);
+  if (!reals) return false;
+  for (int i = 0; i < n; i++) reals[i] = tensor_f64_at(t, i);
+  v->count = n;
+  v->reals = reals;
+  return true;
+}
+
 static bool read_lists(const Tensor *t, Arena *arena, AttrValue *v) {
   int rows = (int)t->shape[0], columns = (int)t->shape[1];
   AttrValue *lists = ARENA_ARRAY(arena, AttrValue, (size_t)rows);
@@ -252,13 +307,15 @@ static bool read_operand(AttrType type, const Tensor *t, Arena *arena,
   int64_t n = tensor_count(t);
   if (n > LIST_MAX) return false;
   switch (type) {
-    case AT_INT: return n == 1 && read_int(t, 0, &v->integer);
+    case AT_INT:
+    case AT_BOOL: return n == 1 && read_int(t, 0, &v->integer);
     case AT_FLOAT: return n == 1 && (v->real = tensor_f64_at(t, 0), true);
     case AT_INT_OR_INTS:
       if (t->rank == 0) return read_int(t, 0, &v->integer);
       return t->rank == 1 && read_ints(t, 0, (int)n, arena, v);
     case AT_INTS: return t->rank <= 1 && read_ints(t, 0, (int)n, arena, v);
     case AT_LISTS: return t->rank == 2 && read_lists(t, arena, v);
+    case AT_FLOATS: return t->rank == 1 && read_floats(t, (int)n, arena, v);
     case AT_IGNORED: return true;
     default: return false;
   }
@@ -275,6 +332,7 @@ const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,
     if (operand < 0) continue;
     if (!copy) copy = arena_copy(arena, attrs, record_size(op));
     AttrValue *v = &copy->values[i];
+    v->operand = -1;
     if (!read_operand(op->attrs[i].type, operands[operand], arena, v))
       return NULL;
   }

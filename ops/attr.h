@@ -1,11 +1,13 @@
 /* Attributes of operators: what a row of ops.def declares (AttrSpec), and the
  * record a call carries (Attrs).
  *
- * Shape-like attributes may be expressions.  Then the value is an extra
- * operand of the call, and the record says which; the parts that are known
- * before the program runs are in the record, the others are DIM_ANY.  Before a
- * rule or kernel runs, attrs_complete() fills them in, so kernels only ever
- * see complete records. */
+ * An attribute of numbers or bools may be an expression.  Then the value is an
+ * extra operand of the call, and the record says which; the parts that are
+ * known before the program runs are in the record, the others are DIM_ANY.
+ * While the program is checked, a rule that answers for DIM_ANY (`symbolic`) is
+ * asked once, any other for several values (trial.c).  Before a rule or kernel
+ * runs, attrs_complete() fills the values in, so kernels only ever see complete
+ * records. */
 #ifndef OPS_ATTR_H
 #define OPS_ATTR_H
 
@@ -38,7 +40,7 @@ typedef struct AttrSpec {
   AttrType type;
   bool required;    /* no default */
   bool optional;    /* None is a value (and the default, unless given) */
-  bool expression;  /* may be an expression: an int scalar or vector */
+  bool symbolic;    /* the rule answers where the value is not known */
   bool takes_float; /* which may have whole numbers of a float dtype; the part
                        behind the point of a scalar does not count */
   /* The default: */
@@ -146,6 +148,12 @@ int attr_word(const Attrs *attrs, AttrName name);
 const char *attr_name_text(AttrName name);
 AttrName attr_name_find(const char *text); /* ATTR_COUNT: no such name */
 
+/* May an attribute of this type be an expression?  A string or a dtype decides
+ * what is computed, and never may. */
+bool attr_may_be_computed(AttrType type);
+/* Does an operand of the call hold an attribute? */
+bool attrs_have_operands(const Attrs *attrs);
+
 /* The record of an attribute that is an expression: `operand` of the call, a
  * tensor of this type.  What its rank and dims tell stands in the record, the
  * values are DIM_ANY.  False when such a tensor cannot be this attribute. */
@@ -153,8 +161,8 @@ bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
                        const Dim *dims, Arena *arena, AttrValue *value);
 
 /* The record with every run-time value read from its operand: itself, or a
- * copy in the arena.  NULL when an operand is not usable (its rank, or a value
- * out of int64). */
+ * copy in the arena, in which no value has an operand any more.  NULL when an
+ * operand is not usable (its rank, or a value out of int64). */
 const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,
                             Arena *arena);
 

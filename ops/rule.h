@@ -67,6 +67,11 @@ void rule_adopt(RuleCall *c, const RuleCall *inner);
  * types as types print: (2, 3), (4). */
 RuleStatus rule_run(RuleCall *call);
 
+/* The same while the program is checked, where the values of some attributes
+ * may not be known: the rule of such a call is run for several values, and the
+ * answer holds for each of them. */
+RuleStatus rule_try(RuleCall *call);
+
 /* --- The table ------------------------------------------------------------ */
 
 /* The dtypes that operands may have: of the `t` in a rule's text. */

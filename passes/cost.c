@@ -96,7 +96,7 @@ static const Type *op_result(Walk *c, const Expr *e, const Type **args) {
   call.args = ARENA_ARRAY(&c->arena, RuleType, (size_t)e->count + 1);
   if (!call.args) return e->type;
   for (int i = 0; i < e->count; i++) to_rule(c, args[i], &call.args[i]);
-  if (is_known(e->type) || rule_run(&call) != RULE_OK) return e->type;
+  if (is_known(e->type) || rule_try(&call) != RULE_OK) return e->type;
   const Type *made = from_rule(c, &call.result);
   return made ? made : e->type;
 }

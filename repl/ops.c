@@ -94,7 +94,6 @@ void ops_put_kind(FILE *out, const AttrSpec *a) {
     if (len > 0 && p[len]) fputs(" | ", out);
     p += len + (p[len] == '|');
   }
-  if (a->expression) fputs(" or expression", out);
   if (a->optional) fputs(" or None", out);
 }
 
@@ -286,11 +285,13 @@ static const char page_head[] =
     "`rly ops NAME` and, at the prompt, `:doc NAME` show a part of it.\n"
     "\n"
     "A signature names the operands, then the attributes with their defaults;\n"
-    "`x?` may be left out, `x...` is a tuple. In types, `d...` is any number\n"
-    "of dimensions, `a ^ b` what two shapes broadcast to, and `t` any dtype,\n"
+    "`x?` may be left out, `x...` is a tuple. An attribute that is a number,\n"
+    "a bool or a list of them may be an expression, and so may an item of a\n"
+    "list; strings and dtypes stand in the text. In types, `d...` is any\n"
+    "number of dimensions, `a ^ b` what two shapes broadcast to, and `t` any "
+    "dtype,\n"
     "or what is said of it: integer is int8 to int64 and uint8 to uint64;\n"
     "numeric all but bool; floating-point one of";
-
 /* The example is a code block with its expectation, in the form that `rly test`
  * reads. */
 static void print_entry(const OpInfo *op) {

@@ -292,7 +292,7 @@ static void add_attributes(StrBuf *out, const OpInfo *op) {
     add_text(out, "type", type_word(a->type));
     add_bool(out, "required", a->required);
     add_bool(out, "optional", a->optional);
-    add_bool(out, "expression", a->expression);
+    add_bool(out, "expression", attr_may_be_computed(a->type));
     add_default(out, a);
     add_list(out, "words", a->words, '|');
     strbuf_add_char(out, '}');

@@ -43,15 +43,6 @@ static bool is_nonzero(const OpUse *use, int i) {
   return true;
 }
 
-/* Does an operand hold the value of an attribute? */
-static bool has_attr_operand(const OpUse *use) {
-  for (int i = 0; use->attrs && i < use->op->attr_count; i++) {
-    const AttrValue *v = &use->attrs->values[i];
-    if (v->state == AV_SET && v->operand >= 0) return true;
-  }
-  return false;
-}
-
 /* --- Kernels that may fail ------------------------------------------------ */
 
 /* Division by zero fails for integers only. */
@@ -122,8 +113,8 @@ static bool rule_is_safe(const OpUse *use) {
 /*   fails = an attribute is read at run time
  *           or the kernel may fail or the rule may refuse the shapes */
 Effects op_effects(const OpUse *use) {
-  bool safe =
-      !has_attr_operand(use) && kernel_is_safe(use) && rule_is_safe(use);
+  bool computed = use->attrs && attrs_have_operands(use->attrs);
+  bool safe = !computed && kernel_is_safe(use) && rule_is_safe(use);
   bool shows = use->op->fills && use->count > op_arg_count(use->op);
   return (use->op->prints ? EFFECT_PRINT : 0) | (shows ? EFFECT_SHOW : 0) |
          (safe ? 0 : EFFECT_FAIL);

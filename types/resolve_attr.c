@@ -167,7 +167,7 @@ static void hint_kind(Resolver *r, Diag *d, const AttrSpec *spec,
     if (refusal) diag_hint(d, "%s", refusal);
     else if (s.best) diag_hint(d, "did you mean \"%s\"?", s.best);
     else if (hint) diag_hint(d, "%s", hint);
-  } else if (e && !spec->expression) {
+  } else if (e && !attr_may_be_computed(spec->type)) {
     diag_hint(d,
               "`%s` is fixed when the program is written; its value cannot "
               "be computed",
@@ -190,7 +190,7 @@ static void wrong_kind(Resolver *r, const OpInfo *op, const AttrSpec *spec,
 void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
                     Attrs *attrs, Operands *operands) {
   AttrType type = op->attrs[i].type;
-  bool scalar = type == AT_INT || type == AT_FLOAT;
+  bool scalar = type == AT_INT || type == AT_FLOAT || type == AT_BOOL;
   attrs->values[i] =
       (AttrValue){.state = AV_SET,
                   .operand = operands->count,
@@ -224,8 +224,9 @@ static const TypeVar *named_shape(const Resolver *r, const AttrExpr *x,
 
 /* The items of a list under construction: what is computed, and what is known
  * of it. */
+typedef VEC(const Expr *) Exprs;
 typedef struct Items {
-  VEC(const Expr *) exprs;
+  Exprs exprs;
   VEC(Dim) known;
 } Items;
 
@@ -258,6 +259,19 @@ static bool add_items(Resolver *r, Items *list, const AttrExpr *item) {
   return item->kind == AX_INT || item->kind == AX_EXPR;
 }
 
+/* The operand of a list in brackets. */
+static const Expr *stack_of(Resolver *r, Span span, Exprs *items) {
+  Expr *tuple = expr_new(r->arena, EX_TUPLE, span);
+  int count = (int)items->len;
+  tuple->args = VEC_TO_ARENA(items, r->arena);
+  tuple->count = tuple->args ? count : 0;
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
+  args[0] = tuple;
+  Expr *stack = resolve_op_call(r, span, OP_STACK, 1, args);
+  stack->sugar = SUGAR_LIST;
+  return stack;
+}
+
 /* A shape that has no dimensions is a literal. */
 static void set_list(Resolver *r, Span span, Items *list, AttrValue *v,
                      Operands *operands) {
@@ -269,15 +283,8 @@ static void set_list(Resolver *r, Span span, Items *list, AttrValue *v,
                    .count = count,
                    .ints = VEC_TO_ARENA(&list->known, r->arena)};
   if (!v->ints) v->count = 0;
-  if (count == 0) return;
-  Expr *tuple = expr_new(r->arena, EX_TUPLE, span);
-  tuple->args = VEC_TO_ARENA(&list->exprs, r->arena);
-  tuple->count = tuple->args ? count : 0;
-  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
-  args[0] = tuple;
-  Expr *stack = resolve_op_call(r, span, OP_STACK, 1, args);
-  stack->sugar = SUGAR_LIST;
-  operands->items[operands->count++] = stack;
+  if (count > 0)
+    operands->items[operands->count++] = stack_of(r, span, &list->exprs);
 }
 
 /* [%t, 0, n]: the operand is the stack of all; what is known stands in the
@@ -298,6 +305,54 @@ static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
   return fits;
 }
 
+static void items_clear(Items *list) {
+  VEC_CLEAR(&list->exprs);
+  VEC_CLEAR(&list->known);
+}
+
+/* One row of a list of lists: its stack goes to `rows`, and what is known of it
+ * to the record. */
+static bool bind_row(Resolver *r, const AttrExpr *x, Items *row, Exprs *rows,
+                     AttrValue *v) {
+  items_clear(row);
+  for (int i = 0; i < x->count; i++)
+    if (!add_items(r, row, x->items[i])) return false;
+  *v = (AttrValue){.state = AV_SET, .operand = -1, .count = x->count};
+  v->ints = VEC_TO_ARENA(&row->known, r->arena);
+  VEC_PUSH(rows, stack_of(r, x->span, &row->exprs));
+  return v->ints != NULL;
+}
+
+/* [[%k, 0], [0, %k]]: the operand is the matrix, so rows are of one length. */
+static bool bind_lists(Resolver *r, const AttrExpr *x, AttrValue *v,
+                       Operands *operands) {
+  int count = x->kind == AX_LIST ? x->count : 0;
+  for (int i = 0; i < count; i++)
+    if (x->items[i]->kind != AX_LIST || x->items[i]->count == 0 ||
+        x->items[i]->count != x->items[0]->count)
+      return false;
+  AttrValue *lists = ARENA_ARRAY(r->arena, AttrValue, (size_t)count);
+  Items row;
+  Exprs rows;
+  VEC_INIT(&row.exprs, r->c->mem);
+  VEC_INIT(&row.known, r->c->mem);
+  VEC_INIT(&rows, r->c->mem);
+  bool fits = lists && count > 0;
+  for (int i = 0; fits && i < count; i++)
+    fits = bind_row(r, x->items[i], &row, &rows, &lists[i]);
+  *v = (AttrValue){.state = AV_SET,
+                   .operand = operands->count,
+                   .dtype = DTYPE_NONE,
+                   .integer = DIM_ANY,
+                   .count = fits ? count : 0,
+                   .lists = lists};
+  if (fits) operands->items[operands->count++] = stack_of(r, x->span, &rows);
+  VEC_DONE(&row.exprs);
+  VEC_DONE(&row.known);
+  VEC_DONE(&rows);
+  return fits;
+}
+
 /* An expression where the row takes none is a mistake of kind, as is a list for
  * an attribute that is one number. */
 static void bind_expr_attr(Resolver *r, const OpInfo *op, int i,
@@ -305,12 +360,15 @@ static void bind_expr_attr(Resolver *r, const OpInfo *op, int i,
                            Operands *operands) {
   const AttrSpec *spec = &op->attrs[i];
   bool list = spec->type == AT_INTS || spec->type == AT_INT_OR_INTS;
-  if (!spec->expression || (x->kind == AX_LIST && !list)) {
+  bool lists = spec->type == AT_LISTS;
+  if (!attr_may_be_computed(spec->type) ||
+      (x->kind == AX_LIST && !list && !lists)) {
     wrong_kind(r, op, spec, x);
   } else if (x->kind == AX_EXPR && !(list && named_shape(r, x, false))) {
     const Expr *value = resolve_expr(r, x->expr);
     attr_bind_expr(r, op, i, value, attrs, operands);
-  } else if (!bind_list(r, x, &attrs->values[i], operands)) {
+  } else if (!(lists ? bind_lists : bind_list)(r, x, &attrs->values[i],
+                                               operands)) {
     wrong_kind(r, op, spec, x);
   }
 }

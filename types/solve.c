@@ -198,7 +198,7 @@ static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
   c->watching |= known;
   cast_operand(c, call);
   RuleStatus status = bind_whole(in, c, call);
-  return status == RULE_OK ? rule_run(call) : status;
+  return status == RULE_OK ? rule_try(call) : status;
 }
 
 /* --- What a rule answers ------------------------------------------------- */

@@ -214,9 +214,7 @@ static void report_declared(Static *s, int use, const Var *v) {
 static bool takes_value(const Expr *call, const OpInfo *op) {
   if (op->storage == STORE_MAKE) return true;
   const Attrs *attrs = call->call.bound;
-  for (int i = 0; attrs && i < op->attr_count; i++)
-    if (attrs->values[i].operand >= 0) return true;
-  return false;
+  return attrs && attrs_have_operands(attrs);
 }
 
 /* An operator that only hands on the `?` of an operand is no source.  Of the

@@ -196,14 +196,41 @@ static bool op_failed(Session *s, const OpCall *call) {
   return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
 }
 
+/* Is the result of the type that the code was made for?  Dimensions are `?` or
+ * names on either side where only one of them is known. */
+static bool has_type(const RuleType *t, const Type *expected) {
+  if (t->rank != expected->rank || t->dtype != expected->dtype) return false;
+  for (int i = 0; i < t->rank; i++)
+    if (dim_is_number(t->dims[i]) && dim_is_number(expected->dims[i]) &&
+        !dim_same(t->dims[i], expected->dims[i]))
+      return false;
+  return true;
+}
+
 /* The code was made for a fixed number of results; that the rule answers so
- * with the actual shapes is checked here. */
-static bool gives_as_many(Session *s, const OpSite *site,
-                          const RuleType *result) {
+ * with the actual shapes is checked here.  So are the results' types where the
+ * checker has not seen the value of an attribute. */
+static bool gives_expected(Session *s, const OpSite *site,
+                           const RuleType *result) {
+  const RuleType *types = result->kind == RT_TUPLE ? result->fields : result;
   int count = result->kind == RT_TUPLE ? result->count : 1;
-  if (count == site->out_count) return true;
-  return vm_fault(s, E0607, "`%s` gave %d results where %d were expected",
-                  site->op->name, count, site->out_count);
+  if (count != site->out_count)
+    return vm_fault(s, E0607, "`%s` gave %d results where %d were expected",
+                    site->op->name, count, site->out_count);
+  for (int i = 0; site->number == NO_PLAN && i < count; i++) {
+    const Type *expected = site->out_types[i];
+    if (has_type(&types[i], expected)) continue;
+    if (types[i].rank != expected->rank)
+      return vm_fault(s, E0603,
+                      "`%s`: a computed attribute gives a result of rank %d, "
+                      "not %d",
+                      site->op->name, types[i].rank, expected->rank);
+    return vm_fault(s, E0603,
+                    "`%s`: a computed attribute gives a result of other "
+                    "dimensions than the program was checked for",
+                    site->op->name);
+  }
+  return true;
 }
 
 static void store_results(Session *s, const OpSite *site, const OpCall *call,
@@ -255,7 +282,7 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
   if (site->out_count <= NEAR) call.outs = outs;
   for (int i = 0; i < site->out_count && i < NEAR; i++) outs[i] = NULL;
   if (!infer(s, site, o, &call)) return op_failed(s, &call);
-  if (!gives_as_many(s, site, call.result)) return false;
+  if (!gives_expected(s, site, call.result)) return false;
   if (!op_finish(&call)) return op_failed(s, &call);
   s->stats.tensors += (uint64_t)site->out_count;
   store_results(s, site, &call, list);

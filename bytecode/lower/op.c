@@ -77,9 +77,8 @@ static const Attrs *site_attrs(Lower *l, const OpInfo *op, const Attrs *bound) {
 /* A plan holds for operands of one shape.  There is none where an attribute
  * is an operand: then results depend on values. */
 static uint32_t plan_number(Lower *l, const OpInfo *op, const Attrs *attrs) {
-  for (int i = 0; i < op->attr_count; i++)
-    if (attrs->values[i].operand >= 0) return NO_PLAN;
-  return op->storage == STORE_SPECIAL ? NO_PLAN : l->code->plan_count++;
+  bool none = attrs_have_operands(attrs) || op->storage == STORE_SPECIAL;
+  return none ? NO_PLAN : l->code->plan_count++;
 }
 
 static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,

@@ -85,6 +85,7 @@ static void put_generic(Lower *l, const Expr *e, ScalarFn fn, Reg dst,
  * `op` then. */
 ScalarFn scalar_function(const Expr *e) {
   if (e->count < 1 || e->count > 3 || !type_is_scalar(e->type)) return NULL;
+  if (e->call.bound && attrs_have_operands(e->call.bound)) return NULL;
   for (int i = 0; i < e->count; i++)
     if (!type_is_scalar(e->args[i]->type)) return NULL;
   return op_scalar((OpId)e->call.callee->op, dtype_of(e->args[0]), dtype_of(e));

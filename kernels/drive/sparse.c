@@ -173,8 +173,7 @@ bool kernel_sparse_to_dense(OpCall *call) {
   const Tensor *at = call->args[0], *values = call->args[1];
   Tensor *out = call->outs[0];
   Value rest = {0};
-  int attrs = attr_get(call->attrs, ATTR_output_shape)->operand >= 0;
-  if (call->arg_count - attrs > 2) rest = tensor_bits_at(call->args[2], 0);
+  if (call->arg_count > 2) rest = tensor_bits_at(call->args[2], 0);
   if (!fill_with(call, out, rest)) return false;
   int64_t count = at->rank == 0 ? 1 : at->shape[0];
   for (int64_t i = 0; i < count; i++) {

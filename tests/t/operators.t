@@ -39,7 +39,7 @@ is_deeply([grep { keys %$_ != keys %fields } @rows], [],
           'every row has all ' . keys(%fields) . ' fields');
 is_deeply($row{clip}{attributes}[0],
           {name => 'a_min', type => 'float', required => JSON::PP::true,
-           optional => JSON::PP::false, expression => JSON::PP::false,
+           optional => JSON::PP::false, expression => JSON::PP::true,
            words => []}, 'an attribute without a default');
 is_deeply([map { $_->{default} } @{$row{take}{attributes}}],
           [0, undef, 'clip'], 'defaults');

@@ -1,0 +1,380 @@
+/* Runs a rule before the values of all attributes are known, for the checker.
+ *
+ * Such a value is DIM_ANY in the call's record, and the rules want numbers.  So
+ * the rule is run for one value after the other, and the results are joined:
+ *
+ *   concatenate((x, y), axis=%k)    x, y : (2, 3)
+ *
+ *   axis 0     (4, 3)
+ *   axis 1     (2, 6)
+ *   axis 2     an error: the run reports it if it comes to that
+ *   joined     (?, ?)
+ *
+ * Values that the rule refuses tell nothing.  If it refuses all, its first
+ * answer stands, for then the mistake most likely lies elsewhere in the call.
+ *
+ * The values that are tried are the small numbers, which are all axes and the
+ * usual widths, and the lengths of the operands.  All their combinations are
+ * tried where these are few.  Else the trials start from one combination that
+ * the rule takes, most often the row's defaults, and change one number, or all
+ * of one list, at a time.  The machine checks results against the joined type
+ * (vm_op.c), so a shape that no trial came upon is refused by the run. */
+#include <string.h>
+
+#include "ops/rules/support.h"
+
+enum {
+  SMALL = RANK_MAX + 1, /* 0 to RANK_MAX: every axis of every rank */
+  OTHERS = 4,           /* (list_values) */
+  LENGTHS = 12,         /* of the operands' dimensions */
+  VALUES = SMALL + OTHERS + LENGTHS,
+  ALL = 1 << 9,    /* combinations, if all are tried */
+  PAIRS = 1 << 10, /* trials that change two attributes */
+};
+
+enum { DEFAULT = -1 }; /* the choice of no value */
+
+/* A number that is not known, with the place in the record where it stands. */
+typedef struct Unknown {
+  Dim *integer; /* one of these two */
+  double *real;
+  int count;  /* how many values are tried: two of a bool */
+  int choice; /* which of them it is now */
+  int attr;
+  int turn;      /* its number in its list */
+  unsigned free; /* bits: axes that its list does not name */
+} Unknown;
+
+/* An attribute with unknown numbers. */
+typedef struct Open {
+  int index;        /* in the row */
+  AttrValue value;  /* whose unknown numbers are set */
+  AttrValue absent; /* what the call has without it */
+  int first, end;   /* its unknowns */
+} Open;
+
+typedef struct Trial {
+  RuleCall *call;
+  Attrs *attrs; /* that are tried */
+  VEC(Unknown) unknowns;
+  Open open[ATTRS_MAX];
+  int open_count;
+  Dim values[VALUES];
+  int count, runs;
+  int changed; /* the open attribute that was changed last */
+  /* What has been found: */
+  bool any;      /* values that the rule takes */
+  RuleCall good; /* the joined answer */
+  RuleCall bad;  /* the first error */
+  bool refused, waits, splits;
+} Trial;
+
+/* --- What is unknown ------------------------------------------------------ */
+
+static void add_unknown(Trial *t, Unknown u) {
+  if (u.count == 0) u.count = t->count;
+  u.attr = t->open_count;
+  VEC_PUSH(&t->unknowns, u);
+}
+
+/* The items of a list, in a copy. */
+static void add_ints(Trial *t, AttrValue *v) {
+  if (v->count <= 0) return;
+  Dim *ints =
+      arena_copy(t->call->arena, v->ints, (size_t)v->count * sizeof *ints);
+  unsigned free = (1u << (v->count < SMALL ? v->count : SMALL)) - 1;
+  v->ints = ints;
+  for (int i = 0; ints && i < v->count; i++)
+    for (int axis = 0; axis < SMALL; axis++)
+      if (dim_is(ints[i], axis)) free &= ~(1u << axis);
+  for (int i = 0, turn = 0; ints && i < v->count; i++)
+    if (!dim_is_number(ints[i]))
+      add_unknown(t,
+                  (Unknown){.integer = &ints[i], .turn = turn++, .free = free});
+}
+
+static void add_lists(Trial *t, AttrValue *v) {
+  if (v->count <= 0) return;
+  AttrValue *lists =
+      arena_copy(t->call->arena, v->lists, (size_t)v->count * sizeof *lists);
+  v->lists = lists;
+  for (int i = 0; lists && i < v->count; i++) add_ints(t, &lists[i]);
+}
+
+static void add_reals(Trial *t, AttrValue *v) {
+  if (v->count <= 0) return;
+  double *reals = ARENA_ARRAY(t->call->arena, double, (size_t)v->count);
+  v->reals = reals;
+  for (int i = 0; reals && i < v->count; i++)
+    add_unknown(t, (Unknown){.real = &reals[i]});
+}
+
+static void add_attr(Trial *t, int i, const AttrValue *absent) {
+  const AttrSpec *spec = &t->call->op->attrs[i];
+  Open *open = &t->open[t->open_count];
+  *open = (Open){.index = i,
+                 .value = t->attrs->values[i],
+                 .absent = *absent,
+                 .first = (int)t->unknowns.len};
+  AttrValue *v = &open->value;
+  if (v->operand < 0 || spec->symbolic) return;
+  open->absent.operand = v->operand;
+  if (v->count == COUNT_UNKNOWN) {
+    t->splits = true;
+    rule_error(&t->good, E0111, v->operand,
+               "the length of `%s` is not known before the program runs",
+               attr_name_text(spec->name));
+  } else if (v->count != COUNT_SCALAR) {
+    if (spec->type == AT_LISTS) add_lists(t, v);
+    else if (spec->type == AT_FLOATS) add_reals(t, v);
+    else add_ints(t, v);
+  } else if (spec->type == AT_FLOAT) {
+    add_unknown(t, (Unknown){.real = &v->real});
+  } else if (!dim_is_number(v->integer)) {
+    int count = spec->type == AT_BOOL ? 2 : 0;
+    add_unknown(t, (Unknown){.integer = &v->integer, .count = count});
+  }
+  open->end = (int)t->unknowns.len;
+  if (open->end > open->first) t->open_count++;
+}
+
+/* --- One trial ------------------------------------------------------------ */
+
+/* Writes the choices into the record.  An attribute none of whose numbers has
+ * been chosen is absent; a number without a choice beside others is as in the
+ * default, or 1.  1 for a real number stands before 0, which divides nothing.
+ */
+static void set(Trial *t) {
+  for (int i = 0; i < t->open_count; i++) {
+    Open *open = &t->open[i];
+    bool chosen = t->call->op->attrs[open->index].required;
+    const AttrValue *absent = &open->absent;
+    for (int k = open->first; k < open->end; k++) {
+      const Unknown *u = &t->unknowns.data[k];
+      int v = u->choice;
+      chosen |= v != DEFAULT;
+      if (u->integer)
+        *u->integer = v != DEFAULT                        ? t->values[v]
+                      : absent->count > 0 && absent->ints ? absent->ints[0]
+                                                          : dim_of(1);
+      else *u->real = v == DEFAULT ? 1 : (double)((v + 1) % t->count);
+    }
+    t->attrs->values[open->index] = chosen ? open->value : *absent;
+  }
+}
+
+/* False where the types differ in more than dimensions. */
+static bool join(RuleType *all, const RuleType *one) {
+  if (all->kind != one->kind || all->dtype != one->dtype ||
+      all->rank != one->rank || all->count != one->count)
+    return false;
+  for (int i = 0; i < all->rank; i++) {
+    bool clash = false;
+    Dim d = dim_join(all->dims[i], one->dims[i], &clash);
+    all->dims[i] = clash ? DIM_ANY : d;
+  }
+  for (int i = 0; all->kind == RT_TUPLE && i < all->count; i++)
+    if (!join(&all->fields[i], &one->fields[i])) return false;
+  all->value = NULL;
+  return true;
+}
+
+/* What cannot be told before the program runs, since the attribute decides. */
+static const char *what_differs(const RuleType *a, const RuleType *b) {
+  if (a->kind != b->kind || a->count != b->count)
+    return "how many results there are";
+  if (a->rank != b->rank) return "the rank of the result";
+  return "the type of the result";
+}
+
+/* The operands that a rule fills in are joined, too: a weight's shape may
+ * depend on the value. */
+static bool try_once(Trial *t) {
+  RuleCall one = *t->call;
+  set(t);
+  t->runs++;
+  size_t size = (size_t)one.count * sizeof *one.args;
+  one.attrs = t->attrs;
+  one.args = arena_copy(one.arena, t->call->args, size);
+  if (!one.args) return false;
+  RuleStatus status = rule_run(&one);
+  t->waits |= status == RULE_WAIT;
+  if (status == RULE_ERROR && !t->refused) {
+    t->refused = true;
+    t->bad = one;
+  }
+  if (status != RULE_OK) return false;
+  if (!t->any) {
+    t->any = true;
+    t->good = one;
+    return true;
+  }
+  if (!one.warning) t->good.warning = NULL;
+  RuleType before = t->good.result;
+  if (!join(&t->good.result, &one.result)) {
+    const Open *open = &t->open[t->changed];
+    t->splits = true;
+    rule_error(&t->good, E0111, open->value.operand,
+               "`%s` decides %s, and is not known before the program runs",
+               attr_name_text(t->call->op->attrs[open->index].name),
+               what_differs(&before, &one.result));
+    return false;
+  }
+  for (int i = 0; i < one.count; i++)
+    if (!join(&t->good.args[i], &one.args[i]))
+      t->good.args[i] = t->call->args[i];
+  return true;
+}
+
+/* Nothing more is to be learnt. */
+static bool is_settled(const Trial *t) { return t->waits || t->splits; }
+
+/* --- Which values are tried ----------------------------------------------- */
+
+static void add_lengths(Trial *t, const RuleType *type) {
+  for (int i = 0; i < type->rank && t->count < VALUES; i++) {
+    bool found = !dim_is_number(type->dims[i]);
+    for (int k = 0; k < t->count; k++)
+      found |= dim_same(t->values[k], type->dims[i]);
+    if (!found) t->values[t->count++] = type->dims[i];
+  }
+}
+
+/* -1 is the last axis, and a length that follows from the others; 16, 32 and 64
+ * are usual numbers of channels and groups. */
+static void list_values(Trial *t) {
+  static const int others[OTHERS] = {-1, 16, 32, 64};
+  for (int i = 0; i < SMALL; i++) t->values[t->count++] = dim_of(i);
+  for (int i = 0; i < OTHERS; i++) t->values[t->count++] = dim_of(others[i]);
+  for (int i = 0; i < t->call->count; i++) {
+    const RuleType *type = &t->call->args[i];
+    if (type->kind == RT_TENSOR) add_lengths(t, type);
+    for (int k = 0; type->kind == RT_TUPLE && k < type->count; k++)
+      if (type->fields[k].kind == RT_TENSOR) add_lengths(t, &type->fields[k]);
+  }
+}
+
+/* Counts in digits: digit i is the value of unknown i. */
+static void try_all(Trial *t, int combinations) {
+  for (int n = 0; n < combinations && !is_settled(t); n++) {
+    int rest = n;
+    for (size_t i = 0; i < t->unknowns.len; i++) {
+      Unknown *u = &t->unknowns.data[i];
+      u->choice = rest % u->count;
+      if (u->choice) t->changed = u->attr;
+      rest /= u->count;
+    }
+    try_once(t);
+  }
+}
+
+/* The k-th of the axes in `free`, counted in a circle. */
+static int free_axis(unsigned free, int k) {
+  for (k %= __builtin_popcount(free); k > 0; k--) free &= free - 1;
+  return __builtin_ctz(free);
+}
+
+/* The ways to change all numbers of one attribute: to a value that is the same
+ * for all, or to different axes, turned. */
+static int ways(const Trial *t) { return t->count + SMALL; }
+
+static void change(Trial *t, int attr, int way) {
+  t->changed = attr;
+  for (int i = t->open[attr].first; i < t->open[attr].end; i++) {
+    Unknown *u = &t->unknowns.data[i];
+    int turn = way - t->count;
+    if (turn < 0) u->choice = way % u->count;
+    else if (u->free) u->choice = free_axis(u->free, u->turn + turn);
+    else u->choice = (u->turn + turn) % u->count;
+  }
+}
+
+static void restore(Trial *t, int attr) {
+  for (int i = t->open[attr].first; i < t->open[attr].end; i++)
+    t->unknowns.data[i].choice = DEFAULT;
+}
+
+/* Finds choices that the rule takes and leaves them: the defaults, or one
+ * attribute or two changed. */
+static bool find_start(Trial *t) {
+  for (size_t i = 0; i < t->unknowns.len; i++)
+    t->unknowns.data[i].choice = DEFAULT;
+  if (try_once(t)) return true;
+  for (int a = 0; a < t->open_count; a++, restore(t, a - 1))
+    for (int way = 0; way < ways(t) && !is_settled(t); way++) {
+      change(t, a, way);
+      if (try_once(t)) return true;
+    }
+  int most = t->runs + PAIRS;
+  for (int a = 0; a < t->open_count; a++, restore(t, a - 1))
+    for (int b = 0; b < a; b++, restore(t, b - 1))
+      for (int n = 0; n < ways(t) * t->count && t->runs < most; n++) {
+        if (is_settled(t)) return false;
+        change(t, a, n / t->count);
+        change(t, b, n % t->count);
+        if (try_once(t)) return true;
+      }
+  return false;
+}
+
+/* From the start, each attribute and each number is changed on its own. */
+static void try_some(Trial *t) {
+  if (!find_start(t)) return;
+  size_t n = t->unknowns.len;
+  int *start = ARENA_ARRAY(t->call->arena, int, n);
+  if (!start) return;
+  for (size_t i = 0; i < n; i++) start[i] = t->unknowns.data[i].choice;
+  for (int a = 0; a < t->open_count; a++) {
+    for (int way = 0; way < ways(t) && !is_settled(t); way++) {
+      change(t, a, way);
+      try_once(t);
+    }
+    for (int i = t->open[a].first; i < t->open[a].end; i++)
+      t->unknowns.data[i].choice = start[i];
+  }
+  for (size_t i = 0; i < n && i < ALL / SMALL; i++) {
+    Unknown *u = &t->unknowns.data[i];
+    t->changed = u->attr;
+    for (int v = 0; v < u->count && !is_settled(t); v++) {
+      u->choice = v;
+      try_once(t);
+    }
+    u->choice = start[i];
+  }
+}
+
+/* The number of combinations; beyond ALL any larger one. */
+static int combinations(const Trial *t) {
+  int n = 1;
+  for (size_t i = 0; i < t->unknowns.len && n <= ALL; i++)
+    n *= t->unknowns.data[i].count;
+  return n;
+}
+
+RuleStatus rule_try(RuleCall *c) {
+  if (!attrs_have_operands(c->attrs)) return rule_run(c);
+  Trial t = {.call = c, .good = *c};
+  t.attrs = attrs_shared(c->arena, c->op, c->attrs);
+  VEC_INIT(&t.unknowns, c->arena->mem);
+  list_values(&t);
+  const Attrs *absent = attrs_new(c->arena, c->op);
+  for (int i = 0; i < c->op->attr_count; i++)
+    add_attr(&t, i, &absent->values[i]);
+  int all = combinations(&t);
+  RuleStatus status;
+  if (t.open_count == 0 && !t.splits) {
+    status = rule_run(c);
+  } else {
+    if (all <= ALL) try_all(&t, all);
+    else try_some(&t);
+    const Attrs *written = c->attrs;
+    status = t.splits              ? RULE_ERROR
+             : t.waits             ? RULE_WAIT
+             : t.any || !t.refused ? RULE_OK
+                                   : RULE_ERROR;
+    *c = status == RULE_ERROR && !t.splits ? t.bad : t.good;
+    c->attrs = written;
+  }
+  VEC_DONE(&t.unknowns);
+  return status;
+}

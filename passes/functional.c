@@ -39,8 +39,7 @@ void functional_refuse(Functional *f, Span span, const char *format, ...) {
              what);
 }
 
-/* --- Types as written
- * --------------------------------------------------------- */
+/* --- Types as written ----------------------------------------------------- */
 
 static const DimExpr *write_dim(Functional *f, Dim dim, Span span) {
   DimExpr *made = ARENA_NEW(f->arena, DimExpr);
@@ -103,8 +102,7 @@ static bool has_any(const TypeExpr *t) {
   return t->result && has_any(t->result);
 }
 
-/* --- The state
- * ---------------------------------------------------------------- */
+/* --- The state ------------------------------------------------------------ */
 
 static void add_cell(Functional *f, const Item *item) {
   const Global *g = item_global(f->p, item);
@@ -147,8 +145,7 @@ static void find_state_type(Functional *f) {
   f->state_type = count == 1 ? args[0] : made;
 }
 
-/* --- Items
- * -------------------------------------------------------------------- */
+/* --- Items ---------------------------------------------------------------- */
 
 static const Unit *imported(const Unit *u, const Item *import) {
   for (const Unit *of = u->next; of; of = of->next)
@@ -224,8 +221,7 @@ static void check_items(Functional *f) {
                         "an expression at top level besides `@main`");
 }
 
-/* --- Units
- * -------------------------------------------------------------------- */
+/* --- Units ---------------------------------------------------------------- */
 
 static Item def_item(Functional *f, const char *name, const Expr *fn) {
   return (Item){.kind = ITEM_DEF,

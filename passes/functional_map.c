@@ -77,8 +77,7 @@ static void thread_done(Thread *t) {
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
 }
 
-/* --- Names ------------------------------------------------------------------
- */
+/* --- Names ---------------------------------------------------------------- */
 
 /* The last suffix of each name is remembered, so that a name that is bound a
  * thousand times is not tried a thousand times at each. */
@@ -142,8 +141,7 @@ static void unbind(Thread *t, const ExprWalk *w) {
   ptrmap_put(&t->locals, h.name, (void *)h.meant);
 }
 
-/* --- Expressions -------------------------------------------------------------
- */
+/* --- Expressions ---------------------------------------------------------- */
 
 static Expr *local(Thread *t, const Name *name, Span span) {
   Expr *e = expr_new(t->f->arena, EX_LOCAL, span);
@@ -189,8 +187,7 @@ static bool is_atom(const Expr *e) {
   }
 }
 
-/* --- Frames ------------------------------------------------------------------
- */
+/* --- Frames --------------------------------------------------------------- */
 
 static void emit(Thread *t, Binding b) {
   VEC_PUSH(&VEC_LAST(&t->frames).bindings, b);
@@ -269,8 +266,7 @@ static const Expr *frame_pop(Thread *t, const Expr *value, bool gives) {
   return made;
 }
 
-/* --- The map
- * ------------------------------------------------------------------ */
+/* --- The map -------------------------------------------------------------- */
 
 static bool writes(const Thread *t, const Expr *e) {
   return e && functional_touch(t->f, e) & TOUCH_WRITE;
@@ -367,16 +363,6 @@ static void leave_fn(Thread *t, ExprMap *m) {
   made->fn = fn;
 }
 
-/* The checker has found that `%a.b` is a field of `%a`; another text may have a
- * variable `%a.b`.  `(%a).b` is a field everywhere. */
-static void leave_field(Thread *t, ExprMap *m) {
-  const Expr *of = m->made->args[0];
-  if (of->parens || (of->kind != EX_LOCAL && of->kind != EX_GLOBAL)) return;
-  Expr *apart = arena_copy(t->f->arena, of, sizeof *of);
-  apart->parens = true;
-  expr_map_own(m)->args = arena_copy(t->f->arena, &apart, sizeof apart);
-}
-
 /* The node itself, over its mapped parts. */
 static void leave_node(Thread *t, ExprMap *m, bool tail) {
   const Expr *e = m->walk.at;
@@ -396,7 +382,7 @@ static void leave_node(Thread *t, ExprMap *m, bool tail) {
       if (c) expr_map_put(m, content(t, c->index, e->span));
       break;
     case EX_WRITE: leave_write(t, m); break;
-    case EX_FIELD: leave_field(t, m); break;
+    case EX_FIELD: expr_map_put(m, field_apart(t->f->arena, m->made)); break;
     case EX_CALL: leave_call(t, m, tail); break;
     case EX_FN: leave_fn(t, m); break;
     case EX_BLOCK:
@@ -469,8 +455,7 @@ static const Expr *map_root(Thread *t, const Expr *root) {
   return expr_map_end(&m);
 }
 
-/* --- Functions
- * ---------------------------------------------------------------- */
+/* --- Functions ------------------------------------------------------------ */
 
 static const Expr *fn_of(Functional *f, Span span, Var *param,
                          const Expr *body) {

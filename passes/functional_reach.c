@@ -41,8 +41,7 @@ static Fun *fun_for(Functional *f, const Expr *fn) {
   return fun;
 }
 
-/* --- The first walk --------------------------------------------------------
- */
+/* --- The first walk ------------------------------------------------------- */
 
 static void hide(Reach *r, const Name *name, Fun *fun) {
   VEC_PUSH(&r->hidden, (Hidden){name, ptrmap_get(&r->locals, name)});
@@ -130,8 +129,7 @@ static void note(Reach *r, const Expr *root) {
   expr_walk_end(&w);
 }
 
-/* --- What follows ----------------------------------------------------------
- */
+/* --- What follows --------------------------------------------------------- */
 
 /* What a function touches, its callers touch: a worklist of functions that have
  * got to touch more.  Ends, as flags only rise. */
@@ -165,8 +163,7 @@ static void refuse_values(Functional *f) {
                         "a function that uses the state, as a value");
 }
 
-/* --- The second walk -------------------------------------------------------
- */
+/* --- The second walk ------------------------------------------------------ */
 
 typedef struct Sum {
   unsigned touch;
@@ -214,8 +211,7 @@ static void sum_up(Functional *f, const Expr *root) {
   VEC_DONE(&sums);
 }
 
-/* --- All of it -------------------------------------------------------------
- */
+/* --- All of it ------------------------------------------------------------ */
 
 static bool is_script(const Item *item) {
   return item->kind == ITEM_EXPR || item->kind == ITEM_LET_LOCAL;

@@ -20,8 +20,8 @@ typedef enum ColorMode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorMode;
 typedef struct Cli {
   rly_options limits;
   ColorMode color;
-  bool json, types, effects, statics, write, relay, functional, ir, bytecode;
-  bool time, stats, profile;
+  bool json, types, effects, statics, write, relay, functional, stateful;
+  bool ir, bytecode, time, stats, profile;
   bool interactive, no_startup, promote, shell, markdown, help, version;
   const char *entry, *outputs, *eval, *trace, *startup;
   const char *step, *init, *tail;

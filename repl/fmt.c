@@ -6,9 +6,9 @@
  * the new text replaces the file by a rename, which happens whole or not at
  * all.  Comments are part of the parsed unit.
  *
- * --relay is the pass `relay`, under the name that people look for.  After
- * --functional and --stateful comes a second pass, over the text that the first
- * has made: a program of its own, with names and types of its own. */
+ * --relay, --functional and --stateful are passes under the names that people
+ * look for.  After `functional` comes `relay`, over the text that the first has
+ * made: a program of its own, with names and types of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +133,7 @@ static int format_files(Host *h) {
   if (!files->count) return host_usage(h, "fmt needs a file");
   const char *name = h->cli->relay        ? "relay"
                      : h->cli->functional ? "functional"
+                     : h->cli->stateful   ? "stateful"
                                           : h->cli->pass;
   const PassInfo *pass = name ? named_pass(h, name) : NULL;
   if (name && !pass) return 1;

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 # rly fmt --functional: a module whose state lies in cells, as functions of an
-# explicit state.
+# explicit state; --stateful: the way back.
 #
 # What is written has to compute what the module computes.  So each module is
 # run twice, in a session by calls that stand below it, and as functions by the
@@ -252,6 +252,94 @@ END
           {predict => $ones});
 }
 
+# --- The way back -----------------------------------------------------------
+
+# A module of functions is driven with the state; as a module of cells, in a
+# session; and once more with the state, after that was made of the cells.
+sub goes_back {
+  my ($name, $module, @calls) = @_;
+  my $driven = sub {
+    my ($s, $text) = (0, "let %s0 = \@init();\n");
+    for my $call (@calls) {
+      $s++;
+      my $with = $call =~ s/\)$/, %s@{[$s - 1]})/r =~ s/\(, /(/r;
+      $text .= "let %r$s = \@$with;\n%r$s.0;\nlet %s$s = %r$s.1;\n";
+    }
+    return $text;
+  };
+  my $want = rly('run', spew($path, $module, $driven->()));
+  is($want->{status}, 0, "$name: as functions") or diag($want->{err});
+  my $cells = rly('fmt', '--stateful', spew($path, $module));
+  my $got = rly('run', spew($made, $cells->{out}, map { "\@$_;\n" } @calls));
+  is($got->{out}, $want->{out}, "$name: --stateful")
+    or diag($cells->{err}, $got->{err});
+  my $again = rly('fmt', '--functional', spew($path, $cells->{out}));
+  $got = rly('run', spew($made, $again->{out}, $driven->()));
+  is($got->{out}, $want->{out}, "$name: --functional of it")
+    or diag($again->{err}, $got->{err});
+}
+
+my $sums = <<'END';
+def @init() { 1 }
+// the sum
+def @add(%r: int32, %s: int32) -> (int32, int32) { (%s, %s + %r) }
+def @twice(%x: int32, %s: int32) { @add(%x, @add(%x, %s).1) }
+END
+my $run = rly('fmt', '--stateful', spew($path, $sums));
+is($run->{out}, <<'END', 'entries, a cell, comments') or diag($run->{err});
+def @init_pure() { 1 }
+
+// the sum
+def @add_pure(%r: int32, %s: int32) -> (int32, int32) { (%s, %s + %r) }
+
+def @twice_pure(%x: int32, %s: int32) { @add_pure(%x, @add_pure(%x, %s).1) }
+
+let @state: ref(int32) = ref(@init_pure());
+
+def @add(%r: int32) -> int32 {
+  let %value_and_state = @add_pure(%r, ref_read(@state));
+  ref_write(@state, %value_and_state.1);
+  %value_and_state.0
+}
+
+def @twice(%x: int32) {
+  let %r = @twice_pure(%x, ref_read(@state));
+  ref_write(@state, %r.1);
+  %r.0
+}
+END
+goes_back('sums', $sums, 'add(3)', 'twice(4)', 'add(-1)');
+goes_back('a record', <<'END', 'add(3)', 'next()', 'each(Cons(1, Nil))');
+type M { M(sum: int32, peak: int32) }
+def @init() -> M { M(0, -5) }
+def @add(%x: int32, %s: M) -> (int32, M) {
+  (%s.peak, {%s with sum = %s.sum + %x, peak = maximum(%s.peak, %x)})
+}
+def @next(%s: M) -> (int32, M) { @add(%s.sum, %s) }
+def @each(%l: List[int32], %s: M) -> (int32, M) {
+  match (%l) {
+    Nil => (%s.peak, %s),
+    Cons(%x, %l) => { let %r = @add(%x, %s); @each(%l, %r.1) }
+  }
+}
+END
+goes_back('rows', <<'END', 'push([[1f, 2f]])', 'push([[0.5f, 1f], [4f, 7f]])');
+type State = (Tensor[(?, 2), float32], int32);
+def @init() { (zeros(shape=[0, 2], dtype="float32"), 1) }
+def @push[n: Dim](%x: Tensor[(n, 2), float32], %s: State)
+    -> (Tensor[(2), float32], State) {
+  let %all = concatenate((%s.0, %x), axis=0);
+  (sum(%all, axis=[0]) * cast(%s.1, dtype="float32"), (%all, %s.1 + n))
+}
+END
+gives(rly('fmt', '--stateful', spew($path, 'def @f(%s: int32) { (1, %s) }')), 1,
+      '', qr/p\.rly:1:1: error\[E0508\]: .* a function `\@init\(\) -> S`/,
+      'nothing gives a state');
+gives(rly('fmt', '--stateful', spew($path, "def \@init() { 1 }\n"
+          . 'def @f(%s: bool) { (1, %s) }')), 1, '',
+      qr/p\.rly:1:5: error\[E0508\]: no function `\(inputs, S\) -> /,
+      'nothing takes it');
+
 # --- Examples ---------------------------------------------------------------
 
 sub functional {
@@ -351,8 +439,8 @@ for my $name (sort keys %deep) {
 }
 my $cells = join '', map { "let \@c$_ = ref($_);\n" } 1 .. 3000;
 my $writes = join '', map { "ref_write(\@c$_, 1); " } 1 .. 3000;
-my $run = rly('fmt', '--functional',
-              spew($path, $cells, "def \@f() { $writes }"));
+$run = rly('fmt', '--functional',
+           spew($path, $cells, "def \@f() { $writes }"));
 is($run->{status}, 0, 'thousands of cells') or diag($run->{err});
 
 done_testing;

@@ -26,6 +26,7 @@ typedef struct Fun {
   const Expr *fn;
   bool named;
   unsigned touch; /* TOUCH_ of a call */
+  Span graph;     /* of a graph variable in it; SPAN_NONE: it has none */
   VEC(struct Fun *) callers;
 } Fun;
 

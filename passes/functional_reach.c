@@ -30,11 +30,16 @@ const Cell *functional_cell(const Functional *f, const Expr *e) {
   return c && c->is_ref ? c : NULL;
 }
 
+static void refuse_graph(Functional *f, Span span) {
+  functional_refuse(f, span,
+                    "a graph variable in a function that changes the state");
+}
+
 static Fun *fun_for(Functional *f, const Expr *fn) {
   Fun *fun = ptrmap_get(&f->fun_of, fn);
   if (fun) return fun;
   fun = ARENA_NEW(f->arena, Fun);
-  *fun = (Fun){.fn = fn};
+  *fun = (Fun){.fn = fn, .graph = SPAN_NONE};
   VEC_INIT(&fun->callers, f->p->mem);
   ptrmap_put(&f->fun_of, fn, fun);
   VEC_PUSH(&f->funs, fun);
@@ -94,6 +99,14 @@ static void note_global(Reach *r, const ExprWalk *w) {
   }
 }
 
+/* A graph variable is evaluated before the item of its home scope that holds
+ * its first use, and a function that changes the state is made of other items.
+ */
+static void note_graph(Reach *r, Span span) {
+  if (r->under_way.len) VEC_LAST(&r->under_way)->graph = span;
+  else refuse_graph(r->f, span);
+}
+
 static void enter(Reach *r, const ExprWalk *w) {
   const Expr *e = w->at;
   switch (e->kind) {
@@ -122,6 +135,7 @@ static void note(Reach *r, const Expr *root) {
         break;
       case WALK_BIND:
         bind(r, w.var, w.binding ? w.binding->value : NULL);
+        if (!w.var && w.binding) note_graph(r, w.binding->span);
         break;
       case WALK_UNBIND: unbind(r, w.var); break;
     }
@@ -152,15 +166,19 @@ static void spread(Functional *f) {
 
 /* A function that writes also gives the state back where it does not write, so
  * it takes it. */
-static void refuse_values(Functional *f) {
+static void refuse_functions(Functional *f) {
   for (size_t i = 0; i < f->uses.len; i++)
     if (f->uses.data[i].fun->touch)
       functional_refuse(f, f->uses.data[i].use->span,
                         "a function that uses the state, as a value");
-  for (size_t i = 0; i < f->funs.len; i++)
-    if (f->funs.data[i]->touch && !f->funs.data[i]->named)
-      functional_refuse(f, f->funs.data[i]->fn->span,
+  for (size_t i = 0; i < f->funs.len; i++) {
+    const Fun *fun = f->funs.data[i];
+    if (fun->touch && !fun->named)
+      functional_refuse(f, fun->fn->span,
                         "a function that uses the state, as a value");
+    if (fun->touch & TOUCH_WRITE && span_exists(fun->graph))
+      refuse_graph(f, fun->graph);
+  }
 }
 
 /* --- The second walk ------------------------------------------------------ */
@@ -180,8 +198,6 @@ static void check_place(Functional *f, const ExprWalk *w, unsigned touch) {
   if (in->kind == EX_BRACKET && touch & TOUCH_WRITE)
     functional_refuse(f, w->at->span,
                       "an element in brackets that changes the state");
-  if (w->role == ROLE_VALUE && in->block->bindings[w->index].kind == BIND_GRAPH)
-    functional_refuse(f, w->at->span, "a graph variable that uses the state");
 }
 
 /* Evaluating a `fn` touches nothing; calling it does. */
@@ -263,7 +279,7 @@ void functional_reach(Functional *f) {
   }
   if (f->script) note_script(&r);
   spread(f);
-  refuse_values(f);
+  refuse_functions(f);
   for (size_t i = 0; i < f->items.len; i++)
     if (f->items.data[i]->expr) sum_up(f, value_of(f, f->items.data[i]));
   ptrmap_done(&r.locals);

@@ -208,6 +208,17 @@ def @main(%n: int32) {
 END
         [['main!', 5], ['main!', 100000]], undef);
 
+runs_as('graph variables where the state is read', <<'END',
+let @a = ref(4);
+def @f(%x: int32) {
+  %0 = ref_read(@a) + %x;
+  if (%x > 0) { %1 = %0 * %0; %1 - ref_read(@a) } else { @g(%0) }
+}
+def @g(%x: int32) { ref_read(@a) / %x }
+def @h() { ref_write(@a, ref_read(@a) + @f(3)) }
+END
+        [['f', 1], ['f', 0], ['h!'], ['f', -2]]);
+
 runs_as('a state of several shapes', <<'END',
 let @rows: Ref[Tensor[(?, 2), float32]] =
   ref(zeros(shape=[0, 2], dtype="float32"));
@@ -385,8 +396,9 @@ refused("let \@a = (ref(0), 1);\ndef \@f() { \@a.1 }", '1:5',
         'a cell in a tuple');
 refused("def \@make() { ref(0) }\nlet \@a = \@make();", '2:10',
         'a cell that is not made here, by `ref`', 'a cell of a function');
-refused("let \@a = ref(0);\ndef \@f() { %0 = ref_read(\@a); %0 }", '2:17',
-        'a graph variable that uses the state', 'a graph variable');
+refused("let \@a = ref(0);\n"
+        . 'def @f() { %0 = 1 + 2; ref_write(@a, %0) }', '2:12',
+        'a graph variable in a function that changes the state', 'a graph');
 refused($counter . 'def @f() { match (1) { %x if @next(1) > 0 => 1, _ => 2 } }',
         '8:30', 'a guard that changes the state', 'a guard that writes');
 refused($counter . 'def @f() { [@next(1), 2] }', '8:13',

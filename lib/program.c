@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bytecode/code.h"
 #include "io/text.h"
@@ -112,6 +113,25 @@ static bool lies_below(const char *real, const char *from) {
   return below;
 }
 
+/* Of a path that leads nowhere: is one of its folders, or the file, a link out
+ * of the importing folder, or to nothing?  That the rest is not there would
+ * tell of what lies outside. */
+static bool leads_outside(Arena *a, const char *path, const char *from) {
+  const char *slash = strrchr(from, '/');
+  for (size_t n = slash ? (size_t)(slash - from) + 1 : 0; path[n];) {
+    n += strcspn(path + n, "/");
+    const char *part = arena_strndup(a, path, n);
+    struct stat is;
+    if (!part || lstat(part, &is)) return false;
+    char *real = S_ISLNK(is.st_mode) ? realpath(part, NULL) : NULL;
+    bool outside = S_ISLNK(is.st_mode) && (!real || !lies_below(real, from));
+    free(real);
+    if (outside) return true;
+    n += path[n] == '/';
+  }
+  return false;
+}
+
 static Unit *import_refused(Program *p, const Item *item, const char *why) {
   diag_error(p->diags, E0112, item->span, "cannot import \"%s\": %s",
              item->path, why);
@@ -152,7 +172,12 @@ static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
     return import_refused(p, item, outside);
   const char *path = path_from(&p->arena, from->source->path, item->path);
   char *real = path ? realpath(path, NULL) : NULL;
-  if (!real) return import_refused(p, item, strerror(errno));
+  if (!real) {
+    const char *why = strerror(errno);
+    bool told = path && host->cx->options.safe &&
+                leads_outside(&p->arena, path, from->source->path);
+    return import_refused(p, item, told ? outside : why);
+  }
   const char *why = import_objection(p, from, real);
   bool done = !why && is_imported(p, real);
   free(real);

@@ -488,6 +488,18 @@ for my $outside ('/etc/passwd', '/no/such/file', '../no/such/file', '..',
   gives(rly('run', '--safe', program("import \"$outside\";")), 1, '',
         qr/E0112.*: it lies outside the importing folder/, "not $outside");
 }
+# Nor through a link that stands inside.
+mkdir scratch('outside');
+spew(scratch('outside/there.rly'), '1;');
+mkdir scratch('inside');
+symlink '../outside', scratch('inside/link');
+symlink '../outside/none.rly', scratch('inside/none.rly');
+symlink '../outside/there.rly', scratch('inside/there.rly');
+for my $link ('link/there.rly', 'link/none.rly', 'there.rly', 'none.rly') {
+  my $from = spew(scratch('inside/from.rly'), "import \"$link\"; 1");
+  gives(rly('run', '--safe', $from), 1, '',
+        qr/E0112.*: it lies outside the importing folder/, "not $link");
+}
 gives(rly('run', '--safe', program('import "a/../none.rly";')), 1, '',
       qr/E0112.*No such file/, 'but of those inside');
 gives(rly('run', '-h'), 0, qr/^rly run FILE/, '', '-h is --help');

@@ -80,11 +80,11 @@ static void show(void *data, rly_value *value) {
  * show the file's lines.  The caller frees it. */
 static char *placed_text(const TestCase *c) {
   size_t before = (size_t)c->first_line - 1;
-  size_t len = c->text ? strlen(c->text) : 0;
+  size_t len = c->text.len;
   char *text = malloc(before + len + 1);
   if (!text) return NULL;
   memset(text, '\n', before);
-  memcpy(text + before, c->text ? c->text : "", len + 1);
+  memcpy(text + before, c->text.text ? c->text.text : "", len + 1);
   return text;
 }
 
@@ -104,7 +104,7 @@ static bool extend(char **text, const char *more) {
  * case; a page has few of them. */
 static char *session_output(TestRun *t, const TestCase *c) {
   size_t before = t->printed ? strlen(t->printed) : 0;
-  char *all = extend(&t->typed, c->text)
+  char *all = extend(&t->typed, c->text.text)
                   ? console_session(t->typed, t->cli->limits.timeout)
                   : NULL;
   if (!all || strlen(all) < before) return all;
@@ -119,7 +119,7 @@ static char *session_output(TestRun *t, const TestCase *c) {
 static void run_console(TestRun *t, const TestCase *c, Outcome *o) {
   *o = (Outcome){0};
   o->output = c->kind == EXPECT_COMMAND
-                  ? console_command(c->text, t->cli->limits.timeout)
+                  ? console_command(c->text.text, t->cli->limits.timeout)
                   : session_output(t, c);
   o->status = o->output ? RLY_OK : RLY_LIMIT;
 }
@@ -201,7 +201,7 @@ static void report(TestRun *t, const char *path, const TestCase *c,
   printf("%sok %d - %s:%d\n", ok ? "" : "not ", ++t->points, path, line);
   if (ok) return;
   t->failures++;
-  if (c->expected) print_commented("expected:", c->expected);
+  if (c->expected.text) print_commented("expected:", c->expected.text);
   print_commented("found:", o->status == RLY_OK ? o->output : o->diagnostics);
 }
 

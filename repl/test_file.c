@@ -102,12 +102,15 @@ static const char *read_head(TestCase *c, const char *p) {
   return rest + strspn(rest, " ");
 }
 
-static bool append(char **text, const char *more) {
-  size_t old = *text ? strlen(*text) : 0;
-  char *longer = realloc(*text, old + strlen(more) + 2);
+/* Adds a line to what the case runs, or to what it expects.  Their lengths are
+ * kept: a file of a million lines is one case. */
+static bool append(TestLines *to, const char *more) {
+  size_t len = strlen(more) + 1;
+  char *longer = realloc(to->text, to->len + len + 1);
   if (!longer) return false;
-  *text = longer;
-  sprintf(longer + old, "%s\n", more);
+  to->text = longer;
+  sprintf(longer + to->len, "%s\n", more);
+  to->len += len;
   return true;
 }
 
@@ -154,8 +157,8 @@ static bool cut_cases(TestFile *f, const Block *blocks) {
       if (i < 0 || !(c = new_case(f, i))) return false;
     }
   }
-  if (c && is_blank(c->text)) {
-    free(c->text);
+  if (c && is_blank(c->text.text)) {
+    free(c->text.text);
     f->case_count--;
   }
   return c != NULL;
@@ -176,16 +179,16 @@ static int read_example(TestFile *f, const Block *blocks, int i) {
     const char *text = after(line, example_lead), *more = NULL;
     if (!text) break;
     bool expects = expectation(text) != NULL;
-    if (c->expected && expects) break;
-    if (c->expected && !(more = after(text, "//   "))) break;
+    if (c->expected.text && expects) break;
+    if (c->expected.text && !(more = after(text, "//   "))) break;
     if (expects) c->expect_line = i;
-    if (!append(expects || c->expected ? &c->expected : &c->text,
-                expects       ? read_head(c, expectation(text))
-                : c->expected ? more
-                              : text))
+    if (!append(expects || c->expected.text ? &c->expected : &c->text,
+                expects            ? read_head(c, expectation(text))
+                : c->expected.text ? more
+                                   : text))
       return -1;
   }
-  if (c->expected) c->expect_count = i - c->expect_line;
+  if (c->expected.text) c->expect_count = i - c->expect_line;
   return i;
 }
 
@@ -276,8 +279,8 @@ bool test_file_read(TestFile *f, const char *path, const char *text) {
 void test_file_free(TestFile *f) {
   for (int i = 0; i < f->line_count; i++) free(f->lines[i]);
   for (int i = 0; i < f->case_count; i++) {
-    free(f->cases[i].text);
-    free(f->cases[i].expected);
+    free(f->cases[i].text.text);
+    free(f->cases[i].expected.text);
     free(f->cases[i].found);
   }
   free(f->lines);
@@ -388,8 +391,8 @@ static bool same_lines(const char *found, const char *expected) {
  * expectation may give as much as matters. */
 bool test_matches(const TestCase *c, const char *found) {
   if (c->kind == EXPECT_COMMAND || c->kind == EXPECT_SESSION)
-    return same_lines(found, c->expected ? c->expected : "");
+    return same_lines(found, c->expected.text ? c->expected.text : "");
   if (c->kind == EXPECT_VALUE || c->kind == EXPECT_OUTPUT)
-    return same_text(found, c->expected, c->tolerance);
-  return strstr(found, c->code) && contains(found, c->expected);
+    return same_text(found, c->expected.text, c->tolerance);
+  return strstr(found, c->code) && contains(found, c->expected.text);
 }

@@ -43,13 +43,18 @@ typedef enum ExpectKind {
 } ExpectKind;
 
 /* The lines between one expectation and the next, and what is expected. */
+typedef struct TestLines {
+  char *text; /* each with its newline; NULL: none */
+  size_t len;
+} TestLines;
+
 typedef struct TestCase {
   int first_line; /* of `text`, from 1 */
-  char *text;
+  TestLines text;
   ExpectKind kind;
   char code[8];     /* "E0203", or "" */
   double tolerance; /* relative and absolute; 0: exact */
-  char *expected;
+  TestLines expected;
   int expect_line, expect_count; /* its lines in the file */
   bool example;                  /* of a doc comment */
   char *found; /* lines to be written in place of those; NULL: they stay */

@@ -283,6 +283,9 @@ for my $what (sort keys %long_programs) {
   }
 }
 
+my $lines = spew(scratch('lines.rly'), "\n" x 1_000_000, "1;\n// expect: 1\n");
+gives(rly('test', $lines), 0, qr/^ok 1/, '', 'rly test of a million lines');
+
 # --- Interrupts -------------------------------------------------------------
 
 # Ctrl-C once the program has said that it is about to begin.

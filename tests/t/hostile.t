@@ -1,0 +1,119 @@
+#!/usr/bin/env perl
+# The promise to who opens a stranger's file (docs/RELIABILITY.md): under --safe
+# and limits of memory, time and depth each hostile program and file of
+# limits/Hostile.pm ends by itself, in every command that takes it, with the
+# status and the message that its row tells.
+#
+# A run has half a second, more in slow builds, and is killed after fifteen.
+# What it takes in memory is asked of the system afterwards, for all runs
+# together.
+use strict;
+use warnings;
+use lib 'tests/t', 'tests/limits';
+use Hostile;
+use Rly;
+use Test::More;
+
+my $slow = ($ENV{MODE} // '') eq 'release' ? 0.5 : 5;
+my @limits = ('--safe', '--max-memory', '256M', '--timeout', $slow,
+              '--max-depth', 100000);
+my $dir = scratch('hostile');
+mkdir $dir;
+
+# A status beyond 3 is a crash, or the end of the fifteen seconds.
+sub ended {
+  my (@args) = @_;
+  my $pid = rly_start({out => $args[0] eq 'step' ? scratch('steps')
+                                                : '/dev/null'}, @args, @limits);
+  local $SIG{ALRM} = sub { kill KILL => $pid };
+  alarm 10 + 10 * $slow;
+  my $run = rly_wait($pid);
+  alarm 0;
+  $run->{err} .= slurp(scratch('steps')) if $args[0] eq 'step';
+  return $run;
+}
+
+# The first error has the code and is at the place, whatever warnings stand
+# before it.  Without a place: none is told.
+sub says {
+  my ($run, $place, $code) = @_;
+  my ($first) = $run->{err} =~ /^(.*error\[.*)$/m;
+  return 0 if !defined $first;
+  return $first =~ /\Aerror\[$code/ if !defined $place;
+  $place =~ s/:$/:\\d+/;
+  return $first =~ /:$place: error\[$code/;
+}
+
+# What a command must do with a program of that verdict.  The stepper shows a
+# program's first steps only, and an error in its own words.
+sub judge {
+  my ($command, $run, $class, $place, $code) = @_;
+  my $status = $run->{status};
+  my $runs = $command eq 'run' || $command eq 'step';
+  return $status <= 1 if $command eq 'test'; # its verdict is of expectations
+  return $status == 0 if $class eq 'fine'
+      || $class eq 'checked' && $command eq 'fmt'
+      || $class =~ /run|idle/ && !$runs;
+  return $status == 1 && says($run, undef, $place) if $class eq 'idle';
+  my $wanted = $class ne 'run' ? 1 : $code =~ /E07/ ? 3 : 2;
+  if ($command eq 'step' && $class eq 'run') {
+    return $status == 0 || $status == $wanted && $run->{err} =~ /$code/;
+  }
+  return $status == $wanted && says($run, $place, $code);
+}
+
+# A busy machine may reach the limit of time first: once more, twice at most.
+sub judged {
+  my ($run, @command) = (undef, @_);
+  my @verdict = split ' ', pop @command;
+  for (1 .. 3) {
+    $run = ended(@command);
+    return if judge($command[0], $run, @verdict);
+    last if $run->{err} !~ /E0703/;
+  }
+  return "@command: status $run->{status}: " . substr $run->{err}, 0, 300;
+}
+
+my @commands = (['check'], ['fmt'], ['dump', '--ir'], ['dump', '--bytecode'],
+                ['run'], ['step', '--steps', '20'], ['test']);
+my $count = 0;
+for my $what (sort keys %programs) {
+  my ($verdict, $text) = @{$programs{$what}};
+  my $path = spew("$dir/hostile.rly", $text);
+  my @wrong = map { judged(@$_, $path, $verdict) } @commands;
+  ok(!@wrong, "$what: $verdict") or diag(@wrong);
+  $count++;
+}
+
+# A file of a stranger as params, and as a state.
+my $taker = spew("$dir/taker.rly",
+                 "param \@w: Tensor[(?), float32];\nlet \@c = ref(1f);\n"
+                 . "def \@step(%x: float32) -> float32 { %x }\nsum(\@w)\n");
+for my $what (sort keys %files) {
+  my ($code, $name, $bytes) = @{$files{$what}};
+  my $path = spew("$dir/$name", $bytes);
+  my @wrong;
+  for my $command (['run', '--params'], ['step', '--params'],
+                   ['run', '--inputs'], ['stream', '--load-state']) {
+    my $run = ended(@$command, $path, $taker);
+    my $asked = $command->[1] eq '--params' ? $code : 'E0';
+    push @wrong, "@$command: status $run->{status}: "
+        . substr $run->{err}, 0, 300
+        if $run->{status} < 1 || $run->{status} > 3
+            || $run->{err} !~ /error\[$asked/;
+  }
+  ok(!@wrong, "$what: $code") or diag(@wrong);
+  $count++;
+}
+cmp_ok($count, '>=', 120, 'hostile programs and files');
+
+# The most that any of them had in memory, in KB: 1.2 times what it was allowed.
+SKIP: {
+  skip 'measured on Linux for x86-64, without sanitizers', 1
+      if ($ENV{MODE} // '') ne 'release' || `uname -sm` ne "Linux x86_64\n";
+  my $usage = "\0" x 144;
+  syscall(98, -1, $usage) == 0 or die;
+  cmp_ok((unpack 'q*', $usage)[4], '<=', 1.2 * 256 * 1024,
+         'KB of the largest run');
+}
+done_testing();

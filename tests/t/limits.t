@@ -173,7 +173,7 @@ ok($types->{status} == 0 && $types->{out} =~ /^\@f9 : .*\.\.\./m
 
 # Limits of depth and memory.
 gives(rly('--max-depth', '1000', '-e', "$fib \@fib(2000)"), 3, '',
-      qr/:1:\d+: error\[E0702\]: .*1000 calls\n.*\.\.\. 98\d frames \.\.\./s,
+      qr{:1:\d+: error\[E0702\]: .*1000 calls\n.*\.\.\. 999 more like this}s,
       '--max-depth, with the calls');
 gives(rly('--max-depth', '1000', '-e', "$fib \@fib(20)"), 0, "6765\n", '',
       'that is not reached');

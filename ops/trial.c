@@ -64,6 +64,7 @@ typedef struct Trial {
   int changed; /* the open attribute that was changed last */
   /* What has been found: */
   bool any;      /* values that the rule takes */
+  bool partial;  /* they leave out an attribute that the call has */
   RuleCall good; /* the joined answer */
   RuleCall bad;  /* the first error */
   bool refused, waits, splits;
@@ -163,6 +164,14 @@ static void set(Trial *t) {
   }
 }
 
+/* None is no value of an attribute that the call has: an answer for it serves
+ * to find values of the others, and stands only if there is no better one. */
+static bool leaves_out(const Trial *t) {
+  for (int i = 0; i < t->open_count; i++)
+    if (t->attrs->values[t->open[i].index].state == AV_NONE) return true;
+  return false;
+}
+
 /* False where the types differ in more than dimensions. */
 static bool join(RuleType *all, const RuleType *one) {
   if (all->kind != one->kind || all->dtype != one->dtype ||
@@ -204,8 +213,11 @@ static bool try_once(Trial *t) {
     t->bad = one;
   }
   if (status != RULE_OK) return false;
-  if (!t->any) {
+  bool partial = leaves_out(t);
+  if (t->any && partial && !t->partial) return true;
+  if (!t->any || partial != t->partial) {
     t->any = true;
+    t->partial = partial;
     t->good = one;
     return true;
   }
@@ -317,9 +329,25 @@ static bool find_start(Trial *t) {
   return false;
 }
 
+/* Gives values to the attributes that the start leaves out, where the rule
+ * takes some. */
+static void complete_start(Trial *t) {
+  for (int a = 0; a < t->open_count; a++) {
+    set(t);
+    if (t->attrs->values[t->open[a].index].state != AV_NONE) continue;
+    bool taken = false;
+    for (int way = 0; way < ways(t) && !taken && !is_settled(t); way++) {
+      change(t, a, way);
+      taken = try_once(t);
+    }
+    if (!taken) restore(t, a);
+  }
+}
+
 /* From the start, each attribute and each number is changed on its own. */
 static void try_some(Trial *t) {
   if (!find_start(t)) return;
+  complete_start(t);
   size_t n = t->unknowns.len;
   int *start = ARENA_ARRAY(t->call->arena, int, n);
   if (!start) return;

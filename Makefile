@@ -121,7 +121,7 @@ tables  := base/diag ops/ops bytecode/code bytecode/pseudo
 gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
            $(tables:%=$(GEN)/%.ids) $(GEN)/ops/rules.ids \
            $(GEN)/kernels/own.inc $(GEN)/kernels/ref/each.inc \
-           $(GEN)/repl/diagnostics.inc \
+           $(GEN)/repl/diagnostics.inc $(GEN)/repl/lessons.inc \
            $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
@@ -284,6 +284,13 @@ as_string = sed 's/[\\"]/\\&/g; s/.*/"&\\n"/'
 $(GEN)/repl/diagnostics.inc: docs/DIAGNOSTICS.md
 	@mkdir -p $(@D)
 	$(Q)$(as_string) $< > $@
+
+# A row {path, text} for each file of the tutorial.
+lessons := $(sort $(wildcard docs/tutorial/*))
+$(GEN)/repl/lessons.inc: $(lessons)
+	@mkdir -p $(@D)
+	$(Q)for file in $^; do echo "{\"$$file\","; $(as_string) $$file; \
+	  echo '},'; done > $@
 
 $(GEN)/stepper/%.inc: stepper/%
 	@mkdir -p $(@D)

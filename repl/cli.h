@@ -48,7 +48,8 @@ enum {
   IN_STEP = 1024,
   IN_PASSES = 2048,
   IN_DOC = 4096,
-  IN_ALL = 8191,
+  IN_LEARN = 8192,
+  IN_ALL = 16383,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -158,6 +159,7 @@ int command_stream(const Cli *cli);
 int command_step(const Cli *cli);
 int command_passes(const Cli *cli);
 int command_doc(const Cli *cli);
+int command_learn(const Cli *cli);
 
 /* Prints an operator (false after saying that there is none of that name), and
  * the list of operators: those whose name or alias has this beginning, or else
@@ -173,7 +175,8 @@ bool explain(const char *word);
 void ops_print_json(int from, int to);
 
 /* The prompt on a program and its session, which either ran a script (rly run
- * -i) or is new. */
-int repl_loop(Host *h, rly_session *s, bool script);
+ * -i) or is new.  In a lesson (NULL: none) it goes on until that is over. */
+struct Lesson;
+int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson);
 
 #endif

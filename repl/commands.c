@@ -45,11 +45,18 @@ static void run_ops(Repl *r, const char *rest) {
  * are in the program, but to evaluate them without their params would only
  * repeat the message. */
 static bool load(Repl *r, const char *rest) {
-  if (!repl_may_use_files(r, "load")) return false;
   char *path = strndup(rest, params_behind(rest));
-  rly_status status =
-      path ? rly_program_add_file(r->host->program, path, RLY_RECHECK)
-           : RLY_LIMIT;
+  const char *own = path ? learn_file(r, path) : NULL;
+  rly_program *p = r->host->program;
+  rly_status status = RLY_LIMIT;
+  if (own) {
+    status = rly_program_add_text(p, path, own, strlen(own), RLY_RECHECK);
+  } else if (!repl_may_use_files(r, "load")) {
+    free(path);
+    return false;
+  } else if (path) {
+    status = rly_program_add_file(p, path, RLY_RECHECK);
+  }
   host_report(r->host);
   bool ok = status == RLY_OK && params_bind_words(r, rest);
   if (status == RLY_OK && !ok) rly_session_skip(r->session);
@@ -251,36 +258,58 @@ static const ReplCommand table[] = {
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
-void repl_each_command(void (*visit)(void *data, const char *name),
+/* In a lesson there are these, too. */
+static const ReplCommand in_lessons[] = {
+    {"hint", 0, "", learn_hint, "in a lesson: a hint, and then the next one",
+     NULL},
+    {"solution", 0, "", learn_solution, "in a lesson: what would be right",
+     NULL},
+    {"skip", 0, "", learn_skip, "in a lesson: go on without an answer", NULL},
+    {"back", 0, "", learn_back, "in a lesson: what was shown before", NULL},
+};
+enum { IN_LESSONS_COUNT = sizeof in_lessons / sizeof *in_lessons };
+
+static const ReplCommand *row(int i) {
+  return i < TABLE_COUNT ? &table[i] : &in_lessons[i - TABLE_COUNT];
+}
+
+static int row_count(const Repl *r) {
+  return TABLE_COUNT + (r->lesson ? IN_LESSONS_COUNT : 0);
+}
+
+void repl_each_command(const Repl *r,
+                       void (*visit)(void *data, const char *name),
                        void *data) {
-  for (int i = 0; i < TABLE_COUNT; i++) {
+  for (int i = 0; i < row_count(r); i++) {
     char name[32];
-    snprintf(name, sizeof name, ":%s", table[i].name);
+    snprintf(name, sizeof name, ":%s", row(i)->name);
     visit(data, name);
   }
 }
 
 static CommandName name_at(int i) {
-  return (CommandName){table[i].name, table[i].letter};
+  return (CommandName){row(i)->name, row(i)->letter};
 }
 
 /* The command that the first `n` bytes name, perhaps by a beginning or a
  * letter; NULL after saying why there is none. */
-static const ReplCommand *find_command(const char *word, size_t n) {
+static const ReplCommand *find_command(const Repl *r, const char *word,
+                                       size_t n) {
   char *why;
   int at =
-      command_find((CommandNames){":", TABLE_COUNT, name_at}, word, n, &why);
+      command_find((CommandNames){":", row_count(r), name_at}, word, n, &why);
   if (at < 0) fprintf(stderr, "%s\n", why ? why : "rly: out of memory");
   free(why);
-  return at >= 0 ? &table[at] : NULL;
+  return at >= 0 ? row(at) : NULL;
 }
 
-static void help_all(void) {
-  for (int i = 0; i < TABLE_COUNT; i++) {
-    char letter[] = {':', table[i].letter, '\0'};
-    int n = printf(":%s %s", table[i].name, table[i].args);
-    printf("%*s%-4s%s\n", n < 24 ? 24 - n : 1, "",
-           table[i].letter ? letter : "", table[i].help);
+static void help_all(const Repl *r) {
+  for (int i = 0; i < row_count(r); i++) {
+    const ReplCommand *c = row(i);
+    char letter[] = {':', c->letter, '\0'};
+    int n = printf(":%s %s", c->name, c->args);
+    printf("%*s%-4s%s\n", n < 24 ? 24 - n : 1, "", c->letter ? letter : "",
+           c->help);
   }
 }
 
@@ -298,9 +327,9 @@ static void help_on(Repl *r, const ReplCommand *c) {
 static void run_help(Repl *r, const char *rest) {
   rest += *rest == ':';
   size_t n = strcspn(rest, " \t");
-  const ReplCommand *c = n ? find_command(rest, n) : NULL;
+  const ReplCommand *c = n ? find_command(r, rest, n) : NULL;
   if (c) help_on(r, c);
-  else if (!n) help_all();
+  else if (!n) help_all(r);
 }
 
 static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
@@ -319,7 +348,7 @@ static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
 void repl_command(Repl *r, const char *line) {
   size_t n = strcspn(line, " \t"), end = strlen(line);
   size_t begin = n + strspn(line + n, " \t");
-  const ReplCommand *c = find_command(line, n);
+  const ReplCommand *c = find_command(r, line, n);
   while (end > begin && strchr(" \t", line[end - 1])) end--;
   char *rest = c ? strndup(line + begin, end - begin) : NULL;
   if (rest) run_command(r, c, rest);

@@ -408,7 +408,7 @@ void complete_words(const Repl *r, const Cursor *at, Offer add, void *data) {
   Spot p;
   Begun b = {.word = at->text + at->start, .offer = add, .data = data};
   b.len = strlen(b.word);
-  if (*b.word == ':') repl_each_command(offer_name, &b);
+  if (*b.word == ':') repl_each_command(r, offer_name, &b);
   else if (is_command(at, "doc")) offer_operators(&b);
   else if (spot_find(&p, at->text, at->start)) {
     offer_by_place(r, &b, &p);

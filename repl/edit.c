@@ -481,6 +481,8 @@ bool edit_init(const Repl *r, bool (*pressed)(void)) {
   return true;
 }
 
+void edit_for(const Repl *r) { edit.repl = r; }
+
 char *edit_read(const char *prompt, bool whole) {
   edit.prompt = prompt;
   edit.whole = whole;
@@ -496,6 +498,8 @@ bool edit_init(const Repl *r, bool (*pressed)(void)) {
   (void)r, (void)pressed;
   return false;
 }
+
+void edit_for(const Repl *r) { (void)r; }
 
 char *edit_read(const char *prompt, bool whole) {
   (void)prompt, (void)whole;

@@ -12,6 +12,8 @@
  * ends an entry however unfinished.  False, and nothing is changed: on this
  * terminal the cursor cannot move up. */
 bool edit_init(const Repl *r, bool (*pressed)(void));
+/* The entries to come are of this prompt. */
+void edit_for(const Repl *r);
 /* Reads an entry or, unless `whole`, a line that is taken as it is, with this
  * prompt; the caller frees it.  What an earlier paste left comes first.  NULL:
  * the end of input. */

@@ -193,8 +193,11 @@ static bool was_pressed(void) { return pressed; }
  * replace ours.  Bracketed paste keeps a pasted text of several lines from
  * being submitted line by line. */
 void line_init(const Repl *r) {
+  static bool ready;
   repl = r;
-  if (!r->tty) return;
+  if (ready) edit_for(r);
+  if (!r->tty || ready) return;
+  ready = true;
   rl_catch_signals = 0;
   rl_readline_name = "rly";
   rl_getc_function = read_key;

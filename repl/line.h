@@ -8,7 +8,7 @@
 #include "repl/complete.h"
 
 /* Prepares editing at a terminal: keys, history, and completion for `r`, which
- * must outlive the last line. */
+ * must outlive the last line, or be followed by another. */
 void line_init(const Repl *r);
 /* A line without its newline, which the caller frees; NULL at the end of input.
  * It begins with `indent` blanks, which the user may delete.  If

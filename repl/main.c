@@ -45,6 +45,8 @@ static const Command commands[] = {
     {"stream", "FILE.rly", IN_STREAM, command_stream,
      "feed a step function frame by frame"},
     {"repl", "", IN_REPL, command_repl, "the prompt"},
+    {"learn", "[N]", IN_LEARN, command_learn,
+     "the tutorial at the prompt, with exercises: go on, or lesson N"},
     {"help", "[COMMAND]", IN_HELP, command_help, "help on a command"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

@@ -189,8 +189,9 @@ static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
   free(r->last);
   r->last = strdup(text);
   host_report(r->host);
+  r->fine = false;
   if (status != RLY_OK) return status;
-  bool ok = repl_evaluate(r);
+  bool ok = r->fine = repl_evaluate(r);
   if (ok) transcript_add(r);
   if (!r->startup) r->entry.number += takes_number(r, ok);
   return status;
@@ -221,10 +222,14 @@ static void finish_entry(Repl *r) {
   entry_clear(&r->entry);
 }
 
-/* An entry keeps empty lines inside; before it they are passed over. */
+/* An entry keeps empty lines inside; before it they are passed over, except
+ * that Enter goes on in a lesson. */
 static void take_line(Repl *r, const char *line) {
   bool fresh = r->entry.len == 0;
-  if (fresh && is_blank(line)) return;
+  if (fresh && is_blank(line)) {
+    if (r->lesson && r->tty) learn_go_on(r);
+    return;
+  }
   if (fresh && line[strspn(line, " ")] == ':') {
     if (r->tty && !r->startup) line_remember(line);
     repl_command(r, line + strspn(line, " ") + 1);
@@ -237,6 +242,7 @@ static void take_line(Repl *r, const char *line) {
   } else if (submit(r, false)) {
     finish_entry(r);
     watch_look(r);
+    learn_look(r);
   }
 }
 
@@ -324,18 +330,20 @@ static void start_up(Repl *r, bool script) {
  * Ctrl-C gives up the entry that is being typed and nothing else.  An entry
  * that is unfinished at the end of a pipe is submitted, so that its mistake is
  * reported. */
-int repl_loop(Host *h, rly_session *s, bool script) {
+int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson) {
   Repl r = {.host = h,
+            .lesson = lesson,
             .settings = settings_initial,
             .entry.number = 1,
             .tty = isatty(STDIN_FILENO)};
   if (!state_begin(&r, s)) return 3;
   line_init(&r);
-  greet(&r);
+  if (lesson) learn_begin(&r);
+  else greet(&r);
   bool file = !h->cli->eval && h->cli->words.count;
   if (script && file) transcript_add_file(&r, h->cli->words.items[0]);
   else if (script) transcript_add(&r);
-  start_up(&r, script);
+  if (!lesson) start_up(&r, script);
   while (!r.quit && !h->write_error) {
     bool interrupted;
     char *line = next_line(&r, &interrupted);
@@ -348,7 +356,10 @@ int repl_loop(Host *h, rly_session *s, bool script) {
     take_line(&r, line);
     free(line);
   }
-  if (r.entry.len) submit(&r, true);
+  if (r.entry.len) {
+    submit(&r, true);
+    learn_look(&r);
+  }
   /* After Ctrl-D the cursor still stands behind the prompt. */
   if (r.tty && !r.quit) putchar('\n');
   entry_clear(&r.entry);
@@ -374,7 +385,7 @@ static int prompt(Host *h) {
   host_report(h);
   rly_session *s = status ? NULL : host_session(h, false);
   if (!s) return status ? status : 3;
-  status = repl_loop(h, s, false);
+  status = repl_loop(h, s, false, NULL);
   host_session_free(h, s);
   return status;
 }

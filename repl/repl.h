@@ -58,6 +58,8 @@ typedef struct Repl {
   int line;     /* the line of it, from 0, on which the entry begins */
   Settings settings;
   bool tty, quit;
+  bool fine;                 /* the last entry was evaluated to its end */
+  struct Lesson *lesson;     /* of `rly learn`; or NULL */
   Frames frames;             /* where a run-time error stopped */
   const struct Unit *failed; /* the last entry, if it ended with one */
   rly_session *before;       /* the session as it was, if that changes cells */
@@ -84,7 +86,8 @@ void repl_command(Repl *r, const char *line);
  * comes by a pipe.  False after reporting. */
 bool repl_may_use_files(Repl *r, const char *command);
 /* Gives every command's name, with its colon. */
-void repl_each_command(void (*visit)(void *data, const char *name), void *data);
+void repl_each_command(const Repl *r,
+                       void (*visit)(void *data, const char *name), void *data);
 
 /* Prints to stdout, and to stderr after `:NAME: `. */
 void repl_say(Repl *r, const char *format, ...)
@@ -186,6 +189,21 @@ void watch_run_stop(Repl *r, const char *rest);
 /* After each entry and each command. */
 void watch_look(Repl *r);
 void watch_clear(Repl *r);
+
+/* --- learn.c: lessons ----------------------------------------------------- */
+
+/* Shows where the lesson begins, or was left. */
+void learn_begin(Repl *r);
+/* Enter: what comes next in it. */
+void learn_go_on(Repl *r);
+/* After each entry: is that what was asked for? */
+void learn_look(Repl *r);
+/* The text of a file that the lessons load; NULL: it is none of them. */
+const char *learn_file(const Repl *r, const char *path);
+void learn_hint(Repl *r, const char *rest);
+void learn_solution(Repl *r, const char *rest);
+void learn_skip(Repl *r, const char *rest);
+void learn_back(Repl *r, const char *rest);
 
 /* --- doc.c: what is written about a name -------------------------------- */
 

@@ -291,7 +291,8 @@ static int run_interactive(Host *h, const rly_function *entry, bool bound) {
   if (bound) status = run_once(h, s, entry, true);
   else rly_session_skip(s);
   host_report(h);
-  int code = status == RLY_OK ? repl_loop(h, s, true) : exit_status(status);
+  int code =
+      status == RLY_OK ? repl_loop(h, s, true, NULL) : exit_status(status);
   host_session_free(h, s);
   return code;
 }

@@ -9,7 +9,9 @@
  * of the code generator, too.
  *
  * In Markdown, commands and prompt entries are cases as well (test_console.c).
- * They run as processes of their own, only where --shell allows it.
+ * They run as processes of their own, only where --shell allows it.  Exercises
+ * of a page (lesson.h) are tested by their answers: each solution must be
+ * taken, each wrong answer refused.
  *
  * Memory: an Outcome owns its texts; the run's `typed` and `printed` live as
  * long as the file. */
@@ -18,6 +20,7 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/lesson.h"
 #include "repl/test_console.h"
 #include "repl/test_file.h"
 
@@ -365,17 +368,75 @@ static char *read_text(const char *path, const char **why) {
   return NULL;
 }
 
+static void failed(TestRun *t, const char *path, const char *why) {
+  t->failures++;
+  if (t->cli->promote) fprintf(stderr, "rly: %s: %s\n", path, why);
+  else printf("not ok %d - %s: %s\n", ++t->points, path, why);
+}
+
+/* --- Exercises ------------------------------------------------------------ */
+
+/* Answers an exercise in a session of its own.  Is the answer taken?  If not,
+ * *why may say more; it is to be freed.  `broken`: not even the question could
+ * be asked. */
+static bool try_answer(TestRun *t, const Exercise *e, Part answer, bool *broken,
+                       char **why) {
+  Host h;
+  *why = NULL;
+  *broken = true;
+  if (!host_init(&h, t->cli)) return false;
+  rly_session *s = rly_session_new(h.program, NULL);
+  *broken = !s || !part_run(&h, s, e->given);
+  bool taken =
+      !*broken && part_run(&h, s, answer) && exercise_holds(&h, s, e, why);
+  rly_session_free(s);
+  host_done(&h);
+  return taken;
+}
+
+static void test_answers(TestRun *t, const char *path, const Exercise *e,
+                         const PartList *answers, bool right) {
+  for (int i = 0; i < answers->count; i++) {
+    Part answer = answers->items[i];
+    char *why;
+    bool broken, taken = try_answer(t, e, answer, &broken, &why);
+    bool ok = !broken && taken == right;
+    printf("%sok %d - %s:%d %s\n", ok ? "" : "not ", ++t->points, path,
+           answer.line, right ? "a solution" : "a wrong answer");
+    t->failures += !ok;
+    if (broken) print_commented("what is given does not run", NULL);
+    else if (!ok)
+      print_commented(right ? "it is refused:" : "it is taken as right",
+                      right && !why ? "it does not run" : why);
+    free(why);
+  }
+}
+
+static void test_exercises(TestRun *t, const char *path, const char *text) {
+  Page page;
+  bool read = page_read(&page, text);
+  if (!read) failed(t, path, "out of memory");
+  for (int i = 0; read && i < page.count; i++) {
+    const Exercise *e = &page.pieces[i].exercise;
+    const char *flaw = page.pieces[i].asks ? exercise_flaw(e) : NULL;
+    char why[160];
+    snprintf(why, sizeof why, "line %d: the exercise is not whole: %s",
+             e->title.line, flaw ? flaw : "");
+    if (flaw) failed(t, path, why);
+    if (flaw || !page.pieces[i].asks) continue;
+    test_answers(t, path, e, &e->solutions, true);
+    test_answers(t, path, e, &e->wrong, false);
+  }
+  page_free(&page);
+}
+
+/* --- All of it ------------------------------------------------------------ */
+
 static bool start(TestRun *t) {
   if (!host_init(&t->host, t->cli)) return false;
   rly_session_options options = {.write = collect, .data = t};
   t->session = rly_session_new(t->host.program, &options);
   return t->session != NULL;
-}
-
-static void failed(TestRun *t, const char *path, const char *why) {
-  t->failures++;
-  if (t->cli->promote) fprintf(stderr, "rly: %s: %s\n", path, why);
-  else printf("not ok %d - %s: %s\n", ++t->points, path, why);
 }
 
 static void run_file(TestRun *t, const char *path, char *text) {
@@ -387,6 +448,8 @@ static void run_file(TestRun *t, const char *path, char *text) {
   else if (!t->cli->promote) run_cases(t, path, &f, NULL);
   else if (!promote(t, path, &f, text))
     failed(t, path, "left as it was: a limit ended a case");
+  if (!t->cli->promote && test_file_is_markdown(path))
+    test_exercises(t, path, text);
   test_file_free(&f);
   free(t->typed);
   free(t->printed);

@@ -42,11 +42,15 @@ static Block block_of(const char *fence) {
   return strcmp(fence, "```console") ? BLOCK_NONE : BLOCK_CONSOLE;
 }
 
+bool test_file_is_markdown(const char *path) {
+  size_t n = strlen(path);
+  return n > 3 && !strcmp(path + n - 3, ".md");
+}
+
 /* Sets the kind of every line.  In Markdown, only fenced lines count.  A fence
  * that is not closed reaches to the end of the file, as Markdown has it. */
 static Block *blocks_of_lines(const TestFile *f, const char *path) {
-  size_t n = strlen(path);
-  bool markdown = n > 3 && !strcmp(path + n - 3, ".md"), inside = false;
+  bool markdown = test_file_is_markdown(path), inside = false;
   Block *blocks = calloc((size_t)f->line_count + 1, sizeof *blocks);
   Block block = markdown ? BLOCK_NONE : BLOCK_RLY;
   for (int i = 0; blocks && i < f->line_count; i++) {

@@ -25,7 +25,8 @@
  * In Markdown the fenced `rly` blocks are one such file.  A fenced `console`
  * block shows commands behind `$ `, or entries at the prompt behind `rly> `
  * and `  ... `, each followed by what it prints; a line of three dots stands
- * for any lines.  The entries of a file are one session. */
+ * for any lines.  The entries of a file are one session.  Exercises are told of
+ * in lesson.h. */
 #ifndef REPL_TEST_FILE_H
 #define REPL_TEST_FILE_H
 
@@ -67,6 +68,7 @@ typedef struct TestFile {
   int case_count;
 } TestFile;
 
+bool test_file_is_markdown(const char *path);
 /* False when memory runs out. */
 bool test_file_read(TestFile *f, const char *path, const char *text);
 void test_file_free(TestFile *f);

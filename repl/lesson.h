@@ -1,0 +1,98 @@
+/* Lessons: pages of Markdown with exercises that check themselves.
+ *
+ * An exercise begins with a heading and ends with the fold that holds its wrong
+ * answers.  On a page it reads as one; `rly learn` asks it (learn.c), and
+ * `rly test` sees that the solutions pass and the wrong answers do not:
+ *
+ *   ### Exercise: half
+ *
+ *   What to do.
+ *
+ *   ```rly given         what is defined for it first; may be missing
+ *   let %n = 8;
+ *   ```
+ *
+ *   ```rly check         expressions, one a line, that must be True
+ *   %it == 4
+ *   ```
+ *
+ *   <details><summary>Hint</summary>      one, or several in their order
+ *   ...
+ *   </details>
+ *   <details><summary>Solution</summary>
+ *
+ *   ```rly solution      one block an answer, here as below
+ *   %n / 2
+ *   ```
+ *
+ *   </details>
+ *   <details><summary>Not these</summary>
+ *
+ *   ```rly wrong
+ *   %n
+ *   ```
+ *   ...
+ *   </details> */
+#ifndef REPL_LESSON_H
+#define REPL_LESSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "repl/cli.h"
+
+/* A stretch of the page's text, which owns it. */
+typedef struct Part {
+  const char *text;
+  size_t len;
+  int line; /* its first, from 1 */
+} Part;
+
+enum { PARTS_MAX = 8 };
+
+typedef struct PartList {
+  Part items[PARTS_MAX];
+  int count;
+} PartList;
+
+typedef struct Exercise {
+  Part title;
+  Part task; /* from below the heading to the first fold */
+  Part given, check;
+  PartList hints, solutions, wrong;
+} Exercise;
+
+/* What is read at once: prose up to the end of a block of `console`, or an
+ * exercise. */
+typedef struct Piece {
+  Part text;
+  bool asks; /* there is an exercise */
+  Exercise exercise;
+} Piece;
+
+typedef struct Page {
+  Part title;
+  Piece *pieces;
+  int count, exercises;
+} Page;
+
+/* Cuts a page, which must outlive the pieces; false when memory runs out. */
+bool page_read(Page *p, const char *text);
+void page_free(Page *p);
+/* What the exercise lacks, or has too much of; NULL: it is whole. */
+const char *exercise_flaw(const Exercise *e);
+
+/* The next line of a part, which is taken off it, without its newline; false at
+ * the end. */
+bool part_line(Part *rest, Part *line);
+/* Does a line, or a part, begin so? */
+bool part_begins(Part p, const char *prefix);
+
+/* Adds a part to the program and runs it, showing nothing; false, with nothing
+ * reported, when it is refused or fails. */
+bool part_run(Host *h, rly_session *s, Part p);
+/* Are the exercise's checks true now?  They are asked of a copy of the session.
+ * If not, *why is the reason, to be freed; NULL when memory ran out. */
+bool exercise_holds(Host *h, rly_session *s, const Exercise *e, char **why);
+
+#endif

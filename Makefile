@@ -344,16 +344,9 @@ ready: deps
 examples: all   ## the example programs, against what is known of them
 	$(RLY) test --shell $(wildcard examples/*/README.md)
 
-charlm := examples/charlm
 demo: ready     ## a character LSTM writes text, and how it reads is checked
 	@$(MAKE) --no-print-directory all
-	@$(RLY) run $(charlm)/charlm.rly --params $(charlm)/charlm.safetensors \
-	  temperature=0.5
-	@$(RLY) run $(charlm)/law.rly --params $(charlm)/charlm.safetensors
-	@printf '%s\n' '' 'Now type:' '  $(RLY)' \
-	  '  $(RLY) step --html steps.html docs/tutorial/scale.rly x=[1]' \
-	  "  $(RLY) run $(charlm)/charlm.rly \\" \
-	  "    --params $(charlm)/charlm.safetensors prompt='\"You may\"'"
+	@examples/charlm/demo
 
 test: ready     ## every test; MODE=asan for the same under the sanitizers
 	@$(MAKE) --no-print-directory check

@@ -247,12 +247,9 @@ static void end_paragraph(Repl *r, Prose *p) {
     size_t n = strcspn(w, " "), ticks = 0;
     for (size_t i = 0; i < n; i++) ticks += w[i] == '`';
     int width = (int)(utf8_width(w, n) - (p->d.colour ? ticks : 0));
-    if (column) strbuf_add_char(&p->out, ' ');
-    if (column && column + 1 + width > p->d.width) {
-      p->out.data[p->out.len - 1] = '\n';
-      column = 0;
-    }
-    column += width + (column > 0);
+    bool breaks = column && column + 1 + width > p->d.width;
+    if (column) strbuf_add_char(&p->out, breaks ? '\n' : ' ');
+    column = column && !breaks ? column + 1 + width : width;
     for (size_t i = 0; i < n;) {
       size_t m = p->d.colour ? strcspn(w + i, "`") : n;
       if (m > n - i) m = n - i;
@@ -268,6 +265,20 @@ static void end_paragraph(Repl *r, Prose *p) {
   strbuf_done(&plain);
   repl_say(r, "%s", strbuf_text(&p->out));
   p->out.len = 0;
+}
+
+static Prose prose(Repl *r) {
+  Prose p = {.d = repl_display(r)};
+  if (p.d.width > WIDTH_MOST) p.d.width = WIDTH_MOST;
+  strbuf_init(&p.words, &r->host->cx->mem);
+  strbuf_init(&p.out, &r->host->cx->mem);
+  return p;
+}
+
+static void prose_done(Repl *r, Prose *p) {
+  end_paragraph(r, p);
+  strbuf_done(&p->words);
+  strbuf_done(&p->out);
 }
 
 static void say_styled(Repl *r, Style style, const char *text, size_t len) {
@@ -341,10 +352,7 @@ static void show_code(Repl *r, Part *rest) {
 
 /* Shows a part of the page; `run`: and evaluates its entries. */
 static void show_part(Repl *r, Part rest, bool run) {
-  Prose p = {.d = repl_display(r)};
-  if (p.d.width > WIDTH_MOST) p.d.width = WIDTH_MOST;
-  strbuf_init(&p.words, &r->host->cx->mem);
-  strbuf_init(&p.out, &r->host->cx->mem);
+  Prose p = prose(r);
   bool gap = false;
   for (Part line; part_line(&rest, &line);) {
     bool fence = part_begins(line, "```");
@@ -362,9 +370,7 @@ static void show_part(Repl *r, Part rest, bool run) {
       strbuf_add_len(&p.words, line.text, line.len);
     }
   }
-  end_paragraph(r, &p);
-  strbuf_done(&p.words);
-  strbuf_done(&p.out);
+  prose_done(r, &p);
 }
 
 /* --- Going on ------------------------------------------------------------- */
@@ -500,13 +506,15 @@ void learn_go_on(Repl *r) {
 
 void learn_look(Repl *r) {
   Lesson *l = r->lesson;
-  Piece *p = asking(l);
-  if (!p || l->solved || l->over || !r->fine) return;
+  Piece *piece = asking(l);
+  if (!piece || l->solved || l->over || !r->fine) return;
   char *why;
-  bool holds = exercise_holds(r->host, r->session, &p->exercise, &why);
+  bool holds = exercise_holds(r->host, r->session, &piece->exercise, &why);
   state_others_skip(r);
   if (!holds) {
-    repl_say(r, "Not yet: %s.\n", why ? why : "memory ran out");
+    Prose p = prose(r);
+    strbuf_addf(&p.words, "Not yet: %s.", why ? why : "memory ran out");
+    prose_done(r, &p);
     free(why);
     return;
   }

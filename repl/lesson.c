@@ -208,11 +208,11 @@ static bool line_holds(Host *h, rly_session *s, Part line, char **why) {
   return holds;
 }
 
-/* The copy is what Ctrl-C stops meanwhile, for a check may call an answer that
- * has no end. */
+/* The copy prints nothing.  It is what Ctrl-C stops meanwhile, for a check may
+ * call an answer that has no end. */
 bool exercise_holds(Host *h, rly_session *s, const Exercise *e, char **why) {
   *why = NULL;
-  rly_session *copy = host_fork(h, s), *before = h->session;
+  rly_session *copy = rly_session_fork(s, NULL), *before = h->session;
   if (!copy) return false;
   host_session_use(h, copy);
   bool holds = true;

@@ -40,7 +40,7 @@ for my $n (1 .. @pages) {
   is($run->{status}, 0, "lesson $n: its solutions are right")
     or diag($run->{out});
   like($run->{out}, qr/done, with all \d exercises\.\n\z/, '... it is done');
-  unlike($run->{out}, qr/Not yet(?!.*there is no global)|:hint/,
+  unlike($run->{out}, qr/Not yet(?!.*\n?.*there is no global)|:hint/,
          '... with nothing wrong');
 }
 
@@ -163,6 +163,8 @@ for my $columns (60, 100) {
   $s->expect(qr/Type an answer; :hint.*rly>\z/s, 'Enter does not pass it');
   $s->type("7 / 2\n");
   $s->expect(qr/Not yet: .*rly>\z/s, 'a wrong answer');
+  @long = grep { length > $columns } split /\n/, $s->all;
+  is("@long", '', '... is told why within the terminal');
   $s->type("7f / 2f\n");
   $s->expect(qr/Right\. Enter goes on\.\s+rly>\z/s, 'a right one');
   $s->type("\n");

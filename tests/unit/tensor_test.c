@@ -793,6 +793,10 @@ static void facts(void **state) {
                "3 elements, -2 to 2.5, mean 0.5");
   expect_facts(&d, DT_FLOAT64, 4, (double[]){NAN, 3, -INFINITY, 1},
                "4 elements, -inf to 3, mean 2, 1 NaN, 1 inf");
+  expect_facts(&d, DT_FLOAT32, 4, (float[]){NAN, 3, -INFINITY, 1},
+               "4 elements, -inf to 3, mean 2, 1 NaN, 1 inf");
+  expect_facts(&d, DT_FLOAT32, 2, (float[]){INFINITY, INFINITY},
+               "2 elements, inf to inf, 2 inf");
   expect_facts(&d, DT_FLOAT32, 1, (float[]){NAN}, "1 element, 1 NaN");
   expect_facts(&d, DT_INT64, 2, (int64_t[]){9007199254740993, 9007199254740992},
                "2 elements, 9007199254740992 to 9007199254740993, "

@@ -23,7 +23,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "passes/row.h"
+#include "passes/pass.h"
 
 /* The parts of the state's type as a tree: types nest without a limit where
  * they are inferred, and what is written recurses over them. */
@@ -264,6 +264,8 @@ static Unit *map_unit(Functional *f, const Unit *u) {
   made->item_count = n;
   return made;
 }
+
+Pass pass_functional;
 
 /* A text without global values has no state: it stays. */
 Unit *pass_functional(Program *p, Unit *u) {

@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "passes/row.h"
+#include "passes/pass.h"
 #include "types/types.h"
 
 /* --- Passes that look ----------------------------------------------------- */
@@ -45,6 +45,10 @@ Unit *pass_static(Program *p, Unit *unit) {
 }
 
 /* --- The table ------------------------------------------------------------ */
+
+#define PASS(id, function, ...) Pass function;
+#include "passes/passes.def"
+#undef PASS
 
 typedef enum PassId {
 #define PASS(id, function, ...) PASS_##id,

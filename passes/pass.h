@@ -20,11 +20,15 @@ enum {
   FACT_PLAIN = 32,  /* nothing in it that TVM does not read */
 };
 
+/* A pass's function, which its own file declares by this type, and the table
+ * again: no file but the table's is compiled anew for a row. */
+typedef Unit *Pass(Program *p, Unit *unit);
+
 typedef struct PassInfo {
   const char *name;
   unsigned needs, gives, breaks; /* FACT_ */
   const char *sentence;
-  Unit *(*run)(Program *p, Unit *unit);
+  Pass *run;
 } PassInfo;
 extern const PassInfo pass_info[];
 extern const int pass_count;

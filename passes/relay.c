@@ -15,7 +15,7 @@
  * A construct that Relay lacks is refused with E0508 at its place, and the map
  * goes on, so that one run reports all of them.  The result shares with the
  * unit what did not change; both live in the unit's arena. */
-#include "passes/row.h"
+#include "passes/pass.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -337,6 +337,8 @@ static Unit *map_unit(Relay *r, Unit *u) {
   made->unsaid_count = made->unsaid ? (int)r->unsaid.len : 0;
   return made;
 }
+
+Pass pass_relay;
 
 /* Sugar is written out, `param`s become parameters, locals get names of their
  * own, what Relay's grammar wants in parentheses stands in a block without

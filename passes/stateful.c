@@ -15,7 +15,7 @@
  * S.  Other uses of it, its own among them, mean the pure function, so that the
  * state is read and written once for each call from outside. */
 #include "ir/walk.h"
-#include "passes/row.h"
+#include "passes/pass.h"
 #include "types/types.h"
 
 typedef struct Stateful {
@@ -229,6 +229,8 @@ static Unit *map_unit(Stateful *s) {
   made->version_header = false;
   return made;
 }
+
+Pass pass_stateful;
 
 Unit *pass_stateful(Program *p, Unit *u) {
   Stateful s = {.p = p, .arena = &u->arena, .unit = u};

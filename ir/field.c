@@ -49,13 +49,3 @@ const Expr *attr_as_expr(Program *p, Arena *a, const AttrExpr *x) {
   }
   return x->expr;
 }
-
-const Expr *field_apart(Arena *a, const Expr *e) {
-  const Expr *of = e->args[0];
-  if (of->parens || (of->kind != EX_LOCAL && of->kind != EX_GLOBAL)) return e;
-  Expr *made = arena_copy(a, e, sizeof *e);
-  Expr *apart = arena_copy(a, of, sizeof *of);
-  apart->parens = true;
-  made->args = arena_copy(a, &apart, sizeof apart);
-  return made;
-}

@@ -240,11 +240,12 @@ static void print_prefix(Printer *p, const Expr *e) {
 
 /* --- Calls and projections ------------------------------------------------ */
 
-/* (%t.0).weight: without the parentheses that is one name. */
-static bool keeps_parens(const Expr *link, const Expr *e) {
-  return link->kind == EX_FIELD && e->parens &&
-         (e->kind == EX_PROJ || e->kind == EX_FIELD || e->kind == EX_LOCAL ||
-          e->kind == EX_GLOBAL);
+/* (%t.0).weight: without the parentheses that is one name, and may be that of
+ * a variable. */
+static bool needs_parens(const Expr *link, const Expr *e) {
+  if (link->kind != EX_FIELD) return false;
+  while (e->kind == EX_PROJ) e = e->args[0];
+  return e->kind == EX_LOCAL || e->kind == EX_GLOBAL;
 }
 
 /* f(a).0(b): the head, then one link after the other. */
@@ -255,7 +256,7 @@ static void print_postfix(Printer *p, const Expr *e) {
     VEC_PUSH(&p->spine, e);
     const Expr *link = e;
     e = e->kind == EX_CALL ? e->call.callee : e->args[0];
-    parens = keeps_parens(link, e);
+    parens = needs_parens(link, e);
   }
   const Expr *first = p->spine.len > base ? VEC_LAST(&p->spine) : NULL;
   bool number = first && first->kind == EX_PROJ && is_number(e);

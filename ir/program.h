@@ -291,9 +291,6 @@ const char *global_sigil(const Global *g); /* "%" of a session's value */
 /* The expression that an attribute's value was written as, for the field of a
  * constructor. */
 const Expr *attr_as_expr(Program *p, Arena *a, const AttrExpr *x);
-/* The EX_FIELD `%a.b`, which the checker has found to be one, as `(%a).b`: that
- * is a field also where there is a variable `%a.b`. */
-const Expr *field_apart(Arena *a, const Expr *e);
 
 /* An immortal constant of the program, from raw bits or from a tensor of its
  * heap that becomes the program's; freed with the program.  NULL, with the

@@ -387,17 +387,8 @@ Expr *build_projection(Builder *b, Expr *operand, Token index) {
   return e;
 }
 
-/* `%t .weight`, and `%t.0 .weight`: without the blank they are one name.  The
- * parentheses keep them apart. */
-static bool is_dotted(const Expr *e) {
-  while (!e->parens && (e->kind == EX_PROJ || e->kind == EX_FIELD))
-    e = e->args[0];
-  return !e->parens && (e->kind == EX_LOCAL || e->kind == EX_GLOBAL);
-}
-
 Expr *build_field_of(Builder *b, Expr *operand, Token name) {
   Expr *e = expr_new(b->arena, EX_FIELD, span_join(operand->span, name.span));
-  if (is_dotted(operand)) operand->parens = true;
   e->args = list_pointers(b, list_of(b, operand));
   e->count = 1;
   e->field.name = name.name;

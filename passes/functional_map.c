@@ -382,7 +382,6 @@ static void leave_node(Thread *t, ExprMap *m, bool tail) {
       if (c) expr_map_put(m, content(t, c->index, e->span));
       break;
     case EX_WRITE: leave_write(t, m); break;
-    case EX_FIELD: expr_map_put(m, field_apart(t->f->arena, m->made)); break;
     case EX_CALL: leave_call(t, m, tail); break;
     case EX_FN: leave_fn(t, m); break;
     case EX_BLOCK:

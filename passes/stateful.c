@@ -126,8 +126,6 @@ static const Expr *with_pure(Stateful *s, const Expr *e) {
   expr_map_start(&m, s->p->mem, s->arena, e);
   while (expr_map_next(&m)) {
     if (m.walk.event != WALK_LEAVE) continue;
-    if (m.walk.at->kind == EX_FIELD)
-      expr_map_put(&m, field_apart(s->arena, m.made));
     if (m.walk.at->kind != EX_GLOBAL) continue;
     const Name *pure = ptrmap_get(&s->pure, m.walk.at->g.name);
     if (pure) expr_map_own(&m)->g.name = pure;

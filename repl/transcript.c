@@ -421,10 +421,12 @@ static void put_program(Repl *r, const char *path, const StrBuf *text,
                         StrBuf *out) {
   rly_program *p = rly_program_new(r->host->cx);
   if (!p) return;
-  rly_status status =
-      rly_program_add_text(p, path, strbuf_text(text), text->len, 0);
-  if (status == RLY_OK) {
-    unit_print(p->ir, p->newest, out);
+  const char *bytes = strbuf_text(text);
+  /* Printed is a unit that was not checked: the checker makes fields of names
+   * with dots, whose text is another. */
+  Unit *unit = program_parse_text(p, path, bytes, text->len);
+  if (unit && rly_program_add_text(p, path, bytes, text->len, 0) == RLY_OK) {
+    unit_print(p->ir, unit, out);
   } else {
     repl_refuse("save", "%s is written, but does not run as it is:", path);
     strbuf_add_len(out, strbuf_text(text), text->len);

@@ -79,8 +79,8 @@ static const Expr *const *resolve_args(Resolver *r, const Expr *e,
 /* --- Names --------------------------------------------------------------- */
 
 /* `%net.weight` where nothing has that name: field `weight` of what the longest
- * beginning names.  The parsed node becomes the field's, which is written the
- * same. */
+ * beginning names.  The parsed node becomes the field's, which is printed as
+ * `(%net).weight`. */
 static bool dotted_field(Resolver *r, const Expr *e, const Name *name,
                          bool (*is_bound)(Resolver *r, const Name *name)) {
   for (size_t len = name->len; len-- > 0;) {

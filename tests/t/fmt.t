@@ -108,6 +108,41 @@ $run = formatted("\xEF\xBB\xBF1 +\r\n// a\r\n2;\r\n/* b\r\n c */\r\n");
 is($run->{out}, "1 +\n  // a\n  2;\n/* b\n c */\n",
    'a byte order mark and carriage returns go') or diag($run->{err});
 
+# --- Fields -----------------------------------------------------------------
+
+# A field of a variable may be read as a name with a dot.  What a pass has made
+# a field must read back as one, also where a variable has that name.
+my $fields = <<'END';
+type Point { Point(x: int32, y: int32) }
+type Line { Line(from: Point, to: Point) }
+let @line = Line(Point(1, 2), Point(3, 4));
+let %line = @line;
+def @both(%p: (Line, Line)) -> int32 { (%p).0.to.x + ((%p.1).from).y }
+def @near(%l: Line) -> int32 { let %l.to = 5; (%l).to.x + %l.to + %l.from.x }
+@both((@line, %line)) + @near(@line) + %line.to.y;
+{@line.to with x = 7}.x + @line.from.y;
+END
+sub apart {
+  my ($text) = @_;
+  return $text =~ s/\(%p\)\.0/(%p.0)/r =~ s/\(\(%p\.1\)\.from\)/(%p.1).from/r
+    =~ s/%l\.from/(%l).from/r =~ s/%line\.to/(%line).to/r
+    =~ s/\@line\.(to|from)/(\@line).$1/gr;
+}
+my $printed = "18\n9\n";
+gives(rly('run', spew($path, $fields)), 0, $printed, '', 'fields');
+gives(rly('fmt', $path), 0, qr/ \(%p\.0\)\.to\.x \+ \(%p\.1\)\.from\.y /, '',
+      'the parentheses that a field needs stay');
+my $split = rly('fmt', spew($path, apart($fields)))->{out};
+for my $pass ('check', 'static') {
+  gives(rly('fmt', '--pass', $pass, spew($path, $fields)), 0, $split, '',
+        "fields after the pass `$pass`");
+}
+gives(rly('run', spew($path, $split)), 0, $printed, '', '... run as before');
+my $functions = rly('fmt', '--pass', 'functional', spew($path, $fields));
+is($functions->{status}, 0, 'fields of a state') or diag($functions->{err});
+gives(rly('check', spew($path, $functions->{out})), 0, '', '',
+      '... are checked');
+
 # --- In place ---------------------------------------------------------------
 
 spew($path, '1+2');

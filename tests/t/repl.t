@@ -336,6 +336,11 @@ gives(rly({in => "let %x = 3;\n%x + 1 // four\n1 / 0\n%z\n"
       0, qr/^4\n42\n2\n[\d.e+-]+ .s\n4\nmin .*median .*calls\)\n\z/,
       qr/E0602.*E0101.*File exists/s, ':save, :edit, :time, :reload, :bench');
 gives(rly('run', $saved), 0, "4\n", '', 'what was saved runs');
+my $point = scratch('point.rly');
+gives(rly({in => "type P { P(x: int32) }\nlet %p = P(4);\n%p.x\n"
+               . ":save $point\n"}, 'repl'), 0, "4\n", '', 'a field');
+is(slurp($point) =~ s/\A.*\n\n?(?=.*\n\z)//sr, "%p.x;\n",
+   'is saved as it was written');
 
 # What was defined anew keeps a name of its own where something was evaluated
 # with it; what was loaded is an import.

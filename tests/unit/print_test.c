@@ -58,6 +58,7 @@ static void stays(World *w, const char *text) { prints_as(w, text, text); }
 static const char *const canonical[] = {
     "1 + 2 * 3 - 4 / 5;\n",
     "(1 + 2) * 3;\n",
+    "(%p.0).x + (%p.q).x.y + (@p.0).x + %p.x;\n",
     "1 - (2 - 3) - 4;\n",
     "1 < 2 == 3 >= 4 != (5 == 6);\n",
     "%a && %b && !%c || %d && (%e || %f);\n",

@@ -588,6 +588,18 @@ gives(rly('test', '--safe', '--shell', $page), 0,
 rly('test', '--promote', '--shell', $page);
 gives(rly('test', '--shell', $page), 0, qr/^1\.\.7$/m, '', '... promoted');
 
+# --- The network -------------------------------------------------------------
+
+# What the program takes from the system's libraries is nothing that connects.
+SKIP: {
+  skip 'a sanitizer brings calls of its own', 1
+      if ($ENV{MODE} // '') ne 'release';
+  my @calls = map { /(\w+)(?:@\S*)?$/ } `nm -D --undefined-only $ENV{RLY}`;
+  my @bad = grep { /^(?:socket|socketpair|connect|bind|accept4?|getaddrinfo)$/ }
+      @calls;
+  ok(@calls > 50 && !@bad, 'rly opens no network connection') or diag("@bad");
+}
+
 # --- Imports ----------------------------------------------------------------
 
 mkdir scratch('parts');

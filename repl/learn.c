@@ -504,10 +504,28 @@ void learn_go_on(Repl *r) {
 
 /* --- Answers -------------------------------------------------------------- */
 
+/* What the page says of the wrong answer that was given. */
+static void say_remark(Repl *r, const Exercise *e) {
+  Part rest = exercise_remark(r->host, e, r->last ? r->last : ""), line;
+  if (!rest.len) return;
+  Prose p = prose(r);
+  while (part_line(&rest, &line)) {
+    if (p.words.len) strbuf_add_char(&p.words, ' ');
+    strbuf_add_len(&p.words, line.text, line.len);
+  }
+  strbuf_add_char(&p.words, '.');
+  prose_done(r, &p);
+}
+
+/* An answer that was refused or failed has had its message. */
 void learn_look(Repl *r) {
   Lesson *l = r->lesson;
   Piece *piece = asking(l);
-  if (!piece || l->solved || l->over || !r->fine) return;
+  if (!piece || l->solved || l->over) return;
+  if (!r->fine) {
+    say_remark(r, &piece->exercise);
+    return;
+  }
   char *why;
   bool holds = exercise_holds(r->host, r->session, &piece->exercise, &why);
   state_others_skip(r);
@@ -516,6 +534,7 @@ void learn_look(Repl *r) {
     strbuf_addf(&p.words, "Not yet: %s.", why ? why : "memory ran out");
     prose_done(r, &p);
     free(why);
+    say_remark(r, &piece->exercise);
     return;
   }
   l->solved = true;

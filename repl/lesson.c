@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/inside.h"
+
 /* --- Lines --------------------------------------------------------------- */
 
 bool part_line(Part *rest, Part *line) {
@@ -50,11 +52,22 @@ static void add_part(PartList *l, Part p) {
   l->count += l->count <= PARTS_MAX;
 }
 
-static void take_block(Exercise *e, Part fence, Part inside) {
+/* Without blanks around it and the colon at its end. */
+static Part trimmed(Part p) {
+  for (Part line, rest = p; part_line(&rest, &line) && is_blank(line);)
+    p = rest;
+  while (p.len && strchr(" \t\r\n:", p.text[p.len - 1])) p.len--;
+  return p;
+}
+
+/* `above`: the prose between this block and what stands before it. */
+static void take_block(Exercise *e, Part above, Part fence, Part inside) {
   if (part_is(fence, "```rly given")) e->given = inside;
   if (part_is(fence, "```rly check")) e->check = inside;
   if (part_is(fence, "```rly solution")) add_part(&e->solutions, inside);
-  if (part_is(fence, "```rly wrong")) add_part(&e->wrong, inside);
+  if (!part_is(fence, "```rly wrong")) return;
+  if (e->wrong.count < PARTS_MAX) e->remarks[e->wrong.count] = trimmed(above);
+  add_part(&e->wrong, inside);
 }
 
 /* Reads the exercise below its heading.  What is left of the page begins behind
@@ -63,19 +76,22 @@ static void read_exercise(Exercise *e, Part title, Part *rest) {
   size_t lead = sizeof heading - 1;
   *e = (Exercise){.title = {title.text + lead, title.len - lead, title.line}};
   Part all = *rest, before = *rest, line, fence = {0}, fold = {0}, inside = {0};
+  Part above = {0}, prose = {0};
   for (; part_line(rest, &line); before = *rest) {
     if (fence.text && part_is(line, "```")) {
-      take_block(e, fence, between(inside, line));
+      take_block(e, above, fence, between(inside, line));
       fence.text = NULL;
+      prose = *rest;
     } else if (fence.text) {
       continue;
     } else if (part_begins(line, "```")) {
       fence = line;
+      above = fold.text ? between(prose, line) : (Part){0};
       inside = *rest;
     } else if (part_begins(line, "<details>")) {
       if (!e->task.text) e->task = between(all, line);
       fold = line;
-      inside = *rest;
+      inside = prose = *rest;
     } else if (fold.text && part_is(line, "</details>")) {
       if (part_is(fold, "<details><summary>Hint</summary>"))
         add_part(&e->hints, between(inside, line));
@@ -223,4 +239,19 @@ bool exercise_holds(Host *h, rly_session *s, const Exercise *e, char **why) {
   rly_session_free(copy);
   rly_session_skip(s);
   return holds;
+}
+
+Part exercise_remark(Host *h, const Exercise *e, const char *answer) {
+  Part found = {0};
+  rly_program *p = rly_program_new(h->cx);
+  const Unit *given =
+      p ? program_parse_text(p, "<answer>", answer, strlen(answer)) : NULL;
+  for (int i = 0; given && !found.len && i < e->wrong.count; i++) {
+    Part w = e->wrong.items[i];
+    const Unit *wrong = program_parse_text(p, "<wrong>", w.text, w.len);
+    if (wrong && unit_equal(p->ir->mem, given, wrong)) found = e->remarks[i];
+  }
+  rly_program_free(p);
+  rly_diagnostics_clear(h->cx);
+  return found;
 }

@@ -28,6 +28,8 @@
  *   </details>
  *   <details><summary>Not these</summary>
  *
+ *   Why not:             shown to whom gives this answer; may be missing
+ *
  *   ```rly wrong
  *   %n
  *   ```
@@ -60,6 +62,7 @@ typedef struct Exercise {
   Part task; /* from below the heading to the first fold */
   Part given, check;
   PartList hints, solutions, wrong;
+  Part remarks[PARTS_MAX]; /* for each of `wrong`, without the colon */
 } Exercise;
 
 /* What is read at once: prose up to the end of a block of `console`, or an
@@ -94,5 +97,8 @@ bool part_run(Host *h, rly_session *s, Part p);
 /* Are the exercise's checks true now?  They are asked of a copy of the session.
  * If not, *why is the reason, to be freed; NULL when memory ran out. */
 bool exercise_holds(Host *h, rly_session *s, const Exercise *e, char **why);
+/* What the page says of this answer, if it is one of the wrong ones; else an
+ * empty part.  Blanks, comments and the names of locals do not count. */
+Part exercise_remark(Host *h, const Exercise *e, const char *answer);
 
 #endif

@@ -44,6 +44,33 @@ for my $n (1 .. @pages) {
          '... with nothing wrong');
 }
 
+# Each wrong answer with what the page says of it.  One of several entries is no
+# answer at the prompt.
+for my $n (1 .. @pages) {
+  my ($typed, @remarks) = ('');
+  my ($before, @exercises) = split /^### Exercise: /m, slurp($pages[$n - 1]);
+  for (@exercises) {
+    while (/\n\n((?:[^\n]+\n)*[^\n]+):\n\n```rly wrong\n(.*?)^```/gms) {
+      my ($remark, $wrong) = ($1, $2);
+      next if (() = $wrong =~ /^[^\s}]/gm) > 1;
+      push @remarks, $remark;
+      $typed .= $wrong;
+    }
+    my ($right) = /^```rly solution\n(.*?)^```/ms;
+    $typed .= $right;
+  }
+  my $said = join ' ', split ' ', rly({in => $typed}, 'learn', $n)->{out};
+  my @unsaid = grep { index($said, join(' ', split ' ') . '.') < 0 } @remarks;
+  ok(@remarks && !@unsaid, "lesson $n: why a wrong answer is wrong")
+    or diag("@unsaid\n$said");
+}
+my $divides = 'Whole numbers divide to a whole number.';
+gives(rly({in => "7/(2) // a half?\n"}, 'learn', 1), 1, qr/^$divides$/m,
+      qr/E0207/,
+      'spaces, parentheses and comments do not matter');
+unlike(rly({in => "7 / 3\n6 / 2\n"}, 'learn', 1)->{out}, qr/$divides/,
+       'of another answer nothing is said');
+
 my ($first) = answers($pages[0]);
 gives(rly({in => "$first->{wrong}"}, 'learn', 1), 1,
       qr/^3\nNot yet: `%it == 3\.5f` cannot be asked: `equal`: operands have/m,

@@ -73,15 +73,26 @@ my %endless = (
   'one transform' =>
       'let @z = zeros(shape=[1, 300007], dtype="float32"); dft(@z, @z).0',
 );
-for my $what (sort keys %endless) {
-  gives(rly('--timeout', '0.2', '-e', $endless{$what}), 3, '',
-        qr/\A\S[^:\n]*:\d+:\d+: error\[E0703\]: time limit of 0\.2 s/,
-        "--timeout ends $what");
+# A busy machine may reach a short limit before the program is where it is meant
+# to be ended; then it gets more time.
+sub times_out {
+  my ($out, $err, $name, @args) = @_;
+  my $run;
+  for my $seconds (0.2, 2, 20) {
+    $run = rly(@args, '--timeout', $seconds);
+    last if $run->{out} =~ $out && $run->{err} =~ $err;
+  }
+  gives($run, 3, $out, $err, $name);
 }
 
-gives(rly('--json', '--timeout', '0.2', '-e',
-          'broadcast_to([1f], shape=[1000000000000])'), 3, qr/E0703/, '',
-      '--timeout ends the text of a tensor');
+for my $what (sort keys %endless) {
+  times_out(qr/\A\z/,
+            qr/\A\S[^:\n]*:\d+:\d+: error\[E0703\]: time limit of [\d.]+ s/,
+            "--timeout ends $what", '-e', $endless{$what});
+}
+
+times_out(qr/E0703/, qr/\A\z/, '--timeout ends the text of a tensor',
+          '--json', '-e', 'broadcast_to([1f], shape=[1000000000000])');
 
 # Checking, and a single kernel of the stepper, also watch the clock.  On a busy
 # machine the limit may be reached before the checking begins.
@@ -94,9 +105,9 @@ for my $command (['check'], ['run'], ['step']) {
         qr/\Aerror\[E0703\]: time limit of 0.2 s reached(?: while .*)?\n\z/,
         "--timeout ends the checking of rly @$command");
 }
-gives(rly('step', '--timeout', '0.3', '-e', $endless{'one product'}), 3,
-      qr/E0703: time limit of 0\.3 s reached/, '',
-      '--timeout ends a kernel of rly step');
+times_out(qr/E0703: time limit of [\d.]+ s reached/, qr/\A\z/,
+          '--timeout ends a kernel of rly step',
+          'step', '-e', $endless{'one product'});
 
 # What cannot be asked to stop: a pipe that nobody writes, as the program and as
 # what it imports.
@@ -106,9 +117,10 @@ my $imports = spew(scratch('imports.rly'), qq(import "pipe";\n1;\n));
 for ([qw(reading run), $pipe], [qw(reading run), $imports],
      [qw(formatting fmt), $pipe]) {
   my ($doing, $command, $file) = @$_;
-  gives(rly($command, '--timeout', '0.2', $file), 3, '',
-        qr/\Aerror\[E0703\]: time limit of 0.2 s reached while $doing.*\n\z/,
-        "--timeout ends $command of a pipe that nobody writes");
+  times_out(qr/\A\z/, qr/\A\Qerror[E0703]: time limit of \E[\d.]+\ s\ reached
+                        \ while\ $doing.*\n\z/x,
+            "--timeout ends $command of a pipe that nobody writes",
+            $command, $file);
 }
 
 # The commands of a page, with what they started, which would keep the pipe open
@@ -200,10 +212,9 @@ my $defaults = 'def @f(%n: int32) -> int32 { @f(%n + 1) } '
     . 'param @large: Tensor[(?), int8] = ones(shape=[99000000], dtype="int8"); '
     . 'param @wrong: int32 = 1 / 0; ';
 for my $command ('run', 'step') {
-  gives(rly($command, '--timeout', '0.3', '-e',
-            "$defaults \@endless + \@again"), 3, '',
-        qr/\A\S[^\n]* error\[E0703\](?!.*error\[).*in \@f/s,
-        "--timeout ends a param's default, once, under rly $command");
+  times_out(qr/\A\z/, qr/\A\S[^\n]* error\[E0703\](?!.*error\[).*in \@f/s,
+            "--timeout ends a param's default, once, under rly $command",
+            $command, '-e', "$defaults \@endless + \@again");
   gives(rly($command, '--max-memory', '30M', '-e', "$defaults sum(\@large)"),
         3, '', qr/error\[E0701\]: out of memory: 94/,
         "--max-memory, too, under rly $command");
@@ -253,9 +264,12 @@ sub entries {
 SKIP: {
   skip 'no law for the time of a sanitizer', 4
       if ($ENV{MODE} // '') =~ /asan|tsan/;
-  for my $entry (sub { "def \@f$_[0](%x: int32) -> int32 { %x + $_[0] }\n" },
-                 sub { "def \@f(%x: int32) -> int32 { %x }\n"
-                       . "def \@g(%x: int32) -> int32 { \@f(%x) + $_[0] }\n" }) {
+  my $one = sub { "def \@f$_[0](%x: int32) -> int32 { %x + $_[0] }\n" };
+  my $two = sub {
+    "def \@f(%x: int32) -> int32 { %x }\n"
+        . "def \@g(%x: int32) -> int32 { \@f(%x) + $_[0] }\n";
+  };
+  for my $entry ($one, $two) {
     my ($status, $short, $long);
     for (1 .. 5) {
       (undef, $short) = entries($entry, 4000);

@@ -32,6 +32,7 @@ enum {
   EARLY = 64,
   QUIET = 128,
   PURE = 256 | QUIET,
+  LOOP = 512,
 };
 enum { TAKES_MAX = 16 }; /* the bits of operand a */
 

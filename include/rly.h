@@ -58,7 +58,7 @@ typedef enum rly_status {
   RLY_OK = 0,
   RLY_REFUSED = 1, /* the text, a file or an argument; nothing ran */
   RLY_RUNTIME = 2, /* a run-time error */
-  RLY_LIMIT = 3,   /* memory, depth or time */
+  RLY_LIMIT = 3,   /* memory, depth, steps or time */
   RLY_INTERRUPTED = 4,
   RLY_INCOMPLETE = 5, /* right so far; only with RLY_INTERACTIVE */
   RLY_MISUSE = 6,     /* a call that makes no sense, now or ever */
@@ -76,6 +76,8 @@ bool rly_instruction_set(const char *name);
 typedef struct rly_options {
   size_t max_memory;  /* bytes, for everything; 0: no limit */
   uint64_t max_depth; /* calls; 0: 10,000,000 */
+  uint64_t max_steps; /* instructions of one run, counted alike on all machines;
+                         0: no limit */
   double timeout;     /* seconds for one run, or to check a text; 0: none */
   int threads;        /* 0: one */
   bool safe;          /* imports only from below the importing files */
@@ -280,9 +282,9 @@ void rly_session_interrupt(rly_session *s);
 /* Leaves out what was added since the last run: a `let` of it has no value in
  * this session, which a use reports. */
 rly_status rly_session_skip(rly_session *s);
-/* max_memory, max_depth and timeout of the runs to come (0 and the others mean
- * nothing); the memory is the context's, for all its sessions.  And what they
- * are now. */
+/* max_memory, max_depth, max_steps and timeout of the runs to come (0 and the
+ * others mean nothing); the memory is the context's, for all its sessions.  And
+ * what they are now. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits);
 rly_options rly_session_limits(rly_session *s);
 /* A program's text as `:type` shows it: the type of an expression in the

@@ -55,6 +55,7 @@ Limits limits_of(const rly_context *cx) {
   return (Limits){
       .max_memory = cx->options.max_memory,
       .max_depth = cx->options.max_depth,
+      .max_steps = cx->options.max_steps,
       .timeout = cx->options.timeout,
       .threads = cx->options.threads ? cx->options.threads : 1,
   };

@@ -224,6 +224,7 @@ rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
     Limits wanted = session_limits(s->vm);
     wanted.max_memory = limits->max_memory;
     wanted.max_depth = limits->max_depth;
+    wanted.max_steps = limits->max_steps;
     wanted.timeout = limits->timeout;
     session_set_limits(s->vm, wanted);
   }
@@ -238,6 +239,7 @@ rly_options rly_session_limits(rly_session *s) {
   return (rly_options){
       .max_memory = now.max_memory,
       .max_depth = now.max_depth,
+      .max_steps = now.max_steps,
       .timeout = now.timeout,
       .threads = now.threads,
   };

@@ -252,7 +252,8 @@ static const ReplCommand table[] = {
      ":watch %x * %w\n:watch :plot %w, tanh(%w)\n:watch"},
     {"unwatch", 0, "[N]", watch_run_stop, "watch it, or all, no more",
      ":unwatch 1\n:unwatch"},
-    {"limit", 0, "[WHAT N]", measure_limit, "bound memory, depth or timeout",
+    {"limit", 0, "[WHAT N]", measure_limit,
+     "bound memory, depth, steps or timeout",
      ":limit\n:limit memory 1G\n:limit timeout 5"},
     {"quit", 'q', "", run_quit, "leave", NULL},
 };

@@ -108,6 +108,9 @@ static void say_limits(Repl *r) {
   repl_say(r, "memory %s\n",
            now.max_memory ? size_text(now.max_memory, size) : "none");
   repl_say(r, "depth %llu\n", (unsigned long long)now.max_depth);
+  if (now.max_steps)
+    repl_say(r, "steps %llu\n", (unsigned long long)now.max_steps);
+  else repl_say(r, "steps none\n");
   repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n", now.timeout);
 }
 
@@ -121,6 +124,9 @@ static bool read_limit(const char *rest, rly_options *to) {
     return none ? !(to->max_memory = 0) : read_size(value, &to->max_memory);
   if (!strcmp(what, "depth"))
     return none ? !(to->max_depth = 0) : read_count(value, &to->max_depth);
+  if (!strcmp(what, "steps"))
+    return none ? !(to->max_steps = 0)
+                : read_count(value, &to->max_steps) && to->max_steps;
   if (!strcmp(what, "timeout"))
     return none ? !(to->timeout = 0) : read_seconds(value, &to->timeout);
   return false;
@@ -133,7 +139,7 @@ void measure_limit(Repl *r, const char *rest) {
   if (!*rest) say_limits(r);
   else if (!read_limit(rest, &limits))
     repl_refuse("limit",
-                "takes memory BYTES, depth CALLS or timeout SECONDS, "
+                "takes memory BYTES, depth CALLS, steps N or timeout SECONDS, "
                 "or `none` for one of them");
   else rly_session_set_limits(r->session, &limits);
 }

@@ -26,7 +26,8 @@ static RunStatus status_of(DiagCode code) {
     case E0701:
     case E0702:
     case E0703:
-    case E0705: return RUN_LIMIT;
+    case E0705:
+    case E0707: return RUN_LIMIT;
     case E0704: return RUN_INTERRUPTED;
     default: return RUN_ERROR;
   }
@@ -82,6 +83,9 @@ bool vm_stopped(Session *s) {
                     "a time limit needs a thread, and none could be made");
   if (atomic_load(&s->store.stop) == STOP_TIMEOUT)
     return vm_fault(s, E0703, "time limit of %g s reached", s->limits.timeout);
+  if (atomic_load(&s->store.stop) == STOP_STEPS)
+    return vm_fault(s, E0707, "step limit of %llu reached",
+                    (unsigned long long)s->limits.max_steps);
   return vm_fault(s, E0704, "interrupted");
 }
 

@@ -26,7 +26,12 @@ typedef struct Segment {
 } Segment;
 
 /* Why a run is asked to stop: what `stop` of its store is. */
-typedef enum StopReason { STOP_NOT, STOP_INTERRUPT, STOP_TIMEOUT } StopReason;
+typedef enum StopReason {
+  STOP_NOT,
+  STOP_INTERRUPT,
+  STOP_TIMEOUT,
+  STOP_STEPS
+} StopReason;
 
 typedef struct GlobalSlot {
   Value value;
@@ -40,9 +45,9 @@ typedef struct HostCell {
   RefCell *cell;    /* owned */
 } HostCell;
 
-/* Who looks on.  A session that has an observer runs the loop as it is compiled
- * a second time (observed.c), which counts instructions and calls these; other
- * sessions pay nothing. */
+/* Who looks on.  A session that has an observer, or a limit of steps, runs the
+ * loop as it is compiled a second time (observed.c), which counts instructions
+ * and calls these; other sessions pay nothing. */
 typedef struct Observer {
   bool closely; /* step() is wanted, not the count alone */
   /* Before the instruction at `pc`; the session's registers and frames are as
@@ -88,6 +93,7 @@ struct Session {
   RunStatus status;
   Diag *fault; /* of this run, or NULL */
   SessionStats stats;
+  uint64_t step_limit; /* of stats.instructions: beyond it the run is to stop */
 };
 
 /* Room for the values of that many globals; false when memory runs out. */

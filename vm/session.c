@@ -8,8 +8,8 @@
  *
  * A run ends with the stack empty again, whether by a value, a fault or a
  * request to stop; a session that failed can be used on.  Several steps may be
- * made one run (session_begin, session_end), so that a limit of time counts for
- * all of them.
+ * made one run (session_begin, session_end), so that a limit of time or of
+ * steps counts for all of them.
  *
  * The code is shared: looking up a function may make one, so it is done under
  * the code's lock.  Running needs no lock, for code is immutable once it is
@@ -125,12 +125,14 @@ static void watch_begin(Session *s) {
   session_set_frame_limit(s);
   if (s->asker && s->asker->held) session_stop_with(s);
   else watchdog_start(s);
+  step_limit_begin(s);
   store_free_rest(&s->store);
 }
 
 /* A request to stop that came after the end is forgotten. */
 static void watch_end(Session *s) {
   watchdog_stop(s);
+  step_limit_end(s);
   if (s->asker) session_stack_trim(s);
   atomic_store(&s->store.stop, STOP_NOT);
 }
@@ -168,6 +170,11 @@ static void place_fault(Session *s, const Function *f) {
     s->fault->span = f->key.expr->span;
 }
 
+/* The instructions of an aside are its asker's. */
+static bool counts(const Session *s) {
+  return s->observer || s->limits.max_steps || (s->asker && s->asker->observer);
+}
+
 /* Calls `f`, whose arguments stand at regs[1] and on and are owned.  The relief
  * by collecting cycles is on only while the loop runs: then every reference is
  * counted, so what seems dead is dead (store_relieve). */
@@ -175,8 +182,9 @@ static RunStatus run(Session *s, Function *f, Value *result) {
   FloatEnv host = float_env_enter();
   s->regs[0] = (Value){.bits = 0};
   store_relieve(&s->store, true);
+  if (s->stats.instructions >= s->step_limit) session_steps_spent(s);
   bool ok = vm_call(s, f, s->regs + 1, s->entry + 2);
-  if (ok) ok = s->observer ? vm_run_observed(s) : vm_run(s);
+  if (ok) ok = counts(s) ? vm_run_observed(s) : vm_run(s);
   else vm_unwind(s);
   store_relieve(&s->store, false);
   if (s->observer) s->observer->pause(s->observer, s);

@@ -11,6 +11,7 @@
 typedef struct Limits {
   size_t max_memory;  /* bytes of the session; 0: its Mem's parent decides */
   uint64_t max_depth; /* calls; 0: the default of 10,000,000 */
+  uint64_t max_steps; /* instructions of one run; 0: no limit */
   double timeout;     /* seconds for one run; 0: none */
   int threads;
 } Limits;
@@ -19,7 +20,7 @@ typedef struct Limits {
 typedef enum RunStatus {
   RUN_OK,
   RUN_ERROR, /* a located run-time error, in the session's diags */
-  RUN_LIMIT, /* likewise: memory, depth, time */
+  RUN_LIMIT, /* likewise: memory, depth, steps, time */
   RUN_INTERRUPTED,
 } RunStatus;
 
@@ -40,15 +41,17 @@ Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
 void session_free(Session *s);
 /* A session for what `s` needs evaluated apart from its own values.  It lives
  * as long as `s`, takes from its Mem, and what stops `s` stops it: the limit of
- * time, an interrupt.  Nothing is written.  NULL when memory runs out. */
+ * time, an interrupt.  Its steps are of the same run.  Nothing is written. NULL
+ * when memory runs out. */
 Session *session_aside(Session *s);
 /* What its values live in. */
 Store *session_store(Session *s);
 void session_set_limits(Session *s, Limits limits);
 Limits session_limits(const Session *s);
 
-/* Makes the steps and calls up to session_end() one run: its time is counted
- * in one, and a request to stop between two of them is not forgotten. */
+/* Makes the steps and calls up to session_end() one run: its time and its
+ * instructions are counted in one, and a request to stop between two of them is
+ * not forgotten. */
 void session_begin(Session *s);
 void session_end(Session *s);
 

@@ -309,13 +309,23 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   } while (0)
 
 #ifdef VM_OBSERVED
+/* Is it one of the program's own?  Whether code is still to be made, and
+ * whether a call returns from a segment of the stack, depends on earlier runs.
+ */
+static inline bool counted(const Word *pc) {
+  return pc->op != INS_lower && pc->op != INS_leave;
+}
+
 /* The observer may look into the session, so the state is saved for it, except
  * for pc, which is passed: s->pc stays at what the last slow call saved. */
 static inline bool observe(Session *s, const Word *pc, Value *regs,
                            Frame *top) {
   Observer *o = s->observer;
-  s->stats.instructions++;
-  if (!o->closely) return true;
+  s->stats.instructions += counted(pc);
+  if (RARELY(s->stats.instructions > s->step_limit) &&
+      ins_info[pc->op].flags & (CALL | LOOP))
+    session_steps_spent(s);
+  if (!o || !o->closely) return true;
   s->regs = regs;
   s->frame_top = top;
   return o->step(o, s, pc);

@@ -9,7 +9,7 @@
 /* Runs from s->pc until the bottom frame is left; false after a fault, with
  * everything dropped. */
 bool vm_run(Session *s);
-/* The same of a session that has an observer (observed.c). */
+/* The same, counting instructions and telling an observer (observed.c). */
 bool vm_run_observed(Session *s);
 
 /* The slow ways out of the loop.  Each is given its state in the session and
@@ -61,6 +61,12 @@ void vm_unwind(Session *s);
 
 void watchdog_start(Session *s);
 void watchdog_stop(Session *s);
+/* A run may take so many instructions from now on as the limits say; an aside's
+ * goes on with its asker's count until step_limit_end(). */
+void step_limit_begin(Session *s);
+void step_limit_end(Session *s);
+/* Asks a run to stop that has taken its steps. */
+void session_steps_spent(Session *s);
 /* Stops an aside (session_aside) whose asker was told to stop. */
 void session_stop_with(Session *aside);
 /* Sets the frame at which calls stop to look why: the stack is full, or the

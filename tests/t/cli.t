@@ -146,6 +146,7 @@ gives(rly('check', '-e', '1'), 1, '', qr/does not take `-e`/,
 gives(rly('-e'), 1, '', qr/value is missing after `-e`/, 'a missing value');
 for (['--timeout', 'soon', 'seconds, such as 1.5'],
      ['--timeout', '-1', 'seconds, such as 1.5'],
+     ['--max-steps', '0', 'a whole number, 1 or more'],
      ['--max-memory', '50MBi', 'bytes, such as 512M'],
      ['--max-memory', '0', 'bytes, such as 512M'],
      ['--max-depth', '1e9', 'a whole number'],
@@ -443,6 +444,7 @@ gives(rly({to => $writer}, '-e', $talk), 2, '', '',
 my $endless = program("def \@f(\%n: int32) -> int32 { \@f(\%n + 1) }\n",
                       "\@f(0);\n");
 gives(rly('--timeout', '0.1', $endless), 3, '', qr/E0703/, '--timeout');
+gives(rly('--max-steps', '1000', $endless), 3, '', qr/E0707/, '--max-steps');
 my $deep = program("def \@f(\%n: int32) -> int32 { 1 + \@f(\%n + 1) }\n",
                    "\@f(0);\n");
 gives(rly('--max-depth', '1000', $deep), 3, '',

@@ -205,6 +205,62 @@ for my $what (sort keys %large) {
         "--max-memory ends $what");
 }
 
+# Steps.  The programs end by themselves, so that the steps they take are known:
+# so many are enough, and half of them are not.
+my %ending = (
+  'a loop' => 'def @f(%n: int32) -> int32 '
+      . '{ if (%n == 0) { 0 } else { @f(%n - 1) } } @f(1000)',
+  'calls' => "$fib \@fib(12)",
+  'two functions that call each other' =>
+      'def @f(%n: int32) -> int32 { if (%n == 0) { 0 } else { @g(%n - 1) } } '
+      . 'def @g(%n: int32) -> int32 { @f(%n) } @f(500)',
+  'closures' => 'def @f(%g: fn (int32) -> int32, %n: int32) -> int32 '
+      . '{ if (%n == 0) { 0 } else { @f(fn (%x) { %g(%x) + %n }, %n - 1) } } '
+      . '@f(fn (%x: int32) { %x }, 500)',
+  "a param's default" => "$fib param \@p: int32 = \@fib(12); \@p",
+  'a loop over tensors' =>
+      'def @f(%x: Tensor[(64, 64), float32], %n: int32) '
+      . '-> Tensor[(64, 64), float32] { if (%n == 0) { %x } else '
+      . '{ print(%n); @f(nn.dense(%x, %x) * 2f, %n - 1) } } '
+      . 'sum(@f(zeros(shape=[64, 64], dtype="float32"), 100))',
+);
+for my $what (sort keys %ending) {
+  my @program = ('-e', $ending{$what});
+  my $whole = rly('--stats', @program);
+  my ($steps) = $whole->{err} =~ /^instructions\t(\d+)$/m;
+  gives(rly('--max-steps', $steps, @program), 0, $whole->{out}, '',
+        "--max-steps lets $what end");
+  my @limit = ('--max-steps', int $steps / 2);
+  my $half = rly(@limit, @program);
+  gives($half, 3, qr//,
+        qr/\A\S.*:1:\d+: error\[E0707\]: step limit of $limit[1] reached/,
+        "... or not: $what");
+  is(index($whole->{out}, $half->{out}), 0, '... with the output until then');
+  for my $set (qw(avx2 neon generic reference)) {
+    local $ENV{RLY_ISA} = $set;
+    next if rly('-e', '1')->{status};
+    gives(rly(@limit, '--threads', '1', @program), 3, @$half{'out', 'err'},
+          "... at the same place under $set");
+  }
+  for my $also (['--threads', '4'], ['--timeout', '100'], ['--stats'],
+                ['--profile'], ['--trace', scratch('trace.json')]) {
+    gives(rly(@limit, @$also, @program), 3, $half->{out},
+          qr/^\Q$half->{err}\E\z/m, "... with @$also");
+  }
+}
+
+# What ran before does not matter: in the first entry the code is made and the
+# stack grows, in the second neither.
+my $returns = 'def @f(%n: int32) -> int32 '
+    . '{ if (%n == 0) { 0 } else { let %r = @f(%n - 1); print(%n); %r + 1 } }';
+my ($enough) = rly('--stats', '-e', "$returns \@f(20000)")->{err}
+    =~ /^instructions\t(\d+)$/m;
+my $twice = rly({in => "$returns\n\@f(20000)\n\@f(20000)\n"}, 'repl',
+                '--max-steps', int $enough * 3 / 4);
+my ($first, $second) = $twice->{out} =~ /\A(.*)^(1\n.*)\z/ms;
+ok(length $first, 'a run that ends on its way back');
+is($second, $first, '... does so in the next entry, too');
+
 # A param's default is evaluated for a session: its limits hold, and the status
 # tells a limit and an error of the program from a value that is not there.
 my $defaults = 'def @f(%n: int32) -> int32 { @f(%n + 1) } '

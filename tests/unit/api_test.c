@@ -838,8 +838,11 @@ static void assert_limit(const rly_options *options, const char *item,
 static void test_limits(void **state) {
   (void)state;
   rly_options depth = {.max_depth = 100}, memory = {.max_memory = 64 << 20};
+  rly_options steps = {.max_steps = 100};
   assert_limit(&depth, "@deep(0)", "E0702");
   assert_limit(&memory, "@wide()", "E0701");
+  assert_limit(&steps, "@deep(0)", "E0707");
+  assert_limit(&steps, "@long(0)", "E0707");
 }
 
 static void test_interrupt(void **state) {
@@ -926,6 +929,12 @@ static void test_between_runs(void **state) {
   assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_LIMIT);
   assert_session_said(&g, "E0702");
   limits.max_depth = 0;
+  limits.max_steps = 50;
+  assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_OK);
+  assert_int_equal(add(&g, "@deep(100)"), RLY_OK);
+  assert_int_equal(rly_session_run(g.session, NULL, NULL), RLY_LIMIT);
+  assert_session_said(&g, "E0707");
+  limits.max_steps = 0;
   limits.max_memory = (size_t)1 << 40;
   assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_OK);
   limits = rly_session_limits(g.session);
@@ -1223,13 +1232,14 @@ static void test_limits_of_sessions(void **state) {
                    RLY_OK);
   rly_session *bounded = rly_session_new(p, NULL);
   rly_options limits = {
-      .max_memory = 1 << 20, .max_depth = 77, .timeout = 1000};
+      .max_memory = 1 << 20, .max_depth = 77, .max_steps = 66, .timeout = 1000};
   assert_int_equal(rly_session_set_limits(bounded, &limits), RLY_OK);
   rly_session *other = rly_session_new(p, NULL);
   rly_session *fork = rly_session_fork(bounded, NULL);
   limits = rly_session_limits(fork);
   assert_int_equal(limits.max_memory, 1 << 20);
   assert_int_equal(limits.max_depth, 77);
+  assert_int_equal(limits.max_steps, 66);
   assert_true(limits.timeout == 1000);
   rly_session *all[] = {bounded, other, fork, bounded};
   for (int i = 0; i < 4; i++) {

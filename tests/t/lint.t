@@ -20,6 +20,7 @@ my $todo = 'TO' . 'DO';
 sub lint {
   my %files = @_;
   my $tree = tempdir(CLEANUP => 1);
+  system('git', 'init', '-q', $tree) == 0 or die "git init: $?\n";
   for my $path (keys %files) {
     make_path(dirname("$tree/$path"));
     open my $out, '>:encoding(UTF-8)', "$tree/$path" or die "$path: $!\n";
@@ -116,6 +117,10 @@ accepts('base/mem.c', "#include <zip.h>\nint mem_get(void);\n"
 refuses('base/mem.c', "/* memory.c has more */\n", 'there is no memory.c');
 refuses('base/mem.c', "/* lib/mem.c */\n", 'there is no lib/mem.c');
 refuses('base/mem.c', "/* ask mem_left() */\n", 'there is no mem_left()');
+accepts('README.md', "# a tree\n");
+accepts('docs/add.rly', "1;\n");
+refuses('add.rly', "1;\n", 'it lies at the top of the tree');
+refuses('old.patch', '', 'it lies at the top of the tree');
 refuses('base/mem.c', "int  two_spaces;\n", 'make format')
   if `clang-format --version 2>&1` =~ /version 14\./;
 

@@ -177,6 +177,9 @@ size_t rly_text_open(const char *text, size_t len, const char **innermost);
  * result is %_n then, and others are %_n_2, %_n_3 and so on.  Without numbers,
  * results are counted through all texts. */
 void rly_program_number(rly_program *p, int n);
+/* The next text is a part of a file and begins with its line `line`, from 1, so
+ * that messages show the lines of the file. */
+void rly_program_line(rly_program *p, int line);
 /* Would rly_program_add_text answer RLY_INCOMPLETE to this text, which has a
  * NUL behind its `len` bytes?  Nothing is added or reported. */
 bool rly_text_unfinished(rly_program *p, const char *text, size_t len);

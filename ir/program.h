@@ -229,8 +229,9 @@ typedef struct Program {
   bool name_results; /* of expressions: %_1, %_2 ... */
   int result_count;  /* of those named; of the entry, where it has a number */
   int entry;         /* the number of the entry that is added; 0: none */
-  VEC(Global *) params;           /* by slot */
-  VEC(Global *) values;           /* by slot */
+  uint32_t lines_before; /* the next text, in the file that it is a part of */
+  VEC(Global *) params;  /* by slot */
+  VEC(Global *) values;  /* by slot */
   VEC(struct Tensor *) constants; /* what program_constant_take was given */
   /* What lost its name to a later text of the user, the latest last, until
    * lib/redefine.c has looked at who uses it. */

@@ -256,6 +256,8 @@ static rly_status parse(rly_program *p, const char *path, const char *text,
   if (!source && !mem_exhausted(p->mem))
     rly_diagnostic_add(p->cx, "E0010", "the texts exceed 4 GiB");
   if (!source) return program_failed(p, RLY_REFUSED);
+  source->lines_before = p->ir->lines_before;
+  p->ir->lines_before = 0;
   ParseOptions options = {.interactive = flags & RLY_INTERACTIVE};
   ParseStatus status = parse_unit(p->ir, source, options, unit);
   if (status == PARSE_INCOMPLETE) return RLY_INCOMPLETE;
@@ -375,6 +377,12 @@ void rly_program_number(rly_program *p, int n) {
   if (n <= 0 || !program_enter(p)) return;
   p->ir->entry = n;
   p->ir->result_count = 0;
+  program_leave(p);
+}
+
+void rly_program_line(rly_program *p, int line) {
+  if (line <= 0 || !program_enter(p)) return;
+  p->ir->lines_before = (uint32_t)line - 1;
   program_leave(p);
 }
 

@@ -79,18 +79,6 @@ static void show(void *data, rly_value *value) {
   rly_text_free(t->host.cx, text);
 }
 
-/* The case's text after as many newlines as lines precede it, so that messages
- * show the file's lines.  The caller frees it. */
-static char *placed_text(const TestCase *c) {
-  size_t before = (size_t)c->first_line - 1;
-  size_t len = c->text.len;
-  char *text = malloc(before + len + 1);
-  if (!text) return NULL;
-  memset(text, '\n', before);
-  memcpy(text + before, c->text.text ? c->text.text : "", len + 1);
-  return text;
-}
-
 /* Appends `more` to `text`, which it consumes. */
 static bool extend(char **text, const char *more) {
   size_t old = *text ? strlen(*text) : 0;
@@ -141,11 +129,9 @@ static void run_case(TestRun *t, const char *path, const TestCase *c,
   }
   *o = (Outcome){0};
   t->now = o;
-  char *text = placed_text(c);
+  rly_program_line(t->host.program, c->first_line);
   o->status =
-      text ? rly_program_add_text(t->host.program, path, text, strlen(text), 0)
-           : RLY_LIMIT;
-  free(text);
+      rly_program_add_text(t->host.program, path, c->text.text, c->text.len, 0);
   bool runs = o->status == RLY_OK; /* warnings are then ignored */
   if (runs) o->status = rly_session_run(t->session, show, t);
   if (o->lost) o->status = RLY_LIMIT;

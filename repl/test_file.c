@@ -110,10 +110,14 @@ static const char *read_head(TestCase *c, const char *p) {
  * kept: a file of a million lines is one case. */
 static bool append(TestLines *to, const char *more) {
   size_t len = strlen(more) + 1;
-  char *longer = realloc(to->text, to->len + len + 1);
-  if (!longer) return false;
-  to->text = longer;
-  sprintf(longer + to->len, "%s\n", more);
+  if (to->room < to->len + len + 1) {
+    size_t room = 2 * (to->len + len + 1);
+    char *longer = realloc(to->text, room);
+    if (!longer) return false;
+    to->text = longer;
+    to->room = room;
+  }
+  sprintf(to->text + to->len, "%s\n", more);
   to->len += len;
   return true;
 }

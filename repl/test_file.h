@@ -46,7 +46,7 @@ typedef enum ExpectKind {
 /* The lines between one expectation and the next, and what is expected. */
 typedef struct TestLines {
   char *text; /* each with its newline; NULL: none */
-  size_t len;
+  size_t len, room;
 } TestLines;
 
 typedef struct TestCase {

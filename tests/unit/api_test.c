@@ -1022,6 +1022,7 @@ static void test_null_handles(void **state) {
   assert_null(rly_diagnostics_json(NULL));
   assert_int_equal(rly_program_add_text(NULL, "x", "1", 1, 0), RLY_MISUSE);
   assert_int_equal(rly_program_add_file(NULL, "x", 0), RLY_MISUSE);
+  rly_program_line(NULL, 1);
   assert_false(rly_program_has_expressions(NULL));
   assert_int_equal(rly_text_open(NULL, 0, NULL), 0);
   assert_int_equal(rly_text_open("((", 2, NULL), 2);

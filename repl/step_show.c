@@ -82,15 +82,18 @@ static void add_words(StepShow *w, StrBuf *out, const char *before,
   strbuf_addf(out, "%.*s%s%s", (int)indent - 2, before, style(w, code),
               before + indent - 2);
   while (*text) {
-    size_t n = strcspn(text, " "), width = utf8_width(text, n);
-    if (w->width && at + width > w->width && at > indent) {
+    size_t blanks = strspn(text, " "), n = strcspn(text + blanks, " ");
+    size_t width = utf8_width(text + blanks, n);
+    if (w->width && at + blanks + width > w->width && at > indent) {
       strbuf_addf(out, "\n%*s", (int)indent, "");
       at = indent;
+    } else {
+      strbuf_add_repeat(out, ' ', blanks);
+      at += blanks;
     }
-    strbuf_add_len(out, text, n);
-    text += n;
+    strbuf_add_len(out, text + blanks, n);
+    text += blanks + n;
     at += width;
-    for (; *text == ' '; text++, at++) strbuf_add_char(out, ' ');
   }
   strbuf_addf(out, "%s\n", *code ? style(w, PLAIN) : "");
 }

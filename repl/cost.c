@@ -30,12 +30,12 @@ static double now(void) {
 }
 
 static void say_row(Repl *r, const CostRow *s, const char *name) {
-  repl_say(r, "%10.0f %14.0f %14.0f %14.0f  %s\n", s->calls, s->cost.flops,
+  repl_say(r, "%8.0f %12.0f %12.0f %12.0f  %s\n", s->calls, s->cost.flops,
            s->cost.bytes, s->cost.allocated, name);
 }
 
 static void say_rows(Repl *r, const Cost *c) {
-  repl_say(r, "%10s %14s %14s %14s  operator\n", "calls", "flops", "bytes",
+  repl_say(r, "%8s %12s %12s %12s  operator\n", "calls", "flops", "bytes",
            "allocated");
   for (size_t i = 0; i < c->rows.len; i++)
     say_row(r, &c->rows.data[i], c->rows.data[i].op->name);
@@ -126,6 +126,8 @@ static void by_types(Count *c, const Expr *e) {
 static void look(void *count, const Expr *e) {
   Count *c = count;
   if (!by_shapes(c, e)) by_types(c, e);
+  if (e->type->kind == TY_FN)
+    repl_say(c->repl, "a function costs nothing until it is called\n");
 }
 
 void cost_run(Repl *r, const char *expr) {

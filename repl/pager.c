@@ -15,7 +15,10 @@
 #include "repl/cli.h"
 #include "repl/screen.h"
 
-enum { NOT_FOUND = 127 }; /* what a shell says of a command */
+enum {
+  NOT_FOUND = 127, /* what a shell says of a command */
+  LEAST = 20,      /* columns behind an indentation for words to be broken */
+};
 
 /* The terminal and the file, while output is kept back. */
 static int terminal = -1, kept = -1;
@@ -60,6 +63,50 @@ static void put_file(int file) {
   fflush(stdout);
 }
 
+/* Writes a line of this length, its newline left out; one that is too wide is
+ * broken between words and goes on below its own indentation.  Drawings, which
+ * have colours, know the width. */
+static void put_line(FILE *out, const char *line, size_t len, size_t columns) {
+  size_t indent = strspn(line, " "), room = columns;
+  bool breaks = indent + LEAST <= columns && !memchr(line, '\033', len);
+  while (breaks && utf8_width(line, len) > room) {
+    size_t at = utf8_fit(line, len, room), least = room == columns ? indent : 0;
+    while (at > least && line[at] != ' ') at--;
+    if (at == least) at = least + strcspn(line + least, " ");
+    size_t next = at + strspn(line + at, " ");
+    if (next >= len) break;
+    fprintf(out, "%.*s\n%*s", (int)at, line, (int)indent, "");
+    line += next;
+    len -= next;
+    room = columns - indent;
+  }
+  fwrite(line, 1, len, out);
+  putc('\n', out);
+}
+
+/* A file with the text of this one, which it closes, in lines that fit. */
+static int broken(int file) {
+  size_t rows, columns, size = 0;
+  char *line = NULL;
+  screen_size(&rows, &columns);
+  int made = memfd_create("rly", MFD_CLOEXEC), copy = dup(made);
+  FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+  FILE *in = out ? fdopen(file, "r") : NULL;
+  if (in) {
+    rewind(in);
+    for (ssize_t n; (n = getline(&line, &size, in)) > 0;)
+      put_line(out, line, (size_t)n - (line[n - 1] == '\n'), columns);
+    free(line);
+    fclose(in);
+    fclose(out);
+    return made;
+  }
+  if (out) fclose(out);
+  else if (copy >= 0) close(copy);
+  if (made >= 0) close(made);
+  return file;
+}
+
 /* Does the text take more rows than the screen has above the next prompt? */
 static bool is_long(int file) {
   size_t rows, columns, used = 0, width = 0;
@@ -102,6 +149,7 @@ static bool run_pager(int file) {
 void pager_end(void) {
   int file = give_back();
   if (file < 0) return;
+  file = broken(file);
   if (!is_long(file) || !run_pager(file)) put_file(file);
   close(file);
 }

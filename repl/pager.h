@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-/* Keeps back what is written to stdout until pager_end, which shows it: by
- * $PAGER, or less, if it has more rows than the screen.  False, and nothing
+/* Keeps back what is written to stdout until pager_end, which shows it: with
+ * lines that are too wide broken between words, and by $PAGER, or less, if it
+ * has more rows than the screen.  False, and nothing
  * happens, where stdout or stdin is no terminal or a dumb one, where something
  * is kept back already, or if it is not `wanted`. */
 bool pager_begin(bool wanted);

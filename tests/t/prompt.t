@@ -490,10 +490,10 @@ def @layer(%a: Tensor[(?, 64), float32], %b: Tensor[(?, 64), float32]) {
 }
 END
 my $table = <<'END';
-     calls          flops          bytes      allocated  operator
-         1          32768          11264           1024  nn.dense
-         1            256           2048           1024  nn.relu
-         2          33024          13312           2048  in all
+   calls        flops        bytes    allocated  operator
+       1        32768        11264         1024  nn.dense
+       1          256         2048         1024  nn.relu
+       2        33024        13312         2048  in all
 END
 session("$weights:cost nn.relu(nn.dense(%x, %w))\n:cost \@layer(%x, %w)\n",
         "$table${table}functions are called 1 time\n", '',
@@ -519,18 +519,18 @@ session("def \@fact(%n: int32) -> int32 {"
             . ":cost \@map(fn (%v: int32) { print(%v); %v + 1 },"
             . " List[1, 2, 3])\nlet \@c = ref(0);\n:cost ref_write(\@c, 5)\n"
             . "\@c\n", <<'END', '', '... recursion, functions as values');
-     calls          flops          bytes      allocated  operator
-         5              5              0              0  less_equal
-         4              4              0              0  subtract
-         4              4              0              0  multiply
-        13             13              0              0  in all
+   calls        flops        bytes    allocated  operator
+       5            5            0            0  less_equal
+       4            4            0            0  subtract
+       4            4            0            0  multiply
+      13           13            0            0  in all
 functions are called 5 times
-     calls          flops          bytes      allocated  operator
-         3              3              0              0  add
-         3              3              0              0  in all
+   calls        flops        bytes    allocated  operator
+       3            3            0            0  add
+       3            3            0            0  in all
 functions are called 7 times
-     calls          flops          bytes      allocated  operator
-         0              0              0              0  in all
+   calls        flops        bytes    allocated  operator
+       0            0            0            0  in all
 ref(0)
 END
 my $big = "sum(${ones}[100, 100], dtype=\"float32\"))";

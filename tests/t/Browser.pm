@@ -10,7 +10,7 @@ package Browser;
 # messages with a NUL behind each, its file descriptor 3 to it and 4 from it.
 use strict;
 use warnings;
-use File::Temp qw(tempdir);
+use File::Temp qw(tempdir tempfile);
 use JSON::PP ();
 use MIME::Base64 ();
 use POSIX ();
@@ -21,8 +21,24 @@ my $pid;
 
 sub installed { return -x $program }
 
+# A page of its own, or nothing and why not. A browser asks much of a machine
+# (address space, /proc, a sandbox): one that is there may still not start, which
+# is no fault of a page's.
+sub try {
+  my ($class, @how) = @_;
+  my ($err, $said) = tempfile(UNLINK => 1);
+  local $SIG{PIPE} = 'IGNORE';
+  my $page = eval { $class->open(@how, $said) };
+  return ($page, '') if $page;
+  my $why = $@;
+  my ($last) = reverse grep { /\S/ } <$err>;
+  chomp($why, $last //= '');
+  return (undef, $last eq '' ? $why : "$why ($last)");
+}
+
 # A user of number 0 gets no sandbox from chromium.
 sub start {
+  my ($folder, $said) = @_;
   my ($down_read, $down_write, $up_read, $up_write);
   pipe $down_read, $down_write or die "pipe: $!\n";
   pipe $up_read, $up_write or die "pipe: $!\n";
@@ -33,9 +49,9 @@ sub start {
                       POSIX::dup2(fileno $up_write, 11));
     POSIX::dup2($in, 3);
     POSIX::dup2($out, 4);
-    CORE::open(STDERR, '>', '/dev/null');
+    CORE::open(STDERR, '>', $said);
     exec($program, '--headless', '--disable-gpu', '--remote-debugging-pipe',
-         "--user-data-dir=$_[0]", $> ? () : '--no-sandbox', 'about:blank')
+         "--user-data-dir=$folder", $> ? () : '--no-sandbox', 'about:blank')
       or POSIX::_exit(127);
   }
   CORE::close($_) for $down_read, $up_write;
@@ -44,8 +60,8 @@ sub start {
 }
 
 sub open {
-  my ($class, $url, $wide, $high) = @_;
-  my ($to, $from) = start(tempdir(CLEANUP => 1));
+  my ($class, $url, $wide, $high, $said) = @_;
+  my ($to, $from) = start(tempdir(CLEANUP => 1), $said // '/dev/null');
   my $self = bless {to => $to, from => $from, id => 0}, $class;
   my $target = $self->call('Target.createTarget', {url => 'about:blank'});
   my $session = $self->call('Target.attachToTarget',

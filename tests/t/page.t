@@ -10,6 +10,8 @@ use Rly;
 use Test::More;
 
 plan skip_all => 'no chromium: make deps-browser' unless Browser::installed();
+my ($page, $why) = Browser->try('about:blank', 1280, 900);
+plan skip_all => "chromium does not start here: $why" if !$page;
 
 my $source = spew(scratch('shown.rly'), <<'END');
 def @fact(%n: int32) -> int32 {
@@ -33,7 +35,7 @@ is(rly('step', '--html', $file, $source)->{status}, 0, 'a page is written');
 cmp_ok(-s $file, '<', 200_000, '... of a bounded size');
 my @steps = map { json($_) } split /\n/, rly('step', '--json', $source)->{out};
 
-my $page = Browser->open("file://$file", 1280, 900);
+$page->load("file://$file");
 
 # What is seen of the step at hand; text that is hidden has none.
 sub seen { return $page->js("document.querySelector('$_[0]').innerText") }

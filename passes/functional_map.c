@@ -37,16 +37,19 @@ typedef struct Node {
   const Expr *writer; /* its last part that writes; NULL: passed, or none */
 } Node;
 
+/* What a name meant before, and what had bound it. */
 typedef struct Hidden {
   const Name *name;
   const Name *meant;
+  const Expr *binder;
 } Hidden;
 
 typedef struct Thread {
   Functional *f;
   VEC(Frame) frames;
   VEC(Node) nodes;
-  PtrMap locals; /* Name -> the Name that it has now */
+  PtrMap locals;  /* Name -> the Name that it has now */
+  PtrMap binders; /* Name -> the block, fn or match that binds it */
   VEC(Hidden) hidden;
   PtrMap taken;    /* names that a binder of the definition has */
   PtrMap suffixes; /* Name -> the last suffix that it was given */
@@ -60,8 +63,8 @@ static void thread_init(Thread *t, Functional *f) {
   VEC_INIT(&t->frames, mem);
   VEC_INIT(&t->nodes, mem);
   VEC_INIT(&t->hidden, mem);
-  PtrMap *const maps[] = {&t->locals, &t->taken, &t->suffixes, &t->renamed,
-                          &t->states};
+  PtrMap *const maps[] = {&t->locals,   &t->binders, &t->taken,
+                          &t->suffixes, &t->renamed, &t->states};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
     ptrmap_init(maps[i], mem);
 }
@@ -72,8 +75,8 @@ static void thread_done(Thread *t) {
   VEC_DONE(&t->frames);
   VEC_DONE(&t->nodes);
   VEC_DONE(&t->hidden);
-  PtrMap *const maps[] = {&t->locals, &t->taken, &t->suffixes, &t->renamed,
-                          &t->states};
+  PtrMap *const maps[] = {&t->locals,   &t->binders, &t->taken,
+                          &t->suffixes, &t->renamed, &t->states};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
 }
 
@@ -102,9 +105,12 @@ static Var *named_var(Thread *t, const char *like, Span span) {
   return own_var(t, name_of(t->f->p->names, like), span, NULL);
 }
 
-static void scope_enter(Thread *t, const Name *name, const Name *now) {
-  VEC_PUSH(&t->hidden, (Hidden){name, ptrmap_get(&t->locals, name)});
+static void scope_enter(Thread *t, const Name *name, const Name *now,
+                        const Expr *binder) {
+  VEC_PUSH(&t->hidden, (Hidden){name, ptrmap_get(&t->locals, name),
+                                ptrmap_get(&t->binders, name)});
   ptrmap_put(&t->locals, name, (void *)now);
+  ptrmap_put(&t->binders, name, (void *)binder);
 }
 
 static unsigned fun_touch(const Thread *t, const Expr *fn) {
@@ -113,8 +119,9 @@ static unsigned fun_touch(const Thread *t, const Expr *fn) {
   return fun ? fun->touch : 0;
 }
 
-/* The variable in the place of one.  Alternatives of a pattern bind the same.
- * A function that touches the state is of another type than is written. */
+/* The variable in the place of one; `again`: an alternative of the pattern
+ * binds it, too.  A function that touches the state is of another type than is
+ * written. */
 static Var *renamed(Thread *t, const Var *v, const Expr *value, bool again) {
   Var *made = ptrmap_get(&t->renamed, v);
   if (made) return made;
@@ -126,12 +133,15 @@ static Var *renamed(Thread *t, const Var *v, const Expr *value, bool again) {
   return made;
 }
 
+/* A match has one arm under way: a name that it binds already is of another
+ * alternative of the arm's pattern. */
 static void bind(Thread *t, ExprMap *m) {
   const ExprWalk *w = &m->walk;
   if (!w->var) return;
-  bool again = w->pattern && w->pattern->again;
+  bool again =
+      w->pattern && ptrmap_get(&t->binders, w->var->name) == (void *)w->at;
   Var *made = renamed(t, w->var, w->binding ? w->binding->value : NULL, again);
-  scope_enter(t, w->var->name, made->name);
+  scope_enter(t, w->var->name, made->name, w->at);
   expr_map_bind(m, made);
 }
 
@@ -139,6 +149,7 @@ static void unbind(Thread *t, const ExprWalk *w) {
   if (!w->var || t->hidden.len == 0) return;
   Hidden h = VEC_POP(&t->hidden);
   ptrmap_put(&t->locals, h.name, (void *)h.meant);
+  ptrmap_put(&t->binders, h.name, (void *)h.binder);
 }
 
 /* --- Expressions ---------------------------------------------------------- */
@@ -510,7 +521,8 @@ static void script_let(Thread *t, size_t i) {
     const Item *of = f->items.data[end++];
     const TypeExpr *type = fun_touch(t, of->expr) ? NULL : of->annotation;
     VEC_PUSH(&vars, own_var(t, of->name, of->name_span, type));
-    if (first && vars.len) scope_enter(t, of->name, VEC_LAST(&vars)->name);
+    if (first && vars.len)
+      scope_enter(t, of->name, VEC_LAST(&vars)->name, NULL);
   } while (end < f->items.len && f->items.data[end]->continues);
   for (size_t k = i; k < end && vars.len == end - i; k++) {
     const Item *of = f->items.data[k];
@@ -520,7 +532,7 @@ static void script_let(Thread *t, size_t i) {
                       .span = of->span,
                       .var = vars.data[k - i],
                       .value = value});
-    if (!first) scope_enter(t, of->name, vars.data[k - i]->name);
+    if (!first) scope_enter(t, of->name, vars.data[k - i]->name, NULL);
   }
   VEC_DONE(&vars);
 }

@@ -16,6 +16,7 @@
 #include "kernels/kernel.h"
 #include "kernels/parallel.h"
 #include "kernels/ref/loop.h"
+#include "kernels/drive/blocks.h"
 #include "kernels/drive/move.h"
 #include "ops/rules/window.h"
 
@@ -274,14 +275,14 @@ static Resize resize_of(const Attrs *a) {
       .alpha = -0.5f};
 }
 
-bool kernel_resize(OpCall *call) {
+static bool resize(OpCall *call) {
   Resize r = resize_of(call->attrs);
   return run_resize(call, &r);
 }
 
 /* image.resize1d, resize2d and resize3d, which say more of how than
  * image.resize. */
-bool kernel_resize_nd(OpCall *call) {
+static bool resize_nd(OpCall *call) {
   const Attrs *a = call->attrs;
   Resize r = resize_of(a);
   r.rounding = attr_text(a, ATTR_rounding_method);
@@ -291,7 +292,7 @@ bool kernel_resize_nd(OpCall *call) {
 }
 
 /* Nearest takes the element before a place, i / scale, unless corners align. */
-bool kernel_upsampling(OpCall *call) {
+static bool upsampling(OpCall *call) {
   Resize r = {.method = method_of(attr_text(call->attrs, ATTR_method)),
               .coordinates = "asymmetric",
               .rounding = "",
@@ -299,4 +300,12 @@ bool kernel_upsampling(OpCall *call) {
   if (attr_bool(call->attrs, ATTR_align_corners))
     r.coordinates = "align_corners";
   return run_resize(call, &r);
+}
+
+bool kernel_resize(OpCall *call) { return run_without_blocks(call, resize); }
+bool kernel_resize_nd(OpCall *call) {
+  return run_without_blocks(call, resize_nd);
+}
+bool kernel_upsampling(OpCall *call) {
+  return run_without_blocks(call, upsampling);
 }

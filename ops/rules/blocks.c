@@ -35,8 +35,8 @@ const char *layout_plain(Arena *arena, const char *text) {
 }
 
 /* The attributes with plain layouts, and which of the operands and the result
- * were in blocks; false when none was.  Without out_layout the result has the
- * data's layout. */
+ * were in blocks; false when none was.  Without out_layout, which some
+ * operators do not even have, the result has the data's layout. */
 bool blocks_of(const Attrs *attrs, Arena *arena, Blocks *b) {
   bool conv = attrs_have(attrs, ATTR_data_layout);
   AttrName names[] = {conv ? ATTR_data_layout : ATTR_layout,
@@ -50,12 +50,13 @@ bool blocks_of(const Attrs *attrs, Arena *arena, Blocks *b) {
     b->plain[i] = layout_plain(arena, text);
     attr_set_text(plain, names[i], b->plain[i]);
   }
-  const char *out = attr_text(attrs, ATTR_out_layout);
+  bool own = attrs_have(attrs, ATTR_out_layout);
+  const char *out = own ? attr_text(attrs, ATTR_out_layout) : "";
   const char *result = *out ? out : attr_text(attrs, names[0]);
   if (has_blocks(result)) {
     b->result = result;
     b->plain_result = layout_plain(arena, result);
-    attr_set_text(plain, ATTR_out_layout, b->plain_result);
+    if (own) attr_set_text(plain, ATTR_out_layout, b->plain_result);
   }
   b->attrs = plain;
   return b->operands[0] || b->operands[1] || b->result;

@@ -3,6 +3,7 @@
  * operands, whose values a rule does not see, so the kernels check them. */
 #include "ops/rules/window.h"
 
+#include "ops/rules/blocks.h"
 #include "ops/rules/layout.h"
 #include "ops/rules/support.h"
 
@@ -25,7 +26,7 @@ static bool resize_order(RuleCall *c, AxisOrder *order) {
 RULE(resize, "(n, c, d..., t) -> (n, c, size..., t), t numeric",
      .takes = TAKES_NUMBER);
 /* An axis without elements cannot get any: there is nothing to read. */
-static RuleStatus rule_resize(RuleCall *c) {
+static RuleStatus plain_resize(RuleCall *c) {
   AxisOrder order;
   if (!resize_order(c, &order) || !rule_class(c, 0, TAKES_NUMBER))
     return RULE_ERROR;
@@ -51,6 +52,10 @@ static RuleStatus rule_resize(RuleCall *c) {
                      out.dims);
 }
 
+static RuleStatus rule_resize(RuleCall *c) {
+  return rule_without_blocks(c, plain_resize);
+}
+
 /* round(length * scale); `?` while either is not known, since the rounded
  * product is no polynomial.  -1 for what is negative, NaN or beyond 2^31. */
 static Dim scaled(Dim length, const AttrValue *scale, bool known) {
@@ -66,7 +71,7 @@ RULE(upsampling, "(n, c, d..., t) -> (n, c, d * scale..., t), t numeric",
      .takes = TAKES_NUMBER);
 /* A factor that is an expression is known at run time only (dims is NULL
  * then). */
-static RuleStatus rule_upsampling(RuleCall *c) {
+static RuleStatus plain_upsampling(RuleCall *c) {
   static const AttrName scales[SPATIAL_MAX] = {ATTR_scale_d, ATTR_scale_h,
                                                ATTR_scale_w};
   AxisOrder order;
@@ -84,6 +89,10 @@ static RuleStatus rule_upsampling(RuleCall *c) {
                         attr_name_text(scales[k]));
   }
   return rule_result(c, out.dtype, out.rank, out.dims);
+}
+
+static RuleStatus rule_upsampling(RuleCall *c) {
+  return rule_without_blocks(c, plain_upsampling);
 }
 
 /* An attribute of two lengths, of the result's rows and columns. */

@@ -1,5 +1,5 @@
-"""Cases of blocked layouts: convolutions and poolings in NCHWc, dense layers
-with packed weights, and what the machine of TVM calls reshapes.  Values are
+"""Cases of blocked layouts: convolutions, poolings and resizing in NCHWc, dense
+layers with packed weights, and what the machine of TVM calls reshapes.  Values are
 small integers, so that float32 sums are exact."""
 import itertools
 
@@ -200,9 +200,193 @@ def machine():
              'annotation.with_funcid(%x, funcid=7)', [('x', x)], x)
 
 
+def interpolated(x, axis, points):
+    """x at points along an axis, linearly; outside of it, its ends."""
+    known = np.arange(x.shape[axis])
+    return np.apply_along_axis(lambda v: np.interp(points, known, v), axis,
+                               x.astype(np.float64))
+
+
+def resizing():
+    half = lambda n, to: (np.arange(to) + 0.5) * n / to - 0.5
+    x = whole(2, 8, 3, 4)
+    twice = x.repeat(2, 2).repeat(3, 3)
+    for tag, layout, dims in [
+            ('nchw4c', 'NCHW4c', None), ('nchw8c', 'NCHW8c', None),
+            ('nhwc2c', 'NHWC2c', None), ('nchw2n4c', 'NCHW2n4c', None),
+            ('any', 'NCHW4c', ['?', 2, '?', 4, '?'])]:
+        case('nn.upsampling__blocks_' + tag,
+             'nn.upsampling(%%x, scale_h=2f, scale_w=3f, layout="%s")' % layout,
+             [('x', packed(x, 'NCHW', layout))], packed(twice, 'NCHW', layout),
+             dims={'x': dims} if dims else {})
+    case('dyn.nn.upsampling__blocks_nchw4c',
+         'dyn.nn.upsampling(%x, %h, %w, layout="NCHW4c")',
+         [('x', packed(x, 'NCHW', 'NCHW4c')), ('h', np.array(2, 'float32')),
+          ('w', np.array(3, 'float32'))], packed(twice, 'NCHW', 'NCHW4c'))
+    y = interpolated(interpolated(x, 2, np.arange(6) / 2), 3, np.arange(6) / 1.5)
+    case('nn.upsampling__blocks_bilinear', 'nn.upsampling(%x, scale_h=2f, '
+         'scale_w=1.5f, layout="NCHW4c", method="bilinear")',
+         [('x', packed(x, 'NCHW', 'NCHW4c'))],
+         packed(y.astype('float32'), 'NCHW', 'NCHW4c'), 1e-5, 1e-5)
+    y = interpolated(interpolated(x, 2, half(3, 5)), 3, half(4, 1))
+    case('image.resize2d__blocks_linear', 'image.resize2d(%x, size=[5, 1], '
+         'roi=[0f, 0f, 0f, 0f], layout="NCHW4c")',
+         [('x', packed(x, 'NCHW', 'NCHW4c'))],
+         packed(y.astype('float32'), 'NCHW', 'NCHW4c'), 1e-5, 1e-5)
+    case('image.resize2d__blocks_one', 'image.resize2d(%x, size=[5, 1], '
+         'roi=[0f, 0f, 0f, 0f], layout="NCHW1c", out_dtype="float64")',
+         [('x', packed(x, 'NCHW', 'NCHW1c'))],
+         packed(y, 'NCHW', 'NCHW1c'), 1e-5, 1e-5)
+    x = whole(1, 6, 5, dtype='int32')
+    nearest = x[:, :, np.floor(np.arange(8) * 5 / 8 + 1e-5).astype(int)]
+    case('image.resize1d__blocks_nearest', 'image.resize1d(%x, size=[8], '
+         'roi=[0f, 0f], layout="NCW3c", method="nearest_neighbor", '
+         'coordinate_transformation_mode="asymmetric", '
+         'rounding_method="floor")', [('x', packed(x, 'NCW', 'NCW3c'))],
+         packed(nearest, 'NCW', 'NCW3c'))
+    x = whole(1, 4, 2, 3, 2)
+    y = interpolated(x, 2, half(2, 3))
+    y = interpolated(interpolated(y, 3, half(3, 3)), 4, half(2, 4))
+    case('image.resize3d__blocks_linear', 'image.resize3d(%x, size=[3, 3, 4], '
+         'roi=[0f, 0f, 0f, 0f, 0f, 0f], layout="NCDHW2c")',
+         [('x', packed(x, 'NCDHW', 'NCDHW2c'))],
+         packed(y.astype('float32'), 'NCDHW', 'NCDHW2c'), 1e-5, 1e-5)
+    case('nn.upsampling3d__blocks_nearest', 'nn.upsampling3d(%x, scale_d=1f, '
+         'scale_h=2f, scale_w=2f, layout="NCDHW4c", '
+         'coordinate_transformation_mode="asymmetric")',
+         [('x', packed(x, 'NCDHW', 'NCDHW4c'))],
+         packed(x.repeat(2, 3).repeat(2, 4), 'NCDHW', 'NCDHW4c'))
+
+
+def padded_poolings():
+    """Windows that reach into the padding, and other ranks."""
+    x = 12 * whole(1, 4, 5, 4)
+    big = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=np.nan)
+    parts = np.stack([big[:, :, i:i + 6:2, j:j + 5:2][:, :, :3, :2]
+                      for i, j in itertools.product(range(3), range(3))])
+    for name, attrs, y in [
+            ('nn.max_pool2d__blocked_padding', '', np.nanmax(parts, 0)),
+            ('nn.avg_pool2d__blocked_padding', '', np.nanmean(parts, 0)),
+            ('nn.avg_pool2d__blocked_padding_counts',
+             ', count_include_pad=True', np.nansum(parts, 0) / 9)]:
+        case(name, '%s(%%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, '
+             '1], layout="NCHW2c"%s)' % (name.split('__')[0], attrs),
+             [('x', packed(x, 'NCHW', 'NCHW2c'))],
+             packed(y.astype('float32'), 'NCHW', 'NCHW2c'), 1e-6, 1e-6)
+    halves = x[:, :, :, 0::2], x[:, :, :, 1::2]
+    case('nn.max_pool2d__blocked_out_layout', 'nn.max_pool2d(%x, pool_size='
+         '[1, 2], strides=[1, 2], layout="NCHW4c", out_layout="NCHW4c")',
+         [('x', packed(x, 'NCHW', 'NCHW4c'))],
+         packed(np.maximum(*halves), 'NCHW', 'NCHW4c'))
+    case('nn.adaptive_max_pool2d__blocked', 'nn.adaptive_max_pool2d(%x, '
+         'output_size=[5, 2], layout="NCHW2c")',
+         [('x', packed(x, 'NCHW', 'NCHW2c'))],
+         packed(np.maximum(x, np.roll(x, -1, 3))[:, :, :, ::2], 'NCHW',
+                'NCHW2c'))
+    x = whole(2, 6, 4, dtype='int32')
+    case('nn.max_pool1d__blocked_i32', 'nn.max_pool1d(%x, pool_size=[2], '
+         'strides=[2], layout="NCW3c")', [('x', packed(x, 'NCW', 'NCW3c'))],
+         packed(np.maximum(x[:, :, ::2], x[:, :, 1::2]), 'NCW', 'NCW3c'))
+    x = 8 * whole(1, 4, 2, 4, 2)
+    y = x.reshape(1, 4, 1, 2, 2, 2, 1, 2).mean((3, 5, 7))
+    case('nn.avg_pool3d__blocked', 'nn.avg_pool3d(%x, pool_size=[2, 2, 2], '
+         'strides=[2, 2, 2], layout="NCDHW4c")',
+         [('x', packed(x, 'NCDHW', 'NCDHW4c'))],
+         packed(y, 'NCDHW', 'NCDHW4c'))
+
+
+def other_convolutions():
+    """One and three spatial axes, integers, no images: sums are exact."""
+    for tag, dtype, out, c, o, dl, kl in [
+            ('i8_i32', 'int8', 'int32', 8, 4, 'NCHW8c', 'OIHW8i4o'),
+            ('f64', 'float64', 'float64', 4, 4, 'NCHW2c', 'OIHW2i2o')]:
+        x, w = abs(whole(1, c, 3, 4)).astype(dtype), whole(o, c, 2, 2)
+        w = w.astype(dtype.replace('uint', 'int'))
+        y = conv(x, w.astype(np.float64), 1, 0, 1, 1).astype(out)
+        result = 'NCHW%dc' % o
+        case('nn.contrib_conv2d_NCHWc__' + tag, 'nn.contrib_conv2d_NCHWc(%%x, '
+             '%%w, channels=%d, kernel_size=[2, 2], data_layout="%s", '
+             'kernel_layout="%s", out_layout="%s", out_dtype="%s")'
+             % (o, dl, kl, result, out), [('x', packed(x, 'NCHW', dl)),
+                                          ('w', packed(w, 'OIHW', kl))],
+             packed(y, 'NCHW', result))
+    x, w = whole(0, 4, 3, 3), whole(4, 4, 1, 1)
+    case('nn.contrib_conv2d_NCHWc__no_images', 'nn.contrib_conv2d_NCHWc(%x, %w, '
+         'channels=4, kernel_size=[1, 1], data_layout="NCHW4c", '
+         'kernel_layout="OIHW4i4o", out_layout="NCHW4c")',
+         [('x', packed(x, 'NCHW', 'NCHW4c')),
+          ('w', packed(w, 'OIHW', 'OIHW4i4o'))], packed(x, 'NCHW', 'NCHW4c'))
+    x, w = whole(2, 4, 7), whole(6, 4, 3)
+    y = sum(np.einsum('nct,oc->not', x[:, :, k:k + 5], w[:, :, k])
+            for k in range(3))
+    case('nn.conv1d__blocks', 'nn.conv1d(%x, %w, channels=6, kernel_size=[3], '
+         'data_layout="NCW2c", kernel_layout="OIW2i3o", out_layout="NCW3c")',
+         [('x', packed(x, 'NCW', 'NCW2c')), ('w', packed(w, 'OIW', 'OIW2i3o'))],
+         packed(y, 'NCW', 'NCW3c'))
+    x, w = whole(1, 4, 2, 3, 3), whole(2, 4, 1, 2, 1)
+    y = sum(np.einsum('ncdhw,oc->nodhw', x[:, :, :, k:k + 2], w[:, :, 0, k, 0])
+            for k in range(2))
+    case('nn.conv3d__blocks', 'nn.conv3d(%x, %w, channels=2, kernel_size=[1, 2, '
+         '1], data_layout="NCDHW4c", kernel_layout="OIDHW4i2o", '
+         'out_layout="NCDHW2c")',
+         [('x', packed(x, 'NCDHW', 'NCDHW4c')),
+          ('w', packed(w, 'OIDHW', 'OIDHW4i2o'))], packed(y, 'NCDHW', 'NCDHW2c'))
+
+
+def other_layouts():
+    for tag, shape, axes, frm, to, dtype in [
+            ('i8_nchw2c_to_nhwc4c', (1, 8, 3, 2), 'NCHW', 'NCHW2c', 'NHWC4c',
+             'int8'),
+            ('u8_vta', (4, 6, 2, 3), 'NCHW', 'NCHW', 'NCHW2n3c', 'uint8'),
+            ('f16_ncw', (2, 6, 5), 'NCW', 'NCW', 'NWC2c', 'float16'),
+            ('i32_empty', (0, 4, 2, 1), 'NCHW', 'NCHW4c', 'NHWC', 'int32'),
+            ('f64_ncdhw', (1, 4, 2, 1, 3), 'NCDHW', 'NCDHW', 'NDHWC4c',
+             'float64'),
+            ('bool_one', (1, 1, 1, 1), 'NCHW', 'NCHW', 'NCHW1c', 'bool'),
+            ('unequal', (2, 12, 2, 2), 'NCHW', 'NCHW4c', 'NCHW6c', 'int32')]:
+        x = whole(*shape).astype(dtype)
+        case('layout_transform__blocks_' + tag,
+             'layout_transform(%%x, src_layout="%s", dst_layout="%s")'
+             % (frm, to), [('x', packed(x, axes, frm))], packed(x, axes, to))
+    x = whole(2, 8, 3, 2)
+    case('nn.softmax__blocked', 'nn.softmax(%x, axis=4)',
+         [('x', packed(x, 'NCHW', 'NCHW4c'))],
+         (lambda b: np.exp(b) / np.exp(b).sum(4, keepdims=True))(
+             packed(x, 'NCHW', 'NCHW4c')), 1e-5, 1e-6)
+    bias = whole(2, 1, 1, 4)
+    case('add__blocked_bias', 'add(%x, %b)',
+         [('x', packed(x, 'NCHW', 'NCHW4c')), ('b', bias)],
+         packed(x, 'NCHW', 'NCHW4c') + bias)
+    for tag, x, w, layout in [
+            ('i8', whole(3, 6, dtype='int8'), whole(8, 6, dtype='int8'),
+             'NC4n2c'),
+            ('no_rows', whole(0, 4), whole(6, 4), 'NC3n'),
+            ('f64', whole(2, 3, dtype='float64'),
+             whole(4, 3, dtype='float64'), 'NC4n')]:
+        out = 'int32' if tag == 'i8' else x.dtype
+        case('nn.contrib_dense_pack__' + tag,
+             'nn.contrib_dense_pack(%%x, %%w, units=%d, out_dtype="%s", '
+             'weight_layout="%s")' % (len(w), out, layout),
+             [('x', x), ('w', packed(w, 'NC', layout))],
+             (x.astype(out) @ w.T.astype(out)))
+    for tag, x, to in [('i8_infer', whole(2, 6, dtype='int8'), (4, 3)),
+                       ('f16_any', whole(3, 1, 2, dtype='float16'), (6, 1)),
+                       ('bool', whole(8).astype(bool), (2, 2, 2))]:
+        case('vm.reshape_tensor__' + tag,
+             'vm.reshape_tensor(%%x, %%s, newshape=%s)' % list(to),
+             [('x', x), ('s', np.array(to, np.int64))], x.reshape(to),
+             dims={'x': ['?'] * x.ndim} if 'any' in tag else {})
+    case('vm.shape_of__i32_of_bool', 'vm.shape_of(%x, dtype="int32")',
+         [('x', np.ones((1, 0, 2), bool))], np.array([1, 0, 2], 'int32'))
+
+
 if __name__ == '__main__':
     convolutions()
     poolings()
     dense()
     layouts()
     machine()
+    resizing()
+    padded_poolings()
+    other_convolutions()
+    other_layouts()

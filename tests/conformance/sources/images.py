@@ -176,6 +176,8 @@ def grid_case(name, shape, size, method='bilinear', padding='zeros',
         for k in range(spatial):
             g = float(grid[(at[0], spatial - 1 - k) + at[2:]])
             n = shape[2 + k]
+            if math.isnan(g):  # before the first element, outside of the data
+                g = -1e9 if padding == 'zeros' else -1.0
             point.append((g + 1) * (n - 1) / 2 if corners
                          else -0.5 + (g + 1) * n / 2)
         image = x[at[0], at[1]].astype('float64')
@@ -494,3 +496,61 @@ deformable_case('named', (1, 2, 4, 4), 3, (3, 3), padding=(1, 1), named=True)
 deformable_case('f64', (1, 2, 4, 4), 2, (2, 2), dtype='float64')
 deformable_case('f16_f32', (1, 2, 4, 4), 2, (2, 2), dtype='float16',
                 out='float32')
+
+
+# --- Edges, single elements, nothing at all -----------------------------------
+
+corners = [[[-1.0, 1.0, -1.0, 1.0, 0.0]], [[-1.0, -1.0, 1.0, 1.0, 1.0]]]
+nans = [[[0.5, math.nan, math.nan, 0.0]], [[math.nan, 0.0, math.nan, 0.25]]]
+for method in 'bilinear', 'nearest':
+    grid_case(method + '_corners', (1, 2, 3, 4), (1, 5), method=method,
+              grid=[corners])
+    grid_case(method + '_edges', (1, 2, 4, 4), (1, 5), method=method,
+              corners=False, grid=[corners], padding='border')
+    grid_case(method + '_nan', (1, 1, 3, 3), (1, 4), method=method, grid=[nans])
+grid_case('bicubic_corners', (1, 1, 4, 3), (1, 5), method='bicubic',
+          grid=[corners])
+grid_case('bilinear_nan_border', (1, 2, 3, 3), (1, 4), grid=[nans],
+          padding='border')
+grid_case('one_pixel', (2, 1, 1, 1), (2, 3), spread=1.5)
+grid_case('one_pixel_edges', (1, 1, 1, 1), (2, 3), corners=False, spread=1.5,
+          padding='reflection')
+grid_case('one_row_bicubic', (1, 1, 1, 5), (2, 2), method='bicubic',
+          corners=False, padding='border')
+grid_case('infinite', (1, 1, 3, 3), (1, 3), padding='border', grid=[
+    [[[math.inf, -math.inf, 0.0]], [[0.0, 0.5, -math.inf]]]])
+grid_case('no_images', (0, 2, 3, 3), (2, 2))
+grid_case('no_points', (1, 2, 3, 3), (0, 4))
+grid_case('no_channels', (1, 0, 3, 3), (2, 2), padding='border')
+
+crop_case('edge', (1, 1, 3, 4), [[0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 0, 1]],
+          [0, 0, 0], (2, 2))
+crop_case('one_pixel', (1, 2, 1, 1), [whole, [0.3, 0.3, 0.3, 0.3]], [0, 0],
+          (2, 3), method='nearest_neighbor')
+crop_case('just_outside', (1, 1, 3, 3), [[-1e-3, 0, 1, 1.001]], [0], (3, 3),
+          outside=7.0)
+affine_case('none', 0, (2, 3))
+
+border = [[0, -1, -1, 1, 1], [0, 4, 4, 6, 6], [0, 5, 5, 5, 5],
+          [0, -2, 2, 0, 3]]
+for op in 'roi_align', 'roi_pool':
+    roi_case(op, 'border', (1, 2, 5, 5), border, (2, 2))
+    roi_case(op, 'border_nhwc_f64', (1, 1, 5, 6), border, (1, 3),
+             layout='NHWC', dtype='float64')
+    roi_case(op, 'halves', (1, 1, 6, 6), [[0, 0.5, 1.5, 2.5, 3.5],
+                                          [0, -0.5, -1.5, 4.5, 0.5]], (2, 2))
+    roi_case(op, 'one_pixel', (1, 1, 1, 1), [[0, 0, 0, 0, 0],
+                                             [0, -3, -3, 3, 3]], (2, 2))
+    roi_case(op, 'more_bins', (1, 1, 3, 3), [[0, 0, 0, 1, 1]], (5, 4))
+roi_case('roi_align', 'border_ratio_max', (1, 2, 5, 5), border, (2, 2),
+         ratio=1, mode='max')
+
+dilation_case('reach', (1, 2, 3, 3), (2, 2, 2), dilations=(4, 4),
+              padding=(2, 2))
+dilation_case('no_images', (0, 2, 4, 4), (2, 2, 2))
+dilation_case('u8', (2, 1, 3, 5), (1, 1, 3), strides=(1, 2), dtype='uint8')
+correlation_case('one_pixel', (2, 3, 1, 1), padding=(1, 1))
+correlation_case('beyond', (1, 1, 3, 4), most=3, stride2=2, padding=(3, 3))
+deformable_case('reach', (1, 1, 3, 3), 1, (2, 2), dilation=(5, 5),
+                padding=(3, 3))
+deformable_case('one_pixel', (2, 1, 1, 1), 2, (1, 1), spread=0.75)

@@ -634,6 +634,158 @@ def fixed_cases():
               [wrapped(out, shape)], dims={"x": dims} if dims else None)
 
 
+# --- From and to real numbers ------------------------------------------------
+
+
+def vectors(scale, zero):
+    """Scales and zero points as inputs, where they are vectors, and as text."""
+    inputs, text = {}, []
+    for name, v in (("s", scale), ("z", zero)):
+        if np.ndim(v):
+            inputs[name] = np.asarray(v, f32 if name == "s" else np.int32)
+            text.append("%" + name)
+        else:
+            text.append(lit(v))
+    return inputs, ", ".join(text)
+
+
+def quantize_cases():
+    """round(x / scale) + zero, in float32, halves away from zero."""
+    ties = np.arange(-9, 10, dtype=f32) / 4
+    wide = np.array([[-1e9, -40.1, 0, 39.9], [3e38, 0.4, -0.4, -3e38],
+                     [np.inf, -np.inf, 1e-40, -1e-40]], f32)
+    for tag, x, s, z, axis, out, dims in [
+            ("ties_i8", ties, 0.5, 0, -1, "int8", None),
+            ("ties_low_zero", ties, 0.5, -128, -1, "int8", None),
+            ("ties_high_zero", ties, 0.5, 255, -1, "uint8", None),
+            ("saturates", wide, 0.3, 127, -1, "int8", None),
+            ("saturates_u8", wide, 0.3, 0, -1, "uint8", None),
+            ("i16", wide, 0.001, -32768, -1, "int16", None),
+            ("channels_axis0", wide, [0.5, 1e36, 0.25], [-128, 127, 3], 0,
+             "int8", None),
+            ("scales_one_zero", ties.reshape(1, 19, 1)[:, :4],
+             [0.5, 0.25, 1.0, 2.0], 7, 1, "uint8", None),
+            ("scalar", f32(-1.75), 0.5, 3, -1, "int8", None),
+            ("empty", ties.reshape(19, 1)[:0], 0.5, 0, -1, "uint8", None),
+            ("any", wide[:2], [0.5, 2.0, 1.0, 0.5], [0, 10, -10, 4], -1, "int8",
+             ["?", "?"])]:
+        x = np.asarray(x, f32)
+        with np.errstate(over="ignore"):
+            q = (x / per_axis(np.asarray(s, f32), x.shape, axis)).astype(float)
+        q = np.sign(q) * np.floor(np.abs(q) + 0.5)
+        q = np.clip(q + per_axis(z, x.shape, axis), *RANGE[out]).astype(out)
+        inputs, text = vectors(s, z)
+        write("qnn.quantize__" + tag, 'qnn.quantize(%%x, %s, out_dtype="%s", '
+              "axis=%d)" % (text, out, axis), {"x": x, **inputs}, [q],
+              dims={"x": dims} if dims else None)
+
+
+def dequantize_cases():
+    """The exact difference, rounded to float32, times the scale."""
+    for tag, dtype, shape, s, z, axis in [
+            ("i8_low_zero", "int8", (5, 7), 0.3, -128, -1),
+            ("i8_high_zero", "int8", (5, 7), 0.3, 127, -1),
+            ("u8_high_zero", "uint8", (3, 5), 1e-3, 255, -1),
+            ("i32", "int32", (9,), 0.7, 3, -1),
+            ("i16_channels", "int16", (2, 3, 1, 2), [0.5, 3.0, 0.1],
+             [-32768, 0, 32767], 1),
+            ("u8_channels_axis0", "uint8", (2, 3), [0.25, 1e-30], [0, 255], 0),
+            ("scalar", "int8", (), 0.125, -7, -1),
+            ("empty", "uint8", (0, 3), [0.5, 1.0, 2.0], 1, 1)]:
+        x = stored(shape, dtype, -2**23 if dtype == "int32" else None,
+                   2**23 if dtype == "int32" else None)
+        d = x.astype(np.int64) - per_axis(z, shape, axis)
+        out = d.astype(f32) * per_axis(np.asarray(s, f32), shape, axis)
+        inputs, text = vectors(s, z)
+        write("qnn.dequantize__" + tag, "qnn.dequantize(%%x, %s, axis=%d)"
+              % (text, axis), {"x": x, **inputs}, [out.astype(f32)])
+
+
+def to_nearest(x, ratio):
+    """x times a ratio in fixed point, halves away from zero."""
+    factor, shift = factor_and_shift(ratio)
+    right = 31 - min(shift, 0)
+    product = (int(x) << max(shift, 0)) * factor
+    return (product + (1 << (right - 1)) - (1 if x < 0 else 0)) >> right
+
+
+def requantize_cases():
+    odd = np.arange(-7, 9, dtype=np.int32)
+    for tag, dtype, x, s1, z1, s2, z2, axis, rounding, out in [
+            ("ties_upward", "int32", odd, 0.25, 0, 0.5, 0, -1, "UPWARD", "int8"),
+            ("ties_tonearest", "int32", odd, 0.25, 0, 0.5, 0, -1, "TONEAREST",
+             "int8"),
+            ("ties_quarters", "int32", odd, 0.125, 1, 0.5, -128, -1,
+             "TONEAREST", "int8"),
+            ("same_scale", "uint8", (4, 6), 0.3, 255, 0.3, -128, -1, "UPWARD",
+             "int8"),
+            ("larger", "int8", (4, 6), 3.1, -128, 0.7, -100, -1, "UPWARD",
+             "int16"),
+            ("larger_tonearest", "int8", (4, 6), 3.1, 127, 0.7, 100, -1,
+             "TONEAREST", "int8"),
+            ("channels", "int32", (2, 3, 4), [0.1, 2.0, 0.5], [0, -9, 128], 0.5,
+             3, 1, "UPWARD", "uint8"),
+            ("channels_tonearest", "int32", (3, 4), [0.1, 0.25, 0.5], 0, 0.5,
+             -1, 0, "TONEAREST", "int8"),
+            ("channels_i32", "int8", (3, 5), [1.0, 0.3, 7.5, 0.001, 0.5], 7, 0.9,
+             -1000, 1, "UPWARD", "int32"),
+            ("scalar", "int32", np.int32(-5), 0.5, 0, 1.0, 255, -1, "UPWARD",
+             "uint8"),
+            ("empty", "int32", (0, 2), 0.5, 0, 1.0, 3, -1, "UPWARD", "int8")]:
+        if isinstance(x, tuple):
+            low = -1500 if dtype == "int32" else None
+            x = stored(x, dtype, low, 1500 if low else None)
+        x = np.asarray(x)
+        s = per_axis(np.asarray(s1, f32), x.shape, axis)
+        by = scaled if rounding == "UPWARD" else to_nearest
+        q = [(int(v) - int(zero) if float(scale) == float(f32(s2)) else
+              by(int(v) - int(zero), float(scale) / float(f32(s2)))) + z2
+             for v, scale, zero in zip(x.ravel(), s.ravel(),
+                                       per_axis(z1, x.shape, axis).ravel())]
+        inputs, text = vectors(s1, z1)
+        write("qnn.requantize__" + tag,
+              'qnn.requantize(%%x, %s, %s, %d, axis=%d, rounding="%s", '
+              'out_dtype="%s")' % (text, lit(s2), z2, axis, rounding, out),
+              {"x": x, **inputs},
+              [clipped(np.array(q, object).reshape(x.shape), out)])
+
+
+def edge_cases():
+    """The ends of the ranges, and nothing at all."""
+    for tag, dtype, a, b, s, zs in [
+            ("low_zeros", "int8", (3, 5), (3, 5), (0.1, 0.2, 0.15),
+             (-128, -128, -128)),
+            ("high_zeros", "uint8", (2, 1, 4), (3, 1), (0.1, 0.2, 0.15),
+             (255, 255, 0))]:
+        x, y = stored(a, dtype), stored(b, dtype)
+        l = requantize(x, s[0], zs[0], s[2], zs[2])
+        r = requantize(y, s[1], zs[1], s[2], zs[2])
+        for name, out in (("add", l + r - zs[2]), ("subtract", l - r + zs[2])):
+            write("qnn.%s__%s" % (name, tag),
+                  "qnn.%s(%%x, %%y, %s)" % (name, ", ".join(
+                      "%s, %d" % (lit(v), z) for v, z in zip(s, zs))),
+                  {"x": x, "y": y}, [clipped(out, dtype)])
+    for tag, rows, inner in [("no_rows", 0, 4), ("no_inner", 2, 0),
+                             ("one", 1, 1)]:
+        x, w = stored((rows, inner), "uint8"), stored((3, inner), "int8")
+        terms = (x.astype(object) - 255) @ (w.astype(object) + 128).T
+        write("qnn.dense__" + tag, "qnn.dense(%x, %w, 255, -128, 0.1f, 0.2f, "
+              'units=3, out_dtype="int32")', {"x": x, "w": w},
+              [np.asarray(terms + np.zeros((rows, 3), object)).astype("int32")])
+    for tag, n, h, k, pad, dil, groups in [
+            ("no_images", 0, 4, 2, 0, 1, 1), ("one_pixel", 1, 1, 3, 1, 1, 2),
+            ("far_apart", 1, 3, 2, 3, 5, 2)]:
+        x, w = stored((n, 4, h, h), "uint8"), stored((2, 4 // groups, k, k),
+                                                     "int8")
+        out = conv_nchw(x.astype(object) - 255, w.astype(object) + 128, (1, 1),
+                        (pad,) * 4, (dil, dil), groups, 0)
+        write("qnn.conv2d__" + tag, "qnn.conv2d(%%x, %%w, 255, -128, 0.5f, "
+              "0.25f, padding=[%d, %d, %d, %d], dilation=[%d, %d], groups=%d, "
+              'channels=2, kernel_size=[%d, %d], out_dtype="int32")' % (
+                  pad, pad, pad, pad, dil, dil, groups, k, k),
+              {"x": x, "w": w}, [out.astype(np.int32)])
+
+
 if __name__ == "__main__":
     unary_cases()
     leaky_cases()
@@ -647,3 +799,7 @@ if __name__ == "__main__":
     conv_transpose_cases()
     simulated_cases()
     fixed_cases()
+    quantize_cases()
+    dequantize_cases()
+    requantize_cases()
+    edge_cases()

@@ -58,8 +58,9 @@ prior_case('any', (1, 1, 2, 2), dims={'x': '11?2'})
 # --- vision.multibox_transform_loc --------------------------------------------
 
 def transform_case(name, b, c, n, clip=None, threshold=None, variances=None,
-                   background=False, dtype='float32', dims={}):
-    p = rng.permutation(b * c * n).reshape(b, c, n) / (b * c * n)
+                   background=False, dtype='float32', dims={}, ties=1):
+    """`ties`: how many scores share a value."""
+    p = rng.permutation(b * c * n).reshape(b, c, n) // ties / (b * c * n)
     p = p.astype(dtype)
     loc = rng.uniform(-2, 2, (b, 4 * n)).astype(dtype)
     corner = rng.uniform(-0.2, 0.8, (n, 2))
@@ -113,9 +114,15 @@ transform_case('any', 2, 3, 4, dims={'p': ['?', 3, 4], 'loc': ['?', 16]})
 
 # --- vision.get_valid_counts --------------------------------------------------
 
-def valid_case(name, shape, threshold, pairs={}, dtype='float32', dims={}):
+def valid_case(name, shape, threshold, pairs={}, dtype='float32', dims={},
+               edges=False):
     x = rng.permutation(int(np.prod(shape))).reshape(shape) - 20.0
     x = (x / 8).astype(dtype)
+    if edges:  # scores and classes at their thresholds, and not numbers
+        x[:, ::2, pairs.get('score_index', 1)] = threshold
+        x[:, 1::3, pairs.get('score_index', 1)] = np.nan
+        x[:, 3, pairs.get('score_index', 1)] = np.inf
+        x[:, 3:, pairs.get('id_index', 0)] = -0.0
     score = x[:, :, pairs.get('score_index', 1)]
     kept = score > np.dtype(dtype).type(threshold)
     if pairs.get('id_index', 0) >= 0:
@@ -163,8 +170,9 @@ def boxes_of(n, flipped=False):
 
 
 def clear(value, threshold):
-    """No rounding decides."""
-    assert abs(value - threshold) > 1e-5, 'a close call'
+    """At the threshold or above it, where no rounding decides: far from it, or
+    exactly at it."""
+    assert abs(value - threshold) > 1e-5 or value == threshold, 'a close call'
     return value >= threshold
 
 
@@ -202,7 +210,8 @@ def nms_rows(x, valid, threshold, most, pairs):
 
 def nms_case(name, b, n, valid, threshold, most=-1, pairs={}, classes=2,
              columns=6, flipped=False, low=0, dtype='float32', dims={},
-             index_dtype='int32', scalar=()):
+             index_dtype='int32', scalar=(), ties=1, grid=False):
+    """`ties`: how many scores share a value; `grid`: boxes with whole ends."""
     get = {'coord_start': 2, 'score_index': 1, 'id_index': 0, **pairs}.get
     x = np.zeros((b, n, columns), dtype)
     for i in range(b):
@@ -212,7 +221,11 @@ def nms_case(name, b, n, valid, threshold, most=-1, pairs={}, classes=2,
         if get('id_index') >= 0:
             x[i, :, get('id_index')] = rng.integers(low, classes, n)
         x[i, :, get('score_index')] = \
-            (rng.permutation(n) - max(0, -low)) / max(n, 1)
+            (rng.permutation(n) // ties - max(0, -low)) / max(n, 1)
+        if grid:
+            x[i] = np.round(x[i] * (1 << 20)) / (1 << 20)
+            corner = slice(get('coord_start'), get('coord_start') + 4)
+            x[i, :, corner] = GRID[:n]
     valid = np.array(valid, 'int32')
     index = np.array([rng.permutation(n) for _ in range(b)]).reshape(b, n)
     index = index.astype(index_dtype)
@@ -236,6 +249,9 @@ def nms_case(name, b, n, valid, threshold, most=-1, pairs={}, classes=2,
           ('o', np.full(scalar, threshold, 'float32'))], results, dims=dims)
 
 
+# Pairs whose overlap is exactly a half, or a quarter, or nothing.
+GRID = np.array([[0, 0, 2, 1], [0, 0, 1, 1], [0, 0, 4, 1], [2, 0, 4, 1],
+                 [4, 0, 5, 1], [0, 1, 4, 2], [3, 1, 4, 2], [0, 0, 0, 0]])
 boxes = {'return_indices': False}
 nms_case('indices', 1, 8, [8], 0.3)
 nms_case('batch', 3, 9, [9, 4, 0], 0.2)
@@ -259,9 +275,10 @@ nms_case('any', 2, 7, [7, 5], 0.3, dims={'x': ['?', '?', 6], 'i': '??'})
 # --- vision.all_class_non_max_suppression -------------------------------------
 
 def all_class_case(name, b, c, n, threshold, floor, most=-1, tensorflow=False,
-                   flipped=False, dtype='float32', dims={}):
-    x = np.stack([boxes_of(n, flipped) for _ in range(b)]).astype(dtype)
-    s = rng.permutation(b * c * n).reshape(b, c, n) / (b * c * n)
+                   flipped=False, dtype='float32', dims={}, ties=1, grid=False):
+    x = np.stack([GRID[:n] if grid else boxes_of(n, flipped)
+                  for _ in range(b)]).astype(dtype)
+    s = rng.permutation(b * c * n).reshape(b, c, n) // ties / max(b * c * n, 1)
     s = s.astype(dtype)
     found = []
     for i in range(b):
@@ -310,9 +327,10 @@ all_class_case('any', 2, 2, 5, 0.3, 0.2, dims={'x': ['?', '?', 4],
 # --- vision.regular_non_max_suppression ---------------------------------------
 
 def regular_case(name, b, n, c, classes, per_class, most, threshold, floor,
-                 dtype='float32', dims={}):
-    x = np.stack([boxes_of(n) for _ in range(b)]).astype(dtype)
-    s = rng.permutation(b * c * n).reshape(b, n, c) / (b * c * n)
+                 dtype='float32', dims={}, ties=1, grid=False):
+    x = np.stack([GRID[:n] if grid else boxes_of(n)
+                  for _ in range(b)]).astype(dtype)
+    s = rng.permutation(b * c * n).reshape(b, n, c) // ties / max(b * c * n, 1)
     s = s.astype(dtype)
     boxes, ids = np.zeros((b, most, 4), 'float32'), np.zeros((b, most))
     scores, counts = np.zeros((b, most)), np.zeros(b, 'int32')
@@ -323,6 +341,7 @@ def regular_case(name, b, n, c, classes, per_class, most, threshold, floor,
             for j in sorted(range(n), key=lambda j: -of[j]):
                 if of[j] >= floor and len(kept) < per_class and \
                         not any(clear(overlap(x[i, j], x[i, q]), threshold)
+                                and overlap(x[i, j], x[i, q]) > threshold
                                 for q in kept):
                     kept.append(j)
             found += [(of[j], k, j) for j in kept]
@@ -459,3 +478,31 @@ reorg_case('three', (1, 18, 3, 6), 3, dtype='int32')
 reorg_case('batch', (3, 8, 2, 4), 2, dtype='float16')
 reorg_case('ten', (1, 100, 20, 20), 10, dtype='int16')
 reorg_case('any', (2, 4, 2, 2), 2, dims={'x': '????'})
+
+
+# --- Ties, thresholds met exactly, nothing to choose from ---------------------
+
+transform_case('ties', 2, 4, 5, threshold=0.25, ties=5)
+transform_case('at_threshold', 1, 2, 8, threshold=0.5, clip=False)
+transform_case('only_background', 1, 1, 3, background=True)
+valid_case('edges', (2, 7, 6), 1.0, edges=True)
+valid_case('f16', (1, 6, 6), 0.5, dtype='float16', edges=True)
+valid_case('no_images', (0, 3, 6), 1.0)
+nms_case('ties', 2, 9, [9, 6], 0.3, ties=3)
+nms_case('ties_top', 1, 10, [10], 0.3, pairs={**boxes, 'top_k': 5}, ties=4)
+nms_case('at_threshold', 1, 8, [8], 0.5, grid=True, classes=1)
+nms_case('at_threshold_boxes', 2, 8, [8, 5], 0.25, grid=True, classes=1,
+         pairs=boxes, ties=2)
+nms_case('whole_overlap', 1, 8, [8], 1.0, grid=True, classes=1)
+nms_case('bottom_invalid', 1, 10, [9], 0.2, low=-3,
+         pairs={**boxes, 'invalid_to_bottom': True})
+nms_case('none_wanted', 1, 4, [4], 0.5, most=0)
+nms_case('no_boxes', 2, 0, [0, 0], 0.5)
+nms_case('no_images', 0, 3, [], 0.5, pairs=boxes)
+all_class_case('ties', 2, 2, 8, 0.3, 0.1, ties=4)
+all_class_case('at_threshold', 1, 2, 8, 0.5, 0.25, grid=True, ties=2)
+all_class_case('no_boxes', 2, 3, 0, 0.5, 0.0)
+all_class_case('tensorflow_none', 1, 2, 5, 0.5, 2.0, tensorflow=True)
+regular_case('ties', 2, 8, 2, 2, 5, 6, 0.3, 0.1, ties=4)
+regular_case('at_threshold', 1, 8, 2, 2, 8, 12, 0.5, 0.25, grid=True)
+regular_case('no_boxes', 2, 0, 2, 2, 3, 4, 0.5, 0.1)

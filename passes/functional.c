@@ -16,7 +16,7 @@
  * Cells that a program makes while it runs stay cells: plain Relay has them.
  * What cannot be followed is refused, each with its place.
  *
- *   functional_reach.c   who touches the state
+ *   functional_reach.c   who touches the state, and what it is passed to
  *   functional_map.c     functions with the state threaded through */
 #include "passes/functional.h"
 
@@ -100,6 +100,36 @@ static bool has_any(const TypeExpr *t) {
   for (int i = 0; i < t->arg_count; i++)
     if (has_any(t->args[i])) return true;
   return t->result && has_any(t->result);
+}
+
+/* (result, state) */
+const TypeExpr *functional_both(Functional *f, const TypeExpr *result) {
+  if (!result) return NULL;
+  const TypeExpr *args[] = {result, f->state_type};
+  int within =
+      result->height > args[1]->height ? result->height : args[1]->height;
+  TypeExpr *made = ARENA_NEW(f->arena, TypeExpr);
+  *made = (TypeExpr){.kind = TX_TUPLE,
+                     .span = result->span,
+                     .height = within + 1,
+                     .arg_count = 2,
+                     .args = arena_copy(f->arena, args, sizeof args)};
+  return made;
+}
+
+const TypeExpr *functional_type(Functional *f, const TypeExpr *type) {
+  if (!type || type->kind != TX_FN) return NULL;
+  TypeExpr *made = arena_copy(f->arena, type, sizeof *type);
+  const TypeExpr **args =
+      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)type->arg_count + 1);
+  if (!made || !args) return NULL;
+  for (int i = 0; i < type->arg_count; i++) args[i] = type->args[i];
+  args[made->arg_count++] = f->state_type;
+  made->args = args;
+  made->result = functional_both(f, type->result);
+  if (made->height <= made->result->height)
+    made->height = made->result->height + 1;
+  return made;
 }
 
 /* --- The state ------------------------------------------------------------ */
@@ -233,12 +263,13 @@ static Item def_item(Functional *f, const char *name, const Expr *fn) {
 }
 
 /* The text's own items with what became of them; @init comes before the first
- * function, @main last. */
+ * function; copies of functions last, and @main. */
 static Unit *map_unit(Functional *f, const Unit *u) {
   Unit *made = ARENA_NEW(f->arena, Unit);
   *made = *u;
   made->comment_count = made->step_count = 0;
-  Item *items = ARENA_ARRAY(f->arena, Item, f->items.len + 2);
+  size_t most = f->items.len + f->copies.len + 2;
+  Item *items = ARENA_ARRAY(f->arena, Item, most);
   const Expr *init = functional_init(f);
   if (!items || !init) return NULL;
   int n = 0;
@@ -257,6 +288,12 @@ static Unit *map_unit(Functional *f, const Unit *u) {
                 item.kind == ITEM_PARAM;
     item.linked = true;
     if (kept) items[n++] = item;
+  }
+  for (size_t i = 0; i < f->copies.len; i++) {
+    const Fun *copy = f->copies.data[i];
+    const Expr *fn = functional_def(f, copy->fn);
+    if (!fn) return NULL;
+    items[n++] = def_item(f, copy->name->text, fn);
   }
   const Expr *main = f->script ? functional_script(f) : NULL;
   if (main) items[n++] = def_item(f, "main", main);
@@ -278,6 +315,7 @@ Unit *pass_functional(Program *p, Unit *u) {
   VEC_INIT(&f.items, p->mem);
   VEC_INIT(&f.cells, p->mem);
   VEC_INIT(&f.funs, p->mem);
+  VEC_INIT(&f.copies, p->mem);
   VEC_INIT(&f.uses, p->mem);
   add_items(&f, u);
   add_shown(&f, u);
@@ -287,14 +325,18 @@ Unit *pass_functional(Program *p, Unit *u) {
   Unit *made = u;
   if (state) {
     check_items(&f);
-    if (p->diags->errors == errors) functional_reach(&f);
     find_state_type(&f);
+    if (p->diags->errors == errors) functional_reach(&f);
     made = p->diags->errors == errors ? map_unit(&f, u) : NULL;
   }
-  for (size_t i = 0; i < f.funs.len; i++) VEC_DONE(&f.funs.data[i]->callers);
+  for (size_t i = 0; i < f.funs.len; i++) {
+    VEC_DONE(&f.funs.data[i]->callers);
+    VEC_DONE(&f.funs.data[i]->uses);
+  }
   VEC_DONE(&f.items);
   VEC_DONE(&f.cells);
   VEC_DONE(&f.funs);
+  VEC_DONE(&f.copies);
   VEC_DONE(&f.uses);
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
   bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);

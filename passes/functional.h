@@ -19,21 +19,37 @@ typedef struct Cell {
   const Expr *initial;  /* the content */
 } Cell;
 
-/* A function whose calls are known: a `def`, a `fn` that a `let` names, or the
- * script.  Other `fn`s have one, too, so that it can be said what they touch.
- */
+/* A function of the text.  One whose calls are known has a name: a `def`, a
+ * `fn` that a `let` names, the copy of a `def`.  Others are values: `fn`s
+ * without a name, and parameters, which stand for what they are given. */
 typedef struct Fun {
-  const Expr *fn;
+  const Expr *fn; /* NULL: a parameter */
   bool named;
-  unsigned touch; /* TOUCH_ of a call */
-  Span graph;     /* of a graph variable in it; SPAN_NONE: it has none */
+  const Name *name;    /* of a def, or of the copy of one */
+  unsigned touch;      /* TOUCH_ of a call */
+  Span graph;          /* of a graph variable in it; SPAN_NONE: it has none */
+  struct Fun **params; /* NULL: it was not walked */
+  int arity;           /* of a parameter: how many arguments it is called
+                          with; -1: it is not called */
+  int bound;           /* how many of them the walk has met */
+  bool takes;          /* a parameter is a function of the state */
+  uint64_t given;      /* of a copy: which parameters are, a bit each */
+  const struct Fun *origin; /* of a copy; NULL: it is none */
+  struct Fun *copies;       /* of a def, the newest first */
+  struct Fun *next;         /* of the same def */
+  bool library;             /* from a text of the library */
   VEC(struct Fun *) callers;
+  VEC(struct FunUse *) uses; /* where it is no callee */
 } Fun;
 
-/* A function where it is no callee. */
+/* A function as a value. */
 typedef struct FunUse {
   const Expr *use;
-  const Fun *fun;
+  Fun *fun;
+  const Expr *call; /* whose argument `index` it is; NULL: none's */
+  int index;
+  Fun *home; /* the function that it stands in; NULL: none */
+  bool led;  /* it is passed to where the state is known to come along */
 } FunUse;
 
 typedef struct Functional {
@@ -44,9 +60,10 @@ typedef struct Functional {
   const TypeExpr *state_type;
   PtrMap cell_of; /* Name -> Cell */
   PtrMap defs;    /* Name -> Fun */
-  PtrMap fun_of;  /* an EX_FN -> Fun */
+  PtrMap fun_of;  /* an EX_FN, or a name as a value -> Fun */
   VEC(Fun *) funs;
-  VEC(FunUse) uses;
+  VEC(Fun *) copies; /* of defs, in the order in which they were made */
+  VEC(FunUse *) uses;
   PtrMap shown; /* an expression's Item -> its Type */
   bool script;  /* does the text have expressions? */
   /* By expression: */
@@ -72,6 +89,11 @@ bool functional_is_unit(const Functional *f, const Item *item);
  * functional_reach.c. */
 void functional_reach(Functional *f);
 
+/* (result, state); NULL: no result is written. */
+const TypeExpr *functional_both(Functional *f, const TypeExpr *result);
+/* The type of a function with the state after its parameters, which it gives,
+ * too; NULL: it is written by a name, or not at all. */
+const TypeExpr *functional_type(Functional *f, const TypeExpr *type);
 /* A definition over a state that is given and taken: functional_map.c. */
 const Expr *functional_def(Functional *f, const Expr *e);
 /* fn () { the first state } */

@@ -113,10 +113,22 @@ static void scope_enter(Thread *t, const Name *name, const Name *now,
   ptrmap_put(&t->binders, name, (void *)binder);
 }
 
-static unsigned fun_touch(const Thread *t, const Expr *fn) {
-  const Fun *fun =
-      fn && fn->kind == EX_FN ? ptrmap_get(&t->f->fun_of, fn) : NULL;
+/* The function that a value is; NULL: none whose calls are known. */
+static const Fun *fun_of(const Thread *t, const Expr *value) {
+  return value ? ptrmap_get(&t->f->fun_of, value) : NULL;
+}
+
+static unsigned fun_touch(const Thread *t, const Expr *value) {
+  const Fun *fun = fun_of(t, value);
   return fun ? fun->touch : 0;
+}
+
+/* Is the variable of that `fn` given functions of the state? */
+static bool takes_function(const Thread *t, const Expr *fn, const Var *var) {
+  const Fun *fun = fn->kind == EX_FN ? fun_of(t, fn) : NULL;
+  for (int i = 0; fun && fun->takes && i < fn->fn->param_count; i++)
+    if (fn->fn->params[i] == var) return fun->params[i]->touch;
+  return false;
 }
 
 /* The variable in the place of one; `again`: an alternative of the pattern
@@ -141,6 +153,8 @@ static void bind(Thread *t, ExprMap *m) {
   bool again =
       w->pattern && ptrmap_get(&t->binders, w->var->name) == (void *)w->at;
   Var *made = renamed(t, w->var, w->binding ? w->binding->value : NULL, again);
+  if (takes_function(t, w->at, w->var))
+    made->annotation = functional_type(t->f, made->annotation);
   scope_enter(t, w->var->name, made->name, w->at);
   expr_map_bind(m, made);
 }
@@ -317,17 +331,62 @@ static void put_both(Thread *t, ExprMap *m, bool tail) {
   else expr_map_put(m, take_state(t, m->made));
 }
 
+/* fn (%p, %state) { (value(%p), %state) }, of a function that gives no state:
+ * it is called like those that do. */
+static const Expr *as_stateful(Thread *t, const Expr *was, const Expr *value,
+                               const Fun *param) {
+  const Fun *fun = fun_of(t, was);
+  if (fun && fun->touch & TOUCH_WRITE) return value;
+  Functional *f = t->f;
+  int count = fun && fun->fn ? fun->fn->fn->param_count : param->arity;
+  if (count < 0) {
+    functional_refuse(f, was->span,
+                      "a function here, where others use the state");
+    return value;
+  }
+  Span span = value->span;
+  if (!is_atom(value) || value->kind == EX_FN)
+    value = emit_let(t, named_var(t, "f", span), value);
+  Fn *fn = ARENA_NEW(f->arena, Fn);
+  Var **params = ARENA_ARRAY(f->arena, Var *, (size_t)count + 1);
+  const Expr **args = ARENA_ARRAY(f->arena, const Expr *, (size_t)count + 1);
+  if (!params || !args) return value;
+  for (int i = 0; i <= count; i++) {
+    params[i] = named_var(t, i < count ? "p" : "state", span);
+    args[i] = local(t, params[i]->name, span);
+  }
+  params[count]->annotation = f->state_type;
+  int given = fun && fun->touch ? count + 1 : count;
+  const Expr *call = expr_call(f->arena, span, value, given, args);
+  *fn = (Fn){.params = params,
+             .param_count = count + 1,
+             .body = pair(t, call, local(t, params[count]->name, span))};
+  Expr *made = expr_new(f->arena, EX_FN, span);
+  made->fn = fn;
+  return made;
+}
+
 static void leave_call(Thread *t, ExprMap *m, bool tail) {
-  const Fun *fun = ptrmap_get(&t->f->callee, m->walk.at);
+  const Expr *was = m->walk.at;
+  const Fun *fun = ptrmap_get(&t->f->callee, was);
   if (!fun || !fun->touch) return;
   Expr *call = expr_map_own(m);
   const Expr **args =
       ARENA_ARRAY(t->f->arena, const Expr *, (size_t)call->count + 1);
   if (!args) return;
-  for (int i = 0; i < call->count; i++) args[i] = call->args[i];
+  for (int i = 0; i < call->count; i++) {
+    args[i] = call->args[i];
+    if (fun->takes && fun->params[i]->touch)
+      args[i] = as_stateful(t, was->args[i], args[i], fun->params[i]);
+  }
   args[call->count++] = state(t, call->span);
   call->args = args;
   call->sugar = SUGAR_NONE;
+  if (fun->origin) {
+    Expr *copy = expr_new(t->f->arena, EX_GLOBAL, call->call.callee->span);
+    copy->g.name = fun->name;
+    call->call.callee = copy;
+  }
   if (fun->touch & TOUCH_WRITE) put_both(t, m, tail);
 }
 
@@ -343,21 +402,6 @@ static void leave_write(Thread *t, ExprMap *m) {
   expr_map_put(m, tuple(t, m->made->span, 0, NULL));
 }
 
-/* The result's type, with the state's. */
-static const TypeExpr *both_types(Thread *t, const TypeExpr *result) {
-  if (!result) return NULL;
-  const TypeExpr *args[] = {result, t->f->state_type};
-  int within =
-      result->height > args[1]->height ? result->height : args[1]->height;
-  TypeExpr *made = ARENA_NEW(t->f->arena, TypeExpr);
-  *made = (TypeExpr){.kind = TX_TUPLE,
-                     .span = result->span,
-                     .height = within + 1,
-                     .arg_count = 2,
-                     .args = arena_copy(t->f->arena, args, sizeof args)};
-  return made;
-}
-
 /* The state is the last parameter. */
 static void leave_fn(Thread *t, ExprMap *m) {
   unsigned touch = fun_touch(t, m->walk.at);
@@ -370,7 +414,7 @@ static void leave_fn(Thread *t, ExprMap *m) {
   for (int i = 0; i < fn->param_count; i++) params[i] = fn->params[i];
   params[fn->param_count++] = ptrmap_get(&t->states, m->walk.at);
   fn->params = params;
-  if (touch & TOUCH_WRITE) fn->result = both_types(t, fn->result);
+  if (touch & TOUCH_WRITE) fn->result = functional_both(t->f, fn->result);
   made->fn = fn;
 }
 

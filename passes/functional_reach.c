@@ -2,10 +2,26 @@
  * calls whom; what a function calls it touches, too, until nothing changes; the
  * second walk sums it up for every expression.
  *
- * A function that is used as a value could be called from anywhere, without the
- * state.  So a function that touches the state may only be called by its name,
- * and a cell may only stand in `ref_read` and `ref_write`.  With this, a call
- * of an unknown function touches nothing. */
+ * A function that touches the state is called with it, so every call of it must
+ * be known.  As a value it may have another name, or be an argument:
+ *
+ *   def @next(%by: int32) { ... }        @map_state(@next, %xs, %state)
+ *   @map(@next, %xs)               ==>
+ *                                        def @map_state[A, B](
+ *                                            %f: fn(A, S) -> (B, S),
+ *                                            %xs: List[A], %state: S)
+ *                                            -> (List[B], S) { ... }
+ *
+ * A call of a `def` with such an argument becomes one of a copy, whose
+ * parameter is a function of the state; the `def` itself stays for others
+ * (monomorphising by effect).  There is one copy for each set of such
+ * parameters, of the library's functions, too.  A parameter of a local function
+ * is one for all calls: what else it is given is wrapped to take and give the
+ * state.
+ *
+ * With all this a call of an unknown function touches nothing.  What remains is
+ * refused: a function of the state that is given, kept or chosen, and a cell
+ * that stands anywhere but in `ref_read` and `ref_write`. */
 #include "ir/walk.h"
 #include "passes/functional.h"
 
@@ -20,6 +36,10 @@ typedef struct Reach {
   PtrMap locals; /* Name -> the Fun that it names */
   VEC(Hidden) hidden;
   VEC(Fun *) under_way;
+  PtrMap library;         /* Name -> the Fun of a `def` of the library */
+  bool in_library;        /* a copy from there is walked */
+  const Expr *script_let; /* the value that the script gives a name */
+  VEC(Fun *) risen;       /* they touch more than those know who use them */
 } Reach;
 
 const Cell *functional_cell(const Functional *f, const Expr *e) {
@@ -35,31 +55,92 @@ static void refuse_graph(Functional *f, Span span) {
                     "a graph variable in a function that changes the state");
 }
 
-static Fun *fun_for(Functional *f, const Expr *fn) {
-  Fun *fun = ptrmap_get(&f->fun_of, fn);
-  if (fun) return fun;
-  fun = ARENA_NEW(f->arena, Fun);
-  *fun = (Fun){.fn = fn, .graph = SPAN_NONE};
+static Fun *fun_new(Functional *f, const Expr *fn) {
+  Fun *fun = ARENA_NEW(f->arena, Fun);
+  *fun = (Fun){.fn = fn, .graph = SPAN_NONE, .arity = -1};
   VEC_INIT(&fun->callers, f->p->mem);
-  ptrmap_put(&f->fun_of, fn, fun);
+  VEC_INIT(&fun->uses, f->p->mem);
   VEC_PUSH(&f->funs, fun);
   return fun;
 }
 
+static Fun *fun_for(Functional *f, const Expr *fn) {
+  Fun *fun = ptrmap_get(&f->fun_of, fn);
+  if (fun) return fun;
+  fun = fun_new(f, fn);
+  ptrmap_put(&f->fun_of, fn, fun);
+  return fun;
+}
+
 /* --- The first walk ------------------------------------------------------- */
+
+/* Who calls the function, and where it is passed, is looked at by settle(). */
+static void raise(Reach *r, Fun *fun, unsigned touch) {
+  if ((fun->touch | touch) == fun->touch) return;
+  fun->touch |= touch;
+  VEC_PUSH(&r->risen, fun);
+}
+
+static Fun *home(const Reach *r) {
+  return r->under_way.len ? VEC_LAST(&r->under_way) : NULL;
+}
+
+static void add_caller(Reach *r, Fun *fun, Fun *caller) {
+  if (!caller) return;
+  VEC_PUSH(&fun->callers, caller);
+  raise(r, caller, fun->touch);
+}
+
+static void add_use(Reach *r, const ExprWalk *w, Fun *fun) {
+  FunUse *u = ARENA_NEW(r->f->arena, FunUse);
+  bool arg = w->role == ROLE_ARG && w->parent->kind == EX_CALL;
+  *u = (FunUse){.use = w->at, .fun = fun, .home = home(r)};
+  u->call = arg ? w->parent : NULL;
+  u->index = w->index;
+  ptrmap_put(&r->f->fun_of, w->at, fun);
+  VEC_PUSH(&r->f->uses, u);
+  VEC_PUSH(&fun->uses, u);
+  if (fun->touch) VEC_PUSH(&r->risen, fun);
+}
 
 static void hide(Reach *r, const Name *name, Fun *fun) {
   VEC_PUSH(&r->hidden, (Hidden){name, ptrmap_get(&r->locals, name)});
   ptrmap_put(&r->locals, name, fun);
 }
 
-static void bind(Reach *r, const Var *var, const Expr *value) {
+/* The function that a name means; NULL: none that is known. */
+static Fun *meant(const Reach *r, const Expr *e) {
+  if (e->kind == EX_LOCAL) return ptrmap_get(&r->locals, e->name);
+  if (e->kind != EX_GLOBAL || r->in_library) return NULL;
+  return ptrmap_get(&r->f->defs, e->g.name);
+}
+
+/* Parameters come one after the other. */
+static Fun *bind_param(Reach *r, const Expr *fn, const Var *var) {
+  Functional *f = r->f;
+  Fun *of = fun_for(f, fn);
+  int count = fn->fn->param_count;
+  if (!of->params) of->params = ARENA_ARRAY(f->arena, Fun *, (size_t)count);
+  if (!of->params || of->bound >= count) return NULL;
+  Fun *param = of->params[of->bound++] = fun_new(f, NULL);
+  const TypeExpr *type = var->annotation;
+  if (type && type->kind == TX_FN) param->arity = type->arg_count;
+  return param;
+}
+
+static void bind(Reach *r, const ExprWalk *w) {
+  const Expr *value = w->binding ? w->binding->value : NULL;
   Fun *fun = NULL;
+  if (!w->var) return;
   if (value && value->kind == EX_FN) {
     fun = fun_for(r->f, value);
     fun->named = true;
+  } else if (value) {
+    fun = meant(r, value);
+  } else if (w->at->kind == EX_FN) {
+    fun = bind_param(r, w->at, w->var);
   }
-  if (var) hide(r, var->name, fun);
+  hide(r, w->var->name, fun);
 }
 
 static void unbind(Reach *r, const Var *var) {
@@ -68,27 +149,38 @@ static void unbind(Reach *r, const Var *var) {
   ptrmap_put(&r->locals, h.name, h.meant);
 }
 
+/* Is it the value that a name is given? */
+static bool is_alias(const Reach *r, const ExprWalk *w) {
+  return w->at == r->script_let ||
+         (w->role == ROLE_VALUE &&
+          w->parent->block->bindings[w->index].kind == BIND_LET);
+}
+
 static void note_function(Reach *r, const ExprWalk *w, Fun *fun) {
   if (!fun) return;
-  if (w->role != ROLE_CALLEE) {
-    VEC_PUSH(&r->f->uses, (FunUse){w->at, fun});
-    return;
+  if (w->role == ROLE_CALLEE) {
+    ptrmap_put(&r->f->callee, w->parent, fun);
+    if (!fun->fn) fun->arity = w->parent->count;
+    add_caller(r, fun, home(r));
+  } else if (is_alias(r, w)) {
+    ptrmap_put(&r->f->fun_of, w->at, fun);
+  } else {
+    add_use(r, w, fun);
   }
-  ptrmap_put(&r->f->callee, w->parent, fun);
-  if (r->under_way.len) VEC_PUSH(&fun->callers, VEC_LAST(&r->under_way));
 }
 
 static void note_touch(Reach *r, const Expr *e, unsigned touch) {
   ptrmap_put(&r->f->touch, e, (void *)(uintptr_t)touch);
-  if (r->under_way.len) VEC_LAST(&r->under_way)->touch |= touch;
+  if (home(r)) raise(r, home(r), touch);
 }
 
 /* The name of a cell counts for nothing where the cell is read or written: that
  * node is noted itself. */
 static void note_global(Reach *r, const ExprWalk *w) {
   const Cell *c = ptrmap_get(&r->f->cell_of, w->at->g.name);
+  if (r->in_library) return;
   if (!c) {
-    note_function(r, w, ptrmap_get(&r->f->defs, w->at->g.name));
+    note_function(r, w, meant(r, w->at));
   } else if (!c->is_ref) {
     note_touch(r, w->at, TOUCH_READ);
   } else if (!w->parent || w->role != ROLE_ARG || w->index != 0 ||
@@ -110,9 +202,14 @@ static void note_graph(Reach *r, Span span) {
 static void enter(Reach *r, const ExprWalk *w) {
   const Expr *e = w->at;
   switch (e->kind) {
-    case EX_FN: VEC_PUSH(&r->under_way, fun_for(r->f, e)); break;
+    case EX_FN: {
+      Fun *fun = fun_for(r->f, e);
+      if (!fun->named) note_function(r, w, fun);
+      VEC_PUSH(&r->under_way, fun);
+      break;
+    }
     case EX_GLOBAL: note_global(r, w); break;
-    case EX_LOCAL: note_function(r, w, ptrmap_get(&r->locals, e->name)); break;
+    case EX_LOCAL: note_function(r, w, meant(r, e)); break;
     case EX_READ:
       if (functional_cell(r->f, e)) note_touch(r, e, TOUCH_READ);
       break;
@@ -134,7 +231,7 @@ static void note(Reach *r, const Expr *root) {
         if (w.at->kind == EX_FN) r->under_way.len--;
         break;
       case WALK_BIND:
-        bind(r, w.var, w.binding ? w.binding->value : NULL);
+        bind(r, &w);
         if (!w.var && w.binding) note_graph(r, w.binding->span);
         break;
       case WALK_UNBIND: unbind(r, w.var); break;
@@ -143,39 +240,157 @@ static void note(Reach *r, const Expr *root) {
   expr_walk_end(&w);
 }
 
+/* --- Copies --------------------------------------------------------------- */
+
+enum { GIVEN_MOST = 64 };
+
+/* A tree of nodes of its own, for facts are kept by node. */
+static const Expr *copy_tree(Functional *f, const Expr *fn) {
+  ExprMap m;
+  expr_map_start(&m, f->p->mem, f->arena, fn);
+  while (expr_map_next(&m))
+    if (m.walk.event == WALK_LEAVE) expr_map_own(&m);
+  return expr_map_end(&m);
+}
+
+static bool is_global(const Functional *f, const Name *name) {
+  for (size_t i = 0; i < f->items.len; i++) {
+    const Item *item = f->items.data[i];
+    bool global = item->kind == ITEM_DEF || item->kind == ITEM_PARAM ||
+                  item->kind == ITEM_LET_GLOBAL;
+    if (global && item->name == name) return true;
+  }
+  for (size_t i = 0; i < f->copies.len; i++)
+    if (f->copies.data[i]->name == name) return true;
+  return false;
+}
+
+static const Name *name_copy(Functional *f, const Name *of) {
+  Program *p = f->p;
+  const char *text = arena_printf(f->arena, "%s_state", of->text);
+  const Name *name = name_of(p->names, text);
+  for (int i = 1; is_global(f, name) && !mem_exhausted(p->mem); i++)
+    name = name_of(p->names, arena_printf(f->arena, "%s_%d", text, i));
+  return name;
+}
+
+/* What is given a function of the state uses the state itself. */
+static void give(Reach *r, Fun *fun, int param) {
+  fun->takes = true;
+  raise(r, fun, TOUCH_READ | TOUCH_WRITE);
+  raise(r, fun->params[param], TOUCH_READ | TOUCH_WRITE);
+}
+
+/* The copy of a `def` in which those parameters are functions of the state. */
+static Fun *copy_of(Reach *r, Fun *def, uint64_t given) {
+  Functional *f = r->f;
+  for (Fun *copy = def->copies; copy; copy = copy->next)
+    if (copy->given == given) return copy;
+  const Expr *fn = copy_tree(f, def->fn);
+  if (!fn) return NULL;
+  Fun *copy = fun_for(f, fn);
+  copy->named = true;
+  copy->name = name_copy(f, def->name);
+  copy->given = given;
+  copy->origin = def;
+  copy->library = def->library;
+  copy->next = def->copies;
+  def->copies = copy;
+  VEC_PUSH(&f->copies, copy);
+  r->in_library = copy->library;
+  note(r, fn);
+  r->in_library = false;
+  for (int i = 0; i < copy->bound && i < GIVEN_MOST; i++)
+    if (given >> i & 1) give(r, copy, i);
+  return copy;
+}
+
+/* Does the text give names of the library's another meaning? */
+static bool hides_library(const Functional *f) {
+  Program *p = f->p;
+  for (size_t i = 0; i < f->items.len; i++) {
+    const Item *item = f->items.data[i];
+    if (item->kind == ITEM_DEF && p->find_in_library(p, '@', item->name))
+      return true;
+    if (item->kind != ITEM_TYPE) continue;
+    if (p->find_in_library(p, 'T', item->adt->name)) return true;
+    for (int k = 0; k < item->adt->ctor_count; k++)
+      if (p->find_in_library(p, 'C', item->adt->ctors[k].name)) return true;
+  }
+  return false;
+}
+
+static Fun *library_fun(Reach *r, const Name *name) {
+  Program *p = r->f->p;
+  if (ptrmap_has(&r->library, name)) return ptrmap_get(&r->library, name);
+  Fun *fun = NULL;
+  Unit *unit = p->find_in_library ? p->find_in_library(p, '@', name) : NULL;
+  for (int i = 0; unit && !fun && i < unit->item_count; i++) {
+    const Item *item = &unit->items[i];
+    if (item->kind != ITEM_DEF || item->name != name) continue;
+    if (hides_library(r->f)) break;
+    fun = fun_for(r->f, item->expr);
+    fun->name = name;
+    fun->named = fun->library = true;
+  }
+  ptrmap_put(&r->library, name, fun);
+  return fun;
+}
+
 /* --- What follows --------------------------------------------------------- */
 
-/* What a function touches, its callers touch: a worklist of functions that have
- * got to touch more.  Ends, as flags only rise. */
-static void spread(Functional *f) {
-  VEC(Fun *) work;
-  VEC_INIT(&work, f->p->mem);
-  for (size_t i = 0; i < f->funs.len; i++)
-    if (f->funs.data[i]->touch) VEC_PUSH(&work, f->funs.data[i]);
-  while (work.len) {
-    const Fun *fun = VEC_POP(&work);
-    for (size_t i = 0; i < fun->callers.len; i++) {
-      Fun *caller = fun->callers.data[i];
-      if ((caller->touch | fun->touch) == caller->touch) continue;
-      caller->touch |= fun->touch;
-      VEC_PUSH(&work, caller);
-    }
+/* The function that the call calls, whose body is there to be copied. */
+static Fun *callee_of(Reach *r, const FunUse *u) {
+  const Expr *callee = u->call->call.callee;
+  Fun *fun = ptrmap_get(&r->f->callee, u->call);
+  if (!fun && callee->kind == EX_GLOBAL &&
+      !ptrmap_has(&r->f->defs, callee->g.name))
+    fun = library_fun(r, callee->g.name);
+  bool fits = fun && fun->fn && u->index < fun->fn->fn->param_count;
+  return fits && u->index < GIVEN_MOST ? fun : NULL;
+}
+
+/* A function of the state is passed on.  A `fn` without a name gives the state
+ * back also where it only reads, for no other call of it is known. */
+static void lead(Reach *r, FunUse *u) {
+  Fun *fun = u->call && !u->led ? callee_of(r, u) : NULL;
+  if (!fun) return;
+  uint64_t bit = (uint64_t)1 << u->index;
+  if (fun->name && !(fun->given & bit)) {
+    Fun *def = fun->origin ? (Fun *)fun->origin : fun;
+    Fun *copy = copy_of(r, def, fun->given | bit);
+    if (!copy) return;
+    ptrmap_put(&r->f->callee, u->call, copy);
+    add_caller(r, copy, u->home);
+    fun = copy;
   }
-  VEC_DONE(&work);
+  if (!fun->params || u->index >= fun->bound) return;
+  u->led = true;
+  give(r, fun, u->index);
+  if (!u->fun->named && u->fun->fn) raise(r, u->fun, TOUCH_WRITE);
+}
+
+/* What a function touches, its callers touch, and what it is passed to: a
+ * worklist of functions that have got to touch more.  Ends, as flags only rise
+ * and sets of parameters are finite. */
+static void settle(Reach *r) {
+  while (r->risen.len && !mem_exhausted(r->f->p->mem)) {
+    Fun *fun = VEC_POP(&r->risen);
+    for (size_t i = 0; i < fun->callers.len; i++)
+      raise(r, fun->callers.data[i], fun->touch);
+    for (size_t i = 0; i < fun->uses.len; i++) lead(r, fun->uses.data[i]);
+  }
 }
 
 /* A function that writes also gives the state back where it does not write, so
  * it takes it. */
 static void refuse_functions(Functional *f) {
   for (size_t i = 0; i < f->uses.len; i++)
-    if (f->uses.data[i].fun->touch)
-      functional_refuse(f, f->uses.data[i].use->span,
+    if (f->uses.data[i]->fun->touch && !f->uses.data[i]->led)
+      functional_refuse(f, f->uses.data[i]->use->span,
                         "a function that uses the state, as a value");
   for (size_t i = 0; i < f->funs.len; i++) {
     const Fun *fun = f->funs.data[i];
-    if (fun->touch && !fun->named)
-      functional_refuse(f, fun->fn->span,
-                        "a function that uses the state, as a value");
     if (fun->touch & TOUCH_WRITE && span_exists(fun->graph))
       refuse_graph(f, fun->graph);
   }
@@ -255,14 +470,18 @@ static void note_script(Reach *r) {
       fun->named = true;
       hide(r, of->name, fun);
     }
+    r->script_let = item->kind == ITEM_LET_LOCAL ? item->expr : NULL;
     note(r, item->expr);
-    if (item->kind == ITEM_LET_LOCAL && !first) hide(r, item->name, NULL);
+    if (item->kind == ITEM_LET_LOCAL && !first)
+      hide(r, item->name, meant(r, item->expr));
   }
 }
 
 void functional_reach(Functional *f) {
   Reach r = {.f = f};
   ptrmap_init(&r.locals, f->p->mem);
+  ptrmap_init(&r.library, f->p->mem);
+  VEC_INIT(&r.risen, f->p->mem);
   VEC_INIT(&r.hidden, f->p->mem);
   VEC_INIT(&r.under_way, f->p->mem);
   for (size_t i = 0; i < f->items.len; i++) {
@@ -271,6 +490,7 @@ void functional_reach(Functional *f) {
     if (item->kind != ITEM_DEF) continue;
     Fun *fun = fun_for(f, item->expr);
     fun->named = true;
+    fun->name = item->name;
     ptrmap_put(&f->defs, item->name, fun);
   }
   for (size_t i = 0; i < f->items.len; i++) {
@@ -278,11 +498,14 @@ void functional_reach(Functional *f) {
     if (item->expr && !is_script(item)) note(&r, value_of(f, item));
   }
   if (f->script) note_script(&r);
-  spread(f);
+  settle(&r);
   refuse_functions(f);
   for (size_t i = 0; i < f->items.len; i++)
     if (f->items.data[i]->expr) sum_up(f, value_of(f, f->items.data[i]));
+  for (size_t i = 0; i < f->copies.len; i++) sum_up(f, f->copies.data[i]->fn);
   ptrmap_done(&r.locals);
+  ptrmap_done(&r.library);
+  VEC_DONE(&r.risen);
   VEC_DONE(&r.hidden);
   VEC_DONE(&r.under_way);
 }

@@ -253,6 +253,80 @@ def @f() { ref_write(@b, @c) }
 END
         [['get'], ['f!'], ['get']]);
 
+prints("$counter\ndef \@all(%l: List[int32]) { \@map(\@next, %l) }", <<'CODE',
+def @init() { let %count: int32 = 1; %count }
+def @next(%by: int32, %state: int32) -> (int32, int32) {
+  let %count = %state + %by;
+  (%count, %count)
+}
+def @peek(%state: int32) { %state }
+def @twice(%x: int32) { %x * 2 }
+def @all(%l: List[int32], %state: int32) { @map_state(@next, %l, %state) }
+def @map_state[A, B](%f: fn (A, int32) -> (B, int32), %xs: List[A],
+                     %state: int32) -> (List[B], int32) {
+  match (%xs) {
+    Cons(%x, %rest) => {
+      let %r = %f(%x, %state);
+      let %state_1 = %r.1;
+      let %r_1 = @map_state(%f, %rest, %state_1);
+      let %state_2 = %r_1.1;
+      (Cons(%r.0, %r_1.0), %state_2)
+    },
+    Nil => { (Nil, %state) },
+  }
+}
+CODE
+       'a function of the state is passed to a copy of @map');
+
+runs_as('functions of the state as arguments', <<'CODE',
+let @n = ref(0);
+let @log = ref(Nil);
+def @next(%by: int32) -> int32 {
+  ref_write(@n, ref_read(@n) + %by);
+  ref_write(@log, Cons(ref_read(@n), ref_read(@log)));
+  ref_read(@n)
+}
+def @peek(%x: int32) -> int32 { %x + ref_read(@n) }
+def @twice[A](%f: fn(A) -> A, %x: A) -> A { %f(%f(%x)) }
+def @both[A, B](%f: fn(A) -> B, %g: fn(B) -> A, %x: A) -> A { %g(%f(%x)) }
+def @until(%f: fn(int32) -> int32, %stop: fn(int32) -> bool, %x: int32)
+    -> int32 {
+  if (%stop(%x)) { %x } else { @until(%f, %stop, %f(%x)) }
+}
+def @down(%f: fn(int32) -> int32, %n: int32) -> int32 {
+  ref_write(@n, ref_read(@n) + 1);
+  if (%n == 0) { 0 } else { %f(%n) + @down(fn (%x) { %f(%x) * 2 }, %n - 1) }
+}
+def @lists(%k: int32) {
+  let %l = @range(%k);
+  let %t = Rose(1, List[Rose(%k, Nil), Rose(3, Nil)]);
+  (@map(@next, %l), @map(@peek, %l), @map(fn (%x) { %x + 1 }, %l),
+   @foldl(fn (%a, %x) { @next(%a) - %x }, 0, %l),
+   @foldr(fn (%x, %a) { @next(%x) + %a * 3 }, @next(1), %l),
+   @filter(fn (%x) { @next(%x) / 2 * 2 == ref_read(@n) }, %l),
+   @for(%k, fn (%i, %s) { @twice(@next, %i + %s) }, 1), @tmap(@next, %t),
+   @map(fn (%x) { @map(@next, %l) }, %l),
+   @map_accuml(fn (%a, %x) { (@next(%a), @peek(%x)) }, 1, %l))
+}
+def @own(%k: int32) {
+  let %by = 2;
+  let %go = fn (%f: fn(int32) -> int32, %i: int32) -> int32 {
+    if (%i == 0) { 0 } else { %f(%i + %by) + %go(%f, %i - 1) }
+  };
+  let %g = @next;
+  let %h = %g;
+  (%go(%g, %k), %go(@peek, %k), %go(fn (%x) { %x * 2 }, %k), %go(negative, %k),
+   @twice(%h, 1), @twice(fn (%x) { %x + 1 }, 1), @both(@next, negative, %k),
+   @both(negative, @next, %k), @both(@next, @next, %k), @both(%h, @peek, 4),
+   @down(@twice(fn (%f) { %f }, negative), %k), @down(@next, 1),
+   @until(@next, fn (%x) { ref_read(@n) > 500 }, 7), ref_read(@log))
+}
+def @deep(%n: int32) -> int32 { @length(@map(@next, @range(%n))) }
+def @loop(%n: int32) -> int32 { @for(%n, fn (%i, %s) { @next(%i) }, 0) }
+CODE
+        [['lists!', 4], ['own!', 3], ['own!', 2], ['deep!', 100000],
+         ['loop!', 100000]]);
+
 # An LSTM of the library, in chunks; `relay` gives the weights as parameters.
 {
   my $ones = 'ones(shape=[8, 1], dtype="float32"), '
@@ -383,12 +457,21 @@ is(rly('fmt', '--functional', $_)->{status}, 0, "$_ in plain Relay")
 
 # --- What is refused --------------------------------------------------------
 
-refused("let \@a = ref(0);\n"
-        . 'def @f() { @map(fn (%x: int32) { ref_write(@a, %x) }, Nil) }',
-        '2:17', 'a function that uses the state, as a value',
-        'a fn that writes');
-refused("$counter\ndef \@f() { \@map(\@next, Nil) }", '9:17',
-        'a function that uses the state, as a value', 'a def that writes');
+my $as_value = 'a function that uses the state, as a value';
+refused("$counter\ndef \@f() { (\@next, 1) }", '9:13', $as_value,
+        'a function in a tuple');
+refused("$counter\ndef \@f() { \@next }", '9:12', $as_value,
+        'a function as a result');
+refused("$counter\ndef \@f(%x: bool) { let %g = if (%x) { \@next } else { "
+        . '@next }; %g(1) }', '9:39', $as_value, 'a function that is chosen');
+refused("$counter\ndef \@f() { let %g = ref(\@next); (ref_read(%g))(1) }",
+        '9:25', $as_value, 'a function in a cell');
+refused("$counter\ndef \@f(%g: fn(fn(int32) -> int32) -> int32) { "
+        . '%g(@next) }', '9:50', $as_value, 'an argument of who knows what');
+refused("let \@a = ref(0);\ndef \@hd[A](%l: List[A]) -> A { match? (%l) { "
+        . "Cons(%x, _) => %x } }\ndef \@f() { "
+        . '@map(fn (%x: int32) { ref_write(@a, %x) }, Nil) }', '3:17',
+        $as_value, 'the library, where its names mean others');
 refused("let \@a = ref(0);\ndef \@f() { let %r = \@a; ref_read(%r) }", '2:21',
         'the cell `@a` where it is neither read nor written', 'an alias');
 refused("let \@a = (ref(0), 1);\ndef \@f() { \@a.1 }", '1:5',

@@ -181,6 +181,11 @@ static inline OpId op_id(const OpInfo *op) { return (OpId)(op - op_table); }
 static inline const RuleInfo *op_rule(const OpInfo *op) {
   return rule_table[op->rule];
 }
+/* Gives whatever it is given, of any type: what Relay's compiler notes in a
+ * program. */
+static inline bool op_is_note(const OpInfo *op) {
+  return op->identity && op->takes_any;
+}
 static inline bool op_is_elementwise(const OpInfo *op) {
   return op->reads == READS_SAME;
 }

@@ -23,7 +23,10 @@
  * annotation.stop_fusion, needs no rule: it has the type of its operand. */
 static Ty *infer_op_call(Infer *in, const Expr *e, Ty **args) {
   const OpInfo *op = op_info(e->call.callee->op);
-  if (op->identity && op->takes_any) return args[0];
+  if (op_is_note(op)) {
+    VEC_PUSH(&in->notes, e);
+    return args[0];
+  }
   Constraint *c = constraint_new(in, C_RULE, e);
   c->op = op;
   c->attrs = (Attrs *)e->call.bound;

@@ -195,6 +195,7 @@ static void infer_init(Infer *in, Checker *c) {
   VEC_INIT(&in->slots, c->mem);
   VEC_INIT(&in->edges, c->mem);
   VEC_INIT(&in->op_values, c->mem);
+  VEC_INIT(&in->notes, c->mem);
   VEC_INIT(&in->late_vars, c->mem);
   ptrmap_init(&in->known, c->mem);
   ptrmap_init(&in->rigid_levels, c->mem);
@@ -225,6 +226,7 @@ static void infer_done(Infer *in) {
   VEC_DONE(&in->slots);
   VEC_DONE(&in->edges);
   VEC_DONE(&in->op_values);
+  VEC_DONE(&in->notes);
   ptrmap_done(&in->known);
   ptrmap_done(&in->rigid_levels);
   arena_done(&in->asked);

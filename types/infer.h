@@ -215,6 +215,7 @@ typedef struct Infer {
   PtrMap known;                /* Type -> Ty, of types without holes */
   PtrMap rigid_levels;         /* TypeVar -> level */
   VEC(const Expr *) op_values; /* operators that are values: to be expanded */
+  VEC(const Expr *) notes;     /* calls of identities of anything */
   Conflict conflict;
   Ty *error, *unit, *boolean;
   Ty *scalars[DTYPE_COUNT + 1];

@@ -11,9 +11,9 @@
  * Variables then stay variables and print as `_`, and results are forgotten
  * after the walk, as the types are still changing.
  *
- * Two rewritings wait for final types and are done here: an operand that Relay
- * casts receives its cast, and an operator that is used as a value becomes a
- * function. */
+ * Three rewritings wait for final types and are done here: an operand that
+ * Relay casts receives its cast, an operator that is used as a value becomes a
+ * function, and a note on what is no tensor becomes what it is on. */
 #include "types/infer.h"
 
 typedef struct Zonk {
@@ -209,6 +209,7 @@ static void expand_op_value(Infer *in, Expr *e) {
   Expr *call = expr_call(a, e->span, callee, count, args);
   call->call.bound = attrs_new(a, op_info(e->op));
   call->type = type->result;
+  if (op_is_note(op_info(e->op))) VEC_PUSH(&in->notes, call);
   Fn *fn = ARENA_NEW(a, Fn);
   *fn = (Fn){.param_count = count, .params = params, .body = call};
   /* The node itself changes, as others point to it. */
@@ -254,6 +255,19 @@ static void cast_operand(Infer *in, const Constraint *c) {
   call->args = args;
 }
 
+/* --- Notes --------------------------------------------------------------- */
+
+/* debug(f), where f is a function, a cell or another value that no kernel
+ * takes, becomes the block { f }.  Later phases thus know operators on tensors
+ * only. Values of a type parameter's type may be any. */
+static void drop_note(Infer *in, Expr *call) {
+  if (!call->type || call->type->kind == TY_TENSOR) return;
+  const Type *type = call->type;
+  *call = *expr_block(&in->p->arena, call->span, 0, NULL, call->args[0]);
+  call->sugar = SUGAR_BRACES;
+  call->type = type;
+}
+
 /* Instances that put `?` into a container make a program loose, as flows inside
  * containers do (dims.c). */
 static void note_loose(Infer *in) {
@@ -270,8 +284,8 @@ static void report_depth(Infer *in) {
 }
 
 /* Open types are reported first, as filling in would hide them.  Casts need the
- * types of operands, and operators as values those of the expressions, so both
- * come after. */
+ * types of operands, the others those of the expressions, so all three come
+ * after. */
 void zonk_program(Infer *in) {
   report_all_open(in);
   for (size_t i = 0; i < in->typed.len; i++) fill_expr(in, &in->typed.data[i]);
@@ -289,5 +303,7 @@ void zonk_program(Infer *in) {
   note_loose(in);
   for (size_t i = 0; i < in->op_values.len; i++)
     expand_op_value(in, (Expr *)in->op_values.data[i]);
+  for (size_t i = 0; i < in->notes.len; i++)
+    drop_note(in, (Expr *)in->notes.data[i]);
   report_depth(in);
 }

@@ -33,6 +33,9 @@ for op, pairs in NOTES:
     x = values(2, 2, dtype='int32')
     case(op + '__i32_within', 'add(%s, %s)' % (note % 'negative(%x)', '%x'),
          [('x', x)], np.zeros_like(x))
+    x, y = values(3), np.array(True)
+    case(op + '__tuple', note % '(%x, (%y, %x))', [('x', x), ('y', y)],
+         [x, y, x])
 
 
 def scatter(name, x, at, updates, axis):

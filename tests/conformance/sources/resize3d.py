@@ -173,3 +173,20 @@ upsample_case('smaller', (1, 1, 4, 5, 6), (0.5, 0.6, 0.5), method='trilinear')
 upsample_case('nearest', (1, 2, 2, 3, 4), (2, 3, 1), dynamic=True)
 upsample_case('trilinear_any', (2, 1, 3, 2, 2), (1.5, 2, 3),
               method='trilinear', dynamic=True, dims='?1?22')
+upsample_case('corners_one', (1, 2, 1, 1, 2), (3, 1, 2), method='trilinear',
+              mode='align_corners', dynamic=True, dims='?????')
+upsample_case('asymmetric_ndhwc', (1, 2, 3, 1, 2), (0.5, 3, 1.25),
+              mode='asymmetric', layout='NDHWC', dynamic=True)
+upsample_case('tricubic_f64', (1, 1, 2, 3, 2), (1.5, 1, 2), method='tricubic',
+              dtype='float64', dynamic=True)
+upsample_case('no_images', (0, 1, 2, 2, 2), (2, 2, 2), dynamic=True)
+upsample_case('one_element', (1, 1, 1, 1, 1), (2, 3, 1), method='trilinear')
+upsample_case('pytorch', (1, 1, 3, 2, 2), (0.34, 2, 1), method='trilinear',
+              mode='pytorch_half_pixel')
+resize_case('cubic_one_element', (1, 2, 1, 3, 1), (2, 2, 3), method='cubic',
+            exclude=1)
+resize_case('nearest_ties_floor', (1, 1, 2, 4, 3), (4, 8, 6),
+            method='nearest_neighbor', rounding='round_prefer_floor')
+resize_case('nearest_ties_ceil', (1, 1, 2, 4, 3), (4, 6, 2),
+            method='nearest_neighbor', rounding='round_prefer_ceil')
+resize_case('linear_i8', (1, 1, 2, 2, 3), (4, 4, 6), dtype='int8')  # exact

@@ -45,21 +45,20 @@ static void refine(const Layout *own, const Layout *other, const Tensor *t,
                    Tensor *out) {
   out->rank = 0;
   for (char letter = 'A'; letter <= 'Z'; letter++) {
-    int axis = layout_axis(own, letter), block = layout_block(own, letter);
-    int theirs = layout_block(other, letter);
+    int axis = layout_axis(own, letter);
     if (axis < 0) continue;
-    int64_t size = block >= 0    ? own->axes[block].block
-                   : theirs >= 0 ? other->axes[theirs].block
-                                 : 1;
-    bool split_here = block < 0 && size > 1;
-    int at = out->rank;
-    out->shape[at] = split_here ? t->shape[axis] / size : t->shape[axis];
-    out->strides[at] = t->strides[axis] * (split_here ? size : 1);
-    out->rank++;
-    if (block < 0 && theirs < 0) continue;
-    out->shape[at + 1] = size;
-    out->strides[at + 1] = block >= 0 ? t->strides[block] : t->strides[axis];
-    out->rank++;
+    bool split = layout_inside(own, letter) > 1;
+    const Layout *parts = split ? own : other;
+    int64_t inside = split ? 1 : layout_inside(other, letter);
+    out->shape[out->rank] = t->shape[axis] / inside;
+    out->strides[out->rank++] = t->strides[axis] * inside;
+    for (int i = 0; i < parts->rank; i++) {
+      if (parts->axes[i].primal != letter || parts->axes[i].block <= 1)
+        continue;
+      out->shape[out->rank] = parts->axes[i].block;
+      out->strides[out->rank++] =
+          split ? t->strides[i] : t->strides[axis] * layout_behind(parts, i);
+    }
   }
 }
 
@@ -78,8 +77,7 @@ static Layout unblocked(const Layout *l, const Tensor *x, int64_t *shape) {
   Layout plain = {0};
   for (int i = 0; i < l->rank; i++) {
     if (l->axes[i].block > 0) continue;
-    int block = layout_block(l, l->axes[i].primal);
-    shape[plain.rank] = x->shape[i] * (block < 0 ? 1 : l->axes[block].block);
+    shape[plain.rank] = x->shape[i] * layout_inside(l, l->axes[i].primal);
     plain.axes[plain.rank++] = l->axes[i];
   }
   return plain;

@@ -20,9 +20,8 @@ static Tensor *plain_result(OpCall *call, const char *layout) {
   Layout l;
   layout_parse(layout, &l);
   for (int k = 0; k < l.rank; k++) {
-    int block = layout_block(&l, l.axes[k].primal);
     if (l.axes[k].block > 0) continue;
-    shape[rank++] = out->shape[k] * (block < 0 ? 1 : l.axes[block].block);
+    shape[rank++] = out->shape[k] * layout_inside(&l, l.axes[k].primal);
   }
   Tensor *t = tensor_new(call->heap, out->dtype, rank, shape);
   if (!t) op_out_of_memory(call);

@@ -10,11 +10,9 @@
 /* The length of a letter's axis before it is split. */
 static Dim primal_length(RuleCall *c, const Layout *l, char primal) {
   const RuleType *x = &c->args[0];
-  int outer = layout_axis(l, primal), inner = layout_block(l, primal);
+  int outer = layout_axis(l, primal);
   if (outer < 0) return DIM_HOLE;
-  Dim length = x->dims[outer];
-  return inner < 0 ? length
-                   : dim_mul(c->dims, length, dim_of(l->axes[inner].block));
+  return dim_mul(c->dims, x->dims[outer], dim_of(layout_inside(l, primal)));
 }
 
 /* Each axis of the result: a block has its length, an axis that is split has
@@ -23,21 +21,19 @@ static RuleStatus layout_dims(RuleCall *c, const Layout *from, const Layout *to,
                               Dim *dims) {
   for (int i = 0; i < to->rank; i++) {
     char letter = to->axes[i].primal;
-    int inner = layout_block(to, letter);
+    int64_t inside = layout_inside(to, letter);
     if (layout_axis(from, letter) < 0)
       return rule_error(c, E0303, -1, "axis %c is not in src_layout", letter);
     bool inexact = false;
     if (to->axes[i].block > 0) dims[i] = dim_of(to->axes[i].block);
     else dims[i] = primal_length(c, from, letter);
-    if (to->axes[i].block == 0 && inner >= 0)
-      dims[i] = dim_div_exact(c->dims, dims[i], dim_of(to->axes[inner].block),
-                              &inexact);
+    if (to->axes[i].block == 0)
+      dims[i] = dim_div_exact(c->dims, dims[i], dim_of(inside), &inexact);
     if (inexact)
       return rule_error(c, E0209, 0,
                         "axis %c of %s does not split into blocks "
                         "of %lld",
-                        letter, rule_shape(c, 0),
-                        (long long)to->axes[inner].block);
+                        letter, rule_shape(c, 0), (long long)inside);
   }
   return RULE_OK;
 }

@@ -65,7 +65,7 @@ bool blocks_of(const Attrs *attrs, Arena *arena, Blocks *b) {
 /* --- Types --------------------------------------------------------------- */
 
 /* Operand i of that layout as it is without blocks: an axis that has blocks is
- * as long as both of its parts multiplied.  A block's own axis must have the
+ * as long as all of its parts multiplied.  A block's own axis must have the
  * length that the layout says. */
 static bool rule_unblocked(RuleCall *c, int i, const char *text,
                            RuleType *plain) {
@@ -76,8 +76,7 @@ static bool rule_unblocked(RuleCall *c, int i, const char *text,
   *plain = x;
   plain->rank = 0;
   for (int k = 0; k < l.rank; k++) {
-    int block = layout_block(&l, l.axes[k].primal);
-    Dim inside = dim_of(block < 0 ? 1 : l.axes[block].block);
+    Dim inside = dim_of(layout_inside(&l, l.axes[k].primal));
     if (l.axes[k].block > 0 &&
         dim_equal(x.dims[k], dim_of(l.axes[k].block)) == NO) {
       rule_error(c, E0209, i, "axis %d of %s has the length %lld in layout %s",
@@ -98,19 +97,19 @@ static RuleStatus blocked_result(RuleCall *c, const char *text,
   Dim dims[RANK_MAX];
   layout_parse(text, &l);
   for (int k = 0, at = 0; k < l.rank; k++) {
-    int block = layout_block(&l, l.axes[k].primal);
+    int64_t inside = layout_inside(&l, l.axes[k].primal);
     bool inexact = false;
     dims[k] = dim_of(l.axes[k].block);
     if (l.axes[k].block > 0) continue;
-    Dim inside = dim_of(block < 0 ? 1 : l.axes[block].block);
-    dims[k] = dim_div_exact(c->dims, plain->dims[at++], inside, &inexact);
+    dims[k] =
+        dim_div_exact(c->dims, plain->dims[at++], dim_of(inside), &inexact);
     if (inexact)
       return rule_error(c, E0209, -1,
                         "axis %c of the result %s does not split into blocks "
                         "of %lld",
                         l.axes[k].primal,
                         rule_dims_text(c, plain->rank, plain->dims),
-                        (long long)l.axes[block].block);
+                        (long long)inside);
   }
   return rule_result(c, plain->dtype, l.rank, dims);
 }

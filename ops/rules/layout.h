@@ -1,5 +1,6 @@
 /* Layouts: strings such as NCHW, and NCHW4c where axis C is split into C
- * outside and blocks of 4 inside. */
+ * outside and blocks of 4 inside.  Blocks may be split again: in OIHW2i16o4i
+ * input channel (a, b, c) is number (a * 2 + b) * 4 + c. */
 #ifndef OPS_RULES_LAYOUT_H
 #define OPS_RULES_LAYOUT_H
 
@@ -16,7 +17,11 @@ typedef struct Layout {
 bool layout_parse(const char *text, Layout *layout);
 /* Where a letter stands (outer axes; -1: nowhere). */
 int layout_axis(const Layout *layout, char primal);
-/* The axis of a letter's blocks; -1: it has none. */
-int layout_block(const Layout *layout, char primal);
+/* How many elements a letter's blocks have, all of them multiplied; 1 where it
+ * has none. */
+int64_t layout_inside(const Layout *layout, char primal);
+/* The same of the blocks behind one: how far its elements are apart where the
+ * letter's axis is whole. */
+int64_t layout_behind(const Layout *layout, int block);
 
 #endif

@@ -15,26 +15,23 @@ def whole(*shape, dtype='float32'):
 
 
 def packed(x, axes, layout):
-    """x, whose axes are called `axes`, in a layout such as NCHW4c."""
-    outer, blocks, number = [], [], ''
+    """x, whose axes are called `axes`, in a layout such as NCHW4c.  The blocks
+    of a letter split its axis from the outside to the inside."""
+    order, sizes, number = [], {}, ''
     for ch in layout:
         if ch.isdigit():
             number += ch
-        elif ch.islower():
-            blocks.append((ch.upper(), int(number)))
+            continue
+        parts = sizes.setdefault(ch.upper(), [])
+        if ch.islower():
+            parts.append(int(number))
             number = ''
-        else:
-            outer.append(ch)
-    sizes = dict(zip(axes, x.shape))
-    inside = dict(blocks)
+        order.append((ch.upper(), len(parts)))
     names, shape = [], []
-    for a in axes:
-        names.append(a)
-        shape.append(sizes[a] // inside.get(a, 1))
-        if a in inside:
-            names.append(a.lower())
-            shape.append(inside[a])
-    order = outer + [b.lower() for b, _ in blocks]
+    for a, n in zip(axes, x.shape):
+        parts = sizes[a]
+        names += [(a, k) for k in range(len(parts) + 1)]
+        shape += [n // int(np.prod(parts))] + parts
     return np.ascontiguousarray(
         x.reshape(shape).transpose([names.index(n) for n in order]))
 
@@ -380,6 +377,40 @@ def other_layouts():
          [('x', np.ones((1, 0, 2), bool))], np.array([1, 0, 2], 'int32'))
 
 
+def split_twice():
+    """As convolutions of bytes have it whose sums go by fours."""
+    for tag, c, o, k, dl, kl, ol in [
+            ('split_twice', 8, 16, (2, 2), 'NCHW8c', 'OIHW2i16o4i', 'NCHW16c'),
+            ('split_in_three', 16, 4, (1, 3), 'NCHW16c', 'OIHW2i2i4o4i',
+             'NCHW4c'),
+            ('data_split_twice', 8, 4, (1, 1), 'NCHW2c2c', 'OIHW4i2o',
+             'NCHW2c2c')]:
+        x = whole(1, c, 3, 4, dtype='int8')
+        w = whole(o, c, *k, dtype='int8')
+        y = conv(x, w.astype(np.float64), 1, 0, 1, 1).astype('int32')
+        case('nn.contrib_conv2d_NCHWc__' + tag, 'nn.contrib_conv2d_NCHWc(%%x, '
+             '%%w, channels=%d, kernel_size=[%d, %d], data_layout="%s", '
+             'kernel_layout="%s", out_layout="%s", out_dtype="int32")'
+             % (o, *k, dl, kl, ol), [('x', packed(x, 'NCHW', dl)),
+                                     ('w', packed(w, 'OIHW', kl))],
+             packed(y, 'NCHW', ol))
+    for tag, frm, to, dims in [
+            ('split_twice', 'OIHW', 'OIHW2i8o4i', None),
+            ('split_twice_back', 'OIHW2i8o4i', 'OIHW', None),
+            ('split_twice_to_once', 'HWIO2i8o4i', 'OIHW4i4o', None),
+            ('split_by_one', 'OIHW1i1i', 'OIHW1o8i', None),
+            ('split_twice_any', 'OIHW', 'IOHW2o2i2o2i', ['?', 16, 1, '?'])]:
+        x = whole(8, 16, 1, 2, dtype='int8')
+        case('layout_transform__blocks_' + tag,
+             'layout_transform(%%x, src_layout="%s", dst_layout="%s")'
+             % (frm, to), [('x', packed(x, 'OIHW', frm))],
+             packed(x, 'OIHW', to), dims={'x': dims} if dims else {})
+    x, w = whole(2, 8), whole(4, 8)
+    case('nn.contrib_dense_pack__split_twice', 'nn.contrib_dense_pack(%x, %w, '
+         'units=4, weight_layout="NC2n2c2n2c")',
+         [('x', x), ('w', packed(w, 'NC', 'NC2n2c2n2c'))], x @ w.T)
+
+
 if __name__ == '__main__':
     convolutions()
     poolings()
@@ -390,3 +421,4 @@ if __name__ == '__main__':
     padded_poolings()
     other_convolutions()
     other_layouts()
+    split_twice()

@@ -90,10 +90,12 @@ typedef struct Unit {
   const Item *items;
   int meta_count;
   const MetaEntry *meta;
-  Span meta_span;        /* the section's text, for printing it back */
-  const char *meta_text; /* or one that the relay pass made; or NULL */
-  int unsaid_count;      /* annotations that the relay pass left out, since */
-  const Span *unsaid;    /* plain Relay has no words for their types */
+  Span meta_span;             /* the section's text, for printing it back */
+  const char *meta_text;      /* or one that the relay pass made; or NULL */
+  int entry_count;            /* functions that a host asks a pass for: */
+  const Name *const *entries; /* none: those that fit */
+  int unsaid_count;   /* annotations that the relay pass left out, since */
+  const Span *unsaid; /* plain Relay has no words for their types */
   int comment_count;
   const Comment *comments;
   /* After checking: what to evaluate, in order. */

@@ -322,11 +322,12 @@ Unit *pass_functional(Program *p, Unit *u) {
   bool state = false;
   for (size_t i = 0; i < f.items.len; i++)
     state |= f.items.data[i]->kind == ITEM_LET_GLOBAL;
+  for (int i = 0; i < u->entry_count; i++) pass_entry(p, u, u->entries[i]);
   Unit *made = u;
   if (state) {
     check_items(&f);
     find_state_type(&f);
-    if (p->diags->errors == errors) functional_reach(&f);
+    if (p->diags->errors == errors) functional_reach(&f, u);
     made = p->diags->errors == errors ? map_unit(&f, u) : NULL;
   }
   for (size_t i = 0; i < f.funs.len; i++) {

@@ -85,9 +85,9 @@ const Cell *functional_cell(const Functional *f, const Expr *e);
 /* Is the value of the script's expression ()?  Then it is not shown. */
 bool functional_is_unit(const Functional *f, const Item *item);
 
-/* Finds who touches the state, and reports what cannot be followed:
- * functional_reach.c. */
-void functional_reach(Functional *f);
+/* Finds who touches the state, and reports what cannot be followed.  Entries of
+ * the unit take and give it in any case: functional_reach.c. */
+void functional_reach(Functional *f, const Unit *unit);
 
 /* (result, state); NULL: no result is written. */
 const TypeExpr *functional_both(Functional *f, const TypeExpr *result);

@@ -477,7 +477,7 @@ static void note_script(Reach *r) {
   }
 }
 
-void functional_reach(Functional *f) {
+void functional_reach(Functional *f, const Unit *unit) {
   Reach r = {.f = f};
   ptrmap_init(&r.locals, f->p->mem);
   ptrmap_init(&r.library, f->p->mem);
@@ -498,6 +498,10 @@ void functional_reach(Functional *f) {
     if (item->expr && !is_script(item)) note(&r, value_of(f, item));
   }
   if (f->script) note_script(&r);
+  for (int i = 0; i < unit->entry_count; i++) {
+    Fun *entry = ptrmap_get(&f->defs, unit->entries[i]);
+    if (entry) raise(&r, entry, TOUCH_READ | TOUCH_WRITE);
+  }
   settle(&r);
   refuse_functions(f);
   for (size_t i = 0; i < f->items.len; i++)

@@ -44,6 +44,15 @@ Unit *pass_static(Program *p, Unit *unit) {
   return types_static(p) ? unit : NULL;
 }
 
+const Item *pass_entry(Program *p, const Unit *unit, const Name *name) {
+  for (int i = 0; i < unit->item_count; i++)
+    if (unit->items[i].kind == ITEM_DEF && unit->items[i].name == name)
+      return &unit->items[i];
+  diag_error(p->diags, E0102, SPAN_NONE, "no entry `@%s` in %s", name->text,
+             unit->source->path);
+  return NULL;
+}
+
 /* --- The table ------------------------------------------------------------ */
 
 #define PASS(id, function, ...) Pass function;

@@ -27,6 +27,7 @@ typedef Unit *Pass(Program *p, Unit *unit);
 typedef struct PassInfo {
   const char *name;
   unsigned needs, gives, breaks; /* FACT_ */
+  bool entries;                  /* it looks at those of the unit */
   const char *sentence;
   Pass *run;
 } PassInfo;
@@ -35,6 +36,9 @@ extern const int pass_count;
 
 /* NULL: there is none of that name. */
 const PassInfo *pass_find(const char *name);
+/* What a text defines under that name; NULL after reporting that an entry is
+ * missing. */
+const Item *pass_entry(Program *p, const Unit *unit, const Name *name);
 /* "names, types", each in `quotes`: a set of facts. */
 void facts_print(StrBuf *out, unsigned facts, const char *quotes);
 

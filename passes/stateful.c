@@ -12,8 +12,9 @@
  *                                   }
  *
  * An entry is a function `(inputs, S) -> (output, S)`, where `@init()` gives an
- * S.  Other uses of it, its own among them, mean the pure function, so that the
- * state is read and written once for each call from outside. */
+ * S; of several, those that the host asks for.  Other uses of it, its own among
+ * them, mean the pure function, so that the state is read and written once for
+ * each call from outside. */
 #include "ir/walk.h"
 #include "passes/pass.h"
 #include "types/types.h"
@@ -80,6 +81,12 @@ static bool is_entry(Stateful *s, const Item *item) {
   const Type *r = t->result;
   return r->kind == TY_TUPLE && r->count == 2 &&
          is_state(s, t->args[t->count - 1]) && is_state(s, r->args[1]);
+}
+
+static bool is_wanted(const Unit *u, const Item *item) {
+  for (int i = 0; i < u->entry_count; i++)
+    if (u->entries[i] == item->name) return true;
+  return u->entry_count == 0;
 }
 
 /* The pure function's parameters but for the state, which are its own: a Var
@@ -157,14 +164,22 @@ static bool find_entries(Stateful *s) {
   }
   s->first = g->type->result;
   ptrmap_put(&s->pure, init, (void *)fresh_global(s, "init_pure"));
+  for (int i = 0; i < u->entry_count; i++) {
+    const Item *item = pass_entry(s->p, u, u->entries[i]);
+    if (item && !is_entry(s, item))
+      diag_error(s->p->diags, E0508, item->name_span,
+                 "`@%s` is no function `(inputs, S) -> (output, S)` of the "
+                 "state S that `@init` gives",
+                 item->name->text);
+  }
   for (int i = 0; i < u->item_count; i++) {
     const Item *item = &u->items[i];
-    if (!is_entry(s, item)) continue;
+    if (!is_wanted(u, item) || !is_entry(s, item)) continue;
     if (!s->model) s->model = item->expr->fn;
     const char *text = arena_printf(s->arena, "%s_pure", item->name->text);
     ptrmap_put(&s->pure, item->name, (void *)fresh_global(s, text));
   }
-  if (!s->model)
+  if (!s->model && u->entry_count == 0)
     diag_error(
         s->p->diags, E0508, gives->name_span,
         "no function `(inputs, S) -> (output, S)` takes the state S that "
@@ -235,7 +250,8 @@ Unit *pass_stateful(Program *p, Unit *u) {
   ptrmap_init(&s.pure, p->mem);
   ptrmap_init(&s.taken, p->mem);
   Unit *made = NULL;
-  if (find_entries(&s)) {
+  size_t errors = p->diags->errors;
+  if (find_entries(&s) && p->diags->errors == errors) {
     s.state = fresh_global(&s, "state");
     made = map_unit(&s);
   }

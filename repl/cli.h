@@ -29,6 +29,7 @@ typedef struct Cli {
   const char *fold, *html, *pass;
   uint64_t repeat, steps;
   TextList params, inputs, breaks;
+  TextList entries;                           /* of fmt */
   TextList input, output, expect, frame, hop; /* of streams */
   TextList words; /* the words that are not flags: files, arguments */
 } Cli;

@@ -161,17 +161,21 @@ Cli *cli_new(int argc) {
   return cli;
 }
 
-/* Finds the flag that a word names, as `--flag` or `--flag=value`.  `=` splits
- * long flags only, since a short one has no `=` form: `-e=1` is unknown rather
- * than an entry "=1". */
-static const Flag *find_flag(const char *word, const char **value) {
+/* Finds the flag that a word names, as `--flag` or `--flag=value`: that of the
+ * command, or else another's.  `=` splits long flags only, since a short one
+ * has no `=` form: `-e=1` is unknown rather than an entry "=1". */
+static const Flag *find_flag(int command, const char *word,
+                             const char **value) {
   const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
   size_t len = equals ? (size_t)(equals - word) : strlen(word);
   *value = equals ? equals + 1 : NULL;
-  for (int i = 0; i < FLAG_COUNT; i++)
-    if (strlen(flags[i].text) == len && !strncmp(flags[i].text, word, len))
-      return &flags[i];
-  return NULL;
+  const Flag *found = NULL;
+  for (int i = 0; i < FLAG_COUNT; i++) {
+    const Flag *f = &flags[i];
+    bool named = strlen(f->text) == len && !strncmp(f->text, word, len);
+    if (named && (!found || f->commands & command)) found = f;
+  }
+  return found;
 }
 
 static bool usage(const char *command, const char *problem, const char *word) {
@@ -202,7 +206,7 @@ static bool is_there(const Flag *f, const Cli *cli) {
 static bool parse_flag(int command, const char *name, int argc, char **argv,
                        int *i, Cli *cli) {
   const char *word = argv[*i], *value;
-  const Flag *f = find_flag(word, &value);
+  const Flag *f = find_flag(command, word, &value);
   if (!f) return unknown_flag(command, name, word);
   if (!(f->commands & command))
     return usage(name, "this command does not take", word);

@@ -117,9 +117,23 @@ static int format_functional(Host *h, const char *path, const Unit *unit) {
   return status;
 }
 
+/* As in `rly run`, without the sigil; with it, it is the same function. */
+static void name_entries(Host *h, Unit *unit) {
+  const TextList *entries = &h->cli->entries;
+  const Name **names =
+      ARENA_ARRAY(&unit->arena, const Name *, (size_t)entries->count);
+  for (int i = 0; names && i < entries->count; i++) {
+    const char *text = entries->items[i];
+    names[i] = name_of(h->program->ir->names, text + (*text == '@'));
+  }
+  unit->entries = names;
+  unit->entry_count = names ? entries->count : 0;
+}
+
 static int format_file(Host *h, const char *path, const PassInfo *pass) {
   bool named = strcmp(path, "-") != 0;
   Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
+  if (unit) name_entries(h, unit);
   if (unit && pass) unit = pass_run(h->program->ir, unit, pass);
   if (!unit) return 1;
   return h->cli->functional ? format_functional(h, path, unit)
@@ -137,6 +151,8 @@ static int format_files(Host *h) {
                                           : h->cli->pass;
   const PassInfo *pass = name ? named_pass(h, name) : NULL;
   if (name && !pass) return 1;
+  if (h->cli->entries.count && !(pass && pass->entries))
+    return host_usage(h, "--entry goes with --functional or --stateful");
   int status = 0;
   for (int i = 0; i < files->count && !status; i++) {
     guard_begin(h->cli, "formatting");

@@ -327,6 +327,49 @@ CODE
         [['lists!', 4], ['own!', 3], ['own!', 2], ['deep!', 100000],
          ['loop!', 100000]]);
 
+# --- Entries ----------------------------------------------------------------
+
+sub written {
+  my ($program, $flags, $expected, $name) = @_;
+  my $run = rly('fmt', @$flags, spew($path, $program));
+  like($run->{out}, $expected, $name) or diag($run->{err});
+  return $run->{out};
+}
+
+my $form = written($counter, ['--functional', '--entry', '@twice', '--entry',
+                              'peek'], qr/^def \@twice\(.*\{ \(%x \* 2, %state/m,
+                   'an entry gives the state in any case');
+like($form, qr/^def \@peek\(%state: int32\) \{ \(%state, %state\) \}/m,
+     'a second one');
+written($form, ['--stateful', '--entry', 'peek'],
+        qr/^def \@next\(.*^def \@peek\(\) \{\n  let %r = \@peek_pure/ms,
+        'only the entry has a cell');
+{
+  spew($path, 'let @n = ref(3); '
+       . 'def @step(%x: int32) -> int32 { %x + ref_read(@n) }');
+  my $bytes = pack 'l<*', 4, -9;
+  my $cells = rly({in => $bytes}, 'stream', $path, '--output', '-');
+  is($cells->{out}, pack('l<*', 7, -6), 'a step that reads')
+    or diag($cells->{err});
+  my $made_of = rly('fmt', '--functional', '--entry', 'step', $path);
+  my $run = rly({in => $bytes}, 'stream', spew($made, $made_of->{out}),
+             '--init', 'init', '--output', '-');
+  is($run->{out}, $cells->{out}, 'an entry can be fed from a pipe')
+    or diag($made_of->{err}, $run->{err});
+}
+for my $flag ('--functional', '--stateful') {
+  gives(rly('fmt', $flag, '--entry', 'who', spew($path, "$counter\ndef "
+            . '@init() { 1 } def @f(%s: int32) { (1, %s) }')), 1, '',
+        qr/error\[E0102\]: no entry `\@who` in .*p\.rly/, "$flag: no such entry");
+}
+gives(rly('fmt', '--stateful', '--entry', 'g', spew($path, 'def @init() { 1 } '
+          . 'def @f(%s: int32) { (1, %s) } def @g(%x: int32) { %x }')), 1, '',
+      qr/p\.rly:1:53: error\[E0508\]: `\@g` is no function `\(inputs, S\) -> /,
+      'an entry that does not fit');
+gives(rly('fmt', '--relay', '--entry', 'f', $path), 1, '',
+      qr/E0506.*--entry goes with --functional or --stateful/,
+      'no pass takes it');
+
 # An LSTM of the library, in chunks; `relay` gives the weights as parameters.
 {
   my $ones = 'ones(shape=[8, 1], dtype="float32"), '

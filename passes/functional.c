@@ -13,6 +13,13 @@
  * takes it; all others stay as they are.  The expressions of a script become
  * @main.
  *
+ * A tuple of cells is a tuple of their contents.  Which cell an expression
+ * means is known from the text: a cell has names, parts have paths, and a
+ * function that takes one is copied for it.  The whole alternative is a heap
+ * that is passed along, with indices for cells.  It would take cells in lists,
+ * too, but a read would be a search, and the state a heap instead of what the
+ * text says.
+ *
  * Cells that a program makes while it runs stay cells: plain Relay has them.
  * What cannot be followed is refused, each with its place.
  *
@@ -23,6 +30,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "ir/walk.h"
 #include "passes/pass.h"
 
 /* The parts of the state's type as a tree: types nest without a limit where
@@ -48,6 +56,51 @@ static const DimExpr *write_dim(Functional *f, Dim dim, Span span) {
   made->kind = DX_NUMBER;
   made->number = dim_value(dim);
   return made;
+}
+
+/* Does the type hold one of that kind?  Fields of data types are looked at
+ * once; what their parameters stand for is among the type's own parts. */
+static bool type_holds(const Functional *f, const Type *whole, TypeKind kind) {
+  VEC(const Type *) work;
+  PtrMap met;
+  VEC_INIT(&work, f->p->mem);
+  ptrmap_init(&met, f->p->mem);
+  VEC_PUSH(&work, whole);
+  bool found = false;
+  while (work.len && !found) {
+    const Type *t = VEC_POP(&work);
+    found = t->kind == kind;
+    for (int i = 0; i < t->count; i++) VEC_PUSH(&work, t->args[i]);
+    if (t->kind == TY_FN) VEC_PUSH(&work, t->result);
+    if (t->kind != TY_ADT || ptrmap_has(&met, t->adt)) continue;
+    ptrmap_put(&met, t->adt, (void *)t->adt);
+    for (int i = 0; i < t->adt->ctor_count; i++)
+      for (int k = 0; k < t->adt->ctors[i].field_count; k++)
+        VEC_PUSH(&work, t->adt->ctors[i].fields[k]);
+  }
+  VEC_DONE(&work);
+  ptrmap_done(&met);
+  return found;
+}
+
+bool functional_has_ref(const Functional *f, const Type *t) {
+  return type_holds(f, t, TY_REF);
+}
+
+/* A function can hold a cell that its type does not show, where the expression
+ * that gives it makes one. */
+static bool makes_cell(const Functional *f, const Expr *e) {
+  bool found = false;
+  ExprWalk w;
+  expr_walk_start(&w, f->p->mem, WALK_ENTER, e);
+  while (!found && expr_walk_next(&w)) {
+    found = w.at->kind == EX_REF;
+    if (w.at->kind != EX_GLOBAL) continue;
+    const Global *g = scope_global(&f->p->user, w.at->g.name);
+    found = g && g->effects & EFFECT_ALLOC;
+  }
+  expr_walk_end(&w);
+  return found;
 }
 
 /* A type without parameters, of a size that was looked at.  Anything else is
@@ -134,24 +187,67 @@ const TypeExpr *functional_type(Functional *f, const TypeExpr *type) {
 
 /* --- The state ------------------------------------------------------------ */
 
+/* (ref(a), b) as (a, b), which is the first content; `type`: with the content
+ * in the place of each cell.  Each cell has to be made there, or two could be
+ * one. */
+static const Expr *first_content(Functional *f, const Expr *e, const Type *t,
+                                 const TypeExpr **type, bool *sayable) {
+  TypeExpr *whole = ARENA_NEW(f->arena, TypeExpr);
+  *whole = (TypeExpr){.kind = TX_HOLE, .span = e->span, .height = 1};
+  *type = whole;
+  if (t->kind == TY_REF && e->kind == EX_REF) {
+    *type = write_type(f, t->args[0], e->span, sayable);
+    return e->args[0];
+  }
+  if (!functional_has_ref(f, t)) {
+    *type = write_type(f, t, e->span, sayable);
+    return e;
+  }
+  if (t->kind != TY_TUPLE || e->kind != EX_TUPLE) {
+    if (t->kind == TY_REF)
+      functional_refuse(f, e->span, "a cell that is not made here, by `ref`");
+    *sayable &= t->kind == TY_REF;
+    return e;
+  }
+  Expr *made = arena_copy(f->arena, e, sizeof *e);
+  const Expr **args = ARENA_ARRAY(f->arena, const Expr *, (size_t)e->count);
+  const TypeExpr **types =
+      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)e->count);
+  if (!made || !args || !types) return e;
+  *whole = (TypeExpr){
+      .kind = TX_TUPLE, .span = e->span, .arg_count = e->count, .args = types};
+  for (int i = 0; i < e->count; i++) {
+    args[i] = first_content(f, e->args[i], t->args[i], &types[i], sayable);
+    if (types[i]->height > whole->height) whole->height = types[i]->height;
+  }
+  whole->height++;
+  made->args = args;
+  return made;
+}
+
 static void add_cell(Functional *f, const Item *item) {
   const Global *g = item_global(f->p, item);
   if (!g || !g->type) return;
+  const Expr *e = item->expr;
+  const Cell *same =
+      e->kind == EX_GLOBAL ? ptrmap_get(&f->cell_of, e->g.name) : NULL;
+  if (same && same->has_ref) {
+    ptrmap_put(&f->cell_of, item->name, (void *)same);
+    return;
+  }
   Cell *c = ARENA_NEW(f->arena, Cell);
-  bool is_ref = g->type->kind == TY_REF;
-  const Type *type = is_ref ? g->type->args[0] : g->type;
-  *c = (Cell){.index = (int)f->cells.len, .item = item, .is_ref = is_ref};
-  c->initial = item->expr;
-  if (is_ref && item->expr->kind == EX_REF) c->initial = item->expr->args[0];
-  else if (is_ref)
-    functional_refuse(f, item->expr->span,
-                      "a cell that is not made here, by `ref`");
-  bool sayable = type->size <= STATE_TYPE_MOST && g->param_count == 0;
-  if (sayable) c->type = write_type(f, type, item->name_span, &sayable);
+  *c = (Cell){.index = (int)f->cells.len, .item = item, .whole = g->type};
+  bool sayable = g->type->size <= STATE_TYPE_MOST && g->param_count == 0;
+  if (sayable) {
+    c->has_ref = functional_has_ref(f, g->type);
+    c->initial = first_content(f, e, g->type, &c->type, &sayable);
+  }
   if (!sayable)
     functional_refuse(
         f, item->name_span,
         "a value with a cell in it, or of a type with parameters");
+  else if (type_holds(f, g->type, TY_FN) && makes_cell(f, c->initial))
+    functional_refuse(f, item->name_span, "a function that may hold a cell");
   c->loose = sayable && has_any(c->type);
   ptrmap_put(&f->cell_of, item->name, c);
   VEC_PUSH(&f->cells, c);
@@ -262,6 +358,11 @@ static Item def_item(Functional *f, const char *name, const Expr *fn) {
                 .linked = true};
 }
 
+static bool is_live(const Functional *f, const Expr *def) {
+  const Fun *fun = ptrmap_get(&f->fun_of, def);
+  return fun && fun->live;
+}
+
 /* The text's own items with what became of them; @init comes before the first
  * function; copies of functions last, and @main. */
 static Unit *map_unit(Functional *f, const Unit *u) {
@@ -281,6 +382,7 @@ static Unit *map_unit(Functional *f, const Unit *u) {
       items[n++] = def_item(f, "init", init);
       has_init = true;
     }
+    if (item.kind == ITEM_DEF && !is_live(f, item.expr)) continue;
     bool mapped =
         item.kind == ITEM_DEF || (item.kind == ITEM_PARAM && item.expr);
     if (mapped && !(item.expr = functional_def(f, item.expr))) return NULL;
@@ -291,6 +393,7 @@ static Unit *map_unit(Functional *f, const Unit *u) {
   }
   for (size_t i = 0; i < f->copies.len; i++) {
     const Fun *copy = f->copies.data[i];
+    if (!copy->live) continue;
     const Expr *fn = functional_def(f, copy->fn);
     if (!fn) return NULL;
     items[n++] = def_item(f, copy->name->text, fn);
@@ -308,8 +411,8 @@ Pass pass_functional;
 Unit *pass_functional(Program *p, Unit *u) {
   size_t errors = p->diags->errors;
   Functional f = {.p = p, .arena = &u->arena};
-  PtrMap *const maps[] = {&f.cell_of, &f.defs,  &f.fun_of, &f.shown,
-                          &f.callee,  &f.touch, &f.writer};
+  PtrMap *const maps[] = {&f.cell_of, &f.defs,   &f.fun_of, &f.shown, &f.callee,
+                          &f.touch,   &f.writer, &f.part,   &f.name};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
     ptrmap_init(maps[i], p->mem);
   VEC_INIT(&f.items, p->mem);
@@ -317,6 +420,7 @@ Unit *pass_functional(Program *p, Unit *u) {
   VEC_INIT(&f.funs, p->mem);
   VEC_INIT(&f.copies, p->mem);
   VEC_INIT(&f.uses, p->mem);
+  VEC_INIT(&f.live, p->mem);
   add_items(&f, u);
   add_shown(&f, u);
   bool state = false;
@@ -339,6 +443,7 @@ Unit *pass_functional(Program *p, Unit *u) {
   VEC_DONE(&f.funs);
   VEC_DONE(&f.copies);
   VEC_DONE(&f.uses);
+  VEC_DONE(&f.live);
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
   bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);
   return ok ? made : NULL;

@@ -13,11 +13,21 @@ enum { TOUCH_READ = 1, TOUCH_WRITE = 2 };
 typedef struct Cell {
   int index; /* in the state */
   const Item *item;
-  bool is_ref;          /* a cell; else a value that stays as it is */
-  const TypeExpr *type; /* of the content */
+  const Type *whole; /* what the global value is */
+  bool has_ref;      /* a cell, or a tuple with cells in it; else a value that
+                        stays as it is */
+  const TypeExpr *type; /* of the content, each cell's in its place */
   bool loose;           /* a `?` in it: values of other dimensions fit, too */
   const Expr *initial;  /* the content */
 } Cell;
+
+/* A global value, or the part of one that projections lead to. */
+typedef struct Part {
+  const Cell *cell;
+  const Type *type; /* of the part: a cell's is TY_REF */
+  int count;
+  const int *path; /* of `count` projections */
+} Part;
 
 /* A function of the text.  One whose calls are known has a name: a `def`, a
  * `fn` that a `let` names, the copy of a `def`.  Others are values: `fn`s
@@ -34,10 +44,14 @@ typedef struct Fun {
   int bound;           /* how many of them the walk has met */
   bool takes;          /* a parameter is a function of the state */
   uint64_t given;      /* of a copy: which parameters are, a bit each */
+  const Part *const *parts; /* of a copy: what parameters mean; a NULL: just
+                                 what they are given */
   const struct Fun *origin; /* of a copy; NULL: it is none */
   struct Fun *copies;       /* of a def, the newest first */
   struct Fun *next;         /* of the same def */
-  bool library;             /* from a text of the library */
+  bool in_parts; /* a copy of it has a part of the state as a parameter */
+  bool live;     /* it is called by its name, or by a host */
+  bool library;  /* from a text of the library */
   VEC(struct Fun *) callers;
   VEC(struct FunUse *) uses; /* where it is no callee */
 } Fun;
@@ -64,11 +78,14 @@ typedef struct Functional {
   VEC(Fun *) funs;
   VEC(Fun *) copies; /* of defs, in the order in which they were made */
   VEC(FunUse *) uses;
-  PtrMap shown; /* an expression's Item -> its Type */
-  bool script;  /* does the text have expressions? */
+  VEC(Fun *) live; /* to be walked */
+  PtrMap shown;    /* an expression's Item -> its Type */
+  bool script;     /* does the text have expressions? */
   /* By expression: */
   PtrMap callee; /* a call -> the Fun that it calls */
   PtrMap touch;  /* TOUCH_ of evaluating it; absent: none */
+  PtrMap part;   /* a READ, a WRITE, or a part of a global value -> Part */
+  PtrMap name;   /* what names a part with cells, as a value: it becomes () */
   PtrMap writer; /* -> the last part that is evaluated and writes */
 } Functional;
 
@@ -79,8 +96,12 @@ void functional_refuse(Functional *f, Span span, const char *format, ...)
 static inline unsigned functional_touch(const Functional *f, const Expr *e) {
   return (unsigned)(uintptr_t)ptrmap_get(&f->touch, e);
 }
-/* The cell that is read or written there; NULL: a cell of the program's own. */
-const Cell *functional_cell(const Functional *f, const Expr *e);
+/* What is read or written there; NULL: a cell of the program's own. */
+static inline const Part *functional_part(const Functional *f, const Expr *e) {
+  return ptrmap_get(&f->part, e);
+}
+/* Is there a cell in the type, or in fields of its data types? */
+bool functional_has_ref(const Functional *f, const Type *t);
 
 /* Is the value of the script's expression ()?  Then it is not shown. */
 bool functional_is_unit(const Functional *f, const Item *item);

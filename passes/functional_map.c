@@ -123,12 +123,22 @@ static unsigned fun_touch(const Thread *t, const Expr *value) {
   return fun ? fun->touch : 0;
 }
 
-/* Is the variable of that `fn` given functions of the state? */
-static bool takes_function(const Thread *t, const Expr *fn, const Var *var) {
+/* What the variable of that `fn` is given: functions of the state are of
+ * another type than is written, and a part of the state is left to the state.
+ */
+static const TypeExpr *given_type(Thread *t, const Expr *fn, const Var *var) {
+  Functional *f = t->f;
   const Fun *fun = fn->kind == EX_FN ? fun_of(t, fn) : NULL;
-  for (int i = 0; fun && fun->takes && i < fn->fn->param_count; i++)
-    if (fn->fn->params[i] == var) return fun->params[i]->touch;
-  return false;
+  if (!fun || (!fun->takes && !fun->parts)) return var->annotation;
+  int i = 0;
+  while (i < fn->fn->param_count && fn->fn->params[i] != var) i++;
+  if (i == fn->fn->param_count) return var->annotation;
+  if (fun->takes && fun->params[i]->touch)
+    return functional_type(f, var->annotation);
+  if (!fun->parts || !fun->parts[i]) return var->annotation;
+  TypeExpr *unit = ARENA_NEW(f->arena, TypeExpr);
+  *unit = (TypeExpr){.kind = TX_TUPLE, .span = var->span, .height = 1};
+  return unit;
 }
 
 /* The variable in the place of one; `again`: an alternative of the pattern
@@ -153,8 +163,7 @@ static void bind(Thread *t, ExprMap *m) {
   bool again =
       w->pattern && ptrmap_get(&t->binders, w->var->name) == (void *)w->at;
   Var *made = renamed(t, w->var, w->binding ? w->binding->value : NULL, again);
-  if (takes_function(t, w->at, w->var))
-    made->annotation = functional_type(t->f, made->annotation);
+  if (w->at->kind == EX_FN) made->annotation = given_type(t, w->at, w->var);
   scope_enter(t, w->var->name, made->name, w->at);
   expr_map_bind(m, made);
 }
@@ -390,15 +399,48 @@ static void leave_call(Thread *t, ExprMap *m, bool tail) {
   if (fun->touch & TOUCH_WRITE) put_both(t, m, tail);
 }
 
+/* A field of a content.  One that was put together here has its fields at hand,
+ * all of them atoms or such tuples: its size is that of its type. */
+static const Expr *content_field(Thread *t, const Expr *content, int index) {
+  return content->kind == EX_TUPLE ? content->args[index]
+                                   : field(t, content, index);
+}
+
+static const Expr *content_part(Thread *t, const Part *part, int count,
+                                Span span) {
+  const Expr *made = content(t, part->cell->index, span);
+  for (int i = 0; i < count; i++) made = content_field(t, made, part->path[i]);
+  return made;
+}
+
+/* The content of the part's global value, with `value` in its place. */
+static const Expr *with_part(Thread *t, const Part *part, const Expr *value) {
+  for (int last = part->count; last-- > 0;) {
+    const Type *type = part->cell->whole;
+    for (int i = 0; i < last; i++) type = type->args[part->path[i]];
+    const Expr *old = content_part(t, part, last, value->span);
+    const Expr **fields =
+        ARENA_ARRAY(t->f->arena, const Expr *, (size_t)type->count);
+    if (!fields) return value;
+    for (int i = 0; i < type->count; i++)
+      fields[i] = i == part->path[last] ? value : content_field(t, old, i);
+    value = tuple(t, value->span, type->count, fields);
+  }
+  return value;
+}
+
 static void leave_write(Thread *t, ExprMap *m) {
-  const Cell *c = functional_cell(t->f, m->walk.at);
-  if (!c) return;
+  const Part *part = functional_part(t->f, m->walk.at);
+  if (!part) return;
+  const Cell *c = part->cell;
   const Expr *value = m->made->args[1];
   const TypeExpr *type = c->loose ? c->type : NULL;
+  for (int i = 0; type && i < part->count; i++)
+    type = type->args[part->path[i]];
   if (!is_atom(value) || type)
     value = emit_let(t, own_var(t, c->item->name, value->span, type), value);
   const Expr **now = VEC_LAST(&t->frames).now;
-  if (now) now[c->index] = value;
+  if (now) now[c->index] = with_part(t, part, value);
   expr_map_put(m, tuple(t, m->made->span, 0, NULL));
 }
 
@@ -421,6 +463,15 @@ static void leave_fn(Thread *t, ExprMap *m) {
 /* The node itself, over its mapped parts. */
 static void leave_node(Thread *t, ExprMap *m, bool tail) {
   const Expr *e = m->walk.at;
+  const Part *part = functional_part(t->f, e);
+  if (part && e->kind != EX_WRITE) {
+    expr_map_put(m, content_part(t, part, part->count, e->span));
+    return;
+  }
+  if (ptrmap_has(&t->f->name, e)) {
+    expr_map_put(m, tuple(t, e->span, 0, NULL));
+    return;
+  }
   const Cell *c;
   switch (e->kind) {
     case EX_LOCAL: {
@@ -430,11 +481,7 @@ static void leave_node(Thread *t, ExprMap *m, bool tail) {
     }
     case EX_GLOBAL:
       c = ptrmap_get(&t->f->cell_of, e->g.name);
-      if (c && !c->is_ref) expr_map_put(m, content(t, c->index, e->span));
-      break;
-    case EX_READ:
-      c = functional_cell(t->f, e);
-      if (c) expr_map_put(m, content(t, c->index, e->span));
+      if (c && !c->has_ref) expr_map_put(m, content(t, c->index, e->span));
       break;
     case EX_WRITE: leave_write(t, m); break;
     case EX_CALL: leave_call(t, m, tail); break;
@@ -457,6 +504,7 @@ static void emit_binding(Thread *t, ExprMap *m) {
   const ExprWalk *w = &m->walk;
   Binding b = w->parent->block->bindings[w->index];
   if (b.kind == BIND_ITEM && is_atom(m->made)) return;
+  if (ptrmap_has(&t->f->name, w->at)) return;
   if (b.var) b.var = renamed(t, b.var, b.value, false);
   b.value = m->made;
   emit(t, b);

@@ -22,18 +22,29 @@
  * With all this a call of an unknown function touches nothing.  What remains is
  * refused: a function of the state that is given, kept or chosen, and a cell
  * that stands anywhere but in `ref_read` and `ref_write`. */
+#include <string.h>
+
 #include "ir/walk.h"
 #include "passes/functional.h"
 
-/* What a local name meant before. */
+/* What a local name meant before: a function, or a part of the state. */
 typedef struct Hidden {
   const Name *name;
-  void *meant;
+  Fun *fun;
+  const Part *part;
 } Hidden;
+
+/* A call with parts of the state among its arguments. */
+typedef struct PartCall {
+  const Expr *call;
+  Fun *home;
+} PartCall;
 
 typedef struct Reach {
   Functional *f;
   PtrMap locals; /* Name -> the Fun that it names */
+  PtrMap parts;  /* Name -> the Part that it names */
+  VEC(PartCall) calls;
   VEC(Hidden) hidden;
   VEC(Fun *) under_way;
   PtrMap library;         /* Name -> the Fun of a `def` of the library */
@@ -41,14 +52,6 @@ typedef struct Reach {
   const Expr *script_let; /* the value that the script gives a name */
   VEC(Fun *) risen;       /* they touch more than those know who use them */
 } Reach;
-
-const Cell *functional_cell(const Functional *f, const Expr *e) {
-  if (e->kind != EX_READ && e->kind != EX_WRITE) return NULL;
-  const Expr *r = e->args[0];
-  const Cell *c =
-      r->kind == EX_GLOBAL ? ptrmap_get(&f->cell_of, r->g.name) : NULL;
-  return c && c->is_ref ? c : NULL;
-}
 
 static void refuse_graph(Functional *f, Span span) {
   functional_refuse(f, span,
@@ -103,9 +106,45 @@ static void add_use(Reach *r, const ExprWalk *w, Fun *fun) {
   if (fun->touch) VEC_PUSH(&r->risen, fun);
 }
 
-static void hide(Reach *r, const Name *name, Fun *fun) {
-  VEC_PUSH(&r->hidden, (Hidden){name, ptrmap_get(&r->locals, name)});
+static void hide(Reach *r, const Name *name, Fun *fun, const Part *part) {
+  VEC_PUSH(&r->hidden, (Hidden){name, ptrmap_get(&r->locals, name),
+                                ptrmap_get(&r->parts, name)});
   ptrmap_put(&r->locals, name, fun);
+  ptrmap_put(&r->parts, name, (void *)part);
+}
+
+/* The part of a global value that an expression stands for; NULL: it is another
+ * value.  A chain of projections of a name. */
+static const Part *meant_part(const Reach *r, const Expr *e) {
+  Functional *f = r->f;
+  int depth = 0;
+  const Expr *at = e;
+  for (; at->kind == EX_PROJ; at = at->args[0]) depth++;
+  const Part *from = NULL;
+  if (at->kind == EX_LOCAL) from = ptrmap_get(&r->parts, at->name);
+  if (at->kind == EX_GLOBAL && !r->in_library) {
+    const Cell *c = ptrmap_get(&f->cell_of, at->g.name);
+    if (!c || !c->has_ref) return NULL;
+    Part *whole = ARENA_NEW(f->arena, Part);
+    *whole = (Part){.cell = c, .type = c->whole};
+    from = whole;
+  }
+  if (!from || depth == 0) return from;
+  Part *made = arena_copy(f->arena, from, sizeof *from);
+  int *path = ARENA_ARRAY(f->arena, int, (size_t)(from->count + depth));
+  if (!made || !path) return NULL;
+  for (int i = 0; i < from->count; i++) path[i] = from->path[i];
+  made->path = path;
+  made->count = from->count + depth;
+  at = e;
+  for (int i = made->count; i-- > from->count; at = at->args[0])
+    path[i] = (int)at->index;
+  for (int i = from->count; i < made->count; i++) {
+    if (made->type->kind != TY_TUPLE || path[i] >= made->type->count)
+      return NULL;
+    made->type = made->type->args[path[i]];
+  }
+  return made;
 }
 
 /* The function that a name means; NULL: none that is known. */
@@ -131,22 +170,27 @@ static Fun *bind_param(Reach *r, const Expr *fn, const Var *var) {
 static void bind(Reach *r, const ExprWalk *w) {
   const Expr *value = w->binding ? w->binding->value : NULL;
   Fun *fun = NULL;
+  const Part *part = NULL;
   if (!w->var) return;
   if (value && value->kind == EX_FN) {
     fun = fun_for(r->f, value);
     fun->named = true;
   } else if (value) {
     fun = meant(r, value);
+    part = ptrmap_get(&r->f->name, value);
   } else if (w->at->kind == EX_FN) {
+    const Fun *of = fun_for(r->f, w->at);
+    part = of->parts ? of->parts[of->bound] : NULL;
     fun = bind_param(r, w->at, w->var);
   }
-  hide(r, w->var->name, fun);
+  hide(r, w->var->name, fun, part);
 }
 
 static void unbind(Reach *r, const Var *var) {
   if (!var || r->hidden.len == 0) return;
   Hidden h = VEC_POP(&r->hidden);
-  ptrmap_put(&r->locals, h.name, h.meant);
+  ptrmap_put(&r->locals, h.name, h.fun);
+  ptrmap_put(&r->parts, h.name, (void *)h.part);
 }
 
 /* Is it the value that a name is given? */
@@ -174,20 +218,57 @@ static void note_touch(Reach *r, const Expr *e, unsigned touch) {
   if (home(r)) raise(r, home(r), touch);
 }
 
-/* The name of a cell counts for nothing where the cell is read or written: that
- * node is noted itself. */
 static void note_global(Reach *r, const ExprWalk *w) {
   const Cell *c = ptrmap_get(&r->f->cell_of, w->at->g.name);
   if (r->in_library) return;
-  if (!c) {
-    note_function(r, w, meant(r, w->at));
-  } else if (!c->is_ref) {
-    note_touch(r, w->at, TOUCH_READ);
-  } else if (!w->parent || w->role != ROLE_ARG || w->index != 0 ||
-             !functional_cell(r->f, w->parent)) {
-    functional_refuse(r->f, w->at->span,
-                      "the cell `@%s` where it is neither read nor written",
-                      w->at->g.name->text);
+  if (!c) note_function(r, w, meant(r, w->at));
+  else if (!c->has_ref) note_touch(r, w->at, TOUCH_READ);
+}
+
+static void refuse_part(Functional *f, const Expr *e, const Part *part) {
+  functional_refuse(f, e->span,
+                    "the cell `@%s` where it is neither read nor written",
+                    part->cell->item->name->text);
+}
+
+/* A value that is a part of the state, or has one in it: it has another name
+ * there, is an argument, or a part without cells.  Projections within it are of
+ * it.  True: the names in it are noted by this. */
+static bool note_part(Reach *r, ExprWalk *w) {
+  Functional *f = r->f;
+  const Expr *e = w->at;
+  if (e->kind != EX_PROJ && e->kind != EX_LOCAL && e->kind != EX_GLOBAL)
+    return false;
+  const Part *part = meant_part(r, e);
+  if (!part) return false;
+  bool cell =
+      w->role == ROLE_ARG && w->index == 0 && functional_part(f, w->parent);
+  if (!functional_has_ref(f, part->type)) {
+    ptrmap_put(&f->part, e, (void *)part);
+    note_touch(r, e, TOUCH_READ);
+  } else if (!cell && (is_alias(r, w) ||
+                       (w->role == ROLE_ARG && w->parent->kind == EX_CALL))) {
+    ptrmap_put(&f->name, e, (void *)part);
+  } else if (!cell) {
+    refuse_part(f, e, part);
+  }
+  if (e->kind == EX_PROJ) expr_walk_skip(w);
+  return true;
+}
+
+/* A cell of the state that is read or written. */
+static void note_cell(Reach *r, const Expr *e, unsigned touch) {
+  const Part *part = meant_part(r, e->args[0]);
+  if (!part || part->type->kind != TY_REF) return;
+  ptrmap_put(&r->f->part, e, (void *)part);
+  note_touch(r, e, touch);
+}
+
+static void note_call(Reach *r, const Expr *call) {
+  for (int i = 0; i < call->count; i++) {
+    if (!ptrmap_has(&r->f->name, call->args[i])) continue;
+    VEC_PUSH(&r->calls, (PartCall){call, home(r)});
+    return;
   }
 }
 
@@ -199,8 +280,9 @@ static void note_graph(Reach *r, Span span) {
   else refuse_graph(r->f, span);
 }
 
-static void enter(Reach *r, const ExprWalk *w) {
+static void enter(Reach *r, ExprWalk *w) {
   const Expr *e = w->at;
+  if (note_part(r, w)) return;
   switch (e->kind) {
     case EX_FN: {
       Fun *fun = fun_for(r->f, e);
@@ -210,12 +292,8 @@ static void enter(Reach *r, const ExprWalk *w) {
     }
     case EX_GLOBAL: note_global(r, w); break;
     case EX_LOCAL: note_function(r, w, meant(r, e)); break;
-    case EX_READ:
-      if (functional_cell(r->f, e)) note_touch(r, e, TOUCH_READ);
-      break;
-    case EX_WRITE:
-      if (functional_cell(r->f, e)) note_touch(r, e, TOUCH_WRITE);
-      break;
+    case EX_READ: note_cell(r, e, TOUCH_READ); break;
+    case EX_WRITE: note_cell(r, e, TOUCH_WRITE); break;
     default: break;
   }
 }
@@ -229,6 +307,7 @@ static void note(Reach *r, const Expr *root) {
       case WALK_ENTER: enter(r, &w); break;
       case WALK_LEAVE:
         if (w.at->kind == EX_FN) r->under_way.len--;
+        if (w.at->kind == EX_CALL) note_call(r, w.at);
         break;
       case WALK_BIND:
         bind(r, &w);
@@ -281,17 +360,35 @@ static void give(Reach *r, Fun *fun, int param) {
   raise(r, fun->params[param], TOUCH_READ | TOUCH_WRITE);
 }
 
-/* The copy of a `def` in which those parameters are functions of the state. */
-static Fun *copy_of(Reach *r, Fun *def, uint64_t given) {
+static bool same_part(const Part *a, const Part *b) {
+  if (!a || !b) return a == b;
+  return a->cell == b->cell && a->count == b->count &&
+         !memcmp(a->path, b->path, (size_t)a->count * sizeof *a->path);
+}
+
+static bool same_parts(const Fun *def, const Part *const *a,
+                       const Part *const *b) {
+  if (!a || !b) return a == b;
+  for (int i = 0; i < def->fn->fn->param_count; i++)
+    if (!same_part(a[i], b[i])) return false;
+  return true;
+}
+
+/* The copy of a `def` in which parameters are functions of the state, or parts
+ * of it. */
+static Fun *copy_of(Reach *r, Fun *def, uint64_t given,
+                    const Part *const *parts) {
   Functional *f = r->f;
   for (Fun *copy = def->copies; copy; copy = copy->next)
-    if (copy->given == given) return copy;
+    if (copy->given == given && same_parts(def, copy->parts, parts))
+      return copy;
   const Expr *fn = copy_tree(f, def->fn);
   if (!fn) return NULL;
   Fun *copy = fun_for(f, fn);
   copy->named = true;
   copy->name = name_copy(f, def->name);
   copy->given = given;
+  copy->parts = parts;
   copy->origin = def;
   copy->library = def->library;
   copy->next = def->copies;
@@ -358,7 +455,7 @@ static void lead(Reach *r, FunUse *u) {
   uint64_t bit = (uint64_t)1 << u->index;
   if (fun->name && !(fun->given & bit)) {
     Fun *def = fun->origin ? (Fun *)fun->origin : fun;
-    Fun *copy = copy_of(r, def, fun->given | bit);
+    Fun *copy = copy_of(r, def, fun->given | bit, fun->parts);
     if (!copy) return;
     ptrmap_put(&r->f->callee, u->call, copy);
     add_caller(r, copy, u->home);
@@ -370,11 +467,40 @@ static void lead(Reach *r, FunUse *u) {
   if (!u->fun->named && u->fun->fn) raise(r, u->fun, TOUCH_WRITE);
 }
 
+/* Parts of the state are passed to a copy whose parameters mean them. */
+static void lead_parts(Reach *r, const PartCall *c) {
+  Functional *f = r->f;
+  const Expr *call = c->call;
+  const Part **parts = NULL;
+  Fun *fun = ptrmap_get(&f->callee, call);
+  bool is_def = fun && fun->name && !fun->library &&
+                fun->fn->fn->param_count == call->count &&
+                fun->fn->fn->type_param_count == 0;
+  if (is_def) parts = ARENA_ARRAY(f->arena, const Part *, (size_t)call->count);
+  for (int i = 0; i < call->count; i++) {
+    const Part *part = ptrmap_get(&f->name, call->args[i]);
+    if (parts) parts[i] = part;
+    else if (part) refuse_part(f, call->args[i], part);
+  }
+  if (!parts) return;
+  Fun *def = fun->origin ? (Fun *)fun->origin : fun;
+  Fun *copy = copy_of(r, def, fun->given, parts);
+  if (!copy) return;
+  def->in_parts = true;
+  ptrmap_put(&f->callee, call, copy);
+  add_caller(r, copy, c->home);
+}
+
 /* What a function touches, its callers touch, and what it is passed to: a
- * worklist of functions that have got to touch more.  Ends, as flags only rise
- * and sets of parameters are finite. */
+ * worklist of functions that have got to touch more.  Ends, as flags only rise,
+ * and sets of parameters and of parts of the state are finite. */
 static void settle(Reach *r) {
-  while (r->risen.len && !mem_exhausted(r->f->p->mem)) {
+  while ((r->calls.len || r->risen.len) && !mem_exhausted(r->f->p->mem)) {
+    if (r->calls.len) {
+      PartCall call = VEC_POP(&r->calls);
+      lead_parts(r, &call);
+      continue;
+    }
     Fun *fun = VEC_POP(&r->risen);
     for (size_t i = 0; i < fun->callers.len; i++)
       raise(r, fun->callers.data[i], fun->touch);
@@ -415,6 +541,22 @@ static void check_place(Functional *f, const ExprWalk *w, unsigned touch) {
                       "an element in brackets that changes the state");
 }
 
+static void make_live(Functional *f, Fun *fun) {
+  if (!fun || !fun->name || fun->live) return;
+  fun->live = true;
+  VEC_PUSH(&f->live, fun);
+}
+
+/* Whom a live function uses by name. */
+static void note_live(Functional *f, const ExprWalk *w) {
+  const Expr *e = w->at;
+  Fun *callee = ptrmap_get(&f->callee, e);
+  make_live(f, callee);
+  if (e->kind != EX_GLOBAL) return;
+  callee = w->role == ROLE_CALLEE ? ptrmap_get(&f->callee, w->parent) : NULL;
+  if (!callee) make_live(f, ptrmap_get(&f->defs, e->g.name));
+}
+
 /* Evaluating a `fn` touches nothing; calling it does. */
 static void sum_up(Functional *f, const Expr *root) {
   VEC(Sum) sums;
@@ -427,6 +569,7 @@ static void sum_up(Functional *f, const Expr *root) {
       continue;
     }
     if (sums.len == 0) break;
+    note_live(f, &w);
     Sum s = VEC_POP(&sums);
     const Fun *fun = ptrmap_get(&f->callee, w.at);
     s.touch |= functional_touch(f, w.at) | (fun ? fun->touch : 0);
@@ -452,6 +595,7 @@ static const Expr *value_of(const Functional *f, const Item *item) {
   const Cell *c = item->kind == ITEM_LET_GLOBAL
                       ? ptrmap_get(&f->cell_of, item->name)
                       : NULL;
+  if (c && c->item != item) return NULL;
   return c ? c->initial : item->expr;
 }
 
@@ -468,12 +612,13 @@ static void note_script(Reach *r) {
       if (k > i && !of->continues) break;
       Fun *fun = fun_for(f, of->expr);
       fun->named = true;
-      hide(r, of->name, fun);
+      hide(r, of->name, fun, NULL);
     }
     r->script_let = item->kind == ITEM_LET_LOCAL ? item->expr : NULL;
     note(r, item->expr);
     if (item->kind == ITEM_LET_LOCAL && !first)
-      hide(r, item->name, meant(r, item->expr));
+      hide(r, item->name, meant(r, item->expr),
+           ptrmap_get(&f->name, item->expr));
   }
 }
 
@@ -481,6 +626,8 @@ void functional_reach(Functional *f, const Unit *unit) {
   Reach r = {.f = f};
   ptrmap_init(&r.locals, f->p->mem);
   ptrmap_init(&r.library, f->p->mem);
+  ptrmap_init(&r.parts, f->p->mem);
+  VEC_INIT(&r.calls, f->p->mem);
   VEC_INIT(&r.risen, f->p->mem);
   VEC_INIT(&r.hidden, f->p->mem);
   VEC_INIT(&r.under_way, f->p->mem);
@@ -495,20 +642,33 @@ void functional_reach(Functional *f, const Unit *unit) {
   }
   for (size_t i = 0; i < f->items.len; i++) {
     const Item *item = f->items.data[i];
-    if (item->expr && !is_script(item)) note(&r, value_of(f, item));
+    const Expr *value = item->expr ? value_of(f, item) : NULL;
+    if (value && !is_script(item)) note(&r, value);
   }
   if (f->script) note_script(&r);
   for (int i = 0; i < unit->entry_count; i++) {
     Fun *entry = ptrmap_get(&f->defs, unit->entries[i]);
-    if (entry) raise(&r, entry, TOUCH_READ | TOUCH_WRITE);
+    if (!entry) continue;
+    raise(&r, entry, TOUCH_READ | TOUCH_WRITE);
+    make_live(f, entry);
   }
   settle(&r);
   refuse_functions(f);
-  for (size_t i = 0; i < f->items.len; i++)
-    if (f->items.data[i]->expr) sum_up(f, value_of(f, f->items.data[i]));
-  for (size_t i = 0; i < f->copies.len; i++) sum_up(f, f->copies.data[i]->fn);
+  for (size_t i = 0; i < f->items.len; i++) {
+    const Item *item = f->items.data[i];
+    const Expr *value = item->expr ? value_of(f, item) : NULL;
+    Fun *def = item->kind == ITEM_DEF ? fun_for(f, value) : NULL;
+    if (def && !def->in_parts) make_live(f, def);
+    if (value && !def) sum_up(f, value);
+  }
+  while (f->live.len && !mem_exhausted(f->p->mem)) {
+    const Fun *fun = VEC_POP(&f->live);
+    sum_up(f, fun->fn);
+  }
   ptrmap_done(&r.locals);
   ptrmap_done(&r.library);
+  ptrmap_done(&r.parts);
+  VEC_DONE(&r.calls);
   VEC_DONE(&r.risen);
   VEC_DONE(&r.hidden);
   VEC_DONE(&r.under_way);

@@ -327,6 +327,75 @@ CODE
         [['lists!', 4], ['own!', 3], ['own!', 2], ['deep!', 100000],
          ['loop!', 100000]]);
 
+# Parts of the state by other names, and as arguments.
+prints(<<'CODE', <<'MADE', 'a copy of what takes a cell');
+let @a = ref(1);
+let @p = (ref(2f), 5);
+def @raise(%c: Ref[int32], %by: int32) { ref_write(%c, ref_read(%c) + %by) }
+def @f() { let %r = @a; @raise(%r, (@p).1); ref_write((@p).0, 1f) }
+CODE
+def @init() {
+  let %a: int32 = 1;
+  let %p: (float32, int32) = (2f, 5);
+  (%a, %p)
+}
+def @f(%state: (int32, (float32, int32))) {
+  let %r_1 = @raise_state((), (%state.1).1, %state);
+  let %state_1 = %r_1.1;
+  ((), (%state_1.0, (1f, (%state_1.1).1)))
+}
+def @raise_state(%c: (), %by: int32, %state: (int32, (float32, int32))) {
+  let %a = %state.0 + %by;
+  ((), (%a, %state.1))
+}
+MADE
+
+runs_as('cells in tuples, aliases, cells as arguments', <<'CODE',
+let @a = ref(1);
+let @p = (ref(10), (ref(5f), 7), ref((1, 2)));
+let @same = @a;
+def @bump(%c: Ref[int32], %by: int32) -> int32 {
+  ref_write(%c, ref_read(%c) + %by);
+  ref_read(%c)
+}
+def @down(%c: Ref[int32], %n: int32) -> int32 {
+  if (%n == 0) { ref_read(%c) } else { @bump(%c, %n); @down(%c, %n - 1) }
+}
+def @two(%c: Ref[int32], %d: Ref[int32]) {
+  ref_write(%c, ref_read(%d) + ref_read(%c));
+  ref_write(%d, 9);
+  let %e = %c;
+  @bump(%e, 1)
+}
+def @each(%c: Ref[int32], %f: fn(int32) -> int32) {
+  ref_write(%c, %f(ref_read(%c)));
+  ref_read(%c)
+}
+def @f(%x: int32) {
+  let %r = @a;
+  let %q = @p.1;
+  ref_write(%r, %x);
+  ref_write(%q.0, ref_read(%q.0) * 2f);
+  ref_write((@p).0, ref_read(@same) + %q.1);
+  ref_write((@p).2, ((ref_read((@p).2)).1, %x));
+  let %get = fn () { ref_read(%r) };
+  (ref_read(@same), ref_read((@p).0), ref_read(%q.0), (@p).1.1, %get(),
+   ref_read((@p).2))
+}
+def @g() {
+  (@bump(@a, 2), @bump((@p).0, 3), @down(@same, 4), @bump(ref(5), 6),
+   @each(@a, fn (%x) { @bump((@p).0, %x) }), @each((@p).0, negative),
+   @each(@a, fn (%x) { @bump(@a, %x) }), { let %r = ref(3); @two(%r, @a) })
+}
+def @peek() { let %r = @p; ref_read(%r.0) + %r.1.1 }
+def @h(%l: List[int32]) {
+  (@two(@a, @a), @two(@a, (@p).0), @two((@p).0, @same),
+   @map(fn (%x) { @bump(@a, %x) }, %l))
+}
+CODE
+        [['f!', 3], ['g!'], ['peek'], ['h!', 'List[1, 2]'], ['g!'], ['f!', 4],
+         ['peek']]);
+
 # --- Entries ----------------------------------------------------------------
 
 sub written {
@@ -336,8 +405,8 @@ sub written {
   return $run->{out};
 }
 
-my $form = written($counter, ['--functional', '--entry', '@twice', '--entry',
-                              'peek'], qr/^def \@twice\(.*\{ \(%x \* 2, %state/m,
+my $form = written($counter, [qw(--functional --entry @twice --entry peek)],
+                   qr/^def \@twice\(.*\{ \(%x \* 2, %state/m,
                    'an entry gives the state in any case');
 like($form, qr/^def \@peek\(%state: int32\) \{ \(%state, %state\) \}/m,
      'a second one');
@@ -360,7 +429,8 @@ written($form, ['--stateful', '--entry', 'peek'],
 for my $flag ('--functional', '--stateful') {
   gives(rly('fmt', $flag, '--entry', 'who', spew($path, "$counter\ndef "
             . '@init() { 1 } def @f(%s: int32) { (1, %s) }')), 1, '',
-        qr/error\[E0102\]: no entry `\@who` in .*p\.rly/, "$flag: no such entry");
+        qr/error\[E0102\]: no entry `\@who` in .*p\.rly/,
+        "$flag: no such entry");
 }
 gives(rly('fmt', '--stateful', '--entry', 'g', spew($path, 'def @init() { 1 } '
           . 'def @f(%s: int32) { (1, %s) } def @g(%x: int32) { %x }')), 1, '',
@@ -515,11 +585,28 @@ refused("let \@a = ref(0);\ndef \@hd[A](%l: List[A]) -> A { match? (%l) { "
         . "Cons(%x, _) => %x } }\ndef \@f() { "
         . '@map(fn (%x: int32) { ref_write(@a, %x) }, Nil) }', '3:17',
         $as_value, 'the library, where its names mean others');
-refused("let \@a = ref(0);\ndef \@f() { let %r = \@a; ref_read(%r) }", '2:21',
-        'the cell `@a` where it is neither read nor written', 'an alias');
-refused("let \@a = (ref(0), 1);\ndef \@f() { \@a.1 }", '1:5',
+my $nowhere = 'the cell `@a` where it is neither read nor written';
+my $a = "let \@a = ref(0);\n";
+refused($a . 'def @f() { Some(@a) }', '2:17', $nowhere, 'a cell in data');
+refused($a . 'def @f() { (@a, 1) }', '2:13', $nowhere, 'a cell in a tuple');
+refused($a . 'def @f() { @a }', '2:12', $nowhere, 'a cell as a result');
+refused($a . 'def @f(%x: bool) { ref_write(if (%x) { @a } else { ref(1) }, 2)'
+        . ' }', '2:40', $nowhere, 'a cell that is chosen');
+refused($a . 'def @f() { let %g = fn (%c: Ref[int32]) { ref_read(%c) }; '
+        . '%g(@a) }', '2:62', $nowhere, 'a cell for a local function');
+refused($a . 'def @g[A](%c: Ref[A]) -> A { ref_read(%c) } def @f() { @g(@a) }',
+        '2:59', $nowhere, 'a cell for a function of types');
+refused("type M { M(Ref[int32]) }\nlet \@a = M(ref(0));", '2:5',
         'a value with a cell in it, or of a type with parameters',
-        'a cell in a tuple');
+        'a cell in a data type');
+refused("def \@make() { let %c = ref(0); fn () { ref_read(%c) } }\n"
+        . "let \@f = \@make();", '2:5', 'a function that may hold a cell',
+        'a cell in a closure');
+refused("let \@a = ref(ref(0));", '1:5',
+        'a value with a cell in it, or of a type with parameters',
+        'a cell in a cell');
+refused("def \@make() { ref(0) }\nlet \@a = (1, \@make());", '2:14',
+        'a cell that is not made here, by `ref`', 'a part of a function');
 refused("def \@make() { ref(0) }\nlet \@a = \@make();", '2:10',
         'a cell that is not made here, by `ref`', 'a cell of a function');
 refused("let \@a = ref(0);\n"

@@ -336,6 +336,9 @@ static void check_items(Functional *f) {
                           "a global value behind an expression");
       add_cell(f, item);
     }
+    bool global = item->kind == ITEM_DEF || item->kind == ITEM_PARAM ||
+                  item->kind == ITEM_LET_GLOBAL;
+    if (global) ptrmap_put(&f->taken, item->name, (void *)item);
     if (item->kind == ITEM_DEF && item->name == init)
       functional_refuse(f, item->name_span,
                         "a function called `@init`, which "
@@ -412,7 +415,7 @@ Unit *pass_functional(Program *p, Unit *u) {
   size_t errors = p->diags->errors;
   Functional f = {.p = p, .arena = &u->arena};
   PtrMap *const maps[] = {&f.cell_of, &f.defs,   &f.fun_of, &f.shown, &f.callee,
-                          &f.touch,   &f.writer, &f.part,   &f.name};
+                          &f.touch,   &f.writer, &f.part,   &f.name,  &f.taken};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
     ptrmap_init(maps[i], p->mem);
   VEC_INIT(&f.items, p->mem);

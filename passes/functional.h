@@ -48,10 +48,11 @@ typedef struct Fun {
                                  what they are given */
   const struct Fun *origin; /* of a copy; NULL: it is none */
   struct Fun *copies;       /* of a def, the newest first */
-  struct Fun *next;         /* of the same def */
-  bool in_parts; /* a copy of it has a part of the state as a parameter */
-  bool live;     /* it is called by its name, or by a host */
-  bool library;  /* from a text of the library */
+  int copy_count;
+  struct Fun *next; /* of the same def */
+  bool in_parts;    /* a copy of it has a part of the state as a parameter */
+  bool live;        /* it is called by its name, or by a host */
+  bool library;     /* from a text of the library */
   VEC(struct Fun *) callers;
   VEC(struct FunUse *) uses; /* where it is no callee */
 } Fun;
@@ -79,6 +80,7 @@ typedef struct Functional {
   VEC(Fun *) copies; /* of defs, in the order in which they were made */
   VEC(FunUse *) uses;
   VEC(Fun *) live; /* to be walked */
+  PtrMap taken;    /* Names of globals of the text, and of copies */
   PtrMap shown;    /* an expression's Item -> its Type */
   bool script;     /* does the text have expressions? */
   /* By expression: */

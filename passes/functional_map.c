@@ -141,16 +141,21 @@ static const TypeExpr *given_type(Thread *t, const Expr *fn, const Var *var) {
   return unit;
 }
 
+/* A function that touches the state is of another type than is written, and so
+ * is what stands for a part of it. */
+static bool is_retyped(const Thread *t, const Expr *value) {
+  return value && (fun_touch(t, value) || ptrmap_has(&t->f->name, value));
+}
+
 /* The variable in the place of one; `again`: an alternative of the pattern
- * binds it, too.  A function that touches the state is of another type than is
- * written. */
+ * binds it, too. */
 static Var *renamed(Thread *t, const Var *v, const Expr *value, bool again) {
   Var *made = ptrmap_get(&t->renamed, v);
   if (made) return made;
   made = arena_copy(t->f->arena, v, sizeof *v);
   const Name *now = again ? ptrmap_get(&t->locals, v->name) : NULL;
   made->name = now ? now : fresh(t, v->name);
-  if (fun_touch(t, value)) made->annotation = NULL;
+  if (is_retyped(t, value)) made->annotation = NULL;
   ptrmap_put(&t->renamed, v, made);
   return made;
 }
@@ -378,7 +383,7 @@ static const Expr *as_stateful(Thread *t, const Expr *was, const Expr *value,
 static void leave_call(Thread *t, ExprMap *m, bool tail) {
   const Expr *was = m->walk.at;
   const Fun *fun = ptrmap_get(&t->f->callee, was);
-  if (!fun || !fun->touch) return;
+  if (!fun || (!fun->touch && !fun->origin)) return;
   Expr *call = expr_map_own(m);
   const Expr **args =
       ARENA_ARRAY(t->f->arena, const Expr *, (size_t)call->count + 1);
@@ -388,7 +393,7 @@ static void leave_call(Thread *t, ExprMap *m, bool tail) {
     if (fun->takes && fun->params[i]->touch)
       args[i] = as_stateful(t, was->args[i], args[i], fun->params[i]);
   }
-  args[call->count++] = state(t, call->span);
+  if (fun->touch) args[call->count++] = state(t, call->span);
   call->args = args;
   call->sugar = SUGAR_NONE;
   if (fun->origin) {
@@ -611,7 +616,7 @@ static void script_let(Thread *t, size_t i) {
   size_t end = i;
   do {
     const Item *of = f->items.data[end++];
-    const TypeExpr *type = fun_touch(t, of->expr) ? NULL : of->annotation;
+    const TypeExpr *type = is_retyped(t, of->expr) ? NULL : of->annotation;
     VEC_PUSH(&vars, own_var(t, of->name, of->name_span, type));
     if (first && vars.len)
       scope_enter(t, of->name, VEC_LAST(&vars)->name, NULL);
@@ -620,10 +625,11 @@ static void script_let(Thread *t, size_t i) {
     const Item *of = f->items.data[k];
     const Expr *value = map_root(t, of->expr);
     if (!value) break;
-    emit(t, (Binding){.kind = k > i ? BIND_AND : BIND_LET,
-                      .span = of->span,
-                      .var = vars.data[k - i],
-                      .value = value});
+    Binding b = {.kind = k > i ? BIND_AND : BIND_LET,
+                 .span = of->span,
+                 .var = vars.data[k - i],
+                 .value = value};
+    if (!ptrmap_has(&f->name, of->expr)) emit(t, b);
     if (!first) scope_enter(t, of->name, vars.data[k - i]->name, NULL);
   }
   VEC_DONE(&vars);

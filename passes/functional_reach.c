@@ -232,13 +232,14 @@ static void refuse_part(Functional *f, const Expr *e, const Part *part) {
 }
 
 /* A value that is a part of the state, or has one in it: it has another name
- * there, is an argument, or a part without cells.  Projections within it are of
+ * there, is an argument, or a part without cells.  What it projects from is of
  * it.  True: the names in it are noted by this. */
 static bool note_part(Reach *r, ExprWalk *w) {
   Functional *f = r->f;
   const Expr *e = w->at;
   if (e->kind != EX_PROJ && e->kind != EX_LOCAL && e->kind != EX_GLOBAL)
     return false;
+  if (w->parent && w->parent->kind == EX_PROJ) return false;
   const Part *part = meant_part(r, e);
   if (!part) return false;
   bool cell =
@@ -321,7 +322,9 @@ static void note(Reach *r, const Expr *root) {
 
 /* --- Copies --------------------------------------------------------------- */
 
-enum { GIVEN_MOST = 64 };
+/* Parameters that may be functions of the state; and copies, of which there
+ * could be one for each set of parameters. */
+enum { GIVEN_MOST = 64, COPIES_MOST = 1000 };
 
 /* A tree of nodes of its own, for facts are kept by node. */
 static const Expr *copy_tree(Functional *f, const Expr *fn) {
@@ -332,24 +335,13 @@ static const Expr *copy_tree(Functional *f, const Expr *fn) {
   return expr_map_end(&m);
 }
 
-static bool is_global(const Functional *f, const Name *name) {
-  for (size_t i = 0; i < f->items.len; i++) {
-    const Item *item = f->items.data[i];
-    bool global = item->kind == ITEM_DEF || item->kind == ITEM_PARAM ||
-                  item->kind == ITEM_LET_GLOBAL;
-    if (global && item->name == name) return true;
-  }
-  for (size_t i = 0; i < f->copies.len; i++)
-    if (f->copies.data[i]->name == name) return true;
-  return false;
-}
-
 static const Name *name_copy(Functional *f, const Name *of) {
   Program *p = f->p;
   const char *text = arena_printf(f->arena, "%s_state", of->text);
   const Name *name = name_of(p->names, text);
-  for (int i = 1; is_global(f, name) && !mem_exhausted(p->mem); i++)
+  for (int i = 1; ptrmap_has(&f->taken, name) && !mem_exhausted(p->mem); i++)
     name = name_of(p->names, arena_printf(f->arena, "%s_%d", text, i));
+  ptrmap_put(&f->taken, name, (void *)name);
   return name;
 }
 
@@ -382,6 +374,10 @@ static Fun *copy_of(Reach *r, Fun *def, uint64_t given,
   for (Fun *copy = def->copies; copy; copy = copy->next)
     if (copy->given == given && same_parts(def, copy->parts, parts))
       return copy;
+  if (def->copy_count == COPIES_MOST)
+    functional_refuse(f, def->fn->span, "more than %d copies of a function",
+                      COPIES_MOST);
+  if (def->copy_count++ >= COPIES_MOST) return NULL;
   const Expr *fn = copy_tree(f, def->fn);
   if (!fn) return NULL;
   Fun *copy = fun_for(f, fn);

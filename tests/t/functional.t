@@ -387,9 +387,13 @@ def @g() {
    @each(@a, fn (%x) { @bump((@p).0, %x) }), @each((@p).0, negative),
    @each(@a, fn (%x) { @bump(@a, %x) }), { let %r = ref(3); @two(%r, @a) })
 }
-def @peek() { let %r = @p; ref_read(%r.0) + %r.1.1 }
+def @peek() {
+  let %r: (Ref[int32], (Ref[float32], int32), Ref[(int32, int32)]) = @p;
+  ref_read(%r.0) + %r.1.1
+}
+def @unused(%c: Ref[int32], %x: int32) { %x }
 def @h(%l: List[int32]) {
-  (@two(@a, @a), @two(@a, (@p).0), @two((@p).0, @same),
+  (@two(@a, @a), @two(@a, (@p).0), @two((@p).0, @same), @unused(@a, 3),
    @map(fn (%x) { @bump(@a, %x) }, %l))
 }
 CODE
@@ -596,6 +600,21 @@ refused($a . 'def @f() { let %g = fn (%c: Ref[int32]) { ref_read(%c) }; '
         . '%g(@a) }', '2:62', $nowhere, 'a cell for a local function');
 refused($a . 'def @g[A](%c: Ref[A]) -> A { ref_read(%c) } def @f() { @g(@a) }',
         '2:59', $nowhere, 'a cell for a function of types');
+{
+  my @p = map { "%p$_" } 0 .. 19;
+  my $text = "$counter\ndef \@f("
+    . join(', ', map { "$_: fn(int32) -> int32" } @p)
+    . ') -> int32 { if (%p0(1) == 3) { 1 } else { ';
+  for my $i (0 .. 19) {
+    my @args = @p;
+    $args[$i] = 'negative';
+    $text .= ' + ' x !!$i . '@f(' . join(', ', @args) . ')';
+  }
+  $text .= ' } } def @g() { @f(' . join(', ', ('@next') x 20) . ') }';
+  gives(rly('fmt', '--functional', spew($path, $text)), 1, '',
+        qr/p\.rly:9:1: error\[E0508\]: $cannot more than 1000 copies /,
+        'a copy for each set of parameters');
+}
 refused("type M { M(Ref[int32]) }\nlet \@a = M(ref(0));", '2:5',
         'a value with a cell in it, or of a type with parameters',
         'a cell in a data type');

@@ -16,6 +16,9 @@ void unit_print(const Program *p, const Unit *u, StrBuf *out);
  * bound, and the units that it imports in their places.  It reads back as the
  * same program. */
 void unit_print_checked(const Program *p, const Unit *u, StrBuf *out);
+/* The same with a `let` for each graph variable that is evaluated where it
+ * stands: all but those that may fail. */
+void unit_print_lets(const Program *p, const Unit *u, StrBuf *out);
 void expr_print(const Program *p, const Expr *e, StrBuf *out);
 void pattern_print(const Program *p, const Pattern *pattern, StrBuf *out);
 void type_expr_print(StrBuf *out, const TypeExpr *t);

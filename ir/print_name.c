@@ -69,15 +69,21 @@ static bool is_number(const Name *name) {
   return name->text[0] >= '0' && name->text[0] <= '9';
 }
 
+static bool keeps_number(const Printer *p, const Var *v) {
+  return is_number(v->name) && (!p->lets || v->lazy);
+}
+
 bool print_is_graph(const Printer *p, const Binding *b) {
-  return p->resolved && b->sugar == SUGAR_GRAPH && is_number(b->var->name);
+  return p->resolved && b->sugar == SUGAR_GRAPH && keeps_number(p, b->var);
 }
 
 /* Named dimensions and graph variables keep their spelling: the text binds them
  * in its own way. */
 void print_bind(Printer *p, const Var *v) {
-  if (!p->resolved || v->is_dim || is_number(v->name)) return;
-  const Name *name = free_name(p, v->name);
+  if (!p->resolved || v->is_dim || keeps_number(p, v)) return;
+  const Name *like = v->name;
+  if (is_number(like)) like = name_of(p->program->names, "node");
+  const Name *name = free_name(p, like);
   ptrmap_put(&p->names, v, (void *)name);
   ptrmap_put(&p->in_scope, name, (void *)name);
   VEC_PUSH(&p->scope, name);

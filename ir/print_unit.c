@@ -261,6 +261,7 @@ typedef struct Checked {
   StrBuf *out;
   const Step *steps; /* those that are still to be printed */
   bool after_def;    /* the item before is a definition */
+  bool lets;         /* in the place of graph variables */
 } Checked;
 
 /* Is the item evaluated by a step? */
@@ -294,6 +295,7 @@ static void add_checked_item(Checked *c, const Unit *u, int i) {
   Printer p;
   printer_init(&p, c->out->mem, c->program);
   p.resolved = true;
+  p.lets = c->lets;
   print_checked_item(&p, item, is_step(item) ? c->steps++ : NULL);
   if (takes_semicolon(u, i)) doc_text(&p.doc, ";");
   doc_line(&p.doc, LINE_HARD);
@@ -312,7 +314,11 @@ static void add_checked_items(Checked *c, const Unit *u) {
 }
 
 void unit_print_checked(const Program *program, const Unit *u, StrBuf *out) {
-  add_checked_items(&(Checked){program, out, u->steps, false}, u);
+  add_checked_items(&(Checked){program, out, u->steps, false, false}, u);
+}
+
+void unit_print_lets(const Program *program, const Unit *u, StrBuf *out) {
+  add_checked_items(&(Checked){program, out, u->steps, false, true}, u);
 }
 
 /* Is there a name in it that is not bound to its variable? */

@@ -17,15 +17,17 @@ typedef struct Printer {
   const SourceFile *source; /* NULL: nothing to take comments and blanks from */
   const Comment *comments;
   int comment_count, next_comment;
-  int all_comments;        /* comment_count may be less: see print_window */
-  bool plain;              /* comments as TVM reads them */
-  int run_end;             /* a run of comments on one line ends before it, */
-  bool run_ends_line;      /* and it is the end of the line */
-  bool resolved;           /* variables are named by print_name.c, and binders
-                              show the types that were found */
-  bool beside_locals;      /* a session's values are in scope: their names are
-                              taken */
-  SplitStack stack;        /* of the recursion over expressions */
+  int all_comments;   /* comment_count may be less: see print_window */
+  bool plain;         /* comments as TVM reads them */
+  int run_end;        /* a run of comments on one line ends before it, */
+  bool run_ends_line; /* and it is the end of the line */
+  bool resolved;      /* variables are named by print_name.c, and binders
+                         show the types that were found */
+  bool lets;          /* graph variables that are evaluated where they stand
+                         print as lets */
+  bool beside_locals; /* a session's values are in scope: their names are
+                         taken */
+  SplitStack stack;   /* of the recursion over expressions */
   VEC(const Expr *) spine; /* scratch of the loops over left-deep chains */
   PtrMap names;            /* Var -> the Name it prints as */
   PtrMap in_scope;         /* Name -> itself, for names that are taken */

@@ -28,6 +28,7 @@ typedef struct PassInfo {
   const char *name;
   unsigned needs, gives, breaks; /* FACT_ */
   bool entries;                  /* it looks at those of the unit */
+  bool lets; /* it may want lets in the place of graph variables */
   const char *sentence;
   Pass *run;
 } PassInfo;

@@ -130,14 +130,47 @@ static void name_entries(Host *h, Unit *unit) {
   unit->entry_count = names ? entries->count : 0;
 }
 
+static int format_passed(Host *h, const char *path, const Unit *unit) {
+  return h->cli->functional ? format_functional(h, path, unit)
+                            : format_unit(h, path, unit);
+}
+
+/* Once more, over the checked text with lets in the place of graph variables,
+ * in a program of its own.  What was reported since the mark is taken back if
+ * that can be done, and otherwise said of the text as it is. */
+static int format_lets(Host *h, const char *path, const Unit *unit,
+                       const PassInfo *pass, DiagsMark before) {
+  rly_program *first = h->program, *second = rly_program_new(h->cx);
+  if (!second) return 1;
+  DiagsMark after = diags_mark(first->ir->diags);
+  StrBuf text;
+  strbuf_init(&text, first->ir->mem);
+  unit_print_lets(first->ir, unit, &text);
+  h->program = second;
+  Unit *lets = program_parse_text(second, path, strbuf_text(&text), text.len);
+  if (lets) name_entries(h, lets);
+  if (lets) lets = pass_run(second->ir, lets, pass);
+  diags_return(first->ir->diags, lets ? before : after);
+  int status = lets ? format_passed(h, path, lets) : 1;
+  h->program = first;
+  strbuf_done(&text);
+  rly_program_free(second);
+  return status;
+}
+
 static int format_file(Host *h, const char *path, const PassInfo *pass) {
   bool named = strcmp(path, "-") != 0;
   Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
-  if (unit) name_entries(h, unit);
-  if (unit && pass) unit = pass_run(h->program->ir, unit, pass);
   if (!unit) return 1;
-  return h->cli->functional ? format_functional(h, path, unit)
-                            : format_unit(h, path, unit);
+  if (!pass) return format_unit(h, path, unit);
+  name_entries(h, unit);
+  Program *p = h->program->ir;
+  bool lets = pass->lets && unit->has_graph;
+  if (lets && !unit_check(p, unit)) return 1;
+  DiagsMark mark = diags_mark(p->diags);
+  Unit *made = pass_run(p, unit, pass);
+  if (made) return format_passed(h, path, made);
+  return lets ? format_lets(h, path, unit, pass, mark) : 1;
 }
 
 /* The first file that fails ends the command: with -w, a user wants to see the

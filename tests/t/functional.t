@@ -140,6 +140,8 @@ sub runs_as {
   my $want = rly('run', spew($path, $module, $session));
   is($want->{status}, 0, "$name: the session") or diag($want->{err});
   spew($path, $module);
+  goes_round($name, $session, $want->{out}, map { $_->[0] =~ s/!$//r } @$calls)
+    if !$first || !%$first;
   for my $how ('--pass=functional', $first ? '--functional' : ()) {
     my $run = rly('fmt', split(/=/, $how), $path);
     my %first = $how eq '--functional' ? %$first : ();
@@ -148,6 +150,17 @@ sub runs_as {
     is($got->{out}, $want->{out}, "$name: $how") or diag($run->{err},
                                                          $got->{err});
   }
+}
+
+# There and back: cells, functions of which each is an entry, cells again.
+sub goes_round {
+  my ($name, $session, $want, @names) = @_;
+  my @entries = map { ('--entry', $_) } @names;
+  my $there = rly('fmt', '--pass', 'functional', @entries, $path);
+  my $back = rly('fmt', '--stateful', @entries, spew($made, $there->{out}));
+  my $got = rly('run', spew($made, $back->{out}, $session));
+  is($got->{out}, $want, "$name: --functional, --stateful")
+    or diag($there->{err}, $back->{err}, $got->{err});
 }
 
 runs_as('a counter', $counter,
@@ -218,6 +231,20 @@ def @g(%x: int32) { ref_read(@a) / %x }
 def @h() { ref_write(@a, ref_read(@a) + @f(3)) }
 END
         [['f', 1], ['f', 0], ['h!'], ['f', -2]]);
+
+runs_as('graph variables where the state is written', <<'CODE',
+let @a = ref(4);
+def @next() { ref_write(@a, ref_read(@a) * 3 + 1); ref_read(@a) }
+def @f(%x: int32) {
+  %0 = ref_read(@a) + %x;
+  let %node = @next();
+  %1 = fn (%y: int32) { %2 = @next() + %y; %2 * %2 - %0 };
+  let %b = if (%x > 0) { %3 = %0 * %0; ref_write(@a, %3); %3 - ref_read(@a) }
+           else { ref_write(@a, %0); %0 };
+  (%0, %node, %b, %1(2), %1(3), ref_read(@a), %0 + %0)
+}
+CODE
+        [['f!', 1], ['f!', 0], ['f!', -2]]);
 
 runs_as('a state of several shapes', <<'END',
 let @rows: Ref[Tensor[(?, 2), float32]] =
@@ -629,8 +656,10 @@ refused("def \@make() { ref(0) }\nlet \@a = (1, \@make());", '2:14',
 refused("def \@make() { ref(0) }\nlet \@a = \@make();", '2:10',
         'a cell that is not made here, by `ref`', 'a cell of a function');
 refused("let \@a = ref(0);\n"
-        . 'def @f() { %0 = 1 + 2; ref_write(@a, %0) }', '2:12',
-        'a graph variable in a function that changes the state', 'a graph');
+        . 'def @f(%x: int32) { %0 = 1 / %x; if (%x > 0) { ref_write(@a, %0) } '
+        . 'else if (%x < 0) { ref_write(@a, -%0) } else { () } }', '2:21',
+        'a graph variable in a function that changes the state',
+        'a graph variable that may fail');
 refused($counter . 'def @f() { match (1) { %x if @next(1) > 0 => 1, _ => 2 } }',
         '8:30', 'a guard that changes the state', 'a guard that writes');
 refused($counter . 'def @f() { [@next(1), 2] }', '8:13',

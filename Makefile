@@ -253,13 +253,13 @@ $(GEN)/ops/rules.ids: $(wildcard ops/rules/*.c)
 # last, since bool has none.
 $(GEN)/kernels/ref/each.inc: tensor/dtype.def
 	+@mkdir -p $(@D); $(CC) -E -P -x c $< "-DDTYPE(id, suffix, type, class, \
-	  form, exponent, in, loops, ...)=DTYPE id type ROW_##class \
-	  ROW_##form ROW_##in ROW_##loops suffix" | \
+	  form, bits, in, loops, ...)=DTYPE id type ROW_##class \
+	  ROW_##form ROW_##in ROW_##loops bits suffix" | \
 	  awk '/^DTYPE/ { print "#define ID " $$2 "\n#define T " $$3; \
 	                  for (i = 4; i <= 7; i++) print "#define " $$i " 1"; \
-	                  print "#define SUFFIX " $$8; \
+	                  print "#define BITS " $$8 "\n#define SUFFIX " $$9; \
 	                  print "#include \"kernels/ref/each_one.h\""; \
-	                  print "#undef ID\n#undef T\n#undef SUFFIX"; \
+	                  print "#undef ID\n#undef T\n#undef BITS\n#undef SUFFIX"; \
 	                  for (i = 4; i <= 7; i++) print "#undef " $$i }' | \
 	  { $(call update,$@); }
 

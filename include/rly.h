@@ -438,9 +438,10 @@ rly_status rly_layout_split(const rly_layout *l, rly_value *v,
 
 /* --- Tensors ------------------------------------------------------------ */
 
-/* dtypes by name, "float32".  `shape` has `rank` (at most 8) dims.  Elements
- * are row-major; they are copied.  NULL when the arguments make no sense (a
- * bool that is neither 0 nor 1 is one) or memory is short. */
+/* dtypes by name, "float32"; an int4 and a uint4 take a byte.  `shape` has
+ * `rank` (at most 8) dims.  Elements are row-major; they are copied.  NULL when
+ * the arguments make no sense (a bool that is neither 0 nor 1 is one) or memory
+ * is short. */
 rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
                            const int64_t *shape, const void *elements);
 /* The same without a copy: the memory must stay as it is until `release(owner)`

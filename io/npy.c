@@ -39,7 +39,10 @@ Tensor *npy_read(const char *path, Heap *heap, Diags *diags) {
 /* Failed writes are seen by file_out_close(), so none is looked at here. */
 bool npy_write(const char *path, const Tensor *t, Mem *mem, Diags *diags) {
   FileOut out;
-  if (!file_out_open(&out, mem, path, diags)) return false;
+  DType dtype = (DType)t->dtype;
+  if (!dtype_has_name(path, NULL, dtype, dtype_info[dtype].npy, diags) ||
+      !file_out_open(&out, mem, path, diags))
+    return false;
   StrBuf header;
   strbuf_init(&header, mem);
   npy_header_add(&header, t);

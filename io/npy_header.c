@@ -108,6 +108,7 @@ static bool scan_dtype(Scan *s, NpyHeader *h) {
   for (; i < DTYPE_COUNT; i++) {
     Piece kind = {piece.text + 1, piece.len - 1};
     const char *npy = dtype_info[i].npy;
+    if (!npy) continue;
     bool order = piece.text[0] == '<' || piece.text[0] == npy[0];
     if (order && is_text(kind, npy + 1)) break;
   }

@@ -167,12 +167,12 @@ static bool read_header(Stream *s, NpyHeader *h) {
                          s->name, why);
 }
 
-/* A bool that is neither 0 nor 1 would break kernels, which rely on it. */
+/* A bool that is neither 0 nor 1 would break kernels. */
 static bool read_elements(Stream *s, const NpyHeader *h, char *data) {
   if (!stream_read(s, data, h->bytes) || !stream_ends(s)) return false;
   return elements_are_valid(h->dtype, data, h->bytes) ||
-         invalid(s->reader, "entry `%s` holds a bool that is neither 0 nor 1",
-                 s->name);
+         invalid(s->reader, "entry `%s` holds an element that is no %s",
+                 s->name, dtype_name(h->dtype));
 }
 
 /* The buffer is allocated here, after the sizes were found possible. */
@@ -420,6 +420,12 @@ bool npz_write(const char *path, const NamedTensor *tensors, size_t n, Mem *mem,
                Diags *diags) {
   Libzip zip;
   FileOut out;
+  for (size_t i = 0; i < n; i++) {
+    DType dtype = (DType)tensors[i].tensor->dtype;
+    if (!dtype_has_name(path, tensors[i].name, dtype, dtype_info[dtype].npy,
+                        diags))
+      return false;
+  }
   if (!libzip_load(&zip, path, E0507, diags)) return false;
   bool fine = file_out_open(&out, mem, path, diags);
   if (fine) {

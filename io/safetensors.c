@@ -320,6 +320,12 @@ static bool write_file(const char *path, const StrBuf *header,
 bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
                        const MetaPair *metadata, size_t metadata_n, Mem *mem,
                        Diags *diags) {
+  for (size_t i = 0; i < n; i++) {
+    DType dtype = (DType)tensors[i].tensor->dtype;
+    if (!dtype_has_name(path, tensors[i].name, dtype,
+                        dtype_info[dtype].safetensors, diags))
+      return false;
+  }
   StrBuf header;
   strbuf_init(&header, mem);
   add_header(&header, tensors, n, metadata, metadata_n);

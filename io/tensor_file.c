@@ -108,11 +108,12 @@ static void report_elements(const MappedElements *e, Diags *diags,
              e->name ? e->name : "", close, why);
 }
 
-/* A pass over the bytes of bools; other dtypes have no invalid bit patterns. */
+/* A pass over the elements of dtypes that have fewer bits than their memory. */
 bool elements_are_valid(DType dtype, const char *data, size_t size) {
-  if (dtype != DT_BOOL) return true;
-  for (size_t i = 0; i < size; i++)
-    if (data[i] & ~1) return false;
+  size_t width = dtype_size(dtype);
+  if (dtype_info[dtype].bits == 8 * width) return true;
+  for (size_t i = 0; i < size; i += width)
+    if (!bits_are_valid(dtype, bits_load(dtype, data + i))) return false;
   return true;
 }
 
@@ -138,7 +139,9 @@ static Buffer *copy_elements(Heap *heap, const MappedElements *e) {
  * elements are aligned, since others map them, too. */
 Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
   if (!elements_are_valid(e->dtype, e->map->data + e->offset, e->size)) {
-    report_elements(e, diags, E0502, "a bool is neither 0 nor 1");
+    char why[64];
+    snprintf(why, sizeof why, "an element is no %s", dtype_name(e->dtype));
+    report_elements(e, diags, E0502, why);
     return NULL;
   }
   uintptr_t address = (uintptr_t)e->map->data + e->offset;
@@ -152,6 +155,18 @@ Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
 }
 
 /* --- Writing ------------------------------------------------------------- */
+
+bool dtype_has_name(const char *path, const char *name, DType dtype,
+                    const char *file_name, Diags *diags) {
+  if (file_name) return true;
+  diag_hint(diag_error(diags, E0507, SPAN_NONE,
+                       "cannot write %s: files of this kind have no name for "
+                       "%s%s%s%s",
+                       path, dtype_name(dtype), name ? ", the dtype of `" : "",
+                       name ? name : "", name ? "`" : ""),
+            "cast it to %s first", dtype_name(dtype_kept_as(dtype)));
+  return false;
+}
 
 /* In the order of the indices, whatever the strides are.  Errors stay in the
  * stream. */

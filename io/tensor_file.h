@@ -59,9 +59,13 @@ typedef struct MappedElements {
  * when the file does not align the elements.  NULL after reporting. */
 Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags);
 
-/* Checks that bools are 0 or 1, as kernels require; other dtypes have no
- * invalid elements. */
+/* Are all of them elements (bits_are_valid)?  Most dtypes have no others. */
 bool elements_are_valid(DType dtype, const char *data, size_t size);
+
+/* For writers: `file_name` is what such files call the tensor's dtype.  False
+ * after reporting where that is NULL; `name` may be NULL. */
+bool dtype_has_name(const char *path, const char *name, DType dtype,
+                    const char *file_name, Diags *diags);
 
 /* Writes the elements in row-major order. */
 void tensor_write_elements(FILE *stream, const Tensor *t);

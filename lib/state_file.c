@@ -7,6 +7,8 @@
  *             types       a line for each cell, in order: path, blank, type
  *             skeletons   likewise: path, blank, skeleton (state/state.h)
  *             shared      a line for each skeleton that others lead to
+ *             narrow      a line for each tensor of int4 or uint4, which are
+ *                         stored as int8 or uint8: dtype, blank, name
  *             checksum    of all of these and the tensors
  *   tensors   those of the skeletons, by their names
  *
@@ -52,12 +54,14 @@ static uint64_t add_tensor(uint64_t hash, const NamedTensor *entry) {
 static void checksum(const TensorFile *f, char text[17]) {
   static const char *const keys[] = {"format", "program", "types", "skeletons"};
   const char *shared = tensor_file_metadata(f, "shared");
+  const char *narrow = tensor_file_metadata(f, "narrow");
   uint64_t sum = HASH_EMPTY, tensors = 0;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *value = tensor_file_metadata(f, keys[i]);
     sum = add_text(sum, value ? value : "");
   }
   if (shared) sum = add_text(sum, shared); /* format 1 has none */
+  if (narrow) sum = add_text(sum, narrow);
   for (size_t i = 0; i < f->tensors.len; i++)
     tensors += add_tensor(HASH_EMPTY, &f->tensors.data[i]);
   sum = hash_add(sum, &tensors, sizeof tensors);
@@ -187,6 +191,29 @@ static void add_shared(Pack *p, StrBuf *out) {
   if (out->len) add_named(p->file, "shared", out);
 }
 
+/* safetensors has no name for narrow integers: their tensors are written as the
+ * dtype of the same bytes. */
+static void widen_narrow(Pack *p, StrBuf *out) {
+  TensorFile *f = p->file;
+  VEC_CLEAR(out);
+  for (size_t i = 0; i < f->tensors.len; i++) {
+    NamedTensor *entry = &f->tensors.data[i];
+    const Tensor *t = entry->tensor;
+    DType dtype = (DType)t->dtype, kept = dtype_kept_as(dtype);
+    if (kept == dtype) continue;
+    Tensor *view = tensor_view(f->heap, t, t->rank, t->shape, t->strides, 0);
+    if (!view) {
+      mem_raise_exhausted(f->heap->mem);
+      return;
+    }
+    view->dtype = (uint8_t)kept;
+    tensor_drop(f->heap, entry->tensor);
+    entry->tensor = view;
+    strbuf_addf(out, "%s %s\n", dtype_name(dtype), entry->name);
+  }
+  if (out->len) add_named(f, "narrow", out);
+}
+
 /* The checksum is the last key, as it covers the others. */
 static rly_status write_pack(Pack *p, const char *path) {
   rly_session *s = p->session;
@@ -199,6 +226,7 @@ static rly_status write_pack(Pack *p, const char *path) {
   add_lines(p, &text, "types", true);
   add_lines(p, &text, "skeletons", false);
   add_shared(p, &text);
+  widen_narrow(p, &text);
   strbuf_done(&text);
   if (mem_exhausted(s->mem)) return session_failed(s, RLY_LIMIT);
   checksum(f, sum);
@@ -251,13 +279,16 @@ static bool sort_tensors(Source *src) {
   return true;
 }
 
-static const Tensor *find_tensor(void *data, const char *name) {
-  const Source *src = data;
+static Tensor *tensor_named(const Source *src, const char *name) {
   NamedTensor key = {.name = name};
   const NamedTensor *p = &key;
   const NamedTensor **found = bsearch(&p, src->sorted, src->file->tensors.len,
                                       sizeof *src->sorted, by_name);
   return found ? (*found)->tensor : NULL;
+}
+
+static const Tensor *find_tensor(void *data, const char *name) {
+  return tensor_named(data, name);
 }
 
 static bool invalid(rly_session *s, const char *path, const char *why) {
@@ -311,6 +342,21 @@ static bool read_shared(Source *src, const char *at) {
   return !*at;
 }
 
+/* Gives tensors the narrow dtypes back that the lines name. */
+static bool read_narrow(Source *src, const char *at) {
+  Arena *a = &src->file->arena;
+  for (const char *name, *rest; *at;) {
+    if (!next_line(a, &at, &name, &rest)) return false;
+    DType dtype = dtype_find(name, strlen(name));
+    Tensor *t = dtype == DTYPE_NONE ? NULL : tensor_named(src, rest);
+    if (!t || t->dtype != dtype_kept_as(dtype) ||
+        !elements_are_valid(dtype, t->data, tensor_bytes(t)))
+      return false;
+    t->dtype = (uint8_t)dtype;
+  }
+  return true;
+}
+
 /* One of the texts; NULL: there is none.  A tensor of bytes stands for a text
  * that was too long for the header. */
 static const char *text_named(Source *src, const char *name) {
@@ -338,12 +384,14 @@ static bool read_source(Source *src, rly_session *s, const char *path) {
   const char *types = text_named(src, "types");
   const char *skeletons = text_named(src, "skeletons");
   const char *shared = text_named(src, "shared");
+  const char *narrow = text_named(src, "narrow");
   if (!types || !skeletons)
     return invalid(s, path, "it holds tensors, but no session's state");
-  if (read_cells(src, types, skeletons) &&
-      (!shared || read_shared(src, shared)))
-    return true;
-  return invalid(s, path, "its lists of cells differ");
+  if (!read_cells(src, types, skeletons) ||
+      (shared && !read_shared(src, shared)))
+    return invalid(s, path, "its lists of cells differ");
+  return !narrow || read_narrow(src, narrow) ||
+         invalid(s, path, "its list of narrow integers does not fit");
 }
 
 /* `report` NULL means strict: every cell must fit. */

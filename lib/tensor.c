@@ -18,8 +18,8 @@ static void release_buffer(rly_context *cx, Buffer *b) {
 }
 
 /* Everything that a host may have got wrong: a name of no dtype, too many axes,
- * lengths whose product overflows, no elements, and bools that are neither 0
- * nor 1, as kernels rely on their being so. */
+ * lengths whose product overflows, no elements, and bytes that are no element:
+ * kernels rely on bools being 0 or 1, and on int4 being -8 to 7. */
 bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
                      const void *elements, DType *found, int64_t *count) {
   if (!dtype || rank < 0 || rank > RANK_MAX || (rank && !shape)) return false;
@@ -27,8 +27,7 @@ bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
   *found = dtype_find(dtype, strlen(dtype));
   return *found != DTYPE_NONE &&
          shape_size(*found, rank, shape, count, &bytes) &&
-         (elements || !*count) &&
-         elements_are_valid(*found, elements, (size_t)*count);
+         (elements || !*count) && elements_are_valid(*found, elements, bytes);
 }
 
 /* A handle on `shape` elements at `data` of a buffer, whose reference it

@@ -66,7 +66,7 @@ uint32_t literal_suffix(const char *text, uint32_t len) {
 static DType suffix_dtype(const char *suffix, size_t len) {
   if (len == 1 && *suffix == 'f') return DT_FLOAT32;
   if (len == 1 && *suffix == 'i') return DT_INT32;
-  for (int t = DT_INT8; t < DTYPE_COUNT; t++) {
+  for (int t = 0; t < DTYPE_COUNT; t++) {
     const char *name = dtype_info[t].suffix;
     if (strlen(name) == len && !memcmp(name, suffix, len)) return (DType)t;
   }

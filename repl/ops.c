@@ -290,7 +290,7 @@ static const char page_head[] =
     "list; strings and dtypes stand in the text. In types, `d...` is any\n"
     "number of dimensions, `a ^ b` what two shapes broadcast to, and `t` any "
     "dtype,\n"
-    "or what is said of it: integer is int8 to int64 and uint8 to uint64;\n"
+    "or what is said of it: integer is int4 to int64 and uint4 to uint64;\n"
     "numeric all but bool; floating-point one of";
 /* The example is a code block with its expectation, in the form that `rly test`
  * reads. */

@@ -375,8 +375,8 @@ rly_status feed_fill(Feed *f, Tail tail) {
 }
 
 /* The elements are copied into a tensor (rly_value_of_elements), so the window
- * can move on.  A bool must be 0 or 1: other bytes are refused rather than
- * computed with. */
+ * can move on.  A bool must be 0 or 1, an int4 -8 to 7: other bytes are refused
+ * rather than computed with. */
 rly_value *feed_value(Feed *f, rly_session *s, Tail tail) {
   size_t row = f->shape.row;
   int64_t rows = f->frame;
@@ -388,8 +388,8 @@ rly_value *feed_value(Feed *f, rly_session *s, Tail tail) {
   rly_value *x = rly_value_of_elements(s, f->shape.dtype, f->shape.rank,
                                        f->shape.dims, f->window);
   if (!x)
-    feed_bad(f, "frame %llu: a bool is neither 0 nor 1",
-             (unsigned long long)f->frames);
+    feed_bad(f, "frame %llu: an element is no %s",
+             (unsigned long long)f->frames, f->shape.dtype);
   return x;
 }
 

@@ -140,21 +140,19 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Bits beyond the dtype's width are refused; a bool must be 0 or 1.  Counting
+/* Bits that are no element are refused: a bool must be 0 or 1.  Counting
  * to 17 is how a number of too many digits is noticed. */
 static bool read_bits(Builder *b, const Type *type, Value *out) {
   uint64_t bits = 0;
   int digits = 0;
   for (int d; (d = hex_digit(*++b->at)) >= 0 && digits < 17; digits++)
     bits = bits << 4 | (uint64_t)d;
-  size_t size = dtype_size((DType)type->dtype);
-  uint64_t most = type->dtype == DT_BOOL ? 1
-                  : size == 8            ? UINT64_MAX
-                                         : ((uint64_t)1 << 8 * size) - 1;
-  if (digits < 1 || digits > 16 || bits > most)
+  Value element = bits_load((DType)type->dtype, &bits);
+  if (digits < 1 || digits > 16 || element.bits != bits ||
+      !bits_are_valid((DType)type->dtype, element))
     return misfit(b, "its skeleton has no %s there",
                   dtype_name((DType)type->dtype));
-  *out = bits_load((DType)type->dtype, &bits);
+  *out = element;
   return true;
 }
 

@@ -1,7 +1,7 @@
 /* The table of element types, from dtype.def, and their spellings.  A row
- * states what cannot be derived (C type, class, exponent bits); the number of
- * bits and the width of the fraction follow from these by macros chosen by the
- * class's letter, so that no row can contradict itself.
+ * states what cannot be derived (C type, class, form, bits); the number of bits
+ * and the widths of exponent and fraction follow from these by macros chosen by
+ * the class's letter and the form, so that no row can contradict itself.
  *
  * The language writes dtypes as Relay does: "float32", a few shorthands, and
  * optionally "x1" for one lane.  Dtypes with several lanes are TVM's vectors
@@ -11,27 +11,33 @@
 
 #include <string.h>
 
-/* By class: the bits of a value, and of a float's fraction.  IEEE 754's layout:
- * one bit of sign, `exponent` bits, the fraction. */
-#define BITS_B(T) 1
-#define BITS_I(T) (8 * sizeof(T))
+/* By class: the bits of a value, and of a float's exponent and fraction.  IEEE
+ * 754's layout: one bit of sign, the exponent, the fraction. */
+#define WIDTH_PLAIN(T, bits) (8 * sizeof(T))
+#define WIDTH_NARROW(T, bits) bits
+#define BITS_B(T, form, bits) 1
+#define BITS_I(T, form, bits) WIDTH_##form(T, bits)
 #define BITS_U BITS_I
-#define BITS_F BITS_I
+#define BITS_F(T, form, bits) (8 * sizeof(T))
+#define EXPONENT_B(bits) 0
+#define EXPONENT_I EXPONENT_B
+#define EXPONENT_U EXPONENT_B
+#define EXPONENT_F(bits) bits
 #define FRACTION_B(T, exponent) 0
 #define FRACTION_I FRACTION_B
 #define FRACTION_U FRACTION_B
 #define FRACTION_F(T, exponent) (8 * sizeof(T) - 1 - (exponent))
 
 const DTypeInfo dtype_info[DTYPE_COUNT + 1] = {
-#define DTYPE(id, ending, T, letter, shape, exponent, arithmetic, loops, ...) \
-  [DT_##id] = {.suffix = #ending,                                             \
-               .size = sizeof(T),                                             \
-               .bits = BITS_##letter(T),                                      \
-               .class = CLASS_##letter,                                       \
-               .form = FORM_##shape,                                          \
-               .in = IN_##arithmetic,                                         \
-               .exponent_bits = exponent,                                     \
-               .fraction_bits = FRACTION_##letter(T, exponent),               \
+#define DTYPE(id, ending, T, letter, shape, some, arithmetic, loops, ...) \
+  [DT_##id] = {.suffix = #ending,                                         \
+               .size = sizeof(T),                                         \
+               .bits = BITS_##letter(T, shape, some),                     \
+               .class = CLASS_##letter,                                   \
+               .form = FORM_##shape,                                      \
+               .in = IN_##arithmetic,                                     \
+               .exponent_bits = EXPONENT_##letter(some),                  \
+               .fraction_bits = FRACTION_##letter(T, some),               \
                __VA_ARGS__},
 #include "tensor/dtype.def"
 #undef DTYPE
@@ -88,7 +94,7 @@ const char *dtype_refusal(const char *name, size_t len) {
 /* -2^(bits - 1) by shifting the sign bit down; 0 for bool and unsigned. */
 int64_t dtype_min_int(DType t) {
   if (dtype_info[t].class != CLASS_I) return 0;
-  return INT64_MIN >> (64 - 8 * dtype_info[t].size);
+  return INT64_MIN >> (64 - dtype_info[t].bits);
 }
 
 /* 2^(value bits) - 1; a signed dtype has one bit less for values.  bool gives
@@ -99,7 +105,19 @@ uint64_t dtype_max_int(DType t) {
 }
 
 DType dtype_find_in_files(const char *name) {
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    const char *own = dtype_info[i].safetensors;
+    if (own && !strcmp(own, name)) return (DType)i;
+  }
+  return DTYPE_NONE;
+}
+
+DType dtype_kept_as(DType t) {
+  if (dtype_info[t].form != FORM_NARROW) return t;
   int i = 0;
-  while (i < DTYPE_COUNT && strcmp(dtype_info[i].safetensors, name)) i++;
+  while (dtype_info[i].form != FORM_PLAIN ||
+         dtype_info[i].class != dtype_info[t].class ||
+         dtype_info[i].size != dtype_info[t].size)
+    i++;
   return (DType)i;
 }

@@ -49,12 +49,20 @@ static int64_t widened(DType dtype, Value bits) {
   return (int64_t)(bits.u64 << unused) >> unused;
 }
 
+bool bits_are_valid(DType dtype, Value bits) {
+  const DTypeInfo *info = &dtype_info[dtype];
+  if (info->bits == 8 * info->size) return true;
+  int64_t v = widened(dtype, bits);
+  return dtype_min_int(dtype) <= v && v <= (int64_t)dtype_max_int(dtype);
+}
+
 /* Switches over the rows of dtype.def take what they do from the columns class
  * and form. */
 
 #define FROM_PLAIN(suffix, x) (x)
 #define FROM_CODED(suffix, x) suffix##_to_f32(x)
 #define FROM_FINITE FROM_CODED
+#define FROM_NARROW FROM_PLAIN
 
 /* int64 and uint64 beyond 2^53 are rounded to nearest even. */
 double bits_to_f64(DType dtype, Value bits) {
@@ -115,7 +123,8 @@ int64_t bits_to_i64(DType dtype, Value bits) {
   STORED(T, f64_to_finite(v, 8 * sizeof(T), exponent))
 
 /* One switch over the rows; each row's case takes its step from the columns
- * class (F64_TO_B, I, U, F) and, for floats, form (PLAIN, CODED, FINITE). */
+ * class (F64_TO_B, I, U, F) and, for floats, form (PLAIN, CODED, FINITE).  What
+ * integers hold is known from their bits. */
 Value bits_from_f64(DType dtype, double v) {
   switch (dtype) {
 #define DTYPE(id, suffix, T, class, form, exponent, ...) \
@@ -138,8 +147,10 @@ static double f64_to_odd(int64_t v) {
 }
 
 #define I64_TO_B(T, form) STORED(T, v != 0)
-#define I64_TO_I(T, form) STORED(T, v)
-#define I64_TO_U I64_TO_I
+#define I64_TO_I(T, form) \
+  STORED(T, low_signed((uint64_t)v, dtype_info[dtype].bits))
+#define I64_TO_U(T, form) \
+  STORED(T, low_unsigned((uint64_t)v, dtype_info[dtype].bits))
 #define I64_TO_F(T, form) I64_TO_##form(T)
 #define I64_TO_PLAIN(T) STORED(T, v)
 #define I64_TO_CODED(T) bits_from_f64(dtype, f64_to_odd(v))

@@ -82,13 +82,19 @@ const char *ndarray_read(const void *from, size_t size, NdArray *a) {
   return NULL;
 }
 
-/* The language's bools are 0 or 1 in memory, and kernels rely on it; a file may
- * hold any byte. */
+/* The language's bools are 0 or 1 in memory, and of narrow integers the bits
+ * above theirs are the sign's; kernels rely on it.  A file may hold any byte,
+ * of which a narrow integer is the low bits. */
 void ndarray_copy_elements(char *to, const NdArray *a) {
   size_t width = dtype_size(a->dtype);
   if (a->size) memcpy(to, a->data, a->size);
   if (a->dtype == DT_BOOL)
     for (size_t i = 0; i < a->size; i++) to[i] = to[i] != 0;
+  if (dtype_info[a->dtype].form == FORM_NARROW)
+    for (size_t i = 0; i < a->size; i += width) {
+      Value bits = bits_load(a->dtype, to + i);
+      bits_store(a->dtype, to + i, bits_from_i64(a->dtype, bits.i64));
+    }
   if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) return;
   for (size_t i = 0; i < a->size; i++)
     to[i] = a->data[i - i % width + (width - 1 - i % width)];

@@ -171,6 +171,9 @@ int64_t bits_to_i64(DType dtype, Value bits);
  * wraps. */
 Value bits_from_f64(DType dtype, double v);
 Value bits_from_i64(DType dtype, int64_t v);
+/* Is it an element?  A bool is 0 or 1, an int4 -8 to 7 in its byte; kernels
+ * rely on it. */
+bool bits_are_valid(DType dtype, Value bits);
 /* Loads and stores one element at an address. */
 Value bits_load(DType dtype, const void *at);
 void bits_store(DType dtype, void *at, Value bits);

@@ -148,6 +148,15 @@ bool kernel_cast(OpCall *call) {
   return ok;
 }
 
+/* Bits are moved: a copy under another dtype.  Between integers of as many bits
+ * that is the cast, which for narrow ones also sets the bits above theirs. */
+bool kernel_reinterpret(OpCall *call) {
+  return dtype_is_int(call->args[0]->dtype) &&
+                 dtype_is_int(call->outs[0]->dtype)
+             ? kernel_cast(call)
+             : kernel_copy(call);
+}
+
 /* `where` converts its condition to bool first. */
 static bool as_bool(OpCall *call, const Tensor *t, Tensor **out) {
   *out = tensor_new(call->heap, DT_BOOL, t->rank, t->shape);

@@ -5,6 +5,7 @@
  *   to bool       x != 0, so NaN is True
  *   to integers   from floats: truncated, saturated, NaN gives 0
  *                 from integers: the low bits (two's complement)
+ *                 narrow ones likewise, by their bits
  *   to floats     rounded to nearest even, once
  *
  * From is C, the type that the source is computed in, which holds it exactly.
@@ -14,10 +15,10 @@
 /* The bounds are compared in C: where the greatest integer is no float it
  * rounds up to a power of two, which `>=` treats as beyond the range. */
 #if IS_FLOAT
-#define TO_INT(D, least, most) \
+#define TO_INT(D, least, most, low) \
   (x != x ? 0 : x <= (C)(least) ? (least) : x >= (C)(most) ? (most) : (D)x)
 #else
-#define TO_INT(D, least, most) (D) x
+#define TO_INT(D, least, most, low) (D)(low)
 #endif
 
 #if IS_FLOAT
@@ -37,11 +38,20 @@
 #endif
 #define TO_PLAIN(D, suffix, exponent) (D) x
 
+/* To integers, by form and class. */
+#define TO_PLAIN_I(id, D, bits) TO_INT(D, id##_MIN, id##_MAX, x)
+#define TO_PLAIN_U(id, D, bits) TO_INT(D, 0, id##_MAX, x)
+#define TO_NARROW_I(id, D, bits)                       \
+  TO_INT(D, -(1 << ((bits)-1)), (1 << ((bits)-1)) - 1, \
+         low_signed((uint64_t)x, bits))
+#define TO_NARROW_U(id, D, bits) \
+  TO_INT(D, 0, (1 << (bits)) - 1, low_unsigned((uint64_t)x, bits))
+
 /* By the class of the result. */
-#define TO_B(id, D, to, suffix, exponent) x != 0
-#define TO_I(id, D, to, suffix, exponent) TO_INT(D, id##_MIN, id##_MAX)
-#define TO_U(id, D, to, suffix, exponent) TO_INT(D, 0, id##_MAX)
-#define TO_F(id, D, to, suffix, exponent) to(D, suffix, exponent)
+#define TO_B(id, D, to, suffix, bits) x != 0
+#define TO_I(id, D, to, suffix, bits) to##_I(id, D, bits)
+#define TO_U(id, D, to, suffix, bits) to##_U(id, D, bits)
+#define TO_F(id, D, to, suffix, bits) to(D, suffix, bits)
 
 /* The loop is inlined twice: with steps of 1, which the compiler makes into
  * vectors, and with any steps. */
@@ -76,8 +86,8 @@
 #define CONVERSION CONVERSION_STRIP
 #endif
 
-#define DTYPE(id, suffix, D, class, form, exponent, ...) \
-  CONVERSION(id, D, TO_##class(id, D, TO_##form, suffix, exponent))
+#define DTYPE(id, suffix, D, class, form, bits, ...) \
+  CONVERSION(id, D, TO_##class(id, D, TO_##form, suffix, bits))
 #include "tensor/dtype.def"
 #undef DTYPE
 
@@ -99,6 +109,10 @@ static const ScalarFn FN(CAST_SCALARS)[DTYPE_COUNT] = {
 #undef TO_CODED
 #undef TO_FINITE
 #undef TO_PLAIN
+#undef TO_PLAIN_I
+#undef TO_PLAIN_U
+#undef TO_NARROW_I
+#undef TO_NARROW_U
 #undef TO_B
 #undef TO_I
 #undef TO_U

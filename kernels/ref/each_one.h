@@ -1,7 +1,7 @@
 /* One row of dtype.def: BODY for its dtype, then the slate wiped.  The build
  * writes kernels/ref/each.inc, which includes this for each row and says of it
  *
- *   ID, T, SUFFIX                  FLOAT16, uint16_t, f16
+ *   ID, T, BITS, SUFFIX            FLOAT16, uint16_t, 5, f16
  *   ROW_F, ROW_CODED, ROW_F32,     defined as 1; so columns class, form, in
  *   ROW_REFERENCE                  and loops
  *
@@ -13,7 +13,8 @@
  *   W            of integers: an unsigned type that wraps as T does, free of
  *                promotion
  *   R            of floats: f32 or f64, which of our elementary functions
- *   LOAD, STORE  from T to C and back; coded floats are rounded when stored
+ *   LOAD, STORE  from T to C and back; coded floats are rounded when stored,
+ *                narrow integers wrap
  *   LEAST, MOST  the range of C: of floats the infinities
  *   FN(name)     name_INT8
  *   WIDE, IS_FLOAT, IS_SIGNED, IS_BOOL   0 or 1; WIDE: computed in 64 bits
@@ -63,6 +64,12 @@
 #if ROW_F
 #define LEAST (-(C)INFINITY)
 #define MOST ((C)INFINITY)
+#elif ROW_NARROW && ROW_I
+#define LEAST (-(1 << (BITS - 1)))
+#define MOST ((1 << (BITS - 1)) - 1)
+#elif ROW_NARROW
+#define LEAST 0
+#define MOST ((1 << BITS) - 1)
 #elif ROW_I
 #define LEAST NAME_OF(ID, MIN)
 #define MOST NAME_OF(ID, MAX)
@@ -77,6 +84,12 @@
 #if ROW_CODED || ROW_FINITE
 #define LOAD(x) NAME_OF(SUFFIX, to_f32)(x)
 #define STORE(x) NAME_OF(f32_to, SUFFIX)(x)
+#elif ROW_NARROW && ROW_I
+#define LOAD(x) (x)
+#define STORE(x) ((T)low_signed((uint64_t)(x), BITS))
+#elif ROW_NARROW
+#define LOAD(x) (x)
+#define STORE(x) ((T)low_unsigned((uint64_t)(x), BITS))
 #else
 #define LOAD(x) (x)
 #define STORE(x) (x)

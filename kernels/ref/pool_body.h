@@ -9,7 +9,7 @@
 #define ADD_OF(a, b) (a + b)
 #define MAX_OF(a, b) (a > b || a != a ? a : b)
 #else
-#define ADD_OF(a, b) ((C)((W)a + (W)b))
+#define ADD_OF(a, b) ((C)STORE((W)a + (W)b))
 #define MAX_OF(a, b) (a > b ? a : b)
 #endif
 
@@ -52,9 +52,9 @@ static void FN(pool_avg)(const Tensor *x, const char *channel, const Window *w,
 #if IS_FLOAT
   *(T *)out = STORE(sum / (C)w->divisor);
 #elif IS_SIGNED
-  *(T *)out = (T)((int64_t)sum / w->divisor);
+  *(T *)out = (T)STORE((int64_t)sum / w->divisor);
 #else
-  *(T *)out = (T)((uint64_t)sum / (uint64_t)w->divisor);
+  *(T *)out = (T)STORE((uint64_t)sum / (uint64_t)w->divisor);
 #endif
 }
 

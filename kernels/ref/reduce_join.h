@@ -13,8 +13,8 @@
 #define MAX_OF(a, b) (a | b)
 #define MIN_OF(a, b) (a & b)
 #else
-#define ADD_OF(a, b) ((C)((W)a + (W)b))
-#define MUL_OF(a, b) ((C)((W)a * (W)b))
+#define ADD_OF(a, b) ((C)STORE((W)a + (W)b))
+#define MUL_OF(a, b) ((C)STORE((W)a * (W)b))
 #define MAX_OF(a, b) (a > b ? a : b)
 #define MIN_OF(a, b) (a < b ? a : b)
 #endif

@@ -138,12 +138,13 @@ static RuleStatus rule_cast_like(RuleCall *c) {
 /*   x : (d..., t)    |t| = |u|
  *   -----------------------------------
  *   reinterpret(x, dtype=u) : (d..., u)                                     */
-RULE(reinterpret, "(d..., t) -> (d..., dtype), both of one size",
+RULE(reinterpret, "(d..., t) -> (d..., dtype), both of as many bits",
      .fits = FITS_ALWAYS);
 static RuleStatus rule_reinterpret(RuleCall *c) {
   DType from = c->args[0].dtype, to = attr_dtype(c->attrs, ATTR_dtype);
-  if (dtype_size(from) != dtype_size(to))
-    return rule_error(c, E0304, 0, "%s and %s differ in size", dtype_name(from),
-                      dtype_name(to));
+  if (dtype_info[from].bits != dtype_info[to].bits)
+    return rule_error(c, E0304, 0, "%s has %d bits and %s %d", dtype_name(from),
+                      dtype_info[from].bits, dtype_name(to),
+                      dtype_info[to].bits);
   return like_operand(c, 0, to);
 }

@@ -395,7 +395,7 @@ gives(rly('stream'), 1, '', qr/needs a file/, 'no program');
 ($run, $out) = stream($input . 'xyz');
 gives($run, 2, '', qr/E0502.*within a row/, 'an end within a row');
 ok($out eq $expected, 'what came before it was done');
-gives((stream("\0\1\2", '--step', 'flag'))[0], 2, '', qr/neither 0 nor 1/,
+gives((stream("\0\1\2", '--step', 'flag'))[0], 2, '', qr/an element is no bool/,
       'a bool that is none');
 
 # --- Numbers that are none --------------------------------------------------

@@ -227,8 +227,7 @@ static void lying_entries(void **state) {
       {{.name = "a.npy", .data = "", .size = 0}, "too short"},
       {{.name = "a.npy", .data = far, .size = sizeof far}, "begin as one"},
       {{.name = "a.npy", .data = alien, .size = sizeof alien}, "begin as one"},
-      {{.name = "a.npy", .data = bools, .size = sizeof bools - 1},
-       "neither 0 nor 1"},
+      {{.name = "a.npy", .data = bools, .size = sizeof bools - 1}, "no bool"},
       {{.name = "a.npy", .data = huge, .size = sizeof huge - 1},
        "its size is not what its shape"},
   };
@@ -295,24 +294,24 @@ typedef bool WriteFile(const char *path, const NamedTensor *tensors, size_t n,
 typedef TensorFile *ReadFile(const char *path, Heap *heap, Diags *diags);
 
 /* A file without tensors, and one with a tensor of each dtype. */
-static void round_trip(WriteFile *write, ReadFile *read) {
+static void round_trip(WriteFile *write, ReadFile *read, bool narrow) {
   Desk d;
   desk_open(&d);
   NamedTensor tensors[DTYPE_COUNT];
-  fill_tensors(&d, tensors);
-  for (size_t n = 0; n <= DTYPE_COUNT; n += DTYPE_COUNT) {
+  size_t all = fill_tensors(&d, tensors, narrow);
+  for (size_t n = 0; n <= all; n += all) {
     assert_true(write(d.path, tensors, n, &d.mem, &d.diags));
     TensorFile *f = read(d.path, &d.heap, &d.diags);
     expect_tensors(f, tensors, n);
     tensor_file_free(f);
   }
-  drop_tensors(&d, tensors);
+  drop_tensors(&d, tensors, all);
   desk_close(&d);
 }
 
 static void npz_round_trip(void **state) {
   (void)state;
-  round_trip(npz_write, npz_read);
+  round_trip(npz_write, npz_read, false);
 }
 
 /* Stored, dated January 1st 1980, of 128 + 2 bytes that make this array. */
@@ -484,13 +483,13 @@ static void cut_params(void **state) {
   b = params(bools);
   write_bytes(&d, b.at, b.n);
   assert_null(params_read(d.path, &d.heap, &d.diags));
-  expect_error(&d, E0502, "neither 0 nor 1");
+  expect_error(&d, E0502, "no bool");
   desk_close(&d);
 }
 
 static void params_round_trip(void **state) {
   (void)state;
-  round_trip(params_write, params_read);
+  round_trip(params_write, params_read, true);
 }
 
 static void params_bytes(void **state) {
@@ -526,20 +525,20 @@ static void walk_failures(Write *write, Read *read) {
     Desk d;
     desk_open(&d);
     NamedTensor tensors[DTYPE_COUNT];
-    fill_tensors(&d, tensors);
+    size_t all = fill_tensors(&d, tensors, false);
     size_t before = d.mem.count;
     d.mem.fail_at = before + n;
-    bool written = write(d.path, tensors, DTYPE_COUNT, &d.mem, &d.diags);
+    bool written = write(d.path, tensors, all, &d.mem, &d.diags);
     assert_int_equal(written, access(d.path, F_OK) == 0);
     assert_int_equal(written, d.diags.errors == 0);
     TensorFile *f = read(d.path, &d.heap, &d.diags);
     if (f)
-      assert_true(tensor_same(tensor_file_find(f, "float64"),
-                              tensors[DT_FLOAT64].tensor));
+      assert_true(
+          tensor_same(tensor_file_find(f, "float64"), tensors[all - 1].tensor));
     if (!f) assert_true(d.diags.errors > 0);
     tensor_file_free(f);
     count = d.mem.count - before;
-    drop_tensors(&d, tensors);
+    drop_tensors(&d, tensors, all);
     desk_close(&d);
   }
 }

@@ -78,12 +78,15 @@ static inline void expect_error(Desk *d, DiagCode code, const char *why) {
 /* --- Tensors ------------------------------------------------------------- */
 
 /* One tensor of each dtype; among them are a scalar, an empty and a transposed
- * one. */
-static inline void fill_tensors(Desk *d, NamedTensor *tensors) {
+ * one.  Returns how many: without `narrow` the narrow integers are left out,
+ * for which few formats have a name. */
+static inline size_t fill_tensors(Desk *d, NamedTensor *tensors, bool narrow) {
+  size_t n = 0;
   static const char *const names[DTYPE_COUNT] = {"a\"b", "%x/y", "\xC3\xA9"};
   static const int64_t shapes[][2] = {{2, 3}, {0, 4}, {1, 1}};
   int64_t transposed[2] = {3, 2}, strides[2] = {1, 3};
   for (int i = 0; i < DTYPE_COUNT; i++) {
+    if (dtype_info[i].form == FORM_NARROW && !narrow) continue;
     const int64_t *shape = shapes[i % 3];
     Tensor *t = tensor_zeros(&d->heap, (DType)i, i % 3 == 2 ? 0 : 2, shape);
     for (int64_t k = 0; k < tensor_count(t); k++)
@@ -95,13 +98,13 @@ static inline void fill_tensors(Desk *d, NamedTensor *tensors) {
       t = view;
     }
     const char *name = names[i] ? names[i] : dtype_name((DType)i);
-    tensors[i] = (NamedTensor){name, t};
+    tensors[n++] = (NamedTensor){name, t};
   }
+  return n;
 }
 
-static inline void drop_tensors(Desk *d, NamedTensor *tensors) {
-  for (int i = 0; i < DTYPE_COUNT; i++)
-    tensor_drop(&d->heap, tensors[i].tensor);
+static inline void drop_tensors(Desk *d, NamedTensor *tensors, size_t n) {
+  for (size_t i = 0; i < n; i++) tensor_drop(&d->heap, tensors[i].tensor);
 }
 
 #endif

@@ -137,7 +137,7 @@ static void lying_headers(void **state) {
        "__metadata__ is not"},
       {"{\"__metadata__\":{\"a\":1}," ENTRY("t", "F32", "[2]", "[0,8]") "}",
        "metadata `a` is not a string"},
-      {"{" ENTRY("t", "BOOL", "[8]", "[0,8]") "}", "neither 0 nor 1"},
+      {"{" ENTRY("t", "BOOL", "[8]", "[0,8]") "}", "an element is no bool"},
   };
 #undef ENTRY
   Desk d;
@@ -184,15 +184,15 @@ static void safetensors_round_trip(void **state) {
   Desk d;
   desk_open(&d);
   NamedTensor tensors[DTYPE_COUNT];
-  fill_tensors(&d, tensors);
+  size_t n = fill_tensors(&d, tensors, false);
   MetaPair metadata[] = {{"format", "1"}, {"note", "line\nend"}};
-  assert_true(safetensors_write(d.path, tensors, DTYPE_COUNT, metadata, 2,
-                                &d.mem, &d.diags));
+  assert_true(
+      safetensors_write(d.path, tensors, n, metadata, 2, &d.mem, &d.diags));
   TensorFile *f = safetensors_read(d.path, &d.heap, &d.diags);
-  expect_tensors(f, tensors, DTYPE_COUNT);
+  expect_tensors(f, tensors, n);
   assert_string_equal(tensor_file_metadata(f, "note"), "line\nend");
   tensor_file_free(f);
-  drop_tensors(&d, tensors);
+  drop_tensors(&d, tensors, n);
   desk_close(&d);
 }
 
@@ -300,8 +300,7 @@ static void lying_npy_headers(void **state) {
        "larger than memory"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x",
        "text follows"},
-      {"{'descr': '|b1', 'fortran_order': False, 'shape': (8,)}",
-       "neither 0 nor 1"},
+      {"{'descr': '|b1', 'fortran_order': False, 'shape': (8,)}", "no bool"},
   };
   Desk d;
   desk_open(&d);
@@ -321,8 +320,8 @@ static void npy_round_trip(void **state) {
   Desk d;
   desk_open(&d);
   NamedTensor tensors[DTYPE_COUNT];
-  fill_tensors(&d, tensors);
-  for (int i = 0; i < DTYPE_COUNT; i++) {
+  size_t n = fill_tensors(&d, tensors, false);
+  for (size_t i = 0; i < n; i++) {
     assert_true(npy_write(d.path, tensors[i].tensor, &d.mem, &d.diags));
     Tensor *t = npy_read(d.path, &d.heap, &d.diags);
     assert_non_null(t);
@@ -330,7 +329,7 @@ static void npy_round_trip(void **state) {
     assert_true(tensor_same(t, tensors[i].tensor));
     tensor_drop(&d.heap, t);
   }
-  drop_tensors(&d, tensors);
+  drop_tensors(&d, tensors, n);
   desk_close(&d);
 }
 

@@ -82,6 +82,39 @@ static void integers(void **state) {
   }
 }
 
+/* An operator of four bits is that of 64 on the same numbers, of whose result
+ * the low bits stay: in two's complement this holds of all that are listed. */
+static void narrow_integers(void **state) {
+  (void)state;
+  static const OpId ops[] = {
+      OP_ADD,          OP_SUBTRACT,     OP_MULTIPLY,      OP_DIVIDE,
+      OP_TRUNC_DIVIDE, OP_FLOOR_DIVIDE, OP_MOD,           OP_TRUNC_MOD,
+      OP_FLOOR_MOD,    OP_MAXIMUM,      OP_MINIMUM,       OP_BITWISE_AND,
+      OP_BITWISE_OR,   OP_BITWISE_XOR,  OP_LEFT_SHIFT,    OP_RIGHT_SHIFT,
+      OP_NEGATIVE,     OP_ABS,          OP_SIGN,          OP_BITWISE_NOT,
+      OP_NN_RELU,      OP_EQUAL,        OP_NOT_EQUAL,     OP_LESS,
+      OP_LESS_EQUAL,   OP_GREATER,      OP_GREATER_EQUAL,
+  };
+  static const struct {
+    DType narrow, wide;
+    int64_t least, most;
+  } rows[] = {{DT_INT4, DT_INT64, -8, 7}, {DT_UINT4, DT_UINT64, 0, 15}};
+  for (size_t r = 0; r < LENGTH(rows); r++)
+    for (size_t i = 0; i < LENGTH(ops); i++)
+      for (int64_t a = rows[r].least; a <= rows[r].most; a++)
+        for (int64_t b = rows[r].least; b <= rows[r].most; b++) {
+          DType narrow = rows[r].narrow, wide = rows[r].wide;
+          int failed, failed_wide;
+          Value got = scalar(ops[i], narrow, narrow, bits_from_i64(narrow, a),
+                             bits_from_i64(narrow, b), &failed);
+          Value exact = scalar(ops[i], wide, wide, bits_from_i64(wide, a),
+                               bits_from_i64(wide, b), &failed_wide);
+          assert_int_equal(failed, failed_wide);
+          if (!failed)
+            assert_int_equal(got.u8, bits_from_i64(narrow, exact.i64).u8);
+        }
+}
+
 static void division_by_zero_in_a_tensor(void **state) {
   (void)state;
   Bench b;
@@ -476,6 +509,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(integers),
+      cmocka_unit_test(narrow_integers),
       cmocka_unit_test(division_by_zero_in_a_tensor),
       cmocka_unit_test(floats_at_the_edges),
       cmocka_unit_test(comparisons_of_nan),

@@ -55,26 +55,40 @@ static void dtype_names(void **state) {
   assert_true(dtype_max_int(DT_UINT64) == UINT64_MAX);
   assert_int_equal(dtype_min_int(DT_INT8), -128);
   assert_int_equal(dtype_max_int(DT_UINT16), 65535);
+  assert_int_equal(dtype_min_int(DT_INT4), -8);
+  assert_int_equal(dtype_max_int(DT_INT4), 7);
+  assert_int_equal(dtype_max_int(DT_UINT4), 15);
+  assert_int_equal(dtype_kept_as(DT_INT4), DT_INT8);
+  assert_int_equal(dtype_kept_as(DT_UINT4), DT_UINT8);
+}
+
+static bool same_name(const char *a, const char *b) {
+  return a && b && !strcmp(a, b);
 }
 
 /* Every row says what files and other programs call its dtype, and no two say
- * the same: by these it is found again. */
+ * the same: by these it is found again.  Narrow integers have no name in
+ * files. */
 static void rows_are_complete(void **state) {
   (void)state;
   for (int i = 0; i < DTYPE_COUNT; i++) {
     const DTypeInfo *a = &dtype_info[i];
     assert_non_null(a->name);
-    assert_non_null(a->npy);
-    assert_non_null(a->safetensors);
-    assert_int_equal(a->bits, a->class == CLASS_B ? 1 : 8 * a->size);
+    bool narrow = a->form == FORM_NARROW;
+    assert_int_equal(!a->npy, narrow);
+    assert_int_equal(!a->safetensors, narrow);
+    if (narrow) assert_true(a->bits > 1 && a->bits < 8 * a->size);
+    else assert_int_equal(a->bits, a->class == CLASS_B ? 1 : 8 * a->size);
     assert_int_equal(a->exponent_bits > 0, a->class == CLASS_F);
-    if (a->form != FORM_PLAIN) assert_int_equal(a->in, IN_F32);
+    if (a->class == CLASS_F && a->form != FORM_PLAIN)
+      assert_int_equal(a->in, IN_F32);
+    assert_int_equal(dtype_kept_as((DType)i) == (DType)i, !narrow);
     for (int k = 0; k < i; k++) {
       const DTypeInfo *b = &dtype_info[k];
       assert_string_not_equal(a->name, b->name);
       assert_string_not_equal(a->suffix, b->suffix);
-      assert_string_not_equal(a->npy, b->npy);
-      assert_string_not_equal(a->safetensors, b->safetensors);
+      assert_false(same_name(a->npy, b->npy));
+      assert_false(same_name(a->safetensors, b->safetensors));
       assert_true(a->dlpack != b->dlpack || a->bits != b->bits);
     }
   }
@@ -98,6 +112,7 @@ typedef struct Format {
     return narrow(v, 8 * sizeof(T), exponent);                            \
   }
 #define FORMAT_PLAIN(id, suffix, T, exponent)
+#define FORMAT_NARROW FORMAT_PLAIN
 #define FORMAT_CODED(id, suffix, T, exponent) \
   NARROW(id, suffix, T, exponent, f64_to_coded)
 #define FORMAT_FINITE(id, suffix, T, exponent) \
@@ -213,6 +228,12 @@ static void conversions(void **state) {
       {DT_INT8, -1.9, -1},
       {DT_UINT8, -5, 0},
       {DT_UINT8, 256, 255},
+      {DT_INT4, 7.9, 7},
+      {DT_INT4, 8, 7},
+      {DT_INT4, -1e30, -8},
+      {DT_INT4, NAN, 0},
+      {DT_UINT4, 16, 15},
+      {DT_UINT4, -1, 0},
       {DT_INT32, NAN, 0},
       {DT_INT64, 1e19, INT64_MAX},
       {DT_INT64, -1e19, INT64_MIN},
@@ -231,6 +252,15 @@ static void conversions(void **state) {
   assert_true(bits_to_f64(DT_UINT64, (Value){.u64 = UINT64_MAX}) == 0x1p64);
   assert_true(bits_from_i64(DT_INT8, 300).bits == 44);
   assert_true(bits_from_i64(DT_INT16, -2).bits == 0xFFFE);
+  assert_true(bits_from_i64(DT_INT4, 8).bits == 0xF8);
+  assert_true(bits_from_i64(DT_UINT4, -1).bits == 0x0F);
+  for (int i = 0; i < 256; i++) {
+    Value byte = {.bits = (uint64_t)i};
+    assert_int_equal(bits_are_valid(DT_INT4, byte), i < 8 || i >= 0xF8);
+    assert_int_equal(bits_are_valid(DT_UINT4, byte), i < 16);
+    assert_int_equal(bits_are_valid(DT_BOOL, byte), i < 2);
+    assert_true(bits_are_valid(DT_INT8, byte));
+  }
   assert_true(bits_to_i64(DT_INT16, (Value){.bits = 0xFFFE}) == -2);
 }
 

@@ -12,7 +12,7 @@ syntax keyword rlyBoolean True False
 
 " Types: dtypes, Tensor and its relatives, constructors and ADTs.
 syntax match rlyType /\<\(bool\|float\(16\|32\|64\)\|bfloat16\|e4m3_float8\|e5m2_float8\)\>/
-syntax match rlyType /\<u\=int\(8\|16\|32\|64\)\>/
+syntax match rlyType /\<u\=int\(4\|8\|16\|32\|64\)\>/
 syntax keyword rlyType Tensor Ref Dim
 syntax match rlyConstructor /\<[A-Z]\w*\>/
 

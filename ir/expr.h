@@ -79,7 +79,8 @@ typedef struct Var {
   const TypeExpr *annotation; /* NULL: none */
   const Type *declared;       /* the annotation's meaning; NULL: none */
   const Type *type;
-  int param_count; /* a generalised let's parameters */
+  const struct Expr *value; /* a let's, once it was met by inference */
+  int param_count;          /* a generalised let's parameters */
   const TypeVar *const *params;
   uint32_t id; /* unique in the program */
   bool lazy;   /* a graph node that may only fail or diverge: evaluated at the

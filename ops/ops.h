@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ops/rule.h"
+#include "ops/known.h"
 
 typedef enum OpId {
 #define ID(id) OP_##id,
@@ -140,6 +140,8 @@ typedef struct OpInfo {
                                     numbers that its operands stand for */
   Dim (*dim)(DimTable *table, Dim a, Dim b); /* the same on dimensions, for
                                                 values that types mention */
+  KnownFn *known;    /* the same on values known before the program runs, where
+                        `dim` does not tell it */
   bool in_place;     /* out may be operand 0 itself; of an element-wise operator
                         any operand, whether or not this is set */
   bool prints;       /* an effect: it writes */

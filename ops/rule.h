@@ -25,7 +25,7 @@ typedef struct RuleType {
   Dim dims[RANK_MAX];
   int count; /* RT_TUPLE */
   struct RuleType *fields;
-  const Dim *value; /* of a rank-0 integer, where known; NULL: it is not */
+  const struct Known *value; /* ops/known.h; NULL: it is not known */
 } RuleType;
 
 typedef enum RuleStatus { RULE_OK, RULE_WAIT, RULE_ERROR } RuleStatus;
@@ -101,6 +101,7 @@ typedef struct RuleInfo {
   TypeClass takes;
   RuleFits fits;
   bool gives_bool; /* the result is bool, whatever the operands are */
+  bool values;     /* it looks at the values of operands */
 } RuleInfo;
 
 typedef enum RuleId {

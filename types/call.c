@@ -34,8 +34,15 @@ static Ty *infer_op_call(Infer *in, const Expr *e, Ty **args) {
    * of an operand. */
   for (int i = 0; i < op->attr_count; i++) {
     const AttrValue *v = &c->attrs->values[i];
-    if (v->operand >= 0 && v->count < 0) c->whole |= (uint32_t)1 << i;
+    if (v->operand < 0) continue;
+    c->computed |= (uint32_t)1 << i;
+    if (v->count < 0) c->whole |= (uint32_t)1 << i;
   }
+  if (c->computed)
+    c->written = arena_copy(in->arena, c->attrs->values,
+                            (size_t)op->attr_count * sizeof *c->written);
+  if (op->reads == READS_NONE && op->known && e->count == 1 && args)
+    ptrmap_put(&in->sized, e->args[0], args[0]);
   c->count = e->count;
   c->args = args;
   c->operands = e->args;

@@ -113,10 +113,6 @@ static inline bool unit_is_library(const Unit *u) {
   return u->source && u->source->library;
 }
 
-/* What is known of an int32's value before the program runs: a number, a named
- * dimension, sums, differences and products of such; else `?`. */
-Dim dim_of_value(const Checker *c, const Expr *e);
-
 /* Takes the run's instances from `first` on out of the program again: they
  * cannot be, or the unit was refused. */
 void instances_forget(Checker *c, size_t first);

@@ -198,6 +198,7 @@ static void infer_init(Infer *in, Checker *c) {
   VEC_INIT(&in->notes, c->mem);
   VEC_INIT(&in->late_vars, c->mem);
   ptrmap_init(&in->known, c->mem);
+  ptrmap_init(&in->sized, c->mem);
   ptrmap_init(&in->rigid_levels, c->mem);
   arena_init(&in->asked, c->mem);
   split_start(&in->stack, c->mem);
@@ -228,6 +229,7 @@ static void infer_done(Infer *in) {
   VEC_DONE(&in->op_values);
   VEC_DONE(&in->notes);
   ptrmap_done(&in->known);
+  ptrmap_done(&in->sized);
   ptrmap_done(&in->rigid_levels);
   arena_done(&in->asked);
   split_end(&in->stack);

@@ -480,6 +480,7 @@ static void infer_let_fns(Infer *in, const Binding *group, int n) {
     VarInfo *info = var_info(in, group[i].var);
     info->type =
         fn_is_annotated(fn) ? quantified(in, fn, skeletons[i]) : skeletons[i];
+    group[i].var->value = group[i].value;
   }
   for (int i = 0; i < n; i++) {
     const Binding *b = &group[i];
@@ -515,6 +516,7 @@ static void infer_let(Infer *in, const Binding *b) {
   VarInfo *info = var_info(in, b->var);
   info->type = found;
   info->named = true;
+  b->var->value = b->value;
   if (b->var->declared) {
     info->type = ty_of_type(in, b->var->declared);
     require_annotation(in, b, found, info->type);

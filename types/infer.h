@@ -147,8 +147,10 @@ struct Constraint {
   Ty *made; /* C_RULE: the type that the rule made */
   const OpInfo *op;
   Attrs *attrs;
-  uint32_t whole; /* attributes that are one expression each */
-  int index;      /* C_PROJ */
+  uint32_t whole;    /* attributes that are one expression each, */
+  uint32_t computed; /* and all that operands hold, as the text says them */
+  const AttrValue *written;
+  int index; /* C_PROJ */
   /* C_INSTANCE: e is the use */
   const Expr *call;        /* of which it is the callee; NULL: it is a value */
   struct Definition *home; /* in which it stands */
@@ -213,6 +215,7 @@ typedef struct Infer {
   VEC(Slot *) slots; /* of the current component */
   VEC(Edge) edges;
   PtrMap known;                /* Type -> Ty, of types without holes */
+  PtrMap sized;                /* Expr -> Ty, whose shape an operator reads */
   PtrMap rigid_levels;         /* TypeVar -> level */
   VEC(const Expr *) op_values; /* operators that are values: to be expanded */
   VEC(const Expr *) notes;     /* calls of identities of anything */
@@ -384,6 +387,19 @@ Ty *infer_known_field(Infer *in, const Expr *e, Ty *t);
 /* Has the `if` a condition that shapes decide (branch.c)?  Then it has become
  * the branch that is taken. */
 bool infer_decided(Infer *in, const Expr *e);
+
+/* --- Known values (known.c) ----------------------------------------------- */
+
+/* What is known of the value of a small integer tensor, in in->asked; NULL:
+ * nothing.  The constraint runs again when one of its elements becomes less
+ * known. */
+const Known *known_value(Infer *in, const Expr *e, Constraint *watcher);
+/* The same of a row of a list of lists. */
+const Known *known_row(Infer *in, const Expr *e, int row, Constraint *watcher);
+/* Is one of its elements not inferred yet? */
+bool known_has_hole(const Known *known);
+/* Do shapes decide the condition, for good? */
+Truth known_truth(Infer *in, const Expr *condition);
 
 /* --- Functions that are checked by instance (instance.c) ------------------ */
 

@@ -184,8 +184,8 @@ typedef struct Operands {
 bool resolve_attrs(Resolver *r, const Expr *call, const OpInfo *op,
                    Attrs *attrs, Operands *operands);
 /* Binds attribute `i` to an expression. */
-void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
-                    Attrs *attrs, Operands *operands);
+void attr_bind_expr(const OpInfo *op, int i, const Expr *value, Attrs *attrs,
+                    Operands *operands);
 /* A bracket: one constant, or a `stack`. */
 const Expr *resolve_bracket(Resolver *r, const Expr *e);
 const Expr *resolve_list(Resolver *r, const Expr *e);

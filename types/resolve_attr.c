@@ -8,8 +8,8 @@
  *   axis=None          state NONE
  *   not written        the row's default
  *
- * What is known of an expression stands in the record beside it, so that rules
- * can tell ranks and some dimensions before the program runs (dim_of_value).
+ * Inference writes what is known of an expression into the record beside it, so
+ * that rules can tell ranks and dimensions before the program runs (known.c).
  *
  * `dtype` DTYPE_NONE in an AttrExpr marks an integer of a metadata section,
  * whose records hold numbers and indices alike. */
@@ -187,14 +187,14 @@ static void wrong_kind(Resolver *r, const OpInfo *op, const AttrSpec *spec,
 
 /* The operand's number is its index among the call's operands; bind_whole
  * (solve.c) reads rank and length from its type. */
-void attr_bind_expr(Resolver *r, const OpInfo *op, int i, const Expr *value,
-                    Attrs *attrs, Operands *operands) {
+void attr_bind_expr(const OpInfo *op, int i, const Expr *value, Attrs *attrs,
+                    Operands *operands) {
   AttrType type = op->attrs[i].type;
   bool scalar = type == AT_INT || type == AT_FLOAT || type == AT_BOOL;
   attrs->values[i] =
       (AttrValue){.state = AV_SET,
                   .operand = operands->count,
-                  .integer = dim_of_value(r->c, value),
+                  .integer = DIM_ANY,
                   .count = scalar ? COUNT_SCALAR : COUNT_UNKNOWN};
   operands->items[operands->count++] = value;
 }
@@ -223,7 +223,7 @@ static const TypeVar *named_shape(const Resolver *r, const AttrExpr *x,
 }
 
 /* The items of a list under construction: what is computed, and what is known
- * of it. */
+ * of it, which is the literals. */
 typedef VEC(const Expr *) Exprs;
 typedef struct Items {
   Exprs exprs;
@@ -239,7 +239,7 @@ static void add_axes(Resolver *r, Items *list, Span span,
                      const TypeVar *shape) {
   for (int i = 0; i < shape->rank; i++) {
     const Expr *axis = resolve_dim_value(r, span, shape->axes[i]);
-    if (axis) add_item(list, axis, dim_of_value(r->c, axis));
+    if (axis) add_item(list, axis, DIM_ANY);
   }
 }
 
@@ -253,8 +253,7 @@ static bool add_items(Resolver *r, Items *list, const AttrExpr *item) {
     add_item(list, resolve_int(r, item->span, item->integer),
              dim_of(item->integer));
   } else if (item->kind == AX_EXPR) {
-    const Expr *e = resolve_expr(r, item->expr);
-    add_item(list, e, dim_of_value(r->c, e));
+    add_item(list, resolve_expr(r, item->expr), DIM_ANY);
   }
   return item->kind == AX_INT || item->kind == AX_EXPR;
 }
@@ -287,8 +286,8 @@ static void set_list(Resolver *r, Span span, Items *list, AttrValue *v,
     operands->items[operands->count++] = stack_of(r, span, &list->exprs);
 }
 
-/* [%t, 0, n]: the operand is the stack of all; what is known stands in the
- * record, too.  `s` alone is the list of its dimensions. */
+/* [%t, 0, n]: the operand is the stack of all; literals stand in the record,
+ * too.  `s` alone is the list of its dimensions. */
 static bool bind_list(Resolver *r, const AttrExpr *x, AttrValue *v,
                       Operands *operands) {
   Items list;
@@ -366,7 +365,7 @@ static void bind_expr_attr(Resolver *r, const OpInfo *op, int i,
     wrong_kind(r, op, spec, x);
   } else if (x->kind == AX_EXPR && !(list && named_shape(r, x, false))) {
     const Expr *value = resolve_expr(r, x->expr);
-    attr_bind_expr(r, op, i, value, attrs, operands);
+    attr_bind_expr(op, i, value, attrs, operands);
   } else if (!(lists ? bind_lists : bind_list)(r, x, &attrs->values[i],
                                                operands)) {
     wrong_kind(r, op, spec, x);

@@ -116,16 +116,15 @@ static int attr_index(const OpInfo *op, const char *word, int len) {
 /* dyn.X(data, newshape): positional arguments are operands and attributes; the
  * operands of the call come first.  Two passes: operands must have their final
  * numbers before an attribute's value is appended behind them. */
-static void bind_dyn(Resolver *r, const OpInfo *op, int count,
-                     const Expr *const *args, Attrs *attrs, Operands *out) {
+static void bind_dyn(const OpInfo *op, int count, const Expr *const *args,
+                     Attrs *attrs, Operands *out) {
   for (int pass = 0; pass < 2; pass++) {
     const char *word = op->dyn;
     for (int i = 0; i < count; i++) {
       int len = (int)strcspn(word, " ");
       int attr = attr_index(op, word, len);
       if (pass == 0 && attr < 0) out->items[out->count++] = args[i];
-      if (pass == 1 && attr >= 0)
-        attr_bind_expr(r, op, attr, args[i], attrs, out);
+      if (pass == 1 && attr >= 0) attr_bind_expr(op, attr, args[i], attrs, out);
       word += len;
       word += strspn(word, " ");
     }
@@ -144,7 +143,7 @@ const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
   call->call.late = e->call.late;
   Attrs *attrs = (Attrs *)call->call.bound;
   Operands operands = {.count = 0};
-  if (dyn) bind_dyn(r, op, count, args, attrs, &operands);
+  if (dyn) bind_dyn(op, count, args, attrs, &operands);
   for (int i = 0; !dyn && i < count; i++)
     operands.items[operands.count++] = args[i];
   if (!resolve_attrs(r, e, op, attrs, &operands))

@@ -19,7 +19,7 @@
 
 #include "types/resolve.h"
 
-enum { TYPE_ARGS_MAX = 1 << 16, VALUE_DEPTH_MAX = 32 };
+enum { TYPE_ARGS_MAX = 1 << 16 };
 
 /* --- Type parameters ----------------------------------------------------- */
 
@@ -278,46 +278,6 @@ static Dim resolve_dim(Resolver *r, const DimExpr *root) {
   VEC_DONE(&order);
   VEC_DONE(&done);
   return whole;
-}
-
-static bool is_op_call(const Expr *e) {
-  return e->kind == EX_CALL && e->count == 2 && e->call.callee->kind == EX_OP;
-}
-
-/* Sums of named dimensions are computed as int32, so a number must fit one.
- * What would wrap around at run time is not known here. */
-static Dim dim_of_infix(DimTable *t, const OpInfo *op, Dim a, Dim b) {
-  Dim d = op->dim ? op->dim(t, a, b) : DIM_ANY;
-  bool wraps = dim_below(d, INT32_MIN) || dim_above(d, INT32_MAX);
-  return wraps || dim_is_huge(d) ? DIM_ANY : d;
-}
-
-/* Known are int32 literals, variables that hold named dimensions, and operators
- * whose row can compute with dimensions (`dim`).  The depth bounds the work: an
- * operand that is nested deeper is just not known. */
-static Dim dim_within(const Checker *c, const Expr *e, int depth) {
-  DimTable *dims = types_dims(c->p->types);
-  if (e->kind == EX_CONST && e->constant->rank == 0 &&
-      dtype_is_int((DType)e->constant->dtype)) {
-    /* Inside a sum only int32 is computed as a dimension is; a literal alone
-     * may have any integer dtype. */
-    if (depth > 0 && e->constant->dtype != DT_INT32) return DIM_ANY;
-    Dim d = dim_of(tensor_i64_at(e->constant, 0));
-    return dim_is_number(d) ? d : DIM_ANY;
-  }
-  if (e->kind == EX_VAR) {
-    const TypeVar *var = ptrmap_get(&c->dim_vars, e->var);
-    return var ? dim_named(dims, var->name, var) : DIM_ANY;
-  }
-  if (!is_op_call(e) || depth == VALUE_DEPTH_MAX) return DIM_ANY;
-  Dim a = dim_within(c, e->args[0], depth + 1);
-  if (dim_is_any(a)) return DIM_ANY;
-  return dim_of_infix(dims, op_info(e->call.callee->op), a,
-                      dim_within(c, e->args[1], depth + 1));
-}
-
-Dim dim_of_value(const Checker *c, const Expr *e) {
-  return dim_within(c, e, 0);
 }
 
 /* --- Types --------------------------------------------------------------- */

@@ -98,15 +98,6 @@ static void show(Infer *in, Constraint *c, Ty *t, RuleType *out) {
   }
 }
 
-/* The value of an integer operand that is known before the program runs. */
-static const Dim *known_value(Infer *in, const Expr *e) {
-  Dim value = dim_of_value(in->c, e);
-  if (dim_is_any(value)) return NULL;
-  Dim *kept = ARENA_NEW(&in->asked, Dim);
-  *kept = value;
-  return kept;
-}
-
 /* Looks one level into tuples, which is where operators such as concatenate
  * have their operands. */
 static bool has_error(const Ty *t) {
@@ -117,40 +108,84 @@ static bool has_error(const Ty *t) {
   return false;
 }
 
-/* Attributes that are expressions take their rank and length from the type of
- * their operand.  The record is rewritten at each run, from the operand as it
- * is known then; the written form and the operand's number are kept across
- * that. */
-static RuleStatus bind_whole(Infer *in, Constraint *c, RuleCall *call) {
-  for (int i = 0; i < c->op->attr_count; i++) {
-    if (!(c->whole >> i & 1)) continue;
+/* An attribute that is one expression takes its rank and length from the type
+ * of that operand. */
+static RuleStatus bind_whole(Infer *in, const Constraint *c, RuleCall *call,
+                             int i) {
+  AttrValue *v = &c->attrs->values[i];
+  int operand = v->operand;
+  const RuleType *t = &call->args[operand];
+  const AttrSpec *spec = &c->op->attrs[i];
+  bool fits = t->kind == RT_TENSOR &&
+              attr_bind_operand(spec, operand, t->dtype, t->rank, t->dims,
+                                &in->p->arena, v);
+  v->operand = operand;
+  if (fits && spec->takes_float && dtype_is_float(t->dtype))
+    rule_warn(call, "`%s` is %s and is read as an integer, as in Relay",
+              attr_name_text(spec->name), dtype_name(t->dtype));
+  if (fits) return RULE_OK;
+  const char *name = attr_name_text(spec->name);
+  rule_error(call, E0111, operand, "`%s` cannot be a %s", name,
+             ty_text(in, c->args[operand]));
+  return rule_hint(call,
+                   t->kind == RT_TUPLE
+                       ? "a list stands in brackets, as in %s=[1, 2]"
+                       : "what `%s` is computed from is an integer "
+                         "or a tensor of integers",
+                   name);
+}
+
+/* False while a dimension in it is not inferred. */
+static bool bind_value(Infer *in, Constraint *c, int i) {
+  const AttrSpec *spec = &c->op->attrs[i];
+  AttrValue *v = &c->attrs->values[i];
+  const Expr *e = c->operands[v->operand];
+  if (spec->type != AT_LISTS) {
+    const Known *known = known_value(in, e, c);
+    if (known && known_has_hole(known)) return false;
+    if (known) attr_set_known(spec, known, &in->p->arena, v);
+    return true;
+  }
+  AttrValue *rows =
+      arena_copy(&in->p->arena, v->lists,
+                 (size_t)(v->count > 0 ? v->count : 0) * sizeof *rows);
+  for (int k = 0; rows && k < v->count; k++) {
+    const Known *known = known_row(in, e, k, c);
+    if (known && known_has_hole(known)) return false;
+    if (known)
+      attr_set_known(&(AttrSpec){.type = AT_INTS}, known, &in->p->arena,
+                     &rows[k]);
+  }
+  if (rows) v->lists = rows;
+  return true;
+}
+
+/* Attributes that operands hold.  The record is rewritten at each run, from
+ * what is known of the operands then. */
+static RuleStatus bind_computed(Infer *in, Constraint *c, RuleCall *call) {
+  for (int i = 0; c->written && i < c->op->attr_count; i++) {
+    if (!(c->computed >> i & 1)) continue;
     AttrValue *v = &c->attrs->values[i];
-    const RuleType *t = &call->args[v->operand];
-    if (t->kind == RT_UNKNOWN) return RULE_WAIT;
-    Dim form = v->integer;
-    int operand = v->operand;
-    const AttrSpec *spec = &c->op->attrs[i];
-    bool fits = t->kind == RT_TENSOR &&
-                attr_bind_operand(spec, operand, t->dtype, t->rank, t->dims,
-                                  &in->p->arena, v);
-    v->operand = operand;
-    v->integer = form;
-    if (fits && spec->takes_float && dtype_is_float(t->dtype))
-      rule_warn(call, "`%s` is %s and is read as an integer, as in Relay",
-                attr_name_text(spec->name), dtype_name(t->dtype));
-    if (!fits) {
-      const char *name = attr_name_text(spec->name);
-      rule_error(call, E0111, operand, "`%s` cannot be a %s", name,
-                 ty_text(in, c->args[operand]));
-      return rule_hint(call,
-                       t->kind == RT_TUPLE
-                           ? "a list stands in brackets, as in %s=[1, 2]"
-                           : "what `%s` is computed from is an integer "
-                             "or a tensor of integers",
-                       name);
+    *v = c->written[i];
+    if (call->args[v->operand].kind == RT_UNKNOWN) return RULE_WAIT;
+    if (c->whole >> i & 1) {
+      RuleStatus status = bind_whole(in, c, call, i);
+      if (status != RULE_OK) return status;
     }
+    if (!bind_value(in, c, i)) return RULE_WAIT;
   }
   return RULE_OK;
+}
+
+/* Operands whose values a rule looks at; false while a dimension in one is not
+ * inferred. */
+static bool show_values(Infer *in, Constraint *c, RuleCall *call) {
+  for (int i = 0; i < c->count; i++) {
+    const Known *known = known_value(in, c->operands[i], c);
+    if (known && known_has_hole(known)) return false;
+    call->args[i].value = known;
+  }
+  return true;
 }
 
 static bool holds_attribute(const Constraint *c, int operand) {
@@ -193,11 +228,12 @@ static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
   for (int i = 0; i < c->count; i++) {
     show(in, c, c->args[i], &call->args[i]);
     known &= call->args[i].kind != RT_UNKNOWN;
-    if (c->operands) call->args[i].value = known_value(in, c->operands[i]);
   }
   c->watching |= known;
   cast_operand(c, call);
-  RuleStatus status = bind_whole(in, c, call);
+  if (op_rule(c->op)->values && c->operands && !show_values(in, c, call))
+    return RULE_WAIT;
+  RuleStatus status = c->computed ? bind_computed(in, c, call) : RULE_OK;
   return status == RULE_OK ? rule_try(call) : status;
 }
 

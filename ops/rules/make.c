@@ -71,7 +71,7 @@ static RuleStatus rule_full_like(RuleCall *c) {
 }
 
 static Dim value_of(const RuleType *t) {
-  return t->value ? *t->value : DIM_ANY;
+  return t->value && t->value->rank == 0 ? t->value->items[0] : DIM_ANY;
 }
 
 static Dim arange_length(RuleCall *c, int n) {
@@ -92,7 +92,7 @@ static Dim arange_length(RuleCall *c, int n) {
  *   ---------------------------------------------------------
  *   arange(start, stop, step) : (n, t)                                      */
 RULE(arange, "(t), (t), (t) -> (ceil((stop - start) / step), t), t numeric",
-     .takes = TAKES_NUMBER);
+     .takes = TAKES_NUMBER, .values = true);
 static RuleStatus rule_arange(RuleCall *c) {
   int n = rule_operands(c);
   for (int i = 0; i < n; i++)

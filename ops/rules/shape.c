@@ -141,8 +141,8 @@ static bool reshape_finish(Reshape *r) {
  *   ---------------------------------------------
  *   reshape(x, newshape=e) : (e..., t)                                      */
 RULE(reshape, "(d..., t) -> (newshape, t), as many elements");
-/* A newshape that is read from a tensor has items known at the run only, so
- * none of them may be a code that takes or makes several dims. */
+/* Where an item of newshape is known at the run only, none of them may be a
+ * code that takes or makes several dims. */
 static RuleStatus rule_reshape(RuleCall *c) {
   const AttrValue *to = attr_get(c->attrs, ATTR_newshape);
   bool reverse = attr_bool(c->attrs, ATTR_reverse);
@@ -152,9 +152,11 @@ static RuleStatus rule_reshape(RuleCall *c) {
       .call = c, .x = &c->args[0], .to = to, .unknown = -1, .reverse = reverse};
   if (to->count == COUNT_UNKNOWN)
     return rule_shape_attr(c, ATTR_newshape, &rank, unused);
+  bool known = true;
+  for (int i = 0; i < to->count; i++) known &= !dim_is_any(to->ints[i]);
   for (int i = 0; i < to->count; i++)
     if (!reshape_step(&r, &i)) return RULE_ERROR;
-  if (to->operand >= 0 && r.rank != to->count)
+  if (!known && r.rank != to->count)
     return rule_error(c, E0303, to->operand,
                       "a computed newshape cannot change the rank");
   if (!reshape_finish(&r)) {

@@ -48,6 +48,112 @@ static('def @f(%l: List[Tensor[(3), float32]]) {
 static("def \@f[n: Dim](%x: Tensor[(n), int32]) { arange(n) + %x }\n",
        'a name used as a value is still a name');
 
+# --- Values that shapes depend on ---------------------------------------------
+
+# What a definition gives, by what it is called with and its body.
+sub gives_shape {
+  my ($params, $body, $shape, $name) = @_;
+  spew($path, "def \@f$params { $body }\n");
+  my $run = rly('check', '--types', $path);
+  is($run->{out} =~ /-> (Tensor\[.*?\)), \w+\]$/m ? $1 : $run->{err},
+     "Tensor[$shape", $name);
+}
+
+my $x = '(%x: Tensor[(4), float32])';
+my $y = '(%x: Tensor[(4), float32], %y: Tensor[(2, 2), float32])';
+my $n = '[n: Dim](%x: Tensor[(n, 6), float32])';
+my $c = '(%x: Tensor[(4), float32], %c: bool)';
+
+static("def \@f$y { let %k = [2, 2]; reshape(%x, newshape=%k) }
+def \@g$y { %0 = shape_of(%y); dyn.reshape(%x, %0) }",
+       'the shapes of a let and of shape_of are known');
+gives_shape($x, 'reshape(%x, newshape=[7 - 5, -1])', '(2, 2)', 'arithmetic');
+gives_shape($y, 'reshape(%x, newshape=[take(shape_of(%y), 0), -1])', '(2, 2)',
+            'one length of a shape');
+gives_shape($n, 'let %k = shape_of(%x);
+  reshape(%x, newshape=concatenate((%k, [-1])))', '(n, 6, 1)',
+            'names in a shape stay names');
+gives_shape($n, 'let %t = (n * 2, -1); reshape(%x, newshape=[%t.0, %t.1])',
+            '(n * 2, 3)', 'fields of a tuple, with names');
+gives_shape($x, 'reshape(%x, newshape=strided_slice([1, 2, 3, 2], begin=[-1],
+  end=[-9], strides=[-2]))', '(2, 2)', 'a slice that goes down');
+gives_shape($n, 'zeros(shape=strided_slice(shape_of(%x), begin=[0], end=[1]),
+  dtype="int8")', '(n)', 'a slice of a shape');
+gives_shape($x, 'broadcast_to(1f, shape=2i64 * cast(shape_of(%x),
+  dtype="int64"))', '(8)', 'other integers');
+gives_shape($x, 'arange(0, ndarray_size(%x) / 2, 1)', '(2)', 'a length');
+gives_shape($x, 'nn.pad(%x, pad_width=[[take(shape_of(%x), 0), 1]])', '(9)',
+            'a list of lists');
+gives_shape('(%x: Tensor[(2, 3), float32])',
+            'let %k = True; sum(%x, axis=[0], keepdims=%k)', '(1, 3)',
+            'what decides a rank');
+for (['[0, -3]', '(2, 12)'], ['[-4, 1, -1, -2]', '(1, 2, 3, 4)'],
+     ['[-1, 4]', '(6, 4)'], ['[-2]', '(2, 3, 4)']) {
+  my ($codes, $shape) = @$_;
+  gives_shape('(%x: Tensor[(2, 3, 4), float32])', "let %k = $codes; $_",
+              $shape, "the codes $codes: $_")
+    for 'reshape(%x, newshape=%k)', 'dyn.reshape(%x, %k)';
+}
+gives_shape($c, 'reshape(%x, newshape=if (%c) { [2, 2] } else { [2, -1] })',
+            '(2, ?)', 'what branches agree in');
+
+# Calls are followed, decided branches too, and a recursion that ends soon.
+spew($path, "def \@half(%n: int32) -> int32 { %n / 2 }
+def \@pow(%n: int32, %k: int32) -> int32 {
+  if (%n == 0) { %k } else { \@pow(%n - 1, %k * 2) } }
+let \@two = [2, 2];
+def \@a$x { reshape(%x, newshape=[\@half(take(shape_of(%x), 0)), -1]) }
+def \@b$x { reshape(%x, newshape=[\@pow(1, 1), -1]) }
+def \@c$x { let %f = fn (%k) { take(\@two, %k) };
+  reshape(%x, newshape=[%f(0), -1]) }
+def \@d$x { reshape(%x, newshape=\@two) }
+");
+gives(rly('check', '--static', $path), 0, '', '', 'calls are followed');
+
+# Two functions of one text, of two calls: %g means the %n of its own call.
+gives_shape($x, 'let %outer = fn (%n: int32, %f: fn () -> int32) -> int32 {
+    let %g = fn () { %n };
+    if (%n == 0) { %f() } else { %outer(%n - 1, %g) }
+  };
+  reshape(%x, newshape=[%outer(2, fn () { 7 }), -1])', '(?, ?)',
+            'a function that is handed on is not guessed at');
+
+# Nothing is known of what the run decides, or would compute otherwise.
+for (['@p', 'a param'], ['2147483647 + 3', 'a sum that wraps around'],
+     ['cast(cast(260, dtype="uint8"), dtype="int32")', 'a narrow integer'],
+     ['4 / 0', 'a division by zero'],
+     ['{ let %r = ref(2); ref_write(%r, 4); ref_read(%r) }', 'a cell'],
+     ['take([2, 4], 9, mode="fast")', 'an index that is out of range'],
+     ['@more(2)', 'a recursion without an end']) {
+  my ($value, $name) = @$_;
+  spew($path, "param \@p: int32 = 2;
+def \@more(%n: int32) -> int32 { \@more(%n + 1) }
+def \@f$x { reshape(%x, newshape=[$value, -1]) }\n");
+  like(rly('check', '--types', $path)->{out}, qr/\Q[(?, ?), float32]\E$/m,
+       "$name is not known");
+}
+
+# A wrong value is an error before the run, with its numbers.
+like(rly('check', spew($path, "def \@f$x { let %k = [3, 2];
+  reshape(%x, newshape=%k) }\n"))->{err},
+     qr/E0209.*data \(4\) does not have as many elements as \(3, 2\)/,
+     'a wrong value is refused');
+
+# Long chains, deep nests, many questions: bounded, and no stack of C's.
+my $lets = join '', map { my $p = $_ - 1;
+  "let %a$_ = (%a$p.0 + %a$p.1 - 4, %a$p.1 * 1 + %a$p.0 - 4);\n" } 1 .. 200;
+for (["let %a0 = (4, 4);\n${lets}reshape(%x, newshape=[%a200.0, -1])",
+      'values that double'],
+     ['reshape(%x, newshape=[' . '1 + ' x 20000 . '3, -1])', 'a long sum'],
+     ['reshape(%x, newshape=[' . '(' x 500 . '3, 4)' . ', 3)' x 499 .
+      '.0' x 500 . ', -1])', 'nested tuples'],
+     ["let %a0 = 4;\n" . join('', map { "let %a$_ = %a" . ($_ - 1) .
+        "; reshape(%x, newshape=[%a$_, -1]);\n" } 1 .. 5000) . '%x',
+      'a chain of names']) {
+  my ($body, $name) = @$_;
+  is(rly('check', spew($path, "def \@f$x { $body }\n"))->{status}, 0, $name);
+}
+
 # --- Diagnostics as JSON, as cli.md lays them down ---------------------------
 
 my $refused = rly('check', '--json', spew($path, 'def @f(%value: int32) {

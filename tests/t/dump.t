@@ -84,8 +84,8 @@ def @main[n: Dim](
 ) -> Tensor[(n), int32] {
   let %a: Tensor[(n * 2, 2), float32] = reshape(%x, newshape=[n * 2, 2]);
   let %b: Tensor[(?, ?), float32] = reshape(%x, newshape=%s);
-  let %c: Tensor[(?, ?), float32] = reshape(%x, newshape= { [2, -1] });
-  let %d: Tensor[(?, ?), float32] = reshape(%x, newshape= { [n, 4] });
+  let %c: Tensor[(2, n * 2), float32] = reshape(%x, newshape= { [2, -1] });
+  let %d: Tensor[(n, 4), float32] = reshape(%x, newshape= { [n, 4] });
   arange(n) + n
 }
 OUT

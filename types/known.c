@@ -1,0 +1,380 @@
+/* Values that are known before the program runs, for the rules: what an
+ * attribute that is an expression will be, and what decides an `if`.
+ *
+ *   def @f[n: Dim](%x: Tensor[(n, 6), float32]) {
+ *     let %k = shape_of(%x);                        [n, 6]
+ *     reshape(%x, newshape=concatenate((%k, [-1]))) (n, 6, 1)
+ *   }
+ *
+ * A value is a vector of Dims (ops/known.h).  Its elements are dimensions of
+ * the dataflow in dims.c, so they may still rise: to a rule that looks at one,
+ * a value is as an operand's dimension, and the rule runs again.
+ *
+ * Nothing is stored: a value is computed when it is asked for, by evaluating
+ * the expression as far as it is known, by need, through names, tuples,
+ * branches and calls.  What an environment says of a variable is an expression
+ * with the environment that it stands in.  Calls find the variables around a
+ * function by searching the environments of the calls under way; that is right
+ * because only functions that are called by their names are entered (so the
+ * innermost call of an enclosing function is the one meant).  Each question has
+ * so many steps; beyond them the answer is that nothing is known.  So questions
+ * take linear time altogether, and a recursion that does not end is not entered
+ * for long. */
+#include <string.h>
+
+#include "types/infer.h"
+
+enum {
+  STEPS = 1000, /* of one question: nodes, and parameters of calls */
+  NESTED = 40,  /* operators and branches within each other */
+  FIELDS = 64,  /* of a tuple */
+};
+
+/* What a parameter is in a call under way. */
+typedef struct Frame {
+  const Var *var;
+  const Expr *arg;
+  const struct Frame *env; /* in which `arg` stands */
+  const struct Frame *up;
+} Frame;
+
+typedef struct Look {
+  Infer *in;
+  Constraint *watcher; /* runs again when a dimension that was seen rises */
+  bool firm;           /* only dimensions that cannot rise count */
+  bool shapes;         /* has the shape of a tensor been looked at? */
+  int steps;
+} Look;
+
+/* A node and the environment it stands in. */
+typedef struct Spot {
+  const Expr *e;
+  const Frame *env;
+} Spot;
+
+static const Known *value_of(Look *k, Spot at, int depth);
+
+/* From a parameter of a call under way to its argument. */
+static bool step_param(Look *k, Spot *at) {
+  for (const Frame *f = at->env; f; f = f->up) {
+    if (k->steps-- <= 0) return false;
+    if (f->var != at->e->var) continue;
+    *at = (Spot){f->arg, f->env};
+    return true;
+  }
+  return false;
+}
+
+/* --- Dimensions of types -------------------------------------------------- */
+
+/* Names that a function declares mean something else to its caller. */
+static Dim named(Spot at, Dim d) {
+  return at.env && dim_is_form(d) ? DIM_ANY : d;
+}
+
+static Dim slot_dim(Look *k, Spot at, Slot *s) {
+  s = slot_root(s);
+  if (k->firm && !s->fixed) return DIM_ANY;
+  if (k->watcher && !dim_is_any(s->value)) slot_watch(k->in, s, k->watcher);
+  return named(at, s->value);
+}
+
+/* The type under construction of a variable, a global or an operand of a call;
+ * NULL: there is none. */
+static Ty *type_under_way(Look *k, Spot at) {
+  Infer *in = k->in;
+  const Expr *e = at.e;
+  if (e->kind == EX_VAR && e->var->id >= in->first_var)
+    return var_info(in, e->var)->type;
+  if (e->kind == EX_GLOBAL && e->g.global->definition)
+    return e->g.global->definition->type;
+  return ptrmap_get(&in->sized, e);
+}
+
+static const Type *type_finished(Spot at) {
+  const Expr *e = at.e;
+  return e->kind == EX_VAR      ? e->var->type
+         : e->kind == EX_GLOBAL ? e->g.global->type
+                                : e->type;
+}
+
+/* The shape of what an expression gives. */
+static void show_shape(Look *k, Spot at, RuleType *out, int depth) {
+  while (at.e->kind == EX_VAR && step_param(k, &at)) continue;
+  Ty *t = type_under_way(k, at);
+  t = t ? ty_head(t) : NULL;
+  const Type *done = t ? NULL : type_finished(at);
+  const Known *value = NULL;
+  if (t && t->kind == K_TENSOR) {
+    out->dtype = (DType)t->dtype;
+    out->rank = t->rank;
+    for (int i = 0; i < t->rank; i++)
+      out->dims[i] = slot_dim(k, at, t->dims[i]);
+  } else if (done && done->kind == TY_TENSOR) {
+    out->dtype = (DType)done->dtype;
+    out->rank = done->rank;
+    for (int i = 0; i < done->rank; i++)
+      out->dims[i] = named(at, done->dims[i]);
+  } else if (at.e->kind == EX_CONST) {
+    out->dtype = (DType)at.e->constant->dtype;
+    out->rank = at.e->constant->rank;
+    dims_of_shape(out->rank, at.e->constant->shape, out->dims);
+  } else if ((value = value_of(k, at, depth))) {
+    out->dtype = value->dtype;
+    out->rank = value->rank;
+    out->dims[0] = dim_of(value->count);
+  } else {
+    return;
+  }
+  out->kind = RT_TENSOR;
+  k->shapes = true;
+}
+
+/* --- Names, tuples, branches, calls --------------------------------------- */
+
+/* The function that a callee names; NULL: that cannot be told, or the function
+ * is given as a value. */
+static const Expr *function_named(const Expr *callee) {
+  const Expr *value = callee;
+  if (callee->kind == EX_VAR) {
+    value = callee->var->value;
+  } else if (callee->kind == EX_GLOBAL) {
+    const Global *g = callee->g.global;
+    if (g->kind == GLOBAL_PARAM) return NULL;
+    value = g->definition ? g->definition->value : g->value;
+  }
+  return value && value->kind == EX_FN ? value : NULL;
+}
+
+/* Enters the body of a function; false when it is not known which. */
+static bool enter_call(Look *k, Spot *at) {
+  const Expr *call = at->e, *fn = function_named(call->call.callee);
+  if (!fn || fn->fn->param_count != call->count) return false;
+  const Frame *env = at->env;
+  for (int i = 0; i < call->count; i++) {
+    Frame *frame = ARENA_NEW(&k->in->asked, Frame);
+    if (!frame || k->steps-- <= 0) return false;
+    *frame = (Frame){fn->fn->params[i], call->args[i], at->env, env};
+    env = frame;
+  }
+  *at = (Spot){fn->fn->body, env};
+  return true;
+}
+
+static bool step_var(Look *k, Spot *at) {
+  const Var *var = at->e->var;
+  if (step_param(k, at)) return true;
+  if (ptrmap_has(&k->in->c->dim_vars, var) || !var->value) return false;
+  at->e = var->value;
+  return true;
+}
+
+static bool step_global(Spot *at) {
+  const Global *g = at->e->g.global;
+  if (g->kind != GLOBAL_VALUE && g->kind != GLOBAL_LOCAL) return false;
+  const Expr *value = g->definition ? g->definition->value : g->value;
+  if (value) *at = (Spot){value, NULL};
+  return value != NULL;
+}
+
+/* The branch that is taken. */
+static bool step_if(Look *k, Spot *at, int depth) {
+  const Known *c = value_of(k, (Spot){at->e->args[0], at->env}, depth + 1);
+  if (!c || c->rank != 0 || !dim_is_number(c->items[0])) return false;
+  at->e = at->e->args[dim_is(c->items[0], 0) ? 2 : 1];
+  return true;
+}
+
+static void follow(Look *k, Spot *at, int depth);
+
+static bool step_field(Look *k, Spot *at, int depth) {
+  Spot tuple = {at->e->args[0], at->env};
+  int64_t index = at->e->index;
+  if (depth >= NESTED) return false;
+  follow(k, &tuple, depth + 1);
+  if (tuple.e->kind != EX_TUPLE || index < 0 || index >= tuple.e->count)
+    return false;
+  *at = (Spot){tuple.e->args[index], tuple.env};
+  return true;
+}
+
+/* Goes on to the expression that gives the value, as far as that is known. */
+static void follow(Look *k, Spot *at, int depth) {
+  for (bool on = true; on && k->steps-- > 0;) {
+    const Expr *e = at->e;
+    switch (e->kind) {
+      case EX_VAR: on = step_var(k, at); break;
+      case EX_GLOBAL: on = step_global(at); break;
+      case EX_BLOCK: at->e = e->block->result; break;
+      case EX_PROJ: on = step_field(k, at, depth); break;
+      case EX_IF: on = step_if(k, at, depth); break;
+      case EX_CALL:
+        if (e->sugar == SUGAR_WITH) return;
+        if (e->call.callee->kind != EX_OP) on = enter_call(k, at);
+        else if ((on = op_info(e->call.callee->op)->identity && e->count == 1))
+          at->e = e->args[0];
+        break;
+      default: return;
+    }
+  }
+}
+
+/* --- Values --------------------------------------------------------------- */
+
+static Dim *new_value(Look *k, Known *out, DType dtype, int rank,
+                      int64_t count) {
+  if (rank > 1 || count > KNOWN_MAX ||
+      (dtype != DT_BOOL && !dtype_is_int(dtype)))
+    return NULL;
+  Dim *items = ARENA_ARRAY(&k->in->asked, Dim, (size_t)count + 1);
+  *out = (Known){dtype, rank, (int)count, items};
+  return items;
+}
+
+static bool value_of_constant(Look *k, const Tensor *t, Known *out) {
+  int64_t count = t->rank == 1 ? t->shape[0] : 1;
+  Dim *items = new_value(k, out, (DType)t->dtype, t->rank, count);
+  for (int i = 0; items && i < count; i++) {
+    Dim d = dim_of(tensor_i64_at(t, i));
+    bool fits = dim_is_number(d) && (t->dtype != DT_UINT64 || !dim_below(d, 0));
+    items[i] = fits ? d : DIM_ANY;
+  }
+  return items != NULL;
+}
+
+/* A variable that holds a dimension of the function at hand. */
+static bool value_of_dim(Look *k, Spot at, Known *out) {
+  const TypeVar *var = ptrmap_get(&k->in->c->dim_vars, at.e->var);
+  Dim *items = var && !at.env ? new_value(k, out, DT_INT32, 0, 1) : NULL;
+  if (!items) return false;
+  items[0] = dim_named(types_dims(k->in->types), var->name, var);
+  k->shapes = true;
+  return true;
+}
+
+/* What both branches agree in. */
+static bool value_of_either(Look *k, Spot at, Known *out, int depth) {
+  const Known *a = value_of(k, (Spot){at.e->args[1], at.env}, depth + 1);
+  const Known *b =
+      a ? value_of(k, (Spot){at.e->args[2], at.env}, depth + 1) : NULL;
+  if (!b || a->dtype != b->dtype || a->rank != b->rank || a->count != b->count)
+    return false;
+  Dim *items = new_value(k, out, a->dtype, a->rank, a->count);
+  for (int i = 0; items && i < a->count; i++)
+    items[i] = dim_same(a->items[i], b->items[i]) ? a->items[i] : DIM_ANY;
+  return items != NULL;
+}
+
+static void show_value(Look *k, Spot at, RuleType *out, int depth) {
+  out->value = value_of(k, at, depth);
+  if (!out->value) return;
+  out->kind = RT_TENSOR;
+  out->dtype = out->value->dtype;
+  out->rank = out->value->rank;
+  out->dims[0] = dim_of(out->value->count);
+}
+
+static void show_fields(Look *k, Spot at, RuleType *out, int depth) {
+  follow(k, &at, depth);
+  if (at.e->kind != EX_TUPLE || at.e->count > FIELDS) return;
+  out->fields = ARENA_ARRAY(&k->in->asked, RuleType, (size_t)at.e->count + 1);
+  if (!out->fields) return;
+  out->kind = RT_TUPLE;
+  out->count = at.e->count;
+  for (int i = 0; i < out->count; i++) {
+    out->fields[i] = (RuleType){.dtype = DTYPE_NONE, .rank = -1};
+    show_value(k, (Spot){at.e->args[i], at.env}, &out->fields[i], depth);
+  }
+}
+
+/* The record with the values of attributes that are operands; false when one
+ * is not known. */
+static bool complete(Look *k, Spot at, RuleCall *call, int depth) {
+  Attrs *made = attrs_shared(&k->in->asked, call->op, call->attrs);
+  for (int i = 0; i < call->op->attr_count; i++) {
+    AttrValue *v = &made->values[i];
+    if (v->operand < 0) continue;
+    const Known *known =
+        value_of(k, (Spot){at.e->args[v->operand], at.env}, depth + 1);
+    if (!known) return false;
+    attr_set_known(&call->op->attrs[i], known, &k->in->asked, v);
+    v->operand = -1;
+  }
+  call->attrs = made;
+  return true;
+}
+
+static bool value_of_call(Look *k, Spot at, Known *out, int depth) {
+  const Expr *e = at.e;
+  if (e->call.callee->kind != EX_OP) return false;
+  const OpInfo *op = op_info(e->call.callee->op);
+  if ((!op->known && !op->dim) || !e->call.bound) return false;
+  RuleCall call = {
+      .op = op,
+      .attrs = e->call.bound,
+      .dims = types_dims(k->in->types),
+      .arena = &k->in->asked,
+      .count = op_arg_count(op) < e->count ? op_arg_count(op) : e->count,
+      .culprit = -1,
+      .other = -1};
+  if (attrs_have_operands(call.attrs) && !complete(k, at, &call, depth))
+    return false;
+  call.args = ARENA_ARRAY(&k->in->asked, RuleType, (size_t)call.count + 1);
+  for (int i = 0; call.args && i < call.count; i++) {
+    RuleType *arg = &call.args[i];
+    Spot operand = {e->args[i], at.env};
+    *arg = (RuleType){.dtype = DTYPE_NONE, .rank = -1};
+    if (op->reads == READS_NONE) show_shape(k, operand, arg, depth + 1);
+    else if (strchr(op->args, '*')) show_fields(k, operand, arg, depth + 1);
+    else show_value(k, operand, arg, depth + 1);
+    if (arg->kind == RT_UNKNOWN) return false;
+  }
+  return call.args && op_known(&call, out);
+}
+
+static const Known *value_of(Look *k, Spot at, int depth) {
+  if (depth >= NESTED) return NULL;
+  follow(k, &at, depth);
+  if (k->steps <= 0) return NULL;
+  Known *out = ARENA_NEW(&k->in->asked, Known);
+  bool known = false;
+  if (!out) return NULL;
+  switch (at.e->kind) {
+    case EX_CONST: known = value_of_constant(k, at.e->constant, out); break;
+    case EX_VAR: known = value_of_dim(k, at, out); break;
+    case EX_IF: known = value_of_either(k, at, out, depth); break;
+    case EX_CALL: known = value_of_call(k, at, out, depth); break;
+    default: break;
+  }
+  return known ? out : NULL;
+}
+
+/* --- The questions -------------------------------------------------------- */
+
+bool known_has_hole(const Known *known) {
+  for (int i = 0; i < known->count; i++)
+    if (dim_is_hole(known->items[i])) return true;
+  return false;
+}
+
+const Known *known_value(Infer *in, const Expr *e, Constraint *watcher) {
+  Look k = {.in = in, .watcher = watcher, .steps = STEPS};
+  return value_of(&k, (Spot){e, NULL}, 0);
+}
+
+/* The rows of a matrix: stack((stack((a, b)), ...)), which is how the resolver
+ * writes a list of lists. */
+const Known *known_row(Infer *in, const Expr *e, int row, Constraint *watcher) {
+  bool rows = e->kind == EX_CALL && e->count == 1 && e->sugar == SUGAR_LIST &&
+              e->args[0]->kind == EX_TUPLE && row < e->args[0]->count;
+  return rows ? known_value(in, e->args[0]->args[row], watcher) : NULL;
+}
+
+Truth known_truth(Infer *in, const Expr *condition) {
+  arena_reset(&in->asked);
+  Look k = {.in = in, .firm = true, .steps = STEPS};
+  const Known *c = value_of(&k, (Spot){condition, NULL}, 0);
+  if (!c || !k.shapes || c->rank != 0 || !dim_is_number(c->items[0]))
+    return MAYBE;
+  return dim_is(c->items[0], 0) ? NO : YES;
+}

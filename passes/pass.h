@@ -30,6 +30,7 @@ typedef struct PassInfo {
   bool entries;                  /* it looks at those of the unit */
   bool lets; /* it may want lets in the place of graph variables */
   const char *sentence;
+  bool bound; /* it maps the checked form */
   Pass *run;
 } PassInfo;
 extern const PassInfo pass_info[];

@@ -27,6 +27,8 @@ typedef struct Cli {
   const char *step, *init, *tail;
   const char *save_state, *load_state, *carry, *reset_on;
   const char *fold, *html, *pass;
+  const char *passes, *print_before, *print_after;
+  bool level0, level1, level2, dump_pipeline, print_changed, time_passes;
   uint64_t repeat, steps;
   TextList params, inputs, breaks;
   TextList entries;                           /* of fmt */
@@ -50,7 +52,8 @@ enum {
   IN_PASSES = 2048,
   IN_DOC = 4096,
   IN_LEARN = 8192,
-  IN_ALL = 16383,
+  IN_OPT = 16384,
+  IN_ALL = 32767,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -159,6 +162,7 @@ int command_repl(const Cli *cli);
 int command_stream(const Cli *cli);
 int command_step(const Cli *cli);
 int command_passes(const Cli *cli);
+int command_opt(const Cli *cli);
 int command_doc(const Cli *cli);
 int command_learn(const Cli *cli);
 

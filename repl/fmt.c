@@ -186,6 +186,8 @@ static int format_files(Host *h) {
   if (name && !pass) return 1;
   if (h->cli->entries.count && !(pass && pass->entries))
     return host_usage(h, "--entry goes with --functional or --stateful");
+  if (pass && pass->bound)
+    return host_usage(h, "`%s` is a pass of rly opt --passes", name);
   int status = 0;
   for (int i = 0; i < files->count && !status; i++) {
     guard_begin(h->cli, "formatting");

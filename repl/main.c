@@ -34,6 +34,7 @@ static const Command commands[] = {
     {"ops", "[NAME]", IN_OPS, command_ops, "list operators, or explain one"},
     {"doc", "[NAME...]", IN_DOC, command_doc,
      "list the library, or print what its comments say of names"},
+    {"opt", "FILE", IN_OPT, command_opt, "print what passes make of a program"},
     {"passes", "[NAME]", IN_PASSES, command_passes,
      "list passes over programs, or explain one"},
     {"explain", "[CODE | WORD]", IN_EXPLAIN, command_explain,

@@ -41,7 +41,7 @@ static void put_all(const Cli *cli, StrBuf *out) {
       strbuf_add(out, i ? ",\n " : "[");
       put_json(out, &pass_info[i]);
     } else {
-      strbuf_addf(out, "%-8s%s\n", pass_info[i].name, pass_info[i].sentence);
+      strbuf_addf(out, "%-22s %s\n", pass_info[i].name, pass_info[i].sentence);
     }
   }
   if (cli->json) strbuf_add(out, "]\n");

@@ -378,3 +378,31 @@ Truth known_truth(Infer *in, const Expr *condition) {
     return MAYBE;
   return dim_is(c->items[0], 0) ? NO : YES;
 }
+
+/* Of a checked program there is no inference under way: types are finished, and
+ * a dimension's name is no number. */
+bool types_known(Program *p, Arena *arena, const Expr *e, Known *out) {
+  Checker c = {.p = p};
+  Infer in = {.c = &c,
+              .p = p,
+              .types = p->types,
+              .mem = p->mem,
+              .first_var = UINT32_MAX};
+  ptrmap_init(&c.dim_vars, p->mem);
+  ptrmap_init(&in.sized, p->mem);
+  arena_init(&in.asked, p->mem);
+  const Known *known = known_value(&in, e, NULL);
+  bool numbers = known != NULL;
+  for (int i = 0; numbers && i < known->count; i++)
+    numbers = dim_is_number(known->items[i]);
+  if (numbers) {
+    *out = *known;
+    out->items = arena_copy(arena, known->items,
+                            (size_t)known->count * sizeof *known->items);
+    numbers = out->items || !known->count;
+  }
+  arena_done(&in.asked);
+  ptrmap_done(&in.sized);
+  ptrmap_done(&c.dim_vars);
+  return numbers;
+}

@@ -59,6 +59,11 @@ Effects expr_effects(const Program *p, const Expr *e);
 /* "reads, writes, may fail"; "pure". */
 void effects_print(StrBuf *out, Effects e);
 
+/* The value of a small integer tensor of a checked program, where all of it is
+ * known before the program runs (ops/known.h). */
+struct Known;
+bool types_known(Program *p, Arena *arena, const Expr *e, struct Known *out);
+
 /* Is every shape in the user's own texts known before the program runs?  Where
  * one is not, E0306 says where that comes from and what it reaches. */
 bool types_static(Program *p);

@@ -1,0 +1,105 @@
+/* DeadCodeElimination: a `let` that nothing uses goes, and so does an item of a
+ * block whose value is dropped.
+ *
+ *   let %a = %x + 1f;
+ *   let %b = %a * 2f;    ==>   %x
+ *   %x
+ *
+ * What reads, writes, allocates, fails, diverges or prints stays, whether it is
+ * used or not (TVM's pass of that name drops cells, too).  A `let` that only a
+ * dropped one used goes with it: bindings are looked at from the last to the
+ * first, and what a dropped value used is counted down.  So the pass takes time
+ * in proportion to the text.  Functions that call themselves are kept. */
+#include "passes/rewrite.h"
+
+typedef struct Dead {
+  Program *p;
+  PtrMap uses;                   /* Var -> number of its uses */
+  PtrMap dropped;                /* the values of bindings that go */
+  VEC(const Binding *) bindings; /* in order of evaluation */
+} Dead;
+
+static intptr_t count(Dead *d, const Var *var, int by) {
+  intptr_t n = (intptr_t)ptrmap_get(&d->uses, var) + by;
+  if (by) ptrmap_put(&d->uses, var, (void *)n);
+  return n;
+}
+
+static void look(Dead *d, const Expr *root) {
+  ExprWalk w;
+  expr_walk_start(&w, d->p->mem, WALK_ENTER | WALK_LEAVE, root);
+  while (expr_walk_next(&w)) {
+    if (w.event == WALK_ENTER && w.at->kind == EX_VAR) count(d, w.at->var, 1);
+    if (w.event != WALK_LEAVE || w.role != ROLE_VALUE) continue;
+    VEC_PUSH(&d->bindings, &w.parent->block->bindings[w.index]);
+  }
+  expr_walk_end(&w);
+}
+
+/* The bindings within a dropped value go with it, and are not looked at. */
+static void drop(Dead *d, const Expr *value) {
+  ExprWalk w;
+  ptrmap_put(&d->dropped, value, d);
+  expr_walk_start(&w, d->p->mem, WALK_ENTER, value);
+  while (expr_walk_next(&w)) {
+    if (w.at->kind == EX_VAR) count(d, w.at->var, -1);
+    if (w.role == ROLE_VALUE) ptrmap_put(&d->dropped, w.at, d);
+  }
+  expr_walk_end(&w);
+}
+
+static bool is_alone(const Binding *b) {
+  return b->kind == BIND_LET || b->kind == BIND_ITEM;
+}
+
+static void find_dropped(Dead *d) {
+  for (size_t i = d->bindings.len; i-- > 0;) {
+    const Binding *b = d->bindings.data[i];
+    bool used = b->var && count(d, b->var, 0) > 0;
+    if (used || !is_alone(b) || ptrmap_has(&d->dropped, b->value)) continue;
+    if (expr_is_pure(d->p, b->value)) drop(d, b->value);
+  }
+}
+
+/* A group joined by `and` stays whole. */
+static bool goes(const Dead *d, const Block *block, int i) {
+  const Binding *b = &block->bindings[i];
+  bool joined = i + 1 < block->count && b[1].kind == BIND_AND;
+  return is_alone(b) && !joined && ptrmap_has(&d->dropped, b->value);
+}
+
+static const Expr *without_dead(Program *p, Arena *arena, const Expr *e) {
+  Dead d = {.p = p};
+  ExprMap m;
+  ptrmap_init(&d.uses, p->mem);
+  ptrmap_init(&d.dropped, p->mem);
+  VEC_INIT(&d.bindings, p->mem);
+  look(&d, e);
+  find_dropped(&d);
+  expr_map_start(&m, p->mem, arena, e);
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE || m.made->kind != EX_BLOCK) continue;
+    const Block *was = m.walk.at->block, *block = m.made->block;
+    Binding *kept = ARENA_ARRAY(arena, Binding, (size_t)was->count + 1);
+    int n = 0;
+    for (int i = 0; kept && i < was->count; i++)
+      if (!goes(&d, was, i)) kept[n++] = block->bindings[i];
+    if (!kept || n == was->count) continue;
+    Expr *made = expr_map_own(&m);
+    Block *smaller = ARENA_NEW(arena, Block);
+    *smaller = (Block){n, kept, block->result};
+    made->block = smaller;
+    if (n == 0 && m.walk.role != ROLE_BODY) expr_map_put(&m, block->result);
+  }
+  e = expr_map_end(&m);
+  VEC_DONE(&d.bindings);
+  ptrmap_done(&d.uses);
+  ptrmap_done(&d.dropped);
+  return e;
+}
+
+Pass pass_dead_code;
+
+Unit *pass_dead_code(Program *p, Unit *unit) {
+  return unit_rewrite(p, unit, without_dead);
+}

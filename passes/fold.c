@@ -1,0 +1,69 @@
+/* FoldConstant: operators on small integer tensors whose values are known
+ * become constants (types/known.c says which), and an `if` whose condition is
+ * one becomes the branch that is taken.
+ *
+ *   if (take(shape_of(%x), 0) == 4) { %a } else { %b }   ==>   %a
+ *
+ * Parts are folded before the whole, so what is left of a branch has constants
+ * in it already.  What goes must do nothing but give its value. */
+#include "ops/ops.h"
+#include "passes/rewrite.h"
+#include "types/types.h"
+
+static bool is_small_integer(const Type *t) {
+  return t && t->kind == TY_TENSOR && t->rank <= 1 &&
+         (t->dtype == DT_BOOL || dtype_is_int((DType)t->dtype));
+}
+
+static const Expr *constant(Program *p, Arena *arena, const Expr *e,
+                            const Known *known) {
+  int64_t count = known->count;
+  Tensor *t = tensor_new(p->heap, known->dtype, known->rank, &count);
+  if (!t) return e;
+  size_t size = (size_t)dtype_size(known->dtype);
+  for (int i = 0; i < known->count; i++)
+    bits_store(known->dtype, (char *)t->data + (size_t)i * size,
+               bits_from_i64(known->dtype, dim_value(known->items[i])));
+  t = program_constant_take(p, t);
+  if (!t) return e;
+  Expr *made = expr_const(arena, e->span, t);
+  made->type = e->type;
+  return made;
+}
+
+static const Expr *fold_call(Program *p, Arena *arena, const Expr *e) {
+  const OpInfo *op = expr_operator(e);
+  Known known;
+  bool folds = op && (op->known || op->dim) && is_small_integer(e->type) &&
+               types_known(p, arena, e, &known) && expr_is_pure(p, e);
+  return folds ? constant(p, arena, e, &known) : e;
+}
+
+/* An `else if` that stands alone is an `if`. */
+static const Expr *fold_if(Arena *arena, const Expr *e) {
+  const Expr *c = e->args[0];
+  if (c->kind != EX_CONST || c->constant->rank != 0) return e;
+  const Expr *taken = e->args[tensor_i64_at(c->constant, 0) ? 1 : 2];
+  if (taken->kind != EX_IF || taken->sugar != SUGAR_ELSE_IF) return taken;
+  Expr *alone = arena_copy(arena, taken, sizeof *taken);
+  if (!alone) return e;
+  alone->sugar = e->sugar == SUGAR_ELSE_IF ? SUGAR_ELSE_IF : SUGAR_NONE;
+  return alone;
+}
+
+static const Expr *fold(Program *p, Arena *arena, const Expr *e) {
+  ExprMap m;
+  expr_map_start(&m, p->mem, arena, e);
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE) continue;
+    if (m.made->kind == EX_CALL) expr_map_put(&m, fold_call(p, arena, m.made));
+    else if (m.made->kind == EX_IF) expr_map_put(&m, fold_if(arena, m.made));
+  }
+  return expr_map_end(&m);
+}
+
+Pass pass_fold_constant;
+
+Unit *pass_fold_constant(Program *p, Unit *unit) {
+  return unit_rewrite(p, unit, fold);
+}

@@ -1,0 +1,147 @@
+/* ToANormalForm: each operand that is computed gets a name, in the order of
+ * evaluation, so that a call has only names and constants as operands
+ * (Flanagan et al., "The essence of compiling with continuations", 1993).
+ *
+ *                               let %v = nn.relu(%x);
+ *   nn.relu(%x) * %x + 1f ==>   let %v1 = %v * %x;
+ *                               %v1 + 1f
+ *
+ * What is evaluated on some ways alone stays there: the body of a function, the
+ * branches of an `if`, arms and guards each begin a list of names of their own,
+ * and so does a graph variable that is evaluated at its first use.  A use of
+ * such a variable may fail, so it is named in its turn as a call is.  Blocks
+ * within operands dissolve into the list around them. */
+#include "passes/rewrite.h"
+
+typedef struct Normal {
+  Program *p;
+  Arena *arena;
+  ExprMap map;
+  VEC(Binding) named; /* of the lists under way, the innermost last */
+  VEC(size_t) lists;  /* where each of them begins */
+} Normal;
+
+/* Is it evaluated where its parent is, at most on some ways? */
+static bool begins_list(const ExprWalk *w) {
+  switch (w->role) {
+    case ROLE_ROOT:
+    case ROLE_BODY:
+    case ROLE_ARM:
+    case ROLE_GUARD: return true;
+    case ROLE_ARG: return w->parent->kind == EX_IF && w->index > 0;
+    case ROLE_VALUE: {
+      const Var *var = w->parent->block->bindings[w->index].var;
+      return var && var->lazy;
+    }
+    default: return false;
+  }
+}
+
+static bool is_operand(const ExprWalk *w) {
+  return (w->role == ROLE_ARG || w->role == ROLE_CALLEE) &&
+         !(w->parent->kind == EX_IF && w->index > 0);
+}
+
+static bool is_computed(const Expr *e) {
+  switch (e->kind) {
+    case EX_TUPLE: return e->count > 0;
+    case EX_CALL:
+    case EX_PROJ:
+    case EX_LIST:
+    case EX_IF:
+    case EX_MATCH:
+    case EX_REF:
+    case EX_READ:
+    case EX_WRITE:
+    case EX_BLOCK: return true;
+    case EX_VAR: return e->var->lazy;
+    default: return false;
+  }
+}
+
+/* A bracket is written as one only around its items. */
+static const Expr *without_bracket(Normal *n, const Expr *e) {
+  bool bracket = e->sugar == SUGAR_BRACKET || e->sugar == SUGAR_LIST;
+  if (!bracket || e->kind != EX_CALL || e->args[0]->kind == EX_TUPLE) return e;
+  Expr *made = expr_map_own(&n->map);
+  made->sugar = SUGAR_NONE;
+  return made;
+}
+
+static void leave_binding(Normal *n, const ExprWalk *w, const Expr *e) {
+  Binding b = w->parent->block->bindings[w->index];
+  b.value = e;
+  VEC_PUSH(&n->named, b);
+}
+
+/* Where a function reads a named dimension, which is written as its name. */
+static bool is_dim_read(const ExprWalk *w) {
+  if (w->event != WALK_ENTER || w->role != ROLE_VALUE) return false;
+  const Var *var = w->parent->block->bindings[w->index].var;
+  return var && var->is_dim;
+}
+
+/* The names of the list that ends, around its value. */
+static const Expr *end_list(Normal *n, const Expr *e) {
+  size_t first = VEC_POP(&n->lists), count = n->named.len - first;
+  if (count == 0) return e;
+  Binding *bindings = ARENA_ARRAY(n->arena, Binding, count);
+  for (size_t i = 0; bindings && i < count; i++)
+    bindings[i] = n->named.data[first + i];
+  n->named.len = first;
+  if (!bindings) return e;
+  if (e->kind == EX_IF && e->sugar == SUGAR_ELSE_IF) {
+    Expr *plain = expr_map_own(&n->map);
+    plain->sugar = SUGAR_NONE;
+    e = plain;
+  }
+  Expr *block = expr_block(n->arena, e->span, (int)count, bindings, e);
+  block->type = e->type;
+  return block;
+}
+
+static void leave(Normal *n) {
+  const ExprWalk *w = &n->map.walk;
+  const Expr *e = without_bracket(n, n->map.made);
+  if (e->kind == EX_BLOCK) e = e->block->result;
+  if (begins_list(w)) {
+    e = end_list(n, e);
+  } else if (is_operand(w) && is_computed(e)) {
+    Var *var = var_for(n->p, n->arena, e);
+    VEC_PUSH(
+        &n->named,
+        ((Binding){.kind = BIND_LET, .span = e->span, .var = var, .value = e}));
+    e = expr_use(n->arena, e->span, var);
+  }
+  if (w->role == ROLE_VALUE) leave_binding(n, w, e);
+  expr_map_put(&n->map, e);
+}
+
+static const Expr *normal_form(Program *p, Arena *arena, const Expr *e) {
+  Normal n = {.p = p, .arena = arena};
+  VEC_INIT(&n.named, p->mem);
+  VEC_INIT(&n.lists, p->mem);
+  expr_map_start(&n.map, p->mem, arena, e);
+  while (expr_map_next(&n.map)) {
+    const ExprWalk *w = &n.map.walk;
+    if (is_dim_read(w)) {
+      leave_binding(&n, w, w->at);
+      expr_map_put(&n.map, w->at);
+    } else if (w->event == WALK_ENTER && begins_list(w)) {
+      VEC_PUSH(&n.lists, n.named.len);
+    }
+    if (w->event == WALK_BIND && w->binding && w->binding->kind == BIND_FREE)
+      VEC_PUSH(&n.named, *w->binding);
+    if (w->event == WALK_LEAVE) leave(&n);
+  }
+  e = expr_map_end(&n.map);
+  VEC_DONE(&n.named);
+  VEC_DONE(&n.lists);
+  return e;
+}
+
+Pass pass_a_normal_form;
+
+Unit *pass_a_normal_form(Program *p, Unit *unit) {
+  return unit_rewrite(p, unit, normal_form);
+}

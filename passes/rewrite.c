@@ -1,0 +1,113 @@
+/* The way of a pass through the checked program; see rewrite.h.
+ *
+ * Passes map the bound form, in which each use knows what it means and each
+ * expression its type.  What they make is printed as the checked program
+ * (ir/print.h) and read again as a text, so that types and effects are found
+ * anew, and a pass that broke something is refused by the checker.  Functions
+ * that are checked by instance stay as they are written. */
+#include "passes/rewrite.h"
+
+#include "ops/ops.h"
+#include "types/types.h"
+
+void unit_each(Program *p, Unit *unit, void (*visit)(void *data, Unit *u),
+               void *data) {
+  for (Unit *u = p->units; u; u = u->next)
+    if (u == unit || (u->importer && !(u->source && u->source->library)))
+      visit(data, u);
+}
+
+/* A graph variable that is evaluated where it stands becomes a `let`.  The
+ * checker places a graph variable by its uses, so that a pass which drops one
+ * would move what the variable does, or drop it.  Lazy ones do nothing but fail
+ * or diverge, at their first use, and a use of one counts as that. */
+static const Expr *with_lets(Program *p, Arena *arena, const Expr *e) {
+  ExprMap m;
+  expr_map_start(&m, p->mem, arena, e);
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE || m.made->kind != EX_BLOCK) continue;
+    const Block *block = m.made->block;
+    Binding *lets = NULL;
+    for (int i = 0; i < block->count; i++) {
+      const Binding *b = &block->bindings[i];
+      if (b->sugar != SUGAR_GRAPH || b->var->lazy) continue;
+      size_t size = (size_t)block->count * sizeof *lets;
+      if (!lets && !(lets = arena_copy(arena, block->bindings, size))) break;
+      lets[i].sugar = SUGAR_NONE;
+      lets[i].var->name = name_of(p->names, "v");
+    }
+    if (!lets) continue;
+    Expr *own = expr_map_own(&m);
+    Block *made = ARENA_NEW(arena, Block);
+    *made = (Block){block->count, lets, block->result};
+    own->block = made;
+  }
+  return expr_map_end(&m);
+}
+
+typedef struct Job {
+  Program *p;
+  Arena *arena;
+  Rewrite *rewrite;
+} Job;
+
+static const Expr *rewritten(Job *job, const Expr *e) {
+  const Expr *lets = with_lets(job->p, job->arena, e);
+  const Expr *made = lets ? job->rewrite(job->p, job->arena, lets) : NULL;
+  return made ? made : e;
+}
+
+static void rewrite_global(Job *job, Global *g) {
+  if (g && g->value && !g->scheme) g->value = rewritten(job, g->value);
+}
+
+static void rewrite_items(void *data, Unit *u) {
+  Job *job = data;
+  for (int i = 0; i < u->item_count; i++) {
+    ItemKind kind = u->items[i].kind;
+    if (kind == ITEM_DEF || kind == ITEM_PARAM)
+      rewrite_global(job, item_global(job->p, &u->items[i]));
+  }
+}
+
+/* The steps of imported texts are among the unit's. */
+Unit *unit_rewrite(Program *p, Unit *unit, Rewrite *rewrite) {
+  Job job = {p, &unit->arena, rewrite};
+  unit_each(p, unit, rewrite_items, &job);
+  for (int i = 0; i < unit->step_count; i++) {
+    Step *step = &unit->steps[i];
+    if (step->kind == STEP_LET) rewrite_global(&job, step->global);
+    else step->expr = rewritten(&job, step->expr);
+  }
+  return mem_exhausted(p->mem) ? NULL : unit;
+}
+
+bool expr_is_pure(const Program *p, const Expr *e) {
+  ExprWalk w;
+  bool lazy = false;
+  if (expr_effects(p, e) & ~EFFECT_SHOW) return false;
+  expr_walk_start(&w, p->mem, WALK_ENTER, e);
+  while (!lazy && expr_walk_next(&w))
+    lazy = w.at->kind == EX_VAR && w.at->var->lazy;
+  expr_walk_end(&w);
+  return !lazy;
+}
+
+const OpInfo *expr_operator(const Expr *e) {
+  bool op = e->kind == EX_CALL && e->call.callee->kind == EX_OP;
+  return op ? op_info(e->call.callee->op) : NULL;
+}
+
+const Expr *expr_use(Arena *arena, Span span, Var *var) {
+  Expr *e = expr_new(arena, EX_VAR, span);
+  e->var = var;
+  e->type = var->type;
+  return e;
+}
+
+Var *var_for(Program *p, Arena *arena, const Expr *value) {
+  Var *var = var_new(arena, name_of(p->names, "v"), value->span, NULL);
+  var->id = p->next_var_id++;
+  var->type = value->type;
+  return var;
+}

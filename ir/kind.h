@@ -23,6 +23,15 @@ typedef struct KindInfo {
 
 extern const KindInfo kind_info[KIND_COUNT];
 
+/* What stands for a parameter that is solved by instance: a Shape's rank, or a
+ * dtype. */
+typedef struct KindArg {
+  bool known;
+  int rank;
+  DType dtype;
+  int from; /* types/'s: the argument of the use that says so */
+} KindArg;
+
 /* The kind that a declaration spells so; KIND_COUNT: none. */
 ParamKind kind_find(const char *word);
 

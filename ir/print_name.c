@@ -172,7 +172,8 @@ static bool can_say(Printer *p, const Type *t, int depth) {
     case TY_FN: return can_say_fn(p, t, depth + 1);
     case TY_VAR: return ptrmap_get(&p->type_vars, t->var->name) == t->var;
     case TY_ADT:
-      return scope_adt(&p->program->user, t->adt->name) == t->adt &&
+      return scope_adt(&p->program->user, t->adt->name) ==
+                 adt_of_text(t->adt) &&
              !ptrmap_has(&p->type_vars, t->adt->name) &&
              can_say_parts(p, t, depth + 1);
     case TY_TUPLE:

@@ -135,11 +135,12 @@ static void print_applied_type(Printer *p, const TypeExpr *t) {
 }
 
 void print_type_expr(Printer *p, const TypeExpr *t) {
+  bool one; /* a tuple of one field, no shape of one dimension */
   switch (t->kind) {
     case TX_TENSOR: print_tensor_type(p, t); break;
     case TX_TUPLE:
-      print_types(p, "(", t->arg_count, t->args,
-                  t->arg_count == 1 ? ",)" : ")");
+      one = t->arg_count == 1 && t->args[0]->kind != TX_DIM;
+      print_types(p, "(", t->arg_count, t->args, one ? ",)" : ")");
       break;
     case TX_FN: print_fn_type(p, t); break;
     case TX_REF:

@@ -117,6 +117,7 @@ typedef struct Ctor {
   const FieldName *labels;      /* of the fields; NULL: they have no names */
   const Type *const *fields;    /* over the ADT's parameters */
   const Type *type;             /* fn [A..](fields) -> T[A..] */
+  const TypeExpr *scheme;       /* of a generic type, as written; or NULL */
   const struct Tensor *literal; /* the value that a literal pattern takes */
 } Ctor;
 
@@ -133,10 +134,21 @@ typedef struct Adt {
   const Type *meaning; /* of an alias, over its parameters; NULL: not resolved
                           yet, and `pending` says what it is */
   const void *pending; /* types/'s */
+  const AdtDecl *decl; /* its text */
   int param_count;
   const TypeVar *const *params;
   int ctor_count;
   Ctor *ctors;
+  /* A data type or an alias with parameters that are solved by instance
+   * (ir/kind.def) is generic: its constructors have names, labels and schemes
+   * only.  Each combination of ranks and dtypes that is used is an instance, in
+   * no scope, with a Dim parameter for each axis of a shape. */
+  bool is_generic;
+  Unit *unit;                    /* of a generic one: it has the text */
+  struct Adt *instances;         /* the same; the newest first */
+  struct Adt *next_instance;     /* of the same generic type */
+  const struct Adt *instance_of; /* or NULL */
+  const KindArg *kind_args;      /* of an instance: by the text's parameters */
 } Adt;
 
 typedef enum GlobalKind {
@@ -287,6 +299,10 @@ Global *item_global(const Program *p, const Item *item);
 /* Its value; of a function with instances, that of one of them: they differ in
  * their types only. */
 const Expr *global_body(const Global *g);
+/* The type that a text means: of an instance, its generic type. */
+static inline const Adt *adt_of_text(const Adt *adt) {
+  return adt->instance_of ? adt->instance_of : adt;
+}
 /* The definition that a text means: of an instance, its function. */
 const Global *global_of_text(const Global *g);
 const char *global_sigil(const Global *g); /* "%" of a session's value */

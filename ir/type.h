@@ -78,6 +78,13 @@ typedef struct TypeExpr {
   const TypeParam *params; /* TX_FN */
 } TypeExpr;
 
+/* `t` with an argument in the place of each parameter: a type, a dimension, a
+ * shape (a tuple of dimensions, or a name), or a dtype (a scalar type, or a
+ * name).  Shares with `t` what does not change. */
+const TypeExpr *type_expr_put(Mem *mem, Arena *arena, const TypeExpr *t,
+                              int count, const TypeParam *params,
+                              const TypeExpr *const *args);
+
 /* --- As meant ----------------------------------------------------------- */
 
 typedef enum TypeKind {

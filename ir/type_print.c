@@ -50,6 +50,28 @@ static void print_params(Printer *p, const Type *fn) {
   if (fn->param_count > 0) strbuf_add_char(p->out, ']');
 }
 
+/* Layer[(2, n), float32]: an instance as its text names it.  From the last
+ * argument to the first, as the stack wants them; `at` counts down the
+ * instance's own arguments. */
+static void later_instance(Printer *p, const Type *t) {
+  const Adt *generic = t->adt->instance_of;
+  int at = t->count;
+  later_text(p, "]");
+  for (int i = generic->param_count - 1; i >= 0; i--) {
+    const KindArg *arg = &t->adt->kind_args[i];
+    const KindInfo *kind = &kind_info[generic->params[i]->kind];
+    if (kind->member) later_text(p, dtype_name(arg->dtype));
+    if (kind->solve == SOLVE_INSTANCE && !kind->member) {
+      at -= arg->rank;
+      later_list(p, "(", arg->rank, t->args + at, ")");
+    }
+    if (kind->solve != SOLVE_INSTANCE)
+      VEC_PUSH(&p->stack, (Pending){.type = t->args[--at]});
+    if (i > 0) later_text(p, ", ");
+  }
+  later_text(p, "[");
+}
+
 static void print_fn(Printer *p, const Type *fn) {
   strbuf_add(p->out, "fn ");
   print_params(p, fn);
@@ -70,7 +92,8 @@ static void print_node(Printer *p, const Type *t) {
     case TY_REF: later_list(p, "ref(", t->count, t->args, ")"); break;
     case TY_ADT:
       strbuf_add(p->out, t->adt->name->text);
-      later_list(p, "[", t->count, t->args, "]");
+      if (t->adt->instance_of) later_instance(p, t);
+      else later_list(p, "[", t->count, t->args, "]");
       break;
     case TY_VAR: strbuf_add(p->out, t->var->name->text); break;
     case TY_DIM:

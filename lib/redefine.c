@@ -88,7 +88,8 @@ static void use(Recorder *r, Named use) {
  * linear for types that share parts. */
 static void use_type(Recorder *r, const Type *t) {
   if (!t || !first_time(r, t)) return;
-  if (t->kind == TY_ADT) use(r, (Named){t->adt->name, t->adt, true});
+  if (t->kind == TY_ADT)
+    use(r, (Named){t->adt->name, adt_of_text(t->adt), true});
   for (int i = 0; i < t->count; i++) use_type(r, t->args[i]);
   if (t->kind == TY_FN) use_type(r, t->result);
 }
@@ -107,9 +108,11 @@ static void use_expr(Recorder *r, Mem *mem, const Expr *root) {
 
 static void use_adt(Recorder *r, const Adt *adt) {
   use_type(r, adt->meaning);
-  for (int i = 0; i < adt->ctor_count; i++)
+  for (int i = 0; !adt->is_generic && i < adt->ctor_count; i++)
     for (int k = 0; k < adt->ctors[i].field_count; k++)
       use_type(r, adt->ctors[i].fields[k]);
+  for (const Adt *of = adt->instances; of; of = of->next_instance)
+    use_adt(r, of);
 }
 
 /* The uses of one definition are adjacent in the vector, as its definitions are

@@ -525,7 +525,8 @@ type(A) ::= UNDERSCORE(T). {
 type(A) ::= META(K) LBRACKET NUMBER RBRACKET(Z). {
   A = build_meta_type(&p->builder, K, Z);
 }
-type(A) ::= LPAREN(O) types(L) RPAREN(Z). {
+// A tuple, or the shape (s..., 2) as an argument of a data type.
+type(A) ::= LPAREN(O) targs(L) RPAREN(Z). {
   A = build_type(&p->builder, TX_TUPLE, O, L, Z);
 }
 type(A) ::= REF(K) LPAREN type(T) RPAREN(Z). {
@@ -550,8 +551,9 @@ type(A) ::= IDENT(N). { A = build_named_type(&p->builder, N); }
 type(A) ::= IDENT(N) LBRACKET targs(L) RBRACKET(Z). {
   A = build_applied_type(&p->builder, N, L, Z);
 }
-// Arguments of a data type: types, and dimensions.  A name alone is read as a
-// type; what it is, its declaration says.
+// Arguments of a data type: types, dtypes, dimensions and shapes.  A name alone
+// is read as a type, and a shape as a tuple; what they are, the declaration of
+// the data type says.
 targs(A) ::= . { A = LIST_EMPTY; }
 targs(A) ::= targ_list(L) comma. { A = L; }
 targ_list(A) ::= targ(T). { A = list_of(&p->builder, T); }
@@ -564,6 +566,9 @@ targ(A) ::= NUMBER(T). {
 }
 targ(A) ::= QUESTION(T). {
   A = build_dim_arg(&p->builder, build_dim(&p->builder, DX_ANY, T));
+}
+targ(A) ::= IDENT(N) ELLIPSIS. {
+  A = build_dim_arg(&p->builder, build_dim(&p->builder, DX_SPLAT, N));
 }
 targ(A) ::= sum(D). { A = build_dim_arg(&p->builder, D); }
 sum(A) ::= term(L) PLUS|MINUS(O) dim(R). [PLUS] {

@@ -103,15 +103,47 @@ static bool makes_cell(const Functional *f, const Expr *e) {
   return found;
 }
 
+static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
+                                  bool *sayable);
+
+/* (2, 3), float32, 4: the argument for parameter `i` of a data type's text,
+ * which stands at `*at` among those of the type. */
+static const TypeExpr *write_arg(Functional *f, const Type *t, int i, int *at,
+                                 Span span, bool *sayable) {
+  const KindInfo *kind = &kind_info[adt_of_text(t->adt)->params[i]->kind];
+  if (kind->solve != SOLVE_INSTANCE)
+    return write_type(f, t->args[(*at)++], span, sayable);
+  const KindArg *arg = &t->adt->kind_args[i];
+  TypeExpr *made = ARENA_NEW(f->arena, TypeExpr);
+  *made = (TypeExpr){.kind = TX_TENSOR,
+                     .span = span,
+                     .height = 1,
+                     .scalar = true,
+                     .dtype = arg->dtype};
+  if (kind->member) return made;
+  const TypeExpr **dims =
+      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)arg->rank);
+  for (int k = 0; dims && k < arg->rank; k++)
+    dims[k] = write_type(f, t->args[(*at)++], span, sayable);
+  *made = (TypeExpr){.kind = TX_TUPLE,
+                     .span = span,
+                     .height = 2,
+                     .arg_count = dims ? arg->rank : 0,
+                     .args = dims};
+  return made;
+}
+
 /* A type without parameters, of a size that was looked at.  Anything else is
  * refused, once for each cell, and `_` stands for it. */
 static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
                                   bool *sayable) {
   TypeExpr *made = ARENA_NEW(f->arena, TypeExpr);
   *made = (TypeExpr){.kind = TX_HOLE, .span = span, .height = 1};
+  const Adt *adt = t->kind == TY_ADT ? adt_of_text(t->adt) : NULL;
+  int count = adt ? adt->param_count : t->count, at = 0;
   bool parts = t->kind == TY_TUPLE || t->kind == TY_ADT || t->kind == TY_FN;
-  if (t->kind == TY_TENSOR) {
-    made->kind = TX_TENSOR;
+  if (t->kind == TY_TENSOR || t->kind == TY_DIM) {
+    made->kind = t->kind == TY_DIM ? TX_DIM : TX_TENSOR;
     made->dtype = (DType)t->dtype;
     made->scalar = t->rank == 0;
     const DimExpr **dims = ARENA_ARRAY(f->arena, const DimExpr *, t->rank);
@@ -120,15 +152,16 @@ static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
     made->dims = dims;
     made->dim_count = dims ? t->rank : 0;
   }
-  *sayable &= (parts || t->kind == TY_TENSOR) && t->param_count == 0;
+  *sayable &= (parts || made->kind != TX_HOLE) && t->param_count == 0;
   if (!parts || !*sayable) return made;
   const TypeExpr **args =
-      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)t->count);
-  made->arg_count = args ? t->count : 0;
+      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)count);
+  made->arg_count = args ? count : 0;
   made->args = args;
   int within = 0;
   for (int i = 0; i < made->arg_count; i++) {
-    args[i] = write_type(f, t->args[i], span, sayable);
+    args[i] = adt ? write_arg(f, t, i, &at, span, sayable)
+                  : write_type(f, t->args[i], span, sayable);
     if (args[i]->height > within) within = args[i]->height;
   }
   made->kind = t->kind == TY_TUPLE ? TX_TUPLE
@@ -136,7 +169,7 @@ static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
                                    : TX_FN;
   if (t->kind == TY_ADT) {
     made->name = t->adt->name;
-    made->brackets = t->count > 0;
+    made->brackets = count > 0;
   }
   if (t->kind == TY_FN) {
     made->result = write_type(f, t->result, span, sayable);

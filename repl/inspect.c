@@ -113,8 +113,11 @@ static void add_global(Repl *r, StrBuf *out, const char *name,
 
 static void add_adt(const Program *p, StrBuf *out, const Adt *adt) {
   strbuf_addf(out, "type %s", adt->name->text);
-  for (int i = 0; i < adt->param_count; i++)
-    strbuf_addf(out, "%s%s", i ? ", " : "[", adt->params[i]->name->text);
+  for (int i = 0; i < adt->param_count; i++) {
+    const char *kind = kind_info[adt->params[i]->kind].word;
+    strbuf_addf(out, "%s%s%s%s", i ? ", " : "[", adt->params[i]->name->text,
+                *kind ? ": " : "", kind);
+  }
   strbuf_add(out, adt->param_count ? "] {\n" : " {\n");
   for (int i = 0; i < adt->ctor_count; i++) {
     strbuf_addf(out, "  %s", adt->ctors[i].name->text);
@@ -122,7 +125,9 @@ static void add_adt(const Program *p, StrBuf *out, const Adt *adt) {
       const FieldName *labels = adt->ctors[i].labels;
       strbuf_add(out, k ? ", " : "(");
       if (labels) strbuf_addf(out, "%s: ", labels[k].name->text);
-      type_print(p->types, out, adt->ctors[i].fields[k], TYPE_TEXT_MOST);
+      const Type *field = adt->is_generic ? NULL : adt->ctors[i].fields[k];
+      if (field) type_print(p->types, out, field, TYPE_TEXT_MOST);
+      else type_expr_print(out, adt->decl->ctors[i].fields[k]);
     }
     strbuf_add(out, adt->ctors[i].field_count ? "),\n" : ",\n");
   }
@@ -179,7 +184,10 @@ static bool say_constructor_kind(Repl *r, const char *name) {
   const Adt *adt = find_adt(r, name);
   if (!adt || strcmp(adt->name->text, name)) return false;
   repl_say(r, "%s : %s", name, adt->param_count ? "fn (" : "");
-  for (int i = 0; i < adt->param_count; i++) repl_say(r, i ? ", Type" : "Type");
+  for (int i = 0; i < adt->param_count; i++) {
+    const char *kind = kind_info[adt->params[i]->kind].word;
+    repl_say(r, "%s%s", i ? ", " : "", *kind ? kind : "Type");
+  }
   repl_say(r, adt->param_count ? ") -> Type\n" : "Type\n");
   return true;
 }

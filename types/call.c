@@ -272,7 +272,9 @@ Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
     return args ? infer_op_call(in, e, args) : in->error;
   }
   Ty *callee = ty_head(head ? head : infer_expr(in, e->call.callee));
-  if (e->call.callee->kind == EX_GLOBAL && e->call.callee->g.global->generic)
+  const Expr *named = e->call.callee;
+  if (named->kind == EX_GLOBAL ? named->g.global->generic != NULL
+                               : named->kind == EX_CTOR && named->ctor->scheme)
     return infer_generic_call(in, e, callee);
   if (ty_is_poly(callee)) {
     Ty **targs;

@@ -92,9 +92,12 @@ typedef struct Checker {
   VEC(Definition *) steps;
   VEC(struct AdtWork *) adts; /* whose constructors' fields are to come */
   size_t adts_resolved;
-  int alias_depth; /* aliases of aliases that are being resolved */
-  PtrMap dim_vars; /* Var that holds a named dimension -> TypeVar */
-  Spine spine;     /* of the expressions under way */
+  bool adts_busy;           /* they are being resolved */
+  VEC(Adt *) generic_adts;  /* that this run declares */
+  VEC(Adt *) adt_instances; /* made in this run */
+  int alias_depth;          /* aliases of aliases that are being resolved */
+  PtrMap dim_vars;          /* Var that holds a named dimension -> TypeVar */
+  Spine spine;              /* of the expressions under way */
   PtrMap no_ctors; /* names of which the library has no constructor, a set */
   VEC(Sinking) sinking;
   VEC(const Expr *) matches; /* resolved ones, an outer one first */
@@ -116,6 +119,9 @@ static inline bool unit_is_library(const Unit *u) {
 /* Takes the run's instances from `first` on out of the program again: they
  * cannot be, or the unit was refused. */
 void instances_forget(Checker *c, size_t first);
+
+/* The same for instances of data types. */
+void adt_instances_forget(Checker *c, size_t first);
 
 /* --- Phases -------------------------------------------------------------- */
 

@@ -65,22 +65,45 @@ static void declare_ctor(Checker *c, Scope *scope, Adt *adt, int tag,
   ptrmap_put(&scope->ctors, decl->name, ctor);
 }
 
-/* Data types take types only: a Dim parameter is reported and goes on as a
- * type. */
 static const TypeVar *const *adt_params(Checker *c, const AdtDecl *decl) {
   const TypeVar **params =
       ARENA_ARRAY(&c->p->arena, const TypeVar *, (size_t)decl->param_count);
   for (int i = 0; params && i < decl->param_count; i++) {
     const TypeParam *p = &decl->params[i];
-    if (kind_info[p->kind].solve == SOLVE_INSTANCE) {
-      diag_error(c->p->diags, E0115, p->span, "%s takes no `%s` parameters",
-                 decl->meaning ? "an alias" : "a data type",
-                 kind_info[p->kind].word);
-    }
-    params[i] = typevar_new(c->p->types, p->name, p->span,
-                            p->kind == KIND_DIM ? KIND_DIM : KIND_TYPE);
+    params[i] = typevar_new(c->p->types, p->name, p->span, p->kind);
   }
   return params;
+}
+
+/* fn [s: Shape](Tensor[s, float32]) -> Layer[s], of a constructor: what its
+ * uses are matched with. */
+static const TypeExpr *ctor_scheme(Checker *c, const AdtDecl *decl,
+                                   const CtorDecl *ctor) {
+  Arena *arena = &c->p->arena;
+  size_t count = (size_t)decl->param_count;
+  TypeExpr *fn = ARENA_NEW(arena, TypeExpr);
+  TypeExpr *result = ARENA_NEW(arena, TypeExpr);
+  TypeExpr *names = ARENA_ARRAY(arena, TypeExpr, count);
+  const TypeExpr **args = ARENA_ARRAY(arena, const TypeExpr *, count);
+  for (size_t i = 0; names && args && i < count; i++) {
+    const TypeParam *p = &decl->params[i];
+    names[i] = (TypeExpr){.kind = TX_NAME, .span = p->span, .name = p->name};
+    args[i] = &names[i];
+  }
+  *result = (TypeExpr){.kind = TX_NAME,
+                       .span = decl->span,
+                       .name = decl->name,
+                       .brackets = true,
+                       .arg_count = names && args ? decl->param_count : 0,
+                       .args = args};
+  *fn = (TypeExpr){.kind = TX_FN,
+                   .span = ctor->span,
+                   .arg_count = ctor->field_count,
+                   .args = ctor->fields,
+                   .result = result,
+                   .param_count = decl->param_count,
+                   .params = decl->params};
+  return fn;
 }
 
 /* The type is in scope before its fields are looked at, so that types may
@@ -98,6 +121,7 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
                .is_extern = decl->is_extern,
                .library = unit_is_library(unit),
                .is_alias = decl->meaning != NULL,
+               .decl = decl,
                .param_count = decl->param_count,
                .params = adt_params(c, decl),
                .ctor_count = decl->ctor_count};
@@ -107,8 +131,16 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
   ptrmap_put(&scope->adts, decl->name, adt);
   for (int i = 0; i < adt->ctor_count; i++)
     declare_ctor(c, scope, adt, i, &decl->ctors[i]);
+  if (params_generic(decl->param_count, decl->params)) {
+    adt->is_generic = true;
+    adt->unit = unit;
+    for (int i = 0; i < adt->ctor_count; i++)
+      adt->ctors[i].scheme = ctor_scheme(c, decl, &decl->ctors[i]);
+    VEC_PUSH(&c->generic_adts, adt);
+    return;
+  }
   AdtWork *work = ARENA_NEW(&c->arena, AdtWork);
-  *work = (AdtWork){adt, decl, unit, scope, false};
+  *work = (AdtWork){adt, decl, unit, scope, adt->params, false};
   if (adt->is_alias) adt->pending = work;
   VEC_PUSH(&c->adts, work);
 }
@@ -150,12 +182,6 @@ static Global *global_new(Checker *c, const Unit *unit, const Item *item) {
 
 /* --- Functions that are checked by instance ------------------------------ */
 
-static bool fn_is_generic(const Fn *fn) {
-  for (int i = 0; i < fn->type_param_count; i++)
-    if (kind_info[fn->type_params[i].kind].solve == SOLVE_INSTANCE) return true;
-  return false;
-}
-
 /* Does a value of the type say what the parameter is?  A shape must be the only
  * one that a tensor's dimensions hold, or be known from another tensor. */
 static bool determines(const TypeExpr *t, const Name *name, bool shape) {
@@ -167,8 +193,14 @@ static bool determines(const TypeExpr *t, const Name *name, bool shape) {
     return found;
   }
   if (t->kind == TX_NAME && t->name == name) return !shape;
-  for (int i = 0; i < t->arg_count; i++)
-    if (determines(t->args[i], name, shape)) return true;
+  if (t->kind == TX_DIM)
+    return shape && t->dims[0]->kind == DX_SPLAT && t->dims[0]->name == name;
+  for (int i = 0; i < t->arg_count; i++) {
+    const TypeExpr *arg = t->args[i];
+    bool whole = t->kind == TX_NAME && arg->kind == TX_NAME;
+    if (whole && arg->name == name) return true;
+    if (determines(arg, name, shape)) return true;
+  }
   return t->result && determines(t->result, name, shape);
 }
 
@@ -267,7 +299,8 @@ static void declare_global(Checker *c, Unit *unit, Scope *scope,
   if (!local && is_duplicate(c, &scope->globals, item->name, item->name_span,
                              old ? old->span : SPAN_NONE, "`@"))
     return;
-  if (item->kind == ITEM_DEF && fn_is_generic(item->expr->fn)) {
+  if (item->kind == ITEM_DEF && params_generic(item->expr->fn->type_param_count,
+                                               item->expr->fn->type_params)) {
     Global *g = global_new(c, unit, item);
     ptrmap_put(&scope->globals, item->name, g);
     declare_generic(c, unit, item, g);

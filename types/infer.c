@@ -101,8 +101,9 @@ static Ty *infer_global(Infer *in, const Expr *e) {
   return infer_use(in, e, ty_of_type(in, g->type), g->param_count, g->params);
 }
 
-static Ty *infer_ctor_use(Infer *in, const Expr *e) {
+Ty *infer_ctor_use(Infer *in, const Expr *e) {
   const Ctor *ctor = e->ctor;
+  if (ctor->scheme) return infer_generic(in, e);
   if (!ctor->type) return in->error;
   return infer_use(in, e, ty_of_type(in, ctor->type), ctor->adt->param_count,
                    ctor->adt->params);
@@ -117,10 +118,22 @@ static Ty *infer_tuple(Infer *in, const Expr *e) {
   return ty_tuple(in, e->count, fields);
 }
 
+/* The same of a constructor as written. */
+static bool is_generic_cons(const TypeExpr *scheme) {
+  const TypeExpr *rest = scheme->args[1];
+  if (rest->kind != TX_NAME || rest->name != scheme->result->name) return false;
+  for (int i = 0; i < rest->arg_count; i++)
+    if (rest->args[i]->kind != TX_NAME ||
+        rest->args[i]->name != scheme->result->args[i]->name)
+      return false;
+  return rest->arg_count == scheme->param_count;
+}
+
 /* Is its second field the type that it makes, at the type's own parameters?
  * In `type D[A] { C(A, D[int32]), N }` the rest is a D of another type, so C
  * makes no list of A. */
 static bool is_cons(const Ctor *ctor) {
+  if (ctor->scheme) return is_generic_cons(ctor->scheme);
   const Type *rest = ctor->type ? ctor->fields[1] : NULL;
   if (!rest || rest->kind != TY_ADT || rest->adt != ctor->adt) return false;
   for (int i = 0; i < rest->count; i++)
@@ -128,6 +141,17 @@ static bool is_cons(const Ctor *ctor) {
         rest->args[i]->var != ctor->adt->params[i])
       return false;
   return true;
+}
+
+/* The elements say which instance of the type is meant. */
+static Ty *generic_cons(Infer *in, const Expr *e, Ty *cons) {
+  Ty **params = ty_array(in, 2);
+  if (!params) return in->error;
+  params[0] = ty_meta(in);
+  params[1] = ty_meta(in);
+  Ty *fn = ty_fn(in, 2, params, params[1]);
+  require_same(in, fn, cons, (Why){.kind = WHY_CALLEE, .span = e->span});
+  return fn;
 }
 
 /*   C : fn (t, T) -> T    e1 : s1, ..., en : sn    si ~> t
@@ -139,9 +163,11 @@ static bool is_cons(const Ctor *ctor) {
 static Ty *infer_list(Infer *in, const Expr *e) {
   const Ctor *ctor = e->list.head->ctor;
   Ty *cons = ty_head(infer_expr(in, e->list.head));
-  if (ctor->type && !is_cons(ctor))
+  bool list = is_cons(ctor);
+  if ((ctor->type || ctor->scheme) && !list)
     report_no_list(in->p, ctor->adt, e->list.head->span);
-  bool list = cons->kind == K_FN && is_cons(ctor);
+  if (list && cons->kind == K_META) cons = generic_cons(in, e, cons);
+  list &= cons->kind == K_FN;
   Ty *element = list ? cons->args[0] : in->error;
   const Tensor *packed = e->list.packed;
   Why why = {.kind = WHY_ELEMENT, .span = e->span};

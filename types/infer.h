@@ -125,7 +125,9 @@ typedef enum ConstraintKind {
   C_PROJ,     /* a field of a tuple that is not known yet */
   C_FIELD,    /* a named field, or a changed copy, of a value that is not */
   C_FORM,     /* a dimension of an instantiated signature */
-  C_INSTANCE, /* a use of a function that is checked by instance */
+  C_INSTANCE, /* a use of a function or constructor of a generic kind */
+  C_PATTERN,  /* a constructor of a type that is checked by instance, in a
+                 pattern for what is not known yet */
 } ConstraintKind;
 
 enum { FORM_NAMES_MAX = 16 };
@@ -150,7 +152,8 @@ struct Constraint {
   uint32_t whole;    /* attributes that are one expression each, */
   uint32_t computed; /* and all that operands hold, as the text says them */
   const AttrValue *written;
-  int index; /* C_PROJ */
+  int index;              /* C_PROJ */
+  const Pattern *pattern; /* C_PATTERN */
   /* C_INSTANCE: e is the use */
   const Expr *call;        /* of which it is the callee; NULL: it is a value */
   struct Definition *home; /* in which it stands */
@@ -354,6 +357,7 @@ Ty *infer_use(Infer *in, const Expr *e, Ty *type, int param_count,
  * generalise, in the branches and at the end of blocks, too; what else there is
  * must be polymorphic by itself. */
 void check_poly(Infer *in, const Expr *e, Ty *wanted, Why why);
+Ty *infer_ctor_use(Infer *in, const Expr *e);
 Ty *infer_call(Infer *in, const Expr *e, Ty *head);
 Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple);
 Ty *infer_op_value(Infer *in, const Expr *e);
@@ -406,6 +410,7 @@ Truth known_truth(Infer *in, const Expr *condition);
 Ty *infer_generic(Infer *in, const Expr *use);
 Ty *infer_generic_call(Infer *in, const Expr *call, Ty *callee);
 void run_instance(Infer *in, Constraint *c);
+void run_pattern(Infer *in, Constraint *c); /* pattern.c */
 void report_no_instance(Infer *in, const Constraint *c);
 /* The instance's body is wrong: says of the diagnostics from `first` on which
  * use asked for it. */

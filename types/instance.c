@@ -27,21 +27,10 @@ static bool is_solved(ParamKind kind) {
 
 /* --- Arguments as text --------------------------------------------------- */
 
-/* "s of rank 2, d = float32" */
 static const char *args_text(Infer *in, const Instance *inst) {
   const Fn *fn = fn_of(inst->of);
-  const char *text = "";
-  for (int i = 0; i < fn->type_param_count; i++) {
-    const TypeParam *p = &fn->type_params[i];
-    const char *between = *text ? ", " : "";
-    if (!is_solved(p->kind)) continue;
-    text = p->kind == KIND_SHAPE
-               ? arena_printf(in->arena, "%s%s%s of rank %d", text, between,
-                              p->name->text, inst->args[i].rank)
-               : arena_printf(in->arena, "%s%s%s = %s", text, between,
-                              p->name->text, dtype_name(inst->args[i].dtype));
-  }
-  return text;
+  return kind_args_text(in->arena, fn->type_param_count, fn->type_params,
+                        inst->args);
 }
 
 /* The name under which traces, profiles and listings of code show it. */
@@ -71,25 +60,26 @@ static const char *type_expr_text(Infer *in, const TypeExpr *t) {
 
 /* --- Instances ----------------------------------------------------------- */
 
-static bool same_args(const Fn *fn, const KindArg *a, const KindArg *b) {
-  for (int i = 0; i < fn->type_param_count; i++)
-    if (a[i].rank != b[i].rank || a[i].dtype != b[i].dtype) return false;
-  return true;
-}
-
 static Instance *find_instance(const Generic *g, const KindArg *args) {
   const Global *at = g->global->instances;
-  while (at && !same_args(fn_of(g), at->instance->args, args))
+  while (at &&
+         !same_kind_args(fn_of(g)->type_param_count, at->instance->args, args))
     at = at->next_instance;
   return at ? at->instance : NULL;
 }
 
-/* Variables of bodies that were resolved meanwhile. */
+/* Variables of bodies that were resolved meanwhile.  The late ones have ids
+ * below theirs, so these are found in the table from now on. */
 static void grow_vars(Infer *in) {
   size_t count = in->p->next_var_id - in->first_var + 1, old = in->vars.len;
   if (count <= old || !VEC_RESERVE(&in->vars, count - old)) return;
   memset(in->vars.data + old, 0, (count - old) * sizeof *in->vars.data);
   in->vars.len = count;
+  for (size_t i = 0; i < in->late_vars.len; i++) {
+    const VarInfo *late = in->late_vars.data[i];
+    in->vars.data[late->var->id - in->first_var] = *late;
+  }
+  VEC_CLEAR(&in->late_vars);
 }
 
 /* The uses that led to an instance, the nearest first. */
@@ -260,19 +250,20 @@ static void forget_vars(Infer *in, size_t first) {
 /* The types of a use beside those that the function writes. */
 typedef struct Matching {
   Infer *in;
-  const Fn *fn;
+  const TypeExpr *scheme; /* of the function or constructor: a TX_FN */
   KindArg *args;
   int at;       /* the argument that is looked at */
   int misfit;   /* the first that cannot be; -1: none */
   bool changed; /* something became known */
   bool wrong;   /* a type was reported before */
+  int aliases;  /* that have been written out */
   Ty *unknown;  /* a variable on which something depends; or NULL */
 } Matching;
 
 static KindArg *arg_of(const Matching *m, const Name *name) {
-  for (int i = 0; name && i < m->fn->type_param_count; i++)
-    if (m->fn->type_params[i].name == name &&
-        is_solved(m->fn->type_params[i].kind))
+  for (int i = 0; name && i < m->scheme->param_count; i++)
+    if (m->scheme->params[i].name == name &&
+        is_solved(m->scheme->params[i].kind))
       return &m->args[i];
   return NULL;
 }
@@ -302,21 +293,46 @@ static void misfit(Matching *m) {
   if (m->misfit < 0) m->misfit = m->at;
 }
 
-/*   Tensor[(s..., n), d] : Tensor[(2, 3, 4), float32]
+/* The shape that is meant where one is mentioned among dimensions, or NULL. */
+static KindArg *shape_of(const Matching *m, const DimExpr *d) {
+  return d->kind == DX_SPLAT ? arg_of(m, d->name) : NULL;
+}
+
+/* (s..., n) beside a shape of this rank: `items` are its dimensions.
+ *
+ *   Tensor[(s..., n), d] : Tensor[(2, 3, 4), float32]
  *   --------------------------------------------------
  *   s of rank 2    d = float32                                               */
-static void match_tensor(Matching *m, const TypeExpr *t, const Ty *ty) {
-  KindArg *dtype = arg_of(m, t->dtype_name), *open = NULL;
-  if (dtype && !dtype->known) learn(m, dtype, 0, (DType)ty->dtype);
-  int rest = ty->rank, unknown = 0;
-  for (int i = 0; i < t->dim_count; i++) {
-    bool splat = t->dims[i]->kind == DX_SPLAT;
-    KindArg *shape = splat ? arg_of(m, t->dims[i]->name) : NULL;
+static void match_rank(Matching *m, int count, const DimExpr *const *items,
+                       int rank) {
+  KindArg *open = NULL;
+  int rest = rank, unknown = 0;
+  for (int i = 0; i < count; i++) {
+    KindArg *shape = shape_of(m, items[i]);
     if (shape && !shape->known) open = shape, unknown++;
     else rest -= shape ? shape->rank : 1;
   }
   if (unknown == 1 && rest >= 0) learn(m, open, rest, DTYPE_NONE);
   if (rest < 0) misfit(m);
+}
+
+static void match_tensor(Matching *m, const TypeExpr *t, const Ty *ty) {
+  KindArg *dtype = arg_of(m, t->dtype_name);
+  if (dtype && !dtype->known) learn(m, dtype, 0, (DType)ty->dtype);
+  match_rank(m, t->dim_count, t->dims, ty->rank);
+}
+
+/* The shape that is an argument of a data type, s or (s..., 1). */
+static void match_shape(Matching *m, const TypeExpr *t, int rank) {
+  KindArg *whole = t->kind == TX_NAME ? arg_of(m, t->name) : NULL;
+  static const DimExpr other = {.kind = DX_ANY};
+  if (whole && !whole->known) learn(m, whole, rank, DTYPE_NONE);
+  if (t->kind != TX_TUPLE) return;
+  const DimExpr **items =
+      ARENA_ARRAY(m->in->arena, const DimExpr *, (size_t)t->arg_count);
+  for (int i = 0; items && i < t->arg_count; i++)
+    items[i] = t->args[i]->kind == TX_DIM ? t->args[i]->dims[0] : &other;
+  if (items) match_rank(m, t->arg_count, items, rank);
 }
 
 static void match(Matching *m, const TypeExpr *t, Ty *ty);
@@ -329,6 +345,46 @@ static void match_parts(Matching *m, const TypeExpr *t, Ty *ty, TyKind kind) {
   if (fits && t->result) match(m, t->result, ty->result);
 }
 
+/*   Layer[s, d] : Layer[(2, 3), float32]
+ *   -------------------------------------
+ *   s of rank 2    d = float32                                               */
+static void match_adt(Matching *m, const TypeExpr *t, Ty *ty) {
+  const Adt *generic = ty->kind == K_ADT ? ty->adt->instance_of : NULL;
+  if (!generic) {
+    match_parts(m, t, ty, K_ADT);
+    return;
+  }
+  bool fits = generic->param_count == t->arg_count;
+  if (!fits) misfit(m);
+  for (int i = 0, at = 0; fits && i < t->arg_count; i++) {
+    const KindInfo *kind = &kind_info[generic->params[i]->kind];
+    const KindArg *found = &ty->adt->kind_args[i];
+    KindArg *dtype = kind->member ? arg_of(m, t->args[i]->name) : NULL;
+    if (dtype && !dtype->known) learn(m, dtype, 0, found->dtype);
+    if (kind->member) continue;
+    if (kind->solve != SOLVE_INSTANCE) {
+      match(m, t->args[i], ty->args[at++]);
+      continue;
+    }
+    match_shape(m, t->args[i], found->rank);
+    at += found->rank;
+  }
+}
+
+/* Aliases of aliases may be large as trees. */
+enum { ALIASES_MOST = 1000 };
+
+/* What an alias means that the type is; NULL: it is none. */
+static const TypeExpr *without_alias(Matching *m, const TypeExpr *t) {
+  for (int i = 0; i < m->scheme->param_count; i++)
+    if (m->scheme->params[i].name == t->name) return NULL;
+  const Adt *adt = scope_adt(&m->in->c->scope, t->name);
+  bool fits = adt && adt->is_alias && adt->param_count == t->arg_count;
+  if (!fits || m->aliases++ >= ALIASES_MOST) return NULL;
+  return type_expr_put(m->in->mem, m->in->arena, adt->decl->meaning,
+                       t->arg_count, adt->decl->params, t->args);
+}
+
 /* Types are written no deeper than the parser lets them be. */
 static void match(Matching *m, const TypeExpr *t, Ty *ty) {
   ty = ty_head(ty);
@@ -336,6 +392,11 @@ static void match(Matching *m, const TypeExpr *t, Ty *ty) {
   if (ty->kind == K_META && !m->unknown) m->unknown = ty;
   if (ty->kind == K_ERROR) m->wrong = true;
   if (ty->kind == K_META || ty->kind == K_ERROR) return;
+  const TypeExpr *meaning = t->kind == TX_NAME ? without_alias(m, t) : NULL;
+  if (meaning) {
+    match(m, meaning, ty);
+    return;
+  }
   KindArg *dtype = t->kind == TX_NAME ? arg_of(m, t->name) : NULL;
   bool tensor = t->kind == TX_TENSOR || dtype;
   if (tensor && ty->kind != K_TENSOR) {
@@ -349,7 +410,7 @@ static void match(Matching *m, const TypeExpr *t, Ty *ty) {
     case TX_FN: match_parts(m, t, ty, K_FN); break;
     case TX_NAME:
       if (dtype) learn(m, dtype, 0, (DType)ty->dtype);
-      else match_parts(m, t, ty, K_ADT);
+      else match_adt(m, t, ty);
       break;
     case TX_HOLE:
     case TX_DIM: break;
@@ -363,24 +424,35 @@ static void match_all(Matching *m, int count, Ty *const *args, Ty *result) {
     m->unknown = NULL;
     for (int i = 0; i < count; i++) {
       m->at = i;
-      match(m, m->fn->params[i]->annotation, args[i]);
+      match(m, m->scheme->args[i], args[i]);
     }
     m->at = count;
-    if (result) match(m, m->fn->result, result);
+    if (result) match(m, m->scheme->result, result);
   } while (m->changed);
 }
 
 static bool is_complete(const Matching *m) {
-  for (int i = 0; i < m->fn->type_param_count; i++)
-    if (is_solved(m->fn->type_params[i].kind) && !m->args[i].known)
-      return false;
+  for (int i = 0; i < m->scheme->param_count; i++)
+    if (is_solved(m->scheme->params[i].kind) && !m->args[i].known) return false;
   return true;
 }
 
 /* --- Uses ---------------------------------------------------------------- */
 
+/* What is used: a function, or the constructor of a data type. */
 static Generic *generic_of(const Constraint *c) {
-  return c->e->g.global->generic;
+  return c->e->kind == EX_GLOBAL ? c->e->g.global->generic : NULL;
+}
+
+static const TypeExpr *scheme_of(const Constraint *c) {
+  return c->e->kind == EX_CTOR ? c->e->ctor->scheme : c->e->g.global->scheme;
+}
+
+/* "`@f`", "`Layer`" */
+static const char *used_text(Infer *in, const Constraint *c) {
+  const Generic *g = generic_of(c);
+  return g ? arena_printf(in->arena, "`@%s`", g->item->name->text)
+           : arena_printf(in->arena, "`%s`", c->e->ctor->name->text);
 }
 
 static Span arg_span(const Constraint *c, int i) {
@@ -391,32 +463,31 @@ static Span arg_span(const Constraint *c, int i) {
 static void report_misfit(Infer *in, const Constraint *c, const Matching *m,
                           Ty *found) {
   const Generic *g = generic_of(c);
-  const Fn *fn = m->fn;
-  bool result = m->misfit >= fn->param_count;
-  const TypeExpr *wanted =
-      result ? fn->result : fn->params[m->misfit]->annotation;
+  const TypeExpr *scheme = m->scheme;
+  bool result = m->misfit >= scheme->arg_count;
+  const TypeExpr *wanted = result ? scheme->result : scheme->args[m->misfit];
   const char *what =
       result ? "the result"
              : arena_printf(in->arena, "argument %d", m->misfit + 1);
-  Diag *d = diag_error(in->p->diags, E0201, arg_span(c, m->misfit),
-                       "%s of `@%s`: expected %s, found %s", what,
-                       g->item->name->text, type_expr_text(in, wanted),
-                       ty_text(in, found));
-  diag_note(d, result ? wanted->span : var_span(fn->params[m->misfit]),
+  Diag *d =
+      diag_error(in->p->diags, E0201, arg_span(c, m->misfit),
+                 "%s of %s: expected %s, found %s", what, used_text(in, c),
+                 type_expr_text(in, wanted), ty_text(in, found));
+  diag_note(d,
+            result || !g ? wanted->span : var_span(fn_of(g)->params[m->misfit]),
             "declared here");
 }
 
 /* Is each dtype one of its kind? */
 static bool check_kinds(Infer *in, const Constraint *c, const Matching *m) {
-  const Generic *g = generic_of(c);
-  for (int i = 0; i < m->fn->type_param_count; i++) {
-    const TypeParam *p = &m->fn->type_params[i];
+  for (int i = 0; i < m->scheme->param_count; i++) {
+    const TypeParam *p = &m->scheme->params[i];
     const KindInfo *kind = &kind_info[p->kind];
     if (!kind->member || kind->member(m->args[i].dtype)) continue;
     const char *found = dtype_name(m->args[i].dtype);
     Diag *d = diag_error(in->p->diags, E0216, arg_span(c, m->args[i].from),
-                         "`%s` of `@%s` is %s, not %s", p->name->text,
-                         g->item->name->text, kind->meaning, found);
+                         "`%s` of %s is %s, not %s", p->name->text,
+                         used_text(in, c), kind->meaning, found);
     diag_note(d, p->span, "declared here");
     diag_hint(d, "convert the argument: cast(%%x, dtype=\"%s\")",
               p->kind == KIND_INT ? "int32" : "float32");
@@ -442,12 +513,27 @@ static Ty *use_instance(Infer *in, Constraint *c, Instance *inst) {
   return infer_use(in, use, d->type, d->param_count, d->params);
 }
 
+/* The use names the constructor of the instance from now on. */
+static Ty *use_adt_instance(Infer *in, Constraint *c, const KindArg *args) {
+  Adt *adt = adt_instance(in->c, (Adt *)c->e->ctor->adt, args, c->span);
+  if (!adt || adt->ctor_count == 0) return in->error;
+  c->e->ctor = &adt->ctors[c->e->ctor->tag];
+  return infer_ctor_use(in, c->e);
+}
+
+static Ty *use_fn_instance(Infer *in, Constraint *c, const KindArg *args) {
+  Instance *inst = instance_for(in, generic_of(c), args, c->span, c->home);
+  Ty *type = inst ? ty_head(use_instance(in, c, inst)) : in->error;
+  return inst && inst->of->failed ? in->error : type;
+}
+
 /* Types the use by the instance, whose type is written out. */
-static void settle(Infer *in, Constraint *c, Instance *inst) {
+static void settle(Infer *in, Constraint *c, const KindArg *args) {
+  bool ctor = c->e->kind == EX_CTOR;
   c->solved = c->gone = true;
-  Ty *type = ty_head(use_instance(in, c, inst));
-  bool fits = type->kind == K_FN && !inst->of->failed;
-  if (!fits) {
+  Ty *type = ty_head(ctor ? use_adt_instance(in, c, args)
+                          : use_fn_instance(in, c, args));
+  if (type->kind != K_FN) {
     give_up(in, c);
     return;
   }
@@ -470,19 +556,19 @@ static bool find_args(Infer *in, Constraint *c, Ty *const **args, Ty **result) {
   *result = c->result;
   if (c->call) return true;
   Ty *wanted = ty_head(c->result);
-  const Fn *fn = fn_of(generic_of(c));
+  int count = scheme_of(c)->arg_count;
   if (wanted->kind == K_META) {
     constraint_wait(in, wanted, c);
     return false;
   }
   *args = wanted->args;
   *result = wanted->kind == K_FN ? wanted->result : NULL;
-  if (wanted->kind == K_FN && wanted->count == fn->param_count) return true;
+  if (wanted->kind == K_FN && wanted->count == count) return true;
   if (wanted->kind != K_ERROR)
     diag_error(in->p->diags, E0201, c->span,
-               "`@%s` is a function of %d argument%s: expected %s",
-               generic_of(c)->item->name->text, fn->param_count,
-               fn->param_count == 1 ? "" : "s", ty_text(in, wanted));
+               "%s is a function of %d argument%s: expected %s",
+               used_text(in, c), count, count == 1 ? "" : "s",
+               ty_text(in, wanted));
   give_up(in, c);
   return false;
 }
@@ -492,16 +578,15 @@ static bool find_args(Infer *in, Constraint *c, Ty *const **args, Ty **result) {
  *   --------------------------------------------------
  *   f(e1, ..., en) : t at s, d                                               */
 void run_instance(Infer *in, Constraint *c) {
-  Generic *g = generic_of(c);
-  const Fn *fn = fn_of(g);
+  const TypeExpr *scheme = scheme_of(c);
   Ty *const *args, *result;
   if (!find_args(in, c, &args, &result)) return;
-  Matching m = {.in = in, .fn = fn, .misfit = -1};
-  m.args = ARENA_ARRAY(in->arena, KindArg, (size_t)fn->type_param_count);
+  Matching m = {.in = in, .scheme = scheme, .misfit = -1};
+  m.args = ARENA_ARRAY(in->arena, KindArg, (size_t)scheme->param_count);
   if (!m.args) return;
-  for (int i = 0; i < fn->type_param_count; i++)
+  for (int i = 0; i < scheme->param_count; i++)
     m.args[i] = (KindArg){.dtype = DTYPE_NONE};
-  match_all(&m, fn->param_count, args, result);
+  match_all(&m, scheme->arg_count, args, result);
   bool complete = is_complete(&m);
   if (!complete && m.unknown && m.misfit < 0 && !m.wrong) {
     constraint_wait(in, m.unknown, c);
@@ -509,17 +594,15 @@ void run_instance(Infer *in, Constraint *c) {
   }
   if (!complete && !m.wrong) {
     int i = m.misfit < 0 ? m.misfit = 0 : m.misfit;
-    report_misfit(in, c, &m, i < fn->param_count ? args[i] : result);
+    report_misfit(in, c, &m, i < scheme->arg_count ? args[i] : result);
   }
-  bool fits = complete && check_kinds(in, c, &m);
-  Instance *inst = fits ? instance_for(in, g, m.args, c->span, c->home) : NULL;
-  if (inst) settle(in, c, inst);
+  if (complete && check_kinds(in, c, &m)) settle(in, c, m.args);
   else give_up(in, c);
 }
 
 /* As a value: the place says at which types. */
 Ty *infer_generic(Infer *in, const Expr *e) {
-  if (e->g.global->generic->refused) return in->error;
+  if (e->kind == EX_GLOBAL && e->g.global->generic->refused) return in->error;
   Constraint *c = constraint_new(in, C_INSTANCE, e);
   c->result = ty_meta(in);
   c->home = in->home;
@@ -529,14 +612,13 @@ Ty *infer_generic(Infer *in, const Expr *e) {
 
 /* The callee was inferred as a value, whose type waits for its constraint. */
 Ty *infer_generic_call(Infer *in, const Expr *e, Ty *callee) {
-  const Generic *g = e->call.callee->g.global->generic;
   Ty **args = ty_array(in, e->count);
   for (int i = 0; args && i < e->count; i++)
     args[i] = infer_expr(in, e->args[i]);
-  if (!args || g->refused || !callee->rules) return in->error;
+  if (!args || callee->kind != K_META || !callee->rules) return in->error;
   Constraint *c = callee->rules->item;
-  if (e->count != fn_of(g)->param_count) {
-    wrong_count(in, e, fn_of(g)->param_count);
+  if (e->count != scheme_of(c)->arg_count) {
+    wrong_count(in, e, scheme_of(c)->arg_count);
     give_up(in, c);
     return in->error;
   }
@@ -551,11 +633,14 @@ Ty *infer_generic_call(Infer *in, const Expr *e, Ty *callee) {
 
 void report_no_instance(Infer *in, const Constraint *c) {
   Diag *d = diag_error(in->p->diags, E0202, c->span,
-                       "the shapes and dtypes at which `@%s` is used are not "
+                       "the shapes and dtypes at which %s is used are not "
                        "known",
-                       generic_of(c)->item->name->text);
-  diag_hint(d, c->call ? "annotate what the arguments are computed from"
-                       : "call it, or write a `fn` with annotated parameters");
+                       used_text(in, c));
+  bool value = c->call && c->call->count == 0;
+  diag_hint(d, value ? "annotate the place that it goes to"
+               : c->call
+                   ? "annotate what the arguments are computed from"
+                   : "call it, or write a `fn` with annotated parameters");
 }
 
 const Item *types_instance_item(const Global *g) {
@@ -612,7 +697,7 @@ static bool try_instance(Infer *in, Generic *g, int rank, int dtype,
 static void check_generic(Infer *in, Generic *g) {
   KindArg *args =
       ARENA_ARRAY(in->arena, KindArg, (size_t)fn_of(g)->type_param_count);
-  size_t first = in->c->instances.len;
+  size_t first = in->c->instances.len, first_adt = in->c->adt_instances.len;
   DiagsMark mark = diags_mark(in->p->diags);
   for (int i = 0; args && i < DTYPES_TO_TRY; i++)
     for (int k = 0; k < RANKS_TO_TRY && !mem_exhausted(in->mem); k++) {
@@ -620,6 +705,7 @@ static void check_generic(Infer *in, Generic *g) {
       if (try_instance(in, g, k, i, args)) return;
       forget_vars(in, first);
       instances_forget(in->c, first);
+      adt_instances_forget(in->c, first_adt);
       diags_return(in->p->diags, mark);
     }
   /* The first of its kinds once more, for the report. */

@@ -153,7 +153,7 @@ static DiagCode code_of(const Infer *in, const Why *why) {
 
 /* Two types of one name: a text that was entered later has taken it. */
 static void note_namesakes(Diag *d, const Adt *a, const Adt *b) {
-  if (a == b || a->name != b->name) return;
+  if (adt_of_text(a) == adt_of_text(b) || a->name != b->name) return;
   const Adt *old = a->span.lo < b->span.lo ? a : b;
   diag_note(d, old->span, "the %s was made with this `%s`",
             old == a ? "value" : "other side", a->name->text);
@@ -487,6 +487,15 @@ void report_stuck(Infer *in, Constraint *c) {
   if (c->kind == C_FORM) return;
   if (c->kind == C_INSTANCE) {
     report_no_instance(in, c);
+    return;
+  }
+  if (c->kind == C_PATTERN) {
+    Diag *d = diag_error(diags, E0202, c->pattern->span,
+                         "what `%s` takes apart has a type that is not known",
+                         c->pattern->ctor->name->text);
+    diag_note(d, c->span, "this is what is matched");
+    diag_hint(d, "annotate it: `%s` is another type for each shape and dtype",
+              c->pattern->ctor->adt->name->text);
     return;
   }
   if (c->kind == C_OP_VALUE) {

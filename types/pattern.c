@@ -26,6 +26,75 @@ static bool infer_fields(Infer *in, const Pattern *p, int count, Ty **types,
   return count == p->count;
 }
 
+static bool pattern_misfit(Infer *in, const Pattern *p, Ty *found, Span from) {
+  if (found->kind != K_ERROR) {
+    Diag *d = diag_error(in->p->diags, E0201, p->span,
+                         "`%s` is a constructor of `%s`; what is matched is %s",
+                         p->ctor->name->text, p->ctor->adt->name->text,
+                         ty_text(in, found));
+    if (span_exists(from)) diag_note(d, from, "this is what is matched");
+  }
+  return false;
+}
+
+/* The constructor that it means, once the type that is taken apart is known:
+ * that of the instance. */
+static bool choose_instance(Infer *in, const Pattern *p, Ty *scrutinee,
+                            Span from) {
+  bool fits =
+      scrutinee->kind == K_ADT && scrutinee->adt->instance_of == p->ctor->adt;
+  if (!fits) return pattern_misfit(in, p, scrutinee, from);
+  ((Pattern *)p)->ctor = &scrutinee->adt->ctors[p->ctor->tag];
+  return p->ctor->type != NULL;
+}
+
+/* What is matched is not known yet: the fields have variables for types until
+ * it is. */
+static bool await_instance(Infer *in, const Pattern *p, Ty *scrutinee,
+                           Span from) {
+  Constraint *c = constraint_new(in, C_PATTERN, NULL);
+  c->pattern = p;
+  c->span = from;
+  c->count = p->count + 1;
+  c->args = ty_array(in, c->count);
+  if (!c->args) return false;
+  c->args[p->count] = scrutinee;
+  for (int i = 0; i < p->count; i++) c->args[i] = ty_meta(in);
+  bool fits = infer_fields(in, p, p->count, c->args, from);
+  constraint_start(in, c);
+  /* Their types are not to be generalised meanwhile. */
+  for (int i = 0; i < p->count && !c->gone; i++) {
+    Ty *field = ty_head(c->args[i]);
+    if (field->kind == K_META) constraint_wait(in, field, c);
+  }
+  return fits;
+}
+
+void run_pattern(Infer *in, Constraint *c) {
+  const Pattern *p = c->pattern;
+  Ty *scrutinee = ty_head(c->args[p->count]);
+  if (scrutinee->kind == K_META) {
+    constraint_wait(in, scrutinee, c);
+    return;
+  }
+  c->solved = c->gone = true;
+  Ty **fields = NULL;
+  Ty *fn = in->error, **targs;
+  if (choose_instance(in, p, scrutinee, c->span))
+    fn =
+        ty_instantiate(in, ty_of_type(in, p->ctor->type),
+                       p->ctor->adt->param_count, p->ctor->adt->params, &targs);
+  Why why = {.kind = WHY_PATTERN, .span = p->span, .other = c->span};
+  if (fn->kind == K_FN && require_flow(in, scrutinee, fn->result, why)) {
+    if (p->count == fn->count) fields = fn->args;
+    else wrong_fields(in, p, fn->count);
+  }
+  for (int i = 0; i < p->count; i++) {
+    why.span = p->fields[i]->span;
+    require_flow(in, fields ? fields[i] : in->error, c->args[i], why);
+  }
+}
+
 /*   C : fn [A...](t1, ..., tn) -> D[A...]    scrutinee : D[s...]
  *   p1 : t1[s/A], ..., pn : tn[s/A]
  *   --------------------------------------------------------------
@@ -33,6 +102,12 @@ static bool infer_fields(Infer *in, const Pattern *p, int count, Ty **types,
 static bool infer_ctor(Infer *in, const Pattern *p, Ty *scrutinee, Span from) {
   const Ctor *ctor = p->ctor;
   if (!ctor) return infer_fields(in, p, 0, NULL, from);
+  Ty *found = ty_head(scrutinee);
+  if (ctor->scheme && found->kind == K_META)
+    return await_instance(in, p, found, from);
+  if (ctor->scheme && !choose_instance(in, p, found, from))
+    return infer_fields(in, p, 0, NULL, from), false;
+  ctor = p->ctor;
   Ty *fn = ty_of_type(in, ctor->type);
   Ty **targs;
   fn =

@@ -767,11 +767,10 @@ static const Type **adt_resolver(Resolver *r, Checker *c, Definition *none,
   const Adt *adt = work->adt;
   const Type **args =
       ARENA_ARRAY(&c->arena, const Type *, (size_t)adt->param_count);
-  for (int i = 0; args && i < adt->param_count; i++) {
-    const TypeVar *var = adt->params[i];
-    ptrmap_put(&r->type_vars, var->name, (void *)var);
-    args[i] = type_param(c->p->types, var);
-  }
+  for (int i = 0; i < work->decl->param_count && work->vars; i++)
+    ptrmap_put(&r->type_vars, work->vars[i]->name, (void *)work->vars[i]);
+  for (int i = 0; args && i < adt->param_count; i++)
+    args[i] = type_param(c->p->types, adt->params[i]);
   return args;
 }
 
@@ -833,10 +832,20 @@ static void resolve_adt_fields(Checker *c, const AdtWork *work) {
   resolver_done(&r);
 }
 
+void resolve_adts(Checker *c) {
+  if (c->adts_busy) return;
+  c->adts_busy = true;
+  while (c->adts_resolved < c->adts.len && !mem_exhausted(c->mem))
+    resolve_adt_fields(c, c->adts.data[c->adts_resolved++]);
+  c->adts_busy = false;
+}
+
 void resolve_program(Checker *c) {
   fragment_to_main(c->p, c->unit);
   Scope *scope = unit_is_library(c->unit) ? &c->p->library : &c->scope;
   declare_unit(c, c->unit, scope);
+  resolve_adts(c);
+  check_generic_adts(c);
   resolve_new(c);
 }
 
@@ -846,9 +855,8 @@ void resolve_program(Checker *c) {
 void resolve_new(Checker *c) {
   bool more = true;
   while (more && !mem_exhausted(c->mem)) {
-    more = false;
-    for (; c->adts_resolved < c->adts.len; more = true)
-      resolve_adt_fields(c, c->adts.data[c->adts_resolved++]);
+    more = c->adts_resolved < c->adts.len;
+    resolve_adts(c);
     for (; c->resolved < c->defs.len; more = true)
       resolve_definition(c, c->resolved++);
   }

@@ -132,10 +132,30 @@ typedef struct AdtWork {
   const AdtDecl *decl;
   Unit *unit;
   Scope *scope;
-  bool busy; /* an alias that is being resolved */
+  const TypeVar *const *vars; /* what the parameters of the text mean */
+  bool busy;                  /* an alias that is being resolved */
 } AdtWork;
 
 void declare_unit(Checker *c, Unit *unit, Scope *scope);
+
+/* --- Data types by instance (adt_instance.c) ------------------------------ */
+
+/* Is one of the parameters solved by instance? */
+bool params_generic(int count, const TypeParam *params);
+bool same_kind_args(int count, const KindArg *a, const KindArg *b);
+/* "s of rank 2, d = float32" */
+const char *kind_args_text(Arena *arena, int count, const TypeParam *params,
+                           const KindArg *args);
+/* The dimensions of a shape of `rank`: parameters s.0, s.1, ... */
+void typevar_add_axes(Checker *c, Arena *arena, TypeVar *var);
+/* The instance of a data type or alias at these arguments, one for each
+ * parameter of its text; NULL after a report or without memory. */
+Adt *adt_instance(Checker *c, Adt *generic, const KindArg *args, Span asked);
+/* Each that the unit declares is tried at one instance. */
+void check_generic_adts(Checker *c);
+/* Resolves the fields of all types that have been declared; does nothing while
+ * that is under way. */
+void resolve_adts(Checker *c);
 
 /* --- Types (resolve_type.c) ---------------------------------------------- */
 

@@ -23,19 +23,6 @@ enum { TYPE_ARGS_MAX = 1 << 16 };
 
 /* --- Type parameters ----------------------------------------------------- */
 
-/* The dimensions of a shape: parameters of the instance, s.0, s.1, ... */
-static void add_axes(Resolver *r, TypeVar *var) {
-  const TypeVar **axes =
-      ARENA_ARRAY(r->arena, const TypeVar *, (size_t)var->rank);
-  if (!axes) var->rank = 0;
-  for (int i = 0; i < var->rank; i++) {
-    const char *text = arena_printf(&r->c->arena, "%s.%d", var->name->text, i);
-    axes[i] = typevar_new(r->p->types, name_of(r->p->names, text), var->span,
-                          KIND_DIM);
-  }
-  var->axes = axes;
-}
-
 /* What the parameter stands for in the instance at hand. */
 static void take_argument(Resolver *r, TypeVar *var, const TypeParam *p, int i,
                           bool own) {
@@ -44,12 +31,13 @@ static void take_argument(Resolver *r, TypeVar *var, const TypeParam *p, int i,
     KindArg arg = r->def->instance->args[i];
     var->rank = arg.rank;
     var->dtype = arg.dtype;
-    if (var->kind == KIND_SHAPE) add_axes(r, var);
+    if (var->kind == KIND_SHAPE) typevar_add_axes(r->c, r->arena, var);
     return;
   }
-  Diag *d = diag_error(r->p->diags, E0122, p->span,
-                       "only a `def` takes a parameter of the kind `%s`",
-                       kind_info[p->kind].word);
+  Diag *d =
+      diag_error(r->p->diags, E0122, p->span,
+                 "only a `def` or a `type` takes a parameter of the kind `%s`",
+                 kind_info[p->kind].word);
   diag_hint(d, "inside a `def`, a `fn` may use the parameters of the `def`");
 }
 
@@ -320,61 +308,174 @@ static Dim resolve_plain_dim(Resolver *r, const DimExpr *written) {
   return DIM_ANY;
 }
 
+/* The dimensions as meant, at most RANK_MAX; false after a report. */
+static bool resolve_shape(Resolver *r, Span span, int count,
+                          const DimExpr *const *written, Dim *dims, int *rank) {
+  bool known = true;
+  int n = 0;
+  for (int i = 0; i < count; i++) {
+    const DimExpr *d = written[i];
+    const TypeVar *shape = d->kind == DX_SPLAT ? resolve_splat(r, d) : NULL;
+    int axes = shape ? shape->rank : 1;
+    known &= shape || d->kind != DX_SPLAT;
+    for (int k = 0; shape && k < axes && n + k < RANK_MAX; k++)
+      dims[n + k] = dim_named(types_dims(r->p->types), shape->axes[k]->name,
+                              shape->axes[k]);
+    if (!shape && known && n < RANK_MAX) dims[n] = resolve_plain_dim(r, d);
+    n += axes;
+  }
+  *rank = n;
+  if (n <= RANK_MAX) return known;
+  diag_error(r->p->diags, E0115, span,
+             "a tensor has at most %d dimensions, not %d", RANK_MAX, n);
+  return false;
+}
+
 static const Type *resolve_tensor(Resolver *r, const TypeExpr *t) {
   Dim dims[RANK_MAX];
-  int rank = 0;
-  bool known = true;
-  for (int i = 0; i < t->dim_count; i++) {
-    const DimExpr *d = t->dims[i];
-    const TypeVar *shape = d->kind == DX_SPLAT ? resolve_splat(r, d) : NULL;
-    int count = shape ? shape->rank : 1;
-    known &= shape || d->kind != DX_SPLAT;
-    for (int k = 0; shape && k < count && rank + k < RANK_MAX; k++)
-      dims[rank + k] = dim_named(types_dims(r->p->types), shape->axes[k]->name,
-                                 shape->axes[k]);
-    if (!shape && known && rank < RANK_MAX)
-      dims[rank] = resolve_plain_dim(r, d);
-    rank += count;
-  }
-  if (rank > RANK_MAX) {
-    diag_error(r->p->diags, E0115, t->span,
-               "a tensor has at most %d dimensions, not %d", RANK_MAX, rank);
-    return error_type(r);
-  }
+  int rank;
+  bool known = resolve_shape(r, t->span, t->dim_count, t->dims, dims, &rank);
+  if (rank > RANK_MAX) return error_type(r);
   DType dtype = resolve_dtype(r, t);
   if (!known || dtype == DTYPE_NONE) return error_type(r);
   return type_tensor(r->p->types, dtype, rank, dims);
 }
 
+/* --- Arguments of data types --------------------------------------------- */
+
+/* What was written where an argument of another kind should stand. */
+static const char *arg_meaning(Resolver *r, const TypeExpr *t) {
+  const TypeVar *var = NULL;
+  if (t->kind == TX_NAME && !t->brackets)
+    var = ptrmap_get(&r->type_vars, t->name);
+  if (var)
+    return arena_printf(&r->c->arena, "`%s` is %s", t->name->text,
+                        kind_info[var->kind].meaning);
+  bool splat = t->kind == TX_DIM && t->dims[0]->kind == DX_SPLAT;
+  return splat                ? "`...` stands within a shape"
+         : t->kind == TX_DIM  ? "this is a dimension"
+         : t->kind == TX_HOLE ? "`_` leaves it open"
+                              : "this is a type";
+}
+
+static void report_kind(Resolver *r, const TypeExpr *t, const TypeVar *param) {
+  const KindInfo *kind = &kind_info[param->kind];
+  const TypeVar *var =
+      t->kind == TX_NAME ? ptrmap_get(&r->type_vars, t->name) : NULL;
+  bool dim = var ? var->kind == KIND_DIM
+                 : t->kind == TX_DIM && t->dims[0]->kind != DX_SPLAT;
+  Diag *d = diag_error(r->p->diags, param->kind == KIND_DIM ? E0115 : E0216,
+                       t->span, "`%s` is %s; %s", param->name->text,
+                       kind->meaning, arg_meaning(r, t));
+  diag_note(d, param->span, "declared here");
+  if (t->kind == TX_HOLE)
+    diag_hint(d, "write it out, or `_` for the whole type");
+  else if (param->kind == KIND_SHAPE && dim)
+    diag_hint(d, "the shape of one dimension is written in parentheses: (%s)",
+              t->kind == TX_NAME ? t->name->text : "4");
+  else if (param->kind == KIND_SHAPE)
+    diag_hint(d,
+              "a shape is written as in Tensor[(2, n), float32]: (2, n), "
+              "(s..., 1), ()");
+  else if (kind->member)
+    diag_hint(d,
+              "a dtype is float32, int64 or the like, or a parameter "
+              "[d: DType]");
+}
+
+/* A name is read as a type, and so is what stands for a dimension. */
+static const DimExpr *arg_as_dim(Resolver *r, const TypeExpr *t) {
+  if (t->kind == TX_DIM) return t->dims[0];
+  if (t->kind != TX_HOLE && (t->kind != TX_NAME || t->brackets)) return NULL;
+  DimExpr *d = ARENA_NEW(&r->c->arena, DimExpr);
+  *d = (DimExpr){.kind = t->kind == TX_HOLE ? DX_ANY : DX_NAME,
+                 .span = t->span,
+                 .name = t->name};
+  return d;
+}
+
 /* Layer[4], Layer[n], Layer[?]: `_` is `?`. */
 static const Type *resolve_dim_arg(Resolver *r, const TypeExpr *t,
                                    const TypeVar *param) {
-  TypeTable *types = r->p->types;
-  if (t->kind == TX_DIM)
-    return type_dim(types, resolve_plain_dim(r, t->dims[0]));
-  if (t->kind == TX_HOLE) return type_dim(types, DIM_ANY);
-  if (t->kind == TX_NAME && !t->brackets) {
-    DimExpr name = {.kind = DX_NAME, .span = t->span, .name = t->name};
-    return type_dim(types, resolve_dim_name(r, &name));
-  }
-  Diag *d =
-      diag_error(r->p->diags, E0115, t->span,
-                 "`%s` is a dimension; this is a type", param->name->text);
-  diag_note(d, param->span, "declared here");
-  return type_dim(types, DIM_ANY);
+  const DimExpr *d = arg_as_dim(r, t);
+  if (d && d->kind != DX_SPLAT)
+    return type_dim(r->p->types, resolve_plain_dim(r, d));
+  report_kind(r, t, param);
+  return type_dim(r->p->types, DIM_ANY);
 }
 
-/* The arguments of a data type, each by its parameter's kind. */
-static const Type **resolve_adt_args(Resolver *r, const TypeExpr *t,
-                                     const Adt *adt) {
-  const Type **args =
-      ARENA_ARRAY(&r->c->arena, const Type *, (size_t)t->arg_count + 1);
-  if (!args || t->arg_count > TYPE_ARGS_MAX) return NULL;
-  for (int i = 0; i < t->arg_count; i++)
-    args[i] = adt->params[i]->kind == KIND_DIM
-                  ? resolve_dim_arg(r, t->args[i], adt->params[i])
-                  : resolve_type(r, t->args[i]);
-  return args;
+/* (2, n), (s..., 1), s; false after a report. */
+static bool resolve_shape_arg(Resolver *r, const TypeExpr *t,
+                              const TypeVar *param, Dim *dims, int *rank) {
+  const TypeVar *var = NULL;
+  if (t->kind == TX_NAME && !t->brackets)
+    var = ptrmap_get(&r->type_vars, t->name);
+  DimExpr whole = {.kind = DX_SPLAT, .span = t->span, .name = t->name};
+  const DimExpr *one = &whole;
+  if (var && var->kind == KIND_SHAPE)
+    return resolve_shape(r, t->span, 1, &one, dims, rank);
+  const DimExpr **items =
+      ARENA_ARRAY(&r->c->arena, const DimExpr *, (size_t)t->arg_count);
+  bool shape = t->kind == TX_TUPLE && items;
+  if (!shape) report_kind(r, t, param);
+  for (int i = 0; shape && i < t->arg_count; i++) {
+    items[i] = arg_as_dim(r, t->args[i]);
+    if (items[i]) continue;
+    report_kind(r, t->args[i], param);
+    shape = false;
+  }
+  return shape && resolve_shape(r, t->span, t->arg_count, items, dims, rank);
+}
+
+/* float32, d; DTYPE_NONE after a report. */
+static DType resolve_dtype_arg(Resolver *r, const TypeExpr *t, const Adt *adt,
+                               const TypeVar *param) {
+  const TypeVar *var = NULL;
+  if (t->kind == TX_NAME && !t->brackets)
+    var = ptrmap_get(&r->type_vars, t->name);
+  bool named = var && kind_info[var->kind].member;
+  bool word = t->kind == TX_TENSOR && t->scalar;
+  DType dtype = named ? var->dtype : word ? t->dtype : DTYPE_NONE;
+  if (!named && !word) report_kind(r, t, param);
+  if (dtype == DTYPE_NONE || kind_info[param->kind].member(dtype)) return dtype;
+  Diag *d =
+      diag_error(r->p->diags, E0216, t->span, "`%s` of `%s` is %s, not %s",
+                 param->name->text, adt->name->text,
+                 kind_info[param->kind].meaning, dtype_name(dtype));
+  diag_note(d, param->span, "declared here");
+  return DTYPE_NONE;
+}
+
+/* The arguments of a data type, each by its parameter's kind.  Those that are
+ * solved by instance say which instance is meant, in `kinds`; a shape's
+ * dimensions are arguments of that.  False after a report. */
+static bool resolve_adt_args(Resolver *r, const TypeExpr *t, const Adt *adt,
+                             const Type **args, KindArg *kinds) {
+  TypeTable *types = r->p->types;
+  bool known = true;
+  int n = 0;
+  for (int i = 0; i < t->arg_count; i++) {
+    const TypeVar *param = adt->params[i];
+    const KindInfo *kind = &kind_info[param->kind];
+    Dim dims[RANK_MAX];
+    kinds[i] = (KindArg){.dtype = DTYPE_NONE};
+    if (kind->member) {
+      kinds[i].dtype = resolve_dtype_arg(r, t->args[i], adt, param);
+      known &= kinds[i].dtype != DTYPE_NONE;
+    } else if (kind->solve == SOLVE_INSTANCE) {
+      int rank = 0;
+      bool shape = resolve_shape_arg(r, t->args[i], param, dims, &rank);
+      known &= shape;
+      for (int k = 0; shape && k < rank; k++)
+        args[n++] = type_dim(types, dims[k]);
+      kinds[i].rank = shape ? rank : 0;
+    } else if (param->kind == KIND_DIM) {
+      args[n++] = resolve_dim_arg(r, t->args[i], param);
+    } else {
+      args[n++] = resolve_type(r, t->args[i]);
+    }
+  }
+  return known;
 }
 
 /* The arguments as meant; NULL when memory ran out. */
@@ -399,15 +500,21 @@ static bool check_arity(Resolver *r, const TypeExpr *t, const char *name,
 
 /* An alias is replaced by its meaning at once, so types that differ in aliases
  * only are one type; messages show the meaning. */
-static const Type *resolve_adt(Resolver *r, const TypeExpr *t, const Adt *adt) {
-  if (!check_arity(r, t, adt->name->text, adt->param_count))
+static const Type *resolve_adt(Resolver *r, const TypeExpr *t, Adt *adt) {
+  if (!check_arity(r, t, adt->name->text, adt->param_count) ||
+      t->arg_count > TYPE_ARGS_MAX)
     return error_type(r);
-  const Type **args = resolve_adt_args(r, t, adt);
-  if (!args) return error_type(r);
+  size_t count = (size_t)t->arg_count, most = adt->is_generic ? RANK_MAX : 1;
+  const Type **args = ARENA_ARRAY(&r->c->arena, const Type *, count *most + 1);
+  KindArg *kinds = ARENA_ARRAY(&r->c->arena, KindArg, count);
+  if (!args || !kinds || !resolve_adt_args(r, t, adt, args, kinds))
+    return error_type(r);
+  if (adt->is_generic) adt = adt_instance(r->c, adt, kinds, t->span);
+  if (!adt) return error_type(r);
   if (adt->is_alias)
-    return type_substitute(r->p->types, resolve_alias(r->c, (Adt *)adt),
+    return type_substitute(r->p->types, resolve_alias(r->c, adt),
                            adt->param_count, adt->params, args, NULL);
-  return type_adt(r->p->types, adt, t->arg_count, args);
+  return type_adt(r->p->types, adt, adt->param_count, args);
 }
 
 static const Type *resolve_named(Resolver *r, const TypeExpr *t) {
@@ -424,7 +531,7 @@ static const Type *resolve_named(Resolver *r, const TypeExpr *t) {
     bool plain = check_arity(r, t, t->name->text, 0);
     return plain ? type_var(r->p->types, var) : error_type(r);
   }
-  const Adt *adt = find_adt(r, t->name);
+  Adt *adt = find_adt(r, t->name);
   if (adt) return resolve_adt(r, t, adt);
   unknown_type(r, t->span, t->name);
   return error_type(r);

@@ -29,6 +29,8 @@ static void checker_init(Checker *c, Program *p, Unit *unit) {
   VEC_INIT(&c->defs, c->mem);
   VEC_INIT(&c->steps, c->mem);
   VEC_INIT(&c->adts, c->mem);
+  VEC_INIT(&c->generic_adts, c->mem);
+  VEC_INIT(&c->adt_instances, c->mem);
   VEC_INIT(&c->sinking, c->mem);
   VEC_INIT(&c->matches, c->mem);
   VEC_INIT(&c->holes, c->mem);
@@ -52,6 +54,8 @@ static void checker_done(Checker *c) {
   VEC_DONE(&c->defs);
   VEC_DONE(&c->steps);
   VEC_DONE(&c->adts);
+  VEC_DONE(&c->generic_adts);
+  VEC_DONE(&c->adt_instances);
   VEC_DONE(&c->sinking);
   VEC_DONE(&c->matches);
   VEC_DONE(&c->holes);
@@ -220,7 +224,10 @@ bool types_check(Program *p, Unit *unit) {
   }
   bool ok = went_well(&c);
   if (ok) join_program(&c);
-  else instances_forget(&c, 0);
+  else {
+    instances_forget(&c, 0);
+    adt_instances_forget(&c, 0);
+  }
   checker_done(&c);
   return ok;
 }

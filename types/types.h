@@ -84,13 +84,7 @@ typedef enum TypeFit {
 TypeFit types_fit(TypeTable *types, const Type *found, const Type *wanted);
 
 /* The text of the function of which a global is an instance, and what stands
- * for one of its parameters: a Shape's rank, or a dtype. */
-typedef struct KindArg {
-  bool known;
-  int rank;
-  DType dtype;
-  int from; /* types/'s: the argument of the use that says so */
-} KindArg;
+ * for one of its parameters. */
 const Item *types_instance_item(const Global *instance);
 KindArg types_instance_arg(const Global *instance, int param);
 

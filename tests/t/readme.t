@@ -64,6 +64,18 @@ for my $what ('broadcasting of `?`', 'tail calls', 'in-place reuse',
      "$what: the file has what is named");
 }
 
+# Each of the ten programs, which `make test` runs, has its counterparts.
+my (undef, @programs) = split /^## (?=\d)/m, text_of('docs/COMING_FROM.md');
+is(scalar @programs, 10, 'docs/COMING_FROM.md has ten programs');
+for my $program (@programs) {
+  my ($name) = $program =~ /^(.*)$/m;
+  my ($ours, $relay) = $program =~ /^```rly\n(.*?)^```/msg;
+  like($ours, qr{^// expect: }m, "$name: what it gives is told");
+  like($relay, qr/^#\[version/, "$name: as Relay's text");
+  my ($elsewhere) = $program =~ /^```python\n(.*?)^```/ms;
+  like($elsewhere, qr/# $_/, "$name: as in $_") for qw(PyTorch JAX Keras);
+}
+
 for my $room (@rooms) {
   my $page = text_of("$room/README.md");
   my ($may, $not) = $page =~ /^May\suse\s(.*?)\.\s+

@@ -97,7 +97,8 @@ static void print_tensor_type(Printer *p, const TypeExpr *t) {
   const char *dtype =
       t->dtype_name ? t->dtype_name->text : dtype_name(t->dtype);
   if (t->whole) {
-    doc_textf(&p->doc, "Tensor[%s, %s]", t->dims[0]->name->text, dtype);
+    const Name *shape = t->dims[0]->name;
+    doc_textf(&p->doc, "Tensor[%s, %s]", shape ? shape->text : "?", dtype);
     return;
   }
   doc_text(&p->doc, "Tensor[(");

@@ -97,7 +97,8 @@ static uint32_t hash_pointer(uint32_t hash, const void *p) {
 /* Parts are hashed by their addresses, which for interned types is their
  * identity. */
 static uint32_t hash_of(const Type *k) {
-  uint32_t h = hash_step(k->kind, (uint64_t)k->rank << 8 | k->dtype);
+  uint32_t h = hash_step(
+      k->kind, (uint64_t)k->any_rank << 16 | (uint64_t)k->rank << 8 | k->dtype);
   for (int i = 0; i < k->rank; i++) h = hash_step(h, (uint64_t)k->dims[i].word);
   for (int i = 0; i < k->count; i++) h = hash_pointer(h, k->args[i]);
   for (int i = 0; i < k->param_count; i++) h = hash_pointer(h, k->params[i]);
@@ -110,8 +111,9 @@ static bool same_array(const void *a, const void *b, int n, size_t size) {
 
 static bool same_node(const Type *a, const Type *b) {
   return a->kind == b->kind && a->rank == b->rank && a->dtype == b->dtype &&
-         a->count == b->count && a->param_count == b->param_count &&
-         a->result == b->result && a->adt == b->adt && a->var == b->var &&
+         a->any_rank == b->any_rank && a->count == b->count &&
+         a->param_count == b->param_count && a->result == b->result &&
+         a->adt == b->adt && a->var == b->var &&
          same_array(a->dims, b->dims, a->rank, sizeof *a->dims) &&
          same_array(a->args, b->args, a->count, sizeof *a->args) &&
          same_array(a->params, b->params, a->param_count, sizeof *a->params);
@@ -216,6 +218,15 @@ const Type *type_tensor(TypeTable *t, DType dtype, int rank, const Dim *dims) {
 
 const Type *type_scalar(TypeTable *t, DType dtype) {
   return type_tensor(t, dtype, 0, NULL);
+}
+
+const Type *type_any_rank(TypeTable *t, DType dtype) {
+  Dim any = DIM_ANY;
+  return intern(t, (Type){.kind = TY_TENSOR,
+                          .rank = 1,
+                          .any_rank = true,
+                          .dtype = (uint8_t)dtype,
+                          .dims = &any});
 }
 
 const Type *type_tuple(TypeTable *t, int count, const Type *const *fields) {

@@ -65,7 +65,7 @@ typedef struct TypeExpr {
   const Name
       *dtype_name; /* TX_TENSOR: a parameter that is its dtype, or NULL */
   Span dtype_span; /* of that name */
-  bool whole;      /* written Tensor[s, d], its shape one name */
+  bool whole; /* written Tensor[s, d] or Tensor[?, d]: a DX_SPLAT, DX_ANY */
   int dim_count;
   const DimExpr *const *dims;
   const Name *name; /* TX_NAME */
@@ -116,6 +116,7 @@ typedef struct TypeVar {
 typedef struct Type {
   TypeKind kind;
   uint8_t rank;  /* TY_TENSOR; 1 of a TY_DIM */
+  bool any_rank; /* TY_TENSOR: Tensor[?, t], where rank is 1 and dims are (?) */
   uint8_t dtype; /* TY_TENSOR: a DType */
   bool has_var;  /* mentions a TypeVar that is free in it */
   bool has_meta; /* mentions an inference variable: not interned */
@@ -141,6 +142,9 @@ DimTable *types_dims(TypeTable *t); /* the normal forms of named dims */
  * arguments that have metas the result is fresh, else interned. */
 const Type *type_tensor(TypeTable *t, DType dtype, int rank, const Dim *dims);
 const Type *type_scalar(TypeTable *t, DType dtype);
+/* Tensor[?, t].  Its values are counted, those of rank 0 as well.  What does
+ * not ask for `any_rank` takes the type for Tensor[(?), t]. */
+const Type *type_any_rank(TypeTable *t, DType dtype);
 const Type *type_tuple(TypeTable *t, int count, const Type *const *fields);
 const Type *type_unit(TypeTable *t);
 const Type *type_fn(TypeTable *t, int param_count, const TypeVar *const *params,

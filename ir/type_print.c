@@ -36,7 +36,8 @@ static void print_tensor(Printer *p, const Type *t) {
     return;
   }
   strbuf_add(p->out, "Tensor[");
-  dims_print(types_dims((TypeTable *)p->types), p->out, t->rank, t->dims);
+  if (t->any_rank) strbuf_add_char(p->out, '?');
+  else dims_print(types_dims((TypeTable *)p->types), p->out, t->rank, t->dims);
   strbuf_addf(p->out, ", %s]", dtype_name(t->dtype));
 }
 

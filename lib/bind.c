@@ -125,12 +125,12 @@ bool bound_since(const rly_program *p, const char *name, size_t from) {
   return false;
 }
 
-/* dtype and rank must be equal; a dimension counts only where the declaration
- * has a number. */
+/* dtype and rank must be equal, where the rank is declared; a dimension counts
+ * only where the declaration has a number. */
 static bool fits(const Tensor *t, const Type *declared) {
-  if (declared->kind != TY_TENSOR || t->dtype != declared->dtype ||
-      t->rank != declared->rank)
-    return false;
+  if (declared->kind != TY_TENSOR || t->dtype != declared->dtype) return false;
+  if (declared->any_rank) return true;
+  if (t->rank != declared->rank) return false;
   for (int i = 0; i < t->rank; i++)
     if (dim_is_number(declared->dims[i]) &&
         !dim_is(declared->dims[i], t->shape[i]))

@@ -554,7 +554,7 @@ const char *rly_type_dtype(const rly_type *t) {
 
 int rly_type_rank(const rly_type *t) {
   const Type *type = tensor_type(t);
-  return type ? type->rank : -1;
+  return type && !type->any_rank ? type->rank : -1;
 }
 
 /* -1 also for a dimension that is named or unknown. */

@@ -288,8 +288,9 @@ static rly_status call(rly_session *s, const Global *g, int count,
 bool passes_as(const Type *given, const Type *wanted) {
   if (given == wanted) return true;
   if (given->kind != TY_TENSOR || wanted->kind != TY_TENSOR) return false;
-  if (given->dtype != wanted->dtype || given->rank != wanted->rank)
-    return false;
+  if (given->dtype != wanted->dtype || given->any_rank) return false;
+  if (wanted->any_rank) return given->rank > 0;
+  if (given->rank != wanted->rank) return false;
   for (int i = 0; i < given->rank; i++)
     if (dim_is_number(wanted->dims[i]) &&
         !dim_same(given->dims[i], wanted->dims[i]))
@@ -300,7 +301,7 @@ bool passes_as(const Type *given, const Type *wanted) {
 /* The check is here since nothing later makes it: compiled code was made for
  * the type of a cell or of a field and reads whatever is there. */
 bool value_fits(const Type *type, Value v) {
-  if (type->kind != TY_TENSOR || !type->rank) return true;
+  if (type->kind != TY_TENSOR || !type->rank || type->any_rank) return true;
   for (int i = 0; i < type->rank; i++)
     if (dim_is_number(type->dims[i]) &&
         !dim_is(type->dims[i], v.tensor->shape[i]))

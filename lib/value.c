@@ -234,10 +234,11 @@ const char *rly_value_dtype(const rly_value *v) {
 }
 
 int rly_value_rank(const rly_value *v) {
-  return is_tensor(v) ? v->type->rank : -1;
+  if (!is_tensor(v)) return -1;
+  return v->type->any_rank ? v->value.tensor->rank : v->type->rank;
 }
 
-/* A scalar has no header, so rank 0 never gets here. */
+/* A scalar may have no header; of rank 0 there is no axis to ask for. */
 int64_t rly_value_dim(const rly_value *v, int axis) {
   if (axis < 0 || axis >= rly_value_rank(v)) return -1;
   return v->value.tensor->shape[axis];

@@ -18,6 +18,9 @@ typedef enum RuleKind {
   RT_OTHER, /* a function, ADT, ref: no operator takes one */
 } RuleKind;
 
+/* The rank of Tensor[?, t].  rule_try runs rules for ranks in its place. */
+enum { RANK_ANY = -2 };
+
 typedef struct RuleType {
   RuleKind kind;
   DType dtype; /* DTYPE_NONE: not known */

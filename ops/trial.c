@@ -1,4 +1,5 @@
-/* Runs a rule before the values of all attributes are known, for the checker.
+/* Runs a rule before the values of all attributes, or the ranks of all
+ * operands, are known, for the checker.
  *
  * Such a value is DIM_ANY in the call's record, and the rules want numbers.  So
  * the rule is run for one value after the other, and the results are joined:
@@ -18,7 +19,15 @@
  * tried where these are few.  Else the trials start from one combination that
  * the rule takes, most often the row's defaults, and change one number, or all
  * of one list, at a time.  The machine checks results against the joined type
- * (vm_op.c), so a shape that no trial came upon is refused by the run. */
+ * (vm_op.c), so a shape that no trial came upon is refused by the run.
+ *
+ * An operand of unknown rank, Tensor[?, t], is tried with each rank, and with
+ * dimensions that are all `?`.  Where results differ in rank, whether for that
+ * or for an attribute, theirs is unknown, too:
+ *
+ *   sum(x, keepdims=%b)     x : (2, 3)             Tensor[?, t]
+ *   x + y                   x : Tensor[?, t]       Tensor[?, t]
+ *   shape_of(x)                                    Tensor[(?), int64] */
 #include <string.h>
 
 #include "ops/rules/support.h"
@@ -172,11 +181,12 @@ static bool leaves_out(const Trial *t) {
   return false;
 }
 
-/* False where the types differ in more than dimensions. */
+/* False where the types differ in more than shapes. */
 static bool join(RuleType *all, const RuleType *one) {
   if (all->kind != one->kind || all->dtype != one->dtype ||
-      all->rank != one->rank || all->count != one->count)
+      all->count != one->count)
     return false;
+  if (all->kind == RT_TENSOR && all->rank != one->rank) all->rank = RANK_ANY;
   for (int i = 0; i < all->rank; i++) {
     bool clash = false;
     Dim d = dim_join(all->dims[i], one->dims[i], &clash);
@@ -192,7 +202,6 @@ static bool join(RuleType *all, const RuleType *one) {
 static const char *what_differs(const RuleType *a, const RuleType *b) {
   if (a->kind != b->kind || a->count != b->count)
     return "how many results there are";
-  if (a->rank != b->rank) return "the rank of the result";
   return "the type of the result";
 }
 
@@ -379,7 +388,8 @@ static int combinations(const Trial *t) {
   return n;
 }
 
-RuleStatus rule_try(RuleCall *c) {
+/* With operands whose ranks are known. */
+static RuleStatus try_values(RuleCall *c) {
   if (!attrs_have_operands(c->attrs)) return rule_run(c);
   Trial t = {.call = c, .good = *c};
   t.attrs = attrs_shared(c->arena, c->op, c->attrs);
@@ -404,5 +414,98 @@ RuleStatus rule_try(RuleCall *c) {
     c->attrs = written;
   }
   VEC_DONE(&t.unknowns);
+  return status;
+}
+
+/* --- Ranks ---------------------------------------------------------------- */
+
+enum { RANKS = RANK_MAX + 1, APART_MOST = 8 };
+
+typedef VEC(RuleType *) Unranked;
+
+/* Fields are copied, since their ranks are set. */
+static void find_unranked(Arena *a, RuleType *t, Unranked *out) {
+  if (t->kind == RT_TENSOR && t->rank == RANK_ANY) VEC_PUSH(out, t);
+  if (t->kind != RT_TUPLE) return;
+  t->fields = arena_copy(a, t->fields, (size_t)t->count * sizeof *t->fields);
+  for (int i = 0; t->fields && i < t->count; i++)
+    find_unranked(a, &t->fields[i], out);
+}
+
+static bool is_unranked(const RuleType *t) {
+  for (int i = 0; t->kind == RT_TUPLE && i < t->count; i++)
+    if (is_unranked(&t->fields[i])) return true;
+  return t->kind == RT_TENSOR && t->rank == RANK_ANY;
+}
+
+static void set_rank(RuleType *t, int rank) {
+  t->rank = rank;
+  for (int i = 0; i < rank; i++) t->dims[i] = DIM_ANY;
+}
+
+/* How many operands take turns to have another rank than the rest: of two that
+ * is every pair of ranks, of three such as data, scale and bias what rules ask
+ * for.  Many operands, such as those of concatenate, have one rank. */
+static int turns(const RuleCall *c, const Unranked *u) {
+  size_t most = attrs_have_operands(c->attrs) ? 2 : APART_MOST;
+  if (u->len == 1 || u->len > most) return 0;
+  return u->len == 2 ? 1 : (int)u->len;
+}
+
+static void set_ranks(const Unranked *u, int n, bool apart) {
+  for (size_t i = 0; i < u->len; i++) set_rank(u->data[i], n % RANKS);
+  if (apart) set_rank(u->data[n / (RANKS * RANKS)], n / RANKS % RANKS);
+}
+
+/* The joined answer stands in `c`; the ranks that the rule refuses tell
+ * nothing, unless it refuses all: then the answer for the highest stands. */
+static RuleStatus try_ranks(RuleCall *c, const Unranked *u, RuleType *args) {
+  RuleCall good = *c, bad = *c;
+  const RuleType *written = c->args;
+  size_t size = (size_t)c->count * sizeof *c->args;
+  bool any = false;
+  int apart = turns(c, u);
+  int trials = apart ? RANKS * RANKS * apart : RANKS;
+  for (int n = 0; n < trials; n++) {
+    RuleCall one = *c;
+    set_ranks(u, n, apart);
+    one.args = arena_copy(c->arena, args, size);
+    if (!one.args) return RULE_WAIT;
+    RuleStatus status = try_values(&one);
+    if (status == RULE_WAIT) return RULE_WAIT;
+    if (status == RULE_ERROR) {
+      bad = one;
+    } else if (!any) {
+      any = true;
+      good = one;
+    } else if (!join(&good.result, &one.result)) {
+      return rule_error(c, E0111, -1,
+                        "the ranks of its operands decide how many results "
+                        "there are, and are not known before the program runs");
+    } else {
+      if (!one.warning) good.warning = NULL;
+      for (int i = 0; i < c->count; i++)
+        if (!join(&good.args[i], &one.args[i])) good.args[i] = written[i];
+    }
+  }
+  *c = any ? good : bad;
+  return any ? RULE_OK : RULE_ERROR;
+}
+
+RuleStatus rule_try(RuleCall *c) {
+  bool unranked = false;
+  for (int i = 0; i < c->count && !unranked; i++) {
+    const RuleType *t = &c->args[i];
+    unranked = t->rank == RANK_ANY || (t->kind == RT_TUPLE && is_unranked(t));
+  }
+  if (!unranked) return try_values(c);
+  RuleType *args =
+      arena_copy(c->arena, c->args, (size_t)c->count * sizeof *c->args);
+  if (!args) return RULE_WAIT;
+  Unranked u;
+  VEC_INIT(&u, c->arena->mem);
+  for (int i = 0; i < c->count; i++) find_unranked(c->arena, &args[i], &u);
+  RuleStatus status = try_ranks(c, &u, args);
+  VEC_DONE(&u);
   return status;
 }

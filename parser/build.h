@@ -167,8 +167,8 @@ TypeExpr *build_type(Builder *b, TypeExprKind kind, Token open, List args,
 TypeExpr *build_tensor_type(Builder *b, Token open, List dims, Token dtype,
                             Token close);
 /* Tensor[s, d] */
-TypeExpr *build_tensor_of(Builder *b, Token open, Token shape, Token dtype,
-                          Token close);
+TypeExpr *build_tensor_of(Builder *b, Token open, DimExprKind kind, Token shape,
+                          Token dtype, Token close);
 TypeExpr *build_fn_type(Builder *b, Token keyword, List params, List args,
                         TypeExpr *result);
 /* A name that is not applied: a scalar, a variable or an ADT. */

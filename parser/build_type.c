@@ -92,9 +92,9 @@ TypeExpr *build_tensor_type(Builder *b, Token open, List dims, Token dtype,
   return t;
 }
 
-TypeExpr *build_tensor_of(Builder *b, Token open, Token shape, Token dtype,
-                          Token close) {
-  List dims = list_of(b, build_dim(b, DX_SPLAT, shape));
+TypeExpr *build_tensor_of(Builder *b, Token open, DimExprKind kind, Token shape,
+                          Token dtype, Token close) {
+  List dims = list_of(b, build_dim(b, kind, shape));
   TypeExpr *t = build_tensor_type(b, open, dims, dtype, close);
   t->whole = t->dim_count == 1;
   return t;

@@ -540,7 +540,10 @@ type(A) ::= TENSOR(K) LBRACKET LPAREN dims(D) RPAREN COMMA IDENT(T)
   A = build_tensor_type(&p->builder, K, D, T, Z);
 }
 type(A) ::= TENSOR(K) LBRACKET IDENT(S) COMMA IDENT(T) RBRACKET(Z). {
-  A = build_tensor_of(&p->builder, K, S, T, Z);
+  A = build_tensor_of(&p->builder, K, DX_SPLAT, S, T, Z);
+}
+type(A) ::= TENSOR(K) LBRACKET QUESTION(S) COMMA IDENT(T) RBRACKET(Z). {
+  A = build_tensor_of(&p->builder, K, DX_ANY, S, T, Z);
 }
 type(A) ::= TENSOR(K) LBRACKET LPAREN dims(D) RPAREN COMMA IDENT(T)
             LBRACKET IDENT(C) RBRACKET NUMBER(B) RBRACKET(Z). {

@@ -58,7 +58,7 @@ static void to_rule(Walk *c, const Type *t, RuleType *out) {
   if (t->kind == TY_TENSOR) {
     out->kind = RT_TENSOR;
     out->dtype = (DType)t->dtype;
-    out->rank = t->rank;
+    out->rank = t->any_rank ? RANK_ANY : t->rank;
     for (int i = 0; i < t->rank; i++) out->dims[i] = t->dims[i];
   } else if (t->kind == TY_TUPLE) {
     out->fields = ARENA_ARRAY(&c->arena, RuleType, (size_t)t->count + 1);
@@ -72,6 +72,8 @@ static void to_rule(Walk *c, const Type *t, RuleType *out) {
 /* NULL: the rule could not say. */
 static const Type *from_rule(Walk *c, const RuleType *t) {
   TypeTable *types = c->p->types;
+  if (t->kind == RT_TENSOR && t->rank == RANK_ANY)
+    return type_any_rank(types, t->dtype);
   if (t->kind == RT_TENSOR && t->dtype != DTYPE_NONE && t->rank >= 0)
     return type_tensor(types, t->dtype, t->rank, t->dims);
   if (t->kind != RT_TUPLE) return NULL;

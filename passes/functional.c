@@ -151,6 +151,7 @@ static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
       dims[i] = write_dim(f, t->dims[i], span);
     made->dims = dims;
     made->dim_count = dims ? t->rank : 0;
+    made->whole = t->any_rank && dims;
   }
   *sayable &= (parts || made->kind != TX_HOLE) && t->param_count == 0;
   if (!parts || !*sayable) return made;

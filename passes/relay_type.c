@@ -4,6 +4,7 @@
  *   Tensor[(n, n + 1), float32]     Tensor[(?, ?), float32]
  *   Pairs[int32]                    what the alias stands for
  *   ref(int32)                      left out, where it may be: inferred there
+ *   Tensor[?, float32]              refused
  *
  * Annotations that are left out are noted with their places (`unsaid`), so that
  * the host can say so.
@@ -129,9 +130,18 @@ static const TypeExpr *without_aliases(Relay *r, const TypeExpr *t) {
 
 /* --- Types as annotations ------------------------------------------------- */
 
+/* Relay's ranks are static, so a hole would not stand for this. */
+static void refuse_any_rank(Relay *r, const TypeExpr *t) {
+  if (t->kind == TX_TENSOR && t->whole && t->dims[0]->kind == DX_ANY)
+    relay_refuse(r, t->span, "a tensor of unknown rank");
+  for (int i = 0; i < t->arg_count; i++) refuse_any_rank(r, t->args[i]);
+  if (t->result) refuse_any_rank(r, t->result);
+}
+
 const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t) {
   if (!t) return NULL;
   t = without_aliases(r, t);
+  refuse_any_rank(r, t);
   if (has_words(t, true)) return map_type(r, t);
   if (!r->home || !r->home->used) VEC_PUSH(&r->unsaid, t->span);
   return NULL;
@@ -139,6 +149,7 @@ const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t) {
 
 const TypeExpr *relay_type(Relay *r, const TypeExpr *t) {
   t = without_aliases(r, t);
+  refuse_any_rank(r, t);
   if (!has_words(t, false))
     relay_refuse(r, t->span, "this type, which cannot be left out");
   return map_type(r, t);

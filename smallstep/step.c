@@ -213,7 +213,8 @@ static void binding_done(StepMachine *m, const StepObj *frame) {
   }
   if (b->var->declared &&
       !step_check(m, m->now.value, b->value->type, b->var->declared, env,
-                  "annotation", b->value->span))
+                  b->var->annotation ? "annotation" : b->var->name->text,
+                  b->value->span))
     return;
   step_applied(m, REDUCE_LET, b->span);
   block_at(m, frame->expr, i + 1,

@@ -50,6 +50,7 @@ static DimValues values_of(const Names *n) {
 /* A dimension that is no number even then fits any length. */
 static bool tensor_fits(StepMachine *m, const Tensor *t, const Type *expected,
                         StepObj *env) {
+  if (expected->any_rank) return true;
   if (t->rank != expected->rank) return false;
   Names names = names_of(m, expected, env);
   for (int i = 0; i < t->rank; i++) {

@@ -123,8 +123,9 @@ static const char *type_text(Builder *b, const Type *type) {
 /* Dimensions that the type leaves open fit any length. */
 static bool tensor_fits(Builder *b, const Tensor *t, const Type *type,
                         const char *name) {
-  bool fits = t->dtype == type->dtype && t->rank == type->rank;
-  for (int i = 0; fits && i < t->rank; i++)
+  bool any = type->any_rank;
+  bool fits = t->dtype == type->dtype && (any || t->rank == type->rank);
+  for (int i = 0; !any && fits && i < t->rank; i++)
     fits = !dim_is_number(type->dims[i]) || dim_is(type->dims[i], t->shape[i]);
   if (fits) return true;
   StrBuf text;

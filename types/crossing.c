@@ -38,10 +38,13 @@ bool types_know_dims(const Type *t) {
  *       3, n                             the same: no check
  *       3, n                             ? or another form: check
  *
+ * A rank that is not known is a check wherever one is expected.
+ *
  * Kinds that differ are none of its business: inference has let them pass, as
  * with the error type. */
 bool types_need_check(const Type *actual, const Type *expected) {
   if (actual == expected || actual->kind != expected->kind) return false;
+  if (expected->any_rank || actual->any_rank) return !expected->any_rank;
   if (actual->kind == TY_TENSOR) {
     for (int i = 0; i < actual->rank && i < expected->rank; i++) {
       if (dim_is_any(expected->dims[i])) continue;

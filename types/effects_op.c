@@ -78,6 +78,7 @@ static bool kernel_is_safe(const OpUse *use) {
 /* Can the shapes always be broadcast?  From the right, wherever both have a
  * dimension, the two are equal or one of them is 1. */
 static bool pair_broadcasts(const Type *a, const Type *b) {
+  if (a->any_rank || b->any_rank) return false;
   for (int i = 1; i <= a->rank && i <= b->rank; i++) {
     Dim x = a->dims[a->rank - i], y = b->dims[b->rank - i];
     if (!dim_is(x, 1) && !dim_is(y, 1) && dim_equal(x, y) != YES) return false;
@@ -95,6 +96,19 @@ static bool broadcasts(const OpUse *use) {
   return true;
 }
 
+static bool has_rank(const Type *t) {
+  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++)
+    if (!has_rank(t->args[i])) return false;
+  return !t->any_rank;
+}
+
+/* A rank that is not known may be one that the rule refuses. */
+static bool have_ranks(const OpUse *use) {
+  for (int i = 0; i < use->count; i++)
+    if (!has_rank(operand(use, i))) return false;
+  return true;
+}
+
 /* Do operands fit whatever their unknown dimensions turn out to be? */
 static bool rule_is_safe(const OpUse *use) {
   switch (op_rule(use->op)->fits) {
@@ -102,8 +116,9 @@ static bool rule_is_safe(const OpUse *use) {
     case FITS_BROADCAST: return is_static(use) || broadcasts(use);
     case FITS_UNBATCHED:
       return is_static(use) ||
-             (use->attrs && dim_is(attr_int(use->attrs, ATTR_batch_dims), 0));
-    case FITS_ALWAYS: return true;
+             (use->attrs && have_ranks(use) &&
+              dim_is(attr_int(use->attrs, ATTR_batch_dims), 0));
+    case FITS_ALWAYS: return have_ranks(use);
   }
   return false;
 }

@@ -154,6 +154,25 @@ static Ty *generic_cons(Infer *in, const Expr *e, Ty *cons) {
   return fn;
 }
 
+/* The values that become one: of branches, of arms, of a list's elements. */
+typedef struct Join {
+  Ty *result;
+  const Expr *first;
+  bool open; /* a type that was not known has become the result's */
+} Join;
+
+/* An unknown rank among the values is that of the result, also behind others:
+ * the variable then stands for another type, which nobody has seen yet. */
+static void join_value(Infer *in, Join *j, Ty *found, Why why) {
+  const Ty *t = ty_head(found);
+  Ty *result = j->result, *link = result->kind == K_META ? result->link : NULL;
+  j->open |= t->kind == K_META;
+  if (t->any_rank && link && link->kind == K_TENSOR && !j->open &&
+      link->dtype == t->dtype)
+    result->link = (Ty *)t;
+  require_flow(in, found, result, why);
+}
+
 /*   C : fn (t, T) -> T    e1 : s1, ..., en : sn    si ~> t
  *   --------------------------------------------------------
  *   T[e1, ..., en] : T
@@ -169,17 +188,20 @@ static Ty *infer_list(Infer *in, const Expr *e) {
   if (list && cons->kind == K_META) cons = generic_cons(in, e, cons);
   list &= cons->kind == K_FN;
   Ty *element = list ? cons->args[0] : in->error;
+  Join elements = {.result = element};
   const Tensor *packed = e->list.packed;
   Why why = {.kind = WHY_ELEMENT, .span = e->span};
   if (packed) {
     const Type *scalar = type_scalar(in->types, (DType)packed->dtype);
+    why.exact = true;
     require_flow(in, ty_of_type(in, scalar), element, why);
+    why.exact = false;
   }
   for (int i = 0; i < e->count; i++) {
     why.span = e->args[i]->span;
     why.other = i > 0 ? e->args[0]->span : SPAN_NONE;
     why.index = i;
-    require_flow(in, infer_expr(in, e->args[i]), element, why);
+    join_value(in, &elements, infer_expr(in, e->args[i]), why);
   }
   return list ? cons->result : in->error;
 }
@@ -251,12 +273,11 @@ static Ty *infer_write(Infer *in, const Expr *e) {
 /* One branch's value goes into the common result.  A message about a block
  * should point at the value that does not fit, and that is the block's last
  * expression. */
-static void join_branch(Infer *in, const Expr *branch, Ty *result, WhyKind kind,
-                        const Expr *first) {
+static void join_branch(Infer *in, Join *j, const Expr *branch, WhyKind kind) {
   Why why = {.kind = kind, .span = branch->span};
-  if (first != branch) why.other = first->span;
+  if (j->first != branch) why.other = j->first->span;
   if (branch->kind == EX_BLOCK) why.span = branch->block->result->span;
-  require_flow(in, infer_expr(in, branch), result, why);
+  join_value(in, j, infer_expr(in, branch), why);
 }
 
 /* a && b and a || b: `if`s of which one branch is a literal.  Where one operand
@@ -287,12 +308,13 @@ static Ty *infer_if(Infer *in, const Expr *e, Ty *head) {
   if (e->sugar == SUGAR_AND || e->sugar == SUGAR_OR)
     return infer_logical(in, e, head);
   Ty *result = ty_meta(in);
-  const Expr *first = e->args[1], *rest = e;
+  Join branches = {.result = result, .first = e->args[1]};
+  const Expr *rest = e;
   while (true) {
     Ty *condition = head ? head : infer_expr(in, rest->args[0]);
     require_flow(in, condition, in->boolean,
                  (Why){.kind = WHY_CONDITION, .span = rest->args[0]->span});
-    join_branch(in, rest->args[1], result, WHY_BRANCHES, first);
+    join_branch(in, &branches, rest->args[1], WHY_BRANCHES);
     rest = rest->args[2];
     head = NULL;
     if (rest->kind != EX_IF || rest->sugar != SUGAR_ELSE_IF ||
@@ -300,7 +322,7 @@ static Ty *infer_if(Infer *in, const Expr *e, Ty *head) {
       break;
     infer_record(in, rest, result, 0, NULL);
   }
-  join_branch(in, rest, result, WHY_BRANCHES, first);
+  join_branch(in, &branches, rest, WHY_BRANCHES);
   return result;
 }
 
@@ -320,13 +342,15 @@ static Ty *infer_match(Infer *in, const Expr *e) {
   const Match *m = e->match;
   Ty *scrutinee = infer_expr(in, e->args[0]);
   Ty *result = ty_meta(in);
+  Join arms = {.result = result,
+               .first = m->arm_count ? m->arms[0].body : NULL};
   for (int i = 0; i < m->arm_count; i++) {
     bool fits =
         infer_pattern(in, m->arms[i].pattern, scrutinee, e->args[0]->span);
     if (!fits) scrutinee = in->error; /* the other arms likely do not, too */
     if (m->arms[i].shares) continue;
     infer_guard(in, m->arms[i].guard);
-    join_branch(in, m->arms[i].body, result, WHY_ARMS, m->arms[0].body);
+    join_branch(in, &arms, m->arms[i].body, WHY_ARMS);
   }
   return result;
 }

@@ -60,6 +60,7 @@ enum { TYPE_DEPTH_MAX = 1000 };
 typedef struct Ty {
   uint8_t kind;
   uint8_t rank, dtype; /* K_TENSOR; K_DIM has rank 1 */
+  bool any_rank;       /* K_TENSOR: Tensor[?, t], with rank 1 and a fixed `?` */
   bool closed;         /* holds no variable, type parameter or dimension */
   uint16_t depth;      /* of nesting, as far as it was known */
   int count;           /* of args */
@@ -77,13 +78,14 @@ typedef struct Ty {
                        component, which is not quantified over yet */
   int param_count;  /* K_FN: quantified */
   const TypeVar *const *params;
-  Link *rules;       /* K_META: Constraints that wait for it */
-  struct Ty *copy;   /* the current walk's */
-  struct Ty *agreed; /* it has been made to agree with that */
-  bool agreed_flow;  /* ... in one direction only */
-  bool never;        /* K_META: of `fail`, which gives no value */
-  const Type *done;  /* zonked */
-  const Type *shown; /* the same for a message, in the current walk */
+  Link *rules;          /* K_META: Constraints that wait for it */
+  struct Ty *copy;      /* the current walk's */
+  struct Ty *agreed;    /* it has been made to agree with that */
+  bool agreed_flow;     /* ... in one direction only */
+  bool agreed_crossing; /* ... and ranks crossed */
+  bool never;           /* K_META: of `fail`, which gives no value */
+  const Type *done;     /* zonked */
+  const Type *shown;    /* the same for a message, in the current walk */
 } Ty;
 
 /* --- Why two types have to agree (message.c) ----------------------------- */
@@ -115,6 +117,7 @@ struct Why {
   Ty *found, *expected;
   bool reported;
   bool recursive; /* WHY_ARGUMENT: of a call within the callee's component */
+  bool exact;     /* no let can be written where ranks cross (coerce.c) */
 };
 
 /* --- Constraints: rules and projections (solve.c) ------------------------ */
@@ -225,8 +228,10 @@ typedef struct Infer {
   Conflict conflict;
   Ty *error, *unit, *boolean;
   Ty *scalars[DTYPE_COUNT + 1];
+  Ty *any_ranks[DTYPE_COUNT + 1];
   Arena asked;      /* what the rule at hand sees and says */
   int shown;        /* fields of tuples that it sees */
+  bool crossed;     /* ranks have, in the agreement at hand */
   bool patient;     /* in a component of global values */
   Definition *home; /* the one at hand */
   int names;        /* of generalised parameters */
@@ -241,6 +246,8 @@ typedef struct Infer {
 Ty *ty_meta(Infer *in);
 /* With the dims of ty_dims; of rank 0, one node for each dtype. */
 Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims);
+/* Tensor[?, dtype], one node for each dtype. */
+Ty *ty_any_rank(Infer *in, DType dtype);
 Slot **ty_dims(Infer *in, int rank);
 Ty *ty_dim(Infer *in, Slot *slot);
 Ty *ty_tuple(Infer *in, int count, Ty **fields);
@@ -433,6 +440,9 @@ void infer_new(Infer *in);
 const Type *zonk_partly(Infer *in, Ty *t, bool narrow);
 /* Fills in every type; variables that nothing determines are reported. */
 void zonk_program(Infer *in);
+
+/* Writes lets where ranks cross (coerce.c); all types are filled in. */
+void coerce_ranks(Infer *in);
 
 /* --- Holes (hole.c) ------------------------------------------------------ */
 

@@ -319,7 +319,7 @@ static void match_rank(Matching *m, int count, const DimExpr *const *items,
 static void match_tensor(Matching *m, const TypeExpr *t, const Ty *ty) {
   KindArg *dtype = arg_of(m, t->dtype_name);
   if (dtype && !dtype->known) learn(m, dtype, 0, (DType)ty->dtype);
-  match_rank(m, t->dim_count, t->dims, ty->rank);
+  if (!ty->any_rank) match_rank(m, t->dim_count, t->dims, ty->rank);
 }
 
 /* The shape that is an argument of a data type, s or (s..., 1). */
@@ -476,6 +476,11 @@ static void report_misfit(Infer *in, const Constraint *c, const Matching *m,
   diag_note(d,
             result || !g ? wanted->span : var_span(fn_of(g)->params[m->misfit]),
             "declared here");
+  if (ty_head(found)->any_rank)
+    diag_hint(d,
+              "%s is checked for each rank by itself; say which it is first: "
+              "let %%y: Tensor[(?, ?), %s] = %%x;",
+              used_text(in, c), dtype_name((DType)ty_head(found)->dtype));
 }
 
 /* Is each dtype one of its kind? */
@@ -546,7 +551,7 @@ static void settle(Infer *in, Constraint *c, const KindArg *args) {
     require_flow(in, c->args[i], type->args[i], why_argument(c->call, i));
   c->made = type->result;
   require_flow(in, type->result, c->result,
-               (Why){.kind = WHY_OPERATOR, .span = c->span});
+               (Why){.kind = WHY_OPERATOR, .span = c->span, .exact = true});
 }
 
 /* The arguments of a call, or the parameters of the function type that is
@@ -593,6 +598,8 @@ void run_instance(Infer *in, Constraint *c) {
     return;
   }
   if (!complete && !m.wrong) {
+    for (int i = scheme->arg_count; m.misfit < 0 && i-- > 0;)
+      if (ty_head(args[i])->any_rank) m.misfit = i;
     int i = m.misfit < 0 ? m.misfit = 0 : m.misfit;
     report_misfit(in, c, &m, i < scheme->arg_count ? args[i] : result);
   }

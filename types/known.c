@@ -105,6 +105,7 @@ static void show_shape(Look *k, Spot at, RuleType *out, int depth) {
   t = t ? ty_head(t) : NULL;
   const Type *done = t ? NULL : type_finished(at);
   const Known *value = NULL;
+  if ((t && t->any_rank) || (done && done->any_rank)) return;
   if (t && t->kind == K_TENSOR) {
     out->dtype = (DType)t->dtype;
     out->rank = t->rank;

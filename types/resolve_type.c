@@ -332,6 +332,11 @@ static bool resolve_shape(Resolver *r, Span span, int count,
 }
 
 static const Type *resolve_tensor(Resolver *r, const TypeExpr *t) {
+  if (t->whole && t->dims[0]->kind == DX_ANY) {
+    DType dtype = resolve_dtype(r, t);
+    return dtype == DTYPE_NONE ? error_type(r)
+                               : type_any_rank(r->p->types, dtype);
+  }
   Dim dims[RANK_MAX];
   int rank;
   bool known = resolve_shape(r, t->span, t->dim_count, t->dims, dims, &rank);

@@ -66,7 +66,7 @@ static void show(Infer *in, Constraint *c, Ty *t, RuleType *out);
 static void show_tensor(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
   out->kind = RT_TENSOR;
   out->dtype = (DType)t->dtype;
-  out->rank = t->rank;
+  out->rank = t->any_rank ? RANK_ANY : t->rank;
   for (int i = 0; i < t->rank; i++) {
     out->dims[i] = slot_root(t->dims[i])->value;
     if (!c->watching) slot_watch(in, t->dims[i], c);
@@ -251,20 +251,23 @@ static Ty *made_tuple(Infer *in, const Constraint *c, const RuleType *t) {
 static Ty *made_type(Infer *in, const Constraint *c, const RuleType *t) {
   if (t->kind == RT_TUPLE) return made_tuple(in, c, t);
   if (t->kind != RT_TENSOR) return ty_meta(in);
+  if (t->rank == RANK_ANY) return ty_any_rank(in, t->dtype);
   Slot **dims = ty_dims(in, t->rank);
   for (int i = 0; i < t->rank; i++)
     dims[i] = slot_new(in, t->dims[i], false, c->span);
   return ty_tensor(in, t->dtype, t->rank, dims);
 }
 
-/* The rule ran again: its dimensions are joined with those it gave before. */
+/* The rule ran again: its dimensions are joined with those it gave before.  A
+ * rank that differs stays, and the machine compares it. */
 static void join_made(Infer *in, const Constraint *c, Ty *t,
                       const RuleType *now) {
   t = ty_head(t);
   if (t->kind == K_TUPLE && now->kind == RT_TUPLE && t->count == now->count)
     for (int i = 0; i < t->count; i++)
       join_made(in, c, t->args[i], &now->fields[i]);
-  if (t->kind != K_TENSOR || now->kind != RT_TENSOR || t->rank != now->rank)
+  if (t->kind != K_TENSOR || now->kind != RT_TENSOR || t->any_rank ||
+      t->rank != now->rank)
     return;
   for (int i = 0; i < t->rank; i++)
     slot_join(in, t->dims[i], now->dims[i], c->span);
@@ -352,7 +355,7 @@ static void run_projection(Infer *in, Constraint *c) {
   }
   c->solved = c->gone = true;
   require_flow(in, infer_projection(in, c->e, t), c->result,
-               (Why){.kind = WHY_OPERATOR, .span = c->span});
+               (Why){.kind = WHY_OPERATOR, .span = c->span, .exact = true});
 }
 
 static void run_field(Infer *in, Constraint *c) {
@@ -363,7 +366,7 @@ static void run_field(Infer *in, Constraint *c) {
   }
   c->solved = c->gone = true;
   require_flow(in, infer_known_field(in, c->e, t), c->result,
-               (Why){.kind = WHY_OPERATOR, .span = c->span});
+               (Why){.kind = WHY_OPERATOR, .span = c->span, .exact = true});
 }
 
 /* An operator as a value: a rule over its function type's parts. */

@@ -70,6 +70,17 @@ Ty *ty_tensor(Infer *in, DType dtype, int rank, Slot **dims) {
   return *scalar;
 }
 
+Ty *ty_any_rank(Infer *in, DType dtype) {
+  Ty **known = &in->any_ranks[dtype];
+  if (*known) return *known;
+  Slot **dims = ty_dims(in, 1);
+  if (!dims) return in->error;
+  dims[0] = slot_new(in, DIM_ANY, true, SPAN_NONE);
+  Ty *t = ty_tensor_new(in, dtype, 1, dims);
+  t->any_rank = t->closed = true;
+  return *known = t;
+}
+
 Ty *ty_dim(Infer *in, Slot *slot) {
   Slot **dims = ty_dims(in, 1);
   if (!dims) return in->error;
@@ -164,6 +175,7 @@ Ty *ty_of_tensor(Infer *in, const Tensor *t, Span span) {
 /* What a finished type says of a dimension is fixed: values that flow in are
  * judged by it and do not change it. */
 static Ty *convert_tensor(Infer *in, const Type *t) {
+  if (t->any_rank) return ty_any_rank(in, (DType)t->dtype);
   Slot **dims = ty_dims(in, t->rank);
   for (int i = 0; i < t->rank; i++)
     dims[i] = slot_new(in, t->dims[i], true, SPAN_NONE);

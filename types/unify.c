@@ -204,12 +204,38 @@ static bool bind(Infer *in, Ty *meta, Ty *t, Loose *flow) {
 
 /* --- Agreement ----------------------------------------------------------- */
 
+/* Is the value an expression of its own, which a let can stand around? */
+static bool may_cross(const Why *why) {
+  switch (why->kind) {
+    case WHY_CONDITION:
+    case WHY_LOGICAL:
+    case WHY_READ:
+    case WHY_PATTERN:
+    case WHY_CALLEE: return false;
+    default: return !why->exact;
+  }
+}
+
 /* Dimensions never make this false: what flowed is judged when its component is
  * done (dims_finish), and only a clash of dtype or rank is a mismatch of
- * types. */
+ * types.
+ *
+ * A rank flows into an unknown one, and an unknown one into a rank, which the
+ * run compares:
+ *
+ *   Tensor[(3), t] ~> Tensor[?, t]      Tensor[?, t] ~> Tensor[(d), t], ? -> d
+ *
+ * They are not equal, for a scalar has no header where its rank is known; so
+ * inside containers and functions, and where no let can be written, ranks agree
+ * as they are. */
 static bool agree_tensors(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
-  if (from->dtype != to->dtype || from->rank != to->rank)
-    return conflict(in, from, to);
+  bool crosses = from->any_rank != to->any_rank;
+  bool fits = crosses ? flow && may_cross(why) : from->rank == to->rank;
+  if (from->dtype != to->dtype || !fits) return conflict(in, from, to);
+  for (int i = 0; crosses && !to->any_rank && i < to->rank; i++)
+    slot_join(in, to->dims[i], DIM_ANY, why->span);
+  in->crossed |= crosses;
+  if (crosses) return true;
   for (int i = 0; i < from->rank; i++)
     if (flow) slot_flow(in, from->dims[i], to->dims[i], why);
     else slot_unify(in, from->dims[i], to->dims[i], why);
@@ -303,9 +329,13 @@ static bool agree_heads(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
 
 /* Shared parts make a type's tree exponential: a pair that was just looked at
  * is remembered.  Agreement of a flow is weaker than equality, so a pair that
- * flowed is looked at again when it must be equal. */
-static bool have_agreed(const Ty *from, const Ty *to, bool flow) {
-  return from->agreed == to && (flow || !from->agreed_flow);
+ * flowed is looked at again when it must be equal, or ranks must not cross. */
+static bool have_agreed(Infer *in, const Ty *from, const Ty *to, const Why *why,
+                        bool flow) {
+  if (from->agreed != to || (!flow && from->agreed_flow)) return false;
+  if (!from->agreed_crossing) return true;
+  in->crossed = true;
+  return flow && may_cross(why);
 }
 
 typedef struct AgreeCall {
@@ -325,19 +355,23 @@ static void run_agree(void *call) {
 static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow) {
   from = ty_head(from);
   to = ty_head(to);
-  if (from == to || have_agreed(from, to, flow)) return true;
+  if (from == to || have_agreed(in, from, to, why, flow)) return true;
   if (split_is_used_up(&in->stack)) {
     AgreeCall call = {in, from, to, why, flow, true};
     split_call(&in->stack, run_agree, &call);
     return call.ok;
   }
   if (!infer_enter(in)) return true;
+  bool outer = in->crossed;
+  in->crossed = false;
   bool ok = agree_heads(in, from, to, why, flow);
   in->depth--;
   if (ok && from->count > 1) {
     from->agreed = to;
     from->agreed_flow = flow;
+    from->agreed_crossing = in->crossed;
   }
+  in->crossed |= outer;
   return ok;
 }
 

@@ -27,6 +27,7 @@ static const Type *zonk_node(Zonk *z, Ty *t);
 /* Only messages meet holes; after dims_finish every slot has a value. */
 static const Type *zonk_tensor(Zonk *z, const Ty *t) {
   Dim dims[RANK_MAX];
+  if (t->any_rank) return type_any_rank(z->in->types, (DType)t->dtype);
   for (int i = 0; i < t->rank; i++) {
     const Slot *slot = slot_root(t->dims[i]);
     Dim d = z->narrow ? slot_first(slot) : slot->value;
@@ -305,5 +306,6 @@ void zonk_program(Infer *in) {
     expand_op_value(in, (Expr *)in->op_values.data[i]);
   for (size_t i = 0; i < in->notes.len; i++)
     drop_note(in, (Expr *)in->notes.data[i]);
+  coerce_ranks(in);
   report_depth(in);
 }

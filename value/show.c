@@ -144,7 +144,10 @@ static void show_ref(Show *w, const Type *type, Value v) {
 static void show_one(Show *w, const Type *type, Value v) {
   switch (type->kind) {
     case TY_TENSOR:
-      if (type->rank == 0)
+      if (type->any_rank && v.tensor->rank == 0)
+        scalar_print_rounded(w->out, (DType)type->dtype,
+                             tensor_bits_at(v.tensor, 0), w->digits);
+      else if (type->rank == 0)
         scalar_print_rounded(w->out, (DType)type->dtype, v, w->digits);
       else show_tensor(w, v.tensor);
       break;

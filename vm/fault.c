@@ -117,17 +117,17 @@ bool vm_no_match(Session *s, const Word *pc) {
 /* Named dimensions at a check. */
 enum { NAMES_MAX = 32 };
 
-/* Which dimension of `t` is not as expected; -1: none.  A dimension is compared
- * only where it is a number once the named dimensions have been put in; a hole
- * (`?`) fits any. */
-static int misfit(const Session *s, const Tensor *t, const Type *expected,
-                  DimValues names) {
+/* A dimension is compared only where it is a number once the named dimensions
+ * have been put in; a hole (`?`) fits any. */
+static bool tensor_fits(const Session *s, const Tensor *t, const Type *expected,
+                        DimValues names) {
   DimTable *dims = types_dims(s->code->program->types);
-  for (int i = 0; i < expected->rank && i < t->rank; i++) {
+  if (t->rank != expected->rank) return false;
+  for (int i = 0; i < t->rank; i++) {
     Dim d = dim_number(dims, expected->dims[i], names);
-    if (!dim_is_hole(d) && !dim_is(d, t->shape[i])) return i;
+    if (!dim_is_hole(d) && !dim_is(d, t->shape[i])) return false;
   }
-  return -1;
+  return true;
 }
 
 static void note_names(Session *s, DimValues names) {
@@ -156,12 +156,14 @@ static bool check_failed(Session *s, const CheckSite *site, const Tensor *t,
   return false;
 }
 
-/* A tensor itself, or a tuple's fields; nothing else is looked into.  Tuples
+/* A tensor itself, or a tuple's fields; nothing else is looked into.  A scalar
+ * is checked where its rank was not known, so it has a header.  Tuples
  * nest as deeply as the type was written, which the checker bounds. */
 static bool check_value(Session *s, const CheckSite *site, const Type *expected,
                         Value v, DimValues names) {
-  if (expected->kind == TY_TENSOR && expected->rank > 0) {
-    return misfit(s, v.tensor, expected, names) < 0 ||
+  if (expected->kind == TY_TENSOR) {
+    bool boxed = expected == site->expected || expected->rank > 0;
+    return !boxed || tensor_fits(s, v.tensor, expected, names) ||
            check_failed(s, site, v.tensor, expected, names);
   }
   if (expected->kind != TY_TUPLE) return true;

@@ -137,7 +137,8 @@ static size_t key_length(const Operands *o) {
   return n;
 }
 
-/* Ranks are not compared: the checker has fixed them. */
+/* Ranks are not compared: the checker has fixed them, and a site with an
+ * operand of unknown rank has no plan. */
 static bool plan_fits(const OpPlan *plan, const Operands *o) {
   const int64_t *key = plan->key;
   for (int i = 0; i < o->count; i++) {
@@ -199,7 +200,9 @@ static bool op_failed(Session *s, const OpCall *call) {
 /* Is the result of the type that the code was made for?  Dimensions are `?` or
  * names on either side where only one of them is known. */
 static bool has_type(const RuleType *t, const Type *expected) {
-  if (t->rank != expected->rank || t->dtype != expected->dtype) return false;
+  if (t->dtype != expected->dtype) return false;
+  if (expected->any_rank) return true;
+  if (t->rank != expected->rank) return false;
   for (int i = 0; i < t->rank; i++)
     if (dim_is_number(t->dims[i]) && dim_is_number(expected->dims[i]) &&
         !dim_same(t->dims[i], expected->dims[i]))
@@ -209,7 +212,7 @@ static bool has_type(const RuleType *t, const Type *expected) {
 
 /* The code was made for a fixed number of results; that the rule answers so
  * with the actual shapes is checked here.  So are the results' types where the
- * checker has not seen the value of an attribute. */
+ * checker has not seen the value of an attribute or the rank of an operand. */
 static bool gives_expected(Session *s, const OpSite *site,
                            const RuleType *result) {
   const RuleType *types = result->kind == RT_TUPLE ? result->fields : result;
@@ -222,12 +225,12 @@ static bool gives_expected(Session *s, const OpSite *site,
     if (has_type(&types[i], expected)) continue;
     if (types[i].rank != expected->rank)
       return vm_fault(s, E0603,
-                      "`%s`: a computed attribute gives a result of rank %d, "
-                      "not %d",
+                      "`%s` gives a result of rank %d here, and the program "
+                      "was checked for rank %d",
                       site->op->name, types[i].rank, expected->rank);
     return vm_fault(s, E0603,
-                    "`%s`: a computed attribute gives a result of other "
-                    "dimensions than the program was checked for",
+                    "`%s` gives a result of other dimensions here than the "
+                    "program was checked for",
                     site->op->name);
   }
   return true;

@@ -115,7 +115,7 @@ static bool is_plain_tensor(const OpSource *s) {
 static bool can_be_member(const OpSite *site) {
   if (!site || site->out_count != 1 || site->source_count > 3) return false;
   if (site->op->fusion == FUSION_NONE) return false;
-  if (attrs_have_operands(site->attrs)) return false;
+  if (site->number == NO_PLAN) return false;
   if (site->op->fusion == FUSION_BIAS && !adds_to_last_axis(site)) return false;
   if (type_is_scalar(site->out_types[0])) return false;
   for (int i = 0; i < site->source_count; i++)

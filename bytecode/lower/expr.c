@@ -428,8 +428,11 @@ static void lower_let(Lower *l, const Binding *b) {
   }
   Reg r = lower_as(l, b->value, b->var->type, DST_ANY);
   l->span = b->span;
-  lower_check(l, r, b->value->type, b->var->declared, "annotation",
-              b->var->span);
+  bool written = b->var->annotation;
+  lower_check(l, r, b->value->type, b->var->declared,
+              written ? "annotation" : b->var->name->text,
+              written ? b->var->span : SPAN_NONE);
+  r = lower_ranked(l, r, b->value->type, b->var->type);
   local_put(l, b->var, LOCAL_REG)->reg = r;
 }
 

@@ -213,6 +213,9 @@ void lower_unless_literal(Lower *l, Reg r, const Tensor *literal,
 
 /* --- Checks at run time (check.c) ---------------------------------------- */
 
+/* A scalar gets a header where its type is of unknown rank from now on, and
+ * loses it where its rank is known from now on; all else stays as it is. */
+Reg lower_ranked(Lower *l, Reg r, const Type *from, const Type *to);
 /* Where types_need_check, or types_need_check_out, demands it. */
 void lower_check(Lower *l, Reg r, const Type *actual, const Type *expected,
                  const char *what, Span declared);

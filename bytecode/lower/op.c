@@ -74,10 +74,21 @@ static const Attrs *site_attrs(Lower *l, const OpInfo *op, const Attrs *bound) {
   return bound ? bound : attrs_new(&l->code->arena, op);
 }
 
+static bool has_any_rank(const Type *t) {
+  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++)
+    if (has_any_rank(t->args[i])) return true;
+  return t->any_rank;
+}
+
 /* A plan holds for operands of one shape.  There is none where an attribute
- * is an operand: then results depend on values. */
-static uint32_t plan_number(Lower *l, const OpInfo *op, const Attrs *attrs) {
-  bool none = attrs_have_operands(attrs) || op->storage == STORE_SPECIAL;
+ * is an operand, as results depend on values then, and none where a rank is not
+ * known, as the rule has not been run for it. */
+static uint32_t plan_number(Lower *l, const Sources *s, const OpInfo *op,
+                            const Attrs *attrs, const Type *result) {
+  bool none = attrs_have_operands(attrs) || op->storage == STORE_SPECIAL ||
+              has_any_rank(result);
+  for (size_t i = 0; i < s->list.len && !none; i++)
+    none = has_any_rank(s->list.data[i].type);
   return none ? NO_PLAN : l->code->plan_count++;
 }
 
@@ -90,7 +101,7 @@ static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,
                    .span = l->span,
                    .source_count = (int)s->list.len,
                    .arg_count = s->args};
-  site->number = plan_number(l, op, site->attrs);
+  site->number = plan_number(l, s, op, site->attrs, result);
   site->sources = VEC_TO_ARENA(&s->list, arena);
   if (op->storage != STORE_SPECIAL) out_types(l, site, result);
   return site;
@@ -204,6 +215,18 @@ Reg lower_op(Lower *l, const Expr *e, Reg dst) {
   }
   VEC_DONE(&chain);
   return r;
+}
+
+/* --- Ranks -------------------------------------------------------------- */
+
+Reg lower_ranked(Lower *l, Reg r, const Type *from, const Type *to) {
+  bool crosses = from->any_rank != to->any_rank;
+  if (!crosses || type_is_counted(from) == type_is_counted(to)) return r;
+  Sources s = op_sources(l);
+  add_source(&s, r, from);
+  Reg made = lower_results(l, &s, op_info(OP_COPY), NULL, to, DST_ANY);
+  op_sources_done(&s);
+  return made;
 }
 
 /* --- Operators as values ------------------------------------------------ */

@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "io/file.h"
+#include "io/text.h"
 #include "lib/handles.h"
 #include "kernels/isa.h"
 
@@ -55,10 +56,16 @@ void rly_text_free(rly_context *cx, char *text) {
   if (cx && text) mem_free(&cx->mem, text, strlen(text) + 1);
 }
 
-/* Writes a file beside the old one and renames it (io/file.c). */
+/* Writes a file beside the old one and renames it (io/file.c).  A failed write
+ * is seen and told by file_out_close(). */
 bool file_replace(rly_context *cx, const char *path, const StrBuf *text) {
   FileOut out;
   if (!file_out_open(&out, &cx->mem, path, &cx->diags)) return false;
-  bool fine = fwrite(strbuf_text(text), 1, text->len, out.stream) == text->len;
-  return file_out_close(&out, fine);
+  fwrite(strbuf_text(text), 1, text->len, out.stream);
+  return file_out_close(&out, true);
+}
+
+char *file_text(rly_context *cx, const char *path, size_t *len) {
+  char *text;
+  return text_read(&cx->mem, path, &text, len, &cx->diags) ? text : NULL;
 }

@@ -191,6 +191,9 @@ rly_value *value_handle_take(rly_session *s, const Type *type, Value v);
 /* Replaces a file's text atomically (write, then rename); false after
  * reporting. */
 bool file_replace(rly_context *cx, const char *path, const StrBuf *text);
+/* The bytes of a file, pipe or device and a NUL, len + 1 bytes of the context's
+ * memory that the caller owns; NULL after reporting. */
+char *file_text(rly_context *cx, const char *path, size_t *len);
 
 /* Are these a known dtype, a rank up to RANK_MAX and non-negative
  * dimensions? */

@@ -20,6 +20,7 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/guard.h"
 #include "repl/lesson.h"
 #include "repl/test_console.h"
 #include "repl/test_file.h"
@@ -310,6 +311,18 @@ static bool run_cases(TestRun *t, const char *path, TestFile *f,
   return answered;
 }
 
+static void failed(TestRun *t, const char *path, const char *why) {
+  t->failures++;
+  if (t->cli->promote) fprintf(stderr, "rly: %s: %s\n", path, why);
+  else printf("not ok %d - %s: %s\n", ++t->points, path, why);
+}
+
+/* With the mistake that was reported before, on stderr. */
+static void failed_reported(TestRun *t, const char *path, const char *why) {
+  failed(t, path, why);
+  host_report(&t->host);
+}
+
 static bool replace(TestRun *t, const char *path, const char *text,
                     size_t len) {
   StrBuf whole;
@@ -324,40 +337,31 @@ static bool replace(TestRun *t, const char *path, const char *text,
  * a new file takes its place.  Where nothing was found in another way than
  * expected it stays as it is.  A limit that ended a case makes all of it void:
  * the results of later cases could follow from what did not happen. */
-static bool promote(TestRun *t, const char *path, TestFile *f,
+static void promote(TestRun *t, const char *path, TestFile *f,
                     const char *before) {
   char *text = NULL;
   size_t len = 0;
   FILE *out = open_memstream(&text, &len);
-  if (!out) return false;
-  bool answered = run_cases(t, path, f, out);
-  bool whole = !ferror(out);
-  whole = fclose(out) == 0 && whole;
-  if (whole && answered && strcmp(text, before))
-    whole = replace(t, path, text, len);
+  bool answered = out && run_cases(t, path, f, out);
+  bool whole = out && !ferror(out);
+  whole = out && fclose(out) == 0 && whole;
+  if (!whole || !answered)
+    failed(t, path, "left as it was: a limit ended a case");
+  else if (strcmp(text, before) && !replace(t, path, text, len))
+    failed_reported(t, path, "left as it was");
   free(text);
-  return whole && answered;
 }
 
-static char *read_text(const char *path, const char **why) {
-  FILE *f = fopen(path, "rb");
-  char *text = NULL;
-  size_t cap = 0;
-  ssize_t n = f ? getdelim(&text, &cap, '\0', f) : -1;
-  bool ok = f && (n >= 0 || feof(f)) && !ferror(f);
-  if (f) fclose(f);
-  bool nul = n > 0 && text[n - 1] == '\0';
-  *why = nul ? "holds a NUL" : "cannot be read";
-  if (ok && n < 0) text = realloc(text, 1), *text = '\0';
-  if (ok && !nul) return text;
-  free(text);
+/* The caller frees the text, by mem_free(); NULL after reporting. */
+static char *read_text(TestRun *t, const char *path, size_t *len) {
+  guard_begin(t->cli, "reading");
+  char *text = file_text(t->host.cx, path, len);
+  guard_end();
+  if (!text) failed_reported(t, path, "cannot be read");
+  if (!text || !memchr(text, '\0', *len)) return text;
+  failed(t, path, "holds a NUL");
+  mem_free(&t->host.cx->mem, text, *len + 1);
   return NULL;
-}
-
-static void failed(TestRun *t, const char *path, const char *why) {
-  t->failures++;
-  if (t->cli->promote) fprintf(stderr, "rly: %s: %s\n", path, why);
-  else printf("not ok %d - %s: %s\n", ++t->points, path, why);
 }
 
 /* --- Exercises ------------------------------------------------------------ */
@@ -425,18 +429,25 @@ static bool start(TestRun *t) {
   return t->session != NULL;
 }
 
-static void run_file(TestRun *t, const char *path, char *text) {
+static void run_text(TestRun *t, const char *path, const char *text) {
   TestFile f = {0};
-  t->host = (Host){0};
-  t->session = NULL;
-  if (!start(t) || !test_file_read(&f, path, text))
-    failed(t, path, "out of memory");
-  else if (!t->cli->promote) run_cases(t, path, &f, NULL);
-  else if (!promote(t, path, &f, text))
-    failed(t, path, "left as it was: a limit ended a case");
+  if (!test_file_read(&f, path, text)) failed(t, path, "out of memory");
+  else if (t->cli->promote) promote(t, path, &f, text);
+  else run_cases(t, path, &f, NULL);
   if (!t->cli->promote && test_file_is_markdown(path))
     test_exercises(t, path, text);
   test_file_free(&f);
+}
+
+static void run_file(TestRun *t, const char *path) {
+  t->host = (Host){0};
+  t->session = NULL;
+  size_t len;
+  bool started = start(t);
+  char *text = started ? read_text(t, path, &len) : NULL;
+  if (!started) failed(t, path, "out of memory");
+  if (text) run_text(t, path, text);
+  if (text) mem_free(&t->host.cx->mem, text, len + 1);
   free(t->typed);
   free(t->printed);
   t->typed = t->printed = NULL;
@@ -448,14 +459,7 @@ int command_test(const Cli *given) {
   Cli own = *given, *cli = &own;
   cli->limits.verify = true;
   TestRun t = {.cli = cli};
-  for (int i = 0; i < cli->words.count; i++) {
-    const char *path = cli->words.items[i];
-    const char *why;
-    char *text = read_text(path, &why);
-    if (text) run_file(&t, path, text);
-    else failed(&t, path, why);
-    free(text);
-  }
+  for (int i = 0; i < cli->words.count; i++) run_file(&t, cli->words.items[i]);
   if (!cli->promote) printf("1..%d\n", t.points);
   return t.failures ? 1 : 0;
 }

@@ -419,6 +419,9 @@ late:           ## how long kernels go on after a request to stop; OPS=...
 depth: all      ## each way to nest and to chain, a million deep; SHAPE='sum'
 	@DEPTH=$(or $(DEPTH),1000000) prove -v tests/t/depth.t
 
+kills: all      ## KILLS writers of files killed, each at a moment by chance
+	@KILLS=$(or $(KILLS),1000) prove -v tests/t/killed.t
+
 threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 	@$<
 

@@ -13,6 +13,7 @@
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
 
+#include "base/limits.h"
 #include "base/source.h"
 #include "base/strbuf.h"
 
@@ -58,8 +59,8 @@ typedef struct Diag {
   struct Diags *sink;
 } Diag;
 
-/* How many errors, and how many warnings, are kept; others are only counted. */
-enum { DIAG_MAX = 20, DIAG_MAX_TRACE = 20 };
+/* DIAG_MAX errors, and as many warnings, are kept; others are only counted. */
+enum { DIAG_MAX_TRACE = 20 };
 
 typedef struct Diags {
   Arena arena;

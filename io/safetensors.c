@@ -23,7 +23,6 @@
 #include "base/json.h"
 
 enum {
-  HEADER_MOST = 16 << 20, /* bytes; common headers take a few KB */
   LENGTH_SIZE = 8,
   DATA_ALIGNMENT = 64,
 };
@@ -68,8 +67,8 @@ static bool read_header(Reader *r) {
   if (len > r->map->size - LENGTH_SIZE)
     return invalid(r, "its header would take %llu bytes, but %zu follow",
                    (unsigned long long)len, r->map->size - LENGTH_SIZE);
-  if (len > HEADER_MOST)
-    return invalid(r, "its header is larger than %d bytes", HEADER_MOST);
+  if (len > HEADER_MAX)
+    return invalid(r, "its header is larger than %d bytes", HEADER_MAX);
   r->data_start = LENGTH_SIZE + len;
   size_t size = json_tree_size(r->map->data + LENGTH_SIZE, (size_t)len);
   if (!mem_hold(r->map->mem, size)) return out_of_memory(r);
@@ -332,11 +331,11 @@ bool safetensors_write(const char *path, const NamedTensor *tensors, size_t n,
   bool fine = false;
   if (mem_exhausted(mem)) /* the header would have gaps */
     diag_error(diags, E0507, SPAN_NONE, "cannot write %s: out of memory", path);
-  else if (header.len > HEADER_MOST)
+  else if (header.len > HEADER_MAX)
     diag_error(diags, E0507, SPAN_NONE,
                "cannot write %s: with %zu tensors its header would have %zu "
                "bytes, and nothing reads more than %d",
-               path, n, header.len, HEADER_MOST);
+               path, n, header.len, HEADER_MAX);
   else fine = write_file(path, &header, tensors, n, mem, diags);
   strbuf_done(&header);
   return fine;

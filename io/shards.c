@@ -16,8 +16,6 @@
 #include "base/json.h"
 #include "io/safetensors.h"
 
-enum { INDEX_MOST = 16 << 20 }; /* bytes; as many as a file's own header */
-
 typedef struct Reader {
   const char *path;
   FileMap *map;
@@ -39,8 +37,8 @@ static bool out_of_memory(const Reader *r) {
 static bool parse_index(Reader *r) {
   const char *text = r->map->data;
   size_t len = r->map->size;
-  if (len > INDEX_MOST)
-    return invalid(r, "it is larger than %d bytes", INDEX_MOST);
+  if (len > HEADER_MAX)
+    return invalid(r, "it is larger than %d bytes", HEADER_MAX);
   size_t size = json_tree_size(text, len);
   if (!mem_hold(r->map->mem, size)) return out_of_memory(r);
   r->held = size;

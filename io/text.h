@@ -3,8 +3,7 @@
 #define IO_TEXT_H
 
 #include "base/diag.h"
-
-enum { TEXT_MAX = 1 << 30 };
+#include "base/limits.h"
 
 /* Reads the bytes of a file, pipe or device, and adds a NUL: `len + 1` bytes of
  * `mem` that the caller owns.  False after reporting when the file cannot be

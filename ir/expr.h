@@ -153,7 +153,6 @@ typedef struct Pattern {
 
 /* The patterns without PT_OR that a parsed one stands for, in order.  False:
  * they are too many, and there are more than those in `out`. */
-enum { ALTERNATIVES_MAX = 4096 };
 typedef VEC(const Pattern *) Patterns;
 bool pattern_alternatives(Mem *mem, Arena *arena, const Pattern *whole,
                           Patterns *out);

@@ -7,9 +7,8 @@
 #ifndef KERNELS_PARALLEL_H
 #define KERNELS_PARALLEL_H
 
+#include "base/limits.h"
 #include "kernels/call.h"
-
-enum { PARALLEL_MAX = 64 }; /* most threads of a region */
 
 /* Pieces from .. to of the work, done by thread number `worker` of the
  * region. */

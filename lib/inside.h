@@ -7,6 +7,7 @@
 #ifndef LIB_INSIDE_H
 #define LIB_INSIDE_H
 
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "ir/print.h"
 #include "ir/walk.h"

@@ -6,10 +6,7 @@
 #include "bytecode/code.h"
 #include "lib/path.h"
 
-enum {
-  LACKING_MAX = 50,    /* tensors that one message names */
-  PARTS_MAX = 1000000, /* of one value: types with shared parts have more */
-};
+enum { LACKING_MAX = 50 }; /* tensors that one message names */
 
 typedef struct Binder {
   rly_program *p;
@@ -235,14 +232,14 @@ static bool build(Binder *b, const char *path, const Type *type, Value *out) {
   bool parts = type->kind == TY_TUPLE || type->kind == TY_ADT;
   if (!parts) return build_tensor(b, path, type, out);
   bool deep = b->depth == PATH_DEPTH_MAX;
-  if (deep || ++b->parts > PARTS_MAX) {
+  if (deep || ++b->parts > PARAM_PARTS_MAX) {
     if (b->missing && deep)
       diag_error(b->p->ir->diags, E0006, b->at,
                  "`%.40s...` is nested too deeply: more than %d levels", path,
                  PATH_DEPTH_MAX);
     else if (b->missing)
       diag_error(b->p->ir->diags, E0214, b->at,
-                 "`%.40s...` has more than %d parts", path, PARTS_MAX);
+                 "`%.40s...` has more than %d parts", path, PARAM_PARTS_MAX);
     b->lacking = LACKING_MAX;
     return false;
   }

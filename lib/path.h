@@ -4,8 +4,7 @@
 
 #include "lib/handles.h"
 
-/* Of parts in parts: what goes along a type recurses. */
-enum { PATH_DEPTH_MAX = 200 };
+/* What goes along a type recurses: PATH_DEPTH_MAX. */
 
 /* --- Kinds of data types -------------------------------------------------- */
 

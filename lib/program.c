@@ -67,8 +67,6 @@ static void offer_library(char kind, Suggestion *s) {
 
 /* --- Imports ------------------------------------------------------------ */
 
-enum { MAX_IMPORT_DEPTH = 100 };
-
 /* Resolves `path` against the folder of the file `from`.  A path that is
  * absolute stays; a file without a folder imports from where the program
  * runs. */
@@ -149,7 +147,7 @@ static const char *import_objection(Program *p, const Unit *from,
   int depth = 0;
   for (const Unit *u = from; u; u = u->importer) {
     if (is_of_file(u, real)) return "it imports itself";
-    if (++depth > MAX_IMPORT_DEPTH) return "imports nest too deep";
+    if (++depth > IMPORT_DEPTH_MAX) return "imports nest too deep";
   }
   return NULL;
 }

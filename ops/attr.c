@@ -167,13 +167,12 @@ static const Dim *unknown_dims(Arena *arena, int64_t n) {
   return dims;
 }
 
-enum { LIST_MAX = 1 << 10 }; /* no attribute needs more items */
-
 /* The number of items that a dimension tells.  A hostile one of 2^40 must not
- * make a list that long: beyond LIST_MAX it counts as unknown, and the run
- * refuses it. */
+ * make a list that long: beyond ATTR_ITEMS_MAX it counts as unknown, and the
+ * run refuses it. */
 static int list_count(Dim n) {
-  bool known = dim_is_number(n) && !dim_below(n, 0) && !dim_above(n, LIST_MAX);
+  bool known =
+      dim_is_number(n) && !dim_below(n, 0) && !dim_above(n, ATTR_ITEMS_MAX);
   return known ? (int)dim_value(n) : COUNT_UNKNOWN;
 }
 
@@ -301,11 +300,11 @@ static bool read_lists(const Tensor *t, Arena *arena, AttrValue *v) {
 }
 
 /* The value of operand t for an attribute of this type; false when it cannot be
- * one.  LIST_MAX bounds what a hostile operand makes us read. */
+ * one.  ATTR_ITEMS_MAX bounds what a hostile operand makes us read. */
 static bool read_operand(AttrType type, const Tensor *t, Arena *arena,
                          AttrValue *v) {
   int64_t n = tensor_count(t);
-  if (n > LIST_MAX) return false;
+  if (n > ATTR_ITEMS_MAX) return false;
   switch (type) {
     case AT_INT:
     case AT_BOOL: return n == 1 && read_int(t, 0, &v->integer);

@@ -42,10 +42,10 @@ typedef struct Builder {
 } Builder;
 
 /* Types, patterns and lists of attributes are recursed over, here and in what
- * follows, so they nest no deeper than this.  A level takes at most 250 bytes
- * of stack.  Expressions nest as deep as memory goes (base/split.h). */
-enum { NESTING_MAX = 1000 };
-/* The height over parts of height `inner`; reports the first that is more. */
+ * follows, so they nest at most NESTING_MAX deep.  A level takes at most 250
+ * bytes of stack.  Expressions nest as deep as memory goes (base/split.h).
+ *
+ * The height over parts of height `inner`; reports the first that is more. */
 int nesting_over(Builder *b, const char *what, Span span, int inner);
 
 /* --- Lists -------------------------------------------------------------- */

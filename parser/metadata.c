@@ -26,8 +26,6 @@
 #include "parser/literal.h"
 #include "tensor/ndarray.h"
 
-enum { VALUE_DEPTH_MAX = 32, VALUES_MAX = 1 << 20 };
-
 typedef struct Reader {
   Program *program;
   Unit *unit;
@@ -228,7 +226,7 @@ static AttrExpr *value_new(Reader *r) {
 static const AttrExpr *read_node_value(Reader *r, int64_t index, int depth) {
   AttrExpr *x = value_new(r);
   const json_t *node = node_at(r, index);
-  if (depth > VALUE_DEPTH_MAX || ++r->values > VALUES_MAX) {
+  if (depth > METADATA_DEPTH_MAX || ++r->values > METADATA_VALUES_MAX) {
     fail(r, "a value is too large");
   } else if (!node) {
     fail(r, "a value is missing");

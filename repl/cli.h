@@ -7,8 +7,6 @@
 
 #include "include/rly.h"
 
-enum { LIST_MAX = 1024 };
-
 typedef struct TextList {
   const char **items; /* room for all words of the command line */
   int count;

@@ -112,7 +112,7 @@ static bool read_color(const char *text, ColorMode *out) {
 }
 
 static bool list_add(TextList *list, const char *text) {
-  if (list->count == LIST_MAX) return false;
+  if (list->count == WORDS_MAX) return false;
   list->items[list->count++] = text;
   return true;
 }
@@ -147,10 +147,10 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
 /* --- Parsing ------------------------------------------------------------ */
 
 /* A list holds words of the command line, so that each gets as many places as
- * there are words, behind the Cli.  Lists with room for LIST_MAX made every
+ * there are words, behind the Cli.  Lists with room for WORDS_MAX made every
  * start clear 74 KB. */
 Cli *cli_new(int argc) {
-  size_t each = argc < LIST_MAX ? (size_t)argc : LIST_MAX;
+  size_t each = argc < WORDS_MAX ? (size_t)argc : WORDS_MAX;
   Cli *cli = calloc(1, sizeof *cli + (FLAG_COUNT + 1) * each * sizeof(char *));
   if (!cli) return NULL;
   const char **places = (const char **)(cli + 1);

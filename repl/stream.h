@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "lib/inside.h"
 #include "repl/cli.h"
 
 /* --- Names --------------------------------------------------------------- */
@@ -44,7 +45,7 @@ typedef struct FileEnd {
   const char *base; /* its name there; NULL: it exists */
 } FileEnd;
 
-enum { FILES_MAX = 3 * LIST_MAX };
+enum { FILES_MAX = 3 * WORDS_MAX };
 typedef struct Files {
   FileEnd *all;
   size_t count;

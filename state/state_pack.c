@@ -54,10 +54,6 @@ typedef struct Writer {
 
 enum { ONCE = 1, TWICE = 2, FIRST_SHARED = 3 };
 
-/* The bound on a type's size: types are written in full, and a program can make
- * them grow. */
-enum { TYPE_SIZE_MAX = 10000 };
-
 /* Said once: the first reason ends the packing, unless it is lenient. */
 static bool refuse(Writer *w, const char *why) {
   w->refused = true;
@@ -244,7 +240,7 @@ static bool put_content(Writer *w) {
     return refuse(w,
                   "was made by a polymorphic function, so the type of "
                   "what it holds is not known");
-  if (type->size > TYPE_SIZE_MAX)
+  if (type->size > STATE_TYPE_MAX)
     return refuse(w, "has a type of more than 10,000 parts");
   Piece whole = {.type = type->args[0],
                  .value = w->cell->cell->content,
@@ -264,7 +260,7 @@ static bool pack_cell(Writer *w) {
   if (w->refused) VEC_CLEAR(&w->out);
   packed.skeleton = text_of(p, &w->out);
   VEC_CLEAR(&w->out);
-  if (w->cell->type && w->cell->type->size <= TYPE_SIZE_MAX) {
+  if (w->cell->type && w->cell->type->size <= STATE_TYPE_MAX) {
     type_print(p->session->code->program->types, &w->out, w->cell->type,
                TYPE_TEXT_MOST);
     packed.type = text_of(p, &w->out);

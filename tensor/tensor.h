@@ -12,12 +12,11 @@
 
 #include <stdatomic.h>
 
+#include "base/limits.h"
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "tensor/dtype.h"
 #include "tensor/object.h"
-
-enum { RANK_MAX = 8 };
 
 typedef struct Buffer {
   _Atomic int32_t count;

@@ -55,8 +55,6 @@ typedef enum TyKind {
   K_ERROR,
 } TyKind;
 
-enum { TYPE_DEPTH_MAX = 1000 };
-
 typedef struct Ty {
   uint8_t kind;
   uint8_t rank, dtype; /* K_TENSOR; K_DIM has rank 1 */

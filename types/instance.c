@@ -17,8 +17,6 @@
 
 #include <string.h>
 
-enum { INSTANCES_MAX = 10000 };
-
 static const Fn *fn_of(const Generic *g) { return g->item->expr->fn; }
 
 static bool is_solved(ParamKind kind) {

@@ -789,9 +789,6 @@ static const Type *alias_meaning(Checker *c, const AdtWork *work) {
   return meaning;
 }
 
-/* Aliases that name aliases below them are resolved on the way, so deep. */
-enum { ALIAS_DEPTH_MAX = 200 };
-
 /* `busy` finds an alias that reaches itself.  C recurses here from alias to
  * alias, and the text does not bound that by its nesting, so a depth does. */
 const Type *resolve_alias(Checker *c, Adt *alias) {

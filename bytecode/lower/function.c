@@ -312,12 +312,10 @@ static bool lower_phases(Lower *l) {
   lower_body(l);
   if (l->failed || mem_exhausted(l->code->mem))
     return report(l, E0701, "out of memory while making code");
-  if (l->too_large)
-    return report(l, E0705, "a match of this function is too large");
+  if (l->too_large) return report(l, E0705, l->too_large);
   if (!run_passes(l))
     return report(l, E0701, "out of memory while making code");
-  if (!regs_assign(l))
-    return report(l, E0705, "this function needs more than 65,535 registers");
+  if (!regs_assign(l)) return report(l, E0705, l->too_large);
   return emit_code(l) || report_flaw(l);
 }
 

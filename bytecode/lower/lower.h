@@ -129,7 +129,7 @@ typedef struct Lower {
   Span span;              /* of what is being lowered */
   bool poly;              /* its callers will bind its named dimensions */
   bool failed;            /* memory ran out */
-  bool too_large;
+  const char *too_large;  /* what of the function is; NULL: nothing */
   /* By own.c: */
   VEC(Reg) live;   /* what Ins.live counts from */
   size_t main_len; /* behind it: drops on edges between blocks */

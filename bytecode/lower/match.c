@@ -18,8 +18,6 @@
 #include "base/hash.h"
 #include "bytecode/lower/lower.h"
 
-enum { DEPTH_MAX = 4000, TREE_MAX = 1 << 18 };
-
 typedef struct Part {
   Reg reg;
   const struct Part *root; /* whose register is owned */
@@ -305,7 +303,8 @@ static Node *build(Matcher *m, int n, const Row *rows, int depth) {
   Node *node = ARENA_NEW(m->l->arena, Node);
   m->nodes += (size_t)n + 1;
   m->l->failed |= mem_exhausted(m->l->code->mem);
-  if (depth > DEPTH_MAX || m->nodes > TREE_MAX) m->l->too_large = true;
+  if (depth > MATCH_DEPTH_MAX || m->nodes > MATCH_TREE_MAX)
+    m->l->too_large = "a match of this function is too large";
   if (n == 0 || m->l->too_large || m->l->failed) node->kind = NODE_FAIL;
   else if (rows[0].count == 0) build_leaf(m, node, n, rows, depth);
   else build_test(m, node, n, rows, depth);

@@ -6,7 +6,10 @@
  * the index is set when parameter i is counted. */
 #include "bytecode/lower/lower.h"
 
-enum { POLY_MAX = 6, MATCH_DEPTH = 64 };
+enum { MATCH_DEPTH = 64 };
+
+static const char too_many[] =
+    "a polymorphic function that is a value has more than 6 type parameters";
 
 static bool is_poly(const Type *t) {
   return t && t->kind == TY_FN && t->param_count > 0;
@@ -16,16 +19,16 @@ static bool is_poly(const Type *t) {
 
 typedef struct Found {
   int count;
-  const TypeVar *vars[POLY_MAX * 4];
-  bool counted[POLY_MAX * 4];
-  const Type *types[POLY_MAX * 4]; /* NULL: not known */
+  const TypeVar *vars[TYPE_PARAMS_MAX * 4];
+  bool counted[TYPE_PARAMS_MAX * 4];
+  const Type *types[TYPE_PARAMS_MAX * 4]; /* NULL: not known */
 } Found;
 
 static void found_add(Found *f, const TypeVar *var, bool counted,
                       const Type *type) {
   for (int i = 0; i < f->count; i++)
     if (f->vars[i] == var) return;
-  if (f->count == POLY_MAX * 4) return;
+  if (f->count == TYPE_PARAMS_MAX * 4) return;
   f->vars[f->count] = var;
   f->types[f->count] = type;
   f->counted[f->count++] = counted;
@@ -90,8 +93,8 @@ static Reg lower_instance(Lower *l, const Expr *e, const Type *type) {
  * differ in representation only; each closure captures for itself. */
 static Reg lower_poly(Lower *l, const Expr *e, const Type *type, Reg dst) {
   int k = type->param_count;
-  if (k > POLY_MAX) {
-    l->too_large = true;
+  if (k > TYPE_PARAMS_MAX) {
+    l->too_large = too_many;
     k = 0;
   }
   const Env *outer = l->env;
@@ -118,8 +121,8 @@ static Reg lower_poly(Lower *l, const Expr *e, const Type *type, Reg dst) {
 static Reg lower_constant(Lower *l, const Expr *e, const Type *type, Reg dst) {
   Reg closure = lower_expr(l, e, DST_ANY);
   int k = type->param_count;
-  l->too_large |= k > POLY_MAX;
-  int count = 1 << (k > POLY_MAX ? 0 : k);
+  if (k > TYPE_PARAMS_MAX) l->too_large = too_many;
+  int count = 1 << (k > TYPE_PARAMS_MAX ? 0 : k);
   Reg *closures = ARENA_ARRAY(l->arena, Reg, (size_t)count);
   if (!closures) return lower_failed(l);
   for (int i = 0; i < count; i++) closures[i] = closure;
@@ -155,7 +158,8 @@ Reg lower_as(Lower *l, const Expr *e, const Type *wanted, Reg dst) {
 
 /* The index is computed when code is made: representations are known then. */
 Reg lower_pick(Lower *l, Reg poly, const Expr *e, Reg dst) {
-  int mask = 0, k = e->targ_count < POLY_MAX ? e->targ_count : POLY_MAX;
+  int mask = 0,
+      k = e->targ_count < TYPE_PARAMS_MAX ? e->targ_count : TYPE_PARAMS_MAX;
   for (int i = 0; i < k; i++)
     mask |= (!e->targs[i] || is_counted(l, e->targs[i])) << i;
   Reg r = lower_field(l, poly, 1 << k, mask, e->type,

@@ -17,7 +17,7 @@
  * one, though another path, which stands behind, still does. */
 #include "bytecode/lower/lower.h"
 
-enum { REGS_MAX = UINT16_MAX };
+static const char too_many[] = "this function needs more than 65,535 registers";
 
 typedef struct Assign {
   Lower *l;
@@ -77,7 +77,7 @@ static void take(Assign *a, RegInfo *info, uint32_t real) {
 static uint32_t lowest_free(const Assign *a) {
   for (uint32_t w = 0; w < a->words; w++)
     if (~a->used[w]) return w * 64 + (uint32_t)__builtin_ctzll(~a->used[w]);
-  return REGS_MAX;
+  return REGISTERS_MAX;
 }
 
 /* Frees what ended before `position`. */
@@ -159,7 +159,7 @@ static bool takes_param(Assign *a, Reg r, uint32_t position) {
 /* At a register's first mention. */
 static void assign(Assign *a, Reg r, uint32_t position) {
   RegInfo *info = &a->l->regs.data[r];
-  if (info->out >= 0 || info->real != REGS_MAX) return;
+  if (info->out >= 0 || info->real != REGISTERS_MAX) return;
   expire(a, position);
   if (takes_param(a, r, position)) {
     info->real = (uint16_t)info->hint;
@@ -168,10 +168,10 @@ static void assign(Assign *a, Reg r, uint32_t position) {
   uint32_t real = lowest_free(a);
   if (info->hint != NO_REG) {
     uint32_t wanted = a->l->regs.data[info->hint].real;
-    if (wanted != REGS_MAX && is_free(a, wanted)) real = wanted;
+    if (wanted != REGISTERS_MAX && is_free(a, wanted)) real = wanted;
   }
-  if (real >= REGS_MAX - 1) {
-    a->l->too_large = true;
+  if (real >= REGISTERS_MAX - 1) {
+    a->l->too_large = too_many;
     return;
   }
   take(a, info, real);
@@ -193,7 +193,7 @@ static void intervals(Assign *a) {
   for (size_t r = 0; r < l->regs.len; r++) {
     l->regs.data[r].start = UINT32_MAX;
     l->regs.data[r].end = 0;
-    l->regs.data[r].real = REGS_MAX;
+    l->regs.data[r].real = REGISTERS_MAX;
   }
   for (size_t p = 0; p < l->main_len; p++) {
     each_mention(a, p, extend);
@@ -216,7 +216,7 @@ static void hint_moves(Lower *l) {
 
 static bool assign_init(Assign *a, Lower *l) {
   *a = (Assign){.l = l, .words = (uint32_t)(l->regs.len / 64 + 2)};
-  if (a->words > REGS_MAX / 64 + 1) a->words = REGS_MAX / 64 + 1;
+  if (a->words > REGISTERS_MAX / 64 + 1) a->words = REGISTERS_MAX / 64 + 1;
   size_t positions = 2 * l->list.len + 2;
   a->far_at = ARENA_ARRAY(l->arena, uint32_t, (size_t)l->label_count + 1);
   a->expiring = ARENA_ARRAY(l->arena, Reg, positions);
@@ -240,5 +240,7 @@ bool regs_assign(Lower *l) {
   }
   for (size_t p = 0; p < l->main_len; p++) each_mention(&a, p, assign);
   l->window = a.high;
-  return !l->too_large && a.high + (uint32_t)l->max_out + 1 < REGS_MAX;
+  if (a.high + (uint32_t)l->max_out + 1 >= REGISTERS_MAX)
+    l->too_large = too_many;
+  return !l->too_large;
 }

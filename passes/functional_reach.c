@@ -22,8 +22,6 @@
  * With all this a call of an unknown function touches nothing.  What remains is
  * refused: a function of the state that is given, kept or chosen, and a cell
  * that stands anywhere but in `ref_read` and `ref_write`. */
-#include <string.h>
-
 #include "ir/walk.h"
 #include "passes/functional.h"
 
@@ -354,8 +352,9 @@ static void give(Reach *r, Fun *fun, int param) {
 
 static bool same_part(const Part *a, const Part *b) {
   if (!a || !b) return a == b;
-  return a->cell == b->cell && a->count == b->count &&
-         !memcmp(a->path, b->path, (size_t)a->count * sizeof *a->path);
+  bool same = a->cell == b->cell && a->count == b->count;
+  for (int i = 0; same && i < a->count; i++) same = a->path[i] == b->path[i];
+  return same;
 }
 
 static bool same_parts(const Fun *def, const Part *const *a,

@@ -596,6 +596,17 @@ spew($made, functional($transducer), 'let %r = (@main(@init())).0;',
 $got = rly('run', $made, @weights);
 is($got->{out}, $want->{out}, 'the transducer hears the same');
 like($got->{out}, qr/^Cons.*\nTrue\n\z/s, 'which is something');
+for my $example (qw(charlm/law machine/machine transformer/transformer)) {
+  my $file = "examples/$example.rly";
+  my @params = map { ('--params', $_) }
+    glob($file =~ s{[^/]*$}{*.safetensors}r);
+  my $as_cells = rly('run', $file, @params);
+  spew($made, functional($file), 'let %r = @main(@init()); %r.0;');
+  my $as_functions = rly('run', $made, @params);
+  is($as_functions->{out}, $as_cells->{out}, "$file prints the same")
+    or diag($as_functions->{err});
+  like($as_cells->{out}, qr/\w/, 'which is something');
+}
 is(rly('fmt', '--functional', $_)->{status}, 0, "$_ in plain Relay")
   for $stream, $transducer;
 

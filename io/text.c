@@ -2,7 +2,7 @@
  *
  * The size is not asked for first: it is wrong for pipes and devices, and may
  * change during the read.  The buffer doubles instead (vec.h), and is cut to
- * size at the end.  TEXT_MAX bounds what a device without end can take.
+ * size at the end.  SOURCE_TEXT_MAX bounds what a device without end can take.
  *
  * A program may thus come from `rly <(generate)`, a pipe in the form of a file,
  * which has no size at all. */
@@ -17,7 +17,7 @@ enum { READ_STEP = 64 << 10 };
 /* Reads to the end; false on failure, with errno where there is one. */
 static bool read_all(FILE *file, StrBuf *out) {
   while (!feof(file)) {
-    if (out->len > TEXT_MAX) {
+    if (out->len > SOURCE_TEXT_MAX) {
       errno = EFBIG;
       return false;
     }

@@ -34,7 +34,7 @@
 
 enum {
   SMALL = RANK_MAX + 1, /* 0 to RANK_MAX: every axis of every rank */
-  OTHERS = 4,           /* (list_values) */
+  OTHERS = 7,           /* (list_values) */
   LENGTHS = 12,         /* of the operands' dimensions */
   VALUES = SMALL + OTHERS + LENGTHS,
   ALL = 1 << 9,    /* combinations, if all are tried */
@@ -261,10 +261,11 @@ static void add_lengths(Trial *t, const RuleType *type) {
   }
 }
 
-/* -1 is the last axis, and a length that follows from the others; 16, 32 and 64
- * are usual numbers of channels and groups. */
+/* -1 is the last axis, and a length that follows from the others; -2 to -4 are
+ * what `reshape` knows besides, and diagonals; 16, 32 and 64 are usual numbers
+ * of channels and groups. */
 static void list_values(Trial *t) {
-  static const int others[OTHERS] = {-1, 16, 32, 64};
+  static const int others[OTHERS] = {-1, -2, -3, -4, 16, 32, 64};
   for (int i = 0; i < SMALL; i++) t->values[t->count++] = dim_of(i);
   for (int i = 0; i < OTHERS; i++) t->values[t->count++] = dim_of(others[i]);
   for (int i = 0; i < t->call->count; i++) {

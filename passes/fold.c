@@ -11,7 +11,7 @@
 #include "types/types.h"
 
 static bool is_small_integer(const Type *t) {
-  return t && t->kind == TY_TENSOR && t->rank <= 1 &&
+  return t && t->kind == TY_TENSOR && t->rank <= 1 && !t->any_rank &&
          (t->dtype == DT_BOOL || dtype_is_int((DType)t->dtype));
 }
 

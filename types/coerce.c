@@ -29,21 +29,32 @@ typedef struct Coercion {
 
 /* --- Finding -------------------------------------------------------------- */
 
-/* A part that is shared is looked at each time, but no longer than messages
- * about types are. */
+/* A part that is shared is looked at each time: is_large has bounded them. */
 static bool differs(const Type *actual, const Type *expected) {
   if (actual == expected || actual->kind != expected->kind) return false;
   bool found = actual->any_rank != expected->any_rank;
-  bool tuples = actual->kind == TY_TUPLE && actual->count == expected->count &&
-                actual->size <= PARTS_MOST && expected->size <= PARTS_MOST;
+  bool tuples = actual->kind == TY_TUPLE && actual->count == expected->count;
   for (int i = 0; tuples && !found && i < actual->count; i++)
     found = differs(actual->args[i], expected->args[i]);
   return found;
 }
 
+/* Tuples with more parts than are worth a let each. */
+static bool is_large(const Type *actual, const Type *expected) {
+  return actual != expected && actual->kind == TY_TUPLE &&
+         expected->kind == TY_TUPLE &&
+         (actual->size > PARTS_MOST || expected->size > PARTS_MOST);
+}
+
 static void meet(Coercion *c, const Expr *e, const Type *expected,
                  const char *name) {
-  if (e && e->type && expected && differs(e->type, expected))
+  if (!e || !e->type || !expected) return;
+  if (is_large(e->type, expected))
+    diag_error(c->in->p->diags, E0214, e->span,
+               "a tuple of more than %d parts is too large to look for unknown "
+               "ranks in",
+               PARTS_MOST);
+  else if (differs(e->type, expected))
     VEC_PUSH(&c->found, ((Crossing){(Expr *)e, expected, name}));
 }
 

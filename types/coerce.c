@@ -176,6 +176,14 @@ static void coerce(Infer *in, Expr *e, const Type *expected, const char *name) {
   bind_value(in, e, var, use_of(in, var, e->span));
 }
 
+/* A match that became a block is what the block binds. */
+static void follow_matches(Checker *c) {
+  for (size_t i = 0; i < c->matches.len; i++) {
+    const Expr **e = &c->matches.data[i];
+    while ((*e)->kind == EX_BLOCK) *e = (*e)->block->bindings[0].value;
+  }
+}
+
 void coerce_ranks(Infer *in) {
   bool any = false;
   for (int i = 0; i <= DTYPE_COUNT; i++) any |= in->any_ranks[i] != NULL;
@@ -191,5 +199,6 @@ void coerce_ranks(Infer *in) {
     Crossing found = c.found.data[i];
     coerce(in, found.e, found.expected, found.name);
   }
+  follow_matches(in->c);
   VEC_DONE(&c.found);
 }

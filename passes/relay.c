@@ -60,6 +60,16 @@ static void check_type_name(Relay *r, const AdtDecl *adt) {
   }
 }
 
+/* One text stands for a type of each rank and dtype that is used. */
+static void check_type_params(Relay *r, const AdtDecl *adt) {
+  for (int i = 0; i < adt->param_count; i++) {
+    const TypeParam *p = &adt->params[i];
+    if (kind_info[p->kind].solve != SOLVE_INSTANCE) continue;
+    relay_refuse(r, p->span, "a data type's parameter that is %s",
+                 kind_info[p->kind].meaning);
+  }
+}
+
 /* A field's type cannot be left out, so it must have words (relay_type). */
 static CtorDecl map_ctor(Relay *r, const CtorDecl *ctor) {
   CtorDecl made = *ctor;
@@ -80,6 +90,7 @@ static Item map_adt(Relay *r, const Item *item) {
   AdtDecl *adt = ARENA_NEW(r->arena, AdtDecl);
   *adt = *item->adt;
   check_type_name(r, adt);
+  check_type_params(r, adt);
   adt->params =
       relay_type_params(r, adt->param_count, adt->params, &adt->param_count);
   CtorDecl *ctors = ARENA_ARRAY(r->arena, CtorDecl, (size_t)adt->ctor_count);

@@ -370,6 +370,14 @@ sub cannot_be_said {
                           \[s:\ Shape.*\{\ if\ \(take/mx;
 }
 
+# What can be said where types can be left out, and else is refused: data types
+# of shapes or dtypes, tensors of any rank, which computed attributes give.
+sub may_be_unsaid {
+  my ($file) = @_;
+  return slurp($file) =~ /^type\ \w+\[[^\]]*:\ (?:Shape|DType|Float|Int)\b |
+                          Tensor\[\? | (?:keepdims|num_newaxis)=%/mx;
+}
+
 my ($count, @changed) = (0);
 for my $file (glob 'tests/conformance/lang/*.rly tests/conformance/ops/*.rly') {
   my ($name) = $file =~ m{(\w+)\.rly$};
@@ -379,12 +387,14 @@ for my $file (glob 'tests/conformance/lang/*.rly tests/conformance/ops/*.rly') {
     push @changed, "$name: said" if $run->{err} !~ /error\[E0508\]/;
     next;
   }
+  next if $run->{err} =~ /error\[E0508\]/ && may_be_unsaid($file);
   $count++;
   my $wrong = $run->{err} || plain_relay($run->{out});
   my $after = $wrong ? '' : answers(spew($plain, $run->{out}));
   push @changed, "$name: $wrong" unless $after && $after eq $before;
 }
-is_deeply(\@changed, [], 'no program of the conformance suites changes');
+is_deeply(\@changed, [], 'no program of the conformance suites changes')
+  or diag map { substr($_, 0, 300) . "\n" } @changed;
 cmp_ok($count, '>', 200, 'which are many');
 
 # --- Size variables ---------------------------------------------------------

@@ -26,7 +26,7 @@ my $page = slurp('docs/PASSES.md');
 my %section = $page =~ /^## (\w+)\n(.*?)(?=^## |\z)/gms;
 is_deeply([sort keys %section], [sort @passes], 'each pass has its section');
 for my $pass (sort keys %section) {
-  my ($before, $after) = $section{$pass} =~ /^```rly\n(.*?)^```$/gms;
+  my ($before, $after) = $section{$pass} =~ /^```relay\n(.*?)^```$/gms;
   gives(opt($before, '--passes', $pass), 0, $after, '', "$pass: the example");
   gives(opt($after, '--passes', $pass), 0, $after, '', "$pass: done is done");
   like($section{$pass}, qr/must not/, "$pass: what it must not do");

@@ -11,6 +11,7 @@
  * first, and what a dropped value used is counted down.  So the pass takes time
  * in proportion to the text.  Functions that call themselves are kept. */
 #include "passes/rewrite.h"
+#include "types/types.h"
 
 typedef struct Dead {
   Program *p;
@@ -52,12 +53,17 @@ static bool is_alone(const Binding *b) {
   return b->kind == BIND_LET || b->kind == BIND_ITEM;
 }
 
+/* An annotation that the run compares with the value may fail. */
+static bool may_fail(const Binding *b) {
+  return b->var && types_need_check(b->value->type, b->var->type);
+}
+
 static void find_dropped(Dead *d) {
   for (size_t i = d->bindings.len; i-- > 0;) {
     const Binding *b = d->bindings.data[i];
     bool used = b->var && count(d, b->var, 0) > 0;
     if (used || !is_alone(b) || ptrmap_has(&d->dropped, b->value)) continue;
-    if (expr_is_pure(d->p, b->value)) drop(d, b->value);
+    if (expr_is_pure(d->p, b->value) && !may_fail(b)) drop(d, b->value);
   }
 }
 

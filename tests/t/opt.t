@@ -53,6 +53,8 @@ stays('let %a = %g(); %x', 'a function that is given may do anything');
 stays('print("a"); print("a"); %x', 'what prints, prints twice');
 stays('let %r = fn (%n: int32) -> int32 { if (%n == 0) { 0 } else { %r(%n) } };
   %r(%x); %x', 'what may not end stays');
+stays('let %a = arange(0, %x, 1); let %b: Tensor[(2), int32] = %a; %x',
+      'what the run compares with an annotation stays');
 stays('let %a = if (%x > 0) { let %p = %x + 1; %p } else { 0 };
   let %b = if (%x > 1) { let %q = %x + 1; %q } else { 1 };
   %a + %b', 'branches have names of their own');

@@ -7,6 +7,7 @@
 
 MODE     ?= release
 READLINE ?= 1
+ONNX     ?= $(if $(wildcard /usr/include/protobuf-c/protobuf-c.h),1,0)
 OPENMP   ?= $(if $(findstring clang,$(CC)),0,1)
 PREFIX   ?= /usr/local
 
@@ -30,6 +31,8 @@ PACKAGES       := gcc libc6-dev perl re2c lemon libjansson-dev libzip-dev \
 BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
 GUIDED_PACKAGES := clang libclang-rt-dev
 BROWSER_PACKAGES := chromium
+GRAPH_PACKAGES := graphviz
+ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 # --- Version ----------------------------------------------------------------
@@ -58,7 +61,7 @@ CFLAGS   := -std=gnu11 $(OPT_$(MODE)) -ffp-contract=off \
             -fPIC -fvisibility=hidden
 WARN     := -Wall -Wextra -Werror
 GEN_WARN := -Wall -Wno-unused
-LDLIBS   := -ljansson -lm
+LDLIBS   := -ljansson $(if $(filter 1,$(ONNX)),-lprotobuf-c) -lm
 ifeq ($(OPENMP),1)
 CFLAGS   += -fopenmp
 endif
@@ -68,6 +71,7 @@ ISA_avx2   := -mavx2 -mfma
 ISA_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl
 
 # More flags for the objects of one folder, or one of it: FLAGS_folder, _source.
+FLAGS_lib      := -DRLY_ONNX=$(ONNX)
 ifeq ($(MODE),release)
 FLAGS_tensor   := -O3
 FLAGS_kernels/ref := -O3
@@ -88,9 +92,11 @@ UNIT_LIBS := -lcmocka -lmpfr -lgmp
 
 # --- Sources ----------------------------------------------------------------
 
-FOLDERS := base tensor ir ops kernels io parser types passes value bytecode vm \
-           state observe smallstep stepper lib stdlib
-STDLIB  := $(wildcard stdlib/*.rly)
+FOLDERS := base tensor ir ops kernels io parser types passes data value \
+           bytecode vm state observe smallstep stepper lib stdlib \
+           $(if $(filter 1,$(ONNX)),onnx)
+STDLIB  := $(wildcard stdlib/*.rly stdlib/gradients/*.rly \
+             stdlib/onnx/*.rly)
 
 lib_src  := $(filter-out stdlib/embed.c kernels/simd/%,\
               $(sort $(shell find $(wildcard $(FOLDERS)) -name '*.c')))
@@ -115,14 +121,17 @@ lanes_src := $(wildcard $(addprefix tests/lanes/,*.c generic/*.c \
 
 gen_src := $(patsubst %.re,$(GEN)/%.c,$(wildcard parser/*.re)) \
            $(patsubst %.y,$(GEN)/%.c,$(wildcard parser/*.y)) \
-           $(if $(wildcard stdlib/embed.c),$(GEN)/stdlib/library.c)
+           $(if $(wildcard stdlib/embed.c),$(GEN)/stdlib/library.c) \
+           $(if $(filter 1,$(ONNX)),$(GEN)/onnx/onnx.pb-c.c)
 # Tables whose identifiers stand in a header that most of the program includes.
 tables  := base/diag ops/ops bytecode/code bytecode/pseudo
 gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
+           $(if $(filter 1,$(ONNX)),$(GEN)/onnx/onnx.pb-c.h) \
            $(tables:%=$(GEN)/%.ids) $(GEN)/ops/rules.ids \
            $(GEN)/kernels/own.inc $(GEN)/kernels/ref/each.inc \
            $(GEN)/repl/diagnostics.inc $(GEN)/repl/lessons.inc \
-           $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc
+           $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc \
+           $(GEN)/data/graph.css.inc $(GEN)/data/graph.js.inc
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
 lib_obj := $(call objects,$(lib_src)) $(isa_obj) $(gen_src:.c=.o)
@@ -134,10 +143,11 @@ fuzz_attrs := $(B)/fuzz/attrs
 
 # --- Building ---------------------------------------------------------------
 
-.PHONY: all lib units deps deps-bench deps-neon deps-browser ready demo \
-        examples test check conformance serial neon lint format promote docs \
-        bench soak oom-tables walk threads depth late fuzz fuzz-attrs guided \
-        deps-guided install clean help FORCE
+.PHONY: all lib units deps deps-bench deps-neon deps-browser deps-graph \
+        deps-onnx ready demo examples test check conformance serial neon lint \
+        format promote docs bench soak oom-tables walk threads depth sweep \
+        pass-agree late fuzz fuzz-attrs guided deps-guided install clean \
+        help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -180,6 +190,11 @@ $(oom): $(oom).o $(B)/tests/oom/main.o \
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(patsubst %,-Xlinker --wrap=%,\
 	  malloc calloc realloc aligned_alloc free) $^ $(LDLIBS) $(RLY_LIBS) -o $@
+
+# The sanitizers' tables are many times as large.  At a fixed address nothing
+# of them is relocated: a start takes 30 ms instead of 45, and the tests start
+# some 20,000 processes.
+$(RLY) $(oom): LDFLAGS += $(if $(filter asan,$(MODE)),-no-pie)
 
 # So that the places it prints are those of the file.
 $(B)/tests/late/late: LDFLAGS += -no-pie
@@ -279,6 +294,10 @@ $(GEN)/%.c $(GEN)/%.h &: %.y
 	$(Q)lemon -q -T/usr/share/lemon/lempar.c -d$(@D) $<
 	@touch $(GEN)/$*.h  # lemon leaves an unchanged header as it was
 
+$(GEN)/onnx/%.pb-c.c $(GEN)/onnx/%.pb-c.h &: onnx/%.proto
+	@mkdir -p $(@D)
+	$(Q)protoc-c --c_out=$(GEN) $<
+
 # A page as a C string, a literal a line.
 as_string = sed 's/[\\"]/\\&/g; s/.*/"&\\n"/'
 $(GEN)/repl/diagnostics.inc: docs/DIAGNOSTICS.md
@@ -293,6 +312,10 @@ $(GEN)/repl/lessons.inc: $(lessons)
 	  echo '},'; done > $@
 
 $(GEN)/stepper/%.inc: stepper/%
+	@mkdir -p $(@D)
+	$(Q)$(as_string) $< > $@
+
+$(GEN)/data/%.inc: data/%
 	@mkdir -p $(@D)
 	$(Q)$(as_string) $< > $@
 
@@ -332,8 +355,14 @@ deps-bench:     ## install the peers that `make bench` compares with
 deps-neon:      ## install the compiler and the emulator of `make neon`
 	@.ci/deps $(NEON_PACKAGES)
 
+deps-onnx:      ## install the reader of ONNX files and the data of its tests
+	@.ci/deps $(ONNX_PACKAGES)
+
 deps-browser:   ## install the browser that shows the stepper's page to a test
 	@.ci/deps $(BROWSER_PACKAGES)
+
+deps-graph:     ## install Graphviz, to which a test gives graphs
+	@.ci/deps $(GRAPH_PACKAGES)
 
 deps-guided:    ## install the compiler and the fuzzer of `make guided`
 	@.ci/deps $(GUIDED_PACKAGES)
@@ -351,9 +380,12 @@ demo: ready     ## a character LSTM writes text, and how it reads is checked
 test: ready     ## every test; MODE=asan for the same under the sanitizers
 	@$(MAKE) --no-print-directory check
 
-check: all lib $(units) $(conf) $(fuzz_attrs) $(oom)
-	@prove tests/lint $(units) $(wildcard tests/t/*.t)
-	@$(conf) --ratchet
+# One test a core; those that run make in this tree do so in turn.  Slow builds
+# take a part of the suites.
+check: all lib $(units) $(conf) $(fuzz_attrs) $(differ) $(oom)
+	@prove --timer -j$(shell nproc) --rules 'seq=tests/t/{embed,guide,rebuild}.t' \
+	  --rules 'par=**' tests/lint $(units) $(wildcard tests/t/*.t)
+	@$(conf) --ratchet $(if $(filter-out release,$(MODE)),--one-in 4)
 
 SERIAL_TESTS := simd pack threads fuse ops_law
 
@@ -391,7 +423,8 @@ TIME ?= 60
 TARGET ?= prompt
 FRAMES ?= 10000000
 STRIDE ?= 1
-RLY_SCRIPTS ?= $(wildcard tests/run/*.rly tests/conformance/lang/*.rly)
+RLY_SCRIPTS ?= $(wildcard tests/run/*.rly tests/gradient/*.rly \
+                 tests/conformance/lang/*.rly)
 soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
 	@$< $(FRAMES)
 
@@ -416,6 +449,12 @@ late:           ## how long kernels go on after a request to stop; OPS=...
 	  build/late/tests/late/late
 	@build/late/tests/late/late $(OPS)
 
+# Tests that take a sample of many programs (sample() in tests/t/Rly.pm).
+SWEEPS := $(addprefix tests/t/,dynamic.t fmt.t functional_lang.t opt.t \
+            passes_form.t relay.t)
+sweep: all $(differ) ## those tests on all programs: some two hours
+	@SWEEP=1 prove --timer -j$(shell nproc) $(SWEEPS)
+
 depth: all      ## each way to nest and to chain, a million deep; SHAPE='sum'
 	@DEPTH=$(or $(DEPTH),1000000) prove -v tests/t/depth.t
 
@@ -424,6 +463,10 @@ kills: all      ## KILLS writers of files killed, each at a moment by chance
 
 threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 	@$<
+
+pass-agree: all $(differ) ## all programs, N generated ones, through all passes
+	@RLY=$(B)/rly AGREE_ALL=1 AGREE_SEEDS=$(N) AGREE_FROM=$(SEED) \
+	  perl tests/t/pass_agree.t
 
 fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 	@$(differ) --count $(N) --seed $(SEED) --size $(SIZE)
@@ -448,6 +491,7 @@ bench: all $(bench) ## speed beside its peers; BENCH=control runs one group
 # Where things are installed; @NAME@ in a template is what NAME says here.
 dest := $(DESTDIR)$(PREFIX)
 fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
+         ONNX="$(if $(filter 1,$(ONNX)), -lprotobuf-c)" \
          OPENMP="$(if $(filter 1,$(OPENMP)), -lgomp)"
 
 install: all lib ## into $(DESTDIR)$(PREFIX): bin, lib, include, share/man

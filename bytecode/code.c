@@ -30,9 +30,27 @@ int env_find(const Env *env, const TypeVar *v) {
 }
 
 bool env_counted(const Env *env, const Type *type) {
-  if (type->kind != TY_VAR) return type_is_counted(type);
+  if (type->kind != TY_VAR)
+    return type_is_counted(type) ||
+           (env_is_dual(env) && type_is_float_scalar(type));
   int i = env_find(env, type->var);
   return i < 0 || env->counted[i];
+}
+
+const Env *env_dual(Code *c, const Env *env) {
+  if (env_is_dual(env)) return env;
+  Env *made = ARENA_NEW(&c->arena, Env);
+  *made = (Env){.dual = true};
+  if (!env) return made;
+  size_t n = (size_t)env->count;
+  *made = *env;
+  made->dual = true;
+  bool *counted = arena_copy(&c->arena, env->counted, n * sizeof *counted);
+  for (size_t i = 0; counted && i < n; i++)
+    counted[i] |= env->types[i] && type_is_float_scalar(env->types[i]);
+  made->counted = counted;
+  if (!counted) made->count = 0;
+  return made;
 }
 
 /* Only parameters whose types are known are put in; others stay, since code
@@ -155,6 +173,25 @@ Function *code_specialised(Code *c, Function *f, Function *const *callees) {
   InstanceKey key = f->key;
   key.callees = callees;
   return code_instance(c, key);
+}
+
+Function *code_dual(Code *c, Function *f) {
+  if (env_is_dual(f->key.env)) return f;
+  Function *made = atomic_load(&f->dual);
+  if (made) return made;
+  InstanceKey key = f->key;
+  key.env = env_dual(c, key.env);
+  if (key.callees) {
+    size_t n = (size_t)key.expr->fn->param_count;
+    Function **callees =
+        arena_copy(&c->arena, key.callees, n * sizeof *callees);
+    for (size_t i = 0; callees && i < n; i++)
+      if (callees[i]) callees[i] = code_dual(c, callees[i]);
+    key.callees = callees;
+  }
+  made = code_instance(c, key);
+  atomic_store(&f->dual, made);
+  return made;
 }
 
 Function *code_global(Code *c, const Global *g, const Env *env, bool checks) {

@@ -46,10 +46,14 @@ typedef struct OpSite {
                        than shapes */
   int source_count; /* registers read */
   const OpSource *sources;
-  int arg_count; /* operands, tuples flattened */
-  int out_count; /* tensors produced */
+  int arg_count;                          /* operands, tuples flattened */
+  int out_count;                          /* tensors produced */
+  struct Derivative *_Atomic derivatives; /* added to under the lock */
+  bool gives_tuple;
   bool sets_row; /* scatter_nd of one row, whose number is a scalar */
   const Type *const *out_types; /* rank 0: the bits are taken */
+  const Span *places; /* of the call's operands, a tuple being one, where some
+                         hold attributes; else NULL */
 } OpSite;
 
 /* An input of a chain: a source, or what an operator shows of it that is not
@@ -81,6 +85,10 @@ typedef struct ScalarSite {
   const OpInfo *op;
   DType types[4]; /* of the result and the operands */
 } ScalarSite;
+
+/* What the machine found of how to differentiate an operator at a site, one
+ * for each combination of ranks and dtypes that came up (vm/dual.c). */
+struct Derivative;
 
 /* A value of type `actual` must fit `expected`. */
 typedef struct CheckSite {
@@ -124,8 +132,9 @@ typedef struct Function {
   bool result_counted[RESULTS_MOST];
   bool lowered;
   InstanceKey key;
-  const char *name;      /* in traces */
-  Cell *closure;         /* immortal, when it captures nothing */
+  const char *name;              /* in traces */
+  Cell *closure;                 /* immortal, when it captures nothing */
+  struct Function *_Atomic dual; /* the same, differentiated; NULL: not yet */
   struct Function *next; /* the next instance whose key has the same hash */
   Word stub[2];          /* what `code` is at first */
   uint32_t unit_count;
@@ -143,6 +152,8 @@ typedef struct ParamValue {
   Value value;
 } ParamValue;
 
+enum { DUAL_SITES = 67 };
+
 typedef struct Code {
   Program *program;
   bool stops_anywhere; /* any instruction may be where a run ends */
@@ -157,11 +168,12 @@ typedef struct Code {
                           itself (lower/unboxed.c) */
   bool loose;          /* as the program was when code was last made */
   VEC(Function *) functions;
-  bool sorted;                 /* by address of their code */
-  VEC(ParamValue) params;      /* by slot */
-  VEC(Tensor *) param_tensors; /* the tensors in them, immortal */
-  SharedValues shared;         /* under the lock, too */
-  uint32_t plan_count;         /* sites that have one in a session */
+  bool sorted;                    /* by address of their code */
+  VEC(ParamValue) params;         /* by slot */
+  VEC(Tensor *) param_tensors;    /* the tensors in them, immortal */
+  SharedValues shared;            /* under the lock, too */
+  OpSite *dual_sites[DUAL_SITES]; /* the reverse sweep's own (vm/pull.c) */
+  uint32_t plan_count;            /* sites that have one in a session */
 } Code;
 
 /* --- Life --------------------------------------------------------------- */
@@ -240,6 +252,22 @@ static inline Cell *captures_cell(const FnGroup *g, Cell *closure) {
 Cell *code_closure(Code *c, Function *f);
 
 /* Which of the parameters `v` is; -1: none of them. */
+/* Code that is being differentiated is an instance of its own, whose
+ * environment is `dual`.  There a tensor of floats, a scalar too, is a counted
+ * object: a tensor, which is a constant, or a Dual (vm/dual.h).  All else is as
+ * elsewhere, so a cell made by other code serves as it is: whether a field of
+ * it is a scalar's bits, its header says. */
+static inline bool env_is_dual(const Env *env) { return env && env->dual; }
+static inline bool type_is_float_scalar(const Type *t) {
+  return type_is_scalar(t) && dtype_is_float((DType)t->dtype);
+}
+/* The cell of a tape: its level and whether the code that began it is dual
+ * itself; the value, once there is one; the inputs. */
+enum { TAPE_LEVEL, TAPE_VALUE, TAPE_INPUTS };
+/* `env` for code that is differentiated; the same function there. */
+const Env *env_dual(Code *c, const Env *env);
+Function *code_dual(Code *c, Function *f);
+
 int env_find(const Env *env, const TypeVar *v);
 bool env_counted(const Env *env, const Type *type);
 /* `type` with the parameters that `env` knows put in. */

@@ -13,6 +13,7 @@
 
 static bool env_equal(const Env *a, const Env *b) {
   int n = a ? a->count : 0;
+  if ((a && a->dual) != (b && b->dual)) return false;
   if (n != (b ? b->count : 0)) return false;
   for (int i = 0; i < n; i++)
     if (a->vars[i] != b->vars[i] || a->counted[i] != b->counted[i] ||
@@ -67,6 +68,7 @@ bool instance_key_equal(const InstanceKey *a, const InstanceKey *b) {
 /* --- Hash ----------------------------------------------------------------- */
 
 static uint64_t env_hash(uint64_t hash, const Env *env) {
+  hash = hash_add_word(hash, env && env->dual);
   for (int i = 0; env && i < env->count; i++) {
     hash = hash_add_pointer(hash, env->vars[i]);
     hash = hash_add_pointer(hash, env->types[i]);

@@ -20,7 +20,9 @@ typedef struct Env {
   int count, room;
   const TypeVar **vars;
   bool *counted;
-  const Type **types; /* NULL entries: not known, or no matter */
+  const Type **types; /* NULL entries: not known, or no matter; of a float
+                         scalar it is known */
+  bool dual;          /* the code is being differentiated (code.h) */
 } Env;
 
 typedef enum FunctionKind {
@@ -28,6 +30,7 @@ typedef enum FunctionKind {
   FUNCTION_CTOR, /* builds a constructor's cell */
   FUNCTION_OP,   /* expr is an EX_OP used as a value */
   FUNCTION_STEP, /* evaluates expr */
+  FUNCTION_FORM, /* what the form of differentiation in expr gives */
 } FunctionKind;
 
 struct Function;

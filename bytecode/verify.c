@@ -509,12 +509,21 @@ static bool open_field(Verify *v, uint32_t cell, uint32_t r) {
   return keep(v, r);
 }
 
+/* A view that was kept and then dropped is as gone as what was owned, even
+ * where what it is a view of still stands. */
+static bool drop_reference(Verify *v, uint32_t r) {
+  if (!release(v, r)) return false;
+  Slot *s = slot(v, r);
+  if (s->refs == 0) *s = (Slot){.kind = UNSET};
+  return true;
+}
+
 /* Takes one reference off the cell that ends here, after its fields that
  * stay have been kept. */
 static bool end_cell(Verify *v, const Word *at) {
   for (OperandWalk o = word_operands(at); operand_next(&o);)
     if (o.now.mode == 'f' && !open_field(v, at->a, o.now.reg)) return false;
-  return info_at(v)->operands[0] != 'e' || release(v, at->a);
+  return info_at(v)->operands[0] != 'e' || drop_reference(v, at->a);
 }
 
 /* --- Calls -------------------------------------------------------------- */
@@ -651,7 +660,8 @@ static bool result_is_counted(const Word *at, uint32_t k) {
   if (!op && !chain) return ins_word(at, 'f')->function->result_counted[k];
   const Type *const *types = op ? ((const OpSite *)op->data)->out_types
                                 : ((const ChainSite *)chain->data)->out_types;
-  return !type_is_scalar(types[k]);
+  return !type_is_scalar(types[k]) ||
+         (at->op == INS_dual_op && dtype_is_float((DType)types[k]->dtype));
 }
 
 static bool is_read(const Word *at, uint32_t r) {
@@ -730,7 +740,7 @@ static bool step_drop(Verify *v, const Word *at) {
     return true;
   }
   if (s->maybe && !may_be_null) return wrong(v, at->a, "is dropped when null");
-  return release(v, at->a);
+  return drop_reference(v, at->a);
 }
 
 static bool each_read(Verify *v, const Word *at) {

@@ -6,6 +6,8 @@
  *   differ --print [--seed S] [--size K]      shows a generated program
  *   differ --conformance DIR                  runs the language suite
  *   differ FILE...                            runs these files
+ *   differ --passes A,B ...                   the VM runs what these passes of
+ *          rly opt make of each
  *
  * Programs run in processes of their own, so that a crash or an endless loop is
  * a difference like any other: generated ones in batches and, where a batch
@@ -44,6 +46,7 @@ typedef struct Options {
   int size;
   bool print;
   const char *suite;
+  const char *passes; /* NULL: none */
 } Options;
 
 /* --- One program -------------------------------------------------------- */
@@ -55,11 +58,12 @@ static void tell(const Duel *d) {
 }
 
 /* Runs in the child; never returns. */
-static void child_run(Mem *mem, const char *path, const char *text, size_t len,
-                      bool show) {
+static void child_run(Mem *mem, const Options *o, const char *path,
+                      const char *text, size_t len, bool show) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
   Duel d;
   duel_init(&d, mem, MAX_STEPS);
+  d.passes = o->passes;
   duel_run(&d, path, text, len);
   if (show) tell(&d);
   duel_done(&d);
@@ -68,11 +72,11 @@ static void child_run(Mem *mem, const char *path, const char *text, size_t len,
 
 /* A DuelOutcome, or CRASHED.  The exit status is the outcome, so nothing else
  * needs to be sent back. */
-static int outcome_of(Mem *mem, const char *path, const char *text, size_t len,
-                      bool show) {
+static int outcome_of(Mem *mem, const Options *o, const char *path,
+                      const char *text, size_t len, bool show) {
   fflush(stdout);
   pid_t child = fork();
-  if (child == 0) child_run(mem, path, text, len, show);
+  if (child == 0) child_run(mem, o, path, text, len, show);
   int status;
   if (child < 0 || waitpid(child, &status, 0) != child) return CRASHED;
   if (show && WIFSIGNALED(status))
@@ -85,6 +89,7 @@ static int outcome_of(Mem *mem, const char *path, const char *text, size_t len,
 
 typedef struct Hunt {
   Mem *mem;
+  const Options *o;
   StrBuf text;
   int outcome;
 } Hunt;
@@ -94,8 +99,8 @@ static int hunt_outcome(Hunt *h, const GenProgram *p, bool show) {
   VEC_CLEAR(&h->text);
   gen_program_text(p, &h->text);
   if (h->text.len > TEXT_MAX) return DUEL_TOO_LONG;
-  return outcome_of(h->mem, "program.rly", strbuf_text(&h->text), h->text.len,
-                    show);
+  return outcome_of(h->mem, h->o, "program.rly", strbuf_text(&h->text),
+                    h->text.len, show);
 }
 
 /* The reducer's question: a crash must stay a crash and a difference a
@@ -116,12 +121,13 @@ static void report(Hunt *h, Arena *a, GenProgram *p, uint64_t seed) {
 }
 
 /* Does this seed's program differ?  Counts its outcome. */
-static bool hunt_one(Mem *mem, uint64_t seed, int size, uint64_t *counts) {
+static bool hunt_one(Mem *mem, const Options *o, uint64_t seed,
+                     uint64_t *counts) {
   Arena arena;
   arena_init(&arena, mem);
   GenProgram p;
-  generate(&arena, mem, seed, size, &p);
-  Hunt h = {.mem = mem};
+  generate(&arena, mem, seed, o->size, &p);
+  Hunt h = {.mem = mem, .o = o};
   strbuf_init(&h.text, mem);
   h.outcome = hunt_outcome(&h, &p, false);
   counts[h.outcome]++;
@@ -134,16 +140,17 @@ static bool hunt_one(Mem *mem, uint64_t seed, int size, uint64_t *counts) {
 }
 
 /* Runs a seed's program in this process and returns the outcome. */
-static int generated_outcome(Mem *mem, uint64_t seed, int size) {
+static int generated_outcome(Mem *mem, const Options *o, uint64_t seed) {
   Arena arena;
   arena_init(&arena, mem);
   GenProgram p;
-  generate(&arena, mem, seed, size, &p);
+  generate(&arena, mem, seed, o->size, &p);
   StrBuf text;
   strbuf_init(&text, mem);
   gen_program_text(&p, &text);
   Duel d;
   duel_init(&d, mem, MAX_STEPS);
+  d.passes = o->passes;
   d.outcome = DUEL_TOO_LONG;
   if (text.len <= TEXT_MAX)
     duel_run(&d, "program.rly", strbuf_text(&text), text.len);
@@ -157,21 +164,22 @@ static int generated_outcome(Mem *mem, uint64_t seed, int size) {
 
 /* Runs `n` seeds from `seed` on in the child; never returns.  The outcomes go
  * to memory that is shared with the parent. */
-static void batch_run(Mem *mem, uint64_t seed, int n, int size, int *outcomes) {
+static void batch_run(Mem *mem, const Options *o, uint64_t seed, int n,
+                      int *outcomes) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
   for (int i = 0; i < n; i++)
-    outcomes[i] = generated_outcome(mem, seed + (uint64_t)i, size);
+    outcomes[i] = generated_outcome(mem, o, seed + (uint64_t)i);
   exit(0); /* exit, not _exit, so that the leak checker runs */
 }
 
 /* True when the batch ended without a difference; counts its outcomes then.
  * Batches save most of the forks; only one that does not end well is run again,
  * seed by seed. */
-static bool batch_agrees(Mem *mem, uint64_t seed, int n, int size,
+static bool batch_agrees(Mem *mem, const Options *o, uint64_t seed, int n,
                          int *outcomes, uint64_t *counts) {
   fflush(stdout);
   pid_t child = fork();
-  if (child == 0) batch_run(mem, seed, n, size, outcomes);
+  if (child == 0) batch_run(mem, o, seed, n, outcomes);
   int status;
   if (child < 0 || waitpid(child, &status, 0) != child) return false;
   if (!WIFEXITED(status) || WEXITSTATUS(status)) return false;
@@ -183,12 +191,12 @@ static bool batch_agrees(Mem *mem, uint64_t seed, int n, int size,
 
 /* A batch that does not agree is run again one by one, so that a crash is laid
  * at the door of one seed. */
-static uint64_t hunt_batch(Mem *mem, uint64_t seed, int n, int size,
+static uint64_t hunt_batch(Mem *mem, const Options *o, uint64_t seed, int n,
                            int *outcomes, uint64_t *counts) {
-  if (batch_agrees(mem, seed, n, size, outcomes, counts)) return 0;
+  if (batch_agrees(mem, o, seed, n, outcomes, counts)) return 0;
   uint64_t found = 0;
   for (int i = 0; i < n; i++)
-    found += hunt_one(mem, seed + (uint64_t)i, size, counts);
+    found += hunt_one(mem, o, seed + (uint64_t)i, counts);
   return found;
 }
 
@@ -200,8 +208,8 @@ static int hunt(Mem *mem, const Options *o) {
   if (outcomes == MAP_FAILED) return 1;
   for (uint64_t i = 0; i < o->count; i += BATCH) {
     uint64_t left = o->count - i;
-    found += hunt_batch(mem, o->seed + i, left < BATCH ? (int)left : BATCH,
-                        o->size, outcomes, counts);
+    found += hunt_batch(mem, o, o->seed + i, left < BATCH ? (int)left : BATCH,
+                        outcomes, counts);
   }
   munmap(outcomes, BATCH * sizeof *outcomes);
   printf(
@@ -233,7 +241,7 @@ static int print_one(Mem *mem, const Options *o) {
 
 /* --- Files -------------------------------------------------------------- */
 
-static int run_file(Mem *mem, const char *path) {
+static int run_file(Mem *mem, const Options *o, const char *path) {
   static const char *const names[] = {"the same", "DIFFERENT", "refused",
                                       "too long", "CRASHED"};
   Text text;
@@ -241,7 +249,7 @@ static int run_file(Mem *mem, const char *path) {
     printf("%s: cannot be read\n", path);
     return 1;
   }
-  int outcome = outcome_of(mem, path, text.data, text.len, true);
+  int outcome = outcome_of(mem, o, path, text.data, text.len, true);
   text_free(&text);
   printf("%s: %s\n", path, names[outcome]);
   return outcome != DUEL_SAME;
@@ -263,6 +271,7 @@ static int read_options(int argc, char **argv, Options *o) {
     else if (!strcmp(name, "count")) o->count = strtoull(argv[i], NULL, 10);
     else if (!strcmp(name, "size")) o->size = atoi(argv[i]);
     else if (!strcmp(name, "conformance")) o->suite = argv[i];
+    else if (!strcmp(name, "passes")) o->passes = argv[i];
     else return -1;
   }
   return i;
@@ -275,12 +284,12 @@ int main(int argc, char **argv) {
   if (first < 0 || !mem_init(&mem, SIZE_MAX)) {
     fputs(
         "usage: differ [--seed S] [--count N] [--size K] [--print] "
-        "[--conformance DIR] [FILE...]\n",
+        "[--conformance DIR] [--passes A,B] [FILE...]\n",
         stderr);
     return 2;
   }
   int failed = 0;
-  for (int i = first; i < argc; i++) failed |= run_file(&mem, argv[i]);
+  for (int i = first; i < argc; i++) failed |= run_file(&mem, &o, argv[i]);
   if (o.suite) failed = suite_run(&mem, o.suite) > 0;
   else if (o.print) failed = print_one(&mem, &o);
   else if (first == argc) failed = hunt(&mem, &o);

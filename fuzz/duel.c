@@ -12,8 +12,10 @@
 
 #include <string.h>
 
-#include "smallstep/step.h"
+#include "ir/print.h"
 #include "lib/handles.h"
+#include "passes/pass.h"
+#include "smallstep/step.h"
 
 enum { VM_SECONDS = 60 };
 static const size_t STEP_MEMORY = (size_t)1 << 30;
@@ -39,11 +41,14 @@ static void write_to(void *data, const char *text, size_t len) {
 /* The code and the line, and not the message.  Compiled code knows a place for
  * each instruction, the step machine one for each expression, so columns are
  * not the same thing in both; lines are, and a program's author relies on
- * them. */
-static void add_error(StrBuf *out, rly_context *cx, DiagCode code, Span span) {
+ * them.  What passes make of a program is another text. */
+static void add_error(const Duel *d, StrBuf *out, rly_context *cx,
+                      DiagCode code, Span span) {
   Place at = sources_place(&cx->sources, span);
-  strbuf_addf(out, "%s at %s:%u\n", diag_code_text(code),
-              at.file ? at.file->path : "nowhere", at.line);
+  strbuf_add(out, diag_code_text(code));
+  if (!d->passes)
+    strbuf_addf(out, " at %s:%u", at.file ? at.file->path : "nowhere", at.line);
+  strbuf_add_char(out, '\n');
 }
 
 /* --- The step machine --------------------------------------------------- */
@@ -58,7 +63,7 @@ static bool step_to_end(Duel *d, rly_context *cx, StepMachine *m) {
   d->steps = step_count(m);
   if (outcome == STEP_ERROR) {
     const StepFault *fault = step_fault(m);
-    add_error(&d->step, cx, fault->code, fault->span);
+    add_error(d, &d->step, cx, fault->code, fault->span);
     d->failed = true;
   }
   if (outcome == STEP_RULE || outcome == STEP_LIMIT) d->outcome = DUEL_TOO_LONG;
@@ -142,7 +147,7 @@ static void run_vm(Duel *d, rly_program *p) {
   const Diags *diags = &s->diags;
   if (status != RLY_OK && diags->list.len) {
     const Diag *last = VEC_LAST(&diags->list);
-    add_error(&d->vm, p->cx, last->code, last->span);
+    add_error(d, &d->vm, p->cx, last->code, last->span);
   }
   rly_session_free(s);
 }
@@ -157,11 +162,58 @@ static void refused(Duel *d, rly_context *cx) {
   rly_text_free(cx, text);
 }
 
-static void run_both(Duel *d, rly_program *p) {
+/* --- Passes --------------------------------------------------------------- */
+
+/* Replaces the text by what the pass makes of it; false after reporting. */
+static bool pass_text(rly_context *cx, const PassInfo *pass, StrBuf *text) {
+  rly_program *p = rly_program_new(cx);
+  if (!p) return false;
+  Unit *unit =
+      program_parse_text(p, "passed.rly", strbuf_text(text), text->len);
+  if (unit) unit = pass_run(p->ir, unit, pass);
+  VEC_CLEAR(text);
+  if (unit) unit_print_checked(p->ir, unit, text);
+  rly_program_free(p);
+  return unit != NULL;
+}
+
+/* As rly opt --passes. */
+static bool pass_all(rly_context *cx, const char *passes, StrBuf *text) {
+  const PassInfo *pass = pass_find("check");
+  while (pass && pass_text(cx, pass, text)) {
+    char name[64];
+    size_t n = strcspn(passes, ",");
+    if (!*passes) return true;
+    snprintf(name, sizeof name, "%.*s", (int)n, passes);
+    passes += n + (passes[n] == ',');
+    pass = pass_find(name);
+  }
+  return false;
+}
+
+/* A text that is refused is a difference, and the reason goes into the VM's
+ * transcript. */
+static void run_passed(Duel *d, rly_context *cx, const char *source,
+                       size_t len) {
+  StrBuf text;
+  strbuf_init(&text, d->vm.mem);
+  strbuf_add_len(&text, source, len);
+  rly_program *p = rly_program_new(cx);
+  if (p && pass_all(cx, d->passes, &text) &&
+      rly_program_add_text(p, "passed.rly", strbuf_text(&text), text.len, 0) ==
+          RLY_OK)
+    run_vm(d, p);
+  else refused(d, cx);
+  rly_program_free(p);
+  strbuf_done(&text);
+}
+
+static void run_both(Duel *d, rly_program *p, const char *text, size_t len) {
   rly_diagnostics_clear(p->cx);
   run_step(d, p);
   if (d->outcome == DUEL_TOO_LONG) return;
-  run_vm(d, p);
+  if (d->passes) run_passed(d, p->cx, text, len);
+  else run_vm(d, p);
   bool same = d->vm.len == d->step.len &&
               !memcmp(strbuf_text(&d->vm), strbuf_text(&d->step), d->vm.len);
   d->outcome = same ? DUEL_SAME : DUEL_DIFFERENT;
@@ -180,7 +232,7 @@ void duel_run(Duel *d, const char *path, const char *text, size_t len) {
   rly_context *cx = rly_context_new(&options);
   rly_program *p = rly_program_new(cx);
   if (p && rly_program_add_text(p, path, text, len, 0) == RLY_OK)
-    run_both(d, p);
+    run_both(d, p, text, len);
   else if (cx) refused(d, cx);
   rly_program_free(p);
   rly_context_free(cx);

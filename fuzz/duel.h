@@ -1,7 +1,9 @@
-/* One program, run twice: by the VM and by the small-step machine.
+/* One program, run twice: by the VM, perhaps after passes, and by the
+ * small-step machine.
  *
  * A run leaves a transcript: what was printed, each value as JSON on a line of
- * its own, a run-time error as its code and line.  The two must be equal. */
+ * its own, a run-time error as its code and line (after passes: its code).  The
+ * two must be equal. */
 #ifndef FUZZ_DUEL_H
 #define FUZZ_DUEL_H
 
@@ -18,6 +20,8 @@ typedef enum DuelOutcome {
 
 typedef struct Duel {
   uint64_t max_steps;
+  const char *passes; /* "A,B": the VM runs what these passes of rly opt make
+                         of the program; NULL: the program itself */
   DuelOutcome outcome;
   uint64_t steps;
   StrBuf vm, step; /* transcripts */

@@ -246,7 +246,9 @@ struct Expr {
     struct {
       const struct Expr *parsed; /* of a resolved node: where `seen` is told */
       uint8_t seen;              /* BRANCH_ bits, by the checker */
-    } branch;                    /* IF */
+      bool known; /* what is known decides it, without a shape, too: it stands
+                     in a function that is inlined (types/branch.c) */
+    } branch;     /* IF */
     struct {
       const char *bytes;
       size_t len;

@@ -22,6 +22,7 @@ void unit_print_lets(const Program *p, const Unit *u, StrBuf *out);
 void expr_print(const Program *p, const Expr *e, StrBuf *out);
 void pattern_print(const Program *p, const Pattern *pattern, StrBuf *out);
 void type_expr_print(StrBuf *out, const TypeExpr *t);
+void dim_expr_print(StrBuf *out, const DimExpr *d);
 /* A definition's type, whole; as written where it has instances. */
 void global_type_print(const Program *p, const Global *g, StrBuf *out);
 

@@ -128,9 +128,7 @@ static void bind_group(Printer *p, const Block *b, int i) {
   }
 }
 
-/* The first binding that is printed.  Those before it read named dimensions,
- * which the text names themselves. */
-static int first_shown(const Block *b) {
+int print_first_shown(const Block *b) {
   int i = 0;
   while (i < b->count && b->bindings[i].var && b->bindings[i].var->is_dim) i++;
   return i;
@@ -138,7 +136,7 @@ static int first_shown(const Block *b) {
 
 /* A let always stands on a line of its own. */
 static bool has_lets(const Block *b) {
-  for (int i = first_shown(b); i < b->count; i++)
+  for (int i = print_first_shown(b); i < b->count; i++)
     if (b->bindings[i].kind != BIND_ITEM) return true;
   return false;
 }
@@ -152,7 +150,7 @@ static void print_block_line(Printer *p, Span next, bool one_line) {
 void print_block(Printer *p, const Block *b, bool one_line) {
   size_t scope = print_scope(p);
   one_line = one_line && !has_lets(b);
-  int first = first_shown(b);
+  int first = print_first_shown(b);
   for (int i = first; i < b->count && !mem_exhausted(p->mem); i++) {
     const Binding *binding = &b->bindings[i];
     if (i > first) print_block_line(p, binding->span, one_line);
@@ -170,7 +168,7 @@ void print_block(Printer *p, const Block *b, bool one_line) {
 
 /* A block whose items stand on lines of their own. */
 static bool has_items(const Expr *e) {
-  return e->kind == EX_BLOCK && e->block->count > first_shown(e->block);
+  return e->kind == EX_BLOCK && e->block->count > print_first_shown(e->block);
 }
 
 /* A block of braces or of named dimensions alone. */
@@ -206,17 +204,19 @@ static bool is_of_metadata(const AttrExpr *x) {
 
 /* Parameters are bound here, for the body and for the parameters to the
  * right. */
-static void print_params(Printer *p, const Fn *fn) {
+static void print_param(Printer *p, const Var *v, bool first) {
+  print_comma(p, first);
+  print_comments(p, v->span.lo);
+  print_bind(p, v);
+  print_var(p, v);
+  print_annotation(p, v->annotation, v->type);
+}
+
+/* The first `count` of them, and the attributes. */
+static void print_params(Printer *p, const Fn *fn, int count) {
   print_list_open(p, "(");
-  for (int i = 0; i < fn->param_count; i++) {
-    const Var *v = fn->params[i];
-    print_comma(p, i == 0);
-    print_comments(p, v->span.lo);
-    print_bind(p, v);
-    print_var(p, v);
-    print_annotation(p, v->annotation, v->type);
-  }
-  int before = fn->param_count;
+  for (int i = 0; i < count; i++) print_param(p, fn->params[i], i == 0);
+  int before = count;
   for (int i = 0; i < fn->attr_count; i++) {
     if (p->resolved && is_of_metadata(fn->attrs[i].value)) continue;
     print_comma(p, before++ == 0);
@@ -246,10 +246,23 @@ void print_fn_rest(Printer *p, const Expr *e, uint32_t end) {
       ARENA_ARRAY(&p->doc.arena, const TypeVar *, (size_t)vars);
   print_bind_types(p, vars, e->fn->type_vars, hidden);
   print_type_params(p, e->fn->type_param_count, e->fn->type_params);
-  print_params(p, e->fn);
+  print_params(p, e->fn, e->fn->param_count);
   print_result(p, e);
   print_braced(p, e->fn->body, end);
   print_leave_types(p, vars, e->fn->type_vars, hidden);
+  print_leave(p, scope);
+}
+
+void print_rule_rest(Printer *p, const Expr *e, uint32_t end) {
+  size_t scope = print_scope(p);
+  int operands = e->fn->param_count - 2;
+  print_params(p, e->fn, operands);
+  doc_word(&p->doc, "->");
+  print_list_open(p, "(");
+  print_param(p, e->fn->params[operands], true);
+  print_param(p, e->fn->params[operands + 1], false);
+  print_list_close(p, ")", 0);
+  print_braced(p, e->fn->body, end);
   print_leave(p, scope);
 }
 

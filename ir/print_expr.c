@@ -120,9 +120,8 @@ static void print_operand(Printer *p, const Expr *e, int level) {
   else print_expr(p, e);
 }
 
-/* A resolved call of an operator has its attributes in its record. */
-static int attrs_of(Printer *p, const Expr *call, const Attr **attrs,
-                    int *operands) {
+int print_attrs_of(Printer *p, const Expr *call, const Attr **attrs,
+                   int *operands) {
   const Program *program = p->program;
   *attrs = call->call.attrs;
   *operands = call->count;
@@ -135,7 +134,7 @@ static int attrs_of(Printer *p, const Expr *call, const Attr **attrs,
 /* `name=b` in a call, `name = b` behind `with`. */
 static void print_arguments(Printer *p, const Expr *call) {
   const Attr *attrs;
-  int operands, attr_count = attrs_of(p, call, &attrs, &operands);
+  int operands, attr_count = print_attrs_of(p, call, &attrs, &operands);
   int first = call->sugar == SUGAR_PIPE_CALL;
   int early = operands - call->call.late;
   print_list_open(p, "(");

@@ -95,10 +95,14 @@ void print_leave(Printer *p, size_t scope) {
   while (p->scope.len > scope) ptrmap_remove(&p->in_scope, VEC_POP(&p->scope));
 }
 
-void print_var(Printer *p, const Var *v) {
+const Name *print_name_of(const Printer *p, const Var *v) {
   const Name *name = ptrmap_get(&p->names, v);
+  return name ? name : v->name;
+}
+
+void print_var(Printer *p, const Var *v) {
   const char *sigil = v->is_dim ? "" : "%";
-  doc_textf(&p->doc, "%s%s", sigil, (name ? name : v->name)->text);
+  doc_textf(&p->doc, "%s%s", sigil, print_name_of(p, v)->text);
 }
 
 /* --- Types ---------------------------------------------------------------- */

@@ -49,27 +49,31 @@ static void push_operation(DimPieces *rest, const DimExpr *d, int level) {
 /* Iterative, since a sum may have as many terms as the text has bytes.  Pieces
  * are pushed from the last to the first; the right operand wants one level
  * more, so a - (b - c) keeps its parentheses. */
-static void print_dim(Printer *p, const DimExpr *dim) {
-  StrBuf text;
-  strbuf_init(&text, p->mem);
+void dim_expr_print(StrBuf *text, const DimExpr *dim) {
   DimPieces rest;
-  VEC_INIT(&rest, p->mem);
+  VEC_INIT(&rest, text->mem);
   VEC_PUSH(&rest, (DimPiece){.dim = dim});
   while (rest.len > 0) {
     DimPiece piece = VEC_POP(&rest);
     const DimExpr *d = piece.dim;
-    if (!d) strbuf_add(&text, piece.text);
+    if (!d) strbuf_add(text, piece.text);
     else if (d->left) push_operation(&rest, d, piece.level);
     else if (d->kind == DX_NUMBER)
-      strbuf_addf(&text, "%lld", (long long)d->number);
-    else if (d->kind == DX_ANY) strbuf_add_char(&text, '?');
-    else if (d->kind == DX_NAME) strbuf_add(&text, d->name->text);
-    else if (d->kind == DX_SPLAT) strbuf_addf(&text, "%s...", d->name->text);
+      strbuf_addf(text, "%lld", (long long)d->number);
+    else if (d->kind == DX_ANY) strbuf_add_char(text, '?');
+    else if (d->kind == DX_NAME) strbuf_add(text, d->name->text);
+    else if (d->kind == DX_SPLAT) strbuf_addf(text, "%s...", d->name->text);
     else
-      strbuf_addf(&text, "meta[%s][%lld]", d->name->text, (long long)d->number);
+      strbuf_addf(text, "meta[%s][%lld]", d->name->text, (long long)d->number);
   }
-  doc_textf(&p->doc, "%s", strbuf_text(&text));
   VEC_DONE(&rest);
+}
+
+static void print_dim(Printer *p, const DimExpr *dim) {
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  dim_expr_print(&text, dim);
+  doc_textf(&p->doc, "%s", strbuf_text(&text));
   strbuf_done(&text);
 }
 

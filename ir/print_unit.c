@@ -70,6 +70,14 @@ static void print_def(Printer *p, const Item *item) {
   doc_close(&p->doc);
 }
 
+/* `gradient op(...) -> (%y, %g) {...}`. */
+static void print_gradient(Printer *p, const Item *item) {
+  doc_open(&p->doc);
+  doc_textf(&p->doc, "gradient %s", item->name->text);
+  print_rule_rest(p, item->expr, item->span.hi);
+  doc_close(&p->doc);
+}
+
 /* `let @x: T = e` and its like. */
 static void print_named(Printer *p, const Item *item, const char *keyword,
                         char sigil) {
@@ -97,6 +105,7 @@ static void print_item(Printer *p, const Item *item) {
   switch (item->kind) {
     case ITEM_DEF: print_def(p, item); break;
     case ITEM_TYPE: print_adt(p, item); break;
+    case ITEM_GRADIENT: print_gradient(p, item); break;
     case ITEM_PARAM: print_named(p, item, "param", '@'); break;
     case ITEM_LET_GLOBAL: print_named(p, item, "let", '@'); break;
     case ITEM_LET_LOCAL: print_named(p, item, "let", '%'); break;
@@ -110,7 +119,8 @@ static void print_item(Printer *p, const Item *item) {
 
 /* Definitions stand apart; other items as in the source. */
 static void print_gap(Printer *p, const Item *before, const Item *item) {
-  if (before->kind == ITEM_DEF || item->kind == ITEM_DEF)
+  if (before->kind == ITEM_DEF || item->kind == ITEM_DEF ||
+      before->kind == ITEM_GRADIENT || item->kind == ITEM_GRADIENT)
     doc_line(&p->doc, LINE_BLANK);
   else print_line_between(p, item->span.lo);
 }
@@ -118,7 +128,7 @@ static void print_gap(Printer *p, const Item *before, const Item *item) {
 /* The members of a group share the one behind the last. */
 static bool takes_semicolon(const Unit *u, int i) {
   const Item *item = &u->items[i];
-  if (item->kind == ITEM_DEF) return false;
+  if (item->kind == ITEM_DEF || item->kind == ITEM_GRADIENT) return false;
   if (item->kind == ITEM_TYPE && !item->adt->meaning) return false;
   return i + 1 == u->item_count || !item[1].continues;
 }
@@ -250,7 +260,7 @@ static void print_resolved_value(Printer *p, const Global *g, bool continues) {
 
 /* --- Checked programs ----------------------------------------------------- */
 
-static const Unit *imported_by(const Program *program, const Item *item) {
+const Unit *unit_imported_by(const Program *program, const Item *item) {
   const Unit *u = program->units;
   while (u && u->import != item) u = u->next;
   return u;
@@ -264,8 +274,7 @@ typedef struct Checked {
   bool lets;         /* in the place of graph variables */
 } Checked;
 
-/* Is the item evaluated by a step? */
-static bool is_step(const Item *item) {
+bool item_is_step(const Item *item) {
   return item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL ||
          item->kind == ITEM_EXPR;
 }
@@ -296,7 +305,7 @@ static void add_checked_item(Checked *c, const Unit *u, int i) {
   printer_init(&p, c->out->mem, c->program);
   p.resolved = true;
   p.lets = c->lets;
-  print_checked_item(&p, item, is_step(item) ? c->steps++ : NULL);
+  print_checked_item(&p, item, item_is_step(item) ? c->steps++ : NULL);
   if (takes_semicolon(u, i)) doc_text(&p.doc, ";");
   doc_line(&p.doc, LINE_HARD);
   doc_render(&p.doc, PRINT_WIDTH, c->out);
@@ -307,7 +316,8 @@ static void add_checked_item(Checked *c, const Unit *u, int i) {
 static void add_checked_items(Checked *c, const Unit *u) {
   for (int i = 0; i < u->item_count && !mem_exhausted(c->out->mem); i++) {
     bool import = u->items[i].kind == ITEM_IMPORT;
-    const Unit *from = import ? imported_by(c->program, &u->items[i]) : NULL;
+    const Unit *from =
+        import ? unit_imported_by(c->program, &u->items[i]) : NULL;
     if (from) add_checked_items(c, from);
     else if (!import) add_checked_item(c, u, i);
   }

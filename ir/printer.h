@@ -72,6 +72,18 @@ void print_string(Printer *p, const char *bytes, size_t len);
 void print_meta(Printer *p, const char *key, int64_t index);
 void print_constant(Printer *p, const struct Tensor *t);
 
+/* What a call says between its parentheses: a resolved call of an operator has
+ * its attributes in its record.  The number of attributes; the first
+ * `*operands` arguments are positional. */
+int print_attrs_of(Printer *p, const Expr *call, const Attr **attrs,
+                   int *operands);
+/* The first binding that is printed.  Those before it read named dimensions,
+ * which the text names themselves. */
+int print_first_shown(const Block *b);
+/* What the item that is an import brought in; NULL: an earlier one had done so.
+ */
+const Unit *unit_imported_by(const Program *program, const Item *item);
+
 void print_expr(Printer *p, const Expr *e);
 void print_pattern(Printer *p, const Pattern *pattern);
 
@@ -86,6 +98,8 @@ void print_bound(Printer *p, const Expr *value);
 /* Everything of a function after `def @name` or `fn `: a part of the caller's
  * group. */
 void print_fn_rest(Printer *p, const Expr *e, uint32_t end);
+/* Everything of a rule of differentiation after its operator. */
+void print_rule_rest(Printer *p, const Expr *e, uint32_t end);
 void print_match(Printer *p, const Expr *e);
 
 /* --- Comments and blank lines --------------------------------------------- */
@@ -111,7 +125,8 @@ void print_bind(Printer *p, const Var *v);
 /* The number of names in scope now, and the return to that number. */
 size_t print_scope(const Printer *p);
 void print_leave(Printer *p, size_t scope);
-/* `%x` as the variable is called. */
+/* What the variable is called, and `%x` of it. */
+const Name *print_name_of(const Printer *p, const Var *v);
 void print_var(Printer *p, const Var *v);
 /* A graph variable, of which the resolved program has made a let. */
 bool print_is_graph(const Printer *p, const Binding *b);

@@ -17,6 +17,8 @@ typedef enum ItemKind {
   ITEM_LET_LOCAL,  /* let %x: T = e;        name, annotation, expr */
   ITEM_EXPR,       /* e;                    expr */
   ITEM_IMPORT,     /* import "p.rly";       path */
+  ITEM_GRADIENT,   /* gradient op(...) ...  name, expr: an EX_FN of operands,
+                      the value and its adjoint; its attrs bind `$name`s */
 } ItemKind;
 
 /* A field's name where it is declared. */
@@ -57,6 +59,9 @@ typedef struct Item {
   bool continues; /* LET: joined to the item before it by `and` */
   bool linked;    /* a pass made it, or took it from another text */
 } Item;
+
+/* Is the item evaluated by a step? */
+bool item_is_step(const Item *item);
 
 typedef struct Comment {
   Span span; /* with its delimiters */
@@ -193,8 +198,13 @@ typedef struct Global {
   struct Global *next_instance;     /* of the same function */
   const struct Global *instance_of; /* or NULL */
   struct Generic *generic;          /* types/'s, of such a function */
-  struct Instance *instance;        /* types/'s, of an instance */
-  Effects effects;                  /* of calling it (def, function value) */
+  /* A function of the library whose parameters have no types has neither value
+   * nor type either, but a scheme with holes: each call is its body
+   * (types/resolve_inline.c). */
+  const Item *inlined; /* NULL: it is no such function */
+  Unit *inlined_unit;
+  struct Instance *instance; /* types/'s, of an instance */
+  Effects effects;           /* of calling it (def, function value) */
   int slot; /* PARAM: index among the program's params; VALUE, LOCAL:
                index among a session's values; DEF: -1 */
   struct Definition *definition; /* the checker's, while it is checked */
@@ -263,6 +273,11 @@ typedef struct Program {
   /* Reads and parses an imported file; NULL after reporting.  Set by lib/. */
   Unit *(*import)(struct Program *p, const Unit *from, const Item *item);
   void *host; /* lib/'s, for the two above */
+  /* Keeps other threads from the names and sources, which programs of one
+   * context share.  Who parses or checks a text while sessions run calls it,
+   * before it takes any other lock.  Set by lib/. */
+  void (*hold_shared)(struct Program *p, bool hold);
+  struct PassCall *passing; /* passes/'s: the pass under way; or NULL */
   /* The spelling of an OpId, for printing resolved programs.  Set by lib/. */
   const char *(*op_name)(int op);
   /* The attributes of a checked call of an operator, as they would be written,

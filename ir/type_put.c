@@ -4,8 +4,8 @@
  *   type Row[s: Shape, d: DType] = Tensor[(s..., 1), d]
  *   Row[(2, n), float32]             Tensor[(2, n, 1), float32]
  *
- * A dimension within a sum stays as it is.  Recursion follows the nesting of
- * the text, which the parser bounds. */
+ * Recursion follows the nesting of the text, which the parser bounds; sums of
+ * dimensions may be longer. */
 #include "ir/type.h"
 
 typedef struct Put {
@@ -23,21 +23,57 @@ static const TypeExpr *arg_of(const Put *p, const Name *name) {
   return NULL;
 }
 
-typedef VEC(const DimExpr *) DimList;
-
 static void put_name(const Put *p, DimExprKind kind, const TypeExpr *arg,
-                     DimList *out) {
+                     DimExprs *out) {
   DimExpr *d = ARENA_NEW(p->arena, DimExpr);
   *d = (DimExpr){.kind = kind, .span = arg->span, .name = arg->name};
   VEC_PUSH(out, d);
 }
 
-/* n, or s...; the items of a shape are names and dimensions again. */
-static void put_dim(const Put *p, const DimExpr *d, DimList *out) {
+/* A name in a sum, where a dimension or a name is given. */
+static const DimExpr *put_operand(const Put *p, const DimExpr *d) {
+  const TypeExpr *arg = d->kind == DX_NAME ? arg_of(p, d->name) : NULL;
+  if (arg && arg->kind == TX_DIM) return arg->dims[0];
+  if (!arg || arg->kind != TX_NAME) return d;
+  DimExpr *made = arena_copy(p->arena, d, sizeof *d);
+  if (made) made->name = arg->name;
+  return made;
+}
+
+/* n + 1: operands become what is given, and operators over them follow. */
+static const DimExpr *put_sum(const Put *p, const DimExpr *d) {
+  DimExprs nodes;
+  DimExprs made;
+  VEC_INIT(&nodes, p->mem);
+  VEC_INIT(&made, p->mem);
+  bool whole = dim_expr_postfix(d, &nodes);
+  for (size_t i = 0; whole && i < nodes.len; i++) {
+    const DimExpr *node = nodes.data[i];
+    if (!node->left) {
+      VEC_PUSH(&made, put_operand(p, node));
+      continue;
+    }
+    const DimExpr *right = VEC_POP(&made), *left = VEC_POP(&made);
+    if (left != node->left || right != node->right) {
+      DimExpr *sum = arena_copy(p->arena, node, sizeof *node);
+      if (sum) sum->left = left, sum->right = right;
+      node = sum;
+    }
+    VEC_PUSH(&made, node);
+    whole = !mem_exhausted(p->mem);
+  }
+  if (whole && made.len == 1) d = made.data[0];
+  VEC_DONE(&made);
+  VEC_DONE(&nodes);
+  return d;
+}
+
+/* n, n + 1, or s...; the items of a shape are names and dimensions again. */
+static void put_dim(const Put *p, const DimExpr *d, DimExprs *out) {
   bool splat = d->kind == DX_SPLAT;
   bool named = splat || d->kind == DX_NAME;
   const TypeExpr *arg = named ? arg_of(p, d->name) : NULL;
-  if (!arg) VEC_PUSH(out, d);
+  if (!arg) VEC_PUSH(out, d->left ? put_sum(p, d) : d);
   else if (arg->kind == TX_NAME) put_name(p, d->kind, arg, out);
   else if (arg->kind == TX_DIM) VEC_PUSH(out, arg->dims[0]);
   for (int i = 0; arg && arg->kind == TX_TUPLE && i < arg->arg_count; i++) {
@@ -48,7 +84,7 @@ static void put_dim(const Put *p, const DimExpr *d, DimList *out) {
 }
 
 static void put_dims(const Put *p, TypeExpr *made) {
-  DimList dims;
+  DimExprs dims;
   VEC_INIT(&dims, p->mem);
   for (int i = 0; i < made->dim_count; i++) put_dim(p, made->dims[i], &dims);
   made->whole &= dims.len == 1 && dims.data[0]->kind == DX_SPLAT;

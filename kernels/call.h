@@ -9,6 +9,9 @@
 typedef struct OpFault {
   DiagCode code;
   const char *message; /* in the call's arena; NULL when the code says it all */
+  const char *hint;    /* likewise; NULL: none */
+  int attr; /* the operand that holds the value to blame, counted from 1; 0: the
+               call as a whole */
 } OpFault;
 
 /* Detects competition for the cores.  Threads of a region (parallel.h) spin

@@ -329,7 +329,7 @@ typedef struct Job {
   const FuseLine *line;
   unsigned late; /* outputs that are written behind the last step:
                     until then they are in their slots */
-  /* least of the faults met: share, step and code packed in one word */
+  /* least of the faults met: share and step packed in one word */
   _Atomic int64_t *fault;
 } Job;
 
@@ -337,7 +337,7 @@ typedef struct Job {
 typedef struct Run {
   const Fuse *fuse;
   StopFlag *stop;
-  int failed, code; /* the failed step and its fault code; -1 for none */
+  int failed; /* the failed step; -1 for none */
   unsigned late;
   Spot results[FUSE_OUTPUTS]; /* addresses of the late outputs */
   Spot places[PLACES];
@@ -430,10 +430,8 @@ static void store_late(const Run *r, int64_t n) {
 static bool run_tile(Run *r, int64_t n) {
   const Fuse *f = r->fuse;
   if (stop_seen(r->stop)) return false;
-  for (int i = 0; i < f->steps; i++) {
-    int code = run_step(r->places, &f->step[i], n);
-    if (code) return r->failed = i, r->code = code, false;
-  }
+  for (int i = 0; i < f->steps; i++)
+    if (run_step(r->places, &f->step[i], n)) return r->failed = i, false;
   if (r->late) store_late(r, n);
   return true;
 }
@@ -481,8 +479,7 @@ static int64_t tiles_in(int64_t n) { return (n + FUSE_TILE - 1) / FUSE_TILE; }
  * first fault.  Within a share the tile is the first that failed. */
 static bool end_share(const Job *job, const Share *share, const Run *r) {
   if (r->failed < 0) return false;
-  int64_t step = share->from * FUSE_STEPS + r->failed;
-  int64_t fault = step * DIAG_CODE_COUNT + r->code;
+  int64_t fault = share->from * FUSE_STEPS + r->failed;
   int64_t first = atomic_load(job->fault);
   while (fault < first &&
          !atomic_compare_exchange_weak(job->fault, &first, fault)) {
@@ -491,17 +488,17 @@ static bool end_share(const Job *job, const Share *share, const Run *r) {
 }
 
 /* Words the fault as the step's operator would, in a copy of the call. */
-static bool step_fault(const Fuse *f, OpCall *call, int step, int code) {
+static bool step_fault(const Fuse *f, OpCall *call, int step) {
   OpCall one = *call;
   one.op = op_info((int)f->step[step].op);
-  elementwise_fault(&one, code);
+  elementwise_fault(&one);
   call->fault = one.fault;
   return false;
 }
 
 static bool first_fault(const Fuse *f, OpCall *call, int64_t fault, int *step) {
-  *step = (int)(fault / DIAG_CODE_COUNT % FUSE_STEPS);
-  return step_fault(f, call, *step, (int)(fault % DIAG_CODE_COUNT));
+  *step = (int)(fault % FUSE_STEPS);
+  return step_fault(f, call, *step);
 }
 
 /* Runs `n` elements in all through `work`; on this thread when they are few. */
@@ -623,7 +620,7 @@ static bool run_one_tile(const Fuse *f, const FuseLine *line, char *const *data,
   line_init(&r, f, call->stop, line, data, slots[0]);
   if (run_tile(&r, line->n)) return true;
   *step = r.failed;
-  return r.failed >= 0 && step_fault(f, call, r.failed, r.code);
+  return r.failed >= 0 && step_fault(f, call, r.failed);
 }
 
 bool fuse_run_line(const Fuse *f, const FuseLine *line, char *const *data,

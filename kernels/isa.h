@@ -8,7 +8,7 @@
 
 #include "kernels/ref/walk.h"
 #include "kernels/strip.h"
-#include "ops/ops.h"
+#include "ops/id.h"
 
 /* --- Reductions ----------------------------------------------------------- */
 

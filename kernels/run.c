@@ -26,9 +26,9 @@ bool op_fault(OpCall *call, DiagCode code, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  call->fault.code = code;
-  call->fault.message =
-      arena_printf(call->arena, "`%s`: %s", call->op->name, text);
+  call->fault = (OpFault){
+      .code = code,
+      .message = arena_printf(call->arena, "`%s`: %s", call->op->name, text)};
   return false;
 }
 
@@ -117,12 +117,16 @@ static bool operands_of(OpCall *call, Operands *out) {
 /* Reports a rule that failed at run time: as a failed shape check, unless the
  * rule's own code is more precise.  What is wrong with the value of an
  * attribute that was computed has the code that it has for a literal. */
-static bool rule_fault(OpCall *call, const RuleCall *rule, bool computed) {
+static bool rule_fault(OpCall *call, const RuleCall *rule, const Attrs *written,
+                       bool computed) {
   bool value = rule->code == E0302 || rule->code == E0303;
-  call->fault.code = rule->code == E0214 ? E0701
-                     : computed && value ? rule->code
-                                         : E0603;
-  call->fault.message = rule->message;
+  int blamed = rule_blamed(rule, written);
+  call->fault = (OpFault){.code = rule->code == E0214 ? E0701
+                                  : computed && value ? rule->code
+                                                      : E0603,
+                          .message = rule->message,
+                          .hint = blamed >= 0 ? rule->hint : NULL,
+                          .attr = 1 + blamed};
   return false;
 }
 
@@ -131,7 +135,8 @@ static bool rule_fault(OpCall *call, const RuleCall *rule, bool computed) {
 bool op_infer(OpCall *call) {
   Operands o;
   if (!operands_of(call, &o)) return op_out_of_memory(call);
-  const Attrs *attrs = attrs_complete(call->attrs, o.tensors, call->arena);
+  const Attrs *written = call->attrs;
+  const Attrs *attrs = attrs_complete(written, o.tensors, call->arena);
   RuleCall *rule = ARENA_NEW(call->arena, RuleCall);
   if (!rule || (!attrs && mem_exhausted(call->arena->mem)))
     return op_out_of_memory(call);
@@ -141,7 +146,7 @@ bool op_infer(OpCall *call) {
    * kernel see the operands of the row alone. */
   int held = 0;
   for (int i = 0; attrs != call->attrs && i < call->op->attr_count; i++)
-    held += call->attrs->values[i].operand >= 0;
+    held += written->values[i].operand >= 0;
   call->attrs = attrs;
   call->arg_count -= held;
   *rule = (RuleCall){.op = call->op,
@@ -149,7 +154,8 @@ bool op_infer(OpCall *call) {
                      .arena = call->arena,
                      .count = o.count - held,
                      .args = o.types};
-  if (rule_run(rule) != RULE_OK) return rule_fault(call, rule, held > 0);
+  if (rule_run(rule) != RULE_OK)
+    return rule_fault(call, rule, written, held > 0);
   call->result = &rule->result;
   return true;
 }

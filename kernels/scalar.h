@@ -3,9 +3,10 @@
 #ifndef KERNELS_SCALAR_H
 #define KERNELS_SCALAR_H
 
-#include "ops/ops.h"
+#include "kernels/strip.h"
+#include "ops/id.h"
 
-/* `fail` receives a fault code (E0602, division by zero); it starts as 0. */
+/* `fail` receives the ElementFault; it starts as FAULT_NONE. */
 typedef Value (*ScalarFn)(Value a, Value b, Value c, int *fail);
 
 /* NULL when the operator is not element-wise, has attributes that matter, or

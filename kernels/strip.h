@@ -4,6 +4,9 @@
 
 #include "tensor/tensor.h"
 
+/* What can go wrong with one element. */
+typedef enum ElementFault { FAULT_NONE, FAULT_DIVISION_BY_ZERO } ElementFault;
+
 /* A run of elements of each operand; strides are in elements. */
 typedef struct Strip {
   int64_t n;
@@ -14,7 +17,7 @@ typedef struct Strip {
   Value params[2]; /* attributes, as elements of the dtype */
 } Strip;
 
-/* Returns 0, or the code of a fault. */
+/* Returns an ElementFault, of some element that has one. */
 typedef int (*StripFn)(const Strip *s);
 
 #endif

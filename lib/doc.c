@@ -118,7 +118,19 @@ static bool find_in_library(const char *name, DefinitionText *out) {
   bool global = *name == '@';
   for (size_t i = 0; i < library_entry_count; i++) {
     const LibraryEntry *e = &library_entries[i];
-    if ((e->kind == '@') != global || strcmp(e->name, name + global)) continue;
+    if (e->kind == 'G' || (e->kind == '@') != global ||
+        strcmp(e->name, name + global))
+      continue;
+    from_entry(e, out);
+    return true;
+  }
+  return false;
+}
+
+bool library_gradient(const char *op, DefinitionText *out) {
+  for (size_t i = 0; i < library_entry_count; i++) {
+    const LibraryEntry *e = &library_entries[i];
+    if (e->kind != 'G' || strcmp(e->name, op)) continue;
     from_entry(e, out);
     return true;
   }
@@ -147,7 +159,8 @@ static bool is_copy(const LibraryEntry *e) {
          !strcmp(library_files[e->file].path, library_files[e->file - 1].path);
 }
 
-/* Constructors are left out: their type's text has them. */
+/* Constructors are left out, as their type's text has them, and rules of
+ * operators, which are no names. */
 void library_each_definition(rly_program *p, bool all,
                              void (*visit)(void *data, const DefinitionText *d),
                              void *data) {
@@ -155,7 +168,9 @@ void library_each_definition(rly_program *p, bool all,
   VEC_INIT(&sorted, p->mem);
   for (size_t i = 0; i < library_entry_count; i++) {
     const LibraryEntry *e = &library_entries[i];
-    if (e->kind != 'C' && (all || !is_copy(e))) VEC_PUSH(&sorted, e);
+    if (e->kind != 'C' && e->kind != 'G' && !library_is_template(i) &&
+        (all || !is_copy(e)))
+      VEC_PUSH(&sorted, e);
   }
   if (sorted.len) qsort(sorted.data, sorted.len, sizeof *sorted.data, by_place);
   for (size_t i = 0; i < sorted.len; i++) {

@@ -23,6 +23,8 @@ typedef struct DefinitionText {
 /* The newest definition of `@f`, `%x`, a type or a constructor: the user's own,
  * otherwise the library's.  False when there is none. */
 bool program_definition(rly_program *p, const char *name, DefinitionText *out);
+/* The library's rule of differentiation of an operator; false: it has none. */
+bool library_gradient(const char *op, DefinitionText *out);
 /* Gives the library's functions and types in the order of the library's
  * files.  The copies that a template makes for further dtypes are left out,
  * unless `all`. */

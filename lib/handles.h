@@ -45,6 +45,13 @@ typedef struct Bound {
   const char *file; /* that it was read from, or NULL */
 } Bound;
 
+/* Shapes and values for parameters, as flags have them: x=(8,128), x=FILE. */
+typedef struct GivenTexts {
+  const char *entry; /* NULL: @main */
+  int shape_count, file_count;
+  const char *const *shapes, *const *files;
+} GivenTexts;
+
 struct rly_program {
   _Atomic int refs;
   rly_context *cx;
@@ -58,6 +65,7 @@ struct rly_program {
   struct Uses *uses; /* what uses what (redefine.c), or NULL */
   VEC(Bound) bound;  /* later entries win */
   Arena arena;       /* names and texts of `bound` */
+  GivenTexts given;  /* for the texts that are added */
   /* So many of ir->params, from the first on, have a value; others may. */
   _Atomic size_t params_given;
 };
@@ -311,6 +319,12 @@ bool param_bound_since(rly_program *p, const Global *g, size_t from);
  * after reporting. */
 bool bound_value(rly_session *s, const char *name, const Type *type,
                  Value *out);
+
+/* --- specialise.c --------------------------------------------------------- */
+
+/* Makes of a parsed unit the program for what p->given says (passes/
+ * specialise.h).  False after reporting. */
+bool program_specialise(rly_program *p, Unit *unit);
 
 /* --- program.c ---------------------------------------------------------- */
 

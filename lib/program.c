@@ -23,8 +23,10 @@
 #include <sys/stat.h>
 
 #include "bytecode/code.h"
-#include "io/text.h"
+#include "data/data.h"
 #include "ir/print.h"
+#include "lib/on_demand.h"
+#include "lib/onnx.h"
 #include "lib/redefine.h"
 #include "ops/ops.h"
 #include "parser/parser.h"
@@ -47,10 +49,19 @@ static Unit *library_unit(Program *p, char kind, const Name *name) {
   LibraryEntry key = {.name = name->text, .kind = kind};
   const LibraryEntry *e = bsearch(&key, library_entries, library_entry_count,
                                   sizeof key, entry_order);
-  if (!e) return NULL;
-  const LibraryFile *file = &library_files[e->file];
-  SourceFile *source =
-      sources_add(p->sources, file->path, file->text + e->offset, e->len, true);
+  StrBuf made;
+  strbuf_init(&made, p->mem);
+  if (!e || library_is_template((size_t)(e - library_entries)))
+    e = on_demand(kind, name->text, &made);
+  const LibraryFile *file = e ? &library_files[e->file] : NULL;
+  SourceFile *source = NULL;
+  if (e && made.len)
+    source =
+        sources_add(p->sources, file->path, strbuf_text(&made), made.len, true);
+  else if (e)
+    source = sources_add(p->sources, file->path, file->text + e->offset, e->len,
+                         true);
+  strbuf_done(&made);
   if (!source) return NULL;
   source->lines_before = e->lines_before;
   Unit *unit = NULL;
@@ -61,7 +72,7 @@ static Unit *library_unit(Program *p, char kind, const Name *name) {
 /* For "did you mean": every name of that kind. */
 static void offer_library(char kind, Suggestion *s) {
   for (size_t i = 0; i < library_entry_count; i++)
-    if (library_entries[i].kind == kind)
+    if (library_entries[i].kind == kind && !library_is_template(i))
       suggestion_offer(s, library_entries[i].name);
 }
 
@@ -189,6 +200,12 @@ static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
 
 static const char *op_name(int op) { return op_info(op)->name; }
 
+static void hold_shared(Program *p, bool hold) {
+  rly_context *cx = ((rly_program *)p->host)->cx;
+  if (hold) context_lock(cx);
+  else context_unlock(cx);
+}
+
 /* Called with the context locked, since names and sources are the context's. */
 static bool program_fill(rly_program *p) {
   rly_context *cx = p->cx;
@@ -198,6 +215,7 @@ static bool program_fill(rly_program *p) {
   p->ir->find_in_library = library_unit;
   p->ir->offer_library = offer_library;
   p->ir->import = import_unit;
+  p->ir->hold_shared = hold_shared;
   p->ir->op_name = op_name;
   p->ir->attrs_written = types_written_attrs;
   p->code = code_new(p->ir);
@@ -247,10 +265,28 @@ static bool doc_waits(const Unit *u) {
   return !strncmp(text, "///", 3) && strspn(end, "\n") < 2;
 }
 
+/* What the parser reads: the text, or that of a program which is JSON, under
+ * the same path (data/data.h). */
+static SourceFile *source_of(Program *p, const char *path, const char *text,
+                             size_t len) {
+  SourceFile *source = sources_add(p->sources, path, text, len, false);
+  if (!source || !json_is_program(source->text, len)) return source;
+  StrBuf made;
+  strbuf_init(&made, p->mem);
+  bool read = json_to_text(p, source, &made);
+  source =
+      read ? sources_add(p->sources, path, strbuf_text(&made), made.len, false)
+           : NULL;
+  strbuf_done(&made);
+  return source;
+}
+
 static rly_status parse(rly_program *p, const char *path, const char *text,
                         size_t len, unsigned flags, Unit **unit) {
-  SourceFile *source =
-      sources_add(p->ir->sources, path, text ? text : "", len, false);
+  size_t errors = p->ir->diags->errors;
+  SourceFile *source = source_of(p->ir, path, text ? text : "", len);
+  if (!source && p->ir->diags->errors > errors)
+    return program_failed(p, RLY_REFUSED);
   if (!source && !mem_exhausted(p->mem))
     rly_diagnostic_add(p->cx, "E0010", "the texts exceed 4 GiB");
   if (!source) return program_failed(p, RLY_REFUSED);
@@ -268,6 +304,10 @@ static rly_status parse(rly_program *p, const char *path, const char *text,
 
 /* A program that was refused has no trace of the unit. */
 static rly_status check(rly_program *p, Unit *unit) {
+  if (!program_specialise(p, unit)) {
+    program_drop_unit(p->ir, unit);
+    return program_failed(p, RLY_REFUSED);
+  }
   return unit_check(p->ir, unit) ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 
@@ -328,7 +368,7 @@ rly_status rly_program_add_text(rly_program *p, const char *path,
 
 Unit *program_parse_text(rly_program *p, const char *path, const char *text,
                          size_t len) {
-  SourceFile *source = sources_add(p->ir->sources, path, text, len, false);
+  SourceFile *source = source_of(p->ir, path, text, len);
   Unit *unit = NULL;
   if (source) parse_unit(p->ir, source, (ParseOptions){0}, &unit);
   return unit;
@@ -337,9 +377,9 @@ Unit *program_parse_text(rly_program *p, const char *path, const char *text,
 Unit *program_parse_file(rly_program *p, const char *path) {
   char *text;
   size_t len;
-  if (!text_read(p->ir->mem, path, &text, &len, p->ir->diags)) return NULL;
+  if (!program_source(p, path, &text, &len)) return NULL;
   Unit *unit = program_parse_text(p, path, text, len);
-  mem_free(p->ir->mem, text, len + 1);
+  mem_free(&p->cx->mem, text, len + 1);
   return unit;
 }
 
@@ -347,7 +387,7 @@ Unit *program_parse_file(rly_program *p, const char *path) {
 static rly_status add_file(rly_program *p, const char *path, unsigned flags) {
   char *text;
   size_t len;
-  if (!text_read(&p->cx->mem, path, &text, &len, &p->cx->diags))
+  if (!program_source(p, path, &text, &len))
     return program_failed(p, RLY_REFUSED);
   rly_status status = add_text(p, path, text, len, flags);
   mem_free(&p->cx->mem, text, len + 1);
@@ -456,7 +496,8 @@ void rly_program_each_name(const rly_program *p,
   visit_map(&v, "", &user->adts);
   for (size_t i = 0; i < library_entry_count; i++) {
     const LibraryEntry *e = &library_entries[i];
-    visit_name(&v, e->kind == '@' ? "@" : "", e->name);
+    if (e->kind != 'G' && !library_is_template(i))
+      visit_name(&v, e->kind == '@' ? "@" : "", e->name);
   }
 }
 

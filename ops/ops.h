@@ -6,14 +6,8 @@
 
 #include <string.h>
 
+#include "ops/id.h"
 #include "ops/known.h"
-
-typedef enum OpId {
-#define ID(id) OP_##id,
-#include "ops/ops.ids"
-#undef ID
-  OP_COUNT
-} OpId;
 
 /* How results come to be. */
 typedef enum OpStorage {
@@ -103,6 +97,13 @@ typedef enum OpSpecial {
   SPECIAL_PRINT_TEXT,
   SPECIAL_ASSERT,
   SPECIAL_FAIL,
+  /* The forms of differentiation: op_is_form. */
+  SPECIAL_GRAD,
+  SPECIAL_VJP,
+  SPECIAL_JVP,
+  SPECIAL_STOP_GRADIENT,
+  SPECIAL_CHECKPOINT,
+  SPECIAL_WITH_VJP,
   SPECIAL_COUNT
 } OpSpecial;
 
@@ -149,6 +150,7 @@ typedef struct OpInfo {
   bool takes_any;    /* operands need not be tensors */
   bool fills;        /* operands beyond those of `args`, values of any type,
                         stand for the `{}` of attribute `message` */
+  bool many;         /* the last operand may be repeated */
   bool infers;       /* the rule fills in operands after the first */
   bool sets_rows;    /* with one index, a copy of operand 0 in which operand 2
                         replaces a row, unless attribute `mode` combines them */
@@ -157,9 +159,11 @@ typedef struct OpInfo {
   bool wide;         /* a result of 16 bits loses what sums, powers and
                         exponentials need: mixed precision leaves it float32 */
   bool long_running; /* time grows faster than operands and results do */
-  const char *gradient; /* the library's function that gives the operands'
-                           gradients; NULL: there is none */
-  const char *doc;      /* one line */
+  bool flat;         /* no result varies with an operand: the derivative is zero
+                        wherever there is one, or operands are integers */
+  const char *no_gradient; /* why the library has no rule of differentiation
+                              for it: "... because ..." */
+  const char *doc;         /* one line */
   const char *formula;
   const char *example; /* an expression of the language */
   const char *shows;   /* what that prints, on one line; or NULL */
@@ -187,6 +191,17 @@ static inline const RuleInfo *op_rule(const OpInfo *op) {
  * program. */
 static inline bool op_is_note(const OpInfo *op) {
   return op->identity && op->takes_any;
+}
+/* Takes functions, or is about derivatives: typed and lowered by itself. */
+static inline bool op_is_form(const OpInfo *op) {
+  return op->special >= SPECIAL_GRAD;
+}
+/* Has the library a rule of differentiation for it (stdlib/gradients/)? */
+static inline bool op_has_gradient(const OpInfo *op) {
+  TypeClass takes = op_rule(op)->takes;
+  return !op->flat && !op->no_gradient && !op_is_note(op) &&
+         op->special == SPECIAL_NONE && takes != TAKES_INT &&
+         takes != TAKES_BITS && takes != TAKES_BOOL;
 }
 static inline bool op_is_elementwise(const OpInfo *op) {
   return op->reads == READS_SAME;

@@ -37,16 +37,47 @@ static const char *called(const RuleCall *c) {
 }
 
 /* Names the operator in front; RULE_ERROR, so that a rule can end with it. */
+static RuleStatus mistake(RuleCall *c, DiagCode code, int culprit,
+                          AttrName about, const char *text) {
+  c->code = code;
+  c->culprit = culprit;
+  c->about = about;
+  c->message = arena_printf(c->arena, "`%s`: %s", called(c), text);
+  return RULE_ERROR;
+}
+
 RuleStatus rule_error(RuleCall *c, DiagCode code, int culprit,
                       const char *format, ...) {
   va_list args;
   va_start(args, format);
   const char *text = text_in(c->arena, format, args);
   va_end(args);
-  c->code = code;
-  c->culprit = culprit;
-  c->message = arena_printf(c->arena, "`%s`: %s", called(c), text);
-  return RULE_ERROR;
+  return mistake(c, code, culprit, ATTR_NONE, text);
+}
+
+RuleStatus rule_attr_error(RuleCall *c, DiagCode code, AttrName name,
+                           const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const char *text = text_in(c->arena, format, args);
+  va_end(args);
+  return mistake(c, code, -1, name, text);
+}
+
+/* A rule that does not say which value is wrong, since several of them do not
+ * go together, blames the one that was computed, if there is but one. */
+int rule_blamed(const RuleCall *c, const Attrs *written) {
+  bool value = c->code == E0302 || c->code == E0303;
+  int only = -1, computed = 0;
+  if (c->culprit >= 0) return -1;
+  for (int i = 0; i < c->op->attr_count; i++) {
+    int operand = written->values[i].operand;
+    if (c->about == c->op->attrs[i].name) return operand;
+    if (operand < 0) continue;
+    computed++;
+    only = operand;
+  }
+  return value && !c->about && computed == 1 ? only : -1;
 }
 
 /* What to write instead; goes with the message of rule_error(). */
@@ -74,6 +105,7 @@ void rule_adopt(RuleCall *c, const RuleCall *inner) {
   c->message = inner->message;
   c->hint = inner->hint;
   c->culprit = inner->culprit;
+  c->about = inner->about;
   c->other = inner->other;
   c->warning = inner->warning;
 }
@@ -210,8 +242,8 @@ static RuleStatus check_attrs(RuleCall *c) {
   for (int i = 0; i < c->op->attr_count; i++) {
     const AttrSpec *a = &c->op->attrs[i];
     if (dim_is_huge(c->attrs->values[i].integer))
-      return rule_error(c, E0303, -1, "%s is out of range",
-                        attr_name_text(a->name));
+      return rule_attr_error(c, E0303, a->name, "%s is out of range",
+                             attr_name_text(a->name));
     if (a->words && attr_word(c->attrs, a->name) < 0)
       return rule_error(c, E0303, -1, "%s is %s, not \"%s\"",
                         attr_name_text(a->name), words_text(c, a->words),
@@ -225,6 +257,7 @@ static RuleStatus check_attrs(RuleCall *c) {
  * deals with neither. */
 RuleStatus rule_run(RuleCall *c) {
   c->culprit = c->other = -1;
+  c->about = ATTR_NONE;
   c->message = c->hint = NULL;
   c->result = (RuleType){.kind = RT_UNKNOWN, .dtype = DTYPE_NONE, .rank = -1};
   if (!c->op->takes_any) {
@@ -377,6 +410,14 @@ bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims) {
   return rule_dtype(c, i, dtype) && rule_fits(c, i, rank, dims);
 }
 
+/* Relay casts both to the result's dtype, so uint8 by int8 is a product of
+ * integers; a float and an integer have no such reading. */
+DType rule_weight_dtype(const RuleCall *c) {
+  DType x = c->args[0].dtype, w = c->args[1].dtype;
+  bool apart = w != DTYPE_NONE && dtype_is_int(x) && dtype_is_int(w);
+  return apart ? w : x;
+}
+
 /* --- Integer attributes --------------------------------------------------- */
 
 /* Passes `?` and forms: the run will know. */
@@ -388,11 +429,12 @@ bool rule_in_range(RuleCall *c, AttrName name, Dim value, int64_t least,
     return true;
   const char *given = rule_dim_text(c, value);
   if (most == INT64_MAX)
-    rule_error(c, E0303, -1, "`%s`: %s is less than %lld", attr_name_text(name),
-               given, (long long)least);
+    rule_attr_error(c, E0303, name, "`%s`: %s is less than %lld",
+                    attr_name_text(name), given, (long long)least);
   else
-    rule_error(c, E0303, -1, "`%s`: %s is not from %lld to %lld",
-               attr_name_text(name), given, (long long)least, (long long)most);
+    rule_attr_error(c, E0303, name, "`%s`: %s is not from %lld to %lld",
+                    attr_name_text(name), given, (long long)least,
+                    (long long)most);
   return false;
 }
 
@@ -408,11 +450,12 @@ bool rule_number(RuleCall *c, AttrName name, int64_t least, int64_t most,
 /* --- Axes ---------------------------------------------------------------- */
 
 /* The range is -rank .. rank - 1, as in NumPy; a scalar has no axis at all. */
-bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis) {
+bool rule_axis_value(RuleCall *c, AttrName name, Dim value, int rank,
+                     int *axis) {
   if (!dim_is_number(value) || dim_below(value, -rank) ||
       !dim_below(value, rank)) {
-    rule_error(c, E0302, -1, "axis %s is out of range for rank %d",
-               rule_dim_text(c, value), rank);
+    rule_attr_error(c, E0302, name, "axis %s is out of range for rank %d",
+                    rule_dim_text(c, value), rank);
     if (rank > 0) rule_hint(c, "axes run from %d to %d", -rank, rank - 1);
     return false;
   }
@@ -421,7 +464,7 @@ bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis) {
 }
 
 bool rule_axis(RuleCall *c, AttrName name, int rank, int *axis) {
-  return rule_axis_value(c, attr_int(c->attrs, name), rank, axis);
+  return rule_axis_value(c, name, attr_int(c->attrs, name), rank, axis);
 }
 
 /* Axes as bits, so sets cost nothing to pass; naming an axis twice is a
@@ -431,9 +474,9 @@ bool rule_axis_set(RuleCall *c, AttrName name, int rank, AxisSet *set) {
   *set = 0;
   for (int i = 0; i < v->count; i++) {
     int axis;
-    if (!rule_axis_value(c, v->ints[i], rank, &axis)) return false;
+    if (!rule_axis_value(c, name, v->ints[i], rank, &axis)) return false;
     if (*set >> axis & 1) {
-      rule_error(c, E0303, -1, "axis %d is named twice", axis);
+      rule_attr_error(c, E0303, name, "axis %d is named twice", axis);
       return false;
     }
     *set |= 1u << axis;

@@ -47,6 +47,7 @@ typedef struct RuleCall {
   const char *message;
   const char *hint;
   int culprit, other;
+  AttrName about;      /* the attribute that it concerns; ATTR_NONE: none */
   const char *warning; /* with RULE_OK: what the reader should know, or NULL */
 } RuleCall;
 
@@ -58,6 +59,15 @@ RuleStatus rule_error(RuleCall *c, DiagCode code, int culprit,
     __attribute__((format(printf, 4, 5)));
 RuleStatus rule_hint(RuleCall *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same of the value of an attribute. */
+RuleStatus rule_attr_error(RuleCall *c, DiagCode code, AttrName name,
+                           const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The operand of a failed call that holds the value to blame, of a record as
+ * the call has it; -1: a mistake of another kind, or a value that is written
+ * out. */
+int rule_blamed(const RuleCall *call, const Attrs *written);
 
 /* Has the checker warn (W0004), in case the call is right. */
 void rule_warn(RuleCall *c, const char *format, ...)

@@ -21,11 +21,15 @@
  * of one list, at a time.  The machine checks results against the joined type
  * (vm_op.c), so a shape that no trial came upon is refused by the run.
  *
+ * A list that is one expression may be of unknown length.  Where the rule has
+ * to know it, lengths up to the highest rank are tried.
+ *
  * An operand of unknown rank, Tensor[?, t], is tried with each rank, and with
  * dimensions that are all `?`.  Where results differ in rank, whether for that
  * or for an attribute, theirs is unknown, too:
  *
  *   sum(x, keepdims=%b)     x : (2, 3)             Tensor[?, t]
+ *   reshape(x, newshape=%v) %v : (?)               Tensor[?, t]
  *   x + y                   x : Tensor[?, t]       Tensor[?, t]
  *   shape_of(x)                                    Tensor[(?), int64] */
 #include <string.h>
@@ -418,6 +422,96 @@ static RuleStatus try_values(RuleCall *c) {
   return status;
 }
 
+/* --- Lengths -------------------------------------------------------------- */
+
+enum { LENGTHS_TRIED = RANK_MAX + 1, LENGTH_PAIRS = 2 };
+
+static bool lacks_length(const AttrValue *v) {
+  return v->operand >= 0 && v->count == COUNT_UNKNOWN;
+}
+
+/* Each row of a list of lists is a pair, as that of a border is. */
+static void set_length(RuleCall *c, const AttrSpec *spec, int n, AttrValue *v) {
+  Dim *ints = ARENA_ARRAY(c->arena, Dim, (size_t)n + 2);
+  AttrValue *lists = ARENA_ARRAY(c->arena, AttrValue, (size_t)n + 1);
+  double *reals = ARENA_ARRAY(c->arena, double, (size_t)n + 1);
+  if (!ints || !lists || !reals) return;
+  for (int i = 0; i < n + 2; i++) ints[i] = DIM_ANY;
+  for (int i = 0; i < n; i++) {
+    lists[i] =
+        (AttrValue){.state = AV_SET, .operand = -1, .count = 2, .ints = ints};
+    reals[i] = 0;
+  }
+  v->count = n;
+  if (spec->type == AT_LISTS) v->lists = lists;
+  else if (spec->type == AT_FLOATS) v->reals = reals;
+  else v->ints = ints;
+}
+
+/* Of two lists every pair of lengths is tried, of more the same for all.  1
+ * goes first, so that a mistake of another kind is told of a plain call. */
+static void set_lengths(RuleCall *c, Attrs *attrs, int n) {
+  for (int i = 0, open = 0; i < c->op->attr_count; i++) {
+    AttrValue *v = &attrs->values[i];
+    if (!lacks_length(v)) continue;
+    int turn = open++ == 0 ? n % LENGTHS_TRIED : n / LENGTHS_TRIED;
+    set_length(c, &c->op->attrs[i], (turn + 1) % LENGTHS_TRIED, v);
+  }
+}
+
+/* The joined answer stands in `c`. */
+static RuleStatus each_length(RuleCall *c, int open) {
+  RuleCall good = *c, bad = *c;
+  bool any = false, refused = false;
+  int trials =
+      open == LENGTH_PAIRS ? LENGTHS_TRIED * LENGTHS_TRIED : LENGTHS_TRIED;
+  for (int n = 0; n < trials; n++) {
+    RuleCall one = *c;
+    Attrs *attrs = attrs_shared(c->arena, c->op, c->attrs);
+    if (!attrs) return RULE_WAIT;
+    set_lengths(c, attrs, open > LENGTH_PAIRS ? n * (LENGTHS_TRIED + 1) : n);
+    one.attrs = attrs;
+    one.args =
+        arena_copy(c->arena, c->args, (size_t)c->count * sizeof *c->args);
+    if (!one.args) return RULE_WAIT;
+    RuleStatus status = try_values(&one);
+    if (status == RULE_WAIT) return RULE_WAIT;
+    if (status == RULE_ERROR && !refused) bad = one;
+    refused |= status == RULE_ERROR;
+    if (status == RULE_ERROR) continue;
+    if (any && !join(&good.result, &one.result))
+      return rule_error(c, E0111, -1,
+                        "the length of a list decides how many results there "
+                        "are, and is not known before the program runs");
+    if (!any) good = one;
+    any = true;
+  }
+  const Attrs *written = c->attrs;
+  *c = any ? good : bad;
+  c->attrs = written;
+  return any ? RULE_OK : RULE_ERROR;
+}
+
+/* Rules such as that of slices answer without the length. */
+static RuleStatus try_lengths(RuleCall *c) {
+  int open = 0;
+  bool holes = false;
+  for (int i = 0; i < c->op->attr_count; i++) {
+    const AttrValue *v = &c->attrs->values[i];
+    if (!lacks_length(v)) continue;
+    const RuleType *t = &c->args[v->operand];
+    open++;
+    for (int k = 0; k < t->rank; k++) holes |= dim_is_hole(t->dims[k]);
+  }
+  RuleCall plain = *c;
+  RuleStatus status = try_values(&plain);
+  if (!open || status != RULE_ERROR) {
+    *c = plain;
+    return status;
+  }
+  return holes ? RULE_WAIT : each_length(c, open);
+}
+
 /* --- Ranks ---------------------------------------------------------------- */
 
 enum { RANKS = RANK_MAX + 1, APART_MOST = 8 };
@@ -472,7 +566,7 @@ static RuleStatus try_ranks(RuleCall *c, const Unranked *u, RuleType *args) {
     set_ranks(u, n, apart);
     one.args = arena_copy(c->arena, args, size);
     if (!one.args) return RULE_WAIT;
-    RuleStatus status = try_values(&one);
+    RuleStatus status = try_lengths(&one);
     if (status == RULE_WAIT) return RULE_WAIT;
     if (status == RULE_ERROR) {
       bad = one;
@@ -499,7 +593,7 @@ RuleStatus rule_try(RuleCall *c) {
     const RuleType *t = &c->args[i];
     unranked = t->rank == RANK_ANY || (t->kind == RT_TUPLE && is_unranked(t));
   }
-  if (!unranked) return try_values(c);
+  if (!unranked) return try_lengths(c);
   RuleType *args =
       arena_copy(c->arena, c->args, (size_t)c->count * sizeof *c->args);
   if (!args) return RULE_WAIT;

@@ -432,6 +432,32 @@ Expr *build_parens(Token open, Expr *inside, Token close) {
 
 /* --- Functions, match, if ----------------------------------------------- */
 
+/* Of two variables of one name in a list Relay means the first.  The second
+ * keeps its spelling, but gets a Name of its own, which no use has: so it hides
+ * the first from nobody who goes by names. */
+static void bind_apart(Builder *b, PtrMap *bound, Var *var) {
+  const Name *name = var->name;
+  if (!ptrmap_has(bound, name)) {
+    ptrmap_put(bound, name, var);
+    return;
+  }
+  Name *own = arena_copy(b->arena, name, sizeof *name + name->len + 1);
+  if (own) var->name = own;
+}
+
+/* The variables of a pattern of any depth, from left to right. */
+static void pattern_apart(Builder *b, PtrMap *bound, const Pattern *root) {
+  VEC(const Pattern *) todo;
+  VEC_INIT(&todo, b->program->mem);
+  VEC_PUSH(&todo, root);
+  while (todo.len) {
+    const Pattern *p = VEC_POP(&todo);
+    if (p->var) bind_apart(b, bound, p->var);
+    for (int i = p->count; i-- > 0;) VEC_PUSH(&todo, p->fields[i]);
+  }
+  VEC_DONE(&todo);
+}
+
 /* The span begins at the body here; the rule that knows the keyword widens it
  * (grammar.y, build_def). */
 Expr *build_fn(Builder *b, List type_params, Args params,
@@ -441,6 +467,11 @@ Expr *build_fn(Builder *b, List type_params, Args params,
   fn->type_param_count = list_count(type_params, fn->type_params);
   fn->params = list_pointers(b, params.list);
   fn->param_count = list_count(params.list, fn->params);
+  PtrMap bound;
+  ptrmap_init(&bound, b->program->mem);
+  for (int i = 0; fn->param_count > 1 && i < fn->param_count; i++)
+    bind_apart(b, &bound, fn->params[i]);
+  ptrmap_done(&bound);
   fn->attrs = list_structs(b, params.attrs, sizeof(Attr));
   fn->attr_count = list_count(params.attrs, fn->attrs);
   fn->result = result;
@@ -473,6 +504,10 @@ static const Expr *without_braces(Expr *block) {
 Arm *build_arm(Builder *b, const Pattern *pattern, Expr *guard, Expr *body,
                bool braces) {
   Arm *arm = ARENA_NEW(&b->scratch, Arm);
+  PtrMap bound;
+  ptrmap_init(&bound, b->program->mem);
+  if (!pattern->has_or) pattern_apart(b, &bound, pattern);
+  ptrmap_done(&bound);
   *arm = (Arm){.span = span_join(pattern->span, body->span),
                .pattern = pattern,
                .guard = guard,

@@ -188,6 +188,10 @@ DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right);
 /* --- Items -------------------------------------------------------------- */
 
 Item *build_def(Builder *b, Token keyword, Token name, Expr *fn);
+/* A rule of differentiation is a function of the operands and, behind them, of
+ * the value and its adjoint. */
+Item *build_gradient(Builder *b, Token keyword, Token op, Args params,
+                     Var *value, Var *adjoint, Expr *body, Token close);
 Item *build_adt(Builder *b, Token keyword, Token name, List params,
                 const List *ctors, Token last);
 Item *build_alias(Builder *b, Token keyword, Token name, List params,

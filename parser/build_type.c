@@ -240,6 +240,17 @@ Item *build_def(Builder *b, Token keyword, Token name, Expr *fn) {
   return item;
 }
 
+Item *build_gradient(Builder *b, Token keyword, Token op, Args params,
+                     Var *value, Var *adjoint, Expr *body, Token close) {
+  params.list = list_add(b, params.list, value);
+  params.list = list_add(b, params.list, adjoint);
+  Expr *fn = build_fn(b, LIST_EMPTY, params, NULL, body, close);
+  Item *item = item_new(b, ITEM_GRADIENT, keyword, fn->span, op);
+  item->expr = fn;
+  fn->span = item->span;
+  return item;
+}
+
 Field *build_field(Builder *b, const Token *name, const TypeExpr *type) {
   Field *field = ARENA_NEW(&b->scratch, Field);
   field->type = type;

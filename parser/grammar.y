@@ -83,7 +83,7 @@ static inline unsigned short yy_reduce(struct yyParser *, unsigned, int, Token,
 
 // Words that are keywords only where the grammar wants them.  Elsewhere lemon
 // takes them as IDENT, so operators and constructors may have these names.
-%fallback IDENT AND PARAM IMPORT TENSOR WITH.
+%fallback IDENT AND PARAM IMPORT GRADIENT TENSOR WITH.
 
 // From loose to tight.  TAIL: what ends an expression; ARM: what ends an arm.
 // The last line continues whatever can be continued: after an operand, `(`
@@ -115,6 +115,13 @@ last ::= open(I). { build_add_items(&p->builder, I); }
 item(A) ::= open(I) SEMI. { A = I; }
 item(A) ::= DEF(K) GLOBAL(N) fnrest(F). {
   A = list_of(&p->builder, build_def(&p->builder, K, N, F));
+}
+// How an operator is differentiated: its operands, then the value and the
+// adjoint of the value.
+item(A) ::= GRADIENT(K) opname(N) LPAREN params(P) RPAREN arrow
+            LPAREN param(Y) COMMA param(G) comma RPAREN
+            LBRACE seq(E) RBRACE(Z). {
+  A = list_of(&p->builder, build_gradient(&p->builder, K, N, P, Y, G, E, Z));
 }
 item(A) ::= TYPE(K) IDENT(N) tparams(P). [TAIL] {
   A = list_of(&p->builder, build_adt(&p->builder, K, N, P, NULL, N));

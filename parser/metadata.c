@@ -16,6 +16,7 @@
  * bounded.  jansson does not take memory from the program's Mem, so the size of
  * its tree is bounded from the text and entered there beforehand (load).
  * metadata.h says how numbers in records are read. */
+#include "base/base64.h"
 #include "base/json.h"
 #include "parser/metadata.h"
 
@@ -104,36 +105,6 @@ static void mark_listed(Reader *r) {
       if (node_at(r, child)) r->listed[child] = true;
     }
   }
-}
-
-/* --- Base64 ------------------------------------------------------------- */
-
-static int base64_digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* The decoded size, or SIZE_MAX when the text is no base64; `out` has room for
- * 3/4 of the text.  RFC 4648, without line breaks.  Bits left over at the end
- * are dropped, as their padding says. */
-static size_t base64_decode(const char *text, size_t len, uint8_t *out) {
-  size_t n = 0;
-  uint32_t bits = 0;
-  int held = 0;
-  if (len % 4) return SIZE_MAX;
-  while (len > 0 && text[len - 1] == '=') len--;
-  for (size_t i = 0; i < len; i++) {
-    int digit = base64_digit(text[i]);
-    if (digit < 0) return SIZE_MAX;
-    bits = bits << 6 | (uint32_t)digit;
-    held += 6;
-    if (held < 8) continue;
-    held -= 8;
-    out[n++] = (uint8_t)(bits >> held);
-  }
-  return n;
 }
 
 /* --- Tensors ------------------------------------------------------------ */

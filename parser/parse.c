@@ -48,6 +48,7 @@ static const Name *token_name(Parse *p, int kind) {
     case TK_AND:
     case TK_PARAM:
     case TK_IMPORT:
+    case TK_GRADIENT:
     case TK_WITH:
     case TK_TENSOR: break;
     default: return NULL;
@@ -145,6 +146,7 @@ static bool begins_item(Parse *p) {
     case TK_LET:
     case TK_PARAM: return peek(p) == TK_GLOBAL;
     case TK_IMPORT: return peek(p) == TK_STRING;
+    case TK_GRADIENT: return peek(p) == TK_IDENT;
     default: return is_definition(p->token.kind);
   }
 }
@@ -353,6 +355,7 @@ static TokenLook look_of(int kind) {
     case TK_REF_WRITE:
     case TK_AND:
     case TK_PARAM:
+    case TK_GRADIENT:
     case TK_IMPORT: return LOOK_KEYWORD;
     case TK_LOCAL:
     case TK_GRAPH: return LOOK_LOCAL;

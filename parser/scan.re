@@ -155,12 +155,14 @@ static int scan_name(Scanner *s) {
     "and"       { return TK_AND; }
     "param"     { return TK_PARAM; }
     "import"    { return TK_IMPORT; }
+    "gradient"  { return TK_GRADIENT; }
     "with"      { return TK_WITH; }
     "True"      { return TK_TRUE; }
     "False"     { return TK_FALSE; }
     "Tensor"    { return TK_TENSOR; }
     "_"         { return TK_UNDERSCORE; }
 
+    "$" word                  { return TK_IDENT; }
     word                      { return scan_word(s); }
     word "/" / plain          { return scan_word(s); }
     "%" word part*            { return TK_LOCAL; }

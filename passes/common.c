@@ -15,7 +15,7 @@
  * taken out, so the pass is linear. */
 #include "base/hash.h"
 #include "ops/ops.h"
-#include "passes/rewrite.h"
+#include "passes/calls.h"
 
 enum { CHAIN = 32 }; /* calls of one hash that are compared */
 
@@ -63,23 +63,6 @@ static uintptr_t call_hash(const Common *c, const Expr *e) {
   return expr_is_pure(c->p, e) ? (uintptr_t)hash | 1 : 0;
 }
 
-/* The records are equal where what would be written of them is. */
-static bool same_attrs(const Program *p, Arena *arena, const Expr *a,
-                       const Expr *b) {
-  if (!expr_operator(a)->attr_count) return true;
-  const Attr *left, *right;
-  int operands;
-  int n = p->attrs_written(arena, p->names, a, &left, &operands);
-  if (n != p->attrs_written(arena, p->names, b, &right, &operands))
-    return false;
-  Expr *x = expr_call(arena, a->span, a->call.callee, 0, NULL);
-  Expr *y = expr_call(arena, b->span, a->call.callee, 0, NULL);
-  x->call.attrs = left;
-  y->call.attrs = right;
-  x->call.attr_count = y->call.attr_count = n;
-  return expr_equal(p->mem, x, y);
-}
-
 static bool same_call(Common *c, const Expr *a, const Expr *b) {
   if (a->call.callee->op != b->call.callee->op || a->count != b->count ||
       a->type != b->type)
@@ -90,7 +73,7 @@ static bool same_call(Common *c, const Expr *a, const Expr *b) {
              ? !expr_equal(c->p->mem, a->args[i], b->args[i])
              : identity(c, a->args[i]) != identity(c, b->args[i])))
       return false;
-  return same_attrs(c->p, c->arena, a, b);
+  return calls_same_attrs(c->p, c->arena, a, b);
 }
 
 static Var *find_same(Common *c, const Expr *e, uintptr_t hash) {
@@ -135,7 +118,7 @@ static const Expr *without_common(Program *p, Arena *arena, const Expr *e) {
     const Binding *b = &w->parent->block->bindings[w->index];
     uintptr_t hash = b->kind == BIND_LET ? call_hash(&c, w->at) : 0;
     Var *var = hash ? find_same(&c, w->at, hash) : NULL;
-    if (!var) continue;
+    if (!var || !pass_may_rewrite(p, w->at->span)) continue;
     ptrmap_put(&c.alias, b->var, var);
     expr_map_put(&m, expr_use(arena, w->at->span, var));
   }

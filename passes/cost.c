@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/calls.h"
+
 enum { DEEP = 1000, CALLS_MOST = 64, NODES_MOST = 1000000, PARTS_MOST = 64 };
 
 /* The evaluation. */
@@ -52,38 +54,6 @@ static bool is_known(const Type *t) {
   return true;
 }
 
-static void to_rule(Walk *c, const Type *t, RuleType *out) {
-  *out = (RuleType){.kind = RT_OTHER, .dtype = DTYPE_NONE, .rank = -1};
-  if (t->kind == TY_VAR) out->kind = RT_UNKNOWN;
-  if (t->kind == TY_TENSOR) {
-    out->kind = RT_TENSOR;
-    out->dtype = (DType)t->dtype;
-    out->rank = t->any_rank ? RANK_ANY : t->rank;
-    for (int i = 0; i < t->rank; i++) out->dims[i] = t->dims[i];
-  } else if (t->kind == TY_TUPLE) {
-    out->fields = ARENA_ARRAY(&c->arena, RuleType, (size_t)t->count + 1);
-    if (!out->fields) return;
-    out->kind = RT_TUPLE;
-    out->count = t->count;
-    for (int i = 0; i < t->count; i++) to_rule(c, t->args[i], &out->fields[i]);
-  }
-}
-
-/* NULL: the rule could not say. */
-static const Type *from_rule(Walk *c, const RuleType *t) {
-  TypeTable *types = c->p->types;
-  if (t->kind == RT_TENSOR && t->rank == RANK_ANY)
-    return type_any_rank(types, t->dtype);
-  if (t->kind == RT_TENSOR && t->dtype != DTYPE_NONE && t->rank >= 0)
-    return type_tensor(types, t->dtype, t->rank, t->dims);
-  if (t->kind != RT_TUPLE) return NULL;
-  const Type **fields =
-      ARENA_ARRAY(&c->arena, const Type *, (size_t)t->count + 1);
-  for (int i = 0; fields && i < t->count; i++)
-    if (!(fields[i] = from_rule(c, &t->fields[i]))) return NULL;
-  return fields ? type_tuple(types, t->count, fields) : NULL;
-}
-
 /* What an operator gives for operands of these types.  A type that is known
  * already is kept, as inference may know more than the rule can tell from
  * shapes, such as the value of an attribute. */
@@ -97,9 +67,10 @@ static const Type *op_result(Walk *c, const Expr *e, const Type **args) {
                    .other = -1};
   call.args = ARENA_ARRAY(&c->arena, RuleType, (size_t)e->count + 1);
   if (!call.args) return e->type;
-  for (int i = 0; i < e->count; i++) to_rule(c, args[i], &call.args[i]);
+  for (int i = 0; i < e->count; i++)
+    rule_type_of(&c->arena, args[i], &call.args[i]);
   if (is_known(e->type) || rule_try(&call) != RULE_OK) return e->type;
-  const Type *made = from_rule(c, &call.result);
+  const Type *made = type_of_rule(c->p->types, &c->arena, &call.result);
   return made ? made : e->type;
 }
 

@@ -26,13 +26,21 @@ static intptr_t count(Dead *d, const Var *var, int by) {
   return n;
 }
 
+/* A group joined by `and` stays whole. */
+static bool is_alone(const Block *block, int i) {
+  const Binding *b = &block->bindings[i];
+  bool joined = i + 1 < block->count && b[1].kind == BIND_AND;
+  return !joined && (b->kind == BIND_LET || b->kind == BIND_ITEM);
+}
+
 static void look(Dead *d, const Expr *root) {
   ExprWalk w;
   expr_walk_start(&w, d->p->mem, WALK_ENTER | WALK_LEAVE, root);
   while (expr_walk_next(&w)) {
     if (w.event == WALK_ENTER && w.at->kind == EX_VAR) count(d, w.at->var, 1);
-    if (w.event != WALK_LEAVE || w.role != ROLE_VALUE) continue;
-    VEC_PUSH(&d->bindings, &w.parent->block->bindings[w.index]);
+    if (w.event == WALK_LEAVE && w.role == ROLE_VALUE &&
+        is_alone(w.parent->block, w.index))
+      VEC_PUSH(&d->bindings, &w.parent->block->bindings[w.index]);
   }
   expr_walk_end(&w);
 }
@@ -49,10 +57,6 @@ static void drop(Dead *d, const Expr *value) {
   expr_walk_end(&w);
 }
 
-static bool is_alone(const Binding *b) {
-  return b->kind == BIND_LET || b->kind == BIND_ITEM;
-}
-
 /* An annotation that the run compares with the value may fail. */
 static bool may_fail(const Binding *b) {
   return b->var && types_need_check(b->value->type, b->var->type);
@@ -62,16 +66,16 @@ static void find_dropped(Dead *d) {
   for (size_t i = d->bindings.len; i-- > 0;) {
     const Binding *b = d->bindings.data[i];
     bool used = b->var && count(d, b->var, 0) > 0;
-    if (used || !is_alone(b) || ptrmap_has(&d->dropped, b->value)) continue;
-    if (expr_is_pure(d->p, b->value) && !may_fail(b)) drop(d, b->value);
+    if (used || ptrmap_has(&d->dropped, b->value)) continue;
+    if (expr_is_pure(d->p, b->value) && !may_fail(b) &&
+        pass_may_rewrite(d->p, b->value->span))
+      drop(d, b->value);
   }
 }
 
-/* A group joined by `and` stays whole. */
 static bool goes(const Dead *d, const Block *block, int i) {
-  const Binding *b = &block->bindings[i];
-  bool joined = i + 1 < block->count && b[1].kind == BIND_AND;
-  return is_alone(b) && !joined && ptrmap_has(&d->dropped, b->value);
+  return is_alone(block, i) &&
+         ptrmap_has(&d->dropped, block->bindings[i].value);
 }
 
 static const Expr *without_dead(Program *p, Arena *arena, const Expr *e) {
@@ -95,7 +99,7 @@ static const Expr *without_dead(Program *p, Arena *arena, const Expr *e) {
     Block *smaller = ARENA_NEW(arena, Block);
     *smaller = (Block){n, kept, block->result};
     made->block = smaller;
-    if (n == 0 && m.walk.role != ROLE_BODY) expr_map_put(&m, block->result);
+    if (n == 0) expr_map_put(&m, block->result);
   }
   e = expr_map_end(&m);
   VEC_DONE(&d.bindings);

@@ -55,7 +55,7 @@ static const Expr *make_static(Program *p, Arena *arena, const Expr *e) {
     const OpInfo *op = expr_operator(m.made);
     if (!op || !m.made->call.bound) continue;
     int left = literal_operands(p, m.made, op);
-    if (left == m.made->count) continue;
+    if (left == m.made->count || !pass_may_rewrite(p, m.made->span)) continue;
     Expr *call = expr_map_own(&m);
     Attrs *attrs = attrs_shared(arena, op, call->call.bound);
     for (int i = 0; i < op->attr_count; i++) attrs->values[i].operand = -1;

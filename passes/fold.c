@@ -10,6 +10,8 @@
 #include "passes/rewrite.h"
 #include "types/types.h"
 
+enum { ELEMENTS }; /* the pass's argument */
+
 static bool is_small_integer(const Type *t) {
   return t && t->kind == TY_TENSOR && t->rank <= 1 && !t->any_rank &&
          (t->dtype == DT_BOOL || dtype_is_int((DType)t->dtype));
@@ -35,14 +37,17 @@ static const Expr *fold_call(Program *p, Arena *arena, const Expr *e) {
   const OpInfo *op = expr_operator(e);
   Known known;
   bool folds = op && (op->known || op->dim) && is_small_integer(e->type) &&
-               types_known(p, arena, e, &known) && expr_is_pure(p, e);
+               types_known(p, arena, e, &known) &&
+               known.count <= pass_arg(p, ELEMENTS) && expr_is_pure(p, e) &&
+               pass_may_rewrite(p, e->span);
   return folds ? constant(p, arena, e, &known) : e;
 }
 
 /* An `else if` that stands alone is an `if`. */
-static const Expr *fold_if(Arena *arena, const Expr *e) {
+static const Expr *fold_if(Program *p, Arena *arena, const Expr *e) {
   const Expr *c = e->args[0];
   if (c->kind != EX_CONST || c->constant->rank != 0) return e;
+  if (!pass_may_rewrite(p, e->span)) return e;
   const Expr *taken = e->args[tensor_i64_at(c->constant, 0) ? 1 : 2];
   if (taken->kind != EX_IF || taken->sugar != SUGAR_ELSE_IF) return taken;
   Expr *alone = arena_copy(arena, taken, sizeof *taken);
@@ -51,13 +56,13 @@ static const Expr *fold_if(Arena *arena, const Expr *e) {
   return alone;
 }
 
-static const Expr *fold(Program *p, Arena *arena, const Expr *e) {
+const Expr *expr_fold(Program *p, Arena *arena, const Expr *e) {
   ExprMap m;
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
     if (m.walk.event != WALK_LEAVE) continue;
     if (m.made->kind == EX_CALL) expr_map_put(&m, fold_call(p, arena, m.made));
-    else if (m.made->kind == EX_IF) expr_map_put(&m, fold_if(arena, m.made));
+    else if (m.made->kind == EX_IF) expr_map_put(&m, fold_if(p, arena, m.made));
   }
   return expr_map_end(&m);
 }
@@ -65,5 +70,5 @@ static const Expr *fold(Program *p, Arena *arena, const Expr *e) {
 Pass pass_fold_constant;
 
 Unit *pass_fold_constant(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, fold);
+  return unit_rewrite(p, unit, expr_fold);
 }

@@ -23,6 +23,7 @@
  * Cells that a program makes while it runs stay cells: plain Relay has them.
  * What cannot be followed is refused, each with its place.
  *
+ *   functional_choose.c  cells that branches choose and functions give
  *   functional_reach.c   who touches the state, and what it is passed to
  *   functional_map.c     functions with the state threaded through */
 #include "passes/functional.h"
@@ -37,14 +38,16 @@
  * they are inferred, and what is written recurses over them. */
 enum { STATE_TYPE_MOST = 4096 };
 
-void functional_refuse(Functional *f, Span span, const char *format, ...) {
+void functional_refuse(Functional *f, Span span, const char *remedy,
+                       const char *format, ...) {
   va_list args;
   va_start(args, format);
   char what[200];
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  diag_error(f->p->diags, E0508, span, "an explicit state cannot express %s",
-             what);
+  Diag *d = diag_error(f->p->diags, E0508, span,
+                       "an explicit state cannot express %s", what);
+  diag_hint(d, "%s", remedy);
 }
 
 /* --- Types as written ----------------------------------------------------- */
@@ -85,6 +88,20 @@ static bool type_holds(const Functional *f, const Type *whole, TypeKind kind) {
 
 bool functional_has_ref(const Functional *f, const Type *t) {
   return type_holds(f, t, TY_REF);
+}
+
+int functional_field_count(const Functional *f, const Type *t) {
+  if (t->kind == TY_TUPLE) return t->count;
+  bool one = t->kind == TY_ADT && t->adt->ctor_count == 1 &&
+             !t->adt->literals && functional_has_ref(f, t);
+  return one ? t->adt->ctors[0].field_count : -1;
+}
+
+const Type *functional_field(const Functional *f, const Type *t, int i) {
+  if (t->kind == TY_TUPLE) return t->args[i];
+  const Adt *adt = t->adt;
+  return type_substitute(f->p->types, adt->ctors[0].fields[i], adt->param_count,
+                         adt->params, t->args, NULL);
 }
 
 /* A function can hold a cell that its type does not show, where the expression
@@ -221,9 +238,37 @@ const TypeExpr *functional_type(Functional *f, const TypeExpr *type) {
 
 /* --- The state ------------------------------------------------------------ */
 
-/* (ref(a), b) as (a, b), which is the first content; `type`: with the content
- * in the place of each cell.  Each cell has to be made there, or two could be
- * one. */
+/* The fields of a constructor's call, by their places; NULL: they are no such
+ * call, or are evaluated in another order. */
+static const Expr *const *given_fields(Functional *f, const Expr *e,
+                                       const Ctor *ctor) {
+  const Expr *callee = e->kind == EX_CALL ? e->call.callee : NULL;
+  if (!callee || callee->kind != EX_IDENT || callee->name != ctor->name ||
+      e->sugar == SUGAR_WITH ||
+      e->count + e->call.attr_count != ctor->field_count)
+    return NULL;
+  const Expr **fields =
+      ARENA_ARRAY(f->arena, const Expr *, (size_t)ctor->field_count);
+  for (int i = 0; fields && i < e->count; i++) fields[i] = e->args[i];
+  for (int i = 0; fields && i < e->call.attr_count; i++) {
+    const Attr *attr = &e->call.attrs[i];
+    if (ctor_field(ctor, attr->name) != e->count + i) return NULL;
+    fields[e->count + i] = attr_as_expr(f->p, f->arena, attr->value);
+  }
+  return fields;
+}
+
+/* The parts of a value that the state holds field by field; NULL: it is not
+ * written out there. */
+static const Expr *const *written_fields(Functional *f, const Expr *e,
+                                         const Type *t) {
+  if (t->kind == TY_ADT) return given_fields(f, e, &t->adt->ctors[0]);
+  return e->kind == EX_TUPLE ? e->args : NULL;
+}
+
+/* (ref(a), b) as (a, b), which is the first content, and so Net(ref(a), b);
+ * `type`: with the content in the place of each cell.  Each cell has to be made
+ * there, or two could be one. */
 static const Expr *first_content(Functional *f, const Expr *e, const Type *t,
                                  const TypeExpr **type, bool *sayable) {
   TypeExpr *whole = ARENA_NEW(f->arena, TypeExpr);
@@ -237,25 +282,33 @@ static const Expr *first_content(Functional *f, const Expr *e, const Type *t,
     *type = write_type(f, t, e->span, sayable);
     return e;
   }
-  if (t->kind != TY_TUPLE || e->kind != EX_TUPLE) {
-    if (t->kind == TY_REF)
-      functional_refuse(f, e->span, "a cell that is not made here, by `ref`");
-    *sayable &= t->kind == TY_REF;
+  int count = functional_field_count(f, t);
+  const Expr *const *fields = count < 0 ? NULL : written_fields(f, e, t);
+  if (!fields) {
+    functional_refuse(
+        f, e->span,
+        "write the constructor or tuple and each `ref(...)` in "
+        "it here",
+        t->kind == TY_REF ? "a cell that is not made here, by `ref`"
+        : count < 0       ? "a cell in a data type of several constructors"
+                          : "a value with a cell in it that is not made here");
     return e;
   }
-  Expr *made = arena_copy(f->arena, e, sizeof *e);
-  const Expr **args = ARENA_ARRAY(f->arena, const Expr *, (size_t)e->count);
+  Expr *made = expr_new(f->arena, EX_TUPLE, e->span);
+  const Expr **args = ARENA_ARRAY(f->arena, const Expr *, (size_t)count);
   const TypeExpr **types =
-      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)e->count);
+      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)count);
   if (!made || !args || !types) return e;
   *whole = (TypeExpr){
-      .kind = TX_TUPLE, .span = e->span, .arg_count = e->count, .args = types};
-  for (int i = 0; i < e->count; i++) {
-    args[i] = first_content(f, e->args[i], t->args[i], &types[i], sayable);
+      .kind = TX_TUPLE, .span = e->span, .arg_count = count, .args = types};
+  for (int i = 0; i < count; i++) {
+    args[i] = first_content(f, fields[i], functional_field(f, t, i), &types[i],
+                            sayable);
     if (types[i]->height > whole->height) whole->height = types[i]->height;
   }
   whole->height++;
   made->args = args;
+  made->count = count;
   return made;
 }
 
@@ -276,12 +329,19 @@ static void add_cell(Functional *f, const Item *item) {
     c->has_ref = functional_has_ref(f, g->type);
     c->initial = first_content(f, e, g->type, &c->type, &sayable);
   }
-  if (!sayable)
-    functional_refuse(
-        f, item->name_span,
-        "a value with a cell in it, or of a type with parameters");
+  const Type *held = g->type->kind == TY_REF ? g->type->args[0] : NULL;
+  if (!sayable && held && functional_has_ref(f, held))
+    functional_refuse(f, item->name_span,
+                      "let the outer value be a tuple or a data type of cells",
+                      "a cell in a cell");
+  else if (!sayable)
+    functional_refuse(f, item->name_span,
+                      "annotate what it is made of, so that its type is known",
+                      "a value of a type with parameters");
   else if (type_holds(f, g->type, TY_FN) && makes_cell(f, c->initial))
-    functional_refuse(f, item->name_span, "a function that may hold a cell");
+    functional_refuse(f, item->name_span,
+                      "make the cell a global value, or a part of one",
+                      "a function that may hold a cell");
   c->loose = sayable && has_any(c->type);
   ptrmap_put(&f->cell_of, item->name, c);
   VEC_PUSH(&f->cells, c);
@@ -333,7 +393,9 @@ static void add_items(Functional *f, const Unit *u) {
     if (of) VEC_PUSH(&places, (Place){.unit = of});
     else if (item->kind != ITEM_IMPORT) VEC_PUSH(&f->items, item);
     if (of && of->meta_count)
-      functional_refuse(f, item->span, "an import with metadata");
+      functional_refuse(f, item->span,
+                        "copy the definitions and the metadata into this text",
+                        "an import with metadata");
   }
   VEC_DONE(&places);
 }
@@ -367,6 +429,7 @@ static void check_items(Functional *f) {
     if (item->kind == ITEM_LET_GLOBAL) {
       if (script)
         functional_refuse(f, item->name_span,
+                          "move it above the first expression",
                           "a global value behind an expression");
       add_cell(f, item);
     }
@@ -374,14 +437,16 @@ static void check_items(Functional *f) {
                   item->kind == ITEM_LET_GLOBAL;
     if (global) ptrmap_put(&f->taken, item->name, (void *)item);
     if (item->kind == ITEM_DEF && item->name == init)
-      functional_refuse(f, item->name_span,
+      functional_refuse(f, item->name_span, "give it another name",
                         "a function called `@init`, which "
                         "gives the first state");
   }
   for (size_t i = 0; script && i < f->items.len; i++)
     if (f->items.data[i]->kind == ITEM_DEF && f->items.data[i]->name == main)
-      functional_refuse(f, script->span,
-                        "an expression at top level besides `@main`");
+      functional_refuse(
+          f, script->span,
+          "give `@main` another name, or leave the expression out",
+          "an expression at top level besides `@main`");
 }
 
 /* --- Units ---------------------------------------------------------------- */
@@ -398,6 +463,92 @@ static Item def_item(Functional *f, const char *name, const Expr *fn) {
 static bool is_live(const Functional *f, const Expr *def) {
   const Fun *fun = ptrmap_get(&f->fun_of, def);
   return fun && fun->live;
+}
+
+/* Names that the text mentions: of types, and in the place of a constructor. */
+static void mention_type(PtrMap *names, const TypeExpr *t) {
+  if (!t) return;
+  if (t->name) ptrmap_put(names, t->name, (void *)t->name);
+  for (int i = 0; i < t->arg_count; i++) mention_type(names, t->args[i]);
+  mention_type(names, t->result);
+}
+
+static void mention_pattern(PtrMap *names, const Pattern *p) {
+  if (p->name) ptrmap_put(names, p->name, (void *)p->name);
+  for (int i = 0; i < p->count; i++) mention_pattern(names, p->fields[i]);
+}
+
+static void mention(const Functional *f, PtrMap *names, const Expr *e) {
+  ExprWalk w;
+  expr_walk_start(&w, f->p->mem, WALK_ENTER | WALK_BIND, e);
+  while (expr_walk_next(&w)) {
+    const Expr *at = w.at;
+    if (w.event == WALK_BIND) {
+      if (w.var) mention_type(names, w.var->annotation);
+      continue;
+    }
+    if (at->kind == EX_IDENT) ptrmap_put(names, at->name, (void *)at->name);
+    if (at->kind == EX_FN) mention_type(names, at->fn->result);
+    for (int i = 0; at->kind == EX_MATCH && i < at->match->arm_count; i++)
+      mention_pattern(names, at->match->arms[i].pattern);
+  }
+  expr_walk_end(&w);
+}
+
+/* Is there a cell in a field of a constructor, in any instance? */
+static bool holds_cell(const Functional *f, const Adt *adt) {
+  bool held = false;
+  const Adt *first = adt->is_generic ? adt->instances : adt;
+  for (const Adt *at = first; at && !held; at = at->next_instance)
+    for (int k = 0; k < at->ctor_count; k++)
+      for (int i = 0; i < at->ctors[k].field_count; i++)
+        held |= functional_has_ref(f, at->ctors[k].fields[i]);
+  return held;
+}
+
+static bool is_mentioned(const PtrMap *names, const AdtDecl *adt) {
+  bool found = ptrmap_has(names, adt->name);
+  for (int k = 0; k < adt->ctor_count && !found; k++)
+    found = ptrmap_has(names, adt->ctors[k].name);
+  return found;
+}
+
+/* What the declarations that are mentioned mention themselves. */
+static void mention_fields(PtrMap *names, const Item *items, int count) {
+  size_t before;
+  do {
+    before = names->len;
+    for (int i = 0; i < count; i++) {
+      const AdtDecl *adt = items[i].kind == ITEM_TYPE ? items[i].adt : NULL;
+      if (!adt || !is_mentioned(names, adt)) continue;
+      mention_type(names, adt->meaning);
+      for (int k = 0; k < adt->ctor_count; k++)
+        for (int j = 0; j < adt->ctors[k].field_count; j++)
+          mention_type(names, adt->ctors[k].fields[j]);
+    }
+  } while (names->len > before);
+}
+
+/* A data type with a cell in it, of which only parts of the state were made, is
+ * not mentioned any more, and plain Relay could not say it. */
+static int drop_types(const Functional *f, Item *items, int count) {
+  PtrMap names;
+  ptrmap_init(&names, f->p->mem);
+  for (int i = 0; i < count; i++) {
+    if (items[i].expr) mention(f, &names, items[i].expr);
+    mention_type(&names, items[i].annotation);
+  }
+  mention_fields(&names, items, count);
+  int n = 0;
+  for (int i = 0; i < count; i++) {
+    const AdtDecl *decl = items[i].kind == ITEM_TYPE ? items[i].adt : NULL;
+    const Adt *adt = decl ? scope_adt(&f->p->user, decl->name) : NULL;
+    bool drop = adt && !is_mentioned(&names, decl) &&
+                (decl->meaning || holds_cell(f, adt));
+    if (!drop) items[n++] = items[i];
+  }
+  ptrmap_done(&names);
+  return n;
 }
 
 /* The text's own items with what became of them; @init comes before the first
@@ -438,7 +589,7 @@ static Unit *map_unit(Functional *f, const Unit *u) {
   const Expr *main = f->script ? functional_script(f) : NULL;
   if (main) items[n++] = def_item(f, "main", main);
   made->items = items;
-  made->item_count = n;
+  made->item_count = drop_types(f, items, n);
   return made;
 }
 
@@ -468,6 +619,7 @@ Unit *pass_functional(Program *p, Unit *u) {
   if (state) {
     check_items(&f);
     find_state_type(&f);
+    if (p->diags->errors == errors) functional_choose(&f, u);
     if (p->diags->errors == errors) functional_reach(&f, u);
     made = p->diags->errors == errors ? map_unit(&f, u) : NULL;
   }

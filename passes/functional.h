@@ -21,12 +21,12 @@ typedef struct Cell {
   const Expr *initial;  /* the content */
 } Cell;
 
-/* A global value, or the part of one that projections lead to. */
+/* A global value, or the part of one that projections and fields lead to. */
 typedef struct Part {
   const Cell *cell;
   const Type *type; /* of the part: a cell's is TY_REF */
   int count;
-  const int *path; /* of `count` projections */
+  const int *path; /* of `count` fields */
 } Part;
 
 /* A function of the text.  One whose calls are known has a name: a `def`, a
@@ -91,9 +91,10 @@ typedef struct Functional {
   PtrMap writer; /* -> the last part that is evaluated and writes */
 } Functional;
 
-/* Reports what has no explicit state. */
-void functional_refuse(Functional *f, Span span, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Reports what has no explicit state, and says what has one. */
+void functional_refuse(Functional *f, Span span, const char *remedy,
+                       const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 static inline unsigned functional_touch(const Functional *f, const Expr *e) {
   return (unsigned)(uintptr_t)ptrmap_get(&f->touch, e);
@@ -104,10 +105,28 @@ static inline const Part *functional_part(const Functional *f, const Expr *e) {
 }
 /* Is there a cell in the type, or in fields of its data types? */
 bool functional_has_ref(const Functional *f, const Type *t);
+/* How many fields a value has that the state holds field by field: a tuple, or
+ * a data value with one constructor and a cell in it; -1: it is held whole. */
+int functional_field_count(const Functional *f, const Type *t);
+const Type *functional_field(const Functional *f, const Type *t, int i);
+/* Does the match take such a value apart, so that its variables are parts of
+ * the state and nothing is left to decide? */
+static inline bool functional_opens(const Functional *f, const Expr *e) {
+  return e->kind == EX_MATCH && ptrmap_has(&f->name, e->args[0]);
+}
+
+/* What a chain of projections and fields of a global's name stands for; NULL:
+ * it is no part of a value with cells. */
+const Part *functional_global_part(Functional *f, const Expr *e);
+/* The same in nodes of its own, for facts are kept by node. */
+const Expr *functional_copy(Functional *f, const Expr *e);
 
 /* Is the value of the script's expression ()?  Then it is not shown. */
 bool functional_is_unit(const Functional *f, const Item *item);
 
+/* Writes out what follows a cell that a branch chooses, or a `def` gives, for
+ * each cell: functional_choose.c. */
+void functional_choose(Functional *f, const Unit *unit);
 /* Finds who touches the state, and reports what cannot be followed.  Entries of
  * the unit take and give it in any case: functional_reach.c. */
 void functional_reach(Functional *f, const Unit *unit);

@@ -256,7 +256,7 @@ static const Expr *content(Thread *t, int cell, Span span) {
   if (frame->now[cell]) return frame->now[cell];
   if (frame->base)
     return t->f->cells.len == 1 ? frame->base : field(t, frame->base, cell);
-  functional_refuse(t->f, span,
+  functional_refuse(t->f, span, "compute it from values above it alone",
                     "a first value that uses the state before all of it is "
                     "there");
   return tuple(t, span, 0, NULL);
@@ -314,7 +314,7 @@ static bool writes(const Thread *t, const Expr *e) {
 /* Does a branch or an arm with the state in it begin there? */
 static bool is_branch(const Thread *t, const ExprWalk *w) {
   bool branch =
-      w->role == ROLE_ARM ||
+      (w->role == ROLE_ARM && !functional_opens(t->f, w->parent)) ||
       (w->role == ROLE_ARG && w->parent->kind == EX_IF && w->index > 0);
   return branch && writes(t, w->parent);
 }
@@ -333,7 +333,8 @@ static void enter(Thread *t, const ExprWalk *w) {
     ptrmap_put(&t->states, w->parent, var);
     frame_push(t, local(t, var->name, var->span), NULL);
   } else {
-    node.tail = w->role == ROLE_RESULT && outer;
+    bool only = w->role == ROLE_ARM && functional_opens(t->f, w->parent);
+    node.tail = (w->role == ROLE_RESULT || only) && outer;
   }
   VEC_PUSH(&t->nodes, node);
 }
@@ -355,6 +356,7 @@ static const Expr *as_stateful(Thread *t, const Expr *was, const Expr *value,
   int count = fun && fun->fn ? fun->fn->fn->param_count : param->arity;
   if (count < 0) {
     functional_refuse(f, was->span,
+                      "write a `fn` around it, whose parameters are known",
                       "a function here, where others use the state");
     return value;
   }
@@ -422,14 +424,15 @@ static const Expr *content_part(Thread *t, const Part *part, int count,
 static const Expr *with_part(Thread *t, const Part *part, const Expr *value) {
   for (int last = part->count; last-- > 0;) {
     const Type *type = part->cell->whole;
-    for (int i = 0; i < last; i++) type = type->args[part->path[i]];
+    for (int i = 0; i < last; i++)
+      type = functional_field(t->f, type, part->path[i]);
+    int count = functional_field_count(t->f, type);
     const Expr *old = content_part(t, part, last, value->span);
-    const Expr **fields =
-        ARENA_ARRAY(t->f->arena, const Expr *, (size_t)type->count);
+    const Expr **fields = ARENA_ARRAY(t->f->arena, const Expr *, (size_t)count);
     if (!fields) return value;
-    for (int i = 0; i < type->count; i++)
+    for (int i = 0; i < count; i++)
       fields[i] = i == part->path[last] ? value : content_field(t, old, i);
-    value = tuple(t, value->span, type->count, fields);
+    value = tuple(t, value->span, count, fields);
   }
   return value;
 }
@@ -475,6 +478,10 @@ static void leave_node(Thread *t, ExprMap *m, bool tail) {
   }
   if (ptrmap_has(&t->f->name, e)) {
     expr_map_put(m, tuple(t, e->span, 0, NULL));
+    return;
+  }
+  if (functional_opens(t->f, e)) {
+    expr_map_put(m, m->made->match->arms[0].body);
     return;
   }
   const Cell *c;

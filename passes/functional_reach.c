@@ -52,7 +52,7 @@ typedef struct Reach {
 } Reach;
 
 static void refuse_graph(Functional *f, Span span) {
-  functional_refuse(f, span,
+  functional_refuse(f, span, "bind it by `let` instead",
                     "a graph variable in a function that changes the state");
 }
 
@@ -111,38 +111,107 @@ static void hide(Reach *r, const Name *name, Fun *fun, const Part *part) {
   ptrmap_put(&r->parts, name, (void *)part);
 }
 
-/* The part of a global value that an expression stands for; NULL: it is another
- * value.  A chain of projections of a name. */
-static const Part *meant_part(const Reach *r, const Expr *e) {
-  Functional *f = r->f;
+static bool is_field(const Expr *e) {
+  return e->kind == EX_PROJ || e->kind == EX_FIELD;
+}
+
+/* The place of the field that a projection, or the name of a field, means; -1:
+ * the checker has not seen it. */
+static int field_index(const Expr *e) {
+  if (e->kind == EX_PROJ) return (int)e->index;
+  const Ctor *ctor = e->field.ctor;
+  return ctor ? ctor_field(ctor, e->field.name) : -1;
+}
+
+/* One field further; NULL: what has the field is held whole. */
+static const Part *part_field(Functional *f, const Part *of, int index) {
+  bool held = index < 0 || index >= functional_field_count(f, of->type);
+  Part *made = held ? NULL : arena_copy(f->arena, of, sizeof *of);
+  int *path = ARENA_ARRAY(f->arena, int, (size_t)of->count + 1);
+  if (!made || !path) return NULL;
+  for (int i = 0; i < of->count; i++) path[i] = of->path[i];
+  path[made->count++] = index;
+  made->path = path;
+  made->type = functional_field(f, of->type, index);
+  return made;
+}
+
+/* A chain of projections and fields of a name; NULL: it is no part of a global
+ * value.  `parts`: by local name. */
+static const Part *chain_part(Functional *f, const PtrMap *parts,
+                              const Expr *e) {
   int depth = 0;
   const Expr *at = e;
-  for (; at->kind == EX_PROJ; at = at->args[0]) depth++;
+  for (; is_field(at); at = at->args[0]) depth++;
   const Part *from = NULL;
-  if (at->kind == EX_LOCAL) from = ptrmap_get(&r->parts, at->name);
-  if (at->kind == EX_GLOBAL && !r->in_library) {
+  if (at->kind == EX_LOCAL && parts) from = ptrmap_get(parts, at->name);
+  if (at->kind == EX_GLOBAL) {
     const Cell *c = ptrmap_get(&f->cell_of, at->g.name);
     if (!c || !c->has_ref) return NULL;
     Part *whole = ARENA_NEW(f->arena, Part);
     *whole = (Part){.cell = c, .type = c->whole};
     from = whole;
   }
-  if (!from || depth == 0) return from;
-  Part *made = arena_copy(f->arena, from, sizeof *from);
-  int *path = ARENA_ARRAY(f->arena, int, (size_t)(from->count + depth));
-  if (!made || !path) return NULL;
-  for (int i = 0; i < from->count; i++) path[i] = from->path[i];
-  made->path = path;
-  made->count = from->count + depth;
+  int *path = ARENA_ARRAY(f->arena, int, (size_t)depth);
+  if (!path) return NULL;
   at = e;
-  for (int i = made->count; i-- > from->count; at = at->args[0])
-    path[i] = (int)at->index;
-  for (int i = from->count; i < made->count; i++) {
-    if (made->type->kind != TY_TUPLE || path[i] >= made->type->count)
-      return NULL;
-    made->type = made->type->args[path[i]];
+  for (int i = depth; i-- > 0; at = at->args[0]) path[i] = field_index(at);
+  for (int i = 0; from && i < depth; i++) from = part_field(f, from, path[i]);
+  return from;
+}
+
+const Part *functional_global_part(Functional *f, const Expr *e) {
+  return chain_part(f, NULL, e);
+}
+
+/* The part of a global value that an expression stands for; NULL: it is another
+ * value.  Names of the library's own globals are not those of the text. */
+static const Part *meant_part(const Reach *r, const Expr *e) {
+  const Expr *root = e;
+  while (is_field(root)) root = root->args[0];
+  if (root->kind == EX_GLOBAL && r->in_library) return NULL;
+  return chain_part(r->f, &r->parts, e);
+}
+
+/* --- Matches -------------------------------------------------------------- */
+
+/* Does the pattern take every value of the type, and leave whole what the state
+ * holds whole? */
+static bool only_opens(const Functional *f, const Pattern *p, const Type *t) {
+  if (p->kind == PT_WILD || p->kind == PT_VAR) return true;
+  int count = functional_field_count(f, t);
+  const Ctor *ctor = t->kind == TY_ADT && count >= 0 ? t->adt->ctors : NULL;
+  if (p->kind != (ctor ? PT_CTOR : PT_TUPLE) || count < 0) return false;
+  for (int i = 0; i < p->count; i++) {
+    const Pattern *field = p->fields[i];
+    int place = field->label && ctor ? ctor_field(ctor, field->label) : i;
+    if (place < 0 || place >= count ||
+        !only_opens(f, field, functional_field(f, t, place)))
+      return false;
   }
-  return made;
+  return true;
+}
+
+/* A match on a part of the state that decides nothing. */
+static bool opens(const Functional *f, const Expr *e, const Part *part) {
+  const Match *match = e->kind == EX_MATCH ? e->match : NULL;
+  return match && match->arm_count == 1 && !match->arms[0].guard &&
+         only_opens(f, match->arms[0].pattern, part->type);
+}
+
+/* What a variable of the pattern stands for; NULL: it is not there. */
+static const Part *part_of_var(Functional *f, const Pattern *p,
+                               const Part *part, const Var *var) {
+  if (p->kind == PT_VAR) return p->var == var ? part : NULL;
+  const Ctor *ctor = part->type->kind == TY_ADT ? part->type->adt->ctors : NULL;
+  const Part *found = NULL;
+  for (int i = 0; i < p->count && !found; i++) {
+    const Pattern *field = p->fields[i];
+    int place = field->label && ctor ? ctor_field(ctor, field->label) : i;
+    const Part *of = part_field(f, part, place);
+    if (of) found = part_of_var(f, field, of, var);
+  }
+  return found;
 }
 
 /* The function that a name means; NULL: none that is known. */
@@ -180,6 +249,9 @@ static void bind(Reach *r, const ExprWalk *w) {
     const Fun *of = fun_for(r->f, w->at);
     part = of->parts ? of->parts[of->bound] : NULL;
     fun = bind_param(r, w->at, w->var);
+  } else if (functional_opens(r->f, w->at)) {
+    part = part_of_var(r->f, w->at->match->arms[0].pattern,
+                       ptrmap_get(&r->f->name, w->at->args[0]), w->var);
   }
   hide(r, w->var->name, fun, part);
 }
@@ -225,6 +297,9 @@ static void note_global(Reach *r, const ExprWalk *w) {
 
 static void refuse_part(Functional *f, const Expr *e, const Part *part) {
   functional_refuse(f, e->span,
+                    "read or write it here, give it another name by `let`, or "
+                    "pass it to a `def`: the text has to say which cell is "
+                    "meant",
                     "the cell `@%s` where it is neither read nor written",
                     part->cell->item->name->text);
 }
@@ -235,9 +310,7 @@ static void refuse_part(Functional *f, const Expr *e, const Part *part) {
 static bool note_part(Reach *r, ExprWalk *w) {
   Functional *f = r->f;
   const Expr *e = w->at;
-  if (e->kind != EX_PROJ && e->kind != EX_LOCAL && e->kind != EX_GLOBAL)
-    return false;
-  if (w->parent && w->parent->kind == EX_PROJ) return false;
+  if (!is_field(e) && e->kind != EX_LOCAL && e->kind != EX_GLOBAL) return false;
   const Part *part = meant_part(r, e);
   if (!part) return false;
   bool cell =
@@ -246,12 +319,14 @@ static bool note_part(Reach *r, ExprWalk *w) {
     ptrmap_put(&f->part, e, (void *)part);
     note_touch(r, e, TOUCH_READ);
   } else if (!cell && (is_alias(r, w) ||
-                       (w->role == ROLE_ARG && w->parent->kind == EX_CALL))) {
+                       (w->role == ROLE_ARG &&
+                        (w->parent->kind == EX_CALL ||
+                         (w->index == 0 && opens(f, w->parent, part)))))) {
     ptrmap_put(&f->name, e, (void *)part);
   } else if (!cell) {
     refuse_part(f, e, part);
   }
-  if (e->kind == EX_PROJ) expr_walk_skip(w);
+  if (is_field(e)) expr_walk_skip(w);
   return true;
 }
 
@@ -324,10 +399,9 @@ static void note(Reach *r, const Expr *root) {
  * could be one for each set of parameters. */
 enum { GIVEN_MOST = 64, COPIES_MOST = 1000 };
 
-/* A tree of nodes of its own, for facts are kept by node. */
-static const Expr *copy_tree(Functional *f, const Expr *fn) {
+const Expr *functional_copy(Functional *f, const Expr *e) {
   ExprMap m;
-  expr_map_start(&m, f->p->mem, f->arena, fn);
+  expr_map_start(&m, f->p->mem, f->arena, e);
   while (expr_map_next(&m))
     if (m.walk.event == WALK_LEAVE) expr_map_own(&m);
   return expr_map_end(&m);
@@ -374,10 +448,11 @@ static Fun *copy_of(Reach *r, Fun *def, uint64_t given,
     if (copy->given == given && same_parts(def, copy->parts, parts))
       return copy;
   if (def->copy_count == COPIES_MOST)
-    functional_refuse(f, def->fn->span, "more than %d copies of a function",
-                      COPIES_MOST);
+    functional_refuse(f, def->fn->span,
+                      "pass it fewer different cells and functions",
+                      "more than %d copies of a function", COPIES_MOST);
   if (def->copy_count++ >= COPIES_MOST) return NULL;
-  const Expr *fn = copy_tree(f, def->fn);
+  const Expr *fn = functional_copy(f, def->fn);
   if (!fn) return NULL;
   Fun *copy = fun_for(f, fn);
   copy->named = true;
@@ -509,6 +584,8 @@ static void refuse_functions(Functional *f) {
   for (size_t i = 0; i < f->uses.len; i++)
     if (f->uses.data[i]->fun->touch && !f->uses.data[i]->led)
       functional_refuse(f, f->uses.data[i]->use->span,
+                        "call it here, or pass it to a function that calls it: "
+                        "the text has to say who is called",
                         "a function that uses the state, as a value");
   for (size_t i = 0; i < f->funs.len; i++) {
     const Fun *fun = f->funs.data[i];
@@ -530,9 +607,11 @@ static void check_place(Functional *f, const ExprWalk *w, unsigned touch) {
   const Expr *in = w->parent;
   if (!in || !touch) return;
   if (w->role == ROLE_GUARD && touch & TOUCH_WRITE)
-    functional_refuse(f, w->at->span, "a guard that changes the state");
-  if (in->kind == EX_BRACKET && touch & TOUCH_WRITE)
     functional_refuse(f, w->at->span,
+                      "bind it by `let` before the match, or write in the arm",
+                      "a guard that changes the state");
+  if (in->kind == EX_BRACKET && touch & TOUCH_WRITE)
+    functional_refuse(f, w->at->span, "bind it by `let` before",
                       "an element in brackets that changes the state");
 }
 

@@ -1,4 +1,6 @@
-/* ToANormalForm: each operand that is computed gets a name, in the order of
+/* ToANormalForm and ToBasicBlockNormalForm.
+ *
+ * ToANormalForm: each operand that is computed gets a name, in the order of
  * evaluation, so that a call has only names and constants as operands
  * (Flanagan et al., "The essence of compiling with continuations", 1993).
  *
@@ -10,8 +12,13 @@
  * branches of an `if`, arms and guards each begin a list of names of their own,
  * and so does a graph variable that is evaluated at its first use.  A use of
  * such a variable may fail, so it is named in its turn as a call is.  Blocks
- * within operands dissolve into the list around them. */
-#include "passes/rewrite.h"
+ * within operands dissolve into the list around them.
+ *
+ * ToBasicBlockNormalForm gives names to operands that branch (`if`, `match`)
+ * and to what is evaluated before such a one in the same expression, and leaves
+ * other operands where they are.  Then a branch is the whole value of a binding
+ * or of a list, and what stands between two branches is a basic block. */
+#include "passes/loop.h"
 
 typedef struct Normal {
   Program *p;
@@ -19,22 +26,13 @@ typedef struct Normal {
   ExprMap map;
   VEC(Binding) named; /* of the lists under way, the innermost last */
   VEC(size_t) lists;  /* where each of them begins */
+  bool blocks;        /* the form of basic blocks */
+  PtrMap early;       /* then: operands that are evaluated before a branch */
 } Normal;
 
-/* Is it evaluated where its parent is, at most on some ways? */
+/* What is not evaluated whenever its parent is has names of its own. */
 static bool begins_list(const ExprWalk *w) {
-  switch (w->role) {
-    case ROLE_ROOT:
-    case ROLE_BODY:
-    case ROLE_ARM:
-    case ROLE_GUARD: return true;
-    case ROLE_ARG: return w->parent->kind == EX_IF && w->index > 0;
-    case ROLE_VALUE: {
-      const Var *var = w->parent->block->bindings[w->index].var;
-      return var && var->lazy;
-    }
-    default: return false;
-  }
+  return w->role == ROLE_ROOT || loop_passes_over(w);
 }
 
 static bool is_operand(const ExprWalk *w) {
@@ -57,6 +55,46 @@ static bool is_computed(const Expr *e) {
     case EX_VAR: return e->var->lazy;
     default: return false;
   }
+}
+
+static bool branches(const Expr *e) {
+  return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_BLOCK;
+}
+
+/* Notes which operands are early, from the last to the first: what stands
+ * before an operand that branches, or has one in it that does.  True when there
+ * is such a one. */
+static bool note_early(Normal *n, const Expr *e, const PtrMap *branching) {
+  bool later = false;
+  int last = e->kind == EX_IF && e->count > 0 ? 0 : e->count - 1;
+  if (e->kind == EX_CALL) {
+    const Expr *callee = e->call.callee;
+    later = branches(callee) || ptrmap_has(branching, callee);
+  }
+  for (int i = last; i >= 0; i--) {
+    if (later) ptrmap_put(&n->early, e->args[i], n);
+    later |= branches(e->args[i]) || ptrmap_has(branching, e->args[i]);
+  }
+  return later;
+}
+
+static void find_early(Normal *n, const Expr *e) {
+  ExprWalk w;
+  PtrMap branching; /* they hold an operand that branches */
+  ptrmap_init(&branching, n->p->mem);
+  expr_walk_start(&w, n->p->mem, WALK_LEAVE, e);
+  while (expr_walk_next(&w))
+    if (w.at->kind != EX_FN && w.at->kind != EX_BLOCK &&
+        note_early(n, w.at, &branching))
+      ptrmap_put(&branching, w.at, n);
+  expr_walk_end(&w);
+  ptrmap_done(&branching);
+}
+
+/* Does the operand get a name? */
+static bool is_named(const Normal *n, const Expr *was, const Expr *e) {
+  bool wanted = !n->blocks || branches(e) || ptrmap_has(&n->early, was);
+  return wanted && is_computed(e);
 }
 
 /* A bracket is written as one only around its items. */
@@ -106,7 +144,7 @@ static void leave(Normal *n) {
   if (e->kind == EX_BLOCK) e = e->block->result;
   if (begins_list(w)) {
     e = end_list(n, e);
-  } else if (is_operand(w) && is_computed(e)) {
+  } else if (is_operand(w) && is_named(n, w->at, e)) {
     Var *var = var_for(n->p, n->arena, e);
     VEC_PUSH(
         &n->named,
@@ -117,8 +155,11 @@ static void leave(Normal *n) {
   expr_map_put(&n->map, e);
 }
 
-static const Expr *normal_form(Program *p, Arena *arena, const Expr *e) {
-  Normal n = {.p = p, .arena = arena};
+static const Expr *in_form(Program *p, Arena *arena, const Expr *e,
+                           bool blocks) {
+  Normal n = {.p = p, .arena = arena, .blocks = blocks};
+  ptrmap_init(&n.early, p->mem);
+  if (blocks) find_early(&n, e);
   VEC_INIT(&n.named, p->mem);
   VEC_INIT(&n.lists, p->mem);
   expr_map_start(&n.map, p->mem, arena, e);
@@ -137,11 +178,26 @@ static const Expr *normal_form(Program *p, Arena *arena, const Expr *e) {
   e = expr_map_end(&n.map);
   VEC_DONE(&n.named);
   VEC_DONE(&n.lists);
+  ptrmap_done(&n.early);
   return e;
+}
+
+const Expr *expr_normal_form(Program *p, Arena *arena, const Expr *e) {
+  return in_form(p, arena, e, false);
+}
+
+static const Expr *block_form(Program *p, Arena *arena, const Expr *e) {
+  return in_form(p, arena, e, true);
 }
 
 Pass pass_a_normal_form;
 
 Unit *pass_a_normal_form(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, normal_form);
+  return unit_rewrite(p, unit, expr_normal_form);
+}
+
+Pass pass_basic_block_form;
+
+Unit *pass_basic_block_form(Program *p, Unit *unit) {
+  return unit_rewrite(p, unit, block_form);
 }

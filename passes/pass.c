@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ops/known.h"
 #include "passes/pass.h"
 #include "types/types.h"
 
@@ -42,6 +43,11 @@ Unit *pass_check(Program *p, Unit *unit) {
  * another text. */
 Unit *pass_static(Program *p, Unit *unit) {
   return types_static(p) ? unit : NULL;
+}
+
+/* What a text would tell anew after a pass, without the text. */
+Unit *pass_effects(Program *p, Unit *unit) {
+  return types_find_again(p, unit) ? unit : NULL;
 }
 
 const Item *pass_entry(Program *p, const Unit *unit, const Name *name) {
@@ -94,22 +100,55 @@ void facts_print(StrBuf *out, unsigned facts, const char *quotes) {
 
 /* --- The runner ----------------------------------------------------------- */
 
-/* Facts are of the unit that the pass was given; it may give another. */
-static Unit *run_one(Program *p, Unit *unit, const PassInfo *pass) {
+PassCall pass_call_of(const PassInfo *pass) {
+  PassCall call = {.pass = pass, .most_rewrites = UINT64_MAX};
+  for (int i = 0; i < PASS_ARGS_MAX; i++) call.args[i] = pass->args[i].standard;
+  return call;
+}
+
+int64_t pass_arg(const Program *p, int i) { return p->passing->args[i]; }
+
+bool pass_fast_math(const Program *p) { return p->passing->fast_math; }
+
+bool pass_may_rewrite(Program *p, Span at) {
+  PassCall *call = p->passing;
+  if (call->rewrites == call->most_rewrites) return false;
+  call->rewrites++;
+  call->last_rewrite = at;
+  return true;
+}
+
+/* Facts are of the unit that the pass was given; it may give another.  A pass
+ * may ask for another, as `relay` does for `check`. */
+static Unit *run_one(Program *p, Unit *unit, PassCall *call) {
   unsigned facts = unit->facts;
+  const PassInfo *pass = call->pass;
+  PassCall *around = p->passing;
+  p->passing = call;
   Unit *made = pass->run(p, unit);
+  p->passing = around;
   if (made) made->facts = (facts & ~pass->breaks) | pass->gives;
   return made;
 }
 
 /* A row above is run only for facts that the unit lacks, so checked units are
- * not checked again. */
-Unit *pass_run(Program *p, Unit *unit, const PassInfo *pass) {
-  for (const PassInfo *row = pass_info; unit && row < pass; row++)
-    if (pass->needs & row->gives & ~unit->facts) unit = run_one(p, unit, row);
+ * not checked again; and not one that would find again what holds, so a unit
+ * whose effects alone are broken is not read anew. */
+Unit *pass_call(Program *p, Unit *unit, PassCall *call) {
+  const PassInfo *pass = call->pass;
+  for (const PassInfo *row = pass_info; unit && row < pass; row++) {
+    PassCall first = pass_call_of(row);
+    bool lacks = pass->needs & row->gives & ~unit->facts;
+    if (lacks && !(row->gives & unit->facts)) unit = run_one(p, unit, &first);
+  }
   if (!unit) return NULL;
   assert(!(pass->needs & ~unit->facts) && "a row above gives what it needs");
-  return run_one(p, unit, pass);
+  return run_one(p, unit, call);
+}
+
+Unit *pass_run(Program *p, Unit *unit, const PassInfo *pass) {
+  PassCall call = pass_call_of(pass);
+  return pass_call(p, unit, &call);
 }
 
 bool unit_check(Program *p, Unit *unit) {

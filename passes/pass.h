@@ -4,7 +4,16 @@
  * A unit carries the set of facts that hold of it.  A pass that needs one which
  * the unit lacks has the rows above it run first; one that breaks a fact takes
  * it out of the set.  So a host asks for the pass that it wants, and not for an
- * order. */
+ * order.
+ *
+ * A pipeline of passes over the checked form goes on in memory, where a text
+ * between two of them would have told all facts anew.  A pass keeps names and
+ * types itself: it gives each node that it makes a type.  It breaks effects,
+ * since what it takes away may be all that a function did; the row `effects`
+ * finds them again before the next pass that asks, over the tree as it is, with
+ * the values of `let`s (types/again.c).  Matches stay covered.  A pass that
+ * breaks types is followed by a text (repl/opt_run.c), and so is every pass
+ * under rly opt --verify, which compares. */
 #ifndef PASSES_PASS_H
 #define PASSES_PASS_H
 
@@ -24,6 +33,15 @@ enum {
  * again: no file but the table's is compiled anew for a row. */
 typedef Unit *Pass(Program *p, Unit *unit);
 
+/* An argument of a pass, which a pipeline gives by its name: FoldConstant(
+ * elements=4).  All are whole numbers. */
+typedef struct PassArg {
+  const char *name;    /* NULL: the row has no more */
+  const char *meaning; /* in a few words */
+  int64_t least, most, standard;
+} PassArg;
+enum { PASS_ARGS_MAX = 4 };
+
 typedef struct PassInfo {
   const char *name;
   unsigned needs, gives, breaks; /* FACT_ */
@@ -31,10 +49,39 @@ typedef struct PassInfo {
   bool lets; /* it may want lets in the place of graph variables */
   const char *sentence;
   bool bound; /* it maps the checked form */
+  PassArg args[PASS_ARGS_MAX];
   Pass *run;
 } PassInfo;
 extern const PassInfo pass_info[];
 extern const int pass_count;
+
+/* A pass as it is called: with its arguments, and what its caller allows and
+ * counts. */
+typedef struct PassCall {
+  const PassInfo *pass;
+  int64_t args[PASS_ARGS_MAX]; /* in the order of the row */
+  bool fast_math;              /* may it change the bits of floats? */
+  uint64_t most_rewrites;      /* it stops after so many */
+  uint64_t rewrites;           /* it has made so many */
+  Span last_rewrite;           /* where it made the last of them */
+} PassCall;
+/* The call with every argument at its default, and all rewrites allowed. */
+PassCall pass_call_of(const PassInfo *pass);
+
+/* --- For the function of a pass ------------------------------------------- */
+
+/* Argument `i` of its row. */
+int64_t pass_arg(const Program *p, int i);
+/* May it rewrite by laws of the real numbers, which floats keep only nearly
+ * (--fast-math)? */
+bool pass_fast_math(const Program *p);
+/* Asked before each rewrite of what stands at `at`: may the pass make it?  Each
+ * one that it may is counted, so that rly opt --bisect can stop a pass after k
+ * rewrites and say which one was wrong.  What a pass rewrites without asking
+ * counts as one rewrite of the definition. */
+bool pass_may_rewrite(Program *p, Span at);
+
+/* --- The table and its runner --------------------------------------------- */
 
 /* NULL: there is none of that name. */
 const PassInfo *pass_find(const char *name);
@@ -47,6 +94,8 @@ void facts_print(StrBuf *out, unsigned facts, const char *quotes);
 /* Runs a pass, after those that give what it needs and the unit lacks.  NULL
  * after reporting what stood in the way. */
 Unit *pass_run(Program *p, Unit *unit, const PassInfo *pass);
+/* The same with arguments; `call` then says how many rewrites were made. */
+Unit *pass_call(Program *p, Unit *unit, PassCall *call);
 
 /* The one way of a parsed unit into a program: of a text that is loaded, an
  * entry of the prompt, definitions that are checked once more because something

@@ -60,16 +60,6 @@ static void check_type_name(Relay *r, const AdtDecl *adt) {
   }
 }
 
-/* One text stands for a type of each rank and dtype that is used. */
-static void check_type_params(Relay *r, const AdtDecl *adt) {
-  for (int i = 0; i < adt->param_count; i++) {
-    const TypeParam *p = &adt->params[i];
-    if (kind_info[p->kind].solve != SOLVE_INSTANCE) continue;
-    relay_refuse(r, p->span, "a data type's parameter that is %s",
-                 kind_info[p->kind].meaning);
-  }
-}
-
 /* A field's type cannot be left out, so it must have words (relay_type). */
 static CtorDecl map_ctor(Relay *r, const CtorDecl *ctor) {
   CtorDecl made = *ctor;
@@ -90,7 +80,6 @@ static Item map_adt(Relay *r, const Item *item) {
   AdtDecl *adt = ARENA_NEW(r->arena, AdtDecl);
   *adt = *item->adt;
   check_type_name(r, adt);
-  check_type_params(r, adt);
   adt->params =
       relay_type_params(r, adt->param_count, adt->params, &adt->param_count);
   CtorDecl *ctors = ARENA_ARRAY(r->arena, CtorDecl, (size_t)adt->ctor_count);
@@ -195,7 +184,8 @@ static Item map_function(Relay *r, const Needs *needs) {
   made.linked = needs->used != NULL;
   if (needs->item->kind != ITEM_EXPR) made.name = relay_global_name(r, needs);
   const Expr *plain = relay_matches(r, relay_fields(r, fn));
-  made.expr = with_inputs(r, relay_expr(r, plain), count, first);
+  const Expr *mapped = relay_adt_ctors(r, relay_expr(r, plain));
+  made.expr = with_inputs(r, mapped, count, first);
   r->home = NULL;
   return made;
 }
@@ -213,7 +203,7 @@ static int add_types(Relay *r, Item *out, int n, bool externs) {
   for (int i = 0; i < r->unit->item_count; i++) {
     const Item *item = &r->unit->items[i];
     if (item->kind != ITEM_TYPE || is_extern(item) != externs) continue;
-    if (item->adt->meaning) continue;
+    if (item->adt->meaning || relay_is_generic_type(item)) continue;
     if (externs && n > first)
       relay_refuse(r, item->span, "a second `extern type`");
     out[n++] = map_adt(r, item);
@@ -230,7 +220,9 @@ static int add_functions(Relay *r, Item *out, int n) {
 /* Names of constructors are needed before bodies are mapped: such a name hides
  * an operator of the same spelling. */
 static void declare_ctors(Relay *r, const AdtDecl *adt) {
-  if (adt->meaning) ptrmap_put(&r->aliases, adt->name, (void *)adt);
+  bool generic = relay_is_generic_type(
+      &(Item){.kind = ITEM_TYPE, .name = adt->name, .adt = adt});
+  if (adt->meaning && !generic) ptrmap_put(&r->aliases, adt->name, (void *)adt);
   for (int i = 0; i < adt->ctor_count; i++) {
     const Name *name = adt->ctors[i].name;
     ptrmap_put(&r->ctors, name, (void *)name);
@@ -275,6 +267,9 @@ static void check_items(Relay *r) {
       case ITEM_LET_GLOBAL:
       case ITEM_LET_LOCAL: check_let(r, item, expressions); break;
       case ITEM_IMPORT: relay_refuse(r, item->span, "an `import`"); break;
+      case ITEM_GRADIENT:
+        relay_refuse(r, item->span, "a rule of differentiation");
+        break;
       case ITEM_DEF:
       case ITEM_PARAM: break;
     }
@@ -292,6 +287,7 @@ static void relay_init(Relay *r, Program *p, const Unit *u, Arena *arena) {
   VEC_INIT(&r->brackets, p->mem);
   VEC_INIT(&r->constants, p->mem);
   VEC_INIT(&r->unsaid, p->mem);
+  relay_adts_init(r);
   ptrmap_init(&r->by_name, p->mem);
   ptrmap_init(&r->library, p->mem);
   ptrmap_init(&r->refused, p->mem);
@@ -308,6 +304,7 @@ static void relay_init(Relay *r, Program *p, const Unit *u, Arena *arena) {
 
 static void relay_done(Relay *r) {
   relay_inputs_done(r);
+  relay_adts_done(r);
   VEC_DONE(&r->hidden);
   VEC_DONE(&r->hidden_dims);
   VEC_DONE(&r->brackets);
@@ -329,17 +326,40 @@ static void relay_done(Relay *r) {
   ptrmap_done(&r->graph);
 }
 
-/* Items grow by the linked definitions of the library, and shrink by what
- * became part of @main. */
+/* One for each instance of a type of the text, behind the functions and types
+ * that name them. */
+static Item *instance_types(Relay *r, int *count) {
+  VEC(Item) made;
+  VEC_INIT(&made, r->p->mem);
+  relay_name_all_adts(r);
+  Item item;
+  for (size_t i = 0; relay_adt_item(r, i, &item); i++)
+    if (!item.adt->meaning) VEC_PUSH(&made, map_adt(r, &item));
+  Item *items = made.len ? VEC_TO_ARENA(&made, r->arena) : NULL;
+  *count = items ? (int)made.len : 0;
+  VEC_DONE(&made);
+  return items;
+}
+
+/* Items grow by the linked definitions of the library and by the instances of
+ * data types, and shrink by what became part of @main. */
 static Unit *map_unit(Relay *r, Unit *u) {
   Unit *made = ARENA_NEW(r->arena, Unit);
   *made = *r->unit;
-  size_t linked = r->library.len;
-  Item *items = ARENA_ARRAY(r->arena, Item, (size_t)made->item_count + linked);
+  size_t linked = r->library.len, own = (size_t)made->item_count;
+  Item *rest = ARENA_ARRAY(r->arena, Item, 2 * own + linked);
+  if (!rest) return u;
+  int types = add_types(r, rest, 0, false);
+  int n = add_functions(r, rest, types);
+  n = add_types(r, rest, n, true);
+  int instances = 0;
+  const Item *of = r->has_generic_adts ? instance_types(r, &instances) : NULL;
+  Item *items = ARENA_ARRAY(r->arena, Item, (size_t)(n + instances));
   if (!items) return u;
-  int n = add_types(r, items, 0, false);
-  n = add_functions(r, items, n);
-  made->item_count = add_types(r, items, n, true);
+  made->item_count = 0;
+  for (int i = 0; i < types; i++) items[made->item_count++] = rest[i];
+  for (int i = 0; i < instances; i++) items[made->item_count++] = of[i];
+  for (int i = types; i < n; i++) items[made->item_count++] = rest[i];
   made->items = items;
   made->version_header = made->plain = true;
   made->meta_text = relay_section(r);
@@ -362,14 +382,15 @@ Unit *pass_relay(Program *p, Unit *u) {
   if (!checked && !(u->facts & FACT_TYPES) && !unit_check(p, u)) return NULL;
   fragment_to_main(p, u);
   Arena *arena = &u->arena;
-  u = relay_instances(p, u);
-  if (!u) return NULL;
   Relay r;
   relay_init(&r, p, u, arena);
   r.names_fields = names_fields;
-  relay_find_inputs(&r);
-  check_items(&r);
-  Unit *made = mem_exhausted(p->mem) ? NULL : map_unit(&r, u);
+  r.unit = u = relay_instances(&r, u);
+  if (u) {
+    relay_find_inputs(&r);
+    check_items(&r);
+  }
+  Unit *made = !u || mem_exhausted(p->mem) ? NULL : map_unit(&r, u);
   relay_done(&r);
   bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);
   return ok ? made : NULL;

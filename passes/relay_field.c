@@ -34,9 +34,10 @@ static const Pattern *pattern_var(Relay *r, Span span, const Name *name) {
   return p;
 }
 
-static const Expr *ctor_call(Relay *r, Span span, const Ctor *ctor,
+/* `named`: where the constructor's name stands. */
+static const Expr *ctor_call(Relay *r, Span span, Span named, const Ctor *ctor,
                              const Expr *const *args) {
-  Expr *callee = expr_new(r->arena, EX_IDENT, span);
+  Expr *callee = expr_new(r->arena, EX_IDENT, named);
   callee->name = ctor->name;
   return expr_call(r->arena, span, callee, ctor->field_count, args);
 }
@@ -120,7 +121,8 @@ static const Expr *named_call(Relay *r, const Expr *e, const Ctor *ctor) {
     args[ctor_field(ctor, attr->name)] =
         rising ? value : keep_order(r, &lets, value, attr->name->text);
   }
-  return with_lets(r, &lets, ctor_call(r, e->span, ctor, args));
+  return with_lets(r, &lets,
+                   ctor_call(r, e->span, e->call.callee->span, ctor, args));
 }
 
 static const Expr *field_match(Relay *r, const Expr *e) {
@@ -154,7 +156,7 @@ static const Expr *changed_copy(Relay *r, const Expr *e) {
     fields[i] = pattern_var(r, e->span, name);
     args[i] = local(r, e->span, name);
   }
-  const Expr *copy = ctor_call(r, e->span, ctor, args);
+  const Expr *copy = ctor_call(r, e->span, e->span, ctor, args);
   return with_lets(r, &lets, match_of(r, e->span, whole, ctor, fields, copy));
 }
 

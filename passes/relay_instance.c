@@ -10,6 +10,7 @@
 #include "types/types.h"
 
 typedef struct Instances {
+  Relay *relay;
   Program *p;
   Unit *unit;
   Arena *arena;
@@ -22,12 +23,20 @@ typedef struct Instances {
 
 /* --- What needs it ------------------------------------------------------- */
 
-bool relay_is_generic(const Item *item) {
-  if (item->kind != ITEM_DEF) return false;
-  const Fn *fn = item->expr->fn;
-  for (int i = 0; i < fn->type_param_count; i++)
-    if (kind_info[fn->type_params[i].kind].solve == SOLVE_INSTANCE) return true;
+static bool has_solved(int count, const TypeParam *params) {
+  for (int i = 0; i < count; i++)
+    if (kind_info[params[i].kind].solve == SOLVE_INSTANCE) return true;
   return false;
+}
+
+bool relay_is_generic(const Item *item) {
+  const Fn *fn = item->kind == ITEM_DEF ? item->expr->fn : NULL;
+  return fn && has_solved(fn->type_param_count, fn->type_params);
+}
+
+bool relay_is_generic_type(const Item *item) {
+  const AdtDecl *adt = item->kind == ITEM_TYPE ? item->adt : NULL;
+  return adt && has_solved(adt->param_count, adt->params);
 }
 
 static bool defines(const Unit *u, const Name *name) {
@@ -53,6 +62,7 @@ static bool uses_generic(Program *p, const Unit *u) {
   expr_walk_start(&w, p->mem, WALK_ENTER, NULL);
   for (int i = 0; i < u->item_count; i++) {
     found |= relay_is_generic(&u->items[i]);
+    found |= relay_is_generic_type(&u->items[i]);
     if (u->items[i].expr) expr_walk_add(&w, u->items[i].expr);
     while (!found && expr_walk_next(&w)) {
       const Name *name = w.at->kind == EX_GLOBAL ? w.at->g.name : NULL;
@@ -96,6 +106,8 @@ static void find_uses(Instances *s, const Global *home, const Expr *value) {
     VEC_PUSH(&s->found, g);
   }
   expr_walk_end(&w);
+  if (s->relay->has_generic_adts)
+    relay_note_ctors(s->relay, home ? home->name : NULL, value);
 }
 
 /* An instance of the text's own functions that nothing uses stays, so that the
@@ -127,89 +139,140 @@ typedef struct Writing {
   Instances *s;
   const Global *home; /* NULL: no instance */
   const Fn *fn;       /* as the function is written */
+  KindEnv env;
 } Writing;
 
 /* The parameter of that name which the instance solves, or -1. */
-static int solved_param(const Writing *w, const Name *name) {
-  for (int i = 0; w->home && name && i < w->fn->type_param_count; i++)
-    if (w->fn->type_params[i].name == name &&
-        kind_info[w->fn->type_params[i].kind].solve == SOLVE_INSTANCE)
+static int solved_param(const KindEnv *env, const Name *name) {
+  for (int i = 0; name && i < env->count; i++)
+    if (env->params[i].name == name &&
+        kind_info[env->params[i].kind].solve == SOLVE_INSTANCE)
       return i;
   return -1;
 }
 
 /* s.0, s.1: no text has such names. */
-static const Name *axis_name(const Writing *w, const Name *shape, int i) {
-  return name_of(w->s->p->names,
-                 arena_printf(w->s->arena, "%s.%d", shape->text, i));
+static const Name *axis_name(const KindEnv *env, const Name *shape, int i) {
+  return name_of(env->p->names,
+                 arena_printf(env->arena, "%s.%d", shape->text, i));
 }
 
-static void write_dims(const Writing *w, TypeExpr *made) {
+static const DimExpr *axis_dim(const KindEnv *env, Span span, const Name *shape,
+                               int i) {
+  DimExpr *axis = ARENA_NEW(env->arena, DimExpr);
+  *axis = (DimExpr){
+      .kind = DX_NAME, .span = span, .name = axis_name(env, shape, i)};
+  return axis;
+}
+
+static void write_dims(const KindEnv *env, TypeExpr *made) {
   VEC(const DimExpr *) dims;
-  VEC_INIT(&dims, w->s->p->mem);
+  VEC_INIT(&dims, env->p->mem);
   for (int i = 0; i < made->dim_count; i++) {
     const DimExpr *d = made->dims[i];
-    int param = d->kind == DX_SPLAT ? solved_param(w, d->name) : -1;
+    int param = d->kind == DX_SPLAT ? solved_param(env, d->name) : -1;
     if (param < 0) VEC_PUSH(&dims, d);
-    int rank = param < 0 ? 0 : types_instance_arg(w->home, param).rank;
-    for (int k = 0; k < rank; k++) {
-      DimExpr *axis = ARENA_NEW(w->s->arena, DimExpr);
-      *axis = (DimExpr){
-          .kind = DX_NAME, .span = d->span, .name = axis_name(w, d->name, k)};
-      VEC_PUSH(&dims, axis);
-    }
+    int rank = param < 0 ? 0 : env->args[param].rank;
+    for (int k = 0; k < rank; k++)
+      VEC_PUSH(&dims, axis_dim(env, d->span, d->name, k));
   }
-  made->dims = dims.len ? VEC_TO_ARENA(&dims, w->s->arena) : NULL;
+  made->dims = dims.len ? VEC_TO_ARENA(&dims, env->arena) : NULL;
   made->dim_count = made->dims ? (int)dims.len : 0;
-  made->whole = false;
+  if (made->dim_count != 1 || made->dims[0]->kind != DX_ANY)
+    made->whole = false;
   VEC_DONE(&dims);
 }
 
-static const TypeExpr *write_type(const Writing *w, const TypeExpr *t) {
-  if (!t || !w->home) return t;
-  TypeExpr *made = arena_copy(w->s->arena, t, sizeof *t);
-  const TypeExpr **args =
-      ARENA_ARRAY(w->s->arena, const TypeExpr *, (size_t)t->arg_count);
-  if (!made || (!args && t->arg_count)) return t;
-  int dtype = solved_param(w, t->kind == TX_TENSOR ? t->dtype_name : NULL);
-  if (t->kind == TX_TENSOR) write_dims(w, made);
+typedef VEC(const TypeExpr *) TypeExprs;
+
+/* The axes of a shape among the arguments of a data type. */
+static void write_axes(const KindEnv *env, Span span, int param,
+                       TypeExprs *out) {
+  for (int i = 0; i < env->args[param].rank; i++) {
+    TypeExpr *made = ARENA_NEW(env->arena, TypeExpr);
+    const DimExpr **dims = ARENA_ARRAY(env->arena, const DimExpr *, 1);
+    if (dims) dims[0] = axis_dim(env, span, env->params[param].name, i);
+    *made = (TypeExpr){
+        .kind = TX_DIM, .span = span, .dims = dims, .dim_count = dims != NULL};
+    VEC_PUSH(out, made);
+  }
+}
+
+/* Box[(s..., 1), d]: a shape that is an item of another. */
+static void write_arg(const KindEnv *env, const TypeExpr *t, TypeExprs *out) {
+  bool splat = t->kind == TX_DIM && t->dims[0]->kind == DX_SPLAT;
+  int param = splat ? solved_param(env, t->dims[0]->name) : -1;
+  if (param < 0) VEC_PUSH(out, relay_written_type(env, t));
+  else write_axes(env, t->span, param, out);
+}
+
+static void write_args(const KindEnv *env, TypeExpr *made) {
+  TypeExprs args;
+  VEC_INIT(&args, env->p->mem);
+  for (int i = 0; i < made->arg_count; i++)
+    write_arg(env, made->args[i], &args);
+  made->args = args.len ? VEC_TO_ARENA(&args, env->arena) : NULL;
+  made->arg_count = made->args ? (int)args.len : 0;
+  VEC_DONE(&args);
+}
+
+/* A parameter by itself: `s` as an argument, `d` as the type of a scalar. */
+static void write_param(const KindEnv *env, int param, TypeExpr *made) {
+  bool shape = env->params[param].kind == KIND_SHAPE;
+  TypeExprs axes;
+  VEC_INIT(&axes, env->p->mem);
+  made->kind = shape ? TX_TUPLE : TX_TENSOR;
+  made->scalar = !shape;
+  made->dtype = env->args[param].dtype;
+  if (shape) write_axes(env, made->span, param, &axes);
+  made->args = axes.len ? VEC_TO_ARENA(&axes, env->arena) : NULL;
+  made->arg_count = made->args ? (int)axes.len : 0;
+  VEC_DONE(&axes);
+}
+
+const TypeExpr *relay_written_type(const KindEnv *env, const TypeExpr *t) {
+  if (!t || env->count == 0) return t;
+  TypeExpr *made = arena_copy(env->arena, t, sizeof *t);
+  if (!made) return t;
+  bool tensor = t->kind == TX_TENSOR;
+  int dtype = solved_param(env, tensor ? t->dtype_name : NULL);
+  int alone =
+      solved_param(env, t->kind == TX_NAME && !t->brackets ? t->name : NULL);
+  if (tensor) write_dims(env, made);
   if (dtype >= 0) {
-    made->dtype = types_instance_arg(w->home, dtype).dtype;
+    made->dtype = env->args[dtype].dtype;
     made->dtype_name = NULL;
   }
-  int scalar = t->kind == TX_NAME ? solved_param(w, t->name) : -1;
-  if (scalar >= 0) {
-    made->kind = TX_TENSOR;
-    made->scalar = true;
-    made->dtype = types_instance_arg(w->home, scalar).dtype;
-  }
-  for (int i = 0; i < t->arg_count; i++) args[i] = write_type(w, t->args[i]);
-  made->args = args;
-  made->result = write_type(w, t->result);
+  write_args(env, made);
+  if (alone >= 0) write_param(env, alone, made);
+  made->result = relay_written_type(env, t->result);
   return made;
 }
 
-static void write_params(const Writing *w, Fn *fn) {
+/* The parameters that are left, with one for each axis of a shape. */
+static const TypeParam *written_params(const KindEnv *env, int *count) {
   VEC(TypeParam) params;
-  VEC_INIT(&params, w->s->p->mem);
-  for (int i = 0; i < w->fn->type_param_count; i++) {
-    TypeParam p = w->fn->type_params[i];
-    bool solved = solved_param(w, p.name) >= 0;
+  VEC_INIT(&params, env->p->mem);
+  for (int i = 0; i < env->count; i++) {
+    TypeParam p = env->params[i];
+    bool solved = kind_info[p.kind].solve == SOLVE_INSTANCE;
     if (!solved) VEC_PUSH(&params, p);
-    int rank = solved ? types_instance_arg(w->home, i).rank : 0;
+    int rank = solved ? env->args[i].rank : 0;
     for (int k = 0; k < rank; k++)
-      VEC_PUSH(&params, (TypeParam){axis_name(w, p.name, k), p.span, KIND_DIM});
+      VEC_PUSH(&params,
+               (TypeParam){axis_name(env, p.name, k), p.span, KIND_DIM});
   }
-  fn->type_params = params.len ? VEC_TO_ARENA(&params, w->s->arena) : NULL;
-  fn->type_param_count = fn->type_params ? (int)params.len : 0;
+  const TypeParam *made = params.len ? VEC_TO_ARENA(&params, env->arena) : NULL;
+  *count = made ? (int)params.len : 0;
   VEC_DONE(&params);
+  return made;
 }
 
 /* --- Attributes ----------------------------------------------------------- */
 
 static const AttrExpr *axis_attr(const Writing *w, const AttrExpr *x, int i) {
   Expr *e = expr_new(w->s->arena, EX_IDENT, x->span);
-  e->name = axis_name(w, x->expr->name, i);
+  e->name = axis_name(&w->env, x->expr->name, i);
   AttrExpr *made = ARENA_NEW(w->s->arena, AttrExpr);
   *made = (AttrExpr){.kind = AX_EXPR, .span = x->span, .expr = e};
   return made;
@@ -218,14 +281,14 @@ static const AttrExpr *axis_attr(const Writing *w, const AttrExpr *x, int i) {
 /* The parameter that the value names, or -1. */
 static int attr_param(const Writing *w, const AttrExpr *x) {
   bool named = x->kind == AX_EXPR && x->expr->kind == EX_IDENT;
-  return named ? solved_param(w, x->expr->name) : -1;
+  return named ? solved_param(&w->env, x->expr->name) : -1;
 }
 
 typedef VEC(const AttrExpr *) AttrItems;
 
 static void write_item(const Writing *w, const AttrExpr *x, AttrItems *out) {
   int param = attr_param(w, x);
-  int rank = param < 0 ? 0 : types_instance_arg(w->home, param).rank;
+  int rank = param < 0 ? 0 : w->env.args[param].rank;
   if (param < 0) VEC_PUSH(out, x);
   for (int i = 0; i < rank; i++) VEC_PUSH(out, axis_attr(w, x, i));
 }
@@ -238,7 +301,7 @@ static const AttrExpr *write_attr(const Writing *w, const AttrExpr *x) {
   AttrExpr *made = arena_copy(w->s->arena, x, sizeof *x);
   if (!made) return x;
   if (param >= 0 && !shape) {
-    const char *name = dtype_name(types_instance_arg(w->home, param).dtype);
+    const char *name = dtype_name(w->env.args[param].dtype);
     *made = (AttrExpr){.kind = AX_STRING,
                        .span = x->span,
                        .text = name,
@@ -278,8 +341,9 @@ static void write_use(const Writing *w, ExprMap *m) {
 static void write_fn(const Writing *w, ExprMap *m) {
   Fn *fn = arena_copy(w->s->arena, m->made->fn, sizeof *m->made->fn);
   if (!fn) return;
-  fn->result = write_type(w, fn->result);
-  if (m->walk.at->fn == w->fn) write_params(w, fn);
+  fn->result = relay_written_type(&w->env, fn->result);
+  if (m->walk.at->fn == w->fn)
+    fn->type_params = written_params(&w->env, &fn->type_param_count);
   expr_map_own(m)->fn = fn;
 }
 
@@ -288,13 +352,25 @@ static void write_var(const Writing *w, ExprMap *m) {
   if (!old || !old->annotation) return;
   Var *made = arena_copy(w->s->arena, old, sizeof *old);
   if (!made) return;
-  made->annotation = write_type(w, old->annotation);
+  made->annotation = relay_written_type(&w->env, old->annotation);
   expr_map_bind(m, made);
+}
+
+static void instance_env(Writing *w) {
+  size_t count = (size_t)w->fn->type_param_count;
+  KindArg *args = ARENA_ARRAY(w->s->arena, KindArg, count);
+  for (size_t i = 0; args && i < count; i++)
+    args[i] = types_instance_arg(w->home, (int)i);
+  w->env.count = args ? (int)count : 0;
+  w->env.params = w->fn->type_params;
+  w->env.args = args;
 }
 
 /* Parsed expressions name what they use, so variables may be made anew. */
 static const Expr *write_expr(Instances *s, const Global *home, const Expr *e) {
   Writing w = {.s = s, .home = home, .fn = home ? e->fn : NULL};
+  w.env = (KindEnv){.p = s->p, .arena = s->arena};
+  if (home) instance_env(&w);
   ExprMap m;
   expr_map_start(&m, s->p->mem, s->arena, e);
   while (expr_map_next(&m)) {
@@ -337,10 +413,13 @@ static Unit *write_unit(Instances *s) {
   return mem_exhausted(s->p->mem) ? NULL : made;
 }
 
-Unit *relay_instances(Program *p, Unit *u) {
+Unit *relay_instances(Relay *r, Unit *u) {
+  Program *p = r->p;
+  for (int i = 0; i < u->item_count; i++)
+    r->has_generic_adts |= relay_is_generic_type(&u->items[i]);
   if (!uses_generic(p, u)) return u;
   if (!(u->facts & FACT_TYPES) && !unit_check(p, u)) return NULL;
-  Instances s = {.p = p, .unit = u, .arena = &u->arena};
+  Instances s = {.relay = r, .p = p, .unit = u, .arena = &u->arena};
   VEC_INIT(&s.found, p->mem);
   VEC_INIT(&s.maps, p->mem);
   ptrmap_init(&s.met, p->mem);

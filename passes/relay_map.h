@@ -34,16 +34,23 @@ typedef struct Relay {
   Arena *arena;
   VEC(const Item *) params;
   VEC(Needs *) needs;
-  PtrMap by_name;          /* a def's Name -> Needs */
-  PtrMap library;          /* the same of the library's that TVM's lacks */
-  PtrMap refused;          /* uses of the library that were reported */
-  PtrMap ctors;            /* names of the unit's constructors */
-  PtrMap adts;             /* Name -> AdtDecl, of list literals */
-  PtrMap aliases;          /* Name -> AdtDecl */
-  bool names_fields;       /* a type of the text has named fields */
-  PtrMap type_args;        /* an alias's parameter -> TypeExpr, mapped */
-  VEC(Tensor *) constants; /* of the metadata section to be, owned */
-  VEC(Span) unsaid;        /* annotations left out, in the unit's own text */
+  PtrMap by_name;        /* a def's Name -> Needs */
+  PtrMap library;        /* the same of the library's that TVM's lacks */
+  PtrMap refused;        /* uses of the library that were reported */
+  PtrMap ctors;          /* names of the unit's constructors */
+  PtrMap adts;           /* Name -> AdtDecl, of list literals */
+  PtrMap aliases;        /* Name -> AdtDecl */
+  bool names_fields;     /* a type of the text has named fields */
+  PtrMap type_args;      /* an alias's parameter -> TypeExpr, mapped */
+  int alias_depth;       /* aliases within one another */
+  bool has_generic_adts; /* the text has types of shapes or dtypes: */
+  PtrMap adt_places;     /* an instance's Name, or this struct -> PtrMap:
+                            where a constructor's text is -> its Adt */
+  VEC(PtrMap *) adt_maps;
+  PtrMap adt_names;             /* an instance -> what its names end with */
+  VEC(const Adt *) adt_written; /* the same, in the order of their uses */
+  VEC(Tensor *) constants;      /* of the metadata section to be, owned */
+  VEC(Span) unsaid; /* annotations left out, in the unit's own text */
   /* In the definition at hand: */
   const Needs *home;
   PtrMap locals; /* Name -> the Name that it prints as */
@@ -65,9 +72,39 @@ void relay_refuse(Relay *r, Span span, const char *format, ...)
 
 /* Has the function parameters of such kinds? */
 bool relay_is_generic(const Item *item);
+bool relay_is_generic_type(const Item *item);
 /* The unit with a function for each of their instances that it uses: the same
  * unit where it uses none; NULL after a report. */
-Unit *relay_instances(Program *p, Unit *u);
+Unit *relay_instances(Relay *r, Unit *u);
+
+/* What the parameters of an instance stand for. */
+typedef struct KindEnv {
+  Program *p;
+  Arena *arena;
+  int count; /* 0: there are none */
+  const TypeParam *params;
+  const KindArg *args;
+} KindEnv;
+
+/* A type of the text with those put in. */
+const TypeExpr *relay_written_type(const KindEnv *env, const TypeExpr *t);
+
+/* --- Data types of shapes and dtypes (relay_adt.c) ----------------------- */
+
+void relay_adts_init(Relay *r);
+void relay_adts_done(Relay *r);
+/* Notes which instances the constructors of a checked expression belong to;
+ * `home` is the name of the function's instance, or NULL. */
+void relay_note_ctors(Relay *r, const Name *home, const Expr *value);
+/* The type with names of instances. */
+const TypeExpr *relay_adt_types(Relay *r, const TypeExpr *t);
+/* The same of the constructors in a mapped expression. */
+const Expr *relay_adt_ctors(Relay *r, const Expr *e);
+/* The n-th instance that something written names, as an item; false: there are
+ * fewer.  Mapping one may name more. */
+bool relay_adt_item(Relay *r, size_t n, Item *out);
+/* Names an instance of each type of the text that has none yet. */
+void relay_name_all_adts(Relay *r);
 
 /* --- Params (relay_input.c) ----------------------------------------------- */
 
@@ -99,6 +136,8 @@ int64_t relay_graph(Relay *r, int64_t index);
 
 /* --- Types (relay_type.c) ------------------------------------------------- */
 
+/* The type without aliases, and with the names of instances. */
+const TypeExpr *relay_meaning(Relay *r, const TypeExpr *t);
 /* The type of a binder or a result; NULL when there are no words for it, for
  * it may be left out. */
 const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t);

@@ -138,9 +138,24 @@ static void refuse_any_rank(Relay *r, const TypeExpr *t) {
   if (t->result) refuse_any_rank(r, t->result);
 }
 
+/* An alias may stand for an instance, and an instance of an alias for what it
+ * means. */
+const TypeExpr *relay_meaning(Relay *r, const TypeExpr *t) {
+  t = without_aliases(r, t);
+  if (!r->has_generic_adts) return t;
+  if (r->alias_depth >= ALIASES_MAX) {
+    relay_refuse(r, t->span, "aliases of aliases as deep as this");
+    return t;
+  }
+  r->alias_depth++;
+  t = without_aliases(r, relay_adt_types(r, t));
+  r->alias_depth--;
+  return t;
+}
+
 const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t) {
   if (!t) return NULL;
-  t = without_aliases(r, t);
+  t = relay_meaning(r, t);
   refuse_any_rank(r, t);
   if (has_words(t, true)) return map_type(r, t);
   if (!r->home || !r->home->used) VEC_PUSH(&r->unsaid, t->span);
@@ -148,7 +163,7 @@ const TypeExpr *relay_annotation(Relay *r, const TypeExpr *t) {
 }
 
 const TypeExpr *relay_type(Relay *r, const TypeExpr *t) {
-  t = without_aliases(r, t);
+  t = relay_meaning(r, t);
   refuse_any_rank(r, t);
   if (!has_words(t, false))
     relay_refuse(r, t->span, "this type, which cannot be left out");

@@ -1,10 +1,8 @@
 /* The way of a pass through the checked program; see rewrite.h.
  *
  * Passes map the bound form, in which each use knows what it means and each
- * expression its type.  What they make is printed as the checked program
- * (ir/print.h) and read again as a text, so that types and effects are found
- * anew, and a pass that broke something is refused by the checker.  Functions
- * that are checked by instance stay as they are written. */
+ * expression its type.  Functions that are checked by instance stay as they are
+ * written. */
 #include "passes/rewrite.h"
 
 #include "ops/ops.h"
@@ -48,13 +46,19 @@ static const Expr *with_lets(Program *p, Arena *arena, const Expr *e) {
 typedef struct Job {
   Program *p;
   Arena *arena;
-  Rewrite *rewrite;
+  RewriteWith *rewrite;
+  void *data;
 } Job;
 
 static const Expr *rewritten(Job *job, const Expr *e) {
+  const PassCall *call = job->p->passing;
+  uint64_t before = call->rewrites;
   const Expr *lets = with_lets(job->p, job->arena, e);
-  const Expr *made = lets ? job->rewrite(job->p, job->arena, lets) : NULL;
-  return made ? made : e;
+  const Expr *made =
+      lets ? job->rewrite(job->data, job->p, job->arena, lets) : NULL;
+  if (!made) return e;
+  bool asked = made == lets || call->rewrites > before;
+  return asked || pass_may_rewrite(job->p, e->span) ? made : lets;
 }
 
 static void rewrite_global(Job *job, Global *g) {
@@ -71,8 +75,9 @@ static void rewrite_items(void *data, Unit *u) {
 }
 
 /* The steps of imported texts are among the unit's. */
-Unit *unit_rewrite(Program *p, Unit *unit, Rewrite *rewrite) {
-  Job job = {p, &unit->arena, rewrite};
+Unit *unit_rewrite_with(Program *p, Unit *unit, RewriteWith *rewrite,
+                        void *data) {
+  Job job = {p, &unit->arena, rewrite, data};
   unit_each(p, unit, rewrite_items, &job);
   for (int i = 0; i < unit->step_count; i++) {
     Step *step = &unit->steps[i];
@@ -80,6 +85,65 @@ Unit *unit_rewrite(Program *p, Unit *unit, Rewrite *rewrite) {
     else step->expr = rewritten(&job, step->expr);
   }
   return mem_exhausted(p->mem) ? NULL : unit;
+}
+
+typedef struct Plain {
+  Rewrite *rewrite;
+} Plain;
+
+static const Expr *rewrite_plainly(void *data, Program *p, Arena *arena,
+                                   const Expr *e) {
+  return ((const Plain *)data)->rewrite(p, arena, e);
+}
+
+Unit *unit_rewrite(Program *p, Unit *unit, Rewrite *rewrite) {
+  return unit_rewrite_with(p, unit, rewrite_plainly, &(Plain){rewrite});
+}
+
+static const Expr *as_it_is(Program *p, Arena *arena, const Expr *e) {
+  (void)p;
+  (void)arena;
+  return e;
+}
+
+Unit *unit_with_lets(Program *p, Unit *unit) {
+  return unit_rewrite(p, unit, as_it_is);
+}
+
+Global *global_new(Program *p, Arena *arena, const char *like, Span span,
+                   const Type *type) {
+  const Name *name = name_of(p->names, like);
+  for (int i = 1; scope_global(&p->user, name) && !mem_exhausted(p->mem); i++)
+    name = name_of(p->names, arena_printf(arena, "%s%d", like, i));
+  Global *g = ARENA_NEW(&p->arena, Global);
+  if (!g) return NULL;
+  *g = (Global){.kind = GLOBAL_DEF,
+                .name = name,
+                .span = span,
+                .type = type,
+                .effects = EFFECT_ALL,
+                .slot = -1};
+  ptrmap_put(&p->user.globals, name, g);
+  return g;
+}
+
+Item global_item(const Global *g) {
+  return (Item){.kind = ITEM_DEF,
+                .span = g->value->span,
+                .name_span = g->value->span,
+                .name = g->name,
+                .expr = g->value,
+                .linked = true};
+}
+
+void unit_add_items(Unit *unit, size_t added, const Item *more) {
+  size_t count = (size_t)unit->item_count;
+  Item *items = ARENA_ARRAY(&unit->arena, Item, count + added + 1);
+  if (!items) return;
+  for (size_t i = 0; i < count; i++) items[i] = unit->items[i];
+  for (size_t i = 0; i < added; i++) items[count + i] = more[i];
+  unit->items = items;
+  unit->item_count = (int)(count + added);
 }
 
 bool expr_is_pure(const Program *p, const Expr *e) {

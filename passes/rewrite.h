@@ -13,6 +13,14 @@ typedef const Expr *Rewrite(Program *p, Arena *arena, const Expr *e);
  * imports, and each of its expressions.  The unit, or NULL when memory ran
  * out. */
 Unit *unit_rewrite(Program *p, Unit *unit, Rewrite *rewrite);
+/* The same for a rewrite that wants to know more than the expression. */
+typedef const Expr *RewriteWith(void *data, Program *p, Arena *arena,
+                                const Expr *e);
+Unit *unit_rewrite_with(Program *p, Unit *unit, RewriteWith *rewrite,
+                        void *data);
+/* Makes lets of the graph variables that are evaluated where they stand, in all
+ * definitions, for passes that look from one into another. */
+Unit *unit_with_lets(Program *p, Unit *unit);
 /* Calls `visit` for the unit and each text that it imports. */
 void unit_each(Program *p, Unit *unit, void (*visit)(void *data, Unit *u),
                void *data);
@@ -25,5 +33,68 @@ const struct OpInfo *expr_operator(const Expr *e);
 const Expr *expr_use(Arena *arena, Span span, Var *var);
 /* A new variable that holds such a value. */
 Var *var_for(Program *p, Arena *arena, const Expr *value);
+
+/* --- Copies and calls (copy.c) ------------------------------------------ */
+
+/* Is it of at most so many nodes, and without graph variables that are
+ * evaluated at their first use?  Then it may stand at a second place. */
+bool expr_is_small(const Program *p, const Expr *e, int64_t most);
+
+/* How many nodes it has. */
+int64_t expr_size(const Program *p, const Expr *e);
+bool expr_mentions(const Program *p, const Expr *e, const Var *var);
+/* Puts into `uses` how often each variable stands in `e`: a Var to a number. */
+void expr_count_uses(const Program *p, const Expr *e, PtrMap *uses);
+
+/* Is it an `if` or a `match` with a branch of another type?  Where the checker
+ * knows which is taken, its type is that branch's. */
+bool expr_joins_types(const Expr *e);
+/* Is it an operator's call whose shape may depend on the value of an operand?
+ * The checker knows more of it where it knows that value. */
+bool expr_computes_shape(const Expr *e);
+/* Does a call of this function mean no more than its body with the arguments in
+ * the places of the parameters?  Entering one with parameters in brackets, or
+ * with arguments whose dimensions only the function knows, does more. */
+bool call_is_plain(const Program *p, const Expr *call, const Expr *fn);
+/* The body of the function (EX_FN) in the place of a plain call of it, with a
+ * `let` for each argument that is computed; a copy, so that the function stays.
+ * NULL: out of memory. */
+const Expr *call_inlined(Program *p, Arena *arena, const Expr *call,
+                         const Expr *fn);
+/* A name, a global or a scalar: evaluating it twice is as well as once. */
+bool expr_is_simple(const Expr *e);
+
+/* Gives each operand that is computed a name (normal.c). */
+Rewrite expr_normal_form;
+
+/* Writes what is known of small integer tensors as constants, and puts taken
+ * branches in the place of their `if` (fold.c). */
+Rewrite expr_fold;
+
+/* Puts bodies of small functions in the places of their calls (inline.c); its
+ * data is an Inlining. */
+typedef struct Inlining {
+  int64_t size;     /* of bodies, at most */
+  PtrMap recursive; /* Globals that reach themselves */
+  PtrMap local;     /* Var -> the function that a `let` gives it */
+} Inlining;
+void inlining_start(Inlining *in, Program *p);
+void inlining_end(Inlining *in);
+RewriteWith expr_inline;
+
+/* --- Definitions that passes make --------------------------------------- */
+
+/* A new one in the program's scope, of that name or, where it is taken, one
+ * like it.  NULL: memory ran out. */
+Global *global_new(Program *p, Arena *arena, const char *like, Span span,
+                   const Type *type);
+/* Its item, once it has its value. */
+Item global_item(const Global *g);
+/* Adds items at the end of the text, below the values that they use. */
+void unit_add_items(Unit *unit, size_t count, const Item *items);
+
+/* The definitions that can reach themselves: Global -> one of those that it
+ * reaches and that reach it, the same for all of these. */
+void find_recursive(Program *p, Unit *unit, PtrMap *out);
 
 #endif

@@ -53,7 +53,8 @@ static void keep_reached(void *data, Unit *unit) {
   for (int i = 0; kept && i < unit->item_count; i++) {
     const Item *item = &unit->items[i];
     const Global *g = item->kind == ITEM_DEF ? item_global(u->p, item) : NULL;
-    if (!g || ptrmap_has(&u->reached, g)) kept[n++] = *item;
+    if (!g || ptrmap_has(&u->reached, g) || !pass_may_rewrite(u->p, item->span))
+      kept[n++] = *item;
   }
   if (!kept) return;
   unit->items = kept;

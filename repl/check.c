@@ -7,7 +7,8 @@
  *
  * With --types, --effects or --json the definitions of the user's texts follow,
  * in the order of the text.  The library's are left out: only those that a
- * program uses are linked, so they would make the list depend on that. */
+ * program uses are linked, so they would make the list depend on that.
+ * --tail-calls adds a line for each recursive call. */
 #include "lib/inside.h"
 #include "repl/cli.h"
 
@@ -68,6 +69,46 @@ static void print_definitions(Host *h) {
   strbuf_done(&out);
 }
 
+/* `FILE:LINE:COLUMN: @f calls @g: ` and what becomes of the frame. */
+static void print_tail_call(Host *h, const TailCall *c, StrBuf *out) {
+  Place at = sources_place(h->program->ir->sources, c->at);
+  if (!at.file) return;
+  strbuf_addf(out, "%s:%u:%u: %s%scalls %s: ", at.file->path, at.line,
+              at.column, c->caller, *c->caller ? " " : "", c->callee);
+  Place waits = sources_place(h->program->ir->sources, c->waits);
+  switch (c->kind) {
+    case TAIL_END: strbuf_add(out, "a tail call, constant stack\n"); break;
+    case TAIL_CONS:
+      strbuf_add(out, "the last field of a result, constant stack\n");
+      break;
+    case TAIL_INNER:
+      strbuf_add(out, "a tail call of a `fn` that others call\n");
+      break;
+    case TAIL_BEFORE:
+      strbuf_addf(out, "a frame each, %s waits", c->between);
+      if (waits.file) strbuf_addf(out, " (%u:%u)", waits.line, waits.column);
+      strbuf_add_char(out, '\n');
+      break;
+  }
+}
+
+static void print_tail_calls(Host *h) {
+  Program *p = h->program->ir;
+  StrBuf out;
+  Arena arena;
+  TailCalls calls;
+  strbuf_init(&out, p->mem);
+  arena_init(&arena, p->mem);
+  VEC_INIT(&calls, p->mem);
+  if (tail_calls(p, h->program->newest, &arena, &calls))
+    for (size_t i = 0; i < calls.len; i++)
+      print_tail_call(h, &calls.data[i], &out);
+  if (!mem_exhausted(p->mem)) host_write(h, strbuf_text(&out), out.len);
+  VEC_DONE(&calls);
+  arena_done(&arena);
+  strbuf_done(&out);
+}
+
 /* --static asks one question more, after the file was found correct: is every
  * shape a number before the program runs?  Definitions are printed only for a
  * file that passed, for an incorrect one has types that nobody chose. */
@@ -79,6 +120,7 @@ static int check_file(Host *h, const char *path) {
   host_report(h);
   if (status == RLY_OK && (h->cli->types || h->cli->effects || h->cli->json))
     print_definitions(h);
+  if (status == RLY_OK && h->cli->tail_calls) print_tail_calls(h);
   if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   return exit_status(status);
 }

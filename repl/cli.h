@@ -18,17 +18,24 @@ typedef enum ColorMode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorMode;
 typedef struct Cli {
   rly_options limits;
   ColorMode color;
-  bool json, types, effects, statics, write, relay, functional, stateful;
+  bool json, types, effects, statics, tail_calls, write, relay, functional,
+      stateful;
   bool ir, bytecode, time, stats, profile;
   bool interactive, no_startup, promote, shell, markdown, help, version;
   const char *entry, *outputs, *eval, *trace, *startup;
   const char *step, *init, *tail;
   const char *save_state, *load_state, *carry, *reset_on;
-  const char *fold, *html, *pass;
+  const char *fold, *html, *pass, *format;
   const char *passes, *print_before, *print_after;
+  const char *import_as;
+  bool import_test;
   bool level0, level1, level2, dump_pipeline, print_changed, time_passes;
+  bool fast_math, verify, bisect;
+  const char *reduce;
+  TextList exec; /* of opt */
   uint64_t repeat, steps;
   TextList params, inputs, breaks;
+  TextList bind_shape, bind;
   TextList entries;                           /* of fmt */
   TextList input, output, expect, frame, hop; /* of streams */
   TextList words; /* the words that are not flags: files, arguments */
@@ -51,7 +58,9 @@ enum {
   IN_DOC = 4096,
   IN_LEARN = 8192,
   IN_OPT = 16384,
-  IN_ALL = 32767,
+  IN_GRAPH = 32768,
+  IN_IMPORT = 65536,
+  IN_ALL = 131071,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -93,6 +102,15 @@ int host_run(const Cli *cli, int (*work)(Host *h));
  * exit status is then 3. */
 bool host_init(Host *h, const Cli *cli);
 void host_done(Host *h);
+
+/* The texts that are added to the program are made for what --bind-shape and
+ * --bind give. */
+void host_give(const Host *h, rly_program *p);
+
+/* Frees a second program of the host's context.  What its memory could not
+ * hold, the command could not do: so if it ran out, or `p` is NULL, the host's
+ * program is out of memory. */
+void host_program_free(Host *h, rly_program *p);
 
 /* Memory ran out while something was made of the program: reports it; 3. */
 int host_out_of_memory(Host *h);
@@ -153,6 +171,7 @@ int command_run(const Cli *cli);
 int command_check(const Cli *cli);
 int command_fmt(const Cli *cli);
 int command_dump(const Cli *cli);
+int command_graph(const Cli *cli);
 int command_ops(const Cli *cli);
 int command_explain(const Cli *cli);
 int command_test(const Cli *cli);
@@ -161,6 +180,7 @@ int command_stream(const Cli *cli);
 int command_step(const Cli *cli);
 int command_passes(const Cli *cli);
 int command_opt(const Cli *cli);
+int command_import(const Cli *cli);
 int command_doc(const Cli *cli);
 int command_learn(const Cli *cli);
 

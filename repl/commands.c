@@ -239,6 +239,9 @@ static const ReplCommand table[] = {
      "evaluate, and say where time went", ":profile @f(%x)"},
     {"cost", 0, "EXPR", cost_run, "operations and bytes, before it runs",
      ":cost nn.matmul(%a, %b)"},
+    {"opt", 0, "[-O2 | PASSES] EXPR", opt_run_prompt,
+     "its program after the passes of -O1, another level, or by name",
+     ":opt @f(2) + 0\n:opt -O2 @f(2)\n:opt Inline(size=8),FoldConstant @f(2)"},
     {"plot", 0, "[F.svg] EXPR, ...", plot_run_plot, "draw vectors as lines",
      ":plot sin(arange(0f, 6f, 0.1f))\n:plot sin(%t), cos(%t)\n"
      ":plot sine.svg %x"},

@@ -45,7 +45,7 @@ static bool reads_back(Host *h, const char *path, const Unit *unit,
 static bool checks(Host *h, const char *path, const char *text, size_t len) {
   rly_program *p = rly_program_new(h->cx);
   bool ok = p && rly_program_add_text(p, path, text, len, 0) == RLY_OK;
-  rly_program_free(p);
+  host_program_free(h, p);
   return ok;
 }
 
@@ -102,7 +102,10 @@ static int format_unit(Host *h, const char *path, const Unit *unit) {
  * places in the file, so it goes by another name. */
 static int format_functional(Host *h, const char *path, const Unit *unit) {
   rly_program *first = h->program, *second = rly_program_new(h->cx);
-  if (!second) return 1;
+  if (!second) {
+    host_program_free(h, NULL);
+    return 1;
+  }
   StrBuf text;
   strbuf_init(&text, first->ir->mem);
   unit_print(first->ir, unit, &text);
@@ -113,7 +116,7 @@ static int format_functional(Host *h, const char *path, const Unit *unit) {
   int status = unit ? format_unit(h, path, unit) : 1;
   h->program = first;
   strbuf_done(&text);
-  rly_program_free(second);
+  host_program_free(h, second);
   return status;
 }
 
@@ -141,7 +144,10 @@ static int format_passed(Host *h, const char *path, const Unit *unit) {
 static int format_lets(Host *h, const char *path, const Unit *unit,
                        const PassInfo *pass, DiagsMark before) {
   rly_program *first = h->program, *second = rly_program_new(h->cx);
-  if (!second) return 1;
+  if (!second) {
+    host_program_free(h, NULL);
+    return 1;
+  }
   DiagsMark after = diags_mark(first->ir->diags);
   StrBuf text;
   strbuf_init(&text, first->ir->mem);
@@ -154,7 +160,7 @@ static int format_lets(Host *h, const char *path, const Unit *unit,
   int status = lets ? format_passed(h, path, lets) : 1;
   h->program = first;
   strbuf_done(&text);
-  rly_program_free(second);
+  host_program_free(h, second);
   return status;
 }
 
@@ -162,6 +168,8 @@ static int format_file(Host *h, const char *path, const PassInfo *pass) {
   bool named = strcmp(path, "-") != 0;
   Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
   if (!unit) return 1;
+  if (h->cli->write && unit_is_of_json(h->program->ir, unit))
+    return host_usage(h, "fmt -w writes text, and %s is JSON", path);
   if (!pass) return format_unit(h, path, unit);
   name_entries(h, unit);
   Program *p = h->program->ir;

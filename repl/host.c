@@ -57,6 +57,15 @@ static size_t default_memory(void) {
 }
 
 /* The flags' own values come first; what is left at 0 gets the machine's. */
+void host_give(const Host *h, rly_program *p) {
+  const Cli *cli = h->cli;
+  p->given = (GivenTexts){.entry = cli->entry,
+                          .shape_count = cli->bind_shape.count,
+                          .file_count = cli->bind.count,
+                          .shapes = cli->bind_shape.items,
+                          .files = cli->bind.items};
+}
+
 bool host_init(Host *h, const Cli *cli) {
   rly_options options = cli->limits;
   if (!options.max_memory) options.max_memory = default_memory();
@@ -64,10 +73,16 @@ bool host_init(Host *h, const Cli *cli) {
   *h = (Host){.cli = cli, .max_memory = options.max_memory};
   h->cx = rly_context_new(&options);
   h->program = h->cx ? rly_program_new(h->cx) : NULL;
+  if (h->program) host_give(h, h->program);
   if (h->program) return true;
   fputs("rly: out of memory\n", stderr);
   rly_context_free(h->cx);
   return false;
+}
+
+void host_program_free(Host *h, rly_program *p) {
+  if (!p || mem_exhausted(p->mem)) mem_raise_exhausted(h->program->mem);
+  rly_program_free(p);
 }
 
 void host_done(Host *h) {

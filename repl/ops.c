@@ -164,12 +164,30 @@ static void print_attributes(const Style *s, const OpInfo *op) {
   free(text);
 }
 
+const char *ops_gradient_word(const OpInfo *op) {
+  if (op_has_gradient(op)) return "rule";
+  if (op->no_gradient) return "none";
+  return op->special == SPECIAL_NONE && !op_is_note(op) ? "zero" : NULL;
+}
+
+static void print_gradient(const Style *s, const OpInfo *op) {
+  if (op->no_gradient) {
+    int column = printf("%sgradient: none, because ", s->bullet);
+    print_wrapped(column, op->no_gradient, s->indent);
+    puts("");
+    return;
+  }
+  const char *word = ops_gradient_word(op);
+  if (word) printf("%sgradient: %s\n", s->bullet, word);
+}
+
 static void print_facts(const Style *s, const OpInfo *op) {
   print_fact(s, "type", op_rule(op)->text);
   print_attributes(s, op);
   print_fact(s, "formula", op->formula);
   print_fact(s, "also", op->aliases);
   print_dyn(s, op);
+  print_gradient(s, op);
 }
 
 /* `softmax` is nn.softmax: of the operators that end so the one of the shortest
@@ -225,6 +243,19 @@ static OpId operator_of(const char *name) {
   return id;
 }
 
+/* The rule of differentiation, as the library has it. */
+static void print_rule(const OpInfo *op) {
+  DefinitionText rule;
+  if (!op_has_gradient(op) || !library_gradient(op->name, &rule)) return;
+  const char *end = rule.text + rule.len;
+  for (const char *line = rule.text; line < end;) {
+    int n = (int)strcspn(line, "\n");
+    if (line + n > end) n = (int)(end - line);
+    printf(n ? "    %.*s\n" : "\n", n, line);
+    line += n + 1;
+  }
+}
+
 /* Everything of the row: signature, sentence, facts, example, namesakes. */
 bool ops_explain(const char *name) {
   OpId id = operator_of(name);
@@ -235,6 +266,7 @@ bool ops_explain(const char *name) {
   print_wrapped(2, op->doc, "  ");
   puts("");
   print_facts(&terminal, op);
+  print_rule(op);
   printf("  example: %s\n", op->example);
   print_shows("    ", "    ", op->shows);
   print_namesakes(op);

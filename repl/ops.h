@@ -14,4 +14,7 @@ void ops_put_default(FILE *out, const AttrSpec *a);
 /* What an attribute may be: its words, or its kind. */
 void ops_put_kind(FILE *out, const AttrSpec *a);
 
+/* "rule", "zero", "none"; NULL: it is no question of this operator. */
+const char *ops_gradient_word(const OpInfo *op);
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/ops.h"
 
 /* --- Words ---------------------------------------------------------------- */
 
@@ -127,6 +128,7 @@ static const char *special_word(OpSpecial special) {
     case SPECIAL_FAIL: return "fail";
     case SPECIAL_NONE:
     case SPECIAL_COUNT: return NULL;
+    default: return "form";
   }
   return NULL;
 }
@@ -381,7 +383,8 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   add_bool(out, "random", op->random);
   add_bool(out, "wide", op->wide);
   add_bool(out, "long_running", op->long_running);
-  add_text(out, "gradient", op->gradient);
+  add_text(out, "gradient", ops_gradient_word(op));
+  add_text(out, "no_gradient", op->no_gradient);
   add_text(out, "doc", op->doc);
   add_text(out, "formula", op->formula);
   add_text(out, "example", op->example);

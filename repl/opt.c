@@ -1,68 +1,24 @@
 /* rly opt: what passes make of a program, as text.
  *
- * Each pass gets a program of its own, which has read the text that the pass
- * before has made: so whatever stands between two passes is a text that anyone
- * can look at (--print-after), and the checker has found its types anew.  A
- * pass whose text the checker refuses has a mistake of ours in it, and the
- * command says so (E0507) and prints nothing. */
-#include <stdlib.h>
+ *   opt_run.c      one pass over one version of the program
+ *   opt_exec.c     commands as passes
+ *   opt_behave.c   what a version does, for --verify, --bisect, --reduce
+ *   opt_bisect.c   --bisect
+ *   opt_reduce.c   --reduce
+ *   diff.c         --print-changed
+ *
+ * Here are the flags, the way through the pipeline, and what is shown of it.
+ * Output is made before any is written: where a pass fails, none is. */
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
-#include "lib/inside.h"
-#include "repl/cli.h"
+#include "repl/diff.h"
 #include "repl/guard.h"
+#include "repl/opt_command.h"
 #include "repl/passes.h"
 
-enum { PASSES_MAX = 256 };
-
-/* What the levels stand for. */
-static const char level_1[] =
-    "FoldConstant,DynamicToStatic,EliminateCommonSubexpr,"
-    "DeadCodeElimination,RemoveUnusedFunctions";
-static const char level_2[] =
-    "FoldConstant,DynamicToStatic,ToANormalForm,EliminateCommonSubexpr,"
-    "DeadCodeElimination,RemoveUnusedFunctions";
-
-typedef struct Opt {
-  Host *h;
-  const PassInfo *passes[PASSES_MAX];
-  int count;
-  StrBuf out;
-  bool before_all, after_all;
-  const PassInfo *before, *after;
-} Opt;
-
-/* --- The pipeline --------------------------------------------------------- */
-
-static bool add_pass(Opt *o, const char *name) {
-  const PassInfo *pass = named_pass(o->h, name);
-  if (!pass) return false;
-  if (!pass->bound) {
-    host_usage(o->h, "`%s` is no pass of rly opt: rly fmt --pass %s", name,
-               name);
-    return false;
-  }
-  if (o->count == PASSES_MAX) {
-    host_usage(o->h, "more than %d passes", PASSES_MAX);
-    return false;
-  }
-  o->passes[o->count++] = pass;
-  return true;
-}
-
-static bool read_pipeline(Opt *o, const char *text) {
-  bool ok = true;
-  while (ok && *text) {
-    size_t len = strcspn(text, ",");
-    char *name = strndup(text, len);
-    ok = name && add_pass(o, name);
-    free(name);
-    text += len;
-    if (*text == ',') text++;
-  }
-  return ok;
-}
+/* --- Flags ---------------------------------------------------------------- */
 
 /* "all", or the name of one; true when it is in order. */
 static bool read_print(Opt *o, const char *name, bool *all,
@@ -73,93 +29,49 @@ static bool read_print(Opt *o, const char *name, bool *all,
   return *all || *one;
 }
 
+/* The passes of the table, then the commands. */
+static bool read_passes(Opt *o) {
+  const Cli *cli = o->h->cli;
+  Pipeline *pipeline = arena_alloc(&o->arena, sizeof *pipeline);
+  int level = cli->level0 ? 0 : cli->level2 ? 2 : 1;
+  if (!pipeline) return false;
+  pipeline->count = 0;
+  const char *text = cli->passes                 ? cli->passes
+                     : cli->exec.count == 0      ? pipeline_level(level)
+                     : cli->level1 || level != 1 ? pipeline_level(level)
+                                                 : "";
+  if (!pipeline_read(o->h->program->ir, "--passes", text, pipeline))
+    return false;
+  size_t count = (size_t)pipeline->count + (size_t)cli->exec.count;
+  o->passes = ARENA_ARRAY(&o->arena, OptPass, count + 1);
+  if (!o->passes) return false;
+  for (int i = 0; i < pipeline->count; i++) {
+    o->passes[i] = (OptPass){.call = pipeline->calls[i]};
+    o->passes[i].call.fast_math = cli->fast_math;
+  }
+  o->count = pipeline->count;
+  for (int i = 0; i < cli->exec.count; i++)
+    o->passes[o->count++] =
+        (OptPass){.exec = cli->exec.items[i], .call.most_rewrites = UINT64_MAX};
+  return true;
+}
+
 static bool read_flags(Opt *o) {
   const Cli *cli = o->h->cli;
-  const char *pipeline = cli->passes   ? cli->passes
-                         : cli->level2 ? level_2
-                         : cli->level0 ? ""
-                                       : level_1;
-  return read_pipeline(o, pipeline) &&
+  if (cli->limits.safe && cli->exec.count) {
+    host_usage(o->h, "--safe runs no commands: --exec");
+    return false;
+  }
+  if (cli->limits.safe && cli->reduce) {
+    host_usage(o->h, "--safe runs no commands: --reduce");
+    return false;
+  }
+  return read_passes(o) &&
          read_print(o, cli->print_before, &o->before_all, &o->before) &&
          read_print(o, cli->print_after, &o->after_all, &o->after);
 }
 
 /* --- What is shown -------------------------------------------------------- */
-
-static void show_text(Opt *o, const char *when, const PassInfo *pass,
-                      const char *text) {
-  strbuf_addf(&o->out, "// --- %s %s\n%s", when, pass->name, text);
-}
-
-static size_t line_length(const char *text) {
-  size_t n = strcspn(text, "\n");
-  return text[n] ? n + 1 : n;
-}
-
-static void show_lines(Opt *o, char sign, const char *from, const char *to) {
-  bool colour = use_color(o->h->cli, stdout);
-  while (from < to) {
-    size_t n = line_length(from), bare = strcspn(from, "\n");
-    if (colour) strbuf_add(&o->out, sign == '-' ? "\033[31m" : "\033[32m");
-    strbuf_addf(&o->out, "%c %.*s", sign, (int)bare, from);
-    if (colour) strbuf_add(&o->out, "\033[0m");
-    strbuf_add(&o->out, "\n");
-    from += n;
-  }
-}
-
-/* The lines between what both texts begin and end with. */
-static void show_changed(Opt *o, const PassInfo *pass, const char *was,
-                         const char *is) {
-  if (strcmp(was, is) == 0) return;
-  const char *a = was, *b = is;
-  while (*a && line_length(a) == line_length(b) &&
-         strncmp(a, b, line_length(a)) == 0)
-    a += line_length(a), b += line_length(b);
-  const char *a_end = was + strlen(was), *b_end = is + strlen(is);
-  while (a_end > a && b_end > b) {
-    const char *p = a_end - 1, *q = b_end - 1;
-    while (p > a && p[-1] != '\n') p--;
-    while (q > b && q[-1] != '\n') q--;
-    if (a_end - p != b_end - q || memcmp(p, q, (size_t)(a_end - p)) != 0) break;
-    a_end = p;
-    b_end = q;
-  }
-  strbuf_addf(&o->out, "// --- %s\n", pass->name);
-  show_lines(o, '-', a, a_end);
-  show_lines(o, '+', b, b_end);
-}
-
-/* --- Passes --------------------------------------------------------------- */
-
-/* The first program reads the file, later ones the text of a pass. */
-static Unit *read_unit(Host *h, const char *path, const StrBuf *text) {
-  size_t len;
-  if (text)
-    return program_parse_text(h->program, path, strbuf_text(text), text->len);
-  if (strcmp(path, "-") != 0) return program_parse_file(h->program, path);
-  char *input = host_stdin(h, &len);
-  Unit *unit =
-      input ? program_parse_text(h->program, "<stdin>", input, len) : NULL;
-  free(input);
-  return unit;
-}
-
-/* The text of what the pass (NULL: none) makes of a text (NULL: the file's).
- * The program is the host's for as long, since that is what reports. */
-static bool run_pass(Host *h, const char *path, const StrBuf *text,
-                     const PassInfo *pass, StrBuf *made) {
-  rly_program *first = h->program, *own = rly_program_new(h->cx);
-  if (!own) return false;
-  h->program = own;
-  Unit *unit = read_unit(h, path, text);
-  if (unit) unit = pass_run(own->ir, unit, pass ? pass : pass_find("check"));
-  if (unit) unit_print_checked(own->ir, unit, made);
-  bool ok = unit && !mem_exhausted(own->mem) && !mem_exhausted(made->mem);
-  h->program = first;
-  rly_program_free(own);
-  return ok;
-}
 
 static double now(void) {
   struct timespec t;
@@ -167,72 +79,234 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* `text` is replaced by each pass's, and is whole after each. */
-static bool run_passes(Opt *o, const char *path, StrBuf *text) {
-  Host *h = o->h;
-  if (!run_pass(h, path, NULL, NULL, text)) return false;
-  for (int i = 0; i < o->count; i++) {
-    const PassInfo *pass = o->passes[i];
-    if (o->before_all || o->before == pass)
-      show_text(o, "before", pass, strbuf_text(text));
-    double start = now();
-    StrBuf made, again;
-    strbuf_init(&made, text->mem);
-    strbuf_init(&again, text->mem);
-    bool ok = run_pass(h, path, text, pass, &made);
-    if (ok && !run_pass(h, pass->name, &made, NULL, &again)) {
-      rly_diagnostic_add(h->cx, "E0507",
-                         "the text that this pass made is refused: a mistake "
-                         "of rly's");
-      ok = false;
-    }
-    if (ok && h->cli->time_passes)
-      fprintf(stderr, "%8.3f ms  %s\n", (now() - start) * 1e3, pass->name);
-    if (ok && h->cli->print_changed)
-      show_changed(o, pass, strbuf_text(text), strbuf_text(&again));
-    if (ok && (o->after_all || o->after == pass))
-      show_text(o, "after", pass, strbuf_text(&again));
-    strbuf_done(&made);
-    strbuf_done(text);
-    *text = again;
-    if (!ok) return false;
+static void put_heading(Opt *o, const char *when, const OptPass *pass) {
+  strbuf_addf(&o->out, "// --- %s", when);
+  opt_pass_print(pass, &o->out);
+  strbuf_add_char(&o->out, '\n');
+}
+
+/* The printer begins a text: what stands before would count to it. */
+static void put_version(Opt *o, const Version *v) {
+  StrBuf text;
+  strbuf_init(&text, o->out.mem);
+  version_print(v, &text);
+  strbuf_add_len(&o->out, strbuf_text(&text), text.len);
+  strbuf_done(&text);
+}
+
+static bool prints(const OptPass *pass, bool all, const PassInfo *one) {
+  return all || (one && !pass->exec && one == pass->call.pass);
+}
+
+static void put_json_text(StrBuf *out, const StrBuf *text) {
+  strbuf_add_char(out, '"');
+  strbuf_add_escaped(out, strbuf_text(text), text->len);
+  strbuf_add_char(out, '"');
+}
+
+static void put_json_pass(Opt *o, int i, double seconds, bool changed) {
+  const OptPass *pass = &o->passes[i];
+  StrBuf name;
+  strbuf_init(&name, o->out.mem);
+  opt_pass_print(pass, &name);
+  strbuf_add(&o->out, i ? ",\n  {\"pass\": " : "\n  {\"pass\": ");
+  put_json_text(&o->out, &name);
+  strbuf_done(&name);
+  strbuf_addf(&o->out, ", \"changed\": %s", changed ? "true" : "false");
+  if (!pass->exec)
+    strbuf_addf(&o->out, ", \"rewrites\": %" PRIu64, pass->call.rewrites);
+  if (o->h->cli->time_passes)
+    strbuf_addf(&o->out, ", \"milliseconds\": %.3f", seconds * 1e3);
+  strbuf_add(&o->out, "}");
+}
+
+/* --- --verify ------------------------------------------------------------- */
+
+/* The effects that the version in memory knows hold of the text as well: the
+ * passes to come rely on them. */
+static bool verify_effects(Opt *o, const Version *v, const Version *text,
+                           const OptPass *pass) {
+  const Program *p = v->program->ir;
+  if (!(v->unit->facts & FACT_EFFECTS) &&
+      !types_find_again(v->program->ir, v->unit))
+    return false;
+  v->unit->facts |= FACT_EFFECTS;
+  for (int i = 0; i < text->unit->item_count; i++) {
+    const Item *item = &text->unit->items[i];
+    if (item->kind != ITEM_DEF) continue;
+    const Global *here =
+        scope_global(&p->user, name_of(p->names, item->name->text));
+    const Global *there = item_global(text->program->ir, item);
+    if (!here || !there || here->scheme || there->scheme ||
+        !(there->effects & ~here->effects))
+      continue;
+    diag_error(o->h->program->ir->diags, E0520, SPAN_NONE,
+               "after %s the effects of `@%s` are not those of its text",
+               pass->exec ? pass->exec : pass->call.pass->name,
+               item->name->text);
+    return false;
   }
   return true;
 }
 
-/* What --print-changed and its like show stands instead of the result. */
-static int opt_file(Opt *o) {
+/* The first lines in which two transcripts differ. */
+static void note_difference(Diag *d, const Behaviour *was,
+                            const Behaviour *is) {
+  const char *a = strbuf_text(&was->text), *b = strbuf_text(&is->text);
+  for (;;) {
+    size_t m = strcspn(a, "\n"), n = strcspn(b, "\n");
+    bool gone = (m > 4 && !memcmp(a + m - 4, "gone", 4)) ||
+                (n > 4 && !memcmp(b + n - 4, "gone", 4));
+    if (!gone && (m != n || memcmp(a, b, m) != 0)) {
+      a += *a == 1 && m--;
+      b += *b == 1 && n--;
+      diag_note(d, SPAN_NONE, "before: %.*s", m < 200 ? (int)m : 200, a);
+      diag_note(d, SPAN_NONE, "after:  %.*s", n < 200 ? (int)n : 200, b);
+      return;
+    }
+    if (!a[m] || !b[n]) return;
+    a += m + 1;
+    b += n + 1;
+  }
+}
+
+/* Reads the text of what a pass made, and compares what both versions do. */
+static bool verify(Opt *o, const Version *v, const StrBuf *was,
+                   const StrBuf *is, const OptPass *pass) {
+  Host *h = o->h;
+  Version text;
+  Behaviour before = {0}, after = {0};
+  const char *name = pass->exec ? pass->exec : pass->call.pass->name;
+  if (!version_of_text(h, name, strbuf_text(is), is->len, &text)) {
+    diag_error(h->program->ir->diags, E0520, SPAN_NONE,
+               "the text that `%s` made is refused", name);
+    return false;
+  }
+  bool ok = verify_effects(o, v, &text, pass);
+  if (ok &&
+      (ok = behaviour_of(h, &text, strbuf_text(was), was->len, &before) &&
+            behaviour_of(h, &text, strbuf_text(is), is->len, &after)) &&
+      !behaviour_same(&before, &after)) {
+    Diag *d = diag_error(h->program->ir->diags, E0520, SPAN_NONE,
+                         "`%s` changed what the program does", name);
+    note_difference(d, &before, &after);
+    diag_hint(d, "rly opt --bisect finds the rewrite");
+    ok = false;
+  }
+  behaviour_done(&before);
+  behaviour_done(&after);
+  version_done(h, &text);
+  return ok;
+}
+
+/* --- The pipeline --------------------------------------------------------- */
+
+/* A text of the version between two passes is made only where something wants
+ * to see it. */
+static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   const Cli *cli = o->h->cli;
-  if (cli->words.count != 1) return host_usage(o->h, "opt needs one file");
+  OptPass *pass = &o->passes[i];
+  bool texts = o->texts;
+  if (prints(pass, o->before_all, o->before)) {
+    put_heading(o, "before ", pass);
+    put_version(o, v);
+  }
+  StrBuf is;
+  strbuf_init(&is, o->out.mem);
+  double start = now();
+  bool ok = opt_run_pass(o->h, v, pass);
+  double seconds = now() - start;
+  if (ok && texts) version_print(v, &is);
+  if (ok && cli->verify) ok = verify(o, v, was, &is, pass);
+  if (ok && cli->time_passes && !cli->json) {
+    fprintf(stderr, "%8.3f ms  ", seconds * 1e3);
+    StrBuf name;
+    strbuf_init(&name, o->out.mem);
+    opt_pass_print(pass, &name);
+    fprintf(stderr, "%s", strbuf_text(&name));
+    strbuf_done(&name);
+    if (pass->exec) fputc('\n', stderr);
+    else fprintf(stderr, "  (%" PRIu64 " rewrites)\n", pass->call.rewrites);
+  }
+  bool changed =
+      texts && (was->len != is.len ||
+                memcmp(strbuf_text(was), strbuf_text(&is), is.len) != 0);
+  if (ok && cli->json) put_json_pass(o, i, seconds, changed);
+  if (ok && cli->print_changed && changed) {
+    put_heading(o, "", pass);
+    diff_print(&o->out, strbuf_text(was), strbuf_text(&is),
+               use_color(cli, stdout));
+  }
+  if (ok && prints(pass, o->after_all, o->after)) {
+    put_heading(o, "after ", pass);
+    put_version(o, v);
+  }
+  strbuf_done(was);
+  *was = is;
+  return ok;
+}
+
+/* What --print-changed and its like show stands instead of the result. */
+static bool run_passes(Opt *o, Version *v) {
+  const Cli *cli = o->h->cli;
+  bool shows = cli->print_changed || cli->print_before || cli->print_after;
+  o->texts = cli->print_changed || cli->verify || cli->json;
   StrBuf text;
   strbuf_init(&text, o->out.mem);
-  guard_begin(cli, "optimising");
-  bool ok = run_passes(o, cli->words.items[0], &text);
-  guard_end();
-  bool shows = cli->print_changed || cli->print_before || cli->print_after;
-  if (ok && !shows) strbuf_add_len(&o->out, strbuf_text(&text), text.len);
+  if (o->texts) version_print(v, &text);
+  if (cli->json) strbuf_add(&o->out, "{\"passes\": [");
+  bool ok = true;
+  for (int i = 0; i < o->count && ok; i++) ok = run_pass(o, v, i, &text);
+  if (ok && cli->json) {
+    strbuf_add(&o->out, "],\n \"text\": ");
+    put_json_text(&o->out, &text);
+    strbuf_add(&o->out, "}\n");
+  } else if (ok && !shows) {
+    put_version(o, v);
+  }
   strbuf_done(&text);
+  return ok;
+}
+
+static int opt_file(Opt *o) {
+  const Cli *cli = o->h->cli;
+  Version v;
+  if (cli->words.count != 1) return host_usage(o->h, "opt needs one file");
+  guard_begin(cli, "optimising");
+  bool found = false;
+  bool ok = version_of_file(o->h, cli->words.items[0], &v);
+  if (ok) {
+    ok = cli->reduce   ? opt_reduce(o, &v)
+         : cli->bisect ? opt_bisect(o, &v, &found)
+                       : run_passes(o, &v);
+    version_done(o->h, &v);
+  }
+  guard_end();
   if (mem_exhausted(o->out.mem)) return host_out_of_memory(o->h);
   if (ok) host_write(o->h, strbuf_text(&o->out), o->out.len);
   host_report(o->h);
-  return ok ? 0 : 1;
+  return ok && !found ? 0 : 1;
 }
 
 static int opt_main(Host *h) {
   Opt o = {.h = h};
   int status = 1;
-  strbuf_init(&o.out, h->program->ir->mem);
-  if (read_flags(&o)) {
-    if (h->cli->dump_pipeline) {
-      for (int i = 0; i < o.count; i++)
-        strbuf_addf(&o.out, "%s\n", o.passes[i]->name);
-      host_write(h, strbuf_text(&o.out), o.out.len);
-      status = 0;
-    } else {
-      status = opt_file(&o);
+  arena_init(&o.arena, h->program->mem);
+  strbuf_init(&o.out, h->program->mem);
+  if (!read_flags(&o)) {
+    host_report(h);
+  } else if (h->cli->dump_pipeline) {
+    for (int i = 0; i < o.count; i++) {
+      opt_pass_print(&o.passes[i], &o.out);
+      strbuf_add(&o.out, "\n");
     }
+    host_write(h, strbuf_text(&o.out), o.out.len);
+    status = 0;
+  } else {
+    status = opt_file(&o);
   }
   strbuf_done(&o.out);
+  arena_done(&o.arena);
   return status;
 }
 

@@ -2,9 +2,10 @@
  *
  * A pass is listed with its sentence and with the facts about a program that it
  * needs, gives and breaks: from these a user sees which pass may follow
- * which. */
+ * which.  Its arguments stand below. */
 #include "repl/passes.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* A row for each kind of fact that the pass has; none where it has none. */
@@ -15,11 +16,19 @@ static void put_facts(StrBuf *out, const char *word, unsigned facts) {
   strbuf_add(out, "\n");
 }
 
+/* An argument, with the range of its values and the default. */
+static void put_arg(StrBuf *out, const PassArg *arg) {
+  strbuf_addf(out, "  %s=%" PRId64 "  %s (%" PRId64 " to %" PRId64 ")\n",
+              arg->name, arg->standard, arg->meaning, arg->least, arg->most);
+}
+
 static void put_pass(StrBuf *out, const PassInfo *pass) {
   strbuf_addf(out, "%s - %s\n\n", pass->name, pass->sentence);
   put_facts(out, "needs", pass->needs);
   put_facts(out, "gives", pass->gives);
   put_facts(out, "breaks", pass->breaks);
+  for (int i = 0; i < PASS_ARGS_MAX && pass->args[i].name; i++)
+    put_arg(out, &pass->args[i]);
 }
 
 static void put_json(StrBuf *out, const PassInfo *pass) {
@@ -31,6 +40,15 @@ static void put_json(StrBuf *out, const PassInfo *pass) {
   facts_print(out, pass->gives, "\"");
   strbuf_add(out, "], \"breaks\": [");
   facts_print(out, pass->breaks, "\"");
+  strbuf_add(out, "], \"arguments\": [");
+  for (int i = 0; i < PASS_ARGS_MAX && pass->args[i].name; i++) {
+    const PassArg *arg = &pass->args[i];
+    strbuf_addf(out,
+                "%s{\"name\": \"%s\", \"meaning\": \"%s\", \"least\": %" PRId64
+                ", \"most\": %" PRId64 ", \"default\": %" PRId64 "}",
+                i ? ", " : "", arg->name, arg->meaning, arg->least, arg->most,
+                arg->standard);
+  }
   strbuf_add(out, "]}");
 }
 

@@ -216,6 +216,10 @@ void doc_explain(Repl *r, const char *code);
 
 void find_run(Repl *r, const char *type);
 
+/* --- opt_prompt.c: passes ----------------------------------------------- */
+
+void opt_run_prompt(Repl *r, const char *rest);
+
 /* --- inspect.c: what a name stands for ---------------------------------- */
 
 void inspect_type(Repl *r, const char *expr);

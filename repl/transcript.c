@@ -24,6 +24,7 @@
  * Units belong to the program and outlive the prompt; `said` lists those that
  * were entered, in their order. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -420,11 +421,10 @@ static void put_transcript(Repl *r, StrBuf *out) {
 static void put_program(Repl *r, const char *path, const StrBuf *text,
                         StrBuf *out) {
   rly_program *p = rly_program_new(r->host->cx);
-  if (!p) return;
   const char *bytes = strbuf_text(text);
   /* Printed is a unit that was not checked: the checker makes fields of names
    * with dots, whose text is another. */
-  Unit *unit = program_parse_text(p, path, bytes, text->len);
+  Unit *unit = p ? program_parse_text(p, path, bytes, text->len) : NULL;
   if (unit && rly_program_add_text(p, path, bytes, text->len, 0) == RLY_OK) {
     unit_print(p->ir, unit, out);
   } else {
@@ -432,7 +432,7 @@ static void put_program(Repl *r, const char *path, const StrBuf *text,
     strbuf_add_len(out, strbuf_text(text), text->len);
   }
   host_report(r->host);
-  rly_program_free(p);
+  host_program_free(r->host, p);
 }
 
 /* "x": fails where the file exists, in one step with making it.  A file that
@@ -447,6 +447,10 @@ bool transcript_save(Repl *r, const char *path) {
   put_program(r, path, &raw, &text);
   bool ok = fwrite(strbuf_text(&text), 1, text.len, to) == text.len;
   ok = !fclose(to) && ok;
+  if (mem_exhausted(raw.mem)) {
+    ok = false;
+    errno = ENOMEM;
+  }
   if (!ok) unlink(path);
   strbuf_done(&raw);
   strbuf_done(&text);

@@ -231,15 +231,18 @@ void step_guard(StepMachine *m, const StepObj *frame);
 /* Evaluates a promise; the top frame receives its value. */
 void step_force(StepMachine *m, StepObj *promise, Span span);
 
-/* Calls an operator with the first `count` of the values. */
-void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
-                   int count, const StepObj *args, Span span);
+/* Calls an operator with the first `count` of the values.  `e` is the call that
+ * names it, or the operator where it is a value. */
+void step_operator(StepMachine *m, const Expr *e, int count,
+                   const StepObj *args);
+/* An operator's call has failed with a fault that is not for want of memory. */
+void step_operator_failed(StepMachine *m, const Expr *e, const OpCall *call);
 
 /* The results of a call that was made. */
 StepObj *step_results_take(StepMachine *m, const OpCall *call);
 /* An operator's call in an abstract run (step_shapes.c). */
 void step_shapes_operator(StepMachine *m, OpCall *call, int count,
-                          const StepObj *args, Span span);
+                          const StepObj *args, const Expr *e);
 /* Before elements of the value decide how the run goes on: false, with the run
  * ended, where they were not computed. */
 bool step_decides(StepMachine *m, const StepObj *v, Span span);

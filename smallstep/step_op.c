@@ -47,10 +47,17 @@ StepObj *step_results_take(StepMachine *m, const OpCall *call) {
   return tuple;
 }
 
+void step_operator_failed(StepMachine *m, const Expr *e, const OpCall *call) {
+  const OpFault *fault = &call->fault;
+  bool named = e->kind == EX_CALL && fault->attr;
+  step_fail(m, fault->code, (named ? e->args[fault->attr - 1] : e)->span, "%s",
+            fault->message);
+}
+
 /* A time limit that passed while the kernel worked ends the run (STEP_LIMIT),
  * as a limit between two steps does. */
 static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
-                       int count, const StepObj *args, Span span) {
+                       int count, const StepObj *args, const Expr *e) {
   OpCall call = {.op = op,
                  .attrs = attrs,
                  .heap = &m->heap,
@@ -60,19 +67,19 @@ static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
   call.args = flatten(m, count, args, &call.arg_count);
   if (!call.args || mem_exhausted(&m->mem)) return;
   if (m->shapes) {
-    step_shapes_operator(m, &call, count, args, span);
+    step_shapes_operator(m, &call, count, args, e);
     return;
   }
   if (op_run(&call)) {
-    step_applied(m, REDUCE_OPERATOR, span);
+    step_applied(m, REDUCE_OPERATOR, e->span);
     step_to_value(m, step_results_take(m, &call));
   } else if (m->stop) {
-    step_fail(m, E0703, span, "time limit of %g s reached", m->time_limit);
+    step_fail(m, E0703, e->span, "time limit of %g s reached", m->time_limit);
     m->outcome = STEP_LIMIT;
   } else if (call.fault.code == E0701) {
     mem_raise_exhausted(&m->mem);
   } else {
-    step_fail(m, call.fault.code, span, "%s", call.fault.message);
+    step_operator_failed(m, e, &call);
   }
 }
 
@@ -162,9 +169,11 @@ static const EffectFn effects[SPECIAL_COUNT] = {
 
 /* Where an operator is called as a value, it has no attributes but its
  * defaults. */
-void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
-                   int count, const StepObj *args, Span span) {
-  const OpInfo *info = op_info(op->op);
+void step_operator(StepMachine *m, const Expr *e, int count,
+                   const StepObj *args) {
+  bool called = e->kind == EX_CALL;
+  const OpInfo *info = op_info((called ? e->call.callee : e)->op);
+  const Attrs *attrs = called ? e->call.bound : NULL;
   Attrs defaults;
   if (!attrs) {
     attrs_defaults(info, &defaults);
@@ -172,12 +181,19 @@ void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
   }
   bool prints = info->storage == STORE_SPECIAL && info->prints;
   if (m->shapes && prints) {
-    step_applied(m, REDUCE_PRINT, span);
+    step_applied(m, REDUCE_PRINT, e->span);
     step_to_value(m, step_unit(m));
     return;
   }
   if (info->storage != STORE_SPECIAL) {
-    run_kernel(m, info, attrs, count, args, span);
+    run_kernel(m, info, attrs, count, args, e);
+    return;
+  }
+  if (op_is_form(info)) {
+    step_fail(m, E0609, e->span,
+              "`%s` is not stepped through: only `run` and the "
+              "prompt differentiate",
+              info->name);
     return;
   }
   effects[info->special](&(Effect){.m = m,
@@ -186,5 +202,5 @@ void step_operator(StepMachine *m, const Expr *op, const Attrs *attrs,
                                    .args = args,
                                    .count = count,
                                    .operands = op_arg_count(info),
-                                   .span = span});
+                                   .span = e->span});
 }

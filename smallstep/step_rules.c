@@ -171,9 +171,7 @@ static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
   await_result(m, e);
   switch ((StepObjKind)f->kind) {
     case V_CLOSURE: call_closure(m, e, f, args); break;
-    case V_OP:
-      step_operator(m, f->expr, NULL, e->count, args, f->expr->span);
-      break;
+    case V_OP: step_operator(m, f->expr, e->count, args); break;
     default:
       if (!check_fields(m, f->ctor, args)) return;
       step_applied(m, REDUCE_CONSTRUCT, e->span);
@@ -188,8 +186,7 @@ static void reduce_call(StepMachine *m, const Expr *e, StepObj *args) {
   if (callee->kind != EX_OP && !check_arguments(m, e, args)) return;
   if (callee->kind == EX_CTOR)
     step_to_value(m, data(m, callee->ctor, e->count, args));
-  else if (callee->kind == EX_OP)
-    step_operator(m, callee, e->call.bound, e->count, args, e->span);
+  else if (callee->kind == EX_OP) step_operator(m, e, e->count, args);
   else call_value(m, e, args);
 }
 

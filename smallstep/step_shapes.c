@@ -91,21 +91,21 @@ static OpCost tell(StepMachine *m, const OpCall *call, int n, Tensor *outs) {
   return op_cost(call->op, call->attrs, call->arg_count, args, n, outs);
 }
 
-static void fail_as(StepMachine *m, const OpCall *call, Span span) {
+static void fail_as(StepMachine *m, const OpCall *call, const Expr *e) {
   if (call->fault.code == E0701) mem_raise_exhausted(&m->mem);
-  else step_fail(m, call->fault.code, span, "%s", call->fault.message);
+  else step_operator_failed(m, e, call);
 }
 
-static void compute(StepMachine *m, OpCall *call, Span span) {
+static void compute(StepMachine *m, OpCall *call, const Expr *e) {
   if (op_finish(call)) step_to_value(m, step_results_take(m, call));
-  else fail_as(m, call, span);
+  else fail_as(m, call, e);
 }
 
 /* The results' shape depends on values: it must be computed to be known. */
-static void compute_and_tell(StepMachine *m, OpCall *call, Span span) {
+static void compute_and_tell(StepMachine *m, OpCall *call, const Expr *e) {
   Tensor *outs;
   if (!op_finish(call)) {
-    fail_as(m, call, span);
+    fail_as(m, call, e);
     return;
   }
   outs = ARENA_ARRAY(&m->scratch, Tensor, (size_t)call->out_count + 1);
@@ -115,18 +115,18 @@ static void compute_and_tell(StepMachine *m, OpCall *call, Span span) {
 }
 
 void step_shapes_operator(StepMachine *m, OpCall *call, int count,
-                          const StepObj *args, Span span) {
+                          const StepObj *args, const Expr *e) {
   bool known = true;
   if (!op_infer(call)) {
-    fail_as(m, call, span);
+    fail_as(m, call, e);
     return;
   }
   for (int i = 0; i < count; i++) known = known && is_known(args->fields[i]);
   if (call->op->reads == READS_NONE) known = true;
-  step_applied(m, REDUCE_OPERATOR, span);
+  step_applied(m, REDUCE_OPERATOR, e->span);
   if (!is_fixed(call->result)) {
-    if (known) compute_and_tell(m, call, span);
-    else end_unknown(m, span);
+    if (known) compute_and_tell(m, call, e);
+    else end_unknown(m, e->span);
     return;
   }
   int n = result_count(call);
@@ -135,7 +135,7 @@ void step_shapes_operator(StepMachine *m, OpCall *call, int count,
   for (int i = 0; i < n; i++) outs[i] = header_of(result_type(call, i));
   OpCost cost = tell(m, call, n, outs);
   bool cheap = cost.flops <= FLOPS_MOST && cost.allocated <= BYTES_MOST;
-  if (known && cheap) compute(m, call, span);
+  if (known && cheap) compute(m, call, e);
   else step_to_value(m, unknown_results(m, call));
 }
 

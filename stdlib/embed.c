@@ -3,9 +3,11 @@
  *   embed OUT.c IN.rly...
  *
  * A file whose first line is `// for D in float32 int8 ...` is a template: it
- * is embedded once for each word, with `$D` replaced by it.  Definitions are
- * found by their brackets alone; the parser meets them when a program reaches
- * them. */
+ * is embedded once for each word, with `$D` replaced by it.  Of a word `2:HW`
+ * `$D` is what stands before the colon and `$E` what stands behind.  The words
+ * go on in lines that begin with `//     `, a word where it ends with a comma
+ * or a colon. Definitions are found by their brackets alone; the parser meets
+ * them when a program reaches them. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,19 +61,20 @@ static char *read_file(const char *path) {
 
 /* --- Templates ---------------------------------------------------------- */
 
-/* `text` with every `$D` replaced by `word`. */
+/* `text` with every `$D` and `$E` replaced by the parts of `word`. */
 static char *expand(const char *text, const char *word) {
-  size_t cap = strlen(text) * 8 + 1, len = 0, word_len = strlen(word);
+  size_t first = strcspn(word, ":"), whole = strlen(word);
+  const char *second = word + first + (word[first] == ':');
+  size_t cap = strlen(text) * 8 + 1, len = 0;
   char *out = need(malloc(cap));
   for (; *text; text++) {
-    if (len + word_len + 1 >= cap) die("template grows too large");
-    if (text[0] == '$' && text[1] == 'D') {
-      memcpy(out + len, word, word_len);
-      len += word_len;
-      text++;
-    } else {
-      out[len++] = *text;
-    }
+    if (len + whole + 1 >= cap) die("template grows too large");
+    int part = text[0] == '$' && (text[1] == 'D' || text[1] == 'E');
+    const char *from = !part ? text : text[1] == 'D' ? word : second;
+    size_t n = !part ? 1 : text[1] == 'D' ? first : strlen(second);
+    memcpy(out + len, from, n);
+    len += n;
+    text += part;
   }
   out[len] = '\0';
   return out;
@@ -82,6 +85,24 @@ static void add_file(const char *path, char *text) {
   files[file_count++] = (File){path, text};
 }
 
+/* The words of a template, which begin at `p`, with blanks in between. */
+static char *template_words(const char *p) {
+  static const char more[] = "//     ";
+  char *out = need(malloc(strlen(p) + 1));
+  size_t len = 0;
+  for (;;) {
+    size_t n = strcspn(p, "\n");
+    memcpy(out + len, p, n);
+    len += n;
+    p += n + (p[n] == '\n');
+    if (strncmp(p, more, sizeof more - 1)) break;
+    p += sizeof more - 1;
+    if (!strchr(",:", out[len - 1])) out[len++] = ' ';
+  }
+  out[len] = '\0';
+  return out;
+}
+
 static void add_path(const char *path) {
   char *text = read_file(path);
   static const char mark[] = "// for D in ";
@@ -89,8 +110,7 @@ static void add_path(const char *path) {
     add_file(path, text);
     return;
   }
-  char *words = need(
-      strndup(text + sizeof mark - 1, strcspn(text, "\n") - (sizeof mark - 1)));
+  char *words = template_words(text + sizeof mark - 1);
   for (char *w = strtok(words, " "); w; w = strtok(NULL, " "))
     add_file(path, expand(text, w));
   free(words);
@@ -170,6 +190,12 @@ static const char *add_definition(const char *p, const char *path) {
   if ((next = word_after(p, "def")) && *next == '@') {
     p = past_braces(next, path);
     add_entry('@', name_at(next + 1), start, p);
+    return p;
+  }
+  if ((next = word_after(p, "gradient"))) {
+    size_t n = strcspn(next, "(");
+    p = past_braces(next, path);
+    add_entry('G', need(strndup(next, n)), start, p);
     return p;
   }
   int is_extern = (next = word_after(p, "extern")) != NULL;

@@ -3,8 +3,10 @@
 #ifndef STDLIB_LIBRARY_H
 #define STDLIB_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct LibraryFile {
   const char *path; /* "stdlib/prelude.rly" */
@@ -12,7 +14,8 @@ typedef struct LibraryFile {
 } LibraryFile;
 
 /* One name that a definition brings into scope: a global (kind '@'), a type
- * ('T') or a constructor ('C', with the text of its type). */
+ * ('T') or a constructor ('C', with the text of its type); or the operator that
+ * it tells how to differentiate ('G'). */
 typedef struct LibraryEntry {
   const char *name;
   char kind;
@@ -24,5 +27,12 @@ typedef struct LibraryEntry {
 extern const LibraryFile library_files[];
 extern const LibraryEntry library_entries[]; /* by name, then kind */
 extern const size_t library_entry_count;
+
+/* Is it a definition for many names, of which this is the beginning?  Then it
+ * is text only once a name has been put in (lib/on_demand.h). */
+static inline bool library_is_template(size_t i) {
+  const char *name = library_entries[i].name;
+  return name[strlen(name) - 1] == '_';
+}
 
 #endif

@@ -24,7 +24,9 @@ my @table = (
   ops       => 'tensor base',
   kernels   => 'ops tensor base',
   types     => 'ops ir tensor base',
+  onnx      => 'io ops tensor base',
   passes    => 'types ops ir tensor base',
+  data      => 'types ops ir tensor base',
   value     => 'ir tensor base',
   bytecode  => 'value kernels types ops ir tensor base',
   vm        => 'bytecode value kernels types ops ir tensor base',
@@ -32,18 +34,20 @@ my @table = (
   observe   => 'vm bytecode value types ops ir tensor base',
   smallstep => 'vm bytecode value kernels types ops ir tensor base',
   stepper   => 'smallstep vm value types ops ir tensor base',
-  lib       => 'include stdlib stepper smallstep observe state vm bytecode
-                value passes types parser io kernels ops ir tensor base',
-  repl      => 'include lib stepper smallstep observe vm passes types parser
-                ops ir tensor base',
+  lib       => 'include stdlib onnx stepper smallstep observe state vm bytecode
+                value data passes types parser io kernels ops ir tensor base',
+  repl      => 'include lib onnx stepper smallstep observe vm data passes types
+                parser ops ir tensor base',
 );
 
 # The headers that other rooms may include; of a room that is not named, all.
 # Beside those named, repl/ calls what lib/inside.h shows it of lower rooms.
 my %doors = (
   parser    => 'parser.h literal.h',
-  types     => 'types.h',
-  passes    => 'pass.h relay.h cost.h',
+  types     => 'types.h gradient.h',
+  onnx      => 'onnx.h',
+  passes    => 'pass.h pipeline.h relay.h cost.h specialise.h tail.h',
+  data      => 'data.h',
   value     => 'value.h show.h',
   bytecode  => 'code.h code.ids',
   vm        => 'session.h machine.h',

@@ -269,7 +269,9 @@ Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
     Ty **args = ty_array(in, e->count);
     for (int i = 0; args && i < e->count; i++)
       args[i] = i == 0 && head ? head : infer_expr(in, e->args[i]);
-    return args ? infer_op_call(in, e, args) : in->error;
+    if (!args) return in->error;
+    bool form = op_is_form(op_info(e->call.callee->op));
+    return form ? infer_form(in, e, args) : infer_op_call(in, e, args);
   }
   Ty *callee = ty_head(head ? head : infer_expr(in, e->call.callee));
   const Expr *named = e->call.callee;

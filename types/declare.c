@@ -275,7 +275,12 @@ static const TypeExpr *scheme_of(Checker *c, const Expr *e) {
                   .result = fn->result,
                   .param_count = fn->type_param_count,
                   .params = fn->type_params};
-  for (int i = 0; i < t->arg_count; i++) args[i] = fn->params[i]->annotation;
+  static const TypeExpr hole = {.kind = TX_HOLE};
+  for (int i = 0; i < t->arg_count; i++) {
+    const TypeExpr *type = fn->params[i]->annotation;
+    args[i] = type ? type : &hole;
+  }
+  if (!t->result) t->result = &hole;
   return t;
 }
 
@@ -288,6 +293,15 @@ static void declare_generic(Checker *c, Unit *unit, const Item *item,
   require_types(c, g);
   require_determined(c, g);
   VEC_PUSH(&c->generics, g);
+}
+
+/* Does the library leave a parameter's type to the calls? */
+static bool is_inlined(const Unit *unit, const Item *item) {
+  const Fn *fn = item->expr->fn;
+  if (!unit_is_library(unit)) return false;
+  for (int i = 0; i < fn->param_count; i++)
+    if (!fn->params[i]->annotation) return true;
+  return false;
 }
 
 /* A top-level `let %x` may be hidden by a later one: its name is bound when
@@ -304,6 +318,14 @@ static void declare_global(Checker *c, Unit *unit, Scope *scope,
     Global *g = global_new(c, unit, item);
     ptrmap_put(&scope->globals, item->name, g);
     declare_generic(c, unit, item, g);
+    return;
+  }
+  if (item->kind == ITEM_DEF && is_inlined(unit, item)) {
+    Global *g = global_new(c, unit, item);
+    g->scheme = scheme_of(c, item->expr);
+    g->inlined = item;
+    g->inlined_unit = unit;
+    ptrmap_put(&scope->globals, item->name, g);
     return;
   }
   Definition *d = definition_new(c, unit, scope, item, order);
@@ -328,11 +350,21 @@ static void declare_import(Checker *c, Unit *unit, Scope *scope,
   if (imported) declare_unit(c, imported, scope);
 }
 
+/* types/gradient.c makes functions of the library's own. */
+static void refuse_rule(Checker *c, const Unit *unit, const Item *item) {
+  if (unit_is_library(unit)) return;
+  Diag *d = diag_error(c->p->diags, E0609, item->name_span,
+                       "how an operator is differentiated is the library's to "
+                       "say");
+  diag_hint(d, "with_vjp(f, g) states the derivative of a function");
+}
+
 static void declare_item(Checker *c, Unit *unit, Scope *scope, int order) {
   const Item *item = &unit->items[order];
   switch (item->kind) {
     case ITEM_TYPE: declare_adt(c, unit, scope, item->adt); break;
     case ITEM_IMPORT: declare_import(c, unit, scope, item); break;
+    case ITEM_GRADIENT: refuse_rule(c, unit, item); break;
     case ITEM_EXPR:
       VEC_PUSH(&c->steps, definition_new(c, unit, scope, item, order));
       break;

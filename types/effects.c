@@ -27,10 +27,11 @@ typedef struct Search {
   VEC(Effects) outside; /* found around the functions and items under way */
   bool recursive;       /* the component mentions one of its own */
   bool changed;         /* since the pass began */
-  bool asked; /* for the effects of one of the component's own globals */
-  bool again; /* something was asked for before all of it was found */
-  bool idle;  /* an item has none, as far as is known */
-  bool warns; /* effects are known: of such items */
+  bool asked;   /* for the effects of one of the component's own globals */
+  bool again;   /* something was asked for before all of it was found */
+  bool idle;    /* an item has none, as far as is known */
+  bool warns;   /* effects are known: of such items */
+  PtrMap *each; /* Expr -> what evaluating it can do; NULL: nobody asks */
   ExprWalk walk;
 } Search;
 
@@ -155,6 +156,9 @@ static void meet_call(Search *s, const Expr *e) {
   const Expr *callee = e->call.callee;
   if (callee->kind == EX_OP) {
     s->found |= op_applied(e);
+    OpSpecial form = op_info(callee->op)->special;
+    if (form == SPECIAL_VJP || form == SPECIAL_JVP)
+      s->found |= callable_given(s, e->args[0]);
     return;
   }
   s->found |= applied(s, e);
@@ -249,23 +253,32 @@ static bool is_item(const ExprWalk *w) {
 
 /* Of a node without parts, only that it is a binding's value matters when it is
  * left. */
-static void pass_leaf(ExprWalk *w) {
-  if (w->role != ROLE_VALUE) expr_walk_skip(w);
+static void pass_leaf(Search *s, ExprWalk *w) {
+  if (w->role != ROLE_VALUE && !s->each) expr_walk_skip(w);
+}
+
+/* Writes down what evaluating the node can do.  Making a function does
+ * nothing. */
+static void leave_told(Search *s, const Expr *e) {
+  Effects inside = end_apart(s);
+  if (e->kind == EX_FN) inside = 0;
+  s->found |= inside;
+  ptrmap_put(s->each, e, (void *)(uintptr_t)(inside | EFFECT_KNOWN));
 }
 
 /* What a node adds besides its parts. */
 static void enter(Search *s, ExprWalk *w) {
   const Expr *e = w->at;
-  if (s->c && is_item(w)) begin_apart(s);
+  if (s->each || (s->c && is_item(w))) begin_apart(s);
   if (e->kind != EX_FN) types_crossings(e, cross, s);
   switch (e->kind) {
-    case EX_VAR: meet_var(s, e->var), pass_leaf(w); break;
-    case EX_GLOBAL: meet_global(s, e->g.global), pass_leaf(w); break;
+    case EX_VAR: meet_var(s, e->var), pass_leaf(s, w); break;
+    case EX_GLOBAL: meet_global(s, e->g.global), pass_leaf(s, w); break;
     case EX_CONST:
-    case EX_OP: pass_leaf(w); break;
+    case EX_OP: pass_leaf(s, w); break;
     case EX_FN:
       if (s->c) enter_fn(s, e);
-      else expr_walk_skip(w);
+      else if (!s->each) expr_walk_skip(w);
       break;
     case EX_CALL: meet_call(s, e); break;
     case EX_MATCH:
@@ -279,6 +292,10 @@ static void enter(Search *s, ExprWalk *w) {
 }
 
 static void leave(Search *s, const ExprWalk *w) {
+  if (s->each) {
+    leave_told(s, w->at);
+    return;
+  }
   if (w->at->kind == EX_FN) leave_fn(s, w->at);
   if (w->role == ROLE_VALUE) leave_value(s, w->parent->block, w->index);
 }
@@ -312,6 +329,23 @@ Effects expr_effects(const Program *p, const Expr *e) {
   search_begin(&s, p, NULL);
   search(&s, e);
   return search_end(&s) ? s.found : EFFECT_ALL;
+}
+
+Effects expr_own_effects(const Program *p, const Expr *e) {
+  Search s;
+  search_begin(&s, p, NULL);
+  expr_walk_add(&s.walk, e);
+  if (expr_walk_next(&s.walk)) enter(&s, &s.walk);
+  return search_end(&s) ? s.found : EFFECT_ALL;
+}
+
+bool expr_effects_each(const Program *p, const Expr *e, PtrMap *out) {
+  Search s;
+  search_begin(&s, p, NULL);
+  s.walk.wanted |= WALK_LEAVE;
+  s.each = out;
+  search(&s, e);
+  return search_end(&s);
 }
 
 /* --- Programs ----------------------------------------------------------- */

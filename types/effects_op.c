@@ -109,10 +109,23 @@ static bool have_ranks(const OpUse *use) {
   return true;
 }
 
+/* A product by a matrix, both of whose dimensions are known, takes any number
+ * of rows as long as the checker has seen them to be. */
+static bool rows_fit(const OpUse *use) {
+  if (!use->op->packs || use->count != 2 || !use->attrs) return false;
+  const Type *rows = operand(use, 0), *matrix = operand(use, 1);
+  if (rows->kind != TY_TENSOR || rows->any_rank || rows->rank < 1) return false;
+  if (attrs_have(use->attrs, ATTR_transpose_a) &&
+      attr_bool(use->attrs, ATTR_transpose_a))
+    return false;
+  return dim_is_number(rows->dims[rows->rank - 1]) &&
+         all_dims(matrix, dim_is_number) && !matrix->any_rank;
+}
+
 /* Do operands fit whatever their unknown dimensions turn out to be? */
 static bool rule_is_safe(const OpUse *use) {
   switch (op_rule(use->op)->fits) {
-    case FITS_KNOWN: return is_static(use);
+    case FITS_KNOWN: return is_static(use) || rows_fit(use);
     case FITS_BROADCAST: return is_static(use) || broadcasts(use);
     case FITS_UNBATCHED:
       return is_static(use) ||
@@ -130,7 +143,8 @@ static bool rule_is_safe(const OpUse *use) {
 Effects op_effects(const OpUse *use) {
   bool computed = use->attrs && attrs_have_operands(use->attrs);
   bool safe = !computed && kernel_is_safe(use) && rule_is_safe(use);
-  bool shows = use->op->fills && use->count > op_arg_count(use->op);
+  bool shows = (use->op->fills && use->count > op_arg_count(use->op)) ||
+               op_is_form(use->op);
   return (use->op->prints ? EFFECT_PRINT : 0) | (shows ? EFFECT_SHOW : 0) |
          (safe ? 0 : EFFECT_FAIL);
 }

@@ -97,6 +97,14 @@ static Ty *infer_global(Infer *in, const Expr *e) {
     Ty *type = d->type ? d->type : in->error;
     return infer_use(in, e, type, d->param_count, d->params);
   }
+  if (g->inlined) {
+    Diag *d = diag_error(in->p->diags, E0801, e->span,
+                         "`@%s` is no value: each call of it is its body",
+                         g->name->text);
+    diag_hint(d, "a function that calls it is one: fn (%%x) { @%s(%%x) }",
+              g->name->text);
+    return in->error;
+  }
   if (!g->type) return g->generic ? infer_generic(in, e) : in->error;
   return infer_use(in, e, ty_of_type(in, g->type), g->param_count, g->params);
 }

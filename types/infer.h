@@ -127,6 +127,7 @@ typedef enum ConstraintKind {
   C_FIELD,    /* a named field, or a changed copy, of a value that is not */
   C_FORM,     /* a dimension of an instantiated signature */
   C_INSTANCE, /* a use of a function or constructor of a generic kind */
+  C_FORM_OF,  /* the types that a form of differentiation makes (form.c) */
   C_PATTERN,  /* a constructor of a type that is checked by instance, in a
                  pattern for what is not known yet */
 } ConstraintKind;
@@ -352,6 +353,12 @@ void solve(Infer *in);
  * wait, each mistake once.  Before the last, a rule may wait for a global
  * value that later text determines. */
 void solve_finish(Infer *in, bool last);
+/* --- Forms of differentiation (form.c) ------------------------------------ */
+
+/* The type of a call of a form, given those of its arguments. */
+Ty *infer_form(Infer *in, const Expr *e, Ty **args);
+void run_form_of(Infer *in, Constraint *c);
+
 /* --- Expressions (infer.c, call.c, pattern.c) ---------------------------- */
 
 Ty *infer_expr(Infer *in, const Expr *e);
@@ -408,7 +415,7 @@ const Known *known_row(Infer *in, const Expr *e, int row, Constraint *watcher);
 /* Is one of its elements not inferred yet? */
 bool known_has_hole(const Known *known);
 /* Do shapes decide the condition, for good? */
-Truth known_truth(Infer *in, const Expr *condition);
+Truth known_truth(Infer *in, const Expr *condition, bool by_shapes);
 
 /* --- Functions that are checked by instance (instance.c) ------------------ */
 

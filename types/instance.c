@@ -513,6 +513,7 @@ static Ty *use_instance(Infer *in, Constraint *c, Instance *inst) {
     return infer_use(in, use, ty_of_type(in, inst->global->type),
                      inst->global->param_count, inst->global->params);
   if (c->home) VEC_PUSH(&c->home->uses, inst->def);
+  if (!d->type) return in->error; /* memory ran out */
   return infer_use(in, use, d->type, d->param_count, d->params);
 }
 

@@ -43,6 +43,7 @@ typedef struct Look {
   Constraint *watcher; /* runs again when a dimension that was seen rises */
   bool firm;           /* only dimensions that cannot rise count */
   bool shapes;         /* has the shape of a tensor been looked at? */
+  bool values;         /* the length of a known value counts as known */
   int steps;
 } Look;
 
@@ -98,9 +99,31 @@ static const Type *type_finished(Spot at) {
                                 : e->type;
 }
 
+/* From a parameter of an inlined function, which inference has not met yet, to
+ * its argument: conditions are asked before they are inferred. */
+static bool step_unmet(Look *k, Spot *at) {
+  const Var *var = at->e->var;
+  if (!k->values || !var->value || var->type || type_under_way(k, *at))
+    return false;
+  at->e = var->value;
+  return k->steps-- > 0;
+}
+
 /* The shape of what an expression gives. */
 static void show_shape(Look *k, Spot at, RuleType *out, int depth) {
-  while (at.e->kind == EX_VAR && step_param(k, &at)) continue;
+  while (at.e->kind == EX_VAR && (step_param(k, &at) || step_unmet(k, &at)))
+    continue;
+  if (k->values) {
+    const Known *known = value_of(k, at, depth);
+    if (known) {
+      out->kind = RT_TENSOR;
+      out->dtype = known->dtype;
+      out->rank = known->rank;
+      out->dims[0] = dim_of(known->count);
+      k->shapes = true;
+      return;
+    }
+  }
   Ty *t = type_under_way(k, at);
   t = t ? ty_head(t) : NULL;
   const Type *done = t ? NULL : type_finished(at);
@@ -232,14 +255,17 @@ static Dim *new_value(Look *k, Known *out, DType dtype, int rank,
   return items;
 }
 
+/* `?` for a number beyond those that dimensions have. */
+static Dim constant_item(const Tensor *t, int64_t i) {
+  Dim d = dim_of(tensor_i64_at(t, i));
+  bool fits = dim_is_number(d) && (t->dtype != DT_UINT64 || !dim_below(d, 0));
+  return fits ? d : DIM_ANY;
+}
+
 static bool value_of_constant(Look *k, const Tensor *t, Known *out) {
   int64_t count = t->rank == 1 ? t->shape[0] : 1;
   Dim *items = new_value(k, out, (DType)t->dtype, t->rank, count);
-  for (int i = 0; items && i < count; i++) {
-    Dim d = dim_of(tensor_i64_at(t, i));
-    bool fits = dim_is_number(d) && (t->dtype != DT_UINT64 || !dim_below(d, 0));
-    items[i] = fits ? d : DIM_ANY;
-  }
+  for (int i = 0; items && i < count; i++) items[i] = constant_item(t, i);
   return items != NULL;
 }
 
@@ -363,19 +389,36 @@ const Known *known_value(Infer *in, const Expr *e, Constraint *watcher) {
   return value_of(&k, (Spot){e, NULL}, 0);
 }
 
+/* A row of a matrix that is a constant. */
+static const Known *constant_row(Look *k, const Tensor *t, int row) {
+  if (t->rank != 2 || row >= t->shape[0]) return NULL;
+  Known *out = ARENA_NEW(&k->in->asked, Known);
+  int64_t count = t->shape[1];
+  Dim *items = out ? new_value(k, out, (DType)t->dtype, 1, count) : NULL;
+  for (int i = 0; items && i < count; i++)
+    items[i] = constant_item(t, row * count + i);
+  return items ? out : NULL;
+}
+
 /* The rows of a matrix: stack((stack((a, b)), ...)), which is how the resolver
- * writes a list of lists. */
+ * writes a list of lists, or a constant that the expression names. */
 const Known *known_row(Infer *in, const Expr *e, int row, Constraint *watcher) {
   bool rows = e->kind == EX_CALL && e->count == 1 && e->sugar == SUGAR_LIST &&
               e->args[0]->kind == EX_TUPLE && row < e->args[0]->count;
-  return rows ? known_value(in, e->args[0]->args[row], watcher) : NULL;
+  if (rows) return known_value(in, e->args[0]->args[row], watcher);
+  Look k = {.in = in, .watcher = watcher, .steps = STEPS};
+  Spot at = {e, NULL};
+  follow(&k, &at, 0);
+  bool constant = k.steps > 0 && at.e->kind == EX_CONST;
+  return constant ? constant_row(&k, at.e->constant, row) : NULL;
 }
 
-Truth known_truth(Infer *in, const Expr *condition) {
+Truth known_truth(Infer *in, const Expr *condition, bool by_shapes) {
   arena_reset(&in->asked);
-  Look k = {.in = in, .firm = true, .steps = STEPS};
+  Look k = {.in = in, .firm = true, .values = !by_shapes, .steps = STEPS};
   const Known *c = value_of(&k, (Spot){condition, NULL}, 0);
-  if (!c || !k.shapes || c->rank != 0 || !dim_is_number(c->items[0]))
+  if (!c || (by_shapes && !k.shapes) || c->rank != 0 ||
+      !dim_is_number(c->items[0]))
     return MAYBE;
   return dim_is(c->items[0], 0) ? NO : YES;
 }

@@ -400,7 +400,10 @@ void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
                may_follow(in, NULL, c, call, k, i);
   if (other) i = call->other, k = call->culprit;
   bool shown = c->operands && i >= 0 && i < c->count;
-  Span span = shown ? c->operands[i]->span : c->span;
+  int blamed = c->operands ? rule_blamed(call, c->attrs) : -1;
+  Span span = shown         ? c->operands[i]->span
+              : blamed >= 0 ? c->operands[blamed]->span
+                            : c->span;
   Diag *d = diag_error(in->p->diags, call->code, span, "%s", call->message);
   if (shown) {
     diag_caption(d, "%s", ty_text(in, c->args[i]));
@@ -485,6 +488,14 @@ static void hint_field_type(Infer *in, Diag *d, const Expr *field) {
 void report_stuck(Infer *in, Constraint *c) {
   Diags *diags = in->p->diags;
   if (c->kind == C_FORM) return;
+  if (c->kind == C_FORM_OF) {
+    Diag *d = diag_error(diags, E0202, c->span,
+                         "the types of the function that `%s` differentiates "
+                         "are not known",
+                         c->op->name);
+    diag_hint(d, "annotate its parameters: fn (%%x: float32) { ... }");
+    return;
+  }
   if (c->kind == C_INSTANCE) {
     report_no_instance(in, c);
     return;

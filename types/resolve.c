@@ -108,12 +108,24 @@ static bool is_hole(const Expr *ident) {
   return !strcmp(ident->name->text, "_");
 }
 
+/* Reported once, where it is declared. */
+static void used_free(Resolver *r, const Var *var) {
+  const Binding *b = ptrmap_get(&r->free_vars, var);
+  if (!b) return;
+  Diag *d =
+      diag_error(r->p->diags, E0108, b->span,
+                 "`%%%s` is free: nothing gives it a value", var->name->text);
+  diag_hint(d, "make it a parameter, or bind it with `let`");
+  ptrmap_put(&r->free_vars, var, NULL);
+}
+
 /* A local variable, or a top-level `let %x` where the text is no definition.
  * While the value of a hoisted graph variable is resolved, uses of variables
  * bound outside of it are noted, for check_hoisted. */
 static const Expr *resolve_local(Resolver *r, const Expr *e) {
   Var *var = ptrmap_get(&r->vars, e->name);
   if (var) {
+    if (r->free_vars.len) used_free(r, var);
     if (var->id < r->watch_below)
       VEC_PUSH(&r->watched, (struct Watched){e->name, var});
     return resolve_var_use(r, e->span, var);
@@ -302,6 +314,8 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
  * left; in resolve_named_call it is the first operand, as of a + b + c. */
 static const Expr *resolve_call(Resolver *r, const Expr *e, const Expr *head) {
   if (e->call.late && !may_be_late(r, e)) return resolve_error(r, e->span);
+  if (head && head->kind == EX_GLOBAL && head->g.global->inlined)
+    return resolve_inlined(r, e, head->g.global);
   if (e->sugar == SUGAR_WITH) return resolve_with(r, e, head);
   if (e->call.callee->kind == EX_IDENT) return resolve_named_call(r, e, head);
   const Expr *const *args = resolve_args(r, e, NULL);
@@ -440,16 +454,12 @@ static void resolve_let_group(Resolver *r, const Binding *group, int n,
   scope_bind(r, &r->vars, var->name, var);
 }
 
-/* `free_var` declares what the text does not define: a fragment can be read
- * and printed, but there is no value to check or run it with. */
-static void resolve_free(Resolver *r, Binding b, Bindings *out) {
-  Diag *d =
-      diag_error(r->p->diags, E0108, b.span,
-                 "`%%%s` is free: nothing gives it a value", b.var->name->text);
-  diag_hint(d, "make it a parameter, or bind it with `let`");
-  b.var = resolve_var(r, b.var);
-  scope_bind(r, &r->vars, b.var->name, b.var);
-  VEC_PUSH(out, b);
+/* `free_var` declares what the text does not define.  What uses it has no value
+ * (used_free); without a use it says nothing, and goes. */
+static void resolve_free(Resolver *r, const Binding *b) {
+  Var *var = resolve_var(r, b->var);
+  scope_bind(r, &r->vars, var->name, var);
+  ptrmap_put(&r->free_vars, var, (void *)b);
 }
 
 /* Resolves binding `i`, the first of a group of n. */
@@ -458,7 +468,7 @@ static void resolve_binding(Resolver *r, const Block *block, int i, int n,
   Binding b = block->bindings[i];
   switch (b.kind) {
     case BIND_GRAPH: resolve_graph_binding(r, &block->bindings[i], out); break;
-    case BIND_FREE: resolve_free(r, b, out); break;
+    case BIND_FREE: resolve_free(r, &block->bindings[i]); break;
     case BIND_ITEM:
       b.value = resolve_value(r, b.value, out);
       VEC_PUSH(out, b);
@@ -497,7 +507,7 @@ static const Expr *resolve_block(Resolver *r, const Expr *e) {
 
 /* The body of a scope: graph variables may have their home in it.  A scope that
  * is no block becomes one, if a node has to be evaluated in it. */
-static const Expr *resolve_body(Resolver *r, const Expr *e) {
+const Expr *resolve_body(Resolver *r, const Expr *e) {
   if (e->kind == EX_BLOCK || !homes_before(r->homes, e, 0))
     return resolve_expr(r, e);
   Bindings out;
@@ -518,6 +528,7 @@ static const Expr *resolve_if(Resolver *r, const Expr *e, const Expr *head) {
   do {
     Expr *made = node_like(r, rest, EX_IF);
     made->branch.parsed = rest;
+    made->branch.known = r->inlined > 0;
     const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 3);
     args[0] = head ? head : resolve_expr(r, rest->args[0]);
     args[1] = resolve_body(r, rest->args[1]);

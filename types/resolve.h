@@ -22,6 +22,7 @@ typedef struct Resolver {
   Scope *scope;
   PtrMap vars;         /* Name -> Var */
   PtrMap type_vars;    /* Name -> TypeVar */
+  PtrMap free_vars;    /* Var of a `free_var` that nothing uses -> Binding */
   PtrMap size_vars;    /* MetaEntry of a SizeVar -> TypeVar */
   PtrMap no_dims;      /* Names reported by report_no_dim */
   PtrMap dims;         /* TypeVar of a named dimension -> DimRead */
@@ -36,6 +37,7 @@ typedef struct Resolver {
   })
   watched;
   uint32_t watch_below; /* note variables older than this; 0: none */
+  int inlined; /* so many functions are being inlined within each other */
 } Resolver;
 
 /* --- Expressions (resolve.c) --------------------------------------------- */
@@ -49,6 +51,11 @@ Expr *resolve_op_call(Resolver *r, Span span, OpId op, int count,
 Expr *resolve_int(Resolver *r, Span span, int64_t value);
 /* The value of a named dimension; NULL: it has none here. */
 Expr *resolve_dim_value(Resolver *r, Span span, const TypeVar *dim);
+
+/* The body of an inlined function, for a call of it (resolve_inline.c). */
+const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g);
+/* The body of a scope, which may be the home of graph variables. */
+const Expr *resolve_body(Resolver *r, const Expr *e);
 
 /* --- Named fields (resolve_field.c) -------------------------------------- */
 

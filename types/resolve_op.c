@@ -89,7 +89,9 @@ static void wrong_count(Resolver *r, const Expr *e, const OpInfo *op, int least,
 bool check_operator_arity(Resolver *r, const Expr *e, OpId id, bool dyn) {
   const OpInfo *op = op_info(id);
   int count = op_arg_count(op), least = required_args(op, count);
-  int most = dyn ? word_count(op->dyn) : op->fills ? INT_MAX : count;
+  int most = dyn                     ? word_count(op->dyn)
+             : op->fills || op->many ? INT_MAX
+                                     : count;
   if (least <= e->count && e->count <= most) return true;
   wrong_count(r, e, op, least, most);
   return false;

@@ -16,15 +16,25 @@
  * only. */
 #include "types/resolve.h"
 
-/* Ids rise, so a variable of this list has an id from `first` on, and an older
- * one of the same name is merely hidden. */
+/* Of two variables of one name the second has a Name of its own
+ * (parser/build.c), except between the alternatives of a pattern, which are no
+ * Relay.  Ids rise, so a variable of this list has an id from `first` on, and
+ * an older one of the same name is merely hidden. */
 void bind_once(Resolver *r, uint32_t first, Var *var) {
   const char *text = var->name->text;
+  const Name *name = name_of(r->p->names, text);
   bool blank = text[0] == '_' && !text[1];
-  const Var *before = ptrmap_get(&r->vars, var->name);
-  if (!blank && before && before->id >= first)
-    diag_error(r->p->diags, E0404, var->span, "`%%%s` is bound twice", text);
+  const Var *before = ptrmap_get(&r->vars, name);
   scope_bind(r, &r->vars, var->name, var);
+  if (blank || !before || before->id < first) return;
+  if (var->name == name) {
+    diag_error(r->p->diags, E0404, var->span, "`%%%s` is bound twice", text);
+    return;
+  }
+  Diag *d = diag_warning(r->p->diags, W0004, var->span,
+                         "`%%%s` is bound twice: it means the first one", text);
+  diag_note(d, var_span(before), "the first one is here");
+  diag_hint(d, "give it another name, or `%%_` where nothing uses it");
 }
 
 /* --- Literals ------------------------------------------------------------- */

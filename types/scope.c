@@ -29,6 +29,7 @@ void resolver_init(Resolver *r, Checker *c, Definition *def) {
                   .scope = def->scope};
   ptrmap_init(&r->vars, c->mem);
   ptrmap_init(&r->type_vars, c->mem);
+  ptrmap_init(&r->free_vars, c->mem);
   ptrmap_init(&r->size_vars, c->mem);
   ptrmap_init(&r->no_dims, c->mem);
   ptrmap_init(&r->dims, c->mem);
@@ -40,6 +41,7 @@ void resolver_init(Resolver *r, Checker *c, Definition *def) {
 void resolver_done(Resolver *r) {
   ptrmap_done(&r->vars);
   ptrmap_done(&r->type_vars);
+  ptrmap_done(&r->free_vars);
   ptrmap_done(&r->size_vars);
   ptrmap_done(&r->no_dims);
   ptrmap_done(&r->dims);

@@ -419,7 +419,7 @@ static void run(Infer *in, Constraint *c) {
       [C_RULE] = run_rule,       [C_OP_VALUE] = run_op_value,
       [C_PROJ] = run_projection, [C_FIELD] = run_field,
       [C_FORM] = run_form,       [C_INSTANCE] = run_instance,
-      [C_PATTERN] = run_pattern,
+      [C_FORM_OF] = run_form_of, [C_PATTERN] = run_pattern,
   };
   c->queued = false;
   if (!c->gone) runners[c->kind](in, c);

@@ -23,6 +23,11 @@
  * nothing of the unit is in scope; the caller drops the unit. */
 bool types_check(Program *p, Unit *unit);
 
+/* Finds again what a pass broke in a checked unit and its imports, whose names
+ * and types hold: the effects of functions, and the values of `let`s.  False
+ * when memory runs out. */
+bool types_find_again(Program *p, Unit *unit);
+
 /* --- Checks at run time (crossing.c) ------------------------------------- */
 
 /* Where a tensor crosses from an unknown dimension to a known one, the value
@@ -56,6 +61,11 @@ bool types_use_loosens(const Program *p, const Expr *use);
 
 /* The effects of evaluating an expression of a checked program. */
 Effects expr_effects(const Program *p, const Expr *e);
+/* What evaluating the node adds to what evaluating its parts does. */
+Effects expr_own_effects(const Program *p, const Expr *e);
+/* expr_effects() of `e` and of each node within, bodies of functions included,
+ * in one walk: Expr -> effects, with EFFECT_KNOWN.  False: memory ran out. */
+bool expr_effects_each(const Program *p, const Expr *e, PtrMap *out);
 /* "reads, writes, may fail"; "pure". */
 void effects_print(StrBuf *out, Effects e);
 
@@ -72,6 +82,12 @@ bool types_static(Program *p);
  * `attrs_written`. */
 int types_written_attrs(Arena *a, NameTable *names, const Expr *call,
                         const Attr **attrs, int *operands);
+
+/* The value of one attribute, as it would be written. */
+struct AttrSpec;
+struct AttrValue;
+const AttrExpr *types_written_value(Arena *a, const struct AttrSpec *spec,
+                                    const struct AttrValue *v);
 
 /* How well a value of one type serves where another is wanted (fit.c). */
 typedef enum TypeFit {

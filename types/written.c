@@ -117,6 +117,13 @@ static const AttrExpr *write_value(Arena *a, const AttrSpec *spec,
   return x;
 }
 
+const AttrExpr *types_written_value(Arena *a, const AttrSpec *spec,
+                                    const AttrValue *v) {
+  AttrValue known = *v;
+  known.operand = -1;
+  return write_value(a, spec, &known, NULL);
+}
+
 static bool same_ints(const AttrValue *a, const AttrValue *b) {
   for (int i = 0; i < a->count; i++)
     if (!dim_same(a->ints[i], b->ints[i])) return false;

@@ -214,6 +214,7 @@ static void unwind_frame(Session *s, const Word *pc, Value *regs) {
  * to an earlier segment own nothing; frames[0] is the host's and has no
  * instruction. */
 void vm_unwind(Session *s) {
+  if (s->unwound) return; /* by a loop within this one */
   unwind_frame(s, s->pc, s->regs);
   while (s->frame_top > s->frames + 1) {
     Frame *frame = --s->frame_top;
@@ -221,4 +222,5 @@ void vm_unwind(Session *s) {
     else unwind_frame(s, frame->pc - 2, frame->regs);
   }
   s->frame_top = s->frames;
+  s->unwound = true;
 }

@@ -91,7 +91,10 @@ struct Session {
   Session *asker;           /* whose aside it is, or NULL */
   Observer *observer;       /* NULL: nobody looks on */
   RunStatus status;
-  Diag *fault; /* of this run, or NULL */
+  bool unwound;          /* everything is, after a fault */
+  int level;             /* of differentiation within differentiation */
+  uint64_t record_count; /* of operators, so far */
+  Diag *fault;           /* of this run, or NULL */
   SessionStats stats;
   uint64_t step_limit; /* of stats.instructions: beyond it the run is to stop */
 };

@@ -153,6 +153,8 @@ void session_end(Session *s) {
 static void run_begin(Session *s) {
   s->status = RUN_OK;
   s->fault = NULL;
+  s->unwound = false;
+  s->level = 0;
   if (!s->held) watch_begin(s);
   s->frame_top = s->frames;
   s->regs = s->segment->values;
@@ -175,6 +177,10 @@ static bool counts(const Session *s) {
   return s->observer || s->limits.max_steps || (s->asker && s->asker->observer);
 }
 
+bool session_loop(Session *s) {
+  return counts(s) ? vm_run_observed(s) : vm_run(s);
+}
+
 /* Calls `f`, whose arguments stand at regs[1] and on and are owned.  The relief
  * by collecting cycles is on only while the loop runs: then every reference is
  * counted, so what seems dead is dead (store_relieve). */
@@ -184,7 +190,7 @@ static RunStatus run(Session *s, Function *f, Value *result) {
   store_relieve(&s->store, true);
   if (s->stats.instructions >= s->step_limit) session_steps_spent(s);
   bool ok = vm_call(s, f, s->regs + 1, s->entry + 2);
-  if (ok) ok = counts(s) ? vm_run_observed(s) : vm_run(s);
+  if (ok) ok = session_loop(s);
   else vm_unwind(s);
   store_relieve(&s->store, false);
   if (s->observer) s->observer->pause(s->observer, s);

@@ -33,7 +33,7 @@
  * vm_unwind() drops what every frame owns.  The state is in the session only
  * when the loop is left or a function that needs it is called (SAVE, LOAD); in
  * between it is in registers of the processor. */
-#include "vm/vm.h"
+#include "vm/dual.h"
 
 /* Computed goto where the compiler has it. */
 #if defined(__GNUC__) && !defined(RLY_SWITCH)
@@ -554,6 +554,38 @@ dispatch:
       C = token;
       NEXT(2 + (pc->b + 3) / 4);
     }
+
+    /* --- What is differentiated --- */
+    CASE(box) : SLOW(vm_box(s, pc));
+    NEXT(2);
+    CASE(plain) : SLOW(vm_plain(s, pc));
+    NEXT(2);
+    CASE(constant_of) : SLOW(vm_constant_of(s, pc));
+    NEXT(2);
+    CASE(part) : SLOW(vm_part(s, pc));
+    NEXT(2);
+    CASE(dual_op) : SLOW(vm_dual_op(s, pc));
+    NEXT(SITE_UNITS(OpSite));
+    CASE(dual_apply) : {
+      Function *callee = vm_dual_function(s, R[pc->b + pc->c - 1].cell);
+      ENTER(callee, function_code(f), R + pc->b);
+    }
+    CASE(dual_tail)
+        : ENTER_TAIL(vm_dual_function(s, R[pc->b + pc->c - 1].cell));
+    CASE(dual_ref) : SLOW(vm_dual_ref(s, pc));
+    NEXT(1);
+    CASE(dual_read) : SLOW(vm_dual_read(s, pc));
+    NEXT(2);
+    CASE(dual_write) : SLOW(vm_dual_write(s, pc));
+    NEXT(2);
+    CASE(custom) : SLOW(vm_custom(s, pc));
+    NEXT(ins_length(pc));
+    CASE(begin) : SLOW(vm_begin(s, pc));
+    NEXT(ins_length(pc));
+    CASE(end) : SLOW(vm_end(s, pc));
+    NEXT(2);
+    CASE(pull) : SLOW(vm_pull(s, pc));
+    NEXT(ins_length(pc));
 
     /* --- Mutable cells --- */
     CASE(ref) : SLOW(vm_ref(s, pc));

@@ -11,6 +11,8 @@
 bool vm_run(Session *s);
 /* The same, counting instructions and telling an observer (observed.c). */
 bool vm_run_observed(Session *s);
+/* The one that this session runs. */
+bool session_loop(Session *s);
 
 /* The slow ways out of the loop.  Each is given its state in the session and
  * leaves it there; false after setting a fault. */

@@ -191,9 +191,16 @@ static bool infer(Session *s, const OpSite *site, const Operands *o,
 
 /* In this order: the kernel's own error, a request to stop that it saw, and,
  * where it says nothing, memory. */
-static bool op_failed(Session *s, const OpCall *call) {
-  if (call->fault.message)
-    return vm_fault(s, call->fault.code, "%s", call->fault.message);
+static bool op_failed(Session *s, const OpSite *site, const OpCall *call) {
+  const OpFault *fault = &call->fault;
+  if (fault->message) {
+    if (fault->attr && site->places)
+      vm_fault_at(s, site->places[fault->attr - 1], fault->code, "%s",
+                  fault->message);
+    else vm_fault(s, fault->code, "%s", fault->message);
+    if (fault->hint) diag_hint(s->fault, "%s", fault->hint);
+    return false;
+  }
   return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
 }
 
@@ -284,9 +291,9 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
   set_call(s, site, o, &call);
   if (site->out_count <= NEAR) call.outs = outs;
   for (int i = 0; i < site->out_count && i < NEAR; i++) outs[i] = NULL;
-  if (!infer(s, site, o, &call)) return op_failed(s, &call);
+  if (!infer(s, site, o, &call)) return op_failed(s, site, &call);
   if (!gives_expected(s, site, call.result)) return false;
-  if (!op_finish(&call)) return op_failed(s, &call);
+  if (!op_finish(&call)) return op_failed(s, site, &call);
   s->stats.tensors += (uint64_t)site->out_count;
   store_results(s, site, &call, list);
   drop_taken(s, list, taken);
@@ -452,18 +459,14 @@ bool vm_special(Session *s, const Word *pc) {
 /* --- Scalars ------------------------------------------------------------ */
 
 /* An operator on scalars without an instruction of its own: its function is in
- * the site.  It sets `fail` to the code of the error. */
+ * the site.  It sets `fail` to an ElementFault. */
 bool vm_scalar(Session *s, const Word *pc, int operands) {
   const ScalarSite *site = pc[1].data;
   Value *R = s->regs, none = {.bits = 0};
   int fail = 0;
   Value v = site->fn(R[pc->b], operands > 1 ? R[pc->c] : none,
                      operands > 2 ? R[ins_list(pc)[0]] : none, &fail);
-  if (fail) {
-    return vm_fault(s, (DiagCode)fail,
-                    fail == E0602 ? "`%s`: division by zero" : "`%s` failed",
-                    site->op->name);
-  }
+  if (fail) return vm_fault(s, E0602, "`%s`: division by zero", site->op->name);
   R[pc->a] = v;
   return true;
 }

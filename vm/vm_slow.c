@@ -28,7 +28,8 @@ enum {
   SEGMENT_FIRST = (16 << 10) / sizeof(Value),
   SEGMENT_MOST = (16 << 20) / sizeof(Value),
   FRAMES_FIRST = 128,
-  FRAMES_SPARE = 2, /* a call in a new segment takes two frames */
+  FRAMES_SPARE = 4, /* a call in a new segment takes two frames, and one of
+                       a rule from within an instruction another */
 };
 
 /* Calls that stand in no program: a callee in a new segment returns to them.

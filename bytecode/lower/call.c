@@ -176,11 +176,12 @@ static void put_arguments(Lower *l, const Argument *args, int n) {
 /* Calls the function, or with NULL the closure in the last of `args`. */
 static Reg put_call(Lower *l, Function *f, int base, const Argument *args,
                     int n, const Type *type, Reg dst) {
-  int op = f ? INS_call : INS_apply;
+  bool dual = lower_is_dual(l);
+  int op = f ? INS_call : dual ? INS_dual_apply : INS_apply;
   Reg r = NO_REG;
   if (dst == DST_TAIL) {
-    put_word(l, f ? INS_tail : INS_tail_apply, 0, (uint32_t)base, (uint32_t)n,
-             f);
+    int tail = f ? INS_tail : dual ? INS_dual_tail : INS_tail_apply;
+    put_word(l, tail, 0, (uint32_t)base, (uint32_t)n, f);
   } else {
     r = lower_target(l, type, dst);
     put_word(l, op, r, (uint32_t)base, (uint32_t)n, f);
@@ -434,9 +435,12 @@ static void lower_trmc(Lower *l, const Expr *e, int hole) {
   Reg *fields = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
   for (int i = 0; fields && i < hole; i++)
     fields[i] = lower_ctor_field(l, e, i);
-  Function *f = tail_callee(l, call, called_self(l, call));
-  f = code_trmc(l->code, f);
-  if (!fields) return;
+  Function *f = called_self(l, call);
+  if (!fields || !f) { /* memory ran out since hole_of() asked */
+    lower_failed(l);
+    return;
+  }
+  f = code_trmc(l->code, tail_callee(l, call, f));
   if (f == l->fn) trmc_loop(l, e, fields, hole);
   else trmc_call(l, call, f, e, fields, hole);
 }
@@ -495,6 +499,8 @@ static Function *result_callee(Lower *l, Function *f, bool tail) {
 
 Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   const Expr *callee = e->call.callee;
+  if (callee->kind == EX_OP && op_is_form(op_info(callee->op)))
+    return lower_form(l, e, dst);
   if (callee->kind == EX_OP) return lower_op(l, e, dst);
   if (callee->kind == EX_CTOR) return lower_built(l, e, dst);
   Reg self;

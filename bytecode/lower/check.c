@@ -54,6 +54,7 @@ void type_dim_names(const Lower *l, const Type *t,
 static void put_check(Lower *l, Reg r, const Type *expected, const char *what,
                       Span declared) {
   Names names = {.l = l};
+  if (lower_is_dual(l)) r = lower_plain(l, r, expected);
   type_dim_names(l, expected, add_name, &names);
   Arena *arena = &l->code->arena;
   CheckSite *site = ARENA_NEW(arena, CheckSite);
@@ -95,13 +96,19 @@ static Reg read_name(Lower *l, const Type *t, Reg r, Reg root, Dim wanted) {
   if (t->kind == TY_TENSOR) {
     while (!dim_same(t->dims[i], wanted)) i++;
     Reg number = reg_new(l, false);
+    if (lower_is_dual(l)) root = r = lower_plain(l, r, t);
     put(l, INS_dim, number, r, (uint32_t)i);
     put_listed(l, 'u', root);
     return number;
   }
   while (!binds(t->args[i], wanted)) i++;
   Reg field = reg_of_type(l, t->args[i]);
-  put(l, INS_field, field, r, (uint32_t)(cell_offset(t->count) + i));
+  uint32_t word = (uint32_t)(cell_offset(t->count) + i);
+  if (lower_is_dual(l)) {
+    lower_part(l, field, r, word, t->args[i]);
+    return read_name(l, t->args[i], field, field, wanted);
+  }
+  put(l, INS_field, field, r, word);
   put_listed(l, 'u', root);
   return read_name(l, t->args[i], field, root, wanted);
 }

@@ -35,6 +35,7 @@ Env *env_new(Lower *l, int most) {
   env->counted = ARENA_ARRAY(arena, bool, (size_t)most + 1);
   env->types = ARENA_ARRAY(arena, const Type *, (size_t)most + 1);
   if (!env->vars || !env->counted || !env->types) env->room = 0;
+  env->dual = env_is_dual(l->env);
   return env;
 }
 
@@ -60,7 +61,10 @@ static void bind_param(Lower *l, Env *env, const TypeVar *v, const Type *targ,
     env_add(env, v, l->env->counted[i], l->env->types[i]);
   } else {
     env_add(env, v, !targ || is_counted(l, targ),
-            targ && prints ? env_shown(l, targ) : NULL);
+            targ && (prints ||
+                     type_is_float_scalar(env_type(l->code, l->env, targ)))
+                ? env_shown(l, targ)
+                : NULL);
   }
 }
 

@@ -40,11 +40,15 @@ static void return_fields(Lower *l, Reg from) {
   for (uint32_t i = 0; i < f->result_count; i++) {
     counted += f->result_counted[i];
     parts[i] = reg_new(l, f->result_counted[i]);
+    if (lower_is_dual(l)) {
+      lower_part(l, parts[i], from, i, f->key.expr->fn->body->type->args[i]);
+      continue;
+    }
     if (reg_is_borrowed(l, from)) reg_borrow(l, parts[i]);
     put(l, INS_field, parts[i], from, i);
     put_listed(l, 'u', from);
   }
-  if (!reg_is_borrowed(l, from)) {
+  if (!reg_is_borrowed(l, from) && !lower_is_dual(l)) {
     put(l, PSEUDO_open, from, counted, f->result_count);
     for (uint32_t i = 0; i < f->result_count; i++) {
       if (!f->result_counted[i]) continue;
@@ -86,7 +90,8 @@ Reg lower_target(Lower *l, const Type *type, Reg dst) {
 static Reg lower_const(Lower *l, const Expr *e, Reg dst) {
   Reg r = lower_target(l, e->type, dst);
   Tensor *t = e->constant;
-  if (t->rank == 0) put_bits(l, r, bits_load(t->dtype, t->data).bits);
+  if (t->rank == 0 && !is_counted(l, e->type))
+    put_bits(l, r, bits_load(t->dtype, t->data).bits);
   else put_word(l, INS_constant, r, 0, 0, t);
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
@@ -94,6 +99,12 @@ static Reg lower_const(Lower *l, const Expr *e, Reg dst) {
 /* A param is bound before any session starts, so it is a constant. */
 static void lower_param(Lower *l, const Global *g, Reg r) {
   const Value *v = code_param(l->code, g);
+  if (v && is_counted(l, g->type) && type_is_scalar(g->type)) {
+    Reg bits = reg_new(l, false);
+    put_bits(l, bits, v->bits);
+    put_word(l, INS_box, r, bits, 0, g->type);
+    return;
+  }
   if (v && type_is_scalar(g->type)) put_bits(l, r, v->bits);
   else put_word(l, INS_constant, r, 0, 0, v ? v->obj : NULL);
 }
@@ -120,8 +131,11 @@ static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
   if (g->kind == GLOBAL_PARAM) {
     lower_param(l, g, r);
   } else {
-    put(l, INS_global, r, is_counted(l, g->type), 0)->words[0] =
+    bool boxed = is_counted(l, g->type) && type_is_scalar(g->type);
+    Reg from = boxed ? reg_new(l, false) : r;
+    put(l, INS_global, from, !boxed && is_counted(l, g->type), 0)->words[0] =
         (uint64_t)g->slot;
+    if (boxed) put_word(l, INS_box, r, from, 0, g->type);
   }
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
@@ -146,6 +160,10 @@ static Reg lower_proj(Lower *l, const Expr *e, Reg dst) {
 Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
                 Reg dst) {
   Reg field = lower_target(l, type, dst);
+  if (lower_is_dual(l)) {
+    lower_part(l, field, r, (uint32_t)(cell_offset(cell_size) + i), type);
+    return field;
+  }
   bool fresh = dst == DST_ANY || dst == DST_TAIL;
   if (fresh && reg_is_borrowed(l, r)) reg_borrow(l, field);
   int word = cell_offset(cell_size) + i;
@@ -335,7 +353,7 @@ static Reg lower_content(Lower *l, const Expr *e, const Type *content) {
               e->kind == EX_WRITE ? expr_declaration(e->args[0]) : SPAN_NONE);
   l->span = e->span;
   bool tensor = content->kind == TY_TENSOR || content->kind == TY_VAR;
-  if (!tensor || !is_counted(l, content)) return v;
+  if (!tensor || !is_counted(l, content) || lower_is_dual(l)) return v;
   Reg kept = lower_target(l, content, DST_ANY);
   put(l, INS_compact, kept, v, 0);
   return kept;
@@ -348,7 +366,8 @@ static Reg lower_ref(Lower *l, const Expr *e, Reg dst) {
   Reg r = lower_target(l, e->type, dst);
   uint32_t flags = is_counted(l, content) ? REF_COUNTED : 0;
   if (flags && type_may_cycle(content)) flags |= REF_CYCLIC;
-  put(l, INS_ref, r, v, flags);
+  if (lower_is_dual(l) && flags) put(l, INS_dual_ref, r, v, flags);
+  else put(l, INS_ref, r, v, flags);
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
@@ -356,7 +375,10 @@ static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
   Reg ref = lower_expr(l, e->args[0], DST_ANY);
   l->span = e->span;
   Reg r = lower_target(l, e->type, dst);
-  put(l, INS_ref_read, r, ref, 0);
+  if (lower_is_dual(l) && is_counted(l, e->type))
+    put_word(l, INS_dual_read, r, ref, 0,
+             env_type(l->code, l->env, e->args[0]->type->args[0]));
+  else put(l, INS_ref_read, r, ref, 0);
   lower_check_out(l, r, e->args[0]->type->args[0], e->type, "content",
                   expr_declaration(e->args[0]));
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
@@ -367,7 +389,9 @@ static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
   Reg ref = lower_expr(l, e->args[0], DST_ANY);
   const Type *content = e->args[0]->type->args[0];
   Reg v = lower_content(l, e, content);
-  put(l, INS_ref_write, ref, v, 0);
+  if (lower_is_dual(l) && is_counted(l, content))
+    put_word(l, INS_dual_write, ref, v, 0, env_type(l->code, l->env, content));
+  else put(l, INS_ref_write, ref, v, 0);
   return lower_unit(l, dst);
 }
 

@@ -24,6 +24,7 @@ static int param_count(const Function *f) {
     case FUNCTION_FN: return f->key.expr->fn->param_count;
     case FUNCTION_CTOR: return f->key.ctor->field_count;
     case FUNCTION_OP: return f->key.expr->type->count;
+    case FUNCTION_FORM: return form_param_count(f->key.expr);
     case FUNCTION_STEP: break;
   }
   return 0;
@@ -33,6 +34,7 @@ static const Type *param_type(const Function *f, int i) {
   switch (f->key.kind) {
     case FUNCTION_FN: return f->key.expr->fn->params[i]->type;
     case FUNCTION_CTOR: return f->key.ctor->fields[i];
+    case FUNCTION_FORM: return form_param_type(f->key.expr, i);
     default: return f->key.expr->type->args[i];
   }
 }
@@ -96,6 +98,11 @@ static void bind_params(Lower *l) {
 static Reg captures_reg(Lower *l, const FnGroup *g) {
   if (!captures_packed(g)) return l->self;
   Reg tuple = reg_new(l, true);
+  if (lower_is_dual(l)) {
+    put_word(l, INS_part, tuple, l->self, CLOSURE_CAPTURES,
+             type_unit(l->code->program->types));
+    return tuple;
+  }
   put(l, INS_field, tuple, l->self, CLOSURE_CAPTURES);
   put(l, PSEUDO_open, l->self, 1, 2);
   put_listed(l, 'd', tuple);
@@ -114,14 +121,22 @@ static void bind_captures(Lower *l, const FnGroup *g) {
   for (int i = 0; i < g->free_count; i++) {
     const FreeVar *v = &g->free[i];
     if (!v->captured) continue;
-    Reg r = reg_new(l, v->counted);
-    put(l, INS_field, r, cell, (uint32_t)(skip + at++));
-    put_listed(l, 'u', cell);
+    Reg r = reg_of_type(l, v->var->type);
+    if (lower_is_dual(l)) {
+      lower_part(l, r, cell, (uint32_t)(skip + at++), v->var->type);
+    } else {
+      put(l, INS_field, r, cell, (uint32_t)(skip + at++));
+      put_listed(l, 'u', cell);
+    }
     Local *local = local_put(l, v->var, LOCAL_REG);
     local->reg = r;
-    local->callee = v->callee;
+    local->callee = lower_callee(l, v->callee);
     counted += v->counted;
     VEC_PUSH(&l->carried, r);
+  }
+  if (lower_is_dual(l)) {
+    VEC_PUSH(&l->carried, l->self);
+    return;
   }
   put(l, PSEUDO_open, cell, (uint32_t)counted,
       (uint32_t)(captures_packed(g) ? n : n + 1));
@@ -147,7 +162,7 @@ static void bind_free(Lower *l) {
     Local *local =
         local_put(l, v->var, v->general ? LOCAL_GENERAL : LOCAL_CONST);
     local->value = v->general;
-    local->callee = v->callee;
+    local->callee = lower_callee(l, v->callee);
   }
   if (g->capture_count > 0) bind_captures(l, g);
 }
@@ -212,6 +227,7 @@ static void lower_body(Lower *l) {
     case FUNCTION_CTOR: lower_ctor_body(l); break;
     case FUNCTION_OP: lower_op_body(l, f->key.expr); break;
     case FUNCTION_STEP: lower_step(l); break;
+    case FUNCTION_FORM: lower_form_body(l); break;
   }
 }
 

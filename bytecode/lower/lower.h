@@ -163,6 +163,27 @@ void put_listed(Lower *l, char mode, uint32_t reg);
 void put_bits(Lower *l, Reg dst, uint64_t bits);
 bool is_counted(const Lower *l, const Type *type);
 
+/* --- Differentiation (dual.c) -------------------------------------------- */
+
+/* Is the code at hand being differentiated? */
+static inline bool lower_is_dual(const Lower *l) { return env_is_dual(l->env); }
+/* r = word `word` behind the header of `cell`, owned; a scalar's bits, where
+ * the cell has them, become a tensor. */
+void lower_part(Lower *l, Reg r, Reg cell, uint32_t word, const Type *type);
+/* The value in `r` without derivatives, as other code has it; a tensor of a
+ * scalar's bits. */
+Reg lower_plain(Lower *l, Reg r, const Type *type);
+Reg lower_boxed(Lower *l, Reg bits, const Type *type);
+/* Does a value of this type hold tensors of floats, as an operand does? */
+bool type_varies(Lower *l, const Type *type);
+/* The function that code of this kind calls; NULL stays NULL. */
+Function *lower_callee(Lower *l, Function *f);
+/* A call of a form; what FUNCTION_FORM does. */
+Reg lower_form(Lower *l, const Expr *e, Reg dst);
+void lower_form_body(Lower *l);
+int form_param_count(const Expr *e);
+const Type *form_param_type(const Expr *e, int i);
+
 /* --- Operands ----------------------------------------------------------- */
 
 static inline const InsInfo *ins_row(const Ins *i) { return &ins_info[i->op]; }

@@ -22,8 +22,9 @@ typedef struct Part {
   Reg reg;
   const struct Part *root; /* whose register is owned */
   struct Part *parent;
-  int word;    /* which one behind the parent's header */
-  bool loaded; /* on the path that is being emitted */
+  int word;         /* which one behind the parent's header */
+  bool loaded;      /* on the path that is being emitted */
+  const Type *type; /* NULL: of a root */
 } Part;
 
 /* The fields of a part when it is this constructor; NULL: a tuple. */
@@ -96,7 +97,9 @@ static Part *part_child(Matcher *m, Part *parent, int word, const Type *type) {
               .root = parent->root,
               .parent = parent,
               .word = word};
-  if (reg_is_borrowed(m->l, p->root->reg)) reg_borrow(m->l, p->reg);
+  if (!lower_is_dual(m->l) && reg_is_borrowed(m->l, p->root->reg))
+    reg_borrow(m->l, p->reg);
+  p->type = type;
   return p;
 }
 
@@ -130,8 +133,12 @@ static void load(Matcher *m, Part *p) {
   Lower *l = m->l;
   if (p->loaded) return;
   load(m, p->parent);
-  put(l, INS_field, p->reg, p->parent->reg, (uint32_t)p->word);
-  put_listed(l, 'u', p->root->reg);
+  if (lower_is_dual(l)) {
+    lower_part(l, p->reg, p->parent->reg, (uint32_t)p->word, p->type);
+  } else {
+    put(l, INS_field, p->reg, p->parent->reg, (uint32_t)p->word);
+    put_listed(l, 'u', p->root->reg);
+  }
   p->loaded = true;
   VEC_PUSH(&m->loaded, p);
 }
@@ -366,7 +373,8 @@ static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
   if (pattern->kind == PT_VAR || !binds(pattern)) return;
   Part **fields = field_parts(m, p, pattern);
   if (!fields) return;
-  if (!reg_is_borrowed(m->l, p->reg)) put_open(m, p, pattern, fields);
+  if (!reg_is_borrowed(m->l, p->reg) && !lower_is_dual(m->l))
+    put_open(m, p, pattern, fields);
   for (int i = 0; i < pattern->count; i++)
     open_pattern(m, fields[i], pattern->fields[i]);
 }
@@ -463,7 +471,7 @@ static void lend_var(Matcher *m, Part *p, const Pattern *pattern) {
   Lower *l = m->l;
   Reg reg = p->reg;
   l->span = pattern->span;
-  if (p->parent && l->regs.data[reg].counted) {
+  if (p->parent && l->regs.data[reg].counted && !lower_is_dual(l)) {
     load(m, p->parent);
     reg = reg_of_type(l, pattern->type);
     reg_borrow(l, reg);
@@ -577,7 +585,13 @@ static void emit_literals(Matcher *m, const Roots *roots, const Node *node) {
     } else if (is_bool) {
       put(l, ctor->tag ? INS_unless : INS_if_true, p->reg, 0, next);
     } else {
-      lower_unless_literal(l, p->reg, ctor->literal, next);
+      Reg bits =
+          lower_is_dual(l) && dtype_is_float(ctor->literal->dtype)
+              ? lower_plain(l, p->reg,
+                            type_tensor(l->code->program->types,
+                                        (DType)ctor->literal->dtype, 0, NULL))
+              : p->reg;
+      lower_unless_literal(l, bits, ctor->literal, next);
     }
     emit_case(m, roots, node->cases[i]);
     put_label(l, next);

@@ -14,12 +14,18 @@
  * keeps for it: the shapes that came last and what was computed for them. */
 #include "bytecode/lower/lower.h"
 
+/* How an operator runs where the code is differentiated: recorded, or, where
+ * nothing varies with floats, on plain operands. */
+typedef enum OpMode { MODE_USUAL, MODE_PLAIN, MODE_DUAL } OpMode;
+
 /* The operands of a site under construction. */
 typedef struct Sources {
   Lower *lower;
+  OpMode mode;
   VEC(OpSource) list;
   VEC(Reg) regs;
   int args; /* flattened */
+  const Span *places;
 } Sources;
 
 /* Types are those of the instance, so an operand of a type parameter's type has
@@ -27,11 +33,14 @@ typedef struct Sources {
 static void add_source(Sources *s, Reg r, const Type *type) {
   type = env_type(s->lower->code, s->lower->env, type);
   OpSource source = {.type = type};
+  if (s->mode == MODE_PLAIN && type_varies(s->lower, type))
+    r = lower_plain(s->lower, r, type);
   if (type->kind == TY_TUPLE) {
     source.kind = FROM_TUPLE;
     s->args += type->count;
   } else {
-    source.kind = type_is_scalar(type) ? FROM_BITS : FROM_TENSOR;
+    bool boxed = s->mode == MODE_DUAL && dtype_is_float((DType)type->dtype);
+    source.kind = type_is_scalar(type) && !boxed ? FROM_BITS : FROM_TENSOR;
     source.dtype = (DType)type->dtype;
     s->args++;
   }
@@ -46,12 +55,21 @@ static void add_operand(Sources *s, const Expr *e, bool splice) {
   else add_source(s, lower_expr(l, e, DST_ANY), e->type);
 }
 
+/* The places of the operands of `e`, for messages about attributes. */
+static const Span *operand_places(Lower *l, const Expr *e) {
+  if (!e->call.bound || !attrs_have_operands(e->call.bound)) return NULL;
+  Span *places = ARENA_ARRAY(&l->code->arena, Span, (size_t)e->count);
+  for (int i = 0; places && i < e->count; i++) places[i] = e->args[i]->span;
+  return places;
+}
+
 /* Attributes that are expressions are operands like the others.  `first` is
  * operand 0 where a chain has lowered it.  Operators that take anything see a
  * tuple as it is. */
 static void add_operands(Sources *s, const Expr *e, Reg first) {
   const OpInfo *op = op_info(e->call.callee->op);
   bool splice = !op->takes_any && !op->fills;
+  s->places = operand_places(s->lower, e);
   for (int i = 0; i < e->count; i++)
     if (i == 0 && first != NO_REG) add_source(s, first, e->args[0]->type);
     else add_operand(s, e->args[i], splice);
@@ -60,6 +78,7 @@ static void add_operands(Sources *s, const Expr *e, Reg first) {
 /* The results' types decide which registers are counted. */
 static void out_types(Lower *l, OpSite *site, const Type *result) {
   bool tuple = result->kind == TY_TUPLE;
+  site->gives_tuple = tuple;
   site->out_count = tuple ? result->count : 1;
   const Type **types =
       ARENA_ARRAY(&l->code->arena, const Type *, (size_t)site->out_count + 1);
@@ -100,7 +119,8 @@ static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,
                    .attrs = site_attrs(l, op, bound),
                    .span = l->span,
                    .source_count = (int)s->list.len,
-                   .arg_count = s->args};
+                   .arg_count = s->args,
+                   .places = s->places};
   site->number = plan_number(l, s, op, site->attrs, result);
   site->sources = VEC_TO_ARENA(&s->list, arena);
   if (op->storage != STORE_SPECIAL) out_types(l, site, result);
@@ -111,13 +131,14 @@ static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,
 static void put_site(Lower *l, const Sources *s, const OpSite *site,
                      const Reg *outs) {
   bool special = site->op->storage == STORE_SPECIAL;
-  put_word(l, special ? INS_special : INS_op, 0, 0, 0, site);
+  int op = special ? INS_special : s->mode == MODE_DUAL ? INS_dual_op : INS_op;
+  put_word(l, op, 0, 0, 0, site);
   for (size_t i = 0; i < s->regs.len; i++) put_listed(l, 'u', s->regs.data[i]);
   for (int i = 0; i < site->out_count; i++) put_listed(l, 'd', outs[i]);
 }
 
-static Sources op_sources(Lower *l) {
-  Sources s = {.lower = l};
+static Sources op_sources(Lower *l, OpMode mode) {
+  Sources s = {.lower = l, .mode = mode};
   VEC_INIT(&s.list, l->code->mem);
   VEC_INIT(&s.regs, l->code->mem);
   return s;
@@ -148,9 +169,16 @@ static void lower_site(Lower *l, Sources *s, const OpInfo *op,
   *outs = ARENA_ARRAY(l->arena, Reg, (size_t)site->out_count + 1);
   bool direct = result->kind != TY_TUPLE;
   if (!*outs) return;
-  for (int i = 0; i < site->out_count; i++)
-    (*outs)[i] = lower_target(l, site->out_types[i], direct ? dst : DST_ANY);
+  for (int i = 0; i < site->out_count; i++) {
+    const Type *type = site->out_types[i];
+    bool bits = s->mode == MODE_PLAIN && type_is_scalar(type);
+    (*outs)[i] = bits ? reg_new(l, false)
+                      : lower_target(l, type, direct ? dst : DST_ANY);
+  }
   put_site(l, s, site, *outs);
+  for (int i = 0; s->mode == MODE_PLAIN && i < site->out_count; i++)
+    if (is_counted(l, site->out_types[i]) && type_is_scalar(site->out_types[i]))
+      (*outs)[i] = lower_boxed(l, (*outs)[i], site->out_types[i]);
 }
 
 static Reg lower_results(Lower *l, Sources *s, const OpInfo *op,
@@ -164,8 +192,20 @@ static Reg lower_results(Lower *l, Sources *s, const OpInfo *op,
   return lower_finish(l, outs[0], dst == DST_TAIL ? DST_TAIL : outs[0]);
 }
 
+/* An operator that gives floats from floats is recorded; what prints or fails
+ * shows plain values. */
+static OpMode op_mode(Lower *l, const Expr *e) {
+  if (!lower_is_dual(l)) return MODE_USUAL;
+  const OpInfo *op = op_info(e->call.callee->op);
+  bool varies = type_varies(l, e->type), takes = false;
+  for (int i = 0; i < e->count && !takes; i++)
+    takes = type_varies(l, e->args[i]->type);
+  if (op->storage == STORE_SPECIAL) return MODE_PLAIN;
+  return varies && takes ? MODE_DUAL : MODE_PLAIN;
+}
+
 static Reg lower_tensor_op(Lower *l, const Expr *e, Reg first, Reg dst) {
-  Sources s = op_sources(l);
+  Sources s = op_sources(l, op_mode(l, e));
   add_operands(&s, e, first);
   l->span = e->span;
   Reg r = lower_results(l, &s, op_info(e->call.callee->op), e->call.bound,
@@ -176,7 +216,7 @@ static Reg lower_tensor_op(Lower *l, const Expr *e, Reg first, Reg dst) {
 
 /* Field `index` of an operator's tuple, which is not built. */
 Reg lower_op_field(Lower *l, const Expr *e, int index, Reg dst) {
-  Sources s = op_sources(l);
+  Sources s = op_sources(l, op_mode(l, e));
   add_operands(&s, e, NO_REG);
   l->span = e->span;
   Reg *outs;
@@ -190,14 +230,21 @@ Reg lower_op_field(Lower *l, const Expr *e, int index, Reg dst) {
 /* One call whose first operand may be in a register already. */
 static Reg lower_one(Lower *l, const Expr *e, Reg first, Reg dst) {
   ScalarFn fn = scalar_function(e);
-  if (!fn) return lower_tensor_op(l, e, first, dst);
+  if (!fn || op_mode(l, e) == MODE_DUAL)
+    return lower_tensor_op(l, e, first, dst);
+  if (is_counted(l, e->type)) {
+    Reg bits = reg_new(l, false);
+    lower_scalar(l, e, fn, first, bits);
+    return lower_finish(l, lower_boxed(l, bits, e->type), dst);
+  }
   Reg r = lower_target(l, e->type, dst);
   lower_scalar(l, e, fn, first, r);
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
 static bool is_op_call(const Expr *e) {
-  return e->kind == EX_CALL && e->call.callee->kind == EX_OP && e->count > 0;
+  return e->kind == EX_CALL && e->call.callee->kind == EX_OP && e->count > 0 &&
+         !op_is_form(op_info(e->call.callee->op));
 }
 
 /* a + b + c ... is left-deep: the chain is walked, not recursed into. */
@@ -221,8 +268,8 @@ Reg lower_op(Lower *l, const Expr *e, Reg dst) {
 
 Reg lower_ranked(Lower *l, Reg r, const Type *from, const Type *to) {
   bool crosses = from->any_rank != to->any_rank;
-  if (!crosses || type_is_counted(from) == type_is_counted(to)) return r;
-  Sources s = op_sources(l);
+  if (!crosses || is_counted(l, from) == is_counted(l, to)) return r;
+  Sources s = op_sources(l, MODE_USUAL);
   add_source(&s, r, from);
   Reg made = lower_results(l, &s, op_info(OP_COPY), NULL, to, DST_ANY);
   op_sources_done(&s);
@@ -235,7 +282,13 @@ Reg lower_ranked(Lower *l, Reg r, const Type *from, const Type *to) {
  * registers 0, 1, ... */
 void lower_op_body(Lower *l, const Expr *e) {
   const Type *fn = e->type;
-  Sources s = op_sources(l);
+  bool varies = false;
+  for (int i = 0; i < fn->count; i++) varies |= type_varies(l, fn->args[i]);
+  bool recorded = varies && type_varies(l, fn->result) &&
+                  op_info(e->op)->storage != STORE_SPECIAL;
+  Sources s = op_sources(l, !lower_is_dual(l) ? MODE_USUAL
+                            : recorded        ? MODE_DUAL
+                                              : MODE_PLAIN);
   for (int i = 0; i < fn->count; i++) add_source(&s, (Reg)i, fn->args[i]);
   l->span = e->span;
   lower_results(l, &s, op_info(e->op), NULL, fn->result, DST_TAIL);

@@ -91,15 +91,26 @@ ScalarFn scalar_function(const Expr *e) {
   return op_scalar((OpId)e->call.callee->op, dtype_of(e->args[0]), dtype_of(e));
 }
 
+/* The operand's bits: where the code is differentiated a float has none. */
+static Reg bits_of(Lower *l, Reg r, const Expr *e) {
+  bool boxed = lower_is_dual(l) && type_is_float_scalar(e->type);
+  return boxed ? lower_plain(l, r, e->type) : r;
+}
+
+static Reg lower_bits(Lower *l, const Expr *e) {
+  return bits_of(l, lower_expr(l, e, DST_ANY), e);
+}
+
 void lower_scalar(Lower *l, const Expr *e, ScalarFn fn, Reg first, Reg dst) {
   const OpInfo *op = op_info(e->call.callee->op);
   int n = e->count;
   DType dtype = dtype_of(e->args[0]);
   Reg regs[3] = {first, 0, 0};
   if (first == NO_REG) regs[0] = lower_expr(l, e->args[0], DST_ANY);
+  regs[0] = bits_of(l, regs[0], e->args[0]);
   l->span = e->span;
   if (n == 2 && put_immediate(l, op, e->args[1], dst, regs[0])) return;
-  for (int i = 1; i < n; i++) regs[i] = lower_expr(l, e->args[i], DST_ANY);
+  for (int i = 1; i < n; i++) regs[i] = lower_bits(l, e->args[i]);
   l->span = e->span;
   Form form = form_of(op, dtype, n == 1 ? "bu." : "buu");
   if (form.ins == INS_COUNT) put_generic(l, e, fn, dst, regs);
@@ -119,14 +130,14 @@ static bool branch_compare(Lower *l, const Expr *e, bool sense, Label to) {
   Form immediate = {ins_scalar(op_id(op), dtype, "uij"), false};
   if (form.ins == INS_COUNT) return false;
   int64_t value;
-  Reg left = lower_expr(l, e->args[0], DST_ANY);
+  Reg left = lower_bits(l, e->args[0]);
   if (immediate.ins != INS_COUNT && small_literal(e->args[1], &value)) {
     l->span = e->span;
     if (!sense) immediate = opposite_of(immediate);
     put(l, immediate.ins, left, (uint32_t)value, to);
     return true;
   }
-  Reg right = lower_expr(l, e->args[1], DST_ANY);
+  Reg right = lower_bits(l, e->args[1]);
   if (!sense) form = opposite_of(form);
   l->span = e->span;
   put(l, form.ins, form.swapped ? right : left, form.swapped ? left : right,

@@ -120,7 +120,7 @@ static void add_ins(Views *v, uint32_t at) {
   if (site) add_op(v, i);
   for (OperandWalk w = ins_operands(v->l, i); operand_next(&w);)
     if (w.role & SETS) v->uses[w.now.reg].set = at + 1;
-  if (is_view(site)) v->uses[item(v, i, 1)->reg].view = at + 1;
+  if (is_view(ins_op_site(i))) v->uses[item(v, i, 1)->reg].view = at + 1;
 }
 
 /* Two walks: how often registers are read, then which views are read once. */

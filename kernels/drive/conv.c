@@ -295,8 +295,14 @@ static bool convolve(OpCall *call, bool transposed) {
   return ok;
 }
 
-static bool plain_conv(OpCall *call) { return convolve(call, false); }
-static bool plain_transposed(OpCall *call) { return convolve(call, true); }
+static bool convolve_forward(OpCall *call) { return convolve(call, false); }
+static bool convolve_transposed(OpCall *call) { return convolve(call, true); }
+static bool plain_conv(OpCall *call) {
+  return run_in_one_dtype(call, convolve_forward);
+}
+static bool plain_transposed(OpCall *call) {
+  return run_in_one_dtype(call, convolve_transposed);
+}
 
 bool kernel_conv(OpCall *call) { return run_without_blocks(call, plain_conv); }
 bool kernel_conv_transpose(OpCall *call) {

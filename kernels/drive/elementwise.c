@@ -33,9 +33,8 @@ double elementwise_time(OpId op, DType dtype) {
 
 enum { STRIP = 1 << 14 }; /* elements between two polls of `stop` */
 
-bool elementwise_fault(OpCall *call, int code) {
-  return op_fault(call, (DiagCode)code,
-                  code == E0602 ? "division by zero" : "failed");
+bool elementwise_fault(OpCall *call) {
+  return op_fault(call, E0602, "division by zero");
 }
 
 /* Shared by the threads of a call; any of them may set a fault. */
@@ -111,7 +110,7 @@ static bool run_timed(OpCall *call, StripFn strip, const Value params[2],
   set_steps(&all.strip, &w);
   bool ok =
       one ? run_strips(&all, &all.strip, &w) : run_axes(&all, &w, nanoseconds);
-  return fault ? elementwise_fault(call, fault) : ok;
+  return fault ? elementwise_fault(call) : ok;
 }
 
 bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]) {

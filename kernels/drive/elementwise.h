@@ -24,8 +24,8 @@ static inline StripFn strip_of_where(size_t size) {
 double elementwise_time(OpId op, DType dtype);
 #define ELEMENT_MOVED 0.3
 
-/* Sets the fault that a strip's code stands for; returns false. */
-bool elementwise_fault(OpCall *call, int code);
+/* Sets the fault that a strip has met, division by zero; returns false. */
+bool elementwise_fault(OpCall *call);
 
 /* Runs a strip function over the operands of a call. */
 bool elementwise_run(OpCall *call, StripFn strip, const Value params[2]);

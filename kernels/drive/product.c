@@ -9,6 +9,7 @@
  * one larger product, which packs its weights once. */
 #include "kernels/drive/product.h"
 
+#include "kernels/drive/steps.h"
 #include "kernels/kernel.h"
 #include "kernels/parallel.h"
 
@@ -151,12 +152,31 @@ static bool run_product(OpCall *call, Transposed t) {
   return lead ? run_leading(call, &p, lead) : product_run(call, &p);
 }
 
-bool kernel_nn_dense(OpCall *call) {
+/* As Relay computes it: uint8 by int8 is the product of two int32, where that
+ * is the result's dtype. */
+bool run_in_one_dtype(OpCall *call, KernelFn kernel) {
+  const Tensor *a = call->args[0], *b = call->args[1];
+  if (a->dtype == b->dtype) return kernel(call);
+  DType dtype = (DType)call->outs[0]->dtype;
+  Steps s = {.call = call};
+  const Tensor *args[] = {step_cast(&s, a, dtype), step_cast(&s, b, dtype)};
+  OpCall cast = *call;
+  cast.args = args;
+  bool ok = args[0] && args[1] && kernel(&cast);
+  if (cast.fault.code) call->fault = cast.fault;
+  steps_drop(&s);
+  return ok;
+}
+
+static bool dense(OpCall *call) {
   return run_product(call, (Transposed){.b = true});
 }
 
-bool kernel_matmul(OpCall *call) {
+static bool matmul(OpCall *call) {
   return run_product(call,
                      (Transposed){attr_bool(call->attrs, ATTR_transpose_a),
                                   attr_bool(call->attrs, ATTR_transpose_b)});
 }
+
+bool kernel_nn_dense(OpCall *call) { return run_in_one_dtype(call, dense); }
+bool kernel_matmul(OpCall *call) { return run_in_one_dtype(call, matmul); }

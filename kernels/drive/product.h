@@ -47,6 +47,10 @@ Panels panels_of_matrix(const Matrix *b);
 /* Multiplies 32-bit operands; p->b is not read.  False when `stop` was set. */
 bool product_of_panels(const OpCall *call, const Product *p, const Panels *b);
 
+/* Runs a kernel of two operands.  Integers of different dtypes are cast to the
+ * result's first. */
+bool run_in_one_dtype(OpCall *call, KernelFn kernel);
+
 /* A product accumulated in float32 or in 32-bit integers, of any dtypes. */
 bool product_by_panels(OpCall *call, const Product *p);
 

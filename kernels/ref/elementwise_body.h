@@ -38,13 +38,13 @@ ALWAYS_INLINE bool FN(below_zero)(C a) {
 /* Truncating division.  A division by zero sets *fail and gives 0.  The least
  * integer divided by -1 wraps to itself; in C it would trap. */
 ALWAYS_INLINE C FN(int_divide)(C a, C b, int *fail) {
-  if (b == 0) return *fail = E0602, (C)0;
+  if (b == 0) return *fail = FAULT_DIVISION_BY_ZERO, (C)0;
   return IS_SIGNED && b == (C)-1 ? (C)(0 - (W)a) : (C)(a / b);
 }
 
 /* The remainder with the sign of a: a - b * trunc(a / b). */
 ALWAYS_INLINE C FN(int_mod)(C a, C b, int *fail) {
-  if (b == 0) return *fail = E0602, (C)0;
+  if (b == 0) return *fail = FAULT_DIVISION_BY_ZERO, (C)0;
   return IS_SIGNED && b == (C)-1 ? (C)0 : (C)(a % b);
 }
 

@@ -131,8 +131,8 @@ static RuleStatus rule_space_to_depth(RuleCall *c) {
 static bool block_pair(RuleCall *c, AttrName name, int i, int count, Dim *sum) {
   const AttrValue *v = attr_get(c->attrs, name);
   if (v->count != count || v->lists[i].count != 2) {
-    rule_error(c, E0303, -1, "`%s` holds %d pairs that are not negative",
-               attr_name_text(name), count);
+    rule_attr_error(c, E0303, name, "`%s` holds %d pairs that are not negative",
+                    attr_name_text(name), count);
     return false;
   }
   const Dim *pair = v->lists[i].ints;
@@ -162,8 +162,9 @@ static bool block_shape(RuleCall *c, const AttrValue **block) {
     all = dim_mul(c->dims, all, one);
   }
   if (!dim_is_huge(all)) return true;
-  rule_error(c, E0303, -1, "`block_shape` %s makes too many blocks",
-             rule_dims_text(c, (*block)->count, (*block)->ints));
+  rule_attr_error(c, E0303, ATTR_block_shape,
+                  "`block_shape` %s makes too many blocks",
+                  rule_dims_text(c, (*block)->count, (*block)->ints));
   return false;
 }
 
@@ -201,7 +202,8 @@ static RuleStatus rule_batch_to_space(RuleCall *c) {
     x.dims[i + 1] = dim_mul(c->dims, x.dims[i + 1], block->ints[i]);
     x.dims[i + 1] = dim_sub(c->dims, x.dims[i + 1], crop);
     if (dim_below(x.dims[i + 1], 0))
-      return rule_error(c, E0303, -1, "`crops` remove more than there is");
+      return rule_attr_error(c, E0303, ATTR_crops,
+                             "`crops` remove more than there is");
   }
   return rule_result(c, x.dtype, x.rank, x.dims);
 }

@@ -94,14 +94,22 @@ static bool is_depthwise(RuleCall *c, const Conv *conv) {
          dim_equal(inputs, dim_of(conv->groups)) == YES;
 }
 
-/* The number of output channels: the attribute, or what the weight tells. */
-static Dim channels_of(RuleCall *c, const Conv *conv) {
-  if (attr_is_set(c->attrs, ATTR_channels))
-    return attr_int(c->attrs, ATTR_channels);
+/* The number of output channels that the weight tells. */
+static Dim weight_channels(RuleCall *c, const Conv *conv) {
   Dim own = weight_dim(c, conv->spatial + 2, conv->weight.first);
   Dim other = weight_dim(c, conv->spatial + 2, conv->weight.second);
   if (is_depthwise(c, conv)) return dim_mul(c->dims, own, other);
   return conv->transposed ? dim_mul(c->dims, own, dim_of(conv->groups)) : own;
+}
+
+/* The attribute, or what the weight tells; the run compares the two where the
+ * attribute is not known before. */
+static Dim channels_of(RuleCall *c, const Conv *conv) {
+  if (!attr_is_set(c->attrs, ATTR_channels)) return weight_channels(c, conv);
+  Dim channels = attr_int(c->attrs, ATTR_channels);
+  if (!dim_is_any(channels)) return channels;
+  Dim told = weight_channels(c, conv);
+  return dim_is_hole(told) ? channels : told;
 }
 
 /* The weight's shape: (channels, inputs / groups, k...), of a transposed
@@ -134,7 +142,7 @@ static bool conv_weight(RuleCall *c, const Conv *conv, Dim channels) {
     dims[axis] = window_dim(c->attrs, ATTR_kernel_size, conv->spatial, k,
                             weight_dim(c, conv->spatial + 2, axis));
   }
-  return rule_expect(c, 1, x->dtype, conv->spatial + 2, dims);
+  return rule_expect(c, 1, rule_weight_dtype(c), conv->spatial + 2, dims);
 }
 
 /* The length of the result along an axis, from the kernel's k there:
@@ -339,7 +347,7 @@ static RuleStatus rule_deformable_conv(RuleCall *c) {
   Dim inputs = x->dims[conv.data.second];
   Dim channels = known ? w->dims[conv.weight.first] : DIM_HOLE;
   if (attr_is_set(c->attrs, ATTR_channels))
-    channels = attr_int(c->attrs, ATTR_channels);
+    channels = rule_meet(attr_int(c->attrs, ATTR_channels), channels);
   bool inexact = false;
   Dim own = dim_div_exact(t, inputs, dim_of(groups), &inexact);
   dim_div_exact(t, channels, dim_of(groups), &inexact);

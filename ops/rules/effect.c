@@ -14,6 +14,13 @@ static RuleStatus unit(RuleCall *c) {
 RULE(print, "any -> ()", .fits = FITS_ALWAYS);
 static RuleStatus rule_print(RuleCall *c) { return unit(c); }
 
+/* Forms of differentiation are typed by the checker itself (types/form.c). */
+RULE(form, "a function and what it takes", .fits = FITS_ALWAYS);
+static RuleStatus rule_form(RuleCall *c) {
+  (void)c;
+  return RULE_WAIT;
+}
+
 /*   x : (n, int)
  *   --------------------
  *   print_text(x) : ()                                                      */

@@ -35,7 +35,8 @@ static RuleStatus plain_resize(RuleCall *c) {
   int spatial = out.rank - 2;
   const AttrValue *size = attr_get(c->attrs, ATTR_size);
   if (size->count != COUNT_UNKNOWN && size->count != spatial)
-    return rule_error(c, E0303, -1, "size holds %d numbers", spatial);
+    return rule_attr_error(c, E0303, ATTR_size, "size holds %d numbers",
+                           spatial);
   for (int k = SPATIAL_MAX - spatial; k < SPATIAL_MAX; k++) {
     Dim n = size->count < 0 ? DIM_ANY : size->ints[k - (SPATIAL_MAX - spatial)];
     int axis = order.spatial[k];
@@ -85,8 +86,8 @@ static RuleStatus plain_upsampling(RuleCall *c) {
     bool known = scale->operand < 0 || c->dims == NULL;
     out.dims[axis] = scaled(out.dims[axis], scale, known);
     if (dim_below(out.dims[axis], 0))
-      return rule_error(c, E0303, -1, "%s is out of range",
-                        attr_name_text(scales[k]));
+      return rule_attr_error(c, E0303, scales[k], "%s is out of range",
+                             attr_name_text(scales[k]));
   }
   return rule_result(c, out.dtype, out.rank, out.dims);
 }
@@ -99,8 +100,8 @@ static RuleStatus rule_upsampling(RuleCall *c) {
 static bool two_lengths(RuleCall *c, AttrName name, int64_t least) {
   const AttrValue *v = attr_get(c->attrs, name);
   if (v->count != 2)
-    rule_error(c, E0303, -1, "%s holds two numbers, rows and columns",
-               attr_name_text(name));
+    rule_attr_error(c, E0303, name, "%s holds two numbers, rows and columns",
+                    attr_name_text(name));
   return v->count == 2 &&
          rule_in_range(c, name, v->ints[0], least, STEP_MOST) &&
          rule_in_range(c, name, v->ints[1], least, STEP_MOST);
@@ -328,10 +329,11 @@ static RuleStatus rule_correlation(RuleCall *c) {
     if (!rule_in_range(c, ATTR_padding, padding->ints[i], 0, STEP_MOST))
       return RULE_ERROR;
   if (kernel % 2 == 0)
-    return rule_error(c, E0303, -1, "kernel_size is odd, not %lld",
-                      (long long)kernel);
+    return rule_attr_error(c, E0303, ATTR_kernel_size,
+                           "kernel_size is odd, not %lld", (long long)kernel);
   if (!window_axes(c->attrs, 2, axes))
-    return rule_error(c, E0303, -1, "padding holds one, two or four numbers");
+    return rule_attr_error(c, E0303, ATTR_padding,
+                           "padding holds one, two or four numbers");
   Dim side = displacements(c), dims[4] = {x.dims[0], dim_mul(t, side, side)};
   Dim border = dim_mul(t, dim_of(2), dim_of(most));
   border = dim_add(t, border, dim_of(kernel - 1));

@@ -1,21 +1,15 @@
 /* Rules of operators that make tensors, or ask for their shapes. */
 #include "ops/rules/support.h"
 
-/* The dims that a shape-like attribute gives; RULE_WAIT while the length of
- * its operand is not known. */
+/* The dims that a shape-like attribute gives.  A list whose length is not known
+ * is refused here, and then tried with every length (trial.c). */
 RuleStatus rule_shape_attr(RuleCall *c, AttrName name, int *rank, Dim *dims) {
   const AttrValue *v = attr_get(c->attrs, name);
   if (v->state != AV_SET)
     return rule_error(c, E0110, -1, "`%s` is missing", attr_name_text(name));
-  if (v->count == COUNT_UNKNOWN) {
-    const RuleType *operand = &c->args[v->operand];
-    if (dim_is_hole(operand->dims[0])) return RULE_WAIT;
-    rule_error(c, E0305, v->operand,
-               "the length of `%s` decides the rank and "
-               "must be known",
-               attr_name_text(name));
-    return rule_hint(c, "annotate it with a type such as Tensor[(2), int32]");
-  }
+  if (v->count == COUNT_UNKNOWN)
+    return rule_error(c, E0305, v->operand, "the length of `%s` is not known",
+                      attr_name_text(name));
   if (v->count > RANK_MAX)
     return rule_error(c, E0208, v->operand,
                       "`%s` has %d dimensions; at most "
@@ -32,8 +26,9 @@ RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank, Dim *dims) {
   if (status != RULE_OK) return status;
   for (int i = 0; i < *rank; i++)
     if (dim_below(dims[i], 0))
-      return rule_error(c, E0303, -1, "`%s` holds a negative dimension, %s",
-                        attr_name_text(name), rule_dim_text(c, dims[i]));
+      return rule_attr_error(c, E0303, name,
+                             "`%s` holds a negative dimension, %s",
+                             attr_name_text(name), rule_dim_text(c, dims[i]));
   return RULE_OK;
 }
 

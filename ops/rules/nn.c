@@ -22,8 +22,11 @@ static RuleStatus product_result(RuleCall *c, int rank, const Dim *dims) {
 /* The number of outputs: an attribute, else the weight's own, when known. */
 static Dim units_of(RuleCall *c, int rank, int axis) {
   const RuleType *w = &c->args[1];
-  if (attr_is_set(c->attrs, ATTR_units)) return attr_int(c->attrs, ATTR_units);
-  return w->kind == RT_TENSOR && w->rank == rank ? w->dims[axis] : DIM_HOLE;
+  bool known = w->kind == RT_TENSOR && w->rank == rank;
+  if (!attr_is_set(c->attrs, ATTR_units))
+    return known ? w->dims[axis] : DIM_HOLE;
+  Dim units = attr_int(c->attrs, ATTR_units);
+  return known && dim_is_any(units) ? w->dims[axis] : units;
 }
 
 /* A product's operands disagree: says what was expected of the second, whose
@@ -50,8 +53,9 @@ static RuleStatus rule_dense(RuleCall *c) {
   if (!rule_min_rank(c, 0, 1)) return RULE_ERROR;
   RuleType x = c->args[0];
   Dim expected[2] = {units_of(c, 2, 0), x.dims[x.rank - 1]};
-  if (!rule_expect(c, 1, x.dtype, 2, expected))
-    return c->args[1].rank == 2 && c->args[1].dtype == x.dtype
+  DType dtype = rule_weight_dtype(c);
+  if (!rule_expect(c, 1, dtype, 2, expected))
+    return c->args[1].rank == 2 && c->args[1].dtype == dtype
                ? product_error(c, expected, 1)
                : RULE_ERROR;
   x.dims[x.rank - 1] = rule_meet(expected[0], c->args[1].dims[0]);
@@ -80,8 +84,9 @@ static RuleStatus rule_matmul(RuleCall *c) {
   Dim k = a.dims[a.rank - 1 - ta], expected[2];
   expected[tb] = k;
   expected[!tb] = units_of(c, 2, !tb);
-  if (!rule_expect(c, 1, a.dtype, 2, expected))
-    return c->args[1].rank == 2 && c->args[1].dtype == a.dtype
+  DType dtype = rule_weight_dtype(c);
+  if (!rule_expect(c, 1, dtype, 2, expected))
+    return c->args[1].rank == 2 && c->args[1].dtype == dtype
                ? product_error(c, expected, tb)
                : RULE_ERROR;
   if (ta) a.dims[a.rank - 2] = a.dims[a.rank - 1];
@@ -95,7 +100,8 @@ static RuleStatus rule_matmul(RuleCall *c) {
 RULE(batch_matmul, "(b, m, k, t), (b, k, n, t) -> (b, m, n, t), t numeric",
      .takes = TAKES_NUMBER);
 static RuleStatus rule_batch_matmul(RuleCall *c) {
-  if (!rule_rank(c, 0, 3) || !rule_rank(c, 1, 3) || !rule_same_dtype(c, 0, 1))
+  if (!rule_rank(c, 0, 3) || !rule_rank(c, 1, 3)) return RULE_ERROR;
+  if (c->args[1].dtype != rule_weight_dtype(c) && !rule_same_dtype(c, 0, 1))
     return RULE_ERROR;
   const Dim *a = c->args[0].dims, *b = c->args[1].dims;
   bool ta = attr_bool(c->attrs, ATTR_transpose_a);
@@ -211,7 +217,8 @@ static bool channels_of_batch(RuleCall *c, int *axis) {
   if (!channel_vectors(c, 2) || !rule_axis(c, ATTR_axis, c->args[0].rank, axis))
     return false;
   if (*axis == 0)
-    rule_error(c, E0302, -1, "axis 0 is the batch, not the channels");
+    rule_attr_error(c, E0302, ATTR_axis,
+                    "axis 0 is the batch, not the channels");
   return *axis != 0;
 }
 
@@ -267,7 +274,7 @@ static RuleStatus rule_lrn(RuleCall *c) {
   int64_t size;
   if (!rule_number(c, ATTR_size, 1, STEP_MOST, &size)) return RULE_ERROR;
   if (size % 2 == 0)
-    return rule_error(c, E0303, -1, "size is odd and at least 1");
+    return rule_attr_error(c, E0303, ATTR_size, "size is odd and at least 1");
   return rule_softmax(c);
 }
 

@@ -17,7 +17,7 @@ static bool scale_and_zero(RuleCall *c, int i) {
     return false;
   if (c->args[i].rank == 0 && c->args[i + 1].rank == 0) return true;
   Dim last = attr_int(c->attrs, ATTR_axis);
-  if (!rule_axis_value(c, last, x->rank, &axis)) return false;
+  if (!rule_axis_value(c, ATTR_axis, last, x->rank, &axis)) return false;
   for (int k = i; k <= i + 1; k++)
     if (c->args[k].rank != 0 && !rule_fits(c, k, 1, &x->dims[axis]))
       return false;
@@ -134,8 +134,8 @@ RULE(qnn_leaky_relu,
 static RuleStatus rule_qnn_leaky_relu(RuleCall *c) {
   double alpha = attr_real(c->attrs, ATTR_alpha);
   if (!(fabs(alpha) <= 0x1p30))
-    return rule_error(c, E0303, -1, "alpha is from -2^30 to 2^30, not %g",
-                      alpha);
+    return rule_attr_error(c, E0303, ATTR_alpha,
+                           "alpha is from -2^30 to 2^30, not %g", alpha);
   return rule_qnn_unary(c);
 }
 
@@ -363,8 +363,9 @@ static RuleStatus rule_fixed_point_multiply_per_axis(RuleCall *c) {
   int axis;
   if (!rule_dtype(c, 0, DT_INT32)) return RULE_ERROR;
   if (axes->count != 1)
-    return rule_error(c, E0303, -1, "axes holds one axis, not %d", axes->count);
-  if (!rule_axis_value(c, axes->ints[0], c->args[0].rank, &axis))
+    return rule_attr_error(c, E0303, ATTR_axes, "axes holds one axis, not %d",
+                           axes->count);
+  if (!rule_axis_value(c, ATTR_axes, axes->ints[0], c->args[0].rank, &axis))
     return RULE_ERROR;
   for (int i = 1; i <= 3; i++)
     if (!rule_per_axis(c, i, DT_INT32, c->args[0].dims[axis]))

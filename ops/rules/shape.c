@@ -181,8 +181,8 @@ static bool range_end(RuleCall *c, AttrName name, int rank, int *end) {
     *end = axis_from(dim_value(v), rank);
     return true;
   }
-  rule_error(c, E0302, -1, "`%s` is out of range for rank %d",
-             attr_name_text(name), rank);
+  rule_attr_error(c, E0302, name, "`%s` is out of range for rank %d",
+                  attr_name_text(name), rank);
   return false;
 }
 
@@ -227,13 +227,14 @@ static RuleStatus rule_transpose(RuleCall *c) {
     return rule_result(c, x->dtype, x->rank, dims);
   }
   if (axes->count != x->rank)
-    return rule_error(c, E0303, -1, "axes %s do not permute the axes of %s",
-                      rule_dims_text(c, axes->count, axes->ints),
-                      rule_shape(c, 0));
+    return rule_attr_error(
+        c, E0303, ATTR_axes, "axes %s do not permute the axes of %s",
+        rule_dims_text(c, axes->count, axes->ints), rule_shape(c, 0));
   if (!rule_axis_set(c, ATTR_axes, x->rank, &set)) return RULE_ERROR;
   for (int i = 0; i < x->rank; i++) {
     int axis;
-    if (!rule_axis_value(c, axes->ints[i], x->rank, &axis)) return RULE_ERROR;
+    if (!rule_axis_value(c, ATTR_axes, axes->ints[i], x->rank, &axis))
+      return RULE_ERROR;
     dims[i] = x->dims[axis];
   }
   return rule_result(c, x->dtype, x->rank, dims);
@@ -309,7 +310,7 @@ static RuleStatus rule_expand_dims(RuleCall *c) {
     for (int i = 0; i < rank; i++) dims[i] = DIM_ANY;
     return rule_result(c, x->dtype, rank, dims);
   }
-  if (!rule_axis_value(c, at, x->rank + 1, &axis)) return RULE_ERROR;
+  if (!rule_axis_value(c, ATTR_axis, at, x->rank + 1, &axis)) return RULE_ERROR;
   for (int i = 0, k = 0; i < rank; i++)
     dims[i] = i >= axis && i < axis + count ? dim_of(1) : x->dims[k++];
   return rule_result(c, x->dtype, rank, dims);
@@ -526,7 +527,8 @@ static RuleStatus slice_dim(RuleCall *c, int i, int axis, Dim *dim) {
   SliceSpec s = slice_spec(c->attrs, i, *dim);
   bool whole = dim_is(s.begin, 0) && dim_same(s.end, *dim) && dim_is(s.step, 1);
   if (whole) return RULE_OK;
-  if (dim_is(s.step, 0)) return rule_error(c, E0303, -1, "a stride of 0");
+  if (dim_is(s.step, 0))
+    return rule_attr_error(c, E0303, ATTR_strides, "a stride of 0");
   if (!dim_is_number(*dim) || !dim_is_number(s.begin) ||
       !dim_is_number(s.end) || !dim_is_number(s.step)) {
     *dim = DIM_ANY;
@@ -559,10 +561,11 @@ static RuleStatus rule_strided_slice(RuleCall *c) {
   AxisSet seen = 0;
   for (int i = 0; i < count; i++) {
     int axis;
-    if (!rule_axis_value(c, slice_axis(c->attrs, i), x.rank, &axis))
+    if (!rule_axis_value(c, ATTR_axes, slice_axis(c->attrs, i), x.rank, &axis))
       return RULE_ERROR;
     if (seen >> axis & 1)
-      return rule_error(c, E0303, -1, "axis %d is named twice", axis);
+      return rule_attr_error(c, E0303, ATTR_axes, "axis %d is named twice",
+                             axis);
     seen |= 1u << axis;
     RuleStatus status = slice_dim(c, i, axis, &x.dims[axis]);
     if (status != RULE_OK) return status;
@@ -660,15 +663,17 @@ static RuleStatus rule_pad(RuleCall *c) {
       attr_real(c->attrs, ATTR_pad_value) != 0)
     return rule_error(c, E0303, 1, "pad_value is an operand and an attribute");
   if (width->count != COUNT_UNKNOWN && width->count != x.rank)
-    return rule_error(c, E0303, -1, "pad_width has %d pairs for data %s",
-                      width->count, rule_shape(c, 0));
+    return rule_attr_error(c, E0303, ATTR_pad_width,
+                           "pad_width has %d pairs for data %s", width->count,
+                           rule_shape(c, 0));
   for (int i = 0; i < x.rank; i++) {
     if (width->count == COUNT_UNKNOWN || width->lists[i].count < 0) {
       x.dims[i] = DIM_ANY;
       continue;
     }
     if (width->lists[i].count != 2)
-      return rule_error(c, E0303, -1, "pad_width is a list of pairs");
+      return rule_attr_error(c, E0303, ATTR_pad_width,
+                             "pad_width is a list of pairs");
     for (int k = 0; k < 2; k++) {
       Dim w = width->lists[i].ints[k];
       if (!rule_in_range(c, ATTR_pad_width, w, -STEP_MOST, STEP_MOST))
@@ -676,10 +681,10 @@ static RuleStatus rule_pad(RuleCall *c) {
       x.dims[i] = dim_add(c->dims, x.dims[i], w);
     }
     if (dim_below(x.dims[i], 0))
-      return rule_error(c, E0303, -1,
-                        "pad_width removes more than axis %d of "
-                        "%s holds",
-                        i, rule_shape(c, 0));
+      return rule_attr_error(c, E0303, ATTR_pad_width,
+                             "pad_width removes more than axis %d of "
+                             "%s holds",
+                             i, rule_shape(c, 0));
   }
   return rule_result(c, x.dtype, x.rank, x.dims);
 }

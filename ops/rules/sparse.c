@@ -68,7 +68,8 @@ static RuleStatus rule_sparse_conv2d(RuleCall *c) {
   bool odd = k->count == 2 && dim_same(k->ints[0], k->ints[1]) &&
              (dim_is(k->ints[0], 1) || dim_is(k->ints[0], 3));
   if (!odd)
-    return rule_error(c, E0303, -1, "`kernel_size` is [1, 1] or [3, 3]");
+    return rule_attr_error(c, E0303, ATTR_kernel_size,
+                           "`kernel_size` is [1, 1] or [3, 3]");
   int axis = attr_word(c->attrs, ATTR_layout) == 0 ? 3 : 1;
   Dim rows = dim_sub(c->dims, starts->dims[0], dim_of(1));
   out.dims[axis] = dim_mul(c->dims, rows, values->dims[1]);

@@ -42,6 +42,9 @@ bool rule_class(RuleCall *c, int i, TypeClass class);
 bool rule_fits(RuleCall *c, int i, int rank, const Dim *dims);
 /* The same and the dtype, after filling in what is not known of it. */
 bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims);
+/* The dtype that a weight, operand 1, has beside operand 0: its own where both
+ * are integers, else that of operand 0. */
+DType rule_weight_dtype(const RuleCall *c);
 
 /* --- Integer attributes -----------------------------------------------------
  * An attribute's integers are Dims, which do no arithmetic by themselves: a
@@ -63,7 +66,8 @@ bool rule_number(RuleCall *c, AttrName name, int64_t least, int64_t most,
 typedef unsigned AxisSet; /* bit i: axis i */
 
 /* An attribute's value, negative ones counting from the end. */
-bool rule_axis_value(RuleCall *c, Dim value, int rank, int *axis);
+bool rule_axis_value(RuleCall *c, AttrName name, Dim value, int rank,
+                     int *axis);
 bool rule_axis(RuleCall *c, AttrName name, int rank, int *axis);
 bool rule_axis_set(RuleCall *c, AttrName name, int rank, AxisSet *set);
 
@@ -77,8 +81,8 @@ bool rule_broadcast_dims(const RuleType *a, const RuleType *b, RuleType *out);
 /* The same for two operands, reporting the mistake. */
 bool rule_broadcast_pair(RuleCall *c, int i, int k, RuleType *out);
 
-/* The dims that a shape-like attribute gives: RULE_WAIT while the length of
- * its operand is not known.  The second refuses negative ones. */
+/* The dims that a shape-like attribute gives.  The second refuses negative
+ * ones. */
 RuleStatus rule_shape_attr(RuleCall *c, AttrName name, int *rank, Dim *dims);
 RuleStatus rule_result_shape(RuleCall *c, AttrName name, int *rank, Dim *dims);
 

@@ -15,9 +15,11 @@ static bool numbers(RuleCall *c, AttrName name, int count) {
   int given = attr_get(c->attrs, name)->count;
   if (count ? given == count : given > 0) return true;
   if (count)
-    rule_error(c, E0303, -1, "`%s` holds %d numbers, not %d",
-               attr_name_text(name), count, given);
-  else rule_error(c, E0303, -1, "`%s` holds no number", attr_name_text(name));
+    rule_attr_error(c, E0303, name, "`%s` holds %d numbers, not %d",
+                    attr_name_text(name), count, given);
+  else
+    rule_attr_error(c, E0303, name, "`%s` holds no number",
+                    attr_name_text(name));
   return false;
 }
 

@@ -1,6 +1,7 @@
 /* Printing: what `rly fmt` and `rly dump` print is a fixed point of them
  * and the same program, which is to say that it passes the program's own
- * case. */
+ * case.  So does what `rly dump --format json` writes, whose dump is the
+ * program's own. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,16 +11,21 @@
 /* A command that prints a program. */
 typedef struct Printing {
   const char *command;
+  const char *format; /* of --format, or NULL */
   const char *unlike; /* what is wrong when the text is no fixed point */
 } Printing;
 
-static const Printing formatting = {"fmt",
+static const Printing formatting = {"fmt", NULL,
                                     "formatting twice is not formatting once"};
-static const Printing dumping = {"dump", "dumping twice is not dumping once"};
+static const Printing dumping = {"dump", NULL,
+                                 "dumping twice is not dumping once"};
+static const Printing tables = {"dump", "json",
+                                "the JSON is another program than the text"};
 
 static bool print(const Printing *printing, const Trial *t, Verdict *v,
                   int status, const char *file) {
-  const char *args[] = {printing->command, file, NULL};
+  const char *args[] = {printing->command, file, NULL, NULL, NULL};
+  if (printing->format) args[2] = "--format", args[3] = printing->format;
   return trial_run(t, v, status, args);
 }
 
@@ -34,6 +40,19 @@ static bool is_fixed(const Printing *printing, const Trial *t, Verdict *v,
   return same || verdict_fail(v, "%s", printing->unlike);
 }
 
+/* Whether the dump of `file` is that of the program it was made of. */
+static bool is_alike(const Printing *printing, const Trial *t, Verdict *v,
+                     const char *file) {
+  if (!print(&dumping, t, v, 0, file)) return false;
+  Text made = v->last.out;
+  v->last.out = (Text){0};
+  bool ok = print(&dumping, t, v, 0, t->program);
+  bool same = ok && made.len == v->last.out.len &&
+              !memcmp(made.data, v->last.out.data, made.len);
+  text_free(&made);
+  return same || (ok && verdict_fail(v, "%s", printing->unlike));
+}
+
 static bool printed_trial(const Printing *printing, const Trial *t, Verdict *v,
                           bool (*trial)(const Trial *, Verdict *)) {
   char path[512];
@@ -44,7 +63,9 @@ static bool printed_trial(const Printing *printing, const Trial *t, Verdict *v,
   if (print(printing, t, v, 0, t->program))
     v->passed = (text_write_file(&v->last.out, path) ||
                  verdict_fail(v, "cannot write %s", path)) &&
-                is_fixed(printing, t, v, path) && trial(&printed, v);
+                (printing->format ? is_alike(printing, t, v, path)
+                                  : is_fixed(printing, t, v, path)) &&
+                trial(&printed, v);
   unlink(path);
   return v->passed;
 }
@@ -71,4 +92,12 @@ bool dump_ops_trial(const Trial *t, Verdict *v) {
 
 bool dump_lang_trial(const Trial *t, Verdict *v) {
   return printed_lang_trial(&dumping, t, v);
+}
+
+bool json_ops_trial(const Trial *t, Verdict *v) {
+  return printed_trial(&tables, t, v, ops_trial);
+}
+
+bool json_lang_trial(const Trial *t, Verdict *v) {
+  return printed_lang_trial(&tables, t, v);
 }

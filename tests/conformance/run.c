@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@ static const Suite suites[] = {
     {"fmt/ops", HOME "/ops", fmt_ops_trial},
     {"dump/lang", HOME "/lang", dump_lang_trial},
     {"dump/ops", HOME "/ops", dump_ops_trial},
+    {"json/lang", HOME "/lang", json_lang_trial},
+    {"json/ops", HOME "/ops", json_ops_trial},
 };
 enum { SUITES = sizeof suites / sizeof *suites };
 
@@ -44,6 +47,7 @@ typedef struct Run {
   const char *rly;
   bool verbose, ratchet, promote;
   char *const *filters; /* NULL ends; a case runs that holds one of them */
+  unsigned one_in;      /* and of these every n-th or so; 0: all */
   Case *cases;
   size_t count;
   _Atomic size_t next;    /* the first case not yet taken by a worker */
@@ -53,7 +57,16 @@ typedef struct Run {
 
 /* --- Which cases ---------------------------------------------------------- */
 
+/* By the name alone, so that a case is in or out whatever the others are: the
+ * hash is FNV-1a. */
+static bool is_drawn(unsigned one_in, const char *name) {
+  uint32_t hash = 2166136261u;
+  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
+  return one_in < 2 || hash % one_in == 0;
+}
+
 static bool is_selected(const Run *run, const char *name) {
+  if (!is_drawn(run->one_in, name)) return false;
   if (!*run->filters) return true;
   for (char *const *f = run->filters; *f; f++)
     if (strstr(name, *f)) return true;
@@ -201,20 +214,24 @@ static bool report(const Run *run) {
 /* --- The command line ----------------------------------------------------- */
 
 static const char usage[] =
-    "usage: run [--ratchet | --promote] [--verbose] [--rly PROGRAM] [PART...]\n"
+    "usage: run [--ratchet | --promote] [--one-in N] [--verbose]\n"
+    "           [--rly PROGRAM] [PART...]\n"
     "  Runs the cases whose names hold one of the PARTs; without any, all.\n"
     "  --ratchet  fail when a case of " PASSING
     " fails\n"
     "  --promote  add the cases that pass to it\n"
+    "  --one-in   take about one case of N\n"
     "  --verbose  name what passes, show what failing programs say\n"
     "  --rly      the program; otherwise the variable RLY names it\n";
 
 static bool read_options(Run *run, int argc, char **argv) {
-  static const struct option options[] = {{"ratchet", no_argument, NULL, 'r'},
-                                          {"promote", no_argument, NULL, 'p'},
-                                          {"verbose", no_argument, NULL, 'v'},
-                                          {"rly", required_argument, NULL, 'x'},
-                                          {0}};
+  static const struct option options[] = {
+      {"ratchet", no_argument, NULL, 'r'},
+      {"promote", no_argument, NULL, 'p'},
+      {"one-in", required_argument, NULL, 'n'},
+      {"verbose", no_argument, NULL, 'v'},
+      {"rly", required_argument, NULL, 'x'},
+      {0}};
   run->rly = getenv("RLY");
   for (int c; (c = getopt_long(argc, argv, "v", options, NULL)) != -1;) {
     if (c == '?') return false;
@@ -222,6 +239,7 @@ static bool read_options(Run *run, int argc, char **argv) {
     run->promote |= c == 'p';
     run->verbose |= c == 'v';
     if (c == 'x') run->rly = optarg;
+    if (c == 'n') run->one_in = (unsigned)strtoul(optarg, NULL, 10);
   }
   run->filters = argv + optind;
   return run->rly != NULL;

@@ -26,6 +26,8 @@ bool fmt_ops_trial(const Trial *t, Verdict *v);
 bool fmt_lang_trial(const Trial *t, Verdict *v);
 bool dump_ops_trial(const Trial *t, Verdict *v);
 bool dump_lang_trial(const Trial *t, Verdict *v);
+bool json_ops_trial(const Trial *t, Verdict *v);
+bool json_lang_trial(const Trial *t, Verdict *v);
 
 /* Whether the case expects that the program is refused before it runs. */
 bool lang_expects_refusal(const Trial *t);

@@ -14,7 +14,7 @@ use JSON::PP ();
 use Test::More;
 
 our @EXPORT = qw(rly rly_start rly_wait gives slurp spew scratch tensors
-                 safetensors json near sample without_notes);
+                 safetensors json near is_release sample one_in without_notes);
 
 my $rly = $ENV{RLY} or die "RLY is not set: these tests run by `make test`\n";
 my $dir = tempdir(CLEANUP => 1);
@@ -37,11 +37,18 @@ sub spew {
   return $path;
 }
 
-# Of many programs: all in the release build, every fourth in the others, which
-# are slower and look for other faults than a wrong answer.
-sub sample {
-  return @_ if ($ENV{MODE} // 'release') eq 'release';
-  return @_[grep { $_ % 4 == 0 } 0 .. $#_];
+# Of many programs, which take long because each is a process or more: every
+# fourth in the release build, every sixteenth in the others, which are slower
+# and look for other faults than a wrong answer.  `make sweep` takes all.
+sub is_release { return ($ENV{MODE} // 'release') eq 'release' }
+sub sample { return one_in(4, 0, @_) }
+
+# Every n-th from `first` on; in builds that are slow every 4n-th.
+sub one_in {
+  my ($n, $first, @all) = @_;
+  return @all if $ENV{SWEEP};
+  $n *= 4 if !is_release();
+  return @all[grep { ($_ - $first) % $n == 0 } 0 .. $#all];
 }
 
 # --- Running ----------------------------------------------------------------

@@ -63,7 +63,7 @@ sub trouble {
 }
 
 my ($tried, @wrong) = (0);
-for my $file (glob 'tests/conformance/lang/*.rly') {
+for my $file (sample(glob 'tests/conformance/lang/*.rly')) {
   my $text = slurp($file);
   next if $text =~ m{#\[metadata\]|//|/\*.*/\*}s || formatted($text)->{status};
   my @gaps = gaps($text);
@@ -78,7 +78,7 @@ for my $file (glob 'tests/conformance/lang/*.rly') {
   push @wrong, "$file at $one: $why" if $why;
 }
 is_deeply(\@wrong, [], 'comments stay, at every gap of every program');
-cmp_ok($tried, '>', 150, 'which are many');
+cmp_ok($tried, '>', is_release() ? 100 : 25, 'which are many');
 
 # --- Lines ------------------------------------------------------------------
 

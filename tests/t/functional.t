@@ -93,6 +93,19 @@ END
 prints('def @f(%x: int32) { %x }', 'def @f(%x: int32) { %x }',
        'a module without cells stays');
 
+prints(<<'END', <<'END', 'two parameters of one name: the first is meant');
+let @a = ref(0);
+def @f(%x: int32, %x: float32) {
+  ref_write(@a, %x);
+  match ((%x, 2)) { (%y, %y) => %y }
+}
+END
+def @init() { let %a: int32 = 0; %a }
+def @f(%x: int32, %x_1: float32, %state: int32) {
+  (match (%x, 2) { (%y, %y_1) => { %y } }, %x)
+}
+END
+
 prints(<<'END', <<'END', 'a script is @main');
 let @a = ref(0);
 let %x = 3;
@@ -427,6 +440,108 @@ CODE
         [['f!', 3], ['g!'], ['peek'], ['h!', 'List[1, 2]'], ['g!'], ['f!', 4],
          ['peek']]);
 
+runs_as('cells that branches choose and functions give', <<'CODE',
+let @a = ref(1);
+let @b = ref(20);
+let @p = (ref(5), ref(7));
+type Net { Net(h: Ref[int32], w: int32) }
+let @n1 = Net(ref(1), 3);
+let @n2 = Net(ref(2), 4);
+let @n = ref(0);
+def @next() -> int32 { ref_write(@n, ref_read(@n) + 1); ref_read(@n) }
+def @bump(%c: Ref[int32], %by: int32) -> int32 {
+  ref_write(%c, ref_read(%c) + %by);
+  ref_read(%c)
+}
+def @pick(%k: bool) -> Ref[int32] { if (%k) { @a } else { @b } }
+def @third(%k: int32, %c: Ref[int32]) {
+  @next();
+  if (%k == 0) { @a } else if (%k == 1) { %c } else { let %q = @p; %q.1 }
+}
+def @f(%k: bool, %x: int32) {
+  let %c = if (%k) { @a } else { @b };
+  ref_write(%c, ref_read(%c) + %x);
+  let %d = @bump(%c, 2);
+  (%d, ref_read(@a), ref_read(@b))
+}
+def @g(%o: Option[int32], %x: int32) {
+  ref_write(match (%o) {
+    Some(%x) if %x > 3 => { @next(); @a },
+    Some(_) => @b,
+    None => (@p).0,
+  }, @next() + %x);
+  let %v = @bump(@third(%x, (@p).0), @next());
+  let %w = ref_read((if (%x > 1) { @n1 } else { @n2 }).h)
+           + (if (%x > 1) { @n1 } else { @n2 }).w;
+  match (if (%x > 0) { @n1 } else { @n2 }) {
+    Net(%h, %by) => ref_write(%h, ref_read(%h) + %by)
+  };
+  (%v, %w, ref_read(@pick(%x > 0)), ref_read(@n), ref_read(@a), ref_read(@b),
+   ref_read((@p).0), ref_read((@p).1), ref_read(@n1.h), ref_read(@n2.h))
+}
+def @loop(%k: int32) -> int32 {
+  if (%k == 0) { ref_read(@a) } else {
+    let %c = @pick(%k > 5);
+    ref_write(%c, ref_read(%c) + %k);
+    @loop(%k - 1)
+  }
+}
+def @args(%k: bool) {
+  let %z = (@bump(if (%k) { @a } else { @b }, @next()), @next());
+  (%z, @bump(@pick(!%k), 1))
+}
+CODE
+        [['f!', 'True', 3], ['f!', 'False', 4], ['g!', 'Some(9)', 0],
+         ['g!', 'Some(2)', 1], ['g!', 'None', 2], ['loop!', 9],
+         ['loop!', 100000], ['args!', 'True'], ['args!', 'False']]);
+
+# A data value with one constructor and cells in it is the tuple of its fields.
+runs_as('cells in data types', <<'CODE',
+type Pair[A] { Pair(Ref[A], A) }
+type Net {
+  Net(w: float32, h: Ref[float32], in: Pair[int32], name: Option[int32])
+}
+type Nets = (Net, int32);
+let @a = Net(2f, ref(1f), Pair(ref(10), 7), Some(3));
+let @nets = (Net(w=3f, h=ref(0f), in=Pair(ref(1), 2), name=None), 5);
+let @b = @a;
+def @step(%n: Net, %x: float32) -> float32 {
+  ref_write(%n.h, ref_read(%n.h) * %n.w + %x);
+  ref_read(%n.h)
+}
+def @count(%p: Pair[int32]) {
+  match (%p) {
+    Pair(%c, %by) => ref_write(%c, ref_read(%c) + %by); ref_read(%c)
+  }
+}
+def @rename(%o: Option[int32]) -> int32 {
+  match (%o) { Some(%k) => %k, None => 0 }
+}
+def @f(%x: float32) {
+  let %n = @nets.0;
+  (@step(@a, %x), @step(%n, %x), @count(@b.in), @count(%n.in), @rename(@a.name),
+   @nets.1, %n.w)
+}
+def @g() {
+  match (@nets) {
+    (Net(in=Pair(%c, _), h=%h, w=%w, name=%name), %k) => {
+      ref_write(%h, ref_read(%h) + %w);
+      ref_write(%c, %k);
+      (ref_read(%h), @rename(%name))
+    }
+  }
+}
+def @loop(%n: Net, %k: int32) -> float32 {
+  if (%k == 0) { ref_read(%n.h) } else { @step(%n, 1f); @loop(%n, %k - 1) }
+}
+def @peek() {
+  match (@a) { Net(in=Pair(%c, %d), h=_, w=_, name=_) => ref_read(%c) + %d }
+}
+def @h() { (@loop(@nets.0, 3), @loop(@b, 2)) }
+CODE
+        [['f!', '1f'], ['g!'], ['peek'], ['h!'], ['f!', '4f'], ['g!'],
+         ['peek']]);
+
 # --- Entries ----------------------------------------------------------------
 
 sub written {
@@ -653,14 +768,26 @@ refused($a . 'def @g[A](%c: Ref[A]) -> A { ref_read(%c) } def @f() { @g(@a) }',
         qr/p\.rly:9:1: error\[E0508\]: $cannot more than 1000 copies /,
         'a copy for each set of parameters');
 }
-refused("type M { M(Ref[int32]) }\nlet \@a = M(ref(0));", '2:5',
-        'a value with a cell in it, or of a type with parameters',
-        'a cell in a data type');
+refused("type M { M(Ref[int32]), N }\nlet \@a = M(ref(0));", '2:10',
+        'a cell in a data type of several constructors',
+        'a cell that may be there or not');
+refused("type M { M(Ref[int32]) }\nlet \@r = ref(0);\n"
+        . "def \@make() { M(ref(0)) }\nlet \@a = \@make();", '4:10',
+        'a value with a cell in it that is not made here', 'made elsewhere');
+refused("type M { M(Ref[int32]) }\nlet \@a = M(ref(0));\ndef \@f() { \@a }",
+        '3:12', 'the cell `@a` where it is neither read nor written',
+        'a cell that is given');
+refused("let \@a = ref(0);\nlet \@b = ref(0);\n"
+        . 'def @f(%c: bool) { Some(if (%c) { @a } else { @b }) }', '3:35',
+        'the cell `@a` where it is neither read nor written',
+        'a cell that a branch chooses, in data');
+like(rly('fmt', '--functional', $path)->{err},
+     qr/help: read or write it here, .* has to say which cell is meant/,
+     'and what to write');
 refused("def \@make() { let %c = ref(0); fn () { ref_read(%c) } }\n"
         . "let \@f = \@make();", '2:5', 'a function that may hold a cell',
         'a cell in a closure');
-refused("let \@a = ref(ref(0));", '1:5',
-        'a value with a cell in it, or of a type with parameters',
+refused("let \@a = ref(ref(0));", '1:5', 'a cell in a cell',
         'a cell in a cell');
 refused("def \@make() { ref(0) }\nlet \@a = (1, \@make());", '2:14',
         'a cell that is not made here, by `ref`', 'a part of a function');
@@ -695,6 +822,11 @@ gives(rly('fmt', '--functional', spew($path, "let \@a = ref(0);\n"
       'what plain Relay cannot express');
 gives(rly('fmt', '--functional', spew($path, 'def @f() { 1 + 2f }')), 1, '',
       qr/error\[E02/, 'a program that does not check');
+
+refused("let \@a = ref(0);\nlet \@b = ref(1);\ndef \@f(%k: bool) { "
+        . 'let %c = if (%k) { @a } else { @b }; ref_write(%c, 1); ' x 30
+        . '1 }', qr/3:\d+/, 'so many ways to go on with chosen cells',
+        'thirty choices in a row');
 
 # --- Hostile text -----------------------------------------------------------
 

@@ -136,12 +136,12 @@ sub regex {
 }
 
 my %lexeme = map { my $it = regex(['name', $_]); $_ => qr/\G$it/ }
-  qw(blank COMMENT VERSION METADATA INCOMPLETE META IDENT LOCAL GLOBAL GRAPH
-     INDEX INTEGER NUMBER STRING);
+  qw(blank COMMENT VERSION METADATA INCOMPLETE META IDENT VARIABLE LOCAL GLOBAL
+     GRAPH INDEX INTEGER NUMBER STRING);
 my ($mark) = map { qr/\G(?:$_)/ } join '|', map { quotemeta }
   sort { length $b <=> length $a } grep { !/^\w+\??$/ } keys %texts;
 my %soft = map { $_ => 1 }
-  qw(and param import with Dim Shape DType Float Int);
+  qw(and param import gradient with Dim Shape DType Float Int);
 my %hard = map { $_ => 1 } grep { /^\w/ && !$soft{$_} } keys %texts;
 
 # The tokens of a text: [kind, text]; nothing where no lexeme fits.
@@ -154,8 +154,8 @@ sub tokens {
     last if pos $text == length $text || $text =~ /$lexeme{METADATA}/gc;
     my $before = @found ? $found[-1] : ['', ''];
     my @kinds = $before->[1] eq '.' ? qw(INDEX IDENT)
-      : qw(INTEGER NUMBER INCOMPLETE META IDENT LOCAL GLOBAL GRAPH STRING
-           VERSION);
+      : qw(INTEGER NUMBER INCOMPLETE META IDENT VARIABLE LOCAL GLOBAL GRAPH
+           STRING VERSION);
     my $operand = $before->[0] =~ /^[A-Z]/ || $before->[1] =~ /^[])}_]$/
       || $before->[1] =~ /^(?:True|False)$/;
     my ($at, $best, $kind) = (pos $text, '', '');
@@ -325,7 +325,7 @@ my %sample = (
   IDENT => [qw(nn Cons float32 x1 and)], LOCAL => [qw(%x %a/b %fc.w %l.0.b)],
   GLOBAL => [qw(@f @lstm.step)], GRAPH => [qw(%0 %12)], INDEX => [qw(0 1)],
   NUMBER => [qw(1 1.5 2f -3 1e5 7u8 inff 200i64)], INTEGER => [qw(0 3 12)],
-  META => ['meta[a.B]'],
+  META => ['meta[a.B]'], VARIABLE => [qw($axis $n)],
   INCOMPLETE => ['meta[IncompleteType]'],
   STRING => ['"a\n\u00e9\x41\101"', '""'], VERSION => ['#[version = "0.0.5"]'],
 );

@@ -76,7 +76,41 @@ gives(rly('run', '--json', spew(scratch('json.rly'), "${box}Box(1f, None)\n")),
       'as JSON');
 gives(rly('fmt', '--relay', $all), 1, qr//,
       qr/all\.rly:\d+:\d+: error\[E0508\]/,
-      'plain Relay has no words for it: a place says so');
+      'plain Relay has no words for a cell in it: a place says so');
+
+# Plain Relay has a data type for each instance, and none else.
+my $nets = spew(scratch('nets.rly'), <<'END');
+type Row[n: Dim, d: DType] = Box[(n, 2), d];
+type Box[s: Shape, d: DType] {
+  Box(held: Tensor[s, d], next: Option[Box[s, d]])
+}
+type Rest[A, s: Shape] { None_(A), Rest(Box[(1, s...), float32]) }
+def @last[s: Shape, d: DType](%b: Box[s, d]) -> Tensor[s, d] {
+  match (%b.next) { Some(%c) => @last(%c), None => %b.held }
+}
+def @twice(%r: Row[?, int32]) -> Row[?, int32] {
+  { %r with held = %r.held + %r.held }
+}
+def @main() {
+  let %deep: Rest[int32, (1)] = Rest(Box([[2f]], None));
+  let %sum = match (%deep) {
+    Rest(Box(next=_, held=%x)) => %x,
+    None_(%k) => [[1f]]
+  };
+  (@last(Box(next=Some(Box(7f, None)), held=1f)),
+   @twice(Box([[1, 2]], None)).held,
+   @last(Box([[True]], None)), %sum)
+}
+END
+my $plain = rly('fmt', '--relay', $nets);
+gives($plain, 0, qr/type\ Box_rank2_int32\ \{\s*Box_rank2_int32\(
+                    \s*Tensor\[\(\?,\ \?\),\ int32\],/x, qr/^$/,
+      'each instance of a data type by a name of its own');
+is_deeply([sort $plain->{out} =~ /^type (\w+)/mg],
+          [qw(Box_rank0_float32 Box_rank2_bool Box_rank2_float32 Box_rank2_int32
+              Rest_rank1)], 'those that are used');
+is(rly('run', spew(scratch('plain.rly'), $plain->{out}))->{out},
+   rly('run', $nets)->{out}, 'and it runs the same');
 
 # The prompt.
 sub prompt { return rly({in => join("\n", @_, '')}, 'repl') }

@@ -26,10 +26,20 @@ sub holds {
 holds("allocations fail in $_", '-s', 331, "tests/run/$_.rly")
     for qw(matches closures faults);
 
-# Each one of a program of two items, for every command.
+# Passes, on a program that gives each something to do.
+holds('opt: allocations fail', '-s', 97, '-c', 'opt', 'tests/oom/passes.rly');
+holds('fmt: allocations fail', '-s', 97, '-c', 'fmt', 'tests/run/law.rly');
+
+# Derivatives: the rules are checked while the program runs.
+holds('a gradient: allocations of a run fail', '-s', 23, '-c', 'run',
+      'tests/gradient/memory.rly');
+holds('functions of any shape in rules: likewise', '-s', 331, '-c', 'run',
+      'tests/gradient/in_place.rly');
+
+# One in three of a program of two items, for every command.
 my $small = spew(scratch('small.rly'),
                  "let %x = [1f, 2f];\nnn.softmax(%x + 1f);\n");
-holds('a small program: each allocation fails', '-s', 1, $small);
+holds('a small program: allocations fail', '-s', 3, $small);
 
 for my $program (qw(arms sum types names errors calls deep pairs lets)) {
   my $file = scratch("$program.rly");

@@ -266,7 +266,7 @@ static const Refused names[] = {
     {E0116, "arange(1, start=1, start=2)", "`start` twice"},
     {E0115, "def @main[n: Dim](%x: Tensor[(n * 2), int32]) { n }",
      "no parameter binds"},
-    {E0404, "def @main(%x: int32, %x: int32) { 1 }", "`%x` is bound twice"},
+    {E0404, "def @main[A, A](%x: A) { 1 }", "`A` is declared twice"},
 };
 
 static const Refused attributes[] = {

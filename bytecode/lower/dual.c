@@ -1,0 +1,307 @@
+/* Code that is differentiated, and the forms that ask for it.
+ *
+ * There is no second program: a function that is differentiated is lowered once
+ * more, in an environment that is `dual` (code.h), where a float scalar is a
+ * counted object like any tensor and an operator is recorded.  So calls,
+ * closures, matches, cells and recursion need nothing of their own.
+ *
+ *   vjp(f, x...)
+ *     begin    the inputs become the leaves of a new tape
+ *     apply    f, as differentiated code
+ *     end      the value without its record; the tape keeps the record
+ *   the function that gives the adjoints captures the tape
+ *     pull     the reverse sweep (vm/dual.c)
+ *
+ *   grad(f)    fn (x...): the same with an adjoint of one
+ *   jvp(f, x, t)
+ *              the derivative of the sweep, which is linear, at t: forward mode
+ *              by transposing reverse mode twice */
+#include "bytecode/lower/lower.h"
+
+/* --- Registers ------------------------------------------------------------ */
+
+bool type_varies(Lower *l, const Type *type) {
+  type = env_type(l->code, l->env, type);
+  for (int i = 0; type->kind == TY_TUPLE && i < type->count; i++)
+    if (type_varies(l, type->args[i])) return true;
+  return type->kind == TY_TENSOR ? dtype_is_float((DType)type->dtype)
+                                 : type->kind != TY_TUPLE;
+}
+
+void lower_part(Lower *l, Reg r, Reg cell, uint32_t word, const Type *type) {
+  if (!is_counted(l, type)) {
+    put(l, INS_field, r, cell, word);
+    put_listed(l, 'u', cell);
+    return;
+  }
+  put_word(l, INS_part, r, cell, word, env_type(l->code, l->env, type));
+}
+
+Reg lower_plain(Lower *l, Reg r, const Type *type) {
+  type = env_type(l->code, l->env, type);
+  if (!is_counted(l, type)) return r;
+  Reg plain = reg_new(l, type_is_counted(type));
+  put_word(l, INS_plain, plain, r, 0, type);
+  return plain;
+}
+
+Reg lower_boxed(Lower *l, Reg bits, const Type *type) {
+  Reg r = reg_new(l, true);
+  put_word(l, INS_box, r, bits, 0, env_type(l->code, l->env, type));
+  return r;
+}
+
+Function *lower_callee(Lower *l, Function *f) {
+  return f && lower_is_dual(l) ? code_dual(l->code, f) : f;
+}
+
+/* --- Runs ----------------------------------------------------------------- */
+
+typedef struct Run {
+  Reg value, tape;
+} Run;
+
+static const Type *fn_type(Lower *l, const Expr *f) {
+  return env_type(l->code, l->env, f->type);
+}
+
+/* The value of the function in `f` at the inputs, and their tape. */
+static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
+  const Env *outer = l->env, *dual = env_dual(l->code, outer);
+  int n = type->count, base = l->out;
+  Reg tape = reg_new(l, true);
+  put_word(l, INS_begin, tape, (uint32_t)n, lower_is_dual(l), type);
+  for (int i = 0; i < n; i++) put_listed(l, 'm', inputs[i]);
+  l->out += n + 1;
+  Reg *args = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
+  if (!args) return (Run){lower_failed(l), tape};
+  l->env = dual;
+  for (int i = 0; i < n; i++) {
+    args[i] = reg_out(l, base + i, is_counted(l, type->args[i]));
+    lower_part(l, args[i], tape, (uint32_t)(TAPE_INPUTS + i), type->args[i]);
+  }
+  Reg given = reg_new(l, is_counted(l, type->result));
+  l->env = outer;
+  args[n] = reg_out(l, base + n, true);
+  put(l, INS_move, args[n], f, 0);
+  put(l, INS_dual_apply, given, (uint32_t)base, (uint32_t)n + 1);
+  for (int i = 0; i <= n; i++) put_listed(l, 'm', args[i]);
+  l->out = base;
+  Reg value = reg_of_type(l, type->result);
+  put_word(l, INS_end, value, tape, given, type);
+  return (Run){value, tape};
+}
+
+/* The tuple of the adjoints. */
+static Reg put_pull(Lower *l, Reg tape, Reg seed, const Type *type) {
+  Reg r = reg_new(l, true);
+  int room = l->out + OP_ARGS_MAX + 4; /* for a rule's arguments */
+  if (room > l->max_out) l->max_out = room;
+  put_word(l, INS_pull, r, lower_is_dual(l), (uint32_t)l->out, type);
+  put_listed(l, 'u', tape);
+  put_listed(l, 'u', seed);
+  return r;
+}
+
+static Reg put_one(Lower *l, const Type *type) {
+  Reg bits = reg_new(l, false);
+  put_bits(l, bits, bits_from_f64((DType)type->dtype, 1).bits);
+  return lower_is_dual(l) ? lower_boxed(l, bits, type) : bits;
+}
+
+/* --- Functions that forms give ------------------------------------------ */
+
+enum { CAPTURES_MOST = 2 };
+
+/* A closure of what the form gives, which captures so many values. */
+static Reg put_closure_of(Lower *l, const Expr *e, int count,
+                          const Reg *captured, const Type *const *types) {
+  Arena *arena = &l->code->arena;
+  FnGroup *g = ARENA_NEW(arena, FnGroup);
+  FreeVar *free = ARENA_ARRAY(arena, FreeVar, CAPTURES_MOST);
+  if (!free) return lower_failed(l);
+  for (int i = 0; i < count; i++) {
+    Var *var = ARENA_NEW(arena, Var);
+    *var = (Var){.type = types[i],
+                 .name = name_of(l->code->program->names, "function"),
+                 .span = e->span};
+    free[i] = (FreeVar){.var = var, .captured = true, .counted = true};
+  }
+  *g = (FnGroup){.free_count = count, .capture_count = count, .free = free};
+  Function *f = code_instance(
+      l->code,
+      (InstanceKey){
+          .kind = FUNCTION_FORM, .expr = e, .env = l->env, .group = g});
+  union {
+    Obj obj;
+    uint64_t word;
+  } header = {.obj = {.count = 1,
+                      .size = (uint16_t)(CLOSURE_CAPTURES + count) & 15,
+                      .mask = count > 1 ? 3 << CLOSURE_CAPTURES
+                                        : 1 << CLOSURE_CAPTURES}};
+  Reg r = reg_new(l, true);
+  Ins *ins = put_word(l, INS_closure, r, (uint32_t)count, 0, f);
+  ins->words[1] = header.word;
+  for (int i = 0; i < count; i++) put_listed(l, 'm', captured[i]);
+  return r;
+}
+
+/* A tape has no type of its own: it is looked into by the sweep alone. */
+static Reg put_tape_closure(Lower *l, const Expr *e, Reg tape) {
+  const Type *type = type_unit(l->code->program->types);
+  return put_closure_of(l, e, 1, &tape, &type);
+}
+
+/* Has what the form gives the parameters of its function?  Else it takes the
+ * adjoint of the value. */
+static bool has_params(const Expr *e) {
+  OpSpecial form = op_info(e->call.callee->op)->special;
+  return form == SPECIAL_GRAD || form == SPECIAL_WITH_VJP;
+}
+
+int form_param_count(const Expr *e) {
+  return has_params(e) ? e->args[0]->type->count : 1;
+}
+
+const Type *form_param_type(const Expr *e, int i) {
+  const Type *f = e->args[0]->type;
+  return has_params(e) ? f->args[i] : f->result;
+}
+
+/* Where the i-th captured value stands. */
+static Reg captured_reg(Lower *l, int i) {
+  const Local *v = local_get(l, l->fn->key.group->free[i].var);
+  return v ? v->reg : lower_failed(l);
+}
+
+/* The function on constants; where the code is differentiated its value gets a
+ * record, whose rule is the other function. */
+static void lower_custom(Lower *l, const Type *type) {
+  int n = type->count, base = l->out;
+  bool dual = lower_is_dual(l);
+  Reg f = captured_reg(l, 0), rule = captured_reg(l, 1);
+  Reg *args = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
+  if (!args) return;
+  l->out += n + 1;
+  for (int i = 0; i < n; i++) {
+    const Type *t = type->args[i];
+    args[i] = reg_out(l, base + i, is_counted(l, t));
+    if (dual && is_counted(l, t))
+      put_word(l, INS_constant_of, args[i], (Reg)i, 0, t);
+    else put(l, INS_move, args[i], (Reg)i, 0);
+  }
+  args[n] = reg_out(l, base + n, true);
+  put(l, INS_move, args[n], f, 0);
+  Reg y = reg_of_type(l, type->result);
+  put(l, dual ? INS_dual_apply : INS_apply, y, (uint32_t)base, (uint32_t)n + 1);
+  for (int i = 0; i <= n; i++) put_listed(l, 'm', args[i]);
+  l->out = base;
+  if (dual && is_counted(l, type->result)) {
+    Reg recorded = reg_new(l, true);
+    put_word(l, INS_custom, recorded, (uint32_t)n + 2, 0, type);
+    put_listed(l, 'u', rule);
+    for (int i = 0; i < n; i++) put_listed(l, 'u', (Reg)i);
+    put_listed(l, 'u', y);
+    y = recorded;
+  }
+  lower_finish(l, y, DST_TAIL);
+}
+
+void lower_form_body(Lower *l) {
+  const Expr *e = l->fn->key.expr;
+  const Type *type = fn_type(l, e->args[0]);
+  Reg captured = captured_reg(l, 0);
+  l->span = e->span;
+  if (op_info(e->call.callee->op)->special == SPECIAL_WITH_VJP) {
+    lower_custom(l, type);
+    return;
+  }
+  if (op_info(e->call.callee->op)->special != SPECIAL_GRAD) {
+    lower_finish(l, put_pull(l, captured, 0, type), DST_TAIL);
+    return;
+  }
+  Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)type->count + 1);
+  if (!inputs) return;
+  for (int i = 0; i < type->count; i++) inputs[i] = (Reg)i;
+  Run run = put_run(l, captured, type, inputs);
+  Reg both[2] = {run.value};
+  both[1] = put_pull(l, run.tape, put_one(l, type->result), type);
+  lower_cell(l, 0, 2, both, DST_TAIL);
+}
+
+/* --- Forms -------------------------------------------------------------- */
+
+static Reg lower_vjp(Lower *l, const Expr *e, Reg dst) {
+  const Type *type = fn_type(l, e->args[0]);
+  Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
+  if (!inputs) return lower_failed(l);
+  Reg f = lower_as(l, e->args[0], type, DST_ANY);
+  for (int i = 0; i < type->count; i++)
+    inputs[i] = lower_as(l, e->args[i + 1], type->args[i], DST_ANY);
+  l->span = e->span;
+  Run run = put_run(l, f, type, inputs);
+  Reg both[2] = {run.value, put_tape_closure(l, e, run.tape)};
+  return lower_cell(l, 0, 2, both, dst);
+}
+
+/* The sweep as a function of the adjoint has the type fn(R') -> (T1', ...). */
+static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
+  const Type *type = fn_type(l, e->args[0]);
+  TypeTable *types = l->code->program->types;
+  int n = type->count;
+  Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
+  if (!inputs) return lower_failed(l);
+  Reg f = lower_as(l, e->args[0], type, DST_ANY);
+  Reg all = lower_expr(l, e->args[1], DST_ANY);
+  Reg tangents = lower_expr(l, e->args[2], DST_ANY);
+  l->span = e->span;
+  for (int i = 0; i < n; i++)
+    inputs[i] = lower_field(l, all, n, i, type->args[i], DST_ANY);
+  Run run = put_run(l, f, type, inputs);
+  const Type *sweep = type_fn(types, 0, NULL, 1, &type->result,
+                              env_type(l->code, l->env, e->args[2]->type));
+  Reg seeds[1] = {run.value};
+  Run back = put_run(l, put_tape_closure(l, e, run.tape), sweep, seeds);
+  Reg given = put_pull(l, back.tape, tangents, sweep);
+  Reg both[2] = {run.value,
+                 lower_field(l, given, 1, 0, e->type->args[1], DST_ANY)};
+  return lower_cell(l, 0, 2, both, dst);
+}
+
+static Reg lower_grad(Lower *l, const Expr *e, Reg dst) {
+  Reg f = lower_as(l, e->args[0], fn_type(l, e->args[0]), DST_ANY);
+  l->span = e->span;
+  return lower_finish(l, put_closure_of(l, e, 1, &f, &e->args[0]->type), dst);
+}
+
+static Reg lower_with_vjp(Lower *l, const Expr *e, Reg dst) {
+  Reg both[2];
+  const Type *types[2];
+  for (int i = 0; i < 2; i++) {
+    types[i] = fn_type(l, e->args[i]);
+    both[i] = lower_as(l, e->args[i], types[i], DST_ANY);
+  }
+  l->span = e->span;
+  return lower_finish(l, put_closure_of(l, e, 2, both, types), dst);
+}
+
+/* A constant for all derivatives under way. */
+static Reg lower_stop(Lower *l, const Expr *e, Reg dst) {
+  Reg r = lower_expr(l, e->args[0], DST_ANY);
+  const Type *type = env_type(l->code, l->env, e->type);
+  if (!lower_is_dual(l) || !is_counted(l, type)) return lower_finish(l, r, dst);
+  Reg made = reg_new(l, true);
+  put_word(l, INS_constant_of, made, r, 0, type);
+  return lower_finish(l, made, dst);
+}
+
+Reg lower_form(Lower *l, const Expr *e, Reg dst) {
+  switch (op_info(e->call.callee->op)->special) {
+    case SPECIAL_GRAD: return lower_grad(l, e, dst);
+    case SPECIAL_VJP: return lower_vjp(l, e, dst);
+    case SPECIAL_JVP: return lower_jvp(l, e, dst);
+    case SPECIAL_STOP_GRADIENT: return lower_stop(l, e, dst);
+    case SPECIAL_WITH_VJP: return lower_with_vjp(l, e, dst);
+    default: return lower_expr(l, e->args[0], dst);
+  }
+}

@@ -1,0 +1,317 @@
+/* Control flow: graphs within nodes.
+ *
+ *   If     let %y = if (%c) { ...; %a } else { ...; %b };
+ *   Loop   let %loop = fn (%i: int64, %go: bool, %v, ..., %rows, ...) {
+ *            if (%i < %m && %go) { ...; %loop(%i + 1i64, %c, %w, ...) }
+ *            else { (%v, ..., %rows, ...) }
+ *          };
+ *   Scan   the same over the rows of its inputs
+ *
+ * A call in tail position takes no stack, so a loop runs as long as it likes.
+ * Rows that a loop gives are collected in a list, the last one first, and
+ * become a tensor at the end. */
+#include "onnx/import.h"
+
+static const Onnx__GraphProto *graph_of(Import *im, const Onnx__NodeProto *n,
+                                        const char *name) {
+  const Onnx__AttributeProto *a = node_attr(im, n, name);
+  if (a && a->g) return a->g;
+  node_error(im, n, E0804, "it has no graph `%s`", name);
+  return NULL;
+}
+
+/* `types`: of the outputs, NULL for a tensor. */
+static bool emit_branch(Import *im, const Onnx__NodeProto *n, const char *name,
+                        const OnnxType **types) {
+  const Onnx__GraphProto *g = graph_of(im, n, name);
+  if (!g) return false;
+  if (g->n_output != n->n_output)
+    return node_error(im, n, E0804, "its graph `%s` has %zu outputs, not %zu",
+                      name, g->n_output, n->n_output);
+  size_t mark = graph_begin(im);
+  im->indent++;
+  const char *results =
+      emit_graph(im, g) ? graph_results(im, n, g, 0, g->n_output) : NULL;
+  if (results) line(im, g->n_output == 1 ? "%s" : "(%s)", results);
+  for (size_t i = 0; results && i < g->n_output; i++)
+    types[i] = type_of(im, value_text(im, g->output[i]->name));
+  im->indent--;
+  graph_end(im, mark);
+  return results != NULL;
+}
+
+/* `let NAME = HEAD` begins what emit_results will take apart. */
+bool emit_if(Import *im, const Onnx__NodeProto *n) {
+  bool failed = false;
+  const char *c = input_text(im, n, 0, &failed);
+  if (!c)
+    return failed ? false : node_error(im, n, E0804, "it has no condition");
+  const OnnxType **types =
+      ARENA_ARRAY(im->arena, const OnnxType *, n->n_output + 1);
+  if (!types) return false;
+  const char *whole = fresh_local(im, "branch");
+  line(im, "let %s = if (@onnx_scalar(%s)) {", whole, c);
+  if (!emit_branch(im, n, "then_branch", types)) return false;
+  line(im, "} else {");
+  if (!emit_branch(im, n, "else_branch", types)) return false;
+  line(im, "};");
+  emit_results(im, n, whole, n->n_output > 1);
+  for (size_t i = 0; i < n->n_output; i++) set_output_type(im, n, i, types[i]);
+  return true;
+}
+
+typedef VEC(const char *) Texts;
+
+static void add_list(StrBuf *b, const Texts *texts) {
+  for (size_t i = 0; i < texts->len; i++)
+    strbuf_addf(b, "%s%s", b->len ? ", " : "", texts->data[i]);
+}
+
+/* A loop under way: its function, and what it hands from step to step. */
+typedef struct Looping {
+  Import *im;
+  const Onnx__NodeProto *n;
+  const Onnx__GraphProto *g;
+  const char *fn;
+  Texts state, rows, starts;
+  bool sequences; /* its rows are sequences, and stay so */
+} Looping;
+
+static void looping_init(Looping *l, Import *im, const Onnx__NodeProto *n,
+                         const Onnx__GraphProto *g, const char *base) {
+  *l = (Looping){.im = im, .n = n, .g = g, .fn = fresh_local(im, base)};
+  VEC_INIT(&l->state, im->mem);
+  VEC_INIT(&l->rows, im->mem);
+  VEC_INIT(&l->starts, im->mem);
+}
+
+static void looping_done(Looping *l) {
+  VEC_DONE(&l->state);
+  VEC_DONE(&l->rows);
+  VEC_DONE(&l->starts);
+}
+
+static const char *input_name(const Onnx__GraphProto *g, size_t i) {
+  return i < g->n_input && g->input[i]->name ? g->input[i]->name : "";
+}
+
+/* Behind the body's nodes: the call of the next step, with the graph's outputs
+ * from `first` on, then what the last step gives, and the first call. */
+static bool finish(Looping *l, const char *next, size_t first,
+                   const char *starts) {
+  Import *im = l->im;
+  StrBuf b;
+  strbuf_init(&b, im->mem);
+  bool fine = true;
+  for (size_t i = 0; i < l->state.len + l->rows.len && fine; i++) {
+    size_t k = first + i;
+    fine = k < l->g->n_output && graph_results(im, l->n, l->g, k, k + 1);
+    if (!fine) break;
+    const char *text = value_text(im, l->g->output[k]->name);
+    if (i < l->state.len)
+      strbuf_addf(&b, ", %s", as_type(im, text, type_of(im, l->state.data[i])));
+    else
+      strbuf_addf(&b,
+                  l->sequences ? ", Cons(@onnx_any(%s), %s)" : ", Cons(%s, %s)",
+                  text, l->rows.data[i - l->state.len]);
+  }
+  if (fine) line(im, "%s(%s%s)", l->fn, next, strbuf_text(&b));
+  VEC_CLEAR(&b);
+  add_list(&b, &l->state);
+  for (size_t i = 0; i < l->rows.len; i++)
+    strbuf_addf(&b, "%s%s", b.len ? ", " : "", l->rows.data[i]);
+  im->indent--;
+  line(im, "} else {");
+  line(im, "  (%s,)", b.len ? strbuf_text(&b) : "()");
+  line(im, "}");
+  im->indent--;
+  line(im, "};");
+  VEC_CLEAR(&b);
+  add_list(&b, &l->starts);
+  for (size_t i = 0; i < l->rows.len; i++)
+    strbuf_add(&b, b.len ? ", Nil" : "Nil");
+  const char *end = fresh_local(im, "end");
+  line(im, "let %s = %s(%s%s%s);", end, l->fn, starts, b.len ? ", " : "",
+       strbuf_text(&b));
+  for (size_t i = 0; i < l->n->n_output && fine; i++) {
+    if (!*l->n->output[i]) continue;
+    const char *out = bind_local(im, l->n->output[i]);
+    const char *rows = l->sequences ? "@rev" : "@onnx_rows";
+    if (i < l->state.len) line(im, "let %s = %s.%zu;", out, end, i);
+    else line(im, "let %s = %s(%s.%zu);", out, rows, end, i);
+    if (i < l->state.len) set_type(im, out, type_of(im, l->state.data[i]));
+    else if (l->sequences) set_type(im, out, onnx_sequence_type());
+  }
+  strbuf_done(&b);
+  return fine;
+}
+
+bool emit_loop(Import *im, const Onnx__NodeProto *n) {
+  const Onnx__GraphProto *g = graph_of(im, n, "body");
+  if (!g) return false;
+  size_t states = n->n_input > 2 ? n->n_input - 2 : 0;
+  if (g->n_input != states + 2 || g->n_output < states + 1 ||
+      n->n_output > g->n_output - 1)
+    return node_error(im, n, E0804,
+                      "its body has %zu inputs and %zu outputs for %zu values",
+                      g->n_input, g->n_output, states);
+  bool failed = false;
+  const char *m = input_text(im, n, 0, &failed);
+  const char *go = input_text(im, n, 1, &failed);
+  Looping l;
+  looping_init(&l, im, n, g, "loop");
+  for (size_t i = 0; i < states; i++) {
+    const char *text = input_text(im, n, i + 2, &failed);
+    VEC_PUSH(&l.starts, text ? text : "()");
+  }
+  const char *i = bind_local(im, input_name(g, 0));
+  const char *on = bind_local(im, input_name(g, 1));
+  for (size_t k = 0; k < states; k++) {
+    const char *text = bind_local(im, input_name(g, k + 2));
+    set_type(im, text, type_of(im, l.starts.data[k]));
+    VEC_PUSH(&l.state, text);
+  }
+  for (size_t k = states + 1; k < g->n_output; k++)
+    VEC_PUSH(&l.rows, fresh_local(im, "rows"));
+  StrBuf b;
+  strbuf_init(&b, im->mem);
+  strbuf_addf(&b, "%s: int64, %s: bool", i, on);
+  add_list(&b, &l.state);
+  add_list(&b, &l.rows);
+  line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&b));
+  strbuf_done(&b);
+  im->indent++;
+  if (m) line(im, "if (%s < @onnx_scalar(%s) && %s) {", i, m, on);
+  else line(im, "if (%s) {", on);
+  im->indent++;
+  bool fine = !failed && emit_graph(im, g);
+  const char *cond = fine ? graph_results(im, n, g, 0, 1) : NULL;
+  fine = cond != NULL;
+  if (fine) {
+    const char *next =
+        arena_printf(im->arena, "%s + 1i64, @onnx_scalar(%s)", i, cond);
+    const char *start =
+        go ? arena_printf(im->arena, "0i64, @onnx_scalar(%s)", go)
+           : "0i64, True";
+    fine = finish(&l, next, 1, start);
+  }
+  looping_done(&l);
+  return fine;
+}
+
+/* The sequences are walked together; what is no sequence stays as it is.
+ *
+ *   let %map = fn (%i: int64, %rest, %rows) {
+ *     if (%i < %count) {
+ *       let %a = @hd(%rest); ...; %map(%i + 1i64, @tl(%rest), Cons(%b, %rows))
+ *     } else { (%rows,) }
+ *   }; */
+bool emit_sequence_map(Import *im, const Onnx__NodeProto *n) {
+  const Onnx__GraphProto *g = graph_of(im, n, "body");
+  if (!g) return false;
+  if (g->n_input != n->n_input || g->n_output != n->n_output || !n->n_input)
+    return node_error(im, n, E0804, "its body and its inputs do not fit");
+  Looping l;
+  looping_init(&l, im, n, g, "map");
+  l.sequences = true;
+  const char *i = fresh_local(im, "i"), *count = fresh_local(im, "count");
+  StrBuf params, next, starts, lets;
+  strbuf_init(&params, im->mem);
+  strbuf_init(&next, im->mem);
+  strbuf_init(&starts, im->mem);
+  strbuf_init(&lets, im->mem);
+  strbuf_addf(&params, "%s: int64", i);
+  strbuf_addf(&next, "%s + 1i64", i);
+  strbuf_add(&starts, "0i64");
+  bool failed = false;
+  for (size_t k = 0; k < n->n_input && !failed; k++) {
+    const char *text = input_text(im, n, k, &failed);
+    if (!text) failed = failed || !node_error(im, n, E0804, "input is missing");
+    if (failed) break;
+    bool walked = k == 0 || type_of(im, text);
+    const char *rest = walked ? fresh_local(im, "rest") : text;
+    if (k == 0) line(im, "let %s = @onnx_sequence_length(%s);", count, text);
+    strbuf_addf(&lets, walked ? "let %s = @hd(%s);\n" : "let %s = %s;\n",
+                bind_local(im, input_name(g, k)), rest);
+    if (!walked) continue;
+    strbuf_addf(&params, ", %s", rest);
+    strbuf_addf(&next, ", @tl(%s)", rest);
+    strbuf_addf(&starts, ", %s", text);
+  }
+  for (size_t k = 0; k < g->n_output; k++)
+    VEC_PUSH(&l.rows, fresh_local(im, "rows"));
+  add_list(&params, &l.rows);
+  line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&params));
+  im->indent++;
+  line(im, "if (%s < %s) {", i, count);
+  im->indent++;
+  line(im, "%s", strbuf_text(&lets));
+  bool fine = !failed && emit_graph(im, g) &&
+              finish(&l, strbuf_text(&next), 0, strbuf_text(&starts));
+  strbuf_done(&params);
+  strbuf_done(&next);
+  strbuf_done(&starts);
+  strbuf_done(&lets);
+  looping_done(&l);
+  return fine;
+}
+
+bool emit_scan(Import *im, const Onnx__NodeProto *n) {
+  const Onnx__GraphProto *g = graph_of(im, n, "body");
+  if (!g) return false;
+  int64_t scanned = node_int(im, n, "num_scan_inputs", 0);
+  if (scanned < 1 || (uint64_t)scanned > n->n_input ||
+      g->n_input != n->n_input || g->n_output != n->n_output)
+    return node_error(im, n, E0804, "its body and its inputs do not fit");
+  size_t states = n->n_input - (size_t)scanned;
+  if (g->n_output < states)
+    return node_error(im, n, E0804, "its body gives too few values");
+  const Onnx__AttributeProto *axes = node_attr(im, n, "scan_input_axes");
+  const Onnx__AttributeProto *back = node_attr(im, n, "scan_input_directions");
+  if (node_attr(im, n, "scan_output_axes") ||
+      node_attr(im, n, "scan_output_directions"))
+    return node_error(im, n, E0805,
+                      "a Scan with axes or directions of its outputs is not "
+                      "imported");
+  bool failed = false;
+  Looping l;
+  looping_init(&l, im, n, g, "scan");
+  Texts over;
+  VEC_INIT(&over, im->mem);
+  for (size_t i = 0; i < n->n_input; i++) {
+    const char *text = input_text(im, n, i, &failed);
+    if (i < states) VEC_PUSH(&l.starts, text ? text : "()");
+    else VEC_PUSH(&over, text ? text : "()");
+  }
+  for (size_t k = 0; k < states; k++)
+    VEC_PUSH(&l.state, bind_local(im, input_name(g, k)));
+  for (size_t k = states; k < g->n_output; k++)
+    VEC_PUSH(&l.rows, fresh_local(im, "rows"));
+  const char *i = fresh_local(im, "i"), *count = fresh_local(im, "count");
+  long long axis0 = axes && axes->n_ints ? (long long)axes->ints[0] : 0;
+  line(im, "let %s = take(shape_of(%s), %lld, mode=\"wrap\");", count,
+       over.data[0], axis0);
+  StrBuf b;
+  strbuf_init(&b, im->mem);
+  strbuf_addf(&b, "%s: int32", i);
+  add_list(&b, &l.state);
+  add_list(&b, &l.rows);
+  line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&b));
+  strbuf_done(&b);
+  im->indent++;
+  line(im, "if (%s < %s) {", i, count);
+  im->indent++;
+  for (size_t k = 0; k < over.len; k++) {
+    long long axis = axes && k < axes->n_ints ? (long long)axes->ints[k] : 0;
+    bool reverse = back && k < back->n_ints && back->ints[k];
+    const char *at =
+        reverse ? arena_printf(im->arena, "%s - 1 - %s", count, i) : i;
+    line(im, "let %s = take(%s, %s, axis=%lld);",
+         bind_local(im, input_name(g, states + k)), over.data[k], at, axis);
+  }
+  bool fine = !failed && emit_graph(im, g);
+  if (fine) fine = finish(&l, arena_printf(im->arena, "%s + 1", i), 0, "0");
+  VEC_DONE(&over);
+  looping_done(&l);
+  return fine;
+}

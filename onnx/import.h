@@ -1,0 +1,100 @@
+/* An import under way, for the files of this room. */
+#ifndef ONNX_IMPORT_H
+#define ONNX_IMPORT_H
+
+#include "onnx/onnx.h"
+#include "onnx/ops.h"
+#include "onnx/read.h"
+
+/* A node that calls a function of the model: its attributes are those to which
+ * the function's nodes refer. */
+typedef struct CallFrame {
+  const Onnx__NodeProto *node;
+  const Onnx__FunctionProto *function;
+  const struct CallFrame *up;
+} CallFrame;
+
+typedef struct Import {
+  OnnxModel *out;
+  Mem *mem;
+  Arena *arena;
+  Diags *diags;
+  NameTable *names;
+  Heap *heap;
+  const char *path;
+  const Onnx__ModelProto *model;
+  const CallFrame *frame; /* NULL: in no function */
+  StrBuf items;           /* `param`s and `let`s at the top level */
+  StrBuf body;
+  int indent;
+  PtrMap values; /* ONNX's Name -> its text, "%x" or "@w" */
+  VEC(struct Shadowed {
+    const Name *name;
+    void *text;
+  })
+  shadowed;     /* undone where a graph ends */
+  PtrMap types; /* the text of a sequence or an optional -> its OnnxType */
+  PtrMap taken; /* Names of the program */
+  PtrMap dims;  /* Names that are dimensions */
+  VEC(const Name *) dim_list;
+  int depth; /* of graphs within graphs and functions */
+  int nodes; /* written so far; a function's count at each call */
+} Import;
+
+/* Reports against a node; false. */
+bool node_error(Import *im, const Onnx__NodeProto *n, DiagCode code,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The node's attribute, looked up through the functions under way; NULL: it has
+ * none. */
+const Onnx__AttributeProto *node_attr(Import *im, const Onnx__NodeProto *n,
+                                      const char *name);
+int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
+                 int64_t otherwise);
+
+/* The text of input i, of type "%x" or "@w"; NULL: it is not given.  A name
+ * without a value was reported where `*failed` is set. */
+const char *input_text(Import *im, const Onnx__NodeProto *n, size_t i,
+                       bool *failed);
+/* A new local name for a value, which is bound to it; with its sigil. */
+const char *bind_local(Import *im, const char *name);
+/* A new local name that no value of the model has. */
+const char *fresh_local(Import *im, const char *base);
+
+/* The type of a value by its text, where it is no tensor: a sequence or an
+ * optional.  NULL: a tensor. */
+const OnnxType *type_of(Import *im, const char *text);
+const OnnxType *onnx_sequence_type(void); /* of tensors */
+void set_type(Import *im, const char *text, const OnnxType *type);
+/* The value as one of the other type, which may be an optional of it or what
+ * the value is an optional of. */
+const char *as_type(Import *im, const char *text, const OnnxType *to);
+/* Sets the type of an output that is bound, where it is no tensor. */
+void set_output_type(Import *im, const Onnx__NodeProto *n, size_t i,
+                     const OnnxType *type);
+
+/* A line of the body, indented. */
+void line(Import *im, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* `let %y = CALL;`, or lets of the results of a tuple; binds the outputs. */
+void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
+                  bool tuple);
+
+/* Between the two, what the graph binds is known. */
+size_t graph_begin(Import *im);
+void graph_end(Import *im, size_t mark);
+/* Nodes and initializers of a graph; false after reporting. */
+bool emit_graph(Import *im, const Onnx__GraphProto *g);
+/* The value of a name that a graph has given; NULL: it has given none. */
+const char *value_text(Import *im, const char *name);
+/* The outputs' texts, "%a, %b"; NULL after reporting. */
+const char *graph_results(Import *im, const Onnx__NodeProto *n,
+                          const Onnx__GraphProto *g, size_t from, size_t to);
+
+/* The type's text, in the program's arena; NULL after reporting.  `declares`:
+ * names of dimensions are made parameters of @main. */
+const char *type_text(Import *im, const char *what, const Onnx__TypeProto *t,
+                      bool declares, OnnxType *out);
+
+#endif

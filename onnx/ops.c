@@ -1,0 +1,37 @@
+/* The table of ONNX's operators, and the search in it. */
+#include "onnx/ops.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define TRAINING "ai.onnx.preview.training"
+
+static const OnnxOp rows[] = {
+#define OPERATOR(name_, since_, inputs_, calls_, attrs_, ...) \
+  {.name = name_,                                             \
+   .since = since_,                                           \
+   .inputs = inputs_,                                         \
+   .calls = calls_,                                           \
+   .attrs = attrs_,                                           \
+   __VA_ARGS__},
+#include "onnx/ops.def"
+#undef OPERATOR
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static bool same_domain(const char *a, const char *b) {
+  return a && b ? !strcmp(a, b) : a == b;
+}
+
+const OnnxOp *onnx_op_find(const char *domain, const char *name,
+                           int64_t version, bool *name_known) {
+  const OnnxOp *best = NULL;
+  *name_known = false;
+  for (int i = 0; i < ROWS; i++) {
+    const OnnxOp *op = &rows[i];
+    if (strcmp(op->name, name) || !same_domain(op->domain, domain)) continue;
+    *name_known = true;
+    if (op->since <= version && (!best || op->since > best->since)) best = op;
+  }
+  return best;
+}

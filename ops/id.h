@@ -1,0 +1,13 @@
+/* The operators' identifiers, in the order of ops.def.  Inner loops need no
+ * more of the table than this; ops/ops.h has the rows. */
+#ifndef OPS_ID_H
+#define OPS_ID_H
+
+typedef enum OpId {
+#define ID(id) OP_##id,
+#include "ops/ops.ids"
+#undef ID
+  OP_COUNT
+} OpId;
+
+#endif

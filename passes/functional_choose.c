@@ -1,0 +1,442 @@
+/* Cells that a branch chooses, before the state is threaded through: the choice
+ * becomes a number, and what follows is written once for each cell.
+ *
+ *   let %c = if (%x) { @a }        let %chosen = if (%x) { 0 } else { 1 };
+ *            else { @b };     ==>  if (%chosen == 0) { let %c = @a; rest }
+ *   rest                           else { let %c = @b; rest }
+ *
+ * From then on the text says which cell is meant.  A `def` that gives such a
+ * choice gives its number, and each call of it is a choice.  An operand is let-
+ * bound first, with those before it, which keeps the order of evaluation.  All
+ * this holds for any values, so it is enough that a choice seems to be one of
+ * cells; what is none of these forms stays, and is refused later. */
+#include "ir/walk.h"
+#include "passes/calls.h"
+#include "passes/functional.h"
+
+/* How many nodes may be written again in all: what follows several choices is
+ * written once for each way through them. */
+enum { AGAIN_MOST = 200000 };
+
+typedef VEC(const Expr *) Leaves;
+
+/* `index` gives the place of the leaf that is chosen; leaves are chains of
+ * projections and fields of a name. */
+typedef struct Choice {
+  const Expr *index;
+  Leaves leaves;
+} Choice;
+
+/* A `def` that gives the place of one of these. */
+typedef struct Giver {
+  const Fn *fn;
+  const Expr *const *leaves;
+  int count;
+} Giver;
+
+typedef struct Choose {
+  Functional *f;
+  PtrMap cells;  /* Names of variables that are cells somewhere */
+  PtrMap values; /* Names of globals that are used as values */
+  PtrMap called; /* and of those that are called */
+  PtrMap givers; /* Name of a def -> Giver */
+  int again;     /* nodes */
+} Choose;
+
+static bool is_field(const Expr *e) {
+  return e->kind == EX_PROJ || e->kind == EX_FIELD;
+}
+
+static const Expr *root_of(const Expr *e) {
+  while (is_field(e)) e = e->args[0];
+  return e;
+}
+
+static bool is_chain(const Expr *e) {
+  ExprKind kind = root_of(e)->kind;
+  return kind == EX_LOCAL || kind == EX_GLOBAL;
+}
+
+static bool same_chain(const Expr *a, const Expr *b) {
+  for (; is_field(a) && a->kind == b->kind; a = a->args[0], b = b->args[0])
+    if (a->kind == EX_PROJ ? a->index != b->index
+                           : a->field.name != b->field.name)
+      return false;
+  if (a->kind != b->kind) return false;
+  return a->kind == EX_LOCAL    ? a->name == b->name
+         : a->kind == EX_GLOBAL ? a->g.name == b->g.name
+                                : false;
+}
+
+/* The chain with another in the place of its name. */
+static const Expr *with_root(Choose *c, const Expr *chain, const Expr *root) {
+  ExprMap m;
+  expr_map_start(&m, c->f->p->mem, c->f->arena, chain);
+  while (expr_map_next(&m))
+    if (m.walk.event == WALK_LEAVE && !is_field(m.walk.at))
+      expr_map_put(&m, root);
+  return expr_map_end(&m);
+}
+
+static bool is_cell(const Choose *c, const Expr *chain) {
+  const Expr *root = root_of(chain);
+  if (root->kind == EX_LOCAL) return ptrmap_has(&c->cells, root->name);
+  const Part *part = functional_global_part(c->f, chain);
+  return part && functional_has_ref(c->f, part->type);
+}
+
+/* --- Choices -------------------------------------------------------------- */
+
+static const Expr *number(Choose *c, Span span, int n) {
+  return expr_number(c->f->p, c->f->arena, span, DT_INT32, n);
+}
+
+static int add_leaf(Choice *choice, const Expr *leaf) {
+  for (size_t i = 0; i < choice->leaves.len; i++)
+    if (same_chain(choice->leaves.data[i], leaf)) return (int)i;
+  VEC_PUSH(&choice->leaves, leaf);
+  return (int)choice->leaves.len - 1;
+}
+
+static bool branches(const Expr *e) {
+  return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_BLOCK;
+}
+
+/* The leaf by names that are known outside of the choice; NULL: it has none.
+ * `bound` are the names that the choice binds, each to a chain or to nothing.
+ */
+static const Expr *leaf_outside(Choose *c, const PtrMap *bound,
+                                const Expr *leaf) {
+  const Expr *root = root_of(leaf);
+  if (root->kind != EX_LOCAL || !ptrmap_has(bound, root->name)) return leaf;
+  const Expr *value = ptrmap_get(bound, root->name);
+  return value ? with_root(c, leaf, value) : NULL;
+}
+
+/* A branching expression whose values are all chains, one of them a cell.  The
+ * events of the map come in order of evaluation, so what binds a name comes
+ * before its leaves. */
+static bool choose_branch(Choose *c, const Expr *e, Choice *out) {
+  PtrMap bound;
+  ptrmap_init(&bound, c->f->p->mem);
+  bool all = true, cell = false;
+  ExprMap m;
+  expr_map_start(&m, c->f->p->mem, c->f->arena, e);
+  while (expr_map_next(&m)) {
+    const ExprWalk *w = &m.walk;
+    if (w->event == WALK_BIND && w->var) {
+      const Expr *value = w->binding ? w->binding->value : NULL;
+      if (value)
+        value = is_chain(value) ? leaf_outside(c, &bound, value) : NULL;
+      ptrmap_put(&bound, w->var->name, (void *)value);
+    }
+    if (w->event != WALK_ENTER || (w->at == e && branches(e))) continue;
+    if (!all || (w->at != e && !expr_walk_is_tail(w))) {
+      expr_map_put(&m, w->at);
+    } else if (!branches(w->at)) {
+      const Expr *leaf =
+          is_chain(w->at) ? leaf_outside(c, &bound, w->at) : NULL;
+      all = leaf != NULL;
+      cell |= all && is_cell(c, leaf);
+      const Expr *place =
+          all ? number(c, w->at->span, add_leaf(out, leaf)) : w->at;
+      if (place) expr_map_put(&m, place);
+    }
+  }
+  out->index = expr_map_end(&m);
+  ptrmap_done(&bound);
+  return all && cell && out->index;
+}
+
+/* The call of a giver: parameters are what they are given. */
+static bool choose_call(Choose *c, const Expr *e, Choice *out) {
+  const Expr *callee = e->call.callee;
+  const Giver *giver =
+      callee->kind == EX_GLOBAL ? ptrmap_get(&c->givers, callee->g.name) : NULL;
+  if (!giver || e->count != giver->fn->param_count) return false;
+  out->index = e;
+  for (int i = 0; i < giver->count; i++) {
+    const Expr *leaf = giver->leaves[i], *root = root_of(leaf);
+    for (int k = 0; root->kind == EX_LOCAL && k < e->count; k++) {
+      if (giver->fn->params[k]->name != root->name) continue;
+      if (!is_chain(e->args[k])) return false;
+      leaf = with_root(c, leaf, e->args[k]);
+      break;
+    }
+    if (!leaf) return false;
+    VEC_PUSH(&out->leaves, leaf);
+  }
+  return out->leaves.len > 0;
+}
+
+static bool choice_of(Choose *c, const Expr *e, Choice *out) {
+  *out = (Choice){0};
+  VEC_INIT(&out->leaves, c->f->p->mem);
+  bool found = e->kind == EX_CALL ? choose_call(c, e, out)
+                                  : branches(e) && choose_branch(c, e, out);
+  if (!found) VEC_DONE(&out->leaves);
+  return found;
+}
+
+/* --- What follows them ---------------------------------------------------- */
+
+/* A variable that no name of the text means. */
+static Var *own_var(Choose *c, const char *text, Span span) {
+  const Name *name = name_of(c->f->p->names, text);
+  Name *own = arena_copy(c->f->arena, name, sizeof *name + name->len + 1);
+  return var_new(c->f->arena, own ? own : name, span, NULL);
+}
+
+static const Expr *use(Choose *c, const Var *var, Span span) {
+  Expr *e = expr_new(c->f->arena, EX_LOCAL, span);
+  e->name = var->name;
+  return e;
+}
+
+static const Expr *let(Choose *c, Var *var, const Expr *value,
+                       const Expr *rest) {
+  Binding *b = ARENA_NEW(c->f->arena, Binding);
+  *b = (Binding){
+      .kind = BIND_LET, .span = value->span, .var = var, .value = value};
+  return expr_block(c->f->arena, rest->span, 1, b, rest);
+}
+
+static const Expr *is_chosen(Choose *c, const Var *chosen, int place,
+                             Span span) {
+  Expr *equal = expr_new(c->f->arena, EX_IDENT, span);
+  equal->name = name_of(c->f->p->names, "equal");
+  const Expr *args[] = {use(c, chosen, span), number(c, span, place)};
+  const Expr *const *own = arena_copy(c->f->arena, args, sizeof args);
+  Expr *call = expr_call(c->f->arena, span, equal, 2, own);
+  call->sugar = SUGAR_INFIX;
+  return call;
+}
+
+/* May the expression be written that many times more? */
+static bool may_copy(Choose *c, const Expr *e, int times) {
+  if (times == 0) return true;
+  ExprWalk w;
+  expr_walk_start(&w, c->f->p->mem, WALK_ENTER, e);
+  while (c->again <= AGAIN_MOST && expr_walk_next(&w)) c->again += times;
+  expr_walk_end(&w);
+  return c->again <= AGAIN_MOST;
+}
+
+/* let %var = choice; rest */
+static const Expr *let_choice(Choose *c, Var *var, Choice *choice,
+                              const Expr *rest) {
+  Functional *f = c->f;
+  int count = (int)choice->leaves.len;
+  Span span = choice->index->span;
+  Var *chosen = own_var(c, "chosen", span);
+  const Expr *made = NULL;
+  if (!may_copy(c, rest, count - 1)) {
+    functional_refuse(f, span,
+                      "choose less often in a row, or choose in a `def` that "
+                      "reads and writes",
+                      "so many ways to go on with chosen cells");
+    count = 1;
+  }
+  for (int i = count; i-- > 0;) {
+    const Expr *leaf = functional_copy(f, choice->leaves.data[i]);
+    const Expr *own = i > 0 ? functional_copy(f, rest) : rest;
+    if (!leaf || !own) break;
+    const Expr *with = let(c, var, leaf, own);
+    made = made ? expr_if(f->arena, span, is_chosen(c, chosen, i, span), with,
+                          made)
+                : with;
+  }
+  VEC_DONE(&choice->leaves);
+  return made ? let(c, chosen, choice->index, made) : rest;
+}
+
+/* From the last binding to the first, so each has its rest behind it.  What
+ * stands behind a graph variable is not written twice. */
+static const Expr *choose_in_block(Choose *c, const Expr *block) {
+  const Expr *made = block;
+  for (int i = block->block->count; i-- > 0;) {
+    const Block *now = made->block;
+    const Binding *b = &now->bindings[i];
+    if (b->kind == BIND_GRAPH) break;
+    bool alone = b->kind == BIND_LET &&
+                 (i + 1 == now->count || now->bindings[i + 1].kind != BIND_AND);
+    Choice choice;
+    if (!alone || !choice_of(c, b->value, &choice)) continue;
+    Functional *f = c->f;
+    const Expr *rest = now->result;
+    if (i + 1 < now->count)
+      rest = expr_block(f->arena, made->span, now->count - i - 1, b + 1, rest);
+    rest = let_choice(c, b->var, &choice, rest);
+    made =
+        i > 0 ? expr_block(f->arena, made->span, i, now->bindings, rest) : rest;
+    if (i > 0 && made->kind != EX_BLOCK) break;
+  }
+  return made;
+}
+
+/* What is taken from, read or written. */
+static const Expr *choose_operand(Choose *c, ExprMap *m) {
+  Choice choice;
+  if (m->made->count == 0 || !choice_of(c, m->made->args[0], &choice))
+    return m->made;
+  Expr *made = expr_map_own(m);
+  Var *var = own_var(c, "cell", made->span);
+  const Expr **args =
+      arena_copy(c->f->arena, made->args, (size_t)made->count * sizeof *args);
+  if (args) args[0] = use(c, var, made->span);
+  if (args) made->args = args;
+  return let_choice(c, var, &choice, made);
+}
+
+/* Constructors keep what they are given, and a cell cannot be kept. */
+static const Expr *choose_arguments(Choose *c, ExprMap *m) {
+  if (m->made->call.callee->kind == EX_IDENT) return m->made;
+  int last = m->made->count;
+  Choice choice;
+  while (last-- > 0 && !choice_of(c, m->made->args[last], &choice)) {
+  }
+  if (last < 0) return m->made;
+  VEC_DONE(&choice.leaves);
+  Expr *call = expr_map_own(m);
+  const Expr **args =
+      arena_copy(c->f->arena, call->args, (size_t)call->count * sizeof *args);
+  if (!args) return call;
+  const Expr *const *was = call->args;
+  call->args = args;
+  call->sugar = SUGAR_NONE;
+  const Expr *made = call;
+  for (int i = last; i >= 0; i--) {
+    if (is_chain(was[i]) || was[i]->kind == EX_CONST || was[i]->kind == EX_FN)
+      continue;
+    Var *var = own_var(c, "v", was[i]->span);
+    args[i] = use(c, var, was[i]->span);
+    made = choice_of(c, was[i], &choice) ? let_choice(c, var, &choice, made)
+                                         : let(c, var, was[i], made);
+  }
+  return made;
+}
+
+/* --- All of it ------------------------------------------------------------ */
+
+static void note_cell(Choose *c, const ExprWalk *w) {
+  const Var *var = w->var;
+  if (!var) return;
+  const TypeExpr *type = var->annotation;
+  const Expr *value = w->binding ? w->binding->value : NULL;
+  bool cell = type && type->kind == TX_REF;
+  if (value && is_chain(value)) cell |= is_cell(c, value);
+  if (cell) ptrmap_put(&c->cells, var->name, (void *)var);
+}
+
+static const Expr *choose(Choose *c, const Expr *root) {
+  ExprMap m;
+  expr_map_start(&m, c->f->p->mem, c->f->arena, root);
+  while (expr_map_next(&m)) {
+    if (m.walk.event == WALK_BIND) note_cell(c, &m.walk);
+    if (m.walk.event != WALK_LEAVE) continue;
+    const Expr *made = m.made;
+    switch (made->kind) {
+      case EX_BLOCK: made = choose_in_block(c, made); break;
+      case EX_CALL: made = choose_arguments(c, &m); break;
+      case EX_READ:
+      case EX_WRITE:
+      case EX_PROJ:
+      case EX_FIELD:
+      case EX_MATCH: made = choose_operand(c, &m); break;
+      default: break;
+    }
+    if (made != m.made) expr_map_put(&m, made);
+  }
+  return expr_map_end(&m);
+}
+
+/* A `def` that only a host calls would give it a number for a cell. */
+static void note_globals(Choose *c, const Expr *root) {
+  ExprWalk w;
+  expr_walk_start(&w, c->f->p->mem, WALK_ENTER, root);
+  while (expr_walk_next(&w))
+    if (w.at->kind == EX_GLOBAL)
+      ptrmap_put(w.role == ROLE_CALLEE ? &c->called : &c->values, w.at->g.name,
+                 (void *)w.at);
+  expr_walk_end(&w);
+}
+
+/* The function whose value is a choice gives its number. */
+static const Expr *make_giver(Choose *c, const Name *name, const Expr *e) {
+  Functional *f = c->f;
+  Choice choice = {0};
+  VEC_INIT(&choice.leaves, f->p->mem);
+  Expr *made = arena_copy(f->arena, e, sizeof *e);
+  Fn *fn = arena_copy(f->arena, e->fn, sizeof *fn);
+  Giver *giver = ARENA_NEW(f->arena, Giver);
+  bool found = made && fn && choose_branch(c, fn->body, &choice);
+  if (found) {
+    TypeExpr *type = ARENA_NEW(f->arena, TypeExpr);
+    *type = (TypeExpr){.kind = TX_TENSOR,
+                       .span = e->span,
+                       .height = 1,
+                       .scalar = true,
+                       .dtype = DT_INT32};
+    fn->body = choice.index;
+    fn->result = type;
+    made->fn = fn;
+    *giver = (Giver){.fn = fn,
+                     .leaves = VEC_TO_ARENA(&choice.leaves, f->arena),
+                     .count = (int)choice.leaves.len};
+    if (giver->leaves) ptrmap_put(&c->givers, name, giver);
+  }
+  VEC_DONE(&choice.leaves);
+  return found ? made : e;
+}
+
+static void put_item(Functional *f, size_t i, const Expr *e) {
+  const Item *was = f->items.data[i];
+  Item *made =
+      e && e != was->expr ? arena_copy(f->arena, was, sizeof *was) : NULL;
+  if (!made) return;
+  made->expr = e;
+  ptrmap_put(&f->shown, made, ptrmap_get(&f->shown, was));
+  f->items.data[i] = made;
+}
+
+static bool is_entry(const Unit *u, const Name *name) {
+  for (int i = 0; i < u->entry_count; i++)
+    if (u->entries[i] == name) return true;
+  return false;
+}
+
+void functional_choose(Functional *f, const Unit *u) {
+  Choose c = {.f = f};
+  ptrmap_init(&c.cells, f->p->mem);
+  ptrmap_init(&c.values, f->p->mem);
+  ptrmap_init(&c.called, f->p->mem);
+  ptrmap_init(&c.givers, f->p->mem);
+  for (size_t i = 0; i < f->items.len; i++)
+    if (f->items.data[i]->expr) note_globals(&c, f->items.data[i]->expr);
+  for (int givers = 1; givers >= 0; givers--) {
+    for (size_t i = 0; i < f->items.len; i++) {
+      const Item *item = f->items.data[i];
+      const Expr *e = item->expr;
+      bool def = item->kind == ITEM_DEF;
+      if (!def && item->kind != ITEM_EXPR && item->kind != ITEM_LET_LOCAL)
+        continue;
+      if (!givers) {
+        put_item(f, i, choose(&c, e));
+      } else if (def && e->fn->type_param_count == 0 &&
+                 ptrmap_has(&c.called, item->name) &&
+                 !ptrmap_has(&c.values, item->name) &&
+                 !is_entry(u, item->name)) {
+        for (int k = 0; k < e->fn->param_count; k++) {
+          const Var *param = e->fn->params[k];
+          if (param->annotation && param->annotation->kind == TX_REF)
+            ptrmap_put(&c.cells, param->name, (void *)param);
+        }
+        put_item(f, i, make_giver(&c, item->name, e));
+      }
+    }
+  }
+  ptrmap_done(&c.cells);
+  ptrmap_done(&c.values);
+  ptrmap_done(&c.called);
+  ptrmap_done(&c.givers);
+}

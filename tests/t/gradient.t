@@ -1,0 +1,73 @@
+#!/usr/bin/env perl
+# Gradients against those of another implementation, and the same bits on any
+# number of threads and with any instruction set.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $reference = 'tests/reference/rnn/lstm_gradients.safetensors';
+my @names = ('loss', map {"grad_$_"} qw(x weight_ih_l0 weight_hh_l0 bias_ih_l0
+                                       bias_hh_l0));
+
+sub gradients {
+  my (@args) = @_;
+  my $out = scratch('out.safetensors');
+  my $run = rly('run', 'tests/reference/gradient.rly', '--inputs', $reference,
+                '--outputs', $out, '--entry', 'lstm_gradients', @args);
+  ok($run->{status} == 0, "gradients @args") or diag($run->{err});
+  return tensors($out);
+}
+
+# PyTorch's, of mean((y - target)^2).
+my $expected = tensors($reference);
+my $found = gradients();
+for my $i (0 .. $#names) {
+  my ($e, $f) = ($expected->{$names[$i]}, $found->{"out$i"});
+  is_deeply($f->{shape}, $e->{shape}, "the shape of $names[$i]");
+  near($f->{data}, $e->{data}, 1e-5, $names[$i]);
+}
+
+# The law.
+is_deeply(gradients('--threads', 2), $found, 'two threads');
+for my $isa (qw(avx512 avx2 neon generic reference)) {
+  local $ENV{RLY_ISA} = $isa;
+  my $run = rly('-e', '1');
+  next if $run->{status} != 0;
+  is_deeply(gradients(), $found, "instruction set $isa");
+}
+
+# Each operator has a rule, or is flat, or says why it has no derivative.
+my %rules;
+for my $path (glob 'stdlib/gradients/*.rly') {
+  my $text = slurp($path);
+  my ($words) = $text =~ m{^// for D in (.*\n(?://     .*\n)*)};
+  $words =~ s{([,:]?)\n(?://     )?}{$1 || ' '}ge if defined $words;
+  for my $word (split ' ', $words // 'once') {
+    my ($first) = $word =~ /^([^:]*)/;
+    for my $name ($text =~ /^gradient ([^(]+)\(/mg) {
+      $name =~ s/\$D/$first/g;
+      $rules{$name}++;
+    }
+  }
+}
+my %count = map { $_ => 0 } qw(rule zero none);
+my @lacking;
+for my $op (@{json(rly('ops', '--json')->{out})}) {
+  my $kind = $op->{gradient} // next;
+  $count{$kind}++;
+  my $has = delete $rules{$op->{name}} // 0;
+  push @lacking, $op->{name} if $has != ($kind eq 'rule');
+  push @lacking, "$op->{name}: because?"
+      if ($kind eq 'none') != defined $op->{no_gradient};
+}
+is("@lacking", '', "rules: $count{rule}, zero: $count{zero}, " .
+                   "none: $count{none}");
+is(join(' ', sort keys %rules), '', 'each rule is of an operator');
+like(rly('ops', 'nn.softmax')->{out},
+     qr/gradient: rule\n    gradient nn.softmax\(%x, axis=\$axis\)/,
+     'rly ops shows the rule');
+like(rly('ops', 'unique')->{out}, qr/gradient: none, because how many values/,
+     'or why there is none');
+done_testing();

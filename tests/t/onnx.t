@@ -1,0 +1,364 @@
+#!/usr/bin/env perl
+# ONNX models as programs.  The models here are packed by Perl, field by field,
+# by ONNX's own numbers; those of ONNX's backend tests come from Debian's
+# libonnx-testdata, where it is installed.  tests/onnx/passing.txt is a ratchet:
+# what it names may not fail again.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+if (rly('import', 'none.onnx')->{err} =~ /E0806/) {
+  plan skip_all => 'this build has no reader of ONNX files: make deps-onnx';
+}
+
+# --- Packing ---------------------------------------------------------------
+
+sub varint {
+  my ($n) = @_;
+  my $out = '';
+  $n = unpack 'Q', pack 'q', $n if $n < 0;
+  while ($n > 127) { $out .= chr($n & 127 | 128); $n >>= 7; }
+  return $out . chr $n;
+}
+sub int_of { varint($_[0] << 3) . varint($_[1]) }
+sub bytes_of { varint($_[0] << 3 | 2) . varint(length $_[1]) . $_[1] }
+
+sub dim { ref $_[0] ? bytes_of(2, ${$_[0]}) : int_of(1, $_[0]) }
+# A value's name and type: numbers are dimensions, references their names.
+sub value {
+  my ($name, $dtype, @dims) = @_;
+  my $shape = join '', map { bytes_of(1, dim($_)) } @dims;
+  my $tensor = int_of(1, $dtype) . bytes_of(2, $shape);
+  return bytes_of(1, $name) . bytes_of(2, bytes_of(1, $tensor));
+}
+sub node {
+  my ($op, $in, $out, @attrs) = @_;
+  return bytes_of(1, join '', (map { bytes_of(1, $_) } @$in),
+                  (map { bytes_of(2, $_) } @$out), bytes_of(3, "n_$out->[0]"),
+                  bytes_of(4, $op), map { bytes_of(5, $_) } @attrs);
+}
+sub tensor {
+  my ($name, $dtype, $dims, @rest) = @_;
+  return bytes_of(5, join '', (map { int_of(1, $_) } @$dims), int_of(2, $dtype),
+                  bytes_of(8, $name), @rest);
+}
+sub model {
+  my (@graph) = @_;
+  return int_of(1, 8) . bytes_of(7, join '', @graph)
+         . bytes_of(8, int_of(2, 17));
+}
+sub input { bytes_of(11, value(@_)) }
+sub output { bytes_of(12, value(@_)) }
+sub file { spew(scratch($_[0]), $_[1]) }
+
+# --- A model as a program --------------------------------------------------
+
+my $w = pack 'f<*', 1, 2, 3, 4, 5, 6;
+my $good = file('good.onnx', model(
+  tensor('fc.weight', 1, [2, 3], bytes_of(9, $w)),
+  tensor('shape', 7, [2], bytes_of(9, pack 'q<*', -1, 3)),
+  node('MatMul', ['x', 'fc.weight'], ['/fc/MatMul']),
+  node('Reshape', ['/fc/MatMul', 'shape'], ['h']),
+  node('Relu', ['h'], ['y']),
+  input('x', 1, \'batch', 2), output('y', 1, \'batch', 3)));
+gives(rly('run', $good, 'x=[[1, 0], [-1, 1]]'), 0,
+      qr/\[\[1\.0, 2\.0, 3\.0\],\n\s*\[3\.0, 3\.0, 3\.0\]\]/, '',
+      'a model is run straight');
+gives(rly('check', '--types', $good), 0,
+      qr/\@main : fn \[batch: Dim\]\(Tensor\[\(batch, 2\), float32\]\)/, '',
+      'its dimensions keep their names');
+gives(rly('import', $good), 0, '', '', 'it is written');
+my $text = slurp(scratch('good.rly'));
+like($text, qr/^param \@fc\.weight: Tensor\[\(2, 3\), float32\];$/m,
+     'an initializer is a param of its name');
+like($text, qr/^let \@shape = \[-1i64, 3(i64)?\];$/m,
+     'small integers are a literal');
+like($text, qr{// n_/fc/MatMul\n  let %fc_MatMul = \@onnx_mat_mul},
+     'a node, under its name');
+gives(rly('fmt', scratch('good.rly')), 0, $text, '', 'it is laid out');
+gives(rly('run', scratch('good.rly'), '--params', scratch('good.safetensors'),
+          'x=[[1, 0]]'), 0, qr/1\.0, 2\.0, 3\.0/, '', 'and runs');
+
+# --- External data ---------------------------------------------------------
+
+sub entry { bytes_of(13, bytes_of(1, $_[0]) . bytes_of(2, $_[1])) }
+sub external {
+  my ($place, @more) = @_;
+  return model(tensor('w', 1, [2], int_of(14, 1), entry('location', $place),
+                      @more),
+               node('Add', ['x', 'w'], ['y']), input('x', 1, 2),
+               output('y', 1, 2));
+}
+spew(scratch('w.bin'), pack 'f<*', 7, 8, 9);
+my $beside = file('beside.onnx', external('w.bin', entry('offset', 4),
+                                          entry('length', 8)));
+gives(rly('run', $beside, 'x=[0, 0]'), 0, qr/\[8\.0, 9\.0\]/, '',
+      'elements in a file beside the model');
+for (['../w.bin', 'a folder above'], ['/etc/passwd', 'an absolute path'],
+     ['a/../../w.bin', 'above by way of a folder']) {
+  gives(rly('run', file('bad.onnx', external($_->[0])), 'x=[0, 0]'), 1, '',
+        qr/E0502.*outside the model's folder/, $_->[1]);
+}
+symlink '/etc/passwd', scratch('link.bin');
+gives(rly('run', file('bad.onnx', external('link.bin')), 'x=[0, 0]'), 1, '',
+      qr/E0502.*outside the model's folder/, 'a link that leads out');
+gives(rly('run', file('bad.onnx', external('w.bin', entry('offset', 9))),
+          'x=[0, 0]'), 1, '', qr/E0502.*there are 3/, 'too few bytes');
+
+# --- What is refused -------------------------------------------------------
+
+sub refused {
+  my ($model, $pattern, $what) = @_;
+  my $got = rly('check', '--max-memory', '200M', file('bad.onnx', $model));
+  is($got->{status}, 1, "$what: refused");
+  like($got->{err}, $pattern, "$what: and told");
+}
+my @io = (input('x', 1, 2), output('y', 1, 2));
+refused(model(node('Foo', ['x'], ['y']), @io),
+        qr/E0805.*node `n_y` \(Foo\): operator `Foo` is not imported/,
+        'an unknown operator');
+refused(model(node('Relu', ['z'], ['y']), node('Relu', ['y'], ['z']), @io),
+        qr/E0803.*`n_y`.*`z` is given by nothing above/, 'a circle');
+refused(model(node('Relu', [], ['y']), @io), qr/E0804.*`X` is missing/,
+        'a missing input');
+refused(model(node('Relu', ['x', 'x'], ['y']), @io), qr/E0804.*2 inputs/,
+        'an input too many');
+refused(model(node('Softmax', ['x'], ['y'],
+                   bytes_of(1, 'axes') . int_of(3, 1) . int_of(20, 2)), @io),
+        qr/E0804.*attribute `axes`/, 'an unknown attribute');
+refused(model(node('Relu', ['x'], ['y']), input('x', 8, 2), output('y', 8, 2)),
+        qr/E0802.*`x`.*STRING/, 'strings');
+refused(model(node('Relu', ['x'], ['y']), input('x', 1, -2), output('y', 1, 2)),
+        qr/E0802.*dimension 0 is negative/, 'a negative dimension');
+refused(model(tensor('w', 1, [1 << 40, 1 << 20], bytes_of(9, 'abcd')),
+              node('Add', ['x', 'w'], ['y']), @io),
+        qr/E0502.*tensor `w`/, 'a huge tensor');
+refused(model(tensor('w', 1, [3], bytes_of(9, $w)),
+              node('Add', ['x', 'w'], ['y']), @io),
+        qr/E0502.*asks for 12 bytes, there are 24/, 'too many elements');
+refused(model(node('Add', ['x', 'w'], ['y']), input('x', 1, 2),
+              input('w', 7, 2), output('y', 1, 2)),
+        qr/float32 and int64|int64/, 'dtypes that differ');
+my $inner = '';
+$inner = bytes_of(1, bytes_of(5, bytes_of(6, $inner))) for 1 .. 60;
+refused(int_of(1, 8) . bytes_of(7, $inner), qr/E0502.*nest too deep/,
+        'graphs within graphs');
+my $whole = slurp($good);
+my @wrong = grep {
+  my $got = rly('check', file('cut.onnx', substr $whole, 0, $_));
+  $got->{status} > 1 || $got->{status} < 0
+} grep { $_ % 5 == 0 } 0 .. length($whole) - 1;
+is("@wrong", '', 'cut anywhere, a file is refused or a smaller one');
+srand 7;
+@wrong = grep {
+  my $bytes = $whole;
+  substr($bytes, rand length $bytes, 1) = chr int rand 256 for 1 .. 3;
+  my $got = rly('check', '--max-memory', '200M', file('spoilt.onnx', $bytes));
+  $got->{status} > 1
+} 1 .. 60;
+is("@wrong", '', 'spoilt bytes do no harm');
+
+# --- Hostile files ----------------------------------------------------------
+
+# Each stays within the limits of `refused`, and ends with status 1.
+sub graph_attr {
+  my ($name, @graph) = @_;
+  return bytes_of(1, $name) . bytes_of(6, join '', @graph) . int_of(20, 5);
+}
+my $body = graph_attr('body', node('Identity', ['go'], ['on']),
+  node('Add', ['v', 'v'], ['w']), input('i', 7), input('go', 9),
+  input('v', 1, 2), output('on', 9), output('w', 1, 2), output('w', 1, 2));
+my $loop = model(tensor('m', 7, [], bytes_of(9, pack 'q<', 3)),
+  node('Loop', ['m', '', 'x'], ['y', 'rows'], $body), input('x', 1, 2),
+  output('y', 1, 2), output('rows', 1, 3, 2));
+gives(rly('run', file('loop.onnx', $loop), 'x=[1, 2]'), 0,
+      qr/\[ 8\.0, 16\.0\]/, '', 'a loop');
+
+# A function that calls itself, and thirty that call the next one twice each.
+sub function {
+  my ($name, @nodes) = @_;
+  return bytes_of(25, bytes_of(1, $name) . bytes_of(4, 'a') . bytes_of(5, 'b')
+                  . join('', map { bytes_of(7, $_) } @nodes)
+                  . bytes_of(10, 'own'));
+}
+sub own { bytes_of(1, bytes_of(1, $_[1]) . bytes_of(2, $_[2])
+                   . bytes_of(4, $_[0]) . bytes_of(7, 'own')) }
+sub inner { substr(own(@_), 1 + length varint(length(own(@_)) - 2)) }
+refused(model(own('F', 'x', 'y'), @io) . function('F', inner('F', 'a', 'b')),
+        qr/E0804.*functions nest more than/, 'a function that calls itself');
+refused(model(own('F0', 'x', 'y'), @io)
+        . join('', map { my $n = 'F' . ($_ + 1);
+                         function("F$_", inner($n, 'a', 'c'),
+                                  inner($n, 'c', 'b')) } 0 .. 29),
+        qr/E080[45]/, 'functions that double');
+refused(model(node('Loop', ['m', '', 'x'], ['y'],
+                   graph_attr('body', input('i', 7))), @io),
+        qr/E0804.*its body has 1 inputs/, 'a body without values');
+refused(model(node('Loop', ['', '', 'x'], ['y']), @io),
+        qr/E0804.*no graph `body`/, 'a loop without a body');
+refused(model(node('Softmax', ['x'], ['y'],
+                   bytes_of(1, 'axis') . bytes_of(4, 'one') . int_of(20, 3)),
+              @io), qr/error\[E/, 'an attribute of the wrong kind');
+refused(model(node('Relu', ['x'], ['y']), input('x', 1, 1 << 62),
+              output('y', 1, 2)), qr/error\[E/, 'a huge dimension');
+refused(model(node('Relu', ['x'], ['y']), input('x', 1, (1) x 20),
+              output('y', 1, 2)), qr/E0802.*its rank is 20/, 'a huge rank');
+refused(model(tensor('w', 99, [2], bytes_of(9, 'abcd')),
+              node('Add', ['x', 'w'], ['y']), @io), qr/E0502.*99 is no dtype/,
+        'an unknown dtype');
+refused(model(node('Adam', [('x') x 7], ['y'], ()), @io), qr/E080/,
+        'groups that do not come out even');
+refused(model(node('SequenceAt', ['x', 'x'], ['y']), @io), qr/error\[E/,
+        'an element of a tensor');
+
+# Bytes are spoilt and cut out, at places that the seed decides; what is left is
+# refused, or is a model that runs.  In the sanitizers' build a leak would end
+# as another status.
+sub spoil {
+  my ($bytes) = @_;
+  for (1 .. 1 + int rand 4) {
+    my $at = int rand length $bytes;
+    my $kind = int rand 4;
+    if ($kind == 0) { substr($bytes, $at, 1) = chr int rand 256 }
+    elsif ($kind == 1) { substr($bytes, $at, 1 + int rand 8) = '' }
+    elsif ($kind == 2) { substr($bytes, $at, 0) = varint(int rand 1 << 40) }
+    else { substr($bytes, $at, 1) = chr(ord(substr $bytes, $at, 1) ^ 1) }
+    last if !length $bytes;
+  }
+  return $bytes;
+}
+my $sequences = model(
+  node('SequenceConstruct', ['x', 'x'], ['s']),
+  node('Optional', ['s'], ['o']), node('OptionalGetElement', ['o'], ['t']),
+  node('SequenceAt', ['t', 'zero'], ['y']),
+  tensor('zero', 7, [], bytes_of(9, pack 'q<', 0)), @io);
+my $branches = model(
+  node('If', ['c'], ['y'],
+       graph_attr('then_branch', node('Relu', ['x'], ['a']), output('a', 1, 2)),
+       graph_attr('else_branch', node('Neg', ['x'], ['b']), output('b', 1, 2))),
+  input('c', 9), @io);
+gives(rly('run', file('s.onnx', $sequences), 'x=[1, 2]'), 0, qr/\[1\.0, 2\.0\]/,
+      '', 'sequences and optionals');
+gives(rly('run', file('b.onnx', $branches), 'x=[1, 2]', 'c=False'), 0,
+      qr/\[-1\.0, -2\.0\]/, '', 'branches');
+srand 22;
+for (['loop', $loop], ['sequences', $sequences], ['branches', $branches],
+     ['external', external('w.bin', entry('offset', 4), entry('length', 8))]) {
+  my ($what, $model) = @$_;
+  my @bad = grep {
+    my $got = rly('run', '--max-memory', '200M', '--max-steps', '1000000',
+                  file('spoilt.onnx', spoil($model)), 'x=[1, 2]');
+    $got->{status} < 0 || $got->{status} > 2
+      || ($got->{status} && $got->{err} !~ /E\d{4}/)
+  } sample(1 .. 40);
+  is("@bad", '', "$what: spoilt anywhere, a model is refused or runs");
+}
+
+# --- What operators mean at the ends of their ranges ------------------------
+
+# The expected values are computed by hand.
+sub means { gives(rly('-e', $_[0]), 0, $_[1], '', $_[2]) }
+sub fails { gives(rly('-e', $_[0]), 2, qr/^\s*$/, $_[1], $_[2]) }
+
+means('@onnx_gather([10, 20, 30], [-3i64, 2i64])', qr/\[10, 30\]/,
+      'Gather counts from the end');
+fails('@onnx_gather([10, 20, 30], [3i64])', qr/E0604.*index 3 is out of range/,
+      'and refuses an index behind it');
+fails('@onnx_gather([10, 20, 30], [-4i64])', qr/E0604.*index -1 is out of/,
+      'and one before its start');
+fails('@onnx_gather_nd([[1, 2]], [[0i64, 2i64]])', qr/E0604.*index 2 is out/,
+      'GatherND as well');
+means('shape_of(@onnx_unsqueeze([[1, 2]], axes=[0i64, -1i64, 2i64, 4i64]))',
+      qr/\[1, 1, 1, 2, 1, 1\]/, 'Unsqueeze by four axes');
+means('@onnx_gather_nd([[1, 2], [3, 4]], [[[[[1i64, 0i64], [-1i64, -1i64]]]]])',
+      qr/\(1, 1, 1, 2\), int32\] \[\[\[\[3, 4\]\]\]\]/,
+      'GatherND by coordinates of rank 5');
+means('@onnx_scatter_nd([1, 2, 3], [[[[[0i64], [-1i64]]]]], [[[[7, 8]]]])',
+      qr/\[7, 2, 8\]/, 'ScatterND by coordinates of rank 5');
+means('@onnx_pad([[[[[[1]]]]]], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1])',
+      qr/\[\[\[\[\[\[0, 1, 0\]\]\]\]\]\]/, 'Pad of rank 6');
+means('@onnx_pad([[1, 2], [3, 4]], [1, 0], axes=[-2i64], constant_value=9)',
+      qr/\[9, 9\],\s*\[1, 2\],\s*\[3, 4\]/, 'Pad of some axes');
+means('@onnx_pad([1, 2, 3], [4, 4], mode="wrap")',
+      qr/\[3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1\]/, 'Pad by the other end');
+means('@onnx_pad([[[[[[1, 2, 3]]]]]], [0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0],
+      mode="reflect")', qr/3, 2, 1, 2, 3/, 'Pad by a reflection of rank 6');
+
+# From the examples of ONNX's specification.
+my $square = 'reshape(cast(arange(16), dtype="float32") + 1f,
+                      newshape=[1, 1, 4, 4])';
+means("\@onnx_resize($square, scales=[1f, 1f, 0.6f, 0.6f], mode=\"linear\",
+      antialias=True)", qr/2\.875, +4\.5\d*\],\s*\[ ?9\.375, +11\.0\]/,
+      'Resize, linear, smoothed');
+means("\@onnx_resize($square, scales=[1f, 1f, 0.6f, 0.6f], mode=\"cubic\",
+      antialias=True)",
+      qr/2\.51807\d*, +4\.28588\d*\],\s*\[ ?9\.58932\d*, 11\.357/,
+      'Resize, cubic, smoothed');
+means('@onnx_resize([[1f, 2f, 3f, 4f]], scales=[1f, 0.6f], mode="linear",
+      coordinate_transformation_mode="half_pixel_symmetric")',
+      qr/\[\[1\.66666\d*, 3\.33333\d*\]\]/, 'Resize about the middle');
+means('shape_of(@onnx_resize([[[1f, 2f], [3f, 4f]]], sizes=[7i64, 8i64],
+      axes=[1, -1], keep_aspect_ratio_policy="not_larger"))', qr/\[1, 7, 7\]/,
+      'Resize of two axes, not larger than asked');
+means('shape_of(@onnx_resize([[[1f, 2f], [3f, 4f]]], sizes=[7i64, 8i64],
+      axes=[1, -1], keep_aspect_ratio_policy="not_smaller"))',
+      qr/\[1, 8, 8\]/, 'or not smaller');
+means('@onnx_resize([[1u8, 3u8]], scales=[1f, 2f], mode="linear")',
+      qr/\[\[1, 1, 2, 3\]\]/, 'Resize of integers');
+
+my $pair = 'List[@onnx_any([1f, 2f, 3f]), @onnx_any([[4f]])]';
+means("\@onnx_sequence_at($pair, -2i64)", qr/\[1\.0, 2\.0, 3\.0\]/,
+      'SequenceAt counts from the end');
+fails("\@onnx_sequence_at($pair, 2i64)", qr/a position outside the sequence/,
+      'and refuses a position behind it');
+fails("\@onnx_sequence_at($pair, -3i64)", qr/a position outside the sequence/,
+      'and one before its start');
+means("\@onnx_sequence_insert($pair, [9f], position=2i64)",
+      qr/4\.0.*9\.0.*Nil/, 'SequenceInsert behind the last');
+means('@onnx_concat_from_sequence(List[@onnx_any([1f]), @onnx_any([2f])],
+      axis=1, new_axis=1)', qr/\[\[1\.0, 2\.0\]\]/,
+      'ConcatFromSequence, stacked');
+means('@onnx_split_to_sequence([[1, 2, 3]], split=[1i64, 2i64], axis=-1)',
+      qr/\[\[1\]\].*\[\[2, 3\]\].*Nil/s, 'SplitToSequence by lengths');
+means('@onnx_split_to_sequence([1, 2, 3], split=2i64)',
+      qr/\[1, 2\].*\[3\].*Nil/s, 'SplitToSequence, the last one shorter');
+means('@onnx_split_to_sequence([[1, 2]], axis=1, keepdims=0)',
+      qr/\(1\), int32\] \[1\].*\(1\), int32\] \[2\].*Nil/s,
+      'SplitToSequence into slices');
+
+my $boxes = '[[[0f, 0f, 2f, 2f], [2f, 2f, 1f, 1f], [5f, 5f, 6f, 6f]]]';
+means("\@onnx_non_max_suppression($boxes, [[[0.5f, -2f, 0.5f]]],
+      max_output_boxes_per_class=9i64, iou_threshold=0.25f)",
+      qr/\[\[0, 0, 0\],\s*\[0, 0, 2\],\s*\[0, 0, 1\]\]/,
+      'NonMaxSuppression keeps what overlaps by just the threshold');
+means("\@onnx_non_max_suppression($boxes, [[[0.5f, 0.9f, 0.5f]]],
+      max_output_boxes_per_class=9i64)",
+      qr/\[\[0, 0, 1\],\s*\[0, 0, 2\]\]/, 'and by default nothing that does');
+means("\@onnx_non_max_suppression($boxes, [[[0.5f, 0.9f, 0.5f]]])",
+      qr/\(0, 3\), int64/, 'and by default no box');
+
+means('@onnx_unique([[3, 1], [2, 2], [3, 1]], axis=-2, sorted=False)',
+      qr/\[\[3, 1\],\s*\[2, 2\]\].*\[0, 1\].*\[0, 1, 0\].*\[2, 1\]/s,
+      'Unique rows in the order in which they come');
+means('@onnx_det([[[0f, 0f], [3f, 4f]], [[1f, 2f], [3f, 4f]]])',
+      qr/\[ ?-?0\.0, -(2\.0|1\.99999)/, 'Det without a pivot, and with a swap');
+fails('@onnx_reshape([1], [0i64, 3i64], allowzero=1)', qr/shape that has none/,
+      'Reshape of elements to none');
+
+# --- ONNX's own tests ------------------------------------------------------
+
+my $data = '/usr/share/libonnx-testdata/data/node';
+SKIP: {
+  skip 'libonnx-testdata is not installed: make deps-onnx', 1 unless -d $data;
+  my %expected = map { $_ => 1 }
+    grep { !/^#/ } split /\n/, slurp('tests/onnx/passing.txt');
+  my @names = sort keys %expected;
+  @names = sample(@names) if !is_release();
+  my $got = rly('import', '--test', map { "$data/$_" } @names);
+  my @failed = $got->{out} =~ /^not ok (.*)$/mg;
+  is("@failed", '', scalar(@names) . ' node tests of ONNX 1.12 pass');
+}
+
+done_testing;

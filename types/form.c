@@ -1,0 +1,197 @@
+/* The forms of differentiation, typed.
+ *
+ *   F = fn(T1, ..., Tn) -> R    x1 : T1, ..., xn : Tn    R a float scalar in
+ * grad
+ *   -------------------------------------------------------------------------
+ *   grad(F)             : fn(T1, ..., Tn) -> (R, (T1', ..., Tn'))
+ *   vjp(F, x1, ..., xn) : (R, fn(R') -> (T1', ..., Tn'))
+ *   jvp(F, (x1, ..., xn), (x1', ..., xn')) : (R, R')
+ *
+ * T' is T, and () where T is a function or a cell.  The type of F may become
+ * known late: its parameters are handed on at once, and the types that depend
+ * on what they are wait for a constraint. */
+#include "types/infer.h"
+
+/* --- T' ------------------------------------------------------------------ */
+
+static bool holds_state(const Ty *t) {
+  return t->kind == K_FN || t->kind == K_REF;
+}
+
+/* The constraint's args are T's, its result is a tuple of T's. */
+static Ty *primes(Infer *in, const Expr *e, int count, Ty *const *types,
+                  Ty *scalar) {
+  Constraint *c = constraint_new(in, C_FORM_OF, e);
+  c->op = op_info(e->call.callee->op);
+  c->args = ty_array(in, count + 1);
+  Ty **made = ty_array(in, count);
+  if (!c->args || !made) return in->error;
+  for (int i = 0; i < count; i++) {
+    c->args[i] = types[i];
+    made[i] = ty_meta(in);
+  }
+  if (scalar) c->args[count] = scalar;
+  c->count = count + (scalar != NULL);
+  c->result = ty_tuple(in, count, made);
+  constraint_start(in, c);
+  return c->result;
+}
+
+/* False after a report. */
+static bool check_scalar(Infer *in, Constraint *c, Ty *t) {
+  bool fits =
+      t->kind == K_ERROR || (t->kind == K_TENSOR && !t->any_rank &&
+                             t->rank == 0 && dtype_is_float((DType)t->dtype));
+  if (fits) return true;
+  Diag *d = diag_error(in->p->diags, E0217, c->span,
+                       "`grad` takes a function that gives a float scalar; "
+                       "this one gives %s",
+                       ty_text(in, t));
+  diag_hint(d, t->kind == K_TENSOR && dtype_is_float((DType)t->dtype)
+                   ? "sum or average it: sum(...), mean(...); or take vjp, "
+                     "which takes any result"
+                   : "vjp(f, x...) takes any result");
+  return false;
+}
+
+void run_form_of(Infer *in, Constraint *c) {
+  int count = c->result->count;
+  bool waits = false;
+  for (int i = 0; i < c->count; i++) {
+    Ty *t = ty_head(c->args[i]);
+    if (t->kind == K_META) {
+      constraint_wait(in, t, c);
+      waits = true;
+      continue;
+    }
+    if (i == count) {
+      if (!check_scalar(in, c, t)) {
+        c->gone = true;
+        return;
+      }
+      continue;
+    }
+    Ty *to = ty_head(c->result->args[i]);
+    if (to->kind != K_META) continue;
+    require_same(in, holds_state(t) ? in->unit : t, to,
+                 (Why){.kind = WHY_OPERATOR, .span = c->span});
+  }
+  c->solved = !waits;
+}
+
+/* --- Forms ---------------------------------------------------------------- */
+
+/* The function, of `count` parameters where that is known (else -1): NULL after
+ * a report, or where its type is not known. */
+static Ty *function_of(Infer *in, const Expr *e, Ty *f, int count) {
+  f = ty_head(f);
+  if (f->kind == K_META && count >= 0) {
+    Ty **params = ty_array(in, count);
+    for (int i = 0; params && i < count; i++) params[i] = ty_meta(in);
+    Ty *made = params ? ty_fn(in, count, params, ty_meta(in)) : in->error;
+    require_same(in, made, f, (Why){.kind = WHY_CALLEE, .span = e->span});
+    return made;
+  }
+  if (ty_is_poly(f)) {
+    Ty **targs;
+    f = ty_instantiate(in, f, f->param_count, f->params, &targs);
+  }
+  const char *name = op_info(e->call.callee->op)->name;
+  if (f->kind == K_FN && (count < 0 || f->count == count)) return f;
+  if (f->kind == K_ERROR) return NULL;
+  if (f->kind == K_FN) {
+    diag_error(in->p->diags, E0204, e->span,
+               "`%s` was given %d argument%s for a function of %d", name, count,
+               count == 1 ? "" : "s", f->count);
+    return NULL;
+  }
+  if (f->kind == K_META) {
+    Diag *d = diag_error(in->p->diags, E0202, e->args[0]->span,
+                         "`%s` must know how many arguments this function "
+                         "takes",
+                         name);
+    diag_hint(d, "annotate it: %%f: fn(float32) -> float32");
+    return NULL;
+  }
+  diag_error(in->p->diags, E0205, e->args[0]->span,
+             "`%s` takes a function: this is %s", name, ty_text(in, f));
+  return NULL;
+}
+
+static Why argument(Infer *in, const Expr *e, int i) {
+  return (Why){.kind = WHY_ARGUMENT,
+               .name = name_of(in->p->names, op_info(e->call.callee->op)->name),
+               .index = i,
+               .span = e->args[i]->span};
+}
+
+static Ty *infer_grad(Infer *in, const Expr *e, Ty **args) {
+  Ty *f = function_of(in, e, args[0], -1);
+  if (!f) return in->error;
+  Ty **both = ty_array(in, 2);
+  if (!both) return in->error;
+  both[0] = f->result;
+  both[1] = primes(in, e, f->count, f->args, f->result);
+  return ty_fn(in, f->count, f->args, ty_tuple(in, 2, both));
+}
+
+static Ty *infer_vjp(Infer *in, const Expr *e, Ty **args) {
+  Ty *f = function_of(in, e, args[0], e->count - 1);
+  if (!f) return in->error;
+  for (int i = 0; i < f->count; i++)
+    require_flow(in, args[i + 1], f->args[i], argument(in, e, i + 1));
+  Ty **both = ty_array(in, 2);
+  if (!both) return in->error;
+  Ty *seed = primes(in, e, 1, &f->result, NULL);
+  both[0] = f->result;
+  both[1] = ty_fn(in, 1, seed->args, primes(in, e, f->count, f->args, NULL));
+  return ty_tuple(in, 2, both);
+}
+
+/* The inputs and the tangents are tuples of as many as the function takes. */
+static Ty *infer_jvp(Infer *in, const Expr *e, Ty **args) {
+  Ty *inputs = ty_head(args[1]);
+  bool tuple = inputs->kind == K_TUPLE;
+  Ty *f = function_of(in, e, args[0], tuple ? inputs->count : -1);
+  if (!f) return in->error;
+  require_flow(in, args[1], ty_tuple(in, f->count, f->args),
+               argument(in, e, 1));
+  require_flow(in, args[2], primes(in, e, f->count, f->args, NULL),
+               argument(in, e, 2));
+  Ty **both = ty_array(in, 2);
+  if (!both) return in->error;
+  both[0] = f->result;
+  both[1] = primes(in, e, 1, &f->result, NULL)->args[0];
+  return ty_tuple(in, 2, both);
+}
+
+/*   f : fn(T1, ..., Tn) -> R    g : fn(T1, ..., Tn, R, R') -> (T1', ..., Tn')
+ *   -----------------------------------------------------------------------
+ *   with_vjp(f, g) : fn(T1, ..., Tn) -> R                                    */
+static Ty *infer_with_vjp(Infer *in, const Expr *e, Ty **args) {
+  Ty *f = function_of(in, e, args[0], -1);
+  if (!f) return in->error;
+  Ty **params = ty_array(in, f->count + 2);
+  if (!params) return in->error;
+  for (int i = 0; i < f->count; i++) params[i] = f->args[i];
+  params[f->count] = f->result;
+  params[f->count + 1] = primes(in, e, 1, &f->result, NULL)->args[0];
+  Ty *rule =
+      ty_fn(in, f->count + 2, params, primes(in, e, f->count, f->args, NULL));
+  require_same(in, args[1], rule, argument(in, e, 1));
+  return f;
+}
+
+Ty *infer_form(Infer *in, const Expr *e, Ty **args) {
+  switch (op_info(e->call.callee->op)->special) {
+    case SPECIAL_GRAD: return infer_grad(in, e, args);
+    case SPECIAL_VJP: return infer_vjp(in, e, args);
+    case SPECIAL_JVP: return infer_jvp(in, e, args);
+    case SPECIAL_WITH_VJP: return infer_with_vjp(in, e, args);
+    case SPECIAL_CHECKPOINT: {
+      Ty *f = function_of(in, e, args[0], -1);
+      return f ? f : in->error;
+    }
+    default: return args[0];
+  }
+}

@@ -1,0 +1,545 @@
+/* Rules of differentiation: from `gradient op(%x, a=$b) -> (%y, %g) {...}` to a
+ * function for the types and attributes of one call.
+ *
+ *   gradient nn.softmax(%x, axis=$axis) -> (%y, %g) { E }
+ *   nn.softmax(%x : Tensor[(n, 3), float32], axis=1)
+ *   -------------------------------------------------------------------------
+ *   def @.. (%y: Tensor[(?, 3), float32], %g: Tensor[(?, 3), float32])
+ *     { E with 1 for $axis }
+ *
+ * Its parameters are those that E mentions, and %g: the reverse sweep keeps
+ * nothing else.  It is checked as a text of the library of its own. */
+#include "types/gradient.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "ir/walk.h"
+#include "ops/ops.h"
+#include "types/check.h"
+
+typedef struct Making {
+  Program *p;
+  Arena *arena;
+  const Item *item;
+  const Attrs *attrs;
+  int count;                /* operands of the call */
+  int own;                  /* of which so many are no attributes */
+  const Type *const *types; /* of the operands, the value and its adjoint */
+  uint32_t uses;            /* bit i: an attribute needs operand i */
+  bool unknown;             /* an attribute that only the run knows */
+} Making;
+
+/* --- Types as text -------------------------------------------------------- */
+
+static const TypeExpr *write_type(Making *m, const Type *t, Span span) {
+  TypeExpr *x = ARENA_NEW(m->arena, TypeExpr);
+  *x = (TypeExpr){.span = span, .dtype_span = span};
+  if (t->kind == TY_TUPLE) {
+    const TypeExpr **args =
+        ARENA_ARRAY(m->arena, const TypeExpr *, (size_t)t->count + 1);
+    for (int i = 0; args && i < t->count; i++)
+      args[i] = write_type(m, t->args[i], span);
+    x->kind = TX_TUPLE;
+    x->arg_count = args ? t->count : 0;
+    x->args = args;
+    x->height = 1;
+    return x;
+  }
+  const DimExpr **dims =
+      ARENA_ARRAY(m->arena, const DimExpr *, (size_t)t->rank + 1);
+  for (int i = 0; dims && i < t->rank; i++) {
+    DimExpr *d = ARENA_NEW(m->arena, DimExpr);
+    bool number = dim_is_number(t->dims[i]);
+    *d = (DimExpr){.kind = number ? DX_NUMBER : DX_ANY,
+                   .span = span,
+                   .number = number ? dim_value(t->dims[i]) : 0};
+    dims[i] = d;
+  }
+  x->kind = TX_TENSOR;
+  x->dtype = (DType)t->dtype;
+  x->scalar = t->rank == 0;
+  x->dim_count = dims ? t->rank : 0;
+  x->dims = dims;
+  return x;
+}
+
+/* --- Attributes ----------------------------------------------------------- */
+
+/* The name that `x` is, if it is `$name`; or NULL. */
+static const Name *variable(const Expr *e) {
+  return e->kind == EX_IDENT && *e->name->text == '$' ? e->name : NULL;
+}
+
+/* Which attribute of the call the rule binds to that name; -1: none. */
+static int bound_attr(const Making *m, const Name *name) {
+  const Fn *fn = m->item->expr->fn;
+  for (int i = 0; i < fn->attr_count; i++) {
+    const AttrExpr *x = fn->attrs[i].value;
+    if (x->kind != AX_EXPR || variable(x->expr) != name) continue;
+    const OpInfo *op = m->attrs->op;
+    for (int k = 0; k < op->attr_count; k++)
+      if (!strcmp(attr_name_text(op->attrs[k].name), fn->attrs[i].name->text))
+        return k;
+  }
+  return -1;
+}
+
+/* The name of the parameter that holds a computed attribute. */
+static const Name *operand_name(const Making *m, int operand) {
+  char name[24];
+  snprintf(name, sizeof name, "operand%d", operand);
+  return name_of(m->p->names, name);
+}
+
+/* A computed attribute is an operand of the call, and a parameter here. */
+static const Expr *read_operand(Making *m, int operand, Span span) {
+  Expr *e = expr_new(m->arena, EX_LOCAL, span);
+  e->name = operand_name(m, operand);
+  m->uses |= (uint32_t)1 << operand;
+  return e;
+}
+
+static const AttrExpr *expr_attr(Making *m, const Expr *e) {
+  AttrExpr *x = ARENA_NEW(m->arena, AttrExpr);
+  *x = (AttrExpr){.kind = AX_EXPR, .span = e->span, .expr = e};
+  return x;
+}
+
+static const AttrExpr *whole_attr(Making *m, int at, Span span) {
+  const AttrValue *v = &m->attrs->values[at];
+  if (v->operand >= 0) return expr_attr(m, read_operand(m, v->operand, span));
+  return types_written_value(m->arena, &m->attrs->op->attrs[at], v);
+}
+
+/* inverse($axes): the axes that undo a transposition; None undoes itself. */
+static const AttrExpr *put_inverse(Making *m, int at, const Expr *call) {
+  (void)call;
+  AttrValue v = m->attrs->values[at];
+  m->unknown |= v.operand >= 0;
+  Dim *axes =
+      ARENA_ARRAY(m->arena, Dim, (size_t)(v.count > 0 ? v.count : 0) + 1);
+  for (int i = 0; axes && v.state == AV_SET && i < v.count; i++) {
+    int64_t axis = dim_is_number(v.ints[i]) ? dim_value(v.ints[i]) : 0;
+    axis += axis < 0 ? v.count : 0;
+    if (axis >= 0 && axis < v.count) axes[axis] = dim_of(i);
+  }
+  if (axes && v.state == AV_SET && v.count > 0) v.ints = axes;
+  return types_written_value(m->arena, &m->attrs->op->attrs[at], &v);
+}
+
+/* The number that a literal of a rule is; -1: it is none. */
+static int64_t literal(const Expr *e) {
+  if (e->kind != EX_CONST || e->constant->rank != 0) return -1;
+  return tensor_bits_at(e->constant, 0).i32;
+}
+
+/* item($list, i): number i of a list that is repeated to be long enough. */
+static const AttrExpr *put_item(Making *m, int at, const Expr *call) {
+  const AttrValue *v = &m->attrs->values[at];
+  int64_t i = call->count == 2 ? literal(call->args[1]) : -1;
+  AttrExpr *x = ARENA_NEW(m->arena, AttrExpr);
+  *x = (AttrExpr){.kind = AX_INT, .dtype = DTYPE_NONE};
+  if (v->operand >= 0 || v->count <= 0 || i < 0 ||
+      !dim_is_number(v->ints[i % v->count]))
+    m->unknown = true;
+  else x->integer = dim_value(v->ints[i % v->count]);
+  return x;
+}
+
+/* either($a, $b): the word $a, or $b where that is empty. */
+static const AttrExpr *put_either(Making *m, int at, const Expr *call) {
+  const char *text = m->attrs->values[at].text;
+  int other = call->count == 2 && variable(call->args[1])
+                  ? bound_attr(m, variable(call->args[1]))
+                  : -1;
+  bool empty = !text || !*text;
+  return whole_attr(m, empty && other >= 0 ? other : at, call->span);
+}
+
+/* The letters that stand once in the operands of an equation without a result:
+ * the result's, in the alphabet's order. */
+static void add_implied(StrBuf *out, const char *equation, size_t n) {
+  for (int letter = 'A'; letter <= 'z'; letter++) {
+    int times = 0;
+    for (size_t i = 0; i < n; i++) times += equation[i] == letter;
+    bool is_letter = (letter <= 'Z' || letter >= 'a');
+    if (is_letter && times == 1) strbuf_add_char(out, (char)letter);
+  }
+}
+
+/* adjoint($equation, i): "a,b->c" becomes "a,b,c->b" for operand 1. */
+static const AttrExpr *put_adjoint(Making *m, int at, const Expr *call) {
+  const char *text = m->attrs->values[at].text;
+  int64_t which = call->count == 2 ? literal(call->args[1]) : -1;
+  const char *arrow = strstr(text, "->");
+  size_t n = arrow ? (size_t)(arrow - text) : strlen(text);
+  StrBuf out;
+  strbuf_init(&out, m->p->mem);
+  strbuf_add_len(&out, text, n);
+  strbuf_add_char(&out, ',');
+  if (arrow) strbuf_add(&out, arrow + 2);
+  else add_implied(&out, text, n);
+  strbuf_add(&out, "->");
+  const char *from = text;
+  for (int64_t i = 0; i < which && from < text + n; i++)
+    from += strcspn(from, ",") + 1;
+  size_t len = strcspn(from, ",-");
+  strbuf_add_len(&out, from, from + len > text + n ? 0 : len);
+  AttrExpr *x = ARENA_NEW(m->arena, AttrExpr);
+  char *copy = arena_copy(m->arena, strbuf_text(&out), out.len + 1);
+  *x = (AttrExpr){.kind = AX_STRING,
+                  .span = call->span,
+                  .text = copy ? copy : "",
+                  .count = copy ? (int)out.len : 0};
+  strbuf_done(&out);
+  return x;
+}
+
+/* The functions that stand in the place of an attribute. */
+static const struct AttrFunction {
+  const char *name;
+  const AttrExpr *(*put)(Making *m, int at, const Expr *call);
+} attr_functions[] = {{"inverse", put_inverse},
+                      {"item", put_item},
+                      {"either", put_either},
+                      {"adjoint", put_adjoint}};
+
+/* Is it a call of what has this name and is no operator? */
+static bool calls(const Expr *e, const char *name) {
+  return e->kind == EX_CALL && e->call.callee->kind == EX_IDENT &&
+         !strcmp(e->call.callee->name->text, name);
+}
+
+static const AttrExpr *put_function(Making *m, const Expr *e) {
+  if (e->kind != EX_CALL || e->count == 0 || !variable(e->args[0])) return NULL;
+  int at = bound_attr(m, variable(e->args[0]));
+  for (size_t i = 0;
+       at >= 0 && i < sizeof attr_functions / sizeof *attr_functions; i++)
+    if (calls(e, attr_functions[i].name))
+      return attr_functions[i].put(m, at, e);
+  return NULL;
+}
+
+/* `was` as the rule has it, `made` with its expressions mapped. */
+static const AttrExpr *put_attr(Making *m, const AttrExpr *was,
+                                const AttrExpr *made) {
+  if (was->kind == AX_LIST) {
+    const AttrExpr **items =
+        ARENA_ARRAY(m->arena, const AttrExpr *, (size_t)was->count + 1);
+    AttrExpr *list = ARENA_NEW(m->arena, AttrExpr);
+    *list = *was;
+    for (int i = 0; items && i < was->count; i++)
+      items[i] = put_attr(m, was->items[i], made->items[i]);
+    list->items = items;
+    return list;
+  }
+  if (was->kind != AX_EXPR) return was;
+  const AttrExpr *given = put_function(m, was->expr);
+  if (given) return given;
+  int i = variable(was->expr) ? bound_attr(m, variable(was->expr)) : -1;
+  return i < 0 ? made : whole_attr(m, i, was->span);
+}
+
+/* Which of the words of the row, "update|add", a text is. */
+static int word_number(const AttrSpec *spec, const char *text) {
+  int n = 0;
+  size_t length = text ? strlen(text) : 0;
+  for (const char *at = spec->words; at && *at; n++) {
+    size_t size = strcspn(at, "|");
+    if (size == length && !strncmp(at, text, size)) return n;
+    at += size + (at[size] == '|');
+  }
+  return -1;
+}
+
+/* A number or a truth value, where an expression stands; None is the least
+ * number, a word its number among the row's. */
+static const Expr *put_value(Making *m, const Expr *e) {
+  int i = bound_attr(m, variable(e));
+  if (i < 0) return e;
+  const AttrSpec *spec = &m->attrs->op->attrs[i];
+  const AttrValue *v = &m->attrs->values[i];
+  Value bits = {.bits = 0};
+  DType dtype = DT_INT32;
+  if (v->operand >= 0) return read_operand(m, v->operand, e->span);
+  if (spec->type == AT_FLOAT) dtype = DT_FLOAT64, bits.f64 = v->real;
+  else if (spec->type == AT_BOOL)
+    dtype = DT_BOOL, bits.b = !dim_is(v->integer, 0);
+  else if (v->state == AV_NONE) bits.bits = (uint32_t)INT32_MIN;
+  else if (spec->type == AT_STRING)
+    bits.bits = (uint32_t)word_number(spec, v->text);
+  else if (dim_is_number(v->integer))
+    bits.bits = (uint32_t)(int32_t)dim_value(v->integer);
+  struct Tensor *t = program_scalar(m->p, dtype, bits);
+  return t ? expr_const(m->arena, e->span, t) : e;
+}
+
+static const Expr *put_attrs(Making *m, const Expr *body) {
+  ExprMap map;
+  expr_map_start(&map, m->p->mem, m->arena, body);
+  while (expr_map_next(&map)) {
+    const Expr *e = map.walk.at;
+    if (map.walk.event == WALK_ENTER && variable(e) &&
+        map.walk.role != ROLE_ATTR)
+      expr_map_put(&map, put_value(m, e));
+    if (map.walk.event != WALK_LEAVE || e->kind != EX_CALL ||
+        e->call.attr_count == 0)
+      continue;
+    Expr *made = expr_map_own(&map);
+    size_t n = (size_t)made->call.attr_count;
+    Attr *attrs =
+        arena_copy(m->arena, made->call.attrs, n * sizeof *made->call.attrs);
+    for (size_t i = 0; attrs && i < n; i++)
+      attrs[i].value = put_attr(m, e->call.attrs[i].value, attrs[i].value);
+    if (attrs) made->call.attrs = attrs;
+  }
+  return expr_map_end(&map);
+}
+
+/* --- What a rule writes for all types ----------------------------------------
+ *
+ *   each(%x, %z, E)      (E with %x.0, %z.0, 0 for %x, %z, $each; ...), one for
+ *                        each field of operand %x
+ *   put(%x, i, E, F...)  the tuple %x, E in the place of field i, F... behind
+ *   first(%g)            %g, or its first field where it is a tuple
+ *   if (rank_is(%x, n)) {E} else {F}
+ *                        E or F, without a look at the other one; likewise
+ *                        is($a, "word"), is($a, 1): an attribute
+ */
+
+/* NULL: no operand, value or adjoint has this name. */
+static const Type *type_of(const Making *m, const Expr *e) {
+  const Fn *rule = m->item->expr->fn;
+  for (int i = 0; e->kind == EX_LOCAL && i < rule->param_count; i++) {
+    if (rule->params[i]->name != e->name) continue;
+    int behind = rule->param_count - i; /* 2: the value, 1: its adjoint */
+    if (behind <= 2) return m->types[m->count];
+    return i < m->own ? m->types[i] : NULL;
+  }
+  return NULL;
+}
+
+static const Expr *field_of(Making *m, const Expr *tuple, int i) {
+  Expr *e = expr_new(m->arena, EX_PROJ, tuple->span);
+  const Expr **args = ARENA_ARRAY(m->arena, const Expr *, 1);
+  if (!args) return tuple;
+  args[0] = tuple;
+  e->args = args;
+  e->count = 1;
+  e->index = i;
+  return e;
+}
+
+/* Takes the list, whose items may be written. */
+static const Expr *tuple_of(Making *m, Span span, int n, const Expr **fields) {
+  Expr *e = expr_new(m->arena, EX_TUPLE, span);
+  e->args = fields;
+  e->count = fields ? n : 0;
+  return e;
+}
+
+/* The body of `each` for field i.  The tuple of `put` stays whole. */
+static const Expr *one_of(Making *m, const Expr *each, int i) {
+  ExprMap map;
+  const Expr *whole = NULL;
+  expr_map_start(&map, m->p->mem, m->arena, each->args[each->count - 1]);
+  while (expr_map_next(&map)) {
+    const Expr *e = map.walk.at;
+    if (map.walk.event != WALK_ENTER) continue;
+    if (calls(e, "put") && e->count) whole = e->args[0];
+    if (e == whole) continue;
+    for (int k = 0; e->kind == EX_LOCAL && k + 1 < each->count; k++)
+      if (each->args[k]->kind == EX_LOCAL && each->args[k]->name == e->name)
+        expr_map_put(&map, field_of(m, e, i));
+    if (variable(e) && !strcmp(e->name->text, "$each")) {
+      struct Tensor *t =
+          program_scalar(m->p, DT_INT32, (Value){.bits = (uint32_t)i});
+      if (t) expr_map_put(&map, expr_const(m->arena, e->span, t));
+    }
+  }
+  return expr_map_end(&map);
+}
+
+static const Expr *put_each(Making *m, const Expr *e) {
+  const Type *t = e->count ? type_of(m, e->args[0]) : NULL;
+  if (!t || t->kind != TY_TUPLE) return NULL;
+  const Expr **fields =
+      ARENA_ARRAY(m->arena, const Expr *, (size_t)t->count + 1);
+  for (int i = 0; fields && i < t->count; i++) fields[i] = one_of(m, e, i);
+  return tuple_of(m, e->span, t->count, fields);
+}
+
+static const Expr *put_put(Making *m, const Expr *e) {
+  const Type *t = e->count >= 3 ? type_of(m, e->args[0]) : NULL;
+  if (!t || t->kind != TY_TUPLE) return NULL;
+  int n = t->count, more = e->count - 3;
+  const Expr **fields =
+      ARENA_ARRAY(m->arena, const Expr *, (size_t)(n + more) + 1);
+  for (int i = 0; fields && i < n; i++)
+    fields[i] =
+        literal(e->args[1]) == i ? e->args[2] : field_of(m, e->args[0], i);
+  for (int i = 0; fields && i < more; i++) fields[n + i] = e->args[3 + i];
+  return tuple_of(m, e->span, n + more, fields);
+}
+
+static const Expr *put_first(Making *m, const Expr *e) {
+  const Type *t = e->count == 1 ? type_of(m, e->args[0]) : NULL;
+  if (!t) return NULL;
+  return t->kind == TY_TUPLE ? field_of(m, e->args[0], 0) : e->args[0];
+}
+
+/* 1 or 0; -1: the condition is none of those that are decided here. */
+static int decided(Making *m, const Expr *e) {
+  if (calls(e, "rank_is") && e->count == 2) {
+    const Type *t = type_of(m, e->args[0]);
+    return t ? t->rank == literal(e->args[1]) : -1;
+  }
+  bool is = calls(e, "is") && e->count == 2;
+  const Name *name = is ? variable(e->args[0]) : variable(e);
+  int at = name ? bound_attr(m, name) : -1;
+  if (at < 0) return -1;
+  const AttrValue *v = &m->attrs->values[at];
+  bool truth = m->attrs->op->attrs[at].type == AT_BOOL;
+  if (!is && (!truth || v->operand >= 0)) return -1;
+  m->unknown |= v->operand >= 0;
+  if (!is) return !dim_is(v->integer, 0);
+  if (e->args[1]->kind != EX_STRING)
+    return v->state == AV_SET && dim_is(v->integer, literal(e->args[1]));
+  size_t n = e->args[1]->text.len;
+  const char *text = m->attrs->op->attrs[at].type != AT_DTYPE ? v->text
+                     : v->dtype == DTYPE_NONE                 ? ""
+                                              : dtype_name(v->dtype);
+  return text && strlen(text) == n && !memcmp(text, e->args[1]->text.bytes, n);
+}
+
+/* NULL: it is written for these types already. */
+static const Expr *expanded(Making *m, const Expr *e) {
+  if (e->kind == EX_IF) {
+    int way = decided(m, e->args[0]);
+    return way < 0 ? NULL : e->args[way ? 1 : 2];
+  }
+  if (calls(e, "each")) return put_each(m, e);
+  if (calls(e, "put")) return put_put(m, e);
+  return calls(e, "first") ? put_first(m, e) : NULL;
+}
+
+/* What is written anew is looked at once more. */
+static const Expr *expand(Making *m, const Expr *body) {
+  for (bool again = true; body && again;) {
+    ExprMap map;
+    again = false;
+    expr_map_start(&map, m->p->mem, m->arena, body);
+    while (expr_map_next(&map)) {
+      const Expr *e =
+          map.walk.event == WALK_ENTER ? expanded(m, map.walk.at) : NULL;
+      if (e) expr_map_put(&map, e);
+      again |= e != NULL;
+    }
+    body = expr_map_end(&map);
+  }
+  return body;
+}
+
+/* --- The function ------------------------------------------------------- */
+
+static bool mentions(Mem *mem, const Expr *body, const Name *name) {
+  bool found = false;
+  ExprWalk w;
+  expr_walk_start(&w, mem, WALK_ENTER, body);
+  while (!found && expr_walk_next(&w))
+    found = w.at->kind == EX_LOCAL && w.at->name == name;
+  expr_walk_end(&w);
+  return found;
+}
+
+/* The rule as written; NULL: there is none. */
+static const Item *rule_of(Program *p, const OpInfo *op) {
+  Unit *rule = p->find_in_library
+                   ? p->find_in_library(p, 'G', name_of(p->names, op->name))
+                   : NULL;
+  return rule && rule->item_count == 1 ? rule->items : NULL;
+}
+
+static void add_param(Making *m, Fn *fn, Var **params, const Name *name,
+                      Span span, const Type *type) {
+  params[fn->param_count++] =
+      var_new(m->arena, name, span, write_type(m, type, span));
+}
+
+/* The parameters that the body mentions, with their types.  The operands that
+ * the call leaves out are none. */
+static Fn *make_fn(Making *m, const Expr *body, uint32_t *uses) {
+  const Fn *rule = m->item->expr->fn;
+  int n = m->count, named = rule->param_count - 2;
+  Fn *fn = ARENA_NEW(m->arena, Fn);
+  Var **params = ARENA_ARRAY(m->arena, Var *, (size_t)n + 2);
+  if (!params) return NULL;
+  *fn = (Fn){.body = body, .params = params};
+  *uses = 0;
+  for (int i = 0; i < n + 2; i++) {
+    bool computed = i >= m->own && i < n;
+    const Var *v = rule->params[computed ? 0 : i < n ? i : named + i - n];
+    bool used = computed ? m->uses >> i & 1
+                         : i == n + 1 || mentions(m->p->mem, body, v->name);
+    if (!used) continue;
+    *uses |= (uint32_t)1 << i;
+    add_param(m, fn, params, computed ? operand_name(m, i) : v->name, v->span,
+              m->types[i]);
+  }
+  return fn;
+}
+
+/* The operands that hold attributes come last. */
+static int own_operands(const Attrs *attrs, int count) {
+  int own = count;
+  for (int i = 0; i < attrs->op->attr_count; i++) {
+    int operand = attrs->values[i].operand;
+    if (operand >= 0 && operand < own) own = operand;
+  }
+  return own;
+}
+
+GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
+                              const Type *const *types, Gradient *out) {
+  const Item *item = rule_of(p, attrs->op);
+  int own = own_operands(attrs, count - 1);
+  if (!item || item->expr->fn->param_count < own + 2) return GRADIENT_NONE;
+  static const char mark[] = "'";
+  char name[96];
+  snprintf(name, sizeof name, "%s%s%u", attrs->op->name, mark, p->next_var_id);
+  Unit *of = p->last_unit;
+  Unit *unit = unit_new(p, of->source);
+  const Type **all = ARENA_ARRAY(&unit->arena, const Type *, (size_t)count + 2);
+  for (int i = 0; all && i < count; i++) all[i] = types[i];
+  if (all) all[count] = types[count - 1];
+  Making m = {.p = p,
+              .arena = &unit->arena,
+              .item = item,
+              .attrs = attrs,
+              .count = count - 1,
+              .own = own,
+              .types = all};
+  const Expr *body = all ? expand(&m, item->expr->fn->body) : NULL;
+  if (body) body = put_attrs(&m, body);
+  Fn *fn = body ? make_fn(&m, body, &out->uses) : NULL;
+  Item *made = ARENA_NEW(m.arena, Item);
+  Expr *e = expr_new(m.arena, EX_FN, item->expr->span);
+  *made = *item;
+  made->kind = ITEM_DEF;
+  made->name = name_of(p->names, name);
+  made->expr = e;
+  e->fn = fn;
+  unit->items = made;
+  unit->item_count = 1;
+  bool ok = fn && !m.unknown && types_check(p, unit);
+  out->function = ok ? scope_global(&p->user, made->name) : NULL;
+  if (out->function) return GRADIENT_OK;
+  if (!fn || m.unknown) {
+    program_drop_unit(p, unit);
+    return m.unknown ? GRADIENT_UNKNOWN : GRADIENT_FAILED;
+  }
+  program_drop_unit(p, unit);
+  return GRADIENT_FAILED;
+}

@@ -1,0 +1,28 @@
+/* Rules of differentiation at the types of a call. */
+#ifndef TYPES_GRADIENT_H
+#define TYPES_GRADIENT_H
+
+#include "ir/program.h"
+#include "ops/attr.h"
+
+typedef enum GradientStatus {
+  GRADIENT_OK,
+  GRADIENT_NONE,    /* the library has no rule for the operator */
+  GRADIENT_UNKNOWN, /* an attribute of the rule is an operand of the call */
+  GRADIENT_FAILED,  /* reported, or out of memory */
+} GradientStatus;
+
+/* A function of those of the operands and the value that `uses` names, bit i
+ * standing for operand i and the next for the value, and, last, of the value's
+ * adjoint.  It gives the tuple of the adjoints of the float operands. */
+typedef struct Gradient {
+  const Global *function;
+  uint32_t uses;
+} Gradient;
+
+/* `types` are those of the operands and, last, of the value: `count` in all.
+ * Called when nobody else changes the program. */
+GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
+                              const Type *const *types, Gradient *out);
+
+#endif

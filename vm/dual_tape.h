@@ -1,0 +1,94 @@
+/* What the files on differentiation share: records, rules, walks. */
+#ifndef VM_DUAL_TAPE_H
+#define VM_DUAL_TAPE_H
+
+#include "types/gradient.h"
+#include "vm/dual.h"
+
+/* --- Duals -------------------------------------------------------------- */
+
+static inline bool is_dual(Value v) { return v.obj->size != SIZE_TENSOR; }
+static inline Value dual_primal(Value v) { return v.cell->fields[0]; }
+static inline Cell *dual_record(Value v) { return v.cell->fields[1].cell; }
+static inline uint64_t dual_index(Value v) { return v.cell->fields[2].bits; }
+/* The tensor at the bottom: borrowed. */
+const Tensor *dual_tensor(Value v);
+
+/* --- Records ------------------------------------------------------------ */
+
+/* Behind RECORD_ARGS, of n operands and m results: n records of operands, n
+ * indices into those, n operands that are kept, m results that are. */
+enum { RECORD_SITE, RECORD_RULE, RECORD_ORDER, RECORD_COUNTS, RECORD_ARGS };
+
+static inline uint64_t record_order(Cell *r) {
+  return cell_fields(r)[RECORD_ORDER].bits;
+}
+static inline int record_level(Cell *r) { return (int)(record_order(r) >> 48); }
+/* A cell of these fields, which it takes; `dual`: scalars of floats are objects
+ * in it. */
+bool dual_cell(Session *s, int tag, int n, const Type *const *types, bool dual,
+               const Value *fields, Value *out);
+
+/* --- Rules -------------------------------------------------------------- */
+
+/* Operands of a call are groups: a tensor alone, or the fields of a tuple,
+ * which may have been written out. */
+enum { GROUP_SINGLE = -1 };
+
+struct Derivative {
+  struct Derivative *next;
+  int group_count;
+  int *groups; /* fields of each, or GROUP_SINGLE */
+  GradientStatus status;
+  Function *plain, *dual; /* of the rule */
+  uint32_t uses;          /* as Gradient has it */
+  const Type *result;     /* of the rule: a tuple */
+  bool keeps_value;
+  bool *kept;      /* of each operand, tuples flattened */
+  uint32_t *kinds; /* likewise (operand_kind) */
+};
+
+/* The first dimension of integers, of which gather_nd and the like make ranks,
+ * where it is small; -1: a rule is not told. */
+static inline int first_dim(const Tensor *t) {
+  bool told = !dtype_is_float((DType)t->dtype) && t->rank > 0 &&
+              t->shape[0] <= RANK_MAX;
+  return told ? (int)t->shape[0] : -1;
+}
+
+/* What a rule is made for: rank, dtype, first dimension. */
+static inline uint32_t operand_kind(Value v) {
+  const Tensor *t = dual_tensor(v);
+  return (uint32_t)t->rank | (uint32_t)t->dtype << 8 |
+         (uint32_t)(first_dim(t) + 1) << 16;
+}
+
+/* Finds the rule for operands of these ranks, under the code's lock; NULL:
+ * memory ran out. */
+struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
+                                   const Value *args, int m, const Value *outs);
+
+/* An operator on tensors and Duals; `outs` are owned.  Bit i of `ending`:
+ * nobody reads operand i afterwards, so that a result may be written over it
+ * where it is a tensor.  Uses the scratch arena. */
+bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
+                uint32_t ending, int m, Value *outs);
+
+/* --- Walks -------------------------------------------------------------- */
+
+/* Copies a value; `leaf` makes the copy of a tensor of floats, which is given
+ * as bits or as an object, and with all_leaves that of functions and cells. */
+typedef struct Walk Walk;
+struct Walk {
+  Session *s;
+  bool (*leaf)(Walk *w, const Type *type, Value v, bool bits, Value *out);
+  bool dual; /* scalars of floats are objects in the copy */
+  bool all_leaves;
+  void *data;
+};
+/* Copies a value below the levels above `level`, scalars as objects. */
+bool dual_copy_upto(Session *s, const Type *type, Value v, bool bits, int level,
+                    Value *out);
+bool walk_copy(Walk *w, const Type *type, Value v, bool bits, Value *out);
+
+#endif

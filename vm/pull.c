@@ -1,0 +1,872 @@
+/* The reverse sweep: from a tape and the adjoint of its value to the adjoints
+ * of its inputs.
+ *
+ *   seed      the adjoint's tensors go to the records of the value's
+ *   sweep     records in the reverse order of making: the operator's rule, a
+ *             function of the language, gives what is added to the adjoints of
+ *             its operands
+ *   collect   the inputs, with adjoints in the places of tensors
+ *
+ * Adjoints are added in the order in which the sweep meets them, which the
+ * program alone decides.  The adjoint of a weight is a sum of products a' b,
+ * one for each step: their rows wait, and one product sums over all of them,
+ * upward in the order of making, as in a product over the whole sequence.
+ *
+ * In differentiated code rules are differentiated code, too, so that the sweep
+ * is recorded at the outer levels. */
+#include "vm/dual_tape.h"
+
+#include <string.h>
+
+/* --- Rules -------------------------------------------------------------- */
+
+static const Type *shape_type(Code *c, Value v) {
+  const Tensor *t = dual_tensor(v);
+  Dim dims[RANK_MAX];
+  for (int i = 0; i < t->rank; i++) dims[i] = DIM_ANY;
+  if (first_dim(t) >= 0) dims[0] = dim_of(first_dim(t));
+  return type_tensor(c->program->types, (DType)t->dtype, t->rank, dims);
+}
+
+static const Type *tuple_of(Code *c, int n, const Value *v) {
+  const Type **types = ARENA_ARRAY(&c->arena, const Type *, (size_t)n + 1);
+  for (int i = 0; types && i < n; i++) types[i] = shape_type(c, v[i]);
+  return type_tuple(c->program->types, types ? n : 0, types);
+}
+
+static void make_functions(Code *c, struct Derivative *d, const Global *g) {
+  Env *plain = ARENA_NEW(&c->arena, Env);
+  *plain = (Env){0};
+  Function *f = code_global(c, g, plain, false);
+  d->plain = code_owning(c, f);
+  d->dual = code_owning(c, code_dual(c, f));
+  d->result = g->type->result;
+}
+
+/* The groups of a site's operands, attributes that are operands last; NULL:
+ * memory ran out. */
+static int *operand_groups(Code *c, const OpSite *site, int *count) {
+  int rows = op_arg_count(site->op), computed = 0, n = 0, at = 0;
+  int *groups = ARENA_ARRAY(&c->arena, int, (size_t)site->arg_count + 2);
+  for (int i = 0; i < site->op->attr_count; i++)
+    computed += site->attrs->values[i].operand >= 0;
+  int sources = site->source_count - computed;
+  for (int i = 0; groups && i < rows; i++) {
+    if (!op_arg(site->op, i).tuple) {
+      if (at == sources) break; /* the rest is left out */
+      groups[n++] = GROUP_SINGLE;
+      at++;
+    } else if (at < sources && site->sources[at].kind == FROM_TUPLE) {
+      groups[n++] = site->sources[at++].type->count;
+    } else {
+      groups[n] = sources - at - (rows - i - 1);
+      at += groups[n++];
+    }
+  }
+  for (int i = 0; groups && i < computed; i++) groups[n++] = GROUP_SINGLE;
+  *count = n;
+  return groups;
+}
+
+static inline int group_fields(int group) {
+  return group == GROUP_SINGLE ? 1 : group;
+}
+
+struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
+                                   const Value *args, int m,
+                                   const Value *outs) {
+  struct Derivative *d = ARENA_NEW(&c->arena, struct Derivative);
+  int count;
+  int *groups = operand_groups(c, site, &count);
+  const Type **types = ARENA_ARRAY(&c->arena, const Type *, (size_t)n + 3);
+  bool *kept = ARENA_ARRAY(&c->arena, bool, (size_t)n + 1);
+  uint32_t *kinds = ARENA_ARRAY(&c->arena, uint32_t, (size_t)n + 1);
+  if (!groups || !types || !kept || !kinds) return NULL;
+  *d = (struct Derivative){
+      .kept = kept, .kinds = kinds, .group_count = count, .groups = groups};
+  for (int i = 0; i < n; i++) kinds[i] = operand_kind(args[i]);
+  for (int i = 0, at = 0; i < count; at += group_fields(groups[i++]))
+    types[i] = groups[i] == GROUP_SINGLE ? shape_type(c, args[at])
+                                         : tuple_of(c, groups[i], args + at);
+  types[count] = m == 1 && !site->gives_tuple ? shape_type(c, outs[0])
+                                              : tuple_of(c, m, outs);
+  Gradient g;
+  d->status = types_gradient(c->program, site->attrs, count + 1, types, &g);
+  if (mem_exhausted(c->program->mem)) return NULL;
+  if (d->status == GRADIENT_OK) {
+    d->uses = g.uses;
+    d->keeps_value = g.uses >> count & 1;
+    for (int i = 0, at = 0; i < count; i++)
+      for (int k = group_fields(groups[i]); k-- > 0;)
+        kept[at++] = g.uses >> i & 1;
+    make_functions(c, d, g.function);
+  }
+  d->next = atomic_load(&site->derivatives);
+  atomic_store(&((OpSite *)site)->derivatives, d);
+  return d;
+}
+
+/* --- Adjoints ----------------------------------------------------------- */
+
+/* A product a' b that waits for those before it. */
+typedef struct Rows {
+  struct Rows *next; /* the next in the order of making */
+  Value a, b;        /* matrices of as many rows */
+} Rows;
+
+/* Of one tensor: a sum, NULL being zero so far, and products. */
+typedef struct Part {
+  Value sum;
+  Rows *rows;
+} Part;
+
+/* Those of a record's results. */
+typedef struct Adjoint {
+  Cell *record;
+  int count;
+  Part *of;
+} Adjoint;
+
+typedef struct Sweep {
+  Session *s;
+  int level;
+  bool dual; /* the code that sweeps is differentiated itself */
+  const Word *pc;
+  PtrMap known; /* record -> Adjoint */
+  VEC(Adjoint *) all;
+  VEC(Adjoint *) heap; /* by order, the latest first */
+} Sweep;
+
+static uint64_t order_of(const Sweep *w, size_t i) {
+  return record_order(w->heap.data[i]->record);
+}
+
+static void heap_swap(Sweep *w, size_t i, size_t k) {
+  Adjoint *a = w->heap.data[i];
+  w->heap.data[i] = w->heap.data[k];
+  w->heap.data[k] = a;
+}
+
+static void heap_push(Sweep *w, Adjoint *a) {
+  VEC_PUSH(&w->heap, a);
+  for (size_t i = w->heap.len - 1; i > 0;) {
+    size_t up = (i - 1) / 2;
+    if (order_of(w, up) >= order_of(w, i)) break;
+    heap_swap(w, i, up);
+    i = up;
+  }
+}
+
+static Adjoint *heap_pop(Sweep *w) {
+  Adjoint *first = w->heap.data[0];
+  w->heap.data[0] = VEC_LAST(&w->heap);
+  w->heap.len--;
+  for (size_t i = 0;;) {
+    size_t k = 2 * i + 1;
+    if (k >= w->heap.len) break;
+    if (k + 1 < w->heap.len && order_of(w, k + 1) > order_of(w, k)) k++;
+    if (order_of(w, i) >= order_of(w, k)) break;
+    heap_swap(w, i, k);
+    i = k;
+  }
+  return first;
+}
+
+static Adjoint *adjoint_of(Sweep *w, Cell *record) {
+  Adjoint *a = ptrmap_get(&w->known, record);
+  if (a) return a;
+  Session *s = w->s;
+  int outs = (int)(uint32_t)cell_fields(record)[RECORD_COUNTS].bits;
+  a = mem_alloc_zeroed(s->mem, sizeof *a);
+  Part *of = mem_alloc_zeroed(s->mem, (size_t)outs * sizeof *of);
+  if (!a || !of) {
+    if (a) mem_free(s->mem, a, sizeof *a);
+    if (of) mem_free(s->mem, of, (size_t)outs * sizeof *of);
+    return NULL;
+  }
+  *a = (Adjoint){record, outs, of};
+  ptrmap_put(&w->known, record, a);
+  VEC_PUSH(&w->all, a);
+  heap_push(w, a);
+  return a;
+}
+
+/* Operators of the sweep itself. */
+enum {
+  SITE_ADD,
+  SITE_COLLAPSE, /* undoes a broadcast */
+  SITE_PRODUCT,  /* a' b */
+  SITE_ROWS,     /* adds to rows */
+  SITE_JOIN,     /* of two tensors, of three ... */
+  JOIN_MOST = 64
+};
+static_assert(SITE_JOIN + JOIN_MOST - 1 == DUAL_SITES, "a place for each site");
+
+/* Joins `count` tensors, or takes so many operands. */
+static OpSite *make_site(Code *c, OpId id, int count) {
+  static const OpSource single[3] = {
+      {.kind = FROM_TENSOR}, {.kind = FROM_TENSOR}, {.kind = FROM_TENSOR}};
+  const Type **types = ARENA_ARRAY(&c->arena, const Type *, (size_t)count + 1);
+  Attrs *attrs = attrs_new(&c->arena, op_info(id));
+  OpSource *tuple = ARENA_NEW(&c->arena, OpSource);
+  OpSite *site = ARENA_NEW(&c->arena, OpSite);
+  bool joins = id == OP_CONCATENATE;
+  if (!types || !attrs) return site;
+  for (int i = 0; i < count; i++) types[i] = type_unit(c->program->types);
+  tuple->kind = FROM_TUPLE;
+  if (joins) tuple->type = type_tuple(c->program->types, count, types);
+  if (id == OP_NN_MATMUL) attr_set_number(attrs, ATTR_transpose_a, 1);
+  if (id == OP_SCATTER_ND) attr_set_text(attrs, ATTR_mode, "add");
+  *site = (OpSite){.op = op_info(id),
+                   .attrs = attrs,
+                   .span = SPAN_NONE,
+                   .number = NO_PLAN,
+                   .source_count = joins ? 1 : count,
+                   .sources = joins ? tuple : single,
+                   .arg_count = count,
+                   .out_count = 1,
+                   .out_types = types};
+  return site;
+}
+
+/* Applies one of those operators; bit i of `ending`: nobody else reads operand
+ * i afterwards. */
+static bool apply_own(Session *s, int which, int n, const Value *args,
+                      uint32_t ending, Value *out) {
+  static const OpId ids[] = {OP_ADD, OP_COLLAPSE_SUM_LIKE, OP_NN_MATMUL,
+                             OP_SCATTER_ND, OP_CONCATENATE};
+  Code *c = s->code;
+  pthread_mutex_lock(&c->lock);
+  OpSite **site = &c->dual_sites[which];
+  if (!*site)
+    *site = make_site(c, ids[which < SITE_JOIN ? which : SITE_JOIN], n);
+  pthread_mutex_unlock(&c->lock);
+  bool ok = dual_apply(s, *site, n, args, ending, 1, out);
+  arena_reset(&s->scratch);
+  return ok;
+}
+
+static bool apply_two(Session *s, int which, Value a, Value b, uint32_t ending,
+                      Value *out) {
+  Value args[2] = {a, b};
+  return apply_own(s, which, 2, args, ending, out);
+}
+
+/* --- Sums of products --------------------------------------------------- */
+
+static void drop_values(Session *s, int n, const Value *v) {
+  for (int i = 0; i < n; i++) obj_drop(&s->store, v[i].obj);
+}
+
+/* One below the other: takes the values, which it overwrites. */
+static bool join(Session *s, size_t n, Value *v, Value *out) {
+  while (n > 1) {
+    size_t made = 0;
+    for (size_t i = 0; i < n;) {
+      int count = (int)(n - i < JOIN_MOST ? n - i : JOIN_MOST);
+      Value all = v[i];
+      if (count > 1 &&
+          !apply_own(s, SITE_JOIN + count - 2, count, v + i, 0, &all)) {
+        drop_values(s, (int)made, v);
+        drop_values(s, (int)(n - i), v + i);
+        return false;
+      }
+      if (count > 1) drop_values(s, count, v + i);
+      v[made++] = all;
+      i += (size_t)count;
+    }
+    n = made;
+  }
+  *out = v[0];
+  return true;
+}
+
+/* The first or the second matrices of the products, one below the other. */
+static bool join_rows(Session *s, const Rows *rows, bool second, Value *out) {
+  size_t n = 0, i = 0;
+  for (const Rows *r = rows; r; r = r->next) n++;
+  Value *v = mem_alloc(s->mem, n * sizeof *v);
+  if (!v) return vm_out_of_memory(s);
+  for (const Rows *r = rows; r; r = r->next, i++) {
+    v[i] = second ? r->b : r->a;
+    obj_keep(v[i].obj);
+  }
+  bool ok = join(s, n, v, out);
+  mem_free(s->mem, v, n * sizeof *v);
+  return ok;
+}
+
+static void drop_rows(Session *s, Part *part) {
+  while (part->rows) {
+    Rows *r = part->rows;
+    part->rows = r->next;
+    obj_drop(&s->store, r->a.obj);
+    obj_drop(&s->store, r->b.obj);
+    mem_free(s->mem, r, sizeof *r);
+  }
+}
+
+/* Adds `v`, which it takes, to the sum. */
+static bool add_sum(Session *s, Part *part, Value v) {
+  if (!part->sum.obj) {
+    part->sum = v;
+    return true;
+  }
+  Value sum;
+  bool ok = apply_two(s, SITE_ADD, part->sum, v, 3, &sum);
+  obj_drop(&s->store, v.obj);
+  if (!ok) return false;
+  obj_drop(&s->store, part->sum.obj);
+  part->sum = sum;
+  return true;
+}
+
+/* The products that wait become part of the sum. */
+static bool settle(Session *s, Part *part) {
+  if (!part->rows) return true;
+  Value a, b, product;
+  if (!join_rows(s, part->rows, false, &a)) return false;
+  bool ok = join_rows(s, part->rows, true, &b);
+  if (ok) {
+    ok = apply_two(s, SITE_PRODUCT, a, b, 0, &product);
+    obj_drop(&s->store, b.obj);
+  }
+  obj_drop(&s->store, a.obj);
+  drop_rows(s, part);
+  return ok && add_sum(s, part, product);
+}
+
+/* Takes both matrices. */
+static bool add_product(Sweep *w, Cell *record, uint64_t index, Value a,
+                        Value b) {
+  Session *s = w->s;
+  Adjoint *to = adjoint_of(w, record);
+  Rows *r = to ? mem_alloc(s->mem, sizeof *r) : NULL;
+  if (!r || mem_exhausted(s->mem)) {
+    obj_drop(&s->store, a.obj);
+    obj_drop(&s->store, b.obj);
+    if (r) mem_free(s->mem, r, sizeof *r);
+    return vm_out_of_memory(s);
+  }
+  *r = (Rows){to->of[index].rows, a, b};
+  to->of[index].rows = r;
+  return true;
+}
+
+/* Takes `v`, the part of an adjoint; `like` has the operand's shape, where the
+ * record keeps the operand. */
+static bool add(Sweep *w, Cell *record, uint64_t index, Value v, Value like) {
+  Session *s = w->s;
+  if (like.obj && !shapes_equal(dual_tensor(like), dual_tensor(v))) {
+    Value small;
+    bool ok = apply_two(s, SITE_COLLAPSE, v, like, 0, &small);
+    obj_drop(&s->store, v.obj);
+    if (!ok) return false;
+    v = small;
+  }
+  Adjoint *a = adjoint_of(w, record);
+  if (!a || mem_exhausted(s->mem)) {
+    obj_drop(&s->store, v.obj);
+    return vm_out_of_memory(s);
+  }
+  return add_sum(s, &a->of[index], v);
+}
+
+/* Adds `g` to the rows of these numbers of an adjoint of the operand's shape:
+ * takes both. */
+static bool add_rows(Sweep *w, Cell *record, uint64_t index, Value rows,
+                     Value g, Value like) {
+  Session *s = w->s;
+  Adjoint *a = adjoint_of(w, record);
+  bool ok = (a && !mem_exhausted(s->mem)) || vm_out_of_memory(s);
+  Value *sum = ok ? &a->of[index].sum : NULL;
+  if (ok && !sum->obj) {
+    const Tensor *t = dual_tensor(like.obj ? like : g);
+    sum->tensor =
+        tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
+    ok = sum->tensor || vm_out_of_memory(s);
+  }
+  Value made;
+  if (ok) {
+    Value args[3] = {*sum, rows, g};
+    ok = apply_own(s, SITE_ROWS, 3, args, 1, &made);
+  }
+  if (ok) {
+    obj_drop(&s->store, sum->obj);
+    *sum = made;
+  }
+  obj_drop(&s->store, rows.obj);
+  obj_drop(&s->store, g.obj);
+  return ok;
+}
+
+/* --- Seeds -------------------------------------------------------------- */
+
+/* A value and its adjoint, to be walked together. */
+typedef struct Both {
+  const Type *type;
+  Value v, g;
+  bool v_bits, g_bits;
+} Both;
+
+static const Type *part_type(Session *s, const Both *at, int i) {
+  return at->type->kind == TY_TUPLE
+             ? at->type->args[i]
+             : value_ctor_field(&s->store, at->type, at->v.obj->tag, i);
+}
+
+static bool seed_leaf(Sweep *w, const Both *at) {
+  Session *s = w->s;
+  bool varies = at->type->kind == TY_TENSOR &&
+                dtype_is_float((DType)at->type->dtype) && !at->v_bits;
+  if (!varies || !is_dual(at->v) ||
+      record_level(dual_record(at->v)) != w->level)
+    return true;
+  Value g = at->g;
+  if (!at->g_bits) obj_keep(g.obj);
+  else g.tensor = tensor_from_bits(&s->store.heap, (DType)at->type->dtype, g);
+  if (!g.obj) return vm_out_of_memory(s);
+  if (!shapes_equal(dual_tensor(g), dual_tensor(at->v))) {
+    obj_drop(&s->store, g.obj);
+    return vm_fault(s, E0612,
+                    "the adjoint of a value has its shape: this one has "
+                    "another");
+  }
+  return add(w, dual_record(at->v), dual_index(at->v), g, (Value){.bits = 0});
+}
+
+static bool seed(Sweep *w, Both root) {
+  Session *s = w->s;
+  VEC(Both) todo;
+  VEC_INIT(&todo, s->mem);
+  VEC_PUSH(&todo, root);
+  bool ok = true;
+  while (ok && todo.len && !mem_exhausted(s->mem)) {
+    Both at = VEC_POP(&todo);
+    if (at.type->kind != TY_TUPLE && at.type->kind != TY_ADT) {
+      ok = seed_leaf(w, &at);
+      continue;
+    }
+    if (at.v.obj->tag != at.g.obj->tag) {
+      ok = vm_fault(s, E0612,
+                    "the adjoint of a value has its structure: this one has "
+                    "another constructor");
+      break;
+    }
+    int n = (int)cell_count(at.v.cell);
+    for (int i = n; i-- > 0;) {
+      Both part = {part_type(s, &at, i), cell_fields(at.v.cell)[i],
+                   cell_fields(at.g.cell)[i],
+                   !cell_field_counted(at.v.cell, (uint64_t)i),
+                   !cell_field_counted(at.g.cell, (uint64_t)i)};
+      if (part.type->kind == TY_ERROR) ok = vm_out_of_memory(s);
+      VEC_PUSH(&todo, part);
+    }
+  }
+  ok = ok && (!mem_exhausted(s->mem) || vm_out_of_memory(s));
+  VEC_DONE(&todo);
+  return ok;
+}
+
+/* --- Rules -------------------------------------------------------------- */
+
+/* One argument of a rule, of this type, from an object: takes it. */
+static Value as_argument(Sweep *w, const Type *type, Value v) {
+  Session *s = w->s;
+  if (!w->dual && is_dual(v)) {
+    Value tensor = {.tensor = (Tensor *)dual_tensor(v)};
+    obj_keep(tensor.obj);
+    obj_drop(&s->store, v.obj);
+    v = tensor;
+  }
+  bool boxed = w->dual && type_is_float_scalar(type);
+  if (!type_is_scalar(type) || boxed) return v;
+  Value bits = tensor_bits_at(v.tensor, 0);
+  tensor_drop(&s->store.heap, v.tensor);
+  return bits;
+}
+
+/* Several of them as one tuple, of which each reference is taken. */
+static bool tuple_argument(Sweep *w, const Type *type, Value *fields,
+                           Value *out) {
+  Session *s = w->s;
+  int n = type->count;
+  for (int i = 0; i < n; i++)
+    fields[i] = as_argument(w, type->args[i], fields[i]);
+  return dual_cell(s, 0, n, type->args, w->dual, fields, out);
+}
+
+/* The result's adjoint, which nobody needs afterwards, or zeros where nothing
+ * depends on it. */
+static bool result_adjoint(Sweep *w, const Adjoint *a, int i, Value like,
+                           Value *out) {
+  Session *s = w->s;
+  if (a->of[i].sum.obj) {
+    *out = a->of[i].sum;
+    a->of[i].sum.obj = NULL;
+    return true;
+  }
+  const Tensor *t = dual_tensor(like);
+  out->tensor =
+      tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
+  return out->tensor || vm_out_of_memory(s);
+}
+
+/* Runs `f`, whose arguments stand in its window, from within an instruction.
+ * After a fault everything is unwound. */
+static bool invoke(Sweep *w, Function *f, Value *window, Value *result) {
+  Session *s = w->s;
+  Value *regs = s->regs;
+  *s->frame_top++ = (Frame){w->pc + 2, regs};
+  s->regs = s->left;
+  if (!vm_call(s, f, window, s->entry + 2)) {
+    s->frame_top--;
+    s->regs = regs;
+    s->pc = w->pc;
+    return false;
+  }
+  if (!session_loop(s)) return false;
+  s->frame_top--;
+  s->regs = regs;
+  s->pc = w->pc;
+  *result = s->left[0];
+  return true;
+}
+
+/* Those of a call that will not happen.  Always false. */
+static bool drop_arguments(Session *s, const Function *f, Value *window,
+                           int count) {
+  for (int i = 0; i < count; i++)
+    if (f->params[i] == PARAM_OWNED) obj_drop(&s->store, window[i].obj);
+  return false;
+}
+
+/* The operands that the rule names into the window; false without memory. */
+static bool put_arguments(Sweep *w, const Adjoint *a,
+                          const struct Derivative *d, Value *window,
+                          int *count) {
+  Value *f = cell_fields(a->record);
+  int n = (int)(f[RECORD_COUNTS].bits >> 32), m = a->count, at = 0;
+  const Global *g = d->plain->key.global;
+  *count = 0;
+  for (int i = 0; i < d->group_count; i++) {
+    bool tuple = d->groups[i] != GROUP_SINGLE;
+    int fields = group_fields(d->groups[i]);
+    if (d->uses >> i & 1) {
+      const Type *type = g->type->args[*count];
+      Value *kept = &f[RECORD_ARGS + 2 * n + at], v = *kept;
+      for (int k = 0; k < fields; k++) obj_keep(kept[k].obj);
+      if (tuple) {
+        Value parts[fields];
+        memcpy(parts, kept, (size_t)fields * sizeof *parts);
+        if (!tuple_argument(w, type, parts, &v)) return false;
+      } else {
+        v = as_argument(w, type, v);
+      }
+      window[(*count)++] = v;
+    }
+    at += fields;
+  }
+  Value parts[m];
+  Value *outs = &f[RECORD_ARGS + 3 * n];
+  if (d->keeps_value) {
+    const Type *type = g->type->args[*count];
+    for (int i = 0; i < m; i++) obj_keep(outs[i].obj);
+    memcpy(parts, outs, (size_t)m * sizeof *parts);
+    if (type->kind != TY_TUPLE) window[*count] = as_argument(w, type, parts[0]);
+    else if (!tuple_argument(w, type, parts, &window[*count])) return false;
+    (*count)++;
+  }
+  const Type *type = g->type->args[*count];
+  for (int i = 0; i < m; i++)
+    if (!result_adjoint(w, a, i, outs[i], &parts[i])) return false;
+  if (type->kind != TY_TUPLE) window[*count] = as_argument(w, type, parts[0]);
+  else if (!tuple_argument(w, type, parts, &window[*count])) return false;
+  (*count)++;
+  return true;
+}
+
+/* Field i of a rule's result as an object, kept; NULL without memory. */
+static Value part_of(Session *s, const Cell *from, int i, const Type *type) {
+  Value v = cell_fields((Cell *)from)[i];
+  if (cell_field_counted(from, (uint64_t)i)) obj_keep(v.obj);
+  else v.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
+  return v;
+}
+
+/* Adds one field of the rule's result to the adjoint of flat operand `at`.  A
+ * pair (a, b) stands for a' b, or where a is of integers for zeros with b added
+ * to the rows a. */
+static bool add_part(Sweep *w, Cell *r, int n, int at, const Type *type,
+                     const Cell *from, int i) {
+  Session *s = w->s;
+  Value *f = cell_fields(r);
+  Cell *input = f[RECORD_ARGS + at].cell;
+  uint64_t index = f[RECORD_ARGS + n + at].bits;
+  if (!input) return true;
+  if (type->kind == TY_TUPLE) {
+    const Cell *pair = cell_fields((Cell *)from)[i].cell;
+    Value a = part_of(s, pair, 0, type->args[0]);
+    Value b = part_of(s, pair, 1, type->args[1]);
+    if (dtype_is_float((DType)type->args[0]->dtype))
+      return add_product(w, input, index, a, b);
+    return add_rows(w, input, index, a, b, f[RECORD_ARGS + 2 * n + at]);
+  }
+  Value v = part_of(s, from, i, type);
+  if (!v.obj) return vm_out_of_memory(s);
+  return add(w, input, index, v, f[RECORD_ARGS + 2 * n + at]);
+}
+
+/* A field of the rule's result for each operand; () where it has no adjoint.
+ * Operands that hold attributes have no field. */
+static bool add_parts(Sweep *w, Cell *r, const struct Derivative *d,
+                      const Cell *result) {
+  int n = (int)(cell_fields(r)[RECORD_COUNTS].bits >> 32), at = 0;
+  for (int i = 0; i < d->group_count; i++) {
+    bool tuple = d->groups[i] != GROUP_SINGLE;
+    int fields = group_fields(d->groups[i]);
+    const Type *type = i < d->result->count ? d->result->args[i] : NULL;
+    bool none = !type || (type->kind == TY_TUPLE && type->count == 0);
+    const Cell *from =
+        tuple && !none ? cell_fields((Cell *)result)[i].cell : result;
+    for (int k = 0; !none && k < fields; k++)
+      if (!add_part(w, r, n, at + k, tuple ? type->args[k] : type, from,
+                    tuple ? k : i))
+        return false;
+    at += fields;
+  }
+  return true;
+}
+
+/* --- Rules of one's own ------------------------------------------------- */
+
+/* The adjoint of a value, leaf by leaf; `data` is where the next stands. */
+typedef struct Next {
+  const Adjoint *of;
+  int at;
+} Next;
+
+static bool leaf_given(Walk *walk, const Type *type, Value v, bool bits,
+                       Value *out) {
+  Next *next = walk->data;
+  Session *s = walk->s;
+  Value g = next->of->of[next->at++].sum;
+  (void)type;
+  (void)bits;
+  if (g.obj) {
+    obj_keep(g.obj);
+    *out = g;
+    return true;
+  }
+  const Tensor *t = dual_tensor(v);
+  out->tensor =
+      tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
+  return out->tensor || vm_out_of_memory(s);
+}
+
+static bool is_object(const Type *t) {
+  return type_is_counted(t) || type_is_float_scalar(t);
+}
+
+/* The rule runs as differentiated code, whatever the sweep does: its closure
+ * may have been made in such code. */
+static bool sweep_custom(Sweep *w, const Adjoint *a) {
+  Session *s = w->s;
+  Value *f = cell_fields(a->record), *kept = &f[RECORD_ARGS];
+  const Type *type = (const Type *)(uintptr_t)f[RECORD_RULE].bits;
+  int n = type->count, made = 0;
+  Function *rule = vm_dual_function(s, kept[0].cell);
+  Value *window = s->regs + w->pc->c, result;
+  if (window + n + 4 >= s->stack_end)
+    return vm_fault(s, E0702, "recursion too deep: no room for a rule");
+  bool ok = true;
+  for (; ok && made <= n; made++) {
+    const Type *t = made < n ? type->args[made] : type->result;
+    Value v = kept[made + 1];
+    if (!is_object(t)) window[made] = v;
+    else ok = dual_copy_upto(s, t, v, false, w->level - 1, &window[made]);
+  }
+  Next next = {.of = a};
+  Walk walk = {.s = s, .leaf = leaf_given, .dual = true, .data = &next};
+  if (ok)
+    ok = walk_copy(&walk, type->result, kept[n + 1], false, &window[made]);
+  if (!ok) return drop_arguments(s, rule, window, made > 0 ? made - 1 : 0);
+  window[++made] = kept[0];
+  if (rule->nparams > (uint32_t)made) obj_keep(kept[0].obj);
+  if (!invoke(w, rule, window, &result)) return false;
+  for (int i = 0; ok && i < n; i++) {
+    const Type *t = type->args[i];
+    if (!is_object(t) || t->kind == TY_FN || t->kind == TY_REF) continue;
+    ok = seed(w, (Both){t, kept[i + 1], cell_fields(result.cell)[i], false,
+                        !cell_field_counted(result.cell, (uint64_t)i)});
+  }
+  obj_drop(&s->store, result.obj);
+  return ok;
+}
+
+/* Where the operator stands that has no rule here.  Always false. */
+static bool no_rule(Session *s, const OpSite *site, GradientStatus status) {
+  const char *name = site->op->name;
+  if (status == GRADIENT_UNKNOWN)
+    vm_fault_at(s, site->span, E0609,
+                "`%s` cannot be differentiated here: its attributes must be "
+                "known before the program runs",
+                name);
+  else if (status == GRADIENT_NONE)
+    vm_fault_at(s, site->span, E0609, "`%s` has no derivative, because %s",
+                name,
+                site->op->no_gradient ? site->op->no_gradient
+                                      : "it was called without an operand");
+  else
+    vm_fault_at(s, site->span, E0609,
+                "the rule of differentiation of `%s` does not fit these "
+                "operands",
+                name);
+  diag_hint(s->fault, "where no gradient is wanted: stop_gradient(...)");
+  return false;
+}
+
+static bool sweep_record(Sweep *w, const Adjoint *a) {
+  Session *s = w->s;
+  Value *f = cell_fields(a->record);
+  const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
+  if (!site) return !f[RECORD_RULE].bits || sweep_custom(w, a);
+  int count;
+  const struct Derivative *d =
+      (const struct Derivative *)(uintptr_t)f[RECORD_RULE].bits;
+  if (d->status != GRADIENT_OK) return no_rule(s, site, d->status);
+  Function *rule = w->dual ? d->dual : d->plain;
+  Value *window = s->regs + w->pc->c, result;
+  if (!put_arguments(w, a, d, window, &count))
+    return drop_arguments(s, rule, window, count);
+  if (!invoke(w, rule, window, &result)) return false;
+  bool ok = add_parts(w, a->record, d, result.cell);
+  obj_drop(&s->store, result.obj);
+  return ok;
+}
+
+/* --- Collecting --------------------------------------------------------- */
+
+static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
+                         Value *out) {
+  Sweep *w = walk->data;
+  Session *s = w->s;
+  if (type->kind == TY_FN || type->kind == TY_REF)
+    return vm_fault(s, E0612,
+                    "a gradient has no place for the %s inside this argument",
+                    type->kind == TY_FN ? "function" : "cell");
+  Value g = {.bits = 0};
+  bool varies = type->kind == TY_TENSOR && dtype_is_float((DType)type->dtype);
+  if (varies && !bits && is_dual(v) &&
+      record_level(dual_record(v)) == w->level) {
+    const Adjoint *a = ptrmap_get(&w->known, dual_record(v));
+    if (a) g = a->of[dual_index(v)].sum;
+  }
+  bool as_bits = type_is_scalar(type) && !(walk->dual && varies);
+  if (g.obj) {
+    Value shown = g;
+    if (!walk->dual) shown.tensor = (Tensor *)dual_tensor(g);
+    if (!as_bits) obj_keep(shown.obj);
+    *out = as_bits ? tensor_bits_at(shown.tensor, 0) : shown;
+    return true;
+  }
+  if (as_bits) {
+    out->bits = 0;
+    return true;
+  }
+  const Tensor *t = bits ? NULL : dual_tensor(v);
+  out->tensor = tensor_zeros(&s->store.heap, (DType)type->dtype,
+                             t ? t->rank : 0, t ? t->shape : NULL);
+  return out->tensor || vm_out_of_memory(s);
+}
+
+static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
+  Session *s = w->s;
+  int n = type->count, made = 0;
+  Value *fields = mem_alloc(s->mem, ((size_t)n + 1) * sizeof *fields);
+  const Type **types = mem_alloc(s->mem, ((size_t)n + 1) * sizeof *types);
+  bool ok = fields && types;
+  if (!ok) vm_out_of_memory(s);
+  Walk walk = {.s = s,
+               .leaf = leaf_adjoint,
+               .dual = w->dual,
+               .all_leaves = true,
+               .data = w};
+  for (; ok && made < n; made++) {
+    const Type *t = type->args[made];
+    bool none = t->kind == TY_FN || t->kind == TY_REF;
+    types[made] = none ? type_unit(s->code->program->types) : t;
+    int at = TAPE_INPUTS + made;
+    if (none) {
+      pthread_mutex_lock(&s->code->lock);
+      fields[made].cell = shared_nullary(&s->code->shared, 0);
+      pthread_mutex_unlock(&s->code->lock);
+      continue;
+    }
+    ok = walk_copy(&walk, t, cell_fields(tape)[at],
+                   !cell_field_counted(tape, (uint64_t)at), &fields[made]);
+    if (!ok) break;
+  }
+  if (ok) ok = dual_cell(s, 0, n, types, w->dual, fields, out);
+  else
+    for (int i = 0; fields && types && i < made; i++)
+      if (type_is_counted(types[i]) ||
+          (w->dual && type_is_float_scalar(types[i])))
+        obj_drop(&s->store, fields[i].obj);
+  if (fields) mem_free(s->mem, fields, ((size_t)n + 1) * sizeof *fields);
+  if (types) mem_free(s->mem, types, ((size_t)n + 1) * sizeof *types);
+  return ok;
+}
+
+static void sweep_done(Sweep *w) {
+  Session *s = w->s;
+  for (size_t i = 0; i < w->all.len; i++) {
+    Adjoint *a = w->all.data[i];
+    for (int k = 0; k < a->count; k++) {
+      if (a->of[k].sum.obj) obj_drop(&s->store, a->of[k].sum.obj);
+      drop_rows(s, &a->of[k]);
+    }
+    mem_free(s->mem, a->of, (size_t)a->count * sizeof *a->of);
+    mem_free(s->mem, a, sizeof *a);
+  }
+  VEC_DONE(&w->all);
+  VEC_DONE(&w->heap);
+  ptrmap_done(&w->known);
+}
+
+/* A rule that fails unwinds all frames, those that hold the tape too: the sweep
+ * has a reference of its own. */
+bool vm_pull(Session *s, const Word *pc) {
+  const Type *type = pc[1].data;
+  const uint16_t *list = ins_list(pc);
+  Cell *tape = s->regs[list[0]].cell;
+  Value *t = cell_fields(tape);
+  obj_keep(&tape->obj);
+  Sweep w = {
+      .s = s, .level = (int)(t[TAPE_LEVEL].bits >> 1), .dual = pc->b, .pc = pc};
+  ptrmap_init(&w.known, s->mem);
+  VEC_INIT(&w.all, s->mem);
+  VEC_INIT(&w.heap, s->mem);
+  const Type *r = type->result;
+  bool varies = type_is_float_scalar(r);
+  bool bits = type_is_scalar(r) && !(w.dual && varies);
+  bool ok = seed(&w, (Both){r, t[TAPE_VALUE], s->regs[list[1]],
+                            type_is_scalar(r) && !varies, bits});
+  while (ok && w.heap.len) {
+    Adjoint *a = heap_pop(&w);
+    for (int k = 0; ok && k < a->count; k++) ok = settle(s, &a->of[k]);
+    ok = ok && sweep_record(&w, a);
+    const Value *f = cell_fields(a->record);
+    bool inner = f[RECORD_SITE].bits || f[RECORD_RULE].bits;
+    for (int k = 0; ok && inner && k < a->count; k++) {
+      if (a->of[k].sum.obj) obj_drop(&s->store, a->of[k].sum.obj);
+      a->of[k].sum.bits = 0;
+    }
+  }
+  Value result;
+  if (ok) ok = collect(&w, type, tape, &result);
+  sweep_done(&w);
+  obj_drop(&s->store, &tape->obj);
+  if (ok) s->regs[pc->a] = result;
+  return ok;
+}

@@ -7,21 +7,11 @@
 #define BASE_POOL_H
 
 #include "base/mem.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define POOL_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define POOL_SANITIZED 1
-#endif
-#endif
-#ifndef POOL_SANITIZED
-#define POOL_SANITIZED 0
-#endif
+#include "base/sanitizer.h"
 
 /* A cell of two fields takes three grains: 24 bytes. */
 enum { POOL_GRAIN = 8, POOL_SMALL = 512 };
-enum { POOL_MAX = POOL_SANITIZED ? 0 : POOL_SMALL };
+enum { POOL_MAX = SANITIZER_ADDRESS ? 0 : POOL_SMALL };
 enum { POOL_CLASSES = POOL_MAX / POOL_GRAIN };
 
 typedef struct PoolBlock {

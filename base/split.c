@@ -18,13 +18,10 @@
 
 #include <ucontext.h>
 
-#if defined(__SANITIZE_THREAD__) || SPLIT_HAS(thread_sanitizer)
-#define SPLIT_TSAN 1
+#if SANITIZER_THREAD
 #include <sanitizer/tsan_interface.h>
-#else
-#define SPLIT_TSAN 0
 #endif
-#if SPLIT_ASAN
+#if SANITIZER_ADDRESS
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -48,10 +45,10 @@ static size_t piece_size(void) { return SPLIT_PIECE - sizeof(SplitPiece); }
 /* Behind the leaving of a stack by _leave comes, on the other, _arrive. */
 
 static void leave_caller(SplitPiece *p, void **kept) {
-#if SPLIT_ASAN
+#if SANITIZER_ADDRESS
   __sanitizer_start_switch_fiber(kept, piece_low(p), piece_size());
 #endif
-#if SPLIT_TSAN
+#if SANITIZER_THREAD
   p->back_fiber = __tsan_get_current_fiber();
   p->fiber = __tsan_create_fiber(0);
   __tsan_switch_to_fiber(p->fiber, 0);
@@ -60,28 +57,28 @@ static void leave_caller(SplitPiece *p, void **kept) {
 }
 
 static void arrive_in_piece(SplitPiece *p) {
-#if SPLIT_ASAN
+#if SANITIZER_ADDRESS
   __sanitizer_finish_switch_fiber(NULL, &p->back_low, &p->back_size);
 #endif
   (void)p;
 }
 
 static void leave_piece(SplitPiece *p) {
-#if SPLIT_ASAN
+#if SANITIZER_ADDRESS
   __sanitizer_start_switch_fiber(NULL, p->back_low, p->back_size);
 #endif
-#if SPLIT_TSAN
+#if SANITIZER_THREAD
   __tsan_switch_to_fiber(p->back_fiber, 0);
 #endif
   (void)p;
 }
 
 static void arrive_in_caller(SplitPiece *p, void *kept) {
-#if SPLIT_ASAN
+#if SANITIZER_ADDRESS
   __sanitizer_finish_switch_fiber(kept, NULL, NULL);
   __asan_unpoison_memory_region(piece_low(p), piece_size());
 #endif
-#if SPLIT_TSAN
+#if SANITIZER_THREAD
   __tsan_destroy_fiber(p->fiber);
 #endif
   (void)p, (void)kept;

@@ -26,21 +26,11 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-
-/* The address sanitizer's frames are some four times as large. */
-#ifdef __has_feature
-#define SPLIT_HAS(feature) __has_feature(feature)
-#else
-#define SPLIT_HAS(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || SPLIT_HAS(address_sanitizer)
-#define SPLIT_ASAN 1
-#else
-#define SPLIT_ASAN 0
-#endif
+#include "base/sanitizer.h"
 
 enum {
-  SPLIT_SCALE = SPLIT_ASAN ? 4 : 1,
+  /* The address sanitizer's frames are some four times as large. */
+  SPLIT_SCALE = SANITIZER_ADDRESS ? 4 : 1,
   /* What is used of the stack that the recursion begins on. */
   SPLIT_FIRST = SPLIT_SCALE * (48 << 10),
   SPLIT_RESERVE = SPLIT_SCALE * (512 << 10),

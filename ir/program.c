@@ -191,6 +191,13 @@ struct Tensor *program_scalar(Program *p, DType dtype, Value bits) {
 
 /* Room in the list comes first, so that nothing can fail once the tensor is
  * immortal. */
+struct Tensor *program_tensor_new(Program *p, DType dtype, int rank,
+                                  const int64_t *shape) {
+  struct Tensor *t = tensor_new(p->heap, dtype, rank, shape);
+  if (!t) mem_raise_exhausted(p->mem);
+  return t;
+}
+
 struct Tensor *program_constant_take(Program *p, struct Tensor *t) {
   if (!VEC_RESERVE(&p->constants, 1)) {
     tensor_drop(p->heap, t);

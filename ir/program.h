@@ -331,5 +331,8 @@ const Expr *attr_as_expr(Program *p, Arena *a, const AttrExpr *x);
  * tensor dropped and `exhausted` raised, when memory runs out. */
 struct Tensor *program_scalar(Program *p, DType dtype, Value bits);
 struct Tensor *program_constant_take(Program *p, struct Tensor *t);
+/* A tensor to be filled and taken, owned until then; NULL as above. */
+struct Tensor *program_tensor_new(Program *p, DType dtype, int rank,
+                                  const int64_t *shape);
 
 #endif

@@ -20,7 +20,7 @@ static bool is_small_integer(const Type *t) {
 static const Expr *constant(Program *p, Arena *arena, const Expr *e,
                             const Known *known) {
   int64_t count = known->count;
-  Tensor *t = tensor_new(p->heap, known->dtype, known->rank, &count);
+  Tensor *t = program_tensor_new(p, known->dtype, known->rank, &count);
   if (!t) return e;
   size_t size = (size_t)dtype_size(known->dtype);
   for (int i = 0; i < known->count; i++)

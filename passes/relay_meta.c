@@ -31,13 +31,6 @@ static const Expr *constant_ref_take(Relay *r, Span span, Tensor *t) {
   return e;
 }
 
-static Tensor *new_constant(Relay *r, DType dtype, int rank,
-                            const int64_t *shape) {
-  Tensor *t = tensor_new(r->p->heap, dtype, rank, shape);
-  if (!t) mem_raise_exhausted(r->p->mem);
-  return t;
-}
-
 /* --- Brackets ------------------------------------------------------------- */
 
 /* The shape that its first items have; false: it is short, or too deep.  Only
@@ -79,7 +72,7 @@ const Expr *relay_long_bracket(Relay *r, const Expr *e, DType dtype) {
   int64_t shape[RANK_MAX];
   bool free = !span_exists(r->unit->meta_span);
   if (!free || !find_shape(e, &rank, shape)) return NULL;
-  Tensor *t = new_constant(r, dtype, rank, shape);
+  Tensor *t = program_tensor_new(r->p, dtype, rank, shape);
   if (!t) return NULL;
   Filling f = {r, t, t->data};
   if (fill(&f, e, 0)) return constant_ref_take(r, e->span, t);
@@ -90,7 +83,7 @@ const Expr *relay_long_bracket(Relay *r, const Expr *e, DType dtype) {
 const Expr *relay_long_string(Relay *r, const Expr *e) {
   int64_t len = (int64_t)e->text.len;
   if (len < LONG_LITERAL || span_exists(r->unit->meta_span)) return NULL;
-  Tensor *t = new_constant(r, DT_UINT8, 1, &len);
+  Tensor *t = program_tensor_new(r->p, DT_UINT8, 1, &len);
   if (!t) return NULL;
   memcpy(t->data, e->text.bytes, e->text.len);
   return constant_ref_take(r, e->span, t);

@@ -144,6 +144,9 @@ rly_session *host_session(Host *h, bool observed);
 rly_session *host_fork(Host *h, rly_session *s);
 /* Makes this session the one that Ctrl-C interrupts and that is reported. */
 void host_session_use(Host *h, rly_session *s);
+/* For a prompt: Ctrl-C before this is forgotten, and later it stops whatever
+ * is under way or comes next. */
+void host_listen(Host *h);
 /* Whether Ctrl-C was pressed since the last call. */
 bool host_was_interrupted(void);
 /* Reports the session's observations and frees it. */

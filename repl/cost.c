@@ -136,7 +136,6 @@ void cost_run(Repl *r, const char *expr) {
              .stepper = session_stepper(r->session, NULL),
              .deadline = timeout > 0 ? now() + timeout : 0};
   cost_init(&c.cost, r->host->program->ir->mem);
-  host_was_interrupted(); /* earlier interrupts do not count */
   if (c.stepper)
     program_look_at(r->host->program, expr, strlen(expr), look, &c);
   host_report(r->host);

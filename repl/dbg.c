@@ -137,7 +137,6 @@ void dbg_run(Repl *r, const char *items) {
   if (!step_add(r, items)) return;
   strbuf_init(&d.out, r->host->program->ir->mem);
   strbuf_init(&d.value, r->host->program->ir->mem);
-  host_was_interrupted(); /* earlier interrupts do not count */
   d.stepper = session_stepper(r->session, NULL);
   if (d.stepper) d.tree = stepper_tree_new(d.stepper, d.display.width);
   if (d.tree) evaluate(&d);

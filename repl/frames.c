@@ -158,7 +158,6 @@ static bool stop_again(Repl *r) {
     host_report(r->host);
     return false;
   }
-  host_was_interrupted(); /* earlier interrupts do not count */
   stepper_when_to_stop(st, asked_to_stop, NULL);
   while (stop == STOP_VALUE) stop = stepper_move(st, MOVE_RUN);
   if (stop == STOP_ERROR) {

@@ -138,6 +138,11 @@ rly_session *host_session(Host *h, bool observed) {
   return s;
 }
 
+void host_listen(Host *h) {
+  interrupted = 0;
+  session_listen(h->session->vm);
+}
+
 /* Reading and clearing are two steps: a press that falls between them is not
  * seen here, but has interrupted the session. */
 bool host_was_interrupted(void) {

@@ -346,6 +346,7 @@ int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson) {
   if (!lesson) start_up(&r, script);
   while (!r.quit && !h->write_error) {
     bool interrupted;
+    host_listen(h);
     char *line = next_line(&r, &interrupted);
     if (interrupted) {
       give_up(&r, line);

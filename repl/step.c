@@ -424,6 +424,7 @@ static void take_commands(Walk *w, bool to_end) {
   while (!w->quit && !w->host->write_error &&
          !(to_end && stepper_ended(w->stepper))) {
     bool interrupted;
+    host_listen(w->host);
     char *line = line_read("step> ", 0, &interrupted);
     if (!line) break;
     if (!interrupted) command(w, line);
@@ -500,7 +501,6 @@ static bool condition_holds(void *walk, const char *condition) {
 /* RLY_OK, or why there is nothing to step through, after reporting. */
 static rly_status prepare(Walk *w, const rly_function *entry, rly_session *s) {
   const Cli *cli = w->host->cli;
-  host_was_interrupted(); /* earlier interrupts do not count */
   rly_status status;
   w->stepper = session_stepper(s, &status);
   if (!w->stepper) return status;

@@ -272,14 +272,13 @@ static void fill(Literals *l, const Expr *e) {
  * run out at either step. */
 static const Expr *fold(Literals *l, const Expr *e) {
   Program *p = l->r->p;
-  l->tensor = tensor_new(p->heap, l->dtype, l->rank, l->shape);
+  l->tensor = program_tensor_new(p, l->dtype, l->rank, l->shape);
   if (l->tensor) {
     l->next = l->tensor->data;
     fill(l, e);
     l->tensor = program_constant_take(p, l->tensor);
   }
   if (l->tensor) return expr_const(l->r->arena, e->span, l->tensor);
-  mem_raise_exhausted(p->mem);
   return resolve_error(l->r, e->span);
 }
 
@@ -386,7 +385,7 @@ static bool are_scalars(const Expr *e) {
 static Tensor *packed_elements(Resolver *r, const Expr *e) {
   Literals l = {.r = r, .rank = 1, .shape = {e->count}};
   l.dtype = (DType)e->args[0]->constant->dtype;
-  l.tensor = tensor_new(r->p->heap, l.dtype, l.rank, l.shape);
+  l.tensor = program_tensor_new(r->p, l.dtype, l.rank, l.shape);
   if (!l.tensor) return NULL;
   l.next = l.tensor->data;
   fill(&l, e);
@@ -405,9 +404,7 @@ const Expr *resolve_list(Resolver *r, const Expr *e) {
   made->list.head = head;
   if (are_scalars(e)) {
     made->list.packed = packed_elements(r, e);
-    if (made->list.packed) return made;
-    mem_raise_exhausted(r->p->mem);
-    return resolve_error(r, e->span);
+    return made->list.packed ? made : resolve_error(r, e->span);
   }
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
   for (int i = 0; args && i < e->count; i++)
@@ -420,12 +417,11 @@ const Expr *resolve_list(Resolver *r, const Expr *e) {
 /* A string is the uint8 vector of its bytes. */
 const Expr *resolve_string(Resolver *r, const Expr *e) {
   int64_t n = (int64_t)e->text.len;
-  Tensor *t = tensor_new(r->p->heap, DT_UINT8, 1, &n);
+  Tensor *t = program_tensor_new(r->p, DT_UINT8, 1, &n);
   if (t) {
     memcpy(t->data, e->text.bytes, e->text.len);
     t = program_constant_take(r->p, t);
   }
   if (t) return expr_const(r->arena, e->span, t);
-  mem_raise_exhausted(r->p->mem);
   return resolve_error(r, e->span);
 }

@@ -87,6 +87,7 @@ struct Session {
   Value left[RESULTS_MOST]; /* what returns from a segment */
   Deadline deadline;
   bool held;                /* between session_begin and session_end */
+  bool listens;             /* to interrupts between runs */
   _Atomic(Session *) aside; /* session_aside(): owned, or NULL */
   Session *asker;           /* whose aside it is, or NULL */
   Observer *observer;       /* NULL: nobody looks on */

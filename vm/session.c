@@ -117,24 +117,34 @@ SessionStats session_stats(const Session *s) {
 
 /* --- Runs --------------------------------------------------------------- */
 
+void session_listen(Session *s) {
+  s->listens = true;
+  atomic_store(&s->store.stop, STOP_NOT);
+}
+
 /* What an earlier run left to free, because it was stopped, is freed first and
  * counts in this run's time.  An aside's run is a part of its asker's, if that
  * has one. */
 static void watch_begin(Session *s) {
-  atomic_store(&s->store.stop, STOP_NOT);
+  const Session *asker = s->asker;
+  if (!s->listens) atomic_store(&s->store.stop, STOP_NOT);
   session_set_frame_limit(s);
-  if (s->asker && s->asker->held) session_stop_with(s);
-  else watchdog_start(s);
+  if (asker && (asker->held || asker->listens)) session_stop_with(s);
+  if (!asker || !asker->held) watchdog_start(s);
   step_limit_begin(s);
   store_free_rest(&s->store);
 }
 
-/* A request to stop that came after the end is forgotten. */
+/* A request to stop that came after the end is forgotten, unless the session
+ * listens and it is an interrupt, which may come at any moment. */
 static void watch_end(Session *s) {
   watchdog_stop(s);
   step_limit_end(s);
   if (s->asker) session_stack_trim(s);
-  atomic_store(&s->store.stop, STOP_NOT);
+  int reason = atomic_load(&s->store.stop);
+  bool kept =
+      s->listens && reason == STOP_INTERRUPT && s->status != RUN_INTERRUPTED;
+  if (!kept) atomic_compare_exchange_strong(&s->store.stop, &reason, STOP_NOT);
 }
 
 void session_begin(Session *s) {

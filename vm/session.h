@@ -57,6 +57,10 @@ void session_end(Session *s);
 
 /* Asks a running session to stop, from a signal handler or another thread. */
 void session_interrupt(Session *s);
+/* For a prompt, whose user may press Ctrl-C before anything runs: forgets an
+ * earlier interrupt.  From now on one that comes between runs stops the next
+ * run, of the session or of its aside. */
+void session_listen(Session *s);
 
 bool session_in_run(const Session *s);
 

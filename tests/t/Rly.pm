@@ -38,16 +38,16 @@ sub spew {
 }
 
 # Of many programs, which take long because each is a process or more: every
-# fourth in the release build, every sixteenth in the others, which are slower
-# and look for other faults than a wrong answer.  `make sweep` takes all.
+# fourth in the release build, every 32nd in the others, which are slower and
+# look for other faults than a wrong answer.  `make sweep` takes all.
 sub is_release { return ($ENV{MODE} // 'release') eq 'release' }
 sub sample { return one_in(4, 0, @_) }
 
-# Every n-th from `first` on; in builds that are slow every 4n-th.
+# Every n-th from `first` on; in builds that are slow every 8n-th.
 sub one_in {
   my ($n, $first, @all) = @_;
   return @all if $ENV{SWEEP};
-  $n *= 4 if !is_release();
+  $n *= 8 if !is_release();
   return @all[grep { ($_ - $first) % $n == 0 } 0 .. $#all];
 }
 

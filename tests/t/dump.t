@@ -154,7 +154,7 @@ find({no_chdir => 1, wanted => sub {
         push @files, $_ if /\.rly$/ && !m{/conformance/};
       }}, 'tests', 'examples', 'stdlib');
 my ($count, $same) = (0, 0);
-for my $file (sort @files) {
+for my $file (one_in(1, 0, sort @files)) {
   my $first = rly('dump', $file);
   next if $first->{status};
   my $again = spew(scratch('again.rly'), $first->{out});
@@ -168,6 +168,6 @@ for my $file (sort @files) {
   }
 }
 is($same, $count, 'each file reads back as itself');
-cmp_ok($count, '>', 150, 'there are many');
+cmp_ok($count, '>', is_release() ? 150 : 15, 'there are many');
 
 done_testing;

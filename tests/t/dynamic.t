@@ -57,7 +57,7 @@ sub computed {
 
 my (%left, $static);
 my @cases = one_in(2, 0, sort glob 'tests/conformance/ops/dyn.*.rly');
-cmp_ok(scalar @cases, '>', 5, 'there are cases');
+cmp_ok(scalar @cases, '>', 2, 'there are cases');
 for my $case (@cases) {
   my $stem = $case =~ s/\.rly$//r;
   my %inputs = inputs("$stem.safetensors");

@@ -78,7 +78,7 @@ sub judged {
 my @commands = (['check'], ['fmt'], ['dump', '--ir'], ['dump', '--bytecode'],
                 ['run'], ['step', '--steps', '20'], ['test']);
 my $count = 0;
-for my $what (sort keys %programs) {
+for my $what (one_in(1, 0, sort keys %programs)) {
   my ($verdict, $text) = @{$programs{$what}};
   my $path = spew("$dir/hostile.rly", $text);
   my @wrong = map { judged(@$_, $path, $verdict) } @commands;
@@ -106,7 +106,7 @@ for my $what (sort keys %files) {
   ok(!@wrong, "$what: $code") or diag(@wrong);
   $count++;
 }
-cmp_ok($count, '>=', 120, 'hostile programs and files');
+cmp_ok($count, '>=', is_release() ? 120 : 20, 'hostile programs and files');
 
 # The most that any of them had in memory, in KB: 1.2 times what it was allowed.
 SKIP: {

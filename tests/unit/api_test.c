@@ -546,6 +546,29 @@ static void test_interrupted_text(void **state) {
   guest_end(&g);
 }
 
+/* An interrupt between runs is forgotten, but by a session that listens; there
+ * it stops one run, and is forgotten at the next prompt. */
+static void test_interrupts_between_runs(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @main() { 7 }");
+  rly_value *v;
+  rly_session_interrupt(g.session);
+  v = call(&g, "main");
+  rly_value_free(v);
+  for (int i = 0; i < 2; i++) {
+    session_listen(g.session->vm);
+    rly_session_interrupt(g.session);
+    if (i == 1) session_listen(g.session->vm);
+    else
+      assert_int_equal(rly_session_call(g.session, "main", 0, NULL, &v),
+                       RLY_INTERRUPTED);
+    v = call(&g, "main");
+    rly_value_free(v);
+  }
+  guest_end(&g);
+}
+
 static void test_sessions_are_apart(void **state) {
   (void)state;
   Guest g;
@@ -1409,6 +1432,7 @@ int main(void) {
       cmocka_unit_test(test_equality_of_cycles),
       cmocka_unit_test(test_large_value),
       cmocka_unit_test(test_interrupted_text),
+      cmocka_unit_test(test_interrupts_between_runs),
       cmocka_unit_test(test_sessions_are_apart),
       cmocka_unit_test(test_small_view_of_much),
       cmocka_unit_test(test_borrowed_memory),

@@ -250,7 +250,7 @@ static void pools_reuse_blocks(void **state) {
   void *small = pool_alloc(&pool, 40), *large = pool_alloc(&pool, 5000);
   assert_int_equal((uintptr_t)small % 8, 0);
   size_t count = m.count;
-  for (int i = 0; !POOL_SANITIZED && i < 1000; i++) {
+  for (int i = 0; !SANITIZER_ADDRESS && i < 1000; i++) {
     pool_free(&pool, small, 40);
     assert_ptr_equal(pool_alloc(&pool, 33), small);
   }

@@ -366,7 +366,7 @@ static void test_lists(void **state) {
 }
 
 /* Cells enough to fill some slabs, or where each is an allocation, few. */
-enum { SOME_CELLS = POOL_SANITIZED ? 100 : 20000 };
+enum { SOME_CELLS = SANITIZER_ADDRESS ? 100 : 20000 };
 
 /* The n-th allocation of the session fails: a limit, never a crash. */
 static bool survives_failure(Build *b, const Global *g, size_t n) {

@@ -11,7 +11,7 @@ use lib 'tests/t';
 use Rly;
 use Test::More;
 
-my $depth = $ENV{DEPTH} || 8000;
+my $depth = $ENV{DEPTH} || (is_release() ? 8000 : 2000);
 my $stack = $ENV{STACK} || 512;     # KB
 my $only = $ENV{SHAPE};             # a regular expression
 my $all = $ENV{DEPTH} || $ENV{COMMANDS};

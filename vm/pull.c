@@ -726,6 +726,19 @@ static bool no_rule(Session *s, const OpSite *site, GradientStatus status) {
   return false;
 }
 
+/* The computed attribute of a record's operator that depends on what is
+ * differentiated, of which rules say nothing; or NULL. */
+static const AttrSpec *varying_attr(const Value *record, const OpSite *site,
+                                    const struct Derivative *d) {
+  const OpInfo *op = site->op;
+  for (int k = 0; site->places && k < op->attr_count; k++) {
+    int operand = site->attrs->values[k].operand, at = RECORD_ARGS;
+    for (int i = 0; i < operand; i++) at += group_fields(d->groups[i]);
+    if (operand >= 0 && record[at].cell) return &op->attrs[k];
+  }
+  return NULL;
+}
+
 static bool sweep_record(Sweep *w, const Adjoint *a) {
   Session *s = w->s;
   Value *f = cell_fields(a->record);
@@ -735,6 +748,16 @@ static bool sweep_record(Sweep *w, const Adjoint *a) {
   const struct Derivative *d =
       (const struct Derivative *)(uintptr_t)f[RECORD_RULE].bits;
   if (d->status != GRADIENT_OK) return no_rule(s, site, d->status);
+  const AttrSpec *attr = varying_attr(f, site, d);
+  if (attr) {
+    vm_fault_at(s, site->span, E0609,
+                "`%s` has no derivative with respect to its attribute `%s`",
+                site->op->name, attr_name_text(attr->name));
+    diag_hint(s->fault,
+              "where the value is meant as a constant: "
+              "stop_gradient(...)");
+    return false;
+  }
   Function *rule = w->dual ? d->dual : d->plain;
   Value *window = s->regs + w->pc->c, result;
   if (!put_arguments(w, a, d, window, &count))

@@ -161,8 +161,9 @@ static void run_quit(Repl *r, const char *rest) {
 }
 
 static const ReplCommand table[] = {
-    {"help", 'h', "[COMMAND]", run_help, "this list, or more about one command",
-     ":help cost\n:help"},
+    {"help", 'h', "[NAME]", run_help,
+     "this list, or more about a command or what :doc knows",
+     ":help cost\n:help nn.dense"},
     {"ops", 0, "[PART]", run_ops,
      "the operators, or those of a part of the name", ":ops nn\n:ops scatter"},
     {"doc", 'd', "NAME", doc_run, "what an operator, a function or a type does",
@@ -328,7 +329,21 @@ static void help_on(Repl *r, const ReplCommand *c) {
   }
 }
 
+/* Of an operator or a function `:help` tells what `:doc` does, where no command
+ * has that name. */
+static bool is_documented(const Repl *r, const char *name) {
+  bool dyn;
+  if (*name == '@') return true;
+  for (int i = 0; i < row_count(r); i++)
+    if (!strcmp(row(i)->name, name)) return false;
+  return op_find(name, &dyn) != OP_COUNT;
+}
+
 static void run_help(Repl *r, const char *rest) {
+  if (is_documented(r, rest)) {
+    doc_run(r, rest);
+    return;
+  }
   rest += *rest == ':';
   size_t n = strcspn(rest, " \t");
   const ReplCommand *c = n ? find_command(r, rest, n) : NULL;

@@ -127,6 +127,10 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
     diag_hint(d, "a tensor is no list; a list is written Cons(1, Nil)");
     return;
   }
+  if (wanted->kind == K_TUPLE && wanted->count == 1) {
+    diag_hint(d, "a tuple of one part has a comma: (x,)");
+    return;
+  }
   if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
   if (found->dtype == wanted->dtype) return;
   bool scalars = found->rank == 0 && wanted->rank == 0;

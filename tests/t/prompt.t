@@ -590,6 +590,9 @@ session(":explain\n1 +* 2\n:explain\n:explain 203\n:explain zzz\n",
 session(":help cost\n:help :q\n:help zz\n",
         qr/\A:cost EXPR\n  \S.*\n    :cost \S.*\n:quit   also :q\n  leave\n\z/,
         qr/no command `:zz`/, ':help CMD');
+session(":help nn.relu\n:help \@map\n:help where\n",
+        qr/\Ann\.relu.*^def \@map.*^:where /ms, '',
+        ':help of an operator and a function');
 session(":ops image.res\n:ops zz\n", qr/\Aimage\.resize1d .*image\.resize /s,
         qr/no operator's name has `zz`/, ':ops PART');
 

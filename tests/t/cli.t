@@ -96,7 +96,11 @@ gives(rly(program("def \@f() -> int32 { 42 }\n")), 1, '',
 gives(rly('run', '--entry', 'g',
           program("def \@main() -> int32 { 1 }\ndef \@g() -> int32 { 5 }\n")),
       0, "5\n", '', '--entry');
-gives(rly('run', '--entry', 'h', $three), 1, '', qr/E0102/, 'an unknown one');
+my $scale = program("def \@scale() -> int32 { 1 }\n");
+gives(rly('run', '--entry', '@scale', $scale), 0, "1\n", '', '... with an @');
+gives(rly('run', '--entry', 'scle', $scale), 1, '',
+      qr/E0102\]: no entry `\@scle`\n  help: did you mean `\@scale`\?/,
+      'an unknown one');
 
 # An entry may have parameters of its type: the given values bind named
 # dimensions, and no value can be given for a type A.

@@ -244,7 +244,7 @@ update = cat > $(1).new; cmp -s $(1).new $(1) && rm $(1).new || mv $(1).new $(1)
 # Compiled with other flags than last time?  Then compile again.  The + runs a
 # recipe under `make -n`, too, which then tells what a real make would do.
 $(B)/flags: FORCE
-	+@mkdir -p $(@D); echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN)' | \
+	+@mkdir -p $(@D); echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) $(FLAGS_lib)' | \
 	  { $(call update,$@); }
 
 # --- Generated sources ------------------------------------------------------

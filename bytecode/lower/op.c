@@ -160,8 +160,15 @@ static Reg special_result(Lower *l, const Type *type, Reg dst) {
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
+/* A float scalar that the usual operator gives in code where floats are
+ * objects. */
+static bool is_boxed(Lower *l, const Sources *s, const Type *result) {
+  return s->mode == MODE_PLAIN && type_is_scalar(result) &&
+         is_counted(l, result);
+}
+
 /* Emits the call of a site; `outs` receives a register for each result, unless
- * memory runs out. */
+ * memory runs out.  One that is boxed is not in `dst`. */
 static void lower_site(Lower *l, Sources *s, const OpInfo *op,
                        const Attrs *bound, const Type *result, Reg dst,
                        Reg **outs) {
@@ -171,13 +178,13 @@ static void lower_site(Lower *l, Sources *s, const OpInfo *op,
   if (!*outs) return;
   for (int i = 0; i < site->out_count; i++) {
     const Type *type = site->out_types[i];
-    bool bits = s->mode == MODE_PLAIN && type_is_scalar(type);
-    (*outs)[i] = bits ? reg_new(l, false)
-                      : lower_target(l, type, direct ? dst : DST_ANY);
+    (*outs)[i] = is_boxed(l, s, type)
+                     ? reg_new(l, false)
+                     : lower_target(l, type, direct ? dst : DST_ANY);
   }
   put_site(l, s, site, *outs);
-  for (int i = 0; s->mode == MODE_PLAIN && i < site->out_count; i++)
-    if (is_counted(l, site->out_types[i]) && type_is_scalar(site->out_types[i]))
+  for (int i = 0; i < site->out_count; i++)
+    if (is_boxed(l, s, site->out_types[i]))
       (*outs)[i] = lower_boxed(l, (*outs)[i], site->out_types[i]);
 }
 
@@ -189,7 +196,7 @@ static Reg lower_results(Lower *l, Sources *s, const OpInfo *op,
   if (op->storage == STORE_SPECIAL) return special_result(l, result, dst);
   if (result->kind == TY_TUPLE)
     return lower_cell(l, 0, result->count, outs, dst);
-  return lower_finish(l, outs[0], dst == DST_TAIL ? DST_TAIL : outs[0]);
+  return lower_finish(l, outs[0], dst);
 }
 
 /* An operator that gives floats from floats is recorded; what prints or fails

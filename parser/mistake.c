@@ -356,7 +356,7 @@ static const struct Meant {
 } meant[] = {
     {'&', "the operator is `&&`, or logical_and and bitwise_and"},
     {'%', "a variable is written %x, a remainder mod(%a, %b)"},
-    {'^', "exclusive or is written bitwise_xor(%a, %b)"},
+    {'^', "a power is written power(%a, %b), exclusive or bitwise_xor(%a, %b)"},
     {'~', "a complement is written bitwise_not(%a)"},
     {'@', "a matrix product is written nn.matmul(%a, %b)"},
     {'\\', "a function is written fn (%x: int32) { %x + 1 }"},

@@ -47,10 +47,12 @@ static bool check_scalar(Infer *in, Constraint *c, Ty *t) {
                        "`grad` takes a function that gives a float scalar; "
                        "this one gives %s",
                        ty_text(in, t));
-  diag_hint(d, t->kind == K_TENSOR && dtype_is_float((DType)t->dtype)
-                   ? "sum or average it: sum(...), mean(...); or take vjp, "
-                     "which takes any result"
-                   : "vjp(f, x...) takes any result");
+  if (t->kind != K_TENSOR) diag_hint(d, "vjp(f, x...) takes any result");
+  else if (dtype_is_float((DType)t->dtype))
+    diag_hint(d,
+              "sum or average it: sum(...), mean(...); or take vjp, which "
+              "takes any result");
+  else diag_hint(d, "only floats have derivatives: 3f is one, 3 is none");
   return false;
 }
 

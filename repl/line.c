@@ -35,6 +35,9 @@
 #endif
 
 static volatile sig_atomic_t pressed;
+/* Whether the press ended the line.  One that comes when the line is complete,
+ * but not yet returned, is meant for what the line does. */
+static bool given_up;
 
 /* Reads a line without editing: from a file or a pipe, or in a build without
  * readline. */
@@ -46,6 +49,7 @@ static char *plain_line(const char *prompt) {
   clearerr(stdin); /* removes what Ctrl-C may have left in the line */
   ssize_t n = getline(&line, &cap, stdin);
   if (n < 0) {
+    given_up = pressed;
     free(line);
     return NULL;
   }
@@ -177,6 +181,7 @@ static int read_key(FILE *in) {
     if (n == 1) return key;
     if (n == 0 || errno != EINTR) return EOF;
   }
+  given_up = true;
   return key_that_ends();
 }
 
@@ -226,9 +231,9 @@ static char *edited(const char *prompt, bool whole) {
   sigprocmask(SIG_BLOCK, &signals, &before);
   sigaction(SIGWINCH, &mine, &theirs);
   char *line = edits_entries ? edit_read(prompt, whole) : readline(prompt);
-  if (pressed) edit_drop_paste();
   sigaction(SIGWINCH, &theirs, NULL);
   sigprocmask(SIG_SETMASK, &before, NULL);
+  if (pressed) edit_drop_paste();
   return line;
 }
 
@@ -273,7 +278,8 @@ static void on_press(int signal) {
 }
 
 /* The command's own handler is put back afterwards: while a program runs,
- * Ctrl-C is host.c's. */
+ * Ctrl-C is host.c's.  A press that came too late to end the line is passed on
+ * to it. */
 static char *read_until_pressed(const char *prompt, int indent, bool whole,
                                 bool *interrupted) {
   struct sigaction mine = {.sa_handler = on_press}, before;
@@ -281,9 +287,11 @@ static char *read_until_pressed(const char *prompt, int indent, bool whole,
   reader = pthread_self();
   sigaction(SIGINT, &mine, &before);
   pressed = 0;
+  given_up = false;
   char *line = read_text(prompt, indent, whole);
   sigaction(SIGINT, &before, NULL);
-  *interrupted = pressed;
+  if (pressed && !given_up) raise(SIGINT);
+  *interrupted = given_up;
   return line;
 }
 

@@ -48,12 +48,17 @@ bool node_error(Import *im, const Onnx__NodeProto *n, DiagCode code,
 
 /* --- Names ---------------------------------------------------------------- */
 
-/* The dot at `at` begins a part that a name may have: a word, or a number that
- * is not the last part. */
-static bool begins_part(const char *at) {
-  if (isalpha((unsigned char)at[1]) || at[1] == '_') return true;
-  size_t n = strspn(at + 1, "0123456789");
-  return n && at[1 + n] == '.' && begins_part(at + 1 + n);
+/* Does the dot begin a part that a name may have: a word, or numbers
+ * with a word behind them?  What is read of the name ends at `end`. */
+static bool begins_part(const char *dot, const char *end) {
+  for (;;) {
+    const char *part = dot + 1, *p = part;
+    while (p < end && isdigit((unsigned char)*p)) p++;
+    if (p == end) return false;
+    if (p == part) return isalpha((unsigned char)*p) || *p == '_';
+    if (*p != '.') return false;
+    dot = p;
+  }
 }
 
 /* The name with what cannot be part of one replaced, and a number behind it
@@ -69,7 +74,8 @@ static const Name *new_name(Import *im, const char *wanted) {
   for (size_t i = 0; i < most; i++) {
     const char *p = wanted + i;
     bool word = isalnum((unsigned char)*p) || *p == '_';
-    bool dot = *p == '.' && i && kept && p[-1] != '.' && begins_part(p);
+    bool dot = *p == '.' && i && kept && p[-1] != '.' &&
+               begins_part(p, wanted + most);
     bool keep = word || dot;
     if (keep) strbuf_add_char(&b, *p);
     else if (b.len && VEC_LAST(&b) != '_' && i + 1 < most)
@@ -80,10 +86,13 @@ static const Name *new_name(Import *im, const char *wanted) {
   if (b.len == 1 && *strbuf_text(&b) == '_') strbuf_add(&b, "v");
   if (!b.len) strbuf_add(&b, "v");
   const Name *name = name_of(im->names, strbuf_text(&b));
-  for (int i = 2; ptrmap_has(&im->taken, name); i++)
-    name = name_of(im->names,
-                   arena_printf(im->arena, "%s_%d", strbuf_text(&b), i));
-  ptrmap_put(&im->taken, name, (void *)name);
+  const Name *base = name;
+  uintptr_t last = (uintptr_t)ptrmap_get(&im->taken, base);
+  while (ptrmap_has(&im->taken, name))
+    name = name_of(im->names, arena_printf(im->arena, "%s_%ju",
+                                           strbuf_text(&b), (uintmax_t)++last));
+  ptrmap_put(&im->taken, base, (void *)last);
+  ptrmap_put(&im->taken, name, (void *)(uintptr_t)1);
   strbuf_done(&b);
   return name;
 }
@@ -978,7 +987,7 @@ static bool import_model(Import *im) {
     return false;
   }
   const Name *main = name_of(im->names, "main");
-  ptrmap_put(&im->taken, main, (void *)main);
+  ptrmap_put(&im->taken, main, (void *)(uintptr_t)1);
   im->indent = 1;
   if (!declare_inputs(im, g) || !emit_graph(im, g) || !declare_outputs(im, g))
     return false;

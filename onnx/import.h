@@ -34,7 +34,7 @@ typedef struct Import {
   })
   shadowed;     /* undone where a graph ends */
   PtrMap types; /* the text of a sequence or an optional -> its OnnxType */
-  PtrMap taken; /* Names of the program */
+  PtrMap taken; /* Names of the program, to the last number behind each */
   PtrMap dims;  /* Names that are dimensions */
   VEC(const Name *) dim_list;
   int depth; /* of graphs within graphs and functions */

@@ -81,6 +81,17 @@ gives(rly('fmt', scratch('good.rly')), 0, $text, '', 'it is laid out');
 gives(rly('run', scratch('good.rly'), '--params', scratch('good.safetensors'),
           'x=[[1, 0]]'), 0, qr/1\.0, 2\.0, 3\.0/, '', 'and runs');
 
+# Names that a program cannot have, that are one name when cut, or as long as a
+# file may be.
+my $long = 'w' x 200;
+gives(rly('run', file('names.onnx', model(
+        node('Neg', ['a.1.b'], ["$long.a"]),
+        node('Exp', ["$long.a"], ["$long.b"]),
+        node('Neg', ["$long.b"], ['a' . '.1' x 1_000_000]),
+        node('Abs', ['a' . '.1' x 1_000_000], ['a.1']),
+        input('a.1.b', 1), output('a.1', 1))), 'a.1.b=0f'),
+      0, qr/^1f$/m, '', 'names that do not fit');
+
 # --- External data ---------------------------------------------------------
 
 sub entry { bytes_of(13, bytes_of(1, $_[0]) . bytes_of(2, $_[1])) }

@@ -201,9 +201,9 @@ bool check_operator_arity(Resolver *r, const Expr *e, OpId id, bool dyn);
 /* A call of `op` as parsed, its operands and attributes bound. */
 const Expr *resolve_operator(Resolver *r, const Expr *e, OpId op, bool dyn,
                              int count, const Expr *const *args);
-/* Operands under construction. */
+/* Operands under construction, with room for those that hold attributes. */
 typedef struct Operands {
-  const Expr *items[OP_ARGS_MAX + ATTRS_MAX];
+  const Expr **items;
   int count;
 } Operands;
 /* Fills the record from written attributes; expressions become operands.

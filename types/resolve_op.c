@@ -145,14 +145,16 @@ const Expr *resolve_operator(Resolver *r, const Expr *e, OpId id, bool dyn,
   call->call.late = e->call.late;
   Attrs *attrs = (Attrs *)call->call.bound;
   Operands operands = {.count = 0};
+  operands.items =
+      ARENA_ARRAY(r->arena, const Expr *, (size_t)(count + op->attr_count));
+  if (!attrs || !operands.items) return resolve_error(r, e->span);
   if (dyn) bind_dyn(op, count, args, attrs, &operands);
   for (int i = 0; !dyn && i < count; i++)
     operands.items[operands.count++] = args[i];
   if (!resolve_attrs(r, e, op, attrs, &operands))
     return resolve_error(r, e->span);
   call->count = operands.count;
-  call->args = arena_copy(r->arena, operands.items,
-                          (size_t)operands.count * sizeof *operands.items);
+  call->args = operands.items;
   return call;
 }
 

@@ -69,6 +69,7 @@ static const Type *fn_type(Lower *l, const Expr *f) {
 static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
   const Env *outer = l->env, *dual = env_dual(l->code, outer);
   int n = type->count, base = l->out;
+  int first = (int)cell_offset(TAPE_INPUTS + n) + TAPE_INPUTS;
   Reg tape = reg_new(l, true);
   put_word(l, INS_begin, tape, (uint32_t)n, lower_is_dual(l), type);
   for (int i = 0; i < n; i++) put_listed(l, 'm', inputs[i]);
@@ -78,7 +79,7 @@ static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
   l->env = dual;
   for (int i = 0; i < n; i++) {
     args[i] = reg_out(l, base + i, is_counted(l, type->args[i]));
-    lower_part(l, args[i], tape, (uint32_t)(TAPE_INPUTS + i), type->args[i]);
+    lower_part(l, args[i], tape, (uint32_t)(first + i), type->args[i]);
   }
   Reg given = reg_new(l, is_counted(l, type->result));
   l->env = outer;

@@ -41,17 +41,24 @@ typedef struct Import {
   int nodes; /* written so far; a function's count at each call */
 } Import;
 
+/* --- names.c -------------------------------------------------------------- */
+
+/* Text of a file as a message can show it: a file may hold anything. */
+const char *shown(Import *im, const char *text);
 /* Reports against a node; false. */
 bool node_error(Import *im, const Onnx__NodeProto *n, DiagCode code,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The node's attribute, looked up through the functions under way; NULL: it has
- * none. */
-const Onnx__AttributeProto *node_attr(Import *im, const Onnx__NodeProto *n,
-                                      const char *name);
-int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
-                 int64_t otherwise);
+/* A new name of the program, with its characters as a name may have them. */
+const Name *new_name(Import *im, const char *wanted);
+/* Binds a value of the model to the text that stands for it. */
+void bind_text(Import *im, const char *name, const char *text);
 
+/* Between the two, what a graph binds is known. */
+size_t graph_begin(Import *im);
+void graph_end(Import *im, size_t mark);
+/* The value of a name that a graph has given; NULL: it has given none. */
+const char *value_text(Import *im, const char *name);
 /* The text of input i, of type "%x" or "@w"; NULL: it is not given.  A name
  * without a value was reported where `*failed` is set. */
 const char *input_text(Import *im, const Onnx__NodeProto *n, size_t i,
@@ -73,28 +80,70 @@ const char *as_type(Import *im, const char *text, const OnnxType *to);
 void set_output_type(Import *im, const Onnx__NodeProto *n, size_t i,
                      const OnnxType *type);
 
+/* --- text.c --------------------------------------------------------------- */
+
 /* A line of the body, indented. */
 void line(Import *im, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* `let %y = CALL;`, or lets of the results of a tuple; binds the outputs. */
-void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
-                  bool tuple);
-
-/* Between the two, what the graph binds is known. */
-size_t graph_begin(Import *im);
-void graph_end(Import *im, size_t mark);
-/* Nodes and initializers of a graph; false after reporting. */
-bool emit_graph(Import *im, const Onnx__GraphProto *g);
-/* The value of a name that a graph has given; NULL: it has given none. */
-const char *value_text(Import *im, const char *name);
-/* The outputs' texts, "%a, %b"; NULL after reporting. */
-const char *graph_results(Import *im, const Onnx__NodeProto *n,
-                          const Onnx__GraphProto *g, size_t from, size_t to);
 
 /* The type's text, in the program's arena; NULL after reporting.  `declares`:
  * names of dimensions are made parameters of @main. */
 const char *type_text(Import *im, const char *what, const Onnx__TypeProto *t,
                       bool declares, OnnxType *out);
+
+/* The tensor in brackets. */
+const char *literal(Import *im, const Tensor *t);
+/* Is the tensor written where it is used, not kept beside the program? */
+bool is_literal(const Tensor *t);
+/* The param or the let of an initializer. */
+bool emit_initializer(Import *im, const Onnx__TensorProto *p);
+/* A tensor of the model's, under a name at the top level.  Consumes it. */
+bool emit_constant_take(Import *im, const char *name, Tensor *t);
+
+/* --- call.c --------------------------------------------------------------- */
+
+/* AttributeProto.AttributeType. */
+enum {
+  IS_FLOAT = 1,
+  IS_INT = 2,
+  IS_STRING = 3,
+  IS_TENSOR = 4,
+  IS_GRAPH = 5,
+  IS_FLOATS = 6,
+  IS_INTS = 7,
+  IS_STRINGS = 8
+};
+/* Files of IR version 1 leave the type out. */
+int attr_type(const Onnx__AttributeProto *a);
+/* The attribute, or where it refers to one of the function that is called, that
+ * one. */
+const Onnx__AttributeProto *attr_meant(Import *im,
+                                       const Onnx__AttributeProto *a);
+/* The node's attribute, looked up through the functions under way; NULL: it has
+ * none. */
+const Onnx__AttributeProto *node_attr(Import *im, const Onnx__NodeProto *n,
+                                      const char *name);
+int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
+                 int64_t otherwise);
+
+/* The value as it stands in a call.  `flag`: '?' a bool, '!' a scalar of the
+ * dtype that is meant, '$' the dtype's name. */
+bool add_attr(Import *im, const Onnx__NodeProto *n,
+              const Onnx__AttributeProto *a, char flag, StrBuf *out);
+
+/* `let %y = CALL;`, or lets of the results of a tuple; binds the outputs. */
+void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
+                  bool tuple);
+
+/* A node as its operator's row says. */
+bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op);
+
+/* --- import.c ------------------------------------------------------------- */
+
+/* Nodes and initializers of a graph; false after reporting. */
+bool emit_graph(Import *im, const Onnx__GraphProto *g);
+/* The outputs' texts, "%a, %b"; NULL after reporting. */
+const char *graph_results(Import *im, const Onnx__NodeProto *n,
+                          const Onnx__GraphProto *g, size_t from, size_t to);
 
 #endif

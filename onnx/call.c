@@ -1,0 +1,356 @@
+/* A node as a call, by its operator's row of ops.def. */
+#include <string.h>
+
+#include "onnx/import.h"
+
+/* --- Attributes ----------------------------------------------------------- */
+
+int attr_type(const Onnx__AttributeProto *a) {
+  if (a->has_type && a->type) return a->type;
+  return a->has_f       ? IS_FLOAT
+         : a->has_i     ? IS_INT
+         : a->has_s     ? IS_STRING
+         : a->t         ? IS_TENSOR
+         : a->g         ? IS_GRAPH
+         : a->n_ints    ? IS_INTS
+         : a->n_floats  ? IS_FLOATS
+         : a->n_strings ? IS_STRINGS
+                        : IS_INTS;
+}
+
+static const Onnx__AttributeProto *attr_of(size_t n,
+                                           Onnx__AttributeProto **attrs,
+                                           const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (attrs[i]->name && !strcmp(attrs[i]->name, name)) return attrs[i];
+  return NULL;
+}
+
+/* An attribute that refers to one of the function that is called. */
+const Onnx__AttributeProto *attr_meant(Import *im,
+                                       const Onnx__AttributeProto *a) {
+  const CallFrame *f = im->frame;
+  while (a && a->ref_attr_name && *a->ref_attr_name && f) {
+    const char *name = a->ref_attr_name;
+    const Onnx__FunctionProto *fn = f->function;
+    a = attr_of(f->node->n_attribute, f->node->attribute, name);
+    if (!a) return attr_of(fn->n_attribute_proto, fn->attribute_proto, name);
+    f = f->up;
+  }
+  return a;
+}
+
+const Onnx__AttributeProto *node_attr(Import *im, const Onnx__NodeProto *n,
+                                      const char *name) {
+  return attr_meant(im, attr_of(n->n_attribute, n->attribute, name));
+}
+
+int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
+                 int64_t otherwise) {
+  const Onnx__AttributeProto *a = node_attr(im, n, name);
+  return a ? a->i : otherwise;
+}
+
+static void add_bytes(StrBuf *out, ProtobufCBinaryData s) {
+  strbuf_add_char(out, '"');
+  strbuf_add_escaped(out, (const char *)s.data, s.len);
+  strbuf_add_char(out, '"');
+}
+
+/* Numbers of attributes are axes, lengths and counts, which int32 holds. */
+static long long narrow(int64_t i) {
+  return i < INT32_MIN ? INT32_MIN + 1 : i > INT32_MAX ? INT32_MAX : i;
+}
+
+static void add_f32(StrBuf *out, float f) {
+  scalar_print_literal(out, DT_FLOAT32, bits_from_f64(DT_FLOAT32, f));
+}
+
+/* The value as it stands in a call.  `flag`: '?' a bool, '!' a scalar of the
+ * dtype that is meant, '$' the dtype's name. */
+bool add_attr(Import *im, const Onnx__NodeProto *n,
+              const Onnx__AttributeProto *a, char flag, StrBuf *out) {
+  const char *name;
+  switch (attr_type(a)) {
+    case IS_FLOAT: add_f32(out, a->f); return true;
+    case IS_INT:
+      if (flag == '?') strbuf_add(out, a->i ? "True" : "False");
+      else if (flag == '!' || flag == '$') {
+        DType t = onnx_dtype((int32_t)a->i, &name);
+        if (t == DTYPE_NONE)
+          return node_error(im, n, E0802,
+                            "there is no dtype here for ONNX's %s",
+                            name ? name : "unknown one");
+        if (flag == '$') strbuf_addf(out, "\"%s\"", dtype_name(t));
+        else scalar_print_literal(out, t, bits_from_i64(t, 0));
+      } else strbuf_addf(out, "%lld", narrow(a->i));
+      return true;
+    case IS_STRING: add_bytes(out, a->s); return true;
+    case IS_INTS:
+      if (!a->n_ints) strbuf_add(out, "zeros(shape=[0], dtype=\"int32\")");
+      for (size_t i = 0; i < a->n_ints; i++)
+        strbuf_addf(out, "%s%lld", i ? ", " : "[", narrow(a->ints[i]));
+      if (a->n_ints) strbuf_add_char(out, ']');
+      return true;
+    case IS_FLOATS:
+      if (!a->n_floats) strbuf_add(out, "zeros(shape=[0], dtype=\"float32\")");
+      for (size_t i = 0; i < a->n_floats; i++) {
+        strbuf_add(out, i ? ", " : "[");
+        add_f32(out, a->floats[i]);
+      }
+      if (a->n_floats) strbuf_add_char(out, ']');
+      return true;
+    case IS_STRINGS:
+      strbuf_add_char(out, '(');
+      for (size_t i = 0; i < a->n_strings; i++) {
+        add_bytes(out, a->strings[i]);
+        strbuf_add(out, ", ");
+      }
+      strbuf_add_char(out, ')');
+      return true;
+    case IS_TENSOR: {
+      Tensor *t = a->t ? onnx_tensor(im->heap, a->t, im->path,
+                                     shown(im, a->name), im->diags)
+                       : NULL;
+      if (!t) return node_error(im, n, E0802, "its tensor cannot be read");
+      strbuf_add(out, literal(im, t));
+      tensor_drop(im->heap, t);
+      return true;
+    }
+    default:
+      return node_error(im, n, E0802,
+                        "attribute `%s` is of a kind that is "
+                        "none here",
+                        shown(im, a->name));
+  }
+}
+
+/* --- Calls ---------------------------------------------------------------- */
+
+/* The next word of a list in a row; false at its end. */
+static bool next_word(const char **at, const char **word, size_t *len) {
+  *at += strspn(*at, " ");
+  *word = *at;
+  *len = strcspn(*at, " ");
+  *at += *len;
+  return *len > 0;
+}
+
+/* Input i, which has to be there; NULL after reporting. */
+static const char *needed_input(Import *im, const Onnx__NodeProto *n,
+                                size_t i) {
+  bool failed = false;
+  const char *text = input_text(im, n, i, &failed);
+  if (!text && !failed) node_error(im, n, E0804, "input %zu is missing", i);
+  return text;
+}
+
+/* a, b, c as add(add(a, b), c). */
+static bool add_folded(Import *im, const Onnx__NodeProto *n, const char *calls,
+                       StrBuf *out) {
+  for (size_t i = 1; i < n->n_input; i++) strbuf_addf(out, "%s(", calls);
+  for (size_t i = 0; i < n->n_input; i++) {
+    const char *text = needed_input(im, n, i);
+    if (!text) return false;
+    strbuf_addf(out, i ? ", %s)" : "%s", text);
+  }
+  return true;
+}
+
+/* The inputs from `first` on as a tuple, or as a sequence. */
+static bool add_all(Import *im, const Onnx__NodeProto *n, size_t first,
+                    bool sequence, StrBuf *out) {
+  strbuf_add(out, sequence ? "List[" : "(");
+  for (size_t i = first; i < n->n_input; i++) {
+    const char *text = needed_input(im, n, i);
+    if (!text) return false;
+    strbuf_addf(out, sequence ? "@onnx_any(%s)" : "%s", text);
+    if (i + 1 < n->n_input) strbuf_add(out, ", ");
+    else if (!sequence) strbuf_add(out, ",");
+  }
+  strbuf_add(out, sequence ? "]" : ")");
+  return true;
+}
+
+/* The inputs by position, then those that may be missing by name. */
+static bool add_inputs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
+                       StrBuf *out, bool *any) {
+  const char *at = op->inputs, *word;
+  size_t len, i = 0;
+  while (next_word(&at, &word, &len)) {
+    bool failed = false, optional = *word == '?';
+    if (strchr("*]", word[len - 1])) {
+      if (*any) strbuf_add(out, ", ");
+      *any = true;
+      return add_all(im, n, i, word[len - 1] == ']', out);
+    }
+    const char *text = input_text(im, n, i++, &failed);
+    if (failed) return false;
+    if (!text && !optional)
+      return node_error(im, n, E0804, "its input `%.*s` is missing", (int)len,
+                        word);
+    if (!text) continue;
+    strbuf_add(out, *any ? ", " : "");
+    if (optional) strbuf_addf(out, "%.*s=", (int)len - 1, word + 1);
+    strbuf_add(out, text);
+    *any = true;
+  }
+  if (i < n->n_input)
+    return node_error(im, n, E0804, "it has %zu inputs, at most %zu are known",
+                      n->n_input, i);
+  return true;
+}
+
+/* name, or flag name, or name>ours; and name:text, which is written where the
+ * node does not say it. */
+static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
+                      StrBuf *out, bool *any) {
+  const char *at = op->attrs ? op->attrs : "", *word;
+  size_t len, found = 0;
+  while (next_word(&at, &word, &len)) {
+    char flag = strchr("?!$-", *word) ? *word : 0;
+    if (flag) word++, len--;
+    const char *colon = memchr(word, ':', len);
+    size_t own = colon ? (size_t)(colon - word) : len;
+    const char *arrow = memchr(word, '>', own);
+    size_t name_len = arrow ? (size_t)(arrow - word) : own;
+    const char *name = arena_strndup(im->arena, word, name_len);
+    const char *ours = arrow ? arrow + 1 : word;
+    const Onnx__AttributeProto *written =
+        attr_of(n->n_attribute, n->attribute, name);
+    const Onnx__AttributeProto *a = attr_meant(im, written);
+    found += written != NULL;
+    if (flag == '-' || (!a && !colon)) continue;
+    if (*any) strbuf_add(out, ", ");
+    if (ours < word + own)
+      strbuf_addf(out, "%.*s=", (int)(word + own - ours), ours);
+    *any = true;
+    if (!a) strbuf_add_len(out, colon + 1, len - own - 1);
+    else if (!add_attr(im, n, a, flag, out)) return false;
+  }
+  if (found == n->n_attribute) return true;
+  for (size_t i = 0; i < n->n_attribute; i++) {
+    const char *name = n->attribute[i]->name ? n->attribute[i]->name : "";
+    bool known = false;
+    for (at = op->attrs ? op->attrs : ""; next_word(&at, &word, &len);) {
+      const char *w = word + (strchr("?!$-", *word) != NULL);
+      size_t k = strcspn(w, ">: ");
+      known |= k == strlen(name) && !strncmp(w, name, k);
+    }
+    if (!known)
+      return node_error(im, n, E0804, "its attribute `%s` is not known here",
+                        shown(im, name));
+  }
+  return true;
+}
+
+void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
+                  bool tuple) {
+  size_t used = 0, last = 0;
+  for (size_t i = 0; i < n->n_output; i++)
+    if (*n->output[i]) used++, last = i;
+  if (!used) return;
+  if (n->name && *n->name) line(im, "// %s", shown(im, n->name));
+  if (!tuple) {
+    line(im, "let %s = %s;", bind_local(im, n->output[last]), call);
+  } else if (used == 1) {
+    line(im, "let %s = %s.%zu;", bind_local(im, n->output[last]), call, last);
+  } else {
+    const char *whole = fresh_local(
+        im, arena_printf(im->arena, "%s_results",
+                         n->output[0][0] ? n->output[0] : n->output[last]));
+    line(im, "let %s = %s;", whole, call);
+    for (size_t i = 0; i < n->n_output; i++)
+      if (*n->output[i])
+        line(im, "let %s = %s.%zu;", bind_local(im, n->output[i]), whole, i);
+  }
+}
+
+/* The call as text; `part` is the number of the output that it gives, or -1. */
+static const char *call_text(Import *im, const Onnx__NodeProto *n,
+                             const OnnxOp *op, int part) {
+  StrBuf b;
+  strbuf_init(&b, im->mem);
+  bool fine = true, any = false;
+  size_t len = strlen(op->inputs);
+  if (len && op->inputs[len - 1] == '+') {
+    if (n->n_input == 0) fine = node_error(im, n, E0804, "it has no input");
+    if (op->fold_end) strbuf_addf(&b, "%s(", op->fold_end);
+    fine = fine && add_folded(im, n, op->calls, &b);
+    if (op->fold_end) strbuf_addf(&b, ", %zu)", n->n_input);
+  } else {
+    strbuf_addf(&b, "%s(", op->calls);
+    fine = add_inputs(im, n, op, &b, &any) && add_attrs(im, n, op, &b, &any);
+    if (part >= 0)
+      strbuf_addf(&b, "%si=%d, num=%zu", any ? ", " : "", part, n->n_output);
+    strbuf_add_char(&b, ')');
+  }
+  const char *text =
+      fine ? arena_strndup(im->arena, strbuf_text(&b), b.len) : NULL;
+  strbuf_done(&b);
+  return text;
+}
+
+/* One call for each member of the groups.  A node of its own stands for it,
+ * with that member's inputs and outputs. */
+static bool emit_grouped(Import *im, const Onnx__NodeProto *n,
+                         const OnnxOp *op) {
+  size_t groups = (size_t)op->groups, results = (size_t)op->results;
+  size_t count = n->n_input < 2 ? 0 : (n->n_input - 2) / groups;
+  if (!count || n->n_input != 2 + count * groups ||
+      n->n_output != count * results)
+    return node_error(im, n, E0804,
+                      "its inputs or its outputs are not %zu and %zu for each "
+                      "tensor",
+                      groups, results);
+  char *inputs[8], *outputs[8];
+  bool fine = true;
+  for (size_t k = 0; k < count && fine; k++) {
+    Onnx__NodeProto one = *n;
+    inputs[0] = n->input[0];
+    inputs[1] = n->input[1];
+    for (size_t g = 0; g < groups; g++)
+      inputs[2 + g] = n->input[2 + g * count + k];
+    for (size_t g = 0; g < results; g++) outputs[g] = n->output[g * count + k];
+    one.input = inputs;
+    one.n_input = 2 + groups;
+    one.output = outputs;
+    one.n_output = results;
+    const char *call = call_text(im, &one, op, -1);
+    fine = call != NULL;
+    if (fine) emit_results(im, &one, call, true);
+  }
+  return fine;
+}
+
+bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
+  if (op->groups) return emit_grouped(im, n, op);
+  size_t results = op->results ? (size_t)op->results : 1;
+  if (op->results < 0) {
+    VEC(const char *) calls;
+    VEC_INIT(&calls, im->mem);
+    bool fine = true;
+    for (size_t i = 0; i < n->n_output && fine; i++) {
+      const char *call = call_text(im, n, op, (int)i);
+      fine = call != NULL;
+      VEC_PUSH(&calls, call);
+    }
+    for (size_t i = 0; i < n->n_output && fine && i < calls.len; i++)
+      if (*n->output[i])
+        line(im, "let %s = %s;", bind_local(im, n->output[i]), calls.data[i]);
+    VEC_DONE(&calls);
+    return fine;
+  }
+  if (n->n_output > results)
+    return node_error(im, n, E0804, "it has %zu outputs, at most %zu are known",
+                      n->n_output, results);
+  const char *call = call_text(im, n, op, -1);
+  if (!call) return false;
+  emit_results(im, n, call, results > 1);
+  bool failed = false;
+  if (op->gives == GIVES_SEQUENCE)
+    set_output_type(im, n, 0, onnx_sequence_type());
+  if (op->gives == GIVES_SAME)
+    set_output_type(im, n, 0, type_of(im, input_text(im, n, 0, &failed)));
+  return true;
+}

@@ -1,0 +1,159 @@
+/* What the values of a model are called in the program, and messages that name
+ * them.  A value is given once, above its uses, so a graph in a circle is one
+ * with a name that is not defined yet. */
+#include <ctype.h>
+#include <string.h>
+
+#include "onnx/import.h"
+
+/* --- Messages ------------------------------------------------------------- */
+
+/* Names in a file may hold anything. */
+const char *shown(Import *im, const char *text) {
+  char *copy = arena_strndup(im->arena, text, strnlen(text, 80));
+  for (char *p = copy; p && *p; p++)
+    if ((unsigned char)*p < ' ' || *p == 127) *p = '?';
+  return copy ? copy : "";
+}
+
+bool node_error(Import *im, const Onnx__NodeProto *n, DiagCode code,
+                const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const char *why = arena_vprintf(im->arena, format, args);
+  va_end(args);
+  const char *name = n->name && *n->name ? n->name
+                     : n->n_output       ? n->output[0]
+                                         : "";
+  diag_error(im->diags, code, SPAN_NONE, "%s: node `%s` (%s): %s", im->path,
+             shown(im, name), shown(im, n->op_type ? n->op_type : ""), why);
+  return false;
+}
+
+/* --- Names ---------------------------------------------------------------- */
+
+/* Does the dot begin a part that a name may have: a word, or numbers
+ * with a word behind them?  What is read of the name ends at `end`. */
+static bool begins_part(const char *dot, const char *end) {
+  for (;;) {
+    const char *part = dot + 1, *p = part;
+    while (p < end && isdigit((unsigned char)*p)) p++;
+    if (p == end) return false;
+    if (p == part) return isalpha((unsigned char)*p) || *p == '_';
+    if (*p != '.') return false;
+    dot = p;
+  }
+}
+
+/* The name with what cannot be part of one replaced, and a number behind it
+ * where it is taken. */
+const Name *new_name(Import *im, const char *wanted) {
+  StrBuf b;
+  strbuf_init(&b, im->mem);
+  while (*wanted && !isalnum((unsigned char)*wanted) && *wanted != '_')
+    wanted++;
+  if (isdigit((unsigned char)*wanted)) strbuf_add_char(&b, 'v');
+  bool kept = true; /* the last byte */
+  size_t most = strnlen(wanted, 120);
+  for (size_t i = 0; i < most; i++) {
+    const char *p = wanted + i;
+    bool word = isalnum((unsigned char)*p) || *p == '_';
+    bool dot = *p == '.' && i && kept && p[-1] != '.' &&
+               begins_part(p, wanted + most);
+    bool keep = word || dot;
+    if (keep) strbuf_add_char(&b, *p);
+    else if (b.len && VEC_LAST(&b) != '_' && i + 1 < most)
+      strbuf_add_char(&b, '_');
+    kept = keep;
+  }
+  if (b.len && VEC_LAST(&b) == '.') VEC_LAST(&b) = '_';
+  if (b.len == 1 && *strbuf_text(&b) == '_') strbuf_add(&b, "v");
+  if (!b.len) strbuf_add(&b, "v");
+  const Name *name = name_of(im->names, strbuf_text(&b));
+  const Name *base = name;
+  uintptr_t last = (uintptr_t)ptrmap_get(&im->taken, base);
+  while (ptrmap_has(&im->taken, name))
+    name = name_of(im->names, arena_printf(im->arena, "%s_%ju",
+                                           strbuf_text(&b), (uintmax_t)++last));
+  ptrmap_put(&im->taken, base, (void *)last);
+  ptrmap_put(&im->taken, name, (void *)(uintptr_t)1);
+  strbuf_done(&b);
+  return name;
+}
+
+void bind_text(Import *im, const char *name, const char *text) {
+  const Name *key = name_of(im->names, name);
+  VEC_PUSH(&im->shadowed, (struct Shadowed){key, ptrmap_get(&im->values, key)});
+  ptrmap_put(&im->values, key, (void *)text);
+}
+
+const char *fresh_local(Import *im, const char *base) {
+  return arena_printf(im->arena, "%%%s", new_name(im, base)->text);
+}
+
+const char *bind_local(Import *im, const char *name) {
+  const char *text = fresh_local(im, name);
+  bind_text(im, name, text);
+  return text;
+}
+
+size_t graph_begin(Import *im) { return im->shadowed.len; }
+
+void graph_end(Import *im, size_t mark) {
+  while (im->shadowed.len > mark) {
+    struct Shadowed s = VEC_POP(&im->shadowed);
+    if (s.text) ptrmap_put(&im->values, s.name, s.text);
+    else ptrmap_remove(&im->values, s.name);
+  }
+}
+
+const char *input_text(Import *im, const Onnx__NodeProto *n, size_t i,
+                       bool *failed) {
+  if (i >= n->n_input || !*n->input[i]) return NULL;
+  const char *text = value_text(im, n->input[i]);
+  if (!text) {
+    *failed = true;
+    node_error(im, n, E0803, "its input `%s` is given by nothing above it",
+               shown(im, n->input[i]));
+  }
+  return text;
+}
+
+const char *value_text(Import *im, const char *name) {
+  return ptrmap_get(&im->values, name_of(im->names, name ? name : ""));
+}
+
+/* --- What is no tensor ---------------------------------------------------- */
+
+const OnnxType *type_of(Import *im, const char *text) {
+  return ptrmap_get(&im->types, text);
+}
+
+const OnnxType *onnx_sequence_type(void) {
+  static const OnnxType tensor = {.kind = ONNX_TENSOR};
+  static const OnnxType sequence = {.kind = ONNX_SEQUENCE, .element = &tensor};
+  return &sequence;
+}
+
+void set_type(Import *im, const char *text, const OnnxType *type) {
+  if (type && type->kind != ONNX_TENSOR)
+    ptrmap_put(&im->types, text, (void *)type);
+}
+
+void set_output_type(Import *im, const Onnx__NodeProto *n, size_t i,
+                     const OnnxType *type) {
+  if (i < n->n_output && *n->output[i])
+    set_type(im, value_text(im, n->output[i]), type);
+}
+
+const char *as_type(Import *im, const char *text, const OnnxType *to) {
+  const OnnxType *from = type_of(im, text);
+  bool some = from && from->kind == ONNX_OPTIONAL;
+  bool wanted = to && to->kind == ONNX_OPTIONAL;
+  if (some == wanted) return text;
+  return arena_printf(im->arena,
+                      some   ? "@onnx_optional_get_element(%s)"
+                      : from ? "Some(%s)"
+                             : "Some(@onnx_any(%s))",
+                      text);
+}

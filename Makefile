@@ -388,7 +388,7 @@ check: all lib $(units) $(conf) $(fuzz_attrs) $(differ) $(oom)
 	  --rules 'par=**' tests/lint $(units) $(wildcard tests/t/*.t)
 	@$(conf) --ratchet $(if $(filter-out release,$(MODE)),--one-in 4)
 
-SERIAL_TESTS := simd pack threads fuse ops_law
+SERIAL_TESTS := simd pack threads fuse fork ops_law
 
 conformance: all $(conf) ## both suites: what passes, what fails and why
 	@$(conf)

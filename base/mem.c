@@ -15,11 +15,12 @@
  * again. */
 #include "base/mem.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "base/forks.h"
 
 /* --- Life ---------------------------------------------------------------- */
 
@@ -35,6 +36,7 @@ enum { RESERVE_HEADER = (sizeof(MemReserve) + 15) / 16 * 16 };
 
 typedef struct MemRoot {
   pthread_mutex_t lock;
+  ForkGuard guard;
   MemReserve *reserve;
   Mem *left; /* children without an owner */
 } MemRoot;
@@ -49,9 +51,9 @@ bool mem_init(Mem *m, size_t limit) {
   *m = (Mem){.limit = limit, .root = malloc(sizeof *m->root)};
   if (!m->root) return false;
   *m->root = (MemRoot){.reserve = reserve_new()};
-  if (m->root->reserve) return !pthread_mutex_init(&m->root->lock, NULL);
-  free(m->root);
-  return false;
+  if (!m->root->reserve) return free(m->root), false;
+  fork_guard(&m->root->guard, &m->root->lock, FORK_WAITS);
+  return true;
 }
 
 void mem_done(Mem *m) {
@@ -59,7 +61,7 @@ void mem_done(Mem *m) {
     next = c->next;
     free(c);
   }
-  pthread_mutex_destroy(&m->root->lock);
+  fork_guard_done(&m->root->guard);
   free(m->root->reserve);
   free(m->root);
   m->root = NULL;

@@ -19,13 +19,13 @@
 
 void sources_init(SourceMap *m, Mem *mem) {
   *m = (SourceMap){.next_base = 1};
-  pthread_mutex_init(&m->lock, NULL);
+  fork_guard(&m->guard, &m->lock, FORK_WAITS);
   arena_init(&m->arena, mem);
   VEC_INIT(&m->files, mem);
 }
 
 void sources_done(SourceMap *m) {
-  pthread_mutex_destroy(&m->lock);
+  fork_guard_done(&m->guard);
   VEC_DONE(&m->files);
   arena_done(&m->arena);
 }

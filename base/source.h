@@ -4,8 +4,7 @@
 #ifndef BASE_SOURCE_H
 #define BASE_SOURCE_H
 
-#include <pthread.h>
-
+#include "base/forks.h"
 #include "base/name.h"
 #include "base/utf8.h"
 
@@ -47,6 +46,7 @@ typedef struct SourceFile {
 typedef struct SourceMap {
   /* guards `files` and `arena`: threads search while another adds */
   pthread_mutex_t lock;
+  ForkGuard guard;
   Arena arena;
   VEC(SourceFile *) files; /* by ascending base */
   uint32_t next_base;

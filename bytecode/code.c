@@ -318,7 +318,7 @@ Code *code_new(Program *p) {
   c->mem = mem;
   c->verifies = VERIFIES;
   arena_init(&c->arena, mem);
-  pthread_mutex_init(&c->lock, NULL);
+  fork_guard(&c->guard, &c->lock, FORK_WAITS);
   ptrmap_init(&c->instances, mem);
   ptrmap_init(&c->borrowed, mem);
   ptrmap_init(&c->builds_tuple, mem);
@@ -343,7 +343,7 @@ void code_free(Code *c) {
   ptrmap_done(&c->instances);
   ptrmap_done(&c->borrowed);
   ptrmap_done(&c->builds_tuple);
-  pthread_mutex_destroy(&c->lock);
+  fork_guard_done(&c->guard);
   arena_done(&c->arena);
   mem_free(c->mem, c, sizeof *c);
 }

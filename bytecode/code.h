@@ -8,6 +8,7 @@
 #ifndef BYTECODE_CODE_H
 #define BYTECODE_CODE_H
 
+#include "base/forks.h"
 #include "bytecode/ins.h"
 #include "bytecode/instance.h"
 #include "kernels/fuse.h"
@@ -161,6 +162,7 @@ typedef struct Code {
   Mem *mem;
   Arena arena;
   pthread_mutex_t lock;
+  ForkGuard guard;
   PtrMap instances;    /* an InstanceKey's hash -> the first Function */
   PtrMap borrowed;     /* a global's EX_FN -> bool for each parameter
                           (lower/borrow.c) */

@@ -18,9 +18,12 @@
  * work is given RLY_MISUSE (or NULL), not a race; freeing waits.  A program
  * cannot be changed while one of its sessions is at work: RLY_MISUSE again.
  * rly_session_interrupt may be called from anywhere, signal handlers included.
- * A child of fork(2) has its own copy of all of this, provided that no call was
- * under way in another thread.  Before each fork the OpenMP threads of the
- * thread that forks end; parent and child start new ones as they need them.
+ * A child of fork(2) has its own copy of all of this, computes the same bits,
+ * and has threads as it needs them (the OpenMP threads of the thread that forks
+ * end before a fork).  A session that another thread had at work is of no use
+ * to the child: it is refused as one at work, its program takes no more texts,
+ * and what is freed of it stays.  All else works, and a fork in a callback,
+ * too.
  *
  * Functions that can fail return a status.  What went wrong is told by the
  * diagnostics: the session's, of functions that take a session or a value, the

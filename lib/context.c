@@ -34,7 +34,7 @@ rly_context *rly_context_new(const rly_options *options) {
     return NULL;
   }
   atomic_init(&cx->refs, 1);
-  lock_init(&cx->lock);
+  fork_guard(&cx->guard, &cx->lock, FORK_WAITS | FORK_RECURSIVE);
   names_init(&cx->names, &cx->mem);
   sources_init(&cx->sources, &cx->mem);
   bool fine = diags_init(&cx->diags, &cx->mem);

@@ -31,14 +31,6 @@
 #include "lib/handles.h"
 #include "lib/redefine.h"
 
-void lock_init(pthread_mutex_t *lock) {
-  pthread_mutexattr_t how;
-  pthread_mutexattr_init(&how);
-  pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
-  pthread_mutex_init(lock, &how);
-  pthread_mutexattr_destroy(&how);
-}
-
 /* --- What the host is told ---------------------------------------------- */
 
 rly_status status_of_run(RunStatus status) {
@@ -115,7 +107,7 @@ void context_drop(rly_context *cx) {
   diags_done(&cx->diags);
   sources_done(&cx->sources);
   names_done(&cx->names);
-  pthread_mutex_destroy(&cx->lock);
+  fork_guard_done(&cx->guard);
   assert(atomic_load(&cx->mem.live) == 0);
   mem_done(&cx->mem);
   free(cx);
@@ -205,7 +197,7 @@ static void close_trace(rly_session *s) {
 void session_shell_free(rly_session *s) {
   rly_program *p = s->program;
   diags_done(&s->diags);
-  pthread_mutex_destroy(&s->lock);
+  fork_guard_done(&s->guard);
   mem_leave(s->mem);
   mem_free(&p->cx->mem, s, sizeof *s);
   program_drop(p);
@@ -228,6 +220,10 @@ bool session_hold(rly_session *s) {
   if (!s || pthread_mutex_trylock(&s->lock)) return false;
   program_hold(s->program);
   return true;
+}
+
+bool session_wait(rly_session *s) {
+  return !fork_lost(&s->guard) && !pthread_mutex_lock(&s->lock);
 }
 
 void session_release(rly_session *s) {

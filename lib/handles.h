@@ -15,6 +15,7 @@
 #define LIB_HANDLES_H
 
 #include "base/deadline.h"
+#include "base/forks.h"
 #include "include/rly.h"
 #include "io/file.h"
 #include "io/tensor_file.h"
@@ -26,6 +27,7 @@
 struct rly_context {
   _Atomic int refs;
   pthread_mutex_t lock; /* guards everything below but `mem`; recursive */
+  ForkGuard guard;
   Mem mem;
   NameTable names;
   SourceMap sources;
@@ -77,6 +79,7 @@ struct rly_session {
   Session *vm;
   Diags diags;
   pthread_mutex_t lock; /* guards the whole session; recursive */
+  ForkGuard guard;
   bool running, freed;
   const Unit *last_run; /* the newest unit that was evaluated */
   rly_session_options options;
@@ -128,8 +131,6 @@ rly_status status_of_failure(rly_context *cx, rly_status failed);
 rly_status program_failed(rly_program *p, rly_status failed);
 /* As status_of_failure, reporting to the session's own diagnostics. */
 rly_status session_failed(rly_session *s, rly_status failed);
-/* Makes a recursive lock: the thread that holds it may lock it again. */
-void lock_init(pthread_mutex_t *lock);
 /* Copies the text for the host, who frees it with rly_text_free, and releases
  * `text`.  NULL when memory is short or ran out while the text was built. */
 char *text_take(rly_context *cx, StrBuf *text);
@@ -160,6 +161,10 @@ void session_leave(rly_session *s);
 /* As session_enter, for calls that only look at values.  A callback of the
  * session may make them while the session runs. */
 bool session_hold(rly_session *s);
+/* Locks a session to free something of it, after waiting for a call that is
+ * under way in another thread.  False in a child of fork(2) where that call
+ * will never end: then what was to be freed stays. */
+bool session_wait(rly_session *s);
 void session_release(rly_session *s);
 
 /* --- session.c ---------------------------------------------------------- */

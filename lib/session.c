@@ -64,7 +64,7 @@ rly_session *session_shell(rly_program *p, const rly_session_options *options) {
   if (options) s->options = *options;
   bool fine = diags_init(&s->diags, s->mem);
   s->diags.sources = &p->cx->sources;
-  lock_init(&s->lock);
+  fork_guard(&s->guard, &s->lock, FORK_RECURSIVE);
   if (fine) return s;
   session_shell_free(s);
   return NULL;
@@ -86,7 +86,7 @@ rly_session *rly_session_new(rly_program *p,
  * does nothing. */
 void rly_session_free(rly_session *s) {
   if (!s) return;
-  pthread_mutex_lock(&s->lock);
+  if (!session_wait(s)) return;
   bool again = s->freed;
   s->freed = true;
   pthread_mutex_unlock(&s->lock);

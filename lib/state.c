@@ -62,7 +62,7 @@ rly_state *rly_session_state(rly_session *s) {
 void rly_state_free(rly_state *st) {
   if (!st) return;
   rly_session *s = st->session;
-  pthread_mutex_lock(&s->lock);
+  if (!session_wait(s)) return;
   state_list_done(&st->list);
   pthread_mutex_unlock(&s->lock);
   mem_free(s->mem, st, sizeof *st);
@@ -269,7 +269,7 @@ rly_status rly_session_restore(rly_session *s, const rly_snapshot *snapshot) {
 void rly_snapshot_free(rly_snapshot *snapshot) {
   if (!snapshot) return;
   rly_session *s = snapshot->session;
-  pthread_mutex_lock(&s->lock);
+  if (!session_wait(s)) return;
   snapshot_free(s->vm, snapshot->snapshot);
   pthread_mutex_unlock(&s->lock);
   mem_free(s->mem, snapshot, sizeof *snapshot);

@@ -41,7 +41,7 @@ rly_value *value_handle_take(rly_session *s, const Type *type, Value v) {
 void rly_value_free(rly_value *v) {
   if (!v) return;
   rly_session *s = v->session;
-  pthread_mutex_lock(&s->lock);
+  if (!session_wait(s)) return;
   value_drop(store_of(s), v->type, v->value);
   pool_free(&store_of(s)->heap.pool, v, sizeof *v);
   pthread_mutex_unlock(&s->lock);

@@ -13,12 +13,10 @@
  * and without a leak, and the same handles must work afterwards. */
 #include "include/rly.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/handles.h"
@@ -415,43 +413,6 @@ static void test_equality(void **state) {
   assert_false(same(v, 3, 6));
   assert_false(rly_value_equal(v, NULL));
   rly_value_free(v);
-  guest_end(&g);
-}
-
-static int count_threads(void) {
-  int n = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  while (tasks && readdir(tasks)) n++;
-  if (tasks) closedir(tasks);
-  return n - 2; /* `.` and `..` */
-}
-
-/* A product that threads share, in a child of fork(2), too, and after it. */
-static void test_child_of_fork(void **state) {
-  (void)state;
-  Guest g;
-  rly_options options = {.threads = 2};
-  /* Else a region may be left out where the machine is busy. */
-  setenv("OMP_WAIT_POLICY", "passive", 0);
-  guest_start(&g, &options,
-              "let @x = ones(shape=[500, 500], dtype=\"float32\");\n"
-              "def @main() { sum(nn.matmul(@x, @x)) }");
-  rly_value_free(call(&g, "main"));
-  int threads = count_threads();
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    rly_value *v = NULL;
-    rly_status status = rly_session_call(g.session, "main", 0, NULL, &v);
-    char *text = status == RLY_OK ? rly_value_text(v) : NULL;
-    if (!text || strcmp(text, "125000000f")) _exit(1);
-    _exit(count_threads() == threads ? 0 : 2);
-  }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_int_equal(status, 0);
-  rly_value_free(call(&g, "main"));
-  assert_int_equal(count_threads(), threads);
   guest_end(&g);
 }
 
@@ -1428,7 +1389,6 @@ int main(void) {
       cmocka_unit_test(test_parts),
       cmocka_unit_test(test_equality),
       cmocka_unit_test(test_equality_of_shared),
-      cmocka_unit_test(test_child_of_fork),
       cmocka_unit_test(test_equality_of_cycles),
       cmocka_unit_test(test_large_value),
       cmocka_unit_test(test_interrupted_text),

@@ -14,9 +14,12 @@ PREFIX   ?= /usr/local
 B   := build/$(MODE)
 GEN := $(B)/gen
 RLY := $(B)/rly
-LIB := $(B)/librly.a
+LIB := $(B)/parts.a
+STATIC := $(B)/librly.a
 SO  := $(B)/librly.so
 Q   := $(if $(V),,@)
+
+OBJCOPY ?= objcopy
 
 MAKEFLAGS += --no-builtin-rules
 ifeq ($(MAKELEVEL),0)
@@ -26,7 +29,7 @@ endif
 # --- Debian packages --------------------------------------------------------
 
 PACKAGES       := gcc libc6-dev perl re2c lemon libjansson-dev libzip-dev \
-                  libreadline-dev libcmocka-dev libmpfr-dev \
+                  libreadline-dev libcmocka-dev libmpfr-dev pkgconf \
                   clang-format
 BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
 GUIDED_PACKAGES := clang libclang-rt-dev
@@ -158,7 +161,7 @@ fuzz_attrs := $(B)/fuzz/attrs
 .DELETE_ON_ERROR:
 
 all: $(RLY)     ## build/MODE/rly (the default)
-lib: $(LIB) $(SO) ## build/MODE/librly.a and librly.so
+lib: $(STATIC) $(SO) ## build/MODE/librly.a and librly.so
 units: $(units) ## the C unit tests, without running them
 
 # The tables hold thousands of pointers, which a program at any address must
@@ -169,11 +172,20 @@ $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(RLY_ONNX) $(LDLIBS) $(RLY_LIBS) -o $@
 
+# The library with the names of all its functions, for the program and tests.
 $(LIB): $(lib_obj)
 	@echo "  ar    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# Only what rly.h declares is visible from outside.
+# Only what rly.h declares is visible from outside.  Of a static library that
+# takes one object, in which all other names are made local; else a host's own
+# functions, and those of its other libraries, would clash with ours.
+$(STATIC): $(lib_obj)
+	@echo "  ar    $@"
+	$(Q)$(CC) $(CFLAGS) -r -nostdlib $^ -o $(B)/librly.o
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='rly_*' $(B)/librly.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/librly.o && rm $(B)/librly.o
+
 $(SO): $(lib_obj)
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) $^ \
@@ -498,7 +510,7 @@ fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
 install: all lib ## into $(DESTDIR)$(PREFIX): bin, lib, include, share/man
 	install -D -m 755 $(RLY) $(dest)/bin/rly
 	install -D -m 644 include/rly.h $(dest)/include/rly.h
-	install -D -m 644 $(LIB) $(dest)/lib/librly.a
+	install -D -m 644 $(STATIC) $(dest)/lib/librly.a
 	install -D -m 644 $(SO) $(dest)/lib/librly.so.$(VERSION)
 	ln -sf librly.so.$(VERSION) $(dest)/lib/$(SONAME)
 	ln -sf $(SONAME) $(dest)/lib/librly.so

@@ -107,5 +107,21 @@ my ($private) = slurp("$usr/lib/pkgconfig/rly.pc") =~ /^Libs.private: (.*)$/m;
 builds("$bare -I$usr/include $usr/lib/librly.a -ljansson $private",
        'and so does the static one');
 surprises($embed, 'embed.c, linked statically');
+is_deeply([grep { / [A-TV-Z] / && !/ rly_/ } split /\n/,
+             `nm $usr/lib/librly.a`],
+          [], 'no other name of the static one is seen from outside')
+  if $mode eq 'release' || $mode eq 'debug';
+
+# tests/hosts/names.c has functions of names that are ours, too.
+SKIP: {
+  skip 'a static program has no sanitizer', 2 if $flags{$mode};
+  skip 'no pkg-config', 2 if system 'command -v pkg-config >/dev/null 2>&1';
+  my $rly = "PKG_CONFIG_PATH=$usr/lib/pkgconfig pkg-config --static " .
+            "--define-variable=prefix=$usr --cflags --libs rly";
+  my $names = scratch('names');
+  builds("$cc $flags -static tests/hosts/names.c \$($rly) -o $names",
+         'a host with functions of the same names links with -static');
+  is((run($names))[1], "6000000f\n", 'and calls its own');
+}
 
 done_testing();

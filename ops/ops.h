@@ -97,7 +97,9 @@ typedef enum OpSpecial {
   SPECIAL_PRINT_TEXT,
   SPECIAL_ASSERT,
   SPECIAL_FAIL,
-  /* The forms of differentiation: op_is_form. */
+  SPECIAL_SAME_STRUCTURE,
+  /* The forms: op_is_form. */
+  SPECIAL_MAP_LEAVES,
   SPECIAL_GRAD,
   SPECIAL_VJP,
   SPECIAL_JVP,
@@ -194,7 +196,7 @@ static inline bool op_is_note(const OpInfo *op) {
 }
 /* Takes functions, or is about derivatives: typed and lowered by itself. */
 static inline bool op_is_form(const OpInfo *op) {
-  return op->special >= SPECIAL_GRAD;
+  return op->special >= SPECIAL_MAP_LEAVES;
 }
 /* Has the library a rule of differentiation for it (stdlib/gradients/)? */
 static inline bool op_has_gradient(const OpInfo *op) {

@@ -58,9 +58,9 @@ void ops_put_signature(FILE *out, const OpInfo *op) {
   for (int i = 0; i < n; i++) {
     OpArg arg = op_arg(op, i);
     fprintf(out, "%s%.*s%s", i ? ", " : "", arg.len, arg.name,
-            arg.tuple      ? "..."
-            : arg.optional ? "?"
-                           : "");
+            arg.tuple || (op->many && i == n - 1) ? "..."
+            : arg.optional                        ? "?"
+                                                  : "");
   }
   for (int i = 0; i < op_attr_count(op); i++) {
     fprintf(out, "%s%s", n || i ? ", " : "", attr_name_text(op->attrs[i].name));

@@ -126,6 +126,7 @@ static const char *special_word(OpSpecial special) {
     case SPECIAL_PRINT_TEXT: return "print_text";
     case SPECIAL_ASSERT: return "assert";
     case SPECIAL_FAIL: return "fail";
+    case SPECIAL_SAME_STRUCTURE: return "same_structure";
     case SPECIAL_NONE:
     case SPECIAL_COUNT: return NULL;
     default: return "form";

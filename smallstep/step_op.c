@@ -7,6 +7,7 @@
 #include "kernels/call.h"
 #include "smallstep/step_machine.h"
 #include "value/show.h"
+#include "value/structure.h"
 
 /* --- Kernels ------------------------------------------------------------ */
 
@@ -156,6 +157,46 @@ static void run_assert(const Effect *e) {
 
 static void run_fail(const Effect *e) { fail_with(e, E0606, "", "failed"); }
 
+static const StepObj *obj_of(Part p) {
+  return (const StepObj *)(uintptr_t)p.v.bits;
+}
+
+static void look_at(void *of, Part p, Looked *out) {
+  const StepMachine *m = of;
+  const StepObj *v = obj_of(p);
+  *out = (Looked){.kind = PART_OTHER};
+  if (v->kind == V_TUPLE) {
+    *out = (Looked){.kind = PART_TUPLE, .count = (int)v->count};
+  } else if (v->kind == V_DATA) {
+    *out = (Looked){
+        .kind = PART_DATA, .count = (int)v->count, .ctor = v->ctor};
+  } else if (v->kind == V_TENSOR && v->tensor->rank > 0 &&
+             dtype_is_float((DType)v->tensor->dtype)) {
+    *out = (Looked){.kind = PART_FLOATS, .tensor = v->tensor};
+  }
+  (void)m;
+}
+
+static Part part_of(void *of, Part p, int i) {
+  (void)of;
+  return (Part){.v.bits = (uintptr_t)obj_of(p)->fields[i]};
+}
+
+static void run_same_structure(const Effect *e) {
+  StepMachine *m = e->m;
+  Part *parts = ARENA_ARRAY(&m->scratch, Part, (size_t)e->count + 1);
+  if (!parts) return;
+  for (int i = 0; i < e->count; i++)
+    parts[i] = (Part){.v.bits = (uintptr_t)e->args->fields[i]};
+  StrBuf text;
+  strbuf_init(&text, &m->mem);
+  PartFns fns = {m, look_at, part_of, &m->stop};
+  bool same = structures_agree(&m->mem, &fns, e->count, parts, &text);
+  if (same) done(e, REDUCE_ASSERT);
+  else step_fail(m, E0613, e->span, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+}
+
 typedef void (*EffectFn)(const Effect *e);
 
 static const EffectFn effects[SPECIAL_COUNT] = {
@@ -163,6 +204,7 @@ static const EffectFn effects[SPECIAL_COUNT] = {
     [SPECIAL_PRINT_TEXT] = run_print_text,
     [SPECIAL_ASSERT] = run_assert,
     [SPECIAL_FAIL] = run_fail,
+    [SPECIAL_SAME_STRUCTURE] = run_same_structure,
 };
 
 /* --- All operators ------------------------------------------------------ */

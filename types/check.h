@@ -78,6 +78,19 @@ typedef struct Sinking {
  * Whoever pushes to the checker's leaves it as it was. */
 typedef VEC(const Expr *) Spine;
 
+/* --- Functions of `map_leaves` --------------------------------------------- */
+
+/* A literal, and what names meant where it stands. */
+typedef struct LeafText {
+  const Expr *call; /* resolved */
+  const Expr *text; /* of the function, as parsed */
+  Definition *def;
+  Unit *unit;
+  Scope *scope;
+  int var_count, type_var_count, dim_count;
+  struct PtrMapEntry *vars, *type_vars, *dims;
+} LeafText;
+
 /* --- The checker --------------------------------------------------------- */
 
 typedef struct Checker {
@@ -102,6 +115,7 @@ typedef struct Checker {
   VEC(Sinking) sinking;
   VEC(const Expr *) matches; /* resolved ones, an outer one first */
   Definitions components;    /* in order of inference */
+  VEC(LeafText *) leaf_texts;
   VEC(Hole *) holes; /* an EX_ERROR's index is one more than its place */
   int component_count;
   VEC(Generic *) generics;   /* that this unit declares */
@@ -137,6 +151,9 @@ Definition *definition_new(Checker *c, Unit *unit, Scope *scope,
 void resolve_new(Checker *c);
 /* Resolves definition `at`, the next one. */
 void resolve_definition(Checker *c, size_t at);
+
+/* One more copy of a literal of `map_leaves`. */
+const Expr *resolve_leaf_again(Checker *c, const LeafText *t);
 
 /* Sorts the definitions that are in no component yet into components, callees
  * before callers: c->components, each definition's `component`. */

@@ -190,6 +190,7 @@ Ty *infer_form(Infer *in, const Expr *e, Ty **args) {
     case SPECIAL_VJP: return infer_vjp(in, e, args);
     case SPECIAL_JVP: return infer_jvp(in, e, args);
     case SPECIAL_WITH_VJP: return infer_with_vjp(in, e, args);
+    case SPECIAL_MAP_LEAVES: return infer_map_leaves(in, e, args);
     case SPECIAL_CHECKPOINT: {
       Ty *f = function_of(in, e, args[0], -1);
       return f ? f : in->error;

@@ -128,6 +128,7 @@ typedef enum ConstraintKind {
   C_FORM,     /* a dimension of an instantiated signature */
   C_INSTANCE, /* a use of a function or constructor of a generic kind */
   C_FORM_OF,  /* the types that a form of differentiation makes (form.c) */
+  C_LEAVES,   /* a call of map_leaves on values that are not known (leaves.c) */
   C_PATTERN,  /* a constructor of a type that is checked by instance, in a
                  pattern for what is not known yet */
 } ConstraintKind;
@@ -158,7 +159,8 @@ struct Constraint {
   const Pattern *pattern; /* C_PATTERN */
   /* C_INSTANCE: e is the use */
   const Expr *call;        /* of which it is the callee; NULL: it is a value */
-  struct Definition *home; /* in which it stands */
+  struct Definition *home; /* in which it stands; of C_LEAVES, too, */
+  uint32_t level;          /* and how deep in lets */
   /* C_FORM: slot = form with names replaced by the slots' values */
   Slot *slot;
   Dim form;
@@ -358,6 +360,10 @@ void solve_finish(Infer *in, bool last);
 /* The type of a call of a form, given those of its arguments. */
 Ty *infer_form(Infer *in, const Expr *e, Ty **args);
 void run_form_of(Infer *in, Constraint *c);
+/* A call of map_leaves: it becomes what it means once the types of its values
+ * are known (leaves.c). */
+Ty *infer_map_leaves(Infer *in, const Expr *e, Ty **args);
+void run_leaves(Infer *in, Constraint *c);
 
 /* --- Expressions (infer.c, call.c, pattern.c) ---------------------------- */
 
@@ -390,6 +396,8 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
 /* May what this evaluates to be generalised? */
 bool is_value(Mem *mem, const Expr *e);
 VarInfo *var_info(Infer *in, const Var *var);
+/* Makes room for the variables of what was resolved meanwhile. */
+void infer_grow_vars(Infer *in);
 /* A variable that the text does not have. */
 Var *var_late(Infer *in, const Name *name, Span span);
 

@@ -66,9 +66,9 @@ static Instance *find_instance(const Generic *g, const KindArg *args) {
   return at ? at->instance : NULL;
 }
 
-/* Variables of bodies that were resolved meanwhile.  The late ones have ids
- * below theirs, so these are found in the table from now on. */
-static void grow_vars(Infer *in) {
+/* The late ones have ids below theirs, so these are found in the table from now
+ * on. */
+void infer_grow_vars(Infer *in) {
   size_t count = in->p->next_var_id - in->first_var + 1, old = in->vars.len;
   if (count <= old || !VEC_RESERVE(&in->vars, count - old)) return;
   memset(in->vars.data + old, 0, (count - old) * sizeof *in->vars.data);
@@ -180,7 +180,7 @@ static Instance *instance_new(Infer *in, Generic *g, const KindArg *args,
   size_t first = p->diags->list.len, errors = p->diags->errors;
   resolve_instance(in, inst, at);
   if (p->diags->errors > errors) instance_failed(in, inst, first);
-  grow_vars(in);
+  infer_grow_vars(in);
   if (!mem_exhausted(in->mem)) sign(in, d);
   return inst;
 }

@@ -500,6 +500,12 @@ void report_stuck(Infer *in, Constraint *c) {
     diag_hint(d, "annotate its parameters: fn (%%x: float32) { ... }");
     return;
   }
+  if (c->kind == C_LEAVES) {
+    Diag *d = diag_error(diags, E0202, c->e->args[1]->span,
+                         "`map_leaves` must know what this value holds");
+    diag_hint(d, "annotate it: %%params: (Tensor[(3), float32], float32)");
+    return;
+  }
   if (c->kind == C_INSTANCE) {
     report_no_instance(in, c);
     return;

@@ -304,9 +304,11 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
   OpId op = op_find(name->name->text, &dyn);
   if (op == OP_COUNT) unknown_ident(r, name->span, name->name);
   bool takes = op == OP_COUNT || check_operator_arity(r, e, op, dyn);
+  if (op == OP_MAP_LEAVES) e = resolve_leaf_call(r, e);
   const Expr *const *args = takes ? resolve_args(r, e, head) : NULL;
   if (!takes || op == OP_COUNT || (e->count > 0 && !args))
     return resolve_error(r, e->span);
+  if (op == OP_MAP_LEAVES) return resolve_map_leaves(r, e, args);
   return resolve_operator(r, e, op, dyn, e->count, args);
 }
 

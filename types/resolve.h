@@ -54,6 +54,11 @@ Expr *resolve_dim_value(Resolver *r, Span span, const TypeVar *dim);
 
 /* The body of an inlined function, for a call of it (resolve_inline.c). */
 const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g);
+/* A call of `map_leaves`, its arguments resolved (resolve_leaves.c). */
+const Expr *resolve_map_leaves(Resolver *r, const Expr *e,
+                               const Expr *const *args);
+/* The call as it is to be resolved: its literal without kinds. */
+const Expr *resolve_leaf_call(Resolver *r, const Expr *e);
 /* The body of a scope, which may be the home of graph variables. */
 const Expr *resolve_body(Resolver *r, const Expr *e);
 

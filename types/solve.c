@@ -420,6 +420,7 @@ static void run(Infer *in, Constraint *c) {
       [C_PROJ] = run_projection, [C_FIELD] = run_field,
       [C_FORM] = run_form,       [C_INSTANCE] = run_instance,
       [C_FORM_OF] = run_form_of, [C_PATTERN] = run_pattern,
+      [C_LEAVES] = run_leaves,
   };
   c->queued = false;
   if (!c->gone) runners[c->kind](in, c);

@@ -33,6 +33,7 @@ static void checker_init(Checker *c, Program *p, Unit *unit) {
   VEC_INIT(&c->adt_instances, c->mem);
   VEC_INIT(&c->sinking, c->mem);
   VEC_INIT(&c->matches, c->mem);
+  VEC_INIT(&c->leaf_texts, c->mem);
   VEC_INIT(&c->holes, c->mem);
   VEC_INIT(&c->spine, c->mem);
   VEC_INIT(&c->components, c->mem);
@@ -58,6 +59,7 @@ static void checker_done(Checker *c) {
   VEC_DONE(&c->adt_instances);
   VEC_DONE(&c->sinking);
   VEC_DONE(&c->matches);
+  VEC_DONE(&c->leaf_texts);
   VEC_DONE(&c->holes);
   VEC_DONE(&c->spine);
   VEC_DONE(&c->components);

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "value/show.h"
+#include "value/structure.h"
 #include "vm/vm.h"
 
 /* --- Operands ----------------------------------------------------------- */
@@ -441,6 +442,47 @@ static bool special_fail(Session *s, const OpSite *site, const uint16_t *list) {
   return fail_with(s, site, list, E0606, "", "failed");
 }
 
+static void look_at(void *of, Part p, Looked *out) {
+  Session *s = of;
+  *out = (Looked){.kind = PART_OTHER};
+  if (p.type->kind == TY_TUPLE) {
+    *out = (Looked){.kind = PART_TUPLE, .count = p.type->count};
+  } else if (p.type->kind == TY_ADT && p.type->adt->ctor_count > 0) {
+    const Ctor *ctor = &p.type->adt->ctors[p.v.obj->tag];
+    *out = (Looked){.kind = PART_DATA, .count = ctor->field_count, .ctor = ctor};
+  } else if (p.type->kind == TY_TENSOR && !type_is_scalar(p.type) &&
+             dtype_is_float((DType)p.type->dtype)) {
+    *out = (Looked){.kind = PART_FLOATS, .tensor = p.v.tensor};
+  }
+  (void)s;
+}
+
+static Part part_of(void *of, Part p, int i) {
+  Session *s = of;
+  Part made;
+  made.v = value_field(&s->store, p.type, p.v, i, &made.type);
+  return made;
+}
+
+static bool special_same_structure(Session *s, const OpSite *site,
+                                   const uint16_t *list) {
+  int n = site->source_count;
+  Part *parts = ARENA_ARRAY(&s->scratch, Part, (size_t)n + 1);
+  if (!parts) return vm_out_of_memory(s);
+  for (int i = 0; i < n; i++)
+    parts[i] = (Part){site->sources[i].type, s->regs[list[i]]};
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  PartFns fns = {s, look_at, part_of, &s->store.stop};
+  bool same = structures_agree(s->mem, &fns, n, parts, &text);
+  if (mem_exhausted(s->mem)) same = vm_out_of_memory(s);
+  else if (store_should_stop(&s->store)) same = vm_stopped(s);
+  else if (!same) vm_fault(s, E0613, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+  arena_reset(&s->scratch);
+  return same;
+}
+
 /* What the language calls operators and no kernel can do: they have effects. */
 typedef bool (*SpecialFn)(Session *s, const OpSite *site, const uint16_t *list);
 
@@ -449,6 +491,7 @@ static const SpecialFn specials[SPECIAL_COUNT] = {
     [SPECIAL_PRINT_TEXT] = special_print_text,
     [SPECIAL_ASSERT] = special_assert,
     [SPECIAL_FAIL] = special_fail,
+    [SPECIAL_SAME_STRUCTURE] = special_same_structure,
 };
 
 bool vm_special(Session *s, const Word *pc) {

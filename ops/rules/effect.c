@@ -14,7 +14,13 @@ static RuleStatus unit(RuleCall *c) {
 RULE(print, "any -> ()", .fits = FITS_ALWAYS);
 static RuleStatus rule_print(RuleCall *c) { return unit(c); }
 
-/* Forms of differentiation are typed by the checker itself (types/form.c). */
+/*   x1, ..., xn : T
+ *   --------------------------------
+ *   same_structure(x1, ..., xn) : ()                                        */
+RULE(same_structure, "T, T... -> ()");
+static RuleStatus rule_same_structure(RuleCall *c) { return unit(c); }
+
+/* Forms are typed by the checker itself (types/form.c, types/leaves.c). */
 RULE(form, "a function and what it takes", .fits = FITS_ALWAYS);
 static RuleStatus rule_form(RuleCall *c) {
   (void)c;

@@ -44,8 +44,8 @@ for my $entry (split /^## /m, $page) {
   my ($name, $signature) = $entry =~ /\A(\S+)\n\n`[^(]*\((.*?)\)`/s or next;
   my ($call) = $entry =~ /^```rly\n(.*?);\n\/\//ms;
   # Any number of values may stand behind a message, and no attribute behind
-  # them.
-  my $values = $signature =~ /\bvalues\.\.\./;
+  # them; or of the last operand.
+  my $values = $signature =~ /\b(?:values|other)\.\.\./;
   next if $name eq 'fail';
   # Forms take as many operands as a function does: tests/gradient/forms.rly.
   next if $entry =~ /^- type: `a function and what it takes`/m;
@@ -59,7 +59,7 @@ for my $entry (split /^## /m, $page) {
   refused("$name(" . join(', ', ('fn () { 1 }') x @operands) . ')', '',
           "`$name`") if @operands && $entry !~ /^- type: `(?:T|any)/m;
   next if $call !~ /^\Q$name\E\(/;
-  my $more = $values ? $call =~ s/message=/nosuch=1, message=/r
+  my $more = $call =~ /message=/ ? $call =~ s/message=/nosuch=1, message=/r
                      : with($call, 'nosuch', 1);
   refused($more, '[E0109]', "no attribute `nosuch`");
   for (@attributes) {

@@ -1,0 +1,131 @@
+/* The call of `map_leaves`, whose function is used at the type of each tensor
+ * that the values hold (types/leaves.c).
+ *
+ *   map_leaves(fn (%p, %g) { %p - %r * %g }, @f(), %y)
+ *   { let %value = @f(); map_leaves(fn (%p, %g) { %p - %r * %g }, %value, %y) }
+ *
+ * A literal is checked once for each of these types, so its text is resolved
+ * again for the second and further ones, among the names that are in scope
+ * here.  What its annotations say of shapes and dtypes, those types say. */
+#include "types/resolve.h"
+
+/* --- The literal ---------------------------------------------------------- */
+
+/* The literal without parameters of the kinds Shape and Float, and without the
+ * types that mention them. */
+static const Expr *without_kinds(Resolver *r, const Expr *e) {
+  const Fn *fn = e->fn;
+  if (!params_generic(fn->type_param_count, fn->type_params)) return e;
+  Fn *bare = ARENA_NEW(r->arena, Fn);
+  Var **params = ARENA_ARRAY(r->arena, Var *, (size_t)fn->param_count);
+  Expr *made = expr_new(r->arena, EX_FN, e->span);
+  if (!params) return e;
+  *bare = *fn;
+  bare->type_param_count = 0;
+  bare->result = NULL;
+  for (int i = 0; i < fn->param_count; i++)
+    params[i] =
+        var_new(r->arena, fn->params[i]->name, fn->params[i]->span, NULL);
+  bare->params = params;
+  made->fn = bare;
+  return made;
+}
+
+const Expr *resolve_leaf_call(Resolver *r, const Expr *e) {
+  if (e->count == 0 || e->args[0]->kind != EX_FN) return e;
+  Expr *made = expr_new(r->arena, EX_CALL, e->span);
+  const Expr **args =
+      ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
+  if (!args) return e;
+  *made = *e;
+  for (int i = 0; i < e->count; i++) args[i] = e->args[i];
+  args[0] = without_kinds(r, e->args[0]);
+  made->args = args;
+  return made;
+}
+
+/* --- Scopes --------------------------------------------------------------- */
+
+static struct PtrMapEntry *names_of(Resolver *r, const PtrMap *map,
+                                    int *count) {
+  *count = 0;
+  struct PtrMapEntry *names =
+      ARENA_ARRAY(&r->c->arena, struct PtrMapEntry, map->len + 1);
+  for (size_t i = 0; names && i < map->cap; i++)
+    if (map->slots[i].key && map->slots[i].value)
+      names[(*count)++] = map->slots[i];
+  return names;
+}
+
+static void remember(Resolver *r, const Expr *call, const Expr *text) {
+  LeafText *t = ARENA_NEW(&r->c->arena, LeafText);
+  *t = (LeafText){.call = call,
+                  .text = text,
+                  .def = r->def,
+                  .unit = r->unit,
+                  .scope = r->scope};
+  t->vars = names_of(r, &r->vars, &t->var_count);
+  t->type_vars = names_of(r, &r->type_vars, &t->type_var_count);
+  t->dims = names_of(r, &r->dims, &t->dim_count);
+  VEC_PUSH(&r->c->leaf_texts, t);
+}
+
+static void put_names(PtrMap *map, int count,
+                      const struct PtrMapEntry *names) {
+  for (int i = 0; i < count; i++) ptrmap_put(map, names[i].key, names[i].value);
+}
+
+/* Its matches have the arms of those that were resolved before. */
+const Expr *resolve_leaf_again(Checker *c, const LeafText *t) {
+  Resolver r;
+  size_t matches = c->matches.len;
+  resolver_init(&r, c, t->def);
+  r.unit = t->unit;
+  r.scope = t->scope;
+  put_names(&r.vars, t->var_count, t->vars);
+  put_names(&r.type_vars, t->type_var_count, t->type_vars);
+  put_names(&r.dims, t->dim_count, t->dims);
+  if (t->unit->has_graph) r.homes = homes_find(&r, t->text);
+  const Expr *made = resolve_expr(&r, t->text);
+  homes_done(r.homes);
+  resolver_done(&r);
+  c->matches.len = matches;
+  return made;
+}
+
+/* --- The call ------------------------------------------------------------- */
+
+/* May it stand in several places, and be evaluated in each? */
+static bool is_atom(const Expr *e) {
+  return e->kind == EX_VAR || e->kind == EX_ERROR;
+}
+
+static bool is_function(const Expr *e) {
+  return e->kind == EX_FN || e->kind == EX_GLOBAL || e->kind == EX_OP;
+}
+
+const Expr *resolve_map_leaves(Resolver *r, const Expr *e,
+                               const Expr *const *args) {
+  int n = e->count, lets = 0;
+  const Expr **uses = ARENA_ARRAY(r->arena, const Expr *, (size_t)n);
+  Binding *bound = ARENA_ARRAY(r->arena, Binding, (size_t)n);
+  if (!uses || !bound) return resolve_error(r, e->span);
+  for (int i = 0; i < n; i++) {
+    uses[i] = args[i];
+    if (is_atom(args[i]) || (i == 0 && is_function(args[i]))) continue;
+    const char *name =
+        i ? arena_printf(r->arena, "value%d", i) : "map_function";
+    Var *var =
+        var_new(r->arena, name_of(r->p->names, name), args[i]->span, NULL);
+    var->id = r->p->next_var_id++;
+    bound[lets++] = (Binding){.kind = BIND_LET,
+                              .span = args[i]->span,
+                              .var = var,
+                              .value = args[i]};
+    uses[i] = resolve_var_use(r, args[i]->span, var);
+  }
+  const Expr *call = resolve_operator(r, e, OP_MAP_LEAVES, false, n, uses);
+  if (call->kind == EX_CALL && args[0]->kind == EX_FN)
+    remember(r, call, e->args[0]);
+  return lets ? expr_block(r->arena, e->span, lets, bound, call) : call;
+}

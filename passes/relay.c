@@ -200,7 +200,7 @@ static bool is_extern(const Item *item) {
  * last: TVM's parser takes one, at the end. */
 static int add_types(Relay *r, Item *out, int n, bool externs) {
   int first = n;
-  for (int i = 0; i < r->unit->item_count; i++) {
+  for (int i = 0; i < r->unit->item_count && !mem_exhausted(r->p->mem); i++) {
     const Item *item = &r->unit->items[i];
     if (item->kind != ITEM_TYPE || is_extern(item) != externs) continue;
     if (item->adt->meaning || relay_is_generic_type(item)) continue;
@@ -212,7 +212,7 @@ static int add_types(Relay *r, Item *out, int n, bool externs) {
 }
 
 static int add_functions(Relay *r, Item *out, int n) {
-  for (size_t i = 0; i < r->needs.len; i++)
+  for (size_t i = 0; i < r->needs.len && !mem_exhausted(r->p->mem); i++)
     out[n++] = map_function(r, r->needs.data[i]);
   return n;
 }
@@ -232,7 +232,8 @@ static void declare_ctors(Relay *r, const AdtDecl *adt) {
 /* One expression is @main where there is none; it comes last. */
 static void check_expression(Relay *r, const Item *item, int *seen) {
   bool has_main = ptrmap_has(&r->by_name, name_of(r->p->names, "main"));
-  if (has_main || (*seen)++ > 0) {
+  (*seen)++;
+  if (has_main || item != r->main) {
     relay_refuse(r, item->span, "an expression at top level besides %s",
                  has_main ? "@main" : "another");
   }

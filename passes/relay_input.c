@@ -104,10 +104,14 @@ static bool spread(const Relay *r, Needs *n) {
   return changed;
 }
 
+/* Of several expressions the first is mapped: the others are refused as they
+ * are (check_expression). */
 static void add_item(Relay *r, const Item *item) {
   if (item->kind == ITEM_PARAM) VEC_PUSH(&r->params, item);
   bool value = item->kind == ITEM_PARAM && item->expr;
-  if (!value && item->kind != ITEM_DEF && item->kind != ITEM_EXPR) return;
+  bool first = item->kind == ITEM_EXPR && !r->main;
+  if (!value && item->kind != ITEM_DEF && !first) return;
+  if (first) r->main = item;
   Needs *n = needs_new(r, item);
   if (item->kind == ITEM_DEF) ptrmap_put(&r->by_name, item->name, n);
 }
@@ -115,7 +119,7 @@ static void add_item(Relay *r, const Item *item) {
 /* Ends, as flags only rise: at most params times definitions rounds. */
 void relay_find_inputs(Relay *r) {
   for (int i = 0; i < r->unit->item_count; i++) add_item(r, &r->unit->items[i]);
-  for (size_t i = 0; i < r->needs.len; i++) {
+  for (size_t i = 0; i < r->needs.len && !mem_exhausted(r->p->mem); i++) {
     Needs *n = r->needs.data[i];
     n->params = ARENA_ARRAY(r->arena, bool, r->params.len + 1);
     if (n->params) find_direct(r, n);

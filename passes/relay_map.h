@@ -43,6 +43,8 @@ typedef struct Relay {
   bool names_fields;     /* a type of the text has named fields */
   PtrMap type_args;      /* an alias's parameter -> TypeExpr, mapped */
   int alias_depth;       /* aliases within one another */
+  int alias_parts;       /* of the type whose aliases are written out */
+  const Item *main;      /* the expression that becomes @main; NULL: none */
   bool has_generic_adts; /* the text has types of shapes or dtypes: */
   PtrMap adt_places;     /* an instance's Name, or this struct -> PtrMap:
                             where a constructor's text is -> its Adt */

@@ -100,6 +100,15 @@ static const TypeExpr *alias_meaning(Relay *r, const AdtDecl *alias,
   return made;
 }
 
+/* Aliases of pairs of aliases are as long as a power of two when written out. */
+static bool too_long(Relay *r, const TypeExpr *t) {
+  if (r->alias_parts++ == ALIAS_PARTS_MAX)
+    relay_refuse(r, t->span,
+                 "a type that has more than %d parts without its aliases",
+                 (int)ALIAS_PARTS_MAX);
+  return r->alias_parts > ALIAS_PARTS_MAX || mem_exhausted(r->p->mem);
+}
+
 /* Gives `t` itself where nothing in it can change. */
 static const TypeExpr *write_out(Relay *r, const TypeExpr *t, int depth) {
   bool named = t->kind == TX_NAME;
@@ -109,7 +118,8 @@ static const TypeExpr *write_out(Relay *r, const TypeExpr *t, int depth) {
   const AdtDecl *alias = named ? ptrmap_get(&r->aliases, t->name) : NULL;
   if (depth > ALIASES_MAX)
     relay_refuse(r, t->span, "aliases of aliases as deep as this");
-  if (depth > ALIASES_MAX || (!alias && t->arg_count == 0 && !t->result))
+  if (depth > ALIASES_MAX || too_long(r, t) ||
+      (!alias && t->arg_count == 0 && !t->result))
     return t;
   TypeExpr *made = arena_copy(r->arena, t, sizeof *t);
   const TypeExpr **args =
@@ -125,6 +135,7 @@ static const TypeExpr *write_out(Relay *r, const TypeExpr *t, int depth) {
 
 /* The type without aliases. */
 static const TypeExpr *without_aliases(Relay *r, const TypeExpr *t) {
+  r->alias_parts = 0;
   return r->aliases.len > 0 ? write_out(r, t, 0) : t;
 }
 

@@ -31,6 +31,10 @@ my %program = (
   ALIAS_DEPTH_MAX => sub {
     join('', map { "type A$_ = A" . ($_ + 1) . ";\n" } 1 .. $_[0] - 1)
       . "type A$_[0] = int32;\ndef \@f(%x: A1) { %x }\n\@f(1)" },
+  # An alias, a tuple of fields, and as many fields as are left.
+  ALIAS_PARTS_MAX => sub {
+    'type A = (' . join(', ', ('int32') x ($_[0] - 2))
+      . ");\ndef \@f(%x: A) { %x }" },
   RANK_MAX => sub {
     'def @f(%x: Tensor[(' . '1, ' x $_[0] . "), int32]) { 1 }\n1" },
   TYPE_DEPTH_MAX => sub {
@@ -59,7 +63,8 @@ my %program = (
 for my $name (sort keys %program) {
   my ($n, $code) = @{$limit{$name}}{qw(most code)};
   # What is too large for code is found when it is made.
-  my @command = $code eq 'E0705' ? 'run' : 'check';
+  my @command = $code eq 'E0705' ? 'run'
+              : $code eq 'E0508' ? ('fmt', '--relay') : 'check';
   my $fine = rly(@command, spew(scratch("$name.rly"), $program{$name}->($n)));
   is($fine->{status}, 0, "$name: $n are taken")
     or diag substr $fine->{err}, 0, 400;

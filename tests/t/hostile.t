@@ -51,7 +51,8 @@ sub judge {
   my ($command, $run, $class, $place, $code) = @_;
   my $status = $run->{status};
   my $runs = $command eq 'run' || $command eq 'step';
-  return $status <= 1 if $command eq 'test'; # its verdict is of expectations
+  # The first tells of expectations, the second of what plain Relay can say.
+  return $status <= 1 if $command eq 'test' || $command eq 'fmt --relay';
   return $status == 0 if $class eq 'fine'
       || $class eq 'checked' && $command eq 'fmt'
       || $class =~ /run|idle/ && !$runs;
@@ -67,16 +68,19 @@ sub judge {
 sub judged {
   my ($run, @command) = (undef, @_);
   my @verdict = split ' ', pop @command;
+  my $name = $command[1] eq '--relay' ? 'fmt --relay' : $command[0];
   for my $seconds ($verdict[-1] eq 'E0703' ? (0.5, 5, 50) : 60) {
     $run = ended($seconds, @command);
-    return if judge($command[0], $run, @verdict);
+    return if judge($name, $run, @verdict);
     last if $run->{err} !~ /E0703/;
   }
   return "@command: status $run->{status}: " . substr $run->{err}, 0, 300;
 }
 
-my @commands = (['check'], ['fmt'], ['dump', '--ir'], ['dump', '--bytecode'],
-                ['run'], ['step', '--steps', '20'], ['test']);
+my @commands = (['check'], ['fmt'], ['fmt', '--relay'], ['dump', '--ir'],
+                ['dump', '--bytecode'], ['dump', '--format', 'json'],
+                ['dump', '--format', 'dot'], ['opt', '-O2'], ['run'],
+                ['step', '--steps', '20'], ['test']);
 my $count = 0;
 for my $what (one_in(1, 0, sort keys %programs)) {
   my ($verdict, $text) = @{$programs{$what}};

@@ -200,6 +200,10 @@ static bool is_extern(const Item *item) {
  * last: TVM's parser takes one, at the end. */
 static int add_types(Relay *r, Item *out, int n, bool externs) {
   int first = n;
+  for (size_t i = 0; !externs && i < r->types.len; i++) {
+    out[n] = map_adt(r, r->types.data[i]);
+    out[n++].linked = true;
+  }
   for (int i = 0; i < r->unit->item_count && !mem_exhausted(r->p->mem); i++) {
     const Item *item = &r->unit->items[i];
     if (item->kind != ITEM_TYPE || is_extern(item) != externs) continue;
@@ -260,6 +264,8 @@ static void check_let(Relay *r, const Item *item, int expressions) {
 /* Looks at what the items are; what is in them is for the map to refuse. */
 static void check_items(Relay *r) {
   int expressions = 0;
+  for (size_t i = 0; i < r->types.len; i++)
+    declare_ctors(r, r->types.data[i]->adt);
   for (int i = 0; i < r->unit->item_count; i++) {
     const Item *item = &r->unit->items[i];
     switch (item->kind) {
@@ -283,6 +289,7 @@ static void relay_init(Relay *r, Program *p, const Unit *u, Arena *arena) {
   *r = (Relay){.p = p, .unit = u, .arena = arena};
   VEC_INIT(&r->params, p->mem);
   VEC_INIT(&r->needs, p->mem);
+  VEC_INIT(&r->types, p->mem);
   VEC_INIT(&r->hidden, p->mem);
   VEC_INIT(&r->hidden_dims, p->mem);
   VEC_INIT(&r->brackets, p->mem);
@@ -291,6 +298,7 @@ static void relay_init(Relay *r, Program *p, const Unit *u, Arena *arena) {
   relay_adts_init(r);
   ptrmap_init(&r->by_name, p->mem);
   ptrmap_init(&r->library, p->mem);
+  ptrmap_init(&r->mentioned, p->mem);
   ptrmap_init(&r->refused, p->mem);
   ptrmap_init(&r->ctors, p->mem);
   ptrmap_init(&r->adts, p->mem);
@@ -315,6 +323,7 @@ static void relay_done(Relay *r) {
   VEC_DONE(&r->unsaid);
   ptrmap_done(&r->by_name);
   ptrmap_done(&r->library);
+  ptrmap_done(&r->mentioned);
   ptrmap_done(&r->refused);
   ptrmap_done(&r->ctors);
   ptrmap_done(&r->adts);
@@ -347,7 +356,7 @@ static Item *instance_types(Relay *r, int *count) {
 static Unit *map_unit(Relay *r, Unit *u) {
   Unit *made = ARENA_NEW(r->arena, Unit);
   *made = *r->unit;
-  size_t linked = r->library.len, own = (size_t)made->item_count;
+  size_t linked = r->library.len + r->types.len, own = (size_t)made->item_count;
   Item *rest = ARENA_ARRAY(r->arena, Item, 2 * own + linked);
   if (!rest) return u;
   int types = add_types(r, rest, 0, false);

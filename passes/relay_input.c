@@ -1,6 +1,7 @@
 /* Which functions reach which `param`s: directly, or through functions that
  * they name.  Each gets them as leading parameters, in the order of the text.
- * What is reached of our library and is not in TVM's joins the text.
+ * What is reached of our library and is not in TVM's joins the text, functions
+ * and data types.
  *
  *   param @w: ...;                        def @f(%w, %x) { %x + %w }
  *   def @f(%x) { %x + @w }       ==>      def @g(%w, %x) { @f(%w, %x) }
@@ -79,16 +80,74 @@ static void note_global(Relay *r, Needs *n, const Expr *use) {
   if (callee) VEC_PUSH(&n->uses, callee);
 }
 
+/* --- Data types of the library -------------------------------------------- */
+
+static void mention_types(Relay *r, const TypeExpr *t);
+
+static bool declares(const AdtDecl *adt, const Name *name) {
+  bool found = adt && adt->name == name;
+  for (int k = 0; adt && k < adt->ctor_count; k++)
+    found |= adt->ctors[k].name == name;
+  return found;
+}
+
+static void link_type(Relay *r, const Item *item) {
+  for (size_t i = 0; i < r->types.len; i++)
+    if (r->types.data[i]->name == item->name) return;
+  VEC_PUSH(&r->types, item);
+  for (int k = 0; k < item->adt->ctor_count; k++)
+    for (int i = 0; i < item->adt->ctors[k].field_count; i++)
+      mention_types(r, item->adt->ctors[k].fields[i]);
+}
+
+/* The name of a type or of a constructor; any other is passed over. */
+static void mention(Relay *r, const Name *name) {
+  Program *p = r->p;
+  if (!name || ptrmap_has(&r->mentioned, name)) return;
+  ptrmap_put(&r->mentioned, name, (void *)name);
+  for (int i = 0; i < r->unit->item_count; i++)
+    if (declares(r->unit->items[i].adt, name)) return;
+  for (int kind = 0; kind < 2 && p->find_in_library; kind++) {
+    const Unit *unit = p->find_in_library(p, kind ? 'C' : 'T', name);
+    if (!unit || is_of_relay(unit->source->path)) continue;
+    for (int i = 0; i < unit->item_count; i++)
+      if (unit->items[i].kind == ITEM_TYPE &&
+          declares(unit->items[i].adt, name))
+        link_type(r, &unit->items[i]);
+  }
+}
+
+static void mention_types(Relay *r, const TypeExpr *t) {
+  if (!t) return;
+  mention(r, t->name);
+  for (int i = 0; i < t->arg_count; i++) mention_types(r, t->args[i]);
+  mention_types(r, t->result);
+}
+
+static void mention_in(Relay *r, const ExprWalk *w) {
+  if (w->event == WALK_PATTERN) mention(r, w->pattern->name);
+  if (w->event == WALK_BIND && w->var) mention_types(r, w->var->annotation);
+  if (w->event != WALK_ENTER) return;
+  if (w->at->kind == EX_IDENT) mention(r, w->at->name);
+  if (w->at->kind == EX_FN) mention_types(r, w->at->fn->result);
+}
+
+/* --- Uses ----------------------------------------------------------------- */
+
 /* A script's expression takes the `let`s before it along. */
 static void find_direct(Relay *r, Needs *n) {
   ExprWalk w;
-  expr_walk_start(&w, r->p->mem, WALK_ENTER, n->item->expr);
+  expr_walk_start(&w, r->p->mem, WALK_ENTER | WALK_BIND | WALK_PATTERN,
+                  n->item->expr);
   for (int i = 0; n->item->kind == ITEM_EXPR && i < r->unit->item_count; i++) {
     const Item *item = &r->unit->items[i];
     if (item->kind == ITEM_LET_LOCAL) expr_walk_add(&w, item->expr);
   }
-  while (expr_walk_next(&w))
-    if (w.at->kind == EX_GLOBAL) note_global(r, n, w.at);
+  while (expr_walk_next(&w)) {
+    mention_in(r, &w);
+    if (w.event == WALK_ENTER && w.at->kind == EX_GLOBAL)
+      note_global(r, n, w.at);
+  }
   expr_walk_end(&w);
 }
 
@@ -107,6 +166,10 @@ static bool spread(const Relay *r, Needs *n) {
 /* Of several expressions the first is mapped: the others are refused as they
  * are (check_expression). */
 static void add_item(Relay *r, const Item *item) {
+  mention_types(r, item->annotation);
+  for (int k = 0; item->adt && k < item->adt->ctor_count; k++)
+    for (int i = 0; i < item->adt->ctors[k].field_count; i++)
+      mention_types(r, item->adt->ctors[k].fields[i]);
   if (item->kind == ITEM_PARAM) VEC_PUSH(&r->params, item);
   bool value = item->kind == ITEM_PARAM && item->expr;
   bool first = item->kind == ITEM_EXPR && !r->main;
@@ -136,4 +199,5 @@ void relay_inputs_done(Relay *r) {
   for (size_t i = 0; i < r->needs.len; i++) VEC_DONE(&r->needs.data[i]->uses);
   VEC_DONE(&r->needs);
   VEC_DONE(&r->params);
+  VEC_DONE(&r->types);
 }

@@ -34,20 +34,22 @@ typedef struct Relay {
   Arena *arena;
   VEC(const Item *) params;
   VEC(Needs *) needs;
-  PtrMap by_name;        /* a def's Name -> Needs */
-  PtrMap library;        /* the same of the library's that TVM's lacks */
-  PtrMap refused;        /* uses of the library that were reported */
-  PtrMap ctors;          /* names of the unit's constructors */
-  PtrMap adts;           /* Name -> AdtDecl, of list literals */
-  PtrMap aliases;        /* Name -> AdtDecl */
-  bool names_fields;     /* a type of the text has named fields */
-  PtrMap type_args;      /* an alias's parameter -> TypeExpr, mapped */
-  int alias_depth;       /* aliases within one another */
-  int alias_parts;       /* of the type whose aliases are written out */
-  const Item *main;      /* the expression that becomes @main; NULL: none */
-  bool has_generic_adts; /* the text has types of shapes or dtypes: */
-  PtrMap adt_places;     /* an instance's Name, or this struct -> PtrMap:
-                            where a constructor's text is -> its Adt */
+  PtrMap by_name;          /* a def's Name -> Needs */
+  PtrMap library;          /* the same of the library's that TVM's lacks */
+  PtrMap mentioned;        /* names that may be of types and constructors */
+  VEC(const Item *) types; /* of the library, which TVM's lacks */
+  PtrMap refused;          /* uses of the library that were reported */
+  PtrMap ctors;            /* names of the unit's constructors */
+  PtrMap adts;             /* Name -> AdtDecl, of list literals */
+  PtrMap aliases;          /* Name -> AdtDecl */
+  bool names_fields;       /* a type of the text has named fields */
+  PtrMap type_args;        /* an alias's parameter -> TypeExpr, mapped */
+  int alias_depth;         /* aliases within one another */
+  int alias_parts;         /* of the type whose aliases are written out */
+  const Item *main;        /* the expression that becomes @main; NULL: none */
+  bool has_generic_adts;   /* the text has types of shapes or dtypes: */
+  PtrMap adt_places;       /* an instance's Name, or this struct -> PtrMap:
+                              where a constructor's text is -> its Adt */
   VEC(PtrMap *) adt_maps;
   PtrMap adt_names;             /* an instance -> what its names end with */
   VEC(const Adt *) adt_written; /* the same, in the order of their uses */

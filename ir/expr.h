@@ -244,6 +244,11 @@ struct Expr {
       const struct Expr *parsed; /* of a resolved node: where it tells that */
     } field;                     /* FIELD */
     struct {
+      const Type *type; /* of a parsed node: the cell's, by the checker; the
+                           error type where it has several */
+      const struct Expr *parsed; /* of a resolved node: where it tells that */
+    } cell;                      /* REF, READ, WRITE */
+    struct {
       const struct Expr *parsed; /* of a resolved node: where `seen` is told */
       uint8_t seen;              /* BRANCH_ bits, by the checker */
       bool known; /* what is known decides it, without a shape, too: it stands
@@ -292,6 +297,10 @@ Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);
 /* The variable with its annotation. */
 Span var_span(const Var *var);
+/* Is it a `ref`, a `ref_read` or a `ref_write`? */
+static inline bool expr_is_of_cell(const Expr *e) {
+  return e->kind == EX_REF || e->kind == EX_READ || e->kind == EX_WRITE;
+}
 /* The index of the constructor's field of that name; -1: it has none. */
 int ctor_field(const struct Ctor *ctor, const Name *name);
 /* The constructor of a list literal's end: that of two which is not `cons`. */

@@ -143,6 +143,18 @@ Unit *unit_new(Program *p, SourceFile *source) {
   return u;
 }
 
+void unit_share(Unit *u, const Unit *from) {
+  u->version_header = from->version_header;
+  u->has_graph = from->has_graph;
+  u->items = from->items;
+  u->item_count = from->item_count;
+  u->meta = from->meta;
+  u->meta_count = from->meta_count;
+  u->meta_span = from->meta_span;
+  u->entries = from->entries;
+  u->entry_count = from->entry_count;
+}
+
 void program_drop_unit(Program *p, Unit *u) {
   Unit **link = &p->units, *before = NULL;
   while (*link && *link != u) {

@@ -99,6 +99,7 @@ typedef struct Unit {
   const char *meta_text;      /* or one that the relay pass made; or NULL */
   int entry_count;            /* functions that a host asks a pass for: */
   const Name *const *entries; /* none: those that fit */
+  bool loses_cell;    /* `functional` cannot follow its cells: `stores` does */
   int unsaid_count;   /* annotations that the relay pass left out, since */
   const Span *unsaid; /* plain Relay has no words for their types */
   int comment_count;
@@ -295,6 +296,9 @@ void program_free(Program *p);
 /* A new, empty unit at the end of the program's list; never NULL while the
  * arena's promise holds (see mem.h). */
 Unit *unit_new(Program *p, SourceFile *source);
+/* Puts the text of `from`, as parsed, into an empty unit, of another program,
+ * too.  The nodes stay those of `from`, which has to live as long. */
+void unit_share(Unit *u, const Unit *from);
 /* Removes and frees the newest unit (it was refused). */
 void program_drop_unit(Program *p, Unit *u);
 

@@ -23,6 +23,8 @@
  * Cells that a program makes while it runs stay cells: plain Relay has them.
  * What cannot be followed is refused, each with its place.
  *
+ *   functional_store.c   before all this, cells that cannot be followed, as
+ *                        numbers; a pass of its own
  *   functional_choose.c  cells that branches choose and functions give
  *   functional_reach.c   who touches the state, and what it is passed to
  *   functional_map.c     functions with the state threaded through */
@@ -33,10 +35,6 @@
 
 #include "ir/walk.h"
 #include "passes/pass.h"
-
-/* The parts of the state's type as a tree: types nest without a limit where
- * they are inferred, and what is written recurses over them. */
-enum { STATE_TYPE_MOST = 4096 };
 
 void functional_refuse(Functional *f, Span span, const char *remedy,
                        const char *format, ...) {
@@ -170,6 +168,11 @@ static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
     made->dim_count = dims ? t->rank : 0;
     made->whole = t->any_rank && dims;
   }
+  if (t->kind == TY_REF && f->numbers) {
+    made->kind = TX_TENSOR;
+    made->dtype = DT_INT32;
+    made->scalar = true;
+  }
   *sayable &= (parts || made->kind != TX_HOLE) && t->param_count == 0;
   if (!parts || !*sayable) return made;
   const TypeExpr **args =
@@ -195,6 +198,11 @@ static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
   }
   made->height = within + 1;
   return made;
+}
+
+const TypeExpr *functional_write_type(Functional *f, const Type *t, Span span,
+                                      bool *sayable) {
+  return write_type(f, t, span, sayable);
 }
 
 /* Do values of several shapes fit the type? */
@@ -285,6 +293,7 @@ static const Expr *first_content(Functional *f, const Expr *e, const Type *t,
   int count = functional_field_count(f, t);
   const Expr *const *fields = count < 0 ? NULL : written_fields(f, e, t);
   if (!fields) {
+    f->loses_cell = true;
     functional_refuse(
         f, e->span,
         "write the constructor or tuple and each `ref(...)` in "
@@ -324,13 +333,15 @@ static void add_cell(Functional *f, const Item *item) {
   }
   Cell *c = ARENA_NEW(f->arena, Cell);
   *c = (Cell){.index = (int)f->cells.len, .item = item, .whole = g->type};
-  bool sayable = g->type->size <= STATE_TYPE_MOST && g->param_count == 0;
+  bool sayable = g->type->size <= FUNCTIONAL_TYPE_MOST && g->param_count == 0;
   if (sayable) {
     c->has_ref = functional_has_ref(f, g->type);
     c->initial = first_content(f, e, g->type, &c->type, &sayable);
   }
   const Type *held = g->type->kind == TY_REF ? g->type->args[0] : NULL;
-  if (!sayable && held && functional_has_ref(f, held))
+  bool within = !sayable && held && functional_has_ref(f, held);
+  f->loses_cell |= within;
+  if (within)
     functional_refuse(f, item->name_span,
                       "let the outer value be a tuple or a data type of cells",
                       "a cell in a cell");
@@ -465,7 +476,6 @@ static bool is_live(const Functional *f, const Expr *def) {
   return fun && fun->live;
 }
 
-/* Names that the text mentions: of types, and in the place of a constructor. */
 static void mention_type(PtrMap *names, const TypeExpr *t) {
   if (!t) return;
   if (t->name) ptrmap_put(names, t->name, (void *)t->name);
@@ -478,7 +488,7 @@ static void mention_pattern(PtrMap *names, const Pattern *p) {
   for (int i = 0; i < p->count; i++) mention_pattern(names, p->fields[i]);
 }
 
-static void mention(const Functional *f, PtrMap *names, const Expr *e) {
+void functional_mention(const Functional *f, PtrMap *names, const Expr *e) {
   ExprWalk w;
   expr_walk_start(&w, f->p->mem, WALK_ENTER | WALK_BIND, e);
   while (expr_walk_next(&w)) {
@@ -506,7 +516,8 @@ static bool holds_cell(const Functional *f, const Adt *adt) {
   return held;
 }
 
-static bool is_mentioned(const PtrMap *names, const AdtDecl *adt) {
+bool functional_is_mentioned(const PtrMap *names, const Item *type) {
+  const AdtDecl *adt = type->adt;
   bool found = ptrmap_has(names, adt->name);
   for (int k = 0; k < adt->ctor_count && !found; k++)
     found = ptrmap_has(names, adt->ctors[k].name);
@@ -520,7 +531,7 @@ static void mention_fields(PtrMap *names, const Item *items, int count) {
     before = names->len;
     for (int i = 0; i < count; i++) {
       const AdtDecl *adt = items[i].kind == ITEM_TYPE ? items[i].adt : NULL;
-      if (!adt || !is_mentioned(names, adt)) continue;
+      if (!adt || !functional_is_mentioned(names, &items[i])) continue;
       mention_type(names, adt->meaning);
       for (int k = 0; k < adt->ctor_count; k++)
         for (int j = 0; j < adt->ctors[k].field_count; j++)
@@ -535,7 +546,7 @@ static int drop_types(const Functional *f, Item *items, int count) {
   PtrMap names;
   ptrmap_init(&names, f->p->mem);
   for (int i = 0; i < count; i++) {
-    if (items[i].expr) mention(f, &names, items[i].expr);
+    if (items[i].expr) functional_mention(f, &names, items[i].expr);
     mention_type(&names, items[i].annotation);
   }
   mention_fields(&names, items, count);
@@ -543,7 +554,7 @@ static int drop_types(const Functional *f, Item *items, int count) {
   for (int i = 0; i < count; i++) {
     const AdtDecl *decl = items[i].kind == ITEM_TYPE ? items[i].adt : NULL;
     const Adt *adt = decl ? scope_adt(&f->p->user, decl->name) : NULL;
-    bool drop = adt && !is_mentioned(&names, decl) &&
+    bool drop = adt && !functional_is_mentioned(&names, &items[i]) &&
                 (decl->meaning || holds_cell(f, adt));
     if (!drop) items[n++] = items[i];
   }
@@ -593,24 +604,53 @@ static Unit *map_unit(Functional *f, const Unit *u) {
   return made;
 }
 
+static void each_map(Functional *f, void (*visit)(PtrMap *m, Mem *mem)) {
+  PtrMap *const maps[] = {&f->cell_of, &f->defs,  &f->fun_of, &f->shown,
+                          &f->callee,  &f->touch, &f->writer, &f->part,
+                          &f->name,    &f->taken};
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+    visit(maps[i], f->p->mem);
+}
+
+static void map_done(PtrMap *m, Mem *mem) {
+  (void)mem;
+  ptrmap_done(m);
+}
+
+void functional_start(Functional *f, Program *p, Unit *u) {
+  *f = (Functional){.p = p, .arena = &u->arena};
+  each_map(f, ptrmap_init);
+  VEC_INIT(&f->items, p->mem);
+  VEC_INIT(&f->cells, p->mem);
+  VEC_INIT(&f->funs, p->mem);
+  VEC_INIT(&f->copies, p->mem);
+  VEC_INIT(&f->uses, p->mem);
+  VEC_INIT(&f->live, p->mem);
+  add_items(f, u);
+  add_shown(f, u);
+}
+
+void functional_end(Functional *f) {
+  for (size_t i = 0; i < f->funs.len; i++) {
+    VEC_DONE(&f->funs.data[i]->callers);
+    VEC_DONE(&f->funs.data[i]->uses);
+  }
+  VEC_DONE(&f->items);
+  VEC_DONE(&f->cells);
+  VEC_DONE(&f->funs);
+  VEC_DONE(&f->copies);
+  VEC_DONE(&f->uses);
+  VEC_DONE(&f->live);
+  each_map(f, map_done);
+}
+
 Pass pass_functional;
 
 /* A text without global values has no state: it stays. */
 Unit *pass_functional(Program *p, Unit *u) {
   size_t errors = p->diags->errors;
-  Functional f = {.p = p, .arena = &u->arena};
-  PtrMap *const maps[] = {&f.cell_of, &f.defs,   &f.fun_of, &f.shown, &f.callee,
-                          &f.touch,   &f.writer, &f.part,   &f.name,  &f.taken};
-  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
-    ptrmap_init(maps[i], p->mem);
-  VEC_INIT(&f.items, p->mem);
-  VEC_INIT(&f.cells, p->mem);
-  VEC_INIT(&f.funs, p->mem);
-  VEC_INIT(&f.copies, p->mem);
-  VEC_INIT(&f.uses, p->mem);
-  VEC_INIT(&f.live, p->mem);
-  add_items(&f, u);
-  add_shown(&f, u);
+  Functional f;
+  functional_start(&f, p, u);
   bool state = false;
   for (size_t i = 0; i < f.items.len; i++)
     state |= f.items.data[i]->kind == ITEM_LET_GLOBAL;
@@ -623,17 +663,8 @@ Unit *pass_functional(Program *p, Unit *u) {
     if (p->diags->errors == errors) functional_reach(&f, u);
     made = p->diags->errors == errors ? map_unit(&f, u) : NULL;
   }
-  for (size_t i = 0; i < f.funs.len; i++) {
-    VEC_DONE(&f.funs.data[i]->callers);
-    VEC_DONE(&f.funs.data[i]->uses);
-  }
-  VEC_DONE(&f.items);
-  VEC_DONE(&f.cells);
-  VEC_DONE(&f.funs);
-  VEC_DONE(&f.copies);
-  VEC_DONE(&f.uses);
-  VEC_DONE(&f.live);
-  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
+  u->loses_cell = f.loses_cell;
+  functional_end(&f);
   bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);
   return ok ? made : NULL;
 }

@@ -6,6 +6,10 @@
 
 #include "ir/program.h"
 
+/* The parts of a type as a tree that is written: types nest without a limit
+ * where they are inferred, and what is written recurses over them. */
+enum { FUNCTIONAL_TYPE_MOST = 4096 };
+
 /* What evaluating something does to the session's values. */
 enum { TOUCH_READ = 1, TOUCH_WRITE = 2 };
 
@@ -83,6 +87,9 @@ typedef struct Functional {
   PtrMap taken;    /* Names of globals of the text, and of copies */
   PtrMap shown;    /* an expression's Item -> its Type */
   bool script;     /* does the text have expressions? */
+  bool loses_cell; /* it was refused where the text does not say which cell of
+                      the state is meant */
+  bool numbers;    /* a cell is written as its number */
   /* By expression: */
   PtrMap callee; /* a call -> the Fun that it calls */
   PtrMap touch;  /* TOUCH_ of evaluating it; absent: none */
@@ -90,6 +97,15 @@ typedef struct Functional {
   PtrMap name;   /* what names a part with cells, as a value: it becomes () */
   PtrMap writer; /* -> the last part that is evaluated and writes */
 } Functional;
+
+/* With the items of a unit and of those that it imports. */
+void functional_start(Functional *f, Program *p, Unit *u);
+void functional_end(Functional *f);
+
+/* A type as written.  Anything but a type of values, without parameters, takes
+ * `sayable` back. */
+const TypeExpr *functional_write_type(Functional *f, const Type *t, Span span,
+                                      bool *sayable);
 
 /* Reports what has no explicit state, and says what has one. */
 void functional_refuse(Functional *f, Span span, const char *remedy,
@@ -103,6 +119,12 @@ static inline unsigned functional_touch(const Functional *f, const Expr *e) {
 static inline const Part *functional_part(const Functional *f, const Expr *e) {
   return ptrmap_get(&f->part, e);
 }
+/* Puts into `names` those that the expression mentions of types, and in the
+ * place of a constructor. */
+void functional_mention(const Functional *f, PtrMap *names, const Expr *e);
+/* Is the type or one of its constructors among them? */
+bool functional_is_mentioned(const PtrMap *names, const Item *type);
+
 /* Is there a cell in the type, or in fields of its data types? */
 bool functional_has_ref(const Functional *f, const Type *t);
 /* How many fields a value has that the state holds field by field: a tuple, or
@@ -130,6 +152,10 @@ void functional_choose(Functional *f, const Unit *unit);
 /* Finds who touches the state, and reports what cannot be followed.  Entries of
  * the unit take and give it in any case: functional_reach.c. */
 void functional_reach(Functional *f, const Unit *unit);
+
+/* A value of the type as the state holds it: functional_empty.c.  NULL: none
+ * was found. */
+const Expr *functional_empty(Functional *f, const Type *t, Span span);
 
 /* (result, state); NULL: no result is written. */
 const TypeExpr *functional_both(Functional *f, const TypeExpr *result);

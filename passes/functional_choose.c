@@ -5,11 +5,17 @@
  *            else { @b };     ==>  if (%chosen == 0) { let %c = @a; rest }
  *   rest                           else { let %c = @b; rest }
  *
- * From then on the text says which cell is meant.  A `def` that gives such a
- * choice gives its number, and each call of it is a choice.  An operand is let-
- * bound first, with those before it, which keeps the order of evaluation.  All
- * this holds for any values, so it is enough that a choice seems to be one of
- * cells; what is none of these forms stays, and is refused later. */
+ * From then on the text says which cell is meant.  A branch may also give what
+ * has no name outside of it, such as a cell that is made there.  This value
+ * goes along with the number:
+ *
+ *   if (%x) { @a }         let %chosen = if (%x) { (0, None) }
+ *   else { ref(0) }  ==>                 else { (1, Some(ref(0))) };
+ *
+ * A `def` that gives such a choice gives its number, and each call of it is a
+ * choice.  An operand is let-bound first, with those before it, which keeps the
+ * order of evaluation.  All this holds for any values, so it is enough that a
+ * choice seems to be one of cells; what is none of these forms is refused. */
 #include "ir/walk.h"
 #include "passes/calls.h"
 #include "passes/functional.h"
@@ -21,10 +27,13 @@ enum { AGAIN_MOST = 200000 };
 typedef VEC(const Expr *) Leaves;
 
 /* `index` gives the place of the leaf that is chosen; leaves are chains of
- * projections and fields of a name. */
+ * projections and fields of a name.  One of them may be NULL, which stands for
+ * all values that are made where they are chosen; `index` then gives a pair,
+ * the place and an Option of the value. */
 typedef struct Choice {
   const Expr *index;
   Leaves leaves;
+  bool makes;
 } Choice;
 
 /* A `def` that gives the place of one of these. */
@@ -32,6 +41,7 @@ typedef struct Giver {
   const Fn *fn;
   const Expr *const *leaves;
   int count;
+  bool makes;
 } Giver;
 
 typedef struct Choose {
@@ -40,6 +50,8 @@ typedef struct Choose {
   PtrMap values; /* Names of globals that are used as values */
   PtrMap called; /* and of those that are called */
   PtrMap givers; /* Name of a def -> Giver */
+  PtrMap chosen; /* Names of variables that hold a choice */
+  bool option;   /* are Some and None those of the library? */
   int again;     /* nodes */
 } Choose;
 
@@ -92,8 +104,10 @@ static const Expr *number(Choose *c, Span span, int n) {
 }
 
 static int add_leaf(Choice *choice, const Expr *leaf) {
-  for (size_t i = 0; i < choice->leaves.len; i++)
-    if (same_chain(choice->leaves.data[i], leaf)) return (int)i;
+  for (size_t i = 0; i < choice->leaves.len; i++) {
+    const Expr *other = choice->leaves.data[i];
+    if (leaf && other ? same_chain(other, leaf) : leaf == other) return (int)i;
+  }
   VEC_PUSH(&choice->leaves, leaf);
   return (int)choice->leaves.len - 1;
 }
@@ -113,13 +127,39 @@ static const Expr *leaf_outside(Choose *c, const PtrMap *bound,
   return value ? with_root(c, leaf, value) : NULL;
 }
 
-/* A branching expression whose values are all chains, one of them a cell.  The
- * events of the map come in order of evaluation, so what binds a name comes
- * before its leaves. */
-static bool choose_branch(Choose *c, const Expr *e, Choice *out) {
+static const Giver *giver_of(const Choose *c, const Expr *e) {
+  const Expr *callee = e->kind == EX_CALL ? e->call.callee : NULL;
+  bool global = callee && callee->kind == EX_GLOBAL;
+  return global ? ptrmap_get(&c->givers, callee->g.name) : NULL;
+}
+
+static const Expr *constructor(Choose *c, const char *name, Span span) {
+  Expr *e = expr_new(c->f->arena, EX_IDENT, span);
+  e->name = name_of(c->f->p->names, name);
+  return e;
+}
+
+/* (place, None), (place, Some(value)) */
+static const Expr *place_and_value(Choose *c, const Expr *place,
+                                   const Expr *value, Span span) {
+  Arena *a = c->f->arena;
+  const Expr *option = constructor(c, value ? "Some" : "None", span);
+  if (value)
+    option = expr_call(a, span, option, 1, arena_copy(a, &value, sizeof value));
+  const Expr *fields[] = {place, option};
+  Expr *made = expr_new(a, EX_TUPLE, span);
+  made->args = arena_copy(a, fields, sizeof fields);
+  made->count = made->args ? 2 : 0;
+  return made;
+}
+
+/* Puts places where the branching expression has values, of which one has to
+ * be a cell.  The events of the map come in order of evaluation, so what binds
+ * a name comes before its leaves. */
+static bool put_places(Choose *c, const Expr *e, Choice *out) {
   PtrMap bound;
   ptrmap_init(&bound, c->f->p->mem);
-  bool all = true, cell = false;
+  bool makes = out->makes, all = true, cell = false;
   ExprMap m;
   expr_map_start(&m, c->f->p->mem, c->f->arena, e);
   while (expr_map_next(&m)) {
@@ -136,10 +176,13 @@ static bool choose_branch(Choose *c, const Expr *e, Choice *out) {
     } else if (!branches(w->at)) {
       const Expr *leaf =
           is_chain(w->at) ? leaf_outside(c, &bound, w->at) : NULL;
-      all = leaf != NULL;
-      cell |= all && is_cell(c, leaf);
-      const Expr *place =
-          all ? number(c, w->at->span, add_leaf(out, leaf)) : w->at;
+      out->makes |= !leaf;
+      all = leaf || (c->option && !giver_of(c, w->at));
+      cell |= leaf && is_cell(c, leaf);
+      const Expr *place = w->at;
+      if (all) place = number(c, w->at->span, add_leaf(out, leaf));
+      if (all && makes && place)
+        place = place_and_value(c, place, leaf ? NULL : w->at, w->at->span);
       if (place) expr_map_put(&m, place);
     }
   }
@@ -148,22 +191,27 @@ static bool choose_branch(Choose *c, const Expr *e, Choice *out) {
   return all && cell && out->index;
 }
 
+/* That a branch makes its value is known after the first time. */
+static bool choose_branch(Choose *c, const Expr *e, Choice *out) {
+  if (!put_places(c, e, out)) return false;
+  return !out->makes || put_places(c, e, out);
+}
+
 /* The call of a giver: parameters are what they are given. */
 static bool choose_call(Choose *c, const Expr *e, Choice *out) {
-  const Expr *callee = e->call.callee;
-  const Giver *giver =
-      callee->kind == EX_GLOBAL ? ptrmap_get(&c->givers, callee->g.name) : NULL;
+  const Giver *giver = giver_of(c, e);
   if (!giver || e->count != giver->fn->param_count) return false;
   out->index = e;
+  out->makes = giver->makes;
   for (int i = 0; i < giver->count; i++) {
-    const Expr *leaf = giver->leaves[i], *root = root_of(leaf);
-    for (int k = 0; root->kind == EX_LOCAL && k < e->count; k++) {
+    const Expr *leaf = giver->leaves[i], *root = leaf ? root_of(leaf) : NULL;
+    for (int k = 0; root && root->kind == EX_LOCAL && k < e->count; k++) {
       if (giver->fn->params[k]->name != root->name) continue;
       if (!is_chain(e->args[k])) return false;
       leaf = with_root(c, leaf, e->args[k]);
       break;
     }
-    if (!leaf) return false;
+    if (root && !leaf) return false;
     VEC_PUSH(&out->leaves, leaf);
   }
   return out->leaves.len > 0;
@@ -201,11 +249,11 @@ static const Expr *let(Choose *c, Var *var, const Expr *value,
   return expr_block(c->f->arena, rest->span, 1, b, rest);
 }
 
-static const Expr *is_chosen(Choose *c, const Var *chosen, int place,
+static const Expr *is_chosen(Choose *c, const Expr *index, int place,
                              Span span) {
   Expr *equal = expr_new(c->f->arena, EX_IDENT, span);
   equal->name = name_of(c->f->p->names, "equal");
-  const Expr *args[] = {use(c, chosen, span), number(c, span, place)};
+  const Expr *args[] = {index, number(c, span, place)};
   const Expr *const *own = arena_copy(c->f->arena, args, sizeof args);
   Expr *call = expr_call(c->f->arena, span, equal, 2, own);
   call->sugar = SUGAR_INFIX;
@@ -222,6 +270,41 @@ static bool may_copy(Choose *c, const Expr *e, int times) {
   return c->again <= AGAIN_MOST;
 }
 
+static const Expr *field(Choose *c, const Expr *tuple, int index) {
+  Expr *e = expr_new(c->f->arena, EX_PROJ, tuple->span);
+  e->args = arena_copy(c->f->arena, &tuple, sizeof tuple);
+  e->count = 1;
+  e->index = index;
+  return e;
+}
+
+/* match? (%chosen.1) { Some(%made) => %made } */
+static const Expr *made_value(Choose *c, const Var *chosen, Span span) {
+  Arena *a = c->f->arena;
+  Var *made = own_var(c, "made", span);
+  Pattern *var = ARENA_NEW(a, Pattern);
+  *var = (Pattern){.kind = PT_VAR, .span = span, .var = made};
+  const Pattern *const one[] = {var};
+  Pattern *some = ARENA_NEW(a, Pattern);
+  *some = (Pattern){.kind = PT_CTOR,
+                    .span = span,
+                    .name = name_of(c->f->p->names, "Some"),
+                    .parens = true,
+                    .height = 1,
+                    .count = 1,
+                    .fields = arena_copy(a, one, sizeof one)};
+  Arm *arm = ARENA_NEW(a, Arm);
+  *arm = (Arm){.span = span, .pattern = some, .body = use(c, made, span)};
+  Match *match = ARENA_NEW(a, Match);
+  *match = (Match){.partial = true, .arm_count = 1, .arms = arm};
+  const Expr *option = field(c, use(c, chosen, span), 1);
+  Expr *e = expr_new(a, EX_MATCH, span);
+  e->args = arena_copy(a, &option, sizeof option);
+  e->count = 1;
+  e->match = match;
+  return e;
+}
+
 /* let %var = choice; rest */
 static const Expr *let_choice(Choose *c, Var *var, Choice *choice,
                               const Expr *rest) {
@@ -229,6 +312,7 @@ static const Expr *let_choice(Choose *c, Var *var, Choice *choice,
   int count = (int)choice->leaves.len;
   Span span = choice->index->span;
   Var *chosen = own_var(c, "chosen", span);
+  ptrmap_put(&c->chosen, chosen->name, chosen);
   const Expr *made = NULL;
   if (!may_copy(c, rest, count - 1)) {
     functional_refuse(f, span,
@@ -238,13 +322,16 @@ static const Expr *let_choice(Choose *c, Var *var, Choice *choice,
     count = 1;
   }
   for (int i = count; i-- > 0;) {
-    const Expr *leaf = functional_copy(f, choice->leaves.data[i]);
+    const Expr *leaf = choice->leaves.data[i];
+    leaf = leaf ? functional_copy(f, leaf) : made_value(c, chosen, span);
     const Expr *own = i > 0 ? functional_copy(f, rest) : rest;
     if (!leaf || !own) break;
     const Expr *with = let(c, var, leaf, own);
-    made = made ? expr_if(f->arena, span, is_chosen(c, chosen, i, span), with,
-                          made)
-                : with;
+    const Expr *index = use(c, chosen, span);
+    if (choice->makes) index = field(c, index, 0);
+    made =
+        made ? expr_if(f->arena, span, is_chosen(c, index, i, span), with, made)
+             : with;
   }
   VEC_DONE(&choice->leaves);
   return made ? let(c, chosen, choice->index, made) : rest;
@@ -361,6 +448,38 @@ static void note_globals(Choose *c, const Expr *root) {
   expr_walk_end(&w);
 }
 
+static const TypeExpr *type_of(Choose *c, TypeExpr t, const TypeExpr *within) {
+  TypeExpr *made = ARENA_NEW(c->f->arena, TypeExpr);
+  *made = t;
+  made->height = within ? within->height + 1 : 1;
+  return made;
+}
+
+/* int32; (int32, Option[T]) of a function that also makes values of type T.
+ * NULL: it is not written. */
+static const TypeExpr *place_type(Choose *c, const Choice *choice,
+                                  const TypeExpr *result, Span span) {
+  Arena *a = c->f->arena;
+  const TypeExpr *place = type_of(
+      c,
+      (TypeExpr){
+          .kind = TX_TENSOR, .span = span, .scalar = true, .dtype = DT_INT32},
+      NULL);
+  if (!choice->makes || !result) return choice->makes ? NULL : place;
+  TypeExpr option = {.kind = TX_NAME,
+                     .span = span,
+                     .name = name_of(c->f->p->names, "Option"),
+                     .brackets = true,
+                     .arg_count = 1,
+                     .args = arena_copy(a, &result, sizeof result)};
+  const TypeExpr *fields[] = {place, type_of(c, option, result)};
+  TypeExpr both = {.kind = TX_TUPLE,
+                   .span = span,
+                   .arg_count = 2,
+                   .args = arena_copy(a, fields, sizeof fields)};
+  return type_of(c, both, fields[1]);
+}
+
 /* The function whose value is a choice gives its number. */
 static const Expr *make_giver(Choose *c, const Name *name, const Expr *e) {
   Functional *f = c->f;
@@ -371,22 +490,35 @@ static const Expr *make_giver(Choose *c, const Name *name, const Expr *e) {
   Giver *giver = ARENA_NEW(f->arena, Giver);
   bool found = made && fn && choose_branch(c, fn->body, &choice);
   if (found) {
-    TypeExpr *type = ARENA_NEW(f->arena, TypeExpr);
-    *type = (TypeExpr){.kind = TX_TENSOR,
-                       .span = e->span,
-                       .height = 1,
-                       .scalar = true,
-                       .dtype = DT_INT32};
     fn->body = choice.index;
-    fn->result = type;
+    fn->result = place_type(c, &choice, fn->result, e->span);
     made->fn = fn;
     *giver = (Giver){.fn = fn,
                      .leaves = VEC_TO_ARENA(&choice.leaves, f->arena),
-                     .count = (int)choice.leaves.len};
+                     .count = (int)choice.leaves.len,
+                     .makes = choice.makes};
     if (giver->leaves) ptrmap_put(&c->givers, name, giver);
   }
   VEC_DONE(&choice.leaves);
   return found ? made : e;
+}
+
+/* The place that a function gives means something where it is chosen by alone.
+ */
+static void check_givers(Choose *c, const Expr *root) {
+  ExprWalk w;
+  expr_walk_start(&w, c->f->p->mem, WALK_ENTER, root);
+  while (expr_walk_next(&w)) {
+    if (!giver_of(c, w.at)) continue;
+    const Binding *b =
+        w.role == ROLE_VALUE ? &w.parent->block->bindings[w.index] : NULL;
+    if (b && b->var && ptrmap_has(&c->chosen, b->var->name)) continue;
+    c->f->loses_cell = true;
+    functional_refuse(c->f, w.at->span,
+                      "read or write it here, or give it a name by `let`",
+                      "a cell that a function gives, as a part of a value");
+  }
+  expr_walk_end(&w);
 }
 
 static void put_item(Functional *f, size_t i, const Expr *e) {
@@ -405,38 +537,53 @@ static bool is_entry(const Unit *u, const Name *name) {
   return false;
 }
 
+/* Does the text give Some or None another meaning? */
+static bool has_option(const Functional *f) {
+  const Name *some = name_of(f->p->names, "Some");
+  const Name *none = name_of(f->p->names, "None");
+  for (size_t i = 0; i < f->items.len; i++) {
+    const Item *item = f->items.data[i];
+    const AdtDecl *adt = item->kind == ITEM_TYPE ? item->adt : NULL;
+    for (int k = 0; adt && k < adt->ctor_count; k++)
+      if (adt->ctors[k].name == some || adt->ctors[k].name == none) return true;
+  }
+  return false;
+}
+
+/* May the function give a place in the place of a cell? */
+static bool may_give(const Choose *c, const Unit *u, const Item *item) {
+  return item->kind == ITEM_DEF && item->expr->fn->type_param_count == 0 &&
+         ptrmap_has(&c->called, item->name) &&
+         !ptrmap_has(&c->values, item->name) && !is_entry(u, item->name);
+}
+
+static bool is_evaluated(const Item *item) {
+  return item->kind == ITEM_DEF || item->kind == ITEM_EXPR ||
+         item->kind == ITEM_LET_LOCAL;
+}
+
 void functional_choose(Functional *f, const Unit *u) {
-  Choose c = {.f = f};
-  ptrmap_init(&c.cells, f->p->mem);
-  ptrmap_init(&c.values, f->p->mem);
-  ptrmap_init(&c.called, f->p->mem);
-  ptrmap_init(&c.givers, f->p->mem);
+  Choose c = {.f = f, .option = !has_option(f)};
+  PtrMap *const maps[] = {&c.cells, &c.values, &c.called, &c.givers, &c.chosen};
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+    ptrmap_init(maps[i], f->p->mem);
   for (size_t i = 0; i < f->items.len; i++)
     if (f->items.data[i]->expr) note_globals(&c, f->items.data[i]->expr);
-  for (int givers = 1; givers >= 0; givers--) {
-    for (size_t i = 0; i < f->items.len; i++) {
-      const Item *item = f->items.data[i];
-      const Expr *e = item->expr;
-      bool def = item->kind == ITEM_DEF;
-      if (!def && item->kind != ITEM_EXPR && item->kind != ITEM_LET_LOCAL)
-        continue;
-      if (!givers) {
-        put_item(f, i, choose(&c, e));
-      } else if (def && e->fn->type_param_count == 0 &&
-                 ptrmap_has(&c.called, item->name) &&
-                 !ptrmap_has(&c.values, item->name) &&
-                 !is_entry(u, item->name)) {
-        for (int k = 0; k < e->fn->param_count; k++) {
-          const Var *param = e->fn->params[k];
-          if (param->annotation && param->annotation->kind == TX_REF)
-            ptrmap_put(&c.cells, param->name, (void *)param);
-        }
-        put_item(f, i, make_giver(&c, item->name, e));
-      }
+  for (size_t i = 0; i < f->items.len; i++) {
+    const Item *item = f->items.data[i];
+    if (!may_give(&c, u, item)) continue;
+    const Fn *fn = item->expr->fn;
+    for (int k = 0; k < fn->param_count; k++) {
+      const Var *param = fn->params[k];
+      if (param->annotation && param->annotation->kind == TX_REF)
+        ptrmap_put(&c.cells, param->name, (void *)param);
     }
+    put_item(f, i, make_giver(&c, item->name, item->expr));
   }
-  ptrmap_done(&c.cells);
-  ptrmap_done(&c.values);
-  ptrmap_done(&c.called);
-  ptrmap_done(&c.givers);
+  for (size_t i = 0; i < f->items.len; i++)
+    if (is_evaluated(f->items.data[i]))
+      put_item(f, i, choose(&c, f->items.data[i]->expr));
+  for (size_t i = 0; i < f->items.len; i++)
+    if (f->items.data[i]->expr) check_givers(&c, f->items.data[i]->expr);
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
 }

@@ -256,9 +256,14 @@ static const Expr *content(Thread *t, int cell, Span span) {
   if (frame->now[cell]) return frame->now[cell];
   if (frame->base)
     return t->f->cells.len == 1 ? frame->base : field(t, frame->base, cell);
-  functional_refuse(t->f, span, "compute it from values above it alone",
-                    "a first value that uses the state before all of it is "
-                    "there");
+  const Cell *c = t->f->cells.data[cell];
+  const Expr *made = functional_empty(t->f, c->whole, span);
+  if (made) return made;
+  if (!mem_exhausted(t->f->p->mem))
+    functional_refuse(t->f, span, "compute it from values above it alone",
+                      "a first value that uses the state before `@%s` is "
+                      "there, of whose type a value is needed",
+                      c->item->name->text);
   return tuple(t, span, 0, NULL);
 }
 

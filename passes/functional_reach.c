@@ -296,6 +296,7 @@ static void note_global(Reach *r, const ExprWalk *w) {
 }
 
 static void refuse_part(Functional *f, const Expr *e, const Part *part) {
+  f->loses_cell = true;
   functional_refuse(f, e->span,
                     "read or write it here, give it another name by `let`, or "
                     "pass it to a `def`: the text has to say which cell is "
@@ -472,19 +473,27 @@ static Fun *copy_of(Reach *r, Fun *def, uint64_t given,
   return copy;
 }
 
-/* Does the text give names of the library's another meaning? */
-static bool hides_library(const Functional *f) {
-  Program *p = f->p;
+/* Does the text give a name in the library's function another meaning? */
+static bool hides_names(const Functional *f, const Expr *fn) {
+  PtrMap names, globals;
+  ptrmap_init(&names, f->p->mem);
+  ptrmap_init(&globals, f->p->mem);
+  functional_mention(f, &names, fn);
+  ExprWalk w;
+  expr_walk_start(&w, f->p->mem, WALK_ENTER, fn);
+  while (expr_walk_next(&w))
+    if (w.at->kind == EX_GLOBAL)
+      ptrmap_put(&globals, w.at->g.name, (void *)w.at);
+  expr_walk_end(&w);
+  bool hides = false;
   for (size_t i = 0; i < f->items.len; i++) {
     const Item *item = f->items.data[i];
-    if (item->kind == ITEM_DEF && p->find_in_library(p, '@', item->name))
-      return true;
-    if (item->kind != ITEM_TYPE) continue;
-    if (p->find_in_library(p, 'T', item->adt->name)) return true;
-    for (int k = 0; k < item->adt->ctor_count; k++)
-      if (p->find_in_library(p, 'C', item->adt->ctors[k].name)) return true;
+    if (item->kind == ITEM_TYPE) hides |= functional_is_mentioned(&names, item);
+    else hides |= item->name && ptrmap_has(&globals, item->name);
   }
-  return false;
+  ptrmap_done(&names);
+  ptrmap_done(&globals);
+  return hides;
 }
 
 static Fun *library_fun(Reach *r, const Name *name) {
@@ -495,7 +504,7 @@ static Fun *library_fun(Reach *r, const Name *name) {
   for (int i = 0; unit && !fun && i < unit->item_count; i++) {
     const Item *item = &unit->items[i];
     if (item->kind != ITEM_DEF || item->name != name) continue;
-    if (hides_library(r->f)) break;
+    if (hides_names(r->f, item->expr)) break;
     fun = fun_for(r->f, item->expr);
     fun->name = name;
     fun->named = fun->library = true;

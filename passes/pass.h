@@ -46,7 +46,8 @@ typedef struct PassInfo {
   const char *name;
   unsigned needs, gives, breaks; /* FACT_ */
   bool entries;                  /* it looks at those of the unit */
-  bool lets; /* it may want lets in the place of graph variables */
+  bool lets;   /* it may want lets in the place of graph variables */
+  bool stores; /* it may want what the pass `stores` makes */
   const char *sentence;
   bool bound; /* it maps the checked form */
   PassArg args[PASS_ARGS_MAX];

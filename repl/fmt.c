@@ -164,6 +164,44 @@ static int format_lets(Host *h, const char *path, const Unit *unit,
   return status;
 }
 
+static int format_by(Host *h, const char *path, Unit *unit,
+                     const PassInfo *pass, bool stored);
+
+/* Once more, over the text with numbers in the place of cells that could not be
+ * followed, in a program of its own.  Its nodes are those of the source, and so
+ * are the places of what is reported of it. */
+static int format_stores(Host *h, const char *path, Unit *unit,
+                         const PassInfo *pass, DiagsMark before) {
+  rly_program *first = h->program, *second = rly_program_new(h->cx);
+  if (!second) {
+    host_program_free(h, NULL);
+    return 1;
+  }
+  diags_return(first->ir->diags, before);
+  const Unit *stored = pass_run(first->ir, unit, pass_find("stores"));
+  h->program = second;
+  Unit *own = stored ? unit_new(second->ir, unit->source) : NULL;
+  if (own) unit_share(own, stored);
+  int status = own ? format_by(h, path, own, pass, true) : 1;
+  h->program = first;
+  host_program_free(h, second);
+  return status;
+}
+
+/* By the pass; where it fails, as it may want the text written otherwise. */
+static int format_by(Host *h, const char *path, Unit *unit,
+                     const PassInfo *pass, bool stored) {
+  Program *p = h->program->ir;
+  bool lets = pass->lets && unit->has_graph;
+  if (lets && !unit_check(p, unit)) return 1;
+  DiagsMark mark = diags_mark(p->diags);
+  Unit *made = pass_run(p, unit, pass);
+  if (made) return format_passed(h, path, made);
+  if (pass->stores && unit->loses_cell && !stored)
+    return format_stores(h, path, unit, pass, mark);
+  return lets ? format_lets(h, path, unit, pass, mark) : 1;
+}
+
 static int format_file(Host *h, const char *path, const PassInfo *pass) {
   bool named = strcmp(path, "-") != 0;
   Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
@@ -172,13 +210,7 @@ static int format_file(Host *h, const char *path, const PassInfo *pass) {
     return host_usage(h, "fmt -w writes text, and %s is JSON", path);
   if (!pass) return format_unit(h, path, unit);
   name_entries(h, unit);
-  Program *p = h->program->ir;
-  bool lets = pass->lets && unit->has_graph;
-  if (lets && !unit_check(p, unit)) return 1;
-  DiagsMark mark = diags_mark(p->diags);
-  Unit *made = pass_run(p, unit, pass);
-  if (made) return format_passed(h, path, made);
-  return lets ? format_lets(h, path, unit, pass, mark) : 1;
+  return format_by(h, path, unit, pass, false);
 }
 
 /* The first file that fails ends the command: with -w, a user wants to see the

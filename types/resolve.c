@@ -640,6 +640,7 @@ static const Expr *resolve_over(Resolver *r, const Expr *e, const Expr *head) {
     made->field = e->field;
     made->field.parsed = e;
   }
+  if (expr_is_of_cell(e)) made->cell.parsed = e;
   return made;
 }
 

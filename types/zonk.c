@@ -163,6 +163,15 @@ static void fill_expr(Infer *in, const Typed *t) {
   e->targs = targs;
 }
 
+/* A function of shapes or dtypes is checked for each instance. */
+static void tell_cell(Infer *in, const Expr *e) {
+  const Type *type = e->kind == EX_REF ? e->type : e->args[0]->type;
+  Expr *parsed = (Expr *)e->cell.parsed;
+  if (!parsed || !type) return;
+  bool other = parsed->cell.type && parsed->cell.type != type;
+  parsed->cell.type = other ? type_error(in->types) : type;
+}
+
 /* A function's quantifier is in its type; VarInfo holds that of others. */
 static void fill_var(Infer *in, const VarInfo *info) {
   Var *var = info->var;
@@ -290,6 +299,9 @@ static void report_depth(Infer *in) {
 void zonk_program(Infer *in) {
   report_all_open(in);
   for (size_t i = 0; i < in->typed.len; i++) fill_expr(in, &in->typed.data[i]);
+  for (size_t i = 0; i < in->typed.len; i++)
+    if (expr_is_of_cell(in->typed.data[i].e))
+      tell_cell(in, in->typed.data[i].e);
   for (size_t i = 0; i < in->vars.len; i++) fill_var(in, &in->vars.data[i]);
   for (size_t i = 0; i < in->late_vars.len; i++)
     fill_var(in, in->late_vars.data[i]);

@@ -10,6 +10,7 @@
 use strict;
 use warnings;
 use lib 'tests/t';
+use Functional;
 use Relay;
 use Rly;
 use Test::More;
@@ -122,59 +123,6 @@ def @main(%state: int32) {
 END
 
 # --- The same values --------------------------------------------------------
-
-# Calls are [NAME, ARGUMENTS]; of a name that ends in `!`, the call changes the
-# state.  %first are arguments that `relay` puts before the others, by name; no
-# hash: plain Relay has no words for the module.
-sub runs_as {
-  my ($name, $module, $calls, $first) = @_;
-  $first = {} if @_ < 4;
-  my $calls_of = sub {
-    my ($by_name, $init) = @_;
-    my ($text, $s) = ("let %s0 = \@init($init);\n", 0);
-    for my $call (@$calls) {
-      my ($f, @args) = @$call;
-      my $writes = $f =~ s/!$//;
-      push @args, "%s$s";
-      unshift @args, $by_name->{$f} if $by_name->{$f};
-      my $all = join ', ', @args;
-      my $next = $s + 1;
-      $text .= $writes ? "let %r$next = \@$f($all);\n%r$next.0;\n"
-                         . "let %s$next = %r$next.1;\n"
-                       : "\@$f($all);\n";
-      $s = $next if $writes;
-    }
-    return $text;
-  };
-  my $session = join '', map {
-    my ($f, @args) = @$_;
-    sprintf "\@%s(%s);\n", $f =~ s/!$//r, join ', ', @args;
-  } @$calls;
-  my $want = rly('run', spew($path, $module, $session));
-  is($want->{status}, 0, "$name: the session") or diag($want->{err});
-  spew($path, $module);
-  goes_round($name, $session, $want->{out}, map { $_->[0] =~ s/!$//r } @$calls)
-    if !$first || !%$first;
-  for my $how ('--pass=functional', $first ? '--functional' : ()) {
-    my $run = rly('fmt', split(/=/, $how), $path);
-    my %first = $how eq '--functional' ? %$first : ();
-    spew($made, $run->{out}, $calls_of->(\%first, $first{init} // ''));
-    my $got = rly('run', $made);
-    is($got->{out}, $want->{out}, "$name: $how") or diag($run->{err},
-                                                         $got->{err});
-  }
-}
-
-# There and back: cells, functions of which each is an entry, cells again.
-sub goes_round {
-  my ($name, $session, $want, @names) = @_;
-  my @entries = map { ('--entry', $_) } @names;
-  my $there = rly('fmt', '--pass', 'functional', @entries, $path);
-  my $back = rly('fmt', '--stateful', @entries, spew($made, $there->{out}));
-  my $got = rly('run', spew($made, $back->{out}, $session));
-  is($got->{out}, $want, "$name: --functional, --stateful")
-    or diag($there->{err}, $back->{err}, $got->{err});
-}
 
 runs_as('a counter', $counter,
         [['next!', 2], ['peek'], ['next!', -7], ['next!', 9], ['peek']]);
@@ -738,21 +686,19 @@ refused("$counter\ndef \@f() { let %g = ref(\@next); (ref_read(%g))(1) }",
         '9:25', $as_value, 'a function in a cell');
 refused("$counter\ndef \@f(%g: fn(fn(int32) -> int32) -> int32) { "
         . '%g(@next) }', '9:50', $as_value, 'an argument of who knows what');
-refused("let \@a = ref(0);\ndef \@hd[A](%l: List[A]) -> A { match? (%l) { "
-        . "Cons(%x, _) => %x } }\ndef \@f() { "
-        . '@map(fn (%x: int32) { ref_write(@a, %x) }, Nil) }', '3:17',
-        $as_value, 'the library, where its names mean others');
-my $nowhere = 'the cell `@a` where it is neither read nor written';
-my $a = "let \@a = ref(0);\n";
-refused($a . 'def @f() { Some(@a) }', '2:17', $nowhere, 'a cell in data');
-refused($a . 'def @f() { (@a, 1) }', '2:13', $nowhere, 'a cell in a tuple');
-refused($a . 'def @f() { @a }', '2:12', $nowhere, 'a cell as a result');
-refused($a . 'def @f(%x: bool) { ref_write(if (%x) { @a } else { ref(1) }, 2)'
-        . ' }', '2:40', $nowhere, 'a cell that is chosen');
-refused($a . 'def @f() { let %g = fn (%c: Ref[int32]) { ref_read(%c) }; '
-        . '%g(@a) }', '2:62', $nowhere, 'a cell for a local function');
-refused($a . 'def @g[A](%c: Ref[A]) -> A { ref_read(%c) } def @f() { @g(@a) }',
-        '2:59', $nowhere, 'a cell for a function of types');
+refused("let \@a = ref(0);\ndef \@for_from(%x: int32) { %x }\n"
+        . 'def @f() { @for(3, fn (%i, %s: int32) { ref_write(@a, %i); %s }, 0) '
+        . '}', '3:20', $as_value, 'the library, where its names mean others');
+refused("let \@a = ref(0);\nlet \@l = List[\@a];\n"
+        . 'def @g[A](%c: Ref[A]) -> A { ref_read(%c) } def @f() { @g(@a) }',
+        '3:30', 'a cell whose content is of any type, among cells that are '
+        . 'kept in data', 'a cell for a function of types');
+refused("let \@l = List[ref(0)];\n\@length(\@l);\n\@l;", '3:1',
+        'an expression whose value has a cell in it, which is printed',
+        'a cell that is printed');
+refused("let \@l = List[ref(0)];\ndef \@store_add(%x: int32) { %x }", '2:1',
+        'cells in data beside a definition of a name that a store of them has',
+        'names of the library');
 {
   my @p = map { "%p$_" } 0 .. 19;
   my $text = "$counter\ndef \@f("
@@ -768,31 +714,9 @@ refused($a . 'def @g[A](%c: Ref[A]) -> A { ref_read(%c) } def @f() { @g(@a) }',
         qr/p\.rly:9:1: error\[E0508\]: $cannot more than 1000 copies /,
         'a copy for each set of parameters');
 }
-refused("type M { M(Ref[int32]), N }\nlet \@a = M(ref(0));", '2:10',
-        'a cell in a data type of several constructors',
-        'a cell that may be there or not');
-refused("type M { M(Ref[int32]) }\nlet \@r = ref(0);\n"
-        . "def \@make() { M(ref(0)) }\nlet \@a = \@make();", '4:10',
-        'a value with a cell in it that is not made here', 'made elsewhere');
-refused("type M { M(Ref[int32]) }\nlet \@a = M(ref(0));\ndef \@f() { \@a }",
-        '3:12', 'the cell `@a` where it is neither read nor written',
-        'a cell that is given');
-refused("let \@a = ref(0);\nlet \@b = ref(0);\n"
-        . 'def @f(%c: bool) { Some(if (%c) { @a } else { @b }) }', '3:35',
-        'the cell `@a` where it is neither read nor written',
-        'a cell that a branch chooses, in data');
-like(rly('fmt', '--functional', $path)->{err},
-     qr/help: read or write it here, .* has to say which cell is meant/,
-     'and what to write');
 refused("def \@make() { let %c = ref(0); fn () { ref_read(%c) } }\n"
         . "let \@f = \@make();", '2:5', 'a function that may hold a cell',
         'a cell in a closure');
-refused("let \@a = ref(ref(0));", '1:5', 'a cell in a cell',
-        'a cell in a cell');
-refused("def \@make() { ref(0) }\nlet \@a = (1, \@make());", '2:14',
-        'a cell that is not made here, by `ref`', 'a part of a function');
-refused("def \@make() { ref(0) }\nlet \@a = \@make();", '2:10',
-        'a cell that is not made here, by `ref`', 'a cell of a function');
 refused("let \@a = ref(0);\n"
         . 'def @f(%x: int32) { %0 = 1 / %x; if (%x > 0) { ref_write(@a, %0) } '
         . 'else if (%x < 0) { ref_write(@a, -%0) } else { () } }', '2:21',
@@ -808,14 +732,16 @@ refused("let \@a = ref(0);\ndef \@init() { 1 }", '2:5',
         'a function called `@init`, which gives the first state', '@init');
 refused("let \@a = ref(0);\ndef \@main() { 1 }\n2;", '3:1',
         'an expression at top level besides `@main`', 'two mains');
-refused(<<'END', '3:14',
+refused(<<'END', '4:14',
+type Never { Never(Never) }
 let @a = ref(0);
-def @f() { ref_read(@a) + 1 }
+def @f() -> int32 { ref_write(@a, 1); 2 }
 let @b = ref(@f());
-let @c = ref(0);
+let @n: Ref[fn(int32) -> Never] = ref(fn (%x: int32) -> Never { @loop() });
+def @loop() -> Never { @loop() }
 END
-        'a first value that uses the state before all of it is there',
-        'a call before the end');
+        'a first value that uses the state before `@n` is there, of whose type '
+        . 'a value is needed', 'a call before a value of no known value');
 gives(rly('fmt', '--functional', spew($path, "let \@a = ref(0);\n"
           . 'def @f() { print(1); ref_read(@a) }')), 1, '',
       qr/<functional>:\d+:\d+: error\[E0508\]: plain Relay .* operator `print`/,

@@ -101,7 +101,7 @@ UNIT_LIBS := -lcmocka -lmpfr -lgmp
 
 # --- Sources ----------------------------------------------------------------
 
-FOLDERS := base tensor ir ops kernels io parser types passes data value \
+FOLDERS := base tensor ir ops rules kernels io parser types passes data value \
            bytecode vm state observe smallstep stepper lib stdlib \
            $(if $(filter 1,$(ONNX)),onnx)
 STDLIB  := $(wildcard stdlib/*.rly stdlib/gradients/*.rly \

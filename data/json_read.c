@@ -115,9 +115,11 @@ static bool is_letter(char c) {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Parts of letters, digits, `_` and `/`, with a dot between two of them; the
- * scanner's words, and a bit more, which it then refuses. */
+/* Parts of letters, digits, `_` and `/`, with a dot between two of them, and a
+ * `$` before that of an attribute variable; the scanner's words, and a bit
+ * more, which it then refuses. */
 static bool is_name(const char *s) {
+  s += *s == '$';
   if (!is_letter(*s)) return false;
   for (; *s; s++) {
     bool joint = *s == '.' || *s == '/';
@@ -221,6 +223,27 @@ static void read_def(Reader *r, const json_t *row, Item *item) {
     data_wrong(r, "fn", "expected a node of kind \"fn\"");
 }
 
+static void read_rule(Reader *r, const json_t *row, Item *item) {
+  item->kind = ITEM_RULE;
+  item->name = data_name(r, row, "name");
+  const char *grade = data_text(r, row, "grade", JSON_MAY_LACK);
+  item->grade.written = grade != NULL;
+  item->grade.kind = grade ? grade_find(grade) : GRADE_BITS;
+  if (item->grade.kind == GRADE_COUNT) {
+    item->grade.kind = GRADE_BITS;
+    data_wrong(r, "grade", "no rule is of grade `%s`", grade);
+  }
+  if (item->grade.kind == GRADE_ULP)
+    item->grade.ulps = data_index(r, row, "ulps", INT64_MAX, JSON_NEEDED);
+  item->expr = data_node_at(r, row, "sides");
+  const Expr *body = item->expr && item->expr->kind == EX_FN
+                         ? item->expr->fn->body
+                         : NULL;
+  if (!body || body->kind != EX_TUPLE || body->count < 2 || body->count > 3)
+    data_wrong(r, "sides", "expected a node of kind \"fn\" whose body is a "
+                           "tuple of two or three");
+}
+
 static void read_named(Reader *r, const json_t *row, Item *item) {
   item->name = data_name(r, row, "name");
   item->annotation = data_type_at(r, row, "annotation");
@@ -262,7 +285,7 @@ static const struct ItemReader {
 } item_readers[] = {
     {"def", read_def},       {"type", read_adt},    {"param", read_param},
     {"let", read_let},       {"local", read_local}, {"expr", read_expr_item},
-    {"import", read_import},
+    {"import", read_import}, {"rule", read_rule},
 };
 
 static void read_item(Reader *r, const json_t *row, Item *item) {

@@ -82,6 +82,20 @@ static void write_def(Json *j, const Item *item, const Global *g) {
   end_item(j, item);
 }
 
+/* As parsed: the types of a rule are those of its uses. */
+static void write_rule(Json *j, const Item *item) {
+  int sides = data_expr(j, item->expr);
+  StrBuf *out = begin_item(j, "rule");
+  data_member(out, "name", item->name->text);
+  if (item->grade.written) {
+    data_member(out, "grade", grade_word(item->grade.kind));
+    if (item->grade.kind == GRADE_ULP)
+      data_number(out, "ulps", item->grade.ulps);
+  }
+  data_number(out, "sides", sides);
+  end_item(j, item);
+}
+
 static void write_value(Json *j, const Item *item, const Global *g) {
   static const char *const kinds[] = {
       [GLOBAL_DEF] = "def",
@@ -114,10 +128,11 @@ static void write_item(Json *j, const Item *item, const Step *step) {
   const Global *g = step ? step->global : item_global(j->program, item);
   printer_init(&j->p, j->mem, j->program);
   j->p.beside_locals = step != NULL;
-  j->p.resolved = !(g && g->scheme);
+  j->p.resolved = !(g && g->scheme) && item->kind != ITEM_RULE;
   switch (item->kind) {
     case ITEM_DEF: write_def(j, item, g); break;
     case ITEM_TYPE: write_adt(j, item); break;
+    case ITEM_RULE: write_rule(j, item); break;
     case ITEM_EXPR: write_expr_item(j, item, step); break;
     default: write_value(j, item, g); break;
   }

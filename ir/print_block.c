@@ -253,6 +253,31 @@ void print_fn_rest(Printer *p, const Expr *e, uint32_t end) {
   print_leave(p, scope);
 }
 
+void print_sides(Printer *p, const Item *item, uint32_t end) {
+  const Fn *fn = item->expr->fn;
+  const Expr *const *sides = fn->body->args;
+  size_t scope = print_scope(p);
+  print_type_params(p, fn->type_param_count, fn->type_params);
+  print_params(p, fn, fn->param_count);
+  if (item->grade.written) {
+    doc_word(&p->doc, ":");
+    doc_text(&p->doc, grade_word(item->grade.kind));
+    if (item->grade.kind == GRADE_ULP)
+      doc_textf(&p->doc, "(%lld)", (long long)item->grade.ulps);
+  }
+  if (fn->body->count == 3) {
+    doc_indent(&p->doc);
+    doc_line(&p->doc, LINE_SPACE);
+    doc_text(&p->doc, "when ");
+    print_expr(p, sides[2]);
+    doc_dedent(&p->doc);
+  }
+  print_braced(p, sides[0], 0);
+  doc_word(&p->doc, "=>");
+  print_braced(p, sides[1], end);
+  print_leave(p, scope);
+}
+
 void print_rule_rest(Printer *p, const Expr *e, uint32_t end) {
   size_t scope = print_scope(p);
   int operands = e->fn->param_count - 2;

@@ -78,6 +78,14 @@ static void print_gradient(Printer *p, const Item *item) {
   doc_close(&p->doc);
 }
 
+/* `rule @r(...) : real when e {...} => {...}`. */
+static void print_rule(Printer *p, const Item *item) {
+  doc_open(&p->doc);
+  doc_textf(&p->doc, "rule @%s", item->name->text);
+  print_sides(p, item, item->span.hi);
+  doc_close(&p->doc);
+}
+
 /* `let @x: T = e` and its like. */
 static void print_named(Printer *p, const Item *item, const char *keyword,
                         char sigil) {
@@ -106,6 +114,7 @@ static void print_item(Printer *p, const Item *item) {
     case ITEM_DEF: print_def(p, item); break;
     case ITEM_TYPE: print_adt(p, item); break;
     case ITEM_GRADIENT: print_gradient(p, item); break;
+    case ITEM_RULE: print_rule(p, item); break;
     case ITEM_PARAM: print_named(p, item, "param", '@'); break;
     case ITEM_LET_GLOBAL: print_named(p, item, "let", '@'); break;
     case ITEM_LET_LOCAL: print_named(p, item, "let", '%'); break;
@@ -117,10 +126,15 @@ static void print_item(Printer *p, const Item *item) {
   }
 }
 
+/* Does it end in a brace that closes a body? */
+static bool has_body(const Item *item) {
+  return item->kind == ITEM_DEF || item->kind == ITEM_GRADIENT ||
+         item->kind == ITEM_RULE;
+}
+
 /* Definitions stand apart; other items as in the source. */
 static void print_gap(Printer *p, const Item *before, const Item *item) {
-  if (before->kind == ITEM_DEF || item->kind == ITEM_DEF ||
-      before->kind == ITEM_GRADIENT || item->kind == ITEM_GRADIENT)
+  if (has_body(before) || has_body(item))
     doc_line(&p->doc, LINE_BLANK);
   else print_line_between(p, item->span.lo);
 }
@@ -128,7 +142,7 @@ static void print_gap(Printer *p, const Item *before, const Item *item) {
 /* The members of a group share the one behind the last. */
 static bool takes_semicolon(const Unit *u, int i) {
   const Item *item = &u->items[i];
-  if (item->kind == ITEM_DEF || item->kind == ITEM_GRADIENT) return false;
+  if (has_body(item)) return false;
   if (item->kind == ITEM_TYPE && !item->adt->meaning) return false;
   return i + 1 == u->item_count || !item[1].continues;
 }
@@ -282,8 +296,9 @@ bool item_is_step(const Item *item) {
 static void print_checked_item(Printer *p, const Item *item, const Step *step) {
   const Global *g = step ? step->global : item_global(p->program, item);
   p->beside_locals = step != NULL;
-  p->resolved = !(g && g->scheme);
+  p->resolved = !(g && g->scheme) && item->kind != ITEM_RULE;
   switch (item->kind) {
+    case ITEM_RULE: print_rule(p, item); break;
     case ITEM_DEF:
       if (g->scheme) print_def(p, item);
       else print_resolved_def(p, g);
@@ -298,7 +313,7 @@ static void print_checked_item(Printer *p, const Item *item, const Step *step) {
  * each. */
 static void add_checked_item(Checked *c, const Unit *u, int i) {
   const Item *item = &u->items[i];
-  bool def = item->kind == ITEM_DEF;
+  bool def = has_body(item);
   if ((def || c->after_def) && c->out->len > 0) strbuf_add_char(c->out, '\n');
   c->after_def = def;
   Printer p;

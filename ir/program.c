@@ -12,6 +12,8 @@
  * arena stays until the program goes. */
 #include "ir/program.h"
 
+#include <string.h>
+
 /* --- Scopes --------------------------------------------------------------- */
 
 void scope_init(Scope *s, Scope *outer, Mem *mem) {
@@ -71,6 +73,19 @@ const Expr *global_body(const Global *g) {
 
 const Global *global_of_text(const Global *g) {
   return g->instance_of ? g->instance_of : g;
+}
+
+/* --- Rules -------------------------------------------------------------------- */
+
+static const char *const grade_words[] = {
+    [GRADE_BITS] = "bits", [GRADE_ULP] = "ulp", [GRADE_REAL] = "real"};
+
+const char *grade_word(GradeKind kind) { return grade_words[kind]; }
+
+GradeKind grade_find(const char *word) {
+  GradeKind kind = 0;
+  while (kind < GRADE_COUNT && strcmp(grade_words[kind], word) != 0) kind++;
+  return kind;
 }
 
 /* --- Programs ------------------------------------------------------------- */

@@ -19,7 +19,27 @@ typedef enum ItemKind {
   ITEM_IMPORT,     /* import "p.rly";       path */
   ITEM_GRADIENT,   /* gradient op(...) ...  name, expr: an EX_FN of operands,
                       the value and its adjoint; its attrs bind `$name`s */
+  ITEM_RULE,       /* rule @r(...) ...      name, grade, expr: an EX_FN of the
+                      pattern variables, whose body is a tuple: the left side,
+                      the right one and, where there is one, the condition */
 } ItemKind;
+
+/* How equal the sides of a rule are: to the bit, all NaNs alike; within so many
+ * units in the last place; or as real numbers. */
+typedef enum GradeKind {
+  GRADE_BITS,
+  GRADE_ULP,
+  GRADE_REAL,
+  GRADE_COUNT,
+} GradeKind;
+const char *grade_word(GradeKind kind); /* "bits" */
+GradeKind grade_find(const char *word); /* GRADE_COUNT: it is none */
+typedef struct RuleGrade {
+  GradeKind kind;
+  int64_t ulps; /* GRADE_ULP */
+  bool written; /* without one a rule is GRADE_BITS */
+  Span span;
+} RuleGrade;
 
 /* A field's name where it is declared. */
 typedef struct FieldName {
@@ -56,6 +76,7 @@ typedef struct Item {
   const Expr *expr;
   const AdtDecl *adt;
   const char *path;
+  RuleGrade grade;
   bool continues; /* LET: joined to the item before it by `and` */
   bool linked;    /* a pass made it, or took it from another text */
 } Item;

@@ -251,6 +251,43 @@ Item *build_gradient(Builder *b, Token keyword, Token op, Args params,
   return item;
 }
 
+/* A tuple of two or three. */
+Expr *build_sides(Builder *b, Expr *left, Expr *right, Expr *when) {
+  Expr *sides = expr_new(b->arena, EX_TUPLE,
+                         span_join(left->span, right->span));
+  const Expr **args = ARENA_ARRAY(b->arena, const Expr *, 3);
+  args[0] = left;
+  args[1] = right;
+  args[2] = when;
+  sides->args = args;
+  sides->count = when ? 3 : 2;
+  return sides;
+}
+
+RuleGrade build_grade(Builder *b, Token word, const Token *number) {
+  RuleGrade grade = {.kind = grade_find(word.name->text),
+                     .written = true,
+                     .span = word.span};
+  bool counted = grade.kind == GRADE_ULP;
+  if (number && counted) grade.ulps = token_integer(b, *number);
+  if (grade.kind != GRADE_COUNT && counted == (number != NULL)) return grade;
+  Diag *d = diag_error(b->program->diags, E0901, word.span,
+                       "`%s` is no grade of a rule", word.name->text);
+  diag_hint(d, "a grade is bits (the same bits for every input), ulp(4) (at "
+               "most 4 units in the last place apart) or real (equal as real "
+               "numbers)");
+  return (RuleGrade){.kind = GRADE_BITS};
+}
+
+Item *build_rule(Builder *b, Token keyword, Token name, RuleGrade grade,
+                 Expr *fn) {
+  Item *item = item_new(b, ITEM_RULE, keyword, fn->span, name);
+  item->expr = fn;
+  item->grade = grade;
+  fn->span = item->span;
+  return item;
+}
+
 Field *build_field(Builder *b, const Token *name, const TypeExpr *type) {
   Field *field = ARENA_NEW(&b->scratch, Field);
   field->type = type;

@@ -73,6 +73,8 @@ static inline unsigned short yy_reduce(struct yyParser *, unsigned, int, Token,
 %type pattern {Pattern *}
 %type plain {Pattern *}
 %type guard {Expr *}
+%type when {Expr *}
+%type grade {RuleGrade}
 %type arm {Arm *}
 %type attr {Attr *}
 %type param {Var *}
@@ -83,7 +85,7 @@ static inline unsigned short yy_reduce(struct yyParser *, unsigned, int, Token,
 
 // Words that are keywords only where the grammar wants them.  Elsewhere lemon
 // takes them as IDENT, so operators and constructors may have these names.
-%fallback IDENT AND PARAM IMPORT GRADIENT TENSOR WITH.
+%fallback IDENT AND PARAM IMPORT GRADIENT RULE WHEN TENSOR WITH.
 
 // From loose to tight.  TAIL: what ends an expression; ARM: what ends an arm.
 // The last line continues whatever can be continued: after an operand, `(`
@@ -123,6 +125,21 @@ item(A) ::= GRADIENT(K) opname(N) LPAREN params(P) RPAREN arrow
             LBRACE seq(E) RBRACE(Z). {
   A = list_of(&p->builder, build_gradient(&p->builder, K, N, P, Y, G, E, Z));
 }
+// What may stand for what: pattern variables, the grade of the equation, the
+// condition under which it holds, and its two sides.
+item(A) ::= RULE(K) GLOBAL(N) tparams(T) LPAREN params(P) RPAREN grade(G)
+            when(W) LBRACE seq(L) RBRACE FATARROW LBRACE seq(R) RBRACE(Z). {
+  Expr *sides = build_sides(&p->builder, L, R, W);
+  Expr *fn = build_fn(&p->builder, T, P, NULL, sides, Z);
+  A = list_of(&p->builder, build_rule(&p->builder, K, N, G, fn));
+}
+grade(A) ::= . { A = (RuleGrade){.kind = GRADE_BITS}; }
+grade(A) ::= COLON IDENT(G). { A = build_grade(&p->builder, G, NULL); }
+grade(A) ::= COLON IDENT(G) LPAREN NUMBER(N) RPAREN. {
+  A = build_grade(&p->builder, G, &N);
+}
+when(A) ::= . { A = NULL; }
+when(A) ::= WHEN expr(E). { A = E; }
 item(A) ::= TYPE(K) IDENT(N) tparams(P). [TAIL] {
   A = list_of(&p->builder, build_adt(&p->builder, K, N, P, NULL, N));
 }

@@ -49,6 +49,8 @@ static const Name *token_name(Parse *p, int kind) {
     case TK_PARAM:
     case TK_IMPORT:
     case TK_GRADIENT:
+    case TK_RULE:
+    case TK_WHEN:
     case TK_WITH:
     case TK_TENSOR: break;
     default: return NULL;
@@ -144,6 +146,7 @@ static int peek(const Parse *p) {
 static bool begins_item(Parse *p) {
   switch (p->token.kind) {
     case TK_LET:
+    case TK_RULE:
     case TK_PARAM: return peek(p) == TK_GLOBAL;
     case TK_IMPORT: return peek(p) == TK_STRING;
     case TK_GRADIENT: return peek(p) == TK_IDENT;
@@ -356,6 +359,7 @@ static TokenLook look_of(int kind) {
     case TK_AND:
     case TK_PARAM:
     case TK_GRADIENT:
+    case TK_RULE:
     case TK_IMPORT: return LOOK_KEYWORD;
     case TK_LOCAL:
     case TK_GRAPH: return LOOK_LOCAL;

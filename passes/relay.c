@@ -277,6 +277,7 @@ static void check_items(Relay *r) {
       case ITEM_GRADIENT:
         relay_refuse(r, item->span, "a rule of differentiation");
         break;
+      case ITEM_RULE: break;
       case ITEM_DEF:
       case ITEM_PARAM: break;
     }

@@ -22,10 +22,11 @@ my @table = (
   io        => 'ir tensor base',
   parser    => 'ir tensor base',
   ops       => 'tensor base',
+  rules     => 'ops ir tensor base',
   kernels   => 'ops tensor base',
-  types     => 'ops ir tensor base',
+  types     => 'rules ops ir tensor base',
   onnx      => 'io ops tensor base',
-  passes    => 'types ops ir tensor base',
+  passes    => 'types rules ops ir tensor base',
   data      => 'types ops ir tensor base',
   value     => 'ir tensor base',
   bytecode  => 'value kernels types ops ir tensor base',
@@ -35,9 +36,9 @@ my @table = (
   smallstep => 'vm bytecode value kernels types ops ir tensor base',
   stepper   => 'smallstep vm value types ops ir tensor base',
   lib       => 'include stdlib onnx stepper smallstep observe state vm bytecode
-                value data passes types parser io kernels ops ir tensor base',
+                value data passes types rules parser io kernels ops ir tensor base',
   repl      => 'include lib onnx stepper smallstep observe vm data passes types
-                parser ops ir tensor base',
+                rules parser ops ir tensor base',
 );
 
 # The headers that other rooms may include; of a room that is not named, all.

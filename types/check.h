@@ -114,6 +114,7 @@ typedef struct Checker {
   PtrMap no_ctors; /* names of which the library has no constructor, a set */
   VEC(Sinking) sinking;
   VEC(const Expr *) matches; /* resolved ones, an outer one first */
+  PtrMap rules;              /* Name -> the Item of a rule */
   Definitions components;    /* in order of inference */
   VEC(LeafText *) leaf_texts;
   VEC(Hole *) holes; /* an EX_ERROR's index is one more than its place */
@@ -136,6 +137,9 @@ void instances_forget(Checker *c, size_t first);
 
 /* The same for instances of data types. */
 void adt_instances_forget(Checker *c, size_t first);
+
+/* Checks a rule, by instances (rule.c). */
+void rule_declare(Checker *c, const Unit *unit, const Item *item);
 
 /* --- Phases -------------------------------------------------------------- */
 

@@ -365,6 +365,7 @@ static void declare_item(Checker *c, Unit *unit, Scope *scope, int order) {
     case ITEM_TYPE: declare_adt(c, unit, scope, item->adt); break;
     case ITEM_IMPORT: declare_import(c, unit, scope, item); break;
     case ITEM_GRADIENT: refuse_rule(c, unit, item); break;
+    case ITEM_RULE: rule_declare(c, unit, item); break;
     case ITEM_EXPR:
       VEC_PUSH(&c->steps, definition_new(c, unit, scope, item, order));
       break;

@@ -41,6 +41,7 @@ static void checker_init(Checker *c, Program *p, Unit *unit) {
   VEC_INIT(&c->instances, c->mem);
   ptrmap_init(&c->dim_vars, c->mem);
   ptrmap_init(&c->no_ctors, c->mem);
+  ptrmap_init(&c->rules, c->mem);
 }
 
 /* A Definition lives in the checker's arena, so globals must not point to it
@@ -67,6 +68,7 @@ static void checker_done(Checker *c) {
   VEC_DONE(&c->instances);
   ptrmap_done(&c->dim_vars);
   ptrmap_done(&c->no_ctors);
+  ptrmap_done(&c->rules);
   arena_done(&c->arena);
 }
 
@@ -213,12 +215,16 @@ static void check_params(Checker *c) {
 
 /* The order is forced: inference needs components, components need uses, and
  * uses come from resolution. */
+static void find_types(Checker *c) {
+  resolve_program(c);
+  if (went_well(c)) check_params(c);
+  if (!mem_exhausted(c->mem)) infer_program(c);
+}
+
 bool types_check(Program *p, Unit *unit) {
   Checker c;
   checker_init(&c, p, unit);
-  resolve_program(&c);
-  if (went_well(&c)) check_params(&c);
-  if (!mem_exhausted(c.mem)) infer_program(&c);
+  find_types(&c);
   if (c.instances.len > 0 && went_well(&c)) scc_sort_again(&c);
   if (went_well(&c)) {
     exhaust_program(&c);
@@ -232,6 +238,18 @@ bool types_check(Program *p, Unit *unit) {
   }
   checker_done(&c);
   return ok;
+}
+
+const Type *types_of_function(Program *p, Unit *unit) {
+  Checker c;
+  checker_init(&c, p, unit);
+  find_types(&c);
+  const Type *type =
+      went_well(&c) ? c.defs.data[0]->global->type->result : NULL;
+  instances_forget(&c, 0);
+  adt_instances_forget(&c, 0);
+  checker_done(&c);
+  return type;
 }
 
 /* --- Questions ----------------------------------------------------------- */

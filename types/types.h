@@ -23,6 +23,10 @@
  * nothing of the unit is in scope; the caller drops the unit. */
 bool types_check(Program *p, Unit *unit);
 
+/* The type of what the one function of a parsed unit gives; NULL after
+ * reporting.  Nothing of the unit enters the program. */
+const Type *types_of_function(Program *p, Unit *unit);
+
 /* Finds again what a pass broke in a checked unit and its imports, whose names
  * and types hold: the effects of functions, and the values of `let`s.  False
  * when memory runs out. */

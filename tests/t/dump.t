@@ -127,6 +127,25 @@ def @next(%n: int32) -> Option[(int32, int32)] {
 (@id(1), @id(2f), @length(@mine(Mine)));
 OUT
 
+dumps(<<'IN', <<'OUT', 'rules, as they were read');
+rule @r[s: Shape, d: Float](%x: Tensor[s, d],%c:Tensor[(), d]):ulp( 2 )when $a==[0]&&rank(%x)>1{
+  sum(%x*%c,axis=$a)
+}=>{ let %y=sum(%x,axis=$a); %y * %c }
+rule @q(%f: fn (int32) -> int32, %x: int32){%f(%x+0)}=>{%f(%x)} 3
+IN
+rule @r[s: Shape, d: Float](%x: Tensor[s, d], %c: Tensor[(), d]) : ulp(2)
+  when $a == [0] && rank(%x) > 1 {
+  sum(%x * %c, axis=$a)
+} => {
+  let %y = sum(%x, axis=$a);
+  %y * %c
+}
+
+rule @q(%f: fn (int32) -> int32, %x: int32) { %f(%x + 0) } => { %f(%x) }
+
+3;
+OUT
+
 # Names of values of the session are taken where those are in scope.
 my $hidden = dumped(<<'IN')->{out};
 let %x1 = 1;

@@ -1,0 +1,58 @@
+/* Rules by their parts, and what can be said against one before its sides are
+ * typed. */
+#ifndef RULES_RULE_H
+#define RULES_RULE_H
+
+#include "ir/program.h"
+#include "ops/ops.h"
+
+/* `$p`: the attribute that the left side takes it from. */
+typedef struct AttrVar {
+  const Name *name;
+  Span span;
+  const OpInfo *op;     /* NULL: the call is of no operator */
+  const AttrSpec *spec; /* NULL: the operator has no such attribute */
+} AttrVar;
+
+enum {
+  RULE_NODES_MAX = 400, /* of a rule: what recurses over one is as deep */
+  ATTR_VARS_MAX = 32,
+};
+
+typedef struct Rule {
+  const Item *item;
+  const Fn *fn; /* its parameters are the pattern variables */
+  const Expr *left, *right;
+  const Expr *when; /* NULL: none */
+  int attr_count;
+  AttrVar attrs[ATTR_VARS_MAX]; /* in the order of the left side */
+} Rule;
+
+/* The parts of an ITEM_RULE. */
+Rule rule_of(Mem *mem, const Item *item);
+/* Reports what is wrong with the rule whatever its types are: what cannot be
+ * matched or made, variables that nothing binds, and what order.c finds. */
+bool rule_check(Program *p, const Rule *rule);
+
+/* --- Parts of sides ------------------------------------------------------- */
+
+/* Which parameter the node names; -1: none. */
+int rule_var(const Rule *rule, const Expr *e);
+/* Which attribute variable, `$p`; -1: none. */
+int rule_attr_var(const Rule *rule, const Expr *e);
+/* Which parameter in brackets; -1: none. */
+int rule_type_param(const Rule *rule, const Name *name);
+/* Without braces that mean nothing. */
+const Expr *rule_bare(const Expr *e);
+/* Does the condition demand `name(%x)`: is that among what `&&` joins? */
+bool rule_demands(const Rule *rule, const char *name, int var);
+/* Is the parameter a constant wherever the rule holds? */
+bool rule_is_constant(const Rule *rule, int var);
+
+/* --- order.c -------------------------------------------------------------- */
+
+/* Reports a right side that drops, repeats or reorders what may have an effect
+ * (E0904), or evaluates what the left side may not have evaluated (E0905). */
+bool rule_check_order(Program *p, const Rule *rule);
+
+#endif

@@ -26,16 +26,20 @@ static void bind_weights(rly_program *p, const char *path,
   }
 }
 
-OnnxModel *program_read_model(rly_program *p, const char *path) {
+OnnxModel *program_read_model(rly_program *p, const char *path,
+                              const OnnxState *state) {
   rly_context *cx = p->cx;
-  OnnxModel *model = onnx_model_read(path, &cx->heap, &cx->names, &cx->diags);
+  OnnxModel *model =
+      onnx_model_read(path, state, &cx->heap, &cx->names, &cx->diags);
   if (model) bind_weights(p, path, model);
   return model;
 }
 
 #else
 
-OnnxModel *program_read_model(rly_program *p, const char *path) {
+OnnxModel *program_read_model(rly_program *p, const char *path,
+                              const OnnxState *state) {
+  (void)state;
   Diag *d =
       diag_error(&p->cx->diags, E0806, SPAN_NONE,
                  "%s: this rly was built without a reader of ONNX files", path);
@@ -65,7 +69,7 @@ bool program_source(rly_program *p, const char *path, char **text,
   Mem *mem = &p->cx->mem;
   if (!path_is_model(path))
     return text_read(mem, path, text, len, &p->cx->diags);
-  OnnxModel *model = program_read_model(p, path);
+  OnnxModel *model = program_read_model(p, path, NULL);
   if (!model) return false;
   *len = model->text.len;
   *text = mem_alloc(mem, *len + 1);

@@ -227,6 +227,7 @@ static bool declare_inputs(Import *im, const Onnx__GraphProto *g) {
     const char *text = bind_local(im, name);
     set_type(im, text, &port->type);
     port->name = text + 1;
+    port->label = arena_strndup(im->arena, name, strlen(name));
     out->input_count++;
   }
   return true;
@@ -239,8 +240,9 @@ static bool declare_outputs(Import *im, const Onnx__GraphProto *g) {
   for (size_t i = 0; i < g->n_output; i++) {
     const Onnx__ValueInfoProto *v = g->output[i];
     OnnxPort *port = &out->outputs[out->output_count++];
-    port->name = v->name ? v->name : "";
-    if (!type_text(im, port->name, v->type, false, &port->type)) return false;
+    const char *name = v->name ? v->name : "";
+    port->name = port->label = arena_strndup(im->arena, name, strlen(name));
+    if (!type_text(im, name, v->type, false, &port->type)) return false;
   }
   return true;
 }
@@ -258,7 +260,7 @@ static void write_program(Import *im, const char *results) {
     strbuf_addf(t, ", by %s", shown(im, m->producer_name));
   strbuf_add(t, "\n");
   strbuf_add_len(t, strbuf_text(&im->items), im->items.len);
-  strbuf_add(t, "\ndef @main");
+  strbuf_addf(t, "\ndef @%s", im->state ? "step_pure" : "main");
   for (size_t i = 0; i < im->dim_list.len; i++)
     strbuf_addf(t, "%s%s: Dim", i ? ", " : "[", im->dim_list.data[i]->text);
   strbuf_add(t, im->dim_list.len ? "](" : "(");
@@ -281,18 +283,23 @@ static bool import_model(Import *im) {
                g ? "version" : "graph");
     return false;
   }
-  const Name *main = name_of(im->names, "main");
-  ptrmap_put(&im->taken, main, (void *)(uintptr_t)1);
+  static const char *const ours[] = {"main", "step", "step_pure", "reset"};
+  for (size_t i = 0; i < (im->state ? 4 : 1); i++) {
+    const Name *name = name_of(im->names, ours[i]);
+    ptrmap_put(&im->taken, name, (void *)(uintptr_t)1);
+  }
   im->indent = 1;
   if (!declare_inputs(im, g) || !emit_graph(im, g) || !declare_outputs(im, g))
     return false;
   const char *results = graph_results(im, NULL, g, 0, g->n_output);
-  if (results) write_program(im, results);
-  return results && !mem_exhausted(im->mem);
+  if (!results) return false;
+  write_program(im, results);
+  if (im->state && !write_state(im, im->state)) return false;
+  return !mem_exhausted(im->mem);
 }
 
-OnnxModel *onnx_model_read(const char *path, Heap *heap, NameTable *names,
-                           Diags *diags) {
+OnnxModel *onnx_model_read(const char *path, const OnnxState *state, Heap *heap,
+                           NameTable *names, Diags *diags) {
   Mem *mem = heap->mem;
   OnnxModel *out = mem_alloc_zeroed(mem, sizeof *out);
   if (!out) return NULL;
@@ -311,7 +318,8 @@ OnnxModel *onnx_model_read(const char *path, Heap *heap, NameTable *names,
                .names = names,
                .heap = heap,
                .path = path,
-               .model = model};
+               .model = model,
+               .state = state};
   strbuf_init(&im.items, mem);
   strbuf_init(&im.body, mem);
   ptrmap_init(&im.values, mem);

@@ -23,6 +23,7 @@ typedef struct Import {
   Heap *heap;
   const char *path;
   const Onnx__ModelProto *model;
+  const OnnxState *state;
   const CallFrame *frame; /* NULL: in no function */
   StrBuf items;           /* `param`s and `let`s at the top level */
   StrBuf body;
@@ -91,6 +92,10 @@ void line(Import *im, const char *format, ...)
 const char *type_text(Import *im, const char *what, const Onnx__TypeProto *t,
                       bool declares, OnnxType *out);
 
+/* The program's name for a dimension that the model names; NULL: it is no word,
+ * or no parameter, unless `declares`. */
+const Name *dim_name(Import *im, const char *param, bool declares);
+
 /* The tensor in brackets. */
 const char *literal(Import *im, const Tensor *t);
 /* Is the tensor written where it is used, not kept beside the program? */
@@ -137,6 +142,12 @@ void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
 
 /* A node as its operator's row says. */
 bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op);
+
+/* --- state.c -------------------------------------------------------------- */
+
+/* Behind the graph's function, `@step_pure`: the cells, `@step`, `@reset`.
+ * False after reporting. */
+bool write_state(Import *im, const OnnxState *wanted);
 
 /* --- import.c ------------------------------------------------------------- */
 

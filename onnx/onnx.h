@@ -14,7 +14,8 @@ typedef struct OnnxType {
 } OnnxType;
 
 typedef struct OnnxPort {
-  const char *name; /* as the program has it */
+  const char *name;  /* as the program has it */
+  const char *label; /* as the model has it */
   OnnxType type;
 } OnnxPort;
 
@@ -28,9 +29,17 @@ typedef struct OnnxModel {
   OnnxPort *inputs, *outputs; /* of @main */
 } OnnxModel;
 
-/* Owned, for onnx_model_free; NULL after reporting. */
-OnnxModel *onnx_model_read(const char *path, Heap *heap, NameTable *names,
-                           Diags *diags);
+/* Inputs that a step keeps between calls instead of taking them. */
+typedef struct OnnxState {
+  bool recurrent; /* the states of recurrent layers and scans */
+  int pair_count;
+  const char *const *pairs; /* "in=out"; a star in both stands for the same */
+} OnnxState;
+
+/* `state`: the program keeps it in cells; NULL: it has none, and `@main` is the
+ * graph.  Owned, for onnx_model_free; NULL after reporting. */
+OnnxModel *onnx_model_read(const char *path, const OnnxState *state, Heap *heap,
+                           NameTable *names, Diags *diags);
 void onnx_model_free(OnnxModel *m);
 
 /* A value of ONNX's backend tests, in a file beside the model. */

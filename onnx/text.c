@@ -66,7 +66,7 @@ static bool is_word(const char *s) {
 }
 
 /* A name that an operator has would hide it. */
-static const Name *dim_name(Import *im, const char *param, bool declares) {
+const Name *dim_name(Import *im, const char *param, bool declares) {
   if (!is_word(param)) return NULL;
   bool dyn, operator= op_find(param, &dyn) != OP_COUNT;
   const Name *name = name_of(

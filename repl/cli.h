@@ -32,7 +32,8 @@ typedef struct Cli {
   bool level0, level1, level2, dump_pipeline, print_changed, time_passes;
   bool fast_math, verify, bisect;
   const char *reduce;
-  TextList exec; /* of opt */
+  TextList state; /* of import */
+  TextList exec;  /* of opt */
   uint64_t repeat, steps;
   TextList params, inputs, breaks;
   TextList bind_shape, bind;

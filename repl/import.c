@@ -1,6 +1,7 @@
 /* rly import: an ONNX model as a program.
  *
  *   rly import MODEL.onnx [-o NAME]   NAME.rly, laid out, and NAME.safetensors
+ *   rly import --stateful MODEL.onnx  the same with its state in cells
  *   rly import --test DIR...          ONNX's backend tests: each directory has
  *                                     model.onnx and test_data_set_N/ with
  *                                     input_I.pb and output_I.pb
@@ -47,7 +48,10 @@ static int import_file(Host *h) {
   const char *text = arena_printf(arena, "%s.rly", name);
   const char *weights = arena_printf(arena, "%s.safetensors", name);
   guard_begin(cli, "importing");
-  OnnxModel *model = program_read_model(h->program, path);
+  OnnxState state = {cli->stateful, cli->state.count, cli->state.items};
+  bool stateful = state.recurrent || state.pair_count;
+  OnnxModel *model =
+      program_read_model(h->program, path, stateful ? &state : NULL);
   bool fine = model && write_text(h, text, model);
   if (fine && model->weights->tensors.len)
     fine = tensors_write(model->weights, weights, &h->cx->diags);
@@ -243,7 +247,7 @@ static bool run_set(Case *c, const char *folder, int set) {
 
 static bool run_sets(Case *c, const char *dir) {
   const char *path = arena_printf(&c->arena, "%s/model.onnx", dir);
-  c->model = program_read_model(c->h.program, path);
+  c->model = program_read_model(c->h.program, path, NULL);
   if (!c->model) return false;
   StrBuf *text = &c->model->text;
   if (rly_program_add_text(c->h.program, path, strbuf_text(text), text->len,

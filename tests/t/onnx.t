@@ -187,6 +187,110 @@ my $loop = model(tensor('m', 7, [], bytes_of(9, pack 'q<', 3)),
 gives(rly('run', file('loop.onnx', $loop), 'x=[1, 2]'), 0,
       qr/\[ 8\.0, 16\.0\]/, '', 'a loop');
 
+# --- State in cells ---------------------------------------------------------
+
+# Three steps of a stream, and the same with the state carried by hand, are
+# compared bit for bit, from the first state, in the middle, and after a reset.
+sub floats_of { tensor($_[0], 1, $_[1], bytes_of(9, pack 'f<*', @{$_[2]})) }
+sub ints_attr { bytes_of(1, $_[0]) . join('', map { int_of(8, $_) } @{$_[1]})
+                . int_of(20, 7) }
+sub int_attr { bytes_of(1, $_[0]) . int_of(3, $_[1]) . int_of(20, 2) }
+sub streams {
+  my ($what, $model, $flags, $carry) = @_;
+  my $path = file('state.onnx', $model);
+  gives(rly('import', @$flags, $path), 0, '', '', "$what: written");
+  my ($x, $first) = ($carry->{x}, $carry->{first});
+  my $hand = join '', map {
+    my $from = $_ == 1 ? $first : $carry->{next}->('%p' . ($_ - 1));
+    "let %x$_ = $x * $_.5f; let %p$_ = \@step_pure(%x$_, $from);\n"
+  } 1 .. 3;
+  spew(scratch('stream.rly'), qq{import "state.rly";\n$hand}
+    . join('', map { "all(equal(\@step(%x$_), %p$_.0));\n" } 1 .. 3)
+    . '@reset();' . "\n" . "all(equal(\@step(%x1), %p1.0));\n");
+  my @params = -e scratch('state.safetensors')
+    ? ('--params', scratch('state.safetensors')) : ();
+  gives(rly('run', @params, scratch('stream.rly')), 0, "True\n" x 4, '',
+        "$what: as with the state carried by hand");
+  my $got = slurp(scratch('state.rly'));
+  unlink scratch('state.safetensors');
+  return $got;
+}
+my @weights = map { sin $_ } 1 .. 200;
+my @lstm = (floats_of('w', [1, 8, 3], [@weights[0 .. 23]]),
+            floats_of('r', [1, 8, 2], [@weights[24 .. 39]]),
+            floats_of('w2', [1, 8, 2], [@weights[40 .. 55]]),
+            floats_of('r2', [1, 8, 2], [@weights[56 .. 71]]));
+my @states = map { (tensor("at$_", 7, [1], bytes_of(9, pack 'q<', $_))) } 0 .. 2;
+my $layers = model(@lstm, @states,
+  node('Slice', ['h0', 'at0', 'at1', 'at0'], ['ha']),
+  node('Slice', ['h0', 'at1', 'at2', 'at0'], ['hb']),
+  node('Slice', ['c0', 'at0', 'at1', 'at0'], ['ca']),
+  node('Slice', ['c0', 'at1', 'at2', 'at0'], ['cb']),
+  node('LSTM', ['x', 'w', 'r', '', '', 'ha', 'ca'], ['y1', 'hy1', 'cy1'],
+       int_attr('hidden_size', 2)),
+  node('Squeeze', ['y1', 'at1'], ['s1']),
+  node('LSTM', ['s1', 'w2', 'r2', '', '', 'hb', 'cb'], ['y', 'hy2', 'cy2'],
+       int_attr('hidden_size', 2)),
+  node('Concat', ['hy1', 'hy2'], ['hn'], int_attr('axis', 0)),
+  node('Concat', ['cy1', 'cy2'], ['cn'], int_attr('axis', 0)),
+  input('x', 1, \'time', \'batch', 3), input('h0', 1, 2, \'batch', 2),
+  input('c0', 1, 2, \'batch', 2), output('y', 1, \'time', 1, \'batch', 2),
+  output('hn', 1, 2, \'batch', 2), output('cn', 1, 2, \'batch', 2));
+my $frame = 'reshape(sin(arange(0f, 12f)), newshape=[2, 2, 3])';
+$text = streams('two LSTMs', $layers, ['--stateful'], {
+  x => $frame, first => join(', ', ('zeros(shape=[2, 2, 2], dtype="float32")') x 2),
+  next => sub { "$_[0].1, $_[0].2" }});
+like($text, qr/^let \@h0: Ref\[Option\[Tensor\[\(2, \?, 2\), float32\]\]\] = /m,
+     'a state has as many rows as the first step');
+like($text, qr/def \@step\[time: Dim, batch: Dim\]\(%x: Tensor\[\(time, batch, 3\)/,
+     'the signature loses it');
+
+my $scan = model(
+  node('Scan', ['s0', 'x'], ['s', 'y'],
+       graph_attr('body', node('Add', ['a', 'b'], ['c']),
+                  node('Mul', ['c', 'c'], ['d']), input('a', 1, 2),
+                  input('b', 1, 2), output('c', 1, 2), output('d', 1, 2)),
+       int_attr('num_scan_inputs', 1)),
+  input('x', 1, 3, 2), input('s0', 1, 2), output('y', 1, 3, 2),
+  output('s', 1, 2));
+$text = streams('a Scan', $scan, ['--stateful'], {
+  x => 'reshape(sin(arange(0f, 6f)), newshape=[3, 2])',
+  first => '[0f, 0f]', next => sub { "$_[0].1" }});
+like($text, qr/^let \@s0: Ref\[Tensor\[\(2\), float32\]\] = ref\(zeros/m,
+     'a state of a known shape');
+
+# The length of a cache grows: its name is not the output's.
+my $caches = model(
+  node('Concat', ['past.a', 'x'], ['present.a'], int_attr('axis', 0)),
+  node('Add', ['x', 'x'], ['xx']),
+  node('Concat', ['xx', 'past.b'], ['present.b'], int_attr('axis', 0)),
+  node('ReduceSum', ['present.a', 'at0'], ['a']),
+  node('ReduceMax', ['present.b'], ['b'], ints_attr('axes', [0])),
+  node('Add', ['a', 'b'], ['y']), @states, input('x', 1, 1, 2),
+  input('past.a', 1, \'past', 2), input('past.b', 1, \'past', 2),
+  output('y', 1, 1, 2), output('present.a', 1, \'all', 2),
+  output('present.b', 1, \'all', 2));
+$text = streams('caches', $caches, ['--state', 'past.*=present.*'], {
+  x => '[[1f, 2f]]',
+  first => join(', ', ('zeros(shape=[0, 2], dtype="float32")') x 2),
+  next => sub { "$_[0].1, $_[0].2" }});
+like($text, qr/^let \@past.a: Ref\[Tensor\[\(\?, 2\), float32\]\] = /m,
+     'a cache has any length');
+for (['--state', 'h0=nothing', qr/no output `nothing`/],
+     ['--state', 'none=hn', qr/no input `none`/],
+     ['--state', 'x=hn', qr/the state `x` has another type than `hn`/],
+     ['--state', 'h*=hn', qr/a star stands on both sides/],
+     ['--state', 'h0', qr/names no pair/]) {
+  my ($flag, $pair, $why) = @$_;
+  gives(rly('import', $flag, $pair, file('layers.onnx', $layers)), 1, '',
+        qr/E0808.*$why/, "no pair: $pair");
+}
+gives(rly('import', '--state', 'h0=hn', '--state', 'c0=hn',
+          scratch('layers.onnx')), 1, '', qr/E0808.*is of another pair/,
+      'no output of two pairs');
+gives(rly('import', '--stateful', $good), 1, '', qr/E0808.*no input is/,
+      'a model without state');
+
 # A function that calls itself, and thirty that call the next one twice each.
 sub function {
   my ($name, @nodes) = @_;

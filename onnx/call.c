@@ -175,29 +175,33 @@ static bool add_all(Import *im, const Onnx__NodeProto *n, size_t first,
 /* The inputs by position, then those that may be missing by name. */
 static bool add_inputs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
                        StrBuf *out, bool *any) {
-  const char *at = op->inputs, *word;
-  size_t len, i = 0;
-  while (next_word(&at, &word, &len)) {
-    bool failed = false, optional = *word == '?';
-    if (strchr("*]", word[len - 1])) {
-      if (*any) strbuf_add(out, ", ");
+  size_t len, count = 0;
+  for (int named = 0; named < 2; named++) {
+    const char *at = op->inputs, *word;
+    for (size_t i = 0; next_word(&at, &word, &len); i++) {
+      bool failed = false, optional = *word == '?';
+      if (strchr("*]", word[len - 1])) {
+        if (*any) strbuf_add(out, ", ");
+        *any = true;
+        return add_all(im, n, i, word[len - 1] == ']', out);
+      }
+      count = i + 1;
+      if (optional != (named == 1)) continue;
+      const char *text = input_text(im, n, i, &failed);
+      if (failed) return false;
+      if (!text && !optional)
+        return node_error(im, n, E0804, "its input `%.*s` is missing", (int)len,
+                          word);
+      if (!text) continue;
+      strbuf_add(out, *any ? ", " : "");
+      if (optional) strbuf_addf(out, "%.*s=", (int)len - 1, word + 1);
+      strbuf_add(out, text);
       *any = true;
-      return add_all(im, n, i, word[len - 1] == ']', out);
     }
-    const char *text = input_text(im, n, i++, &failed);
-    if (failed) return false;
-    if (!text && !optional)
-      return node_error(im, n, E0804, "its input `%.*s` is missing", (int)len,
-                        word);
-    if (!text) continue;
-    strbuf_add(out, *any ? ", " : "");
-    if (optional) strbuf_addf(out, "%.*s=", (int)len - 1, word + 1);
-    strbuf_add(out, text);
-    *any = true;
   }
-  if (i < n->n_input)
+  if (count < n->n_input)
     return node_error(im, n, E0804, "it has %zu inputs, at most %zu are known",
-                      n->n_input, i);
+                      n->n_input, count);
   return true;
 }
 
@@ -323,6 +327,12 @@ static bool emit_grouped(Import *im, const Onnx__NodeProto *n,
   return fine;
 }
 
+/* Is an output from number i on used? */
+static bool output_from(const Onnx__NodeProto *n, size_t i) {
+  while (i < n->n_output && !*n->output[i]) i++;
+  return i < n->n_output;
+}
+
 bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
   if (op->groups) return emit_grouped(im, n, op);
   size_t results = op->results ? (size_t)op->results : 1;
@@ -344,7 +354,12 @@ bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
   if (n->n_output > results)
     return node_error(im, n, E0804, "it has %zu outputs, at most %zu are known",
                       n->n_output, results);
-  const char *call = call_text(im, n, op, -1);
+  OnnxOp first = *op;
+  if (op->alone && !output_from(n, 1)) {
+    first.calls = op->alone;
+    results = 1;
+  }
+  const char *call = call_text(im, n, &first, -1);
   if (!call) return false;
   emit_results(im, n, call, results > 1);
   bool failed = false;
@@ -353,4 +368,19 @@ bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
   if (op->gives == GIVES_SAME)
     set_output_type(im, n, 0, type_of(im, input_text(im, n, 0, &failed)));
   return true;
+}
+
+bool emit_cast(Import *im, const Onnx__NodeProto *n) {
+  static const OnnxOp cast = {.name = "Cast",
+                              .inputs = "X",
+                              .calls = "cast",
+                              .attrs = "$to>dtype -saturate -round_mode"};
+  static const OnnxOp saturated = {.name = "Cast",
+                                   .inputs = "X",
+                                   .calls = "@onnx_cast_like_19",
+                                   .attrs = "!to> -saturate -round_mode"};
+  DType to = onnx_dtype((int32_t)node_int(im, n, "to", 0), NULL);
+  bool coded = to == DT_FLOAT8_E4M3 || to == DT_FLOAT8_E5M2;
+  bool saturates = node_int(im, n, "saturate", 1) != 0;
+  return emit_call(im, n, coded && saturates ? &saturated : &cast);
 }

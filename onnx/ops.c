@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define TRAINING "ai.onnx.preview.training"
+#define MICROSOFT "com.microsoft"
 
 static const OnnxOp rows[] = {
 #define OPERATOR(name_, since_, inputs_, calls_, attrs_, ...) \

@@ -16,6 +16,7 @@ typedef struct OnnxOp {
   int results; /* of the function; 0 stands for 1 */
   int groups;  /* of tensors, in which inputs and outputs come */
   const char *fold_end;
+  const char *alone; /* called where only the first output is used */
   /* What the output is: a sequence, or of the type of the first input. */
   enum { GIVES_TENSORS, GIVES_SEQUENCE, GIVES_SAME } gives;
   /* Writes the node itself, where a call is not enough. */
@@ -27,6 +28,9 @@ typedef struct OnnxOp {
  * tells whether one of the name is there at all. */
 const OnnxOp *onnx_op_find(const char *domain, const char *name,
                            int64_t version, bool *name_known);
+
+/* Cast since version 19, which saturates floats of 8 bits (call.c). */
+bool emit_cast(struct Import *im, const struct Onnx__NodeProto *node);
 
 /* Optionals (sequence.c), whose meaning depends on the kind of the input. */
 bool emit_optional(struct Import *im, const struct Onnx__NodeProto *node);

@@ -401,6 +401,10 @@ means('@onnx_pad([1, 2, 3], [4, 4], mode="wrap")',
 means('@onnx_pad([[[[[[1, 2, 3]]]]]], [0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0],
       mode="reflect")', qr/3, 2, 1, 2, 3/, 'Pad by a reflection of rank 6');
 
+means('@onnx_reduce_log_sum_exp([[0f, 0f], [2000f, -inff], [-inff, -inff]],
+      axes=[1], keepdims=False)', qr/\[0\.693147\d*, 2000\.0, -inf\]/,
+      'ReduceLogSumExp, of rows that are far apart');
+
 # From the examples of ONNX's specification.
 my $square = 'reshape(cast(arange(16), dtype="float32") + 1f,
                       newshape=[1, 1, 4, 4])';

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""Writes tests/onnx/operators.rly: operators of ONNX and com.microsoft on small
+tensors, and what NumPy computes by the operators' definitions, element by
+element where that is plainest.
+
+    tests/onnx/operators.py > tests/onnx/operators.rly
+"""
+import itertools
+import numpy as np
+
+rng = np.random.default_rng(22)
+
+
+def values(*shape, dtype=np.float32):
+    return np.round(rng.uniform(-2, 2, shape), 2).astype(dtype)
+
+
+SUFFIX = {"float32": "f", "float16": "f16", "int64": "i64", "int32": "i32",
+          "uint8": "u8", "int8": "i8"}
+
+
+lets = []
+
+
+def text(a):
+    """An array as an argument: the name of a let."""
+    lets.append(literal(a))
+    return f"%a{len(lets)}"
+
+
+def literal(a):
+    a = np.asarray(a)
+    if a.dtype == np.float64:
+        a = a.astype(np.float32)
+    if a.dtype == np.bool_:
+        leaf = lambda v: "True" if v else "False"
+    elif a.dtype.kind == "f":
+        leaf = lambda v: f"{a.dtype.type(v)!s}{SUFFIX[str(a.dtype)]}"
+    else:
+        leaf = lambda v: f"{int(v)}{SUFFIX[str(a.dtype)]}"
+    def part(v):
+        return (leaf(v) if np.ndim(v) == 0
+                else "[" + ", ".join(part(w) for w in v) + "]")
+    return part(a)
+
+
+def case(title, call, want, near=1e-5):
+    want = np.asarray(want)
+    dims = ", ".join(map(str, want.shape))
+    print(f"\n// {title}")
+    for i, value in enumerate(lets, 1):
+        print(f"let %a{i} = {value};")
+    lets.clear()
+    print(f"let %r = {call};")
+    print(f"(shape_of(%r), max(abs(cast(%r, dtype=\"float64\") - "
+          f"cast({literal(want)}, dtype=\"float64\"))) <= {near}f64);")
+    print(f"// expect: (Tensor[({want.ndim}), int32] [{dims}], True)")
+
+
+def softmax(x):
+    with np.errstate(invalid="ignore"):
+        e = np.exp(x - x.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+
+def erf_gelu(x):
+    from math import erf
+    return np.array([0.5 * v * (1 + erf(v / 2 ** 0.5)) for v in x.ravel()],
+                    np.float32).reshape(x.shape)
+
+
+print("// Operators of ONNX and com.microsoft, with what NumPy computes.  "
+      "Written by\n// tests/onnx/operators.py.")
+
+# --- Transformers -------------------------------------------------------------
+
+q, k, v = values(1, 4, 2, 3), values(1, 2, 3, 3), values(1, 2, 3, 2)
+past_k, past_v = values(1, 2, 1, 3), values(1, 2, 1, 2)
+keys = np.repeat(np.concatenate([past_k, k], 2), 2, 1)
+held = np.repeat(np.concatenate([past_v, v], 2), 2, 1)
+score = q @ keys.swapaxes(2, 3) / np.sqrt(3)
+seen = np.arange(4)[None] <= np.arange(2)[:, None] + 1
+case("Attention with groups of heads, a past, no look ahead",
+     f"@onnx_attention({text(q)}, {text(k)}, {text(v)}, "
+     f"past_key={text(past_k)}, past_value={text(past_v)}, is_causal=1).0",
+     softmax(np.where(seen, score, -np.inf)) @ held)
+
+q, k, v = values(2, 2, 4), values(2, 3, 4), values(2, 3, 4)
+mask = np.array([[True, False, True], [False, False, False]])
+heads = lambda x: x.reshape(2, -1, 2, 2).swapaxes(1, 2)
+score = 1.5 * np.tanh(0.7 * heads(q) @ heads(k).swapaxes(2, 3) / 1.5)
+p = np.nan_to_num(softmax(np.where(mask, score, -np.inf)))
+case("Attention of three axes, capped; a query that sees no key gives 0",
+     f"@onnx_attention({text(q)}, {text(k)}, {text(v)}, attn_mask={text(mask)}, "
+     "kv_num_heads=2, q_num_heads=2, scale=0.7f, softcap=1.5f).0",
+     (p @ heads(v)).swapaxes(1, 2).reshape(2, 2, 4))
+case("its probabilities",
+     f"@onnx_attention({text(q)}, {text(k)}, {text(v)}, attn_mask={text(mask)}, "
+     "kv_num_heads=2, q_num_heads=2, scale=0.7f, softcap=1.5f, "
+     "qk_matmul_output_mode=3).3", p)
+
+x, w = values(2, 3, 4), values(4)
+case("RMSNormalization", f"@onnx_rms_normalization({text(x)}, {text(w)})",
+     x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * w)
+
+x, cos, sin = values(1, 2, 3, 6), values(5, 2), values(5, 2)
+at = np.array([[4, 0, 2]])
+want = x.copy()
+for h, t, i in itertools.product(range(2), range(3), range(2)):
+    a, b = x[0, h, t, 2 * i], x[0, h, t, 2 * i + 1]
+    c, s = cos[at[0, t], i], sin[at[0, t], i]
+    want[0, h, t, 2 * i], want[0, h, t, 2 * i + 1] = c * a - s * b, s * a + c * b
+case("RotaryEmbedding of neighbours, of a part of each head",
+     f"@onnx_rotary_embedding({text(x)}, {text(cos)}, {text(sin)}, "
+     f"position_ids={text(at)}, interleaved=1, rotary_embedding_dim=4)", want)
+
+x, w, b = values(2, 4, 3), values(4), values(4)
+g = x.reshape(2, 2, 6)
+n = (g - g.mean(-1, keepdims=True)) / np.sqrt(g.var(-1, keepdims=True) + 1e-3)
+case("GroupNormalization", f"@onnx_group_normalization({text(x)}, {text(w)}, "
+     f"{text(b)}, epsilon=0.001f, num_groups=2)",
+     n.reshape(2, 4, 3) * w[:, None] + b[:, None])
+case("of version 18, by groups",
+     f"@onnx_group_normalization_18({text(x)}, {text(w[:2])}, {text(b[:2])}, "
+     "epsilon=0.001f, num_groups=2)",
+     n.reshape(2, 4, 3) * np.repeat(w[:2], 2)[:, None]
+     + np.repeat(b[:2], 2)[:, None])
+
+# --- Windows ------------------------------------------------------------------
+
+def places(out, kernel, strides, dilations, pads):
+    """For each window and element, its coordinates."""
+    for o in itertools.product(*map(range, out)):
+        for e in itertools.product(*map(range, kernel)):
+            yield o, e, tuple(a * s + b * d - p for a, b, s, d, p in
+                              zip(o, e, strides, dilations, pads))
+
+
+def inside(at, shape):
+    return all(0 <= a < n for a, n in zip(at, shape))
+
+
+shape, kernel, out = (4, 5), (2, 2), (3, 2)
+x = values(1, 2 * 4, 6)
+want = np.zeros((1, 2) + shape, np.float32)
+for o, e, at in places(out, kernel, (2, 3), (2, 1), (1, 0)):
+    if inside(at, shape):
+        for c in range(2):
+            want[0, c][at] += x[0, c * 4 + e[0] * 2 + e[1], o[0] * 2 + o[1]]
+case("Col2Im", f"@onnx_col2im({text(x)}, [4i64, 5i64], [2i64, 2i64], "
+     "dilations=[2, 1], pads=[1, 0, 2, 0], strides=[2, 3])", want)
+
+x = values(1, 2, 4, 5)
+largest = np.full((1, 2, 2, 3), -np.inf, np.float32)
+rows, columns = np.zeros((2, 1, 2, 2, 3), np.int64)
+for c in range(2):
+    for o, e, at in places((2, 3), (2, 3), (2, 2), (1, 1), (0, 1)):
+        if inside(at, (4, 5)) and x[0, c][at] > largest[0, c][o]:
+            largest[0, c][o] = x[0, c][at]
+            rows[0, c][o] = c * 20 + at[0] * 5 + at[1]
+            columns[0, c][o] = c * 20 + at[1] * 4 + at[0]
+pool = lambda more: (f"@onnx_max_pool_at({text(x)}, kernel_shape=[2, 3], "
+                     f"pads=[0, 1, 0, 1], strides=[2, 2]{more}")
+case("MaxPool", pool(").0"), largest)
+case("where the maxima are", pool(").1"), rows)
+case("by columns", pool(", storage_order=1).1"), columns)
+
+want = np.zeros((1, 1, 3, 4), np.float32)
+want.ravel()[[5, 7]] = 3, 4
+case("MaxUnpool", "@onnx_max_unpool([[[[3f, 4f]]]], [[[[5i64, 7i64]]]], "
+     "output_shape=[1i64, 1i64, 3i64, 4i64], kernel_shape=[2, 2], "
+     "strides=[2, 2])", np.pad([[[[0, 0, 0, 0], [0, 3, 0, 4]]]],
+                               [(0, 0), (0, 0), (0, 1), (0, 0)]))
+
+x, w, b = values(1, 2, 3, 4), values(2, 1, 2, 2), values(2)
+offset, mask = 0.7 * values(1, 2 * 4 * 2, 2, 3), values(1, 2 * 4, 2, 3)
+offset = offset.astype(np.float32)
+want = np.zeros((1, 2, 2, 3))
+def between(image, y, x):
+    total, top, left = 0, int(np.floor(y)), int(np.floor(x))
+    for i, j in itertools.product((top, top + 1), (left, left + 1)):
+        if inside((i, j), image.shape):
+            total += image[i, j] * (1 - abs(y - i)) * (1 - abs(x - j))
+    return total
+for c in range(2):
+    for o, e, at in places((2, 3), (2, 2), (1, 1), (1, 1), (0, 0)):
+        i = (c * 4 + e[0] * 2 + e[1])
+        dy, dx = offset[0, 2 * i][o], offset[0, 2 * i + 1][o]
+        want[0, c][o] += (between(x[0, c], at[0] + dy, at[1] + dx)
+                          * w[c, 0][e] * mask[0, i][o])
+case("DeformConv, in groups, with a mask",
+     f"@onnx_deform_conv({text(x)}, {text(w)}, {text(offset)}, b={text(b)}, "
+     f"mask={text(mask)}, group=2, offset_group=2)",
+     (want + b[:, None, None]))
+
+x = values(1, 1, 7)
+windows = [[0, 2], [3, 5], [6]]
+case("LpPool with holes, rounded up",
+     f"@onnx_lp_pool({text(x)}, ceil_mode=True, dilations=[2], "
+     "kernel_shape=[2], p=3, strides=[3])",
+     [[[(np.abs(x[0, 0, w]) ** 3).sum() ** (1 / 3) for w in windows]]])
+x = values(1, 1, 4)
+case("AveragePool, whose last window would begin in the margin",
+     f"@onnx_average_pool({text(x)}, ceil_mode=True, kernel_shape=[1], "
+     "pads=[0, 1], strides=[4])", x[:, :, :1])
+
+x = values(3, 5)
+want = np.zeros((4, 2), np.float32)
+want[:3] = x[:, 1:3]
+case("CenterCropPad", f"@onnx_center_crop_pad({text(x)}, [2i64, 4i64], "
+     "axes=[-1, 0])", want)
+
+theta = values(2, 3, 4)
+line = lambda n: (2 * np.arange(n) + 1) / n - 1
+grid = np.stack([*np.meshgrid(line(2), line(3), line(2), indexing="ij")][::-1]
+                + [np.ones((2, 3, 2))], -1)
+case("AffineGrid of a volume",
+     f"@onnx_affine_grid({text(theta)}, [2i64, 1i64, 2i64, 3i64, 2i64])",
+     np.einsum("dhwk,nik->ndhwi", grid, theta))
+
+# --- Numbers ------------------------------------------------------------------
+
+x = values(2, 5, 2)
+c = x[..., 0] + 1j * x[..., 1]
+case("DFT, inverse of one side",
+     f"@onnx_dft({text(x)}, axis=1, inverse=True, onesided=True)",
+     np.fft.irfft(c, axis=1)[..., None].astype(np.float32))
+case("of an odd length",
+     f"@onnx_dft({text(x)}, dft_length=7i64, axis=1, inverse=True, "
+     "onesided=True)",
+     np.fft.irfft(c, 7, axis=1)[..., None].astype(np.float32))
+
+x, scale = 40 * values(2, 5), np.array([[0.5, 0.3, 1], [2, 0.7, 4]], np.float32)
+zero = np.array([[1, -2, 3], [0, 5, -6]], np.int8)
+spread = lambda a: np.repeat(a, 2, 1)[:, :5]
+whole = np.clip(np.rint(x / spread(scale)) + spread(zero), -128, 127)
+case("QuantizeLinear by blocks",
+     f"@onnx_quantize_linear({text(x)}, {text(scale)}, "
+     f"y_zero_point={text(zero)}, block_size=2)", whole.astype(np.int8), 0)
+case("DequantizeLinear by blocks",
+     f"@onnx_dequantize_linear({text(whole.astype(np.int8))}, {text(scale)}, "
+     f"x_zero_point={text(zero)}, block_size=2)",
+     ((whole - spread(zero)) * spread(scale)))
+
+x = values(2, 3)
+case("CumProd", f"@onnx_cum_prod({text(x)}, -1i64, reverse=1)",
+     np.cumprod(x[:, ::-1], 1)[:, ::-1])
+case("Swish", f"@onnx_swish({text(x)}, alpha=0.5f)", x / (1 + np.exp(-x / 2)))
+case("LpNormalization, of a row of 0 too",
+     "@onnx_lp_normalization([[0f, 0f], [3f, -4f]], axis=1)",
+     np.array([[0, 0], [0.6, -0.8]], np.float32))
+case("Cast saturates",
+     'cast(@onnx_cast_like_19([1e9f, -500f, 448f, 0.3f], '
+     'cast(0, dtype="e4m3_float8")), dtype="float32")',
+     np.array([448, -448, 448, 0.3125], np.float32), 0)
+case("to the other dtype, too",
+     'cast(@onnx_cast_like_19([-inff, 60000f, 1.1f], '
+     'cast(0, dtype="e5m2_float8")), dtype="float32")',
+     np.array([-57344, 57344, 1], np.float32), 0)
+x = values(2, 4, 3)
+up = values(2, 2, 3)
+want = x.copy()
+for n, from_ in enumerate((3, 1)):
+    for i in range(2):
+        want[n, (from_ + i) % 4] = up[n, i]
+case("TensorScatter, around", f"@onnx_tensor_scatter({text(x)}, {text(up)}, "
+     'write_indices=[3i64, 1i64], mode="circular")', want, 0)
+
+# --- com.microsoft ------------------------------------------------------------
+
+a, b = values(2, 3, 2), values(2, 4, 3)
+case("FusedMatMul", f"@onnx_fused_mat_mul({text(a)}, {text(b)}, alpha=0.5f, "
+     "transA=True, transB=True)",
+     0.5 * a.swapaxes(1, 2) @ b.swapaxes(1, 2))
+x, y = values(3, 2), values(2)
+case("BiasGelu", f"@onnx_bias_gelu({text(x)}, {text(y)})", erf_gelu(x + y), 1e-6)
+s = x + y
+case("FastGelu", f"@onnx_fast_gelu({text(x)}, bias={text(y)})",
+     0.5 * s * (1 + np.tanh(np.sqrt(2 / np.pi) * (s + 0.044715 * s ** 3))), 1e-6)
+x, y, g, b, c = values(1, 2, 4), values(1, 2, 4), values(4), values(4), values(4)
+s = x + y + c
+case("SkipLayerNormalization",
+     f"@onnx_skip_layer_normalization({text(x)}, {text(y)}, {text(g)}, "
+     f"beta={text(b)}, bias={text(c)}, epsilon=0.01f).0",
+     (s - s.mean(-1, keepdims=True)) / np.sqrt(s.var(-1, keepdims=True) + 0.01)
+     * g + b)
+
+x, w, b = values(2, 3, 4), values(4, 12), values(12)
+past = values(2, 2, 2, 1, 2)
+lengths = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], np.int32)
+parts = np.split(x @ w + b, 3, 2)
+q, k, v = [t.reshape(2, 3, 2, 2).swapaxes(1, 2) for t in parts]
+k, v = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
+score = q @ k.swapaxes(2, 3) / np.sqrt(2)
+score = score + np.where(lengths[:, None, None], 0, -10000)
+score = score + np.where(np.arange(4)[None] <= np.arange(3)[:, None] + 1, 0,
+                         -10000)
+case("Attention of com.microsoft, with a mask of keys, a past, no look ahead",
+     f"@onnx_attention_of({text(x)}, {text(w)}, bias={text(b)}, "
+     f"mask_index={text(lengths)}, past={text(past)}, num_heads=2, "
+     "unidirectional=1).0",
+     (softmax(score) @ v).swapaxes(1, 2).reshape(2, 3, 4))
+
+q, k, v, b = values(1, 2, 4), values(1, 3, 4), values(1, 3, 4), values(12)
+heads = lambda t: t.reshape(1, -1, 2, 2).swapaxes(1, 2)
+score = (heads(q + b[:4]) @ heads(k + b[4:8]).swapaxes(2, 3) * 0.3
+         + np.array([0, 0, -10000]))
+case("MultiHeadAttention, of the first keys",
+     f"@onnx_multi_head_attention({text(q)}, {text(k)}, {text(v)}, "
+     f"bias={text(b)}, key_padding_mask=[2], num_heads=2, scale=0.3f).0",
+     (softmax(score) @ heads(v + b[8:])).swapaxes(1, 2).reshape(1, 2, 4))
+
+ids, words, where_ = np.array([[2, 0]]), values(3, 4), values(5, 4)
+kinds, g, b = values(2, 4), values(4), values(4)
+s = words[ids] + where_[None, :2] + kinds[[[1, 0]]]
+case("EmbedLayerNormalization",
+     f"@onnx_embed_layer_normalization({text(ids)}, {text(words)}, "
+     f"{text(where_)}, {text(g)}, {text(b)}, segment_ids=[[1, 0]], "
+     f"segment={text(kinds)}).0",
+     (s - s.mean(-1, keepdims=True)) / np.sqrt(s.var(-1, keepdims=True)) * g + b)
+
+for bits, zeros in ((4, True), (8, False)):
+    per = 8 // bits
+    q = rng.integers(0, 2 ** bits, (3, 2, 4)).astype(np.uint8)
+    low = rng.integers(0, 2 ** bits, (3, 2)).astype(np.uint8)
+    pack = lambda t: sum(t[..., i::per].astype(np.int64) << (bits * i)
+                         for i in range(per)).astype(np.uint8)
+    scale, a = 0.1 * values(3, 2), values(2, 7)
+    scale = scale.astype(np.float32)
+    zero = low if zeros else np.full((3, 2), 2 ** (bits - 1))
+    w = ((q - zero[..., None].astype(np.int64)) * scale[..., None])
+    more = f", zero_points={text(pack(low).ravel())}" if zeros else ""
+    case(f"MatMulNBits of {bits}",
+         f"@onnx_mat_mul_n_bits({text(a)}, {text(pack(q))}, "
+         f"{text(scale.ravel())}, K=7, N=3, bits={bits}, block_size=4{more})",
+         (a @ w.reshape(3, 8)[:, :7].T), 1e-4)

@@ -231,7 +231,8 @@ struct Expr {
     struct {
       const Name *name;
       struct Global *global;
-    } g; /* GLOBAL */
+      const struct Expr *parsed; /* of a resolved node: it is told `targs` */
+    } g;                         /* GLOBAL */
     struct {
       const Name *name;
       int64_t index;

@@ -17,45 +17,17 @@
  *                                           2, ref_read(@cells))) }
  *
  * A cell that is a name's value and is used in reads and writes alone stays as
- * it is.  With all others, `Ref[T]` becomes int32 in each type of the text.
+ * it is.  With all others, `Ref[T]` becomes int32 in each type of the text.  A
+ * function whose cells are of a type parameter's type is written once for each
+ * type that it is used at, since each has another store.
  *
  * The parsed text is rewritten, so that places stay those of the source.  The
  * checker has told each `ref`, `ref_read` and `ref_write` the type of its cell.
  * What is made has no types and is checked anew, in a program of its own. */
 #include "ir/walk.h"
 #include "passes/calls.h"
-#include "passes/functional.h"
+#include "passes/functional_store.h"
 #include "passes/pass.h"
-
-/* The store of cells with one type of content.  Where types of cells differ in
- * dimensions, a cell may be used at both: they share a store. */
-typedef struct Store {
-  const Type *like;    /* the content, with `?` for each dimension */
-  const Type *content; /* with `?` where they differ */
-  const Name *name;    /* of the cell that holds the store */
-} Store;
-
-/* A name whose value is a cell that is made there. */
-typedef struct Owner {
-  const Expr *ref; /* what makes it */
-  bool escapes;    /* it is used in another way than to read and to write */
-} Owner;
-
-/* What a local name meant before. */
-typedef struct Hidden {
-  const Name *name;
-  Owner *owner;
-} Hidden;
-
-typedef struct Stores {
-  Functional *f;
-  VEC(Store *) stores;
-  VEC(Hidden) hidden;
-  PtrMap locals;  /* Name -> its Owner, or NULL */
-  PtrMap globals; /* the same of global values */
-  PtrMap owner;   /* a REF, READ or WRITE -> the Owner whose cell it is */
-  PtrMap names;   /* of global values and functions of the text */
-} Stores;
 
 /* --- Cells that have a name of their own ---------------------------------- */
 
@@ -111,116 +83,6 @@ static void find_owners(Stores *s, const Expr *root) {
     }
   }
   expr_walk_end(&w);
-}
-
-/* Does it stay a cell? */
-static bool is_kept(const Stores *s, const Expr *e) {
-  const Owner *o = ptrmap_get(&s->owner, e);
-  return o && !o->escapes;
-}
-
-/* --- Types of contents ---------------------------------------------------- */
-
-/* The type with `?` for each dimension in which `a` and `b` differ, which are
- * equal otherwise; `all`: for each.  A content's type is of a size that was
- * looked at. */
-static const Type *joined(Stores *s, const Type *a, const Type *b, bool all) {
-  TypeTable *types = s->f->p->types;
-  if (a->kind == TY_TENSOR || a->kind == TY_DIM) {
-    Dim dims[RANK_MAX];
-    for (int i = 0; i < a->rank; i++) {
-      bool same =
-          !all && dim_is_number(a->dims[i]) && dim_same(a->dims[i], b->dims[i]);
-      dims[i] = same ? a->dims[i] : DIM_ANY;
-    }
-    if (a->kind == TY_DIM) return type_dim(types, dims[0]);
-    return a->any_rank ? a : type_tensor(types, (DType)a->dtype, a->rank, dims);
-  }
-  if (a->count == 0 && a->kind != TY_FN) return a;
-  const Type **args =
-      ARENA_ARRAY(s->f->arena, const Type *, (size_t)a->count + 1);
-  if (!args) return a;
-  for (int i = 0; i < a->count; i++)
-    args[i] = joined(s, a->args[i], b->args[i], all);
-  switch (a->kind) {
-    case TY_TUPLE: return type_tuple(types, a->count, args);
-    case TY_REF: return type_ref(types, args[0]);
-    case TY_ADT: return type_adt(types, a->adt, a->count, args);
-    case TY_FN:
-      return type_fn(types, a->param_count, a->params, a->count, args,
-                     joined(s, a->result, b->result, all));
-    default: return a;
-  }
-}
-
-/* Does a type parameter occur in it, other than as a dimension? */
-static bool has_type_var(const Type *t) {
-  if (t->kind == TY_VAR || t->kind == TY_ERROR) return true;
-  for (int i = 0; i < t->count; i++)
-    if (has_type_var(t->args[i])) return true;
-  return t->kind == TY_FN && has_type_var(t->result);
-}
-
-static const Name *name_store(Stores *s) {
-  Program *p = s->f->p;
-  const Name *name = name_of(p->names, "cells");
-  for (int i = 1; ptrmap_has(&s->names, name) && !mem_exhausted(p->mem); i++)
-    name = name_of(p->names, arena_printf(s->f->arena, "cells_%d", i));
-  ptrmap_put(&s->names, name, (void *)name);
-  return name;
-}
-
-/* The store of the cell that the node is about; NULL after reporting that its
- * content has no type of its own. */
-static Store *store_of(Stores *s, const Expr *e) {
-  const Type *cell = e->cell.type;
-  const Type *content = cell && cell->kind == TY_REF ? cell->args[0] : NULL;
-  if (!content || content->size > FUNCTIONAL_TYPE_MOST ||
-      has_type_var(content)) {
-    functional_refuse(s->f, e->span,
-                      "write the function for the one type that it is used at",
-                      "a cell whose content is of any type, among cells that "
-                      "are kept in data");
-    return NULL;
-  }
-  const Type *like = joined(s, content, content, true);
-  for (size_t i = 0; i < s->stores.len; i++) {
-    Store *of = s->stores.data[i];
-    if (of->like != like) continue;
-    of->content = joined(s, of->content, content, false);
-    return of;
-  }
-  Store *made = ARENA_NEW(s->f->arena, Store);
-  *made = (Store){.like = like,
-                  .content = joined(s, content, content, false),
-                  .name = name_store(s)};
-  VEC_PUSH(&s->stores, made);
-  return made;
-}
-
-/* --- Types as written ----------------------------------------------------- */
-
-/* Ref[T] is int32; of what is `kept` only what is in it. */
-static const TypeExpr *map_type(Stores *s, const TypeExpr *t, bool kept) {
-  Arena *a = s->f->arena;
-  if (!t || (t->arg_count == 0 && !t->result)) return t;
-  TypeExpr *made = arena_copy(a, t, sizeof *t);
-  const TypeExpr **args =
-      ARENA_ARRAY(a, const TypeExpr *, (size_t)t->arg_count);
-  if (!made || !args) return t;
-  if (t->kind == TX_REF && !kept) {
-    *made = (TypeExpr){.kind = TX_TENSOR,
-                       .span = t->span,
-                       .height = 1,
-                       .scalar = true,
-                       .dtype = DT_INT32};
-    return made;
-  }
-  for (int i = 0; i < t->arg_count; i++)
-    args[i] = map_type(s, t->args[i], false);
-  made->args = args;
-  made->result = map_type(s, t->result, false);
-  return made;
 }
 
 /* --- Expressions ---------------------------------------------------------- */
@@ -304,8 +166,35 @@ static void map_bound(Stores *s, ExprMap *m) {
   Var *made = arena_copy(s->f->arena, w->var, sizeof *made);
   if (!made) return;
   made->annotation =
-      map_type(s, w->var->annotation, value && is_kept(s, value));
+      store_type(s, w->var->annotation, value && store_is_kept(s, value));
   expr_map_bind(m, made);
+}
+
+/* A function without the parameters that its instance has types for. */
+static void map_fn(Stores *s, ExprMap *m) {
+  const Fn *was = m->walk.at->fn;
+  bool whole = s->at && was == s->at->def->expr->fn;
+  if (!was->result && !whole) return;
+  Expr *made = expr_map_own(m);
+  Fn *fn = arena_copy(s->f->arena, made->fn, sizeof *fn);
+  if (!fn) return;
+  fn->result = store_type(s, fn->result, false);
+  if (whole) {
+    TypeParam *kept =
+        ARENA_ARRAY(s->f->arena, TypeParam, (size_t)was->type_param_count);
+    fn->type_param_count = 0;
+    for (int i = 0; kept && i < was->type_param_count; i++)
+      if (was->type_params[i].kind != KIND_TYPE)
+        kept[fn->type_param_count++] = was->type_params[i];
+    fn->type_params = kept;
+  }
+  made->fn = fn;
+}
+
+static void map_use(Stores *s, ExprMap *m) {
+  if (!ptrmap_has(&s->generic, m->walk.at->g.name)) return;
+  const Instance *of = store_instance(s, m->walk.at);
+  if (of) expr_map_own(m)->g.name = of->name;
 }
 
 static const Expr *map_expr(Stores *s, const Expr *root) {
@@ -315,14 +204,10 @@ static const Expr *map_expr(Stores *s, const Expr *root) {
     const Expr *was = m.walk.at;
     if (m.walk.event == WALK_BIND) map_bound(s, &m);
     if (m.walk.event != WALK_LEAVE) continue;
-    if (expr_is_of_cell(was) && !is_kept(s, was))
+    if (expr_is_of_cell(was) && !store_is_kept(s, was))
       expr_map_put(&m, in_store(s, was, m.made));
-    if (was->kind != EX_FN || !was->fn->result) continue;
-    Expr *made = expr_map_own(&m);
-    Fn *fn = arena_copy(s->f->arena, made->fn, sizeof *fn);
-    if (!fn) continue;
-    fn->result = map_type(s, fn->result, false);
-    made->fn = fn;
+    if (was->kind == EX_GLOBAL) map_use(s, &m);
+    if (was->kind == EX_FN) map_fn(s, &m);
   }
   return expr_map_end(&m);
 }
@@ -334,13 +219,19 @@ static const AdtDecl *map_adt(Stores *s, const AdtDecl *adt) {
   AdtDecl *made = arena_copy(a, adt, sizeof *adt);
   CtorDecl *ctors = ARENA_ARRAY(a, CtorDecl, (size_t)adt->ctor_count);
   if (!made || !ctors) return adt;
-  made->meaning = map_type(s, adt->meaning, false);
+  TypeParam *params = ARENA_ARRAY(a, TypeParam, (size_t)adt->param_count);
+  made->param_count = 0;
+  for (int i = 0; params && i < adt->param_count; i++)
+    if (!store_is_idle(s, adt->name, i))
+      params[made->param_count++] = adt->params[i];
+  made->params = params;
+  made->meaning = store_type(s, adt->meaning, false);
   for (int k = 0; k < adt->ctor_count; k++) {
     ctors[k] = adt->ctors[k];
     int count = ctors[k].field_count;
     const TypeExpr **fields = ARENA_ARRAY(a, const TypeExpr *, (size_t)count);
     for (int i = 0; fields && i < count; i++)
-      fields[i] = map_type(s, adt->ctors[k].fields[i], false);
+      fields[i] = store_type(s, adt->ctors[k].fields[i], false);
     ctors[k].fields = fields;
   }
   made->ctors = ctors;
@@ -353,9 +244,9 @@ static void map_item(Stores *s, const Item *was, Item *item) {
     functional_refuse(s->f, item->span, "read the cell: `ref_read(...)`",
                       "an expression whose value has a cell in it, which is "
                       "printed");
-  bool kept = item->expr && is_kept(s, item->expr);
+  bool kept = item->expr && store_is_kept(s, item->expr);
   if (item->kind == ITEM_TYPE) item->adt = map_adt(s, item->adt);
-  item->annotation = map_type(s, item->annotation, kept);
+  item->annotation = store_type(s, item->annotation, kept);
   if (item->expr) item->expr = map_expr(s, item->expr);
 }
 
@@ -441,15 +332,56 @@ static void find_names(Stores *s) {
   }
 }
 
+typedef VEC(Item) Items;
+
+static void add_mapped(Stores *s, const Item *was, Items *out) {
+  Item item = *was;
+  map_item(s, was, &item);
+  VEC_PUSH(out, item);
+}
+
+/* Instances find others.  They share no nodes, for what is found out of a
+ * function is kept by node. */
+static void add_instances(Stores *s, Items *out) {
+  for (size_t i = 0; i < s->instances.len; i++) {
+    s->at = s->instances.data[i];
+    Item item = *s->at->def;
+    map_item(s, s->at->def, &item);
+    if (item.expr) item.expr = functional_copy(s->f, item.expr);
+    if (!item.expr) break;
+    item.name = s->at->name;
+    item.linked = true;
+    VEC_PUSH(out, item);
+  }
+  s->at = NULL;
+}
+
+static bool has_instance(const Stores *s, const Item *def) {
+  for (size_t i = 0; i < s->instances.len; i++)
+    if (s->instances.data[i]->def == def) return true;
+  return false;
+}
+
+/* A function without an instance is one that a host calls, at any type. */
+static void map_items(Stores *s, Items *out) {
+  Functional *f = s->f;
+  for (size_t i = 0; i < f->items.len && !mem_exhausted(f->p->mem); i++)
+    if (!ptrmap_has(&s->generic, f->items.data[i]->name))
+      add_mapped(s, f->items.data[i], out);
+  add_instances(s, out);
+  for (size_t i = 0; i < f->items.len && !mem_exhausted(f->p->mem); i++) {
+    const Item *item = f->items.data[i];
+    if (ptrmap_get(&s->generic, item->name) == (void *)item &&
+        !has_instance(s, item))
+      add_mapped(s, item, out);
+  }
+}
+
 static Unit *map_unit(Stores *s, const Unit *u) {
   Functional *f = s->f;
-  size_t count = f->items.len;
-  VEC(Item) items;
+  Items items;
   VEC_INIT(&items, f->p->mem);
-  for (size_t i = 0; i < count && !mem_exhausted(f->p->mem); i++) {
-    VEC_PUSH(&items, *f->items.data[i]);
-    if (items.len) map_item(s, f->items.data[i], &VEC_LAST(&items));
-  }
+  map_items(s, &items);
   Item *all = ARENA_ARRAY(f->arena, Item, items.len + s->stores.len);
   Unit *made = ARENA_NEW(f->arena, Unit);
   size_t n = 0;
@@ -478,16 +410,21 @@ Unit *pass_stores(Program *p, Unit *u) {
   functional_start(&f, p, u);
   f.numbers = true;
   Stores s = {.f = &f};
-  PtrMap *const maps[] = {&s.locals, &s.globals, &s.owner, &s.names};
+  PtrMap *const maps[] = {&s.locals, &s.globals, &s.owner,
+                          &s.names,  &s.generic, &s.idle};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
     ptrmap_init(maps[i], p->mem);
   VEC_INIT(&s.stores, p->mem);
   VEC_INIT(&s.hidden, p->mem);
+  VEC_INIT(&s.instances, p->mem);
   check_names(&s);
   find_names(&s);
+  store_find_generic(&s);
+  store_find_idle(&s);
   Unit *made = p->diags->errors == errors ? map_unit(&s, u) : NULL;
   VEC_DONE(&s.stores);
   VEC_DONE(&s.hidden);
+  VEC_DONE(&s.instances);
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
   functional_end(&f);
   bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);

@@ -167,6 +167,7 @@ static const Expr *resolve_global(Resolver *r, const Expr *e) {
   }
   Expr *use = node_like(r, e, EX_GLOBAL);
   use->g.name = e->g.name;
+  use->g.parsed = e;
   use->g.global = g;
   Definition *def = g->definition;
   if (!def) return use;

@@ -161,6 +161,10 @@ static void fill_expr(Infer *in, const Typed *t) {
     targs[i] = zonk(in, t->targs[i]);
   e->targ_count = targs ? t->targ_count : 0;
   e->targs = targs;
+  Expr *parsed = e->kind == EX_GLOBAL ? (Expr *)e->g.parsed : NULL;
+  if (!parsed) return;
+  parsed->targ_count = e->targ_count;
+  parsed->targs = targs;
 }
 
 /* A function of shapes or dtypes is checked for each instance. */

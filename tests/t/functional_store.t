@@ -413,6 +413,65 @@ def @f(%x: int32) {
 CODE
         ['f!', 3], ['f!', 4]]);
 
+runs_as('functions of cells of any type', <<'CODE', [
+type Pair[A] { Pair(Ref[A], A) }
+let @l = List[Pair(ref(1), 10), Pair(ref(2), 20)];
+let @m = List[Pair(ref([1f, 2f]), [0f, 1f])];
+def @swap[A](%c: Ref[A], %x: A) -> A {
+  let %old = ref_read(%c);
+  ref_write(%c, %x);
+  %old
+}
+def @turn[A](%p: Pair[A]) -> A {
+  match (%p) { Pair(%c, %x) => @swap(%c, %x) }
+}
+def @all[A](%l: List[Pair[A]]) -> List[A] { @map(@turn, %l) }
+def @times[A](%n: int32, %c: Ref[A], %f: fn(A) -> A) -> A {
+  if (%n == 0) { ref_read(%c) } else {
+    ref_write(%c, %f(ref_read(%c)));
+    @times(%n - 1, %c, %f)
+  }
+}
+def @fresh[A](%x: A) -> A { let %r = List[ref(%x)]; ref_read(@hd(%r)) }
+def @f() {
+  let %own = List[ref(True)];
+  (@all(@l), @all(@m), @fresh(5), @fresh([1f]),
+   @times(3, @hd(%own), logical_not), @times(2, ref(Nil), fn (%l) { Cons(1, %l)
+   }))
+}
+CODE
+        ['f!'], ['f!']]);
+
+runs_as('types of nothing but cells', <<'CODE', [
+type Box[A] { Box(Ref[A]) }
+type L[A] { E, C(Ref[A], L[A], Box[A]) }
+type Two[A, B] { Two(A, Box[B]) }
+type Cell = Ref[int32];
+let @l = List[Box(ref(1)), Box(ref(2))];
+let @t = Two(5, Box(ref([1f])));
+let @k = C(ref(1), C(ref(2), E, Box(ref(9))), Box(ref(3)));
+def @get[A](%b: Box[A]) -> A { match (%b) { Box(%c) => ref_read(%c) } }
+def @inc(%c: Cell) -> () { ref_write(%c, ref_read(%c) + 1) }
+def @sum(%l: L[int32]) -> int32 {
+  match (%l) {
+    E => 0,
+    C(%c, %r, %b) => {
+      @inc(%c);
+      ref_read(%c) * 2 + @sum(%r) + @get(%b)
+    }
+  }
+}
+def @two(%t: Two[int32, Tensor[(1), float32]]) {
+  match (%t) { Two(%n, %b) => (%n, @get(%b)) }
+}
+def @f() {
+  @map(fn (%b: Box[int32]) { match (%b) { Box(%c) => @inc(%c) } }, @l);
+  let %b = Box(ref(7));
+  (@map(@get, @l), @sum(@k), @two(@t), @get(%b))
+}
+CODE
+        ['f!'], ['f!']]);
+
 # The functions that first values call read and write what is there.
 runs_as('first values that call functions of the state', <<'CODE', [
 type T { Node(T, T), Tip(Tensor[(2, ?), int64], Option[int32]) }

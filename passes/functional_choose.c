@@ -315,6 +315,7 @@ static const Expr *let_choice(Choose *c, Var *var, Choice *choice,
   ptrmap_put(&c->chosen, chosen->name, chosen);
   const Expr *made = NULL;
   if (!may_copy(c, rest, count - 1)) {
+    f->loses_cell = true;
     functional_refuse(f, span,
                       "choose less often in a row, or choose in a `def` that "
                       "reads and writes",

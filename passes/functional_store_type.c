@@ -42,9 +42,12 @@ static const Type *joined(Stores *s, const Type *a, const Type *b, bool all) {
   }
 }
 
-/* Does a type parameter occur in it, other than as a dimension? */
+/* Does a type parameter occur in it, other than as a dimension?  Types may be
+ * small as a DAG only: those that are too large to be written count, too. */
 static bool has_type_var(const Type *t) {
   if (t->kind == TY_VAR || t->kind == TY_ERROR) return true;
+  if (!t->has_var) return false;
+  if (t->size > FUNCTIONAL_TYPE_MOST) return true;
   for (int i = 0; i < t->count; i++)
     if (has_type_var(t->args[i])) return true;
   return t->kind == TY_FN && has_type_var(t->result);
@@ -146,13 +149,14 @@ const Instance *store_instance(Stores *s, const Expr *use) {
   bool known = args && use->targ_count == count;
   for (int i = 0; known && i < count; i++) {
     args[i] = here(s, use->targs[i]);
-    known = args[i]->kind == TY_DIM || !has_type_var(args[i]);
+    known = args[i]->size <= FUNCTIONAL_TYPE_MOST &&
+            (args[i]->kind == TY_DIM || !has_type_var(args[i]));
   }
   if (!known || s->instances.len >= INSTANCES_MOST) {
     functional_refuse(f, use->span, "write the function for one type",
                       known ? "more than %d functions of cells of one type"
                             : "a function of cells of any type, at a type "
-                              "that is not known here",
+                              "that is not known here or is too large",
                       INSTANCES_MOST);
     return NULL;
   }

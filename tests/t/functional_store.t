@@ -472,6 +472,28 @@ def @f() {
 CODE
         ['f!'], ['f!']]);
 
+# The ways through them would be 2^30.
+runs_as('thirty choices in a row', "let \@a = ref(0);\nlet \@b = ref(1);\n"
+        . "def \@f(%k: bool) {\n"
+        . '  let %c = if (%k) { @a } else { @b };'
+        . " ref_write(%c, ref_read(%c) + 1);\n"
+        . ('  let %c = if (ref_read(%c) > 9) { @a } else { @b };'
+           . " ref_write(%c, ref_read(%c) + 1);\n") x 29
+        . "  (ref_read(\@a), ref_read(\@b))\n}\n",
+        [['f!', 'True'], ['f!', 'False']]);
+
+# Each type would need a function of its own.
+gives(rly('fmt', '--functional', spew($path, <<'CODE')), 1, '',
+let @l = List[ref(1)];
+def @f[A](%x: A, %n: int32) -> int32 {
+  let %c = List[ref(%x)];
+  if (%n == 0) { 0 } else { @f((ref_read(@hd(%c)), %x), %n - 1) }
+}
+def @g() { @f(1, 3) }
+CODE
+      qr/p\.rly:4:29: error\[E0508\]: .* a function of cells of any type, at a/,
+      'types without an end');
+
 # The functions that first values call read and write what is there.
 runs_as('first values that call functions of the state', <<'CODE', [
 type T { Node(T, T), Tip(Tensor[(2, ?), int64], Option[int32]) }

@@ -36,6 +36,8 @@ holds('opt: allocations fail', -s => 97, -c => 'opt',
       file => 'tests/oom/passes.rly');
 holds('fmt: allocations fail', -s => 97, -c => 'fmt',
       file => 'tests/run/law.rly');
+holds('fmt: allocations fail, with cells in data', -s => 101, -c => 'fmt',
+      file => 'tests/oom/stores.rly');
 
 # Derivatives: the rules are checked while the program runs.
 holds('a gradient: allocations of a run fail', -s => 23, -c => 'run',

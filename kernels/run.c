@@ -120,7 +120,8 @@ static bool operands_of(OpCall *call, Operands *out) {
 static bool rule_fault(OpCall *call, const RuleCall *rule, const Attrs *written,
                        bool computed) {
   bool value = rule->code == E0302 || rule->code == E0303;
-  int blamed = rule_blamed(rule, written);
+  int attr = rule_blamed(rule, written);
+  int blamed = attr < 0 ? -1 : written->values[attr].operand;
   call->fault = (OpFault){.code = rule->code == E0214 ? E0701
                                   : computed && value ? rule->code
                                                       : E0603,

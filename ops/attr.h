@@ -11,6 +11,7 @@
 #ifndef OPS_ATTR_H
 #define OPS_ATTR_H
 
+#include "base/source.h"
 #include "tensor/dim.h"
 #include "tensor/tensor.h"
 
@@ -71,6 +72,7 @@ typedef struct AttrValue {
   const struct AttrValue *lists; /* AT_LISTS: `count` values of AT_INTS */
   const double *reals;           /* AT_FLOATS */
   int operand; /* which operand holds the value at run time; -1: none */
+  Span at;     /* where the text of the call has it, for messages */
 } AttrValue;
 
 enum { COUNT_SCALAR = -1, COUNT_UNKNOWN = -2 };

@@ -71,11 +71,10 @@ int rule_blamed(const RuleCall *c, const Attrs *written) {
   int only = -1, computed = 0;
   if (c->culprit >= 0) return -1;
   for (int i = 0; i < c->op->attr_count; i++) {
-    int operand = written->values[i].operand;
-    if (c->about == c->op->attrs[i].name) return operand;
-    if (operand < 0) continue;
+    if (c->about == c->op->attrs[i].name) return i;
+    if (written->values[i].operand < 0) continue;
     computed++;
-    only = operand;
+    only = i;
   }
   return value && !c->about && computed == 1 ? only : -1;
 }
@@ -245,9 +244,9 @@ static RuleStatus check_attrs(RuleCall *c) {
       return rule_attr_error(c, E0303, a->name, "%s is out of range",
                              attr_name_text(a->name));
     if (a->words && attr_word(c->attrs, a->name) < 0)
-      return rule_error(c, E0303, -1, "%s is %s, not \"%s\"",
-                        attr_name_text(a->name), words_text(c, a->words),
-                        attr_text(c->attrs, a->name));
+      return rule_attr_error(c, E0303, a->name, "%s is %s, not \"%s\"",
+                             attr_name_text(a->name), words_text(c, a->words),
+                             attr_text(c->attrs, a->name));
   }
   return RULE_OK;
 }

@@ -64,9 +64,8 @@ RuleStatus rule_hint(RuleCall *c, const char *format, ...)
 RuleStatus rule_attr_error(RuleCall *c, DiagCode code, AttrName name,
                            const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The operand of a failed call that holds the value to blame, of a record as
- * the call has it; -1: a mistake of another kind, or a value that is written
- * out. */
+/* The attribute of a failed call whose value is to blame, of a record as the
+ * call has it; -1: a mistake of another kind, or none alone. */
 int rule_blamed(const RuleCall *call, const Attrs *written);
 
 /* Has the checker warn (W0004), in case the call is right. */

@@ -395,6 +395,15 @@ static bool hint_no_tensor(Infer *in, Diag *d, Ty *t) {
   return true;
 }
 
+/* The place of the attribute that is to blame, else that of the call. */
+static Span blamed_span(const Constraint *c, const RuleCall *call) {
+  int attr = rule_blamed(call, c->attrs);
+  if (attr < 0) return c->span;
+  const AttrValue *v = &c->attrs->values[attr];
+  if (v->operand >= 0 && c->operands) return c->operands[v->operand]->span;
+  return span_exists(v->at) ? v->at : c->span;
+}
+
 /* The rule names a culprit and the operand that it clashes with.  If the other
  * one of the two is a literal that may follow, the message moves there: in `%x
  * + 1` the 1 is what the user will change. */
@@ -404,10 +413,7 @@ void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
                may_follow(in, NULL, c, call, k, i);
   if (other) i = call->other, k = call->culprit;
   bool shown = c->operands && i >= 0 && i < c->count;
-  int blamed = c->operands ? rule_blamed(call, c->attrs) : -1;
-  Span span = shown         ? c->operands[i]->span
-              : blamed >= 0 ? c->operands[blamed]->span
-                            : c->span;
+  Span span = shown ? c->operands[i]->span : blamed_span(c, call);
   Diag *d = diag_error(in->p->diags, call->code, span, "%s", call->message);
   if (shown) {
     diag_caption(d, "%s", ty_text(in, c->args[i]));

@@ -533,6 +533,16 @@ static void missing_attr(Resolver *r, const Expr *call, const OpInfo *op,
             shown_value[spec->type]);
 }
 
+/* Where the values stand that the call gives; those of a record in the metadata
+ * have the place of the call. */
+static void note_places(const Expr *call, const OpInfo *op, Attrs *attrs) {
+  for (int k = 0; k < call->call.attr_count; k++) {
+    const Attr *attr = &call->call.attrs[k];
+    int i = attr->name ? find_attr(op, attr->name) : -1;
+    if (i >= 0) attrs->values[i].at = attr->value->span;
+  }
+}
+
 /* Missing attributes are reported only if nothing else is wrong: a misspelt
  * name would be reported twice, as unknown and as missing. */
 bool resolve_attrs(Resolver *r, const Expr *call, const OpInfo *op,
@@ -542,6 +552,7 @@ bool resolve_attrs(Resolver *r, const Expr *call, const OpInfo *op,
   bind_all(r, op, call->call.attr_count, call->call.attrs, attrs, operands,
            &given);
   bool right = r->p->diags->errors == errors;
+  note_places(call, op, attrs);
   for (int i = 0; right && i < op->attr_count; i++) {
     const AttrSpec *spec = &op->attrs[i];
     if (!spec->required || (given >> i & 1)) continue;

@@ -23,7 +23,8 @@ static RuleStatus layout_dims(RuleCall *c, const Layout *from, const Layout *to,
     char letter = to->axes[i].primal;
     int64_t inside = layout_inside(to, letter);
     if (layout_axis(from, letter) < 0)
-      return rule_error(c, E0303, -1, "axis %c is not in src_layout", letter);
+      return rule_attr_error(c, E0303, ATTR_dst_layout,
+                             "axis %c is not in src_layout", letter);
     bool inexact = false;
     if (to->axes[i].block > 0) dims[i] = dim_of(to->axes[i].block);
     else dims[i] = primal_length(c, from, letter);
@@ -45,16 +46,16 @@ RULE(layout_transform, "(d..., t) -> (d in the other layout, t)");
 static RuleStatus rule_layout_transform(RuleCall *c) {
   Layout from, to;
   Dim dims[RANK_MAX];
-  if (!layout_parse(attr_text(c->attrs, ATTR_src_layout), &from) ||
-      !layout_parse(attr_text(c->attrs, ATTR_dst_layout), &to))
-    return rule_error(c, E0303, -1,
-                      "a layout is a string such as NCHW or "
-                      "NCHW4c");
+  bool read = layout_parse(attr_text(c->attrs, ATTR_src_layout), &from);
+  if (!read || !layout_parse(attr_text(c->attrs, ATTR_dst_layout), &to))
+    return rule_attr_error(c, E0303, read ? ATTR_dst_layout : ATTR_src_layout,
+                           "a layout is a string such as NCHW or NCHW4c");
   if (!rule_rank(c, 0, from.rank)) return RULE_ERROR;
   for (int i = 0; i < from.rank; i++)
     if (layout_axis(&to, from.axes[i].primal) < 0)
-      return rule_error(c, E0303, -1, "axis %c is not in dst_layout",
-                        from.axes[i].primal);
+      return rule_attr_error(c, E0303, ATTR_dst_layout,
+                             "axis %c is not in dst_layout",
+                             from.axes[i].primal);
   RuleStatus status = layout_dims(c, &from, &to, dims);
   if (status != RULE_OK) return status;
   return rule_result(c, c->args[0].dtype, to.rank, dims);
@@ -94,7 +95,7 @@ static RuleStatus depth_space(RuleCall *c, bool to_space) {
   if (!layout_parse(attr_text(c->attrs, ATTR_layout), &l) || l.rank != 4 ||
       layout_axis(&l, 'C') < 0 || layout_axis(&l, 'H') < 0 ||
       layout_axis(&l, 'W') < 0)
-    return rule_error(c, E0303, -1, "layout is NCHW or NHWC");
+    return rule_attr_error(c, E0303, ATTR_layout, "layout is NCHW or NHWC");
   Dim area = dim_mul(c->dims, block, block);
   if (!rule_in_range(c, ATTR_block_size, block, 1, 1 << 15) ||
       !rule_rank(c, 0, 4) ||
@@ -313,7 +314,8 @@ static RuleStatus rule_reverse_sequence(RuleCall *c) {
       !rule_class(c, 1, TAKES_INT) || !rule_fits(c, 1, 1, &x->dims[batch]))
     return RULE_ERROR;
   if (seq == batch)
-    return rule_error(c, E0303, -1, "seq_axis and batch_axis are both %d", seq);
+    return rule_attr_error(c, E0303, ATTR_batch_axis,
+                           "seq_axis and batch_axis are both %d", seq);
   return rule_result_alike(c);
 }
 
@@ -389,7 +391,8 @@ static RuleStatus rule_matrix_set_diag(RuleCall *c) {
   Dim low = attr_int(c->attrs, ATTR_k1), high = attr_int(c->attrs, ATTR_k2);
   if (!rule_min_rank(c, 0, 2) || !rule_same_dtype(c, 0, 1)) return RULE_ERROR;
   Dim m = x.dims[x.rank - 2], n = x.dims[x.rank - 1];
-  if (dim_less(high, low)) return rule_error(c, E0303, -1, "k1 is above k2");
+  if (dim_less(high, low))
+    return rule_attr_error(c, E0303, ATTR_k2, "k1 is above k2");
   Dim above = dim_sub(c->dims, dim_of(0), m); /* k1 is higher than this */
   bool outside = (dim_above(m, 0) && !dim_less(above, low)) ||
                  (dim_above(n, 0) && !dim_less(high, n));

@@ -144,10 +144,10 @@ RuleStatus rule_dense_in_blocks(RuleCall *c, RuleFn rule) {
   const char *plain = layout_plain(c->arena, text);
   Layout l;
   if (!layout_parse(text, &l) || strlen(plain) != 2 || plain[0] != 'N')
-    return rule_error(c, E0303, -1,
-                      "weight_layout \"%s\" is not N, another letter, and "
-                      "blocks of these, as in NC8n",
-                      text);
+    return rule_attr_error(c, E0303, ATTR_weight_layout,
+                           "weight_layout \"%s\" is not N, another letter, "
+                           "and blocks of these, as in NC8n",
+                           text);
   if (!rule_rank(c, 0, 2)) return RULE_ERROR;
   RuleType weight, packed = c->args[1];
   if (!rule_unblocked(c, 1, text, &weight)) return RULE_ERROR;

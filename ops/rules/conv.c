@@ -55,28 +55,30 @@ bool conv_settle(Conv *conv, Dim inputs, Dim weight0, Dim weight1) {
 }
 
 /* NULL, or what is wrong with the attributes, in words for the user. */
-const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
+AttrName conv_of(const Attrs *attrs, bool transposed, Conv *conv) {
   *conv = (Conv){.transposed = transposed};
   conv->spatial = window_rank(attrs->op, ATTR_data_layout);
   conv->groups = attr_number(attrs, ATTR_groups);
   if (!axis_order(attr_text(attrs, ATTR_data_layout), 'N', 'C', conv->spatial,
                   &conv->data))
-    return "data_layout is an order of N, C and the spatial axes";
+    return ATTR_data_layout;
   if (!weight_order(kernel_layout(attrs, conv), conv))
-    return "kernel_layout is an order of O, I and the spatial axes";
+    return ATTR_kernel_layout;
   const char *out = attr_text(attrs, ATTR_out_layout);
   conv->out = conv->data;
   if (*out && !axis_order(out, 'N', 'C', conv->spatial, &conv->out))
-    return "out_layout is an order of N, C and the spatial axes";
-  if (!window_axes(attrs, conv->spatial, conv->axes))
-    return "strides and dilation are at least 1, padding at least 0: one "
-           "number, or one for each axis";
-  if (!window_count_is(attrs, ATTR_kernel_size, conv->spatial, false) ||
-      (transposed && !window_count_is(attrs, ATTR_output_padding, conv->spatial,
-                                      conv->spatial == 1)))
-    return "kernel_size and output_padding, at least 0, hold one number, or "
-           "one for each axis";
-  return NULL;
+    return ATTR_out_layout;
+  window_axes(attrs, conv->spatial, conv->axes);
+  return ATTR_NONE;
+}
+
+static bool conv_read(RuleCall *c, bool transposed, Conv *conv) {
+  AttrName wrong = conv_of(c->attrs, transposed, conv);
+  if (wrong == ATTR_NONE) return true;
+  rule_attr_error(c, E0303, wrong, "%s is an order of %s and the spatial axes",
+                  attr_name_text(wrong),
+                  wrong == ATTR_kernel_layout ? "O, I" : "N, C");
+  return false;
 }
 
 /* A dimension of the weight; a hole while its type is not known. */
@@ -188,14 +190,15 @@ static bool settle_weight(RuleCall *c, Conv *conv) {
 static RuleStatus plain_conv_rule(RuleCall *c, bool transposed) {
   Conv conv;
   int64_t groups;
-  if (!rule_windows(c) || !rule_number(c, ATTR_groups, 1, INT64_MAX, &groups))
+  int spatial = window_rank(c->op, ATTR_data_layout);
+  if (!rule_windows(c, spatial) ||
+      !rule_number(c, ATTR_groups, 1, INT64_MAX, &groups))
     return RULE_ERROR;
   if (attr_is_set(c->attrs, ATTR_channels) &&
       !rule_in_range(c, ATTR_channels, attr_int(c->attrs, ATTR_channels), 0,
                      INT64_MAX))
     return RULE_ERROR;
-  const char *wrong = conv_of(c->attrs, transposed, &conv);
-  if (wrong) return rule_error(c, E0303, -1, "%s", wrong);
+  if (!conv_read(c, transposed, &conv)) return RULE_ERROR;
   if (transposed && conv.spatial == 1 &&
       attr_get(c->attrs, ATTR_output_padding)->count == 2)
     rule_warn(c,
@@ -297,15 +300,14 @@ static RuleStatus rule_conv_backward_weight(RuleCall *c) {
   WindowAxis axes[SPATIAL_MAX];
   const AttrValue *k = attr_get(c->attrs, ATTR_kernel_size);
   int64_t groups;
-  if (!rule_number(c, ATTR_groups, 1, INT64_MAX, &groups) || !rule_windows(c) ||
-      !rule_rank(c, 0, 4) || !rule_rank(c, 1, 4) ||
+  if (!rule_number(c, ATTR_groups, 1, INT64_MAX, &groups) ||
+      !rule_windows(c, 2) || !rule_rank(c, 0, 4) || !rule_rank(c, 1, 4) ||
       !rule_class(c, 0, TAKES_NUMBER) || !rule_same_dtype(c, 0, 1))
     return RULE_ERROR;
-  if (k->count != 2 || !window_axes(c->attrs, 2, axes))
-    return rule_error(c, E0303, -1,
-                      "kernel_size holds two numbers; these, "
-                      "groups, strides and dilation are at least 1, padding "
-                      "at least 0");
+  if (k->count != 2)
+    return rule_attr_error(c, E0303, ATTR_kernel_size,
+                           "kernel_size holds two numbers");
+  window_axes(c->attrs, 2, axes);
   Dim outputs = c->args[0].dims[1], inputs = c->args[1].dims[1];
   bool inexact = false;
   dim_div_exact(c->dims, outputs, dim_of(groups), &inexact);
@@ -335,12 +337,11 @@ static RuleStatus rule_deformable_conv(RuleCall *c) {
   Conv conv;
   int64_t groups, shared;
   DimTable *t = c->dims;
-  if (!rule_class(c, 0, TAKES_FLOAT) || !rule_windows(c) ||
+  if (!rule_class(c, 0, TAKES_FLOAT) || !rule_windows(c, 2) ||
       !rule_number(c, ATTR_groups, 1, INT64_MAX, &groups) ||
       !rule_number(c, ATTR_deformable_groups, 1, INT64_MAX, &shared))
     return RULE_ERROR;
-  const char *wrong = conv_of(c->attrs, false, &conv);
-  if (wrong) return rule_error(c, E0303, -1, "%s", wrong);
+  if (!conv_read(c, false, &conv)) return RULE_ERROR;
   const RuleType *x = &c->args[0], *w = &c->args[2];
   if (!rule_rank(c, 0, 4)) return RULE_ERROR;
   bool known = w->kind == RT_TENSOR && w->rank == 4;

@@ -15,8 +15,9 @@ typedef struct Conv {
   WindowAxis axes[SPATIAL_MAX]; /* sizes not set */
 } Conv;
 
-/* NULL, or what is wrong with the attributes. */
-const char *conv_of(const Attrs *attrs, bool transposed, Conv *conv);
+/* ATTR_NONE, or the layout that is wrong, of attributes that rule_windows has
+ * accepted. */
+AttrName conv_of(const Attrs *attrs, bool transposed, Conv *conv);
 /* A 2-d transposed convolution whose text does not say its `kernel_layout`
  * means OIHW in texts of TVM 0.9 and IOHW in those of 0.18.  Decides by
  * `inputs`, the channels of the data, and the weight's first two dimensions:

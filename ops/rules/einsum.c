@@ -182,10 +182,9 @@ static RuleStatus rule_einsum(RuleCall *c) {
   for (int i = 0; i < count && i < EINSUM_MAX; i++)
     ranks[i] = c->args[0].fields[i].rank;
   if (!einsum_parse(attr_text(c->attrs, ATTR_equation), count, ranks, &e))
-    return rule_error(c, E0303, -1,
-                      "\"%s\" is no equation such as "
-                      "\"ij,jk->ik\"",
-                      attr_text(c->attrs, ATTR_equation));
+    return rule_attr_error(c, E0303, ATTR_equation,
+                           "\"%s\" is no equation such as \"ij,jk->ik\"",
+                           attr_text(c->attrs, ATTR_equation));
   if (e.operands != count)
     return rule_error(c, E0204, 0, "%d operands for an equation of %d terms",
                       count, e.operands);

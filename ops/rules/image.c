@@ -15,8 +15,9 @@ static bool resize_order(RuleCall *c, AxisOrder *order) {
   const char *layout = attr_text(c->attrs, ATTR_layout);
   if (axis_order(layout, 'N', 'C', spatial, order))
     return rule_rank(c, 0, order->rank);
-  rule_error(c, E0303, -1, "layout \"%s\" is not N, C and %d axes in order",
-             layout, spatial);
+  rule_attr_error(c, E0303, ATTR_layout,
+                  "layout \"%s\" is not N, C and %d axes in order", layout,
+                  spatial);
   return false;
 }
 
@@ -173,12 +174,14 @@ static RuleStatus rule_grid_sample(RuleCall *c) {
     return rule_error(c, E0208, 0, "`data` must have rank 4 or 5, not shape %s",
                       rule_shape(c, 0));
   if (!axis_order(layout, 'N', 'C', spatial, &order)) {
-    rule_error(c, E0303, -1, "layout \"%s\" is not that of data %s", layout,
-               rule_shape(c, 0));
+    rule_attr_error(c, E0303, ATTR_layout,
+                    "layout \"%s\" is not that of data %s", layout,
+                    rule_shape(c, 0));
     return rule_hint(c, "write layout=\"%s\"", spatial == 2 ? "NCHW" : "NCDHW");
   }
   if (spatial == 3 && attr_word(c->attrs, ATTR_method) == 2)
-    return rule_error(c, E0303, -1, "bicubic is of images, not of volumes");
+    return rule_attr_error(c, E0303, ATTR_method,
+                           "bicubic is of images, not of volumes");
   if (!rule_rank(c, 1, out.rank)) return RULE_ERROR;
   Dim dims[RANK_MAX] = {out.dims[order.first], dim_of(spatial)};
   for (int k = 2; k < out.rank; k++) dims[k] = grid->dims[k];
@@ -196,8 +199,8 @@ static bool same_kind(RuleCall *c, DType from, DType *dtype) {
   if (*dtype == DTYPE_NONE) *dtype = from;
   if (dtype_is_float(*dtype) == dtype_is_float(from) && *dtype != DT_BOOL)
     return true;
-  rule_error(c, E0304, -1, "cannot give %s from %s", dtype_name(*dtype),
-             dtype_name(from));
+  rule_attr_error(c, E0304, ATTR_out_dtype, "cannot give %s from %s",
+                  dtype_name(*dtype), dtype_name(from));
   return false;
 }
 
@@ -220,16 +223,14 @@ static RuleStatus rule_dilation2d(RuleCall *c) {
   bool good = layout_parse(kernel, &layout) && layout.rank == 3;
   for (int i = 0; i < 3 && good; i++)
     good = layout_axis(&layout, letters[i]) >= 0;
-  if (!axis_order(data, 'N', 'C', 2, &order) || !good)
-    return rule_error(c, E0303, -1,
-                      "layouts \"%s\" and \"%s\" are no orders of N, C, H, W "
-                      "and of I, H, W",
-                      data, kernel);
-  if (!rule_windows(c)) return RULE_ERROR;
-  if (!window_axes(c->attrs, 2, axes))
-    return rule_error(c, E0303, -1,
-                      "strides and dilations hold one number, or two; padding "
-                      "one, two or four");
+  if (!axis_order(data, 'N', 'C', 2, &order))
+    return rule_attr_error(c, E0303, ATTR_data_layout,
+                           "layout \"%s\" is no order of N, C, H, W", data);
+  if (!good)
+    return rule_attr_error(c, E0303, ATTR_kernel_layout,
+                           "layout \"%s\" is no order of I, H, W", kernel);
+  if (!rule_windows(c, 2)) return RULE_ERROR;
+  window_axes(c->attrs, 2, axes);
   DType dtype;
   if (!rule_class(c, 0, TAKES_NUMBER) || !rule_rank(c, 0, 4) ||
       !rule_same_dtype(c, 0, 1) || !rule_rank(c, 1, 3) ||
@@ -331,9 +332,10 @@ static RuleStatus rule_correlation(RuleCall *c) {
   if (kernel % 2 == 0)
     return rule_attr_error(c, E0303, ATTR_kernel_size,
                            "kernel_size is odd, not %lld", (long long)kernel);
-  if (!window_axes(c->attrs, 2, axes))
+  if (!window_count_is(c->attrs, ATTR_padding, 2, true))
     return rule_attr_error(c, E0303, ATTR_padding,
                            "padding holds one, two or four numbers");
+  window_axes(c->attrs, 2, axes);
   Dim side = displacements(c), dims[4] = {x.dims[0], dim_mul(t, side, side)};
   Dim border = dim_mul(t, dim_of(2), dim_of(most));
   border = dim_add(t, border, dim_of(kernel - 1));

@@ -312,8 +312,10 @@ static RuleStatus qnn_conv(RuleCall *c, bool transposed) {
   if (status != RULE_OK) return status;
   Conv conv;
   const Attrs *attrs = attrs_shared(c->arena, c->op->real, c->attrs);
-  if (conv_of(attrs, transposed, &conv))
-    return rule_error(c, E0303, -1, "layouts of quantized tensors are plain");
+  AttrName wrong = conv_of(attrs, transposed, &conv);
+  if (wrong != ATTR_NONE)
+    return rule_attr_error(c, E0303, wrong,
+                           "layouts of quantized tensors are plain");
   const Dim *x = c->args[0].dims, *w = c->args[1].dims;
   bool settled = conv_settle(&conv, x[conv.data.second], w[0], w[1]);
   Dim zeros = settled ? w[conv.weight.first] : DIM_ANY;

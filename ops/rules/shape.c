@@ -30,9 +30,9 @@ typedef struct Reshape {
 } Reshape;
 
 static bool reshape_bad(Reshape *r, const char *why) {
-  rule_error(r->call, E0303, -1, "newshape %s for data %s: %s",
-             rule_dims_text(r->call, r->to->count, r->to->ints),
-             rule_shape(r->call, 0), why);
+  rule_attr_error(r->call, E0303, ATTR_newshape, "newshape %s for data %s: %s",
+                  rule_dims_text(r->call, r->to->count, r->to->ints),
+                  rule_shape(r->call, 0), why);
   return false;
 }
 

@@ -67,9 +67,25 @@ bool window_count_is(const Attrs *attrs, AttrName name, int spatial,
          (both_sides && v->count == 2 * spatial);
 }
 
-/* The bounds keep what follows free of overflow: two numbers below 2^31
- * multiply and add within int64. */
-bool rule_windows(RuleCall *c) {
+/* One number, or one for each axis; of padding also one for each side.  In one
+ * dimension Relay's output_padding may have a second number. */
+static bool holds_as_many(RuleCall *c, AttrName name, int spatial) {
+  bool sides =
+      name == ATTR_padding || (name == ATTR_output_padding && spatial == 1);
+  if (window_count_is(c->attrs, name, spatial, sides)) return true;
+  int most = sides ? 2 * spatial : spatial;
+  const char *axes =
+      sides && spatial > 1 ? arena_printf(c->arena, ", %d", spatial) : "";
+  const char *last = most > 1 ? arena_printf(c->arena, " or %d", most) : "";
+  rule_attr_error(c, E0303, name, "`%s` holds %d numbers, not 1%s%s",
+                  attr_name_text(name), attr_get(c->attrs, name)->count, axes,
+                  last);
+  return false;
+}
+
+/* Lists are as long as the axes ask for.  The bounds keep what follows free of
+ * overflow: two numbers below 2^31 multiply and add within int64. */
+bool rule_windows(RuleCall *c, int spatial) {
   static const struct {
     AttrName name;
     int64_t least;
@@ -81,6 +97,7 @@ bool rule_windows(RuleCall *c) {
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
     if (!attrs_have(c->attrs, all[k].name)) continue;
     const AttrValue *v = attr_get(c->attrs, all[k].name);
+    if (!holds_as_many(c, all[k].name, spatial)) return false;
     for (int i = 0; v->state == AV_SET && i < v->count; i++)
       if (!rule_in_range(c, all[k].name, v->ints[i], all[k].least, STEP_MOST))
         return false;
@@ -99,23 +116,18 @@ static void padding_axis(const Attrs *attrs, int spatial, int k,
     a->after = attr_item(v, k - (SPATIAL_MAX - spatial) + spatial);
 }
 
-bool window_axes(const Attrs *attrs, int spatial,
+void window_axes(const Attrs *attrs, int spatial,
                  WindowAxis axes[SPATIAL_MAX]) {
   AttrName dilation =
       attrs_have(attrs, ATTR_dilations) ? ATTR_dilations : ATTR_dilation;
   bool dilates = attrs_have(attrs, dilation);
   bool strides = attrs_have(attrs, ATTR_strides);
-  if ((strides && !window_count_is(attrs, ATTR_strides, spatial, false)) ||
-      !window_count_is(attrs, ATTR_padding, spatial, true) ||
-      (dilates && !window_count_is(attrs, dilation, spatial, false)))
-    return false;
   for (int k = 0; k < SPATIAL_MAX; k++) {
     WindowAxis *a = &axes[k];
     a->stride = strides ? window_value(attrs, ATTR_strides, spatial, k, 1) : 1;
     a->dilation = dilates ? window_value(attrs, dilation, spatial, k, 1) : 1;
     padding_axis(attrs, spatial, k, a);
   }
-  return true;
 }
 
 /* Axes that are missing have length 1, and stride 0, which is never used. */
@@ -162,39 +174,36 @@ static bool pool_order(RuleCall *c, int i, AxisOrder *order) {
   const char *layout = attr_text(c->attrs, ATTR_layout);
   const char *out = attr_text(c->attrs, ATTR_out_layout);
   if (*out && strcmp(out, layout)) {
-    rule_error(c, E0303, -1, "out_layout \"%s\" is not layout, \"%s\"", out,
-               layout);
+    rule_attr_error(c, E0303, ATTR_out_layout,
+                    "out_layout \"%s\" is not layout, \"%s\"", out, layout);
     return false;
   }
   if (axis_order(layout, 'N', 'C', spatial, order))
     return rule_rank(c, i, order->rank);
-  rule_error(c, E0303, -1, "layout \"%s\" is not N, C and %d axes in order",
-             layout, spatial);
+  rule_attr_error(c, E0303, ATTR_layout,
+                  "layout \"%s\" is not N, C and %d axes in order", layout,
+                  spatial);
   return false;
 }
 
 /* The product of the sizes must fit in 64 bits as well, since kernels count the
  * elements of a window. */
 static bool pool_axes(RuleCall *c, int spatial, WindowAxis *axes) {
-  if (!rule_windows(c)) return false;
-  bool good = window_axes(c->attrs, spatial, axes) &&
-              window_count_is(c->attrs, ATTR_pool_size, spatial, false);
+  if (!rule_windows(c, spatial)) return false;
+  window_axes(c->attrs, spatial, axes);
   Dim elements = dim_of(1);
-  for (int k = 0; k < SPATIAL_MAX && good; k++) {
+  for (int k = 0; k < SPATIAL_MAX; k++) {
     axes[k].size = window_value(c->attrs, ATTR_pool_size, spatial, k, 1);
     elements = dim_mul(NULL, elements, dim_of(axes[k].size));
   }
   if (dim_is_huge(elements)) {
     const AttrValue *v = attr_get(c->attrs, ATTR_pool_size);
-    rule_error(c, E0303, -1, "a window of `pool_size` %s is too large",
-               rule_dims_text(c, v->count, v->ints));
+    rule_attr_error(c, E0303, ATTR_pool_size,
+                    "a window of `pool_size` %s is too large",
+                    rule_dims_text(c, v->count, v->ints));
     return false;
   }
-  if (good) return true;
-  rule_error(c, E0303, -1,
-             "pool_size, strides and dilation are at least 1, "
-             "padding at least 0: one number, or one for each axis");
-  return false;
+  return true;
 }
 
 /* The type of the pooled operand i: its spatial lengths become numbers of
@@ -267,12 +276,7 @@ static RuleStatus plain_adaptive(RuleCall *c) {
     return RULE_ERROR;
   RuleType out = c->args[0];
   bool global = !attrs_have(c->attrs, ATTR_output_size);
-  if (!rule_windows(c)) return RULE_ERROR;
-  if (!global &&
-      !window_count_is(c->attrs, ATTR_output_size, out.rank - 2, false))
-    return rule_error(c, E0303, -1,
-                      "output_size holds one number, or one for "
-                      "each axis");
+  if (!rule_windows(c, out.rank - 2)) return RULE_ERROR;
   for (int k = 0; k < SPATIAL_MAX; k++) {
     int axis = order.spatial[k];
     if (axis < 0) continue;

@@ -27,11 +27,9 @@ int window_rank(const struct OpInfo *op, AttrName layout);
 bool axis_order(const char *layout, char first, char second, int spatial,
                 AxisOrder *order);
 
-/* Axis k of the spatial axes D, H, W, from attributes that hold one value,
- * one for each axis, or (padding) two.  Missing ones are 1, padding 0.  False
- * when there are too many or too few; their values are rule_windows' matter.
- * `size` is left as it is. */
-bool window_axes(const Attrs *attrs, int spatial, WindowAxis axes[SPATIAL_MAX]);
+/* Axis k of the spatial axes D, H, W, from attributes that rule_windows has
+ * accepted.  Missing ones are 1, padding 0; `size` is left as it is. */
+void window_axes(const Attrs *attrs, int spatial, WindowAxis axes[SPATIAL_MAX]);
 /* Does a list attribute hold one value, one for each axis, or two? */
 bool window_count_is(const struct Attrs *attrs, AttrName name, int spatial,
                      bool both_sides);
@@ -46,9 +44,10 @@ int64_t window_value(const Attrs *attrs, AttrName name, int spatial, int k,
  * one does. */
 Dim window_slides(DimTable *t, Dim length, Dim size, const WindowAxis *axis);
 
-/* Strides, dilation, padding and sizes, as far as the operator has them, are
- * small enough to compute with.  Reports the first that is not. */
-bool rule_windows(RuleCall *c);
+/* Strides, dilation, padding and sizes, as far as the operator has them, are as
+ * many as `spatial` axes ask for, and small enough to compute with.  Reports
+ * the first that is not. */
+bool rule_windows(RuleCall *c, int spatial);
 
 /* Rank-5 geometry of a tensor in that order. */
 Tensor window_geometry(const Tensor *t, const AxisOrder *order);

@@ -54,6 +54,27 @@ p.rly:1:6: error[E0011]: `|>` passes a value to a function, and this is none
   help: put what comes before it in parentheses: (%x |> @f) + 1
 END
 
+# An attribute is to blame where its value stands.
+refuses('sum([[1, 2], [3, 4]], axis=[0, 7])', <<'END');
+p.rly:1:28: error[E0302]: `sum`: axis 7 is out of range for rank 2
+    1 | sum([[1, 2], [3, 4]], axis=[0, 7])
+      |                            ^^^^^^
+  help: axes run from -2 to 1
+END
+
+refuses('take([1, 2], 0, mode="fats")', <<'END');
+p.rly:1:22: error[E0303]: `take`: mode is "clip", "wrap" or "fast", not "fats"
+    1 | take([1, 2], 0, mode="fats")
+      |                      ^^^^^^
+END
+
+refuses('nn.max_pool2d([[[[1f]]]], pool_size=[1, 1], padding=[0, 0, 0])',
+        <<'END');
+p.rly:1:53: error[E0303]: `nn.max_pool2d`: `padding` holds 3 numbers, not 1, 2 or 4
+    1 | nn.max_pool2d([[[[1f]]]], pool_size=[1, 1], padding=[0, 0, 0])
+      |                                                     ^^^^^^^^^
+END
+
 refuses('type A = (int32, A);', <<'END');
 p.rly:1:6: error[E0118]: the alias `A` stands for itself
     1 | type A = (int32, A);

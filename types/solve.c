@@ -58,7 +58,7 @@ void constraint_wait(Infer *in, Ty *meta, Constraint *c) {
 
 /* --- What a rule sees ---------------------------------------------------- */
 
-static void show(Infer *in, Constraint *c, Ty *t, RuleType *out);
+static void show(Infer *in, Constraint *c, Ty *t, RuleType *out, int inside);
 
 /* A rule that looked at a dimension runs again when the dimension rises.  Once
  * all operands are tensors or tuples the links exist (`watching`), and later
@@ -74,22 +74,25 @@ static void show_tensor(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
 }
 
 /* A type whose parts are shared is exponential as a tree.  Beyond the limit a
- * rule sees an opaque tuple. */
-static void show_tuple(Infer *in, Constraint *c, const Ty *t, RuleType *out) {
-  in->shown += t->count;
+ * rule sees an opaque tuple.  An operand's own fields are as many as its type
+ * has, so those do not count. */
+static void show_tuple(Infer *in, Constraint *c, const Ty *t, RuleType *out,
+                       int inside) {
+  if (inside) in->shown += t->count;
   if (in->shown > SHOWN_MAX) return;
   out->fields = ARENA_ARRAY(&in->asked, RuleType, (size_t)t->count);
   out->kind = RT_TUPLE;
   out->count = out->fields ? t->count : 0;
-  for (int i = 0; i < out->count; i++) show(in, c, t->args[i], &out->fields[i]);
+  for (int i = 0; i < out->count; i++)
+    show(in, c, t->args[i], &out->fields[i], inside + 1);
 }
 
-static void show(Infer *in, Constraint *c, Ty *t, RuleType *out) {
+static void show(Infer *in, Constraint *c, Ty *t, RuleType *out, int inside) {
   t = ty_head(t);
   *out = (RuleType){.kind = RT_OTHER, .dtype = DTYPE_NONE, .rank = -1};
   switch (t->kind) {
     case K_TENSOR: show_tensor(in, c, t, out); break;
-    case K_TUPLE: show_tuple(in, c, t, out); break;
+    case K_TUPLE: show_tuple(in, c, t, out, inside); break;
     case K_META:
       out->kind = RT_UNKNOWN;
       constraint_wait(in, t, c);
@@ -226,7 +229,7 @@ static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
   call->args = ARENA_ARRAY(&in->asked, RuleType, (size_t)c->count);
   bool known = true;
   for (int i = 0; i < c->count; i++) {
-    show(in, c, c->args[i], &call->args[i]);
+    show(in, c, c->args[i], &call->args[i], 0);
     known &= call->args[i].kind != RT_UNKNOWN;
   }
   c->watching |= known;

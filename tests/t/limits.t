@@ -371,6 +371,12 @@ for my $what (sort keys %long_programs) {
   }
 }
 
+# An operator is shown all fields of its operand, however many.
+my $wide = spew(scratch('wide.rly'),
+                'def @main() { concatenate((', '[1], ' x 120_000, ')) }');
+gives(rly('check', '--types', $wide), 0, qr/Tensor\[\(120000\), int32\]/, '',
+      'an operand of 120,000 fields');
+
 my $lines = spew(scratch('lines.rly'), "\n" x 1_000_000, "1;\n// expect: 1\n");
 gives(rly('test', $lines), 0, qr/^ok 1/, '', 'rly test of a million lines');
 

@@ -53,7 +53,7 @@ void definition_declare(Infer *in, Definition *d, Ty **skeleton) {
 /* --- Bodies -------------------------------------------------------------- */
 
 static const Name *name_of_definition(const Definition *d) {
-  return d->global ? d->global->name : NULL;
+  return d->global ? global_of_text(d->global)->name : NULL;
 }
 
 static const char *sigil_of_definition(const Definition *d) {

@@ -179,6 +179,8 @@ const Type *resolve_alias(Checker *c, Adt *alias);
 const Type *resolve_type(Resolver *r, const TypeExpr *t);
 /* Reports that the name is no dimension, once for each name in a definition. */
 void report_no_dim(Resolver *r, Span span, const Name *name);
+/* The same of a shape, one of whose dimensions cannot be read. */
+void report_no_axis(Resolver *r, Span span, const TypeVar *shape);
 /* New TypeVars for declared parameters, bound until the scope ends. */
 const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params);

@@ -235,11 +235,14 @@ static void add_item(Items *list, const Expr *e, Dim known) {
   VEC_PUSH(&list->known, known);
 }
 
+/* The instance has as many items as the shape has axes, also where no value
+ * tells how long one is. */
 static void add_axes(Resolver *r, Items *list, Span span,
                      const TypeVar *shape) {
   for (int i = 0; i < shape->rank; i++) {
     const Expr *axis = resolve_dim_value(r, span, shape->axes[i]);
-    if (axis) add_item(list, axis, DIM_ANY);
+    if (!axis) report_no_axis(r, span, shape);
+    add_item(list, axis ? axis : resolve_error(r, span), DIM_ANY);
   }
 }
 

@@ -172,19 +172,33 @@ void resolve_size_vars(Resolver *r, Fn *fn) {
 
 /* One report for each name in a definition: a name that is missing once is
  * usually missing in each of its shapes. */
-void report_no_dim(Resolver *r, Span span, const Name *name) {
-  if (ptrmap_has(&r->no_dims, name)) return;
+static bool is_reported(Resolver *r, const Name *name) {
+  if (ptrmap_has(&r->no_dims, name)) return true;
   ptrmap_put(&r->no_dims, name, (void *)name);
+  return false;
+}
+
+static void report_unread(Resolver *r, Span span, const TypeVar *var,
+                          const char *what, const char *are) {
+  Diag *d = diag_error(r->p->diags, E0115, span,
+                       "nothing says what the %s `%s` %s when the program runs",
+                       what, var->name->text, are);
+  diag_note(d, var->span, "here");
+  diag_hint(d,
+            "as a value, it must stand in the type of a tensor, also in a "
+            "cell or in a data type with one constructor");
+}
+
+void report_no_axis(Resolver *r, Span span, const TypeVar *shape) {
+  if (!is_reported(r, shape->name))
+    report_unread(r, span, shape, "dimensions of", "are");
+}
+
+void report_no_dim(Resolver *r, Span span, const Name *name) {
+  if (is_reported(r, name)) return;
   const TypeVar *var = ptrmap_get(&r->type_vars, name);
   if (var && var->kind == KIND_DIM) {
-    Diag *d = diag_error(r->p->diags, E0115, span,
-                         "nothing says what the dimension `%s` is when the "
-                         "program runs",
-                         name->text);
-    diag_note(d, var->span, "here");
-    diag_hint(d,
-              "as a value, it must stand in the type of a tensor, also in a "
-              "cell or in a data type with one constructor");
+    report_unread(r, span, var, "dimension", "is");
     return;
   }
   Diag *d = diag_error(r->p->diags, E0115, span,

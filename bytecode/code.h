@@ -12,6 +12,7 @@
 #include "bytecode/ins.h"
 #include "bytecode/instance.h"
 #include "kernels/fuse.h"
+#include "types/stretch.h"
 #include "types/types.h"
 #include "value/value.h"
 
@@ -90,6 +91,29 @@ typedef struct ScalarSite {
 /* What the machine found of how to differentiate an operator at a site, one
  * for each combination of ranks and dtypes that came up (vm/dual.c). */
 struct Derivative;
+typedef struct Function Function;
+
+/* What the machine found of how to differentiate a stretch, one for each key
+ * that came up (vm/stretch.c). */
+typedef struct StretchRule {
+  struct StretchRule *next;
+  StretchKey key;
+  StretchSweep sweep;
+  Function *plain, *dual; /* of the sweep; NULL: it gives nothing */
+} StretchRule;
+
+/* Operators of differentiated code that run one after the other as in other
+ * code, and are recorded as one (lower/stretch.c).  The first inputs of the
+ * stretch are floats, which may vary. */
+typedef struct StretchSite {
+  const Stretch *stretch;
+  int input_count; /* of those that may vary */
+  int saved_count;
+  const int *saved; /* values that the reverse sweep reads, ascending */
+  Cell *none;       /* the record of a run in which nothing varies */
+  Span span;
+  StretchRule *_Atomic rules; /* added to under the lock */
+} StretchSite;
 
 /* A value of type `actual` must fit `expected`. */
 typedef struct CheckSite {
@@ -124,7 +148,7 @@ typedef enum ParamMode {
  * its own, by the instance that direct calls use. */
 enum { RESULTS_LEAST = 2, RESULTS_MOST = 4 };
 
-typedef struct Function {
+struct Function {
   const Word *_Atomic code;
   _Atomic uint32_t nregs; /* the window, outgoing area included */
   uint32_t nparams;       /* `self` included */
@@ -143,7 +167,7 @@ typedef struct Function {
   uint32_t live_at_count;
   const LiveAt *live_at; /* ascending */
   const uint16_t *live;
-} Function;
+};
 
 /* The code of a program, shared by its sessions: every function reached so far,
  * one instance for each combination of representations of its type parameters.
@@ -153,7 +177,8 @@ typedef struct ParamValue {
   Value value;
 } ParamValue;
 
-enum { DUAL_SITES = 67 };
+/* Arguments that a rule of differentiation may take, a stretch's too. */
+enum { DUAL_SITES = 67, RULE_ARGS_MOST = 48 };
 
 typedef struct Code {
   Program *program;
@@ -253,7 +278,19 @@ static inline Cell *captures_cell(const FnGroup *g, Cell *closure) {
 /* The immortal closure of a function that captures nothing. */
 Cell *code_closure(Code *c, Function *f);
 
-/* Which of the parameters `v` is; -1: none of them. */
+/* --- Differentiation ------------------------------------------------------ */
+
+/* Operands of a call are groups: a tensor alone, or the fields of a tuple,
+ * which may have been written out. */
+enum { GROUP_SINGLE = -1 };
+/* The groups of a site's operands, attributes that are operands last; NULL:
+ * memory ran out. */
+int *site_groups(Arena *arena, const OpSite *site, int *count);
+/* The rule for a key of a stretch, made when there is none, under the lock and
+ * the program's (hold_shared); NULL: there is none that fits, or memory ran
+ * out. */
+const StretchRule *stretch_rule(Code *c, StretchSite *site, StretchKey key);
+
 /* Code that is being differentiated is an instance of its own, whose
  * environment is `dual`.  There a tensor of floats, a scalar too, is a counted
  * object: a tensor, which is a constant, or a Dual (vm/dual.h).  All else is as
@@ -270,6 +307,7 @@ enum { TAPE_LEVEL, TAPE_VALUE, TAPE_INPUTS };
 const Env *env_dual(Code *c, const Env *env);
 Function *code_dual(Code *c, Function *f);
 
+/* Which of the parameters `v` is; -1: none of them. */
 int env_find(const Env *env, const TypeVar *v);
 bool env_counted(const Env *env, const Type *type);
 /* `type` with the parameters that `env` knows put in. */

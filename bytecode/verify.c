@@ -654,9 +654,21 @@ static bool drop_taken(Verify *v, const Word *at) {
 
 /* --- Results ------------------------------------------------------------ */
 
+/* Inputs of a stretch come as in other code, and its results as in code that is
+ * differentiated. */
+static bool stretch_counts(const Word *at, const StretchSite *site,
+                           uint32_t k) {
+  const Stretch *s = site->stretch;
+  bool in = at->op == INS_stretch_in;
+  const Type *t = s->types[in ? (int)k : s->outs[k]];
+  return !type_is_scalar(t) || (!in && dtype_is_float((DType)t->dtype));
+}
+
 /* Is the k-th listed result of an operator or a call counted? */
 static bool result_is_counted(const Word *at, uint32_t k) {
   const Word *op = ins_word(at, 'q'), *chain = ins_word(at, 'Q');
+  const Word *stretch = ins_word(at, 'G');
+  if (stretch) return stretch_counts(at, stretch->data, k);
   if (!op && !chain) return ins_word(at, 'f')->function->result_counted[k];
   const Type *const *types = op ? ((const OpSite *)op->data)->out_types
                                 : ((const ChainSite *)chain->data)->out_types;

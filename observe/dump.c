@@ -42,6 +42,10 @@ static void dump_word(Dump *d, char letter, const Word *word) {
     case 'Q':
       strbuf_addf(d->out, " %s", ((const ChainSite *)word->data)->name);
       break;
+    case 'G':
+      strbuf_addf(d->out, " of %d operators",
+                  ((const StretchSite *)word->data)->stretch->op_count);
+      break;
     case 'S':
       strbuf_addf(d->out, " %s", ((const ScalarSite *)word->data)->op->name);
       break;

@@ -45,7 +45,7 @@ my @table = (
 # Beside those named, repl/ calls what lib/inside.h shows it of lower rooms.
 my %doors = (
   parser    => 'parser.h literal.h',
-  types     => 'types.h gradient.h',
+  types     => 'types.h gradient.h stretch.h',
   onnx      => 'onnx.h',
   passes    => 'pass.h pipeline.h relay.h cost.h specialise.h tail.h',
   data      => 'data.h',

@@ -9,7 +9,7 @@
  *
  * Its parameters are those that E mentions, and %g: the reverse sweep keeps
  * nothing else.  It is checked as a text of the library of its own. */
-#include "types/gradient.h"
+#include "types/gradient_rule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,28 +19,16 @@
 #include "ops/ops.h"
 #include "types/check.h"
 
-typedef struct Making {
-  Program *p;
-  Arena *arena;
-  const Item *item;
-  const Attrs *attrs;
-  int count;                /* operands of the call */
-  int own;                  /* of which so many are no attributes */
-  const Type *const *types; /* of the operands, the value and its adjoint */
-  uint32_t uses;            /* bit i: an attribute needs operand i */
-  bool unknown;             /* an attribute that only the run knows */
-} Making;
-
 /* --- Types as text -------------------------------------------------------- */
 
-static const TypeExpr *write_type(Making *m, const Type *t, Span span) {
-  TypeExpr *x = ARENA_NEW(m->arena, TypeExpr);
+const TypeExpr *gradient_type(Arena *arena, const Type *t, Span span) {
+  TypeExpr *x = ARENA_NEW(arena, TypeExpr);
   *x = (TypeExpr){.span = span, .dtype_span = span};
   if (t->kind == TY_TUPLE) {
     const TypeExpr **args =
-        ARENA_ARRAY(m->arena, const TypeExpr *, (size_t)t->count + 1);
+        ARENA_ARRAY(arena, const TypeExpr *, (size_t)t->count + 1);
     for (int i = 0; args && i < t->count; i++)
-      args[i] = write_type(m, t->args[i], span);
+      args[i] = gradient_type(arena, t->args[i], span);
     x->kind = TX_TUPLE;
     x->arg_count = args ? t->count : 0;
     x->args = args;
@@ -48,9 +36,9 @@ static const TypeExpr *write_type(Making *m, const Type *t, Span span) {
     return x;
   }
   const DimExpr **dims =
-      ARENA_ARRAY(m->arena, const DimExpr *, (size_t)t->rank + 1);
+      ARENA_ARRAY(arena, const DimExpr *, (size_t)t->rank + 1);
   for (int i = 0; dims && i < t->rank; i++) {
-    DimExpr *d = ARENA_NEW(m->arena, DimExpr);
+    DimExpr *d = ARENA_NEW(arena, DimExpr);
     bool number = dim_is_number(t->dims[i]);
     *d = (DimExpr){.kind = number ? DX_NUMBER : DX_ANY,
                    .span = span,
@@ -321,9 +309,9 @@ static const Type *type_of(const Making *m, const Expr *e) {
   return NULL;
 }
 
-static const Expr *field_of(Making *m, const Expr *tuple, int i) {
-  Expr *e = expr_new(m->arena, EX_PROJ, tuple->span);
-  const Expr **args = ARENA_ARRAY(m->arena, const Expr *, 1);
+const Expr *gradient_field(Arena *arena, const Expr *tuple, int i) {
+  Expr *e = expr_new(arena, EX_PROJ, tuple->span);
+  const Expr **args = ARENA_ARRAY(arena, const Expr *, 1);
   if (!args) return tuple;
   args[0] = tuple;
   e->args = args;
@@ -332,9 +320,9 @@ static const Expr *field_of(Making *m, const Expr *tuple, int i) {
   return e;
 }
 
-/* Takes the list, whose items may be written. */
-static const Expr *tuple_of(Making *m, Span span, int n, const Expr **fields) {
-  Expr *e = expr_new(m->arena, EX_TUPLE, span);
+const Expr *gradient_tuple(Arena *arena, Span span, int n,
+                           const Expr **fields) {
+  Expr *e = expr_new(arena, EX_TUPLE, span);
   e->args = fields;
   e->count = fields ? n : 0;
   return e;
@@ -352,7 +340,7 @@ static const Expr *one_of(Making *m, const Expr *each, int i) {
     if (e == whole) continue;
     for (int k = 0; e->kind == EX_LOCAL && k + 1 < each->count; k++)
       if (each->args[k]->kind == EX_LOCAL && each->args[k]->name == e->name)
-        expr_map_put(&map, field_of(m, e, i));
+        expr_map_put(&map, gradient_field(m->arena, e, i));
     if (variable(e) && !strcmp(e->name->text, "$each")) {
       struct Tensor *t =
           program_scalar(m->p, DT_INT32, (Value){.bits = (uint32_t)i});
@@ -368,7 +356,7 @@ static const Expr *put_each(Making *m, const Expr *e) {
   const Expr **fields =
       ARENA_ARRAY(m->arena, const Expr *, (size_t)t->count + 1);
   for (int i = 0; fields && i < t->count; i++) fields[i] = one_of(m, e, i);
-  return tuple_of(m, e->span, t->count, fields);
+  return gradient_tuple(m->arena, e->span, t->count, fields);
 }
 
 static const Expr *put_put(Making *m, const Expr *e) {
@@ -378,16 +366,18 @@ static const Expr *put_put(Making *m, const Expr *e) {
   const Expr **fields =
       ARENA_ARRAY(m->arena, const Expr *, (size_t)(n + more) + 1);
   for (int i = 0; fields && i < n; i++)
-    fields[i] =
-        literal(e->args[1]) == i ? e->args[2] : field_of(m, e->args[0], i);
+    fields[i] = literal(e->args[1]) == i
+                    ? e->args[2]
+                    : gradient_field(m->arena, e->args[0], i);
   for (int i = 0; fields && i < more; i++) fields[n + i] = e->args[3 + i];
-  return tuple_of(m, e->span, n + more, fields);
+  return gradient_tuple(m->arena, e->span, n + more, fields);
 }
 
 static const Expr *put_first(Making *m, const Expr *e) {
   const Type *t = e->count == 1 ? type_of(m, e->args[0]) : NULL;
   if (!t) return NULL;
-  return t->kind == TY_TUPLE ? field_of(m, e->args[0], 0) : e->args[0];
+  return t->kind == TY_TUPLE ? gradient_field(m->arena, e->args[0], 0)
+                             : e->args[0];
 }
 
 /* 1 or 0; -1: the condition is none of those that are decided here. */
@@ -442,9 +432,14 @@ static const Expr *expand(Making *m, const Expr *body) {
   return body;
 }
 
+const Expr *gradient_body(Making *m) {
+  const Expr *body = expand(m, m->item->expr->fn->body);
+  return body ? put_attrs(m, body) : NULL;
+}
+
 /* --- The function ------------------------------------------------------- */
 
-static bool mentions(Mem *mem, const Expr *body, const Name *name) {
+bool gradient_mentions(Mem *mem, const Expr *body, const Name *name) {
   bool found = false;
   ExprWalk w;
   expr_walk_start(&w, mem, WALK_ENTER, body);
@@ -454,8 +449,7 @@ static bool mentions(Mem *mem, const Expr *body, const Name *name) {
   return found;
 }
 
-/* The rule as written; NULL: there is none. */
-static const Item *rule_of(Program *p, const OpInfo *op) {
+const Item *gradient_rule(Program *p, const OpInfo *op) {
   Unit *rule = p->find_in_library
                    ? p->find_in_library(p, 'G', name_of(p->names, op->name))
                    : NULL;
@@ -465,7 +459,7 @@ static const Item *rule_of(Program *p, const OpInfo *op) {
 static void add_param(Making *m, Fn *fn, Var **params, const Name *name,
                       Span span, const Type *type) {
   params[fn->param_count++] =
-      var_new(m->arena, name, span, write_type(m, type, span));
+      var_new(m->arena, name, span, gradient_type(m->arena, type, span));
 }
 
 /* The parameters that the body mentions, with their types.  The operands that
@@ -481,8 +475,9 @@ static Fn *make_fn(Making *m, const Expr *body, uint32_t *uses) {
   for (int i = 0; i < n + 2; i++) {
     bool computed = i >= m->own && i < n;
     const Var *v = rule->params[computed ? 0 : i < n ? i : named + i - n];
-    bool used = computed ? m->uses >> i & 1
-                         : i == n + 1 || mentions(m->p->mem, body, v->name);
+    bool used = computed
+                    ? m->uses >> i & 1
+                    : i == n + 1 || gradient_mentions(m->p->mem, body, v->name);
     if (!used) continue;
     *uses |= (uint32_t)1 << i;
     add_param(m, fn, params, computed ? operand_name(m, i) : v->name, v->span,
@@ -503,7 +498,7 @@ static int own_operands(const Attrs *attrs, int count) {
 
 GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
                               const Type *const *types, Gradient *out) {
-  const Item *item = rule_of(p, attrs->op);
+  const Item *item = gradient_rule(p, attrs->op);
   int own = own_operands(attrs, count - 1);
   if (!item || item->expr->fn->param_count < own + 2) return GRADIENT_NONE;
   static const char mark[] = "'";
@@ -521,8 +516,7 @@ GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
               .count = count - 1,
               .own = own,
               .types = all};
-  const Expr *body = all ? expand(&m, item->expr->fn->body) : NULL;
-  if (body) body = put_attrs(&m, body);
+  const Expr *body = all ? gradient_body(&m) : NULL;
   Fn *fn = body ? make_fn(&m, body, &out->uses) : NULL;
   Item *made = ARENA_NEW(m.arena, Item);
   Expr *e = expr_new(m.arena, EX_FN, item->expr->span);

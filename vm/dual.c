@@ -19,14 +19,9 @@ static Value dual_upto(Value v, int level) {
   return v;
 }
 
-/* What it is for the runs under way: borrowed. */
-static Value active(const Session *s, Value v) {
-  return dual_upto(v, s->level);
-}
+Value dual_active(const Session *s, Value v) { return dual_upto(v, s->level); }
 
-/* Takes `primal`, unless memory runs out. */
-static bool dual_new(Session *s, Value primal, Cell *record, int index,
-                     Value *out) {
+bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out) {
   Cell *c = pool_alloc(&s->store.heap.pool, sizeof(Cell) + 3 * sizeof(Value));
   if (!c) return false;
   c->obj = (Obj){.count = 1, .size = 3, .mask = 3};
@@ -38,8 +33,7 @@ static bool dual_new(Session *s, Value primal, Cell *record, int index,
   return true;
 }
 
-/* A cell whose counted fields are to be said; its fields are zeros. */
-static Cell *blank_cell(Session *s, int tag, int n) {
+Cell *blank_cell(Session *s, int tag, int n) {
   bool big = n > SIZE_SMALL_MAX;
   size_t skip = big ? 1 + ((size_t)n + 63) / 64 : 0;
   size_t size = sizeof(Cell) + (skip + (size_t)n) * sizeof(Value);
@@ -53,8 +47,7 @@ static Cell *blank_cell(Session *s, int tag, int n) {
   return c;
 }
 
-/* Field i is counted, and `v`, whose reference it takes. */
-static void set_field(Cell *c, int i, Value v) {
+void set_field(Cell *c, int i, Value v) {
   if (c->obj.size == SIZE_BIG)
     c->fields[1 + i / 64].bits |= (uint64_t)1 << (i % 64);
   else c->obj.mask = (c->obj.mask | 1u << i) & 0xfff;
@@ -197,7 +190,7 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
   int level = 0;
   for (int i = 0; i < n; i++) {
     own[i] = site->op->flat ? (Value){.tensor = (Tensor *)dual_tensor(args[i])}
-                            : active(s, args[i]);
+                            : dual_active(s, args[i]);
     int of = is_dual(own[i]) ? record_level(dual_record(own[i])) : 0;
     if (of > level) level = of;
   }
@@ -470,7 +463,7 @@ static bool dual_plain(Session *s, const Type *type, Value v, bool bits,
 static bool leaf_down(Walk *w, const Type *type, Value v, bool bits,
                       Value *out) {
   if (bits) return box(w, type, v, out);
-  return give(w, type, active(w->s, v), out);
+  return give(w, type, dual_active(w->s, v), out);
 }
 
 static bool leaf_upto(Walk *w, const Type *type, Value v, bool bits,
@@ -646,7 +639,7 @@ typedef struct Leaves {
 static bool leaf_level(Walk *w, const Type *type, Value v, bool bits,
                        Value *out) {
   Leaves *leaves = w->data;
-  Value at = bits ? v : active(w->s, v);
+  Value at = bits ? v : dual_active(w->s, v);
   for (; !bits && is_dual(at); at = dual_primal(at))
     leaves->of[record_level(dual_record(at))] = true;
   leaves->count++;

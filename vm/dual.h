@@ -23,6 +23,10 @@ bool vm_plain(Session *s, const Word *pc);
 bool vm_constant_of(Session *s, const Word *pc);
 bool vm_part(Session *s, const Word *pc);
 bool vm_dual_op(Session *s, const Word *pc);
+/* Is it so (code.def)?  Registers are those of the loop. */
+bool vm_stretch_fits(const Session *s, const Value *regs, const Word *pc);
+bool vm_stretch_in(Session *s, const Word *pc);
+bool vm_stretch_out(Session *s, const Word *pc);
 bool vm_dual_ref(Session *s, const Word *pc);
 bool vm_dual_read(Session *s, const Word *pc);
 bool vm_dual_write(Session *s, const Word *pc);

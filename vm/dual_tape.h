@@ -13,12 +13,31 @@ static inline Cell *dual_record(Value v) { return v.cell->fields[1].cell; }
 static inline uint64_t dual_index(Value v) { return v.cell->fields[2].bits; }
 /* The tensor at the bottom: borrowed. */
 const Tensor *dual_tensor(Value v);
+/* What it is for the runs under way: borrowed. */
+Value dual_active(const Session *s, Value v);
+/* Takes `primal`, unless memory runs out. */
+bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out);
+/* A cell whose counted fields are to be said; its fields are zeros. */
+Cell *blank_cell(Session *s, int tag, int n);
+/* Field i is counted, and `v`, whose reference it takes. */
+void set_field(Cell *c, int i, Value v);
 
 /* --- Records ------------------------------------------------------------ */
 
 /* Behind RECORD_ARGS, of n operands and m results: n records of operands, n
- * indices into those, n operands that are kept, m results that are. */
-enum { RECORD_SITE, RECORD_RULE, RECORD_ORDER, RECORD_COUNTS, RECORD_ARGS };
+ * indices into those, n operands that are kept, m results that are.  Of a
+ * stretch (the cell's tag): n records of inputs, n indices, then the values
+ * that its site says are saved, scalars as bits.  RECORD_ADJOINT is the
+ * sweep's. */
+enum {
+  RECORD_SITE,
+  RECORD_RULE,
+  RECORD_ORDER,
+  RECORD_COUNTS,
+  RECORD_ADJOINT,
+  RECORD_ARGS
+};
+enum { RECORD_OF_OP, RECORD_OF_STRETCH };
 
 static inline uint64_t record_order(Cell *r) {
   return cell_fields(r)[RECORD_ORDER].bits;
@@ -30,10 +49,6 @@ bool dual_cell(Session *s, int tag, int n, const Type *const *types, bool dual,
                const Value *fields, Value *out);
 
 /* --- Rules -------------------------------------------------------------- */
-
-/* Operands of a call are groups: a tensor alone, or the fields of a tuple,
- * which may have been written out. */
-enum { GROUP_SINGLE = -1 };
 
 struct Derivative {
   struct Derivative *next;

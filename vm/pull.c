@@ -14,7 +14,7 @@
  *
  * In differentiated code rules are differentiated code, too, so that the sweep
  * is recorded at the outer levels. */
-#include "vm/dual_tape.h"
+#include "vm/sweep.h"
 
 #include <string.h>
 
@@ -43,31 +43,6 @@ static void make_functions(Code *c, struct Derivative *d, const Global *g) {
   d->result = g->type->result;
 }
 
-/* The groups of a site's operands, attributes that are operands last; NULL:
- * memory ran out. */
-static int *operand_groups(Code *c, const OpSite *site, int *count) {
-  int rows = op_arg_count(site->op), computed = 0, n = 0, at = 0;
-  int *groups = ARENA_ARRAY(&c->arena, int, (size_t)site->arg_count + 2);
-  for (int i = 0; i < site->op->attr_count; i++)
-    computed += site->attrs->values[i].operand >= 0;
-  int sources = site->source_count - computed;
-  for (int i = 0; groups && i < rows; i++) {
-    if (!op_arg(site->op, i).tuple) {
-      if (at == sources) break; /* the rest is left out */
-      groups[n++] = GROUP_SINGLE;
-      at++;
-    } else if (at < sources && site->sources[at].kind == FROM_TUPLE) {
-      groups[n++] = site->sources[at++].type->count;
-    } else {
-      groups[n] = sources - at - (rows - i - 1);
-      at += groups[n++];
-    }
-  }
-  for (int i = 0; groups && i < computed; i++) groups[n++] = GROUP_SINGLE;
-  *count = n;
-  return groups;
-}
-
 static inline int group_fields(int group) {
   return group == GROUP_SINGLE ? 1 : group;
 }
@@ -77,7 +52,7 @@ struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
                                    const Value *outs) {
   struct Derivative *d = ARENA_NEW(&c->arena, struct Derivative);
   int count;
-  int *groups = operand_groups(c, site, &count);
+  int *groups = site_groups(&c->arena, site, &count);
   const Type **types = ARENA_ARRAY(&c->arena, const Type *, (size_t)n + 3);
   bool *kept = ARENA_ARRAY(&c->arena, bool, (size_t)n + 1);
   uint32_t *kinds = ARENA_ARRAY(&c->arena, uint32_t, (size_t)n + 1);
@@ -107,35 +82,6 @@ struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
 }
 
 /* --- Adjoints ----------------------------------------------------------- */
-
-/* A product a' b that waits for those before it. */
-typedef struct Rows {
-  struct Rows *next; /* the next in the order of making */
-  Value a, b;        /* matrices of as many rows */
-} Rows;
-
-/* Of one tensor: a sum, NULL being zero so far, and products. */
-typedef struct Part {
-  Value sum;
-  Rows *rows;
-} Part;
-
-/* Those of a record's results. */
-typedef struct Adjoint {
-  Cell *record;
-  int count;
-  Part *of;
-} Adjoint;
-
-typedef struct Sweep {
-  Session *s;
-  int level;
-  bool dual; /* the code that sweeps is differentiated itself */
-  const Word *pc;
-  PtrMap known; /* record -> Adjoint */
-  VEC(Adjoint *) all;
-  VEC(Adjoint *) heap; /* by order, the latest first */
-} Sweep;
 
 static uint64_t order_of(const Sweep *w, size_t i) {
   return record_order(w->heap.data[i]->record);
@@ -172,20 +118,37 @@ static Adjoint *heap_pop(Sweep *w) {
   return first;
 }
 
-static Adjoint *adjoint_of(Sweep *w, Cell *record) {
-  Adjoint *a = ptrmap_get(&w->known, record);
+/* Where a record's adjoint stands.  A sweep that a rule begins may meet records
+ * of the one around it, and puts back what it found. */
+static Adjoint *adjoint_in(Cell *record) {
+  return (Adjoint *)(uintptr_t)cell_fields(record)[RECORD_ADJOINT].bits;
+}
+
+static void set_adjoint(Cell *record, Adjoint *a) {
+  cell_fields(record)[RECORD_ADJOINT].bits = (uint64_t)(uintptr_t)a;
+}
+
+Adjoint *adjoint_known(const Sweep *w, Cell *record) {
+  Adjoint *a = adjoint_in(record);
+  return a && a->sweep == w ? a : NULL;
+}
+
+static size_t adjoint_size(int count) {
+  return sizeof(Adjoint) + (size_t)count * sizeof(Part);
+}
+
+Adjoint *adjoint_of(Sweep *w, Cell *record) {
+  Adjoint *a = adjoint_known(w, record);
   if (a) return a;
   Session *s = w->s;
-  int outs = (int)(uint32_t)cell_fields(record)[RECORD_COUNTS].bits;
-  a = mem_alloc_zeroed(s->mem, sizeof *a);
-  Part *of = mem_alloc_zeroed(s->mem, (size_t)outs * sizeof *of);
-  if (!a || !of) {
-    if (a) mem_free(s->mem, a, sizeof *a);
-    if (of) mem_free(s->mem, of, (size_t)outs * sizeof *of);
-    return NULL;
-  }
-  *a = (Adjoint){record, outs, of};
-  ptrmap_put(&w->known, record, a);
+  Value *f = cell_fields(record);
+  int outs = (int)(uint32_t)f[RECORD_COUNTS].bits;
+  a = pool_alloc(&s->store.heap.pool, adjoint_size(outs));
+  if (!a) return NULL;
+  memset(a, 0, adjoint_size(outs));
+  *a = (Adjoint){
+      .record = record, .sweep = w, .outer = adjoint_in(record), .count = outs};
+  set_adjoint(record, a);
   VEC_PUSH(&w->all, a);
   heap_push(w, a);
   return a;
@@ -336,9 +299,8 @@ static bool settle(Session *s, Part *part) {
   return ok && add_sum(s, part, product);
 }
 
-/* Takes both matrices. */
-static bool add_product(Sweep *w, Cell *record, uint64_t index, Value a,
-                        Value b) {
+bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
+                       Value b) {
   Session *s = w->s;
   Adjoint *to = adjoint_of(w, record);
   Rows *r = to ? mem_alloc(s->mem, sizeof *r) : NULL;
@@ -470,8 +432,7 @@ static bool seed(Sweep *w, Both root) {
 
 /* --- Rules -------------------------------------------------------------- */
 
-/* One argument of a rule, of this type, from an object: takes it. */
-static Value as_argument(Sweep *w, const Type *type, Value v) {
+Value sweep_argument(Sweep *w, const Type *type, Value v) {
   Session *s = w->s;
   if (!w->dual && is_dual(v)) {
     Value tensor = {.tensor = (Tensor *)dual_tensor(v)};
@@ -492,13 +453,13 @@ static bool tuple_argument(Sweep *w, const Type *type, Value *fields,
   Session *s = w->s;
   int n = type->count;
   for (int i = 0; i < n; i++)
-    fields[i] = as_argument(w, type->args[i], fields[i]);
+    fields[i] = sweep_argument(w, type->args[i], fields[i]);
   return dual_cell(s, 0, n, type->args, w->dual, fields, out);
 }
 
 /* The result's adjoint, which nobody needs afterwards, or zeros where nothing
  * depends on it. */
-static bool result_adjoint(Sweep *w, const Adjoint *a, int i, Value like,
+static bool result_adjoint(Sweep *w, Adjoint *a, int i, Value like,
                            Value *out) {
   Session *s = w->s;
   if (a->of[i].sum.obj) {
@@ -512,9 +473,7 @@ static bool result_adjoint(Sweep *w, const Adjoint *a, int i, Value like,
   return out->tensor || vm_out_of_memory(s);
 }
 
-/* Runs `f`, whose arguments stand in its window, from within an instruction.
- * After a fault everything is unwound. */
-static bool invoke(Sweep *w, Function *f, Value *window, Value *result) {
+bool sweep_invoke(Sweep *w, Function *f, Value *window, Value *result) {
   Session *s = w->s;
   Value *regs = s->regs;
   *s->frame_top++ = (Frame){w->pc + 2, regs};
@@ -533,18 +492,16 @@ static bool invoke(Sweep *w, Function *f, Value *window, Value *result) {
   return true;
 }
 
-/* Those of a call that will not happen.  Always false. */
-static bool drop_arguments(Session *s, const Function *f, Value *window,
-                           int count) {
+bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
+                          int count) {
   for (int i = 0; i < count; i++)
     if (f->params[i] == PARAM_OWNED) obj_drop(&s->store, window[i].obj);
   return false;
 }
 
 /* The operands that the rule names into the window; false without memory. */
-static bool put_arguments(Sweep *w, const Adjoint *a,
-                          const struct Derivative *d, Value *window,
-                          int *count) {
+static bool put_arguments(Sweep *w, Adjoint *a, const struct Derivative *d,
+                          Value *window, int *count) {
   Value *f = cell_fields(a->record);
   int n = (int)(f[RECORD_COUNTS].bits >> 32), m = a->count, at = 0;
   const Global *g = d->plain->key.global;
@@ -561,7 +518,7 @@ static bool put_arguments(Sweep *w, const Adjoint *a,
         memcpy(parts, kept, (size_t)fields * sizeof *parts);
         if (!tuple_argument(w, type, parts, &v)) return false;
       } else {
-        v = as_argument(w, type, v);
+        v = sweep_argument(w, type, v);
       }
       window[(*count)++] = v;
     }
@@ -573,21 +530,22 @@ static bool put_arguments(Sweep *w, const Adjoint *a,
     const Type *type = g->type->args[*count];
     for (int i = 0; i < m; i++) obj_keep(outs[i].obj);
     memcpy(parts, outs, (size_t)m * sizeof *parts);
-    if (type->kind != TY_TUPLE) window[*count] = as_argument(w, type, parts[0]);
+    if (type->kind != TY_TUPLE)
+      window[*count] = sweep_argument(w, type, parts[0]);
     else if (!tuple_argument(w, type, parts, &window[*count])) return false;
     (*count)++;
   }
   const Type *type = g->type->args[*count];
   for (int i = 0; i < m; i++)
     if (!result_adjoint(w, a, i, outs[i], &parts[i])) return false;
-  if (type->kind != TY_TUPLE) window[*count] = as_argument(w, type, parts[0]);
+  if (type->kind != TY_TUPLE)
+    window[*count] = sweep_argument(w, type, parts[0]);
   else if (!tuple_argument(w, type, parts, &window[*count])) return false;
   (*count)++;
   return true;
 }
 
-/* Field i of a rule's result as an object, kept; NULL without memory. */
-static Value part_of(Session *s, const Cell *from, int i, const Type *type) {
+Value sweep_field(Session *s, const Cell *from, int i, const Type *type) {
   Value v = cell_fields((Cell *)from)[i];
   if (cell_field_counted(from, (uint64_t)i)) obj_keep(v.obj);
   else v.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
@@ -606,13 +564,13 @@ static bool add_part(Sweep *w, Cell *r, int n, int at, const Type *type,
   if (!input) return true;
   if (type->kind == TY_TUPLE) {
     const Cell *pair = cell_fields((Cell *)from)[i].cell;
-    Value a = part_of(s, pair, 0, type->args[0]);
-    Value b = part_of(s, pair, 1, type->args[1]);
+    Value a = sweep_field(s, pair, 0, type->args[0]);
+    Value b = sweep_field(s, pair, 1, type->args[1]);
     if (dtype_is_float((DType)type->args[0]->dtype))
-      return add_product(w, input, index, a, b);
+      return sweep_add_product(w, input, index, a, b);
     return add_rows(w, input, index, a, b, f[RECORD_ARGS + 2 * n + at]);
   }
-  Value v = part_of(s, from, i, type);
+  Value v = sweep_field(s, from, i, type);
   if (!v.obj) return vm_out_of_memory(s);
   return add(w, input, index, v, f[RECORD_ARGS + 2 * n + at]);
 }
@@ -670,7 +628,7 @@ static bool is_object(const Type *t) {
 
 /* The rule runs as differentiated code, whatever the sweep does: its closure
  * may have been made in such code. */
-static bool sweep_custom(Sweep *w, const Adjoint *a) {
+static bool sweep_custom(Sweep *w, Adjoint *a) {
   Session *s = w->s;
   Value *f = cell_fields(a->record), *kept = &f[RECORD_ARGS];
   const Type *type = (const Type *)(uintptr_t)f[RECORD_RULE].bits;
@@ -690,10 +648,11 @@ static bool sweep_custom(Sweep *w, const Adjoint *a) {
   Walk walk = {.s = s, .leaf = leaf_given, .dual = true, .data = &next};
   if (ok)
     ok = walk_copy(&walk, type->result, kept[n + 1], false, &window[made]);
-  if (!ok) return drop_arguments(s, rule, window, made > 0 ? made - 1 : 0);
+  if (!ok)
+    return sweep_drop_arguments(s, rule, window, made > 0 ? made - 1 : 0);
   window[++made] = kept[0];
   if (rule->nparams > (uint32_t)made) obj_keep(kept[0].obj);
-  if (!invoke(w, rule, window, &result)) return false;
+  if (!sweep_invoke(w, rule, window, &result)) return false;
   for (int i = 0; ok && i < n; i++) {
     const Type *t = type->args[i];
     if (!is_object(t) || t->kind == TY_FN || t->kind == TY_REF) continue;
@@ -739,9 +698,10 @@ static const AttrSpec *varying_attr(const Value *record, const OpSite *site,
   return NULL;
 }
 
-static bool sweep_record(Sweep *w, const Adjoint *a) {
+static bool sweep_record(Sweep *w, Adjoint *a) {
   Session *s = w->s;
   Value *f = cell_fields(a->record);
+  if (a->record->obj.tag == RECORD_OF_STRETCH) return sweep_stretch(w, a);
   const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
   if (!site) return !f[RECORD_RULE].bits || sweep_custom(w, a);
   int count;
@@ -761,8 +721,8 @@ static bool sweep_record(Sweep *w, const Adjoint *a) {
   Function *rule = w->dual ? d->dual : d->plain;
   Value *window = s->regs + w->pc->c, result;
   if (!put_arguments(w, a, d, window, &count))
-    return drop_arguments(s, rule, window, count);
-  if (!invoke(w, rule, window, &result)) return false;
+    return sweep_drop_arguments(s, rule, window, count);
+  if (!sweep_invoke(w, rule, window, &result)) return false;
   bool ok = add_parts(w, a->record, d, result.cell);
   obj_drop(&s->store, result.obj);
   return ok;
@@ -782,7 +742,7 @@ static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
   bool varies = type->kind == TY_TENSOR && dtype_is_float((DType)type->dtype);
   if (varies && !bits && is_dual(v) &&
       record_level(dual_record(v)) == w->level) {
-    const Adjoint *a = ptrmap_get(&w->known, dual_record(v));
+    Adjoint *a = adjoint_known(w, dual_record(v));
     if (a) g = a->of[dual_index(v)].sum;
   }
   bool as_bits = type_is_scalar(type) && !(walk->dual && varies);
@@ -843,18 +803,17 @@ static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
 
 static void sweep_done(Sweep *w) {
   Session *s = w->s;
-  for (size_t i = 0; i < w->all.len; i++) {
+  for (size_t i = w->all.len; i-- > 0;) {
     Adjoint *a = w->all.data[i];
+    set_adjoint(a->record, a->outer);
     for (int k = 0; k < a->count; k++) {
       if (a->of[k].sum.obj) obj_drop(&s->store, a->of[k].sum.obj);
       drop_rows(s, &a->of[k]);
     }
-    mem_free(s->mem, a->of, (size_t)a->count * sizeof *a->of);
-    mem_free(s->mem, a, sizeof *a);
+    pool_free(&s->store.heap.pool, a, adjoint_size(a->count));
   }
   VEC_DONE(&w->all);
   VEC_DONE(&w->heap);
-  ptrmap_done(&w->known);
 }
 
 /* A rule that fails unwinds all frames, those that hold the tape too: the sweep
@@ -867,7 +826,6 @@ bool vm_pull(Session *s, const Word *pc) {
   obj_keep(&tape->obj);
   Sweep w = {
       .s = s, .level = (int)(t[TAPE_LEVEL].bits >> 1), .dual = pc->b, .pc = pc};
-  ptrmap_init(&w.known, s->mem);
   VEC_INIT(&w.all, s->mem);
   VEC_INIT(&w.heap, s->mem);
   const Type *r = type->result;

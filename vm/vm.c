@@ -566,6 +566,12 @@ dispatch:
     NEXT(2);
     CASE(dual_op) : SLOW(vm_dual_op(s, pc));
     NEXT(SITE_UNITS(OpSite));
+    CASE(stretch_fits) : A = of_bool(vm_stretch_fits(s, R, pc));
+    NEXT(1 + (pc->b + 3) / 4);
+    CASE(stretch_in) : SLOW(vm_stretch_in(s, pc));
+    NEXT(2 + (pc->b + pc->c + 3) / 4);
+    CASE(stretch_out) : SLOW(vm_stretch_out(s, pc));
+    NEXT(2 + (pc->b + pc->c + 3) / 4);
     CASE(dual_apply) : {
       Function *callee = vm_dual_function(s, R[pc->b + pc->c - 1].cell);
       ENTER(callee, function_code(f), R + pc->b);

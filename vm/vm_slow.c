@@ -228,9 +228,13 @@ bool vm_tail_call(Session *s, Function *f) {
  * so the question whether the window fits is asked again. */
 bool vm_lower(Session *s, Function *f) {
   Code *c = s->code;
+  Program *p = c->program;
+  bool checks = env_is_dual(f->key.env); /* texts: lower/stretch.c */
+  if (checks) p->hold_shared(p, true);
   pthread_mutex_lock(&c->lock);
   bool ok = f->lowered || function_lower(c, f, s->diags);
   pthread_mutex_unlock(&c->lock);
+  if (checks) p->hold_shared(p, false);
   if (!ok) {
     s->status = RUN_LIMIT;
     return drop_args(s, f, s->regs);

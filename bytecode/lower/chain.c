@@ -478,7 +478,7 @@ static void add_view(Chains *c, const Ins *i, const OpSite *site) {
 
 /* May this operator fail at run time?  Not where the checker knew all
  * dimensions. */
-static bool op_may_fail(const OpSite *site) {
+bool site_may_fail(const OpSite *site) {
   if (site->number == NO_PLAN || site->op->fails) return true;
   for (int i = 0; i < site->source_count; i++) {
     const Type *t = site->sources[i].type;
@@ -493,7 +493,7 @@ static bool op_may_fail(const OpSite *site) {
 static void add_other(Chains *c, const Ins *i) {
   const InsInfo *row = ins_row(i);
   const OpSite *site = site_of(i);
-  bool fails = site ? op_may_fail(site) : row->flags & FAIL;
+  bool fails = site ? site_may_fail(site) : row->flags & FAIL;
   if (!(row->flags & QUIET) || (fails && c->group.may_fail)) group_end(c);
   bool touches = false;
   for (OperandWalk w = ins_operands(c->l, i); operand_next(&w);) {

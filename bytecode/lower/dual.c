@@ -96,7 +96,7 @@ static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
 /* The tuple of the adjoints. */
 static Reg put_pull(Lower *l, Reg tape, Reg seed, const Type *type) {
   Reg r = reg_new(l, true);
-  int room = l->out + OP_ARGS_MAX + 4; /* for a rule's arguments */
+  int room = l->out + RULE_ARGS_MOST + 4; /* for a rule's arguments */
   if (room > l->max_out) l->max_out = room;
   put_word(l, INS_pull, r, lower_is_dual(l), (uint32_t)l->out, type);
   put_listed(l, 'u', tape);

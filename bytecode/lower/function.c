@@ -302,6 +302,10 @@ static bool report_flaw(Lower *l) {
   return false;
 }
 
+static void join_stretches(Lower *l) {
+  if (lower_is_dual(l) && !l->fn->key.stops) stretch_pass(l);
+}
+
 static void join_chains(Lower *l) {
   if (!l->fn->key.stops) chain_pass(l);
 }
@@ -313,6 +317,7 @@ static void join_chains(Lower *l) {
 static bool run_passes(Lower *l) {
   static void (*const passes[])(Lower * l) = {
       tuple_pass,
+      join_stretches,
       join_chains,
       view_pass,
       own_pass,

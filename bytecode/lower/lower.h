@@ -6,6 +6,7 @@
  *               -> a list of Ins over virtual registers
  *   tuples.c    scalar replacement: tuples of which only fields are read are
  *               not made
+ *   stretch.c   operators of differentiated code that are recorded as one
  *   chain.c     element-wise operators that become one instruction
  *   borrow.c    which parameters a function need not own
  *   unboxed.c   which functions return their tuple in registers
@@ -195,6 +196,9 @@ Reg *operand_place(Lower *l, Ins *i, uint32_t at);
 Label *ins_target(Ins *i);
 /* Is it an operator's call?  Its site; else NULL. */
 const OpSite *ins_op_site(const Ins *i);
+/* May this operator fail at run time?  Not where the checker knew all
+ * dimensions. */
+bool site_may_fail(const OpSite *site);
 /* The registers that it makes a small cell of, not those of a closure: how
  * many; 0: it makes none.  The reuse token that it takes, or NO_REG. */
 int ins_cell_fields(const Lower *l, const Ins *i, Reg *fields);
@@ -281,6 +285,10 @@ void lower_op_body(Lower *l, const Expr *e);
  * its code.  `first` is operand 0 where it has been lowered, or NO_REG. */
 ScalarFn scalar_function(const Expr *e);
 void lower_scalar(Lower *l, const Expr *e, ScalarFn fn, Reg first, Reg dst);
+/* The same for the site of an operator of which all operands and the one result
+ * are scalars, in registers as bits; false: there is no such code. */
+bool lower_scalar_site(Lower *l, const OpSite *site, const Reg *operands,
+                       Reg dst);
 
 /* Does this match look at the fields of a tuple only, which is not built then?
  */
@@ -343,6 +351,7 @@ void token_leave(Lower *l, size_t mark);
 /* --- The other phases --------------------------------------------------- */
 
 void tuple_pass(Lower *l);             /* tuples.c */
+void stretch_pass(Lower *l);           /* stretch.c */
 void chain_pass(Lower *l);             /* chain.c */
 void view_pass(Lower *l);              /* views.c: behind chains */
 void own_pass(Lower *l);               /* own.c */

@@ -165,7 +165,8 @@ bool may_stop(const Lower *l, int op) {
 
 /* Called when the set has what is live behind the instruction and what it
  * reads. What it moves still belongs to the function if it fails, unless a call
- * has handed it over by then. */
+ * has handed it over by then; of a borrowed value it is the reference that was
+ * kept to be moved. */
 static void record_live(Own *o, Ins *i) {
   Lower *l = o->l;
   i->live = (uint32_t)l->live.len;
@@ -173,7 +174,7 @@ static void record_live(Own *o, Ins *i) {
     if (counted(o, o->live[k])) VEC_PUSH(&l->live, o->live[k]);
   if (!(ins_row(i)->flags & CALL))
     for (OperandWalk w = ins_operands(l, i); operand_next(&w);)
-      if (w.role & MOVES && counted(o, w.now.reg))
+      if (w.role & MOVES && l->regs.data[w.now.reg].counted)
         VEC_PUSH(&l->live, w.now.reg);
   i->live_count = (uint32_t)l->live.len - i->live;
 }

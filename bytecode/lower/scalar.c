@@ -117,6 +117,41 @@ void lower_scalar(Lower *l, const Expr *e, ScalarFn fn, Reg first, Reg dst) {
   else put(l, form.ins, dst, regs[form.swapped], regs[!form.swapped]);
 }
 
+static void put_generic_site(Lower *l, const OpSite *site, ScalarFn fn,
+                             const Reg *regs, Reg dst) {
+  ScalarSite *scalar = ARENA_NEW(&l->code->arena, ScalarSite);
+  int n = site->source_count;
+  *scalar = (ScalarSite){fn, site->op, {(DType)site->out_types[0]->dtype}};
+  for (int i = 0; i < n; i++)
+    scalar->types[1 + i] = (DType)site->sources[i].type->dtype;
+  put_word(l,
+           n == 1   ? INS_scalar1
+           : n == 2 ? INS_scalar2
+                    : INS_scalar3,
+           dst, regs[0], n > 1 ? regs[1] : 0, scalar);
+  if (n == 3) put_listed(l, 'u', regs[2]);
+}
+
+bool lower_scalar_site(Lower *l, const OpSite *site, const Reg *operands,
+                       Reg dst) {
+  int n = site->source_count;
+  if (n < 1 || n > 3 || site->out_count != 1 ||
+      !type_is_scalar(site->out_types[0]))
+    return false;
+  for (int i = 0; i < n; i++)
+    if (!type_is_scalar(site->sources[i].type)) return false;
+  DType dtype = (DType)site->sources[0].type->dtype;
+  ScalarFn fn =
+      op_scalar(op_id(site->op), dtype, (DType)site->out_types[0]->dtype);
+  if (!fn) return false;
+  Form form = form_of(site->op, dtype, n == 1 ? "bu." : "buu");
+  if (form.ins == INS_COUNT) put_generic_site(l, site, fn, operands, dst);
+  else
+    put(l, form.ins, dst, operands[form.swapped],
+        n == 1 ? 0 : operands[!form.swapped]);
+  return true;
+}
+
 /* --- As branches -------------------------------------------------------- */
 
 /* Fused compare and branch: to `to` when the comparison is `sense`. */

@@ -22,9 +22,13 @@ typedef struct Tuples {
 
 static bool makes_cell(const Ins *i) { return ins_row(i)->words[0] == 'h'; }
 
+static bool reads_field(const Ins *i) {
+  return i->op == INS_field || i->op == INS_part;
+}
+
 /* The cell of which the instruction reads or ends the fields, or NO_REG. */
 static Reg opened_cell(const Ins *i) {
-  if (i->op == INS_field) return i->arg[1];
+  if (reads_field(i)) return i->arg[1];
   return i->op == PSEUDO_open ? i->arg[0] : NO_REG;
 }
 
@@ -140,7 +144,7 @@ static bool replace(Tuples *t) {
       continue;
     }
     changed = true;
-    if (i->op == INS_field) replace_field(t, i);
+    if (reads_field(i)) replace_field(t, i);
     else remove_open(t, i);
   }
   for (size_t k = 0; k < l->list.len; k++) {

@@ -1,0 +1,94 @@
+/* Values with gradients, timed in turns with the values alone: what the reverse
+ * sweep and its tape cost, in multiples of the program that is differentiated.
+ *
+ * A product's sweep is two products, of which a weight's waits for those of the
+ * other steps; so two to three times the value is what the arithmetic takes,
+ * and the rest is the mechanism.  It is most of the small LSTM and all of the
+ * loop of scalars. */
+#include "bench/bench.h"
+#include "bench/guest.h"
+
+enum { ARGS = 8, STEPS = 100, SCALAR_STEPS = 1000000 };
+
+/* A row measures two functions of the same arguments. */
+typedef struct Figure {
+  const char *name, *peer, *value, *gradient;
+  int32_t number; /* the first argument; -1 for none */
+  int64_t shapes[ARGS][GUEST_RANK];
+  double parts; /* by what the time of a call is divided */
+  double scale;
+  const char *unit;
+} Figure;
+
+#define LSTM(I, H, B, suffix)                                             \
+  {                                                                       \
+    "grad.lstm_" #I "_" #H "_T100" suffix,                                \
+        "grad.lstm_" #I "_" #H "_T100" suffix "@value", "lstm_value",     \
+        "lstm_gradient", -1, {{STEPS, B, I}, {B, H},  {B, H}, {4 * H, I}, \
+                              {4 * H, H},    {4 * H}, {4 * H}},           \
+        STEPS, 1e6, "us"                                                  \
+  }
+
+static const Figure figures[] = {
+    LSTM(300, 512, 1, ""),
+    LSTM(300, 512, 32, "_b32"),
+    LSTM(40, 64, 1, ""),
+    {"grad.treelstm_300_150",
+     "grad.treelstm_300_150@value",
+     "tree_value",
+     "tree_gradient",
+     5,
+     {{1, 300}, {450, 300}, {450, 150}, {450}, {150, 300}, {150, 150}, {150}},
+     63,
+     1e6,
+     "us"},
+    {"grad.mlp_784_512_10_b64",
+     "grad.mlp_784_512_10_b64@value",
+     "mlp_value",
+     "mlp_gradient",
+     -1,
+     {{64, 784}, {64, 10}, {512, 784}, {512}, {10, 512}, {10}},
+     1,
+     1e6,
+     "us"},
+    {"grad.scalar_step",
+     "grad.scalar_step@value",
+     "flow_value",
+     "flow_gradient",
+     SCALAR_STEPS,
+     {{0}},
+     SCALAR_STEPS,
+     1e9,
+     "ns"},
+};
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+/* The number first, if there is one, then the tensors. */
+static bool start(Guest *g, const Figure *f, const char *entry) {
+  if (!guest_start(g, "bench/grad.rly", entry)) return false;
+  if (f->number >= 0) guest_int(g, f->number);
+  for (int i = 0; i < ARGS && f->shapes[i][0]; i++)
+    guest_tensor(g, f->shapes[i]);
+  return true;
+}
+
+/* Rows are measured one after the other, since a call may take a second. */
+static bool measure(const Figure *f) {
+  Guest value, gradient;
+  bool ok = start(&value, f, f->value);
+  ok = start(&gradient, f, f->gradient) && ok;
+  Work works[2] = {{.run = guest_call, .data = &gradient},
+                   {.run = guest_call, .data = &value, .beside = works}};
+  if (ok) bench_turns(works, 2);
+  ok = ok && !value.failed && !gradient.failed;
+  double scale = f->scale / f->parts;
+  if (ok) bench_print(f->name, works[0].best * scale, f->unit);
+  if (ok) bench_print(f->peer, works[1].best * scale, f->unit);
+  guest_end(&value);
+  guest_end(&gradient);
+  return ok;
+}
+
+void bench_grad(Bench *b) {
+  for (int i = 0; i < FIGURES; i++) b->failed |= !measure(&figures[i]);
+}

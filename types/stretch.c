@@ -1,0 +1,542 @@
+/* The reverse sweep of a stretch as a function.
+ *
+ *   y = tanh(x w' + b)          values: x 0, w 1, b 2; 3, 4, 5
+ *   ---------------------------------------------------------
+ *   def @.. (%value0, %value1, %value2, %value5, %adjoint0) {
+ *     let %part2 = { let %y = %value5; let %g = %adjoint0; RULE OF tanh };
+ *     let %d1 = %part2.0;
+ *     let %part1 = { let %g = %d1; RULE OF add };
+ *     let %d2 = %part1.0;
+ *     let %d3 = collapse_sum_like(%part1.1, %value2);
+ *     let %part0 = { let %x = %value0; ...; RULE OF nn.dense };
+ *     let %d4 = %part0.0;
+ *     (%part0.1, %d4, %d3)      the product of w, the sums of x and b
+ *   }
+ *
+ * Operators are gone through backward, as the sweep over records does, and
+ * adjoints are added in the same order: a stretch gives the bits that its
+ * operators give one by one.  Fields of a rule's tuple that nobody wants are
+ * not computed, nor what only they need. */
+#include "types/stretch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "ir/walk.h"
+#include "types/check.h"
+#include "types/gradient_rule.h"
+
+/* A product a' b that waits, the latest first. */
+typedef struct Product {
+  const Name *a, *b;
+} Product;
+
+/* The adjoint of a value so far. */
+typedef struct Sum {
+  const Name *name; /* of the variable that holds it; NULL: zero */
+  VEC(Product) products;
+  bool varies, depends; /* wanted; depends on what varies */
+} Sum;
+
+typedef struct Writing {
+  Program *p;
+  Arena *arena;
+  const Stretch *s;
+  Span span;
+  int names;
+  Sum *sums;
+  bool *reads;
+  VEC(Binding) lets;
+  VEC(StretchPart) parts;
+  VEC(const Expr *) given;
+} Writing;
+
+/* --- Names ---------------------------------------------------------------- */
+
+static const Name *numbered(Writing *w, const char *stem, int number) {
+  char name[32];
+  snprintf(name, sizeof name, "%s%d", stem, number);
+  return name_of(w->p->names, name);
+}
+
+static const Expr *local(Writing *w, const Name *name) {
+  Expr *e = expr_new(w->arena, EX_LOCAL, w->span);
+  e->name = name;
+  return e;
+}
+
+static const Expr *value(Writing *w, int v) {
+  w->reads[v] = true;
+  return local(w, numbered(w, "value", v));
+}
+
+static Binding let_of(Writing *w, const Name *name, const Expr *e) {
+  return (Binding){.kind = BIND_LET,
+                   .span = w->span,
+                   .var = var_new(w->arena, name, w->span, NULL),
+                   .value = e};
+}
+
+/* A new variable for the expression. */
+static const Name *put_let(Writing *w, const char *stem, const Expr *e) {
+  const Name *name = numbered(w, stem, w->names++);
+  VEC_PUSH(&w->lets, let_of(w, name, e));
+  return name;
+}
+
+static const Expr *call_of(Writing *w, OpId op, int n, const Expr *const *args,
+                           int attr_count, const Attr *attrs) {
+  Expr *callee = expr_new(w->arena, EX_IDENT, w->span);
+  callee->name = name_of(w->p->names, op_info(op)->name);
+  Expr *e = expr_call(w->arena, w->span, callee, n,
+                      arena_copy(w->arena, args, (size_t)n * sizeof *args));
+  e->call.attr_count = attr_count;
+  e->call.attrs = attrs;
+  return e;
+}
+
+static const Expr *call2(Writing *w, OpId op, const Expr *a, const Expr *b) {
+  const Expr *args[2] = {a, b};
+  return call_of(w, op, 2, args, 0, NULL);
+}
+
+static const Expr *zeros_like(Writing *w, const Expr *e) {
+  return call_of(w, OP_ZEROS_LIKE, 1, &e, 0, NULL);
+}
+
+static const Attr *attr_of(Writing *w, const char *name, AttrExpr value) {
+  Attr *a = ARENA_NEW(w->arena, Attr);
+  AttrExpr *x = ARENA_NEW(w->arena, AttrExpr);
+  *x = value;
+  x->span = w->span;
+  *a = (Attr){.name = name_of(w->p->names, name), .span = w->span, .value = x};
+  return a;
+}
+
+/* --- What is wanted of a rule --------------------------------------------- */
+
+static const Expr *unit(Writing *w) {
+  return gradient_tuple(w->arena, w->span, 0,
+                        ARENA_ARRAY(w->arena, const Expr *, 1));
+}
+
+/* The block without lets that nothing in it reads. */
+static const Expr *without_unread(Writing *w, const Block *b,
+                                  const Expr *result) {
+  Binding *kept = ARENA_ARRAY(w->arena, Binding, (size_t)b->count + 1);
+  const Expr *rest = result;
+  int n = 0;
+  if (!kept) return result;
+  for (int i = b->count; i-- > 0;) {
+    const Binding *at = &b->bindings[i];
+    bool read = at->kind != BIND_LET;
+    for (int k = b->count - n; !read && k < b->count; k++)
+      read = gradient_mentions(w->p->mem, kept[k].value, at->var->name);
+    if (!read && !gradient_mentions(w->p->mem, rest, at->var->name)) continue;
+    kept[b->count - ++n] = *at;
+  }
+  if (n == 0) return result;
+  return expr_block(w->arena, w->span, n, kept + b->count - n, result);
+}
+
+/* A rule's body with () in the places of fields that are not wanted.  A result
+ * that is no tuple written out stays whole. */
+static const Expr *prune(Writing *w, const Expr *e, const bool *wanted) {
+  if (e->kind == EX_BLOCK)
+    return without_unread(w, e->block, prune(w, e->block->result, wanted));
+  if (e->kind == EX_IF)
+    return expr_if(w->arena, e->span, e->args[0], prune(w, e->args[1], wanted),
+                   prune(w, e->args[2], wanted));
+  if (e->kind != EX_TUPLE) return e;
+  const Expr **fields =
+      ARENA_ARRAY(w->arena, const Expr *, (size_t)e->count + 1);
+  for (int i = 0; fields && i < e->count; i++)
+    fields[i] = wanted[i] ? e->args[i] : unit(w);
+  return gradient_tuple(w->arena, e->span, e->count, fields);
+}
+
+/* Field i of the rule's tuple, in the branch that is written first; NULL: it is
+ * not written out. */
+static const Expr *field_written(const Expr *e, int i) {
+  while (e->kind == EX_BLOCK || e->kind == EX_IF)
+    e = e->kind == EX_BLOCK ? e->block->result : e->args[1];
+  return e->kind == EX_TUPLE && i < e->count ? e->args[i] : NULL;
+}
+
+/* --- Sums ------------------------------------------------------------------
+ */
+
+static bool same_shape(const Type *a, const Type *b) {
+  if (a->rank != b->rank) return false;
+  for (int i = 0; i < a->rank; i++)
+    if (dim_is_any(a->dims[i]) || !dim_same(a->dims[i], b->dims[i]))
+      return false;
+  return true;
+}
+
+static int count_floats(const Stretch *s, const StretchOp *op) {
+  int count = 0, at = 0;
+  for (int i = 0; i < op->group_count; i++) {
+    int v = op->operands[at];
+    count += dtype_is_float((DType)s->types[v]->dtype);
+    at += op->groups[i] < 0 ? 1 : op->groups[i];
+  }
+  return count;
+}
+
+/* Do the adjoints that the rule gives surely have the operands' shapes?  What
+ * was broadcast has another; where there is nothing to broadcast against, or
+ * products of matrices without a batch, that cannot be. */
+static bool rule_is_exact(const Stretch *s, const StretchOp *op) {
+  const OpInfo *info = op->attrs->op;
+  if (info->reads != READS_INNER)
+    return info->reads != READS_SAME &&
+           (count_floats(s, op) == 1 || info->sets_rows);
+  for (int i = 0; i < op->operand_count; i++)
+    if (s->types[op->operands[i]]->rank != 2) return false;
+  return true;
+}
+
+static void add_sum(Writing *w, int v, const Expr *d) {
+  Sum *sum = &w->sums[v];
+  if (sum->name) d = call2(w, OP_ADD, local(w, sum->name), d);
+  sum->name = put_let(w, "d", d);
+}
+
+/* An adjoint that the rule gives for operand `v`. */
+static void add_part(Writing *w, const StretchOp *op, int v, const Expr *d,
+                     bool exact) {
+  const Stretch *s = w->s;
+  bool alike = op_is_elementwise(op->attrs->op) &&
+               same_shape(s->types[v], s->types[op->first]);
+  if (!exact && !alike) d = call2(w, OP_COLLAPSE_SUM_LIKE, d, value(w, v));
+  add_sum(w, v, d);
+}
+
+/* (a, b), written out by the rule: a product that waits, or where the first is
+ * of integers rows that are added to. */
+static void add_pair(Writing *w, int v, const Expr *pair, bool rows) {
+  const Expr *a = gradient_field(w->arena, pair, 0);
+  const Expr *b = gradient_field(w->arena, pair, 1);
+  Sum *sum = &w->sums[v];
+  if (!rows) {
+    Product product = {put_let(w, "a", a), put_let(w, "b", b)};
+    VEC_PUSH(&sum->products, product);
+    return;
+  }
+  const Expr *to = sum->name ? local(w, sum->name) : zeros_like(w, value(w, v));
+  const Expr *args[3] = {to, a, b};
+  const Attr *mode = attr_of(
+      w, "mode", (AttrExpr){.kind = AX_STRING, .text = "add", .count = 3});
+  sum->name = put_let(w, "d", call_of(w, OP_SCATTER_ND, 3, args, 1, mode));
+}
+
+/* All matrices of one side, in the order of making. */
+static const Expr *join(Writing *w, const Sum *sum, bool second) {
+  size_t n = sum->products.len;
+  const Expr **all = ARENA_ARRAY(w->arena, const Expr *, n + 1);
+  for (size_t i = 0; all && i < n; i++) {
+    const Product *at = &sum->products.data[n - 1 - i];
+    all[i] = local(w, second ? at->b : at->a);
+  }
+  if (!all || n == 1) return all ? all[0] : unit(w);
+  const Expr *tuple = gradient_tuple(w->arena, w->span, (int)n, all);
+  return call_of(w, OP_CONCATENATE, 1, &tuple, 0, NULL);
+}
+
+/* The products that wait for a value of the stretch become part of its sum. */
+static void settle(Writing *w, int v) {
+  Sum *sum = &w->sums[v];
+  if (sum->products.len == 0) return;
+  const Expr *args[2] = {join(w, sum, false), join(w, sum, true)};
+  const Attr *flip =
+      attr_of(w, "transpose_a", (AttrExpr){.kind = AX_BOOL, .integer = 1});
+  add_sum(w, v, call_of(w, OP_NN_MATMUL, 2, args, 1, flip));
+  VEC_CLEAR(&sum->products);
+}
+
+/* --- One operator ----------------------------------------------------------
+ */
+
+static int fields_of(int group) { return group < 0 ? 1 : group; }
+
+static const Type *group_type(Writing *w, int group, const int *values) {
+  if (group < 0) return w->s->types[values[0]];
+  const Type **types = ARENA_ARRAY(w->arena, const Type *, (size_t)group + 1);
+  for (int i = 0; types && i < group; i++) types[i] = w->s->types[values[i]];
+  return type_tuple(w->p->types, types ? group : 0, types);
+}
+
+static const Expr *group_value(Writing *w, int group, const int *values) {
+  if (group < 0) return value(w, values[0]);
+  const Expr **all = ARENA_ARRAY(w->arena, const Expr *, (size_t)group + 1);
+  for (int i = 0; all && i < group; i++) all[i] = value(w, values[i]);
+  return gradient_tuple(w->arena, w->span, group, all);
+}
+
+/* The results' adjoint: zeros for those of several that have none. */
+static const Expr *result_adjoint(Writing *w, const StretchOp *op) {
+  const Expr **all =
+      ARENA_ARRAY(w->arena, const Expr *, (size_t)op->out_count + 1);
+  for (int i = 0; all && i < op->out_count; i++) {
+    const Name *sum = w->sums[op->first + i].name;
+    all[i] = sum ? local(w, sum) : zeros_like(w, value(w, op->first + i));
+  }
+  if (!all) return unit(w);
+  return op->gives_tuple ? gradient_tuple(w->arena, w->span, op->out_count, all)
+                         : all[0];
+}
+
+/* The rule's body behind lets of the parameters that it reads. */
+static const Expr *bind(Writing *w, const StretchOp *op, const Fn *rule,
+                        const Expr *body) {
+  int named = rule->param_count - 2, n = 0, at = 0;
+  int results[op->out_count + 1];
+  Binding *lets = ARENA_ARRAY(w->arena, Binding, (size_t)op->group_count + 3);
+  if (!lets) return body;
+  for (int i = 0; i < op->group_count; at += fields_of(op->groups[i++])) {
+    const Name *name = rule->params[i]->name;
+    if (!gradient_mentions(w->p->mem, body, name)) continue;
+    lets[n++] =
+        let_of(w, name, group_value(w, op->groups[i], op->operands + at));
+  }
+  for (int i = 0; i < op->out_count; i++) results[i] = op->first + i;
+  const Name *y = rule->params[named]->name, *g = rule->params[named + 1]->name;
+  if (gradient_mentions(w->p->mem, body, y))
+    lets[n++] = let_of(
+        w, y, group_value(w, op->gives_tuple ? op->out_count : -1, results));
+  lets[n++] = let_of(w, g, result_adjoint(w, op));
+  return expr_block(w->arena, w->span, n, lets, body);
+}
+
+/* Adds what the rule gives to the adjoints of the operands that want it. */
+static bool take_apart(Writing *w, const StretchOp *op, const Expr *body,
+                       const Expr *parts) {
+  bool exact = rule_is_exact(w->s, op);
+  for (int i = 0, at = 0; i < op->group_count; at += fields_of(op->groups[i++]))
+    for (int k = 0; k < fields_of(op->groups[i]); k++) {
+      int v = op->operands[at + k];
+      if (!w->sums[v].depends) continue;
+      const Expr *field = gradient_field(w->arena, parts, i);
+      const Expr *written = field_written(body, i);
+      bool tuple = op->groups[i] >= 0;
+      if (tuple) {
+        written = written && written->kind == EX_TUPLE && k < written->count
+                      ? written->args[k]
+                      : NULL;
+        field = gradient_field(w->arena, field, k);
+      }
+      if (!written || written->kind != EX_TUPLE) {
+        add_part(w, op, v, field, exact);
+      } else {
+        if (written->count != 2) return false;
+        add_pair(w, v, field, op->attrs->op->reads == READS_INDEXED);
+      }
+    }
+  return true;
+}
+
+/* Is there an adjoint of a result that depends on what varies? */
+static bool has_adjoint(Writing *w, const StretchOp *op) {
+  bool has = false;
+  for (int i = 0; i < op->out_count; i++) {
+    Sum *sum = &w->sums[op->first + i];
+    settle(w, op->first + i);
+    has |= sum->depends && sum->name;
+  }
+  return has;
+}
+
+static bool add_op(Writing *w, const StretchOp *op) {
+  if (!has_adjoint(w, op)) return true;
+  Making m = {.p = w->p,
+              .arena = w->arena,
+              .item = gradient_rule(w->p, op->attrs->op),
+              .attrs = op->attrs,
+              .count = op->group_count,
+              .own = op->group_count};
+  if (!m.item || m.item->expr->fn->param_count < op->group_count + 2)
+    return false;
+  int results[op->out_count + 1];
+  const Type **types =
+      ARENA_ARRAY(w->arena, const Type *, (size_t)op->group_count + 3);
+  bool *wanted = ARENA_ARRAY(w->arena, bool, (size_t)op->group_count + 1);
+  if (!types || !wanted) return false;
+  for (int i = 0, at = 0; i < op->group_count;
+       at += fields_of(op->groups[i++])) {
+    types[i] = group_type(w, op->groups[i], op->operands + at);
+    for (int k = 0; k < fields_of(op->groups[i]); k++)
+      wanted[i] |= w->sums[op->operands[at + k]].depends;
+  }
+  for (int i = 0; i < op->out_count; i++) results[i] = op->first + i;
+  types[m.count] = types[m.count + 1] =
+      group_type(w, op->gives_tuple ? op->out_count : -1, results);
+  m.types = types;
+  w->span = m.item->expr->span;
+  const Expr *body = gradient_body(&m);
+  if (!body || m.unknown) return false;
+  body = prune(w, body, wanted);
+  const Expr *whole = bind(w, op, m.item->expr->fn, body);
+  const Name *parts = put_let(w, "part", whole);
+  return take_apart(w, op, body, local(w, parts));
+}
+
+/* --- The whole -------------------------------------------------------------
+ */
+
+static void mark_dependent(Writing *w, StretchKey key) {
+  const Stretch *s = w->s;
+  for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
+    w->sums[i].depends = key.varies >> i & 1;
+  for (int i = 0; i < s->op_count; i++) {
+    const StretchOp *op = &s->ops[i];
+    bool depends = false;
+    for (int k = 0; k < op->operand_count; k++)
+      depends |= w->sums[op->operands[k]].depends;
+    for (int k = 0; k < op->out_count; k++)
+      w->sums[op->first + k].depends =
+          depends && !op->attrs->op->flat &&
+          dtype_is_float((DType)s->types[op->first + k]->dtype);
+  }
+}
+
+static void give(Writing *w, int input, bool product, const Expr *e) {
+  VEC_PUSH(&w->parts, ((StretchPart){input, product}));
+  VEC_PUSH(&w->given, e);
+}
+
+/* Products are given in the order in which the sweep meets them. */
+static void give_input(Writing *w, int i) {
+  const Sum *sum = &w->sums[i];
+  for (size_t k = 0; k < sum->products.len; k++) {
+    const Product *at = &sum->products.data[k];
+    const Expr **pair = ARENA_ARRAY(w->arena, const Expr *, 2);
+    if (!pair) return;
+    pair[0] = local(w, at->a);
+    pair[1] = local(w, at->b);
+    give(w, i, true, gradient_tuple(w->arena, w->span, 2, pair));
+  }
+  if (sum->name) give(w, i, false, local(w, sum->name));
+}
+
+static bool write_sweep(Writing *w, StretchKey key) {
+  const Stretch *s = w->s;
+  size_t n = (size_t)s->value_count + 1;
+  w->sums = ARENA_ARRAY(w->arena, Sum, n);
+  if (!w->sums) return false;
+  for (int i = 0; i < s->value_count; i++)
+    VEC_INIT(&w->sums[i].products, w->p->mem);
+  mark_dependent(w, key);
+  for (int i = 0; i < s->out_count; i++)
+    if (key.outs >> i & 1 && w->sums[s->outs[i]].depends)
+      w->sums[s->outs[i]].name = numbered(w, "adjoint", i);
+  for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
+    if (key.sums >> i & 1) w->sums[i].name = numbered(w, "sum", i);
+  bool ok = true;
+  for (int i = s->op_count; ok && i-- > 0;) ok = add_op(w, &s->ops[i]);
+  for (int i = 0; ok && i < s->inputs && i < STRETCH_INPUTS; i++)
+    give_input(w, i);
+  return ok && !mem_exhausted(w->p->mem);
+}
+
+static void writing_start(Writing *w, Program *p, Arena *arena,
+                          const Stretch *s, bool *reads) {
+  *w = (Writing){
+      .p = p, .arena = arena, .s = s, .span = SPAN_NONE, .reads = reads};
+  VEC_INIT(&w->lets, p->mem);
+  VEC_INIT(&w->parts, p->mem);
+  VEC_INIT(&w->given, p->mem);
+}
+
+static void writing_end(Writing *w) {
+  for (int i = 0; w->sums && i < w->s->value_count; i++)
+    VEC_DONE(&w->sums[i].products);
+  VEC_DONE(&w->lets);
+  VEC_DONE(&w->parts);
+  VEC_DONE(&w->given);
+}
+
+static void add_param(Writing *w, Fn *fn, Var **params, const Name *name,
+                      const Type *type) {
+  params[fn->param_count++] =
+      var_new(w->arena, name, w->span, gradient_type(w->arena, type, w->span));
+}
+
+static Fn *sweep_fn(Writing *w, StretchKey key) {
+  const Stretch *s = w->s;
+  Fn *fn = ARENA_NEW(w->arena, Fn);
+  Var **params = ARENA_ARRAY(
+      w->arena, Var *, (size_t)(s->value_count + s->out_count + s->inputs + 1));
+  if (!params) return NULL;
+  *fn = (Fn){.params = params};
+  for (int i = 0; i < s->value_count; i++)
+    if (w->reads[i])
+      add_param(w, fn, params, numbered(w, "value", i), s->types[i]);
+  for (int i = 0; i < s->out_count; i++)
+    if (key.outs >> i & 1)
+      add_param(w, fn, params, numbered(w, "adjoint", i), s->types[s->outs[i]]);
+  for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
+    if (key.sums >> i & 1)
+      add_param(w, fn, params, numbered(w, "sum", i), s->types[i]);
+  const Expr *result =
+      gradient_tuple(w->arena, w->span, (int)w->given.len,
+                     arena_copy(w->arena, w->given.data,
+                                w->given.len * sizeof *w->given.data));
+  fn->body = expr_block(
+      w->arena, w->span, (int)w->lets.len,
+      arena_copy(w->arena, w->lets.data, w->lets.len * sizeof *w->lets.data),
+      result);
+  return mem_exhausted(w->p->mem) ? NULL : fn;
+}
+
+/* Checks the function as a text of the library of its own. */
+static const Global *check_sweep(Writing *w, Unit *unit, Fn *fn) {
+  Program *p = w->p;
+  char name[40];
+  snprintf(name, sizeof name, "gradient'%u", p->next_var_id);
+  Item *item = ARENA_NEW(w->arena, Item);
+  Expr *e = expr_new(w->arena, EX_FN, w->span);
+  *item = (Item){.kind = ITEM_DEF,
+                 .name = name_of(p->names, name),
+                 .span = w->span,
+                 .expr = e};
+  e->fn = fn;
+  unit->items = item;
+  unit->item_count = 1;
+  return types_check(p, unit) ? scope_global(&p->user, item->name) : NULL;
+}
+
+bool types_stretch(Program *p, Arena *arena, const Stretch *s, StretchKey key,
+                   StretchSweep *out) {
+  bool *reads = ARENA_ARRAY(arena, bool, (size_t)s->value_count + 1);
+  Unit *of = p->last_unit;
+  Unit *unit = unit_new(p, of->source);
+  Writing w;
+  writing_start(&w, p, &unit->arena, s, reads);
+  bool ok = reads && write_sweep(&w, key);
+  *out = (StretchSweep){.reads = reads};
+  if (ok && w.parts.len) {
+    Fn *fn = sweep_fn(&w, key);
+    out->function = fn ? check_sweep(&w, unit, fn) : NULL;
+    out->part_count = (int)w.parts.len;
+    out->parts =
+        arena_copy(arena, w.parts.data, w.parts.len * sizeof *w.parts.data);
+    ok = out->function && out->parts;
+  }
+  writing_end(&w);
+  if (!out->function) program_drop_unit(p, unit);
+  return ok;
+}
+
+bool types_stretch_reads(Program *p, const Stretch *s, StretchKey key,
+                         bool *reads) {
+  Arena arena;
+  Writing w;
+  arena_init(&arena, p->mem);
+  writing_start(&w, p, &arena, s, reads);
+  bool ok = write_sweep(&w, key);
+  writing_end(&w);
+  arena_done(&arena);
+  return ok;
+}

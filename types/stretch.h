@@ -1,0 +1,62 @@
+/* The reverse sweep of a stretch, which is operators that run one after the
+ * other, as one function of the language.  Its rules are put into one another,
+ * so that it is checked, fused and run like any other code. */
+#ifndef TYPES_STRETCH_H
+#define TYPES_STRETCH_H
+
+#include "ir/program.h"
+#include "ops/attr.h"
+
+/* Values have numbers: first those from outside, then the operators' results in
+ * order. */
+typedef struct StretchOp {
+  const Attrs *attrs;
+  int operand_count;
+  const int *operands; /* values, tuples flattened */
+  int group_count; /* operands of the row; fields of each, or -1: no tuple */
+  const int *groups;
+  int first, out_count; /* values that it gives */
+  bool gives_tuple;
+} StretchOp;
+
+typedef struct Stretch {
+  int inputs, value_count, op_count, out_count;
+  const Type *const *types; /* of the values */
+  const StretchOp *ops;
+  const int *outs; /* values that are read behind it */
+} Stretch;
+
+/* Which inputs vary, bit by bit; of which results there is an adjoint; of which
+ * inputs there is a sum of adjoints already. */
+typedef struct StretchKey {
+  uint32_t varies, outs, sums;
+} StretchKey;
+
+enum { STRETCH_INPUTS = 24, STRETCH_OUTS = 24 };
+
+/* What the function gives for an input: its sum of adjoints, with that of the
+ * stretch added; or two matrices whose product a' b waits to be added. */
+typedef struct StretchPart {
+  int input;
+  bool product;
+} StretchPart;
+
+/* The function takes the values that `reads` names, by a bool for each value,
+ * then the adjoints of results, then the sums; those that there are.  It gives
+ * a tuple of the parts in the order in which they are to be added. */
+typedef struct StretchSweep {
+  const Global *function; /* NULL: there are no parts */
+  const bool *reads;
+  int part_count;
+  const StretchPart *parts;
+} StretchSweep;
+
+/* False: an operator has no rule that fits, or memory ran out.  In `arena` lies
+ * what `out` points to.  Called when nobody else changes the program. */
+bool types_stretch(Program *p, Arena *arena, const Stretch *s, StretchKey key,
+                   StretchSweep *out);
+/* Marks in `reads` what the function would read, without making it. */
+bool types_stretch_reads(Program *p, const Stretch *s, StretchKey key,
+                         bool *reads);
+
+#endif

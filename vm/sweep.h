@@ -1,0 +1,59 @@
+/* The reverse sweep under way: what pull.c, which sweeps records of operators,
+ * and stretch.c, which sweeps those of stretches, share. */
+#ifndef VM_SWEEP_H
+#define VM_SWEEP_H
+
+#include "vm/dual_tape.h"
+
+/* A product a' b that waits for those before it. */
+typedef struct Rows {
+  struct Rows *next; /* the next in the order of making */
+  Value a, b;        /* matrices of as many rows */
+} Rows;
+
+/* Of one tensor: a sum, NULL being zero so far, and products. */
+typedef struct Part {
+  Value sum;
+  Rows *rows;
+} Part;
+
+/* Those of a record's results. */
+typedef struct Adjoint {
+  Cell *record;
+  struct Sweep *sweep;
+  struct Adjoint *outer; /* what a sweep around this one has of the record */
+  int count;
+  Part of[];
+} Adjoint;
+
+typedef struct Sweep {
+  Session *s;
+  int level;
+  bool dual; /* the code that sweeps is differentiated itself */
+  const Word *pc;
+  VEC(Adjoint *) all;
+  VEC(Adjoint *) heap; /* by order, the latest first */
+} Sweep;
+
+/* The adjoint of a record's results; a new one is zero.  NULL: memory ran out.
+ */
+Adjoint *adjoint_of(Sweep *w, Cell *record);
+/* That of a record that has one; or NULL. */
+Adjoint *adjoint_known(const Sweep *w, Cell *record);
+/* Adds the product a' b of two matrices, which it takes, to result `index`. */
+bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
+                       Value b);
+/* One argument of a rule, of this type, from an object: takes it. */
+Value sweep_argument(Sweep *w, const Type *type, Value v);
+/* Runs `f`, whose arguments stand in its window, from within an instruction.
+ * After a fault everything is unwound. */
+bool sweep_invoke(Sweep *w, Function *f, Value *window, Value *result);
+/* Drops the arguments of a call that will not happen.  Always false. */
+bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
+                          int count);
+/* Field i of a rule's result as an object, kept; NULL without memory. */
+Value sweep_field(Session *s, const Cell *from, int i, const Type *type);
+/* The sweep of one record of a stretch. */
+bool sweep_stretch(Sweep *w, Adjoint *a);
+
+#endif

@@ -178,7 +178,7 @@ typedef struct ParamValue {
 } ParamValue;
 
 /* Arguments that a rule of differentiation may take, a stretch's too. */
-enum { DUAL_SITES = 67, RULE_ARGS_MOST = 48 };
+enum { DUAL_SITES = 68, RULE_ARGS_MOST = 48 };
 
 typedef struct Code {
   Program *program;

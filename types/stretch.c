@@ -27,16 +27,16 @@
 #include "types/check.h"
 #include "types/gradient_rule.h"
 
-/* A product a' b that waits, the latest first. */
+/* What waits: a product a' b, or where b is NULL the sum of the rows of a. */
 typedef struct Product {
   const Name *a, *b;
 } Product;
 
 /* The adjoint of a value so far. */
 typedef struct Sum {
-  const Name *name; /* of the variable that holds it; NULL: zero */
-  VEC(Product) products;
-  bool varies, depends; /* wanted; depends on what varies */
+  const Name *name;      /* of the variable that holds it; NULL: zero */
+  VEC(Product) products; /* in the order of the sweep */
+  bool depends;          /* on what varies */
 } Sum;
 
 typedef struct Writing {
@@ -204,12 +204,22 @@ static void add_sum(Writing *w, int v, const Expr *d) {
   sum->name = put_let(w, "d", d);
 }
 
+/* Is it a vector that was added to each row of a matrix, or the like? */
+static bool is_row_of(const Type *row, const Type *matrix) {
+  return row->rank == 1 && matrix->rank == 2 && !dim_is_any(row->dims[0]) &&
+         dim_same(row->dims[0], matrix->dims[1]);
+}
+
 /* An adjoint that the rule gives for operand `v`. */
 static void add_part(Writing *w, const StretchOp *op, int v, const Expr *d,
                      bool exact) {
   const Stretch *s = w->s;
   bool alike = op_is_elementwise(op->attrs->op) &&
                same_shape(s->types[v], s->types[op->first]);
+  if (!exact && !alike && is_row_of(s->types[v], s->types[op->first])) {
+    VEC_PUSH(&w->sums[v].products, ((Product){put_let(w, "a", d), NULL}));
+    return;
+  }
   if (!exact && !alike) d = call2(w, OP_COLLAPSE_SUM_LIKE, d, value(w, v));
   add_sum(w, v, d);
 }
@@ -249,10 +259,15 @@ static const Expr *join(Writing *w, const Sum *sum, bool second) {
 static void settle(Writing *w, int v) {
   Sum *sum = &w->sums[v];
   if (sum->products.len == 0) return;
-  const Expr *args[2] = {join(w, sum, false), join(w, sum, true)};
-  const Attr *flip =
-      attr_of(w, "transpose_a", (AttrExpr){.kind = AX_BOOL, .integer = 1});
-  add_sum(w, v, call_of(w, OP_NN_MATMUL, 2, args, 1, flip));
+  if (!sum->products.data[0].b) {
+    add_sum(w, v,
+            call2(w, OP_COLLAPSE_SUM_LIKE, join(w, sum, false), value(w, v)));
+  } else {
+    const Expr *args[2] = {join(w, sum, false), join(w, sum, true)};
+    const Attr *flip =
+        attr_of(w, "transpose_a", (AttrExpr){.kind = AX_BOOL, .integer = 1});
+    add_sum(w, v, call_of(w, OP_NN_MATMUL, 2, args, 1, flip));
+  }
   VEC_CLEAR(&sum->products);
 }
 
@@ -275,13 +290,24 @@ static const Expr *group_value(Writing *w, int group, const int *values) {
   return gradient_tuple(w->arena, w->span, group, all);
 }
 
+/* Zeros of the shape of result `v`.  Another result of the same type that has an
+ * adjoint tells the shape as well, and need not be kept for it. */
+static const Expr *zeros_for(Writing *w, const StretchOp *op, int v) {
+  const Stretch *s = w->s;
+  for (int i = op->first; i < op->first + op->out_count; i++)
+    if (w->sums[i].name && s->types[i]->dtype == s->types[v]->dtype &&
+        same_shape(s->types[i], s->types[v]))
+      return zeros_like(w, local(w, w->sums[i].name));
+  return zeros_like(w, value(w, v));
+}
+
 /* The results' adjoint: zeros for those of several that have none. */
 static const Expr *result_adjoint(Writing *w, const StretchOp *op) {
   const Expr **all =
       ARENA_ARRAY(w->arena, const Expr *, (size_t)op->out_count + 1);
   for (int i = 0; all && i < op->out_count; i++) {
     const Name *sum = w->sums[op->first + i].name;
-    all[i] = sum ? local(w, sum) : zeros_like(w, value(w, op->first + i));
+    all[i] = sum ? local(w, sum) : zeros_for(w, op, op->first + i);
   }
   if (!all) return unit(w);
   return op->gives_tuple ? gradient_tuple(w->arena, w->span, op->out_count, all)
@@ -401,8 +427,8 @@ static void mark_dependent(Writing *w, StretchKey key) {
   }
 }
 
-static void give(Writing *w, int input, bool product, const Expr *e) {
-  VEC_PUSH(&w->parts, ((StretchPart){input, product}));
+static void give(Writing *w, int input, StretchPartKind kind, const Expr *e) {
+  VEC_PUSH(&w->parts, ((StretchPart){input, kind}));
   VEC_PUSH(&w->given, e);
 }
 
@@ -411,13 +437,17 @@ static void give_input(Writing *w, int i) {
   const Sum *sum = &w->sums[i];
   for (size_t k = 0; k < sum->products.len; k++) {
     const Product *at = &sum->products.data[k];
+    if (!at->b) {
+      give(w, i, PART_ROWS, local(w, at->a));
+      continue;
+    }
     const Expr **pair = ARENA_ARRAY(w->arena, const Expr *, 2);
     if (!pair) return;
     pair[0] = local(w, at->a);
     pair[1] = local(w, at->b);
-    give(w, i, true, gradient_tuple(w->arena, w->span, 2, pair));
+    give(w, i, PART_PRODUCT, gradient_tuple(w->arena, w->span, 2, pair));
   }
-  if (sum->name) give(w, i, false, local(w, sum->name));
+  if (sum->name) give(w, i, PART_SUM, local(w, sum->name));
 }
 
 static bool write_sweep(Writing *w, StretchKey key) {

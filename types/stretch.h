@@ -35,10 +35,16 @@ typedef struct StretchKey {
 enum { STRETCH_INPUTS = 24, STRETCH_OUTS = 24 };
 
 /* What the function gives for an input: its sum of adjoints, with that of the
- * stretch added; or two matrices whose product a' b waits to be added. */
+ * stretch added; two matrices whose product a' b waits to be added; or a matrix
+ * whose rows wait to be. */
+typedef enum StretchPartKind {
+  PART_SUM,
+  PART_PRODUCT,
+  PART_ROWS
+} StretchPartKind;
 typedef struct StretchPart {
   int input;
-  bool product;
+  StretchPartKind kind;
 } StretchPart;
 
 /* The function takes the values that `reads` names, by a bool for each value,

@@ -160,10 +160,23 @@ enum {
   SITE_COLLAPSE, /* undoes a broadcast */
   SITE_PRODUCT,  /* a' b */
   SITE_ROWS,     /* adds to rows */
+  SITE_SUM,      /* of rows */
   SITE_JOIN,     /* of two tensors, of three ... */
   JOIN_MOST = 64
 };
 static_assert(SITE_JOIN + JOIN_MOST - 1 == DUAL_SITES, "a place for each site");
+
+/* The sum of rows. */
+static void reduce_first_axis(Code *c, Attrs *attrs) {
+  Dim *axis = ARENA_ARRAY(&c->arena, Dim, 1);
+  for (int i = 0; axis && i < attrs->op->attr_count; i++) {
+    if (attrs->op->attrs[i].name != ATTR_axis) continue;
+    axis[0] = dim_of(0);
+    attrs->values[i].state = AV_SET;
+    attrs->values[i].count = 1;
+    attrs->values[i].ints = axis;
+  }
+}
 
 /* Joins `count` tensors, or takes so many operands. */
 static OpSite *make_site(Code *c, OpId id, int count) {
@@ -179,6 +192,7 @@ static OpSite *make_site(Code *c, OpId id, int count) {
   tuple->kind = FROM_TUPLE;
   if (joins) tuple->type = type_tuple(c->program->types, count, types);
   if (id == OP_NN_MATMUL) attr_set_number(attrs, ATTR_transpose_a, 1);
+  if (id == OP_SUM) reduce_first_axis(c, attrs);
   if (id == OP_SCATTER_ND) attr_set_text(attrs, ATTR_mode, "add");
   *site = (OpSite){.op = op_info(id),
                    .attrs = attrs,
@@ -196,8 +210,9 @@ static OpSite *make_site(Code *c, OpId id, int count) {
  * i afterwards. */
 static bool apply_own(Session *s, int which, int n, const Value *args,
                       uint32_t ending, Value *out) {
-  static const OpId ids[] = {OP_ADD, OP_COLLAPSE_SUM_LIKE, OP_NN_MATMUL,
-                             OP_SCATTER_ND, OP_CONCATENATE};
+  static const OpId ids[] = {OP_ADD,       OP_COLLAPSE_SUM_LIKE,
+                             OP_NN_MATMUL, OP_SCATTER_ND,
+                             OP_SUM,       OP_CONCATENATE};
   Code *c = s->code;
   pthread_mutex_lock(&c->lock);
   OpSite **site = &c->dual_sites[which];
@@ -264,8 +279,8 @@ static void drop_rows(Session *s, Part *part) {
     Rows *r = part->rows;
     part->rows = r->next;
     obj_drop(&s->store, r->a.obj);
-    obj_drop(&s->store, r->b.obj);
-    mem_free(s->mem, r, sizeof *r);
+    if (r->b.obj) obj_drop(&s->store, r->b.obj);
+    pool_free(&s->store.heap.pool, r, sizeof *r);
   }
 }
 
@@ -289,8 +304,10 @@ static bool settle(Session *s, Part *part) {
   if (!part->rows) return true;
   Value a, b, product;
   if (!join_rows(s, part->rows, false, &a)) return false;
-  bool ok = join_rows(s, part->rows, true, &b);
-  if (ok) {
+  bool sums = !part->rows->b.obj;
+  bool ok = sums ? apply_own(s, SITE_SUM, 1, &a, 0, &product)
+                 : join_rows(s, part->rows, true, &b);
+  if (ok && !sums) {
     ok = apply_two(s, SITE_PRODUCT, a, b, 0, &product);
     obj_drop(&s->store, b.obj);
   }
@@ -303,11 +320,11 @@ bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
                        Value b) {
   Session *s = w->s;
   Adjoint *to = adjoint_of(w, record);
-  Rows *r = to ? mem_alloc(s->mem, sizeof *r) : NULL;
+  Rows *r = to ? pool_alloc(&s->store.heap.pool, sizeof *r) : NULL;
   if (!r || mem_exhausted(s->mem)) {
     obj_drop(&s->store, a.obj);
-    obj_drop(&s->store, b.obj);
-    if (r) mem_free(s->mem, r, sizeof *r);
+    if (b.obj) obj_drop(&s->store, b.obj);
+    if (r) pool_free(&s->store.heap.pool, r, sizeof *r);
     return vm_out_of_memory(s);
   }
   *r = (Rows){to->of[index].rows, a, b};
@@ -315,11 +332,19 @@ bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
   return true;
 }
 
+static bool is_row_of(const Tensor *row, const Tensor *matrix) {
+  return row->rank == 1 && matrix->rank == 2 &&
+         row->shape[0] == matrix->shape[1];
+}
+
 /* Takes `v`, the part of an adjoint; `like` has the operand's shape, where the
  * record keeps the operand. */
 static bool add(Sweep *w, Cell *record, uint64_t index, Value v, Value like) {
   Session *s = w->s;
-  if (like.obj && !shapes_equal(dual_tensor(like), dual_tensor(v))) {
+  bool alike = !like.obj || shapes_equal(dual_tensor(like), dual_tensor(v));
+  if (!alike && is_row_of(dual_tensor(like), dual_tensor(v)))
+    return sweep_add_product(w, record, index, v, (Value){.bits = 0});
+  if (!alike) {
     Value small;
     bool ok = apply_two(s, SITE_COLLAPSE, v, like, 0, &small);
     obj_drop(&s->store, v.obj);

@@ -191,7 +191,13 @@ static bool add_parts(Sweep *w, const StretchRule *rule, Value *f, int n,
     const Type *type = result->args[i];
     Cell *input = f[RECORD_ARGS + part.input].cell;
     uint64_t index = f[RECORD_ARGS + n + part.input].bits;
-    if (part.product) {
+    if (part.kind == PART_ROWS) {
+      Value rows = sweep_field(s, from, i, type);
+      if (!sweep_add_product(w, input, index, rows, (Value){.bits = 0}))
+        return false;
+      continue;
+    }
+    if (part.kind == PART_PRODUCT) {
       const Cell *pair = cell_fields(from)[i].cell;
       Value a = sweep_field(s, pair, 0, type->args[0]);
       Value b = sweep_field(s, pair, 1, type->args[1]);

@@ -5,10 +5,12 @@
 
 #include "vm/dual_tape.h"
 
-/* A product a' b that waits for those before it. */
+/* A product a' b that waits for those before it; where b is NULL, the sum of
+ * the rows of a. */
 typedef struct Rows {
   struct Rows *next; /* the next in the order of making */
-  Value a, b;        /* matrices of as many rows */
+  Value a, b;        /* matrices of as many rows, one tensor having all of
+                        the first kind or of the second */
 } Rows;
 
 /* Of one tensor: a sum, NULL being zero so far, and products. */
@@ -40,7 +42,8 @@ typedef struct Sweep {
 Adjoint *adjoint_of(Sweep *w, Cell *record);
 /* That of a record that has one; or NULL. */
 Adjoint *adjoint_known(const Sweep *w, Cell *record);
-/* Adds the product a' b of two matrices, which it takes, to result `index`. */
+/* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
+ * of a, to result `index`: takes both. */
 bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
                        Value b);
 /* One argument of a rule, of this type, from an object: takes it. */

@@ -234,6 +234,33 @@ Reg lower_op_field(Lower *l, const Expr *e, int index, Reg dst) {
   return lower_finish(l, outs[index], dst);
 }
 
+/* take(shape_of(x), i): the length of an axis, which x has in its header. Gives
+ * the axis; -1: it is another call. */
+static int axis_asked(Lower *l, const Expr *e) {
+  if (lower_is_dual(l) || e->call.callee->op != OP_TAKE || e->count != 2)
+    return -1;
+  const Expr *shape = e->args[0], *axis = e->args[1];
+  if (shape->kind != EX_CALL || shape->call.callee->kind != EX_OP ||
+      shape->call.callee->op != OP_SHAPE_OF || axis->kind != EX_CONST ||
+      axis->constant->rank != 0 || axis->constant->dtype != DT_INT32 ||
+      e->type->dtype != DT_INT32)
+    return -1;
+  const Type *of = env_type(l->code, l->env, shape->args[0]->type);
+  int32_t at = bits_load(DT_INT32, axis->constant->data).i32;
+  if (of->kind != TY_TENSOR || of->any_rank || at < 0 || at >= of->rank)
+    return -1;
+  return at;
+}
+
+static Reg lower_length(Lower *l, const Expr *e, int axis, Reg dst) {
+  Reg of = lower_expr(l, e->args[0]->args[0], DST_ANY);
+  l->span = e->span;
+  Reg r = lower_target(l, e->type, dst);
+  put(l, INS_dim, r, of, (uint32_t)axis);
+  put_listed(l, 'u', of);
+  return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
+}
+
 /* One call whose first operand may be in a register already. */
 static Reg lower_one(Lower *l, const Expr *e, Reg first, Reg dst) {
   ScalarFn fn = scalar_function(e);
@@ -258,11 +285,14 @@ static bool is_op_call(const Expr *e) {
 Reg lower_op(Lower *l, const Expr *e, Reg dst) {
   VEC(const Expr *) chain;
   VEC_INIT(&chain, l->code->mem);
-  while (is_op_call(e) && is_op_call(e->args[0])) {
+  int axis = is_op_call(e) ? axis_asked(l, e) : -1;
+  while (axis < 0 && is_op_call(e) && is_op_call(e->args[0])) {
     VEC_PUSH(&chain, e);
     e = e->args[0];
+    axis = is_op_call(e) ? axis_asked(l, e) : -1;
   }
-  Reg r = lower_one(l, e, NO_REG, chain.len ? DST_ANY : dst);
+  Reg to = chain.len ? DST_ANY : dst;
+  Reg r = axis < 0 ? lower_one(l, e, NO_REG, to) : lower_length(l, e, axis, to);
   while (chain.len) {
     const Expr *outer = VEC_POP(&chain);
     r = lower_one(l, outer, r, chain.len ? DST_ANY : dst);
